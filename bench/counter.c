@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: MIT */
-/* counter COUNT: a short loop around a counter in static memory, which the code (position independent) reaches relative to itself. */
+/* counter COUNT: a short loop around a counter in static memory, which the code (position
+ * independent) reaches relative to itself. */
 #include <stdio.h>
 #include <stdlib.h>
 

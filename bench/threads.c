@@ -1,14 +1,12 @@
 /* SPDX-License-Identifier: MIT */
-/* threads COUNT: four threads that add to shared sums, each addition under one of three mutexes, a little work between. */
+/* threads COUNT: four threads that add to shared sums, each addition under one of three mutexes, a
+ * little work between. */
 #include <pthread.h>
 #include <stdint.h>
 #include <stdio.h>
 #include <stdlib.h>
 
-enum {
-	THREADS = 4,
-	SUMS = 3
-};
+enum { THREADS = 4, SUMS = 3 };
 
 struct shared {
 	pthread_mutex_t lock[SUMS];

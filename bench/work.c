@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: MIT */
-/* work KIND COUNT: does COUNT rounds of something, so that the cost of a round can be told from that of starting. */
+/* work KIND COUNT: does COUNT rounds of something, so that the cost of a round can be told from
+ * that of starting. */
 #include <stdint.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -7,7 +8,8 @@
 #include <sys/syscall.h>
 #include <unistd.h>
 
-/* A sieve's inner loop: nothing but arithmetic and conditional branches that are hard to foretell. */
+/* A sieve's inner loop: nothing but arithmetic and conditional branches that are hard to foretell.
+ */
 static uint64_t branches(uint64_t x)
 {
 	for (int i = 0; i < 64; i++)
@@ -20,7 +22,8 @@ static uint64_t shorts(uint64_t x)
 {
 	uint64_t count = 64;
 
-	__asm__ volatile("1: testb $1, %%cl\n\tjz 2f\n\tincq %0\n2: testb $2, %%cl\n\tjz 3f\n\taddq $3, %0\n3: testb $4, %%cl\n\tjnz 4f\n\tdecq %0\n"
+	__asm__ volatile("1: testb $1, %%cl\n\tjz 2f\n\tincq %0\n2: testb $2, %%cl\n\tjz "
+			 "3f\n\taddq $3, %0\n3: testb $4, %%cl\n\tjnz 4f\n\tdecq %0\n"
 			 "4: decq %%rcx\n\tjnz 1b"
 			 : "+r"(x), "+c"(count)::"cc");
 	return x;
@@ -47,21 +50,16 @@ static uint64_t memory(uint64_t x)
 	return x + b[x & 4095];
 }
 
-static uint64_t syscalls(uint64_t x)
-{
-	return x + (uint64_t)syscall(SYS_getppid);
-}
+static uint64_t syscalls(uint64_t x) { return x + (uint64_t)syscall(SYS_getppid); }
 
 /* As daemons close what may be open; it is not. */
-static uint64_t closes(uint64_t x)
-{
-	return x + !close(1000 + (int)(x & 0xffff)) + 1;
-}
+static uint64_t closes(uint64_t x) { return x + !close(1000 + (int)(x & 0xffff)) + 1; }
 
 static const struct kind {
 	const char *name;
 	uint64_t (*round)(uint64_t);
-} kinds[] = {{"branches", branches}, {"shorts", shorts}, {"calls", calls}, {"memory", memory}, {"syscalls", syscalls}, {"closes", closes}};
+} kinds[] = {{"branches", branches}, {"shorts", shorts},     {"calls", calls},
+	     {"memory", memory},     {"syscalls", syscalls}, {"closes", closes}};
 
 int main(int argc, char **argv)
 {

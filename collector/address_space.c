@@ -79,7 +79,8 @@ void address_space_part(struct address_space *s)
 	s->pages = own;
 }
 
-struct address_space *address_space_new(struct trace_writer *w, uint32_t number, uint32_t unit, struct address_space *parent)
+struct address_space *address_space_new(struct trace_writer *w, uint32_t number, uint32_t unit,
+					struct address_space *parent)
 {
 	struct address_space *s = calloc(1, sizeof *s);
 	struct bt_record_space rec = {.space = number};
@@ -106,7 +107,8 @@ struct address_space *address_space_new(struct trace_writer *w, uint32_t number,
 		s->grows = parent->grows;
 		s->reads_run = parent->reads_run;
 		s->lends_code = parent->lends_code;
-		s->unsure = true; /* what is not inherited may have been said in a way that nobody has heard */
+		s->unsure = true; /* what is not inherited may have been said in a way that nobody
+				     has heard */
 		s->leaves_out = s->stale = parent->leaves_out;
 		same = !may_change_unseen(parent) && !s->leaves_out;
 		if (!copy_maps(s, parent) || !copy_pages(s, parent, same)) {
@@ -149,7 +151,8 @@ void address_space_put(struct address_space *s)
 	free(s);
 }
 
-/* What is read of /proc/PID/maps becomes the program's view: pages that the backend has write-protected are writable there. */
+/* What is read of /proc/PID/maps becomes the program's view: pages that the backend has
+ * write-protected are writable there. */
 struct map_view {
 	struct mapping_list list;
 	bool joins; /* the last one may be continued: one of the two is of our making */
@@ -157,12 +160,15 @@ struct map_view {
 
 static bool continues(const struct mapping *a, const struct mapping *b)
 {
-	return a->end == b->start && a->prot == b->prot && a->shared == b->shared && a->dev == b->dev && a->ino == b->ino &&
-	       (!a->ino || a->offset + (a->end - a->start) == b->offset) && !strcmp(a->path, b->path);
+	return a->end == b->start && a->prot == b->prot && a->shared == b->shared &&
+	       a->dev == b->dev && a->ino == b->ino &&
+	       (!a->ino || a->offset + (a->end - a->start) == b->offset) &&
+	       !strcmp(a->path, b->path);
 }
 
 /* Takes over the piece [start, end) of m. False without memory. */
-static bool view_add(struct map_view *v, const struct mapping *m, uint64_t start, uint64_t end, bool watched)
+static bool view_add(struct map_view *v, const struct mapping *m, uint64_t start, uint64_t end,
+		     bool watched)
 {
 	struct mapping piece = *m, *last = v->list.count ? &v->list.maps[v->list.count - 1] : NULL;
 	bool joins = v->joins || watched;
@@ -211,27 +217,31 @@ static void show_as_program(const struct address_space *s, struct mapping_list *
 
 static bool same_mapping(const struct mapping *a, const struct mapping *b)
 {
-	return a->start == b->start && a->end == b->end && a->prot == b->prot && a->shared == b->shared && a->offset == b->offset &&
-	       a->dev == b->dev && a->ino == b->ino && !strcmp(a->path, b->path);
+	return a->start == b->start && a->end == b->end && a->prot == b->prot &&
+	       a->shared == b->shared && a->offset == b->offset && a->dev == b->dev &&
+	       a->ino == b->ino && !strcmp(a->path, b->path);
 }
 
 /* What is at some of the known mappings' places now. */
 struct patch {
 	struct map_range range; /* no mapping, known or new, is partly in it */
-	size_t first, end;	/* the known ones there */
+	size_t first, end;      /* the known ones there */
 	struct mapping_list now;
 };
 
 /* The last one of the same file whose build-id is known. */
-static const struct mapping *beginning_of(const struct mapping *m, const struct mapping *maps, size_t count)
+static const struct mapping *beginning_of(const struct mapping *m, const struct mapping *maps,
+					  size_t count)
 {
 	while (count--)
-		if (maps[count].ino == m->ino && maps[count].dev == m->dev && maps[count].build_id_len)
+		if (maps[count].ino == m->ino && maps[count].dev == m->dev &&
+		    maps[count].build_id_len)
 			return &maps[count];
 	return NULL;
 }
 
-static void read_build_id(const struct address_space *s, pid_t pid, struct mapping *m, const struct patch *p)
+static void read_build_id(const struct address_space *s, pid_t pid, struct mapping *m,
+			  const struct patch *p)
 {
 	const struct mapping *first;
 
@@ -258,8 +268,9 @@ static void read_build_id(const struct address_space *s, pid_t pid, struct mappi
 	memcpy(m->build_id, first->build_id, sizeof m->build_id);
 }
 
-/* Whether nobody can write the memory file any more (F_SEAL_WRITE), nor make it shorter and, empty there, longer; where that can be told: of the
- * program's own file, and, with CAP_CHECKPOINT_RESTORE, of all. */
+/* Whether nobody can write the memory file any more (F_SEAL_WRITE), nor make it shorter and, empty
+ * there, longer; where that can be told: of the program's own file, and, with
+ * CAP_CHECKPOINT_RESTORE, of all. */
 static bool is_sealed(pid_t pid, const struct mapping *m)
 {
 	const int all = F_SEAL_WRITE | F_SEAL_SHRINK;
@@ -267,42 +278,54 @@ static bool is_sealed(pid_t pid, const struct mapping *m)
 	bool sealed = false;
 
 	snprintf(paths[0], sizeof paths[0], "/proc/%d/exe", (int)pid);
-	snprintf(paths[1], sizeof paths[1], "/proc/%d/map_files/%llx-%llx", (int)pid, (unsigned long long)m->start, (unsigned long long)m->end);
+	snprintf(paths[1], sizeof paths[1], "/proc/%d/map_files/%llx-%llx", (int)pid,
+		 (unsigned long long)m->start, (unsigned long long)m->end);
 	for (int i = 0; i < 2 && !sealed; i++) {
 		int fd = open(paths[i], O_RDONLY | O_CLOEXEC | O_NONBLOCK), seals;
 		struct stat st;
 
 		if (fd < 0)
 			continue;
-		seals = fstat(fd, &st) || st.st_ino != m->ino || st.st_dev != m->dev ? 0 : fcntl(fd, F_GET_SEALS);
+		seals = fstat(fd, &st) || st.st_ino != m->ino || st.st_dev != m->dev
+				? 0
+				: fcntl(fd, F_GET_SEALS);
 		sealed = seals > 0 && (seals & all) == all;
 		close(fd);
 	}
 	return sealed;
 }
 
-/* Memory files are made to be written, and can be, unlike others, while they are executed (Linux 6.18). */
+/* Memory files are made to be written, and can be, unlike others, while they are executed
+ * (Linux 6.18). */
 static bool follows_file(pid_t pid, const struct mapping *m)
 {
 	static const char memory_file[] = "/memfd:";
 
-	return !m->shared && !strncmp(m->path, memory_file, sizeof memory_file - 1) && m->prot & PROT_EXEC && !is_sealed(pid, m);
+	return !m->shared && !strncmp(m->path, memory_file, sizeof memory_file - 1) &&
+	       m->prot & PROT_EXEC && !is_sealed(pid, m);
 }
 
-static void look_at(const struct address_space *s, pid_t pid, struct mapping *m, const struct patch *p)
+static void look_at(const struct address_space *s, pid_t pid, struct mapping *m,
+		    const struct patch *p)
 {
 	m->follows = follows_file(pid, m);
 	read_build_id(s, pid, m, p);
 }
 
-static void write_unmap(const struct address_space *s, struct trace_writer *w, const struct mapping *m)
+static void write_unmap(const struct address_space *s, struct trace_writer *w,
+			const struct mapping *m)
 {
-	struct bt_record_unmap rec = {.seq = trace_writer_next_seq(w), .space = s->number, .epoch = s->epoch, .start = m->start, .end = m->end};
+	struct bt_record_unmap rec = {.seq = trace_writer_next_seq(w),
+				      .space = s->number,
+				      .epoch = s->epoch,
+				      .start = m->start,
+				      .end = m->end};
 
 	trace_writer_event(w, s->unit, BT_RECORD_UNMAP, &rec);
 }
 
-static void write_map(const struct address_space *s, struct trace_writer *w, const struct mapping *m)
+static void write_map(const struct address_space *s, struct trace_writer *w,
+		      const struct mapping *m)
 {
 	struct bt_record_map rec = {
 		.seq = trace_writer_next_seq(w),
@@ -322,14 +345,16 @@ static void write_map(const struct address_space *s, struct trace_writer *w, con
 	trace_writer_event(w, s->unit, BT_RECORD_MAP, &rec);
 }
 
-/* Walks what was known and what is there now side by side, calling drop for what is only known, add for what is new. Returns whether they
- * differ. Both callbacks may be NULL. */
+/* Walks what was known and what is there now side by side, calling drop for what is only known, add
+ * for what is new. Returns whether they differ. Both callbacks may be NULL. */
 struct map_diff {
-	void (*drop)(struct address_space *s, struct trace_writer *w, const struct mapping *m, const struct mapping_list *now);
+	void (*drop)(struct address_space *s, struct trace_writer *w, const struct mapping *m,
+		     const struct mapping_list *now);
 	void (*add)(struct address_space *s, struct trace_writer *w, const struct mapping *m);
 };
 
-static bool diff_maps(struct address_space *s, struct trace_writer *w, struct patch *p, const struct map_diff *act)
+static bool diff_maps(struct address_space *s, struct trace_writer *w, struct patch *p,
+		      const struct map_diff *act)
 {
 	size_t i = p->first, j = 0, count = p->now.count;
 	const struct mapping *known = s->mappings.maps;
@@ -399,18 +424,23 @@ void address_space_forget(struct address_space *s, uint64_t start, uint64_t end)
 /* Whether the same lies at an address in both. */
 static bool same_at(const struct mapping *a, const struct mapping *b, uint64_t addr)
 {
-	return a->prot == b->prot && a->shared == b->shared && a->dev == b->dev && a->ino == b->ino && !strcmp(a->path, b->path) &&
+	return a->prot == b->prot && a->shared == b->shared && a->dev == b->dev &&
+	       a->ino == b->ino && !strcmp(a->path, b->path) &&
 	       (!a->ino || a->offset + (addr - a->start) == b->offset + (addr - b->start));
 }
 
-/* What m has and the other list, the new one or the old one, has not: it may have been split, or have grown. */
-static void forget_lost(struct address_space *s, const struct mapping *m, const struct mapping_list *other)
+/* What m has and the other list, the new one or the old one, has not: it may have been split, or
+ * have grown. */
+static void forget_lost(struct address_space *s, const struct mapping *m,
+			const struct mapping_list *other)
 {
 	uint64_t at = m->start;
 
-	for (size_t i = mappings_behind(other, m->start); i < other->count && other->maps[i].start < m->end; i++) {
+	for (size_t i = mappings_behind(other, m->start);
+	     i < other->count && other->maps[i].start < m->end; i++) {
 		const struct mapping *n = &other->maps[i];
-		uint64_t start = n->start > m->start ? n->start : m->start, end = n->end < m->end ? n->end : m->end;
+		uint64_t start = n->start > m->start ? n->start : m->start,
+			 end = n->end < m->end ? n->end : m->end;
 
 		if (!same_at(m, n, start))
 			continue;
@@ -420,7 +450,8 @@ static void forget_lost(struct address_space *s, const struct mapping *m, const 
 	forget(s, at, m->end);
 }
 
-static void drop_mapping(struct address_space *s, struct trace_writer *w, const struct mapping *m, const struct mapping_list *now)
+static void drop_mapping(struct address_space *s, struct trace_writer *w, const struct mapping *m,
+			 const struct mapping_list *now)
 {
 	write_unmap(s, w, m);
 	s->code_epoch += runs(m);
@@ -435,7 +466,8 @@ static void add_mapping(struct address_space *s, struct trace_writer *w, const s
 	s->code_epoch += runs(m);
 	if (runs(m))
 		address_space_part(s);
-	/* Of where nothing was known to be mapped, as where a stack has grown, pages may be known that have changed. */
+	/* Of where nothing was known to be mapped, as where a stack has grown, pages may be known
+	 * that have changed. */
 	if (runs(m) && code_pages_touch(s->pages, m->start, m->end))
 		forget_lost(s, m, &s->mappings);
 	write_map(s, w, m);
@@ -446,7 +478,8 @@ static bool shares_file(const struct mapping *m) { return m->shared && m->ino; }
 
 static bool is_code_of(const struct mapping *code, const struct mapping *other)
 {
-	return runs(code) && !code->shared && !code->follows && shares_file(other) && code->ino == other->ino && code->dev == other->dev;
+	return runs(code) && !code->shared && !code->follows && shares_file(other) &&
+	       code->ino == other->ino && code->dev == other->dev;
 }
 
 static void follow(struct address_space *s, struct mapping *m)
@@ -466,8 +499,8 @@ static void lend(struct address_space *s, struct mapping *code, const struct map
 		s->lends_code = true;
 }
 
-/* Code that is mapped privately from a file which the program writes through another mapping changes as that does, and no time of the file
- * says when. */
+/* Code that is mapped privately from a file which the program writes through another mapping
+ * changes as that does, and no time of the file says when. */
 static void follow_own_writes(struct address_space *s)
 {
 	struct mapping_list *l = &s->mappings;
@@ -484,10 +517,13 @@ static void follow_own_writes(struct address_space *s)
 	}
 }
 
-/* Makes the known mappings what they are now, and writes that. The patches, which are taken over, are in the order of their addresses. */
-static void apply(struct address_space *s, struct trace_writer *w, pid_t pid, struct patch *patches, size_t n)
+/* Makes the known mappings what they are now, and writes that. The patches, which are taken over,
+ * are in the order of their addresses. */
+static void apply(struct address_space *s, struct trace_writer *w, pid_t pid, struct patch *patches,
+		  size_t n)
 {
-	static const struct map_diff look = {0}, drop = {.drop = drop_mapping}, add = {.add = add_mapping};
+	static const struct map_diff look = {0}, drop = {.drop = drop_mapping},
+				     add = {.add = add_mapping};
 	bool differ = false, any_fresh = false;
 
 	for (size_t i = 0; i < n; i++)
@@ -503,12 +539,14 @@ static void apply(struct address_space *s, struct trace_writer *w, pid_t pid, st
 					any_fresh |= m->fresh;
 				}
 		s->epoch++;
-		for (size_t i = 0; i < n; i++) /* first everything that goes: a mapping may have moved over another */
+		for (size_t i = 0; i < n;
+		     i++) /* first everything that goes: a mapping may have moved over another */
 			diff_maps(s, w, &patches[i], &drop);
 		for (size_t i = 0; i < n; i++)
 			diff_maps(s, w, &patches[i], &add);
 		for (size_t i = n; i-- > 0;)
-			if (!mappings_replace(&s->mappings, patches[i].first, patches[i].end, &patches[i].now))
+			if (!mappings_replace(&s->mappings, patches[i].first, patches[i].end,
+					      &patches[i].now))
 				s->unsure = true;
 		if (any_fresh)
 			follow_own_writes(s);
@@ -524,9 +562,11 @@ void address_space_refresh(struct address_space *s, struct trace_writer *w, pid_
 	struct bt_regs regs;
 
 	errno = 0;
-	/* A recorder may see the mappings of a process that it may not look into (CAP_PERFMON, Linux 6.16). */
+	/* A recorder may see the mappings of a process that it may not look into (CAP_PERFMON,
+	 * Linux 6.16). */
 	if (!tracee_may_look(pid) || !mappings_read(pid, &all.now)) {
-		bool hidden = errno == ENOENT || errno == ESRCH; /* unless it is gone: hidepid of proc(5) */
+		bool hidden = errno == ENOENT ||
+			      errno == ESRCH; /* unless it is gone: hidepid of proc(5) */
 
 		s->unread = !hidden ? errno : tracee_get_regs(pid, &regs) ? 0 : EACCES;
 		s->unsure = true;
@@ -554,22 +594,27 @@ static bool read_patch(const struct address_space *s, int fd, struct patch *p)
 		while (p->end < l->count && l->maps[p->end].start < r->end)
 			p->end++;
 		if (p->first < p->end) {
-			r->start = l->maps[p->first].start < r->start ? l->maps[p->first].start : r->start;
-			r->end = l->maps[p->end - 1].end > r->end ? l->maps[p->end - 1].end : r->end;
+			r->start = l->maps[p->first].start < r->start ? l->maps[p->first].start
+								      : r->start;
+			r->end =
+				l->maps[p->end - 1].end > r->end ? l->maps[p->end - 1].end : r->end;
 		}
 		mappings_release(now);
 		if (!mappings_around(fd, r->start, r->end, now))
 			return false;
 		show_as_program(s, now);
-		if (!now->count || (now->maps[0].start >= r->start && now->maps[now->count - 1].end <= r->end))
+		if (!now->count ||
+		    (now->maps[0].start >= r->start && now->maps[now->count - 1].end <= r->end))
 			return true;
 		r->start = now->maps[0].start < r->start ? now->maps[0].start : r->start;
-		r->end = now->maps[now->count - 1].end > r->end ? now->maps[now->count - 1].end : r->end;
+		r->end = now->maps[now->count - 1].end > r->end ? now->maps[now->count - 1].end
+								: r->end;
 	}
 	return false;
 }
 
-/* Brings the patches into order; of two that overlap one is left, which is to be read again. Returns how many there are. */
+/* Brings the patches into order; of two that overlap one is left, which is to be read again.
+ * Returns how many there are. */
 static size_t sort_patches(struct patch *patches, size_t n, bool *overlap)
 {
 	*overlap = false;
@@ -610,7 +655,8 @@ static bool overlaps(const struct mapping *m, const struct map_change *c)
 }
 
 /* What is asked for: c's ranges, and the stack. */
-static size_t begin_patches(struct address_space *s, const struct map_change *c, struct patch *patches)
+static size_t begin_patches(struct address_space *s, const struct map_change *c,
+			    struct patch *patches)
 {
 	const struct mapping_list *l = &s->mappings;
 	size_t n = 0;
@@ -620,14 +666,16 @@ static size_t begin_patches(struct address_space *s, const struct map_change *c,
 	for (size_t i = l->count; i-- > 0;) {
 		if (l->maps[i].path[0] != '[' || strcmp(l->maps[i].path, "[stack]"))
 			continue;
-		s->grows |= overlaps(&l->maps[i], c); /* parts of it that grow may have other names */
+		s->grows |=
+			overlaps(&l->maps[i], c); /* parts of it that grow may have other names */
 		patches[n++] = around(l->maps[i].start, l->maps[i].end);
 		break;
 	}
 	return n;
 }
 
-static bool update(struct address_space *s, struct trace_writer *w, pid_t pid, const struct map_change *c)
+static bool update(struct address_space *s, struct trace_writer *w, pid_t pid,
+		   const struct map_change *c)
 {
 	enum {
 		MOST = sizeof c->ranges / sizeof c->ranges[0] + 1,
@@ -653,7 +701,8 @@ static bool update(struct address_space *s, struct trace_writer *w, pid_t pid, c
 	return false;
 }
 
-void address_space_update(struct address_space *s, struct trace_writer *w, pid_t pid, const struct map_change *c)
+void address_space_update(struct address_space *s, struct trace_writer *w, pid_t pid,
+			  const struct map_change *c)
 {
 	if (c->all || s->unsure || s->grows || !update(s, w, pid, c))
 		address_space_refresh(s, w, pid);
@@ -694,7 +743,8 @@ void address_space_catch_up(struct address_space *s, struct trace_writer *w, pid
 	address_space_update(s, w, pid, &c);
 }
 
-void address_space_look_at_files(struct address_space *s, pid_t pid, void (*written)(void *arg, const struct mapping *m), void *arg)
+void address_space_look_at_files(struct address_space *s, pid_t pid,
+				 void (*written)(void *arg, const struct mapping *m), void *arg)
 {
 	for (size_t i = 0; i < s->mappings.count; i++) {
 		const struct mapping *m = &s->mappings.maps[i];

@@ -9,11 +9,13 @@
 
 enum {
 	PAGE = CODE_PAGE,
-	BATCH = TRACEE_PAGES, /* pages that are read ahead come to lie in memory that is got for so many */
+	BATCH = TRACEE_PAGES, /* pages that are read ahead come to lie in memory that is got for so
+				 many */
 };
 
 /* Of every space that has the page now. */
-static void write_page(struct address_space *s, struct trace_writer *w, uint64_t addr, const uint8_t *bytes)
+static void write_page(struct address_space *s, struct trace_writer *w, uint64_t addr,
+		       const uint8_t *bytes)
 {
 	uint64_t *object = code_pages_object(s->pages, addr);
 	struct bt_record_code rec = {.addr = addr};
@@ -32,7 +34,8 @@ static void write_page(struct address_space *s, struct trace_writer *w, uint64_t
 }
 
 /* Tells the extension which bytes of a page are others now. */
-static void tell_changed(struct address_space *s, uint64_t addr, const uint8_t *before, const uint8_t *now)
+static void tell_changed(struct address_space *s, uint64_t addr, const uint8_t *before,
+			 const uint8_t *now)
 {
 	size_t first = 0, end = PAGE;
 
@@ -45,7 +48,8 @@ static void tell_changed(struct address_space *s, uint64_t addr, const uint8_t *
 }
 
 /* The page at addr is `now`; before: as it was known, or NULL. */
-static void set_page(struct address_space *s, struct trace_writer *w, uint64_t addr, const uint8_t *before, const uint8_t *now)
+static void set_page(struct address_space *s, struct trace_writer *w, uint64_t addr,
+		     const uint8_t *before, const uint8_t *now)
 {
 	if (before || address_space_code_kind(s, addr) != CODE_FIXED)
 		address_space_part(s);
@@ -57,8 +61,10 @@ static void set_page(struct address_space *s, struct trace_writer *w, uint64_t a
 		write_page(s, w, addr, now);
 }
 
-/* Makes the copy of the page at addr agree with the n bytes at addr + at, which are what is there now. */
-static void check_page(struct address_space *s, struct trace_writer *w, pid_t tid, uint64_t addr, size_t at, const uint8_t *bytes, size_t n)
+/* Makes the copy of the page at addr agree with the n bytes at addr + at, which are what is there
+ * now. */
+static void check_page(struct address_space *s, struct trace_writer *w, pid_t tid, uint64_t addr,
+		       size_t at, const uint8_t *bytes, size_t n)
 {
 	const uint8_t *before = code_pages_find(s->pages, addr);
 	uint8_t now[PAGE] = {0};
@@ -70,7 +76,8 @@ static void check_page(struct address_space *s, struct trace_writer *w, pid_t ti
 	set_page(s, w, addr, before, now);
 }
 
-bool address_space_use(struct address_space *s, struct trace_writer *w, uint64_t page, const uint8_t *bytes, size_t at, size_t n)
+bool address_space_use(struct address_space *s, struct trace_writer *w, uint64_t page,
+		       const uint8_t *bytes, size_t at, size_t n)
 {
 	const uint8_t *before = code_pages_find(s->pages, page);
 
@@ -80,9 +87,11 @@ bool address_space_use(struct address_space *s, struct trace_writer *w, uint64_t
 	return true;
 }
 
-int address_space_fetch(struct address_space *s, struct trace_writer *w, pid_t tid, uint64_t addr, bool code_32, uint8_t *bytes, struct bt_insn *insn)
+int address_space_fetch(struct address_space *s, struct trace_writer *w, pid_t tid, uint64_t addr,
+			bool code_32, uint8_t *bytes, struct bt_insn *insn)
 {
-	int (*decode)(const uint8_t *, size_t, struct bt_insn *) = code_32 ? bt_insn_decode_32 : bt_insn_decode;
+	int (*decode)(const uint8_t *, size_t, struct bt_insn *) =
+		code_32 ? bt_insn_decode_32 : bt_insn_decode;
 	size_t at = addr % PAGE, here = PAGE - at < BT_INSN_MAX ? PAGE - at : BT_INSN_MAX;
 	size_t got = tracee_read(tid, addr, bytes, here);
 	int rc = decode(bytes, got, insn);
@@ -110,7 +119,8 @@ enum code_kind address_space_code_kind(const struct address_space *s, uint64_t a
 	return mapping_is_mutable(m) ? CODE_MUTABLE : CODE_FIXED;
 }
 
-const uint8_t *address_space_fixed_page(struct address_space *s, struct trace_writer *w, pid_t tid, uint64_t addr)
+const uint8_t *address_space_fixed_page(struct address_space *s, struct trace_writer *w, pid_t tid,
+					uint64_t addr)
 {
 	uint64_t page = addr & ~(uint64_t)(PAGE - 1);
 	const uint8_t *known;
@@ -139,9 +149,10 @@ static bool has_room(struct page_ahead *a)
 	return a->batch;
 }
 
-/* Puts the next pages of addrs that are not known yet into the table, as they come to lie in the batch; none is read yet. Returns how many
- * there are, *next is behind them. */
-static size_t begin_pages(struct address_space *s, uint64_t *pages, const uint64_t *addrs, size_t n, size_t *next)
+/* Puts the next pages of addrs that are not known yet into the table, as they come to lie in the
+ * batch; none is read yet. Returns how many there are, *next is behind them. */
+static size_t begin_pages(struct address_space *s, uint64_t *pages, const uint64_t *addrs, size_t n,
+			  size_t *next)
 {
 	size_t count = 0;
 
@@ -150,7 +161,8 @@ static size_t begin_pages(struct address_space *s, uint64_t *pages, const uint64
 	for (; *next < n && s->ahead.used < BATCH; (*next)++) {
 		uint64_t page = addrs[*next] & ~(uint64_t)(PAGE - 1);
 
-		if (code_pages_find(s->pages, page) || address_space_code_kind(s, page) != CODE_FIXED)
+		if (code_pages_find(s->pages, page) ||
+		    address_space_code_kind(s, page) != CODE_FIXED)
 			continue;
 		if (!code_pages_take(s->pages, page, s->ahead.batch, s->ahead.used))
 			break;
@@ -160,7 +172,8 @@ static size_t begin_pages(struct address_space *s, uint64_t *pages, const uint64
 	return count;
 }
 
-void address_space_read_ahead(struct address_space *s, struct trace_writer *w, pid_t tid, const uint64_t *addrs, size_t n)
+void address_space_read_ahead(struct address_space *s, struct trace_writer *w, pid_t tid,
+			      const uint64_t *addrs, size_t n)
 {
 	uint64_t pages[BATCH];
 	size_t next = 0, count, got;
@@ -178,15 +191,19 @@ void address_space_read_ahead(struct address_space *s, struct trace_writer *w, p
 	}
 }
 
-void address_space_adopt(struct address_space *s, struct trace_writer *w, pid_t tid, uint64_t addr, size_t count, struct code_pages *pages)
+void address_space_adopt(struct address_space *s, struct trace_writer *w, pid_t tid, uint64_t addr,
+			 size_t count, struct code_pages *pages)
 {
 	uint8_t *now = malloc(count * PAGE);
 	size_t got = now ? tracee_read(tid, addr, now, count * PAGE) / PAGE : 0;
 
 	for (size_t i = 0; i < count; i++, addr += PAGE) {
-		const uint8_t *known = code_pages_find(s->pages, addr), *there = code_pages_find(pages, addr);
+		const uint8_t *known = code_pages_find(s->pages, addr),
+			      *there = code_pages_find(pages, addr);
 		const uint8_t *here = known ? known : i < got ? now + i * PAGE : NULL;
-		bool same = here && address_space_code_kind(s, addr) == CODE_FIXED && !memcmp(here, there, PAGE) && (known || code_pages_share(s->pages, addr, pages));
+		bool same = here && address_space_code_kind(s, addr) == CODE_FIXED &&
+			    !memcmp(here, there, PAGE) &&
+			    (known || code_pages_share(s->pages, addr, pages));
 
 		if (same && !known)
 			write_page(s, w, addr, there);
@@ -200,11 +217,13 @@ const uint8_t *address_space_kept_page(const struct address_space *s, uint64_t a
 {
 	uint64_t page = addr & ~(uint64_t)(PAGE - 1);
 
-	return address_space_code_kind(s, page) == CODE_FIXED ? code_pages_find(s->pages, page) : NULL;
+	return address_space_code_kind(s, page) == CODE_FIXED ? code_pages_find(s->pages, page)
+							      : NULL;
 }
 
 /* The bytes of one page, from its copy where that cannot be out of date. */
-static bool code_of_page(struct address_space *s, struct trace_writer *w, pid_t tid, uint64_t page, size_t at, uint8_t *bytes, size_t n)
+static bool code_of_page(struct address_space *s, struct trace_writer *w, pid_t tid, uint64_t page,
+			 size_t at, uint8_t *bytes, size_t n)
 {
 	const uint8_t *fixed;
 
@@ -220,13 +239,15 @@ static bool code_of_page(struct address_space *s, struct trace_writer *w, pid_t 
 	return fixed;
 }
 
-size_t address_space_code(struct address_space *s, struct trace_writer *w, pid_t tid, uint64_t addr, uint8_t *bytes, size_t n)
+size_t address_space_code(struct address_space *s, struct trace_writer *w, pid_t tid, uint64_t addr,
+			  uint8_t *bytes, size_t n)
 {
 	size_t done = 0;
 
 	while (done < n) {
 		uint64_t page = (addr + done) & ~(uint64_t)(PAGE - 1);
-		size_t at = (addr + done) % PAGE, here = PAGE - at < n - done ? PAGE - at : n - done;
+		size_t at = (addr + done) % PAGE,
+		       here = PAGE - at < n - done ? PAGE - at : n - done;
 
 		if (!code_of_page(s, w, tid, page, at, bytes + done, here))
 			break;

@@ -5,8 +5,8 @@
 
 #include "collector/address_space.h"
 
-/* What is executable is about to differ, or differs, from what spaces have that it was the same as. Without memory they are not told,
- * and the table is begun anew. */
+/* What is executable is about to differ, or differs, from what spaces have that it was the same as.
+ * Without memory they are not told, and the table is begun anew. */
 void address_space_part(struct address_space *s);
 
 #endif

@@ -11,13 +11,14 @@
 
 enum {
 	TASKS_MOST = 32, /* with more there are always some that could run */
-	MUCH = 4, /* waiting: one part in so many of the time */
+	MUCH = 4,        /* waiting: one part in so many of the time */
 };
 
 enum affinity_syscall {
 	SYSCALL_OTHER,
 	SYSCALL_ASKS,   /* for an affinity */
-	SYSCALL_SETS,   /* one, or a policy that wants all processors or keeps others from them: nothing is bound from then on */
+	SYSCALL_SETS,   /* one, or a policy that wants all processors or keeps others from them:
+			   nothing is bound from then on */
 	SYSCALL_CLONES, /* a child that nobody hears of if it is CLONE_UNTRACED */
 };
 
@@ -25,16 +26,17 @@ static const struct {
 	uint64_t nr, compat;
 	enum affinity_syscall call;
 } calls[] = {
-	{SYS_sched_getaffinity, 242, SYSCALL_ASKS}, {SYS_sched_setaffinity, 241, SYSCALL_SETS}, {SYS_sched_setscheduler, 156, SYSCALL_SETS},
-	{SYS_sched_setparam, 154, SYSCALL_SETS},	 {SYS_sched_setattr, 351, SYSCALL_SETS},	  {SYS_clone, 120, SYSCALL_CLONES},
+	{SYS_sched_getaffinity, 242, SYSCALL_ASKS},  {SYS_sched_setaffinity, 241, SYSCALL_SETS},
+	{SYS_sched_setscheduler, 156, SYSCALL_SETS}, {SYS_sched_setparam, 154, SYSCALL_SETS},
+	{SYS_sched_setattr, 351, SYSCALL_SETS},      {SYS_clone, 120, SYSCALL_CLONES},
 	{SYS_clone3, 435, SYSCALL_CLONES},
 };
 
 #define MILLISECOND 1000000ull
-#define LOOK_EACH (50 * MILLISECOND)
+#define LOOK_EACH   (50 * MILLISECOND)
 #define APART_FIRST (100 * MILLISECOND)
-#define APART_MOST (6400 * MILLISECOND)
-#define PROVEN (1000 * MILLISECOND) /* who was together for so long is together again soon */
+#define APART_MOST  (6400 * MILLISECOND)
+#define PROVEN      (1000 * MILLISECOND) /* who was together for so long is together again soon */
 
 static uint64_t now(void)
 {
@@ -44,8 +46,9 @@ static uint64_t now(void)
 	return (uint64_t)t.tv_sec * 1000 * MILLISECOND + (uint64_t)t.tv_nsec;
 }
 
-/* For how many nanoseconds a task (0: the caller) could have run and had no processor, since it was made: the second number of
- * /proc/PID/schedstat (Linux, Documentation/scheduler/sched-stats.rst). False when that is not known. */
+/* For how many nanoseconds a task (0: the caller) could have run and had no processor, since it was
+ * made: the second number of /proc/PID/schedstat (Linux, Documentation/scheduler/sched-stats.rst).
+ * False when that is not known. */
 static bool read_waited(pid_t tid, uint64_t *waited)
 {
 	char path[64];
@@ -134,7 +137,8 @@ static void come_together(struct affinity *a, struct task_table *t)
 
 void affinity_begin(struct affinity *a)
 {
-	if (sched_getaffinity(0, sizeof a->own, &a->own) || CPU_COUNT(&a->own) < 2 || !read_waited(0, &a->waited))
+	if (sched_getaffinity(0, sizeof a->own, &a->own) || CPU_COUNT(&a->own) < 2 ||
+	    !read_waited(0, &a->waited))
 		return;
 	a->begun = true;
 	a->wait = APART_FIRST;
@@ -146,7 +150,9 @@ void affinity_join(const struct affinity *a, pid_t tid, const struct task *paren
 {
 	if (a->on && a->together)
 		(void)move(tid, &a->own, &a->one);
-	else if (a->begun && !(parent && may_use(parent->tid, &a->one))) /* else it is what the program has set */
+	else if (a->begun &&
+		 !(parent &&
+		   may_use(parent->tid, &a->one))) /* else it is what the program has set */
 		(void)move(tid, &a->one, &a->own);
 }
 
@@ -160,7 +166,8 @@ static bool is_untraced(const struct task *task)
 {
 	uint64_t flags = task->syscall.args[0];
 
-	if (task->syscall.nr == SYS_clone3 && tracee_read(task->tid, task->syscall.args[0], &flags, sizeof flags) != sizeof flags)
+	if (task->syscall.nr == SYS_clone3 &&
+	    tracee_read(task->tid, task->syscall.args[0], &flags, sizeof flags) != sizeof flags)
 		return false;
 	return flags & CLONE_UNTRACED;
 }
@@ -169,7 +176,9 @@ static enum affinity_syscall call_of(const struct task *task)
 {
 	for (size_t i = 0; i < sizeof calls / sizeof calls[0]; i++)
 		if (task->syscall.nr == (task->syscall.compat ? calls[i].compat : calls[i].nr))
-			return calls[i].call == SYSCALL_CLONES && !is_untraced(task) ? SYSCALL_OTHER : calls[i].call;
+			return calls[i].call == SYSCALL_CLONES && !is_untraced(task)
+				       ? SYSCALL_OTHER
+				       : calls[i].call;
 	return SYSCALL_OTHER;
 }
 
@@ -195,7 +204,9 @@ void affinity_look(struct affinity *a, struct task_table *t)
 	if (!a->together && t->count <= TASKS_MOST) {
 		come_together(a, t);
 	} else if (a->together && (t->count > TASKS_MOST || all_waited(a, t) * MUCH > past)) {
-		a->wait = at - a->since > PROVEN ? APART_FIRST : a->wait < APART_MOST ? 2 * a->wait : a->wait;
+		a->wait = at - a->since > PROVEN ? APART_FIRST
+			  : a->wait < APART_MOST ? 2 * a->wait
+						 : a->wait;
 		go_apart(a, t);
 	} else {
 		a->looked = at;

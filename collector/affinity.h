@@ -1,10 +1,11 @@
 /* SPDX-License-Identifier: MIT */
-/* The recorder and what it records on one processor. Mostly one of them waits for the other: on one processor the one finds in its caches
- * what the other has left there, and no processor is woken. Where that makes anybody wait for the processor - two processes that
- * compute, other programs - all may run anywhere again, for a while.
+/* The recorder and what it records on one processor. Mostly one of them waits for the other: on one
+ * processor the one finds in its caches what the other has left there, and no processor is woken.
+ * Where that makes anybody wait for the processor - two processes that compute, other programs -
+ * all may run anywhere again, for a while.
  *
- * The program sees the affinity that it would have (sched_getaffinity(2)); once it sets one itself, all is left as it is. It can see ours
- * in /proc/PID/status (Cpus_allowed). */
+ * The program sees the affinity that it would have (sched_getaffinity(2)); once it sets one itself,
+ * all is left as it is. It can see ours in /proc/PID/status (Cpus_allowed). */
 #ifndef BT_AFFINITY_H
 #define BT_AFFINITY_H
 
@@ -20,15 +21,15 @@ struct task_table;
 struct affinity {
 	bool begun; /* tasks may have been on one processor */
 	bool on;
-	bool together; /* all are on one processor */
-	cpu_set_t own, one; /* the processors that all may use without us; that one */
+	bool together;          /* all are on one processor */
+	cpu_set_t own, one;     /* the processors that all may use without us; that one */
 	uint64_t since, looked; /* nanoseconds: of `together`; when affinity_look() last looked */
-	uint64_t wait; /* for so long all run anywhere, the next time */
-	uint64_t waited; /* of the recorder: see struct task */
+	uint64_t wait;          /* for so long all run anywhere, the next time */
+	uint64_t waited;        /* of the recorder: see struct task */
 };
 
-/* To be called by the recorder, before it has tasks: it is on one processor from now on. Does nothing where there is one only, or the
- * kernel does not tell who waits (CONFIG_SCHED_INFO). */
+/* To be called by the recorder, before it has tasks: it is on one processor from now on. Does
+ * nothing where there is one only, or the kernel does not tell who waits (CONFIG_SCHED_INFO). */
 void affinity_begin(struct affinity *a);
 
 /* A task has come, stopped: a child has what its parent (NULL: gone) had when it was made. */
@@ -41,7 +42,8 @@ void affinity_leave(const struct affinity *a, pid_t tid);
 void affinity_syscall_entered(struct affinity *a, struct task_table *t, struct task *task);
 void affinity_syscall_left(struct task *task);
 
-/* To be called every now and then: whether anybody has to wait; whether all may come together again. */
+/* To be called every now and then: whether anybody has to wait; whether all may come together
+ * again. */
 void affinity_look(struct affinity *a, struct task_table *t);
 
 #endif

@@ -30,8 +30,8 @@ static struct bt_branch *slot(const struct branch_ring *r, uint64_t number)
 	return &r->entries[number & (r->cap - 1)];
 }
 
-/* In memory only: a conditional branch that is not of a counted class carries no tick; a gap that knows the counts behind it
- * has the tick in `from` and the transfers in `to`, above the reason. */
+/* In memory only: a conditional branch that is not of a counted class carries no tick; a gap that
+ * knows the counts behind it has the tick in `from` and the transfers in `to`, above the reason. */
 enum {
 	FLAG_NO_TICK = 8,
 	FLAG_COUNTS = 16,
@@ -56,7 +56,8 @@ static void advance(struct ring_state *s, const struct bt_branch *b)
 	}
 }
 
-/* Doubles the room. False when the limit is reached or memory is short: then the oldest entry gives way. */
+/* Doubles the room. False when the limit is reached or memory is short: then the oldest entry gives
+ * way. */
 static bool grow(struct branch_ring *r)
 {
 	size_t cap = r->cap ? r->cap * 2 : FIRST_CAP;
@@ -132,9 +133,13 @@ void branch_ring_gap(struct branch_ring *r, enum bt_gap_reason reason)
 	append(r, &b);
 }
 
-void branch_ring_resume(struct branch_ring *r, enum bt_gap_reason reason, const struct ring_state *state)
+void branch_ring_resume(struct branch_ring *r, enum bt_gap_reason reason,
+			const struct ring_state *state)
 {
-	struct bt_branch b = {.kind = BT_BRANCH_GAP, .flags = FLAG_COUNTS, .from = state->tick, .to = state->transfers << REASON_BITS | reason};
+	struct bt_branch b = {.kind = BT_BRANCH_GAP,
+			      .flags = FLAG_COUNTS,
+			      .from = state->tick,
+			      .to = state->transfers << REASON_BITS | reason};
 	struct bt_branch *last = r->next > r->oldest ? slot(r, r->next - 1) : NULL;
 
 	if (last && last->flags & FLAG_COUNTS && (last->to & ((1u << REASON_BITS) - 1)) == reason) {
@@ -149,7 +154,8 @@ void branch_ring_resume(struct branch_ring *r, enum bt_gap_reason reason, const 
 	branch_ring_epoch(r, state->space, state->epoch);
 }
 
-void branch_ring_skip(struct branch_ring *r, enum bt_gap_reason reason, uint64_t ticks, uint64_t transfers)
+void branch_ring_skip(struct branch_ring *r, enum bt_gap_reason reason, uint64_t ticks,
+		      uint64_t transfers)
 {
 	struct ring_state state = r->now;
 
@@ -169,7 +175,8 @@ void branch_ring_count(struct branch_ring *r, uint64_t ticks, uint64_t transfers
 
 void branch_ring_epoch(struct branch_ring *r, uint32_t space, uint32_t epoch)
 {
-	struct bt_branch b = {.kind = BT_BRANCH_EPOCH, .from = space == r->now.space ? 0 : space, .to = epoch};
+	struct bt_branch b = {
+		.kind = BT_BRANCH_EPOCH, .from = space == r->now.space ? 0 : space, .to = epoch};
 
 	if (space != r->now.space || epoch != r->now.epoch)
 		append(r, &b);
@@ -208,10 +215,7 @@ const struct bt_branch *branch_ring_newest(const struct branch_ring *r)
 	return r->next > r->oldest ? slot(r, r->next - 1) : NULL;
 }
 
-size_t branch_ring_memory(const struct branch_ring *r)
-{
-	return r->cap * sizeof *r->entries;
-}
+size_t branch_ring_memory(const struct branch_ring *r) { return r->cap * sizeof *r->entries; }
 
 /* A gap in the place of the oldest entry says why those before it are missing. */
 static void mark_lost(struct branch_ring *r)
@@ -219,8 +223,11 @@ static void mark_lost(struct branch_ring *r)
 	if (!r->lost || r->oldest == r->next || is_written(r, r->oldest))
 		return;
 	advance(&r->before, slot(r, r->oldest));
-	*slot(r, r->oldest) = (struct bt_branch){.kind = BT_BRANCH_GAP, .flags = FLAG_COUNTS, .from = r->before.tick,
-						 .to = r->before.transfers << REASON_BITS | BT_GAP_LIMIT};
+	*slot(r, r->oldest) =
+		(struct bt_branch){.kind = BT_BRANCH_GAP,
+				   .flags = FLAG_COUNTS,
+				   .from = r->before.tick,
+				   .to = r->before.transfers << REASON_BITS | BT_GAP_LIMIT};
 	r->lost = false;
 }
 
@@ -230,7 +237,9 @@ static void forget(struct branch_ring *r)
 	const struct bt_branch *last = r->next > r->oldest ? slot(r, r->next - 1) : NULL;
 
 	if (last)
-		r->written_gap = last->flags & FLAG_COUNTS ? (uint8_t)((last->to & ((1u << REASON_BITS) - 1)) + 1) : 0;
+		r->written_gap = last->flags & FLAG_COUNTS
+					 ? (uint8_t)((last->to & ((1u << REASON_BITS) - 1)) + 1)
+					 : 0;
 	free(r->written);
 	r->written = NULL;
 	r->written_count = 0;
@@ -243,10 +252,16 @@ static void forget(struct branch_ring *r)
 	r->cap = 0;
 }
 
-static void write_run(struct branch_ring *r, struct trace_writer *w, uint32_t task, uint64_t first, uint64_t end, const struct ring_state *before)
+static void write_run(struct branch_ring *r, struct trace_writer *w, uint32_t task, uint64_t first,
+		      uint64_t end, const struct ring_state *before)
 {
-	struct bt_record_branches rec = {.task = task, .first = first, .count = end - first, .tick = before->tick,
-					 .transfers = before->transfers, .epoch = before->epoch, .space = before->space};
+	struct bt_record_branches rec = {.task = task,
+					 .first = first,
+					 .count = end - first,
+					 .tick = before->tick,
+					 .transfers = before->transfers,
+					 .epoch = before->epoch,
+					 .space = before->space};
 	struct bt_branch_codec codec = {0};
 	struct buf bytes = {0};
 
@@ -266,8 +281,8 @@ static void write_run(struct branch_ring *r, struct trace_writer *w, uint32_t ta
 	buf_release(&bytes);
 }
 
-/* Where a record that starts at first ends: at most at end, not too long, and behind a gap that changes the counts, which only the next
- * record can say. */
+/* Where a record that starts at first ends: at most at end, not too long, and behind a gap that
+ * changes the counts, which only the next record can say. */
 static uint64_t run_end(const struct branch_ring *r, uint64_t first, uint64_t end)
 {
 	if (end > first + CHUNK)
@@ -287,7 +302,8 @@ static const struct ring_range *written_after(const struct branch_ring *r, uint6
 	return NULL;
 }
 
-/* Notes [first, end) as written: what the ring has dropped is forgotten, what lies inside is merged. */
+/* Notes [first, end) as written: what the ring has dropped is forgotten, what lies inside is
+ * merged. */
 static void note_written(struct branch_ring *r, uint64_t first, uint64_t end)
 {
 	struct ring_range *ranges = malloc((r->written_count + 1) * sizeof *ranges);

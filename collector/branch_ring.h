@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
-/* The newest branches of one task that are not all in the trace yet, numbered from its creation, and their way into it: each entry is
- * written at most once (design, "snapshot"). Grows up to its limit as it fills; when everything in it has been written it is empty
- * again. */
+/* The newest branches of one task that are not all in the trace yet, numbered from its creation,
+ * and their way into it: each entry is written at most once (design, "snapshot"). Grows up to its
+ * limit as it fills; when everything in it has been written it is empty again. */
 #ifndef BT_BRANCH_RING_H
 #define BT_BRANCH_RING_H
 
@@ -20,17 +20,20 @@ struct ring_range {
 
 struct branch_ring {
 	struct bt_branch *entries;
-	size_t cap, limit;	  /* entries there is room for now, and at most; powers of two */
-	uint64_t next;		  /* number of the next entry */
-	uint64_t oldest;	  /* number of the oldest one still here */
+	size_t cap, limit;        /* entries there is room for now, and at most; powers of two */
+	uint64_t next;            /* number of the next entry */
+	uint64_t oldest;          /* number of the oldest one still here */
 	struct ring_state before; /* the state before the oldest entry */
-	struct ring_state now;	  /* the state behind the newest */
-	bool limited;		  /* its limit was lowered: what gave way since is missing for that reason */
-	bool lost;		  /* of a limited one: entries before the oldest are missing that the trace does not have */
+	struct ring_state now;    /* the state behind the newest */
+	bool limited; /* its limit was lowered: what gave way since is missing for that reason */
+	bool lost;    /* of a limited one: entries before the oldest are missing that the trace does
+			 not have */
 	struct trace_writer *sink; /* where entries go as they come, NULL: they stay */
 	uint32_t sink_task;
-	uint8_t written_gap;	  /* of an empty one: the reason of the gap that was its last entry, + 1; else 0 */
-	struct ring_range *written; /* sorted, disjoint ranges already in the trace that are still in the ring */
+	uint8_t written_gap; /* of an empty one: the reason of the gap that was its last entry, + 1;
+				else 0 */
+	struct ring_range *written; /* sorted, disjoint ranges already in the trace that are still
+				       in the ring */
 	size_t written_count;
 };
 
@@ -38,26 +41,32 @@ struct branch_ring {
 void branch_ring_init(struct branch_ring *r, size_t limit, const struct ring_state *start);
 void branch_ring_release(struct branch_ring *r);
 
-/* Appends one entry; conditional branches advance the tick, transfers the transfer count. tick: this conditional counts. */
+/* Appends one entry; conditional branches advance the tick, transfers the transfer count. tick:
+ * this conditional counts. */
 void branch_ring_push(struct branch_ring *r, const struct bt_branch *b, bool tick);
 
 /* Appends a GAP entry of unknown length. Counts go on from what they were. */
 void branch_ring_gap(struct branch_ring *r, enum bt_gap_reason reason);
 
-/* Appends a GAP entry of unknown length, behind which the state is *state (transfers below 2^56). Directly behind another such gap of the
- * same reason, that one is made longer instead. */
-void branch_ring_resume(struct branch_ring *r, enum bt_gap_reason reason, const struct ring_state *state);
+/* Appends a GAP entry of unknown length, behind which the state is *state (transfers below 2^56).
+ * Directly behind another such gap of the same reason, that one is made longer instead. */
+void branch_ring_resume(struct branch_ring *r, enum bt_gap_reason reason,
+			const struct ring_state *state);
 
-/* The same behind so many more conditionals and, since the last of them (or, without one, since before), transfers. */
-void branch_ring_skip(struct branch_ring *r, enum bt_gap_reason reason, uint64_t ticks, uint64_t transfers);
+/* The same behind so many more conditionals and, since the last of them (or, without one, since
+ * before), transfers. */
+void branch_ring_skip(struct branch_ring *r, enum bt_gap_reason reason, uint64_t ticks,
+		      uint64_t transfers);
 
-/* So many conditionals and, since the last of them (or, without one, since before), transfers: counted in a ring that keeps no entries. */
+/* So many conditionals and, since the last of them (or, without one, since before), transfers:
+ * counted in a ring that keeps no entries. */
 void branch_ring_count(struct branch_ring *r, uint64_t ticks, uint64_t transfers);
 
 /* Notes that later branches belong to another image (an EPOCH entry, when it is another). */
 void branch_ring_epoch(struct branch_ring *r, uint32_t space, uint32_t epoch);
 
-/* Lowers the limit; the oldest entries give way. A gap of BT_GAP_LIMIT stands for what the trace misses then. */
+/* Lowers the limit; the oldest entries give way. A gap of BT_GAP_LIMIT stands for what the trace
+ * misses then. */
 void branch_ring_lower(struct branch_ring *r, size_t limit);
 
 /* The newest entry that is still in memory, or NULL. */
@@ -66,10 +75,12 @@ const struct bt_branch *branch_ring_newest(const struct branch_ring *r);
 /* Bytes of memory it uses. */
 size_t branch_ring_memory(const struct branch_ring *r);
 
-/* From now on entries are written whenever there are many, until the next branch_ring_flush(): for very many that come at once. */
+/* From now on entries are written whenever there are many, until the next branch_ring_flush(): for
+ * very many that come at once. */
 void branch_ring_stream(struct branch_ring *r, struct trace_writer *w, uint32_t task);
 
-/* Writes what has not been written of the newest `newest` entries. The ring is empty afterwards when that is all of it. */
+/* Writes what has not been written of the newest `newest` entries. The ring is empty afterwards
+ * when that is all of it. */
 void branch_ring_flush(struct branch_ring *r, struct trace_writer *w, uint32_t task, size_t newest);
 
 #endif

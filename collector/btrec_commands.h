@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: MIT */
-/* The commands of the program btrec. Each takes its own argv (argv[0] is its name) and returns the exit status. */
+/* The commands of the program btrec. Each takes its own argv (argv[0] is its name) and returns the
+ * exit status. */
 #ifndef BT_BTREC_COMMANDS_H
 #define BT_BTREC_COMMANDS_H
 
@@ -10,8 +11,10 @@
 struct backend_ops;
 
 int btrec_run(int argc, char **argv);
-/* The same over another kernel and another way to run code, for the tests: those of the pmu backend. */
-int btrec_run_on(int argc, char **argv, const struct perf_kernel *kernel, const struct backend_ops *runner);
+/* The same over another kernel and another way to run code, for the tests: those of the pmu
+ * backend. */
+int btrec_run_on(int argc, char **argv, const struct perf_kernel *kernel,
+		 const struct backend_ops *runner);
 int btrec_snap(int argc, char **argv);
 int btrec_import(int argc, char **argv);
 int btrec_list(int argc, char **argv);
@@ -19,8 +22,8 @@ int btrec_info(int argc, char **argv);
 int btrec_dump(int argc, char **argv);
 int btrec_doctor(int argc, char **argv);
 
-/* Parses the arguments of a command that has no option but --help, and shows usage for that. Returns the index of the first
- * operand; 0 when help was shown; -BT_E_MISUSE. */
+/* Parses the arguments of a command that has no option but --help, and shows usage for that.
+ * Returns the index of the first operand; 0 when help was shown; -BT_E_MISUSE. */
 int btrec_parse_plain(int argc, char **argv, const char *usage, struct bt_error *err);
 
 /* Prints "btrec: TEXT" to stderr and returns the error's exit status. */

@@ -32,9 +32,7 @@ static const struct option_row rows[] = {
 	{"help", 'h', NULL, "show this", set_help},
 };
 
-enum {
-	ROWS = sizeof rows / sizeof rows[0]
-};
+enum { ROWS = sizeof rows / sizeof rows[0] };
 
 int btrec_doctor(int argc, char **argv)
 {
@@ -44,7 +42,8 @@ int btrec_doctor(int argc, char **argv)
 	int rc = options_parse(rows, ROWS, &asked, argc, argv, &err);
 
 	if (rc >= 0 && asked.help) {
-		puts("Usage: btrec doctor [OPTIONS]\nTells what of this machine a recording can use, why not the rest, and what changes that.\n\nOptions:");
+		puts("Usage: btrec doctor [OPTIONS]\nTells what of this machine a recording can "
+		     "use, why not the rest, and what changes that.\n\nOptions:");
 		options_help(stdout, rows, ROWS);
 		return 0;
 	}
@@ -59,7 +58,8 @@ int btrec_doctor(int argc, char **argv)
 		return btrec_complain(&err);
 	}
 	doctor_init(doctor, machine_here());
-	rc = asked.json ? doctor_print_json(stdout, doctor, &err) : doctor_print_text(stdout, doctor);
+	rc = asked.json ? doctor_print_json(stdout, doctor, &err)
+			: doctor_print_text(stdout, doctor);
 	free(doctor);
 	if (rc < 0)
 		return btrec_complain(&err);

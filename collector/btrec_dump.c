@@ -4,7 +4,8 @@
 #include "collector/btrec_commands.h"
 #include "decoder/dump.h"
 
-static const char usage[] = "Usage: btrec dump [TRACE]\nPrints every record of a trace, the latest by default.";
+static const char usage[] =
+	"Usage: btrec dump [TRACE]\nPrints every record of a trace, the latest by default.";
 
 int btrec_dump(int argc, char **argv)
 {
@@ -16,7 +17,8 @@ int btrec_dump(int argc, char **argv)
 
 	if (!at)
 		return 0;
-	if (at < 0 || btrec_trace_argument(argc, argv, at, path, &err) || trace_open(&t, path, &err))
+	if (at < 0 || btrec_trace_argument(argc, argv, at, path, &err) ||
+	    trace_open(&t, path, &err))
 		return btrec_complain(&err);
 	damaged = trace_dump(stdout, t);
 	trace_close(t);

@@ -61,15 +61,19 @@ static bool is_taken(const char *path)
 }
 
 /* Where the trace will be. directory: where a new name was looked for. */
-static int choose_trace(const struct arguments *a, const char *file, char trace[BT_PATH_MAX], char directory[BT_PATH_MAX],
-			struct bt_error *err)
+static int choose_trace(const struct arguments *a, const char *file, char trace[BT_PATH_MAX],
+			char directory[BT_PATH_MAX], struct bt_error *err)
 {
 	const char *name = !strcmp(file, "-") ? "stdin" : file;
 	int rc;
 
 	if (a->output) {
 		snprintf(trace, BT_PATH_MAX, "%s", a->output);
-		return !is_taken(trace) ? 0 : bt_fail(err, BT_E_EXISTS, 0, "%s exists already: give -o another name, or remove it", trace);
+		return !is_taken(trace)
+			       ? 0
+			       : bt_fail(err, BT_E_EXISTS, 0,
+					 "%s exists already: give -o another name, or remove it",
+					 trace);
 	}
 	rc = place_new_traces(directory, err);
 	for (unsigned n = 0; !rc && n < NAMES_MAX; n++) {
@@ -77,7 +81,9 @@ static int choose_trace(const struct arguments *a, const char *file, char trace[
 		if (!is_taken(trace))
 			return 0;
 	}
-	return rc ? rc : bt_fail(err, BT_E_EXISTS, 0, "%s: no name is left for a trace of %s", directory, name);
+	return rc ? rc
+		  : bt_fail(err, BT_E_EXISTS, 0, "%s: no name is left for a trace of %s", directory,
+			    name);
 }
 
 static void fill_header(struct importer *im, const struct capture *c)
@@ -98,10 +104,12 @@ static int name_file(const char *file, int rc, struct bt_error *err)
 
 	if (!rc || cause.code == BT_E_NO_MEMORY || cause.code == BT_E_IO)
 		return rc;
-	return bt_fail_at(err, cause.code, cause.offset, "%s: %s", strcmp(file, "-") ? file : "standard input", cause.text);
+	return bt_fail_at(err, cause.code, cause.offset, "%s: %s",
+			  strcmp(file, "-") ? file : "standard input", cause.text);
 }
 
-static int import_as(const struct capture *c, const char *file, const char *trace, bool quiet, struct bt_error *err)
+static int import_as(const struct capture *c, const char *file, const char *trace, bool quiet,
+		     struct bt_error *err)
 {
 	struct importer *im;
 	uint64_t samples, branches;
@@ -123,14 +131,16 @@ static int import_as(const struct capture *c, const char *file, const char *trac
 		say("%s", warning);
 	free(warning);
 	if (!rc && !quiet && samples)
-		say("imported %" PRIu64 " samples with %" PRIu64 " branches; trace: %s", samples, branches, trace);
+		say("imported %" PRIu64 " samples with %" PRIu64 " branches; trace: %s", samples,
+		    branches, trace);
 	else if (!rc && !quiet)
 		say("imported; trace: %s", trace);
 	return rc;
 }
 
 /* A name that was free when it was chosen may be another's by now: then the next one. */
-static int import_file(const struct arguments *a, const char *file, char trace[BT_PATH_MAX], char directory[BT_PATH_MAX], struct bt_error *err)
+static int import_file(const struct arguments *a, const char *file, char trace[BT_PATH_MAX],
+		       char directory[BT_PATH_MAX], struct bt_error *err)
 {
 	struct capture c;
 	int rc = choose_trace(a, file, trace, directory, err);
@@ -139,14 +149,16 @@ static int import_file(const struct arguments *a, const char *file, char trace[B
 		rc = capture_open(&c, file, COPIED_MAX, err);
 	if (rc)
 		return rc;
-	while ((rc = import_as(&c, file, trace, a->quiet, err)) == -BT_E_EXISTS && !a->output && !(rc = choose_trace(a, file, trace, directory, err)))
+	while ((rc = import_as(&c, file, trace, a->quiet, err)) == -BT_E_EXISTS && !a->output &&
+	       !(rc = choose_trace(a, file, trace, directory, err)))
 		;
 	capture_close(&c);
 	return rc;
 }
 
 static const char usage[] = "Usage: btrec import [OPTIONS] FILE|-\n"
-			    "Makes a trace of a perf.data, of what perf script printed with brstack, or of a core file;\n- reads standard input.";
+			    "Makes a trace of a perf.data, of what perf script printed with "
+			    "brstack, or of a core file;\n- reads standard input.";
 
 int btrec_import(int argc, char **argv)
 {

@@ -15,10 +15,7 @@
 #include "decoder/signals.h"
 #include "lib/branch.h"
 
-static void print_label(const char *label)
-{
-	printf("%-12s", label);
-}
+static void print_label(const char *label) { printf("%-12s", label); }
 
 static void print_text(const char *label, struct slice s)
 {
@@ -62,7 +59,8 @@ static void print_ticks(uint32_t classes)
 	if (!classes)
 		puts("unknown: nothing counted conditional branches");
 	else
-		printf("conditional branches:%s%s%s\n", classes & BT_TICK_JCC ? " Jcc" : "", classes & BT_TICK_JRCXZ ? " JrCXZ" : "",
+		printf("conditional branches:%s%s%s\n", classes & BT_TICK_JCC ? " Jcc" : "",
+		       classes & BT_TICK_JRCXZ ? " JrCXZ" : "",
 		       classes & BT_TICK_LOOP ? " LOOPcc" : "");
 }
 
@@ -102,7 +100,8 @@ static uint64_t directory_size(const char *path)
 	return size;
 }
 
-/* How many instructions ran outside the code cache, and a share of all that theirs is not above: each tick was an instruction, too. */
+/* How many instructions ran outside the code cache, and a share of all that theirs is not above:
+ * each tick was an instruction, too. */
 static void print_stepped(const struct model *m)
 {
 	uint64_t stepped = 0, ticks = 0;
@@ -115,7 +114,8 @@ static void print_stepped(const struct model *m)
 	}
 	printf("%-12s%" PRIu64 " instructions outside the code cache", "stepped", stepped);
 	if (stepped && ticks > stepped)
-		printf(", less than %.4f %% of all", 100. * (double)stepped / (double)ticks + .00005);
+		printf(", less than %.4f %% of all",
+		       100. * (double)stepped / (double)ticks + .00005);
 	putchar('\n');
 }
 
@@ -132,7 +132,8 @@ static void print_counts(const struct model *m)
 	}
 	for (size_t i = 0; i < m->event_count; i++) {
 		stops += m->events[i].rec.kind == BT_RECORD_SYSCALL_ENTER;
-		calls += m->events[i].rec.kind == BT_RECORD_CALLS ? m->events[i].rec.u.calls.count : 0;
+		calls += m->events[i].rec.kind == BT_RECORD_CALLS ? m->events[i].rec.u.calls.count
+								  : 0;
 	}
 	for (size_t i = 0; i < m->snapshot_count; i++)
 		memory |= m->snapshots[i].memory_count > 0;
@@ -149,8 +150,10 @@ static void print_counts(const struct model *m)
 	if (h->backend.len == 6 && !memcmp(h->backend.at, "engine", 6))
 		print_stepped(m);
 	printf("%-12s%" PRIu64 " bytes\n", "size", directory_size(m->trace->path));
-	printf("%-12s%s\n", "privacy", memory ? "holds memory of the program (stacks at its snapshots), its arguments and paths"
-					      : "holds the program's arguments and paths, no memory");
+	printf("%-12s%s\n", "privacy",
+	       memory ? "holds memory of the program (stacks at its snapshots), its arguments and "
+			"paths"
+		      : "holds the program's arguments and paths, no memory");
 }
 
 static void print_uuid(const uint8_t uuid[BT_UUID_SIZE])
@@ -190,8 +193,12 @@ static void print_info(const struct model *m)
 	printf("%-12s%" PRIu32 "\n", "recorder", h->recorder_pid);
 	print_counts(m);
 	if (h->parallel)
-		printf("%-12s%s\n", "order", "threads of a process ran side by side: their events are in the order of their stops");
-	printf("%-12s%s\n", "replay", h->parallel ? "not possible: threads ran side by side" : "not possible: this btrec keeps no replay log");
+		printf("%-12s%s\n", "order",
+		       "threads of a process ran side by side: their events are in the order of "
+		       "their stops");
+	printf("%-12s%s\n", "replay",
+	       h->parallel ? "not possible: threads ran side by side"
+			   : "not possible: this btrec keeps no replay log");
 	for (size_t i = 0; i < m->event_count; i++)
 		if (m->events[i].rec.kind == BT_RECORD_NOTE)
 			print_text("note", m->events[i].rec.u.note.text);
@@ -213,7 +220,8 @@ static bool print_damage(const struct model *m)
 	return damaged;
 }
 
-static const char usage[] = "Usage: btrec info [TRACE]\nTells what a trace holds and how it was made; the latest by default.";
+static const char usage[] = "Usage: btrec info [TRACE]\nTells what a trace holds and how it was "
+			    "made; the latest by default.";
 
 int btrec_info(int argc, char **argv)
 {
@@ -226,7 +234,8 @@ int btrec_info(int argc, char **argv)
 
 	if (!at)
 		return 0;
-	if (at < 0 || btrec_trace_argument(argc, argv, at, path, &err) || trace_open(&t, path, &err) || model_load(&m, t, &err))
+	if (at < 0 || btrec_trace_argument(argc, argv, at, path, &err) ||
+	    trace_open(&t, path, &err) || model_load(&m, t, &err))
 		return btrec_complain(&err);
 	print_info(m);
 	damaged = print_damage(m);

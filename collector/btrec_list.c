@@ -26,14 +26,16 @@ struct listing {
 
 /* A path, and as it is shown: each byte may become four. */
 struct shown_path {
-	char path[BT_PATH_MAX + sizeof ((struct listed *)0)->name], safe[4 * (BT_PATH_MAX + sizeof ((struct listed *)0)->name)];
+	char path[BT_PATH_MAX + sizeof((struct listed *)0)->name],
+		safe[4 * (BT_PATH_MAX + sizeof((struct listed *)0)->name)];
 };
 
 static int by_start(const void *a, const void *b)
 {
 	const struct listed *x = a, *y = b;
 
-	return x->started != y->started ? (x->started < y->started ? -1 : 1) : strcmp(x->name, y->name);
+	return x->started != y->started ? (x->started < y->started ? -1 : 1)
+					: strcmp(x->name, y->name);
 }
 
 /* How the program ended. */
@@ -63,8 +65,10 @@ static void describe_end(const struct trace *t, char *how, size_t size)
 /* What a trace is that cannot be opened; NULL: there is none. */
 static const char *why_unreadable(enum bt_error_code code)
 {
-	static const char *const whys[BT_E_COUNT] = {[BT_E_VERSION] = "unknown version", [BT_E_TRUNCATED] = "damaged", [BT_E_CORRUPT] = "damaged",
-		[BT_E_PERMISSION] = "no permission", [BT_E_IO] = "not readable", [BT_E_NO_MEMORY] = "no memory"};
+	static const char *const whys[BT_E_COUNT] = {
+		[BT_E_VERSION] = "unknown version", [BT_E_TRUNCATED] = "damaged",
+		[BT_E_CORRUPT] = "damaged",         [BT_E_PERMISSION] = "no permission",
+		[BT_E_IO] = "not readable",         [BT_E_NO_MEMORY] = "no memory"};
 
 	return whys[code];
 }
@@ -85,7 +89,7 @@ static void add(struct listing *l, const char *dir, const char *name)
 
 	snprintf(path, sizeof path, "%s/%s", dir, name);
 	rc = trace_open_events(&t, path, NULL);
-	if (rc && !why_unreadable((enum bt_error_code)-rc))
+	if (rc && !why_unreadable((enum bt_error_code) - rc))
 		return;
 	grown = realloc(l->at, (l->count + 1) * sizeof *grown);
 	if (grown) {
@@ -94,7 +98,8 @@ static void add(struct listing *l, const char *dir, const char *name)
 		entry->started = rc ? changed(path) : t->header.started;
 		snprintf(entry->name, sizeof entry->name, "%s", name);
 		if (rc)
-			snprintf(entry->how, sizeof entry->how, "%s", why_unreadable((enum bt_error_code)-rc));
+			snprintf(entry->how, sizeof entry->how, "%s",
+				 why_unreadable((enum bt_error_code) - rc));
 		else
 			describe_end(t, entry->how, sizeof entry->how);
 	}
@@ -107,7 +112,8 @@ static int cannot_read(const char *dir, int cause)
 {
 	struct bt_error err;
 
-	bt_fail(&err, cause == EACCES || cause == EPERM ? BT_E_PERMISSION : BT_E_IO, cause, "cannot read %.300s", dir);
+	bt_fail(&err, cause == EACCES || cause == EPERM ? BT_E_PERMISSION : BT_E_IO, cause,
+		"cannot read %.300s", dir);
 	return btrec_complain(&err);
 }
 
@@ -120,7 +126,8 @@ static void print_listed(const struct listed *l, const char *dir, struct shown_p
 	if (localtime_r(&seconds, &tm))
 		strftime(when, sizeof when, "%F %T", &tm);
 	snprintf(shown->path, sizeof shown->path, "%s/%s", dir, l->name);
-	printf("%s  %-12s %s\n", when, l->how, say_safely(shown->safe, sizeof shown->safe, shown->path));
+	printf("%s  %-12s %s\n", when, l->how,
+	       say_safely(shown->safe, sizeof shown->safe, shown->path));
 }
 
 static int list(const char *dir, struct shown_path *shown)

@@ -27,10 +27,15 @@ static const struct command commands[] = {
 
 static void help(FILE *to)
 {
-	fputs("Usage: btrec COMMAND [ARGUMENTS]\nA flight recorder for Linux programs: it keeps the branches that led to a crash.\n\nCommands:\n", to);
+	fputs("Usage: btrec COMMAND [ARGUMENTS]\nA flight recorder for Linux programs: it keeps "
+	      "the branches that led to a crash.\n\nCommands:\n",
+	      to);
 	for (size_t i = 0; i < sizeof commands / sizeof commands[0]; i++)
-		fprintf(to, "  %-6s %-32s %s\n", commands[i].name, commands[i].arguments, commands[i].help);
-	fputs("\nOptions:\n  -h, --help      show this\n  -V, --version   show the version\n\n`btrec COMMAND --help` tells more. btview(1) shows a trace.\n", to);
+		fprintf(to, "  %-6s %-32s %s\n", commands[i].name, commands[i].arguments,
+			commands[i].help);
+	fputs("\nOptions:\n  -h, --help      show this\n  -V, --version   show the "
+	      "version\n\n`btrec COMMAND --help` tells more. btview(1) shows a trace.\n",
+	      to);
 }
 
 int btrec_complain(const struct bt_error *err)
@@ -60,10 +65,12 @@ int btrec_parse_plain(int argc, char **argv, const char *usage, struct bt_error 
 	return 0;
 }
 
-int btrec_trace_argument(int argc, char **argv, int operand, char path[BT_PATH_MAX], struct bt_error *err)
+int btrec_trace_argument(int argc, char **argv, int operand, char path[BT_PATH_MAX],
+			 struct bt_error *err)
 {
 	if (argc - operand > 1)
-		return bt_fail(err, BT_E_MISUSE, 0, "%s: one trace at a time, not %d", argv[0], argc - operand);
+		return bt_fail(err, BT_E_MISUSE, 0, "%s: one trace at a time, not %d", argv[0],
+			       argc - operand);
 	if (argc - operand == 1) {
 		snprintf(path, BT_PATH_MAX, "%s", argv[operand]);
 		return 0;

@@ -19,13 +19,13 @@
 #include "collector/doctor/doctor.h"
 #include "collector/from.h"
 #include "collector/front.h"
-#include "collector/missed_stop_points.h"
 #include "collector/launch.h"
 #include "collector/limits.h"
+#include "collector/missed_stop_points.h"
 #include "collector/mode.h"
 #include "collector/place.h"
-#include "collector/processor.h"
 #include "collector/pmu/pmu.h"
+#include "collector/processor.h"
 #include "collector/program.h"
 #include "collector/say.h"
 #include "collector/terminal.h"
@@ -36,8 +36,8 @@
 enum {
 	END_PATIENCE = 500, /* how often it is looked whether the front has taken note of the end */
 	PAUSE_MOST = 10000000, /* ns between two looks */
-	OURS = 125, /* everything of ours that fails before the program started */
-	NAMES_MAX = 100000, /* NAME-N tried */
+	OURS = 125,            /* everything of ours that fails before the program started */
+	NAMES_MAX = 100000,    /* NAME-N tried */
 	HISTORY = 1 << 20,
 	HISTORY_MEMORY_MB = 512,
 	MEMORY_MAX_MB = 1 << 24,
@@ -47,10 +47,11 @@ struct run {
 	struct recorder_options recorder;
 	struct mode_wish wish;
 	struct stop_point *stop_points; /* recorder.stop_points */
-	const char *output; /* -o */
+	const char *output;             /* -o */
 	bool quiet, help;
-	const struct perf_kernel *kernel;   /* what a processor's branch records are reached through */
-	const struct backend_ops *runner;   /* below the pmu backend */
+	const struct perf_kernel
+		*kernel; /* what a processor's branch records are reached through */
+	const struct backend_ops *runner; /* below the pmu backend */
 	/* Found out: */
 	struct doctor_choice choice;
 	const struct mode *mode;
@@ -58,7 +59,7 @@ struct run {
 	const struct branch_source_ops *source; /* of the processor; NULL: none of those */
 	struct pmu pmu;
 	const char *source_name, *reason; /* in the trace's header */
-	char *trace; /* BT_PATH_MAX, of front and recorder together */
+	char *trace;                      /* BT_PATH_MAX, of front and recorder together */
 	char program[4096], directory[BT_PATH_MAX], cache[BT_PATH_MAX];
 	char **argv;
 	struct sigaction actions[NSIG];
@@ -71,11 +72,11 @@ struct run {
 	struct control control;
 	timer_t timer;
 	struct front_group group;
-	bool front_due; /* the program goes on, and so must the front */
-	bool ending; /* by a SIGTERM to the recorder of a daemon */
-	bool linked; /* `latest` names the trace */
+	bool front_due;    /* the program goes on, and so must the front */
+	bool ending;       /* by a SIGTERM to the recorder of a daemon */
+	bool linked;       /* `latest` names the trace */
 	bool told_stopped; /* that nothing more is recorded */
-	bool told_slow; /* that a process is single-stepped */
+	bool told_slow;    /* that a process is single-stepped */
 	int exec_failure;
 };
 
@@ -94,7 +95,9 @@ static int set_history(void *target, const char *value, struct bt_error *err)
 	int rc = n || !strcmp(value, "off") ? 0 : options_number("--history", value, 1, &n, err);
 
 	if (rc)
-		return bt_fail(err, BT_E_MISUSE, 0, "--history: %s is neither a number of at least 1 nor full nor off", value);
+		return bt_fail(err, BT_E_MISUSE, 0,
+			       "--history: %s is neither a number of at least 1 nor full nor off",
+			       value);
 	if (n > 1ull << 32)
 		return bt_fail(err, BT_E_MISUSE, 0, "--history: %s is more than 4294967296", value);
 	((struct run *)target)->recorder.history = n;
@@ -109,7 +112,8 @@ static int set_history_memory(void *target, const char *value, struct bt_error *
 	int rc = options_number("--history-memory", value, 1, &n, err);
 
 	if (!rc && n > MEMORY_MAX_MB)
-		rc = bt_fail(err, BT_E_MISUSE, 0, "--history-memory: %s is more than %d", value, MEMORY_MAX_MB);
+		rc = bt_fail(err, BT_E_MISUSE, 0, "--history-memory: %s is more than %d", value,
+			     MEMORY_MAX_MB);
 	if (!rc)
 		((struct run *)target)->recorder.history_memory = n << 20;
 	return rc;
@@ -120,7 +124,10 @@ static int set_from(void *target, const char *value, struct bt_error *err)
 	if (!*value)
 		return bt_fail(err, BT_E_MISUSE, 0, "--from: an empty name");
 	if (!from_is_place(value))
-		return bt_fail(err, BT_E_MISUSE, 0, "--from: %s is neither a name nor an address (hexadecimal, of 64 bits, beginning with a digit)", value);
+		return bt_fail(err, BT_E_MISUSE, 0,
+			       "--from: %s is neither a name nor an address (hexadecimal, of 64 "
+			       "bits, beginning with a digit)",
+			       value);
 	((struct run *)target)->recorder.from = value;
 	return 0;
 }
@@ -128,14 +135,17 @@ static int set_from(void *target, const char *value, struct bt_error *err)
 static int set_snap_at(void *target, const char *value, struct bt_error *err)
 {
 	struct run *run = target;
-	struct stop_point *more = realloc(run->stop_points, (run->recorder.stop_point_count + 1) * sizeof *more);
+	struct stop_point *more =
+		realloc(run->stop_points, (run->recorder.stop_point_count + 1) * sizeof *more);
 
 	if (!more)
 		return bt_fail(err, BT_E_NO_MEMORY, 0, "out of memory");
 	run->stop_points = more;
 	run->recorder.stop_points = more;
 	if (!stop_point_parse(value, &more[run->recorder.stop_point_count]))
-		return bt_fail(err, BT_E_MISUSE, 0, "--snap-at: %s is no point: [TASK:]TICK[+TRANSFERS][@ADDRESS]", value);
+		return bt_fail(err, BT_E_MISUSE, 0,
+			       "--snap-at: %s is no point: [TASK:]TICK[+TRANSFERS][@ADDRESS]",
+			       value);
 	run->recorder.stop_point_count++;
 	qsort(more, run->recorder.stop_point_count, sizeof *more, stop_point_compare);
 	return 0;
@@ -143,20 +153,24 @@ static int set_snap_at(void *target, const char *value, struct bt_error *err)
 
 static int set_snap_exit(void *target, const char *value, struct bt_error *err)
 {
-	static const char *const names[] = {[SNAP_EXIT_NEVER] = "never", [SNAP_EXIT_FAILURE] = "failure", [SNAP_EXIT_ALWAYS] = "always"};
+	static const char *const names[] = {[SNAP_EXIT_NEVER] = "never",
+					    [SNAP_EXIT_FAILURE] = "failure",
+					    [SNAP_EXIT_ALWAYS] = "always"};
 
 	for (size_t i = 0; i < sizeof names / sizeof names[0]; i++)
 		if (!strcmp(value, names[i])) {
 			((struct run *)target)->recorder.snap_exit = (enum snap_exit)i;
 			return 0;
 		}
-	return bt_fail(err, BT_E_MISUSE, 0, "--snap-exit: %s is none of never, failure, always", value);
+	return bt_fail(err, BT_E_MISUSE, 0, "--snap-exit: %s is none of never, failure, always",
+		       value);
 }
 
 static int set_backend(void *target, const char *value, struct bt_error *err)
 {
 	if (!mode_has_backend(value))
-		return bt_fail(err, BT_E_MISUSE, 0, "--backend: %s is none of auto, engine, step, pmu", value);
+		return bt_fail(err, BT_E_MISUSE, 0,
+			       "--backend: %s is none of auto, engine, step, pmu", value);
 	((struct run *)target)->wish.backend = value;
 	return 0;
 }
@@ -164,7 +178,8 @@ static int set_backend(void *target, const char *value, struct bt_error *err)
 static int set_source(void *target, const char *value, struct bt_error *err)
 {
 	if (!mode_has_source(value))
-		return bt_fail(err, BT_E_MISUSE, 0, "--source: %s is none of auto, bits, lbr, bts, pt, none", value);
+		return bt_fail(err, BT_E_MISUSE, 0,
+			       "--source: %s is none of auto, bits, lbr, bts, pt, none", value);
 	((struct run *)target)->wish.source = value;
 	return 0;
 }
@@ -215,7 +230,8 @@ static int set_alarm_each(void *target, const char *value, struct bt_error *err)
 	unsigned long n = strtoul(value, &end, 10);
 
 	if (*end || !n || n > UINT32_MAX)
-		return bt_fail(err, BT_E_MISUSE, 0, "--alarm-each %s: a number of instructions is wanted", value);
+		return bt_fail(err, BT_E_MISUSE, 0,
+			       "--alarm-each %s: a number of instructions is wanted", value);
 	((struct run *)target)->recorder.alarm_each = (unsigned)n;
 	return 0;
 }
@@ -262,15 +278,23 @@ static int set_help(void *target, const char *value, struct bt_error *err)
 
 static const struct option_row rows[] = {
 	{"output", 'o', "DIR", "make the trace DIR, which must not exist", set_output},
-	{"from", 0, "SYMBOL|ADDRESS", "run natively, record from this function or address on", set_from},
-	{"history", 0, "N|full|off", "branches kept per thread (full: 1048576); off: only counts", set_history},
-	{"history-memory", 0, "MB", "memory for the branches of all threads (512)", set_history_memory},
-	{"snap-at", 0, "POINT", "keep the moment there: [TASK:]TICK[+TRANSFERS][@ADDRESS]", set_snap_at},
-	{"snap-exit", 0, "WHEN", "keep exits: never, failure (of the first process), always", set_snap_exit},
+	{"from", 0, "SYMBOL|ADDRESS", "run natively, record from this function or address on",
+	 set_from},
+	{"history", 0, "N|full|off", "branches kept per thread (full: 1048576); off: only counts",
+	 set_history},
+	{"history-memory", 0, "MB", "memory for the branches of all threads (512)",
+	 set_history_memory},
+	{"snap-at", 0, "POINT", "keep the moment there: [TASK:]TICK[+TRANSFERS][@ADDRESS]",
+	 set_snap_at},
+	{"snap-exit", 0, "WHEN", "keep exits: never, failure (of the first process), always",
+	 set_snap_exit},
 	{"backend", 0, "NAME", "how code is run: auto, engine, step, pmu", set_backend},
-	{"source", 0, "NAME", "where branches come from: auto, bits, lbr, bts, pt, none", set_source},
-	{"no-replay", 0, NULL, "make no log for a replay (implied by --backend pmu)", set_no_replay},
-	{"parallel", 0, NULL, "let threads of a process run side by side (implies --no-replay)", set_parallel},
+	{"source", 0, "NAME", "where branches come from: auto, bits, lbr, bts, pt, none",
+	 set_source},
+	{"no-replay", 0, NULL, "make no log for a replay (implied by --backend pmu)",
+	 set_no_replay},
+	{"parallel", 0, NULL, "let threads of a process run side by side (implies --no-replay)",
+	 set_parallel},
 	{"unbound", 0, NULL, "leave it to the kernel which processors are used", set_unbound},
 	{"quiet", 'q', NULL, "no line at the end, unless something was not recorded", set_quiet},
 	{"deterministic", 0, NULL, NULL, set_deterministic},
@@ -282,13 +306,12 @@ static const struct option_row rows[] = {
 	{"help", 'h', NULL, "show this", set_help},
 };
 
-enum {
-	ROWS = sizeof rows / sizeof rows[0]
-};
+enum { ROWS = sizeof rows / sizeof rows[0] };
 
 /* ---- The trace ---- */
 
-static int open_writer(const struct run *run, const char *path, struct trace_writer **w, struct bt_error *err)
+static int open_writer(const struct run *run, const char *path, struct trace_writer **w,
+		       struct bt_error *err)
 {
 	char cpu[PROCESSOR_NAME], cwd[4096] = "", kernel[256];
 	struct buf argv = {0};
@@ -353,7 +376,8 @@ static int make_trace(struct run *run, struct trace_writer **w, struct bt_error 
 		rc = 0;
 	}
 	if (!rc)
-		rc = bt_fail(err, BT_E_EXISTS, 0, "%s: no name is left for a trace of %s", run->directory, run->program);
+		rc = bt_fail(err, BT_E_EXISTS, 0, "%s: no name is left for a trace of %s",
+			     run->directory, run->program);
 	return rc;
 }
 
@@ -371,7 +395,9 @@ static void send_message(const struct run *run, const struct front_message *m)
 	if (m->type != FRONT_ENDED)
 		return;
 	/* It may have stopped with the program. */
-	for (int i = 0; i < END_PATIENCE && getppid() == run->front_pid && !front_goes_on(run->front, run->front_pid); i++) {
+	for (int i = 0; i < END_PATIENCE && getppid() == run->front_pid &&
+			!front_goes_on(run->front, run->front_pid);
+	     i++) {
 		kill(run->front_pid, SIGCONT);
 		nanosleep(&pause, NULL);
 		pause.tv_nsec = pause.tv_nsec < PAUSE_MOST / 2 ? 2 * pause.tv_nsec : PAUSE_MOST;
@@ -379,10 +405,12 @@ static void send_message(const struct run *run, const struct front_message *m)
 }
 
 /* lives_on: something of the program does. */
-static void summarize(const struct run *run, const struct recorder *r, bool lives_on, struct front_message *m)
+static void summarize(const struct run *run, const struct recorder *r, bool lives_on,
+		      struct front_message *m)
 {
 	const struct recorder_outcome *o = &r->outcome;
-	char name[SIGNAL_NAME_MAX], how[64], stopped[128] = "", never[256] = "", missed[MISSED_STOP_POINTS_TEXT] = "";
+	char name[SIGNAL_NAME_MAX], how[64], stopped[128] = "", never[256] = "",
+					     missed[MISSED_STOP_POINTS_TEXT] = "";
 	int failure = trace_writer_stopped(r->writer);
 
 	m->type = FRONT_ENDED;
@@ -393,16 +421,23 @@ static void summarize(const struct run *run, const struct recorder *r, bool live
 	else
 		snprintf(how, sizeof how, "exited with %d", o->status);
 	if (failure)
-		snprintf(stopped, sizeof stopped, "; recording stopped early: %.100s", strerror(failure));
+		snprintf(stopped, sizeof stopped, "; recording stopped early: %.100s",
+			 strerror(failure));
 	if (!lives_on && r->options.from && !r->from_reached)
 		snprintf(never, sizeof never, "; %.100s was never reached%s", r->options.from,
-			 r->from_found ? "" : ": no function of that name, nor code at that address, was found in the program and the libraries it loaded");
+			 r->from_found ? ""
+				       : ": no function of that name, nor code at that address, "
+					 "was found in the program and the libraries it loaded");
 	if (!lives_on && r->stop_points_kept < r->options.stop_point_count)
-		missed_stop_points(run->trace, r->options.stop_points, r->options.stop_point_count, r->stop_points_kept, missed);
+		missed_stop_points(run->trace, r->options.stop_points, r->options.stop_point_count,
+				   r->stop_points_kept, missed);
 	m->lives_on = lives_on;
 	m->lacks = *stopped || *never || *missed;
-	snprintf(m->text, sizeof m->text, "%s%s%s%s%s%s%s; trace: %.2800s", how, r->initial_left ? "; it was detached, and ran on unrecorded (btrec info says why)" : "", stopped,
-		 never, *missed ? "; " : "", missed, lives_on ? "; what it left running is recorded on" : "", run->trace);
+	snprintf(m->text, sizeof m->text, "%s%s%s%s%s%s%s; trace: %.2800s", how,
+		 r->initial_left ? "; it was detached, and ran on unrecorded (btrec info says why)"
+				 : "",
+		 stopped, never, *missed ? "; " : "", missed,
+		 lives_on ? "; what it left running is recorded on" : "", run->trace);
 }
 
 static void notify(void *arg, const struct recorder *r, int stop_signal)
@@ -448,7 +483,9 @@ static void tell_stopped(struct run *run, const struct recorder *r)
 	if (!failure || run->told_stopped || !r->notify)
 		return;
 	run->told_stopped = true;
-	snprintf(m.text, sizeof m.text, "%.3200s: %.100s: nothing more is recorded, the program runs on", run->trace, strerror(failure));
+	snprintf(m.text, sizeof m.text,
+		 "%.3200s: %.100s: nothing more is recorded, the program runs on", run->trace,
+		 strerror(failure));
 	send_message(run, &m);
 }
 
@@ -471,16 +508,19 @@ static void on_tick(void *arg, struct recorder *r)
 	struct front_signal s;
 	int signo;
 
-	if (!r->notify) /* the program has ended, and the front with it; a daemon of its may be left */
+	if (!r->notify) /* the program has ended, and the front with it; a daemon of its may be left
+			 */
 		run->ending |= front_asked_to_end();
 	if (run->ending)
 		recorder_detach_all(r, "the recorder was asked to end");
 	recorder_watch_left(r);
 	if (r->initial_pid)
-		terminal_hand_on(run->front_pid, r->initial_pid); /* a shell's fg gives it to the front */
+		terminal_hand_on(run->front_pid,
+				 r->initial_pid); /* a shell's fg gives it to the front */
 	while ((signo = front_forwarded(&run->group, r->initial_pid, &s)))
 		forward(r, s, signo);
-	if (getppid() != run->front_pid) /* the front was killed: so would the program have been without us */
+	if (getppid() !=
+	    run->front_pid) /* the front was killed: so would the program have been without us */
 		forward(r, (struct front_signal){.to = r->initial_pid}, SIGKILL);
 	if (run->front_due && front_goes_on(run->front, run->front_pid))
 		run->front_due = false;
@@ -525,8 +565,9 @@ static void start_timer(struct run *run, struct recorder *r)
 	set_timer(run, RECORDER_SLICE_MS);
 }
 
-/* Standard descriptors that the user closed are held by /dev/null, so that none of ours lands there; the program finds them closed
- * all the same (O_CLOEXEC). Then notes which further ones the program inherits. */
+/* Standard descriptors that the user closed are held by /dev/null, so that none of ours lands
+ * there; the program finds them closed all the same (O_CLOEXEC). Then notes which further ones the
+ * program inherits. */
 static void note_descriptors(struct run *run)
 {
 	struct dirent *e;
@@ -554,8 +595,8 @@ static void note_descriptors(struct run *run)
 		closedir(d);
 }
 
-/* Front and recorder keep none of the program's descriptors, up to `last` of the standard ones: a pipe must see its end when
- * the program closes it. */
+/* Front and recorder keep none of the program's descriptors, up to `last` of the standard ones: a
+ * pipe must see its end when the program closes it. */
 static void drop_descriptors(const struct run *run, int last)
 {
 	int null = open("/dev/null", O_RDWR | O_CLOEXEC);
@@ -580,14 +621,16 @@ static int fail_before_start(const struct run *run, const struct bt_error *err)
 	return 1;
 }
 
-/* The execve itself failed, though all looked well: the program did not start, and there is nothing to keep. */
+/* The execve itself failed, though all looked well: the program did not start, and there is nothing
+ * to keep. */
 static bool exec_failed(struct run *run, struct bt_error *err)
 {
 	int cause;
 
 	if (read(run->exec_failure, &cause, sizeof cause) != sizeof cause)
 		return false;
-	bt_fail(err, cause == ENOENT ? BT_E_NOT_FOUND : BT_E_NOT_RECORDABLE, cause, "cannot execute %s", run->program);
+	bt_fail(err, cause == ENOENT ? BT_E_NOT_FOUND : BT_E_NOT_RECORDABLE, cause,
+		"cannot execute %s", run->program);
 	return true;
 }
 
@@ -599,7 +642,8 @@ static int open_source(struct run *run, struct bt_error *err)
 	if (run->mode->ops != &pmu_ops)
 		return 0;
 	if (run->recorder.stop_point_count)
-		return bt_fail(err, BT_E_MISUSE, 0, "--snap-at needs ticks, which are unknown under --backend pmu");
+		return bt_fail(err, BT_E_MISUSE, 0,
+			       "--snap-at needs ticks, which are unknown under --backend pmu");
 	if (!strcmp(run->mode->source, "auto") && !(run->source = pmu_choose(run->kernel, err)))
 		return -(int)err->code;
 	rc = pmu_open(&run->pmu, run->kernel, run->source, run->runner, err);
@@ -615,7 +659,8 @@ static int open_source(struct run *run, struct bt_error *err)
 
 static int record(struct run *run)
 {
-	static const char *const fixed_environment[] = {"PATH=/usr/local/bin:/usr/bin:/bin", "LC_ALL=C", NULL};
+	static const char *const fixed_environment[] = {"PATH=/usr/local/bin:/usr/bin:/bin",
+							"LC_ALL=C", NULL};
 	struct rlimit limits[RLIM_NLIMITS];
 	struct front_message m = {0};
 	struct trace_writer *w;
@@ -624,9 +669,15 @@ static int record(struct run *run)
 	pid_t pid;
 	bool ended_early;
 
-	run->launch = (struct launch){.path = run->program, .argv = run->argv,
-				      .envp = run->recorder.deterministic ? (char *const *)(uintptr_t)fixed_environment : environ,
-				      .actions = run->actions, .mask = run->mask, .limits = limits, .fixed_addresses = run->recorder.deterministic};
+	run->launch = (struct launch){.path = run->program,
+				      .argv = run->argv,
+				      .envp = run->recorder.deterministic
+						      ? (char *const *)(uintptr_t)fixed_environment
+						      : environ,
+				      .actions = run->actions,
+				      .mask = run->mask,
+				      .limits = limits,
+				      .fixed_addresses = run->recorder.deterministic};
 	limits_lift_own(limits);
 	if (limits_room_of_own() < run->recorder.history_memory)
 		run->recorder.history_memory = limits_room_of_own();
@@ -642,7 +693,8 @@ static int record(struct run *run)
 		trace_writer_discard(w, run->trace);
 		return fail_before_start(run, &err);
 	}
-	umask(077); /* the program has its own: whatever that is, we can use what we make from here on */
+	umask(077); /* the program has its own: whatever that is, we can use what we make from here
+		       on */
 	front_program_born();
 	drop_descriptors(run, 2);
 	if (place_cache(run->cache))
@@ -672,7 +724,7 @@ static int record(struct run *run)
 	}
 	link_latest(run, &r);
 	ended_early = !r.notify; /* the front knows already */
-	trace_writer_flush(w);	 /* now, so that the line says whether all of it could be written */
+	trace_writer_flush(w);   /* now, so that the line says whether all of it could be written */
 	summarize(run, &r, false, &m);
 	recorder_release(&r);
 	if (!ended_early)
@@ -697,8 +749,10 @@ static int start(struct run *run)
 	note_descriptors(run);
 	save_signals(run);
 	run->front_pid = getpid();
-	front_shield(); /* before the fork: the front may pass a signal on before the recorder has run at all */
-	run->trace = mmap(NULL, BT_PATH_MAX, PROT_READ | PROT_WRITE, MAP_SHARED | MAP_ANONYMOUS, -1, 0);
+	front_shield(); /* before the fork: the front may pass a signal on before the recorder has
+			   run at all */
+	run->trace =
+		mmap(NULL, BT_PATH_MAX, PROT_READ | PROT_WRITE, MAP_SHARED | MAP_ANONYMOUS, -1, 0);
 	if (run->trace == MAP_FAILED || pipe2(pipes, O_CLOEXEC) || (recorder = fork()) < 0) {
 		say("cannot start the recorder: %s", strerror(errno));
 		return OURS;
@@ -721,9 +775,13 @@ static int check_proc(struct bt_error *err)
 	ssize_t len = readlink("/proc/self", self, sizeof self - 1);
 
 	if (len < 0)
-		return bt_fail(err, BT_E_UNSUPPORTED, 0, "there is no proc(5) on /proc, which recording needs: mount -t proc proc /proc");
+		return bt_fail(err, BT_E_UNSUPPORTED, 0,
+			       "there is no proc(5) on /proc, which recording needs: mount -t proc "
+			       "proc /proc");
 	if (atoi(self) != getpid())
-		return bt_fail(err, BT_E_UNSUPPORTED, 0, "/proc is that of another PID namespace: mount -t proc proc /proc, or unshare --mount-proc");
+		return bt_fail(err, BT_E_UNSUPPORTED, 0,
+			       "/proc is that of another PID namespace: mount -t proc proc /proc, "
+			       "or unshare --mount-proc");
 	return 0;
 }
 
@@ -747,7 +805,8 @@ static int choose_backend(struct run *run, struct bt_error *err)
 /* What was wished, as a row of the table. */
 static int choose_mode(struct run *run, struct bt_error *err)
 {
-	bool wished = strcmp(run->wish.backend, "auto") != 0 || strcmp(run->wish.source, "auto") != 0;
+	bool wished =
+		strcmp(run->wish.backend, "auto") != 0 || strcmp(run->wish.source, "auto") != 0;
 	int rc = wished ? 0 : choose_backend(run, err);
 
 	if (rc)
@@ -765,8 +824,10 @@ static int choose_mode(struct run *run, struct bt_error *err)
 		return 0;
 	run->backend.native = run->runner->native;
 	run->source = branch_source_find(run->mode->source);
-	if (!run->source && strcmp(run->mode->source, "auto") != 0 && strcmp(run->mode->source, "none") != 0)
-		return bt_fail(err, BT_E_UNSUPPORTED, 0, "--source %s: not in this version", run->mode->source);
+	if (!run->source && strcmp(run->mode->source, "auto") != 0 &&
+	    strcmp(run->mode->source, "none") != 0)
+		return bt_fail(err, BT_E_UNSUPPORTED, 0, "--source %s: not in this version",
+			       run->mode->source);
 	return 0;
 }
 
@@ -776,7 +837,8 @@ static int run_command(struct run *run, int argc, char **argv)
 	int at = options_parse(rows, ROWS, run, argc, argv, &err), status;
 
 	if (at >= 0 && run->help) {
-		puts("Usage: btrec run [OPTIONS] [--] PROGRAM [ARG...]\nRecords a program and everything it starts; ends as the program ends.\n\nOptions:");
+		puts("Usage: btrec run [OPTIONS] [--] PROGRAM [ARG...]\nRecords a program and "
+		     "everything it starts; ends as the program ends.\n\nOptions:");
 		options_help(stdout, rows, ROWS);
 		return 0;
 	}
@@ -798,7 +860,8 @@ static int run_command(struct run *run, int argc, char **argv)
 	return start(run);
 }
 
-int btrec_run_on(int argc, char **argv, const struct perf_kernel *kernel, const struct backend_ops *runner)
+int btrec_run_on(int argc, char **argv, const struct perf_kernel *kernel,
+		 const struct backend_ops *runner)
 {
 	struct run *run = calloc(1, sizeof *run);
 	int status;
@@ -810,15 +873,14 @@ int btrec_run_on(int argc, char **argv, const struct perf_kernel *kernel, const 
 	run->wish = (struct mode_wish){.backend = "auto", .source = "auto"};
 	run->kernel = kernel;
 	run->runner = runner;
-	run->recorder = (struct recorder_options){
-		.history = HISTORY, .history_memory = (uint64_t)HISTORY_MEMORY_MB << 20, .snap_exit = SNAP_EXIT_FAILURE};
+	run->recorder =
+		(struct recorder_options){.history = HISTORY,
+					  .history_memory = (uint64_t)HISTORY_MEMORY_MB << 20,
+					  .snap_exit = SNAP_EXIT_FAILURE};
 	status = run_command(run, argc, argv);
 	free(run->stop_points);
 	free(run);
 	return status;
 }
 
-int btrec_run(int argc, char **argv)
-{
-	return btrec_run_on(argc, argv, &perf_kernel, &native_ops);
-}
+int btrec_run(int argc, char **argv) { return btrec_run_on(argc, argv, &perf_kernel, &native_ops); }

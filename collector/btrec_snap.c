@@ -5,7 +5,8 @@
 #include "collector/btrec_commands.h"
 #include "collector/control.h"
 
-static const char usage[] = "Usage: btrec snap PID\nKeeps the present moment of a recorded process, or of all that a running `btrec run` records.";
+static const char usage[] = "Usage: btrec snap PID\nKeeps the present moment of a recorded "
+			    "process, or of all that a running `btrec run` records.";
 
 int btrec_snap(int argc, char **argv)
 {
@@ -16,7 +17,8 @@ int btrec_snap(int argc, char **argv)
 	if (!at)
 		return 0;
 	if (at > 0 && argc - at != 1)
-		at = bt_fail(&err, BT_E_MISUSE, 0, "snap: one process id, please (see btrec snap --help)");
+		at = bt_fail(&err, BT_E_MISUSE, 0,
+			     "snap: one process id, please (see btrec snap --help)");
 	if (at > 0)
 		at = options_number("snap", argv[at], 1, &pid, &err);
 	if (at >= 0 && pid > INT_MAX)
@@ -28,7 +30,8 @@ int btrec_snap(int argc, char **argv)
 		return btrec_complain(&err);
 	printf("kept %d snapshot%s", count, count == 1 ? "" : "s");
 	if (due)
-		printf("; %d process%s not stopped yet: kept when %s", due, due == 1 ? " has" : "es have", due == 1 ? "it does" : "they do");
+		printf("; %d process%s not stopped yet: kept when %s", due,
+		       due == 1 ? " has" : "es have", due == 1 ? "it does" : "they do");
 	putchar('\n');
 	return 0;
 }

@@ -19,7 +19,7 @@ struct page_bytes {
 
 struct page_batch {
 	unsigned users; /* pages in use, and who has made it until it is put */
-	size_t size;	/* of its memory: this, and then the bytes */
+	size_t size;    /* of its memory: this, and then the bytes */
 	struct page_bytes pages[];
 };
 
@@ -55,7 +55,8 @@ static size_t batch_head(size_t count)
 struct page_batch *code_pages_batch_new(size_t count, uint8_t **bytes)
 {
 	size_t size = batch_head(count) + count * CODE_PAGE;
-	struct page_batch *b = mmap(NULL, size, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS | MAP_POPULATE, -1, 0);
+	struct page_batch *b = mmap(NULL, size, PROT_READ | PROT_WRITE,
+				    MAP_PRIVATE | MAP_ANONYMOUS | MAP_POPULATE, -1, 0);
 
 	if (b == MAP_FAILED)
 		return NULL;
@@ -215,7 +216,10 @@ const uint8_t *code_pages_share(struct code_pages *t, uint64_t addr, const struc
 	return page->bytes;
 }
 
-uint64_t *code_pages_object(const struct code_pages *t, uint64_t addr) { return &slot_of(t, addr)->page->object; }
+uint64_t *code_pages_object(const struct code_pages *t, uint64_t addr)
+{
+	return &slot_of(t, addr)->page->object;
+}
 
 void code_pages_each(const struct code_pages *t, void (*page)(void *arg, uint64_t addr), void *arg)
 {
@@ -241,7 +245,8 @@ static void take_out(struct code_pages *t, struct slot *s)
 	t->slots[hole] = (struct slot){.addr = NO_PAGE};
 }
 
-/* Also partly. A program may name the last pages that there are: an address behind them would be 0. */
+/* Also partly. A program may name the last pages that there are: an address behind them would be 0.
+ */
 static uint64_t pages_in(uint64_t start, uint64_t end) { return (end - 1 - start) / CODE_PAGE + 1; }
 
 bool code_pages_touch(const struct code_pages *t, uint64_t start, uint64_t end)
@@ -256,7 +261,8 @@ bool code_pages_touch(const struct code_pages *t, uint64_t start, uint64_t end)
 		return false;
 	}
 	for (size_t i = 0; i < t->slot_count; i++)
-		if (t->slots[i].addr != NO_PAGE && t->slots[i].addr >= start && t->slots[i].addr < end)
+		if (t->slots[i].addr != NO_PAGE && t->slots[i].addr >= start &&
+		    t->slots[i].addr < end)
 			return true;
 	return false;
 }
@@ -278,7 +284,8 @@ size_t code_pages_drop(struct code_pages *t, uint64_t start, uint64_t end)
 		return before - t->count;
 	}
 	for (size_t i = 0; i < t->slot_count; i++) /* what moves up is looked at again */
-		while (t->slots[i].addr != NO_PAGE && t->slots[i].addr >= start && t->slots[i].addr < end)
+		while (t->slots[i].addr != NO_PAGE && t->slots[i].addr >= start &&
+		       t->slots[i].addr < end)
 			take_out(t, &t->slots[i]);
 	return before - t->count;
 }

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: MIT */
-/* Copies of the pages of code of an address space, by address. Spaces that a fork made of one another have one table as long as what
- * they hold of code is the same; tables that were copied have the bytes of their pages in common. Counted. */
+/* Copies of the pages of code of an address space, by address. Spaces that a fork made of one
+ * another have one table as long as what they hold of code is the same; tables that were copied
+ * have the bytes of their pages in common. Counted. */
 #ifndef BT_CODE_PAGES_H
 #define BT_CODE_PAGES_H
 
@@ -23,24 +24,30 @@ struct code_pages *code_pages_get(struct code_pages *t);
 void code_pages_put(struct code_pages *t); /* of NULL: nothing */
 unsigned code_pages_users(const struct code_pages *t);
 
-/* The bytes of the page that begins at addr, NULL when it has none. Valid until the page is set or dropped. */
+/* The bytes of the page that begins at addr, NULL when it has none. Valid until the page is set or
+ * dropped. */
 const uint8_t *code_pages_find(const struct code_pages *t, uint64_t addr);
 
-/* The page that begins at addr has these bytes from now on. Returns the copy, NULL without memory. */
+/* The page that begins at addr has these bytes from now on. Returns the copy, NULL without memory.
+ */
 const uint8_t *code_pages_set(struct code_pages *t, uint64_t addr, const uint8_t bytes[CODE_PAGE]);
 
-/* Pages that are read together: memory for `count` of them, made ready at once, their bytes one behind the other from *bytes on. NULL
- * without memory. It goes with the last of its pages, once it has been put. */
+/* Pages that are read together: memory for `count` of them, made ready at once, their bytes one
+ * behind the other from *bytes on. NULL without memory. It goes with the last of its pages, once it
+ * has been put. */
 struct page_batch *code_pages_batch_new(size_t count, uint8_t **bytes);
 void code_pages_batch_put(struct page_batch *b);
-/* The page that begins at addr, which the table has not got, is page i of the batch from now on. False without memory. */
+/* The page that begins at addr, which the table has not got, is page i of the batch from now on.
+ * False without memory. */
 bool code_pages_take(struct code_pages *t, uint64_t addr, struct page_batch *b, size_t i);
 
-/* The page that begins at addr, which this table has not got and the other has, is that one's from now on. Returns it, NULL without memory. */
-const uint8_t *code_pages_share(struct code_pages *t, uint64_t addr, const struct code_pages *other);
+/* The page that begins at addr, which this table has not got and the other has, is that one's from
+ * now on. Returns it, NULL without memory. */
+const uint8_t *code_pages_share(struct code_pages *t, uint64_t addr,
+				const struct code_pages *other);
 
-/* Of the page that begins at addr, which there is: the number of a trace's object with its bytes, to be set by whoever writes that; 0: none is
- * known. Valid as the page is. */
+/* Of the page that begins at addr, which there is: the number of a trace's object with its bytes,
+ * to be set by whoever writes that; 0: none is known. Valid as the page is. */
 uint64_t *code_pages_object(const struct code_pages *t, uint64_t addr);
 
 /* Whether [start, end) touches a page of it. */

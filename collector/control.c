@@ -18,7 +18,7 @@
 enum {
 	BIND_TRIES = 5,
 	SNAP_PATIENCE_NS = 2000000000, /* how long a client waits for processes that do not stop */
-	ANSWER_PATIENCE_S = 10, /* how long for any answer */
+	ANSWER_PATIENCE_S = 10,        /* how long for any answer */
 };
 
 static void directory_of(char dir[108], const char *socket_path)
@@ -37,7 +37,8 @@ static bool make_private_directory(const char *socket_path)
 	if (mkdir(dir, 0700) && errno != EEXIST)
 		return false;
 	/* /tmp is everybody's: one that somebody else made is not used. */
-	return !lstat(dir, &st) && S_ISDIR(st.st_mode) && st.st_uid == geteuid() && !(st.st_mode & 022);
+	return !lstat(dir, &st) && S_ISDIR(st.st_mode) && st.st_uid == geteuid() &&
+	       !(st.st_mode & 022);
 }
 
 static struct sockaddr_un address_of(const char *path)
@@ -48,12 +49,14 @@ static struct sockaddr_un address_of(const char *path)
 	return a;
 }
 
-/* Nobody listens: the recorder was killed. Its pid would not tell: another pid namespace may share the directory. */
+/* Nobody listens: the recorder was killed. Its pid would not tell: another pid namespace may share
+ * the directory. */
 static bool is_dead(const char *path)
 {
 	struct sockaddr_un a = address_of(path);
 	int fd = socket(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC | SOCK_NONBLOCK, 0);
-	bool dead = fd >= 0 && connect(fd, (struct sockaddr *)&a, sizeof a) && errno == ECONNREFUSED;
+	bool dead =
+		fd >= 0 && connect(fd, (struct sockaddr *)&a, sizeof a) && errno == ECONNREFUSED;
 
 	if (fd >= 0)
 		close(fd);
@@ -80,8 +83,8 @@ static void sweep(const char *socket_path)
 		closedir(d);
 }
 
-/* Binds and listens. Until it listens, its name is one that nobody takes for a dead recorder's. The directory may go at any moment: who cleans
- * /tmp takes empty ones. */
+/* Binds and listens. Until it listens, its name is one that nobody takes for a dead recorder's. The
+ * directory may go at any moment: who cleans /tmp takes empty ones. */
 static bool make_socket(const struct control *c)
 {
 	struct sockaddr_un a;
@@ -125,7 +128,8 @@ static int begin(struct control *c, struct bt_error *err)
 	place_control_socket(c->path, geteuid(), getpid());
 	c->fd = -1;
 	if (!make_private_directory(c->path))
-		return bt_fail(err, BT_E_IO, errno, "no control socket: cannot use the directory of %s", c->path);
+		return bt_fail(err, BT_E_IO, errno,
+			       "no control socket: cannot use the directory of %s", c->path);
 	sweep(c->path);
 	c->fd = socket(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC | SOCK_NONBLOCK, 0);
 	if (c->fd < 0 || !make_socket(c)) {
@@ -137,14 +141,18 @@ static int begin(struct control *c, struct bt_error *err)
 	return 0;
 }
 
-static bool can_be_asked(const struct task *task) { return task->recorded && !task->native && task->state != TASK_EXITING; }
+static bool can_be_asked(const struct task *task)
+{
+	return task->recorded && !task->native && task->state != TASK_EXITING;
+}
 
 /* The snapshot holds all of its threads, and tells of this one first. */
 static bool speaks_for_process(const struct recorder *r, const struct task *task)
 {
 	const struct task *first = task_find(&r->tasks, task->process->pid);
 
-	return can_be_asked(task) && (task == first || !first || first->process != task->process || !can_be_asked(first));
+	return can_be_asked(task) &&
+	       (task == first || !first || first->process != task->process || !can_be_asked(first));
 }
 
 /* Returns how many processes were asked. */
@@ -156,7 +164,8 @@ static unsigned request_snapshots(struct recorder *r, int pid)
 	r->request_kept = 0;
 	for (task = r->tasks.first; task; task = next) {
 		next = task->next;
-		if (!task->process || task->process->request_mark == mark || !speaks_for_process(r, task))
+		if (!task->process || task->process->request_mark == mark ||
+		    !speaks_for_process(r, task))
 			continue;
 		if (pid && pid != task->process->pid)
 			continue;
@@ -173,7 +182,8 @@ static unsigned count_due(const struct recorder *r)
 	unsigned count = 0;
 
 	for (const struct task *task = r->tasks.first; task; task = task->next)
-		count += task->process && task->process->request_mark == r->request && task->process->snapshot_wanted && task == task->process->members;
+		count += task->process && task->process->request_mark == r->request &&
+			 task->process->snapshot_wanted && task == task->process->members;
 	return count;
 }
 
@@ -193,7 +203,8 @@ static void answer_stopped(int fd, const struct recorder *r)
 	answer(fd, text);
 }
 
-/* Tells the client of the newest request what was kept for it, and how many processes have yet to stop. */
+/* Tells the client of the newest request what was kept for it, and how many processes have yet to
+ * stop. */
 static void conclude(struct control *c, const struct recorder *r, unsigned due)
 {
 	char text[64];
@@ -226,7 +237,8 @@ static void serve(struct control *c, struct recorder *r, int fd)
 
 	setsockopt(fd, SOL_SOCKET, SO_RCVTIMEO, &patience, sizeof patience);
 	setsockopt(fd, SOL_SOCKET, SO_SNDTIMEO, &patience, sizeof patience);
-	if (getsockopt(fd, SOL_SOCKET, SO_PEERCRED, &peer, &len) || (peer.uid && peer.uid != geteuid())) {
+	if (getsockopt(fd, SOL_SOCKET, SO_PEERCRED, &peer, &len) ||
+	    (peer.uid && peer.uid != geteuid())) {
 		close(fd);
 		return;
 	}
@@ -304,7 +316,8 @@ static unsigned owner_of(int pid)
 	return stat(path, &st) ? geteuid() : st.st_uid;
 }
 
-/* Whether that user listens there. Where the directory of the sockets was not there yet anybody may have made it. */
+/* Whether that user listens there. Where the directory of the sockets was not there yet anybody may
+ * have made it. */
 static bool is_listener(int fd, unsigned uid)
 {
 	struct ucred peer = {0};
@@ -368,7 +381,8 @@ static bool is_btrec(int pid)
 	return name[0][0] && !strcmp(name[0], name[1]);
 }
 
-/* The recorder `pid`, or the one below that process of `btrec run`; errno where there is none. One that has just begun does not listen yet. */
+/* The recorder `pid`, or the one below that process of `btrec run`; errno where there is none. One
+ * that has just begun does not listen yet. */
 static int find_recorder(int pid)
 {
 	enum {
@@ -406,15 +420,20 @@ int control_request_snapshot(int pid, int *due, struct bt_error *err)
 	}
 	fd = find_recorder(tracer);
 	if (fd < 0 && (errno == EACCES || errno == EPERM))
-		return bt_fail(err, BT_E_PERMISSION, 0, "process %d is recorded by another user", pid);
+		return bt_fail(err, BT_E_PERMISSION, 0, "process %d is recorded by another user",
+			       pid);
 	if (fd < 0 && is_btrec(tracer))
-		return bt_fail(err, BT_E_GONE, 0, "process %d: its btrec cannot be asked, it has no control socket (a note in its trace says why)", pid);
+		return bt_fail(err, BT_E_GONE, 0,
+			       "process %d: its btrec cannot be asked, it has no control socket (a "
+			       "note in its trace says why)",
+			       pid);
 	if (fd < 0)
 		return bt_fail(err, BT_E_GONE, 0, "process %d is not recorded by btrec", pid);
 	snprintf(request, sizeof request, "snap %d\n", wanted);
 	if (send(fd, request, strlen(request), MSG_NOSIGNAL) < 0) {
 		close(fd);
-		return bt_fail(err, BT_E_IO, errno, "cannot talk to the recorder of process %d", pid);
+		return bt_fail(err, BT_E_IO, errno, "cannot talk to the recorder of process %d",
+			       pid);
 	}
 	setsockopt(fd, SOL_SOCKET, SO_RCVTIMEO, &patience, sizeof patience);
 	while (got < sizeof answer - 1 && (k = read(fd, answer + got, sizeof answer - 1 - got)) > 0)
@@ -422,12 +441,19 @@ int control_request_snapshot(int pid, int *due, struct bt_error *err)
 	in_time = got || k == 0;
 	close(fd);
 	if (!in_time)
-		return bt_fail(err, BT_E_IO, 0, "process %d: its btrec has not answered in %d s: it is stopped, or has too much to do", pid, ANSWER_PATIENCE_S);
+		return bt_fail(err, BT_E_IO, 0,
+			       "process %d: its btrec has not answered in %d s: it is stopped, or "
+			       "has too much to do",
+			       pid, ANSWER_PATIENCE_S);
 	answer[strcspn(answer, "\n")] = '\0';
 	*due = 0;
 	if (sscanf(answer, "ok %d %d", &n, due) >= 1)
 		return n;
 	if (!strncmp(answer, "stopped ", 8))
-		return bt_fail(err, BT_E_IO, 0, "process %d: nothing is recorded any more, its trace cannot be written: %s", pid, answer + 8);
-	return bt_fail(err, BT_E_GONE, 0, "process %d: %s", pid, strncmp(answer, "error ", 6) ? "the recorder gave no answer" : answer + 6);
+		return bt_fail(
+			err, BT_E_IO, 0,
+			"process %d: nothing is recorded any more, its trace cannot be written: %s",
+			pid, answer + 8);
+	return bt_fail(err, BT_E_GONE, 0, "process %d: %s", pid,
+		       strncmp(answer, "error ", 6) ? "the recorder gave no answer" : answer + 6);
 }

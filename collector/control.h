@@ -1,6 +1,8 @@
 /* SPDX-License-Identifier: MIT */
-/* The control socket of a running recorder: `btrec snap PID` asks it for a snapshot. One request and one answer, each a line, a connection:
- * "snap PID" (0: every process), answered "ok KEPT DUE" (of processes that did not stop in two seconds the snapshot is kept when they do), "stopped TEXT" or "error TEXT". Only the same user and root are served. */
+/* The control socket of a running recorder: `btrec snap PID` asks it for a snapshot. One request
+ * and one answer, each a line, a connection: "snap PID" (0: every process), answered "ok KEPT DUE"
+ * (of processes that did not stop in two seconds the snapshot is kept when they do), "stopped TEXT"
+ * or "error TEXT". Only the same user and root are served. */
 #ifndef BT_CONTROL_H
 #define BT_CONTROL_H
 
@@ -9,7 +11,7 @@
 /* Zeroed to begin with. */
 struct control {
 	bool begun; /* it listens, or cannot */
-	int fd; /* then: listening, or -1 */
+	int fd;     /* then: listening, or -1 */
 	char path[108];
 	/* Of the newest request, while some process of it has yet to stop: */
 	bool waiting;
@@ -17,17 +19,21 @@ struct control {
 	uint64_t deadline; /* as trace_writer_time */
 };
 
-/* Listens from the first time on, which is not before somebody could have learned of the recording: most programs end before that. Serves
- * one who waits: the recorded tasks stand still meanwhile, a client that says nothing is given a tenth of a second. The answer comes when
- * the snapshots are kept, at this call or a later one; others wait until then. Where it cannot listen, a note in the trace says why. */
+/* Listens from the first time on, which is not before somebody could have learned of the recording:
+ * most programs end before that. Serves one who waits: the recorded tasks stand still meanwhile, a
+ * client that says nothing is given a tenth of a second. The answer comes when the snapshots are
+ * kept, at this call or a later one; others wait until then. Where it cannot listen, a note in the
+ * trace says why. */
 void control_serve(struct control *c, struct recorder *r);
 
 /* Answers who still waits: the recording has ended. */
 void control_close(struct control *c, const struct recorder *r);
 
-/* The client: asks the recorder of process pid (a recorded process, or a recorder itself) for a snapshot, and waits until it is kept. Waits a
- * second for a recorder that has just begun and does not listen yet. Returns the number of snapshots, with that of processes that have not stopped
- * yet in *due, or -BT_E_GONE (no such process, it is not recorded, or ended before it could be kept), -BT_E_PERMISSION, -BT_E_IO. */
+/* The client: asks the recorder of process pid (a recorded process, or a recorder itself) for a
+ * snapshot, and waits until it is kept. Waits a second for a recorder that has just begun and does
+ * not listen yet. Returns the number of snapshots, with that of processes that have not stopped yet
+ * in *due, or -BT_E_GONE (no such process, it is not recorded, or ended before it could be kept),
+ * -BT_E_PERMISSION, -BT_E_IO. */
 int control_request_snapshot(int pid, int *due, struct bt_error *err) BT_MUST_USE;
 
 #endif

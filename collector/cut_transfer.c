@@ -15,10 +15,12 @@
 
 enum {
 	SYSCALL_LEN = 2,
-	MEM_MAJOR = 1, /* /dev/zero, /dev/urandom and their like (the kernel's admin-guide/devices.txt) */
+	MEM_MAJOR = 1, /* /dev/zero, /dev/urandom and their like (the kernel's
+			  admin-guide/devices.txt) */
 };
 
-/* Who is read and written by the first argument. Asks no file system, which the program itself may serve (FUSE). */
+/* Who is read and written by the first argument. Asks no file system, which the program itself may
+ * serve (FUSE). */
 static bool describe(const struct task *task, struct statx *st)
 {
 	char path[64];
@@ -32,7 +34,8 @@ static bool is_stream(const struct task *task)
 {
 	struct statx st;
 
-	return describe(task, &st) && (S_ISFIFO(st.stx_mode) || S_ISSOCK(st.stx_mode) || S_ISCHR(st.stx_mode));
+	return describe(task, &st) &&
+	       (S_ISFIFO(st.stx_mode) || S_ISSOCK(st.stx_mode) || S_ISCHR(st.stx_mode));
 }
 
 /* What else is read gives what it has. */
@@ -64,12 +67,16 @@ static const struct form {
 	{SYS_read, true, offsetof(struct bt_regs, rsi), offsetof(struct bt_regs, rdx), is_endless},
 	{SYS_write, true, offsetof(struct bt_regs, rsi), offsetof(struct bt_regs, rdx), is_stream},
 	{SYS_sendto, true, offsetof(struct bt_regs, rsi), offsetof(struct bt_regs, rdx), NULL},
-	{SYS_recvfrom, true, offsetof(struct bt_regs, rsi), offsetof(struct bt_regs, rdx), waits_for_all},
+	{SYS_recvfrom, true, offsetof(struct bt_regs, rsi), offsetof(struct bt_regs, rdx),
+	 waits_for_all},
 	{SYS_getrandom, true, offsetof(struct bt_regs, rdi), offsetof(struct bt_regs, rsi), NULL},
 	{SYS_sendfile, false, 0, offsetof(struct bt_regs, r10), NULL},
 };
 
-static uint64_t *reg_at(struct bt_regs *regs, size_t offset) { return (uint64_t *)(void *)((char *)regs + offset); }
+static uint64_t *reg_at(struct bt_regs *regs, size_t offset)
+{
+	return (uint64_t *)(void *)((char *)regs + offset);
+}
 
 static const struct form *form_of(const struct bt_regs *regs)
 {
@@ -98,7 +105,8 @@ void cut_transfer_again(struct task *task, bool rewinds)
 {
 	const struct form *f = form_of(&task->regs);
 	struct cut_transfer *t = &task->transfer;
-	uint64_t moved = (int64_t)task->regs.rax > 0 ? task->regs.rax : 0, *count = reg_at(&task->regs, f->count), *buffer = reg_at(&task->regs, f->buffer);
+	uint64_t moved = (int64_t)task->regs.rax > 0 ? task->regs.rax : 0,
+		 *count = reg_at(&task->regs, f->count), *buffer = reg_at(&task->regs, f->buffer);
 
 	if (!t->moved)
 		*t = (struct cut_transfer){.count = *count, .buffer = *buffer};
@@ -133,7 +141,8 @@ void cut_transfer_end(struct task *task)
 	if (!t->moved || !f)
 		return;
 	/* What failed behind a part would have ended the whole with that part. */
-	task->regs.rax = t->moved + (!t->rewound && (int64_t)task->regs.rax > 0 ? task->regs.rax : 0);
+	task->regs.rax =
+		t->moved + (!t->rewound && (int64_t)task->regs.rax > 0 ? task->regs.rax : 0);
 	if (t->rewound)
 		task->regs.rip += SYSCALL_LEN;
 	*reg_at(&task->regs, f->count) = t->count;

@@ -51,14 +51,15 @@ static uint64_t load_bias(Elf *elf, const struct mapping *m)
 	for (size_t i = 0; i < count; i++) {
 		GElf_Phdr p;
 
-		if (gelf_getphdr(elf, (int)i, &p) && p.p_type == PT_LOAD && p.p_offset <= m->offset && m->offset < p.p_offset + p.p_filesz)
+		if (gelf_getphdr(elf, (int)i, &p) && p.p_type == PT_LOAD &&
+		    p.p_offset <= m->offset && m->offset < p.p_offset + p.p_filesz)
 			return m->start - (m->offset - p.p_offset) - p.p_vaddr;
 	}
 	return 0;
 }
 
-/* Whether it stands for a place of code: a function, or (labels) a label of assembly's. What an IFUNC stands for is not known before its
- * first call. */
+/* Whether it stands for a place of code: a function, or (labels) a label of assembly's. What an
+ * IFUNC stands for is not known before its first call. */
 static bool is_place_of_code(Elf *elf, const GElf_Sym *sym, bool labels)
 {
 	GElf_Shdr shdr;
@@ -70,7 +71,8 @@ static bool is_place_of_code(Elf *elf, const GElf_Sym *sym, bool labels)
 }
 
 /* The value of a symbol in one symbol table section, 0 when it is not there. */
-static uint64_t symbol_in(Elf *elf, Elf_Scn *scn, const GElf_Shdr *shdr, const char *name, bool labels)
+static uint64_t symbol_in(Elf *elf, Elf_Scn *scn, const GElf_Shdr *shdr, const char *name,
+			  bool labels)
 {
 	Elf_Data *data = elf_getdata(scn, NULL);
 	size_t count = shdr->sh_entsize ? shdr->sh_size / shdr->sh_entsize : 0;
@@ -96,14 +98,15 @@ static uint64_t find_symbol(Elf *elf, const char *name, bool labels)
 	while (!value && (scn = elf_nextscn(elf, scn))) {
 		GElf_Shdr shdr;
 
-		if (gelf_getshdr(scn, &shdr) && (shdr.sh_type == SHT_SYMTAB || shdr.sh_type == SHT_DYNSYM))
+		if (gelf_getshdr(scn, &shdr) &&
+		    (shdr.sh_type == SHT_SYMTAB || shdr.sh_type == SHT_DYNSYM))
 			value = symbol_in(elf, scn, &shdr, name, labels);
 	}
 	return value;
 }
 
-/* Whether where is an address: hexadecimal, as tools print it, with 0x or without. It begins with a digit, as no function's name does: `add` is
- * a name, 0add an address. */
+/* Whether where is an address: hexadecimal, as tools print it, with 0x or without. It begins with a
+ * digit, as no function's name does: `add` is a name, 0add an address. */
 static bool is_address(const char *where, uint64_t *value)
 {
 	char *end;
@@ -154,11 +157,13 @@ uint64_t from_resolve(const struct address_space *space, pid_t pid, const char *
 	uint64_t entry = entry_point(pid), addr = 0;
 	const struct mapping *main_map = address_space_map_at(space, entry);
 
-	/* The main program, whose file is mapped where the entry point is, then the rest in address order. */
+	/* The main program, whose file is mapped where the entry point is, then the rest in address
+	 * order. */
 	for (int pass = 0; pass < 2 && !addr; pass++)
 		for (size_t i = 0; i < space->mappings.count && !addr; i++) {
 			const struct mapping *m = &space->mappings.maps[i];
-			bool is_main = main_map && m->ino == main_map->ino && m->dev == main_map->dev;
+			bool is_main =
+				main_map && m->ino == main_map->ino && m->dev == main_map->dev;
 
 			if (m->ino && m->offset == 0 && is_main == (pass == 0))
 				addr = resolve_in(m, pid, where);
@@ -170,12 +175,19 @@ uint64_t from_resolve(const struct address_space *space, pid_t pid, const char *
 
 bool from_insert(struct address_space *space, pid_t tid, uint64_t addr)
 {
-	if (!addr || tracee_read(tid, addr, &space->from_byte, 1) != 1 || !tracee_write(tid, addr, &int3, 1))
+	if (!addr || tracee_read(tid, addr, &space->from_byte, 1) != 1 ||
+	    !tracee_write(tid, addr, &int3, 1))
 		return false;
 	space->from_addr = addr;
 	return true;
 }
 
-bool from_disarm(struct address_space *space, pid_t tid) { return tracee_write(tid, space->from_addr, &space->from_byte, 1); }
+bool from_disarm(struct address_space *space, pid_t tid)
+{
+	return tracee_write(tid, space->from_addr, &space->from_byte, 1);
+}
 
-bool from_arm_again(struct address_space *space, pid_t tid) { return tracee_write(tid, space->from_addr, &int3, 1); }
+bool from_arm_again(struct address_space *space, pid_t tid)
+{
+	return tracee_write(tid, space->from_addr, &int3, 1);
+}

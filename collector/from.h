@@ -1,22 +1,26 @@
 /* SPDX-License-Identifier: MIT */
-/* --from: the program runs natively until a place is reached. A breakpoint instruction stands there meanwhile, in the
- * memory of each address space that has not come there. */
+/* --from: the program runs natively until a place is reached. A breakpoint instruction stands there
+ * meanwhile, in the memory of each address space that has not come there. */
 #ifndef BT_FROM_H
 #define BT_FROM_H
 
 #include "collector/address_space.h"
 
-/* Whether where can be a place at all: what begins with a digit or a sign is an address, of 64 bits, or nothing. */
+/* Whether where can be a place at all: what begins with a digit or a sign is an address, of 64
+ * bits, or nothing. */
 bool from_is_place(const char *where);
 
-/* Resolves where, the name of a function or of a label in code, or an address as `nm` prints it (hexadecimal, beginning with a digit; the
- * load bias is added), in the files mapped into a space: the main program first. Returns the address in memory, 0 when it is in none of them. */
+/* Resolves where, the name of a function or of a label in code, or an address as `nm` prints it
+ * (hexadecimal, beginning with a digit; the load bias is added), in the files mapped into a space:
+ * the main program first. Returns the address in memory, 0 when it is in none of them. */
 uint64_t from_resolve(const struct address_space *space, pid_t pid, const char *where);
 
-/* Puts the breakpoint at addr. False when addr is 0 or cannot be written; nothing has changed then. */
+/* Puts the breakpoint at addr. False when addr is 0 or cannot be written; nothing has changed then.
+ */
 bool from_insert(struct address_space *space, pid_t tid, uint64_t addr);
 
-/* Puts the program's own byte back; space->from_addr is left for the caller. False when the memory cannot be written. */
+/* Puts the program's own byte back; space->from_addr is left for the caller. False when the memory
+ * cannot be written. */
 bool from_disarm(struct address_space *space, pid_t tid);
 
 /* Puts the breakpoint back there. False likewise. */

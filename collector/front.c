@@ -16,23 +16,18 @@
 #include "collector/say.h"
 #include "collector/tracee.h"
 
-/* The front passes on every signal that it can get and that is not about itself: what a user, a supervisor or a terminal sends to the
- * program's process. The recorder drops what reached the program by itself, with the rest of its process group. */
+/* The front passes on every signal that it can get and that is not about itself: what a user, a
+ * supervisor or a terminal sends to the program's process. The recorder drops what reached the
+ * program by itself, with the rest of its process group. */
 static const int kept[] = {SIGKILL, SIGSTOP, SIGCONT, SIGCHLD, SIGPIPE, SIGXFSZ};
 
 enum {
 	BY_TERMINAL = 1 << 8, /* beside a signal's number: the whole process group was sent it */
 };
 
-static int forward_request(void)
-{
-	return SIGRTMAX;
-}
+static int forward_request(void) { return SIGRTMAX; }
 
-int front_tick_signal(void)
-{
-	return SIGRTMAX - 1;
-}
+int front_tick_signal(void) { return SIGRTMAX - 1; }
 
 static sigset_t forwarded_set(void)
 {
@@ -59,7 +54,8 @@ void front_shield(void)
 
 	ignore_write_signals();
 	sigaddset(&set, forward_request());
-	sigaddset(&set, SIGCONT); /* it continues all the same; blocked, it tells who sent it, or that the group was sent it */
+	sigaddset(&set, SIGCONT); /* it continues all the same; blocked, it tells who sent it, or
+				     that the group was sent it */
 	sigprocmask(SIG_BLOCK, &set, NULL);
 }
 
@@ -93,7 +89,9 @@ bool front_asked_to_end(void)
 /* The front's request: a signal, whether its group was sent it, and by whom. */
 static union sigval request_for(int signo, bool by_terminal, pid_t from)
 {
-	return (union sigval){.sival_ptr = (void *)((uintptr_t)from << 32 | (uintptr_t)(signo | (by_terminal ? BY_TERMINAL : 0)))};
+	return (union sigval){
+		.sival_ptr = (void *)((uintptr_t)from << 32 |
+				      (uintptr_t)(signo | (by_terminal ? BY_TERMINAL : 0)))};
 }
 
 int front_forwarded(struct front_group *group, pid_t program, struct front_signal *s)
@@ -105,8 +103,8 @@ int front_forwarded(struct front_group *group, pid_t program, struct front_signa
 	bool reached[NSIG];
 	siginfo_t info;
 
-	/* What we were sent too went to the whole process group: the program has it already. The front's request for it may come
-	 * one tick later. */
+	/* What we were sent too went to the whole process group: the program has it already. The
+	 * front's request for it may come one tick later. */
 	memcpy(reached, group->reached, sizeof reached);
 	memset(group->reached, 0, sizeof group->reached);
 	sigaddset(&taken, SIGCONT);
@@ -131,12 +129,14 @@ int front_forwarded(struct front_group *group, pid_t program, struct front_signa
 	return 0;
 }
 
-/* Where we are the first process of a PID namespace (a container), whose parent has ended is our child: nobody else waits for it. */
+/* Where we are the first process of a PID namespace (a container), whose parent has ended is our
+ * child: nobody else waits for it. */
 static void reap_orphans(pid_t recorder)
 {
 	siginfo_t info = {0};
 
-	while (!waitid(P_ALL, 0, &info, WEXITED | WNOHANG | WNOWAIT) && info.si_pid && info.si_pid != recorder) {
+	while (!waitid(P_ALL, 0, &info, WEXITED | WNOHANG | WNOWAIT) && info.si_pid &&
+	       info.si_pid != recorder) {
 		waitpid(info.si_pid, NULL, WNOHANG);
 		info.si_pid = 0;
 	}
@@ -153,10 +153,13 @@ static void pass_on(int fd, pid_t recorder)
 		}
 		int signo = (int)info.ssi_signo;
 		bool stop = signo == SIGTSTP || signo == SIGTTIN || signo == SIGTTOU;
-		bool sent = info.ssi_code == SI_USER || info.ssi_code == SI_QUEUE || info.ssi_code == SI_TKILL;
+		bool sent = info.ssi_code == SI_USER || info.ssi_code == SI_QUEUE ||
+			    info.ssi_code == SI_TKILL;
 
 		/* SIGCONT wipes out the trace of a stop in the recorder */
-		sigqueue(recorder, forward_request(), request_for(signo, stop && info.ssi_code == SI_KERNEL, sent ? (pid_t)info.ssi_pid : 0));
+		sigqueue(recorder, forward_request(),
+			 request_for(signo, stop && info.ssi_code == SI_KERNEL,
+				     sent ? (pid_t)info.ssi_pid : 0));
 	}
 }
 
@@ -175,7 +178,8 @@ static int end_like(const struct front_message *m)
 	signal(m->value, SIG_DFL);
 	sigprocmask(SIG_UNBLOCK, &set, NULL);
 	kill(getpid(), m->value);
-	return 128 + m->value; /* a signal that does not kill us, such as one that a supervisor made harmless */
+	return 128 + m->value; /* a signal that does not kill us, such as one that a supervisor made
+				  harmless */
 }
 
 static int act_on(const struct front_message *m, pid_t recorder, bool quiet)
@@ -192,8 +196,8 @@ static int act_on(const struct front_message *m, pid_t recorder, bool quiet)
 	return end_like(m);
 }
 
-/* Who sent the SIGCONT that ended a stop: false where there was none, as we have not stopped. It is blocked, and stop signals wipe out older
- * ones. */
+/* Who sent the SIGCONT that ended a stop: false where there was none, as we have not stopped. It is
+ * blocked, and stop signals wipe out older ones. */
 static bool was_continued(pid_t *by)
 {
 	static const struct timespec now = {0};
@@ -215,7 +219,8 @@ static void stop_by(int signo)
 	sigemptyset(&set);
 	sigaddset(&set, signo);
 	if (signo != SIGSTOP)
-		signal(signo, SIG_DFL); /* btrec may have been started with it ignored, which the program has changed */
+		signal(signo, SIG_DFL); /* btrec may have been started with it ignored, which the
+					   program has changed */
 	raise(signo);
 	if (signo != SIGSTOP) { /* it was blocked until here */
 		sigprocmask(SIG_UNBLOCK, &set, NULL);
@@ -223,14 +228,15 @@ static void stop_by(int signo)
 	}
 }
 
-/* The shell sees its job stop by the same signal. It goes on with the program's SIGCONT, or passes one on that only it got; not one that
- * the program has had: it may have been stopped again. */
+/* The shell sees its job stop by the same signal. It goes on with the program's SIGCONT, or passes
+ * one on that only it got; not one that the program has had: it may have been stopped again. */
 static void stop_like(int signo, pid_t recorder)
 {
 	pid_t by = 0;
 
 	stop_by(signo);
-	if (!was_continued(&by)) { /* others than SIGSTOP have no effect in an orphaned process group, which is not the program's then */
+	if (!was_continued(&by)) { /* others than SIGSTOP have no effect in an orphaned process
+				      group, which is not the program's then */
 		stop_by(SIGSTOP);
 		(void)was_continued(&by);
 	}
@@ -244,7 +250,8 @@ int front_wait(int pipe, pid_t recorder, const char *trace, bool quiet)
 	int fd;
 
 	sigemptyset(&own);
-	sigaddset(&own, forward_request()); /* the shield is the recorder's; whoever sends us this one means to end us */
+	sigaddset(&own, forward_request()); /* the shield is the recorder's; whoever sends us this
+					       one means to end us */
 	sigprocmask(SIG_UNBLOCK, &own, NULL);
 	sigemptyset(&children);
 	sigaddset(&children, SIGCHLD);
@@ -252,7 +259,8 @@ int front_wait(int pipe, pid_t recorder, const char *trace, bool quiet)
 	sigaddset(&set, SIGCHLD);
 	fd = signalfd(-1, &set, SFD_CLOEXEC | SFD_NONBLOCK);
 	for (;;) {
-		struct pollfd fds[2] = {{.fd = pipe, .events = POLLIN}, {.fd = fd, .events = POLLIN}};
+		struct pollfd fds[2] = {{.fd = pipe, .events = POLLIN},
+					{.fd = fd, .events = POLLIN}};
 		struct front_message m;
 
 		if (poll(fds, 2, -1) < 0 && errno != EINTR)
@@ -270,6 +278,7 @@ int front_wait(int pipe, pid_t recorder, const char *trace, bool quiet)
 		else if (m.type != FRONT_WENT_ON)
 			return act_on(&m, recorder, quiet);
 	}
-	say("the recorder was killed, and the program with it%s%s", *trace ? "; what it had written can be read; trace: " : "", trace);
+	say("the recorder was killed, and the program with it%s%s",
+	    *trace ? "; what it had written can be read; trace: " : "", trace);
 	return 125;
 }

@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: MIT */
-/* The two processes of `btrec run`. The front is what the user's shell sees: it waits, stops when the program stops, passes on
- * signals sent to it, and ends as the program ended. The recorder is its child and the program's parent; it may live on when
- * the program leaves others behind (a daemon). */
+/* The two processes of `btrec run`. The front is what the user's shell sees: it waits, stops when
+ * the program stops, passes on signals sent to it, and ends as the program ended. The recorder is
+ * its child and the program's parent; it may live on when the program leaves others behind (a
+ * daemon). */
 #ifndef BT_FRONT_H
 #define BT_FRONT_H
 
@@ -12,10 +13,11 @@
 
 enum front_message_type {
 	FRONT_FAILED,  /* the program did not start: text, exit status in value */
-	FRONT_STOPPED, /* it was stopped by the signal in value; a FRONT_WENT_ON follows, which is read when the front itself has been stopped */
+	FRONT_STOPPED, /* it was stopped by the signal in value; a FRONT_WENT_ON follows, which is
+			  read when the front itself has been stopped */
 	FRONT_WENT_ON,
-	FRONT_SAYS,    /* text is an error, a line for the user; the program runs on */
-	FRONT_ENDED,   /* it ended: kind, value; text is the one line for the user */
+	FRONT_SAYS,  /* text is an error, a line for the user; the program runs on */
+	FRONT_ENDED, /* it ended: kind, value; text is the one line for the user */
 };
 
 /* What the recorder tells the front, over a pipe, one struct a message. */
@@ -24,24 +26,28 @@ struct front_message {
 	enum bt_exit_kind kind;
 	int value;
 	bool lives_on; /* the recorder does: do not wait for it */
-	bool lacks;    /* FRONT_ENDED: text says of something that was not recorded, which is said also to whom wants to hear nothing */
+	bool lacks; /* FRONT_ENDED: text says of something that was not recorded, which is said also
+		       to whom wants to hear nothing */
 	char text[3888]; /* a message is one write to a pipe: at most 4096 */
 };
 
-/* Waits for the recorder's messages and acts on them; does not return but by the program's end: gives the exit status, or ends this
- * process by the program's signal. quiet: no line at the end, unless it lacks something.
- * trace: where the recorder writes, in memory that it shares, empty until it has begun to. */
+/* Waits for the recorder's messages and acts on them; does not return but by the program's end:
+ * gives the exit status, or ends this process by the program's signal. quiet: no line at the end,
+ * unless it lacks something. trace: where the recorder writes, in memory that it shares, empty
+ * until it has begun to. */
 int front_wait(int pipe, pid_t recorder, const char *trace, bool quiet);
 
-/* Before the two part: the recorder takes in silence what the terminal sends to the whole job, and collects signals that the front
- * forwards; the front gets its own from front_wait on. */
+/* Before the two part: the recorder takes in silence what the terminal sends to the whole job, and
+ * collects signals that the front forwards; the front gets its own from front_wait on. */
 void front_shield(void);
 
-/* In the recorder: whether the front has read every message and is not stopped. Where it has to go on, it is sent SIGCONT until then: a
- * stop that it reads of late, or is about to make, would hold it for ever. */
+/* In the recorder: whether the front has read every message and is not stopped. Where it has to go
+ * on, it is sent SIGCONT until then: a stop that it reads of late, or is about to make, would hold
+ * it for ever. */
 bool front_goes_on(int pipe, pid_t front);
 
-/* In the recorder: the program's process exists from now on. What the group was sent before did not reach it. */
+/* In the recorder: the program's process exists from now on. What the group was sent before did not
+ * reach it. */
 void front_program_born(void);
 
 /* A signal for the recorder's timer that nobody else uses. */
@@ -52,17 +58,19 @@ struct front_group {
 	bool reached[NSIG];
 };
 
-/* In the recorder, when the front has left: whether a SIGTERM asks it to leave those that it still records alone. */
+/* In the recorder, when the front has left: whether a SIGTERM asks it to leave those that it still
+ * records alone. */
 bool front_asked_to_end(void);
 
 /* A signal that the front was sent. */
 struct front_signal {
-	pid_t to;   /* the program's process, or its group if our whole group was sent it (kill(2)) */
+	pid_t to; /* the program's process, or its group if our whole group was sent it (kill(2)) */
 	pid_t from; /* who sent it, 0: no process */
 };
 
-/* In the recorder, at each tick until it gives 0: the number of a signal that the front was sent and that did not reach the program by itself, as
- * what is sent to a group does that they share. A SIGCONT is meant for a program that is stopped. */
+/* In the recorder, at each tick until it gives 0: the number of a signal that the front was sent
+ * and that did not reach the program by itself, as what is sent to a group does that they share. A
+ * SIGCONT is meant for a program that is stopped. */
 int front_forwarded(struct front_group *group, pid_t program, struct front_signal *s);
 
 #endif

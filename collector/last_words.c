@@ -7,8 +7,8 @@
 #include <sys/uio.h>
 #include <unistd.h>
 
-#include "collector/syscall_numbers.h"
 #include "collector/recorder_private.h"
+#include "collector/syscall_numbers.h"
 #include "collector/tracee.h"
 
 /* Room for n bytes behind what is kept, of which the oldest go. */
@@ -21,7 +21,8 @@ static char *make_room(struct last_words *w, size_t n)
 	return w->text + kept;
 }
 
-/* Memory that can be read no more leaves a hole: what was kept before it is not the end any more. */
+/* Memory that can be read no more leaves a hole: what was kept before it is not the end any more.
+ */
 static void hear(struct last_words *w, pid_t tid, uint64_t at, uint64_t len)
 {
 	size_t n = len < LAST_WORDS_MAX ? (size_t)len : LAST_WORDS_MAX;
@@ -94,7 +95,8 @@ void last_words_heard(struct task *task)
 	struct last_words *w;
 	uint64_t at = c->compat ? (uint32_t)regs->rcx : regs->rsi;
 
-	if ((!vectors && !syscall_is(c, SYS_write)) || (int)(c->compat ? regs->rbx : regs->rdi) != STDERR_FILENO || (int64_t)regs->rax <= 0)
+	if ((!vectors && !syscall_is(c, SYS_write)) ||
+	    (int)(c->compat ? regs->rbx : regs->rdi) != STDERR_FILENO || (int64_t)regs->rax <= 0)
 		return;
 	if (!vectors) {
 		last_words_wrote(task->process, task->tid, at, regs->rax);

@@ -17,9 +17,10 @@
 #include "collector/limits.h"
 
 enum {
-	OPTIONS = PTRACE_O_TRACESYSGOOD | PTRACE_O_TRACEFORK | PTRACE_O_TRACEVFORK | PTRACE_O_TRACECLONE | PTRACE_O_TRACEEXEC |
-		  PTRACE_O_TRACEEXIT | PTRACE_O_EXITKILL,
-	FIRST_OF_LIBC = 32, /* real-time signals that the C library keeps to itself: it refuses to touch them */
+	OPTIONS = PTRACE_O_TRACESYSGOOD | PTRACE_O_TRACEFORK | PTRACE_O_TRACEVFORK |
+		  PTRACE_O_TRACECLONE | PTRACE_O_TRACEEXEC | PTRACE_O_TRACEEXIT | PTRACE_O_EXITKILL,
+	FIRST_OF_LIBC = 32, /* real-time signals that the C library keeps to itself: it refuses to
+			       touch them */
 };
 
 /* errno is ours, too: nothing that can fail is called by it. Returns -errno. */
@@ -27,12 +28,15 @@ static int execute(const struct launch *l)
 {
 	long rc = SYS_execve;
 
-	__asm__ volatile("syscall" : "+a"(rc) : "D"(l->path), "S"(l->argv), "d"(l->envp) : "rcx", "r11", "memory");
+	__asm__ volatile("syscall"
+			 : "+a"(rc)
+			 : "D"(l->path), "S"(l->argv), "d"(l->envp)
+			 : "rcx", "r11", "memory");
 	return (int)rc;
 }
 
-/* It ends by returning, with that status: before a call that does not return AddressSanitizer clears the stack, and needs more of it than there
- * is. */
+/* It ends by returning, with that status: before a call that does not return AddressSanitizer
+ * clears the stack, and needs more of it than there is. */
 static int child(void *arg)
 {
 	const struct launch *l = arg;
@@ -44,7 +48,8 @@ static int child(void *arg)
 	if (read(l->child.go[0], &byte, 1) != 1) /* not seized: the recorder says why */
 		return 125;
 	for (int signo = 1; signo < NSIG; signo++)
-		if (signo != SIGKILL && signo != SIGSTOP && (signo < FIRST_OF_LIBC || signo >= SIGRTMIN))
+		if (signo != SIGKILL && signo != SIGSTOP &&
+		    (signo < FIRST_OF_LIBC || signo >= SIGRTMIN))
 			sigaction(signo, &l->actions[signo], NULL);
 	sigprocmask(SIG_SETMASK, &l->mask, NULL);
 	if (l->fixed_addresses)
@@ -73,7 +78,8 @@ static long long number_in_file(const char *path, const char *key, int base)
 
 int launch_refused(struct bt_error *err, int cause, const char *scope_file, const char *status_file)
 {
-	long long yama = number_in_file(scope_file, "", 10), capabilities = number_in_file(status_file, "CapEff:", 16);
+	long long yama = number_in_file(scope_file, "", 10),
+		  capabilities = number_in_file(status_file, "CapEff:", 16);
 	long long tracer = number_in_file(status_file, "TracerPid:", 10);
 	bool capable = capabilities >= 0 && capabilities >> CAP_SYS_PTRACE & 1;
 
@@ -81,19 +87,25 @@ int launch_refused(struct bt_error *err, int cause, const char *scope_file, cons
 		return bt_fail(err, BT_E_IO, cause, "cannot trace the program");
 	if (yama == 3)
 		return bt_fail(err, BT_E_PERMISSION, 0,
-			       "ptrace is switched off on this machine (kernel.yama.ptrace_scope is 3): only a reboot with another value allows it");
+			       "ptrace is switched off on this machine (kernel.yama.ptrace_scope "
+			       "is 3): only a reboot with another value allows it");
 	if (yama == 2 && !capable)
 		return bt_fail(err, BT_E_PERMISSION, 0,
-			       "ptrace is for root only here (kernel.yama.ptrace_scope is 2): run as root (in a container with --cap-add=SYS_PTRACE), or "
+			       "ptrace is for root only here (kernel.yama.ptrace_scope is 2): run "
+			       "as root (in a container with --cap-add=SYS_PTRACE), or "
 			       "`sysctl kernel.yama.ptrace_scope=1` as root of the machine");
 	if (tracer > 0)
 		return bt_fail(err, BT_E_PERMISSION, 0,
-			       "process %lld (btrec, strace, a debugger) traces this btrec and all that it starts: a program has one tracer", tracer);
+			       "process %lld (btrec, strace, a debugger) traces this btrec and all "
+			       "that it starts: a program has one tracer",
+			       tracer);
 	if (number_in_file(status_file, "Seccomp:", 10) > 0)
 		return bt_fail(err, BT_E_PERMISSION, 0,
-			       "ptrace is forbidden by a seccomp filter, as containers set one: start the container with --cap-add=SYS_PTRACE "
+			       "ptrace is forbidden by a seccomp filter, as containers set one: "
+			       "start the container with --cap-add=SYS_PTRACE "
 			       "or --security-opt seccomp=unconfined");
-	return bt_fail(err, BT_E_PERMISSION, cause, "may not trace the program (a security module?)");
+	return bt_fail(err, BT_E_PERMISSION, cause,
+		       "may not trace the program (a security module?)");
 }
 
 pid_t launch_seized(struct launch *l, int *failure, struct bt_error *err)
@@ -103,7 +115,9 @@ pid_t launch_seized(struct launch *l, int *failure, struct bt_error *err)
 
 	go[0] = go[1] = failed[0] = failed[1] = -1;
 	if (!pipe2(go, O_CLOEXEC) && !pipe2(failed, O_CLOEXEC))
-		pid = clone(child, l->child.stack + sizeof l->child.stack / sizeof l->child.stack[0], CLONE_VM | SIGCHLD, l);
+		pid = clone(child,
+			    l->child.stack + sizeof l->child.stack / sizeof l->child.stack[0],
+			    CLONE_VM | SIGCHLD, l);
 	cause = errno;
 	close(go[0]);
 	close(failed[1]);
@@ -117,7 +131,8 @@ pid_t launch_seized(struct launch *l, int *failure, struct bt_error *err)
 		close(go[1]);
 		close(failed[0]);
 		waitpid(pid, NULL, 0);
-		return launch_refused(err, cause, "/proc/sys/kernel/yama/ptrace_scope", "/proc/self/status");
+		return launch_refused(err, cause, "/proc/sys/kernel/yama/ptrace_scope",
+				      "/proc/self/status");
 	}
 	(void)!write(go[1], "", 1);
 	close(go[1]);

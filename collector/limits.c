@@ -13,17 +13,15 @@
 #include "collector/task.h"
 #include "collector/tracee.h"
 
-static const __rlimit_resource_t resources[LIMITED] = {[LIMITED_AS] = RLIMIT_AS, [LIMITED_DATA] = RLIMIT_DATA};
+static const __rlimit_resource_t resources[LIMITED] = {
+	[LIMITED_AS] = RLIMIT_AS, [LIMITED_DATA] = RLIMIT_DATA};
 
 static bool same(const struct rlimit *a, const struct rlimit *b)
 {
 	return a->rlim_cur == b->rlim_cur && a->rlim_max == b->rlim_max;
 }
 
-static rlim_t smaller(rlim_t a, rlim_t b)
-{
-	return a < b ? a : b;
-}
+static rlim_t smaller(rlim_t a, rlim_t b) { return a < b ? a : b; }
 
 /* No limit stays none, and a limit never becomes none. */
 static rlim_t plus(rlim_t own, uint64_t share)
@@ -33,7 +31,8 @@ static rlim_t plus(rlim_t own, uint64_t share)
 	return own < RLIM_INFINITY - 1 - share ? own + share : RLIM_INFINITY - 1;
 }
 
-/* QUIRK(data-limit-zero): with a soft RLIMIT_DATA of 0 mappings may go up to the hard one (may_expand_vm, Linux 4.6), and brk fails. */
+/* QUIRK(data-limit-zero): with a soft RLIMIT_DATA of 0 mappings may go up to the hard one
+ * (may_expand_vm, Linux 4.6), and brk fails. */
 static rlim_t plus_soft(enum limited which, rlim_t own, uint64_t share)
 {
 	return which == LIMITED_DATA && !own ? own : plus(own, share);
@@ -44,7 +43,8 @@ static rlim_t number(const char *text)
 	return strncmp(text, "unlimited", 9) ? strtoull(text, NULL, 10) : RLIM_INFINITY;
 }
 
-/* Those of a process that has changed its user need CAP_SYS_RESOURCE, or its file in /proc (proc(5)): two columns behind the name. */
+/* Those of a process that has changed its user need CAP_SYS_RESOURCE, or its file in /proc
+ * (proc(5)): two columns behind the name. */
 static bool read_file(pid_t pid, const char *name, struct rlimit *now)
 {
 	char path[32], line[256], soft[32], hard[32];
@@ -54,7 +54,8 @@ static bool read_file(pid_t pid, const char *name, struct rlimit *now)
 	snprintf(path, sizeof path, "/proc/%d/limits", (int)pid);
 	f = fopen(path, "re");
 	while (f && !found && fgets(line, sizeof line, f))
-		found = !strncmp(line, name, strlen(name)) && sscanf(line + strlen(name), "%31s %31s", soft, hard) == 2;
+		found = !strncmp(line, name, strlen(name)) &&
+			sscanf(line + strlen(name), "%31s %31s", soft, hard) == 2;
 	if (f)
 		fclose(f);
 	if (found)
@@ -65,7 +66,9 @@ static bool read_file(pid_t pid, const char *name, struct rlimit *now)
 bool limits_get(pid_t pid, int resource, struct rlimit *now)
 {
 	static const char *const names[RLIM_NLIMITS] = {
-		[RLIMIT_AS] = "Max address space", [RLIMIT_DATA] = "Max data size", [RLIMIT_MEMLOCK] = "Max locked memory",
+		[RLIMIT_AS] = "Max address space",
+		[RLIMIT_DATA] = "Max data size",
+		[RLIMIT_MEMLOCK] = "Max locked memory",
 	};
 
 	if (!prlimit(pid, (__rlimit_resource_t)resource, NULL, now))
@@ -77,12 +80,14 @@ bool limits_get(pid_t pid, int resource, struct rlimit *now)
 
 void limits_lift_own(struct rlimit were[RLIM_NLIMITS])
 {
-	static const __rlimit_resource_t lifted[] = {RLIMIT_AS, RLIMIT_DATA, RLIMIT_NOFILE, RLIMIT_FSIZE, RLIMIT_CPU};
+	static const __rlimit_resource_t lifted[] = {RLIMIT_AS, RLIMIT_DATA, RLIMIT_NOFILE,
+						     RLIMIT_FSIZE, RLIMIT_CPU};
 
 	for (int i = 0; i < RLIM_NLIMITS; i++)
 		getrlimit((__rlimit_resource_t)i, &were[i]);
 	for (size_t i = 0; i < sizeof lifted / sizeof lifted[0]; i++) {
-		struct rlimit all = {RLIM_INFINITY, RLIM_INFINITY}, most = {were[lifted[i]].rlim_max, were[lifted[i]].rlim_max};
+		struct rlimit all = {RLIM_INFINITY, RLIM_INFINITY},
+			      most = {were[lifted[i]].rlim_max, were[lifted[i]].rlim_max};
 
 		if (setrlimit(lifted[i], &all))
 			setrlimit(lifted[i], &most);
@@ -101,7 +106,8 @@ uint64_t limits_room_of_own(void)
 	uint64_t room = UINT64_MAX;
 
 	for (enum limited i = 0; i < LIMITED; i++)
-		if (!getrlimit(resources[i], &limit) && limit.rlim_cur != RLIM_INFINITY && limit.rlim_cur / 4 < room)
+		if (!getrlimit(resources[i], &limit) && limit.rlim_cur != RLIM_INFINITY &&
+		    limit.rlim_cur / 4 < room)
 			room = limit.rlim_cur / 4;
 	return room;
 }
@@ -137,7 +143,8 @@ static bool refresh(struct limit *l, enum limited which, pid_t pid)
 
 static void raise_limit(struct limit *l, enum limited which, pid_t pid, uint64_t share)
 {
-	struct rlimit wanted = {plus_soft(which, l->own.rlim_cur, share), plus(l->own.rlim_max, share)};
+	struct rlimit wanted = {plus_soft(which, l->own.rlim_cur, share),
+				plus(l->own.rlim_max, share)};
 
 	if (same(&wanted, &l->kernel) || set(l, which, pid, wanted) || errno != EPERM)
 		return;
@@ -162,7 +169,8 @@ void limits_raise(struct limits *l, pid_t pid, const struct limits_share *share)
 bool limits_fall_short(const struct limits *l)
 {
 	for (enum limited i = 0; l->share && i < LIMITED; i++)
-		if (l->of[i].kernel.rlim_cur < plus_soft(i, l->of[i].own.rlim_cur, l->share->bytes[i]))
+		if (l->of[i].kernel.rlim_cur <
+		    plus_soft(i, l->of[i].own.rlim_cur, l->share->bytes[i]))
 			return true;
 	return false;
 }
@@ -178,12 +186,14 @@ void limits_restore(struct limits *l, pid_t pid)
 		*l = (struct limits){0};
 }
 
-/* The new program is mapped within the limits alone: it has nothing of the backend's yet. Hard limits stay, they may not come back. */
+/* The new program is mapped within the limits alone: it has nothing of the backend's yet. Hard
+ * limits stay, they may not come back. */
 static void set_aside(struct limits *l, pid_t pid)
 {
 	for (enum limited i = 0; i < LIMITED; i++)
 		if (refresh(&l->of[i], i, pid))
-			set(&l->of[i], i, pid, (struct rlimit){l->of[i].own.rlim_cur, l->of[i].kernel.rlim_max});
+			set(&l->of[i], i, pid,
+			    (struct rlimit){l->of[i].own.rlim_cur, l->of[i].kernel.rlim_max});
 	l->set_aside = true;
 }
 
@@ -255,7 +265,8 @@ static ino_t namespace_of(pid_t tid)
 }
 
 /* The process of the thread that the caller knows by that number. NULL: none of ours. */
-static struct process *process_known_as(const struct task_table *t, const struct task *caller, pid_t number)
+static struct process *process_known_as(const struct task_table *t, const struct task *caller,
+					pid_t number)
 {
 	pid_t numbers[LEVELS], others[LEVELS];
 	int level = numbers_of(caller->tid, numbers);
@@ -266,13 +277,15 @@ static struct process *process_known_as(const struct task_table *t, const struct
 		return task ? task->process : NULL;
 	}
 	for (task = t->first; task; task = task->next)
-		if (task->process && numbers_of(task->tid, others) == level && others[level - 1] == number &&
+		if (task->process && numbers_of(task->tid, others) == level &&
+		    others[level - 1] == number &&
 		    namespace_of(task->tid) == namespace_of(caller->tid))
 			return task->process;
 	return NULL;
 }
 
-static struct process *target_of(const struct task_table *t, const struct task *task, const struct form *f)
+static struct process *target_of(const struct task_table *t, const struct task *task,
+				 const struct form *f)
 {
 	pid_t pid = f->pid < 0 ? 0 : (pid_t)task->syscall.args[f->pid];
 
@@ -305,9 +318,10 @@ static bool read_as_program(pid_t tid, uint64_t addr, void *out, size_t n)
 	return process_vm_readv(tid, &local, 1, &remote, 1, 0) == (ssize_t)n;
 }
 
-/* What the kernel must be asked for, so that it permits and refuses what it would without the share: a limit that is higher than the
- * program's hard one is higher than the kernel's, too. */
-static struct rlimit with_share(const struct limit *l, enum limited which, uint64_t share, struct rlimit asked)
+/* What the kernel must be asked for, so that it permits and refuses what it would without the
+ * share: a limit that is higher than the program's hard one is higher than the kernel's, too. */
+static struct rlimit with_share(const struct limit *l, enum limited which, uint64_t share,
+				struct rlimit asked)
 {
 	struct rlimit passed = {.rlim_max = plus(asked.rlim_max, share)};
 
@@ -319,8 +333,9 @@ static struct rlimit with_share(const struct limit *l, enum limited which, uint6
 	return passed;
 }
 
-/* Lets the call read c->passed instead of what is at addr: from a place of the thread's own, behind the red zone, so that no other
- * thread of the program ever sees it; where there is no stack, from addr. */
+/* Lets the call read c->passed instead of what is at addr: from a place of the thread's own, behind
+ * the red zone, so that no other thread of the program ever sees it; where there is no stack, from
+ * addr. */
 static bool redirect(struct task *task, struct limits_syscall *c, int arg, uint64_t addr)
 {
 	enum {
@@ -344,7 +359,8 @@ static void undo_redirect(struct task *task, const struct limits_syscall *c, int
 	struct rlimit there = {0};
 
 	/* In place of the argument, the kernel may have put the old limit over it. */
-	if (read_as_program(task->tid, c->scratch, &there, sizeof there) && same(&there, &c->passed))
+	if (read_as_program(task->tid, c->scratch, &there, sizeof there) &&
+	    same(&there, &c->passed))
 		tracee_write(task->tid, c->scratch, &c->saved, sizeof c->saved);
 	*argument(&task->regs, arg) = task->syscall.args[arg];
 	(void)!tracee_set_regs(task->tid, &task->regs);
@@ -360,7 +376,8 @@ void limits_syscall_entered(const struct task_table *t, struct task *task)
 
 	*c = (struct limits_syscall){0};
 	/* Other threads go on until the execve has succeeded: they need the share. */
-	if ((syscall_is(&task->syscall, SYS_execve) || syscall_is(&task->syscall, SYS_execveat)) && task->process->limits.share && task->process->tasks == 1)
+	if ((syscall_is(&task->syscall, SYS_execve) || syscall_is(&task->syscall, SYS_execveat)) &&
+	    task->process->limits.share && task->process->tasks == 1)
 		set_aside(&task->process->limits, task->process->pid);
 	p = which < LIMITED ? target_of(t, task, f) : NULL;
 	if (!p || !p->limits.share || !refresh(&p->limits.of[which], which, p->pid))
@@ -380,7 +397,8 @@ static void correct_old(const struct task *task, const struct limits_syscall *c,
 {
 	struct rlimit told = {0};
 
-	if (addr && read_as_program(task->tid, addr, &told, sizeof told) && same(&told, &c->before.kernel))
+	if (addr && read_as_program(task->tid, addr, &told, sizeof told) &&
+	    same(&told, &c->before.kernel))
 		tracee_write(task->tid, addr, &c->before.own, sizeof c->before.own);
 }
 
@@ -392,13 +410,15 @@ void limits_syscall_left(const struct task_table *t, struct task *task)
 	struct process *p = c->target ? process_by_pid(t, c->target) : NULL;
 
 	if (task->process->limits.set_aside)
-		limits_raise(&task->process->limits, task->process->pid, task->process->limits.share);
+		limits_raise(&task->process->limits, task->process->pid,
+			     task->process->limits.share);
 	if (!c->target || !f)
 		return;
 	c->target = 0;
 	if (c->sets)
 		undo_redirect(task, c, f->new);
-	/* EFAULT comes when the new limit is in force and the old one could not be told: ours could be read. */
+	/* EFAULT comes when the new limit is in force and the old one could not be told: ours could
+	 * be read. */
 	if (p && p->limits.share && c->sets && (!result || result == -EFAULT))
 		p->limits.of[c->which] = (struct limit){c->asked, c->passed};
 	if (!result && f->old >= 0)

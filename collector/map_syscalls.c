@@ -15,7 +15,8 @@ enum {
 
 static bool failed(uint64_t result) { return result >= (uint64_t)-4095; }
 
-/* The pages that n bytes from start on touch. Lengths that reach to the end of all addresses are refused by the kernel. */
+/* The pages that n bytes from start on touch. Lengths that reach to the end of all addresses are
+ * refused by the kernel. */
 static void add(struct map_change *out, uint64_t start, uint64_t n)
 {
 	uint64_t end = start + n;
@@ -27,7 +28,8 @@ static void add(struct map_change *out, uint64_t start, uint64_t n)
 }
 
 /* A mapping over others may have taken those away and failed (before Linux 6.12). */
-static void mmap_changes(struct address_space *s, const uint64_t *args, uint64_t result, struct map_change *out)
+static void mmap_changes(struct address_space *s, const uint64_t *args, uint64_t result,
+			 struct map_change *out)
 {
 	s->grows |= (args[3] & MAP_GROWSDOWN) != 0;
 	out->all = failed(result);
@@ -36,7 +38,8 @@ static void mmap_changes(struct address_space *s, const uint64_t *args, uint64_t
 }
 
 /* What fails may have been done in part. */
-static void unmap_changes(struct address_space *s, const uint64_t *args, uint64_t result, struct map_change *out)
+static void unmap_changes(struct address_space *s, const uint64_t *args, uint64_t result,
+			  struct map_change *out)
 {
 	(void)s;
 	(void)result;
@@ -44,13 +47,15 @@ static void unmap_changes(struct address_space *s, const uint64_t *args, uint64_
 }
 
 /* PROT_GROWSDOWN: from wherever the mapping begins, which may have grown by itself. */
-static void protect_changes(struct address_space *s, const uint64_t *args, uint64_t result, struct map_change *out)
+static void protect_changes(struct address_space *s, const uint64_t *args, uint64_t result,
+			    struct map_change *out)
 {
 	out->all = args[2] & PROT_GROWSDOWN;
 	unmap_changes(s, args, result, out);
 }
 
-static void mremap_changes(struct address_space *s, const uint64_t *args, uint64_t result, struct map_change *out)
+static void mremap_changes(struct address_space *s, const uint64_t *args, uint64_t result,
+			   struct map_change *out)
 {
 	(void)s;
 	out->all = failed(result);
@@ -61,17 +66,20 @@ static void mremap_changes(struct address_space *s, const uint64_t *args, uint64
 }
 
 /* Its result is where the heap ends, also when nothing was done. */
-static void brk_changes(struct address_space *s, const uint64_t *args, uint64_t result, struct map_change *out)
+static void brk_changes(struct address_space *s, const uint64_t *args, uint64_t result,
+			struct map_change *out)
 {
 	uint64_t before = s->heap_end;
 
 	s->heap_end = result;
 	out->all = !before && args[0];
 	if (before && before != result)
-		add(out, before < result ? before : result, before < result ? result - before : before - result);
+		add(out, before < result ? before : result,
+		    before < result ? result - before : before - result);
 }
 
-static void prctl_changes(struct address_space *s, const uint64_t *args, uint64_t result, struct map_change *out)
+static void prctl_changes(struct address_space *s, const uint64_t *args, uint64_t result,
+			  struct map_change *out)
 {
 	(void)result;
 	if (args[0] == PR_SET_VMA)
@@ -82,10 +90,14 @@ static void prctl_changes(struct address_space *s, const uint64_t *args, uint64_
 	}
 }
 
-static bool leaves_out(const uint64_t *args) { return (int)args[2] == MADV_DONTFORK || (int)args[2] == MADV_WIPEONFORK; }
+static bool leaves_out(const uint64_t *args)
+{
+	return (int)args[2] == MADV_DONTFORK || (int)args[2] == MADV_WIPEONFORK;
+}
 
 /* What fails may have been done in part. */
-static void advice_changes(struct address_space *s, const uint64_t *args, uint64_t result, struct map_change *out)
+static void advice_changes(struct address_space *s, const uint64_t *args, uint64_t result,
+			   struct map_change *out)
 {
 	(void)result;
 	(void)out;
@@ -93,7 +105,8 @@ static void advice_changes(struct address_space *s, const uint64_t *args, uint64
 }
 
 /* 0xffffffff asks what it is. An execve of a 64-bit program takes it back. */
-static void personality_changes(struct address_space *s, const uint64_t *args, uint64_t result, struct map_change *out)
+static void personality_changes(struct address_space *s, const uint64_t *args, uint64_t result,
+				struct map_change *out)
 {
 	(void)result;
 	(void)out;
@@ -101,14 +114,16 @@ static void personality_changes(struct address_space *s, const uint64_t *args, u
 }
 
 /* ARCH_MAP_VDSO_64 and its kin. */
-static void arch_changes(struct address_space *s, const uint64_t *args, uint64_t result, struct map_change *out)
+static void arch_changes(struct address_space *s, const uint64_t *args, uint64_t result,
+			 struct map_change *out)
 {
 	(void)s;
 	(void)result;
 	out->all = (uint32_t)args[0] >= ARCH_MAP_VDSO_X32 && (uint32_t)args[0] <= ARCH_MAP_VDSO_64;
 }
 
-static void all_change(struct address_space *s, const uint64_t *args, uint64_t result, struct map_change *out)
+static void all_change(struct address_space *s, const uint64_t *args, uint64_t result,
+		       struct map_change *out)
 {
 	(void)s;
 	(void)args;
@@ -118,7 +133,9 @@ static void all_change(struct address_space *s, const uint64_t *args, uint64_t r
 
 bool map_syscall_changes_rights(const struct tracee_syscall *call)
 {
-	static const uint16_t calls[] = {SYS_setuid, SYS_setgid, SYS_setreuid, SYS_setregid, SYS_setresuid, SYS_setresgid, SYS_setfsuid, SYS_setfsgid, SYS_setns};
+	static const uint16_t calls[] = {SYS_setuid,   SYS_setgid,    SYS_setreuid,
+					 SYS_setregid, SYS_setresuid, SYS_setresgid,
+					 SYS_setfsuid, SYS_setfsgid,  SYS_setns};
 
 	for (size_t i = 0; i < sizeof calls / sizeof calls[0]; i++)
 		if (syscall_is(call, calls[i]))
@@ -126,11 +143,13 @@ bool map_syscall_changes_rights(const struct tracee_syscall *call)
 	return syscall_is(call, SYS_prctl) && call->args[0] == PR_SET_DUMPABLE;
 }
 
-bool map_syscall_changes(struct address_space *s, const struct tracee_syscall *call, uint64_t result, struct map_change *out)
+bool map_syscall_changes(struct address_space *s, const struct tracee_syscall *call,
+			 uint64_t result, struct map_change *out)
 {
 	static const struct row {
 		uint16_t nr;
-		void (*changes)(struct address_space *s, const uint64_t *args, uint64_t result, struct map_change *out);
+		void (*changes)(struct address_space *s, const uint64_t *args, uint64_t result,
+				struct map_change *out);
 	} rows[] = {
 		{SYS_mmap, mmap_changes},
 		{SYS_mprotect, protect_changes},
@@ -147,8 +166,10 @@ bool map_syscall_changes(struct address_space *s, const struct tracee_syscall *c
 		{SYS_personality, personality_changes},
 	};
 
-	*out = (struct map_change){.all = map_syscall_changes_rights(call)}; /* whether they are still ours to see: by looking at all */
-	if (call->compat) { /* of another table: look each time */
+	*out = (struct map_change){
+		.all = map_syscall_changes_rights(
+			call)}; /* whether they are still ours to see: by looking at all */
+	if (call->compat) {     /* of another table: look each time */
 		s->heap_end = 0;
 		s->leaves_out = s->reads_run = true;
 		out->all = true;
@@ -162,4 +183,7 @@ bool map_syscall_changes(struct address_space *s, const struct tracee_syscall *c
 	return out->all;
 }
 
-bool map_syscall_leaves_out(const struct tracee_syscall *call) { return call->nr == SYS_madvise && !call->compat && leaves_out(call->args); }
+bool map_syscall_leaves_out(const struct tracee_syscall *call)
+{
+	return call->nr == SYS_madvise && !call->compat && leaves_out(call->args);
+}

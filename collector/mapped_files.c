@@ -44,7 +44,8 @@ static struct mapped_file *find(const struct mapped_files *f, const struct mappi
 	return NULL;
 }
 
-/* Whether the filesystem of a mount is served by the kernel (proc_pid_mountinfo(5): 36 35 98:0 ... - type source options). */
+/* Whether the filesystem of a mount is served by the kernel (proc_pid_mountinfo(5): 36 35 98:0 ...
+ * - type source options). */
 static bool is_of_kernel(const char *mount)
 {
 	const char *type = strstr(mount, " - ");
@@ -52,7 +53,8 @@ static bool is_of_kernel(const char *mount)
 	return type && strncmp(type + 3, "fuse", 4) != 0;
 }
 
-/* Whether that is so of all mounts of the device where the process can see them. False when that cannot be told now. */
+/* Whether that is so of all mounts of the device where the process can see them. False when that
+ * cannot be told now. */
 static bool ask_mounts(pid_t pid, uint64_t dev, bool *answers)
 {
 	char path[32], *line = NULL;
@@ -64,7 +66,8 @@ static bool ask_mounts(pid_t pid, uint64_t dev, bool *answers)
 	snprintf(path, sizeof path, "/proc/%d/mountinfo", (int)pid);
 	f = fopen(path, "re");
 	while (f && getline(&line, &room, f) > 0)
-		if (sscanf(line, "%*u %*u %u:%u", &major_, &minor_) == 2 && makedev(major_, minor_) == dev) {
+		if (sscanf(line, "%*u %*u %u:%u", &major_, &minor_) == 2 &&
+		    makedev(major_, minor_) == dev) {
 			found = true;
 			all &= is_of_kernel(line);
 		}
@@ -96,10 +99,14 @@ static bool stat_file_of(pid_t pid, const struct mapping *m, struct stat *st)
 
 	if (is_file_of(m, m->path, st))
 		return true;
-	return snprintf(path, sizeof path, "/proc/%d/root%s", (int)pid, m->path) < PATH_MAX && is_file_of(m, path, st);
+	return snprintf(path, sizeof path, "/proc/%d/root%s", (int)pid, m->path) < PATH_MAX &&
+	       is_file_of(m, path, st);
 }
 
-static bool differs(const struct timespec *a, const struct timespec *b) { return a->tv_sec != b->tv_sec || a->tv_nsec != b->tv_nsec; }
+static bool differs(const struct timespec *a, const struct timespec *b)
+{
+	return a->tv_sec != b->tv_sec || a->tv_nsec != b->tv_nsec;
+}
 
 static bool is_later(const struct timespec *a, const struct timespec *b)
 {
@@ -109,13 +116,18 @@ static bool is_later(const struct timespec *a, const struct timespec *b)
 static struct mapped_file *add(struct mapped_files *f, const struct mapping *m, bool answering)
 {
 	size_t cap = f->cap ? 2 * f->cap : 8;
-	struct mapped_file *list = f->count < f->cap ? f->list : realloc(f->list, cap * sizeof *list);
+	struct mapped_file *list =
+		f->count < f->cap ? f->list : realloc(f->list, cap * sizeof *list);
 
 	if (!list)
 		return NULL;
 	f->cap = f->count < f->cap ? f->cap : cap;
 	f->list = list;
-	f->list[f->count] = (struct mapped_file){.dev = m->dev, .ino = m->ino, .modified = f->since, .changed = f->since, .answers = answering};
+	f->list[f->count] = (struct mapped_file){.dev = m->dev,
+						 .ino = m->ino,
+						 .modified = f->since,
+						 .changed = f->since,
+						 .answers = answering};
 	return &f->list[f->count++];
 }
 
@@ -136,7 +148,8 @@ bool mapped_files_look(struct mapped_files *f, pid_t pid, const struct mapping *
 	if ((!known && !(file = add(f, m, answering))) || !answering)
 		return false;
 	modified = known ? differs(&st.st_mtim, &file->modified) : is_later(&st.st_mtim, &f->since);
-	/* Who writes may set the one (touch -r, cp -p), not the other, which also says of less: that is no news, but worth a look. */
+	/* Who writes may set the one (touch -r, cp -p), not the other, which also says of less:
+	 * that is no news, but worth a look. */
 	changed = known ? differs(&st.st_ctim, &file->changed) : is_later(&st.st_ctim, &f->since);
 	file->modified = st.st_mtim;
 	file->changed = st.st_ctim;

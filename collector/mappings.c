@@ -127,8 +127,8 @@ static uint64_t take_number(char **at, unsigned base)
 	return v;
 }
 
-/* "start-end perms offset major:minor inode path": scanf would be a tenth of what recording a short program costs. The path stays the
- * line's. */
+/* "start-end perms offset major:minor inode path": scanf would be a tenth of what recording a short
+ * program costs. The path stays the line's. */
 static bool parse_map(char *line, struct mapping *m)
 {
 	char *at = line, *perms;
@@ -147,7 +147,8 @@ static bool parse_map(char *line, struct mapping *m)
 	m->dev = makedev(major_, (unsigned)take_number(&at, 16));
 	m->ino = take_number(&at, 10);
 	at += strspn(at, " ");
-	m->prot = (uint8_t)((perms[0] == 'r' ? PROT_READ : 0) | (perms[1] == 'w' ? PROT_WRITE : 0) | (perms[2] == 'x' ? PROT_EXEC : 0));
+	m->prot = (uint8_t)((perms[0] == 'r' ? PROT_READ : 0) | (perms[1] == 'w' ? PROT_WRITE : 0) |
+			    (perms[2] == 'x' ? PROT_EXEC : 0));
 	m->shared = perms[3] == 's';
 	m->path = at;
 	unescape(m->path);
@@ -227,7 +228,10 @@ bool mappings_around(int fd, uint64_t start, uint64_t end, struct mapping_list *
 	char name[PATH_MAX + 32];
 
 	for (uint64_t at = start; at < end;) {
-		struct map_query q = {.size = sizeof q, .flags = QUERY_COVERING_OR_NEXT, .addr = at, .name_size = sizeof name,
+		struct map_query q = {.size = sizeof q,
+				      .flags = QUERY_COVERING_OR_NEXT,
+				      .addr = at,
+				      .name_size = sizeof name,
 				      .name_addr = (uintptr_t)name};
 
 		if (ioctl(fd, MAP_QUERY, &q))

@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: MIT */
-/* The mappings of a process as the kernel has them: all, or those around a range of addresses. No state. */
+/* The mappings of a process as the kernel has them: all, or those around a range of addresses. No
+ * state. */
 #ifndef BT_MAPPINGS_H
 #define BT_MAPPINGS_H
 
@@ -14,14 +15,18 @@ struct mapping {
 	uint8_t prot; /* PROT_* */
 	bool shared;
 	bool looked_at; /* for its build-id, and whether it follows its file */
-	bool fresh; /* new among those that are known: to be compared with the others once */
-	bool follows; /* a private one of a file that is written meanwhile: what is in it may change as if it were shared */
-	char *path; /* owned, "" for none */
+	bool fresh;     /* new among those that are known: to be compared with the others once */
+	bool follows; /* a private one of a file that is written meanwhile: what is in it may change
+			 as if it were shared */
+	char *path;   /* owned, "" for none */
 	uint8_t build_id_len, build_id[64];
 };
 
 /* Whether what it has can change without a system call that changes mappings. */
-static inline bool mapping_is_mutable(const struct mapping *m) { return m->prot & PROT_WRITE || m->shared || m->follows; }
+static inline bool mapping_is_mutable(const struct mapping *m)
+{
+	return m->prot & PROT_WRITE || m->shared || m->follows;
+}
 
 /* By address. */
 struct mapping_list {
@@ -37,21 +42,23 @@ bool mappings_add(struct mapping_list *l, const struct mapping *m);
 /* The first one that ends behind addr; l->count when there is none. */
 size_t mappings_behind(const struct mapping_list *l, uint64_t addr);
 
-/* Puts those of *with, which gives them away, in the place of [first, end). False without memory: nothing has changed. */
+/* Puts those of *with, which gives them away, in the place of [first, end). False without memory:
+ * nothing has changed. */
 bool mappings_replace(struct mapping_list *l, size_t first, size_t end, struct mapping_list *with);
 
 /* All, from /proc/PID/maps. False when none can be read (errno; 0: there is none). */
 bool mappings_read(pid_t pid, struct mapping_list *out);
 
-/* Whether a fork's child does not get all of them as they are (MADV_DONTFORK, MADV_WIPEONFORK), from /proc/PID/smaps; also where that cannot
- * be read. */
+/* Whether a fork's child does not get all of them as they are (MADV_DONTFORK, MADV_WIPEONFORK),
+ * from /proc/PID/smaps; also where that cannot be read. */
 bool mappings_leave_out(pid_t tid);
 
 /* An open /proc/PID/maps, for mappings_around(); negative when there is none. */
 int mappings_open(pid_t pid);
 
-/* Appends those that touch [start, end), by PROCMAP_QUERY (Linux 6.11); what is the kernel's own ([vsyscall]) is not among them. False
- * where that cannot be had: what was appended is not to be used. */
+/* Appends those that touch [start, end), by PROCMAP_QUERY (Linux 6.11); what is the kernel's own
+ * ([vsyscall]) is not among them. False where that cannot be had: what was appended is not to be
+ * used. */
 bool mappings_around(int fd, uint64_t start, uint64_t end, struct mapping_list *out);
 
 #endif

@@ -37,7 +37,8 @@ static bool would_fit(const struct task *task, const struct limits_share *share)
 
 	if (f)
 		fclose(f);
-	return known && limits_get(task->process->pid, RLIMIT_MEMLOCK, &limit) && pages - share->bytes[LIMITED_AS] / PAGE <= limit.rlim_cur / PAGE;
+	return known && limits_get(task->process->pid, RLIMIT_MEMLOCK, &limit) &&
+	       pages - share->bytes[LIMITED_AS] / PAGE <= limit.rlim_cur / PAGE;
 }
 
 /* What is mapped but the backend's memory: an array to be freed, NULL without memory. */
@@ -51,10 +52,12 @@ static struct piece *read_pieces(pid_t tid, const struct limits_share *share, si
 	FILE *f = open_proc(tid, "maps");
 
 	while (f && getline(&line, &line_cap, f) > 0) {
-		if (sscanf(line, "%llx-%llx", &from, &to) != 2 || (from >= share->start && from < end))
+		if (sscanf(line, "%llx-%llx", &from, &to) != 2 ||
+		    (from >= share->start && from < end))
 			continue;
 		if (n == cap) {
-			struct piece *grown = realloc(pieces, (cap = cap ? 2 * cap : 64) * sizeof *pieces);
+			struct piece *grown =
+				realloc(pieces, (cap = cap ? 2 * cap : 64) * sizeof *pieces);
 
 			if (!grown)
 				break;
@@ -76,7 +79,8 @@ static void call(struct task *task, long nr, uint64_t a, uint64_t b, uint64_t c)
 	(void)tracee_syscall_again(task->tid, &task->regs, nr, args);
 }
 
-/* An mlockall that there was no room for, piece by piece. As in mlockall, what cannot be locked or read is no error. */
+/* An mlockall that there was no room for, piece by piece. As in mlockall, what cannot be locked or
+ * read is no error. */
 static bool lock_pieces(struct task *task, const struct limits_share *share, unsigned flags)
 {
 	size_t count;
@@ -86,7 +90,8 @@ static bool lock_pieces(struct task *task, const struct limits_share *share, uns
 		return false;
 	call(task, SYS_munlockall, 0, 0, 0); /* future mappings, too */
 	for (size_t i = 0; i < count; i++)
-		call(task, SYS_mlock2, pieces[i].start, pieces[i].size, flags & MCL_ONFAULT ? MLOCK_ONFAULT : 0);
+		call(task, SYS_mlock2, pieces[i].start, pieces[i].size,
+		     flags & MCL_ONFAULT ? MLOCK_ONFAULT : 0);
 	if (flags & MCL_FUTURE)
 		call(task, SYS_mlockall, flags & ~(unsigned)MCL_CURRENT, 0, 0);
 	free(pieces);
@@ -101,12 +106,14 @@ void memory_lock_syscall_left(struct task *task)
 	int64_t result = (int64_t)task->regs.rax;
 	uint64_t mask;
 
-	if (task->syscall.nr != SYS_mlockall || task->syscall.compat || !(flags & MCL_CURRENT) || !share)
+	if (task->syscall.nr != SYS_mlockall || task->syscall.compat || !(flags & MCL_CURRENT) ||
+	    !share)
 		return;
 	if (result && (result != -ENOMEM || !would_fit(task, share)))
 		return;
 	/* A filter of the program's may end it for what it does not ask for itself. */
-	if (tracee_is_filtered(task->tid) || tracee_get_mask(task->tid, &mask) || tracee_set_mask(task->tid, UINT64_MAX))
+	if (tracee_is_filtered(task->tid) || tracee_get_mask(task->tid, &mask) ||
+	    tracee_set_mask(task->tid, UINT64_MAX))
 		return;
 	if (!result)
 		call(task, SYS_munlock, share->start, share->bytes[LIMITED_AS], 0);

@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: MIT */
-/* Which of the points of --snap-at no task came to, for the line at the end of a recording (btrec run). */
+/* Which of the points of --snap-at no task came to, for the line at the end of a recording (btrec
+ * run). */
 #ifndef BT_MISSED_STOP_POINTS_H
 #define BT_MISSED_STOP_POINTS_H
 
@@ -9,8 +10,10 @@ enum {
 	MISSED_STOP_POINTS_TEXT = 400, /* room for the text, with the NUL */
 };
 
-/* Writes "N of M points of --snap-at were never reached: A, B and K more". trace: whose snapshots, all of them written by now, bear the points that were
- * reached; where it cannot be read, only the numbers are told. kept: how many were. */
-void missed_stop_points(const char *trace, const struct stop_point *stop_points, size_t count, size_t kept, char text[MISSED_STOP_POINTS_TEXT]);
+/* Writes "N of M points of --snap-at were never reached: A, B and K more". trace: whose snapshots,
+ * all of them written by now, bear the points that were reached; where it cannot be read, only the
+ * numbers are told. kept: how many were. */
+void missed_stop_points(const char *trace, const struct stop_point *stop_points, size_t count,
+			size_t kept, char text[MISSED_STOP_POINTS_TEXT]);
 
 #endif

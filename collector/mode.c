@@ -17,14 +17,9 @@ static const struct mode modes[] = {
 	{.backend = "pmu", .ops = &pmu_ops, .source = "none", .no_replay = true, .parallel = true},
 };
 
-enum {
-	MODES = sizeof modes / sizeof modes[0]
-};
+enum { MODES = sizeof modes / sizeof modes[0] };
 
-static bool is_auto(const char *name)
-{
-	return !strcmp(name, "auto");
-}
+static bool is_auto(const char *name) { return !strcmp(name, "auto"); }
 
 static bool fits(const struct mode *m, const struct mode_wish *wish)
 {
@@ -49,7 +44,8 @@ static void name_sources(const char *backend, char *out, size_t size)
 	*out = '\0';
 	for (size_t i = 0; i < MODES && len < size; i++)
 		if (!strcmp(modes[i].backend, backend) && !is_auto(modes[i].source))
-			len += (size_t)snprintf(out + len, size - len, "%s%s", len ? ", " : "", modes[i].source);
+			len += (size_t)snprintf(out + len, size - len, "%s%s", len ? ", " : "",
+						modes[i].source);
 }
 
 int mode_find(const struct mode_wish *wish, const struct mode **out, struct bt_error *err)
@@ -62,14 +58,21 @@ int mode_find(const struct mode_wish *wish, const struct mode **out, struct bt_e
 			return 0;
 		}
 	if (wish->parallel && !strcmp(wish->backend, "step"))
-		return bt_fail(err, BT_E_MISUSE, 0, "--parallel does not go with --backend step: one thread of a process is stepped at a time");
+		return bt_fail(err, BT_E_MISUSE, 0,
+			       "--parallel does not go with --backend step: one thread of a "
+			       "process is stepped at a time");
 	if (wish->history_off)
-		return bt_fail(err, BT_E_MISUSE, 0, "--history off keeps no branches: it does not go with --source %s", wish->source);
+		return bt_fail(err, BT_E_MISUSE, 0,
+			       "--history off keeps no branches: it does not go with --source %s",
+			       wish->source);
 	if (wish->history_on && !strcmp(wish->source, "none"))
-		return bt_fail(err, BT_E_MISUSE, 0, "--source none keeps no branches: --history off is all that goes with it");
+		return bt_fail(
+			err, BT_E_MISUSE, 0,
+			"--source none keeps no branches: --history off is all that goes with it");
 	name_sources(wish->backend, sources, sizeof sources);
 	return bt_fail(err, BT_E_MISUSE, 0,
-		       "--backend %s does not go with --source %s: its sources are %s", wish->backend, wish->source, sources);
+		       "--backend %s does not go with --source %s: its sources are %s",
+		       wish->backend, wish->source, sources);
 }
 
 bool mode_has_backend(const char *name)

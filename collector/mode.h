@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
-/* Which backends, branch sources, histories and replay logs go together: one table (design, section 4; btrec(1), MODES). Used
- * by btrec run. */
+/* Which backends, branch sources, histories and replay logs go together: one table (design, section
+ * 4; btrec(1), MODES). Used by btrec run. */
 #ifndef BT_MODE_H
 #define BT_MODE_H
 
@@ -10,22 +10,25 @@
 /* What was asked for. */
 struct mode_wish {
 	const char *backend, *source; /* "auto" for any */
-	bool history_off;	      /* --history off */
-	bool history_on;	      /* --history with a number */
-	bool no_replay;		      /* --no-replay */
-	bool parallel;		      /* --parallel */
+	bool history_off;             /* --history off */
+	bool history_on;              /* --history with a number */
+	bool no_replay;               /* --no-replay */
+	bool parallel;                /* --parallel */
 };
 
 struct mode {
-	const char *backend;		/* as in --backend */
+	const char *backend; /* as in --backend */
 	const struct backend_ops *ops;
-	const char *source;	  /* as in --source; "auto": the first of the processor's that can be used */
-	bool no_replay;		  /* no log for a replay can be made */
-	bool parallel;		  /* threads of a process can run side by side */
+	const char
+		*source; /* as in --source; "auto": the first of the processor's that can be used */
+	bool no_replay;  /* no log for a replay can be made */
+	bool parallel;   /* threads of a process can run side by side */
 };
 
-/* The first row of the table that is as wished. Returns 0 or -BT_E_MISUSE, naming what goes with what. */
-int mode_find(const struct mode_wish *wish, const struct mode **out, struct bt_error *err) BT_MUST_USE;
+/* The first row of the table that is as wished. Returns 0 or -BT_E_MISUSE, naming what goes with
+ * what. */
+int mode_find(const struct mode_wish *wish, const struct mode **out,
+	      struct bt_error *err) BT_MUST_USE;
 
 /* Whether there is a row with such a name. */
 bool mode_has_backend(const char *name);

@@ -14,11 +14,12 @@
 
 static bool is_shared(const struct stat *st) { return st->st_mode & (S_IWGRP | S_IWOTH); }
 
-/* Whether what is the user's own in that directory is nobody else's to replace: under sudo HOME may be another's, /tmp and its kin are
- * everybody's, but what is there is its owner's. */
+/* Whether what is the user's own in that directory is nobody else's to replace: under sudo HOME may
+ * be another's, /tmp and its kin are everybody's, but what is there is its owner's. */
 static bool is_base(const struct stat *st)
 {
-	return S_ISDIR(st->st_mode) && (st->st_uid == geteuid() || !st->st_uid) && (!is_shared(st) || st->st_mode & S_ISVTX);
+	return S_ISDIR(st->st_mode) && (st->st_uid == geteuid() || !st->st_uid) &&
+	       (!is_shared(st) || st->st_mode & S_ISVTX);
 }
 
 /* Whether path is a base, or, not being there yet, will be made in one. */
@@ -37,7 +38,8 @@ static bool leads_to_base(const char *path)
 	return is_base(&st);
 }
 
-/* The cache directory in its base, -1. What counts is what is opened: a link may lead there, but in a directory that others can put one into. */
+/* The cache directory in its base, -1. What counts is what is opened: a link may lead there, but in
+ * a directory that others can put one into. */
 static int open_in_base(int base, const char *name)
 {
 	struct stat st;
@@ -47,7 +49,8 @@ static int open_in_base(int base, const char *name)
 		errno = EPERM;
 		return -1;
 	}
-	fd = openat(base, name, O_RDONLY | O_DIRECTORY | O_CLOEXEC | (is_shared(&st) ? O_NOFOLLOW : 0));
+	fd = openat(base, name,
+		    O_RDONLY | O_DIRECTORY | O_CLOEXEC | (is_shared(&st) ? O_NOFOLLOW : 0));
 	if (fd < 0 || (!fstat(fd, &st) && st.st_uid == geteuid() && !is_shared(&st)))
 		return fd;
 	close(fd);
@@ -61,7 +64,8 @@ int place_open_cache(const char *dir, bool make)
 	char base[BT_PATH_MAX];
 	int base_fd, fd, cause;
 
-	if (!name || name == dir || snprintf(base, sizeof base, "%.*s", (int)(name - dir), dir) >= BT_PATH_MAX) {
+	if (!name || name == dir ||
+	    snprintf(base, sizeof base, "%.*s", (int)(name - dir), dir) >= BT_PATH_MAX) {
 		errno = EINVAL;
 		return -1;
 	}
@@ -79,14 +83,16 @@ int place_open_cache(const char *dir, bool make)
 
 bool place_cache(char dir[BT_PATH_MAX])
 {
-	const char *cache = getenv("XDG_CACHE_HOME"), *home = getenv("HOME"), *base = cache && *cache == '/' ? cache : home;
+	const char *cache = getenv("XDG_CACHE_HOME"), *home = getenv("HOME"),
+		   *base = cache && *cache == '/' ? cache : home;
 	char *end;
 	bool fits;
 	int fd;
 
 	if (!base || *base != '/' || (base == home && access(home, F_OK)) || !leads_to_base(base))
 		return false;
-	if (snprintf(dir, BT_PATH_MAX, base == cache ? "%s/btrec" : "%s/.cache/btrec", base) >= BT_PATH_MAX)
+	if (snprintf(dir, BT_PATH_MAX, base == cache ? "%s/btrec" : "%s/.cache/btrec", base) >=
+	    BT_PATH_MAX)
 		return false;
 	end = strrchr(dir, '/');
 	*end = '\0';
@@ -112,8 +118,11 @@ int place_prepare(const char *dir, struct bt_error *err)
 		if (!mkdir(path, 0700))
 			(void)!chmod(path, 0700); /* whatever the umask */
 		else if (errno != EEXIST && errno != EISDIR)
-			return bt_fail(err, errno == EACCES || errno == EPERM ? BT_E_PERMISSION : BT_E_IO, errno,
-				       "cannot make %s for traces (set BTREC_TRACE_DIR, or use -o DIR)", path);
+			return bt_fail(
+				err, errno == EACCES || errno == EPERM ? BT_E_PERMISSION : BT_E_IO,
+				errno,
+				"cannot make %s for traces (set BTREC_TRACE_DIR, or use -o DIR)",
+				path);
 		*at = c;
 		if (!c)
 			return 0;
@@ -123,7 +132,9 @@ int place_prepare(const char *dir, struct bt_error *err)
 int place_new_traces(char dir[BT_PATH_MAX], struct bt_error *err)
 {
 	if (trace_place(dir, NULL))
-		return bt_fail(err, BT_E_IO, 0, "no place for traces: HOME is not set; set BTREC_TRACE_DIR, or use -o DIR");
+		return bt_fail(
+			err, BT_E_IO, 0,
+			"no place for traces: HOME is not set; set BTREC_TRACE_DIR, or use -o DIR");
 	return place_prepare(dir, err);
 }
 

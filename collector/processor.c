@@ -6,9 +6,10 @@
 #include <string.h>
 #include <ucontext.h>
 
-/* Each is asked for once, and nothing of the compiler's that asks for all of them when a program starts: under a hypervisor CPUID traps,
- * and takes as long as tens of system calls (Intel SDM volume 3, "Instructions That Cause VM Exits Unconditionally"). glibc asks for some
- * thirty, for most of them again and again, in each program. */
+/* Each is asked for once, and nothing of the compiler's that asks for all of them when a program
+ * starts: under a hypervisor CPUID traps, and takes as long as tens of system calls (Intel SDM
+ * volume 3, "Instructions That Cause VM Exits Unconditionally"). glibc asks for some thirty, for
+ * most of them again and again, in each program. */
 enum {
 	LEAF_VENDOR = 0,
 	LEAF_FAMILY = 1,
@@ -23,24 +24,29 @@ enum {
 	XCR0_AVX = 6, /* the states that a system must have enabled: XMM, YMM (volume 1, 14.3) */
 	XCR0_AVX512 = 0xe6, /* those, opmask, both parts of ZMM (volume 1, 15.2) */
 	CACHES_MOST = 8,
-	AMD_OWN_CACHES = 3, /* those of a core: of the third level there may be more on one die than on another (Ryzen 7950X3D) */
-	CACHE_TYPE = 0x1f, /* in eax; 0: no more caches */
+	AMD_OWN_CACHES = 3, /* those of a core: of the third level there may be more on one die than
+			       on another (Ryzen 7950X3D) */
+	CACHE_TYPE = 0x1f,  /* in eax; 0: no more caches */
 	STATES_MOST = 10,
 	XBEGIN_LEN = 6,
 	XEND_LEN = 3,
-	UMIP = 1 << 2, /* of leaf 7, ecx */
+	UMIP = 1 << 2,    /* of leaf 7, ecx */
 	HYBRID = 1 << 15, /* of leaf 7, edx: cores of more than one kind (volume 2, CPUID) */
 };
-#define LEAF_EXTENDED 0x80000000u
+#define LEAF_EXTENDED          0x80000000u
 #define LEAF_EXTENDED_FEATURES 0x80000001u
-#define LEAF_NAME 0x80000002u /* the first of three (volume 2, CPUID, "The Processor Brand String Method") */
-#define LEAF_NAME_END 0x80000005u
-#define LEAF_AMD_LEVEL1 0x80000005u
-#define LEAF_POWER 0x80000007u
-#define LEAF_SIZES 0x80000008u
+#define LEAF_NAME                                                                                \
+	0x80000002u /* the first of three (volume 2, CPUID, "The Processor Brand String Method") \
+		     */
+#define LEAF_NAME_END       0x80000005u
+#define LEAF_AMD_LEVEL1     0x80000005u
+#define LEAF_POWER          0x80000007u
+#define LEAF_SIZES          0x80000008u
 #define LEAF_AMD_PROPERTIES 0x8000001du
-#define LEAF_AMD_TOPOLOGY 0x80000026u
-#define AMD_DIFFERENT 0xc0000000u /* of that one, eax: asymmetric, or cores of more than one kind (AMD64 APM volume 3, CPUID Fn8000_0026) */
+#define LEAF_AMD_TOPOLOGY   0x80000026u
+#define AMD_DIFFERENT                                                                          \
+	0xc0000000u /* of that one, eax: asymmetric, or cores of more than one kind (AMD64 APM \
+		       volume 3, CPUID Fn8000_0026) */
 #define ANY_SUBLEAF UINT32_MAX
 
 enum vendor { VENDOR_OTHER, VENDOR_INTEL, VENDOR_AMD };
@@ -79,14 +85,18 @@ static enum vendor vendor_of(const struct processor_leaf *l)
 	return memcmp(name, "AuthenticAMD", sizeof name) ? VENDOR_OTHER : VENDOR_AMD;
 }
 
-/* AMD's, and those of its licensee, have it in microcode, some hundred cycles of it, before Zen 3 (Software Optimization Guide for AMD
- * Family 17h Processors; the Guide for Family 19h has it at three cycles). */
+/* AMD's, and those of its licensee, have it in microcode, some hundred cycles of it, before Zen 3
+ * (Software Optimization Guide for AMD Family 17h Processors; the Guide for Family 19h has it at
+ * three cycles). */
 static bool has_fast_pext(enum vendor vendor, uint32_t family)
 {
 	return vendor == VENDOR_INTEL || (vendor == VENDOR_AMD && family >= FAMILY_ZEN3);
 }
 
-static uint32_t family_of(const struct processor_leaf *l) { return (l->eax >> 8 & 15) + (l->eax >> 20 & 255); }
+static uint32_t family_of(const struct processor_leaf *l)
+{
+	return (l->eax >> 8 & 15) + (l->eax >> 20 & 255);
+}
 
 static bool has_states(const struct processor_leaf *family, unsigned states)
 {
@@ -116,9 +126,10 @@ static void learn_states(struct processor *p)
 			learn(p, LEAF_STATES, i);
 }
 
-/* What programs ask for when they start, but for leaves that number processors (1, 0xb, 0x1f, 0x8000001e), or tell of caches that
- * dies have of their own (0x80000006): those differ. */
-static void learn_others(struct processor *p, enum vendor vendor, uint32_t last, uint32_t last_extended)
+/* What programs ask for when they start, but for leaves that number processors (1, 0xb, 0x1f,
+ * 0x8000001e), or tell of caches that dies have of their own (0x80000006): those differ. */
+static void learn_others(struct processor *p, enum vendor vendor, uint32_t last,
+			 uint32_t last_extended)
 {
 	if (last >= LEAF_STATES)
 		learn_states(p);
@@ -141,17 +152,20 @@ static void learn_others(struct processor *p, enum vendor vendor, uint32_t last,
 }
 
 /* Whether its cores are of one kind, as far as can be known. */
-static bool is_uniform(enum vendor vendor, const struct processor_leaf *features, uint32_t last_extended)
+static bool is_uniform(enum vendor vendor, const struct processor_leaf *features,
+		       uint32_t last_extended)
 {
 	if (vendor == VENDOR_INTEL)
 		return !(features->edx & HYBRID);
-	return vendor == VENDOR_AMD && (last_extended < LEAF_AMD_TOPOLOGY || !(ask(LEAF_AMD_TOPOLOGY, 0).eax & AMD_DIFFERENT));
+	return vendor == VENDOR_AMD && (last_extended < LEAF_AMD_TOPOLOGY ||
+					!(ask(LEAF_AMD_TOPOLOGY, 0).eax & AMD_DIFFERENT));
 }
 
 struct processor processor_probe(void)
 {
 	struct processor p = {0};
-	struct processor_leaf first = learn(&p, LEAF_VENDOR, ANY_SUBLEAF), family = ask(LEAF_FAMILY, 0), features = {0}, extended = {0};
+	struct processor_leaf first = learn(&p, LEAF_VENDOR, ANY_SUBLEAF),
+			      family = ask(LEAF_FAMILY, 0), features = {0}, extended = {0};
 	uint32_t last_extended = learn(&p, LEAF_EXTENDED, ANY_SUBLEAF).eax;
 	enum vendor vendor = vendor_of(&first);
 
@@ -161,10 +175,13 @@ struct processor processor_probe(void)
 		extended = learn(&p, LEAF_EXTENDED_FEATURES, ANY_SUBLEAF);
 	p.rorx = features.ebx & bit_BMI2;
 	p.fast_pext = p.rorx && has_fast_pext(vendor, family_of(&family));
-	p.fast_loop = vendor == VENDOR_AMD && family_of(&family) >= FAMILY_ZEN; /* one operation (the same Guides); others' are many */
+	p.fast_loop = vendor == VENDOR_AMD &&
+		      family_of(&family) >=
+			      FAMILY_ZEN;   /* one operation (the same Guides); others' are many */
 	p.lzcnt = extended.ecx & bit_LZCNT; /* of Intel's, too */
 	p.avx2 = features.ebx & bit_AVX2 && has_states(&family, XCR0_AVX);
-	p.vector_lzcnt = features.ebx & bit_AVX512F && features.ebx & bit_AVX512CD && has_states(&family, XCR0_AVX512);
+	p.vector_lzcnt = features.ebx & bit_AVX512F && features.ebx & bit_AVX512CD &&
+			 has_states(&family, XCR0_AVX512);
 	if (is_uniform(vendor, &features, last_extended))
 		learn_others(&p, vendor, first.eax, last_extended);
 	else
@@ -172,7 +189,11 @@ struct processor processor_probe(void)
 	return p;
 }
 
-bool processor_has_umip(void) { return ask(LEAF_VENDOR, ANY_SUBLEAF).eax >= LEAF_FEATURES && ask(LEAF_FEATURES, 0).ecx & UMIP; }
+bool processor_has_umip(void)
+{
+	return ask(LEAF_VENDOR, ANY_SUBLEAF).eax >= LEAF_FEATURES &&
+	       ask(LEAF_FEATURES, 0).ecx & UMIP;
+}
 
 /* xbegin was an illegal instruction: on behind it, and behind xend. */
 static void skip_transaction(int signo, siginfo_t *info, void *context)

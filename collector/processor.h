@@ -16,13 +16,14 @@ struct processor_leaf {
 
 struct processor {
 	bool fast_pext; /* PEXT (BMI2), in hardware */
-	bool rorx;	/* RORX (BMI2) */
-	bool fast_loop; /* LOOP that does not branch costs no more than another instruction, JRCXZ that does a branch */
+	bool rorx;      /* RORX (BMI2) */
+	bool fast_loop; /* LOOP that does not branch costs no more than another instruction, JRCXZ
+			   that does a branch */
 	bool lzcnt;
-	bool avx2;	   /* and the system lets it be used */
+	bool avx2;         /* and the system lets it be used */
 	bool vector_lzcnt; /* VPLZCNTQ (AVX-512), and the system lets it be used */
-	/* Leaves that are the same on all processors of this machine for as long as it runs, of those that programs ask for when they start.
-	 * None where its processors differ, or may. */
+	/* Leaves that are the same on all processors of this machine for as long as it runs, of
+	 * those that programs ask for when they start. None where its processors differ, or may. */
 	uint32_t leaf_count;
 	struct processor_leaf leaves[PROCESSOR_LEAVES];
 };
@@ -30,11 +31,13 @@ struct processor {
 /* Asks the processor it runs on. */
 struct processor processor_probe(void);
 
-/* Whether sgdt, sidt, smsw, str and sldt may fault in user mode (User-Mode Instruction Prevention). */
+/* Whether sgdt, sidt, smsw, str and sldt may fault in user mode (User-Mode Instruction Prevention).
+ */
 bool processor_has_umip(void);
 
-/* Whether xbegin is no illegal instruction: it begins a transaction, or always gives it up. It is tried, with a handler for SIGILL meanwhile: CPUID
- * says nothing of it under some hypervisors. Async-signal-unsafe; for processes of one thread. */
+/* Whether xbegin is no illegal instruction: it begins a transaction, or always gives it up. It is
+ * tried, with a handler for SIGILL meanwhile: CPUID says nothing of it under some hypervisors.
+ * Async-signal-unsafe; for processes of one thread. */
 bool processor_has_transactions(void);
 
 enum { PROCESSOR_NAME = 49 };

@@ -41,13 +41,15 @@ static bool status_line(pid_t pid, const char *key, char *out, size_t size)
 	return found;
 }
 
-/* With CAP_SYS_PTRACE in the recorder, a traced program keeps the privileges its file gives it (ptrace(2), "execve(2) under ptrace"). */
+/* With CAP_SYS_PTRACE in the recorder, a traced program keeps the privileges its file gives it
+ * (ptrace(2), "execve(2) under ptrace"). */
 bool program_privileges_survive(void)
 {
 	struct __user_cap_header_struct head = {.version = _LINUX_CAPABILITY_VERSION_3};
 	struct __user_cap_data_struct sets[_LINUX_CAPABILITY_U32S_3] = {{0}};
 
-	return !syscall(SYS_capget, &head, sets) && sets[CAP_TO_INDEX(CAP_SYS_PTRACE)].effective & CAP_TO_MASK(CAP_SYS_PTRACE);
+	return !syscall(SYS_capget, &head, sets) &&
+	       sets[CAP_TO_INDEX(CAP_SYS_PTRACE)].effective & CAP_TO_MASK(CAP_SYS_PTRACE);
 }
 
 struct credentials {
@@ -58,7 +60,8 @@ struct credentials {
 
 static struct credentials own_credentials(void)
 {
-	return (struct credentials){geteuid(), getegid(), prctl(PR_GET_NO_NEW_PRIVS, 0, 0, 0, 0) > 0};
+	return (struct credentials){geteuid(), getegid(),
+				    prctl(PR_GET_NO_NEW_PRIVS, 0, 0, 0, 0) > 0};
 }
 
 static struct credentials credentials_of(pid_t pid)
@@ -67,9 +70,11 @@ static struct credentials credentials_of(pid_t pid)
 	unsigned real, effective;
 	char line[128];
 
-	if (status_line(pid, "Uid:", line, sizeof line) && sscanf(line, "%u %u", &real, &effective) == 2)
+	if (status_line(pid, "Uid:", line, sizeof line) &&
+	    sscanf(line, "%u %u", &real, &effective) == 2)
 		c.euid = effective;
-	if (status_line(pid, "Gid:", line, sizeof line) && sscanf(line, "%u %u", &real, &effective) == 2)
+	if (status_line(pid, "Gid:", line, sizeof line) &&
+	    sscanf(line, "%u %u", &real, &effective) == 2)
 		c.egid = effective;
 	if (status_line(pid, "NoNewPrivs:", line, sizeof line))
 		c.fixed = atoi(line);
@@ -110,15 +115,19 @@ static int check_elf(const char *path, const uint8_t *head, size_t len, struct b
 	if (len < sizeof(Elf64_Ehdr))
 		return not_recordable(err, path, "not a program: the file is too short");
 	if (head[EI_CLASS] != ELFCLASS64)
-		return not_recordable(err, path, "a 32-bit program; btrec records x86-64 programs only");
+		return not_recordable(err, path,
+				      "a 32-bit program; btrec records x86-64 programs only");
 	if (head[18] != EM_X86_64 || head[19])
-		return not_recordable(err, path, "a program for another processor; btrec records x86-64 programs only");
+		return not_recordable(
+			err, path,
+			"a program for another processor; btrec records x86-64 programs only");
 	return 0;
 }
 
 static int check(const char *path, int depth, struct bt_error *err);
 
-static int check_interpreter(const char *path, const char *interpreter, int depth, struct bt_error *err)
+static int check_interpreter(const char *path, const char *interpreter, int depth,
+			     struct bt_error *err)
 {
 	struct bt_error cause;
 	int rc = check(interpreter, depth + 1, &cause);
@@ -144,19 +153,30 @@ static int check(const char *path, int depth, struct bt_error *err)
 	int fd;
 
 	if (stat(path, &st))
-		return bt_fail(err, errno == ENOENT || errno == ENOTDIR ? BT_E_NOT_FOUND : BT_E_NOT_RECORDABLE, errno, "%s", path);
+		return bt_fail(err,
+			       errno == ENOENT || errno == ENOTDIR ? BT_E_NOT_FOUND
+								   : BT_E_NOT_RECORDABLE,
+			       errno, "%s", path);
 	if (!S_ISREG(st.st_mode))
-		return not_recordable(err, path, S_ISDIR(st.st_mode) ? "is a directory" : "not a regular file");
+		return not_recordable(
+			err, path, S_ISDIR(st.st_mode) ? "is a directory" : "not a regular file");
 	if (access(path, X_OK))
-		return not_recordable(err, path, is_mounted_noexec(path) ? "its file system is mounted noexec: nothing on it can be executed" : "not executable");
+		return not_recordable(
+			err, path,
+			is_mounted_noexec(path)
+				? "its file system is mounted noexec: nothing on it can be executed"
+				: "not executable");
 	privilege = program_privileges_survive() ? NULL : privilege_gained(path, own_credentials());
 	if (privilege)
 		return bt_fail(err, BT_E_NOT_RECORDABLE, 0,
-			       "%s: is %s and would run without its privileges under a tracer: record it as root, or a copy of it without the bit",
+			       "%s: is %s and would run without its privileges under a tracer: "
+			       "record it as root, or a copy of it without the bit",
 			       path, privilege);
 	fd = open(path, O_RDONLY | O_CLOEXEC);
 	if (fd < 0 && errno == EACCES && !program_privileges_survive())
-		return not_recordable(err, path, "may be executed by you, but not read: nor may its memory (without CAP_SYS_PTRACE); record a copy that you may read");
+		return not_recordable(err, path,
+				      "may be executed by you, but not read: nor may its memory "
+				      "(without CAP_SYS_PTRACE); record a copy that you may read");
 	if (fd < 0) /* the kernel can run it, and so can we */
 		return 0;
 	n = read(fd, head, sizeof head - 1);
@@ -170,18 +190,23 @@ static int check(const char *path, int depth, struct bt_error *err)
 		if (!len)
 			return not_recordable(err, path, "its #! names no interpreter");
 		if (interpreter + len == (char *)head + SCRIPT_HEAD)
-			return not_recordable(err, path, "the name of its interpreter is too long for the kernel");
+			return not_recordable(
+				err, path,
+				"the name of its interpreter is too long for the kernel");
 		interpreter[len] = '\0';
 		if (depth == SCRIPT_DEPTH)
 			return not_recordable(err, path, "too many interpreters");
 		return check_interpreter(path, interpreter, depth, err);
 	}
 	if (n > 0 && !depth && is_text(head, (size_t)n))
-		return bt_fail(err, BT_E_NOT_RECORDABLE, 0, "%s: neither a program nor a script with #!; try btrec run sh %s", path, path);
+		return bt_fail(err, BT_E_NOT_RECORDABLE, 0,
+			       "%s: neither a program nor a script with #!; try btrec run sh %s",
+			       path, path);
 	return not_recordable(err, path, "neither a program nor a script with #!");
 }
 
-/* Looks for name in $PATH like execvp(3). The first executable file wins; else the first that is there at all. */
+/* Looks for name in $PATH like execvp(3). The first executable file wins; else the first that is
+ * there at all. */
 static bool search_path(const char *name, char path[4096])
 {
 	const char *dirs = getenv("PATH");
@@ -230,13 +255,16 @@ bool program_gains_privileges(pid_t tid, bool at, const uint64_t args[2], char *
 	if (name[0] == '/')
 		snprintf(path, sizeof path, "/proc/%d/root%s", (int)tid, name);
 	else if (at && (int32_t)args[0] >= 0)
-		snprintf(path, sizeof path, "/proc/%d/fd/%d%s%s", (int)tid, (int32_t)args[0], name[0] ? "/" : "", name);
+		snprintf(path, sizeof path, "/proc/%d/fd/%d%s%s", (int)tid, (int32_t)args[0],
+			 name[0] ? "/" : "", name);
 	else
 		snprintf(path, sizeof path, "/proc/%d/cwd/%s", (int)tid, name);
 	privilege = privilege_gained(path, credentials_of(tid));
 	if (!privilege)
 		return false;
-	snprintf(reason, size, "%.400s is %s: detached at its execve, so that it keeps its privileges", name, privilege);
+	snprintf(reason, size,
+		 "%.400s is %s: detached at its execve, so that it keeps its privileges", name,
+		 privilege);
 	return true;
 }
 

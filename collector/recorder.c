@@ -14,7 +14,8 @@
 #define FLUSH_INTERVAL_NS 1000000000u
 
 enum {
-	POLICY_PER_RECORD = 1 << 14, /* about; fewer when something else is to be told of the task */
+	POLICY_PER_RECORD =
+		1 << 14, /* about; fewer when something else is to be told of the task */
 };
 
 void recorder_note(struct recorder *r, const struct task *task, const char *fmt, ...)
@@ -34,7 +35,8 @@ static void set_pace(struct recorder *r, bool hurried)
 {
 	r->hurried = hurried;
 	r->calm = 0;
-	r->on_pace(r->on_tick_arg, hurried ? RECORDER_SLICE_MS : RECORDER_SLICE_MS * RECORDER_SLICES);
+	r->on_pace(r->on_tick_arg,
+		   hurried ? RECORDER_SLICE_MS : RECORDER_SLICE_MS * RECORDER_SLICES);
 }
 
 void recorder_hurry(struct recorder *r)
@@ -170,8 +172,8 @@ static void on_syscall_or_signal(struct recorder *r, struct task *task, const st
 	}
 }
 
-/* An event of a task that is not in the table: a new one that stops before its parent reports it is entered. What is about to end, or
- * was forgotten, goes its way. */
+/* An event of a task that is not in the table: a new one that stops before its parent reports it is
+ * entered. What is about to end, or was forgotten, goes its way. */
 static struct task *stranger(struct recorder *r, const struct wait_event *ev)
 {
 	if (ev->type == WAIT_INTERRUPT || ev->type == WAIT_GROUP_STOP)
@@ -183,7 +185,8 @@ static struct task *stranger(struct recorder *r, const struct wait_event *ev)
 
 static void dispatch(struct recorder *r, const struct wait_event *ev)
 {
-	static void (*const rows[WAIT_TYPES])(struct recorder *, struct task *, const struct wait_event *) = {
+	static void (*const rows[WAIT_TYPES])(struct recorder *, struct task *,
+					      const struct wait_event *) = {
 		[WAIT_EXITED] = recorder_on_gone,
 		[WAIT_KILLED] = recorder_on_gone,
 		[WAIT_SYSCALL] = on_syscall_or_signal,
@@ -215,13 +218,21 @@ void recorder_flush_due(struct recorder *r)
 	trace_writer_flush(r->writer);
 }
 
-void recorder_init(struct recorder *r, struct trace_writer *w, const struct backend_ops *ops, const struct recorder_options *options)
+void recorder_init(struct recorder *r, struct trace_writer *w, const struct backend_ops *ops,
+		   const struct recorder_options *options)
 {
 	const struct processor here = processor_probe(), plain = {.fast_loop = !here.fast_loop};
 
-	*r = (struct recorder){.writer = w, .options = *options, .watch_execs = !program_privileges_survive()};
-	r->backend = (struct backend){.ops = ops, .writer = w, .cache = options->cache, .ticks = !options->history, .pmu = options->pmu,
-				      .parallel = options->parallel, .processor = options->plain_processor ? plain : here, .alarm_each = options->alarm_each,
+	*r = (struct recorder){
+		.writer = w, .options = *options, .watch_execs = !program_privileges_survive()};
+	r->backend = (struct backend){.ops = ops,
+				      .writer = w,
+				      .cache = options->cache,
+				      .ticks = !options->history,
+				      .pmu = options->pmu,
+				      .parallel = options->parallel,
+				      .processor = options->plain_processor ? plain : here,
+				      .alarm_each = options->alarm_each,
 				      .predict_eagerly = options->predict_eagerly};
 	if (!ops->native && !options->parallel && !options->unbound && !options->from)
 		affinity_begin(&r->affinity);
@@ -263,7 +274,8 @@ void recorder_abandon(struct recorder *r, const char *dir)
 
 void recorder_release(struct recorder *r)
 {
-	struct bt_record_end rec = {.kind = (uint8_t)r->outcome.kind, .status = (uint32_t)r->outcome.status};
+	struct bt_record_end rec = {.kind = (uint8_t)r->outcome.kind,
+				    .status = (uint32_t)r->outcome.status};
 
 	if (!r->outcome.ended)
 		rec.kind = BT_EXIT_UNKNOWN;

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
-/* The recorder: supervises a tree of processes, runs their code through a backend, and writes what happens to a trace.
- * One thread, one struct; the main loop is next event, dispatch. */
+/* The recorder: supervises a tree of processes, runs their code through a backend, and writes what
+ * happens to a trace. One thread, one struct; the main loop is next event, dispatch. */
 #ifndef BT_RECORDER_H
 #define BT_RECORDER_H
 
@@ -16,22 +16,27 @@ enum snap_exit {
 };
 
 struct recorder_options {
-	uint64_t history; /* branches kept per task; 0: none, only ticks and transfers are counted */
+	uint64_t
+		history; /* branches kept per task; 0: none, only ticks and transfers are counted */
 	uint64_t history_memory; /* bytes that the histories of all tasks may use together */
 	enum snap_exit snap_exit;
-	const char *cache; /* directory of what backends keep from one recording to the next; NULL: none */
-	const char *from; /* NULL: from the start */
-	const struct stop_point *stop_points; /* moments to keep, sorted; stay as long as the recorder */
+	const char *cache; /* directory of what backends keep from one recording to the next; NULL:
+			      none */
+	const char *from;  /* NULL: from the start */
+	const struct stop_point
+		*stop_points; /* moments to keep, sorted; stay as long as the recorder */
 	size_t stop_point_count;
-	struct pmu *pmu; /* opened, of the pmu backend; else NULL */
-	bool parallel; /* the threads of a process run side by side under the engine */
-	bool unbound; /* the recorder and the program may run on any processor (affinity.h) */
+	struct pmu *pmu;    /* opened, of the pmu backend; else NULL */
+	bool parallel;      /* the threads of a process run side by side under the engine */
+	bool unbound;       /* the recorder and the program may run on any processor (affinity.h) */
 	bool deterministic; /* the tests' start (world.h) */
-	unsigned alarm_each; /* for tests (backend.h) */
-	bool plain_processor; /* for tests: code for processors without what not all have, or where other code is fast */
-	bool whole_maps; /* for tests: all mappings are read at each call that changes some */
+	unsigned alarm_each;  /* for tests (backend.h) */
+	bool plain_processor; /* for tests: code for processors without what not all have, or where
+				 other code is fast */
+	bool whole_maps;      /* for tests: all mappings are read at each call that changes some */
 	bool predict_eagerly; /* for tests (backend.h) */
-	bool switch_history; /* for tests: branches are recorded every other time that user code is resumed */
+	bool switch_history;  /* for tests: branches are recorded every other time that user code is
+				 resumed */
 };
 
 /* How the initial process ended, and what remains. */
@@ -59,42 +64,48 @@ struct recorder {
 	struct recorder_options options;
 	struct task_table tasks;
 	struct affinity affinity;
-	struct queued_event *queue; /* events taken while looking for others: those in [queue_first, queue_end) */
+	struct queued_event *queue; /* events taken while looking for others: those in [queue_first,
+				       queue_end) */
 	size_t queue_first, queue_end, queue_cap;
 	uint32_t *queued_of; /* how many of them are of tids with these low bits; NULL: not known */
 	/* Since all tasks were looked at for a status (recorder_queue.c): */
-	bool unseen; /* one may have stopped of which nothing told */
-	size_t told_of; /* statuses taken of which something did */
+	bool unseen;         /* one may have stopped of which nothing told */
+	size_t told_of;      /* statuses taken of which something did */
 	uint64_t look_after; /* ns without any until all are looked at again */
 	uint32_t snapshots;
-	unsigned request; /* the newest one from outside for snapshots: its mark */
+	unsigned request;      /* the newest one from outside for snapshots: its mark */
 	uint32_t request_kept; /* snapshots for it */
-	bool tracing_refused; /* the program tried to trace what is recorded */
-	uint64_t history_used, history_next; /* bytes of all histories, as last counted; when some are to be shortened */
+	bool tracing_refused;  /* the program tried to trace what is recorded */
+	uint64_t history_used, history_next; /* bytes of all histories, as last counted; when some
+						are to be shortened */
 	bool history_bounded; /* some history was shortened for options.history_memory */
 	pid_t initial_pid;
-	pid_t passed_on[NSIG]; /* who sent the front the signal of that number that the initial process was sent last; 0: not known */
-	pid_t stopped_by; /* the initial process is stopped: the task whose stop told it, and whose going on will; 0 */
+	pid_t passed_on[NSIG]; /* who sent the front the signal of that number that the initial
+				  process was sent last; 0: not known */
+	pid_t stopped_by; /* the initial process is stopped: the task whose stop told it, and whose
+			     going on will; 0 */
 	uint64_t doomed_next; /* when those that are to be detached are looked at again */
-	bool initial_left; /* the initial process was detached: waited for, and no task */
+	bool initial_left;    /* the initial process was detached: waited for, and no task */
 	struct recorder_outcome outcome;
-	bool watch_execs;  /* programs that gain privileges at their execve would lose them (program.h) */
-	bool frozen;	   /* nobody gets a turn: a snapshot is being taken */
+	bool watch_execs;  /* programs that gain privileges at their execve would lose them
+			      (program.h) */
+	bool frozen;       /* nobody gets a turn: a snapshot is being taken */
 	uint64_t patience; /* until when that waits for tasks to stop */
 	bool from_found, from_reached; /* by any task */
-	size_t stop_points_kept; /* of options.stop_points */
-	bool started;	   /* the initial process is past its execve */
-	/* The caller's timer sets *tick: every RECORDER_SLICE_MS while somebody waits for a turn (hurried; at first, too), else each
-	 * RECORDER_SLICES times that, as on_pace says; then turns change. on_tick is called each RECORDER_SLICES slices. */
+	size_t stop_points_kept;       /* of options.stop_points */
+	bool started;                  /* the initial process is past its execve */
+	/* The caller's timer sets *tick: every RECORDER_SLICE_MS while somebody waits for a turn
+	 * (hurried; at first, too), else each RECORDER_SLICES times that, as on_pace says; then
+	 * turns change. on_tick is called each RECORDER_SLICES slices. */
 	volatile sig_atomic_t *tick;
 	bool hurried;
 	unsigned slices, told; /* slices so far, when on_tick was called last */
-	unsigned calm; /* ticks since anybody waited */
+	unsigned calm;         /* ticks since anybody waited */
 	void (*on_tick)(void *arg, struct recorder *r);
 	void (*on_pace)(void *arg, unsigned milliseconds);
 	void *on_tick_arg;
-	/* Tells the front process what its parent must see: the initial process stopped by a signal or goes on (SIGCONT),
-	 * or (0) ended. */
+	/* Tells the front process what its parent must see: the initial process stopped by a signal
+	 * or goes on (SIGCONT), or (0) ended. */
 	void (*notify)(void *arg, const struct recorder *r, int stop_signal);
 	void *notify_arg;
 	unsigned files_looked; /* slices when files were last looked at */
@@ -102,7 +113,8 @@ struct recorder {
 };
 
 /* Takes over the writer. */
-void recorder_init(struct recorder *r, struct trace_writer *w, const struct backend_ops *ops, const struct recorder_options *options);
+void recorder_init(struct recorder *r, struct trace_writer *w, const struct backend_ops *ops,
+		   const struct recorder_options *options);
 /* Closes the trace. */
 void recorder_release(struct recorder *r);
 
@@ -112,22 +124,28 @@ void recorder_abandon(struct recorder *r, const char *dir);
 /* Hands what is buffered to the kernel when a second has passed since the last time. */
 void recorder_flush_due(struct recorder *r);
 
-/* To be called at each tick: where the initial process was detached, whether it has been stopped or continued since. */
+/* To be called at each tick: where the initial process was detached, whether it has been stopped or
+ * continued since. */
 void recorder_watch_left(struct recorder *r);
 
-/* The initial process, seized and not yet past its execve, behind which it ignores SIGTRAP or does not. Errors: BT_E_NO_MEMORY. */
-int recorder_adopt(struct recorder *r, pid_t pid, bool trap_ignored, struct bt_error *err) BT_MUST_USE;
+/* The initial process, seized and not yet past its execve, behind which it ignores SIGTRAP or does
+ * not. Errors: BT_E_NO_MEMORY. */
+int recorder_adopt(struct recorder *r, pid_t pid, bool trap_ignored,
+		   struct bt_error *err) BT_MUST_USE;
 
 /* Runs until no recorded task is left. */
 void recorder_run(struct recorder *r);
 
-/* To be called at the caller's ticks: takes in new tasks whose parent was killed before it could report them. */
+/* To be called at the caller's ticks: takes in new tasks whose parent was killed before it could
+ * report them. */
 void recorder_adopt_orphans(struct recorder *r);
 
-/* To be called at the caller's ticks: lets go of processes that a fault would not end while they are traced. */
+/* To be called at the caller's ticks: lets go of processes that a fault would not end while they
+ * are traced. */
 void recorder_detach_doomed(struct recorder *r);
 
-/* Lets go of every task that can be left right now, with a reason for the trace; to be called again at later ticks until none is left. */
+/* Lets go of every task that can be left right now, with a reason for the trace; to be called again
+ * at later ticks until none is left. */
 void recorder_detach_all(struct recorder *r, const char *reason);
 
 /* For the modules of the collector: */
@@ -141,18 +159,21 @@ void recorder_detach_all(struct recorder *r, const char *reason);
 	} while (0)
 
 /* A NOTE record of the task's unit. */
-void recorder_note(struct recorder *r, const struct task *task, const char *fmt, ...) __attribute__((format(printf, 3, 4)));
+void recorder_note(struct recorder *r, const struct task *task, const char *fmt, ...)
+	__attribute__((format(printf, 3, 4)));
 
-/* Brings a task to a stop in which registers and history agree, in task->regs; needs recorder_freeze. False when there
- * is nothing to see of it. */
+/* Brings a task to a stop in which registers and history agree, in task->regs; needs
+ * recorder_freeze. False when there is nothing to see of it. */
 bool recorder_halt(struct recorder *r, struct task *task);
 void recorder_freeze(struct recorder *r);
 void recorder_thaw(struct recorder *r);
 
-/* Takes a snapshot of a task's process, now or when it has stopped, which it is asked to do: its snapshot_wanted tells. */
+/* Takes a snapshot of a task's process, now or when it has stopped, which it is asked to do: its
+ * snapshot_wanted tells. */
 void recorder_request_snapshot(struct recorder *r, struct task *task);
 
-/* Waits, until r->patience at most, until tid stops or ends, leaving its event in the queue for the main loop. False when it is gone. */
+/* Waits, until r->patience at most, until tid stops or ends, leaving its event in the queue for the
+ * main loop. False when it is gone. */
 bool recorder_await_stop(struct recorder *r, pid_t tid);
 
 /* Whether an event of tid waits in the queue: the task is stopped already. */

@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: MIT */
-/* Files that code is mapped from, and that somebody writes to meanwhile: who installs a library over the one in use, say. */
+/* Files that code is mapped from, and that somebody writes to meanwhile: who installs a library
+ * over the one in use, say. */
 #include <inttypes.h>
 
 #include "collector/recorder_private.h"
@@ -15,7 +16,9 @@ static void tell(void *arg, const struct mapping *m)
 {
 	const struct telling *t = arg;
 
-	recorder_note(t->r, t->task, "%.400s, whose code is mapped at 0x%" PRIx64 ", has been written to", m->path, m->start);
+	recorder_note(t->r, t->task,
+		      "%.400s, whose code is mapped at 0x%" PRIx64 ", has been written to", m->path,
+		      m->start);
 }
 
 void recorder_look_at_files_of(struct recorder *r, struct task *task)

@@ -6,29 +6,34 @@
 #include <sys/ptrace.h>
 #include <sys/syscall.h>
 
-#include "collector/syscall_numbers.h"
 #include "collector/from.h"
 #include "collector/map_syscalls.h"
+#include "collector/syscall_numbers.h"
 #include "collector/tracee.h"
 
-/* QUIRK(interrupt-call): a task that is interrupted in a system call whose stops are watched stops for the call instead, or for the child that
- * it makes, and the kernel forgets the interruption. It goes on to another, which comes before it is in user code again. */
+/* QUIRK(interrupt-call): a task that is interrupted in a system call whose stops are watched stops
+ * for the call instead, or for the child that it makes, and the kernel forgets the interruption. It
+ * goes on to another, which comes before it is in user code again. */
 void recorder_interrupt_again(const struct task *task)
 {
 	tracee_resume(task->tid, PTRACE_INTERRUPT, 0);
 	tracee_resume(task->tid, PTRACE_CONT, 0);
 }
 
-/* Whether a task that has stopped for a system call may go on without that being looked at: it is no execve. */
+/* Whether a task that has stopped for a system call may go on without that being looked at: it is
+ * no execve. */
 static bool makes_no_program(pid_t tid)
 {
 	struct tracee_syscall call;
 	enum tracee_syscall_stop stop = tracee_syscall_stop(tid, &call);
 
-	return stop == TRACEE_SYSCALL_EXIT || (stop == TRACEE_SYSCALL_ENTRY && !syscall_is(&call, SYS_execve) && !syscall_is(&call, SYS_execveat));
+	return stop == TRACEE_SYSCALL_EXIT ||
+	       (stop == TRACEE_SYSCALL_ENTRY && !syscall_is(&call, SYS_execve) &&
+		!syscall_is(&call, SYS_execveat));
 }
 
-/* The others have stopped before this one goes on: they are recorded from here, even if it ends the process at once. */
+/* The others have stopped before this one goes on: they are recorded from here, even if it ends the
+ * process at once. */
 static void await_others(struct recorder *r, const struct task *task)
 {
 	recorder_freeze(r);
@@ -46,7 +51,8 @@ static void await_others(struct recorder *r, const struct task *task)
 	recorder_thaw(r);
 }
 
-/* --from has been reached in this task's address space: everything that runs in it is recorded from here on. */
+/* --from has been reached in this task's address space: everything that runs in it is recorded from
+ * here on. */
 static void from_reached(struct recorder *r, struct task *task)
 {
 	struct address_space *space = task->process->space;
@@ -90,7 +96,8 @@ static void look_for_place(struct recorder *r, struct task *task)
 {
 	struct address_space *space = task->process->space;
 
-	space->from_missing = !from_insert(space, task->tid, from_resolve(space, task->tid, r->options.from));
+	space->from_missing =
+		!from_insert(space, task->tid, from_resolve(space, task->tid, r->options.from));
 	r->from_found |= !space->from_missing;
 }
 
@@ -100,7 +107,8 @@ void recorder_from_arm(struct recorder *r, struct task *task)
 	look_for_place(r, task);
 }
 
-/* A system call of a task that runs natively while the place of --from is looked for: libraries come by mmap. */
+/* A system call of a task that runs natively while the place of --from is looked for: libraries
+ * come by mmap. */
 void recorder_on_native_syscall(struct recorder *r, struct task *task)
 {
 	struct address_space *space = task->process->space;
@@ -109,20 +117,26 @@ void recorder_on_native_syscall(struct recorder *r, struct task *task)
 
 	if (stop == TRACEE_SYSCALL_NONE || tracee_get_regs(task->tid, &task->regs))
 		return;
-	left = (struct tracee_syscall){.nr = task->regs.orig_rax, .compat = !tracee_is_in_64_bit(&task->regs)};
+	left = (struct tracee_syscall){.nr = task->regs.orig_rax,
+				       .compat = !tracee_is_in_64_bit(&task->regs)};
 	if (stop == TRACEE_SYSCALL_ENTRY && recorder_detach_before_exec(r, task))
 		return;
-	/* Behind such a call it might be out of reach, and the breakpoint stay: without CAP_SYS_PTRACE, where all calls are watched. */
-	if (space->from_addr && stop == TRACEE_SYSCALL_ENTRY && map_syscall_changes_rights(&task->syscall))
+	/* Behind such a call it might be out of reach, and the breakpoint stay: without
+	 * CAP_SYS_PTRACE, where all calls are watched. */
+	if (space->from_addr && stop == TRACEE_SYSCALL_ENTRY &&
+	    map_syscall_changes_rights(&task->syscall))
 		space->from_lifted = from_disarm(space, task->tid) ? task->tid : 0;
 	if (space->from_lifted == task->tid && stop == TRACEE_SYSCALL_EXIT) {
 		space->from_lifted = 0;
 		if (!from_arm_again(space, task->tid)) {
-			recorder_note(r, task, "its memory may not be looked at any more without CAP_SYS_PTRACE: the place of --from is not watched for");
+			recorder_note(r, task,
+				      "its memory may not be looked at any more without "
+				      "CAP_SYS_PTRACE: the place of --from is not watched for");
 			space->from_addr = 0;
 		}
 	}
-	if (stop == TRACEE_SYSCALL_EXIT && space->from_missing && syscall_is(&left, SYS_mmap) && (left.compat || task->regs.rdx & PROT_EXEC)) {
+	if (stop == TRACEE_SYSCALL_EXIT && space->from_missing && syscall_is(&left, SYS_mmap) &&
+	    (left.compat || task->regs.rdx & PROT_EXEC)) {
 		address_space_refresh(space, r->writer, task->tid);
 		look_for_place(r, task);
 	}
@@ -136,7 +150,8 @@ void recorder_on_native_signal(struct recorder *r, struct task *task, const stru
 
 	if (tracee_get_siginfo(task->tid, &info) || tracee_get_regs(task->tid, &task->regs))
 		return;
-	if (ev->value != SIGTRAP || info.si_code != SI_KERNEL || !space->from_addr || task->regs.rip != space->from_addr + 1) {
+	if (ev->value != SIGTRAP || info.si_code != SI_KERNEL || !space->from_addr ||
+	    task->regs.rip != space->from_addr + 1) {
 		recorder_signal_arrived(r, task, &info);
 		return;
 	}
@@ -146,13 +161,15 @@ void recorder_on_native_signal(struct recorder *r, struct task *task, const stru
 	recorder_make_ready(r, task);
 }
 
-/* QUIRK(breakpoint-interrupt): a task that has executed the breakpoint is told of an interruption before its SIGTRAP (the kernel looks
- * for stops before signals, kernel/signal.c get_signal()), and stands in the middle of the instruction that is there again. */
+/* QUIRK(breakpoint-interrupt): a task that has executed the breakpoint is told of an interruption
+ * before its SIGTRAP (the kernel looks for stops before signals, kernel/signal.c get_signal()), and
+ * stands in the middle of the instruction that is there again. */
 bool recorder_from_trap_waits(const struct task *task)
 {
 	struct tracee_signals s;
 
-	return task->start_pending && task->process->space->from_reached && task->regs.rip == task->process->space->from_reached + 1 &&
+	return task->start_pending && task->process->space->from_reached &&
+	       task->regs.rip == task->process->space->from_reached + 1 &&
 	       !tracee_signals(task->tid, &s) && s.pending >> (SIGTRAP - 1) & 1;
 }
 

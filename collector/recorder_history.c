@@ -12,7 +12,8 @@ static size_t memory_of(const struct task *task)
 	return branch_ring_memory(&task->ring) + (task->log ? branch_log_memory(task->log) : 0);
 }
 
-/* Of the tasks that use at least half as much as the largest, the one that has been idle longest; NULL when none can give anything. */
+/* Of the tasks that use at least half as much as the largest, the one that has been idle longest;
+ * NULL when none can give anything. */
 static struct task *whose_turn_to_give(const struct recorder *r)
 {
 	struct task *found = NULL;
@@ -22,7 +23,8 @@ static struct task *whose_turn_to_give(const struct recorder *r)
 		if (task->history > LEAST && memory_of(task) > largest)
 			largest = memory_of(task);
 	for (struct task *task = r->tasks.first; task; task = task->next)
-		if (task->history > LEAST && largest && memory_of(task) >= largest / 2 && (!found || r->slices - task->ran > r->slices - found->ran))
+		if (task->history > LEAST && largest && memory_of(task) >= largest / 2 &&
+		    (!found || r->slices - task->ran > r->slices - found->ran))
 			found = task;
 	return found;
 }
@@ -54,11 +56,15 @@ static void bound(struct recorder *r)
 		halve(task);
 		count(r, task);
 		if (!r->history_bounded)
-			recorder_note(r, task, "the branch histories of all tasks had reached %llu MB (--history-memory): those of idle and of large ones are shortened",
-				      (unsigned long long)(most >> 20));
+			recorder_note(
+				r, task,
+				"the branch histories of all tasks had reached %llu MB "
+				"(--history-memory): those of idle and of large ones are shortened",
+				(unsigned long long)(most >> 20));
 		r->history_bounded = true;
 	}
-	/* What each may keep in any case may be more than all may: who are very many are not asked at each of their stops. */
+	/* What each may keep in any case may be more than all may: who are very many are not asked
+	 * at each of their stops. */
 	r->history_next = r->history_used > most ? r->history_used + r->history_used / SHARE : most;
 }
 

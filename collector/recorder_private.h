@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: MIT */
-/* What the parts of the recorder share: recorder_queue, recorder_turns, recorder_tasks, recorder_syscalls, recorder_signals,
- * recorder_from. The main loop and the dispatch table are in recorder.c; nobody else includes this. */
+/* What the parts of the recorder share: recorder_queue, recorder_turns, recorder_tasks,
+ * recorder_syscalls, recorder_signals, recorder_from. The main loop and the dispatch table are in
+ * recorder.c; nobody else includes this. */
 #ifndef BT_RECORDER_PRIVATE_H
 #define BT_RECORDER_PRIVATE_H
 
@@ -8,9 +9,10 @@
 
 /* ---- recorder_queue.c ---- */
 
-/* Takes every status that is ready, or of many tasks those of which SIGCHLD tells, which the caller blocks, and now and then the rest: so no
- * task is served twice before another is served once, or (many) not often (waitpid prefers the first of its list). Then gives the oldest.
- * False when no child is left. */
+/* Takes every status that is ready, or of many tasks those of which SIGCHLD tells, which the caller
+ * blocks, and now and then the rest: so no task is served twice before another is served once, or
+ * (many) not often (waitpid prefers the first of its list). Then gives the oldest. False when no
+ * child is left. */
 bool recorder_next_event(struct recorder *r, struct wait_event *ev);
 
 /* The type of the oldest queued event of tid; WAIT_TYPES: there is none. */
@@ -26,28 +28,33 @@ bool recorder_event_holds(const struct recorder *r, pid_t tid);
 void recorder_drop_event(struct recorder *r, pid_t tid);
 
 /* Takes the oldest queued event of tid out of the queue if it is a stop of this type and signal. */
-bool recorder_take_event(struct recorder *r, pid_t tid, enum wait_type type, int signo, struct wait_event *ev);
+bool recorder_take_event(struct recorder *r, pid_t tid, enum wait_type type, int signo,
+			 struct wait_event *ev);
 
 /* ---- recorder_turns.c ---- */
 
-/* Lets a stopped task run with its pending signal, whoever's turn it is: under the backend, or natively before --from. */
+/* Lets a stopped task run with its pending signal, whoever's turn it is: under the backend, or
+ * natively before --from. */
 void recorder_resume_task(struct recorder *r, struct task *task);
 
-/* The backend has said that the task is gone: its last status follows. But where the kernel has refused something else that was asked of
- * it, the task would stand still for ever: it has parts of the backend's state and of the program's, and is killed. The trace says so. */
+/* The backend has said that the task is gone: its last status follows. But where the kernel has
+ * refused something else that was asked of it, the task would stand still for ever: it has parts of
+ * the backend's state and of the program's, and is killed. The trace says so. */
 void recorder_look_after(struct recorder *r, const struct task *task);
 
-/* The task is at the entry of a system call, which is made now, or when the backend lets it be (company). What the kernel does is nobody's
- * turn. */
+/* The task is at the entry of a system call, which is made now, or when the backend lets it be
+ * (company). What the kernel does is nobody's turn. */
 void recorder_make_syscall(struct recorder *r, struct task *task);
 
 /* The task is stopped and can go on when it is its turn. */
 void recorder_make_ready(struct recorder *r, struct task *task);
 
-/* Ends the turns of tasks that others of their unit wait behind, whether there are any. To be called at each tick. */
+/* Ends the turns of tasks that others of their unit wait behind, whether there are any. To be
+ * called at each tick. */
 bool recorder_preempt(struct recorder *r);
 
-/* Somebody waits for a turn: from now on ticks come every RECORDER_SLICE_MS, until nobody has waited for a while. */
+/* Somebody waits for a turn: from now on ticks come every RECORDER_SLICE_MS, until nobody has
+ * waited for a while. */
 void recorder_hurry(struct recorder *r);
 
 /* The task will not use its turn: another of its unit gets it. */
@@ -76,7 +83,8 @@ void recorder_release_front(struct recorder *r);
 
 /* ---- recorder_history.c ---- */
 
-/* The task's history may have grown or shrunk. Where those of all use more memory than they may, some are shortened. */
+/* The task's history may have grown or shrunk. Where those of all use more memory than they may,
+ * some are shortened. */
 void recorder_count_history(struct recorder *r, struct task *task);
 
 /* The same of all: what has grown without a stop of its own. To be called every now and then. */
@@ -91,29 +99,35 @@ void recorder_discount_history(struct recorder *r, const struct task *task);
 void recorder_syscall_entered(struct recorder *r, struct task *task);
 void recorder_syscall_left(struct recorder *r, struct task *task);
 
-/* The task is at the entry of a system call (task->syscall, task->regs). A program that gains privileges at its execve would lose them under a
- * tracer: it is detached before, and freed. True when it was. */
+/* The task is at the entry of a system call (task->syscall, task->regs). A program that gains
+ * privileges at its execve would lose them under a tracer: it is detached before, and freed. True
+ * when it was. */
 bool recorder_detach_before_exec(struct recorder *r, struct task *task);
 
-/* What ended the task's last system call, if anything did, is nothing that the program will notice: where that was made without a stop
- * and gave EINTR, it is made again. */
+/* What ended the task's last system call, if anything did, is nothing that the program will notice:
+ * where that was made without a stop and gave EINTR, it is made again. */
 void recorder_syscall_again(const struct recorder *r, struct task *task);
 
-/* Writes the system calls that the task made without a stop. To be called before any other event of it is written. */
+/* Writes the system calls that the task made without a stop. To be called before any other event of
+ * it is written. */
 void recorder_write_syscalls(struct recorder *r, struct task *task);
 
-/* The task is at a stop: what calls that were made without one have changed of its mappings goes into the trace. */
+/* The task is at a stop: what calls that were made without one have changed of its mappings goes
+ * into the trace. */
 void recorder_follow_mappings(struct recorder *r, struct task *task);
 
 /* ---- recorder_signals.c ---- */
 
-/* A signal waits to be delivered to a stopped task: records it, keeps the moment, and lets it be delivered at the task's turn. */
+/* A signal waits to be delivered to a stopped task: records it, keeps the moment, and lets it be
+ * delivered at the task's turn. */
 void recorder_signal_arrived(struct recorder *r, struct task *task, const siginfo_t *info);
 
-/* Whether a signal waits to be delivered that the program will notice; *any: whether one waits at all. */
+/* Whether a signal waits to be delivered that the program will notice; *any: whether one waits at
+ * all. */
 bool recorder_signal_waits(const struct task *task, bool *any);
 
-/* The task has stopped for a signal, which its backend may keep for a while: the kernel may have woken others of its process, too. */
+/* The task has stopped for a signal, which its backend may keep for a while: the kernel may have
+ * woken others of its process, too. */
 void recorder_note_signal(struct task *task, int signo);
 
 /* Whether the program would not notice it. */
@@ -124,12 +138,14 @@ void recorder_handler_entered(struct recorder *r, struct task *task);
 
 /* ---- recorder_files.c ---- */
 
-/* Files that code is mapped from and that have been written to since the last look get a note, and are to be read again: of the task's
- * process now; of all each second, to be called at each tick. */
+/* Files that code is mapped from and that have been written to since the last look get a note, and
+ * are to be read again: of the task's process now; of all each second, to be called at each tick.
+ */
 void recorder_look_at_files_of(struct recorder *r, struct task *task);
 void recorder_look_at_files(struct recorder *r);
 
-/* The task has stopped: code that is to be read again is forgotten. With --parallel only when no other of its unit runs. */
+/* The task has stopped: code that is to be read again is forgotten. With --parallel only when no
+ * other of its unit runs. */
 void recorder_reread_files(struct recorder *r, const struct task *task);
 
 /* ---- recorder_from.c ---- */
@@ -137,19 +153,23 @@ void recorder_reread_files(struct recorder *r, const struct task *task);
 /* Looks for the place of --from in the task's program and sets the breakpoint there. */
 void recorder_from_arm(struct recorder *r, struct task *task);
 
-/* The START record of a task that ran natively until now, if it is due. Its registers have been read. */
+/* The START record of a task that ran natively until now, if it is due. Its registers have been
+ * read. */
 void recorder_write_start(struct recorder *r, struct task *task);
 
-/* A system call of a task that runs natively while the place is looked for: libraries come by mmap. */
+/* A system call of a task that runs natively while the place is looked for: libraries come by mmap.
+ */
 void recorder_on_native_syscall(struct recorder *r, struct task *task);
 
 /* A signal, or the breakpoint of --from. */
 void recorder_on_native_signal(struct recorder *r, struct task *task, const struct wait_event *ev);
 
-/* Whether the SIGTRAP of --from's breakpoint is still to come to a task that has been interrupted (its registers have been read). */
+/* Whether the SIGTRAP of --from's breakpoint is still to come to a task that has been interrupted
+ * (its registers have been read). */
 bool recorder_from_trap_waits(const struct task *task);
 
-/* A task stops for a system call, or for a signal, after another one has reached --from, and before it was interrupted for that. */
+/* A task stops for a system call, or for a signal, after another one has reached --from, and before
+ * it was interrupted for that. */
 void recorder_on_first_syscall(struct recorder *r, struct task *task);
 
 /* Such a task, which has stopped for something else, goes on to be interrupted. */
@@ -164,7 +184,8 @@ void recorder_on_backend_stop(struct recorder *r, struct task *task, const struc
 /* Takes a snapshot for somebody outside, and counts it. */
 void recorder_keep_requested(struct recorder *r, struct task *task);
 
-/* Takes the snapshot that was asked for while the task was running. It is stopped, and registers and history agree. */
+/* Takes the snapshot that was asked for while the task was running. It is stopped, and registers
+ * and history agree. */
 void recorder_serve_snapshot(struct recorder *r, struct task *task);
 
 /* Takes the snapshots that are wanted where the task is now, stopped between two instructions. */

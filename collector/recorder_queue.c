@@ -16,25 +16,31 @@ enum {
 	MANY = 64, /* tasks */
 	/* Of many all are looked at when one in so many could have been found by that. */
 	LOOK_SHARE = 8,
-	/* Nanoseconds without a SIGCHLD before that; for each task: several times what the look takes. */
+	/* Nanoseconds without a SIGCHLD before that; for each task: several times what the look
+	   takes. */
 	LOOK_SOON = 32,
 	LOOK_LATE = 2000000,
 	LOOK_ANYWAY = 100000000,
 	TIDS_APART = 1 << 14,
 };
 
-/* Whether a status tells only of where the task was then. That it has become another program stays true, and that it has come. */
+/* Whether a status tells only of where the task was then. That it has become another program stays
+ * true, and that it has come. */
 static bool is_of_the_moment(const struct recorder *r, pid_t tid, int status)
 {
 	const struct task *task = task_find(&r->tasks, tid);
 
-	return WIFSTOPPED(status) && status >> 8 != (SIGTRAP | PTRACE_EVENT_EXEC << 8) && task && task->first_stop_seen;
+	return WIFSTOPPED(status) && status >> 8 != (SIGTRAP | PTRACE_EVENT_EXEC << 8) && task &&
+	       task->first_stop_seen;
 }
 
 static bool is_empty(const struct recorder *r) { return r->queue_first == r->queue_end; }
 
 /* 0 where none of them is of this tid; there may be none if not. */
-static uint32_t *queued_of(const struct recorder *r, pid_t tid) { return &r->queued_of[(uint32_t)tid % TIDS_APART]; }
+static uint32_t *queued_of(const struct recorder *r, pid_t tid)
+{
+	return &r->queued_of[(uint32_t)tid % TIDS_APART];
+}
 
 /* The oldest event of tid at `from` or behind it, or queue_end. */
 static size_t find_event(const struct recorder *r, pid_t tid, size_t from)
@@ -56,8 +62,8 @@ static void take_out(struct recorder *r, size_t at)
 		memmove(&r->queue[at], &r->queue[at + 1], (--r->queue_end - at) * sizeof *r->queue);
 }
 
-/* QUIRK(stop-left): the task has stopped again, or ended, and nobody had resumed it: it was killed. Its stop before that can neither be
- * looked at any more, nor may the task be resumed for it. */
+/* QUIRK(stop-left): the task has stopped again, or ended, and nobody had resumed it: it was killed.
+ * Its stop before that can neither be looked at any more, nor may the task be resumed for it. */
 static void drop_earlier(struct recorder *r, pid_t tid)
 {
 	size_t at = find_event(r, tid, r->queue_first);
@@ -82,7 +88,8 @@ static bool make_room(struct recorder *r)
 	if (r->queue_end < r->queue_cap)
 		return true;
 	if (r->queue_first > r->queue_cap / 2) {
-		memmove(r->queue, r->queue + r->queue_first, (r->queue_end - r->queue_first) * sizeof *r->queue);
+		memmove(r->queue, r->queue + r->queue_first,
+			(r->queue_end - r->queue_first) * sizeof *r->queue);
 		r->queue_end -= r->queue_first;
 		r->queue_first = 0;
 		return true;
@@ -120,7 +127,10 @@ static bool event_of(const struct recorder *r, pid_t tid, struct wait_event *ev)
 	return true;
 }
 
-bool recorder_has_event(const struct recorder *r, pid_t tid) { return find_event(r, tid, r->queue_first) < r->queue_end; }
+bool recorder_has_event(const struct recorder *r, pid_t tid)
+{
+	return find_event(r, tid, r->queue_first) < r->queue_end;
+}
 
 enum wait_type recorder_event_type(const struct recorder *r, pid_t tid)
 {
@@ -151,7 +161,8 @@ void recorder_drop_event(struct recorder *r, pid_t tid)
 		take_out(r, at);
 }
 
-bool recorder_take_event(struct recorder *r, pid_t tid, enum wait_type type, int signo, struct wait_event *ev)
+bool recorder_take_event(struct recorder *r, pid_t tid, enum wait_type type, int signo,
+			 struct wait_event *ev)
 {
 	if (!event_of(r, tid, ev) || ev->type != type || ev->value != signo)
 		return false;
@@ -165,9 +176,11 @@ bool recorder_await_stop(struct recorder *r, pid_t tid)
 	int status;
 	pid_t got;
 
-	/* Bounded: what sleeps uninterruptibly (the parent of a vfork, a hung file system) does not stop for us. */
+	/* Bounded: what sleeps uninterruptibly (the parent of a vfork, a hung file system) does not
+	 * stop for us. */
 	do {
-		while (!(got = waitpid(tid, &status, __WALL | WNOHANG)) && trace_writer_time(r->writer) < r->patience)
+		while (!(got = waitpid(tid, &status, __WALL | WNOHANG)) &&
+		       trace_writer_time(r->writer) < r->patience)
 			nanosleep(&pause, NULL);
 		if (got != tid)
 			return false;
@@ -201,13 +214,15 @@ static void take_any(struct recorder *r)
 }
 
 /* ---- Many tasks ----
- * A stop raises SIGCHLD, which says whose it is, and a status of that one is had without a look at the others (Linux 5.14). While a SIGCHLD is
- * pending, others are lost, and may have been for other stops. */
+ * A stop raises SIGCHLD, which says whose it is, and a status of that one is had without a look at
+ * the others (Linux 5.14). While a SIGCHLD is pending, others are lost, and may have been for other
+ * stops. */
 
 /* Takes what the next SIGCHLD tells of, within the time. False when none came: EAGAIN, EINTR. */
 static bool take_told(struct recorder *r, long nanoseconds)
 {
-	const struct timespec time = {.tv_sec = nanoseconds / 1000000000, .tv_nsec = nanoseconds % 1000000000};
+	const struct timespec time = {.tv_sec = nanoseconds / 1000000000,
+				      .tv_nsec = nanoseconds % 1000000000};
 	siginfo_t info;
 	sigset_t set;
 
@@ -220,7 +235,8 @@ static bool take_told(struct recorder *r, long nanoseconds)
 	return true;
 }
 
-/* All statuses that are ready. False when there is no child. Where nothing was lost, the next look may be later. */
+/* All statuses that are ready. False when there is no child. Where nothing was lost, the next look
+ * may be later. */
 static bool look_at_all(struct recorder *r)
 {
 	uint64_t soon = (uint64_t)r->tasks.count * LOOK_SOON, late = 2 * r->look_after;
@@ -229,7 +245,9 @@ static bool look_at_all(struct recorder *r)
 
 	while ((got = take(r, -1, WNOHANG)) > 0)
 		;
-	r->look_after = r->queue_end - r->queue_first > before || late < soon ? soon : late < LOOK_LATE ? late : LOOK_LATE;
+	r->look_after = r->queue_end - r->queue_first > before || late < soon ? soon
+			: late < LOOK_LATE                                    ? late
+									      : LOOK_LATE;
 	r->unseen = false;
 	r->told_of = 0;
 	return !got;

@@ -69,7 +69,8 @@ void recorder_note_signal(struct task *task, int signo)
 {
 	bool may_be_ours = signo == SIGTRAP || signo == SIGSEGV;
 
-	if (task->process->tasks > 1 && !may_be_ours && action_of(task, signo, false) == BT_ACTION_IGNORE)
+	if (task->process->tasks > 1 && !may_be_ours &&
+	    action_of(task, signo, false) == BT_ACTION_IGNORE)
 		task->process->signals_ignored++;
 }
 
@@ -90,7 +91,9 @@ bool recorder_signal_waits(const struct task *task, bool *any)
 	waiting = (s.pending | s.shared_pending) & ~s.blocked;
 	*any = waiting;
 	for (int signo = 1; signo <= 64; signo++)
-		if (waiting >> (signo - 1) & 1 && action_of(task, signo, false) != BT_ACTION_IGNORE && action_of(task, signo, false) != BT_ACTION_CONTINUE)
+		if (waiting >> (signo - 1) & 1 &&
+		    action_of(task, signo, false) != BT_ACTION_IGNORE &&
+		    action_of(task, signo, false) != BT_ACTION_CONTINUE)
 			return true;
 	return false;
 }
@@ -113,8 +116,10 @@ static void find_message(struct task *task, char text[MESSAGE_MAX])
 			bt_abort_message(read_of_task, task, all->maps[i].start, text, MESSAGE_MAX);
 }
 
-/* What its sender is called; of a signal that was meant for the front, which passes it on, whose it was. */
-static void name_sender(const struct recorder *r, const struct task *task, const siginfo_t *info, char text[SENDER_MAX])
+/* What its sender is called; of a signal that was meant for the front, which passes it on, whose it
+ * was. */
+static void name_sender(const struct recorder *r, const struct task *task, const siginfo_t *info,
+			char text[SENDER_MAX])
 {
 	pid_t from = info->si_pid == getpid() ? r->passed_on[info->si_signo] : 0;
 	char name[TRACEE_NAME];
@@ -124,7 +129,8 @@ static void name_sender(const struct recorder *r, const struct task *task, const
 	if (!from)
 		return;
 	tracee_sender_name(task->tid, from, name);
-	snprintf(text, SENDER_MAX, "btrec, passed on from process %d%s%s%s", (int)from, *name ? " (" : "", name, *name ? ")" : "");
+	snprintf(text, SENDER_MAX, "btrec, passed on from process %d%s%s%s", (int)from,
+		 *name ? " (" : "", name, *name ? ")" : "");
 }
 
 void recorder_signal_arrived(struct recorder *r, struct task *task, const siginfo_t *info)
@@ -166,37 +172,44 @@ void recorder_signal_arrived(struct recorder *r, struct task *task, const siginf
 			snapshot_take(r, task, BT_SNAPSHOT_FATAL, rec.seq, NULL);
 		task->process->fatal_kept = true;
 	} else if (action == BT_ACTION_HANDLER && !task->native) {
-		snapshot_take(r, task, sync ? BT_SNAPSHOT_FAULT : BT_SNAPSHOT_SIGNAL, rec.seq, NULL);
+		snapshot_take(r, task, sync ? BT_SNAPSHOT_FAULT : BT_SNAPSHOT_SIGNAL, rec.seq,
+			      NULL);
 	}
 	/* What the program would never notice is dropped here: nothing is left to be delivered. */
-	task->pending_signal = action == BT_ACTION_IGNORE || action == BT_ACTION_CONTINUE ? 0 : info->si_signo;
+	task->pending_signal =
+		action == BT_ACTION_IGNORE || action == BT_ACTION_CONTINUE ? 0 : info->si_signo;
 	task->pending_action = action;
 	if (!task->pending_signal) {
 		recorder_syscall_again(r, task);
-	} else if (task->transfer.moved) { /* what has been moved is the result: this signal would have cut it short natively, too */
+	} else if (task->transfer.moved) { /* what has been moved is the result: this signal would
+					      have cut it short natively, too */
 		cut_transfer_end(task);
 		task->syscall_restarts = false;
 	}
 	task->syscall_cut = false;
-	/* QUIRK(init-fault): delivered to such a process, the signal would be dropped and the instruction fault again, for ever; detached,
-	 * it dies of it. */
+	/* QUIRK(init-fault): delivered to such a process, the signal would be dropped and the
+	 * instruction fault again, for ever; detached, it dies of it. */
 	if (fatal && sync && !task->native && tracee_is_init(task->process->pid)) {
 		task->pending_signal = 0;
-		task->process->leaving = "the first process of a PID namespace, which a fault ends only when nobody traces it: detached there";
+		task->process->leaving = "the first process of a PID namespace, which a fault ends "
+					 "only when nobody traces it: detached there";
 	}
 	recorder_make_ready(r, task);
 }
 
 void recorder_handler_entered(struct recorder *r, struct task *task)
 {
-	struct bt_record_handler rec = {.task = task->number, .point = task_point(task), .signo = signal_frame_signo(&task->regs)};
+	struct bt_record_handler rec = {.task = task->number,
+					.point = task_point(task),
+					.signo = signal_frame_signo(&task->regs)};
 
 	if (task->depth < HANDLER_DEPTH_MAX) {
 		struct handler_frame *f = &task->frames[task->depth++];
 		uint64_t start, size;
 
 		*f = (struct handler_frame){.sp = task->regs.rsp};
-		if (signal_frame_stack(task->tid, &task->regs, &start, &size) && f->sp >= start && f->sp < start + size) {
+		if (signal_frame_stack(task->tid, &task->regs, &start, &size) && f->sp >= start &&
+		    f->sp < start + size) {
 			f->alt_start = start;
 			f->alt_end = start + size;
 			f->interrupted_sp = signal_frame_sp(task->tid, &task->regs);

@@ -9,15 +9,15 @@
 #include <sys/syscall.h>
 #include <unistd.h>
 
-#include "collector/syscall_filter.h"
-#include "collector/syscall_numbers.h"
-#include "collector/syscall_timeout.h"
 #include "collector/cut_transfer.h"
 #include "collector/last_words.h"
 #include "collector/map_syscalls.h"
 #include "collector/memory_lock.h"
 #include "collector/program.h"
 #include "collector/snapshot.h"
+#include "collector/syscall_filter.h"
+#include "collector/syscall_numbers.h"
+#include "collector/syscall_timeout.h"
 #include "collector/terminal.h"
 #include "collector/tracee.h"
 #include "collector/world.h"
@@ -48,17 +48,20 @@ static void follow_syscall(struct recorder *r, struct task *task)
 	recorder_follow_mappings(r, task);
 }
 
-/* Before a system call that ends the process: the last moment at which its threads and memory are whole. */
+/* Before a system call that ends the process: the last moment at which its threads and memory are
+ * whole. */
 static void snapshot_before_exit(struct recorder *r, struct task *task)
 {
 	struct process *p = task->process;
-	bool ends = is_syscall(task, SYS_exit_group) || (is_syscall(task, SYS_exit) && p->tasks == 1);
+	bool ends =
+		is_syscall(task, SYS_exit_group) || (is_syscall(task, SYS_exit) && p->tasks == 1);
 	bool failure = (task->syscall.args[0] & 0xff) != 0;
 
 	/* A thread that ends before its process: what its snapshot would have kept of it. */
 	if (!ends && is_syscall(task, SYS_exit) && r->options.snap_exit == SNAP_EXIT_ALWAYS)
 		task_write_history(task, r->writer);
-	if (ends && (r->options.snap_exit == SNAP_EXIT_ALWAYS || (r->options.snap_exit == SNAP_EXIT_FAILURE && p->initial && failure)))
+	if (ends && (r->options.snap_exit == SNAP_EXIT_ALWAYS ||
+		     (r->options.snap_exit == SNAP_EXIT_FAILURE && p->initial && failure)))
 		snapshot_take(r, task, BT_SNAPSHOT_EXIT, 0, NULL);
 }
 
@@ -67,7 +70,8 @@ static void snapshot_on_request(struct recorder *r, struct task *task)
 {
 	char label[128] = "";
 
-	task->snapshot_syscall = is_syscall(task, SYS_prctl) && task->syscall.args[0] == BTREC_PRCTL;
+	task->snapshot_syscall =
+		is_syscall(task, SYS_prctl) && task->syscall.args[0] == BTREC_PRCTL;
 	if (!task->snapshot_syscall)
 		return;
 	if (task->syscall.args[1])
@@ -83,31 +87,34 @@ bool recorder_detach_before_exec(struct recorder *r, struct task *task)
 
 	if (!is_syscall(task, SYS_execve) && !is_syscall(task, SYS_execveat))
 		return false;
-	if (!program_gains_privileges(task->tid, is_syscall(task, SYS_execveat), task->syscall.args, reason, sizeof reason))
+	if (!program_gains_privileges(task->tid, is_syscall(task, SYS_execveat), task->syscall.args,
+				      reason, sizeof reason))
 		return false;
 	limits_restore(&task->process->limits, pid);
-	/* The execve ends the other threads; they must not be traced when it happens. Those that run in user code die in
-	 * it unrecorded, which is what they do natively. */
+	/* The execve ends the other threads; they must not be traced when it happens. Those that
+	 * run in user code die in it unrecorded, which is what they do natively. */
 	for (struct task *other = r->tasks.first; other; other = next) {
 		next = other->next;
-		if (other != task && other->process && other->process->pid == pid && other->state == TASK_READY)
+		if (other != task && other->process && other->process->pid == pid &&
+		    other->state == TASK_READY)
 			recorder_detach(r, other, reason);
 	}
 	recorder_detach(r, task, reason);
 	return true;
 }
 
-/* QUIRK(rseq): a restartable sequence counts on being aborted when another thread of the process may have run on its processor. The
- * kernel does not know when user code of ours is in one, so nobody gets any: programs and C libraries fall back, as on kernels without
- * rseq(2) (before Linux 4.18). With --from the program may have it already, and glibc aborts when a thread does not get what the first
- * one got. Native code keeps it. */
+/* QUIRK(rseq): a restartable sequence counts on being aborted when another thread of the process
+ * may have run on its processor. The kernel does not know when user code of ours is in one, so
+ * nobody gets any: programs and C libraries fall back, as on kernels without rseq(2) (before
+ * Linux 4.18). With --from the program may have it already, and glibc aborts when a thread does not
+ * get what the first one got. Native code keeps it. */
 static bool is_rseq(const struct recorder *r, const struct task *task)
 {
 	return is_syscall(task, SYS_rseq) && !r->options.from;
 }
 
-/* QUIRK(shadow-stack): calls and returns of translated code are jumps, of which a shadow stack knows nothing. Programs that could have one
- * run without, as on processors that have none. */
+/* QUIRK(shadow-stack): calls and returns of translated code are jumps, of which a shadow stack
+ * knows nothing. Programs that could have one run without, as on processors that have none. */
 static bool is_shadow_stack(const struct task *task)
 {
 	return is_syscall(task, SYS_arch_prctl) && task->syscall.args[0] == ENABLE_SHADOW_STACK;
@@ -124,10 +131,12 @@ static void refuse_syscall(struct recorder *r, struct task *task)
 	task->regs.rax = (uint64_t)(shadow ? -EOPNOTSUPP : -ENOSYS);
 	tracee_set_regs(task->tid, &task->regs);
 	if (shadow)
-		recorder_note(r, task, "the program asked for a shadow stack (CET): it runs without");
+		recorder_note(r, task,
+			      "the program asked for a shadow stack (CET): it runs without");
 }
 
-/* QUIRK(clone-untraced): nobody would record such a child, nor take from its memory what is ours. It is made like others. */
+/* QUIRK(clone-untraced): nobody would record such a child, nor take from its memory what is ours.
+ * It is made like others. */
 static void trace_child(struct task *task)
 {
 	struct tracee_syscall *c = &task->syscall;
@@ -138,7 +147,9 @@ static void trace_child(struct task *task)
 	if (c->nr == SYS_clone) {
 		task->regs.rdi &= ~(uint64_t)CLONE_UNTRACED;
 		task->untraced_child = !tracee_set_regs(task->tid, &task->regs);
-	} else if (c->nr == SYS_clone3 && tracee_read(task->tid, c->args[0], &flags, sizeof flags) == sizeof flags && flags & CLONE_UNTRACED) {
+	} else if (c->nr == SYS_clone3 &&
+		   tracee_read(task->tid, c->args[0], &flags, sizeof flags) == sizeof flags &&
+		   flags & CLONE_UNTRACED) {
 		flags &= ~(uint64_t)CLONE_UNTRACED;
 		task->untraced_child = tracee_write(task->tid, c->args[0], &flags, sizeof flags);
 	}
@@ -166,8 +177,16 @@ void recorder_syscall_entered(struct recorder *r, struct task *task)
 {
 	const struct tracee_syscall *c = &task->syscall;
 	struct bt_record_syscall_enter rec = {
-		.task = task->number, .point = task_point(task), .nr = c->nr, .arg0 = c->args[0], .arg1 = c->args[1], .arg2 = c->args[2],
-		.arg3 = c->args[3], .arg4 = c->args[4], .arg5 = c->args[5], .compat = c->compat,
+		.task = task->number,
+		.point = task_point(task),
+		.nr = c->nr,
+		.arg0 = c->args[0],
+		.arg1 = c->args[1],
+		.arg2 = c->args[2],
+		.arg3 = c->args[3],
+		.arg4 = c->args[4],
+		.arg5 = c->args[5],
+		.compat = c->compat,
 	};
 
 	task->in_syscall = true;
@@ -189,8 +208,9 @@ void recorder_syscall_entered(struct recorder *r, struct task *task)
 	recorder_make_syscall(r, task);
 }
 
-/* Whether another task of the process has got a signal that the kernel may have woken this one for, and of which the program is not to know: one
- * that is ignored, or that it blocks (hidden_signals.h). */
+/* Whether another task of the process has got a signal that the kernel may have woken this one for,
+ * and of which the program is not to know: one that is ignored, or that it blocks
+ * (hidden_signals.h). */
 static bool taken_by_another(const struct recorder *r, const struct task *task)
 {
 	siginfo_t info;
@@ -200,39 +220,46 @@ static bool taken_by_another(const struct recorder *r, const struct task *task)
 	for (const struct task *other = task->process->members; other; other = other->member_next)
 		if (other != task && recorder_event_type(r, other->tid) == WAIT_SIGNAL &&
 		    !tracee_get_siginfo(other->tid, &info) &&
-		    (recorder_is_ignored(other, &info) || ((info.si_signo == SIGTRAP || info.si_signo == SIGSEGV) && info.si_code <= 0)))
+		    (recorder_is_ignored(other, &info) ||
+		     ((info.si_signo == SIGTRAP || info.si_signo == SIGSEGV) && info.si_code <= 0)))
 			return true;
 	return task->process->signals_held;
 }
 
-/* Whether it was a signal that another thread has taken then which has ended the call. Without that it may be short for reasons of its own; it gives
- * EINTR only if a filter of the program's says so. */
+/* Whether it was a signal that another thread has taken then which has ended the call. Without that
+ * it may be short for reasons of its own; it gives EINTR only if a filter of the program's says so.
+ */
 static bool woken_in_vain(const struct recorder *r, const struct task *task, bool cut)
 {
 	if (!cut)
 		return taken_by_another(r, task);
-	return !task->stopped_in_syscall && (task->process->tasks > 1 || taken_by_another(r, task)) && !syscall_filter_answers(task);
+	return !task->stopped_in_syscall &&
+	       (task->process->tasks > 1 || taken_by_another(r, task)) &&
+	       !syscall_filter_answers(task);
 }
 
-/* QUIRK(interrupt-eintr): some calls (epoll_wait, semop, sigtimedwait) return EINTR after a stop that no handler saw (signal(7)), and
- * under ptrace also for a signal that is ignored, which the kernel otherwise drops when it is sent (sig_ignored). When no signal that the
- * program will notice waits, such a call is made again; its timeout begins anew.
- * Returns whether it is. Else task->regs may have another result: that of its timeout. */
+/* QUIRK(interrupt-eintr): some calls (epoll_wait, semop, sigtimedwait) return EINTR after a stop
+ * that no handler saw (signal(7)), and under ptrace also for a signal that is ignored, which the
+ * kernel otherwise drops when it is sent (sig_ignored). When no signal that the program will notice
+ * waits, such a call is made again; its timeout begins anew. Returns whether it is. Else task->regs
+ * may have another result: that of its timeout. */
 static bool redo_interrupted(const struct recorder *r, struct task *task)
 {
 	int64_t over;
 	bool ours = task->interrupted, cut = (int64_t)task->regs.rax == -EINTR, any;
 
 	task->interrupted = false;
-	/* What sigreturn gives is the result of the call that its handler interrupted; close(2) has closed, whatever it gives. */
-	if (is_syscall(task, SYS_rt_sigreturn) || is_syscall(task, SYS_close) || (!cut && !cut_transfer_may_be_short(task)) ||
-	    recorder_signal_waits(task, &any))
+	/* What sigreturn gives is the result of the call that its handler interrupted; close(2) has
+	 * closed, whatever it gives. */
+	if (is_syscall(task, SYS_rt_sigreturn) || is_syscall(task, SYS_close) ||
+	    (!cut && !cut_transfer_may_be_short(task)) || recorder_signal_waits(task, &any))
 		return false;
 	if (!ours && !any && !woken_in_vain(r, task, cut))
 		return false;
 	if (!cut && !cut_transfer_is_short(task))
 		return false;
-	if (cut && !task->transfer.moved && syscall_timeout_is_over(task, trace_writer_time(r->writer), false, &over)) {
+	if (cut && !task->transfer.moved &&
+	    syscall_timeout_is_over(task, trace_writer_time(r->writer), false, &over)) {
 		task->regs.rax = (uint64_t)over;
 		tracee_set_regs(task->tid, &task->regs);
 		return false;
@@ -255,7 +282,8 @@ void recorder_syscall_again(const struct recorder *r, struct task *task)
 
 	if (!task->syscall_cut || recorder_signal_waits(task, &any))
 		return;
-	if ((int64_t)task->regs.rax == -EINTR && syscall_timeout_is_over(task, trace_writer_time(r->writer), true, &over)) {
+	if ((int64_t)task->regs.rax == -EINTR &&
+	    syscall_timeout_is_over(task, trace_writer_time(r->writer), true, &over)) {
 		task->regs.rax = (uint64_t)over;
 		tracee_set_regs(task->tid, &task->regs);
 		return;
@@ -268,7 +296,9 @@ void recorder_syscall_again(const struct recorder *r, struct task *task)
 void recorder_write_syscalls(struct recorder *r, struct task *task)
 {
 	struct task_syscalls *calls = &task->calls;
-	struct bt_record_calls rec = {.task = task->number, .tick = calls->tick, .count = calls->count,
+	struct bt_record_calls rec = {.task = task->number,
+				      .tick = calls->tick,
+				      .count = calls->count,
 				      .calls = slice_of(calls->bytes.data, calls->bytes.len)};
 
 	if (!calls->count)
@@ -276,7 +306,8 @@ void recorder_write_syscalls(struct recorder *r, struct task *task)
 	if (!calls->bytes.failed)
 		RECORDER_EVENT(r, task->unit->number, CALLS, &rec);
 	else
-		recorder_note(r, task, "out of memory: %" PRIu64 " system calls are not recorded", calls->count);
+		recorder_note(r, task, "out of memory: %" PRIu64 " system calls are not recorded",
+			      calls->count);
 	calls->count = 0;
 	calls->bytes.failed = false;
 	buf_reset(&calls->bytes);
@@ -292,27 +323,33 @@ static void note_trap_disposition(struct task *task)
 	task->process->trap_known = true;
 }
 
-/* A task has one tracer, which is us: debuggers in the recorded tree, and programs that wait for a child which is to stop for them, do not
- * work. Said once: some try again and again. */
+/* A task has one tracer, which is us: debuggers in the recorded tree, and programs that wait for a
+ * child which is to stop for them, do not work. Said once: some try again and again. */
 static void note_refused_tracing(struct recorder *r, const struct task *task)
 {
 	const uint64_t *args = task->syscall.args;
 	bool attaches = args[0] == PTRACE_ATTACH || args[0] == PTRACE_SEIZE;
-	bool of_ours = args[0] == PTRACE_TRACEME || (attaches && task_find(&r->tasks, (pid_t)args[1]));
+	bool of_ours =
+		args[0] == PTRACE_TRACEME || (attaches && task_find(&r->tasks, (pid_t)args[1]));
 
-	if (!is_syscall(task, SYS_ptrace) || !of_ours || (int64_t)task->regs.rax != -EPERM || r->tracing_refused)
+	if (!is_syscall(task, SYS_ptrace) || !of_ours || (int64_t)task->regs.rax != -EPERM ||
+	    r->tracing_refused)
 		return;
 	r->tracing_refused = true;
-	recorder_note(r, task, "the kernel refused a ptrace call (EPERM): what btrec records cannot be traced by another program");
+	recorder_note(r, task,
+		      "the kernel refused a ptrace call (EPERM): what btrec records cannot be "
+		      "traced by another program");
 }
 
 void recorder_syscall_left(struct recorder *r, struct task *task)
 {
-	struct bt_record_syscall_exit rec = {.task = task->number, .point = task_point(task), .nr = task->syscall.nr};
+	struct bt_record_syscall_exit rec = {
+		.task = task->number, .point = task_point(task), .nr = task->syscall.nr};
 	bool ends;
 
 	task->syscall_restarts = tracee_wants_restart(&task->regs);
-	if (!task->in_syscall) { /* its entry was not recorded: the clone of a new task, a call from before --from */
+	if (!task->in_syscall) { /* its entry was not recorded: the clone of a new task, a call from
+				    before --from */
 		recorder_make_ready(r, task);
 		return;
 	}
@@ -341,15 +378,18 @@ void recorder_syscall_left(struct recorder *r, struct task *task)
 		terminal_hand_on(getppid(), task->process->pid);
 	if (is_syscall(task, SYS_rt_sigreturn) && task->depth)
 		task->depth--;
-	if (is_syscall(task, SYS_execve) && r->options.deterministic && (int64_t)task->regs.rax == 0) {
+	if (is_syscall(task, SYS_execve) && r->options.deterministic &&
+	    (int64_t)task->regs.rax == 0) {
 		world_make_deterministic(task->tid);
 		address_space_refresh(task->process->space, r->writer, task->tid);
 	}
-	if (is_syscall(task, SYS_execve) && r->options.from && !r->from_reached && (int64_t)task->regs.rax == 0)
+	if (is_syscall(task, SYS_execve) && r->options.from && !r->from_reached &&
+	    (int64_t)task->regs.rax == 0)
 		recorder_from_arm(r, task);
 	if (task->syscall.compat || r->options.from)
 		task->process->trap_known = false; /* it may be changed unseen */
-	if ((is_syscall(task, SYS_execve) && !task->process->trap_known) || (is_syscall(task, SYS_rt_sigaction) && (int)task->syscall.args[0] == SIGTRAP))
+	if ((is_syscall(task, SYS_execve) && !task->process->trap_known) ||
+	    (is_syscall(task, SYS_rt_sigaction) && (int)task->syscall.args[0] == SIGTRAP))
 		note_trap_disposition(task);
 	follow_syscall(r, task);
 	recorder_make_ready(r, task);

@@ -7,12 +7,12 @@
 #include <sys/syscall.h>
 #include <sys/wait.h>
 
-#include "collector/syscall_filter.h"
-#include "collector/syscall_numbers.h"
 #include "collector/from.h"
 #include "collector/last_words.h"
 #include "collector/program.h"
 #include "collector/snapshot.h"
+#include "collector/syscall_filter.h"
+#include "collector/syscall_numbers.h"
 #include "collector/tracee.h"
 
 static void write_task(struct recorder *r, struct task *task)
@@ -32,7 +32,8 @@ static void write_task(struct recorder *r, struct task *task)
 	RECORDER_EVENT(r, task->unit->number, TASK, &rec);
 }
 
-static void write_exit(struct recorder *r, struct task *task, enum bt_exit_kind kind, int status, bool core)
+static void write_exit(struct recorder *r, struct task *task, enum bt_exit_kind kind, int status,
+		       bool core)
 {
 	struct bt_record_exit rec = {
 		.task = task->number,
@@ -57,7 +58,8 @@ static void write_exit(struct recorder *r, struct task *task, enum bt_exit_kind 
 
 static bool begin_ring(struct recorder *r, struct task *task)
 {
-	struct ring_state start = {.space = task->process->space->number, .epoch = task->process->space->epoch};
+	struct ring_state start = {.space = task->process->space->number,
+				   .epoch = task->process->space->epoch};
 
 	if (!r->backend.ops->tick_classes)
 		start.tick = BT_TICKS_UNKNOWN;
@@ -78,7 +80,8 @@ static void initial_stopped(struct recorder *r, pid_t by, int signo)
 	r->notify(r->notify_arg, r, signo);
 }
 
-/* The oldest of its process that has not ended: one for all, as another may still tell of a stop that is over. */
+/* The oldest of its process that has not ended: one for all, as another may still tell of a stop
+ * that is over. */
 static bool tells_of_stops(const struct task *task)
 {
 	for (const struct task *other = task->process->members; other; other = other->member_next)
@@ -99,7 +102,9 @@ void recorder_watch_left(struct recorder *r)
 {
 	siginfo_t info = {0};
 
-	while (r->initial_left && r->initial_pid && !waitid(P_PID, (id_t)r->initial_pid, &info, WSTOPPED | WCONTINUED | WNOHANG) && info.si_pid) {
+	while (r->initial_left && r->initial_pid &&
+	       !waitid(P_PID, (id_t)r->initial_pid, &info, WSTOPPED | WCONTINUED | WNOHANG) &&
+	       info.si_pid) {
 		if (info.si_code == CLD_STOPPED)
 			initial_stopped(r, r->initial_pid, info.si_status);
 		else if (info.si_code == CLD_CONTINUED && r->stopped_by)
@@ -128,7 +133,8 @@ static int held_signal(const struct recorder *r, const struct task *task)
 
 void recorder_detach(struct recorder *r, struct task *task, const char *reason)
 {
-	struct bt_record_detach rec = {.task = task->number, .point = task_point(task), .reason = bt_str(reason)};
+	struct bt_record_detach rec = {
+		.task = task->number, .point = task_point(task), .reason = bt_str(reason)};
 	int signo = held_signal(r, task);
 
 	RECORDER_EVENT(r, task->unit->number, DETACH, &rec);
@@ -137,7 +143,9 @@ void recorder_detach(struct recorder *r, struct task *task, const char *reason)
 	if (task->process->tasks == 1)
 		limits_restore(&task->process->limits, task->process->pid);
 	affinity_leave(&r->affinity, task->tid);
-	tracee_resume(task->tid, PTRACE_DETACH, signo); /* behind calls that were made in it (ops->leave) its siginfo is lost, not the signal */
+	tracee_resume(task->tid, PTRACE_DETACH,
+		      signo); /* behind calls that were made in it (ops->leave) its siginfo is lost,
+				 not the signal */
 	if (recorder_event_signal(r, task->tid))
 		recorder_drop_event(r, task->tid);
 	r->initial_left |= task->process->initial;
@@ -148,7 +156,9 @@ int recorder_adopt(struct recorder *r, pid_t pid, bool trap_ignored, struct bt_e
 {
 	struct task *task = task_add(&r->tasks, pid);
 	struct unit *unit = unit_new(&r->tasks);
-	struct address_space *space = unit ? address_space_new(r->writer, ++r->tasks.next_space, unit->number, NULL) : NULL;
+	struct address_space *space =
+		unit ? address_space_new(r->writer, ++r->tasks.next_space, unit->number, NULL)
+		     : NULL;
 	struct process *process = space ? process_new(pid, space) : NULL;
 
 	if (!task || !process)
@@ -168,13 +178,17 @@ int recorder_adopt(struct recorder *r, pid_t pid, bool trap_ignored, struct bt_e
 	return 0;
 }
 
-/* The flags with which the task makes another. False when it has none. Its call may not have been seen, as it runs natively. */
+/* The flags with which the task makes another. False when it has none. Its call may not have been
+ * seen, as it runs natively. */
 static bool clone_flags(const struct task *parent, uint64_t *flags)
 {
-	const struct tracee_syscall call = {.nr = parent->regs.orig_rax, .compat = parent->syscall.compat || !tracee_is_in_64_bit(&parent->regs)};
+	const struct tracee_syscall call = {.nr = parent->regs.orig_rax,
+					    .compat = parent->syscall.compat ||
+						      !tracee_is_in_64_bit(&parent->regs)};
 
 	*flags = call.compat ? (uint32_t)parent->regs.rbx : parent->regs.rdi;
-	if (syscall_is(&call, SYS_clone3) && tracee_read(parent->tid, *flags, flags, sizeof *flags) != sizeof *flags)
+	if (syscall_is(&call, SYS_clone3) &&
+	    tracee_read(parent->tid, *flags, flags, sizeof *flags) != sizeof *flags)
 		*flags = 0;
 	return syscall_is(&call, SYS_clone) || syscall_is(&call, SYS_clone3);
 }
@@ -184,7 +198,9 @@ static enum bt_task_how how_of(const struct task *parent, int trace_event)
 	uint64_t flags;
 
 	if (!clone_flags(parent, &flags))
-		return trace_event == PTRACE_EVENT_FORK ? BT_TASK_FORK : trace_event == PTRACE_EVENT_VFORK ? BT_TASK_VFORK : BT_TASK_THREAD;
+		return trace_event == PTRACE_EVENT_FORK    ? BT_TASK_FORK
+		       : trace_event == PTRACE_EVENT_VFORK ? BT_TASK_VFORK
+							   : BT_TASK_THREAD;
 	if (flags & CLONE_THREAD)
 		return BT_TASK_THREAD;
 	if (!(flags & CLONE_VM))
@@ -213,11 +229,13 @@ static bool settle(struct recorder *r, struct task *parent, struct task *child)
 		struct process *process;
 
 		space = shares ? address_space_get(parent->process->space)
-			       : address_space_new(r->writer, ++r->tasks.next_space, unit->number, parent->process->space);
+			       : address_space_new(r->writer, ++r->tasks.next_space, unit->number,
+						   parent->process->space);
 		process = space ? process_new(child->tid, space) : NULL;
 		if (!process)
 			return false;
-		/* The parent's other threads may be changing mappings, of which we have not heard. */
+		/* The parent's other threads may be changing mappings, of which we have not heard.
+		 */
 		space->stale |= !shares && parent->unit->tasks > 1;
 		process->trap_ignored = parent->process->trap_ignored;
 		process->trap_known = parent->process->trap_known;
@@ -287,21 +305,25 @@ void recorder_on_new_task(struct recorder *r, struct task *task, const struct wa
 		recorder_give_up_turn(r, task);
 }
 
-/* Who has called the execve that the event tells of: the kernel says it as long as the task is there. Killed since, another thread of the
- * process that was in one, if any was. */
-static struct task *caller_of(const struct recorder *r, struct task *leader, const struct wait_event *ev)
+/* Who has called the execve that the event tells of: the kernel says it as long as the task is
+ * there. Killed since, another thread of the process that was in one, if any was. */
+static struct task *caller_of(const struct recorder *r, struct task *leader,
+			      const struct wait_event *ev)
 {
 	unsigned long former;
 
 	if (!tracee_event_message(leader->tid, &former) && wait_event_holds(ev))
 		return task_find(&r->tasks, (pid_t)former);
 	for (struct task *task = leader->process->members; task; task = task->member_next)
-		if (task != leader && task->state == TASK_IN_SYSCALL && (syscall_is(&task->syscall, SYS_execve) || syscall_is(&task->syscall, SYS_execveat)))
+		if (task != leader && task->state == TASK_IN_SYSCALL &&
+		    (syscall_is(&task->syscall, SYS_execve) ||
+		     syscall_is(&task->syscall, SYS_execveat)))
 			return task;
 	return leader;
 }
 
-/* execve by a thread that is not the leader: the others are gone, and it goes on under the leader's id. */
+/* execve by a thread that is not the leader: the others are gone, and it goes on under the leader's
+ * id. */
 static struct task *take_over_leader(struct recorder *r, struct task *leader, struct task *caller)
 {
 	pid_t pid = leader->tid;
@@ -333,7 +355,9 @@ void recorder_on_exec(struct recorder *r, struct task *task, const struct wait_e
 		task->native = false;
 		recorder_give_up_turn(r, task);
 		unit = unit_new(&r->tasks);
-		space = unit ? address_space_new(r->writer, ++r->tasks.next_space, unit->number, NULL) : NULL;
+		space = unit ? address_space_new(r->writer, ++r->tasks.next_space, unit->number,
+						 NULL)
+			     : NULL;
 		process = space ? process_new(task->tid, space) : NULL;
 		if (!process) {
 			affinity_leave(&r->affinity, task->tid);
@@ -365,7 +389,8 @@ void recorder_on_exec(struct recorder *r, struct task *task, const struct wait_e
 	rec.tid = (uint32_t)task->tid;
 	RECORDER_EVENT(r, task->unit->number, EXEC, &rec);
 	buf_release(&argv);
-	/* Out of the execve: for the first one nobody saw the entry, but its exit stop comes all the same. */
+	/* Out of the execve: for the first one nobody saw the entry, but its exit stop comes all
+	 * the same. */
 	task->in_syscall = true;
 	task->syscall = (struct tracee_syscall){.nr = SYS_execve};
 	recorder_resume_task(r, task);
@@ -378,7 +403,8 @@ void recorder_on_exiting(struct recorder *r, struct task *task, const struct wai
 	bool by_signal;
 
 	/* What was read is of this stop if the task is still there. */
-	if (!tracee_event_message(task->tid, &status) && !tracee_get_regs(task->tid, &regs) && wait_event_holds(ev) && task->recorded) {
+	if (!tracee_event_message(task->tid, &status) && !tracee_get_regs(task->tid, &regs) &&
+	    wait_event_holds(ev) && task->recorded) {
 		if (task->native)
 			task->regs = regs;
 		else
@@ -386,16 +412,20 @@ void recorder_on_exiting(struct recorder *r, struct task *task, const struct wai
 		recorder_write_syscalls(r, task);
 		recorder_follow_mappings(r, task);
 		by_signal = WIFSIGNALED((int)status);
-		/* Killed by a signal that was never delivered (SIGKILL, which ends all of them, or a filter's): this is the last look. */
-		if (by_signal && !task->process->fatal_kept && (task->process->pid == task->tid || WTERMSIG((int)status) == SIGKILL)) {
+		/* Killed by a signal that was never delivered (SIGKILL, which ends all of them, or
+		 * a filter's): this is the last look. */
+		if (by_signal && !task->process->fatal_kept &&
+		    (task->process->pid == task->tid || WTERMSIG((int)status) == SIGKILL)) {
 			task->process->fatal_kept = true;
 			snapshot_take(r, task, BT_SNAPSHOT_FATAL, 0, NULL);
 		}
-		write_exit(r, task, by_signal ? BT_EXIT_SIGNAL : BT_EXIT_STATUS, by_signal ? WTERMSIG((int)status) : WEXITSTATUS((int)status),
+		write_exit(r, task, by_signal ? BT_EXIT_SIGNAL : BT_EXIT_STATUS,
+			   by_signal ? WTERMSIG((int)status) : WEXITSTATUS((int)status),
 			   by_signal && WCOREDUMP((int)status));
 	}
 	task_set_state(task, TASK_EXITING);
-	if (wait_event_holds(ev)) /* else its tid may be another program's, whose stop is still to be served */
+	if (wait_event_holds(ev)) /* else its tid may be another program's, whose stop is still to
+				     be served */
 		tracee_resume(task->tid, PTRACE_CONT, 0);
 	if (task->unit)
 		recorder_give_up_turn(r, task);
@@ -417,7 +447,8 @@ void recorder_on_gone(struct recorder *r, struct task *task, const struct wait_e
 	bool by_signal = ev->type == WAIT_KILLED;
 
 	if (task->process)
-		write_exit(r, task, by_signal ? BT_EXIT_SIGNAL : BT_EXIT_STATUS, ev->value, by_signal && WCOREDUMP(ev->status));
+		write_exit(r, task, by_signal ? BT_EXIT_SIGNAL : BT_EXIT_STATUS, ev->value,
+			   by_signal && WCOREDUMP(ev->status));
 	recorder_forget(r, task);
 }
 
@@ -472,7 +503,8 @@ void recorder_on_interrupt(struct recorder *r, struct task *task, const struct w
 	recorder_make_ready(r, task);
 }
 
-/* An orphan's parent may have been running natively, with the breakpoint of --from in the memory it left. */
+/* An orphan's parent may have been running natively, with the breakpoint of --from in the memory it
+ * left. */
 static void inherit_from(const struct recorder *r, struct task *task, struct address_space *space)
 {
 	if (!r->options.from)
@@ -492,8 +524,10 @@ static bool can_leave(struct recorder *r, struct task *task)
 	if (!task->recorded || task->state == TASK_EXITING)
 		return false;
 	if (task->native)
-		return !recorder_has_event(r, task->tid) && !tracee_resume(task->tid, PTRACE_INTERRUPT, 0) &&
-		       recorder_await_stop(r, task->tid) && recorder_event_type(r, task->tid) == WAIT_INTERRUPT;
+		return !recorder_has_event(r, task->tid) &&
+		       !tracee_resume(task->tid, PTRACE_INTERRUPT, 0) &&
+		       recorder_await_stop(r, task->tid) &&
+		       recorder_event_type(r, task->tid) == WAIT_INTERRUPT;
 	return recorder_halt(r, task) && !task->mid_run && task->state != TASK_RUNNING;
 }
 
@@ -503,11 +537,13 @@ static void detach_where(struct recorder *r, const char *reason)
 	struct task *next;
 
 	recorder_freeze(r);
-	/* Those with signals come last: calls that are to be made in the process are made in others. */
+	/* Those with signals come last: calls that are to be made in the process are made in
+	 * others. */
 	for (int signals = 0; signals < 2; signals++)
 		for (struct task *task = r->tasks.first; task; task = next) {
 			next = task->next;
-			if ((!reason && !(task->process && task->process->leaving)) || !can_leave(r, task) || (held_signal(r, task) && !signals))
+			if ((!reason && !(task->process && task->process->leaving)) ||
+			    !can_leave(r, task) || (held_signal(r, task) && !signals))
 				continue;
 			if (task->native && task->process->space->from_addr)
 				(void)from_disarm(task->process->space, task->tid);
@@ -516,10 +552,7 @@ static void detach_where(struct recorder *r, const char *reason)
 	recorder_thaw(r);
 }
 
-void recorder_detach_all(struct recorder *r, const char *reason)
-{
-	detach_where(r, reason);
-}
+void recorder_detach_all(struct recorder *r, const char *reason) { detach_where(r, reason); }
 
 static bool any_leaves(const struct recorder *r)
 {
@@ -532,14 +565,16 @@ static bool any_leaves(const struct recorder *r)
 void recorder_detach_doomed(struct recorder *r)
 {
 	enum {
-		PAUSE = 16, /* who waits uninterruptibly (a vfork's parent) is not to hold up the others for more than a part of the time */
+		PAUSE = 16, /* who waits uninterruptibly (a vfork's parent) is not to hold up the
+			       others for more than a part of the time */
 	};
 	uint64_t began = trace_writer_time(r->writer);
 
 	if (began < r->doomed_next || !any_leaves(r))
 		return;
 	detach_where(r, NULL);
-	r->doomed_next = trace_writer_time(r->writer) + PAUSE * (trace_writer_time(r->writer) - began);
+	r->doomed_next =
+		trace_writer_time(r->writer) + PAUSE * (trace_writer_time(r->writer) - began);
 }
 
 /* A task whose parent was killed before it could report it. Its thread group may still be known. */
@@ -561,7 +596,8 @@ static void adopt_orphan(struct recorder *r, struct task *task)
 	}
 	task->how = BT_TASK_FORK;
 	unit = unit_new(&r->tasks);
-	space = unit ? address_space_new(r->writer, ++r->tasks.next_space, unit->number, NULL) : NULL;
+	space = unit ? address_space_new(r->writer, ++r->tasks.next_space, unit->number, NULL)
+		     : NULL;
 	process = space ? process_new(group, space) : NULL;
 	if (!process)
 		return;
@@ -576,7 +612,8 @@ static void adopt_orphan(struct recorder *r, struct task *task)
 void recorder_adopt_orphans(struct recorder *r)
 {
 	enum {
-		PATIENCE = 3, /* ticks; the parent's event comes with the child's stop or not at all */
+		PATIENCE =
+			3, /* ticks; the parent's event comes with the child's stop or not at all */
 	};
 
 	for (struct task *task = r->tasks.first; task; task = task->next)

@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: MIT */
-/* Turns: one task of a unit runs user code at a time. Halting them, for snapshots of a whole process. */
+/* Turns: one task of a unit runs user code at a time. Halting them, for snapshots of a whole
+ * process. */
 #include "collector/recorder_private.h"
 
 #include <errno.h>
@@ -10,7 +11,8 @@
 #include "collector/tracee.h"
 
 #define STOP_PATIENCE_NS 500000000u
-/* A task has used its slice up after this: half of what lies between two ticks, so that one that had the turn for about all of that has. */
+/* A task has used its slice up after this: half of what lies between two ticks, so that one that
+ * had the turn for about all of that has. */
 #define SLICE_NS (RECORDER_SLICE_MS * UINT64_C(1000000) / 2)
 
 static void enqueue_behind(struct unit *u, struct task *before, struct task *task)
@@ -31,7 +33,8 @@ static void enqueue_first(struct unit *u, struct task *task)
 		u->early_last = task;
 }
 
-/* Whoever gave up the turn for a call is not to wait for a slice of each that computes: until its own is used up it comes before them. */
+/* Whoever gave up the turn for a call is not to wait for a slice of each that computes: until its
+ * own is used up it comes before them. */
 static void enqueue(struct unit *u, struct task *task)
 {
 	bool early = task->turn_used < SLICE_NS && !task->spins;
@@ -50,16 +53,18 @@ void recorder_resume_task(struct recorder *r, struct task *task)
 {
 	int rc, signo = task->pending_signal;
 
-	/* QUIRK(stop-left): killed where it waited, it has stopped once more: it is resumed from there when that is served. */
+	/* QUIRK(stop-left): killed where it waited, it has stopped once more: it is resumed from
+	 * there when that is served. */
 	if (recorder_has_event(r, task->tid))
 		return;
 	task->pending_signal = 0;
 	task->spins = false;
 	task->ran = r->slices;
 	if (task->native) {
-		/* Until the place is found, system calls are watched for libraries that are loaded; and for an execve that gains
-		 * privileges, where those would be lost. */
-		bool watch = r->watch_execs || (task->process && task->process->space->from_missing);
+		/* Until the place is found, system calls are watched for libraries that are loaded;
+		 * and for an execve that gains privileges, where those would be lost. */
+		bool watch =
+			r->watch_execs || (task->process && task->process->space->from_missing);
 
 		task_set_state(task, TASK_NATIVE);
 		tracee_resume(task->tid, watch ? PTRACE_SYSCALL : PTRACE_CONT, signo);
@@ -86,7 +91,9 @@ void recorder_look_after(struct recorder *r, const struct task *task)
 {
 	if (recorder_has_event(r, task->tid) || !tracee_is_left_stopped(task->tid))
 		return;
-	recorder_note(r, task, "the kernel refused a ptrace request, and nothing sound is left to go on with: the process is killed");
+	recorder_note(r, task,
+		      "the kernel refused a ptrace request, and nothing sound is left to go on "
+		      "with: the process is killed");
 	kill(task->process->pid, SIGKILL);
 }
 
@@ -96,7 +103,8 @@ static void ready_remove(struct unit *u, struct task *task)
 		return;
 	if (u->early_last == task)
 		u->early_last = task->ready_before;
-	*(task->ready_before ? &task->ready_before->ready_next : &u->ready_first) = task->ready_next;
+	*(task->ready_before ? &task->ready_before->ready_next : &u->ready_first) =
+		task->ready_next;
 	*(task->ready_next ? &task->ready_next->ready_before : &u->ready_last) = task->ready_before;
 	task->ready_next = task->ready_before = NULL;
 	task->queued = false;
@@ -119,7 +127,8 @@ static void preempt_all(struct recorder *r, const struct unit *u)
 		}
 }
 
-/* Whether the unit has running tasks. now: they are asked to stop; those that do not are again at each tick. */
+/* Whether the unit has running tasks. now: they are asked to stop; those that do not are again at
+ * each tick. */
 static bool look_at_running(struct recorder *r, struct unit *u, bool now)
 {
 	if (u->running && now && !u->asked) {
@@ -129,21 +138,26 @@ static bool look_at_running(struct recorder *r, struct unit *u, bool now)
 	return u->running;
 }
 
-/* Of a process that is to be detached, nobody runs on but who was stopped in the midst of something: to where it can be detached. */
+/* Of a process that is to be detached, nobody runs on but who was stopped in the midst of
+ * something: to where it can be detached. */
 static bool stays(const struct task *task) { return task->process->leaving && !task->mid_run; }
 
 /* The first that waits and may run now, NULL: none. */
-static struct task *first_to_run(const struct recorder *r, const struct unit *u, enum backend_company *company)
+static struct task *first_to_run(const struct recorder *r, const struct unit *u,
+				 enum backend_company *company)
 {
 	struct task *task = u->ready_first;
 
 	*company = COMPANY_ANY;
-	while (task && (stays(task) || (r->backend.ops->company && (*company = r->backend.ops->company(&r->backend, task)) == COMPANY_LATER)))
+	while (task && (stays(task) ||
+			(r->backend.ops->company &&
+			 (*company = r->backend.ops->company(&r->backend, task)) == COMPANY_LATER)))
 		task = task->ready_next;
 	return task;
 }
 
-/* Of those that wait one that was stopped in the midst of what it ran in (SIGSTOP), else the task: who is to be alone comes behind it. */
+/* Of those that wait one that was stopped in the midst of what it ran in (SIGSTOP), else the task:
+ * who is to be alone comes behind it. */
 static struct task *in_the_midst(const struct unit *u, struct task *task)
 {
 	struct task *other = u->ready_first;
@@ -153,7 +167,8 @@ static struct task *in_the_midst(const struct unit *u, struct task *task)
 	return other ? other : task;
 }
 
-/* What is not replayed: nobody waits for anybody, but where the backend has to change what others are running in. */
+/* What is not replayed: nobody waits for anybody, but where the backend has to change what others
+ * are running in. */
 static void schedule_all(struct recorder *r, struct unit *u)
 {
 	enum backend_company company;
@@ -195,13 +210,16 @@ static void end_turn(const struct recorder *r, struct unit *u)
 	u->current = NULL;
 }
 
-/* It would only wait for others. It gets a turn now and then all the same: it may be to have a signal. */
+/* It would only wait for others. It gets a turn now and then all the same: it may be to have a
+ * signal. */
 static bool still_spins(struct recorder *r, const struct unit *u, struct task *task)
 {
-	return task->spins && r->slices - task->ran < u->tasks && r->backend.ops->still_spins(&r->backend, task);
+	return task->spins && r->slices - task->ran < u->tasks &&
+	       r->backend.ops->still_spins(&r->backend, task);
 }
 
-/* The first whose turn it is and who does something with it; where there is none the first, and *all_spin. */
+/* The first whose turn it is and who does something with it; where there is none the first, and
+ * *all_spin. */
 static struct task *next_in_turn(struct recorder *r, const struct unit *u, bool *all_spin)
 {
 	enum {
@@ -223,8 +241,9 @@ static struct task *next_in_turn(struct recorder *r, const struct unit *u, bool 
 	return first;
 }
 
-/* Nobody has anything to do but those who are in calls, or have been woken by one. They may only want for the processor, which the one that
- * spins has: it is given up some times, and each time the task may spin for longer. */
+/* Nobody has anything to do but those who are in calls, or have been woken by one. They may only
+ * want for the processor, which the one that spins has: it is given up some times, and each time
+ * the task may spin for longer. */
 static void run_though_spinning(struct unit *u, struct task *task)
 {
 	task->unwatched = u->yields == TURN_YIELDS;
@@ -277,7 +296,8 @@ void recorder_give_up_turn(struct recorder *r, struct task *task)
 
 void recorder_make_syscall(struct recorder *r, struct task *task)
 {
-	if (r->backend.parallel && r->backend.ops->company && r->backend.ops->company(&r->backend, task) != COMPANY_ANY) {
+	if (r->backend.parallel && r->backend.ops->company &&
+	    r->backend.ops->company(&r->backend, task) != COMPANY_ANY) {
 		enqueue(task->unit, task);
 		schedule(r, task->unit);
 		return;
@@ -285,16 +305,21 @@ void recorder_make_syscall(struct recorder *r, struct task *task)
 	recorder_resume_task(r, task);
 	task->unit->yields = 0;
 	recorder_give_up_turn(r, task);
-	if (!side_by_side(r) && !task->syscall.compat && task->syscall.nr == SYS_sched_yield) /* what it waits for is others' to do */
+	if (!side_by_side(r) && !task->syscall.compat &&
+	    task->syscall.nr == SYS_sched_yield) /* what it waits for is others' to do */
 		task->turn_used = SLICE_NS;
 }
 
-/* What is there is not known for certain any more: all that run in it are detached before they run on. */
+/* What is there is not known for certain any more: all that run in it are detached before they run
+ * on. */
 static void leave_unread(const struct recorder *r, const struct address_space *s)
 {
 	const char *why = s->unread == EACCES || s->unread == EPERM
-				  ? "its memory may not be looked at any more (another user's, made undumpable, or a program that may not be read) without CAP_SYS_PTRACE: detached there"
-				  : "its mappings cannot be read (no memory or descriptors left): detached there";
+				  ? "its memory may not be looked at any more (another user's, "
+				    "made undumpable, or a program that may not be read) without "
+				    "CAP_SYS_PTRACE: detached there"
+				  : "its mappings cannot be read (no memory or descriptors left): "
+				    "detached there";
 
 	for (const struct task *task = r->tasks.first; task; task = task->next)
 		if (task->process && task->process->space == s && !task->process->leaving)
@@ -314,7 +339,8 @@ void recorder_make_ready(struct recorder *r, struct task *task)
 {
 	struct unit *u = task->unit;
 
-	if (task->in_syscall || task->native) { /* the kernel's work is nobody's turn, nor is what is not recorded */
+	if (task->in_syscall ||
+	    task->native) { /* the kernel's work is nobody's turn, nor is what is not recorded */
 		recorder_resume_task(r, task);
 		return;
 	}
@@ -352,14 +378,16 @@ bool recorder_preempt(struct recorder *r)
 	return any;
 }
 
-/* It has stopped for something that is served later: registers and history are brought there. False when it has been resumed. */
+/* It has stopped for something that is served later: registers and history are brought there. False
+ * when it has been resumed. */
 static bool has_arrived(struct recorder *r, struct task *task)
 {
 	const struct backend_ops *ops = r->backend.ops;
 	enum wait_type type = recorder_event_type(r, task->tid);
 	struct bt_regs regs;
 
-	if (ops->arrive && type == WAIT_EXITING && !tracee_get_regs(task->tid, &regs) && recorder_event_holds(r, task->tid))
+	if (ops->arrive && type == WAIT_EXITING && !tracee_get_regs(task->tid, &regs) &&
+	    recorder_event_holds(r, task->tid))
 		ops->exiting(&r->backend, task, &regs);
 	if (!ops->arrive || type != WAIT_SIGNAL || !ops->arrive(&r->backend, task))
 		return true;
@@ -370,11 +398,13 @@ static bool has_arrived(struct recorder *r, struct task *task)
 bool recorder_halt(struct recorder *r, struct task *task)
 {
 	enum {
-		STOPS = 4, /* of the backend's own that may come first: it may have to step on to where the state is known */
+		STOPS = 4, /* of the backend's own that may come first: it may have to step on to
+			      where the state is known */
 	};
 	bool ran = task->state == TASK_RUNNING;
 
-	if (!task->recorded || task->native || task->state == TASK_NEW || task->state == TASK_EXITING)
+	if (!task->recorded || task->native || task->state == TASK_NEW ||
+	    task->state == TASK_EXITING)
 		return false;
 	for (int i = 0; i < STOPS && task->state == TASK_RUNNING; i++) {
 		struct wait_event ev;
@@ -383,7 +413,9 @@ bool recorder_halt(struct recorder *r, struct task *task)
 		r->backend.ops->stop_soon(&r->backend, task);
 		if (!recorder_has_event(r, task->tid) && !recorder_await_stop(r, task->tid))
 			return false;
-		if (recorder_take_event(r, task->tid, r->backend.ops->native ? WAIT_INTERRUPT : WAIT_SIGNAL, SIGTRAP, &ev))
+		if (recorder_take_event(r, task->tid,
+					r->backend.ops->native ? WAIT_INTERRUPT : WAIT_SIGNAL,
+					SIGTRAP, &ev))
 			recorder_on_backend_stop(r, task, &ev);
 		else if (recorder_take_event(r, task->tid, WAIT_INTERRUPT, SIGTRAP, &ev))
 			recorder_on_interrupt(r, task, &ev);
@@ -392,14 +424,18 @@ bool recorder_halt(struct recorder *r, struct task *task)
 		else if (has_arrived(r, task))
 			return true;
 	}
-	if (task->state == TASK_RUNNING && !r->backend.ops->native) /* the registers from before what it is in the middle of */
+	if (task->state == TASK_RUNNING &&
+	    !r->backend.ops->native) /* the registers from before what it is in the middle of */
 		return true;
-	if (!ran && (task->state == TASK_IN_SYSCALL || task->state == TASK_GROUP_STOPPED) && !recorder_has_event(r, task->tid)) {
+	if (!ran && (task->state == TASK_IN_SYSCALL || task->state == TASK_GROUP_STOPPED) &&
+	    !recorder_has_event(r, task->tid)) {
 		task->interrupted = task->in_syscall;
-		if (tracee_resume(task->tid, PTRACE_INTERRUPT, 0) || !recorder_await_stop(r, task->tid))
+		if (tracee_resume(task->tid, PTRACE_INTERRUPT, 0) ||
+		    !recorder_await_stop(r, task->tid))
 			return false;
 	}
-	return task->state == TASK_READY || task->mid_run || !tracee_get_regs(task->tid, &task->regs);
+	return task->state == TASK_READY || task->mid_run ||
+	       !tracee_get_regs(task->tid, &task->regs);
 }
 
 void recorder_freeze(struct recorder *r)

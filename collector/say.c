@@ -36,13 +36,15 @@ enum {
 
 void say(const char *format, ...)
 {
-	char little[5 * TEXT_WITHOUT_MEMORY], *room = malloc(5 * TEXT_MOST), *text = room ? room : little;
+	char little[5 * TEXT_WITHOUT_MEMORY], *room = malloc(5 * TEXT_MOST),
+					      *text = room ? room : little;
 	size_t size = room ? TEXT_MOST : TEXT_WITHOUT_MEMORY;
 	va_list ap;
 
 	va_start(ap, format);
 	vsnprintf(text, size, format, ap);
 	va_end(ap);
-	fprintf(stderr, "btrec: %s\n", say_safely(text + size, 4 * size, text)); /* each byte may become four */
+	fprintf(stderr, "btrec: %s\n",
+		say_safely(text + size, 4 * size, text)); /* each byte may become four */
 	free(room);
 }

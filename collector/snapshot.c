@@ -11,9 +11,11 @@
 
 enum {
 	HANDLED_BRANCHES = 256,
-	PIECE_MAX = 256 << 10,	   /* of a record */
+	PIECE_MAX = 256 << 10, /* of a record */
 	RED_ZONE = 128,
-	OVERFLOW_MAX = 1 << 20, /* how far below its stack rsp is looked for: the kernel's stack guard gap */
+	OVERFLOW_MAX =
+		1
+		<< 20, /* how far below its stack rsp is looked for: the kernel's stack guard gap */
 	PAGE_BYTES = 4096,
 	NEAR_BEFORE = 64, /* bytes kept before and behind an address that a register holds */
 	NEAR_AFTER = 192,
@@ -22,9 +24,11 @@ enum {
 
 #define BUCKET_REFILL_NS 100000000u /* one more every tenth of a second */
 
-/* So many branches cost as much as an event. What led to a signal that another has sent matters less than what led to a fault, and each child of a shell
- * sends it one: in a configure script decoding these took a tenth of all time. */
-static const uint64_t priced_branches[] = {[BT_SNAPSHOT_FAULT] = 1 << 16, [BT_SNAPSHOT_SIGNAL] = 1 << 13};
+/* So many branches cost as much as an event. What led to a signal that another has sent matters
+ * less than what led to a fault, and each child of a shell sends it one: in a configure script
+ * decoding these took a tenth of all time. */
+static const uint64_t priced_branches[] = {
+	[BT_SNAPSHOT_FAULT] = 1 << 16, [BT_SNAPSHOT_SIGNAL] = 1 << 13};
 
 /* Everything but the two kinds that a handler will see is kept in full. */
 static bool is_full(enum bt_snapshot_kind kind)
@@ -32,9 +36,13 @@ static bool is_full(enum bt_snapshot_kind kind)
 	return kind != BT_SNAPSHOT_FAULT && kind != BT_SNAPSHOT_SIGNAL;
 }
 
-/* What a handled event costs. Nearly all of that is reading the records since the last one, some 50 ms for a million branches: where many
- * come in a second, a program that is busy gets one of a fault every two seconds, of a signal every dozen, and it takes a few percent of its time. */
-static int64_t price(const struct task *task, enum bt_snapshot_kind kind) { return 1 + (int64_t)(task_unsettled(task) / priced_branches[kind]); }
+/* What a handled event costs. Nearly all of that is reading the records since the last one, some 50
+ * ms for a million branches: where many come in a second, a program that is busy gets one of a
+ * fault every two seconds, of a signal every dozen, and it takes a few percent of its time. */
+static int64_t price(const struct task *task, enum bt_snapshot_kind kind)
+{
+	return 1 + (int64_t)(task_unsettled(task) / priced_branches[kind]);
+}
 
 /* One that is admitted may cost more than there is: the next waits until that is paid for. */
 static bool admitted(struct recorder *r, struct task *task, enum bt_snapshot_kind kind)
@@ -56,7 +64,9 @@ static bool admitted(struct recorder *r, struct task *task, enum bt_snapshot_kin
 void snapshot_write_suppressed(struct recorder *r, struct task *task)
 {
 	for (unsigned kind = 0; kind < BT_SNAPSHOT_KINDS; kind++) {
-		struct bt_record_suppressed rec = {.task = task->number, .kind = (uint8_t)kind, .count = task->suppressed[kind]};
+		struct bt_record_suppressed rec = {.task = task->number,
+						   .kind = (uint8_t)kind,
+						   .count = task->suppressed[kind]};
 
 		if (!rec.count)
 			continue;
@@ -65,9 +75,11 @@ void snapshot_write_suppressed(struct recorder *r, struct task *task)
 	}
 }
 
-static void keep_piece(struct recorder *r, const struct task *task, uint32_t snapshot, uint64_t start, uint64_t end)
+static void keep_piece(struct recorder *r, const struct task *task, uint32_t snapshot,
+		       uint64_t start, uint64_t end)
 {
-	struct bt_record_memory rec = {.snapshot = snapshot, .space = task->process->space->number, .addr = start};
+	struct bt_record_memory rec = {
+		.snapshot = snapshot, .space = task->process->space->number, .addr = start};
 	uint8_t *bytes = malloc(end - start);
 	size_t n;
 
@@ -82,13 +94,15 @@ static void keep_piece(struct recorder *r, const struct task *task, uint32_t sna
 	free(bytes);
 }
 
-static void keep_memory(struct recorder *r, const struct task *task, uint32_t snapshot, uint64_t start, uint64_t end)
+static void keep_memory(struct recorder *r, const struct task *task, uint32_t snapshot,
+			uint64_t start, uint64_t end)
 {
 	for (uint64_t at = start; at < end; at += PIECE_MAX)
 		keep_piece(r, task, snapshot, at, end - at < PIECE_MAX ? end : at + PIECE_MAX);
 }
 
-/* The mapping that sp lies in; after an overflow, which leaves it in no writable memory, the one above. */
+/* The mapping that sp lies in; after an overflow, which leaves it in no writable memory, the one
+ * above. */
 static const struct mapping *stack_of(const struct address_space *space, uint64_t sp)
 {
 	for (uint64_t addr = sp; addr - sp <= OVERFLOW_MAX; addr += PAGE_BYTES) {
@@ -118,7 +132,8 @@ static struct range stack_from(const struct task *task, uint64_t sp, uint64_t mo
 }
 
 /* Returns what it was. */
-static struct range keep_stack(struct recorder *r, const struct task *task, uint32_t snapshot, uint64_t sp, uint64_t most)
+static struct range keep_stack(struct recorder *r, const struct task *task, uint32_t snapshot,
+			       uint64_t sp, uint64_t most)
 {
 	struct range stack = stack_from(task, sp, most);
 
@@ -126,8 +141,10 @@ static struct range keep_stack(struct recorder *r, const struct task *task, uint
 	return stack;
 }
 
-/* The task's stack, those that its handlers on alternate stacks have interrupted, and what lies around the addresses that registers hold. */
-static void keep_thread_memory(struct recorder *r, const struct task *task, uint32_t snapshot, uint64_t most)
+/* The task's stack, those that its handlers on alternate stacks have interrupted, and what lies
+ * around the addresses that registers hold. */
+static void keep_thread_memory(struct recorder *r, const struct task *task, uint32_t snapshot,
+			       uint64_t most)
 {
 	const struct address_space *space = task->process->space;
 	struct range stack = keep_stack(r, task, snapshot, task->regs.rsp, most), other;
@@ -147,7 +164,8 @@ static void keep_thread_memory(struct recorder *r, const struct task *task, uint
 	}
 }
 
-/* What is to be kept of the task's history has been written. stack: the most that is kept of one, 0: no memory at all. */
+/* What is to be kept of the task's history has been written. stack: the most that is kept of one,
+ * 0: no memory at all. */
 static void keep_thread(struct recorder *r, struct task *task, uint32_t snapshot, uint64_t stack)
 {
 	struct bt_record_thread rec = {
@@ -200,7 +218,8 @@ static void keep_other_threads(struct recorder *r, const struct task *task, uint
 	recorder_freeze(r);
 	/* First all are halted, as soon as can be; writing may take its time then. */
 	for (struct task *other = r->tasks.first; other; other = other->next)
-		other->halted = other != task && other->process == task->process && recorder_halt(r, other);
+		other->halted =
+			other != task && other->process == task->process && recorder_halt(r, other);
 	share = share_of_stacks(r, task->process);
 	for (struct task *other = r->tasks.first; other; other = other->next) {
 		if (!other->halted)
@@ -215,7 +234,8 @@ static void keep_other_threads(struct recorder *r, const struct task *task, uint
 		recorder_thaw(r);
 }
 
-uint32_t snapshot_take(struct recorder *r, struct task *task, enum bt_snapshot_kind kind, uint64_t event, const char *label)
+uint32_t snapshot_take(struct recorder *r, struct task *task, enum bt_snapshot_kind kind,
+		       uint64_t event, const char *label)
 {
 	bool full = is_full(kind);
 	struct bt_record_snapshot rec = {

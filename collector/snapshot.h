@@ -5,11 +5,13 @@
 
 #include "collector/recorder.h"
 
-/* Keeps a moment of a stopped task. Fatal, exit and requested ones stop every thread of the process, keep registers, stacks and memory near
- * register values, and flush the whole ring; those of handled events keep the newest 256 branches and the task's registers and are
- * rate-limited. event: seq of the event it belongs to, or 0. label: of a requested one, or NULL. Flushes the trace, unless
- * it was suppressed. Returns the snapshot's number, 0 when suppressed. */
-uint32_t snapshot_take(struct recorder *r, struct task *task, enum bt_snapshot_kind kind, uint64_t event, const char *label);
+/* Keeps a moment of a stopped task. Fatal, exit and requested ones stop every thread of the
+ * process, keep registers, stacks and memory near register values, and flush the whole ring; those
+ * of handled events keep the newest 256 branches and the task's registers and are rate-limited.
+ * event: seq of the event it belongs to, or 0. label: of a requested one, or NULL. Flushes the
+ * trace, unless it was suppressed. Returns the snapshot's number, 0 when suppressed. */
+uint32_t snapshot_take(struct recorder *r, struct task *task, enum bt_snapshot_kind kind,
+		       uint64_t event, const char *label);
 
 /* Writes how many snapshots of the task were suppressed since the last one. */
 void snapshot_write_suppressed(struct recorder *r, struct task *task);

@@ -14,7 +14,8 @@ static bool take_number(const char **at, int base, uint64_t *out)
 	const char *from = *at;
 	char *end;
 
-	if (!(*from >= '0' && *from <= '9') && !(base == 16 && ((*from | 32) >= 'a' && (*from | 32) <= 'f')))
+	if (!(*from >= '0' && *from <= '9') &&
+	    !(base == 16 && ((*from | 32) >= 'a' && (*from | 32) <= 'f')))
 		return false;
 	errno = 0;
 	*out = strtoull(from, &end, base);
@@ -54,15 +55,19 @@ void stop_point_print(const struct stop_point *g, char *out, size_t size)
 
 	if (g->rip)
 		snprintf(at, sizeof at, "@0x%" PRIx64, g->rip);
-	snprintf(out, size, "%" PRIu32 ":%" PRIu64 "+%" PRIu64 "%s", g->task, g->tick, g->transfers, at);
+	snprintf(out, size, "%" PRIu32 ":%" PRIu64 "+%" PRIu64 "%s", g->task, g->tick, g->transfers,
+		 at);
 }
 
 int stop_point_compare(const void *a, const void *b)
 {
 	const struct stop_point *one = a, *two = b;
 	const uint64_t keys[][2] = {
-		{one->task, two->task}, {one->tick, two->tick}, {one->transfers, two->transfers},
-		{one->rip, two->rip}, /* nothing but straight-line code lies between two transfers */
+		{one->task, two->task},
+		{one->tick, two->tick},
+		{one->transfers, two->transfers},
+		{one->rip,
+		 two->rip}, /* nothing but straight-line code lies between two transfers */
 	};
 
 	for (size_t i = 0; i < sizeof keys / sizeof keys[0]; i++)

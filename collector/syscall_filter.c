@@ -17,7 +17,8 @@ struct syscall_filter {
 	struct sock_filter code[];
 };
 
-struct syscall_filter *syscall_filter_add(struct syscall_filter *older, const struct sock_filter *code, size_t n)
+struct syscall_filter *syscall_filter_add(struct syscall_filter *older,
+					  const struct sock_filter *code, size_t n)
 {
 	struct syscall_filter *f = malloc(sizeof *f + n * sizeof *code);
 
@@ -47,7 +48,8 @@ void syscall_filter_put(struct syscall_filter *f)
 	}
 }
 
-/* ---- Classic BPF (Documentation/networking/filter.rst), as far as seccomp_check_filter() in Linux' kernel/seccomp.c lets it in ---- */
+/* ---- Classic BPF (Documentation/networking/filter.rst), as far as seccomp_check_filter() in
+ * Linux' kernel/seccomp.c lets it in ---- */
 
 struct machine {
 	uint32_t a, x, memory[BPF_MEMWORDS];
@@ -109,7 +111,8 @@ static bool holds(uint16_t op, uint32_t a, uint32_t operand)
 }
 
 /* False for what no filter has. */
-static bool load(struct machine *m, uint16_t code, uint32_t k, const struct seccomp_data *call, uint32_t *to)
+static bool load(struct machine *m, uint16_t code, uint32_t k, const struct seccomp_data *call,
+		 uint32_t *to)
 {
 	switch (BPF_MODE(code)) {
 	case BPF_IMM:
@@ -131,7 +134,8 @@ static bool load(struct machine *m, uint16_t code, uint32_t k, const struct secc
 	}
 }
 
-/* What the filter returns. What cannot be one's code is answered as the kernel answers what it does not know: kill. */
+/* What the filter returns. What cannot be one's code is answered as the kernel answers what it does
+ * not know: kill. */
 static uint32_t run(const struct syscall_filter *f, const struct seccomp_data *call)
 {
 	struct machine m = {0};
@@ -157,12 +161,15 @@ static uint32_t run(const struct syscall_filter *f, const struct seccomp_data *c
 			ok = compute(&m, BPF_OP(i->code), operand);
 			break;
 		case BPF_JMP:
-			pc += BPF_OP(i->code) == BPF_JA ? i->k : holds(BPF_OP(i->code), m.a, operand) ? i->jt : i->jf;
+			pc += BPF_OP(i->code) == BPF_JA              ? i->k
+			      : holds(BPF_OP(i->code), m.a, operand) ? i->jt
+								     : i->jf;
 			break;
 		case BPF_RET:
 			return BPF_RVAL(i->code) == BPF_A ? m.a : i->k;
 		case BPF_MISC:
-			*(BPF_MISCOP(i->code) == BPF_TAX ? &m.x : &m.a) = BPF_MISCOP(i->code) == BPF_TAX ? m.a : m.x;
+			*(BPF_MISCOP(i->code) == BPF_TAX ? &m.x : &m.a) =
+				BPF_MISCOP(i->code) == BPF_TAX ? m.a : m.x;
 			break;
 		}
 		if (!ok)
@@ -194,7 +201,8 @@ static int count_of(const struct syscall_filter *f)
 
 bool syscall_filter_passes(const struct task *task, uint64_t ip, long nr, const uint64_t args[6])
 {
-	struct seccomp_data call = {.nr = (int)nr, .arch = AUDIT_ARCH_X86_64, .instruction_pointer = ip};
+	struct seccomp_data call = {
+		.nr = (int)nr, .arch = AUDIT_ARCH_X86_64, .instruction_pointer = ip};
 
 	/* One was not seen (int 0x80), or could not be kept. */
 	if (!task->filters_unseen && tracee_filters(task->tid) > count_of(task->filter))
@@ -206,7 +214,8 @@ bool syscall_filter_passes(const struct task *task, uint64_t ip, long nr, const 
 
 bool syscall_filter_answers(const struct task *task)
 {
-	return task->filter && !syscall_filter_passes(task, task->regs.rip, (long)task->syscall.nr, task->syscall.args);
+	return task->filter && !syscall_filter_passes(task, task->regs.rip, (long)task->syscall.nr,
+						      task->syscall.args);
 }
 
 /* ---- Their installation ---- */
@@ -219,7 +228,8 @@ struct installation {
 	uint64_t program;
 };
 
-/* As the kernel takes the arguments: prctl's first is an int, seccomp's first two are unsigned ints. */
+/* As the kernel takes the arguments: prctl's first is an int, seccomp's first two are unsigned
+ * ints. */
 static bool installs(const struct tracee_syscall *c, uint64_t result, struct installation *in)
 {
 	bool prctl = c->nr == SYS_prctl && (uint32_t)c->args[0] == PR_SET_SECCOMP;
@@ -228,10 +238,12 @@ static bool installs(const struct tracee_syscall *c, uint64_t result, struct ins
 
 	if (c->compat || !(prctl || c->nr == SYS_seccomp))
 		return false;
-	mode = prctl ? c->args[1] : (uint32_t)c->args[0] == SECCOMP_SET_MODE_STRICT ? SECCOMP_MODE_STRICT :
-	       (uint32_t)c->args[0] == SECCOMP_SET_MODE_FILTER			   ? SECCOMP_MODE_FILTER :
-										     SECCOMP_MODE_DISABLED;
-	*in = (struct installation){mode == SECCOMP_MODE_STRICT, flags & SECCOMP_FILTER_FLAG_TSYNC, c->args[2]};
+	mode = prctl                                             ? c->args[1]
+	       : (uint32_t)c->args[0] == SECCOMP_SET_MODE_STRICT ? SECCOMP_MODE_STRICT
+	       : (uint32_t)c->args[0] == SECCOMP_SET_MODE_FILTER ? SECCOMP_MODE_FILTER
+								 : SECCOMP_MODE_DISABLED;
+	*in = (struct installation){mode == SECCOMP_MODE_STRICT, flags & SECCOMP_FILTER_FLAG_TSYNC,
+				    c->args[2]};
 	if (mode != SECCOMP_MODE_STRICT && mode != SECCOMP_MODE_FILTER)
 		return false;
 	/* A descriptor, or the thread that could not be brought to it. */
@@ -262,7 +274,8 @@ void syscall_filter_left(struct task_table *t, struct task *task)
 	if (!installs(&task->syscall, task->regs.rax, &in))
 		return;
 	if (in.strict)
-		task->filter = syscall_filter_add(task->filter, strict, sizeof strict / sizeof strict[0]);
+		task->filter =
+			syscall_filter_add(task->filter, strict, sizeof strict / sizeof strict[0]);
 	else
 		add_program(task, in.program);
 	for (struct task *other = in.everywhere ? t->first : NULL; other; other = other->next)

@@ -9,24 +9,12 @@
 static const struct {
 	uint16_t nr, compat;
 } numbers[] = {
-	{SYS_exit, 1},
-	{SYS_write, 4},
-	{SYS_close, 6},
-	{SYS_execve, 11},
-	{SYS_ptrace, 26},
-	{SYS_rt_sigaction, 48},
-	{SYS_rt_sigaction, 67},
-	{SYS_mmap, 90},
-	{SYS_rt_sigreturn, 119},
-	{SYS_clone, 120},
-	{SYS_prctl, 172},
-	{SYS_rt_sigreturn, 173},
-	{SYS_rt_sigaction, 174},
-	{SYS_mmap, 192},
-	{SYS_exit_group, 252},
-	{SYS_execveat, 358},
-	{SYS_rseq, 386},
-	{SYS_clone3, 435},
+	{SYS_exit, 1},           {SYS_write, 4},   {SYS_close, 6},
+	{SYS_execve, 11},        {SYS_ptrace, 26}, {SYS_rt_sigaction, 48},
+	{SYS_rt_sigaction, 67},  {SYS_mmap, 90},   {SYS_rt_sigreturn, 119},
+	{SYS_clone, 120},        {SYS_prctl, 172}, {SYS_rt_sigreturn, 173},
+	{SYS_rt_sigaction, 174}, {SYS_mmap, 192},  {SYS_exit_group, 252},
+	{SYS_execveat, 358},     {SYS_rseq, 386},  {SYS_clone3, 435},
 };
 
 bool syscall_is(const struct tracee_syscall *call, long nr)

@@ -10,18 +10,19 @@
 #include "collector/task.h"
 #include "collector/tracee.h"
 
-#define NS_PER_S 1000000000u
+#define NS_PER_S  1000000000u
 #define NS_PER_MS 1000000u
 #define NS_PER_US 1000u
 
 enum timeout_unit {
-	UNIT_SPEC, /* the address of a timespec, NULL: none */
-	UNIT_MS,   /* an int, negative: none */
+	UNIT_SPEC,    /* the address of a timespec, NULL: none */
+	UNIT_MS,      /* an int, negative: none */
 	UNIT_RECEIVE, /* a socket, whose option it is: SO_RCVTIMEO, */
 	UNIT_SEND,    /* or SO_SNDTIMEO */
 };
 
-/* Where a call has its timeout, and what it gives when that is over (the calls' manual pages; signal(7) has which are not made again). */
+/* Where a call has its timeout, and what it gives when that is over (the calls' manual pages;
+ * signal(7) has which are not made again). */
 static const struct form {
 	uint16_t nr;
 	enum timeout_unit unit;
@@ -54,11 +55,13 @@ static const struct form *form_of(const struct bt_regs *regs)
 	return NULL;
 }
 
-/* In nanoseconds, UINT64_MAX: none, or nobody can tell. Of the descriptor that the process has under this number. */
+/* In nanoseconds, UINT64_MAX: none, or nobody can tell. Of the descriptor that the process has
+ * under this number. */
 static uint64_t timeout_of_socket(const struct task *task, int there, int option)
 {
 	struct timeval t = {0};
-	bool known = tracee_socket_option(task->process->pid, there, option, &t, sizeof t) && (t.tv_sec || t.tv_usec);
+	bool known = tracee_socket_option(task->process->pid, there, option, &t, sizeof t) &&
+		     (t.tv_sec || t.tv_usec);
 
 	return known ? (uint64_t)t.tv_sec * NS_PER_S + (uint64_t)t.tv_usec * NS_PER_US : UINT64_MAX;
 }
@@ -70,10 +73,12 @@ static uint64_t timeout_of(const struct task *task, const struct form *f)
 	struct timespec t;
 
 	if (f->unit == UNIT_RECEIVE || f->unit == UNIT_SEND)
-		return timeout_of_socket(task, (int)arg, f->unit == UNIT_SEND ? SO_SNDTIMEO : SO_RCVTIMEO);
+		return timeout_of_socket(task, (int)arg,
+					 f->unit == UNIT_SEND ? SO_SNDTIMEO : SO_RCVTIMEO);
 	if (f->unit == UNIT_MS)
 		return (int)arg < 0 ? UINT64_MAX : (uint64_t)(int)arg * NS_PER_MS;
-	if (!arg || tracee_read(task->tid, arg, &t, sizeof t) != sizeof t || (uint64_t)t.tv_sec > UINT64_MAX / NS_PER_S - 1)
+	if (!arg || tracee_read(task->tid, arg, &t, sizeof t) != sizeof t ||
+	    (uint64_t)t.tv_sec > UINT64_MAX / NS_PER_S - 1)
 		return UINT64_MAX;
 	return (uint64_t)t.tv_sec * NS_PER_S + (uint64_t)t.tv_nsec;
 }
@@ -81,7 +86,8 @@ static uint64_t timeout_of(const struct task *task, const struct form *f)
 void syscall_timeout_begin(struct task *task, uint64_t now)
 {
 	struct syscall_timeout *t = &task->timeout;
-	const struct syscall_timeout first = {.rip = task->regs.rip, .tick = task_tick(task), .began = now};
+	const struct syscall_timeout first = {
+		.rip = task->regs.rip, .tick = task_tick(task), .began = now};
 
 	/* No branch comes between a call and the same made again. */
 	if (!t->again || t->rip != first.rip || t->tick != first.tick)

@@ -7,7 +7,8 @@
 
 enum {
 	FIRST_BUCKETS = 64,
-	SAME_STACK = 64 << 20, /* a stack pointer farther above a frame than this is on another stack */
+	SAME_STACK =
+		64 << 20, /* a stack pointer farther above a frame than this is on another stack */
 };
 
 static struct task **bucket_of(const struct task_table *t, pid_t tid)
@@ -175,7 +176,8 @@ void task_join_unit(struct task *task, struct unit *unit)
 void task_set_state(struct task *task, enum task_state state)
 {
 	if (task->unit)
-		task->unit->running = task->unit->running - (task->state == TASK_RUNNING) + (state == TASK_RUNNING);
+		task->unit->running = task->unit->running - (task->state == TASK_RUNNING) +
+				      (state == TASK_RUNNING);
 	if (task->unit && state == TASK_RUNNING)
 		task->unit->asked = false;
 	task->state = state;
@@ -241,7 +243,10 @@ void task_settle(struct task *task)
 		branch_log_settle(task->log, &task->ring);
 }
 
-uint64_t task_unsettled(const struct task *task) { return task->log ? branch_log_entries(task->log) : 0; }
+uint64_t task_unsettled(const struct task *task)
+{
+	return task->log ? branch_log_entries(task->log) : 0;
+}
 
 uint64_t task_tick(const struct task *task)
 {
@@ -259,7 +264,10 @@ struct bt_point task_point(const struct task *task)
 {
 	struct ring_state now = task->log ? branch_log_now(task->log) : task->ring.now;
 
-	return (struct bt_point){.tick = now.tick, .transfers = now.transfers, .rip = task->regs.rip, .rcx = task->regs.rcx};
+	return (struct bt_point){.tick = now.tick,
+				 .transfers = now.transfers,
+				 .rip = task->regs.rip,
+				 .rcx = task->regs.rcx};
 }
 
 void task_prune_frames(struct task *task)
@@ -268,7 +276,8 @@ void task_prune_frames(struct task *task)
 
 	while (task->depth) {
 		const struct handler_frame *f = &task->frames[task->depth - 1];
-		bool left = f->alt_end ? sp < f->alt_start || sp >= f->alt_end : sp > f->sp && sp - f->sp < SAME_STACK;
+		bool left = f->alt_end ? sp < f->alt_start || sp >= f->alt_end
+				       : sp > f->sp && sp - f->sp < SAME_STACK;
 
 		if (!left)
 			return;

@@ -5,10 +5,7 @@
 #include <stdbool.h>
 #include <unistd.h>
 
-static bool leads(pid_t pid)
-{
-	return getpgid(pid) == pid;
-}
+static bool leads(pid_t pid) { return getpgid(pid) == pid; }
 
 void terminal_hand_on(pid_t front, pid_t program)
 {

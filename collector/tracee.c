@@ -16,17 +16,21 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
-/* struct bt_regs has the layout of the kernel's user_regs_struct: the list in regs.def says so, this proves it. */
+/* struct bt_regs has the layout of the kernel's user_regs_struct: the list in regs.def says so,
+ * this proves it. */
 _Static_assert(sizeof(struct bt_regs) == sizeof(struct user_regs_struct), "register layout");
-_Static_assert(offsetof(struct bt_regs, rip) == offsetof(struct user_regs_struct, rip), "register layout");
-_Static_assert(offsetof(struct bt_regs, gs) == offsetof(struct user_regs_struct, gs), "register layout");
+_Static_assert(offsetof(struct bt_regs, rip) == offsetof(struct user_regs_struct, rip),
+	       "register layout");
+_Static_assert(offsetof(struct bt_regs, gs) == offsetof(struct user_regs_struct, gs),
+	       "register layout");
 
 enum {
 	KERNEL_SIGSET_SIZE = 8,
-	/* Results with which a system call asks the kernel to be restarted (include/linux/errno.h). */
-	ERESTART_FIRST = 512, /* ERESTARTSYS */
+	/* Results with which a system call asks the kernel to be restarted (include/linux/errno.h).
+	 */
+	ERESTART_FIRST = 512,      /* ERESTARTSYS */
 	ERESTART_NO_HANDLER = 514, /* ERESTARTNOHAND: to a handler it is EINTR */
-	ERESTART_LAST = 516,  /* ERESTART_RESTARTBLOCK */
+	ERESTART_LAST = 516,       /* ERESTART_RESTARTBLOCK */
 };
 
 static int result(long rc)
@@ -60,7 +64,8 @@ static int set_regs_that_differ(pid_t tid, const struct bt_regs *regs)
 
 	for (unsigned i = 0; rc >= 0 && i < BT_REG_COUNT; i++)
 		if (bt_regs_get(&now, i) != bt_regs_get(regs, i))
-			rc = ptrace(PTRACE_POKEUSER, tid, i * sizeof(uint64_t), bt_regs_get(regs, i));
+			rc = ptrace(PTRACE_POKEUSER, tid, i * sizeof(uint64_t),
+				    bt_regs_get(regs, i));
 	return result(rc);
 }
 
@@ -122,12 +127,15 @@ bool tracee_may_look(pid_t tid)
 
 size_t tracee_read(pid_t tid, uint64_t addr, void *out, size_t n)
 {
-	struct iovec local = {.iov_base = out, .iov_len = n}, remote = {.iov_base = (void *)(uintptr_t)addr, .iov_len = n};
+	struct iovec local = {.iov_base = out, .iov_len = n},
+		     remote = {.iov_base = (void *)(uintptr_t)addr, .iov_len = n};
 	ssize_t k = process_vm_readv(tid, &local, 1, &remote, 1, 0);
 	size_t done = k > 0 ? (size_t)k : 0;
 
-	/* The fast way respects page protections and gives up a whole page early; the slow one reads execute-only pages too. */
-	return done == n ? n : done + memory_io(tid, addr + done, (char *)out + done, n - done, false);
+	/* The fast way respects page protections and gives up a whole page early; the slow one
+	 * reads execute-only pages too. */
+	return done == n ? n
+			 : done + memory_io(tid, addr + done, (char *)out + done, n - done, false);
 }
 
 size_t tracee_read_pages(pid_t tid, const uint64_t *addrs, size_t n, uint8_t *out)
@@ -136,7 +144,8 @@ size_t tracee_read_pages(pid_t tid, const uint64_t *addrs, size_t n, uint8_t *ou
 	ssize_t got;
 
 	for (size_t i = 0; i < n; i++)
-		remote[i] = (struct iovec){.iov_base = (void *)(uintptr_t)addrs[i], .iov_len = TRACEE_PAGE};
+		remote[i] = (struct iovec){.iov_base = (void *)(uintptr_t)addrs[i],
+					   .iov_len = TRACEE_PAGE};
 	got = n ? process_vm_readv(tid, &local, 1, remote, n, 0) : 0;
 	return got > 0 ? (size_t)got / TRACEE_PAGE : 0;
 }
@@ -146,15 +155,18 @@ bool tracee_write(pid_t tid, uint64_t addr, const void *bytes, size_t n)
 	return memory_io(tid, addr, (void *)(uintptr_t)bytes, n, true) == n;
 }
 
-/* QUIRK(stop-left): killed since its stop was reported, it may be at the next one already: its end, or another thread's execve, which say
- * nothing of the stop that is looked at. */
+/* QUIRK(stop-left): killed since its stop was reported, it may be at the next one already: its end,
+ * or another thread's execve, which say nothing of the stop that is looked at. */
 int tracee_get_siginfo(pid_t tid, siginfo_t *info)
 {
 	int rc = result(ptrace(PTRACE_GETSIGINFO, tid, NULL, info));
 
 	if (rc || info->si_signo != SIGTRAP)
 		return rc;
-	return info->si_code == (SIGTRAP | PTRACE_EVENT_EXIT << 8) || info->si_code == (SIGTRAP | PTRACE_EVENT_EXEC << 8) ? -BT_E_GONE : 0;
+	return info->si_code == (SIGTRAP | PTRACE_EVENT_EXIT << 8) ||
+			       info->si_code == (SIGTRAP | PTRACE_EVENT_EXEC << 8)
+		       ? -BT_E_GONE
+		       : 0;
 }
 
 bool tracee_is_fault(const siginfo_t *info)
@@ -171,7 +183,10 @@ bool tracee_is_fault(const siginfo_t *info)
 	}
 }
 
-bool tracee_is_synchronous(const siginfo_t *info) { return tracee_is_fault(info) || (info->si_signo == SIGSYS && info->si_code > 0); }
+bool tracee_is_synchronous(const siginfo_t *info)
+{
+	return tracee_is_fault(info) || (info->si_signo == SIGSYS && info->si_code > 0);
+}
 
 int tracee_set_siginfo(pid_t tid, const siginfo_t *info)
 {
@@ -183,7 +198,8 @@ static bool is_another_program(pid_t tid)
 {
 	siginfo_t info;
 
-	return !ptrace(PTRACE_GETSIGINFO, tid, NULL, &info) && info.si_code == (SIGTRAP | PTRACE_EVENT_EXEC << 8);
+	return !ptrace(PTRACE_GETSIGINFO, tid, NULL, &info) &&
+	       info.si_code == (SIGTRAP | PTRACE_EVENT_EXEC << 8);
 }
 
 int tracee_get_mask(pid_t tid, uint64_t *mask)
@@ -193,7 +209,9 @@ int tracee_get_mask(pid_t tid, uint64_t *mask)
 
 int tracee_set_mask(pid_t tid, uint64_t mask)
 {
-	return is_another_program(tid) ? -BT_E_GONE : result(ptrace(PTRACE_SETSIGMASK, tid, (void *)KERNEL_SIGSET_SIZE, &mask));
+	return is_another_program(tid)
+		       ? -BT_E_GONE
+		       : result(ptrace(PTRACE_SETSIGMASK, tid, (void *)KERNEL_SIGSET_SIZE, &mask));
 }
 
 int tracee_resume(pid_t tid, int request, int signo)
@@ -209,14 +227,17 @@ int tracee_event_message(pid_t tid, unsigned long *message)
 
 int tracee_set_breakpoint(pid_t tid, uint64_t addr)
 {
-	/* DR7: L0 enables breakpoint 0 for this task; R/W0 = 0 (execution) needs LEN0 = 0 (Intel SDM volume 3, 18.2.4). */
-	size_t dr0 = offsetof(struct user, u_debugreg[0]), dr7 = offsetof(struct user, u_debugreg[7]);
+	/* DR7: L0 enables breakpoint 0 for this task; R/W0 = 0 (execution) needs LEN0 = 0 (Intel
+	 * SDM volume 3, 18.2.4). */
+	size_t dr0 = offsetof(struct user, u_debugreg[0]),
+	       dr7 = offsetof(struct user, u_debugreg[7]);
 
 	if (ptrace(PTRACE_POKEUSER, tid, (void *)dr7, NULL) < 0)
 		return -BT_E_GONE;
 	if (!addr)
 		return 0;
-	if (ptrace(PTRACE_POKEUSER, tid, (void *)dr0, (void *)addr) < 0 || ptrace(PTRACE_POKEUSER, tid, (void *)dr7, (void *)1L) < 0)
+	if (ptrace(PTRACE_POKEUSER, tid, (void *)dr0, (void *)addr) < 0 ||
+	    ptrace(PTRACE_POKEUSER, tid, (void *)dr7, (void *)1L) < 0)
 		return errno == ESRCH ? -BT_E_GONE : -BT_E_NO_HARDWARE;
 	return 0;
 }
@@ -229,9 +250,11 @@ enum tracee_syscall_stop tracee_syscall_stop(pid_t tid, struct tracee_syscall *c
 		return TRACEE_SYSCALL_NONE;
 	if (info.op == PTRACE_SYSCALL_INFO_ENTRY) {
 		if (call) {
-			*call = (struct tracee_syscall){.nr = info.entry.nr, .compat = info.arch != AUDIT_ARCH_X86_64};
+			*call = (struct tracee_syscall){.nr = info.entry.nr,
+							.compat = info.arch != AUDIT_ARCH_X86_64};
 			for (int i = 0; i < 6; i++)
-				call->args[i] = call->compat ? (uint32_t)info.entry.args[i] : info.entry.args[i];
+				call->args[i] = call->compat ? (uint32_t)info.entry.args[i]
+							     : info.entry.args[i];
 		}
 		return TRACEE_SYSCALL_ENTRY;
 	}
@@ -268,7 +291,8 @@ static void parse_signals(const char *line, struct tracee_signals *out)
 	if (*line != 'S') /* as are most */
 		return;
 	for (size_t i = 0; i < sizeof lines / sizeof lines[0]; i++)
-		if (!strncmp(line, lines[i].key, strlen(lines[i].key)) && sscanf(line + strlen(lines[i].key), "%llx", &v) == 1)
+		if (!strncmp(line, lines[i].key, strlen(lines[i].key)) &&
+		    sscanf(line + strlen(lines[i].key), "%llx", &v) == 1)
 			*(uint64_t *)((char *)out + lines[i].offset) = v;
 }
 
@@ -285,7 +309,8 @@ static void parse_filtering(const char *line, struct filtering *out)
 }
 
 /* Reads a status file (proc_pid_status(5)) once. False when it is not there. */
-static bool read_status(const char *path, struct tracee_signals *signals, struct filtering *filtering)
+static bool read_status(const char *path, struct tracee_signals *signals,
+			struct filtering *filtering)
 {
 	FILE *f = fopen(path, "re");
 	char line[256];
@@ -329,7 +354,8 @@ static int own_filters(void)
 /* Where they have none, what we have need not be asked for. */
 static bool is_filtered(const struct filtering *theirs)
 {
-	return theirs->strict || theirs->filters < 0 || (theirs->filters && theirs->filters > own_filters());
+	return theirs->strict || theirs->filters < 0 ||
+	       (theirs->filters && theirs->filters > own_filters());
 }
 
 int tracee_signals_filtered(pid_t tid, struct tracee_signals *out, bool *filtered)
@@ -360,7 +386,8 @@ bool tracee_is_filtered(pid_t tid)
 	return is_filtered(&theirs);
 }
 
-/* The line of /proc/TID/status that begins with the key. False, and an empty line, when there is none. */
+/* The line of /proc/TID/status that begins with the key. False, and an empty line, when there is
+ * none. */
 static bool status_line(pid_t tid, const char *key, char line[256])
 {
 	char path[32];
@@ -457,7 +484,8 @@ static bool is_dead(pid_t tid)
 	return !state || state == 'Z' || state == 'X';
 }
 
-/* Whether a signal like a fault is queued that would come next and is not blocked: our own trap, or a fault. */
+/* Whether a signal like a fault is queued that would come next and is not blocked: our own trap, or
+ * a fault. */
 static bool has_synchronous(pid_t tid, uint64_t blocked)
 {
 	enum {
@@ -470,7 +498,8 @@ static bool has_synchronous(pid_t tid, uint64_t blocked)
 	do {
 		n = ptrace(PTRACE_PEEKSIGINFO, tid, &args, infos);
 		for (long i = 0; i < n; i++)
-			if (tracee_is_synchronous(&infos[i]) && !(blocked >> (infos[i].si_signo - 1) & 1))
+			if (tracee_is_synchronous(&infos[i]) &&
+			    !(blocked >> (infos[i].si_signo - 1) & 1))
 				return true;
 		args.off += AT_ONCE;
 	} while (n == AT_ONCE);
@@ -482,15 +511,17 @@ bool tracee_put_back(pid_t tid, int status)
 	siginfo_t info = {.si_signo = WIFSTOPPED(status) ? status >> 8 : 0, .si_code = 1};
 	uint64_t blocked;
 
-	if (info.si_signo == SIGTRAP || !tracee_is_synchronous(&info) || tracee_get_mask(tid, &blocked) || !(blocked >> (info.si_signo - 1) & 1))
+	if (info.si_signo == SIGTRAP || !tracee_is_synchronous(&info) ||
+	    tracee_get_mask(tid, &blocked) || !(blocked >> (info.si_signo - 1) & 1))
 		return false;
-	if (ptrace(PTRACE_GETSIGINFO, tid, NULL, &info) || !tracee_is_synchronous(&info) || !has_synchronous(tid, blocked))
+	if (ptrace(PTRACE_GETSIGINFO, tid, NULL, &info) || !tracee_is_synchronous(&info) ||
+	    !has_synchronous(tid, blocked))
 		return false;
 	return !tracee_resume(tid, PTRACE_CONT, info.si_signo);
 }
 
-/* Dead, the first thread of a process has a status only when those of all others have been taken; the caller's timer ends the wait
- * then. */
+/* Dead, the first thread of a process has a status only when those of all others have been taken;
+ * the caller's timer ends the wait then. */
 static int run_to_stop(pid_t tid, int request, int signo)
 {
 	siginfo_t info;
@@ -502,7 +533,8 @@ static int run_to_stop(pid_t tid, int request, int signo)
 		info.si_pid = 0;
 		rc = waitid(P_PID, (id_t)tid, &info, WEXITED | WSTOPPED | WNOWAIT | __WALL);
 		status = rc || info.si_code != CLD_TRAPPED ? 0 : info.si_status << 8 | 0x7f;
-	} while ((rc && errno == EINTR && !is_dead(tid)) || (status && tracee_put_back(tid, status)));
+	} while ((rc && errno == EINTR && !is_dead(tid)) ||
+		 (status && tracee_put_back(tid, status)));
 	return status ? info.si_status : -1;
 }
 
@@ -521,7 +553,9 @@ bool tracee_is_left_stopped(pid_t tid)
 	siginfo_t info = {0};
 
 	/* In this order: a task that is killed in between has a status to be waited for. */
-	return !tracee_get_regs(tid, &regs) && !waitid(P_PID, (id_t)tid, &info, WEXITED | WSTOPPED | WNOHANG | WNOWAIT | __WALL) && !info.si_pid;
+	return !tracee_get_regs(tid, &regs) &&
+	       !waitid(P_PID, (id_t)tid, &info, WEXITED | WSTOPPED | WNOHANG | WNOWAIT | __WALL) &&
+	       !info.si_pid;
 }
 
 static uint16_t our_code_selector(void)
@@ -545,12 +579,14 @@ bool tracee_wants_restart(const struct bt_regs *regs)
 {
 	int64_t result = (int64_t)regs->rax;
 
-	return (int64_t)regs->orig_rax >= 0 && result <= -ERESTART_FIRST && result >= -ERESTART_LAST;
+	return (int64_t)regs->orig_rax >= 0 && result <= -ERESTART_FIRST &&
+	       result >= -ERESTART_LAST;
 }
 
 bool tracee_socket_option(pid_t pid, int there, int option, void *value, size_t size)
 {
-	int process = (int)syscall(SYS_pidfd_open, pid, 0), here = (int)syscall(SYS_pidfd_getfd, process, there, 0);
+	int process = (int)syscall(SYS_pidfd_open, pid, 0),
+	    here = (int)syscall(SYS_pidfd_getfd, process, there, 0);
 	socklen_t len = (socklen_t)size;
 	bool known = !getsockopt(here, SOL_SOCKET, option, value, &len);
 
@@ -563,15 +599,17 @@ bool tracee_socket_option(pid_t pid, int there, int option, void *value, size_t 
 
 void tracee_restart(struct bt_regs *regs) { regs->rax = (uint64_t)-ERESTART_NO_HANDLER; }
 
-/* Resumes tid to its next system call stop. False when another event comes instead: that one is left to be waited for.
- * Nobody can block SIGSTOP: its process is stopped, as its parent is told, and so is the task, once it has done what we want; likewise where another
- * thread has stopped the process, or SIGCONT, which a task is told of at once, comes meanwhile. */
+/* Resumes tid to its next system call stop. False when another event comes instead: that one is
+ * left to be waited for. Nobody can block SIGSTOP: its process is stopped, as its parent is told,
+ * and so is the task, once it has done what we want; likewise where another thread has stopped the
+ * process, or SIGCONT, which a task is told of at once, comes meanwhile. */
 static bool await_syscall_stop(pid_t tid)
 {
 	bool told = false;
 	int stop, signo = 0;
 
-	while ((stop = run_to_stop(tid, PTRACE_SYSCALL, signo)) == SIGSTOP || (stop > 0 && stop >> 8 == PTRACE_EVENT_STOP)) {
+	while ((stop = run_to_stop(tid, PTRACE_SYSCALL, signo)) == SIGSTOP ||
+	       (stop > 0 && stop >> 8 == PTRACE_EVENT_STOP)) {
 		signo = stop == SIGSTOP ? SIGSTOP : 0;
 		told |= !signo;
 		if (!take_status(tid))
@@ -608,7 +646,8 @@ static bool is_behind_syscall(pid_t tid, uint64_t rip)
 {
 	uint8_t code[sizeof syscall_insn];
 
-	return tracee_read(tid, rip - sizeof code, code, sizeof code) == sizeof code && !memcmp(code, syscall_insn, sizeof code);
+	return tracee_read(tid, rip - sizeof code, code, sizeof code) == sizeof code &&
+	       !memcmp(code, syscall_insn, sizeof code);
 }
 
 static bool write_syscall(pid_t tid, struct tracee_lent *l)
@@ -660,7 +699,8 @@ long tracee_syscall(pid_t tid, long nr, const uint64_t args[6])
 	    !tracee_write(tid, saved.rip, syscall_insn, sizeof syscall_insn))
 		return rc;
 	regs = syscall_regs(&saved, nr, args);
-	if (!tracee_set_regs(tid, &regs) && await_syscall_stop(tid) && await_syscall_stop(tid) && !tracee_get_regs(tid, &regs))
+	if (!tracee_set_regs(tid, &regs) && await_syscall_stop(tid) && await_syscall_stop(tid) &&
+	    !tracee_get_regs(tid, &regs))
 		rc = (long)regs.rax;
 	if (is_another_program(tid))
 		return -ESRCH;
@@ -676,12 +716,14 @@ long tracee_syscall_again(pid_t tid, const struct bt_regs *regs, long nr, const 
 	long rc = -ESRCH;
 
 	other.rip -= 2; /* to the syscall instruction */
-	if (!is_lost(tid) && !tracee_set_regs(tid, &other) && await_syscall_stop(tid) && await_syscall_stop(tid) && !tracee_get_regs(tid, &other))
+	if (!is_lost(tid) && !tracee_set_regs(tid, &other) && await_syscall_stop(tid) &&
+	    await_syscall_stop(tid) && !tracee_get_regs(tid, &other))
 		rc = (long)other.rax;
 	return is_another_program(tid) || tracee_set_regs(tid, regs) ? -ESRCH : rc;
 }
 
-int tracee_inject(pid_t tid, const struct bt_regs *regs, uint64_t at, long nr, const uint64_t args[6], long *result)
+int tracee_inject(pid_t tid, const struct bt_regs *regs, uint64_t at, long nr,
+		  const uint64_t args[6], long *result)
 {
 	enum {
 		EFLAGS_TF = 0x100,
@@ -695,8 +737,10 @@ int tracee_inject(pid_t tid, const struct bt_regs *regs, uint64_t at, long nr, c
 	call.eflags &= ~(uint64_t)EFLAGS_TF;
 	if (is_lost(tid) || tracee_set_regs(tid, &call))
 		return -BT_E_GONE;
-	/* QUIRK(event-stop-first): between the int3 and its trap there may be an interruption. Nobody needs to know of it. */
-	while ((stop = tracee_run_to_stop(tid, PTRACE_CONT)) == INTERRUPTED && !tracee_get_regs(tid, &call) && call.rip == at + BEHIND)
+	/* QUIRK(event-stop-first): between the int3 and its trap there may be an interruption.
+	 * Nobody needs to know of it. */
+	while ((stop = tracee_run_to_stop(tid, PTRACE_CONT)) == INTERRUPTED &&
+	       !tracee_get_regs(tid, &call) && call.rip == at + BEHIND)
 		if (!take_status(tid))
 			return -BT_E_GONE;
 	if (is_another_program(tid) || tracee_get_regs(tid, &call))
@@ -710,22 +754,27 @@ int tracee_inject(pid_t tid, const struct bt_regs *regs, uint64_t at, long nr, c
 	return call.rip == at ? TRACEE_INJECT_NOT_MADE : TRACEE_INJECT_MADE_STOPPED;
 }
 
-/* The task, with all signals blocked, is at the entry of a system call by the syscall instruction. It is at the exit of the other then. */
-static int replace_syscall(pid_t tid, const struct bt_regs *regs, long nr, const uint64_t args[6], long *result)
+/* The task, with all signals blocked, is at the entry of a system call by the syscall instruction.
+ * It is at the exit of the other then. */
+static int replace_syscall(pid_t tid, const struct bt_regs *regs, long nr, const uint64_t args[6],
+			   long *result)
 {
 	struct bt_regs other = *regs;
 
 	other.orig_rax = (uint64_t)nr;
 	set_arguments(&other, args);
-	if (tracee_set_regs(tid, &other) || !await_syscall_stop(tid) || tracee_get_regs(tid, &other))
+	if (tracee_set_regs(tid, &other) || !await_syscall_stop(tid) ||
+	    tracee_get_regs(tid, &other))
 		return -BT_E_GONE;
 	*result = (long)other.rax;
 	return 0;
 }
 
-/* The same at an entry by int 0x80, whose calls have numbers of their own and only the lower halves of arguments: that call is left out, and
- * for the other the instruction is one of syscall meanwhile, which is as long. */
-static int replace_compat_syscall(pid_t tid, const struct bt_regs *regs, long nr, const uint64_t args[6], long *result)
+/* The same at an entry by int 0x80, whose calls have numbers of their own and only the lower halves
+ * of arguments: that call is left out, and for the other the instruction is one of syscall
+ * meanwhile, which is as long. */
+static int replace_compat_syscall(pid_t tid, const struct bt_regs *regs, long nr,
+				  const uint64_t args[6], long *result)
 {
 	uint64_t at = regs->rip - sizeof syscall_insn;
 	struct bt_regs none = *regs, other = syscall_regs(regs, nr, args);
@@ -736,7 +785,8 @@ static int replace_compat_syscall(pid_t tid, const struct bt_regs *regs, long nr
 	other.cs = our_code_selector();
 	if (tracee_set_regs(tid, &none) || !await_syscall_stop(tid))
 		return -BT_E_GONE;
-	made = tracee_write(tid, at, syscall_insn, sizeof syscall_insn) && !tracee_set_regs(tid, &other) && await_syscall_stop(tid) &&
+	made = tracee_write(tid, at, syscall_insn, sizeof syscall_insn) &&
+	       !tracee_set_regs(tid, &other) && await_syscall_stop(tid) &&
 	       await_syscall_stop(tid) && !tracee_get_regs(tid, &other);
 	*result = made ? (long)other.rax : -ENOSYS;
 	tracee_write(tid, at, int80_insn, sizeof int80_insn);
@@ -744,7 +794,8 @@ static int replace_compat_syscall(pid_t tid, const struct bt_regs *regs, long nr
 }
 
 /* The task is at the entry of a system call, with all signals blocked. */
-static int inject_at_entry(pid_t tid, const struct bt_regs *regs, long nr, const uint64_t args[6], long *result)
+static int inject_at_entry(pid_t tid, const struct bt_regs *regs, long nr, const uint64_t args[6],
+			   long *result)
 {
 	struct bt_regs again = *regs;
 	uint8_t code[2];
@@ -763,7 +814,8 @@ static int inject_at_entry(pid_t tid, const struct bt_regs *regs, long nr, const
 	return rc || tracee_set_regs(tid, &again) || !await_syscall_stop(tid) ? -BT_E_GONE : 0;
 }
 
-int tracee_inject_at_entry(pid_t tid, const struct bt_regs *regs, long nr, const uint64_t args[6], long *result)
+int tracee_inject_at_entry(pid_t tid, const struct bt_regs *regs, long nr, const uint64_t args[6],
+			   long *result)
 {
 	uint64_t mask;
 	int rc;
@@ -775,7 +827,8 @@ int tracee_inject_at_entry(pid_t tid, const struct bt_regs *regs, long nr, const
 	return tracee_set_mask(tid, mask) ? -BT_E_GONE : rc;
 }
 
-int tracee_sigaction_at_entry(pid_t tid, const struct bt_regs *regs, int signo, const uint64_t action[4])
+int tracee_sigaction_at_entry(pid_t tid, const struct bt_regs *regs, int signo,
+			      const uint64_t action[4])
 {
 	enum {
 		BELOW_STACK = 1024, /* behind the red zone; put back afterwards */
@@ -785,8 +838,10 @@ int tracee_sigaction_at_entry(pid_t tid, const struct bt_regs *regs, int signo, 
 	long result;
 	int rc;
 
-	/* Without room for the argument the call is left out: the program runs on a stack that it cannot use either. */
-	if (tracee_read(tid, scratch, saved, sizeof saved) != sizeof saved || !tracee_write(tid, scratch, action, 4 * sizeof action[0]))
+	/* Without room for the argument the call is left out: the program runs on a stack that it
+	 * cannot use either. */
+	if (tracee_read(tid, scratch, saved, sizeof saved) != sizeof saved ||
+	    !tracee_write(tid, scratch, action, 4 * sizeof action[0]))
 		return 0;
 	rc = tracee_inject_at_entry(tid, regs, SYS_rt_sigaction, args, &result);
 	tracee_write(tid, scratch, saved, sizeof saved);

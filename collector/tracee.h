@@ -1,8 +1,9 @@
 /* SPDX-License-Identifier: MIT */
-/* One traced task as ptrace(2) and /proc see it: registers, memory, signals, resuming. By thread id; no state.
- * Every call needs the task to be in a ptrace stop unless it says otherwise, and gives -BT_E_GONE when the task has
- * been killed meanwhile: a normal event, whose wait status follows; -BT_E_UNSUPPORTED when the kernel refuses what is asked for: the
- * task stands where it was. */
+/* One traced task as ptrace(2) and /proc see it: registers, memory, signals, resuming. By thread
+ * id; no state. Every call needs the task to be in a ptrace stop unless it says otherwise, and
+ * gives -BT_E_GONE when the task has been killed meanwhile: a normal event, whose wait status
+ * follows; -BT_E_UNSUPPORTED when the kernel refuses what is asked for: the task stands where it
+ * was. */
 #ifndef BT_TRACEE_H
 #define BT_TRACEE_H
 
@@ -22,50 +23,59 @@ bool tracee_can_set_base(uint64_t base);
 /* The same of rip alone. */
 int tracee_set_rip(pid_t tid, uint64_t rip);
 
-/* Makes the address of the x87 instruction that was executed last (FIP, Intel SDM volume 1, 8.1.8) 0 in its registers. Where code is
- * translated it would be one of the cache. AMD's processors save it only while an exception is pending (restore_fpregs_from_fpstate() in
- * Linux' arch/x86/kernel/fpu/core.c), so that behind a switch to another task it is mostly 0 there. */
+/* Makes the address of the x87 instruction that was executed last (FIP, Intel SDM volume 1, 8.1.8)
+ * 0 in its registers. Where code is translated it would be one of the cache. AMD's processors save
+ * it only while an exception is pending (restore_fpregs_from_fpstate() in Linux'
+ * arch/x86/kernel/fpu/core.c), so that behind a switch to another task it is mostly 0 there. */
 int tracee_clear_x87_address(pid_t tid);
 
-/* Whether its memory may be read at all (ptrace(2), PTRACE_MODE_ATTACH: it is not another user's, and dumpable, or we have CAP_SYS_PTRACE); if
- * not, errno says why. */
+/* Whether its memory may be read at all (ptrace(2), PTRACE_MODE_ATTACH: it is not another user's,
+ * and dumpable, or we have CAP_SYS_PTRACE); if not, errno says why. */
 bool tracee_may_look(pid_t tid);
 
-/* Reads up to n bytes at addr, also where the mapping is not readable to the program itself. Returns how many came
- * before the first byte that is not mapped. Works on running tasks too. */
+/* Reads up to n bytes at addr, also where the mapping is not readable to the program itself.
+ * Returns how many came before the first byte that is not mapped. Works on running tasks too. */
 size_t tracee_read(pid_t tid, uint64_t addr, void *out, size_t n);
 
 enum { TRACEE_PAGE = 4096, TRACEE_PAGES = 32 };
-/* Reads the n pages (at most TRACEE_PAGES) that begin at these addresses to out, one behind the other. Returns how many, up to the first that
- * cannot be read. */
+/* Reads the n pages (at most TRACEE_PAGES) that begin at these addresses to out, one behind the
+ * other. Returns how many, up to the first that cannot be read. */
 size_t tracee_read_pages(pid_t tid, const uint64_t *addrs, size_t n, uint8_t *out);
 
-/* Writes n bytes at addr, also into read-only mappings (copy on write). True when all were written. */
+/* Writes n bytes at addr, also into read-only mappings (copy on write). True when all were written.
+ */
 bool tracee_write(pid_t tid, uint64_t addr, const void *bytes, size_t n);
 
 int tracee_get_siginfo(pid_t tid, siginfo_t *info);
 int tracee_set_siginfo(pid_t tid, const siginfo_t *info);
 
-/* Whether the signal was raised by an instruction, and not sent (rr's rule, too: si_code of these is positive only then). System calls
- * that a filter turns into SIGSYS are left out. */
+/* Whether the signal was raised by an instruction, and not sent (rr's rule, too: si_code of these
+ * is positive only then). System calls that a filter turns into SIGSYS are left out. */
 bool tracee_is_fault(const siginfo_t *info);
 
-/* The same, and those: what the kernel has come before all others (SYNCHRONOUS_MASK in kernel/signal.c). */
+/* The same, and those: what the kernel has come before all others (SYNCHRONOUS_MASK in
+ * kernel/signal.c). */
 bool tracee_is_synchronous(const siginfo_t *info);
 
 /* Whether a SIGTRAP may say that a single step is over: it has that cause, or none that is known.
- * QUIRK(step-dr6-lost): of a trap whose cause the hypervisor has lost the kernel says TRAP_BRKPT. */
-static inline bool tracee_may_have_stepped(const siginfo_t *info) { return info->si_code == TRAP_TRACE || info->si_code == TRAP_BRKPT; }
+ * QUIRK(step-dr6-lost): of a trap whose cause the hypervisor has lost the kernel says TRAP_BRKPT.
+ */
+static inline bool tracee_may_have_stepped(const siginfo_t *info)
+{
+	return info->si_code == TRAP_TRACE || info->si_code == TRAP_BRKPT;
+}
 
 /* Signal masks in the kernel's own 64-bit form: bit (signo - 1). */
 int tracee_get_mask(pid_t tid, uint64_t *mask);
 int tracee_set_mask(pid_t tid, uint64_t mask);
 
-/* Resumes with request PTRACE_CONT, PTRACE_SYSCALL, PTRACE_SINGLESTEP or PTRACE_LISTEN and a signal or 0. */
+/* Resumes with request PTRACE_CONT, PTRACE_SYSCALL, PTRACE_SINGLESTEP or PTRACE_LISTEN and a signal
+ * or 0. */
 int tracee_resume(pid_t tid, int request, int signo);
 
-/* Resumes tid with this request and waits until it has a status, which is left to be waited for: signal (0x80 added at a system call) of a
- * stop of ours. -1 when it is killed or dead, also before that, or the request is refused. */
+/* Resumes tid with this request and waits until it has a status, which is left to be waited for:
+ * signal (0x80 added at a system call) of a stop of ours. -1 when it is killed or dead, also before
+ * that, or the request is refused. */
 int tracee_run_to_stop(pid_t tid, int request);
 
 int tracee_event_message(pid_t tid, unsigned long *message);
@@ -84,19 +94,22 @@ struct tracee_syscall {
 	bool compat; /* of the 32-bit table (int 0x80, sysenter) */
 };
 
-/* Which of a system call's two stops this is (PTRACE_GET_SYSCALL_INFO, Linux 5.3). call (may be NULL) is filled at an entry. */
+/* Which of a system call's two stops this is (PTRACE_GET_SYSCALL_INFO, Linux 5.3). call (may be
+ * NULL) is filled at an entry. */
 enum tracee_syscall_stop tracee_syscall_stop(pid_t tid, struct tracee_syscall *call);
 
 struct tracee_signals {
 	uint64_t pending, shared_pending, blocked, ignored, caught; /* bit (signo - 1) */
 };
 
-/* QUIRK(blocked-first): the task has stopped with this status, which nobody has served. Where it is a signal that the task blocks and that came
- * before a trap or fault that is to come, the task has it queued again, behind that, and has been resumed: its next stop, without an
- * instruction in between, is that trap's or fault's. True then. */
+/* QUIRK(blocked-first): the task has stopped with this status, which nobody has served. Where it is
+ * a signal that the task blocks and that came before a trap or fault that is to come, the task has
+ * it queued again, behind that, and has been resumed: its next stop, without an instruction in
+ * between, is that trap's or fault's. True then. */
 bool tracee_put_back(pid_t tid, int status);
 
-/* Whether a signal of the stopped thread alone is queued (PTRACE_PEEKSIGINFO: Linux 3.10; true where the kernel cannot say). */
+/* Whether a signal of the stopped thread alone is queued (PTRACE_PEEKSIGINFO: Linux 3.10; true
+ * where the kernel cannot say). */
 bool tracee_has_own_signal(pid_t tid);
 
 /* The Sig* lines of /proc/TID/status. Works on running tasks too. */
@@ -105,42 +118,49 @@ int tracee_signals(pid_t tid, struct tracee_signals *out);
 /* The same, and what tracee_is_filtered() says, at the price of one. */
 int tracee_signals_filtered(pid_t tid, struct tracee_signals *out, bool *filtered);
 
-/* Whether it is in a ptrace stop and has no status to be waited for: nothing will be heard of it before it is resumed. */
+/* Whether it is in a ptrace stop and has no status to be waited for: nothing will be heard of it
+ * before it is resumed. */
 bool tracee_is_left_stopped(pid_t tid);
 
-/* Its state (proc_pid_stat(5)); 0: there is no such task. That file costs a fifth of what /proc/TID/status does. */
+/* Its state (proc_pid_stat(5)); 0: there is no such task. That file costs a fifth of what
+ * /proc/TID/status does. */
 char tracee_state(pid_t tid);
 /* Its persona (personality(2)), 0 where that cannot be told. */
 unsigned long tracee_personality(pid_t tid);
 /* Whether it runs or could, in the kernel or not (state R). */
 bool tracee_is_awake(pid_t tid);
 
-/* Whether they are those of a task that executes 64-bit code: with a selector of the kernel's for that (__USER_CS; an LDT has none, see
- * fill_ldt in Linux' arch/x86/include/asm/desc.h), which is ours, too. Else it executes 32-bit code. */
+/* Whether they are those of a task that executes 64-bit code: with a selector of the kernel's for
+ * that (__USER_CS; an LDT has none, see fill_ldt in Linux' arch/x86/include/asm/desc.h), which is
+ * ours, too. Else it executes 32-bit code. */
 bool tracee_is_in_64_bit(const struct bt_regs *regs);
 
-/* Whether they stand in the vsyscall page, whose calls the kernel emulates all the way back (Linux 3.1). */
+/* Whether they stand in the vsyscall page, whose calls the kernel emulates all the way back
+ * (Linux 3.1). */
 bool tracee_is_in_vsyscall(const struct bt_regs *regs);
 
-/* Whether registers are those behind a system call that the kernel will make again if no handler is entered: programs never see its
- * result. */
+/* Whether registers are those behind a system call that the kernel will make again if no handler is
+ * entered: programs never see its result. */
 bool tracee_wants_restart(const struct bt_regs *regs);
 
-/* The registers are those behind a system call that gave EINTR: the kernel will make it again if no handler is entered. */
+/* The registers are those behind a system call that gave EINTR: the kernel will make it again if no
+ * handler is entered. */
 void tracee_restart(struct bt_regs *regs);
 
-/* What getsockopt(2) gives at SOL_SOCKET for the process's descriptor. False, and *value is as it was, where that is no socket, or nobody can tell
- * (pidfd_getfd(2), Linux 5.6). */
+/* What getsockopt(2) gives at SOL_SOCKET for the process's descriptor. False, and *value is as it
+ * was, where that is no socket, or nobody can tell (pidfd_getfd(2), Linux 5.6). */
 bool tracee_socket_option(pid_t pid, int there, int option, void *value, size_t size);
 
-/* Executes one system call in the task, which is stopped outside of any system call, in user mode; its registers are put back.
- * The syscall instruction is written over the code at rip for that time. Other stops that come meanwhile, but those
- * of SIGSTOP and SIGCONT, are not expected: use only where no signal can interfere (right after exec, blocked). Returns the call's result. */
+/* Executes one system call in the task, which is stopped outside of any system call, in user mode;
+ * its registers are put back. The syscall instruction is written over the code at rip for that
+ * time. Other stops that come meanwhile, but those of SIGSTOP and SIGCONT, are not expected: use
+ * only where no signal can interfere (right after exec, blocked). Returns the call's result. */
 long tracee_syscall(pid_t tid, long nr, const uint64_t args[6]);
 
-/* Several of them cost less between these two: the task stands behind a system call instruction. That is its own where it has just made a
- * call; or one that is known to be at `elsewhere`; or (elsewhere 0) it is written, once: the program has a page of its own then where it had
- * that of a file. */
+/* Several of them cost less between these two: the task stands behind a system call instruction.
+ * That is its own where it has just made a call; or one that is known to be at `elsewhere`; or
+ * (elsewhere 0) it is written, once: the program has a page of its own then where it had that of a
+ * file. */
 struct tracee_lent {
 	bool lent, written;
 	struct bt_regs regs;
@@ -150,12 +170,13 @@ void tracee_lend_syscall(pid_t tid, uint64_t elsewhere, struct tracee_lent *l);
 /* Puts code and registers back. Returns 0 or -BT_E_GONE. */
 int tracee_take_back_syscall(pid_t tid, const struct tracee_lent *l);
 
-/* Executes one system call in the task, which is at the exit of another (regs: its registers there) made by the syscall instruction, and
- * puts those back; its signals are blocked. Returns the call's result. */
+/* Executes one system call in the task, which is at the exit of another (regs: its registers there)
+ * made by the syscall instruction, and puts those back; its signals are blocked. Returns the call's
+ * result. */
 long tracee_syscall_again(pid_t tid, const struct bt_regs *regs, long nr, const uint64_t args[6]);
 
-/* Whether the task has system call filters that we have not (seccomp(2)), or that cannot be told (before Linux 5.9): a call that the
- * program does not make itself may end it. */
+/* Whether the task has system call filters that we have not (seccomp(2)), or that cannot be told
+ * (before Linux 5.9): a call that the program does not make itself may end it. */
 bool tracee_is_filtered(pid_t tid);
 
 /* How many filters it has that we have not; negative where that cannot be told. */
@@ -163,18 +184,23 @@ int tracee_filters(pid_t tid);
 
 enum tracee_inject {
 	TRACEE_INJECT_MADE,
-	TRACEE_INJECT_NOT_MADE,	  /* another stop came first, which is still to be waited for */
-	TRACEE_INJECT_MADE_STOPPED, /* it was made, and another stop came right behind it, which is still to be waited for */
+	TRACEE_INJECT_NOT_MADE,     /* another stop came first, which is still to be waited for */
+	TRACEE_INJECT_MADE_STOPPED, /* it was made, and another stop came right behind it, which is
+				       still to be waited for */
 };
 
-/* Executes one system call, which is not one that the kernel may restart, in the task, which is stopped at a signal or a step, with the
- * instructions syscall; int3 at `at`. SIGTRAP must not be blocked. Afterwards the task stands at a stop of a signal and has the registers
- * regs, as before. Returns an enum tracee_inject (then, if it was made, *result is what it gave), or -BT_E_GONE. */
-int tracee_inject(pid_t tid, const struct bt_regs *regs, uint64_t at, long nr, const uint64_t args[6], long *result);
+/* Executes one system call, which is not one that the kernel may restart, in the task, which is
+ * stopped at a signal or a step, with the instructions syscall; int3 at `at`. SIGTRAP must not be
+ * blocked. Afterwards the task stands at a stop of a signal and has the registers regs, as before.
+ * Returns an enum tracee_inject (then, if it was made, *result is what it gave), or -BT_E_GONE. */
+int tracee_inject(pid_t tid, const struct bt_regs *regs, uint64_t at, long nr,
+		  const uint64_t args[6], long *result);
 
-/* Makes another system call in the task, which is at the entry of one (regs: its registers there), and brings it back to that
- * entry. Returns TRACEE_INJECT_MADE, TRACEE_INJECT_NOT_MADE where there is no way back to it (sysenter), or -BT_E_GONE. */
-int tracee_inject_at_entry(pid_t tid, const struct bt_regs *regs, long nr, const uint64_t args[6], long *result);
+/* Makes another system call in the task, which is at the entry of one (regs: its registers there),
+ * and brings it back to that entry. Returns TRACEE_INJECT_MADE, TRACEE_INJECT_NOT_MADE where there
+ * is no way back to it (sysenter), or -BT_E_GONE. */
+int tracee_inject_at_entry(pid_t tid, const struct bt_regs *regs, long nr, const uint64_t args[6],
+			   long *result);
 
 /* The process that a thread belongs to, 0 when it is gone. Works on running tasks too. */
 pid_t tracee_thread_group(pid_t tid);
@@ -183,11 +209,14 @@ pid_t tracee_thread_group(pid_t tid);
 bool tracee_is_init(pid_t pid);
 
 enum { TRACEE_NAME = 16 };
-/* What the process is called that the task has a signal from: "" where it is gone, or the task's numbers are those of another PID namespace. */
+/* What the process is called that the task has a signal from: "" where it is gone, or the task's
+ * numbers are those of another PID namespace. */
 void tracee_sender_name(pid_t tid, pid_t sender, char name[TRACEE_NAME]);
 
-/* Makes an rt_sigaction(signo, action) in the task, which is at the entry of another system call (regs: its registers
- * there), and brings it back to that entry. action: handler, flags, restorer, mask. Returns 0 or -BT_E_GONE. */
-int tracee_sigaction_at_entry(pid_t tid, const struct bt_regs *regs, int signo, const uint64_t action[4]);
+/* Makes an rt_sigaction(signo, action) in the task, which is at the entry of another system call
+ * (regs: its registers there), and brings it back to that entry. action: handler, flags, restorer,
+ * mask. Returns 0 or -BT_E_GONE. */
+int tracee_sigaction_at_entry(pid_t tid, const struct bt_regs *regs, int signo,
+			      const uint64_t action[4]);
 
 #endif

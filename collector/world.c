@@ -12,7 +12,8 @@ enum {
 	STACK_WORDS_MAX = 1 << 20, /* arguments and environment before the auxiliary vector */
 };
 
-/* The auxiliary vector lies behind argc, argv, NULL, envp, NULL (System V AMD64 ABI, 3.4.1). 0 when it is not found. */
+/* The auxiliary vector lies behind argc, argv, NULL, envp, NULL (System V AMD64 ABI, 3.4.1). 0 when
+ * it is not found. */
 static uint64_t find_auxv(pid_t tid, uint64_t sp)
 {
 	uint64_t word, at = sp + 8;
@@ -29,8 +30,13 @@ static uint64_t find_auxv(pid_t tid, uint64_t sp)
 int world_make_deterministic(pid_t tid)
 {
 	static const uint8_t fixed_random[16] = "btrec's 16 bytes";
-	const uint64_t reserve[6] = {WORLD_RESERVED_START, WORLD_RESERVED_SIZE, PROT_NONE,
-				     MAP_PRIVATE | MAP_ANONYMOUS | MAP_FIXED_NOREPLACE | MAP_NORESERVE, UINT64_MAX, 0};
+	const uint64_t reserve[6] = {WORLD_RESERVED_START,
+				     WORLD_RESERVED_SIZE,
+				     PROT_NONE,
+				     MAP_PRIVATE | MAP_ANONYMOUS | MAP_FIXED_NOREPLACE |
+					     MAP_NORESERVE,
+				     UINT64_MAX,
+				     0};
 	struct bt_regs regs;
 	uint64_t auxv, pair[2] = {1, 0};
 
@@ -48,5 +54,6 @@ int world_make_deterministic(pid_t tid)
 			tracee_write(tid, auxv, ignored, sizeof ignored);
 		}
 	}
-	return tracee_syscall(tid, SYS_mmap, reserve) == (long)WORLD_RESERVED_START ? 0 : -BT_E_GONE;
+	return tracee_syscall(tid, SYS_mmap, reserve) == (long)WORLD_RESERVED_START ? 0
+										    : -BT_E_GONE;
 }

@@ -16,10 +16,7 @@ struct arena_block {
 	alignas(max_align_t) uint8_t bytes[];
 };
 
-void arena_init(struct arena *a, uint64_t budget)
-{
-	*a = (struct arena){.budget = budget};
-}
+void arena_init(struct arena *a, uint64_t budget) { *a = (struct arena){.budget = budget}; }
 
 void arena_release(struct arena *a)
 {

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: MIT */
-/* Memory that lives and dies with a model, and a budget over it: a trace is untrusted, and a few kilobytes of it can
- * unpack to gigabytes. What would go past the budget is left out and `over` is set; that is damage, not an error. */
+/* Memory that lives and dies with a model, and a budget over it: a trace is untrusted, and a few
+ * kilobytes of it can unpack to gigabytes. What would go past the budget is left out and `over` is
+ * set; that is damage, not an error. */
 #ifndef BT_ARENA_H
 #define BT_ARENA_H
 
@@ -12,16 +13,17 @@
 
 struct arena {
 	struct arena_block *blocks;
-	size_t used; /* of the first block */
+	size_t used;     /* of the first block */
 	uint64_t budget; /* bytes left to give out or charge */
-	bool over;	 /* something was refused for the budget */
-	bool failed;	 /* something was refused for lack of memory */
+	bool over;       /* something was refused for the budget */
+	bool failed;     /* something was refused for lack of memory */
 };
 
 void arena_init(struct arena *a, uint64_t budget);
 void arena_release(struct arena *a);
 
-/* Takes n bytes off the budget for memory that is kept elsewhere. False, and `over` set, when fewer are left. */
+/* Takes n bytes off the budget for memory that is kept elsewhere. False, and `over` set, when fewer
+ * are left. */
 bool arena_charge(struct arena *a, uint64_t n);
 
 /* n zeroed bytes, aligned for anything; NULL past the budget or without memory. */

@@ -3,7 +3,8 @@
 
 #include <stdlib.h>
 
-int by_cpu_open(struct by_cpu *b, const struct model *m, struct symbols *s, const struct report_options *o, struct bt_error *err)
+int by_cpu_open(struct by_cpu *b, const struct model *m, struct symbols *s,
+		const struct report_options *o, struct bt_error *err)
 {
 	struct focus f;
 	int rc;
@@ -40,7 +41,8 @@ const struct history *by_cpu_history(struct by_cpu *b, uint32_t task, struct bt_
 	return &b->histories[i];
 }
 
-int by_cpu_shows(struct by_cpu *b, const struct system_stretch *s, size_t *entries, struct bt_error *err)
+int by_cpu_shows(struct by_cpu *b, const struct system_stretch *s, size_t *entries,
+		 struct bt_error *err)
 {
 	const struct history *h;
 
@@ -55,7 +57,8 @@ int by_cpu_shows(struct by_cpu *b, const struct system_stretch *s, size_t *entri
 	return *entries || !b->o->function;
 }
 
-int by_cpu_first(struct by_cpu *b, size_t begin, size_t end, size_t *first, size_t *limit, struct bt_error *err)
+int by_cpu_first(struct by_cpu *b, size_t begin, size_t end, size_t *first, size_t *limit,
+		 struct bt_error *err)
 {
 	size_t count = b->o->count, entries = 0, stretches = 0, own;
 
@@ -93,7 +96,8 @@ size_t *by_cpu_rest(struct by_cpu *b, struct bt_error *err)
 
 		if (!h)
 			goto fail;
-		rest[model_task(b->m, s->task) - b->m->tasks] -= history_index(h, s->last) - history_index(h, s->first);
+		rest[model_task(b->m, s->task) - b->m->tasks] -=
+			history_index(h, s->last) - history_index(h, s->first);
 	}
 	return rest;
 fail:

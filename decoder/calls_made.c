@@ -8,18 +8,23 @@
 
 static bool add_stop(struct calls_made *c, size_t event, const struct bt_record_syscall_enter *r)
 {
-	struct call_at_stop *stops = array_grow(c->stops, c->stop_count, &c->stop_cap, sizeof *stops);
+	struct call_at_stop *stops =
+		array_grow(c->stops, c->stop_count, &c->stop_cap, sizeof *stops);
 
 	if (!stops)
 		return false;
 	c->stops = stops;
-	stops[c->stop_count++] = (struct call_at_stop){.tick = r->point.tick, .transfers = r->point.transfers, .nr = r->nr, .compat = r->compat,
-		.event = event};
+	stops[c->stop_count++] = (struct call_at_stop){.tick = r->point.tick,
+						       .transfers = r->point.transfers,
+						       .nr = r->nr,
+						       .compat = r->compat,
+						       .event = event};
 	return true;
 }
 
 /* Those of the record that were made from first to last. */
-static bool add_others(struct calls_made *c, const struct bt_record_calls *r, uint64_t first, uint64_t last)
+static bool add_others(struct calls_made *c, const struct bt_record_calls *r, uint64_t first,
+		       uint64_t last)
 {
 	struct bt_syscall_codec codec = {r->tick};
 	struct slice in = r->calls;
@@ -57,7 +62,8 @@ static int compare_others(const void *a, const void *b)
 	return x->tick < y->tick ? -1 : x->tick > y->tick;
 }
 
-int calls_made_find(struct calls_made *c, const struct model *m, uint32_t task, uint64_t first, uint64_t last, struct bt_error *err)
+int calls_made_find(struct calls_made *c, const struct model *m, uint32_t task, uint64_t first,
+		    uint64_t last, struct bt_error *err)
 {
 	bool good = true;
 
@@ -66,13 +72,16 @@ int calls_made_find(struct calls_made *c, const struct model *m, uint32_t task, 
 		const struct bt_record *rec = &m->events[i].rec;
 		const struct bt_record_syscall_enter *stop = &rec->u.syscall_enter;
 
-		if (rec->kind == BT_RECORD_SYSCALL_ENTER && stop->task == task && stop->point.tick >= first && stop->point.tick <= last)
+		if (rec->kind == BT_RECORD_SYSCALL_ENTER && stop->task == task &&
+		    stop->point.tick >= first && stop->point.tick <= last)
 			good = add_stop(c, i, stop);
-		else if (rec->kind == BT_RECORD_CALLS && rec->u.calls.task == task && rec->u.calls.tick <= last)
+		else if (rec->kind == BT_RECORD_CALLS && rec->u.calls.task == task &&
+			 rec->u.calls.tick <= last)
 			good = add_others(c, &rec->u.calls, first, last);
 	}
 	if (!good)
-		return bt_fail(err, BT_E_NO_MEMORY, 0, "out of memory for the system calls of task %u", task);
+		return bt_fail(err, BT_E_NO_MEMORY, 0,
+			       "out of memory for the system calls of task %u", task);
 	if (c->stop_count)
 		qsort(c->stops, c->stop_count, sizeof *c->stops, compare_stops);
 	if (c->other_count)
@@ -88,7 +97,8 @@ void calls_made_release(struct calls_made *c)
 }
 
 /* The newest stop at a point; in a trace that is not damaged there is one. */
-static const struct call_at_stop *stop_at(const struct calls_made *c, uint64_t tick, uint64_t transfers)
+static const struct call_at_stop *stop_at(const struct calls_made *c, uint64_t tick,
+					  uint64_t transfers)
 {
 	struct call_at_stop key = {.tick = tick, .transfers = transfers, .event = SIZE_MAX};
 	size_t lo = 0, hi = c->stop_count;
@@ -101,7 +111,9 @@ static const struct call_at_stop *stop_at(const struct calls_made *c, uint64_t t
 		else
 			hi = mid;
 	}
-	return lo && c->stops[lo - 1].tick == tick && c->stops[lo - 1].transfers == transfers ? &c->stops[lo - 1] : NULL;
+	return lo && c->stops[lo - 1].tick == tick && c->stops[lo - 1].transfers == transfers
+		       ? &c->stops[lo - 1]
+		       : NULL;
 }
 
 /* The only one at a tick. */
@@ -117,14 +129,17 @@ static const struct call_at_tick *other_at(const struct calls_made *c, uint64_t 
 		else
 			hi = mid;
 	}
-	if (lo == c->other_count || c->others[lo].tick != tick || (lo + 1 < c->other_count && c->others[lo + 1].tick == tick))
+	if (lo == c->other_count || c->others[lo].tick != tick ||
+	    (lo + 1 < c->other_count && c->others[lo + 1].tick == tick))
 		return NULL;
 	return &c->others[lo];
 }
 
-bool calls_made_at(const struct calls_made *c, const struct history_entry *e, uint64_t *nr, bool *compat)
+bool calls_made_at(const struct calls_made *c, const struct history_entry *e, uint64_t *nr,
+		   bool *compat)
 {
-	const struct call_at_stop *stop = e->transfers ? stop_at(c, e->tick, e->transfers - 1) : NULL;
+	const struct call_at_stop *stop =
+		e->transfers ? stop_at(c, e->tick, e->transfers - 1) : NULL;
 	const struct call_at_tick *other = stop ? NULL : other_at(c, e->tick);
 
 	if (!stop && !other)

@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: MIT */
-/* Which system call an entry of a history was: the calls of a task, sorted by where they were made. For the report. */
+/* Which system call an entry of a history was: the calls of a task, sorted by where they were made.
+ * For the report. */
 #ifndef BT_CALLS_MADE_H
 #define BT_CALLS_MADE_H
 
@@ -24,13 +25,16 @@ struct calls_made {
 	size_t other_count, other_cap;
 };
 
-/* Finds the calls that a task made from tick `first` to tick `last`, in one pass over the events. Errors: BT_E_NO_MEMORY. To be released in any
- * case. */
-int calls_made_find(struct calls_made *c, const struct model *m, uint32_t task, uint64_t first, uint64_t last, struct bt_error *err) BT_MUST_USE;
+/* Finds the calls that a task made from tick `first` to tick `last`, in one pass over the events.
+ * Errors: BT_E_NO_MEMORY. To be released in any case. */
+int calls_made_find(struct calls_made *c, const struct model *m, uint32_t task, uint64_t first,
+		    uint64_t last, struct bt_error *err) BT_MUST_USE;
 void calls_made_release(struct calls_made *c);
 
-/* The number of the call that an entry of kind syscall made, whose tick is in that range; compat: of the table for 32-bit code. False when
- * that is not known: of several calls made without a stop at one tick nobody knows which is which. */
-bool calls_made_at(const struct calls_made *c, const struct history_entry *e, uint64_t *nr, bool *compat);
+/* The number of the call that an entry of kind syscall made, whose tick is in that range; compat:
+ * of the table for 32-bit code. False when that is not known: of several calls made without a stop
+ * at one tick nobody knows which is which. */
+bool calls_made_at(const struct calls_made *c, const struct history_entry *e, uint64_t *nr,
+		   bool *compat);
 
 #endif

@@ -28,7 +28,8 @@ static uint64_t behind(struct return_places *p, struct symbols *s, const struct 
 	struct bt_insn insn;
 	size_t n;
 
-	if (p->known[i].from == e->from && p->known[i].space == e->space && p->known[i].epoch == e->epoch)
+	if (p->known[i].from == e->from && p->known[i].space == e->space &&
+	    p->known[i].epoch == e->epoch)
 		return p->known[i].ret;
 	n = symbols_code(s, e->space, e->epoch, e->from, bytes, sizeof bytes);
 	p->known[i].from = e->from;
@@ -52,7 +53,8 @@ static void push(struct callstack *c, size_t *cap, struct open_call call)
 	c->calls[c->count++] = call;
 }
 
-/* A return closes the newest call it can belong to, and with it those that were left open above. False when it belongs to none. */
+/* A return closes the newest call it can belong to, and with it those that were left open above.
+ * False when it belongs to none. */
 static bool pop(struct callstack *c, uint64_t to)
 {
 	for (size_t i = c->count; i-- > 0;)
@@ -63,7 +65,8 @@ static bool pop(struct callstack *c, uint64_t to)
 	return false;
 }
 
-/* The length of a function's name without what marks the part of it that compilers put elsewhere, f.cold: landings of exceptions are there. */
+/* The length of a function's name without what marks the part of it that compilers put elsewhere,
+ * f.cold: landings of exceptions are there. */
 static size_t whole_name(const char *function)
 {
 	static const char *const marks[] = {".cold", " [clone .cold]"};
@@ -83,11 +86,12 @@ static bool is_same_function(const struct location *a, const struct location *b)
 	size_t n = whole_name(a->function);
 
 	return a->addr - a->offset == b->addr - b->offset ||
-	       (n == whole_name(b->function) && !strncmp(a->function, b->function, n) && !strcmp(a->module, b->module));
+	       (n == whole_name(b->function) && !strncmp(a->function, b->function, n) &&
+		!strcmp(a->module, b->module));
 }
 
-/* An exception or longjmp goes on in a function that is active already: the call that it has made is left, with those above. Where it has made
- * none of them, it was made before all of them. */
+/* An exception or longjmp goes on in a function that is active already: the call that it has made
+ * is left, with those above. Where it has made none of them, it was made before all of them. */
 static void land(struct callstack *c, struct symbols *s, const struct history_entry *e)
 {
 	struct location landing, caller;
@@ -102,12 +106,19 @@ static void land(struct callstack *c, struct symbols *s, const struct history_en
 	}
 }
 
-/* Whether the branch is one that ends an unwinder's or longjmp's work, by the function it is in: of GCC's and LLVM's, of C libraries. */
+/* Whether the branch is one that ends an unwinder's or longjmp's work, by the function it is in: of
+ * GCC's and LLVM's, of C libraries. */
 static bool leaves_frames(struct symbols *s, const struct history_entry *e)
 {
-	static const char *const functions[] = {"Unwind_RaiseException", "Unwind_Resume", "Unwind_ForcedUnwind", "longjmp",
-						"siglongjmp", "libunwind_Registers", "unw_resume"};
-	static const char library[] = "libunwind.so"; /* its last steps have no name where it is stripped */
+	static const char *const functions[] = {"Unwind_RaiseException",
+						"Unwind_Resume",
+						"Unwind_ForcedUnwind",
+						"longjmp",
+						"siglongjmp",
+						"libunwind_Registers",
+						"unw_resume"};
+	static const char library[] =
+		"libunwind.so"; /* its last steps have no name where it is stripped */
 	struct location loc;
 	const char *name;
 
@@ -120,10 +131,7 @@ static bool leaves_frames(struct symbols *s, const struct history_entry *e)
 }
 
 /* Switches and interpreters make most jumps: these need not be looked up. */
-static bool is_far(const struct history_entry *e)
-{
-	return e->to - e->from + NEAR > 2 * NEAR;
-}
+static bool is_far(const struct history_entry *e) { return e->to - e->from + NEAR > 2 * NEAR; }
 
 /* A system call that goes on elsewhere is sigreturn: it ends the newest handler. */
 static void pop_handler(struct callstack *c)
@@ -161,15 +169,20 @@ void callstack_build(struct callstack *c, const struct history *h, struct symbol
 		case BT_BRANCH_ICALL:
 			ret = behind(&places, s, e);
 			if (ret != e->to) /* else it only asks where it is: call 1f; 1: pop */
-				push(c, &cap, (struct open_call){.from = e->from, .to = e->to, .ret = ret, .entry = i});
+				push(c, &cap,
+				     (struct open_call){
+					     .from = e->from, .to = e->to, .ret = ret, .entry = i});
 			break;
 		case BT_BRANCH_ASYNC:
-			push(c, &cap, (struct open_call){.from = e->from, .to = e->to, .entry = i, .is_handler = true});
+			push(c, &cap,
+			     (struct open_call){
+				     .from = e->from, .to = e->to, .entry = i, .is_handler = true});
 			break;
 		case BT_BRANCH_RET:
 			if (pop(c, e->to))
 				break;
-			if (!c->count) /* nothing known is left of a stack that was left at an older level */
+			if (!c->count) /* nothing known is left of a stack that was left at an older
+					  level */
 				c->unmatched++;
 			else if (leaves_frames(s, e))
 				land(c, s, e);
@@ -198,7 +211,8 @@ void callstack_release(struct callstack *c)
 	*c = (struct callstack){0};
 }
 
-/* The newest open call below `top` that a frame may be the return of; top itself when there is none. */
+/* The newest open call below `top` that a frame may be the return of; top itself when there is
+ * none. */
 static size_t find(const struct callstack *c, size_t top, uint64_t ret)
 {
 	for (size_t i = top; i-- > 0;)
@@ -225,8 +239,8 @@ static size_t find_handler(const struct callstack *c, size_t top)
 	return top;
 }
 
-/* A frame that no call made: a handler's trampoline, behind which lies where the handler interrupted the program. What is older than the handler is
- * the stack of that place. */
+/* A frame that no call made: a handler's trampoline, behind which lies where the handler
+ * interrupted the program. What is older than the handler is the stack of that place. */
 static size_t pass_handler(const struct callstack *c, size_t top, const struct stack_frame *f)
 {
 	size_t at = find_handler(c, top);
@@ -234,7 +248,8 @@ static size_t pass_handler(const struct callstack *c, size_t top, const struct s
 	return at < top && f->is_trampoline ? at + 1 : at;
 }
 
-struct stack_check callstack_check(const struct callstack *c, const struct stack_frame *frames, size_t count)
+struct stack_check callstack_check(const struct callstack *c, const struct stack_frame *frames,
+				   size_t count)
 {
 	struct stack_check r = {.verdict = STACK_UNKNOWN};
 	size_t top = c->count;
@@ -272,30 +287,44 @@ const char *callstack_words(const struct stack_check *check, char words[STACK_WO
 {
 	*words = '\0';
 	if (check->verdict == STACK_DISAGREES)
-		snprintf(words, STACK_WORDS_MAX, "The stack and the branch history disagree from frame #%zu on: the history has no such call.", check->frame);
+		snprintf(words, STACK_WORDS_MAX,
+			 "The stack and the branch history disagree from frame #%zu on: the "
+			 "history has no such call.",
+			 check->frame);
 	else if (check->verdict == STACK_AGREES)
-		snprintf(words, STACK_WORDS_MAX, "The branch history agrees with %zu of %zu callers%s.", check->checked, check->callers,
-			 check->checked < check->callers ? " (the others were called before it begins)" : "");
+		snprintf(words, STACK_WORDS_MAX,
+			 "The branch history agrees with %zu of %zu callers%s.", check->checked,
+			 check->callers,
+			 check->checked < check->callers
+				 ? " (the others were called before it begins)"
+				 : "");
 	return words;
 }
 
 const char *callstack_end_words(const struct stack_frame *last, bool goes_on)
 {
 	static const char *const words[2][2] = {
-		{"It could not be unwound further.", "It could not be unwound further. By the branch history it goes on:"},
-		{"The trace has no more of this stack; the program's goes on.", "The trace has no more of this stack. By the branch history it goes on:"},
+		{"It could not be unwound further.",
+		 "It could not be unwound further. By the branch history it goes on:"},
+		{"The trace has no more of this stack; the program's goes on.",
+		 "The trace has no more of this stack. By the branch history it goes on:"},
 	};
 
 	return words[last->is_cut][goes_on];
 }
 
-size_t callstack_extend(const struct callstack *c, const struct stack_check *check, struct stack_frame *frames, size_t count, size_t max)
+size_t callstack_extend(const struct callstack *c, const struct stack_check *check,
+			struct stack_frame *frames, size_t count, size_t max)
 {
 	if (check->verdict == STACK_DISAGREES)
 		return count;
 	/* A handler has no return address of its own: the place it interrupted goes on. */
 	for (size_t i = check->outer; i-- > 0 && count < max; count++)
-		frames[count] = c->calls[i].is_handler ? (struct stack_frame){.pc = c->calls[i].from, .is_history = true}
-						       : (struct stack_frame){.pc = c->calls[i].ret, .is_return = true, .is_history = true};
+		frames[count] =
+			c->calls[i].is_handler
+				? (struct stack_frame){.pc = c->calls[i].from, .is_history = true}
+				: (struct stack_frame){.pc = c->calls[i].ret,
+						       .is_return = true,
+						       .is_history = true};
 	return count;
 }

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: MIT */
-/* The calls that a branch history left open, and whether an unwound stack agrees with them. Two accounts of the same
- * thing: one from memory, which a crash may have spoilt, one from the branches that were executed. */
+/* The calls that a branch history left open, and whether an unwound stack agrees with them. Two
+ * accounts of the same thing: one from memory, which a crash may have spoilt, one from the branches
+ * that were executed. */
 #ifndef BT_CALLSTACK_H
 #define BT_CALLSTACK_H
 
@@ -8,16 +9,18 @@
 #include "decoder/symbols.h"
 
 struct open_call {
-	uint64_t from, to; /* the call instruction and where it went; of a handler where it interrupted and its entry */
-	uint64_t ret;	   /* the return address it pushed; 0: unknown */
-	size_t entry;	   /* index in the history */
+	uint64_t from, to; /* the call instruction and where it went; of a handler where it
+			      interrupted and its entry */
+	uint64_t ret;      /* the return address it pushed; 0: unknown */
+	size_t entry;      /* index in the history */
 	bool is_handler;
 };
 
 struct callstack {
 	struct open_call *calls; /* outermost first */
 	size_t count;
-	size_t unmatched; /* returns that no call of the history had opened: they end calls older than it */
+	size_t unmatched; /* returns that no call of the history had opened: they end calls older
+			     than it */
 };
 
 /* The calls open after the first n entries. Without memory: what was found until then. */
@@ -25,21 +28,22 @@ void callstack_build(struct callstack *c, const struct history *h, struct symbol
 void callstack_release(struct callstack *c);
 
 enum stack_verdict {
-	STACK_AGREES,	 /* every frame that the history can know of is in it */
+	STACK_AGREES,    /* every frame that the history can know of is in it */
 	STACK_DISAGREES, /* from frame `frame` on */
-	STACK_UNKNOWN,	 /* the history holds none of these calls */
+	STACK_UNKNOWN,   /* the history holds none of these calls */
 };
 
 struct stack_check {
 	enum stack_verdict verdict;
-	size_t frame;	/* of a disagreement */
+	size_t frame;   /* of a disagreement */
 	size_t callers; /* frames that a call made */
 	size_t checked; /* of these in the history */
-	size_t left;	/* open calls that the stack skipped: left by longjmp or an exception */
-	size_t outer;	/* open calls older than all that were found: calls[0] to calls[outer - 1] */
+	size_t left;    /* open calls that the stack skipped: left by longjmp or an exception */
+	size_t outer; /* open calls older than all that were found: calls[0] to calls[outer - 1] */
 };
 
-struct stack_check callstack_check(const struct callstack *c, const struct stack_frame *frames, size_t count);
+struct stack_check callstack_check(const struct callstack *c, const struct stack_frame *frames,
+				   size_t count);
 
 enum {
 	STACK_WORDS_MAX = 160,
@@ -47,16 +51,18 @@ enum {
 
 /* What is said of a frame that is_history, and of one that is_guess. */
 #define STACK_BY_HISTORY "by the branch history"
-#define STACK_GUESS "guessed: no unwind information"
+#define STACK_GUESS      "guessed: no unwind information"
 
 /* What the check says, as a sentence; "" when it says nothing. Returns words. */
 const char *callstack_words(const struct stack_check *check, char words[STACK_WORDS_MAX]);
 
-/* What there is to say behind the last frame of a stack that was not unwound to its end. goes_on: the history's frames follow. */
+/* What there is to say behind the last frame of a stack that was not unwound to its end. goes_on:
+ * the history's frames follow. */
 const char *callstack_end_words(const struct stack_frame *last, bool goes_on);
 
-/* Where unwinding stopped early and nothing disagrees, adds the older open calls to the frames, at most to max of them.
- * Returns the number of frames then. */
-size_t callstack_extend(const struct callstack *c, const struct stack_check *check, struct stack_frame *frames, size_t count, size_t max);
+/* Where unwinding stopped early and nothing disagrees, adds the older open calls to the frames, at
+ * most to max of them. Returns the number of frames then. */
+size_t callstack_extend(const struct callstack *c, const struct stack_check *check,
+			struct stack_frame *frames, size_t count, size_t max);
 
 #endif

@@ -7,7 +7,7 @@
 #include <string.h>
 
 enum {
-	DEPTH_MAX = 128,      /* of scopes in scopes */
+	DEPTH_MAX = 128,     /* of scopes in scopes */
 	SPANS_MAX = 1 << 22, /* many functions may have one long list of ranges */
 };
 
@@ -24,7 +24,8 @@ void unit_set_release(struct unit_set *set)
 	*set = (struct unit_set){0};
 }
 
-/* The array with room for one more element, NULL: no memory. Its capacity is the next power of two. */
+/* The array with room for one more element, NULL: no memory. Its capacity is the next power of two.
+ */
 static void *with_room(void *array, size_t count, size_t size)
 {
 	return count & (count - 1) ? array : realloc(array, (count ? count * 2 : 1) * size);
@@ -60,7 +61,8 @@ struct unit *unit_of(struct unit_set *set, Dwarf_Die *die)
 		else
 			high = mid;
 	}
-	return low < set->count && set->units[low]->die.cu == die->cu ? set->units[low] : insert(set, low, die);
+	return low < set->count && set->units[low]->die.cu == die->cu ? set->units[low]
+								      : insert(set, low, die);
 }
 
 struct unit *unit_with_functions(struct unit_set *set, struct unit *u, bool *missing)
@@ -70,7 +72,8 @@ struct unit *unit_with_functions(struct unit_set *set, struct unit *u, bool *mis
 	struct unit *other;
 
 	*missing = false;
-	if (dwarf_cu_info(u->die.cu, NULL, &type, NULL, &split, NULL, NULL, NULL) || type != DW_UT_skeleton)
+	if (dwarf_cu_info(u->die.cu, NULL, &type, NULL, &split, NULL, NULL, NULL) ||
+	    type != DW_UT_skeleton)
 		return u;
 	*missing = !split.addr;
 	other = split.addr ? unit_of(set, &split) : NULL;
@@ -116,7 +119,8 @@ static const struct unit_span *span_at(const struct unit_span *spans, size_t cou
 	return NULL;
 }
 
-/* Adds where an entry has code. What linkers have left out begins at 0. False: what it says cannot be read. */
+/* Adds where an entry has code. What linkers have left out begins at 0. False: what it says cannot
+ * be read. */
 static bool add_spans(struct unit_span **spans, size_t *count, Dwarf_Die *die, size_t function)
 {
 	Dwarf_Addr base, start, end;
@@ -131,7 +135,8 @@ static bool add_spans(struct unit_span **spans, size_t *count, Dwarf_Die *die, s
 		if (!larger)
 			break;
 		*spans = larger;
-		larger[(*count)++] = (struct unit_span){.start = start, .end = end, .function = function};
+		larger[(*count)++] =
+			(struct unit_span){.start = start, .end = end, .function = function};
 	}
 	return !at;
 }
@@ -170,7 +175,8 @@ static void read_scope(struct unit *u, Dwarf_Die *die, size_t parent, unsigned d
 	if (!scopes)
 		return;
 	u->scopes = scopes;
-	scopes[u->scope_count++] = (struct unit_scope){.die = *die, .start = dwarf_dieoffset(die), .parent = parent};
+	scopes[u->scope_count++] =
+		(struct unit_scope){.die = *die, .start = dwarf_dieoffset(die), .parent = parent};
 	read_entries(u, die, at + 1, depth);
 	u->scopes[at].end = u->last + 1;
 	if (dwarf_tag(die) == DW_TAG_subprogram && u->scope_count == at + 1)
@@ -179,7 +185,8 @@ static void read_scope(struct unit *u, Dwarf_Die *die, size_t parent, unsigned d
 
 static bool is_scope(int tag)
 {
-	static const int scopes[] = {DW_TAG_subprogram, DW_TAG_namespace, DW_TAG_module, DW_TAG_class_type, DW_TAG_structure_type, DW_TAG_union_type};
+	static const int scopes[] = {DW_TAG_subprogram, DW_TAG_namespace,      DW_TAG_module,
+				     DW_TAG_class_type, DW_TAG_structure_type, DW_TAG_union_type};
 
 	for (size_t i = 0; i < sizeof scopes / sizeof *scopes; i++)
 		if (tag == scopes[i])
@@ -199,7 +206,8 @@ static void read_entry(struct unit *u, Dwarf_Die *die, size_t scope, unsigned de
 		read_scope(u, die, scope, depth);
 }
 
-/* Entries follow one another; where one tells another to be next that was seen, they are not to be trusted. */
+/* Entries follow one another; where one tells another to be next that was seen, they are not to be
+ * trusted. */
 static void read_entries(struct unit *u, Dwarf_Die *parent, size_t scope, unsigned depth)
 {
 	Dwarf_Die die;

@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: MIT */
-/* Units of DWARF, indexed: which function is at an address, and what a declaration stands in. libdw's dwarf_getscopes finds neither functions
- * within scopes without addresses (Rust's) nor what was inlined from another unit (LTO), and looks at the whole unit each time.
- * A unit is read when it is first asked for. DWARF is not to be trusted: each of its entries is looked at once. */
+/* Units of DWARF, indexed: which function is at an address, and what a declaration stands in.
+ * libdw's dwarf_getscopes finds neither functions within scopes without addresses (Rust's) nor what
+ * was inlined from another unit (LTO), and looks at the whole unit each time. A unit is read when
+ * it is first asked for. DWARF is not to be trusted: each of its entries is looked at once. */
 #ifndef BT_DEBUG_UNIT_H
 #define BT_DEBUG_UNIT_H
 
@@ -14,16 +15,18 @@ struct unit_span {
 	size_t function;
 };
 
-/* What may have declarations in it: a namespace, a class, a function that has classes of its own. */
+/* What may have declarations in it: a namespace, a class, a function that has classes of its own.
+ */
 struct unit_scope {
 	Dwarf_Die die;
 	Dwarf_Off start, end; /* of its entries */
-	size_t parent;	      /* its number + 1, 0: none */
+	size_t parent;        /* its number + 1, 0: none */
 };
 
 struct unit {
 	Dwarf_Die die;
-	struct unit_span *ranges; /* of the whole unit; sorted by start, as those of its functions */
+	struct unit_span
+		*ranges; /* of the whole unit; sorted by start, as those of its functions */
 	size_t range_count;
 	Dwarf_Die *functions;
 	size_t function_count;
@@ -46,10 +49,12 @@ void unit_set_release(struct unit_set *set);
 /* The unit that an entry is in; NULL without memory, or when there is none. */
 struct unit *unit_of(struct unit_set *set, Dwarf_Die *die);
 
-/* The unit that has the functions of this one, which is another where debug information is split, in a .dwo. *missing: it is not there. */
+/* The unit that has the functions of this one, which is another where debug information is split,
+ * in a .dwo. *missing: it is not there. */
 struct unit *unit_with_functions(struct unit_set *set, struct unit *u, bool *missing);
 
-/* Whether an address (as in the file) is the unit's. One that tells of none, or not legibly, is believed to have any. */
+/* Whether an address (as in the file) is the unit's. One that tells of none, or not legibly, is
+ * believed to have any. */
 bool unit_covers(struct unit *u, Dwarf_Addr pc);
 
 /* The function with code at pc. */

@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: MIT */
-/* __cxa_demangle is part of the Itanium C++ ABI ("3.4 Demangler API"). It is linked from libsupc++.a, where its object
- * needs nothing but libc: no C++ runtime, and no package beyond the compiler's own. elfutils exports none.
- * Rust's names, of both its schemes, are libiberty's to read. */
+/* __cxa_demangle is part of the Itanium C++ ABI ("3.4 Demangler API"). It is linked from
+ * libsupc++.a, where its object needs nothing but libc: no C++ runtime, and no package beyond the
+ * compiler's own. elfutils exports none. Rust's names, of both its schemes, are libiberty's to
+ * read. */
 #include "decoder/demangle.h"
 
 #include <libiberty/demangle.h>
@@ -16,7 +17,8 @@ char *__cxa_demangle(const char *name, char *out, size_t *len, int *status);
 enum {
 	/* Names nest: the parsers are recursive, and a symbol table is not to be trusted. */
 	MANGLED_MAX = 8192,
-	PLAIN_MAX = 1 << 16, /* parts of Rust's names may stand for others, which grows without end */
+	PLAIN_MAX =
+		1 << 16, /* parts of Rust's names may stand for others, which grows without end */
 };
 
 struct plain {
@@ -37,7 +39,8 @@ static void append(const char *text, size_t len, void *arg)
 
 static bool demangle_into(struct plain *p, const char *name)
 {
-	return !setjmp(p->too_long) && rust_demangle_callback(name, DMGL_NO_OPTS, append, p) && p->len;
+	return !setjmp(p->too_long) && rust_demangle_callback(name, DMGL_NO_OPTS, append, p) &&
+	       p->len;
 }
 
 static char *demangle_rust(const char *name)

@@ -1,10 +1,10 @@
 /* SPDX-License-Identifier: MIT */
 #include "decoder/disasm.h"
 
+#include <Zydis/Zydis.h>
 #include <inttypes.h>
 #include <stdio.h>
 #include <string.h>
-#include <Zydis/Zydis.h>
 
 #include "lib/error.h"
 
@@ -13,7 +13,7 @@
 /* By ZydisRegister - ZYDIS_REGISTER_RAX. */
 static const uint8_t general[] = {
 	REG(rax), REG(rcx), REG(rdx), REG(rbx), REG(rsp), REG(rbp), REG(rsi), REG(rdi),
-	REG(r8), REG(r9), REG(r10), REG(r11), REG(r12), REG(r13), REG(r14), REG(r15),
+	REG(r8),  REG(r9),  REG(r10), REG(r11), REG(r12), REG(r13), REG(r14), REG(r15),
 };
 
 /* The number of the full register that holds a general register or rip. */
@@ -45,15 +45,16 @@ static bool only_computes(const ZydisDecodedInstruction *z, const ZydisDecodedOp
 
 static bool is_bit_test(ZydisMnemonic mnemonic)
 {
-	return mnemonic == ZYDIS_MNEMONIC_BT || mnemonic == ZYDIS_MNEMONIC_BTS || mnemonic == ZYDIS_MNEMONIC_BTR ||
-	       mnemonic == ZYDIS_MNEMONIC_BTC;
+	return mnemonic == ZYDIS_MNEMONIC_BT || mnemonic == ZYDIS_MNEMONIC_BTS ||
+	       mnemonic == ZYDIS_MNEMONIC_BTR || mnemonic == ZYDIS_MNEMONIC_BTC;
 }
 
 static bool is_masked(const ZydisDecodedInstruction *z)
 {
 	static const ZydisMnemonic moves[] = {
-		ZYDIS_MNEMONIC_MASKMOVQ, ZYDIS_MNEMONIC_MASKMOVDQU, ZYDIS_MNEMONIC_VMASKMOVDQU, ZYDIS_MNEMONIC_VMASKMOVPS,
-		ZYDIS_MNEMONIC_VMASKMOVPD, ZYDIS_MNEMONIC_VPMASKMOVD, ZYDIS_MNEMONIC_VPMASKMOVQ,
+		ZYDIS_MNEMONIC_MASKMOVQ,   ZYDIS_MNEMONIC_MASKMOVDQU, ZYDIS_MNEMONIC_VMASKMOVDQU,
+		ZYDIS_MNEMONIC_VMASKMOVPS, ZYDIS_MNEMONIC_VMASKMOVPD, ZYDIS_MNEMONIC_VPMASKMOVD,
+		ZYDIS_MNEMONIC_VPMASKMOVQ,
 	};
 
 	for (size_t i = 0; i < sizeof moves / sizeof *moves; i++)
@@ -62,13 +63,16 @@ static bool is_masked(const ZydisDecodedInstruction *z)
 	return z->avx.mask.reg != ZYDIS_REGISTER_NONE && z->avx.mask.reg != ZYDIS_REGISTER_K0;
 }
 
-/* What is left out of these has an illegal one among it, as ud2, or is not there in every processor. */
+/* What is left out of these has an illegal one among it, as ud2, or is not there in every
+ * processor. */
 static bool is_basic(const ZydisDecodedInstruction *z)
 {
 	static const ZydisISASet sets[] = {
-		ZYDIS_ISA_SET_I86, ZYDIS_ISA_SET_I186, ZYDIS_ISA_SET_I386, ZYDIS_ISA_SET_I486REAL, ZYDIS_ISA_SET_PENTIUMREAL,
-		ZYDIS_ISA_SET_PENTIUMMMX, ZYDIS_ISA_SET_X87, ZYDIS_ISA_SET_CMOV, ZYDIS_ISA_SET_FCMOV, ZYDIS_ISA_SET_FAT_NOP,
-		ZYDIS_ISA_SET_SSE, ZYDIS_ISA_SET_SSE2, ZYDIS_ISA_SET_SSEMXCSR, ZYDIS_ISA_SET_LONGMODE,
+		ZYDIS_ISA_SET_I86,      ZYDIS_ISA_SET_I186,        ZYDIS_ISA_SET_I386,
+		ZYDIS_ISA_SET_I486REAL, ZYDIS_ISA_SET_PENTIUMREAL, ZYDIS_ISA_SET_PENTIUMMMX,
+		ZYDIS_ISA_SET_X87,      ZYDIS_ISA_SET_CMOV,        ZYDIS_ISA_SET_FCMOV,
+		ZYDIS_ISA_SET_FAT_NOP,  ZYDIS_ISA_SET_SSE,         ZYDIS_ISA_SET_SSE2,
+		ZYDIS_ISA_SET_SSEMXCSR, ZYDIS_ISA_SET_LONGMODE,
 	};
 
 	for (size_t i = 0; i < sizeof sets / sizeof *sets; i++)
@@ -85,7 +89,8 @@ static unsigned access_of(const ZydisDecodedInstruction *z, const ZydisDecodedOp
 	       (o->actions & ZYDIS_OPERAND_ACTION_MASK_WRITE ? DISASM_WRITE : 0);
 }
 
-static struct disasm_memory memory_of(const ZydisDecodedInstruction *z, const ZydisDecodedOperand *o)
+static struct disasm_memory memory_of(const ZydisDecodedInstruction *z,
+				      const ZydisDecodedOperand *o)
 {
 	struct disasm_memory m = {
 		.access = (uint8_t)access_of(z, o),
@@ -116,7 +121,8 @@ static struct disasm_memory memory_of(const ZydisDecodedInstruction *z, const Zy
 	return m;
 }
 
-static void add_memory(struct disasm *d, const ZydisDecodedInstruction *z, const ZydisDecodedOperand *o)
+static void add_memory(struct disasm *d, const ZydisDecodedInstruction *z,
+		       const ZydisDecodedOperand *o)
 {
 	struct disasm_memory *m;
 
@@ -164,8 +170,8 @@ static uint64_t truncate_to(uint64_t v, unsigned bits)
 	return bits < 64 ? v & ((1ull << bits) - 1) : v;
 }
 
-/* What the bit number in a register adds to the address of a bt: it counts bits as a signed number of the operand's size,
- * and whole operands are stepped over (Intel SDM 2A, BT). */
+/* What the bit number in a register adds to the address of a bt: it counts bits as a signed number
+ * of the operand's size, and whole operands are stepped over (Intel SDM 2A, BT). */
 static uint64_t bit_offset(const struct disasm_memory *m, const struct bt_regs *regs)
 {
 	unsigned bits = m->size * 8u;
@@ -174,7 +180,8 @@ static uint64_t bit_offset(const struct disasm_memory *m, const struct bt_regs *
 	return (uint64_t)((bit & -(int64_t)bits) / 8);
 }
 
-bool disasm_address(const struct disasm *d, const struct disasm_memory *m, const struct bt_regs *regs, uint64_t *addr)
+bool disasm_address(const struct disasm *d, const struct disasm_memory *m,
+		    const struct bt_regs *regs, uint64_t *addr)
 {
 	uint64_t at = (uint64_t)m->displacement;
 
@@ -221,7 +228,8 @@ static void put_number(struct text *t, const char *before, uint64_t v)
 	put(t, number);
 }
 
-/* The only address an instruction can have in its text: the target of a direct branch, or a rip-relative operand's. */
+/* The only address an instruction can have in its text: the target of a direct branch, or a
+ * rip-relative operand's. */
 static uint64_t address_in_text(const struct disasm *d)
 {
 	struct bt_regs none = {0};
@@ -249,13 +257,15 @@ static void formatter_init(ZydisFormatter *f, const struct disasm_style *style)
 
 	ZydisFormatterInit(f, att ? ZYDIS_FORMATTER_STYLE_ATT : ZYDIS_FORMATTER_STYLE_INTEL);
 	ZydisFormatterSetProperty(f, ZYDIS_FORMATTER_PROP_FORCE_SIZE, !att);
-	ZydisFormatterSetProperty(f, ZYDIS_FORMATTER_PROP_ADDR_PADDING_ABSOLUTE, ZYDIS_PADDING_DISABLED);
+	ZydisFormatterSetProperty(f, ZYDIS_FORMATTER_PROP_ADDR_PADDING_ABSOLUTE,
+				  ZYDIS_PADDING_DISABLED);
 	ZydisFormatterSetProperty(f, ZYDIS_FORMATTER_PROP_DISP_PADDING, ZYDIS_PADDING_DISABLED);
 	ZydisFormatterSetProperty(f, ZYDIS_FORMATTER_PROP_IMM_PADDING, ZYDIS_PADDING_DISABLED);
 	ZydisFormatterSetProperty(f, ZYDIS_FORMATTER_PROP_HEX_UPPERCASE, ZYAN_FALSE);
 }
 
-const char *disasm_text(const struct disasm *d, const struct disasm_style *style, char *out, size_t size)
+const char *disasm_text(const struct disasm *d, const struct disasm_style *style, char *out,
+			size_t size)
 {
 	ZydisDecodedOperand operands[ZYDIS_MAX_OPERAND_COUNT];
 	ZydisFormatterTokenConst *token;
@@ -270,8 +280,10 @@ const char *disasm_text(const struct disasm *d, const struct disasm_style *style
 	*out = '\0';
 	ZydisDecoderInit(&decoder, ZYDIS_MACHINE_MODE_LONG_64, ZYDIS_STACK_WIDTH_64);
 	formatter_init(&formatter, style);
-	if (!d->len || ZYAN_FAILED(ZydisDecoderDecodeFull(&decoder, d->bytes, d->len, &z, operands)) ||
-	    ZYAN_FAILED(ZydisFormatterTokenizeInstruction(&formatter, &z, operands, z.operand_count_visible, buffer,
+	if (!d->len ||
+	    ZYAN_FAILED(ZydisDecoderDecodeFull(&decoder, d->bytes, d->len, &z, operands)) ||
+	    ZYAN_FAILED(ZydisFormatterTokenizeInstruction(&formatter, &z, operands,
+							  z.operand_count_visible, buffer,
 							  sizeof buffer, d->addr, &token, NULL))) {
 		put(&t, "(bad)");
 		return out;
@@ -297,7 +309,8 @@ static const char *part_name(uint8_t reg, unsigned bits)
 		return "al";
 	for (unsigned i = 0; bits == 32 && i < sizeof general; i++)
 		if (general[i] == reg)
-			return ZydisRegisterGetString(ZydisRegisterEncode(ZYDIS_REGCLASS_GPR32, (ZyanU8)i));
+			return ZydisRegisterGetString(
+				ZydisRegisterEncode(ZYDIS_REGCLASS_GPR32, (ZyanU8)i));
 	return bt_reg_info[reg].name;
 }
 
@@ -332,7 +345,9 @@ const char *disasm_memory_text(const struct disasm_memory *m, char *out, size_t 
 	if (!*plus)
 		put_number(&t, "", (uint64_t)m->displacement);
 	else if (m->displacement)
-		put_number(&t, m->displacement < 0 ? "-" : "+", m->displacement < 0 ? -(uint64_t)m->displacement : (uint64_t)m->displacement);
+		put_number(&t, m->displacement < 0 ? "-" : "+",
+			   m->displacement < 0 ? -(uint64_t)m->displacement
+					       : (uint64_t)m->displacement);
 	put(&t, "]");
 	return out;
 }

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
-/* Instructions for people: their text, and what they do with memory, for explaining a fault. Decoded by Zydis.
- * Pure: no state, any bytes. */
+/* Instructions for people: their text, and what they do with memory, for explaining a fault.
+ * Decoded by Zydis. Pure: no state, any bytes. */
 #ifndef BT_DISASM_H
 #define BT_DISASM_H
 
@@ -22,18 +22,22 @@ enum disasm_access {
 	DISASM_WRITE = 2,
 };
 
-/* A memory operand. Registers are numbers of lib/regs.def (bt_reg_info), DISASM_NO_REG where there is none. */
+/* A memory operand. Registers are numbers of lib/regs.def (bt_reg_info), DISASM_NO_REG where there
+ * is none. */
 struct disasm_memory {
-	uint8_t access;	      /* enum disasm_access bits; 0: the address is only computed (lea, nop, prefetch) */
-	bool implicit;	      /* not in the text: the stack of push, pop, call, ret and the like; string operations */
-	bool masked;	      /* a mask says which part of it is accessed, if any */
-	bool vector;	      /* gather and scatter: one address per lane, none of them known here */
-	uint16_t size;	      /* bytes */
-	uint8_t base, index;  /* the full register where a part of one is used; base is rip where rip-relative */
+	uint8_t access; /* enum disasm_access bits; 0: the address is only computed (lea, nop,
+			   prefetch) */
+	bool implicit;  /* not in the text: the stack of push, pop, call, ret and the like; string
+			   operations */
+	bool masked;    /* a mask says which part of it is accessed, if any */
+	bool vector;    /* gather and scatter: one address per lane, none of them known here */
+	uint16_t size;  /* bytes */
+	uint8_t base, index;  /* the full register where a part of one is used; base is rip where
+				 rip-relative */
 	uint8_t index_bits;   /* 64, 32, or 8 (xlat) */
-	uint8_t scale;	      /* 1, 2, 4, 8; 0 without index */
+	uint8_t scale;        /* 1, 2, 4, 8; 0 without index */
 	uint8_t address_bits; /* 64, or 32 with the address-size prefix */
-	uint8_t segment;      /* number of fs_base or gs_base where that is added, else DISASM_NO_REG */
+	uint8_t segment; /* number of fs_base or gs_base where that is added, else DISASM_NO_REG */
 	uint8_t bit_index;    /* bt, bts, btr, btc with a register: it reaches past the operand */
 	int64_t displacement; /* also what push, pop, call and ret add to rsp before they use it */
 };
@@ -41,22 +45,25 @@ struct disasm_memory {
 struct disasm {
 	uint64_t addr;
 	uint8_t len;
-	uint8_t class;	/* enum bt_insn_class */
-	bool push, pop; /* it writes or reads the stack at rsp: push, call, enter, pushf; pop, ret, leave, popf */
-	bool is_basic; /* every x86-64 processor has it: it is never an illegal one */
+	uint8_t class;  /* enum bt_insn_class */
+	bool push, pop; /* it writes or reads the stack at rsp: push, call, enter, pushf; pop, ret,
+			   leave, popf */
+	bool is_basic;  /* every x86-64 processor has it: it is never an illegal one */
 	bool has_target;
-	uint64_t target; /* of a direct branch */
+	uint64_t target;                                /* of a direct branch */
 	struct disasm_memory memory[DISASM_MEMORY_MAX]; /* explicit ones first */
 	size_t memory_count;
 	uint8_t bytes[BT_INSN_MAX];
 };
 
-/* Decodes the instruction at bytes, which stand at addr. Returns 0; -BT_E_TRUNCATED when n bytes are too few, -BT_E_CORRUPT
- * when they are no instruction; *d is zeroed then. */
+/* Decodes the instruction at bytes, which stand at addr. Returns 0; -BT_E_TRUNCATED when n bytes
+ * are too few, -BT_E_CORRUPT when they are no instruction; *d is zeroed then. */
 int disasm_decode(struct disasm *d, const uint8_t *bytes, size_t n, uint64_t addr);
 
-/* The address a memory operand has with these registers, those before the instruction. False for a vector operand. */
-bool disasm_address(const struct disasm *d, const struct disasm_memory *m, const struct bt_regs *regs, uint64_t *addr);
+/* The address a memory operand has with these registers, those before the instruction. False for a
+ * vector operand. */
+bool disasm_address(const struct disasm *d, const struct disasm_memory *m,
+		    const struct bt_regs *regs, uint64_t *addr);
 
 enum disasm_syntax {
 	DISASM_INTEL,
@@ -65,15 +72,17 @@ enum disasm_syntax {
 
 struct disasm_style {
 	enum disasm_syntax syntax;
-	/* Puts a name for addr into out[size] ("main+0x1c"), or returns false; may be NULL. What it gives is put into the
-	 * text as it is: who shows the text escapes it. */
+	/* Puts a name for addr into out[size] ("main+0x1c"), or returns false; may be NULL. What it
+	 * gives is put into the text as it is: who shows the text escapes it. */
 	bool (*name)(void *arg, uint64_t addr, char *out, size_t size);
 	void *arg;
 };
 
-/* The text of an instruction, "mov rax, qword ptr [rbx+0x10]", with names for branch targets and rip-relative
- * addresses where style has them. style may be NULL: Intel syntax, no names. Always ends in NUL. Returns out. */
-const char *disasm_text(const struct disasm *d, const struct disasm_style *style, char *out, size_t size);
+/* The text of an instruction, "mov rax, qword ptr [rbx+0x10]", with names for branch targets and
+ * rip-relative addresses where style has them. style may be NULL: Intel syntax, no names. Always
+ * ends in NUL. Returns out. */
+const char *disasm_text(const struct disasm *d, const struct disasm_style *style, char *out,
+			size_t size);
 
 /* One memory operand alone, as in Intel syntax: "[rbx+rcx*4+0x10]", "fs:[0x28]". Returns out. */
 const char *disasm_memory_text(const struct disasm_memory *m, char *out, size_t size);

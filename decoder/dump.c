@@ -14,7 +14,8 @@ static void print_entry(FILE *to, uint64_t number, const struct bt_branch *b)
 	else if (b->kind == BT_BRANCH_EPOCH)
 		fprintf(to, " space=%" PRIu64 " epoch=%" PRIu64, b->from, b->to);
 	else
-		fprintf(to, " 0x%" PRIx64 " -> 0x%" PRIx64 "%s", b->from, b->to, bt_branch_taken(b) ? "" : " not taken");
+		fprintf(to, " 0x%" PRIx64 " -> 0x%" PRIx64 "%s", b->from, b->to,
+			bt_branch_taken(b) ? "" : " not taken");
 	if (b->flags & BT_BRANCH_PREDICTION_KNOWN)
 		fputs(b->flags & BT_BRANCH_MISPREDICTED ? " mispredicted" : " predicted", to);
 	if (b->cycles)
@@ -60,7 +61,8 @@ static size_t print_calls(FILE *to, const struct bt_record_calls *r)
 }
 
 /* closed: END, the last that is written, has been printed; `events` is the first file. */
-static size_t print_file(FILE *to, const struct trace *t, const struct trace_file *file, bool *closed)
+static size_t print_file(FILE *to, const struct trace *t, const struct trace_file *file,
+			 bool *closed)
 {
 	struct trace_cursor c;
 	struct bt_record rec;
@@ -87,7 +89,11 @@ static size_t print_file(FILE *to, const struct trace *t, const struct trace_fil
 			continue;
 		}
 		torn = err.code == BT_E_TRUNCATED && !*closed;
-		fprintf(to, "%s at byte %" PRIu64 ": %s\n", torn ? "torn" : err.code == BT_E_NO_MEMORY ? "not read" : "damage", err.offset, err.text);
+		fprintf(to, "%s at byte %" PRIu64 ": %s\n",
+			torn                         ? "torn"
+			: err.code == BT_E_NO_MEMORY ? "not read"
+						     : "damage",
+			err.offset, err.text);
 		damage += !torn;
 	}
 	trace_cursor_release(&c);

@@ -6,7 +6,8 @@
 #include "decoder/export_private.h"
 
 const struct export_kind export_kinds[] = {
-	{"perf-script", "a line a snapshot with its branches, as perf script prints brstack", export_perf_script},
+	{"perf-script", "a line a snapshot with its branches, as perf script prints brstack",
+	 export_perf_script},
 	{0},
 };
 

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
-/* A trace in the form of other tools. Reads the files of the trace one after the other, without the model: an export of millions of
- * branches needs little memory. */
+/* A trace in the form of other tools. Reads the files of the trace one after the other, without the
+ * model: an export of millions of branches needs little memory. */
 #ifndef BT_EXPORT_H
 #define BT_EXPORT_H
 
@@ -10,8 +10,8 @@
 
 struct export_kind {
 	const char *name, *help;
-	/* Returns 0; 1 when something of the trace could not be read (the rest is written); -BT_E_NO_MEMORY; -BT_E_IO: it could not be
-	 * written. */
+	/* Returns 0; 1 when something of the trace could not be read (the rest is written);
+	 * -BT_E_NO_MEMORY; -BT_E_IO: it could not be written. */
 	int (*print)(FILE *to, const struct trace *t, struct bt_error *err);
 };
 

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: MIT */
-/* The lines of `perf script -F comm,pid,tid,time,event,ip,brstack`: a snapshot each, its branches newest first. Written by hand and
- * not with printf: it is most of the work of an export. Column widths are perf's (tools/perf/builtin-script.c). */
+/* The lines of `perf script -F comm,pid,tid,time,event,ip,brstack`: a snapshot each, its branches
+ * newest first. Written by hand and not with printf: it is most of the work of an export. Column
+ * widths are perf's (tools/perf/builtin-script.c). */
 #include <stdlib.h>
 #include <string.h>
 
@@ -10,9 +11,9 @@
 
 enum {
 	OUT_FLUSH = 1 << 18,
-	ENTRY_MAX = 72, /* characters of an entry, and what is copied too much behind it */
+	ENTRY_MAX = 72,   /* characters of an entry, and what is copied too much behind it */
 	ENTRY_USUAL = 48, /* of most of them */
-	FLAGS_MAX = 32, /* of its flags */
+	FLAGS_MAX = 32,   /* of its flags */
 	HEAD_MAX = 256,
 	CACHE = 512, /* a power of two */
 	COMM_MAX = 64,
@@ -53,7 +54,7 @@ struct script {
 	char flags_text[FLAGS_MAX];
 	size_t flags_len;
 	struct entry_text *texts; /* CACHE of them */
-	struct buf label, event; /* the event's name, and as it is printed */
+	struct buf label, event;  /* the event's name, and as it is printed */
 };
 
 static struct script_task *find_task(const struct script *s, uint32_t task, size_t *place)
@@ -73,20 +74,23 @@ static struct script_task *find_task(const struct script *s, uint32_t task, size
 	return lo < s->count && s->tasks[lo]->task == task ? s->tasks[lo] : NULL;
 }
 
-/* A name can hold anything: a line break would begin another sample, and a terminal obeys other bytes. */
+/* A name can hold anything: a line break would begin another sample, and a terminal obeys other
+ * bytes. */
 static void set_comm(struct script_task *t, struct slice name)
 {
 	size_t len = 0;
 
 	while (name.len && *name.at && len < COMM_MAX - 1) {
-		size_t room = COMM_MAX - 1 - len, good = bt_printable(name.at, name.len < room ? name.len : room);
+		size_t room = COMM_MAX - 1 - len,
+		       good = bt_printable(name.at, name.len < room ? name.len : room);
 		struct slice one = slice_take(&name, good ? good : 1);
 
 		memcpy(t->comm + len, good ? (const char *)one.at : "?", one.len);
 		len += one.len;
 	}
 	t->comm[len] = '\0';
-	snprintf(t->head, sizeof t->head, "%*s %5d/%-5d ", COMM_WIDTH, t->comm, (int)t->pid, (int)t->tid);
+	snprintf(t->head, sizeof t->head, "%*s %5d/%-5d ", COMM_WIDTH, t->comm, (int)t->pid,
+		 (int)t->tid);
 	t->head_len = strlen(t->head);
 }
 
@@ -186,10 +190,13 @@ static char *put_string(char *p, const char *s)
 /* As perf names types (tools/perf/util/branch.c); "" where it has no name. */
 static const char *type_name(uint64_t flags)
 {
-	static const char *const names[16] = {"", "COND", "UNCOND", "IND", "CALL", "IND_CALL", "RET", "SYSCALL", "SYSRET", "COND_CALL",
-		"COND_RET", "ERET", "IRQ", "SERROR", "NO_TX", ""};
-	static const char *const more[16] = {"FAULT_ALGN", "FAULT_DATA", "FAULT_INST", "ARCH_1", "ARCH_2", "ARCH_3", "ARCH_4", "ARCH_5",
-		"", "", "", "", "", "", "", ""};
+	static const char *const names[16] = {
+		"",       "COND",      "UNCOND",   "IND",  "CALL", "IND_CALL", "RET",   "SYSCALL",
+		"SYSRET", "COND_CALL", "COND_RET", "ERET", "IRQ",  "SERROR",   "NO_TX", ""};
+	static const char *const more[16] = {"FAULT_ALGN", "FAULT_DATA", "FAULT_INST", "ARCH_1",
+					     "ARCH_2",     "ARCH_3",     "ARCH_4",     "ARCH_5",
+					     "",           "",           "",           "",
+					     "",           "",           "",           ""};
 	unsigned type = flags >> TYPE_SHIFT & 15;
 
 	return type == TYPE_EXTENDED ? more[flags >> NEW_TYPE_SHIFT & 15] : names[type];
@@ -222,15 +229,18 @@ static char *make_entry(struct script *s, char *p, const struct run_entry *e)
 	p = put_hex(p + 3, e->to);
 	if (e->flags != s->flags || !s->flags_len)
 		set_flags(s, e->flags);
-	memcpy(p, s->flags_text, FLAGS_MAX); /* more than its length: a fixed size is one instruction */
+	memcpy(p, s->flags_text,
+	       FLAGS_MAX); /* more than its length: a fixed size is one instruction */
 	return p + s->flags_len;
 }
 
 static char *put_entry(struct script *s, char *p, const struct run_entry *e)
 {
-	struct entry_text *t = &s->texts[((e->from ^ e->to << 5) * 0x9E3779B97F4A7C15u >> 32) % CACHE];
+	struct entry_text *t =
+		&s->texts[((e->from ^ e->to << 5) * 0x9E3779B97F4A7C15u >> 32) % CACHE];
 
-	if (!t->len || t->entry.from != e->from || t->entry.to != e->to || t->entry.flags != e->flags) {
+	if (!t->len || t->entry.from != e->from || t->entry.to != e->to ||
+	    t->entry.flags != e->flags) {
 		t->entry = *e;
 		t->len = (uint32_t)(make_entry(s, t->text, e) - t->text);
 	}
@@ -240,17 +250,15 @@ static char *put_entry(struct script *s, char *p, const struct run_entry *e)
 	return p + t->len;
 }
 
-static void put_text(struct buf *out, const char *text)
-{
-	buf_put(out, text, strlen(text));
-}
+static void put_text(struct buf *out, const char *text) { buf_put(out, text, strlen(text)); }
 
 /* The name of the event as it is printed, made anew when it is another one. */
 static void set_event(struct script *s, struct slice label)
 {
 	if (!label.len)
 		label = bt_str("snapshot");
-	if (s->event.len && s->label.len == label.len && !memcmp(s->label.data, label.at, label.len))
+	if (s->event.len && s->label.len == label.len &&
+	    !memcmp(s->label.data, label.at, label.len))
 		return;
 	buf_reset(&s->label);
 	buf_put(&s->label, label.at, label.len);
@@ -281,7 +289,8 @@ static char *put_time(char *p, uint64_t ns)
 	return p;
 }
 
-static void put_head(struct script *s, const struct script_task *t, const struct bt_record_snapshot *r)
+static void put_head(struct script *s, const struct script_task *t,
+		     const struct bt_record_snapshot *r)
 {
 	char text[HEAD_MAX], *p = text, address[16];
 
@@ -293,14 +302,16 @@ static void put_head(struct script *s, const struct script_task *t, const struct
 	buf_put(&s->out, text, (size_t)(p - text));
 	buf_put(&s->out, s->event.data, s->event.len);
 	p = put_string(text, ":  ");
-	p = put_padded(p, address, (size_t)(put_hex(address, r->point.rip) - address), sizeof address);
+	p = put_padded(p, address, (size_t)(put_hex(address, r->point.rip) - address),
+		       sizeof address);
 	buf_put(&s->out, text, (size_t)(p - text));
 }
 
 static void flush(struct script *s)
 {
 	if (s->out.len)
-		s->unwritten |= bt_output(s->to, s->out.data, s->out.len, s->unwritten ? NULL : s->err) != 0;
+		s->unwritten |= bt_output(s->to, s->out.data, s->out.len,
+					  s->unwritten ? NULL : s->err) != 0;
 	buf_reset(&s->out);
 }
 

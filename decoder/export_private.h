@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: MIT */
-/* What the exports share: the runs of branches before a trace's snapshots, in one pass over its events. */
+/* What the exports share: the runs of branches before a trace's snapshots, in one pass over its
+ * events. */
 #ifndef BT_EXPORT_PRIVATE_H
 #define BT_EXPORT_PRIVATE_H
 
@@ -22,8 +23,8 @@ struct run_words {
 struct run_reader {
 	struct trace_cursor cursor;
 	bool opened, imported, damaged;
-	bool torn; /* the file ends inside a block: damage where the trace was closed */
-	bool whole; /* an import of whole histories: no sample has branches of its own */
+	bool torn;       /* the file ends inside a block: damage where the trace was closed */
+	bool whole;      /* an import of whole histories: no sample has branches of its own */
 	struct slice in; /* of the chunk */
 	struct bt_branch_codec codec;
 	uint64_t number, end; /* of the next entry; of the chunk */
@@ -33,7 +34,8 @@ struct run_reader {
 };
 
 /* Reads up to a position and leaves the run before it in at[0 .. count). False without memory. */
-bool run_reader_advance(struct run_reader *r, const struct trace *t, uint32_t task, uint64_t position);
+bool run_reader_advance(struct run_reader *r, const struct trace *t, uint32_t task,
+			uint64_t position);
 void run_reader_release(struct run_reader *r);
 
 int export_perf_script(FILE *to, const struct trace *t, struct bt_error *err);

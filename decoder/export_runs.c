@@ -106,8 +106,9 @@ static inline bool push(struct run_reader *r, const struct run_entry *e)
 static uint64_t type_of(const struct bt_branch *b)
 {
 	static const uint8_t types[BT_BRANCH_KINDS] = {
-		[BT_BRANCH_JCC] = 1,  [BT_BRANCH_JMP] = 2,   [BT_BRANCH_IJMP] = 3,   [BT_BRANCH_CALL] = 4,
-		[BT_BRANCH_ICALL] = 5, [BT_BRANCH_RET] = 6,   [BT_BRANCH_SYSCALL] = 7, [BT_BRANCH_ASYNC] = 12,
+		[BT_BRANCH_JCC] = 1,     [BT_BRANCH_JMP] = 2,    [BT_BRANCH_IJMP] = 3,
+		[BT_BRANCH_CALL] = 4,    [BT_BRANCH_ICALL] = 5,  [BT_BRANCH_RET] = 6,
+		[BT_BRANCH_SYSCALL] = 7, [BT_BRANCH_ASYNC] = 12,
 	};
 
 	return (uint64_t)types[b->kind] << 20;
@@ -115,12 +116,14 @@ static uint64_t type_of(const struct bt_branch *b)
 
 static bool take_entry(struct run_reader *r, const struct bt_branch *b, uint64_t word)
 {
-	struct run_entry e = {.from = b->from, .to = b->to, .flags = word ^ bt_branch_perf_flags(b)};
+	struct run_entry e = {
+		.from = b->from, .to = b->to, .flags = word ^ bt_branch_perf_flags(b)};
 
 	if (bt_branch_is_branch(b)) {
 		if (!r->imported)
 			e.flags |= type_of(b);
-		return (!bt_branch_taken(b) && !r->imported) || push(r, &e); /* a capture's are all those of its record */
+		return (!bt_branch_taken(b) && !r->imported) ||
+		       push(r, &e); /* a capture's are all those of its record */
 	}
 	if (b->kind != BT_BRANCH_GAP)
 		return true;
@@ -142,11 +145,13 @@ static bool open_reader(struct run_reader *r, const struct trace *t, uint32_t ta
 	trace_cursor_init(&r->cursor, t, file);
 	r->opened = true;
 	r->imported = slice_is(t->header.backend, "import");
-	r->whole = r->imported && (slice_is(t->header.source, "pt") || slice_is(t->header.source, "bts"));
+	r->whole = r->imported &&
+		   (slice_is(t->header.source, "pt") || slice_is(t->header.source, "bts"));
 	return true;
 }
 
-bool run_reader_advance(struct run_reader *r, const struct trace *t, uint32_t task, uint64_t position)
+bool run_reader_advance(struct run_reader *r, const struct trace *t, uint32_t task,
+			uint64_t position)
 {
 	r->count = 0;
 	if (!open_reader(r, t, task) || r->whole)

@@ -60,7 +60,8 @@ bool fault_read(const struct fault_context *c, uint64_t addr, unsigned n, uint64
 		const struct model_map *map = fault_map(c, addr);
 
 		/* what cannot be written is as the file has it */
-		if (!map || map->prot & 2 || symbols_code(c->s, c->f->space, c->f->epoch, addr, bytes, n) < n)
+		if (!map || map->prot & 2 ||
+		    symbols_code(c->s, c->f->space, c->f->epoch, addr, bytes, n) < n)
 			return false;
 	}
 	*value = 0;
@@ -73,19 +74,22 @@ bool fault_insn_is(const struct fault_context *c, const char *mnemonic)
 {
 	size_t n = strlen(mnemonic);
 
-	return c->f->has_insn && !strncmp(c->f->insn_text, mnemonic, n) && !isalnum((unsigned char)c->f->insn_text[n]);
+	return c->f->has_insn && !strncmp(c->f->insn_text, mnemonic, n) &&
+	       !isalnum((unsigned char)c->f->insn_text[n]);
 }
 
 /* The names of the 16 registers and their parts. */
 static const struct {
 	const char *name[5]; /* 64, 32, 16, 8 bits, and bits 8 to 15 */
 } parts[] = {
-	{{"r15", "r15d", "r15w", "r15b"}}, {{"r14", "r14d", "r14w", "r14b"}}, {{"r13", "r13d", "r13w", "r13b"}},
-	{{"r12", "r12d", "r12w", "r12b"}}, {{"rbp", "ebp", "bp", "bpl"}}, {{"rbx", "ebx", "bx", "bl", "bh"}},
-	{{"r11", "r11d", "r11w", "r11b"}}, {{"r10", "r10d", "r10w", "r10b"}}, {{"r9", "r9d", "r9w", "r9b"}},
-	{{"r8", "r8d", "r8w", "r8b"}}, {{"rax", "eax", "ax", "al", "ah"}}, {{"rcx", "ecx", "cx", "cl", "ch"}},
-	{{"rdx", "edx", "dx", "dl", "dh"}}, {{"rsi", "esi", "si", "sil"}}, {{"rdi", "edi", "di", "dil"}},
-	{{"rsp", "esp", "sp", "spl"}},
+	{{"r15", "r15d", "r15w", "r15b"}},  {{"r14", "r14d", "r14w", "r14b"}},
+	{{"r13", "r13d", "r13w", "r13b"}},  {{"r12", "r12d", "r12w", "r12b"}},
+	{{"rbp", "ebp", "bp", "bpl"}},      {{"rbx", "ebx", "bx", "bl", "bh"}},
+	{{"r11", "r11d", "r11w", "r11b"}},  {{"r10", "r10d", "r10w", "r10b"}},
+	{{"r9", "r9d", "r9w", "r9b"}},      {{"r8", "r8d", "r8w", "r8b"}},
+	{{"rax", "eax", "ax", "al", "ah"}}, {{"rcx", "ecx", "cx", "cl", "ch"}},
+	{{"rdx", "edx", "dx", "dl", "dh"}}, {{"rsi", "esi", "si", "sil"}},
+	{{"rdi", "edi", "di", "dil"}},      {{"rsp", "esp", "sp", "spl"}},
 };
 
 static bool find_register(const char *word, size_t len, struct register_part *part)
@@ -145,7 +149,8 @@ static void take_memory(struct fault_context *c, const struct disasm_memory *m)
 	char name[64];
 	uint64_t addr, held;
 
-	/* Behind the branch that went wild rsp is another; and what a call would have pushed says nothing. */
+	/* Behind the branch that went wild rsp is another; and what a call would have pushed says
+	 * nothing. */
 	if (m->implicit && (f->pc_is_wild || m->access == DISASM_WRITE))
 		return;
 	if (!disasm_address(&f->insn, m, c->regs, &addr))
@@ -170,7 +175,8 @@ static void take_values(struct fault_context *c)
 	size_t end;
 
 	for (; rest && fault_first_register(rest, &part, &end); rest += end)
-		add_value(f, bt_reg_info[part.number].name, false, bt_regs_get(c->regs, part.number));
+		add_value(f, bt_reg_info[part.number].name, false,
+			  bt_regs_get(c->regs, part.number));
 	for (size_t i = 0; i < f->insn.memory_count; i++)
 		take_memory(c, &f->insn.memory[i]);
 }
@@ -180,7 +186,8 @@ static bool decode_at(struct fault_context *c, uint64_t addr)
 	struct fault *f = c->f;
 	size_t n = symbols_code(c->s, f->space, f->epoch, addr, f->code, sizeof f->code);
 	struct text_names names = {.s = c->s, .space = f->space, .epoch = f->epoch};
-	const struct disasm_style style = {.syntax = DISASM_INTEL, .name = text_address_name, .arg = &names};
+	const struct disasm_style style = {
+		.syntax = DISASM_INTEL, .name = text_address_name, .arg = &names};
 	int rc = disasm_decode(&f->insn, f->code, n, addr);
 
 	f->where = addr;
@@ -189,7 +196,8 @@ static bool decode_at(struct fault_context *c, uint64_t addr)
 	f->has_insn = !rc;
 	if (f->has_insn) {
 		disasm_text(&f->insn, NULL, f->insn_text, sizeof f->insn_text);
-		disasm_text(&f->insn, f->insn.has_target ? &style : NULL, f->insn_named, sizeof f->insn_named);
+		disasm_text(&f->insn, f->insn.has_target ? &style : NULL, f->insn_named,
+			    sizeof f->insn_named);
 	}
 	return f->has_insn;
 }
@@ -208,7 +216,8 @@ static bool is_executable(const struct fault_context *c, uint64_t addr)
 	return map && map->prot & 4;
 }
 
-/* Where the program is to be looked at: the instruction at pc, or the branch that went to a pc without code. */
+/* Where the program is to be looked at: the instruction at pc, or the branch that went to a pc
+ * without code. */
 static void find_insn(struct fault_context *c)
 {
 	struct fault *f = c->f;
@@ -229,15 +238,13 @@ static const struct model_task *task_of(const struct fault_context *c)
 	return model_task(c->m, c->snap->rec->task);
 }
 
-static bool is_sent(const struct bt_record_signal *g)
-{
-	return (int32_t)g->code <= 0;
-}
+static bool is_sent(const struct bt_record_signal *g) { return (int32_t)g->code <= 0; }
 
 /* Of the others the field holds something else: of a POSIX timer its number. */
 static bool has_sender(const struct bt_record_signal *g)
 {
-	static const int32_t codes[] = {0, -1, -3, -6}; /* SI_USER, SI_QUEUE, SI_MESGQ, SI_TKILL: sigaction(2) */
+	static const int32_t codes[] = {
+		0, -1, -3, -6}; /* SI_USER, SI_QUEUE, SI_MESGQ, SI_TKILL: sigaction(2) */
 
 	for (size_t i = 0; i < sizeof codes / sizeof *codes; i++)
 		if (codes[i] == (int32_t)g->code)
@@ -245,7 +252,8 @@ static bool has_sender(const struct bt_record_signal *g)
 	return false;
 }
 
-/* The kernel sends these to who made the call, and gives that for the sender; in a PID namespace by another number, and then nobody has named it. */
+/* The kernel sends these to who made the call, and gives that for the sender; in a PID namespace by
+ * another number, and then nobody has named it. */
 static bool is_of_a_call(const struct bt_record_signal *g, const struct model_task *task)
 {
 	static const uint32_t signals[] = {SIG_PIPE, SIG_XFSZ};
@@ -265,24 +273,29 @@ static void say_meaning(struct fault_context *c)
 		fault_say(c, ": %s", text);
 }
 
-/* The fault that the task's newest handler of one got, when the signal comes from that handler: it stands in it still, or where that has returned
- * to, with the same signal again. Crash handlers do so to end the program. */
+/* The fault that the task's newest handler of one got, when the signal comes from that handler: it
+ * stands in it still, or where that has returned to, with the same signal again. Crash handlers do
+ * so to end the program. */
 static const struct model_snapshot *handled_before(const struct fault_context *c)
 {
 	const struct bt_record_signal *fault = NULL;
 
-	for (size_t i = 0; i < c->m->event_count && &c->m->events[i].rec.u.signal != c->signal; i++) {
+	for (size_t i = 0; i < c->m->event_count && &c->m->events[i].rec.u.signal != c->signal;
+	     i++) {
 		const struct bt_record *rec = &c->m->events[i].rec;
 
-		if (rec->kind == BT_RECORD_SIGNAL && rec->u.signal.task == c->signal->task && rec->u.signal.sync)
+		if (rec->kind == BT_RECORD_SIGNAL && rec->u.signal.task == c->signal->task &&
+		    rec->u.signal.sync)
 			fault = &rec->u.signal;
 	}
 	for (size_t i = 0; fault && i < c->m->snapshot_count; i++) {
 		const struct model_snapshot *s = &c->m->snapshots[i];
 		bool is_in_handler = c->snap->rec->depth > s->rec->depth;
-		bool is_back = fault->signo == c->signal->signo && c->snap->rec->point.rip == s->rec->point.rip;
+		bool is_back = fault->signo == c->signal->signo &&
+			       c->snap->rec->point.rip == s->rec->point.rip;
 
-		if (s->signal == fault && s->rec->kind == BT_SNAPSHOT_FAULT && s->rec->space == c->snap->rec->space)
+		if (s->signal == fault && s->rec->kind == BT_SNAPSHOT_FAULT &&
+		    s->rec->space == c->snap->rec->space)
 			return is_in_handler || is_back ? s : NULL;
 	}
 	return NULL;
@@ -339,7 +352,8 @@ static void explain_sent(struct fault_context *c)
 	}
 	fault_say(c, "%s, sent by process %u (", name, g->sender);
 	if (g->sender_name.len)
-		fault_say(c, "%.*s, ", (int)(g->sender_name.len < 80 ? g->sender_name.len : 80), (const char *)g->sender_name.at);
+		fault_say(c, "%.*s, ", (int)(g->sender_name.len < 80 ? g->sender_name.len : 80),
+			  (const char *)g->sender_name.at);
 	fault_say(c, "user %u)", g->uid);
 	for (size_t i = 0; i < c->m->task_count; i++)
 		if (c->m->tasks[i].pid == g->sender) {
@@ -354,7 +368,8 @@ static uint64_t low_part(uint64_t value, unsigned size)
 }
 
 /* The divisor: the only operand of div and idiv. */
-static bool divisor_of(const struct fault_context *c, char name[64], uint64_t *value, unsigned *size)
+static bool divisor_of(const struct fault_context *c, char name[64], uint64_t *value,
+		       unsigned *size)
 {
 	const struct disasm *d = &c->f->insn;
 	struct register_part part;
@@ -364,7 +379,8 @@ static bool divisor_of(const struct fault_context *c, char name[64], uint64_t *v
 	if (d->memory_count) {
 		*size = d->memory[0].size;
 		disasm_memory_text(&d->memory[0], name, 64);
-		return disasm_address(d, &d->memory[0], c->regs, &addr) && fault_read(c, addr, *size, value);
+		return disasm_address(d, &d->memory[0], c->regs, &addr) &&
+		       fault_read(c, addr, *size, value);
 	}
 	if (!fault_first_register(c->f->insn_text + 3, &part, &end))
 		return false;
@@ -375,7 +391,8 @@ static bool divisor_of(const struct fault_context *c, char name[64], uint64_t *v
 	return true;
 }
 
-/* div: where the upper half of the dividend is less than the divisor. idiv: where it is the sign of the lower half, as compilers make it. */
+/* div: where the upper half of the dividend is less than the divisor. idiv: where it is the sign of
+ * the lower half, as compilers make it. */
 bool fault_division_fits(const struct fault_context *c)
 {
 	uint64_t divisor, low, high, most;
@@ -389,7 +406,8 @@ bool fault_division_fits(const struct fault_context *c)
 	if (fault_insn_is(c, "div"))
 		return high < divisor;
 	most = low_part(UINT64_MAX, size) >> 1;
-	return high == (low > most ? low_part(UINT64_MAX, size) : 0) && !(low == most + 1 && divisor == low_part(UINT64_MAX, size));
+	return high == (low > most ? low_part(UINT64_MAX, size) : 0) &&
+	       !(low == most + 1 && divisor == low_part(UINT64_MAX, size));
 }
 
 static int64_t sign_extended(uint64_t value, unsigned size)
@@ -406,16 +424,21 @@ static void explain_division(struct fault_context *c)
 	unsigned size;
 	char name[64];
 
-	if (!c->regs || !(is_signed || fault_insn_is(c, "div")) || !divisor_of(c, name, &value, &size))
+	if (!c->regs || !(is_signed || fault_insn_is(c, "div")) ||
+	    !divisor_of(c, name, &value, &size))
 		fault_say(c, "integer division by zero, or overflow of its quotient");
 	else if (!value)
 		fault_say(c, "integer division by zero: the divisor %s is 0", name);
 	else if (is_signed)
-		fault_say(c, "integer division overflow: divided by %s = %" PRId64 ", the quotient does not fit into %u bits", name,
-			  sign_extended(value, size), 8 * size);
+		fault_say(c,
+			  "integer division overflow: divided by %s = %" PRId64
+			  ", the quotient does not fit into %u bits",
+			  name, sign_extended(value, size), 8 * size);
 	else
-		fault_say(c, "integer division overflow: divided by %s = %" PRIu64 ", the quotient does not fit into %u bits", name,
-			  value, 8 * size);
+		fault_say(c,
+			  "integer division overflow: divided by %s = %" PRIu64
+			  ", the quotient does not fit into %u bits",
+			  name, value, 8 * size);
 }
 
 static void explain_fpe(struct fault_context *c)
@@ -432,11 +455,13 @@ static void explain_ill(struct fault_context *c)
 	size_t n = symbols_code(c->s, c->f->space, c->f->epoch, c->f->pc, bytes, sizeof bytes);
 
 	if (fault_insn_is(c, "ud2")) {
-		fault_say(c, "illegal instruction ud2: compilers put it where code must not be reached, and for __builtin_trap");
+		fault_say(c, "illegal instruction ud2: compilers put it where code must not be "
+			     "reached, and for __builtin_trap");
 		return;
 	}
 	if (c->f->has_insn) {
-		fault_say(c, "illegal instruction: this processor or kernel does not allow \"%s\"", c->f->insn_text);
+		fault_say(c, "illegal instruction: this processor or kernel does not allow \"%s\"",
+			  c->f->insn_text);
 		n = c->f->insn.len;
 		memcpy(bytes, c->f->insn.bytes, n < sizeof bytes ? n : sizeof bytes);
 	} else {
@@ -457,15 +482,19 @@ static void explain_trap(struct fault_context *c)
 
 static void explain_sys(struct fault_context *c)
 {
-	const char *(*name_of)(uint64_t, char *) = c->regs && c->regs->cs == USER32_CS ? syscall_name_32 : syscall_name;
+	const char *(*name_of)(uint64_t, char *) =
+		c->regs && c->regs->cs == USER32_CS ? syscall_name_32 : syscall_name;
 	char name[SYSCALL_NAME_MAX];
 	/* The kernel rolls the call back before it sends the signal: rax is its number again. */
-	uint64_t nr = !c->regs ? UINT64_MAX : c->regs->rax < SYS_NR_MAX ? c->regs->rax : c->regs->orig_rax;
+	uint64_t nr = !c->regs                    ? UINT64_MAX
+		      : c->regs->rax < SYS_NR_MAX ? c->regs->rax
+						  : c->regs->orig_rax;
 
 	if (c->signal->code == 1)
 		fault_say(c, "%s refused by a seccomp filter", name_of(nr, name));
 	else
-		fault_say(c, "%s: %s", name_of(nr, name), signal_code_text(c->signal->signo, c->signal->code));
+		fault_say(c, "%s: %s", name_of(nr, name),
+			  signal_code_text(c->signal->signo, c->signal->code));
 }
 
 static const struct {
@@ -473,7 +502,7 @@ static const struct {
 	void (*explain)(struct fault_context *c);
 } explainers[] = {
 	{SIG_SEGV, fault_explain_access}, {SIG_BUS, fault_explain_access}, {SIG_FPE, explain_fpe},
-	{SIG_ILL, explain_ill},		  {SIG_TRAP, explain_trap},	   {SIG_SYS, explain_sys},
+	{SIG_ILL, explain_ill},           {SIG_TRAP, explain_trap},        {SIG_SYS, explain_sys},
 };
 
 /* Nobody told why, and the instruction raises no such signal. */
@@ -521,8 +550,10 @@ static void explain_other(struct fault_context *c)
 	if (r->kind == BT_SNAPSHOT_REQUEST) {
 		fault_say(c, "a snapshot was asked for");
 		if (r->label.len)
-			fault_say(c, ": %.*s", (int)(r->label.len > 200 ? 200 : r->label.len), (const char *)r->label.at);
-	} else if (r->kind == BT_SNAPSHOT_EXIT && task && task->exit && task->exit->kind == BT_EXIT_STATUS) {
+			fault_say(c, ": %.*s", (int)(r->label.len > 200 ? 200 : r->label.len),
+				  (const char *)r->label.at);
+	} else if (r->kind == BT_SNAPSHOT_EXIT && task && task->exit &&
+		   task->exit->kind == BT_EXIT_STATUS) {
 		fault_say(c, "exit with status %u", task->exit->status);
 	} else if (task && task->exit && task->exit->kind == BT_EXIT_SIGNAL) {
 		fault_say(c, "killed by %s", signal_name(task->exit->status, name));
@@ -549,23 +580,26 @@ static void explain(struct fault_context *c)
 	fault_find_caller(c);
 }
 
-void fault_explain(struct fault *f, const struct model *m, struct symbols *s, const struct model_snapshot *snap,
-		   const struct bt_record_thread *thread, const struct history *h, size_t end)
+void fault_explain(struct fault *f, const struct model *m, struct symbols *s,
+		   const struct model_snapshot *snap, const struct bt_record_thread *thread,
+		   const struct history *h, size_t end)
 {
-	struct fault_context c = {.f = f, .m = m, .s = s, .snap = snap, .thread = thread, .h = h, .end = end};
+	struct fault_context c = {
+		.f = f, .m = m, .s = s, .snap = snap, .thread = thread, .h = h, .end = end};
 
 	explain(&c);
 }
 
-int fault_explain_snapshot(struct fault *f, const struct model *m, struct symbols *s, const struct model_snapshot *snap,
-			   struct bt_error *err)
+int fault_explain_snapshot(struct fault *f, const struct model *m, struct symbols *s,
+			   const struct model_snapshot *snap, struct bt_error *err)
 {
 	struct history h;
 	int rc = history_load(&h, m, snap->rec->task, err);
 
 	if (rc)
 		return rc;
-	fault_explain(f, m, s, snap, focus_thread(snap, snap->rec->task), &h, history_index(&h, snap->rec->position));
+	fault_explain(f, m, s, snap, focus_thread(snap, snap->rec->task), &h,
+		      history_index(&h, snap->rec->position));
 	history_release(&h);
 	return 0;
 }

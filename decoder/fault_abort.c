@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: MIT */
-/* Which place of the program is to be looked at where the moment's own is its language's runtime: why it ended itself, by the functions on the
- * stack, and where it called the library that faulted or waits. */
+/* Which place of the program is to be looked at where the moment's own is its language's runtime:
+ * why it ended itself, by the functions on the stack, and where it called the library that faulted
+ * or waits. */
 #include <stdio.h>
 #include <string.h>
 
@@ -22,43 +23,70 @@ static const struct abort_reason {
 	{"__assert_fail_base", "an assertion failed", true},
 	{"__assert_perror_fail", "an assertion failed", true},
 	{"std::__glibcxx_assert_fail", "an assertion of the C++ library failed", false},
-	{"__stack_chk_fail", "stack smashing detected: a function wrote past a buffer on its stack", true},
+	{"__stack_chk_fail", "stack smashing detected: a function wrote past a buffer on its stack",
+	 true},
 	{"__chk_fail", "buffer overflow detected by a checking library function", true},
 	{"__fortify_fail", "a checking library function found an error", true},
 	{"__cxa_pure_virtual", "a pure virtual function was called", false},
-	{"__cxa_throw", "an exception was thrown and not caught: no handler, noexcept, or another one on its way", false},
-	{"__cxa_rethrow", "an exception was thrown again and not caught: no handler, or noexcept", false},
+	{"__cxa_throw",
+	 "an exception was thrown and not caught: no handler, noexcept, or another one on its way",
+	 false},
+	{"__cxa_rethrow", "an exception was thrown again and not caught: no handler, or noexcept",
+	 false},
 	{"rust_begin_unwind", "Rust code panicked", false},
 	{"__rustc::rust_begin_unwind", "Rust code panicked", false},
-	{"std::panicking::panic_with_hook", "Rust code panicked", false}, /* names of runtimes change */
-	{"std::sys::unix::stack_overflow::imp::signal_handler", "stack overflow, found by Rust's handler", false},
-	{"std::sys::pal::unix::stack_overflow::imp::signal_handler", "stack overflow, found by Rust's handler", false},
+	{"std::panicking::panic_with_hook", "Rust code panicked",
+	 false}, /* names of runtimes change */
+	{"std::sys::unix::stack_overflow::imp::signal_handler",
+	 "stack overflow, found by Rust's handler", false},
+	{"std::sys::pal::unix::stack_overflow::imp::signal_handler",
+	 "stack overflow, found by Rust's handler", false},
 	{"std::terminate", "std::terminate was called", false},
-	{"malloc_printerr", "malloc found its data overwritten, memory freed twice, or a pointer to no block of its own", true},
+	{"malloc_printerr",
+	 "malloc found its data overwritten, memory freed twice, or a pointer to no block of its "
+	 "own",
+	 true},
 	{"__libc_fatal", "libc found an error it cannot go on from", true},
 	{"abort", "abort was called", false},
 };
 
 /* Beginnings of the names of files. */
-static const char *const runtime_modules[] = {"libc.so", "libc-2.", "ld-linux", "ld-2.", "libc.musl-", "ld-musl-", "libpthread",
-					      "libstdc++.so", "libc++.so", "libc++abi.so", "libgcc_s.so"};
+static const char *const runtime_modules[] = {
+	"libc.so",    "libc-2.",      "ld-linux",  "ld-2.",        "libc.musl-", "ld-musl-",
+	"libpthread", "libstdc++.so", "libc++.so", "libc++abi.so", "libgcc_s.so"};
 
 /* Some have names with __ or __libc_ before. */
-static const char *const allocators[] = {"malloc", "free", "cfree", "calloc", "realloc", "memalign", "operator new", "operator delete"};
+static const char *const allocators[] = {"malloc",  "free",     "cfree",        "calloc",
+					 "realloc", "memalign", "operator new", "operator delete"};
 
 /* Of programs that have their runtime in themselves: between it and the program's own place. */
-static const char *const runtime_functions[] = {"_start", "restore_rt", "_int_malloc", "_int_free", "_int_realloc", "_int_memalign", "malloc_consolidate",
-						"munmap_chunk", "unlink_chunk", "sysmalloc", "_int_free_chunk", "_int_free_merge_chunk",
-						"tcache_double_free_verify", "rust_panic", "rust_begin_unwind", "rust_eh_personality"};
+static const char *const runtime_functions[] = {"_start",
+						"restore_rt",
+						"_int_malloc",
+						"_int_free",
+						"_int_realloc",
+						"_int_memalign",
+						"malloc_consolidate",
+						"munmap_chunk",
+						"unlink_chunk",
+						"sysmalloc",
+						"_int_free_chunk",
+						"_int_free_merge_chunk",
+						"tcache_double_free_verify",
+						"rust_panic",
+						"rust_begin_unwind",
+						"rust_eh_personality"};
 
 /* Beginnings of names: of C++ and Rust, of Go. */
-static const char *const runtime_scopes[] = {"std::", "__rustc::", "__gnu_cxx::", "__cxxabiv1::", "_Unwind_", "runtime."};
+static const char *const runtime_scopes[] = {
+	"std::", "__rustc::", "__gnu_cxx::", "__cxxabiv1::", "_Unwind_", "runtime."};
 
 /* Of Rust alone: a C++ program may have a core of its own. */
 static const char *const rust_scopes[] = {"core::", "alloc::", "<std::", "<core::", "<alloc::"};
 
 /* In paths of sources: of libraries' functions that stand in no scope of theirs. */
-static const char *const runtime_folders[] = {"/include/c++/", "/usr/include/x86_64-linux-gnu/", "/rustc/"};
+static const char *const runtime_folders[] = {"/include/c++/", "/usr/include/x86_64-linux-gnu/",
+					      "/rustc/"};
 
 struct place_on_stack {
 	uint64_t addr;
@@ -98,7 +126,8 @@ static bool begins_as_one_of(const char *name, const char *const *all, size_t n)
 
 static bool is_in_runtime(const struct location *loc)
 {
-	return begins_as_one_of(text_basename(loc->module), runtime_modules, sizeof runtime_modules / sizeof *runtime_modules);
+	return begins_as_one_of(text_basename(loc->module), runtime_modules,
+				sizeof runtime_modules / sizeof *runtime_modules);
 }
 
 /* Names of C++ functions have their parameters behind them. */
@@ -111,12 +140,16 @@ static bool has_parameters(const char *function)
 	return *function;
 }
 
-/* What a Rust trait of the runtime's gives a type that is nobody's: <usize as core::slice::index::SliceIndex<[T]>>::index. */
+/* What a Rust trait of the runtime's gives a type that is nobody's: <usize as
+ * core::slice::index::SliceIndex<[T]>>::index. */
 static bool is_of_builtin_type(const char *function)
 {
-	const char *trait = *function == '<' ? strstr(function, " as ") : NULL, *scope = trait ? strstr(function, "::") : NULL;
+	const char *trait = *function == '<' ? strstr(function, " as ") : NULL,
+		   *scope = trait ? strstr(function, "::") : NULL;
 
-	return trait && scope > trait && (!strncmp(trait + 4, "core::", 6) || !strncmp(trait + 4, "std::", 5) || !strncmp(trait + 4, "alloc::", 7));
+	return trait && scope > trait &&
+	       (!strncmp(trait + 4, "core::", 6) || !strncmp(trait + 4, "std::", 5) ||
+		!strncmp(trait + 4, "alloc::", 7));
 }
 
 /* Where the name itself begins: those of templates have what they return before it. */
@@ -155,15 +188,18 @@ static bool is_runtime_function(const char *function, const char *file)
 {
 	if (is_of_builtin_type(function) || is_runtime_source(file))
 		return true;
-	if (begins_as_one_of(name_behind_type(function), runtime_scopes, sizeof runtime_scopes / sizeof *runtime_scopes))
+	if (begins_as_one_of(name_behind_type(function), runtime_scopes,
+			     sizeof runtime_scopes / sizeof *runtime_scopes))
 		return true;
 	if (begins_as_one_of(function, rust_scopes, sizeof rust_scopes / sizeof *rust_scopes))
 		return !has_parameters(function) && is_rust(file);
 	return is_one_of(function, allocators, sizeof allocators / sizeof *allocators) ||
-	       is_one_of(function, runtime_functions, sizeof runtime_functions / sizeof *runtime_functions);
+	       is_one_of(function, runtime_functions,
+			 sizeof runtime_functions / sizeof *runtime_functions);
 }
 
-/* A function of a place: number i of those inlined, innermost first, and behind them the one that has the code; with the line in it. */
+/* A function of a place: number i of those inlined, innermost first, and behind them the one that
+ * has the code; with the line in it. */
 static struct inlined_frame part_of(const struct location *loc, size_t i)
 {
 	return (struct inlined_frame){
@@ -173,8 +209,8 @@ static struct inlined_frame part_of(const struct location *loc, size_t i)
 	};
 }
 
-/* Of a place's functions the innermost that is the program's own: a library's template has what it is given inlined, and the program has
- * the library's inlined. Behind all of them: none. */
+/* Of a place's functions the innermost that is the program's own: a library's template has what it
+ * is given inlined, and the program has the library's inlined. Behind all of them: none. */
 static size_t own_part(const struct location *loc)
 {
 	size_t i = 0, n = loc->inlined_count + 1;
@@ -186,23 +222,24 @@ static size_t own_part(const struct location *loc)
 	return i;
 }
 
-static bool is_of_runtime(const struct location *loc)
-{
-	return own_part(loc) > loc->inlined_count;
-}
+static bool is_of_runtime(const struct location *loc) { return own_part(loc) > loc->inlined_count; }
 
 /* The places that called one another, innermost first, as far as they are known. */
 static size_t stack_of(const struct fault_context *c, struct place_on_stack *places)
 {
 	struct stack_frame frames[FRAMES_MAX];
 	bool complete;
-	size_t n = c->thread ? symbols_unwind(c->s, c->snap, c->thread, frames, FRAMES_MAX, &complete) : 0;
+	size_t n = c->thread
+			   ? symbols_unwind(c->s, c->snap, c->thread, frames, FRAMES_MAX, &complete)
+			   : 0;
 
 	for (size_t i = 0; i < n; i++) {
 		if (frames[i].is_guess)
 			return i;
-		places[i] = (struct place_on_stack){.addr = frames[i].pc, .is_return = frames[i].is_return};
-		symbols_lookup(c->s, c->f->space, c->f->epoch, places[i].addr, places[i].is_return, &places[i].loc);
+		places[i] = (struct place_on_stack){.addr = frames[i].pc,
+						    .is_return = frames[i].is_return};
+		symbols_lookup(c->s, c->f->space, c->f->epoch, places[i].addr, places[i].is_return,
+			       &places[i].loc);
 	}
 	return n;
 }
@@ -217,7 +254,8 @@ static bool is_trampoline(const struct fault_context *c, const struct place_on_s
 }
 
 /* The program's own place behind that of number i, n: none. */
-static size_t own_place(const struct fault_context *c, const struct place_on_stack *places, size_t n, size_t i)
+static size_t own_place(const struct fault_context *c, const struct place_on_stack *places,
+			size_t n, size_t i)
 {
 	for (i++; i < n; i++)
 		if (!is_of_runtime(&places[i].loc) && !is_trampoline(c, &places[i]))
@@ -225,8 +263,8 @@ static size_t own_place(const struct fault_context *c, const struct place_on_sta
 	return i;
 }
 
-/* The same, by the calls that the branches left open, where memory does not tell, or was not kept. through_handlers: also what a signal has
- * interrupted. */
+/* The same, by the calls that the branches left open, where memory does not tell, or was not kept.
+ * through_handlers: also what a signal has interrupted. */
 static bool own_open_call(const struct fault_context *c, bool through_handlers, uint64_t *from)
 {
 	struct callstack calls;
@@ -236,7 +274,8 @@ static bool own_open_call(const struct fault_context *c, bool through_handlers, 
 	if (!c->h)
 		return false;
 	callstack_build(&calls, c->h, c->s, c->end);
-	for (size_t i = calls.count; i-- > 0 && !found && (through_handlers || !calls.calls[i].is_handler);) {
+	for (size_t i = calls.count;
+	     i-- > 0 && !found && (through_handlers || !calls.calls[i].is_handler);) {
 		*from = calls.calls[i].from;
 		symbols_lookup(c->s, c->f->space, c->f->epoch, *from, false, &loc);
 		found = *loc.module && !is_of_runtime(&loc);
@@ -247,7 +286,8 @@ static bool own_open_call(const struct fault_context *c, bool through_handlers, 
 
 static bool is_allocator(const struct location *loc)
 {
-	return is_one_of(loc->function, allocators, sizeof allocators / sizeof *allocators) && (is_in_runtime(loc) || !*loc->file);
+	return is_one_of(loc->function, allocators, sizeof allocators / sizeof *allocators) &&
+	       (is_in_runtime(loc) || !*loc->file);
 }
 
 /* By the program's own function, which may be inlined into the library's, or have that inlined. */
@@ -287,20 +327,25 @@ static void take_message(struct fault_context *c)
 {
 	struct slice message = c->signal->message;
 
-	snprintf(c->f->message, sizeof c->f->message, "%.*s", (int)(message.len < FAULT_MESSAGE_MAX ? message.len : FAULT_MESSAGE_MAX),
+	snprintf(c->f->message, sizeof c->f->message, "%.*s",
+		 (int)(message.len < FAULT_MESSAGE_MAX ? message.len : FAULT_MESSAGE_MAX),
 		 (const char *)message.at);
 }
 
-/* Whether a caller of abort is one of libc's functions that leave a message: not one that runs what the program has asked for. */
+/* Whether a caller of abort is one of libc's functions that leave a message: not one that runs what
+ * the program has asked for. */
 static bool may_have_said_it(const struct location *caller)
 {
-	static const char *const others[] = {"run_exit_handlers", "exit", "start_thread", "start_call_main", "start_main"};
+	static const char *const others[] = {"run_exit_handlers", "exit", "start_thread",
+					     "start_call_main", "start_main"};
 
-	return bt_is_libc(caller->module) && !is_one_of(caller->function, others, sizeof others / sizeof *others);
+	return bt_is_libc(caller->module) &&
+	       !is_one_of(caller->function, others, sizeof others / sizeof *others);
 }
 
 /* kill and raise send the same signal. */
-static bool has_called_abort(const struct fault_context *c, const struct place_on_stack *places, size_t n)
+static bool has_called_abort(const struct fault_context *c, const struct place_on_stack *places,
+			     size_t n)
 {
 	struct callstack calls = {0};
 	struct location loc;
@@ -334,13 +379,16 @@ void fault_explain_abort(struct fault_context *c)
 			if (!names(places[i].loc.function, abort_reasons[r].function))
 				continue;
 			/* an alias may have called it */
-			while (i + 1 < n && names(places[i + 1].loc.function, abort_reasons[r].function))
+			while (i + 1 < n &&
+			       names(places[i + 1].loc.function, abort_reasons[r].function))
 				i++;
 			text = abort_reasons[r].text;
-			/* An old message stays: of an abort that a handler has left. Without libc's symbols its own functions have no names. */
+			/* An old message stays: of an abort that a handler has left. Without libc's
+			 * symbols its own functions have no names. */
 			if (abort_reasons[r].is_libc) {
 				take_message(c);
-			} else if (i + 1 < n && c->signal->message.len && may_have_said_it(&places[i + 1].loc)) {
+			} else if (i + 1 < n && c->signal->message.len &&
+				   may_have_said_it(&places[i + 1].loc)) {
 				take_message(c);
 				text = "libc found an error it cannot go on from";
 			}
@@ -366,7 +414,8 @@ static void set_caller(struct fault *f, uint64_t addr, bool is_return)
 /* Whether what faulted is an address that an allocator has taken from memory. */
 static bool may_be_the_heap(const struct fault_context *c)
 {
-	return c->signal && c->signal->sync && (c->signal->signo == SIG_SEGV || c->signal->signo == SIG_BUS) && !c->is_overflow;
+	return c->signal && c->signal->sync &&
+	       (c->signal->signo == SIG_SEGV || c->signal->signo == SIG_BUS) && !c->is_overflow;
 }
 
 void fault_find_caller(struct fault_context *c)
@@ -387,7 +436,8 @@ void fault_find_caller(struct fault_context *c)
 		set_caller(c->f, from, false);
 	for (size_t i = 0; i < own && i < n && may_be_the_heap(c); i++)
 		if (is_allocator(&places[i].loc)) {
-			fault_say(c, ", in the allocator: its data was overwritten before, or it was given what is no block of its own");
+			fault_say(c, ", in the allocator: its data was overwritten before, or it "
+				     "was given what is no block of its own");
 			break;
 		}
 }

@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: MIT */
-/* Accesses to memory that failed: by the address the kernel gave, the operands of the instruction and the mappings. */
+/* Accesses to memory that failed: by the address the kernel gave, the operands of the instruction
+ * and the mappings. */
 #include <ctype.h>
 #include <inttypes.h>
 #include <stdlib.h>
@@ -13,7 +14,7 @@ enum {
 	BUS_ADRALN = 1,
 	BUS_ADRERR = 2,
 	ALIGNMENT_CHECK = 1 << 18, /* of eflags */
-	NEIGHBOUR_MAX = 1 << 16, /* a mapping this close is worth telling */
+	NEIGHBOUR_MAX = 1 << 16,   /* a mapping this close is worth telling */
 };
 
 const char *fault_access_verb(const struct disasm_memory *m)
@@ -29,7 +30,7 @@ const char *fault_access_verb(const struct disasm_memory *m)
 }
 
 static const char *const transfer_verbs[BT_BRANCH_KINDS] = {
-	[BT_BRANCH_JCC] = "jump to", [BT_BRANCH_JMP] = "jump to", [BT_BRANCH_CALL] = "call to",
+	[BT_BRANCH_JCC] = "jump to",   [BT_BRANCH_JMP] = "jump to",  [BT_BRANCH_CALL] = "call to",
 	[BT_BRANCH_RET] = "return to", [BT_BRANCH_IJMP] = "jump to", [BT_BRANCH_ICALL] = "call to",
 };
 
@@ -38,10 +39,7 @@ static const char *transfer_verb(int kind)
 	return kind >= 0 && transfer_verbs[kind] ? transfer_verbs[kind] : "execution at";
 }
 
-static bool is_return_verb(const char *verb)
-{
-	return *verb == 'r';
-}
+static bool is_return_verb(const char *verb) { return *verb == 'r'; }
 
 /* Eight bytes that could be text are more likely that than an address. */
 static void say_if_text(struct fault_context *c, uint64_t value)
@@ -61,7 +59,8 @@ static void say_map_name(struct fault_context *c, const struct model_map *map)
 	fault_say(c, "%.200s", *map->path ? text_basename(map->path) : "anonymous memory");
 }
 
-void fault_neighbours(const struct fault_context *c, uint64_t addr, const struct model_map **below, const struct model_map **above)
+void fault_neighbours(const struct fault_context *c, uint64_t addr, const struct model_map **below,
+		      const struct model_map **above)
 {
 	const struct model_map **maps = NULL;
 	size_t n = model_maps(c->m, c->f->space, c->f->epoch, &maps);
@@ -117,8 +116,8 @@ static void say_why(struct fault_context *c, uint64_t addr, unsigned access)
 static void say_index(struct fault_context *c, const struct disasm_memory *m)
 {
 	if (m->index != DISASM_NO_REG)
-		fault_say(c, ", index %s = %" PRId64 " times %u", bt_reg_info[m->index].name, (int64_t)bt_regs_get(c->regs, m->index),
-			  m->scale);
+		fault_say(c, ", index %s = %" PRId64 " times %u", bt_reg_info[m->index].name,
+			  (int64_t)bt_regs_get(c->regs, m->index), m->scale);
 }
 
 /* What the registers say of the address: "through rbx, a null structure pointer, at offset 16". */
@@ -127,7 +126,8 @@ static void say_through(struct fault_context *c, const struct disasm_memory *m, 
 	uint64_t value;
 
 	if (m->segment != DISASM_NO_REG)
-		fault_say(c, " through %s = 0x%" PRIx64, bt_reg_info[m->segment].name, bt_regs_get(c->regs, m->segment));
+		fault_say(c, " through %s = 0x%" PRIx64, bt_reg_info[m->segment].name,
+			  bt_regs_get(c->regs, m->segment));
 	if (m->base == DISASM_NO_REG || !strcmp(bt_reg_info[m->base].name, "rip")) {
 		if (m->segment == DISASM_NO_REG && m->index == DISASM_NO_REG && addr < NEAR_NULL)
 			fault_say(c, addr ? ", close to null" : ", a null pointer");
@@ -163,13 +163,15 @@ static void explain_wild_pc(struct fault_context *c)
 
 	fault_say(c, "%s 0x%" PRIx64, verb, pc);
 	if (!pc)
-		fault_say(c, is_return_verb(verb) ? ", a null return address" : ", a null function pointer");
+		fault_say(c, is_return_verb(verb) ? ", a null return address"
+						  : ", a null function pointer");
 	else if (pc < NEAR_NULL)
 		fault_say(c, ", close to null");
 	else if (!is_canonical(pc))
 		fault_say(c, ", a non-canonical address");
 	else if (map)
-		fault_say(c, ", in memory that is not executable (%.200s)", *map->path ? text_basename(map->path) : "anonymous memory");
+		fault_say(c, ", in memory that is not executable (%.200s)",
+			  *map->path ? text_basename(map->path) : "anonymous memory");
 	else
 		fault_say(c, ", where nothing is mapped");
 	if (is_return_verb(verb))
@@ -196,7 +198,8 @@ static bool branch_target(const struct fault_context *c, uint64_t *target)
 		return false;
 	for (size_t i = 0; i < d->memory_count; i++)
 		if (!d->memory[i].implicit)
-			return disasm_address(d, &d->memory[i], c->regs, &addr) && fault_read(c, addr, 8, target);
+			return disasm_address(d, &d->memory[i], c->regs, &addr) &&
+			       fault_read(c, addr, 8, target);
 	if (!fault_first_register(c->f->insn_text, &part, &end))
 		return false;
 	*target = bt_regs_get(c->regs, part.number);
@@ -226,22 +229,26 @@ static const struct disasm_memory *operand_at(const struct fault_context *c, uin
 	uint64_t at;
 
 	for (size_t i = 0; i < d->memory_count; i++)
-		if (d->memory[i].access && disasm_address(d, &d->memory[i], c->regs, &at) && addr - at < (d->memory[i].size ? d->memory[i].size : 1))
+		if (d->memory[i].access && disasm_address(d, &d->memory[i], c->regs, &at) &&
+		    addr - at < (d->memory[i].size ? d->memory[i].size : 1))
 			return &d->memory[i];
 	return NULL;
 }
 
-static const struct disasm_memory *non_canonical_operand(const struct fault_context *c, uint64_t *addr)
+static const struct disasm_memory *non_canonical_operand(const struct fault_context *c,
+							 uint64_t *addr)
 {
 	const struct disasm *d = &c->f->insn;
 
 	for (size_t i = 0; i < d->memory_count; i++)
-		if (d->memory[i].access && disasm_address(d, &d->memory[i], c->regs, addr) && !is_canonical(*addr))
+		if (d->memory[i].access && disasm_address(d, &d->memory[i], c->regs, addr) &&
+		    !is_canonical(*addr))
 			return &d->memory[i];
 	return NULL;
 }
 
-/* What the address of an operand must be a multiple of, if anything; begun with: the instructions for which that is not the operand's size. */
+/* What the address of an operand must be a multiple of, if anything; begun with: the instructions
+ * for which that is not the operand's size. */
 static unsigned alignment_of(const struct fault_context *c, const struct disasm_memory *m)
 {
 	static const struct {
@@ -256,7 +263,8 @@ static unsigned alignment_of(const struct fault_context *c, const struct disasm_
 }
 
 /* The operand that is not aligned, of those that must be to at least so many bytes. */
-static const struct disasm_memory *misaligned_operand(const struct fault_context *c, unsigned least, uint64_t *addr)
+static const struct disasm_memory *misaligned_operand(const struct fault_context *c, unsigned least,
+						      uint64_t *addr)
 {
 	const struct disasm *d = &c->f->insn;
 
@@ -264,7 +272,8 @@ static const struct disasm_memory *misaligned_operand(const struct fault_context
 		const struct disasm_memory *m = &d->memory[i];
 		unsigned alignment = alignment_of(c, m);
 
-		if (m->access && alignment >= least && disasm_address(d, m, c->regs, addr) && *addr % alignment)
+		if (m->access && alignment >= least && disasm_address(d, m, c->regs, addr) &&
+		    *addr % alignment)
 			return m;
 	}
 	return NULL;
@@ -279,7 +288,8 @@ static bool explain_interrupt_return(struct fault_context *c)
 	if (c->f->insn.class != BT_INSN_IRET)
 		return false;
 	fault_say(c, "return by \"%s\"", c->f->insn_text);
-	if (fault_read(c, c->regs->rsp, size, &target) && fault_read(c, c->regs->rsp + size, size, &cs))
+	if (fault_read(c, c->regs->rsp, size, &target) &&
+	    fault_read(c, c->regs->rsp + size, size, &cs))
 		fault_say(c, " to 0x%" PRIx64 " with code segment 0x%" PRIx64, target, cs);
 	fault_say(c, ": the frame on the stack is none that a program may return by");
 	return true;
@@ -287,9 +297,11 @@ static bool explain_interrupt_return(struct fault_context *c)
 
 static bool is_privileged(const struct fault_context *c)
 {
-	static const char *const privileged[] = {"hlt", "cli", "sti", "in", "out", "insb", "insw", "insd", "outsb", "outsw", "outsd", "rdmsr",
-						 "wrmsr", "lgdt", "lidt", "lldt", "ltr", "invd", "wbinvd", "invlpg", "clts", "swapgs",
-						 "sysret", "sysexit", "rdpmc", "xsetbv", "lmsw", "monitor", "mwait"};
+	static const char *const privileged[] = {
+		"hlt",   "cli",    "sti",    "in",      "out",   "insb",   "insw",   "insd",
+		"outsb", "outsw",  "outsd",  "rdmsr",   "wrmsr", "lgdt",   "lidt",   "lldt",
+		"ltr",   "invd",   "wbinvd", "invlpg",  "clts",  "swapgs", "sysret", "sysexit",
+		"rdpmc", "xsetbv", "lmsw",   "monitor", "mwait"};
 
 	for (size_t i = 0; i < sizeof privileged / sizeof *privileged; i++)
 		if (fault_insn_is(c, privileged[i]))
@@ -297,10 +309,12 @@ static bool is_privileged(const struct fault_context *c)
 	return false;
 }
 
-/* Of the instructions with operands of 16 bytes and more: the others accept them anywhere (Intel SDM vol. 1, 14.9; vol. 2, 2.4). */
+/* Of the instructions with operands of 16 bytes and more: the others accept them anywhere (Intel
+ * SDM vol. 1, 14.9; vol. 2, 2.4). */
 static bool demands_alignment(const struct fault_context *c)
 {
-	static const char *const no[] = {"movups", "movupd", "movdqu", "lddqu", "pcmpestr", "pcmpistr"};
+	static const char *const no[] = {"movups", "movupd",   "movdqu",
+					 "lddqu",  "pcmpestr", "pcmpistr"};
 	static const char *const vex[] = {"vmovap", "vmovdqa", "vmovnt"};
 	const char *text = c->f->insn_text;
 	bool demands = *text != 'v';
@@ -316,7 +330,8 @@ bool fault_is_protection(const struct fault_context *c)
 {
 	uint64_t addr;
 
-	return non_canonical_operand(c, &addr) || (branch_target(c, &addr) && !is_canonical(addr)) || is_privileged(c) ||
+	return non_canonical_operand(c, &addr) ||
+	       (branch_target(c, &addr) && !is_canonical(addr)) || is_privileged(c) ||
 	       (demands_alignment(c) && misaligned_operand(c, 16, &addr));
 }
 
@@ -327,7 +342,8 @@ bool fault_is_misaligned(const struct fault_context *c)
 	return c->regs->eflags & ALIGNMENT_CHECK && misaligned_operand(c, 2, &addr);
 }
 
-/* The kernel names no address for a general protection or stack segment fault: it is 0, whatever the operand was. */
+/* The kernel names no address for a general protection or stack segment fault: it is 0, whatever
+ * the operand was. */
 static void explain_protection(struct fault_context *c)
 {
 	const struct disasm_memory *m;
@@ -345,14 +361,17 @@ static void explain_protection(struct fault_context *c)
 		return;
 	m = misaligned_operand(c, 16, &addr);
 	if (m) {
-		fault_say(c, "%s 0x%" PRIx64 ", which is not aligned to the %u bytes that \"%s\" needs", fault_access_verb(m), addr,
-			  alignment_of(c, m), c->f->insn_text);
+		fault_say(c,
+			  "%s 0x%" PRIx64
+			  ", which is not aligned to the %u bytes that \"%s\" needs",
+			  fault_access_verb(m), addr, alignment_of(c, m), c->f->insn_text);
 		return;
 	}
 	if (explain_interrupt_return(c))
 		return;
 	if (is_privileged(c))
-		fault_say(c, "privileged instruction \"%s\": only the kernel may run it", c->f->insn_text);
+		fault_say(c, "privileged instruction \"%s\": only the kernel may run it",
+			  c->f->insn_text);
 	else
 		fault_say(c, "general protection fault at \"%s\"", c->f->insn_text);
 }
@@ -364,7 +383,8 @@ static void say_code(struct fault_context *c)
 		fault_say(c, " %02x", c->f->code[i]);
 }
 
-/* The same of what is not known as an instruction; the processor says so of one that is too long. */
+/* The same of what is not known as an instruction; the processor says so of one that is too long.
+ */
 static void explain_unknown_protection(struct fault_context *c)
 {
 	fault_say(c, "general protection fault");
@@ -387,7 +407,8 @@ static void explain_misaligned(struct fault_context *c)
 	const struct disasm_memory *m = misaligned_operand(c, 2, &addr);
 
 	if (m)
-		fault_say(c, "%s 0x%" PRIx64 ", which is not aligned to its %u bytes", fault_access_verb(m), addr, alignment_of(c, m));
+		fault_say(c, "%s 0x%" PRIx64 ", which is not aligned to its %u bytes",
+			  fault_access_verb(m), addr, alignment_of(c, m));
 	else
 		fault_say(c, "access to what is not aligned, by \"%s\"", c->f->insn_text);
 	if (c->regs->eflags & ALIGNMENT_CHECK)

@@ -10,7 +10,8 @@ struct fault_context {
 	const struct model *m;
 	struct symbols *s;
 	const struct model_snapshot *snap;
-	const struct bt_record_signal *signal; /* NULL: none; of a code that was not told, as inferred */
+	const struct bt_record_signal
+		*signal; /* NULL: none; of a code that was not told, as inferred */
 	struct bt_record_signal inferred;
 	const struct bt_record_thread *thread;
 	const struct bt_regs *regs; /* of thread, or NULL */
@@ -33,7 +34,8 @@ enum {
 	SIG_SYS = 31,
 	SI_KERNEL_CODE = 0x80,
 	SYS_NR_MAX = 4096,
-	/* Offsets from a null pointer reach this far (the kernel's default vm.mmap_min_addr is as much). */
+	/* Offsets from a null pointer reach this far (the kernel's default vm.mmap_min_addr is as
+	   much). */
 	NEAR_NULL = 0x10000,
 };
 
@@ -42,8 +44,9 @@ void fault_say(struct fault_context *c, const char *fmt, ...) __attribute__((for
 /* Says " in f+0x1 (file.c:2)". */
 void fault_say_place(struct fault_context *c, const char *before, uint64_t addr, bool is_return);
 
-/* Virtual addresses of x86-64 with 4-level tables are sign-extended from bit 47 (Intel SDM vol. 1, 3.3.7.1). With 5 levels
- * it is bit 56, but Linux gives such addresses only to programs that ask. */
+/* Virtual addresses of x86-64 with 4-level tables are sign-extended from bit 47 (Intel SDM vol.
+ * 1, 3.3.7.1). With 5 levels it is bit 56, but Linux gives such addresses only to programs that
+ * ask. */
 static inline bool is_canonical(uint64_t addr)
 {
 	return addr + (UINT64_C(1) << 47) < UINT64_C(1) << 48;
@@ -55,7 +58,8 @@ const struct history_entry *fault_arrival(const struct fault_context *c);
 const struct model_map *fault_map(const struct fault_context *c, uint64_t addr);
 
 /* The mapping that ends closest below addr, and the one that begins closest above; NULL: none. */
-void fault_neighbours(const struct fault_context *c, uint64_t addr, const struct model_map **below, const struct model_map **above);
+void fault_neighbours(const struct fault_context *c, uint64_t addr, const struct model_map **below,
+		      const struct model_map **above);
 
 /* Reads n <= 8 bytes of memory as a number. */
 bool fault_read(const struct fault_context *c, uint64_t addr, unsigned n, uint64_t *value);
@@ -63,18 +67,20 @@ bool fault_read(const struct fault_context *c, uint64_t addr, unsigned n, uint64
 /* The mnemonic of the instruction begins with it. */
 bool fault_insn_is(const struct fault_context *c, const char *mnemonic);
 
-/* The register operand that an instruction names first: its number, its bytes and how far up in the register it lies. */
+/* The register operand that an instruction names first: its number, its bytes and how far up in the
+ * register it lies. */
 struct register_part {
 	uint8_t number, size, shift;
 };
 bool fault_first_register(const char *text, struct register_part *part, size_t *end);
 
-/* The snapshot's signal, which has no code, as what the instruction raises with these registers: code, addr and sync of c->inferred. False
- * when it raises nothing. */
+/* The snapshot's signal, which has no code, as what the instruction raises with these registers:
+ * code, addr and sync of c->inferred. False when it raises nothing. */
 bool fault_infer(struct fault_context *c);
 
-/* The instruction raises a general protection fault for sure: it is privileged, or leads to what is no address, or its operand is not aligned
- * as it must be. The second: it raises an alignment check. Both with the registers at hand. */
+/* The instruction raises a general protection fault for sure: it is privileged, or leads to what is
+ * no address, or its operand is not aligned as it must be. The second: it raises an alignment
+ * check. Both with the registers at hand. */
 bool fault_is_protection(const struct fault_context *c);
 bool fault_is_misaligned(const struct fault_context *c);
 
@@ -84,7 +90,8 @@ bool fault_division_fits(const struct fault_context *c);
 /* SIGSEGV, and SIGBUS for what a mapped file does not hold. */
 void fault_explain_access(struct fault_context *c);
 
-/* The program raised SIGABRT: says why, and makes the place of the program that it came from the one to be looked at. */
+/* The program raised SIGABRT: says why, and makes the place of the program that it came from the
+ * one to be looked at. */
 void fault_explain_abort(struct fault_context *c);
 
 /* Where the place to be looked at is the runtime's: the program's place that called it. */
@@ -93,7 +100,8 @@ void fault_find_caller(struct fault_context *c);
 /* "write to", as the operand is accessed. */
 const char *fault_access_verb(const struct disasm_memory *m);
 
-/* Where the access of operand m to addr, which failed, lies below a stack that is used up: says so. */
+/* Where the access of operand m to addr, which failed, lies below a stack that is used up: says so.
+ */
 bool fault_explain_overflow(struct fault_context *c, uint64_t addr, const struct disasm_memory *m);
 
 #endif

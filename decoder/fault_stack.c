@@ -8,7 +8,8 @@
 #include "decoder/fault_private.h"
 
 enum {
-	STACK_REACH = 1 << 20, /* as far below its stack pointer a program may write, and below a mapping that may be a stack: the kernel's guard gap */
+	STACK_REACH = 1 << 20, /* as far below its stack pointer a program may write, and below a
+				  mapping that may be a stack: the kernel's guard gap */
 	STACK_LIMIT_MAX = 1 << 30, /* so far below what is surely one: a frame of any size */
 	PAGE = 4096,
 	RECURSION_MIN = 4, /* entries of one function that are worth telling */
@@ -65,7 +66,8 @@ static void say_recursion(struct fault_context *c)
 	callstack_release(&calls);
 }
 
-/* glibc and musl keep a thread's control block at the end of its stack; not that of the first thread. */
+/* glibc and musl keep a thread's control block at the end of its stack; not that of the first
+ * thread. */
 static bool find_threads_stack(const struct fault_context *c, struct stack *stack)
 {
 	const struct model_task *task = model_task(c->m, c->thread->task);
@@ -80,7 +82,8 @@ static bool find_threads_stack(const struct fault_context *c, struct stack *stac
 	return true;
 }
 
-/* The stack that would have to grow to addr: the mapping right above, with what guards it, or the thread's. */
+/* The stack that would have to grow to addr: the mapping right above, with what guards it, or the
+ * thread's. */
 static bool find_stack_above(const struct fault_context *c, uint64_t addr, struct stack *stack)
 {
 	const struct model_map *below, *above, *here = fault_map(c, addr);
@@ -91,10 +94,12 @@ static bool find_stack_above(const struct fault_context *c, uint64_t addr, struc
 	if (above && (above->prot & 3) == 3) {
 		*stack = (struct stack){above->start, above->end};
 		/* The [stack] that was recorded may be smaller than it has become. */
-		if (stack->start - addr <= (strcmp(above->path, "[stack]") ? STACK_REACH : STACK_LIMIT_MAX))
+		if (stack->start - addr <=
+		    (strcmp(above->path, "[stack]") ? STACK_REACH : STACK_LIMIT_MAX))
 			return true;
 	}
-	return find_threads_stack(c, stack) && addr < stack->start && stack->start - addr <= STACK_LIMIT_MAX;
+	return find_threads_stack(c, stack) && addr < stack->start &&
+	       stack->start - addr <= STACK_LIMIT_MAX;
 }
 
 /* The stack pointer lies in the stack, or below it where no memory is. */
@@ -109,12 +114,16 @@ static bool is_on(const struct fault_context *c, const struct stack *stack)
 bool fault_explain_overflow(struct fault_context *c, uint64_t addr, const struct disasm_memory *m)
 {
 	uint64_t rsp = c->regs->rsp;
-	bool by_stack = m->base != DISASM_NO_REG && (!strcmp(bt_reg_info[m->base].name, "rsp") || !strcmp(bt_reg_info[m->base].name, "rbp"));
+	bool by_stack = m->base != DISASM_NO_REG && (!strcmp(bt_reg_info[m->base].name, "rsp") ||
+						     !strcmp(bt_reg_info[m->base].name, "rbp"));
 	struct stack stack;
 
-	if (rsp > addr + (by_stack ? STACK_REACH : PAGE) || !find_stack_above(c, addr, &stack) || !is_on(c, &stack))
+	if (rsp > addr + (by_stack ? STACK_REACH : PAGE) || !find_stack_above(c, addr, &stack) ||
+	    !is_on(c, &stack))
 		return false;
-	fault_say(c, "stack overflow: %s 0x%" PRIx64 ", below the end of the stack (rsp = 0x%" PRIx64 ", %" PRIu64 " KiB deep)",
+	fault_say(c,
+		  "stack overflow: %s 0x%" PRIx64 ", below the end of the stack (rsp = 0x%" PRIx64
+		  ", %" PRIu64 " KiB deep)",
 		  fault_access_verb(m), addr, rsp, (stack.end - rsp) >> 10);
 	say_recursion(c);
 	c->is_overflow = true;

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: MIT */
-/* Signals whose code the source does not tell, as core files without NT_SIGINFO: what the instruction raises with the registers that it had.
- * Only what they show for sure is inferred: the signal may have been sent, and then the instruction is any. */
+/* Signals whose code the source does not tell, as core files without NT_SIGINFO: what the
+ * instruction raises with the registers that it had. Only what they show for sure is inferred: the
+ * signal may have been sent, and then the instruction is any. */
 #include <assert.h>
 #include <string.h>
 
@@ -41,7 +42,8 @@ static bool infer_refused(struct fault_context *c, struct bt_record_signal *g)
 		uint64_t addr, last;
 
 		/* What is no address has no mapping either: that is a matter of protection. */
-		if (!m->access || m->masked || !disasm_address(d, m, c->regs, &addr) || !is_canonical(addr))
+		if (!m->access || m->masked || !disasm_address(d, m, c->regs, &addr) ||
+		    !is_canonical(addr))
 			continue;
 		last = addr + (m->size ? m->size - 1u : 0);
 		g->addr = addr;
@@ -90,8 +92,9 @@ static bool is_relative(const struct disasm_memory *m)
 	return m->base != DISASM_NO_REG && !strcmp(bt_reg_info[m->base].name, "rip");
 }
 
-/* An access to a mapped file is what the kernel sends that for, unless the core file has what is there. Of a program's own variables that is not
- * known: what is kept of a core file's memory lies near registers. */
+/* An access to a mapped file is what the kernel sends that for, unless the core file has what is
+ * there. Of a program's own variables that is not known: what is kept of a core file's memory lies
+ * near registers. */
 static bool infer_bus(struct fault_context *c, struct bt_record_signal *g)
 {
 	const struct disasm *d = &c->f->insn;
@@ -107,7 +110,8 @@ static bool infer_bus(struct fault_context *c, struct bt_record_signal *g)
 		const struct model_map *map;
 		uint64_t held;
 
-		if (!m->access || m->masked || is_relative(m) || !disasm_address(d, m, c->regs, &g->addr))
+		if (!m->access || m->masked || is_relative(m) ||
+		    !disasm_address(d, m, c->regs, &g->addr))
 			continue;
 		map = fault_map(c, g->addr);
 		g->code = BUS_ADRERR;
@@ -121,7 +125,8 @@ static bool infer_fpe(struct fault_context *c, struct bt_record_signal *g)
 {
 	g->addr = c->f->pc;
 	g->code = FPE_INTDIV;
-	return (fault_insn_is(c, "div") || fault_insn_is(c, "idiv")) && !(c->regs && fault_division_fits(c));
+	return (fault_insn_is(c, "div") || fault_insn_is(c, "idiv")) &&
+	       !(c->regs && fault_division_fits(c));
 }
 
 /* The task stands behind a system call, in which signals that are sent arrive. */
@@ -129,7 +134,8 @@ static bool is_behind_call(const struct fault_context *c)
 {
 	uint8_t bytes[2];
 
-	return symbols_code(c->s, c->f->space, c->f->epoch, c->f->pc - 2, bytes, 2) == 2 && bytes[0] == 0x0f && bytes[1] == 0x05;
+	return symbols_code(c->s, c->f->space, c->f->epoch, c->f->pc - 2, bytes, 2) == 2 &&
+	       bytes[0] == 0x0f && bytes[1] == 0x05;
 }
 
 static bool infer_ill(struct fault_context *c, struct bt_record_signal *g)
@@ -138,7 +144,8 @@ static bool infer_ill(struct fault_context *c, struct bt_record_signal *g)
 	g->code = ILL_ILLOPN;
 	if (fault_insn_is(c, "ud2"))
 		return true;
-	return c->f->code_len && !c->f->pc_is_wild && !is_behind_call(c) && !(c->f->has_insn && c->f->insn.is_basic);
+	return c->f->code_len && !c->f->pc_is_wild && !is_behind_call(c) &&
+	       !(c->f->has_insn && c->f->insn.is_basic);
 }
 
 static bool infer_trap(struct fault_context *c, struct bt_record_signal *g)
@@ -152,14 +159,16 @@ static bool infer_sys(struct fault_context *c, struct bt_record_signal *g)
 {
 	g->addr = c->f->pc;
 	g->code = SYS_SECCOMP;
-	return c->regs && is_behind_call(c) && c->regs->rax == c->regs->orig_rax && c->regs->rax < SYS_NR_MAX;
+	return c->regs && is_behind_call(c) && c->regs->rax == c->regs->orig_rax &&
+	       c->regs->rax < SYS_NR_MAX;
 }
 
 static const struct {
 	uint32_t signo;
 	bool (*infer)(struct fault_context *c, struct bt_record_signal *g);
 } inferences[] = {
-	{SIG_SEGV, infer_segv}, {SIG_BUS, infer_bus}, {SIG_FPE, infer_fpe}, {SIG_ILL, infer_ill}, {SIG_TRAP, infer_trap}, {SIG_SYS, infer_sys},
+	{SIG_SEGV, infer_segv}, {SIG_BUS, infer_bus},   {SIG_FPE, infer_fpe},
+	{SIG_ILL, infer_ill},   {SIG_TRAP, infer_trap}, {SIG_SYS, infer_sys},
 };
 
 bool fault_infer(struct fault_context *c)

@@ -81,7 +81,9 @@ static size_t end_of(struct focus *f)
 
 int focus_choose(struct focus *f, const struct model *m, const struct report_options *o)
 {
-	*f = (struct focus){.snap = o->snapshot ? snapshot_asked(m, o->snapshot) : model_final_snapshot(m), .asked = o->has_thread};
+	*f = (struct focus){.snap = o->snapshot ? snapshot_asked(m, o->snapshot)
+						: model_final_snapshot(m),
+			    .asked = o->has_thread};
 	if (o->snapshot && !f->snap)
 		return 1;
 	if (o->has_thread) {
@@ -98,7 +100,8 @@ int focus_choose(struct focus *f, const struct model *m, const struct report_opt
 	return 0;
 }
 
-int focus_open(struct focus *f, const struct model *m, const struct report_options *o, struct bt_error *err)
+int focus_open(struct focus *f, const struct model *m, const struct report_options *o,
+	       struct bt_error *err)
 {
 	int rc = focus_choose(f, m, o);
 
@@ -143,7 +146,8 @@ const struct bt_record_last_words *focus_last_words(const struct focus *f)
 	return f->task ? f->task->last_words : NULL;
 }
 
-static bool is_in(uint64_t addr, uint32_t space, uint32_t epoch, struct symbols *s, const char *function)
+static bool is_in(uint64_t addr, uint32_t space, uint32_t epoch, struct symbols *s,
+		  const char *function)
 {
 	struct location loc;
 	size_t n = strlen(function);
@@ -153,20 +157,24 @@ static bool is_in(uint64_t addr, uint32_t space, uint32_t epoch, struct symbols 
 		if (!strcmp(loc.inlined[i].function, function))
 			return true;
 	/* with or without its parameters */
-	return !strncmp(loc.function, function, n) && (!loc.function[n] || loc.function[n] == '(' || loc.function[n] == '@');
+	return !strncmp(loc.function, function, n) &&
+	       (!loc.function[n] || loc.function[n] == '(' || loc.function[n] == '@');
 }
 
-bool focus_shows(const struct history *h, const struct history_entry *e, struct symbols *s, const char *function)
+bool focus_shows(const struct history *h, const struct history_entry *e, struct symbols *s,
+		 const char *function)
 {
 	uint32_t space, epoch;
 
 	if (!function)
 		return true;
 	history_target(h, e, &space, &epoch);
-	return e->kind != BT_BRANCH_GAP && (is_in(e->from, e->space, e->epoch, s, function) || is_in(e->to, space, epoch, s, function));
+	return e->kind != BT_BRANCH_GAP && (is_in(e->from, e->space, e->epoch, s, function) ||
+					    is_in(e->to, space, epoch, s, function));
 }
 
 bool focus_is_crash(const struct model_snapshot *snap)
 {
-	return snap && snap->rec->kind == BT_SNAPSHOT_FATAL && snap->signal && snap->signal->action == BT_ACTION_CORE;
+	return snap && snap->rec->kind == BT_SNAPSHOT_FATAL && snap->signal &&
+	       snap->signal->action == BT_ACTION_CORE;
 }

@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: MIT */
-/* The moment and the task that a report is about: the snapshot that explains the end, or another task's part in it. */
+/* The moment and the task that a report is about: the snapshot that explains the end, or another
+ * task's part in it. */
 #ifndef BT_FOCUS_H
 #define BT_FOCUS_H
 
@@ -8,44 +9,50 @@
 
 /* What a user asks of a report. */
 struct report_options {
-	size_t count;	      /* branches to show, 0: all */
-	uint32_t snapshot;    /* the moment; 0: the one that explains the end */
+	size_t count;      /* branches to show, 0: all */
+	uint32_t snapshot; /* the moment; 0: the one that explains the end */
 	bool has_thread;
 	uint32_t thread;      /* a task number, else a thread id */
 	const char *function; /* only branches from or to it; NULL: all */
-	bool utf8;	      /* what is written to shows UTF-8 */
+	bool utf8;            /* what is written to shows UTF-8 */
 };
 
 struct focus {
-	const struct model_snapshot *snap; /* NULL: the trace holds none */
-	const struct model_task *task;	   /* NULL: the trace holds none */
+	const struct model_snapshot *snap;     /* NULL: the trace holds none */
+	const struct model_task *task;         /* NULL: the trace holds none */
 	const struct bt_record_thread *thread; /* of task in snap, or NULL */
-	struct history history;		   /* of task */
-	size_t end;			   /* its entries before that moment */
-	bool asked;			   /* the task was asked for */
+	struct history history;                /* of task */
+	size_t end;                            /* its entries before that moment */
+	bool asked;                            /* the task was asked for */
 };
 
-/* Finds moment and task, without the history. Returns 0; 1 when there is no such snapshot or thread. */
-int focus_choose(struct focus *f, const struct model *m, const struct report_options *o) BT_MUST_USE;
+/* Finds moment and task, without the history. Returns 0; 1 when there is no such snapshot or
+ * thread. */
+int focus_choose(struct focus *f, const struct model *m,
+		 const struct report_options *o) BT_MUST_USE;
 
 /* The same, with the history. Returns 0; 1 as that; -BT_E_NO_MEMORY. */
-int focus_open(struct focus *f, const struct model *m, const struct report_options *o, struct bt_error *err) BT_MUST_USE;
+int focus_open(struct focus *f, const struct model *m, const struct report_options *o,
+	       struct bt_error *err) BT_MUST_USE;
 void focus_close(struct focus *f);
 
 /* The record of a task in a snapshot, or NULL. */
 const struct bt_record_thread *focus_thread(const struct model_snapshot *snap, uint32_t task);
 
-/* Whether the task was asked for and stands nowhere in the moment, which is then another process's, or one of another time. */
+/* Whether the task was asked for and stands nowhere in the moment, which is then another process's,
+ * or one of another time. */
 bool focus_is_outside(const struct focus *f);
 
 /* How the initial process ended. Returns false when the trace does not say. */
 bool focus_exit(const struct model *m, enum bt_exit_kind *kind, uint32_t *status, bool *core);
 
-/* What the process that it is about wrote to its standard error last, until the moment; NULL: that is not known. */
+/* What the process that it is about wrote to its standard error last, until the moment; NULL: that
+ * is not known. */
 const struct bt_record_last_words *focus_last_words(const struct focus *f);
 
 /* Whether an entry of a history belongs to what --function asks for. NULL: all do. */
-bool focus_shows(const struct history *h, const struct history_entry *e, struct symbols *s, const char *function);
+bool focus_shows(const struct history *h, const struct history_entry *e, struct symbols *s,
+		 const char *function);
 
 /* The signal of a snapshot is one that dumps core and ended the process: a fault to explain. */
 bool focus_is_crash(const struct model_snapshot *snap);

@@ -4,9 +4,10 @@
 #include <stdlib.h>
 #include <string.h>
 
-/* Folding works on tokens: at first one for each line, then, level by level, a run of equal rounds becomes one. Tokens are
- * compared by class, a hash of what they show; a loop's class leaves its count out, so that an outer loop is seen
- * although its inner loops go round a different number of times. */
+/* Folding works on tokens: at first one for each line, then, level by level, a run of equal rounds
+ * becomes one. Tokens are compared by class, a hash of what they show; a loop's class leaves its
+ * count out, so that an outer loop is seen although its inner loops go round a different number of
+ * times. */
 struct token {
 	uint64_t class;
 	uint32_t lines;
@@ -27,7 +28,9 @@ static uint64_t mix(uint64_t h, uint64_t v)
 
 static uint64_t entry_class(const struct history_entry *e, size_t i)
 {
-	uint64_t h = mix(mix(mix(1, e->from), e->to), (uint64_t)e->space << 32 | (uint64_t)e->kind << 8 | (e->flags & BT_BRANCH_TAKEN));
+	uint64_t h =
+		mix(mix(mix(1, e->from), e->to), (uint64_t)e->space << 32 | (uint64_t)e->kind << 8 |
+							 (e->flags & BT_BRANCH_TAKEN));
 
 	/* What is missing is never a repetition. */
 	return e->kind == BT_BRANCH_GAP ? mix(h, i) : h;
@@ -62,7 +65,8 @@ static bool first_level(struct level *l, const struct history *h, size_t stop)
 		if (i == stop)
 			add_line(l, 0, (struct fold_line){.entry = (uint32_t)i, .kind = FOLD_STOP});
 		if (i < h->count)
-			add_line(l, entry_class(&h->entries[i], i), (struct fold_line){.entry = (uint32_t)i});
+			add_line(l, entry_class(&h->entries[i], i),
+				 (struct fold_line){.entry = (uint32_t)i});
 	}
 	return true;
 }
@@ -71,7 +75,8 @@ static size_t count_rounds(const struct level *l, size_t at, size_t period)
 {
 	size_t same = 0;
 
-	while (at + period + same < l->token_count && l->tokens[at + same].class == l->tokens[at + period + same].class)
+	while (at + period + same < l->token_count &&
+	       l->tokens[at + same].class == l->tokens[at + period + same].class)
 		same++;
 	return same / period + 1;
 }
@@ -96,7 +101,8 @@ static size_t lines_of(const struct level *l, size_t token, size_t count)
 	return lines;
 }
 
-static void copy_lines(struct level *to, const struct level *from, size_t line, size_t count, unsigned deeper)
+static void copy_lines(struct level *to, const struct level *from, size_t line, size_t count,
+		       unsigned deeper)
 {
 	memcpy(to->lines + to->line_count, from->lines + line, count * sizeof *to->lines);
 	for (size_t i = 0; deeper && i < count; i++)
@@ -104,15 +110,19 @@ static void copy_lines(struct level *to, const struct level *from, size_t line, 
 	to->line_count += count;
 }
 
-static void add_loop(struct level *to, const struct level *from, size_t at, size_t line, size_t period, size_t rounds)
+static void add_loop(struct level *to, const struct level *from, size_t at, size_t line,
+		     size_t period, size_t rounds)
 {
-	size_t last = at + period * (rounds - 1), skipped = lines_of(from, at, last - at), kept = lines_of(from, last, period);
+	size_t last = at + period * (rounds - 1), skipped = lines_of(from, at, last - at),
+	       kept = lines_of(from, last, period);
 	uint64_t class = 2;
 
 	for (size_t i = 0; i < period; i++)
 		class = mix(class, from->tokens[at + i].class);
-	to->lines[to->line_count++] = (struct fold_line){
-		.entry = from->lines[line].entry, .rounds = (uint32_t)rounds, .kind = FOLD_LOOP, .nesting = from->lines[line].nesting};
+	to->lines[to->line_count++] = (struct fold_line){.entry = from->lines[line].entry,
+							 .rounds = (uint32_t)rounds,
+							 .kind = FOLD_LOOP,
+							 .nesting = from->lines[line].nesting};
 	copy_lines(to, from, line + skipped, kept, 1);
 	to->tokens[to->token_count++] = (struct token){.class = class, .lines = (uint32_t)kept + 1};
 }
@@ -123,10 +133,12 @@ static long fold_level(struct level *to, const struct level *from)
 	size_t line = 0;
 	long found = 0;
 
-	if (!level_init(to, from->token_count, from->line_count + from->token_count / FOLD_ROUNDS_MIN))
+	if (!level_init(to, from->token_count,
+			from->line_count + from->token_count / FOLD_ROUNDS_MIN))
 		return -1;
 	for (size_t at = 0; at < from->token_count;) {
-		size_t rounds, period = find_loop(from, at, &rounds), taken = period ? period * rounds : 1;
+		size_t rounds, period = find_loop(from, at, &rounds),
+			       taken = period ? period * rounds : 1;
 
 		if (period) {
 			add_loop(to, from, at, line, period, rounds);
@@ -152,7 +164,8 @@ static void finish(struct fold *f, struct level *l)
 	level_release(l);
 }
 
-int fold_init(struct fold *f, const struct history *h, size_t stop, bool loops, struct bt_error *err)
+int fold_init(struct fold *f, const struct history *h, size_t stop, bool loops,
+	      struct bt_error *err)
 {
 	struct level level, next;
 	bool memory;
@@ -171,7 +184,8 @@ int fold_init(struct fold *f, const struct history *h, size_t stop, bool loops, 
 	if (!memory) {
 		if (h->count < UINT32_MAX)
 			level_release(&level);
-		return bt_fail(err, BT_E_NO_MEMORY, 0, "out of memory for a history of %zu branches", h->count);
+		return bt_fail(err, BT_E_NO_MEMORY, 0,
+			       "out of memory for a history of %zu branches", h->count);
 	}
 	finish(f, &level);
 	return 0;
@@ -196,6 +210,7 @@ size_t fold_line_of(const struct fold *f, size_t entry)
 		else
 			high = middle;
 	}
-	/* Of lines that share the number (the stop line and the entry behind it) the last: the entry's. */
+	/* Of lines that share the number (the stop line and the entry behind it) the last: the
+	 * entry's. */
 	return low;
 }

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
-/* The lines of a branch list, for the report and the viewer: one per entry, with rounds of loops (also nested ones)
- * folded into a heading and the last round. Pure. */
+/* The lines of a branch list, for the report and the viewer: one per entry, with rounds of loops
+ * (also nested ones) folded into a heading and the last round. Pure. */
 #ifndef BT_FOLD_H
 #define BT_FOLD_H
 
@@ -15,7 +15,7 @@ enum fold_kind {
 struct fold_line {
 	uint32_t entry;
 	uint32_t rounds; /* of a loop */
-	uint8_t kind;	 /* enum fold_kind */
+	uint8_t kind;    /* enum fold_kind */
 	uint8_t nesting; /* loops around it */
 };
 
@@ -31,9 +31,10 @@ enum {
 	FOLD_NESTING_MAX = 4,
 };
 
-/* Makes the lines. stop: a FOLD_STOP line goes before that entry (SIZE_MAX: none). loops: fold them.
- * Errors: BT_E_NO_MEMORY. */
-int fold_init(struct fold *f, const struct history *h, size_t stop, bool loops, struct bt_error *err) BT_MUST_USE;
+/* Makes the lines. stop: a FOLD_STOP line goes before that entry (SIZE_MAX: none). loops: fold
+ * them. Errors: BT_E_NO_MEMORY. */
+int fold_init(struct fold *f, const struct history *h, size_t stop, bool loops,
+	      struct bt_error *err) BT_MUST_USE;
 void fold_release(struct fold *f);
 
 /* The line of an entry, or the heading of the loop it is folded into. */

@@ -24,15 +24,15 @@ struct state {
 
 /* One BRANCHES record that is used. */
 struct chunk {
-	uint64_t first;	     /* number of its first entry */
-	uint64_t claimed;    /* entries it says it has */
-	size_t count;	     /* entries: as many as its bytes can hold; once decoded, as many as they do */
-	size_t skip;	     /* of them, left to an earlier chunk */
-	size_t index;	     /* of the record in the file */
+	uint64_t first;   /* number of its first entry */
+	uint64_t claimed; /* entries it says it has */
+	size_t count; /* entries: as many as its bytes can hold; once decoded, as many as they do */
+	size_t skip;  /* of them, left to an earlier chunk */
+	size_t index; /* of the record in the file */
 	struct state before; /* its first entry */
 	struct state after;  /* its last one */
-	size_t at;	     /* place of its entries in history.entries while loading */
-	size_t used;	     /* entries there: EPOCH folded away */
+	size_t at;           /* place of its entries in history.entries while loading */
+	size_t used;         /* entries there: EPOCH folded away */
 };
 
 struct chunks {
@@ -46,7 +46,8 @@ struct load {
 	const struct model *m;
 	const struct trace_file *file;
 	uint32_t task;
-	bool damaged; /* set while reading; a torn tail is no damage where the trace was not closed */
+	bool damaged; /* set while reading; a torn tail is no damage where the trace was not closed
+		       */
 	bool no_memory; /* the same */
 };
 
@@ -90,8 +91,14 @@ static bool collect_chunk(void *arg, size_t index, const struct bt_record_branch
 		c->cap = cap;
 	}
 	if (n && r->first <= UINT64_MAX - n)
-		c->at[c->count++] = (struct chunk){.first = r->first, .claimed = r->count, .count = n, .index = index,
-			.before = {.tick = r->tick, .transfers = r->transfers, .space = r->space, .epoch = r->epoch}};
+		c->at[c->count++] = (struct chunk){.first = r->first,
+						   .claimed = r->count,
+						   .count = n,
+						   .index = index,
+						   .before = {.tick = r->tick,
+							      .transfers = r->transfers,
+							      .space = r->space,
+							      .epoch = r->epoch}};
 	return true;
 }
 
@@ -111,7 +118,8 @@ static int compare_index(const void *a, const void *b)
 	return x->index < y->index ? -1 : x->index > y->index;
 }
 
-/* Puts the chunks in order, leaves each entry to the first chunk that has it, and drops the oldest of too many. */
+/* Puts the chunks in order, leaves each entry to the first chunk that has it, and drops the oldest
+ * of too many. */
 static void trim(struct chunks *c)
 {
 	uint64_t next = 0;
@@ -130,7 +138,8 @@ static void trim(struct chunks *c)
 		c->at[kept++] = *chunk;
 	}
 	c->count = oldest = kept;
-	while (oldest && total + (c->at[oldest - 1].count - c->at[oldest - 1].skip) <= ENTRIES_MAX) {
+	while (oldest &&
+	       total + (c->at[oldest - 1].count - c->at[oldest - 1].skip) <= ENTRIES_MAX) {
 		oldest--;
 		total += c->at[oldest].count - c->at[oldest].skip;
 	}
@@ -140,7 +149,8 @@ static void trim(struct chunks *c)
 	c->dropped = oldest;
 }
 
-/* Whether the conditional branch at addr counts as a tick. Two classes of it are one byte with prefixes before. */
+/* Whether the conditional branch at addr counts as a tick. Two classes of it are one byte with
+ * prefixes before. */
 static bool is_tick(const struct model *m, const struct history_entry *e)
 {
 	unsigned classes = m->trace->header.tick_classes;
@@ -148,7 +158,8 @@ static bool is_tick(const struct model *m, const struct history_entry *e)
 	struct bt_insn insn;
 	size_t n;
 
-	if ((classes & (BT_TICK_JCC | BT_TICK_JRCXZ | BT_TICK_LOOP)) == (BT_TICK_JCC | BT_TICK_JRCXZ | BT_TICK_LOOP))
+	if ((classes & (BT_TICK_JCC | BT_TICK_JRCXZ | BT_TICK_LOOP)) ==
+	    (BT_TICK_JCC | BT_TICK_JRCXZ | BT_TICK_LOOP))
 		return true;
 	n = model_code(m, e->space, e->epoch, e->from, bytes, sizeof bytes);
 	if (!n || bt_insn_decode(bytes, n, &insn) || !bt_insn_tick_class(insn.class))
@@ -209,8 +220,14 @@ static void decode_chunk(struct fill *f, struct chunk *chunk, struct slice in)
 		}
 		if (b.kind == BT_BRANCH_GAP)
 			advance_gap(&s, &b);
-		e = (struct history_entry){.number = chunk->first + i, .from = b.from, .to = b.to, .space = s.space, .epoch = s.epoch,
-			.kind = b.kind, .flags = b.flags, .cycles = b.cycles};
+		e = (struct history_entry){.number = chunk->first + i,
+					   .from = b.from,
+					   .to = b.to,
+					   .space = s.space,
+					   .epoch = s.epoch,
+					   .kind = b.kind,
+					   .flags = b.flags,
+					   .cycles = b.cycles};
 		advance(&s, f->m, &e);
 		e.tick = s.tick;
 		e.transfers = s.transfers;
@@ -263,7 +280,8 @@ static bool fill_chunk(void *arg, size_t index, const struct bt_record_branches 
 	return f->next < f->chunks->count;
 }
 
-/* Gives each chunk its place in the array, with one before it for a gap. Returns the places needed. */
+/* Gives each chunk its place in the array, with one before it for a gap. Returns the places needed.
+ */
 static size_t lay_out(struct chunks *c)
 {
 	size_t at = 0;
@@ -275,8 +293,9 @@ static size_t lay_out(struct chunks *c)
 	return at;
 }
 
-/* Why what lies before entry number end of an undamaged file is missing. What the ring still held when the newest chunk was
- * written has not been overwritten: only the newest entries of a handled event were kept, and no full snapshot followed. */
+/* Why what lies before entry number end of an undamaged file is missing. What the ring still held
+ * when the newest chunk was written has not been overwritten: only the newest entries of a handled
+ * event were kept, and no full snapshot followed. */
 static enum bt_gap_reason why_missing(const struct load *l, uint64_t end, uint64_t newest_end)
 {
 	uint64_t ring = l->m->trace->header.ring;
@@ -290,8 +309,9 @@ static bool absorbs(const struct history_entry *e, const struct chunk *chunk)
 	return chunk->used && e->kind == BT_BRANCH_GAP && e->to == BT_GAP_LIMIT;
 }
 
-/* Moves what the chunks gave together, never to a later place, with an entry for what is missing between them. The counts
- * of such an entry are those at the start of the chunk behind it; its code is that of the entries before it, whose targets are there. */
+/* Moves what the chunks gave together, never to a later place, with an entry for what is missing
+ * between them. The counts of such an entry are those at the start of the chunk behind it; its code
+ * is that of the entries before it, whose targets are there. */
 static void join(struct history *h, const struct load *l, const struct chunks *c)
 {
 	const struct chunk *newest = &c->at[c->count - 1];
@@ -310,15 +330,23 @@ static void join(struct history *h, const struct load *l, const struct chunks *c
 			h->entries[chunk->at].space = before->space;
 			h->entries[chunk->at].epoch = before->epoch;
 		} else if (first > next) {
-			h->entries[h->count++] = (struct history_entry){.number = next, .tick = chunk->before.tick,
-				.transfers = chunk->before.transfers, .from = first - next, .to = reason,
-				.space = before->space, .epoch = before->epoch, .kind = BT_BRANCH_GAP};
+			h->entries[h->count++] =
+				(struct history_entry){.number = next,
+						       .tick = chunk->before.tick,
+						       .transfers = chunk->before.transfers,
+						       .from = first - next,
+						       .to = reason,
+						       .space = before->space,
+						       .epoch = before->epoch,
+						       .kind = BT_BRANCH_GAP};
 		}
 		if (h->count != chunk->at)
-			memmove(h->entries + h->count, h->entries + chunk->at, chunk->used * sizeof *h->entries);
+			memmove(h->entries + h->count, h->entries + chunk->at,
+				chunk->used * sizeof *h->entries);
 		h->count += chunk->used;
 		/* A chunk that ends before it should is damage, whatever the checksums say. */
-		reason = l->damaged || chunk->claimed > chunk->count ? BT_GAP_DAMAGED : BT_GAP_NOT_KEPT;
+		reason = l->damaged || chunk->claimed > chunk->count ? BT_GAP_DAMAGED
+								     : BT_GAP_NOT_KEPT;
 		next = end_of(chunk);
 		before = chunk->count > chunk->skip ? &chunk->after : before;
 	}
@@ -328,17 +356,25 @@ static void join(struct history *h, const struct load *l, const struct chunks *c
 /* What is missing behind the newest chunk: damage tells, or a moment that comes later. */
 static void add_tail(struct history *h, const struct load *l, const struct chunk *newest)
 {
-	bool short_chunk = newest && newest->claimed > newest->count, damaged = short_chunk || (!newest && l->damaged);
+	bool short_chunk = newest && newest->claimed > newest->count,
+	     damaged = short_chunk || (!newest && l->damaged);
 	const struct model_task *task = model_task(l->m, l->task);
 	uint64_t end = task ? task->position : 0;
 
 	if (!damaged && end <= h->next)
 		return;
-	if (short_chunk && newest->claimed <= UINT64_MAX - newest->first && newest->first + newest->claimed > end)
+	if (short_chunk && newest->claimed <= UINT64_MAX - newest->first &&
+	    newest->first + newest->claimed > end)
 		end = newest->first + newest->claimed;
-	h->entries[h->count++] = (struct history_entry){.number = h->next, .tick = BT_TICKS_UNKNOWN, .from = end > h->next ? end - h->next : 0,
-		.to = damaged || l->damaged || model_is_closed(l->m) ? BT_GAP_DAMAGED : BT_GAP_CUT_OFF, .kind = BT_BRANCH_GAP,
-		.space = h->space, .epoch = h->epoch};
+	h->entries[h->count++] = (struct history_entry){
+		.number = h->next,
+		.tick = BT_TICKS_UNKNOWN,
+		.from = end > h->next ? end - h->next : 0,
+		.to = damaged || l->damaged || model_is_closed(l->m) ? BT_GAP_DAMAGED
+								     : BT_GAP_CUT_OFF,
+		.kind = BT_BRANCH_GAP,
+		.space = h->space,
+		.epoch = h->epoch};
 }
 
 /* A trace's files are sorted by kind and number. */
@@ -350,12 +386,16 @@ static const struct trace_file *branch_file(const struct model *m, uint32_t task
 	while (lo < hi) {
 		size_t mid = lo + (hi - lo) / 2;
 
-		if (files[mid].kind < BT_FILE_BRANCHES || (files[mid].kind == BT_FILE_BRANCHES && files[mid].number < task))
+		if (files[mid].kind < BT_FILE_BRANCHES ||
+		    (files[mid].kind == BT_FILE_BRANCHES && files[mid].number < task))
 			lo = mid + 1;
 		else
 			hi = mid;
 	}
-	return lo < m->trace->file_count && files[lo].kind == BT_FILE_BRANCHES && files[lo].number == task ? &files[lo] : NULL;
+	return lo < m->trace->file_count && files[lo].kind == BT_FILE_BRANCHES &&
+			       files[lo].number == task
+		       ? &files[lo]
+		       : NULL;
 }
 
 /* Hardware records tell only branches that were taken. */
@@ -366,7 +406,8 @@ static bool is_taken_only(const struct model *m)
 	return slice_is(source, "lbr") || slice_is(source, "bts");
 }
 
-/* Whether straight-line code cannot lead from the entry's target to its own instruction again, which two equal entries would need. */
+/* Whether straight-line code cannot lead from the entry's target to its own instruction again,
+ * which two equal entries would need. */
 static bool cannot_repeat(const struct model *m, const struct history_entry *e)
 {
 	struct bt_insn insn = {.class = 0};
@@ -386,17 +427,21 @@ static bool cannot_repeat(const struct model *m, const struct history_entry *e)
 	return pc > e->from;
 }
 
-/* QUIRK(skl-dup0): the newest entry of a run stands there twice. Real loops of one branch look the same and stay. */
+/* QUIRK(skl-dup0): the newest entry of a run stands there twice. Real loops of one branch look the
+ * same and stay. */
 static void drop_duplicates(struct history *h, const struct model *m)
 {
 	size_t kept = 0;
 
 	for (size_t i = 0; i < h->count; i++) {
-		const struct history_entry *e = &h->entries[i], *before = kept ? &h->entries[kept - 1] : NULL;
+		const struct history_entry *e = &h->entries[i],
+					   *before = kept ? &h->entries[kept - 1] : NULL;
 		bool newest = i + 1 == h->count || h->entries[i + 1].kind == BT_BRANCH_GAP;
 
-		if (newest && before && bt_branch_kind_is_branch(e->kind) && bt_branch_kind_is_branch(before->kind) && before->from == e->from &&
-		    before->to == e->to && before->space == e->space && before->epoch == e->epoch && cannot_repeat(m, e))
+		if (newest && before && bt_branch_kind_is_branch(e->kind) &&
+		    bt_branch_kind_is_branch(before->kind) && before->from == e->from &&
+		    before->to == e->to && before->space == e->space && before->epoch == e->epoch &&
+		    cannot_repeat(m, e))
 			continue;
 		h->entries[kept++] = *e;
 	}
@@ -409,12 +454,14 @@ static void drop_wrong_paths(struct history *h)
 	size_t kept = 0;
 
 	for (size_t i = 0; i < h->count; i++)
-		if (!bt_branch_kind_is_branch(h->entries[i].kind) || (h->entries[i].flags & BT_BRANCH_TAKEN))
+		if (!bt_branch_kind_is_branch(h->entries[i].kind) ||
+		    (h->entries[i].flags & BT_BRANCH_TAKEN))
 			h->entries[kept++] = h->entries[i];
 	h->count = kept;
 }
 
-/* Room for n entries, which are zero: where there are millions, in large pages, if the kernel has some, at a hundredth of the faults. */
+/* Room for n entries, which are zero: where there are millions, in large pages, if the kernel has
+ * some, at a hundredth of the faults. */
 static struct history_entry *room_for(size_t n)
 {
 	struct history_entry *room = calloc(n, sizeof *room);
@@ -429,7 +476,8 @@ static struct history_entry *room_for(size_t n)
 	return room;
 }
 
-static int load(struct history *h, const struct model *m, uint32_t task, bool calls_only, struct bt_error *err)
+static int load(struct history *h, const struct model *m, uint32_t task, bool calls_only,
+		struct bt_error *err)
 {
 	struct load l = {.m = m, .task = task, .file = branch_file(m, task)};
 	struct chunks chunks = {0};
@@ -444,7 +492,8 @@ static int load(struct history *h, const struct model *m, uint32_t task, bool ca
 	h->entries = chunks.failed ? NULL : room_for(lay_out(&chunks) + 1);
 	if (!h->entries) {
 		free(chunks.at);
-		return bt_fail(err, BT_E_NO_MEMORY, 0, "out of memory for the branch history of task %u", task);
+		return bt_fail(err, BT_E_NO_MEMORY, 0,
+			       "out of memory for the branch history of task %u", task);
 	}
 	if (chunks.count) {
 		f.newest = chunks.at[chunks.count - 1].first;
@@ -463,7 +512,8 @@ static int load(struct history *h, const struct model *m, uint32_t task, bool ca
 	if (!l.no_memory)
 		return 0;
 	history_release(h);
-	return bt_fail(err, BT_E_NO_MEMORY, 0, "out of memory for the branch history of task %u", task);
+	return bt_fail(err, BT_E_NO_MEMORY, 0, "out of memory for the branch history of task %u",
+		       task);
 }
 
 int history_load(struct history *h, const struct model *m, uint32_t task, struct bt_error *err)
@@ -471,9 +521,11 @@ int history_load(struct history *h, const struct model *m, uint32_t task, struct
 	return load(h, m, task, false, err);
 }
 
-int history_load_calls(struct history *h, const struct model *m, uint32_t task, struct bt_error *err)
+int history_load_calls(struct history *h, const struct model *m, uint32_t task,
+		       struct bt_error *err)
 {
-	return load(h, m, task, !is_taken_only(m), err); /* what of those is wrong or there twice, only all of them tell */
+	return load(h, m, task, !is_taken_only(m),
+		    err); /* what of those is wrong or there twice, only all of them tell */
 }
 
 void history_release(struct history *h)
@@ -497,7 +549,8 @@ size_t history_index(const struct history *h, uint64_t position)
 	return lo;
 }
 
-void history_target(const struct history *h, const struct history_entry *e, uint32_t *space, uint32_t *epoch)
+void history_target(const struct history *h, const struct history_entry *e, uint32_t *space,
+		    uint32_t *epoch)
 {
 	size_t behind = e->kind == BT_BRANCH_SYSCALL ? history_index(h, e->number + 1) : 0;
 	uint32_t next_space = behind < h->count ? h->entries[behind].space : h->space;
@@ -561,9 +614,11 @@ static bool passes(const struct code *c, const struct bt_insn *insn)
 	return kind < 0 || (c->taken_only && (kind == BT_BRANCH_JCC || kind == BT_BRANCH_SYSCALL));
 }
 
-/* From start up to and without stop; every branch on the way would have been an entry. But for one: a system call that has not
- * returned yet, or never does, has none, and stop is behind it (in_syscall). */
-static bool walk(const struct code *c, struct insns *v, uint64_t start, uint64_t stop, bool in_syscall)
+/* From start up to and without stop; every branch on the way would have been an entry. But for one:
+ * a system call that has not returned yet, or never does, has none, and stop is behind it
+ * (in_syscall). */
+static bool walk(const struct code *c, struct insns *v, uint64_t start, uint64_t stop,
+		 bool in_syscall)
 {
 	uint64_t pc = start;
 	struct bt_insn insn;
@@ -571,18 +626,21 @@ static bool walk(const struct code *c, struct insns *v, uint64_t start, uint64_t
 	while (pc != stop) {
 		if (pc > stop || !step(c, v, &pc, &insn))
 			return false;
-		if (!passes(c, &insn) && !(in_syscall && insn.class == BT_INSN_SYSCALL && pc == stop))
+		if (!passes(c, &insn) &&
+		    !(in_syscall && insn.class == BT_INSN_SYSCALL && pc == stop))
 			return false;
 	}
 	return true;
 }
 
-/* A system call that the kernel makes again, because a signal interrupted it, goes on at its own instruction, and not behind it
- * where it stood when it was left: without a branch nothing else leads back there. Prefixes the kernel does not know: it goes back by the
- * two bytes of syscall and int 0x80. */
+/* A system call that the kernel makes again, because a signal interrupted it, goes on at its own
+ * instruction, and not behind it where it stood when it was left: without a branch nothing else
+ * leads back there. Prefixes the kernel does not know: it goes back by the two bytes of syscall and
+ * int 0x80. */
 static bool is_restarted(const struct history_entry *call, const struct history_entry *next)
 {
-	return call->kind == BT_BRANCH_SYSCALL && (next->kind == BT_BRANCH_SYSCALL || next->kind == BT_BRANCH_ASYNC) &&
+	return call->kind == BT_BRANCH_SYSCALL &&
+	       (next->kind == BT_BRANCH_SYSCALL || next->kind == BT_BRANCH_ASYNC) &&
 	       (next->from == call->from || next->from == call->to - 2);
 }
 
@@ -593,7 +651,8 @@ bool history_start(const struct history *h, size_t i, uint64_t *start)
 	if (!i || i > h->count || !bt_branch_kind_is_branch(h->entries[i - 1].kind))
 		return false;
 	before = &h->entries[i - 1];
-	*start = i < h->count && is_restarted(before, &h->entries[i]) ? h->entries[i].from : before->to;
+	*start = i < h->count && is_restarted(before, &h->entries[i]) ? h->entries[i].from
+								      : before->to;
 	return true;
 }
 
@@ -606,11 +665,15 @@ static bool is_kind(const struct bt_insn *insn, unsigned kind)
 	return kind == BT_BRANCH_BRANCH ? of_code >= 0 : of_code == (int)kind;
 }
 
-long history_straight(const struct history *h, const struct model *m, size_t i, uint64_t stop, struct history_insn **out)
+long history_straight(const struct history *h, const struct model *m, size_t i, uint64_t stop,
+		      struct history_insn **out)
 {
 	/* Nothing is known of what runs into a gap but where a snapshot before it stood. */
-	const struct history_entry *last = i < h->count && bt_branch_kind_is_branch(h->entries[i].kind) ? &h->entries[i] : NULL;
-	struct code code = {.m = m, .space = h->space, .epoch = h->epoch, .taken_only = is_taken_only(m)};
+	const struct history_entry *last =
+		i < h->count && bt_branch_kind_is_branch(h->entries[i].kind) ? &h->entries[i]
+									     : NULL;
+	struct code code = {
+		.m = m, .space = h->space, .epoch = h->epoch, .taken_only = is_taken_only(m)};
 	struct insns v = {0};
 	struct bt_insn insn;
 	uint64_t pc;

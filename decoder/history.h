@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
-/* The branch history of one task: one sequence of entries whatever source made them, oldest first, gaps as
- * entries of their own; and the straight-line code between them. */
+/* The branch history of one task: one sequence of entries whatever source made them, oldest first,
+ * gaps as entries of their own; and the straight-line code between them. */
 #ifndef BT_HISTORY_H
 #define BT_HISTORY_H
 
@@ -10,11 +10,12 @@
 
 struct history_entry {
 	uint64_t number;    /* in the task's history since its creation */
-	uint64_t tick;	    /* after this entry; BT_TICKS_UNKNOWN */
+	uint64_t tick;      /* after this entry; BT_TICKS_UNKNOWN */
 	uint64_t transfers; /* since that tick, after this entry */
 	uint64_t from, to;  /* GAP: how many are missing (0: unknown), enum bt_gap_reason */
 	uint32_t space, epoch;
-	uint8_t kind, flags; /* enum bt_branch_kind (never EPOCH: that is folded into epoch), enum bt_branch_flags */
+	uint8_t kind, flags; /* enum bt_branch_kind (never EPOCH: that is folded into epoch), enum
+				bt_branch_flags */
 	uint16_t cycles;
 };
 
@@ -23,23 +24,29 @@ struct history {
 	struct history_entry *entries;
 	size_t count;
 	uint32_t space, epoch; /* of what runs behind the last entry */
-	uint64_t next;	       /* the number behind the last entry that is stored: from here on there is at most a GAP for what snapshots name */
+	uint64_t next; /* the number behind the last entry that is stored: from here on there is at
+			  most a GAP for what snapshots name */
 };
 
-/* Loads the whole history of a task. A task without branches gives an empty one. Chunks that are missing or damaged
- * become GAP entries; so does what a snapshot counted behind the last of them. Errors: BT_E_NO_MEMORY. */
-int history_load(struct history *h, const struct model *m, uint32_t task, struct bt_error *err) BT_MUST_USE;
-/* The same without conditional branches and direct jumps, where the source is one that tells all: as much as callstack_build() needs, for a
- * tenth of the memory. */
-int history_load_calls(struct history *h, const struct model *m, uint32_t task, struct bt_error *err) BT_MUST_USE;
+/* Loads the whole history of a task. A task without branches gives an empty one. Chunks that are
+ * missing or damaged become GAP entries; so does what a snapshot counted behind the last of them.
+ * Errors: BT_E_NO_MEMORY. */
+int history_load(struct history *h, const struct model *m, uint32_t task,
+		 struct bt_error *err) BT_MUST_USE;
+/* The same without conditional branches and direct jumps, where the source is one that tells all:
+ * as much as callstack_build() needs, for a tenth of the memory. */
+int history_load_calls(struct history *h, const struct model *m, uint32_t task,
+		       struct bt_error *err) BT_MUST_USE;
 
 void history_release(struct history *h);
 
 /* The number of entries that lie before a stream position (snapshot.position, thread.position). */
 size_t history_index(const struct history *h, uint64_t position);
 
-/* The state in which an entry's target is looked up: the entry's own, but of an execve that of the new program. e: of h, or a copy of it. */
-void history_target(const struct history *h, const struct history_entry *e, uint32_t *space, uint32_t *epoch);
+/* The state in which an entry's target is looked up: the entry's own, but of an execve that of the
+ * new program. e: of h, or a copy of it. */
+void history_target(const struct history *h, const struct history_entry *e, uint32_t *space,
+		    uint32_t *epoch);
 
 /* One executed instruction. */
 struct history_insn {
@@ -48,13 +55,16 @@ struct history_insn {
 	uint8_t bytes[BT_INSN_MAX];
 };
 
-/* Where the code between entries i-1 and i begins (i <= count). False when that is not known: behind a gap. */
+/* Where the code between entries i-1 and i begins (i <= count). False when that is not known:
+ * behind a gap. */
 bool history_start(const struct history *h, size_t i, uint64_t *start);
 
-/* The instructions executed between entry i-1 and entry i, the branch instruction of entry i included. Where entry i is a
- * gap, or i == count: from entry i-1 up to and without stop, a snapshot's rip. *out is a new array (free() it). Returns their number, or
- * -BT_E_CORRUPT when the code bytes are missing or do not lead from one entry to the next (after a gap, for one);
- * *out is NULL then. */
-long history_straight(const struct history *h, const struct model *m, size_t i, uint64_t stop, struct history_insn **out);
+/* The instructions executed between entry i-1 and entry i, the branch instruction of entry i
+ * included. Where entry i is a gap, or i == count: from entry i-1 up to and without stop, a
+ * snapshot's rip. *out is a new array (free() it). Returns their number, or -BT_E_CORRUPT when the
+ * code bytes are missing or do not lead from one entry to the next (after a gap, for one); *out is
+ * NULL then. */
+long history_straight(const struct history *h, const struct model *m, size_t i, uint64_t stop,
+		      struct history_insn **out);
 
 #endif

@@ -13,7 +13,8 @@
 enum {
 	PROT_EXECUTE = 4,
 	VDSO_MAX = 1 << 20,
-	COMPARED_MAX = 1 << 30, /* bytes of a mapping of which the trace's code is compared with the file's */
+	COMPARED_MAX = 1 << 30, /* bytes of a mapping of which the trace's code is compared with the
+				   file's */
 	PAGE = 4096,
 };
 
@@ -24,15 +25,9 @@ static bool same_file(const struct image_module *im, const struct model_map *map
 	return strlen(im->path) == len && !memcmp(im->path, map->path, len);
 }
 
-static bool is_vdso(const struct model_map *map)
-{
-	return !strcmp(map->path, "[vdso]");
-}
+static bool is_vdso(const struct model_map *map) { return !strcmp(map->path, "[vdso]"); }
 
-static bool is_code(const struct model_map *map)
-{
-	return (map->prot & PROT_EXECUTE) != 0;
-}
+static bool is_code(const struct model_map *map) { return (map->prot & PROT_EXECUTE) != 0; }
 
 static void to_hex(char out[2 * 64 + 1], const uint8_t *bytes, size_t n)
 {
@@ -47,18 +42,22 @@ static void to_hex(char out[2 * 64 + 1], const uint8_t *bytes, size_t n)
 	out[2 * n] = 0;
 }
 
-/* dwfl_standard_find_debuginfo wants the module's own file first. Where that is gone or another, the separate debug file has
- * the same segments and the symbols, so it stands in. It asks debuginfod only when DEBUGINFOD_URLS is set. */
-static int find_stand_in(Dwfl_Module *mod, void **userdata, const char *name, Dwarf_Addr base, char **file_name, Elf **elf)
+/* dwfl_standard_find_debuginfo wants the module's own file first. Where that is gone or another,
+ * the separate debug file has the same segments and the symbols, so it stands in. It asks
+ * debuginfod only when DEBUGINFOD_URLS is set. */
+static int find_stand_in(Dwfl_Module *mod, void **userdata, const char *name, Dwarf_Addr base,
+			 char **file_name, Elf **elf)
 {
 	int fd = dwfl_build_id_find_elf(mod, userdata, name, base, file_name, elf);
 
 	if (fd < 0 && !*elf)
-		fd = dwfl_standard_find_debuginfo(mod, userdata, name, base, NULL, NULL, 0, file_name);
+		fd = dwfl_standard_find_debuginfo(mod, userdata, name, base, NULL, NULL, 0,
+						  file_name);
 	return fd;
 }
 
-static int find_elf(Dwfl_Module *mod, void **userdata, const char *name, Dwarf_Addr base, char **file_name, Elf **elf)
+static int find_elf(Dwfl_Module *mod, void **userdata, const char *name, Dwarf_Addr base,
+		    char **file_name, Elf **elf)
 {
 	struct image_module *im = *userdata;
 
@@ -165,7 +164,8 @@ static void index_module(struct image *im, struct image_module *mod)
 {
 	size_t at = begin_before(im, mod->start);
 
-	memmove(im->by_start + at + 1, im->by_start + at, (im->by_start_count - at) * sizeof *im->by_start);
+	memmove(im->by_start + at + 1, im->by_start + at,
+		(im->by_start_count - at) * sizeof *im->by_start);
 	im->by_start[at] = mod;
 	im->by_start_count++;
 	update_reach(im, at);
@@ -174,7 +174,8 @@ static void index_module(struct image *im, struct image_module *mod)
 bool image_accepts(const struct image *im, const struct model_map *const *maps, size_t count)
 {
 	for (size_t i = 0; i < count; i++)
-		for (size_t j = is_code(maps[i]) ? begin_before(im, maps[i]->end) : 0; j && im->by_start[j - 1]->reach > maps[i]->start; j--) {
+		for (size_t j = is_code(maps[i]) ? begin_before(im, maps[i]->end) : 0;
+		     j && im->by_start[j - 1]->reach > maps[i]->start; j--) {
 			const struct image_module *mod = im->by_start[j - 1];
 
 			if (mod->end > maps[i]->start && !agrees(mod, maps[i]))
@@ -183,7 +184,8 @@ bool image_accepts(const struct image *im, const struct model_map *const *maps, 
 	return true;
 }
 
-struct image_module *image_module_at(const struct image *im, const struct model_map *map, uint64_t addr)
+struct image_module *image_module_at(const struct image *im, const struct model_map *map,
+				     uint64_t addr)
 {
 	for (size_t i = begin_before(im, addr + 1); i && im->by_start[i - 1]->reach > addr; i--) {
 		struct image_module *mod = im->by_start[i - 1];
@@ -194,8 +196,8 @@ struct image_module *image_module_at(const struct image *im, const struct model_
 	return NULL;
 }
 
-/* The difference between addresses in memory and in the file, by the segment that the mapping shows: segments may lie at
- * p_vaddr != p_offset, so the start of the file says nothing. */
+/* The difference between addresses in memory and in the file, by the segment that the mapping
+ * shows: segments may lie at p_vaddr != p_offset, so the start of the file says nothing. */
 static bool bias_of(Elf *elf, const struct model_map *map, uint64_t *bias)
 {
 	size_t n;
@@ -206,7 +208,8 @@ static bool bias_of(Elf *elf, const struct model_map *map, uint64_t *bias)
 	for (size_t i = 0; i < n; i++) {
 		if (!gelf_getphdr(elf, (int)i, &ph) || ph.p_type != PT_LOAD || !(ph.p_flags & PF_X))
 			continue;
-		if (map->offset < (ph.p_offset & ~UINT64_C(0xfff)) || map->offset >= ph.p_offset + ph.p_filesz)
+		if (map->offset < (ph.p_offset & ~UINT64_C(0xfff)) ||
+		    map->offset >= ph.p_offset + ph.p_filesz)
 			continue;
 		*bias = map->start - map->offset + ph.p_offset - ph.p_vaddr;
 		return true;
@@ -233,14 +236,16 @@ struct moment {
 };
 
 /* By the code that ran, of which one page that differs says enough. */
-static enum image_file_state compare_code(Elf *elf, const struct moment *at, const struct model_map *map)
+static enum image_file_state compare_code(Elf *elf, const struct moment *at,
+					  const struct model_map *map)
 {
 	enum image_file_state state = IMAGE_FILE_UNKNOWN;
 	uint64_t len = map->end - map->start < COMPARED_MAX ? map->end - map->start : COMPARED_MAX;
 	size_t size = 0;
 	const char *bytes = elf_rawfile(elf, &size);
 
-	for (uint64_t done = 0; bytes && done < len && map->offset < size && done < size - map->offset; done += PAGE) {
+	for (uint64_t done = 0;
+	     bytes && done < len && map->offset < size && done < size - map->offset; done += PAGE) {
 		uint64_t offset = map->offset + done;
 		uint8_t page[PAGE];
 		size_t n = model_code(at->m, at->space, at->epoch, map->start + done, page, PAGE);
@@ -255,8 +260,8 @@ static enum image_file_state compare_code(Elf *elf, const struct moment *at, con
 	return state;
 }
 
-/* Whether it is the very file, as far as the trace tells (a core file does not), and older than the recording. Numbers of files that are gone are
- * given to others, such as the next build. */
+/* Whether it is the very file, as far as the trace tells (a core file does not), and older than the
+ * recording. Numbers of files that are gone are given to others, such as the next build. */
 static bool may_be_same(int fd, const struct moment *at, const struct model_map *map)
 {
 	uint64_t started = at->m->trace->header.started / 1000000000;
@@ -268,11 +273,13 @@ static bool may_be_same(int fd, const struct moment *at, const struct model_map 
 }
 
 /* Without a recorded build-id. */
-static enum image_file_state examine_unnamed(Elf *elf, int fd, const struct moment *at, const struct model_map *map, bool has_id)
+static enum image_file_state examine_unnamed(Elf *elf, int fd, const struct moment *at,
+					     const struct model_map *map, bool has_id)
 {
 	enum image_file_state state = compare_code(elf, at, map);
 
-	return state == IMAGE_FILE_UNKNOWN && !has_id && may_be_same(fd, at, map) ? IMAGE_FILE_OK : state;
+	return state == IMAGE_FILE_UNKNOWN && !has_id && may_be_same(fd, at, map) ? IMAGE_FILE_OK
+										  : state;
 }
 
 static bool has_fixed_addresses(Elf *elf)
@@ -283,7 +290,8 @@ static bool has_fixed_addresses(Elf *elf)
 }
 
 /* Whether the open file is what was mapped; for IMAGE_FILE_OK im gets where it lies. */
-static enum image_file_state examine(struct image_module *im, int fd, const struct moment *at, const struct model_map *map)
+static enum image_file_state examine(struct image_module *im, int fd, const struct moment *at,
+				     const struct model_map *map)
 {
 	Elf *elf = elf_begin(fd, ELF_C_READ_MMAP, NULL);
 	enum image_file_state state = IMAGE_FILE_NO_ELF;
@@ -308,21 +316,25 @@ static enum image_file_state examine(struct image_module *im, int fd, const stru
 	return state;
 }
 
-/* When the file cannot say where it begins and ends in memory: with the mappings of it that adjoin. */
+/* When the file cannot say where it begins and ends in memory: with the mappings of it that adjoin.
+ */
 static void take_extent(struct image_module *im, const struct moment *at)
 {
 	const struct model_map *next;
 
-	while (im->offset && (next = model_map_at(at->m, at->space, at->epoch, im->start - 1)) && same_file(im, next)) {
+	while (im->offset && (next = model_map_at(at->m, at->space, at->epoch, im->start - 1)) &&
+	       same_file(im, next)) {
 		im->start = next->start;
 		im->offset = next->offset;
 	}
-	while ((next = model_map_at(at->m, at->space, at->epoch, im->end)) && same_file(im, next) && next->offset)
+	while ((next = model_map_at(at->m, at->space, at->epoch, im->end)) && same_file(im, next) &&
+	       next->offset)
 		im->end = next->end;
 }
 
 /* Debug files are found by build-id. */
-static void report_stand_in(struct image *image, struct image_module *im, const struct model_map *map)
+static void report_stand_in(struct image *image, struct image_module *im,
+			    const struct model_map *map)
 {
 	if (!map->build_id.len)
 		return;
@@ -331,21 +343,22 @@ static void report_stand_in(struct image *image, struct image_module *im, const 
 		dwfl_module_report_build_id(im->mod, map->build_id.at, map->build_id.len, 0);
 }
 
-/* Only pages that ran are in the trace. Section headers that are missing must not be taken for empty ones: without any, the
- * symbols are found by the dynamic segment. */
+/* Only pages that ran are in the trace. Section headers that are missing must not be taken for
+ * empty ones: without any, the symbols are found by the dynamic segment. */
 static void forget_sections(uint8_t *image, size_t size, const bool *present)
 {
 	Elf64_Ehdr *eh = (Elf64_Ehdr *)(void *)image;
 	uint64_t end = eh->e_shoff + (uint64_t)eh->e_shnum * sizeof(Elf64_Shdr);
 
-	if (eh->e_shnum && eh->e_shoff < size && end <= size && present[eh->e_shoff / PAGE] && present[(end - 1) / PAGE])
+	if (eh->e_shnum && eh->e_shoff < size && end <= size && present[eh->e_shoff / PAGE] &&
+	    present[(end - 1) / PAGE])
 		return;
 	eh->e_shoff = 0;
 	eh->e_shnum = eh->e_shstrndx = 0;
 }
 
-static void report_vdso(struct image *image, struct image_module *im, const struct model *m, uint32_t space, uint32_t epoch,
-			const struct model_map *map)
+static void report_vdso(struct image *image, struct image_module *im, const struct model *m,
+			uint32_t space, uint32_t epoch, const struct model_map *map)
 {
 	size_t size = map->end - map->start;
 	bool present[VDSO_MAX / PAGE];
@@ -354,7 +367,8 @@ static void report_vdso(struct image *image, struct image_module *im, const stru
 	if (size < PAGE || size > VDSO_MAX || size % PAGE || !(im->memory = calloc(1, size)))
 		return;
 	for (uint64_t at = 0; at < size; at += PAGE)
-		present[at / PAGE] = model_code(m, space, epoch, map->start + at, (uint8_t *)im->memory + at, PAGE) == PAGE;
+		present[at / PAGE] = model_code(m, space, epoch, map->start + at,
+						(uint8_t *)im->memory + at, PAGE) == PAGE;
 	if (!present[0] || memcmp(im->memory, ELFMAG, SELFMAG))
 		return;
 	forget_sections(im->memory, size, present);
@@ -367,24 +381,29 @@ static uint64_t modified(int fd)
 {
 	struct stat st;
 
-	return fstat(fd, &st) || st.st_mtim.tv_sec < 0 ? 0 : (uint64_t)st.st_mtim.tv_sec * 1000000000u + (uint64_t)st.st_mtim.tv_nsec;
+	return fstat(fd, &st) || st.st_mtim.tv_sec < 0
+		       ? 0
+		       : (uint64_t)st.st_mtim.tv_sec * 1000000000u + (uint64_t)st.st_mtim.tv_nsec;
 }
 
-/* Programs map pieces of their own file anew (V8 does): the Dwfl gets a file once at each place, because reporting it again lets go of what it had. */
+/* Programs map pieces of their own file anew (V8 does): the Dwfl gets a file once at each place,
+ * because reporting it again lets go of what it had. */
 static Dwfl_Module *reported_before(const struct image *image, const struct image_module *im)
 {
 	for (size_t i = 0; i < image->count; i++) {
 		const struct image_module *other = image->modules[i];
-		bool same_place = im->moved ? other->moved != 0 : !other->moved && other->bias == im->bias;
+		bool same_place =
+			im->moved ? other->moved != 0 : !other->moved && other->bias == im->bias;
 
-		if (other != im && other->mod && other->state == IMAGE_FILE_OK && same_place && !strcmp(other->path, im->path) &&
-		    !strcmp(other->build_id, im->build_id))
+		if (other != im && other->mod && other->state == IMAGE_FILE_OK && same_place &&
+		    !strcmp(other->path, im->path) && !strcmp(other->build_id, im->build_id))
 			return other->mod;
 	}
 	return NULL;
 }
 
-/* Names in a Dwfl are paths, but no two are the same: a module of the same name and range would be taken for the old one. */
+/* Names in a Dwfl are paths, but no two are the same: a module of the same name and range would be
+ * taken for the old one. */
 static Dwfl_Module *report_elf(struct image *image, const struct image_module *im, int fd)
 {
 	Dwfl *dwfl = im->moved ? image->fixed : image->dwfl;
@@ -414,7 +433,8 @@ static void report_right_file(struct image *image, struct image_module *im, int 
 	close(fd);
 }
 
-static void report_file(struct image *image, struct image_module *im, const struct moment *moment, const struct model_map *map)
+static void report_file(struct image *image, struct image_module *im, const struct moment *moment,
+			const struct model_map *map)
 {
 	int fd = open_regular(im->path);
 
@@ -483,8 +503,8 @@ static void take_range(struct image_module *im)
 	}
 }
 
-void image_add(struct image *image, const struct model *m, uint32_t space, uint32_t epoch, const struct model_map *const *maps,
-	       size_t count)
+void image_add(struct image *image, const struct model *m, uint32_t space, uint32_t epoch,
+	       const struct model_map *const *maps, size_t count)
 {
 	struct moment moment = {.m = m, .space = space, .epoch = epoch};
 
@@ -535,7 +555,8 @@ static bool add_cu(struct image_module *im, size_t *cap, struct cu_range r)
 	return true;
 }
 
-/* clang writes no .debug_aranges, and what is assembled by hand often has none: then the units themselves say. */
+/* clang writes no .debug_aranges, and what is assembled by hand often has none: then the units
+ * themselves say. */
 static void read_cus(struct image_module *im)
 {
 	Dwarf_Die *cu = NULL;
@@ -581,7 +602,8 @@ uint64_t image_module_vaddr(const struct image_module *im, uint64_t addr)
 	return im->mod && image_module_elf(im, &bias) ? addr - bias : addr - im->start + im->offset;
 }
 
-/* What libdwfl says: it gives the gaps between a unit's functions, where other units without debug information are, to that unit. */
+/* What libdwfl says: it gives the gaps between a unit's functions, where other units without debug
+ * information are, to that unit. */
 static struct unit *unit_that_dwfl_tells(struct image_module *im, uint64_t addr, Dwarf_Addr pc)
 {
 	Dwarf_Addr bias;

@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 /* What an address space held: the ELF modules at their places, as one Dwfl.
- * Mappings come and go, so a trace has many sets of them; an image takes in the modules of every set that does not
- * contradict it, and is shared by all spaces (forks) and epochs that agree. Used by symbols and unwind only. */
+ * Mappings come and go, so a trace has many sets of them; an image takes in the modules of every
+ * set that does not contradict it, and is shared by all spaces (forks) and epochs that agree. Used
+ * by symbols and unwind only. */
 #ifndef BT_IMAGE_H
 #define BT_IMAGE_H
 
@@ -14,9 +15,10 @@ enum image_file_state {
 	IMAGE_FILE_OK,
 	IMAGE_FILE_MISSING,
 	IMAGE_FILE_CHANGED, /* it has another build-id, or other code */
-	IMAGE_FILE_UNKNOWN, /* the trace cannot tell whether it is the one that ran: it has neither a build-id nor code of it */
-	IMAGE_FILE_NO_ELF, /* something else is mapped executable */
-	IMAGE_FILE_MEMORY, /* the vdso: read from the trace */
+	IMAGE_FILE_UNKNOWN, /* the trace cannot tell whether it is the one that ran: it has neither
+			       a build-id nor code of it */
+	IMAGE_FILE_NO_ELF,  /* something else is mapped executable */
+	IMAGE_FILE_MEMORY,  /* the vdso: read from the trace */
 };
 
 struct cu_range {
@@ -24,20 +26,24 @@ struct cu_range {
 	Dwarf_Off offset;      /* of its unit's DIE */
 };
 
-/* A module of an image. Its address is stable while the image lives: it is the Dwfl module's user data. */
+/* A module of an image. Its address is stable while the image lives: it is the Dwfl module's user
+ * data. */
 struct image_module {
-	char *path; /* without " (deleted)"; owned */
+	char *path;                /* without " (deleted)"; owned */
 	char build_id[2 * 64 + 1]; /* hex, of the recorded mapping; "": none was recorded */
 	enum image_file_state state;
 	uint64_t start, end;
-	uint64_t reach; /* the highest end of those that begin before it, and its own */
+	uint64_t reach;  /* the highest end of those that begin before it, and its own */
 	uint64_t offset; /* of what lies at start, in the file */
 	uint64_t map_start, map_offset; /* of the executable mapping it was found by */
-	uint64_t modified; /* of the file that IMAGE_FILE_OK is of: when it was written, ns since 1970 */
-	Dwfl_Module *mod; /* NULL: nothing to look into. Of modules of the same file at the same bias it is the same */
-	uint64_t bias;	  /* of IMAGE_FILE_OK: addresses in memory less those in the file */
-	uint64_t moved;	  /* addresses less those that mod knows: of a file of fixed addresses that lies elsewhere, else 0 */
-	Elf *memory_elf;  /* of IMAGE_FILE_MEMORY; Dwfl owns it once it asked for it */
+	uint64_t modified; /* of the file that IMAGE_FILE_OK is of: when it was written, ns since
+			      1970 */
+	Dwfl_Module *mod;  /* NULL: nothing to look into. Of modules of the same file at the same
+			      bias it is the same */
+	uint64_t bias;     /* of IMAGE_FILE_OK: addresses in memory less those in the file */
+	uint64_t moved;    /* addresses less those that mod knows: of a file of fixed addresses that
+			      lies elsewhere, else 0 */
+	Elf *memory_elf;   /* of IMAGE_FILE_MEMORY; Dwfl owns it once it asked for it */
 	void *memory;
 	struct cu_range *cus; /* index for units that .debug_aranges leaves out; sorted by start */
 	size_t cu_count;
@@ -47,12 +53,13 @@ struct image_module {
 
 struct image {
 	Dwfl *dwfl;
-	Dwfl *fixed; /* files of fixed addresses that lie elsewhere, at their own: libdwfl knows no other place. NULL: none yet */
+	Dwfl *fixed; /* files of fixed addresses that lie elsewhere, at their own: libdwfl knows no
+			other place. NULL: none yet */
 	struct image_module **modules;
 	struct image_module **by_start;
 	size_t count, by_start_count, cap; /* cap: of both arrays */
-	bool attached;			  /* the Dwfl has its thread callbacks (unwind.c) */
-	struct unwind_context *unwinding; /* what they read; NULL outside symbols_unwind */
+	bool attached;                     /* the Dwfl has its thread callbacks (unwind.c) */
+	struct unwind_context *unwinding;  /* what they read; NULL outside symbols_unwind */
 };
 
 /* Makes an empty image; NULL without memory. */
@@ -66,17 +73,19 @@ bool image_has_module(const struct model_map *map);
 bool image_accepts(const struct image *im, const struct model_map *const *maps, size_t count);
 
 /* Adds the modules of the mappings that are not there yet. */
-void image_add(struct image *im, const struct model *m, uint32_t space, uint32_t epoch, const struct model_map *const *maps,
-	       size_t count);
+void image_add(struct image *im, const struct model *m, uint32_t space, uint32_t epoch,
+	       const struct model_map *const *maps, size_t count);
 
-/* The module that covers addr and that the mapping belongs to: its file's, or its zeroed data's, which are no file's. NULL: none. */
-struct image_module *image_module_at(const struct image *im, const struct model_map *map, uint64_t addr);
+/* The module that covers addr and that the mapping belongs to: its file's, or its zeroed data's,
+ * which are no file's. NULL: none. */
+struct image_module *image_module_at(const struct image *im, const struct model_map *map,
+				     uint64_t addr);
 
 /* The file of a module with mod, or NULL; *bias: addresses less those in the file. */
 Elf *image_module_elf(const struct image_module *im, GElf_Addr *bias);
 
-/* The link-time address of an address. Without the file: its distance from where the file begins, which is the same for
- * what is linked at 0, as libraries and position-independent programs are. */
+/* The link-time address of an address. Without the file: its distance from where the file begins,
+ * which is the same for what is linked at 0, as libraries and position-independent programs are. */
 uint64_t image_module_vaddr(const struct image_module *im, uint64_t addr);
 
 /* The DWARF unit of an address, or NULL; *bias: addresses less those in the DWARF. */

@@ -10,7 +10,7 @@
 
 enum {
 	DEPTH_MAX = 256, /* of what is inlined into one another, with the blocks between */
-	NESTED_MAX = 8,	 /* of classes in functions in classes */
+	NESTED_MAX = 8,  /* of classes in functions in classes */
 	SCOPES_MAX = 32, /* of one name */
 };
 
@@ -50,7 +50,8 @@ const char *source_path(struct intern *strings, Dwarf_Die *unit, const char *fil
 	return kept;
 }
 
-/* Where a function or class is declared: an entry of its code, or of its definition, only refers to that. */
+/* Where a function or class is declared: an entry of its code, or of its definition, only refers to
+ * that. */
 static Dwarf_Die declaration_of(Dwarf_Die *die)
 {
 	static const unsigned references[] = {DW_AT_abstract_origin, DW_AT_specification};
@@ -66,7 +67,8 @@ static Dwarf_Die declaration_of(Dwarf_Die *die)
 
 static void put_scopes(FILE *to, struct unit_set *units, Dwarf_Die *die, unsigned depth);
 
-/* Whether what a scope stands in is told by its declaration: that of a function, or of a class that is defined elsewhere. */
+/* Whether what a scope stands in is told by its declaration: that of a function, or of a class that
+ * is defined elsewhere. */
 static bool is_declared_elsewhere(Dwarf_Die *scope)
 {
 	return dwarf_tag(scope) == DW_TAG_subprogram || dwarf_hasattr(scope, DW_AT_specification);
@@ -78,10 +80,14 @@ static void put_scope(FILE *to, struct unit_set *units, Dwarf_Die *die, unsigned
 
 	if (is_declared_elsewhere(die))
 		put_scopes(to, units, die, depth + 1);
-	fprintf(to, "%s::", name ? name : dwarf_tag(die) == DW_TAG_namespace ? "(anonymous namespace)" : "(anonymous class)");
+	fprintf(to, "%s::",
+		name                                 ? name
+		: dwarf_tag(die) == DW_TAG_namespace ? "(anonymous namespace)"
+						     : "(anonymous class)");
 }
 
-/* What the name of a function has before it: namespaces, classes, and the function that such a class is in. */
+/* What the name of a function has before it: namespaces, classes, and the function that such a
+ * class is in. */
 static void put_scopes(FILE *to, struct unit_set *units, Dwarf_Die *die, unsigned depth)
 {
 	Dwarf_Die at = declaration_of(die), scopes[SCOPES_MAX];
@@ -140,24 +146,28 @@ static bool has_file_0(Dwarf_Die *unit)
 {
 	Dwarf_Half version;
 
-	return !dwarf_cu_info(unit->cu, &version, NULL, NULL, NULL, NULL, NULL, NULL) && version >= 5;
+	return !dwarf_cu_info(unit->cu, &version, NULL, NULL, NULL, NULL, NULL, NULL) &&
+	       version >= 5;
 }
 
-/* File 0 is none before DWARF 5 (2.13.1 of version 4) and the first from there on (6.2.4 of version 5). */
+/* File 0 is none before DWARF 5 (2.13.1 of version 4) and the first from there on (6.2.4 of version
+ * 5). */
 static const char *call_file(struct intern *strings, Dwarf_Die *unit, Dwarf_Die *die)
 {
 	Dwarf_Files *files;
 	size_t count;
 	Dwarf_Word i = number_of(die, DW_AT_call_file);
 
-	if (!dwarf_hasattr(die, DW_AT_call_file) || (!i && !has_file_0(unit)) || dwarf_getsrcfiles(unit, &files, &count) || i >= count)
+	if (!dwarf_hasattr(die, DW_AT_call_file) || (!i && !has_file_0(unit)) ||
+	    dwarf_getsrcfiles(unit, &files, &count) || i >= count)
 		return "";
 	return source_path(strings, unit, dwarf_filesrc(files, i, NULL, NULL));
 }
 
 static bool is_block(int tag)
 {
-	static const int blocks[] = {DW_TAG_lexical_block, DW_TAG_try_block, DW_TAG_catch_block, DW_TAG_with_stmt};
+	static const int blocks[] = {DW_TAG_lexical_block, DW_TAG_try_block, DW_TAG_catch_block,
+				     DW_TAG_with_stmt};
 
 	for (size_t i = 0; i < sizeof blocks / sizeof *blocks; i++)
 		if (tag == blocks[i])
@@ -175,7 +185,8 @@ static void push(struct descent *d, Dwarf_Die *die)
 	chain[d->count++] = *die;
 }
 
-/* Looks for what is inlined at the pc below an entry. Blocks may have no addresses of their own, but what is in them has. */
+/* Looks for what is inlined at the pc below an entry. Blocks may have no addresses of their own,
+ * but what is in them has. */
 static bool descend(struct descent *d, Dwarf_Die *parent, unsigned depth)
 {
 	Dwarf_Die die;
@@ -201,7 +212,8 @@ static bool descend(struct descent *d, Dwarf_Die *parent, unsigned depth)
 	return false;
 }
 
-static void put_frames(struct intern *strings, struct unit_set *units, struct unit *unit, struct descent *d, struct inlined_result *out)
+static void put_frames(struct intern *strings, struct unit_set *units, struct unit *unit,
+		       struct descent *d, struct inlined_result *out)
 {
 	out->frames = d->count ? calloc(d->count, sizeof *out->frames) : NULL;
 	for (size_t i = d->count; out->frames && i-- > 0;)
@@ -212,7 +224,8 @@ static void put_frames(struct intern *strings, struct unit_set *units, struct un
 		};
 }
 
-void inlined_at(struct intern *strings, struct unit_set *units, struct unit *unit, Dwarf_Addr pc, struct inlined_result *out)
+void inlined_at(struct intern *strings, struct unit_set *units, struct unit *unit, Dwarf_Addr pc,
+		struct inlined_result *out)
 {
 	struct descent d = {.pc = pc};
 	Dwarf_Die function;

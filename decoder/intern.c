@@ -15,7 +15,8 @@ static size_t hash_of(const char *s)
 	return (size_t)(h ^ h >> 29);
 }
 
-/* The slot that holds text, or the free one where it belongs. cap is a power of two and never full. */
+/* The slot that holds text, or the free one where it belongs. cap is a power of two and never full.
+ */
 static char **slot_of(char **slots, size_t cap, const char *text)
 {
 	size_t i = hash_of(text) & (cap - 1);

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
-/* A set of strings: each text is kept once and lives until the set is released. Used by symbols, whose
- * locations share paths and function names by the thousand. */
+/* A set of strings: each text is kept once and lives until the set is released. Used by symbols,
+ * whose locations share paths and function names by the thousand. */
 #ifndef BT_INTERN_H
 #define BT_INTERN_H
 

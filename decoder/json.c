@@ -37,15 +37,9 @@ static json_t *json_bytes(struct slice bytes)
 	return j;
 }
 
-json_t *json_text(const char *s)
-{
-	return json_bytes(slice_of(s, strlen(s)));
-}
+json_t *json_text(const char *s) { return json_bytes(slice_of(s, strlen(s))); }
 
-static json_t *json_hex(uint64_t value)
-{
-	return json_sprintf("0x%" PRIx64, value);
-}
+static json_t *json_hex(uint64_t value) { return json_sprintf("0x%" PRIx64, value); }
 
 static json_t *json_ticks(uint64_t ticks)
 {
@@ -59,15 +53,9 @@ static json_t *json_signal(uint32_t signo)
 	return json_string(signal_name(signo, name));
 }
 
-static json_t *json_known(const char *s)
-{
-	return *s ? json_text(s) : json_null();
-}
+static json_t *json_known(const char *s) { return *s ? json_text(s) : json_null(); }
 
-static json_t *json_line(int line)
-{
-	return line ? json_integer(line) : json_null();
-}
+static json_t *json_line(int line) { return line ? json_integer(line) : json_null(); }
 
 /* file and line are those of the call that was inlined, in the next frame out. */
 static json_t *json_inlined(const struct location *loc)
@@ -77,21 +65,26 @@ static json_t *json_inlined(const struct location *loc)
 	for (size_t i = 0; i < loc->inlined_count; i++) {
 		const struct inlined_frame *f = &loc->inlined[i];
 
-		json_array_append_new(all, json_pack("{s:o, s:o, s:o}", "function", json_known(f->function), "file", json_known(f->file), "line",
-						     json_line(f->line)));
+		json_array_append_new(
+			all, json_pack("{s:o, s:o, s:o}", "function", json_known(f->function),
+				       "file", json_known(f->file), "line", json_line(f->line)));
 	}
 	return all;
 }
 
-static json_t *json_location(struct json_report *r, uint32_t space, uint32_t epoch, uint64_t addr, bool is_return)
+static json_t *json_location(struct json_report *r, uint32_t space, uint32_t epoch, uint64_t addr,
+			     bool is_return)
 {
 	struct location loc;
 
 	symbols_lookup(r->s, space, epoch, addr, is_return, &loc);
-	return json_pack("{s:o, s:o, s:o, s:o, s:o, s:o, s:o, s:o, s:o}", "addr", json_hex(addr), "module", json_known(loc.module), "vaddr",
-			 loc.in_file ? json_hex(loc.vaddr) : json_null(), "build_id", json_known(loc.build_id), "function",
-			 json_known(loc.function), "offset", *loc.function ? json_integer((json_int_t)loc.offset) : json_null(), "file",
-			 json_known(loc.file), "line", json_line(loc.line), "inlined", json_inlined(&loc));
+	return json_pack("{s:o, s:o, s:o, s:o, s:o, s:o, s:o, s:o, s:o}", "addr", json_hex(addr),
+			 "module", json_known(loc.module), "vaddr",
+			 loc.in_file ? json_hex(loc.vaddr) : json_null(), "build_id",
+			 json_known(loc.build_id), "function", json_known(loc.function), "offset",
+			 *loc.function ? json_integer((json_int_t)loc.offset) : json_null(), "file",
+			 json_known(loc.file), "line", json_line(loc.line), "inlined",
+			 json_inlined(&loc));
 }
 
 static json_t *json_arguments(struct slice argv)
@@ -124,7 +117,8 @@ static json_t *json_uuid(const uint8_t u[BT_UUID_SIZE])
 	size_t n = 0;
 
 	for (size_t i = 0; i < BT_UUID_SIZE; i++)
-		n += (size_t)snprintf(text + n, sizeof text - n, "%s%02x", i == 4 || i == 6 || i == 8 || i == 10 ? "-" : "", u[i]);
+		n += (size_t)snprintf(text + n, sizeof text - n, "%s%02x",
+				      i == 4 || i == 6 || i == 8 || i == 10 ? "-" : "", u[i]);
 	return json_string(text);
 }
 
@@ -146,9 +140,11 @@ json_t *json_trace(const struct json_report *r)
 {
 	const struct bt_record_header *h = &r->m->trace->header;
 
-	return json_pack("{s:o, s:o, s:o, s:o, s:o, s:o, s:b}", "uuid", json_uuid(r->m->trace->uuid), "command",
-			 json_arguments(h->argv), "started", json_time(h->started), "backend", json_bytes(h->backend), "source",
-			 json_bytes(h->source), "tick_classes", json_tick_classes(h->tick_classes), "parallel", h->parallel != 0);
+	return json_pack("{s:o, s:o, s:o, s:o, s:o, s:o, s:b}", "uuid",
+			 json_uuid(r->m->trace->uuid), "command", json_arguments(h->argv),
+			 "started", json_time(h->started), "backend", json_bytes(h->backend),
+			 "source", json_bytes(h->source), "tick_classes",
+			 json_tick_classes(h->tick_classes), "parallel", h->parallel != 0);
 }
 
 static json_t *json_exit(enum bt_exit_kind kind, uint32_t status)
@@ -169,7 +165,8 @@ static json_t *json_end(const struct json_report *r)
 	uint32_t status;
 	bool core;
 
-	return focus_exit(r->m, &kind, &status, &core) ? json_exit(kind, status) : json_exit(BT_EXIT_UNKNOWN, 0);
+	return focus_exit(r->m, &kind, &status, &core) ? json_exit(kind, status)
+						       : json_exit(BT_EXIT_UNKNOWN, 0);
 }
 
 /* The fault is the trace's, whatever thread the branches were asked for. */
@@ -184,18 +181,25 @@ static json_t *json_fault(struct json_report *r, const struct model_snapshot *sn
 	task = model_task(r->m, snap->rec->task);
 	if (fault_explain_snapshot(&f, r->m, r->s, snap, NULL))
 		return NULL;
-	return json_pack("{s:o, s:s, s:o, s:o, s:o, s:I, s:I, s:I, s:o, s:o, s:o, s:o}", "signal", json_signal(snap->signal->signo), "code",
-		      signal_code_name(snap->signal->signo, snap->signal->code, code), "address", json_hex(f.address), "pc",
-		      json_hex(f.pc), "ticks", json_ticks(snap->rec->point.tick), "task", (json_int_t)snap->rec->task, "pid",
-		      (json_int_t)(task ? task->pid : 0), "tid", (json_int_t)(task ? task->tid : 0), "text", json_text(f.text), "message",
-		      *f.message ? json_text(f.message) : json_null(), "where",
-		      json_location(r, f.space, f.epoch, f.where, f.where_is_return), "caller",
-		      f.has_caller ? json_location(r, f.space, f.epoch, f.caller, f.caller_is_return) : json_null());
+	return json_pack("{s:o, s:s, s:o, s:o, s:o, s:I, s:I, s:I, s:o, s:o, s:o, s:o}", "signal",
+			 json_signal(snap->signal->signo), "code",
+			 signal_code_name(snap->signal->signo, snap->signal->code, code), "address",
+			 json_hex(f.address), "pc", json_hex(f.pc), "ticks",
+			 json_ticks(snap->rec->point.tick), "task", (json_int_t)snap->rec->task,
+			 "pid", (json_int_t)(task ? task->pid : 0), "tid",
+			 (json_int_t)(task ? task->tid : 0), "text", json_text(f.text), "message",
+			 *f.message ? json_text(f.message) : json_null(), "where",
+			 json_location(r, f.space, f.epoch, f.where, f.where_is_return), "caller",
+			 f.has_caller
+				 ? json_location(r, f.space, f.epoch, f.caller, f.caller_is_return)
+				 : json_null());
 }
 
 static json_t *json_last_words(const struct bt_record_last_words *r)
 {
-	return r ? json_pack("{s:o, s:o}", "text", json_bytes(r->text), "total", json_sprintf("%" PRIu64, r->total)) : json_null();
+	return r ? json_pack("{s:o, s:o}", "text", json_bytes(r->text), "total",
+			     json_sprintf("%" PRIu64, r->total))
+		 : json_null();
 }
 
 static json_t *json_processes(const struct json_report *r)
@@ -208,10 +212,12 @@ static json_t *json_processes(const struct json_report *r)
 		if (task->how == BT_TASK_THREAD)
 			continue;
 		json_array_append_new(
-			all, json_pack("{s:I, s:I, s:o, s:o, s:o}", "pid", (json_int_t)task->pid, "task", (json_int_t)task->task, "command",
+			all, json_pack("{s:I, s:I, s:o, s:o, s:o}", "pid", (json_int_t)task->pid,
+				       "task", (json_int_t)task->task, "command",
 				       json_text(task->command), "exit",
-				       task->exit ? json_exit(task->exit->kind, task->exit->status) : json_exit(BT_EXIT_UNKNOWN, 0), "last_words",
-				       json_last_words(task->last_words)));
+				       task->exit ? json_exit(task->exit->kind, task->exit->status)
+						  : json_exit(BT_EXIT_UNKNOWN, 0),
+				       "last_words", json_last_words(task->last_words)));
 	}
 	return all;
 }
@@ -225,12 +231,14 @@ static json_t *json_registers(const struct bt_regs *regs)
 	return j;
 }
 
-static json_t *json_frames(struct json_report *r, const struct bt_record_thread *thread, const struct stack_frame *frames, size_t n)
+static json_t *json_frames(struct json_report *r, const struct bt_record_thread *thread,
+			   const struct stack_frame *frames, size_t n)
 {
 	json_t *all = json_array();
 
 	for (size_t i = 0; i < n; i++) {
-		json_t *frame = json_location(r, r->focus.snap->rec->space, thread->epoch, frames[i].pc, frames[i].is_return);
+		json_t *frame = json_location(r, r->focus.snap->rec->space, thread->epoch,
+					      frames[i].pc, frames[i].is_return);
 
 		json_object_set_new(frame, "guessed", json_boolean(frames[i].is_guess));
 		json_object_set_new(frame, "by_history", json_boolean(frames[i].is_history));
@@ -240,35 +248,45 @@ static json_t *json_frames(struct json_report *r, const struct bt_record_thread 
 }
 
 /* Where the calls were made, innermost first; handlers are none. */
-static json_t *json_open_calls(struct json_report *r, const struct bt_record_thread *thread, const struct callstack *calls)
+static json_t *json_open_calls(struct json_report *r, const struct bt_record_thread *thread,
+			       const struct callstack *calls)
 {
 	json_t *all = json_array();
 
 	for (size_t i = calls->count; i-- > 0 && json_array_size(all) < OPEN_CALLS_MAX;)
 		if (!calls->calls[i].is_handler)
-			json_array_append_new(all, json_location(r, r->focus.snap->rec->space, thread->epoch, calls->calls[i].from, false));
+			json_array_append_new(all, json_location(r, r->focus.snap->rec->space,
+								 thread->epoch,
+								 calls->calls[i].from, false));
 	return all;
 }
 
-static json_t *json_stack_check(struct json_report *r, const struct bt_record_thread *thread, const struct callstack *calls,
-				const struct stack_check *check)
+static json_t *json_stack_check(struct json_report *r, const struct bt_record_thread *thread,
+				const struct callstack *calls, const struct stack_check *check)
 {
-	static const char *const verdicts[] = {
-		[STACK_AGREES] = "agrees", [STACK_DISAGREES] = "disagrees", [STACK_UNKNOWN] = "unknown"};
+	static const char *const verdicts[] = {[STACK_AGREES] = "agrees",
+					       [STACK_DISAGREES] = "disagrees",
+					       [STACK_UNKNOWN] = "unknown"};
 	bool disagrees = check->verdict == STACK_DISAGREES;
 
-	return json_pack("{s:s, s:I, s:I, s:o, s:o}", "verdict", verdicts[check->verdict], "callers", (json_int_t)check->callers, "checked",
-			 (json_int_t)check->checked, "frame", disagrees ? json_integer((json_int_t)check->frame) : json_null(), "open_calls",
-			 disagrees ? json_open_calls(r, thread, calls) : json_array());
+	return json_pack(
+		"{s:s, s:I, s:I, s:o, s:o}", "verdict", verdicts[check->verdict], "callers",
+		(json_int_t)check->callers, "checked", (json_int_t)check->checked, "frame",
+		disagrees ? json_integer((json_int_t)check->frame) : json_null(), "open_calls",
+		disagrees ? json_open_calls(r, thread, calls) : json_array());
 }
 
-/* The unwound frames, those that only the branch history still knows, and what that says of the first. */
+/* The unwound frames, those that only the branch history still knows, and what that says of the
+ * first. */
 static json_t *json_thread(struct json_report *r, const struct bt_record_thread *thread)
 {
 	bool is_focus = r->focus.task && thread->task == r->focus.task->task, complete = true;
 	const struct model_task *task = model_task(r->m, thread->task);
 	struct stack_frame *frames = calloc(FRAMES_MAX, sizeof *frames);
-	size_t unwound = frames ? symbols_unwind(r->s, r->focus.snap, thread, frames, FRAMES_MAX, &complete) : 0, n = unwound;
+	size_t unwound = frames ? symbols_unwind(r->s, r->focus.snap, thread, frames, FRAMES_MAX,
+						 &complete)
+				: 0,
+	       n = unwound;
 	struct history own = {0};
 	const struct history *h = is_focus ? &r->focus.history : &own;
 	struct callstack calls = {0};
@@ -282,12 +300,18 @@ static json_t *json_thread(struct json_report *r, const struct bt_record_thread 
 	}
 	if (!complete)
 		n = callstack_extend(&calls, &check, frames, n, FRAMES_MAX);
-	j = json_pack("{s:I, s:I, s:I, s:o, s:o, s:o, s:o, s:I, s:o, s:o}", "task", (json_int_t)thread->task, "pid", (json_int_t)(task ? task->pid : 0),
-		      "tid", (json_int_t)(task ? task->tid : 0), "ticks", json_ticks(thread->point.tick), "in_syscall",
-		      thread->in_syscall ? json_string(syscall_of(&thread->regs, call)) : json_null(), "registers",
-		      json_registers(&thread->regs), "stack", json_frames(r, thread, frames, n), "unwound", (json_int_t)unwound, "stack_end",
-		      json_string(complete ? "outermost" : unwound && frames[unwound - 1].is_cut ? "trace" : "unknown"), "by_history",
-		      json_stack_check(r, thread, &calls, &check));
+	j = json_pack(
+		"{s:I, s:I, s:I, s:o, s:o, s:o, s:o, s:I, s:o, s:o}", "task",
+		(json_int_t)thread->task, "pid", (json_int_t)(task ? task->pid : 0), "tid",
+		(json_int_t)(task ? task->tid : 0), "ticks", json_ticks(thread->point.tick),
+		"in_syscall",
+		thread->in_syscall ? json_string(syscall_of(&thread->regs, call)) : json_null(),
+		"registers", json_registers(&thread->regs), "stack",
+		json_frames(r, thread, frames, n), "unwound", (json_int_t)unwound, "stack_end",
+		json_string(complete                                ? "outermost"
+			    : unwound && frames[unwound - 1].is_cut ? "trace"
+								    : "unknown"),
+		"by_history", json_stack_check(r, thread, &calls, &check));
 	callstack_release(&calls);
 	history_release(&own);
 	free(frames);
@@ -310,25 +334,30 @@ static json_t *json_threads(struct json_report *r)
 static json_t *json_snapshots(const struct json_report *r)
 {
 	static const char *const kinds[BT_SNAPSHOT_KINDS] = {
-		[BT_SNAPSHOT_FAULT] = "fault", [BT_SNAPSHOT_SIGNAL] = "signal",	  [BT_SNAPSHOT_FATAL] = "fatal",
-		[BT_SNAPSHOT_EXIT] = "exit",   [BT_SNAPSHOT_REQUEST] = "request", [BT_SNAPSHOT_IMPORT] = "import",
+		[BT_SNAPSHOT_FAULT] = "fault",     [BT_SNAPSHOT_SIGNAL] = "signal",
+		[BT_SNAPSHOT_FATAL] = "fatal",     [BT_SNAPSHOT_EXIT] = "exit",
+		[BT_SNAPSHOT_REQUEST] = "request", [BT_SNAPSHOT_IMPORT] = "import",
 	};
 	json_t *all = json_array();
 
 	for (size_t i = 0; i < r->m->snapshot_count; i++) {
 		const struct bt_record_snapshot *s = r->m->snapshots[i].rec;
 
-		json_array_append_new(all, json_pack("{s:I, s:s, s:I, s:o}", "event", (json_int_t)s->event, "kind",
-						     s->kind < BT_SNAPSHOT_KINDS ? kinds[s->kind] : "unknown", "task",
-						     (json_int_t)s->task, "ticks", json_ticks(s->point.tick)));
+		json_array_append_new(
+			all,
+			json_pack("{s:I, s:s, s:I, s:o}", "event", (json_int_t)s->event, "kind",
+				  s->kind < BT_SNAPSHOT_KINDS ? kinds[s->kind] : "unknown", "task",
+				  (json_int_t)s->task, "ticks", json_ticks(s->point.tick)));
 	}
 	return all;
 }
 
 /* The text of a location, from the cache. A million branches are at a few thousand places. */
-static const char *location_text(struct json_report *r, uint32_t space, uint32_t epoch, uint64_t addr)
+static const char *location_text(struct json_report *r, uint32_t space, uint32_t epoch,
+				 uint64_t addr)
 {
-	uint64_t hash = (addr ^ (uint64_t)epoch << 40 ^ (uint64_t)space << 52) * 0x9e3779b97f4a7c15u;
+	uint64_t hash =
+		(addr ^ (uint64_t)epoch << 40 ^ (uint64_t)space << 52) * 0x9e3779b97f4a7c15u;
 	struct location_text *at = &r->cache[hash >> (64 - JSON_CACHE_BITS)];
 	json_t *location;
 
@@ -336,7 +365,8 @@ static const char *location_text(struct json_report *r, uint32_t space, uint32_t
 		return at->text;
 	location = json_location(r, space, epoch, addr, false);
 	free(at->text);
-	*at = (struct location_text){addr, space, epoch, location ? json_dumps(location, JSON_FLAGS) : NULL};
+	*at = (struct location_text){addr, space, epoch,
+				     location ? json_dumps(location, JSON_FLAGS) : NULL};
 	json_decref(location);
 	r->failed |= !at->text;
 	return at->text ? at->text : "null";
@@ -352,7 +382,8 @@ void json_put_branch(struct json_report *r, const struct history *h, const struc
 		fputs("null", r->to);
 	else
 		fprintf(r->to, "\"%" PRIu64 "\"", e->tick);
-	fprintf(r->to, ",\"kind\":\"%s\",\"taken\":%s,\"from\":", bt_branch_info[e->kind].name, e->flags & BT_BRANCH_TAKEN ? "true" : "false");
+	fprintf(r->to, ",\"kind\":\"%s\",\"taken\":%s,\"from\":", bt_branch_info[e->kind].name,
+		e->flags & BT_BRANCH_TAKEN ? "true" : "false");
 	fputs(location_text(r, e->space, e->epoch, e->from), r->to);
 	fputs(",\"to\":", r->to);
 	history_target(h, e, &space, &epoch);
@@ -368,7 +399,8 @@ static size_t first_entry(struct json_report *r)
 	while (i > 0 && (!r->o->count || found < r->o->count)) {
 		const struct history_entry *e = &r->focus.history.entries[--i];
 
-		found += e->kind != BT_BRANCH_GAP && focus_shows(&r->focus.history, e, r->s, r->o->function);
+		found += e->kind != BT_BRANCH_GAP &&
+			 focus_shows(&r->focus.history, e, r->s, r->o->function);
 	}
 	return i;
 }
@@ -385,7 +417,8 @@ void json_put_member(struct json_report *r, const char *name, json_t *value)
 
 static json_t *json_gap(const struct json_report *r, const struct history_entry *e)
 {
-	return json_pack("{s:I, s:I, s:s}", "task", (json_int_t)r->focus.history.task, "before", (json_int_t)r->branches, "reason",
+	return json_pack("{s:I, s:I, s:s}", "task", (json_int_t)r->focus.history.task, "before",
+			 (json_int_t)r->branches, "reason",
 			 e->to < BT_GAP_REASONS ? bt_gap_info[e->to].name : "unknown");
 }
 
@@ -400,7 +433,8 @@ static void put_branches(struct json_report *r)
 
 		if (e->kind == BT_BRANCH_GAP)
 			json_array_append_new(gaps, json_gap(r, e));
-		if (e->kind == BT_BRANCH_GAP || !focus_shows(&r->focus.history, e, r->s, r->o->function))
+		if (e->kind == BT_BRANCH_GAP ||
+		    !focus_shows(&r->focus.history, e, r->s, r->o->function))
 			continue;
 		r->reliable += i < r->verdict.from;
 		fputs(r->branches++ ? ",\n" : "\n", r->to);
@@ -413,17 +447,22 @@ static void put_branches(struct json_report *r)
 json_t *json_missing(const struct json_report *r)
 {
 	static const char *const whats[] = {
-		[MISSING_FILE] = "file", [MISSING_CHANGED] = "changed", [MISSING_UNKNOWN] = "unknown",
-		[MISSING_SYMBOLS] = "symbols", [MISSING_DEBUG] = "debug", [MISSING_UNPACKED] = "unpacked",
-		[MISSING_SPLIT] = "split", [MISSING_PACKAGE] = "package", [MISSING_SOURCE] = "source"};
+		[MISSING_FILE] = "file",       [MISSING_CHANGED] = "changed",
+		[MISSING_UNKNOWN] = "unknown", [MISSING_SYMBOLS] = "symbols",
+		[MISSING_DEBUG] = "debug",     [MISSING_UNPACKED] = "unpacked",
+		[MISSING_SPLIT] = "split",     [MISSING_PACKAGE] = "package",
+		[MISSING_SOURCE] = "source"};
 	json_t *all = json_array();
 	size_t count;
 	const struct missing_module *missing = symbols_missing(r->s, &count);
 
 	for (size_t i = 0; i < count; i++)
-		json_array_append_new(all, json_pack("{s:o, s:o, s:s, s:o*}", "module", json_text(missing[i].module), "build_id",
-						     json_known(missing[i].build_id), "what", whats[missing[i].what], "file",
-						     missing[i].source ? json_text(missing[i].source) : NULL));
+		json_array_append_new(
+			all,
+			json_pack("{s:o, s:o, s:s, s:o*}", "module", json_text(missing[i].module),
+				  "build_id", json_known(missing[i].build_id), "what",
+				  whats[missing[i].what], "file",
+				  missing[i].source ? json_text(missing[i].source) : NULL));
 	return all;
 }
 
@@ -432,8 +471,12 @@ static json_t *json_verdict(const struct json_report *r)
 	const struct verdict *v = &r->verdict;
 	bool bad = v->state == VERDICT_INCONSISTENT;
 
-	return json_pack("{s:s, s:o, s:I}", "state", bad ? "inconsistent" : v->damaged ? "partly" : "consistent", "from",
-			 bad ? json_integer((json_int_t)r->reliable) : json_null(), "checked", (json_int_t)v->checked);
+	return json_pack("{s:s, s:o, s:I}", "state",
+			 bad          ? "inconsistent"
+			 : v->damaged ? "partly"
+				      : "consistent",
+			 "from", bad ? json_integer((json_int_t)r->reliable) : json_null(),
+			 "checked", (json_int_t)v->checked);
 }
 
 static void put_report(struct json_report *r)
@@ -452,9 +495,14 @@ static void put_report(struct json_report *r)
 	fputs("}\n", r->to);
 }
 
-bool json_report_init(struct json_report *r, FILE *to, const struct model *m, struct symbols *s, const struct report_options *o)
+bool json_report_init(struct json_report *r, FILE *to, const struct model *m, struct symbols *s,
+		      const struct report_options *o)
 {
-	*r = (struct json_report){.to = to, .m = m, .s = s, .o = o, .cache = calloc((size_t)1 << JSON_CACHE_BITS, sizeof *r->cache)};
+	*r = (struct json_report){.to = to,
+				  .m = m,
+				  .s = s,
+				  .o = o,
+				  .cache = calloc((size_t)1 << JSON_CACHE_BITS, sizeof *r->cache)};
 	return r->cache;
 }
 
@@ -465,7 +513,8 @@ void json_report_release(struct json_report *r)
 	free(r->cache);
 }
 
-int json_print(FILE *to, const struct model *m, struct symbols *s, const struct report_options *o, struct bt_error *err)
+int json_print(FILE *to, const struct model *m, struct symbols *s, const struct report_options *o,
+	       struct bt_error *err)
 {
 	struct json_report r;
 	bool ready = json_report_init(&r, to, m, s, o);
@@ -474,7 +523,8 @@ int json_print(FILE *to, const struct model *m, struct symbols *s, const struct 
 	if (!rc && !ready)
 		rc = bt_fail(err, BT_E_NO_MEMORY, 0, "out of memory for the report");
 	if (!rc)
-		rc = verdict_find(&r.verdict, &r.focus.history, r.focus.end, m, r.focus.thread, err);
+		rc = verdict_find(&r.verdict, &r.focus.history, r.focus.end, m, r.focus.thread,
+				  err);
 	if (!rc) {
 		put_report(&r);
 		if (r.failed)

@@ -10,7 +10,8 @@
 
 enum {
 	JSON_CACHE_BITS = 13,
-	/* Whatever is not ASCII is escaped: a terminal may act on control characters beyond it, and turn text around. */
+	/* Whatever is not ASCII is escaped: a terminal may act on control characters beyond it, and
+	   turn text around. */
 	JSON_FLAGS = JSON_COMPACT | JSON_PRESERVE_ORDER | JSON_ENSURE_ASCII,
 };
 
@@ -29,12 +30,13 @@ struct json_report {
 	size_t branches; /* written so far */
 	struct verdict verdict;
 	size_t reliable; /* branches written that lie before what the verdict is about */
-	bool failed;	 /* memory ran out */
+	bool failed;     /* memory ran out */
 	struct location_text *cache; /* 2^JSON_CACHE_BITS, by hash */
 };
 
 /* False without memory. To be released in any case. */
-bool json_report_init(struct json_report *r, FILE *to, const struct model *m, struct symbols *s, const struct report_options *o);
+bool json_report_init(struct json_report *r, FILE *to, const struct model *m, struct symbols *s,
+		      const struct report_options *o);
 void json_report_release(struct json_report *r);
 
 /* One member of an object, a line; takes the value over. */

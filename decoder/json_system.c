@@ -21,12 +21,14 @@ static json_t *json_time(uint64_t ns)
 static json_t *json_stretch(const struct system_stretch *s)
 {
 	static const char *const endings[SYSTEM_ENDS] = {
-		[SYSTEM_BLOCKED] = "blocked", [SYSTEM_PREEMPTED] = "preempted", [SYSTEM_EXITED] = "exited",
-		[SYSTEM_SAMPLED] = "sampled", [SYSTEM_LOST] = "lost",
+		[SYSTEM_BLOCKED] = "blocked", [SYSTEM_PREEMPTED] = "preempted",
+		[SYSTEM_EXITED] = "exited",   [SYSTEM_SAMPLED] = "sampled",
+		[SYSTEM_LOST] = "lost",
 	};
 
-	return json_pack("{s:I, s:o, s:o, s:s, s:I}", "task", (json_int_t)s->task, "start", json_time(s->start), "end", json_time(s->end), "ending",
-			 endings[s->how], "samples", (json_int_t)s->samples);
+	return json_pack("{s:I, s:o, s:o, s:s, s:I}", "task", (json_int_t)s->task, "start",
+			 json_time(s->start), "end", json_time(s->end), "ending", endings[s->how],
+			 "samples", (json_int_t)s->samples);
 }
 
 static json_t *json_gap(size_t before, const struct history_entry *e)
@@ -36,7 +38,8 @@ static json_t *json_gap(size_t before, const struct history_entry *e)
 }
 
 /* Where the newest `limit` entries of [from, end) that the filter shows begin. */
-static size_t newest(const struct cpu_json *c, const struct history *h, size_t from, size_t end, size_t limit)
+static size_t newest(const struct cpu_json *c, const struct history *h, size_t from, size_t end,
+		     size_t limit)
 {
 	size_t found = 0, i = end;
 
@@ -45,9 +48,11 @@ static size_t newest(const struct cpu_json *c, const struct history *h, size_t f
 	return limit ? i : from;
 }
 
-static void put_branches(struct cpu_json *c, const struct history *h, const struct system_stretch *s, size_t limit)
+static void put_branches(struct cpu_json *c, const struct history *h,
+			 const struct system_stretch *s, size_t limit)
 {
-	size_t end = history_index(h, s->last), first = newest(c, h, history_index(h, s->first), end, limit), branches = 0;
+	size_t end = history_index(h, s->last),
+	       first = newest(c, h, history_index(h, s->first), end, limit), branches = 0;
 	json_t *gaps = json_array();
 
 	fputs(",\n\"branches\": [", c->r.to);
@@ -65,7 +70,8 @@ static void put_branches(struct cpu_json *c, const struct history *h, const stru
 	json_put_member(&c->r, "gaps", gaps);
 }
 
-static int put_stretch(struct cpu_json *c, const struct system_stretch *s, bool is_first, size_t limit, struct bt_error *err)
+static int put_stretch(struct cpu_json *c, const struct system_stretch *s, bool is_first,
+		       size_t limit, struct bt_error *err)
 {
 	const struct history *h = by_cpu_history(&c->b, s->task, err);
 	json_t *stretch = h ? json_stretch(s) : NULL;
@@ -98,7 +104,8 @@ static int put_cpu(struct cpu_json *c, size_t begin, size_t end, struct bt_error
 	for (size_t i = first; rc >= 0 && i < end; i++) {
 		rc = by_cpu_shows(&c->b, &c->b.view.at[i], &entries, err);
 		if (rc == 1)
-			rc = put_stretch(c, &c->b.view.at[i], i == first, i == first ? limit : 0, err);
+			rc = put_stretch(c, &c->b.view.at[i], i == first, i == first ? limit : 0,
+					 err);
 	}
 	fputs("]}", c->r.to);
 	return rc < 0 ? rc : 0;
@@ -111,7 +118,9 @@ static int put_rest(struct cpu_json *c, struct bt_error *err)
 
 	for (size_t i = 0; rest && i < c->b.m->task_count; i++)
 		if (rest[i] && (!c->b.task || c->b.task == &c->b.m->tasks[i]))
-			json_array_append_new(all, json_pack("{s:I, s:I}", "task", (json_int_t)c->b.m->tasks[i].task, "entries", (json_int_t)rest[i]));
+			json_array_append_new(all, json_pack("{s:I, s:I}", "task",
+							     (json_int_t)c->b.m->tasks[i].task,
+							     "entries", (json_int_t)rest[i]));
 	json_put_member(&c->r, "rest", all);
 	free(rest);
 	return rest ? 0 : -BT_E_NO_MEMORY;
@@ -124,8 +133,10 @@ static json_t *json_tasks(const struct cpu_json *c)
 	for (size_t i = 0; i < c->b.m->task_count; i++) {
 		const struct model_task *t = &c->b.m->tasks[i];
 
-		json_array_append_new(all, json_pack("{s:I, s:I, s:I, s:o}", "task", (json_int_t)t->task, "pid", (json_int_t)t->pid, "tid",
-						     (json_int_t)t->tid, "command", json_text(t->command)));
+		json_array_append_new(all, json_pack("{s:I, s:I, s:I, s:o}", "task",
+						     (json_int_t)t->task, "pid", (json_int_t)t->pid,
+						     "tid", (json_int_t)t->tid, "command",
+						     json_text(t->command)));
 	}
 	return all;
 }
@@ -149,7 +160,8 @@ static int put_all(struct cpu_json *c, struct bt_error *err)
 	return rc ? rc : !c->shown;
 }
 
-int json_print_by_cpu(FILE *to, const struct model *m, struct symbols *s, const struct report_options *o, struct bt_error *err)
+int json_print_by_cpu(FILE *to, const struct model *m, struct symbols *s,
+		      const struct report_options *o, struct bt_error *err)
 {
 	struct cpu_json c = {.shown = 0};
 	bool ready = json_report_init(&c.r, to, m, s, o);

@@ -11,7 +11,8 @@ enum {
 
 static bool is_in(uint8_t c, uint8_t first, uint8_t last) { return c >= first && c <= last; }
 
-/* The length of a control sequence of ECMA-48 (CSI and OSC, with which terminals are told colours and titles) at p, 0: there is none. */
+/* The length of a control sequence of ECMA-48 (CSI and OSC, with which terminals are told colours
+ * and titles) at p, 0: there is none. */
 static size_t sequence_len(const uint8_t *p, size_t len)
 {
 	size_t n = 2;
@@ -40,10 +41,12 @@ void last_words_begin(struct last_words *w, const struct bt_record_last_words *r
 	start = s.len;
 	while (start && (s.at[start - 1] != '\n' || ++lines < LAST_WORDS_LINES))
 		start--;
-	*w = (struct last_words){.rest = slice_of(s.at + start, s.len - start), .earlier = r && (start || r->total > r->text.len)};
+	*w = (struct last_words){.rest = slice_of(s.at + start, s.len - start),
+				 .earlier = r && (start || r->total > r->text.len)};
 }
 
-/* What a carriage return lets be seen of a line: what is behind the last one that something follows. */
+/* What a carriage return lets be seen of a line: what is behind the last one that something
+ * follows. */
 static struct slice seen(struct slice s)
 {
 	size_t start;

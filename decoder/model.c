@@ -14,7 +14,8 @@ enum {
 static const uint64_t budget_base = 256u << 20;
 static const uint64_t budget_ratio = 64;
 
-void loader_damage(struct loader *l, const char *file, uint64_t offset, enum bt_error_code code, const char *text)
+void loader_damage(struct loader *l, const char *file, uint64_t offset, enum bt_error_code code,
+		   const char *text)
 {
 	struct model *m = l->m;
 	struct model_damage *d;
@@ -32,7 +33,8 @@ void loader_damage(struct loader *l, const char *file, uint64_t offset, enum bt_
 	d += m->damage_count++;
 	*d = (struct model_damage){.offset = offset, .code = code, .torn = code == BT_E_TRUNCATED};
 	if (m->damage_count > DAMAGE_MAX) {
-		*d = (struct model_damage){.code = BT_E_CORRUPT, .text = "there is more damage, not listed"};
+		*d = (struct model_damage){.code = BT_E_CORRUPT,
+					   .text = "there is more damage, not listed"};
 		return;
 	}
 	snprintf(d->file, sizeof d->file, "%s", file);
@@ -46,15 +48,15 @@ void loader_damage(struct loader *l, const char *file, uint64_t offset, enum bt_
 #define OWN_u64(field)
 #define OWN_point(field)
 #define OWN_regs(field)
-#define OWN_str(field) field = arena_slice(a, field);
+#define OWN_str(field)  field = arena_slice(a, field);
 #define OWN_blob(field) field = arena_slice(a, field);
-#define F(type, field) OWN_##type(r->field)
-#define R(number, NAME, name, text)                                                                           \
-	static void own_##name(struct arena *a, struct bt_record_##name *r)                                   \
-	{                                                                                                     \
-		(void)a;                                                                                      \
-		(void)r;                                                                                      \
-		BT_FIELDS_##name(F)                                                                           \
+#define F(type, field)  OWN_##type(r->field)
+#define R(number, NAME, name, text)                                         \
+	static void own_##name(struct arena *a, struct bt_record_##name *r) \
+	{                                                                   \
+		(void)a;                                                    \
+		(void)r;                                                    \
+		BT_FIELDS_##name(F)                                         \
 	}
 BT_RECORDS(R)
 #undef R
@@ -63,9 +65,9 @@ BT_RECORDS(R)
 static void own(struct arena *a, struct bt_record *rec)
 {
 	switch (rec->kind) {
-#define R(number, NAME, name, text)                                                                           \
-	case BT_RECORD_##NAME:                                                                                \
-		own_##name(a, &rec->u.name);                                                                  \
+#define R(number, NAME, name, text)          \
+	case BT_RECORD_##NAME:               \
+		own_##name(a, &rec->u.name); \
 		break;
 		BT_RECORDS(R)
 #undef R
@@ -75,8 +77,9 @@ static void own(struct arena *a, struct bt_record *rec)
 /* Events are all kinds that begin with a seq. */
 static bool is_event(uint16_t kind)
 {
-	return bt_record_name(kind) && kind != BT_RECORD_HEADER && kind != BT_RECORD_UNIT && kind != BT_RECORD_BRANCHES &&
-	       kind != BT_RECORD_OBJECT && kind != BT_RECORD_BRANCH_WORDS;
+	return bt_record_name(kind) && kind != BT_RECORD_HEADER && kind != BT_RECORD_UNIT &&
+	       kind != BT_RECORD_BRANCHES && kind != BT_RECORD_OBJECT &&
+	       kind != BT_RECORD_BRANCH_WORDS;
 }
 
 static void add_event(struct loader *l, uint32_t unit, const struct bt_record *rec)
@@ -118,7 +121,8 @@ static void add_object(struct loader *l, uint32_t unit, const struct bt_record *
 	}
 	l->objects = objects;
 	objects += l->object_count;
-	*objects = (struct object){.number = rec->u.object.object, .bytes = arena_slice(a, rec->u.object.bytes)};
+	*objects = (struct object){.number = rec->u.object.object,
+				   .bytes = arena_slice(a, rec->u.object.bytes)};
 	if (objects->number <= l->newest_object)
 		l->objects_unsorted = true;
 	l->newest_object = objects->number;
@@ -146,7 +150,7 @@ static void read_file(struct loader *l, const struct trace_file *file, take_reco
 	}
 	if (a->over)
 		loader_damage(l, file->name, (uint64_t)(c.rest.at - file->bytes.at), BT_E_CORRUPT,
-			   "the trace unpacks to more than is believable; the rest is left out");
+			      "the trace unpacks to more than is believable; the rest is left out");
 	trace_cursor_release(&c);
 }
 
@@ -228,10 +232,7 @@ void *loader_array(struct loader *l, size_t n, size_t size)
 	return p;
 }
 
-static void on_end(struct loader *l, const struct model_event *e)
-{
-	l->m->end = &e->rec.u.end;
-}
+static void on_end(struct loader *l, const struct model_event *e) { l->m->end = &e->rec.u.end; }
 
 static void on_stopped(struct loader *l, const struct model_event *e)
 {
@@ -293,8 +294,9 @@ const char *model_unclosed(const struct model *m)
 		return NULL;
 	if (m->stopped)
 		return "not known: recording stopped before the program ended";
-	return m->trace->being_written ? "the trace is still being written: this is what there was of it" :
-					 "the trace was not closed: the recorder was cut off";
+	return m->trace->being_written
+		       ? "the trace is still being written: this is what there was of it"
+		       : "the trace was not closed: the recorder was cut off";
 }
 
 const char *model_damage_text(const struct model *m, const struct model_damage *d)
@@ -303,7 +305,8 @@ const char *model_damage_text(const struct model *m, const struct model_damage *
 		return d->text;
 	if (m->stopped)
 		return "recording stopped here";
-	return m->trace->being_written ? "the recorder was writing here" : "the recorder was cut off here";
+	return m->trace->being_written ? "the recorder was writing here"
+				       : "the recorder was cut off here";
 }
 
 static void judge_torn_tails(struct model *m)
@@ -315,11 +318,13 @@ static void judge_torn_tails(struct model *m)
 			continue;
 		d->torn = false;
 		d->code = BT_E_CORRUPT;
-		snprintf(d->text, sizeof d->text, "the file is shorter than it was written (copied incompletely?)");
+		snprintf(d->text, sizeof d->text,
+			 "the file is shorter than it was written (copied incompletely?)");
 	}
 }
 
-/* A closed trace has every event from 1 to its END, and a file of branches for each task that had some when a moment was kept. */
+/* A closed trace has every event from 1 to its END, and a file of branches for each task that had
+ * some when a moment was kept. */
 static void look_for_what_is_missing(struct loader *l)
 {
 	const struct model *m = l->m;
@@ -328,15 +333,19 @@ static void look_for_what_is_missing(struct loader *l)
 	if (!model_is_closed(m) || m->damage_count || l->unknown_events)
 		return;
 	if (m->events[m->event_count - 1].seq != m->event_count)
-		loader_damage(l, "events", 0, BT_E_CORRUPT, "events are missing, although every block is there and whole");
+		loader_damage(l, "events", 0, BT_E_CORRUPT,
+			      "events are missing, although every block is there and whole");
 	for (size_t i = 0; i < m->task_count; i++) {
 		const struct model_task *task = &m->tasks[i];
 
 		if (task->position <= task->branch_end)
 			continue;
 		snprintf(file, sizeof file, "branches-%u", task->task);
-		loader_damage(l, file, 0, BT_E_CORRUPT, task->branch_count ? "the end of this file is gone: the task's newest branches are missing" :
-			      "this file of the trace is gone: the task's branches are missing");
+		loader_damage(l, file, 0, BT_E_CORRUPT,
+			      task->branch_count ? "the end of this file is gone: the task's "
+						   "newest branches are missing"
+						 : "this file of the trace is gone: the task's "
+						   "branches are missing");
 		return;
 	}
 }
@@ -358,7 +367,9 @@ static void load(struct loader *l)
 	if (!l->p->arena.failed)
 		interpret(l);
 	if (l->p->arena.over && !over)
-		loader_damage(l, "", 0, BT_E_CORRUPT, "the trace has more mappings than is believable; later ones are left out");
+		loader_damage(
+			l, "", 0, BT_E_CORRUPT,
+			"the trace has more mappings than is believable; later ones are left out");
 	for (size_t i = 0; i < t->file_count && !l->p->arena.failed; i++)
 		if (t->files[i].kind == BT_FILE_BRANCHES)
 			branches_scan(l, &t->files[i]);

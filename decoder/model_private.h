@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
-/* What the files of the model share: its private part, and what is needed only while it is loaded. Every model_*.c has
- * the handlers of its record kinds and the look-ups into what they made. */
+/* What the files of the model share: its private part, and what is needed only while it is loaded.
+ * Every model_*.c has the handlers of its record kinds and the look-ups into what they made. */
 #ifndef BT_MODEL_PRIVATE_H
 #define BT_MODEL_PRIVATE_H
 
@@ -21,9 +21,7 @@ struct code_page {
 	const struct model_map *map; /* there and then; NULL: none is known */
 };
 
-enum {
-	SPACE_NONE = -1
-};
+enum { SPACE_NONE = -1 };
 
 /* Where an address space came from: index of the parent in spaces, or SPACE_NONE. */
 struct origin {
@@ -63,7 +61,7 @@ struct loader {
 	struct model *m;
 	struct model_private *p;
 	size_t event_cap, damage_cap, object_cap;
-	bool unknown_events; /* there are kinds of records that this reader does not know */
+	bool unknown_events;    /* there are kinds of records that this reader does not know */
 	struct object *objects; /* sorted by number once read */
 	size_t object_count;
 	uint64_t newest_object;
@@ -81,7 +79,8 @@ typedef void loader_handler(struct loader *l, const struct model_event *e);
 /* Zeroed, never NULL for n == 0; failure is in the arena's flag. */
 void *loader_array(struct loader *l, size_t n, size_t size);
 
-void loader_damage(struct loader *l, const char *file, uint64_t offset, enum bt_error_code code, const char *text);
+void loader_damage(struct loader *l, const char *file, uint64_t offset, enum bt_error_code code,
+		   const char *text);
 size_t loader_count(const struct loader *l, uint16_t kind);
 const struct object *loader_object(const struct loader *l, uint64_t number);
 
@@ -89,7 +88,7 @@ const struct object *loader_object(const struct loader *l, uint64_t number);
 void tasks_collect(struct loader *l);
 void tasks_finish(struct loader *l);
 struct model_task *tasks_find(const struct model *m, uint32_t task); /* NULL: none */
-struct process *tasks_process(struct loader *l, uint32_t task); /* NULL: not begun */
+struct process *tasks_process(struct loader *l, uint32_t task);      /* NULL: not begun */
 loader_handler tasks_on_task, tasks_on_exec, tasks_on_exit, tasks_on_comm, tasks_on_last_words;
 
 /* model_spaces.c */
@@ -103,7 +102,8 @@ void snapshots_collect(struct loader *l);
 void snapshots_finish(struct loader *l);
 loader_handler snapshots_on_snapshot, snapshots_on_thread, snapshots_on_memory;
 
-/* model_branches.c: counts a task's branches and finds the damage in their file. History is read by history.c. */
+/* model_branches.c: counts a task's branches and finds the damage in their file. History is read by
+ * history.c. */
 void branches_scan(struct loader *l, const struct trace_file *file);
 
 #endif

@@ -6,7 +6,8 @@
 
 void snapshots_collect(struct loader *l)
 {
-	l->m->snapshots = loader_array(l, loader_count(l, BT_RECORD_SNAPSHOT), sizeof *l->m->snapshots);
+	l->m->snapshots =
+		loader_array(l, loader_count(l, BT_RECORD_SNAPSHOT), sizeof *l->m->snapshots);
 	l->threads.at = loader_array(l, loader_count(l, BT_RECORD_THREAD), sizeof *l->threads.at);
 	l->memory.at = loader_array(l, loader_count(l, BT_RECORD_MEMORY), sizeof *l->memory.at);
 }
@@ -15,13 +16,14 @@ void snapshots_on_snapshot(struct loader *l, const struct model_event *e)
 {
 	const struct process *process = tasks_process(l, e->rec.u.snapshot.task);
 
-	l->m->snapshots[l->m->snapshot_count++] =
-		(struct model_snapshot){.rec = &e->rec.u.snapshot, .last_words = process ? process->last_words : NULL};
+	l->m->snapshots[l->m->snapshot_count++] = (struct model_snapshot){
+		.rec = &e->rec.u.snapshot, .last_words = process ? process->last_words : NULL};
 }
 
 void snapshots_on_thread(struct loader *l, const struct model_event *e)
 {
-	l->threads.at[l->threads.count++] = (struct part){.snapshot = e->rec.u.thread.snapshot, .event = e};
+	l->threads.at[l->threads.count++] =
+		(struct part){.snapshot = e->rec.u.thread.snapshot, .event = e};
 }
 
 void snapshots_on_memory(struct loader *l, const struct model_event *e)
@@ -29,8 +31,10 @@ void snapshots_on_memory(struct loader *l, const struct model_event *e)
 	const struct bt_record_memory *r = &e->rec.u.memory;
 
 	if (r->bytes.len && r->addr <= UINT64_MAX - r->bytes.len)
-		l->memory.at[l->memory.count++] = (struct part){.snapshot = r->snapshot, .addr = r->addr,
-			.end = r->addr + r->bytes.len, .event = e};
+		l->memory.at[l->memory.count++] = (struct part){.snapshot = r->snapshot,
+								.addr = r->addr,
+								.end = r->addr + r->bytes.len,
+								.event = e};
 }
 
 /* By snapshot and address; of those at the same address the longest first. */
@@ -47,8 +51,8 @@ static int compare_parts(const void *a, const void *b)
 	return x->event < y->event ? -1 : x->event > y->event;
 }
 
-/* The parts of a snapshot as [*first, return). They are given out once: a second snapshot of the same number in a
- * damaged trace gets none, which also bounds the work. */
+/* The parts of a snapshot as [*first, return). They are given out once: a second snapshot of the
+ * same number in a damaged trace gets none, which also bounds the work. */
 static size_t take_parts(struct parts *parts, uint32_t snapshot, size_t *first)
 {
 	size_t lo = 0, hi = parts->count;
@@ -80,7 +84,8 @@ static void attach_threads(struct loader *l, struct model_snapshot *s)
 		l->threads.at[i].event = NULL;
 		s->threads[s->thread_count++] = t;
 		if (t->task == s->rec->task && s->threads[0]->task != t->task) {
-			memmove(s->threads + 1, s->threads, (s->thread_count - 1) * sizeof *s->threads);
+			memmove(s->threads + 1, s->threads,
+				(s->thread_count - 1) * sizeof *s->threads);
 			s->threads[0] = t;
 		}
 	}
@@ -98,8 +103,9 @@ static void attach_memory(struct loader *l, struct model_snapshot *s)
 		const struct bt_record_memory *r = &l->memory.at[i].event->rec.u.memory;
 
 		l->memory.at[i].event = NULL;
-		/* What lies within another piece adds nothing. Without it starts and ends both ascend, so that the last piece
-		 * that begins at or before an address is the one to read. */
+		/* What lies within another piece adds nothing. Without it starts and ends both
+		 * ascend, so that the last piece that begins at or before an address is the one to
+		 * read. */
 		if (r->space != s->rec->space || l->memory.at[i].end <= covered)
 			continue;
 		covered = l->memory.at[i].end;
@@ -119,10 +125,13 @@ static const struct model_event *find_event(const struct model *m, uint64_t seq,
 		else
 			hi = mid;
 	}
-	return lo < m->event_count && m->events[lo].seq == seq && m->events[lo].rec.kind == kind ? &m->events[lo] : NULL;
+	return lo < m->event_count && m->events[lo].seq == seq && m->events[lo].rec.kind == kind
+		       ? &m->events[lo]
+		       : NULL;
 }
 
-/* How much a snapshot says of the end. A crash says more than a death that somebody asked for: in `yes | head -1` SIGPIPE is no fault. */
+/* How much a snapshot says of the end. A crash says more than a death that somebody asked for: in
+ * `yes | head -1` SIGPIPE is no fault. */
 enum rank {
 	RANK_ANY,
 	RANK_FATAL,
@@ -175,7 +184,8 @@ void snapshots_finish(struct loader *l)
 	qsort(l->memory.at, l->memory.count, sizeof *l->memory.at, compare_parts);
 	for (size_t i = 0; i < m->snapshot_count; i++) {
 		struct model_snapshot *s = &m->snapshots[i];
-		const struct model_event *e = s->rec->event ? find_event(m, s->rec->event, BT_RECORD_SIGNAL) : NULL;
+		const struct model_event *e =
+			s->rec->event ? find_event(m, s->rec->event, BT_RECORD_SIGNAL) : NULL;
 
 		s->signal = e ? &e->rec.u.signal : NULL;
 		attach_threads(l, s);
@@ -187,12 +197,10 @@ void snapshots_finish(struct loader *l)
 	choose_final(l);
 }
 
-const struct model_snapshot *model_final_snapshot(const struct model *m)
-{
-	return m->priv->final;
-}
+const struct model_snapshot *model_final_snapshot(const struct model *m) { return m->priv->final; }
 
-size_t model_memory(const struct model *m, const struct model_snapshot *s, uint64_t addr, uint8_t *out, size_t n)
+size_t model_memory(const struct model *m, const struct model_snapshot *s, uint64_t addr,
+		    uint8_t *out, size_t n)
 {
 	size_t done = 0;
 	(void)m;

@@ -54,7 +54,9 @@ void spaces_collect(struct loader *l)
 {
 	const struct model *m = l->m;
 	struct model_private *p = l->p;
-	size_t n = loader_count(l, BT_RECORD_SPACE) + loader_count(l, BT_RECORD_MAP) + loader_count(l, BT_RECORD_UNMAP) + loader_count(l, BT_RECORD_CODE), count = 0, kept = 0;
+	size_t n = loader_count(l, BT_RECORD_SPACE) + loader_count(l, BT_RECORD_MAP) +
+		   loader_count(l, BT_RECORD_UNMAP) + loader_count(l, BT_RECORD_CODE),
+	       count = 0, kept = 0;
 	uint32_t *numbers = loader_array(l, n, sizeof *numbers);
 
 	for (size_t i = 0; numbers && i < m->event_count; i++)
@@ -85,7 +87,8 @@ void spaces_on_space(struct loader *l, const struct model_event *e)
 	long child = find_space(p, r->space), parent = find_space(p, r->parent);
 
 	/* A space that has already begun stays what it is. */
-	if (child < 0 || parent < 0 || child == parent || p->spaces[child].count || p->origins[child].parent >= 0)
+	if (child < 0 || parent < 0 || child == parent || p->spaces[child].count ||
+	    p->origins[child].parent >= 0)
 		return;
 	p->origins[child] = (struct origin){.parent = parent, .epoch = r->parent_epoch};
 	space_copy(&p->spaces[child], &p->arena, &p->spaces[parent], r->parent_epoch);
@@ -94,8 +97,15 @@ void spaces_on_space(struct loader *l, const struct model_event *e)
 void spaces_on_map(struct loader *l, const struct model_event *e)
 {
 	const struct bt_record_map *r = &e->rec.u.map;
-	struct model_map map = {.start = r->start, .end = r->end, .offset = r->offset, .dev = r->dev, .ino = r->ino, .prot = r->prot,
-		.shared = r->shared, .path = (const char *)r->path.at, .build_id = r->build_id};
+	struct model_map map = {.start = r->start,
+				.end = r->end,
+				.offset = r->offset,
+				.dev = r->dev,
+				.ino = r->ino,
+				.prot = r->prot,
+				.shared = r->shared,
+				.path = (const char *)r->path.at,
+				.build_id = r->build_id};
 	long i = find_space(l->p, r->space);
 
 	if (i >= 0)
@@ -122,8 +132,11 @@ void spaces_on_code(struct loader *l, const struct model_event *e)
 	}
 	if (r->addr % PAGE || !o->bytes.len)
 		return;
-	l->p->pages[l->p->page_count++] = (struct code_page){.space = r->space, .epoch = r->epoch, .addr = r->addr, .seq = r->seq,
-		.bytes = o->bytes};
+	l->p->pages[l->p->page_count++] = (struct code_page){.space = r->space,
+							     .epoch = r->epoch,
+							     .addr = r->addr,
+							     .seq = r->seq,
+							     .bytes = o->bytes};
 }
 
 static int compare_pages(const void *a, const void *b)
@@ -150,10 +163,12 @@ void spaces_finish(struct loader *l)
 	for (size_t i = 0; i < p->space_count; i++)
 		space_settle(&p->spaces[i]);
 	for (size_t i = 0; i < p->page_count; i++)
-		p->pages[i].map = model_map_at(l->m, p->pages[i].space, p->pages[i].epoch, p->pages[i].addr);
+		p->pages[i].map =
+			model_map_at(l->m, p->pages[i].space, p->pages[i].epoch, p->pages[i].addr);
 	if (!l->dangling)
 		return;
-	snprintf(text, sizeof text, "%zu code pages name bytes that are not in the trace", l->dangling);
+	snprintf(text, sizeof text, "%zu code pages name bytes that are not in the trace",
+		 l->dangling);
 	loader_damage(l, "objects", 0, BT_E_CORRUPT, text);
 }
 
@@ -166,14 +181,16 @@ void spaces_release(struct model_private *p)
 	free(p->pages);
 }
 
-const struct model_map *model_map_at(const struct model *m, uint32_t space, uint32_t epoch, uint64_t addr)
+const struct model_map *model_map_at(const struct model *m, uint32_t space, uint32_t epoch,
+				     uint64_t addr)
 {
 	long i = find_space(m->priv, space);
 
 	return i < 0 ? NULL : space_map_at(&m->priv->spaces[i], epoch, addr);
 }
 
-size_t model_maps(const struct model *m, uint32_t space, uint32_t epoch, const struct model_map ***out)
+size_t model_maps(const struct model *m, uint32_t space, uint32_t epoch,
+		  const struct model_map ***out)
 {
 	long index = find_space(m->priv, space);
 	const struct space *s = index < 0 ? NULL : &m->priv->spaces[index];
@@ -213,7 +230,8 @@ static bool same_path(const char *a, const char *b)
 	return a == b || (len == model_path_len(b) && !memcmp(a, b, len));
 }
 
-/* Whether two mappings show the same at an address that both hold: the same bytes of a file, however often it was mapped, or the same memory. */
+/* Whether two mappings show the same at an address that both hold: the same bytes of a file,
+ * however often it was mapped, or the same memory. */
 static bool same_mapping(const struct model_map *a, const struct model_map *b)
 {
 	if (a == b)
@@ -222,26 +240,32 @@ static bool same_mapping(const struct model_map *a, const struct model_map *b)
 		return false;
 	if (*a->path != '/' || *b->path != '/')
 		return a->memory == b->memory;
-	return a->dev == b->dev && a->ino == b->ino && a->offset - a->start == b->offset - b->start && same_path(a->path, b->path);
+	return a->dev == b->dev && a->ino == b->ino &&
+	       a->offset - a->start == b->offset - b->start && same_path(a->path, b->path);
 }
 
-/* Whether the page was read where the same lay at its address as at the place. Most often both are in one mapping. */
+/* Whether the page was read where the same lay at its address as at the place. Most often both are
+ * in one mapping. */
 static bool is_of(const struct model_private *p, const struct code_page *page, struct place *at)
 {
-	if (page->map && page->space == at->space && page->map->first_epoch <= at->epoch && at->epoch < page->map->end_epoch)
+	if (page->map && page->space == at->space && page->map->first_epoch <= at->epoch &&
+	    at->epoch < page->map->end_epoch)
 		return true;
 	if (!at->map_known)
-		at->map = at->index < 0 ? NULL : space_map_at(&p->spaces[at->index], at->epoch, at->addr);
+		at->map = at->index < 0 ? NULL
+					: space_map_at(&p->spaces[at->index], at->epoch, at->addr);
 	at->map_known = true;
 	return same_mapping(page->map, at->map);
 }
 
-/* The page of one space: the newest that is not younger than epoch, else NULL; in *later the oldest younger one, or NULL. Only what is of
- * the place. */
-static const struct code_page *page_in_space(const struct model_private *p, uint32_t space, uint32_t epoch, struct place *place,
+/* The page of one space: the newest that is not younger than epoch, else NULL; in *later the oldest
+ * younger one, or NULL. Only what is of the place. */
+static const struct code_page *page_in_space(const struct model_private *p, uint32_t space,
+					     uint32_t epoch, struct place *place,
 					     const struct code_page **later)
 {
-	struct code_page key = {.space = space, .addr = place->addr, .epoch = epoch, .seq = UINT64_MAX};
+	struct code_page key = {
+		.space = space, .addr = place->addr, .epoch = epoch, .seq = UINT64_MAX};
 	size_t lo = 0, hi = p->page_count;
 	const struct code_page *at;
 
@@ -263,8 +287,10 @@ static const struct code_page *page_in_space(const struct model_private *p, uint
 	return NULL;
 }
 
-/* Code bytes may be written when a page is first executed, later than the epoch they have held since: hence the oldest younger one. */
-static const struct code_page *find_page(const struct model_private *p, uint32_t space, uint32_t epoch, uint64_t addr)
+/* Code bytes may be written when a page is first executed, later than the epoch they have held
+ * since: hence the oldest younger one. */
+static const struct code_page *find_page(const struct model_private *p, uint32_t space,
+					 uint32_t epoch, uint64_t addr)
 {
 	const struct code_page *found = NULL, *later, *fallback = NULL;
 	long index = find_space(p, space);
@@ -283,7 +309,8 @@ static const struct code_page *find_page(const struct model_private *p, uint32_t
 	return found ? found : fallback;
 }
 
-size_t model_code(const struct model *m, uint32_t space, uint32_t epoch, uint64_t addr, uint8_t *out, size_t n)
+size_t model_code(const struct model *m, uint32_t space, uint32_t epoch, uint64_t addr,
+		  uint8_t *out, size_t n)
 {
 	size_t done = 0;
 

@@ -42,8 +42,15 @@ void tasks_collect(struct loader *l)
 
 		if (m->events[i].rec.kind != BT_RECORD_TASK)
 			continue;
-		m->tasks[m->task_count++] = (struct model_task){.task = r->task, .parent = r->parent, .unit = r->unit, .pid = r->pid,
-			.tid = r->tid, .how = r->how, .space = r->space, .created = r->seq, .command = ""};
+		m->tasks[m->task_count++] = (struct model_task){.task = r->task,
+								.parent = r->parent,
+								.unit = r->unit,
+								.pid = r->pid,
+								.tid = r->tid,
+								.how = r->how,
+								.space = r->space,
+								.created = r->seq,
+								.command = ""};
 	}
 	qsort(m->tasks, m->task_count, sizeof *m->tasks, compare_tasks);
 	/* Numbers are never reused; in a damaged trace the first one counts. */
@@ -128,7 +135,8 @@ void tasks_on_exit(struct loader *l, const struct model_event *e)
 void tasks_finish(struct loader *l)
 {
 	for (size_t i = 0; i < l->m->task_count; i++) {
-		const struct process *process = l->process_of[i] ? &l->processes[l->process_of[i] - 1] : NULL;
+		const struct process *process =
+			l->process_of[i] ? &l->processes[l->process_of[i] - 1] : NULL;
 
 		if (!process)
 			continue;

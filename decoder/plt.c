@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
-/* A stub is `[endbr64] [bnd] jmp *slot(%rip)`; the relocation of the slot names the function. That holds for .plt, .plt.sec and
- * .plt.got alike, whatever their order. */
+/* A stub is `[endbr64] [bnd] jmp *slot(%rip)`; the relocation of the slot names the function. That
+ * holds for .plt, .plt.sec and .plt.got alike, whatever their order. */
 #include "decoder/plt.h"
 
 #include <stdbool.h>
@@ -18,7 +18,8 @@ static Elf_Scn *plt_section(Elf *elf, uint64_t vaddr, GElf_Shdr *sh)
 	while ((scn = elf_nextscn(elf, scn))) {
 		const char *name;
 
-		if (!gelf_getshdr(scn, sh) || sh->sh_type != SHT_PROGBITS || vaddr < sh->sh_addr || vaddr - sh->sh_addr >= sh->sh_size)
+		if (!gelf_getshdr(scn, sh) || sh->sh_type != SHT_PROGBITS || vaddr < sh->sh_addr ||
+		    vaddr - sh->sh_addr >= sh->sh_size)
 			continue;
 		name = elf_strptr(elf, names, sh->sh_name);
 		return name && !strncmp(name, ".plt", 4) ? scn : NULL;
@@ -45,7 +46,8 @@ static bool read_stub(const Elf_Data *data, uint64_t base, uint64_t offset, stru
 		if (insn.class == BT_INSN_PLAIN)
 			continue;
 		/* ff /4 with a displacement from rip, behind any prefixes */
-		if (insn.class != BT_INSN_IJMP || insn.len < 6 || tail[-2] != 0xff || tail[-1] != 0x25)
+		if (insn.class != BT_INSN_IJMP || insn.len < 6 || tail[-2] != 0xff ||
+		    tail[-1] != 0x25)
 			return false;
 		memcpy(&disp, tail, sizeof disp);
 		stub->start = base + offset;
@@ -56,7 +58,8 @@ static bool read_stub(const Elf_Data *data, uint64_t base, uint64_t offset, stru
 	return false;
 }
 
-/* Stubs have 16 bytes, or 8 in .plt.got and in static programs; behind the jump there may be the rest of a lazy one. */
+/* Stubs have 16 bytes, or 8 in .plt.got and in static programs; behind the jump there may be the
+ * rest of a lazy one. */
 static bool find_stub(const Elf_Data *data, uint64_t base, uint64_t vaddr, struct stub *stub)
 {
 	static const unsigned sizes[] = {16, 8, 16};
@@ -64,7 +67,8 @@ static bool find_stub(const Elf_Data *data, uint64_t base, uint64_t vaddr, struc
 	for (unsigned i = 0; i < sizeof sizes / sizeof *sizes; i++) {
 		uint64_t offset = (vaddr - base) / sizes[i] * sizes[i];
 
-		if (offset < data->d_size && read_stub(data, base, offset, stub) && (vaddr < stub->jump_end || i == 2))
+		if (offset < data->d_size && read_stub(data, base, offset, stub) &&
+		    (vaddr < stub->jump_end || i == 2))
 			return true;
 	}
 	return false;
@@ -81,7 +85,8 @@ static const char *symbol_name(Elf *elf, const GElf_Shdr *rela, size_t i)
 	return elf_strptr(elf, sh.sh_link, sym.st_name);
 }
 
-/* Of an indirect function the relocation names only its resolver, which bears the function's name. */
+/* Of an indirect function the relocation names only its resolver, which bears the function's name.
+ */
 static const char *resolver_name(Elf *elf, uint64_t addr)
 {
 	Elf_Scn *scn = NULL;
@@ -91,7 +96,9 @@ static const char *resolver_name(Elf *elf, uint64_t addr)
 	while ((scn = elf_nextscn(elf, scn))) {
 		Elf_Data *data;
 
-		if (!gelf_getshdr(scn, &sh) || (sh.sh_type != SHT_SYMTAB && sh.sh_type != SHT_DYNSYM) || !(data = elf_getdata(scn, NULL)))
+		if (!gelf_getshdr(scn, &sh) ||
+		    (sh.sh_type != SHT_SYMTAB && sh.sh_type != SHT_DYNSYM) ||
+		    !(data = elf_getdata(scn, NULL)))
 			continue;
 		for (int i = 0; gelf_getsym(data, i, &sym); i++)
 			if (sym.st_value == addr && GELF_ST_TYPE(sym.st_info) == STT_GNU_IFUNC)
@@ -109,12 +116,14 @@ static const char *name_of_slot(Elf *elf, uint64_t slot)
 	while ((scn = elf_nextscn(elf, scn))) {
 		Elf_Data *data;
 
-		if (!gelf_getshdr(scn, &sh) || sh.sh_type != SHT_RELA || !(data = elf_getdata(scn, NULL)))
+		if (!gelf_getshdr(scn, &sh) || sh.sh_type != SHT_RELA ||
+		    !(data = elf_getdata(scn, NULL)))
 			continue;
 		for (int i = 0; gelf_getrela(data, i, &r); i++)
 			if (r.r_offset == slot)
-				return GELF_R_TYPE(r.r_info) == R_X86_64_IRELATIVE ? resolver_name(elf, (uint64_t)r.r_addend)
-										  : symbol_name(elf, &sh, GELF_R_SYM(r.r_info));
+				return GELF_R_TYPE(r.r_info) == R_X86_64_IRELATIVE
+					       ? resolver_name(elf, (uint64_t)r.r_addend)
+					       : symbol_name(elf, &sh, GELF_R_SYM(r.r_info));
 	}
 	return NULL;
 }

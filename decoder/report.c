@@ -21,10 +21,7 @@ static void put_slice(struct text *t, struct slice s)
 	free(copy);
 }
 
-void report_heading(struct report *r, const char *text)
-{
-	text_printf(&r->t, "\n%s\n", text);
-}
+void report_heading(struct report *r, const char *text) { text_printf(&r->t, "\n%s\n", text); }
 
 /* Arguments as one would type them, but for what quoting would need. */
 static void put_command(struct report *r, struct slice argv)
@@ -80,7 +77,8 @@ static void put_exit(struct report *r, enum bt_exit_kind kind, uint32_t status, 
 		text_printf(&r->t, "exited with status %u", status);
 		break;
 	case BT_EXIT_SIGNAL:
-		text_printf(&r->t, "killed by %s%s", signal_name(status, name), core ? ", core dumped" : "");
+		text_printf(&r->t, "killed by %s%s", signal_name(status, name),
+			    core ? ", core dumped" : "");
 		break;
 	default:
 		text_printf(&r->t, "vanished");
@@ -97,7 +95,9 @@ static void put_end(struct report *r)
 	if (focus_exit(r->m, &kind, &status, &core))
 		put_exit(r, kind, status, core);
 	else
-		text_printf(&r->t, r->m->trace->being_written ? "not yet" : "unknown: the trace ends before the program did");
+		text_printf(&r->t, r->m->trace->being_written
+					   ? "not yet"
+					   : "unknown: the trace ends before the program did");
 	text_printf(&r->t, "\n");
 }
 
@@ -160,7 +160,8 @@ static void put_no_insn(struct report *r, const struct fault *f)
 	else if (!f->code_len)
 		text_printf(&r->t, " no code in the trace\n");
 	else
-		text_printf(&r->t, f->code_is_cut ? ", the beginning of an instruction\n" : ", no instruction that is known\n");
+		text_printf(&r->t, f->code_is_cut ? ", the beginning of an instruction\n"
+						  : ", no instruction that is known\n");
 }
 
 static void put_insn(struct report *r, const struct fault *f)
@@ -175,7 +176,9 @@ static void put_insn(struct report *r, const struct fault *f)
 	for (size_t i = 0; i < f->value_count; i++) {
 		const struct fault_value *v = &f->values[i];
 
-		text_printf(&r->t, v->is_address ? "      %s is at 0x%" PRIx64 : "      %s = 0x%" PRIx64, v->name, v->value);
+		text_printf(&r->t,
+			    v->is_address ? "      %s is at 0x%" PRIx64 : "      %s = 0x%" PRIx64,
+			    v->name, v->value);
 		put_target(r, f, v->value);
 		if (v->is_held)
 			text_printf(&r->t, ", holds 0x%" PRIx64, v->held);
@@ -215,8 +218,9 @@ static void put_where(struct report *r, const struct fault *f)
 
 static void put_registers(struct report *r, const struct bt_record_thread *thread)
 {
-	static const char *const shown[] = {"rax", "rbx", "rcx", "rdx", "rsi", "rdi", "rbp", "rsp", "r8", "r9",
-					    "r10", "r11", "r12", "r13", "r14", "r15", "rip", "eflags", "fs_base", "gs_base"};
+	static const char *const shown[] = {
+		"rax", "rbx", "rcx", "rdx", "rsi", "rdi", "rbp", "rsp",    "r8",      "r9",
+		"r10", "r11", "r12", "r13", "r14", "r15", "rip", "eflags", "fs_base", "gs_base"};
 	enum {
 		COLUMNS = 4,
 		COUNT = sizeof shown / sizeof *shown,
@@ -228,7 +232,8 @@ static void put_registers(struct report *r, const struct bt_record_thread *threa
 
 		while (strcmp(bt_reg_info[n].name, shown[i]))
 			n++;
-		text_printf(&r->t, "  %-7s %016" PRIx64 "%s", shown[i], bt_regs_get(&thread->regs, n), i % COLUMNS == COLUMNS - 1 ? "\n" : "");
+		text_printf(&r->t, "  %-7s %016" PRIx64 "%s", shown[i],
+			    bt_regs_get(&thread->regs, n), i % COLUMNS == COLUMNS - 1 ? "\n" : "");
 	}
 }
 
@@ -239,9 +244,12 @@ static void put_no_moment(struct report *r)
 	bool core, ended = focus_exit(r->m, &kind, &status, &core);
 
 	if (ended && kind == BT_EXIT_STATUS && !status)
-		text_printf(&r->t, "  no moment was kept: the program ended with 0 (btrec run --snap-exit always keeps its end)\n");
+		text_printf(&r->t, "  no moment was kept: the program ended with 0 (btrec run "
+				   "--snap-exit always keeps its end)\n");
 	else
-		text_printf(&r->t, r->m->trace->being_written ? "  no moment has been kept yet\n" : "  no moment was kept before the recording ended\n");
+		text_printf(&r->t, r->m->trace->being_written
+					   ? "  no moment has been kept yet\n"
+					   : "  no moment was kept before the recording ended\n");
 }
 
 /* What the process said last: until the moment, or to its end. */
@@ -253,7 +261,8 @@ static void put_last_words(struct report *r)
 	last_words_begin(&w, focus_last_words(&r->focus));
 	if (!w.rest.len)
 		return;
-	report_heading(r, w.earlier ? "What it wrote to its standard error last" : "What it wrote to its standard error");
+	report_heading(r, w.earlier ? "What it wrote to its standard error last"
+				    : "What it wrote to its standard error");
 	while (last_words_next(&w, line)) {
 		text_printf(&r->t, "  ");
 		text_outside(&r->t, line);
@@ -291,10 +300,7 @@ static int put_moment(struct report *r, struct bt_error *err)
 	return 0;
 }
 
-static bool is_process_start(const struct model_task *task)
-{
-	return task->how != BT_TASK_THREAD;
-}
+static bool is_process_start(const struct model_task *task) { return task->how != BT_TASK_THREAD; }
 
 static void put_process(struct report *r, const struct model_task *task)
 {
@@ -310,9 +316,7 @@ static void put_process(struct report *r, const struct model_task *task)
 
 static void put_processes(struct report *r)
 {
-	enum {
-		SHOWN = 20
-	};
+	enum { SHOWN = 20 };
 	size_t count = 0, left = 0;
 
 	for (size_t i = 0; i < r->m->task_count; i++)
@@ -335,15 +339,14 @@ static void put_processes(struct report *r)
 }
 
 static const char *const snapshot_texts[BT_SNAPSHOT_KINDS] = {
-	[BT_SNAPSHOT_FAULT] = "fault, handled", [BT_SNAPSHOT_SIGNAL] = "signal, handled", [BT_SNAPSHOT_FATAL] = "fatal signal",
-	[BT_SNAPSHOT_EXIT] = "exit",		[BT_SNAPSHOT_REQUEST] = "on request",	  [BT_SNAPSHOT_IMPORT] = "imported",
+	[BT_SNAPSHOT_FAULT] = "fault, handled", [BT_SNAPSHOT_SIGNAL] = "signal, handled",
+	[BT_SNAPSHOT_FATAL] = "fatal signal",   [BT_SNAPSHOT_EXIT] = "exit",
+	[BT_SNAPSHOT_REQUEST] = "on request",   [BT_SNAPSHOT_IMPORT] = "imported",
 };
 
 static void put_snapshots(struct report *r)
 {
-	enum {
-		SHOWN = 20
-	};
+	enum { SHOWN = 20 };
 	size_t skipped = r->m->snapshot_count > SHOWN ? r->m->snapshot_count - SHOWN : 0;
 
 	if (r->m->snapshot_count < 2)
@@ -355,9 +358,11 @@ static void put_snapshots(struct report *r)
 		const struct model_snapshot *s = &r->m->snapshots[i];
 		char name[SIGNAL_NAME_MAX], label[80];
 
-		text_printf(&r->t, "  %u: %s", s->rec->snapshot, s->rec->kind < BT_SNAPSHOT_KINDS ? snapshot_texts[s->rec->kind] : "?");
+		text_printf(&r->t, "  %u: %s", s->rec->snapshot,
+			    s->rec->kind < BT_SNAPSHOT_KINDS ? snapshot_texts[s->rec->kind] : "?");
 		if (s->rec->label.len) {
-			snprintf(label, sizeof label, "%.*s", (int)s->rec->label.len, (const char *)s->rec->label.at);
+			snprintf(label, sizeof label, "%.*s", (int)s->rec->label.len,
+				 (const char *)s->rec->label.at);
 			text_printf(&r->t, " (");
 			text_outside(&r->t, label);
 			text_printf(&r->t, ")");
@@ -370,7 +375,8 @@ static void put_snapshots(struct report *r)
 		else
 			text_printf(&r->t, "tick %" PRIu64, s->rec->point.tick);
 		if (s->rec->depth)
-			text_printf(&r->t, ", inside %u signal handler%s", s->rec->depth, s->rec->depth == 1 ? "" : "s");
+			text_printf(&r->t, ", inside %u signal handler%s", s->rec->depth,
+				    s->rec->depth == 1 ? "" : "s");
 		text_printf(&r->t, "\n");
 	}
 }
@@ -378,12 +384,16 @@ static void put_snapshots(struct report *r)
 static const char *const missing_texts[] = {
 	[MISSING_FILE] = "the file is gone",
 	[MISSING_CHANGED] = "the file has changed since the recording: its symbols are not used",
-	[MISSING_UNKNOWN] = "whether the file is the one that ran is not known (no build-id and no code of it was recorded): its symbols are not used",
+	[MISSING_UNKNOWN] = "whether the file is the one that ran is not known (no build-id and no "
+			    "code of it was recorded): its symbols are not used",
 	[MISSING_SYMBOLS] = "stripped: only its exported functions have names",
 	[MISSING_DEBUG] = "no debug information: no source lines",
-	[MISSING_UNPACKED] = "its debug information is compressed, and cannot be unpacked (in debug files libdw knows zstd from 0.189 on): no source lines",
-	[MISSING_SPLIT] = "a .dwo file of its split debug information is not found: inlined functions are not told",
-	[MISSING_PACKAGE] = "its split debug information is in a .dwp file, which libdw reads from 0.191 on: inlined functions are not told",
+	[MISSING_UNPACKED] = "its debug information is compressed, and cannot be unpacked (in "
+			     "debug files libdw knows zstd from 0.189 on): no source lines",
+	[MISSING_SPLIT] = "a .dwo file of its split debug information is not found: inlined "
+			  "functions are not told",
+	[MISSING_PACKAGE] = "its split debug information is in a .dwp file, which libdw reads from "
+			    "0.191 on: inlined functions are not told",
 	[MISSING_SOURCE] = "newer than the program: its lines may not be those that ran",
 };
 
@@ -409,7 +419,8 @@ static void put_missing(struct report *r)
 		text_printf(&r->t, "\n");
 	}
 	if (sources > SOURCES)
-		text_printf(&r->t, "  and %zu more source files that are newer than the program\n", sources - SOURCES);
+		text_printf(&r->t, "  and %zu more source files that are newer than the program\n",
+			    sources - SOURCES);
 }
 
 static void put_note(struct report *r, const struct bt_record *rec)
@@ -420,10 +431,13 @@ static void put_note(struct report *r, const struct bt_record *rec)
 			text_printf(&r->t, "task %u: ", rec->u.note.task);
 		put_slice(&r->t, rec->u.note.text);
 	} else if (rec->kind == BT_RECORD_SUPPRESSED) {
-		text_printf(&r->t, "  task %u: %" PRIu64 " further snapshots were suppressed, because they came too fast", rec->u.suppressed.task,
-			    rec->u.suppressed.count);
+		text_printf(&r->t,
+			    "  task %u: %" PRIu64
+			    " further snapshots were suppressed, because they came too fast",
+			    rec->u.suppressed.task, rec->u.suppressed.count);
 	} else if (rec->kind == BT_RECORD_DETACH) {
-		text_printf(&r->t, "  task %u was detached and ran on unrecorded: ", rec->u.detach.task);
+		text_printf(&r->t,
+			    "  task %u was detached and ran on unrecorded: ", rec->u.detach.task);
 		put_slice(&r->t, rec->u.detach.reason);
 	}
 	text_printf(&r->t, "\n");
@@ -466,7 +480,8 @@ static void put_notes(struct report *r)
 	for (size_t i = 0; i < r->m->event_count; i++) {
 		const struct bt_record *rec = &r->m->events[i].rec;
 
-		if (rec->kind == BT_RECORD_NOTE || rec->kind == BT_RECORD_SUPPRESSED || rec->kind == BT_RECORD_DETACH)
+		if (rec->kind == BT_RECORD_NOTE || rec->kind == BT_RECORD_SUPPRESSED ||
+		    rec->kind == BT_RECORD_DETACH)
 			put_note(r, rec);
 	}
 	put_never_reached(r);
@@ -501,7 +516,8 @@ static int put_all(struct report *r, struct bt_error *err)
 	return rc;
 }
 
-int report_print(FILE *to, const struct model *m, struct symbols *s, const struct report_options *o, struct bt_error *err)
+int report_print(FILE *to, const struct model *m, struct symbols *s, const struct report_options *o,
+		 struct bt_error *err)
 {
 	struct report r = {.t.utf8 = o->utf8, .m = m, .s = s, .o = o};
 	int rc = focus_open(&r.focus, m, o, err);

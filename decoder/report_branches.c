@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: MIT */
-/* The last branches in columns: tick, kind, from -> to; calls indented, loops folded, gaps as lines. */
+/* The last branches in columns: tick, kind, from -> to; calls indented, loops folded, gaps as
+ * lines. */
 #include <inttypes.h>
 #include <stdlib.h>
 
@@ -11,13 +12,13 @@
 
 enum {
 	INDENT_MAX = 20,
-	WINDOW = 1 << 16, /* entries that are looked at first, of a history that has more */
+	WINDOW = 1 << 16,    /* entries that are looked at first, of a history that has more */
 	FROM_WIDTH_MAX = 64, /* a longer place pushes its arrow to the right */
 };
 
 struct branch_rows {
 	struct history shown; /* the newest entries that pass the filter; its array is owned */
-	size_t count;	      /* of all that pass it */
+	size_t count;         /* of all that pass it */
 	struct fold fold;
 	size_t first; /* line of fold to begin with */
 	int *depth;   /* of each line from first on */
@@ -28,18 +29,21 @@ struct branch_rows {
 
 static bool is_call(const struct history_entry *e)
 {
-	return e->kind == BT_BRANCH_CALL || e->kind == BT_BRANCH_ICALL || e->kind == BT_BRANCH_ASYNC;
+	return e->kind == BT_BRANCH_CALL || e->kind == BT_BRANCH_ICALL ||
+	       e->kind == BT_BRANCH_ASYNC;
 }
 
 /* Of the entries from `from` on; without a filter all those before pass. */
-static int select_entries(struct report *r, struct branch_rows *b, size_t from, struct bt_error *err)
+static int select_entries(struct report *r, struct branch_rows *b, size_t from,
+			  struct bt_error *err)
 {
 	b->shown = (struct history){.task = r->focus.history.task};
 	b->shown.entries = calloc(r->focus.end - from + 1, sizeof *b->shown.entries);
 	if (!b->shown.entries)
 		return bt_fail(err, BT_E_NO_MEMORY, 0, "out of memory");
 	for (size_t i = from; i < r->focus.end; i++)
-		if (focus_shows(&r->focus.history, &r->focus.history.entries[i], r->s, r->o->function))
+		if (focus_shows(&r->focus.history, &r->focus.history.entries[i], r->s,
+				r->o->function))
 			b->shown.entries[b->shown.count++] = r->focus.history.entries[i];
 	b->count = from + b->shown.count;
 	return 0;
@@ -141,7 +145,8 @@ static void put_loop(struct report *r, const struct branch_rows *b, size_t i)
 		lines++;
 	text_printf(&r->t, "  %*s  %-7s ", (int)b->tick_width, "", "loop");
 	put_indent(r, b->depth[i - b->first]);
-	text_printf(&r->t, "%u rounds of the next %zu line%s, the last one shown\n", line->rounds, lines, lines == 1 ? "" : "s");
+	text_printf(&r->t, "%u rounds of the next %zu line%s, the last one shown\n", line->rounds,
+		    lines, lines == 1 ? "" : "s");
 }
 
 /* Looks for the calls of the lines that are shown. */
@@ -152,12 +157,15 @@ static int find_calls(struct report *r, struct branch_rows *b, struct bt_error *
 	for (size_t i = b->first; i < b->fold.count; i++) {
 		const struct history_entry *e = &b->shown.entries[b->fold.lines[i].entry];
 
-		if (b->fold.lines[i].kind != FOLD_ENTRY || e->kind != BT_BRANCH_SYSCALL || e->tick == BT_TICKS_UNKNOWN)
+		if (b->fold.lines[i].kind != FOLD_ENTRY || e->kind != BT_BRANCH_SYSCALL ||
+		    e->tick == BT_TICKS_UNKNOWN)
 			continue;
 		first = e->tick < first ? e->tick : first;
 		last = e->tick > last ? e->tick : last;
 	}
-	return first == BT_TICKS_UNKNOWN ? 0 : calls_made_find(&b->calls, r->m, r->focus.history.task, first, last, err);
+	return first == BT_TICKS_UNKNOWN
+		       ? 0
+		       : calls_made_find(&b->calls, r->m, r->focus.history.task, first, last, err);
 }
 
 static const char *kind_text(const struct history_entry *e)
@@ -173,7 +181,8 @@ static void put_entry(struct report *r, const struct branch_rows *b, size_t i)
 	char name[SYSCALL_NAME_MAX];
 	uint64_t nr = 0;
 	uint32_t space, epoch;
-	bool compat = false, known = e->kind == BT_BRANCH_SYSCALL && calls_made_at(&b->calls, e, &nr, &compat);
+	bool compat = false,
+	     known = e->kind == BT_BRANCH_SYSCALL && calls_made_at(&b->calls, e, &nr, &compat);
 	size_t mark;
 
 	if (e->tick == BT_TICKS_UNKNOWN)
@@ -186,7 +195,8 @@ static void put_entry(struct report *r, const struct branch_rows *b, size_t i)
 	text_pad(&r->t, mark, b->from_width);
 	text_printf(&r->t, " -> ");
 	if (known)
-		text_printf(&r->t, "%s, then ", (compat ? syscall_name_32 : syscall_name)(nr, name));
+		text_printf(&r->t, "%s, then ",
+			    (compat ? syscall_name_32 : syscall_name)(nr, name));
 	history_target(&r->focus.history, e, &space, &epoch);
 	put_place(r, space, epoch, e->to);
 	text_printf(&r->t, "\n");
@@ -227,7 +237,9 @@ static void put_title(struct report *r, const struct branch_rows *b)
 	}
 	text_printf(&r->t, " (%zu in the trace), oldest first: tick, kind, from -> to\n", b->count);
 	if (focus_is_outside(&r->focus))
-		text_printf(&r->t, "  Task %u is no part of snapshot %u: what it did is shown to its end, also what came after that moment.\n",
+		text_printf(&r->t,
+			    "  Task %u is no part of snapshot %u: what it did is shown to its end, "
+			    "also what came after that moment.\n",
 			    r->focus.task->task, r->focus.snap->rec->snapshot);
 }
 
@@ -265,9 +277,11 @@ static const char *why_none(const struct report *r)
 	const struct bt_record_header *h = &r->m->trace->header;
 
 	if (slice_is(h->source, "none") && slice_is(h->backend, "pmu"))
-		return ": recorded natively (--backend pmu) with --source none, neither ticks nor branches were counted";
+		return ": recorded natively (--backend pmu) with --source none, neither ticks nor "
+		       "branches were counted";
 	if (slice_is(h->source, "none") && !slice_is(h->backend, "import"))
-		return ": recorded with --history off, ticks were counted and branches were not kept";
+		return ": recorded with --history off, ticks were counted and branches were not "
+		       "kept";
 	return r->o->function ? ": no such function in this history" : "";
 }
 
@@ -288,15 +302,18 @@ static int fold_entries(struct report *r, struct branch_rows *b, size_t from, st
 
 static int put_branches(struct report *r, struct branch_rows *b, struct bt_error *err)
 {
-	size_t from = r->focus.end > WINDOW && r->o->count && !r->o->function ? r->focus.end - WINDOW : 0;
+	size_t from =
+		r->focus.end > WINDOW && r->o->count && !r->o->function ? r->focus.end - WINDOW : 0;
 	struct verdict verdict;
-	int rc = verdict_find(&verdict, &r->focus.history, r->focus.end, r->m, r->focus.thread, err);
+	int rc =
+		verdict_find(&verdict, &r->focus.history, r->focus.end, r->m, r->focus.thread, err);
 
 	if (!rc)
 		rc = fold_entries(r, b, from, err);
-	/* A loop that begins before the window begins in its first third here, since three rounds are in it: its rounds would be too
-	 * few. */
-	if (!rc && from && (b->first == b->fold.count || b->fold.lines[b->first].entry < WINDOW / 2))
+	/* A loop that begins before the window begins in its first third here, since three rounds
+	 * are in it: its rounds would be too few. */
+	if (!rc && from &&
+	    (b->first == b->fold.count || b->fold.lines[b->first].entry < WINDOW / 2))
 		rc = fold_entries(r, b, 0, err);
 	if (rc)
 		return rc;
@@ -322,7 +339,8 @@ static void release(struct branch_rows *b)
 	free(b->depth);
 }
 
-int report_branch_rows(struct report *r, size_t from, size_t end, size_t count, struct bt_error *err)
+int report_branch_rows(struct report *r, size_t from, size_t end, size_t count,
+		       struct bt_error *err)
 {
 	struct branch_rows b = {.tick_width = 1};
 	size_t before = r->focus.end;

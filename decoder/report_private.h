@@ -20,9 +20,10 @@ void report_stacks(struct report *r);
 /* Returns 0; 1 when the filter matched no branch; -BT_E_NO_MEMORY. */
 int report_branches(struct report *r, struct bt_error *err) BT_MUST_USE;
 
-/* Of the entries from `from` up to `end` of r->focus.history those that the filter shows, the last `count` of them (0: all), a line
- * each. Returns 0 or -BT_E_NO_MEMORY. */
-int report_branch_rows(struct report *r, size_t from, size_t end, size_t count, struct bt_error *err) BT_MUST_USE;
+/* Of the entries from `from` up to `end` of r->focus.history those that the filter shows, the last
+ * `count` of them (0: all), a line each. Returns 0 or -BT_E_NO_MEMORY. */
+int report_branch_rows(struct report *r, size_t from, size_t end, size_t count,
+		       struct bt_error *err) BT_MUST_USE;
 
 /* What the program was, and how it ended. */
 void report_header(struct report *r);

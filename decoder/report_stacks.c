@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: MIT */
-/* The stacks of all threads of the moment, each checked against the calls its branch history left open. */
+/* The stacks of all threads of the moment, each checked against the calls its branch history left
+ * open. */
 #include <inttypes.h>
 #include <stdlib.h>
 #include <string.h>
@@ -11,21 +12,25 @@
 
 enum {
 	FRAMES_MAX = 1 << 18, /* 8 MiB of small ones */
-	FRAMES_HEAD = 40, /* shown of a long stack: its innermost and outermost frames */
+	FRAMES_HEAD = 40,     /* shown of a long stack: its innermost and outermost frames */
 	FRAMES_TAIL = 10,
 	RECURSION_PERIOD_MAX = 8, /* functions that call each other in turn */
 	RECURSION_ROUNDS_MIN = 3, /* more rounds than this are shown as one */
 	OPEN_CALLS_SHOWN = 20,
 };
 
-static void put_frame(struct report *r, const struct bt_record_thread *thread, const struct stack_frame *f, size_t number)
+static void put_frame(struct report *r, const struct bt_record_thread *thread,
+		      const struct stack_frame *f, size_t number)
 {
 	struct location loc;
 
 	symbols_lookup(r->s, r->focus.snap->rec->space, thread->epoch, f->pc, f->is_return, &loc);
 	text_printf(&r->t, "  #%-3zu ", number);
 	text_frame(&r->t, &loc, 7, false);
-	text_printf(&r->t, "%s\n", f->is_guess ? " (" STACK_GUESS ")" : f->is_history ? " (" STACK_BY_HISTORY ")" : "");
+	text_printf(&r->t, "%s\n",
+		    f->is_guess     ? " (" STACK_GUESS ")"
+		    : f->is_history ? " (" STACK_BY_HISTORY ")"
+				    : "");
 }
 
 static bool same_frame(const struct stack_frame *a, const struct stack_frame *b)
@@ -43,7 +48,8 @@ static size_t rounds_of(const struct stack_frame *frames, size_t count, size_t i
 	return n / period + 1;
 }
 
-static size_t find_recursion(const struct stack_frame *frames, size_t count, size_t i, size_t *rounds)
+static size_t find_recursion(const struct stack_frame *frames, size_t count, size_t i,
+			     size_t *rounds)
 {
 	for (size_t period = 1; period <= RECURSION_PERIOD_MAX; period++) {
 		*rounds = rounds_of(frames, count, i, period);
@@ -53,8 +59,9 @@ static size_t find_recursion(const struct stack_frame *frames, size_t count, siz
 	return 0;
 }
 
-static void put_recursion(struct report *r, const struct bt_record_thread *thread, const struct stack_frame *frames, size_t number,
-			  size_t period, size_t rounds)
+static void put_recursion(struct report *r, const struct bt_record_thread *thread,
+			  const struct stack_frame *frames, size_t number, size_t period,
+			  size_t rounds)
 {
 	for (size_t k = 0; k < period; k++)
 		put_frame(r, thread, &frames[k], number + k);
@@ -65,7 +72,8 @@ static void put_recursion(struct report *r, const struct bt_record_thread *threa
 }
 
 /* first: the number of the first one. */
-static void put_frames(struct report *r, const struct bt_record_thread *thread, const struct stack_frame *frames, size_t count, size_t first)
+static void put_frames(struct report *r, const struct bt_record_thread *thread,
+		       const struct stack_frame *frames, size_t count, size_t first)
 {
 	size_t lines = 0, rounds, period;
 
@@ -87,7 +95,8 @@ static void put_frames(struct report *r, const struct bt_record_thread *thread, 
 }
 
 /* What the history says where the stack cannot be trusted. */
-static void put_open_calls(struct report *r, const struct bt_record_thread *thread, const struct callstack *c)
+static void put_open_calls(struct report *r, const struct bt_record_thread *thread,
+			   const struct callstack *c)
 {
 	size_t shown = 0;
 
@@ -95,7 +104,8 @@ static void put_open_calls(struct report *r, const struct bt_record_thread *thre
 	for (size_t i = c->count; i-- > 0 && shown < OPEN_CALLS_SHOWN; shown++) {
 		struct location loc;
 
-		symbols_lookup(r->s, r->focus.snap->rec->space, thread->epoch, c->calls[i].from, false, &loc);
+		symbols_lookup(r->s, r->focus.snap->rec->space, thread->epoch, c->calls[i].from,
+			       false, &loc);
 		text_printf(&r->t, c->calls[i].is_handler ? "    interrupted at " : "    call at ");
 		text_frame(&r->t, &loc, 12, false);
 		text_printf(&r->t, "\n");
@@ -104,8 +114,9 @@ static void put_open_calls(struct report *r, const struct bt_record_thread *thre
 		text_printf(&r->t, "    ... %zu more\n", c->count - shown);
 }
 
-static void put_check(struct report *r, const struct bt_record_thread *thread, const struct history *h, struct stack_frame *frames,
-		      size_t count, bool complete)
+static void put_check(struct report *r, const struct bt_record_thread *thread,
+		      const struct history *h, struct stack_frame *frames, size_t count,
+		      bool complete)
 {
 	struct callstack calls;
 	struct stack_check check;
@@ -118,7 +129,8 @@ static void put_check(struct report *r, const struct bt_record_thread *thread, c
 		text_printf(&r->t, "  %s\n", words);
 	extended = complete ? count : callstack_extend(&calls, &check, frames, count, FRAMES_MAX);
 	if (!complete)
-		text_printf(&r->t, "  %s\n", callstack_end_words(&frames[count - 1], extended > count));
+		text_printf(&r->t, "  %s\n",
+			    callstack_end_words(&frames[count - 1], extended > count));
 	put_frames(r, thread, frames + count, extended - count, count);
 	if (calls.count && check.verdict == STACK_DISAGREES)
 		put_open_calls(r, thread, &calls);
@@ -126,7 +138,8 @@ static void put_check(struct report *r, const struct bt_record_thread *thread, c
 }
 
 /* Without its heading. */
-static void put_stack(struct report *r, const struct bt_record_thread *thread, struct stack_frame *frames)
+static void put_stack(struct report *r, const struct bt_record_thread *thread,
+		      struct stack_frame *frames)
 {
 	bool is_focus = r->focus.task && thread->task == r->focus.task->task, complete;
 	struct history h = {0};
@@ -152,17 +165,21 @@ struct stack_groups {
 	size_t count, cap;
 };
 
-static bool is_of_group(const struct stack_group *g, const struct bt_record_thread *thread, struct slice words)
+static bool is_of_group(const struct stack_group *g, const struct bt_record_thread *thread,
+			struct slice words)
 {
 	const struct bt_record_thread *first = g->threads[0];
 	char ours[IN_SYSCALL_MAX], theirs[IN_SYSCALL_MAX];
 
-	return !first->in_syscall == !thread->in_syscall && g->words.len == words.len && !memcmp(g->words.data, words.at, words.len) &&
-	       (!first->in_syscall || !strcmp(in_syscall(&first->regs, ours), in_syscall(&thread->regs, theirs)));
+	return !first->in_syscall == !thread->in_syscall && g->words.len == words.len &&
+	       !memcmp(g->words.data, words.at, words.len) &&
+	       (!first->in_syscall ||
+		!strcmp(in_syscall(&first->regs, ours), in_syscall(&thread->regs, theirs)));
 }
 
 /* The group that the thread joins; NULL without memory. */
-static struct stack_group *join(struct stack_groups *groups, const struct bt_record_thread *thread, struct slice words)
+static struct stack_group *join(struct stack_groups *groups, const struct bt_record_thread *thread,
+				struct slice words)
 {
 	struct stack_group *at, *g = NULL;
 	const struct bt_record_thread **threads;
@@ -244,14 +261,17 @@ static void put_heading(struct report *r, const struct bt_record_thread *const *
 	free(numbers);
 }
 
-static void put_thread(struct report *r, const struct bt_record_thread *thread, struct stack_frame *frames)
+static void put_thread(struct report *r, const struct bt_record_thread *thread,
+		       struct stack_frame *frames)
 {
 	put_heading(r, &thread, 1);
 	put_stack(r, thread, frames);
 }
 
-/* Those beside the first, which is shown already: each by its words, which go to the end of the text and are taken back. */
-static void put_others(struct report *r, const struct model_snapshot *snap, struct stack_frame *frames)
+/* Those beside the first, which is shown already: each by its words, which go to the end of the
+ * text and are taken back. */
+static void put_others(struct report *r, const struct model_snapshot *snap,
+		       struct stack_frame *frames)
 {
 	struct stack_groups groups = {0};
 	size_t end = r->t.buf.len;
@@ -260,7 +280,8 @@ static void put_others(struct report *r, const struct model_snapshot *snap, stru
 		if (snap->threads[i] == r->focus.thread)
 			continue;
 		put_stack(r, snap->threads[i], frames);
-		if (r->t.buf.failed || !join(&groups, snap->threads[i], slice_of(r->t.buf.data + end, r->t.buf.len - end)))
+		if (r->t.buf.failed || !join(&groups, snap->threads[i],
+					     slice_of(r->t.buf.data + end, r->t.buf.len - end)))
 			r->t.buf.failed = true;
 		else
 			r->t.buf.len = end;

@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: MIT */
-/* The report by CPU: for each, the tasks' stretches in the order of their times, each with its branches. */
+/* The report by CPU: for each, the tasks' stretches in the order of their times, each with its
+ * branches. */
 #include <inttypes.h>
 #include <stdlib.h>
 
@@ -31,7 +32,8 @@ static void put_time(struct cpu_report *c, uint64_t ns)
 	char text[48] = "?";
 
 	if (ns != SYSTEM_UNKNOWN)
-		snprintf(text, sizeof text, "%" PRIu64 ".%09" PRIu64, ns / 1000000000u, ns % 1000000000u);
+		snprintf(text, sizeof text, "%" PRIu64 ".%09" PRIu64, ns / 1000000000u,
+			 ns % 1000000000u);
 	text_printf(&c->r.t, "  %*s  ", TIME_WIDTH, text);
 }
 
@@ -53,7 +55,8 @@ static void put_arrival(struct cpu_report *c, const struct system_stretch *s)
 		return;
 	put_time(c, s->start);
 	put_task(c, s->task);
-	text_printf(&c->r.t, " arrives%s\n", s->start == SYSTEM_UNKNOWN ? ": when is not in the trace" : "");
+	text_printf(&c->r.t, " arrives%s\n",
+		    s->start == SYSTEM_UNKNOWN ? ": when is not in the trace" : "");
 }
 
 static void put_end(struct cpu_report *c, const struct system_stretch *s, size_t entries)
@@ -62,13 +65,15 @@ static void put_end(struct cpu_report *c, const struct system_stretch *s, size_t
 	put_task(c, s->task);
 	text_printf(&c->r.t, " %s", endings[s->how]);
 	if (s->start != SYSTEM_UNKNOWN && s->end != SYSTEM_UNKNOWN && s->end >= s->start)
-		text_printf(&c->r.t, "; it ran %" PRIu64 ".%06" PRIu64 " ms", (s->end - s->start) / 1000000, (s->end - s->start) % 1000000);
+		text_printf(&c->r.t, "; it ran %" PRIu64 ".%06" PRIu64 " ms",
+			    (s->end - s->start) / 1000000, (s->end - s->start) % 1000000);
 	if (s->samples && s->how != SYSTEM_SAMPLED)
 		text_printf(&c->r.t, ", %zu sample%s", s->samples, s->samples == 1 ? "" : "s");
 	text_printf(&c->r.t, ", %zu entr%s\n", entries, entries == 1 ? "y" : "ies");
 }
 
-static int put_stretch(struct cpu_report *c, const struct system_stretch *s, size_t entries, size_t limit, struct bt_error *err)
+static int put_stretch(struct cpu_report *c, const struct system_stretch *s, size_t entries,
+		       size_t limit, struct bt_error *err)
 {
 	const struct history *h = by_cpu_history(&c->b, s->task, err);
 	int rc = 0;
@@ -78,7 +83,8 @@ static int put_stretch(struct cpu_report *c, const struct system_stretch *s, siz
 	put_arrival(c, s);
 	if (entries) {
 		c->r.focus.history = *h; /* borrowed */
-		rc = report_branch_rows(&c->r, history_index(h, s->first), history_index(h, s->last), limit, err);
+		rc = report_branch_rows(&c->r, history_index(h, s->first),
+					history_index(h, s->last), limit, err);
 	}
 	put_end(c, s, entries);
 	c->shown++;
@@ -92,7 +98,8 @@ static void put_cpu_title(struct cpu_report *c, uint32_t cpu, size_t before)
 	else
 		text_printf(&c->r.t, "\nCPU %" PRIu32 "\n", cpu);
 	if (before)
-		text_printf(&c->r.t, "  %*s  %zu stretch%s before\n", TIME_WIDTH, "...", before, before == 1 ? "" : "es");
+		text_printf(&c->r.t, "  %*s  %zu stretch%s before\n", TIME_WIDTH, "...", before,
+			    before == 1 ? "" : "es");
 }
 
 static int put_cpu(struct cpu_report *c, size_t begin, size_t end, struct bt_error *err)
@@ -149,7 +156,8 @@ static int put_all(struct cpu_report *c, struct bt_error *err)
 	return c->shown ? put_rest(c, err) : 1;
 }
 
-int report_print_by_cpu(FILE *to, const struct model *m, struct symbols *s, const struct report_options *o, struct bt_error *err)
+int report_print_by_cpu(FILE *to, const struct model *m, struct symbols *s,
+			const struct report_options *o, struct bt_error *err)
 {
 	struct cpu_report c = {.r = {.t.utf8 = o->utf8, .m = m, .s = s, .o = o}};
 	int rc = by_cpu_open(&c.b, m, s, o, err);

@@ -16,7 +16,8 @@ static size_t index_of(const struct seen_sources *s, const void *module, const c
 		size_t mid = low + (high - low) / 2;
 		const struct seen_source *at = &s->at[mid];
 
-		if ((uintptr_t)at->path < (uintptr_t)path || (at->path == path && (uintptr_t)at->module < (uintptr_t)module))
+		if ((uintptr_t)at->path < (uintptr_t)path ||
+		    (at->path == path && (uintptr_t)at->module < (uintptr_t)module))
 			low = mid + 1;
 		else
 			high = mid;

@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: MIT */
-/* Which source files of which modules have been looked at: lookups come to the same ones by the thousand. Used by symbols. */
+/* Which source files of which modules have been looked at: lookups come to the same ones by the
+ * thousand. Used by symbols. */
 #ifndef BT_SEEN_SOURCES_H
 #define BT_SEEN_SOURCES_H
 
@@ -16,7 +17,8 @@ struct seen_sources {
 	size_t count, cap;
 };
 
-/* Notes a source, by the pointer of its path (intern_str()). True when it was not noted before; false also without memory. */
+/* Notes a source, by the pointer of its path (intern_str()). True when it was not noted before;
+ * false also without memory. */
 bool seen_sources_add(struct seen_sources *s, const void *module, const char *path);
 void seen_sources_release(struct seen_sources *s);
 

@@ -39,7 +39,8 @@ const char *signal_name(uint32_t signo, char name[SIGNAL_NAME_MAX])
 
 const char *signal_text(uint32_t signo)
 {
-	return signo < sizeof signals / sizeof *signals && signals[signo].text ? signals[signo].text : "";
+	return signo < sizeof signals / sizeof *signals && signals[signo].text ? signals[signo].text
+									       : "";
 }
 
 /* The codes of signal 0 are those of every signal. */

@@ -6,9 +6,7 @@
 #include <stddef.h>
 #include <stdint.h>
 
-enum {
-	SIGNAL_NAME_MAX = 24
-};
+enum { SIGNAL_NAME_MAX = 24 };
 
 /* "SIGSEGV"; "SIGRTMIN+3"; "signal 77" for what is none. Returns name. */
 const char *signal_name(uint32_t signo, char name[SIGNAL_NAME_MAX]);

@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: MIT */
-/* A line of a source file, for reports, and whether it may be another than when the program was built. */
+/* A line of a source file, for reports, and whether it may be another than when the program was
+ * built. */
 #ifndef BT_SOURCE_H
 #define BT_SOURCE_H
 
@@ -7,11 +8,13 @@
 #include <stddef.h>
 #include <stdint.h>
 
-/* Reads line `line` (from 1) of the file at path into out[cap], without leading blanks and its end, and with spaces for its tabs. False when there is no
- * such line or the file is no regular readable one. */
+/* Reads line `line` (from 1) of the file at path into out[cap], without leading blanks and its end,
+ * and with spaces for its tabs. False when there is no such line or the file is no regular readable
+ * one. */
 bool source_line(const char *path, int line, char *out, size_t cap);
 
-/* Whether the file at path was written after `time`, in ns since 1970. False when it is no regular file, or there is none. */
+/* Whether the file at path was written after `time`, in ns since 1970. False when it is no regular
+ * file, or there is none. */
 bool source_is_newer(const char *path, uint64_t time);
 
 #endif

@@ -6,7 +6,8 @@
 
 enum {
 	LIVE_BLOCK = 256,
-	/* What the index may need for one mapping: two bounds, and slots in two nodes on each of up to 32 levels. */
+	/* What the index may need for one mapping: two bounds, and slots in two nodes on each of up
+	   to 32 levels. */
 	INDEX_COST = 2 * 8 + 2 * 32 * 8,
 };
 
@@ -21,10 +22,7 @@ struct live_pos {
 	size_t block, index;
 };
 
-void space_init(struct space *s, uint32_t number)
-{
-	*s = (struct space){.number = number};
-}
+void space_init(struct space *s, uint32_t number) { *s = (struct space){.number = number}; }
 
 static void live_release(struct live *l)
 {
@@ -128,7 +126,8 @@ static bool live_insert(struct live *l, struct live_pos *pos, struct model_map *
 			b = upper;
 		}
 	}
-	memmove(b->at + pos->index + 1, b->at + pos->index, (b->count - pos->index) * sizeof *b->at);
+	memmove(b->at + pos->index + 1, b->at + pos->index,
+		(b->count - pos->index) * sizeof *b->at);
 	b->at[pos->index++] = m;
 	b->count++;
 	if (pos->index == b->count)
@@ -142,11 +141,13 @@ static void live_remove(struct live *l, struct live_pos *pos)
 	struct live_block *b = l->blocks[pos->block];
 
 	b->count--;
-	memmove(b->at + pos->index, b->at + pos->index + 1, (b->count - pos->index) * sizeof *b->at);
+	memmove(b->at + pos->index, b->at + pos->index + 1,
+		(b->count - pos->index) * sizeof *b->at);
 	if (!b->count) {
 		free(b);
 		l->count--;
-		memmove(l->blocks + pos->block, l->blocks + pos->block + 1, (l->count - pos->block) * sizeof *l->blocks);
+		memmove(l->blocks + pos->block, l->blocks + pos->block + 1,
+			(l->count - pos->block) * sizeof *l->blocks);
 		pos->index = 0;
 	} else if (pos->index == b->count) {
 		*pos = (struct live_pos){.block = pos->block + 1};
@@ -154,8 +155,8 @@ static void live_remove(struct live *l, struct live_pos *pos)
 }
 
 /* A mapping of its own for [start, end) of `of`. NULL past the budget or without memory. */
-static struct model_map *add_map(struct space *s, struct arena *a, const struct model_map *of, uint32_t epoch, uint64_t start,
-				 uint64_t end)
+static struct model_map *add_map(struct space *s, struct arena *a, const struct model_map *of,
+				 uint32_t epoch, uint64_t start, uint64_t end)
 {
 	struct model_map *m;
 
@@ -187,7 +188,8 @@ static struct model_map *add_map(struct space *s, struct arena *a, const struct 
 	return m;
 }
 
-static void insert(struct space *s, struct arena *a, struct live_pos *pos, const struct model_map *of, uint64_t start, uint64_t end)
+static void insert(struct space *s, struct arena *a, struct live_pos *pos,
+		   const struct model_map *of, uint64_t start, uint64_t end)
 {
 	struct model_map *m = start < end ? add_map(s, a, of, s->epoch, start, end) : NULL;
 
@@ -197,7 +199,8 @@ static void insert(struct space *s, struct arena *a, struct live_pos *pos, const
 	}
 }
 
-/* Ends everything in [start, end) at the current epoch. The position returned is where a mapping of that range goes. */
+/* Ends everything in [start, end) at the current epoch. The position returned is where a mapping of
+ * that range goes. */
 static struct live_pos carve(struct space *s, struct arena *a, uint64_t start, uint64_t end)
 {
 	struct live_pos pos = live_find(&s->live, start);
@@ -249,7 +252,8 @@ void space_unmap(struct space *s, struct arena *a, uint32_t epoch, uint64_t star
 
 static int compare_start(const void *a, const void *b)
 {
-	const struct model_map *x = *(struct model_map *const *)a, *y = *(struct model_map *const *)b;
+	const struct model_map *x = *(struct model_map *const *)a,
+			       *y = *(struct model_map *const *)b;
 
 	if (x->start != y->start)
 		return x->start < y->start ? -1 : 1;
@@ -261,7 +265,8 @@ void space_copy(struct space *child, struct arena *a, const struct space *parent
 	const struct model_map **valid;
 	size_t count = 0;
 
-	/* One byte a mapping looked at bounds the work of many copies of a space with a long past. */
+	/* One byte a mapping looked at bounds the work of many copies of a space with a long past.
+	 */
 	if (!arena_charge(a, parent->count))
 		return;
 	valid = malloc((parent->count ? parent->count : 1) * sizeof *valid);
@@ -324,11 +329,13 @@ static bool index_bounds(struct space *s)
 	return true;
 }
 
-/* Visits the nodes that together cover the mapping; those of ranges [l, r) of a bottom-up segment tree. With slots
- * NULL only counts, one ahead, so that the sums become the node's first slots. */
-static void spread(const struct space *s, struct model_map *m, uint32_t *node_slots, struct model_map **slots)
+/* Visits the nodes that together cover the mapping; those of ranges [l, r) of a bottom-up segment
+ * tree. With slots NULL only counts, one ahead, so that the sums become the node's first slots. */
+static void spread(const struct space *s, struct model_map *m, uint32_t *node_slots,
+		   struct model_map **slots)
 {
-	size_t leaves = s->bound_count - 1, l = range_of(s, m->start) + leaves, r = range_of(s, m->end) + leaves;
+	size_t leaves = s->bound_count - 1, l = range_of(s, m->start) + leaves,
+	       r = range_of(s, m->end) + leaves;
 
 	for (; l < r; l /= 2, r /= 2) {
 		size_t nodes[2], count = 0;
@@ -376,14 +383,12 @@ static struct model_map *memory_of(struct model_map *m)
 	return m;
 }
 
-static bool is_file(const struct model_map *m)
-{
-	return *m->path == '/';
-}
+static bool is_file(const struct model_map *m) { return *m->path == '/'; }
 
 static int compare_first(const void *a, const void *b)
 {
-	const struct model_map *x = *(struct model_map *const *)a, *y = *(struct model_map *const *)b;
+	const struct model_map *x = *(struct model_map *const *)a,
+			       *y = *(struct model_map *const *)b;
 
 	if (x->first_epoch != y->first_epoch)
 		return x->first_epoch < y->first_epoch ? -1 : 1;
@@ -392,7 +397,8 @@ static int compare_first(const void *a, const void *b)
 
 static int compare_end(const void *a, const void *b)
 {
-	const struct model_map *x = *(struct model_map *const *)a, *y = *(struct model_map *const *)b;
+	const struct model_map *x = *(struct model_map *const *)a,
+			       *y = *(struct model_map *const *)b;
 
 	if (x->end_epoch != y->end_epoch)
 		return x->end_epoch < y->end_epoch ? -1 : 1;
@@ -406,12 +412,14 @@ static int compare_meeting(const struct model_map *ended, const struct model_map
 	return ended->end <= begun->start ? -1 : ended->start >= begun->end;
 }
 
-/* Where mappings change, records tell all of them anew. What lies where other memory lay until that epoch is the same memory; where something was
- * unmapped between, it is not. Those that end at an epoch do not overlap, and neither do those that begin. */
+/* Where mappings change, records tell all of them anew. What lies where other memory lay until that
+ * epoch is the same memory; where something was unmapped between, it is not. Those that end at an
+ * epoch do not overlap, and neither do those that begin. */
 static bool join_memory(const struct space *s)
 {
 	size_t n = s->count, e = 0, b = 0;
-	struct model_map **ended = malloc((n ? n : 1) * sizeof *ended), **begun = malloc((n ? n : 1) * sizeof *begun);
+	struct model_map **ended = malloc((n ? n : 1) * sizeof *ended),
+			 **begun = malloc((n ? n : 1) * sizeof *begun);
 	bool good = ended && begun;
 
 	for (size_t i = 0; good && i < n; i++)
@@ -461,7 +469,8 @@ void space_index(struct space *s, struct arena *a)
 
 const struct model_map *space_map_at(const struct space *s, uint32_t epoch, uint64_t addr)
 {
-	if (!s->indexed || !s->bound_count || addr < s->bounds[0] || addr >= s->bounds[s->bound_count - 1])
+	if (!s->indexed || !s->bound_count || addr < s->bounds[0] ||
+	    addr >= s->bounds[s->bound_count - 1])
 		return NULL;
 	for (size_t node = range_of(s, addr) + s->bound_count - 1; node; node /= 2) {
 		size_t lo = s->node_slots[node], hi = s->node_slots[node + 1];

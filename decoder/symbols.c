@@ -87,10 +87,7 @@ void symbols_close(struct symbols *s)
 	free(s);
 }
 
-const struct model *symbols_model(const struct symbols *s)
-{
-	return s->model;
-}
+const struct model *symbols_model(const struct symbols *s) { return s->model; }
 
 static bool images_push(struct symbols *s, struct image *im)
 {
@@ -173,13 +170,16 @@ struct image *symbols_image(struct symbols *s, uint32_t space, uint32_t epoch)
 static struct image *image_for_map(struct symbols *s, const struct model_map *map)
 {
 	for (size_t i = s->image_count; i-- > 0;)
-		if (image_module_at(s->images[i], map, map->start) && image_accepts(s->images[i], &map, 1))
+		if (image_module_at(s->images[i], map, map->start) &&
+		    image_accepts(s->images[i], &map, 1))
 			return s->images[i];
 	return image_for(s, &map, 1);
 }
 
-/* Mappings come and go by the thousand; those of code, of which a history has most of its addresses, are looked into one by one. */
-static struct image_module *module_of_code(struct symbols *s, uint32_t space, uint32_t epoch, const struct model_map *map)
+/* Mappings come and go by the thousand; those of code, of which a history has most of its
+ * addresses, are looked into one by one. */
+static struct image_module *module_of_code(struct symbols *s, uint32_t space, uint32_t epoch,
+					   const struct model_map *map)
 {
 	struct image *im;
 
@@ -216,8 +216,10 @@ static bool grow_mapped(struct symbols *s)
 	return true;
 }
 
-/* The module that an address of a mapping is in, or NULL. What is data may be another mapping's module's, so all of them are looked at. */
-static struct image_module *module_at(struct symbols *s, uint32_t space, uint32_t epoch, const struct model_map *map, uint64_t addr)
+/* The module that an address of a mapping is in, or NULL. What is data may be another mapping's
+ * module's, so all of them are looked at. */
+static struct image_module *module_at(struct symbols *s, uint32_t space, uint32_t epoch,
+				      const struct model_map *map, uint64_t addr)
 {
 	struct mapped *slot;
 	struct image *im;
@@ -236,29 +238,38 @@ static struct image_module *module_at(struct symbols *s, uint32_t space, uint32_
 	return slot->module;
 }
 
-static void note_missing(struct symbols *s, const struct image_module *mod, enum missing_what what, const char *source)
+static void note_missing(struct symbols *s, const struct image_module *mod, enum missing_what what,
+			 const char *source)
 {
 	struct missing_module *missing;
-	const char *path = intern_str(&s->strings, mod->path), *id = intern_str(&s->strings, mod->build_id);
+	const char *path = intern_str(&s->strings, mod->path),
+		   *id = intern_str(&s->strings, mod->build_id);
 
 	for (size_t i = 0; i < s->missing_count; i++)
-		if (s->missing[i].source == source && (source || (s->missing[i].module == path && s->missing[i].build_id == id)))
+		if (s->missing[i].source == source &&
+		    (source || (s->missing[i].module == path && s->missing[i].build_id == id)))
 			return;
 	missing = realloc(s->missing, (s->missing_count + 1) * sizeof *missing);
 	if (!missing)
 		return;
 	s->missing = missing;
-	missing[s->missing_count++] = (struct missing_module){.module = path, .build_id = id, .what = what, .source = source};
+	missing[s->missing_count++] = (struct missing_module){
+		.module = path, .build_id = id, .what = what, .source = source};
 }
 
-/* A source that was edited after the program was built has other lines. The program was there when the recording began, whatever the
- * file's date says: it may have been copied since. */
+/* A source that was edited after the program was built has other lines. The program was there when
+ * the recording began, whatever the file's date says: it may have been copied since. */
 static void check_source(struct symbols *s, const struct image_module *mod, const char *path)
 {
-	const uint64_t real = 315532800u * UINT64_C(1000000000); /* 1980: dates before that are made up (reproducible builds) */
-	uint64_t started = s->model->trace->header.started, built = started && started < mod->modified ? started : mod->modified;
+	const uint64_t real =
+		315532800u *
+		UINT64_C(
+			1000000000); /* 1980: dates before that are made up (reproducible builds) */
+	uint64_t started = s->model->trace->header.started,
+		 built = started && started < mod->modified ? started : mod->modified;
 
-	if (*path && built >= real && seen_sources_add(&s->sources, mod, path) && source_is_newer(path, built))
+	if (*path && built >= real && seen_sources_add(&s->sources, mod, path) &&
+	    source_is_newer(path, built))
 		note_missing(s, mod, MISSING_SOURCE, path);
 }
 
@@ -273,8 +284,8 @@ static bool has_symbol_table(Elf *elf)
 	return false;
 }
 
-/* Whether the split debug information of a module is packed into one file, FILE.dwp, where gdb looks for it: beside the module, or beside its
- * debug file. */
+/* Whether the split debug information of a module is packed into one file, FILE.dwp, where gdb
+ * looks for it: beside the module, or beside its debug file. */
 static bool has_package(const struct image_module *mod)
 {
 	const char *beside[] = {mod->path, NULL};
@@ -292,15 +303,18 @@ static bool has_package(const struct image_module *mod)
 	return found;
 }
 
-/* Asks for what is behind a module; called once for each, because looking for debug files is slow. */
+/* Asks for what is behind a module; called once for each, because looking for debug files is slow.
+ */
 static void check_missing(struct symbols *s, struct image_module *mod)
 {
-	static const enum missing_what of_state[] = {
-		[IMAGE_FILE_MISSING] = MISSING_FILE, [IMAGE_FILE_CHANGED] = MISSING_CHANGED, [IMAGE_FILE_UNKNOWN] = MISSING_UNKNOWN};
+	static const enum missing_what of_state[] = {[IMAGE_FILE_MISSING] = MISSING_FILE,
+						     [IMAGE_FILE_CHANGED] = MISSING_CHANGED,
+						     [IMAGE_FILE_UNKNOWN] = MISSING_UNKNOWN};
 	const char *debug_file = NULL;
 	Dwarf_Addr bias;
 
-	if (mod->missing_noted || mod->state == IMAGE_FILE_MEMORY || mod->state == IMAGE_FILE_NO_ELF)
+	if (mod->missing_noted || mod->state == IMAGE_FILE_MEMORY ||
+	    mod->state == IMAGE_FILE_NO_ELF)
 		return;
 	mod->missing_noted = true;
 	if (mod->state != IMAGE_FILE_OK) {
@@ -348,7 +362,8 @@ static void keep_inlined(struct symbols *s, struct location *loc, struct inlined
 	loc->inlined_count = r->count;
 }
 
-static void look_up_debug(struct symbols *s, struct image_module *mod, uint64_t pc, struct location *loc)
+static void look_up_debug(struct symbols *s, struct image_module *mod, uint64_t pc,
+			  struct location *loc)
 {
 	Dwarf_Addr bias;
 	struct unit *unit = image_module_unit(mod, pc, &bias);
@@ -373,18 +388,21 @@ static void look_up_debug(struct symbols *s, struct image_module *mod, uint64_t 
 	}
 }
 
-static void look_up_symbol(struct symbols *s, struct image_module *mod, uint64_t pc, struct location *loc)
+static void look_up_symbol(struct symbols *s, struct image_module *mod, uint64_t pc,
+			   struct location *loc)
 {
 	GElf_Off offset;
 	GElf_Sym sym;
 	char plain[1024];
-	const char *name = dwfl_module_addrinfo(mod->mod, pc - mod->moved, &offset, &sym, NULL, NULL, NULL);
+	const char *name =
+		dwfl_module_addrinfo(mod->mod, pc - mod->moved, &offset, &sym, NULL, NULL, NULL);
 
 	if (!name || !*name)
 		return;
 	snprintf(plain, sizeof plain, "%s", name);
 	plain[strcspn(plain, "@")] = 0; /* the version of a library's symbol */
-	loc->function = readable_name(&s->strings, strlen(name) < sizeof plain && *plain ? plain : name);
+	loc->function =
+		readable_name(&s->strings, strlen(name) < sizeof plain && *plain ? plain : name);
 	loc->offset = offset + (loc->addr - pc);
 }
 
@@ -407,7 +425,8 @@ static void look_up_stub(struct symbols *s, struct image_module *mod, struct loc
 	free(plain);
 }
 
-static void look_up(struct symbols *s, struct image_module *mod, bool is_return, struct location *loc)
+static void look_up(struct symbols *s, struct image_module *mod, bool is_return,
+		    struct location *loc)
 {
 	uint64_t pc = loc->addr - is_return;
 
@@ -421,11 +440,13 @@ static void look_up(struct symbols *s, struct image_module *mod, bool is_return,
 		look_up_stub(s, mod, loc);
 }
 
-static struct cached *slot_of(struct cached *cache, size_t cap, const struct image_module *mod, uint64_t addr, bool is_return)
+static struct cached *slot_of(struct cached *cache, size_t cap, const struct image_module *mod,
+			      uint64_t addr, bool is_return)
 {
 	size_t i = (size_t)((addr ^ (uintptr_t)mod >> 4) * 0x9e3779b97f4a7c15 >> 20) & (cap - 1);
 
-	while (cache[i].module && (cache[i].module != mod || cache[i].loc.addr != addr || cache[i].is_return != is_return))
+	while (cache[i].module && (cache[i].module != mod || cache[i].loc.addr != addr ||
+				   cache[i].is_return != is_return))
 		i = (i + 1) & (cap - 1);
 	return &cache[i];
 }
@@ -449,7 +470,8 @@ static bool grow_cache(struct symbols *s)
 	return true;
 }
 
-static void look_up_cached(struct symbols *s, struct image_module *mod, bool is_return, struct location *loc)
+static void look_up_cached(struct symbols *s, struct image_module *mod, bool is_return,
+			   struct location *loc)
 {
 	struct cached *c;
 
@@ -466,12 +488,14 @@ static void look_up_cached(struct symbols *s, struct image_module *mod, bool is_
 	*loc = c->loc;
 }
 
-void symbols_lookup(struct symbols *s, uint32_t space, uint32_t epoch, uint64_t addr, bool is_return, struct location *loc)
+void symbols_lookup(struct symbols *s, uint32_t space, uint32_t epoch, uint64_t addr,
+		    bool is_return, struct location *loc)
 {
 	const struct model_map *map = model_map_at(s->model, space, epoch, addr);
 	struct image_module *mod;
 
-	*loc = (struct location){.addr = addr, .module = "", .build_id = "", .function = "", .file = ""};
+	*loc = (struct location){
+		.addr = addr, .module = "", .build_id = "", .function = "", .file = ""};
 	if (!map)
 		return;
 	mod = module_at(s, space, epoch, map, addr);
@@ -502,17 +526,20 @@ bool symbols_source_is_newer(const struct symbols *s, const char *file)
 }
 
 /* Bytes of the module's file that the mapping shows at addr. */
-static size_t file_code(struct symbols *s, uint32_t space, uint32_t epoch, uint64_t addr, uint8_t *out, size_t n)
+static size_t file_code(struct symbols *s, uint32_t space, uint32_t epoch, uint64_t addr,
+			uint8_t *out, size_t n)
 {
 	const struct model_map *map = model_map_at(s->model, space, epoch, addr);
-	struct image_module *mod = map && *map->path == '/' ? module_at(s, space, epoch, map, addr) : NULL;
+	struct image_module *mod =
+		map && *map->path == '/' ? module_at(s, space, epoch, map, addr) : NULL;
 	GElf_Addr bias;
 	Elf *elf;
 	size_t size = 0;
 	const char *bytes;
 	uint64_t offset;
 
-	if (!mod || !mod->mod || mod->state != IMAGE_FILE_OK || !(elf = dwfl_module_getelf(mod->mod, &bias)))
+	if (!mod || !mod->mod || mod->state != IMAGE_FILE_OK ||
+	    !(elf = dwfl_module_getelf(mod->mod, &bias)))
 		return 0;
 	bytes = elf_rawfile(elf, &size);
 	offset = addr - map->start + map->offset;
@@ -526,7 +553,8 @@ static size_t file_code(struct symbols *s, uint32_t space, uint32_t epoch, uint6
 	return n;
 }
 
-size_t symbols_code(struct symbols *s, uint32_t space, uint32_t epoch, uint64_t addr, uint8_t *out, size_t n)
+size_t symbols_code(struct symbols *s, uint32_t space, uint32_t epoch, uint64_t addr, uint8_t *out,
+		    size_t n)
 {
 	size_t done = 0;
 
@@ -537,7 +565,8 @@ size_t symbols_code(struct symbols *s, uint32_t space, uint32_t epoch, uint64_t 
 			/* up to the next page, which the trace may hold */
 			size_t room = 4096 - ((addr + done) & 4095);
 
-			got = file_code(s, space, epoch, addr + done, out + done, n - done < room ? n - done : room);
+			got = file_code(s, space, epoch, addr + done, out + done,
+					n - done < room ? n - done : room);
 		}
 		if (!got)
 			break;
@@ -568,7 +597,8 @@ static uint64_t address_in(struct image_module *mod, const char *function)
 	GElf_Addr value;
 
 	for (int i = 0; i < n; i++) {
-		const char *name = dwfl_module_getsym_info(mod->mod, i, &sym, &value, NULL, NULL, NULL);
+		const char *name =
+			dwfl_module_getsym_info(mod->mod, i, &sym, &value, NULL, NULL, NULL);
 
 		if (name && sym.st_shndx != SHN_UNDEF && GELF_ST_TYPE(sym.st_info) != STT_FILE &&
 		    GELF_ST_TYPE(sym.st_info) != STT_SECTION && is_named(name, function))
@@ -583,7 +613,8 @@ uint64_t symbols_address(struct symbols *s, uint32_t space, uint32_t epoch, cons
 	uint64_t found = 0;
 
 	for (size_t i = 0; im && !found && i < im->count; i++) {
-		const struct model_map *map = model_map_at(s->model, space, epoch, im->modules[i]->map_start);
+		const struct model_map *map =
+			model_map_at(s->model, space, epoch, im->modules[i]->map_start);
 
 		if (map && image_module_at(im, map, map->start) == im->modules[i])
 			found = address_in(im->modules[i], function);

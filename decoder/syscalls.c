@@ -47,6 +47,7 @@ const char *in_syscall(const struct bt_regs *regs, char text[IN_SYSCALL_MAX])
 	char name[SYSCALL_NAME_MAX];
 	bool is_named = *syscall_of(regs, name) && !strchr(name, ' ');
 
-	snprintf(text, IN_SYSCALL_MAX, "in %s%s", is_named ? "the system call " : "", *name ? name : "a system call");
+	snprintf(text, IN_SYSCALL_MAX, "in %s%s", is_named ? "the system call " : "",
+		 *name ? name : "a system call");
 	return text;
 }

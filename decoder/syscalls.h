@@ -15,13 +15,16 @@ enum {
 /* "openat"; "system call 999" for an unknown number. Returns name. */
 const char *syscall_name(uint64_t nr, char name[SYSCALL_NAME_MAX]);
 
-/* "32-bit system call 4": one of the table for 32-bit code, where the numbers are others. Returns name. */
+/* "32-bit system call 4": one of the table for 32-bit code, where the numbers are others. Returns
+ * name. */
 const char *syscall_name_32(uint64_t nr, char name[SYSCALL_NAME_MAX]);
 
-/* The name of the system call that a task with these registers is in; "" where they do not tell. Returns name. */
+/* The name of the system call that a task with these registers is in; "" where they do not tell.
+ * Returns name. */
 const char *syscall_of(const struct bt_regs *regs, char name[SYSCALL_NAME_MAX]);
 
-/* "in the system call futex", of a task that is in one with these registers; where they do not tell which: "in a system call". Returns text. */
+/* "in the system call futex", of a task that is in one with these registers; where they do not tell
+ * which: "in a system call". Returns text. */
 const char *in_syscall(const struct bt_regs *regs, char text[IN_SYSCALL_MAX]);
 
 #endif

@@ -45,7 +45,8 @@ static struct walker *walker_of(struct builder *b, uint32_t task)
 }
 
 /* Ends the stretch: what came up to position is the task's there. */
-static void leave(struct builder *b, struct walker *w, uint64_t time, uint64_t position, enum system_end how)
+static void leave(struct builder *b, struct walker *w, uint64_t time, uint64_t position,
+		  enum system_end how)
 {
 	if (position < w->now.first)
 		position = w->now.first;
@@ -61,12 +62,14 @@ static void leave(struct builder *b, struct walker *w, uint64_t time, uint64_t p
 static void arrive(struct walker *w, uint32_t task, uint32_t cpu, uint64_t time, uint64_t position)
 {
 	w->runs = true;
-	w->now = (struct system_stretch){.task = task, .cpu = cpu, .start = time, .first = position};
+	w->now =
+		(struct system_stretch){.task = task, .cpu = cpu, .start = time, .first = position};
 	w->position = position;
 }
 
-/* The task is seen on a CPU (unknown: it may be any) without having been seen to arrive: since when is unknown. Its branches since its
- * last stretch are taken for those of this one; where some are missing its history has gaps. */
+/* The task is seen on a CPU (unknown: it may be any) without having been seen to arrive: since when
+ * is unknown. Its branches since its last stretch are taken for those of this one; where some are
+ * missing its history has gaps. */
 static void find(struct builder *b, struct walker *w, uint32_t task, uint32_t cpu)
 {
 	if (w->runs && (cpu == SYSTEM_UNKNOWN_CPU || w->now.cpu == cpu))
@@ -76,16 +79,10 @@ static void find(struct builder *b, struct walker *w, uint32_t task, uint32_t cp
 	arrive(w, task, cpu, SYSTEM_UNKNOWN, w->position);
 }
 
-static uint32_t cpu_of(uint32_t field)
-{
-	return field ? field - 1 : SYSTEM_UNKNOWN_CPU;
-}
+static uint32_t cpu_of(uint32_t field) { return field ? field - 1 : SYSTEM_UNKNOWN_CPU; }
 
 /* Captures without times have zeros. */
-static uint64_t time_of(uint64_t field)
-{
-	return field ? field : SYSTEM_UNKNOWN;
-}
+static uint64_t time_of(uint64_t field) { return field ? field : SYSTEM_UNKNOWN; }
 
 static void on_sched(struct builder *b, const struct bt_record_sched *r)
 {
@@ -97,7 +94,8 @@ static void on_sched(struct builder *b, const struct bt_record_sched *r)
 	position = r->position > w->position ? r->position - 1 : w->position;
 	if (r->what != BT_SCHED_IN) {
 		find(b, w, r->task, cpu_of(r->cpu));
-		leave(b, w, time_of(r->time), position, r->what == BT_SCHED_PREEMPT ? SYSTEM_PREEMPTED : SYSTEM_BLOCKED);
+		leave(b, w, time_of(r->time), position,
+		      r->what == BT_SCHED_PREEMPT ? SYSTEM_PREEMPTED : SYSTEM_BLOCKED);
 		return;
 	}
 	if (w->runs)
@@ -167,7 +165,8 @@ static int by_cpu_and_time(const void *x, const void *y)
 
 int system_build(struct system_view *v, const struct model *m, struct bt_error *err)
 {
-	struct builder b = {.m = m, .v = v, .walkers = calloc(m->task_count + 1, sizeof *b.walkers)};
+	struct builder b = {
+		.m = m, .v = v, .walkers = calloc(m->task_count + 1, sizeof *b.walkers)};
 
 	*v = (struct system_view){0};
 	b.failed = !b.walkers;

@@ -1,29 +1,31 @@
 /* SPDX-License-Identifier: MIT */
-/* Who ran where and when: tasks' stretches on CPUs, between their arrivals and departures (SCHED records) or up to a sample that names
- * CPU and time, with the branches that the task made there. Built from a model, immutable. */
+/* Who ran where and when: tasks' stretches on CPUs, between their arrivals and departures (SCHED
+ * records) or up to a sample that names CPU and time, with the branches that the task made there.
+ * Built from a model, immutable. */
 #ifndef BT_SYSTEM_H
 #define BT_SYSTEM_H
 
 #include "decoder/model.h"
 
-#define SYSTEM_UNKNOWN UINT64_MAX     /* a time */
+#define SYSTEM_UNKNOWN     UINT64_MAX /* a time */
 #define SYSTEM_UNKNOWN_CPU UINT32_MAX /* the last of them */
 
 /* How a stretch ends. */
 enum system_end {
-	SYSTEM_BLOCKED,	  /* the task departed, to wait for something */
+	SYSTEM_BLOCKED,   /* the task departed, to wait for something */
 	SYSTEM_PREEMPTED, /* it departed, though it could have run on */
-	SYSTEM_EXITED,	  /* it ended */
-	SYSTEM_SAMPLED,	  /* a sample was taken; nothing tells how it went on */
-	SYSTEM_LOST,	  /* its departure is not in the trace */
+	SYSTEM_EXITED,    /* it ended */
+	SYSTEM_SAMPLED,   /* a sample was taken; nothing tells how it went on */
+	SYSTEM_LOST,      /* its departure is not in the trace */
 	SYSTEM_ENDS,
 };
 
 struct system_stretch {
 	uint32_t task, cpu;   /* cpu: its number, or SYSTEM_UNKNOWN_CPU */
 	uint64_t start, end;  /* ns, as the records' times; one of them may be SYSTEM_UNKNOWN */
-	uint64_t first, last; /* branches: positions in the task's history, last exclusive; all ones: up to its end */
-	size_t samples;	      /* taken in it */
+	uint64_t first, last; /* branches: positions in the task's history, last exclusive; all
+				 ones: up to its end */
+	size_t samples;       /* taken in it */
 	enum system_end how;
 };
 
@@ -32,7 +34,8 @@ struct system_view {
 	size_t count;
 };
 
-/* Builds it. A trace without arrivals, departures and samples that name a CPU gives no stretch. Errors: BT_E_NO_MEMORY. */
+/* Builds it. A trace without arrivals, departures and samples that name a CPU gives no stretch.
+ * Errors: BT_E_NO_MEMORY. */
 int system_build(struct system_view *v, const struct model *m, struct bt_error *err) BT_MUST_USE;
 void system_release(struct system_view *v);
 

@@ -45,8 +45,10 @@ const char *text_basename(const char *path)
 /* < and > of an operator's own name open and close nothing. */
 static size_t operator_len(const char *name)
 {
-	static const char *const operators[] = {"operator<<=", "operator>>=", "operator<=>", "operator->*", "operator<<", "operator>>",
-						"operator<=", "operator>=", "operator->", "operator<", "operator>", "operator()"};
+	static const char *const operators[] = {"operator<<=", "operator>>=", "operator<=>",
+						"operator->*", "operator<<",  "operator>>",
+						"operator<=",  "operator>=",  "operator->",
+						"operator<",   "operator>",   "operator()"};
 
 	for (size_t i = 0; i < sizeof operators / sizeof *operators; i++)
 		if (!strncmp(name, operators[i], strlen(operators[i])))

@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: MIT */
-/* How reports write locations, sizes of things and text from outside. All of it goes to a buf, escaped. */
+/* How reports write locations, sizes of things and text from outside. All of it goes to a buf,
+ * escaped. */
 #ifndef BT_TEXT_H
 #define BT_TEXT_H
 
@@ -16,15 +17,16 @@ void text_printf(struct text *t, const char *fmt, ...) __attribute__((format(pri
 /* Text from outside. */
 void text_outside(struct text *t, const char *s);
 
-/* "function+0x12", else "libc.so.6+0x1234", else the address. brief: without a long name's parameters and template
- * arguments, for columns. */
+/* "function+0x12", else "libc.so.6+0x1234", else the address. brief: without a long name's
+ * parameters and template arguments, for columns. */
 void text_place(struct text *t, const struct location *loc, bool brief);
 
 /* " file.c:12", nothing when it is unknown; full: with its folder. */
 void text_line(struct text *t, const char *file, int line, bool full);
 
-/* "price shop.cc:12, inlined into", a new line and `indent` spaces for each inlined function, and the function that holds them
- * with its own line, or its module where there is none. full as in text_line. */
+/* "price shop.cc:12, inlined into", a new line and `indent` spaces for each inlined function, and
+ * the function that holds them with its own line, or its module where there is none. full as in
+ * text_line. */
 void text_frame(struct text *t, const struct location *loc, unsigned indent, bool full);
 
 /* The width on a terminal of what was written from byte `from` on, counted in characters. */
@@ -35,14 +37,16 @@ void text_pad(struct text *t, size_t from, size_t width);
 
 const char *text_basename(const char *path);
 
-/* What an instruction's text calls a code address, "function+0x12"; false where no function is known. For disasm_style: arg is a struct text_names. */
+/* What an instruction's text calls a code address, "function+0x12"; false where no function is
+ * known. For disasm_style: arg is a struct text_names. */
 struct text_names {
 	struct symbols *s;
 	uint32_t space, epoch;
 };
 bool text_address_name(void *arg, uint64_t addr, char *out, size_t size);
 
-/* A C++ name without parameters and with its template arguments as <>, into out[cap]; as it is when it is short. */
+/* A C++ name without parameters and with its template arguments as <>, into out[cap]; as it is when
+ * it is short. */
 void text_brief_name(char *out, size_t cap, const char *name);
 
 #endif

@@ -14,7 +14,8 @@
 
 enum {
 	COMPRESSED_BY_ZSTD = 2, /* ELFCOMPRESS_ZSTD, which older headers lack */
-	/* What a section unpacks to, and all of a file, at most: debug information packs to a third or a tenth. */
+	/* What a section unpacks to, and all of a file, at most: debug information packs to a third
+	   or a tenth. */
 	RATIO_MAX = 64,
 	ALIGNMENT_MAX = 4096,
 };
@@ -38,8 +39,10 @@ static bool read_sections(struct sections *s, int fd)
 	size_t size;
 
 	*s = (struct sections){.fd = fd};
-	if (!read_at(fd, &s->header, sizeof s->header, 0) || memcmp(s->header.e_ident, ELFMAG, SELFMAG) ||
-	    s->header.e_ident[EI_CLASS] != ELFCLASS64 || s->header.e_ident[EI_DATA] != ELFDATA2LSB || s->header.e_shentsize != sizeof *s->at)
+	if (!read_at(fd, &s->header, sizeof s->header, 0) ||
+	    memcmp(s->header.e_ident, ELFMAG, SELFMAG) ||
+	    s->header.e_ident[EI_CLASS] != ELFCLASS64 ||
+	    s->header.e_ident[EI_DATA] != ELFDATA2LSB || s->header.e_shentsize != sizeof *s->at)
 		return false;
 	size = s->header.e_shnum * sizeof *s->at;
 	s->at = malloc(size ? size : 1);
@@ -48,12 +51,14 @@ static bool read_sections(struct sections *s, int fd)
 
 static bool is_compressed(const Elf64_Shdr *sh)
 {
-	return sh->sh_flags & SHF_COMPRESSED && !(sh->sh_flags & SHF_ALLOC) && sh->sh_type == SHT_PROGBITS && sh->sh_size > sizeof(Elf64_Chdr);
+	return sh->sh_flags & SHF_COMPRESSED && !(sh->sh_flags & SHF_ALLOC) &&
+	       sh->sh_type == SHT_PROGBITS && sh->sh_size > sizeof(Elf64_Chdr);
 }
 
 static bool is_zstd(const struct sections *s, const Elf64_Shdr *sh, Elf64_Chdr *ch)
 {
-	return is_compressed(sh) && read_at(s->fd, ch, sizeof *ch, sh->sh_offset) && ch->ch_type == COMPRESSED_BY_ZSTD;
+	return is_compressed(sh) && read_at(s->fd, ch, sizeof *ch, sh->sh_offset) &&
+	       ch->ch_type == COMPRESSED_BY_ZSTD;
 }
 
 static bool has_zstd(const struct sections *s)
@@ -85,7 +90,8 @@ static bool unpack(int fd, uint64_t from, uint64_t in, int copy, uint64_t to, ui
 		do {
 			target = (ZSTD_outBuffer){.dst = plain, .size = ZSTD_DStreamOutSize()};
 			rc = good ? ZSTD_decompressStream(stream, &target, &source) : 0;
-			good = good && !ZSTD_isError(rc) && target.pos <= out && pwrite(copy, plain, target.pos, (off_t)to) == (ssize_t)target.pos;
+			good = good && !ZSTD_isError(rc) && target.pos <= out &&
+			       pwrite(copy, plain, target.pos, (off_t)to) == (ssize_t)target.pos;
 			to += target.pos;
 			out -= good ? target.pos : 0;
 		} while (good && (source.pos < source.size || (rc && target.pos == target.size)));
@@ -97,14 +103,18 @@ static bool unpack(int fd, uint64_t from, uint64_t in, int copy, uint64_t to, ui
 }
 
 /* To the end of the copy; sh becomes what the section is there. */
-static bool append(const struct sections *s, Elf64_Shdr *sh, const Elf64_Chdr *ch, int copy, uint64_t *end, uint64_t end_max)
+static bool append(const struct sections *s, Elf64_Shdr *sh, const Elf64_Chdr *ch, int copy,
+		   uint64_t *end, uint64_t end_max)
 {
-	uint64_t packed = sh->sh_size - sizeof *ch, alignment = ch->ch_addralign ? ch->ch_addralign : 1;
+	uint64_t packed = sh->sh_size - sizeof *ch,
+		 alignment = ch->ch_addralign ? ch->ch_addralign : 1;
 
-	if (alignment > ALIGNMENT_MAX || alignment & (alignment - 1) || ch->ch_size / RATIO_MAX > packed)
+	if (alignment > ALIGNMENT_MAX || alignment & (alignment - 1) ||
+	    ch->ch_size / RATIO_MAX > packed)
 		return false;
 	*end = (*end + alignment - 1) & ~(alignment - 1);
-	if (ch->ch_size > end_max - *end || !unpack(s->fd, sh->sh_offset + sizeof *ch, packed, copy, *end, ch->ch_size))
+	if (ch->ch_size > end_max - *end ||
+	    !unpack(s->fd, sh->sh_offset + sizeof *ch, packed, copy, *end, ch->ch_size))
 		return false;
 	sh->sh_flags &= ~(uint64_t)SHF_COMPRESSED;
 	sh->sh_offset = *end;
@@ -129,7 +139,8 @@ static bool unpack_all(struct sections *s, int copy)
 	struct stat st;
 	uint64_t end, end_max;
 
-	if (fstat(s->fd, &st) || (uint64_t)st.st_size > size_max || !copy_whole(s->fd, copy, (uint64_t)st.st_size))
+	if (fstat(s->fd, &st) || (uint64_t)st.st_size > size_max ||
+	    !copy_whole(s->fd, copy, (uint64_t)st.st_size))
 		return false;
 	end = (uint64_t)st.st_size;
 	end_max = (end + ALIGNMENT_MAX) * RATIO_MAX;
@@ -139,7 +150,8 @@ static bool unpack_all(struct sections *s, int copy)
 		if (is_zstd(s, &s->at[i], &ch) && !append(s, &s->at[i], &ch, copy, &end, end_max))
 			return false;
 	}
-	return pwrite(copy, s->at, s->header.e_shnum * sizeof *s->at, (off_t)s->header.e_shoff) == (ssize_t)(s->header.e_shnum * sizeof *s->at);
+	return pwrite(copy, s->at, s->header.e_shnum * sizeof *s->at, (off_t)s->header.e_shoff) ==
+	       (ssize_t)(s->header.e_shnum * sizeof *s->at);
 }
 
 int unpacked_file(int fd)

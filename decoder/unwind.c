@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: MIT */
-/* Unwinding a recorded thread with libdwfl: registers from the snapshot, memory from the snapshot, else from code. */
+/* Unwinding a recorded thread with libdwfl: registers from the snapshot, memory from the snapshot,
+ * else from code. */
 #include <elfutils/libdwfl.h>
 #include <stdlib.h>
 #include <string.h>
@@ -27,7 +28,7 @@ struct unwind_context {
 	struct {
 		bool is_there, has_info; /* info: of how to unwind it */
 		uint64_t rbp;
-	} newest; /* of the frames that libdwfl gave */
+	} newest;         /* of the frames that libdwfl gave */
 	uint64_t missing; /* where, if cut */
 	bool cut; /* memory that the newest frame's caller would be read from is not in the trace */
 };
@@ -99,7 +100,8 @@ static const Dwfl_Thread_Callbacks thread_callbacks = {
 /* Whether there is unwind information for the code at pc, where libdwfl looks for it. */
 static bool has_unwind_info(Dwfl *dwfl, Dwarf_Addr pc)
 {
-	static Dwarf_CFI *(*const tables[])(Dwfl_Module *, Dwarf_Addr *) = {dwfl_module_eh_cfi, dwfl_module_dwarf_cfi};
+	static Dwarf_CFI *(*const tables[])(Dwfl_Module *, Dwarf_Addr *) = {dwfl_module_eh_cfi,
+									    dwfl_module_dwarf_cfi};
 	Dwfl_Module *mod = dwfl_addrmodule(dwfl, pc);
 
 	for (size_t i = 0; mod && i < sizeof tables / sizeof *tables; i++) {
@@ -115,13 +117,14 @@ static bool has_unwind_info(Dwfl *dwfl, Dwarf_Addr pc)
 	return false;
 }
 
-/* Without unwind information libdwfl takes what rbp points to for a frame. rbp may hold anything: where it leads to a frame, that one's lies
- * further up the stack. */
+/* Without unwind information libdwfl takes what rbp points to for a frame. rbp may hold anything:
+ * where it leads to a frame, that one's lies further up the stack. */
 static bool may_be_next(const struct unwind_context *u, Dwfl_Frame *state)
 {
 	Dwarf_Word rbp;
 
-	return !u->newest.is_there || u->newest.has_info || (!dwfl_frame_reg(state, DWARF_RBP, &rbp) && rbp > u->newest.rbp);
+	return !u->newest.is_there || u->newest.has_info ||
+	       (!dwfl_frame_reg(state, DWARF_RBP, &rbp) && rbp > u->newest.rbp);
 }
 
 static void note_newest(struct unwind_context *u, Dwfl_Frame *state, const struct stack_frame *f)
@@ -129,7 +132,8 @@ static void note_newest(struct unwind_context *u, Dwfl_Frame *state, const struc
 	Dwarf_Word rbp;
 
 	u->newest.is_there = true;
-	u->newest.has_info = has_unwind_info(dwfl_thread_dwfl(dwfl_frame_thread(state)), f->pc - f->is_return);
+	u->newest.has_info =
+		has_unwind_info(dwfl_thread_dwfl(dwfl_frame_thread(state)), f->pc - f->is_return);
 	u->newest.rbp = dwfl_frame_reg(state, DWARF_RBP, &rbp) ? UINT64_MAX : rbp;
 }
 
@@ -182,7 +186,8 @@ static bool unwind_from(struct unwind_context *u)
 
 static bool is_code(const struct unwind_context *u, uint64_t addr)
 {
-	const struct model_map *map = model_map_at(symbols_model(u->symbols), u->space, u->epoch, addr);
+	const struct model_map *map =
+		model_map_at(symbols_model(u->symbols), u->space, u->epoch, addr);
 
 	return map && map->prot & 4;
 }
@@ -203,17 +208,21 @@ static bool follows_call(const struct unwind_context *u, uint64_t addr)
 	return false;
 }
 
-/* `mov $15, %eax; syscall`: the kernel pushed its address as the handler's return address, no call did. */
+/* `mov $15, %eax; syscall`: the kernel pushed its address as the handler's return address, no call
+ * did. */
 static bool is_sigreturn(const struct unwind_context *u, uint64_t addr)
 {
-	static const uint8_t wide[] = {0x48, 0xc7, 0xc0, 15, 0, 0, 0, 0x0f, 5}, narrow[] = {0xb8, 15, 0, 0, 0, 0x0f, 5};
+	static const uint8_t wide[] = {0x48, 0xc7, 0xc0, 15, 0, 0, 0, 0x0f, 5},
+			     narrow[] = {0xb8, 15, 0, 0, 0, 0x0f, 5};
 	uint8_t bytes[sizeof wide];
 	size_t n = symbols_code(u->symbols, u->space, u->epoch, addr, bytes, sizeof bytes);
 
-	return (n == sizeof wide && !memcmp(bytes, wide, sizeof wide)) || (n >= sizeof narrow && !memcmp(bytes, narrow, sizeof narrow));
+	return (n == sizeof wide && !memcmp(bytes, wide, sizeof wide)) ||
+	       (n >= sizeof narrow && !memcmp(bytes, narrow, sizeof narrow));
 }
 
-/* libdwfl tells a trampoline from a caller only where its CFI does, and from what was interrupted never. */
+/* libdwfl tells a trampoline from a caller only where its CFI does, and from what was interrupted
+ * never. */
 static void mark_trampolines(const struct unwind_context *u)
 {
 	for (size_t i = 1; i < u->count; i++)
@@ -223,7 +232,8 @@ static void mark_trampolines(const struct unwind_context *u)
 		}
 }
 
-/* Where CFI is missing libdwfl follows rbp, which may hold anything. A frame that no call can have made ends the stack. */
+/* Where CFI is missing libdwfl follows rbp, which may hold anything. A frame that no call can have
+ * made ends the stack. */
 static size_t plausible(const struct unwind_context *u)
 {
 	for (size_t i = 1; i < u->count; i++) {
@@ -232,13 +242,16 @@ static size_t plausible(const struct unwind_context *u)
 
 		if (!u->frames[i].is_return)
 			continue;
-		if (!is_code(u, pc - 1) || (symbols_code(u->symbols, u->space, u->epoch, pc - 1, &byte, 1) && !follows_call(u, pc)))
+		if (!is_code(u, pc - 1) ||
+		    (symbols_code(u->symbols, u->space, u->epoch, pc - 1, &byte, 1) &&
+		     !follows_call(u, pc)))
 			return i;
 	}
 	return u->count;
 }
 
-/* The program called an address where no code is: nothing there pushed anything, so the return address is on top of the stack. */
+/* The program called an address where no code is: nothing there pushed anything, so the return
+ * address is on top of the stack. */
 static bool return_from_wild(struct unwind_context *u)
 {
 	uint64_t ret;
@@ -251,10 +264,12 @@ static bool return_from_wild(struct unwind_context *u)
 	return true;
 }
 
-/* Whether that memory is of the stack: where the newest known frame, which may be the first one, has its own. */
+/* Whether that memory is of the stack: where the newest known frame, which may be the first one,
+ * has its own. */
 static bool is_of_stack(const struct unwind_context *u, uint64_t addr)
 {
-	const struct model_map *map = model_map_at(symbols_model(u->symbols), u->space, u->epoch, addr);
+	const struct model_map *map =
+		model_map_at(symbols_model(u->symbols), u->space, u->epoch, addr);
 	uint64_t sp = u->regs.rsp;
 
 	for (size_t i = 0; i < u->count; i++)
@@ -263,18 +278,22 @@ static bool is_of_stack(const struct unwind_context *u, uint64_t addr)
 	return map && sp >= map->start && sp <= map->end;
 }
 
-uint64_t symbols_signal_from(struct symbols *s, const struct model_snapshot *snap, uint32_t epoch, uint64_t rip)
+uint64_t symbols_signal_from(struct symbols *s, const struct model_snapshot *snap, uint32_t epoch,
+			     uint64_t rip)
 {
 	const struct bt_record_signal *g = snap->signal;
 	uint8_t byte;
 
-	if (!g || g->signo != SIG_TRAP || (g->code != SI_KERNEL_CODE && g->code != BT_SIGNAL_CODE_UNTOLD))
+	if (!g || g->signo != SIG_TRAP ||
+	    (g->code != SI_KERNEL_CODE && g->code != BT_SIGNAL_CODE_UNTOLD))
 		return rip;
-	return symbols_code(s, snap->rec->space, epoch, rip - 1, &byte, 1) && byte == INT3 ? rip - 1 : rip;
+	return symbols_code(s, snap->rec->space, epoch, rip - 1, &byte, 1) && byte == INT3 ? rip - 1
+											   : rip;
 }
 
-size_t symbols_unwind(struct symbols *s, const struct model_snapshot *snap, const struct bt_record_thread *thread,
-		      struct stack_frame *frames, size_t max, bool *complete)
+size_t symbols_unwind(struct symbols *s, const struct model_snapshot *snap,
+		      const struct bt_record_thread *thread, struct stack_frame *frames, size_t max,
+		      bool *complete)
 {
 	struct unwind_context u = {
 		.symbols = s,
@@ -303,7 +322,8 @@ size_t symbols_unwind(struct symbols *s, const struct model_snapshot *snap, cons
 		frames[wild].is_return = true;
 	if (!u.count)
 		frames[u.count++] = (struct stack_frame){.pc = u.regs.rip};
-	if (frames[0].pc + 1 == thread->regs.rip) { /* behind its instruction, as a return address is */
+	if (frames[0].pc + 1 ==
+	    thread->regs.rip) { /* behind its instruction, as a return address is */
 		frames[0].pc++;
 		frames[0].is_return = true;
 	}

@@ -8,12 +8,14 @@
 enum {
 	CACHE_MIN_BITS = 8,
 	CACHE_MAX_BITS = 18,
-	/* Instructions that are decoded: so many, and so many more for each entry. A trace made to be slow gets no further. */
+	/* Instructions that are decoded: so many, and so many more for each entry. A trace made to
+	   be slow gets no further. */
 	BUDGET_BASE = 1 << 20,
 	BUDGET_ENTRY = 8,
 };
 
-/* From an address on, where the next branch instruction is; where there is none, where readable code ends (kind -1). */
+/* From an address on, where the next branch instruction is; where there is none, where readable
+ * code ends (kind -1). */
 struct run {
 	uint64_t start, at;
 	uint32_t space, epoch;
@@ -38,12 +40,10 @@ enum answer {
 	UNKNOWN, /* the code is not in the trace */
 };
 
-static bool is_branch(const struct history_entry *e)
-{
-	return bt_branch_kind_is_branch(e->kind);
-}
+static bool is_branch(const struct history_entry *e) { return bt_branch_kind_is_branch(e->kind); }
 
-static bool decode(struct judge *j, uint32_t space, uint32_t epoch, uint64_t pc, struct bt_insn *insn)
+static bool decode(struct judge *j, uint32_t space, uint32_t epoch, uint64_t pc,
+		   struct bt_insn *insn)
 {
 	uint8_t bytes[BT_INSN_MAX];
 	size_t n;
@@ -57,7 +57,12 @@ static bool decode(struct judge *j, uint32_t space, uint32_t epoch, uint64_t pc,
 
 static struct run find_run(struct judge *j, uint32_t space, uint32_t epoch, uint64_t start)
 {
-	struct run r = {.start = start, .at = start, .space = space, .epoch = epoch, .used = true, .kind = -1};
+	struct run r = {.start = start,
+			.at = start,
+			.space = space,
+			.epoch = epoch,
+			.used = true,
+			.kind = -1};
 	struct bt_insn insn;
 
 	while (decode(j, space, epoch, r.at, &insn)) {
@@ -74,7 +79,8 @@ static struct run find_run(struct judge *j, uint32_t space, uint32_t epoch, uint
 
 static const struct run *run_at(struct judge *j, uint32_t space, uint32_t epoch, uint64_t start)
 {
-	uint64_t hash = (start ^ (uint64_t)epoch << 40 ^ (uint64_t)space << 52) * 0x9e3779b97f4a7c15u;
+	uint64_t hash =
+		(start ^ (uint64_t)epoch << 40 ^ (uint64_t)space << 52) * 0x9e3779b97f4a7c15u;
 	struct run *r = &j->cache[hash >> (64 - j->bits)];
 
 	if (!r->used || r->start != start || r->space != space || r->epoch != epoch)
@@ -82,9 +88,10 @@ static const struct run *run_at(struct judge *j, uint32_t space, uint32_t epoch,
 	return r;
 }
 
-/* Whether stop is where an instruction begins on the way from start to the next branch, or behind that when it is a system call: one that
- * has not returned has no entry. */
-static enum answer passes(struct judge *j, uint32_t space, uint32_t epoch, uint64_t start, uint64_t stop)
+/* Whether stop is where an instruction begins on the way from start to the next branch, or behind
+ * that when it is a system call: one that has not returned has no entry. */
+static enum answer passes(struct judge *j, uint32_t space, uint32_t epoch, uint64_t start,
+			  uint64_t stop)
 {
 	const struct run *r = run_at(j, space, epoch, start);
 	struct bt_insn insn;
@@ -123,7 +130,9 @@ static bool goes_right(struct judge *j, const struct history_entry *e)
 	if (e->kind != BT_BRANCH_JCC && e->kind != BT_BRANCH_JMP && e->kind != BT_BRANCH_CALL)
 		return true;
 	r = run_at(j, e->space, e->epoch, e->from);
-	return r->kind < 0 || e->to == e->from + r->len + (e->flags & BT_BRANCH_TAKEN ? (uint64_t)r->displacement : 0);
+	return r->kind < 0 ||
+	       e->to == e->from + r->len +
+				(e->flags & BT_BRANCH_TAKEN ? (uint64_t)r->displacement : 0);
 }
 
 static bool contradict(struct judge *j, enum verdict_reason reason, size_t from)
@@ -164,8 +173,8 @@ static bool is_since(const struct history_entry *e, const struct bt_point *p)
 	return e->tick > p->tick || (e->tick == p->tick && e->transfers >= p->transfers);
 }
 
-/* At each system call at a stop the recorder took what had been noted: nobody can write over that any more. Finds the first entry behind
- * the last such moment before entry i. */
+/* At each system call at a stop the recorder took what had been noted: nobody can write over that
+ * any more. Finds the first entry behind the last such moment before entry i. */
 static size_t first_in_doubt(const struct judge *j, size_t i)
 {
 	const struct bt_point *taken = NULL;
@@ -188,7 +197,8 @@ static bool check_gap(struct judge *j, size_t i)
 	const struct history_entry *e = &j->h->entries[i];
 
 	j->v->damaged |= e->kind == BT_BRANCH_GAP && e->to == BT_GAP_DAMAGED;
-	return e->kind != BT_BRANCH_GAP || e->to != BT_GAP_SCRIBBLED || contradict(j, VERDICT_SCRIBBLED, first_in_doubt(j, i));
+	return e->kind != BT_BRANCH_GAP || e->to != BT_GAP_SCRIBBLED ||
+	       contradict(j, VERDICT_SCRIBBLED, first_in_doubt(j, i));
 }
 
 /* The first entry behind the last gap before end. */
@@ -210,10 +220,12 @@ static bool check_moment(struct judge *j, size_t end, const struct bt_record_thr
 	    (last->tick != thread->point.tick || last->transfers != thread->point.transfers))
 		return contradict(j, VERDICT_COUNTS, unbroken(j->h, end));
 	space = end < j->h->count ? j->h->entries[end].space : j->h->space;
-	/* Where a system call is made again the moment is at its instruction; it has its entry, or not yet. */
+	/* Where a system call is made again the moment is at its instruction; it has its entry, or
+	 * not yet. */
 	if (last->kind == BT_BRANCH_SYSCALL && last->from == thread->point.rip)
 		return true;
-	return passes(j, space, thread->epoch, last->to, thread->point.rip) != NO || contradict(j, VERDICT_NOT_THERE, end);
+	return passes(j, space, thread->epoch, last->to, thread->point.rip) != NO ||
+	       contradict(j, VERDICT_NOT_THERE, end);
 }
 
 static int judge_init(struct judge *j, struct bt_error *err)
@@ -223,7 +235,9 @@ static int judge_init(struct judge *j, struct bt_error *err)
 		j->bits++;
 	j->budget = BUDGET_BASE + BUDGET_ENTRY * (uint64_t)j->h->count;
 	j->cache = calloc((size_t)1 << j->bits, sizeof *j->cache);
-	return j->cache ? 0 : bt_fail(err, BT_E_NO_MEMORY, 0, "out of memory to check the branch history");
+	return j->cache ? 0
+			: bt_fail(err, BT_E_NO_MEMORY, 0,
+				  "out of memory to check the branch history");
 }
 
 /* Only this source tells every branch; others leave out those not taken, or kinds. */
@@ -240,7 +254,8 @@ static bool is_damaged(const struct model *m, uint32_t task)
 	trace_file_name(own, BT_FILE_BRANCHES, task);
 	for (size_t i = 0; i < m->damage_count; i++) {
 		const struct model_damage *d = &m->damage[i];
-		bool of_others = !strncmp(d->file, "branches-", strlen("branches-")) && strcmp(d->file, own) != 0;
+		bool of_others = !strncmp(d->file, "branches-", strlen("branches-")) &&
+				 strcmp(d->file, own) != 0;
 
 		if (!d->torn && !of_others)
 			return true;
@@ -248,8 +263,8 @@ static bool is_damaged(const struct model *m, uint32_t task)
 	return false;
 }
 
-int verdict_find(struct verdict *v, const struct history *h, size_t end, const struct model *m, const struct bt_record_thread *thread,
-		 struct bt_error *err)
+int verdict_find(struct verdict *v, const struct history *h, size_t end, const struct model *m,
+		 const struct bt_record_thread *thread, struct bt_error *err)
 {
 	struct judge j = {.h = h, .m = m, .v = v};
 	bool good = true;
@@ -273,12 +288,19 @@ const char *verdict_words(const struct verdict *v, char words[VERDICT_WORDS_MAX]
 {
 	*words = '\0';
 	if (v->state == VERDICT_CONSISTENT)
-		snprintf(words, VERDICT_WORDS_MAX, "Consistent: the recorded code leads from each to the next (%zu of %zu checked)", v->checked, v->count);
+		snprintf(words, VERDICT_WORDS_MAX,
+			 "Consistent: the recorded code leads from each to the next (%zu of %zu "
+			 "checked)",
+			 v->checked, v->count);
 	else if (v->state == VERDICT_PARTLY && v->checked)
-		snprintf(words, VERDICT_WORDS_MAX, "Consistent in part: the trace is damaged, and in what is left the code leads from each to the next "
-			 "where it could be checked (%zu of %zu)", v->checked, v->count);
+		snprintf(words, VERDICT_WORDS_MAX,
+			 "Consistent in part: the trace is damaged, and in what is left the code "
+			 "leads from each to the next "
+			 "where it could be checked (%zu of %zu)",
+			 v->checked, v->count);
 	else if (v->state == VERDICT_PARTLY)
-		snprintf(words, VERDICT_WORDS_MAX, "Not checked: the trace is damaged (%zu branches are left)", v->count);
+		snprintf(words, VERDICT_WORDS_MAX,
+			 "Not checked: the trace is damaged (%zu branches are left)", v->count);
 	return words;
 }
 
@@ -288,9 +310,11 @@ const char *verdict_text(enum verdict_reason reason)
 		[VERDICT_NO_WAY] = "the code does not lead to it from the one before",
 		[VERDICT_NO_BRANCH] = "the code has no such branch there",
 		[VERDICT_WRONG_WAY] = "the code sends it elsewhere",
-		[VERDICT_NOT_THERE] = "the code does not lead from the last one to where the task stood",
+		[VERDICT_NOT_THERE] =
+			"the code does not lead from the last one to where the task stood",
 		[VERDICT_COUNTS] = "their number is not the one that was counted",
-		[VERDICT_SCRIBBLED] = "the program has written over the memory that they were noted in",
+		[VERDICT_SCRIBBLED] =
+			"the program has written over the memory that they were noted in",
 	};
 
 	return texts[reason];

@@ -17,10 +17,12 @@ enum packing {
 };
 
 enum {
-	QUICK_LEVEL = 1, /* half of level 3's time, a tenth more bytes */
-	SMALL = 16384,	/* bytes: of no more than that... */
-	SMALL_LEVEL = -1, /* ... with tables of 32 KiB, not 192: the kernel's giving those would cost as much as packing does */
-	FULL_LEVEL = 3, /* branch chunks shrink 4 to 8 times at it, and it never shows in a profile beside a stop */
+	QUICK_LEVEL = 1,  /* half of level 3's time, a tenth more bytes */
+	SMALL = 16384,    /* bytes: of no more than that... */
+	SMALL_LEVEL = -1, /* ... with tables of 32 KiB, not 192: the kernel's giving those would
+			     cost as much as packing does */
+	FULL_LEVEL = 3, /* branch chunks shrink 4 to 8 times at it, and it never shows in a profile
+			   beside a stop */
 };
 
 void trace_file_name(char name[32], enum bt_file_kind kind, uint32_t number)
@@ -42,7 +44,8 @@ static uint32_t checksum(const void *bytes, size_t len)
 	return (uint32_t)crc32(crc32(0, NULL, 0), bytes, (uInt)len);
 }
 
-void bt_file_header_encode(struct buf *out, enum bt_file_kind kind, const uint8_t uuid[BT_UUID_SIZE])
+void bt_file_header_encode(struct buf *out, enum bt_file_kind kind,
+			   const uint8_t uuid[BT_UUID_SIZE])
 {
 	size_t start = out->len;
 
@@ -66,7 +69,8 @@ int bt_file_header_decode(struct slice *in, struct bt_file_header *h, struct bt_
 	if (in->len >= sizeof file_magic && memcmp(in->at, file_magic, sizeof file_magic))
 		return bt_fail_at(err, BT_E_NOT_TRACE, 0, "not a btrec trace file");
 	if (in->len < BT_FILE_HEADER_SIZE)
-		return bt_fail_at(err, BT_E_TRUNCATED, in->len, "the file ends inside its header, after %zu bytes", in->len);
+		return bt_fail_at(err, BT_E_TRUNCATED, in->len,
+				  "the file ends inside its header, after %zu bytes", in->len);
 	slice_take(&s, sizeof file_magic);
 	got.major = slice_u16(&s);
 	got.minor = slice_u16(&s);
@@ -75,18 +79,23 @@ int bt_file_header_decode(struct slice *in, struct bt_file_header *h, struct bt_
 	memcpy(got.uuid, slice_take(&s, BT_UUID_SIZE).at, BT_UUID_SIZE);
 	reserved |= slice_u32(&s);
 	if (got.major != BT_FORMAT_MAJOR)
-		return bt_fail_at(err, BT_E_VERSION, 8, "trace format %u.%u; this btrec reads %u.x: use the btrec that wrote it",
-				  got.major, got.minor, BT_FORMAT_MAJOR);
+		return bt_fail_at(
+			err, BT_E_VERSION, 8,
+			"trace format %u.%u; this btrec reads %u.x: use the btrec that wrote it",
+			got.major, got.minor, BT_FORMAT_MAJOR);
 	if (slice_u32(&s) != checksum(in->at, BT_FILE_HEADER_SIZE - 4))
 		return bt_fail_at(err, BT_E_CORRUPT, 0, "checksum of the file header is wrong");
 	if (reserved)
-		return bt_fail_at(err, BT_E_VERSION, 13, "reserved bits are set in the file header: written by a newer btrec");
+		return bt_fail_at(
+			err, BT_E_VERSION, 13,
+			"reserved bits are set in the file header: written by a newer btrec");
 	*in = s;
 	*h = got;
 	return 0;
 }
 
-int bt_block_encode_as(struct buf *out, uint64_t ordinal, struct slice records, enum bt_block_effort effort)
+int bt_block_encode_as(struct buf *out, uint64_t ordinal, struct slice records,
+		       enum bt_block_effort effort)
 {
 	static const int levels[] = {[BT_BLOCK_QUICK] = QUICK_LEVEL, [BT_BLOCK_FULL] = FULL_LEVEL};
 	size_t start = out->len, bound = ZSTD_compressBound(records.len), packed = records.len;
@@ -97,7 +106,8 @@ int bt_block_encode_as(struct buf *out, uint64_t ordinal, struct slice records, 
 		return -BT_E_NO_MEMORY;
 	payload = out->data + start + BT_BLOCK_HEADER_SIZE;
 	if (effort != BT_BLOCK_PLAIN)
-		packed = ZSTD_compress(payload, bound, records.at, records.len, records.len <= SMALL ? SMALL_LEVEL : levels[effort]);
+		packed = ZSTD_compress(payload, bound, records.at, records.len,
+				       records.len <= SMALL ? SMALL_LEVEL : levels[effort]);
 	if (ZSTD_isError(packed) || packed >= records.len) {
 		packing = PACKING_NONE;
 		packed = records.len;
@@ -116,7 +126,10 @@ int bt_block_encode_as(struct buf *out, uint64_t ordinal, struct slice records, 
 	return 0;
 }
 
-int bt_block_encode(struct buf *out, uint64_t ordinal, struct slice records) { return bt_block_encode_as(out, ordinal, records, BT_BLOCK_FULL); }
+int bt_block_encode(struct buf *out, uint64_t ordinal, struct slice records)
+{
+	return bt_block_encode_as(out, ordinal, records, BT_BLOCK_FULL);
+}
 
 struct block_header {
 	uint8_t packing;
@@ -159,7 +172,8 @@ static void resynchronise(struct slice *in, size_t skip)
 }
 
 /* Unpacks a payload whose checksum is right. Returns 0, BT_E_CORRUPT or BT_E_NO_MEMORY. */
-static enum bt_error_code unpack(const struct block_header *h, struct slice payload, struct buf *raw)
+static enum bt_error_code unpack(const struct block_header *h, struct slice payload,
+				 struct buf *raw)
 {
 	size_t n;
 
@@ -177,12 +191,14 @@ static enum bt_error_code unpack(const struct block_header *h, struct slice payl
 		return BT_E_CORRUPT;
 	n = ZSTD_decompress(raw->data, h->raw, payload.at, payload.len);
 	if (n != h->raw)
-		return ZSTD_getErrorCode(n) == ZSTD_error_memory_allocation ? BT_E_NO_MEMORY : BT_E_CORRUPT;
+		return ZSTD_getErrorCode(n) == ZSTD_error_memory_allocation ? BT_E_NO_MEMORY
+									    : BT_E_CORRUPT;
 	raw->len = h->raw;
 	return BT_OK;
 }
 
-int bt_block_decode(struct slice *in, uint64_t base, struct buf *raw, uint64_t *ordinal, struct bt_error *err)
+int bt_block_decode(struct slice *in, uint64_t base, struct buf *raw, uint64_t *ordinal,
+		    struct bt_error *err)
 {
 	enum bt_error_code failure;
 	struct block_header h;
@@ -191,7 +207,8 @@ int bt_block_decode(struct slice *in, uint64_t base, struct buf *raw, uint64_t *
 	buf_reset(raw);
 	if (!in->len)
 		return 0;
-	if (in->len < BT_BLOCK_HEADER_SIZE && !memcmp(in->at, block_magic, in->len < 4 ? in->len : 4)) {
+	if (in->len < BT_BLOCK_HEADER_SIZE &&
+	    !memcmp(in->at, block_magic, in->len < 4 ? in->len : 4)) {
 		slice_take(in, in->len);
 		return bt_fail_at(err, BT_E_TRUNCATED, base, "the file ends inside a block header");
 	}
@@ -209,10 +226,12 @@ int bt_block_decode(struct slice *in, uint64_t base, struct buf *raw, uint64_t *
 	if (payload.bad) {
 		struct slice rest = *in;
 
-		/* A torn tail, unless a whole block follows: then the length was a lie or bytes are gone. */
+		/* A torn tail, unless a whole block follows: then the length was a lie or bytes are
+		 * gone. */
 		resynchronise(&rest, BT_BLOCK_HEADER_SIZE);
 		*in = rest;
-		return bt_fail_at(err, rest.len ? BT_E_CORRUPT : BT_E_TRUNCATED, base, "the file ends inside a block");
+		return bt_fail_at(err, rest.len ? BT_E_CORRUPT : BT_E_TRUNCATED, base,
+				  "the file ends inside a block");
 	}
 	if (h.crc != checksum(payload.at, payload.len)) {
 		resynchronise(in, BT_BLOCK_HEADER_SIZE);
@@ -222,7 +241,9 @@ int bt_block_decode(struct slice *in, uint64_t base, struct buf *raw, uint64_t *
 	failure = h.reserved ? BT_E_CORRUPT : unpack(&h, payload, raw);
 	if (failure) {
 		buf_reset(raw);
-		return bt_fail_at(err, failure, base, failure == BT_E_NO_MEMORY ? "out of memory to unpack a block" : "a block cannot be unpacked");
+		return bt_fail_at(err, failure, base,
+				  failure == BT_E_NO_MEMORY ? "out of memory to unpack a block"
+							    : "a block cannot be unpacked");
 	}
 	*ordinal = h.ordinal;
 	return 1;

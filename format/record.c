@@ -35,10 +35,19 @@ struct field_ops {
 	void (*print)(FILE *to, const void *value);
 };
 
-#define UINT_OPS(bits, fmt)                                                                       \
-	static void encode_u##bits(struct buf *out, const void *v) { buf_u##bits(out, *(const uint##bits##_t *)v); }  \
-	static void decode_u##bits(struct slice *in, void *v) { *(uint##bits##_t *)v = slice_u##bits(in); }           \
-	static void print_u##bits(FILE *to, const void *v) { fprintf(to, fmt, *(const uint##bits##_t *)v); }
+#define UINT_OPS(bits, fmt)                                        \
+	static void encode_u##bits(struct buf *out, const void *v) \
+	{                                                          \
+		buf_u##bits(out, *(const uint##bits##_t *)v);      \
+	}                                                          \
+	static void decode_u##bits(struct slice *in, void *v)      \
+	{                                                          \
+		*(uint##bits##_t *)v = slice_u##bits(in);          \
+	}                                                          \
+	static void print_u##bits(FILE *to, const void *v)         \
+	{                                                          \
+		fprintf(to, fmt, *(const uint##bits##_t *)v);      \
+	}
 UINT_OPS(8, "%" PRIu8)
 UINT_OPS(16, "%" PRIu16)
 UINT_OPS(32, "%" PRIu32)
@@ -59,10 +68,7 @@ static void decode_bytes(struct slice *in, void *v)
 	*(struct slice *)v = slice_take(in, len);
 }
 
-static void print_str(FILE *to, const void *v)
-{
-	bt_print_escaped(to, *(const struct slice *)v);
-}
+static void print_str(FILE *to, const void *v) { bt_print_escaped(to, *(const struct slice *)v); }
 
 static void print_blob(FILE *to, const void *v)
 {
@@ -120,38 +126,40 @@ static const struct field_ops ops[FIELD_TYPES] = {
 	[FIELD_regs] = {encode_regs, decode_regs, print_regs},
 };
 
-#define R(number, NAME, record, text) static const struct field fields_##record[] = {BT_FIELDS_##record(F_##record)};
-#define F_ROW(record, t, f) {.name = #f, .type = FIELD_##t, .offset = offsetof(struct bt_record_##record, f)},
-#define F_header(t, f) F_ROW(header, t, f)
-#define F_unit(t, f) F_ROW(unit, t, f)
-#define F_space(t, f) F_ROW(space, t, f)
-#define F_task(t, f) F_ROW(task, t, f)
-#define F_exec(t, f) F_ROW(exec, t, f)
-#define F_map(t, f) F_ROW(map, t, f)
-#define F_unmap(t, f) F_ROW(unmap, t, f)
-#define F_code(t, f) F_ROW(code, t, f)
+#define R(number, NAME, record, text) \
+	static const struct field fields_##record[] = {BT_FIELDS_##record(F_##record)};
+#define F_ROW(record, t, f) \
+	{.name = #f, .type = FIELD_##t, .offset = offsetof(struct bt_record_##record, f)},
+#define F_header(t, f)        F_ROW(header, t, f)
+#define F_unit(t, f)          F_ROW(unit, t, f)
+#define F_space(t, f)         F_ROW(space, t, f)
+#define F_task(t, f)          F_ROW(task, t, f)
+#define F_exec(t, f)          F_ROW(exec, t, f)
+#define F_map(t, f)           F_ROW(map, t, f)
+#define F_unmap(t, f)         F_ROW(unmap, t, f)
+#define F_code(t, f)          F_ROW(code, t, f)
 #define F_syscall_enter(t, f) F_ROW(syscall_enter, t, f)
-#define F_syscall_exit(t, f) F_ROW(syscall_exit, t, f)
-#define F_signal(t, f) F_ROW(signal, t, f)
-#define F_handler(t, f) F_ROW(handler, t, f)
-#define F_switch_(t, f) F_ROW(switch_, t, f)
-#define F_exit(t, f) F_ROW(exit, t, f)
-#define F_detach(t, f) F_ROW(detach, t, f)
-#define F_start(t, f) F_ROW(start, t, f)
-#define F_comm(t, f) F_ROW(comm, t, f)
-#define F_sched(t, f) F_ROW(sched, t, f)
-#define F_calls(t, f) F_ROW(calls, t, f)
-#define F_last_words(t, f) F_ROW(last_words, t, f)
-#define F_snapshot(t, f) F_ROW(snapshot, t, f)
-#define F_thread(t, f) F_ROW(thread, t, f)
-#define F_memory(t, f) F_ROW(memory, t, f)
-#define F_suppressed(t, f) F_ROW(suppressed, t, f)
-#define F_note(t, f) F_ROW(note, t, f)
-#define F_stopped(t, f) F_ROW(stopped, t, f)
-#define F_end(t, f) F_ROW(end, t, f)
-#define F_branches(t, f) F_ROW(branches, t, f)
-#define F_object(t, f) F_ROW(object, t, f)
-#define F_branch_words(t, f) F_ROW(branch_words, t, f)
+#define F_syscall_exit(t, f)  F_ROW(syscall_exit, t, f)
+#define F_signal(t, f)        F_ROW(signal, t, f)
+#define F_handler(t, f)       F_ROW(handler, t, f)
+#define F_switch_(t, f)       F_ROW(switch_, t, f)
+#define F_exit(t, f)          F_ROW(exit, t, f)
+#define F_detach(t, f)        F_ROW(detach, t, f)
+#define F_start(t, f)         F_ROW(start, t, f)
+#define F_comm(t, f)          F_ROW(comm, t, f)
+#define F_sched(t, f)         F_ROW(sched, t, f)
+#define F_calls(t, f)         F_ROW(calls, t, f)
+#define F_last_words(t, f)    F_ROW(last_words, t, f)
+#define F_snapshot(t, f)      F_ROW(snapshot, t, f)
+#define F_thread(t, f)        F_ROW(thread, t, f)
+#define F_memory(t, f)        F_ROW(memory, t, f)
+#define F_suppressed(t, f)    F_ROW(suppressed, t, f)
+#define F_note(t, f)          F_ROW(note, t, f)
+#define F_stopped(t, f)       F_ROW(stopped, t, f)
+#define F_end(t, f)           F_ROW(end, t, f)
+#define F_branches(t, f)      F_ROW(branches, t, f)
+#define F_object(t, f)        F_ROW(object, t, f)
+#define F_branch_words(t, f)  F_ROW(branch_words, t, f)
 BT_RECORDS(R)
 #undef R
 
@@ -203,7 +211,8 @@ int bt_record_decode(struct slice *in, struct bt_record *rec)
 	l = layout_of(rec->kind);
 	if (!l)
 		return 1;
-	/* Fields end with the body: a shorter one was written by an older version, and zero is its default. */
+	/* Fields end with the body: a shorter one was written by an older version, and zero is its
+	 * default. */
 	for (size_t i = 0; i < l->count && body.len; i++)
 		ops[l->fields[i].type].decode(&body, (char *)&rec->u + l->fields[i].offset);
 	if (!body.bad)
@@ -237,10 +246,7 @@ void bt_record_print(FILE *to, const struct bt_record *rec)
 	fputc('\n', to);
 }
 
-struct slice bt_str(const char *s)
-{
-	return s ? slice_of(s, strlen(s)) : (struct slice){0};
-}
+struct slice bt_str(const char *s) { return s ? slice_of(s, strlen(s)) : (struct slice){0}; }
 
 void bt_print_escaped(FILE *to, struct slice s)
 {

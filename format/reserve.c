@@ -16,8 +16,9 @@ enum {
 
 static const char file_name[] = "reserve";
 
-/* File systems that write what is appended into the block that is there, and have disk for it when they have accepted its first byte.
- * Others may copy the block on a write, and tell sizes of blocks that are not those of the disk. */
+/* File systems that write what is appended into the block that is there, and have disk for it when
+ * they have accepted its first byte. Others may copy the block on a write, and tell sizes of blocks
+ * that are not those of the disk. */
 static bool keeps_blocks(const struct statfs *fs)
 {
 	static const unsigned long types[] = {EXT4_SUPER_MAGIC, XFS_SUPER_MAGIC, TMPFS_MAGIC};
@@ -62,7 +63,8 @@ static int allocate(struct reserve *r, off_t size, off_t end)
 static int make_file(struct reserve *r)
 {
 	static const char zeros[FILE_SIZE];
-	int fd = openat(r->dir, file_name, O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC, 0600), failure = 0;
+	int fd = openat(r->dir, file_name, O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC, 0600),
+	    failure = 0;
 	ssize_t n;
 
 	if (fd < 0)

@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: MIT */
-/* One system call of a CALLS record, and its encoding: those made in the engine's code cache, without a stop. */
+/* One system call of a CALLS record, and its encoding: those made in the engine's code cache,
+ * without a stop. */
 #ifndef BT_SYSCALL_H
 #define BT_SYSCALL_H
 
@@ -14,8 +15,8 @@ struct bt_syscall {
 	uint64_t result; /* rax behind it */
 };
 
-/* Encoder and decoder state: set it to the record's tick, which is that of the first call, at the start of every record. Ticks never
- * fall in one. */
+/* Encoder and decoder state: set it to the record's tick, which is that of the first call, at the
+ * start of every record. Ticks never fall in one. */
 struct bt_syscall_codec {
 	uint64_t tick;
 };
@@ -23,7 +24,8 @@ struct bt_syscall_codec {
 /* Appends one call. Layout: doc/FORMAT.md, "CALLS". */
 void bt_syscall_encode(struct bt_syscall_codec *c, struct buf *out, const struct bt_syscall *call);
 
-/* Reads one call. Returns 1; 0 at the end of the bytes; -BT_E_CORRUPT when they are no call, *call zeroed then. */
+/* Reads one call. Returns 1; 0 at the end of the bytes; -BT_E_CORRUPT when they are no call, *call
+ * zeroed then. */
 int bt_syscall_decode(struct bt_syscall_codec *c, struct slice *in, struct bt_syscall *call);
 
 /* Without a line end. */

@@ -8,7 +8,8 @@
 
 int trace_place(char dir[BT_PATH_MAX], struct bt_error *err)
 {
-	const char *own = getenv("BTREC_TRACE_DIR"), *data = getenv("XDG_DATA_HOME"), *home = getenv("HOME");
+	const char *own = getenv("BTREC_TRACE_DIR"), *data = getenv("XDG_DATA_HOME"),
+		   *home = getenv("HOME");
 
 	if (own && *own) {
 		snprintf(dir, BT_PATH_MAX, "%s", own);
@@ -24,7 +25,9 @@ int trace_place(char dir[BT_PATH_MAX], struct bt_error *err)
 		home = pw ? pw->pw_dir : NULL;
 	}
 	if (!home)
-		return bt_fail(err, BT_E_IO, 0, "no place for traces: HOME is not set; set BTREC_TRACE_DIR, or name the trace");
+		return bt_fail(err, BT_E_IO, 0,
+			       "no place for traces: HOME is not set; set BTREC_TRACE_DIR, or name "
+			       "the trace");
 	snprintf(dir, BT_PATH_MAX, "%s/.local/share/btrec", home);
 	return 0;
 }

@@ -13,8 +13,9 @@ enum {
 	WASTE_BASE = 1 << 30,
 	WASTE_RATIO = 64,
 	UNPACKED_BASE = 1 << 30,
-	UNPACKED_RATIO = 64, /* tight loops pack far better than anything else */
-	HOLES_MAX = BT_BLOCK_MAX, /* bytes of a file's holes that are read, as zeros; the rest of the file is not */
+	UNPACKED_RATIO = 64,      /* tight loops pack far better than anything else */
+	HOLES_MAX = BT_BLOCK_MAX, /* bytes of a file's holes that are read, as zeros; the rest of
+				     the file is not */
 };
 
 /* Kind and number from a file's name. False for a file that is none of a trace's. */
@@ -51,7 +52,8 @@ static int open_regular(int dir, const char *name, struct stat *st)
 
 	if (fstatat(dir, name, st, 0))
 		return -1;
-	fd = S_ISREG(st->st_mode) ? openat(dir, name, O_RDONLY | O_CLOEXEC | O_NONBLOCK | O_NOCTTY) : -1;
+	fd = S_ISREG(st->st_mode) ? openat(dir, name, O_RDONLY | O_CLOEXEC | O_NONBLOCK | O_NOCTTY)
+				  : -1;
 	if (fd >= 0 && !fstat(fd, st) && S_ISREG(st->st_mode))
 		return fd;
 	if (fd >= 0)
@@ -61,8 +63,8 @@ static int open_regular(int dir, const char *name, struct stat *st)
 	return -1;
 }
 
-/* Where reading a file ends: before a hole with which its holes come to more than HOLES_MAX, else at its end. A recorder leaves none,
- * but a file may be made as long as one likes at no cost. */
+/* Where reading a file ends: before a hole with which its holes come to more than HOLES_MAX, else
+ * at its end. A recorder leaves none, but a file may be made as long as one likes at no cost. */
 static off_t readable_end(int fd, off_t size)
 {
 	off_t at = 0, holes = 0;
@@ -136,7 +138,8 @@ static bool is_locked(int dir)
 
 static int read_header(struct trace *t, struct bt_error *err)
 {
-	const struct trace_file *f = t->file_count && t->files[0].kind == BT_FILE_EVENTS ? &t->files[0] : NULL;
+	const struct trace_file *f =
+		t->file_count && t->files[0].kind == BT_FILE_EVENTS ? &t->files[0] : NULL;
 	struct bt_file_header h;
 	struct bt_record rec;
 	struct slice s;
@@ -144,7 +147,8 @@ static int read_header(struct trace *t, struct bt_error *err)
 	int rc;
 
 	if (!f)
-		return bt_fail(err, BT_E_NOT_TRACE, 0, "%s: not a btrec trace (it has no events file)", t->path);
+		return bt_fail(err, BT_E_NOT_TRACE, 0,
+			       "%s: not a btrec trace (it has no events file)", t->path);
 	s = f->bytes;
 	rc = bt_file_header_decode(&s, &h, err);
 	if (rc == 0 && h.kind != BT_FILE_EVENTS)
@@ -152,19 +156,22 @@ static int read_header(struct trace *t, struct bt_error *err)
 	if (rc == 0) {
 		rc = bt_block_decode(&s, BT_FILE_HEADER_SIZE, &t->header_raw, &ordinal, err);
 		if (rc == 0)
-			rc = bt_fail_at(err, BT_E_TRUNCATED, BT_FILE_HEADER_SIZE, "the file ends before the trace's header record");
+			rc = bt_fail_at(err, BT_E_TRUNCATED, BT_FILE_HEADER_SIZE,
+					"the file ends before the trace's header record");
 	}
 	if (rc == 1) {
 		struct slice records = slice_of(t->header_raw.data, t->header_raw.len);
 
 		if (bt_record_decode(&records, &rec) != 1 || rec.kind != BT_RECORD_HEADER)
-			rc = bt_fail_at(err, BT_E_CORRUPT, BT_FILE_HEADER_SIZE, "the trace's header record is damaged");
+			rc = bt_fail_at(err, BT_E_CORRUPT, BT_FILE_HEADER_SIZE,
+					"the trace's header record is damaged");
 	}
 	if (rc < 0) {
 		if (err) {
 			struct bt_error cause = *err;
 
-			bt_fail_at(err, cause.code, cause.offset, "%s/%s, byte %llu: %.200s", t->path, f->name, (unsigned long long)cause.offset, cause.text);
+			bt_fail_at(err, cause.code, cause.offset, "%s/%s, byte %llu: %.200s",
+				   t->path, f->name, (unsigned long long)cause.offset, cause.text);
 		}
 		return rc;
 	}
@@ -186,7 +193,8 @@ static struct trace *trace_new(const char *path)
 	return t;
 }
 
-/* Enters a file into the list. Returns 0 or ENOMEM; *out is NULL for a name that is none of a trace's. */
+/* Enters a file into the list. Returns 0 or ENOMEM; *out is NULL for a name that is none of a
+ * trace's. */
 static int add_file(struct trace *t, const char *name, struct trace_file **out)
 {
 	enum bt_file_kind kind;
@@ -221,7 +229,8 @@ static int finish_open(struct trace **out, struct trace *t, struct bt_error *err
 	return 0;
 }
 
-int trace_open_memory(struct trace **out, const struct trace_file *files, size_t count, struct bt_error *err)
+int trace_open_memory(struct trace **out, const struct trace_file *files, size_t count,
+		      struct bt_error *err)
 {
 	struct trace *t = trace_new("memory");
 
@@ -247,12 +256,14 @@ static int open_failure(struct bt_error *err, const char *path, int failure)
 	case ENOENT:
 		return bt_fail(err, BT_E_NO_TRACE, 0, "%s: no such trace", *path ? path : "''");
 	case ENOTDIR:
-		return bt_fail(err, BT_E_NOT_TRACE, 0, "%s: not a btrec trace (a trace is a directory)", path);
+		return bt_fail(err, BT_E_NOT_TRACE, 0,
+			       "%s: not a btrec trace (a trace is a directory)", path);
 	case EACCES:
 	case EPERM:
 		return bt_fail(err, BT_E_PERMISSION, failure, "cannot read %s", path);
 	default:
-		return bt_fail(err, failure == ENOMEM ? BT_E_NO_MEMORY : BT_E_IO, failure, "cannot read %s", path);
+		return bt_fail(err, failure == ENOMEM ? BT_E_NO_MEMORY : BT_E_IO, failure,
+			       "cannot read %s", path);
 	}
 }
 
@@ -261,7 +272,11 @@ static const char *kind_name(mode_t mode)
 	static const struct {
 		mode_t type;
 		const char *name;
-	} kinds[] = {{S_IFIFO, "a FIFO"}, {S_IFCHR, "a device"}, {S_IFBLK, "a device"}, {S_IFDIR, "a directory"}, {S_IFSOCK, "a socket"}};
+	} kinds[] = {{S_IFIFO, "a FIFO"},
+		     {S_IFCHR, "a device"},
+		     {S_IFBLK, "a device"},
+		     {S_IFDIR, "a directory"},
+		     {S_IFSOCK, "a socket"}};
 
 	for (size_t i = 0; i < sizeof kinds / sizeof *kinds; i++)
 		if ((mode & S_IFMT) == kinds[i].type)
@@ -276,7 +291,8 @@ static int read_failure(struct bt_error *err, const struct trace *t, int dir, in
 	struct stat st;
 
 	if (failure == EINVAL && !fstatat(dir, name, &st, 0) && kind_name(st.st_mode))
-		return bt_fail(err, BT_E_NOT_TRACE, 0, "%s/%s is %s: a trace has a file there", t->path, name, kind_name(st.st_mode));
+		return bt_fail(err, BT_E_NOT_TRACE, 0, "%s/%s is %s: a trace has a file there",
+			       t->path, name, kind_name(st.st_mode));
 	if (failure == ENOENT) /* a link that leads nowhere: the trace is there */
 		return bt_fail(err, BT_E_IO, failure, "cannot read %s/%s", t->path, name);
 	return open_failure(err, t->path, failure);
@@ -304,7 +320,8 @@ static int add_files(struct trace *t, DIR *d, enum bt_file_kind wanted)
 }
 
 /* With files of the kinds up to `last`. */
-static int open_kinds(struct trace **out, const char *path, enum bt_file_kind last, struct bt_error *err)
+static int open_kinds(struct trace **out, const char *path, enum bt_file_kind last,
+		      struct bt_error *err)
 {
 	int dir = open(path, O_RDONLY | O_DIRECTORY | O_CLOEXEC), failure = 0, rc;
 	struct trace *t;
@@ -324,7 +341,8 @@ static int open_kinds(struct trace **out, const char *path, enum bt_file_kind la
 		return bt_fail(err, BT_E_NO_MEMORY, 0, "out of memory");
 	}
 	t->being_written = is_locked(dir);
-	/* What names others comes before what it names, the other way round than it is written: files may still come, and grow. */
+	/* What names others comes before what it names, the other way round than it is written:
+	 * files may still come, and grow. */
 	for (enum bt_file_kind kind = BT_FILE_EVENTS; !failure && kind <= last; kind++)
 		failure = add_files(t, d, kind);
 	rc = failure ? read_failure(err, t, dir, failure) : 0;
@@ -336,9 +354,15 @@ static int open_kinds(struct trace **out, const char *path, enum bt_file_kind la
 	return finish_open(out, t, err);
 }
 
-int trace_open(struct trace **out, const char *path, struct bt_error *err) { return open_kinds(out, path, BT_FILE_OBJECTS, err); }
+int trace_open(struct trace **out, const char *path, struct bt_error *err)
+{
+	return open_kinds(out, path, BT_FILE_OBJECTS, err);
+}
 
-int trace_open_events(struct trace **out, const char *path, struct bt_error *err) { return open_kinds(out, path, BT_FILE_EVENTS, err); }
+int trace_open_events(struct trace **out, const char *path, struct bt_error *err)
+{
+	return open_kinds(out, path, BT_FILE_EVENTS, err);
+}
 
 void trace_close(struct trace *t)
 {
@@ -358,10 +382,7 @@ void trace_cursor_init(struct trace_cursor *c, const struct trace *t, const stru
 	memcpy(c->uuid, t->uuid, sizeof c->uuid);
 }
 
-void trace_cursor_release(struct trace_cursor *c)
-{
-	buf_release(&c->raw);
-}
+void trace_cursor_release(struct trace_cursor *c) { buf_release(&c->raw); }
 
 static int begin_file(struct trace_cursor *c, struct bt_error *err)
 {
@@ -370,14 +391,16 @@ static int begin_file(struct trace_cursor *c, struct bt_error *err)
 
 	c->header_read = true;
 	if (rc == 0 && (h.kind != c->file->kind || memcmp(h.uuid, c->uuid, sizeof h.uuid)))
-		rc = bt_fail_at(err, BT_E_CORRUPT, 0, "the file belongs to another trace, or is of another kind");
+		rc = bt_fail_at(err, BT_E_CORRUPT, 0,
+				"the file belongs to another trace, or is of another kind");
 	if (rc)
 		c->rest.len = 0;
 	return rc;
 }
 
-/* A hostile file can be a row of block headers each of which promises the rest of the file: reading on behind each would
- * read every byte once per header. Past this limit, which no real damage reaches, the rest is not looked at. */
+/* A hostile file can be a row of block headers each of which promises the rest of the file: reading
+ * on behind each would read every byte once per header. Past this limit, which no real damage
+ * reaches, the rest is not looked at. */
 static void waste(struct trace_cursor *c, size_t bytes)
 {
 	c->wasted += bytes < BT_BLOCK_MAX ? bytes : BT_BLOCK_MAX;
@@ -406,15 +429,18 @@ int trace_cursor_next(struct trace_cursor *c, struct bt_record *rec, struct bt_e
 		}
 		if (rc < 0) {
 			c->records = (struct slice){0};
-			return bt_fail_at(err, BT_E_CORRUPT, offset, "a record in the block before is damaged");
+			return bt_fail_at(err, BT_E_CORRUPT, offset,
+					  "a record in the block before is damaged");
 		}
 		rc = bt_block_decode(&c->rest, offset, &c->raw, &ordinal, err);
 		if (rc < 0)
 			waste(c, left);
-		c->next_ordinal += rc == -BT_E_NO_MEMORY; /* it is there: the next one is no stranger */
+		c->next_ordinal +=
+			rc == -BT_E_NO_MEMORY; /* it is there: the next one is no stranger */
 		if (!rc && c->file->unread && !c->hole_told) {
 			c->hole_told = true;
-			return bt_fail_at(err, BT_E_CORRUPT, offset, "a hole in the file: its last %llu bytes are not read",
+			return bt_fail_at(err, BT_E_CORRUPT, offset,
+					  "a hole in the file: its last %llu bytes are not read",
 					  (unsigned long long)c->file->unread);
 		}
 		if (rc <= 0)
@@ -422,7 +448,9 @@ int trace_cursor_next(struct trace_cursor *c, struct bt_record *rec, struct bt_e
 		c->unpacked += c->raw.len;
 		if (c->unpacked > UNPACKED_BASE + UNPACKED_RATIO * (uint64_t)c->file->bytes.len) {
 			slice_take(&c->rest, c->rest.len);
-			return bt_fail_at(err, BT_E_CORRUPT, offset, "it unpacks to more than is believable; the rest is left out");
+			return bt_fail_at(
+				err, BT_E_CORRUPT, offset,
+				"it unpacks to more than is believable; the rest is left out");
 		}
 		c->records = slice_of(c->raw.data, c->raw.len);
 		c->unit = 0;
@@ -430,8 +458,10 @@ int trace_cursor_next(struct trace_cursor *c, struct bt_record *rec, struct bt_e
 			uint64_t expected = c->next_ordinal;
 
 			c->next_ordinal = ordinal + 1;
-			return bt_fail_at(err, BT_E_CORRUPT, offset, "block %llu follows where block %llu belongs",
-					  (unsigned long long)ordinal, (unsigned long long)expected);
+			return bt_fail_at(err, BT_E_CORRUPT, offset,
+					  "block %llu follows where block %llu belongs",
+					  (unsigned long long)ordinal,
+					  (unsigned long long)expected);
 		}
 		c->next_ordinal++;
 	}

@@ -15,21 +15,23 @@
 #include "lib/content_hash.h"
 
 enum {
-	BUFFER_KEPT = 1 << 16, /* bytes of memory that a flushed stream goes on holding */
+	BUFFER_KEPT = 1 << 16,  /* bytes of memory that a flushed stream goes on holding */
 	BLOCK_TARGET = 1 << 20, /* a stream is flushed when this much is buffered */
-	CODE_TARGET = 1 << 16, /* or, where nothing is packed, this: what is copied again is still near the processor */
+	CODE_TARGET = 1 << 16,  /* or, where nothing is packed, this: what is copied again is still
+				   near the processor */
 	OBJECT_MAX = BT_BLOCK_MAX - 64, /* with its record's head */
 	CODE_PLAIN_MOST = 16 << 20,
 };
 
-/* One file of the trace. Opened only to append a block, but for events: a tree of hundreds of tasks costs no descriptors. */
+/* One file of the trace. Opened only to append a block, but for events: a tree of hundreds of tasks
+ * costs no descriptors. */
 struct stream {
 	enum bt_file_kind kind;
 	uint32_t number;
 	uint64_t ordinal; /* of the next block */
-	bool begun;	  /* the file exists and has its header */
-	uint32_t unit;	  /* of the newest record; 0 at the beginning of a block */
-	size_t code;	  /* of the records: bytes of program code */
+	bool begun;       /* the file exists and has its header */
+	uint32_t unit;    /* of the newest record; 0 at the beginning of a block */
+	size_t code;      /* of the records: bytes of program code */
 	struct buf records;
 };
 
@@ -57,7 +59,7 @@ struct trace_writer {
 	size_t branches_count;
 	struct object *table;
 	size_t table_size, object_count;
-	uint64_t code;	  /* bytes of it, of programs */
+	uint64_t code;    /* bytes of it, of programs */
 	struct buf block; /* scratch */
 };
 
@@ -75,7 +77,8 @@ static int append(int fd, const struct buf *b)
 		if (n < 0) {
 			int failure = errno;
 
-			/* Half a block would read as damage; where even this fails it is a torn tail, which readers know. */
+			/* Half a block would read as damage; where even this fails it is a torn
+			 * tail, which readers know. */
 			(void)!ftruncate(fd, start);
 			return failure;
 		}
@@ -86,16 +89,20 @@ static int append(int fd, const struct buf *b)
 
 static bool is_code(const struct stream *s) { return s->code > s->records.len / 2; }
 
-/* The trace's header is small, and for eyes, too. Of program code no packer leaves less than two thirds, and what starts is mostly that: packing it would be a tenth of what recording a
- * short program costs. What still comes behind so much of it are pages that the program writes again and again, each nearly as before. */
+/* The trace's header is small, and for eyes, too. Of program code no packer leaves less than two
+ * thirds, and what starts is mostly that: packing it would be a tenth of what recording a short
+ * program costs. What still comes behind so much of it are pages that the program writes again and
+ * again, each nearly as before. */
 static enum bt_block_effort effort_of(const struct trace_writer *w, const struct stream *s)
 {
-	if ((s->kind == BT_FILE_EVENTS && !s->ordinal) || (is_code(s) && w->code <= CODE_PLAIN_MOST))
+	if ((s->kind == BT_FILE_EVENTS && !s->ordinal) ||
+	    (is_code(s) && w->code <= CODE_PLAIN_MOST))
 		return BT_BLOCK_PLAIN;
 	return s->kind == BT_FILE_OBJECTS ? BT_BLOCK_QUICK : BT_BLOCK_FULL;
 }
 
-/* Opens its file for appending, makes it first where there is none. Returns a descriptor, or -1 with errno. */
+/* Opens its file for appending, makes it first where there is none. Returns a descriptor, or -1
+ * with errno. */
 static int stream_open(const struct trace_writer *w, const struct stream *s)
 {
 	char name[32];
@@ -119,7 +126,8 @@ static int stream_append(struct trace_writer *w, const struct stream *s, const s
 
 	if (failure)
 		return failure;
-	/* Events too get a descriptor that is closed: some file systems say only then what they could not write. */
+	/* Events too get a descriptor that is closed: some file systems say only then what they
+	 * could not write. */
 	fd = events ? fcntl(w->events_fd, F_DUPFD_CLOEXEC, 0) : stream_open(w, s);
 	if (fd < 0)
 		return errno;
@@ -148,7 +156,9 @@ static int stream_write(struct trace_writer *w, struct stream *s)
 	buf_reset(&w->block);
 	if (!s->begun)
 		bt_file_header_encode(&w->block, s->kind, w->uuid);
-	if (bt_block_encode_as(&w->block, s->ordinal, slice_of(s->records.data, s->records.len), effort_of(w, s)) || w->block.failed)
+	if (bt_block_encode_as(&w->block, s->ordinal, slice_of(s->records.data, s->records.len),
+			       effort_of(w, s)) ||
+	    w->block.failed)
 		return ENOMEM;
 	failure = stream_append(w, s, &w->block);
 	if (failure)
@@ -180,16 +190,22 @@ static struct stream *branches_of(struct trace_writer *w, uint32_t task)
 
 		if (!fresh)
 			return NULL;
-		*fresh = (struct stream){.kind = BT_FILE_BRANCHES, .number = task, .ordinal = slot->written, .begun = slot->written};
+		*fresh = (struct stream){.kind = BT_FILE_BRANCHES,
+					 .number = task,
+					 .ordinal = slot->written,
+					 .begun = slot->written};
 		slot->stream = fresh;
 	}
 	return slot->stream;
 }
 
-/* Writing failed: from here on nothing is written but, into the reserve, the record that says so. */
+/* Writing failed: from here on nothing is written but, into the reserve, the record that says so.
+ */
 static void stop(struct trace_writer *w, int failure)
 {
-	struct bt_record_stopped body = {.time = trace_writer_time(w), .os_errno = (uint32_t)failure, .text = bt_str(strerror(failure))};
+	struct bt_record_stopped body = {.time = trace_writer_time(w),
+					 .os_errno = (uint32_t)failure,
+					 .text = bt_str(strerror(failure))};
 
 	w->stopped = failure;
 	reserve_break(&w->reserve);
@@ -223,7 +239,8 @@ static void stream_free(struct stream *s)
 	free(s);
 }
 
-/* Where nothing has come since the last time, as nothing does from tasks that are gone, no memory is kept: there may be a million. */
+/* Where nothing has come since the last time, as nothing does from tasks that are gone, no memory
+ * is kept: there may be a million. */
 static void branches_flush(struct trace_writer *w)
 {
 	for (size_t i = 0; i < w->branches_count; i++) {
@@ -241,7 +258,8 @@ static void branches_flush(struct trace_writer *w)
 
 static void stream_flush(struct trace_writer *w, struct stream *s)
 {
-	/* What is named goes before what names it: a trace cut off between two writes has no dangling numbers. */
+	/* What is named goes before what names it: a trace cut off between two writes has no
+	 * dangling numbers. */
 	if (s->kind == BT_FILE_EVENTS) {
 		stream_hand_over(w, &w->objects);
 		branches_flush(w);
@@ -271,13 +289,15 @@ static void leave_out(struct trace_writer *w, enum bt_record_kind kind, size_t s
 	struct bt_record_note note = {.seq = w->seq++, .time = trace_writer_time(w)};
 	char text[128];
 
-	snprintf(text, sizeof text, "a record (%s) of %zu bytes was left out: %d are the most", bt_record_name(kind), size, BT_BLOCK_MAX);
+	snprintf(text, sizeof text, "a record (%s) of %zu bytes was left out: %d are the most",
+		 bt_record_name(kind), size, BT_BLOCK_MAX);
 	note.text = bt_str(text);
 	stream_put(&w->events, 0, BT_RECORD_NOTE, &note);
 }
 
 /* The same where a block has room for it: the one that is being filled, or else the next. */
-static void stream_fit(struct trace_writer *w, struct stream *s, uint32_t unit, enum bt_record_kind kind, const void *body)
+static void stream_fit(struct trace_writer *w, struct stream *s, uint32_t unit,
+		       enum bt_record_kind kind, const void *body)
 {
 	size_t start = s->records.len, end;
 	uint32_t unit_before = s->unit;
@@ -297,21 +317,23 @@ static void stream_fit(struct trace_writer *w, struct stream *s, uint32_t unit, 
 		stream_fit(w, s, unit, kind, body);
 }
 
-static void stream_record(struct trace_writer *w, struct stream *s, uint32_t unit, enum bt_record_kind kind, const void *body)
+static void stream_record(struct trace_writer *w, struct stream *s, uint32_t unit,
+			  enum bt_record_kind kind, const void *body)
 {
 	if (w->stopped)
 		return;
 	stream_fit(w, s, unit, kind, body);
 	if (kind == BT_RECORD_END)
-		return; /* it goes last, when the trace is closed: who finds it knows that all else was written */
+		return; /* it goes last, when the trace is closed: who finds it knows that all else
+			   was written */
 	if (s == &w->objects && is_code(s) && s->records.len >= CODE_TARGET)
 		stream_flush(w, s);
 	else if (s->records.len >= BLOCK_TARGET || s->records.failed)
 		stream_empty(w, s);
 }
 
-/* Says to readers that the trace is being written, for as long as this process or a child of its holds it. Best effort: a file system
- * may have no locks. */
+/* Says to readers that the trace is being written, for as long as this process or a child of its
+ * holds it. Best effort: a file system may have no locks. */
 static void lock_trace(int fd)
 {
 	struct flock lock = {.l_type = F_WRLCK, .l_whence = SEEK_SET};
@@ -339,17 +361,23 @@ static void remove_stream(struct trace_writer *w, enum bt_file_kind kind, uint32
 	unlinkat(w->dir, name, 0);
 }
 
-int trace_writer_open(struct trace_writer **out, const char *dir, const struct bt_record_header *h, struct bt_error *err)
+int trace_writer_open(struct trace_writer **out, const char *dir, const struct bt_record_header *h,
+		      struct bt_error *err)
 {
 	struct trace_writer *w;
 	int failure;
 
 	if (mkdir(dir, 0700)) {
-		enum bt_error_code code = errno == EEXIST ? BT_E_EXISTS : errno == EACCES || errno == EPERM ? BT_E_PERMISSION : BT_E_IO;
+		enum bt_error_code code = errno == EEXIST                     ? BT_E_EXISTS
+					  : errno == EACCES || errno == EPERM ? BT_E_PERMISSION
+									      : BT_E_IO;
 
 		if (code == BT_E_EXISTS)
-			return bt_fail(err, code, 0, "%s exists already: give -o another name, or remove it", dir);
-		return bt_fail(err, code, errno, "cannot make the trace directory %s", *dir ? dir : "''");
+			return bt_fail(err, code, 0,
+				       "%s exists already: give -o another name, or remove it",
+				       dir);
+		return bt_fail(err, code, errno, "cannot make the trace directory %s",
+			       *dir ? dir : "''");
 	}
 	w = calloc(1, sizeof *w);
 	if (!w) {
@@ -372,16 +400,14 @@ int trace_writer_open(struct trace_writer **out, const char *dir, const struct b
 		failure = begin_events(w, h);
 	if (failure) {
 		trace_writer_discard(w, dir);
-		return bt_fail(err, failure == ENOMEM ? BT_E_NO_MEMORY : BT_E_IO, failure, "cannot write the trace %s", dir);
+		return bt_fail(err, failure == ENOMEM ? BT_E_NO_MEMORY : BT_E_IO, failure,
+			       "cannot write the trace %s", dir);
 	}
 	*out = w;
 	return 0;
 }
 
-uint64_t trace_writer_next_seq(struct trace_writer *w)
-{
-	return w->seq++;
-}
+uint64_t trace_writer_next_seq(struct trace_writer *w) { return w->seq++; }
 
 uint64_t trace_writer_begun(const struct trace_writer *w)
 {
@@ -393,15 +419,18 @@ uint64_t trace_writer_time(const struct trace_writer *w)
 	struct timespec now;
 
 	clock_gettime(CLOCK_MONOTONIC, &now);
-	return (uint64_t)(now.tv_sec - w->start.tv_sec) * 1000000000u + (uint64_t)now.tv_nsec - (uint64_t)w->start.tv_nsec;
+	return (uint64_t)(now.tv_sec - w->start.tv_sec) * 1000000000u + (uint64_t)now.tv_nsec -
+	       (uint64_t)w->start.tv_nsec;
 }
 
-void trace_writer_event(struct trace_writer *w, uint32_t unit, enum bt_record_kind kind, const void *body)
+void trace_writer_event(struct trace_writer *w, uint32_t unit, enum bt_record_kind kind,
+			const void *body)
 {
 	stream_record(w, &w->events, unit, kind, body);
 }
 
-static void branches_record(struct trace_writer *w, uint32_t task, enum bt_record_kind kind, const void *body)
+static void branches_record(struct trace_writer *w, uint32_t task, enum bt_record_kind kind,
+			    const void *body)
 {
 	struct stream *s = branches_of(w, task);
 
@@ -455,8 +484,10 @@ uint64_t trace_writer_object(struct trace_writer *w, const void *bytes, size_t l
 		leave_out(w, BT_RECORD_OBJECT, len);
 	if (len > OBJECT_MAX || (w->object_count * 2 >= w->table_size && !table_grow(w)))
 		return 0;
-	for (slot = object.hash.first & (w->table_size - 1); w->table[slot].number; slot = (slot + 1) & (w->table_size - 1))
-		if (w->table[slot].hash.first == object.hash.first && w->table[slot].hash.second == object.hash.second)
+	for (slot = object.hash.first & (w->table_size - 1); w->table[slot].number;
+	     slot = (slot + 1) & (w->table_size - 1))
+		if (w->table[slot].hash.first == object.hash.first &&
+		    w->table[slot].hash.second == object.hash.second)
 			return w->table[slot].number;
 	body.object = object.number = ++w->object_count;
 	w->table[slot] = object;
@@ -476,15 +507,9 @@ uint64_t trace_writer_code(struct trace_writer *w, const void *bytes, size_t len
 	return object;
 }
 
-void trace_writer_flush(struct trace_writer *w)
-{
-	stream_empty(w, &w->events);
-}
+void trace_writer_flush(struct trace_writer *w) { stream_empty(w, &w->events); }
 
-int trace_writer_stopped(const struct trace_writer *w)
-{
-	return w->stopped;
-}
+int trace_writer_stopped(const struct trace_writer *w) { return w->stopped; }
 
 void trace_writer_close(struct trace_writer *w)
 {

@@ -21,22 +21,22 @@ struct reader {
 	bool departed;
 };
 
-static void give(struct reader *r, const struct flow_item *item)
-{
-	r->take(r->arg, item);
-}
+static void give(struct reader *r, const struct flow_item *item) { r->take(r->arg, item); }
 
 static void give_gap(struct reader *r, enum bt_gap_reason reason, const char *cause)
 {
-	const struct flow_item item = {.kind = FLOW_GAP, .branch = {.kind = BT_BRANCH_GAP, .to = reason}, .cause = cause};
+	const struct flow_item item = {
+		.kind = FLOW_GAP, .branch = {.kind = BT_BRANCH_GAP, .to = reason}, .cause = cause};
 
 	give(r, &item);
 }
 
-/* Between kernel and kernel nothing is told; into it and out of it user code is left and entered. */
+/* Between kernel and kernel nothing is told; into it and out of it user code is left and entered.
+ */
 static void give_branch(struct reader *r, uint64_t from, uint64_t to, uint8_t flags)
 {
-	struct flow_item item = {.branch = {.from = from, .to = to, .flags = flags | BT_BRANCH_TAKEN}};
+	struct flow_item item = {
+		.branch = {.from = from, .to = to, .flags = flags | BT_BRANCH_TAKEN}};
 	bool from_kernel = flow_is_kernel(from), to_kernel = flow_is_kernel(to);
 	enum bt_branch_kind kind;
 
@@ -45,7 +45,9 @@ static void give_branch(struct reader *r, uint64_t from, uint64_t to, uint8_t fl
 	item.kind = from_kernel ? FLOW_ENTER : to_kernel ? FLOW_LEAVE : FLOW_BRANCH;
 	kind = from_kernel ? BT_BRANCH_BRANCH : flow_kind_at(r->code->code, r->code->arg, from);
 	if (item.kind == FLOW_BRANCH)
-		item.branch.kind = kind == BT_BRANCH_ASYNC || kind == BT_BRANCH_SYSCALL ? BT_BRANCH_BRANCH : kind;
+		item.branch.kind = kind == BT_BRANCH_ASYNC || kind == BT_BRANCH_SYSCALL
+					   ? BT_BRANCH_BRANCH
+					   : kind;
 	else
 		item.branch.kind = kind == BT_BRANCH_SYSCALL ? BT_BRANCH_SYSCALL : BT_BRANCH_ASYNC;
 	give(r, &item);
@@ -62,11 +64,13 @@ void bts_records(struct slice in, const struct bts_code *code, bts_take *take, v
 
 		if (!from && !to)
 			continue;
-		/* That a bit is not set does not say that it was mispredicted: not every model has it. */
+		/* That a bit is not set does not say that it was mispredicted: not every model has
+		 * it. */
 		if (!from || !to)
 			give_gap(&r, BT_GAP_LOST, "a record without an address");
 		else
-			give_branch(&r, from, to, flags & FLAG_PREDICTED ? BT_BRANCH_PREDICTION_KNOWN : 0);
+			give_branch(&r, from, to,
+				    flags & FLAG_PREDICTED ? BT_BRANCH_PREDICTION_KNOWN : 0);
 	}
 	if (in.len)
 		give_gap(&r, BT_GAP_LOST, "a piece of a record");
@@ -113,7 +117,8 @@ static void depart(struct reader *r)
 
 static void take_switch(struct reader *r, uint16_t misc, struct slice in)
 {
-	struct flow_item item = {.kind = misc & MISC_SWITCH_OUT ? FLOW_DEPART : FLOW_ARRIVE, .preempted = misc & MISC_SWITCH_PREEMPT};
+	struct flow_item item = {.kind = misc & MISC_SWITCH_OUT ? FLOW_DEPART : FLOW_ARRIVE,
+				 .preempted = misc & MISC_SWITCH_PREEMPT};
 
 	item.time = slice_u64(&in);
 	item.cpu = slice_u32(&in);
@@ -145,7 +150,8 @@ static void take_record(struct reader *r, struct slice in)
 		give_gap(r, BT_GAP_LOST, "a record without an address");
 }
 
-void bts_ring_read(const struct bts_ring *ring, const struct bts_code *code, bts_take *take, void *arg)
+void bts_ring_read(const struct bts_ring *ring, const struct bts_code *code, bts_take *take,
+		   void *arg)
 {
 	struct reader r = {.code = code, .take = take, .arg = arg};
 	uint64_t limit = ring->seen, at;
@@ -155,7 +161,8 @@ void bts_ring_read(const struct bts_ring *ring, const struct bts_code *code, bts
 		limit = ring->head - ring->size;
 	at = oldest(ring, limit);
 	if (limit != ring->seen)
-		give_gap(&r, BT_GAP_OVERWRITTEN, "the ring was too small for what came between two looks at it");
+		give_gap(&r, BT_GAP_OVERWRITTEN,
+			 "the ring was too small for what came between two looks at it");
 	else if (at != limit)
 		give_gap(&r, BT_GAP_LOST, "what is no record in the ring");
 	for (; at < ring->head; at += BTS_RECORD)

@@ -1,11 +1,14 @@
 /* SPDX-License-Identifier: MIT */
-/* The branch trace store (Intel SDM volume 3, "Branch Trace Store"): one record for each branch that was taken, of 24 bytes, in two
- * forms: as the processor writes it and perf's intel_bts PMU passes it on ({from, to, flags}), and as perf samples in the ring of a
- * branch event of period 1 ({header, from, to}), among them records of the task's switches. Branches that were not taken are in the code
- * between the records. What the record leaves out (system calls, with a kernel that removes its own addresses) is not made up.
+/* The branch trace store (Intel SDM volume 3, "Branch Trace Store"): one record for each branch
+ * that was taken, of 24 bytes, in two forms: as the processor writes it and perf's intel_bts PMU
+ * passes it on ({from, to, flags}), and as perf samples in the ring of a branch event of period 1
+ * ({header, from, to}), among them records of the task's switches. Branches that were not taken are
+ * in the code between the records. What the record leaves out (system calls, with a kernel that
+ * removes its own addresses) is not made up.
  *
- * Order of a ring: a switch away is written before the branches that the processor still held (perf_event_switch() in
- * kernel/events/core.c comes before the events are stopped, and ds.c drains the store then): here it comes behind them. */
+ * Order of a ring: a switch away is written before the branches that the processor still held
+ * (perf_event_switch() in kernel/events/core.c comes before the events are stopped, and ds.c drains
+ * the store then): here it comes behind them. */
 #ifndef BT_BTS_FLOW_H
 #define BT_BTS_FLOW_H
 
@@ -24,12 +27,12 @@ struct bts_code {
 	void *arg;
 };
 
-/* Records as the processor writes them, oldest first. Empty ones are padding. A piece of a record at the end, and a record that cannot
- * be, are a gap of reason lost. */
+/* Records as the processor writes them, oldest first. Empty ones are padding. A piece of a record
+ * at the end, and a record that cannot be, are a gap of reason lost. */
 void bts_records(struct slice bytes, const struct bts_code *code, bts_take *take, void *arg);
 
-/* The ring of a branch event: sample_type IP|ADDR; into the same ring goes an event with context_switch, sample_id_all and
- * sample_type TIME|CPU, so that every record has 24 bytes. */
+/* The ring of a branch event: sample_type IP|ADDR; into the same ring goes an event with
+ * context_switch, sample_id_all and sample_type TIME|CPU, so that every record has 24 bytes. */
 struct bts_ring {
 	const uint8_t *data;
 	uint64_t size; /* bytes, a power of two */
@@ -37,8 +40,9 @@ struct bts_ring {
 	uint64_t seen; /* those of them that were read before */
 };
 
-/* What was written since `seen`, oldest first. What was overwritten before it was read, and what is no record, is a gap. The writer must
- * not run. */
-void bts_ring_read(const struct bts_ring *ring, const struct bts_code *code, bts_take *take, void *arg);
+/* What was written since `seen`, oldest first. What was overwritten before it was read, and what is
+ * no record, is a gap. The writer must not run. */
+void bts_ring_read(const struct bts_ring *ring, const struct bts_code *code, bts_take *take,
+		   void *arg);
 
 #endif

@@ -11,14 +11,15 @@
 
 enum {
 	QUEUE = 8, /* items that one step can make, and more */
-	/* Instructions without one that consumes trace. Real code has branches; a cycle of direct jumps consumes nothing, and libipt
-	 * would follow it for ever. */
+	/* Instructions without one that consumes trace. Real code has branches; a cycle of direct
+	 * jumps consumes nothing, and libipt would follow it for ever. */
 	QUIET_MAX = 1 << 16,
 	/* Instructions that are decoded of a stream at most: so many, and so many a byte; */
 	BUDGET_BASE = 1 << 20,
 	BUDGET_PER_BYTE = 1024,
-	/* where that does not do, more of the newest part, twice at most. It has NEWEST bytes at least, as far as synchronization points
-	 * usually lie apart, where there is one before that; bytes beyond NEWEST_MAX count for nothing, so that no odd stream takes for ever. */
+	/* where that does not do, more of the newest part, twice at most. It has NEWEST bytes at
+	 * least, as far as synchronization points usually lie apart, where there is one before
+	 * that; bytes beyond NEWEST_MAX count for nothing, so that no odd stream takes for ever. */
 	NEWEST = 2048,
 	NEWEST_MAX = 16 << 10,
 	NEWEST_PER_BYTE = 16 << 10,
@@ -43,24 +44,25 @@ struct pt_flow {
 	struct pt_flow_config config;
 	struct libipt ipt;
 	struct pt_insn_decoder *decoder; /* NULL: the stream is empty */
-	int status;			 /* of libipt: events and the end */
-	bool synced, ended, user;	 /* user: the flow is in user code */
-	uint64_t sync;			 /* offset of the newest synchronization point + 1 */
+	int status;                      /* of libipt: events and the end */
+	bool synced, ended, user;        /* user: the flow is in user code */
+	uint64_t sync;                   /* offset of the newest synchronization point + 1 */
 	/* A branch instruction whose target is what comes next. */
 	bool pending;
 	struct bt_branch branch;
 	uint64_t behind; /* the instruction behind it */
-	bool trap;	 /* it is none of ours: an int3, for one, that leads into the kernel */
+	bool trap;       /* it is none of ours: an int3, for one, that leads into the kernel */
 	uint64_t budget, spent, quiet;
 	unsigned reserves; /* how often the budget was used up */
 	bool ran_out;
 	uint64_t event_tsc; /* of the event that is being taken, 0: none is, or it has no time */
-	int gap; /* the reason + 1 of the item before, where that is a gap */
+	int gap;            /* the reason + 1 of the item before, where that is a gap */
 	struct flow_item queue[QUEUE];
 	unsigned first, count;
 };
 
-static int read_code(uint8_t *buffer, size_t size, const struct pt_asid *asid, uint64_t ip, void *context)
+static int read_code(uint8_t *buffer, size_t size, const struct pt_asid *asid, uint64_t ip,
+		     void *context)
 {
 	const struct pt_flow *f = context;
 	size_t n;
@@ -72,7 +74,8 @@ static int read_code(uint8_t *buffer, size_t size, const struct pt_asid *asid, u
 
 static int load_libipt(struct libipt *ipt, struct bt_error *err)
 {
-	return late_library_load(IPT_SONAME, libipt_symbols, sizeof libipt_symbols / sizeof *libipt_symbols, ipt, err);
+	return late_library_load(IPT_SONAME, libipt_symbols,
+				 sizeof libipt_symbols / sizeof *libipt_symbols, ipt, err);
 }
 
 int pt_flow_available(struct bt_error *err)
@@ -93,8 +96,10 @@ static int make_decoder(struct pt_flow *f, struct bt_error *err)
 	c.begin = (uint8_t *)(uintptr_t)f->config.bytes.at;
 	c.end = c.begin + f->config.bytes.len;
 	if (f->config.intel) {
-		c.cpu = (struct pt_cpu){.vendor = pcv_intel, .family = f->config.family, .model = f->config.model,
-			.stepping = f->config.stepping};
+		c.cpu = (struct pt_cpu){.vendor = pcv_intel,
+					.family = f->config.family,
+					.model = f->config.model,
+					.stepping = f->config.stepping};
 		/* It fails for processors that it does not know: these are read without errata. */
 		(void)f->ipt.pt_cpu_errata(&c.errata, &c.cpu);
 	}
@@ -103,7 +108,8 @@ static int make_decoder(struct pt_flow *f, struct bt_error *err)
 	c.mtc_freq = f->config.mtc_freq;
 	c.nom_freq = f->config.nominal_ratio;
 	f->decoder = f->ipt.pt_insn_alloc_decoder(&c);
-	if (!f->decoder || f->ipt.pt_image_set_callback(f->ipt.pt_insn_get_image(f->decoder), read_code, f) < 0)
+	if (!f->decoder ||
+	    f->ipt.pt_image_set_callback(f->ipt.pt_insn_get_image(f->decoder), read_code, f) < 0)
 		return bt_fail(err, BT_E_NO_MEMORY, 0, "out of memory for decoding Intel PT");
 	return 0;
 }
@@ -135,7 +141,8 @@ void pt_flow_free(struct pt_flow *f)
 
 /* --- items --- */
 
-static void put(struct pt_flow *f, enum flow_kind kind, const struct bt_branch *b, uint64_t addr, const char *cause)
+static void put(struct pt_flow *f, enum flow_kind kind, const struct bt_branch *b, uint64_t addr,
+		const char *cause)
 {
 	struct flow_item *item = &f->queue[(f->first + f->count++) % QUEUE];
 
@@ -197,7 +204,8 @@ static void arrive(struct pt_flow *f, uint64_t ip)
 	}
 	if (f->pending && f->user) {
 		f->branch.to = ip;
-		f->branch.flags = f->branch.kind == BT_BRANCH_JCC && ip == f->behind ? 0 : BT_BRANCH_TAKEN;
+		f->branch.flags =
+			f->branch.kind == BT_BRANCH_JCC && ip == f->behind ? 0 : BT_BRANCH_TAKEN;
 		put(f, FLOW_BRANCH, &f->branch, 0, NULL);
 	}
 	f->pending = f->trap = false;
@@ -207,7 +215,8 @@ static void arrive(struct pt_flow *f, uint64_t ip)
 
 /* --- synchronization --- */
 
-/* libipt has gone to the synchronization point at that offset. Whose code it is that comes now, the one who reads decides by the time. */
+/* libipt has gone to the synchronization point at that offset. Whose code it is that comes now, the
+ * one who reads decides by the time. */
 static void take_sync(struct pt_flow *f, uint64_t at)
 {
 	const struct bt_branch none = {0};
@@ -248,7 +257,8 @@ static void lose_sync(struct pt_flow *f, uint64_t addr, const char *cause)
 
 size_t pt_flow_last_sync(struct slice bytes)
 {
-	static const uint8_t sync[16] = {2, 0x82, 2, 0x82, 2, 0x82, 2, 0x82, 2, 0x82, 2, 0x82, 2, 0x82, 2, 0x82};
+	static const uint8_t sync[16] = {2, 0x82, 2, 0x82, 2, 0x82, 2, 0x82,
+					 2, 0x82, 2, 0x82, 2, 0x82, 2, 0x82};
 
 	for (size_t at = bytes.len < sizeof sync ? 0 : bytes.len - sizeof sync + 1; at-- > 0;)
 		if (!memcmp(bytes.at + at, sync, sizeof sync))
@@ -256,8 +266,8 @@ size_t pt_flow_last_sync(struct slice bytes)
 	return bytes.len;
 }
 
-/* Where the newest part begins, at a synchronization point: at first one that leaves enough, then the last of all; the stream's length: there
- * is none at or behind `from`. */
+/* Where the newest part begins, at a synchronization point: at first one that leaves enough, then
+ * the last of all; the stream's length: there is none at or behind `from`. */
 static size_t newest_part(const struct pt_flow *f, uint64_t from)
 {
 	const struct slice bytes = f->config.bytes;
@@ -270,8 +280,9 @@ static size_t newest_part(const struct pt_flow *f, uint64_t from)
 	return at == head.len || at < from ? bytes.len : at;
 }
 
-/* Decoding takes too long. The newest is what is wanted most: it goes on there, with a reserve for it; where it is there already, without
- * a gap. Once more where that was too little; then it is the end. */
+/* Decoding takes too long. The newest is what is wanted most: it goes on there, with a reserve for
+ * it; where it is there already, without a gap. Once more where that was too little; then it is the
+ * end. */
 static void run_out(struct pt_flow *f)
 {
 	const uint64_t len = f->config.bytes.len;
@@ -334,13 +345,15 @@ static int kind_of(const struct pt_insn *insn)
 
 	if (insn->mode != ptem_64bit)
 		return kind_of_class(insn);
-	return bt_insn_decode(insn->raw, insn->size, &decoded) ? kind_of_class(insn) : bt_insn_branch_kind(decoded.class);
+	return bt_insn_decode(insn->raw, insn->size, &decoded) ? kind_of_class(insn)
+							       : bt_insn_branch_kind(decoded.class);
 }
 
 /* Whether what comes behind such a branch is not in the code but in the trace. */
 static bool needs_trace(int kind)
 {
-	return kind >= 0 && kind != BT_BRANCH_JMP && kind != BT_BRANCH_CALL && kind != BT_BRANCH_BRANCH;
+	return kind >= 0 && kind != BT_BRANCH_JMP && kind != BT_BRANCH_CALL &&
+	       kind != BT_BRANCH_BRANCH;
 }
 
 static void take_insn(struct pt_flow *f, const struct pt_insn *insn)
@@ -367,7 +380,8 @@ static void next_insn(struct pt_flow *f)
 	if (!may_step(f))
 		return;
 	f->status = f->ipt.pt_insn_next(f->decoder, &insn, sizeof insn);
-	/* Where it stands is known even where the instruction there is not. At the end that is all: whether it ran, nothing says. */
+	/* Where it stands is known even where the instruction there is not. At the end that is all:
+	 * whether it ran, nothing says. */
 	if ((last || f->status < 0) && f->pending && insn.ip)
 		arrive(f, insn.ip);
 	if (last || f->status == -pte_eos) {
@@ -377,7 +391,9 @@ static void next_insn(struct pt_flow *f)
 	} else {
 		take_insn(f, &insn);
 		if (f->quiet > QUIET_MAX)
-			lose_sync(f, insn.ip, "code without an end and without a branch that the trace tells of");
+			lose_sync(
+				f, insn.ip,
+				"code without an end and without a branch that the trace tells of");
 	}
 }
 
@@ -395,7 +411,8 @@ static void take_enabled(struct pt_flow *f, const struct pt_event *ev)
 		put_enter(f, ev->variant.enabled.ip);
 }
 
-/* Tracing stops with the pending branch, because it led to a place that is not traced: the kernel, or code outside of a filter. */
+/* Tracing stops with the pending branch, because it led to a place that is not traced: the kernel,
+ * or code outside of a filter. */
 static void take_disabled(struct pt_flow *f, const struct pt_event *ev)
 {
 	bool near = f->pending && f->branch.kind != BT_BRANCH_SYSCALL;
@@ -426,7 +443,8 @@ static void take_async_disabled(struct pt_flow *f, const struct pt_event *ev)
 	leave_async(f, ev->variant.async_disabled.at);
 }
 
-/* Into the kernel where that is traced; between two places in user code when a transaction aborts. */
+/* Into the kernel where that is traced; between two places in user code when a transaction aborts.
+ */
 static void take_async_branch(struct pt_flow *f, const struct pt_event *ev)
 {
 	uint64_t from = ev->variant.async_branch.from, to = ev->variant.async_branch.to;
@@ -445,16 +463,21 @@ static void take_async_branch(struct pt_flow *f, const struct pt_event *ev)
 
 static void take_overflow(struct pt_flow *f, const struct pt_event *ev)
 {
-	put_gap(f, BT_GAP_LOST, ev->ip_suppressed ? 0 : ev->variant.overflow.ip, "the processor lost trace packets");
+	put_gap(f, BT_GAP_LOST, ev->ip_suppressed ? 0 : ev->variant.overflow.ip,
+		"the processor lost trace packets");
 	f->trap = f->user = false;
 	if (!ev->ip_suppressed && !flow_is_kernel(ev->variant.overflow.ip))
 		put_enter(f, ev->variant.overflow.ip);
 }
 
-/* Events that are not here say nothing of branches: paging, modes, power states, ptwrite, frequencies. */
+/* Events that are not here say nothing of branches: paging, modes, power states, ptwrite,
+ * frequencies. */
 static take_event *const events[] = {
-	[ptev_enabled] = take_enabled, [ptev_disabled] = take_disabled, [ptev_async_disabled] = take_async_disabled,
-	[ptev_async_branch] = take_async_branch, [ptev_overflow] = take_overflow,
+	[ptev_enabled] = take_enabled,
+	[ptev_disabled] = take_disabled,
+	[ptev_async_disabled] = take_async_disabled,
+	[ptev_async_branch] = take_async_branch,
+	[ptev_overflow] = take_overflow,
 };
 
 static void next_event(struct pt_flow *f)
@@ -493,12 +516,6 @@ int pt_flow_next(struct pt_flow *f, struct flow_item *item)
 	return 1;
 }
 
-uint64_t pt_flow_spent(const struct pt_flow *f)
-{
-	return f->spent;
-}
+uint64_t pt_flow_spent(const struct pt_flow *f) { return f->spent; }
 
-bool pt_flow_ran_out(const struct pt_flow *f)
-{
-	return f->ran_out;
-}
+bool pt_flow_ran_out(const struct pt_flow *f) { return f->ran_out; }

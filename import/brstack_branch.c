@@ -7,26 +7,26 @@
 
 enum {
 	FILE_NAME_MAX = 4096 + 32, /* PATH_MAX, and +0xOFFSET of the field dsoff */
-	FLAGS_MAX_LEN = 256, /* of a branch: events, cycles and names */
+	FLAGS_MAX_LEN = 256,       /* of a branch: events, cycles and names */
 	TYPE_EXTENDED = 15,
 	NEW_TYPE_SHIFT = 26,
 };
 
-static bool is_event(uint8_t c)
-{
-	return c == 'P' || c == 'M' || c == '-';
-}
+static bool is_event(uint8_t c) { return c == 'P' || c == 'M' || c == '-'; }
 
-/* Whether the slash behind a file's name is followed by what is printed there: an address, or an event and a slash. */
+/* Whether the slash behind a file's name is followed by what is printed there: an address, or an
+ * event and a slash. */
 static bool is_end_of_name(struct slice behind, bool address)
 {
 	if (address)
 		return behind.len > 2 && behind.at[0] == '0' && behind.at[1] == 'x';
 	return (behind.len > 1 && is_event(behind.at[0]) && behind.at[1] == '/') ||
-	       (behind.len > 2 && is_event(behind.at[0]) && behind.at[1] == 'N' && behind.at[2] == '/');
+	       (behind.len > 2 && is_event(behind.at[0]) && behind.at[1] == 'N' &&
+		behind.at[2] == '/');
 }
 
-/* (FILE)/ where there is one, else the slash. Names hold blanks, brackets and slashes: it ends where what must follow does. */
+/* (FILE)/ where there is one, else the slash. Names hold blanks, brackets and slashes: it ends
+ * where what must follow does. */
 static bool take_file(struct slice *in, bool address, struct slice *file)
 {
 	struct slice rest = *in, name;
@@ -63,7 +63,8 @@ static bool take_address(struct slice *in, uint64_t *out)
 
 static bool take_from(struct slice *in, uint64_t *from, struct slice *file)
 {
-	return take_address(in, from) && take_file(in, true, file) && in->len > 2 && in->at[0] == '0' && in->at[1] == 'x';
+	return take_address(in, from) && take_file(in, true, file) && in->len > 2 &&
+	       in->at[0] == '0' && in->at[1] == 'x';
 }
 
 bool brstack_branch_begins(struct slice text)
@@ -85,10 +86,7 @@ static struct slice take_field(struct slice *in)
 	return field;
 }
 
-static bool has(struct slice field, char c)
-{
-	return field.len && memchr(field.at, c, field.len);
-}
+static bool has(struct slice field, char c) { return field.len && memchr(field.at, c, field.len); }
 
 /* One of the characters, or a dash for none. */
 static bool is_flag(struct slice field, const char *set)
@@ -107,16 +105,22 @@ static bool take_cycles(struct slice *in, uint64_t *cycles)
 	struct slice field = take_field(in);
 
 	*cycles = 0;
-	return !field.len || slice_is(field, "-") || (text_take_number(&field, 10, cycles) && !field.len && *cycles <= UINT16_MAX);
+	return !field.len || slice_is(field, "-") ||
+	       (text_take_number(&field, 10, cycles) && !field.len && *cycles <= UINT16_MAX);
 }
 
-/* Names of tools/perf/util/branch.c, by the bits that they stand for. Others are of later versions, and leave the type open. */
+/* Names of tools/perf/util/branch.c, by the bits that they stand for. Others are of later versions,
+ * and leave the type open. */
 static uint64_t type_flags(struct slice name)
 {
-	static const char *const types[] = {"", "COND", "UNCOND", "IND", "CALL", "IND_CALL", "RET", "SYSCALL", "SYSRET", "COND_CALL",
-		"COND_RET", "ERET", "IRQ", "SERROR", "NO_TX"};
-	static const char *const more[] = {"FAULT_ALGN", "FAULT_DATA", "FAULT_INST", "ARCH_1", "ARCH_2", "ARCH_3", "ARCH_4", "ARCH_5",
-		"ARM64_FIQ", "ARM64_DEBUG_HALT", "ARM64_DEBUG_EXIT", "ARM64_DEBUG_INST", "ARM64_DEBUG_DATA"};
+	static const char *const types[] = {"",         "COND", "UNCOND",  "IND",    "CALL",
+					    "IND_CALL", "RET",  "SYSCALL", "SYSRET", "COND_CALL",
+					    "COND_RET", "ERET", "IRQ",     "SERROR", "NO_TX"};
+	static const char *const more[] = {
+		"FAULT_ALGN",      "FAULT_DATA",       "FAULT_INST",       "ARCH_1",
+		"ARCH_2",          "ARCH_3",           "ARCH_4",           "ARCH_5",
+		"ARM64_FIQ",       "ARM64_DEBUG_HALT", "ARM64_DEBUG_EXIT", "ARM64_DEBUG_INST",
+		"ARM64_DEBUG_DATA"};
 	enum { ARCH_1 = 3, ARM64_FIQ = 8 }; /* the second set is what Arm calls ARCH_1 to ARCH_5 */
 
 	for (uint64_t i = 1; i < sizeof types / sizeof *types; i++)
@@ -124,13 +128,15 @@ static uint64_t type_flags(struct slice name)
 			return i << IMPORT_TYPE_SHIFT;
 	for (uint64_t i = 0; i < sizeof more / sizeof *more; i++)
 		if (slice_is(name, more[i]))
-			return (uint64_t)TYPE_EXTENDED << IMPORT_TYPE_SHIFT | (i < ARM64_FIQ ? i : i - ARM64_FIQ + ARCH_1) << NEW_TYPE_SHIFT;
+			return (uint64_t)TYPE_EXTENDED << IMPORT_TYPE_SHIFT |
+			       (i < ARM64_FIQ ? i : i - ARM64_FIQ + ARCH_1) << NEW_TYPE_SHIFT;
 	return 0;
 }
 
 static uint64_t speculation_flags(struct slice name)
 {
-	static const char *const specs[] = {"", "SPEC_WRONG_PATH", "NON_SPEC_CORRECT_PATH", "SPEC_CORRECT_PATH"};
+	static const char *const specs[] = {"", "SPEC_WRONG_PATH", "NON_SPEC_CORRECT_PATH",
+					    "SPEC_CORRECT_PATH"};
 
 	for (uint64_t i = 1; i < sizeof specs / sizeof *specs; i++)
 		if (slice_is(name, specs[i]))
@@ -138,10 +144,12 @@ static uint64_t speculation_flags(struct slice name)
 	return 0;
 }
 
-/* A word that is too long is refused before it is read to its end: it is tried at every slash of a line. */
+/* A word that is too long is refused before it is read to its end: it is tried at every slash of a
+ * line. */
 static bool take_flags(struct slice *in, uint64_t *flags, bool *taken)
 {
-	struct slice window = slice_of(in->at, in->len < FLAGS_MAX_LEN ? in->len : FLAGS_MAX_LEN), word = text_take_word(&window);
+	struct slice window = slice_of(in->at, in->len < FLAGS_MAX_LEN ? in->len : FLAGS_MAX_LEN),
+		     word = text_take_word(&window);
 	struct slice event, in_tx, aborted;
 	uint64_t cycles;
 
@@ -151,7 +159,8 @@ static bool take_flags(struct slice *in, uint64_t *flags, bool *taken)
 	event = take_field(&word);
 	in_tx = take_field(&word);
 	aborted = take_field(&word);
-	if (!is_flag(event, "PMN") || !is_flag(in_tx, "X") || !is_flag(aborted, "A") || !take_cycles(&word, &cycles))
+	if (!is_flag(event, "PMN") || !is_flag(in_tx, "X") || !is_flag(aborted, "A") ||
+	    !take_cycles(&word, &cycles))
 		return false;
 	*taken = !has(event, 'N');
 	*flags = has(event, 'P') ? IMPORT_PREDICTED : has(event, 'M') ? IMPORT_MISPREDICTED : 0;
@@ -169,8 +178,8 @@ bool brstack_branch_take(struct slice *text, struct brstack_branch *b)
 	struct import_branch *e = &b->entry;
 
 	*b = (struct brstack_branch){.taken = true};
-	if (!take_from(&in, &e->from, &b->file) || !take_address(&in, &e->to) || !take_file(&in, false, &file) ||
-	    !take_flags(&in, &e->flags, &b->taken))
+	if (!take_from(&in, &e->from, &b->file) || !take_address(&in, &e->to) ||
+	    !take_file(&in, false, &file) || !take_flags(&in, &e->flags, &b->taken))
 		return false;
 	*text = in;
 	return true;

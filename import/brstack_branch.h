@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 /* One branch as perf script prints it (perf_sample__fprintf_brstack, tools/perf/builtin-script.c):
- * FROM/TO/EVENT/IN_TX/ABORT/CYCLES[/TYPE[/SPECULATION]]. An address is 0x and hexadecimal; with the field dso its file stands
- * behind it in brackets, in perf 6.1 at once, in later versions with a blank before. Pure. */
+ * FROM/TO/EVENT/IN_TX/ABORT/CYCLES[/TYPE[/SPECULATION]]. An address is 0x and hexadecimal; with the
+ * field dso its file stands behind it in brackets, in perf 6.1 at once, in later versions with a
+ * blank before. Pure. */
 #ifndef BT_BRSTACK_BRANCH_H
 #define BT_BRSTACK_BRANCH_H
 
@@ -22,7 +23,8 @@ bool brstack_branch_take(struct slice *text, struct brstack_branch *b);
 /* Where the first branch of a line begins; line.len: it has none. */
 size_t brstack_branch_find(struct slice line);
 
-/* Whether the line has what perf prints behind a branch's addresses: so do the fields of symbols, too. */
+/* Whether the line has what perf prints behind a branch's addresses: so do the fields of symbols,
+ * too. */
 bool brstack_flags_stand_in(struct slice line);
 
 #endif

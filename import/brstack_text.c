@@ -20,7 +20,8 @@ struct text_reader {
 	unsigned layout;
 	struct import_branch *branches;
 	size_t count, cap;
-	/* The sample that is being read: its first line was seen, it is given when the next begins. */
+	/* The sample that is being read: its first line was seen, it is given when the next begins.
+	 */
 	bool open, has_branches;
 	struct import_sample sample;
 	bool has_ids, has_ip, has_chain;
@@ -40,7 +41,8 @@ struct script_line {
 	bool in_chain; /* it begins with a tab and an address */
 };
 
-/* Comments begin in the first column, with a blank behind the sign: a name that begins with it has either blanks before or no such blank. */
+/* Comments begin in the first column, with a blank behind the sign: a name that begins with it has
+ * either blanks before or no such blank. */
 static bool is_comment(struct slice line)
 {
 	return line.len && *line.at == '#' && (line.len == 1 || text_is_blank(line.at[1]));
@@ -51,7 +53,8 @@ static bool is_source(struct slice line)
 {
 	uint64_t number;
 
-	return text_take_char(&line, '|') && text_take_number(&line, 10, &number) && line.len && *line.at == ' ';
+	return text_take_char(&line, '|') && text_take_number(&line, 10, &number) && line.len &&
+	       *line.at == ' ';
 }
 
 /* Of the field metric: it begins as a sample does. */
@@ -62,7 +65,8 @@ static bool is_metric(struct slice head)
 	return head.len && memmem(head.at, head.len, metric, sizeof metric - 1);
 }
 
-/* Takes the next line that may be of a sample. False at the end. Other lines that begin with a tab are of brstackinsn. */
+/* Takes the next line that may be of a sample. False at the end. Other lines that begin with a tab
+ * are of brstackinsn. */
 static bool take_line(struct slice *text, struct script_line *out)
 {
 	while (text->len) {
@@ -73,10 +77,12 @@ static bool take_line(struct slice *text, struct script_line *out)
 
 		while (line.len && line.at[line.len - 1] == '\r')
 			line.len--;
-		if (!text_trimmed(line).len || is_comment(line) || is_source(line) || (*line.at == '\t' && !in_chain))
+		if (!text_trimmed(line).len || is_comment(line) || is_source(line) ||
+		    (*line.at == '\t' && !in_chain))
 			continue;
 		at = brstack_branch_find(line);
-		*out = (struct script_line){.head = slice_take(&line, at), .branches = line, .in_chain = in_chain};
+		*out = (struct script_line){
+			.head = slice_take(&line, at), .branches = line, .in_chain = in_chain};
 		if (!is_metric(out->head))
 			return true;
 	}
@@ -124,7 +130,8 @@ static bool is_disassembly(struct slice line)
 	if (!text_take_char(&line, '\t'))
 		return false;
 	digits = line.len;
-	if (!text_take_number(&line, 16, &address) || digits - line.len != 16 || !text_take_char(&line, '\t'))
+	if (!text_take_number(&line, 16, &address) || digits - line.len != 16 ||
+	    !text_take_char(&line, '\t'))
 		return false;
 	return line.len && memmem(line.at, line.len, "\t#", 2);
 }
@@ -143,9 +150,11 @@ static const char *other_field(struct slice text)
 	return NULL;
 }
 
-static int refuse_field(struct text_reader *r, const char *field, const char *why, const uint8_t *at)
+static int refuse_field(struct text_reader *r, const char *field, const char *why,
+			const uint8_t *at)
 {
-	return bt_fail_at(r->err, BT_E_UNSUPPORTED, offset_of(r, at), "perf script: the field %s %s: print it with -F ...,brstack", field, why);
+	return bt_fail_at(r->err, BT_E_UNSUPPORTED, offset_of(r, at),
+			  "perf script: the field %s %s: print it with -F ...,brstack", field, why);
 }
 
 static int find_layout(struct text_reader *r)
@@ -162,9 +171,12 @@ static int find_layout(struct text_reader *r)
 		add_to_group(g, &line);
 	other = g->samples ? NULL : other_field(r->all);
 	if (!g->samples)
-		rc = refuse_field(r, other ? other : "with the branches", "tells no addresses", r->all.at);
+		rc = refuse_field(r, other ? other : "with the branches", "tells no addresses",
+				  r->all.at);
 	else if (!script_head_choose(g->counts, g->samples, &r->layout))
-		rc = bt_fail_at(r->err, BT_E_CORRUPT, 0, "perf script: the samples differ in the fields that stand before their branches");
+		rc = bt_fail_at(r->err, BT_E_CORRUPT, 0,
+				"perf script: the samples differ in the fields that stand before "
+				"their branches");
 	free(g);
 	return rc;
 }
@@ -179,7 +191,8 @@ static bool is_idle(const struct text_reader *r)
 /* Where nothing else shows that a sample begins, one without branches is none. */
 static void give_sample(struct text_reader *r)
 {
-	struct slice comm = bt_str(*r->comm || !is_idle(r) ? r->comm : "swapper"); /* as perf calls it */
+	struct slice comm =
+		bt_str(*r->comm || !is_idle(r) ? r->comm : "swapper"); /* as perf calls it */
 
 	if (!r->open || (!r->has_branches && !script_head_is_strong(r->layout))) {
 		r->open = false;
@@ -204,8 +217,10 @@ static void begin_sample(struct text_reader *r, const struct script_head *h)
 	r->has_ids = h->has_ids;
 	r->has_ip = h->has_ip;
 	r->has_chain = false;
-	r->sample = (struct import_sample){.id = h->id, .time = h->time, .ip = h->ip, .cpu = h->cpu, .event = h->event};
-	snprintf(r->comm, sizeof r->comm, "%.*s", (int)(h->comm.len < NAME_MAX_LEN ? h->comm.len : NAME_MAX_LEN - 1),
+	r->sample = (struct import_sample){
+		.id = h->id, .time = h->time, .ip = h->ip, .cpu = h->cpu, .event = h->event};
+	snprintf(r->comm, sizeof r->comm, "%.*s",
+		 (int)(h->comm.len < NAME_MAX_LEN ? h->comm.len : NAME_MAX_LEN - 1),
 		 h->comm.len ? (const char *)h->comm.at : "");
 }
 
@@ -235,17 +250,20 @@ static bool is_one_place(struct slice file)
 	return slice_is(file, "[kernel.kallsyms]") || (file.len && *file.at == '/');
 }
 
-/* brstackoff prints what brstack does, but of addresses their offsets in their files. Where a sample's own address is in the same file, it shows:
- * no file reaches that far. */
-static bool is_offset(const struct text_reader *r, struct slice head, const struct brstack_branch *b)
+/* brstackoff prints what brstack does, but of addresses their offsets in their files. Where a
+ * sample's own address is in the same file, it shows: no file reaches that far. */
+static bool is_offset(const struct text_reader *r, struct slice head,
+		      const struct brstack_branch *b)
 {
 	struct slice file = b->file;
 
 	head = text_trimmed(head);
-	if (!b->entry.from || b->entry.from >> 32 || !(r->sample.ip >> 32) || !is_one_place(file) || head.len < file.len + 2)
+	if (!b->entry.from || b->entry.from >> 32 || !(r->sample.ip >> 32) || !is_one_place(file) ||
+	    head.len < file.len + 2)
 		return false;
 	slice_take(&head, head.len - file.len - 2);
-	return head.at[0] == '(' && head.at[head.len - 1] == ')' && !memcmp(head.at + 1, file.at, file.len);
+	return head.at[0] == '(' && head.at[head.len - 1] == ')' &&
+	       !memcmp(head.at + 1, file.at, file.len);
 }
 
 /* The branches, and behind them fields that are not read; there no branch can be any more. */
@@ -255,22 +273,28 @@ static int take_branches(struct text_reader *r, struct slice head, struct slice 
 	int rc = 0;
 
 	r->has_branches = true;
-	for (text_take_blanks(&in); !rc && in.len > 1 && in.at[0] == '0' && in.at[1] == 'x'; text_take_blanks(&in)) {
+	for (text_take_blanks(&in); !rc && in.len > 1 && in.at[0] == '0' && in.at[1] == 'x';
+	     text_take_blanks(&in)) {
 		uint64_t offset = offset_of(r, in.at);
 
 		if (r->count == BRANCHES_MAX || !brstack_branch_take(&in, &b))
-			return bt_fail_at(r->err, BT_E_CORRUPT, offset, "perf script: the branch at byte %llu is none", (unsigned long long)offset);
+			return bt_fail_at(r->err, BT_E_CORRUPT, offset,
+					  "perf script: the branch at byte %llu is none",
+					  (unsigned long long)offset);
 		if (is_offset(r, head, &b))
-			return refuse_field(r, "brstackoff", "tells offsets in files", r->all.at + offset);
+			return refuse_field(r, "brstackoff", "tells offsets in files",
+					    r->all.at + offset);
 		rc = b.taken ? add_branch(r, &b.entry) : 0; /* the code between the others has it */
 	}
 	if (!rc && brstack_branch_find(in) < in.len)
-		rc = bt_fail_at(r->err, BT_E_CORRUPT, offset_of(r, in.at), "perf script: what stands between branches at byte %llu is none",
+		rc = bt_fail_at(r->err, BT_E_CORRUPT, offset_of(r, in.at),
+				"perf script: what stands between branches at byte %llu is none",
 				(unsigned long long)offset_of(r, in.at));
 	return rc;
 }
 
-/* The address of a callchain's first line is the sample's. Without fields before it, it begins a sample. */
+/* The address of a callchain's first line is the sample's. Without fields before it, it begins a
+ * sample. */
 static void take_chain(struct text_reader *r, struct slice line)
 {
 	struct script_head h = {.has_ip = true};
@@ -286,12 +310,14 @@ static void take_chain(struct text_reader *r, struct slice line)
 	}
 }
 
-/* A line behind one without branches may go on with that sample, as that of srcline does: it lacks what the first one has. */
+/* A line behind one without branches may go on with that sample, as that of srcline does: it lacks
+ * what the first one has. */
 static bool begins_sample(const struct text_reader *r, const struct script_head *h)
 {
 	bool pending = r->open && !r->has_branches;
 
-	return !pending || script_head_is_strong(r->layout) || ((h->comm.len || h->has_ip) && h->has_ip == r->has_ip);
+	return !pending || script_head_is_strong(r->layout) ||
+	       ((h->comm.len || h->has_ip) && h->has_ip == r->has_ip);
 }
 
 static int take_sample_line(struct text_reader *r, const struct script_line *line)
@@ -299,7 +325,9 @@ static int take_sample_line(struct text_reader *r, const struct script_line *lin
 	struct script_head h;
 
 	if (script_head_is_guest(line->head))
-		return refuse_field(r, "machine_pid", "is of guests, whose processes are not told apart from others", line->head.at);
+		return refuse_field(r, "machine_pid",
+				    "is of guests, whose processes are not told apart from others",
+				    line->head.at);
 	if (line->in_chain)
 		take_chain(r, line->head);
 	else if (script_head_parse(line->head, r->layout, &h) && begins_sample(r, &h))
@@ -308,7 +336,8 @@ static int take_sample_line(struct text_reader *r, const struct script_line *lin
 		return 0;
 	if (!r->open || r->has_branches)
 		return bt_fail_at(r->err, BT_E_CORRUPT, offset_of(r, line->head.at),
-				  "perf script: the sample at byte %llu has not the fields of the others before its branches",
+				  "perf script: the sample at byte %llu has not the fields of the "
+				  "others before its branches",
 				  (unsigned long long)offset_of(r, line->head.at));
 	return take_branches(r, line->head, line->branches);
 }

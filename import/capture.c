@@ -27,10 +27,12 @@ static const struct format formats[] = {
 	{brstack_text_is, brstack_text_import, "imported from the text of perf script"},
 };
 
-static const char no_capture[] = "no capture that can be imported: neither perf.data, nor text of perf script with brstack, nor a core file";
+static const char no_capture[] = "no capture that can be imported: neither perf.data, nor text of "
+				 "perf script with brstack, nor a core file";
 
 enum {
-	LOOKED_AT = BRSTACK_TEXT_LOOKED_AT, /* bytes that say of which format all is: the others need fewer */
+	LOOKED_AT = BRSTACK_TEXT_LOOKED_AT, /* bytes that say of which format all is: the others
+					       need fewer */
 };
 
 /* NULL: of none. */
@@ -49,7 +51,9 @@ static const struct compression {
 } compressions[] = {
 	{"\x1f\x8b", "gzip", "gzip -dc", 2},
 	{"\x28\xb5\x2f\xfd", "zstd", "zstd -dc", 4},
-	{"\xfd" "7zXZ", "xz", "xz -dc", 6},
+	{"\xfd"
+	 "7zXZ",
+	 "xz", "xz -dc", 6},
 	{"BZh", "bzip2", "bzip2 -dc", 3},
 	{"\x04\x22\x4d\x18", "lz4", "lz4 -dc", 4},
 };
@@ -61,8 +65,10 @@ static int refuse(const char *name, const char *colon, struct slice bytes, struc
 		const struct compression *c = &compressions[i];
 
 		if (bytes.len >= c->len && !memcmp(bytes.at, c->magic, c->len))
-			return bt_fail_at(err, BT_E_UNSUPPORTED, 0, "%s%scompressed with %s: unpack it first (%s FILE | btrec import -)", name, colon,
-					  c->name, c->unpack);
+			return bt_fail_at(err, BT_E_UNSUPPORTED, 0,
+					  "%s%scompressed with %s: unpack it first (%s FILE | "
+					  "btrec import -)",
+					  name, colon, c->name, c->unpack);
 	}
 	return bt_fail_at(err, BT_E_NOT_CAPTURE, 0, "%s%s%s", name, colon, no_capture);
 }
@@ -99,7 +105,8 @@ struct source {
 };
 
 /* Fills the bytes as far as there are any. Returns how many; negative, an error. */
-static ssize_t read_some(const struct source *from, uint8_t *bytes, size_t size, struct bt_error *err)
+static ssize_t read_some(const struct source *from, uint8_t *bytes, size_t size,
+			 struct bt_error *err)
 {
 	size_t done = 0;
 	ssize_t n = 1;
@@ -113,20 +120,25 @@ static ssize_t read_some(const struct source *from, uint8_t *bytes, size_t size,
 	return (ssize_t)done;
 }
 
-static int write_all(int to, const uint8_t *bytes, size_t size, const char *name, struct bt_error *err)
+static int write_all(int to, const uint8_t *bytes, size_t size, const char *name,
+		     struct bt_error *err)
 {
 	ssize_t n;
 
-	for (size_t done = 0; done < size; done += n > 0 ? (size_t)n : 0) {
+	for (size_t done = 0; done<size; done += n> 0 ? (size_t)n : 0) {
 		n = write(to, bytes + done, size - done);
 		if (n < 0 && errno != EINTR)
-			return bt_fail(err, BT_E_IO, errno, "cannot write a temporary file with what %s holds; set TMPDIR", name);
+			return bt_fail(
+				err, BT_E_IO, errno,
+				"cannot write a temporary file with what %s holds; set TMPDIR",
+				name);
 	}
 	return 0;
 }
 
 /* What has no end, as a device may, is refused: mostly by how it begins. */
-static int copy_by(const struct source *from, int to, uint8_t bytes[LOOKED_AT], struct bt_error *err)
+static int copy_by(const struct source *from, int to, uint8_t bytes[LOOKED_AT],
+		   struct bt_error *err)
 {
 	uint64_t copied = 0;
 	ssize_t n;
@@ -139,9 +151,11 @@ static int copy_by(const struct source *from, int to, uint8_t bytes[LOOKED_AT], 
 			return refuse(from->name, ": ", slice_of(bytes, (size_t)n), err);
 		copied += (uint64_t)n;
 		if (copied > from->most)
-			return bt_fail_at(err, BT_E_NOT_CAPTURE, from->most,
-					  "%s: it begins like a capture and has no end within %" PRIu64 " MiB; a capture that is larger can be imported from a file",
-					  from->name, from->most >> 20);
+			return bt_fail_at(
+				err, BT_E_NOT_CAPTURE, from->most,
+				"%s: it begins like a capture and has no end within %" PRIu64
+				" MiB; a capture that is larger can be imported from a file",
+				from->name, from->most >> 20);
 		rc = write_all(to, bytes, (size_t)n, from->name, err);
 	}
 	return rc;
@@ -150,13 +164,15 @@ static int copy_by(const struct source *from, int to, uint8_t bytes[LOOKED_AT], 
 static int copy_all(const struct source *from, int to, struct bt_error *err)
 {
 	uint8_t *bytes = malloc(LOOKED_AT);
-	int rc = bytes ? copy_by(from, to, bytes, err) : bt_fail(err, BT_E_NO_MEMORY, 0, "out of memory for %s", from->name);
+	int rc = bytes ? copy_by(from, to, bytes, err)
+		       : bt_fail(err, BT_E_NO_MEMORY, 0, "out of memory for %s", from->name);
 
 	free(bytes);
 	return rc;
 }
 
-static int map_file(struct capture *c, const char *path, int fd, const struct stat *st, struct bt_error *err)
+static int map_file(struct capture *c, const char *path, int fd, const struct stat *st,
+		    struct bt_error *err)
 {
 	c->modified = (uint64_t)st->st_mtim.tv_sec * 1000000000u + (uint64_t)st->st_mtim.tv_nsec;
 	if (!st->st_size)
@@ -164,7 +180,8 @@ static int map_file(struct capture *c, const char *path, int fd, const struct st
 	c->mapping = mmap(NULL, (size_t)st->st_size, PROT_READ, MAP_PRIVATE, fd, 0);
 	if (c->mapping == MAP_FAILED) {
 		c->mapping = NULL;
-		return bt_fail(err, errno == ENOMEM ? BT_E_NO_MEMORY : BT_E_IO, errno, "cannot read %s", path);
+		return bt_fail(err, errno == ENOMEM ? BT_E_NO_MEMORY : BT_E_IO, errno,
+			       "cannot read %s", path);
 	}
 	c->bytes = slice_of(c->mapping, (size_t)st->st_size);
 	return 0;
@@ -176,7 +193,8 @@ static int spool(struct capture *c, const struct source *from, struct bt_error *
 	struct stat st;
 
 	if (copy < 0)
-		return bt_fail(err, BT_E_IO, errno, "cannot make a temporary file for %s; set TMPDIR", from->name);
+		return bt_fail(err, BT_E_IO, errno,
+			       "cannot make a temporary file for %s; set TMPDIR", from->name);
 	rc = copy_all(from, copy, err);
 	if (!rc && fstat(copy, &st))
 		rc = bt_fail(err, BT_E_IO, errno, "cannot read %s", from->name);
@@ -198,12 +216,18 @@ int capture_open(struct capture *c, const char *path, uint64_t most, struct bt_e
 		return bt_fail(err, BT_E_NO_TRACE, 0, "'': the file's name is empty");
 	from.fd = is_stdin ? STDIN_FILENO : open(path, O_RDONLY | O_CLOEXEC | O_NOCTTY);
 	if (from.fd < 0)
-		return bt_fail(err, errno == EACCES || errno == EPERM ? BT_E_PERMISSION : errno == ENOENT || errno == ENOTDIR ? BT_E_NO_TRACE : BT_E_IO,
+		return bt_fail(err,
+			       errno == EACCES || errno == EPERM     ? BT_E_PERMISSION
+			       : errno == ENOENT || errno == ENOTDIR ? BT_E_NO_TRACE
+								     : BT_E_IO,
 			       errno, "cannot open %s", path);
 	if (fstat(from.fd, &st))
 		rc = bt_fail(err, BT_E_IO, errno, "cannot read %s", from.name);
 	else if (S_ISDIR(st.st_mode))
-		rc = bt_fail(err, BT_E_UNSUPPORTED, 0, "%s is a directory; of perf.data in a directory nothing can be imported", from.name);
+		rc = bt_fail(
+			err, BT_E_UNSUPPORTED, 0,
+			"%s is a directory; of perf.data in a directory nothing can be imported",
+			from.name);
 	else if (S_ISREG(st.st_mode) && (!is_stdin || !lseek(from.fd, 0, SEEK_CUR)))
 		rc = map_file(c, from.name, from.fd, &st, err);
 	else

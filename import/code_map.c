@@ -10,7 +10,8 @@ enum {
 	FILES_MAX = 512, /* kept mapped at once */
 	NAMES_MAX = 1024,
 	RANGES_MAX = 512,
-	/* Bytes that ranges may take, of all address spaces there ever were: forks copy them. What comes later has no code. */
+	/* Bytes that ranges may take, of all address spaces there ever were: forks copy them. What
+	   comes later has no code. */
 	SPENT_MAX = 256 << 20,
 };
 
@@ -39,9 +40,12 @@ static uint32_t find_name(struct code_files *f, struct slice path)
 	struct code_name *grown, fresh = {.path = {.len = path.len}};
 
 	for (size_t i = 0; i < f->name_count; i++)
-		if (f->names[i].path.len == path.len && !memcmp(f->names[i].path.at, path.at, path.len))
+		if (f->names[i].path.len == path.len &&
+		    !memcmp(f->names[i].path.at, path.at, path.len))
 			return (uint32_t)i + 1;
-	grown = path.len && f->name_count < NAMES_MAX ? realloc(f->names, (f->name_count + 1) * sizeof *grown) : NULL;
+	grown = path.len && f->name_count < NAMES_MAX
+			? realloc(f->names, (f->name_count + 1) * sizeof *grown)
+			: NULL;
 	if (!grown)
 		return 0;
 	f->names = grown;
@@ -54,7 +58,8 @@ static uint32_t find_name(struct code_files *f, struct slice path)
 
 static bool is_entry(const struct code_files_entry *e, struct slice path, struct slice build_id)
 {
-	return e->path.len == path.len && e->build_id_len == build_id.len && !memcmp(e->path.at, path.at, path.len) &&
+	return e->path.len == path.len && e->build_id_len == build_id.len &&
+	       !memcmp(e->path.at, path.at, path.len) &&
 	       !memcmp(e->build_id, build_id.at, build_id.len);
 }
 
@@ -87,7 +92,8 @@ static struct slice find_file(struct code_files *f, struct slice path, struct sl
 	return fresh.file.bytes;
 }
 
-/* What a new mapping covers, even in part, has no code from then on: half a mapping is rare, and half wrong code is worse than none. */
+/* What a new mapping covers, even in part, has no code from then on: half a mapping is rare, and
+ * half wrong code is worse than none. */
 static void drop_covered(struct code_map *m, uint64_t start, uint64_t end)
 {
 	size_t kept = 0;
@@ -125,8 +131,8 @@ static void keep(struct code_map *m, struct code_files *files, struct code_range
 		m->ranges[m->count++] = r;
 }
 
-void code_map_add(struct code_map *m, struct code_files *files, uint64_t start, uint64_t end, uint64_t offset, bool executable,
-		  struct slice path, struct slice build_id)
+void code_map_add(struct code_map *m, struct code_files *files, uint64_t start, uint64_t end,
+		  uint64_t offset, bool executable, struct slice path, struct slice build_id)
 {
 	struct code_range r = {.start = start, .end = end, .offset = offset};
 	struct code_range *grown;

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
-/* Layouts: elf(5), core(5); struct elf_prstatus and elf_prpsinfo of the kernel's include/linux/elfcore.h and
- * uapi/linux/elfcore.h for x86-64. */
+/* Layouts: elf(5), core(5); struct elf_prstatus and elf_prpsinfo of the kernel's
+ * include/linux/elfcore.h and uapi/linux/elfcore.h for x86-64. */
 #include "import/core_file.h"
 
 #include <inttypes.h>
@@ -29,7 +29,7 @@ enum {
 	PRSTATUS_SIZE = 336,
 	PRPSINFO_SIZE = 136,
 	AUX_EXECFN = 31, /* the kernel puts that name at the top of the initial thread's stack */
-	AUX_VDSO = 33,	 /* AT_SYSINFO_EHDR */
+	AUX_VDSO = 33,   /* AT_SYSINFO_EHDR */
 	THREADS_MAX = 1 << 16,
 	NEAR_BEFORE = 64, /* bytes kept before and behind an address that a register holds */
 	NEAR_AFTER = 192,
@@ -37,17 +37,18 @@ enum {
 	SIG_ABRT = 6,
 };
 
-/* Signals that end a process with a core file (signal(7)): QUIT, ILL, TRAP, ABRT, BUS, FPE, SEGV, XCPU, XFSZ, SYS. */
-#define DUMPING (1ull << 3 | 1ull << 4 | 1ull << 5 | 1ull << 6 | 1ull << 7 | 1ull << 8 | 1ull << 11 | 1ull << 24 | 1ull << 25 | 1ull << 31)
+/* Signals that end a process with a core file (signal(7)): QUIT, ILL, TRAP, ABRT, BUS, FPE, SEGV,
+ * XCPU, XFSZ, SYS. */
+#define DUMPING                                                                               \
+	(1ull << 3 | 1ull << 4 | 1ull << 5 | 1ull << 6 | 1ull << 7 | 1ull << 8 | 1ull << 11 | \
+	 1ull << 24 | 1ull << 25 | 1ull << 31)
 
-static bool is_big_endian(struct slice bytes)
-{
-	return bytes.at[5] == 2;
-}
+static bool is_big_endian(struct slice bytes) { return bytes.at[5] == 2; }
 
 bool core_file_is(struct slice bytes)
 {
-	return bytes.len >= ELF_HEADER && !memcmp(bytes.at, "\177ELF", 4) && bytes.at[is_big_endian(bytes) ? 17 : 16] == TYPE_CORE;
+	return bytes.len >= ELF_HEADER && !memcmp(bytes.at, "\177ELF", 4) &&
+	       bytes.at[is_big_endian(bytes) ? 17 : 16] == TYPE_CORE;
 }
 
 /* What it is of, where that is none of x86-64; else NULL. */
@@ -60,7 +61,8 @@ static const char *other_machine(struct slice bytes)
 		return "a big-endian machine";
 	if (bytes.at[4] != 2)
 		return "a 32-bit process";
-	return slice_u16(&machine) != MACHINE_X86_64 ? "a process of another kind of machine" : NULL;
+	return slice_u16(&machine) != MACHINE_X86_64 ? "a process of another kind of machine"
+						     : NULL;
 }
 
 struct slice core_part(struct slice all, uint64_t offset, uint64_t size)
@@ -164,14 +166,16 @@ static int take_notes(struct core *c, struct slice notes)
 	int rc = 0;
 
 	while (!rc && notes.len >= NOTE_HEADER) {
-		uint32_t name_size = slice_u32(&notes), size = slice_u32(&notes), type = slice_u32(&notes);
+		uint32_t name_size = slice_u32(&notes), size = slice_u32(&notes),
+			 type = slice_u32(&notes);
 		struct slice name = slice_take(&notes, ((uint64_t)name_size + 3) & ~3ull), desc;
 
 		desc = slice_take(&notes, size);
 		slice_take(&notes, notes.len < (-size & 3u) ? notes.len : -size & 3u);
 		if (notes.bad)
 			break;
-		/* Notes of other owners have numbers of their own; "LINUX" ones are extended registers. */
+		/* Notes of other owners have numbers of their own; "LINUX" ones are extended
+		 * registers. */
 		if (name_size >= 4 && !memcmp(name.at, "CORE", 4))
 			rc = take_note(c, type, desc);
 	}
@@ -211,7 +215,8 @@ static void add_segment(struct core *c, struct slice row)
 		c->segment_count++;
 }
 
-/* More segments than 16 bits count: their number is in sh_info of the first section header (elf(5), PN_XNUM). */
+/* More segments than 16 bits count: their number is in sh_info of the first section header (elf(5),
+ * PN_XNUM). */
 static uint32_t count_of_sections(const struct core *c, uint64_t offset)
 {
 	struct slice section = core_part(c->all, offset, 64);
@@ -237,7 +242,9 @@ static int read_segments(struct core *c)
 		count = count_of_sections(c, sections);
 	table = core_part(c->all, offset, (uint64_t)count * SEGMENT_HEADER);
 	if (size != SEGMENT_HEADER || table.bad || table.len < (size_t)count * SEGMENT_HEADER)
-		return bt_fail_at(c->err, BT_E_CORRUPT, 32, "core file: its program headers are damaged or lie outside the file");
+		return bt_fail_at(
+			c->err, BT_E_CORRUPT, 32,
+			"core file: its program headers are damaged or lie outside the file");
 	c->segment_cap = (size_t)count + 1;
 	c->segments = calloc(c->segment_cap, sizeof *c->segments);
 	if (!c->segments)
@@ -279,8 +286,13 @@ static void put_maps(struct core *c)
 {
 	for (size_t i = 0; i < c->segment_count; i++) {
 		const struct core_segment *s = &c->segments[i];
-		struct import_map map = {.pid = c->pid, .start = s->start, .end = s->end, .offset = s->offset_in_file, .prot = s->prot,
-			.path = s->path, .build_id = s->build_id};
+		struct import_map map = {.pid = c->pid,
+					 .start = s->start,
+					 .end = s->end,
+					 .offset = s->offset_in_file,
+					 .prot = s->prot,
+					 .path = s->path,
+					 .build_id = s->build_id};
 
 		importer_map(c->im, &map);
 	}
@@ -324,13 +336,12 @@ static struct slice put_memory(struct core *c, uint64_t start, uint64_t end)
 	return body.bytes;
 }
 
-static bool contains(struct core_range r, uint64_t addr)
-{
-	return addr >= r.start && addr < r.end;
-}
+static bool contains(struct core_range r, uint64_t addr) { return addr >= r.start && addr < r.end; }
 
-/* Its stack, and where that is one for signals, the one that a signal interrupted, with the code there: how it got there begins in these. */
-static struct core_range put_stacks(struct core *c, const struct core_thread *t, uint32_t epoch, uint64_t most)
+/* Its stack, and where that is one for signals, the one that a signal interrupted, with the code
+ * there: how it got there begins in these. */
+static struct core_range put_stacks(struct core *c, const struct core_thread *t, uint32_t epoch,
+				    uint64_t most)
 {
 	struct core_range r = core_stack_of(c, t->regs.rsp, most), other;
 	uint64_t sp, at;
@@ -351,7 +362,8 @@ static uint64_t share_of_stacks(const struct core *c)
 	uint64_t *sizes = n ? malloc(n * sizeof *sizes) : NULL, share = STACK_SHARE_LEAST;
 
 	for (size_t i = 0; sizes && i < n; i++) {
-		struct core_range stack = core_stack_of(c, c->threads[i + 1].regs.rsp, STACK_SHARE_MOST);
+		struct core_range stack =
+			core_stack_of(c, c->threads[i + 1].regs.rsp, STACK_SHARE_MOST);
 
 		sizes[i] = stack.end - stack.start;
 	}
@@ -362,7 +374,8 @@ static uint64_t share_of_stacks(const struct core *c)
 }
 
 /* most: what is kept of its stack. */
-static void put_thread_memory(struct core *c, const struct core_thread *t, uint32_t epoch, uint64_t most)
+static void put_thread_memory(struct core *c, const struct core_thread *t, uint32_t epoch,
+			      uint64_t most)
 {
 	struct core_range stack = put_stacks(c, t, epoch, most);
 
@@ -372,7 +385,8 @@ static void put_thread_memory(struct core *c, const struct core_thread *t, uint3
 
 		if (bt_reg_info[i].dwarf < 0 || !s || contains(stack, addr))
 			continue;
-		put_memory(c, addr - s->start < NEAR_BEFORE ? s->start : addr - NEAR_BEFORE, s->end - addr < NEAR_AFTER ? s->end : addr + NEAR_AFTER);
+		put_memory(c, addr - s->start < NEAR_BEFORE ? s->start : addr - NEAR_BEFORE,
+			   s->end - addr < NEAR_AFTER ? s->end : addr + NEAR_AFTER);
 	}
 }
 
@@ -393,8 +407,10 @@ static size_t read_libc(void *arg, uint64_t addr, void *to, size_t n)
 	const struct core_segment *s = core_map_at(m->c, addr);
 	struct slice bytes = core_map_memory(m->c, addr, n);
 
-	if (!bytes.len && s && s->path.len == m->path.len && !memcmp(s->path.at, m->path.at, m->path.len))
-		bytes = code_file_at(&m->file, s->offset_in_file + (addr - s->start), n < s->end - addr ? n : s->end - addr);
+	if (!bytes.len && s && s->path.len == m->path.len &&
+	    !memcmp(s->path.at, m->path.at, m->path.len))
+		bytes = code_file_at(&m->file, s->offset_in_file + (addr - s->start),
+				     n < s->end - addr ? n : s->end - addr);
 	if (bytes.len > n)
 		bytes.len = n;
 	if (bytes.len)
@@ -427,7 +443,10 @@ static void find_message(const struct core *c, char text[MESSAGE_MAX])
 static uint64_t put_signal(struct core *c, uint32_t task, const struct core_thread *t)
 {
 	struct slice info = c->siginfo;
-	struct bt_record_signal body = {.task = task, .point = point_of(t), .signo = slice_u32(&info), .action = BT_ACTION_CORE};
+	struct bt_record_signal body = {.task = task,
+					.point = point_of(t),
+					.signo = slice_u32(&info),
+					.action = BT_ACTION_CORE};
 	char message[MESSAGE_MAX];
 
 	slice_take(&info, 4);
@@ -442,8 +461,11 @@ static uint64_t put_signal(struct core *c, uint32_t task, const struct core_thre
 		body.uid = slice_u32(&info);
 	}
 	if (info.bad)
-		body = (struct bt_record_signal){.task = task, .point = point_of(t), .signo = t->signal, .code = BT_SIGNAL_CODE_UNTOLD,
-			.action = BT_ACTION_CORE};
+		body = (struct bt_record_signal){.task = task,
+						 .point = point_of(t),
+						 .signo = t->signal,
+						 .code = BT_SIGNAL_CODE_UNTOLD,
+						 .action = BT_ACTION_CORE};
 	/* A debugger writes a core file of a process that goes on, and tells what stopped it. */
 	if (!(body.signo < 64 && DUMPING >> body.signo & 1))
 		return 0;
@@ -459,7 +481,12 @@ static uint64_t put_signal(struct core *c, uint32_t task, const struct core_thre
 
 static void put_thread(struct core *c, uint32_t task, const struct core_thread *t, uint32_t epoch)
 {
-	struct bt_record_thread body = {.seq = next_seq(c), .snapshot = 1, .task = task, .point = point_of(t), .epoch = epoch, .regs = t->regs};
+	struct bt_record_thread body = {.seq = next_seq(c),
+					.snapshot = 1,
+					.task = task,
+					.point = point_of(t),
+					.epoch = epoch,
+					.regs = t->regs};
 
 	put(c, BT_RECORD_THREAD, &body);
 }
@@ -494,10 +521,16 @@ static void put_trace(struct core *c, int64_t named)
 	}
 	importer_note(c->im, "imported from a core file: it has no branch history");
 	if (named)
-		importer_note(c->im, "mappings of files that the core file names and does not hold: %" PRId64 "; they are taken to be as the files' headers say",
-			      named);
+		importer_note(
+			c->im,
+			"mappings of files that the core file names and does not hold: %" PRId64
+			"; they are taken to be as the files' headers say",
+			named);
 	if (c->whole > c->all.len)
-		importer_warn(c->im, "the core file is cut off: %zu of %" PRIu64 " bytes are there; memory and stacks are missing", c->all.len, c->whole);
+		importer_warn(c->im,
+			      "the core file is cut off: %zu of %" PRIu64
+			      " bytes are there; memory and stacks are missing",
+			      c->all.len, c->whole);
 }
 
 int core_file_import(struct importer *im, struct slice bytes, struct bt_error *err)
@@ -507,7 +540,9 @@ int core_file_import(struct importer *im, struct slice bytes, struct bt_error *e
 	int64_t rc;
 
 	if (other)
-		return bt_fail_at(err, BT_E_UNSUPPORTED, 4, "core file of %s: only those of x86-64 processes can be imported", other);
+		return bt_fail_at(err, BT_E_UNSUPPORTED, 4,
+				  "core file of %s: only those of x86-64 processes can be imported",
+				  other);
 	rc = read_segments(&c);
 	if (!rc && !c.thread_count)
 		rc = bt_fail_at(err, BT_E_CORRUPT, bytes.len, "core file: it holds no thread");

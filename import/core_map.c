@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: MIT */
-/* Layouts: elf(5); NT_FILE as in fs/binfmt_elf.c: count, page size, rows (start, end, page of the file), then their names. */
+/* Layouts: elf(5); NT_FILE as in fs/binfmt_elf.c: count, page size, rows (start, end, page of the
+ * file), then their names. */
 #include <stdlib.h>
 #include <string.h>
 
@@ -88,22 +89,26 @@ struct slice core_map_memory(const struct core *c, uint64_t addr, uint64_t n)
 {
 	const struct core_segment *s = core_map_at(c, addr);
 
-	return s && addr - s->start < s->bytes.len ? core_part(s->bytes, addr - s->start, n) : (struct slice){0};
+	return s && addr - s->start < s->bytes.len ? core_part(s->bytes, addr - s->start, n)
+						   : (struct slice){0};
 }
 
 static int add_named(struct core *c, uint64_t start, uint64_t end)
 {
-	struct core_segment *grown = array_grow(c->segments, c->segment_count, &c->segment_cap, sizeof *grown);
+	struct core_segment *grown =
+		array_grow(c->segments, c->segment_count, &c->segment_cap, sizeof *grown);
 
 	if (!grown)
 		return bt_fail(c->err, BT_E_NO_MEMORY, 0, "out of memory for the import");
 	c->segments = grown;
-	c->segments[c->segment_count++] = (struct core_segment){.start = start, .end = end, .named_only = true};
+	c->segments[c->segment_count++] =
+		(struct core_segment){.start = start, .end = end, .named_only = true};
 	return 0;
 }
 
-/* The kernel writes a program header for every mapping; gdb none for one of a file that the process did not change. Rows come by
- * address: those that do not add nothing, and all is done in one pass. */
+/* The kernel writes a program header for every mapping; gdb none for one of a file that the process
+ * did not change. Rows come by address: those that do not add nothing, and all is done in one pass.
+ */
 static int add_what_rows_name(struct core *c)
 {
 	struct file_rows rows = rows_of(c);
@@ -201,13 +206,10 @@ static struct slice program_headers(struct slice file)
 	return size == SEGMENT_HEADER && !table.bad ? table : (struct slice){0};
 }
 
-static uint64_t page_of(uint64_t at)
-{
-	return at & ~(uint64_t)(CORE_PAGE - 1);
-}
+static uint64_t page_of(uint64_t at) { return at & ~(uint64_t)(CORE_PAGE - 1); }
 
-/* How a loader maps what of a file is at addr, by the file's own headers. What these do not tell of, and what is of no ELF file, can be
- * read: more is not claimed. */
+/* How a loader maps what of a file is at addr, by the file's own headers. What these do not tell
+ * of, and what is of no ELF file, can be read: more is not claimed. */
 static uint8_t loaded_as(const struct image *image, uint64_t addr, uint64_t offset)
 {
 	struct slice table = program_headers(image->bytes);
@@ -221,7 +223,8 @@ static uint8_t loaded_as(const struct image *image, uint64_t addr, uint64_t offs
 		if (first)
 			bias = image->start - start + from;
 		start += bias;
-		if (addr >= start && addr - start < l.filed + (l.addr - page_of(l.addr)) && offset - from == addr - start)
+		if (addr >= start && addr - start < l.filed + (l.addr - page_of(l.addr)) &&
+		    offset - from == addr - start)
 			return protection(l.flags);
 	}
 	return PROT_READ_ONLY;
@@ -237,7 +240,8 @@ static void name_segments(struct core *c)
 	while (next_row(&rows, &row)) {
 		struct core_segment *s = core_map_at(c, row.start);
 
-		/* The beginning of a file, where its headers and its build-id are, is dumped by default; its other mappings follow. */
+		/* The beginning of a file, where its headers and its build-id are, is dumped by
+		 * default; its other mappings follow. */
 		if (row.path.len != of.len || (of.len && memcmp(row.path.at, of.at, of.len))) {
 			of = row.path;
 			build_id = (struct slice){0};
@@ -248,7 +252,9 @@ static void name_segments(struct core *c)
 			build_id = find_build_id(s->bytes);
 		}
 		/* A segment is named once, whatever the rows say. */
-		for (; s && s < c->segments + c->segment_count && s->start < row.end && !s->path.len; s++) {
+		for (;
+		     s && s < c->segments + c->segment_count && s->start < row.end && !s->path.len;
+		     s++) {
 			s->path = row.path;
 			s->offset_in_file = row.first + (s->start - row.start);
 			s->build_id = build_id;

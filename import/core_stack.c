@@ -1,22 +1,26 @@
 /* SPDX-License-Identifier: MIT */
-/* Layout of what the kernel pushes for a handler: struct rt_sigframe of arch/x86/include/asm/sigframe.h, uapi/asm/ucontext.h and
- * sigcontext.h for x86-64. */
+/* Layout of what the kernel pushes for a handler: struct rt_sigframe of
+ * arch/x86/include/asm/sigframe.h, uapi/asm/ucontext.h and sigcontext.h for x86-64. */
 #include "import/core_private.h"
 
 enum {
 	RED_ZONE = 128,
-	OVERFLOW_MAX = 1 << 20, /* how far below its stack rsp is looked for: the kernel's stack guard gap */
+	OVERFLOW_MAX =
+		1
+		<< 20, /* how far below its stack rsp is looked for: the kernel's stack guard gap */
 	PROT_WRITABLE = 2,
-	/* A frame: return address, flags, link, the alternate stack (address, flags, size), registers. */
+	/* A frame: return address, flags, link, the alternate stack (address, flags, size),
+	   registers. */
 	FRAME_ALIGN = 16, /* it lies 8 bytes below such an address */
 	FRAME_USED = 200,
 	FRAME_TO_RSP = 120, /* from behind the alternate stack's size */
-	FLAGS_ALL = 7,	    /* of uc_flags: UC_FP_XSTATE, UC_SIGCONTEXT_SS, UC_STRICT_RESTORE_SS */
-	FLAG_SS = 2,	    /* the one that is always there */
+	FLAGS_ALL = 7,      /* of uc_flags: UC_FP_XSTATE, UC_SIGCONTEXT_SS, UC_STRICT_RESTORE_SS */
+	FLAG_SS = 2,        /* the one that is always there */
 	USER_CODE = 0x33,   /* cs of 64-bit code */
 };
 
-/* The segment that sp lies in; after an overflow, which leaves it in no writable memory, the one above. */
+/* The segment that sp lies in; after an overflow, which leaves it in no writable memory, the one
+ * above. */
 static const struct core_segment *find_stack(const struct core *c, uint64_t sp)
 {
 	for (uint64_t addr = sp; addr - sp <= OVERFLOW_MAX; addr += CORE_PAGE) {
@@ -40,8 +44,10 @@ struct core_range core_stack_of(const struct core *c, uint64_t sp, uint64_t most
 	return r;
 }
 
-/* Whether these bytes at addr are a frame on the alternate stack that sp is on, pushed by the first signal there: then where that came. */
-static bool is_first_frame(struct slice frame, uint64_t addr, uint64_t sp, uint64_t *interrupted_sp, uint64_t *interrupted_at)
+/* Whether these bytes at addr are a frame on the alternate stack that sp is on, pushed by the first
+ * signal there: then where that came. */
+static bool is_first_frame(struct slice frame, uint64_t addr, uint64_t sp, uint64_t *interrupted_sp,
+			   uint64_t *interrupted_at)
 {
 	uint64_t flags, link, stack, size;
 
@@ -57,10 +63,12 @@ static bool is_first_frame(struct slice frame, uint64_t addr, uint64_t sp, uint6
 	*interrupted_sp = slice_u64(&frame);
 	*interrupted_at = slice_u64(&frame);
 	slice_take(&frame, 8);
-	return slice_u16(&frame) == USER_CODE && addr - stack < size && sp - stack < size && *interrupted_sp - stack >= size;
+	return slice_u16(&frame) == USER_CODE && addr - stack < size && sp - stack < size &&
+	       *interrupted_sp - stack >= size;
 }
 
-bool core_stack_interrupted(struct slice bytes, uint64_t addr, uint64_t sp, uint64_t *interrupted_sp, uint64_t *interrupted_at)
+bool core_stack_interrupted(struct slice bytes, uint64_t addr, uint64_t sp,
+			    uint64_t *interrupted_sp, uint64_t *interrupted_at)
 {
 	uint64_t skip = sp > addr ? sp - addr : 0;
 

@@ -36,29 +36,18 @@ int importer_new(struct importer **out, const char *dir, struct bt_error *err)
 	return 0;
 }
 
-struct bt_record_header *importer_header(struct importer *im)
-{
-	return &im->header;
-}
+struct bt_record_header *importer_header(struct importer *im) { return &im->header; }
 
-uint64_t importer_samples(const struct importer *im)
-{
-	return im->samples;
-}
+uint64_t importer_samples(const struct importer *im) { return im->samples; }
 
-uint64_t importer_branches(const struct importer *im)
-{
-	return im->branches;
-}
+uint64_t importer_branches(const struct importer *im) { return im->branches; }
 
-bool importer_failed(const struct importer *im)
-{
-	return im->error.code;
-}
+bool importer_failed(const struct importer *im) { return im->error.code; }
 
 struct trace_writer *importer_writer(struct importer *im)
 {
-	if (!im->writer && im->dir && !im->error.code && trace_writer_open(&im->writer, im->dir, &im->header, &im->error))
+	if (!im->writer && im->dir && !im->error.code &&
+	    trace_writer_open(&im->writer, im->dir, &im->header, &im->error))
 		return NULL;
 	return im->error.code ? NULL : im->writer;
 }
@@ -87,11 +76,20 @@ static void flush_all(struct importer *im)
 	im->pending = 0;
 }
 
-static void put_thread(struct importer *im, const struct import_sample *s, const struct bt_record_snapshot *snap)
+static void put_thread(struct importer *im, const struct import_sample *s,
+		       const struct bt_record_snapshot *snap)
 {
-	struct bt_record_thread body = {.seq = importer_seq(im), .snapshot = snap->snapshot, .task = snap->task, .point = snap->point,
-		.position = snap->position, .epoch = snap->epoch, .regs = *s->regs};
-	struct bt_record_memory memory = {.snapshot = snap->snapshot, .space = snap->space, .addr = s->regs->rsp, .bytes = s->stack};
+	struct bt_record_thread body = {.seq = importer_seq(im),
+					.snapshot = snap->snapshot,
+					.task = snap->task,
+					.point = snap->point,
+					.position = snap->position,
+					.epoch = snap->epoch,
+					.regs = *s->regs};
+	struct bt_record_memory memory = {.snapshot = snap->snapshot,
+					  .space = snap->space,
+					  .addr = s->regs->rsp,
+					  .bytes = s->stack};
 
 	importer_event(im, BT_RECORD_THREAD, &body);
 	if (!s->stack.len)
@@ -103,10 +101,18 @@ static void put_thread(struct importer *im, const struct import_sample *s, const
 
 static void put_snapshot(struct importer *im, const struct import_sample *s, const struct thread *t)
 {
-	struct bt_record_snapshot body = {.seq = importer_seq(im), .time = s->time, .snapshot = ++im->snapshots, .task = t->task,
-		.kind = BT_SNAPSHOT_IMPORT, .point = {.tick = BT_TICKS_UNKNOWN, .rip = s->ip}, .space = im->processes[t->process].space,
-		.epoch = im->processes[t->process].epoch, .position = t->first + t->count, .label = s->event, .cpu = s->cpu,
-		.hw_index = s->hw_index};
+	struct bt_record_snapshot body = {.seq = importer_seq(im),
+					  .time = s->time,
+					  .snapshot = ++im->snapshots,
+					  .task = t->task,
+					  .kind = BT_SNAPSHOT_IMPORT,
+					  .point = {.tick = BT_TICKS_UNKNOWN, .rip = s->ip},
+					  .space = im->processes[t->process].space,
+					  .epoch = im->processes[t->process].epoch,
+					  .position = t->first + t->count,
+					  .label = s->event,
+					  .cpu = s->cpu,
+					  .hw_index = s->hw_index};
 
 	importer_event(im, BT_RECORD_SNAPSHOT, &body);
 	im->pending += 64 + s->event.len;
@@ -144,10 +150,7 @@ void importer_sample(struct importer *im, const struct import_sample *s)
 	bound(im, t);
 }
 
-void importer_traced(struct importer *im)
-{
-	im->traced = true;
-}
+void importer_traced(struct importer *im) { im->traced = true; }
 
 bool importer_entry(struct importer *im, struct import_thread_id id, const struct bt_branch *b)
 {
@@ -166,14 +169,12 @@ bool importer_entry(struct importer *im, struct import_thread_id id, const struc
 	return put;
 }
 
-void importer_lost(struct importer *im)
-{
-	im->lost++;
-}
+void importer_lost(struct importer *im) { im->lost++; }
 
 static void put_note(struct importer *im, const char *text)
 {
-	struct bt_record_note body = {.seq = importer_seq(im), .time = im->last_time, .text = bt_str(text)};
+	struct bt_record_note body = {
+		.seq = importer_seq(im), .time = im->last_time, .text = bt_str(text)};
 
 	if (importer_writer(im))
 		trace_writer_event(im->writer, 0, BT_RECORD_NOTE, &body);
@@ -200,12 +201,10 @@ void importer_warn(struct importer *im, const char *fmt, ...)
 	put_note(im, im->warning);
 }
 
-const char *importer_warning(const struct importer *im)
-{
-	return im->warning;
-}
+const char *importer_warning(const struct importer *im) { return im->warning; }
 
-uint32_t importer_task(struct importer *im, struct import_thread_id id, uint32_t *space, uint32_t *epoch)
+uint32_t importer_task(struct importer *im, struct import_thread_id id, uint32_t *space,
+		       uint32_t *epoch)
 {
 	struct thread *t = importer_thread(im, id);
 
@@ -251,7 +250,8 @@ int importer_close(struct importer *im, struct bt_error *err)
 		trace_writer_flush(im->writer);
 		stopped = trace_writer_stopped(im->writer);
 		if (stopped)
-			bt_fail(&im->error, stopped == ENOMEM ? BT_E_NO_MEMORY : BT_E_IO, stopped, "cannot write the trace %s", im->dir);
+			bt_fail(&im->error, stopped == ENOMEM ? BT_E_NO_MEMORY : BT_E_IO, stopped,
+				"cannot write the trace %s", im->dir);
 	}
 	if (im->error.code) {
 		*err = im->error;

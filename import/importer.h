@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: MIT */
-/* Writes the trace of an imported capture: threads, maps, samples as snapshots, their branches as runs. Used by every reader
- * of a foreign format; knows none of them.
- * A trace is made when the first record is written, so that a capture that is refused at once leaves nothing behind.
- * Calls do not fail one by one: the first failure stops the writing, and importer_close tells it.
- * Threads are known by pid and tid, as captures do; one that no sample names gets no task in the trace. */
+/* Writes the trace of an imported capture: threads, maps, samples as snapshots, their branches as
+ * runs. Used by every reader of a foreign format; knows none of them. A trace is made when the
+ * first record is written, so that a capture that is refused at once leaves nothing behind. Calls
+ * do not fail one by one: the first failure stops the writing, and importer_close tells it. Threads
+ * are known by pid and tid, as captures do; one that no sample names gets no task in the trace. */
 #ifndef BT_IMPORTER_H
 #define BT_IMPORTER_H
 
@@ -17,7 +17,8 @@ enum {
 	IMPORTER_UNIT = 1,
 };
 
-/* One entry of a branch record as perf has it (struct perf_branch_entry, include/uapi/linux/perf_event.h). */
+/* One entry of a branch record as perf has it (struct perf_branch_entry,
+ * include/uapi/linux/perf_event.h). */
 struct import_branch {
 	uint64_t from, to, flags;
 	uint64_t counters; /* PERF_SAMPLE_BRANCH_COUNTERS, else 0 */
@@ -30,8 +31,8 @@ enum import_branch_flags {
 	IMPORT_IN_TX = 4,
 	IMPORT_ABORT = 8,
 	IMPORT_CYCLES_SHIFT = 4, /* 16 bits */
-	IMPORT_TYPE_SHIFT = 20,	 /* 4 bits */
-	IMPORT_SPEC_SHIFT = 24,	 /* 2 bits, PERF_BR_SPEC_*: 1 is a wrong path */
+	IMPORT_TYPE_SHIFT = 20,  /* 4 bits */
+	IMPORT_SPEC_SHIFT = 24,  /* 2 bits, PERF_BR_SPEC_*: 1 is a wrong path */
 };
 
 struct import_thread_id {
@@ -48,40 +49,46 @@ struct import_map {
 
 struct import_sample {
 	struct import_thread_id id;
-	uint64_t time;	   /* ns of the capture's clock, 0: unknown */
+	uint64_t time; /* ns of the capture's clock, 0: unknown */
 	uint64_t ip;
-	uint32_t cpu;	   /* number + 1, 0: unknown */
+	uint32_t cpu;       /* number + 1, 0: unknown */
 	struct slice event; /* its name */
-	uint64_t hw_index; /* + 1, 0: none */
-	bool has_branches; /* the event records branches, though there may be none */
+	uint64_t hw_index;  /* + 1, 0: none */
+	bool has_branches;  /* the event records branches, though there may be none */
 	const struct import_branch *branches; /* newest first */
 	size_t branch_count;
 	const struct bt_regs *regs; /* NULL: none */
-	struct slice stack;	    /* from regs->rsp on */
+	struct slice stack;         /* from regs->rsp on */
 };
 
-/* An importer that will make the trace directory dir (it must not exist, its parent must). dir NULL: it reads and counts, and
- * writes nothing. */
+/* An importer that will make the trace directory dir (it must not exist, its parent must). dir
+ * NULL: it reads and counts, and writes nothing. */
 int importer_new(struct importer **out, const char *dir, struct bt_error *err) BT_MUST_USE;
 
-/* The header of the trace, to be filled before anything else is called. Its strings are borrowed until the first record. */
+/* The header of the trace, to be filled before anything else is called. Its strings are borrowed
+ * until the first record. */
 struct bt_record_header *importer_header(struct importer *im);
 
-void importer_comm(struct importer *im, struct import_thread_id id, uint64_t time, struct slice comm, bool exec);
+void importer_comm(struct importer *im, struct import_thread_id id, uint64_t time,
+		   struct slice comm, bool exec);
 /* maps: a new process has its parent's mappings. */
-void importer_fork(struct importer *im, struct import_thread_id child, struct import_thread_id parent, bool maps, uint64_t time);
+void importer_fork(struct importer *im, struct import_thread_id child,
+		   struct import_thread_id parent, bool maps, uint64_t time);
 void importer_exit(struct importer *im, struct import_thread_id id, uint64_t time);
 void importer_map(struct importer *im, const struct import_map *map);
-void importer_sched(struct importer *im, struct import_thread_id id, uint64_t time, uint32_t cpu, enum bt_sched what);
+void importer_sched(struct importer *im, struct import_thread_id id, uint64_t time, uint32_t cpu,
+		    enum bt_sched what);
 void importer_sample(struct importer *im, const struct import_sample *s);
 
-/* For captures that hold whole histories, and not only what came before each sample. traced: from now on a sample without
- * branches of its own stands in the history as it is. entry: appends one entry (branch or gap); a gap behind an equal one is left out: false. */
+/* For captures that hold whole histories, and not only what came before each sample. traced: from
+ * now on a sample without branches of its own stands in the history as it is. entry: appends one
+ * entry (branch or gap); a gap behind an equal one is left out: false. */
 void importer_traced(struct importer *im);
 bool importer_entry(struct importer *im, struct import_thread_id id, const struct bt_branch *b);
 
 /* Up to n bytes of the code of a thread's process at addr into bytes; returns how many. */
-size_t importer_code(struct importer *im, struct import_thread_id id, uint64_t addr, uint8_t *bytes, size_t n);
+size_t importer_code(struct importer *im, struct import_thread_id id, uint64_t addr, uint8_t *bytes,
+		     size_t n);
 
 /* Code at addr was needed and is not at hand: a note that names the file, once for each. */
 void importer_lacks(struct importer *im, struct import_thread_id id, uint64_t addr);
@@ -95,7 +102,8 @@ void importer_lost(struct importer *im);
 /* A note about the capture, as printf. */
 void importer_note(struct importer *im, const char *fmt, ...) __attribute__((format(printf, 2, 3)));
 
-/* A note that the user should be told at once, too: the capture is not whole. The last one is kept. */
+/* A note that the user should be told at once, too: the capture is not whole. The last one is kept.
+ */
 void importer_warn(struct importer *im, const char *fmt, ...) __attribute__((format(printf, 2, 3)));
 
 /* That note; "" when there was none. The importer's. */
@@ -106,15 +114,17 @@ uint64_t importer_samples(const struct importer *im);
 uint64_t importer_branches(const struct importer *im);
 bool importer_failed(const struct importer *im);
 
-/* The writer and the task of a thread, for readers with more to say than samples (core files); NULL when writing failed. */
+/* The writer and the task of a thread, for readers with more to say than samples (core files); NULL
+ * when writing failed. */
 struct trace_writer *importer_writer(struct importer *im);
-uint32_t importer_task(struct importer *im, struct import_thread_id id, uint32_t *space, uint32_t *epoch);
+uint32_t importer_task(struct importer *im, struct import_thread_id id, uint32_t *space,
+		       uint32_t *epoch);
 
 /* How the initial process ended, where the capture says it. */
 void importer_ended(struct importer *im, enum bt_exit_kind kind, uint32_t status);
 
-/* Ends the trace and frees. Errors: those of trace_writer_open; BT_E_NO_MEMORY, BT_E_UNSUPPORTED (too many threads), BT_E_IO;
- * nothing is left behind then. */
+/* Ends the trace and frees. Errors: those of trace_writer_open; BT_E_NO_MEMORY, BT_E_UNSUPPORTED
+ * (too many threads), BT_E_IO; nothing is left behind then. */
 int importer_close(struct importer *im, struct bt_error *err) BT_MUST_USE;
 
 /* Frees and leaves nothing behind. */

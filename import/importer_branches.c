@@ -20,9 +20,11 @@ static void runs_put(struct runs *r, uint64_t word)
 	r->length++;
 }
 
-static void runs_flush(struct importer *im, struct runs *r, const struct thread *t, enum bt_branch_words what)
+static void runs_flush(struct importer *im, struct runs *r, const struct thread *t,
+		       enum bt_branch_words what)
 {
-	struct bt_record_branch_words body = {.task = t->task, .first = t->first, .count = t->count, .what = (uint8_t)what};
+	struct bt_record_branch_words body = {
+		.task = t->task, .first = t->first, .count = t->count, .what = (uint8_t)what};
 
 	if (r->length)
 		runs_close(r);
@@ -39,8 +41,13 @@ static void runs_flush(struct importer *im, struct runs *r, const struct thread 
 
 void importer_flush_chunk(struct importer *im, struct thread *t)
 {
-	struct bt_record_branches body = {.task = t->task, .first = t->first, .count = t->count, .tick = BT_TICKS_UNKNOWN,
-		.epoch = t->chunk_epoch, .space = t->chunk_space, .entries = slice_of(t->entries.data, t->entries.len)};
+	struct bt_record_branches body = {.task = t->task,
+					  .first = t->first,
+					  .count = t->count,
+					  .tick = BT_TICKS_UNKNOWN,
+					  .epoch = t->chunk_epoch,
+					  .space = t->chunk_space,
+					  .entries = slice_of(t->entries.data, t->entries.len)};
 
 	if (!t->count)
 		return;
@@ -56,7 +63,8 @@ void importer_flush_chunk(struct importer *im, struct thread *t)
 	t->codec = (struct bt_branch_codec){0};
 }
 
-static void put_entry(struct thread *t, const struct bt_branch *b, uint64_t flags, uint64_t counters)
+static void put_entry(struct thread *t, const struct bt_branch *b, uint64_t flags,
+		      uint64_t counters)
 {
 	bt_branch_encode(&t->codec, &t->entries, b);
 	runs_put(&t->flags, flags);
@@ -64,7 +72,8 @@ static void put_entry(struct thread *t, const struct bt_branch *b, uint64_t flag
 	t->count++;
 }
 
-/* perf's type of a branch (PERF_BR_*) as a kind of ours. A system call is not: ours goes to where user code went on. */
+/* perf's type of a branch (PERF_BR_*) as a kind of ours. A system call is not: ours goes to where
+ * user code went on. */
 static uint8_t kind_of_type(unsigned type)
 {
 	static const uint8_t kinds[16] = {
@@ -75,11 +84,13 @@ static uint8_t kind_of_type(unsigned type)
 	return kinds[type & 15] ? kinds[type & 15] - 1 : BT_BRANCH_BRANCH;
 }
 
-/* Puts the page of code at addr into the trace, and gives up to n bytes of the code there; empty where it is not known. */
+/* Puts the page of code at addr into the trace, and gives up to n bytes of the code there; empty
+ * where it is not known. */
 struct slice importer_put_code(struct importer *im, struct thread *t, uint64_t addr, size_t n)
 {
 	struct process *p = &im->processes[t->process];
-	struct bt_record_code body = {.space = p->space, .epoch = p->epoch, .addr = addr & ~(uint64_t)(CODE_PAGE - 1)};
+	struct bt_record_code body = {
+		.space = p->space, .epoch = p->epoch, .addr = addr & ~(uint64_t)(CODE_PAGE - 1)};
 	struct slice page, code = code_map_at(&p->code, addr, n, &page);
 
 	if (page.len && importer_writer(im)) {
@@ -91,8 +102,9 @@ struct slice importer_put_code(struct importer *im, struct thread *t, uint64_t a
 	return code;
 }
 
-/* A branch that perf did not classify is what its instruction is. A system call is not: the entry ends in the kernel, and ours where user
- * code goes on; and what is no branch instruction was interrupted there. */
+/* A branch that perf did not classify is what its instruction is. A system call is not: the entry
+ * ends in the kernel, and ours where user code goes on; and what is no branch instruction was
+ * interrupted there. */
 static uint8_t kind_of_code(struct slice code)
 {
 	struct bt_insn insn;
@@ -104,20 +116,26 @@ static uint8_t kind_of_code(struct slice code)
 	return kind < 0 || kind == BT_BRANCH_SYSCALL ? BT_BRANCH_BRANCH : (uint8_t)kind;
 }
 
-/* QUIRK(lbr-speculative): AMD records branches of a wrong path, which never retired. They are in the trace, and not taken. */
+/* QUIRK(lbr-speculative): AMD records branches of a wrong path, which never retired. They are in
+ * the trace, and not taken. */
 static bool is_wrong_path(const struct import_branch *in)
 {
 	return (in->flags >> IMPORT_SPEC_SHIFT & 3) == 1;
 }
 
-static void put_branch(struct importer *im, struct thread *t, const struct import_branch *in, uint64_t slots)
+static void put_branch(struct importer *im, struct thread *t, const struct import_branch *in,
+		       uint64_t slots)
 {
-	struct slice code = slots ? (struct slice){0} : importer_put_code(im, t, in->from, BT_INSN_MAX);
+	struct slice code =
+		slots ? (struct slice){0} : importer_put_code(im, t, in->from, BT_INSN_MAX);
 
-	struct bt_branch b = {.from = in->from, .to = in->to, .cycles = (uint16_t)(in->flags >> IMPORT_CYCLES_SHIFT)};
+	struct bt_branch b = {.from = in->from,
+			      .to = in->to,
+			      .cycles = (uint16_t)(in->flags >> IMPORT_CYCLES_SHIFT)};
 
 	if (in->flags & (IMPORT_PREDICTED | IMPORT_MISPREDICTED))
-		b.flags = BT_BRANCH_PREDICTION_KNOWN | (in->flags & IMPORT_PREDICTED ? 0 : BT_BRANCH_MISPREDICTED);
+		b.flags = BT_BRANCH_PREDICTION_KNOWN |
+			  (in->flags & IMPORT_PREDICTED ? 0 : BT_BRANCH_MISPREDICTED);
 	if (slots) {
 		b.kind = BT_BRANCH_GAP;
 		b.from = slots;
@@ -132,19 +150,18 @@ static void put_branch(struct importer *im, struct thread *t, const struct impor
 	put_entry(t, &b, in->flags ^ bt_branch_perf_flags(&b), in->counters);
 }
 
-static bool is_empty(const struct import_branch *b)
-{
-	return !b->from && !b->to;
-}
+static bool is_empty(const struct import_branch *b) { return !b->from && !b->to; }
 
 /* Oldest first; equal empty slots are one entry. */
-void importer_put_branches(struct importer *im, struct thread *t, const struct import_branch *at, size_t n)
+void importer_put_branches(struct importer *im, struct thread *t, const struct import_branch *at,
+			   size_t n)
 {
 	for (size_t i = n; i > 0;) {
 		const struct import_branch *b = &at[--i];
 		uint64_t slots = is_empty(b);
 
-		while (slots && i > 0 && is_empty(&at[i - 1]) && at[i - 1].flags == b->flags && at[i - 1].counters == b->counters) {
+		while (slots && i > 0 && is_empty(&at[i - 1]) && at[i - 1].flags == b->flags &&
+		       at[i - 1].counters == b->counters) {
 			slots++;
 			i--;
 		}
@@ -156,7 +173,9 @@ void importer_put_branches(struct importer *im, struct thread *t, const struct i
 static void enter_epoch(const struct importer *im, struct thread *t)
 {
 	const struct process *p = &im->processes[t->process];
-	struct bt_branch epoch = {.kind = BT_BRANCH_EPOCH, .from = p->space == t->space ? 0 : p->space, .to = p->epoch};
+	struct bt_branch epoch = {.kind = BT_BRANCH_EPOCH,
+				  .from = p->space == t->space ? 0 : p->space,
+				  .to = p->epoch};
 
 	if (!t->count) {
 		t->chunk_space = p->space;
@@ -171,7 +190,8 @@ static void enter_epoch(const struct importer *im, struct thread *t)
 /* A gap before every run: where it begins, and that other branches lie between. */
 void importer_begin_run(const struct importer *im, struct thread *t)
 {
-	struct bt_branch gap = {.kind = BT_BRANCH_GAP, .to = im->lost == t->lost ? BT_GAP_UNSAMPLED : BT_GAP_LOST};
+	struct bt_branch gap = {.kind = BT_BRANCH_GAP,
+				.to = im->lost == t->lost ? BT_GAP_UNSAMPLED : BT_GAP_LOST};
 
 	t->lost = im->lost;
 	t->gap = 0;

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: MIT */
-/* What the files of the importer share. importer.c: the trace, samples, the end; importer_threads.c: threads, processes, their spaces
- * and mappings; importer_branches.c: histories. */
+/* What the files of the importer share. importer.c: the trace, samples, the end;
+ * importer_threads.c: threads, processes, their spaces and mappings; importer_branches.c:
+ * histories. */
 #ifndef BT_IMPORTER_PRIVATE_H
 #define BT_IMPORTER_PRIVATE_H
 
@@ -45,7 +46,8 @@ struct thread {
 	struct runs flags, counters;
 	uint64_t first, count;
 	uint32_t chunk_space, chunk_epoch, space, epoch;
-	uint8_t gap; /* the reason of the newest entry + 1, where that is a gap of a traced history */
+	uint8_t gap; /* the reason of the newest entry + 1, where that is a gap of a traced history
+		      */
 };
 
 /* Threads by tid and processes by pid: index + 1 of the newest of that number; 0 is free. */
@@ -68,8 +70,8 @@ struct importer {
 	uint64_t samples, branches, lost, pending, last_time;
 	struct code_files files;
 	char warning[512]; /* importer_warn() */
-	bool traced;   /* importer_traced() */
-	bool told_wild; /* that code ran where nothing is known to be mapped */
+	bool traced;       /* importer_traced() */
+	bool told_wild;    /* that code ran where nothing is known to be mapped */
 };
 
 void importer_fail(struct importer *im, enum bt_error_code code, const char *text);
@@ -82,13 +84,18 @@ void importer_event(struct importer *im, enum bt_record_kind kind, const void *b
 uint64_t importer_seq(struct importer *im);
 
 /* importer_threads.c */
-struct thread *importer_thread(struct importer *im, struct import_thread_id id); /* found or new; NULL when the import has failed */
-bool importer_give_task(struct importer *im, struct thread *t); /* false when the import has failed */
+struct thread *importer_thread(
+	struct importer *im,
+	struct import_thread_id id); /* found or new; NULL when the import has failed */
+bool importer_give_task(struct importer *im,
+			struct thread *t); /* false when the import has failed */
 void importer_release_threads(struct importer *im);
 
-/* importer_branches.c. begin_run: the gap before the branches of a sample; put_code: the page at addr into the trace. */
+/* importer_branches.c. begin_run: the gap before the branches of a sample; put_code: the page at
+ * addr into the trace. */
 void importer_begin_run(const struct importer *im, struct thread *t);
-void importer_put_branches(struct importer *im, struct thread *t, const struct import_branch *at, size_t n);
+void importer_put_branches(struct importer *im, struct thread *t, const struct import_branch *at,
+			   size_t n);
 bool importer_put_entry(struct importer *im, struct thread *t, const struct bt_branch *b);
 void importer_flush_chunk(struct importer *im, struct thread *t);
 struct slice importer_put_code(struct importer *im, struct thread *t, uint64_t addr, size_t n);

@@ -44,7 +44,8 @@ static bool table_room(struct importer *im, struct table *t)
 
 		if (!t->slots[i])
 			continue;
-		for (at = slot_of(&grown, number_of(im, t, t->slots[i] - 1)); grown.slots[at]; at = (at + 1) & (grown.size - 1))
+		for (at = slot_of(&grown, number_of(im, t, t->slots[i] - 1)); grown.slots[at];
+		     at = (at + 1) & (grown.size - 1))
 			;
 		grown.slots[at] = t->slots[i];
 	}
@@ -89,7 +90,8 @@ static size_t add_process(struct importer *im, uint32_t pid)
 		importer_no_memory(im);
 		return SIZE_MAX;
 	}
-	im->processes[im->process_count] = (struct process){.pid = pid, .space = ++im->spaces, .epoch = 1};
+	im->processes[im->process_count] =
+		(struct process){.pid = pid, .space = ++im->spaces, .epoch = 1};
 	table_set(im, &im->by_pid, pid, im->process_count);
 	return im->process_count++;
 }
@@ -103,8 +105,10 @@ static size_t process_of(struct importer *im, uint32_t pid)
 
 static void begin_space(struct importer *im, struct process *p, const struct process *parent)
 {
-	struct bt_record_space body = {.time = im->last_time, .space = p->space, .parent = parent ? parent->space : 0,
-		.parent_epoch = parent ? parent->epoch : 0};
+	struct bt_record_space body = {.time = im->last_time,
+				       .space = p->space,
+				       .parent = parent ? parent->space : 0,
+				       .parent_epoch = parent ? parent->epoch : 0};
 
 	if (p->begun)
 		return;
@@ -126,8 +130,15 @@ static uint32_t open_epoch(struct process *p)
 void importer_map(struct importer *im, const struct import_map *map)
 {
 	size_t index = im->error.code ? SIZE_MAX : process_of(im, map->pid);
-	struct bt_record_map body = {.start = map->start, .end = map->end, .offset = map->offset, .dev = map->dev, .ino = map->ino,
-		.prot = map->prot, .shared = map->shared, .path = map->path, .build_id = map->build_id};
+	struct bt_record_map body = {.start = map->start,
+				     .end = map->end,
+				     .offset = map->offset,
+				     .dev = map->dev,
+				     .ino = map->ino,
+				     .prot = map->prot,
+				     .shared = map->shared,
+				     .path = map->path,
+				     .build_id = map->build_id};
 	struct process *p;
 
 	if (index == SIZE_MAX || map->end <= map->start)
@@ -139,7 +150,8 @@ void importer_map(struct importer *im, const struct import_map *map)
 	body.seq = importer_seq(im);
 	im->pending += map->path.len;
 	importer_event(im, BT_RECORD_MAP, &body);
-	code_map_add(&p->code, &im->files, map->start, map->end, map->offset, map->prot & PROT_EXECUTE, map->path, map->build_id);
+	code_map_add(&p->code, &im->files, map->start, map->end, map->offset,
+		     map->prot & PROT_EXECUTE, map->path, map->build_id);
 }
 
 /* --- threads --- */
@@ -154,7 +166,8 @@ static struct thread *add_thread(struct importer *im, struct import_thread_id id
 	if (process == SIZE_MAX)
 		return NULL;
 	if (im->thread_count == THREADS_MAX) {
-		importer_fail(im, BT_E_UNSUPPORTED, "the capture has more threads than one trace takes (131072)");
+		importer_fail(im, BT_E_UNSUPPORTED,
+			      "the capture has more threads than one trace takes (131072)");
 		return NULL;
 	}
 	room = room_for(&at, im->thread_count, &im->thread_cap, sizeof *im->threads);
@@ -167,7 +180,8 @@ static struct thread *add_thread(struct importer *im, struct import_thread_id id
 	}
 	t->id = id;
 	t->process = process;
-	snprintf(t->comm, sizeof t->comm, ":%d", (int)id.tid); /* as perf calls a thread that it knows no name of */
+	snprintf(t->comm, sizeof t->comm, ":%d",
+		 (int)id.tid); /* as perf calls a thread that it knows no name of */
 	im->processes[process].live++;
 	im->threads[im->thread_count] = t;
 	table_set(im, &im->by_tid, id.tid, im->thread_count++);
@@ -192,7 +206,8 @@ struct thread *importer_thread(struct importer *im, struct import_thread_id id)
 
 static void put_comm(struct importer *im, const struct thread *t, uint64_t time)
 {
-	struct bt_record_comm body = {.seq = importer_seq(im), .time = time, .task = t->task, .comm = bt_str(t->comm)};
+	struct bt_record_comm body = {
+		.seq = importer_seq(im), .time = time, .task = t->task, .comm = bt_str(t->comm)};
 
 	importer_event(im, BT_RECORD_COMM, &body);
 }
@@ -214,21 +229,29 @@ bool importer_give_task(struct importer *im, struct thread *t)
 	p = &im->processes[t->process];
 	begin_space(im, p, NULL);
 	t->task = ++im->tasks;
-	body = (struct bt_record_task){.seq = importer_seq(im), .time = im->last_time, .task = t->task, .unit = IMPORTER_UNIT, .space = p->space,
-		.pid = t->id.pid, .tid = t->id.tid, .how = leader == t ? BT_TASK_FORK : BT_TASK_THREAD,
-		.parent = leader == t ? 0 : leader->task};
+	body = (struct bt_record_task){.seq = importer_seq(im),
+				       .time = im->last_time,
+				       .task = t->task,
+				       .unit = IMPORTER_UNIT,
+				       .space = p->space,
+				       .pid = t->id.pid,
+				       .tid = t->id.tid,
+				       .how = leader == t ? BT_TASK_FORK : BT_TASK_THREAD,
+				       .parent = leader == t ? 0 : leader->task};
 	importer_event(im, BT_RECORD_TASK, &body);
 	put_comm(im, t, im->last_time);
 	return !im->error.code;
 }
 
-void importer_comm(struct importer *im, struct import_thread_id id, uint64_t time, struct slice comm, bool exec)
+void importer_comm(struct importer *im, struct import_thread_id id, uint64_t time,
+		   struct slice comm, bool exec)
 {
 	struct thread *t = importer_thread(im, id);
 	struct process *p;
 	char name[COMM_MAX];
 
-	snprintf(name, sizeof name, "%.*s", (int)(comm.len < COMM_MAX ? comm.len : COMM_MAX - 1), comm.len ? (const char *)comm.at : "");
+	snprintf(name, sizeof name, "%.*s", (int)(comm.len < COMM_MAX ? comm.len : COMM_MAX - 1),
+		 comm.len ? (const char *)comm.at : "");
 	if (!t || (!exec && !strcmp(t->comm, name)))
 		return;
 	memcpy(t->comm, name, sizeof name);
@@ -241,8 +264,12 @@ void importer_comm(struct importer *im, struct import_thread_id id, uint64_t tim
 		begin_space(im, p, NULL);
 	}
 	if (exec && t->task) {
-		struct bt_record_exec body = {.seq = importer_seq(im), .time = time, .task = t->task, .space = im->processes[t->process].space,
-			.path = bt_str(t->comm), .tid = id.tid};
+		struct bt_record_exec body = {.seq = importer_seq(im),
+					      .time = time,
+					      .task = t->task,
+					      .space = im->processes[t->process].space,
+					      .path = bt_str(t->comm),
+					      .tid = id.tid};
 
 		importer_event(im, BT_RECORD_EXEC, &body);
 	}
@@ -259,9 +286,11 @@ static void copy_maps(struct importer *im, struct process *child, struct process
 	parent->seen = true; /* the copy is that of this epoch */
 }
 
-void importer_fork(struct importer *im, struct import_thread_id child, struct import_thread_id parent, bool maps, uint64_t time)
+void importer_fork(struct importer *im, struct import_thread_id child,
+		   struct import_thread_id parent, bool maps, uint64_t time)
 {
-	struct thread *from = importer_thread(im, parent), *t = from ? find_thread(im, child) : NULL;
+	struct thread *from = importer_thread(im, parent),
+		      *t = from ? find_thread(im, child) : NULL;
 	size_t process;
 
 	im->last_time = time;
@@ -291,14 +320,20 @@ void importer_exit(struct importer *im, struct import_thread_id id, uint64_t tim
 	p->live--;
 	if (!t->task)
 		return;
-	body = (struct bt_record_exit){.seq = importer_seq(im), .time = time, .task = t->task, .point.tick = BT_TICKS_UNKNOWN,
-		.kind = BT_EXIT_UNKNOWN, .last = !p->live};
+	body = (struct bt_record_exit){.seq = importer_seq(im),
+				       .time = time,
+				       .task = t->task,
+				       .point.tick = BT_TICKS_UNKNOWN,
+				       .kind = BT_EXIT_UNKNOWN,
+				       .last = !p->live};
 	importer_event(im, BT_RECORD_EXIT, &body);
 }
 
-void importer_sched(struct importer *im, struct import_thread_id id, uint64_t time, uint32_t cpu, enum bt_sched what)
+void importer_sched(struct importer *im, struct import_thread_id id, uint64_t time, uint32_t cpu,
+		    enum bt_sched what)
 {
-	struct thread *t = id.pid || id.tid ? importer_thread(im, id) : NULL; /* not the idle task */
+	struct thread *t =
+		id.pid || id.tid ? importer_thread(im, id) : NULL; /* not the idle task */
 	struct bt_record_sched body = {.time = time, .cpu = cpu, .what = (uint8_t)what};
 
 	im->last_time = time;
@@ -310,7 +345,8 @@ void importer_sched(struct importer *im, struct import_thread_id id, uint64_t ti
 	importer_event(im, BT_RECORD_SCHED, &body);
 }
 
-size_t importer_code(struct importer *im, struct import_thread_id id, uint64_t addr, uint8_t *bytes, size_t n)
+size_t importer_code(struct importer *im, struct import_thread_id id, uint64_t addr, uint8_t *bytes,
+		     size_t n)
 {
 	struct thread *t = importer_thread(im, id);
 	struct slice code = {0};
@@ -325,13 +361,18 @@ size_t importer_code(struct importer *im, struct import_thread_id id, uint64_t a
 void importer_lacks(struct importer *im, struct import_thread_id id, uint64_t addr)
 {
 	struct thread *t = importer_thread(im, id);
-	struct code_name *name = t ? code_map_lacks(&im->processes[t->process].code, &im->files, addr) : NULL;
+	struct code_name *name =
+		t ? code_map_lacks(&im->processes[t->process].code, &im->files, addr) : NULL;
 
 	if (name && !name->told)
-		importer_note(im, "the code of %.300s is not at hand, or is not what ran: nothing can be said of branches there",
+		importer_note(im,
+			      "the code of %.300s is not at hand, or is not what ran: nothing can "
+			      "be said of branches there",
 			      (const char *)name->path.at);
 	else if (t && !name && !im->told_wild)
-		importer_note(im, "code ran at 0x%llx, where the capture has no mapping of a file: nothing can be said of branches there",
+		importer_note(im,
+			      "code ran at 0x%llx, where the capture has no mapping of a file: "
+			      "nothing can be said of branches there",
 			      (unsigned long long)addr);
 	if (name)
 		name->told = true;

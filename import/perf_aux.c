@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: MIT */
-/* AUX area data of perf.data: Intel PT and BTS. The bytes stand behind AUXTRACE records, anywhere in the file, a stream for each CPU or
- * thread; what ran when is told by the other records. Intel PT has times of its own: before a record is taken, so is what the streams
- * tell until then. BTS has none: a piece is taken with the AUX record that tells of it. */
+/* AUX area data of perf.data: Intel PT and BTS. The bytes stand behind AUXTRACE records, anywhere
+ * in the file, a stream for each CPU or thread; what ran when is told by the other records. Intel
+ * PT has times of its own: before a record is taken, so is what the streams tell until then. BTS
+ * has none: a piece is taken with the AUX record that tells of it. */
 #include <inttypes.h>
 #include <stdlib.h>
 #include <string.h>
@@ -22,7 +23,8 @@ enum {
 	AUX_COLLISION = 8,
 };
 
-/* Of AUXTRACE_INFO: what perf tells of Intel PT, by place (tools/perf/util/intel-pt.h). BTS has the first five. */
+/* Of AUXTRACE_INFO: what perf tells of Intel PT, by place (tools/perf/util/intel-pt.h). BTS has the
+ * first five. */
 enum pt_info {
 	INFO_PMU_TYPE,
 	INFO_TIME_SHIFT,
@@ -49,11 +51,13 @@ struct stream {
 	struct perf_aux *aux;
 	uint32_t idx;
 	int32_t cpu; /* NO_CPU: of a thread */
-	struct import_thread_id running; /* whose code the stream is of now; tid 0: nobody's that is traced */
+	struct import_thread_id
+		running; /* whose code the stream is of now; tid 0: nobody's that is traced */
 	struct piece *pieces;
 	size_t count, cap, at, part; /* part: bytes of the piece that were begun with */
-	uint64_t end;		     /* of that part: its offset in the stream */
-	/* Without times: offsets before which something is missing, and that several threads ran there. */
+	uint64_t end;                /* of that part: its offset in the stream */
+	/* Without times: offsets before which something is missing, and that several threads ran
+	 * there. */
 	uint64_t *cuts;
 	size_t cut_count, cut_cap;
 	bool shared;
@@ -95,7 +99,8 @@ static struct stream *stream_of(struct perf_aux *x, uint32_t idx, uint32_t tid, 
 	if (!at)
 		return NULL;
 	x->streams = at;
-	at[x->count] = (struct stream){.idx = idx, .cpu = cpu, .running = {0, cpu == NO_CPU ? tid : 0}};
+	at[x->count] =
+		(struct stream){.idx = idx, .cpu = cpu, .running = {0, cpu == NO_CPU ? tid : 0}};
 	return &at[x->count++];
 }
 
@@ -118,11 +123,13 @@ static bool append(struct piece *p, struct slice bytes)
 	return true;
 }
 
-/* Snapshots may overlap, and need not meet: what is there already is left out, and what does not follow is a piece of its own. */
+/* Snapshots may overlap, and need not meet: what is there already is left out, and what does not
+ * follow is a piece of its own. */
 static bool add_bytes(struct stream *s, uint64_t offset, struct slice bytes)
 {
 	struct piece *last = s->count ? &s->pieces[s->count - 1] : NULL;
-	uint64_t end = last ? last->offset + last->bytes.len : 0, known = last && offset < end && offset >= last->offset ? end - offset : 0;
+	uint64_t end = last ? last->offset + last->bytes.len : 0,
+		 known = last && offset < end && offset >= last->offset ? end - offset : 0;
 
 	slice_take(&bytes, known < bytes.len ? (size_t)known : bytes.len);
 	if (!bytes.len)
@@ -149,7 +156,8 @@ int perf_aux_add(struct perf_reader *r, struct slice body, struct slice bytes)
 	idx = slice_u32(&body);
 	tid = slice_u32(&body);
 	if (r->aux->count == STREAMS_MAX)
-		return bt_fail(r->err, BT_E_UNSUPPORTED, 0, "perf.data: more than %d streams of trace data", STREAMS_MAX - 1);
+		return bt_fail(r->err, BT_E_UNSUPPORTED, 0,
+			       "perf.data: more than %d streams of trace data", STREAMS_MAX - 1);
 	s = stream_of(r->aux, idx, tid, (int32_t)slice_u32(&body));
 	return s && add_bytes(s, offset, bytes) ? 0 : perf_no_memory(r);
 }
@@ -193,7 +201,8 @@ bool perf_aux_begin(struct perf_reader *r, struct slice body)
 		return true;
 	}
 	read_cpuid(x);
-	x->timed = x->type == TYPE_PT && x->info[INFO_HAS_TIME] && x->info[INFO_TIME_SHIFT] < 64 && config_of(x) & x->info[INFO_TSC_BIT];
+	x->timed = x->type == TYPE_PT && x->info[INFO_HAS_TIME] && x->info[INFO_TIME_SHIFT] < 64 &&
+		   config_of(x) & x->info[INFO_TSC_BIT];
 	r->aux = x;
 	importer_traced(r->im);
 	importer_header(r->im)->source = bt_str(x->type == TYPE_PT ? "pt" : "bts");
@@ -252,7 +261,8 @@ static struct flow_join *join_of(struct perf_aux *x, uint32_t tid)
 	return &at[lo].join;
 }
 
-/* Whose code is asked for now, or entered. A thread whose process no record has told of is taken for one of its own. */
+/* Whose code is asked for now, or entered. A thread whose process no record has told of is taken
+ * for one of its own. */
 static const struct import_thread_id *running_of(struct stream *s)
 {
 	if (s->running.tid && !s->running.pid)
@@ -270,7 +280,8 @@ static void take_item(void *arg, const struct flow_item *item)
 	s->aux->failed |= running->tid && !join;
 	if (!join)
 		return;
-	if (item->kind == FLOW_GAP && item->branch.to == BT_GAP_UNDECODED && item->addr && !flow_is_kernel(item->addr) &&
+	if (item->kind == FLOW_GAP && item->branch.to == BT_GAP_UNDECODED && item->addr &&
+	    !flow_is_kernel(item->addr) &&
 	    !importer_code(s->aux->r->im, *running, item->addr, (uint8_t[1]){0}, 1))
 		importer_lacks(s->aux->r->im, *running, item->addr);
 	if (flow_join(join, item, &b) && importer_entry(s->aux->r->im, *running, &b))
@@ -287,7 +298,8 @@ static size_t read_code(void *arg, uint64_t addr, uint8_t *bytes, size_t n)
 
 static void take_gap(struct stream *s, enum bt_gap_reason reason)
 {
-	const struct flow_item gap = {.kind = FLOW_GAP, .branch = {.kind = BT_BRANCH_GAP, .to = reason}};
+	const struct flow_item gap = {.kind = FLOW_GAP,
+				      .branch = {.kind = BT_BRANCH_GAP, .to = reason}};
 
 	take_item(s, &gap);
 }
@@ -298,9 +310,17 @@ static int begin_flow(struct stream *s, struct slice bytes, enum bt_gap_reason h
 {
 	const struct perf_aux *x = s->aux;
 	uint64_t bits = x->info[INFO_MTC_FREQ_BITS], config = config_of(x);
-	struct pt_flow_config c = {.bytes = bytes, .intel = x->intel, .family = x->family, .model = x->model, .stepping = x->stepping,
-		.ctc_numerator = (uint32_t)x->info[INFO_TSC_CTC_N], .ctc_denominator = (uint32_t)x->info[INFO_TSC_CTC_D],
-		.nominal_ratio = (uint8_t)x->info[INFO_NONTURBO], .head = head, .code = read_code, .arg = s};
+	struct pt_flow_config c = {.bytes = bytes,
+				   .intel = x->intel,
+				   .family = x->family,
+				   .model = x->model,
+				   .stepping = x->stepping,
+				   .ctc_numerator = (uint32_t)x->info[INFO_TSC_CTC_N],
+				   .ctc_denominator = (uint32_t)x->info[INFO_TSC_CTC_D],
+				   .nominal_ratio = (uint8_t)x->info[INFO_NONTURBO],
+				   .head = head,
+				   .code = read_code,
+				   .arg = s};
 
 	if (bits)
 		c.mtc_freq = (uint8_t)((config & bits) / (bits & -bits));
@@ -330,7 +350,8 @@ static int compare_cuts(const void *a, const void *b)
 	return (x > y) - (x < y);
 }
 
-/* The next part of the stream: as far as bytes follow each other, and up to where something is missing. */
+/* The next part of the stream: as far as bytes follow each other, and up to where something is
+ * missing. */
 static int begin_part(struct stream *s)
 {
 	const struct piece *p = &s->pieces[s->at];
@@ -383,7 +404,8 @@ static int pull(struct stream *s, uint64_t time)
 	int rc = 0;
 
 	while (!rc && !importer_failed(s->aux->r->im)) {
-		if (s->has_next && s->next.tsc && time != UINT64_MAX && time_of(s->aux, s->next.tsc) > time)
+		if (s->has_next && s->next.tsc && time != UINT64_MAX &&
+		    time_of(s->aux, s->next.tsc) > time)
 			return 0;
 		if (s->has_next)
 			take_item(s, &s->next);
@@ -413,7 +435,8 @@ static bool add_cut(struct stream *s, uint64_t offset)
 	return true;
 }
 
-/* Something is missing: with times, in what came until now; without, behind the bytes that the record tells of, if it says which. */
+/* Something is missing: with times, in what came until now; without, behind the bytes that the
+ * record tells of, if it says which. */
 static void take_missing(struct perf_aux *x, struct stream *s, uint64_t end, uint64_t flags)
 {
 	s->aux = x;
@@ -457,7 +480,8 @@ static void take_bts(struct stream *s, uint64_t offset, uint64_t end)
 	s->taken = end;
 }
 
-static void take_bts_piece(struct perf_aux *x, struct stream *s, const struct perf_fields *f, uint64_t offset, uint64_t end, bool missing)
+static void take_bts_piece(struct perf_aux *x, struct stream *s, const struct perf_fields *f,
+			   uint64_t offset, uint64_t end, bool missing)
 {
 	s->aux = x;
 	s->running = f->id;
@@ -471,7 +495,8 @@ static void take_bts_piece(struct perf_aux *x, struct stream *s, const struct pe
 static struct stream *stream_of_record(struct perf_aux *x, const struct perf_fields *f)
 {
 	for (size_t i = 0; i < x->count; i++)
-		if (x->streams[i].cpu == NO_CPU ? x->streams[i].running.tid == f->id.tid : x->streams[i].cpu == (int32_t)f->cpu - 1)
+		if (x->streams[i].cpu == NO_CPU ? x->streams[i].running.tid == f->id.tid
+						: x->streams[i].cpu == (int32_t)f->cpu - 1)
 			return &x->streams[i];
 	return NULL;
 }
@@ -508,7 +533,8 @@ void perf_aux_runs(struct perf_reader *r, struct import_thread_id id, uint32_t c
 
 		if (s->cpu == NO_CPU || s->cpu != (int32_t)cpu - 1 || (!x->timed && !id.tid))
 			continue;
-		s->shared |= x->type == TYPE_PT && !x->timed && s->running.tid && s->running.tid != id.tid;
+		s->shared |= x->type == TYPE_PT && !x->timed && s->running.tid &&
+			     s->running.tid != id.tid;
 		s->running = id;
 	}
 }
@@ -519,16 +545,26 @@ static void note_all(struct perf_aux *x)
 	struct importer *im = x->r->im;
 
 	if (x->gaps)
-		importer_note(im, "%s: %" PRIu64 " gaps, where data could not be decoded or are missing", name, x->gaps);
+		importer_note(
+			im, "%s: %" PRIu64 " gaps, where data could not be decoded or are missing",
+			name, x->gaps);
 	if (x->truncated)
-		importer_note(im, "the buffer for %s was too small %" PRIu64 " times: data are missing there (perf record -m,SIZE)", name, x->truncated);
+		importer_note(im,
+			      "the buffer for %s was too small %" PRIu64
+			      " times: data are missing there (perf record -m,SIZE)",
+			      name, x->truncated);
 	if (x->partial)
-		importer_note(im, "%s was not recorded in whole %" PRIu64 " times: data are missing there (virtual machines ran, or the processor lost some)",
+		importer_note(im,
+			      "%s was not recorded in whole %" PRIu64
+			      " times: data are missing there (virtual machines ran, or the "
+			      "processor lost some)",
 			      name, x->partial);
 	for (size_t i = 0; i < x->count; i++)
 		if (x->streams[i].shared)
-			importer_note(im, "%s of CPU %d has no times, and several threads ran there: whose branches it holds nobody can tell", name,
-				      (int)x->streams[i].cpu);
+			importer_note(im,
+				      "%s of CPU %d has no times, and several threads ran there: "
+				      "whose branches it holds nobody can tell",
+				      name, (int)x->streams[i].cpu);
 }
 
 int perf_aux_finish(struct perf_reader *r)

@@ -10,7 +10,8 @@
 
 enum {
 	RECORD_HEADER = 8,
-	/* Records that wait to be put in order. Captures say when what waits can go; one that does not is sorted in a window. */
+	/* Records that wait to be put in order. Captures say when what waits can go; one that does
+	   not is sorted in a window. */
 	QUEUE_MAX = 4 << 20,
 	QUEUE_BYTES_MAX = 256 << 20,
 	NO_PID = -1,
@@ -19,10 +20,12 @@ enum {
 
 static int damaged(struct perf_reader *r, const struct perf_record *record, const char *what)
 {
-	return bt_fail_at(r->err, BT_E_CORRUPT, record->offset, "perf.data: %s at byte %" PRIu64 " is damaged", what, record->offset);
+	return bt_fail_at(r->err, BT_E_CORRUPT, record->offset,
+			  "perf.data: %s at byte %" PRIu64 " is damaged", what, record->offset);
 }
 
-/* The attributes of the event that wrote a record: one event needs no id, several have theirs at the same place. NULL: unknown. */
+/* The attributes of the event that wrote a record: one event needs no id, several have theirs at
+ * the same place. NULL: unknown. */
 static const struct perf_attr *attr_of(struct perf_reader *r, const struct perf_record *record)
 {
 	struct slice body = record->body;
@@ -36,7 +39,8 @@ static const struct perf_attr *attr_of(struct perf_reader *r, const struct perf_
 		slice_take(&body, at < 0 ? body.len + 1 : 8 * (size_t)at);
 	} else {
 		at = perf_attr_id_in_others(r->attrs);
-		slice_take(&body, at < 0 || body.len < 8 * (size_t)at ? body.len + 1 : body.len - 8 * (size_t)at);
+		slice_take(&body, at < 0 || body.len < 8 * (size_t)at ? body.len + 1
+								      : body.len - 8 * (size_t)at);
 	}
 	if (body.bad)
 		return r->attrs;
@@ -44,7 +48,8 @@ static const struct perf_attr *attr_of(struct perf_reader *r, const struct perf_
 	return found ? found : record->type == PERF_SAMPLE ? NULL : r->attrs;
 }
 
-/* The fields behind a record that is no sample: its time and thread, as far as the events say them. */
+/* The fields behind a record that is no sample: its time and thread, as far as the events say them.
+ */
 static const struct perf_fields *trailer(struct perf_reader *r, const struct perf_record *record)
 {
 	const struct perf_attr *a = attr_of(r, record);
@@ -82,9 +87,17 @@ static int take_sample(struct perf_reader *r, const struct perf_record *record)
 	}
 	if (!perf_sample_parse(a, record->body, f))
 		return damaged(r, record, "the sample");
-	s = (struct import_sample){.id = f->id, .time = f->time, .ip = f->ip, .cpu = f->cpu, .event = bt_str(a->name),
-		.hw_index = f->hw_index, .has_branches = f->has_branches, .branches = f->branches, .branch_count = f->branch_count,
-		.regs = f->has_regs ? &f->regs : NULL, .stack = f->stack};
+	s = (struct import_sample){.id = f->id,
+				   .time = f->time,
+				   .ip = f->ip,
+				   .cpu = f->cpu,
+				   .event = bt_str(a->name),
+				   .hw_index = f->hw_index,
+				   .has_branches = f->has_branches,
+				   .branches = f->branches,
+				   .branch_count = f->branch_count,
+				   .regs = f->has_regs ? &f->regs : NULL,
+				   .stack = f->stack};
 	importer_sample(r->im, &s);
 	return 0;
 }
@@ -116,7 +129,8 @@ static int take_fork(struct perf_reader *r, const struct perf_record *record)
 	time = slice_u64(&body);
 	if (body.bad)
 		return damaged(r, record, record->type == PERF_FORK ? "a fork" : "an exit");
-	/* What perf makes itself of a process that ran already: its mappings follow, and are not those of its parent. */
+	/* What perf makes itself of a process that ran already: its mappings follow, and are not
+	 * those of its parent. */
 	if (record->type == PERF_FORK)
 		importer_fork(r->im, id, parent, !(record->misc & PERF_MISC_FORK_EXEC), time);
 	else
@@ -124,7 +138,8 @@ static int take_fork(struct perf_reader *r, const struct perf_record *record)
 	return 0;
 }
 
-static int put_map(struct perf_reader *r, const struct perf_record *record, struct import_map *map, struct slice *body, uint64_t len)
+static int put_map(struct perf_reader *r, const struct perf_record *record, struct import_map *map,
+		   struct slice *body, uint64_t len)
 {
 	map->path = c_string(*body);
 	map->end = map->start + len;
@@ -142,7 +157,8 @@ static int put_map(struct perf_reader *r, const struct perf_record *record, stru
 static int take_mmap(struct perf_reader *r, const struct perf_record *record)
 {
 	struct slice body = record->body;
-	struct import_map map = {.pid = slice_u32(&body), .prot = record->misc & PERF_MISC_MMAP_DATA ? 3 : 5};
+	struct import_map map = {.pid = slice_u32(&body),
+				 .prot = record->misc & PERF_MISC_MMAP_DATA ? 3 : 5};
 	uint64_t len;
 
 	slice_take(&body, 4);
@@ -181,8 +197,9 @@ static int take_mmap2(struct perf_reader *r, const struct perf_record *record)
 static int take_switch(struct perf_reader *r, const struct perf_record *record)
 {
 	const struct perf_fields *f = trailer(r, record);
-	enum bt_sched what = !(record->misc & PERF_MISC_SWITCH_OUT) ? BT_SCHED_IN
-			     : record->misc & PERF_MISC_SWITCH_PREEMPT ? BT_SCHED_PREEMPT : BT_SCHED_OUT;
+	enum bt_sched what = !(record->misc & PERF_MISC_SWITCH_OUT)    ? BT_SCHED_IN
+			     : record->misc & PERF_MISC_SWITCH_PREEMPT ? BT_SCHED_PREEMPT
+								       : BT_SCHED_OUT;
 
 	if (f->id.tid)
 		importer_sched(r->im, f->id, f->time, f->cpu, what);
@@ -233,18 +250,31 @@ static int take_throttle(struct perf_reader *r, const struct perf_record *record
 
 /* In the order of their times. */
 static take_record *const kernel_records[] = {
-	[PERF_MMAP] = take_mmap, [PERF_LOST] = take_lost, [PERF_COMM] = take_comm, [PERF_EXIT] = take_fork,
-	[PERF_THROTTLE] = take_throttle, [PERF_FORK] = take_fork, [PERF_SAMPLE] = take_sample, [PERF_MMAP2] = take_mmap2,
-	[PERF_AUX] = take_aux, [PERF_ITRACE_START] = take_itrace_start, [PERF_LOST_SAMPLES] = take_lost, [PERF_SWITCH] = take_switch, [PERF_SWITCH_CPU_WIDE] = take_switch,
+	[PERF_MMAP] = take_mmap,
+	[PERF_LOST] = take_lost,
+	[PERF_COMM] = take_comm,
+	[PERF_EXIT] = take_fork,
+	[PERF_THROTTLE] = take_throttle,
+	[PERF_FORK] = take_fork,
+	[PERF_SAMPLE] = take_sample,
+	[PERF_MMAP2] = take_mmap2,
+	[PERF_AUX] = take_aux,
+	[PERF_ITRACE_START] = take_itrace_start,
+	[PERF_LOST_SAMPLES] = take_lost,
+	[PERF_SWITCH] = take_switch,
+	[PERF_SWITCH_CPU_WIDE] = take_switch,
 };
 
 static int deliver(struct perf_reader *r, const struct perf_record *record, uint64_t time)
 {
-	take_record *take = record->type < sizeof kernel_records / sizeof *kernel_records ? kernel_records[record->type] : NULL;
+	take_record *take = record->type < sizeof kernel_records / sizeof *kernel_records
+				    ? kernel_records[record->type]
+				    : NULL;
 	bool maps = record->type == PERF_MMAP || record->type == PERF_MMAP2;
 	int rc = 0;
 
-	/* A mapping is rather known too early than too late: the times of a trace are not as fine as the capture's. */
+	/* A mapping is rather known too early than too late: the times of a trace are not as fine
+	 * as the capture's. */
 	if (take && time && !maps)
 		rc = perf_aux_until(r, time);
 	return take && !rc ? take(r, record) : rc;
@@ -262,7 +292,8 @@ static int deliver_oldest(struct perf_reader *r)
 	return rc;
 }
 
-/* perf's rule: at the end of a round nothing older than the newest record of the round before can come any more. */
+/* perf's rule: at the end of a round nothing older than the newest record of the round before can
+ * come any more. */
 static int finish_round(struct perf_reader *r)
 {
 	int rc = 0;
@@ -282,8 +313,10 @@ static int finish_all(struct perf_reader *r)
 	return rc;
 }
 
-/* A record of the kernel's: it waits for its time, or is taken at once where it has none. transient: its bytes will not stay. */
-static int take_kernel_record(struct perf_reader *r, const struct perf_record *record, bool transient)
+/* A record of the kernel's: it waits for its time, or is taken at once where it has none.
+ * transient: its bytes will not stay. */
+static int take_kernel_record(struct perf_reader *r, const struct perf_record *record,
+			      bool transient)
 {
 	const struct perf_attr *a = attr_of(r, record);
 	uint64_t time = a ? perf_record_time(a, record->type, record->body) : 0;
@@ -302,7 +335,8 @@ static int take_kernel_record(struct perf_reader *r, const struct perf_record *r
 
 /* --- the stream --- */
 
-/* What stands behind a record and does not count in its size: of AUXTRACE the trace, in a pipe the format of tracepoints. */
+/* What stands behind a record and does not count in its size: of AUXTRACE the trace, in a pipe the
+ * format of tracepoints. */
 static uint64_t bytes_behind(const struct perf_record *record)
 {
 	struct slice body = record->body;
@@ -314,20 +348,24 @@ static uint64_t bytes_behind(const struct perf_record *record)
 	return 0;
 }
 
-/* Takes the next record and what stands behind it (*bytes) off in. Returns 1; 0 at the end, torn when that is in the middle of a record;
- * an error. */
-static int next_record(struct perf_reader *r, struct slice *in, struct perf_record *record, uint64_t end, struct slice *bytes)
+/* Takes the next record and what stands behind it (*bytes) off in. Returns 1; 0 at the end, torn
+ * when that is in the middle of a record; an error. */
+static int next_record(struct perf_reader *r, struct slice *in, struct perf_record *record,
+		       uint64_t end, struct slice *bytes)
 {
 	struct slice head = *in;
 	uint64_t behind;
 	uint16_t size;
 
-	*record = (struct perf_record){.type = slice_u32(&head), .misc = slice_u16(&head), .offset = end - in->len};
+	*record = (struct perf_record){
+		.type = slice_u32(&head), .misc = slice_u16(&head), .offset = end - in->len};
 	size = slice_u16(&head);
 	if (!in->len)
 		return 0;
 	if (!head.bad && size < RECORD_HEADER)
-		return bt_fail_at(r->err, BT_E_CORRUPT, record->offset, "perf.data: the record at byte %" PRIu64 " has size %u, less than its header",
+		return bt_fail_at(r->err, BT_E_CORRUPT, record->offset,
+				  "perf.data: the record at byte %" PRIu64
+				  " has size %u, less than its header",
 				  record->offset, size);
 	if (head.bad || size > in->len) {
 		r->seen.torn = true;
@@ -368,7 +406,9 @@ static int take_update(struct perf_reader *r, const struct perf_record *record)
 
 	name = c_string(body);
 	if (what == EVENT_NAME && a && !body.bad && name.len)
-		snprintf(a->name, sizeof a->name, "%.*s", (int)(name.len < PERF_NAME_MAX ? name.len : PERF_NAME_MAX - 1), (const char *)name.at);
+		snprintf(a->name, sizeof a->name, "%.*s",
+			 (int)(name.len < PERF_NAME_MAX ? name.len : PERF_NAME_MAX - 1),
+			 (const char *)name.at);
 	return 0;
 }
 
@@ -380,7 +420,8 @@ static int take_round(struct perf_reader *r, const struct perf_record *record)
 	return finish_round(r);
 }
 
-/* The trace data stand behind records anywhere in the file; what they tell is needed in the order of time. */
+/* The trace data stand behind records anywhere in the file; what they tell is needed in the order
+ * of time. */
 static int take_auxtrace_info(struct perf_reader *r, const struct perf_record *record)
 {
 	struct slice body = record->body, in = r->data, bytes;
@@ -393,7 +434,8 @@ static int take_auxtrace_info(struct perf_reader *r, const struct perf_record *r
 	r->seen.aux_type = slice_u32(&body);
 	if (!perf_aux_begin(r, record->body))
 		return perf_no_memory(r);
-	while (r->aux && !rc && (rc = next_record(r, &in, &next, r->data_at + r->data.len, &bytes)) == 1)
+	while (r->aux && !rc &&
+	       (rc = next_record(r, &in, &next, r->data_at + r->data.len, &bytes)) == 1)
 		rc = next.type == PERF_AUXTRACE ? perf_aux_add(r, next.body, bytes) : 0;
 	r->seen.aux_bytes = 0; /* counted when they are read in earnest */
 	return rc < 0 ? rc : 0;
@@ -401,8 +443,10 @@ static int take_auxtrace_info(struct perf_reader *r, const struct perf_record *r
 
 static take_record *const user_records[] = {
 	[PERF_FINISHED_ROUND - PERF_USER_FIRST] = take_round,
-	[PERF_AUXTRACE_INFO - PERF_USER_FIRST] = take_auxtrace_info, [PERF_EVENT_UPDATE - PERF_USER_FIRST] = take_update,
-	[PERF_COMPRESSED - PERF_USER_FIRST] = take_compressed, [PERF_COMPRESSED2 - PERF_USER_FIRST] = take_compressed,
+	[PERF_AUXTRACE_INFO - PERF_USER_FIRST] = take_auxtrace_info,
+	[PERF_EVENT_UPDATE - PERF_USER_FIRST] = take_update,
+	[PERF_COMPRESSED - PERF_USER_FIRST] = take_compressed,
+	[PERF_COMPRESSED2 - PERF_USER_FIRST] = take_compressed,
 };
 
 static int take_any(struct perf_reader *r, const struct perf_record *record, bool transient)
@@ -446,8 +490,10 @@ struct scanned {
 	struct slice event_names, tracing_data;
 };
 
-/* What a pipe says of the whole: events, sections, build-ids (these even at its end). All of it is needed first. */
-static int scan_record(struct perf_reader *r, const struct perf_record *record, struct slice behind, struct scanned *s)
+/* What a pipe says of the whole: events, sections, build-ids (these even at its end). All of it is
+ * needed first. */
+static int scan_record(struct perf_reader *r, const struct perf_record *record, struct slice behind,
+		       struct scanned *s)
 {
 	struct slice body = record->body;
 	uint64_t feature;
@@ -506,8 +552,10 @@ static int take_all(struct perf_reader *r, struct slice in, uint64_t end)
 	int rc = 0;
 
 	fill_header(r);
-	importer_comm(r->im, (struct import_thread_id){0}, 0, bt_str("swapper"), false); /* as perf calls a processor's idle task */
-	while (!rc && !importer_failed(r->im) && (rc = next_record(r, &in, &record, end, &bytes)) == 1)
+	importer_comm(r->im, (struct import_thread_id){0}, 0, bt_str("swapper"),
+		      false); /* as perf calls a processor's idle task */
+	while (!rc && !importer_failed(r->im) &&
+	       (rc = next_record(r, &in, &record, end, &bytes)) == 1)
 		rc = take_any(r, &record, false);
 	rc = rc ? rc : finish_all(r);
 	return rc ? rc : perf_aux_finish(r);
@@ -515,22 +563,38 @@ static int take_all(struct perf_reader *r, struct slice in, uint64_t end)
 
 static void note_all(struct perf_reader *r)
 {
-	static const char *const types[] = {"", "Intel PT", "Intel BTS", "CoreSight ETM", "Arm SPE", "S/390 CPU-measurement", "HiSilicon PTT"};
+	static const char *const types[] = {"",
+					    "Intel PT",
+					    "Intel BTS",
+					    "CoreSight ETM",
+					    "Arm SPE",
+					    "S/390 CPU-measurement",
+					    "HiSilicon PTT"};
 	uint64_t type = r->seen.aux_type;
 
 	if (r->seen.aux && !r->aux)
-		importer_note(r->im, "the capture holds %" PRIu64 " bytes of %s data, which this btrec does not decode", r->seen.aux_bytes,
-			      type && type < sizeof types / sizeof *types ? types[type] : "AUX area");
+		importer_note(r->im,
+			      "the capture holds %" PRIu64
+			      " bytes of %s data, which this btrec does not decode",
+			      r->seen.aux_bytes,
+			      type && type < sizeof types / sizeof *types ? types[type]
+									  : "AUX area");
 	if (r->seen.lost)
 		importer_note(r->im, "the kernel lost %" PRIu64 " records", r->seen.lost);
 	if (r->seen.lost_samples)
-		importer_note(r->im, "the hardware or the kernel lost %" PRIu64 " samples", r->seen.lost_samples);
+		importer_note(r->im, "the hardware or the kernel lost %" PRIu64 " samples",
+			      r->seen.lost_samples);
 	if (r->seen.undescribed)
-		importer_note(r->im, "%" PRIu64 " samples are of events that the capture does not describe: they are left out", r->seen.undescribed);
+		importer_note(r->im,
+			      "%" PRIu64 " samples are of events that the capture does not "
+			      "describe: they are left out",
+			      r->seen.undescribed);
 	if (r->seen.throttled)
-		importer_note(r->im, "the kernel throttled the sampling %" PRIu64 " times", r->seen.throttled);
+		importer_note(r->im, "the kernel throttled the sampling %" PRIu64 " times",
+			      r->seen.throttled);
 	if (r->seen.torn || r->seen.unclosed)
-		importer_warn(r->im, "the capture was cut off: its recording did not end as it should");
+		importer_warn(r->im,
+			      "the capture was cut off: its recording did not end as it should");
 }
 
 static void release(struct perf_reader *r)
@@ -570,7 +634,8 @@ int perf_data_import(struct importer *im, struct slice file, struct bt_error *er
 	if (!rc)
 		rc = take_all(r, data, offset + data.len);
 	if (!rc) {
-		importer_writer(im); /* also of a capture without records; the header's strings are ours */
+		importer_writer(
+			im); /* also of a capture without records; the header's strings are ours */
 		note_all(r);
 	}
 	release(r);

@@ -55,10 +55,20 @@ enum {
 
 static const char *base_name(const struct perf_attr *a)
 {
-	static const char *const hardware[] = {"cycles", "instructions", "cache-references", "cache-misses", "branches", "branch-misses",
-		"bus-cycles", "stalled-cycles-frontend", "stalled-cycles-backend", "ref-cycles"};
-	static const char *const software[] = {"cpu-clock", "task-clock", "page-faults", "context-switches", "cpu-migrations",
-		"minor-faults", "major-faults", "alignment-faults", "emulation-faults", "dummy", "bpf-output"};
+	static const char *const hardware[] = {"cycles",
+					       "instructions",
+					       "cache-references",
+					       "cache-misses",
+					       "branches",
+					       "branch-misses",
+					       "bus-cycles",
+					       "stalled-cycles-frontend",
+					       "stalled-cycles-backend",
+					       "ref-cycles"};
+	static const char *const software[] = {
+		"cpu-clock",        "task-clock",   "page-faults",  "context-switches",
+		"cpu-migrations",   "minor-faults", "major-faults", "alignment-faults",
+		"emulation-faults", "dummy",        "bpf-output"};
 
 	if (a->type == 0 && a->config < sizeof hardware / sizeof *hardware)
 		return hardware[a->config];
@@ -67,13 +77,11 @@ static const char *base_name(const struct perf_attr *a)
 	return NULL;
 }
 
-static bool excludes(const struct perf_attr *a, uint64_t what)
-{
-	return a->flags & what;
-}
+static bool excludes(const struct perf_attr *a, uint64_t what) { return a->flags & what; }
 
-/* As perf has them (evsel__add_modifiers, tools/perf/util/evsel.c): who is counted where somebody is not; precision; host and guest where one
- * of them is not counted. Of an event without any other, perf before 6.13 leaves out guests by itself: there they are not told. */
+/* As perf has them (evsel__add_modifiers, tools/perf/util/evsel.c): who is counted where somebody
+ * is not; precision; host and guest where one of them is not counted. Of an event without any
+ * other, perf before 6.13 leaves out guests by itself: there they are not told. */
 static void put_modifiers(const struct perf_attr *a, char out[MODIFIERS_MAX])
 {
 	bool some = excludes(a, ATTR_EXCLUDE_USER | ATTR_EXCLUDE_KERNEL | ATTR_EXCLUDE_HV);
@@ -108,9 +116,11 @@ static void make_name(struct perf_attr *a)
 	if (base)
 		snprintf(a->name, sizeof a->name, "%s%s%s", base, colon, modifiers);
 	else if (a->type == 4)
-		snprintf(a->name, sizeof a->name, "raw 0x%llx%s%s", (unsigned long long)a->config, colon, modifiers);
+		snprintf(a->name, sizeof a->name, "raw 0x%llx%s%s", (unsigned long long)a->config,
+			 colon, modifiers);
 	else
-		snprintf(a->name, sizeof a->name, "type %u config 0x%llx", a->type, (unsigned long long)a->config);
+		snprintf(a->name, sizeof a->name, "type %u config 0x%llx", a->type,
+			 (unsigned long long)a->config);
 }
 
 bool perf_attr_parse(struct perf_attr *a, struct slice *in)
@@ -143,10 +153,7 @@ bool perf_attr_parse(struct perf_attr *a, struct slice *in)
 	return true;
 }
 
-bool perf_attr_has_branches(const struct perf_attr *a)
-{
-	return a->sample_type & S_BRANCH_STACK;
-}
+bool perf_attr_has_branches(const struct perf_attr *a) { return a->sample_type & S_BRANCH_STACK; }
 
 int perf_attr_id_in_sample(const struct perf_attr *a)
 {
@@ -221,8 +228,9 @@ static void take_branches(const struct perf_attr *a, struct slice *in, struct pe
 /* Registers by their number in arch/x86/include/uapi/asm/perf_regs.h. */
 static const unsigned regs_by_number[] = {
 #define AT(reg) (unsigned)(offsetof(struct bt_regs, reg) / sizeof(uint64_t))
-	AT(rax), AT(rbx), AT(rcx), AT(rdx), AT(rsi), AT(rdi), AT(rbp), AT(rsp), AT(rip), AT(eflags), AT(cs), AT(ss), AT(ds), AT(es), AT(fs),
-	AT(gs), AT(r8), AT(r9), AT(r10), AT(r11), AT(r12), AT(r13), AT(r14), AT(r15)
+	AT(rax),    AT(rbx), AT(rcx), AT(rdx), AT(rsi), AT(rdi), AT(rbp), AT(rsp), AT(rip),
+	AT(eflags), AT(cs),  AT(ss),  AT(ds),  AT(es),  AT(fs),  AT(gs),  AT(r8),  AT(r9),
+	AT(r10),    AT(r11), AT(r12), AT(r13), AT(r14), AT(r15)
 #undef AT
 };
 
@@ -280,7 +288,8 @@ bool perf_sample_parse(const struct perf_attr *a, struct slice body, struct perf
 		take_id(in, f);
 	if (type & S_TIME)
 		f->time = slice_u64(in);
-	slice_take(in, 8 * (((type & S_ADDR) != 0) + ((type & S_ID) != 0) + ((type & S_STREAM_ID) != 0)));
+	slice_take(in, 8 * (((type & S_ADDR) != 0) + ((type & S_ID) != 0) +
+			    ((type & S_STREAM_ID) != 0)));
 	if (type & S_CPU)
 		take_cpu(in, f);
 	if (type & S_PERIOD)
@@ -330,12 +339,14 @@ uint64_t perf_record_time(const struct perf_attr *a, uint32_t type, struct slice
 	if (!(bits & S_TIME))
 		return 0;
 	if (type == PERF_SAMPLE) {
-		slice_take(&body, 8 * (((bits & S_IDENTIFIER) != 0) + ((bits & S_IP) != 0) + ((bits & S_TID) != 0)));
+		slice_take(&body, 8 * (((bits & S_IDENTIFIER) != 0) + ((bits & S_IP) != 0) +
+				       ((bits & S_TID) != 0)));
 		return slice_u64(&body);
 	}
 	if (!(a->flags & ATTR_SAMPLE_ID_ALL))
 		return 0;
-	from_end = 8 * (1 + ((bits & S_ID) != 0) + ((bits & S_STREAM_ID) != 0) + ((bits & S_CPU) != 0) + ((bits & S_IDENTIFIER) != 0));
+	from_end = 8 * (1 + ((bits & S_ID) != 0) + ((bits & S_STREAM_ID) != 0) +
+			((bits & S_CPU) != 0) + ((bits & S_IDENTIFIER) != 0));
 	if (body.len < from_end)
 		return 0;
 	slice_take(&body, body.len - from_end);

@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: MIT */
-/* What the kernel writes for perf: the attributes of an event and the records that they shape (perf_event_open(2),
- * include/uapi/linux/perf_event.h). Pure: bytes in, fields out; nothing of the bytes is trusted.
- * Bits and fields that this version does not know are stepped over, never a reason to refuse. */
+/* What the kernel writes for perf: the attributes of an event and the records that they shape
+ * (perf_event_open(2), include/uapi/linux/perf_event.h). Pure: bytes in, fields out; nothing of the
+ * bytes is trusted. Bits and fields that this version does not know are stepped over, never a
+ * reason to refuse. */
 #ifndef BT_PERF_EVENT_H
 #define BT_PERF_EVENT_H
 
@@ -60,14 +61,14 @@ struct perf_attr {
 	char name[PERF_NAME_MAX];
 };
 
-/* Reads the attributes off the front of in, as many bytes as they say they have, and gives the event a name made from them.
- * False when they are none. */
+/* Reads the attributes off the front of in, as many bytes as they say they have, and gives the
+ * event a name made from them. False when they are none. */
 bool perf_attr_parse(struct perf_attr *a, struct slice *in);
 
 bool perf_attr_has_branches(const struct perf_attr *a);
 
-/* Where the id of an event stands in its records: in a sample, as 8-byte words from the start; in others, from the end.
- * -1: they have none. */
+/* Where the id of an event stands in its records: in a sample, as 8-byte words from the start; in
+ * others, from the end. -1: they have none. */
 int perf_attr_id_in_sample(const struct perf_attr *a);
 int perf_attr_id_in_others(const struct perf_attr *a);
 

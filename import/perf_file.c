@@ -7,7 +7,7 @@
 #include "import/perf_private.h"
 
 enum {
-	HEADER_SIZE = 104, /* of file mode */
+	HEADER_SIZE = 104,      /* of file mode */
 	HEADER_SIZE_PLAIN = 72, /* the same without feature bits: before Linux 2.6.33 */
 	PIPE_HEADER_SIZE = 16,
 	FEATURES = 256,
@@ -59,10 +59,12 @@ int perf_add_attr(struct perf_reader *r, struct slice *attr, struct slice ids, u
 	struct perf_attr parsed, *attrs;
 
 	if (!perf_attr_parse(&parsed, attr))
-		return bt_fail_at(r->err, BT_E_CORRUPT, offset, "perf.data: the event description at byte %llu is damaged",
+		return bt_fail_at(r->err, BT_E_CORRUPT, offset,
+				  "perf.data: the event description at byte %llu is damaged",
 				  (unsigned long long)offset);
 	if (r->attr_count == ATTRS_MAX)
-		return bt_fail_at(r->err, BT_E_CORRUPT, offset, "perf.data: more than %u events", ATTRS_MAX);
+		return bt_fail_at(r->err, BT_E_CORRUPT, offset, "perf.data: more than %u events",
+				  ATTRS_MAX);
 	attrs = array_grow(r->attrs, r->attr_count, &r->attr_cap, sizeof *attrs);
 	if (!attrs)
 		return perf_no_memory(r);
@@ -163,7 +165,8 @@ struct slice perf_find_build_id(const struct perf_reader *r, struct slice path)
 	struct perf_build_id key = {.path = path}, *found = NULL;
 
 	if (r->build_id_count)
-		found = bsearch(&key, r->build_ids, r->build_id_count, sizeof key, compare_build_ids);
+		found = bsearch(&key, r->build_ids, r->build_id_count, sizeof key,
+				compare_build_ids);
 	return found ? found->id : (struct slice){0};
 }
 
@@ -216,7 +219,8 @@ static void take_event_names(struct perf_reader *r, struct slice in)
 		name = take_string(&in);
 		slice_take(&in, ids > in.len / 8 ? in.len + 1 : ids * (size_t)8);
 		if (!in.bad && name.len)
-			snprintf(r->attrs[i].name, sizeof r->attrs[i].name, "%.*s", (int)(name.len < PERF_NAME_MAX ? name.len : PERF_NAME_MAX - 1),
+			snprintf(r->attrs[i].name, sizeof r->attrs[i].name, "%.*s",
+				 (int)(name.len < PERF_NAME_MAX ? name.len : PERF_NAME_MAX - 1),
 				 (const char *)name.at);
 	}
 }
@@ -286,7 +290,8 @@ static int take_features(struct perf_reader *r, struct slice bits, uint64_t end)
 		size = slice_u64(&row);
 		part = section(r->file, offset, size);
 		if (part.bad)
-			return bt_fail_at(r->err, BT_E_CORRUPT, end - SECTION_SIZE, "perf.data: section %u lies outside the file", i);
+			return bt_fail_at(r->err, BT_E_CORRUPT, end - SECTION_SIZE,
+					  "perf.data: section %u lies outside the file", i);
 		rc = perf_feature(r, i, part);
 	}
 	return rc;
@@ -296,7 +301,9 @@ static int take_attrs(struct perf_reader *r, struct slice attrs, uint64_t offset
 {
 	/* A row is the attributes and where the ids are. */
 	if (row < SECTION_SIZE + 64 || row > attrs.len + SECTION_SIZE)
-		return bt_fail_at(r->err, BT_E_CORRUPT, 16, "perf.data: event descriptions of %llu bytes", (unsigned long long)row);
+		return bt_fail_at(r->err, BT_E_CORRUPT, 16,
+				  "perf.data: event descriptions of %llu bytes",
+				  (unsigned long long)row);
 	for (; attrs.len >= row; offset += row) {
 		struct slice one = slice_take(&attrs, (size_t)row), where = one, ids;
 		uint64_t at, size;
@@ -308,8 +315,10 @@ static int take_attrs(struct perf_reader *r, struct slice attrs, uint64_t offset
 		size = slice_u64(&where);
 		ids = section(r->file, at, size);
 		if (ids.bad)
-			return bt_fail_at(r->err, BT_E_CORRUPT, offset, "perf.data: the ids of the event at byte %llu lie outside the file",
-					  (unsigned long long)offset);
+			return bt_fail_at(
+				r->err, BT_E_CORRUPT, offset,
+				"perf.data: the ids of the event at byte %llu lie outside the file",
+				(unsigned long long)offset);
 		rc = perf_add_attr(r, &one, ids, offset);
 		if (rc)
 			return rc;
@@ -317,9 +326,11 @@ static int take_attrs(struct perf_reader *r, struct slice attrs, uint64_t offset
 	return 0;
 }
 
-static int open_file_mode(struct perf_reader *r, struct slice head, struct slice *data, uint64_t *offset)
+static int open_file_mode(struct perf_reader *r, struct slice head, struct slice *data,
+			  uint64_t *offset)
 {
-	uint64_t attr_row = slice_u64(&head), attrs_at = slice_u64(&head), attrs_size = slice_u64(&head), size, end;
+	uint64_t attr_row = slice_u64(&head), attrs_at = slice_u64(&head),
+		 attrs_size = slice_u64(&head), size, end;
 	struct slice attrs = section(r->file, attrs_at, attrs_size), bits;
 	int rc;
 
@@ -328,9 +339,11 @@ static int open_file_mode(struct perf_reader *r, struct slice head, struct slice
 	slice_take(&head, SECTION_SIZE); /* names of events, as they were before 2010 */
 	bits = slice_take(&head, head.len < FEATURES / 8 ? 0 : FEATURES / 8);
 	if (attrs.bad)
-		return bt_fail_at(r->err, BT_E_CORRUPT, 24, "perf.data: its event descriptions lie outside the file");
+		return bt_fail_at(r->err, BT_E_CORRUPT, 24,
+				  "perf.data: its event descriptions lie outside the file");
 	if (*offset > r->file.len)
-		return bt_fail_at(r->err, BT_E_CORRUPT, 40, "perf.data: its records lie outside the file");
+		return bt_fail_at(r->err, BT_E_CORRUPT, 40,
+				  "perf.data: its records lie outside the file");
 	rc = take_attrs(r, attrs, attrs_at, attr_row);
 	if (rc)
 		return rc;
@@ -352,20 +365,26 @@ int perf_file_open(struct perf_reader *r, struct slice *data, uint64_t *offset)
 	uint64_t size;
 
 	if (begins(r->file, magic_swapped))
-		return bt_fail_at(r->err, BT_E_UNSUPPORTED, 0, "perf.data of a machine with another byte order cannot be imported");
+		return bt_fail_at(
+			r->err, BT_E_UNSUPPORTED, 0,
+			"perf.data of a machine with another byte order cannot be imported");
 	if (begins(r->file, magic_old))
-		return bt_fail_at(r->err, BT_E_UNSUPPORTED, 0, "perf.data of version 1 (before Linux 2.6.39) cannot be imported");
+		return bt_fail_at(
+			r->err, BT_E_UNSUPPORTED, 0,
+			"perf.data of version 1 (before Linux 2.6.39) cannot be imported");
 	slice_take(&head, 8);
 	size = slice_u64(&head);
 	if (head.bad || (size != PIPE_HEADER_SIZE && r->file.len < size))
-		return bt_fail_at(r->err, BT_E_TRUNCATED, r->file.len, "perf.data: the file ends in its header");
+		return bt_fail_at(r->err, BT_E_TRUNCATED, r->file.len,
+				  "perf.data: the file ends in its header");
 	if (size == PIPE_HEADER_SIZE) {
 		*data = head;
 		*offset = PIPE_HEADER_SIZE;
 		return 0;
 	}
 	if (size != HEADER_SIZE && size != HEADER_SIZE_PLAIN)
-		return bt_fail_at(r->err, BT_E_CORRUPT, 8, "perf.data: a header of %llu bytes", (unsigned long long)size);
+		return bt_fail_at(r->err, BT_E_CORRUPT, 8, "perf.data: a header of %llu bytes",
+				  (unsigned long long)size);
 	head = slice_take(&head, size - PIPE_HEADER_SIZE);
 	return open_file_mode(r, head, data, offset);
 }

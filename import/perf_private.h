@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: MIT */
-/* What the files of the perf.data reader share. perf_file.c: header, features, attributes; perf_queue.c: records by time;
- * perf_unpack.c: compressed records; perf_tracing.c: formats of tracepoints; perf_aux.c: Intel PT and BTS; perf_data.c: the records. */
+/* What the files of the perf.data reader share. perf_file.c: header, features, attributes;
+ * perf_queue.c: records by time; perf_unpack.c: compressed records; perf_tracing.c: formats of
+ * tracepoints; perf_aux.c: Intel PT and BTS; perf_data.c: the records. */
 #ifndef BT_PERF_PRIVATE_H
 #define BT_PERF_PRIVATE_H
 
@@ -31,11 +32,14 @@ struct perf_queue {
 	uint64_t order, bytes; /* bytes: of owned bodies */
 };
 
-bool perf_queue_put(struct perf_queue *q, uint64_t time, const struct perf_record *r, bool copy); /* false: no memory */
-struct perf_queued perf_queue_take(struct perf_queue *q); /* the oldest; free() its body where owned */
+bool perf_queue_put(struct perf_queue *q, uint64_t time, const struct perf_record *r,
+		    bool copy); /* false: no memory */
+struct perf_queued perf_queue_take(
+	struct perf_queue *q); /* the oldest; free() its body where owned */
 void perf_queue_release(struct perf_queue *q);
 
-/* One zstd stream over all compressed records; rest: the beginning of a record whose end is in the next. */
+/* One zstd stream over all compressed records; rest: the beginning of a record whose end is in the
+ * next. */
 struct perf_unpack {
 	ZSTD_DStream *stream;
 	struct buf rest;
@@ -67,14 +71,16 @@ struct perf_reader {
 	struct perf_build_id *build_ids; /* sorted by path once the file is scanned */
 	size_t build_id_count, build_id_cap;
 	struct perf_queue queue;
-	uint64_t newest, flush_to; /* perf's rule for rounds: what is older than all of the last round can go */
+	uint64_t newest, flush_to; /* perf's rule for rounds: what is older than all of the last
+				      round can go */
 	struct perf_unpack unpack;
 	struct buf argv, cpu, kernel;
 	char cpuid[64];
-	struct perf_aux *aux; /* NULL: none that can be decoded */
+	struct perf_aux *aux;      /* NULL: none that can be decoded */
 	struct perf_fields fields; /* of the record being taken */
 	struct {
-		uint64_t lost, lost_samples, throttled, undescribed, aux_bytes, aux_type, callchains;
+		uint64_t lost, lost_samples, throttled, undescribed, aux_bytes, aux_type,
+			callchains;
 		bool aux, torn, unclosed;
 	} seen;
 };
@@ -89,12 +95,14 @@ struct perf_attr *perf_attr_by_id(struct perf_reader *r, uint64_t id);
 struct slice perf_find_build_id(const struct perf_reader *r, struct slice path);
 int perf_no_memory(struct perf_reader *r);
 
-/* perf_tracing.c. Names the tracepoints that the formats tell of; what cannot be read names nothing. Fails without memory. */
+/* perf_tracing.c. Names the tracepoints that the formats tell of; what cannot be read names
+ * nothing. Fails without memory. */
 int perf_tracing_data(struct perf_reader *r, struct slice in);
 
-/* perf_aux.c. begin: AUXTRACE_INFO; false without memory; r->aux is NULL where nothing of that kind can be decoded. add: what stands
- * behind an AUXTRACE record; all of it comes before the first of the others. until: takes what the streams tell up to a time of the
- * capture's clock. record: an AUX record. runs: the thread runs on that CPU (+ 1). finish: takes all that is left. */
+/* perf_aux.c. begin: AUXTRACE_INFO; false without memory; r->aux is NULL where nothing of that kind
+ * can be decoded. add: what stands behind an AUXTRACE record; all of it comes before the first of
+ * the others. until: takes what the streams tell up to a time of the capture's clock. record: an
+ * AUX record. runs: the thread runs on that CPU (+ 1). finish: takes all that is left. */
 bool perf_aux_begin(struct perf_reader *r, struct slice body);
 int perf_aux_add(struct perf_reader *r, struct slice body, struct slice bytes);
 int perf_aux_until(struct perf_reader *r, uint64_t time);

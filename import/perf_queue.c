@@ -19,7 +19,8 @@ static void swap(struct perf_queued *a, struct perf_queued *b)
 
 bool perf_queue_put(struct perf_queue *q, uint64_t time, const struct perf_record *r, bool copy)
 {
-	struct perf_queued item = {.time = time, .order = q->order++, .record = *r, .owned = copy && r->body.len};
+	struct perf_queued item = {
+		.time = time, .order = q->order++, .record = *r, .owned = copy && r->body.len};
 	struct perf_queued *grown = array_grow(q->at, q->count, &q->cap, sizeof *grown);
 	size_t i;
 

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: MIT */
-/* The formats of tracepoints, which a capture holds in the form of trace-cmd (read by tools/perf/util/trace-event-read.c): of them, the names
- * of the events. In a pipe nothing else may have these. */
+/* The formats of tracepoints, which a capture holds in the form of trace-cmd (read by
+ * tools/perf/util/trace-event-read.c): of them, the names of the events. In a pipe nothing else may
+ * have these. */
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -69,9 +70,11 @@ static int compare_numbers(const void *a, const void *b)
 	return (x->number > y->number) - (x->number < y->number);
 }
 
-static void name_points(const struct points *p, uint64_t number, struct slice system, struct slice name)
+static void name_points(const struct points *p, uint64_t number, struct slice system,
+			struct slice name)
 {
-	struct point key = {.number = number}, *found = bsearch(&key, p->at, p->count, sizeof key, compare_numbers);
+	struct point key = {.number = number},
+		     *found = bsearch(&key, p->at, p->count, sizeof key, compare_numbers);
 
 	if (!found || found->named) /* with all of that number */
 		return;
@@ -80,8 +83,11 @@ static void name_points(const struct points *p, uint64_t number, struct slice sy
 	for (; found < p->at + p->count && found->number == number; found++) {
 		struct perf_attr *a = &p->r->attrs[found->attr];
 
-		snprintf(a->name, sizeof a->name, "%.*s:%.*s", (int)(system.len < PERF_NAME_MAX ? system.len : PERF_NAME_MAX), (const char *)system.at,
-			 (int)(name.len < PERF_NAME_MAX ? name.len : PERF_NAME_MAX), (const char *)name.at);
+		snprintf(a->name, sizeof a->name, "%.*s:%.*s",
+			 (int)(system.len < PERF_NAME_MAX ? system.len : PERF_NAME_MAX),
+			 (const char *)system.at,
+			 (int)(name.len < PERF_NAME_MAX ? name.len : PERF_NAME_MAX),
+			 (const char *)name.at);
 		found->named = true;
 	}
 }
@@ -131,7 +137,7 @@ static bool skip_head(struct slice *in)
 		return false;
 	take_c_string(in); /* version */
 	if (slice_u8(in))
-		return false; /* of another byte order */
+		return false;  /* of another byte order */
 	slice_take(in, 1 + 4); /* sizes of a long and of a page */
 	if (!take_exactly(in, "header_page", 12))
 		return false;
@@ -155,7 +161,8 @@ int perf_tracing_data(struct perf_reader *r, struct slice in)
 		return perf_no_memory(r);
 	for (size_t i = 0; i < r->attr_count; i++)
 		if (r->attrs[i].type == TYPE_TRACEPOINT)
-			p.at[p.count++] = (struct point){.number = r->attrs[i].config, .attr = (uint32_t)i};
+			p.at[p.count++] =
+				(struct point){.number = r->attrs[i].config, .attr = (uint32_t)i};
 	if (p.count) {
 		qsort(p.at, p.count, sizeof *p.at, compare_numbers);
 		take_systems(&p, in);

@@ -22,11 +22,14 @@ static int take_whole(struct perf_reader *r, uint64_t offset, perf_take *take)
 
 	while (!rc && in.len >= RECORD_HEADER) {
 		struct slice head = in;
-		struct perf_record record = {.type = slice_u32(&head), .misc = slice_u16(&head), .offset = offset};
+		struct perf_record record = {
+			.type = slice_u32(&head), .misc = slice_u16(&head), .offset = offset};
 		uint16_t size = slice_u16(&head);
 
 		if (size < RECORD_HEADER)
-			return bt_fail_at(r->err, BT_E_CORRUPT, offset, "perf.data: a record of size %u in the compressed record at byte %llu",
+			return bt_fail_at(r->err, BT_E_CORRUPT, offset,
+					  "perf.data: a record of size %u in the compressed record "
+					  "at byte %llu",
 					  size, (unsigned long long)offset);
 		if (size > in.len)
 			break;
@@ -59,17 +62,23 @@ int perf_unpack(struct perf_reader *r, struct slice packed, uint64_t offset, per
 		out.dst = u->rest.data + u->rest.len;
 		left = ZSTD_decompressStream(u->stream, &out, &in);
 		if (ZSTD_isError(left))
-			return bt_fail_at(r->err, BT_E_CORRUPT, offset, "perf.data: the compressed record at byte %llu cannot be unpacked: %s",
+			return bt_fail_at(r->err, BT_E_CORRUPT, offset,
+					  "perf.data: the compressed record at byte %llu cannot be "
+					  "unpacked: %s",
 					  (unsigned long long)offset, ZSTD_getErrorName(left));
 		u->rest.len += out.pos;
 		u->out += out.pos;
 		full = out.pos == STEP;
 		if (u->out > unpacked_base + unpacked_ratio * u->in)
-			return bt_fail_at(r->err, BT_E_CORRUPT, offset, "perf.data: the compressed record at byte %llu unpacks to more than is believable",
+			return bt_fail_at(r->err, BT_E_CORRUPT, offset,
+					  "perf.data: the compressed record at byte %llu unpacks "
+					  "to more than is believable",
 					  (unsigned long long)offset);
 		if (!out.pos && in.pos == before && in.pos < in.size)
-			return bt_fail_at(r->err, BT_E_CORRUPT, offset, "perf.data: the compressed record at byte %llu cannot be unpacked",
-					  (unsigned long long)offset);
+			return bt_fail_at(
+				r->err, BT_E_CORRUPT, offset,
+				"perf.data: the compressed record at byte %llu cannot be unpacked",
+				(unsigned long long)offset);
 		rc = take_whole(r, offset, take);
 	}
 	return rc;

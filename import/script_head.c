@@ -12,10 +12,10 @@ enum {
 	COMM_COLUMNS_LATENCY = 8,
 	COMM_MAX_LEN = 63, /* of names that others than perf print */
 	PERIOD_COLUMNS = 10,
-	NUMBER_COLUMNS = 16, /* of ip, addr, weight and the like */
+	NUMBER_COLUMNS = 16,  /* of ip, addr, weight and the like */
 	EVENT_MAX_LEN = 4096, /* with what perf was told to count, which can be long */
 	MISC_COLUMNS = 6,
-	PID_LIMIT = 1 << 22, /* the kernel's PID_MAX_LIMIT */
+	PID_LIMIT = 1 << 22,      /* the kernel's PID_MAX_LIMIT */
 	NOT_AN_ADDRESS = 1 << 16, /* numbers below: the kernel's default vm.mmap_min_addr */
 };
 
@@ -28,7 +28,8 @@ enum {
 	FIELDS_SHIFT = 4, /* the others, in their order */
 };
 
-/* A line being read. The layouts that fit are marked in all, or the values kept of the one that is wanted. */
+/* A line being read. The layouts that fit are marked in all, or the values kept of the one that is
+ * wanted. */
 struct reading {
 	struct slice line;
 	bool *all;
@@ -103,7 +104,8 @@ static bool take_ids(struct reading *r, struct slice *in, unsigned kind)
 	r->head.id = id;
 	r->head.has_ids = true;
 	/* Plain numbers can be anything: of pids there are no more. */
-	return take_end(in) && (columns || !r->id_is_single || id.pid <= PID_LIMIT || id.pid == UINT32_MAX);
+	return take_end(in) &&
+	       (columns || !r->id_is_single || id.pid <= PID_LIMIT || id.pid == UINT32_MAX);
 }
 
 static bool take_cpu(struct reading *r, struct slice *in, unsigned layout)
@@ -149,7 +151,8 @@ static bool take_tod(struct reading *r, struct slice *in, unsigned layout)
 	(void)layout;
 	text_take_blanks(in);
 	for (const char *p = pattern; *p; p++) {
-		if (!in->len || (*p == '9' ? *in->at < '0' || *in->at > '9' : *in->at != (uint8_t)*p))
+		if (!in->len ||
+		    (*p == '9' ? *in->at < '0' || *in->at > '9' : *in->at != (uint8_t)*p))
 			return false;
 		slice_take(in, 1);
 	}
@@ -163,7 +166,8 @@ static bool take_time(struct reading *r, struct slice *in, unsigned layout)
 
 	(void)layout;
 	text_take_blanks(in);
-	if (!text_take_number(in, 10, &seconds) || !text_take_char(in, '.') || seconds > UINT64_MAX / 1000000000 - 1)
+	if (!text_take_number(in, 10, &seconds) || !text_take_char(in, '.') ||
+	    seconds > UINT64_MAX / 1000000000 - 1)
 		return false;
 	digits = in->len;
 	if (!text_take_number(in, 10, &fraction))
@@ -203,7 +207,8 @@ static bool is_name(struct slice word)
 {
 	size_t n = 0;
 
-	while (n < word.len && ((word.at[n] >= '0' && word.at[n] <= '9') || memchr("./:-", word.at[n], 4)))
+	while (n < word.len &&
+	       ((word.at[n] >= '0' && word.at[n] <= '9') || memchr("./:-", word.at[n], 4)))
 		n++;
 	return n < word.len;
 }
@@ -218,7 +223,8 @@ static bool take_event(struct reading *r, struct slice *in, unsigned layout)
 	if (is_number(word, 10))
 		word = text_take_word(in);
 	start = word.at;
-	for (unsigned n = words_of_name(word); n > 1 && word.len && word.at[word.len - 1] != ':'; n--)
+	for (unsigned n = words_of_name(word); n > 1 && word.len && word.at[word.len - 1] != ':';
+	     n--)
 		word = text_take_word(in);
 	if (word.len < 2 || word.len > EVENT_MAX_LEN || word.at[word.len - 1] != ':')
 		return false;
@@ -239,8 +245,9 @@ static_assert(1 << (FIELDS_SHIFT + FIELDS) <= SCRIPT_LAYOUTS, "a bit for each fi
 
 /* --- what stands behind the event --- */
 
-/* ip is a blank and 16 columns. addr, weight and others have no such blank; what they leave to it is the last. Where no number has columns,
- * because somebody has taken out blanks, it is the first one, but for a period. */
+/* ip is a blank and 16 columns. addr, weight and others have no such blank; what they leave to it
+ * is the last. Where no number has columns, because somebody has taken out blanks, it is the first
+ * one, but for a period. */
 static void find_ip(struct reading *r, struct slice rest, unsigned layout)
 {
 	bool has_columns = false, has_source = false;
@@ -261,7 +268,9 @@ static void find_ip(struct reading *r, struct slice rest, unsigned layout)
 			continue;
 		}
 		/* Behind data_src, which is padded, a small number is a weight. */
-		if (width > NUMBER_COLUMNS ? !has_source || v >= NOT_AN_ADDRESS : !has_columns && !r->head.has_ip && width < NUMBER_COLUMNS) {
+		if (width > NUMBER_COLUMNS
+			    ? !has_source || v >= NOT_AN_ADDRESS
+			    : !has_columns && !r->head.has_ip && width < NUMBER_COLUMNS) {
 			r->head.ip = v;
 			r->head.has_ip = true;
 		}
@@ -269,17 +278,19 @@ static void find_ip(struct reading *r, struct slice rest, unsigned layout)
 	}
 }
 
-/* Without an event or a time nothing says where the fields end: a number, a cgroup, registers or nothing must follow, and what is an id must
- * not be the address. */
+/* Without an event or a time nothing says where the fields end: a number, a cgroup, registers or
+ * nothing must follow, and what is an id must not be the address. */
 static bool may_follow(const struct reading *r, unsigned layout, struct slice rest)
 {
 	unsigned ids = layout >> IDS_SHIFT & 3;
 	struct slice word;
 
-	if (ids == IDS_PLAIN && r->id_is_single && !(layout >> FIELDS_SHIFT & ~(unsigned)(EVENT >> FIELDS_SHIFT)) &&
+	if (ids == IDS_PLAIN && r->id_is_single &&
+	    !(layout >> FIELDS_SHIFT & ~(unsigned)(EVENT >> FIELDS_SHIFT)) &&
 	    r->id_blanks > (r->id_is_first ? 0 : 1))
 		return false;
-	/* Names that are longer than the kernel's, numbers, behind blanks that are no columns, or cut as with --latency, need more to be believed. */
+	/* Names that are longer than the kernel's, numbers, behind blanks that are no columns, or
+	 * cut as with --latency, need more to be believed. */
 	if (!(layout >> IDS_SHIFT) && (r->head.comm.len > COMM_LEN || is_number(r->head.comm, 16)))
 		return false;
 	if (layout == COMM_PLAIN && text_is_blank(*r->line.at))
@@ -292,7 +303,8 @@ static bool may_follow(const struct reading *r, unsigned layout, struct slice re
 		return true;
 	text_take_blanks(&rest);
 	word = text_take_word(&rest);
-	return !word.len || is_number(word, 16) || *word.at == '/' || (word.len > 4 && !memcmp(word.at, "ABI:", 4));
+	return !word.len || is_number(word, 16) || *word.at == '/' ||
+	       (word.len > 4 && !memcmp(word.at, "ABI:", 4));
 }
 
 /* What looks like a sample and is none: a record that perf script was asked to show. */
@@ -320,7 +332,8 @@ static bool finish(struct reading *r, size_t at, unsigned layout)
 	return true;
 }
 
-/* Tries the fields from number i on at a place of the line, each as being there and as not. Returns true once the wanted layout is read. */
+/* Tries the fields from number i on at a place of the line, each as being there and as not. Returns
+ * true once the wanted layout is read. */
 static bool try_fields(struct reading *r, size_t i, size_t at, unsigned layout)
 {
 	for (; i < FIELDS; i++) {
@@ -330,7 +343,8 @@ static bool try_fields(struct reading *r, size_t i, size_t at, unsigned layout)
 
 		if (!r->all && !(r->wanted & bit))
 			continue;
-		if (!is_other_line(rest) && fields[i](r, &rest, layout) && try_fields(r, i + 1, place(r, rest), layout | bit))
+		if (!is_other_line(rest) && fields[i](r, &rest, layout) &&
+		    try_fields(r, i + 1, place(r, rest), layout | bit))
 			return true;
 		r->head = before;
 		if (!r->all)
@@ -347,7 +361,8 @@ static bool try_ids(struct reading *r, size_t at, unsigned layout)
 
 		if (!r->all && (r->wanted >> IDS_SHIFT & 3) != kind)
 			continue;
-		if ((kind == IDS_NONE || take_ids(r, &rest, kind)) && try_fields(r, 0, place(r, rest), layout | kind << IDS_SHIFT))
+		if ((kind == IDS_NONE || take_ids(r, &rest, kind)) &&
+		    try_fields(r, 0, place(r, rest), layout | kind << IDS_SHIFT))
 			return true;
 		r->head = before;
 	}
@@ -370,21 +385,25 @@ static bool try_until(struct reading *r, size_t len, unsigned kind)
 	bool ends = len <= r->line.len && (len == r->line.len || text_is_blank(r->line.at[len]));
 
 	/* Where it is known that there are columns, a blank may be a name's last character. */
-	return ends && ((!r->all && kind == COMM_COLUMN) || !text_is_blank(r->line.at[len - 1])) && try_comm(r, len, kind);
+	return ends && ((!r->all && kind == COMM_COLUMN) || !text_is_blank(r->line.at[len - 1])) &&
+	       try_comm(r, len, kind);
 }
 
-/* At the right of 16 columns, which is more than the kernel's names have: there is a blank before. Others than perf print longer words. */
+/* At the right of 16 columns, which is more than the kernel's names have: there is a blank before.
+ * Others than perf print longer words. */
 static bool try_column(struct reading *r)
 {
 	struct slice rest = r->line, word = text_take_word(&rest);
-	bool is_long = word.at == r->line.at && word.len >= COMM_COLUMNS && word.len <= COMM_MAX_LEN;
+	bool is_long =
+		word.at == r->line.at && word.len >= COMM_COLUMNS && word.len <= COMM_MAX_LEN;
 
 	if (!is_long && (!r->line.len || r->line.at[0] != ' '))
 		return false;
 	return try_until(r, is_long ? word.len : COMM_COLUMNS, COMM_COLUMN);
 }
 
-/* Without columns. The longest name that the kernel may have given first: a part of a name can look like what follows. */
+/* Without columns. The longest name that the kernel may have given first: a part of a name can look
+ * like what follows. */
 static bool try_plain(struct reading *r)
 {
 	struct slice rest = r->line;
@@ -407,7 +426,8 @@ static bool try_all(struct reading *r)
 		return true;
 	if ((any || (r->wanted & COMM_MASK) == COMM_COLUMN) && try_column(r))
 		return true;
-	if ((any || (r->wanted & COMM_MASK) == COMM_LATENCY) && try_until(r, COMM_COLUMNS_LATENCY, COMM_LATENCY))
+	if ((any || (r->wanted & COMM_MASK) == COMM_LATENCY) &&
+	    try_until(r, COMM_COLUMNS_LATENCY, COMM_LATENCY))
 		return true;
 	return (any || (r->wanted & COMM_MASK) == COMM_PLAIN) && try_plain(r);
 }
@@ -429,14 +449,18 @@ bool script_head_parse(struct slice line, unsigned layout, struct script_head *h
 	return true;
 }
 
-/* More is better. Columns are no accident where all samples have them; then every field that is there is one less to be a name's part. */
+/* More is better. Columns are no accident where all samples have them; then every field that is
+ * there is one less to be a name's part. */
 static unsigned rank(unsigned layout)
 {
 	unsigned comm = layout & COMM_MASK, ids = layout >> IDS_SHIFT & 3;
-	bool columns = comm != COMM_PLAIN && ids != IDS_PLAIN && (comm != COMM_NONE || ids != IDS_NONE);
-	unsigned count = (comm != COMM_NONE) + 2 * (ids != IDS_NONE) + 2 * (unsigned)__builtin_popcount(layout >> FIELDS_SHIFT);
+	bool columns =
+		comm != COMM_PLAIN && ids != IDS_PLAIN && (comm != COMM_NONE || ids != IDS_NONE);
+	unsigned count = (comm != COMM_NONE) + 2 * (ids != IDS_NONE) +
+			 2 * (unsigned)__builtin_popcount(layout >> FIELDS_SHIFT);
 
-	return (columns ? 1u << 8 : 0) | count << 2 | (ids == IDS_PLAIN ? 0 : 2) | (comm != COMM_LATENCY ? 1u : 0);
+	return (columns ? 1u << 8 : 0) | count << 2 | (ids == IDS_PLAIN ? 0 : 2) |
+	       (comm != COMM_LATENCY ? 1u : 0);
 }
 
 bool script_head_choose(const size_t counts[SCRIPT_LAYOUTS], size_t samples, unsigned *layout)
@@ -445,7 +469,8 @@ bool script_head_choose(const size_t counts[SCRIPT_LAYOUTS], size_t samples, uns
 	bool found = false;
 
 	for (unsigned i = 0; i < SCRIPT_LAYOUTS; i++) {
-		bool better = !found || rank(i) > rank(*layout) || (rank(i) == rank(*layout) && counts[i] > counts[*layout]);
+		bool better = !found || rank(i) > rank(*layout) ||
+			      (rank(i) == rank(*layout) && counts[i] > counts[*layout]);
 
 		if (counts[i] >= enough && better) {
 			*layout = i;
@@ -455,10 +480,7 @@ bool script_head_choose(const size_t counts[SCRIPT_LAYOUTS], size_t samples, uns
 	return found;
 }
 
-bool script_head_is_strong(unsigned layout)
-{
-	return layout >> IDS_SHIFT;
-}
+bool script_head_is_strong(unsigned layout) { return layout >> IDS_SHIFT; }
 
 bool script_chain_ip(struct slice line, uint64_t *ip)
 {

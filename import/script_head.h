@@ -1,11 +1,12 @@
 /* SPDX-License-Identifier: MIT */
-/* The fields that perf script prints before the branches of a sample (perf_sample__fprintf_start and process_event,
- * tools/perf/builtin-script.c), in this order:
- *   comm "%16s ", "%s " with callchains, "%8.8s " with --latency; pid and tid "%5d/%-5d ", one of them "%5d ", in later versions of 7
- *   columns; cpu "[%03d] ", "%3d " with --latency; misc, letters in 6 columns; tod, a date; time "%12s: "; period "%10u "; event "%*s: ";
- *   others; ip " %16lx", or alone in the lines of a callchain.
- * A line does not say which of these it has, and a name can look like any of them. A layout is a set of them that a line may have; the
- * layout of a file is the one that all its samples may have. Pure. */
+/* The fields that perf script prints before the branches of a sample (perf_sample__fprintf_start
+ * and process_event, tools/perf/builtin-script.c), in this order: comm "%16s ", "%s " with
+ * callchains, "%8.8s " with --latency; pid and tid "%5d/%-5d ", one of them "%5d ", in later
+ * versions of 7 columns; cpu "[%03d] ", "%3d " with --latency; misc, letters in 6 columns; tod, a
+ * date; time "%12s: "; period "%10u "; event "%*s: "; others; ip " %16lx", or alone in the lines of
+ * a callchain. A line does not say which of these it has, and a name can look like any of them. A
+ * layout is a set of them that a line may have; the layout of a file is the one that all its
+ * samples may have. Pure. */
 #ifndef BT_SCRIPT_HEAD_H
 #define BT_SCRIPT_HEAD_H
 
@@ -27,8 +28,9 @@ struct script_head {
 /* Marks the layouts that a line, up to its first branch, may have. */
 void script_head_layouts(struct slice line, bool layouts[SCRIPT_LAYOUTS]);
 
-/* The best layout of a file, by how many of its samples may have each: of those that fit nine of ten, one with columns as perf prints them
- * before one that only may be meant, then that with most fields. Returns false when none fits so many. */
+/* The best layout of a file, by how many of its samples may have each: of those that fit nine of
+ * ten, one with columns as perf prints them before one that only may be meant, then that with most
+ * fields. Returns false when none fits so many. */
 bool script_head_choose(const size_t counts[SCRIPT_LAYOUTS], size_t samples, unsigned *layout);
 
 /* Whether every line of the layout shows that it begins a sample. */

@@ -5,10 +5,7 @@
 
 #include "lib/slice.h"
 
-static inline bool text_is_blank(uint8_t c)
-{
-	return c == ' ' || c == '\t' || c == '\r';
-}
+static inline bool text_is_blank(uint8_t c) { return c == ' ' || c == '\t' || c == '\r'; }
 
 /* Takes blanks; returns how many. */
 size_t text_take_blanks(struct slice *in);

@@ -17,7 +17,8 @@ struct program_memory {
 	void *arg;
 };
 
-/* What finds symbols in a library that is loaded (gABI, chapter 5; DT_GNU_HASH as binutils' ld writes it). */
+/* What finds symbols in a library that is loaded (gABI, chapter 5; DT_GNU_HASH as binutils' ld
+ * writes it). */
 struct dynamic {
 	uint64_t bias; /* what is added to a link-time address */
 	uint64_t symbols, strings, hash;
@@ -28,14 +29,17 @@ static bool read_all(const struct program_memory *m, uint64_t addr, void *to, si
 	return m->read(m->arg, addr, to, n) == n;
 }
 
-static bool find_dynamic(const struct program_memory *m, uint64_t base, struct dynamic *d, Elf64_Phdr *dynamic)
+static bool find_dynamic(const struct program_memory *m, uint64_t base, struct dynamic *d,
+			 Elf64_Phdr *dynamic)
 {
 	Elf64_Phdr phdrs[PHDRS_MAX];
 	Elf64_Ehdr ehdr;
 	bool placed = false, found = false;
 
-	if (!read_all(m, base, &ehdr, sizeof ehdr) || memcmp(ehdr.e_ident, ELFMAG, SELFMAG) || ehdr.e_ident[EI_CLASS] != ELFCLASS64 ||
-	    ehdr.e_phentsize != sizeof *phdrs || ehdr.e_phnum > PHDRS_MAX || !read_all(m, base + ehdr.e_phoff, phdrs, ehdr.e_phnum * sizeof *phdrs))
+	if (!read_all(m, base, &ehdr, sizeof ehdr) || memcmp(ehdr.e_ident, ELFMAG, SELFMAG) ||
+	    ehdr.e_ident[EI_CLASS] != ELFCLASS64 || ehdr.e_phentsize != sizeof *phdrs ||
+	    ehdr.e_phnum > PHDRS_MAX ||
+	    !read_all(m, base + ehdr.e_phoff, phdrs, ehdr.e_phnum * sizeof *phdrs))
 		return false;
 	for (size_t i = 0; i < ehdr.e_phnum; i++) {
 		if (phdrs[i].p_type == PT_LOAD && !phdrs[i].p_offset && !placed) {
@@ -57,12 +61,14 @@ static bool read_dynamic(const struct program_memory *m, uint64_t base, struct d
 
 	if (!find_dynamic(m, base, d, &dynamic))
 		return false;
-	n = dynamic.p_memsz / sizeof *entries < DYNAMIC_MAX ? dynamic.p_memsz / sizeof *entries : DYNAMIC_MAX;
+	n = dynamic.p_memsz / sizeof *entries < DYNAMIC_MAX ? dynamic.p_memsz / sizeof *entries
+							    : DYNAMIC_MAX;
 	if (!read_all(m, d->bias + dynamic.p_vaddr, entries, n * sizeof *entries))
 		return false;
 	for (size_t i = 0; i < n && entries[i].d_tag != DT_NULL; i++) {
 		/* glibc's ld.so puts addresses there where they can be written */
-		uint64_t addr = entries[i].d_un.d_ptr >= base ? entries[i].d_un.d_ptr : d->bias + entries[i].d_un.d_ptr;
+		uint64_t addr = entries[i].d_un.d_ptr >= base ? entries[i].d_un.d_ptr
+							      : d->bias + entries[i].d_un.d_ptr;
 
 		if (entries[i].d_tag == DT_SYMTAB)
 			d->symbols = addr;
@@ -83,12 +89,14 @@ static uint32_t gnu_hash(const char *name)
 	return h;
 }
 
-static bool is_variable(const struct program_memory *m, const struct dynamic *d, uint32_t index, Elf64_Sym *sym)
+static bool is_variable(const struct program_memory *m, const struct dynamic *d, uint32_t index,
+			Elf64_Sym *sym)
 {
 	char name[sizeof variable];
 
 	return read_all(m, d->symbols + (uint64_t)index * sizeof *sym, sym, sizeof *sym) &&
-	       read_all(m, d->strings + sym->st_name, name, sizeof name) && !memcmp(name, variable, sizeof name) && sym->st_shndx != SHN_UNDEF;
+	       read_all(m, d->strings + sym->st_name, name, sizeof name) &&
+	       !memcmp(name, variable, sizeof name) && sym->st_shndx != SHN_UNDEF;
 }
 
 /* The variable's address; 0: there is none. */
@@ -105,10 +113,13 @@ static uint64_t find_variable(const struct program_memory *m, const struct dynam
 		return 0;
 	buckets = d->hash + sizeof header + (uint64_t)header.bloom * sizeof(uint64_t);
 	chains = buckets + (uint64_t)header.buckets * sizeof(uint32_t);
-	if (!read_all(m, buckets + (uint64_t)(wanted % header.buckets) * sizeof index, &index, sizeof index) || index < header.first)
+	if (!read_all(m, buckets + (uint64_t)(wanted % header.buckets) * sizeof index, &index,
+		      sizeof index) ||
+	    index < header.first)
 		return 0;
 	for (unsigned n = 0; n < CHAIN_MAX; n++, index++) {
-		if (!read_all(m, chains + (uint64_t)(index - header.first) * sizeof hash, &hash, sizeof hash))
+		if (!read_all(m, chains + (uint64_t)(index - header.first) * sizeof hash, &hash,
+			      sizeof hash))
 			return 0;
 		if ((hash | 1) == (wanted | 1) && is_variable(m, d, index, &sym))
 			return d->bias + sym.st_value;
@@ -137,7 +148,8 @@ size_t bt_abort_message(bt_memory_reader *read, void *arg, uint64_t base, char *
 	if (!read_dynamic(&m, base, &d))
 		return 0;
 	variable_at = find_variable(&m, &d);
-	if (!variable_at || !read_all(&m, variable_at, &at, sizeof at) || !at || !read_all(&m, at, &total, sizeof total) || total <= sizeof total)
+	if (!variable_at || !read_all(&m, variable_at, &at, sizeof at) || !at ||
+	    !read_all(&m, at, &total, sizeof total) || total <= sizeof total)
 		return 0;
 	n = total - sizeof total < size - 1 ? total - sizeof total : size - 1;
 	n = m.read(m.arg, at + sizeof total, text, n);

@@ -2,7 +2,8 @@
 #include "lib/branch.h"
 
 const struct bt_branch_info bt_branch_info[BT_BRANCH_KINDS] = {
-#define BT_BRANCH(id, json, is_transfer, description) {.name = json, .transfer = is_transfer, .text = description},
+#define BT_BRANCH(id, json, is_transfer, description) \
+	{.name = json, .transfer = is_transfer, .text = description},
 #include "lib/branch.def"
 #undef BT_BRANCH
 };
@@ -34,7 +35,8 @@ void bt_branch_encode(struct bt_branch_codec *c, struct buf *out, const struct b
 {
 	uint8_t bytes[ENTRY_MAX], *p = bytes;
 
-	*p++ = (uint8_t)(b->kind | (b->flags & 7) << BT_BRANCH_LEAD_FLAGS | (b->cycles ? BT_BRANCH_LEAD_CYCLES : 0));
+	*p++ = (uint8_t)(b->kind | (b->flags & 7) << BT_BRANCH_LEAD_FLAGS |
+			 (b->cycles ? BT_BRANCH_LEAD_CYCLES : 0));
 	if (bt_branch_is_branch(b)) {
 		p = put_sleb(p, (int64_t)(b->from - c->last));
 		p = put_sleb(p, (int64_t)(b->to - b->from));

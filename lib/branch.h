@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
-/* One entry of a branch history, and its encoding: the unit of exchange between every source (stepper,
- * engine, LBR, BTS, PT, import) and every reader. */
+/* One entry of a branch history, and its encoding: the unit of exchange between every source
+ * (stepper, engine, LBR, BTS, PT, import) and every reader. */
 #ifndef BT_BRANCH_H
 #define BT_BRANCH_H
 
@@ -28,17 +28,20 @@ enum bt_gap_reason {
 #define BT_TICKS_UNKNOWN UINT64_MAX
 
 enum bt_branch_flags {
-	BT_BRANCH_TAKEN = 1, /* always set but for a conditional that fell through, and what an imported record has of a wrong path */
+	BT_BRANCH_TAKEN = 1, /* always set but for a conditional that fell through, and what an
+				imported record has of a wrong path */
 	BT_BRANCH_PREDICTION_KNOWN = 2,
 	BT_BRANCH_MISPREDICTED = 4,
 };
 
 /* 24 bytes: the ring of a task is an array of these.
- * GAP: from = how many branches are missing (0: unknown), to = enum bt_gap_reason. EPOCH: to = the epoch. */
+ * GAP: from = how many branches are missing (0: unknown), to = enum bt_gap_reason. EPOCH: to = the
+ * epoch. */
 struct bt_branch {
 	uint64_t from; /* address of the branch instruction */
-	uint64_t to;   /* address of the instruction executed next; of a not-taken one the one behind it */
-	uint8_t kind;  /* enum bt_branch_kind */
+	uint64_t to;  /* address of the instruction executed next; of a not-taken one the one behind
+			 it */
+	uint8_t kind; /* enum bt_branch_kind */
 	uint8_t flags;
 	uint16_t cycles; /* since the entry before, 0: unknown */
 	uint32_t reserved;
@@ -46,18 +49,25 @@ struct bt_branch {
 
 struct bt_branch_info {
 	const char *name; /* as in JSON */
-	bool transfer;	  /* counts as a transfer of a point (design, "point") */
+	bool transfer;    /* counts as a transfer of a point (design, "point") */
 	const char *text;
 };
 
 extern const struct bt_branch_info bt_branch_info[BT_BRANCH_KINDS];
 extern const struct bt_branch_info bt_gap_info[BT_GAP_REASONS];
 
-static inline bool bt_branch_kind_is_branch(unsigned kind) { return kind <= BT_BRANCH_ASYNC || kind == BT_BRANCH_BRANCH; }
-static inline bool bt_branch_is_branch(const struct bt_branch *b) { return bt_branch_kind_is_branch(b->kind); }
+static inline bool bt_branch_kind_is_branch(unsigned kind)
+{
+	return kind <= BT_BRANCH_ASYNC || kind == BT_BRANCH_BRANCH;
+}
+static inline bool bt_branch_is_branch(const struct bt_branch *b)
+{
+	return bt_branch_kind_is_branch(b->kind);
+}
 static inline bool bt_branch_taken(const struct bt_branch *b) { return b->flags & BT_BRANCH_TAKEN; }
 
-/* What an entry says of the flags word of Linux's struct perf_branch_entry; BRANCH_WORDS records hold the rest (FORMAT.md, section 6). */
+/* What an entry says of the flags word of Linux's struct perf_branch_entry; BRANCH_WORDS records
+ * hold the rest (FORMAT.md, section 6). */
 static inline uint64_t bt_branch_perf_flags(const struct bt_branch *b)
 {
 	uint64_t flags = (uint64_t)b->cycles << 4;
@@ -67,7 +77,8 @@ static inline uint64_t bt_branch_perf_flags(const struct bt_branch *b)
 	return flags;
 }
 
-/* Encoder and decoder state: deltas run from the `to` of the entry before. Zero it at the start of a chunk. */
+/* Encoder and decoder state: deltas run from the `to` of the entry before. Zero it at the start of
+ * a chunk. */
 struct bt_branch_codec {
 	uint64_t last;
 };
@@ -81,8 +92,9 @@ enum {
 	BT_BRANCH_LEAD_CYCLES = 0x80,
 };
 
-/* Reads one entry. Returns 1; 0 at the end of the bytes; -BT_E_CORRUPT when they are no entry, *b zeroed then. Here, because whoever reads
- * millions of them would else wait for its words to come back from memory. */
+/* Reads one entry. Returns 1; 0 at the end of the bytes; -BT_E_CORRUPT when they are no entry, *b
+ * zeroed then. Here, because whoever reads millions of them would else wait for its words to come
+ * back from memory. */
 static inline int bt_branch_decode(struct bt_branch_codec *c, struct slice *in, struct bt_branch *b)
 {
 	uint64_t from, to, cycles;
@@ -104,14 +116,18 @@ static inline int bt_branch_decode(struct bt_branch_codec *c, struct slice *in, 
 		to = slice_leb(in);
 	}
 	cycles = lead & BT_BRANCH_LEAD_CYCLES ? slice_leb(in) : 0;
-	if (in->bad || cycles > UINT16_MAX || kind >= BT_BRANCH_KINDS || (kind == BT_BRANCH_GAP && to >= BT_GAP_REASONS)) {
+	if (in->bad || cycles > UINT16_MAX || kind >= BT_BRANCH_KINDS ||
+	    (kind == BT_BRANCH_GAP && to >= BT_GAP_REASONS)) {
 		in->bad = true;
 		return -BT_E_CORRUPT;
 	}
 	if (branch)
 		c->last = to;
-	*b = (struct bt_branch){.from = from, .to = to, .kind = (uint8_t)kind, .flags = lead >> BT_BRANCH_LEAD_FLAGS & 7,
-		.cycles = (uint16_t)cycles};
+	*b = (struct bt_branch){.from = from,
+				.to = to,
+				.kind = (uint8_t)kind,
+				.flags = lead >> BT_BRANCH_LEAD_FLAGS & 7,
+				.cycles = (uint16_t)cycles};
 	return 1;
 }
 

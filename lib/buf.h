@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
-/* A growing byte buffer with little-endian putters. Without memory it is marked `failed` and drops what
- * follows, so that an encoder puts all its fields and checks once. */
+/* A growing byte buffer with little-endian putters. Without memory it is marked `failed` and drops
+ * what follows, so that an encoder puts all its fields and checks once. */
 #ifndef BT_BUF_H
 #define BT_BUF_H
 
@@ -25,7 +25,10 @@ bool buf_reserve(struct buf *b, size_t n);
 void buf_put(struct buf *b, const void *bytes, size_t n);
 void buf_uint(struct buf *b, uint64_t v, size_t n);
 void buf_leb(struct buf *b, uint64_t v);
-static inline void buf_sleb(struct buf *b, int64_t v) { buf_leb(b, (uint64_t)v << 1 ^ -(uint64_t)(v < 0)); }
+static inline void buf_sleb(struct buf *b, int64_t v)
+{
+	buf_leb(b, (uint64_t)v << 1 ^ -(uint64_t)(v < 0));
+}
 static inline void buf_u8(struct buf *b, uint8_t v) { buf_uint(b, v, 1); }
 static inline void buf_u16(struct buf *b, uint16_t v) { buf_uint(b, v, 2); }
 static inline void buf_u32(struct buf *b, uint32_t v) { buf_uint(b, v, 4); }

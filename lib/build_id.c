@@ -10,7 +10,8 @@ static size_t from_notes(Elf_Data *notes, uint8_t out[BT_BUILD_ID_MAX])
 	GElf_Nhdr nhdr;
 
 	while (notes && (at = gelf_getnote(notes, at, &nhdr, &name, &desc)) > 0) {
-		if (nhdr.n_type != NT_GNU_BUILD_ID || nhdr.n_namesz != sizeof "GNU" || nhdr.n_descsz > BT_BUILD_ID_MAX ||
+		if (nhdr.n_type != NT_GNU_BUILD_ID || nhdr.n_namesz != sizeof "GNU" ||
+		    nhdr.n_descsz > BT_BUILD_ID_MAX ||
 		    memcmp((const char *)notes->d_buf + name, "GNU", sizeof "GNU"))
 			continue;
 		memcpy(out, (const char *)notes->d_buf + desc, nhdr.n_descsz);
@@ -34,9 +35,12 @@ size_t bt_build_id(const void *image, size_t len, uint8_t out[BT_BUILD_ID_MAX])
 	for (size_t i = 0; i < count && !found; i++) {
 		GElf_Phdr phdr;
 
-		if (gelf_getphdr(elf, (int)i, &phdr) && phdr.p_type == PT_NOTE && phdr.p_offset < len && phdr.p_filesz <= len - phdr.p_offset)
-			found = from_notes(elf_getdata_rawchunk(elf, (int64_t)phdr.p_offset, phdr.p_filesz,
-								phdr.p_align == 8 ? ELF_T_NHDR8 : ELF_T_NHDR), out);
+		if (gelf_getphdr(elf, (int)i, &phdr) && phdr.p_type == PT_NOTE &&
+		    phdr.p_offset < len && phdr.p_filesz <= len - phdr.p_offset)
+			found = from_notes(
+				elf_getdata_rawchunk(elf, (int64_t)phdr.p_offset, phdr.p_filesz,
+						     phdr.p_align == 8 ? ELF_T_NHDR8 : ELF_T_NHDR),
+				out);
 	}
 	elf_end(elf);
 	return found;

@@ -26,7 +26,8 @@ static const struct error_row *row_of(int code)
 }
 
 static void __attribute__((format(printf, 5, 0)))
-fill(struct bt_error *err, enum bt_error_code code, int os_errno, uint64_t offset, const char *fmt, va_list ap)
+fill(struct bt_error *err, enum bt_error_code code, int os_errno, uint64_t offset, const char *fmt,
+     va_list ap)
 {
 	int n;
 
@@ -62,17 +63,8 @@ int bt_fail_at(struct bt_error *err, enum bt_error_code code, uint64_t offset, c
 	return -(int)code;
 }
 
-const char *bt_error_message(int code)
-{
-	return row_of(code)->message;
-}
+const char *bt_error_message(int code) { return row_of(code)->message; }
 
-const char *bt_error_name(int code)
-{
-	return row_of(code)->name;
-}
+const char *bt_error_name(int code) { return row_of(code)->name; }
 
-int bt_error_exit_status(int code)
-{
-	return row_of(code)->status;
-}
+int bt_error_exit_status(int code) { return row_of(code)->status; }

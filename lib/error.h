@@ -17,9 +17,10 @@ enum bt_error_code {
 
 struct bt_error {
 	enum bt_error_code code;
-	int os_errno;	 /* errno of the failed call, or 0 */
-	uint64_t offset; /* byte offset in the file where the fault lies, where that means something */
-	char text[400];	 /* one line: what happened, to which file or process, what to do */
+	int os_errno;    /* errno of the failed call, or 0 */
+	uint64_t offset; /* byte offset in the file where the fault lies, where that means something
+			  */
+	char text[400];  /* one line: what happened, to which file or process, what to do */
 };
 
 #define BT_MUST_USE __attribute__((warn_unused_result))

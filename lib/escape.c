@@ -8,13 +8,15 @@ struct range {
 	uint32_t first, last;
 };
 
-/* Valid code points that do not show or that act on what stands around them (Unicode 15: general categories Cc, Cf, Zl, Zp and
- * Cs; the last planes: tags and private use). */
+/* Valid code points that do not show or that act on what stands around them (Unicode 15: general
+ * categories Cc, Cf, Zl, Zp and Cs; the last planes: tags and private use). */
 static const struct range hidden[] = {
-	{0x0000, 0x001f}, {0x007f, 0x009f}, {0x00ad, 0x00ad}, {0x0600, 0x0605}, {0x061c, 0x061c}, {0x06dd, 0x06dd},
-	{0x070f, 0x070f}, {0x0890, 0x0891}, {0x08e2, 0x08e2}, {0x180e, 0x180e}, {0x200b, 0x200f}, {0x2028, 0x202e},
-	{0x2060, 0x206f}, {0xd800, 0xf8ff}, {0xfe00, 0xfe0f}, {0xfeff, 0xfeff}, {0xfff0, 0xfffc}, {0xfffe, 0xffff},
-	{0x110bd, 0x110bd}, {0x110cd, 0x110cd}, {0x13430, 0x1343f}, {0x1bca0, 0x1bca3}, {0x1d173, 0x1d17a}, {0xe0000, 0x10ffff},
+	{0x0000, 0x001f},   {0x007f, 0x009f},   {0x00ad, 0x00ad},   {0x0600, 0x0605},
+	{0x061c, 0x061c},   {0x06dd, 0x06dd},   {0x070f, 0x070f},   {0x0890, 0x0891},
+	{0x08e2, 0x08e2},   {0x180e, 0x180e},   {0x200b, 0x200f},   {0x2028, 0x202e},
+	{0x2060, 0x206f},   {0xd800, 0xf8ff},   {0xfe00, 0xfe0f},   {0xfeff, 0xfeff},
+	{0xfff0, 0xfffc},   {0xfffe, 0xffff},   {0x110bd, 0x110bd}, {0x110cd, 0x110cd},
+	{0x13430, 0x1343f}, {0x1bca0, 0x1bca3}, {0x1d173, 0x1d17a}, {0xe0000, 0x10ffff},
 };
 
 static bool is_hidden(uint32_t c)
@@ -27,7 +29,8 @@ static bool is_hidden(uint32_t c)
 
 size_t bt_printable(const uint8_t *p, size_t len)
 {
-	static const uint32_t least[] = {0, 0, 0x80, 0x800, 0x10000}; /* by length: what is below is overlong */
+	static const uint32_t least[] = {0, 0, 0x80, 0x800,
+					 0x10000}; /* by length: what is below is overlong */
 	size_t n;
 	uint32_t c;
 
@@ -47,7 +50,8 @@ size_t bt_printable(const uint8_t *p, size_t len)
 	return c < least[n] || c > 0x10ffff || is_hidden(c) ? 0 : n;
 }
 
-/* One character or byte off the front of text, as shown, in out[8]. Returns its length; *used is how much it took. */
+/* One character or byte off the front of text, as shown, in out[8]. Returns its length; *used is
+ * how much it took. */
 static size_t escape_one(char out[8], const uint8_t *p, size_t len, bool utf8, size_t *used)
 {
 	size_t n = bt_printable(p, len);

@@ -5,8 +5,8 @@
 
 #include <stddef.h>
 
-/* An array of `count` elements of `size` bytes with room for one more; *cap is the room there is. To be freed with free(). NULL without memory:
- * the array and *cap stay as they are. */
+/* An array of `count` elements of `size` bytes with room for one more; *cap is the room there is.
+ * To be freed with free(). NULL without memory: the array and *cap stay as they are. */
 void *array_grow(void *at, size_t count, size_t *cap, size_t size);
 
 #endif

@@ -26,20 +26,11 @@ static const struct class_row classes[BT_INSN_CLASSES] = {
 	[BT_INSN_IRET] = {BT_BRANCH_RET, 0},
 };
 
-int bt_insn_branch_kind(enum bt_insn_class class)
-{
-	return classes[class].kind;
-}
+int bt_insn_branch_kind(enum bt_insn_class class) { return classes[class].kind; }
 
-unsigned bt_insn_tick_class(enum bt_insn_class class)
-{
-	return classes[class].tick;
-}
+unsigned bt_insn_tick_class(enum bt_insn_class class) { return classes[class].tick; }
 
-static bool is_direct(const ZydisDecodedInstruction *z)
-{
-	return z->raw.imm[0].is_relative;
-}
+static bool is_direct(const ZydisDecodedInstruction *z) { return z->raw.imm[0].is_relative; }
 
 static enum bt_insn_class classify(const ZydisDecodedInstruction *z)
 {
@@ -69,8 +60,10 @@ static enum bt_insn_class classify(const ZydisDecodedInstruction *z)
 		return BT_INSN_IRET;
 	default:
 		/* Zydis counts xbegin (relative too) and xend as conditional branches. */
-		return z->meta.category == ZYDIS_CATEGORY_COND_BR && is_direct(z) && z->mnemonic != ZYDIS_MNEMONIC_XBEGIN ? BT_INSN_JCC
-															  : BT_INSN_PLAIN;
+		return z->meta.category == ZYDIS_CATEGORY_COND_BR && is_direct(z) &&
+				       z->mnemonic != ZYDIS_MNEMONIC_XBEGIN
+			       ? BT_INSN_JCC
+			       : BT_INSN_PLAIN;
 	}
 }
 
@@ -135,10 +128,12 @@ static unsigned traits_of(const ZydisDecodedInstruction *z)
 	return traits;
 }
 
-/* Recorders come to it most: often it is all that a short program has decoded, and Zydis' tables are large. */
+/* Recorders come to it most: often it is all that a short program has decoded, and Zydis' tables
+ * are large. */
 static const uint8_t syscall_bytes[] = {0x0f, 0x05};
 
-static int decode(ZydisMachineMode mode, ZydisStackWidth width, const uint8_t *bytes, size_t n, struct bt_insn *insn)
+static int decode(ZydisMachineMode mode, ZydisStackWidth width, const uint8_t *bytes, size_t n,
+		  struct bt_insn *insn)
 {
 	ZydisDecoder decoder;
 	ZydisDecodedInstruction z;

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
-/* What one instruction means to a branch recorder: its length, whether and how it transfers control, and the
- * traits a single-stepper must know. Decoded by Zydis. Pure. */
+/* What one instruction means to a branch recorder: its length, whether and how it transfers
+ * control, and the traits a single-stepper must know. Decoded by Zydis. Pure. */
 #ifndef BT_INSN_H
 #define BT_INSN_H
 
@@ -27,29 +27,32 @@ enum bt_insn_class {
 
 enum bt_insn_trait {
 	BT_TRAIT_PUSHF = 1,
-	BT_TRAIT_LOADS_SS = 2,	 /* mov ss / pop ss: hold traps off until the next instruction has run */
-	BT_TRAIT_REP = 4,	 /* a REP string instruction: may be left and resumed in its middle */
+	BT_TRAIT_LOADS_SS =
+		2,        /* mov ss / pop ss: hold traps off until the next instruction has run */
+	BT_TRAIT_REP = 4, /* a REP string instruction: may be left and resumed in its middle */
 	BT_TRAIT_BREAKPOINT = 8, /* int3, int n, into, int1: its trap is the program's own */
-	BT_TRAIT_COMPAT = 16,	 /* int 0x80, sysenter: 32-bit system call numbers */
-	BT_TRAIT_POPF = 32,	 /* popf: the program may set TF */
-	BT_TRAIT_EMULATED = 64,	 /* sgdt, sidt, smsw, str, sldt, cli, sti: may fault, and be done by the kernel then */
-	BT_TRAIT_BEGINS = 128,	 /* xbegin: jumps by its displacement where the transaction is given up */
-	BT_TRAIT_SAVES_X87 = 256, /* fnstenv, fnsave, fxsave, xsave, xsavec, xsaveopt: what they save may have the address of an x87 instruction */
+	BT_TRAIT_COMPAT = 16,    /* int 0x80, sysenter: 32-bit system call numbers */
+	BT_TRAIT_POPF = 32,      /* popf: the program may set TF */
+	BT_TRAIT_EMULATED = 64,  /* sgdt, sidt, smsw, str, sldt, cli, sti: may fault, and be done by
+				    the kernel then */
+	BT_TRAIT_BEGINS =
+		128, /* xbegin: jumps by its displacement where the transaction is given up */
+	BT_TRAIT_SAVES_X87 = 256, /* fnstenv, fnsave, fxsave, xsave, xsavec, xsaveopt: what they
+				     save may have the address of an x87 instruction */
 };
 
-enum {
-	BT_INSN_MAX = 15
-};
+enum { BT_INSN_MAX = 15 };
 
 struct bt_insn {
 	uint8_t len;
-	uint8_t class; /* enum bt_insn_class */
-	uint16_t traits; /* enum bt_insn_trait */
-	int64_t displacement; /* of a direct branch, and of xbegin: target = address + len + displacement */
+	uint8_t class;        /* enum bt_insn_class */
+	uint16_t traits;      /* enum bt_insn_trait */
+	int64_t displacement; /* of a direct branch, and of xbegin: target = address + len +
+				 displacement */
 };
 
-/* Decodes the instruction at bytes (64-bit mode). Returns 0; -BT_E_TRUNCATED when n bytes are too few; -BT_E_CORRUPT
- * when they are no instruction. *insn is zeroed on error. */
+/* Decodes the instruction at bytes (64-bit mode). Returns 0; -BT_E_TRUNCATED when n bytes are too
+ * few; -BT_E_CORRUPT when they are no instruction. *insn is zeroed on error. */
 int bt_insn_decode(const uint8_t *bytes, size_t n, struct bt_insn *insn);
 
 /* The same of 32-bit code (compatibility mode). */

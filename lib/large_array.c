@@ -14,7 +14,8 @@ enum {
 	FIRST_BYTES = 1 << 15,
 	STEP = 1 << 16, /* at least so many more bytes; or a part of what there is */
 	PART = 4,
-	READY_MOST = 1 << 22, /* a step of no more is made ready at once: the kernel gives many pages for less than as many faults cost */
+	READY_MOST = 1 << 22, /* a step of no more is made ready at once: the kernel gives many
+				 pages for less than as many faults cost */
 	ADDRESSES = 1 << 19,  /* addresses are taken in multiples of that: few steps need more */
 };
 
@@ -49,11 +50,13 @@ bool large_array_reserve(void **array, size_t *cap, size_t needed, size_t size)
 	while (bytes / size < needed)
 		bytes = next_bytes(bytes);
 	if (mapped(bytes) != mapped(old))
-		at = old ? mremap(at, mapped(old), mapped(bytes), MREMAP_MAYMOVE) : map(mapped(bytes));
+		at = old ? mremap(at, mapped(old), mapped(bytes), MREMAP_MAYMOVE)
+			 : map(mapped(bytes));
 	if (!at || at == MAP_FAILED)
 		return false;
 	if (old && bytes - old <= READY_MOST)
-		madvise((char *)at + old, bytes - old, MADV_POPULATE_WRITE); /* before Linux 5.14 page by page */
+		madvise((char *)at + old, bytes - old,
+			MADV_POPULATE_WRITE); /* before Linux 5.14 page by page */
 	*array = at;
 	*cap = bytes / size;
 	return true;

@@ -10,7 +10,8 @@
 
 enum {
 	ROOM = 24 << 20,
-	BLOCKS_BELOW = 1 << 20, /* larger ones are mapped: some of those are written to little by little */
+	BLOCKS_BELOW =
+		1 << 20, /* larger ones are mapped: some of those are written to little by little */
 };
 
 void large_heap_begin(void)
@@ -23,7 +24,8 @@ void large_heap_begin(void)
 	room = malloc(ROOM);
 	start = (uintptr_t)room;
 	if (room) /* EINVAL where the kernel has none */
-		madvise((void *)((start + LARGE_PAGE) / LARGE_PAGE * LARGE_PAGE), ROOM - 2 * LARGE_PAGE, MADV_HUGEPAGE);
+		madvise((void *)((start + LARGE_PAGE) / LARGE_PAGE * LARGE_PAGE),
+			ROOM - 2 * LARGE_PAGE, MADV_HUGEPAGE);
 	mallopt(M_MMAP_THRESHOLD, BLOCKS_BELOW);
 	free(room); /* to the heap's top: it stays there */
 }

@@ -4,7 +4,10 @@
 #include <errno.h>
 #include <unistd.h>
 
-static int unwritten(int cause, struct bt_error *err) { return bt_fail(err, BT_E_IO, cause, "cannot write to standard output"); }
+static int unwritten(int cause, struct bt_error *err)
+{
+	return bt_fail(err, BT_E_IO, cause, "cannot write to standard output");
+}
 
 int bt_output(FILE *f, const void *bytes, size_t len, struct bt_error *err)
 {

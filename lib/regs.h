@@ -11,13 +11,17 @@ struct bt_regs {
 #undef BT_REG
 };
 
-enum {
-	BT_REG_COUNT = sizeof(struct bt_regs) / sizeof(uint64_t)
-};
+enum { BT_REG_COUNT = sizeof(struct bt_regs) / sizeof(uint64_t) };
 
 /* Register i in regs.def order, 0 <= i < BT_REG_COUNT. */
-static inline uint64_t bt_regs_get(const struct bt_regs *r, unsigned i) { return ((const uint64_t *)r)[i]; }
-static inline void bt_regs_set(struct bt_regs *r, unsigned i, uint64_t v) { ((uint64_t *)r)[i] = v; }
+static inline uint64_t bt_regs_get(const struct bt_regs *r, unsigned i)
+{
+	return ((const uint64_t *)r)[i];
+}
+static inline void bt_regs_set(struct bt_regs *r, unsigned i, uint64_t v)
+{
+	((uint64_t *)r)[i] = v;
+}
 
 struct bt_reg_info {
 	const char *name;

@@ -45,7 +45,8 @@ static bool call_on(struct call *c, char *stack)
 	there.uc_stack.ss_sp = stack;
 	there.uc_stack.ss_size = STACK;
 	there.uc_link = &here;
-	makecontext(&there, (void (*)(void))make_call, 2, (unsigned)(uintptr_t)c, (unsigned)((uintptr_t)c >> 32));
+	makecontext(&there, (void (*)(void))make_call, 2, (unsigned)(uintptr_t)c,
+		    (unsigned)((uintptr_t)c >> 32));
 	return !swapcontext(&here, &there);
 }
 
@@ -53,7 +54,8 @@ int with_room_for_stack(int (*command)(int argc, char **argv), int argc, char **
 {
 	const int flags = MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE | MAP_STACK;
 	struct call c = {.command = command, .argc = argc, .argv = argv};
-	char *stack = is_enough() ? MAP_FAILED : mmap(NULL, STACK, PROT_READ | PROT_WRITE, flags, -1, 0);
+	char *stack =
+		is_enough() ? MAP_FAILED : mmap(NULL, STACK, PROT_READ | PROT_WRITE, flags, -1, 0);
 	bool called = stack != MAP_FAILED && call_on(&c, stack);
 
 	if (stack != MAP_FAILED)

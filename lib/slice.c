@@ -8,7 +8,8 @@ enum {
 	LEB_MAX = 10, /* bytes */
 };
 
-/* With room for the longest one no byte needs a check of its own: histories are made of these numbers. */
+/* With room for the longest one no byte needs a check of its own: histories are made of these
+ * numbers. */
 static bool leb_with_room(struct slice *s, uint64_t *out)
 {
 	const uint8_t *p = s->at;

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /* A checked cursor over bytes that nobody vouches for, with little-endian getters.
- * A getter past the end sets `bad` and gives zero; every later getter then gives zero too, so that a
- * decoder reads all its fields and checks once. The bytes are borrowed, never written. */
+ * A getter past the end sets `bad` and gives zero; every later getter then gives zero too, so that
+ * a decoder reads all its fields and checks once. The bytes are borrowed, never written. */
 #ifndef BT_SLICE_H
 #define BT_SLICE_H
 
@@ -53,7 +53,8 @@ static inline uint64_t slice_u64(struct slice *s) { return slice_uint(s, 8); }
 
 uint64_t slice_leb_any(struct slice *s);
 
-/* Unsigned LEB128 of at most 64 bits; an overlong one marks the slice bad. Histories are made of these, most of them one byte or two. */
+/* Unsigned LEB128 of at most 64 bits; an overlong one marks the slice bad. Histories are made of
+ * these, most of them one byte or two. */
 static inline uint64_t slice_leb(struct slice *s)
 {
 	if (s->len && !s->bad && *s->at < 0x80) {

@@ -22,7 +22,8 @@ uint64_t stack_share(const uint64_t *sizes, size_t n)
 	if (all_of(sizes, n, STACK_SHARE_MOST) <= STACK_SHARE_ALL)
 		return STACK_SHARE_MOST;
 	for (uint64_t step = STACK_SHARE_MOST / 2; step >= PAGE; step /= 2)
-		if (share + step < STACK_SHARE_MOST && all_of(sizes, n, share + step) <= STACK_SHARE_ALL)
+		if (share + step < STACK_SHARE_MOST &&
+		    all_of(sizes, n, share + step) <= STACK_SHARE_ALL)
 			share += step;
 	return share;
 }

@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: MIT */
-/* The branch list: every entry of a task's history, calls indented, loops folded, gaps and not-taken branches shown. */
+/* The branch list: every entry of a task's history, calls indented, loops folded, gaps and
+ * not-taken branches shown. */
 #include <inttypes.h>
 #include <stdlib.h>
 
@@ -21,8 +22,9 @@ struct branch_list {
 };
 
 static const enum style kind_styles[BT_BRANCH_KINDS] = {
-	[BT_BRANCH_CALL] = STYLE_CALL,	 [BT_BRANCH_ICALL] = STYLE_CALL,     [BT_BRANCH_RET] = STYLE_RETURN,
-	[BT_BRANCH_ASYNC] = STYLE_SYSTEM, [BT_BRANCH_SYSCALL] = STYLE_SYSTEM, [BT_BRANCH_GAP] = STYLE_GAP,
+	[BT_BRANCH_CALL] = STYLE_CALL,      [BT_BRANCH_ICALL] = STYLE_CALL,
+	[BT_BRANCH_RET] = STYLE_RETURN,     [BT_BRANCH_ASYNC] = STYLE_SYSTEM,
+	[BT_BRANCH_SYSCALL] = STYLE_SYSTEM, [BT_BRANCH_GAP] = STYLE_GAP,
 };
 
 static unsigned digits_of_last_tick(const struct history *h)
@@ -44,7 +46,8 @@ static unsigned digits_of_last_tick(const struct history *h)
 static int refold(struct viewer *v, struct branch_list *b, struct bt_error *err)
 {
 	fold_release(&b->fold);
-	return fold_init(&b->fold, &v->history, v->stopped ? v->stop_index : SIZE_MAX, b->folded, err);
+	return fold_init(&b->fold, &v->history, v->stopped ? v->stop_index : SIZE_MAX, b->folded,
+			 err);
 }
 
 static int load(struct viewer *v, struct view *view, struct bt_error *err)
@@ -132,14 +135,16 @@ static void put_branch(struct viewer *v, const struct view *view, size_t i, stru
 	uint32_t space, epoch;
 	bool not_taken = e->kind == BT_BRANCH_JCC && !(e->flags & BT_BRANCH_TAKEN);
 
-	row_put(out, kind_styles[e->kind], "%-*s", KIND_WIDTH, not_taken ? "jcc not" : bt_branch_info[e->kind].name);
+	row_put(out, kind_styles[e->kind], "%-*s", KIND_WIDTH,
+		not_taken ? "jcc not" : bt_branch_info[e->kind].name);
 	from = out->width;
 	columns = view->width > (int)from ? ((unsigned)view->width - from) / 2 : 0;
 	if (columns < FROM_MIN)
 		columns = FROM_MIN;
 	indent = indent_of(v->calls.depth[i], columns);
 	row_pad(out, from + indent);
-	label_code(v, out, e->space, e->epoch, e->from, false, columns > indent + 2 ? columns - indent - 2 : 1);
+	label_code(v, out, e->space, e->epoch, e->from, false,
+		   columns > indent + 2 ? columns - indent - 2 : 1);
 	row_pad(out, from + columns - 1);
 	row_put(out, STYLE_DIM, not_taken ? "    " : " -> ");
 	history_target(&v->history, e, &space, &epoch);
@@ -149,7 +154,8 @@ static void put_branch(struct viewer *v, const struct view *view, size_t i, stru
 
 static void put_stop(struct viewer *v, struct row *out)
 {
-	const struct bt_record_signal *signal = v->snap->rec->task == v->task ? v->snap->signal : NULL;
+	const struct bt_record_signal *signal =
+		v->snap->rec->task == v->task ? v->snap->signal : NULL;
 	const struct bt_record_thread *t = viewer_thread(v, v->task);
 	char name[SIGNAL_NAME_MAX];
 
@@ -157,14 +163,16 @@ static void put_stop(struct viewer *v, struct row *out)
 		row_put(out, STYLE_FAULT, "=> %s at ", signal_name(signal->signo, name));
 	else
 		row_put(out, STYLE_FAULT, "=> stood at ");
-	label_code(v, out, v->snap->rec->space, t ? t->epoch : v->snap->rec->epoch, v->stop_rip, false, 0);
+	label_code(v, out, v->snap->rec->space, t ? t->epoch : v->snap->rec->epoch, v->stop_rip,
+		   false, 0);
 }
 
 static void row(struct viewer *v, const struct view *view, size_t line, struct row *out)
 {
 	const struct branch_list *b = view->state;
 	const struct fold_line *l = line_at(b, line);
-	const struct history_entry *e = l && l->entry < v->history.count ? &v->history.entries[l->entry] : NULL;
+	const struct history_entry *e =
+		l && l->entry < v->history.count ? &v->history.entries[l->entry] : NULL;
 
 	if (!l) {
 		row_put(out, STYLE_DIM, "the trace has no branches of this task");
@@ -176,7 +184,8 @@ static void row(struct viewer *v, const struct view *view, size_t line, struct r
 		put_stop(v, out);
 	} else if (l->kind == FOLD_LOOP) {
 		row_pad(out, b->fold.nesting + b->tick_width + 2);
-		row_put(out, STYLE_MARK, "loop    %" PRIu32 " rounds, the last one shown", l->rounds);
+		row_put(out, STYLE_MARK, "loop    %" PRIu32 " rounds, the last one shown",
+			l->rounds);
 	} else {
 		put_tick(b, e->tick, out);
 		if (e->kind == BT_BRANCH_GAP)
@@ -212,14 +221,19 @@ static bool place(struct viewer *v, const struct view *view, size_t line, struct
 	if (!l)
 		return false;
 	if (l->kind == FOLD_STOP) {
-		*out = (struct place){.addr = v->stop_rip, .space = v->snap->rec->space, .epoch = t ? t->epoch : v->snap->rec->epoch,
-				      .entry = l->entry == v->history.count ? l->entry : NO_ENTRY, .stop = v->stop_rip};
+		*out = (struct place){.addr = v->stop_rip,
+				      .space = v->snap->rec->space,
+				      .epoch = t ? t->epoch : v->snap->rec->epoch,
+				      .entry = l->entry == v->history.count ? l->entry : NO_ENTRY,
+				      .stop = v->stop_rip};
 		return true;
 	}
 	e = &v->history.entries[l->entry];
 	if (e->kind == BT_BRANCH_GAP)
 		return false;
-	*out = (struct place){.addr = v->target_shown ? e->to : e->from, .space = e->space, .epoch = e->epoch,
+	*out = (struct place){.addr = v->target_shown ? e->to : e->from,
+			      .space = e->space,
+			      .epoch = e->epoch,
 			      .entry = v->target_shown ? NO_ENTRY : l->entry};
 	if (v->target_shown)
 		history_target(&v->history, e, &out->space, &out->epoch);
@@ -237,7 +251,8 @@ static void toggle_fold(struct viewer *v, struct view *view)
 {
 	struct branch_list *b = view->state;
 	const struct fold_line *l = line_at(b, view->cursor);
-	uint32_t entry = l ? l->entry : 0, marked[MARKS], before = entry_of_mark(b, view->before_jump);
+	uint32_t entry = l ? l->entry : 0, marked[MARKS],
+		 before = entry_of_mark(b, view->before_jump);
 	struct bt_error err;
 
 	for (size_t i = 0; i < MARKS; i++)
@@ -278,11 +293,13 @@ static bool request(struct viewer *v, struct view *view, enum request r)
 		v->target_shown = !v->target_shown;
 		viewer_message(v, v->target_shown ? "code at the target" : "code at the branch");
 	} else if (r == REQUEST_MATCH) {
-		go_to(v, view, entry == CALLS_NONE ? CALLS_NONE : v->calls.partner[entry], "no call or return, or its other end is not in the history");
+		go_to(v, view, entry == CALLS_NONE ? CALLS_NONE : v->calls.partner[entry],
+		      "no call or return, or its other end is not in the history");
 	} else if (r == REQUEST_CALLER) {
 		uint32_t from = entry == CALLS_NONE && l && l->entry ? l->entry - 1 : entry;
 
-		go_to(v, view, from == CALLS_NONE ? CALLS_NONE : v->calls.caller[from], "its call is not in the history");
+		go_to(v, view, from == CALLS_NONE ? CALLS_NONE : v->calls.caller[from],
+		      "its call is not in the history");
 	} else if (r == REQUEST_ENTER) {
 		v->code_shown = true;
 		v->focus = v->code_pane;
@@ -299,7 +316,8 @@ void branch_view_go(struct viewer *v, uint64_t position, bool comes_back)
 	size_t line = fold_line_of(&b->fold, history_index(&v->history, position));
 
 	/* Where the task stood comes before the entry of that number. */
-	if (line && line < b->fold.count && b->fold.lines[line].kind != FOLD_STOP && b->fold.lines[line - 1].kind == FOLD_STOP)
+	if (line && line < b->fold.count && b->fold.lines[line].kind != FOLD_STOP &&
+	    b->fold.lines[line - 1].kind == FOLD_STOP)
 		line--;
 	if (comes_back)
 		view->before_jump = view->cursor + 1;

@@ -40,7 +40,7 @@ struct arguments {
 	struct report_options report;
 	bool count_given, by_cpu;
 	const struct export_kind *export; /* of VIEW_EXPORT */
-	const char *trace; /* NULL: the latest */
+	const char *trace;                /* NULL: the latest */
 };
 
 /* What an option does: returns false when its argument is not what it takes. */
@@ -129,9 +129,11 @@ struct option_row {
 static const struct option_row rows[] = {
 	{0, "stdio", NULL, "print a report as text, as without a terminal", take_text},
 	{0, "json", NULL, "print a report as JSON (schema btrec-report/1)", take_json},
-	{0, "export", "KIND", "print the trace in the form of another tool (listed below)", take_export},
+	{0, "export", "KIND", "print the trace in the form of another tool (listed below)",
+	 take_export},
 	{0, "by", "cpu", "print which tasks ran on which CPU when, with their branches", take_by},
-	{'n', NULL, "N", "show the last N branches (40; with --json 65536; the terminal has all)", take_count},
+	{'n', NULL, "N", "show the last N branches (40; with --json 65536; the terminal has all)",
+	 take_count},
 	{0, "snapshot", "N", "show this moment (listed in the report), not the end", take_snapshot},
 	{0, "thread", "TASK", "show the branches of this task, or thread id", take_thread},
 	{0, "function", "NAME", "show only branches from or to this function", take_function},
@@ -139,14 +141,13 @@ static const struct option_row rows[] = {
 	{'V', "version", NULL, "print the version and end", NULL},
 };
 
-enum {
-	ROWS = sizeof rows / sizeof *rows
-};
+enum { ROWS = sizeof rows / sizeof *rows };
 
 static void print_help(void)
 {
 	puts("Usage: btview [OPTION]... [TRACE]\n"
-	     "Shows how a recorded program came to its crash: the latest one where TRACE is left out.\n");
+	     "Shows how a recorded program came to its crash: the latest one where TRACE is left "
+	     "out.\n");
 	for (size_t i = 0; i < ROWS; i++) {
 		const struct option_row *o = &rows[i];
 		char letter[4] = "", name[32] = "", left[48];
@@ -155,14 +156,17 @@ static void print_help(void)
 			snprintf(letter, sizeof letter, "-%c%s", o->letter, o->name ? "," : "");
 		if (o->name)
 			snprintf(name, sizeof name, "--%s", o->name);
-		snprintf(left, sizeof left, "%-3s %s%s%s", letter, name, o->argument ? (o->name ? "=" : "") : "", o->argument ? o->argument : "");
+		snprintf(left, sizeof left, "%-3s %s%s%s", letter, name,
+			 o->argument ? (o->name ? "=" : "") : "", o->argument ? o->argument : "");
 		printf("  %-22s %s\n", left, o->help);
 	}
 	puts("\nExports:");
 	for (const struct export_kind *k = export_kinds; k->name; k++)
 		printf("  %-22s %s\n", k->name, k->help);
-	puts("\nWithout --stdio, --json or --export the trace is shown in the terminal; h lists its keys there.\n"
-	     "Exit status: 0 done, 1 a filter matched nothing, 2 usage, 66 no such trace, 74 I/O error,\n"
+	puts("\nWithout --stdio, --json or --export the trace is shown in the terminal; h lists "
+	     "its keys there.\n"
+	     "Exit status: 0 done, 1 a filter matched nothing, 2 usage, 66 no such trace, 74 I/O "
+	     "error,\n"
 	     "76 not a trace or damaged (what is readable is shown), 77 no permission.");
 }
 
@@ -185,7 +189,9 @@ static void make_tables(struct getopt_tables *t)
 		}
 		if (rows[i].name)
 			t->names[names++] = (struct option){
-				.name = rows[i].name, .has_arg = rows[i].argument ? required_argument : no_argument, .val = FIRST_LONG + (int)i};
+				.name = rows[i].name,
+				.has_arg = rows[i].argument ? required_argument : no_argument,
+				.val = FIRST_LONG + (int)i};
 	}
 }
 
@@ -225,7 +231,8 @@ static int parse(struct arguments *a, int argc, char **argv)
 			return 0;
 		}
 		if (!row->take(a, optarg)) {
-			fprintf(stderr, "btview: %s%s does not take '%s'\n", row->name ? "--" : "-", row->name ? row->name : "n", optarg);
+			fprintf(stderr, "btview: %s%s does not take '%s'\n", row->name ? "--" : "-",
+				row->name ? row->name : "n", optarg);
 			return usage_error();
 		}
 	}
@@ -237,8 +244,11 @@ static int parse(struct arguments *a, int argc, char **argv)
 		fputs("btview: --by goes with --stdio or --json\n", stderr);
 		return usage_error();
 	}
-	if (a->view == VIEW_EXPORT && (a->count_given || a->report.has_thread || a->report.snapshot || a->report.function)) {
-		fputs("btview: --export prints the whole trace: no -n, --thread, --snapshot nor --function\n", stderr);
+	if (a->view == VIEW_EXPORT &&
+	    (a->count_given || a->report.has_thread || a->report.snapshot || a->report.function)) {
+		fputs("btview: --export prints the whole trace: no -n, --thread, --snapshot nor "
+		      "--function\n",
+		      stderr);
 		return usage_error();
 	}
 	if (a->by_cpu && a->view == VIEW_TERMINAL)
@@ -257,7 +267,8 @@ static int fail(const struct bt_error *err)
 }
 
 /* A terminal that cannot be drawn on still shows text. */
-static int show_as(const struct arguments *a, struct model *m, struct symbols *s, struct bt_error *err)
+static int show_as(const struct arguments *a, struct model *m, struct symbols *s,
+		   struct bt_error *err)
 {
 	struct report_options options = a->report;
 	int rc;
@@ -267,10 +278,12 @@ static int show_as(const struct arguments *a, struct model *m, struct symbols *s
 	if (a->view == VIEW_JSON && !a->count_given)
 		options.count = BRANCHES_JSON;
 	if (a->view == VIEW_JSON)
-		return a->by_cpu ? json_print_by_cpu(stdout, m, s, &options, err) : json_print(stdout, m, s, &options, err);
+		return a->by_cpu ? json_print_by_cpu(stdout, m, s, &options, err)
+				 : json_print(stdout, m, s, &options, err);
 	if (!a->count_given)
 		options.count = BRANCHES_SHOWN;
-	return a->by_cpu ? report_print_by_cpu(stdout, m, s, &options, err) : report_print(stdout, m, s, &options, err);
+	return a->by_cpu ? report_print_by_cpu(stdout, m, s, &options, err)
+			 : report_print(stdout, m, s, &options, err);
 }
 
 static const char *what_is_missing(const struct arguments *a, const struct model *m)
@@ -278,10 +291,12 @@ static const char *what_is_missing(const struct arguments *a, const struct model
 	struct focus f;
 
 	if ((a->report.has_thread || a->report.snapshot) && focus_choose(&f, m, &a->report))
-		return f.snap || !a->report.snapshot ? "no such task or thread" : "no such snapshot";
+		return f.snap || !a->report.snapshot ? "no such task or thread"
+						     : "no such snapshot";
 	if (a->report.function && !a->by_cpu)
 		return "no such branch";
-	return "the trace does not tell when a task ran where: it has no arrivals, no departures, no samples with CPU and time";
+	return "the trace does not tell when a task ran where: it has no arrivals, no departures, "
+	       "no samples with CPU and time";
 }
 
 /* Says so where not all of standard output could be written. */
@@ -391,7 +406,4 @@ static int btview(int argc, char **argv)
 	return a.view == VIEW_EXPORT ? export_trace(&a, a.trace) : view_trace(&a, a.trace);
 }
 
-int main(int argc, char **argv)
-{
-	return with_room_for_stack(btview, argc, argv);
-}
+int main(int argc, char **argv) { return with_room_for_stack(btview, argc, argv); }

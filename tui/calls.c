@@ -4,7 +4,8 @@
 #include <stdlib.h>
 
 enum {
-	/* How far down a return looks for its call. Bounds the work on a history full of returns that have none. */
+	/* How far down a return looks for its call. Bounds the work on a history full of returns
+	   that have none. */
 	SEARCH_DEPTH = 256,
 	CALL_LENGTH_MIN = 2,
 	SYSCALL_SIZE = 2, /* of syscall, sysenter and int 0x80 */
@@ -17,7 +18,8 @@ struct walk {
 	uint32_t below; /* returns out of functions that were entered before the history began */
 };
 
-/* What ends what: a return its call, by where it goes; sigreturn, a system call that goes on elsewhere, its handler. */
+/* What ends what: a return its call, by where it goes; sigreturn, a system call that goes on
+ * elsewhere, its handler. */
 static bool ends(const struct history_entry *open, const struct history_entry *end)
 {
 	if (end->kind == BT_BRANCH_SYSCALL || open->kind == BT_BRANCH_ASYNC)
@@ -27,13 +29,11 @@ static bool ends(const struct history_entry *open, const struct history_entry *e
 
 static bool is_end(const struct history_entry *e)
 {
-	return e->kind == BT_BRANCH_RET || (e->kind == BT_BRANCH_SYSCALL && e->to != e->from + SYSCALL_SIZE);
+	return e->kind == BT_BRANCH_RET ||
+	       (e->kind == BT_BRANCH_SYSCALL && e->to != e->from + SYSCALL_SIZE);
 }
 
-static void enter(struct walk *w, uint32_t i)
-{
-	w->stack[w->open++] = i;
-}
+static void enter(struct walk *w, uint32_t i) { w->stack[w->open++] = i; }
 
 static void leave(struct walk *w, struct calls *c, uint32_t i)
 {
@@ -57,13 +57,15 @@ static void walk(struct walk *w, struct calls *c)
 	for (uint32_t i = 0; i < c->count; i++) {
 		const struct history_entry *e = &w->h->entries[i];
 
-		if (i && e->space != e[-1].space) /* an execve: nobody returns to the program before */
+		if (i &&
+		    e->space != e[-1].space) /* an execve: nobody returns to the program before */
 			w->open = 0;
 		c->caller[i] = w->open ? w->stack[w->open - 1] : CALLS_NONE;
 		c->partner[i] = CALLS_NONE;
 		/* Modulo 2^32 until the outermost level is known. */
 		c->depth[i] = (uint32_t)w->open - w->below;
-		if (e->kind == BT_BRANCH_CALL || e->kind == BT_BRANCH_ICALL || e->kind == BT_BRANCH_ASYNC)
+		if (e->kind == BT_BRANCH_CALL || e->kind == BT_BRANCH_ICALL ||
+		    e->kind == BT_BRANCH_ASYNC)
 			enter(w, i);
 		else if (is_end(e))
 			leave(w, c, i);
@@ -85,7 +87,8 @@ int calls_init(struct calls *c, const struct history *h, struct bt_error *err)
 	if (!w.stack || !c->depth || !c->caller || !c->partner || h->count >= CALLS_NONE) {
 		free(w.stack);
 		calls_release(c);
-		return bt_fail(err, BT_E_NO_MEMORY, 0, "out of memory for a history of %zu branches", h->count);
+		return bt_fail(err, BT_E_NO_MEMORY, 0,
+			       "out of memory for a history of %zu branches", h->count);
 	}
 	walk(&w, c);
 	free(w.stack);

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
-/* The call structure of a branch history: how deep each entry lies, which call it lies in, which return belongs to which
- * call. Follows returns by their target, so that longjmp, exceptions, and call and ret used as jumps do not shift the rest.
- * Pure. */
+/* The call structure of a branch history: how deep each entry lies, which call it lies in, which
+ * return belongs to which call. Follows returns by their target, so that longjmp, exceptions, and
+ * call and ret used as jumps do not shift the rest. Pure. */
 #ifndef BT_CALLS_H
 #define BT_CALLS_H
 
@@ -11,7 +11,8 @@
 
 struct calls {
 	uint32_t *depth;   /* of each entry; the outermost function in the history has 0 */
-	uint32_t *caller;  /* index of the call that entered the function an entry lies in; CALLS_NONE: before the history */
+	uint32_t *caller;  /* index of the call that entered the function an entry lies in;
+			      CALLS_NONE: before the history */
 	uint32_t *partner; /* of a call its return, of a return its call; CALLS_NONE: none */
 	size_t count;
 };

@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: MIT */
-/* The instructions around the place at the main view's cursor; what ran since the branch before is marked. */
+/* The instructions around the place at the main view's cursor; what ran since the branch before is
+ * marked. */
 #include <inttypes.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -10,8 +11,10 @@
 #include "tui/label.h"
 
 enum {
-	BEFORE_MAX = 1 << 16, /* bytes: a function is shown from its start unless that lies further back */
-	BEHIND = 200,	      /* instructions shown behind the place */
+	BEFORE_MAX =
+		1
+		<< 16, /* bytes: a function is shown from its start unless that lies further back */
+	BEHIND = 200,  /* instructions shown behind the place */
 	COUNT_MAX = 20000,
 };
 
@@ -50,7 +53,9 @@ static void release(struct view *view)
 static void find_run(struct viewer *v, const struct place *p, uint64_t *first, uint64_t *end)
 {
 	struct history_insn *insns = NULL;
-	long n = p->entry == NO_ENTRY ? 0 : history_straight(&v->history, v->m, p->entry, p->stop, &insns);
+	long n = p->entry == NO_ENTRY
+			 ? 0
+			 : history_straight(&v->history, v->m, p->entry, p->stop, &insns);
 
 	*first = *end = p->addr;
 	if (n > 0) {
@@ -85,8 +90,9 @@ static bool add(struct disassembly *d, struct instruction insn)
 	return true;
 }
 
-/* The length of the instruction at addr, 1 for a byte that begins none; 0 without code bytes. What is known to begin an
- * instruction (the place) begins one here, whatever bytes before it seem to say. */
+/* The length of the instruction at addr, 1 for a byte that begins none; 0 without code bytes. What
+ * is known to begin an instruction (the place) begins one here, whatever bytes before it seem to
+ * say. */
 static uint8_t length_at(struct viewer *v, const struct place *p, uint64_t addr)
 {
 	uint8_t bytes[BT_INSN_MAX];
@@ -121,7 +127,8 @@ static void list(struct viewer *v, struct disassembly *d)
 	addr = find_start(v, p, run);
 	while (behind < BEHIND && d->count < COUNT_MAX && !is_behind(v, p, addr)) {
 		uint8_t len = length_at(v, p, addr);
-		struct instruction insn = {.addr = addr, .len = len, .ran = addr >= run && addr < end};
+		struct instruction insn = {
+			.addr = addr, .len = len, .ran = addr >= run && addr < end};
 
 		if (!len && addr < p->addr) { /* a hole before the place: begin at the place */
 			addr = p->addr;
@@ -164,10 +171,12 @@ static size_t count(const struct view *view)
 	return d && d->count ? d->count : 1;
 }
 
-static void put_text(struct viewer *v, const struct place *p, const struct instruction *insn, struct row *out)
+static void put_text(struct viewer *v, const struct place *p, const struct instruction *insn,
+		     struct row *out)
 {
 	struct text_names names = {.s = v->s, .space = p->space, .epoch = p->epoch};
-	const struct disasm_style style = {.syntax = DISASM_INTEL, .name = text_address_name, .arg = &names};
+	const struct disasm_style style = {
+		.syntax = DISASM_INTEL, .name = text_address_name, .arg = &names};
 	char text[DISASM_TEXT_MAX];
 	uint8_t bytes[BT_INSN_MAX];
 	size_t n = symbols_code(v->s, p->space, p->epoch, insn->addr, bytes, insn->len);
@@ -178,7 +187,8 @@ static void put_text(struct viewer *v, const struct place *p, const struct instr
 	else if (disasm_decode(&d, bytes, n, insn->addr))
 		row_put(out, STYLE_GAP, "(bad) %02x", bytes[0]);
 	else
-		row_outside(out, insn->ran ? STYLE_NORMAL : STYLE_DIM, disasm_text(&d, &style, text, sizeof text), 0);
+		row_outside(out, insn->ran ? STYLE_NORMAL : STYLE_DIM,
+			    disasm_text(&d, &style, text, sizeof text), 0);
 }
 
 /* The source line, where it differs from that of the instruction before. */
@@ -220,9 +230,11 @@ static void title(struct viewer *v, const struct view *view, struct row *out)
 
 	if (!d->shown)
 		return;
-	symbols_lookup(v->s, d->place.space, d->place.epoch, d->place.addr, d->place.is_return, &loc);
+	symbols_lookup(v->s, d->place.space, d->place.epoch, d->place.addr, d->place.is_return,
+		       &loc);
 	row_put(out, STYLE_NORMAL, " ");
-	row_outside(out, STYLE_NORMAL, *loc.function ? loc.function : label_basename(loc.module), 32);
+	row_outside(out, STYLE_NORMAL, *loc.function ? loc.function : label_basename(loc.module),
+		    32);
 }
 
 const struct view_ops disassembly_view = {

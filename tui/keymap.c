@@ -5,7 +5,8 @@
 #include <string.h>
 
 const struct key_row key_rows[] = {
-#define BT_KEY(name, in, names, text) {.request = REQUEST_##name, .views = (in), .keys = (names), .help = (text)},
+#define BT_KEY(name, in, names, text) \
+	{.request = REQUEST_##name, .views = (in), .keys = (names), .help = (text)},
 #include "tui/keys.def"
 #undef BT_KEY
 };
@@ -16,9 +17,10 @@ static const struct key_name {
 	const char *name;
 	int key;
 } key_names[] = {
-	{"Down", KEY_DOWN},   {"Up", KEY_UP},	  {"Left", KEY_LEFT},	   {"Right", KEY_RIGHT},  {"PgDn", KEY_NPAGE},
-	{"PgUp", KEY_PPAGE},  {"Home", KEY_HOME}, {"End", KEY_END},	   {"Enter", KEY_ENTER},  {"Tab", '\t'},
-	{"BackTab", KEY_BTAB}, {"Space", ' '},	  {"F1", KEY_F(1)},
+	{"Down", KEY_DOWN},   {"Up", KEY_UP},      {"Left", KEY_LEFT},    {"Right", KEY_RIGHT},
+	{"PgDn", KEY_NPAGE},  {"PgUp", KEY_PPAGE}, {"Home", KEY_HOME},    {"End", KEY_END},
+	{"Enter", KEY_ENTER}, {"Tab", '\t'},       {"BackTab", KEY_BTAB}, {"Space", ' '},
+	{"F1", KEY_F(1)},
 };
 
 static int key_of(const char *name, size_t len)

@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: MIT */
-/* Requests, and the keys that make them: made from keys.def. Pure; key codes are those of curses. */
+/* Requests, and the keys that make them: made from keys.def. Pure; key codes are those of curses.
+ */
 #ifndef BT_KEYMAP_H
 #define BT_KEYMAP_H
 
@@ -17,7 +18,7 @@ enum view_id {
 };
 
 #define VIEW_BIT(name) (1u << VIEW_##name)
-#define VIEWS_ALL ((1u << VIEW_COUNT) - 1)
+#define VIEWS_ALL      ((1u << VIEW_COUNT) - 1)
 
 enum request {
 	REQUEST_NONE,
@@ -29,7 +30,7 @@ enum request {
 
 struct key_row {
 	enum request request;
-	unsigned views;	  /* set of VIEW_BIT */
+	unsigned views;   /* set of VIEW_BIT */
 	const char *keys; /* names, separated by single spaces */
 	const char *help;
 };
@@ -37,7 +38,8 @@ struct key_row {
 extern const struct key_row key_rows[];
 extern const size_t key_row_count;
 
-/* The code of the key whose name begins at *names; *names then stands at the next name, or at the end. -1: no such key. */
+/* The code of the key whose name begins at *names; *names then stands at the next name, or at the
+ * end. -1: no such key. */
 int key_parse(const char **names);
 
 /* What a key asks for in a view. */

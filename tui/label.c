@@ -51,7 +51,8 @@ static void put_other_names(struct row *out, const struct location *loc, unsigne
 	}
 }
 
-void label_code(struct viewer *v, struct row *out, uint32_t space, uint32_t epoch, uint64_t addr, bool is_return, unsigned columns)
+void label_code(struct viewer *v, struct row *out, uint32_t space, uint32_t epoch, uint64_t addr,
+		bool is_return, unsigned columns)
 {
 	struct location loc;
 
@@ -60,11 +61,13 @@ void label_code(struct viewer *v, struct row *out, uint32_t space, uint32_t epoc
 		char brief[NAME_BYTES];
 
 		text_brief_name(brief, sizeof brief, loc.function);
-		row_outside(out, STYLE_FUNCTION, columns ? brief : loc.function, out->whole ? 0 : room_for_name(&loc, columns));
+		row_outside(out, STYLE_FUNCTION, columns ? brief : loc.function,
+			    out->whole ? 0 : room_for_name(&loc, columns));
 		out->cut |= loc.inlined_count || strcmp(brief, loc.function) != 0;
 		put_offset(out, loc.offset);
 	} else if (loc.in_file) {
-		row_outside(out, STYLE_ADDRESS, label_basename(loc.module), columns && !out->whole ? columns / 2 + NAME_MIN : 0);
+		row_outside(out, STYLE_ADDRESS, label_basename(loc.module),
+			    columns && !out->whole ? columns / 2 + NAME_MIN : 0);
 		row_put(out, STYLE_ADDRESS, "+0x%" PRIx64, loc.vaddr);
 	} else {
 		row_put(out, STYLE_ADDRESS, "0x%" PRIx64, addr);
@@ -82,7 +85,8 @@ void label_code(struct viewer *v, struct row *out, uint32_t space, uint32_t epoc
 		put_other_names(out, &loc, columns);
 }
 
-void label_pointer(struct viewer *v, struct row *out, uint32_t space, uint32_t epoch, uint64_t value)
+void label_pointer(struct viewer *v, struct row *out, uint32_t space, uint32_t epoch,
+		   uint64_t value)
 {
 	const struct model_map *map = model_map_at(v->m, space, epoch, value);
 	struct location loc;

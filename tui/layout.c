@@ -1,15 +1,9 @@
 /* SPDX-License-Identifier: MIT */
 #include "tui/layout.h"
 
-struct view *layout_main(struct viewer *v)
-{
-	return &v->views[v->open[v->open_count - 1]];
-}
+struct view *layout_main(struct viewer *v) { return &v->views[v->open[v->open_count - 1]]; }
 
-bool layout_can_split(const struct viewer *v)
-{
-	return v->screen.rows >= SPLIT_ROWS;
-}
+bool layout_can_split(const struct viewer *v) { return v->screen.rows >= SPLIT_ROWS; }
 
 /* A pane of so many rows, its last row being its title where there is room for one. */
 static void put(struct view *view, int y, int x, int height, int width)

@@ -16,7 +16,8 @@ struct view *layout_main(struct viewer *v);
 /* Places the views on the screen, loads those that show, and gives the focus to one of them. */
 void layout(struct viewer *v);
 
-/* The panes one goes through with Tab, in order, in panes[3]. Returns their number; some may show only with the focus. */
+/* The panes one goes through with Tab, in order, in panes[3]. Returns their number; some may show
+ * only with the focus. */
 size_t layout_panes(struct viewer *v, enum view_id panes[3]);
 
 /* There is room for code beside the main view. */

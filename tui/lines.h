@@ -30,7 +30,8 @@ struct lines {
 	bool failed; /* without memory */
 };
 
-void lines_add(struct lines *l, const struct row *row, const struct target *target); /* target may be NULL */
+void lines_add(struct lines *l, const struct row *row,
+	       const struct target *target); /* target may be NULL */
 void lines_row(const struct lines *l, size_t i, struct row *out);
 void lines_release(struct lines *l);
 

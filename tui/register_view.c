@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: MIT */
-/* The registers of the snapshot's threads: what they point to, and which have changed since the task's snapshot before. */
+/* The registers of the snapshot's threads: what they point to, and which have changed since the
+ * task's snapshot before. */
 #include <inttypes.h>
 #include <string.h>
 
@@ -7,13 +8,15 @@
 #include "tui/label.h"
 
 /* Display order; the rest of regs.def (segments, orig_rax) says nothing about a program. */
-static const char *const shown[] = {"rip", "rsp", "rbp", "rax", "rbx", "rcx", "rdx", "rsi", "rdi", "r8",	    "r9",
-				    "r10", "r11", "r12", "r13", "r14", "r15", "eflags", "fs_base", "gs_base"};
+static const char *const shown[] = {"rip", "rsp", "rbp", "rax",    "rbx",     "rcx",    "rdx",
+				    "rsi", "rdi", "r8",  "r9",     "r10",     "r11",    "r12",
+				    "r13", "r14", "r15", "eflags", "fs_base", "gs_base"};
 
 static const struct {
 	unsigned bit;
 	const char *name;
-} flags[] = {{0, "CF"}, {2, "PF"}, {4, "AF"}, {6, "ZF"}, {7, "SF"}, {8, "TF"}, {9, "IF"}, {10, "DF"}, {11, "OF"}};
+} flags[] = {{0, "CF"}, {2, "PF"}, {4, "AF"},  {6, "ZF"}, {7, "SF"},
+	     {8, "TF"}, {9, "IF"}, {10, "DF"}, {11, "OF"}};
 
 static unsigned index_of(const char *name)
 {
@@ -43,7 +46,8 @@ static void put_flags(struct row *row, uint64_t value)
 			row_put(row, STYLE_NORMAL, " %s", flags[i].name);
 }
 
-static void add_register(struct viewer *v, struct lines *l, const struct bt_record_thread *t, const struct bt_regs *old, const char *name)
+static void add_register(struct viewer *v, struct lines *l, const struct bt_record_thread *t,
+			 const struct bt_regs *old, const char *name)
 {
 	unsigned i = index_of(name);
 	uint64_t value = bt_regs_get(&t->regs, i);
@@ -53,7 +57,10 @@ static void add_register(struct viewer *v, struct lines *l, const struct bt_reco
 	bool code = map && map->prot & 4;
 	struct target target = {
 		.has_place = true,
-		.place = {.addr = code ? value : t->regs.rip, .space = space, .epoch = t->epoch, .entry = NO_ENTRY},
+		.place = {.addr = code ? value : t->regs.rip,
+			  .space = space,
+			  .epoch = t->epoch,
+			  .entry = NO_ENTRY},
 	};
 	struct row row;
 
@@ -74,7 +81,10 @@ static void add_thread(struct viewer *v, struct lines *l, const struct bt_record
 	const struct bt_regs *old = before(v, t->task);
 	struct target target = {
 		.has_place = true,
-		.place = {.addr = t->regs.rip, .space = v->snap->rec->space, .epoch = t->epoch, .entry = NO_ENTRY},
+		.place = {.addr = t->regs.rip,
+			  .space = v->snap->rec->space,
+			  .epoch = t->epoch,
+			  .entry = NO_ENTRY},
 	};
 	char call[IN_SYSCALL_MAX];
 	struct row row;

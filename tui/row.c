@@ -23,7 +23,8 @@ static void begin_span(struct row *r, enum style style)
 	if (r->span_count && r->spans[r->span_count - 1].style == style)
 		return;
 	if (r->span_count < ROW_SPANS)
-		r->spans[r->span_count++] = (struct row_span){.start = (uint16_t)r->len, .style = (uint8_t)style};
+		r->spans[r->span_count++] =
+			(struct row_span){.start = (uint16_t)r->len, .style = (uint8_t)style};
 }
 
 /* Appends one character of n bytes; false when the row is full. */

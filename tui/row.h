@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
-/* One line of a view, laid out: text that is fit for a terminal, and its styles. Views make rows only for the lines
- * that show. Pure. */
+/* One line of a view, laid out: text that is fit for a terminal, and its styles. Views make rows
+ * only for the lines that show. Pure. */
 #ifndef BT_ROW_H
 #define BT_ROW_H
 
@@ -10,33 +10,31 @@
 
 enum style {
 	STYLE_NORMAL,
-	STYLE_DIM,	/* what recedes: line numbers, things not taken */
+	STYLE_DIM, /* what recedes: line numbers, things not taken */
 	STYLE_HEADING,
 	STYLE_ADDRESS,
 	STYLE_FUNCTION,
 	STYLE_FILE,
 	STYLE_CALL,
 	STYLE_RETURN,
-	STYLE_SYSTEM,	/* system calls, signals */
+	STYLE_SYSTEM, /* system calls, signals */
 	STYLE_GAP,
 	STYLE_FAULT,
-	STYLE_MARK,	/* what was executed, what has changed */
+	STYLE_MARK, /* what was executed, what has changed */
 	STYLE_COUNT
 };
 
-enum {
-	ROW_BYTES = 4096,
-	ROW_SPANS = 48
-};
+enum { ROW_BYTES = 4096, ROW_SPANS = 48 };
 
 struct row_span {
 	uint16_t start; /* byte in text; up to the next span */
-	uint8_t style;	/* enum style */
+	uint8_t style;  /* enum style */
 };
 
 struct row {
 	bool utf8;  /* the terminal shows UTF-8 */
-	bool whole; /* for a search: names are not cut to fit, and inlined functions are told as well */
+	bool whole; /* for a search: names are not cut to fit, and inlined functions are told as
+		       well */
 	bool cut;   /* as whole it would say more */
 	size_t len;
 	unsigned width; /* columns */
@@ -48,10 +46,11 @@ struct row {
 void row_init(struct row *r, bool utf8);
 
 /* Appends text of our own making: printable ASCII. */
-void row_put(struct row *r, enum style style, const char *fmt, ...) __attribute__((format(printf, 3, 4)));
+void row_put(struct row *r, enum style style, const char *fmt, ...)
+	__attribute__((format(printf, 3, 4)));
 
-/* Appends text from a trace, a symbol table or a file, escaped, at most columns wide (0: no limit). What is too wide
- * is cut and ends in '~'. */
+/* Appends text from a trace, a symbol table or a file, escaped, at most columns wide (0: no limit).
+ * What is too wide is cut and ends in '~'. */
 void row_outside(struct row *r, enum style style, const char *text, unsigned columns);
 
 /* The same, with tabs as spaces up to the next multiple of 8 columns from where the text begins. */

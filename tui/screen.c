@@ -18,7 +18,7 @@ enum {
 	KEY_ESCAPE = 27,
 	KEY_CANCELS = 'G' & 0x1f,
 	WAITING_MAX = 32, /* keys looked through for one that stops; curses gives back so many */
-	ERRORS_MAX = 50, /* reads that fail in a row: the terminal is gone */
+	ERRORS_MAX = 50,  /* reads that fail in a row: the terminal is gone */
 };
 
 /* The look of a style: colour pair STYLE + 1 on a colour terminal, attributes on any. */
@@ -65,8 +65,8 @@ static void colours_begin(struct screen *s)
 	s->colour = true;
 }
 
-/* ^Z comes as a key, so that it is a request like the others; ^C stays with the terminal and ends us even while a long
- * lookup runs (curses restores the terminal, as it would not for ^\). */
+/* ^Z comes as a key, so that it is a request like the others; ^C stays with the terminal and ends
+ * us even while a long lookup runs (curses restores the terminal, as it would not for ^\). */
 static void keys_begin(void)
 {
 	struct termios t;
@@ -84,7 +84,8 @@ static void keys_begin(void)
 	}
 }
 
-/* Signals that end us, with the terminal given back first; curses does so for SIGINT alone without losing which signal it was. */
+/* Signals that end us, with the terminal given back first; curses does so for SIGINT alone without
+ * losing which signal it was. */
 static const int ending[] = {SIGHUP, SIGQUIT, SIGTERM};
 
 /* As curses itself does in its handlers. A terminal that is another job's is left alone. */
@@ -98,30 +99,31 @@ static void end_by(int signo)
 /* What is ignored stays so (nohup). */
 static void signals_set(void (*handler)(int))
 {
-	/* Where the terminal takes nothing (^S), the handler waits, and a second signal is to end us. */
-	struct sigaction a = {.sa_handler = handler, .sa_flags = (int)SA_RESETHAND | SA_NODEFER}, old;
+	/* Where the terminal takes nothing (^S), the handler waits, and a second signal is to end
+	 * us. */
+	struct sigaction a = {.sa_handler = handler, .sa_flags = (int)SA_RESETHAND | SA_NODEFER},
+			 old;
 
 	for (size_t i = 0; i < sizeof ending / sizeof *ending; i++)
 		if (!sigaction(ending[i], NULL, &old) && old.sa_handler != SIG_IGN)
 			sigaction(ending[i], &a, NULL);
 }
 
-static void measure(struct screen *s)
-{
-	getmaxyx(stdscr, s->rows, s->columns);
-}
+static void measure(struct screen *s) { getmaxyx(stdscr, s->rows, s->columns); }
 
 int screen_open(struct screen *s, struct bt_error *err)
 {
 	*s = (struct screen){0};
 	if (!isatty(STDIN_FILENO) || !isatty(STDOUT_FILENO))
-		return bt_fail(err, BT_E_UNSUPPORTED, 0, "input and output must be a terminal; --stdio prints the report");
+		return bt_fail(err, BT_E_UNSUPPORTED, 0,
+			       "input and output must be a terminal; --stdio prints the report");
 	setlocale(LC_CTYPE, "");
 	s->utf8 = !strcmp(nl_langinfo(CODESET), "UTF-8");
 	if (terminfo_usable())
 		s->terminal = newterm(NULL, stdout, stdin);
 	if (!s->terminal)
-		return bt_fail(err, BT_E_UNSUPPORTED, 0, "cannot use a terminal of type %.40s; --stdio prints the report",
+		return bt_fail(err, BT_E_UNSUPPORTED, 0,
+			       "cannot use a terminal of type %.40s; --stdio prints the report",
 			       terminal_name());
 	signals_set(end_by);
 	keys_begin();
@@ -153,8 +155,9 @@ void screen_clear(struct screen *s)
 static attr_t emphasis_attr(const struct screen *s, enum emphasis e)
 {
 	static const attr_t attrs[] = {
-		[EMPHASIS_NONE] = A_NORMAL,	   [EMPHASIS_CURSOR] = A_REVERSE, [EMPHASIS_CURSOR_AWAY] = A_UNDERLINE,
-		[EMPHASIS_TITLE] = A_REVERSE | A_BOLD, [EMPHASIS_TITLE_AWAY] = A_REVERSE,
+		[EMPHASIS_NONE] = A_NORMAL,           [EMPHASIS_CURSOR] = A_REVERSE,
+		[EMPHASIS_CURSOR_AWAY] = A_UNDERLINE, [EMPHASIS_TITLE] = A_REVERSE | A_BOLD,
+		[EMPHASIS_TITLE_AWAY] = A_REVERSE,
 	};
 
 	if (s->colour && e == EMPHASIS_TITLE)
@@ -182,13 +185,14 @@ static regmatch_t next_match(const regex_t *match, const struct row *row, size_t
 	regmatch_t m = {.rm_so = (regoff_t)at, .rm_eo = (regoff_t)row->len};
 	const regmatch_t none = {.rm_so = ROW_BYTES, .rm_eo = ROW_BYTES};
 
-	if (!match || at >= row->len || regexec(match, row->text, 1, &m, REG_STARTEND | (at ? REG_NOTBOL : 0)))
+	if (!match || at >= row->len ||
+	    regexec(match, row->text, 1, &m, REG_STARTEND | (at ? REG_NOTBOL : 0)))
 		return none;
 	return m.rm_eo > m.rm_so ? m : none;
 }
 
-void screen_row(struct screen *s, int y, int x, int width, const struct row *row, unsigned left, enum emphasis emphasis,
-		const regex_t *match)
+void screen_row(struct screen *s, int y, int x, int width, const struct row *row, unsigned left,
+		enum emphasis emphasis, const regex_t *match)
 {
 	size_t n, span = 0;
 	unsigned column = 0, end = left + (unsigned)width, drawn = 0;
@@ -209,7 +213,8 @@ void screen_row(struct screen *s, int y, int x, int width, const struct row *row
 			continue;
 		for (; drawn < column - c - left; drawn++) /* half of a wide one is left of it */
 			addch(' ');
-		attr = style_attr(s, row->span_count ? row->spans[span].style : STYLE_NORMAL, emphasis);
+		attr = style_attr(s, row->span_count ? row->spans[span].style : STYLE_NORMAL,
+				  emphasis);
 		if ((regoff_t)i >= m.rm_so && (regoff_t)i < m.rm_eo)
 			attr ^= A_REVERSE | (emphasis == EMPHASIS_CURSOR ? A_BOLD : 0);
 		attrset(attr);
@@ -376,8 +381,8 @@ bool screen_prompt(struct screen *s, const char *prompt, char *text, size_t cap)
 
 void screen_suspend(struct screen *s)
 {
-	/* The whole group, as the terminal would: btview may stand in a pipeline. Curses' own handler gives the terminal back
-	 * before it stops us and takes it again when we go on. */
+	/* The whole group, as the terminal would: btview may stand in a pipeline. Curses' own
+	 * handler gives the terminal back before it stops us and takes it again when we go on. */
 	kill(0, SIGTSTP);
 	clearok(curscr, TRUE);
 	measure(s);

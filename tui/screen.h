@@ -10,8 +10,8 @@
 #include "tui/row.h"
 
 struct screen {
-	void *terminal;	 /* curses' SCREEN */
-	bool colour;	 /* the terminal has colours and NO_COLOR is not set */
+	void *terminal; /* curses' SCREEN */
+	bool colour;    /* the terminal has colours and NO_COLOR is not set */
 	bool utf8;
 	int rows, columns;
 	bool resized; /* since the user last set it to false */
@@ -20,21 +20,23 @@ struct screen {
 /* How a whole line stands out. */
 enum emphasis {
 	EMPHASIS_NONE,
-	EMPHASIS_CURSOR,	/* the line of the cursor in the pane that has the keys */
-	EMPHASIS_CURSOR_AWAY,	/* ... in another pane */
+	EMPHASIS_CURSOR,      /* the line of the cursor in the pane that has the keys */
+	EMPHASIS_CURSOR_AWAY, /* ... in another pane */
 	EMPHASIS_TITLE,
 	EMPHASIS_TITLE_AWAY,
 };
 
-/* Takes the terminal over. Errors: BT_E_UNSUPPORTED (no terminal, or of a type that curses does not know). */
+/* Takes the terminal over. Errors: BT_E_UNSUPPORTED (no terminal, or of a type that curses does not
+ * know). */
 int screen_open(struct screen *s, struct bt_error *err) BT_MUST_USE;
 /* Gives it back as it was. */
 void screen_close(struct screen *s);
 
 void screen_clear(struct screen *s);
-/* Draws a row from its column `left` on into a field; what matches the expression (unless NULL) stands out. */
-void screen_row(struct screen *s, int y, int x, int width, const struct row *row, unsigned left, enum emphasis emphasis,
-		const regex_t *match);
+/* Draws a row from its column `left` on into a field; what matches the expression (unless NULL)
+ * stands out. */
+void screen_row(struct screen *s, int y, int x, int width, const struct row *row, unsigned left,
+		enum emphasis emphasis, const regex_t *match);
 void screen_separator(struct screen *s, int y, int x, int height);
 /* Where the terminal's cursor rests: programs that read screens aloud go by it. */
 void screen_cursor(struct screen *s, int y, int x);
@@ -56,7 +58,8 @@ bool screen_stopped(struct screen *s);
 /* Asks for a line of text on the last row. Returns false when cancelled. */
 bool screen_prompt(struct screen *s, const char *prompt, char *text, size_t cap);
 
-/* Stops the process as ^Z does, with the terminal as the shell wants it, and takes it back afterwards. */
+/* Stops the process as ^Z does, with the terminal as the shell wants it, and takes it back
+ * afterwards. */
 void screen_suspend(struct screen *s);
 
 #endif

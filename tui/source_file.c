@@ -8,7 +8,8 @@
 #include <unistd.h>
 
 enum {
-	SIZE_LIMIT = 64 << 20, /* no source file is larger; a name from debug information may point anywhere */
+	SIZE_LIMIT = 64 << 20, /* no source file is larger; a name from debug information may point
+				  anywhere */
 };
 
 static char *read_all(int fd, size_t size, size_t *len)

@@ -10,11 +10,12 @@ struct source_file {
 	char *path;
 	char *bytes;
 	size_t *starts; /* of the lines, and the end of the last one */
-	size_t lines;	/* 0: not readable, or empty */
+	size_t lines;   /* 0: not readable, or empty */
 	bool readable;
 };
 
-/* Reads a file; one that cannot be read, or is no regular file, has no lines. Returns false without memory. */
+/* Reads a file; one that cannot be read, or is no regular file, has no lines. Returns false without
+ * memory. */
 bool source_file_read(struct source_file *f, const char *path);
 void source_file_release(struct source_file *f);
 

@@ -13,9 +13,9 @@ enum {
 
 struct source {
 	struct source_file file;
-	const char *name;	/* as debug information has it; owned by symbols, "" without a place */
-	size_t line;		/* from 1, 0: none */
-	size_t ran[RAN_MAX];	/* lines of this file with code that ran since the branch before */
+	const char *name;    /* as debug information has it; owned by symbols, "" without a place */
+	size_t line;         /* from 1, 0: none */
+	size_t ran[RAN_MAX]; /* lines of this file with code that ran since the branch before */
 	size_t ran_count;
 };
 
@@ -49,7 +49,9 @@ static void add_ran(struct source *s, size_t line)
 static void find_ran(struct viewer *v, struct source *s, const struct place *p)
 {
 	struct history_insn *insns = NULL;
-	long n = p && p->entry != NO_ENTRY ? history_straight(&v->history, v->m, p->entry, p->stop, &insns) : 0;
+	long n = p && p->entry != NO_ENTRY
+			 ? history_straight(&v->history, v->m, p->entry, p->stop, &insns)
+			 : 0;
 
 	s->ran_count = 0;
 	/* The newest first: of a long stretch only they show. */

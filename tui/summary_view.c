@@ -16,8 +16,9 @@ enum {
 };
 
 static const char *const snapshot_kinds[BT_SNAPSHOT_KINDS] = {
-	[BT_SNAPSHOT_FAULT] = "fault, handled", [BT_SNAPSHOT_SIGNAL] = "signal, handled", [BT_SNAPSHOT_FATAL] = "fatal signal",
-	[BT_SNAPSHOT_EXIT] = "exit",		[BT_SNAPSHOT_REQUEST] = "requested",	  [BT_SNAPSHOT_IMPORT] = "imported",
+	[BT_SNAPSHOT_FAULT] = "fault, handled", [BT_SNAPSHOT_SIGNAL] = "signal, handled",
+	[BT_SNAPSHOT_FATAL] = "fatal signal",   [BT_SNAPSHOT_EXIT] = "exit",
+	[BT_SNAPSHOT_REQUEST] = "requested",    [BT_SNAPSHOT_IMPORT] = "imported",
 };
 
 static void begin(struct viewer *v, struct row *row, const char *name)
@@ -72,19 +73,28 @@ static void add_end(struct viewer *v, struct lines *l)
 	}
 }
 
-static void add_snapshot(struct viewer *v, struct lines *l, const struct model_snapshot *snap, const char *heading)
+static void add_snapshot(struct viewer *v, struct lines *l, const struct model_snapshot *snap,
+			 const char *heading)
 {
 	const struct bt_record_snapshot *s = snap->rec;
 	char name[SIGNAL_NAME_MAX], code[SIGNAL_NAME_MAX];
 	struct target target = {
-		.history = true, .task = s->task, .position = s->position, .snapshot = snap, .has_place = true,
-		.place = {.addr = s->point.rip, .space = s->space, .epoch = s->epoch, .entry = NO_ENTRY},
+		.history = true,
+		.task = s->task,
+		.position = s->position,
+		.snapshot = snap,
+		.has_place = true,
+		.place = {.addr = s->point.rip,
+			  .space = s->space,
+			  .epoch = s->epoch,
+			  .entry = NO_ENTRY},
 	};
 	struct row row;
 
 	begin(v, &row, heading);
 	row_put(&row, STYLE_MARK, "%s", snap == v->snap ? "> " : "  ");
-	row_put(&row, STYLE_NORMAL, "%s", s->kind < BT_SNAPSHOT_KINDS ? snapshot_kinds[s->kind] : "of an unknown kind");
+	row_put(&row, STYLE_NORMAL, "%s",
+		s->kind < BT_SNAPSHOT_KINDS ? snapshot_kinds[s->kind] : "of an unknown kind");
 	if (snap->signal)
 		row_put(&row, STYLE_FAULT, " %s (%s)", signal_name(snap->signal->signo, name),
 			signal_code_name(snap->signal->signo, snap->signal->code, code));
@@ -110,9 +120,13 @@ static size_t fitting(const char *text, size_t room)
 }
 
 /* Text from outside on as many lines as it takes. */
-static void add_text(struct viewer *v, struct lines *l, const char *name, enum style style, const char *text, const struct target *target)
+static void add_text(struct viewer *v, struct lines *l, const char *name, enum style style,
+		     const char *text, const struct target *target)
 {
-	size_t room = v->screen.columns > NAME_WIDTH + NAME_WIDTH ? (size_t)v->screen.columns - NAME_WIDTH : NAME_WIDTH, n;
+	size_t room = v->screen.columns > NAME_WIDTH + NAME_WIDTH
+			      ? (size_t)v->screen.columns - NAME_WIDTH
+			      : NAME_WIDTH,
+	       n;
 	struct buf safe = {0};
 
 	/* Escaped first, so that what is cut is what shows. */
@@ -134,7 +148,8 @@ static void add_text(struct viewer *v, struct lines *l, const char *name, enum s
 	buf_release(&safe);
 }
 
-static void add_values(struct viewer *v, struct lines *l, const struct fault *f, const struct target *target)
+static void add_values(struct viewer *v, struct lines *l, const struct fault *f,
+		       const struct target *target)
 {
 	for (size_t i = 0; i < f->value_count; i++) {
 		const struct fault_value *value = &f->values[i];
@@ -153,13 +168,18 @@ static void add_values(struct viewer *v, struct lines *l, const struct fault *f,
 static void add_fault(struct viewer *v, struct lines *l)
 {
 	const struct model_snapshot *snap = v->snap;
-	struct target target = {.history = true, .task = snap->rec->task, .position = snap->rec->position, .snapshot = snap, .has_place = true};
+	struct target target = {.history = true,
+				.task = snap->rec->task,
+				.position = snap->rec->position,
+				.snapshot = snap,
+				.has_place = true};
 	struct fault f;
 	struct row row;
 
-	fault_explain(&f, v->m, v->s, snap, viewer_thread(v, snap->rec->task), v->task == snap->rec->task ? &v->history : NULL,
-		      v->stop_index);
-	target.place = (struct place){.addr = f.where, .space = f.space, .epoch = f.epoch, .entry = NO_ENTRY};
+	fault_explain(&f, v->m, v->s, snap, viewer_thread(v, snap->rec->task),
+		      v->task == snap->rec->task ? &v->history : NULL, v->stop_index);
+	target.place = (struct place){
+		.addr = f.where, .space = f.space, .epoch = f.epoch, .entry = NO_ENTRY};
 	if (snap->signal) {
 		char name[SIGNAL_NAME_MAX], code[SIGNAL_NAME_MAX];
 
@@ -213,27 +233,34 @@ static void add_history(struct viewer *v, struct lines *l)
 
 	begin(v, &row, "branches");
 	row_put(&row, STYLE_NORMAL, "%zu of task %" PRIu32, h->count, v->task);
-	if (h->count && h->entries[0].tick != BT_TICKS_UNKNOWN && h->entries[h->count - 1].tick != BT_TICKS_UNKNOWN)
-		row_put(&row, STYLE_NORMAL, ", from tick %" PRIu64 " to %" PRIu64, h->entries[0].tick, h->entries[h->count - 1].tick);
+	if (h->count && h->entries[0].tick != BT_TICKS_UNKNOWN &&
+	    h->entries[h->count - 1].tick != BT_TICKS_UNKNOWN)
+		row_put(&row, STYLE_NORMAL, ", from tick %" PRIu64 " to %" PRIu64,
+			h->entries[0].tick, h->entries[h->count - 1].tick);
 	lines_add(l, &row, NULL);
 	if (v->snap && !v->stopped) {
 		begin(v, &row, "");
-		row_put(&row, STYLE_GAP, "the task is no part of the moment: its history is shown to its end");
+		row_put(&row, STYLE_GAP,
+			"the task is no part of the moment: its history is shown to its end");
 		lines_add(l, &row, NULL);
 	}
-	if (verdict_find(&verdict, h, v->stop_index, v->m, v->snap ? viewer_thread(v, v->task) : NULL, NULL) || verdict.state == VERDICT_UNCHECKED)
+	if (verdict_find(&verdict, h, v->stop_index, v->m,
+			 v->snap ? viewer_thread(v, v->task) : NULL, NULL) ||
+	    verdict.state == VERDICT_UNCHECKED)
 		return;
 	begin(v, &row, "");
 	if (verdict.state == VERDICT_CONSISTENT)
 		row_put(&row, STYLE_NORMAL, "consistent: the code leads from each to the next");
 	else if (verdict.state == VERDICT_PARTLY && verdict.checked)
-		row_put(&row, STYLE_GAP, "damaged: %zu of those left are checked, and consistent", verdict.checked);
+		row_put(&row, STYLE_GAP, "damaged: %zu of those left are checked, and consistent",
+			verdict.checked);
 	else if (verdict.state == VERDICT_PARTLY)
 		row_put(&row, STYLE_GAP, "damaged: none of those left could be checked");
 	else if (verdict.reason == VERDICT_NOT_THERE)
 		row_put(&row, STYLE_GAP, "inconsistent: %s", verdict_text(verdict.reason));
 	else
-		row_put(&row, STYLE_GAP, "inconsistent from entry %" PRIu64 " on: %s", h->entries[verdict.from].number, verdict_text(verdict.reason));
+		row_put(&row, STYLE_GAP, "inconsistent from entry %" PRIu64 " on: %s",
+			h->entries[verdict.from].number, verdict_text(verdict.reason));
 	lines_add(l, &row, NULL);
 }
 
@@ -257,7 +284,8 @@ static void add_missing(struct viewer *v, struct lines *l)
 		struct row row;
 
 		begin(v, &row, i ? "" : "missing");
-		row_outside(&row, STYLE_NORMAL, missing[i].source ? missing[i].source : missing[i].module, 0);
+		row_outside(&row, STYLE_NORMAL,
+			    missing[i].source ? missing[i].source : missing[i].module, 0);
 		row_put(&row, STYLE_GAP, ": %s", what[missing[i].what]);
 		lines_add(l, &row, NULL);
 	}
@@ -315,7 +343,10 @@ static bool place(struct viewer *v, const struct view *view, size_t line, struct
 		return true;
 	if (!v->snap)
 		return false;
-	*out = (struct place){.addr = v->snap->rec->point.rip, .space = v->snap->rec->space, .epoch = v->snap->rec->epoch, .entry = NO_ENTRY};
+	*out = (struct place){.addr = v->snap->rec->point.rip,
+			      .space = v->snap->rec->space,
+			      .epoch = v->snap->rec->epoch,
+			      .entry = NO_ENTRY};
 	return true;
 }
 

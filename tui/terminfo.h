@@ -1,11 +1,13 @@
 /* SPDX-License-Identifier: MIT */
-/* Whether a full-screen program can use the terminal. Apart from screen.c, whose names the macros of <term.h> would take. */
+/* Whether a full-screen program can use the terminal. Apart from screen.c, whose names the macros
+ * of <term.h> would take. */
 #ifndef BT_TERMINFO_H
 #define BT_TERMINFO_H
 
 #include <stdbool.h>
 
-/* The type that TERM names is known and can place its cursor; curses itself takes some that cannot. */
+/* The type that TERM names is known and can place its cursor; curses itself takes some that cannot.
+ */
 bool terminfo_usable(void);
 
 #endif

@@ -10,9 +10,9 @@
 
 enum {
 	FRAMES_MAX = 1 << 18, /* unwound: 8 MiB of small ones */
-	FRAMES_INNER = 200, /* shown */
+	FRAMES_INNER = 200,   /* shown */
 	FRAMES_OUTER = 50,
-	OPEN_MAX = 64, /* threads whose stacks are unwound without being asked for */
+	OPEN_MAX = 64,  /* threads whose stacks are unwound without being asked for */
 	CALLS_MAX = 20, /* shown of the open calls */
 };
 
@@ -21,7 +21,7 @@ enum {
 /* The stack of a thread, and what its branch history says of it. */
 struct stack {
 	struct stack_frame *frames; /* NULL: not looked for yet */
-	size_t count, unwound; /* frames behind the unwound ones are the history's */
+	size_t count, unwound;      /* frames behind the unwound ones are the history's */
 	bool complete;
 	struct callstack calls;
 	struct stack_check check;
@@ -31,18 +31,22 @@ struct threads {
 	struct lines lines; /* first: the view's lines operations see the state as a struct lines */
 	const struct model_snapshot *snap;
 	size_t count;
-	bool *open; /* stacks shown, by thread */
+	bool *open;           /* stacks shown, by thread */
 	struct stack *stacks; /* by thread */
 };
 
-static void add_frame(struct viewer *v, struct lines *l, const struct stack_frame *f, size_t n, struct target target)
+static void add_frame(struct viewer *v, struct lines *l, const struct stack_frame *f, size_t n,
+		      struct target target)
 {
 	const struct bt_record_thread *t = v->snap->threads[target.group];
 	struct location loc;
 	struct row row;
 
 	target.has_place = true;
-	target.place = (struct place){.addr = f->pc, .space = v->snap->rec->space, .epoch = t->epoch, .is_return = f->is_return,
+	target.place = (struct place){.addr = f->pc,
+				      .space = v->snap->rec->space,
+				      .epoch = t->epoch,
+				      .is_return = f->is_return,
 				      .entry = NO_ENTRY};
 	symbols_lookup(v->s, target.place.space, t->epoch, f->pc, f->is_return, &loc);
 	for (size_t i = 0; i < loc.inlined_count; i++) {
@@ -61,7 +65,8 @@ static void add_frame(struct viewer *v, struct lines *l, const struct stack_fram
 	lines_add(l, &row, &target);
 }
 
-static void add_remark(struct viewer *v, struct lines *l, const struct target *target, const char *text, size_t n)
+static void add_remark(struct viewer *v, struct lines *l, const struct target *target,
+		       const char *text, size_t n)
 {
 	struct row row;
 
@@ -95,7 +100,9 @@ static bool find_stack(struct viewer *v, struct stack *s, const struct bt_record
 	}
 	callstack_build(&s->calls, h, v->s, history_index(h, t->position));
 	s->check = callstack_check(&s->calls, s->frames, s->unwound);
-	s->count = s->complete ? s->unwound : callstack_extend(&s->calls, &s->check, s->frames, s->unwound, FRAMES_MAX);
+	s->count = s->complete ? s->unwound
+			       : callstack_extend(&s->calls, &s->check, s->frames, s->unwound,
+						  FRAMES_MAX);
 	history_release(&own);
 	shorter = realloc(s->frames, s->count * sizeof *s->frames);
 	if (shorter)
@@ -104,27 +111,33 @@ static bool find_stack(struct viewer *v, struct stack *s, const struct bt_record
 }
 
 /* Where the stack cannot be trusted. */
-static void add_open_calls(struct viewer *v, struct lines *l, const struct callstack *c, struct target target)
+static void add_open_calls(struct viewer *v, struct lines *l, const struct callstack *c,
+			   struct target target)
 {
 	size_t shown = 0;
 
 	if (c->count)
-		add_remark(v, l, &target, "By the branch history these calls were open, innermost first:", 0);
+		add_remark(v, l, &target,
+			   "By the branch history these calls were open, innermost first:", 0);
 	target.has_place = true;
 	for (size_t i = c->count; i-- > 0 && shown < CALLS_MAX; shown++) {
 		struct row row;
 
 		target.place.addr = c->calls[i].from;
 		row_init(&row, v->screen.utf8);
-		row_put(&row, STYLE_DIM, c->calls[i].is_handler ? "          interrupted at " : "          call at ");
-		label_code(v, &row, target.place.space, target.place.epoch, target.place.addr, false, 0);
+		row_put(&row, STYLE_DIM,
+			c->calls[i].is_handler ? "          interrupted at "
+					       : "          call at ");
+		label_code(v, &row, target.place.space, target.place.epoch, target.place.addr,
+			   false, 0);
 		lines_add(l, &row, &target);
 	}
 	if (c->count > shown)
 		add_remark(v, l, &target, "more", c->count - shown);
 }
 
-static void add_verdict(struct viewer *v, struct lines *l, const struct stack *s, const struct target *target)
+static void add_verdict(struct viewer *v, struct lines *l, const struct stack *s,
+			const struct target *target)
 {
 	char words[STACK_WORDS_MAX];
 
@@ -132,13 +145,16 @@ static void add_verdict(struct viewer *v, struct lines *l, const struct stack *s
 	if (s->count == s->unwound && s->count == FRAMES_MAX)
 		add_remark(v, l, target, "Older frames are not shown.", 0);
 	else if (!s->complete)
-		add_remark(v, l, target, callstack_end_words(&s->frames[s->unwound - 1], s->count > s->unwound), 0);
+		add_remark(v, l, target,
+			   callstack_end_words(&s->frames[s->unwound - 1], s->count > s->unwound),
+			   0);
 	if (s->check.verdict == STACK_DISAGREES)
 		add_open_calls(v, l, &s->calls, *target);
 }
 
 /* Of an endless recursion both ends tell more than its middle. */
-static void add_stack(struct viewer *v, struct lines *l, struct stack *s, const struct target *target)
+static void add_stack(struct viewer *v, struct lines *l, struct stack *s,
+		      const struct target *target)
 {
 	bool is_judged = false;
 
@@ -148,7 +164,8 @@ static void add_stack(struct viewer *v, struct lines *l, struct stack *s, const 
 	}
 	for (size_t i = 0; i < s->count; i++) {
 		if (i == FRAMES_INNER && s->count > FRAMES_INNER + FRAMES_OUTER) {
-			add_remark(v, l, target, "frames are left out", s->count - FRAMES_INNER - FRAMES_OUTER);
+			add_remark(v, l, target, "frames are left out",
+				   s->count - FRAMES_INNER - FRAMES_OUTER);
 			i = s->count - FRAMES_OUTER;
 		}
 		if (i >= s->unwound && !is_judged) {
@@ -166,14 +183,22 @@ static void add_thread(struct viewer *v, struct threads *t, size_t i)
 	const struct bt_record_thread *rec = v->snap->threads[i];
 	const struct model_task *task = model_task(v->m, rec->task);
 	struct target target = {
-		.history = true, .task = rec->task, .position = rec->position, .group = i, .has_place = true,
-		.place = {.addr = rec->regs.rip, .space = v->snap->rec->space, .epoch = rec->epoch, .entry = NO_ENTRY},
+		.history = true,
+		.task = rec->task,
+		.position = rec->position,
+		.group = i,
+		.has_place = true,
+		.place = {.addr = rec->regs.rip,
+			  .space = v->snap->rec->space,
+			  .epoch = rec->epoch,
+			  .entry = NO_ENTRY},
 	};
 	char call[IN_SYSCALL_MAX];
 	struct row row;
 
 	row_init(&row, v->screen.utf8);
-	row_put(&row, rec->task == v->snap->rec->task ? STYLE_FAULT : STYLE_HEADING, "task %" PRIu32, rec->task);
+	row_put(&row, rec->task == v->snap->rec->task ? STYLE_FAULT : STYLE_HEADING,
+		"task %" PRIu32, rec->task);
 	if (task) {
 		row_put(&row, STYLE_HEADING, ", tid %" PRIu32 ", ", task->tid);
 		row_outside(&row, STYLE_HEADING, task->command, 40);
@@ -204,11 +229,13 @@ static void put_end(struct row *row, const struct bt_record_exit *e)
 /* A task that is not in the snapshot. */
 static void add_other(struct viewer *v, struct lines *l, const struct model_task *task)
 {
-	struct target target = {.history = true, .task = task->task, .position = UINT64_MAX, .group = NO_GROUP};
+	struct target target = {
+		.history = true, .task = task->task, .position = UINT64_MAX, .group = NO_GROUP};
 	struct row row;
 
 	row_init(&row, v->screen.utf8);
-	row_put(&row, STYLE_HEADING, "task %" PRIu32 ", pid %" PRIu32 ", tid %" PRIu32 ", ", task->task, task->pid, task->tid);
+	row_put(&row, STYLE_HEADING, "task %" PRIu32 ", pid %" PRIu32 ", tid %" PRIu32 ", ",
+		task->task, task->pid, task->tid);
 	row_outside(&row, STYLE_HEADING, task->command, 40);
 	put_end(&row, task->exit);
 	row_put(&row, STYLE_DIM, ", %" PRIu64 " branches", task->branch_count);

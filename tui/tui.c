@@ -9,15 +9,12 @@
 #include "tui/layout.h"
 
 enum {
-	SEARCH_CHECK = 512, /* lines searched between two looks for a key that stops it */
+	SEARCH_CHECK = 512,  /* lines searched between two looks for a key that stops it */
 	SEARCH_LONG = 50000, /* lines after which the user is told */
 	SIDEWAYS = 8,
 };
 
-static struct view *focused(struct viewer *v)
-{
-	return &v->views[v->focus];
-}
+static struct view *focused(struct viewer *v) { return &v->views[v->focus]; }
 
 static void draw_status(struct viewer *v, const char *text)
 {
@@ -27,7 +24,8 @@ static void draw_status(struct viewer *v, const char *text)
 		return;
 	row_init(&row, v->screen.utf8);
 	row_put(&row, STYLE_NORMAL, "%s", text);
-	screen_row(&v->screen, v->screen.rows - 1, 0, v->screen.columns, &row, 0, EMPHASIS_NONE, NULL);
+	screen_row(&v->screen, v->screen.rows - 1, 0, v->screen.columns, &row, 0, EMPHASIS_NONE,
+		   NULL);
 }
 
 /* Searching. */
@@ -71,7 +69,8 @@ static void search_on(struct viewer *v, bool backward)
 		}
 		line = wrapped ? (backward ? count - 1 : 0) : backward ? line - 1 : line + 1;
 		if (wrapped)
-			viewer_message(v, "the search went on from the %s", backward ? "end" : "beginning");
+			viewer_message(v, "the search went on from the %s",
+				       backward ? "end" : "beginning");
 		if (!line_matches(v, view, line))
 			continue;
 		view_jump(view, line);
@@ -122,8 +121,14 @@ static void do_down(struct viewer *v) { view_move(focused(v), 1); }
 static void do_up(struct viewer *v) { view_move(focused(v), -1); }
 static void do_page_down(struct viewer *v) { view_scroll(focused(v), focused(v)->height); }
 static void do_page_up(struct viewer *v) { view_scroll(focused(v), -(long)focused(v)->height); }
-static void do_half_down(struct viewer *v) { view_scroll(focused(v), (focused(v)->height + 1) / 2); }
-static void do_half_up(struct viewer *v) { view_scroll(focused(v), -(long)(focused(v)->height + 1) / 2); }
+static void do_half_down(struct viewer *v)
+{
+	view_scroll(focused(v), (focused(v)->height + 1) / 2);
+}
+static void do_half_up(struct viewer *v)
+{
+	view_scroll(focused(v), -(long)(focused(v)->height + 1) / 2);
+}
 static void do_first(struct viewer *v) { view_jump(focused(v), 0); }
 static void do_last(struct viewer *v) { view_jump(focused(v), SIZE_MAX); }
 static void do_search(struct viewer *v) { search_begin(v, false); }
@@ -177,7 +182,9 @@ static void do_to_mark(struct viewer *v)
 {
 	struct view *view = focused(v);
 	int key = mark_key(v);
-	size_t mark = key == '\'' ? view->before_jump : key >= 'a' && key <= 'z' ? view->marks[key - 'a'] : 0;
+	size_t mark = key == '\''                ? view->before_jump
+		      : key >= 'a' && key <= 'z' ? view->marks[key - 'a']
+						 : 0;
 
 	if (mark)
 		view_jump(view, mark - 1);
@@ -235,34 +242,20 @@ static void do_close(struct viewer *v)
 }
 
 static void (*const handlers[REQUEST_COUNT])(struct viewer *) = {
-	[REQUEST_DOWN] = do_down,
-	[REQUEST_UP] = do_up,
-	[REQUEST_PAGE_DOWN] = do_page_down,
-	[REQUEST_PAGE_UP] = do_page_up,
-	[REQUEST_HALF_DOWN] = do_half_down,
-	[REQUEST_HALF_UP] = do_half_up,
-	[REQUEST_FIRST] = do_first,
-	[REQUEST_LAST] = do_last,
-	[REQUEST_LEFT] = do_left,
-	[REQUEST_RIGHT] = do_right,
-	[REQUEST_SEARCH] = do_search,
-	[REQUEST_SEARCH_UP] = do_search_up,
-	[REQUEST_NEXT] = do_next,
-	[REQUEST_PREVIOUS] = do_previous,
-	[REQUEST_MARK] = do_mark,
-	[REQUEST_TO_MARK] = do_to_mark,
-	[REQUEST_ENTER] = do_enter,
-	[REQUEST_NEXT_PANE] = do_next_pane,
-	[REQUEST_PREV_PANE] = do_prev_pane,
-	[REQUEST_SUMMARY] = do_summary,
-	[REQUEST_BRANCHES] = do_branches,
-	[REQUEST_THREADS] = do_threads,
-	[REQUEST_REGISTERS] = do_registers,
-	[REQUEST_CODE] = do_code,
-	[REQUEST_HELP] = do_help,
-	[REQUEST_REDRAW] = do_redraw,
-	[REQUEST_SUSPEND] = do_suspend,
-	[REQUEST_CLOSE] = do_close,
+	[REQUEST_DOWN] = do_down,           [REQUEST_UP] = do_up,
+	[REQUEST_PAGE_DOWN] = do_page_down, [REQUEST_PAGE_UP] = do_page_up,
+	[REQUEST_HALF_DOWN] = do_half_down, [REQUEST_HALF_UP] = do_half_up,
+	[REQUEST_FIRST] = do_first,         [REQUEST_LAST] = do_last,
+	[REQUEST_LEFT] = do_left,           [REQUEST_RIGHT] = do_right,
+	[REQUEST_SEARCH] = do_search,       [REQUEST_SEARCH_UP] = do_search_up,
+	[REQUEST_NEXT] = do_next,           [REQUEST_PREVIOUS] = do_previous,
+	[REQUEST_MARK] = do_mark,           [REQUEST_TO_MARK] = do_to_mark,
+	[REQUEST_ENTER] = do_enter,         [REQUEST_NEXT_PANE] = do_next_pane,
+	[REQUEST_PREV_PANE] = do_prev_pane, [REQUEST_SUMMARY] = do_summary,
+	[REQUEST_BRANCHES] = do_branches,   [REQUEST_THREADS] = do_threads,
+	[REQUEST_REGISTERS] = do_registers, [REQUEST_CODE] = do_code,
+	[REQUEST_HELP] = do_help,           [REQUEST_REDRAW] = do_redraw,
+	[REQUEST_SUSPEND] = do_suspend,     [REQUEST_CLOSE] = do_close,
 	[REQUEST_QUIT] = do_quit,
 };
 
@@ -289,15 +282,18 @@ static void draw_title(struct viewer *v, struct view *view)
 	row_put(&row, STYLE_NORMAL, "[%s]", view->ops->name);
 	if (view->ops->title)
 		view->ops->title(v, view, &row);
-	n = snprintf(where, sizeof where, " %zu/%zu", view_count(view) ? view->cursor + 1 : 0, view_count(view));
+	n = snprintf(where, sizeof where, " %zu/%zu", view_count(view) ? view->cursor + 1 : 0,
+		     view_count(view));
 	if (n > 0 && n < view->width)
 		row_pad(&row, (unsigned)(view->width - n));
-	screen_row(&v->screen, view->y + view->height, view->x, view->width, &row, 0, emphasis, NULL);
+	screen_row(&v->screen, view->y + view->height, view->x, view->width, &row, 0, emphasis,
+		   NULL);
 	/* The line number stays where a long title would push it out. */
 	row_init(&row, v->screen.utf8);
 	row_put(&row, STYLE_NORMAL, "%s", where);
 	if (n > 0 && n < view->width)
-		screen_row(&v->screen, view->y + view->height, view->x + view->width - n, n, &row, 0, emphasis, NULL);
+		screen_row(&v->screen, view->y + view->height, view->x + view->width - n, n, &row,
+			   0, emphasis, NULL);
 }
 
 static void draw_view(struct viewer *v, struct view *view)
@@ -307,7 +303,9 @@ static void draw_view(struct viewer *v, struct view *view)
 
 	for (int y = 0; y < view->height && view->top + (size_t)y < count; y++) {
 		size_t line = view->top + (size_t)y;
-		enum emphasis e = line != view->cursor ? EMPHASIS_NONE : with_keys ? EMPHASIS_CURSOR : EMPHASIS_CURSOR_AWAY;
+		enum emphasis e = line != view->cursor ? EMPHASIS_NONE
+				  : with_keys          ? EMPHASIS_CURSOR
+						       : EMPHASIS_CURSOR_AWAY;
 		struct row row;
 
 		row_init(&row, v->screen.utf8);
@@ -331,7 +329,8 @@ static void draw(struct viewer *v)
 			draw_view(v, &v->views[i]);
 	draw_status(v, *v->message ? v->message : "h help  q close");
 	v->message[0] = '\0';
-	screen_cursor(&v->screen, focused(v)->y + (int)(focused(v)->cursor - focused(v)->top), focused(v)->x);
+	screen_cursor(&v->screen, focused(v)->y + (int)(focused(v)->cursor - focused(v)->top),
+		      focused(v)->x);
 	screen_flush(&v->screen);
 }
 
@@ -344,7 +343,8 @@ static int loop(struct viewer *v, struct bt_error *err)
 		if (v->screen.resized) {
 			v->screen.resized = false;
 			v->views[VIEW_SUMMARY].stale = true; /* its text is wrapped */
-			/* A pane one reads in keeps its cursor; others keep what they show in the middle. */
+			/* A pane one reads in keeps its cursor; others keep what they show in the
+			 * middle. */
 			v->code_stale = v->focus == layout_main(v)->ops->id;
 		}
 		draw(v);
@@ -381,7 +381,8 @@ static void search_name(struct viewer *v, const char *name)
 	buf_release(&b);
 }
 
-/* The cursor is at the newest branch from or to the function; n goes to older ones. Returns 0; 1 when there is none. */
+/* The cursor is at the newest branch from or to the function; n goes to older ones. Returns 0; 1
+ * when there is none. */
 static int begin_at(struct viewer *v, const char *function)
 {
 	for (size_t i = v->stop_index; i-- > 0;) {
@@ -397,7 +398,8 @@ static int begin_at(struct viewer *v, const char *function)
 	return 1;
 }
 
-int tui_run(struct model *m, struct symbols *s, const struct report_options *o, struct bt_error *err)
+int tui_run(struct model *m, struct symbols *s, const struct report_options *o,
+	    struct bt_error *err)
 {
 	struct viewer *v;
 	struct focus begin;

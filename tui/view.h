@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
-/* A view: lines, a cursor among them, and a table of operations. What all views have in common is here; it knows neither
- * terminal nor trace. Pure. */
+/* A view: lines, a cursor among them, and a table of operations. What all views have in common is
+ * here; it knows neither terminal nor trace. Pure. */
 #ifndef BT_VIEW_H
 #define BT_VIEW_H
 
@@ -18,14 +18,15 @@ struct place {
 	uint64_t addr;
 	uint32_t space, epoch;
 	bool is_return; /* addr is a return address: the line is the call's */
-	size_t entry;	/* of the history shown: what ran before it is marked; NO_ENTRY: none */
-	uint64_t stop;	/* with entry one past the last: where the task stopped */
+	size_t entry;   /* of the history shown: what ran before it is marked; NO_ENTRY: none */
+	uint64_t stop;  /* with entry one past the last: where the task stopped */
 };
 
 struct view_ops {
 	enum view_id id;
 	const char *name;
-	/* Fills in what the view shows; called before it shows when the viewer's snapshot or history has changed. */
+	/* Fills in what the view shows; called before it shows when the viewer's snapshot or
+	 * history has changed. */
 	int (*load)(struct viewer *v, struct view *view, struct bt_error *err);
 	void (*release)(struct view *view);
 	size_t (*count)(const struct view *view);
@@ -46,13 +47,13 @@ struct view {
 	const struct view_ops *ops;
 	void *state; /* the view's own */
 	size_t cursor, top;
-	unsigned left;		    /* first column shown */
-	int y, x, height, width;    /* of its lines on the screen; height 0: not shown */
-	bool titled;		    /* its title stands below them */
-	size_t marks[MARKS];	    /* line + 1; 0: not set */
-	size_t before_jump;	    /* line + 1 */
-	bool stale;		    /* to be loaded before it shows */
-	bool centre;		    /* the cursor's line goes to the middle once the view shows */
+	unsigned left;           /* first column shown */
+	int y, x, height, width; /* of its lines on the screen; height 0: not shown */
+	bool titled;             /* its title stands below them */
+	size_t marks[MARKS];     /* line + 1; 0: not set */
+	size_t before_jump;      /* line + 1 */
+	bool stale;              /* to be loaded before it shows */
+	bool centre;             /* the cursor's line goes to the middle once the view shows */
 };
 
 static inline size_t view_count(const struct view *view) { return view->ops->count(view); }

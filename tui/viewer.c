@@ -53,11 +53,13 @@ static int view_load(struct viewer *v, enum view_id id, struct bt_error *err)
 /* Views whose lines are others when another moment or task is shown. */
 static const enum view_id of_moment[] = {VIEW_BRANCHES, VIEW_THREADS, VIEW_REGISTERS};
 
-int viewer_show(struct viewer *v, const struct model_snapshot *snap, uint32_t task, struct bt_error *err)
+int viewer_show(struct viewer *v, const struct model_snapshot *snap, uint32_t task,
+		struct bt_error *err)
 {
 	int rc = 0;
 
-	for (size_t i = 0; (v->snap != snap || v->task != task) && i < sizeof of_moment / sizeof *of_moment; i++)
+	for (size_t i = 0;
+	     (v->snap != snap || v->task != task) && i < sizeof of_moment / sizeof *of_moment; i++)
 		view_forget_marks(&v->views[of_moment[i]]);
 	if (!v->history.entries || v->task != task) {
 		history_release(&v->history);
@@ -120,17 +122,19 @@ void viewer_follow(struct viewer *v, const struct target *t)
 
 static bool same_place(const struct place *a, const struct place *b)
 {
-	return a->addr == b->addr && a->space == b->space && a->epoch == b->epoch && a->is_return == b->is_return &&
-	       a->entry == b->entry && a->stop == b->stop;
+	return a->addr == b->addr && a->space == b->space && a->epoch == b->epoch &&
+	       a->is_return == b->is_return && a->entry == b->entry && a->stop == b->stop;
 }
 
 void viewer_follow_cursor(struct viewer *v)
 {
 	struct view *top = layout_main(v);
 	struct place p = {0};
-	bool has = top->ops->place && top->cursor < view_count(top) && top->ops->place(v, top, top->cursor, &p);
+	bool has = top->ops->place && top->cursor < view_count(top) &&
+		   top->ops->place(v, top, top->cursor, &p);
 
-	if (!v->code_shown || !top->ops->place || (!v->code_stale && has == v->has_place && same_place(&p, &v->place)))
+	if (!v->code_shown || !top->ops->place ||
+	    (!v->code_stale && has == v->has_place && same_place(&p, &v->place)))
 		return;
 	v->code_stale = false;
 	v->has_place = has;
@@ -140,12 +144,14 @@ void viewer_follow_cursor(struct viewer *v)
 }
 
 static const struct view_ops *const view_table[VIEW_COUNT] = {
-	[VIEW_SUMMARY] = &summary_view,	  [VIEW_BRANCHES] = &branch_view, [VIEW_SOURCE] = &source_view,
-	[VIEW_DISASSEMBLY] = &disassembly_view, [VIEW_REGISTERS] = &register_view, [VIEW_THREADS] = &thread_view,
+	[VIEW_SUMMARY] = &summary_view,    [VIEW_BRANCHES] = &branch_view,
+	[VIEW_SOURCE] = &source_view,      [VIEW_DISASSEMBLY] = &disassembly_view,
+	[VIEW_REGISTERS] = &register_view, [VIEW_THREADS] = &thread_view,
 	[VIEW_HELP] = &help_view,
 };
 
-int viewer_init(struct viewer *v, struct model *m, struct symbols *s, const struct focus *begin, struct bt_error *err)
+int viewer_init(struct viewer *v, struct model *m, struct symbols *s, const struct focus *begin,
+		struct bt_error *err)
 {
 	int rc;
 

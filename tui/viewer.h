@@ -19,26 +19,28 @@ struct viewer {
 	struct symbols *s;
 	struct screen screen;
 
-	/* What is shown: a snapshot (NULL: the trace has none), a task, its history, and where in it the task stands in
-	 * the snapshot. */
+	/* What is shown: a snapshot (NULL: the trace has none), a task, its history, and where in
+	 * it the task stands in the snapshot. */
 	const struct model_snapshot *snap;
 	uint32_t task;
 	struct history history;
 	struct calls calls;
-	bool stopped;	 /* the snapshot has the task: stop and stop_index count */
+	bool stopped;      /* the snapshot has the task: stop and stop_index count */
 	size_t stop_index; /* entries before it */
 	uint64_t stop_rip;
 
 	struct view views[VIEW_COUNT];
-	enum view_id open[VIEW_COUNT]; /* the last one shows; those below come back when it closes */
+	enum view_id
+		open[VIEW_COUNT]; /* the last one shows; those below come back when it closes */
 	size_t open_count;
 	enum view_id focus;
-	enum view_id code_pane; /* the one of source and disassembly that shows where there is room for one */
+	enum view_id code_pane; /* the one of source and disassembly that shows where there is room
+				   for one */
 	bool code_shown;
-	bool target_shown;      /* the branch list's code is that of the branch's target */
-	struct place place;	/* what the code panes show */
+	bool target_shown;  /* the branch list's code is that of the branch's target */
+	struct place place; /* what the code panes show */
 	bool has_place;
-	bool code_stale;	/* the code panes are to be placed anew */
+	bool code_stale; /* the code panes are to be placed anew */
 
 	struct search search;
 	char message[200]; /* own text, one screen line */
@@ -46,15 +48,19 @@ struct viewer {
 	struct bt_error failure; /* that made it quit; code 0: none */
 };
 
-extern const struct view_ops summary_view, branch_view, source_view, disassembly_view, register_view, thread_view, help_view;
+extern const struct view_ops summary_view, branch_view, source_view, disassembly_view,
+	register_view, thread_view, help_view;
 
 /* Begins with a moment and task; v is zeroed but for the screen. Errors: BT_E_NO_MEMORY. */
-int viewer_init(struct viewer *v, struct model *m, struct symbols *s, const struct focus *begin, struct bt_error *err) BT_MUST_USE;
+int viewer_init(struct viewer *v, struct model *m, struct symbols *s, const struct focus *begin,
+		struct bt_error *err) BT_MUST_USE;
 /* After viewer_init, whatever it returned, and of a zeroed viewer. */
 void viewer_release(struct viewer *v);
 
-/* Shows another snapshot or another task's history. Errors: BT_E_NO_MEMORY; what is shown is undefined then. */
-int viewer_show(struct viewer *v, const struct model_snapshot *snap, uint32_t task, struct bt_error *err) BT_MUST_USE;
+/* Shows another snapshot or another task's history. Errors: BT_E_NO_MEMORY; what is shown is
+ * undefined then. */
+int viewer_show(struct viewer *v, const struct model_snapshot *snap, uint32_t task,
+		struct bt_error *err) BT_MUST_USE;
 
 /* Loads a view that is stale. */
 void viewer_ready(struct viewer *v, enum view_id id);
@@ -74,7 +80,8 @@ const struct bt_record_thread *viewer_thread(const struct viewer *v, uint32_t ta
 void source_view_show(struct viewer *v, const struct place *p);
 void disassembly_view_show(struct viewer *v, const struct place *p);
 
-/* The branch list's line of a stream position in the history shown; with comes_back, '' leads to where its cursor was. */
+/* The branch list's line of a stream position in the history shown; with comes_back, '' leads to
+ * where its cursor was. */
 void branch_view_go(struct viewer *v, uint64_t position, bool comes_back);
 
 #endif

@@ -10,7 +10,10 @@
 
 const struct doctor_row_info doctor_rows[DOCTOR_ROWS] = {
 #define BT_DOCTOR_ROW(id, row_group, row_name, row_serves, row_probe) \
-	[DOCTOR_##id] = {.name = row_name, .serves = row_serves, .group = GROUP_##row_group, .probe = row_probe},
+	[DOCTOR_##id] = {.name = row_name,                            \
+			 .serves = row_serves,                        \
+			 .group = GROUP_##row_group,                  \
+			 .probe = row_probe},
 #include "collector/doctor/rows.def"
 #undef BT_DOCTOR_ROW
 };
@@ -29,15 +32,9 @@ const struct verdict *doctor_ask(struct doctor *d, enum doctor_row row)
 	return v;
 }
 
-void doctor_presume(struct doctor *d, enum doctor_row row)
-{
-	d->verdicts[row].answer = DOCTOR_YES;
-}
+void doctor_presume(struct doctor *d, enum doctor_row row) { d->verdicts[row].answer = DOCTOR_YES; }
 
-void doctor_hurry(struct doctor *d)
-{
-	d->hurried = true;
-}
+void doctor_hurry(struct doctor *d) { d->hurried = true; }
 
 void doctor_choose(struct doctor *d, struct doctor_choice *out)
 {
@@ -48,12 +45,14 @@ void doctor_choose(struct doctor *d, struct doctor_choice *out)
 		out->backend = "engine";
 		out->source = "bits";
 		snprintf(out->reason, sizeof out->reason, "exact; %s",
-			 doctor_ask(d, DOCTOR_PMU)->answer == DOCTOR_YES ? "the PMU's branch records are fewer and have no ticks"
-									 : "there is no PMU to be used here");
+			 doctor_ask(d, DOCTOR_PMU)->answer == DOCTOR_YES
+				 ? "the PMU's branch records are fewer and have no ticks"
+				 : "there is no PMU to be used here");
 	} else if (doctor_is_yes(d, DOCTOR_STEP)) {
 		out->backend = "step";
 		out->source = "bits";
-		snprintf(out->reason, sizeof out->reason, "the engine cannot run here: %s", engine->why);
+		snprintf(out->reason, sizeof out->reason, "the engine cannot run here: %s",
+			 engine->why);
 	} else {
 		snprintf(out->reason, sizeof out->reason, "%s", doctor_ask(d, DOCTOR_STEP)->why);
 	}
@@ -94,18 +93,13 @@ static bool has_vendor(const struct doctor *d, const char *name)
 {
 	char vendor[64];
 
-	return machine_field(&d->machine, "/proc/cpuinfo", "vendor_id", vendor, sizeof vendor) && !strcmp(vendor, name);
+	return machine_field(&d->machine, "/proc/cpuinfo", "vendor_id", vendor, sizeof vendor) &&
+	       !strcmp(vendor, name);
 }
 
-bool doctor_is_intel(const struct doctor *d)
-{
-	return has_vendor(d, "GenuineIntel");
-}
+bool doctor_is_intel(const struct doctor *d) { return has_vendor(d, "GenuineIntel"); }
 
-bool doctor_is_amd(const struct doctor *d)
-{
-	return has_vendor(d, "AuthenticAMD");
-}
+bool doctor_is_amd(const struct doctor *d) { return has_vendor(d, "AuthenticAMD"); }
 
 bool doctor_kernel_from(const struct doctor *d, int major, int minor)
 {
@@ -122,7 +116,8 @@ bool doctor_has_capability(const struct doctor *d, int which)
 {
 	char text[64];
 
-	return machine_field(&d->machine, "/proc/self/status", "CapEff", text, sizeof text) && strtoull(text, NULL, 16) >> which & 1;
+	return machine_field(&d->machine, "/proc/self/status", "CapEff", text, sizeof text) &&
+	       strtoull(text, NULL, 16) >> which & 1;
 }
 
 bool doctor_is_capable(const struct doctor *d, int which)
@@ -134,7 +129,8 @@ bool doctor_is_filtered(const struct doctor *d)
 {
 	char text[64];
 
-	return machine_field(&d->machine, "/proc/self/status", "Seccomp", text, sizeof text) && strcmp(text, "0") != 0;
+	return machine_field(&d->machine, "/proc/self/status", "Seccomp", text, sizeof text) &&
+	       strcmp(text, "0") != 0;
 }
 
 bool doctor_hypervisor(const struct doctor *d, char name[32])
@@ -142,8 +138,10 @@ bool doctor_hypervisor(const struct doctor *d, char name[32])
 	static const struct {
 		const char *signature, *name;
 	} known[] = {
-		{"KVMKVMKVM", "KVM"},	 {"Microsoft Hv", "Hyper-V"}, {"VMwareVMware", "VMware"}, {"XenVMMXenVMM", "Xen"},
-		{"TCGTCGTCGTCG", "QEMU"}, {"bhyve bhyve ", "bhyve"},   {"VBoxVBoxVBox", "VirtualBox"}, {" lrpepyh  vr", "Parallels"},
+		{"KVMKVMKVM", "KVM"},           {"Microsoft Hv", "Hyper-V"},
+		{"VMwareVMware", "VMware"},     {"XenVMMXenVMM", "Xen"},
+		{"TCGTCGTCGTCG", "QEMU"},       {"bhyve bhyve ", "bhyve"},
+		{"VBoxVBoxVBox", "VirtualBox"}, {" lrpepyh  vr", "Parallels"},
 	};
 	uint32_t r[4];
 	char signature[13] = "";

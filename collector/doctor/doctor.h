@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: MIT */
-/* What of this machine a recording can use, each with its reason and with what changes it. `btrec doctor` prints all of it; `btrec run`
- * asks for what it needs to choose. A row is probed when it is asked for, once: rows rest on others. */
+/* What of this machine a recording can use, each with its reason and with what changes it. `btrec
+ * doctor` prints all of it; `btrec run` asks for what it needs to choose. A row is probed when it
+ * is asked for, once: rows rest on others. */
 #ifndef BT_DOCTOR_H
 #define BT_DOCTOR_H
 
@@ -27,8 +28,9 @@ enum doctor_answer {
 
 struct verdict {
 	enum doctor_answer answer;
-	char why[240];	  /* one line */
-	char change[240]; /* a command, or in words what changes it; empty: nothing to change, or nothing that could be */
+	char why[240];    /* one line */
+	char change[240]; /* a command, or in words what changes it; empty: nothing to change, or
+			     nothing that could be */
 };
 
 struct doctor {
@@ -52,14 +54,15 @@ const struct verdict *doctor_ask(struct doctor *d, enum doctor_row row);
 /* Takes a row for good without asking: its caller will find out. */
 void doctor_presume(struct doctor *d, enum doctor_row row);
 
-/* From now on only what decides is asked: verdicts may be better than things are. For a recording that is about to start. */
+/* From now on only what decides is asked: verdicts may be better than things are. For a recording
+ * that is about to start. */
 void doctor_hurry(struct doctor *d);
 
 /* Asks only what the choice depends on: some system calls. */
 void doctor_choose(struct doctor *d, struct doctor_choice *out);
 
-/* All rows as a table, or as JSON, schema btrec-doctor/1 (doc/doctor.schema.json). Returns whether anything records here, or
- * -BT_E_NO_MEMORY. */
+/* All rows as a table, or as JSON, schema btrec-doctor/1 (doc/doctor.schema.json). Returns whether
+ * anything records here, or -BT_E_NO_MEMORY. */
 int doctor_print_text(FILE *to, struct doctor *d);
 int doctor_print_json(FILE *to, struct doctor *d, struct bt_error *err);
 

@@ -9,9 +9,11 @@
 #include "lib/late_library.h"
 #include "lib/slice.h"
 
-#define JANSSON_FUNCTIONS(F) \
-	F(json_array) F(json_array_append_new) F(json_array_size) F(json_delete) F(json_dumpf) F(json_null) F(json_pack) F(json_string) \
-	F(json_stringn)
+#define JANSSON_FUNCTIONS(F)     \
+	F(json_array)            \
+	F(json_array_append_new) \
+	F(json_array_size)       \
+	F(json_delete) F(json_dumpf) F(json_null) F(json_pack) F(json_string) F(json_stringn)
 #define JANSSON_SYMBOL(name) LATE_SYMBOL(struct jansson, name)
 
 struct jansson {
@@ -50,8 +52,10 @@ static json_t *row(const struct jansson *js, struct doctor *d, int i)
 	};
 	const struct verdict *v = doctor_ask(d, (enum doctor_row)i);
 
-	return js->json_pack("{s:s, s:s, s:s, s:o, s:o, s:o}", "name", doctor_rows[i].name, "group", groups[doctor_rows[i].group], "answer",
-			 answers[v->answer], "why", text(js, v->why), "change", text(js, v->change), "serves", text(js, doctor_rows[i].serves));
+	return js->json_pack("{s:s, s:s, s:s, s:o, s:o, s:o}", "name", doctor_rows[i].name, "group",
+			     groups[doctor_rows[i].group], "answer", answers[v->answer], "why",
+			     text(js, v->why), "change", text(js, v->change), "serves",
+			     text(js, doctor_rows[i].serves));
 }
 
 int doctor_print_json(FILE *to, struct doctor *d, struct bt_error *err)
@@ -59,7 +63,8 @@ int doctor_print_json(FILE *to, struct doctor *d, struct bt_error *err)
 	struct doctor_choice choice;
 	struct jansson js;
 	json_t *rows, *all;
-	int rc = late_library_load(JANSSON_SONAME, jansson_symbols, sizeof jansson_symbols / sizeof *jansson_symbols, &js, err);
+	int rc = late_library_load(JANSSON_SONAME, jansson_symbols,
+				   sizeof jansson_symbols / sizeof *jansson_symbols, &js, err);
 
 	if (rc)
 		return rc;
@@ -68,14 +73,15 @@ int doctor_print_json(FILE *to, struct doctor *d, struct bt_error *err)
 	doctor_choose(d, &choice);
 	for (int i = 0; i < DOCTOR_ROWS; i++)
 		js.json_array_append_new(rows, row(&js, d, i));
-	all = js.json_pack("{s:s, s:{s:s?, s:s?, s:o}, s:o}", "schema", "btrec-doctor/1", "run", "backend", choice.backend, "source", choice.source,
-			"reason", text(&js, choice.reason), "verdicts", rows);
+	all = js.json_pack("{s:s, s:{s:s?, s:s?, s:o}, s:o}", "schema", "btrec-doctor/1", "run",
+			   "backend", choice.backend, "source", choice.source, "reason",
+			   text(&js, choice.reason), "verdicts", rows);
 	if (all && js.json_array_size(rows) == DOCTOR_ROWS)
 		rc = js.json_dumpf(all, to, JSON_INDENT(1) | JSON_ENSURE_ASCII);
 	fputc('\n', to);
 	if (all)
 		js.json_delete(all); /* json_decref() calls one that is linked */
-	if (rc && !ferror(to)) /* that is told of all output */
+	if (rc && !ferror(to))       /* that is told of all output */
 		return bt_fail(err, BT_E_NO_MEMORY, 0, "doctor: out of memory");
 	return choice.backend != NULL;
 }

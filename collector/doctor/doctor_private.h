@@ -9,7 +9,7 @@
 
 #ifndef CAP_PERFMON
 #define CAP_PERFMON 38 /* Linux 5.8 */
-#define CAP_BPF 39
+#define CAP_BPF     39
 #endif
 
 #define PMU_DEVICES "/sys/bus/event_source/devices"
@@ -30,11 +30,13 @@ struct doctor_row_info {
 
 extern const struct doctor_row_info doctor_rows[DOCTOR_ROWS];
 
-#define BT_DOCTOR_ROW(id, group, name, serves, probe) void probe(struct doctor *d, struct verdict *v);
+#define BT_DOCTOR_ROW(id, group, name, serves, probe) \
+	void probe(struct doctor *d, struct verdict *v);
 #include "collector/doctor/rows.def"
 #undef BT_DOCTOR_ROW
 
-void verdict_set(struct verdict *v, enum doctor_answer answer, const char *fmt, ...) __attribute__((format(printf, 3, 4)));
+void verdict_set(struct verdict *v, enum doctor_answer answer, const char *fmt, ...)
+	__attribute__((format(printf, 3, 4)));
 void verdict_change(struct verdict *v, const char *fmt, ...) __attribute__((format(printf, 2, 3)));
 
 enum doctor_event {
@@ -47,8 +49,8 @@ enum doctor_event {
 	DOCTOR_EVENTS,
 };
 
-/* Opens and closes it. Returns 0 or -errno. Only where the row of perf events says that they are permitted: a filter may kill who asks
- * for one, which that row finds out. */
+/* Opens and closes it. Returns 0 or -errno. Only where the row of perf events says that they are
+ * permitted: a filter may kill who asks for one, which that row finds out. */
 int doctor_open_event(const struct doctor *d, enum doctor_event which);
 
 int doctor_try(const struct doctor *d, enum machine_attempt what);
@@ -70,7 +72,8 @@ bool doctor_is_filtered(const struct doctor *d);
 /* The name of the hypervisor, false: there is none. */
 bool doctor_hypervisor(const struct doctor *d, char name[32]);
 
-/* The limits that /proc/self/limits has under this name, in its unit; UINT64_MAX: none. False: it is not there. */
+/* The limits that /proc/self/limits has under this name, in its unit; UINT64_MAX: none. False: it
+ * is not there. */
 bool doctor_limit(const struct doctor *d, const char *name, uint64_t *soft, uint64_t *hard);
 
 /* How to get these capabilities. */

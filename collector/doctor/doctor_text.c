@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: MIT */
-/* The doctor's table: a line for each row, and below it what changes those that are not as they could be. */
+/* The doctor's table: a line for each row, and below it what changes those that are not as they
+ * could be. */
 #include <string.h>
 
 #include "collector/doctor/doctor_private.h"
@@ -31,10 +32,7 @@ static void print_escaped(FILE *to, const char *text)
 	fputs(say_safely(escaped, sizeof escaped, text), to);
 }
 
-static bool has_change(const struct doctor *d, int row)
-{
-	return *d->verdicts[row].change;
-}
+static bool has_change(const struct doctor *d, int row) { return *d->verdicts[row].change; }
 
 /* Rows with the same remedy share a line. */
 static void print_changes(FILE *to, const struct doctor *d)
@@ -65,7 +63,8 @@ int doctor_print_text(FILE *to, struct doctor *d)
 
 	doctor_choose(d, &choice);
 	if (choice.backend)
-		fprintf(to, "btrec run uses the backend %s here: %s\n", choice.backend, choice.reason);
+		fprintf(to, "btrec run uses the backend %s here: %s\n", choice.backend,
+			choice.reason);
 	else
 		fprintf(to, "btrec run cannot record here: %s\n", choice.reason);
 	for (int group = 0; group < GROUPS; group++) {
@@ -74,7 +73,8 @@ int doctor_print_text(FILE *to, struct doctor *d)
 			if (doctor_rows[i].group == (enum doctor_group)group) {
 				const struct verdict *v = doctor_ask(d, (enum doctor_row)i);
 
-				fprintf(to, "  %-*s%-8s", NAME_WIDTH, doctor_rows[i].name, answers[v->answer]);
+				fprintf(to, "  %-*s%-8s", NAME_WIDTH, doctor_rows[i].name,
+					answers[v->answer]);
 				print_escaped(to, v->why);
 				fputc('\n', to);
 			}

@@ -19,7 +19,8 @@ enum {
 	FILE_MAX = 1 << 14, /* of /proc/cpuinfo the first processor is enough */
 };
 
-/* Where /proc has processes only (subset=pid, as services have it) uname(2) tells what its file would. */
+/* Where /proc has processes only (subset=pid, as services have it) uname(2) tells what its file
+ * would. */
 static int read_release(char *out, size_t size)
 {
 	struct utsname u;
@@ -48,10 +49,7 @@ static int read_here(void *state, const char *path, char *out, size_t size)
 	return (int)len;
 }
 
-static int is_name(const struct dirent *e)
-{
-	return e->d_name[0] != '.';
-}
+static int is_name(const struct dirent *e) { return e->d_name[0] != '.'; }
 
 static int list_here(void *state, const char *path, char *out, size_t size)
 {
@@ -108,7 +106,8 @@ static int directory_here(void *state, struct machine_directory *out)
 	if (trace_place(out->path, NULL))
 		return -ENOENT;
 	snprintf(there, sizeof there, "%s", out->path);
-	/* What is not there yet is made when the first trace is; not what a link names that leads nowhere. */
+	/* What is not there yet is made when the first trace is; not what a link names that leads
+	 * nowhere. */
 	while (lstat(there, &st) && errno == ENOENT && go_up(there))
 		;
 	if (stat(there, &st) || statfs(there, &fs))
@@ -171,10 +170,12 @@ static bool find_field(const char *line, const char *key, char *out, size_t size
 	return false;
 }
 
-bool machine_field(const struct machine *m, const char *path, const char *key, char *out, size_t size)
+bool machine_field(const struct machine *m, const char *path, const char *key, char *out,
+		   size_t size)
 {
 	char *text = malloc(FILE_MAX);
-	bool found = text && m->ops->read(m->state, path, text, FILE_MAX) > 0 && find_field(text, key, out, size);
+	bool found = text && m->ops->read(m->state, path, text, FILE_MAX) > 0 &&
+		     find_field(text, key, out, size);
 
 	free(text);
 	return found;

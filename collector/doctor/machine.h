@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: MIT */
-/* The machine, the kernel and its permissions, as btrec doctor asks them: files are read, and calls are made as a recording would make
- * them, because only a call tells what a filter, a hypervisor or a security module does. Everything is asked through this table, so that
- * tests answer for machines that they do not have. Nothing here changes anything on the machine. */
+/* The machine, the kernel and its permissions, as btrec doctor asks them: files are read, and calls
+ * are made as a recording would make them, because only a call tells what a filter, a hypervisor or
+ * a security module does. Everything is asked through this table, so that tests answer for machines
+ * that they do not have. Nothing here changes anything on the machine. */
 #ifndef BT_MACHINE_H
 #define BT_MACHINE_H
 
@@ -11,21 +12,25 @@
 
 #include "collector/pmu/perf_ops.h"
 
-#define MACHINE_RELEASE "/proc/sys/kernel/osrelease" /* can be read even where there is no such file */
+#define MACHINE_RELEASE \
+	"/proc/sys/kernel/osrelease" /* can be read even where there is no such file */
 
 /* What is tried. Each gives 0 or more, or -errno. */
 enum machine_attempt {
-	TRY_PROC,	     /* /proc is that of our PID namespace; -ENOENT: there is none, -EXDEV: another's */
-	TRY_PTRACE,	     /* PTRACE_SEIZE of a child */
-	TRY_VM_READ,	     /* process_vm_readv of our own memory */
-	TRY_REGION,	     /* the engine's region in a child, with the room that btrec run makes for it */
-	TRY_MEMFD,	     /* the same with its code in a memory file, which is faster */
-	TRY_PERF,	     /* perf_event_open of an event of the kernel's own, in ring 3 */
-	TRY_BPF,	     /* load of a BPF program for raw tracepoints */
-	TRY_SNAPSHOT,	     /* a call of bpf_get_branch_snapshot by such a program while an LBR event counts us: bytes */
-	TRY_SINGLE_BLOCK,    /* PTRACE_SINGLEBLOCK through a child's code of MACHINE_BLOCK_SIZE instructions: stops */
-	TRY_RDTSC_TRAP,	     /* PR_SET_TSC and RDTSC in a child: whether it trapped */
-	TRY_CPUID_TRAP,	     /* ARCH_CPUID and CPUID in a child: whether it trapped */
+	TRY_PROC,   /* /proc is that of our PID namespace; -ENOENT: there is none, -EXDEV: another's
+		     */
+	TRY_PTRACE, /* PTRACE_SEIZE of a child */
+	TRY_VM_READ, /* process_vm_readv of our own memory */
+	TRY_REGION,  /* the engine's region in a child, with the room that btrec run makes for it */
+	TRY_MEMFD,   /* the same with its code in a memory file, which is faster */
+	TRY_PERF,    /* perf_event_open of an event of the kernel's own, in ring 3 */
+	TRY_BPF,     /* load of a BPF program for raw tracepoints */
+	TRY_SNAPSHOT,     /* a call of bpf_get_branch_snapshot by such a program while an LBR event
+			     counts us: bytes */
+	TRY_SINGLE_BLOCK, /* PTRACE_SINGLEBLOCK through a child's code of MACHINE_BLOCK_SIZE
+			     instructions: stops */
+	TRY_RDTSC_TRAP,   /* PR_SET_TSC and RDTSC in a child: whether it trapped */
+	TRY_CPUID_TRAP,   /* ARCH_CPUID and CPUID in a child: whether it trapped */
 	MACHINE_ATTEMPTS,
 };
 
@@ -38,8 +43,8 @@ enum {
 
 struct machine_directory {
 	char path[MACHINE_PATH_MAX]; /* where traces go */
-	uint64_t type;		     /* statfs(2), f_type, of it or of its parent that is there */
-	uint64_t room;		     /* bytes */
+	uint64_t type;               /* statfs(2), f_type, of it or of its parent that is there */
+	uint64_t room;               /* bytes */
 	bool writable;
 };
 
@@ -60,7 +65,8 @@ struct machine_ops {
 struct machine {
 	const struct machine_ops *ops;
 	void *state;
-	const struct perf_kernel *perf; /* events are opened with this, and branch sources probed, as btrec run does */
+	const struct perf_kernel *perf; /* events are opened with this, and branch sources probed,
+					   as btrec run does */
 };
 
 /* The machine that we run on. */
@@ -72,7 +78,9 @@ int machine_attempt_here(enum machine_attempt what);
 /* The whole number that a file consists of, or otherwise. */
 long long machine_number(const struct machine *m, const char *path, long long otherwise);
 
-/* The rest of the line of a file that begins with key and a colon, without blanks at its ends. False: there is none. */
-bool machine_field(const struct machine *m, const char *path, const char *key, char *out, size_t size);
+/* The rest of the line of a file that begins with key and a colon, without blanks at its ends.
+ * False: there is none. */
+bool machine_field(const struct machine *m, const char *path, const char *key, char *out,
+		   size_t size);
 
 #endif

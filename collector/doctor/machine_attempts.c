@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: MIT */
-/* Calls made to see what comes of them. Where system calls are filtered a child makes them: a filter may end whoever makes one. */
+/* Calls made to see what comes of them. Where system calls are filtered a child makes them: a
+ * filter may end whoever makes one. */
 #include <asm/prctl.h>
 #include <errno.h>
 #include <fcntl.h>
@@ -35,10 +36,7 @@ enum {
 	TEST_RUN = 10, /* BPF_PROG_TEST_RUN, later BPF_PROG_RUN */
 };
 
-static int failed(long rc)
-{
-	return rc < 0 ? -errno : (int)rc;
-}
+static int failed(long rc) { return rc < 0 ? -errno : (int)rc; }
 
 static int opened(long fd)
 {
@@ -49,8 +47,8 @@ static int opened(long fd)
 	return rc < 0 ? rc : 0;
 }
 
-/* Gives what call returns, made in a child, which has our memory: a copy would be most of what this costs. What it maps it unmaps.
- * -MACHINE_KILLED when it did not live to tell. */
+/* Gives what call returns, made in a child, which has our memory: a copy would be most of what this
+ * costs. What it maps it unmaps. -MACHINE_KILLED when it did not live to tell. */
 static int in_child(int (*call)(void))
 {
 	volatile int result = -MACHINE_KILLED;
@@ -78,8 +76,9 @@ static int try_proc(void)
 	return atoi(self) == getpid() ? 0 : -EXDEV;
 }
 
-/* In a child with our memory: a copy would be most of what this costs. It makes no call that could fail, for errno is ours, too. Where a filter
- * ends its parent it ends with that. It ends by returning: before a call that does not return AddressSanitizer clears the stack, and needs more
+/* In a child with our memory: a copy would be most of what this costs. It makes no call that could
+ * fail, for errno is ours, too. Where a filter ends its parent it ends with that. It ends by
+ * returning: before a call that does not return AddressSanitizer clears the stack, and needs more
  * of it than there is. */
 static int wait_for_end(void *parent)
 {
@@ -92,7 +91,8 @@ static int wait_for_end(void *parent)
 static int try_ptrace(void)
 {
 	static uint64_t stack[1024]; /* it may be used a moment longer than we are there */
-	pid_t pid = clone(wait_for_end, stack + sizeof stack / sizeof stack[0], CLONE_VM | SIGCHLD, (void *)(intptr_t)getpid());
+	pid_t pid = clone(wait_for_end, stack + sizeof stack / sizeof stack[0], CLONE_VM | SIGCHLD,
+			  (void *)(intptr_t)getpid());
 	int rc;
 
 	if (pid < 0)
@@ -114,7 +114,8 @@ static int try_vm_read(void)
 /* Whether that can be mapped. */
 static int map_at(uint64_t offset, size_t size, int protection, int flags, int fd)
 {
-	void *at = mmap((void *)region_address(offset), size, protection, flags | MAP_FIXED_NOREPLACE, fd, (off_t)(fd < 0 ? 0 : offset));
+	void *at = mmap((void *)region_address(offset), size, protection,
+			flags | MAP_FIXED_NOREPLACE, fd, (off_t)(fd < 0 ? 0 : offset));
 
 	return at == MAP_FAILED ? -errno : munmap(at, size);
 }
@@ -126,7 +127,9 @@ static int map_shared_code(void)
 
 	if (fd < 0)
 		return -errno;
-	rc = ftruncate(fd, REGION_SIZE) ? -errno : map_at(CODE_AT, CODE_SIZE, PROT_READ | PROT_EXEC, MAP_SHARED, fd);
+	rc = ftruncate(fd, REGION_SIZE)
+		     ? -errno
+		     : map_at(CODE_AT, CODE_SIZE, PROT_READ | PROT_EXEC, MAP_SHARED, fd);
 	close(fd);
 	return rc;
 }
@@ -134,7 +137,9 @@ static int map_shared_code(void)
 /* And where there can be none. */
 static int map_region(void)
 {
-	static const struct limits_share share = {.start = WORLD_RESERVED_START, .bytes = {[LIMITED_AS] = REGION_SIZE, [LIMITED_DATA] = DATA_SIZE}};
+	static const struct limits_share share = {
+		.start = WORLD_RESERVED_START,
+		.bytes = {[LIMITED_AS] = REGION_SIZE, [LIMITED_DATA] = DATA_SIZE}};
 	const int flags = MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE;
 	struct limits limits = {0};
 	int rc;
@@ -146,23 +151,18 @@ static int map_region(void)
 	return rc == -EACCES || rc == -EPERM ? map_shared_code() : rc;
 }
 
-static int try_memfd(void)
-{
-	return in_child(map_shared_code);
-}
+static int try_memfd(void) { return in_child(map_shared_code); }
 
 static bool has_limits(void)
 {
 	struct rlimit space, data;
 
-	return getrlimit(RLIMIT_AS, &space) || getrlimit(RLIMIT_DATA, &data) || space.rlim_cur != RLIM_INFINITY || data.rlim_cur != RLIM_INFINITY;
+	return getrlimit(RLIMIT_AS, &space) || getrlimit(RLIMIT_DATA, &data) ||
+	       space.rlim_cur != RLIM_INFINITY || data.rlim_cur != RLIM_INFINITY;
 }
 
 /* Limits are raised for it: a child's. */
-static int try_region(void)
-{
-	return has_limits() ? in_child(map_region) : map_region();
-}
+static int try_region(void) { return has_limits() ? in_child(map_region) : map_region(); }
 
 /* ---- perf and BPF ---- */
 
@@ -184,16 +184,21 @@ static int try_perf(void)
 
 static long open_lbr(void)
 {
-	struct perf_event_attr attr = {.type = PERF_TYPE_HARDWARE, .config = PERF_COUNT_HW_CPU_CYCLES, .sample_type = PERF_SAMPLE_BRANCH_STACK,
-				       .branch_sample_type = PERF_SAMPLE_BRANCH_USER | PERF_SAMPLE_BRANCH_ANY};
+	struct perf_event_attr attr = {.type = PERF_TYPE_HARDWARE,
+				       .config = PERF_COUNT_HW_CPU_CYCLES,
+				       .sample_type = PERF_SAMPLE_BRANCH_STACK,
+				       .branch_sample_type =
+					       PERF_SAMPLE_BRANCH_USER | PERF_SAMPLE_BRANCH_ANY};
 
 	return perf_open(&attr);
 }
 
 static long load_program(const struct bpf_insn *code, uint32_t count)
 {
-	union bpf_attr attr = {.prog_type = BPF_PROG_TYPE_RAW_TRACEPOINT, .insn_cnt = count, .insns = (uintptr_t)code,
-			       .license = (uintptr_t)"Dual MIT/GPL"};
+	union bpf_attr attr = {.prog_type = BPF_PROG_TYPE_RAW_TRACEPOINT,
+			       .insn_cnt = count,
+			       .insns = (uintptr_t)code,
+			       .license = (uintptr_t) "Dual MIT/GPL"};
 
 	return syscall(SYS_bpf, BPF_PROG_LOAD, &attr, sizeof attr);
 }
@@ -262,38 +267,21 @@ static int traps(int (*prepare)(void), void (*code)(void))
 		return -errno;
 	if (!WIFEXITED(status))
 		return -MACHINE_KILLED;
-	return WEXITSTATUS(status) <= TRAPPED ? WEXITSTATUS(status) == TRAPPED : -WEXITSTATUS(status);
+	return WEXITSTATUS(status) <= TRAPPED ? WEXITSTATUS(status) == TRAPPED
+					      : -WEXITSTATUS(status);
 }
 
-static int forbid_rdtsc(void)
-{
-	return failed(prctl(PR_SET_TSC, PR_TSC_SIGSEGV));
-}
+static int forbid_rdtsc(void) { return failed(prctl(PR_SET_TSC, PR_TSC_SIGSEGV)); }
 
-static void make_rdtsc(void)
-{
-	__asm__ volatile("rdtsc" ::: "eax", "edx");
-}
+static void make_rdtsc(void) { __asm__ volatile("rdtsc" ::: "eax", "edx"); }
 
-static int forbid_cpuid(void)
-{
-	return failed(syscall(SYS_arch_prctl, ARCH_SET_CPUID, 0));
-}
+static int forbid_cpuid(void) { return failed(syscall(SYS_arch_prctl, ARCH_SET_CPUID, 0)); }
 
-static void make_cpuid(void)
-{
-	__asm__ volatile("cpuid" : : "a"(0), "c"(0) : "ebx", "edx");
-}
+static void make_cpuid(void) { __asm__ volatile("cpuid" : : "a"(0), "c"(0) : "ebx", "edx"); }
 
-static int try_rdtsc(void)
-{
-	return traps(forbid_rdtsc, make_rdtsc);
-}
+static int try_rdtsc(void) { return traps(forbid_rdtsc, make_rdtsc); }
 
-static int try_cpuid(void)
-{
-	return traps(forbid_cpuid, make_cpuid);
-}
+static int try_cpuid(void) { return traps(forbid_cpuid, make_cpuid); }
 
 /* MACHINE_BLOCK_SIZE instructions between two breakpoints, every tenth a branch. */
 static void run_blocks(void)
@@ -320,7 +308,8 @@ static int count_stops(pid_t pid)
 	for (;; stops++) {
 		if (ptrace(PTRACE_SINGLEBLOCK, pid, NULL, NULL))
 			return -errno;
-		if (waitpid(pid, &status, 0) != pid || !WIFSTOPPED(status) || stops > BLOCK_STOPS_MAX || ptrace(PTRACE_GETSIGINFO, pid, NULL, &info))
+		if (waitpid(pid, &status, 0) != pid || !WIFSTOPPED(status) ||
+		    stops > BLOCK_STOPS_MAX || ptrace(PTRACE_GETSIGINFO, pid, NULL, &info))
 			return -EIO;
 		if (WSTOPSIG(status) != SIGTRAP || info.si_code == SI_KERNEL)
 			return stops;

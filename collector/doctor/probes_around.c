@@ -39,25 +39,30 @@ void probe_directory(struct doctor *d, struct verdict *v)
 
 	if (rc) {
 		if (*dir.path)
-			verdict_set(v, DOCTOR_NO, "%.150s cannot be used: %s", dir.path, strerror(-rc));
+			verdict_set(v, DOCTOR_NO, "%.150s cannot be used: %s", dir.path,
+				    strerror(-rc));
 		else
 			verdict_set(v, DOCTOR_NO, "no place for traces: HOME is not set");
-		verdict_change(v, "export BTREC_TRACE_DIR=/var/tmp/btrec-$(id -u) (or btrec run -o DIR)");
+		verdict_change(
+			v, "export BTREC_TRACE_DIR=/var/tmp/btrec-$(id -u) (or btrec run -o DIR)");
 		return;
 	}
 	for (size_t i = 0; i < sizeof file_systems / sizeof file_systems[0]; i++)
 		if (file_systems[i].type == dir.type)
 			fs = &file_systems[i];
 	snprintf(other, sizeof other, "file system 0x%" PRIx64, dir.type);
-	verdict_set(v, DOCTOR_YES, "%.100s, %s, %" PRIu64 " MiB free", dir.path, fs ? fs->name : other, dir.room >> 20);
+	verdict_set(v, DOCTOR_YES, "%.100s, %s, %" PRIu64 " MiB free", dir.path,
+		    fs ? fs->name : other, dir.room >> 20);
 	if (!dir.writable)
 		verdict_set(v, DOCTOR_NO, "%.150s cannot be written to", dir.path);
 	else if (dir.room >> 20 < ROOM_MB)
-		verdict_set(v, DOCTOR_PARTLY, "%.100s, %s, only %" PRIu64 " MiB free", dir.path, fs ? fs->name : other, dir.room >> 20);
+		verdict_set(v, DOCTOR_PARTLY, "%.100s, %s, only %" PRIu64 " MiB free", dir.path,
+			    fs ? fs->name : other, dir.room >> 20);
 	else if (fs && fs->trouble)
 		verdict_set(v, DOCTOR_PARTLY, "%.100s, %s: %s", dir.path, fs->name, fs->trouble);
 	if (v->answer != DOCTOR_YES)
-		verdict_change(v, "export BTREC_TRACE_DIR=/var/tmp/btrec-$(id -u) (or btrec run -o DIR)");
+		verdict_change(
+			v, "export BTREC_TRACE_DIR=/var/tmp/btrec-$(id -u) (or btrec run -o DIR)");
 }
 
 void probe_core(struct doctor *d, struct verdict *v)
@@ -65,21 +70,26 @@ void probe_core(struct doctor *d, struct verdict *v)
 	char pattern[256] = "";
 	uint64_t soft = 0, hard = 0;
 
-	if (d->machine.ops->read(d->machine.state, "/proc/sys/kernel/core_pattern", pattern, sizeof pattern) > 0)
+	if (d->machine.ops->read(d->machine.state, "/proc/sys/kernel/core_pattern", pattern,
+				 sizeof pattern) > 0)
 		pattern[strcspn(pattern, "\n")] = '\0';
 	doctor_limit(d, "Max core file size", &soft, &hard);
 	if (*pattern == '|')
-		verdict_set(v, DOCTOR_FACT, "to %.*s, as without btrec", (int)strcspn(pattern + 1, " "), pattern + 1);
+		verdict_set(v, DOCTOR_FACT, "to %.*s, as without btrec",
+			    (int)strcspn(pattern + 1, " "), pattern + 1);
 	else if (!soft)
-		verdict_set(v, DOCTOR_FACT, "none: RLIMIT_CORE is 0 (the trace does not need them)");
+		verdict_set(v, DOCTOR_FACT,
+			    "none: RLIMIT_CORE is 0 (the trace does not need them)");
 	else
-		verdict_set(v, DOCTOR_FACT, "as %.100s, as without btrec", *pattern ? pattern : "core");
+		verdict_set(v, DOCTOR_FACT, "as %.100s, as without btrec",
+			    *pattern ? pattern : "core");
 }
 
 /* Whether a shared library is installed where distributions have them. */
 static bool has_library(const struct doctor *d, const char *name)
 {
-	static const char *const places[] = {"/usr/lib/x86_64-linux-gnu", "/usr/lib64", "/usr/lib", "/usr/local/lib"};
+	static const char *const places[] = {"/usr/lib/x86_64-linux-gnu", "/usr/lib64", "/usr/lib",
+					     "/usr/local/lib"};
 	char path[128], byte[2];
 
 	for (size_t i = 0; i < sizeof places / sizeof places[0]; i++) {
@@ -98,7 +108,8 @@ static const char *debuginfod_server(const struct doctor *d)
 		return "https://debuginfod.elfutils.org";
 	if (strstr(os, "\nID=debian"))
 		return "https://debuginfod.debian.net";
-	return strstr(os, "\nID=ubuntu") ? "https://debuginfod.ubuntu.com" : "https://debuginfod.elfutils.org";
+	return strstr(os, "\nID=ubuntu") ? "https://debuginfod.ubuntu.com"
+					 : "https://debuginfod.elfutils.org";
 }
 
 void probe_symbols(struct doctor *d, struct verdict *v)
@@ -106,16 +117,23 @@ void probe_symbols(struct doctor *d, struct verdict *v)
 	const char *urls = d->machine.ops->environment(d->machine.state, "DEBUGINFOD_URLS");
 	bool library = has_library(d, "libdebuginfod.so.1");
 	char names[64];
-	int local = d->machine.ops->list(d->machine.state, "/usr/lib/debug/.build-id", names, sizeof names);
+	int local = d->machine.ops->list(d->machine.state, "/usr/lib/debug/.build-id", names,
+					 sizeof names);
 
 	if (urls && *urls && library) {
-		verdict_set(v, DOCTOR_YES, "debug information that is missing comes from %.120s", urls);
+		verdict_set(v, DOCTOR_YES, "debug information that is missing comes from %.120s",
+			    urls);
 	} else if (urls && *urls) {
-		verdict_set(v, DOCTOR_PARTLY, "DEBUGINFOD_URLS is set, but libdebuginfod is not installed");
+		verdict_set(v, DOCTOR_PARTLY,
+			    "DEBUGINFOD_URLS is set, but libdebuginfod is not installed");
 		verdict_change(v, "sudo apt install libdebuginfod1");
 	} else {
-		verdict_set(v, DOCTOR_PARTLY, "names and lines of programs and libraries whose debug information is here%s",
+		verdict_set(v, DOCTOR_PARTLY,
+			    "names and lines of programs and libraries whose debug information is "
+			    "here%s",
 			    local > 0 ? " (some packages' is, in /usr/lib/debug)" : "");
-		verdict_change(v, "%sexport DEBUGINFOD_URLS=%s", library ? "" : "sudo apt install libdebuginfod1; ", debuginfod_server(d));
+		verdict_change(v, "%sexport DEBUGINFOD_URLS=%s",
+			       library ? "" : "sudo apt install libdebuginfod1; ",
+			       debuginfod_server(d));
 	}
 }

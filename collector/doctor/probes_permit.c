@@ -11,10 +11,7 @@ enum {
 	UNREADABLE = -100,
 };
 
-static bool is_refusal(int rc)
-{
-	return rc == -EPERM || rc == -ENOSYS || rc == -MACHINE_KILLED;
-}
+static bool is_refusal(int rc) { return rc == -EPERM || rc == -ENOSYS || rc == -MACHINE_KILLED; }
 
 void probe_proc(struct doctor *d, struct verdict *v)
 {
@@ -44,8 +41,12 @@ void probe_ptrace(struct doctor *d, struct verdict *v)
 		return;
 	}
 	if (rc == -EAGAIN || rc == -ENOMEM) {
-		verdict_set(v, DOCTOR_NO, "unknown: no process can be started: %s (a limit of processes, or of memory)", strerror(-rc));
-		verdict_change(v, "ulimit -u unlimited; more processes or memory for the container or service");
+		verdict_set(v, DOCTOR_NO,
+			    "unknown: no process can be started: %s (a limit of processes, or of "
+			    "memory)",
+			    strerror(-rc));
+		verdict_change(v, "ulimit -u unlimited; more processes or memory for the container "
+				  "or service");
 		return;
 	}
 	if (machine_field(&d->machine, "/proc/self/status", "TracerPid", text, sizeof text))
@@ -54,12 +55,18 @@ void probe_ptrace(struct doctor *d, struct verdict *v)
 		verdict_set(v, DOCTOR_NO, "%s", yama->why);
 		verdict_change(v, "%s", yama->change);
 	} else if (doctor_is_filtered(d) && is_refusal(rc)) {
-		verdict_set(v, DOCTOR_NO, "ptrace is refused by a seccomp filter, as containers set one");
-		verdict_change(v, "start the container with --cap-add=SYS_PTRACE, or --security-opt seccomp=unconfined");
+		verdict_set(v, DOCTOR_NO,
+			    "ptrace is refused by a seccomp filter, as containers set one");
+		verdict_change(v, "start the container with --cap-add=SYS_PTRACE, or "
+				  "--security-opt seccomp=unconfined");
 	} else if (tracer > 0) {
-		verdict_set(v, DOCTOR_NO, "process %lld traces us and all that we start: a program has one tracer", tracer);
+		verdict_set(
+			v, DOCTOR_NO,
+			"process %lld traces us and all that we start: a program has one tracer",
+			tracer);
 	} else {
-		verdict_set(v, DOCTOR_NO, "ptrace is refused: %s (a security module?)", strerror(-rc));
+		verdict_set(v, DOCTOR_NO, "ptrace is refused: %s (a security module?)",
+			    strerror(-rc));
 	}
 }
 
@@ -70,14 +77,19 @@ void probe_yama(struct doctor *d, struct verdict *v)
 	if (scope < 0) {
 		verdict_set(v, DOCTOR_YES, "not in this kernel");
 	} else if (scope <= 1) {
-		verdict_set(v, DOCTOR_YES, "ptrace_scope is %lld: what we start may be traced", scope);
+		verdict_set(v, DOCTOR_YES, "ptrace_scope is %lld: what we start may be traced",
+			    scope);
 	} else if (scope == 2 && doctor_has_capability(d, CAP_SYS_PTRACE)) {
-		verdict_set(v, DOCTOR_YES, "ptrace_scope is 2: for root only, and we are capable (CAP_SYS_PTRACE)");
+		verdict_set(
+			v, DOCTOR_YES,
+			"ptrace_scope is 2: for root only, and we are capable (CAP_SYS_PTRACE)");
 	} else if (scope == 2) {
 		verdict_set(v, DOCTOR_NO, "kernel.yama.ptrace_scope is 2: ptrace is for root only");
 		verdict_change(v, "sudo sysctl kernel.yama.ptrace_scope=1");
 	} else {
-		verdict_set(v, DOCTOR_NO, "kernel.yama.ptrace_scope is %lld: ptrace is off until the next boot", scope);
+		verdict_set(v, DOCTOR_NO,
+			    "kernel.yama.ptrace_scope is %lld: ptrace is off until the next boot",
+			    scope);
 		verdict_change(v, "set kernel.yama.ptrace_scope=1 in /etc/sysctl.d, and reboot");
 	}
 }
@@ -104,11 +116,13 @@ void probe_seccomp(struct doctor *d, struct verdict *v)
 	for (size_t i = 0; i < sizeof calls / sizeof calls[0]; i++) {
 		int rc = doctor_try(d, calls[i].what);
 
-		if (!is_refusal(rc) || (rc == -EPERM && calls[i].capability && !doctor_is_capable(d, calls[i].capability)))
+		if (!is_refusal(rc) || (rc == -EPERM && calls[i].capability &&
+					!doctor_is_capable(d, calls[i].capability)))
 			continue;
 		if (calls[i].what == TRY_PTRACE && !doctor_is_yes(d, DOCTOR_YAMA))
 			continue;
-		len += (size_t)snprintf(refused + len, sizeof refused - len, "%s%s", len ? ", " : "", calls[i].name);
+		len += (size_t)snprintf(refused + len, sizeof refused - len, "%s%s",
+					len ? ", " : "", calls[i].name);
 	}
 	if (!len) {
 		verdict_set(v, DOCTOR_YES, "a filter that lets pass what we need");
@@ -124,8 +138,11 @@ void probe_capabilities(struct doctor *d, struct verdict *v)
 		int which;
 		const char *name;
 	} rows[] = {
-		{CAP_SYS_PTRACE, "SYS_PTRACE"}, {CAP_SYS_ADMIN, "SYS_ADMIN"}, {CAP_SYS_RESOURCE, "SYS_RESOURCE"},
-		{CAP_PERFMON, "PERFMON"},	{CAP_BPF, "BPF"},
+		{CAP_SYS_PTRACE, "SYS_PTRACE"},
+		{CAP_SYS_ADMIN, "SYS_ADMIN"},
+		{CAP_SYS_RESOURCE, "SYS_RESOURCE"},
+		{CAP_PERFMON, "PERFMON"},
+		{CAP_BPF, "BPF"},
 	};
 	char has[96] = "", lacks[96] = "", all[64];
 
@@ -149,7 +166,8 @@ void probe_capabilities(struct doctor *d, struct verdict *v)
 
 void probe_perf(struct doctor *d, struct verdict *v)
 {
-	long long paranoid = machine_number(&d->machine, "/proc/sys/kernel/perf_event_paranoid", UNREADABLE);
+	long long paranoid =
+		machine_number(&d->machine, "/proc/sys/kernel/perf_event_paranoid", UNREADABLE);
 	int rc = doctor_try(d, TRY_PERF);
 	char setting[80] = "kernel.perf_event_paranoid cannot be read";
 
@@ -162,12 +180,16 @@ void probe_perf(struct doctor *d, struct verdict *v)
 		verdict_set(v, DOCTOR_NO, "%s: none without CAP_PERFMON", setting);
 		verdict_change(v, "sudo sysctl kernel.perf_event_paranoid=2");
 	} else if (doctor_is_filtered(d) && is_refusal(rc)) {
-		verdict_set(v, DOCTOR_NO, "perf_event_open is refused by a seccomp filter, as containers set one");
-		verdict_change(v, "start the container with --cap-add=PERFMON, or --security-opt seccomp=unconfined");
+		verdict_set(
+			v, DOCTOR_NO,
+			"perf_event_open is refused by a seccomp filter, as containers set one");
+		verdict_change(v, "start the container with --cap-add=PERFMON, or --security-opt "
+				  "seccomp=unconfined");
 	} else if (rc == -ENOSYS) {
 		verdict_set(v, DOCTOR_NO, "this kernel was built without perf events");
 	} else {
-		verdict_set(v, DOCTOR_NO, "perf_event_open: %s (a security module?)", strerror(-rc));
+		verdict_set(v, DOCTOR_NO, "perf_event_open: %s (a security module?)",
+			    strerror(-rc));
 	}
 }
 
@@ -179,24 +201,34 @@ void probe_bpf(struct doctor *d, struct verdict *v)
 	if (rc >= 0) {
 		verdict_set(v, DOCTOR_YES, "a program for raw tracepoints can be loaded");
 	} else if (!capable && rc == -EPERM) {
-		verdict_set(v, DOCTOR_NO, doctor_kernel_from(d, 5, 8) ? "BPF needs CAP_BPF and CAP_PERFMON" : "BPF needs CAP_SYS_ADMIN (before Linux 5.8)");
-		if (doctor_is_filtered(d)) /* in a container no file may have what the container has not */
-			verdict_change(v, "start the container with --cap-add=BPF --cap-add=PERFMON");
+		verdict_set(v, DOCTOR_NO,
+			    doctor_kernel_from(d, 5, 8)
+				    ? "BPF needs CAP_BPF and CAP_PERFMON"
+				    : "BPF needs CAP_SYS_ADMIN (before Linux 5.8)");
+		if (doctor_is_filtered(
+			    d)) /* in a container no file may have what the container has not */
+			verdict_change(v,
+				       "start the container with --cap-add=BPF --cap-add=PERFMON");
 		else
-			verdict_change_capabilities(v, doctor_kernel_from(d, 5, 8) ? "cap_bpf,cap_perfmon" : "cap_sys_admin");
+			verdict_change_capabilities(v, doctor_kernel_from(d, 5, 8)
+							       ? "cap_bpf,cap_perfmon"
+							       : "cap_sys_admin");
 	} else if (doctor_is_filtered(d) && is_refusal(rc)) {
-		verdict_set(v, DOCTOR_NO, "bpf is refused by a seccomp filter, as containers set one");
+		verdict_set(v, DOCTOR_NO,
+			    "bpf is refused by a seccomp filter, as containers set one");
 		verdict_change_filter(v);
 	} else if (rc == -ENOSYS) {
 		verdict_set(v, DOCTOR_NO, "this kernel was built without BPF");
 	} else {
-		verdict_set(v, DOCTOR_NO, "BPF: %s%s", strerror(-rc), rc == -EPERM ? " (kernel lockdown, a security module?)" : "");
+		verdict_set(v, DOCTOR_NO, "BPF: %s%s", strerror(-rc),
+			    rc == -EPERM ? " (kernel lockdown, a security module?)" : "");
 	}
 }
 
 void probe_memlock(struct doctor *d, struct verdict *v)
 {
-	long long shared = machine_number(&d->machine, "/proc/sys/kernel/perf_event_mlock_kb", UNREADABLE);
+	long long shared =
+		machine_number(&d->machine, "/proc/sys/kernel/perf_event_mlock_kb", UNREADABLE);
 	uint64_t soft = 0, hard = 0;
 	char own[64] = "no limit";
 
@@ -216,8 +248,9 @@ void probe_memlock(struct doctor *d, struct verdict *v)
 	if (soft != UINT64_MAX)
 		snprintf(own, sizeof own, "%" PRIu64 " KiB", soft / 1024);
 	verdict_set(v, soft / 1024 + (uint64_t)shared >= RING_KB ? DOCTOR_YES : DOCTOR_PARTLY,
-		    "%lld KiB a processor for all of a user's buffers (kernel.perf_event_mlock_kb), then %s (RLIMIT_MEMLOCK)", shared,
-		    own);
+		    "%lld KiB a processor for all of a user's buffers "
+		    "(kernel.perf_event_mlock_kb), then %s (RLIMIT_MEMLOCK)",
+		    shared, own);
 	if (v->answer == DOCTOR_PARTLY && hard / 1024 + (uint64_t)shared >= RING_KB)
 		verdict_change(v, "ulimit -l $(ulimit -Hl)");
 	else if (v->answer == DOCTOR_PARTLY)

@@ -5,13 +5,16 @@
 
 #include "collector/doctor/doctor_private.h"
 
-/* The PMU's folder in sysfs: cpu, on hybrid processors that of the larger cores. NULL: there is none, or (*known) nobody says. */
+/* The PMU's folder in sysfs: cpu, on hybrid processors that of the larger cores. NULL: there is
+ * none, or (*known) nobody says. */
 static const char *pmu_folder(const struct doctor *d, bool *known)
 {
 	char devices[4096];
 
 	/* A list that fills it may have been cut off. */
-	*known = d->machine.ops->list(d->machine.state, PMU_DEVICES, devices, sizeof devices) >= 0 && strlen(devices) < sizeof devices - 2;
+	*known =
+		d->machine.ops->list(d->machine.state, PMU_DEVICES, devices, sizeof devices) >= 0 &&
+		strlen(devices) < sizeof devices - 2;
 	if (!*known)
 		return NULL;
 	strncat(devices, " ", sizeof devices - strlen(devices) - 1);
@@ -20,7 +23,8 @@ static const char *pmu_folder(const struct doctor *d, bool *known)
 	return strstr(devices, " cpu ") ? PMU_DEVICES "/cpu" : NULL;
 }
 
-/* The kernel has been asked and knows none: no event is opened for that, which costs milliseconds where nobody else has one open. */
+/* The kernel has been asked and knows none: no event is opened for that, which costs milliseconds
+ * where nobody else has one open. */
 static bool has_no_pmu(const struct doctor *d)
 {
 	bool known;
@@ -77,7 +81,8 @@ void probe_kernel(struct doctor *d, struct verdict *v)
 		if (doctor_kernel_from(d, rows[i].major, rows[i].minor))
 			continue;
 		if ((rows[i].intel && doctor_is_intel(d)) || (rows[i].amd && doctor_is_amd(d)))
-			snprintf(lacks + len, sizeof lacks - len, "%s%s", len ? ", " : "", rows[i].lacks);
+			snprintf(lacks + len, sizeof lacks - len, "%s%s", len ? ", " : "",
+				 rows[i].lacks);
 	}
 	if (*lacks) {
 		verdict_set(v, DOCTOR_PARTLY, "Linux %.40s, without %s", release, lacks);
@@ -102,11 +107,12 @@ void probe_pmu(struct doctor *d, struct verdict *v)
 	if (rc >= 0) {
 		file_of_pmu(d, "caps/pmu_name", name, sizeof name);
 		file_of_pmu(d, "caps/branches", depth, sizeof depth);
-		verdict_set(v, DOCTOR_YES, "counts cycles%s%s%s%s%s", *name ? "; " : "", name, *depth ? "; branch records " : "",
-			    depth, *depth ? " deep" : "");
+		verdict_set(v, DOCTOR_YES, "counts cycles%s%s%s%s%s", *name ? "; " : "", name,
+			    *depth ? "; branch records " : "", depth, *depth ? " deep" : "");
 	} else if ((rc == -ENOENT || rc == -EOPNOTSUPP) && doctor_hypervisor(d, hypervisor)) {
 		verdict_set(v, DOCTOR_NO, "no PMU: the hypervisor (%s) shows none", hypervisor);
-		verdict_change(v, "the host must give the machine one (libvirt: <pmu state='on'/>; clouds: a bare-metal instance)");
+		verdict_change(v, "the host must give the machine one (libvirt: <pmu state='on'/>; "
+				  "clouds: a bare-metal instance)");
 	} else if (rc == -ENOENT || rc == -EOPNOTSUPP) {
 		verdict_set(v, DOCTOR_NO, "no PMU, or this kernel does not know it");
 	} else {
@@ -133,13 +139,17 @@ void probe_snapshot(struct doctor *d, struct verdict *v)
 	rc = doctor_try(d, TRY_SNAPSHOT);
 	if (rc > 0) {
 		verdict_set(v, DOCTOR_YES, "bpf_get_branch_snapshot, called, gives entries");
-	} else if (rc == -ENOENT && amd && !doctor_kernel_from(d, 6, 10) && doctor_is_yes(d, DOCTOR_PMU)) {
+	} else if (rc == -ENOENT && amd && !doctor_kernel_from(d, 6, 10) &&
+		   doctor_is_yes(d, DOCTOR_PMU)) {
 		verdict_set(v, DOCTOR_NO, "bpf_get_branch_snapshot serves AMD from Linux 6.10 on");
 		verdict_change(v, "Linux 6.10 or later");
 	} else if (rc == -ENOENT || !rc) {
-		verdict_set(v, DOCTOR_NO, "bpf_get_branch_snapshot, called, says that there are no branch records here");
+		verdict_set(v, DOCTOR_NO,
+			    "bpf_get_branch_snapshot, called, says that there are no branch "
+			    "records here");
 	} else {
-		verdict_set(v, DOCTOR_NO, "bpf_get_branch_snapshot: %s", rc == -MACHINE_KILLED ? "killed" : strerror(-rc));
+		verdict_set(v, DOCTOR_NO, "bpf_get_branch_snapshot: %s",
+			    rc == -MACHINE_KILLED ? "killed" : strerror(-rc));
 	}
 }
 
@@ -166,12 +176,18 @@ void probe_blocks(struct doctor *d, struct verdict *v)
 	int stops = doctor_try(d, TRY_SINGLE_BLOCK);
 
 	if (stops < 0)
-		verdict_set(v, DOCTOR_NO, stops == -EIO ? "the processor, or its hypervisor, has none" : "%s", strerror(-stops));
+		verdict_set(v, DOCTOR_NO,
+			    stops == -EIO ? "the processor, or its hypervisor, has none" : "%s",
+			    strerror(-stops));
 	else if (stops <= MACHINE_BLOCK_BRANCHES + 1)
-		verdict_set(v, DOCTOR_YES, "%d stops in %d instructions with %d branches", stops, MACHINE_BLOCK_SIZE, MACHINE_BLOCK_BRANCHES);
+		verdict_set(v, DOCTOR_YES, "%d stops in %d instructions with %d branches", stops,
+			    MACHINE_BLOCK_SIZE, MACHINE_BLOCK_BRANCHES);
 	else
-		verdict_set(v, DOCTOR_NO, "%d stops in %d instructions with %d branches: it stops at every instruction%s%s", stops, MACHINE_BLOCK_SIZE,
-			    MACHINE_BLOCK_BRANCHES, doctor_hypervisor(d, hypervisor) ? ", as under " : "",
+		verdict_set(v, DOCTOR_NO,
+			    "%d stops in %d instructions with %d branches: it stops at every "
+			    "instruction%s%s",
+			    stops, MACHINE_BLOCK_SIZE, MACHINE_BLOCK_BRANCHES,
+			    doctor_hypervisor(d, hypervisor) ? ", as under " : "",
 			    doctor_hypervisor(d, hypervisor) ? hypervisor : "");
 }
 
@@ -182,12 +198,14 @@ static void set_trap(struct verdict *v, int rc, const char *without)
 	else if (!rc)
 		verdict_set(v, DOCTOR_NO, "asked to trap, it did not");
 	else
-		verdict_set(v, DOCTOR_NO, "%s", rc == -ENODEV || rc == -EINVAL ? without : strerror(-rc));
+		verdict_set(v, DOCTOR_NO, "%s",
+			    rc == -ENODEV || rc == -EINVAL ? without : strerror(-rc));
 }
 
 void probe_cpuid(struct doctor *d, struct verdict *v)
 {
-	set_trap(v, doctor_try(d, TRY_CPUID_TRAP), "the processor, or its hypervisor, has no faulting CPUID");
+	set_trap(v, doctor_try(d, TRY_CPUID_TRAP),
+		 "the processor, or its hypervisor, has no faulting CPUID");
 }
 
 void probe_rdtsc(struct doctor *d, struct verdict *v)

@@ -37,12 +37,15 @@ static void tell_no_room(const struct doctor *d, struct verdict *v)
 
 	if (doctor_limit(d, "Max address space", &soft, &hard) && hard != UINT64_MAX) {
 		verdict_set(v, DOCTOR_PARTLY,
-			    "%u MiB more than a program has may not fit under RLIMIT_AS, %" PRIu64 " MiB: else it is stepped, slowly",
+			    "%u MiB more than a program has may not fit under RLIMIT_AS, %" PRIu64
+			    " MiB: else it is stepped, slowly",
 			    region_mb, hard >> 20);
 		verdict_change(v, "ulimit -v unlimited (a hard limit: as root)");
 		return;
 	}
-	verdict_set(v, DOCTOR_PARTLY, "%u MiB more than a program has may not fit: else it is stepped, slowly", region_mb);
+	verdict_set(v, DOCTOR_PARTLY,
+		    "%u MiB more than a program has may not fit: else it is stepped, slowly",
+		    region_mb);
 	if (machine_number(&d->machine, "/proc/sys/vm/overcommit_memory", 0) == 2)
 		verdict_change(v, "sudo sysctl vm.overcommit_memory=0");
 }
@@ -57,22 +60,31 @@ void probe_engine(struct doctor *d, struct verdict *v)
 	if (rc == -ENOMEM) {
 		tell_no_room(d, v);
 	} else if (rc == -EEXIST) {
-		verdict_set(v, DOCTOR_NO, "its place in address spaces (0x%" PRIx64 ") is taken", (uint64_t)WORLD_RESERVED_START);
+		verdict_set(v, DOCTOR_NO, "its place in address spaces (0x%" PRIx64 ") is taken",
+			    (uint64_t)WORLD_RESERVED_START);
 	} else if (rc < 0) {
-		verdict_set(v, DOCTOR_NO, "its code cache cannot be mapped: %s (a security module that forbids executable memory?)", strerror(-rc));
+		verdict_set(v, DOCTOR_NO,
+			    "its code cache cannot be mapped: %s (a security module that forbids "
+			    "executable memory?)",
+			    strerror(-rc));
 	} else if (!d->hurried && doctor_try(d, TRY_MEMFD) < 0) {
-		verdict_set(v, DOCTOR_PARTLY, "every branch and exact ticks; slower than it could be, since its code cannot be in a memory file (memfd_create)");
+		verdict_set(v, DOCTOR_PARTLY,
+			    "every branch and exact ticks; slower than it could be, since its code "
+			    "cannot be in a memory file (memfd_create)");
 		if (doctor_is_filtered(d))
 			verdict_change_filter(v);
 	} else {
-		verdict_set(v, DOCTOR_YES, "every branch and exact ticks; its code cache fits (%u MiB)", region_mb);
+		verdict_set(v, DOCTOR_YES,
+			    "every branch and exact ticks; its code cache fits (%u MiB)",
+			    region_mb);
 	}
 }
 
 void probe_step(struct doctor *d, struct verdict *v)
 {
 	if (can_trace(d, v))
-		verdict_set(v, DOCTOR_YES, "every branch and exact ticks, an instruction at a time: slow");
+		verdict_set(v, DOCTOR_YES,
+			    "every branch and exact ticks, an instruction at a time: slow");
 }
 
 /* What an event of the processor's that was refused says. */
@@ -131,13 +143,17 @@ static void look_for_lbr(struct doctor *d, struct verdict *v)
 	if (rc == -EINVAL) /* AMD's before Linux 6.10 */
 		rc = doctor_open_event(d, DOCTOR_EVENT_LBR_SAMPLES);
 	if (rc == -EINVAL && doctor_is_amd(d)) {
-		verdict_set(v, DOCTOR_NO, "AMD's before Zen 4 have no branch records that could be used");
+		verdict_set(v, DOCTOR_NO,
+			    "AMD's before Zen 4 have no branch records that could be used");
 		return;
 	}
 	if (rc < 0) {
 		char hypervisor[32];
 
-		set_refused(v, rc, doctor_hypervisor(d, hypervisor) ? "the hypervisor shows no branch records" : "this processor has no branch records",
+		set_refused(v, rc,
+			    doctor_hypervisor(d, hypervisor)
+				    ? "the hypervisor shows no branch records"
+				    : "this processor has no branch records",
 			    PERF_BUSY_LBR);
 		return;
 	}
@@ -152,7 +168,9 @@ static bool is_isolated(const struct doctor *d)
 {
 	char text[128];
 
-	return d->machine.ops->read(d->machine.state, "/sys/devices/system/cpu/vulnerabilities/meltdown", text, sizeof text) > 0 &&
+	return d->machine.ops->read(d->machine.state,
+				    "/sys/devices/system/cpu/vulnerabilities/meltdown", text,
+				    sizeof text) > 0 &&
 	       strstr(text, "PTI");
 }
 
@@ -169,13 +187,17 @@ static void look_for_bts(struct doctor *d, struct verdict *v)
 		return;
 	perf_cpu_read(&cpu, d->machine.perf);
 	if (bts_has_erratum(&cpu)) {
-		verdict_set(v, DOCTOR_NO, "this processor may record wrong addresses (erratum AAJ122 and its kin)");
+		verdict_set(
+			v, DOCTOR_NO,
+			"this processor may record wrong addresses (erratum AAJ122 and its kin)");
 		return;
 	}
 	if (!cpu.bts) {
 		char hypervisor[32];
 
-		verdict_set(v, DOCTOR_NO, doctor_hypervisor(d, hypervisor) ? "the hypervisor does not show it" : "this processor has none");
+		verdict_set(v, DOCTOR_NO,
+			    doctor_hypervisor(d, hypervisor) ? "the hypervisor does not show it"
+							     : "this processor has none");
 		return;
 	}
 	rc = doctor_open_event(d, DOCTOR_EVENT_BTS);
@@ -197,7 +219,9 @@ static void look_for_pt(struct doctor *d, struct verdict *v)
 		return;
 	}
 	if (machine_number(&d->machine, PT_FOLDER "/type", -1) < 0) {
-		verdict_set(v, DOCTOR_NO, doctor_hypervisor(d, hypervisor) ? "the hypervisor shows none" : "this processor or kernel has none");
+		verdict_set(v, DOCTOR_NO,
+			    doctor_hypervisor(d, hypervisor) ? "the hypervisor shows none"
+							     : "this processor or kernel has none");
 		return;
 	}
 	if (!can_trace(d, v))
@@ -230,7 +254,8 @@ void probe_bts(struct doctor *d, struct verdict *v)
 	ask_source(d, v, "bts");
 	len = strlen(v->why);
 	if (v->answer == DOCTOR_YES && is_isolated(d))
-		snprintf(v->why + len, sizeof v->why - len, " (page-table isolation turns off intel_bts only, which is not needed)");
+		snprintf(v->why + len, sizeof v->why - len,
+			 " (page-table isolation turns off intel_bts only, which is not needed)");
 }
 
 void probe_pt(struct doctor *d, struct verdict *v)

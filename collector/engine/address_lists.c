@@ -22,7 +22,8 @@ static uint32_t *new_buckets(uint32_t count)
 
 bool address_lists_init(struct address_lists *l)
 {
-	*l = (struct address_lists){.bucket_count = FIRST_BUCKETS, .buckets = new_buckets(FIRST_BUCKETS)};
+	*l = (struct address_lists){.bucket_count = FIRST_BUCKETS,
+				    .buckets = new_buckets(FIRST_BUCKETS)};
 	return l->buckets;
 }
 
@@ -37,7 +38,8 @@ bool address_lists_copy(struct address_lists *to, const struct address_lists *fr
 {
 	*to = *from;
 	to->buckets = malloc(from->bucket_count * sizeof *to->buckets);
-	to->links = large_array_copy(from->links, from->link_cap, from->link_cap, sizeof *to->links);
+	to->links =
+		large_array_copy(from->links, from->link_cap, from->link_cap, sizeof *to->links);
 	if (!to->buckets || (from->link_cap && !to->links))
 		return false;
 	memcpy(to->buckets, from->buckets, from->bucket_count * sizeof *to->buckets);
@@ -54,7 +56,9 @@ bool address_lists_reserve(struct address_lists *l, uint32_t number)
 {
 	if (number < l->link_cap)
 		return true;
-	return number < ADDRESS_LISTS_NONE / 2 && large_array_reserve((void **)&l->links, &l->link_cap, (size_t)number + 1, sizeof *l->links);
+	return number < ADDRESS_LISTS_NONE / 2 &&
+	       large_array_reserve((void **)&l->links, &l->link_cap, (size_t)number + 1,
+				   sizeof *l->links);
 }
 
 static void enter(struct address_lists *l, uint32_t number)
@@ -78,7 +82,8 @@ static uint32_t reversed(struct address_lists *l, uint32_t first)
 	return done;
 }
 
-/* More buckets than numbers, so that searches are short: what is in one of them was in one. Without memory they stay as they are. */
+/* More buckets than numbers, so that searches are short: what is in one of them was in one. Without
+ * memory they stay as they are. */
 static void grow_buckets(struct address_lists *l)
 {
 	uint32_t old_count = l->bucket_count, *old = l->buckets, *buckets;
@@ -113,7 +118,8 @@ void address_lists_remove(struct address_lists *l, uint64_t addr, uint32_t numbe
 	l->count--;
 }
 
-void address_lists_sweep(struct address_lists *l, uint64_t addr, bool (*take)(void *arg, uint32_t number), void *arg)
+void address_lists_sweep(struct address_lists *l, uint64_t addr,
+			 bool (*take)(void *arg, uint32_t number), void *arg)
 {
 	uint32_t key = address_lists_key(addr), *at = &l->buckets[address_lists_bucket(l, key)];
 

@@ -1,8 +1,10 @@
 /* SPDX-License-Identifier: MIT */
-/* Numbers by address: a list of those that stand at each, the newest first. A number stands at one address or none.
+/* Numbers by address: a list of those that stand at each, the newest first. A number stands at one
+ * address or none.
  *
- * A key made of the address is kept with the number, so that a search seldom looks at what others' numbers stand for; and what is near is
- * near here, too: all of it is more than what processors keep at hand. */
+ * A key made of the address is kept with the number, so that a search seldom looks at what others'
+ * numbers stand for; and what is near is near here, too: all of it is more than what processors
+ * keep at hand. */
 #ifndef BT_ADDRESS_LISTS_H
 #define BT_ADDRESS_LISTS_H
 
@@ -13,14 +15,14 @@
 #define ADDRESS_LISTS_NONE UINT32_MAX
 
 struct address_link {
-	uint32_t key; /* of its address */
+	uint32_t key;  /* of its address */
 	uint32_t next; /* in its bucket, ADDRESS_LISTS_NONE */
 };
 
 struct address_lists {
-	uint32_t *buckets; /* the first number of each */
-	uint32_t bucket_count; /* a power of two */
-	uint32_t count; /* numbers in lists */
+	uint32_t *buckets;          /* the first number of each */
+	uint32_t bucket_count;      /* a power of two */
+	uint32_t count;             /* numbers in lists */
 	struct address_link *links; /* by number */
 	size_t link_cap;
 };
@@ -28,7 +30,8 @@ struct address_lists {
 /* Empty lists. False without memory. */
 bool address_lists_init(struct address_lists *l);
 void address_lists_release(struct address_lists *l);
-/* *to, which nothing need be released of, becomes a copy. False without memory; it can be released then, too. */
+/* *to, which nothing need be released of, becomes a copy. False without memory; it can be released
+ * then, too. */
 bool address_lists_copy(struct address_lists *to, const struct address_lists *from);
 void address_lists_clear(struct address_lists *l);
 
@@ -39,9 +42,10 @@ void address_lists_put(struct address_lists *l, uint64_t addr, uint32_t number);
 /* A number that stands at addr does not any more. The others there are walked along. */
 void address_lists_remove(struct address_lists *l, uint64_t addr, uint32_t number);
 
-/* Shows each number that stands at addr, and maybe some that stand elsewhere: where take(), which leaves the lists alone, is true, it does
- * not any more. */
-void address_lists_sweep(struct address_lists *l, uint64_t addr, bool (*take)(void *arg, uint32_t number), void *arg);
+/* Shows each number that stands at addr, and maybe some that stand elsewhere: where take(), which
+ * leaves the lists alone, is true, it does not any more. */
+void address_lists_sweep(struct address_lists *l, uint64_t addr,
+			 bool (*take)(void *arg, uint32_t number), void *arg);
 
 /* Of what has the same upper half they differ. */
 static inline uint32_t address_lists_key(uint64_t addr)
@@ -49,7 +53,8 @@ static inline uint32_t address_lists_key(uint64_t addr)
 	return (uint32_t)addr ^ (uint32_t)(addr >> 32) * 0x9e3779b1u;
 }
 
-/* Addresses of a kilobyte are in 128 neighbours. With four times as many buckets, what is in one was in one. */
+/* Addresses of a kilobyte are in 128 neighbours. With four times as many buckets, what is in one
+ * was in one. */
 static inline uint32_t address_lists_bucket(const struct address_lists *l, uint32_t key)
 {
 	enum {
@@ -59,18 +64,21 @@ static inline uint32_t address_lists_bucket(const struct address_lists *l, uint3
 	};
 	uint32_t hash = (key >> NEAR_BITS) * 0x9e3779b1u;
 
-	return (uint32_t)((uint64_t)hash * (l->bucket_count / SLOTS) >> 32) * SLOTS + (key >> SLOT_BITS & (SLOTS - 1));
+	return (uint32_t)((uint64_t)hash * (l->bucket_count / SLOTS) >> 32) * SLOTS +
+	       (key >> SLOT_BITS & (SLOTS - 1));
 }
 
 /* From a number on that may be ADDRESS_LISTS_NONE. */
-static inline uint32_t address_lists_from(const struct address_lists *l, uint32_t key, uint32_t number)
+static inline uint32_t address_lists_from(const struct address_lists *l, uint32_t key,
+					  uint32_t number)
 {
 	while (number != ADDRESS_LISTS_NONE && l->links[number].key != key)
 		number = l->links[number].next;
 	return number;
 }
 
-/* The first number that stands at addr, or at another address with the same key; the one behind it. ADDRESS_LISTS_NONE: there is none. */
+/* The first number that stands at addr, or at another address with the same key; the one behind it.
+ * ADDRESS_LISTS_NONE: there is none. */
 static inline uint32_t address_lists_first(const struct address_lists *l, uint64_t addr)
 {
 	uint32_t key = address_lists_key(addr);
@@ -78,7 +86,8 @@ static inline uint32_t address_lists_first(const struct address_lists *l, uint64
 	return address_lists_from(l, key, l->buckets[address_lists_bucket(l, key)]);
 }
 
-static inline uint32_t address_lists_next(const struct address_lists *l, uint64_t addr, uint32_t number)
+static inline uint32_t address_lists_next(const struct address_lists *l, uint64_t addr,
+					  uint32_t number)
 {
 	return address_lists_from(l, address_lists_key(addr), l->links[number].next);
 }

@@ -6,10 +6,11 @@
 
 #include "collector/engine/record_repeat.h"
 
-/* The log is a row of slots as large as a record, in blocks. The oldest block gives way as one; each knows what stood before it,
- * so that nothing must be looked at to drop it. */
+/* The log is a row of slots as large as a record, in blocks. The oldest block gives way as one;
+ * each knows what stood before it, so that nothing must be looked at to drop it. */
 enum {
-	BLOCK_MAX = 1024, /* slots: 16 KiB, read again from the first-level cache when a record is checked */
+	BLOCK_MAX = 1024, /* slots: 16 KiB, read again from the first-level cache when a record is
+			     checked */
 	BLOCK_MIN = 16,
 	SPARE_MAX = 4, /* blocks kept for the next time */
 	REPEAT_SLOTS = 2,
@@ -60,7 +61,8 @@ static void count_up_to(const struct branch_log *log, uint64_t block)
 		reader_start(&r, log, c->block, c->slot, &c->context);
 	while (reader_slot(&r) && r.block < block && reader_next(&r, &u))
 		transfers = count_unit(&r, &u, transfers);
-	*c = (struct counted){.block = r.block, .slot = r.slot, .transfers = transfers, .context = r.context};
+	*c = (struct counted){
+		.block = r.block, .slot = r.slot, .transfers = transfers, .context = r.context};
 }
 
 /* Writing */
@@ -112,7 +114,8 @@ static struct block *new_block(struct branch_log *log)
 	struct block *b;
 
 	while (log->next - log->oldest == log->max_blocks ||
-	       (log->next - log->oldest > 1 && log->entries - block_at(log, log->oldest + 1)->entries >= log->limit))
+	       (log->next - log->oldest > 1 &&
+		log->entries - block_at(log, log->oldest + 1)->entries >= log->limit))
 		drop_oldest(log);
 	b = take_spare(log);
 	if (!b)
@@ -148,7 +151,8 @@ static void put(struct branch_log *log, const struct branch_log_record *slots, s
 	branch_log_pass(&log->at, slots);
 }
 
-struct branch_log *branch_log_new(size_t limit, const struct ring_state *start, const struct processor *processor)
+struct branch_log *branch_log_new(size_t limit, const struct ring_state *start,
+				  const struct processor *processor)
 {
 	struct branch_log *log = calloc(1, sizeof *log);
 	struct block *first;
@@ -203,7 +207,8 @@ void branch_log_empty(struct branch_log *log)
 		leave_table(log);
 	branch_log_drop_tables(log);
 	new_block(log);
-	*log->counted = (struct counted){.block = log->oldest, .transfers = transfers, .context = log->at};
+	*log->counted =
+		(struct counted){.block = log->oldest, .transfers = transfers, .context = log->at};
 }
 
 void branch_log_free(struct branch_log *log)
@@ -219,14 +224,18 @@ void branch_log_free(struct branch_log *log)
 	free(log);
 }
 
-void branch_log_begin(struct branch_log *log, struct segment_table *t, uint64_t pc, uint32_t space, uint32_t epoch)
+void branch_log_begin(struct branch_log *log, struct segment_table *t, uint64_t pc, uint32_t space,
+		      uint32_t epoch)
 {
 	if (t != log->at.table) {
 		branch_log_change_table(log, t);
 		put(log, &(struct branch_log_record){.bits = (uintptr_t)t, .kind = SLOT_TABLE}, 1);
 	}
 	branch_log_epoch(log, space, epoch);
-	put(log, &(struct branch_log_record){.bits = pc, .segment = segment_generation(t), .kind = SLOT_BEGIN}, 1);
+	put(log,
+	    &(struct branch_log_record){
+		    .bits = pc, .segment = segment_generation(t), .kind = SLOT_BEGIN},
+	    1);
 }
 
 /* Returns how many ticks they hold. */
@@ -243,7 +252,8 @@ static uint64_t mark_bad_records(struct branch_log_record *records, size_t n)
 }
 
 /* Returns what they hold; what is said of arrivals is of no use where some are bad. */
-static struct record_sums take_records(struct branch_log *log, struct branch_log_record *to, const struct branch_log_record *records, size_t n)
+static struct record_sums take_records(struct branch_log *log, struct branch_log_record *to,
+				       const struct branch_log_record *records, size_t n)
 {
 	struct record_sums s = log->copy(to, records, n);
 
@@ -259,7 +269,8 @@ static struct record_sums take_records(struct branch_log *log, struct branch_log
 	return s;
 }
 
-/* The newest records of the newest block, in which there is room, are of sums s: so many times more. */
+/* The newest records of the newest block, in which there is room, are of sums s: so many times
+ * more. */
 static void put_repeat(struct branch_log *log, size_t records, struct record_sums s, uint64_t times)
 {
 	const struct branch_log_record repeat[REPEAT_SLOTS] = {
@@ -270,14 +281,20 @@ static void put_repeat(struct branch_log *log, size_t records, struct record_sum
 
 	put(log, repeat, REPEAT_SLOTS);
 	/* More than the limit are as many: none before them is wanted. */
-	log->entries += __builtin_mul_overflow(s.arrivals, times, &arrivals) || arrivals > log->limit ? log->limit : arrivals;
+	log->entries +=
+		__builtin_mul_overflow(s.arrivals, times, &arrivals) || arrivals > log->limit
+			? log->limit
+			: arrivals;
 }
 
-/* Where many records are the same ones again and again, takes those once, and how often. Returns how many of them that were: a cycle
- * without a conditional writes millions in a second, each of which would have to be decoded to count transfers. */
-static size_t take_repeated(struct branch_log *log, const struct branch_log_record *records, size_t n)
+/* Where many records are the same ones again and again, takes those once, and how often. Returns
+ * how many of them that were: a cycle without a conditional writes millions in a second, each of
+ * which would have to be decoded to count transfers. */
+static size_t take_repeated(struct branch_log *log, const struct branch_log_record *records,
+			    size_t n)
 {
-	const struct record_repeat r = record_repeat_find(records, n, log->block_slots - REPEAT_SLOTS);
+	const struct record_repeat r =
+		record_repeat_find(records, n, log->block_slots - REPEAT_SLOTS);
 	struct block *b = block_at(log, log->next - 1);
 	struct record_sums s;
 
@@ -315,7 +332,8 @@ void branch_log_records(struct branch_log *log, const struct branch_log_record *
 
 void branch_log_rounds(struct branch_log *log, uint64_t rounds)
 {
-	const struct branch_log_record again = {.bits = 1, .segment = log->at.last.segment, .kind = BRANCH_LOG_DIRECT};
+	const struct branch_log_record again = {
+		.bits = 1, .segment = log->at.last.segment, .kind = BRANCH_LOG_DIRECT};
 
 	if (!rounds)
 		return;
@@ -336,9 +354,13 @@ static void put_end(struct branch_log *log, uint64_t bits, enum walk_goal goal, 
 	put(log, end, 2);
 }
 
-void branch_log_end(struct branch_log *log, uint64_t bits, uint64_t pc) { put_end(log, bits, WALK_WITHIN, pc); }
+void branch_log_end(struct branch_log *log, uint64_t bits, uint64_t pc)
+{
+	put_end(log, bits, WALK_WITHIN, pc);
+}
 
-void branch_log_arrive(struct branch_log *log, uint64_t bits, enum branch_log_kind kind, uint64_t pc)
+void branch_log_arrive(struct branch_log *log, uint64_t bits, enum branch_log_kind kind,
+		       uint64_t pc)
 {
 	put_end(log, bits, kind == BRANCH_LOG_INDIRECT ? WALK_INDIRECT : WALK_DIRECT, pc);
 	log->entries += kind == BRANCH_LOG_INDIRECT;
@@ -349,7 +371,8 @@ void branch_log_break(struct branch_log *log, enum bt_gap_reason reason)
 	put(log, &(struct branch_log_record){.segment = reason, .kind = SLOT_BREAK}, 1);
 }
 
-void branch_log_skip(struct branch_log *log, enum bt_gap_reason reason, uint64_t ticks, uint64_t transfers)
+void branch_log_skip(struct branch_log *log, enum bt_gap_reason reason, uint64_t ticks,
+		     uint64_t transfers)
 {
 	const struct branch_log_record count[2] = {
 		{.bits = ticks, .segment = reason, .kind = SLOT_COUNT},
@@ -368,7 +391,9 @@ void branch_log_count(struct branch_log *log, uint64_t ticks, uint64_t transfers
 void branch_log_branch(struct branch_log *log, const struct bt_branch *b, bool tick)
 {
 	struct branch_log_record slots[2] = {
-		{.bits = b->from, .segment = branch_log_pack(b, tick && b->kind == BT_BRANCH_JCC), .kind = SLOT_BRANCH},
+		{.bits = b->from,
+		 .segment = branch_log_pack(b, tick && b->kind == BT_BRANCH_JCC),
+		 .kind = SLOT_BRANCH},
 		{.bits = b->to, .kind = SLOT_TO},
 	};
 
@@ -378,7 +403,10 @@ void branch_log_branch(struct branch_log *log, const struct bt_branch *b, bool t
 void branch_log_epoch(struct branch_log *log, uint32_t space, uint32_t epoch)
 {
 	if (space != log->at.space || epoch != log->at.epoch)
-		put(log, &(struct branch_log_record){.bits = epoch, .segment = space, .kind = SLOT_EPOCH}, 1);
+		put(log,
+		    &(struct branch_log_record){
+			    .bits = epoch, .segment = space, .kind = SLOT_EPOCH},
+		    1);
 }
 
 void branch_log_lower(struct branch_log *log, size_t limit)
@@ -389,7 +417,8 @@ void branch_log_lower(struct branch_log *log, size_t limit)
 	log->limited = true;
 	log->max_blocks = limit / log->block_slots + 2;
 	while (log->next - log->oldest > log->max_blocks ||
-	       (log->next - log->oldest > 1 && log->entries - block_at(log, log->oldest + 1)->entries >= log->limit))
+	       (log->next - log->oldest > 1 &&
+		log->entries - block_at(log, log->oldest + 1)->entries >= log->limit))
 		drop_oldest(log);
 	free_spares(log, 0);
 }
@@ -398,19 +427,25 @@ size_t branch_log_memory(const struct branch_log *log)
 {
 	size_t blocks = (size_t)(log->next - log->oldest) + log->spare_count;
 
-	return blocks * (sizeof(struct block) + log->block_slots * sizeof(struct branch_log_record)) + branch_log_table_memory(log);
+	return blocks * (sizeof(struct block) +
+			 log->block_slots * sizeof(struct branch_log_record)) +
+	       branch_log_table_memory(log);
 }
 
 /* Looking at it */
 
 bool branch_log_crowded(const struct branch_log *log)
 {
-	uint64_t full = log->next - log->oldest - 1, entries = block_at(log, log->next - 1)->entries - block_at(log, log->oldest)->entries;
+	uint64_t full = log->next - log->oldest - 1,
+		 entries = block_at(log, log->next - 1)->entries -
+			   block_at(log, log->oldest)->entries;
 
 	if (log->table_count == TABLES_MAX)
 		return true;
-	/* With as many entries in each block as there are now in those that are full, would all have enough? */
-	return full + log->max_blocks / 4 + 2 >= log->max_blocks && entries * (log->max_blocks - 1) < log->limit * full;
+	/* With as many entries in each block as there are now in those that are full, would all
+	 * have enough? */
+	return full + log->max_blocks / 4 + 2 >= log->max_blocks &&
+	       entries * (log->max_blocks - 1) < log->limit * full;
 }
 
 uint64_t branch_log_entries(const struct branch_log *log)
@@ -423,8 +458,10 @@ uint64_t branch_log_entries(const struct branch_log *log)
 struct ring_state branch_log_now(const struct branch_log *log)
 {
 	count_up_to(log, log->next);
-	return (struct ring_state){.tick = shown_tick(log, log->tick), .transfers = log->counted->transfers,
-				   .space = log->at.space, .epoch = log->at.epoch};
+	return (struct ring_state){.tick = shown_tick(log, log->tick),
+				   .transfers = log->counted->transfers,
+				   .space = log->at.space,
+				   .epoch = log->at.epoch};
 }
 
 uint64_t branch_log_tick(const struct branch_log *log) { return shown_tick(log, log->tick); }
@@ -445,4 +482,3 @@ uint32_t branch_log_oldest_generation(const struct branch_log *log, const struct
 	}
 	return UINT32_MAX;
 }
-

@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: MIT */
-/* How a branch log is laid out, and the reader of it: what its source files share, and nobody else. */
+/* How a branch log is laid out, and the reader of it: what its source files share, and nobody else.
+ */
 #ifndef BT_BRANCH_LOG_PRIVATE_H
 #define BT_BRANCH_LOG_PRIVATE_H
 
@@ -7,35 +8,38 @@
 #include "collector/engine/branch_walk.h"
 #include "collector/engine/record_copy.h"
 
-/* Kinds of slots beside enum branch_log_kind. What the program scribbles on its records cannot make one of these. */
+/* Kinds of slots beside enum branch_log_kind. What the program scribbles on its records cannot make
+ * one of these. */
 enum slot_kind {
 	SLOT_BAD = BRANCH_LOG_MISS + 1, /* a record that cannot be one */
-	SLOT_BEGIN,	/* bits: pc; segment: generation */
-	SLOT_END,	/* bits; segment: enum walk_goal. A SLOT_PC follows */
-	SLOT_PC,	/* bits: pc */
-	SLOT_BRANCH,	/* bits: from; segment: packed. A SLOT_TO follows */
-	SLOT_TO,	/* bits: to */
-	SLOT_EPOCH,	/* bits: epoch; segment: space */
-	SLOT_TABLE,	/* bits: the table's address */
-	SLOT_BREAK,	/* segment: enum bt_gap_reason */
-	SLOT_COUNT,	/* bits: ticks; segment: enum bt_gap_reason. A SLOT_PC with transfers follows */
-	SLOT_REPEAT,	/* the records before it, `segment` of them, which are in the same block, again and again. bits: ticks of all that. A SLOT_PC with how often follows */
+	SLOT_BEGIN,                     /* bits: pc; segment: generation */
+	SLOT_END,                       /* bits; segment: enum walk_goal. A SLOT_PC follows */
+	SLOT_PC,                        /* bits: pc */
+	SLOT_BRANCH,                    /* bits: from; segment: packed. A SLOT_TO follows */
+	SLOT_TO,                        /* bits: to */
+	SLOT_EPOCH,                     /* bits: epoch; segment: space */
+	SLOT_TABLE,                     /* bits: the table's address */
+	SLOT_BREAK,                     /* segment: enum bt_gap_reason */
+	SLOT_COUNT, /* bits: ticks; segment: enum bt_gap_reason. A SLOT_PC with transfers follows */
+	SLOT_REPEAT, /* the records before it, `segment` of them, which are in the same block, again
+			and again. bits: ticks of all that. A SLOT_PC with how often follows */
 };
 
 /* What a slot needs of those before it. */
 struct log_context {
 	const struct segment_table *table;
 	uint32_t generation, space, epoch;
-	bool stretch;			/* inside one, at the place of: */
+	bool stretch;                  /* inside one, at the place of: */
 	struct branch_log_record last; /* a record or a SLOT_BEGIN */
 };
 
 struct block {
 	struct block *next_spare;
 	struct log_context context; /* before its first slot */
-	uint64_t tick, entries; /* likewise */
+	uint64_t tick, entries;     /* likewise */
 	size_t used;
-	_Alignas(sizeof(struct branch_log_record)) struct branch_log_record slots[]; /* record_copy.h */
+	_Alignas(sizeof(
+		struct branch_log_record)) struct branch_log_record slots[]; /* record_copy.h */
 };
 
 /* A place in the log and what was counted up to it. */
@@ -52,7 +56,8 @@ enum {
 	TABLES_MAX = 4, /* an execve that comes later has the log settled */
 };
 
-/* A segment table that records in the log are read by, and the last block that may have some; of the one of log->at: UINT64_MAX. */
+/* A segment table that records in the log are read by, and the last block that may have some; of
+ * the one of log->at: UINT64_MAX. */
 struct table_use {
 	struct segment_table *table;
 	uint64_t last;
@@ -62,26 +67,35 @@ struct branch_log {
 	record_copy_fn *copy;
 	size_t limit;
 	size_t block_slots, max_blocks;
-	size_t state_map;		/* of blocks: max_blocks, but where that was lowered */
-	struct block **blocks;	/* by number modulo places */
-	uint64_t oldest, next;	/* numbers of blocks; there is always one */
-	struct block *spare;	/* not in use, kept */
+	size_t state_map;      /* of blocks: max_blocks, but where that was lowered */
+	struct block **blocks; /* by number modulo places */
+	uint64_t oldest, next; /* numbers of blocks; there is always one */
+	struct block *spare;   /* not in use, kept */
 	size_t spare_count;
-	struct log_context at;	/* now */
+	struct log_context at;  /* now */
 	uint64_t tick, entries; /* now. entries: logged so far, and perhaps some more */
 	bool tick_unknown;
-	bool limited;	      /* it was lowered */
-	bool lost;	      /* something before the oldest block, since the last settle */
+	bool limited;            /* it was lowered */
+	bool lost;               /* something before the oldest block, since the last settle */
 	struct counted *counted; /* a cache */
 	struct table_use tables[TABLES_MAX]; /* those that it holds */
 	size_t table_count;
 };
 
-static inline struct block *block_at(const struct branch_log *log, uint64_t number) { return log->blocks[number % log->state_map]; }
+static inline struct block *block_at(const struct branch_log *log, uint64_t number)
+{
+	return log->blocks[number % log->state_map];
+}
 
-static inline unsigned conditionals(uint64_t bits) { return (unsigned)__builtin_clzll(bits | 1) ^ 63; }
+static inline unsigned conditionals(uint64_t bits)
+{
+	return (unsigned)__builtin_clzll(bits | 1) ^ 63;
+}
 
-static inline uint64_t shown_tick(const struct branch_log *log, uint64_t tick) { return log->tick_unknown ? BT_TICKS_UNKNOWN : tick; }
+static inline uint64_t shown_tick(const struct branch_log *log, uint64_t tick)
+{
+	return log->tick_unknown ? BT_TICKS_UNKNOWN : tick;
+}
 
 /* How many ticks a slot holds. */
 uint64_t branch_log_slot_ticks(const struct branch_log_record *slot);
@@ -89,7 +103,8 @@ uint64_t branch_log_slot_ticks(const struct branch_log_record *slot);
 /* One branch of the stepper in two slots, as `segment` of the first. */
 uint32_t branch_log_pack(const struct bt_branch *b, bool tick);
 
-/* Records of another table follow, or (NULL) of none: it is held. There is room for it (branch_log_crowded). */
+/* Records of another table follow, or (NULL) of none: it is held. There is room for it
+ * (branch_log_crowded). */
 void branch_log_change_table(struct branch_log *log, struct segment_table *t);
 
 /* Lets go of the tables that no block needs any more. */
@@ -112,24 +127,25 @@ enum unit_type {
 	UNIT_UNKNOWN, /* branches that cannot be told */
 	UNIT_BRANCH,  /* one, in out */
 	UNIT_BREAK,
-	UNIT_COUNT, /* branches that were only counted */
+	UNIT_COUNT,  /* branches that were only counted */
 	UNIT_REPEAT, /* the same records again and again: reader_again() */
-	UNIT_NONE, /* no branches */
+	UNIT_NONE,   /* no branches */
 };
 
 struct unit {
 	enum unit_type type;
 	uint64_t ticks;
-	uint64_t transfers;	   /* of UNIT_COUNT: behind those; of UNIT_REPEAT: in a round, behind its last conditional */
-	bool tick;		   /* of UNIT_BRANCH */
+	uint64_t transfers; /* of UNIT_COUNT: behind those; of UNIT_REPEAT: in a round, behind its
+			       last conditional */
+	bool tick;          /* of UNIT_BRANCH */
 	enum bt_gap_reason reason; /* of UNIT_BREAK, UNIT_COUNT */
-	struct walk_leg leg;	   /* of UNIT_WALKED */
+	struct walk_leg leg;       /* of UNIT_WALKED */
 	struct {
 		uint64_t rounds;   /* so many, */
 		uint64_t branches; /* each of so many, never 0 */
 		uint64_t block;
 		size_t first, end; /* their slots there; the unit's own follow */
-	} repeat; /* of UNIT_REPEAT */
+	} repeat;                  /* of UNIT_REPEAT */
 };
 
 struct reader {
@@ -143,11 +159,13 @@ struct reader {
 };
 
 /* Reading goes on in front of a slot, behind which context stood. */
-void reader_start(struct reader *r, const struct branch_log *log, uint64_t block, size_t slot, const struct log_context *context);
+void reader_start(struct reader *r, const struct branch_log *log, uint64_t block, size_t slot,
+		  const struct log_context *context);
 
-/* The same in front of a slot inside a stretch or of a SLOT_BRANCH, faster, but without space and epoch: mostly all of a block is of
- * one generation. */
-void reader_start_inside(struct reader *r, const struct branch_log *log, uint64_t block, size_t slot);
+/* The same in front of a slot inside a stretch or of a SLOT_BRANCH, faster, but without space and
+ * epoch: mostly all of a block is of one generation. */
+void reader_start_inside(struct reader *r, const struct branch_log *log, uint64_t block,
+			 size_t slot);
 
 /* The next slot, NULL at the log's end. */
 const struct branch_log_record *reader_slot(struct reader *r);

@@ -3,12 +3,16 @@
 
 uint32_t branch_log_pack(const struct bt_branch *b, bool tick)
 {
-	return b->kind | (uint32_t)(b->flags & 7) << 8 | (uint32_t)tick << 15 | (uint32_t)b->cycles << 16;
+	return b->kind | (uint32_t)(b->flags & 7) << 8 | (uint32_t)tick << 15 |
+	       (uint32_t)b->cycles << 16;
 }
 
 static struct bt_branch unpacked_branch(const struct branch_log_record *slot)
 {
-	return (struct bt_branch){.from = slot[0].bits, .to = slot[1].bits, .kind = (uint8_t)slot->segment, .flags = slot->segment >> 8 & 7,
+	return (struct bt_branch){.from = slot[0].bits,
+				  .to = slot[1].bits,
+				  .kind = (uint8_t)slot->segment,
+				  .flags = slot->segment >> 8 & 7,
 				  .cycles = (uint16_t)(slot->segment >> 16)};
 }
 
@@ -56,8 +60,10 @@ static const struct segment *segment_of(const struct log_context *c, uint32_t nu
 	return s && segment_lived(s, c->generation) ? s : NULL;
 }
 
-/* Where execution was behind a record or SLOT_BEGIN, and how it came there. False where that makes no sense. */
-static bool leg_to(const struct log_context *c, const struct branch_log_record *slot, struct walk_leg *leg)
+/* Where execution was behind a record or SLOT_BEGIN, and how it came there. False where that makes
+ * no sense. */
+static bool leg_to(const struct log_context *c, const struct branch_log_record *slot,
+		   struct walk_leg *leg)
 {
 	static const enum walk_goal goals[] = {
 		[BRANCH_LOG_LOOP - BRANCH_LOG_LOOP] = WALK_LOOP,
@@ -97,7 +103,8 @@ struct log_context branch_log_context(const struct branch_log *log, uint64_t blo
 	return c;
 }
 
-void reader_start_inside(struct reader *r, const struct branch_log *log, uint64_t block, size_t slot)
+void reader_start_inside(struct reader *r, const struct branch_log *log, uint64_t block,
+			 size_t slot)
 {
 	const struct block *b = block_at(log, block);
 	struct log_context c = b->context;
@@ -112,7 +119,8 @@ void reader_start_inside(struct reader *r, const struct branch_log *log, uint64_
 	reader_start(r, log, block, slot, &c);
 }
 
-void reader_start(struct reader *r, const struct branch_log *log, uint64_t block, size_t slot, const struct log_context *context)
+void reader_start(struct reader *r, const struct branch_log *log, uint64_t block, size_t slot,
+		  const struct log_context *context)
 {
 	uint64_t slots = (log->next - log->oldest) * log->block_slots;
 	struct walk_leg leg;
@@ -122,7 +130,8 @@ void reader_start(struct reader *r, const struct branch_log *log, uint64_t block
 	r->slot = slot;
 	r->context = *context;
 	r->known = false;
-	r->walk = (struct branch_walk){.steps = 64 * slots + (log->at.table ? segment_count(log->at.table) : 0)};
+	r->walk = (struct branch_walk){.steps = 64 * slots +
+						(log->at.table ? segment_count(log->at.table) : 0)};
 	r->out.take = NULL;
 	if (!context->stretch)
 		return;
@@ -150,9 +159,11 @@ static bool reader_walk(struct reader *r, const struct walk_leg *leg)
 	return branch_walk(&r->walk, leg, &r->out);
 }
 
-/* Whether what led here can be told or not: where a record says that execution is, there reading goes on. Behind a bad record nobody
- * knows until the next. That it depends on nothing older lets reading start anywhere. */
-static void read_record(struct reader *r, const struct branch_log_record *slot, struct unit *u, uint32_t kind_before)
+/* Whether what led here can be told or not: where a record says that execution is, there reading
+ * goes on. Behind a bad record nobody knows until the next. That it depends on nothing older lets
+ * reading start anywhere. */
+static void read_record(struct reader *r, const struct branch_log_record *slot, struct unit *u,
+			uint32_t kind_before)
 {
 	bool was_known = r->known;
 
@@ -171,7 +182,8 @@ static void read_record(struct reader *r, const struct branch_log_record *slot, 
 static void read_end(struct reader *r, const struct branch_log_record *slot, struct unit *u)
 {
 	u->type = UNIT_UNKNOWN;
-	u->leg = (struct walk_leg){.goal = (enum walk_goal)slot[0].segment, .bits = slot[0].bits, .pc = slot[1].bits};
+	u->leg = (struct walk_leg){
+		.goal = (enum walk_goal)slot[0].segment, .bits = slot[0].bits, .pc = slot[1].bits};
 	if (r->known && slot->bits && reader_walk(r, &u->leg))
 		u->type = UNIT_WALKED;
 	r->known = false;
@@ -185,7 +197,8 @@ void reader_again(struct reader *r, const struct unit *u)
 
 void reader_pass_repeat(struct reader *r, const struct unit *u) { r->slot = u->repeat.end + 2; }
 
-/* One round is read: execution is at its end, as it was before it, so that the others are the same. */
+/* One round is read: execution is at its end, as it was before it, so that the others are the same.
+ */
 static void read_repeat(struct reader *r, const struct branch_log_record *slot, struct unit *u)
 {
 	bool known = true;
@@ -219,7 +232,9 @@ bool reader_next(struct reader *r, struct unit *u)
 		read_repeat(r, slot, u);
 		return true;
 	}
-	r->slot += slot->kind == SLOT_END || slot->kind == SLOT_BRANCH || slot->kind == SLOT_COUNT ? 2 : 1;
+	r->slot += slot->kind == SLOT_END || slot->kind == SLOT_BRANCH || slot->kind == SLOT_COUNT
+			   ? 2
+			   : 1;
 	branch_log_pass(&r->context, slot);
 	if (slot->kind <= SLOT_BAD) {
 		read_record(r, slot, u, kind_before);
@@ -246,4 +261,3 @@ bool reader_next(struct reader *r, struct unit *u)
 	}
 	return true;
 }
-

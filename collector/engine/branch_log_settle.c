@@ -12,15 +12,18 @@ struct state_entry {
 struct settle {
 	const struct branch_log *log;
 	struct branch_ring *ring;
-	bool adrift; /* the transfers since the last tick are not known: something was lost. Nothing is pushed until they are */
+	bool adrift; /* the transfers since the last tick are not known: something was lost. Nothing
+			is pushed until they are */
 	uint64_t drifted; /* transfers met meanwhile */
-	uint64_t tick;	  /* before what comes next */
+	uint64_t tick;    /* before what comes next */
 	struct reader reader;
 };
 
 static void gap(struct settle *d, enum bt_gap_reason reason, uint64_t transfers)
 {
-	struct ring_state state = {.tick = shown_tick(d->log, d->tick), .transfers = transfers, .space = d->reader.context.space,
+	struct ring_state state = {.tick = shown_tick(d->log, d->tick),
+				   .transfers = transfers,
+				   .space = d->reader.context.space,
 				   .epoch = d->reader.context.epoch};
 
 	branch_ring_resume(d->ring, reason, &state);
@@ -53,7 +56,8 @@ static void deliver(void *arg, const struct bt_branch *entries, size_t n)
 		deliver_one(d, &entries[i], entries[i].kind == BT_BRANCH_JCC);
 }
 
-/* A leg with more branches than have room was counted; now they are delivered as it is walked again from `start`. */
+/* A leg with more branches than have room was counted; now they are delivered as it is walked again
+ * from `start`. */
 static void deliver_long(struct settle *d, const struct unit *u, uint64_t start)
 {
 	struct branch_walk again = d->reader.walk;
@@ -87,7 +91,8 @@ static void pass_rounds(struct settle *d, const struct unit *u, uint64_t rounds)
 {
 	d->tick += u->ticks / u->repeat.rounds * rounds;
 	d->adrift = false;
-	gap(d, why_lost(d), u->ticks ? u->transfers : u->transfers * rounds + d->ring->now.transfers);
+	gap(d, why_lost(d),
+	    u->ticks ? u->transfers : u->transfers * rounds + d->ring->now.transfers);
 }
 
 static void settle_unit(struct settle *d, const struct unit *u, uint64_t start);
@@ -98,7 +103,9 @@ static void deliver_long_round(struct settle *d, const struct unit *u)
 	struct unit one;
 
 	reader_again(&d->reader, u);
-	for (start = d->reader.walk.pc; d->reader.slot < u->repeat.end && reader_next(&d->reader, &one); start = d->reader.walk.pc)
+	for (start = d->reader.walk.pc;
+	     d->reader.slot < u->repeat.end && reader_next(&d->reader, &one);
+	     start = d->reader.walk.pc)
 		settle_unit(d, &one, start);
 	reader_pass_repeat(&d->reader, u);
 }
@@ -175,12 +182,14 @@ static uint64_t branches_of(const struct settle *d, const struct unit *u)
 
 	if (u->type != UNIT_REPEAT)
 		return u->type == UNIT_WALKED ? d->reader.out.total : u->type != UNIT_NONE;
-	if (__builtin_mul_overflow(u->repeat.rounds, u->repeat.branches, &branches) || branches > d->log->limit + u->repeat.branches)
+	if (__builtin_mul_overflow(u->repeat.rounds, u->repeat.branches, &branches) ||
+	    branches > d->log->limit + u->repeat.branches)
 		return d->log->limit + u->repeat.branches;
 	return branches;
 }
 
-/* Delivers what stands behind a place, or gives up when that were more than `most` branches: *from is then in front of the rest. */
+/* Delivers what stands behind a place, or gives up when that were more than `most` branches: *from
+ * is then in front of the rest. */
 static bool settle_from(struct settle *d, struct state_entry *from, uint64_t most)
 {
 	uint64_t start;
@@ -199,8 +208,10 @@ static bool settle_from(struct settle *d, struct state_entry *from, uint64_t mos
 	return true;
 }
 
-/* The slot before a place behind `limit`, at which one can start to read. False when there is none. */
-static bool step_back(const struct branch_log *log, const struct state_entry *limit, struct state_entry *p)
+/* The slot before a place behind `limit`, at which one can start to read. False when there is none.
+ */
+static bool step_back(const struct branch_log *log, const struct state_entry *limit,
+		      struct state_entry *p)
 {
 	const struct branch_log_record *slot;
 
@@ -215,8 +226,9 @@ static bool step_back(const struct branch_log *log, const struct state_entry *li
 	return true;
 }
 
-/* Moves *from towards the log's end, to where `wanted` branches are left, found from the end back; some more where that is in front of a
- * conditional, from which on transfers are known. False when it stays where it is. */
+/* Moves *from towards the log's end, to where `wanted` branches are left, found from the end back;
+ * some more where that is in front of a conditional, from which on transfers are known. False when
+ * it stays where it is. */
 static bool skip_to_newest(struct settle *d, struct state_entry *from, uint64_t wanted)
 {
 	const struct branch_log *log = d->log;
@@ -227,7 +239,8 @@ static bool skip_to_newest(struct settle *d, struct state_entry *from, uint64_t 
 	while (found < 8 * wanted && step_back(log, from, &p)) {
 		reader_start_inside(&d->reader, log, p.block, p.slot);
 		d->reader.walk.steps = steps;
-		if (!reader_next(&d->reader, &u) || (found >= wanted && (u.ticks || u.type == UNIT_REPEAT)))
+		if (!reader_next(&d->reader, &u) ||
+		    (found >= wanted && (u.ticks || u.type == UNIT_REPEAT)))
 			break;
 		found += branches_of(d, &u);
 		steps = d->reader.walk.steps;
@@ -239,7 +252,10 @@ static bool skip_to_newest(struct settle *d, struct state_entry *from, uint64_t 
 }
 
 /* So many branches are delivered before it is seen which of them are the newest. */
-static uint64_t most_in_vain(const struct branch_log *log) { return 4 * (uint64_t)log->limit + 64 * log->block_slots; }
+static uint64_t most_in_vain(const struct branch_log *log)
+{
+	return 4 * (uint64_t)log->limit + 64 * log->block_slots;
+}
 
 /* Whether there are more, as far as that is known beforehand: records that repeat. */
 static bool has_too_many(const struct branch_log *log)
@@ -247,7 +263,8 @@ static bool has_too_many(const struct branch_log *log)
 	return log->entries - block_at(log, log->oldest)->entries > most_in_vain(log);
 }
 
-/* Delivers everything, but of very many branches the newest: a record may stand for any number of direct jumps. */
+/* Delivers everything, but of very many branches the newest: a record may stand for any number of
+ * direct jumps. */
 static void settle_all(struct settle *d, const struct ring_state *now)
 {
 	const struct branch_log *log = d->log;
@@ -286,12 +303,15 @@ void branch_log_settle(struct branch_log *log, struct branch_ring *ring)
 }
 
 /* Of the rounds of u so many branches. */
-static void look_at_repeat(struct reader *r, const struct unit *u, uint64_t newest, void (*take)(void *arg, const struct bt_branch *entries, size_t n), void *arg)
+static void look_at_repeat(struct reader *r, const struct unit *u, uint64_t newest,
+			   void (*take)(void *arg, const struct bt_branch *entries, size_t n),
+			   void *arg)
 {
 	uint64_t wanted = newest / u->repeat.branches + 1;
 	struct unit one;
 
-	for (uint64_t rounds = u->repeat.rounds < wanted ? u->repeat.rounds : wanted; rounds; rounds--) {
+	for (uint64_t rounds = u->repeat.rounds < wanted ? u->repeat.rounds : wanted; rounds;
+	     rounds--) {
 		reader_again(r, u);
 		while (r->slot < u->repeat.end && reader_next(r, &one))
 			take(arg, r->out.entries, r->out.n);
@@ -299,7 +319,8 @@ static void look_at_repeat(struct reader *r, const struct unit *u, uint64_t newe
 	reader_pass_repeat(r, u);
 }
 
-void branch_log_look(const struct branch_log *log, uint64_t newest, void (*take)(void *arg, const struct bt_branch *entries, size_t n), void *arg)
+void branch_log_look(const struct branch_log *log, uint64_t newest,
+		     void (*take)(void *arg, const struct bt_branch *entries, size_t n), void *arg)
 {
 	uint64_t block = log->next - 1;
 	struct reader r;

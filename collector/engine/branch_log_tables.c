@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
-/* The segment tables that a log's records are read by. Most logs have one; an execve, which leaves the old image's records undecoded,
- * brings another. */
+/* The segment tables that a log's records are read by. Most logs have one; an execve, which leaves
+ * the old image's records undecoded, brings another. */
 #include "collector/engine/branch_log_private.h"
 
 #include <assert.h>
@@ -43,7 +43,10 @@ void branch_log_drop_tables(struct branch_log *log)
 	}
 }
 
-bool branch_log_holds(const struct branch_log *log, const struct segment_table *t) { return index_of(log, t) < log->table_count; }
+bool branch_log_holds(const struct branch_log *log, const struct segment_table *t)
+{
+	return index_of(log, t) < log->table_count;
+}
 
 size_t branch_log_table_memory(const struct branch_log *log)
 {

@@ -6,24 +6,29 @@
 #include <sys/syscall.h>
 #include <sys/uio.h>
 
-#include "collector/engine/persisted_groups.h"
 #include "collector/engine/lookahead.h"
+#include "collector/engine/persisted_groups.h"
 #include "collector/engine/watch.h"
 #include "collector/tracee.h"
 
 enum {
 	EFLAGS_TF = 0x100,
-	EFLAGS_AC = 0x40000, /* what the cache adds is not aligned */
-	SLOTS = 128,	     /* addresses read at once */
+	EFLAGS_AC = 0x40000,  /* what the cache adds is not aligned */
+	SLOTS = 128,          /* addresses read at once */
 	PROFILE_NOTED = 8192, /* stops of a process that become entries of the profile */
-	AHEAD = 64,	     /* fragments translated with the one that is needed, at most: fewer stops */
-	LIKELY = LOOKAHEAD_CERTAIN / 3, /* ... of those as likely to be needed as that: a stop costs what some that are not do */
-	PROFILE_FIRST = 64,    /* entries followed at once: at first, and when all of them seem to be needed */
+	AHEAD = 64, /* fragments translated with the one that is needed, at most: fewer stops */
+	LIKELY = LOOKAHEAD_CERTAIN / 3, /* ... of those as likely to be needed as that: a stop costs
+					   what some that are not do */
+	PROFILE_FIRST =
+		64, /* entries followed at once: at first, and when all of them seem to be needed */
 	PROFILE_MOST = 2048,
-	PROFILE_GAP = 64 + 2 * PERSISTED_FRAGMENTS, /* from the last one that was followed to where execution is then; the group of that may have had others behind it */
+	PROFILE_GAP = 64 + 2 * PERSISTED_FRAGMENTS, /* from the last one that was followed to where
+						       execution is then; the group of that may have
+						       had others behind it */
 	PERSISTED_KNOWN = 8,
 	IDLE_MOST = 4,
-	NEAR_STEPS = 4096, /* near its stop_point, without a tick: then it is in a loop that has none, and may stay there */
+	NEAR_STEPS = 4096, /* near its stop_point, without a tick: then it is in a loop that has
+			      none, and may stay there */
 };
 
 #define PROFILE_UNKNOWN (PROFILE_NONE - 1) /* whether there is one */
@@ -42,7 +47,10 @@ static bool keys_have(const struct group_keys *t, uint64_t key)
 	return false;
 }
 
-static void keys_note(struct group_keys *t, uint64_t key) { t->keys[t->count++ % PERSISTED_KNOWN] = key; }
+static void keys_note(struct group_keys *t, uint64_t key)
+{
+	t->keys[t->count++ % PERSISTED_KNOWN] = key;
+}
 
 struct source {
 	const struct backend *b;
@@ -50,11 +58,13 @@ struct source {
 	struct engine_space *es;
 	uint64_t page_at;    /* the fixed page asked for last, which cannot change meanwhile */
 	const uint8_t *page; /* NULL: none */
-	bool alone; /* nobody else is in the cache */
-	bool stays; /* the task stands in the middle of the cache: no call may be made in it, and no page be watched */
+	bool alone;          /* nobody else is in the cache */
+	bool stays; /* the task stands in the middle of the cache: no call may be made in it, and no
+		       page be watched */
 	uint64_t slots[SLOTS], slots_at; /* a piece of memory with functions' addresses, 0: none */
 	struct group_keys loaded, refused; /* of them there is nothing more to have */
-	enum watch_result interrupted; /* WATCH_INTERRUPTED or WATCH_GONE: nothing more can be done now. WATCH_DONE (0) else */
+	enum watch_result interrupted; /* WATCH_INTERRUPTED or WATCH_GONE: nothing more can be done
+					  now. WATCH_DONE (0) else */
 };
 
 /* Of one page. */
@@ -77,9 +87,11 @@ static size_t read_code(void *arg, uint64_t addr, uint8_t *bytes, size_t n)
 	size_t here = WATCH_PAGE - addr % WATCH_PAGE, got;
 
 	if (!s->es->watch.protected)
-		return address_space_code(s->task->process->space, s->b->writer, s->task->tid, addr, bytes, n);
+		return address_space_code(s->task->process->space, s->b->writer, s->task->tid, addr,
+					  bytes, n);
 	got = read_page(s, addr, bytes, n < here ? n : here);
-	return got == here && here < n ? got + read_page(s, addr + here, bytes + here, n - here) : got;
+	return got == here && here < n ? got + read_page(s, addr + here, bytes + here, n - here)
+				       : got;
 }
 
 static const uint8_t *fixed_page(void *arg, uint64_t addr)
@@ -88,7 +100,8 @@ static const uint8_t *fixed_page(void *arg, uint64_t addr)
 
 	if (!s->page || addr - s->page_at >= WATCH_PAGE) {
 		s->page_at = addr & ~(uint64_t)(WATCH_PAGE - 1);
-		s->page = address_space_fixed_page(s->task->process->space, s->b->writer, s->task->tid, addr);
+		s->page = address_space_fixed_page(s->task->process->space, s->b->writer,
+						   s->task->tid, addr);
 	}
 	return s->page;
 }
@@ -136,42 +149,53 @@ static bool is_marked(void *arg, uint64_t pc)
 	const struct source *s = arg;
 	const struct address_space *space = s->task->process->space;
 
-	return s->es->learns && s->es->window.bytes && address_space_code_kind(space, pc) == CODE_FIXED &&
-	       (!profile_is_exact(s->es->profile.program) || cache_profile_find(&s->es->profile, space, pc) == PROFILE_NONE);
+	return s->es->learns && s->es->window.bytes &&
+	       address_space_code_kind(space, pc) == CODE_FIXED &&
+	       (!profile_is_exact(s->es->profile.program) ||
+		cache_profile_find(&s->es->profile, space, pc) == PROFILE_NONE);
 }
 
-/* Whether there is a fragment at pc, or one can be made of what lies there: code that changes is looked at when nobody runs it, unless it is
- * watched. */
+/* Whether there is a fragment at pc, or one can be made of what lies there: code that changes is
+ * looked at when nobody runs it, unless it is watched. */
 static bool is_ready(const struct source *s, uint64_t pc)
 {
 	if (s->stays)
 		return address_space_code_kind(s->task->process->space, pc) == CODE_FIXED;
 	return s->alone || address_space_code_kind(s->task->process->space, pc) != CODE_MUTABLE ||
-	       code_cache_find(s->es->cache, pc) != FRAGMENT_NONE || watch_bytes(s->es, pc & ~(uint64_t)(WATCH_PAGE - 1));
+	       code_cache_find(s->es->cache, pc) != FRAGMENT_NONE ||
+	       watch_bytes(s->es, pc & ~(uint64_t)(WATCH_PAGE - 1));
 }
 
-/* The fragment at pc that is there already and does for all that wait for it, its page being watched again if need be. */
+/* The fragment at pc that is there already and does for all that wait for it, its page being
+ * watched again if need be. */
 static uint32_t fragment_there(struct source *s, uint64_t pc)
 {
 	struct code_cache *c = s->es->cache;
 	uint32_t fragment = code_cache_find(c, pc);
 
-	if (fragment != FRAGMENT_NONE && !c->fragments[fragment].checked && code_cache_supersede(c, pc))
+	if (fragment != FRAGMENT_NONE && !c->fragments[fragment].checked &&
+	    code_cache_supersede(c, pc))
 		return FRAGMENT_NONE;
-	if (fragment != FRAGMENT_NONE || address_space_code_kind(s->task->process->space, pc) != CODE_MUTABLE)
+	if (fragment != FRAGMENT_NONE ||
+	    address_space_code_kind(s->task->process->space, pc) != CODE_MUTABLE)
 		return fragment;
 	is_mutable(s, pc);
 	return code_cache_find(c, pc);
 }
 
-/* The fragment at pc as an earlier recording left it, with its entry if that is known; or FRAGMENT_NONE. */
-static uint32_t fragment_kept(struct code_cache *c, const struct code_source *source, uint64_t pc, size_t entry)
+/* The fragment at pc as an earlier recording left it, with its entry if that is known; or
+ * FRAGMENT_NONE. */
+static uint32_t fragment_kept(struct code_cache *c, const struct code_source *source, uint64_t pc,
+			      size_t entry)
 {
 	struct source *s = source->arg;
 	struct profile *p = s->es->profile.program;
-	size_t i = entry == PROFILE_UNKNOWN ? cache_profile_find(&s->es->profile, s->task->process->space, pc) : entry;
+	size_t i = entry == PROFILE_UNKNOWN
+			   ? cache_profile_find(&s->es->profile, s->task->process->space, pc)
+			   : entry;
 	uint64_t key = i == PROFILE_NONE ? 0 : profile_group_key(p, i);
-	struct slice bytes = !key || keys_have(&s->refused, key) ? slice_of(NULL, 0) : profile_group(p, i);
+	struct slice bytes =
+		!key || keys_have(&s->refused, key) ? slice_of(NULL, 0) : profile_group(p, i);
 	enum persisted_fault fault;
 	uint32_t fragment;
 
@@ -187,8 +211,10 @@ static uint32_t fragment_kept(struct code_cache *c, const struct code_source *so
 	return fragment;
 }
 
-/* The fragment at pc, made if need be, where its entry is known. FRAGMENT_NONE as translator_translate(); the cache may have been cleared then. */
-static uint32_t fragment_of_entry(struct code_cache *c, const struct code_source *source, uint64_t pc, bool indirect, size_t entry)
+/* The fragment at pc, made if need be, where its entry is known. FRAGMENT_NONE as
+ * translator_translate(); the cache may have been cleared then. */
+static uint32_t fragment_of_entry(struct code_cache *c, const struct code_source *source,
+				  uint64_t pc, bool indirect, size_t entry)
 {
 	uint32_t fragment;
 
@@ -207,22 +233,26 @@ static uint32_t fragment_of_entry(struct code_cache *c, const struct code_source
 	return translator_translate(c, source, pc, indirect);
 }
 
-static uint32_t fragment_at(struct code_cache *c, const struct code_source *source, uint64_t pc, bool indirect)
+static uint32_t fragment_at(struct code_cache *c, const struct code_source *source, uint64_t pc,
+			    bool indirect)
 {
 	return fragment_of_entry(c, source, pc, indirect, PROFILE_UNKNOWN);
 }
 
-/* What a function's address at a fixed place (a global offset table's entry) says now, 0 when nothing can be read. Reading makes a page of
- * anonymous memory that nobody has touched present, for which the program may wait (userfaultfd(2)): files only. */
+/* What a function's address at a fixed place (a global offset table's entry) says now, 0 when
+ * nothing can be read. Reading makes a page of anonymous memory that nobody has touched present,
+ * for which the program may wait (userfaultfd(2)): files only. */
 static uint64_t address_in(struct source *s, uint64_t slot)
 {
 	const struct mapping *m = address_space_map_at(s->task->process->space, slot);
 	uint64_t start = slot & ~(uint64_t)(sizeof s->slots - 1);
-	struct iovec local = {s->slots, sizeof s->slots}, remote = {(void *)(uintptr_t)start, sizeof s->slots};
+	struct iovec local = {s->slots, sizeof s->slots},
+		     remote = {(void *)(uintptr_t)start, sizeof s->slots};
 
 	if (slot % sizeof s->slots[0] || !m || !m->ino)
 		return 0;
-	if (s->slots_at != start && process_vm_readv(s->task->tid, &local, 1, &remote, 1, 0) != sizeof s->slots)
+	if (s->slots_at != start &&
+	    process_vm_readv(s->task->tid, &local, 1, &remote, 1, 0) != sizeof s->slots)
 		return 0;
 	s->slots_at = start;
 	return s->slots[(slot - start) / sizeof s->slots[0]];
@@ -252,13 +282,15 @@ static void translate_ahead(struct code_cache *c, const struct code_source *sour
 	}
 }
 
-/* Of what others have run this program's own fragments are made: which of them it runs is to be known. */
+/* Of what others have run this program's own fragments are made: which of them it runs is to be
+ * known. */
 static uint64_t group_key(const struct engine_space *es, const struct profile_view *v, size_t i)
 {
 	return v == &es->similar ? 0 : profile_group_key(v->program, i);
 }
 
-/* Reads the pages of the entries of [i, end) that have no group; those of a group it names itself. */
+/* Reads the pages of the entries of [i, end) that have no group; those of a group it names itself.
+ */
 static void read_pages(const struct source *s, struct profile_view *v, size_t i, size_t end)
 {
 	struct address_space *space = s->task->process->space;
@@ -273,26 +305,35 @@ static void read_pages(const struct source *s, struct profile_view *v, size_t i,
 	free(pcs);
 }
 
-/* Execution has come to entry `first` and needed a fragment there: it is likely to come to those behind it, too. Read ahead as files are:
- * the more of them, the longer that holds. So what a long run left behind costs a short one no more than what it comes to. */
+/* Execution has come to entry `first` and needed a fragment there: it is likely to come to those
+ * behind it, too. Read ahead as files are: the more of them, the longer that holds. So what a long
+ * run left behind costs a short one no more than what it comes to. */
 static void follow_profile(const struct code_source *source, struct profile_view *v, size_t first)
 {
 	const struct source *s = source->arg;
 	struct engine_space *es = s->es;
 	struct address_space *space = s->task->process->space;
-	bool exact = profile_is_exact(v->program), goes_on = first >= v->end && first - v->end < PROFILE_GAP;
+	bool exact = profile_is_exact(v->program),
+	     goes_on = first >= v->end && first - v->end < PROFILE_GAP;
 	uint32_t clears = es->cache->clears, fragment, before;
 
-	v->ahead = !goes_on || !v->ahead ? PROFILE_FIRST : v->ahead < PROFILE_MOST ? 2 * v->ahead : PROFILE_MOST;
-	v->end = profile_count(v->program) - first > v->ahead ? first + v->ahead : profile_count(v->program);
+	v->ahead = !goes_on || !v->ahead     ? PROFILE_FIRST
+		   : v->ahead < PROFILE_MOST ? 2 * v->ahead
+					     : PROFILE_MOST;
+	v->end = profile_count(v->program) - first > v->ahead ? first + v->ahead
+							      : profile_count(v->program);
 	read_pages(s, v, first + 1, v->end);
 	for (size_t i = first + 1; i < v->end && !es->cache->full; i++) {
-		uint64_t pc = keys_have(&s->loaded, group_key(es, v, i)) ? 0 : cache_profile_address(v, space, i);
+		uint64_t pc = keys_have(&s->loaded, group_key(es, v, i))
+				      ? 0
+				      : cache_profile_address(v, space, i);
 
 		if (!pc)
 			continue;
 		before = es->cache->fragment_count;
-		fragment = fragment_of_entry(es->cache, source, pc, profile_get(v->program, i).indirect, v == &es->similar ? PROFILE_NONE : i);
+		fragment = fragment_of_entry(es->cache, source, pc,
+					     profile_get(v->program, i).indirect,
+					     v == &es->similar ? PROFILE_NONE : i);
 		if (es->cache->clears != clears || s->interrupted)
 			return;
 		if (!exact && fragment != FRAGMENT_NONE && fragment >= before)
@@ -308,7 +349,8 @@ static void note_in_profile(const struct source *src, uint64_t pc, bool indirect
 	const struct address_space *space = src->task->process->space;
 	const struct mapping *m = address_space_map_at(space, pc);
 
-	if (!src->es->profile.program || src->es->noted >= PROFILE_NOTED || !m || address_space_code_kind(space, pc) != CODE_FIXED)
+	if (!src->es->profile.program || src->es->noted >= PROFILE_NOTED || !m ||
+	    address_space_code_kind(space, pc) != CODE_FIXED)
 		return;
 	src->es->noted++;
 	profile_add(src->es->profile.program, m, pc, indirect);
@@ -317,10 +359,16 @@ static void note_in_profile(const struct source *src, uint64_t pc, bool indirect
 /* The fragment at pc, made if need be, with some that lie ahead of it. */
 static uint32_t fragment_for(struct source *src, uint64_t pc, bool indirect)
 {
-	struct code_source source = {.read = read_code, .fixed_page = fixed_page, .ahead = read_ahead, .is_mutable = is_mutable,
-				     .others_write = others_write, .is_marked = is_marked, .arg = src};
+	struct code_source source = {.read = read_code,
+				     .fixed_page = fixed_page,
+				     .ahead = read_ahead,
+				     .is_mutable = is_mutable,
+				     .others_write = others_write,
+				     .is_marked = is_marked,
+				     .arg = src};
 	struct code_cache *c = src->es->cache;
-	uint32_t before = c->fragment_count, fragment = fragment_at(c, &source, pc, indirect), clears = c->clears;
+	uint32_t before = c->fragment_count, fragment = fragment_at(c, &source, pc, indirect),
+		 clears = c->clears;
 	struct profile_view *view = &src->es->profile;
 	size_t entry = PROFILE_NONE;
 
@@ -337,13 +385,16 @@ static uint32_t fragment_for(struct source *src, uint64_t pc, bool indirect)
 		if (entry != PROFILE_NONE && c->clears == clears)
 			follow_profile(&source, view, entry);
 	}
-	/* What lies ahead may have been found to have changed, and the fragment to reach into it. */
-	if (c->clears == clears && (fragment == FRAGMENT_NONE || code_cache_find(c, pc) == fragment))
+	/* What lies ahead may have been found to have changed, and the fragment to reach into it.
+	 */
+	if (c->clears == clears &&
+	    (fragment == FRAGMENT_NONE || code_cache_find(c, pc) == fragment))
 		return fragment;
 	return fragment_at(c, &source, pc, indirect);
 }
 
-/* An execve that fails late ends in an address space that has nothing in it, with a signal on its way that kills. */
+/* An execve that fails late ends in an address space that has nothing in it, with a signal on its
+ * way that kills. */
 static bool has_failed_to_exec(const struct bt_regs *r)
 {
 	return (r->orig_rax == SYS_execve || r->orig_rax == SYS_execveat) && (int64_t)r->rax < 0;
@@ -357,16 +408,19 @@ static void prepare_ticks(struct context *ctx, uint64_t start)
 		ctx->slots[i] = i ? TICKS_NONE : start;
 }
 
-/* How far the task may run in the cache: not to its stop_point, which is so many ticks ahead, STOP_NEAR or more. */
+/* How far the task may run in the cache: not to its stop_point, which is so many ticks ahead,
+ * STOP_NEAR or more. */
 static void bound_stretch(struct engine_task *et, uint64_t ahead)
 {
 	uint64_t records = ahead / RECORD_TICKS, ticks = ahead - TICKS_AHEAD;
 
-	et->room = records < RECORDS_BYTES / RECORD_SIZE ? (uint32_t)records * RECORD_SIZE : RECORDS_BYTES;
+	et->room = records < RECORDS_BYTES / RECORD_SIZE ? (uint32_t)records * RECORD_SIZE
+							 : RECORDS_BYTES;
 	et->ticks_start = TICKS_START | (ticks < TICKS_LIMIT ? TICKS_LIMIT - ticks : 0);
 }
 
-/* Whether the task, which is near its stop point and about to make a step, has made so many without a tick that it may make any number of them. */
+/* Whether the task, which is near its stop point and about to make a step, has made so many without
+ * a tick that it may make any number of them. */
 static bool is_far_in_time(struct engine_task *et, uint64_t tick)
 {
 	if (et->near_tick != tick)
@@ -377,7 +431,8 @@ static bool is_far_in_time(struct engine_task *et, uint64_t tick)
 	return et->near_steps == NEAR_STEPS;
 }
 
-/* The cache's fragments become of the kind that they are to be. False when that cannot be now: another task is stopped in one. */
+/* The cache's fragments become of the kind that they are to be. False when that cannot be now:
+ * another task is stopped in one. */
 static bool change_kind(const struct backend *b, const struct task *task, struct engine_space *es)
 {
 	struct fragment_kind kind = engine_space_kind(b, es);
@@ -391,14 +446,17 @@ static bool change_kind(const struct backend *b, const struct task *task, struct
 	return true;
 }
 
-/* The task is gone; or we have no descriptor left, and what its region holds is not known any more: it is stepped. */
+/* The task is gone; or we have no descriptor left, and what its region holds is not known any more:
+ * it is stepped. */
 static int give_up(struct backend *b, struct task *task, struct engine_space *es)
 {
 	es->refused = true;
-	return tracee_set_regs(task->tid, &task->regs) ? -BT_E_GONE : engine_step(b, task, 0, BT_ACTION_IGNORE);
+	return tracee_set_regs(task->tid, &task->regs) ? -BT_E_GONE
+						       : engine_step(b, task, 0, BT_ACTION_IGNORE);
 }
 
-/* Whether the task can enter now. If not, all are to leave the cache, and it will be alone in it when it is resumed. */
+/* Whether the task can enter now. If not, all are to leave the cache, and it will be alone in it
+ * when it is resumed. */
 static bool may_enter(struct source *s)
 {
 	struct engine_space *es = s->es;
@@ -407,8 +465,9 @@ static bool may_enter(struct source *s)
 	if (s->alone)
 		es->quiesce = false;
 	else
-		es->quiesce |= ((struct engine_task *)s->task->backend)->opens || !is_ready(s, s->task->regs.rip) ||
-			      engine_space_has_much_dead(es) || watch_sweep_is_due(s->b, es);
+		es->quiesce |= ((struct engine_task *)s->task->backend)->opens ||
+			       !is_ready(s, s->task->regs.rip) || engine_space_has_much_dead(es) ||
+			       watch_sweep_is_due(s->b, es);
 	es->cache->busy = !s->alone;
 	return !es->quiesce;
 }
@@ -416,11 +475,13 @@ static bool may_enter(struct source *s)
 static int step_first(struct backend *b, struct task *task)
 {
 	((struct engine_task *)task->backend)->idle = 0;
-	return tracee_set_regs(task->tid, &task->regs) ? -BT_E_GONE : engine_step(b, task, 0, BT_ACTION_IGNORE);
+	return tracee_set_regs(task->tid, &task->regs) ? -BT_E_GONE
+						       : engine_step(b, task, 0, BT_ACTION_IGNORE);
 }
 
-/* All are to leave the cache first (es->quiesce). It waits for those that run where it is: an instruction on, it would need another fragment than
- * the one for which it waits. For those that were stopped in the cache (SIGSTOP) nobody can wait: it goes on by a step. */
+/* All are to leave the cache first (es->quiesce). It waits for those that run where it is: an
+ * instruction on, it would need another fragment than the one for which it waits. For those that
+ * were stopped in the cache (SIGSTOP) nobody can wait: it goes on by a step. */
 static int wait_for_others(struct backend *b, struct task *task)
 {
 	struct engine_task *et = task->backend;
@@ -431,7 +492,8 @@ static int wait_for_others(struct backend *b, struct task *task)
 	return step_first(b, task);
 }
 
-/* Nobody else is in the cache: the page that the task has written to is the program's again, and the instruction runs once more. */
+/* Nobody else is in the cache: the page that the task has written to is the program's again, and
+ * the instruction runs once more. */
 static int open_and_step(const struct source *s, struct backend *b)
 {
 	struct engine_task *et = s->task->backend;
@@ -444,7 +506,8 @@ static int open_and_step(const struct source *s, struct backend *b)
 	return step_first(b, s->task);
 }
 
-/* Where the task comes straight from the cache, its mask has these signals as before: calls there change others alone (POLICY_MASKS). */
+/* Where the task comes straight from the cache, its mask has these signals as before: calls there
+ * change others alone (POLICY_MASKS). */
 static int hide_signals(struct task *task, bool straight)
 {
 	struct engine_task *et = task->backend;
@@ -462,8 +525,12 @@ int cache_enter(struct backend *b, struct task *task, bool indirect)
 	bool straight = et->straight;
 	uint64_t ahead = stop_point_ticks_ahead(task);
 	struct engine_space *es = NULL;
-	struct context ctx = {.r11 = task->regs.r11, .bits = BITS_EMPTY, .limit = BITS_FULL, .mask = BITS_FULL,
-			      .syscall_next = -(uint64_t)SYSCALL_NOTES_BYTES, .table = region_address(DESCRIPTORS_AT)};
+	struct context ctx = {.r11 = task->regs.r11,
+			      .bits = BITS_EMPTY,
+			      .limit = BITS_FULL,
+			      .mask = BITS_FULL,
+			      .syscall_next = -(uint64_t)SYSCALL_NOTES_BYTES,
+			      .table = region_address(DESCRIPTORS_AT)};
 	struct source src = {.b = b, .task = task};
 	bool careful = ahead < STOP_NEAR;
 	struct bt_regs regs;
@@ -471,7 +538,8 @@ int cache_enter(struct backend *b, struct task *task, bool indirect)
 	int rc;
 
 	et->straight = false;
-	/* Side by side, tasks that have all others stopped for them, each as soon as it is resumed, get on by a step. */
+	/* Side by side, tasks that have all others stopped for them, each as soon as it is resumed,
+	 * get on by a step. */
 	if ((b->parallel && et->idle >= IDLE_MOST))
 		return step_first(b, task);
 	/* At the stop point's tick its transfers are counted. */
@@ -480,8 +548,8 @@ int cache_enter(struct backend *b, struct task *task, bool indirect)
 	if (task->process->space->extension)
 		((struct engine_space *)task->process->space->extension)->careful = careful;
 	/* The cache has a gs of its own: the program's is to be put back. */
-	if (!(task->regs.eflags & (EFLAGS_TF | EFLAGS_AC)) && !has_failed_to_exec(&task->regs) && tracee_is_in_64_bit(&task->regs) &&
-	    tracee_can_set_base(task->regs.gs_base))
+	if (!(task->regs.eflags & (EFLAGS_TF | EFLAGS_AC)) && !has_failed_to_exec(&task->regs) &&
+	    tracee_is_in_64_bit(&task->regs) && tracee_can_set_base(task->regs.gs_base))
 		es = engine_space_of(b, task);
 	src.es = es;
 	if (es)
@@ -499,14 +567,19 @@ int cache_enter(struct backend *b, struct task *task, bool indirect)
 			watch_sweep(b, es);
 		}
 		if (src.alone && cache_predictions_now(b, task, es))
-			cache_prediction(b, task, es, &(struct code_source){.read = read_code, .fixed_page = fixed_page, .is_mutable = is_mutable, .arg = &src});
+			cache_prediction(b, task, es,
+					 &(struct code_source){.read = read_code,
+							       .fixed_page = fixed_page,
+							       .is_mutable = is_mutable,
+							       .arg = &src});
 		fragment = fragment_for(&src, task->regs.rip, indirect);
 	}
 	if (src.interrupted)
 		return src.interrupted == WATCH_GONE ? -BT_E_GONE : 0;
 	if (src.alone && es)
 		es->quiesce = false; /* what has changed since was changed by this task alone */
-	rc = fragment == FRAGMENT_NONE || es->quiesce ? -BT_E_NO_MEMORY : engine_space_prepare_area(b, task, es);
+	rc = fragment == FRAGMENT_NONE || es->quiesce ? -BT_E_NO_MEMORY
+						      : engine_space_prepare_area(b, task, es);
 	if (rc == -BT_E_GONE || rc > 0)
 		return rc > 0 ? 0 : rc;
 	if (rc || hide_signals(task, straight))
@@ -516,7 +589,8 @@ int cache_enter(struct backend *b, struct task *task, bool indirect)
 	et->ticks = b->ticks;
 	/* Where fragments have no conditionals none of them comes nearer. */
 	ahead = es->careful ? UINT64_MAX : ahead;
-	bound_stretch(et, cache_watch_turn(task, &ctx, et->ticks ? cache_sample_ahead(es, ahead) : ahead));
+	bound_stretch(et, cache_watch_turn(task, &ctx,
+					   et->ticks ? cache_sample_ahead(es, ahead) : ahead));
 	ctx.next = -(uint64_t)et->room;
 	et->sample_room = 0;
 	if (et->ticks) {
@@ -534,7 +608,8 @@ int cache_enter(struct backend *b, struct task *task, bool indirect)
 	regs.gs_base = area_address(et->runs_in);
 	regs.rip = region_address(CODE_AT + es->cache->fragments[fragment].body);
 	regs.orig_rax = UINT64_MAX;
-	/* One that is gone may be stopped where it left the cache, while what it had there has just been written over: it is in no stretch. */
+	/* One that is gone may be stopped where it left the cache, while what it had there has just
+	 * been written over: it is in no stretch. */
 	if (tracee_set_regs(task->tid, &regs))
 		return -BT_E_GONE;
 	et->begin = task->regs.rip;
@@ -544,14 +619,17 @@ int cache_enter(struct backend *b, struct task *task, bool indirect)
 	if (et->ticks)
 		task_epoch(task);
 	else
-		branch_log_begin(task->log, es->cache->segments, task->regs.rip, task->process->space->number, task->process->space->epoch);
+		branch_log_begin(task->log, es->cache->segments, task->regs.rip,
+				 task->process->space->number, task->process->space->epoch);
 	engine_set_in_cache(et, true);
 	et->stop_wanted = false;
 	return engine_run(b, task);
 }
 
-/* Where a fragment is wanted that the trap stands for, and (*exit) by which direct branch: EXIT_NONE, by an indirect one. 0: it is another trap. */
-static uint64_t wanted_at_trap(const struct code_cache *c, const struct bt_regs *raw, uint32_t *exit)
+/* Where a fragment is wanted that the trap stands for, and (*exit) by which direct branch:
+ * EXIT_NONE, by an indirect one. 0: it is another trap. */
+static uint64_t wanted_at_trap(const struct code_cache *c, const struct bt_regs *raw,
+			       uint32_t *exit)
 {
 	uint32_t trap = (uint32_t)(raw->rip - 1 - region_address(CODE_AT));
 	const struct cache_exit *x = trap == c->miss_trap ? NULL : code_cache_exit_at(c, trap);
@@ -582,8 +660,10 @@ static bool may_stay(const struct backend *b, const struct task *task)
 	const struct engine_space *es = space->extension;
 	const struct engine_task *et = task->backend;
 
-	return !et->holds && !et->stop_wanted && !es->parallel && !es->torn && !engine_space_wants_change(b, es) &&
-	       et->begin_generation == segment_generation(es->cache->segments) && et->begin_epoch == space->epoch;
+	return !et->holds && !et->stop_wanted && !es->parallel && !es->torn &&
+	       !engine_space_wants_change(b, es) &&
+	       et->begin_generation == segment_generation(es->cache->segments) &&
+	       et->begin_epoch == space->epoch;
 }
 
 bool cache_stay(struct backend *b, struct task *task, const struct bt_regs *raw)
@@ -604,15 +684,20 @@ bool cache_stay(struct backend *b, struct task *task, const struct bt_regs *raw)
 	if (fragment == FRAGMENT_NONE || !may_stay(b, task))
 		return false;
 	way = way_on(c, fragment, exit);
-	return way && !code_cache_sync(c, task->tid) && !tracee_set_rip(task->tid, region_address(CODE_AT + way));
+	return way && !code_cache_sync(c, task->tid) &&
+	       !tracee_set_rip(task->tid, region_address(CODE_AT + way));
 }
 
 bool cache_make_room(struct backend *b, struct task *task, struct stretch *s)
 {
 	struct engine_space *es = task->process->space->extension;
 
-	/* What cache_enter() sees to from time to time, and the stop point that it looks at, are not to be missed. */
-	return !b->alarm_each && !((struct engine_task *)task->backend)->ticks && may_stay(b, task) && stop_point_ticks_ahead(task) == UINT64_MAX &&
-	       !cache_is_watched(task->backend) && !engine_space_has_much_dead(es) && !watch_sweep_is_due(b, es) && stretch_take_full(task, es, s) && !branch_log_crowded(task->log) &&
-	       !cache_predictions_now(b, task, es) && stretch_go_on(task, es, s);
+	/* What cache_enter() sees to from time to time, and the stop point that it looks at, are
+	 * not to be missed. */
+	return !b->alarm_each && !((struct engine_task *)task->backend)->ticks &&
+	       may_stay(b, task) && stop_point_ticks_ahead(task) == UINT64_MAX &&
+	       !cache_is_watched(task->backend) && !engine_space_has_much_dead(es) &&
+	       !watch_sweep_is_due(b, es) && stretch_take_full(task, es, s) &&
+	       !branch_log_crowded(task->log) && !cache_predictions_now(b, task, es) &&
+	       stretch_go_on(task, es, s);
 }

@@ -10,11 +10,13 @@
 
 enum {
 	PAGE = 4096,
-	TOGETHER = 2 * PERSISTED_FRAGMENTS, /* entries behind one another whose fragments are kept with others of the same file */
+	TOGETHER = 2 * PERSISTED_FRAGMENTS, /* entries behind one another whose fragments are kept
+					       with others of the same file */
 };
 
 /* Of code that is known again elsewhere. */
-static void add(struct engine_space *es, const struct address_space *space, const struct fragment *fragment)
+static void add(struct engine_space *es, const struct address_space *space,
+		const struct fragment *fragment)
 {
 	const struct mapping *m = address_space_map_at(space, fragment->pc);
 
@@ -22,10 +24,13 @@ static void add(struct engine_space *es, const struct address_space *space, cons
 		profile_add(es->profile.program, m, fragment->pc, fragment->indirect != 0);
 }
 
-static bool has_area(const struct engine_space *es, uint32_t area) { return !area || es->area_tables[area] == es->regions; }
+static bool has_area(const struct engine_space *es, uint32_t area)
+{
+	return !area || es->area_tables[area] == es->regions;
+}
 
-/* The fragments that have run here become entries of the profile, in the order in which they were made: nearly that in which they ran. The process may be
- * gone. */
+/* The fragments that have run here become entries of the profile, in the order in which they were
+ * made: nearly that in which they ran. The process may be gone. */
 void cache_learn(const struct task *task, struct engine_space *es)
 {
 	const struct code_cache *c = es->cache;
@@ -40,7 +45,8 @@ void cache_learn(const struct task *task, struct engine_space *es)
 	if (!marks || !have_run)
 		goto out;
 	for (uint32_t area = 0; area < AREAS; area++) {
-		if (!has_area(es, area) || !window_read(&es->window, task->tid, area_window(area) + MARKS_AT, marks, n))
+		if (!has_area(es, area) ||
+		    !window_read(&es->window, task->tid, area_window(area) + MARKS_AT, marks, n))
 			continue;
 		for (size_t i = 0; i < n; i++)
 			have_run[i] |= marks[i] == code_cache_mark(c);
@@ -78,7 +84,8 @@ static size_t read_kept(void *arg, uint64_t addr, uint8_t *bytes, size_t n)
 
 	while (done < n) {
 		const uint8_t *page = kept_page(arg, addr + done);
-		size_t at = (addr + done) % PAGE, here = PAGE - at < n - done ? PAGE - at : n - done;
+		size_t at = (addr + done) % PAGE,
+		       here = PAGE - at < n - done ? PAGE - at : n - done;
 
 		if (!page)
 			break;
@@ -92,17 +99,23 @@ static size_t read_kept(void *arg, uint64_t addr, uint8_t *bytes, size_t n)
 static struct fragment_demand demand_of(const struct engine_space *es, size_t i, uint64_t pc)
 {
 	uint32_t fragment = code_cache_find(es->cache, pc);
-	const struct fragment *frag = fragment == FRAGMENT_NONE ? NULL : &es->cache->fragments[fragment];
+	const struct fragment *frag =
+		fragment == FRAGMENT_NONE ? NULL : &es->cache->fragments[fragment];
 
 	if (profile_group_was_weak(es->profile.program, i))
-		return (struct fragment_demand){.debt = (uint8_t)code_cache_most_debt(es->cache), .back = true};
-	return frag ? (struct fragment_demand){.debt = frag->debt, .back = frag->checked || frag->passes} : (struct fragment_demand){0};
+		return (struct fragment_demand){.debt = (uint8_t)code_cache_most_debt(es->cache),
+						.back = true};
+	return frag ? (struct fragment_demand){.debt = frag->debt,
+					       .back = frag->checked || frag->passes}
+		    : (struct fragment_demand){0};
 }
 
 /* The address of entry i where it wants a group that can be made here, 0. */
 static uint64_t wanted_at(struct engine_space *es, struct kept *kept, size_t i)
 {
-	uint64_t pc = profile_wants_group(es->profile.program, i) ? cache_profile_address(&es->profile, kept->space, i) : 0;
+	uint64_t pc = profile_wants_group(es->profile.program, i)
+			      ? cache_profile_address(&es->profile, kept->space, i)
+			      : 0;
 
 	return pc && kept_page(kept, pc) ? pc : 0;
 }
@@ -132,7 +145,8 @@ static void make_of_file(struct making *m, const struct wishes *wanted)
 		size_t n = 0;
 
 		buf_reset(&m->bytes);
-		done = persisted_make(m->maker, &m->source, w.list + from, w.count - from, profile_get(m->profile, w.entries[from]).offset, &m->bytes);
+		done = persisted_make(m->maker, &m->source, w.list + from, w.count - from,
+				      profile_get(m->profile, w.entries[from]).offset, &m->bytes);
 		for (size_t i = from; i < from + done; i++)
 			if (w.list[i].kept)
 				kept[n++] = w.entries[i];
@@ -150,7 +164,8 @@ static void make_all(struct making *m, const struct wishes *wanted)
 		struct wishes of_file = {.count = 0};
 
 		for (size_t k = i; k < wanted->count; k++) {
-			if (done[k] || profile_get(m->profile, wanted->entries[k]).file != profile_get(m->profile, wanted->entries[i]).file)
+			if (done[k] || profile_get(m->profile, wanted->entries[k]).file !=
+					       profile_get(m->profile, wanted->entries[i]).file)
 				continue;
 			of_file.entries[of_file.count] = wanted->entries[k];
 			of_file.list[of_file.count++] = wanted->list[k];
@@ -164,21 +179,26 @@ static void make_all(struct making *m, const struct wishes *wanted)
 static void make_groups(const struct backend *b, struct engine_space *es, struct address_space *s)
 {
 	struct kept kept = {.space = s};
-	struct making making = {.profile = es->profile.program, .source = {.read = read_kept, .arg = &kept}};
+	struct making making = {.profile = es->profile.program,
+				.source = {.read = read_kept, .arg = &kept}};
 	struct wishes wanted = {.count = 0};
 	size_t n = 0;
 	uint64_t pc;
 
 	for (size_t i = 0; i < profile_count(es->profile.program); i++)
 		n += wanted_at(es, &kept, i) != 0;
-	if (!profile_is_worth(es->profile.program, n) || !(making.maker = persisted_maker_new(&b->processor, profile_kind(es->profile.program))))
+	if (!profile_is_worth(es->profile.program, n) ||
+	    !(making.maker = persisted_maker_new(&b->processor, profile_kind(es->profile.program))))
 		return;
 	for (size_t i = 0; i < profile_count(es->profile.program); i++) {
 		pc = wanted_at(es, &kept, i);
 		if (!pc)
 			continue;
 		wanted.entries[wanted.count] = i;
-		wanted.list[wanted.count++] = (struct persisted_wish){.pc = pc, .indirect = profile_get(es->profile.program, i).indirect, .demand = demand_of(es, i, pc)};
+		wanted.list[wanted.count++] = (struct persisted_wish){
+			.pc = pc,
+			.indirect = profile_get(es->profile.program, i).indirect,
+			.demand = demand_of(es, i, pc)};
 		if (wanted.count == TOGETHER) {
 			make_all(&making, &wanted);
 			wanted.count = 0;
@@ -199,6 +219,7 @@ void cache_keep(const struct backend *b, struct task *task)
 	cache_learn(task, es);
 	if (es->knew)
 		make_groups(b, es, s);
-	code_pages_put(es->left_pages); /* of an end that was none: a thread came that had not run yet */
+	code_pages_put(
+		es->left_pages); /* of an end that was none: a thread came that had not run yet */
 	es->left_pages = es->program.ino && es->mapped ? left_pages_of(&es->program, s) : NULL;
 }

@@ -1,13 +1,15 @@
 /* SPDX-License-Identifier: MIT */
-/* System calls that change mappings, made in the cache: which memory they have to leave alone there, and what they have changed. Code that
- * execution may come to, or has, is none of it: that a mapping is new, gone or changed need not be known before the task's next stop. */
+/* System calls that change mappings, made in the cache: which memory they have to leave alone
+ * there, and what they have changed. Code that execution may come to, or has, is none of it: that a
+ * mapping is new, gone or changed need not be known before the task's next stop. */
 #include <sys/mman.h>
 
-#include "collector/engine/syscall_policy.h"
 #include "collector/engine/engine_private.h"
+#include "collector/engine/syscall_policy.h"
 #include "collector/map_syscalls.h"
 
-/* Of more than there are rows for the last row stands for all the others, and what lies between them. */
+/* Of more than there are rows for the last row stands for all the others, and what lies between
+ * them. */
 static void add_range(struct code_ranges *r, uint64_t start, uint64_t end)
 {
 	if (r->count < CODE_RANGES)
@@ -43,13 +45,15 @@ bool cache_mappings_allow(struct task *task, struct engine_space *es, struct con
 	struct code_ranges *r = &es->code_ranges;
 	const struct engine_task *et = task->backend;
 
-	/* Such a call may wait for another task that is to have the turn for that (userfaultfd(2), a lock on the mappings); tasks that run side by
-	 * side would not know of it; nor, before --from, does anybody know of others. */
+	/* Such a call may wait for another task that is to have the turn for that (userfaultfd(2),
+	 * a lock on the mappings); tasks that run side by side would not know of it; nor, before
+	 * --from, does anybody know of others. */
 	if (task->unit->tasks > 1 || es->adopted || s->reads_run)
 		return false;
 	if (r->region != es->regions || r->area != et->runs_in || r->code_epoch != s->code_epoch) {
 		collect(r, s);
-		if (!window_write(&es->window, task->tid, engine_window_at(task, CODE_RANGES_AT), r->list, r->count * sizeof r->list[0]))
+		if (!window_write(&es->window, task->tid, engine_window_at(task, CODE_RANGES_AT),
+				  r->list, r->count * sizeof r->list[0]))
 			return false;
 		r->region = es->regions;
 		r->area = et->runs_in;
@@ -64,15 +68,21 @@ bool cache_mappings_allow(struct task *task, struct engine_space *es, struct con
 	return true;
 }
 
-void cache_mappings_changed(struct task *task, const struct syscall_note *note, const struct args_note *args)
+void cache_mappings_changed(struct task *task, const struct syscall_note *note,
+			    const struct args_note *args)
 {
 	struct address_space *s = task->process->space;
-	struct tracee_syscall call = {.nr = note->nr, .args = {args->args[0], args->args[1], (uint64_t)args->pages * CODE_PAGE}};
+	struct tracee_syscall call = {
+		.nr = note->nr,
+		.args = {args->args[0], args->args[1], (uint64_t)args->pages * CODE_PAGE}};
 	struct map_change change;
 
 	if (!map_syscall_changes(s, &call, note->result, &change))
 		return;
-	if (change.all) /* it failed, and may have done a part of it, in the place that it was given */
-		change = (struct map_change){.count = call.args[0] + call.args[1] > call.args[0], .ranges = {{call.args[0], call.args[0] + call.args[1]}}};
+	if (change.all) /* it failed, and may have done a part of it, in the place that it was given
+			 */
+		change = (struct map_change){
+			.count = call.args[0] + call.args[1] > call.args[0],
+			.ranges = {{call.args[0], call.args[0] + call.args[1]}}};
 	address_space_change_later(s, &change);
 }

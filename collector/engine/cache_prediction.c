@@ -6,29 +6,37 @@
 
 /* How sure one is to be. */
 struct caution {
-	uint64_t ticks, ticks_most; /* from one look to the next: at first; each time twice that (four times where the look was in vain), up to */
-	size_t entries; /* of the history, at each look */
-	size_t visits;	/* of a branch among them, at least */
-	uint64_t pays;	/* a prediction does after so many */
-	uint64_t fragment; /* the first prediction does after so many for each fragment: to forget some, all are looked through (code_cache.h) */
-	size_t worth;	/* percent of all branches that could be predicted: with fewer there is no prediction */
-	size_t share;	/* percent of the branch's visits that lead where it will be predicted to */
+	uint64_t ticks, ticks_most; /* from one look to the next: at first; each time twice that
+				       (four times where the look was in vain), up to */
+	size_t entries;             /* of the history, at each look */
+	size_t visits;              /* of a branch among them, at least */
+	uint64_t pays;              /* a prediction does after so many */
+	uint64_t fragment; /* the first prediction does after so many for each fragment: to forget
+			      some, all are looked through (code_cache.h) */
+	size_t worth; /* percent of all branches that could be predicted: with fewer there is no
+			 prediction */
+	size_t share; /* percent of the branch's visits that lead where it will be predicted to */
 	size_t share_left; /* fewer, and the prediction goes */
-	uint32_t wrong; /* ... so often at most: then the branch has no prediction any more */
+	uint32_t wrong;    /* ... so often at most: then the branch has no prediction any more */
 };
 
-static const struct caution cautious = {1 << 20, 1 << 25, 1 << 15, 16, 1 << 14, 16, 6, 70, 50, 2}, eager = {16, 16, 256, 1, 0, 0, 0, 1, 50, 8};
+static const struct caution cautious = {1 << 20, 1 << 25, 1 << 15, 16, 1 << 14, 16, 6, 70, 50, 2},
+			    eager = {16, 16, 256, 1, 0, 0, 0, 1, 50, 8};
 
 enum {
 	PREDICTIONS_AT_ONCE = 512,
 };
 
-static const struct caution *caution_of(const struct backend *b) { return b->predict_eagerly ? &eager : &cautious; }
+static const struct caution *caution_of(const struct backend *b)
+{
+	return b->predict_eagerly ? &eager : &cautious;
+}
 
 struct sample {
 	const struct caution *caution;
 	uint64_t ticks; /* until now */
-	size_t visits; /* of a branch, from which on a prediction pays, if all goes on for as long as it went */
+	size_t visits;  /* of a branch, from which on a prediction pays, if all goes on for as long
+			   as it went */
 	struct indirect_visit *list;
 	size_t count;
 	uint64_t seen; /* branches of any kind */
@@ -40,8 +48,10 @@ static void add_visits(void *arg, const struct bt_branch *entries, size_t n)
 
 	s->seen += n;
 	for (size_t i = 0; i < n && s->count < s->caution->entries; i++)
-		if (entries[i].kind == BT_BRANCH_RET || entries[i].kind == BT_BRANCH_IJMP || entries[i].kind == BT_BRANCH_ICALL)
-			s->list[s->count++] = (struct indirect_visit){entries[i].from, entries[i].to};
+		if (entries[i].kind == BT_BRANCH_RET || entries[i].kind == BT_BRANCH_IJMP ||
+		    entries[i].kind == BT_BRANCH_ICALL)
+			s->list[s->count++] =
+				(struct indirect_visit){entries[i].from, entries[i].to};
 }
 
 static int by_branch(const void *a, const void *b)
@@ -67,7 +77,9 @@ static struct site site_at(const struct sample *s, size_t first)
 	size_t i = first, next;
 
 	for (; i < s->count && s->list[i].from == site.from; i = next) {
-		for (next = i; next < s->count && s->list[next].from == site.from && s->list[next].to == s->list[i].to; next++)
+		for (next = i; next < s->count && s->list[next].from == site.from &&
+			       s->list[next].to == s->list[i].to;
+		     next++)
 			;
 		if (next - i > site.most) {
 			site.most = next - i;
@@ -100,8 +112,8 @@ static bool may_be_new(const struct code_cache *c, const struct sample *s, const
 	return !old || (!old->to && old->wrong < s->caution->wrong);
 }
 
-/* Whether so much could be predicted that it is worth the trouble: of all branches, and of those that are not predicted yet, if all goes on
- * for as long as it went. */
+/* Whether so much could be predicted that it is worth the trouble: of all branches, and of those
+ * that are not predicted yet, if all goes on for as long as it went. */
 static bool is_worth_it(const struct code_cache *c, const struct sample *s)
 {
 	uint64_t promising = 0, new = 0;
@@ -115,15 +127,19 @@ static bool is_worth_it(const struct code_cache *c, const struct sample *s)
 		}
 		i += site.visits;
 	}
-	return promising * 100 >= s->seen * s->caution->worth && new * (s->ticks / (s->seen | 1)) >= s->caution->fragment * (c->fragment_count - c->indexed);
+	return promising * 100 >= s->seen * s->caution->worth &&
+	       new *(s->ticks / (s->seen | 1)) >=
+		       s->caution->fragment *(c->fragment_count - c->indexed);
 }
 
 /* A prediction that is mostly wrong goes. */
-static bool take_back(struct code_cache *c, const struct sample *s, const struct site *site, const struct prediction *old)
+static bool take_back(struct code_cache *c, const struct sample *s, const struct site *site,
+		      const struct prediction *old)
 {
 	struct prediction prediction = *old;
 
-	if (site->visits < s->caution->visits || visits_to(s, site, old->to) * 100 >= site->visits * s->caution->share_left)
+	if (site->visits < s->caution->visits ||
+	    visits_to(s, site, old->to) * 100 >= site->visits * s->caution->share_left)
 		return false;
 	prediction.to = 0;
 	prediction.wrong++;
@@ -131,7 +147,8 @@ static bool take_back(struct code_cache *c, const struct sample *s, const struct
 }
 
 /* Whether a prediction was made or taken back. */
-static bool look_at(struct code_cache *c, const struct code_source *source, const struct sample *s, const struct site *site, bool worth_it)
+static bool look_at(struct code_cache *c, const struct code_source *source, const struct sample *s,
+		    const struct site *site, bool worth_it)
 {
 	const struct prediction *old = predictions_get(&c->predictions, site->from);
 	uint32_t wrong = old ? old->wrong : 0;
@@ -139,7 +156,8 @@ static bool look_at(struct code_cache *c, const struct code_source *source, cons
 
 	if (old && old->to)
 		return take_back(c, s, site, old);
-	if (!worth_it || wrong >= s->caution->wrong || !is_promising(s, site) || !translator_may_predict(c, source, site->from, site->to, &prediction))
+	if (!worth_it || wrong >= s->caution->wrong || !is_promising(s, site) ||
+	    !translator_may_predict(c, source, site->from, site->to, &prediction))
 		return false;
 	prediction.wrong = wrong;
 	return code_cache_predict(c, &prediction);
@@ -154,20 +172,25 @@ static void wait_longer(struct code_cache *c, const struct caution *caution, boo
 		c->prediction_wait *= worth_it ? 2 : 4;
 }
 
-bool cache_predictions_now(const struct backend *b, const struct task *task, const struct engine_space *es)
+bool cache_predictions_now(const struct backend *b, const struct task *task,
+			   const struct engine_space *es)
 {
 	const struct engine_task *et = task->backend;
 	uint64_t tick = task_tick(task);
 
-	if (tick == BT_TICKS_UNKNOWN || es->cache->users != 1 || es->cache->busy || engine_space_is_busy(es, task))
+	if (tick == BT_TICKS_UNKNOWN || es->cache->users != 1 || es->cache->busy ||
+	    engine_space_is_busy(es, task))
 		return false;
 	if (es->cache->kind.ticks && es->sample.wanted)
 		return cache_sample_is_full(&es->sample);
-	return (es->cache->kind.ticks || task->log) && tick - et->predicted_tick >= (es->cache->prediction_wait ? es->cache->prediction_wait : caution_of(b)->ticks);
+	return (es->cache->kind.ticks || task->log) &&
+	       tick - et->predicted_tick >= (es->cache->prediction_wait ? es->cache->prediction_wait
+									: caution_of(b)->ticks);
 }
 
 /* Makes predictions of it, and takes some back. */
-static void look(const struct backend *b, struct task *task, struct engine_space *es, const struct code_source *source, struct sample *s)
+static void look(const struct backend *b, struct task *task, struct engine_space *es,
+		 const struct code_source *source, struct sample *s)
 {
 	size_t made = 0;
 	bool worth_it;
@@ -187,7 +210,8 @@ static void look(const struct backend *b, struct task *task, struct engine_space
 	((struct engine_task *)task->backend)->predicted_tick = s->ticks;
 }
 
-void cache_prediction(const struct backend *b, struct task *task, struct engine_space *es, const struct code_source *source)
+void cache_prediction(const struct backend *b, struct task *task, struct engine_space *es,
+		      const struct code_source *source)
 {
 	const struct caution *caution = caution_of(b);
 	struct sample s = {.caution = caution, .ticks = task_tick(task)};

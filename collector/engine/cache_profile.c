@@ -8,12 +8,16 @@ static void refresh(struct profile_view *v, const struct address_space *s)
 	v->code_epoch = s->code_epoch;
 	v->files = profile_files(v->program);
 	v->map_count = 0;
-	for (size_t i = 0; i < s->mappings.count && v->map_count < sizeof v->maps / sizeof v->maps[0]; i++) {
+	for (size_t i = 0;
+	     i < s->mappings.count && v->map_count < sizeof v->maps / sizeof v->maps[0]; i++) {
 		const struct mapping *m = &s->mappings.maps[i];
-		int file = m->ino && address_space_code_kind(s, m->start) == CODE_FIXED ? profile_file(v->program, m) : -1;
+		int file = m->ino && address_space_code_kind(s, m->start) == CODE_FIXED
+				   ? profile_file(v->program, m)
+				   : -1;
 
 		if (file >= 0)
-			v->maps[v->map_count++] = (struct profile_map){m->start, m->end, m->offset, file};
+			v->maps[v->map_count++] =
+				(struct profile_map){m->start, m->end, m->offset, file};
 	}
 }
 
@@ -46,7 +50,8 @@ uint64_t cache_profile_address(struct profile_view *v, const struct address_spac
 	for (size_t k = 0; k < v->map_count; k++) {
 		const struct profile_map *m = &v->maps[k];
 
-		if (m->file == h.file && h.offset >= m->offset && h.offset - m->offset < m->end - m->start)
+		if (m->file == h.file && h.offset >= m->offset &&
+		    h.offset - m->offset < m->end - m->start)
 			return m->start + (h.offset - m->offset);
 	}
 	return 0;

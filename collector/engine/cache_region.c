@@ -21,7 +21,8 @@
 
 enum {
 	PATCH_GAP = 2048,    /* writing so much more costs less than another call */
-	FILE_STEP = 1 << 20, /* the file grows by so much: what locks all memory (mlockall(2)) makes all of it real */
+	FILE_STEP = 1 << 20, /* the file grows by so much: what locks all memory (mlockall(2)) makes
+				all of it real */
 	FILL_STEP = 1 << 16, /* and so much of it is made real at once: cheaper than page by page */
 };
 
@@ -105,7 +106,8 @@ static void close_unless_spare(struct code_cache *c)
 
 static bool write_code(struct code_cache *c)
 {
-	bool ok = write_all(c->mem, CODE_AT + c->synced, c->code + c->synced, c->code_len - c->synced);
+	bool ok = write_all(c->mem, CODE_AT + c->synced, c->code + c->synced,
+			    c->code_len - c->synced);
 
 	c->synced = c->code_len;
 	return ok;
@@ -119,8 +121,9 @@ struct piece {
 static bool map_piece(pid_t tid, const struct piece *p, uint64_t flags, uint64_t fd)
 {
 	bool of_file = !(p->flags & MAP_ANONYMOUS);
-	const uint64_t args[6] = {region_address(p->start), p->end - p->start, p->prot, p->flags | flags,
-				  of_file ? fd : UINT64_MAX, of_file ? p->start : 0};
+	const uint64_t args[6] = {
+		region_address(p->start), p->end - p->start,         p->prot,
+		p->flags | flags,         of_file ? fd : UINT64_MAX, of_file ? p->start : 0};
 
 	return tracee_syscall(tid, SYS_mmap, args) == (long)args[0];
 }
@@ -140,10 +143,12 @@ static bool map_pieces(pid_t tid, const struct piece p[2], bool over, uint64_t f
 	return false;
 }
 
-/* The tracer's mapping comes first, and can be written; what is sealed then cannot be by anybody else (Linux 5.1). */
+/* The tracer's mapping comes first, and can be written; what is sealed then cannot be by anybody
+ * else (Linux 5.1). */
 static uint8_t *map_here(int file)
 {
-	void *bytes = mmap(NULL, REGION_SIZE - SHARED_AT, PROT_READ | PROT_WRITE, MAP_SHARED, file, SHARED_AT);
+	void *bytes = mmap(NULL, REGION_SIZE - SHARED_AT, PROT_READ | PROT_WRITE, MAP_SHARED, file,
+			   SHARED_AT);
 
 	if (bytes == MAP_FAILED)
 		return NULL;
@@ -154,7 +159,10 @@ static uint8_t *map_here(int file)
 }
 
 /* For code, in the file. */
-static size_t file_room(const struct code_cache *c) { return (c->code_len + FILE_STEP - 1) / FILE_STEP * FILE_STEP; }
+static size_t file_room(const struct code_cache *c)
+{
+	return (c->code_len + FILE_STEP - 1) / FILE_STEP * FILE_STEP;
+}
 
 /* What has been made so far moves into the file. */
 static void move_into(struct code_cache *c, int file, uint8_t *shared)
@@ -173,8 +181,9 @@ static void move_into(struct code_cache *c, int file, uint8_t *shared)
 	tables_place(&c->tables, shared);
 }
 
-static const struct piece shared_pieces[2] = {{TABLE1_AT, SHARED_AT, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS},
-					      {SHARED_AT, REGION_SIZE, PROT_READ | PROT_EXEC, MAP_SHARED}};
+static const struct piece shared_pieces[2] = {
+	{TABLE1_AT, SHARED_AT, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS},
+	{SHARED_AT, REGION_SIZE, PROT_READ | PROT_EXEC, MAP_SHARED}};
 
 /* The file that another process had. */
 static bool map_left(const struct code_cache *c, pid_t tid, bool over)
@@ -187,7 +196,8 @@ static bool map_left(const struct code_cache *c, pid_t tid, bool over)
 	return mapped;
 }
 
-/* Out of the file that another process had, which this one cannot have. False without memory: nothing has changed. */
+/* Out of the file that another process had, which this one cannot have. False without memory:
+ * nothing has changed. */
 static bool move_out(struct code_cache *c)
 {
 	uint8_t *own = malloc(c->code_cap);
@@ -229,8 +239,9 @@ static bool map_shared(struct code_cache *c, pid_t tid, bool over)
 
 static bool map_private(struct code_cache *c, pid_t tid, bool over)
 {
-	static const struct piece pieces[2] = {{TABLE1_AT, DATA_SIZE, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS},
-					       {CODE_AT, REGION_SIZE, PROT_READ | PROT_EXEC, MAP_PRIVATE | MAP_ANONYMOUS}};
+	static const struct piece pieces[2] = {
+		{TABLE1_AT, DATA_SIZE, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS},
+		{CODE_AT, REGION_SIZE, PROT_READ | PROT_EXEC, MAP_PRIVATE | MAP_ANONYMOUS}};
 	bool written;
 
 	tables_place(&c->tables, NULL);
@@ -248,7 +259,8 @@ static bool map_new(struct code_cache *c, pid_t tid, bool over, bool no_file)
 int code_cache_map(struct code_cache *c, pid_t tid, bool over, bool no_file)
 {
 	if (c->shared)
-		c->placed = (!no_file && map_left(c, tid, over)) || (move_out(c) && map_new(c, tid, over, no_file));
+		c->placed = (!no_file && map_left(c, tid, over)) ||
+			    (move_out(c) && map_new(c, tid, over, no_file));
 	else
 		c->placed = map_new(c, tid, over, no_file);
 	return c->placed ? 0 : -BT_E_NO_MEMORY;
@@ -268,7 +280,8 @@ static int by_offset(const void *a, const void *b)
 	return (x > y) - (x < y);
 }
 
-/* Writes displacements in code that the tracee has; those that lie near each other at once, with what is between them. */
+/* Writes displacements in code that the tracee has; those that lie near each other at once, with
+ * what is between them. */
 static bool write_patches(struct code_cache *c)
 {
 	bool ok = true;
@@ -277,7 +290,8 @@ static bool write_patches(struct code_cache *c)
 	for (uint32_t i = 0, next; ok && i < c->patch_count; i = next) {
 		uint32_t start = c->patches[i], end = start + 4;
 
-		for (next = i + 1; next < c->patch_count && c->patches[next] < end + PATCH_GAP; next++)
+		for (next = i + 1; next < c->patch_count && c->patches[next] < end + PATCH_GAP;
+		     next++)
 			end = c->patches[next] + 4;
 		ok = write_all(c->mem, CODE_AT + start, c->code + start, end - start);
 	}
@@ -287,7 +301,8 @@ static bool write_patches(struct code_cache *c)
 
 int code_cache_sync(struct code_cache *c, pid_t tid)
 {
-	bool had = c->mem >= 0, ok = c->shared || (c->synced == c->code_len && !c->patch_count) || open_memory(c, tid);
+	bool had = c->mem >= 0,
+	     ok = c->shared || (c->synced == c->code_len && !c->patch_count) || open_memory(c, tid);
 
 	if (ok && !c->shared && c->synced < c->code_len)
 		ok = write_code(c);

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: MIT */
-/* A sample of where indirect branches lead where no history is kept. For a while table 1 stays empty, so that each branch without a prediction
- * is searched for, and the search notes it (routines.c). */
+/* A sample of where indirect branches lead where no history is kept. For a while table 1 stays
+ * empty, so that each branch without a prediction is searched for, and the search notes it
+ * (routines.c). */
 #include <stdlib.h>
 
 #include "collector/engine/engine_private.h"
@@ -14,7 +15,10 @@ _Static_assert(sizeof(struct noted_arrival) == RECORD_BYTES, "routines.c");
 
 enum { NOTED_MOST = SAMPLE_BYTES / RECORD_BYTES };
 
-bool cache_sample_is_full(const struct cache_sample *s) { return s->ticks >= s->wanted || s->count == s->room; }
+bool cache_sample_is_full(const struct cache_sample *s)
+{
+	return s->ticks >= s->wanted || s->count == s->room;
+}
 
 void cache_sample_begin(struct engine_space *es, size_t wanted)
 {
@@ -37,7 +41,9 @@ uint64_t cache_sample_offset(const struct engine_space *es)
 {
 	const struct cache_sample *s = &es->sample;
 
-	return s->wanted && !cache_sample_is_full(s) ? -((s->room - s->count) * sizeof(struct noted_arrival)) : 0;
+	return s->wanted && !cache_sample_is_full(s)
+		       ? -((s->room - s->count) * sizeof(struct noted_arrival))
+		       : 0;
 }
 
 uint64_t cache_sample_ahead(const struct engine_space *es, uint64_t ahead)
@@ -48,7 +54,8 @@ uint64_t cache_sample_ahead(const struct engine_space *es, uint64_t ahead)
 	return s->wanted && !cache_sample_is_full(s) && ahead > most ? most : ahead;
 }
 
-/* Notes that the program may have written over are believed as far as they name an indirect branch of the cache. */
+/* Notes that the program may have written over are believed as far as they name an indirect branch
+ * of the cache. */
 static void add(struct engine_space *es, const struct noted_arrival *noted, size_t n)
 {
 	struct cache_sample *s = &es->sample;
@@ -56,14 +63,17 @@ static void add(struct engine_space *es, const struct noted_arrival *noted, size
 	for (size_t i = 0; i < n && s->count < s->room; i++) {
 		const struct fragment *fragment;
 		struct state_entry room;
-		const struct state_entry *p = code_cache_state_at(es->cache, (uint32_t)noted[i].from, &fragment, &room);
+		const struct state_entry *p =
+			code_cache_state_at(es->cache, (uint32_t)noted[i].from, &fragment, &room);
 
 		if (p)
-			s->list[s->count++] = (struct indirect_visit){fragment->pc + (uint64_t)(int64_t)p->pc, noted[i].to};
+			s->list[s->count++] = (struct indirect_visit){
+				fragment->pc + (uint64_t)(int64_t)p->pc, noted[i].to};
 	}
 }
 
-int cache_sample_take(const struct task *task, struct engine_space *es, const struct stretch *s, uint64_t ticks)
+int cache_sample_take(const struct task *task, struct engine_space *es, const struct stretch *s,
+		      uint64_t ticks)
 {
 	const struct engine_task *et = task->backend;
 	struct noted_arrival noted[256];
@@ -77,8 +87,10 @@ int cache_sample_take(const struct task *task, struct engine_space *es, const st
 	if (bytes % sizeof noted[0] || count > room) /* it is scribbled over */
 		return 0;
 	for (size_t done = 0, n; done < count; done += n) {
-		n = count - done < sizeof noted / sizeof noted[0] ? count - done : sizeof noted / sizeof noted[0];
-		if (!window_read(&es->window, task->tid, at + done * sizeof noted[0], noted, n * sizeof noted[0]))
+		n = count - done < sizeof noted / sizeof noted[0] ? count - done
+								  : sizeof noted / sizeof noted[0];
+		if (!window_read(&es->window, task->tid, at + done * sizeof noted[0], noted,
+				 n * sizeof noted[0]))
 			return -BT_E_GONE;
 		add(es, noted, n);
 	}

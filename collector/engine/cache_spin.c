@@ -1,17 +1,19 @@
 /* SPDX-License-Identifier: MIT */
-/* A task that spins while others of its unit wait for the turn gives it up. While somebody waits the cache's code counts what spinning
- * consists of: PAUSE, and records of safe points with hardly any others between, as in a loop without an indirect branch. Where only
- * ticks are counted the safe points look at a lower bit of their number; a loop that calls fills a room for records that is small. The task
- * stops then, and is looked at (spin.h): whether it spins is what its instructions say. One that works runs eight times as far until the
- * next look: so looks cost less than a hundredth of the time, and a task that begins to spin keeps the turn for at most some eight times as
- * long as it has worked. */
+/* A task that spins while others of its unit wait for the turn gives it up. While somebody waits
+ * the cache's code counts what spinning consists of: PAUSE, and records of safe points with hardly
+ * any others between, as in a loop without an indirect branch. Where only ticks are counted the
+ * safe points look at a lower bit of their number; a loop that calls fills a room for records that
+ * is small. The task stops then, and is looked at (spin.h): whether it spins is what its
+ * instructions say. One that works runs eight times as far until the next look: so looks cost less
+ * than a hundredth of the time, and a task that begins to spin keeps the turn for at most some
+ * eight times as long as it has worked. */
 #include <string.h>
 
 #include "collector/engine/engine_private.h"
 #include "collector/tracee.h"
 
 enum {
-	LOOK_SPINS = 2,	   /* the first look: after so many records of safe points (CTX_SPINS), */
+	LOOK_SPINS = 2,    /* the first look: after so many records of safe points (CTX_SPINS), */
 	LOOK_PAUSES = 32,  /* ... PAUSEs, */
 	LOOK_ROOM = 1024,  /* ... records in all, */
 	LOOK_TICKS = 11,   /* ... when the conditionals counted have this bit */
@@ -31,7 +33,8 @@ static bool is_waited_for(const struct task *task)
 {
 	const struct unit *u = task->unit;
 
-	return u->tasks > 1 && u->current == task && (u->ready_first || u->yields < TURN_YIELDS) && !task->unwatched;
+	return u->tasks > 1 && u->current == task && (u->ready_first || u->yields < TURN_YIELDS) &&
+	       !task->unwatched;
 }
 
 /* With which of the conditionals' bits a task stops that has counted this many so far. */
@@ -39,22 +42,29 @@ static uint64_t mask_of(const struct task *task)
 {
 	const struct engine_task *et = task->backend;
 
-	return TICKS_MASK | (et->looks <= LOOKS_FURTHER ? UINT64_C(1) << (LOOK_TICKS + later(task)) : 0);
+	return TICKS_MASK |
+	       (et->looks <= LOOKS_FURTHER ? UINT64_C(1) << (LOOK_TICKS + later(task)) : 0);
 }
 
 static struct turn_watch watch_of(const struct task *task)
 {
 	uint64_t spins = (uint64_t)LOOK_SPINS << later(task);
 
-	return (struct turn_watch){.spins_from = spins, .spins = spins, .pauses = (uint64_t)LOOK_PAUSES << later(task)};
+	return (struct turn_watch){.spins_from = spins,
+				   .spins = spins,
+				   .pauses = (uint64_t)LOOK_PAUSES << later(task)};
 }
 
-bool cache_is_watched(const struct engine_task *et) { return et->waited_for && et->looks <= LOOKS_FURTHER; }
+bool cache_is_watched(const struct engine_task *et)
+{
+	return et->waited_for && et->looks <= LOOKS_FURTHER;
+}
 
 uint64_t cache_watch_turn(const struct task *task, struct context *ctx, uint64_t ahead)
 {
 	struct engine_task *et = task->backend;
-	uint64_t most = et->ticks ? TICKS_AHEAD + (UINT64_C(1) << LOOK_TICKS) : LOOK_ROOM * RECORD_TICKS;
+	uint64_t most =
+		et->ticks ? TICKS_AHEAD + (UINT64_C(1) << LOOK_TICKS) : LOOK_ROOM * RECORD_TICKS;
 
 	et->waited_for = is_waited_for(task);
 	if (!et->waited_for)
@@ -74,15 +84,20 @@ void engine_waited_for(struct backend *b, struct task *task)
 	const uint64_t waited = 1, mask = mask_of(task);
 
 	(void)b;
-	if (!et->in_cache || et->stop_wanted || (et->waited_for && et->watched_later == later(task)))
+	if (!et->in_cache || et->stop_wanted ||
+	    (et->waited_for && et->watched_later == later(task)))
 		return;
 	et->waited_for = true;
 	et->watched_later = later(task);
-	/* The code counts only once somebody waits: that is written last. Where it does already, it may count on from what it has: the look is
-	 * as late then as it was to be. */
-	(void)!(window_write(&es->window, task->tid, engine_window_at(task, CTX_TURN), &watch, sizeof watch) &&
-		(!et->ticks || window_write(&es->window, task->tid, engine_window_at(task, CTX_MASK), &mask, sizeof mask)) &&
-		window_write(&es->window, task->tid, engine_window_at(task, CTX_WAITED), &waited, sizeof waited));
+	/* The code counts only once somebody waits: that is written last. Where it does already, it
+	 * may count on from what it has: the look is as late then as it was to be. */
+	(void)!(window_write(&es->window, task->tid, engine_window_at(task, CTX_TURN), &watch,
+			     sizeof watch) &&
+		(!et->ticks ||
+		 window_write(&es->window, task->tid, engine_window_at(task, CTX_MASK), &mask,
+			      sizeof mask)) &&
+		window_write(&es->window, task->tid, engine_window_at(task, CTX_WAITED), &waited,
+			     sizeof waited));
 }
 
 struct looked_at {
@@ -90,7 +105,8 @@ struct looked_at {
 	struct task *task;
 	uint64_t page_at; /* of code that cannot change, the last one */
 	const uint8_t *page;
-	uint64_t line_at; /* where of its memory was read last: a read costs much, and who goes through memory is read ahead of */
+	uint64_t line_at; /* where of its memory was read last: a read costs much, and who goes
+			     through memory is read ahead of */
 	size_t line_len;
 	uint8_t line[64];
 };
@@ -102,7 +118,8 @@ static size_t read_code(void *arg, uint64_t addr, uint8_t *bytes, size_t n)
 
 	if (!l->page || addr - at != l->page_at) {
 		l->page_at = addr - at;
-		l->page = address_space_fixed_page(l->task->process->space, l->b->writer, l->task->tid, addr);
+		l->page = address_space_fixed_page(l->task->process->space, l->b->writer,
+						   l->task->tid, addr);
 	}
 	if (!l->page || at + n > WATCH_PAGE)
 		return tracee_read(l->task->tid, addr, bytes, n);
@@ -165,7 +182,8 @@ bool engine_still_spins(struct backend *b, struct task *task)
 	struct engine_task *et = task->backend;
 	struct spin spin;
 
-	if (et->spin.kind != SPIN_FIXED || et->holds || task->pending_signal || task->mid_run || task->process->snapshot_wanted)
+	if (et->spin.kind != SPIN_FIXED || et->holds || task->pending_signal || task->mid_run ||
+	    task->process->snapshot_wanted)
 		return false;
 	look(b, task, &spin);
 	return spin.kind == SPIN_FIXED;

@@ -13,11 +13,12 @@
 #include "collector/tracee.h"
 
 enum {
-	STEP_ON = 4096, /* steps to the next place at which the application's state is known; far more than any sequence has */
+	STEP_ON = 4096,   /* steps to the next place at which the application's state is known; far
+			     more than any sequence has */
 	TRAP_SELF = 0x80, /* si_code of an int3 (SI_KERNEL) */
 };
-#define USER_END (1ull << 47)
-#define FLAGS_OF 0x800ull
+#define USER_END    (1ull << 47)
+#define FLAGS_OF    0x800ull
 #define FLAGS_OF_AH 0xd5ull /* SF ZF AF PF CF: those that LAHF gives */
 
 static bool in_code(uint64_t rip)
@@ -27,15 +28,19 @@ static bool in_code(uint64_t rip)
 
 static bool read_context(struct task *task, const struct engine_space *es, struct stretch *s)
 {
-	return window_read(&es->window, task->tid, engine_window_at(task, 0), &s->ctx, sizeof s->ctx);
+	return window_read(&es->window, task->tid, engine_window_at(task, 0), &s->ctx,
+			   sizeof s->ctx);
 }
 
 /* The record that is at ctx.next, or was, as the log has it. False where there is no such place. */
-static bool read_record(struct task *task, const struct engine_space *es, uint64_t next, struct branch_log_record *r)
+static bool read_record(struct task *task, const struct engine_space *es, uint64_t next,
+			struct branch_log_record *r)
 {
 	uint64_t at = next + RECORDS_BYTES;
 
-	if (at >= RECORDS_BYTES || at % RECORD_SIZE || !window_read(&es->window, task->tid, engine_window_at(task, RECORDS_AT + at), r, sizeof *r))
+	if (at >= RECORDS_BYTES || at % RECORD_SIZE ||
+	    !window_read(&es->window, task->tid, engine_window_at(task, RECORDS_AT + at), r,
+			 sizeof *r))
 		return false;
 	r->bits = branch_log_bits(r->bits);
 	return true;
@@ -47,16 +52,21 @@ static uint64_t bits_as(const struct code_cache *c, uint64_t kept)
 	return c->kind.ticks ? kept : branch_log_bits(kept);
 }
 
-/* The same at s->regs.rip, or before the int3 there, which lies in the fragment: bits, or rounds. */
-static void take_kept(const struct code_cache *c, struct stretch *s, const struct fragment *fragment, uint64_t kept)
+/* The same at s->regs.rip, or before the int3 there, which lies in the fragment: bits, or rounds.
+ */
+static void take_kept(const struct code_cache *c, struct stretch *s,
+		      const struct fragment *fragment, uint64_t kept)
 {
-	bool rounds = fragment && fragment_counts_rounds(fragment, (uint32_t)(s->regs.rip - region_address(CODE_AT)));
+	bool rounds =
+		fragment &&
+		fragment_counts_rounds(fragment, (uint32_t)(s->regs.rip - region_address(CODE_AT)));
 
 	s->rounds = rounds ? kept : 0;
 	s->bits = rounds ? 1 : bits_as(c, kept);
 }
 
-/* The application's state at a stop in the middle of the code. False: in the middle of a sequence. */
+/* The application's state at a stop in the middle of the code. False: in the middle of a sequence.
+ */
 static bool state_at_entry(struct task *task, const struct engine_space *es, struct stretch *s)
 {
 	const struct code_cache *c = es->cache;
@@ -103,8 +113,8 @@ static bool state_at_entry(struct task *task, const struct engine_space *es, str
 	return true;
 }
 
-/* An indirect branch has led to where there is no fragment. Its record is taken back: it goes to the log as the stretch's end. Where there
- * is none, that is damage. */
+/* An indirect branch has led to where there is no fragment. Its record is taken back: it goes to
+ * the log as the stretch's end. Where there is none, that is damage. */
 static void state_at_miss(struct task *task, const struct engine_space *es, struct stretch *s)
 {
 	struct branch_log_record made = {0};
@@ -112,7 +122,10 @@ static void state_at_miss(struct task *task, const struct engine_space *es, stru
 	if (es->cache->kind.ticks) {
 		s->bits = s->ctx.bits;
 	} else {
-		s->bits = read_record(task, es, s->ctx.next - RECORD_SIZE, &made) && made.to == s->regs.r11 ? made.bits : 0;
+		s->bits = read_record(task, es, s->ctx.next - RECORD_SIZE, &made) &&
+					  made.to == s->regs.r11
+				  ? made.bits
+				  : 0;
 		s->ctx.next -= RECORD_SIZE;
 	}
 	s->regs.rip = s->regs.r11;
@@ -161,11 +174,13 @@ static bool state_before_trap(struct task *task, const struct engine_space *es, 
 }
 
 /* Whether what an emitter has made stands there, from its byte `skip` on. */
-static bool stands_at(const struct code_cache *c, uint64_t rip, const struct emitter *e, size_t skip)
+static bool stands_at(const struct code_cache *c, uint64_t rip, const struct emitter *e,
+		      size_t skip)
 {
 	uint64_t at = rip - region_address(CODE_AT);
 
-	return at + e->len - skip <= c->code_len && !memcmp(c->code + at, e->bytes + skip, e->len - skip);
+	return at + e->len - skip <= c->code_len &&
+	       !memcmp(c->code + at, e->bytes + skip, e->len - skip);
 }
 
 /* Behind a conditional, whose bit is still to come: that is brought in. */
@@ -202,11 +217,13 @@ static bool is_dispatching(const struct code_cache *c, uint64_t rip, const struc
 	struct emitter e = {.bytes = bytes, .room = sizeof bytes};
 
 	emit_dispatch(&e);
-	return p->state & STATE_NOTED && (stands_at(c, rip, &e, 0) || stands_at(c, rip, &e, DISPATCH_JUMP));
+	return p->state & STATE_NOTED &&
+	       (stands_at(c, rip, &e, 0) || stands_at(c, rip, &e, DISPATCH_JUMP));
 }
 
-/* Of a task that died between an indirect branch's record and the code that it leads to: before its jump, in the search, or in an indirect
- * entry. It is as at a miss: there may be no code there yet. False where it was elsewhere. */
+/* Of a task that died between an indirect branch's record and the code that it leads to: before its
+ * jump, in the search, or in an indirect entry. It is as at a miss: there may be no code there yet.
+ * False where it was elsewhere. */
 static bool state_arriving(struct task *task, const struct engine_space *es, struct stretch *s)
 {
 	const struct code_cache *c = es->cache;
@@ -215,57 +232,73 @@ static bool state_arriving(struct task *task, const struct engine_space *es, str
 	const struct fragment *fragment;
 	struct state_entry room;
 	const struct state_entry *p = code_cache_state_at(c, at, &fragment, &room);
-	bool searching = !fragment && at < c->safe_point, entering = !p && (fragment || at >= ROUTINES_SIZE);
+	bool searching = !fragment && at < c->safe_point,
+	     entering = !p && (fragment || at >= ROUTINES_SIZE);
 
-	if (c->kind.ticks || !(searching || entering || (p && is_dispatching(c, s->regs.rip, p))) || !read_record(task, es, s->ctx.next - RECORD_SIZE, &made) ||
+	if (c->kind.ticks || !(searching || entering || (p && is_dispatching(c, s->regs.rip, p))) ||
+	    !read_record(task, es, s->ctx.next - RECORD_SIZE, &made) ||
 	    !branch_log_is_indirect(&made) || made.to >= USER_END)
 		return false;
 	/* An entry may be one that sends it on to the search; before that it has r11. */
-	if (made.to != s->regs.r11 && !(entering && (fragment ? made.to == fragment->pc : s->regs.r11 == BITS_EMPTY)))
+	if (made.to != s->regs.r11 &&
+	    !(entering && (fragment ? made.to == fragment->pc : s->regs.r11 == BITS_EMPTY)))
 		return false;
 	if (searching && at > c->miss)
 		s->regs.rax = s->ctx.rax;
 	if (searching && at >= c->miss_kept)
-		s->regs.eflags = (s->regs.eflags & ~(FLAGS_OF | FLAGS_OF_AH)) | (s->ctx.flags >> 8 & FLAGS_OF_AH) | (s->ctx.flags & 1 ? FLAGS_OF : 0);
+		s->regs.eflags = (s->regs.eflags & ~(FLAGS_OF | FLAGS_OF_AH)) |
+				 (s->ctx.flags >> 8 & FLAGS_OF_AH) |
+				 (s->ctx.flags & 1 ? FLAGS_OF : 0);
 	s->regs.r11 = made.to;
 	state_at_miss(task, es, s);
 	s->regs.r11 = s->ctx.r11;
 	return true;
 }
 
-/* Of a task that died at p, or (NULL) elsewhere in the code: of a fragment, where that is not NULL, or the common parts. */
-static uint64_t prediction_bits(const struct code_cache *c, const struct stretch *s, const struct state_entry *p, bool arriving, bool away)
+/* Of a task that died at p, or (NULL) elsewhere in the code: of a fragment, where that is not NULL,
+ * or the common parts. */
+static uint64_t prediction_bits(const struct code_cache *c, const struct stretch *s,
+				const struct state_entry *p, bool arriving, bool away)
 {
 	uint64_t bits = bits_as(c, p && p->state & STATE_R11 ? s->ctx.bits : s->regs.r11);
 
-	if (away) /* behind a system call r11 is the application's already; one of the routines' own changes it */
+	if (away) /* behind a system call r11 is the application's already; one of the routines' own
+		     changes it */
 		return bits_as(c, s->ctx.bits);
 	if (arriving || (p && p->state & STATE_NOTED)) /* r11 says where an indirect branch leads */
 		return c->kind.ticks ? s->ctx.bits : 1;
 	if (p && p->state & STATE_SHIFTED) /* it counts a conditional that is still to come */
 		return bits - 1;
-	return c->kind.ticks || !branch_log_bits_are_wrong(bits) ? bits : 1; /* behind an indirect entry */
+	return c->kind.ticks || !branch_log_bits_are_wrong(bits) ? bits
+								 : 1; /* behind an indirect entry */
 }
 
-/* Where the application was when the task died in the middle of a sequence. Of its registers rax, rcx, r10, behind CPUID rbx
- * and rdx, and the one lent to an operand may be the cache's, and where ticks are counted they may be one short. */
+/* Where the application was when the task died in the middle of a sequence. Of its registers rax,
+ * rcx, r10, behind CPUID rbx and rdx, and the one lent to an operand may be the cache's, and where
+ * ticks are counted they may be one short. */
 static void guess_state(const struct code_cache *c, struct stretch *s, uint64_t begin)
 {
 	uint32_t at = (uint32_t)(s->regs.rip - region_address(CODE_AT));
-	const struct cache_exit *x = code_cache_exit_at(c, (uint32_t)(s->ctx.back - region_address(CODE_AT)));
+	const struct cache_exit *x =
+		code_cache_exit_at(c, (uint32_t)(s->ctx.back - region_address(CODE_AT)));
 	const struct fragment *fragment, *called;
 	struct state_entry room, back_room;
 	const struct state_entry *p = code_cache_state_at(c, at, &fragment, &room), *back;
 	uint64_t leads;
-	bool entry = !p && (fragment || at >= ROUTINES_SIZE), searching = !p && !fragment && at < c->safe_point, arriving = searching || entry;
-	bool at_cpuid = !p && !fragment && at >= c->cpuid && at < c->own_syscall, noting = !p && !fragment && at >= c->called && at < c->cpuid;
+	bool entry = !p && (fragment || at >= ROUTINES_SIZE),
+	     searching = !p && !fragment && at < c->safe_point, arriving = searching || entry;
+	bool at_cpuid = !p && !fragment && at >= c->cpuid && at < c->own_syscall,
+	     noting = !p && !fragment && at >= c->called && at < c->cpuid;
 	bool asking = !p && !fragment && at >= c->asking && at < c->asked;
 
 	if (!x) /* a safe point on its way back */
-		x = code_cache_exit_at(c, (uint32_t)(s->ctx.back - STOP_BYTES - region_address(CODE_AT)));
+		x = code_cache_exit_at(
+			c, (uint32_t)(s->ctx.back - STOP_BYTES - region_address(CODE_AT)));
 	s->lost = true;
 	s->rounds = 0;
-	s->bits = fragment && fragment_counts_rounds(fragment, at) ? 1 : prediction_bits(c, s, p, arriving, noting || asking);
+	s->bits = fragment && fragment_counts_rounds(fragment, at)
+			  ? 1
+			  : prediction_bits(c, s, p, arriving, noting || asking);
 	leads = s->regs.r11; /* of an indirect branch, nearly as long as its target's entry runs */
 	if (noting ? at >= c->telling && at <= c->told : !p || !(p->state & STATE_R11))
 		s->regs.r11 = s->ctx.r11;
@@ -286,13 +319,16 @@ static void guess_state(const struct code_cache *c, struct stretch *s, uint64_t 
 		s->regs.rip = x86_is_canonical(leads) && (int64_t)leads >= 0 ? leads : begin;
 	else if (x)
 		s->regs.rip = x->target;
-	else if ((back = code_cache_state_at(c, (uint32_t)(s->ctx.back - region_address(CODE_AT)), &called, &back_room))) /* at a system call, behind it, or at CPUID */
+	else if ((back = code_cache_state_at(
+			  c, (uint32_t)(s->ctx.back - region_address(CODE_AT)), &called,
+			  &back_room))) /* at a system call, behind it, or at CPUID */
 		s->regs.rip = called->pc + (uint64_t)(int64_t)back->pc;
 	else /* nobody knows */
 		s->regs.rip = begin;
 	if (arriving)
 		s->regs.rcx = s->ctx.rcx;
-	if (!p && !fragment && ((at > c->miss && at < c->safe_point) || (at >= c->call && at < c->called) || at_cpuid))
+	if (!p && !fragment &&
+	    ((at > c->miss && at < c->safe_point) || (at >= c->call && at < c->called) || at_cpuid))
 		s->regs.rax = s->ctx.rax;
 	if (!p && ((at >= c->call && at < c->called) || at_cpuid))
 		s->regs.rcx = s->ctx.rcx;
@@ -304,27 +340,32 @@ void stretch_guess_state(struct task *task, const struct engine_space *es, struc
 {
 	if (!in_code(s->regs.rip) || !read_context(task, es, s))
 		s->lost = true;
-	else if (!state_at_entry(task, es, s) && !state_at_trap(task, es, s) && !state_before_trap(task, es, s) &&
-		 !state_before_bit(task, es, s) && !state_arriving(task, es, s))
+	else if (!state_at_entry(task, es, s) && !state_at_trap(task, es, s) &&
+		 !state_before_trap(task, es, s) && !state_before_bit(task, es, s) &&
+		 !state_arriving(task, es, s))
 		guess_state(es->cache, s, ((struct engine_task *)task->backend)->begin);
 	s->arrival = s->lost ? ARRIVED_NOWHERE : s->arrival;
 }
 
 bool stretch_is_in_code(const struct bt_regs *raw) { return in_code(raw->rip); }
 
-bool stretch_is_own_trap(const struct code_cache *c, const siginfo_t *info, const struct bt_regs *raw)
+bool stretch_is_own_trap(const struct code_cache *c, const siginfo_t *info,
+			 const struct bt_regs *raw)
 {
 	uint32_t trap = (uint32_t)(raw->rip - 1 - region_address(CODE_AT));
 
 	/* The program may have sent itself one that looks so. */
-	return info->si_signo == SIGTRAP && info->si_code == TRAP_SELF && in_code(raw->rip - 1) && (trap == c->miss_trap || code_cache_exit_at(c, trap));
+	return info->si_signo == SIGTRAP && info->si_code == TRAP_SELF && in_code(raw->rip - 1) &&
+	       (trap == c->miss_trap || code_cache_exit_at(c, trap));
 }
 
 int stretch_take_records(struct task *task, struct engine_space *es, struct stretch *s, size_t to)
 {
-	const uint64_t first = engine_window_at(task, RECORDS_END - ((const struct engine_task *)task->backend)->room);
+	const uint64_t first = engine_window_at(
+		task, RECORDS_END - ((const struct engine_task *)task->backend)->room);
 
-	if (s->taken < to && es->window.bytes) { /* the log copies before it looks: the program can write to these at any moment */
+	if (s->taken < to && es->window.bytes) { /* the log copies before it looks: the program can
+						    write to these at any moment */
 		const struct branch_log_record *records = (const void *)(es->window.bytes + first);
 
 		s->last = records[to - 1];
@@ -333,7 +374,8 @@ int stretch_take_records(struct task *task, struct engine_space *es, struct stre
 	}
 	for (size_t n; s->taken < to; s->taken += n) {
 		n = to - s->taken < RECORDS_READ ? to - s->taken : RECORDS_READ;
-		if (!window_read(&es->window, task->tid, first + s->taken * RECORD_SIZE, es->records, n * RECORD_SIZE))
+		if (!window_read(&es->window, task->tid, first + s->taken * RECORD_SIZE,
+				 es->records, n * RECORD_SIZE))
 			return -BT_E_GONE;
 		branch_log_records(task->log, es->records, n);
 		s->last = es->records[n - 1];
@@ -341,21 +383,28 @@ int stretch_take_records(struct task *task, struct engine_space *es, struct stre
 	return 0;
 }
 
-/* When the cache's code writes its bits away: as it was told, or asked to stop. With anything else some may have been lost. */
+/* When the cache's code writes its bits away: as it was told, or asked to stop. With anything else
+ * some may have been lost. */
 static bool is_bound_whole(const struct context *ctx)
 {
-	return ctx->stop ? ctx->limit == UINT64_MAX && ctx->mask == 0 : ctx->limit == BITS_FULL && ctx->mask == BITS_FULL;
+	return ctx->stop ? ctx->limit == UINT64_MAX && ctx->mask == 0
+			 : ctx->limit == BITS_FULL && ctx->mask == BITS_FULL;
 }
 
 bool stretch_take_full(struct task *task, struct engine_space *es, struct stretch *s)
 {
-	const struct cache_exit *x = code_cache_exit_at(es->cache, (uint32_t)(s->regs.rip - 1 - region_address(CODE_AT)));
+	const struct cache_exit *x = code_cache_exit_at(
+		es->cache, (uint32_t)(s->regs.rip - 1 - region_address(CODE_AT)));
 
-	if (!x || x->dead || !x->goes_on || ((const struct engine_task *)task->backend)->room != RECORDS_BYTES || !read_context(task, es, s))
+	if (!x || x->dead || !x->goes_on ||
+	    ((const struct engine_task *)task->backend)->room != RECORDS_BYTES ||
+	    !read_context(task, es, s))
 		return false;
-	/* The routines has written the last record, and would have gone on behind the trap, had there been more room (routines.c, emit_safe_point()). */
-	return !s->ctx.next && !s->ctx.stop && s->regs.r11 == BITS_EMPTY && is_bound_whole(&s->ctx) &&
-	       s->ctx.syscall_next == -(uint64_t)SYSCALL_NOTES_BYTES && !stretch_take_records(task, es, s, RECORDS_BYTES / RECORD_SIZE);
+	/* The routines has written the last record, and would have gone on behind the trap, had
+	 * there been more room (routines.c, emit_safe_point()). */
+	return !s->ctx.next && !s->ctx.stop && s->regs.r11 == BITS_EMPTY &&
+	       is_bound_whole(&s->ctx) && s->ctx.syscall_next == -(uint64_t)SYSCALL_NOTES_BYTES &&
+	       !stretch_take_records(task, es, s, RECORDS_BYTES / RECORD_SIZE);
 }
 
 bool stretch_go_on(struct task *task, struct engine_space *es, const struct stretch *s)
@@ -363,37 +412,44 @@ bool stretch_go_on(struct task *task, struct engine_space *es, const struct stre
 	struct engine_task *et = task->backend;
 	uint64_t next = -(uint64_t)RECORDS_BYTES;
 
-	if (!window_write(&es->window, task->tid, engine_window_at(task, CTX_NEXT), &next, sizeof next))
+	if (!window_write(&es->window, task->tid, engine_window_at(task, CTX_NEXT), &next,
+			  sizeof next))
 		return false;
 	et->roomed = true;
 	et->roomed_last = s->last;
 	return true;
 }
 
-/* Takes the records of the stretch into the task's log, and the system calls made meanwhile into its list. Returns 0 or -BT_E_GONE. */
+/* Takes the records of the stretch into the task's log, and the system calls made meanwhile into
+ * its list. Returns 0 or -BT_E_GONE. */
 static int take_records(struct task *task, struct engine_space *es, struct stretch *s)
 {
 	const struct engine_task *et = task->backend;
 	uint64_t bytes = s->ctx.next + et->room;
 
-	s->damaged = !is_bound_whole(&s->ctx) || bytes > et->room || bytes % RECORD_SIZE || branch_log_bits_are_wrong(s->bits);
+	s->damaged = !is_bound_whole(&s->ctx) || bytes > et->room || bytes % RECORD_SIZE ||
+		     branch_log_bits_are_wrong(s->bits);
 	s->records = s->damaged ? 0 : bytes / RECORD_SIZE;
 	es->scribbled |= s->damaged;
-	return cache_syscalls_take(task, es, s) ? -BT_E_GONE : stretch_take_records(task, es, s, s->records);
+	return cache_syscalls_take(task, es, s) ? -BT_E_GONE
+						: stretch_take_records(task, es, s, s->records);
 }
 
-/* A call has pushed its return address over its own operand, or a part of it. What that was is known: where it leads. */
-static void restore_operand(struct task *task, const struct stretch *s, uint64_t at, uint64_t target)
+/* A call has pushed its return address over its own operand, or a part of it. What that was is
+ * known: where it leads. */
+static void restore_operand(struct task *task, const struct stretch *s, uint64_t at,
+			    uint64_t target)
 {
-	uint64_t pushed = s->regs.rsp - 8, start = at > pushed ? at : pushed, end = at > pushed ? pushed + 8 : at + 8;
+	uint64_t pushed = s->regs.rsp - 8, start = at > pushed ? at : pushed,
+		 end = at > pushed ? pushed + 8 : at + 8;
 	const uint8_t *bytes = (const void *)&target;
 
 	if (start < end && end - start <= sizeof target)
 		tracee_write(task->tid, start, bytes + (start - at), end - start);
 }
 
-/* A branch to an address that no page can have faults itself, before it has done anything (Intel SDM volume 1, 3.3.7.1): it is undone, and
- * the stepper makes it. */
+/* A branch to an address that no page can have faults itself, before it has done anything (Intel
+ * SDM volume 1, 3.3.7.1): it is undone, and the stepper makes it. */
 static void undo_branch(struct task *task, struct stretch *s, uint64_t from)
 {
 	uint8_t bytes[BT_INSN_MAX] = {0};
@@ -403,11 +459,15 @@ static void undo_branch(struct task *task, struct stretch *s, uint64_t from)
 	if (x86_decode(bytes, n, &insn))
 		return;
 	if (insn.class == BT_INSN_RET)
-		s->regs.rsp -= 8 + (insn.imm_size ? (uint64_t)(bytes[insn.imm_at] | bytes[insn.imm_at + 1] << 8) : 0);
+		s->regs.rsp -=
+			8 + (insn.imm_size
+				     ? (uint64_t)(bytes[insn.imm_at] | bytes[insn.imm_at + 1] << 8)
+				     : 0);
 	if (insn.class == BT_INSN_ICALL) {
 		s->regs.rsp += 8;
 		if (bytes[insn.modrm_at] < 0xc0)
-			restore_operand(task, s, operand_address(&insn, bytes, &s->regs, from), s->regs.rip);
+			restore_operand(task, s, operand_address(&insn, bytes, &s->regs, from),
+					s->regs.rip);
 	}
 	s->regs.rip = from;
 	s->arrival = ARRIVED_NOWHERE;
@@ -428,11 +488,19 @@ static void undo_wild_branch(struct task *task, struct engine_space *es, struct 
 {
 	struct segment_table *t = es->cache->segments;
 	struct engine_task *et = task->backend;
-	const struct branch_log_record *last = s->records ? &s->last : et->roomed ? &et->roomed_last : NULL;
+	const struct branch_log_record *last = s->records   ? &s->last
+					       : et->roomed ? &et->roomed_last
+							    : NULL;
 	bool arrived = last && branch_log_is_indirect(last);
 	const struct segment *from = last && !arrived ? segment_get(t, last->segment) : NULL;
-	struct branch_walk walk = {.table = t, .generation = segment_generation(t), .pc = from ? from->pc : arrived ? last->to : et->begin, .segment = from,
-				   .missed = from && last->kind == BRANCH_LOG_MISS, .steps = UINT16_MAX};
+	struct branch_walk walk = {.table = t,
+				   .generation = segment_generation(t),
+				   .pc = from      ? from->pc
+					 : arrived ? last->to
+						   : et->begin,
+				   .segment = from,
+				   .missed = from && last->kind == BRANCH_LOG_MISS,
+				   .steps = UINT16_MAX};
 	struct walk_leg leg = {.goal = WALK_INDIRECT, .bits = s->bits, .pc = s->regs.rip};
 	struct walk_out out = {.take = pass_over};
 
@@ -445,7 +513,8 @@ static void undo_noted_branch(struct task *task, struct engine_space *es, struct
 {
 	const struct fragment *fragment;
 	struct state_entry room;
-	const struct state_entry *p = code_cache_state_at(es->cache, (uint32_t)s->ctx.from, &fragment, &room);
+	const struct state_entry *p =
+		code_cache_state_at(es->cache, (uint32_t)s->ctx.from, &fragment, &room);
 
 	if (p)
 		undo_branch(task, s, fragment->pc + (uint64_t)(int64_t)p->pc);
@@ -459,8 +528,10 @@ static void count_stretch(struct task *task, const struct stretch *s)
 
 	for (uint32_t i = 0; i < CTX_SLOT_COUNT; i++)
 		if (ticks_of(s->ctx.slots[i]) == ticks_of(s->bits))
-			transfers = i + (uint64_t)(uint32_t)((s->ctx.slots[i] >> TICKS_SHIFT) - (s->bits >> TICKS_SHIFT));
-	task_count(task, ticks_of(s->bits) - ticks_of(et->ticks_start), transfers - s->undone + s->called);
+			transfers = i + (uint64_t)(uint32_t)((s->ctx.slots[i] >> TICKS_SHIFT) -
+							     (s->bits >> TICKS_SHIFT));
+	task_count(task, ticks_of(s->bits) - ticks_of(et->ticks_start),
+		   transfers - s->undone + s->called);
 }
 
 static void log_end(struct branch_log *log, const struct stretch *s)
@@ -468,17 +539,21 @@ static void log_end(struct branch_log *log, const struct stretch *s)
 	if (!s->damaged)
 		branch_log_rounds(log, s->rounds);
 	if (!s->damaged && s->arrival != ARRIVED_NOWHERE)
-		branch_log_arrive(log, s->bits, s->arrival == ARRIVED_DIRECT ? BRANCH_LOG_DIRECT : BRANCH_LOG_INDIRECT, s->regs.rip);
+		branch_log_arrive(log, s->bits,
+				  s->arrival == ARRIVED_DIRECT ? BRANCH_LOG_DIRECT
+							       : BRANCH_LOG_INDIRECT,
+				  s->regs.rip);
 	else if (!s->damaged && !s->lost)
 		branch_log_end(log, s->bits, s->regs.rip);
 	if (s->damaged || s->lost)
-		branch_log_break(log, s->damaged || s->wrecked ? BT_GAP_SCRIBBLED : BT_GAP_UNDECODED);
+		branch_log_break(log,
+				 s->damaged || s->wrecked ? BT_GAP_SCRIBBLED : BT_GAP_UNDECODED);
 }
 
 static bool has_run(const struct engine_task *et, const struct stretch *s)
 {
-	return s->arrival != ARRIVED_NOWHERE || s->called || s->regs.rip != et->begin || s->records || et->roomed ||
-	       s->bits != (et->ticks ? et->ticks_start : 1);
+	return s->arrival != ARRIVED_NOWHERE || s->called || s->regs.rip != et->begin ||
+	       s->records || et->roomed || s->bits != (et->ticks ? et->ticks_start : 1);
 }
 
 int stretch_leave(struct task *task, struct engine_space *es, struct stretch *s)
@@ -494,12 +569,14 @@ int stretch_leave(struct task *task, struct engine_space *es, struct stretch *s)
 		count_stretch(task, s);
 	else
 		log_end(task->log, s);
-	if (et->ticks && cache_sample_take(task, es, s, ticks_of(s->bits) - ticks_of(et->ticks_start)))
+	if (et->ticks &&
+	    cache_sample_take(task, es, s, ticks_of(s->bits) - ticks_of(et->ticks_start)))
 		return -BT_E_GONE;
 	if (task->log && branch_log_crowded(task->log))
 		task_settle(task);
 	if (es->cache->x87)
-		(void)!tracee_clear_x87_address(task->tid); /* a core file has it; a task that is gone has none */
+		(void)!tracee_clear_x87_address(
+			task->tid); /* a core file has it; a task that is gone has none */
 	s->regs.gs_base = et->gs_base;
 	et->idle = has_run(et, s) ? 0 : et->idle + 1;
 	if (et->idle)
@@ -508,10 +585,12 @@ int stretch_leave(struct task *task, struct engine_space *es, struct stretch *s)
 	return 0;
 }
 
-/* A step of the tracee in the cache's code. False when something else came, which is left for the main loop. */
+/* A step of the tracee in the cache's code. False when something else came, which is left for the
+ * main loop. */
 static bool step_on(pid_t tid)
 {
-	/* QUIRK(event-stop-first): an interruption comes before the trap of a step that is done. Nobody needs to know of it. */
+	/* QUIRK(event-stop-first): an interruption comes before the trap of a step that is done.
+	 * Nobody needs to know of it. */
 	const int interrupted = SIGTRAP | PTRACE_EVENT_STOP << 8;
 	int stop, status;
 
@@ -535,7 +614,8 @@ static bool step_to_entry(struct task *task, const struct engine_space *es, stru
 	if (tracee_get_mask(task->tid, &mask) || tracee_set_mask(task->tid, all_but_trap))
 		return false;
 	for (int i = 0; alive && !found && i < STEP_ON; i++) {
-		alive = step_on(task->tid) && !tracee_get_siginfo(task->tid, &info) && !tracee_get_regs(task->tid, &s->regs) && read_context(task, es, s);
+		alive = step_on(task->tid) && !tracee_get_siginfo(task->tid, &info) &&
+			!tracee_get_regs(task->tid, &s->regs) && read_context(task, es, s);
 		if (alive && info.si_code <= 0) /* no step's: it came before that */
 			sent = info;
 		else if (alive && stretch_is_own_trap(es->cache, &info, &s->regs))
@@ -556,7 +636,8 @@ bool stretch_find_state(struct task *task, const struct engine_space *es, struct
 		return false;
 	if (state_at_entry(task, es, s))
 		return true;
-	/* Of a fault nothing comes behind it; and raised once more while it is blocked, it would take the program's handler away. */
+	/* Of a fault nothing comes behind it; and raised once more while it is blocked, it would
+	 * take the program's handler away. */
 	return !s->fault && step_to_entry(task, es, s);
 }
 

@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: MIT */
-/* System calls in the cache, from the tracer's side: when they may be made there, and what was made. */
+/* System calls in the cache, from the tracer's side: when they may be made there, and what was
+ * made. */
 #include <errno.h>
 #include <linux/sched.h>
 #include <sys/prctl.h>
@@ -8,8 +9,8 @@
 #include <unistd.h>
 
 #include "collector/cut_transfer.h"
-#include "collector/engine/syscall_policy.h"
 #include "collector/engine/engine_private.h"
+#include "collector/engine/syscall_policy.h"
 #include "collector/last_words.h"
 #include "collector/tracee.h"
 
@@ -22,7 +23,7 @@
 
 enum {
 	PTRACE_GET_DISPATCH_CONFIG = 0x4211, /* PTRACE_GET_SYSCALL_USER_DISPATCH_CONFIG */
-	CODE_SECCOMP = 1, /* si_code SYS_SECCOMP, which glibc does not have */
+	CODE_SECCOMP = 1,                    /* si_code SYS_SECCOMP, which glibc does not have */
 };
 #define X32_SYSCALL 0x40000000ull /* in the number of an x32 call */
 
@@ -40,7 +41,9 @@ static bool dispatches(pid_t tid)
 		uint64_t mode, selector, offset, len;
 	} config = {0};
 
-	return !ptrace((enum __ptrace_request)PTRACE_GET_DISPATCH_CONFIG, tid, sizeof config, &config) && config.mode;
+	return !ptrace((enum __ptrace_request)PTRACE_GET_DISPATCH_CONFIG, tid, sizeof config,
+		       &config) &&
+	       config.mode;
 }
 
 /* What the task may have done before it was recorded. */
@@ -63,26 +66,34 @@ static uint64_t granted(struct task *task, struct engine_space *es)
 
 	look_at_adopted(task, es);
 	es->descriptors.shared |= task->process->files_shared;
-	table = descriptors_ready(&es->descriptors, &et->descriptors, &es->window, task->tid, task->unit->tasks);
+	table = descriptors_ready(&es->descriptors, &et->descriptors, &es->window, task->tid,
+				  task->unit->tasks);
 	es->filtered |= es->window.filtered;
 	if (es->filtered)
 		return 0;
-	/* The kernel may fault for it, and another of the unit is to have the turn for serving that. */
+	/* The kernel may fault for it, and another of the unit is to have the turn for serving
+	 * that. */
 	if (es->serves_faults && task->unit->tasks > 1 && !(es->parallel && !es->turns))
 		return 0;
-	if (task->unit->tasks > 1 && es->parallel && !es->turns) /* what the tracer has just learned of it may not be true any more */
+	if (task->unit->tasks > 1 && es->parallel &&
+	    !es->turns) /* what the tracer has just learned of it may not be true any more */
 		grant &= ~(uint64_t)(POLICY_CLOSE | POLICY_ACTION);
-	else if (task->unit->tasks > 1) /* nobody has the turn while it waits; a slow file system may be served by another of the unit */
+	else if (task->unit->tasks > 1) /* nobody has the turn while it waits; a slow file system
+					   may be served by another of the unit */
 		grant &= ~(uint64_t)(POLICY_PATHS | POLICY_WAIT);
-	if (stepper_hides_signals(task)) /* others may look at them while it waits, and a signal that it blocks would wake it */
+	if (stepper_hides_signals(task)) /* others may look at them while it waits, and a signal
+					    that it blocks would wake it */
 		grant &= ~(uint64_t)POLICY_WAIT;
 	if (stepper_hides_signals(task) || task->unit->tasks > 1)
 		grant &= ~(uint64_t)POLICY_MASKS;
-	if (stepper_blocks_faults(task)) /* one of the routines' (cache_syscalls_fault()) would change what SIGSEGV does */
+	if (stepper_blocks_faults(task)) /* one of the routines' (cache_syscalls_fault()) would
+					    change what SIGSEGV does */
 		grant &= ~(uint64_t)(POLICY_MASKS | POLICY_COPIES);
-	if (es->watch.protected) /* the kernel cannot write there: at a stop the pages are given back before */
+	if (es->watch.protected) /* the kernel cannot write there: at a stop the pages are given
+				    back before */
 		grant &= ~(uint64_t)POLICY_WRITE;
-	if (es->parallel) /* each has memory of its own for that, and nobody knows in which order they write */
+	if (es->parallel) /* each has memory of its own for that, and nobody knows in which order
+			     they write */
 		grant &= ~(uint64_t)POLICY_COPIES;
 	if (!table)
 		grant &= ~(uint64_t)POLICY_TABLE;
@@ -95,7 +106,8 @@ void cache_syscalls_grant(struct task *task, struct engine_space *es, struct con
 {
 	ctx->syscalls = granted(task, es);
 	/* Where nobody can close it meanwhile. */
-	if (ctx->syscalls & POLICY_TABLE && ctx->syscalls & POLICY_COPY && !(es->parallel && task->unit->tasks > 1))
+	if (ctx->syscalls & POLICY_TABLE && ctx->syscalls & POLICY_COPY &&
+	    !(es->parallel && task->unit->tasks > 1))
 		ctx->device = descriptors_device(&es->descriptors);
 	if (ctx->syscalls && !cache_mappings_allow(task, es, ctx))
 		ctx->syscalls &= ~(uint64_t)POLICY_MAPS;
@@ -104,19 +116,25 @@ void cache_syscalls_grant(struct task *task, struct engine_space *es, struct con
 /* Whether the program now has something that looks at the address from which calls are made. */
 static bool installs_filter(const struct tracee_syscall *c)
 {
-	return !c->compat && (c->nr == SYS_seccomp || (c->nr == SYS_prctl && ((int)c->args[0] == PR_SET_SECCOMP || (int)c->args[0] == PR_SET_SYSCALL_USER_DISPATCH)));
+	return !c->compat &&
+	       (c->nr == SYS_seccomp ||
+		(c->nr == SYS_prctl && ((int)c->args[0] == PR_SET_SECCOMP ||
+					(int)c->args[0] == PR_SET_SYSCALL_USER_DISPATCH)));
 }
 
 /* Whether CPUID may trap behind it; 32-bit calls have numbers of their own. */
 static bool sets_cpuid(const struct tracee_syscall *c)
 {
-	return c->compat || ((c->nr & ~X32_SYSCALL) == SYS_arch_prctl && (int)c->args[0] == ARCH_SET_CPUID);
+	return c->compat ||
+	       ((c->nr & ~X32_SYSCALL) == SYS_arch_prctl && (int)c->args[0] == ARCH_SET_CPUID);
 }
 
-/* USERFAULTFD_IOC_NEW of /dev/userfaultfd and UFFDIO_REGISTER, however the program came by the descriptor, are both number 0 of type 0xaa. */
+/* USERFAULTFD_IOC_NEW of /dev/userfaultfd and UFFDIO_REGISTER, however the program came by the
+ * descriptor, are both number 0 of type 0xaa. */
 static bool may_serve_faults(const struct tracee_syscall *c)
 {
-	return !c->compat && (c->nr == SYS_userfaultfd || (c->nr == SYS_ioctl && (c->args[1] & 0xffff) == 0xaa00));
+	return !c->compat && (c->nr == SYS_userfaultfd ||
+			      (c->nr == SYS_ioctl && (c->args[1] & 0xffff) == 0xaa00));
 }
 
 void cache_syscalls_entered(struct task *task)
@@ -132,8 +150,10 @@ void cache_syscalls_entered(struct task *task)
 	es->filtered |= installs_filter(&task->syscall) || task->syscall.compat;
 	es->cpuid_traps |= sets_cpuid(&task->syscall);
 	es->serves_faults |= may_serve_faults(&task->syscall);
-	descriptors_entered(&es->descriptors, &et->descriptors, &es->window, task->tid, &task->syscall, task->unit->tasks);
-	if (es->parallel && (filtered != es->filtered || shared != es->descriptors.shared)) /* others have been granted more */
+	descriptors_entered(&es->descriptors, &et->descriptors, &es->window, task->tid,
+			    &task->syscall, task->unit->tasks);
+	if (es->parallel && (filtered != es->filtered ||
+			     shared != es->descriptors.shared)) /* others have been granted more */
 		es->quiesce = true;
 }
 
@@ -143,7 +163,8 @@ void cache_syscalls_left(struct task *task)
 	struct engine_space *es = space_of(task);
 
 	if (es)
-		descriptors_left(&es->descriptors, &et->descriptors, &es->window, task->tid, &task->syscall, task->regs.rax);
+		descriptors_left(&es->descriptors, &et->descriptors, &es->window, task->tid,
+				 &task->syscall, task->regs.rax);
 }
 
 void cache_syscalls_forget_task(struct task *task)
@@ -159,25 +180,29 @@ void cache_syscalls_forget_task(struct task *task)
 
 static unsigned conditionals(uint64_t bits) { return (unsigned)__builtin_clzll(bits | 1) ^ 63; }
 
-/* The notes of the stretch, into es->notes: how many there are. Of what the program has scribbled on them no more is believed than that. */
+/* The notes of the stretch, into es->notes: how many there are. Of what the program has scribbled
+ * on them no more is believed than that. */
 static size_t read_notes(struct task *task, struct engine_space *es, const struct stretch *s)
 {
 	uint64_t bytes = s->ctx.syscall_next + SYSCALL_NOTES_BYTES;
 	size_t n = bytes > SYSCALL_NOTES_BYTES || bytes % NOTE_SIZE ? 0 : bytes / NOTE_SIZE;
 
 	n += s->called && n < SYSCALL_NOTES_BYTES / NOTE_SIZE;
-	if (n && !window_read(&es->window, task->tid, engine_window_at(task, SYSCALL_NOTES_AT), es->notes, n * NOTE_SIZE))
+	if (n && !window_read(&es->window, task->tid, engine_window_at(task, SYSCALL_NOTES_AT),
+			      es->notes, n * NOTE_SIZE))
 		return 0;
 	if (s->called && n)
 		es->notes[n - 1].result = s->regs.rax;
 	return n;
 }
 
-/* What it has just written to descriptor 2, should it have: a routine has not come to that. A part may be made whole at a stop, and is heard with the
- * whole then. */
-static void hear(struct task *task, const struct engine_space *es, const struct stretch *s, size_t n)
+/* What it has just written to descriptor 2, should it have: a routine has not come to that. A part
+ * may be made whole at a stop, and is heard with the whole then. */
+static void hear(struct task *task, const struct engine_space *es, const struct stretch *s,
+		 size_t n)
 {
-	if (s->called && n && es->notes[n - 1].nr == SYS_write && (int)s->regs.rdi == STDERR_FILENO && s->regs.rax && s->regs.rax == s->regs.rdx)
+	if (s->called && n && es->notes[n - 1].nr == SYS_write &&
+	    (int)s->regs.rdi == STDERR_FILENO && s->regs.rax && s->regs.rax == s->regs.rdx)
 		last_words_wrote(task->process, task->tid, s->regs.rsi, s->regs.rax);
 }
 
@@ -200,11 +225,13 @@ int cache_syscalls_take(struct task *task, struct engine_space *es, struct stret
 			args = (const void *)note;
 			continue;
 		}
-		if (before >= 0 && before <= (int64_t)s->records && stretch_take_records(task, es, s, (size_t)before))
+		if (before >= 0 && before <= (int64_t)s->records &&
+		    stretch_take_records(task, es, s, (size_t)before))
 			return -BT_E_GONE;
 		call.tick = task_tick(task);
 		if (call.tick != BT_TICKS_UNKNOWN)
-			call.tick += et->ticks ? ticks_of(note->bits) - ticks_of(et->ticks_start) : conditionals(branch_log_bits(note->bits));
+			call.tick += et->ticks ? ticks_of(note->bits) - ticks_of(et->ticks_start)
+					       : conditionals(branch_log_bits(note->bits));
 		tick = call.tick = call.tick < tick ? tick : call.tick;
 		task_syscall(task, &call);
 		if (args)
@@ -217,12 +244,14 @@ int cache_syscalls_take(struct task *task, struct engine_space *es, struct stret
 void cache_syscalls_interrupted(struct task *task, const struct stretch *s)
 {
 	task->syscall_restarts = tracee_wants_restart(&task->regs);
-	task->syscall_cut = s->called && (int64_t)task->regs.orig_rax >= 0 && ((int64_t)task->regs.rax == -EINTR || cut_transfer_is_short(task));
+	task->syscall_cut = s->called && (int64_t)task->regs.orig_rax >= 0 &&
+			    ((int64_t)task->regs.rax == -EINTR || cut_transfer_is_short(task));
 }
 
 void cache_syscalls_signalled(const struct task *task, siginfo_t *info)
 {
-	if (info->si_signo == SIGSYS && info->si_code == CODE_SECCOMP && (uint64_t)(uintptr_t)info->si_call_addr - region_address(CODE_AT) < CODE_SIZE)
+	if (info->si_signo == SIGSYS && info->si_code == CODE_SECCOMP &&
+	    (uint64_t)(uintptr_t)info->si_call_addr - region_address(CODE_AT) < CODE_SIZE)
 		info->si_call_addr = (void *)(uintptr_t)task->regs.rip;
 }
 
@@ -230,7 +259,8 @@ bool cache_syscalls_fault(const struct code_cache *c, const siginfo_t *info, str
 {
 	const struct {
 		uint32_t from, end, to;
-	} reads[] = {{c->copying, c->copy_end, c->copy_end}, {c->masking, c->masked, c->syscall_stops}};
+	} reads[] = {{c->copying, c->copy_end, c->copy_end},
+		     {c->masking, c->masked, c->syscall_stops}};
 	uint64_t at = raw->rip - region_address(CODE_AT);
 
 	if (info->si_code <= 0 || (info->si_signo != SIGSEGV && info->si_signo != SIGBUS))

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
-/* What the program writes to its descriptor 2 in the cache: a routine copies it behind the call, where the kernel has just read it, and the tracer takes
- * it at the next stop (last_words.h). */
+/* What the program writes to its descriptor 2 in the cache: a routine copies it behind the call,
+ * where the kernel has just read it, and the tracer takes it at the next stop (last_words.h). */
 #include "collector/engine/engine_private.h"
 #include "collector/last_words.h"
 
@@ -12,7 +12,9 @@ void words_take(const struct task *task, struct engine_space *es)
 	uint64_t total, before = es->words;
 	size_t n;
 
-	if (es->parallel || !window_read(&es->window, task->tid, WORDS_TOTAL_AT, &total, sizeof total) || total == before)
+	if (es->parallel ||
+	    !window_read(&es->window, task->tid, WORDS_TOTAL_AT, &total, sizeof total) ||
+	    total == before)
 		return;
 	es->words = total;
 	if (total < before) /* nonsense, which the program has written there */
@@ -29,5 +31,6 @@ void words_begin(const struct task *task, struct engine_space *es)
 {
 	es->words = 0;
 	if (!es->parallel)
-		(void)!window_write(&es->window, task->tid, WORDS_TOTAL_AT, &es->words, sizeof es->words);
+		(void)!window_write(&es->window, task->tid, WORDS_TOTAL_AT, &es->words,
+				    sizeof es->words);
 }

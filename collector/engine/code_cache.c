@@ -8,17 +8,20 @@
 #include <unistd.h>
 
 #include "collector/engine/cache_region.h"
-#include "collector/engine/routines.h"
 #include "collector/engine/layout.h"
+#include "collector/engine/routines.h"
 #include "collector/processor.h"
 #include "lib/large_array.h"
 
 enum {
-	STALE_CODE = 4 << 20, /* more code than that, and so many forgotten fragments for each that is not, are too much */
+	STALE_CODE = 4 << 20, /* more code than that, and so many forgotten fragments for each that
+				 is not, are too much */
 	STALE_FRAGMENTS = 2,
-	LAST_CODE = 2 << 20, /* room that is left: more than is mostly made at one entry (cache_entry.c); what has none makes the cache full */
+	LAST_CODE = 2 << 20, /* room that is left: more than is mostly made at one entry
+				(cache_entry.c); what has none makes the cache full */
 	PAGE = 4096,
-	SHARED_ROOM = 4,     /* table 2 of a cache that is shared has room for so many times what it holds */
+	SHARED_ROOM =
+		4, /* table 2 of a cache that is shared has room for so many times what it holds */
 };
 
 /* Room for one more patch. False without memory. */
@@ -37,12 +40,19 @@ static bool grow_patches(struct code_cache *c)
 }
 
 /* Room for so many elements of a large array. False without memory. */
-static bool room_for(void *array, size_t needed, size_t *cap, size_t size) { return needed <= *cap || large_array_reserve(array, cap, needed, size); }
+static bool room_for(void *array, size_t needed, size_t *cap, size_t size)
+{
+	return needed <= *cap || large_array_reserve(array, cap, needed, size);
+}
 
 /* The same of one more. */
-static bool grow(void *array, uint32_t count, size_t *cap, size_t size) { return room_for(array, (size_t)count + 1, cap, size); }
+static bool grow(void *array, uint32_t count, size_t *cap, size_t size)
+{
+	return room_for(array, (size_t)count + 1, cap, size);
+}
 
-/* The next piece is aligned, so that what stands in one depends on its place in the piece alone (emit_align_link()). */
+/* The next piece is aligned, so that what stands in one depends on its place in the piece alone
+ * (emit_align_link()). */
 static void end_piece(struct code_cache *c, size_t end, size_t align)
 {
 	c->code_len = (end + align - 1) & ~(align - 1);
@@ -66,7 +76,8 @@ struct displacement {
 	uint32_t value;
 } __attribute__((packed));
 
-/* Writes the displacement or operand at site: in the mirror, and later in the tracee where that has it already. */
+/* Writes the displacement or operand at site: in the mirror, and later in the tracee where that has
+ * it already. */
 static void patch(struct code_cache *c, uint32_t site, uint32_t value)
 {
 	((volatile struct displacement *)(void *)(c->code + site))->value = value;
@@ -94,11 +105,13 @@ struct code_cache *code_cache_new(const struct processor *processor, bool apart)
 	c->fast_loop = processor->fast_loop;
 	fragment_index_init(&c->index);
 	c->segments = segment_table_new();
-	if (!c->segments || !address_lists_init(&c->found) || !address_lists_init(&c->waiting) || !cache_region_reserve(c, ROUTINES_SIZE))
+	if (!c->segments || !address_lists_init(&c->found) || !address_lists_init(&c->waiting) ||
+	    !cache_region_reserve(c, ROUTINES_SIZE))
 		goto fail;
 	forget_all(c);
 	routines_emit(c, processor);
-	if (!tables_init(&c->tables, region_address(CODE_AT + c->miss), region_address(CODE_AT + c->miss_trap)))
+	if (!tables_init(&c->tables, region_address(CODE_AT + c->miss),
+			 region_address(CODE_AT + c->miss_trap)))
 		goto fail;
 	set_mask(c);
 	return c;
@@ -131,7 +144,8 @@ struct code_cache *code_cache_copy(const struct code_cache *c)
 	n->shared = NULL;
 	n->segments = segment_table_copy(c->segments);
 	n->code = copy_of(c->code, c->code_len, c->code_cap, &ok);
-	n->fragments = large_array_copy(c->fragments, c->fragment_count, c->fragment_cap, sizeof *c->fragments);
+	n->fragments = large_array_copy(c->fragments, c->fragment_count, c->fragment_cap,
+					sizeof *c->fragments);
 	ok &= address_lists_copy(&n->found, &c->found);
 	ok &= address_lists_copy(&n->waiting, &c->waiting);
 	ok &= tables_copy(&n->tables, &c->tables);
@@ -139,8 +153,10 @@ struct code_cache *code_cache_copy(const struct code_cache *c)
 	n->spans = large_array_copy(c->spans, c->span_count, c->span_cap, sizeof *c->spans);
 	n->exits = large_array_copy(c->exits, c->exit_count, c->exit_cap, sizeof *c->exits);
 	ok &= predictions_copy(&n->predictions, &c->predictions);
-	n->patches = copy_of(c->patches, c->patch_count * sizeof *c->patches, c->patch_cap * sizeof *c->patches, &ok);
-	ok &= !(c->fragment_cap && !n->fragments) && !(c->state_map_cap && !n->state_map) && !(c->span_cap && !n->spans) && !(c->exit_cap && !n->exits);
+	n->patches = copy_of(c->patches, c->patch_count * sizeof *c->patches,
+			     c->patch_cap * sizeof *c->patches, &ok);
+	ok &= !(c->fragment_cap && !n->fragments) && !(c->state_map_cap && !n->state_map) &&
+	      !(c->span_cap && !n->spans) && !(c->exit_cap && !n->exits);
 	if (!fragment_index_copy(&n->index, &c->index) || !n->segments || !ok) {
 		code_cache_put(n);
 		return NULL;
@@ -198,9 +214,11 @@ uint32_t code_cache_find(const struct code_cache *c, uint64_t pc)
 	return i;
 }
 
-bool code_cache_room(struct code_cache *c, size_t n, size_t align, uint8_t **bytes, uint32_t *offset)
+bool code_cache_room(struct code_cache *c, size_t n, size_t align, uint8_t **bytes,
+		     uint32_t *offset)
 {
-	if (c->full || c->code_len + n + 2 * CODE_ALIGN_LOOP > CODE_SIZE || !cache_region_reserve(c, n + 2 * CODE_ALIGN_LOOP))
+	if (c->full || c->code_len + n + 2 * CODE_ALIGN_LOOP > CODE_SIZE ||
+	    !cache_region_reserve(c, n + 2 * CODE_ALIGN_LOOP))
 		return false;
 	end_piece(c, c->code_len, align);
 	*bytes = c->code + c->code_len;
@@ -223,13 +241,17 @@ bool code_cache_add_span(struct code_cache *c, uint64_t start, uint64_t end)
 {
 	const struct span s = {start & SPAN_START_MAX, (end - start) & SPAN_LEN_MAX};
 
-	if (s.start != start || span_end(&s) != end || !grow(&c->spans, c->span_count, &c->span_cap, sizeof *c->spans))
+	if (s.start != start || span_end(&s) != end ||
+	    !grow(&c->spans, c->span_count, &c->span_cap, sizeof *c->spans))
 		return false;
 	c->spans[c->span_count++] = s;
 	return true;
 }
 
-static void patch_site(struct code_cache *c, uint32_t site, uint32_t leads_to) { patch(c, site, leads_to - (site + 4)); }
+static void patch_site(struct code_cache *c, uint32_t site, uint32_t leads_to)
+{
+	patch(c, site, leads_to - (site + 4));
+}
 
 /* Notes that the exit's jump leads to the fragment. */
 static void enter_link(struct code_cache *c, uint32_t exit, uint32_t fragment)
@@ -256,13 +278,15 @@ static void wait_for_fragment(struct code_cache *c, uint32_t exit)
 
 static bool put_exit(struct code_cache *c, const struct cache_exit *x)
 {
-	if (!grow(&c->exits, c->exit_count, &c->exit_cap, sizeof *c->exits) || !address_lists_reserve(&c->waiting, c->exit_count))
+	if (!grow(&c->exits, c->exit_count, &c->exit_cap, sizeof *c->exits) ||
+	    !address_lists_reserve(&c->waiting, c->exit_count))
 		return false;
 	c->exits[c->exit_count] = *x;
 	c->exits[c->exit_count].linked = FRAGMENT_NONE;
 	c->exits[c->exit_count++].next = EXIT_NONE;
 	assert(x->kind != EXIT_LINK || !x->site || x->site % 8 <= 4); /* emit_align_link() */
-	assert(c->exit_count < 2 || x->trap > c->exits[c->exit_count - 2].trap); /* code_cache_exit_at() */
+	assert(c->exit_count < 2 ||
+	       x->trap > c->exits[c->exit_count - 2].trap); /* code_cache_exit_at() */
 	return true;
 }
 
@@ -321,7 +345,8 @@ struct fragment_demand code_cache_demand(const struct code_cache *c, uint64_t pc
 {
 	struct fragment_demand all = {0};
 
-	for (uint32_t i = address_lists_first(&c->waiting, pc); i != EXIT_NONE; i = address_lists_next(&c->waiting, pc, i)) {
+	for (uint32_t i = address_lists_first(&c->waiting, pc); i != EXIT_NONE;
+	     i = address_lists_next(&c->waiting, pc, i)) {
 		const struct cache_exit *x = &c->exits[i];
 
 		if (x->target != pc)
@@ -336,26 +361,32 @@ bool code_cache_supersede(struct code_cache *c, uint64_t pc)
 {
 	uint32_t fragment = code_cache_find(c, pc);
 
-	if (fragment == FRAGMENT_NONE || fragment_meets(&c->fragments[fragment], code_cache_demand(c, pc)))
+	if (fragment == FRAGMENT_NONE ||
+	    fragment_meets(&c->fragments[fragment], code_cache_demand(c, pc)))
 		return false;
 	address_lists_remove(&c->found, pc, fragment);
 	c->fragments[fragment].superseded = true;
 	return true;
 }
 
-bool code_cache_reserve(struct code_cache *c, size_t fragments, size_t exits, size_t spans, size_t state_map)
+bool code_cache_reserve(struct code_cache *c, size_t fragments, size_t exits, size_t spans,
+			size_t state_map)
 {
-	return room_for(&c->fragments, c->fragment_count + fragments, &c->fragment_cap, sizeof *c->fragments) &&
+	return room_for(&c->fragments, c->fragment_count + fragments, &c->fragment_cap,
+			sizeof *c->fragments) &&
 	       room_for(&c->exits, c->exit_count + exits, &c->exit_cap, sizeof *c->exits) &&
-	       room_for(&c->spans, c->span_count + spans, &c->span_cap, sizeof *c->spans) && room_for(&c->state_map, c->state_map_len + state_map, &c->state_map_cap, 1) &&
-	       address_lists_reserve(&c->found, (uint32_t)(c->fragment_count + fragments)) && address_lists_reserve(&c->waiting, (uint32_t)(c->exit_count + exits));
+	       room_for(&c->spans, c->span_count + spans, &c->span_cap, sizeof *c->spans) &&
+	       room_for(&c->state_map, c->state_map_len + state_map, &c->state_map_cap, 1) &&
+	       address_lists_reserve(&c->found, (uint32_t)(c->fragment_count + fragments)) &&
+	       address_lists_reserve(&c->waiting, (uint32_t)(c->exit_count + exits));
 }
 
 uint32_t code_cache_append(struct code_cache *c, const struct fragment *fragment)
 {
 	uint32_t number = c->fragment_count;
 
-	if (!grow(&c->fragments, c->fragment_count, &c->fragment_cap, sizeof *c->fragments) || !address_lists_reserve(&c->found, number))
+	if (!grow(&c->fragments, c->fragment_count, &c->fragment_cap, sizeof *c->fragments) ||
+	    !address_lists_reserve(&c->found, number))
 		return FRAGMENT_NONE;
 	c->fragments[number] = *fragment;
 	c->fragments[number].incoming = EXIT_NONE;
@@ -382,7 +413,10 @@ uint32_t code_cache_add(struct code_cache *c, const struct fragment *fragment)
 	return number;
 }
 
-void code_cache_add_routine(struct code_cache *c, size_t n) { end_piece(c, c->code_len + n, CODE_ALIGN); }
+void code_cache_add_routine(struct code_cache *c, size_t n)
+{
+	end_piece(c, c->code_len + n, CODE_ALIGN);
+}
 
 const struct cache_exit *code_cache_exit_at(const struct code_cache *c, uint32_t trap)
 {
@@ -404,7 +438,8 @@ void code_cache_publish(struct code_cache *c, uint32_t fragment)
 	const struct fragment *frag = &c->fragments[fragment];
 	uint32_t mask = tables_mask(&c->tables);
 
-	c->full |= !tables_put(&c->tables, frag->pc, region_address(CODE_AT + frag->indirect), c->users > 1);
+	c->full |= !tables_put(&c->tables, frag->pc, region_address(CODE_AT + frag->indirect),
+			       c->users > 1);
 	if (mask != tables_mask(&c->tables))
 		set_mask(c);
 }
@@ -422,30 +457,42 @@ static const struct fragment *fragment_at(const struct code_cache *c, uint32_t o
 		else
 			high = mid;
 	}
-	return low < c->fragment_count && offset >= c->fragments[low].start ? &c->fragments[low] : NULL;
+	return low < c->fragment_count && offset >= c->fragments[low].start ? &c->fragments[low]
+									    : NULL;
 }
 
-const uint8_t *code_cache_state_map(const struct code_cache *c, const struct fragment *fragment) { return c->state_map + fragment->state_map_at; }
+const uint8_t *code_cache_state_map(const struct code_cache *c, const struct fragment *fragment)
+{
+	return c->state_map + fragment->state_map_at;
+}
 
-const struct state_entry *code_cache_state_at(const struct code_cache *c, uint32_t offset, const struct fragment **fragment, struct state_entry *room)
+const struct state_entry *code_cache_state_at(const struct code_cache *c, uint32_t offset,
+					      const struct fragment **fragment,
+					      struct state_entry *room)
 {
 	const struct fragment *frag = fragment_at(c, offset);
 
 	*fragment = frag;
-	return frag && state_map_find(code_cache_state_map(c, frag), frag->state_map_len, offset - frag->start, room) ? room : NULL;
+	return frag && state_map_find(code_cache_state_map(c, frag), frag->state_map_len,
+				      offset - frag->start, room)
+		       ? room
+		       : NULL;
 }
 
 /* ---- Forgetting ---- */
 
-static bool overlaps(const struct code_cache *c, const struct fragment *frag, uint64_t start, uint64_t end)
+static bool overlaps(const struct code_cache *c, const struct fragment *frag, uint64_t start,
+		     uint64_t end)
 {
 	for (uint32_t i = 0; i < frag->span_count; i++)
-		if (c->spans[frag->span_first + i].start < end && start < span_end(&c->spans[frag->span_first + i]))
+		if (c->spans[frag->span_first + i].start < end &&
+		    start < span_end(&c->spans[frag->span_first + i]))
 			return true;
 	return false;
 }
 
-/* Nothing leads to the fragment any more: what did leads to the one that has superseded it, or waits. */
+/* Nothing leads to the fragment any more: what did leads to the one that has superseded it, or
+ * waits. */
 static void unlink_fragment(struct code_cache *c, uint32_t number)
 {
 	struct fragment *frag = &c->fragments[number];
@@ -459,7 +506,8 @@ static void unlink_fragment(struct code_cache *c, uint32_t number)
 		next = c->exits[exit].next;
 		if (c->exits[exit].dead)
 			continue;
-		if (other != FRAGMENT_NONE && fragment_meets(&c->fragments[other], c->exits[exit].demand)) {
+		if (other != FRAGMENT_NONE &&
+		    fragment_meets(&c->fragments[other], c->exits[exit].demand)) {
 			code_cache_link(c, exit, other);
 			continue;
 		}
@@ -473,11 +521,15 @@ static void unlink_fragment(struct code_cache *c, uint32_t number)
 		code_cache_publish(c, other);
 }
 
-static bool waits(const struct cache_exit *x) { return x->kind == EXIT_LINK && x->site && x->linked == FRAGMENT_NONE && !x->dead; }
+static bool waits(const struct cache_exit *x)
+{
+	return x->kind == EXIT_LINK && x->site && x->linked == FRAGMENT_NONE && !x->dead;
+}
 
 static void forget_fragment(struct code_cache *c, uint32_t number)
 {
-	uint32_t end = number + 1 < c->fragment_count ? c->fragments[number + 1].exit_first : c->exit_count;
+	uint32_t end = number + 1 < c->fragment_count ? c->fragments[number + 1].exit_first
+						      : c->exit_count;
 
 	for (uint32_t i = c->fragments[number].exit_first; i < end; i++) {
 		if (waits(&c->exits[i]))
@@ -524,13 +576,15 @@ static bool index_fragment(struct code_cache *c, uint32_t number)
 	const struct fragment *frag = &c->fragments[number];
 
 	for (uint32_t i = 0; i < frag->span_count && !frag->dead; i++)
-		if (!fragment_index_add(&c->index, c->spans[frag->span_first + i].start, span_end(&c->spans[frag->span_first + i]), number))
+		if (!fragment_index_add(&c->index, c->spans[frag->span_first + i].start,
+					span_end(&c->spans[frag->span_first + i]), number))
 			return false;
 	return true;
 }
 
 /* Gives each fragment on the pages of [start, end) that may not be dead. */
-static void walk_fragments(struct code_cache *c, uint64_t start, uint64_t end, bool (*keep)(void *arg, uint32_t fragment), void *arg)
+static void walk_fragments(struct code_cache *c, uint64_t start, uint64_t end,
+			   bool (*keep)(void *arg, uint32_t fragment), void *arg)
 {
 	const uint64_t mask = ~(uint64_t)(PAGE - 1);
 
@@ -574,7 +628,8 @@ bool code_cache_drop(struct code_cache *c, uint64_t start, uint64_t end)
 	return drop(c, start, end);
 }
 
-static bool prediction_stays(const struct prediction *g, bool (*stays)(void *arg, uint64_t start, uint64_t end), void *arg)
+static bool prediction_stays(const struct prediction *g,
+			     bool (*stays)(void *arg, uint64_t start, uint64_t end), void *arg)
 {
 	bool all = stays(arg, g->from, g->from + g->len);
 
@@ -583,15 +638,18 @@ static bool prediction_stays(const struct prediction *g, bool (*stays)(void *arg
 	return all;
 }
 
-static bool all_stay(const struct code_cache *c, const struct fragment *frag, bool (*stays)(void *arg, uint64_t start, uint64_t end), void *arg)
+static bool all_stay(const struct code_cache *c, const struct fragment *frag,
+		     bool (*stays)(void *arg, uint64_t start, uint64_t end), void *arg)
 {
 	for (uint32_t i = 0; i < frag->span_count; i++)
-		if (!stays(arg, c->spans[frag->span_first + i].start, span_end(&c->spans[frag->span_first + i])))
+		if (!stays(arg, c->spans[frag->span_first + i].start,
+			   span_end(&c->spans[frag->span_first + i])))
 			return false;
 	return true;
 }
 
-void code_cache_retain(struct code_cache *c, bool (*stays)(void *arg, uint64_t start, uint64_t end), void *arg)
+void code_cache_retain(struct code_cache *c, bool (*stays)(void *arg, uint64_t start, uint64_t end),
+		       void *arg)
 {
 	struct prediction *g;
 
@@ -631,7 +689,8 @@ void code_cache_unlink(struct code_cache *c, uint64_t start, uint64_t end)
 static bool is_blocked(const struct walk *w, const struct fragment *frag)
 {
 	for (uint32_t i = 0; i < frag->span_count; i++)
-		if (w->blocked(w->arg, w->cache->spans[frag->span_first + i].start, span_end(&w->cache->spans[frag->span_first + i])))
+		if (w->blocked(w->arg, w->cache->spans[frag->span_first + i].start,
+			       span_end(&w->cache->spans[frag->span_first + i])))
 			return true;
 	return false;
 }
@@ -645,7 +704,8 @@ static bool relink_one(void *arg, uint32_t number)
 	if (frag->dead || !frag->unlinked || is_blocked(w, frag))
 		return !frag->dead;
 	frag->unlinked = false;
-	if (frag->superseded || code_cache_find(c, frag->pc) != FRAGMENT_NONE) { /* another has taken its place */
+	if (frag->superseded ||
+	    code_cache_find(c, frag->pc) != FRAGMENT_NONE) { /* another has taken its place */
 		forget_fragment(c, number);
 		return false;
 	}
@@ -656,7 +716,8 @@ static bool relink_one(void *arg, uint32_t number)
 	return true;
 }
 
-void code_cache_relink(struct code_cache *c, uint64_t start, uint64_t end, bool (*blocked)(void *arg, uint64_t start, uint64_t end), void *arg)
+void code_cache_relink(struct code_cache *c, uint64_t start, uint64_t end,
+		       bool (*blocked)(void *arg, uint64_t start, uint64_t end), void *arg)
 {
 	struct walk w = {.cache = c, .blocked = blocked, .arg = arg};
 
@@ -668,7 +729,9 @@ bool code_cache_is_stale(const struct code_cache *c)
 {
 	if (c->users > 1)
 		return false;
-	return c->full || c->code_len > CODE_SIZE - LAST_CODE || (c->code_len > STALE_CODE && c->dead / STALE_FRAGMENTS > c->fragment_count - c->dead);
+	return c->full || c->code_len > CODE_SIZE - LAST_CODE ||
+	       (c->code_len > STALE_CODE &&
+		c->dead / STALE_FRAGMENTS > c->fragment_count - c->dead);
 }
 
 void code_cache_clear(struct code_cache *c)

@@ -23,7 +23,7 @@ enum {
 	STOPS = DESCRIPTOR_STOPS,
 	WAITS = DESCRIPTOR_WAITS,
 
-	MNT_ID_UNIQUE = 0x4000, /* STATX_MNT_ID_UNIQUE */
+	MNT_ID_UNIQUE = 0x4000,   /* STATX_MNT_ID_UNIQUE */
 	DESCRIPTOR_END = 1 << 30, /* numbers below have a row */
 	X32_FIRST = 0x40000000, /* numbers of the x32 table (arch/x86/include/uapi/asm/unistd.h) */
 	X32_COUNT = 0x1000,
@@ -34,8 +34,11 @@ enum {
 /* File systems of this machine's own: their reads and writes wait for nothing but a disk. */
 static bool is_local(const char *type)
 {
-	static const char *const local[] = {"ext2", "ext3", "ext4", "xfs", "btrfs", "tmpfs", "ramfs", "rootfs", "devtmpfs", "overlay", "f2fs",
-					    "bcachefs", "zfs", "jfs", "reiserfs", "vfat", "exfat", "ntfs3", "iso9660", "udf", "squashfs", "erofs"};
+	static const char *const local[] = {
+		"ext2",    "ext3",   "ext4",     "xfs",     "btrfs", "tmpfs",
+		"ramfs",   "rootfs", "devtmpfs", "overlay", "f2fs",  "bcachefs",
+		"zfs",     "jfs",    "reiserfs", "vfat",    "exfat", "ntfs3",
+		"iso9660", "udf",    "squashfs", "erofs"};
 
 	for (size_t i = 0; i < sizeof local / sizeof local[0]; i++)
 		if (!strcmp(type, local[i]))
@@ -75,22 +78,26 @@ static uint8_t kind_of_mount(pid_t tid, uint64_t id)
 	return kind_of_files(type);
 }
 
-/* By the id that no other mount ever gets, where the kernel has such (Linux 6.8): another may have the same id as one that is gone, and the same
- * device. */
-static uint8_t kind_on_mount(struct descriptors *d, pid_t tid, const char *path, const struct statx *st)
+/* By the id that no other mount ever gets, where the kernel has such (Linux 6.8): another may have
+ * the same id as one that is gone, and the same device. */
+static uint8_t kind_on_mount(struct descriptors *d, pid_t tid, const char *path,
+			     const struct statx *st)
 {
 	struct statx in_mountinfo = *st;
 	struct mount_kind *m;
 
 	for (unsigned i = 0; i < MOUNT_KINDS; i++) {
 		m = &d->mounts[i];
-		if (m->id == st->stx_mnt_id && m->major == st->stx_dev_major && m->minor == st->stx_dev_minor && m->id)
+		if (m->id == st->stx_mnt_id && m->major == st->stx_dev_major &&
+		    m->minor == st->stx_dev_minor && m->id)
 			return m->kind;
 	}
-	if (st->stx_mask & MNT_ID_UNIQUE && statx(AT_FDCWD, path, AT_STATX_DONT_SYNC, STATX_MNT_ID, &in_mountinfo))
+	if (st->stx_mask & MNT_ID_UNIQUE &&
+	    statx(AT_FDCWD, path, AT_STATX_DONT_SYNC, STATX_MNT_ID, &in_mountinfo))
 		return STOPS;
 	m = &d->mounts[d->mount_next++ % MOUNT_KINDS];
-	*m = (struct mount_kind){st->stx_mnt_id, st->stx_dev_major, st->stx_dev_minor, kind_of_mount(tid, in_mountinfo.stx_mnt_id)};
+	*m = (struct mount_kind){st->stx_mnt_id, st->stx_dev_major, st->stx_dev_minor,
+				 kind_of_mount(tid, in_mountinfo.stx_mnt_id)};
 	return m->kind;
 }
 
@@ -105,29 +112,38 @@ static bool is_endless(const struct statx *st)
 	return false;
 }
 
-/* What the table is to say of a descriptor. Without asking a file system that may not answer: one of FUSE may be served by the very
- * program that is stopped. */
+/* What the table is to say of a descriptor. Without asking a file system that may not answer: one
+ * of FUSE may be served by the very program that is stopped. */
 static uint8_t kind_of(struct descriptors *d, pid_t tid, uint32_t fd)
 {
 	struct statx st;
 	char path[48];
 
 	snprintf(path, sizeof path, "/proc/%d/fd/%u", (int)tid, fd);
-	if (statx(AT_FDCWD, path, AT_STATX_DONT_SYNC, STATX_TYPE | STATX_MNT_ID | MNT_ID_UNIQUE, &st))
+	if (statx(AT_FDCWD, path, AT_STATX_DONT_SYNC, STATX_TYPE | STATX_MNT_ID | MNT_ID_UNIQUE,
+		  &st))
 		return UNKNOWN;
 	if (S_ISCHR(st.stx_mode))
 		return is_endless(&st) ? AT_ONCE : WAITS;
 	if (S_ISREG(st.stx_mode) || S_ISDIR(st.stx_mode))
-		return st.stx_mask & (STATX_MNT_ID | MNT_ID_UNIQUE) ? kind_on_mount(d, tid, path, &st) : (uint8_t)STOPS;
+		return st.stx_mask & (STATX_MNT_ID | MNT_ID_UNIQUE)
+			       ? kind_on_mount(d, tid, path, &st)
+			       : (uint8_t)STOPS;
 	return S_ISLNK(st.stx_mode) ? STOPS : WAITS;
 }
 
 /* ---- The table ---- */
 
-static uint64_t row_at(uint32_t fd) { return DESCRIPTORS_AT + (uint64_t)(fd % DESCRIPTOR_ROWS) * DESCRIPTOR_BYTES; }
+static uint64_t row_at(uint32_t fd)
+{
+	return DESCRIPTORS_AT + (uint64_t)(fd % DESCRIPTOR_ROWS) * DESCRIPTOR_BYTES;
+}
 
 /* What its row holds, but for the kind. */
-static uint32_t number_in_row(uint32_t fd) { return fd >> DESCRIPTOR_NUMBER_BITS << DESCRIPTOR_KIND_BITS; }
+static uint32_t number_in_row(uint32_t fd)
+{
+	return fd >> DESCRIPTOR_NUMBER_BITS << DESCRIPTOR_KIND_BITS;
+}
 
 static uint8_t look_up(const struct window *w, pid_t tid, uint32_t fd)
 {
@@ -153,7 +169,10 @@ static void take_out_rows(const struct window *w, pid_t tid, uint32_t first, uin
 	window_clear(w, tid, row_at(first), (size_t)count * DESCRIPTOR_BYTES);
 }
 
-static void take_out_all(const struct window *w, pid_t tid) { take_out_rows(w, tid, 0, DESCRIPTOR_ROWS); }
+static void take_out_all(const struct window *w, pid_t tid)
+{
+	take_out_rows(w, tid, 0, DESCRIPTOR_ROWS);
+}
 
 /* ... and, of others that share a row with one of them, what is known. */
 static void take_out(const struct window *w, pid_t tid, uint32_t first, uint32_t last)
@@ -202,13 +221,16 @@ static uint64_t clone_flags(pid_t tid, const struct tracee_syscall *c)
 		return c->args[0];
 	if (c->nr == SYS_vfork)
 		return CLONE_VM | CLONE_VFORK;
-	if (c->nr == SYS_clone3 && tracee_read(tid, c->args[0], &flags, sizeof flags) != sizeof flags)
+	if (c->nr == SYS_clone3 &&
+	    tracee_read(tid, c->args[0], &flags, sizeof flags) != sizeof flags)
 		flags = 0;
 	return flags;
 }
 
-/* Calls after which a table no longer is of one set of descriptors, which only calls that are seen change. */
-static void note_sharing(struct descriptors *d, pid_t tid, const struct tracee_syscall *c, unsigned tasks)
+/* Calls after which a table no longer is of one set of descriptors, which only calls that are seen
+ * change. */
+static void note_sharing(struct descriptors *d, pid_t tid, const struct tracee_syscall *c,
+			 unsigned tasks)
 {
 	uint64_t flags = clone_flags(tid, c);
 
@@ -237,8 +259,8 @@ static void note_sharing(struct descriptors *d, pid_t tid, const struct tracee_s
 	}
 }
 
-void descriptors_entered(struct descriptors *d, struct descriptors_task *dt, const struct window *w, pid_t tid, const struct tracee_syscall *call,
-			 unsigned tasks)
+void descriptors_entered(struct descriptors *d, struct descriptors_task *dt, const struct window *w,
+			 pid_t tid, const struct tracee_syscall *call, unsigned tasks)
 {
 	uint32_t first, last;
 
@@ -254,12 +276,14 @@ void descriptors_entered(struct descriptors *d, struct descriptors_task *dt, con
 /* Whether the call gives a descriptor that is probably used soon. */
 static bool opens(const struct tracee_syscall *c)
 {
-	static const uint16_t calls[] = {SYS_open, SYS_openat, SYS_openat2, SYS_creat, SYS_dup, SYS_dup2, SYS_dup3};
+	static const uint16_t calls[] = {SYS_open, SYS_openat, SYS_openat2, SYS_creat,
+					 SYS_dup,  SYS_dup2,   SYS_dup3};
 
 	for (size_t i = 0; i < sizeof calls / sizeof calls[0]; i++)
 		if (c->nr == calls[i])
 			return true;
-	return c->nr == SYS_fcntl && ((int)c->args[1] == F_DUPFD || (int)c->args[1] == F_DUPFD_CLOEXEC);
+	return c->nr == SYS_fcntl &&
+	       ((int)c->args[1] == F_DUPFD || (int)c->args[1] == F_DUPFD_CLOEXEC);
 }
 
 /* The descriptor that is worth a look behind this call, or one that has no row. */
@@ -267,11 +291,14 @@ static uint32_t worth_a_look(const struct tracee_syscall *c, uint64_t result)
 {
 	if (opens(c))
 		return (int64_t)result < 0 ? UINT32_MAX : (uint32_t)result;
-	return syscall_policy(c->nr) & POLICY_DESCRIPTORS && c->nr != SYS_close && (int64_t)result != -EBADF ? (uint32_t)c->args[0] : UINT32_MAX;
+	return syscall_policy(c->nr) & POLICY_DESCRIPTORS && c->nr != SYS_close &&
+			       (int64_t)result != -EBADF
+		       ? (uint32_t)c->args[0]
+		       : UINT32_MAX;
 }
 
-void descriptors_left(struct descriptors *d, struct descriptors_task *dt, const struct window *w, pid_t tid, const struct tracee_syscall *call,
-		      uint64_t result)
+void descriptors_left(struct descriptors *d, struct descriptors_task *dt, const struct window *w,
+		      pid_t tid, const struct tracee_syscall *call, uint64_t result)
 {
 	uint32_t first, last, fd;
 
@@ -313,7 +340,8 @@ void descriptors_adopted(struct descriptors *d, pid_t first, pid_t tid)
 	d->split |= syscall(SYS_kcmp, first, tid, KCMP_FILES, 0, 0) != 0;
 }
 
-bool descriptors_ready(struct descriptors *d, struct descriptors_task *dt, const struct window *w, pid_t tid, unsigned tasks)
+bool descriptors_ready(struct descriptors *d, struct descriptors_task *dt, const struct window *w,
+		       pid_t tid, unsigned tasks)
 {
 	bool learns = dt->learns;
 
@@ -336,7 +364,8 @@ uint64_t descriptors_device(const struct descriptors *d)
 	return 0;
 }
 
-bool descriptors_may_be_proc(const struct descriptors *d, const struct window *w, pid_t tid, uint32_t fd)
+bool descriptors_may_be_proc(const struct descriptors *d, const struct window *w, pid_t tid,
+			     uint32_t fd)
 {
 	uint8_t kind = d->shared || d->split || d->stale ? UNKNOWN : look_up(w, tid, fd);
 
@@ -349,7 +378,8 @@ bool descriptors_is_proc(pid_t tid, uint32_t fd)
 	char path[48];
 
 	snprintf(path, sizeof path, "/proc/%d/fd/%u", (int)tid, fd);
-	return !statx(AT_FDCWD, path, AT_STATX_DONT_SYNC, STATX_TYPE | STATX_MNT_ID, &st) && S_ISREG(st.stx_mode) &&
+	return !statx(AT_FDCWD, path, AT_STATX_DONT_SYNC, STATX_TYPE | STATX_MNT_ID, &st) &&
+	       S_ISREG(st.stx_mode) &&
 	       (!(st.stx_mask & STATX_MNT_ID) || kind_of_mount(tid, st.stx_mnt_id) == STOPS);
 }
 

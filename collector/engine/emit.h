@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: MIT */
-/* Machine code, an instruction a function. None of these changes flags unless its name says so. Bytes beyond the room are counted and
- * not written: the caller looks at `overflow` once, at the end. */
+/* Machine code, an instruction a function. None of these changes flags unless its name says so.
+ * Bytes beyond the room are counted and not written: the caller looks at `overflow` once, at the
+ * end. */
 #ifndef BT_EMIT_H
 #define BT_EMIT_H
 
@@ -16,7 +17,8 @@ struct emitter {
 	uint8_t *bytes;
 	size_t len, room;
 	uint64_t base; /* address at which bytes[0] will run */
-	bool near; /* the context is at the beginning of the region, and not where gs says: that takes two bytes and a cycle less */
+	bool near;     /* the context is at the beginning of the region, and not where gs says: that
+			  takes two bytes and a cycle less */
 	bool overflow;
 };
 
@@ -40,14 +42,16 @@ static inline void emit_u64(struct emitter *e, uint64_t v) { emit_bytes(e, &v, 8
 		emit_bytes((e), emit_list_, sizeof emit_list_); \
 	} while (0)
 
-/* An instruction with an operand in the context: what comes before its other prefixes, its opcode, and from the operand on; reg is the other
- * operand's number, and so many bytes of the instruction follow. */
+/* An instruction with an operand in the context: what comes before its other prefixes, its opcode,
+ * and from the operand on; reg is the other operand's number, and so many bytes of the instruction
+ * follow. */
 static inline void emit_context_prefix(struct emitter *e)
 {
 	if (!e->near)
 		emit_u8(e, 0x65); /* gs */
 }
-static inline void emit_context_operand(struct emitter *e, unsigned reg, uint32_t at, unsigned follow)
+static inline void emit_context_operand(struct emitter *e, unsigned reg, uint32_t at,
+					unsigned follow)
 {
 	if (e->near) {
 		emit_u8(e, (uint8_t)(0x05 | (reg & 7) << 3)); /* [rip+...] */
@@ -69,8 +73,14 @@ static inline void emit_move(struct emitter *e, uint8_t opcode, unsigned reg, ui
 {
 	EMIT_CONTEXT(e, reg, at, 0, (uint8_t)(0x48 | (reg >> 3) << 2), opcode);
 }
-static inline void emit_store(struct emitter *e, unsigned reg, uint32_t at) { emit_move(e, 0x89, reg, at); }
-static inline void emit_load(struct emitter *e, unsigned reg, uint32_t at) { emit_move(e, 0x8b, reg, at); }
+static inline void emit_store(struct emitter *e, unsigned reg, uint32_t at)
+{
+	emit_move(e, 0x89, reg, at);
+}
+static inline void emit_load(struct emitter *e, unsigned reg, uint32_t at)
+{
+	emit_move(e, 0x8b, reg, at);
+}
 /* Bytes of one of these. */
 static inline uint32_t emit_move_len(const struct emitter *e) { return e->near ? 7 : 9; }
 
@@ -87,8 +97,9 @@ static inline void emit_constant(struct emitter *e, unsigned reg, uint64_t value
 	emit_u64(e, value);
 }
 
-/* A bit into the history, which is the complement of a record's (BITS_EMPTY): its highest bit is 1, so that a rotation brings in a 1. That
- * and the LEA of two registers take one cycle, one with a displacement, too, two or three. */
+/* A bit into the history, which is the complement of a record's (BITS_EMPTY): its highest bit is 1,
+ * so that a rotation brings in a 1. That and the LEA of two registers take one cycle, one with a
+ * displacement, too, two or three. */
 static inline void emit_bit_taken(struct emitter *e, bool rorx)
 {
 	if (rorx)
@@ -96,9 +107,18 @@ static inline void emit_bit_taken(struct emitter *e, bool rorx)
 	else
 		EMIT(e, 0x4f, 0x8d, 0x5c, 0x1b, 0x01); /* lea r11, [r11+r11+1] */
 }
-static inline void emit_bit_not_taken(struct emitter *e) { EMIT(e, 0x4f, 0x8d, 0x1c, 0x1b); } /* lea r11, [r11+r11] */
-static inline void emit_tick(struct emitter *e) { EMIT(e, 0x4d, 0x8d, 0x5b, 0x01); }	  /* lea r11, [r11+1] */
-static inline void emit_bits_empty(struct emitter *e) { EMIT(e, 0x49, 0xc7, 0xc3, 0xfe, 0xff, 0xff, 0xff); } /* mov r11, BITS_EMPTY */
+static inline void emit_bit_not_taken(struct emitter *e)
+{
+	EMIT(e, 0x4f, 0x8d, 0x1c, 0x1b);
+} /* lea r11, [r11+r11] */
+static inline void emit_tick(struct emitter *e)
+{
+	EMIT(e, 0x4d, 0x8d, 0x5b, 0x01);
+} /* lea r11, [r11+1] */
+static inline void emit_bits_empty(struct emitter *e)
+{
+	EMIT(e, 0x49, 0xc7, 0xc3, 0xfe, 0xff, 0xff, 0xff);
+} /* mov r11, BITS_EMPTY */
 
 /* An int3 of an exit: behind the first one is nobody who is before what follows. */
 static inline void emit_trap(struct emitter *e) { EMIT(e, 0xcc, 0xcc); }
@@ -128,8 +148,9 @@ static inline size_t emit_jcc(struct emitter *e, uint8_t condition)
 	return e->len - 4;
 }
 
-/* Before a jump whose displacement begins so many bytes further on, and changes while the code may be running: a displacement in one
- * aligned quadword is read as it was or as it is (AMD64 APM volume 2, 7.6.1; processors of others do the same within a cache line). */
+/* Before a jump whose displacement begins so many bytes further on, and changes while the code may
+ * be running: a displacement in one aligned quadword is read as it was or as it is (AMD64 APM
+ * volume 2, 7.6.1; processors of others do the same within a cache line). */
 static inline void emit_align_link(struct emitter *e, size_t ahead)
 {
 	static const uint8_t nops[3][3] = {{0x90}, {0x66, 0x90}, {0x0f, 0x1f, 0x00}};
@@ -148,7 +169,8 @@ static inline void emit_patch(struct emitter *e, size_t at, uint64_t address)
 		memcpy(e->bytes + at, &d, 4);
 }
 
-/* The same of a jump with an 8-bit displacement, which ends at `behind`: to offset `to`. What is farther away overflows. */
+/* The same of a jump with an 8-bit displacement, which ends at `behind`: to offset `to`. What is
+ * farther away overflows. */
 static inline void emit_short(struct emitter *e, size_t behind, size_t to)
 {
 	ptrdiff_t d = (ptrdiff_t)(to - behind);

@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: MIT */
-/* The software engine: application code runs translated, in a code cache inside the traced process. What is not plain user code - system
- * calls, deliveries of signals, faults, instructions that are not for the cache - is done at the application's own addresses by the
- * stepper, an instruction at a time, so that the kernel and the program see only application state. */
+/* The software engine: application code runs translated, in a code cache inside the traced process.
+ * What is not plain user code - system calls, deliveries of signals, faults, instructions that are
+ * not for the cache - is done at the application's own addresses by the stepper, an instruction at
+ * a time, so that the kernel and the program see only application state. */
 #include <signal.h>
 #include <stdatomic.h>
 #include <stdlib.h>
@@ -9,18 +10,19 @@
 #include <sys/syscall.h>
 #include <unistd.h>
 
-#include "collector/syscall_numbers.h"
 #include "collector/cut_transfer.h"
 #include "collector/engine/region_syscalls.h"
 #include "collector/engine/watch.h"
 #include "collector/engine/x86.h"
+#include "collector/syscall_numbers.h"
 #include "collector/tracee.h"
 
 /* ---- The stepper, for what the cache does not do ---- */
 
 int engine_step(struct backend *b, struct task *task, int signo, enum bt_signal_action action)
 {
-	const struct engine_space *es = task->process->space->extension; /* also of one that is only stepped there */
+	const struct engine_space *es =
+		task->process->space->extension; /* also of one that is only stepped there */
 	struct engine_task *et = task->backend;
 	int rc;
 
@@ -31,7 +33,8 @@ int engine_step(struct backend *b, struct task *task, int signo, enum bt_signal_
 	return rc;
 }
 
-static enum backend_stop step_stopped(struct backend *b, struct task *task, const struct wait_event *ev, siginfo_t *info)
+static enum backend_stop step_stopped(struct backend *b, struct task *task,
+				      const struct wait_event *ev, siginfo_t *info)
 {
 	enum backend_stop stop = stepper_ops.stopped(b, task, ev, info);
 
@@ -41,7 +44,8 @@ static enum backend_stop step_stopped(struct backend *b, struct task *task, cons
 
 /* ---- Stops ---- */
 
-/* The fragment at pc, whose code has changed; what else was made from those bytes goes when they are read again. */
+/* The fragment at pc, whose code has changed; what else was made from those bytes goes when they
+ * are read again. */
 static void drop_fragment_at(struct code_cache *c, uint64_t pc)
 {
 	uint32_t fragment = code_cache_find(c, pc);
@@ -73,10 +77,13 @@ static enum backend_stop report(struct task *task, siginfo_t *info)
 static void engine_stop_soon(struct backend *b, struct task *task)
 {
 	enum {
-		PATIENCE = 4, /* mostly a safe point, or the end of the room for records, comes within a millisecond */
+		PATIENCE = 4, /* mostly a safe point, or the end of the room for records, comes
+				 within a millisecond */
 	};
 	struct engine_task *et = task->backend;
-	const uint64_t now[3] = {UINT64_MAX, 1, et->ticks ? UINT64_MAX : 0}; /* limit (where history is kept), stop, mask */
+	const uint64_t now[3] = {UINT64_MAX, 1,
+				 et->ticks ? UINT64_MAX
+					   : 0}; /* limit (where history is kept), stop, mask */
 	struct engine_space *es = task->process ? task->process->space->extension : NULL;
 	uint64_t calling = 0;
 
@@ -86,15 +93,19 @@ static void engine_stop_soon(struct backend *b, struct task *task)
 	et->stop_wanted = true;
 	if (!et->in_cache || !es)
 		return;
-	if (!window_write(&es->window, task->tid, engine_window_at(task, CTX_LIMIT), now, sizeof now)) {
+	if (!window_write(&es->window, task->tid, engine_window_at(task, CTX_LIMIT), now,
+			  sizeof now)) {
 		et->stop_wanted = false; /* gone */
 		return;
 	}
 	/* The task says that it is about to call before it looks whether a stop is wanted. */
 	atomic_thread_fence(memory_order_seq_cst);
-	/* Asked again and again it may be in a page fault that another task is to serve (userfaultfd(2)), of those that wait for it. */
+	/* Asked again and again it may be in a page fault that another task is to serve
+	 * (userfaultfd(2)), of those that wait for it. */
 	if (et->asked >= PATIENCE ||
-	    (window_read(&es->window, task->tid, engine_window_at(task, CTX_CALLING), &calling, sizeof calling) && calling))
+	    (window_read(&es->window, task->tid, engine_window_at(task, CTX_CALLING), &calling,
+			 sizeof calling) &&
+	     calling))
 		(void)!tracee_resume(task->tid, PTRACE_INTERRUPT, 0);
 }
 
@@ -104,7 +115,8 @@ static enum backend_stop resumed(int rc)
 	return rc == CACHE_WAITS ? BACKEND_SLICE : rc ? BACKEND_GONE : BACKEND_RUNS;
 }
 
-/* No place was found: to the next trap of the cache's own, unless another stop is to be waited for. */
+/* No place was found: to the next trap of the cache's own, unless another stop is to be waited for.
+ */
 static enum backend_stop go_on(struct backend *b, struct task *task, const struct stretch *s)
 {
 	engine_stop_soon(b, task);
@@ -112,7 +124,8 @@ static enum backend_stop go_on(struct backend *b, struct task *task, const struc
 }
 
 /* A trap of the cache's own: on into the cache, or out of it. */
-static enum backend_stop on_trap(struct backend *b, struct task *task, struct engine_space *es, struct stretch *s, siginfo_t *info)
+static enum backend_stop on_trap(struct backend *b, struct task *task, struct engine_space *es,
+				 struct stretch *s, siginfo_t *info)
 {
 	struct engine_task *et = task->backend;
 	bool indirect;
@@ -133,19 +146,23 @@ static enum backend_stop on_trap(struct backend *b, struct task *task, struct en
 		drop_fragment_at(es->cache, task->regs.rip);
 	et->straight = s->kind != EXIT_OUTSIDE;
 	if (s->kind == EXIT_OUTSIDE)
-		rc = tracee_set_regs(task->tid, &task->regs) ? -BT_E_GONE : engine_step(b, task, 0, BT_ACTION_IGNORE);
+		rc = tracee_set_regs(task->tid, &task->regs)
+			     ? -BT_E_GONE
+			     : engine_step(b, task, 0, BT_ACTION_IGNORE);
 	else
 		rc = cache_enter(b, task, indirect);
 	return resumed(rc);
 }
 
-/* Somebody writes to a watched page: it is the program's again, and the instruction runs once more, at its own address: what it writes
- * to may be on the page that it is on. */
-static enum backend_stop written(struct backend *b, struct task *task, struct engine_space *es, uint64_t addr)
+/* Somebody writes to a watched page: it is the program's again, and the instruction runs once more,
+ * at its own address: what it writes to may be on the page that it is on. */
+static enum backend_stop written(struct backend *b, struct task *task, struct engine_space *es,
+				 uint64_t addr)
 {
 	struct engine_task *et = task->backend;
 
-	if (es->parallel && engine_space_is_busy(es, task)) { /* who may be running what it is about to change */
+	if (es->parallel &&
+	    engine_space_is_busy(es, task)) { /* who may be running what it is about to change */
 		es->quiesce = true;
 		et->opens = addr;
 		return BACKEND_SLICE;
@@ -162,7 +179,8 @@ static enum backend_stop written(struct backend *b, struct task *task, struct en
 	}
 }
 
-/* What came where no place was found, and is a signal that the program blocks, is held as those are. */
+/* What came where no place was found, and is a signal that the program blocks, is held as those
+ * are. */
 static void keep_held(struct task *task)
 {
 	struct engine_task *et = task->backend;
@@ -171,8 +189,9 @@ static void keep_held(struct task *task)
 		et->holds = false;
 }
 
-/* Something else was reported before the signal that is held: the kernel has it again, so that nothing waits without it. Where that is
- * not permitted (the program has changed its user), it stays held. */
+/* Something else was reported before the signal that is held: the kernel has it again, so that
+ * nothing waits without it. Where that is not permitted (the program has changed its user), it
+ * stays held. */
 static void post_held(struct task *task)
 {
 	struct engine_task *et = task->backend;
@@ -189,19 +208,22 @@ static int recognize_posted(struct task *task, siginfo_t *info)
 {
 	struct engine_task *et = task->backend;
 
-	if (!et->posted || info->si_signo != et->held.si_signo || info->si_code != SI_TKILL || info->si_pid != getpid())
+	if (!et->posted || info->si_signo != et->held.si_signo || info->si_code != SI_TKILL ||
+	    info->si_pid != getpid())
 		return 0;
 	et->posted = false;
 	*info = et->held;
 	return tracee_set_siginfo(task->tid, info);
 }
 
-/* The kernel has found the frame of a sigreturn wrong: the signal for that comes before the next instruction, which is not to run. */
+/* The kernel has found the frame of a sigreturn wrong: the signal for that comes before the next
+ * instruction, which is not to run. */
 static bool signal_waits(pid_t tid)
 {
 	struct tracee_signals s;
 
-	return tracee_has_own_signal(tid) && !tracee_signals(tid, &s) && s.pending & ~s.blocked & 1ull << (SIGSEGV - 1);
+	return tracee_has_own_signal(tid) && !tracee_signals(tid, &s) &&
+	       s.pending & ~s.blocked & 1ull << (SIGSEGV - 1);
 }
 
 /* What no instruction raises waits, until unblock_others(). */
@@ -212,7 +234,8 @@ static int block_others(struct task *task)
 	uint64_t mask, others = UINT64_MAX;
 	struct engine_task *et = task->backend;
 
-	for (size_t i = 0; i < sizeof raised_by_instructions / sizeof raised_by_instructions[0]; i++)
+	for (size_t i = 0; i < sizeof raised_by_instructions / sizeof raised_by_instructions[0];
+	     i++)
 		others &= ~(1ull << (raised_by_instructions[i] - 1));
 	if (tracee_get_mask(task->tid, &mask) || tracee_set_mask(task->tid, mask | others))
 		return -BT_E_GONE;
@@ -225,7 +248,9 @@ static int unblock_others(struct task *task)
 	const struct engine_task *et = task->backend;
 	uint64_t mask;
 
-	return tracee_get_mask(task->tid, &mask) || tracee_set_mask(task->tid, mask & ~et->blocks) ? -BT_E_GONE : 0;
+	return tracee_get_mask(task->tid, &mask) || tracee_set_mask(task->tid, mask & ~et->blocks)
+		       ? -BT_E_GONE
+		       : 0;
 }
 
 /* What is held does not wait any longer, whatever has come. */
@@ -238,7 +263,8 @@ static int end_wait(struct task *task)
 	return waited ? unblock_others(task) : 0;
 }
 
-static int engine_resume(struct backend *b, struct task *task, int signo, enum bt_signal_action action)
+static int engine_resume(struct backend *b, struct task *task, int signo,
+			 enum bt_signal_action action)
 {
 	struct engine_space *es = task->process->space->extension;
 	struct engine_task *et = task->backend;
@@ -263,15 +289,20 @@ static int engine_resume(struct backend *b, struct task *task, int signo, enum b
 	return cache_enter(b, task, false);
 }
 
-/* A fault of the cache's own: the program has written over what it needs. The program gets the signal, near where it was; should it go
- * on, it does so in a region that is made anew. */
-static enum backend_stop wrecked(const struct backend *b, struct task *task, struct engine_space *es, struct stretch *s)
+/* A fault of the cache's own: the program has written over what it needs. The program gets the
+ * signal, near where it was; should it go on, it does so in a region that is made anew. */
+static enum backend_stop wrecked(const struct backend *b, struct task *task,
+				 struct engine_space *es, struct stretch *s)
 {
 	stretch_guess_state(task, es, s);
 	s->lost = s->wrecked = true;
 	es->torn = true;
-	engine_note(b, task, "the program has changed the code cache's memory: the fault is the cache's own, the registers are not exact");
-	return stretch_leave(task, es, s) || tracee_set_regs(task->tid, &task->regs) ? BACKEND_GONE : BACKEND_SIGNAL;
+	engine_note(b, task,
+		    "the program has changed the code cache's memory: the fault is the cache's "
+		    "own, the registers are not exact");
+	return stretch_leave(task, es, s) || tracee_set_regs(task->tid, &task->regs)
+		       ? BACKEND_GONE
+		       : BACKEND_SIGNAL;
 }
 
 /* The class of the instruction there, plain where it cannot be read. */
@@ -284,15 +315,18 @@ static enum bt_insn_class class_at(const struct task *task, uint64_t pc)
 	return x86_decode(bytes, n, &insn) ? BT_INSN_PLAIN : insn.class;
 }
 
-/* Whether a signal that looks like a fault may be one of the instruction at task->regs.rip, where it is none of the cache's own. Anybody may
- * send such a one to himself (rt_sigqueueinfo(2)), and the kernel makes some that no instruction raises (TRAP_PERF). */
+/* Whether a signal that looks like a fault may be one of the instruction at task->regs.rip, where
+ * it is none of the cache's own. Anybody may send such a one to himself (rt_sigqueueinfo(2)), and
+ * the kernel makes some that no instruction raises (TRAP_PERF). */
 static bool may_be_raised(const struct task *task, const siginfo_t *info)
 {
-	return tracee_is_fault(info) && info->si_signo != SIGTRAP && class_at(task, task->regs.rip) != BT_INSN_SYSCALL;
+	return tracee_is_fault(info) && info->si_signo != SIGTRAP &&
+	       class_at(task, task->regs.rip) != BT_INSN_SYSCALL;
 }
 
-/* Runs the instruction at task->regs.rip, which may have raised this in the cache: then it does once more. What may come besides waits: it
- * would come first, and nobody know of this one whether it was sent. */
+/* Runs the instruction at task->regs.rip, which may have raised this in the cache: then it does
+ * once more. What may come besides waits: it would come first, and nobody know of this one whether
+ * it was sent. */
 static int raise_again(struct backend *b, struct task *task, const siginfo_t *info)
 {
 	struct engine_task *et = task->backend;
@@ -305,7 +339,8 @@ static int raise_again(struct backend *b, struct task *task, const siginfo_t *in
 	return engine_step(b, task, 0, BT_ACTION_IGNORE);
 }
 
-/* A jump that a fragment follows has no code: what raised a signal at its place is what it has led to. */
+/* A jump that a fragment follows has no code: what raised a signal at its place is what it has led
+ * to. */
 static bool jumped_there(const struct task *task)
 {
 	const struct engine_task *et = task->backend;
@@ -313,31 +348,37 @@ static bool jumped_there(const struct task *task)
 	return class_at(task, et->raise_at) == BT_INSN_JMP && may_be_raised(task, &et->raised);
 }
 
-/* The instruction has run, and has raised nothing. It was sent, unless another thread or process has meanwhile made valid what was not. */
+/* The instruction has run, and has raised nothing. It was sent, unless another thread or process
+ * has meanwhile made valid what was not. */
 static bool was_sent(const struct task *task, const siginfo_t *info)
 {
 	const struct engine_space *es = task->process->space->extension;
-	bool in_file = info->si_signo == SIGBUS && info->si_code == BUS_ADRERR; /* which has grown */
-	bool paged = info->si_signo == SIGSEGV && (info->si_code == SEGV_MAPERR || info->si_code == SEGV_ACCERR);
+	bool in_file =
+		info->si_signo == SIGBUS && info->si_code == BUS_ADRERR; /* which has grown */
+	bool paged = info->si_signo == SIGSEGV &&
+		     (info->si_code == SEGV_MAPERR || info->si_code == SEGV_ACCERR);
 
 	return !in_file && !(paged && (task->unit->tasks > 1 || (es && es->parallel)));
 }
 
-/* A fault that came in the midst of a sequence is the cache's own where the program has taken away what that needs; else it was sent, and
- * waits for the next trap of the cache's own. */
+/* A fault that came in the midst of a sequence is the cache's own where the program has taken away
+ * what that needs; else it was sent, and waits for the next trap of the cache's own. */
 static bool is_wreck(const struct engine_task *et, const siginfo_t *info)
 {
-	return et->holds || (uint64_t)(uintptr_t)info->si_addr - WORLD_RESERVED_START < WORLD_RESERVED_SIZE;
+	return et->holds ||
+	       (uint64_t)(uintptr_t)info->si_addr - WORLD_RESERVED_START < WORLD_RESERVED_SIZE;
 }
 
-/* Timers go on while the recorder keeps the moment of a signal. What one has sent meanwhile would come before the program gets on, which might then do
- * nothing but handle it: it comes a tick later, as if the timer were as much slower, or some instructions later, where no tick comes. A system call
- * that is made meanwhile may wait for it: it comes there (post_held()). */
+/* Timers go on while the recorder keeps the moment of a signal. What one has sent meanwhile would
+ * come before the program gets on, which might then do nothing but handle it: it comes a tick
+ * later, as if the timer were as much slower, or some instructions later, where no tick comes. A
+ * system call that is made meanwhile may wait for it: it comes there (post_held()). */
 static bool comes_too_soon(const struct task *task, const siginfo_t *info)
 {
 	const struct engine_task *et = task->backend;
 
-	return !et->holds && timer_signals_comes_at_once(&et->timers, task, info) && !task->syscall_restarts && !task->syscall_cut && !task->in_syscall &&
+	return !et->holds && timer_signals_comes_at_once(&et->timers, task, info) &&
+	       !task->syscall_restarts && !task->syscall_cut && !task->in_syscall &&
 	       stop_point_side(task) == STOP_POINT_AHEAD;
 }
 
@@ -353,24 +394,29 @@ static enum backend_stop let_wait(struct backend *b, struct task *task, const si
 	et->held = *info;
 	et->waits = true;
 	et->patience = MOST;
-	return block_others(task) || engine_step(b, task, 0, BT_ACTION_IGNORE) ? BACKEND_GONE : BACKEND_RUNS;
+	return block_others(task) || engine_step(b, task, 0, BT_ACTION_IGNORE) ? BACKEND_GONE
+									       : BACKEND_RUNS;
 }
 
-/* A stop of the stepper's meanwhile. Behind an instruction another one runs, until the signal has waited long enough. */
-static enum backend_stop waiting_stopped(struct backend *b, struct task *task, const struct wait_event *ev, enum backend_stop stop)
+/* A stop of the stepper's meanwhile. Behind an instruction another one runs, until the signal has
+ * waited long enough. */
+static enum backend_stop waiting_stopped(struct backend *b, struct task *task,
+					 const struct wait_event *ev, enum backend_stop stop)
 {
 	struct engine_task *et = task->backend;
 
 	if (stop == BACKEND_RUNS || stop == BACKEND_MID_RUN)
 		return stop;
-	if (stop == BACKEND_SLICE && ev->type != WAIT_INTERRUPT && --et->patience && task_tick(task) == et->timers.tick && stop_point_side(task) == STOP_POINT_AHEAD)
+	if (stop == BACKEND_SLICE && ev->type != WAIT_INTERRUPT && --et->patience &&
+	    task_tick(task) == et->timers.tick && stop_point_side(task) == STOP_POINT_AHEAD)
 		return engine_step(b, task, 0, BT_ACTION_IGNORE) ? BACKEND_GONE : BACKEND_RUNS;
 	return end_wait(task) ? BACKEND_GONE : stop;
 }
 
-/* A signal while the task was in the cache. A fault is raised again by the instruction itself, at its own address, so that all the
- * kernel tells the program of it is true. */
-static enum backend_stop on_signal(struct backend *b, struct task *task, struct engine_space *es, struct stretch *s, siginfo_t *info)
+/* A signal while the task was in the cache. A fault is raised again by the instruction itself, at
+ * its own address, so that all the kernel tells the program of it is true. */
+static enum backend_stop on_signal(struct backend *b, struct task *task, struct engine_space *es,
+				   struct stretch *s, siginfo_t *info)
 {
 	struct engine_task *et = task->backend;
 
@@ -380,7 +426,8 @@ static enum backend_stop on_signal(struct backend *b, struct task *task, struct 
 	if (!stretch_find_state(task, es, s)) {
 		if (s->fault && is_wreck(et, info))
 			return wrecked(b, task, es, s);
-		/* Another stop comes first, or the place is far: the signal waits for the next trap of the cache's own. */
+		/* Another stop comes first, or the place is far: the signal waits for the next trap
+		 * of the cache's own. */
 		et->holds = true;
 		et->held = *info;
 		s->far |= s->fault;
@@ -404,7 +451,8 @@ static enum backend_stop on_signal(struct backend *b, struct task *task, struct 
 	return tracee_set_siginfo(task->tid, info) ? BACKEND_GONE : BACKEND_SIGNAL;
 }
 
-/* engine_stop_soon() has interrupted it: it may have been waiting in a system call, which is made again. */
+/* engine_stop_soon() has interrupted it: it may have been waiting in a system call, which is made
+ * again. */
 static enum backend_stop cache_interrupted(struct backend *b, struct task *task)
 {
 	struct engine_task *et = task->backend;
@@ -447,9 +495,11 @@ static enum backend_stop cache_stopped(struct backend *b, struct task *task, sig
 	if (stretch_is_own_trap(es->cache, info, &s.regs))
 		return on_trap(b, task, es, &s, info);
 	if (cache_syscalls_fault(es->cache, info, &s.regs))
-		return tracee_set_regs(task->tid, &s.regs) || engine_run(b, task) ? BACKEND_GONE : BACKEND_RUNS;
+		return tracee_set_regs(task->tid, &s.regs) || engine_run(b, task) ? BACKEND_GONE
+										  : BACKEND_RUNS;
 	/* QUIRK(event-stop-first): the end of a step to the next place that had been given up. */
-	if (info->si_signo == SIGTRAP && tracee_may_have_stepped(info) && stretch_is_in_code(&s.regs))
+	if (info->si_signo == SIGTRAP && tracee_may_have_stepped(info) &&
+	    stretch_is_in_code(&s.regs))
 		return engine_run(b, task) ? BACKEND_GONE : BACKEND_RUNS;
 	return on_signal(b, task, es, &s, info);
 }
@@ -507,7 +557,8 @@ static void engine_leave(struct backend *b, struct task *task)
 	(void)!end_wait(task);
 	/* What cannot be given back stays protected: the task is gone. */
 	if (es && es->mapped)
-		(void)!watch_open(b, task, es, 0, UINT64_MAX, tracee_syscall_stop(task->tid, NULL) == TRACEE_SYSCALL_ENTRY);
+		(void)!watch_open(b, task, es, 0, UINT64_MAX,
+				  tracee_syscall_stop(task->tid, NULL) == TRACEE_SYSCALL_ENTRY);
 	stepper_ops.leave(b, task);
 }
 
@@ -528,8 +579,10 @@ static void engine_execed(struct backend *b, struct task *task)
 	engine_set_in_cache(et, false);
 }
 
-/* A call of the vsyscall page has failed, whose result goes to a page that is protected: the kernel says nothing but that. */
-static bool vsyscall_writes(const struct engine_space *es, const struct task *task, const siginfo_t *info, uint64_t *addr)
+/* A call of the vsyscall page has failed, whose result goes to a page that is protected: the kernel
+ * says nothing but that. */
+static bool vsyscall_writes(const struct engine_space *es, const struct task *task,
+			    const siginfo_t *info, uint64_t *addr)
 {
 	enum {
 		RESULT_MAX = 16, /* struct timeval, struct timezone; time_t; two words */
@@ -539,7 +592,8 @@ static bool vsyscall_writes(const struct engine_space *es, const struct task *ta
 	if (info->si_signo != SIGSEGV || info->si_code <= 0 || !tracee_is_in_vsyscall(&task->regs))
 		return false;
 	for (size_t i = 0; i < sizeof args / sizeof args[0]; i++) {
-		const struct watched_page *p = watched_protected(&es->watch, args[i], args[i] + RESULT_MAX);
+		const struct watched_page *p =
+			watched_protected(&es->watch, args[i], args[i] + RESULT_MAX);
 
 		if (p) {
 			*addr = p->addr;
@@ -561,8 +615,11 @@ static enum backend_stop step_signalled(struct backend *b, struct task *task, si
 		return written(b, task, es, addr);
 	if (es && watch_is_fault(es, info))
 		return written(b, task, es, (uint64_t)(uintptr_t)info->si_addr);
-	if (es && es->parallel && info->si_signo == SIGSEGV && info->si_code > 0 && ((struct engine_task *)task->backend)->opened != es->opened)
-		return engine_step(b, task, 0, BT_ACTION_IGNORE) ? BACKEND_GONE : BACKEND_RUNS; /* the page may have been given back meanwhile */
+	if (es && es->parallel && info->si_signo == SIGSEGV && info->si_code > 0 &&
+	    ((struct engine_task *)task->backend)->opened != es->opened)
+		return engine_step(b, task, 0, BT_ACTION_IGNORE)
+			       ? BACKEND_GONE
+			       : BACKEND_RUNS; /* the page may have been given back meanwhile */
 	if (info->si_signo == SIGSEGV && info->si_code > 0 && stepper_hides_fault(task))
 		return stepper_fault_again(b, task) ? BACKEND_GONE : BACKEND_RUNS;
 	if (comes_too_soon(task, info))
@@ -578,7 +635,8 @@ static void tell_scribbled(const struct backend *b, const struct task *task)
 		return;
 	es->scribbled_told = true;
 	engine_note(b, task,
-		    "the program has changed what the engine keeps of it: the registers, most of all r11 and rcx, may not be exact from here on");
+		    "the program has changed what the engine keeps of it: the registers, most of "
+		    "all r11 and rcx, may not be exact from here on");
 }
 
 static void engine_exiting(struct backend *b, struct task *task, const struct bt_regs *regs)
@@ -587,7 +645,8 @@ static void engine_exiting(struct backend *b, struct task *task, const struct bt
 	struct stretch s = {.regs = *regs};
 
 	if (!et->in_cache) {
-		if (!stretch_is_in_code(regs)) /* else it was killed on its way out of the cache or into it */
+		if (!stretch_is_in_code(
+			    regs)) /* else it was killed on its way out of the cache or into it */
 			stepper_ops.exiting(b, task, regs);
 		return;
 	}
@@ -605,13 +664,15 @@ static int end_raise(struct task *task)
 	return unblock_others(task);
 }
 
-static enum backend_stop meaning_of(struct backend *b, struct task *task, const struct wait_event *ev, siginfo_t *info)
+static enum backend_stop meaning_of(struct backend *b, struct task *task,
+				    const struct wait_event *ev, siginfo_t *info)
 {
 	struct engine_task *et = task->backend;
 	enum backend_stop stop;
 
 	if (et->in_cache) {
-		stop = ev->type == WAIT_INTERRUPT ? cache_interrupted(b, task) : cache_stopped(b, task, info);
+		stop = ev->type == WAIT_INTERRUPT ? cache_interrupted(b, task)
+						  : cache_stopped(b, task, info);
 		tell_scribbled(b, task);
 		return stop;
 	}
@@ -621,12 +682,14 @@ static enum backend_stop meaning_of(struct backend *b, struct task *task, const 
 	if (et->raises && stop == BACKEND_SLICE && jumped_there(task)) {
 		const siginfo_t raised = et->raised;
 
-		return end_raise(task) || raise_again(b, task, &raised) ? BACKEND_GONE : BACKEND_RUNS;
+		return end_raise(task) || raise_again(b, task, &raised) ? BACKEND_GONE
+									: BACKEND_RUNS;
 	}
 	if (et->raises && stop != BACKEND_RUNS && stop != BACKEND_MID_RUN) {
 		if (end_raise(task))
 			return BACKEND_GONE;
-		if (stop == BACKEND_SLICE && was_sent(task, &et->raised) && !stepper_keep_trap(task, &et->raised, true))
+		if (stop == BACKEND_SLICE && was_sent(task, &et->raised) &&
+		    !stepper_keep_trap(task, &et->raised, true))
 			return tell(task, info, &et->raised);
 	}
 	if (stop == BACKEND_SYSCALL_ENTER) {
@@ -640,7 +703,8 @@ static enum backend_stop meaning_of(struct backend *b, struct task *task, const 
 		cache_syscalls_left(task);
 		watch_after_syscall(task);
 		region_after_syscall(b, task);
-		et->signal_first = syscall_is(&task->syscall, SYS_rt_sigreturn) && signal_waits(task->tid);
+		et->signal_first =
+			syscall_is(&task->syscall, SYS_rt_sigreturn) && signal_waits(task->tid);
 		timer_signals_returned(&et->timers, task);
 	}
 	if (stop == BACKEND_HANDLER)
@@ -649,14 +713,17 @@ static enum backend_stop meaning_of(struct backend *b, struct task *task, const 
 		return step_signalled(b, task, info);
 	if (stop != BACKEND_SLICE)
 		return stop;
-	if (et->holds && ev->type == WAIT_INTERRUPT) /* no signal can be given to it at such a stop: post_held() */
+	if (et->holds &&
+	    ev->type ==
+		    WAIT_INTERRUPT) /* no signal can be given to it at such a stop: post_held() */
 		return BACKEND_SLICE;
 	if (et->holds || et->stop_wanted || stop_point_side(task) != STOP_POINT_AHEAD)
 		return report(task, info);
 	return resumed(cache_enter(b, task, false));
 }
 
-static enum backend_stop engine_stopped(struct backend *b, struct task *task, const struct wait_event *ev, siginfo_t *info)
+static enum backend_stop engine_stopped(struct backend *b, struct task *task,
+					const struct wait_event *ev, siginfo_t *info)
 {
 	struct engine_task *et = task->backend;
 	enum backend_stop stop = meaning_of(b, task, ev, info);
@@ -671,9 +738,12 @@ static enum backend_company engine_company(const struct backend *b, const struct
 	const struct engine_task *et = task->backend;
 
 	(void)b;
-	if (task->pending_signal && task->pending_action == BT_ACTION_CORE) /* a core file has the registers of all of them */
+	if (task->pending_signal &&
+	    task->pending_action ==
+		    BT_ACTION_CORE) /* a core file has the registers of all of them */
 		return COMPANY_NONE;
-	if (task->process->signals_held) /* it may be about to look at them, or have just unblocked one */
+	if (task->process->signals_held) /* it may be about to look at them, or have just unblocked
+					    one */
 		return task->in_syscall ? COMPANY_NONE : COMPANY_TURNS;
 	if (task->in_syscall)
 		return et->syscall_alone ? COMPANY_NONE : COMPANY_ANY;

@@ -8,11 +8,11 @@
 #include <sys/personality.h>
 #include <sys/syscall.h>
 
-#include "collector/syscall_filter.h"
 #include "collector/code_pages.h"
 #include "collector/engine/persisted_groups.h"
 #include "collector/engine/region_syscalls.h"
 #include "collector/engine/watch.h"
+#include "collector/syscall_filter.h"
 #include "collector/tracee.h"
 
 enum {
@@ -20,7 +20,7 @@ enum {
 	DEAD_SHARE = 4,
 	VDSO_MOST = 1 << 14,
 	SYSCALL_BYTES = 2, /* of the instruction */
-	ATTEMPTS = 16, /* to make again the region of a space that had one */
+	ATTEMPTS = 16,     /* to make again the region of a space that had one */
 };
 
 /* What the program may have written over (torn) is nobody else's. */
@@ -132,12 +132,16 @@ static uint64_t space_watched(void *extension, uint64_t addr, uint64_t end, bool
 	return watch_run(extension, addr, end, watched);
 }
 
-static void space_reread(void *extension, pid_t tid, uint64_t start, uint64_t end) { watch_reread(extension, tid, start, end); }
+static void space_reread(void *extension, pid_t tid, uint64_t start, uint64_t end)
+{
+	watch_reread(extension, tid, start, end);
+}
 
-static const struct space_extension_ops space_ops = {space_copy, space_release, space_apart, space_changed, space_watched, space_reread};
+static const struct space_extension_ops space_ops = {space_copy,    space_release, space_apart,
+						     space_changed, space_watched, space_reread};
 
-/* Whether calls of ours may be filtered, a page that is protected could be given away (RLIMIT_DATA: it does not count), or a fault of
- * ours would change what the program has said of SIGSEGV. */
+/* Whether calls of ours may be filtered, a page that is protected could be given away (RLIMIT_DATA:
+ * it does not count), or a fault of ours would change what the program has said of SIGSEGV. */
 static bool refuses_watching(pid_t tid, bool *filtered)
 {
 	struct tracee_signals s;
@@ -145,7 +149,8 @@ static bool refuses_watching(pid_t tid, bool *filtered)
 
 	if (tracee_signals_filtered(tid, &s, filtered))
 		*filtered = true;
-	return !limits_get(tid, RLIMIT_DATA, &data) || data.rlim_cur != RLIM_INFINITY || *filtered || s.ignored >> (SIGSEGV - 1) & 1;
+	return !limits_get(tid, RLIMIT_DATA, &data) || data.rlim_cur != RLIM_INFINITY ||
+	       *filtered || s.ignored >> (SIGSEGV - 1) & 1;
 }
 
 struct engine_shared *engine_shared_of(struct backend *b)
@@ -153,7 +158,9 @@ struct engine_shared *engine_shared_of(struct backend *b)
 	struct engine_shared *shared = b->shared ? b->shared : calloc(1, sizeof *shared);
 
 	if (shared && !b->shared) {
-		shared->profiles = profiles_new(b->cache, (struct fragment_kind){.ticks = b->ticks, .apart = b->parallel}, b->cache ? persisted_stamp(&b->processor) : 0);
+		shared->profiles = profiles_new(
+			b->cache, (struct fragment_kind){.ticks = b->ticks, .apart = b->parallel},
+			b->cache ? persisted_stamp(&b->processor) : 0);
 		shared->left = left_caches_new();
 	}
 	b->shared = shared;
@@ -170,7 +177,8 @@ void engine_shared_free(struct engine_shared *shared)
 }
 
 /* filtered: what tracee_is_filtered() would say. */
-static struct engine_space *space_new(struct backend *b, pid_t tid, struct address_space *s, bool *filtered)
+static struct engine_space *space_new(struct backend *b, pid_t tid, struct address_space *s,
+				      bool *filtered)
 {
 	struct engine_space *es = calloc(1, sizeof *es);
 	struct engine_shared *shared = engine_shared_of(b);
@@ -178,7 +186,8 @@ static struct engine_space *space_new(struct backend *b, pid_t tid, struct addre
 
 	if (!es)
 		return NULL;
-	s->reads_run |= persona & READ_IMPLIES_EXEC; /* of an executable stack, too, before Linux 5.8 */
+	s->reads_run |=
+		persona & READ_IMPLIES_EXEC; /* of an executable stack, too, before Linux 5.8 */
 	es->watch.refused = refuses_watching(tid, filtered);
 	es->parallel = b->parallel;
 	es->left = shared ? shared->left : NULL;
@@ -199,7 +208,9 @@ static struct engine_space *space_new(struct backend *b, pid_t tid, struct addre
 
 void engine_note(const struct backend *b, const struct task *task, const char *text)
 {
-	struct bt_record_note rec = {.seq = trace_writer_next_seq(b->writer), .time = trace_writer_time(b->writer), .task = task->number,
+	struct bt_record_note rec = {.seq = trace_writer_next_seq(b->writer),
+				     .time = trace_writer_time(b->writer),
+				     .task = task->number,
 				     .text = bt_str(text)};
 
 	trace_writer_event(b->writer, task->unit->number, BT_RECORD_NOTE, &rec);
@@ -210,17 +221,26 @@ void engine_refuse(const struct backend *b, const struct task *task, enum engine
 	static const struct {
 		const char *cause, *remedy;
 	} texts[] = {
-		[REFUSED_TAKEN] = {"memory of the program's lies at its addresses, from 0x550000000000 on", "--from FUNCTION lets it run at full speed until then"},
-		[REFUSED_LIMIT] = {"a hard limit of memory that cannot be raised", "give it 70 MB more, or set the soft limit alone (ulimit -Sv, -Sd)"},
-		[REFUSED_FILTER] = {"a system call filter of the program's", "--from FUNCTION lets it run at full speed until then"},
-		[REFUSED_KERNEL] = {"the kernel gives no memory there", "--from FUNCTION lets it run at full speed until then"},
+		[REFUSED_TAKEN] =
+			{"memory of the program's lies at its addresses, from 0x550000000000 on",
+			 "--from FUNCTION lets it run at full speed until then"},
+		[REFUSED_LIMIT] =
+			{"a hard limit of memory that cannot be raised",
+			 "give it 70 MB more, or set the soft limit alone (ulimit -Sv, -Sd)"},
+		[REFUSED_FILTER] = {"a system call filter of the program's",
+				    "--from FUNCTION lets it run at full speed until then"},
+		[REFUSED_KERNEL] = {"the kernel gives no memory there",
+				    "--from FUNCTION lets it run at full speed until then"},
 	};
 	char text[512];
 
-	snprintf(text, sizeof text, "no room for the code cache in this process (%s): single-stepped", texts[why].cause);
+	snprintf(text, sizeof text,
+		 "no room for the code cache in this process (%s): single-stepped",
+		 texts[why].cause);
 	engine_note(b, task, text);
 	snprintf(text, sizeof text,
-		 "process %d is single-stepped, at a hundred thousand instructions a second at most: there is no room in it for the code cache (%s); %s",
+		 "process %d is single-stepped, at a hundred thousand instructions a second at "
+		 "most: there is no room in it for the code cache (%s); %s",
 		 (int)task->process->pid, texts[why].cause, texts[why].remedy);
 	if (b->tell_slow)
 		b->tell_slow(b->tell_arg, text);
@@ -228,21 +248,27 @@ void engine_refuse(const struct backend *b, const struct task *task, enum engine
 
 static void leave_out_of_cores(pid_t tid, bool areas)
 {
-	const uint64_t region[6] = {WORLD_RESERVED_START, REGION_SIZE, MADV_DONTDUMP}, others[6] = {area_address(1), AREAS_BYTES, MADV_DONTDUMP};
+	const uint64_t region[6] = {WORLD_RESERVED_START, REGION_SIZE, MADV_DONTDUMP},
+		       others[6] = {area_address(1), AREAS_BYTES, MADV_DONTDUMP};
 
 	tracee_syscall(tid, SYS_madvise, region);
 	if (areas)
 		tracee_syscall(tid, SYS_madvise, others);
 }
 
-static bool has_region(const struct engine_space *es) { return es->mapped && !es->window.inherited && es->cache->placed; }
+static bool has_region(const struct engine_space *es)
+{
+	return es->mapped && !es->window.inherited && es->cache->placed;
+}
 
 /* Where the first system call instruction of the mapping is; 0: there is none. */
 static uint64_t syscall_in(const struct mapping *m, pid_t tid)
 {
 	static const uint8_t insn[] = {0x0f, 0x05};
 	uint64_t size = m->end - m->start < VDSO_MOST ? m->end - m->start : VDSO_MOST;
-	uint8_t *code = malloc(size), *at = code ? memmem(code, tracee_read(tid, m->start, code, size), insn, sizeof insn) : NULL;
+	uint8_t *code = malloc(size),
+		*at = code ? memmem(code, tracee_read(tid, m->start, code, size), insn, sizeof insn)
+			   : NULL;
 	uint64_t found = at ? m->start + (uint64_t)(at - code) : 0;
 
 	free(code);
@@ -258,18 +284,29 @@ static uint64_t syscall_of_kernel(const struct address_space *s, pid_t tid)
 	return 0;
 }
 
-/* Whether what make_region() does where there is a filter passes that: one that ends the task for a call that it does not make would. */
+/* Whether what make_region() does where there is a filter passes that: one that ends the task for a
+ * call that it does not make would. */
 static bool may_make_region(const struct engine_space *es, const struct task *task, bool over)
 {
-	const uint64_t flags = MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE | (uint64_t)(over ? MAP_FIXED : MAP_FIXED_NOREPLACE), no_file = UINT64_MAX;
+	const uint64_t flags = MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE |
+			       (uint64_t)(over ? MAP_FIXED : MAP_FIXED_NOREPLACE),
+		       no_file = UINT64_MAX;
 	const struct {
 		bool of_cache;
 		long nr;
 		uint64_t args[6];
 	} calls[] = {
-		{false, SYS_mmap, {region_address(0), WINDOW_SIZE, PROT_READ | PROT_WRITE, flags, no_file}},
-		{true, SYS_mmap, {region_address(TABLE1_AT), DATA_SIZE - TABLE1_AT, PROT_READ | PROT_WRITE, flags, no_file}},
-		{true, SYS_mmap, {region_address(CODE_AT), REGION_SIZE - CODE_AT, PROT_READ | PROT_EXEC, flags, no_file}},
+		{false,
+		 SYS_mmap,
+		 {region_address(0), WINDOW_SIZE, PROT_READ | PROT_WRITE, flags, no_file}},
+		{true,
+		 SYS_mmap,
+		 {region_address(TABLE1_AT), DATA_SIZE - TABLE1_AT, PROT_READ | PROT_WRITE, flags,
+		  no_file}},
+		{true,
+		 SYS_mmap,
+		 {region_address(CODE_AT), REGION_SIZE - CODE_AT, PROT_READ | PROT_EXEC, flags,
+		  no_file}},
 		{true, SYS_munmap, {region_address(TABLE1_AT), DATA_SIZE - TABLE1_AT}},
 		{false, SYS_munmap, {region_address(WINDOW_SIZE), REGION_SIZE - WINDOW_SIZE}},
 	};
@@ -278,19 +315,22 @@ static bool may_make_region(const struct engine_space *es, const struct task *ta
 	if (tracee_get_regs(task->tid, &regs))
 		return false;
 	for (size_t i = 0; i < sizeof calls / sizeof calls[0]; i++)
-		if (!(calls[i].of_cache && es->cache->placed) && !syscall_filter_passes(task, regs.rip, calls[i].nr, calls[i].args))
+		if (!(calls[i].of_cache && es->cache->placed) &&
+		    !syscall_filter_passes(task, regs.rip, calls[i].nr, calls[i].args))
 			return false;
 	return true;
 }
 
-/* Makes the region, or what of it a fork's child or a space with a cache of its own needs afresh; signals wait meanwhile. filtered:
- * tracee_is_filtered(). */
-static bool make_region(struct engine_space *es, const struct address_space *s, const struct task *task, bool over, bool filtered)
+/* Makes the region, or what of it a fork's child or a space with a cache of its own needs afresh;
+ * signals wait meanwhile. filtered: tracee_is_filtered(). */
+static bool make_region(struct engine_space *es, const struct address_space *s,
+			const struct task *task, bool over, bool filtered)
 {
 	const uint64_t rest[6] = {region_address(WINDOW_SIZE), REGION_SIZE - WINDOW_SIZE};
 	uint64_t mask, name = region_address(CODE_AT + es->cache->name);
 	pid_t tid = task->tid;
-	bool no_file = filtered || es->shared || es->adopted || task->process->files_shared, may, cache, made; /* others would see its descriptor */
+	bool no_file = filtered || es->shared || es->adopted || task->process->files_shared, may,
+	     cache, made; /* others would see its descriptor */
 	struct tracee_lent lent;
 
 	if (tracee_get_mask(tid, &mask) || tracee_set_mask(tid, UINT64_MAX))
@@ -298,9 +338,11 @@ static bool make_region(struct engine_space *es, const struct address_space *s, 
 	tracee_lend_syscall(tid, syscall_of_kernel(s, tid), &lent);
 	may = !filtered || may_make_region(es, task, over);
 	cache = may && (es->cache->placed || !code_cache_map(es->cache, tid, over, no_file));
-	made = cache && ((es->mapped && !es->window.inherited) || !window_map(&es->window, tid, name, over, no_file, es->parallel));
+	made = cache && ((es->mapped && !es->window.inherited) ||
+			 !window_map(&es->window, tid, name, over, no_file, es->parallel));
 	es->window.filtered = filtered;
-	if (cache && !made && !es->mapped) /* a fork's child needs the code to give back pages that are protected */
+	if (cache && !made &&
+	    !es->mapped) /* a fork's child needs the code to give back pages that are protected */
 		tracee_syscall(tid, SYS_munmap, rest);
 	if (made && !filtered) /* a filter of the program's may end it for that */
 		leave_out_of_cores(tid, es->window.areas);
@@ -308,13 +350,15 @@ static bool make_region(struct engine_space *es, const struct address_space *s, 
 	es->regions++;
 	es->turns |= es->parallel && (!es->window.areas || !es->cache->shared);
 	if (made && es->window.areas && !es->turns)
-		tables_fill_first(&es->cache->tables, (uint64_t *)(void *)(es->window.bytes + TABLE1_AT));
+		tables_fill_first(&es->cache->tables,
+				  (uint64_t *)(void *)(es->window.bytes + TABLE1_AT));
 	return !tracee_set_mask(tid, mask) && made;
 }
 
 /* Behind make_region() that has failed. */
-static enum engine_refusal why_not_made(const struct engine_space *es, const struct address_space *s, const struct task *task, bool over,
-					bool filtered)
+static enum engine_refusal why_not_made(const struct engine_space *es,
+					const struct address_space *s, const struct task *task,
+					bool over, bool filtered)
 {
 	const uint64_t end = es->parallel ? area_address(AREAS) : region_address(REGION_SIZE);
 	size_t next = mappings_behind(&s->mappings, WORLD_RESERVED_START);
@@ -333,50 +377,67 @@ static const struct limits_share *share_of(const struct engine_space *es)
 		REST = DATA_SIZE - WINDOW_SIZE,
 	};
 	static const struct limits_share shares[2][2] = {
-		{{.start = WORLD_RESERVED_START, .bytes = {[LIMITED_AS] = REGION_SIZE, [LIMITED_DATA] = DATA_SIZE}},
-		 {.start = WORLD_RESERVED_START, .bytes = {[LIMITED_AS] = REGION_SIZE, [LIMITED_DATA] = REST}}},
-		{{.start = WORLD_RESERVED_START, .bytes = {[LIMITED_AS] = REGION_SIZE, [LIMITED_DATA] = WINDOW_SIZE + TABLE1_BYTES}},
-		 {.start = WORLD_RESERVED_START, .bytes = {[LIMITED_AS] = REGION_SIZE, [LIMITED_DATA] = TABLE1_BYTES}}},
+		{{.start = WORLD_RESERVED_START,
+		  .bytes = {[LIMITED_AS] = REGION_SIZE, [LIMITED_DATA] = DATA_SIZE}},
+		 {.start = WORLD_RESERVED_START,
+		  .bytes = {[LIMITED_AS] = REGION_SIZE, [LIMITED_DATA] = REST}}},
+		{{.start = WORLD_RESERVED_START,
+		  .bytes = {[LIMITED_AS] = REGION_SIZE,
+			    [LIMITED_DATA] = WINDOW_SIZE + TABLE1_BYTES}},
+		 {.start = WORLD_RESERVED_START,
+		  .bytes = {[LIMITED_AS] = REGION_SIZE, [LIMITED_DATA] = TABLE1_BYTES}}},
 	};
 	/* While it is made, and then: shared memory takes the first table's place. */
 	static const struct limits_share parallel[2] = {
-		{.start = WORLD_RESERVED_START, .bytes = {[LIMITED_AS] = REGION_SIZE + AREAS_BYTES, [LIMITED_DATA] = TABLE1_BYTES}},
-		{.start = WORLD_RESERVED_START, .bytes = {[LIMITED_AS] = REGION_SIZE + AREAS_BYTES}},
+		{.start = WORLD_RESERVED_START,
+		 .bytes =
+			 {[LIMITED_AS] = REGION_SIZE + AREAS_BYTES, [LIMITED_DATA] = TABLE1_BYTES}},
+		{.start = WORLD_RESERVED_START,
+		 .bytes = {[LIMITED_AS] = REGION_SIZE + AREAS_BYTES}},
 	};
 
 	if (es->parallel && (!has_region(es) || es->window.areas))
 		return &parallel[has_region(es)];
 	/* One that was left by another process may not be had here. */
-	return &shares[es->cache->shared && es->cache->placed][es->window.bytes || es->window.inherited];
+	return &shares[es->cache->shared && es->cache->placed]
+		      [es->window.bytes || es->window.inherited];
 }
 
 bool engine_space_is_busy(const struct engine_space *es, const struct task *task)
 {
 	const struct engine_task *et = task->backend;
 
-	return es->inside > (et->space == es && et->in_cache) || (es->parallel && engine_others_run(task));
+	return es->inside > (et->space == es && et->in_cache) ||
+	       (es->parallel && engine_others_run(task));
 }
 
 struct fragment_kind engine_space_kind(const struct backend *b, const struct engine_space *es)
 {
-	return (struct fragment_kind){.ticks = b->ticks, .careful = es->careful, .apart = es->cache->kind.apart};
+	return (struct fragment_kind){
+		.ticks = b->ticks, .careful = es->careful, .apart = es->cache->kind.apart};
 }
 
-static bool has_kind(const struct backend *b, const struct engine_space *es) { return fragment_kind_is(es->cache->kind, engine_space_kind(b, es)); }
+static bool has_kind(const struct backend *b, const struct engine_space *es)
+{
+	return fragment_kind_is(es->cache->kind, engine_space_kind(b, es));
+}
 
 bool engine_space_wants_change(const struct backend *b, const struct engine_space *es)
 {
 	const struct code_cache *c = es->cache;
 
-	return es->leaves || c->full || !has_kind(b, es) || code_cache_is_stale(c) || !has_region(es);
+	return es->leaves || c->full || !has_kind(b, es) || code_cache_is_stale(c) ||
+	       !has_region(es);
 }
 
-/* The new cache's region is made anew: with other windows, where tasks are to run side by side in it. */
+/* The new cache's region is made anew: with other windows, where tasks are to run side by side in
+ * it. */
 static void leave_region(struct engine_space *es, const struct task *task)
 {
 	if (!es->parallel || es->turns)
 		return;
-	if (es->shared || es->adopted || task->process->files_shared) { /* others may use descriptors */
+	if (es->shared || es->adopted ||
+	    task->process->files_shared) { /* others may use descriptors */
 		es->turns = true;
 		return;
 	}
@@ -390,15 +451,17 @@ static void forget_fragments(struct engine_space *es, const struct task *task)
 	code_cache_clear(es->cache);
 }
 
-/* Where the space cannot go on with the cache that others use, it gets its own: a copy, or an empty one. One that is nearly full, or has
- * too much that is forgotten, is emptied. False when that cannot be now. */
+/* Where the space cannot go on with the cache that others use, it gets its own: a copy, or an empty
+ * one. One that is nearly full, or has too much that is forgotten, is emptied. False when that
+ * cannot be now. */
 static bool own_cache(const struct backend *b, struct engine_space *es, const struct task *task)
 {
 	bool empty = es->cache->full || !has_kind(b, es);
 	struct code_cache *own;
 
 	if (es->parallel && engine_space_is_busy(es, task)) {
-		es->quiesce |= engine_space_wants_change(b, es); /* nothing can be taken out while others may be in it */
+		es->quiesce |= engine_space_wants_change(
+			b, es); /* nothing can be taken out while others may be in it */
 		return true;
 	}
 	if (es->parallel && es->cache->users == 1) {
@@ -432,7 +495,8 @@ static bool own_cache(const struct backend *b, struct engine_space *es, const st
 static void begin_profile(struct engine_space *es, struct profile *program)
 {
 	es->profile = (struct profile_view){.program = program};
-	es->similar = (struct profile_view){.program = program && !profile_count(program) ? profile_similar(program) : NULL};
+	es->similar = (struct profile_view){
+		.program = program && !profile_count(program) ? profile_similar(program) : NULL};
 	es->learns = program && !profile_is_full(program);
 	es->knew = program && profile_is_exact(program);
 }
@@ -462,7 +526,9 @@ struct engine_space *engine_space_of(struct backend *b, struct task *task)
 	es->shared |= task->unit->tasks > 1;
 	if (es->turns && es->shared && !es->turns_told) {
 		es->turns_told = true;
-		engine_note(b, task, "the threads of this process take turns from here on: too many of them, or memory that cannot be shared with them");
+		engine_note(b, task,
+			    "the threads of this process take turns from here on: too many of "
+			    "them, or memory that cannot be shared with them");
 	}
 	if (es->quiesce && engine_space_is_busy(es, task))
 		return es;
@@ -471,18 +537,22 @@ struct engine_space *engine_space_of(struct backend *b, struct task *task)
 		return es;
 	there = address_space_map_at(s, WORLD_RESERVED_START);
 	/* Over the deterministic start's reservation, never over anything of the program's. */
-	taken = !es->mapped && there && (there->start != WORLD_RESERVED_START || there->prot != PROT_NONE);
+	taken = !es->mapped && there &&
+		(there->start != WORLD_RESERVED_START || there->prot != PROT_NONE);
 	if (!is_new)
 		filtered = tracee_is_filtered(task->tid);
 	over = es->mapped || there;
 	es->refused = taken || !make_region(es, s, task, over, filtered);
 	s->unsure = true; /* what is ours is among its mappings, too */
-	if (es->refused && es->mapped && ++es->attempts < ATTEMPTS) { /* a stop of another kind came between: once more, an instruction on */
+	if (es->refused && es->mapped &&
+	    ++es->attempts < ATTEMPTS) { /* a stop of another kind came between: once more, an
+					    instruction on */
 		es->refused = false;
 		return NULL;
 	}
 	if (es->refused) {
-		engine_refuse(b, task, taken ? REFUSED_TAKEN : why_not_made(es, s, task, over, filtered));
+		engine_refuse(b, task,
+			      taken ? REFUSED_TAKEN : why_not_made(es, s, task, over, filtered));
 		if (!es->mapped)
 			limits_restore(&task->process->limits, task->process->pid);
 	} else {
@@ -490,11 +560,13 @@ struct engine_space *engine_space_of(struct backend *b, struct task *task)
 		words_begin(task, es);
 	}
 	if (!es->refused && !es->mapped) {
-		begin_profile(es, shared ? profiles_find(shared->profiles, task->process->pid, s) : NULL);
+		begin_profile(es, shared ? profiles_find(shared->profiles, task->process->pid, s)
+					 : NULL);
 	}
 	es->mapped |= !es->refused;
 	es->attempts = 0;
-	s->watched |= es->parallel; /* others may run when the first page is: SIGSEGV is to be hidden by then */
+	s->watched |= es->parallel; /* others may run when the first page is: SIGSEGV is to be
+				       hidden by then */
 	return es->refused ? NULL : es;
 }
 
@@ -546,7 +618,8 @@ enum backend_company engine_space_company(const struct task *task)
 
 	if (es && es->refused)
 		return COMPANY_ANY;
-	/* Until the child has both from one moment: protections and what is known of them, code and what was made from it. */
+	/* Until the child has both from one moment: protections and what is known of them, code and
+	 * what was made from it. */
 	if (es && es->parallel && es->watch.suspended)
 		return COMPANY_LATER;
 	if (!es || es->quiesce || !has_region(es))
@@ -562,9 +635,11 @@ uint64_t engine_window_at(const struct task *task, uint64_t at)
 }
 
 /* The same memory as in the first data area, mapped again (old size 0: mremap(2)). */
-static int map_again(struct task *task, const struct engine_space *es, uint64_t at, uint64_t size, uint32_t area)
+static int map_again(struct task *task, const struct engine_space *es, uint64_t at, uint64_t size,
+		     uint32_t area)
 {
-	const uint64_t args[6] = {region_address(at), 0, size, MREMAP_MAYMOVE | MREMAP_FIXED, area_address(area) + at};
+	const uint64_t args[6] = {region_address(at), 0, size, MREMAP_MAYMOVE | MREMAP_FIXED,
+				  area_address(area) + at};
 	long result;
 	const uint64_t call_at = region_address(CODE_AT + es->cache->own_syscall);
 	int rc;
@@ -572,10 +647,14 @@ static int map_again(struct task *task, const struct engine_space *es, uint64_t 
 	if (!syscall_filter_passes(task, call_at + SYSCALL_BYTES, SYS_mremap, args))
 		return -BT_E_NO_MEMORY;
 	rc = tracee_inject(task->tid, &task->regs, call_at, SYS_mremap, args, &result);
-	return rc ? rc : result == (long)args[4] ? 0 : -BT_E_NO_MEMORY; /* with another stop to wait for it is made once more */
+	return rc ? rc
+	       : result == (long)args[4]
+		       ? 0
+		       : -BT_E_NO_MEMORY; /* with another stop to wait for it is made once more */
 }
 
-static int map_tables(const struct backend *b, struct task *task, struct engine_space *es, uint32_t area)
+static int map_tables(const struct backend *b, struct task *task, struct engine_space *es,
+		      uint32_t area)
 {
 	int rc = window_grow(&es->window, area) ? 0 : -BT_E_NO_MEMORY;
 
@@ -632,7 +711,8 @@ static bool others_refer(const struct engine_space *es)
 	return segment_table_holders(t) > known;
 }
 
-/* The old table stays as it is for the logs of others. No task is in the cache. False without memory. */
+/* The old table stays as it is for the logs of others. No task is in the cache. False without
+ * memory. */
 static bool leave_segments_to_others(struct engine_space *es)
 {
 	struct segment_table *own = segment_table_copy(es->cache->segments);
@@ -651,7 +731,8 @@ static void collect_unreferred(struct engine_space *es)
 	uint32_t oldest = UINT32_MAX;
 
 	for (const struct engine_task *et = es->tasks; et; et = et->next_in_space) {
-		uint32_t generation = branch_log_oldest_generation(et->task->log, es->cache->segments);
+		uint32_t generation =
+			branch_log_oldest_generation(et->task->log, es->cache->segments);
 
 		oldest = generation < oldest ? generation : oldest;
 	}
@@ -663,7 +744,8 @@ bool engine_space_has_much_dead(const struct engine_space *es)
 	const struct segment_table *t = es->cache->segments;
 
 	/* Nothing dies in one that has several users. */
-	return es->cache->users == 1 && segment_dead(t) >= DEAD_MIN && segment_dead(t) >= es->dead_wanted;
+	return es->cache->users == 1 && segment_dead(t) >= DEAD_MIN &&
+	       segment_dead(t) >= es->dead_wanted;
 }
 
 void engine_space_collect(struct engine_space *es, const struct task *task)

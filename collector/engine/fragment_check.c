@@ -1,8 +1,10 @@
 /* SPDX-License-Identifier: MIT */
-/* What a fragment does beside the application's instructions: safe points, records, and the comparison with its source. */
+/* What a fragment does beside the application's instructions: safe points, records, and the
+ * comparison with its source. */
 #include "collector/engine/translation.h"
 
-/* Reads the operand of the instruction that is to free the flags, so that it cannot fault when they are lost. */
+/* Reads the operand of the instruction that is to free the flags, so that it cannot fault when they
+ * are lost. */
 static void emit_probe(struct translation *t, const struct step *s)
 {
 	struct step probe = *s;
@@ -10,14 +12,16 @@ static void emit_probe(struct translation *t, const struct step *s)
 
 	probe.insn.opcode = probe.bytes[probe.insn.opcode_at] = (uint8_t)fragment_probe_opcode(s);
 	fragment_emit_plain(t, &probe);
-	for (int i = first; i < t->state_count; i++) /* behind the probe nothing of the instruction itself has run, but the flags are lost */
+	for (int i = first; i < t->state_count; i++) /* behind the probe nothing of the instruction
+							itself has run, but the flags are lost */
 		if (t->state_map[i].pc != (int32_t)(int64_t)(s->pc - t->pc)) {
 			t->state_map[i].pc = (int32_t)(int64_t)(s->pc - t->pc);
 			t->state_map[i].state |= STATE_BETWEEN;
 		}
 }
 
-/* What is in rcx is all ones unless there is something to do: then it is not 0 behind this. Ticks are counted the other way round. */
+/* What is in rcx is all ones unless there is something to do: then it is not 0 behind this. Ticks
+ * are counted the other way round. */
 static void emit_complement(struct translation *t, uint32_t ones)
 {
 	if (t->cache->kind.ticks)
@@ -58,14 +62,16 @@ static void emit_test_by_memory(struct translation *t, const struct step *s)
 	emit_store(e, X86_RCX, CTX_RCX);
 	fragment_map_state(t, s, STATE_BETWEEN, 0);
 	/* movzx ecx, word [bits+6] (byte [bits+3]) */
-	EMIT_CONTEXT(e, X86_RCX, CTX_BITS + (t->cache->kind.ticks ? 3 : 6), 0, 0x0f, t->cache->kind.ticks ? 0xb6 : 0xb7);
+	EMIT_CONTEXT(e, X86_RCX, CTX_BITS + (t->cache->kind.ticks ? 3 : 6), 0, 0x0f,
+		     t->cache->kind.ticks ? 0xb6 : 0xb7);
 	if (t->cache->kind.ticks)
 		fragment_emit_conditionals(e);
 	emit_complement(t, 0xffff);
 	EMIT(e, 0xe3, 5); /* jrcxz over the jump */
 	t->check_site = emit_jump(e);
 	if (t->cache->kind.ticks) {
-		EMIT_CONTEXT(e, X86_RCX, CTX_BITS + 7, 0, 0x0f, 0xb6); /* movzx ecx, byte [bits+7]: transfers */
+		EMIT_CONTEXT(e, X86_RCX, CTX_BITS + 7, 0, 0x0f,
+			     0xb6); /* movzx ecx, byte [bits+7]: transfers */
 		emit_to_site_unless_zero(t);
 	}
 	EMIT_CONTEXT(e, X86_RCX, CTX_STOP, 0, 0x8b); /* mov ecx, [stop] */
@@ -82,7 +88,8 @@ static void emit_test_by_flags(struct translation *t, const struct step *s)
 		EMIT_CONTEXT(e, X86_R11, CTX_MASK, 0, 0x4c, 0x85); /* test [mask], r11 */
 	else
 		EMIT_CONTEXT(e, X86_R11, CTX_LIMIT, 0, 0x4c, 0x3b); /* cmp r11, [limit] */
-	fragment_map_state(t, s, STATE_BETWEEN, 0); /* its flags are lost until the instruction that follows has run */
+	fragment_map_state(t, s, STATE_BETWEEN,
+			   0); /* its flags are lost until the instruction that follows has run */
 	t->check_site = emit_jcc(e, ticks ? 5 : 2); /* jne, jb */
 	t->check_back = e->len;
 }
@@ -108,8 +115,10 @@ void fragment_emit_safe_point(struct translation *t, const struct step *s)
 	t->check_back = e->len;
 }
 
-/* Writes a record through a routine, which comes back to the STOP_BYTES that are to come now if the task is to stop, else behind them. */
-static void emit_record(struct translation *t, uint32_t segment, enum branch_log_kind kind, uint32_t routine)
+/* Writes a record through a routine, which comes back to the STOP_BYTES that are to come now if the
+ * task is to stop, else behind them. */
+static void emit_record(struct translation *t, uint32_t segment, enum branch_log_kind kind,
+			uint32_t routine)
 {
 	struct emitter *e = &t->out;
 
@@ -120,19 +129,23 @@ static void emit_record(struct translation *t, uint32_t segment, enum branch_log
 	emit_patch(e, emit_jump(e), region_address(CODE_AT) + routine);
 }
 
-uint32_t fragment_emit_record(struct translation *t, uint32_t segment, enum branch_log_kind kind, uint32_t routine)
+uint32_t fragment_emit_record(struct translation *t, uint32_t segment, enum branch_log_kind kind,
+			      uint32_t routine)
 {
 	emit_record(t, segment, kind, routine);
 	EMIT(&t->out, 0xcc, 0x0f, 0x1f, 0x40, 0x00); /* int3; nop */
 	return (uint32_t)t->out.len - STOP_BYTES;
 }
 
-/* Until the instruction s, which rewrites all flags, has run, they are lost at the places from offset `from` on. */
+/* Until the instruction s, which rewrites all flags, has run, they are lost at the places from
+ * offset `from` on. */
 static void lose_flags(struct translation *t, const struct step *s, size_t from)
 {
 	for (int k = 0; k < t->state_count; k++)
-		if (t->state_map[k].pc == (int32_t)(int64_t)(s->pc - t->pc) && from <= t->state_map[k].at)
-			t->state_map[k].state |= STATE_BETWEEN | (t->check_probe ? STATE_PROBED : 0);
+		if (t->state_map[k].pc == (int32_t)(int64_t)(s->pc - t->pc) &&
+		    from <= t->state_map[k].at)
+			t->state_map[k].state |=
+				STATE_BETWEEN | (t->check_probe ? STATE_PROBED : 0);
 }
 
 void fragment_end_safe_point(struct translation *t, const struct step *s)
@@ -142,8 +155,9 @@ void fragment_end_safe_point(struct translation *t, const struct step *s)
 		lose_flags(t, s, t->check_back);
 }
 
-/* A stop where the flags are lost would need a step to where they are known, and a step costs more than a stop: so the instruction that
- * rewrites them, which changes nothing but registers, runs here first. Gives the place of the int3. */
+/* A stop where the flags are lost would need a step to where they are known, and a step costs more
+ * than a stop: so the instruction that rewrites them, which changes nothing but registers, runs
+ * here first. Gives the place of the int3. */
 static uint32_t emit_stop_behind(struct translation *t, const struct step *s)
 {
 	size_t begin = t->out.len;
@@ -185,7 +199,8 @@ void fragment_emit_safe_point_cold(struct translation *t, uint32_t *trap)
 		fragment_return_to_loop(t);
 		emit_patch(e, emit_jump(e), e->base + t->check_behind);
 	} else { /* the application's rcx is in the context already */
-		*trap = fragment_emit_record(t, t->fragment.segment, BRANCH_LOG_DIRECT, t->cache->safe_point);
+		*trap = fragment_emit_record(t, t->fragment.segment, BRANCH_LOG_DIRECT,
+					     t->cache->safe_point);
 		fragment_return_to_loop(t);
 		emit_patch(e, emit_jump(e), e->base + t->check_back);
 	}
@@ -201,7 +216,8 @@ void fragment_emit_loop_record(struct translation *t, const struct step *s)
 	}
 	emit_store(&t->out, X86_RCX, CTX_RCX);
 	fragment_map_state(t, s, STATE_BETWEEN, 0);
-	t->loop_trap = fragment_emit_record(t, t->last_segment, BRANCH_LOG_LOOP, t->cache->safe_point_record);
+	t->loop_trap = fragment_emit_record(t, t->last_segment, BRANCH_LOG_LOOP,
+					    t->cache->safe_point_record);
 	t->loop_target = target_of(s);
 }
 
@@ -226,7 +242,8 @@ static void emit_piece(struct emitter *e, uint32_t at, size_t n)
 	emit_u32(e, at);
 }
 
-/* Compares the fragment's code with what it is made from; flags stay. Its bytes are one stretch: jumps are not followed. */
+/* Compares the fragment's code with what it is made from; flags stay. Its bytes are one stretch:
+ * jumps are not followed. */
 void fragment_emit_comparison(struct translation *t)
 {
 	struct emitter *e = &t->out;
@@ -242,7 +259,8 @@ void fragment_emit_comparison(struct translation *t)
 	emit_store(e, X86_RAX, CTX_RAX);
 	emit_store(e, X86_RCX, CTX_RCX);
 	emit_store(e, X86_RDX, CTX_RDX);
-	fragment_map_state(t, first, STATE_RCX, X86_RDX); /* what it reads may be gone: then the instructions themselves find that */
+	fragment_map_state(t, first, STATE_RCX, X86_RDX); /* what it reads may be gone: then the
+							     instructions themselves find that */
 	emit_constant(e, X86_RAX, t->pc);
 	for (size_t at = 0, n; at < len; at += n) {
 		uint64_t value = 0;
@@ -251,7 +269,8 @@ void fragment_emit_comparison(struct translation *t)
 		memcpy(&value, bytes + at, n);
 		emit_piece(e, (uint32_t)at, n);
 		emit_constant(e, X86_RDX, -value);
-		EMIT(e, 0x48, 0x8d, 0x0c, 0x11, 0xe3, 5); /* lea rcx, [rcx+rdx]; jrcxz over the jump */
+		EMIT(e, 0x48, 0x8d, 0x0c, 0x11, 0xe3,
+		     5); /* lea rcx, [rcx+rdx]; jrcxz over the jump */
 		sites[pieces++] = emit_jump(e);
 	}
 	EMIT(e, 0xeb, (uint8_t)(3 * emit_move_len(e) + 5)); /* jmp over what follows */

@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: MIT */
-/* The code of a fragment's instructions, and the points in it at which the application's state is known. */
+/* The code of a fragment's instructions, and the points in it at which the application's state is
+ * known. */
 #include "collector/engine/translation.h"
 
 /* ---- Places ---- */
@@ -7,7 +8,10 @@
 void fragment_map_state(struct translation *t, const struct step *s, unsigned state, unsigned reg)
 {
 	uint64_t pc = s ? s->pc : t->at_pc;
-	struct state_entry p = {.at = (uint16_t)(t->out.len), .state = (uint8_t)state, .reg = (uint8_t)reg, .pc = (int32_t)(int64_t)(pc - t->pc)};
+	struct state_entry p = {.at = (uint16_t)(t->out.len),
+				.state = (uint8_t)state,
+				.reg = (uint8_t)reg,
+				.pc = (int32_t)(int64_t)(pc - t->pc)};
 
 	p.state |= (t->r11_in ? STATE_R11 : 0) | (t->shifted ? STATE_SHIFTED : 0);
 	if (t->loop.lent) {
@@ -17,7 +21,8 @@ void fragment_map_state(struct translation *t, const struct step *s, unsigned st
 	if (t->state_count && t->state_map[t->state_count - 1].at == p.at) {
 		const struct state_entry *last = &t->state_map[t->state_count - 1];
 
-		/* A jump that the fragment follows has no code: execution stops before it, not behind. */
+		/* A jump that the fragment follows has no code: execution stops before it, not
+		 * behind. */
 		if (last->state == p.state && last->reg == p.reg)
 			return;
 		t->state_count--;
@@ -30,11 +35,17 @@ void fragment_map_state(struct translation *t, const struct step *s, unsigned st
 
 void fragment_add_cold(struct translation *t, size_t site, uint64_t target, uint8_t kind)
 {
-	const struct fragment_demand demand = {(uint8_t)(t->fragment.debt + t->conditionals), target <= t->branch_pc || t->fragment.passes};
+	const struct fragment_demand demand = {(uint8_t)(t->fragment.debt + t->conditionals),
+					       target <= t->branch_pc || t->fragment.passes};
 
 	if (t->cold_count < COLD_MAX)
-		t->cold[t->cold_count++] = (struct cold){.site = site, .target = target, .kind = kind, .demand = demand,
-							    .fresh = t->cache->kind.ticks && kind == EXIT_LINK && t->known && !t->transfers};
+		t->cold[t->cold_count++] =
+			(struct cold){.site = site,
+				      .target = target,
+				      .kind = kind,
+				      .demand = demand,
+				      .fresh = t->cache->kind.ticks && kind == EXIT_LINK &&
+					       t->known && !t->transfers};
 	else
 		t->out.overflow = true;
 }
@@ -64,7 +75,8 @@ void fragment_bring_bits(struct translation *t, const struct step *s)
 
 /* ---- Instructions ---- */
 
-/* The instruction with its [rip+disp32] made [base], a register of the low eight but rsp and rbp. */
+/* The instruction with its [rip+disp32] made [base], a register of the low eight but rsp and rbp.
+ */
 static void emit_rebased(struct translation *t, const struct step *s, unsigned base)
 {
 	const struct x86_insn *in = &s->insn;
@@ -74,19 +86,18 @@ static void emit_rebased(struct translation *t, const struct step *s, unsigned b
 	emit_bytes(&t->out, s->bytes + in->disp_at + 4, (size_t)(in->len - in->disp_at - 4));
 }
 
-static bool is_lea(const struct x86_insn *in)
-{
-	return in->map == X86_MAP_1 && in->opcode == 0x8d;
-}
+static bool is_lea(const struct x86_insn *in) { return in->map == X86_MAP_1 && in->opcode == 0x8d; }
 
-/* Whether the instruction is a load whose destination is rewritten and can hold the address before. */
+/* Whether the instruction is a load whose destination is rewritten and can hold the address before.
+ */
 static bool loads_whole_register(const struct x86_insn *in)
 {
 	if (in->prefix_66 || in->prefix_f2_f3)
 		return false;
 	if (in->map == X86_MAP_1)
 		return in->opcode == 0x8b || (in->opcode == 0x63 && in->rex & 8);
-	return in->map == X86_MAP_0F && (in->opcode == 0xb6 || in->opcode == 0xb7 || in->opcode == 0xbe || in->opcode == 0xbf);
+	return in->map == X86_MAP_0F && (in->opcode == 0xb6 || in->opcode == 0xb7 ||
+					 in->opcode == 0xbe || in->opcode == 0xbf);
 }
 
 static unsigned modrm_reg(const struct step *s)
@@ -95,15 +106,21 @@ static unsigned modrm_reg(const struct step *s)
 }
 
 /* TILELOADD and its kin, which raise #UD without a SIB byte (Intel SDM volume 2). */
-static bool needs_sib(const struct x86_insn *in) { return in->map == X86_MAP_OTHER && in->opcode == 0x4b; }
-
-/* Whether its [rip+disp32] can be [disp32]: programs at fixed addresses lie below 2 GB, and what is there needs no register. */
-static bool is_absolute(const struct step *s)
+static bool needs_sib(const struct x86_insn *in)
 {
-	return target_of(s) <= INT32_MAX && s->insn.len < BT_INSN_MAX && !fragment_extends(s, EXTENDS_INDEX) && !needs_sib(&s->insn);
+	return in->map == X86_MAP_OTHER && in->opcode == 0x4b;
 }
 
-/* A memory operand [disp32]: a SIB byte with neither base nor index (Intel SDM volume 2, table 2-3). */
+/* Whether its [rip+disp32] can be [disp32]: programs at fixed addresses lie below 2 GB, and what is
+ * there needs no register. */
+static bool is_absolute(const struct step *s)
+{
+	return target_of(s) <= INT32_MAX && s->insn.len < BT_INSN_MAX &&
+	       !fragment_extends(s, EXTENDS_INDEX) && !needs_sib(&s->insn);
+}
+
+/* A memory operand [disp32]: a SIB byte with neither base nor index (Intel SDM volume 2, table
+ * 2-3). */
 static void emit_absolute_operand(struct emitter *e, uint8_t modrm, uint64_t addr)
 {
 	EMIT(e, (uint8_t)((modrm & 0x38) | 4), 0x25);
@@ -120,18 +137,26 @@ static void emit_absolute(struct translation *t, const struct step *s)
 }
 
 /* An LEA that gives a constant. */
-static bool is_address(const struct step *s) { return is_lea(&s->insn) && (!s->insn.prefix_66 || s->insn.rex & 8); }
+static bool is_address(const struct step *s)
+{
+	return is_lea(&s->insn) && (!s->insn.prefix_66 || s->insn.rex & 8);
+}
 
-bool fragment_needs_base(const struct step *s) { return s->insn.traits & X86_RIP_RELATIVE && !is_address(s) && !is_absolute(s); }
+bool fragment_needs_base(const struct step *s)
+{
+	return s->insn.traits & X86_RIP_RELATIVE && !is_address(s) && !is_absolute(s);
+}
 
 static void emit_rip_relative(struct translation *t, const struct step *s)
 {
 	static const uint8_t lent[] = {X86_RAX, X86_RCX, X86_RDX, X86_RBX, X86_RSI, X86_RDI};
 	unsigned reg = modrm_reg(s), base = X86_RAX;
-	bool into_itself = loads_whole_register(&s->insn) && reg < 8 && reg != X86_RSP && reg != X86_RBP;
+	bool into_itself =
+		loads_whole_register(&s->insn) && reg < 8 && reg != X86_RSP && reg != X86_RBP;
 
 	if (is_address(s)) {
-		emit_constant(&t->out, reg, s->insn.rex & 8 ? target_of(s) : (uint32_t)target_of(s));
+		emit_constant(&t->out, reg,
+			      s->insn.rex & 8 ? target_of(s) : (uint32_t)target_of(s));
 		return;
 	}
 	if (is_absolute(s)) {
@@ -160,7 +185,10 @@ static void emit_rip_relative(struct translation *t, const struct step *s)
 	emit_load(&t->out, base, CTX_SPILL);
 }
 
-static bool is_cpuid(const struct x86_insn *in) { return in->map == X86_MAP_0F && in->opcode == 0xa2; }
+static bool is_cpuid(const struct x86_insn *in)
+{
+	return in->map == X86_MAP_0F && in->opcode == 0xa2;
+}
 
 /* CPUID: the routines may know what it gives. */
 static void emit_cpuid(struct translation *t, const struct step *s)
@@ -183,10 +211,12 @@ static void emit_cpuid(struct translation *t, const struct step *s)
 
 static bool is_pause(const struct x86_insn *in)
 {
-	return in->map == X86_MAP_1 && in->opcode == 0x90 && in->prefix_f2_f3 == 0xf3 && !(in->rex & 1);
+	return in->map == X86_MAP_1 && in->opcode == 0x90 && in->prefix_f2_f3 == 0xf3 &&
+	       !(in->rex & 1);
 }
 
-/* PAUSE: a routine counts it while others wait for the turn, and decides whether the task stops behind it. */
+/* PAUSE: a routine counts it while others wait for the turn, and decides whether the task stops
+ * behind it. */
 static void emit_pause(struct translation *t, const struct step *s)
 {
 	struct emitter *e = &t->out;
@@ -207,7 +237,10 @@ static void emit_pause(struct translation *t, const struct step *s)
 	fragment_map_state(t, NULL, 0, 0);
 }
 
-bool fragment_needs_routine(const struct step *s) { return is_pause(&s->insn) || is_cpuid(&s->insn) || s->saves_x87; }
+bool fragment_needs_routine(const struct step *s)
+{
+	return is_pause(&s->insn) || is_cpuid(&s->insn) || s->saves_x87;
+}
 
 void fragment_emit_plain(struct translation *t, const struct step *s)
 {
@@ -235,7 +268,8 @@ void fragment_emit_plain(struct translation *t, const struct step *s)
 
 /* ---- Branches ---- */
 
-/* Pushes a return address. What it gives is for emit_literal(), which is to come behind the jump. */
+/* Pushes a return address. What it gives is for emit_literal(), which is to come behind the jump.
+ */
 static size_t emit_return_address(struct translation *t, uint64_t addr)
 {
 	struct emitter *e = &t->out;
@@ -297,7 +331,8 @@ static void emit_conditional(struct translation *t, const struct step *s)
 	if (!back) {
 		fragment_add_cold(t, site, target_of(s), EXIT_LINK);
 		t->cold[t->cold_count - 1].conditional = true;
-		t->cold[t->cold_count - 1].fresh |= !t->cache->kind.ticks; /* its bit comes in there */
+		t->cold[t->cold_count - 1].fresh |=
+			!t->cache->kind.ticks; /* its bit comes in there */
 	}
 	t->shifted = false;
 	if (!t->cache->kind.ticks) {
@@ -324,9 +359,10 @@ static void emit_note_r11(struct emitter *e, uint32_t at)
 	emit_u32(e, RECORDS_END - RECORD_BYTES + at);
 }
 
-/* An indirect branch begins: rcx goes to the context, and (not where ticks are counted) becomes what CTX_NEXT will be; the bits are where the
- * next record will be, which is none before that. The room for one record stays: the common parts need it, before they stop for want of
- * room. emit_full() is to come behind the branch. */
+/* An indirect branch begins: rcx goes to the context, and (not where ticks are counted) becomes
+ * what CTX_NEXT will be; the bits are where the next record will be, which is none before that. The
+ * room for one record stays: the common parts need it, before they stop for want of room.
+ * emit_full() is to come behind the branch. */
 static void emit_record_begin(struct translation *t, const struct step *s)
 {
 	struct emitter *e = &t->out;
@@ -343,7 +379,8 @@ static void emit_record_begin(struct translation *t, const struct step *s)
 	emit_note_r11(e, 0);
 }
 
-/* The branch has been made: r11 is where it leads, rcx what CTX_NEXT will be. Or (ticks) rcx is that, and r11 what has been counted. */
+/* The branch has been made: r11 is where it leads, rcx what CTX_NEXT will be. Or (ticks) rcx is
+ * that, and r11 what has been counted. */
 static void emit_record_end(struct translation *t, const struct step *s)
 {
 	struct emitter *e = &t->out;
@@ -376,7 +413,9 @@ static void emit_full(struct translation *t, const struct step *s)
 /* By a return, behind its address. */
 static uint32_t popped_more(const struct step *s)
 {
-	return s->insn.imm_size ? (uint32_t)(s->bytes[s->insn.imm_at] | s->bytes[s->insn.imm_at + 1] << 8) : 0;
+	return s->insn.imm_size
+		       ? (uint32_t)(s->bytes[s->insn.imm_at] | s->bytes[s->insn.imm_at + 1] << 8)
+		       : 0;
 }
 
 static void emit_return(struct translation *t, const struct step *s)
@@ -404,14 +443,17 @@ static void emit_load_target(struct translation *t, const struct step *s, unsign
 {
 	const struct x86_insn *in = &s->insn;
 	struct emitter *e = &t->out;
-	uint8_t modrm = s->bytes[in->modrm_at], rex = (uint8_t)(0x48 | (reg >> 3) << 2), field = (uint8_t)((reg & 7) << 3);
-	bool relative = in->traits & X86_RIP_RELATIVE, absolute = relative && target_of(s) <= INT32_MAX;
+	uint8_t modrm = s->bytes[in->modrm_at], rex = (uint8_t)(0x48 | (reg >> 3) << 2),
+		field = (uint8_t)((reg & 7) << 3);
+	bool relative = in->traits & X86_RIP_RELATIVE,
+	     absolute = relative && target_of(s) <= INT32_MAX;
 
 	if (relative && !absolute) {
 		emit_constant(e, reg, target_of(s));
 		fragment_map_state(t, s, STATE_RCX | (reg == X86_R11 ? STATE_NOTED : 0), 0);
 	}
-	/* Of the prefixes those that matter, once: more would make it longer than an instruction can be. */
+	/* Of the prefixes those that matter, once: more would make it longer than an instruction
+	 * can be. */
 	if (in->traits & X86_SEGMENT)
 		emit_u8(e, 0x64);
 	if (in->traits & X86_ADDRESS32)
@@ -420,15 +462,17 @@ static void emit_load_target(struct translation *t, const struct step *s, unsign
 		EMIT(e, rex, 0x8b);
 		emit_absolute_operand(e, field, target_of(s));
 	} else if (relative) {
-		EMIT(e, (uint8_t)(rex | reg >> 3), 0x8b, (uint8_t)(field | (reg & 7))); /* mov reg, [reg] */
+		EMIT(e, (uint8_t)(rex | reg >> 3), 0x8b,
+		     (uint8_t)(field | (reg & 7))); /* mov reg, [reg] */
 	} else {
 		EMIT(e, (uint8_t)(rex | (in->rex & 3)), 0x8b, (uint8_t)((modrm & 0xc7) | field));
 		emit_bytes(e, s->bytes + in->modrm_at + 1, (size_t)(in->len - in->modrm_at - 1));
 	}
 }
 
-/* The same with the application's registers: its rcx is in the context, and in rcx unless `lent`. The bits are in r11, which is left
- * alone, or (where that is reg) where the next record will be. */
+/* The same with the application's registers: its rcx is in the context, and in rcx unless `lent`.
+ * The bits are in r11, which is left alone, or (where that is reg) where the next record will be.
+ */
 static void emit_target(struct translation *t, const struct step *s, unsigned reg, bool lent)
 {
 	struct emitter *e = &t->out;
@@ -510,7 +554,8 @@ static void emit_hit(struct translation *t, const struct step *s, uint64_t predi
 	emit_literal(t, behind(s), literal);
 }
 
-/* From rcx, which is what the branch leads to, the prediction is taken. r10 is lent where that is no displacement. */
+/* From rcx, which is what the branch leads to, the prediction is taken. r10 is lent where that is
+ * no displacement. */
 static void emit_difference(struct emitter *e, uint64_t prediction)
 {
 	if (prediction <= INT32_MAX) {
@@ -569,7 +614,8 @@ uint32_t fragment_emit_miss(struct translation *t)
 		fragment_map_state(t, s, STATE_RCX, 0);
 		emit_load(&t->out, X86_RCX, CTX_RCX);
 	} else {
-		trap = fragment_emit_record(t, t->last_segment, BRANCH_LOG_MISS, t->cache->safe_point_record);
+		trap = fragment_emit_record(t, t->last_segment, BRANCH_LOG_MISS,
+					    t->cache->safe_point_record);
 	}
 	emit_plain_indirect(t, s);
 	fragment_map_state(t, s, STATE_BETWEEN, 0);
@@ -595,7 +641,8 @@ void fragment_emit_end(struct translation *t, uint64_t pc, uint8_t kind)
 	fragment_add_cold(t, emit_jump(&t->out), pc, kind);
 }
 
-/* rcx becomes 0 where r11 is the fragment's address, else it goes on to the search. Gives where that begins. */
+/* rcx becomes 0 where r11 is the fragment's address, else it goes on to the search. Gives where
+ * that begins. */
 static size_t emit_address_test(struct translation *t)
 {
 	struct emitter *e = &t->out;
@@ -606,7 +653,8 @@ static size_t emit_address_test(struct translation *t)
 		emit_patch(e, emit_jump(e), region_address(CODE_AT) + t->cache->miss);
 	entry = e->len;
 	if (t->pc <= INT32_MAX) {
-		EMIT(e, 0x49, 0x8d, 0x8b); /* lea rcx, [r11-pc] (one more where LOOP is to take it away) */
+		EMIT(e, 0x49, 0x8d,
+		     0x8b); /* lea rcx, [r11-pc] (one more where LOOP is to take it away) */
 		emit_u32(e, loops - (uint32_t)t->pc);
 	} else {
 		EMIT(e, 0x48, 0xb9); /* mov rcx, -pc (likewise) */
@@ -683,12 +731,14 @@ static void emit_last_jump(struct translation *t, const struct step *s)
 	fragment_add_cold(t, emit_jump(&t->out), target_of(s), EXIT_LINK);
 }
 
-/* Whether nothing is to come between the instruction and the conditional behind it: the processor makes one operation of many such pairs. */
+/* Whether nothing is to come between the instruction and the conditional behind it: the processor
+ * makes one operation of many such pairs. */
 static bool is_paired(const struct translation *t, int i)
 {
 	const struct step *s = &t->steps[i];
 
-	return s->insn.class == BT_INSN_PLAIN && i + 1 < t->count && t->steps[i + 1].insn.class == BT_INSN_JCC && i + 1 != t->check_at && !t->r11_in &&
+	return s->insn.class == BT_INSN_PLAIN && i + 1 < t->count &&
+	       t->steps[i + 1].insn.class == BT_INSN_JCC && i + 1 != t->check_at && !t->r11_in &&
 	       !(s->insn.regs & X86_BIT(X86_R11));
 }
 
@@ -703,7 +753,8 @@ static void emit_before_pair(struct translation *t, int i)
 		count_tick(t);
 		fragment_map_state(t, s, state, 0);
 	}
-	if (!(s->insn.traits & X86_RIP_RELATIVE) && !fragment_closes_loop(t, s + 1)) /* else it gets longer; no link */
+	if (!(s->insn.traits & X86_RIP_RELATIVE) &&
+	    !fragment_closes_loop(t, s + 1)) /* else it gets longer; no link */
 		emit_align_link(&t->out, s->insn.len + 2u);
 }
 
@@ -711,9 +762,15 @@ void fragment_emit_step(struct translation *t, int i)
 {
 	const struct step *s = &t->steps[i];
 	static void (*const rows[BT_INSN_CLASSES])(struct translation *, const struct step *) = {
-		[BT_INSN_PLAIN] = fragment_emit_plain, [BT_INSN_JCC] = emit_conditional, [BT_INSN_JRCXZ] = emit_conditional,
-		[BT_INSN_LOOP] = emit_conditional, [BT_INSN_CALL] = emit_call, [BT_INSN_RET] = emit_any_indirect,
-		[BT_INSN_IJMP] = emit_any_indirect, [BT_INSN_ICALL] = emit_any_indirect, [BT_INSN_SYSCALL] = emit_system_call,
+		[BT_INSN_PLAIN] = fragment_emit_plain,
+		[BT_INSN_JCC] = emit_conditional,
+		[BT_INSN_JRCXZ] = emit_conditional,
+		[BT_INSN_LOOP] = emit_conditional,
+		[BT_INSN_CALL] = emit_call,
+		[BT_INSN_RET] = emit_any_indirect,
+		[BT_INSN_IJMP] = emit_any_indirect,
+		[BT_INSN_ICALL] = emit_any_indirect,
+		[BT_INSN_SYSCALL] = emit_system_call,
 	};
 
 	t->branch_pc = s->pc;

@@ -130,7 +130,8 @@ bool fragment_index_add(struct fragment_index *x, uint64_t start, uint64_t end, 
 	return true;
 }
 
-static void walk_page(struct fragment_index *x, struct indexed_page *p, bool (*keep)(void *arg, uint32_t fragment), void *arg)
+static void walk_page(struct fragment_index *x, struct indexed_page *p,
+		      bool (*keep)(void *arg, uint32_t fragment), void *arg)
 {
 	uint32_t *at = &p->first;
 
@@ -148,7 +149,8 @@ static void walk_page(struct fragment_index *x, struct indexed_page *p, bool (*k
 	}
 }
 
-void fragment_index_walk(struct fragment_index *x, uint64_t start, uint64_t end, bool (*keep)(void *arg, uint32_t fragment), void *arg)
+void fragment_index_walk(struct fragment_index *x, uint64_t start, uint64_t end,
+			 bool (*keep)(void *arg, uint32_t fragment), void *arg)
 {
 	uint64_t first = start >> PAGE_BITS, last = (end - 1) >> PAGE_BITS;
 
@@ -156,7 +158,8 @@ void fragment_index_walk(struct fragment_index *x, uint64_t start, uint64_t end,
 		return;
 	if (last - first >= x->page_cap) { /* fewer pages are known than the range has */
 		for (size_t i = 0; i < x->page_cap; i++)
-			if (x->pages[i].used && x->pages[i].number >= first && x->pages[i].number <= last)
+			if (x->pages[i].used && x->pages[i].number >= first &&
+			    x->pages[i].number <= last)
 				walk_page(x, &x->pages[i], keep, arg);
 		return;
 	}

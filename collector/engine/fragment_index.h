@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
-/* Which fragments were made from the code of a page: what a code cache forgets is found without a look at all it has. Fragments are
- * entered in the order of their numbers. */
+/* Which fragments were made from the code of a page: what a code cache forgets is found without a
+ * look at all it has. Fragments are entered in the order of their numbers. */
 #ifndef BT_FRAGMENT_INDEX_H
 #define BT_FRAGMENT_INDEX_H
 
@@ -35,11 +35,13 @@ bool fragment_index_copy(struct fragment_index *to, const struct fragment_index 
 /* Nothing is in it. */
 void fragment_index_clear(struct fragment_index *x);
 
-/* The fragment was made from code in [start, end), among others. False without memory: it may be entered in part. */
+/* The fragment was made from code in [start, end), among others. False without memory: it may be
+ * entered in part. */
 bool fragment_index_add(struct fragment_index *x, uint64_t start, uint64_t end, uint32_t fragment);
 
-/* Shows every fragment of the pages that [start, end) touches, once for each page; one for which keep returns false is taken off that
- * page. keep must not change the index. */
-void fragment_index_walk(struct fragment_index *x, uint64_t start, uint64_t end, bool (*keep)(void *arg, uint32_t fragment), void *arg);
+/* Shows every fragment of the pages that [start, end) touches, once for each page; one for which
+ * keep returns false is taken off that page. keep must not change the index. */
+void fragment_index_walk(struct fragment_index *x, uint64_t start, uint64_t end,
+			 bool (*keep)(void *arg, uint32_t fragment), void *arg);
 
 #endif

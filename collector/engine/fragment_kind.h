@@ -1,14 +1,17 @@
 /* SPDX-License-Identifier: MIT */
-/* What the code of fragments is like: that of one kind does nothing useful in a cache of another. */
+/* What the code of fragments is like: that of one kind does nothing useful in a cache of another.
+ */
 #ifndef BT_FRAGMENT_KIND_H
 #define BT_FRAGMENT_KIND_H
 
 #include <stdbool.h>
 
 struct fragment_kind {
-	bool ticks; /* it counts ticks and keeps no history (fragment_ticks.c) */
-	bool careful; /* conditionals are not for it, but for the stepper: the point at which the task is to stop may be the next one */
-	bool apart; /* tasks run in it side by side: each has a context of its own, where gs says; else there is one, at the region's beginning */
+	bool ticks;   /* it counts ticks and keeps no history (fragment_ticks.c) */
+	bool careful; /* conditionals are not for it, but for the stepper: the point at which the
+			 task is to stop may be the next one */
+	bool apart;   /* tasks run in it side by side: each has a context of its own, where gs says;
+			 else there is one, at the region's beginning */
 };
 
 static inline bool fragment_kind_is(struct fragment_kind a, struct fragment_kind b)

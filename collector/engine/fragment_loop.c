@@ -1,10 +1,12 @@
 /* SPDX-License-Identifier: MIT */
-/* A loop of straight-line code around operands beside the code (rip-relative): one register that the loop does not use holds their address
- * while it goes round, and the application's value is in CTX_SPILL.
+/* A loop of straight-line code around operands beside the code (rip-relative): one register that
+ * the loop does not use holds their address while it goes round, and the application's value is in
+ * CTX_SPILL.
  *
- * Without that each such operand lends a register for itself: store, and load again. Then each round waits for a load of what the round before
- * has stored: some five cycles, in a loop that may natively take one. The branch back stays in the fragment, so it is no exit: the fragment's
- * safe point is in the loop, and who takes fragments away has all tasks out of the cache. */
+ * Without that each such operand lends a register for itself: store, and load again. Then each
+ * round waits for a load of what the round before has stored: some five cycles, in a loop that may
+ * natively take one. The branch back stays in the fragment, so it is no exit: the fragment's safe
+ * point is in the loop, and who takes fragments away has all tasks out of the cache. */
 #include "collector/engine/translation.h"
 
 enum { AGAIN_ALIGN = 32 };
@@ -19,14 +21,19 @@ static bool reaches(uint64_t from, uint64_t to)
 	return d >= INT32_MIN && d <= INT32_MAX;
 }
 
-/* The step that leads back to the first one, where nothing but plain instructions, made without the routines, is between: -1, there is none. */
+/* The step that leads back to the first one, where nothing but plain instructions, made without the
+ * routines, is between: -1, there is none. */
 static int find_branch_back(const struct translation *t)
 {
 	int i = 0;
 
-	while (i < t->count && t->steps[i].insn.class == BT_INSN_PLAIN && !fragment_needs_routine(&t->steps[i]))
+	while (i < t->count && t->steps[i].insn.class == BT_INSN_PLAIN &&
+	       !fragment_needs_routine(&t->steps[i]))
 		i++;
-	return i < t->count && t->steps[i].insn.class == BT_INSN_JCC && target_of(&t->steps[i]) == t->pc ? i : -1;
+	return i < t->count && t->steps[i].insn.class == BT_INSN_JCC &&
+			       target_of(&t->steps[i]) == t->pc
+		       ? i
+		       : -1;
 }
 
 void fragment_plan_loop(struct translation *t)
@@ -88,7 +95,10 @@ void fragment_begin_loop(struct translation *t)
 	fragment_map_state(t, &t->steps[0], 0, 0);
 }
 
-bool fragment_closes_loop(const struct translation *t, const struct step *s) { return t->loop.lent && s == &t->steps[t->loop.last]; }
+bool fragment_closes_loop(const struct translation *t, const struct step *s)
+{
+	return t->loop.lent && s == &t->steps[t->loop.last];
+}
 
 void fragment_emit_branch_back(struct translation *t, const struct step *s)
 {

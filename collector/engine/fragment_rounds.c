@@ -1,10 +1,12 @@
 /* SPDX-License-Identifier: MIT */
-/* A cycle of direct jumps, and nothing else that branches, which is a fragment by itself. Who comes into it leaves only at a stop or a fault: so
- * it need not write a record each round. Before the first round it writes one, of its beginning; r11 has no bits then, and counts rounds. At
- * a stop the tracer says how often that record comes again (branch_log_rounds()).
+/* A cycle of direct jumps, and nothing else that branches, which is a fragment by itself. Who comes
+ * into it leaves only at a stop or a fault: so it need not write a record each round. Before the
+ * first round it writes one, of its beginning; r11 has no bits then, and counts rounds. At a stop
+ * the tracer says how often that record comes again (branch_log_rounds()).
  *
- * Natively such a cycle may take a third of a clock cycle a round, as long as nothing but the jump is in it. So the fragment holds some rounds,
- * without jumps between them, and looks whether to stop behind the last. */
+ * Natively such a cycle may take a third of a clock cycle a round, as long as nothing but the jump
+ * is in it. So the fragment holds some rounds, without jumps between them, and looks whether to
+ * stop behind the last. */
 #include "collector/engine/translation.h"
 
 void fragment_begin_rounds(struct translation *t)
@@ -15,7 +17,8 @@ void fragment_begin_rounds(struct translation *t)
 	fragment_map_state(t, s, 0, 0);
 	emit_store(e, X86_RCX, CTX_RCX);
 	fragment_map_state(t, s, STATE_BETWEEN, 0);
-	t->loop_trap = fragment_emit_record(t, t->fragment.segment, BRANCH_LOG_DIRECT, t->cache->safe_point_record);
+	t->loop_trap = fragment_emit_record(t, t->fragment.segment, BRANCH_LOG_DIRECT,
+					    t->cache->safe_point_record);
 	t->loop_target = t->pc;
 	fragment_map_state(t, s, 0, 0);
 	emit_constant(e, X86_R11, 0);
@@ -33,7 +36,7 @@ static void emit_stop_test(struct translation *t)
 	emit_store(e, X86_RCX, CTX_RCX);
 	fragment_map_state(t, NULL, STATE_BETWEEN, 0);
 	EMIT_CONTEXT(e, X86_RCX, CTX_STOP, 0, 0x8b); /* mov ecx, [stop] */
-	EMIT(e, 0xe3, 5);			     /* jrcxz over the jump */
+	EMIT(e, 0xe3, 5);                            /* jrcxz over the jump */
 	site = emit_jump(e);
 	emit_load(e, X86_RCX, CTX_RCX);
 	fragment_map_state(t, NULL, 0, 0);

@@ -1,11 +1,13 @@
 /* SPDX-License-Identifier: MIT */
 /* What a fragment does where no history is kept: ticks and transfers are counted, and nothing else.
  *
- * r11 is a pair then (TICKS_SHIFT). Its lower part counts conditionals. Its upper part goes down by one for each transfer whose number since the last
- * conditional the fragment does not know, because no conditional precedes it there. Where it knows that number, it puts r11 into the context's
- * slot of that number instead. So the transfers since the last conditional are: the highest number whose slot has the conditionals of now,
- * and those that the upper part has counted since that slot was written (0 where no slot has). A fragment that begins with a transfer has an
- * entry for those that come from a conditional, which writes slot 0. */
+ * r11 is a pair then (TICKS_SHIFT). Its lower part counts conditionals. Its upper part goes down by
+ * one for each transfer whose number since the last conditional the fragment does not know, because
+ * no conditional precedes it there. Where it knows that number, it puts r11 into the context's slot
+ * of that number instead. So the transfers since the last conditional are: the highest number whose
+ * slot has the conditionals of now, and those that the upper part has counted since that slot was
+ * written (0 where no slot has). A fragment that begins with a transfer has an entry for those that
+ * come from a conditional, which writes slot 0. */
 #include "collector/engine/translation.h"
 
 void fragment_count_transfer(struct translation *t, const struct step *s)
@@ -17,7 +19,8 @@ void fragment_count_transfer(struct translation *t, const struct step *s)
 	if (t->known)
 		emit_store(e, X86_R11, CTX_SLOTS + 8 * (uint32_t)++t->transfers);
 	else
-		EMIT(e, 0x4d, 0x8d, 0x9b, 0x00, 0x00, 0x00, 0x80); /* lea r11, [r11-2^TICKS_SHIFT]: there is no wider displacement */
+		EMIT(e, 0x4d, 0x8d, 0x9b, 0x00, 0x00, 0x00,
+		     0x80); /* lea r11, [r11-2^TICKS_SHIFT]: there is no wider displacement */
 	fragment_map_state(t, s, STATE_BETWEEN, 0);
 }
 
@@ -40,7 +43,10 @@ bool fragment_needs_slot(const struct translation *t)
 	return true;
 }
 
-void fragment_emit_conditionals(struct emitter *e) { EMIT(e, 0x8d, 0x0c, 0x09, 0x0f, 0xb6, 0xc9); /* lea ecx, [rcx+rcx]; movzx ecx, cl */ }
+void fragment_emit_conditionals(struct emitter *e)
+{
+	EMIT(e, 0x8d, 0x0c, 0x09, 0x0f, 0xb6, 0xc9); /* lea ecx, [rcx+rcx]; movzx ecx, cl */
+}
 
 /* Jumps, to be patched by the caller, when rcx is not 0. */
 static size_t emit_jump_unless_zero(struct emitter *e)
@@ -57,7 +63,8 @@ void fragment_emit_stop_test(struct translation *t, size_t sites[STOP_TESTS])
 
 	sites[1] = sites[2] = 0;
 	if (t->cache->fast_pext) {
-		EMIT_CONTEXT(e, X86_RCX, CTX_MASK, 0, 0xc4, 0xe2, 0xa2, 0xf5); /* pext rcx, r11, [mask] */
+		EMIT_CONTEXT(e, X86_RCX, CTX_MASK, 0, 0xc4, 0xe2, 0xa2,
+			     0xf5); /* pext rcx, r11, [mask] */
 		sites[0] = emit_jump_unless_zero(e);
 		return;
 	}

@@ -9,9 +9,11 @@
 #include "collector/limits.h"
 
 enum {
-	QUARTERS = 2, /* of all descriptors: caches have some, too, and need them more */
-	AHEAD = 1 << 14, /* bytes that are read at once where they are wanted one after the other: they are in the nearest cache when they are */
-	GAP_MAX = 1 << 11, /* that nobody wanted between two pieces of which the second still comes after the first */
+	QUARTERS = 2,      /* of all descriptors: caches have some, too, and need them more */
+	AHEAD = 1 << 14,   /* bytes that are read at once where they are wanted one after the other:
+			      they are in the nearest cache when they are */
+	GAP_MAX = 1 << 11, /* that nobody wanted between two pieces of which the second still comes
+			      after the first */
 };
 
 bool kept_file_open(struct kept_file *f, int dir, const char *name, size_t max)
@@ -20,8 +22,9 @@ bool kept_file_open(struct kept_file *f, int dir, const char *name, size_t max)
 	struct stat st;
 
 	*f = (struct kept_file){.fd = -1};
-	if (fd >= 0 && limits_has_spare(fd, QUARTERS) && !fstat(fd, &st) && S_ISREG(st.st_mode) && st.st_uid == geteuid() && !(st.st_mode & (S_IWGRP | S_IWOTH)) &&
-	    st.st_size > 0 && (uint64_t)st.st_size <= max) {
+	if (fd >= 0 && limits_has_spare(fd, QUARTERS) && !fstat(fd, &st) && S_ISREG(st.st_mode) &&
+	    st.st_uid == geteuid() && !(st.st_mode & (S_IWGRP | S_IWOTH)) && st.st_size > 0 &&
+	    (uint64_t)st.st_size <= max) {
 		*f = (struct kept_file){.fd = fd, .size = (size_t)st.st_size};
 		return true;
 	}
@@ -48,11 +51,15 @@ static size_t read_at(int fd, size_t at, uint8_t *bytes, size_t n)
 	return done;
 }
 
-bool kept_file_read(const struct kept_file *f, size_t at, void *bytes, size_t n) { return f->fd >= 0 && read_at(f->fd, at, bytes, n) == n; }
+bool kept_file_read(const struct kept_file *f, size_t at, void *bytes, size_t n)
+{
+	return f->fd >= 0 && read_at(f->fd, at, bytes, n) == n;
+}
 
 static bool has(const struct kept_window *w, int fd, size_t at, size_t n)
 {
-	return w->len && w->fd == fd && at >= w->at && at - w->at <= w->len && n <= w->len - (at - w->at);
+	return w->len && w->fd == fd && at >= w->at && at - w->at <= w->len &&
+	       n <= w->len - (at - w->at);
 }
 
 /* Whether what follows is likely to be wanted, too. */

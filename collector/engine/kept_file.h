@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: MIT */
-/* A file of the user's cache, read while anybody who may can write to it, cut it short or delete it. Nothing of it is mapped: what is looked
- * at is a copy, which stays what it was when it was checked, and what is not there any more is no fault. */
+/* A file of the user's cache, read while anybody who may can write to it, cut it short or delete
+ * it. Nothing of it is mapped: what is looked at is a copy, which stays what it was when it was
+ * checked, and what is not there any more is no fault. */
 #ifndef BT_KEPT_FILE_H
 #define BT_KEPT_FILE_H
 
@@ -15,27 +16,29 @@ enum {
 };
 
 struct kept_file {
-	int fd; /* -1: none */
+	int fd;      /* -1: none */
 	size_t size; /* when it was opened */
 };
 
-/* What was read last, of whichever file that is open: pieces are mostly wanted in the order in which they stand. All 0: nothing yet. */
+/* What was read last, of whichever file that is open: pieces are mostly wanted in the order in
+ * which they stand. All 0: nothing yet. */
 struct kept_window {
 	uint8_t *bytes;
 	size_t at, len; /* in the file */
 	int fd;
 };
 
-/* Opens the file `name` of the directory dir (openat(2)) where it is a regular one of ours that nobody else can write to, of at most max bytes. False, and none, where not,
- * or where the descriptors that are left are better kept for the recording. */
+/* Opens the file `name` of the directory dir (openat(2)) where it is a regular one of ours that
+ * nobody else can write to, of at most max bytes. False, and none, where not, or where the
+ * descriptors that are left are better kept for the recording. */
 bool kept_file_open(struct kept_file *f, int dir, const char *name, size_t max);
 void kept_file_close(struct kept_file *f);
 
 /* Whether there were n bytes at `at`. */
 bool kept_file_read(const struct kept_file *f, size_t at, void *bytes, size_t n);
 
-/* The n bytes at `at`; empty where there are not so many, or n is 0 or more than KEPT_PIECE_MAX. They stay until the next is asked for. Aligned to 8 as
- * they are in the file. */
+/* The n bytes at `at`; empty where there are not so many, or n is 0 or more than KEPT_PIECE_MAX.
+ * They stay until the next is asked for. Aligned to 8 as they are in the file. */
 struct slice kept_file_piece(const struct kept_file *f, struct kept_window *w, size_t at, size_t n);
 void kept_window_release(struct kept_window *w);
 

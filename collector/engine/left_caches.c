@@ -12,7 +12,8 @@
 
 enum {
 	MOST = 8,
-	MOST_CODE = 48 << 20, /* of all of them together; with all that belongs to it that is several times as much memory */
+	MOST_CODE = 48 << 20, /* of all of them together; with all that belongs to it that is
+				 several times as much memory */
 };
 
 /* A program that is not position independent lies below that. */
@@ -93,7 +94,8 @@ static size_t code_bytes(const struct left_caches *l)
 
 static bool same_program(const struct left_program *a, const struct left_program *b)
 {
-	return a->start == b->start && a->dev == b->dev && a->ino == b->ino && a->end == b->end && a->user == b->user;
+	return a->start == b->start && a->dev == b->dev && a->ino == b->ino && a->end == b->end &&
+	       a->user == b->user;
 }
 
 /* Which one gives way: processes that leave much must not cost all others theirs. */
@@ -109,7 +111,8 @@ static size_t least_wanted(const struct left_caches *l, const struct left_progra
 	return same > 1 ? found : 0;
 }
 
-void left_caches_put(struct left_caches *l, const struct left_program *program, struct code_cache *c, struct code_pages *pages)
+void left_caches_put(struct left_caches *l, const struct left_program *program,
+		     struct code_cache *c, struct code_pages *pages)
 {
 	if (!c->fragment_count || c->full || code_cache_is_stale(c) || c->code_len > MOST_CODE) {
 		code_cache_put(c);
@@ -147,14 +150,16 @@ static size_t run_at(const struct page_list *list, size_t i)
 {
 	size_t n = 1;
 
-	while (n < ADDRESS_SPACE_ADOPTED && i + n < list->count && list->at[i + n] == list->at[i] + n * CODE_PAGE)
+	while (n < ADDRESS_SPACE_ADOPTED && i + n < list->count &&
+	       list->at[i + n] == list->at[i] + n * CODE_PAGE)
 		n++;
 	return n;
 }
 
-/* Takes those pages out that the space has not got as they are: with the same bytes, which change only with their mappings. False without
- * memory. */
-static bool drop_others(struct code_pages *pages, struct address_space *s, struct trace_writer *w, pid_t tid)
+/* Takes those pages out that the space has not got as they are: with the same bytes, which change
+ * only with their mappings. False without memory. */
+static bool drop_others(struct code_pages *pages, struct address_space *s, struct trace_writer *w,
+			pid_t tid)
 {
 	struct page_list list = {.at = malloc((code_pages_count(pages) + 1) * sizeof *list.at)};
 
@@ -195,14 +200,16 @@ static size_t best(const struct left_caches *l, const struct left_program *progr
 	size_t found = l->count;
 
 	for (size_t i = 0; i < l->count; i++)
-		if (l->list[i].cache->kind.ticks == ticks && !l->list[i].cache->kind.careful && same_program(&l->list[i].program, program) &&
+		if (l->list[i].cache->kind.ticks == ticks && !l->list[i].cache->kind.careful &&
+		    same_program(&l->list[i].program, program) &&
 		    (found == l->count || alive(l->list[i].cache) > alive(l->list[found].cache)))
 			found = i;
 	return found;
 }
 
-struct code_cache *left_caches_take(struct left_caches *l, const struct left_program *program, bool ticks, struct address_space *s,
-				    struct trace_writer *w, pid_t tid)
+struct code_cache *left_caches_take(struct left_caches *l, const struct left_program *program,
+				    bool ticks, struct address_space *s, struct trace_writer *w,
+				    pid_t tid)
 {
 	size_t i = best(l, program, ticks), pages;
 	struct left_cache left;
@@ -215,7 +222,8 @@ struct code_cache *left_caches_take(struct left_caches *l, const struct left_pro
 	if (drop_others(left.pages, s, w, tid)) {
 		bool all = code_pages_count(left.pages) == pages;
 
-		code_cache_retain(left.cache, has_pages, &(struct adopted){left.pages, all ? program->end : 0});
+		code_cache_retain(left.cache, has_pages,
+				  &(struct adopted){left.pages, all ? program->end : 0});
 	} else {
 		code_cache_put(left.cache);
 		left.cache = NULL;

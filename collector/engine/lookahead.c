@@ -1,21 +1,25 @@
 /* SPDX-License-Identifier: MIT */
 #include "collector/engine/lookahead.h"
 
-/* Measured over the first recordings of true, ls, git, perl, python3 and cc1, of fragments that have run: how often has what they lead to
- * run, too? */
+/* Measured over the first recordings of true, ls, git, perl, python3 and cc1, of fragments that
+ * have run: how often has what they lead to run, too? */
 enum {
-	END = LOOKAHEAD_CERTAIN * 98 / 100,	     /* its last branch, but for each conditional on the way to it */
+	END = LOOKAHEAD_CERTAIN * 98 /
+	      100, /* its last branch, but for each conditional on the way to it */
 	STAYS = LOOKAHEAD_CERTAIN * 88 / 100,
 	END_LEAST = LOOKAHEAD_CERTAIN * 40 / 100,
 };
 
-/* The same of conditionals: to where they lead when they are taken, by the distance from the fragment's first instruction. */
+/* The same of conditionals: to where they lead when they are taken, by the distance from the
+ * fragment's first instruction. */
 static uint32_t when_taken(int64_t distance)
 {
 	static const struct {
 		int64_t below;
 		uint32_t likelihood;
-	} rows[] = {{1, LOOKAHEAD_CERTAIN * 31 / 100}, {128, LOOKAHEAD_CERTAIN * 54 / 100}, {512, LOOKAHEAD_CERTAIN * 45 / 100}};
+	} rows[] = {{1, LOOKAHEAD_CERTAIN * 31 / 100},
+		    {128, LOOKAHEAD_CERTAIN * 54 / 100},
+		    {512, LOOKAHEAD_CERTAIN * 45 / 100}};
 
 	for (size_t i = 0; i < sizeof rows / sizeof rows[0]; i++)
 		if (distance < rows[i].below)
@@ -37,10 +41,14 @@ static void add(struct lookahead *l, const struct lookahead_entry *lead)
 
 static uint32_t both(uint32_t a, uint32_t b) { return a * b / LOOKAHEAD_CERTAIN; }
 
-void lookahead_add(struct lookahead *l, const struct code_cache *c, uint32_t fragment, uint32_t likelihood)
+void lookahead_add(struct lookahead *l, const struct code_cache *c, uint32_t fragment,
+		   uint32_t likelihood)
 {
 	const struct fragment *frag = &c->fragments[fragment];
-	uint32_t exit = frag->exit_first, end = fragment + 1 < c->fragment_count ? c->fragments[fragment + 1].exit_first : c->exit_count, at_end = END;
+	uint32_t exit = frag->exit_first,
+		 end = fragment + 1 < c->fragment_count ? c->fragments[fragment + 1].exit_first
+							: c->exit_count,
+		 at_end = END;
 
 	for (; exit < end; exit++) {
 		const struct cache_exit *x = &c->exits[exit];
@@ -48,13 +56,22 @@ void lookahead_add(struct lookahead *l, const struct code_cache *c, uint32_t fra
 		if (x->conditional)
 			at_end = both(at_end, STAYS) > END_LEAST ? both(at_end, STAYS) : END_LEAST;
 		if (x->kind == EXIT_LINK && x->linked == FRAGMENT_NONE)
-			add(l, &(struct lookahead_entry){.pc = x->target,
-					      .likelihood = both(likelihood, x->conditional ? when_taken((int64_t)(x->target - frag->pc)) : at_end)});
+			add(l, &(struct lookahead_entry){
+				       .pc = x->target,
+				       .likelihood = both(
+					       likelihood,
+					       x->conditional
+						       ? when_taken((int64_t)(x->target - frag->pc))
+						       : at_end)});
 	}
 	if (frag->returns_to)
-		add(l, &(struct lookahead_entry){.pc = frag->returns_to, .likelihood = both(likelihood, at_end), .indirect = true});
+		add(l, &(struct lookahead_entry){.pc = frag->returns_to,
+						 .likelihood = both(likelihood, at_end),
+						 .indirect = true});
 	if (frag->slot)
-		add(l, &(struct lookahead_entry){.slot = frag->slot, .likelihood = both(likelihood, at_end), .indirect = true});
+		add(l, &(struct lookahead_entry){.slot = frag->slot,
+						 .likelihood = both(likelihood, at_end),
+						 .indirect = true});
 }
 
 bool lookahead_take(struct lookahead *l, struct lookahead_entry *lead)

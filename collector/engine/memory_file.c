@@ -27,13 +27,14 @@ static long create(pid_t tid, uint64_t name)
 
 static long open_path(pid_t tid, uint64_t path)
 {
-	const uint64_t args[6] = {(uint64_t)AT_FDCWD, path, O_RDONLY | O_CLOEXEC | O_NONBLOCK | O_NOCTTY};
+	const uint64_t args[6] = {(uint64_t)AT_FDCWD, path,
+				  O_RDONLY | O_CLOEXEC | O_NONBLOCK | O_NOCTTY};
 
 	return tracee_syscall(tid, SYS_openat, args);
 }
 
-/* Makes the call with a name that stands in the task's code for that time: on the page of its next instruction, and neither on that nor on the
- * system call before it. */
+/* Makes the call with a name that stands in the task's code for that time: on the page of its next
+ * instruction, and neither on that nor on the system call before it. */
 static long call_with(pid_t tid, const char *name, long (*call)(pid_t tid, uint64_t name))
 {
 	size_t n = strlen(name) + 1;
@@ -73,7 +74,8 @@ long memory_file_open(pid_t tid, uint64_t name, uint64_t size, int *own)
 	if (fd < 0)
 		return -1;
 	*own = open_here(tid, fd);
-	if (*own >= 0 && limits_has_spare(*own, MEMORY_FILE_QUARTERS) && !ftruncate(*own, (off_t)size))
+	if (*own >= 0 && limits_has_spare(*own, MEMORY_FILE_QUARTERS) &&
+	    !ftruncate(*own, (off_t)size))
 		return fd;
 	if (*own >= 0)
 		close(*own);
@@ -87,10 +89,12 @@ static bool is_same_file(pid_t tid, long fd, int own)
 	char path[64];
 
 	snprintf(path, sizeof path, "/proc/%d/fd/%ld", (int)tid, fd);
-	return !stat(path, &there) && !fstat(own, &here) && there.st_dev == here.st_dev && there.st_ino == here.st_ino;
+	return !stat(path, &there) && !fstat(own, &here) && there.st_dev == here.st_dev &&
+	       there.st_ino == here.st_ino;
 }
 
-/* Whether a path is the same file's for the task as for us: what another /proc has under it may be anything, with an open that waits. */
+/* Whether a path is the same file's for the task as for us: what another /proc has under it may be
+ * anything, with an open that waits. */
 static bool has_our_view(pid_t tid)
 {
 	static const char *const parts[] = {"ns/pid", "ns/mnt", "root"};
@@ -100,7 +104,8 @@ static bool has_our_view(pid_t tid)
 	for (size_t i = 0; i < sizeof parts / sizeof parts[0]; i++) {
 		snprintf(path, sizeof path, "/proc/%d/%s", (int)tid, parts[i]);
 		snprintf(own, sizeof own, "/proc/self/%s", parts[i]);
-		if (stat(path, &there) || stat(own, &here) || there.st_dev != here.st_dev || there.st_ino != here.st_ino)
+		if (stat(path, &there) || stat(own, &here) || there.st_dev != here.st_dev ||
+		    there.st_ino != here.st_ino)
 			return false;
 	}
 	return true;

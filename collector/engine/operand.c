@@ -5,13 +5,15 @@
 
 uint64_t *operand_register(struct bt_regs *r, unsigned reg)
 {
-	uint64_t *const regs[] = {&r->rax, &r->rcx, &r->rdx, &r->rbx, &r->rsp, &r->rbp, &r->rsi, &r->rdi,
-				  &r->r8, &r->r9, &r->r10, &r->r11, &r->r12, &r->r13, &r->r14, &r->r15};
+	uint64_t *const regs[] = {&r->rax, &r->rcx, &r->rdx, &r->rbx, &r->rsp, &r->rbp,
+				  &r->rsi, &r->rdi, &r->r8,  &r->r9,  &r->r10, &r->r11,
+				  &r->r12, &r->r13, &r->r14, &r->r15};
 
 	return regs[reg & 15];
 }
 
-uint64_t operand_address(const struct x86_insn *insn, const uint8_t *bytes, struct bt_regs *r, uint64_t from)
+uint64_t operand_address(const struct x86_insn *insn, const uint8_t *bytes, struct bt_regs *r,
+			 uint64_t from)
 {
 	unsigned modrm = bytes[insn->modrm_at], base = modrm & 7, sib = 0;
 	uint64_t addr = 0;

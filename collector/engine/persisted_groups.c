@@ -34,7 +34,7 @@ struct parts {
 struct adding {
 	struct code_cache *cache;
 	const struct parts *parts;
-	uint64_t base; /* of its addresses */
+	uint64_t base;   /* of its addresses */
 	uint32_t offset; /* of its code */
 	bool taken[PERSISTED_FRAGMENTS];
 	uint32_t fragments[PERSISTED_FRAGMENTS]; /* the numbers of those that are taken */
@@ -47,10 +47,15 @@ bool persisted_is_whole(struct slice bytes)
 	if (bytes.len < sizeof head)
 		return false;
 	memcpy(&head, bytes.at, sizeof head);
-	return head.size == bytes.len && head.check == content_hash(bytes.at + sizeof head.check, bytes.len - sizeof head.check).first;
+	return head.size == bytes.len && head.check == content_hash(bytes.at + sizeof head.check,
+								    bytes.len - sizeof head.check)
+							       .first;
 }
 
-static const uint16_t *take_shorts(struct slice *s, size_t n) { return (const void *)slice_take(s, n * sizeof(uint16_t)).at; }
+static const uint16_t *take_shorts(struct slice *s, size_t n)
+{
+	return (const void *)slice_take(s, n * sizeof(uint16_t)).at;
+}
 
 /* Where the parts lie. */
 static bool find_parts(struct slice s, struct parts *p)
@@ -86,14 +91,17 @@ static bool segments_make_sense(const struct parts *p)
 	for (size_t i = 0; i < p->head.segments; i++) {
 		const struct segment *s = &p->segments[i];
 
-		if (s->end - s->pc > SPAN_LEN_MAX || (!p->head.kind.ticks && s->from - s->pc >= s->end - s->pc)) /* of spans only the last one's is known */
+		if (s->end - s->pc > SPAN_LEN_MAX ||
+		    (!p->head.kind.ticks &&
+		     s->from - s->pc >= s->end - s->pc)) /* of spans only the last one's is known */
 			return false;
 	}
 	return p->head.segments <= SEGMENTS_MOST;
 }
 
 /* Its int3s ascend, in its code; and so do fragments. */
-static bool exits_make_sense(const struct parts *p, const struct persisted_fragment *t, const struct persisted_exit *exits)
+static bool exits_make_sense(const struct parts *p, const struct persisted_fragment *t,
+			     const struct persisted_exit *exits)
 {
 	uint32_t after = t->start;
 
@@ -101,20 +109,29 @@ static bool exits_make_sense(const struct parts *p, const struct persisted_fragm
 		const struct persisted_exit *x = &exits[i];
 		bool links = x->kind == EXIT_LINK && x->site;
 
-		if (x->trap < after || x->trap >= t->end || (links && (x->site < t->start || x->site + 4u > t->end || x->site % 8 > 4)) ||
-		    (x->linked != PERSISTED_NONE && (!links || x->linked >= p->head.fragments || x->target != p->fragments[x->linked].pc)))
+		if (x->trap < after || x->trap >= t->end ||
+		    (links && (x->site < t->start || x->site + 4u > t->end || x->site % 8 > 4)) ||
+		    (x->linked != PERSISTED_NONE && (!links || x->linked >= p->head.fragments ||
+						     x->target != p->fragments[x->linked].pc)))
 			return false;
 		after = x->trap + 1u;
 	}
 	return true;
 }
 
-static bool is_in(const struct persisted_fragment *t, uint16_t at) { return at >= t->start && at < t->end; }
-
-static bool fragment_makes_sense(const struct parts *p, const struct persisted_fragment *t, uint32_t after)
+static bool is_in(const struct persisted_fragment *t, uint16_t at)
 {
-	return t->start >= after && t->end > t->start && t->end <= p->head.code && !(t->start % CODE_ALIGN) && is_in(t, t->body) && (!t->has_fresh || is_in(t, t->fresh)) &&
-	       (!t->has_indirect || is_in(t, t->indirect)) && t->segments && t->segments <= PERSISTED_SEGMENTS;
+	return at >= t->start && at < t->end;
+}
+
+static bool fragment_makes_sense(const struct parts *p, const struct persisted_fragment *t,
+				 uint32_t after)
+{
+	return t->start >= after && t->end > t->start && t->end <= p->head.code &&
+	       !(t->start % CODE_ALIGN) && is_in(t, t->body) &&
+	       (!t->has_fresh || is_in(t, t->fresh)) &&
+	       (!t->has_indirect || is_in(t, t->indirect)) && t->segments &&
+	       t->segments <= PERSISTED_SEGMENTS;
 }
 
 /* Nothing in it leads out of it, and it is in the order that a cache keeps. */
@@ -122,13 +139,15 @@ static bool makes_sense(const struct parts *p)
 {
 	size_t exits = 0, state_map = 0, refs = 0;
 
-	if (!p->head.ranges || !segments_make_sense(p) || !all_below(p->refs, p->head.refs, p->head.segments) ||
+	if (!p->head.ranges || !segments_make_sense(p) ||
+	    !all_below(p->refs, p->head.refs, p->head.segments) ||
 	    !all_below(p->which, p->head.numbers[NUMBER_SEGMENT], p->head.segments))
 		return false;
 	for (size_t i = 0; i < p->head.fragments; i++) {
 		const struct persisted_fragment *t = &p->fragments[i];
 
-		if (!fragment_makes_sense(p, t, i ? p->fragments[i - 1].end : 0) || exits + t->exits > p->head.exits || !exits_make_sense(p, t, p->exits + exits))
+		if (!fragment_makes_sense(p, t, i ? p->fragments[i - 1].end : 0) ||
+		    exits + t->exits > p->head.exits || !exits_make_sense(p, t, p->exits + exits))
 			return false;
 		exits += t->exits;
 		state_map += t->state_map;
@@ -137,7 +156,8 @@ static bool makes_sense(const struct parts *p)
 	return exits == p->head.exits && state_map == p->head.state_map && refs == p->head.refs;
 }
 
-static bool same_bytes(const struct code_source *source, uint64_t addr, const uint8_t *bytes, size_t n)
+static bool same_bytes(const struct code_source *source, uint64_t addr, const uint8_t *bytes,
+		       size_t n)
 {
 	while (n) {
 		const uint8_t *page = source->fixed_page(source->arg, addr);
@@ -195,16 +215,21 @@ static bool numbers_fit(const struct parts *p, uint64_t base)
 {
 	for (unsigned kind = 0; kind < NUMBER_KINDS; kind++)
 		for (size_t i = 0; i < p->head.numbers[kind]; i++)
-			if (p->numbers[kind][i] + (kind <= NUMBER_NEGATIVE ? 8 : 4) > p->head.code ||
-			    (kind <= NUMBER_NEGATIVE && persisted_is_low(address_of(p, kind, i, base))))
+			if (p->numbers[kind][i] + (kind <= NUMBER_NEGATIVE ? 8 : 4) >
+				    p->head.code ||
+			    (kind <= NUMBER_NEGATIVE &&
+			     persisted_is_low(address_of(p, kind, i, base))))
 				return false;
 	return true;
 }
 
 /* A fragment whose last branch has a prediction is made anew: groups have none. */
-static bool has_prediction(const struct adding *a, const struct persisted_fragment *t, const uint16_t *refs)
+static bool has_prediction(const struct adding *a, const struct persisted_fragment *t,
+			   const uint16_t *refs)
 {
-	return a->cache->predictions.count && predictions_find(&a->cache->predictions, a->base + a->parts->segments[refs[t->segments - 1]].from);
+	return a->cache->predictions.count &&
+	       predictions_find(&a->cache->predictions,
+				a->base + a->parts->segments[refs[t->segments - 1]].from);
 }
 
 /* Which fragments there are to be, and which is the one at pc; PERSISTED_NONE: it cannot be. */
@@ -217,7 +242,8 @@ static uint8_t choose(struct adding *a, uint64_t pc)
 	for (uint8_t i = 0; i < p->head.fragments; refs += p->fragments[i++].segments) {
 		uint64_t at = a->base + p->fragments[i].pc;
 
-		a->taken[i] = code_cache_find(a->cache, at) == FRAGMENT_NONE && !has_prediction(a, &p->fragments[i], refs);
+		a->taken[i] = code_cache_find(a->cache, at) == FRAGMENT_NONE &&
+			      !has_prediction(a, &p->fragments[i], refs);
 		if (at == pc && a->taken[i])
 			wanted = i;
 	}
@@ -249,7 +275,10 @@ static void add_to_each(const struct parts *p, enum number_kind kind, uint8_t *c
 }
 
 /* Whether the exit's jump leads to a fragment that is put in, too. */
-static bool is_linked(const struct adding *a, const struct persisted_exit *t) { return t->linked != PERSISTED_NONE && a->taken[t->linked]; }
+static bool is_linked(const struct adding *a, const struct persisted_exit *t)
+{
+	return t->linked != PERSISTED_NONE && a->taken[t->linked];
+}
 
 /* Where a jump leads to a fragment that is not put in, it leads to its own int3. */
 static void unlink_exits(const struct adding *a, uint8_t *code)
@@ -275,11 +304,15 @@ static void put_code(const struct adding *a, uint8_t *code, const uint32_t *segm
 	add_to_each(p, NUMBER_ROUTINE, code, -a->offset);
 	add_to_each(p, NUMBER_CODE, code, a->offset);
 	for (size_t i = 0; i < p->head.numbers[NUMBER_SEGMENT]; i++)
-		memcpy(code + p->numbers[NUMBER_SEGMENT][i], &segments[p->which[i]], sizeof segments[0]);
+		memcpy(code + p->numbers[NUMBER_SEGMENT][i], &segments[p->which[i]],
+		       sizeof segments[0]);
 	unlink_exits(a, code);
 }
 
-static uint64_t address_or_none(const struct adding *a, uint64_t relative) { return relative == PERSISTED_NOWHERE ? 0 : a->base + relative; }
+static uint64_t address_or_none(const struct adding *a, uint64_t relative)
+{
+	return relative == PERSISTED_NOWHERE ? 0 : a->base + relative;
+}
 
 static struct segment segment_here(const struct adding *a, uint16_t i)
 {
@@ -292,7 +325,8 @@ static struct segment segment_here(const struct adding *a, uint16_t i)
 	return s;
 }
 
-/* Those of the fragments that are taken. False where one cannot be: those before it then do no harm. */
+/* Those of the fragments that are taken. False where one cannot be: those before it then do no
+ * harm. */
 static bool add_segments(const struct adding *a, uint32_t *numbers)
 {
 	const struct parts *p = a->parts;
@@ -306,7 +340,8 @@ static bool add_segments(const struct adding *a, uint32_t *numbers)
 
 			if (numbers[refs[k]] != SEGMENT_NONE)
 				continue;
-			numbers[refs[k]] = a->cache->kind.ticks ? 0 : segment_add(a->cache->segments, &s);
+			numbers[refs[k]] =
+				a->cache->kind.ticks ? 0 : segment_add(a->cache->segments, &s);
 			if (numbers[refs[k]] > INT32_MAX || s.pc > SPAN_START_MAX)
 				return false;
 		}
@@ -314,28 +349,29 @@ static bool add_segments(const struct adding *a, uint32_t *numbers)
 }
 
 /* Its exits are to be exit_first and those that follow. */
-static void append_fragment(struct adding *a, uint8_t i, const uint16_t *refs, const uint8_t *state_map, uint32_t segment, uint32_t exit_first)
+static void append_fragment(struct adding *a, uint8_t i, const uint16_t *refs,
+			    const uint8_t *state_map, uint32_t segment, uint32_t exit_first)
 {
 	const struct persisted_fragment *t = &a->parts->fragments[i];
 	struct code_cache *c = a->cache;
 	const struct fragment fragment = {.pc = a->base + t->pc,
-				    .start = a->offset + t->start,
-				    .end = a->offset + t->end,
-				    .body = a->offset + t->body,
-				    .fresh = t->has_fresh ? a->offset + t->fresh : 0,
-				    .indirect = t->has_indirect ? a->offset + t->indirect : 0,
-				    .segment = segment,
-				    .state_map_at = c->state_map_len,
-				    .state_map_len = t->state_map,
-				    .span_first = c->span_count,
-				    .span_count = t->segments,
-				    .exit_first = exit_first,
-				    .returns_to = address_or_none(a, t->returns_to),
-				    .slot = address_or_none(a, t->slot),
-				    .checked = t->checked,
-				    .debt = t->debt,
-				    .passes = t->passes,
-				    .x87 = t->x87};
+					  .start = a->offset + t->start,
+					  .end = a->offset + t->end,
+					  .body = a->offset + t->body,
+					  .fresh = t->has_fresh ? a->offset + t->fresh : 0,
+					  .indirect = t->has_indirect ? a->offset + t->indirect : 0,
+					  .segment = segment,
+					  .state_map_at = c->state_map_len,
+					  .state_map_len = t->state_map,
+					  .span_first = c->span_count,
+					  .span_count = t->segments,
+					  .exit_first = exit_first,
+					  .returns_to = address_or_none(a, t->returns_to),
+					  .slot = address_or_none(a, t->slot),
+					  .checked = t->checked,
+					  .debt = t->debt,
+					  .passes = t->passes,
+					  .x87 = t->x87};
 
 	for (size_t k = 0; k < t->segments; k++) {
 		const struct segment s = segment_here(a, refs[k]);
@@ -367,8 +403,15 @@ static void append_fragments(struct adding *a, const uint32_t *segments)
 
 static void add_exit(struct adding *a, const struct persisted_exit *t)
 {
-	const struct cache_exit x = {.trap = a->offset + t->trap, .site = t->site ? a->offset + t->site : 0, .target = a->base + t->target,
-				     .kind = t->kind, .goes_on = t->goes_on, .fresh = t->fresh, .conditional = t->conditional, .rcx = t->rcx, .demand = t->demand};
+	const struct cache_exit x = {.trap = a->offset + t->trap,
+				     .site = t->site ? a->offset + t->site : 0,
+				     .target = a->base + t->target,
+				     .kind = t->kind,
+				     .goes_on = t->goes_on,
+				     .fresh = t->fresh,
+				     .conditional = t->conditional,
+				     .rcx = t->rcx,
+				     .demand = t->demand};
 
 	if (is_linked(a, t))
 		(void)code_cache_add_linked_exit(a->cache, &x, a->fragments[t->linked]);
@@ -388,12 +431,14 @@ static void add_exits(struct adding *a)
 
 static bool meets_demand(const struct adding *a, uint8_t i, uint64_t pc)
 {
-	const struct fragment as = {.checked = a->parts->fragments[i].checked, .debt = a->parts->fragments[i].debt};
+	const struct fragment as = {.checked = a->parts->fragments[i].checked,
+				    .debt = a->parts->fragments[i].debt};
 
 	return fragment_meets(&as, code_cache_demand(a->cache, pc));
 }
 
-uint32_t persisted_add(struct code_cache *c, const struct code_source *source, uint64_t pc, uint64_t offset, struct slice bytes, enum persisted_fault *fault)
+uint32_t persisted_add(struct code_cache *c, const struct code_source *source, uint64_t pc,
+		       uint64_t offset, struct slice bytes, enum persisted_fault *fault)
 {
 	uint32_t segments[SEGMENTS_MOST];
 	struct adding a;
@@ -404,7 +449,8 @@ uint32_t persisted_add(struct code_cache *c, const struct code_source *source, u
 	if (!find_parts(bytes, &p) || !makes_sense(&p) || !fragment_kind_is(c->kind, p.head.kind))
 		return FRAGMENT_NONE;
 	a = (struct adding){.cache = c, .parts = &p, .base = pc - (offset - p.head.origin)};
-	if ((p.head.pc ? p.head.pc != a.base : persisted_is_low(a.base)) || !numbers_fit(&p, a.base))
+	if ((p.head.pc ? p.head.pc != a.base : persisted_is_low(a.base)) ||
+	    !numbers_fit(&p, a.base))
 		return FRAGMENT_NONE;
 	wanted = choose(&a, pc);
 	if (wanted == PERSISTED_NONE)
@@ -414,7 +460,8 @@ uint32_t persisted_add(struct code_cache *c, const struct code_source *source, u
 	if (*fault != PERSISTED_REFUSED || !same_source(&p, source, a.base))
 		return FRAGMENT_NONE;
 	if (!code_cache_room(c, p.head.code, CODE_ALIGN_LOOP, &code, &a.offset) ||
-	    !code_cache_reserve(c, p.head.fragments, p.head.exits, p.head.refs, p.head.state_map) || !add_segments(&a, segments))
+	    !code_cache_reserve(c, p.head.fragments, p.head.exits, p.head.refs, p.head.state_map) ||
+	    !add_segments(&a, segments))
 		return FRAGMENT_NONE;
 	put_code(&a, code, segments);
 	append_fragments(&a, segments);
@@ -441,7 +488,8 @@ uint64_t persisted_stamp(const struct processor *processor)
 	who.rorx = processor->rorx;
 	who.fast_loop = processor->fast_loop;
 	if (c)
-		who.routine = content_hash(c->code, c->name).first; /* not what CPUID gives, which stands behind that */
+		who.routine = content_hash(c->code, c->name)
+				      .first; /* not what CPUID gives, which stands behind that */
 	code_cache_put(c);
 	if (!stat("/proc/self/exe", &exe)) {
 		who.dev = exe.st_dev;

@@ -57,7 +57,8 @@ static bool grow(struct predictions *g)
 
 static void note_pages(struct predictions *g, uint64_t start, uint64_t end)
 {
-	for (uint64_t page = start >> PREDICTION_PAGE_BITS; page <= (end - 1) >> PREDICTION_PAGE_BITS; page++)
+	for (uint64_t page = start >> PREDICTION_PAGE_BITS;
+	     page <= (end - 1) >> PREDICTION_PAGE_BITS; page++)
 		g->pages[page / 64 % 64] |= 1ull << page % 64;
 }
 
@@ -101,7 +102,8 @@ static bool rests_on(const struct prediction *g, uint64_t start, uint64_t end)
 	return false;
 }
 
-struct prediction *predictions_next(const struct predictions *g, uint64_t start, uint64_t end, uint32_t *i)
+struct prediction *predictions_next(const struct predictions *g, uint64_t start, uint64_t end,
+				    uint32_t *i)
 {
 	if (!may_rest_on(g, start, end))
 		return NULL;

@@ -1,9 +1,11 @@
 /* SPDX-License-Identifier: MIT */
-/* Predictions: where the indirect branches of an address space that mostly lead to one place lead. A fragment compares the target with the prediction
- * and goes straight there; its segment says so (segment.h), so nothing is recorded of it but where it was wrong.
+/* Predictions: where the indirect branches of an address space that mostly lead to one place lead.
+ * A fragment compares the target with the prediction and goes straight there; its segment says so
+ * (segment.h), so nothing is recorded of it but where it was wrong.
  *
- * A prediction is the branch's from one generation of segments to another. It must not close a cycle that leaves no record: the code from
- * the prediction on, up to the next conditional or the next indirect branch without a prediction, does not come back to the branch. So the prediction
+ * A prediction is the branch's from one generation of segments to another. It must not close a
+ * cycle that leaves no record: the code from the prediction on, up to the next conditional or the
+ * next indirect branch without a prediction, does not come back to the branch. So the prediction
  * goes when something of that code does. */
 #ifndef BT_PREDICTIONS_H
 #define BT_PREDICTIONS_H
@@ -18,10 +20,10 @@ enum {
 };
 
 struct prediction {
-	uint64_t from; /* the branch; 0: a free place */
-	uint64_t to;   /* 0: none any more */
+	uint64_t from;  /* the branch; 0: a free place */
+	uint64_t to;    /* 0: none any more */
 	uint32_t wrong; /* how often it had to be taken back */
-	uint32_t len;  /* of the branch */
+	uint32_t len;   /* of the branch */
 	struct {
 		uint64_t start, end;
 	} spans[PREDICTION_SPANS]; /* the code that leads on from there */
@@ -30,8 +32,9 @@ struct prediction {
 
 struct predictions {
 	struct prediction *list; /* open addressing by from */
-	uint32_t count, cap; /* cap: 0 or a power of two */
-	uint64_t pages[64]; /* a bit for each page, by its number modulo 4096, on which something lies that a prediction has ever rested on */
+	uint32_t count, cap;     /* cap: 0 or a power of two */
+	uint64_t pages[64]; /* a bit for each page, by its number modulo 4096, on which something
+			       lies that a prediction has ever rested on */
 };
 
 /* Where the branch is predicted to lead, 0: nobody knows. */
@@ -43,8 +46,10 @@ struct prediction *predictions_get(const struct predictions *g, uint64_t from);
 /* Takes over what is known of a branch. False without memory, or when there are too many. */
 bool predictions_put(struct predictions *g, const struct prediction *prediction);
 
-/* The first prediction, from number *i on, that rests on code in [start, end): NULL when there is none. */
-struct prediction *predictions_next(const struct predictions *g, uint64_t start, uint64_t end, uint32_t *i);
+/* The first prediction, from number *i on, that rests on code in [start, end): NULL when there is
+ * none. */
+struct prediction *predictions_next(const struct predictions *g, uint64_t start, uint64_t end,
+				    uint32_t *i);
 
 /* A copy. False without memory; *to can be released then, too. */
 bool predictions_copy(struct predictions *to, const struct predictions *from);

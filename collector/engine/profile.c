@@ -8,9 +8,11 @@
 
 enum {
 	MADE_MAX = 96 << 20, /* bytes of groups, of a recording */
-	WORTH = 1 << 18, /* bytes that are written in the time that a entry, a stop, spares in some runs */
-	WORTH_MIN = 16, /* entries that are worth writing the smallest file */
-	IDLE_MAX = 16, /* programs that nobody uses: a script comes back to its tools; a configure script makes hundreds that run once */
+	WORTH = 1 << 18, /* bytes that are written in the time that a entry, a stop, spares in some
+			    runs */
+	WORTH_MIN = 16,  /* entries that are worth writing the smallest file */
+	IDLE_MAX = 16,   /* programs that nobody uses: a script comes back to its tools; a configure
+			    script makes hundreds that run once */
 };
 
 struct profiles *profiles_new(const char *dir, struct fragment_kind kind, uint64_t stamp)
@@ -27,13 +29,14 @@ struct profiles *profiles_new(const char *dir, struct fragment_kind kind, uint64
 
 static bool same_file(const struct stat *a, const struct stat *b)
 {
-	return a->st_dev == b->st_dev && a->st_ino == b->st_ino && a->st_size == b->st_size && a->st_mtim.tv_sec == b->st_mtim.tv_sec &&
-	       a->st_mtim.tv_nsec == b->st_mtim.tv_nsec;
+	return a->st_dev == b->st_dev && a->st_ino == b->st_ino && a->st_size == b->st_size &&
+	       a->st_mtim.tv_sec == b->st_mtim.tv_sec && a->st_mtim.tv_nsec == b->st_mtim.tv_nsec;
 }
 
 static struct profile_identity identity_of_stat(const struct stat *s)
 {
-	const uint64_t which[] = {s->st_dev, s->st_ino, (uint64_t)s->st_size, (uint64_t)s->st_mtim.tv_sec, (uint64_t)s->st_mtim.tv_nsec};
+	const uint64_t which[] = {s->st_dev, s->st_ino, (uint64_t)s->st_size,
+				  (uint64_t)s->st_mtim.tv_sec, (uint64_t)s->st_mtim.tv_nsec};
 	struct profile_identity id = {.len = 1 + sizeof which};
 
 	memcpy(id.bytes + 1, which, sizeof which);
@@ -52,14 +55,19 @@ static struct profile_identity identity_of(const struct mapping *m)
 	return identity_of_stat(&s);
 }
 
-static bool same_identity(const struct profile_identity *a, const struct profile_identity *b) { return a->len == b->len && !memcmp(a->bytes, b->bytes, a->len); }
+static bool same_identity(const struct profile_identity *a, const struct profile_identity *b)
+{
+	return a->len == b->len && !memcmp(a->bytes, b->bytes, a->len);
+}
 
-static int find_file(const struct profile *p, const struct mapping *m, const struct profile_identity *id)
+static int find_file(const struct profile *p, const struct mapping *m,
+		     const struct profile_identity *id)
 {
 	for (size_t i = 0; i < p->file_count; i++) {
 		const struct profile_file *f = &p->files[i];
 
-		if (same_identity(&f->id, id) && (id->len || (f->dev == m->dev && f->ino == m->ino)))
+		if (same_identity(&f->id, id) &&
+		    (id->len || (f->dev == m->dev && f->ino == m->ino)))
 			return (int)i;
 	}
 	return -1;
@@ -132,7 +140,10 @@ size_t profile_count(const struct profile *p) { return p->list.count; }
 
 size_t profile_files(const struct profile *p) { return p->file_count; }
 
-size_t profile_find(const struct profile *p, int file, uint64_t offset) { return file < 0 ? PROFILE_NONE : profile_entries_find(&p->list, (uint64_t)file, offset); }
+size_t profile_find(const struct profile *p, int file, uint64_t offset)
+{
+	return file < 0 ? PROFILE_NONE : profile_entries_find(&p->list, (uint64_t)file, offset);
+}
 
 struct profile_entry profile_get(const struct profile *p, size_t i) { return p->list.entries[i]; }
 
@@ -145,7 +156,10 @@ struct slice profile_group_at(const struct profile *p, const struct persisted_lo
 	return kept_file_piece(t->more ? &p->more : &p->first, &p->all->window, t->at, t->size);
 }
 
-struct slice profile_group(const struct profile *p, size_t i) { return profile_group_at(p, &p->list.groups[i]); }
+struct slice profile_group(const struct profile *p, size_t i)
+{
+	return profile_group_at(p, &p->list.groups[i]);
+}
 
 uint64_t profile_group_key(const struct profile *p, size_t i)
 {
@@ -173,7 +187,9 @@ bool profile_group_was_weak(const struct profile *p, size_t i) { return p->list.
 
 void profile_put_group(struct profile *p, const size_t *entries, size_t n, struct slice bytes)
 {
-	bool fits = bytes.len && bytes.len <= PERSISTED_BYTES && p->made.len + bytes.len <= PROFILE_PERSISTED_MAX && p->all->made + bytes.len <= MADE_MAX;
+	bool fits = bytes.len && bytes.len <= PERSISTED_BYTES &&
+		    p->made.len + bytes.len <= PROFILE_PERSISTED_MAX &&
+		    p->all->made + bytes.len <= MADE_MAX;
 	uint32_t at = (uint32_t)p->made.len;
 
 	if (!n || !profile_entries_own(&p->list))
@@ -186,7 +202,11 @@ void profile_put_group(struct profile *p, const size_t *entries, size_t n, struc
 
 		t->tried = true;
 		if (fits)
-			*t = (struct persisted_location){.at = at, .size = (uint32_t)bytes.len & 0xffffff, .made = true, .tried = true, .weak = t->weak};
+			*t = (struct persisted_location){.at = at,
+							 .size = (uint32_t)bytes.len & 0xffffff,
+							 .made = true,
+							 .tried = true,
+							 .weak = t->weak};
 	}
 	if (fits) {
 		p->added += n;
@@ -222,7 +242,8 @@ void profile_use(struct profile *p)
 		p->uses++;
 }
 
-/* Of the programs that nobody uses the one whose last user left first gives way, if there are too many. */
+/* Of the programs that nobody uses the one whose last user left first gives way, if there are too
+ * many. */
 static void drop_idle(struct profiles *h)
 {
 	struct profile **oldest = NULL, *p;
@@ -336,7 +357,11 @@ static struct profile *kept_similar(struct profiles *h, const char *interpreter)
 	return p;
 }
 
-bool profile_can_be_similar(const struct profile *p) { return p->exact && p->list.count >= SIMILAR_ENTRIES_MIN && p->list.count <= SIMILAR_ENTRIES_MAX; }
+bool profile_can_be_similar(const struct profile *p)
+{
+	return p->exact && p->list.count >= SIMILAR_ENTRIES_MIN &&
+	       p->list.count <= SIMILAR_ENTRIES_MAX;
+}
 
 static struct profile *find_similar(struct profile *p)
 {
@@ -345,7 +370,8 @@ static struct profile *find_similar(struct profile *p)
 	if (!*p->interpreter)
 		return NULL;
 	for (similar = p->all->programs; similar; similar = similar->next)
-		if (similar != p && profile_can_be_similar(similar) && !strcmp(similar->interpreter, p->interpreter))
+		if (similar != p && profile_can_be_similar(similar) &&
+		    !strcmp(similar->interpreter, p->interpreter))
 			return similar;
 	similar = kept_similar(p->all, p->interpreter);
 	return similar && profile_can_be_similar(similar) ? similar : NULL;

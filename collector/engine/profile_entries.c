@@ -10,7 +10,8 @@ static uint32_t *place_of(const struct profile_entries *l, uint64_t file, uint64
 {
 	size_t mask = 2 * l->cap - 1, i = (offset * 0x9e3779b97f4a7c15u + file) >> 32 & mask;
 
-	while (l->index[i] && (l->entries[l->index[i] - 1].offset != offset || l->entries[l->index[i] - 1].file != file))
+	while (l->index[i] && (l->entries[l->index[i] - 1].offset != offset ||
+			       l->entries[l->index[i] - 1].file != file))
 		i = (i + 1) & mask;
 	return &l->index[i];
 }
@@ -27,7 +28,9 @@ void profile_entries_release(struct profile_entries *l)
 
 static bool make_room(struct profile_entries *l)
 {
-	size_t cap = l->count < l->cap ? l->cap : l->cap ? 2 * l->cap : 256; /* in the file there is room for none */
+	size_t cap = l->count < l->cap ? l->cap
+		     : l->cap          ? 2 * l->cap
+				       : 256; /* in the file there is room for none */
 	struct profile_entries grown = {.count = l->count, .cap = cap};
 
 	if (l->count < l->cap && !l->borrowed)
@@ -63,7 +66,8 @@ size_t profile_entries_find(const struct profile_entries *l, uint64_t file, uint
 	return n ? n - 1 : PROFILE_NONE;
 }
 
-bool profile_entries_enter(struct profile_entries *l, const struct profile_entry *h, const struct persisted_location *group)
+bool profile_entries_enter(struct profile_entries *l, const struct profile_entry *h,
+			   const struct persisted_location *group)
 {
 	size_t i = profile_entries_find(l, h->file, h->offset);
 

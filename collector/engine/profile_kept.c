@@ -1,7 +1,9 @@
 /* SPDX-License-Identifier: MIT */
-/* A profile as it is kept in a file: a head (the files, the entries, where their groups are, the index); the groups. As it is in memory, so that it
- * need not be decoded to be used: the stamp says for whom. The head is read as a whole, a group when it is wanted, as a program may want
- * few. What is new or different since is kept in a second file of the same form, by which little that is new costs little to keep. */
+/* A profile as it is kept in a file: a head (the files, the entries, where their groups are, the
+ * index); the groups. As it is in memory, so that it need not be decoded to be used: the stamp says
+ * for whom. The head is read as a whole, a group when it is wanted, as a program may want few. What
+ * is new or different since is kept in a second file of the same form, by which little that is new
+ * costs little to keep. */
 #include <dirent.h>
 #include <fcntl.h>
 #include <limits.h>
@@ -17,15 +19,18 @@
 
 enum {
 	STORES_MAX = 512, /* programs */
-	STATE_ENTRIES_SEEN = 128, /* entries that have a group in common are not far from one another */
+	STATE_ENTRIES_SEEN =
+		128, /* entries that have a group in common are not far from one another */
 	FILE_SIZE_MAX = 2 * PROFILE_PERSISTED_MAX,
 	STORED_MAX = 384 << 20, /* of all programs */
-	MORE_SHARE = 4, /* what has come since a file was written stands in a second one, until that would be so large a part of the first */
+	MORE_SHARE = 4, /* what has come since a file was written stands in a second one, until that
+			   would be so large a part of the first */
 };
 
 static const char magic[8] = "btrhint8";
 /* Suffixes of files: by kind of fragment (fragment_kind.h); and of the second one. */
-static const char *const kinds[2][2] = {{"", ".apart"}, {".ticks", ".ticks.apart"}}; /* [ticks][apart] */
+static const char *const kinds[2][2] = {{"", ".apart"},
+					{".ticks", ".ticks.apart"}}; /* [ticks][apart] */
 static const char second[] = ".more";
 /* Beside one that is named by an interpreter, and the same file as a program's that has it. */
 static const char of_similar[] = ".similar";
@@ -39,7 +44,8 @@ struct places_seen {
 };
 
 /* What has become of the place; NULL: it is not known. */
-static const struct persisted_location *place_seen(const struct places_seen *s, const struct persisted_location *t)
+static const struct persisted_location *place_seen(const struct places_seen *s,
+						   const struct persisted_location *t)
 {
 	for (size_t i = s->count; i-- && s->count - i <= STATE_ENTRIES_SEEN;) {
 		const struct persisted_location *o = &s->list[i % STATE_ENTRIES_SEEN].place;
@@ -50,7 +56,8 @@ static const struct persisted_location *place_seen(const struct places_seen *s, 
 	return NULL;
 }
 
-static void see_place(struct places_seen *s, struct persisted_location place, struct persisted_location now)
+static void see_place(struct places_seen *s, struct persisted_location place,
+		      struct persisted_location now)
 {
 	s->list[s->count % STATE_ENTRIES_SEEN].place = place;
 	s->list[s->count++ % STATE_ENTRIES_SEEN].now = now;
@@ -85,13 +92,15 @@ static struct file_name name_of(const struct profile *p, const char *suffix)
 {
 	struct file_name n;
 
-	snprintf(n.text, sizeof n.text, "%s%s%s", p->name, kinds[p->all->kind.ticks][p->all->kind.apart], suffix);
+	snprintf(n.text, sizeof n.text, "%s%s%s", p->name,
+		 kinds[p->all->kind.ticks][p->all->kind.apart], suffix);
 	return n;
 }
 
 static bool is_last_suffix(const char *suffix)
 {
-	return !*suffix || !strcmp(suffix, second) || !strcmp(suffix, of_similar) || (*suffix == '.' && suffix[1] && !suffix[1 + strspn(suffix + 1, "0123456789")]);
+	return !*suffix || !strcmp(suffix, second) || !strcmp(suffix, of_similar) ||
+	       (*suffix == '.' && suffix[1] && !suffix[1 + strspn(suffix + 1, "0123456789")]);
 }
 
 /* Whether name_of() can have given that name: other files are the user's. */
@@ -117,7 +126,8 @@ static bool makes_sense(const struct stored *st, size_t size)
 {
 	size_t at[5];
 
-	if (memcmp(st->magic, magic, sizeof magic) || st->files > PROFILE_FILES_MAX || st->entries > st->cap || st->cap > PROFILE_MAX || (st->cap & (st->cap - 1)))
+	if (memcmp(st->magic, magic, sizeof magic) || st->files > PROFILE_FILES_MAX ||
+	    st->entries > st->cap || st->cap > PROFILE_MAX || (st->cap & (st->cap - 1)))
 		return false;
 	lay_out(st, at);
 	return at[4] == st->groups_at && at[4] <= size;
@@ -158,12 +168,16 @@ static bool index_is_sound(const uint8_t *head)
 	return none || !st->cap;
 }
 
-/* Whether it is what encode() made, in a file that has all of the groups; or somebody who has given it the right sum. */
+/* Whether it is what encode() made, in a file that has all of the groups; or somebody who has given
+ * it the right sum. */
 static bool is_whole(const uint8_t *head, size_t len, size_t size)
 {
 	const struct stored *st = head_at(head);
 
-	return makes_sense(st, size) && st->groups_at == len && st->check == content_hash(head + offsetof(struct stored, stamp), len - offsetof(struct stored, stamp)).first &&
+	return makes_sense(st, size) && st->groups_at == len &&
+	       st->check == content_hash(head + offsetof(struct stored, stamp),
+					 len - offsetof(struct stored, stamp))
+				    .first &&
 	       end_of_groups(head) <= size && index_is_sound(head);
 }
 
@@ -176,7 +190,8 @@ static uint8_t *read_head(const struct kept_file *f)
 	if (!kept_file_read(f, 0, &st, sizeof st) || !makes_sense(&st, f->size))
 		return NULL;
 	head = malloc(st.groups_at);
-	if (!head || (kept_file_read(f, 0, head, st.groups_at) && is_whole(head, st.groups_at, f->size)))
+	if (!head ||
+	    (kept_file_read(f, 0, head, st.groups_at) && is_whole(head, st.groups_at, f->size)))
 		return head;
 	free(head);
 	return NULL;
@@ -206,8 +221,12 @@ static bool use_first(struct profiles *h, struct profile *p, uint8_t *head)
 	lay_out(st, at);
 	if (!copy_files(p, (const void *)(head + at[0]), st->files))
 		return false;
-	p->list = (struct profile_entries){.entries = (void *)(head + at[1]), .groups = (void *)(head + at[2]), .index = (void *)(head + at[3]), .count = st->entries,
-				     .cap = st->cap, .borrowed = true};
+	p->list = (struct profile_entries){.entries = (void *)(head + at[1]),
+					   .groups = (void *)(head + at[2]),
+					   .index = (void *)(head + at[3]),
+					   .count = st->entries,
+					   .cap = st->cap,
+					   .borrowed = true};
 	p->exact = st->exact;
 	p->head = head;
 	return true;
@@ -218,7 +237,9 @@ static bool learn_of(struct profile *p, const struct profile_entry *h, struct pe
 	size_t i;
 
 	t.more = t.size != 0;
-	if (h->file >= p->file_count || !profile_entries_own(&p->list) || (!profile_entries_enter(&p->list, h, &t) && profile_entries_find(&p->list, h->file, h->offset) == PROFILE_NONE))
+	if (h->file >= p->file_count || !profile_entries_own(&p->list) ||
+	    (!profile_entries_enter(&p->list, h, &t) &&
+	     profile_entries_find(&p->list, h->file, h->offset) == PROFILE_NONE))
 		return false;
 	i = profile_entries_find(&p->list, h->file, h->offset);
 	p->list.groups[i] = t; /* an entry of the first file may have got one */
@@ -299,7 +320,8 @@ void profile_load_similar(struct profiles *h, struct profile *p)
 	close(dir);
 }
 
-/* Whether the first file says the same of entry i: nothing has come before it since, as then it is written anew. */
+/* Whether the first file says the same of entry i: nothing has come before it since, as then it is
+ * written anew. */
 static bool is_in_first(const struct profile *p, size_t i)
 {
 	size_t at[5];
@@ -307,11 +329,14 @@ static bool is_in_first(const struct profile *p, size_t i)
 	if (i >= head_at(p->head)->entries)
 		return false;
 	lay_out(head_at(p->head), at);
-	return !memcmp(p->head + at[1] + i * sizeof(struct profile_entry), &p->list.entries[i], sizeof(struct profile_entry)) &&
-	       !memcmp(p->head + at[2] + i * sizeof(struct persisted_location), &p->list.groups[i], sizeof(struct persisted_location));
+	return !memcmp(p->head + at[1] + i * sizeof(struct profile_entry), &p->list.entries[i],
+		       sizeof(struct profile_entry)) &&
+	       !memcmp(p->head + at[2] + i * sizeof(struct persisted_location), &p->list.groups[i],
+		       sizeof(struct persisted_location));
 }
 
-/* Whether the entry's file will be known again. A file of ours that somebody has given the right sum may number files as it likes. */
+/* Whether the entry's file will be known again. A file of ours that somebody has given the right
+ * sum may number files as it likes. */
 static bool is_of_known_file(const struct profile *p, size_t i)
 {
 	size_t file = p->list.entries[i].file;
@@ -351,14 +376,17 @@ static bool is_little_more(const struct profile *p)
 	return bytes < p->first.size / MORE_SHARE;
 }
 
-/* The groups of the kept entries behind one another, from `at` of the file on; where they are is entered. One that is not in its file any
- * more is to be made anew. */
-static void put_groups(struct profile *p, struct profile_entries *kept, uint32_t at, struct buf *out)
+/* The groups of the kept entries behind one another, from `at` of the file on; where they are is
+ * entered. One that is not in its file any more is to be made anew. */
+static void put_groups(struct profile *p, struct profile_entries *kept, uint32_t at,
+		       struct buf *out)
 {
 	struct places_seen seen = {.count = 0};
 
 	for (size_t i = 0; i < kept->count; i++) {
-		struct persisted_location *t = &kept->groups[i], now = {.at = (uint32_t)(at + out->len), .tried = t->tried};
+		struct persisted_location *t = &kept->groups[i],
+					  now = {.at = (uint32_t)(at + out->len),
+						 .tried = t->tried};
 		const struct persisted_location *before = t->size ? place_seen(&seen, t) : NULL;
 		struct slice bytes = before ? slice_of(NULL, 0) : profile_group_at(p, t);
 
@@ -386,7 +414,8 @@ static void put_aligned(struct buf *b, const void *bytes, size_t n)
 }
 
 /* The head; and in `groups` what stands behind it. */
-static bool encode(struct profile *p, uint64_t stamp, bool more, struct buf *head, struct buf *groups)
+static bool encode(struct profile *p, uint64_t stamp, bool more, struct buf *head,
+		   struct buf *groups)
 {
 	struct profile_entries kept = {0};
 	struct stored st;
@@ -413,7 +442,9 @@ static bool encode(struct profile *p, uint64_t stamp, bool more, struct buf *hea
 	}
 	ok = ok && !head->failed && !groups->failed;
 	if (ok) {
-		st.check = content_hash(head->data + offsetof(struct stored, stamp), head->len - offsetof(struct stored, stamp)).first;
+		st.check = content_hash(head->data + offsetof(struct stored, stamp),
+					head->len - offsetof(struct stored, stamp))
+				   .first;
 		memcpy(head->data + offsetof(struct stored, check), &st.check, sizeof st.check);
 	}
 	profile_entries_release(&kept);
@@ -438,7 +469,8 @@ static bool write_all(int fd, const void *bytes, size_t n)
 static bool write_file(struct profile *p, uint64_t stamp, bool more, int fd)
 {
 	struct buf head = {0}, groups = {0};
-	bool ok = encode(p, stamp, more, &head, &groups) && write_all(fd, head.data, head.len) && write_all(fd, groups.data, groups.len);
+	bool ok = encode(p, stamp, more, &head, &groups) && write_all(fd, head.data, head.len) &&
+		  write_all(fd, groups.data, groups.len);
 
 	buf_release(&head);
 	buf_release(&groups);
@@ -458,7 +490,8 @@ static bool shrink(int dir)
 	size_t n = 0;
 
 	while (d && (e = readdir(d))) {
-		if (!is_file_name(e->d_name) || fstatat(dir, e->d_name, &st, AT_SYMLINK_NOFOLLOW) || !S_ISREG(st.st_mode))
+		if (!is_file_name(e->d_name) || fstatat(dir, e->d_name, &st, AT_SYMLINK_NOFOLLOW) ||
+		    !S_ISREG(st.st_mode))
 			continue;
 		bytes += (uint64_t)st.st_size;
 		if (!n++ || st.st_mtime < time) {
@@ -473,7 +506,8 @@ static bool shrink(int dir)
 	return (n > STORES_MAX || bytes > STORED_MAX) && !unlinkat(dir, oldest, 0);
 }
 
-/* The newest of the programs with that interpreter stands in for those that are not known yet. Where there are no links, none is. */
+/* The newest of the programs with that interpreter stands in for those that are not known yet.
+ * Where there are no links, none is. */
 static void become_similar(const struct profile *p, int dir, const struct file_name *of)
 {
 	struct profile interpreter = {.all = p->all};
@@ -511,7 +545,10 @@ static void save_in(struct profile *p, int dir)
 	}
 }
 
-static bool is_worth_keeping(const struct profile *p) { return p->changed || profile_is_worth(p, p->added); }
+static bool is_worth_keeping(const struct profile *p)
+{
+	return p->changed || profile_is_worth(p, p->added);
+}
 
 void profile_save(const struct profiles *h, struct profile *p)
 {

@@ -4,13 +4,17 @@
 #include <string.h>
 
 enum {
-	PERIOD_MAX = 64, /* looked for in each block of a log: a small part of what it takes to copy that */
+	PERIOD_MAX = 64, /* looked for in each block of a log: a small part of what it takes to copy
+			    that */
 	TIMES_LEAST = 4,
 	RECORDS_LEAST = 32, /* in all: fewer are copied as fast */
-	AT_ONCE = 64, /* compared */
+	AT_ONCE = 64,       /* compared */
 };
 
-static bool same(const struct branch_log_record *a, const struct branch_log_record *b, size_t n) { return !memcmp(a, b, n * sizeof *a); }
+static bool same(const struct branch_log_record *a, const struct branch_log_record *b, size_t n)
+{
+	return !memcmp(a, b, n * sizeof *a);
+}
 
 /* How many of n records are the same as those `period` behind them. */
 static size_t same_behind(const struct branch_log_record *records, size_t n, size_t period)
@@ -24,7 +28,8 @@ static size_t same_behind(const struct branch_log_record *records, size_t n, siz
 	return i;
 }
 
-struct record_repeat record_repeat_find(const struct branch_log_record *records, size_t n, size_t most)
+struct record_repeat record_repeat_find(const struct branch_log_record *records, size_t n,
+					size_t most)
 {
 	most = most < PERIOD_MAX ? most : PERIOD_MAX;
 	for (size_t period = 1; period <= most && period * (1 + TIMES_LEAST) <= n; period++) {

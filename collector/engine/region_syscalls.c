@@ -12,7 +12,7 @@
 enum {
 	ADVICE_DONTNEED_LOCKED = 24, /* Linux 5.18 */
 	ADVICE_GUARD_INSTALL = 102,  /* Linux 6.13 */
-	IOVECS_MAX = 1024,	     /* UIO_MAXIOV */
+	IOVECS_MAX = 1024,           /* UIO_MAXIOV */
 };
 
 enum harm {
@@ -47,7 +47,8 @@ static bool any_hits(pid_t tid, uint64_t end, uint64_t iovecs, uint64_t count)
 	uint64_t v[2];
 
 	for (uint64_t i = 0; i < count && i < IOVECS_MAX; i++)
-		if (tracee_read(tid, iovecs + i * sizeof v, v, sizeof v) == sizeof v && hits(end, v[0], v[1]))
+		if (tracee_read(tid, iovecs + i * sizeof v, v, sizeof v) == sizeof v &&
+		    hits(end, v[0], v[1]))
 			return true;
 	return false;
 }
@@ -60,7 +61,8 @@ static uint64_t segment_size(const struct task *task, uint64_t unknown)
 	char path[32];
 
 	snprintf(path, sizeof path, "/proc/%d/ns/ipc", (int)task->tid);
-	if (stat(path, &there) || stat("/proc/self/ns/ipc", &here) || there.st_ino != here.st_ino || shmctl((int)task->syscall.args[0], IPC_STAT, &segment))
+	if (stat(path, &there) || stat("/proc/self/ns/ipc", &here) || there.st_ino != here.st_ino ||
+	    shmctl((int)task->syscall.args[0], IPC_STAT, &segment))
 		return unknown;
 	return segment.shm_segsz;
 }
@@ -80,9 +82,12 @@ static enum harm harm_of(const struct task *task, uint64_t end)
 	case SYS_remap_file_pages:
 		return hits(end, args[0], args[1]) ? HARM_TORN : HARM_NONE;
 	case SYS_madvise:
-		return hits(end, args[0], args[1]) && is_destructive((int)args[2]) ? HARM_TORN : HARM_NONE;
+		return hits(end, args[0], args[1]) && is_destructive((int)args[2]) ? HARM_TORN
+										   : HARM_NONE;
 	case SYS_process_madvise: /* of itself, since Linux 6.13 */
-		return is_destructive((int)args[3]) && any_hits(task->tid, end, args[1], args[2]) ? HARM_TORN : HARM_NONE;
+		return is_destructive((int)args[3]) && any_hits(task->tid, end, args[1], args[2])
+			       ? HARM_TORN
+			       : HARM_NONE;
 	case SYS_mmap:
 		return args[3] & MAP_FIXED && hits(end, args[0], args[1]) ? HARM_TAKEN : HARM_NONE;
 	case SYS_mremap:
@@ -90,7 +95,11 @@ static enum harm harm_of(const struct task *task, uint64_t end)
 			return HARM_TAKEN;
 		return hits(end, args[0], args[1]) ? HARM_TORN : HARM_NONE;
 	case SYS_shmat:
-		return args[2] & SHM_REMAP && args[1] && hits(end, args[1], segment_size(task, end - region_address(0))) ? HARM_TAKEN : HARM_NONE;
+		return args[2] & SHM_REMAP && args[1] &&
+				       hits(end, args[1],
+					    segment_size(task, end - region_address(0)))
+			       ? HARM_TAKEN
+			       : HARM_NONE;
 	default:
 		return HARM_NONE;
 	}

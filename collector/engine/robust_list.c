@@ -36,10 +36,12 @@ static bool has_word(uint64_t entry, uint64_t offset, uint64_t start, uint64_t e
 
 /* struct robust_list_head */
 struct head {
-	uint64_t first, offset, pending; /* offset: of a word from its entry; pending: the entry that is being locked */
+	uint64_t first, offset, pending; /* offset: of a word from its entry; pending: the entry
+					    that is being locked */
 };
 
-static bool list_writes(pid_t tid, uint64_t at, const struct head *head, uint64_t start, uint64_t end)
+static bool list_writes(pid_t tid, uint64_t at, const struct head *head, uint64_t start,
+			uint64_t end)
 {
 	uint64_t entry = head->first;
 
@@ -70,11 +72,13 @@ bool robust_lists_write(const pid_t *tids, size_t n, uint64_t start, uint64_t en
 			remote[count++] = (struct iovec){(void *)(uintptr_t)at, sizeof heads[0]};
 	}
 	local = (struct iovec){heads, count * sizeof heads[0]};
-	got = count ? process_vm_readv(tids[0], &local, 1, remote, count, 0) : 0; /* of a thousand threads one by one it would take milliseconds */
+	got = count ? process_vm_readv(tids[0], &local, 1, remote, count, 0)
+		    : 0; /* of a thousand threads one by one it would take milliseconds */
 	for (size_t i = 0; i < count; i++) {
 		uint64_t at = (uint64_t)(uintptr_t)remote[i].iov_base;
 
-		if (got != (ssize_t)local.iov_len && tracee_read(tids[0], at, &heads[i], sizeof heads[i]) != sizeof heads[i])
+		if (got != (ssize_t)local.iov_len &&
+		    tracee_read(tids[0], at, &heads[i], sizeof heads[i]) != sizeof heads[i])
 			continue; /* the kernel cannot read it either */
 		if (list_writes(tids[0], at, &heads[i], start, end))
 			return true;

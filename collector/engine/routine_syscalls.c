@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
-/* The routines of system calls: whether one is made in the cache, by what the tracer has granted, its arguments and the tables in the window; and what is
- * noted of it. */
+/* The routines of system calls: whether one is made in the cache, by what the tracer has granted,
+ * its arguments and the tables in the window; and what is noted of it. */
 #include <errno.h>
 #include <fcntl.h>
 #include <signal.h>
@@ -10,8 +10,8 @@
 #include <sys/syscall.h>
 #include <unistd.h>
 
-#include "collector/engine/syscall_policy.h"
 #include "collector/engine/routines_private.h"
+#include "collector/engine/syscall_policy.h"
 
 enum {
 	PAGE_BITS = 12,
@@ -89,7 +89,8 @@ static struct forward *way_of(const struct policy_operation *o, struct syscall_w
 }
 
 /* An operation in ecx. */
-static void emit_operation(struct emitter *e, const struct policy_operation *o, struct syscall_ways *to)
+static void emit_operation(struct emitter *e, const struct policy_operation *o,
+			   struct syscall_ways *to)
 {
 	size_t other;
 
@@ -109,15 +110,20 @@ static void emit_operation(struct emitter *e, const struct policy_operation *o, 
 	emit_patch(e, other, e->base + e->len);
 }
 
-/* The operations of the calls that have some; those that may run go to yes, or to what else they need. Others are made only of descriptors that are
- * not open. eax: enum syscall_policy of the call. Ends at no. */
+/* The operations of the calls that have some; those that may run go to yes, or to what else they
+ * need. Others are made only of descriptors that are not open. eax: enum syscall_policy of the
+ * call. Ends at no. */
 static void emit_operations(struct emitter *e, struct syscall_ways *to)
 {
 	for (size_t i = 0, end; i < policy_operations_count; i = end) {
 		size_t other = emit_unless_syscall(e, policy_operations[i].nr);
 
-		EMIT(e, 0x89, policy_operations[i].need & POLICY_FIRST ? 0xf9 : 0xf1); /* mov ecx, edi; or esi */
-		for (end = i; end < policy_operations_count && policy_operations[end].nr == policy_operations[i].nr; end++)
+		EMIT(e, 0x89,
+		     policy_operations[i].need & POLICY_FIRST ? 0xf9
+							      : 0xf1); /* mov ecx, edi; or esi */
+		for (end = i; end < policy_operations_count &&
+			      policy_operations[end].nr == policy_operations[i].nr;
+		     end++)
 			emit_operation(e, &policy_operations[end], to);
 		emit_patch(e, other, e->base + e->len);
 	}
@@ -150,13 +156,16 @@ static void emit_row(struct emitter *e)
 	emit_u32(e, CTX_TABLE);
 }
 
-/* The upper bits of a descriptor's number, as they stand in its row: shr reg, bits; shl reg, bits. */
+/* The upper bits of a descriptor's number, as they stand in its row: shr reg, bits; shl reg, bits.
+ */
 static void emit_upper_bits(struct emitter *e, unsigned reg)
 {
-	EMIT(e, 0xc1, (uint8_t)(0xe8 | reg), DESCRIPTOR_NUMBER_BITS, 0xc1, (uint8_t)(0xe0 | reg), DESCRIPTOR_KIND_BITS);
+	EMIT(e, 0xc1, (uint8_t)(0xe8 | reg), DESCRIPTOR_NUMBER_BITS, 0xc1, (uint8_t)(0xe0 | reg),
+	     DESCRIPTOR_KIND_BITS);
 }
 
-/* ecx: what the table says of the descriptor in it, for which the row may be another's. rax is used, and flags. */
+/* ecx: what the table says of the descriptor in it, for which the row may be another's. rax is
+ * used, and flags. */
 static void emit_kind(struct emitter *e)
 {
 	size_t own;
@@ -164,7 +173,7 @@ static void emit_kind(struct emitter *e)
 	EMIT(e, 0x89, 0xc8); /* mov eax, ecx */
 	emit_upper_bits(e, X86_RAX);
 	emit_row(e);
-	EMIT(e, 0x0f, 0xb7, 0x09, 0x31, 0xc1); /* movzx ecx, word [rcx]; xor ecx, eax */
+	EMIT(e, 0x0f, 0xb7, 0x09, 0x31, 0xc1);          /* movzx ecx, word [rcx]; xor ecx, eax */
 	EMIT(e, 0x83, 0xf9, 1 << DESCRIPTOR_KIND_BITS); /* cmp ecx, kinds */
 	own = short_jump(e, JB);
 	EMIT(e, 0x31, 0xc9); /* xor ecx, ecx: DESCRIPTOR_UNKNOWN */
@@ -172,10 +181,7 @@ static void emit_kind(struct emitter *e)
 }
 
 /* cmp ecx, kind */
-static void emit_compare_kind(struct emitter *e, uint8_t kind)
-{
-	EMIT(e, 0x83, 0xf9, kind);
-}
+static void emit_compare_kind(struct emitter *e, uint8_t kind) { EMIT(e, 0x83, 0xf9, kind); }
 
 /* The descriptor in ecx is what CTX_COPY says. rax and rcx are used, and flags. */
 static void emit_enter(struct emitter *e)
@@ -188,7 +194,8 @@ static void emit_enter(struct emitter *e)
 	EMIT(e, 0x66, 0x89, 0x01); /* mov [rcx], ax */
 }
 
-/* The first argument leaves the table when it is to be closed. ecx: what is known of it. eax: enum syscall_policy of the call, which stays. */
+/* The first argument leaves the table when it is to be closed. ecx: what is known of it. eax: enum
+ * syscall_policy of the call, which stays. */
 static void emit_leaving(struct emitter *e)
 {
 	size_t keep, unknown;
@@ -204,9 +211,10 @@ static void emit_leaving(struct emitter *e)
 	land(e, keep);
 }
 
-/* Whether the first argument is open is asked of the kernel, which alone knows: other tasks and processes open descriptors, and messages bring
- * them. Of one that is not, the call fails at once, whatever it is: EBADF. Should another task open it in between, that may wait, and is
- * interrupted as any other that does. Ends at yes or no. */
+/* Whether the first argument is open is asked of the kernel, which alone knows: other tasks and
+ * processes open descriptors, and messages bring them. Of one that is not, the call fails at once,
+ * whatever it is: EBADF. Should another task open it in between, that may wait, and is interrupted
+ * as any other that does. Ends at yes or no. */
 static void emit_ask(struct code_cache *c, struct emitter *e, struct syscall_ways *to)
 {
 	to->ask = e->base + e->len;
@@ -227,9 +235,10 @@ static void emit_ask(struct code_cache *c, struct emitter *e, struct syscall_way
 	to->yes.sites[to->yes.count++] = emit_jump(e);
 }
 
-/* The first argument is a descriptor of which the table allows the call, or it is not open. eax: enum syscall_policy of the call, which stays.
- * Ends at yes or no, or behind. */
-static void emit_descriptor(struct code_cache *c, struct emitter *e, const struct class_tables *tables, struct syscall_ways *to)
+/* The first argument is a descriptor of which the table allows the call, or it is not open. eax:
+ * enum syscall_policy of the call, which stays. Ends at yes or no, or behind. */
+static void emit_descriptor(struct code_cache *c, struct emitter *e,
+			    const struct class_tables *tables, struct syscall_ways *to)
 {
 	struct forward known = {.count = 0};
 	size_t no_table, unsure, any;
@@ -261,7 +270,8 @@ static void emit_descriptor(struct code_cache *c, struct emitter *e, const struc
 	emit_leaving(e);
 }
 
-/* A call that opens a file does so only to read it. eax: enum syscall_policy of the call, which stays. */
+/* A call that opens a file does so only to read it. eax: enum syscall_policy of the call, which
+ * stays. */
 static void emit_opening(struct emitter *e, struct forward *no)
 {
 	size_t other, at;
@@ -279,11 +289,12 @@ static void emit_opening(struct emitter *e, struct forward *no)
 	emit_patch(e, other, e->base + e->len);
 }
 
-/* test rdx, mask: the protection that is asked for. Nothing executable, nothing that reaches further than the range. */
+/* test rdx, mask: the protection that is asked for. Nothing executable, nothing that reaches
+ * further than the range. */
 static void emit_protection(struct emitter *e, struct forward *no)
 {
 	EMIT(e, 0x48, 0xf7, 0xc2);
-	emit_u32(e, (uint32_t)~(PROT_READ | PROT_WRITE));
+	emit_u32(e, (uint32_t) ~(PROT_READ | PROT_WRITE));
 	jump_if(e, no, CC_NE);
 }
 
@@ -319,19 +330,22 @@ static void emit_heap(struct emitter *e, struct syscall_ways *to)
 	to->no.sites[to->no.count++] = emit_jump(e);
 }
 
-/* Memory, or a file's, which may be a slow one. Where it is to take the place of what is there, that is looked at; a file's that is not known may
- * take more (hugetlbfs). */
+/* Memory, or a file's, which may be a slow one. Where it is to take the place of what is there,
+ * that is looked at; a file's that is not known may take more (hugetlbfs). */
 static void emit_mapping(struct emitter *e, struct syscall_ways *to)
 {
 	size_t anonymous, own;
 	struct forward fixed = {.count = 0};
 
 	emit_protection(e, &to->no);
-	emit_test_flags(e, (uint32_t)~(MAP_PRIVATE | MAP_SHARED | MAP_ANONYMOUS | MAP_FIXED | MAP_DENYWRITE | MAP_EXECUTABLE | MAP_NORESERVE | MAP_POPULATE | MAP_STACK));
+	emit_test_flags(e, (uint32_t) ~(MAP_PRIVATE | MAP_SHARED | MAP_ANONYMOUS | MAP_FIXED |
+					MAP_DENYWRITE | MAP_EXECUTABLE | MAP_NORESERVE |
+					MAP_POPULATE | MAP_STACK));
 	jump_if(e, &to->no, CC_NE);
 	emit_test_flags(e, MAP_ANONYMOUS);
 	anonymous = emit_jcc(e, CC_NE);
-	/* What is written through it may be code elsewhere: mov ecx, edx; shr ecx; and ecx, r10d; test cl, MAP_SHARED */
+	/* What is written through it may be code elsewhere: mov ecx, edx; shr ecx; and ecx, r10d;
+	 * test cl, MAP_SHARED */
 	EMIT(e, 0x89, 0xd1, 0xd1, 0xe9, 0x44, 0x21, 0xd1, 0xf6, 0xc1, MAP_SHARED);
 	jump_if(e, &to->no, CC_NE);
 	emit_test_grant(e, POLICY_WAIT);
@@ -379,8 +393,8 @@ static void emit_range(struct emitter *e, struct syscall_ways *to)
 	to->no.sites[to->no.count++] = emit_jump(e);
 }
 
-/* A call that tells what a descriptor is of which nothing is known yet: what it says will be looked at. eax: enum syscall_policy of the call, which
- * stays. */
+/* A call that tells what a descriptor is of which nothing is known yet: what it says will be looked
+ * at. eax: enum syscall_policy of the call, which stays. */
 static void emit_telling(struct emitter *e, const struct class_tables *tables)
 {
 	struct forward no = {.count = 0};
@@ -402,7 +416,8 @@ static void emit_telling(struct emitter *e, const struct class_tables *tables)
 	land_all(e, &no);
 }
 
-/* A write to descriptor 2, which is to be copied, or made at a stop. eax: enum syscall_policy of the call, which stays. */
+/* A write to descriptor 2, which is to be copied, or made at a stop. eax: enum syscall_policy of
+ * the call, which stays. */
 static void emit_saying(struct emitter *e, struct forward *no)
 {
 	struct forward other = {.count = 0};
@@ -418,8 +433,9 @@ static void emit_saying(struct emitter *e, struct forward *no)
 	land_all(e, &other);
 }
 
-/* Behind it: its last bytes go where the ring ends. A fault in the loop is one at copy_end (cache_syscalls_fault()): the kernel need not have looked at what goes to
- * /dev/null, and another thread may have unmapped it meanwhile. rax and rcx are used, and flags. */
+/* Behind it: its last bytes go where the ring ends. A fault in the loop is one at copy_end
+ * (cache_syscalls_fault()): the kernel need not have looked at what goes to /dev/null, and another
+ * thread may have unmapped it meanwhile. rax and rcx are used, and flags. */
 static void emit_said(struct code_cache *c, struct emitter *e)
 {
 	struct forward nothing = {.count = 0};
@@ -444,11 +460,13 @@ static void emit_said(struct code_cache *c, struct emitter *e)
 	emit_u32(e, WORDS_BYTES);
 	emit_patch(e, few, e->base + e->len);
 	again = e->len;
-	EMIT(e, 0x8a, 0x06, 0x89, 0xd7, 0x81, 0xe7); /* mov al, [rsi]; mov edi, edx; and edi, mask */
+	EMIT(e, 0x8a, 0x06, 0x89, 0xd7, 0x81,
+	     0xe7); /* mov al, [rsi]; mov edi, edx; and edi, mask */
 	emit_u32(e, WORDS_BYTES - 1);
 	EMIT(e, 0x65, 0x88, 0x87); /* mov gs:[rdi+ring], al */
 	emit_u32(e, WORDS_AT);
-	EMIT(e, 0x48, 0xff, 0xc6, 0x48, 0xff, 0xc2, 0x48, 0xff, 0xc9); /* inc rsi; inc rdx; dec rcx */
+	EMIT(e, 0x48, 0xff, 0xc6, 0x48, 0xff, 0xc2, 0x48, 0xff,
+	     0xc9); /* inc rsi; inc rdx; dec rcx */
 	emit_patch(e, emit_jcc(e, CC_NE), e->base + again);
 	c->copy_end = (uint32_t)e->len;
 	emit_store(e, X86_RDX, WORDS_TOTAL_AT);
@@ -459,8 +477,9 @@ static void emit_said(struct code_cache *c, struct emitter *e)
 	land_all(e, &nothing);
 }
 
-/* Behind such a call: a file of a local file system becomes known as one. What the kernel has written may be others' to change or take away, so it is
- * asked once more, into memory of ours. rax and rcx are used, and flags; the call's flags, in r11, and rsi are kept in the context. */
+/* Behind such a call: a file of a local file system becomes known as one. What the kernel has
+ * written may be others' to change or take away, so it is asked once more, into memory of ours. rax
+ * and rcx are used, and flags; the call's flags, in r11, and rsi are kept in the context. */
 static void emit_told(struct code_cache *c, struct emitter *e)
 {
 	struct forward no = {.count = 0};
@@ -478,13 +497,14 @@ static void emit_told(struct code_cache *c, struct emitter *e)
 	emit_u32(e, SYS_fstat);
 	EMIT(e, 0x0f, 0x05, 0x85, 0xc0); /* syscall; test eax, eax */
 	jump_if(e, &no, CC_NE);
-	EMIT(e, 0x8b, 0x46, offsetof(struct stat, st_mode), 0x25); /* mov eax, [rsi+mode]; and eax, type */
+	EMIT(e, 0x8b, 0x46, offsetof(struct stat, st_mode),
+	     0x25); /* mov eax, [rsi+mode]; and eax, type */
 	emit_u32(e, S_IFMT);
 	emit_u8(e, 0x3d); /* cmp eax, type */
 	emit_u32(e, S_IFREG);
 	jump_if(e, &no, CC_NE);
 	EMIT(e, 0x48, 0x8b, 0x46, offsetof(struct stat, st_dev)); /* mov rax, [rsi+device] */
-	EMIT(e, 0x65, 0x48, 0x3b, 0x04, 0x25); /* cmp rax, gs:[device] */
+	EMIT(e, 0x65, 0x48, 0x3b, 0x04, 0x25);                    /* cmp rax, gs:[device] */
 	emit_u32(e, CTX_DEVICE);
 	jump_if(e, &no, CC_NE);
 	emit_set(e, CTX_COPY, DESCRIPTOR_AT_ONCE);
@@ -509,17 +529,19 @@ static void emit_args(struct emitter *e)
 	EMIT(e, 0x48, 0x8d, 0x82); /* lea rax, [rdx+page-1] */
 	emit_u32(e, (1u << PAGE_BITS) - 1);
 	EMIT(e, 0x48, 0xc1, 0xe8, PAGE_BITS); /* shr rax */
-	EMIT(e, 0x65, 0x89, 0x81); /* mov gs:[rcx+pages], eax */
+	EMIT(e, 0x65, 0x89, 0x81);            /* mov gs:[rcx+pages], eax */
 	emit_u32(e, SYSCALL_NOTES_END + NOTE_PAGES);
 	for (unsigned i = 0; i < sizeof args / sizeof args[0]; i++) {
-		EMIT(e, 0x65, 0x48, 0x89, (uint8_t)(0x81 | args[i] << 3)); /* mov gs:[rcx+arg], reg */
+		EMIT(e, 0x65, 0x48, 0x89,
+		     (uint8_t)(0x81 | args[i] << 3)); /* mov gs:[rcx+arg], reg */
 		emit_u32(e, SYSCALL_NOTES_END + NOTE_ARGS + 8 * i);
 	}
 	EMIT(e, 0x48, 0x8d, 0x49, NOTE_SIZE); /* lea rcx, [rcx+note] */
 	emit_store(e, X86_RCX, CTX_SYSCALL_NEXT);
 }
 
-/* A call that changes mappings. What it may not touch is in the table: all that holds code, and the region. Ends at yes or no. */
+/* A call that changes mappings. What it may not touch is in the table: all that holds code, and the
+ * region. Ends at yes or no. */
 static void emit_maps(struct emitter *e, struct syscall_ways *ways)
 {
 	struct syscall_ways way = {.no = ways->no}, *to = &way;
@@ -554,7 +576,8 @@ static void emit_maps(struct emitter *e, struct syscall_ways *ways)
 	jump_if(e, &to->no, CC_NE);
 	EMIT(e, 0x48, 0x85, 0xf6); /* test rsi, rsi: none of it is another of the same */
 	jump_if(e, &to->no, CC_E);
-	EMIT(e, 0x48, 0x89, 0xd0, 0x48, 0xc1, 0xe8, 32 + PAGE_BITS - 1); /* mov rax, rdx; shr rax: to be noted in pages */
+	EMIT(e, 0x48, 0x89, 0xd0, 0x48, 0xc1, 0xe8,
+	     32 + PAGE_BITS - 1); /* mov rax, rdx; shr rax: to be noted in pages */
 	jump_if(e, &to->no, CC_NE);
 	emit_patch(e, other, e->base + e->len); /* munmap */
 	land_all(e, &range);
@@ -577,8 +600,8 @@ static void emit_action(struct emitter *e, struct syscall_ways *to)
 	to->yes.sites[to->yes.count++] = emit_jump(e);
 }
 
-/* A call that sets the signal mask. The set is read here first: a fault is the call's, which is then made at a stop (cache_syscalls_fault()). Ends at yes or
- * no. */
+/* A call that sets the signal mask. The set is read here first: a fault is the call's, which is
+ * then made at a stop (cache_syscalls_fault()). Ends at yes or no. */
 static void emit_masking(struct code_cache *c, struct emitter *e, struct syscall_ways *to)
 {
 	EMIT(e, 0x48, 0x85, 0xf6); /* test rsi, rsi: it only asks */
@@ -611,8 +634,9 @@ static void emit_note(struct emitter *e)
 	emit_u32(e, SYSCALL_NOTES_END + NOTE_BITS);
 }
 
-/* Before a system call: CTX_BACK leads to the jump out of the cache, five bytes behind it is the call. Goes there, the bits in the
- * context and the application's r11 in its register, when all that the call needs is granted, it can be noted, and no stop is wanted. */
+/* Before a system call: CTX_BACK leads to the jump out of the cache, five bytes behind it is the
+ * call. Goes there, the bits in the context and the application's r11 in its register, when all
+ * that the call needs is granted, it can be noted, and no stop is wanted. */
 void routine_emit_syscall(struct code_cache *c, struct emitter *e)
 {
 	struct syscall_ways to = {.yes = {.count = 0}};
@@ -674,8 +698,10 @@ void routine_emit_syscall(struct code_cache *c, struct emitter *e)
 	emit_test_grant(e, POLICY_WAIT);
 	jump_if(e, &to.no, CC_E);
 	land_all(e, &to.yes);
-	/* Who asks for a stop looks whether the task is here after that, and interrupts it then: one of the two is seen. */
-	EMIT(e, 0xb9, 1, 0, 0, 0, 0x65, 0x87, 0x0c, 0x25); /* mov ecx, 1; xchg gs:[calling], ecx: a barrier */
+	/* Who asks for a stop looks whether the task is here after that, and interrupts it then:
+	 * one of the two is seen. */
+	EMIT(e, 0xb9, 1, 0, 0, 0, 0x65, 0x87, 0x0c,
+	     0x25); /* mov ecx, 1; xchg gs:[calling], ecx: a barrier */
 	emit_u32(e, CTX_CALLING);
 	emit_is_zero(e, CTX_STOP);
 	jump_if(e, &to.no, CC_NE);
@@ -693,8 +719,8 @@ void routine_emit_syscall(struct code_cache *c, struct emitter *e)
 	emit_back_to_syscall(e);
 }
 
-/* Behind a system call: its result is noted, and a descriptor that it gave is what the first argument is, or what it has told. Keeps all but rcx,
- * and goes to CTX_BACK. */
+/* Behind a system call: its result is noted, and a descriptor that it gave is what the first
+ * argument is, or what it has told. Keeps all but rcx, and goes to CTX_BACK. */
 void routine_emit_syscall_behind(struct code_cache *c, struct emitter *e)
 {
 	size_t nothing, some, failed, copied, told, other, said;

@@ -7,8 +7,9 @@ enum {
 	CPUID_BYTES = 2,
 };
 
-/* r11: the address jumped to; the application's rcx is in the context. To its fragment's indirect entry, or the trap with the application's
- * flags. Keeps what it found in table 1, or notes the arrival. */
+/* r11: the address jumped to; the application's rcx is in the context. To its fragment's indirect
+ * entry, or the trap with the application's flags. Keeps what it found in table 1, or notes the
+ * arrival. */
 static void emit_search(struct code_cache *c, struct emitter *e)
 {
 	size_t again, found, null, absent, back, keep, note;
@@ -58,7 +59,8 @@ static void emit_search(struct code_cache *c, struct emitter *e)
 	restore_flags(e);
 	emit_load(e, X86_RAX, CTX_RAX);
 	c->miss_trap = (uint32_t)e->len;
-	EMIT(e, 0xcc, 0xcc); /* who is behind the first one was stopped by it, and is nowhere else */
+	EMIT(e, 0xcc,
+	     0xcc); /* who is behind the first one was stopped by it, and is nowhere else */
 	emit_patch(e, note, e->base + e->len);
 	emit_load(e, X86_RAX, CTX_FROM);
 	EMIT(e, 0x65, 0x48, 0x89, 0x81); /* mov gs:[rcx+records_end], rax */
@@ -96,8 +98,9 @@ static void emit_go_on(struct emitter *e)
 	jump_through(e, CTX_BACK);
 }
 
-/* A safe point has written a record at a multiple of SPIN_BYTES. While others wait for the turn it stops when that was so several times
- * running: there are hardly any other records, as in a loop without an indirect branch. */
+/* A safe point has written a record at a multiple of SPIN_BYTES. While others wait for the turn it
+ * stops when that was so several times running: there are hardly any other records, as in a loop
+ * without an indirect branch. */
 static void emit_spin(struct emitter *e, uint64_t on)
 {
 	size_t next, stop, waited;
@@ -125,9 +128,10 @@ static void emit_spin(struct emitter *e, uint64_t on)
 	jump_through(e, CTX_BACK);
 }
 
-/* rcx: the record's second half, segment and kind; the application's rcx is in the context, CTX_BACK leads to the fragment's stop and,
- * behind that, to where it goes on. Stops without a record if it is asked to; safe_point_record writes one before. Nothing here changes
- * flags: some safe points stand where they are alive. */
+/* rcx: the record's second half, segment and kind; the application's rcx is in the context,
+ * CTX_BACK leads to the fragment's stop and, behind that, to where it goes on. Stops without a
+ * record if it is asked to; safe_point_record writes one before. Nothing here changes flags: some
+ * safe points stand where they are alive. */
 static void emit_safe_point(struct code_cache *c, struct emitter *e)
 {
 	size_t full, go, record, sampled;
@@ -169,8 +173,8 @@ static void emit_safe_point(struct code_cache *c, struct emitter *e)
 	emit_spin(e, on);
 }
 
-/* Behind PAUSE: the application's rcx is in the context, CTX_BACK leads to the jump to the fragment's stop and, behind that, to where it
- * goes on. */
+/* Behind PAUSE: the application's rcx is in the context, CTX_BACK leads to the jump to the
+ * fragment's stop and, behind that, to where it goes on. */
 static void emit_pause(struct code_cache *c, struct emitter *e)
 {
 	size_t calm, stop;
@@ -198,8 +202,9 @@ static void emit_with_row(struct emitter *e, uint8_t opcode, unsigned reg, size_
 	emit_u32(e, (uint32_t)at);
 }
 
-/* Before CPUID: the application's rdx is in the context, CTX_BACK leads to the instruction. Where what it gives is in the table, which is
- * written to the routines' end, it is passed over; else all is as it was. */
+/* Before CPUID: the application's rdx is in the context, CTX_BACK leads to the instruction. Where
+ * what it gives is in the table, which is written to the routines' end, it is passed over; else all
+ * is as it was. */
 static void emit_cpuid(struct code_cache *c, struct emitter *e, struct cpuid_sites *table)
 {
 	enum { MOV = 0x8b, AND = 0x23, CMP = 0x3b };
@@ -207,7 +212,8 @@ static void emit_cpuid(struct code_cache *c, struct emitter *e, struct cpuid_sit
 	struct forward unknown = {.count = 0};
 
 	c->cpuid = (uint32_t)e->len;
-	EMIT(e, 0x0f, 0xae, 0xf0, 0x0f, 0xae, 0xe8); /* mfence; lfence: CPUID waits for what is before it */
+	EMIT(e, 0x0f, 0xae, 0xf0, 0x0f, 0xae,
+	     0xe8); /* mfence; lfence: CPUID waits for what is before it */
 	emit_store(e, X86_RAX, CTX_RAX);
 	emit_store(e, X86_RCX, CTX_RCX);
 	EMIT(e, 0x9f, 0x0f, 0x90, 0xc0); /* lahf; seto al */
@@ -249,9 +255,11 @@ static void emit_cpuid(struct code_cache *c, struct emitter *e, struct cpuid_sit
 	emit_back_to_syscall(e);
 }
 
-static void emit_leaves(struct emitter *e, const struct processor *p, const struct cpuid_sites *table)
+static void emit_leaves(struct emitter *e, const struct processor *p,
+			const struct cpuid_sites *table)
 {
-	uint32_t begin = CODE_AT + (uint32_t)e->len, end = begin + p->leaf_count * (uint32_t)sizeof *p->leaves;
+	uint32_t begin = CODE_AT + (uint32_t)e->len,
+		 end = begin + p->leaf_count * (uint32_t)sizeof *p->leaves;
 
 	emit_bytes(e, p->leaves, p->leaf_count * sizeof *p->leaves);
 	memcpy(e->bytes + table->begin, &begin, sizeof begin);
@@ -262,7 +270,8 @@ void routines_emit(struct code_cache *c, const struct processor *processor)
 {
 	struct cpuid_sites table;
 
-	struct emitter e = {.bytes = c->code, .room = ROUTINES_SIZE, .base = region_address(CODE_AT)};
+	struct emitter e = {
+		.bytes = c->code, .room = ROUTINES_SIZE, .base = region_address(CODE_AT)};
 
 	memset(c->code, 0xcc, ROUTINES_SIZE);
 	emit_u8(&e, 0xcc); /* offset 0 means none */
@@ -276,6 +285,8 @@ void routines_emit(struct code_cache *c, const struct processor *processor)
 	EMIT(&e, 0x0f, 0x05, 0xcc); /* syscall; int3 */
 	c->name = (uint32_t)e.len;
 	emit_bytes(&e, "btrec", sizeof "btrec");
-	emit_leaves(&e, processor, &table); /* the last: how long it is changes no place that kept fragments know */
+	emit_leaves(
+		&e, processor,
+		&table); /* the last: how long it is changes no place that kept fragments know */
 	assert(!e.overflow);
 }

@@ -41,7 +41,8 @@ static inline void land(struct emitter *e, size_t from)
 static inline void restore_flags(struct emitter *e)
 {
 	emit_load(e, X86_RAX, CTX_FLAGS);
-	EMIT(e, 0x04, 0x7f, 0x9e); /* add al, 0x7f: the overflow flag from al; sahf: the others from ah */
+	EMIT(e, 0x04, 0x7f,
+	     0x9e); /* add al, 0x7f: the overflow flag from al; sahf: the others from ah */
 }
 
 static inline void jump_through(struct emitter *e, uint32_t at)
@@ -76,7 +77,8 @@ static inline void emit_is_zero(struct emitter *e, uint32_t at)
 	emit_u8(e, 0);
 }
 
-/* Back to a system call, or CPUID, whose application's rcx is in the context, its rax and flags too. */
+/* Back to a system call, or CPUID, whose application's rcx is in the context, its rax and flags
+ * too. */
 static inline void emit_back_to_syscall(struct emitter *e)
 {
 	restore_flags(e);

@@ -11,13 +11,15 @@ enum {
 	NONE = ADDRESS_LISTS_NONE, /* end of a list */
 	FIRST_CAP = 1024,
 	PAGE_BITS = 12,
-	LONG_PAGES = 8, /* one that touches more pages than this stands in the list of long ones instead */
-	FREED = 0,	/* died of a number that is given back: nothing dies in generation 0 */
+	LONG_PAGES = 8, /* one that touches more pages than this stands in the list of long ones
+			   instead */
+	FREED = 0,      /* died of a number that is given back: nothing dies in generation 0 */
 };
 
-/* All segments that began at one pc are a fragment, the newest first; its head is found by pc. Each living one stands also
- * in a list per page that it touches, so that a kill looks at few: most programs end before there is any, so those from `listed` on wait
- * for it. The dead leave these lists when somebody comes by. */
+/* All segments that began at one pc are a fragment, the newest first; its head is found by pc. Each
+ * living one stands also in a list per page that it touches, so that a kill looks at few: most
+ * programs end before there is any, so those from `listed` on wait for it. The dead leave these
+ * lists when somebody comes by. */
 struct link {
 	uint32_t segment, next;
 };
@@ -31,10 +33,11 @@ struct page {
 struct segment_table {
 	unsigned holders;
 	struct segment *segments;
-	uint32_t *older; /* by number: the next in the fragment of its pc; of a freed number the next free one */
+	uint32_t *older; /* by number: the next in the fragment of its pc; of a freed number the
+			    next free one */
 	size_t count, cap, older_cap;
 	uint32_t free_number; /* the first freed */
-	size_t dead;	      /* in the table, not freed */
+	size_t dead;          /* in the table, not freed */
 	uint32_t generation;
 	struct address_lists heads; /* of fragments, by pc */
 
@@ -147,8 +150,11 @@ static bool grow_segments(struct segment_table *t)
 {
 	if (t->free_number != NONE || (t->count < t->cap && t->count < t->older_cap))
 		return true;
-	return t->count < NONE / 2 && large_array_reserve((void **)&t->older, &t->older_cap, t->count + 1, sizeof *t->older) &&
-	       large_array_reserve((void **)&t->segments, &t->cap, t->count + 1, sizeof *t->segments);
+	return t->count < NONE / 2 &&
+	       large_array_reserve((void **)&t->older, &t->older_cap, t->count + 1,
+				   sizeof *t->older) &&
+	       large_array_reserve((void **)&t->segments, &t->cap, t->count + 1,
+				   sizeof *t->segments);
 }
 
 /* Room for n more pages. Those with nothing on them go. */
@@ -253,7 +259,8 @@ static uint32_t find_same(const struct segment_table *t, uint32_t head, const st
 	for (uint32_t n = head; n != NONE; n = t->older[n]) {
 		const struct segment *o = &t->segments[n];
 
-		if (o->died == SEGMENT_ALIVE && o->from == s->from && o->end == s->end && o->to == s->to && o->kind == s->kind && o->tick == s->tick)
+		if (o->died == SEGMENT_ALIVE && o->from == s->from && o->end == s->end &&
+		    o->to == s->to && o->kind == s->kind && o->tick == s->tick)
 			return n;
 	}
 	return NONE;
@@ -278,7 +285,8 @@ uint32_t segment_add(struct segment_table *t, const struct segment *s)
 	if (n != NONE)
 		return n;
 	if (!grow_segments(t) || !address_lists_reserve(&t->heads, (uint32_t)t->count) ||
-	    (t->free_number < t->listed && (!grow_pages(t, LONG_PAGES) || !grow_links(t, LONG_PAGES))))
+	    (t->free_number < t->listed &&
+	     (!grow_pages(t, LONG_PAGES) || !grow_links(t, LONG_PAGES))))
 		return SEGMENT_NONE;
 	n = t->free_number;
 	if (n != NONE)
@@ -353,7 +361,8 @@ static void kill_range(struct segment_table *t, uint64_t start, uint64_t end)
 	kill_in_list(t, &t->long_ones, start, end);
 	if (!t->page_cap)
 		return;
-	if (last - first >= t->page_cap) { /* a large unmapping: fewer pages are known than it has */
+	if (last - first >=
+	    t->page_cap) { /* a large unmapping: fewer pages are known than it has */
 		for (size_t i = 0; i < t->page_cap; i++)
 			if (t->pages[i].used)
 				kill_in_list(t, &t->pages[i].first, start, end);
@@ -374,7 +383,8 @@ uint32_t segment_kill(struct segment_table *t, uint64_t start, uint64_t end)
 	return ++t->generation;
 }
 
-uint32_t segment_retain(struct segment_table *t, bool (*stays)(void *arg, uint64_t start, uint64_t end), void *arg)
+uint32_t segment_retain(struct segment_table *t,
+			bool (*stays)(void *arg, uint64_t start, uint64_t end), void *arg)
 {
 	for (size_t i = 0; i < t->count; i++) {
 		struct segment *s = &t->segments[i];
@@ -424,7 +434,8 @@ void segment_collect(struct segment_table *t, uint32_t generation)
 	if (generation == SEGMENT_ALIVE) /* no record is left anywhere; the living stay */
 		generation--;
 	unlink_dead(t);
-	for (size_t i = 0; i < t->count; i++) /* thousands may have died at one address: all at once */
+	for (size_t i = 0; i < t->count;
+	     i++) /* thousands may have died at one address: all at once */
 		if (t->segments[i].died != FREED && t->segments[i].died <= generation) {
 			uint64_t pc = t->segments[i].pc;
 			uint32_t head = head_of(t, pc);

@@ -9,7 +9,8 @@
 
 enum {
 	VISITS = 512, /* instructions and accesses to memory that are looked at, at most */
-	RETURNS = 32, /* to where it begins, likewise: an inner loop has several in a round of the outer one */
+	RETURNS = 32, /* to where it begins, likewise: an inner loop has several in a round of the
+			 outer one */
 	WORDS = 32,   /* of memory */
 	WORD = 8,
 	DECODED = 64, /* instructions of a loop that are decoded once */
@@ -49,8 +50,8 @@ struct machine {
 	} states[RETURNS + 1];
 	size_t returns;
 	uint64_t ticks;
-	bool waits; /* it has read memory that it addresses, or paused */
-	bool over;  /* this is not for us */
+	bool waits;                      /* it has read memory that it addresses, or paused */
+	bool over;                       /* this is not for us */
 	struct decoded decoded[DECODED]; /* by the low bits of their addresses */
 	/* The instruction on the way. */
 	struct x86_insn insn;
@@ -77,7 +78,8 @@ static struct word *word_at(struct machine *m, uint64_t addr)
 	for (; w < m->words + m->word_count; w++)
 		if (w->addr == addr)
 			return w;
-	if (m->word_count == WORDS || m->reader->memory(m->reader->arg, addr, (uint8_t *)&w->was, WORD) != WORD) {
+	if (m->word_count == WORDS ||
+	    m->reader->memory(m->reader->arg, addr, (uint8_t *)&w->was, WORD) != WORD) {
 		m->over = true;
 		return NULL;
 	}
@@ -139,7 +141,10 @@ static uint64_t sign_extended(uint64_t value, unsigned size)
 }
 
 /* AH and its like. */
-static bool is_high_byte(const struct machine *m, unsigned reg, unsigned size) { return size == 1 && !m->insn.rex && reg >= 4; }
+static bool is_high_byte(const struct machine *m, unsigned reg, unsigned size)
+{
+	return size == 1 && !m->insn.rex && reg >= 4;
+}
 
 static uint64_t get_register(struct machine *m, unsigned reg, unsigned size)
 {
@@ -157,11 +162,23 @@ static void set_register(struct machine *m, unsigned reg, unsigned size, uint64_
 
 static unsigned modrm(const struct machine *m) { return m->bytes[m->insn.modrm_at]; }
 static bool in_memory(const struct machine *m) { return modrm(m) < 0xc0; }
-static unsigned group(const struct machine *m) { return modrm(m) >> 3 & 7; } /* which of those with this opcode it is */
+static unsigned group(const struct machine *m)
+{
+	return modrm(m) >> 3 & 7;
+} /* which of those with this opcode it is */
 static unsigned reg_field(const struct machine *m) { return group(m) | (m->insn.rex & 4) << 1; }
-static unsigned rm_field(const struct machine *m) { return (modrm(m) & 7) | (m->insn.rex & 1) << 3; }
-static unsigned low_register(const struct machine *m) { return (m->insn.opcode & 7) | (m->insn.rex & 1) << 3; }
-static uint64_t address(struct machine *m) { return operand_address(&m->insn, m->bytes, &m->regs, m->pc); }
+static unsigned rm_field(const struct machine *m)
+{
+	return (modrm(m) & 7) | (m->insn.rex & 1) << 3;
+}
+static unsigned low_register(const struct machine *m)
+{
+	return (m->insn.opcode & 7) | (m->insn.rex & 1) << 3;
+}
+static uint64_t address(struct machine *m)
+{
+	return operand_address(&m->insn, m->bytes, &m->regs, m->pc);
+}
 
 static uint64_t get_rm(struct machine *m, unsigned size)
 {
@@ -207,7 +224,8 @@ static bool condition(const struct machine *m)
 {
 	uint64_t f = m->regs.eflags;
 	bool less = !(f & SF) != !(f & OF);
-	const bool met[8] = {f & OF, f & CF, f & ZF, f & (CF | ZF), f & SF, f & PF, less, less || f & ZF};
+	const bool met[8] = {f & OF, f & CF, f & ZF, f & (CF | ZF),
+			     f & SF, f & PF, less,   less || f & ZF};
 
 	return met[m->insn.opcode >> 1 & 7] != (m->insn.opcode & 1);
 }
@@ -281,25 +299,32 @@ static void arithmetic_immediate(struct machine *m)
 
 static void increment(struct machine *m)
 {
-	uint64_t carry = m->regs.eflags & CF, result = compute(m, group(m) ? SUB : ADD, get_rm(m, m->size), 1);
+	uint64_t carry = m->regs.eflags & CF,
+		 result = compute(m, group(m) ? SUB : ADD, get_rm(m, m->size), 1);
 
 	m->regs.eflags = (m->regs.eflags & ~(uint64_t)CF) | carry;
 	set_rm(m, result);
 }
 
-static void test(struct machine *m) { compute(m, AND, get_rm(m, m->size), get_register(m, reg_field(m), m->size)); }
+static void test(struct machine *m)
+{
+	compute(m, AND, get_rm(m, m->size), get_register(m, reg_field(m), m->size));
+}
 static void test_accumulator(struct machine *m) { compute(m, AND, m->regs.rax, immediate(m)); }
 
 /* Shifts to the left and right; the others have flags of their own. */
 static void shift(struct machine *m)
 {
-	unsigned n = (m->insn.opcode < 0xd0 ? (unsigned)immediate(m) : 1) & (m->size == 8 ? 63 : 31);
+	unsigned n =
+		(m->insn.opcode < 0xd0 ? (unsigned)immediate(m) : 1) & (m->size == 8 ? 63 : 31);
 	uint64_t value = get_rm(m, m->size), result = group(m) == 4 ? value << n : value >> n;
 
 	if ((group(m) != 4 && group(m) != 5) || !n || n >= 8 * m->size)
 		m->over = true;
 	else
-		set_flags(m, result, (group(m) == 4 ? value >> (8 * m->size - n) : value >> (n - 1)) & 1, false);
+		set_flags(m, result,
+			  (group(m) == 4 ? value >> (8 * m->size - n) : value >> (n - 1)) & 1,
+			  false);
 	set_rm(m, result);
 }
 
@@ -327,7 +352,10 @@ static void move(struct machine *m)
 
 static void move_immediate(struct machine *m) { set_rm(m, immediate(m)); }
 
-static void move_constant(struct machine *m) { set_register(m, low_register(m), m->size, immediate(m)); }
+static void move_constant(struct machine *m)
+{
+	set_register(m, low_register(m), m->size, immediate(m));
+}
 
 /* MOVZX, MOVSX, MOVSXD. */
 static void move_extended(struct machine *m)
@@ -341,13 +369,17 @@ static void move_extended(struct machine *m)
 }
 
 /* CBW, CWDE, CDQE. */
-static void extend_accumulator(struct machine *m) { set_register(m, X86_RAX, m->size, sign_extended(m->regs.rax, m->size / 2)); }
+static void extend_accumulator(struct machine *m)
+{
+	set_register(m, X86_RAX, m->size, sign_extended(m->regs.rax, m->size / 2));
+}
 
 static void move_if(struct machine *m)
 {
 	uint64_t value = get_rm(m, m->size);
 
-	set_register(m, reg_field(m), m->size, condition(m) ? value : get_register(m, reg_field(m), m->size));
+	set_register(m, reg_field(m), m->size,
+		     condition(m) ? value : get_register(m, reg_field(m), m->size));
 }
 
 static void set_if(struct machine *m) { set_rm(m, condition(m)); }
@@ -364,7 +396,8 @@ static void exchange(struct machine *m)
 
 static void exchange_add(struct machine *m)
 {
-	uint64_t rm = get_rm(m, m->size), reg = get_register(m, reg_field(m), m->size), sum = compute(m, ADD, rm, reg);
+	uint64_t rm = get_rm(m, m->size), reg = get_register(m, reg_field(m), m->size),
+		 sum = compute(m, ADD, rm, reg);
 
 	set_register(m, reg_field(m), m->size, rm);
 	set_rm(m, sum);
@@ -381,9 +414,15 @@ static void compare_exchange(struct machine *m)
 		set_register(m, X86_RAX, m->size, rm);
 }
 
-static void push_register(struct machine *m) { push(m, *operand_register(&m->regs, low_register(m))); }
+static void push_register(struct machine *m)
+{
+	push(m, *operand_register(&m->regs, low_register(m)));
+}
 static void push_immediate(struct machine *m) { push(m, immediate(m)); }
-static void pop_register(struct machine *m) { *operand_register(&m->regs, low_register(m)) = pop(m); }
+static void pop_register(struct machine *m)
+{
+	*operand_register(&m->regs, low_register(m)) = pop(m);
+}
 
 static void leave(struct machine *m)
 {
@@ -466,7 +505,11 @@ static void fence(struct machine *m) { m->over |= in_memory(m) || group(m) < 5; 
 
 static const struct row {
 	uint8_t map, first, last;
-	enum { BY_OPCODE, BYTES, WIDE } size; /* of its operands: bytes where the opcode is even; or these */
+	enum {
+		BY_OPCODE,
+		BYTES,
+		WIDE
+	} size; /* of its operands: bytes where the opcode is even; or these */
 	void (*run)(struct machine *);
 } rows[] = {
 	{X86_MAP_1, 0x00, 0x3f, BY_OPCODE, arithmetic},
@@ -512,7 +555,8 @@ static const struct row {
 static const struct row *row_of(const struct x86_insn *insn)
 {
 	for (size_t i = 0; i < sizeof rows / sizeof rows[0]; i++)
-		if (rows[i].map == insn->map && rows[i].first <= insn->opcode && insn->opcode <= rows[i].last)
+		if (rows[i].map == insn->map && rows[i].first <= insn->opcode &&
+		    insn->opcode <= rows[i].last)
 			return &rows[i];
 	return NULL;
 }
@@ -565,13 +609,17 @@ static bool halves_are_alike(const struct machine *m)
 {
 	size_t half = m->returned[m->returns / 2];
 
-	return m->visit_count == 2 * half && !memcmp(m->visits, m->visits + half, half * sizeof m->visits[0]);
+	return m->visit_count == 2 * half &&
+	       !memcmp(m->visits, m->visits + half, half * sizeof m->visits[0]);
 }
 
-static bool is_flags(unsigned i) { return i == offsetof(struct bt_regs, eflags) / sizeof(uint64_t); }
+static bool is_flags(unsigned i)
+{
+	return i == offsetof(struct bt_regs, eflags) / sizeof(uint64_t);
+}
 
-/* What becomes of a value from the beginning over the middle to the end: it is as it was in the middle, or has become more by so much in each
- * half, *step. Else false. */
+/* What becomes of a value from the beginning over the middle to the end: it is as it was in the
+ * middle, or has become more by so much in each half, *step. Else false. */
 static bool is_steady(uint64_t begin, uint64_t middle, uint64_t end, uint64_t *step)
 {
 	*step = end - middle;
@@ -589,17 +637,21 @@ static enum spin_kind kind_of_round(const struct machine *m, struct spin *spin)
 		return SPIN_NOT;
 	spin->ticks = m->ticks / 2;
 	for (unsigned i = 0; i < BT_REG_COUNT; i++) {
-		if (!is_steady(bt_regs_get(&spin->at, i), bt_regs_get(&middle->regs, i), bt_regs_get(&end->regs, i), &step) && !is_flags(i))
+		if (!is_steady(bt_regs_get(&spin->at, i), bt_regs_get(&middle->regs, i),
+			       bt_regs_get(&end->regs, i), &step) &&
+		    !is_flags(i))
 			return SPIN_NOT;
 		kind = step ? SPIN_COUNTS : kind;
 		bt_regs_set(&spin->step, i, step);
 	}
 	for (size_t i = 0; i < m->word_count; i++) {
-		if (!is_steady(m->words[i].was, middle->memory[i], end->memory[i], &step) || (step && spin->word_count == SPIN_WORDS))
+		if (!is_steady(m->words[i].was, middle->memory[i], end->memory[i], &step) ||
+		    (step && spin->word_count == SPIN_WORDS))
 			return SPIN_NOT;
 		kind = step ? SPIN_COUNTS : kind;
 		if (step)
-			spin->words[spin->word_count++] = (struct spin_word){m->words[i].addr, m->words[i].was, step};
+			spin->words[spin->word_count++] =
+				(struct spin_word){m->words[i].addr, m->words[i].was, step};
 	}
 	return kind;
 }
@@ -638,7 +690,8 @@ void spin_look(const struct bt_regs *regs, const struct spin_reader *reader, str
 	free(m);
 }
 
-static bool counts_on(uint64_t before, uint64_t now, uint64_t step, uint64_t step_now, uint64_t rounds)
+static bool counts_on(uint64_t before, uint64_t now, uint64_t step, uint64_t step_now,
+		      uint64_t rounds)
 {
 	return step == step_now && now - before == step * rounds;
 }
@@ -647,17 +700,20 @@ bool spin_goes_on(const struct spin *before, const struct spin *now)
 {
 	uint64_t ticks = now->tick - before->tick, rounds = now->ticks ? ticks / now->ticks : 0;
 
-	if (before->kind != SPIN_COUNTS || now->kind != SPIN_COUNTS || now->ticks != before->ticks || rounds * now->ticks != ticks ||
+	if (before->kind != SPIN_COUNTS || now->kind != SPIN_COUNTS ||
+	    now->ticks != before->ticks || rounds * now->ticks != ticks ||
 	    now->word_count != before->word_count)
 		return false;
 	for (unsigned i = 0; i < BT_REG_COUNT; i++)
-		if (!is_flags(i) && !counts_on(bt_regs_get(&before->at, i), bt_regs_get(&now->at, i), bt_regs_get(&before->step, i),
-					       bt_regs_get(&now->step, i), rounds))
+		if (!is_flags(i) &&
+		    !counts_on(bt_regs_get(&before->at, i), bt_regs_get(&now->at, i),
+			       bt_regs_get(&before->step, i), bt_regs_get(&now->step, i), rounds))
 			return false;
 	for (size_t i = 0; i < now->word_count; i++) {
 		const struct spin_word *was = &before->words[i], *is = &now->words[i];
 
-		if (was->addr != is->addr || !counts_on(was->at, is->at, was->step, is->step, rounds))
+		if (was->addr != is->addr ||
+		    !counts_on(was->at, is->at, was->step, is->step, rounds))
 			return false;
 	}
 	return true;

@@ -1,8 +1,9 @@
 /* SPDX-License-Identifier: MIT */
-/* Whether a task does nothing but wait for what others do: it goes round in a short loop that reads the same places again and again, and
- * changes nothing but counters. That is found by executing a copy of its registers, two rounds ahead, for the few
- * instructions that such loops are made of. What is not one of them, or takes longer, is taken for work. Nothing of the task is changed.
- * The answer decides only who has the turn. */
+/* Whether a task does nothing but wait for what others do: it goes round in a short loop that reads
+ * the same places again and again, and changes nothing but counters. That is found by executing a
+ * copy of its registers, two rounds ahead, for the few instructions that such loops are made of.
+ * What is not one of them, or takes longer, is taken for work. Nothing of the task is changed. The
+ * answer decides only who has the turn. */
 #ifndef BT_SPIN_H
 #define BT_SPIN_H
 
@@ -35,17 +36,20 @@ struct spin_word {
 struct spin {
 	enum spin_kind kind;
 	struct bt_regs at;   /* where it was looked at */
-	uint64_t tick;	     /* the task's then: to be set by the caller */
-	struct bt_regs step; /* what is added to each register in a round, modulo 2^64; flags are not told */
-	uint64_t ticks;	     /* conditional branches in a round */
+	uint64_t tick;       /* the task's then: to be set by the caller */
+	struct bt_regs step; /* what is added to each register in a round, modulo 2^64; flags are
+				not told */
+	uint64_t ticks;      /* conditional branches in a round */
 	struct spin_word words[SPIN_WORDS];
 	size_t word_count;
 };
 
-/* Looks at a task with these registers, in 64-bit code between two instructions. Without memory it is SPIN_NOT. */
+/* Looks at a task with these registers, in 64-bit code between two instructions. Without memory it
+ * is SPIN_NOT. */
 void spin_look(const struct bt_regs *regs, const struct spin_reader *reader, struct spin *spin);
 
-/* Whether a task that counted as `before` says, and counts still, has done nothing else in between. */
+/* Whether a task that counted as `before` says, and counts still, has done nothing else in between.
+ */
 bool spin_goes_on(const struct spin *before, const struct spin *now);
 
 #endif

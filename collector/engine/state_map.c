@@ -3,8 +3,8 @@
 
 #include <string.h>
 
-/* A byte: how far it is from the place before, in the code (low half) and in the application's; FAR, then a number of its own follows. The
- * state. The register, where there may be one. */
+/* A byte: how far it is from the place before, in the code (low half) and in the application's;
+ * FAR, then a number of its own follows. The state. The register, where there may be one. */
 enum { FAR = 15 };
 
 static bool has_register(uint8_t state) { return state & (STATE_SPILLED | STATE_RCX); }
@@ -38,10 +38,12 @@ size_t state_map_encode(const struct state_entry *state_map, size_t n, uint8_t *
 /* How long the place is that begins at `list`, but for its register. */
 static size_t length(const uint8_t *list)
 {
-	return 2 + ((*list & FAR) == FAR ? sizeof((struct state_entry *)0)->at : 0) + (*list >> 4 == FAR ? sizeof((struct state_entry *)0)->pc : 0);
+	return 2 + ((*list & FAR) == FAR ? sizeof((struct state_entry *)0)->at : 0) +
+	       (*list >> 4 == FAR ? sizeof((struct state_entry *)0)->pc : 0);
 }
 
-/* The place behind *p, whose list goes on at `list`; returns where that goes on then: NULL where it is cut off. */
+/* The place behind *p, whose list goes on at `list`; returns where that goes on then: NULL where it
+ * is cut off. */
 static const uint8_t *next(const uint8_t *list, const uint8_t *end, struct state_entry *p)
 {
 	uint8_t both = *list;

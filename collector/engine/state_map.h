@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
-/* Places: what of the application's state is where at which point of a fragment's code. They are many, and seldom asked for: a list of them is
- * kept as bytes, two or three a place. */
+/* Places: what of the application's state is where at which point of a fragment's code. They are
+ * many, and seldom asked for: a list of them is kept as bytes, two or three a place. */
 #ifndef BT_STATE_MAP_H
 #define BT_STATE_MAP_H
 
@@ -8,29 +8,34 @@
 #include <stddef.h>
 #include <stdint.h>
 
-/* What the registers are at a place in the code: the state before the application's instruction at pc. */
+/* What the registers are at a place in the code: the state before the application's instruction at
+ * pc. */
 enum state_flag {
-	STATE_R11 = 1,	    /* r11 is the application's, the bits are in the context */
-	STATE_SHIFTED = 2,  /* the coming conditional has been counted */
-	STATE_SPILLED = 4,  /* a register (place.reg) is in CTX_SPILL */
-	STATE_RCX = 8,	    /* rcx is in the context; and, where place.reg says so, r10, or (rdx) rax and rdx */
+	STATE_R11 = 1,     /* r11 is the application's, the bits are in the context */
+	STATE_SHIFTED = 2, /* the coming conditional has been counted */
+	STATE_SPILLED = 4, /* a register (place.reg) is in CTX_SPILL */
+	STATE_RCX = 8, /* rcx is in the context; and, where place.reg says so, r10, or (rdx) rax and
+			  rdx */
 	STATE_BETWEEN = 16, /* in the middle of something: step on */
-	STATE_PROBED = 32,  /* ... but a fault is the instruction's own, flags aside: its operand went away since it was probed */
-	STATE_CALLED = 64,  /* behind a system call that is to be noted; rcx is to be the application's pc */
+	STATE_PROBED = 32,  /* ... but a fault is the instruction's own, flags aside: its operand
+			       went away since it was probed */
+	STATE_CALLED = 64,  /* behind a system call that is to be noted; rcx is to be the
+			       application's pc */
 	STATE_NOTED = 128,  /* the bits are where the next record will be, and not in r11 */
 };
 
 struct state_entry {
-	uint16_t at; /* from the fragment's beginning; holds until the next place */
+	uint16_t at;        /* from the fragment's beginning; holds until the next place */
 	uint8_t state, reg; /* reg: 0 where state has neither STATE_SPILLED nor STATE_RCX */
-	int32_t pc; /* from the fragment's pc */
+	int32_t pc;         /* from the fragment's pc */
 };
 
 enum {
 	STATE_BYTES_MAX = 9, /* of one in a list */
 };
 
-/* Writes a list of n places, in the order of their code, to `out`, which has room for n * STATE_BYTES_MAX. Returns its bytes. */
+/* Writes a list of n places, in the order of their code, to `out`, which has room for n *
+ * STATE_BYTES_MAX. Returns its bytes. */
 size_t state_map_encode(const struct state_entry *state_map, size_t n, uint8_t *out);
 
 /* The last place of such a list that is not behind `at`: false when there is none. */

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: MIT */
-/* For tests (backend.alarm_each): the cache's code is stepped, and SIGALRM comes at each so many instructions of it: wherever a task can
- * be stopped, the places must say what the application's state is. */
+/* For tests (backend.alarm_each): the cache's code is stepped, and SIGALRM comes at each so many
+ * instructions of it: wherever a task can be stopped, the places must say what the application's
+ * state is. */
 #include <signal.h>
 #include <sys/ptrace.h>
 #include <sys/syscall.h>
@@ -29,7 +30,8 @@ static enum sweep_shows shows(const struct x86_insn *insn)
 {
 	if (insn->map == X86_MAP_1 && insn->opcode == OPCODE_PUSHF)
 		return SWEEP_PUSHED;
-	return insn->map == X86_MAP_0F && insn->opcode == OPCODE_SYSCALL ? SWEEP_R11 : SWEEP_NOTHING;
+	return insn->map == X86_MAP_0F && insn->opcode == OPCODE_SYSCALL ? SWEEP_R11
+									 : SWEEP_NOTHING;
 }
 
 int engine_run(const struct backend *b, struct task *task)
@@ -47,7 +49,8 @@ int engine_run(const struct backend *b, struct task *task)
 	known = insn_at(es->cache, regs.rip, &insn);
 	et->sweep.shows = known ? shows(&insn) : SWEEP_NOTHING;
 	/* Not each iteration: a test that clears its memory would do nothing else. */
-	et->sweep.over = known && insn.traits & X86_REPEATED && !tracee_set_breakpoint(task->tid, regs.rip + insn.len);
+	et->sweep.over = known && insn.traits & X86_REPEATED &&
+			 !tracee_set_breakpoint(task->tid, regs.rip + insn.len);
 	return tracee_resume(task->tid, et->sweep.over ? PTRACE_CONT : PTRACE_SINGLESTEP, 0);
 }
 
@@ -56,7 +59,7 @@ static void hide(pid_t tid, enum sweep_shows what, struct bt_regs *regs)
 	uint8_t high;
 
 	if (what == SWEEP_PUSHED && tracee_read(tid, regs->rsp + 1, &high, 1) == 1) {
-		high &= (uint8_t)~(EFLAGS_TF >> 8);
+		high &= (uint8_t) ~(EFLAGS_TF >> 8);
 		tracee_write(tid, regs->rsp + 1, &high, 1);
 	} else if (what == SWEEP_R11) {
 		regs->r11 &= ~(uint64_t)EFLAGS_TF;
@@ -75,10 +78,12 @@ static bool is_step(const struct engine_task *et, const siginfo_t *info)
 {
 	if (info->si_signo != SIGTRAP)
 		return false;
-	return et->sweep.over ? info->si_code == TRAP_BRKPT || info->si_code == TRAP_HARDWARE : tracee_may_have_stepped(info); /* QUIRK(step-dr6-lost) */
+	return et->sweep.over ? info->si_code == TRAP_BRKPT || info->si_code == TRAP_HARDWARE
+			      : tracee_may_have_stepped(info); /* QUIRK(step-dr6-lost) */
 }
 
-int sweep_stopped(const struct backend *b, struct task *task, const siginfo_t *info, struct bt_regs *regs)
+int sweep_stopped(const struct backend *b, struct task *task, const siginfo_t *info,
+		  struct bt_regs *regs)
 {
 	struct engine_task *et = task->backend;
 	bool step = b->alarm_each && is_step(et, info);

@@ -23,9 +23,11 @@ enum {
 	MAPS = POLICY_CACHE | POLICY_MAPS,
 };
 
-/* Not here: what changes mappings that may hold code, tasks, masks or actions of signals that are ours, credentials, limits, the base of gs, where the kernel
- * writes at a task's end (set_tid_address), or installs a descriptor in the place of another. Calls that only a unit of one task can make here are those that may wait, and those that
- * are there for others: in a larger one sched_yield() gives up the turn. */
+/* Not here: what changes mappings that may hold code, tasks, masks or actions of signals that are
+ * ours, credentials, limits, the base of gs, where the kernel writes at a task's end
+ * (set_tid_address), or installs a descriptor in the place of another. Calls that only a unit of
+ * one task can make here are those that may wait, and those that are there for others: in a larger
+ * one sched_yield() gives up the turn. */
 static const uint32_t classes[POLICY_NUMBERS] = {
 	[SYS_getpid] = PLAIN,
 	[SYS_gettid] = PLAIN,
@@ -190,7 +192,8 @@ const struct policy_operation policy_operations[] = {
 	{SYS_fcntl, 0, F_SETFL},
 	{SYS_fcntl, POLICY_WAIT, F_SETLK},
 	{SYS_fcntl, POLICY_WAIT, F_SETLKW},
-	/* Of a terminal; of another file an error, as isatty() asks. The two that set something may stop a background process. */
+	/* Of a terminal; of another file an error, as isatty() asks. The two that set something may
+	   stop a background process. */
 	{SYS_ioctl, 0, TCGETS},
 	{SYS_ioctl, 0, TIOCGWINSZ},
 	{SYS_ioctl, 0, TIOCGPGRP},
@@ -198,7 +201,8 @@ const struct policy_operation policy_operations[] = {
 	{SYS_ioctl, POLICY_WAIT, TCSETS},
 	{SYS_ioctl, POLICY_WAIT, TCSETSW},
 	{SYS_ioctl, POLICY_WAIT, TIOCSPGRP},
-	/* What programs ask for when they start. Others are not what the program has set (limits.h). */
+	/* What programs ask for when they start. Others are not what the program has set
+	   (limits.h). */
 	{SYS_prlimit64, POLICY_ASKS, RLIMIT_STACK},
 	{SYS_prlimit64, POLICY_ASKS, RLIMIT_NOFILE},
 	{SYS_arch_prctl, POLICY_FIRST, ARCH_SET_FS},

@@ -12,7 +12,7 @@ enum {
 	FIRST_BITS = 10,
 	SENT_AT_ONCE = 256, /* changes in one call */
 	PAGE = 4096,
-	NOBODY = 1,	    /* no program jumps there and lives */
+	NOBODY = 1, /* no program jumps there and lives */
 };
 
 static uint32_t size_of(const struct tables *t) { return 1u << t->bits; }
@@ -35,7 +35,8 @@ bool tables_copy(struct tables *to, const struct tables *from)
 	if (!to->pairs || !to->changes)
 		return false;
 	memcpy(to->pairs, from->pairs, size_of(from) * sizeof *to->pairs);
-	memcpy(to->changes, from->changes ? from->changes : to->changes, from->change_count * sizeof *to->changes);
+	memcpy(to->changes, from->changes ? from->changes : to->changes,
+	       from->change_count * sizeof *to->changes);
 	return true;
 }
 
@@ -125,7 +126,8 @@ static void change(struct tables *t, uint64_t at, struct table_pair pair, uint32
 /* That an entry is there now nobody need hear of. */
 static void free_in_table1(struct tables *t, uint64_t pc)
 {
-	change(t, TABLE1_AT + (pc & (TABLE1_ENTRIES - 1)) * 8, (struct table_pair){.pc = t->miss}, 8);
+	change(t, TABLE1_AT + (pc & (TABLE1_ENTRIES - 1)) * 8, (struct table_pair){.pc = t->miss},
+	       8);
 }
 
 /* Whoever searches meanwhile finds the entry with its address, or neither. */
@@ -149,12 +151,13 @@ static struct table_pair *find(const struct tables *t, uint64_t pc)
 	return !t->pairs[slot].pc && gone ? gone : &t->pairs[slot];
 }
 
-/* Those that are nobody's stay behind. Tasks may be searching: an entry that one may have found belongs to some fragment at any time, and
- * fragments look at the address themselves. */
+/* Those that are nobody's stay behind. Tasks may be searching: an entry that one may have found
+ * belongs to some fragment at any time, and fragments look at the address themselves. */
 static bool grow(struct tables *t)
 {
 	uint32_t old_size = size_of(t);
-	struct table_pair *old = t->bits < TABLE2_BITS ? malloc(old_size * sizeof *old) : NULL, *grown;
+	struct table_pair *old = t->bits < TABLE2_BITS ? malloc(old_size * sizeof *old) : NULL,
+			  *grown;
 
 	if (!old)
 		return false;
@@ -227,21 +230,25 @@ static bool send_free(const struct tables *t, pid_t tid)
 		local[i] = (struct iovec){page, PAGE};
 	if (process_vm_writev(tid, local, TABLE1_BYTES / PAGE, &remote, 1, 0) == TABLE1_BYTES)
 		return true;
-	for (size_t i = 0; sent && i < TABLE1_BYTES / PAGE; i++) /* where the program has changed what may be written */
+	for (size_t i = 0; sent && i < TABLE1_BYTES / PAGE;
+	     i++) /* where the program has changed what may be written */
 		sent = tracee_write(tid, region_address(TABLE1_AT + i * PAGE), page, PAGE);
 	return sent;
 }
 
 static bool send_all(const struct tables *t, pid_t tid)
 {
-	return send_free(t, tid) && (t->shared || tracee_write(tid, region_address(TABLE2_AT), t->pairs, size_of(t) * sizeof *t->pairs));
+	return send_free(t, tid) &&
+	       (t->shared || tracee_write(tid, region_address(TABLE2_AT), t->pairs,
+					  size_of(t) * sizeof *t->pairs));
 }
 
 /* Some of the changes, from at on. */
 static bool send_some(struct tables *t, pid_t tid, size_t at)
 {
 	struct iovec local[SENT_AT_ONCE] = {{0}}, remote[SENT_AT_ONCE] = {{0}};
-	size_t n = t->change_count - at < SENT_AT_ONCE ? t->change_count - at : SENT_AT_ONCE, bytes = 0;
+	size_t n = t->change_count - at < SENT_AT_ONCE ? t->change_count - at : SENT_AT_ONCE,
+	       bytes = 0;
 
 	for (size_t i = 0; i < n; i++) {
 		struct table_change *c = &t->changes[at + i];
@@ -253,7 +260,8 @@ static bool send_some(struct tables *t, pid_t tid, size_t at)
 	if (process_vm_writev(tid, local, n, remote, n, 0) == (ssize_t)bytes)
 		return true;
 	for (size_t i = 0; i < n; i++) /* where the program has changed what may be written */
-		if (!tracee_write(tid, (uintptr_t)remote[i].iov_base, local[i].iov_base, local[i].iov_len))
+		if (!tracee_write(tid, (uintptr_t)remote[i].iov_base, local[i].iov_base,
+				  local[i].iov_len))
 			return false;
 	return true;
 }

@@ -1,8 +1,9 @@
 /* SPDX-License-Identifier: MIT */
-/* Where indirect branches find their fragments: table 1, entries by the low 16 bits of the address, and table 2, all of them by a hash of
- * the address (layout.h). Table 2 lies in memory that tracer and tracees share, so that changes are there at once. Table 1 is each
- * process's own, and the cache's code alone enters what its searches find in table 2: the tracer only frees it, and what is gone. That,
- * and where nothing is shared all changes, is collected and sent with tables_sync().
+/* Where indirect branches find their fragments: table 1, entries by the low 16 bits of the address,
+ * and table 2, all of them by a hash of the address (layout.h). Table 2 lies in memory that tracer
+ * and tracees share, so that changes are there at once. Table 1 is each process's own, and the
+ * cache's code alone enters what its searches find in table 2: the tracer only frees it, and what
+ * is gone. That, and where nothing is shared all changes, is collected and sent with tables_sync().
  * What goes or grows does so while the tasks of the only space that uses them are stopped. */
 #ifndef BT_TABLES_H
 #define BT_TABLES_H
@@ -13,7 +14,8 @@
 
 /* As it lies in table 2. pc 0: free; 1: nobody's any more, searches go on behind it. */
 struct table_pair {
-	uint64_t pc, entry; /* the application's address, and that of its fragment's indirect entry */
+	uint64_t pc,
+		entry; /* the application's address, and that of its fragment's indirect entry */
 };
 
 struct table_change {
@@ -23,31 +25,35 @@ struct table_change {
 };
 
 struct tables {
-	uint8_t *shared;	  /* the tracer's mapping from SHARED_AT on; NULL: it has none */
-	bool all;		  /* nothing in the tracee is as it should be: everything is sent */
-	uint64_t miss, miss_trap; /* addresses of the routines: what a free entry of table 1 leads to; the trap */
+	uint8_t *shared;          /* the tracer's mapping from SHARED_AT on; NULL: it has none */
+	bool all;                 /* nothing in the tracee is as it should be: everything is sent */
+	uint64_t miss, miss_trap; /* addresses of the routines: what a free entry of table 1 leads
+				     to; the trap */
 	struct table_pair *pairs; /* table 2: what is shared, or a mirror of it */
-	uint32_t bits, count;	  /* 2^bits pairs, so many of them not free */
+	uint32_t bits, count;     /* 2^bits pairs, so many of them not free */
 	struct table_change *changes;
 	uint32_t change_count, change_cap;
 };
 
 /* Empty ones. False without memory. */
 bool tables_init(struct tables *t, uint64_t miss, uint64_t miss_trap);
-/* A copy; nothing of it is shared. For a fork. False without memory; *to can be released then, too. */
+/* A copy; nothing of it is shared. For a fork. False without memory; *to can be released then, too.
+ */
 bool tables_copy(struct tables *to, const struct tables *from);
 void tables_release(struct tables *t);
 
 /* What the routines' search masks a hash with: changes when table 2 grows. */
 uint32_t tables_mask(const struct tables *t);
 
-/* They lie in new memory of the tracee's from now on; shared: zero-filled, as above, or NULL. What has to be sent is with the next sync. */
+/* They lie in new memory of the tracee's from now on; shared: zero-filled, as above, or NULL. What
+ * has to be sent is with the next sync. */
 void tables_place(struct tables *t, uint8_t *shared);
 /* The tracee that had them is gone: another will, and is to be sent everything. */
 void tables_leave(struct tables *t);
 /* Out of what is shared, into memory of ours. False without memory: nothing has changed. */
 bool tables_move_out(struct tables *t);
-/* Makes room, as far as there is some, for so many times what there is: they will not grow for a while. */
+/* Makes room, as far as there is some, for so many times what there is: they will not grow for a
+ * while. */
 void tables_reserve(struct tables *t, unsigned times);
 /* Fills a table 1 of somebody's own, as the tracee's is without any change. */
 void tables_fill_first(const struct tables *t, uint64_t *table1);
@@ -61,7 +67,8 @@ void tables_clear(struct tables *t);
 bool tables_put(struct tables *t, uint64_t pc, uint64_t entry, bool fixed);
 void tables_remove(struct tables *t, uint64_t pc);
 
-/* The same as tables_sync(), which is still to come: whoever searches meanwhile may write what he found before. */
+/* The same as tables_sync(), which is still to come: whoever searches meanwhile may write what he
+ * found before. */
 bool tables_push(struct tables *t, pid_t tid);
 
 /* Brings the tracee up to date. False when it is gone. */

@@ -2,7 +2,8 @@
 #include "collector/engine/timer_signals.h"
 
 enum {
-	RETURN_BYTES = 8, /* a handler's own return, before its sigreturn, takes its address off the frame */
+	RETURN_BYTES = 8, /* a handler's own return, before its sigreturn, takes its address off the
+			     frame */
 };
 
 static uint64_t bit_of(int signo) { return 1ull << (signo - 1); }
@@ -12,7 +13,9 @@ static bool is_of_timer(const siginfo_t *info)
 {
 	int signo = info->si_signo;
 
-	return info->si_code == SI_TIMER || (info->si_code == SI_KERNEL && (signo == SIGALRM || signo == SIGVTALRM || signo == SIGPROF));
+	return info->si_code == SI_TIMER ||
+	       (info->si_code == SI_KERNEL &&
+		(signo == SIGALRM || signo == SIGVTALRM || signo == SIGPROF));
 }
 
 static void note(struct timer_signals *t, const struct task *task, uint64_t signals)
@@ -23,7 +26,10 @@ static void note(struct timer_signals *t, const struct task *task, uint64_t sign
 	t->tick = tick;
 }
 
-void timer_signals_given(struct timer_signals *t, const siginfo_t *info) { t->delivered = is_of_timer(info) ? info->si_signo : 0; }
+void timer_signals_given(struct timer_signals *t, const siginfo_t *info)
+{
+	t->delivered = is_of_timer(info) ? info->si_signo : 0;
+}
 
 void timer_signals_entered(struct timer_signals *t, const struct task *task)
 {
@@ -52,9 +58,13 @@ void timer_signals_returned(struct timer_signals *t, const struct task *task)
 	t->returns = false;
 }
 
-bool timer_signals_comes_at_once(const struct timer_signals *t, const struct task *task, const siginfo_t *info)
+bool timer_signals_comes_at_once(const struct timer_signals *t, const struct task *task,
+				 const siginfo_t *info)
 {
 	return is_of_timer(info) && t->tick == task_tick(task) && t->wait & bit_of(info->si_signo);
 }
 
-void timer_signals_waited(struct timer_signals *t, const siginfo_t *info) { t->wait &= ~bit_of(info->si_signo); }
+void timer_signals_waited(struct timer_signals *t, const siginfo_t *info)
+{
+	t->wait &= ~bit_of(info->si_signo);
+}

@@ -14,15 +14,17 @@
 #include "collector/tracee.h"
 
 enum {
-	SEGV_ACCESS = 2,  /* SEGV_ACCERR */
-	FRAME_MAX = 16384, /* more than a signal frame takes, and the red zone: the state of AMX is 11 KiB */
+	SEGV_ACCESS = 2,   /* SEGV_ACCERR */
+	FRAME_MAX = 16384, /* more than a signal frame takes, and the red zone: the state of AMX is
+			      11 KiB */
 	NEAR_STACK = 65536,
-	LOWEST = 65536,	  /* below, an argument of a call may be an address as well as a number */
-	DIFF_GAP = 16,	  /* bytes that changed are one range unless so many between them did not */
+	LOWEST = 65536, /* below, an argument of a call may be an address as well as a number */
+	DIFF_GAP = 16,  /* bytes that changed are one range unless so many between them did not */
 };
 
 /* mprotect() in the stopped task. *done: it was made; also where another stop came behind it. */
-static enum watch_result protect(const struct backend *b, struct task *task, const struct engine_space *es, uint64_t start, uint64_t end,
+static enum watch_result protect(const struct backend *b, struct task *task,
+				 const struct engine_space *es, uint64_t start, uint64_t end,
 				 int prot, bool at_entry, bool *done)
 {
 	const uint64_t args[6] = {start, end - start, (uint64_t)prot};
@@ -37,8 +39,9 @@ static enum watch_result protect(const struct backend *b, struct task *task, con
 	if (rc > 0) /* a signal comes first */
 		return WATCH_NOT;
 	if (!rc && !at_entry)
-		rc = tracee_inject(task->tid, &task->regs, region_address(CODE_AT + es->cache->own_syscall), SYS_mprotect, args,
-				 &result);
+		rc = tracee_inject(task->tid, &task->regs,
+				   region_address(CODE_AT + es->cache->own_syscall), SYS_mprotect,
+				   args, &result);
 	if (rc < 0)
 		return WATCH_GONE;
 	*done = rc != TRACEE_INJECT_NOT_MADE && !result;
@@ -83,13 +86,15 @@ static bool is_near_stack(const struct engine_space *es, const struct task *task
 {
 	bool near = is_near(task->regs.rsp, page);
 
-	for (const struct engine_task *et = es->parallel ? es->tasks : NULL; et && !near; et = et->next_in_space)
+	for (const struct engine_task *et = es->parallel ? es->tasks : NULL; et && !near;
+	     et = et->next_in_space)
 		near = is_near(et->task->regs.rsp, page);
 	return near;
 }
 
-/* Whether the kernel may write there when a task ends, for which no call may come: SIGKILL. What their calls named is spared; where tasks
- * ran unseen, the libraries have the id that the kernel clears beside the head of the list. */
+/* Whether the kernel may write there when a task ends, for which no call may come: SIGKILL. What
+ * their calls named is spared; where tasks ran unseen, the libraries have the id that the kernel
+ * clears beside the head of the list. */
 static bool is_left_to_kernel(const struct engine_space *es, const struct task *task, uint64_t page)
 {
 	const struct engine_task *et = es->tasks;
@@ -103,8 +108,10 @@ static bool is_left_to_kernel(const struct engine_space *es, const struct task *
 			tids[n++] = et->task->tid;
 		left = robust_lists_write(tids, n, page, page + WATCH_PAGE);
 	}
-	for (const struct task *t = es->adopted ? task->process->members : NULL; t && !left; t = t->member_next)
-		left = robust_list_is_near(t->tid, page, page + WATCH_PAGE) || robust_lists_write(&t->tid, 1, page, page + WATCH_PAGE);
+	for (const struct task *t = es->adopted ? task->process->members : NULL; t && !left;
+	     t = t->member_next)
+		left = robust_list_is_near(t->tid, page, page + WATCH_PAGE) ||
+		       robust_lists_write(&t->tid, 1, page, page + WATCH_PAGE);
 	return left;
 }
 
@@ -112,9 +119,11 @@ static bool may_watch(const struct engine_space *es, const struct task *task, ui
 {
 	const struct mapping *m = address_space_map_at(task->process->space, page);
 
-	if (page < LOWEST || !m || m->shared || m->follows || !(m->prot & PROT_WRITE) || es->watch.refused || es->watch.suspended)
+	if (page < LOWEST || !m || m->shared || m->follows || !(m->prot & PROT_WRITE) ||
+	    es->watch.refused || es->watch.suspended)
 		return false;
-	if (!strcmp(m->path, "[stack]") || is_near_stack(es, task, page) || watched_is_spared(&es->watch, page))
+	if (!strcmp(m->path, "[stack]") || is_near_stack(es, task, page) ||
+	    watched_is_spared(&es->watch, page))
 		return false;
 	return !awaited_by_kernel(es, page) && !is_left_to_kernel(es, task, page);
 }
@@ -149,8 +158,10 @@ static bool is_open(void *arg, uint64_t start, uint64_t end)
 	return false;
 }
 
-/* The page has just been protected: its fragments come back, but for those that its bytes of now do not bear out. */
-static bool take_bytes(struct task *task, struct engine_space *es, struct watched_page *p, uint64_t time)
+/* The page has just been protected: its fragments come back, but for those that its bytes of now do
+ * not bear out. */
+static bool take_bytes(struct task *task, struct engine_space *es, struct watched_page *p,
+		       uint64_t time)
 {
 	uint8_t now[WATCH_PAGE];
 	bool known = p->bytes;
@@ -173,9 +184,11 @@ static bool take_bytes(struct task *task, struct engine_space *es, struct watche
 }
 
 /* The page is left to the program for a while. */
-static void compare(struct task *task, struct engine_space *es, struct watched_page *p, uint64_t now)
+static void compare(struct task *task, struct engine_space *es, struct watched_page *p,
+		    uint64_t now)
 {
-	task->process->space->watched = true; /* reading it may fault where executing it does not (pkeys(7)) */
+	task->process->space->watched =
+		true; /* reading it may fault where executing it does not (pkeys(7)) */
 	watched_compare(&es->watch, p, now);
 	if (!p->bytes)
 		return;
@@ -183,7 +196,8 @@ static void compare(struct task *task, struct engine_space *es, struct watched_p
 	watched_drop_bytes(p);
 }
 
-enum watch_result watch_page(const struct backend *b, struct task *task, struct engine_space *es, uint64_t page)
+enum watch_result watch_page(const struct backend *b, struct task *task, struct engine_space *es,
+			     uint64_t page)
 {
 	struct watched_page *p = watched_add(&es->watch, page);
 	uint64_t now = trace_writer_time(b->writer);
@@ -194,7 +208,8 @@ enum watch_result watch_page(const struct backend *b, struct task *task, struct 
 		return WATCH_NOT;
 	if (p->state == WATCH_PROTECTED && p->bytes)
 		return WATCH_DONE;
-	if (p->state == WATCH_PROTECTED) { /* what it holds was not to be had: whether it is to be watched is asked anew */
+	if (p->state == WATCH_PROTECTED) { /* what it holds was not to be had: whether it is to be
+					      watched is asked anew */
 		code_cache_drop(es->cache, page, page + WATCH_PAGE);
 		rc = watch_open(b, task, es, page, page + WATCH_PAGE, false);
 		if (rc != WATCH_DONE)
@@ -206,10 +221,13 @@ enum watch_result watch_page(const struct backend *b, struct task *task, struct 
 	}
 	p->prot = address_space_map_at(task->process->space, page)->prot;
 	task->process->space->watched = true; /* before SIGSEGV is hidden */
-	/* What can be executed only, Linux makes unreadable where the processor has protection keys; what can be written, too, never is. */
-	rc = protect(b, task, es, page, page + WATCH_PAGE, (p->prot & ~PROT_WRITE) | PROT_READ, false, &done);
+	/* What can be executed only, Linux makes unreadable where the processor has protection
+	 * keys; what can be written, too, never is. */
+	rc = protect(b, task, es, page, page + WATCH_PAGE, (p->prot & ~PROT_WRITE) | PROT_READ,
+		     false, &done);
 	if (done && !take_bytes(task, es, p, now)) {
-		if (rc == WATCH_INTERRUPTED) { /* no call can be made now: it is given back when it is written to */
+		if (rc == WATCH_INTERRUPTED) { /* no call can be made now: it is given back when it
+						  is written to */
 			code_cache_drop(es->cache, page, page + WATCH_PAGE);
 			watched_protect(&es->watch, p, now);
 			return rc;
@@ -231,7 +249,8 @@ const uint8_t *watch_bytes(const struct engine_space *es, uint64_t page)
 
 bool watch_sweep_is_due(const struct backend *b, const struct engine_space *es)
 {
-	return es->watch.compared && !es->watch.refused && trace_writer_time(b->writer) >= es->watch.sweep;
+	return es->watch.compared && !es->watch.refused &&
+	       trace_writer_time(b->writer) >= es->watch.sweep;
 }
 
 void watch_sweep(const struct backend *b, struct engine_space *es)
@@ -254,10 +273,12 @@ bool watch_is_fault(const struct engine_space *es, const siginfo_t *info)
 {
 	uint64_t addr = (uint64_t)(uintptr_t)info->si_addr;
 
-	return info->si_signo == SIGSEGV && info->si_code == SEGV_ACCESS && watched_protected(&es->watch, addr, addr + 1);
+	return info->si_signo == SIGSEGV && info->si_code == SEGV_ACCESS &&
+	       watched_protected(&es->watch, addr, addr + 1);
 }
 
-enum watch_result watch_open(const struct backend *b, struct task *task, struct engine_space *es, uint64_t start, uint64_t end, bool at_entry)
+enum watch_result watch_open(const struct backend *b, struct task *task, struct engine_space *es,
+			     uint64_t start, uint64_t end, bool at_entry)
 {
 	struct watched_page *p;
 
@@ -273,14 +294,16 @@ enum watch_result watch_open(const struct backend *b, struct task *task, struct 
 				return WATCH_GONE;
 		}
 		rc = protect(b, task, es, p->addr, run, p->prot, at_entry, &done);
-		if (rc == WATCH_NOT) { /* there may be no room for another mapping: a whole run needs none */
+		if (rc == WATCH_NOT) { /* there may be no room for another mapping: a whole run
+					  needs none */
 			run = watched_run(&es->watch, p, UINT64_MAX);
 			rc = protect(b, task, es, p->addr, run, p->prot, at_entry, &done);
 		}
 		if (!done)
 			return rc;
 		for (uint64_t page = p->addr; page < run; page += WATCH_PAGE)
-			watched_opened(&es->watch, watched_find(&es->watch, page), trace_writer_time(b->writer));
+			watched_opened(&es->watch, watched_find(&es->watch, page),
+				       trace_writer_time(b->writer));
 		code_cache_unlink(es->cache, p->addr, run);
 		es->opened++;
 		es->quiesce |= es->parallel && engine_space_is_busy(es, task);
@@ -310,8 +333,10 @@ static void open_range(void *arg, uint64_t start, uint64_t end)
 	struct opening *o = arg;
 	struct engine_task *et = o->task->backend;
 
-	/* Whoever runs there may see what the kernel writes, and what the program makes known by the same call. */
-	if (!o->at_last && o->es->parallel && watched_protected(&o->es->watch, start, end) && engine_space_is_busy(o->es, o->task))
+	/* Whoever runs there may see what the kernel writes, and what the program makes known by
+	 * the same call. */
+	if (!o->at_last && o->es->parallel && watched_protected(&o->es->watch, start, end) &&
+	    engine_space_is_busy(o->es, o->task))
 		et->syscall_alone = true;
 	else if (o->rc == WATCH_DONE)
 		o->rc = watch_open(o->b, o->task, o->es, start, end, true);
@@ -325,7 +350,8 @@ static bool look_at_syscall(struct task *task, struct engine_space *es, struct o
 
 	if (watch_syscall_spared(task, &range)) {
 		es->watch.refused |= !watched_spare(&es->watch, range.start, range.end);
-		open_range(o, range.start, range.end); /* what is protected there would be in the kernel's way */
+		open_range(o, range.start,
+			   range.end); /* what is protected there would be in the kernel's way */
 		if (es->watch.refused)
 			return true;
 	}
@@ -334,13 +360,15 @@ static bool look_at_syscall(struct task *task, struct engine_space *es, struct o
 		es->watch.refused = true;
 		return true;
 	case WATCH_SYSCALL_FORKS:
-		/* The child would have protections of one moment and a list of another, and code of one and a cache of another. */
+		/* The child would have protections of one moment and a list of another, and code of
+		 * one and a cache of another. */
 		et->syscall_alone |= es->parallel && engine_space_is_busy(es, task);
 		if (es->shared && !et->suspends) {
 			et->suspends = true;
 			es->watch.suspended++;
 		}
-		return et->suspends; /* once more, when it has waited until nobody runs: nothing has been given back yet */
+		return et->suspends; /* once more, when it has waited until nobody runs: nothing has
+					been given back yet */
 	case WATCH_SYSCALL_PLAIN:
 		return false;
 	}
@@ -387,12 +415,14 @@ void watch_reread(struct engine_space *es, pid_t tid, uint64_t start, uint64_t e
 
 		if (p->state != WATCH_PROTECTED || !p->bytes || p->addr < start || p->addr >= end)
 			continue;
-		if (!tid || tracee_read(tid, p->addr, now, sizeof now) != sizeof now || !watched_set_bytes(p, now))
+		if (!tid || tracee_read(tid, p->addr, now, sizeof now) != sizeof now ||
+		    !watched_set_bytes(p, now))
 			watched_drop_bytes(p);
 	}
 }
 
-/* Somebody has written through protections: what is protected is looked at again, everything else is made anew. */
+/* Somebody has written through protections: what is protected is looked at again, everything else
+ * is made anew. */
 static void look_again(struct task *task, struct engine_space *es)
 {
 	watch_reread(es, task->tid, 0, UINT64_MAX);
@@ -404,7 +434,9 @@ static bool wrote_memory(const struct task *task, const struct engine_space *es)
 {
 	uint32_t fd;
 
-	return watch_syscall_output(task, &fd) && descriptors_may_be_proc(&es->descriptors, &es->window, task->tid, fd) && watch_syscall_is_memory(task, fd);
+	return watch_syscall_output(task, &fd) &&
+	       descriptors_may_be_proc(&es->descriptors, &es->window, task->tid, fd) &&
+	       watch_syscall_is_memory(task, fd);
 }
 
 void watch_after_syscall(struct task *task)
@@ -446,7 +478,8 @@ void watch_forget_task(struct task *task)
 int watch_before_signal(const struct backend *b, struct task *task, enum bt_signal_action action)
 {
 	struct engine_space *es = space_of(task);
-	uint64_t start = task->regs.rsp - FRAME_MAX, end = task->regs.rsp, mask, but_ours = ~(1ull << (SIGTRAP - 1) | 1ull << (SIGSEGV - 1));
+	uint64_t start = task->regs.rsp - FRAME_MAX, end = task->regs.rsp, mask,
+		 but_ours = ~(1ull << (SIGTRAP - 1) | 1ull << (SIGSEGV - 1));
 	enum watch_result rc;
 	siginfo_t info;
 
@@ -461,10 +494,14 @@ int watch_before_signal(const struct backend *b, struct task *task, enum bt_sign
 	if (!watched_protected(&es->watch, start, end))
 		return 0;
 	/* Other signals wait; this one is delivered from the stop behind the calls. */
-	if (tracee_get_siginfo(task->tid, &info) || tracee_get_mask(task->tid, &mask) || tracee_set_mask(task->tid, but_ours))
+	if (tracee_get_siginfo(task->tid, &info) || tracee_get_mask(task->tid, &mask) ||
+	    tracee_set_mask(task->tid, but_ours))
 		return -BT_E_GONE;
 	rc = watch_open(b, task, es, start, end, false);
-	return rc == WATCH_GONE || tracee_set_mask(task->tid, mask) || tracee_set_siginfo(task->tid, &info) ? -BT_E_GONE : 0;
+	return rc == WATCH_GONE || tracee_set_mask(task->tid, mask) ||
+			       tracee_set_siginfo(task->tid, &info)
+		       ? -BT_E_GONE
+		       : 0;
 }
 
 uint64_t watch_run(const struct engine_space *es, uint64_t addr, uint64_t end, bool *protected)

@@ -17,22 +17,24 @@
 #include "collector/tracee.h"
 
 enum {
-	SCAN_MAX = 4096,	 /* bytes of a structure that is not known, in which addresses are looked for */
-	REACH_MIN = 65536,	 /* what a call without a length may write */
-	REACH_FACTOR = 32,	 /* bytes of the largest element that is counted by an argument */
+	SCAN_MAX = 4096,   /* bytes of a structure that is not known, in which addresses are looked
+			      for */
+	REACH_MIN = 65536, /* what a call without a length may write */
+	REACH_FACTOR = 32, /* bytes of the largest element that is counted by an argument */
 	REACH_COUNT = 65536,
-	IOVECS_MAX = 1024,	 /* UIO_MAXIOV */
-	MESSAGE_SIZE = 64,	 /* struct mmsghdr */
-	SMALL = 1024,		 /* more than any structure of the calls in question has */
+	IOVECS_MAX = 1024,       /* UIO_MAXIOV */
+	MESSAGE_SIZE = 64,       /* struct mmsghdr */
+	SMALL = 1024,            /* more than any structure of the calls in question has */
 	LENGTH_MAX = 0x7ffff000, /* MAX_RW_COUNT */
-	FRAME_STACK = 16,	 /* of the ucontext that rsp points to in a handler's return: uc_stack */
-	LOWEST = 65536,		 /* what is less is rather a number; nothing is watched there */
-	PRCTL_MDWE = 65,	 /* PR_SET_MDWE, Linux 6.3: nothing becomes writable and executable any more */
-	SYSCALL_MSEAL = 462,	 /* Linux 6.10: protections can no longer be changed */
-	SYSCALL_GETXATTRAT = 464,	 /* Linux 6.13 */
-	POLICY_KNOWN = 470,	 /* Linux 6.18: of what comes behind nothing is known */
-	OPTION_ZEROCOPY = 35,	 /* TCP_ZEROCOPY_RECEIVE */
-	UFFD_NEW = 0xaa00,	 /* USERFAULTFD_IOC_NEW, of /dev/userfaultfd, Linux 6.1 */
+	FRAME_STACK = 16, /* of the ucontext that rsp points to in a handler's return: uc_stack */
+	LOWEST = 65536,   /* what is less is rather a number; nothing is watched there */
+	PRCTL_MDWE =
+		65, /* PR_SET_MDWE, Linux 6.3: nothing becomes writable and executable any more */
+	SYSCALL_MSEAL = 462,      /* Linux 6.10: protections can no longer be changed */
+	SYSCALL_GETXATTRAT = 464, /* Linux 6.13 */
+	POLICY_KNOWN = 470,       /* Linux 6.18: of what comes behind nothing is known */
+	OPTION_ZEROCOPY = 35,     /* TCP_ZEROCOPY_RECEIVE */
+	UFFD_NEW = 0xaa00,        /* USERFAULTFD_IOC_NEW, of /dev/userfaultfd, Linux 6.1 */
 };
 
 struct shower {
@@ -55,7 +57,8 @@ static void guess(const struct shower *s, uint64_t start, uint64_t n)
 		show(s, start, n);
 }
 
-/* Whatever its arguments are: each may be the address of something as long as the largest of the others says. */
+/* Whatever its arguments are: each may be the address of something as long as the largest of the
+ * others says. */
 static void any_argument(const struct shower *s)
 {
 	uint64_t most = 0, reach;
@@ -129,7 +132,8 @@ static void iovecs(const struct shower *s, uint64_t at, uint64_t n)
 
 static void message(const struct shower *s, uint64_t at)
 {
-	uint64_t m[7]; /* struct msghdr: name, its length; vectors, their number; control, its length; flags */
+	uint64_t m[7]; /* struct msghdr: name, its length; vectors, their number; control, its
+			  length; flags */
 
 	show(s, at, sizeof m);
 	if (tracee_read(s->task->tid, at, m, sizeof m) != sizeof m)
@@ -151,10 +155,7 @@ static void remote_iovecs(const struct shower *s)
 	iovecs(s, s->task->syscall.args[3], s->task->syscall.args[4]);
 }
 
-static void one_message(const struct shower *s)
-{
-	message(s, s->task->syscall.args[1]);
-}
+static void one_message(const struct shower *s) { message(s, s->task->syscall.args[1]); }
 
 static void messages(const struct shower *s)
 {
@@ -175,13 +176,16 @@ static void structures(const struct shower *s)
 			continue;
 		n = tracee_read(s->task->tid, s->task->syscall.args[i], words, sizeof words) / 8;
 		for (size_t k = 0; k < n; k++)
-			guess(s, words[k], REACH_MIN + (k + 1 < n && words[k + 1] <= UINT32_MAX ? words[k + 1] : 0));
+			guess(s, words[k],
+			      REACH_MIN +
+				      (k + 1 < n && words[k + 1] <= UINT32_MAX ? words[k + 1] : 0));
 	}
 }
 
 static void socket_option(const struct shower *s)
 {
-	if ((int)s->task->syscall.args[1] == IPPROTO_TCP && (int)s->task->syscall.args[2] == OPTION_ZEROCOPY)
+	if ((int)s->task->syscall.args[1] == IPPROTO_TCP &&
+	    (int)s->task->syscall.args[2] == OPTION_ZEROCOPY)
 		structures(s);
 	else
 		any_argument(s);
@@ -207,10 +211,7 @@ static void first_range(const struct shower *s)
 	show(s, s->task->syscall.args[0], s->task->syscall.args[1]);
 }
 
-static void everything(const struct shower *s)
-{
-	s->range(s->arg, 0, UINT64_MAX);
-}
+static void everything(const struct shower *s) { s->range(s->arg, 0, UINT64_MAX); }
 
 /* From wherever the mapping begins, which may have grown by itself. */
 static void protected_range(const struct shower *s)
@@ -234,47 +235,107 @@ static void moved_mapping(const struct shower *s)
 		show(s, s->task->syscall.args[4], s->task->syscall.args[2]);
 }
 
-/* What lies behind the new end goes, and comes back as other pages: up to the old end, where that is known. */
+/* What lies behind the new end goes, and comes back as other pages: up to the old end, where that
+ * is known. */
 static void heap_behind(const struct shower *s)
 {
 	uint64_t end = s->task->process->space->heap_end, new = s->task->syscall.args[0];
 
 	if (new && (!end || new < end))
-		show(s, new, end ? (end - new + WATCH_PAGE - 1) & ~(uint64_t)(WATCH_PAGE - 1) : UINT64_MAX);
+		show(s, new,
+		     end ? (end - new + WATCH_PAGE - 1) & ~(uint64_t)(WATCH_PAGE - 1) : UINT64_MAX);
 }
 
-static void nothing(const struct shower *s)
-{
-	(void)s;
-}
+static void nothing(const struct shower *s) { (void)s; }
 
 static const struct {
 	uint16_t nr;
 	void (*show)(const struct shower *s);
-} rows[] = { /* of calls that are common, that change mappings, or that write where a structure says */
-	{SYS_mmap, new_mapping}, {SYS_munmap, first_range}, {SYS_mprotect, protected_range}, {SYS_pkey_mprotect, protected_range},
-	{SYS_madvise, first_range}, {SYS_mremap, moved_mapping}, {SYS_remap_file_pages, first_range}, {SYS_shmat, everything},
-	{SYS_brk, heap_behind}, {SYS_process_madvise, remote_iovecs}, {SYS_munlockall, nothing}, {SYS_readv, second_iovecs},
-	{SYS_preadv, second_iovecs}, {SYS_preadv2, second_iovecs}, {SYS_recvmsg, one_message}, {SYS_recvmmsg, messages},
-	{SYS_vmsplice, second_iovecs}, {SYS_getsockopt, socket_option}, {SYSCALL_GETXATTRAT, attribute}, {SYS_move_pages, states_of_pages},
-	{SYS_process_vm_readv, remote_iovecs}, {SYS_process_vm_writev, remote_iovecs}, {SYS_ioctl, structures},
-	{SYS_clone3, structures}, {SYS_bpf, structures}, {SYS_keyctl, structures}, {SYS_ptrace, structures},
-	{SYS_io_submit, structures}, {SYS_futex_waitv, structures}, {SYS_read, second_buffer}, {SYS_pread64, second_buffer},
-	{SYS_recvfrom, received}, {SYS_getdents64, second_buffer}, {SYS_readlink, second_buffer}, {SYS_poll, poll_entries},
-	{SYS_ppoll, timed_poll_entries}, {SYS_epoll_wait, epoll_entries}, {SYS_epoll_pwait, epoll_entries}, {SYS_futex, small_arguments},
-	{SYS_nanosleep, small_arguments}, {SYS_clock_nanosleep, small_arguments}, {SYS_clock_gettime, small_arguments},
-	{SYS_gettimeofday, small_arguments}, {SYS_wait4, small_arguments}, {SYS_select, descriptor_sets},
-	{SYS_pselect6, descriptor_sets}, {SYS_accept, small_arguments}, {SYS_accept4, small_arguments}, {SYS_stat, small_arguments},
-	{SYS_fstat, small_arguments}, {SYS_lstat, small_arguments}, {SYS_newfstatat, small_arguments}, {SYS_statx, small_arguments},
-	{SYS_rt_sigaction, small_arguments}, {SYS_rt_sigprocmask, small_arguments}, {SYS_rt_sigtimedwait, small_arguments},
-	{SYS_clone, small_arguments}, {SYS_fcntl, small_arguments}, {SYS_prctl, small_arguments}, {SYS_getrusage, small_arguments},
-	{SYS_times, small_arguments}, {SYS_uname, small_arguments}, {SYS_lseek, nothing}, {SYS_openat, nothing}, {SYS_open, nothing},
-	{SYS_writev, nothing}, {SYS_sendto, nothing}, {SYS_sendmsg, nothing}, {SYS_tgkill, nothing}, {SYS_epoll_ctl, nothing},
-	{SYS_exit, nothing}, {SYS_exit_group, nothing}, {SYS_write, nothing}, {SYS_pwrite64, nothing}, {SYS_close, nothing},
-	{SYS_sched_yield, nothing}, {SYS_rt_sigreturn, nothing}, {SYS_gettid, nothing}, {SYS_getpid, nothing},
+} rows[] = {
+	/* of calls that are common, that change mappings, or that write where a structure says */
+	{SYS_mmap, new_mapping},
+	{SYS_munmap, first_range},
+	{SYS_mprotect, protected_range},
+	{SYS_pkey_mprotect, protected_range},
+	{SYS_madvise, first_range},
+	{SYS_mremap, moved_mapping},
+	{SYS_remap_file_pages, first_range},
+	{SYS_shmat, everything},
+	{SYS_brk, heap_behind},
+	{SYS_process_madvise, remote_iovecs},
+	{SYS_munlockall, nothing},
+	{SYS_readv, second_iovecs},
+	{SYS_preadv, second_iovecs},
+	{SYS_preadv2, second_iovecs},
+	{SYS_recvmsg, one_message},
+	{SYS_recvmmsg, messages},
+	{SYS_vmsplice, second_iovecs},
+	{SYS_getsockopt, socket_option},
+	{SYSCALL_GETXATTRAT, attribute},
+	{SYS_move_pages, states_of_pages},
+	{SYS_process_vm_readv, remote_iovecs},
+	{SYS_process_vm_writev, remote_iovecs},
+	{SYS_ioctl, structures},
+	{SYS_clone3, structures},
+	{SYS_bpf, structures},
+	{SYS_keyctl, structures},
+	{SYS_ptrace, structures},
+	{SYS_io_submit, structures},
+	{SYS_futex_waitv, structures},
+	{SYS_read, second_buffer},
+	{SYS_pread64, second_buffer},
+	{SYS_recvfrom, received},
+	{SYS_getdents64, second_buffer},
+	{SYS_readlink, second_buffer},
+	{SYS_poll, poll_entries},
+	{SYS_ppoll, timed_poll_entries},
+	{SYS_epoll_wait, epoll_entries},
+	{SYS_epoll_pwait, epoll_entries},
+	{SYS_futex, small_arguments},
+	{SYS_nanosleep, small_arguments},
+	{SYS_clock_nanosleep, small_arguments},
+	{SYS_clock_gettime, small_arguments},
+	{SYS_gettimeofday, small_arguments},
+	{SYS_wait4, small_arguments},
+	{SYS_select, descriptor_sets},
+	{SYS_pselect6, descriptor_sets},
+	{SYS_accept, small_arguments},
+	{SYS_accept4, small_arguments},
+	{SYS_stat, small_arguments},
+	{SYS_fstat, small_arguments},
+	{SYS_lstat, small_arguments},
+	{SYS_newfstatat, small_arguments},
+	{SYS_statx, small_arguments},
+	{SYS_rt_sigaction, small_arguments},
+	{SYS_rt_sigprocmask, small_arguments},
+	{SYS_rt_sigtimedwait, small_arguments},
+	{SYS_clone, small_arguments},
+	{SYS_fcntl, small_arguments},
+	{SYS_prctl, small_arguments},
+	{SYS_getrusage, small_arguments},
+	{SYS_times, small_arguments},
+	{SYS_uname, small_arguments},
+	{SYS_lseek, nothing},
+	{SYS_openat, nothing},
+	{SYS_open, nothing},
+	{SYS_writev, nothing},
+	{SYS_sendto, nothing},
+	{SYS_sendmsg, nothing},
+	{SYS_tgkill, nothing},
+	{SYS_epoll_ctl, nothing},
+	{SYS_exit, nothing},
+	{SYS_exit_group, nothing},
+	{SYS_write, nothing},
+	{SYS_pwrite64, nothing},
+	{SYS_close, nothing},
+	{SYS_sched_yield, nothing},
+	{SYS_rt_sigreturn, nothing},
+	{SYS_gettid, nothing},
+	{SYS_getpid, nothing},
 };
 
-void watch_syscall_ranges(const struct task *task, void (*range)(void *arg, uint64_t start, uint64_t end), void *arg)
+void watch_syscall_ranges(const struct task *task,
+			  void (*range)(void *arg, uint64_t start, uint64_t end), void *arg)
 {
 	const struct shower s = {task, range, arg};
 
@@ -293,7 +354,8 @@ void watch_syscall_ranges(const struct task *task, void (*range)(void *arg, uint
 		structures(&s);
 }
 
-void watch_syscall_replaced(const struct task *task, void (*range)(void *arg, uint64_t start, uint64_t end), void *arg)
+void watch_syscall_replaced(const struct task *task,
+			    void (*range)(void *arg, uint64_t start, uint64_t end), void *arg)
 {
 	const struct shower s = {task, range, arg};
 	const uint64_t *args = task->syscall.args, result = task->regs.rax;
@@ -362,13 +424,16 @@ bool watch_syscall_is_memory(const struct task *task, uint32_t fd)
 	return name && !strcmp(name, "/mem") && descriptors_is_proc(task->tid, fd);
 }
 
-/* Whether it sets the disposition of SIGSEGV to being ignored: the kernel would undo that at a fault of ours. */
+/* Whether it sets the disposition of SIGSEGV to being ignored: the kernel would undo that at a
+ * fault of ours. */
 static bool ignores_faults(const struct task *task)
 {
 	uint64_t handler = 0;
 
 	return (int)task->syscall.args[0] == SIGSEGV && task->syscall.args[1] &&
-	       tracee_read(task->tid, task->syscall.args[1], &handler, sizeof handler) == sizeof handler && handler == (uint64_t)(uintptr_t)SIG_IGN;
+	       tracee_read(task->tid, task->syscall.args[1], &handler, sizeof handler) ==
+		       sizeof handler &&
+	       handler == (uint64_t)(uintptr_t)SIG_IGN;
 }
 
 /* clone3's are in a structure: flags, an address, that of the child's id, ... */
@@ -400,7 +465,8 @@ static bool limits_data(const struct task *task)
 {
 	const uint64_t *args = task->syscall.args;
 
-	return task->syscall.nr == SYS_setrlimit ? (uint32_t)args[0] == RLIMIT_DATA : (uint32_t)args[1] == RLIMIT_DATA && args[2];
+	return task->syscall.nr == SYS_setrlimit ? (uint32_t)args[0] == RLIMIT_DATA
+						 : (uint32_t)args[1] == RLIMIT_DATA && args[2];
 }
 
 enum watch_syscall watch_syscall_kind(const struct task *task)
@@ -418,11 +484,16 @@ enum watch_syscall watch_syscall_kind(const struct task *task)
 	case SYS_prlimit64:
 		return limits_data(task) ? WATCH_SYSCALL_ENDS : WATCH_SYSCALL_PLAIN;
 	case SYS_ioctl:
-		return (uint32_t)task->syscall.args[1] == UFFD_NEW ? WATCH_SYSCALL_ENDS : WATCH_SYSCALL_PLAIN;
+		return (uint32_t)task->syscall.args[1] == UFFD_NEW ? WATCH_SYSCALL_ENDS
+								   : WATCH_SYSCALL_PLAIN;
 	case SYS_prctl:
-		if ((int)task->syscall.args[0] == PR_SET_SYSCALL_USER_DISPATCH && task->syscall.args[1]) /* calls of ours would be dispatched */
+		if ((int)task->syscall.args[0] == PR_SET_SYSCALL_USER_DISPATCH &&
+		    task->syscall.args[1]) /* calls of ours would be dispatched */
 			return WATCH_SYSCALL_ENDS;
-		return (int)task->syscall.args[0] == PR_SET_SECCOMP || (int)task->syscall.args[0] == PRCTL_MDWE ? WATCH_SYSCALL_ENDS : WATCH_SYSCALL_PLAIN;
+		return (int)task->syscall.args[0] == PR_SET_SECCOMP ||
+				       (int)task->syscall.args[0] == PRCTL_MDWE
+			       ? WATCH_SYSCALL_ENDS
+			       : WATCH_SYSCALL_PLAIN;
 	case SYS_rt_sigaction:
 		return ignores_faults(task) ? WATCH_SYSCALL_ENDS : WATCH_SYSCALL_PLAIN;
 	case SYS_fork:
@@ -446,7 +517,8 @@ static bool signal_stack(const struct task *task, uint64_t at, struct watch_rang
 	return true;
 }
 
-/* Where the kernel writes a task's id when it first runs, or clears it when it ends, which may be by SIGKILL. */
+/* Where the kernel writes a task's id when it first runs, or clears it when it ends, which may be
+ * by SIGKILL. */
 static bool id_word(uint64_t addr, struct watch_range *range)
 {
 	*range = (struct watch_range){addr, addr + sizeof(pid_t)};
@@ -463,7 +535,8 @@ bool watch_syscall_spared(const struct task *task, struct watch_range *range)
 	switch (task->syscall.nr) {
 	case SYS_sigaltstack:
 		return args[0] && signal_stack(task, args[0], range);
-	case SYS_rt_sigreturn: /* a handler may have put another one into its frame (restore_altstack in arch/x86/kernel/signal_64.c) */
+	case SYS_rt_sigreturn: /* a handler may have put another one into its frame
+				  (restore_altstack in arch/x86/kernel/signal_64.c) */
 		return signal_stack(task, task->regs.rsp + FRAME_STACK, range);
 	case SYS_madvise:
 		*range = (struct watch_range){args[0], args[0] + args[1]};
@@ -473,7 +546,9 @@ bool watch_syscall_spared(const struct task *task, struct watch_range *range)
 		return id_word(args[0], range);
 	case SYS_clone:
 	case SYS_clone3:
-		return clone_args(task, &flags, &child_tid) && flags & (CLONE_CHILD_CLEARTID | CLONE_CHILD_SETTID) && id_word(child_tid, range);
+		return clone_args(task, &flags, &child_tid) &&
+		       flags & (CLONE_CHILD_CLEARTID | CLONE_CHILD_SETTID) &&
+		       id_word(child_tid, range);
 	default:
 		return false;
 	}

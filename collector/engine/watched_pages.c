@@ -6,9 +6,9 @@
 #include <string.h>
 
 #define HEAT_HALVES_NS 50000000u /* 50 ms */
-#define BACKOFF_NS 20000000u
+#define BACKOFF_NS     20000000u
 enum {
-	HEAT_MAX = 12,	/* of a page: at some 50 us for each writing, two hundredths of the time */
+	HEAT_MAX = 12, /* of a page: at some 50 us for each writing, two hundredths of the time */
 	ALL_HEAT_MAX = 400, /* of all */
 	BACKOFF_MAX = 8,
 	SPARED_MAX = 16384, /* each thread may have a page for its signals, and one with its id */
@@ -21,7 +21,8 @@ struct shared_bytes {
 
 static struct shared_bytes *shared_of(const struct watched_page *p)
 {
-	return (struct shared_bytes *)(void *)((uintptr_t)p->bytes - offsetof(struct shared_bytes, bytes));
+	return (struct shared_bytes *)(void *)((uintptr_t)p->bytes -
+					       offsetof(struct shared_bytes, bytes));
 }
 
 void watched_drop_bytes(struct watched_page *p)
@@ -33,7 +34,8 @@ void watched_drop_bytes(struct watched_page *p)
 
 bool watched_set_bytes(struct watched_page *p, const uint8_t *bytes)
 {
-	struct shared_bytes *own = p->bytes && shared_of(p)->users == 1 ? shared_of(p) : malloc(sizeof *own);
+	struct shared_bytes *own =
+		p->bytes && shared_of(p)->users == 1 ? shared_of(p) : malloc(sizeof *own);
 
 	if (!own)
 		return false;
@@ -171,7 +173,8 @@ struct watched_page *watched_protected(const struct watched_pages *w, uint64_t s
 {
 	if (!w->protected || start >= end)
 		return NULL;
-	for (size_t i = place_of(w, start & ~(uint64_t)(WATCH_PAGE - 1)); i < w->count && w->pages[i]->addr < end; i++)
+	for (size_t i = place_of(w, start & ~(uint64_t)(WATCH_PAGE - 1));
+	     i < w->count && w->pages[i]->addr < end; i++)
 		if (w->pages[i]->state == WATCH_PROTECTED)
 			return w->pages[i];
 	return NULL;
@@ -219,7 +222,10 @@ void watched_opened(struct watched_pages *w, struct watched_page *p, uint64_t no
 	cool(&w->heat, &w->heat_time, now);
 	p->heat++;
 	w->heat++;
-	while (p->backoff && now - p->since > (uint64_t)BACKOFF_NS << p->backoff) { /* it was left alone for as long as it had been compared */
+	while (p->backoff &&
+	       now - p->since > (uint64_t)BACKOFF_NS
+					<< p->backoff) { /* it was left alone for as long as it had
+							    been compared */
 		p->backoff--;
 		p->since += (uint64_t)BACKOFF_NS << p->backoff;
 	}

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: MIT */
-/* Pages of code that the program can write: which of them are write-protected in the tracee, so that their fragments need no comparison,
- * and how often each was written lately. Knows nothing of tracees; watch.c acts on it. Of one address space. */
+/* Pages of code that the program can write: which of them are write-protected in the tracee, so
+ * that their fragments need no comparison, and how often each was written lately. Knows nothing of
+ * tracees; watch.c acts on it. Of one address space. */
 #ifndef BT_WATCHED_PAGES_H
 #define BT_WATCHED_PAGES_H
 
@@ -10,22 +11,26 @@
 
 enum {
 	WATCH_PAGE = 4096,
-	WATCH_MAX = 16384, /* pages that are known; each may split a mapping in three, of which a process has some 65530 */
+	WATCH_MAX = 16384, /* pages that are known; each may split a mapping in three, of which a
+			      process has some 65530 */
 };
 
 enum watch_state {
-	WATCH_OPEN,	 /* the program can write it; fragments made from it are unlinked */
+	WATCH_OPEN,      /* the program can write it; fragments made from it are unlinked */
 	WATCH_PROTECTED, /* writing it faults */
-	WATCH_COMPARED,	 /* written often: left to the program until a time, its fragments compare themselves */
+	WATCH_COMPARED,  /* written often: left to the program until a time, its fragments compare
+			    themselves */
 };
 
 struct watched_page {
 	uint64_t addr;
-	const uint8_t *bytes; /* what its fragments, unlinked or not, were made from; NULL: none. A fork's child has the same ones as its parent */
-	uint8_t state, prot; /* enum watch_state; PROT_* as the program has it */
-	uint8_t backoff; /* how often it was compared lately */
-	uint32_t heat;	/* how often it was opened, halved as time passes */
-	uint64_t heat_time, since, until; /* ns; since: when it was protected; until: when it may be again */
+	const uint8_t *bytes; /* what its fragments, unlinked or not, were made from; NULL: none. A
+				 fork's child has the same ones as its parent */
+	uint8_t state, prot;  /* enum watch_state; PROT_* as the program has it */
+	uint8_t backoff;      /* how often it was compared lately */
+	uint32_t heat;        /* how often it was opened, halved as time passes */
+	uint64_t heat_time, since,
+		until; /* ns; since: when it was protected; until: when it may be again */
 };
 
 struct watch_range {
@@ -37,11 +42,12 @@ struct watched_pages {
 	size_t count, cap;
 	size_t protected, compared;
 	uint64_t sweep; /* ns: the earliest time at which a compared page is to be tried again */
-	uint32_t heat; /* of all pages together */
+	uint32_t heat;  /* of all pages together */
 	uint64_t heat_time;
 	unsigned suspended; /* no page may become protected now: so many forks are under way */
-	bool refused;	    /* nor ever */
-	struct watch_range *spared; /* pages that stay the program's: of alternate signal stacks, of what a fork's child does not get, of tasks' ids */
+	bool refused;       /* nor ever */
+	struct watch_range *spared; /* pages that stay the program's: of alternate signal stacks, of
+				       what a fork's child does not get, of tasks' ids */
 	size_t spared_count, spared_cap;
 };
 
@@ -59,7 +65,8 @@ struct watched_page *watched_find(const struct watched_pages *w, uint64_t addr);
 /* The same, made in state OPEN. NULL without memory, or when there are too many. */
 struct watched_page *watched_add(struct watched_pages *w, uint64_t addr);
 
-/* The first protected page that ends behind start and begins before end, NULL when there is none. */
+/* The first protected page that ends behind start and begins before end, NULL when there is none.
+ */
 struct watched_page *watched_protected(const struct watched_pages *w, uint64_t start, uint64_t end);
 
 /* The end of the run of protected pages with the same prot from p on, at most `end`. */
@@ -77,10 +84,12 @@ bool watched_is_hot(struct watched_pages *w, struct watched_page *p, uint64_t no
 /* An open page becomes COMPARED, for longer each time. */
 void watched_compare(struct watched_pages *w, struct watched_page *p, uint64_t now);
 
-/* The next compared page that may be tried again now, which becomes OPEN; NULL when there is none. *at is 0 at first. */
+/* The next compared page that may be tried again now, which becomes OPEN; NULL when there is none.
+ * *at is 0 at first. */
 struct watched_page *watched_retry(struct watched_pages *w, size_t *at, uint64_t now);
 
-/* Pages that are not to be watched: signal frames may be written there, say. False without memory, or when there are too many. */
+/* Pages that are not to be watched: signal frames may be written there, say. False without memory,
+ * or when there are too many. */
 bool watched_spare(struct watched_pages *w, uint64_t start, uint64_t end);
 bool watched_is_spared(const struct watched_pages *w, uint64_t page);
 

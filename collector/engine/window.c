@@ -28,12 +28,16 @@ static const struct piece first_window = {WORLD_RESERVED_START, WINDOW_SIZE, 0};
 
 static bool map_piece(pid_t tid, const struct piece *p, uint64_t flags, uint64_t fd)
 {
-	const uint64_t map[6] = {p->start, p->size, PROT_READ | PROT_WRITE, flags, fd, fd == UINT64_MAX ? 0 : p->offset};
+	const uint64_t map[6] = {p->start, p->size, PROT_READ | PROT_WRITE,
+				 flags,    fd,      fd == UINT64_MAX ? 0 : p->offset};
 
 	return tracee_syscall(tid, SYS_mmap, map) == (long)map[0];
 }
 
-static size_t mapped_here(const struct window *w) { return w->areas ? (size_t)AREAS * AREA_SIZE : WINDOW_SIZE; }
+static size_t mapped_here(const struct window *w)
+{
+	return w->areas ? (size_t)AREAS * AREA_SIZE : WINDOW_SIZE;
+}
 
 static bool map_shared(struct window *w, pid_t tid, uint64_t name, uint64_t fixed)
 {
@@ -47,7 +51,8 @@ static bool map_shared(struct window *w, pid_t tid, uint64_t name, uint64_t fixe
 	if (!fcntl(own, F_ADD_SEALS, F_SEAL_SHRINK | F_SEAL_GROW | F_SEAL_SEAL))
 		bytes = mmap(NULL, WINDOW_SIZE, PROT_READ | PROT_WRITE, MAP_SHARED, own, 0);
 	close(own);
-	if (bytes != MAP_FAILED && !map_piece(tid, &first_window, MAP_SHARED | fixed, (uint64_t)fd)) {
+	if (bytes != MAP_FAILED &&
+	    !map_piece(tid, &first_window, MAP_SHARED | fixed, (uint64_t)fd)) {
 		munmap(bytes, WINDOW_SIZE);
 		bytes = MAP_FAILED;
 	}
@@ -71,9 +76,11 @@ static bool map_areas(struct window *w, pid_t tid, uint64_t name, uint64_t fixed
 	if (fd < 0)
 		return false;
 	if (!fcntl(own, F_ADD_SEALS, F_SEAL_SHRINK | F_SEAL_SEAL))
-		bytes = mmap(NULL, (size_t)AREAS * AREA_SIZE, PROT_READ | PROT_WRITE, MAP_SHARED | MAP_NORESERVE, own, 0);
+		bytes = mmap(NULL, (size_t)AREAS * AREA_SIZE, PROT_READ | PROT_WRITE,
+			     MAP_SHARED | MAP_NORESERVE, own, 0);
 	while (bytes != MAP_FAILED && mapped < PIECES &&
-	       map_piece(tid, &pieces[mapped], MAP_SHARED | MAP_NORESERVE | flags[mapped], (uint64_t)fd))
+	       map_piece(tid, &pieces[mapped], MAP_SHARED | MAP_NORESERVE | flags[mapped],
+			 (uint64_t)fd))
 		mapped++;
 	memory_file_close_there(tid, fd);
 	if (mapped == PIECES) {
@@ -101,7 +108,10 @@ int window_map(struct window *w, pid_t tid, uint64_t name, bool over, bool no_fi
 	w->areas = 0;
 	if (!no_file && (areas ? map_areas(w, tid, name, fixed) : map_shared(w, tid, name, fixed)))
 		return 0;
-	return map_piece(tid, &first_window, MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE | fixed, UINT64_MAX) ? 0 : -BT_E_NO_MEMORY;
+	return map_piece(tid, &first_window, MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE | fixed,
+			 UINT64_MAX)
+		       ? 0
+		       : -BT_E_NO_MEMORY;
 }
 
 bool window_grow(const struct window *w, uint32_t area)
@@ -134,7 +144,8 @@ bool window_read(const struct window *w, pid_t tid, uint64_t at, void *bytes, si
 
 bool window_write(const struct window *w, pid_t tid, uint64_t at, const void *bytes, size_t n)
 {
-	struct iovec local = {(void *)(uintptr_t)bytes, n}, remote = {(void *)(uintptr_t)region_address(at), n};
+	struct iovec local = {(void *)(uintptr_t)bytes, n},
+		     remote = {(void *)(uintptr_t)region_address(at), n};
 
 	if (w->inherited)
 		return false;
@@ -147,7 +158,8 @@ bool window_write(const struct window *w, pid_t tid, uint64_t at, const void *by
 void window_clear(const struct window *w, pid_t tid, uint64_t at, size_t n)
 {
 	static const uint8_t nothing[PAGE_BYTES];
-	uint64_t end = at + n, first = (at + PAGE_BYTES - 1) / PAGE_BYTES * PAGE_BYTES, last = end / PAGE_BYTES * PAGE_BYTES;
+	uint64_t end = at + n, first = (at + PAGE_BYTES - 1) / PAGE_BYTES * PAGE_BYTES,
+		 last = end / PAGE_BYTES * PAGE_BYTES;
 
 	if (w->bytes && first < last && !madvise(w->bytes + first, last - first, MADV_REMOVE)) {
 		memset(w->bytes + at, 0, first - at);

@@ -7,8 +7,8 @@
 #include "lib/error.h"
 
 enum {
-	/* What may be looked at before the length is compared with the limit: 15 prefixes, 5 bytes of EVEX and opcode, ModRM, SIB and
-	 * displacement. */
+	/* What may be looked at before the length is compared with the limit: 15 prefixes, 5 bytes
+	 * of EVEX and opcode, ModRM, SIB and displacement. */
 	LOOKAHEAD = 32
 };
 
@@ -18,14 +18,15 @@ enum prefix {
 	P_FS = 4,
 	P_GS = 8,
 	P_LOCK = 16,
-	P_REPEAT = 32,	/* f2, f3 */
+	P_REPEAT = 32,  /* f2, f3 */
 	P_IGNORED = 64, /* the other segments */
 	P_REX = 128,
 };
 
 static const uint8_t prefixes[256] = {
-	[0x26] = P_IGNORED, [0x2e] = P_IGNORED, [0x36] = P_IGNORED, [0x3e] = P_IGNORED, [0x40 ... 0x4f] = P_REX, [0x64] = P_FS,
-	[0x65] = P_GS,	    [0x66] = P_66,	[0x67] = P_67,	    [0xf0] = P_LOCK,	[0xf2] = P_REPEAT,	 [0xf3] = P_REPEAT,
+	[0x26] = P_IGNORED,      [0x2e] = P_IGNORED, [0x36] = P_IGNORED, [0x3e] = P_IGNORED,
+	[0x40 ... 0x4f] = P_REX, [0x64] = P_FS,      [0x65] = P_GS,      [0x66] = P_66,
+	[0x67] = P_67,           [0xf0] = P_LOCK,    [0xf2] = P_REPEAT,  [0xf3] = P_REPEAT,
 };
 
 /* Bytes of the first immediate, and of all. */
@@ -35,32 +36,22 @@ struct imm_size {
 
 /* With 66, without, with REX.W. */
 static const struct imm_size imm_sizes[][3] = {
-	[IMM_NONE] = {{0, 0}, {0, 0}, {0, 0}},
-	[IMM_8] = {{1, 1}, {1, 1}, {1, 1}},
-	[IMM_16] = {{2, 2}, {2, 2}, {2, 2}},
-	[IMM_Z] = {{2, 2}, {4, 4}, {4, 4}},
-	[IMM_V] = {{2, 2}, {4, 4}, {8, 8}},
-	[IMM_ENTER] = {{2, 3}, {2, 3}, {2, 3}},
-	[IMM_TWO_8] = {{1, 2}, {1, 2}, {1, 2}},
-	[IMM_REL8] = {{1, 1}, {1, 1}, {1, 1}},
-	[IMM_REL32] = {{4, 4}, {4, 4}, {4, 4}},
-	[IMM_32] = {{4, 4}, {4, 4}, {4, 4}},
+	[IMM_NONE] = {{0, 0}, {0, 0}, {0, 0}},  [IMM_8] = {{1, 1}, {1, 1}, {1, 1}},
+	[IMM_16] = {{2, 2}, {2, 2}, {2, 2}},    [IMM_Z] = {{2, 2}, {4, 4}, {4, 4}},
+	[IMM_V] = {{2, 2}, {4, 4}, {8, 8}},     [IMM_ENTER] = {{2, 3}, {2, 3}, {2, 3}},
+	[IMM_TWO_8] = {{1, 2}, {1, 2}, {1, 2}}, [IMM_REL8] = {{1, 1}, {1, 1}, {1, 1}},
+	[IMM_REL32] = {{4, 4}, {4, 4}, {4, 4}}, [IMM_32] = {{4, 4}, {4, 4}, {4, 4}},
 };
 
-enum {
-	REX_B = 1,
-	REX_X = 2,
-	REX_R = 4,
-	REX_W = 8
-};
+enum { REX_B = 1, REX_X = 2, REX_R = 4, REX_W = 8 };
 
 /* One instruction while it is taken apart. */
 struct scan {
 	const uint8_t *bytes;
-	unsigned at;	   /* of the next byte */
+	unsigned at;       /* of the next byte */
 	unsigned prefixes; /* set of enum prefix */
 	unsigned extend;   /* REX_*, wherever they were */
-	unsigned pp;	   /* enum form_prefix */
+	unsigned pp;       /* enum form_prefix */
 	unsigned vvvv;
 	struct x86_form form;
 };
@@ -121,7 +112,8 @@ static void find_legacy_form(struct scan *s, struct x86_insn *insn)
 	s->form = x86_legacy_forms[map][insn->opcode];
 }
 
-/* The bits that VEX and its kin have inverted: R, X, B from the byte behind the first, vvvv from the last. */
+/* The bits that VEX and its kin have inverted: R, X, B from the byte behind the first, vvvv from
+ * the last. */
 static void take_vex_fields(struct scan *s, unsigned rxb, unsigned last)
 {
 	s->extend = (~rxb >> 5 & 7) | (last & 0x80 ? REX_W : 0);
@@ -174,7 +166,8 @@ static void find_xop_form(struct scan *s, struct x86_insn *insn)
 	s->form = map < 3 ? xop_forms[map] : no_form;
 }
 
-/* In 64-bit mode c4, c5 and 62 are VEX and EVEX whatever follows; 8f is XOP where it would not be pop. */
+/* In 64-bit mode c4, c5 and 62 are VEX and EVEX whatever follows; 8f is XOP where it would not be
+ * pop. */
 static void find_form(struct scan *s, struct x86_insn *insn)
 {
 	unsigned first = s->bytes[s->at];
@@ -219,7 +212,8 @@ static unsigned resolve_form(struct scan *s, struct x86_insn *insn)
 	}
 	if (s->form.what & (modrm >= 0xc0 ? FORM_ONLY_MEMORY : FORM_NO_MEMORY))
 		s->form = no_form;
-	if (s->form.what & FORM_VSIB && (modrm & 7) != 4) /* it is the SIB byte that names the vector */
+	if (s->form.what & FORM_VSIB &&
+	    (modrm & 7) != 4) /* it is the SIB byte that names the vector */
 		s->form = no_form;
 	return modrm;
 }
@@ -227,7 +221,11 @@ static unsigned resolve_form(struct scan *s, struct x86_insn *insn)
 /* The memory operand: what it is addressed with. */
 static unsigned take_memory(struct scan *s, struct x86_insn *insn, unsigned modrm)
 {
-	unsigned mod = modrm >> 6, base = modrm & 7, size = mod == 1 ? 1 : mod == 2 ? 4 : 0, regs = 0;
+	unsigned mod = modrm >> 6, base = modrm & 7,
+		 size = mod == 1   ? 1
+			: mod == 2 ? 4
+				   : 0,
+		 regs = 0;
 
 	if (base == 4) {
 		unsigned sib = s->bytes[s->at++], index = (sib >> 3 & 7) | (s->extend & REX_X) << 2;
@@ -255,7 +253,8 @@ static unsigned take_memory(struct scan *s, struct x86_insn *insn, unsigned modr
 }
 
 /* The register that three bits and an extension name. */
-static unsigned register_bit(const struct x86_insn *insn, unsigned number, unsigned extension, bool byte)
+static unsigned register_bit(const struct x86_insn *insn, unsigned number, unsigned extension,
+			     bool byte)
 {
 	if (byte && !insn->rex)
 		return X86_BIT(number & 3);
@@ -271,9 +270,11 @@ static unsigned take_operands(struct scan *s, struct x86_insn *insn, unsigned mo
 		if (modrm < 0xc0 && !(what & FORM_MOD_IGNORED))
 			regs = take_memory(s, insn, modrm);
 		else if (what & FORM_RM)
-			regs = register_bit(insn, modrm & 7, s->extend & REX_B, what & FORM_BYTE_RM);
+			regs = register_bit(insn, modrm & 7, s->extend & REX_B,
+					    what & FORM_BYTE_RM);
 		if (what & FORM_REG)
-			regs |= register_bit(insn, modrm >> 3 & 7, s->extend >> 2 & 1, what & FORM_BYTE_REG);
+			regs |= register_bit(insn, modrm >> 3 & 7, s->extend >> 2 & 1,
+					     what & FORM_BYTE_REG);
 		if (what & FORM_VVVV)
 			regs |= X86_BIT(s->vvvv);
 	} else if (what & FORM_OPCODE_REG) {
@@ -314,8 +315,9 @@ static void take_quirk(struct scan *s, struct x86_insn *insn, unsigned modrm)
 		if (s->extend & REX_B && s->pp != PP_F3)
 			s->form.regs = X86_BIT(X86_RAX) | X86_BIT(X86_R8);
 	} else if (insn->map == X86_MAP_1 && insn->opcode == 0xc8) { /* enter */
-		/* With a level (of 5 bits) it copies what may lie where it pushes: when it faults half-way and is raised again at its own address
-		 * (engine.c), it reads what it has pushed the first time. */
+		/* With a level (of 5 bits) it copies what may lie where it pushes: when it faults
+		 * half-way and is raised again at its own address (engine.c), it reads what it has
+		 * pushed the first time. */
 		if (last & 31)
 			s->form.what |= FORM_OUTSIDE;
 	} else if (insn->map == X86_MAP_1) { /* int */
@@ -328,21 +330,24 @@ static void take_quirk(struct scan *s, struct x86_insn *insn, unsigned modrm)
 		insn->imm_at = insn->imm_size = 0;
 	} else {
 		for (size_t i = 0; i < x86_forms_0f01_count; i++)
-			if (x86_forms_0f01[i].modrm == modrm && x86_forms_0f01[i].prefixes >> s->pp & 1)
+			if (x86_forms_0f01[i].modrm == modrm &&
+			    x86_forms_0f01[i].prefixes >> s->pp & 1)
 				s->form = x86_forms_0f01[i].form;
 	}
 }
 
-/* A gs prefix changes nothing where there is no memory operand; which instructions have an implicit one is not known here. */
+/* A gs prefix changes nothing where there is no memory operand; which instructions have an implicit
+ * one is not known here. */
 static bool gs_matters(const struct x86_insn *insn, unsigned modrm)
 {
-	if (insn->map == X86_MAP_0F ? insn->opcode == 0x1f : insn->map == X86_MAP_1 && insn->opcode == 0x90)
+	if (insn->map == X86_MAP_0F ? insn->opcode == 0x1f
+				    : insn->map == X86_MAP_1 && insn->opcode == 0x90)
 		return false;
 	return insn->class == BT_INSN_PLAIN || modrm < 0xc0;
 }
 
-/* LOCK is for what reads, changes and writes memory; elsewhere it raises #UD (Intel SDM volume 2, LOCK), which must come before anything
- * of ours does. */
+/* LOCK is for what reads, changes and writes memory; elsewhere it raises #UD (Intel SDM volume 2,
+ * LOCK), which must come before anything of ours does. */
 static bool may_be_locked(const struct x86_insn *insn, unsigned modrm)
 {
 	unsigned op = insn->opcode, reg = modrm >> 3 & 7;
@@ -350,22 +355,24 @@ static bool may_be_locked(const struct x86_insn *insn, unsigned modrm)
 	if (modrm >= 0xc0)
 		return false;
 	if (insn->map == X86_MAP_0F) /* bts, btr, btc; cmpxchg, xadd; cmpxchg8b, cmpxchg16b */
-		return op == 0xab || op == 0xb3 || op == 0xbb || (op == 0xba && reg > 4) || (op & ~1u) == 0xb0 || (op & ~1u) == 0xc0 ||
-		       (op == 0xc7 && reg == 1);
+		return op == 0xab || op == 0xb3 || op == 0xbb || (op == 0xba && reg > 4) ||
+		       (op & ~1u) == 0xb0 || (op & ~1u) == 0xc0 || (op == 0xc7 && reg == 1);
 	if (insn->map != X86_MAP_1)
 		return false;
 	if (op < 0x38) /* add, or, adc, sbb, and, sub, xor */
 		return (op & 7) < 2;
 	if (op >= 0x80 && op <= 0x83) /* the same with a constant, but for cmp */
 		return reg < 7;
-	return (op & ~1u) == 0x86 || ((op & ~1u) == 0xf6 && (reg & ~1u) == 2) || ((op & ~1u) == 0xfe && reg < 2); /* xchg; not, neg; inc, dec */
+	return (op & ~1u) == 0x86 || ((op & ~1u) == 0xf6 && (reg & ~1u) == 2) ||
+	       ((op & ~1u) == 0xfe && reg < 2); /* xchg; not, neg; inc, dec */
 }
 
 static bool must_run_outside(const struct scan *s, const struct x86_insn *insn, unsigned modrm)
 {
 	if (s->form.what & FORM_OUTSIDE)
 		return true;
-	/* 66 makes a branch a 16-bit one on some processors; REX.W comes before it (AMD APM volume 3, 1.2.7), as in calls of
+	/* 66 makes a branch a 16-bit one on some processors; REX.W comes before it (AMD APM volume
+	 * 3, 1.2.7), as in calls of
 	 * __tls_get_addr. */
 	if (s->prefixes & P_66 && !(s->extend & REX_W) && insn->class != BT_INSN_PLAIN)
 		return true;
@@ -397,7 +404,9 @@ static void take_prefix_traits(const struct scan *s, struct x86_insn *insn)
 static void take_the_rest(struct scan *s, struct x86_insn *insn, unsigned modrm)
 {
 	take_prefix_traits(s, insn);
-	if (s->form.what & FORM_SHIFT && !(s->bytes[insn->imm_at] & (s->extend & REX_W && !(s->form.what & FORM_BYTE_RM) ? 63 : 31)))
+	if (s->form.what & FORM_SHIFT &&
+	    !(s->bytes[insn->imm_at] &
+	      (s->extend & REX_W && !(s->form.what & FORM_BYTE_RM) ? 63 : 31)))
 		insn->flags_written = 0;
 	if (must_run_outside(s, insn, modrm)) {
 		/* nothing is said of it: it may touch everything */

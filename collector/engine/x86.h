@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
-/* What the translator must know of one instruction: where its parts lie, which registers and flags it touches, and
- * whether it may run in the code cache at all. 64-bit mode. Pure, no allocation. */
+/* What the translator must know of one instruction: where its parts lie, which registers and flags
+ * it touches, and whether it may run in the code cache at all. 64-bit mode. Pure, no allocation. */
 #ifndef BT_X86_H
 #define BT_X86_H
 
@@ -21,48 +21,74 @@ enum x86_flag {
 	X86_ARITHMETIC = 63,
 };
 
-enum x86_reg { X86_RAX, X86_RCX, X86_RDX, X86_RBX, X86_RSP, X86_RBP, X86_RSI, X86_RDI, X86_R8, X86_R9, X86_R10, X86_R11, X86_R12, X86_R13, X86_R14, X86_R15 };
+enum x86_reg {
+	X86_RAX,
+	X86_RCX,
+	X86_RDX,
+	X86_RBX,
+	X86_RSP,
+	X86_RBP,
+	X86_RSI,
+	X86_RDI,
+	X86_R8,
+	X86_R9,
+	X86_R10,
+	X86_R11,
+	X86_R12,
+	X86_R13,
+	X86_R14,
+	X86_R15
+};
 
 #define X86_BIT(reg) (1u << (reg))
 
 /* Bits of `traits` beside those of lib/insn.h. */
 enum x86_trait {
-	/* Must not run in the cache: it enters the kernel or another privilege or code size, raises a trap of its own, shows or changes
-	 * what the engine uses (gs, TF), or we do not know it. The stepper executes it at its own address. */
+	/* Must not run in the cache: it enters the kernel or another privilege or code size, raises
+	 * a trap of its own, shows or changes what the engine uses (gs, TF), or we do not know it.
+	 * The stepper executes it at its own address. */
 	X86_OUTSIDE = 1,
-	X86_RIP_RELATIVE = 2, /* its memory operand is [rip + disp32]; rewritten by the translator */
-	X86_REPEATED = 4,     /* a REP string instruction: may be left and resumed in its middle */
-	X86_ADDRESS32 = 8,    /* has an address-size prefix */
-	X86_SEGMENT = 16,     /* has an fs prefix (gs is X86_OUTSIDE) */
+	X86_RIP_RELATIVE =
+		2,         /* its memory operand is [rip + disp32]; rewritten by the translator */
+	X86_REPEATED = 4,  /* a REP string instruction: may be left and resumed in its middle */
+	X86_ADDRESS32 = 8, /* has an address-size prefix */
+	X86_SEGMENT = 16,  /* has an fs prefix (gs is X86_OUTSIDE) */
 };
 
 enum x86_map { X86_MAP_1, X86_MAP_0F, X86_MAP_0F38, X86_MAP_0F3A, X86_MAP_OTHER };
 
 struct x86_insn {
 	uint8_t len;
-	uint8_t class;	       /* enum bt_insn_class: what it is to the history */
-	uint8_t traits;	       /* enum x86_trait */
-	uint8_t flags_read;    /* enum x86_flag: may depend on these (all that it might, in any case) */
-	uint8_t flags_written; /* certainly gives these a new or an undefined value, whatever the operands are: a shift by zero or a REP with
-				* rcx = 0 writes none, so shifts by cl, rotates and REP cmps/scas have nothing here */
-	uint16_t regs;	       /* set of X86_BIT: general registers it reads, writes or addresses with, implicit ones too, rsp of push and call included */
-	uint8_t map, opcode;   /* enum x86_map and the opcode byte in it; map OTHER for VEX, EVEX, XOP and 3DNow! */
-	uint8_t rex;	       /* the REX byte in force, 0: none */
+	uint8_t class;      /* enum bt_insn_class: what it is to the history */
+	uint8_t traits;     /* enum x86_trait */
+	uint8_t flags_read; /* enum x86_flag: may depend on these (all that it might, in any case)
+			     */
+	uint8_t flags_written; /* certainly gives these a new or an undefined value, whatever the
+				* operands are: a shift by zero or a REP with rcx = 0 writes none,
+				* so shifts by cl, rotates and REP cmps/scas have nothing here */
+	uint16_t regs; /* set of X86_BIT: general registers it reads, writes or addresses with,
+			  implicit ones too, rsp of push and call included */
+	uint8_t map, opcode; /* enum x86_map and the opcode byte in it; map OTHER for VEX, EVEX, XOP
+				and 3DNow! */
+	uint8_t rex;         /* the REX byte in force, 0: none */
 	uint8_t prefix_66, prefix_f2_f3; /* 1 or 0; the last of f2 and f3, 0: none */
-	uint8_t opcode_at, modrm_at;	 /* offsets of bytes; modrm_at 0: it has none */
-	uint8_t disp_at, disp_size;	 /* of the memory operand; size 0: none */
-	uint8_t imm_at, imm_size;	 /* of the first immediate, or of a direct branch's displacement; size 0: none */
-	int64_t displacement;		 /* of a direct branch, or of a rip-relative operand: from the end of the instruction */
+	uint8_t opcode_at, modrm_at;     /* offsets of bytes; modrm_at 0: it has none */
+	uint8_t disp_at, disp_size;      /* of the memory operand; size 0: none */
+	uint8_t imm_at, imm_size; /* of the first immediate, or of a direct branch's displacement;
+				     size 0: none */
+	int64_t displacement; /* of a direct branch, or of a rip-relative operand: from the end of
+				 the instruction */
 };
 
-/* Where no page can be is what is not (Intel SDM volume 1, 3.3.7.1; with four levels of page tables). */
+/* Where no page can be is what is not (Intel SDM volume 1, 3.3.7.1; with four levels of page
+ * tables). */
 static inline bool x86_is_canonical(uint64_t addr)
 {
 	return (uint64_t)((int64_t)(addr << 16) >> 16) == addr;
 }
 
-/* Decodes the instruction at bytes. Returns 0; -BT_E_TRUNCATED when n bytes are too few; -BT_E_CORRUPT when they are
- * no instruction. *insn is zeroed on error. */
+/* Decodes the instruction at bytes. Returns 0; -BT_E_TRUNCATED when n bytes are too few;
+ * -BT_E_CORRUPT when they are no instruction. *insn is zeroed on error. */
 int x86_decode(const uint8_t *bytes, size_t n, struct x86_insn *insn);
 
 #endif

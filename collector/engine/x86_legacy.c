@@ -1,40 +1,34 @@
 /* SPDX-License-Identifier: MIT */
-/* One row an opcode. Flags that the manuals call undefined count as written where processors do write them; of mul, div, bsf and bt, which
- * leave some of them alone on one processor or other, only the defined ones do. */
+/* One row an opcode. Flags that the manuals call undefined count as written where processors do
+ * write them; of mul, div, bsf and bt, which leave some of them alone on one processor or other,
+ * only the defined ones do. */
 #include "collector/engine/x86_forms.h"
 
 #include <assert.h>
 
 /* add, or, adc, sbb, and, sub, xor, cmp: six opcodes each. */
-#define ARITHMETIC(first, reads)                           \
-	[(first) + 0] = {EBGB, 0, reads, ALL},             \
-	[(first) + 1] = {EG, 0, reads, ALL},               \
-	[(first) + 2] = {EBGB, 0, reads, ALL},             \
-	[(first) + 3] = {EG, 0, reads, ALL},               \
-	[(first) + 4] = {PLAIN | IMM(8), RAX, reads, ALL}, \
-	[(first) + 5] = {PLAIN | IMM(Z), RAX, reads, ALL}
+#define ARITHMETIC(first, reads)                                                               \
+	[(first) + 0] = {EBGB, 0, reads, ALL}, [(first) + 1] = {EG, 0, reads, ALL},            \
+		   [(first) + 2] = {EBGB, 0, reads, ALL}, [(first) + 3] = {EG, 0, reads, ALL}, \
+		   [(first) + 4] = {PLAIN | IMM(8), RAX, reads, ALL},                          \
+		   [(first) + 5] = {PLAIN | IMM(Z), RAX, reads, ALL}
 
-/* Something for each condition code: o b z be s p l le, and their opposites; what it reads of the flags. */
-#define CONDITIONS(first, what)                 \
-	[(first) + 0x0] = {what, 0, OF, 0},           \
-	[(first) + 0x1] = {what, 0, OF, 0},           \
-	[(first) + 0x2] = {what, 0, CF, 0},           \
-	[(first) + 0x3] = {what, 0, CF, 0},           \
-	[(first) + 0x4] = {what, 0, ZF, 0},           \
-	[(first) + 0x5] = {what, 0, ZF, 0},           \
-	[(first) + 0x6] = {what, 0, CF | ZF, 0},      \
-	[(first) + 0x7] = {what, 0, CF | ZF, 0},      \
-	[(first) + 0x8] = {what, 0, SF, 0},           \
-	[(first) + 0x9] = {what, 0, SF, 0},           \
-	[(first) + 0xa] = {what, 0, PF, 0},           \
-	[(first) + 0xb] = {what, 0, PF, 0},           \
-	[(first) + 0xc] = {what, 0, SF | OF, 0},      \
-	[(first) + 0xd] = {what, 0, SF | OF, 0},      \
-	[(first) + 0xe] = {what, 0, ZF | SF | OF, 0}, \
-	[(first) + 0xf] = {what, 0, ZF | SF | OF, 0}
+/* Something for each condition code: o b z be s p l le, and their opposites; what it reads of the
+ * flags. */
+#define CONDITIONS(first, what)                                                                 \
+	[(first) + 0x0] = {what, 0, OF, 0}, [(first) + 0x1] = {what, 0, OF, 0},                 \
+		   [(first) + 0x2] = {what, 0, CF, 0}, [(first) + 0x3] = {what, 0, CF, 0},      \
+		   [(first) + 0x4] = {what, 0, ZF, 0}, [(first) + 0x5] = {what, 0, ZF, 0},      \
+		   [(first) + 0x6] = {what, 0, CF | ZF, 0},                                     \
+		   [(first) + 0x7] = {what, 0, CF | ZF, 0}, [(first) + 0x8] = {what, 0, SF, 0}, \
+		   [(first) + 0x9] = {what, 0, SF, 0}, [(first) + 0xa] = {what, 0, PF, 0},      \
+		   [(first) + 0xb] = {what, 0, PF, 0}, [(first) + 0xc] = {what, 0, SF | OF, 0}, \
+		   [(first) + 0xd] = {what, 0, SF | OF, 0},                                     \
+		   [(first) + 0xe] = {what, 0, ZF | SF | OF, 0},                                \
+		   [(first) + 0xf] = {what, 0, ZF | SF | OF, 0}
 
 /* Vector instructions: the registers are no general ones. */
-#define NP_66 MANDATORY(1 << PP_NONE | 1 << PP_66)
+#define NP_66   MANDATORY(1 << PP_NONE | 1 << PP_66)
 #define ONLY_NP MANDATORY(1 << PP_NONE)
 #define ONLY_66 MANDATORY(1 << PP_66)
 #define ONLY_F3 MANDATORY(1 << PP_F3)
@@ -351,18 +345,38 @@ const struct x86_form x86_forms_by_prefix[PREFIX_ROWS][PP_COUNT] = {
 /* clang-format on */
 
 /* The arithmetic of 80, 81 and 83. */
-#define ARITHMETIC_IMMEDIATE(what) \
-	{[0 ... 1] = {what, 0, 0, ALL}, [2 ... 3] = {what, 0, CF, ALL}, [4 ... 7] = {what, 0, 0, ALL}}
+#define ARITHMETIC_IMMEDIATE(what)                                                           \
+	{                                                                                    \
+		[0 ... 1] = {what, 0, 0, ALL}, [2 ... 3] = {what, 0, CF, ALL}, [4 ... 7] = { \
+			what,                                                                \
+			0,                                                                   \
+			0,                                                                   \
+			ALL                                                                  \
+		}                                                                            \
+	}
 
 /* rol, ror, rcl, rcr, shl, shr, sal, sar. */
-#define SHIFTS(rotate, shift, regs, writes) \
-	{[0 ... 1] = {rotate, regs, 0, 0}, [2 ... 3] = {rotate, regs, CF, 0}, [4 ... 7] = {shift, regs, 0, writes}}
+#define SHIFTS(rotate, shift, regs, writes)                                                        \
+	{                                                                                          \
+		[0 ... 1] = {rotate, regs, 0, 0}, [2 ... 3] = {rotate, regs, CF, 0}, [4 ... 7] = { \
+			shift,                                                                     \
+			regs,                                                                      \
+			0,                                                                         \
+			writes                                                                     \
+		}                                                                                  \
+	}
 
-#define INC_WRITES (PF | AF | ZF | SF | OF) /* inc and dec */
-#define VECTOR_SHIFT JUST(MODRM | FORM_NO_MEMORY | NP_66 | IMM(8))
+#define INC_WRITES      (PF | AF | ZF | SF | OF) /* inc and dec */
+#define VECTOR_SHIFT    JUST(MODRM | FORM_NO_MEMORY | NP_66 | IMM(8))
 #define VECTOR_SHIFT_66 JUST(MODRM | FORM_NO_MEMORY | ONLY_66 | IMM(8))
-#define XSAVE {MODRM, RAX | RDX, 0, 0}
-#define CMPXCHG8B {MODRM, RAX | RBX | RCX | RDX, 0, ZF}
+#define XSAVE                          \
+	{                              \
+		MODRM, RAX | RDX, 0, 0 \
+	}
+#define CMPXCHG8B                                   \
+	{                                           \
+		MODRM, RAX | RBX | RCX | RDX, 0, ZF \
+	}
 
 /* clang-format off */
 const struct x86_form x86_forms_by_reg[REG_ROWS][8] = {
@@ -449,17 +463,17 @@ const struct x86_form x86_forms_by_reg[REG_ROWS][8] = {
 };
 /* clang-format on */
 
-#define NP (1 << PP_NONE)
+#define NP  (1 << PP_NONE)
 #define ANY 15
 
 const struct x86_form_0f01 x86_forms_0f01[] = {
 	{0xd0, NP, {MODRM, RAX | RCX | RDX, 0, 0}}, /* xgetbv */
-	{0xd6, NP, {MODRM, 0, 0, ALL}}, /* xtest: no transaction is open in the cache */
-	{0xe8, NP, JUST(MODRM)}, /* serialize */
+	{0xd6, NP, {MODRM, 0, 0, ALL}},             /* xtest: no transaction is open in the cache */
+	{0xe8, NP, JUST(MODRM)},                    /* serialize */
 	{0xee, NP, {MODRM, RAX | RCX | RDX, 0, 0}}, /* rdpkru */
 	{0xf9, ANY, {MODRM, RAX | RCX | RDX, 0, 0}}, /* rdtscp */
-	{0xfa, NP, {MODRM, RAX | RCX | RDX, 0, 0}}, /* monitorx */
-	{0xfb, NP, {MODRM, RAX | RCX | RBX, 0, 0}}, /* mwaitx */
-	{0xfc, ANY, {MODRM, RAX, 0, 0}}, /* clzero */
+	{0xfa, NP, {MODRM, RAX | RCX | RDX, 0, 0}},  /* monitorx */
+	{0xfb, NP, {MODRM, RAX | RCX | RBX, 0, 0}},  /* mwaitx */
+	{0xfc, ANY, {MODRM, RAX, 0, 0}},             /* clzero */
 };
 const size_t x86_forms_0f01_count = sizeof x86_forms_0f01 / sizeof x86_forms_0f01[0];

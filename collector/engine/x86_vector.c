@@ -1,22 +1,22 @@
 /* SPDX-License-Identifier: MIT */
-/* VEX and EVEX: by map, mandatory prefix and opcode. W, L, vvvv and masks are not looked at: where they are wrong the processor raises #UD,
- * in the code cache as well. */
+/* VEX and EVEX: by map, mandatory prefix and opcode. W, L, vvvv and masks are not looked at: where
+ * they are wrong the processor raises #UD, in the code cache as well. */
 #include "collector/engine/x86_forms.h"
 
 /* What vector instructions do with general registers besides addressing memory, mostly nothing. */
 enum vector_form {
 	NONE,
-	V,	 /* nothing */
-	V_I,	 /* with an immediate */
-	V_F,	 /* writes the flags */
-	V_R,	 /* general register in reg */
+	V,   /* nothing */
+	V_I, /* with an immediate */
+	V_F, /* writes the flags */
+	V_R, /* general register in reg */
 	V_R_I,
-	V_E,	 /* r/m */
+	V_E, /* r/m */
 	V_E_I,
 	V_GATHER, /* a vector is the index */
-	V_RDI,	 /* vmaskmovdqu */
-	V_NONE,	 /* without ModRM */
-	VZ,	 /* the rest: BMI and string comparison */
+	V_RDI,    /* vmaskmovdqu */
+	V_NONE,   /* without ModRM */
+	VZ,       /* the rest: BMI and string comparison */
 	VZ_F,
 	VZ_MULX,
 	VZ_RORX,
@@ -221,4 +221,5 @@ static const uint8_t evex_6[PP_COUNT][256] = {
 /* clang-format on */
 
 const uint8_t (*const x86_vex_maps[VEX_MAPS])[256] = {[1] = vex_0f, [2] = vex_0f38, [3] = vex_0f3a};
-const uint8_t (*const x86_evex_maps[EVEX_MAPS])[256] = {[1] = evex_0f, [2] = evex_0f38, [3] = evex_0f3a, [5] = evex_5, [6] = evex_6};
+const uint8_t (*const x86_evex_maps[EVEX_MAPS])[256] = {
+	[1] = evex_0f, [2] = evex_0f38, [3] = evex_0f3a, [5] = evex_5, [6] = evex_6};

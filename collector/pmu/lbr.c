@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: MIT */
-/* The last branch record: one event for each task holds it in use, for every branch of user code. What it holds is taken by
- * BPF programs inside the kernel (lbr_bpf.h); without the capabilities for these, periodic samples give a coarse history. */
+/* The last branch record: one event for each task holds it in use, for every branch of user code.
+ * What it holds is taken by BPF programs inside the kernel (lbr_bpf.h); without the capabilities
+ * for these, periodic samples give a coarse history. */
 #include "collector/pmu/lbr_private.h"
 
 #include <errno.h>
@@ -27,8 +28,8 @@ struct perf_event_attr lbr_attr(const struct lbr_shared *l, unsigned pmu, bool s
 		.config = l->config[pmu] | PERF_COUNT_HW_CPU_CYCLES,
 		.sample_type = PERF_SAMPLE_BRANCH_STACK,
 		.read_format = PERF_IDLE_FORMAT,
-		/* QUIRK(lbr-last-filter): the filter is that of the event that came last on the CPU, so there is but this one
-		 * for a task. */
+		/* QUIRK(lbr-last-filter): the filter is that of the event that came last on the
+		 * CPU, so there is but this one for a task. */
 		.branch_sample_type = PERF_SAMPLE_BRANCH_USER | PERF_SAMPLE_BRANCH_ANY,
 		.exclude_kernel = 1,
 		.exclude_hv = 1,
@@ -61,8 +62,9 @@ static int find_pmus(const struct perf_kernel *k, struct lbr_shared *l)
 	return l->pmus ? 0 : -BT_E_NO_HARDWARE;
 }
 
-/* QUIRK(lbr-old-tail): of AMD's record, and of Intel's architectural one, the kernel reads what is valid, and leaves what it read
- * before in the rest of its array (amd_pmu_lbr_read, intel_pmu_store_lbr). */
+/* QUIRK(lbr-old-tail): of AMD's record, and of Intel's architectural one, the kernel reads what is
+ * valid, and leaves what it read before in the rest of its array (amd_pmu_lbr_read,
+ * intel_pmu_store_lbr). */
 static bool is_tail_told(const struct perf_kernel *k)
 {
 	struct perf_cpu c;
@@ -86,10 +88,12 @@ static unsigned record_depth(const struct perf_kernel *k)
 
 static int paranoid_fail(const struct perf_kernel *k, struct bt_error *err)
 {
-	return bt_fail(err, BT_E_PERMISSION, 0,
-		       "no permission for performance events (kernel.perf_event_paranoid is %ld): sysctl "
-		       "kernel.perf_event_paranoid=2, "
-		       "or give btrec CAP_PERFMON", perf_file_number(k, "/proc/sys/kernel/perf_event_paranoid"));
+	return bt_fail(
+		err, BT_E_PERMISSION, 0,
+		"no permission for performance events (kernel.perf_event_paranoid is %ld): sysctl "
+		"kernel.perf_event_paranoid=2, "
+		"or give btrec CAP_PERFMON",
+		perf_file_number(k, "/proc/sys/kernel/perf_event_paranoid"));
 }
 
 /* Why perf_event_open failed. */
@@ -99,26 +103,33 @@ static int open_fail(const struct perf_kernel *k, int error, struct bt_error *er
 	case ENOENT:
 	case ENODEV:
 		return bt_fail(err, BT_E_NO_HARDWARE, 0,
-			       "the kernel has no cycle counter here: no branch record; use the engine (leave out --source)");
+			       "the kernel has no cycle counter here: no branch record; use the "
+			       "engine (leave out --source)");
 	case EOPNOTSUPP:
 		return bt_fail(err, BT_E_NO_HARDWARE, 0,
-			       "this processor, or what the virtual machine shows of it, has no last branch record (AMD's: from Zen 4 and "
+			       "this processor, or what the virtual machine shows of it, has no "
+			       "last branch record (AMD's: from Zen 4 and "
 			       "Linux 6.1 on): use the engine (leave out --source)");
 	case EACCES:
 		return paranoid_fail(k, err);
 	case EPERM:
 		return bt_fail(err, BT_E_PERMISSION, 0,
-			       "perf_event_open(2) is forbidden, by a seccomp filter as containers set one: start the "
+			       "perf_event_open(2) is forbidden, by a seccomp filter as containers "
+			       "set one: start the "
 			       "container with "
 			       "--cap-add=PERFMON or with --security-opt seccomp=unconfined");
 	case EBUSY:
-		return bt_fail(err, BT_E_NO_HARDWARE, 0, "the branch record is busy: " PERF_BUSY_LBR);
+		return bt_fail(err, BT_E_NO_HARDWARE, 0,
+			       "the branch record is busy: " PERF_BUSY_LBR);
 	case EINVAL:
 		return bt_fail(err, BT_E_UNSUPPORTED, 0,
-			       "this kernel does not record every branch of user code on this processor (AMD before Zen 4): "
+			       "this kernel does not record every branch of user code on this "
+			       "processor (AMD before Zen 4): "
 			       "use the engine (leave out --source)");
 	case ENOSYS:
-		return bt_fail(err, BT_E_UNSUPPORTED, 0, "this kernel has no perf_event_open(2): use the engine (leave out --source)");
+		return bt_fail(err, BT_E_UNSUPPORTED, 0,
+			       "this kernel has no perf_event_open(2): use the engine (leave out "
+			       "--source)");
 	default:
 		return bt_fail(err, BT_E_IO, error, "cannot open an event for the branch record");
 	}
@@ -127,7 +138,8 @@ static int open_fail(const struct perf_kernel *k, int error, struct bt_error *er
 /* Before Linux 6.10 AMD's record goes with samples only (amd_pmu_lbr_hw_config). */
 static int try_event(const struct perf_kernel *k, const struct lbr_shared *l, unsigned pmu)
 {
-	struct perf_event_attr counting = lbr_attr(l, pmu, false), sampling = lbr_attr(l, pmu, true);
+	struct perf_event_attr counting = lbr_attr(l, pmu, false),
+			       sampling = lbr_attr(l, pmu, true);
 	int fd = k->ops->open(k->arg, &counting, 0, -1, -1, 0);
 
 	return fd == -EINVAL ? k->ops->open(k->arg, &sampling, 0, -1, -1, 0) : fd;
@@ -136,10 +148,13 @@ static int try_event(const struct perf_kernel *k, const struct lbr_shared *l, un
 /* What can be had: fills all of *l but its programs. */
 static int survey(const struct perf_kernel *k, struct lbr_shared *l, struct bt_error *err)
 {
-	*l = (struct lbr_shared){.machine = {.depth = record_depth(k), .tail_told = is_tail_told(k)}};
+	*l = (struct lbr_shared){
+		.machine = {.depth = record_depth(k), .tail_told = is_tail_told(k)}};
 	if (find_pmus(k, l))
-		return bt_fail(err, BT_E_NO_HARDWARE, 0, "no performance counters (PMU) here, as in most virtual machines: "
-			       "/sys/bus/event_source/devices/cpu is missing; use the engine (leave out --source)");
+		return bt_fail(err, BT_E_NO_HARDWARE, 0,
+			       "no performance counters (PMU) here, as in most virtual machines: "
+			       "/sys/bus/event_source/devices/cpu is missing; use the engine "
+			       "(leave out --source)");
 	for (unsigned i = 0; i < l->pmus; i++) {
 		int fd = try_event(k, l, i);
 
@@ -151,14 +166,17 @@ static int survey(const struct perf_kernel *k, struct lbr_shared *l, struct bt_e
 }
 
 /* Why the programs are of no use though they could be loaded; NULL: they are.
- * QUIRK(lbr-helper-none): without a record, and on AMD before Linux 6.10, the helper says ENOENT; that it loads says nothing.
- * QUIRK(lbr-old-tail): what lies behind the valid entries is of another time, and looks no different. */
+ * QUIRK(lbr-helper-none): without a record, and on AMD before Linux 6.10, the helper says ENOENT;
+ * that it loads says nothing. QUIRK(lbr-old-tail): what lies behind the valid entries is of another
+ * time, and looks no different. */
 static const char *useless(const struct lbr_shared *l, const struct snap_info *info)
 {
 	if (info->helper <= 0)
-		return "bpf_get_branch_snapshot() finds no branch record (on AMD it does from Linux 6.10 on)";
+		return "bpf_get_branch_snapshot() finds no branch record (on AMD it does from "
+		       "Linux 6.10 on)";
 	if (!l->machine.tail_told && !info->counted)
-		return "the kernel does not tell which entries are valid (it needs BTF of its variables and CONFIG_KALLSYMS_ALL)";
+		return "the kernel does not tell which entries are valid (it needs BTF of its "
+		       "variables and CONFIG_KALLSYMS_ALL)";
 	return NULL;
 }
 
@@ -169,12 +187,18 @@ static void say_how(struct pmu *p, const struct lbr_shared *l, const char *why_n
 	if (l->machine.depth)
 		snprintf(depth, sizeof depth, "%u ", l->machine.depth);
 	if (!why_not) {
-		snprintf(p->how, sizeof p->how, "LBR: the last %staken branches at each fault and each switch of a thread (BPF)", depth);
+		snprintf(p->how, sizeof p->how,
+			 "LBR: the last %staken branches at each fault and each switch of a thread "
+			 "(BPF)",
+			 depth);
 		p->lacking[0] = '\0';
 		return;
 	}
-	snprintf(p->how, sizeof p->how, "LBR: samples of the last %staken branches, every %d branches", depth, LBR_PERIOD);
-	snprintf(p->lacking, sizeof p->lacking, "no branches at faults, only samples every %d branches: %.200s", LBR_PERIOD, why_not);
+	snprintf(p->how, sizeof p->how,
+		 "LBR: samples of the last %staken branches, every %d branches", depth, LBR_PERIOD);
+	snprintf(p->lacking, sizeof p->lacking,
+		 "no branches at faults, only samples every %d branches: %.200s", LBR_PERIOD,
+		 why_not);
 }
 
 /* Opens the programs if they are there and of use. */
@@ -256,7 +280,8 @@ static void lbr_detach(struct pmu *p, struct task *task, void *state)
 	free(e);
 }
 
-static int watch(const struct pmu *p, const struct lbr_shared *l, struct lbr_events *e, pid_t tid, struct bt_error *err)
+static int watch(const struct pmu *p, const struct lbr_shared *l, struct lbr_events *e, pid_t tid,
+		 struct bt_error *err)
 {
 	int rc;
 
@@ -271,7 +296,8 @@ static int watch(const struct pmu *p, const struct lbr_shared *l, struct lbr_eve
 	return 0;
 }
 
-static int open_events(const struct pmu *p, const struct lbr_shared *l, struct lbr_events *e, pid_t tid, struct bt_error *err)
+static int open_events(const struct pmu *p, const struct lbr_shared *l, struct lbr_events *e,
+		       pid_t tid, struct bt_error *err)
 {
 	for (unsigned i = 0; i < l->pmus; i++) {
 		struct perf_event_attr a = lbr_attr(l, i, !l->snap);
@@ -326,7 +352,8 @@ static bool leads(void *arg, uint64_t start, uint64_t end)
 		uint8_t bytes[BT_INSN_MAX];
 		int kind;
 
-		if (address_space_fetch(r->task->process->space, r->p->writer, r->task->tid, pc, false, bytes, &insn))
+		if (address_space_fetch(r->task->process->space, r->p->writer, r->task->tid, pc,
+					false, bytes, &insn))
 			return true; /* not known */
 		kind = bt_insn_branch_kind(insn.class);
 		if (kind >= 0 && kind != BT_BRANCH_JCC && kind != BT_BRANCH_SYSCALL)
@@ -335,7 +362,8 @@ static bool leads(void *arg, uint64_t start, uint64_t end)
 	return pc <= end;
 }
 
-/* Whether code leads from the last entry of the history to an address; true where that entry is a gap. */
+/* Whether code leads from the last entry of the history to an address; true where that entry is a
+ * gap. */
 static bool follows(const struct reading *r, uint64_t addr)
 {
 	const struct bt_branch *last = branch_ring_newest(&r->task->ring);
@@ -343,8 +371,9 @@ static bool follows(const struct reading *r, uint64_t addr)
 	return !last || !bt_branch_is_branch(last) || leads((void *)(uintptr_t)r, last->to, addr);
 }
 
-/* users: of the record, 1 is ours; -1: unknown. What the code does not connect has a gap between: another's filter may be in
- * force (QUIRK(lbr-last-filter)), or the kernel's have closed up an empty slot (QUIRK(lbr-zero)). */
+/* users: of the record, 1 is ours; -1: unknown. What the code does not connect has a gap between:
+ * another's filter may be in force (QUIRK(lbr-last-filter)), or the kernel's have closed up an
+ * empty slot (QUIRK(lbr-zero)). */
 static void enter(const struct reading *r, const struct lbr_run *run, int users)
 {
 	if (!run->complete || users > 1 || (run->began && !follows(r, run->began)))
@@ -376,15 +405,16 @@ static void take_window(const struct reading *r, const struct lbr_window *w)
 		pmu_gap(r->task, BT_GAP_UNSAMPLED);
 		return;
 	}
-	lbr_run_of_snapshot(&run, w->entries, (size_t)w->bytes, w->valid, &r->l->machine, leads, (void *)(uintptr_t)r);
+	lbr_run_of_snapshot(&run, w->entries, (size_t)w->bytes, w->valid, &r->l->machine, leads,
+			    (void *)(uintptr_t)r);
 	enter(r, &run, w->users);
 }
 
 static void capture_windows(const struct reading *r, struct lbr_events *e)
 {
 	struct snap_read read;
-	/* QUIRK(lbr-unused): then nobody had the record in use, and the helper gives what was read last on that CPU, perhaps of another
-	 * program. */
+	/* QUIRK(lbr-unused): then nobody had the record in use, and the helper gives what was read
+	 * last on that CPU, perhaps of another program. */
 	bool idle = perf_was_idle(r->p->kernel, e->fd, r->l->pmus, &e->idle);
 
 	if (r->p->kernel->ops->snap_read(r->p->kernel->arg, r->l->snap, e->tid, &read)) {
@@ -403,7 +433,8 @@ static void capture_windows(const struct reading *r, struct lbr_events *e)
 		pmu_gap(r->task, BT_GAP_UNSAMPLED);
 }
 
-static void lbr_capture(struct pmu *p, struct task *task, void *state, enum capture_why why, const siginfo_t *info)
+static void lbr_capture(struct pmu *p, struct task *task, void *state, enum capture_why why,
+			const siginfo_t *info)
 {
 	struct reading r = {.p = p, .task = task, .l = p->shared};
 	struct lbr_events *e = state;

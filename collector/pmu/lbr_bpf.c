@@ -52,13 +52,15 @@ struct lbr_bpf {
 	int slots;
 	struct lbr_task *tasks;
 	size_t mapped;
-	uint64_t read[LBR_TASKS]; /* of each slot: windows that were taken, or left behind by the task before */
+	uint64_t read[LBR_TASKS]; /* of each slot: windows that were taken, or left behind by the
+				     task before */
 	uint64_t forgotten[LBR_TASKS]; /* the fault that the task before left behind */
-	pid_t tid[LBR_TASKS];	  /* 0: free */
+	pid_t tid[LBR_TASKS];          /* 0: free */
 };
 
 /* Programs by name: with the kernel's own counts, and without. */
-static const char *const variants[2][2] = {{"generate_counted", "switch_counted"}, {"generate_plain", "switch_plain"}};
+static const char *const variants[2][2] = {{"generate_counted", "switch_counted"},
+					   {"generate_plain", "switch_plain"}};
 
 static int quiet(enum libbpf_print_level level, const char *format, va_list ap)
 {
@@ -83,7 +85,8 @@ static bool set_namespace(const struct libbpf *bpf, struct bpf_object *o)
 
 static struct bpf_object *load(const struct libbpf *bpf, int variant, int *error)
 {
-	struct bpf_object *o = bpf->bpf_object__open_mem(lbr_bpf_image, (size_t)(lbr_bpf_image_end - lbr_bpf_image), NULL);
+	struct bpf_object *o = bpf->bpf_object__open_mem(
+		lbr_bpf_image, (size_t)(lbr_bpf_image_end - lbr_bpf_image), NULL);
 	const char *other[2] = {variants[!variant][0], variants[!variant][1]};
 
 	if (!o) {
@@ -91,7 +94,8 @@ static struct bpf_object *load(const struct libbpf *bpf, int variant, int *error
 		return NULL;
 	}
 	for (int i = 0; i < 2; i++)
-		bpf->bpf_program__set_autoload(bpf->bpf_object__find_program_by_name(o, other[i]), false);
+		bpf->bpf_program__set_autoload(bpf->bpf_object__find_program_by_name(o, other[i]),
+					       false);
 	*error = set_namespace(bpf, o) ? -bpf->bpf_object__load(o) : EINVAL;
 	if (!*error)
 		return o;
@@ -124,7 +128,8 @@ static int attach(struct lbr_bpf *l, int variant)
 	static const char *const points[2] = {"signal_generate", "sched_switch"};
 
 	for (int i = 0; i < 2; i++) {
-		const struct bpf_program *p = l->bpf.bpf_object__find_program_by_name(l->object, variants[variant][i]);
+		const struct bpf_program *p =
+			l->bpf.bpf_object__find_program_by_name(l->object, variants[variant][i]);
 
 		l->links[i] = l->bpf.bpf_program__attach_raw_tracepoint(p, points[i]);
 		if (!l->links[i])
@@ -153,11 +158,14 @@ static int why_not(int error, struct bt_error *err)
 	switch (error) {
 	case EPERM:
 	case EACCES:
-		return bt_fail(err, BT_E_PERMISSION, 0, "BPF programs need the capabilities BPF and PERFMON (Linux 5.8), or SYS_ADMIN");
+		return bt_fail(err, BT_E_PERMISSION, 0,
+			       "BPF programs need the capabilities BPF and PERFMON (Linux 5.8), or "
+			       "SYS_ADMIN");
 	case EINVAL:
 	case ENOENT:
 		return bt_fail(err, BT_E_UNSUPPORTED, error,
-			       "this kernel does not load the BPF programs: bpf_get_branch_snapshot() came with Linux 5.16");
+			       "this kernel does not load the BPF programs: "
+			       "bpf_get_branch_snapshot() came with Linux 5.16");
 	case ENOMEM:
 	case E2BIG:
 		return bt_fail(err, BT_E_NO_MEMORY, error, "no memory for the BPF programs' maps");
@@ -176,14 +184,15 @@ int lbr_bpf_open(void *arg, void **snap, struct snap_info *info, struct bt_error
 	*snap = NULL;
 	if (!l)
 		return why_not(error, err);
-	rc = late_library_load(BPF_SONAME, libbpf_symbols, sizeof libbpf_symbols / sizeof *libbpf_symbols, &l->bpf, err);
+	rc = late_library_load(BPF_SONAME, libbpf_symbols,
+			       sizeof libbpf_symbols / sizeof *libbpf_symbols, &l->bpf, err);
 	if (rc) {
 		free(l);
 		return rc;
 	}
 	l->bpf.libbpf_set_print(quiet);
-	/* libbpf raises it where a try of its own fails, and the program would inherit that (libbpf_set_memlock_rlim() is missing in
-	 * Debian 12). */
+	/* libbpf raises it where a try of its own fails, and the program would inherit that
+	 * (libbpf_set_memlock_rlim() is missing in Debian 12). */
 	getrlimit(RLIMIT_MEMLOCK, &memlock);
 	l->object = load(&l->bpf, variant, &error);
 	if (!l->object && error != EPERM)
@@ -279,7 +288,8 @@ int lbr_bpf_open(void *arg, void **snap, struct snap_info *info, struct bt_error
 	*snap = NULL;
 	*info = (struct snap_info){.helper = -ENOENT};
 	return bt_fail(err, BT_E_UNSUPPORTED, 0,
-		       "this btrec was built without BPF: configure found no libbpf, or no clang for -target bpf");
+		       "this btrec was built without BPF: configure found no libbpf, or no clang "
+		       "for -target bpf");
 }
 
 int lbr_bpf_watch(void *arg, void *snap, pid_t tid)

@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: MIT */
-/* The ring of periodic samples: overwritten, written backward (Linux 4.7), so that its newest records can be read from the head on. */
+/* The ring of periodic samples: overwritten, written backward (Linux 4.7), so that its newest
+ * records can be read from the head on. */
 #include "collector/pmu/lbr_private.h"
 
 #include <string.h>
@@ -11,40 +12,42 @@ enum {
 	BEFORE_STACK = 8,  /* of a sample's body: its instruction pointer (PERF_SAMPLE_IP) */
 };
 
-static size_t page_bytes(void)
-{
-	return (size_t)sysconf(_SC_PAGESIZE);
-}
+static size_t page_bytes(void) { return (size_t)sysconf(_SC_PAGESIZE); }
 
 int lbr_ring_open(const struct pmu *p, struct lbr_events *e, unsigned i, struct bt_error *err)
 {
 	int error = 0;
 
-	e->ring[i] = p->kernel->ops->map(p->kernel->arg, e->fd[i], (1 + LBR_RING_PAGES) * page_bytes(), PROT_READ, 0, &error);
+	e->ring[i] = p->kernel->ops->map(p->kernel->arg, e->fd[i],
+					 (1 + LBR_RING_PAGES) * page_bytes(), PROT_READ, 0, &error);
 	if (e->ring[i])
 		return 0;
 	return bt_fail(err, BT_E_PERMISSION, error,
-		       "no memory for the ring of samples: raise RLIMIT_MEMLOCK (ulimit -l) or kernel.perf_event_mlock_kb");
+		       "no memory for the ring of samples: raise RLIMIT_MEMLOCK (ulimit -l) or "
+		       "kernel.perf_event_mlock_kb");
 }
 
 void lbr_ring_close(const struct pmu *p, struct lbr_events *e, unsigned i)
 {
 	if (e->ring[i])
-		p->kernel->ops->unmap(p->kernel->arg, e->ring[i], (1 + LBR_RING_PAGES) * page_bytes());
+		p->kernel->ops->unmap(p->kernel->arg, e->ring[i],
+				      (1 + LBR_RING_PAGES) * page_bytes());
 	e->ring[i] = NULL;
 }
 
 /* Copies n bytes of the ring at position at. */
 static void copy(const uint8_t *data, uint64_t size, uint64_t at, void *out, size_t n)
 {
-	size_t offset = (size_t)(at & (size - 1)), first = size - offset < n ? (size_t)(size - offset) : n;
+	size_t offset = (size_t)(at & (size - 1)),
+	       first = size - offset < n ? (size_t)(size - offset) : n;
 
 	memcpy(out, data + offset, first);
 	memcpy((uint8_t *)out + first, data, n - first);
 }
 
 /* Positions of the records of [head, end), newest first, as far as they are whole. */
-static size_t find_records(const uint8_t *data, uint64_t size, uint64_t head, uint64_t end, uint64_t at[SAMPLES_MAX])
+static size_t find_records(const uint8_t *data, uint64_t size, uint64_t head, uint64_t end,
+			   uint64_t at[SAMPLES_MAX])
 {
 	size_t count = 0;
 
@@ -52,7 +55,8 @@ static size_t find_records(const uint8_t *data, uint64_t size, uint64_t head, ui
 		struct perf_event_header h;
 
 		copy(data, size, head, &h, sizeof h);
-		if (h.size < sizeof h || h.size > end - head) /* never written, or overwritten by the newest */
+		if (h.size < sizeof h ||
+		    h.size > end - head) /* never written, or overwritten by the newest */
 			break;
 		if (h.type == PERF_RECORD_SAMPLE)
 			at[count++] = head;
@@ -65,8 +69,10 @@ void lbr_ring_read(struct lbr_events *e, unsigned i, lbr_take_sample *take, void
 {
 	const struct perf_event_mmap_page *page = e->ring[i];
 	const uint8_t *data = (const uint8_t *)e->ring[i] + page_bytes();
-	uint64_t size = LBR_RING_PAGES * page_bytes(), head = __atomic_load_n(&page->data_head, __ATOMIC_ACQUIRE);
-	uint64_t end = e->head[i] - head > size ? head + size : e->head[i]; /* it runs downward from 0 */
+	uint64_t size = LBR_RING_PAGES * page_bytes(),
+		 head = __atomic_load_n(&page->data_head, __ATOMIC_ACQUIRE);
+	uint64_t end =
+		e->head[i] - head > size ? head + size : e->head[i]; /* it runs downward from 0 */
 	uint64_t at[SAMPLES_MAX];
 	size_t count = find_records(data, size, head, end, at);
 
@@ -80,7 +86,8 @@ void lbr_ring_read(struct lbr_events *e, unsigned i, lbr_take_sample *take, void
 		if (h.size < sizeof h + BEFORE_STACK + sizeof nr)
 			continue;
 		copy(data, size, body, &nr, sizeof nr);
-		if (nr > LBR_DEPTH_MAX || h.size < sizeof h + BEFORE_STACK + sizeof nr + nr * sizeof *entries)
+		if (nr > LBR_DEPTH_MAX ||
+		    h.size < sizeof h + BEFORE_STACK + sizeof nr + nr * sizeof *entries)
 			continue;
 		copy(data, size, body + sizeof nr, entries, (size_t)nr * sizeof *entries);
 		take(arg, entries, (size_t)nr);

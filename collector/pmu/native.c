@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: MIT */
-/* Runs code as it is, stopped at system calls and signals. Branches are none of its business, but for what only it knows: where a signal
- * handler was entered, and system calls that do not go on behind themselves. */
+/* Runs code as it is, stopped at system calls and signals. Branches are none of its business, but
+ * for what only it knows: where a signal handler was entered, and system calls that do not go on
+ * behind themselves. */
 #include <errno.h>
 #include <stdlib.h>
 #include <sys/ptrace.h>
@@ -12,12 +13,14 @@
 
 enum {
 	EFLAGS_TF = 0x100,
-	TRAP_NOTIFY = SIGTRAP, /* si_code of the stop after a handler's frame was made (ptrace_notify in the kernel) */
+	TRAP_NOTIFY = SIGTRAP, /* si_code of the stop after a handler's frame was made
+				  (ptrace_notify in the kernel) */
 	SYSCALL_LEN = 2,       /* syscall, sysenter and int 0x80 */
 };
 
 struct native_task {
-	bool delivering;      /* a handler is being entered with PTRACE_SINGLESTEP: the kernel stops before its first instruction */
+	bool delivering;      /* a handler is being entered with PTRACE_SINGLESTEP: the kernel stops
+				 before its first instruction */
 	bool program_tf;      /* TF was the program's own then */
 	bool interrupting;    /* a PTRACE_INTERRUPT is on its way, or was in this system call */
 	uint64_t syscall_rip; /* of the system call instruction in progress, 0: none */
@@ -46,7 +49,8 @@ static void native_task_release(struct backend *b, struct task *task)
 	task->runner = NULL;
 }
 
-static int native_resume(struct backend *b, struct task *task, int signo, enum bt_signal_action action)
+static int native_resume(struct backend *b, struct task *task, int signo,
+			 enum bt_signal_action action)
 {
 	struct native_task *nt = task->runner;
 
@@ -69,7 +73,8 @@ static void native_stop_soon(struct backend *b, struct task *task)
 	struct native_task *nt = task->runner;
 
 	(void)b;
-	/* Again, where the last one was met by the recorder itself, in a system call; two at once are one. */
+	/* Again, where the last one was met by the recorder itself, in a system call; two at once
+	 * are one. */
 	nt->interrupting = !tracee_resume(task->tid, PTRACE_INTERRUPT, 0);
 }
 
@@ -82,7 +87,10 @@ static void native_leave(struct backend *b, struct task *task)
 static void native_execed(struct backend *b, struct task *task)
 {
 	struct native_task *nt = task->runner;
-	struct bt_branch entry = {.kind = BT_BRANCH_SYSCALL, .flags = BT_BRANCH_TAKEN, .from = nt->syscall_rip, .to = task->regs.rip};
+	struct bt_branch entry = {.kind = BT_BRANCH_SYSCALL,
+				  .flags = BT_BRANCH_TAKEN,
+				  .from = nt->syscall_rip,
+				  .to = task->regs.rip};
 
 	if (nt->syscall_rip)
 		enter(b, task, &entry);
@@ -95,16 +103,21 @@ static void native_exiting(struct backend *b, struct task *task, const struct bt
 	task->regs = *regs;
 }
 
-/* A call that does not go on behind itself is a branch that no processor records as one: rt_sigreturn. */
+/* A call that does not go on behind itself is a branch that no processor records as one:
+ * rt_sigreturn. */
 static void syscall_left(const struct backend *b, struct task *task, const struct native_task *nt)
 {
-	struct bt_branch branch = {.kind = BT_BRANCH_SYSCALL, .flags = BT_BRANCH_TAKEN, .from = nt->syscall_rip, .to = task->regs.rip};
+	struct bt_branch branch = {.kind = BT_BRANCH_SYSCALL,
+				   .flags = BT_BRANCH_TAKEN,
+				   .from = nt->syscall_rip,
+				   .to = task->regs.rip};
 
 	if (nt->syscall_rip && branch.to != branch.from && branch.to != branch.from + SYSCALL_LEN)
 		enter(b, task, &branch);
 }
 
-static enum backend_stop syscall_stop(const struct backend *b, struct task *task, struct native_task *nt)
+static enum backend_stop syscall_stop(const struct backend *b, struct task *task,
+				      struct native_task *nt)
 {
 	enum tracee_syscall_stop stop = tracee_syscall_stop(task->tid, &task->syscall);
 
@@ -121,7 +134,8 @@ static enum backend_stop syscall_stop(const struct backend *b, struct task *task
 	return BACKEND_SYSCALL_ENTER;
 }
 
-static enum backend_stop handler_entered(const struct backend *b, struct task *task, struct native_task *nt)
+static enum backend_stop handler_entered(const struct backend *b, struct task *task,
+					 struct native_task *nt)
 {
 	struct bt_branch branch = {.kind = BT_BRANCH_ASYNC, .flags = BT_BRANCH_TAKEN};
 
@@ -137,7 +151,8 @@ static enum backend_stop handler_entered(const struct backend *b, struct task *t
 	return BACKEND_HANDLER;
 }
 
-static enum backend_stop native_stopped(struct backend *b, struct task *task, const struct wait_event *ev, siginfo_t *info)
+static enum backend_stop native_stopped(struct backend *b, struct task *task,
+					const struct wait_event *ev, siginfo_t *info)
 {
 	struct native_task *nt = task->runner;
 
@@ -154,8 +169,10 @@ static enum backend_stop native_stopped(struct backend *b, struct task *task, co
 		return handler_entered(b, task, nt);
 	if (tracee_get_regs(task->tid, &task->regs))
 		return BACKEND_GONE;
-	if (nt->delivering && ev->value == SIGTRAP && tracee_may_have_stepped(info) && !nt->program_tf) {
-		/* The signal came to nothing (its handler had just gone), and an instruction was stepped. */
+	if (nt->delivering && ev->value == SIGTRAP && tracee_may_have_stepped(info) &&
+	    !nt->program_tf) {
+		/* The signal came to nothing (its handler had just gone), and an instruction was
+		 * stepped. */
 		nt->delivering = false;
 		return tracee_resume(task->tid, PTRACE_SYSCALL, 0) ? BACKEND_GONE : BACKEND_RUNS;
 	}

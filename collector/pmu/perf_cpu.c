@@ -53,7 +53,8 @@ void perf_cpu_read(struct perf_cpu *c, const struct perf_kernel *k)
 	c->arch_lbr = has_flag(text, "arch_lbr");
 }
 
-int perf_refused(const struct perf_kernel *k, int rc, const char *what, const char *busy, struct bt_error *err)
+int perf_refused(const struct perf_kernel *k, int rc, const char *what, const char *busy,
+		 struct bt_error *err)
 {
 	long paranoid = perf_file_number(k, "/proc/sys/kernel/perf_event_paranoid");
 
@@ -62,15 +63,20 @@ int perf_refused(const struct perf_kernel *k, int rc, const char *what, const ch
 		return bt_fail(err, BT_E_NO_HARDWARE, EBUSY, "%s is busy: %s", what, busy);
 	case EACCES:
 	case EPERM:
-		return bt_fail(err, BT_E_PERMISSION, -rc, "%s is refused with perf_event_paranoid %ld: sudo sysctl kernel.perf_event_paranoid=2", what,
-			       paranoid);
+		return bt_fail(err, BT_E_PERMISSION, -rc,
+			       "%s is refused with perf_event_paranoid %ld: sudo sysctl "
+			       "kernel.perf_event_paranoid=2",
+			       what, paranoid);
 	case ENOENT:
 	case ENODEV:
-		return bt_fail(err, BT_E_NO_HARDWARE, -rc, "the kernel knows no performance counters of this processor (a virtual machine?)");
+		return bt_fail(err, BT_E_NO_HARDWARE, -rc,
+			       "the kernel knows no performance counters of this processor (a "
+			       "virtual machine?)");
 	case EOPNOTSUPP:
 	case EINVAL:
 	case ENOSYS:
-		return bt_fail(err, BT_E_UNSUPPORTED, -rc, "the kernel has no %s for this processor", what);
+		return bt_fail(err, BT_E_UNSUPPORTED, -rc,
+			       "the kernel has no %s for this processor", what);
 	default:
 		return bt_fail(err, BT_E_NO_HARDWARE, -rc, "%s cannot be opened", what);
 	}

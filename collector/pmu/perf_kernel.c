@@ -15,7 +15,8 @@
 
 #include "collector/pmu/lbr_bpf.h"
 
-static int kernel_open(void *arg, const struct perf_event_attr *attr, pid_t tid, int cpu, int group, unsigned long flags)
+static int kernel_open(void *arg, const struct perf_event_attr *attr, pid_t tid, int cpu, int group,
+		       unsigned long flags)
 {
 	long fd = syscall(SYS_perf_event_open, attr, tid, cpu, group, flags | PERF_FLAG_FD_CLOEXEC);
 
@@ -85,7 +86,8 @@ static uint64_t kernel_capabilities(void *arg)
 	char text[PERF_FILE_MAX];
 	const char *line;
 
-	if (kernel_file(arg, "/proc/self/status", text, sizeof text) < 0 || !(line = strstr(text, "\nCapEff:")))
+	if (kernel_file(arg, "/proc/self/status", text, sizeof text) < 0 ||
+	    !(line = strstr(text, "\nCapEff:")))
 		return 0;
 	return strtoull(line + strlen("\nCapEff:"), NULL, 16);
 }

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: MIT */
-/* The pmu backend: a runner runs the code (natively, or on a simulated processor), and at every stop that means something to
- * the program the source brings what the processor recorded into the task's history. */
+/* The pmu backend: a runner runs the code (natively, or on a simulated processor), and at every
+ * stop that means something to the program the source brings what the processor recorded into the
+ * task's history. */
 #include "collector/pmu/pmu.h"
 
 #include <stdio.h>
@@ -46,7 +47,8 @@ static void attach(struct backend *b, struct task *task)
 	trace_writer_event(b->writer, task->unit->number, BT_RECORD_NOTE, &rec);
 }
 
-static void capture(const struct backend *b, struct task *task, enum capture_why why, const siginfo_t *info)
+static void capture(const struct backend *b, struct task *task, enum capture_why why,
+		    const siginfo_t *info)
 {
 	const struct pmu_task *pt = task->backend;
 
@@ -128,21 +130,20 @@ static void pmu_settle(struct backend *b, struct task *task)
 	capture(b, task, CAPTURE_SNAPSHOT, NULL);
 }
 
-static enum backend_stop pmu_stopped(struct backend *b, struct task *task, const struct wait_event *ev, siginfo_t *info)
+static enum backend_stop pmu_stopped(struct backend *b, struct task *task,
+				     const struct wait_event *ev, siginfo_t *info)
 {
 	enum backend_stop stop = b->pmu->runner->stopped(b, task, ev, info);
 
-	/* Branches that the runner knows of are entered at stops before which no code of the program's ran since the last one:
-	 * nothing is out of order. */
+	/* Branches that the runner knows of are entered at stops before which no code of the
+	 * program's ran since the last one: nothing is out of order. */
 	if (stop != BACKEND_RUNS && stop != BACKEND_GONE)
-		capture(b, task, stop == BACKEND_SIGNAL ? CAPTURE_SIGNAL : CAPTURE_STOP, stop == BACKEND_SIGNAL ? info : NULL);
+		capture(b, task, stop == BACKEND_SIGNAL ? CAPTURE_SIGNAL : CAPTURE_STOP,
+			stop == BACKEND_SIGNAL ? info : NULL);
 	return stop;
 }
 
-static void pmu_backend_close(struct backend *b)
-{
-	pmu_close(b->pmu);
-}
+static void pmu_backend_close(struct backend *b) { pmu_close(b->pmu); }
 
 const struct backend_ops pmu_ops = {
 	.name = "pmu",
@@ -162,7 +163,8 @@ const struct backend_ops pmu_ops = {
 	.stopped = pmu_stopped,
 };
 
-int pmu_open(struct pmu *p, const struct perf_kernel *kernel, const struct branch_source_ops *source, const struct backend_ops *runner,
+int pmu_open(struct pmu *p, const struct perf_kernel *kernel,
+	     const struct branch_source_ops *source, const struct backend_ops *runner,
 	     struct bt_error *err)
 {
 	int rc = 0;
@@ -195,8 +197,10 @@ const struct branch_source_ops *pmu_choose(const struct perf_kernel *kernel, str
 
 		if (!branch_sources[i]->probe(&p, &e))
 			return branch_sources[i];
-		snprintf(why + len, sizeof why - len, "%s%s: %.160s", len ? "; " : "", branch_sources[i]->name, e.text);
+		snprintf(why + len, sizeof why - len, "%s%s: %.160s", len ? "; " : "",
+			 branch_sources[i]->name, e.text);
 	}
-	bt_fail(err, BT_E_NO_HARDWARE, 0, "no branch record of the processor can be used here, use the engine: %.330s", why);
+	bt_fail(err, BT_E_NO_HARDWARE, 0,
+		"no branch record of the processor can be used here, use the engine: %.330s", why);
 	return NULL;
 }

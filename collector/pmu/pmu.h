@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
-/* The pmu backend: programs run natively under the recorder's supervision, the processor records their branches (branch_source.h).
- * Ticks are unknown. */
+/* The pmu backend: programs run natively under the recorder's supervision, the processor records
+ * their branches (branch_source.h). Ticks are unknown. */
 #ifndef BT_PMU_H
 #define BT_PMU_H
 
@@ -10,7 +10,8 @@
 extern const struct backend_ops native_ops;
 
 /* Opens the source (NULL: none). Errors as branch_source_ops.open; nothing is left open then. */
-int pmu_open(struct pmu *p, const struct perf_kernel *kernel, const struct branch_source_ops *source, const struct backend_ops *runner,
+int pmu_open(struct pmu *p, const struct perf_kernel *kernel,
+	     const struct branch_source_ops *source, const struct backend_ops *runner,
 	     struct bt_error *err) BT_MUST_USE;
 void pmu_close(struct pmu *p);
 

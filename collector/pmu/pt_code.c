@@ -38,7 +38,8 @@ static struct pt_page *read_now(struct pt_code *c, uint64_t addr, struct pt_page
 
 	if (!len)
 		return NULL;
-	if (!known || known->len != len || memcmp(c->bytes[known - c->pages], now, sizeof now) != 0) {
+	if (!known || known->len != len ||
+	    memcmp(c->bytes[known - c->pages], now, sizeof now) != 0) {
 		if (!known || known->item != c->item)
 			known = &c->pages[c->next++ % PT_PAGES];
 		memcpy(c->bytes[known - c->pages], now, sizeof now);
@@ -71,13 +72,15 @@ static size_t read_page(struct pt_code *c, uint64_t addr, uint8_t *out, size_t n
 	return n;
 }
 
-/* The trace holds the n bytes of code at addr, too. What else is on their page may be data, whose changes begin no epoch. */
+/* The trace holds the n bytes of code at addr, too. What else is on their page may be data, whose
+ * changes begin no epoch. */
 static void tell_page(struct pt_code *c, uint64_t addr, size_t n)
 {
 	struct pt_page *p = n ? page_of(c, addr) : NULL;
 
 	if (p && !p->told)
-		p->told = address_space_use(c->task->process->space, c->p->writer, p->addr, c->bytes[p - c->pages], addr - p->addr, n);
+		p->told = address_space_use(c->task->process->space, c->p->writer, p->addr,
+					    c->bytes[p - c->pages], addr - p->addr, n);
 }
 
 /* Of the n bytes at addr those of the instruction; of what is none, all. */

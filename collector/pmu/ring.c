@@ -10,12 +10,10 @@ enum {
 };
 
 /* Where mmap(2) fails because of a limit, half of it may do. */
-static bool is_limit(int error)
-{
-	return error == EPERM || error == ENOMEM || error == EAGAIN;
-}
+static bool is_limit(int error) { return error == EPERM || error == ENOMEM || error == EAGAIN; }
 
-int perf_ring_map(struct perf_ring *r, const struct perf_kernel *k, int fd, uint64_t wanted, uint64_t least)
+int perf_ring_map(struct perf_ring *r, const struct perf_kernel *k, int fd, uint64_t wanted,
+		  uint64_t least)
 {
 	size_t page = (size_t)sysconf(_SC_PAGESIZE);
 	int error = EPERM;
@@ -36,7 +34,8 @@ int perf_ring_map(struct perf_ring *r, const struct perf_kernel *k, int fd, uint
 }
 
 /* Both parts, or neither. */
-static int map_both(struct perf_ring *r, const struct perf_kernel *k, int fd, size_t page, uint64_t size)
+static int map_both(struct perf_ring *r, const struct perf_kernel *k, int fd, size_t page,
+		    uint64_t size)
 {
 	uint64_t share = size / AUX_RECORDS;
 	int error = EPERM;
@@ -58,7 +57,8 @@ static int map_both(struct perf_ring *r, const struct perf_kernel *k, int fd, si
 	return error;
 }
 
-int perf_ring_map_aux(struct perf_ring *r, const struct perf_kernel *k, int fd, uint64_t wanted, uint64_t least)
+int perf_ring_map_aux(struct perf_ring *r, const struct perf_kernel *k, int fd, uint64_t wanted,
+		      uint64_t least)
 {
 	size_t page = (size_t)sysconf(_SC_PAGESIZE);
 	int error = EPERM;

@@ -1,9 +1,11 @@
 /* SPDX-License-Identifier: (MIT OR GPL-2.0-only) */
-/* Takes the processor's branch record inside the kernel: at the raising of a synchronous signal in the faulting thread, and at
- * every switch away from a watched task. Afterwards is too late. QUIRK(lbr-reset): the record is reset when a task is switched
- * to (intel_pmu_lbr_sched_task, Linux 6.1), and a ptrace stop switches. QUIRK(signal-deliver-late): so is signal_deliver, for
- * a traced task. The event that the recorder holds open records user code only, so nothing that runs here costs an entry. The
- * helper is for GPL-compatible programs only, hence the licence of this file. */
+/* Takes the processor's branch record inside the kernel: at the raising of a synchronous signal in
+ * the faulting thread, and at every switch away from a watched task. Afterwards is too late.
+ * QUIRK(lbr-reset): the record is reset when a task is switched to (intel_pmu_lbr_sched_task,
+ * Linux 6.1), and a ptrace stop switches. QUIRK(signal-deliver-late): so is signal_deliver, for a
+ * traced task. The event that the recorder holds open records user code only, so nothing that runs
+ * here costs an entry. The helper is for GPL-compatible programs only, hence the licence of this
+ * file. */
 #include <linux/bpf.h>
 
 #include <bpf/bpf_helpers.h>
@@ -23,7 +25,8 @@ enum {
 	SI_CODE = 8, /* offset of si_code in a siginfo_t (x86-64) */
 };
 
-/* Of struct cpu_hw_events (arch/x86/events/perf_event.h) what is looked at; where the fields lie is found by the kernel's BTF. */
+/* Of struct cpu_hw_events (arch/x86/events/perf_event.h) what is looked at; where the fields lie is
+ * found by the kernel's BTF. */
 struct perf_branch_stack {
 	__u64 nr;
 } __attribute__((preserve_access_index));
@@ -82,7 +85,8 @@ static __always_inline void look_behind(struct lbr_window *w, int counted)
 	}
 }
 
-/* signal_generate(sig, info, task, group, result). The record is taken first, before anything could go into it. */
+/* signal_generate(sig, info, task, group, result). The record is taken first, before anything could
+ * go into it. */
 static __always_inline int on_generate(const struct bpf_raw_tracepoint_args *ctx, int counted)
 {
 	__u32 cpu = bpf_get_smp_processor_id();
@@ -105,9 +109,11 @@ static __always_inline int on_generate(const struct bpf_raw_tracepoint_args *ctx
 	default:
 		return 0;
 	}
-	/* Sent, not raised: info is a small number for the kernel's own kinds, and si_code is positive for what an instruction raised. */
+	/* Sent, not raised: info is a small number for the kernel's own kinds, and si_code is
+	 * positive for what an instruction raised. */
 	if (ctx->args[2] != bpf_get_current_task() || ctx->args[1] <= 2 ||
-	    bpf_probe_read_kernel(&code, sizeof code, (void *)(ctx->args[1] + SI_CODE)) || code <= 0)
+	    bpf_probe_read_kernel(&code, sizeof code, (void *)(ctx->args[1] + SI_CODE)) ||
+	    code <= 0)
 		return 0;
 	t = current_task();
 	if (!t)
@@ -120,8 +126,9 @@ static __always_inline int on_generate(const struct bpf_raw_tracepoint_args *ctx
 	return 0;
 }
 
-/* sched_switch: the current task is the one that is switched away from. Whether it is one of ours comes first: this runs for
- * every switch of the machine, and reading the record takes microseconds. */
+/* sched_switch: the current task is the one that is switched away from. Whether it is one of ours
+ * comes first: this runs for every switch of the machine, and reading the record takes
+ * microseconds. */
 static __always_inline int on_switch(int counted)
 {
 	struct lbr_task *t = current_task();
@@ -137,10 +144,7 @@ static __always_inline int on_switch(int counted)
 }
 
 SEC("raw_tp/signal_generate")
-int generate_counted(struct bpf_raw_tracepoint_args *ctx)
-{
-	return on_generate(ctx, 1);
-}
+int generate_counted(struct bpf_raw_tracepoint_args *ctx) { return on_generate(ctx, 1); }
 
 SEC("raw_tp/sched_switch")
 int switch_counted(struct bpf_raw_tracepoint_args *ctx)
@@ -149,12 +153,10 @@ int switch_counted(struct bpf_raw_tracepoint_args *ctx)
 	return on_switch(1);
 }
 
-/* The same for kernels that do not tell where cpu_hw_events is (without BTF of variables, or without CONFIG_KALLSYMS_ALL). */
+/* The same for kernels that do not tell where cpu_hw_events is (without BTF of variables, or
+ * without CONFIG_KALLSYMS_ALL). */
 SEC("raw_tp/signal_generate")
-int generate_plain(struct bpf_raw_tracepoint_args *ctx)
-{
-	return on_generate(ctx, 0);
-}
+int generate_plain(struct bpf_raw_tracepoint_args *ctx) { return on_generate(ctx, 0); }
 
 SEC("raw_tp/sched_switch")
 int switch_plain(struct bpf_raw_tracepoint_args *ctx)

@@ -24,9 +24,13 @@ const struct branch_source_ops *branch_source_find(const char *name)
 	return NULL;
 }
 
-void pmu_sched(const struct pmu *p, const struct task *task, uint64_t time, uint32_t cpu, enum bt_sched what)
+void pmu_sched(const struct pmu *p, const struct task *task, uint64_t time, uint32_t cpu,
+	       enum bt_sched what)
 {
-	struct bt_record_sched rec = {.task = task->number, .cpu = cpu + 1, .what = (uint8_t)what, .position = task->ring.next + 1};
+	struct bt_record_sched rec = {.task = task->number,
+				      .cpu = cpu + 1,
+				      .what = (uint8_t)what,
+				      .position = task->ring.next + 1};
 	uint64_t begun = trace_writer_begun(p->writer);
 
 	rec.seq = trace_writer_next_seq(p->writer);
@@ -34,23 +38,27 @@ void pmu_sched(const struct pmu *p, const struct task *task, uint64_t time, uint
 	trace_writer_event(p->writer, task->unit->number, BT_RECORD_SCHED, &rec);
 }
 
-/* PERF_BR_* of flags (include/uapi/linux/perf_event.h) as a kind of ours, for code that cannot be read. */
+/* PERF_BR_* of flags (include/uapi/linux/perf_event.h) as a kind of ours, for code that cannot be
+ * read. */
 static uint8_t kind_of_flags(uint64_t flags)
 {
 	enum {
 		TYPE_SHIFT = 20,
 	};
 	static const uint8_t kinds[16] = {
-		[PERF_BR_COND] = BT_BRANCH_JCC + 1,  [PERF_BR_UNCOND] = BT_BRANCH_JMP + 1,    [PERF_BR_IND] = BT_BRANCH_IJMP + 1,
-		[PERF_BR_CALL] = BT_BRANCH_CALL + 1, [PERF_BR_IND_CALL] = BT_BRANCH_ICALL + 1, [PERF_BR_RET] = BT_BRANCH_RET + 1,
+		[PERF_BR_COND] = BT_BRANCH_JCC + 1,       [PERF_BR_UNCOND] = BT_BRANCH_JMP + 1,
+		[PERF_BR_IND] = BT_BRANCH_IJMP + 1,       [PERF_BR_CALL] = BT_BRANCH_CALL + 1,
+		[PERF_BR_IND_CALL] = BT_BRANCH_ICALL + 1, [PERF_BR_RET] = BT_BRANCH_RET + 1,
 	};
 	uint8_t kind = kinds[flags >> TYPE_SHIFT & 15];
 
 	return kind ? kind - 1 : BT_BRANCH_BRANCH;
 }
 
-/* The pages from the last branch's target to this branch: the code in which those that were not taken are found. */
-static void keep_code_between(const struct pmu *p, const struct task *task, uint64_t start, uint64_t end)
+/* The pages from the last branch's target to this branch: the code in which those that were not
+ * taken are found. */
+static void keep_code_between(const struct pmu *p, const struct task *task, uint64_t start,
+			      uint64_t end)
 {
 	enum {
 		PAGE = 4096,
@@ -62,7 +70,8 @@ static void keep_code_between(const struct pmu *p, const struct task *task, uint
 	if (end < start || end - start > PAGES * PAGE)
 		return;
 	for (uint64_t page = (start & ~(uint64_t)(PAGE - 1)) + PAGE; page < end; page += PAGE)
-		(void)!address_space_fetch(task->process->space, p->writer, task->tid, page, false, bytes, &insn);
+		(void)!address_space_fetch(task->process->space, p->writer, task->tid, page, false,
+					   bytes, &insn);
 }
 
 void pmu_branch(const struct pmu *p, struct task *task, uint64_t from, uint64_t to, uint64_t flags)
@@ -72,7 +81,10 @@ void pmu_branch(const struct pmu *p, struct task *task, uint64_t from, uint64_t 
 		PREDICTED = 2,
 		CYCLES_SHIFT = 4,
 	};
-	struct bt_branch b = {.from = from, .to = to, .kind = kind_of_flags(flags), .flags = BT_BRANCH_TAKEN,
+	struct bt_branch b = {.from = from,
+			      .to = to,
+			      .kind = kind_of_flags(flags),
+			      .flags = BT_BRANCH_TAKEN,
 			      .cycles = (uint16_t)(flags >> CYCLES_SHIFT)};
 	const struct bt_branch *last = branch_ring_newest(&task->ring);
 	struct address_space *space = task->process->space;
@@ -84,13 +96,14 @@ void pmu_branch(const struct pmu *p, struct task *task, uint64_t from, uint64_t 
 	if (!address_space_fetch(space, p->writer, task->tid, from, false, bytes, &insn)) {
 		int kind = bt_insn_branch_kind(insn.class);
 
-		/* What is no branch was interrupted there (a return from the kernel); a system call's entry leads on, and not
-		 * into the kernel. */
+		/* What is no branch was interrupted there (a return from the kernel); a system
+		 * call's entry leads on, and not into the kernel. */
 		b.kind = kind < 0 || kind == BT_BRANCH_SYSCALL ? BT_BRANCH_BRANCH : (uint8_t)kind;
 	}
 	(void)!address_space_fetch(space, p->writer, task->tid, to, false, bytes, &insn);
 	if (flags & (PREDICTED | MISPREDICTED))
-		b.flags |= BT_BRANCH_PREDICTION_KNOWN | (flags & PREDICTED ? 0 : BT_BRANCH_MISPREDICTED);
+		b.flags |= BT_BRANCH_PREDICTION_KNOWN |
+			   (flags & PREDICTED ? 0 : BT_BRANCH_MISPREDICTED);
 	task_epoch(task);
 	task_branch(task, &b, false);
 }

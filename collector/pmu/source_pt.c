@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: MIT */
-/* Intel PT: the processor writes into a ring of AUX area that each task has of its own, over and over (mapped read-only). Stops cost
- * next to nothing: the ring is decoded when its branches are wanted, or before the code that ran goes away. */
+/* Intel PT: the processor writes into a ring of AUX area that each task has of its own, over and
+ * over (mapped read-only). Stops cost next to nothing: the ring is decoded when its branches are
+ * wanted, or before the code that ran goes away. */
 #include "collector/pmu/source_pt.h"
 
 #include <errno.h>
@@ -19,9 +20,11 @@
 #define PT_FOLDER "/sys/bus/event_source/devices/intel_pt"
 
 enum {
-	AUX_WANTED = 256 << 10, /* bytes a task: about a million branches, and decoded in some seconds */
+	AUX_WANTED =
+		256 << 10, /* bytes a task: about a million branches, and decoded in some seconds */
 	AUX_LEAST = 16 << 10,
-	TAIL = 4096, /* of what was read, kept to see whether it was overwritten: a PSB with its time is in it */
+	TAIL = 4096, /* of what was read, kept to see whether it was overwritten: a PSB with its
+			time is in it */
 	REACH = 16 << 10, /* bytes back in which a synchronization point is looked for */
 };
 
@@ -32,8 +35,8 @@ struct pt_setup {
 	struct perf_cpu cpu;
 };
 
-/* Items: how many, a sum of what they say, and how many instructions it took. cut: there were too many of these, and what comes behind them
- * may come out otherwise with more bytes. */
+/* Items: how many, a sum of what they say, and how many instructions it took. cut: there were too
+ * many of these, and what comes behind them may come out otherwise with more bytes. */
 struct pt_told {
 	uint64_t count, sum, spent;
 	bool cut;
@@ -43,31 +46,35 @@ struct pt_task {
 	int fd;
 	struct perf_ring ring;
 	bool partial; /* since the last look something was not traced, or may not have been */
-	bool full;    /* records had no room when they were read last: the next one says so once more */
+	bool full; /* records had no room when they were read last: the next one says so once more
+		    */
 	uint64_t seen; /* offset in the AUX area up to which it was read */
 	uint64_t idle;
 	uint8_t tail[TAIL]; /* what was before that */
-	size_t back;	    /* how far before it the last synchronization point is; 0: none is known */
+	size_t back; /* how far before it the last synchronization point is; 0: none is known */
 	struct pt_told told; /* what was told from there on */
 	struct pt_code *code;
 	struct flow_join join;
 	struct pt_setup setup;
 };
 
-/* The lowest bit of a field of attr.config: "config:10" or "config:24-27"; -1: there is no such field. */
+/* The lowest bit of a field of attr.config: "config:10" or "config:24-27"; -1: there is no such
+ * field. */
 static int field_bit(const struct perf_kernel *k, const char *name)
 {
 	char path[128], text[64];
 	int bit;
 
 	snprintf(path, sizeof path, PT_FOLDER "/format/%s", name);
-	if (k->ops->file(k->arg, path, text, sizeof text) <= 0 || sscanf(text, "config:%d", &bit) != 1 || bit < 0 || bit > 63)
+	if (k->ops->file(k->arg, path, text, sizeof text) <= 0 ||
+	    sscanf(text, "config:%d", &bit) != 1 || bit < 0 || bit > 63)
 		return -1;
 	return bit;
 }
 
-/* Times in the stream, and a synchronization point every 2 KiB, where the processor lets one choose (0 of psb_period, which is also what
- * stands there unless told). The kernel switches branches on itself. */
+/* Times in the stream, and a synchronization point every 2 KiB, where the processor lets one choose
+ * (0 of psb_period, which is also what stands there unless told). The kernel switches branches on
+ * itself. */
 static int read_setup(struct pt_setup *s, const struct perf_kernel *k, struct bt_error *err)
 {
 	int tsc = field_bit(k, "tsc");
@@ -75,7 +82,9 @@ static int read_setup(struct pt_setup *s, const struct perf_kernel *k, struct bt
 	s->type = perf_pmu_type(k, "intel_pt");
 	perf_cpu_read(&s->cpu, k);
 	if (s->type < 0)
-		return bt_fail(err, BT_E_NO_HARDWARE, 0, "there is no Intel PT here (only bare machines with Intel processors have it)");
+		return bt_fail(err, BT_E_NO_HARDWARE, 0,
+			       "there is no Intel PT here (only bare machines with Intel "
+			       "processors have it)");
 	s->config = tsc < 0 ? 0 : 1ull << tsc;
 	return 0;
 }
@@ -87,9 +96,13 @@ static void close_task(const struct perf_kernel *k, struct pt_task *t)
 		k->ops->close(k->arg, t->fd);
 }
 
-static int open_task(const struct perf_kernel *k, pid_t tid, struct pt_task *t, struct bt_error *err)
+static int open_task(const struct perf_kernel *k, pid_t tid, struct pt_task *t,
+		     struct bt_error *err)
 {
-	struct perf_event_attr attr = {.size = sizeof attr, .read_format = PERF_IDLE_FORMAT, .exclude_kernel = 1, .exclude_hv = 1};
+	struct perf_event_attr attr = {.size = sizeof attr,
+				       .read_format = PERF_IDLE_FORMAT,
+				       .exclude_kernel = 1,
+				       .exclude_hv = 1};
 	int rc = read_setup(&t->setup, k, err);
 
 	t->fd = -1;
@@ -104,7 +117,10 @@ static int open_task(const struct perf_kernel *k, pid_t tid, struct pt_task *t, 
 	rc = perf_ring_map_aux(&t->ring, k, t->fd, AUX_WANTED, AUX_LEAST);
 	if (rc < 0) {
 		close_task(k, t);
-		return bt_fail(err, BT_E_PERMISSION, -rc, "no ring of %d KiB may be locked: raise kernel.perf_event_mlock_kb or ulimit -l", AUX_LEAST >> 10);
+		return bt_fail(err, BT_E_PERMISSION, -rc,
+			       "no ring of %d KiB may be locked: raise kernel.perf_event_mlock_kb "
+			       "or ulimit -l",
+			       AUX_LEAST >> 10);
 	}
 	return 0;
 }
@@ -120,9 +136,12 @@ static int pt_probe(struct pmu *p, struct bt_error *err)
 	if (!rc)
 		rc = open_task(p->kernel, 0, t, err);
 	if (!rc) {
-		snprintf(p->how, sizeof p->how, "every branch of user code, the last %u KiB of Intel PT of each thread", (unsigned)(t->ring.aux_size >> 10));
+		snprintf(p->how, sizeof p->how,
+			 "every branch of user code, the last %u KiB of Intel PT of each thread",
+			 (unsigned)(t->ring.aux_size >> 10));
 		if (t->ring.aux_size < AUX_WANTED)
-			snprintf(p->lacking, sizeof p->lacking, "more would need kernel.perf_event_mlock_kb or ulimit -l raised");
+			snprintf(p->lacking, sizeof p->lacking,
+				 "more would need kernel.perf_event_mlock_kb or ulimit -l raised");
 		close_task(p->kernel, t);
 	}
 	free(t);
@@ -177,10 +196,12 @@ static void copy_out(const struct perf_ring *r, uint64_t from, uint8_t *out, siz
 	copy_ring(r->aux, r->aux_size, from, out, n);
 }
 
-/* QUIRK(pt-partial): what was not traced is told in the ring of records only. There is a record of 32 bytes for every switch away from the
- * task: for an AUX area that is overwritten pt_event_stop() in arch/x86/events/intel/pt.c tells its whole size, and perf_aux_output_end() in
- * kernel/events/ring_buffer.c drops none that tells of bytes. So they are read at every stop; what is left are the switches between two of
- * them: where the task is preempted, or sleeps more than once in one call. */
+/* QUIRK(pt-partial): what was not traced is told in the ring of records only. There is a record of
+ * 32 bytes for every switch away from the task: for an AUX area that is overwritten pt_event_stop()
+ * in arch/x86/events/intel/pt.c tells its whole size, and perf_aux_output_end() in
+ * kernel/events/ring_buffer.c drops none that tells of bytes. So they are read at every stop; what
+ * is left are the switches between two of them: where the task is preempted, or sleeps more than
+ * once in one call. */
 static void read_records(struct pt_task *t)
 {
 	const struct perf_ring *r = &t->ring;
@@ -188,12 +209,14 @@ static void read_records(struct pt_task *t)
 		struct perf_event_header header;
 		uint64_t offset, size, flags;
 	} record;
-	uint64_t head = __atomic_load_n(&r->page->data_head, __ATOMIC_ACQUIRE), tail = r->page->data_tail;
+	uint64_t head = __atomic_load_n(&r->page->data_head, __ATOMIC_ACQUIRE),
+		 tail = r->page->data_tail;
 	bool known = t->full;
 
 	if (head == tail)
 		return;
-	t->full = head - tail > r->size - 1 - sizeof record; /* the kernel leaves a byte free (CIRC_SPACE) */
+	t->full = head - tail >
+		  r->size - 1 - sizeof record; /* the kernel leaves a byte free (CIRC_SPACE) */
 	t->partial |= t->full;
 	while (head - tail >= sizeof record.header) {
 		copy_ring(r->data, r->size, tail, &record.header, sizeof record.header);
@@ -203,7 +226,9 @@ static void read_records(struct pt_task *t)
 		}
 		if (record.header.type == PERF_RECORD_AUX && record.header.size >= sizeof record) {
 			copy_ring(r->data, r->size, tail, &record, sizeof record);
-			t->partial |= (record.flags & (PERF_AUX_FLAG_TRUNCATED | PERF_AUX_FLAG_PARTIAL | PERF_AUX_FLAG_COLLISION)) != 0;
+			t->partial |=
+				(record.flags & (PERF_AUX_FLAG_TRUNCATED | PERF_AUX_FLAG_PARTIAL |
+						 PERF_AUX_FLAG_COLLISION)) != 0;
 		}
 		t->partial |= record.header.type == PERF_RECORD_LOST && !known;
 		known = false;
@@ -217,7 +242,8 @@ static size_t tail_size(const struct perf_ring *r)
 	return r->aux_size / 4 < TAIL ? (size_t)r->aux_size / 4 : TAIL;
 }
 
-/* Whether the processor has gone round the ring since the last time: what was before the place that was reached then is another. */
+/* Whether the processor has gone round the ring since the last time: what was before the place that
+ * was reached then is another. */
 static bool went_round(const struct pt_task *t)
 {
 	uint8_t now[TAIL];
@@ -231,7 +257,8 @@ static bool went_round(const struct pt_task *t)
 
 static void tell_item(struct pt_told *told, const struct flow_item *item)
 {
-	const uint64_t words[] = {item->kind, item->branch.kind, item->branch.flags, item->branch.from, item->branch.to};
+	const uint64_t words[] = {item->kind, item->branch.kind, item->branch.flags,
+				  item->branch.from, item->branch.to};
 
 	told->count++;
 	for (size_t i = 0; i < sizeof words / sizeof *words; i++)
@@ -252,12 +279,21 @@ static void enter_item(struct task *task, struct pt_task *t, const struct flow_i
 	}
 }
 
-/* Decodes bytes. The first items, as many as *told says, are known already; the others are entered if they are wanted, and *told is all of
- * them then. False: the first ones are no longer what they were, or there is no memory (a gap); nothing was entered. */
-static bool decode(struct task *task, struct pt_task *t, struct slice bytes, enum bt_gap_reason head, bool enter, struct pt_told *told)
+/* Decodes bytes. The first items, as many as *told says, are known already; the others are entered
+ * if they are wanted, and *told is all of them then. False: the first ones are no longer what they
+ * were, or there is no memory (a gap); nothing was entered. */
+static bool decode(struct task *task, struct pt_task *t, struct slice bytes,
+		   enum bt_gap_reason head, bool enter, struct pt_told *told)
 {
-	struct pt_flow_config c = {.bytes = bytes, .intel = t->setup.cpu.intel, .family = (uint16_t)t->setup.cpu.family,
-		.model = (uint8_t)t->setup.cpu.model, .stepping = (uint8_t)t->setup.cpu.stepping, .head = head, .known = told->spent, .code = pt_code_read, .arg = t->code};
+	struct pt_flow_config c = {.bytes = bytes,
+				   .intel = t->setup.cpu.intel,
+				   .family = (uint16_t)t->setup.cpu.family,
+				   .model = (uint8_t)t->setup.cpu.model,
+				   .stepping = (uint8_t)t->setup.cpu.stepping,
+				   .head = head,
+				   .known = told->spent,
+				   .code = pt_code_read,
+				   .arg = t->code};
 	const struct pt_told known = *told;
 	struct flow_item item;
 	struct pt_flow *flow;
@@ -299,7 +335,8 @@ static void forget(struct pt_task *t)
 }
 
 /* Decodes the ring from an offset on, at first what was told already. */
-static bool decode_ring(struct task *task, struct pt_task *t, uint64_t from, size_t n, enum bt_gap_reason head)
+static bool decode_ring(struct task *task, struct pt_task *t, uint64_t from, size_t n,
+			enum bt_gap_reason head)
 {
 	uint8_t *bytes = malloc(n);
 	bool same;
@@ -315,13 +352,16 @@ static bool decode_ring(struct task *task, struct pt_task *t, uint64_t from, siz
 	return same;
 }
 
-/* QUIRK(pt-sync): synchronization points come by the number of bytes, not at every stop: Intel SDM volume 3, RTIT_STATUS.PacketByteCnt, which the kernel
- * clears once (pt_config() in arch/x86/events/intel/pt.c). So decoding begins with the last one, and passes over what it told before. */
+/* QUIRK(pt-sync): synchronization points come by the number of bytes, not at every stop: Intel SDM
+ * volume 3, RTIT_STATUS.PacketByteCnt, which the kernel clears once (pt_config() in
+ * arch/x86/events/intel/pt.c). So decoding begins with the last one, and passes over what it told
+ * before. */
 static void decode_new(struct task *task, struct pt_task *t, size_t n)
 {
 	uint64_t size = t->ring.aux_size;
 
-	if (t->back && t->back + n <= size && decode_ring(task, t, t->seen + size - t->back, t->back + n, BT_GAP_UNDECODED)) {
+	if (t->back && t->back + n <= size &&
+	    decode_ring(task, t, t->seen + size - t->back, t->back + n, BT_GAP_UNDECODED)) {
 		t->back += n;
 		return;
 	}
@@ -329,7 +369,8 @@ static void decode_new(struct task *task, struct pt_task *t, size_t n)
 	(void)decode_ring(task, t, t->seen, n, BT_GAP_UNDECODED);
 }
 
-/* From where to decode the next time: a synchronization point in the n bytes up to head, if there is one. */
+/* From where to decode the next time: a synchronization point in the n bytes up to head, if there
+ * is one. */
 static void find_back(struct task *task, struct pt_task *t, uint64_t head, size_t n)
 {
 	uint64_t size = t->ring.aux_size;
@@ -351,17 +392,22 @@ static void find_back(struct task *task, struct pt_task *t, uint64_t head, size_
 		return;
 	}
 	forget(t);
-	if (decode(task, t, slice_of(bytes + at, some - at), BT_GAP_UNDECODED, false, &t->told) && !t->told.cut)
+	if (decode(task, t, slice_of(bytes + at, some - at), BT_GAP_UNDECODED, false, &t->told) &&
+	    !t->told.cut)
 		t->back = some - at;
 	free(bytes);
 }
 
-/* aux_head is an offset in the ring here, and does not count rounds (pt_update_head() in arch/x86/events/intel/pt.c). */
+/* aux_head is an offset in the ring here, and does not count rounds (pt_update_head() in
+ * arch/x86/events/intel/pt.c). */
 static void read_ring(struct pmu *p, struct task *task, struct pt_task *t)
 {
-	uint64_t size = t->ring.aux_size, head = __atomic_load_n(&t->ring.page->aux_head, __ATOMIC_ACQUIRE) % size;
-	bool all = went_round(t), missing = perf_was_idle(p->kernel, &t->fd, 1, &t->idle) || t->partial;
-	size_t n = (size_t)(all ? size : (head + size - t->seen) % size), old = missing && !all ? t->back : 0;
+	uint64_t size = t->ring.aux_size,
+		 head = __atomic_load_n(&t->ring.page->aux_head, __ATOMIC_ACQUIRE) % size;
+	bool all = went_round(t),
+	     missing = perf_was_idle(p->kernel, &t->fd, 1, &t->idle) || t->partial;
+	size_t n = (size_t)(all ? size : (head + size - t->seen) % size),
+	       old = missing && !all ? t->back : 0;
 
 	t->code->p = p;
 	t->code->task = task;
@@ -398,7 +444,8 @@ static bool takes_code_away(const struct task *task)
 	}
 }
 
-static void pt_capture(struct pmu *p, struct task *task, void *state, enum capture_why why, const siginfo_t *info)
+static void pt_capture(struct pmu *p, struct task *task, void *state, enum capture_why why,
+		       const siginfo_t *info)
 {
 	struct pt_task *t = state;
 

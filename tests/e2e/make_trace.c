@@ -1,9 +1,10 @@
 /* SPDX-License-Identifier: MIT */
 /* Writes a trace that is the same every time, for tests of what shows traces:
  *   make_trace DIR PROGRAM [rounds [argument...]]
- * PROGRAM is screen_sample.S, assembled. It is walked, not run: the lengths and targets of its instructions are those of
- * its bytes, and the conditionals go as decided here. rounds: of its loop (default 36: some 300 branches). The arguments
- * become the recorded command line. STACK in the environment: gone (it was not kept), wrong (a return address was written over). */
+ * PROGRAM is screen_sample.S, assembled. It is walked, not run: the lengths and targets of its
+ * instructions are those of its bytes, and the conditionals go as decided here. rounds: of its loop
+ * (default 36: some 300 branches). The arguments become the recorded command line. STACK in the
+ * environment: gone (it was not kept), wrong (a return address was written over). */
 #include <fcntl.h>
 #include <signal.h>
 #include <stdio.h>
@@ -59,7 +60,8 @@ static struct bt_insn insn_at(const struct walk *k, uint64_t addr)
 {
 	struct bt_insn insn;
 
-	if (addr < TEXT || addr >= TEXT + PAGE || bt_insn_decode(k->code + (addr - TEXT), TEXT + PAGE - addr, &insn)) {
+	if (addr < TEXT || addr >= TEXT + PAGE ||
+	    bt_insn_decode(k->code + (addr - TEXT), TEXT + PAGE - addr, &insn)) {
 		fprintf(stderr, "make_trace: no instruction at %#lx\n", (unsigned long)addr);
 		exit(99);
 	}
@@ -91,8 +93,14 @@ static void chunk_begin(struct walk *k)
 static void chunk_end(struct walk *k, uint32_t task)
 {
 	struct bt_record_branches r = {
-		.task = task, .first = k->first, .count = k->position - k->first, .tick = k->chunk.tick,
-		.transfers = k->chunk.transfers, .epoch = EPOCH, .space = SPACE, .entries = slice_of(k->entries.data, k->entries.len),
+		.task = task,
+		.first = k->first,
+		.count = k->position - k->first,
+		.tick = k->chunk.tick,
+		.transfers = k->chunk.transfers,
+		.epoch = EPOCH,
+		.space = SPACE,
+		.entries = slice_of(k->entries.data, k->entries.len),
 	};
 
 	trace_writer_branches(k->w, &r);
@@ -115,11 +123,15 @@ static uint64_t pop(struct walk *k)
 
 static void branch(struct walk *k, enum bt_branch_kind kind, uint64_t to, bool taken)
 {
-	entry(k, (struct bt_branch){.from = k->rip, .to = to, .kind = (uint8_t)kind, .flags = taken ? BT_BRANCH_TAKEN : 0});
+	entry(k, (struct bt_branch){.from = k->rip,
+				    .to = to,
+				    .kind = (uint8_t)kind,
+				    .flags = taken ? BT_BRANCH_TAKEN : 0});
 	k->rip = to;
 }
 
-/* Runs to the next branch and over it. taken: of a conditional; to: of an indirect one, 0 elsewhere. */
+/* Runs to the next branch and over it. taken: of a conditional; to: of an indirect one, 0
+ * elsewhere. */
 static void step(struct walk *k, bool taken, uint64_t to)
 {
 	struct bt_insn insn = insn_at(k, k->rip);
@@ -152,7 +164,14 @@ static void step(struct walk *k, bool taken, uint64_t to)
 
 static struct bt_regs regs_of(const struct walk *k, uint64_t rbp)
 {
-	return (struct bt_regs){.rip = k->rip, .rsp = k->rsp, .rbp = rbp, .rax = LEAF, .rdx = 0x2a, .cs = 0x33, .ss = 0x2b, .eflags = 0x10246,
+	return (struct bt_regs){.rip = k->rip,
+				.rsp = k->rsp,
+				.rbp = rbp,
+				.rax = LEAF,
+				.rdx = 0x2a,
+				.cs = 0x33,
+				.ss = 0x2b,
+				.eflags = 0x10246,
 				.orig_rax = UINT64_MAX};
 }
 
@@ -163,24 +182,45 @@ struct moment {
 	enum bt_signal_action action;
 };
 
-static void snapshot(struct walk *k, const struct moment *m, uint64_t rbp, const struct bt_record_thread *other)
+static void snapshot(struct walk *k, const struct moment *m, uint64_t rbp,
+		     const struct bt_record_thread *other)
 {
 	uint64_t event = trace_writer_next_seq(k->w), seq;
 	struct bt_record_signal signal = {
-		.seq = event, .task = MAIN_TASK, .point = point_of(k), .signo = (uint32_t)m->signo, .code = (uint32_t)m->code,
-		.addr = m->signo == SIGSEGV ? 8 : 0, .sync = m->signo == SIGSEGV, .action = (uint8_t)m->action,
+		.seq = event,
+		.task = MAIN_TASK,
+		.point = point_of(k),
+		.signo = (uint32_t)m->signo,
+		.code = (uint32_t)m->code,
+		.addr = m->signo == SIGSEGV ? 8 : 0,
+		.sync = m->signo == SIGSEGV,
+		.action = (uint8_t)m->action,
 		.sender = m->signo == SIGSEGV ? 0 : 1000,
 	};
 	struct bt_record_snapshot snap = {
-		.snapshot = m->number, .task = MAIN_TASK, .kind = (uint8_t)m->kind, .point = point_of(k), .space = SPACE, .epoch = EPOCH,
-		.position = k->position, .event = event,
+		.snapshot = m->number,
+		.task = MAIN_TASK,
+		.kind = (uint8_t)m->kind,
+		.point = point_of(k),
+		.space = SPACE,
+		.epoch = EPOCH,
+		.position = k->position,
+		.event = event,
 	};
 	struct bt_record_thread thread = {
-		.snapshot = m->number, .task = MAIN_TASK, .point = point_of(k), .position = k->position, .epoch = EPOCH, .regs = regs_of(k, rbp),
+		.snapshot = m->number,
+		.task = MAIN_TASK,
+		.point = point_of(k),
+		.position = k->position,
+		.epoch = EPOCH,
+		.regs = regs_of(k, rbp),
 	};
 	uint64_t low = other ? other->regs.rsp : k->rsp;
 	struct bt_record_memory memory = {
-		.snapshot = m->number, .space = SPACE, .addr = low, .bytes = slice_of(&k->stack[(low - STACK) / 8], STACK + STACK_SIZE - low),
+		.snapshot = m->number,
+		.space = SPACE,
+		.addr = low,
+		.bytes = slice_of(&k->stack[(low - STACK) / 8], STACK + STACK_SIZE - low),
 	};
 
 	chunk_end(k, MAIN_TASK);
@@ -206,12 +246,16 @@ static void snapshot(struct walk *k, const struct moment *m, uint64_t rbp, const
 /* A signal that a handler sees, in the middle of the loop. */
 static void interrupt(struct walk *k, uint64_t rbp)
 {
-	const struct moment usr1 = {.kind = BT_SNAPSHOT_SIGNAL, .number = 1, .signo = SIGUSR1, .action = BT_ACTION_HANDLER};
+	const struct moment usr1 = {.kind = BT_SNAPSHOT_SIGNAL,
+				    .number = 1,
+				    .signo = SIGUSR1,
+				    .action = BT_ACTION_HANDLER};
 	uint64_t back = k->rip;
 
 	snapshot(k, &usr1, rbp, NULL);
 	branch(k, BT_BRANCH_ASYNC, HANDLER, true);
-	for (struct bt_insn insn = insn_at(k, k->rip); insn.class != BT_INSN_SYSCALL; insn = insn_at(k, k->rip))
+	for (struct bt_insn insn = insn_at(k, k->rip); insn.class != BT_INSN_SYSCALL;
+	     insn = insn_at(k, k->rip))
 		k->rip += insn.len;
 	branch(k, BT_BRANCH_SYSCALL, back, true);
 }
@@ -219,8 +263,11 @@ static void interrupt(struct walk *k, uint64_t rbp)
 /* The last of it as a terminal would show it, but for what it would obey. */
 static void say(struct walk *k)
 {
-	static const char text[] = "begun\n\x1b[33mwarning:\x1b[0m\tlittle left\nvisits: 10%\rvisits: 90%\n";
-	struct bt_record_last_words said = {.task = MAIN_TASK, .total = sizeof text - 1, .text = slice_of(text, sizeof text - 1)};
+	static const char text[] =
+		"begun\n\x1b[33mwarning:\x1b[0m\tlittle left\nvisits: 10%\rvisits: 90%\n";
+	struct bt_record_last_words said = {.task = MAIN_TASK,
+					    .total = sizeof text - 1,
+					    .text = slice_of(text, sizeof text - 1)};
 
 	said.seq = trace_writer_next_seq(k->w);
 	trace_writer_event(k->w, 1, BT_RECORD_LAST_WORDS, &said);
@@ -267,8 +314,11 @@ static void walk_begin(struct walk *k)
 
 static void run(struct walk *k, uint64_t rounds, const struct bt_record_thread *other)
 {
-	const struct moment end = {
-		.kind = BT_SNAPSHOT_FATAL, .number = 2, .signo = SIGSEGV, .code = SEGV_MAPERR, .action = BT_ACTION_CORE};
+	const struct moment end = {.kind = BT_SNAPSHOT_FATAL,
+				   .number = 2,
+				   .signo = SIGSEGV,
+				   .code = SEGV_MAPERR,
+				   .action = BT_ACTION_CORE};
 
 	walk_begin(k);
 	step(k, true, 0);  /* call setup */
@@ -302,8 +352,14 @@ static void map(struct trace_writer *w, struct bt_record_map m)
 
 static void task(struct trace_writer *w, uint32_t number, uint32_t tid, enum bt_task_how how)
 {
-	struct bt_record_task t = {.seq = trace_writer_next_seq(w), .task = number, .parent = how != BT_TASK_INITIAL, .unit = 1, .space = SPACE,
-				   .pid = 1001, .tid = tid, .how = (uint8_t)how};
+	struct bt_record_task t = {.seq = trace_writer_next_seq(w),
+				   .task = number,
+				   .parent = how != BT_TASK_INITIAL,
+				   .unit = 1,
+				   .space = SPACE,
+				   .pid = 1001,
+				   .tid = tid,
+				   .how = (uint8_t)how};
 
 	trace_writer_event(w, 1, BT_RECORD_TASK, &t);
 }
@@ -311,15 +367,29 @@ static void task(struct trace_writer *w, uint32_t number, uint32_t tid, enum bt_
 static void world(struct walk *k, const char *program, struct slice argv)
 {
 	struct bt_record_space space = {.seq = trace_writer_next_seq(k->w), .space = SPACE};
-	struct bt_record_exec exec = {.task = MAIN_TASK, .space = SPACE, .path = bt_str(program), .argv = argv, .tid = 1001};
-	struct bt_record_code code = {.space = SPACE, .epoch = EPOCH, .addr = TEXT, .object = trace_writer_object(k->w, k->code, PAGE)};
+	struct bt_record_exec exec = {.task = MAIN_TASK,
+				      .space = SPACE,
+				      .path = bt_str(program),
+				      .argv = argv,
+				      .tid = 1001};
+	struct bt_record_code code = {.space = SPACE,
+				      .epoch = EPOCH,
+				      .addr = TEXT,
+				      .object = trace_writer_object(k->w, k->code, PAGE)};
 
 	trace_writer_event(k->w, 1, BT_RECORD_SPACE, &space);
 	task(k->w, MAIN_TASK, 1001, BT_TASK_INITIAL);
 	exec.seq = trace_writer_next_seq(k->w);
 	trace_writer_event(k->w, 1, BT_RECORD_EXEC, &exec);
-	map(k->w, (struct bt_record_map){.start = TEXT, .end = TEXT + PAGE, .prot = 5, .offset = PAGE, .path = bt_str(program)});
-	map(k->w, (struct bt_record_map){.start = STACK, .end = STACK + STACK_SIZE, .prot = 3, .path = bt_str("[stack]")});
+	map(k->w, (struct bt_record_map){.start = TEXT,
+					 .end = TEXT + PAGE,
+					 .prot = 5,
+					 .offset = PAGE,
+					 .path = bt_str(program)});
+	map(k->w, (struct bt_record_map){.start = STACK,
+					 .end = STACK + STACK_SIZE,
+					 .prot = 3,
+					 .path = bt_str("[stack]")});
 	code.seq = trace_writer_next_seq(k->w);
 	trace_writer_event(k->w, 1, BT_RECORD_CODE, &code);
 	task(k->w, OTHER_TASK, 1002, BT_TASK_THREAD);
@@ -327,12 +397,21 @@ static void world(struct walk *k, const char *program, struct slice argv)
 
 static void finish(struct walk *k)
 {
-	struct bt_record_exit exited = {.seq = trace_writer_next_seq(k->w), .task = OTHER_TASK, .kind = BT_EXIT_SIGNAL, .status = SIGSEGV};
+	struct bt_record_exit exited = {.seq = trace_writer_next_seq(k->w),
+					.task = OTHER_TASK,
+					.kind = BT_EXIT_SIGNAL,
+					.status = SIGSEGV};
 	struct bt_record_end end = {.kind = BT_EXIT_SIGNAL, .status = SIGSEGV};
 
 	trace_writer_event(k->w, 1, BT_RECORD_EXIT, &exited);
-	exited = (struct bt_record_exit){.seq = trace_writer_next_seq(k->w), .task = MAIN_TASK, .point = point_of(k), .kind = BT_EXIT_SIGNAL,
-					 .status = SIGSEGV, .core = 1, .last = 1, .regs = regs_of(k, 0)};
+	exited = (struct bt_record_exit){.seq = trace_writer_next_seq(k->w),
+					 .task = MAIN_TASK,
+					 .point = point_of(k),
+					 .kind = BT_EXIT_SIGNAL,
+					 .status = SIGSEGV,
+					 .core = 1,
+					 .last = 1,
+					 .regs = regs_of(k, 0)};
 	trace_writer_event(k->w, 1, BT_RECORD_EXIT, &exited);
 	end.seq = trace_writer_next_seq(k->w);
 	trace_writer_event(k->w, 0, BT_RECORD_END, &end);
@@ -351,9 +430,19 @@ static void read_code(struct walk *k, const char *program)
 int main(int argc, char **argv)
 {
 	struct bt_record_header h = {
-		.started = 1700000000000000000u, .program = bt_str("sample"), .cwd = bt_str("/"), .backend = bt_str("step"), .source = bt_str("bits"),
-		.reason = bt_str("made by a test"), .tick_classes = BT_TICK_JCC | BT_TICK_JRCXZ | BT_TICK_LOOP, .ring = 16, .page_size = PAGE,
-		.cpu = bt_str("a processor"), .kernel = bt_str("a kernel"), .recorder_pid = 1000, .version = bt_str("0"),
+		.started = 1700000000000000000u,
+		.program = bt_str("sample"),
+		.cwd = bt_str("/"),
+		.backend = bt_str("step"),
+		.source = bt_str("bits"),
+		.reason = bt_str("made by a test"),
+		.tick_classes = BT_TICK_JCC | BT_TICK_JRCXZ | BT_TICK_LOOP,
+		.ring = 16,
+		.page_size = PAGE,
+		.cpu = bt_str("a processor"),
+		.kernel = bt_str("a kernel"),
+		.recorder_pid = 1000,
+		.version = bt_str("0"),
 	};
 	struct walk *k = calloc(1, sizeof *k);
 	struct bt_record_thread other;

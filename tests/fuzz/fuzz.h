@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
-/* A fuzz target is one function. libFuzzer calls it, and so does replay_main.c, which runs a corpus in the tests.
- * A target aborts when something that must hold for all bytes does not. */
+/* A fuzz target is one function. libFuzzer calls it, and so does replay_main.c, which runs a corpus
+ * in the tests. A target aborts when something that must hold for all bytes does not. */
 #ifndef BT_FUZZ_H
 #define BT_FUZZ_H
 
@@ -10,10 +10,10 @@
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);
 
-#define MUST(condition)          \
-	do {                     \
+#define MUST(condition)           \
+	do {                      \
 		if (!(condition)) \
-			abort(); \
+			abort();  \
 	} while (0)
 
 #endif

@@ -15,7 +15,8 @@ static void encode_again(const struct bt_branch_codec *before, const struct bt_b
 	bt_branch_encode(&enc, &out, b);
 	s = slice_of(out.data, out.len);
 	MUST(bt_branch_decode(&dec, &s, &got) == 1 && !s.len && enc.last == dec.last);
-	MUST(got.from == b->from && got.to == b->to && got.kind == b->kind && got.flags == b->flags && got.cycles == b->cycles);
+	MUST(got.from == b->from && got.to == b->to && got.kind == b->kind &&
+	     got.flags == b->flags && got.cycles == b->cycles);
 	buf_release(&out);
 }
 

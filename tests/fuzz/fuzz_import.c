@@ -13,7 +13,8 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 	MUST(importer_new(&im, NULL, &err) == 0);
 	rc = capture_import(im, slice_of(data, size), &err);
 	MUST(rc <= 0 && (!rc || ((int)err.code == -rc && *err.text && err.offset <= size)));
-	/* At least 8 bytes a sample, and 24 a branch; packed ones are held to a ratio, and text has 8 characters a branch. */
+	/* At least 8 bytes a sample, and 24 a branch; packed ones are held to a ratio, and text has
+	 * 8 characters a branch. */
 	MUST(importer_samples(im) <= (1u << 28) / 8 + 2000 * (uint64_t)size);
 	if (rc)
 		importer_discard(im);

@@ -13,7 +13,8 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 		size_t step = 1;
 
 		if (rc == 0) {
-			MUST(insn.len >= 1 && insn.len <= BT_INSN_MAX && insn.len <= size && insn.class < BT_INSN_CLASSES);
+			MUST(insn.len >= 1 && insn.len <= BT_INSN_MAX && insn.len <= size &&
+			     insn.class < BT_INSN_CLASSES);
 			MUST(insn.displacement >= INT32_MIN && insn.displacement <= INT32_MAX);
 			step = insn.len;
 		} else {

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
-/* A whole trace in memory through the decoder: dump, model, and the history of every task with the straight-line code
- * between its branches. */
+/* A whole trace in memory through the decoder: dump, model, and the history of every task with the
+ * straight-line code between its branches. */
 #include "tests/fuzz/fuzz.h"
 
 #include "decoder/dump.h"
@@ -49,7 +49,8 @@ static void look_at_snapshots(const struct model *m)
 		const struct model_snapshot *s = &m->snapshots[i];
 
 		MUST(model_memory(m, s, s->rec->point.rip, bytes, sizeof bytes) <= sizeof bytes);
-		MUST(model_code(m, s->rec->space, s->rec->epoch, s->rec->point.rip, bytes, sizeof bytes) <= sizeof bytes);
+		MUST(model_code(m, s->rec->space, s->rec->epoch, s->rec->point.rip, bytes,
+				sizeof bytes) <= sizeof bytes);
 	}
 }
 

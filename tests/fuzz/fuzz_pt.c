@@ -1,14 +1,13 @@
 /* SPDX-License-Identifier: MIT */
-/* An Intel PT stream and the code that it is about: u16 how much of the input is code, at 0x400000; the code; the stream. */
+/* An Intel PT stream and the code that it is about: u16 how much of the input is code, at 0x400000;
+ * the code; the stream. */
 #include "tests/fuzz/fuzz.h"
 
 #include <string.h>
 
 #include "hardware/pt_flow.h"
 
-enum {
-	CODE_AT = 0x400000
-};
+enum { CODE_AT = 0x400000 };
 
 static size_t read_code(void *arg, uint64_t addr, uint8_t *bytes, size_t n)
 {

@@ -10,9 +10,9 @@
 static void encode(struct buf *out, const struct bt_record *rec)
 {
 	switch (rec->kind) {
-#define R(number, NAME, name, text)                                     \
-	case number:                                                    \
-		bt_record_encode(out, BT_RECORD_##NAME, &rec->u.name);  \
+#define R(number, NAME, name, text)                                    \
+	case number:                                                   \
+		bt_record_encode(out, BT_RECORD_##NAME, &rec->u.name); \
 		break;
 		BT_RECORDS(R)
 #undef R

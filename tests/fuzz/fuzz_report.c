@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
-/* A whole trace in memory through symbols, stacks, faults and all reports. Whatever the bytes are, the text has no character
- * that acts on a terminal and the JSON is JSON. */
+/* A whole trace in memory through symbols, stacks, faults and all reports. Whatever the bytes are,
+ * the text has no character that acts on a terminal and the JSON is JSON. */
 #include "tests/fuzz/fuzz.h"
 
 #include <jansson.h>
@@ -10,10 +10,12 @@
 #include "lib/escape.h"
 #include "tests/fuzz/trace_bytes.h"
 
-typedef int print_report(FILE *to, const struct model *m, struct symbols *s, const struct report_options *o, struct bt_error *err);
+typedef int print_report(FILE *to, const struct model *m, struct symbols *s,
+			 const struct report_options *o, struct bt_error *err);
 
 /* What the report printed; free() it. */
-static char *print(print_report *report, const struct model *m, struct symbols *s, const struct report_options *o, size_t *len, int *rc)
+static char *print(print_report *report, const struct model *m, struct symbols *s,
+		   const struct report_options *o, size_t *len, int *rc)
 {
 	struct bt_error err;
 	char *text = NULL;
@@ -25,7 +27,8 @@ static char *print(print_report *report, const struct model *m, struct symbols *
 	return text;
 }
 
-static void look_at_text(print_report *report, const struct model *m, struct symbols *s, const struct report_options *o)
+static void look_at_text(print_report *report, const struct model *m, struct symbols *s,
+			 const struct report_options *o)
 {
 	size_t len;
 	int rc;
@@ -38,7 +41,8 @@ static void look_at_text(print_report *report, const struct model *m, struct sym
 	free(text);
 }
 
-static void look_at_json(print_report *report, const struct model *m, struct symbols *s, const struct report_options *o)
+static void look_at_json(print_report *report, const struct model *m, struct symbols *s,
+			 const struct report_options *o)
 {
 	size_t len;
 	int rc;

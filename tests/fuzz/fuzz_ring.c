@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: MIT */
-/* The rings that events of the processor are read from, of any contents: u8 which of two (the samples of the LBR source; else the branch
- * event of period 1), u64 head, u64 how much of it was read before; then the ring, which is filled up with zeros. */
+/* The rings that events of the processor are read from, of any contents: u8 which of two (the
+ * samples of the LBR source; else the branch event of period 1), u64 head, u64 how much of it was
+ * read before; then the ring, which is filled up with zeros. */
 #include "tests/fuzz/fuzz.h"
 
 #include <string.h>
@@ -18,7 +19,8 @@ static void take_item(void *arg, const struct flow_item *item)
 {
 	++*(uint64_t *)arg;
 	MUST(item->kind != FLOW_GAP || item->branch.to < BT_GAP_REASONS);
-	MUST(item->kind != FLOW_BRANCH || (!flow_is_kernel(item->branch.from) && !flow_is_kernel(item->branch.to)));
+	MUST(item->kind != FLOW_BRANCH ||
+	     (!flow_is_kernel(item->branch.from) && !flow_is_kernel(item->branch.to)));
 }
 
 static void read_branches(struct slice in, uint64_t head, uint64_t seen)

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: MIT */
-/* A whole trace in memory through the viewer's views, without a terminal: every view at several sizes, with its requests. Whatever
- * the bytes are, cursors stay on lines and no row has a character that acts on a terminal. */
+/* A whole trace in memory through the viewer's views, without a terminal: every view at several
+ * sizes, with its requests. Whatever the bytes are, cursors stay on lines and no row has a
+ * character that acts on a terminal. */
 #include "tests/fuzz/fuzz.h"
 
 #include "lib/escape.h"
@@ -14,10 +15,12 @@ enum {
 
 static const int sizes[SIZES][2] = {{30, 100}, {10, 40}, {5, 20}, {1, 1}};
 
-static const enum view_id mains[] = {VIEW_SUMMARY, VIEW_BRANCHES, VIEW_THREADS, VIEW_REGISTERS, VIEW_HELP};
+static const enum view_id mains[] = {VIEW_SUMMARY, VIEW_BRANCHES, VIEW_THREADS, VIEW_REGISTERS,
+				     VIEW_HELP};
 
-static const enum request requests[] = {REQUEST_FOLD,  REQUEST_UNFOLD, REQUEST_TARGET, REQUEST_MATCH,
-					REQUEST_CALLER, REQUEST_FOLD,	REQUEST_ENTER};
+static const enum request requests[] = {REQUEST_FOLD,  REQUEST_UNFOLD, REQUEST_TARGET,
+					REQUEST_MATCH, REQUEST_CALLER, REQUEST_FOLD,
+					REQUEST_ENTER};
 
 static void look_at_row(struct viewer *v, struct view *view, size_t line)
 {
@@ -37,7 +40,8 @@ static void look_at_view(struct viewer *v, struct view *view)
 	size_t count = view_count(view), height = view->height > 0 ? (size_t)view->height : 1;
 	struct row row;
 
-	MUST(count && view->cursor < count && view->top <= view->cursor && view->cursor < view->top + height);
+	MUST(count && view->cursor < count && view->top <= view->cursor &&
+	     view->cursor < view->top + height);
 	for (size_t i = 0; i < count && i < LINES; i++) {
 		look_at_row(v, view, i);
 		look_at_row(v, view, count - 1 - i);
@@ -65,7 +69,8 @@ static void walk(struct viewer *v, enum view_id id)
 		struct view *view = &v->views[id];
 
 		look_at_screen(v);
-		for (size_t i = 0; view->ops->request && i < sizeof requests / sizeof *requests; i++) {
+		for (size_t i = 0; view->ops->request && i < sizeof requests / sizeof *requests;
+		     i++) {
 			v->focus = id;
 			view->ops->request(v, view, requests[i]);
 			look_at_screen(v);

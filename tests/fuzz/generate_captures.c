@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
-/* Small captures of every format for the target import. Layouts: import/perf_event.c, import/core_file.c, import/core_map.c,
- * import/core_stack.c. */
+/* Small captures of every format for the target import. Layouts: import/perf_event.c,
+ * import/core_file.c, import/core_map.c, import/core_stack.c. */
 #include "tests/fuzz/generate_captures.h"
 
 #include <string.h>
@@ -55,13 +55,40 @@ static void put_trailer(struct buf *b)
 /* Every field of a sample, in its order. */
 static void put_sample(struct buf *out, uint64_t time)
 {
-	const uint64_t words[] = {0x401000, 7ull << 32 | 7, time, 1, 3, 7, 4, 5, /* ip to period */
-		1, 10, 11, 12, 13, 14,						 /* read: a group of one */
-		2, 0x401000, 0x401001,						 /* callchain */
-		0x0000000000000004,						 /* raw */
-		2, 9, 0x401010, 0x401020, 2, 0, 0, 1, 5, 6,			 /* branches, counters */
-		2, 0x7ffc1000, 0x401000,					 /* registers */
-		8, 0x1111, 8};							 /* stack */
+	const uint64_t words[] = {0x401000,
+				  7ull << 32 | 7,
+				  time,
+				  1,
+				  3,
+				  7,
+				  4,
+				  5, /* ip to period */
+				  1,
+				  10,
+				  11,
+				  12,
+				  13,
+				  14, /* read: a group of one */
+				  2,
+				  0x401000,
+				  0x401001,           /* callchain */
+				  0x0000000000000004, /* raw */
+				  2,
+				  9,
+				  0x401010,
+				  0x401020,
+				  2,
+				  0,
+				  0,
+				  1,
+				  5,
+				  6, /* branches, counters */
+				  2,
+				  0x7ffc1000,
+				  0x401000, /* registers */
+				  8,
+				  0x1111,
+				  8}; /* stack */
 	struct buf body = {0};
 
 	for (size_t i = 0; i < sizeof words / sizeof words[0]; i++)
@@ -146,7 +173,8 @@ void capture_aux(struct buf *out, uint32_t type)
 
 	if (type == 1) {
 		pt_input(&data, PT_INPUT_OVERFLOW);
-		memmove(data.data, data.data + 2 + (data.data[0] | data.data[1] << 8), data.len -= 2u + (data.data[0] | data.data[1] << 8));
+		memmove(data.data, data.data + 2 + (data.data[0] | data.data[1] << 8),
+			data.len -= 2u + (data.data[0] | data.data[1] << 8));
 	} else {
 		for (uint64_t i = 0; i < 20; i++) {
 			buf_u64(&data, i % 5 ? 0x401000 + i : UINT64_MAX << 40);
@@ -219,7 +247,8 @@ static void put_sized(struct buf *b, const char *text)
 /* A tracepoint, number 7, which only its format names. */
 void capture_tracepoint(struct buf *out)
 {
-	static const char head[] = "\027\010\104tracing0.6\0\0\010\0\020\0\0header_page", event[] = "header_event", system[] = "sys";
+	static const char head[] = "\027\010\104tracing0.6\0\0\010\0\020\0\0header_page",
+			  event[] = "header_event", system[] = "sys";
 	struct buf b = {0}, formats = {0};
 
 	buf_put(out, "PERFILE2", 8);
@@ -347,7 +376,8 @@ struct load {
 	const struct buf *bytes;
 };
 
-static void put_core(struct buf *out, const struct buf *notes, const struct load *loads, unsigned count)
+static void put_core(struct buf *out, const struct buf *notes, const struct load *loads,
+		     unsigned count)
 {
 	uint64_t at = 64 + (1 + count) * 56;
 
@@ -444,7 +474,9 @@ static void put_signal_stack(struct buf *out)
 void capture_core_stacks(struct buf *out)
 {
 	struct buf notes = {0}, image = {0}, alternate = {0}, stack = {0}, auxv = {0};
-	const struct load loads[] = {{4, 0x400000, 0x3000, &image}, {6, ALTERNATE, 0x1000, &alternate}, {6, 0x701000, 0x1000, &stack}};
+	const struct load loads[] = {{4, 0x400000, 0x3000, &image},
+				     {6, ALTERNATE, 0x1000, &alternate},
+				     {6, 0x701000, 0x1000, &stack}};
 
 	put_thread_note(&notes, ALTERNATE);
 	put_files_note(&notes, 4);
@@ -465,11 +497,14 @@ void capture_core_stacks(struct buf *out)
 
 void capture_text(struct buf *out)
 {
-	static const char text[] = "# comment\nname with 7/8 [003] U      12.000001: 1000 cycles:u:\n"
-				   "\t401000 f\n\t401001 g 0x1(/bin/a)/0x2(/bin/a)/P/X/A/12/COND/NON_SPEC_CORRECT_PATH 0x3/0x4/M/-/-/0\n\n"
-				   "name 7/9 [004] K     13.5: raw 0x1a: 401000 f+0x1 (/bin/a b) 0x5 (/bin/a b)/0x6 (//anon)/-/-/-/-//- ilen: 5\n"
-				   "\tf+1:\n\t0000000000401000\tinsn: 75 f0\t# PRED 1 cycles\n|12  x;\n"
-				   "name 7/9 [004] U      13.6: cycles:u: 401000 0x7/0x8/P/-/-/65535\n";
+	static const char text[] =
+		"# comment\nname with 7/8 [003] U      12.000001: 1000 cycles:u:\n"
+		"\t401000 f\n\t401001 g "
+		"0x1(/bin/a)/0x2(/bin/a)/P/X/A/12/COND/NON_SPEC_CORRECT_PATH 0x3/0x4/M/-/-/0\n\n"
+		"name 7/9 [004] K     13.5: raw 0x1a: 401000 f+0x1 (/bin/a b) 0x5 (/bin/a b)/0x6 "
+		"(//anon)/-/-/-/-//- ilen: 5\n"
+		"\tf+1:\n\t0000000000401000\tinsn: 75 f0\t# PRED 1 cycles\n|12  x;\n"
+		"name 7/9 [004] U      13.6: cycles:u: 401000 0x7/0x8/P/-/-/65535\n";
 
 	buf_put(out, text, sizeof text - 1);
 }
@@ -477,8 +512,11 @@ void capture_text(struct buf *out)
 /* Fields in columns, and none but the branches and what stands before them. */
 void capture_text_columns(struct buf *out)
 {
-	static const char text[] = "           a.out    5595 2026-11-27 01:02:03.000001        168     7ffc12345678     5629ec742901 0x5/0x6/P/-/-/1/FAULT_DATA/- \n"
-				   "       worker 12    5596 2026-11-27 01:02:03.000001    1000003               10           401136 0x7/0x8/MN/-/-/1//- \n";
+	static const char text[] =
+		"           a.out    5595 2026-11-27 01:02:03.000001        168     7ffc12345678   "
+		"  5629ec742901 0x5/0x6/P/-/-/1/FAULT_DATA/- \n"
+		"       worker 12    5596 2026-11-27 01:02:03.000001    1000003               10   "
+		"        401136 0x7/0x8/MN/-/-/1//- \n";
 
 	buf_put(out, text, sizeof text - 1);
 }

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
-/* generate_corpus TARGET DIRECTORY: writes inputs for a fuzz target: good ones made by the real encoders, broken ones
- * named by their fault, and what faults.def keeps. */
+/* generate_corpus TARGET DIRECTORY: writes inputs for a fuzz target: good ones made by the real
+ * encoders, broken ones named by their fault, and what faults.def keeps. */
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -40,14 +40,30 @@ static void add_record(struct buf *out, enum bt_record_kind kind, const void *bo
 static void encode_history(struct buf *out)
 {
 	static const struct bt_branch entries[] = {
-		{.from = 0x401010, .to = 0x401000, .kind = BT_BRANCH_JCC, .flags = BT_BRANCH_TAKEN, .cycles = 3},
+		{.from = 0x401010,
+		 .to = 0x401000,
+		 .kind = BT_BRANCH_JCC,
+		 .flags = BT_BRANCH_TAKEN,
+		 .cycles = 3},
 		{.from = 0x401010, .to = 0x401012, .kind = BT_BRANCH_JCC},
-		{.from = 0x401020, .to = 0x7f0012345678, .kind = BT_BRANCH_ICALL, .flags = BT_BRANCH_TAKEN},
-		{.from = 0x7f0012345690, .to = 0x401025, .kind = BT_BRANCH_RET, .flags = BT_BRANCH_TAKEN | BT_BRANCH_MISPREDICTED},
+		{.from = 0x401020,
+		 .to = 0x7f0012345678,
+		 .kind = BT_BRANCH_ICALL,
+		 .flags = BT_BRANCH_TAKEN},
+		{.from = 0x7f0012345690,
+		 .to = 0x401025,
+		 .kind = BT_BRANCH_RET,
+		 .flags = BT_BRANCH_TAKEN | BT_BRANCH_MISPREDICTED},
 		{.from = 0, .to = 2, .kind = BT_BRANCH_EPOCH},
 		{.from = 12, .to = BT_GAP_OVERWRITTEN, .kind = BT_BRANCH_GAP},
-		{.from = 0x401030, .to = 0x401032, .kind = BT_BRANCH_SYSCALL, .flags = BT_BRANCH_TAKEN},
-		{.from = 0x401032, .to = 0xffffffffff600000, .kind = BT_BRANCH_ASYNC, .flags = BT_BRANCH_TAKEN},
+		{.from = 0x401030,
+		 .to = 0x401032,
+		 .kind = BT_BRANCH_SYSCALL,
+		 .flags = BT_BRANCH_TAKEN},
+		{.from = 0x401032,
+		 .to = 0xffffffffff600000,
+		 .kind = BT_BRANCH_ASYNC,
+		 .flags = BT_BRANCH_TAKEN},
 	};
 	struct bt_branch_codec c = {0};
 
@@ -58,7 +74,8 @@ static void encode_history(struct buf *out)
 static void add_chunk(struct buf *out)
 {
 	struct buf entries = {0};
-	struct bt_record_branches chunk = {.task = 1, .first = 0, .count = 8, .tick = 0, .epoch = 1, .space = 1};
+	struct bt_record_branches chunk = {
+		.task = 1, .first = 0, .count = 8, .tick = 0, .epoch = 1, .space = 1};
 
 	encode_history(&entries);
 	chunk.entries = slice_of(entries.data, entries.len);
@@ -86,18 +103,65 @@ static void add_events(struct buf *out)
 	static const struct bt_point point = {.tick = 2, .transfers = 1, .rip = 0x401040};
 	struct bt_regs regs = {.rip = 0x401040, .rsp = 0x7ffc00001000};
 	struct bt_record_space space = {.seq = 1, .space = 1};
-	struct bt_record_task task = {.seq = 2, .task = 1, .unit = 1, .space = 1, .pid = 10, .tid = 10};
-	struct bt_record_exec exec = {.seq = 3, .task = 1, .space = 1, .path = bt_str("/bin/app"), .argv = slice_of("app\0", 4), .tid = 10};
-	struct bt_record_map map = {.seq = 4, .space = 1, .epoch = 1, .start = 0x400000, .end = 0x402000, .prot = 5, .path = bt_str("/bin/app")};
-	struct bt_record_code code = {.seq = 5, .space = 1, .epoch = 1, .addr = 0x401000, .object = 1};
-	struct bt_record_signal sig = {.seq = 6, .task = 1, .point = point, .signo = 11, .code = 1, .addr = 0x10, .sync = 1, .action = BT_ACTION_CORE,
-					.message = bt_str("free(): invalid pointer")};
-	struct bt_record_last_words said = {.seq = 7, .task = 1, .total = 5000, .text = bt_str("line\n\x1b[31mred\x1b[0m\t10%\r20%\n\x1b]0;title\a\x1b[\xff")};
-	struct bt_record_snapshot snap = {.seq = 8, .snapshot = 1, .task = 1, .kind = BT_SNAPSHOT_FATAL, .point = point, .space = 1,
-					  .epoch = 1, .position = 8, .event = 6};
-	struct bt_record_thread thread = {.seq = 9, .snapshot = 1, .task = 1, .point = point, .position = 8, .epoch = 1, .regs = regs};
-	struct bt_record_memory memory = {.seq = 10, .snapshot = 1, .space = 1, .addr = 0x7ffc00001000, .bytes = bt_str("stack of the thread")};
-	struct bt_record_exit end_of_task = {.seq = 11, .task = 1, .point = point, .kind = BT_EXIT_SIGNAL, .status = 11, .last = 1, .regs = regs};
+	struct bt_record_task task = {
+		.seq = 2, .task = 1, .unit = 1, .space = 1, .pid = 10, .tid = 10};
+	struct bt_record_exec exec = {.seq = 3,
+				      .task = 1,
+				      .space = 1,
+				      .path = bt_str("/bin/app"),
+				      .argv = slice_of("app\0", 4),
+				      .tid = 10};
+	struct bt_record_map map = {.seq = 4,
+				    .space = 1,
+				    .epoch = 1,
+				    .start = 0x400000,
+				    .end = 0x402000,
+				    .prot = 5,
+				    .path = bt_str("/bin/app")};
+	struct bt_record_code code = {
+		.seq = 5, .space = 1, .epoch = 1, .addr = 0x401000, .object = 1};
+	struct bt_record_signal sig = {.seq = 6,
+				       .task = 1,
+				       .point = point,
+				       .signo = 11,
+				       .code = 1,
+				       .addr = 0x10,
+				       .sync = 1,
+				       .action = BT_ACTION_CORE,
+				       .message = bt_str("free(): invalid pointer")};
+	struct bt_record_last_words said = {
+		.seq = 7,
+		.task = 1,
+		.total = 5000,
+		.text = bt_str("line\n\x1b[31mred\x1b[0m\t10%\r20%\n\x1b]0;title\a\x1b[\xff")};
+	struct bt_record_snapshot snap = {.seq = 8,
+					  .snapshot = 1,
+					  .task = 1,
+					  .kind = BT_SNAPSHOT_FATAL,
+					  .point = point,
+					  .space = 1,
+					  .epoch = 1,
+					  .position = 8,
+					  .event = 6};
+	struct bt_record_thread thread = {.seq = 9,
+					  .snapshot = 1,
+					  .task = 1,
+					  .point = point,
+					  .position = 8,
+					  .epoch = 1,
+					  .regs = regs};
+	struct bt_record_memory memory = {.seq = 10,
+					  .snapshot = 1,
+					  .space = 1,
+					  .addr = 0x7ffc00001000,
+					  .bytes = bt_str("stack of the thread")};
+	struct bt_record_exit end_of_task = {.seq = 11,
+					     .task = 1,
+					     .point = point,
+					     .kind = BT_EXIT_SIGNAL,
+					     .status = 11,
+					     .last = 1,
+					     .regs = regs};
 	struct bt_record_end end = {.seq = 12, .kind = BT_EXIT_SIGNAL, .status = 11};
 	struct bt_record_unit first = {.unit = 1}, none = {.unit = 0};
 
@@ -135,8 +199,10 @@ static void add_block(struct buf *out, uint64_t ordinal, struct buf *records)
 	buf_release(records);
 }
 
-/* A file of n blocks whose records are made by add; of events behind the block with the trace's header. */
-static void make_stream(struct buf *out, enum bt_file_kind kind, void (*add)(struct buf *), unsigned n)
+/* A file of n blocks whose records are made by add; of events behind the block with the trace's
+ * header. */
+static void make_stream(struct buf *out, enum bt_file_kind kind, void (*add)(struct buf *),
+			unsigned n)
 {
 	struct buf records = {0};
 	uint64_t ordinal = 0;
@@ -158,7 +224,7 @@ static void add_code_object(struct buf *out)
 	struct bt_record_object object = {.object = 1, .bytes = slice_of(page, sizeof page)};
 
 	memset(page, 0x90, sizeof page);
-	memcpy(page + 0x10, "\x75\xee", 2);	 /* 401010: jne 401000 */
+	memcpy(page + 0x10, "\x75\xee", 2); /* 401010: jne 401000 */
 	memcpy(page + 0x20, "\xff\xd0\x90\x90\x90", 5);
 	memcpy(page + 0x30, "\x0f\x05", 2);
 	add_record(out, BT_RECORD_OBJECT, &object);
@@ -215,15 +281,18 @@ static void generate_branch(const char *dir)
 
 static void generate_insn(const char *dir)
 {
-	static const char code[] = "\x55\x48\x89\xe5\x83\xff\x01\x7e\x08\xe8\x10\x00\x00\x00\x0f\x84\x00\x01\x00\x00\xff\xd0\xe3\x02\xe2\xfa\x0f"
-				   "\x05\xf3\xa4\x9c\x9d\x8e\xd0\xcd\x80\xf3\x0f\x1e\xfa\x3e\xff\xe0\xc5\xf8\x77\xc3";
+	static const char code[] =
+		"\x55\x48\x89\xe5\x83\xff\x01\x7e\x08\xe8\x10\x00\x00\x00\x0f\x84\x00\x01\x00\x00"
+		"\xff\xd0\xe3\x02\xe2\xfa\x0f"
+		"\x05\xf3\xa4\x9c\x9d\x8e\xd0\xcd\x80\xf3\x0f\x1e\xfa\x3e\xff\xe0\xc5\xf8\x77\xc3";
 
 	put(dir, "good-code", code, sizeof code - 1);
 }
 
 static void add_file(struct buf *out, enum bt_file_kind kind, uint32_t number, struct buf *bytes)
 {
-	struct trace_file f = {.kind = kind, .number = number, .bytes = slice_of(bytes->data, bytes->len)};
+	struct trace_file f = {
+		.kind = kind, .number = number, .bytes = slice_of(bytes->data, bytes->len)};
 
 	trace_bytes_add(out, &f);
 	buf_release(bytes);
@@ -242,7 +311,8 @@ static void add_trace(struct buf *out, void (*events)(struct buf *), void (*bran
 	add_file(out, BT_FILE_OBJECTS, 0, &b);
 }
 
-static void put_trace(const char *dir, const char *name, void (*events)(struct buf *), void (*branches)(struct buf *), size_t cut)
+static void put_trace(const char *dir, const char *name, void (*events)(struct buf *),
+		      void (*branches)(struct buf *), size_t cut)
 {
 	struct buf out = {0};
 
@@ -281,16 +351,31 @@ static void generate_trace(const char *dir)
 	put_damaged(dir, "bad-events", 1);
 }
 
-/* Two processes, the second a copy of the first; mappings that split others; code of two epochs; threads; nested snapshots. */
+/* Two processes, the second a copy of the first; mappings that split others; code of two epochs;
+ * threads; nested snapshots. */
 static void add_tree(struct buf *out)
 {
 	uint64_t seq = 1;
 
 	for (uint32_t i = 1; i <= 2; i++) {
-		struct bt_record_space space = {.seq = seq++, .space = i, .parent = i - 1, .parent_epoch = 2};
-		struct bt_record_task task = {.seq = seq++, .task = i, .parent = i - 1, .unit = 1, .space = i, .pid = 10 * i, .tid = 10 * i, .how = i - 1};
-		struct bt_record_task thread = {.seq = seq++, .task = 10 + i, .parent = i, .unit = 1, .space = i, .how = BT_TASK_THREAD};
-		struct bt_record_exec exec = {.seq = seq++, .task = 10 + i, .space = i, .path = bt_str("/bin/app")};
+		struct bt_record_space space = {
+			.seq = seq++, .space = i, .parent = i - 1, .parent_epoch = 2};
+		struct bt_record_task task = {.seq = seq++,
+					      .task = i,
+					      .parent = i - 1,
+					      .unit = 1,
+					      .space = i,
+					      .pid = 10 * i,
+					      .tid = 10 * i,
+					      .how = i - 1};
+		struct bt_record_task thread = {.seq = seq++,
+						.task = 10 + i,
+						.parent = i,
+						.unit = 1,
+						.space = i,
+						.how = BT_TASK_THREAD};
+		struct bt_record_exec exec = {
+			.seq = seq++, .task = 10 + i, .space = i, .path = bt_str("/bin/app")};
 		struct bt_record_exit end_of_task = {.seq = seq++, .task = 10 + i};
 
 		add_record(out, BT_RECORD_SPACE, &space);
@@ -299,23 +384,59 @@ static void add_tree(struct buf *out)
 		add_record(out, BT_RECORD_EXEC, &exec);
 		add_record(out, BT_RECORD_EXIT, &end_of_task);
 		for (uint32_t k = 1; k <= 6; k++) {
-			struct bt_record_map map = {.seq = seq++, .space = i, .epoch = k / 2, .start = 0x400000 + k % 4 * 0x800,
-						    .end = 0x404000 - k * 0x800, .prot = 5, .path = bt_str("/bin/app")};
-			struct bt_record_unmap unmap = {.seq = seq++, .space = i, .epoch = k / 2, .start = 0x401000 + k * 0x400, .end = 0x402000};
-			struct bt_record_code code = {.seq = seq++, .space = i, .epoch = k, .addr = 0x400000 + k % 3 * 0x1000, .object = 1};
+			struct bt_record_map map = {.seq = seq++,
+						    .space = i,
+						    .epoch = k / 2,
+						    .start = 0x400000 + k % 4 * 0x800,
+						    .end = 0x404000 - k * 0x800,
+						    .prot = 5,
+						    .path = bt_str("/bin/app")};
+			struct bt_record_unmap unmap = {.seq = seq++,
+							.space = i,
+							.epoch = k / 2,
+							.start = 0x401000 + k * 0x400,
+							.end = 0x402000};
+			struct bt_record_code code = {.seq = seq++,
+						      .space = i,
+						      .epoch = k,
+						      .addr = 0x400000 + k % 3 * 0x1000,
+						      .object = 1};
 
 			add_record(out, BT_RECORD_MAP, &map);
 			add_record(out, BT_RECORD_UNMAP, &unmap);
 			add_record(out, BT_RECORD_CODE, &code);
 		}
 		for (uint32_t k = 1; k <= 2; k++) {
-			struct bt_record_sched in = {.seq = seq++, .time = 100 * i + k, .task = i, .cpu = k, .what = BT_SCHED_IN, .position = 2 * k};
-			struct bt_record_signal sig = {.seq = seq++, .task = 1, .signo = 11, .sync = 1};
-			struct bt_record_snapshot snap = {.seq = seq, .snapshot = 2 * i + k, .task = i, .kind = k, .space = i, .epoch = 1,
-							  .point = {.rip = 0x401010}, .position = 8, .event = seq - 1};
-			struct bt_record_thread t = {.seq = ++seq, .snapshot = 2 * i + k, .task = k, .position = k};
-			struct bt_record_sched gone = {.seq = ++seq, .time = 100 * i + 10 * k, .task = k, .cpu = i, .what = (uint8_t)k, .position = 4 * k};
-			struct bt_record_memory memory = {.seq = ++seq, .snapshot = 2 * i + k, .space = i, .addr = 0x401000 + k, .bytes = bt_str("memory")};
+			struct bt_record_sched in = {.seq = seq++,
+						     .time = 100 * i + k,
+						     .task = i,
+						     .cpu = k,
+						     .what = BT_SCHED_IN,
+						     .position = 2 * k};
+			struct bt_record_signal sig = {
+				.seq = seq++, .task = 1, .signo = 11, .sync = 1};
+			struct bt_record_snapshot snap = {.seq = seq,
+							  .snapshot = 2 * i + k,
+							  .task = i,
+							  .kind = k,
+							  .space = i,
+							  .epoch = 1,
+							  .point = {.rip = 0x401010},
+							  .position = 8,
+							  .event = seq - 1};
+			struct bt_record_thread t = {
+				.seq = ++seq, .snapshot = 2 * i + k, .task = k, .position = k};
+			struct bt_record_sched gone = {.seq = ++seq,
+						       .time = 100 * i + 10 * k,
+						       .task = k,
+						       .cpu = i,
+						       .what = (uint8_t)k,
+						       .position = 4 * k};
+			struct bt_record_memory memory = {.seq = ++seq,
+							  .snapshot = 2 * i + k,
+							  .space = i,
+							  .addr = 0x401000 + k,
+							  .bytes = bt_str("memory")};
 
 			add_record(out, BT_RECORD_SCHED, &in);
 			add_record(out, BT_RECORD_SIGNAL, &sig);
@@ -335,7 +456,8 @@ static void add_chunks(struct buf *out)
 	static const uint64_t firsts[] = {20, 0, 4};
 
 	for (size_t i = 0; i < sizeof firsts / sizeof firsts[0]; i++) {
-		struct bt_record_branches chunk = {.task = 1, .first = firsts[i], .count = 8, .epoch = 1, .space = 1};
+		struct bt_record_branches chunk = {
+			.task = 1, .first = firsts[i], .count = 8, .epoch = 1, .space = 1};
 		struct buf entries = {0};
 
 		encode_history(&entries);
@@ -345,8 +467,10 @@ static void add_chunks(struct buf *out)
 	}
 }
 
-/* The same as records without header and blocks, which the target adds: changes of them are not stopped by checksums. */
-static void put_records(const char *dir, const char *name, void (*events)(struct buf *), void (*branches)(struct buf *))
+/* The same as records without header and blocks, which the target adds: changes of them are not
+ * stopped by checksums. */
+static void put_records(const char *dir, const char *name, void (*events)(struct buf *),
+			void (*branches)(struct buf *))
 {
 	struct buf out = {0}, b = {0};
 
@@ -399,7 +523,8 @@ static void generate_import(const char *dir)
 
 static void generate_pt(const char *dir)
 {
-	static const char *const names[] = {"plain", "32-bit", "overflow", "endless-loop", "kernel"};
+	static const char *const names[] = {"plain", "32-bit", "overflow", "endless-loop",
+					    "kernel"};
 	struct buf b = {0};
 
 	for (unsigned i = 0; i < sizeof names / sizeof names[0]; i++) {
@@ -409,8 +534,10 @@ static void generate_pt(const char *dir)
 	put(dir, "empty", "", 0);
 }
 
-/* Records of 24 bytes up to the end of the input, the head behind them: which of the rings, u64 head, u64 what is new of it. */
-static void put_ring(const char *dir, const char *name, uint8_t which, uint64_t head, uint64_t seen, const uint64_t *words, size_t count)
+/* Records of 24 bytes up to the end of the input, the head behind them: which of the rings, u64
+ * head, u64 what is new of it. */
+static void put_ring(const char *dir, const char *name, uint8_t which, uint64_t head, uint64_t seen,
+		     const uint64_t *words, size_t count)
 {
 	struct buf b = {0};
 
@@ -425,9 +552,12 @@ static void put_ring(const char *dir, const char *name, uint8_t which, uint64_t 
 static void generate_ring(const char *dir)
 {
 	/* struct perf_event_header: type, misc, size */
-	static const uint64_t sample = 9 | 24ull << 48, leave = 14 | 1ull << 45 | 24ull << 48, stack = 9 | 72ull << 48;
-	const uint64_t branches[] = {sample, 0x401000, 0x401100, leave, 1000, 1, sample, 0x401110, 0x401000},
-		       samples[] = {stack, 0x401000, 2, 0x401010, 0x401020, 2, 0x401000, 0x401008, 2};
+	static const uint64_t sample = 9 | 24ull << 48, leave = 14 | 1ull << 45 | 24ull << 48,
+			      stack = 9 | 72ull << 48;
+	const uint64_t branches[] = {sample, 0x401000, 0x401100, leave,   1000,
+				     1,      sample,   0x401110, 0x401000},
+		       samples[] = {stack, 0x401000, 2,        0x401010, 0x401020,
+				    2,     0x401000, 0x401008, 2};
 
 	put_ring(dir, "branches", 0, sizeof branches, sizeof branches, branches, 9);
 	put_ring(dir, "branches-and-what-was-overwritten", 0, 10000, 9999, branches, 9);
@@ -441,18 +571,10 @@ static const struct target {
 	const char *name;
 	void (*generate)(const char *dir);
 } targets[] = {
-	{"block", generate_block},
-	{"record", generate_record},
-	{"branch", generate_branch},
-	{"insn", generate_insn},
-	{"x86", generate_insn},
-	{"trace", generate_trace},
-	{"model", generate_model},
-	{"report", generate_model},
-	{"views", generate_model},
-	{"export", generate_model},
-	{"import", generate_import},
-	{"pt", generate_pt},
+	{"block", generate_block},  {"record", generate_record}, {"branch", generate_branch},
+	{"insn", generate_insn},    {"x86", generate_insn},      {"trace", generate_trace},
+	{"model", generate_model},  {"report", generate_model},  {"views", generate_model},
+	{"export", generate_model}, {"import", generate_import}, {"pt", generate_pt},
 	{"ring", generate_ring},
 };
 

@@ -11,14 +11,14 @@ enum {
 
 /* A loop with calls, a system call, a jump through a register and one that never ends. */
 static const uint8_t code[] = {
-	0x74, 0x07,		      /* 00 je 09 */
+	0x74, 0x07,                   /* 00 je 09 */
 	0xe8, 0x09, 0x00, 0x00, 0x00, /* 02 call 10 */
-	0x0f, 0x05,		      /* 07 syscall */
-	0x75, 0xf5,		      /* 09 jne 00 */
-	0xff, 0xe0,		      /* 0b jmp rax */
-	0xcc,			      /* 0d int3 */
-	0xeb, 0xfe,		      /* 0e jmp 0e */
-	0xc3,			      /* 10 ret */
+	0x0f, 0x05,                   /* 07 syscall */
+	0x75, 0xf5,                   /* 09 jne 00 */
+	0xff, 0xe0,                   /* 0b jmp rax */
+	0xcc,                         /* 0d int3 */
+	0xeb, 0xfe,                   /* 0e jmp 0e */
+	0xc3,                         /* 10 ret */
 };
 
 static void put(struct pt_encoder *e, const struct pt_packet *p)
@@ -36,14 +36,17 @@ static void plain(struct pt_encoder *e, enum pt_packet_type type)
 
 static void ip(struct pt_encoder *e, enum pt_packet_type type, uint64_t addr)
 {
-	const struct pt_packet p = {.type = type, .payload.ip = {.ipc = addr ? pt_ipc_sext_48 : pt_ipc_suppressed, .ip = addr}};
+	const struct pt_packet p = {
+		.type = type,
+		.payload.ip = {.ipc = addr ? pt_ipc_sext_48 : pt_ipc_suppressed, .ip = addr}};
 
 	put(e, &p);
 }
 
 static void tnt(struct pt_encoder *e, uint8_t n, uint64_t bits)
 {
-	const struct pt_packet p = {.type = n > 6 ? ppt_tnt_64 : ppt_tnt_8, .payload.tnt = {.bit_size = n, .payload = bits}};
+	const struct pt_packet p = {.type = n > 6 ? ppt_tnt_64 : ppt_tnt_8,
+				    .payload.tnt = {.bit_size = n, .payload = bits}};
 
 	put(e, &p);
 }

@@ -7,7 +7,7 @@
 
 enum pt_input_kind {
 	PT_INPUT_PLAIN,
-	PT_INPUT_32,	   /* of 32-bit code */
+	PT_INPUT_32,       /* of 32-bit code */
 	PT_INPUT_OVERFLOW, /* packets lost */
 	PT_INPUT_ENDLESS,  /* ends in a loop that consumes nothing */
 	PT_INPUT_KERNEL,   /* goes where no code is */

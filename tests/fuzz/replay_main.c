@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /* Runs a fuzz target without libFuzzer: replay [-m MUTATIONS] FILE-OR-DIRECTORY...
- * Every file is an input; with -m each is also tried with so many changes of it, the same ones every time. */
+ * Every file is an input; with -m each is also tried with so many changes of it, the same ones
+ * every time. */
 #include "tests/fuzz/fuzz.h"
 
 #include <dirent.h>
@@ -46,7 +47,8 @@ static void run_mutation(uint8_t *data, size_t size, uint64_t seed)
 			data[at] = (uint8_t)next_random(&seed);
 			break;
 		case 2:
-			memset(data + at, next_random(&seed) & 1 ? 0xff : 0, size - at < 8 ? size - at : 8);
+			memset(data + at, next_random(&seed) & 1 ? 0xff : 0,
+			       size - at < 8 ? size - at : 8);
 			break;
 		default:
 			cut = at;

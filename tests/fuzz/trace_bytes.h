@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
-/* A whole trace as one string of bytes, for fuzz targets: per file its kind (u8), its number (u8), its length (u32)
- * and its bytes. */
+/* A whole trace as one string of bytes, for fuzz targets: per file its kind (u8), its number (u8),
+ * its length (u32) and its bytes. */
 #ifndef BT_FUZZ_TRACE_BYTES_H
 #define BT_FUZZ_TRACE_BYTES_H
 
@@ -9,12 +9,11 @@
 
 #include "format/trace_reader.h"
 
-enum {
-	TRACE_BYTES_FILES = 16
-};
+enum { TRACE_BYTES_FILES = 16 };
 
 /* Finds the files in data; they borrow it. Returns how many. */
-static inline size_t trace_bytes_split(const uint8_t *data, size_t size, struct trace_file files[TRACE_BYTES_FILES])
+static inline size_t trace_bytes_split(const uint8_t *data, size_t size,
+				       struct trace_file files[TRACE_BYTES_FILES])
 {
 	struct slice in = slice_of(data, size);
 	size_t n = 0;
@@ -39,7 +38,8 @@ static inline void trace_bytes_add(struct buf *out, const struct trace_file *f)
 	buf_put(out, f->bytes.at, f->bytes.len);
 }
 
-/* Takes the first record off a bare file of events: that of the trace's header has a block of its own. */
+/* Takes the first record off a bare file of events: that of the trace's header has a block of its
+ * own. */
 static inline struct slice trace_bytes_first(struct slice *records)
 {
 	struct slice rest = *records, first = *records;
@@ -52,8 +52,8 @@ static inline struct slice trace_bytes_first(struct slice *records)
 	return first;
 }
 
-/* The bytes of a file made of bare records; empty for a file that is one already. Bare records get right checksums, so that
- * changed bytes reach what lies behind them. */
+/* The bytes of a file made of bare records; empty for a file that is one already. Bare records get
+ * right checksums, so that changed bytes reach what lies behind them. */
 static inline struct buf trace_bytes_wrap_file(const struct trace_file *f)
 {
 	struct buf out = {0};
@@ -79,8 +79,10 @@ static inline struct buf trace_bytes_wrap_file(const struct trace_file *f)
 	return out;
 }
 
-/* Splits data, and wraps those files that are bare records into wrapped. Returns how many files there are. */
-static inline size_t trace_bytes_wrap(const uint8_t *data, size_t size, struct trace_file files[TRACE_BYTES_FILES],
+/* Splits data, and wraps those files that are bare records into wrapped. Returns how many files
+ * there are. */
+static inline size_t trace_bytes_wrap(const uint8_t *data, size_t size,
+				      struct trace_file files[TRACE_BYTES_FILES],
 				      struct buf wrapped[TRACE_BYTES_FILES])
 {
 	size_t n = trace_bytes_split(data, size, files);
@@ -100,7 +102,8 @@ static inline void trace_bytes_release(struct buf *wrapped, size_t n)
 }
 
 /* Wraps the files in data, and shows them to look. */
-static inline void trace_bytes_show(const uint8_t *data, size_t size, void (*look)(const struct trace_file *files, size_t n))
+static inline void trace_bytes_show(const uint8_t *data, size_t size,
+				    void (*look)(const struct trace_file *files, size_t n))
 {
 	struct trace_file files[TRACE_BYTES_FILES] = {{.number = 0}};
 	struct buf wrapped[TRACE_BYTES_FILES];

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: MIT */
-/* The branch trace store as arch/x86/events/intel/{core,ds}.c (Linux 6.1) drive it: a store of its own that is drained into the event's
- * ring when it is full and when the task leaves its CPU; and the dummy event that writes a task's switches (kernel/events/core.c). */
+/* The branch trace store as arch/x86/events/intel/{core,ds}.c (Linux 6.1) drive it: a store of its
+ * own that is drained into the event's ring when it is full and when the task leaves its CPU; and
+ * the dummy event that writes a task's switches (kernel/events/core.c). */
 #include <errno.h>
 #include <stdlib.h>
 #include <string.h>
@@ -27,7 +28,9 @@ struct store {
 static int claims(struct sim *s, const struct perf_event_attr *a, pid_t tid)
 {
 	(void)tid;
-	if (a->type != PERF_TYPE_HARDWARE || (uint32_t)a->config != PERF_COUNT_HW_BRANCH_INSTRUCTIONS || a->freq || a->sample_period != 1)
+	if (a->type != PERF_TYPE_HARDWARE ||
+	    (uint32_t)a->config != PERF_COUNT_HW_BRANCH_INSTRUCTIONS || a->freq ||
+	    a->sample_period != 1)
 		return 0;
 	if (!s->o.pmu || (!s->o.hybrid && a->config >> 32))
 		return -ENOENT;
@@ -53,8 +56,11 @@ static struct store *store_of(struct sim_task *t)
 static void drain(struct sim_event *e, struct store *st)
 {
 	for (size_t i = 0; i < st->count; i++) {
-		const struct sample record = {.header = {.type = PERF_RECORD_SAMPLE, .misc = PERF_RECORD_MISC_USER, .size = sizeof record},
-			.from = st->entries[i][0], .to = st->entries[i][1]};
+		const struct sample record = {.header = {.type = PERF_RECORD_SAMPLE,
+							 .misc = PERF_RECORD_MISC_USER,
+							 .size = sizeof record},
+					      .from = st->entries[i][0],
+					      .to = st->entries[i][1]};
 
 		sim_ring_write(e, &record, sizeof record);
 	}
@@ -67,7 +73,8 @@ static void branch(struct sim *s, struct sim_task *t, const struct bt_branch *b)
 	struct store *st = store_of(t);
 
 	/* What leads into the kernel, and out of it, is left out there. */
-	if (!e || !e->enabled || !t->on_cpu || t->idle || !bt_branch_taken(b) || b->kind == BT_BRANCH_SYSCALL || b->kind == BT_BRANCH_ASYNC)
+	if (!e || !e->enabled || !t->on_cpu || t->idle || !bt_branch_taken(b) ||
+	    b->kind == BT_BRANCH_SYSCALL || b->kind == BT_BRANCH_ASYNC)
 		return;
 	st->entries[st->count][0] = b->from;
 	st->entries[st->count++][1] = b->to;
@@ -83,7 +90,8 @@ static void switch_out(struct sim *s, struct sim_task *t)
 		drain(e, store_of(t));
 }
 
-const struct sim_device sim_bts = {.name = "bts", .claims = claims, .branch = branch, .switch_out = switch_out};
+const struct sim_device sim_bts = {
+	.name = "bts", .claims = claims, .branch = branch, .switch_out = switch_out};
 
 /* --- the switches --- */
 
@@ -99,7 +107,8 @@ static int claims_dummy(struct sim *s, const struct perf_event_attr *a, pid_t ti
 static void write_switch(struct sim *s, struct sim_task *t, uint16_t misc)
 {
 	struct sim_event *e = sim_event_of(s, &sim_switches, t->tid);
-	struct perf_event_header header = {.type = PERF_RECORD_SWITCH, .misc = misc, .size = sizeof header};
+	struct perf_event_header header = {
+		.type = PERF_RECORD_SWITCH, .misc = misc, .size = sizeof header};
 	uint8_t record[64];
 	struct timespec now;
 	uint64_t word;
@@ -131,4 +140,7 @@ static void switches_out(struct sim *s, struct sim_task *t)
 	write_switch(s, t, PERF_RECORD_MISC_USER | PERF_RECORD_MISC_SWITCH_OUT);
 }
 
-const struct sim_device sim_switches = {.name = "switches", .claims = claims_dummy, .switch_in = switches_in, .switch_out = switches_out};
+const struct sim_device sim_switches = {.name = "switches",
+					.claims = claims_dummy,
+					.switch_in = switches_in,
+					.switch_out = switches_out};

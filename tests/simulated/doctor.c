@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
-/* The simulated machine as btrec doctor asks it: what has to do with performance counters and BPF is the simulation's, the rest that of
- * the machine that we run on. */
+/* The simulated machine as btrec doctor asks it: what has to do with performance counters and BPF
+ * is the simulation's, the rest that of the machine that we run on. */
 #include <errno.h>
 #include <inttypes.h>
 #include <stdio.h>
@@ -12,7 +12,9 @@
 /* What Linux says of this process there. */
 static int status_text(const struct sim *s, char *out, size_t size)
 {
-	return snprintf(out, size, "Name:\tbtrec\nTracerPid:\t0\nCapEff:\t%016" PRIx64 "\nSeccomp:\t%d\n", s->o.capabilities, s->o.seccomp ? 2 : 0);
+	return snprintf(out, size,
+			"Name:\tbtrec\nTracerPid:\t0\nCapEff:\t%016" PRIx64 "\nSeccomp:\t%d\n",
+			s->o.capabilities, s->o.seccomp ? 2 : 0);
 }
 
 static int sim_read(void *state, const char *path, char *out, size_t size)
@@ -26,7 +28,8 @@ static int sim_read(void *state, const char *path, char *out, size_t size)
 	if (!strcmp(path, "/proc/self/status"))
 		return status_text(s, out, size);
 	if (!strcmp(path, "/proc/sys/kernel/osrelease"))
-		return snprintf(out, size, "%u.%u.0\n", (unsigned)s->o.kernel / 100, (unsigned)s->o.kernel % 100);
+		return snprintf(out, size, "%u.%u.0\n", (unsigned)s->o.kernel / 100,
+				(unsigned)s->o.kernel % 100);
 	if (!strncmp(path, "/sys/", strlen("/sys/")))
 		return -ENOENT;
 	return here.ops->read(here.state, path, out, size);
@@ -39,7 +42,10 @@ static int sim_list(void *state, const char *path, char *out, size_t size)
 
 	if (strcmp(path, "/sys/bus/event_source/devices") != 0)
 		return here.ops->list(here.state, path, out, size);
-	return snprintf(out, size, " breakpoint%s software", !s->o.pmu ? "" : s->o.hybrid ? " cpu_atom cpu_core" : " cpu");
+	return snprintf(out, size, " breakpoint%s software",
+			!s->o.pmu     ? ""
+			: s->o.hybrid ? " cpu_atom cpu_core"
+				      : " cpu");
 }
 
 /* No hypervisor. */
@@ -69,7 +75,10 @@ static int sim_directory(void *state, struct machine_directory *out)
 
 static int open_event(struct sim *s)
 {
-	struct perf_event_attr attr = {.type = PERF_TYPE_SOFTWARE, .size = sizeof attr, .exclude_kernel = 1, .disabled = 1};
+	struct perf_event_attr attr = {.type = PERF_TYPE_SOFTWARE,
+				       .size = sizeof attr,
+				       .exclude_kernel = 1,
+				       .disabled = 1};
 	int fd = sim_perf_ops.open(s, &attr, 0, -1, -1, 0);
 
 	if (fd >= 0)

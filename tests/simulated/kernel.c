@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: MIT */
-/* perf_ops as Linux answers (kernel/events/core.c, arch/x86/events): which error, in which order. */
+/* perf_ops as Linux answers (kernel/events/core.c, arch/x86/events): which error, in which order.
+ */
 #include <errno.h>
 #include <linux/capability.h>
 #include <stdio.h>
@@ -15,14 +16,10 @@ enum {
 };
 
 const struct sim_device *const sim_devices[] = {
-	/* The order in which they hear of a switch: records of it are written before the other events stop. Of a branch: it is recorded
-	 * before what the LBR's options make of it (preempt). */
-	&sim_switches,
-	&sim_bts,
-	&sim_pt,
-	&sim_lbr,
-	&sim_counter,
-	NULL,
+	/* The order in which they hear of a switch: records of it are written before the other
+	 * events stop. Of a branch: it is recorded before what the LBR's options make of it
+	 * (preempt). */
+	&sim_switches, &sim_bts, &sim_pt, &sim_lbr, &sim_counter, NULL,
 };
 
 /* ---- Tasks and what they do ---- */
@@ -87,15 +84,13 @@ void sim_task_renamed(struct sim *s, struct sim_task *t, pid_t tid)
 struct sim_event *sim_event_of(struct sim *s, const struct sim_device *d, pid_t tid)
 {
 	for (unsigned i = 0; i < SIM_FDS; i++)
-		if (s->events[i].used && s->events[i].tid == tid && sim_devices[s->events[i].device] == d)
+		if (s->events[i].used && s->events[i].tid == tid &&
+		    sim_devices[s->events[i].device] == d)
 			return &s->events[i];
 	return NULL;
 }
 
-bool sim_every(uint64_t n, uint64_t count)
-{
-	return n && count % n == 0;
-}
+bool sim_every(uint64_t n, uint64_t count) { return n && count % n == 0; }
 
 /* x86_add_exclusive. */
 bool sim_lbr_is_excluded(const struct sim *s)
@@ -160,8 +155,10 @@ static void put(uint8_t *data, size_t size, uint64_t at, const void *bytes, size
 		data[(at + i) & (size - 1)] = ((const uint8_t *)bytes)[i];
 }
 
-/* __perf_output_begin: CIRC_SPACE leaves a byte free; what found no room is counted, and told before the next record that does. */
-static bool write_forward(struct sim_event *e, struct perf_event_mmap_page *page, size_t room, const void *record, size_t size)
+/* __perf_output_begin: CIRC_SPACE leaves a byte free; what found no room is counted, and told
+ * before the next record that does. */
+static bool write_forward(struct sim_event *e, struct perf_event_mmap_page *page, size_t room,
+			  const void *record, size_t size)
 {
 	struct {
 		struct perf_event_header header;
@@ -204,18 +201,26 @@ bool sim_ring_write(struct sim_event *e, const void *record, size_t size)
 
 static bool capable(const struct sim *s)
 {
-	return (s->o.kernel >= 508 && s->o.capabilities >> CAP_PERFMON_BIT & 1) || s->o.capabilities >> CAP_SYS_ADMIN & 1;
+	return (s->o.kernel >= 508 && s->o.capabilities >> CAP_PERFMON_BIT & 1) ||
+	       s->o.capabilities >> CAP_SYS_ADMIN & 1;
 }
 
-/* The rules that hold for every event, before it is known whose it is (perf_copy_attr, SYSCALL perf_event_open). */
+/* The rules that hold for every event, before it is known whose it is (perf_copy_attr, SYSCALL
+ * perf_event_open). */
 static int check_attr(const struct sim *s, const struct perf_event_attr *a)
 {
-	/* Bits of branch_sample_type by version: 18 in 4.0, 17 HW_INDEX 5.7, 18 PRIV_SAVE 6.1, 19 COUNTERS 6.8. */
-	unsigned known = s->o.kernel >= 608 ? 20 : s->o.kernel >= 601 ? 19 : s->o.kernel >= 507 ? 18 : 17;
+	/* Bits of branch_sample_type by version: 18 in 4.0, 17 HW_INDEX 5.7, 18 PRIV_SAVE 6.1, 19
+	 * COUNTERS 6.8. */
+	unsigned known = s->o.kernel >= 608   ? 20
+			 : s->o.kernel >= 601 ? 19
+			 : s->o.kernel >= 507 ? 18
+					      : 17;
 	uint64_t branch = a->branch_sample_type;
 
 	if (a->sample_type & PERF_SAMPLE_BRANCH_STACK) {
-		if (branch >> known || !(branch & ~(uint64_t)(PERF_SAMPLE_BRANCH_USER | PERF_SAMPLE_BRANCH_KERNEL | PERF_SAMPLE_BRANCH_HV)))
+		if (branch >> known ||
+		    !(branch & ~(uint64_t)(PERF_SAMPLE_BRANCH_USER | PERF_SAMPLE_BRANCH_KERNEL |
+					   PERF_SAMPLE_BRANCH_HV)))
 			return -EINVAL;
 		if (branch & PERF_SAMPLE_BRANCH_KERNEL && s->o.paranoid > 1 && !capable(s))
 			return -EACCES;
@@ -230,7 +235,8 @@ static int check_attr(const struct sim *s, const struct perf_event_attr *a)
 	return 0;
 }
 
-static int sim_open(void *arg, const struct perf_event_attr *attr, pid_t tid, int cpu, int group, unsigned long flags)
+static int sim_open(void *arg, const struct perf_event_attr *attr, pid_t tid, int cpu, int group,
+		    unsigned long flags)
 {
 	struct sim *s = arg;
 	int rc;
@@ -254,7 +260,13 @@ static int sim_open(void *arg, const struct perf_event_attr *attr, pid_t tid, in
 
 			if (e->used)
 				continue;
-			*e = (struct sim_event){.used = true, .attr = *attr, .tid = tid, .cpu = cpu, .group = group, .enabled = !attr->disabled, .device = d};
+			*e = (struct sim_event){.used = true,
+						.attr = *attr,
+						.tid = tid,
+						.cpu = cpu,
+						.group = group,
+						.enabled = !attr->disabled,
+						.device = d};
 			if (sim_devices[d]->opened)
 				sim_devices[d]->opened(s, e);
 			return SIM_FD_BASE + fd;
@@ -272,20 +284,24 @@ static struct sim_event *event_at(struct sim *s, int fd)
 	return &s->events[fd - SIM_FD_BASE];
 }
 
-/* A context of a task: hardware's, or software's for what is in no group of hardware's (SYSCALL perf_event_open). */
+/* A context of a task: hardware's, or software's for what is in no group of hardware's (SYSCALL
+ * perf_event_open). */
 static bool is_of_software(const struct sim *s, const struct sim_event *e)
 {
-	return (e->group < 0 ? e : &s->events[e->group - SIM_FD_BASE])->attr.type == PERF_TYPE_SOFTWARE;
+	return (e->group < 0 ? e : &s->events[e->group - SIM_FD_BASE])->attr.type ==
+	       PERF_TYPE_SOFTWARE;
 }
 
-/* perf_event_set_output: the ring must be there, of the same task (before Linux 6.3: in the same context of it), with the same clock and
- * direction. */
+/* perf_event_set_output: the ring must be there, of the same task (before Linux 6.3: in the same
+ * context of it), with the same clock and direction. */
 static int set_output(const struct sim *s, struct sim_event *e, struct sim_event *into)
 {
 	if (s->o.kernel < 603 && is_of_software(s, e) != is_of_software(s, into))
 		return -EINVAL;
-	if (e == into || !into->ring || e->tid != into->tid || e->attr.use_clockid != into->attr.use_clockid ||
-	    (e->attr.use_clockid && e->attr.clockid != into->attr.clockid) || e->attr.write_backward != into->attr.write_backward || e->ring)
+	if (e == into || !into->ring || e->tid != into->tid ||
+	    e->attr.use_clockid != into->attr.use_clockid ||
+	    (e->attr.use_clockid && e->attr.clockid != into->attr.clockid) ||
+	    e->attr.write_backward != into->attr.write_backward || e->ring)
 		return -EINVAL;
 	e->output = into;
 	return 0;
@@ -311,11 +327,13 @@ static void *sim_map(void *arg, int fd, size_t length, int prot, uint64_t offset
 	size_t page = (size_t)sysconf(_SC_PAGESIZE), data = offset ? length : length - page;
 	void *at;
 
-	if (length % page || data & (data - 1) || (e->attr.write_backward && prot & PROT_WRITE && !offset)) {
+	if (length % page || data & (data - 1) ||
+	    (e->attr.write_backward && prot & PROT_WRITE && !offset)) {
 		*error = EINVAL;
 		return NULL;
 	}
-	/* A table of few sizes: the AUX area is a power of two of pages, where the page says it is. */
+	/* A table of few sizes: the AUX area is a power of two of pages, where the page says it is.
+	 */
 	if (offset && (!e->ring || ((struct perf_event_mmap_page *)e->ring)->aux_offset != offset ||
 		       ((struct perf_event_mmap_page *)e->ring)->aux_size != length)) {
 		*error = EINVAL;
@@ -401,9 +419,12 @@ static const char *own_file(struct sim *s, const char *path)
 	}
 	if (!strcmp(path, "/proc/cpuinfo")) {
 		snprintf(s->text, sizeof s->text,
-			 "processor\t: 0\nvendor_id\t: %s\ncpu family\t: 6\nmodel\t\t: %u\nmodel name\t: Simulated model 9\nstepping\t: 3\n"
-			 "flags\t\t: fpu%s dtes64 ibts%s\nbugs\t\t: none\n\n", s->o.amd ? "AuthenticAMD" : "GenuineIntel", (unsigned)s->o.model,
-			 s->o.bts && s->o.pmu && !s->o.amd ? " bts" : "", s->o.arch ? " arch_lbr" : "");
+			 "processor\t: 0\nvendor_id\t: %s\ncpu family\t: 6\nmodel\t\t: %u\nmodel "
+			 "name\t: Simulated model 9\nstepping\t: 3\n"
+			 "flags\t\t: fpu%s dtes64 ibts%s\nbugs\t\t: none\n\n",
+			 s->o.amd ? "AuthenticAMD" : "GenuineIntel", (unsigned)s->o.model,
+			 s->o.bts && s->o.pmu && !s->o.amd ? " bts" : "",
+			 s->o.arch ? " arch_lbr" : "");
 		return s->text;
 	}
 	return NULL;
@@ -422,15 +443,9 @@ static ssize_t sim_file(void *arg, const char *path, char *out, size_t size)
 	return snprintf(out, size, "%s", text);
 }
 
-static uint64_t sim_capabilities(void *arg)
-{
-	return ((struct sim *)arg)->o.capabilities;
-}
+static uint64_t sim_capabilities(void *arg) { return ((struct sim *)arg)->o.capabilities; }
 
-static uint64_t sim_memlock(void *arg)
-{
-	return ((struct sim *)arg)->o.memlock;
-}
+static uint64_t sim_memlock(void *arg) { return ((struct sim *)arg)->o.memlock; }
 
 const struct perf_ops sim_perf_ops = {
 	.open = sim_open,

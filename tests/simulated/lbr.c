@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: MIT */
-/* The last branch record as arch/x86/events/intel/lbr.c (Linux 6.1) and arch/x86/events/amd/lbr.c drive it: the stack, the
- * filter that closes up, the helper that gives more than is valid, and the BPF programs' map. */
+/* The last branch record as arch/x86/events/intel/lbr.c (Linux 6.1) and arch/x86/events/amd/lbr.c
+ * drive it: the stack, the filter that closes up, the helper that gives more than is valid, and the
+ * BPF programs' map. */
 #include <errno.h>
 #include <linux/capability.h>
 #include <stdio.h>
@@ -23,10 +24,10 @@ enum {
 struct record {
 	struct lbr_entry stack[LBR_DEPTH_MAX];
 	uint64_t branches; /* executed so far */
-	uint64_t reads;	   /* of the record */
-	bool in_use;	   /* the event is on a counter */
-	bool in_user;	   /* it has been in user code since it was switched to */
-	uint64_t enter;	   /* where the kernel will return to it */
+	uint64_t reads;    /* of the record */
+	bool in_use;       /* the event is on a counter */
+	bool in_user;      /* it has been in user code since it was switched to */
+	uint64_t enter;    /* where the kernel will return to it */
 	bool watched;
 	struct lbr_task kept; /* as the BPF map holds it */
 	uint64_t read;
@@ -87,8 +88,8 @@ static int claims(struct sim *s, const struct perf_event_attr *a, pid_t tid)
 
 static const char *file(struct sim *s, const char *path)
 {
-	const char *of = s->o.hybrid ? "/sys/bus/event_source/devices/cpu_core/caps/branches" :
-				       "/sys/bus/event_source/devices/cpu/caps/branches";
+	const char *of = s->o.hybrid ? "/sys/bus/event_source/devices/cpu_core/caps/branches"
+				     : "/sys/bus/event_source/devices/cpu/caps/branches";
 
 	if (strcmp(path, of) != 0 || !s->o.pmu || !s->o.depth || s->o.kernel < 512)
 		return NULL;
@@ -125,14 +126,16 @@ static void enter_user(const struct sim *s, struct record *r)
 
 static uint64_t flags_of(const struct sim *s, const struct record *r)
 {
-	uint64_t flags = (r->branches % 7 ? 2 : 1) | (r->branches % 100) << 4; /* predicted or not, cycles */
+	uint64_t flags = (r->branches % 7 ? 2 : 1) | (r->branches % 100)
+							     << 4; /* predicted or not, cycles */
 
 	return s->o.speculative ? flags | (uint64_t)SPEC_CORRECT << SPEC_SHIFT : flags;
 }
 
 static bool filtered_by_others(const struct sim *s, const struct bt_branch *b)
 {
-	return s->o.other_filter && (b->kind == BT_BRANCH_CALL || b->kind == BT_BRANCH_ICALL || b->kind == BT_BRANCH_RET);
+	return s->o.other_filter && (b->kind == BT_BRANCH_CALL || b->kind == BT_BRANCH_ICALL ||
+				     b->kind == BT_BRANCH_RET);
 }
 
 static void write_sample(struct sim *s, struct sim_task *t, struct sim_event *e, struct record *r);
@@ -166,19 +169,18 @@ static void branch(struct sim *s, struct sim_task *t, const struct bt_branch *b)
 
 /* ---- Reading it ---- */
 
-static bool in_kernel(uint64_t addr)
-{
-	return addr >> 63;
-}
+static bool in_kernel(uint64_t addr) { return addr >> 63; }
 
-/* The filter of X86_BR_USER | X86_BR_ANY: empty ones are cleared and closed up from behind (intel_pmu_lbr_filter). A return from the
- * kernel stays, being of the level of its target (branch_type in arch/x86/events/utils.c), where its instruction can be read. */
+/* The filter of X86_BR_USER | X86_BR_ANY: empty ones are cleared and closed up from behind
+ * (intel_pmu_lbr_filter). A return from the kernel stays, being of the level of its target
+ * (branch_type in arch/x86/events/utils.c), where its instruction can be read. */
 static void filter(const struct sim *s, struct cpu *c)
 {
 	bool compress = false;
 
 	for (int i = 0; i < c->nr; i++)
-		if (!c->entries[i].from || !c->entries[i].to || (s->o.returns_dropped && in_kernel(c->entries[i].from))) {
+		if (!c->entries[i].from || !c->entries[i].to ||
+		    (s->o.returns_dropped && in_kernel(c->entries[i].from))) {
 			c->entries[i].from = 0;
 			compress = true;
 		}
@@ -211,8 +213,8 @@ static void read_slots(const struct sim *s, const struct record *r, struct lbr_e
 	}
 }
 
-/* intel_pmu_lbr_read_64; amd_pmu_lbr_read leaves out empty slots, intel_pmu_store_lbr (of the architectural record) ends at the first:
- * what was behind stays there. */
+/* intel_pmu_lbr_read_64; amd_pmu_lbr_read leaves out empty slots, intel_pmu_store_lbr (of the
+ * architectural record) ends at the first: what was behind stays there. */
 static void read_record(struct sim *s, struct record *r)
 {
 	struct cpu *c = cpu_of(s);
@@ -236,7 +238,8 @@ static void read_record(struct sim *s, struct record *r)
 	filter(s, c);
 }
 
-/* intel_pmu_snapshot_branch_stack: as many as there is room for, whatever was valid; and nobody asks whether the record is in use. */
+/* intel_pmu_snapshot_branch_stack: as many as there is room for, whatever was valid; and nobody
+ * asks whether the record is in use. */
 static long helper(struct sim *s, struct record *r, struct lbr_entry *entries, size_t size)
 {
 	size_t n = size / sizeof *entries;
@@ -309,7 +312,8 @@ static void on_signal(struct sim *s, struct sim_task *t, const siginfo_t *info)
 static void opened(struct sim *s, struct sim_event *e)
 {
 	if (e->attr.sample_period && e->tid)
-		record_of(sim_task(s, e->tid))->until_sample = s->o.period ? s->o.period : e->attr.sample_period;
+		record_of(sim_task(s, e->tid))->until_sample =
+			s->o.period ? s->o.period : e->attr.sample_period;
 }
 
 static void write_sample(struct sim *s, struct sim_task *t, struct sim_event *e, struct record *r)
@@ -328,7 +332,8 @@ static void write_sample(struct sim *s, struct sim_task *t, struct sim_event *e,
 	c = cpu_of(s);
 	sample.nr = (uint64_t)c->nr;
 	memcpy(sample.entries, c->entries, (size_t)c->nr * sizeof *c->entries);
-	sample.h.size = (uint16_t)(sizeof sample - sizeof sample.entries + (size_t)c->nr * sizeof *c->entries);
+	sample.h.size = (uint16_t)(sizeof sample - sizeof sample.entries +
+				   (size_t)c->nr * sizeof *c->entries);
 	sim_ring_write(e, &sample, sample.h.size);
 }
 
@@ -353,14 +358,21 @@ int sim_snap_open(void *arg, void **snap, struct snap_info *info, struct bt_erro
 	*snap = NULL;
 	*info = (struct snap_info){.helper = -ENOENT};
 	if (!s->o.built)
-		return bt_fail(err, BT_E_UNSUPPORTED, 0, "this btrec was built without BPF: simulated");
-	if (((s->o.capabilities & need) != need || s->o.kernel < 508) && !(s->o.capabilities >> CAP_SYS_ADMIN & 1))
-		return bt_fail(err, BT_E_PERMISSION, 0, "BPF programs need the capabilities BPF and PERFMON (Linux 5.8), or SYS_ADMIN");
+		return bt_fail(err, BT_E_UNSUPPORTED, 0,
+			       "this btrec was built without BPF: simulated");
+	if (((s->o.capabilities & need) != need || s->o.kernel < 508) &&
+	    !(s->o.capabilities >> CAP_SYS_ADMIN & 1))
+		return bt_fail(err, BT_E_PERMISSION, 0,
+			       "BPF programs need the capabilities BPF and PERFMON (Linux 5.8), or "
+			       "SYS_ADMIN");
 	if (s->o.kernel < 516)
 		return bt_fail(err, BT_E_UNSUPPORTED, 0,
-			       "this kernel does not load the BPF programs: bpf_get_branch_snapshot() came with Linux 5.16");
+			       "this kernel does not load the BPF programs: "
+			       "bpf_get_branch_snapshot() came with Linux 5.16");
 	info->counted = s->o.counted;
-	info->helper = !s->o.depth || (s->o.amd && s->o.kernel < 610) ? -ENOENT : (long)(s->o.depth * sizeof(struct lbr_entry));
+	info->helper = !s->o.depth || (s->o.amd && s->o.kernel < 610)
+			       ? -ENOENT
+			       : (long)(s->o.depth * sizeof(struct lbr_entry));
 	*snap = s;
 	return 0;
 }

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
-/* btrec run, and btrec doctor --json, over a simulated kernel and processor, of the kind that BTREC_SIMULATED names:
- * btrec_simulated run [OPTIONS] PROGRAM..., btrec_simulated doctor */
+/* btrec run, and btrec doctor --json, over a simulated kernel and processor, of the kind that
+ * BTREC_SIMULATED names: btrec_simulated run [OPTIONS] PROGRAM..., btrec_simulated doctor */
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -76,7 +76,8 @@ int main(int argc, char **argv)
 	if (!strcmp(argv[1], "doctor"))
 		status = doctor(&k);
 	else
-		status = btrec_run_on(argc - 1, argv + 1, &k, s->o.native ? &native_ops : &sim_runner_ops);
+		status = btrec_run_on(argc - 1, argv + 1, &k,
+				      s->o.native ? &native_ops : &sim_runner_ops);
 	sim_release(s);
 	free(s);
 	return status;

@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: MIT */
-/* Intel PT as arch/x86/events/intel/pt.c (Linux 6.1) drives it: an AUX area that is written round and round, a synchronization point
- * at the beginning and after every so many bytes (RTIT_STATUS.PacketByteCnt, which pt_config() clears once), and aux_head as an offset in it,
- * told when the task leaves. */
+/* Intel PT as arch/x86/events/intel/pt.c (Linux 6.1) drives it: an AUX area that is written round
+ * and round, a synchronization point at the beginning and after every so many bytes
+ * (RTIT_STATUS.PacketByteCnt, which pt_config() clears once), and aux_head as an offset in it, told
+ * when the task leaves. */
 #include <errno.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -20,15 +21,17 @@ enum {
 /* A task's. */
 struct trace {
 	struct pt_writer writer;
-	uint64_t head;	/* bytes ever written */
+	uint64_t head;  /* bytes ever written */
 	uint64_t since; /* the last synchronization point */
 	uint64_t enter; /* where user code goes on when it does */
 };
 
 static const char *file(struct sim *s, const char *path)
 {
-	static const char *const files[][2] = {{FOLDER "type", "9\n"}, {FOLDER "format/tsc", "config:10\n"}, {FOLDER "format/psb_period", "config:24-27\n"},
-		{FOLDER "format/noretcomp", "config:11\n"}};
+	static const char *const files[][2] = {{FOLDER "type", "9\n"},
+					       {FOLDER "format/tsc", "config:10\n"},
+					       {FOLDER "format/psb_period", "config:24-27\n"},
+					       {FOLDER "format/noretcomp", "config:11\n"}};
 
 	for (size_t i = 0; s->o.pt && i < sizeof files / sizeof files[0]; i++)
 		if (!strcmp(path, files[i][0]))
@@ -78,13 +81,16 @@ static bool is_off(const struct sim *s, const struct sim_task *t)
 	return sim_every(s->o.pt_off, t->switches);
 }
 
-/* perf_aux_output_end: what pt_event_stop() tells of an area that is overwritten is its size, so that there always is a record. */
+/* perf_aux_output_end: what pt_event_stop() tells of an area that is overwritten is its size, so
+ * that there always is a record. */
 static void write_aux(struct sim_event *e, uint64_t flags)
 {
 	const struct {
 		struct perf_event_header header;
 		uint64_t offset, size, flags;
-	} record = {.header = {.type = PERF_RECORD_AUX, .size = sizeof record}, .size = e->aux_size, .flags = flags | PERF_AUX_FLAG_OVERWRITE};
+	} record = {.header = {.type = PERF_RECORD_AUX, .size = sizeof record},
+		    .size = e->aux_size,
+		    .flags = flags | PERF_AUX_FLAG_OVERWRITE};
 
 	sim_ring_write(e, &record, sizeof record);
 }
@@ -168,10 +174,12 @@ static void branch(struct sim *s, struct sim_task *t, const struct bt_branch *b)
 		synchronize(e, tr, b->to);
 }
 
-static void task_gone(struct sim_task *t)
-{
-	pt_writer_release(&trace_of(t)->writer);
-}
+static void task_gone(struct sim_task *t) { pt_writer_release(&trace_of(t)->writer); }
 
-const struct sim_device sim_pt = {
-	.name = "pt", .claims = claims, .task_gone = task_gone, .branch = branch, .switch_in = switch_in, .switch_out = switch_out, .file = file};
+const struct sim_device sim_pt = {.name = "pt",
+				  .claims = claims,
+				  .task_gone = task_gone,
+				  .branch = branch,
+				  .switch_in = switch_in,
+				  .switch_out = switch_out,
+				  .file = file};

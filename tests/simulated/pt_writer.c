@@ -8,15 +8,9 @@ enum {
 	PACKET_MAX = 64,
 };
 
-void pt_writer_init(struct pt_writer *w)
-{
-	*w = (struct pt_writer){.bit_max = 6, .clock = 1000};
-}
+void pt_writer_init(struct pt_writer *w) { *w = (struct pt_writer){.bit_max = 6, .clock = 1000}; }
 
-void pt_writer_release(struct pt_writer *w)
-{
-	buf_release(&w->out);
-}
+void pt_writer_release(struct pt_writer *w) { buf_release(&w->out); }
 
 static void put(struct pt_writer *w, const struct pt_packet *p)
 {
@@ -69,21 +63,19 @@ static void put_ip(struct pt_writer *w, enum pt_packet_type type, uint64_t ip)
 	struct pt_packet p = {.type = type};
 
 	pt_writer_flush(w);
-	p.payload.ip.ipc = !(same >> 16) ? pt_ipc_update_16 : !(same >> 32) ? pt_ipc_update_32 : pt_ipc_sext_48;
-	p.payload.ip.ip = ip & (!(same >> 16) ? 0xffff : !(same >> 32) ? 0xffffffff : 0xffffffffffff);
+	p.payload.ip.ipc = !(same >> 16)   ? pt_ipc_update_16
+			   : !(same >> 32) ? pt_ipc_update_32
+					   : pt_ipc_sext_48;
+	p.payload.ip.ip = ip & (!(same >> 16)   ? 0xffff
+				: !(same >> 32) ? 0xffffffff
+						: 0xffffffffffff);
 	put(w, &p);
 	w->last_ip = ip;
 }
 
-void pt_writer_tip(struct pt_writer *w, uint64_t to)
-{
-	put_ip(w, ppt_tip, to);
-}
+void pt_writer_tip(struct pt_writer *w, uint64_t to) { put_ip(w, ppt_tip, to); }
 
-void pt_writer_fup(struct pt_writer *w, uint64_t at)
-{
-	put_ip(w, ppt_fup, at);
-}
+void pt_writer_fup(struct pt_writer *w, uint64_t at) { put_ip(w, ppt_fup, at); }
 
 /* Addresses are forgotten then. */
 void pt_writer_overflow(struct pt_writer *w)

@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: MIT */
-/* Intel PT packets as a processor writes them, one behind the other into a buffer, by libipt's encoder. */
+/* Intel PT packets as a processor writes them, one behind the other into a buffer, by libipt's
+ * encoder. */
 #ifndef BT_PT_WRITER_H
 #define BT_PT_WRITER_H
 

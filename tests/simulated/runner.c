@@ -1,13 +1,14 @@
 /* SPDX-License-Identifier: MIT */
-/* The processor: the stepper, whose branches go to the devices and not into the task's history. What the stepper itself does
- * about the program is the same as ever, so programs behave as they do under `--backend step`. */
+/* The processor: the stepper, whose branches go to the devices and not into the task's history.
+ * What the stepper itself does about the program is the same as ever, so programs behave as they do
+ * under `--backend step`. */
 #include <stdlib.h>
 
 #include "collector/pmu/pmu.h"
 #include "tests/simulated/simulated.h"
 
 enum {
-	RING = 1024,	 /* entries; read after every step */
+	RING = 1024, /* entries; read after every step */
 	SYSCALL_LEN = 2,
 };
 
@@ -16,17 +17,17 @@ struct run_task {
 	struct sim_task *sim;
 };
 
-static struct sim *machine(const struct backend *b)
-{
-	return b->pmu->kernel->arg;
-}
+static struct sim *machine(const struct backend *b) { return b->pmu->kernel->arg; }
 
 /* A branch that only a tracer knows of goes into the history, as native_ops does it. */
-static void tell_recorder(const struct backend *backend, struct task *task, const struct bt_branch *b)
+static void tell_recorder(const struct backend *backend, struct task *task,
+			  const struct bt_branch *b)
 {
-	bool elsewhere = b->kind == BT_BRANCH_SYSCALL && b->to != b->from && b->to != b->from + SYSCALL_LEN;
+	bool elsewhere =
+		b->kind == BT_BRANCH_SYSCALL && b->to != b->from && b->to != b->from + SYSCALL_LEN;
 
-	if ((b->kind != BT_BRANCH_ASYNC && !elsewhere) || (backend->pmu->source && backend->pmu->source->whole))
+	if ((b->kind != BT_BRANCH_ASYNC && !elsewhere) ||
+	    (backend->pmu->source && backend->pmu->source->whole))
 		return;
 	task_epoch(task);
 	task_branch(task, b, false);
@@ -48,14 +49,14 @@ static void tell_devices(const struct backend *backend, struct task *task, struc
 }
 
 /* The stepper works on another ring. */
-#define WITH_STEPPER(b, task, rt, call)                       \
-	do {                                                  \
-		struct branch_ring own_ring = (task)->ring;   \
-		(task)->ring = (rt)->sim->ring;               \
-		call;                                         \
-		(rt)->sim->ring = (task)->ring;               \
-		(task)->ring = own_ring;                      \
-		tell_devices(b, task, (rt)->sim);             \
+#define WITH_STEPPER(b, task, rt, call)                     \
+	do {                                                \
+		struct branch_ring own_ring = (task)->ring; \
+		(task)->ring = (rt)->sim->ring;             \
+		call;                                       \
+		(rt)->sim->ring = (task)->ring;             \
+		(task)->ring = own_ring;                    \
+		tell_devices(b, task, (rt)->sim);           \
 	} while (0)
 
 static int sim_task_init(struct backend *b, struct task *task)
@@ -140,11 +141,13 @@ static void sim_exiting(struct backend *b, struct task *task, const struct bt_re
 
 static bool is_raised(const siginfo_t *info)
 {
-	return info->si_code > 0 && (info->si_signo == SIGSEGV || info->si_signo == SIGBUS || info->si_signo == SIGILL ||
-				     info->si_signo == SIGFPE || info->si_signo == SIGTRAP || info->si_signo == SIGSYS);
+	return info->si_code > 0 &&
+	       (info->si_signo == SIGSEGV || info->si_signo == SIGBUS || info->si_signo == SIGILL ||
+		info->si_signo == SIGFPE || info->si_signo == SIGTRAP || info->si_signo == SIGSYS);
 }
 
-static enum backend_stop sim_stopped(struct backend *b, struct task *task, const struct wait_event *ev, siginfo_t *info)
+static enum backend_stop sim_stopped(struct backend *b, struct task *task,
+				     const struct wait_event *ev, siginfo_t *info)
 {
 	struct run_task *rt = task->runner;
 	struct sim *s = machine(b);
@@ -153,7 +156,8 @@ static enum backend_stop sim_stopped(struct backend *b, struct task *task, const
 	WITH_STEPPER(b, task, rt, stop = stepper_ops.stopped(b, task, ev, info));
 	if (stop == BACKEND_RUNS || stop == BACKEND_GONE)
 		return stop;
-	if (stop == BACKEND_SLICE && !rt->stop_wanted) { /* the stepper's own budget: no processor stops there */
+	if (stop == BACKEND_SLICE &&
+	    !rt->stop_wanted) { /* the stepper's own budget: no processor stops there */
 		int rc;
 
 		WITH_STEPPER(b, task, rt, rc = stepper_ops.resume(b, task, 0, BT_ACTION_IGNORE));

@@ -1,16 +1,14 @@
 /* SPDX-License-Identifier: MIT */
-/* A kernel and a processor with performance counters, for machines that have none: the program runs under the stepper, whose
- * branches are what the processor "records"; the table of calls (perf_ops) answers as Linux does, errors included. Not a mock
- * of our code: it knows nothing of the sources.
+/* A kernel and a processor with performance counters, for machines that have none: the program runs
+ * under the stepper, whose branches are what the processor "records"; the table of calls (perf_ops)
+ * answers as Linux does, errors included. Not a mock of our code: it knows nothing of the sources.
  *   kernel.c   perf_ops: descriptors, rules of perf_event_open, files, rings
  *   runner.c   the runner below the pmu backend: steps, tells the devices of branches and switches
- *   lbr.c      a device: the last branch record, bpf_get_branch_snapshot(), the BPF programs' map, samples
- *   bts.c      two devices: the branch trace store, and the event that writes a task's switches
- *   pt.c       a device: Intel PT; pt_writer: its packets
- *   options.c  what machine it is: BTREC_SIMULATED="depth=16,vendor=amd,..."
- *   counter.c  a device: counters that are opened and not read
- *   doctor.c   what btrec doctor asks of it
- *   main.c     btrec run and btrec doctor over all that
+ *   lbr.c      a device: the last branch record, bpf_get_branch_snapshot(), the BPF programs' map,
+ * samples bts.c      two devices: the branch trace store, and the event that writes a task's
+ * switches pt.c       a device: Intel PT; pt_writer: its packets options.c  what machine it is:
+ * BTREC_SIMULATED="depth=16,vendor=amd,..." counter.c  a device: counters that are opened and not
+ * read doctor.c   what btrec doctor asks of it main.c     btrec run and btrec doctor over all that
  * Further devices are further rows of sim_devices. */
 #ifndef BT_SIMULATED_H
 #define BT_SIMULATED_H
@@ -41,14 +39,14 @@ struct sim_task {
 	struct sim_task *next;
 	pid_t tid;
 	bool on_cpu;
-	uint64_t rip;	     /* where user code will go on, as far as known */
-	bool calls;	     /* of one that is switched away from: by a system call */
-	uint64_t time;	     /* on the CPU so far, in steps */
-	uint64_t began;	     /* time when it was switched to */
-	bool idle;	     /* its events have got no counter this time */
-	uint64_t switches;   /* times that it was switched to */
-	struct branch_ring ring; /* what the stepper entered, instead of into the task's own */
-	uint64_t seen;		 /* entries of it that the devices know of */
+	uint64_t rip;              /* where user code will go on, as far as known */
+	bool calls;                /* of one that is switched away from: by a system call */
+	uint64_t time;             /* on the CPU so far, in steps */
+	uint64_t began;            /* time when it was switched to */
+	bool idle;                 /* its events have got no counter this time */
+	uint64_t switches;         /* times that it was switched to */
+	struct branch_ring ring;   /* what the stepper entered, instead of into the task's own */
+	uint64_t seen;             /* entries of it that the devices know of */
 	void *device[SIM_DEVICES]; /* each device's own; malloc */
 };
 
@@ -63,10 +61,11 @@ struct sim_event {
 	uint64_t count, time_enabled, time_running;
 	/* The ring, once mapped: page 0 and data. */
 	uint8_t *ring;
-	size_t ring_size; /* with page 0 */
-	bool overwrite;   /* mapped read-only */
-	uint64_t lost;	  /* records that found no room, not told yet */
-	struct sim_event *output; /* whose ring it writes into instead of its own (PERF_EVENT_IOC_SET_OUTPUT) */
+	size_t ring_size;         /* with page 0 */
+	bool overwrite;           /* mapped read-only */
+	uint64_t lost;            /* records that found no room, not told yet */
+	struct sim_event *output; /* whose ring it writes into instead of its own
+				     (PERF_EVENT_IOC_SET_OUTPUT) */
 	uint8_t *aux;
 	size_t aux_size;
 	void *own; /* the device's; malloc */
@@ -75,7 +74,8 @@ struct sim_event {
 /* A kind of events and what the processor does for it. All operations but claims may be NULL. */
 struct sim_device {
 	const char *name;
-	/* Whether events with these attributes are its own: 1; or -errno: they would be, and cannot be opened; 0: somebody else's. */
+	/* Whether events with these attributes are its own: 1; or -errno: they would be, and cannot
+	 * be opened; 0: somebody else's. */
 	int (*claims)(struct sim *s, const struct perf_event_attr *attr, pid_t tid);
 	void (*opened)(struct sim *s, struct sim_event *e);
 	void (*closed)(struct sim *s, struct sim_event *e);
@@ -100,7 +100,7 @@ struct sim {
 	struct sim_task *tasks;
 	struct sim_event events[SIM_FDS];
 	char text[PERF_FILE_MAX]; /* of a file */
-	void *own[SIM_DEVICES];	  /* each device's, for the machine */
+	void *own[SIM_DEVICES];   /* each device's, for the machine */
 };
 
 /* ---- kernel.c ---- */
@@ -109,11 +109,13 @@ extern const struct perf_ops sim_perf_ops;
 
 struct sim_task *sim_task(struct sim *s, pid_t tid); /* made when it is new */
 void sim_task_gone(struct sim *s, pid_t tid);
-void sim_task_renamed(struct sim *s, struct sim_task *t, pid_t tid); /* an execve of a thread that does not lead */
+void sim_task_renamed(struct sim *s, struct sim_task *t,
+		      pid_t tid); /* an execve of a thread that does not lead */
 unsigned sim_device_number(const struct sim_device *d);
 
-/* Writes a record into the event's ring as the kernel does: forward; or backward (write_backward); over old ones where it is
- * mapped read-only; else with a record of what was lost before. False: no room. */
+/* Writes a record into the event's ring as the kernel does: forward; or backward (write_backward);
+ * over old ones where it is mapped read-only; else with a record of what was lost before. False: no
+ * room. */
 bool sim_ring_write(struct sim_event *e, const void *record, size_t size);
 
 /* The first event of a task that a device has, or NULL. */
@@ -122,7 +124,8 @@ struct sim_event *sim_event_of(struct sim *s, const struct sim_device *d, pid_t 
 /* Whether this one of so many is meant; n 0: none is. */
 bool sim_every(uint64_t n, uint64_t count);
 
-/* Whether the record of branches (the LBR's, and the branch event's of period 1) is excluded by others. */
+/* Whether the record of branches (the LBR's, and the branch event's of period 1) is excluded by
+ * others. */
 bool sim_lbr_is_excluded(const struct sim *s);
 
 /* What all devices are told. */
@@ -143,7 +146,8 @@ void sim_snap_close(void *arg, void *snap);
 
 /* ---- runner.c ---- */
 
-/* A runner's operations carry no argument of their own: the machine is found through the kernel's table (pmu.kernel->arg). */
+/* A runner's operations carry no argument of their own: the machine is found through the kernel's
+ * table (pmu.kernel->arg). */
 extern const struct backend_ops sim_runner_ops;
 
 /* ---- doctor.c ---- */

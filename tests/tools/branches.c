@@ -1,7 +1,8 @@
 // SPDX-License-Identifier: MIT
-/* branches TRACE: prints every entry of every task's branch history, one a line: task tick kind taken from to.
- * branches -i TRACE: prints the address of every instruction executed, one a line, before each entry, as "i ADDRESS";
- * straight-line code that cannot be reconstructed is "i ?". For tests: nothing is folded, named or left out. */
+/* branches TRACE: prints every entry of every task's branch history, one a line: task tick kind
+ * taken from to. branches -i TRACE: prints the address of every instruction executed, one a line,
+ * before each entry, as "i ADDRESS"; straight-line code that cannot be reconstructed is "i ?". For
+ * tests: nothing is folded, named or left out. */
 #include <inttypes.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -14,7 +15,8 @@ static void print_error(const struct bt_error *err)
 	fprintf(stderr, "branches: %s\n", err->text);
 }
 
-static void print_instructions(const struct history *h, const struct model *m, size_t i, uint64_t stop)
+static void print_instructions(const struct history *h, const struct model *m, size_t i,
+			       uint64_t stop)
 {
 	struct history_insn *insns;
 	long count = history_straight(h, m, i, stop, &insns);
@@ -30,8 +32,8 @@ static void print_entry(uint32_t task, const struct history_entry *e)
 {
 	bool taken = bt_branch_kind_is_branch(e->kind) && (e->flags & BT_BRANCH_TAKEN);
 
-	printf("%" PRIu32 " %" PRId64 " %s %d %" PRIx64 " %" PRIx64 "\n", task, (int64_t)e->tick, bt_branch_info[e->kind].name, taken,
-	       e->from, e->to);
+	printf("%" PRIu32 " %" PRId64 " %s %d %" PRIx64 " %" PRIx64 "\n", task, (int64_t)e->tick,
+	       bt_branch_info[e->kind].name, taken, e->from, e->to);
 }
 
 /* Where the last instructions of a task end: the newest of its registers. */
@@ -40,7 +42,8 @@ static uint64_t last_rip(const struct model_task *task)
 	return task->exit ? task->exit->regs.rip : 0;
 }
 
-static int print_task(const struct model *m, const struct model_task *task, bool instructions, struct bt_error *err)
+static int print_task(const struct model *m, const struct model_task *task, bool instructions,
+		      struct bt_error *err)
 {
 	struct history h;
 	int rc = history_load(&h, m, task->task, err);

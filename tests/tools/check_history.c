@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: MIT */
-/* check_history TRACE...: what must hold in every undamaged trace whatever made it. The code bytes lead, instruction by
- * instruction, from each entry of a history to the next and from the last to where its task stood; branches go where
- * their instruction says; snapshots have the counts that the history has there. Prints what does not hold; ends with 1 then. */
+/* check_history TRACE...: what must hold in every undamaged trace whatever made it. The code bytes
+ * lead, instruction by instruction, from each entry of a history to the next and from the last to
+ * where its task stood; branches go where their instruction says; snapshots have the counts that
+ * the history has there. Prints what does not hold; ends with 1 then. */
 #include <inttypes.h>
 #include <stdarg.h>
 #include <stdio.h>
@@ -28,10 +29,7 @@ __attribute__((format(printf, 2, 3))) static void wrong(struct check *c, const c
 	putchar('\n');
 }
 
-static bool is_branch(const struct history_entry *e)
-{
-	return bt_branch_kind_is_branch(e->kind);
-}
+static bool is_branch(const struct history_entry *e) { return bt_branch_kind_is_branch(e->kind); }
 
 static bool leads(const struct check *c, size_t i, uint64_t stop)
 {
@@ -52,14 +50,16 @@ static void check_target(struct check *c, size_t i)
 
 	if (e->kind != BT_BRANCH_JCC && e->kind != BT_BRANCH_JMP && e->kind != BT_BRANCH_CALL)
 		return;
-	if (bt_insn_decode(bytes, model_code(c->m, e->space, e->epoch, e->from, bytes, sizeof bytes), &insn)) {
+	if (bt_insn_decode(bytes,
+			   model_code(c->m, e->space, e->epoch, e->from, bytes, sizeof bytes),
+			   &insn)) {
 		wrong(c, "entry %" PRIu64 ": no instruction at %" PRIx64, e->number, e->from);
 		return;
 	}
 	want = e->from + insn.len + (e->flags & BT_BRANCH_TAKEN ? (uint64_t)insn.displacement : 0);
 	if (e->to != want)
-		wrong(c, "entry %" PRIu64 ": %s at %" PRIx64 " goes to %" PRIx64 ", not %" PRIx64, e->number, bt_branch_info[e->kind].name,
-		      e->from, want, e->to);
+		wrong(c, "entry %" PRIu64 ": %s at %" PRIx64 " goes to %" PRIx64 ", not %" PRIx64,
+		      e->number, bt_branch_info[e->kind].name, e->from, want, e->to);
 }
 
 static void check_entries(struct check *c)
@@ -69,8 +69,10 @@ static void check_entries(struct check *c)
 
 		c->entries++;
 		if (is_branch(a) && is_branch(b) && !leads(c, i, 0))
-			wrong(c, "entry %" PRIu64 ": no code leads from %" PRIx64 " to the %s at %" PRIx64, b->number, a->to,
-			      bt_branch_info[b->kind].name, b->from);
+			wrong(c,
+			      "entry %" PRIu64 ": no code leads from %" PRIx64
+			      " to the %s at %" PRIx64,
+			      b->number, a->to, bt_branch_info[b->kind].name, b->from);
 		check_target(c, i);
 	}
 }
@@ -84,10 +86,14 @@ static void check_position(struct check *c, const struct bt_record_thread *t)
 		return;
 	c->positions++;
 	if (before->tick != t->point.tick || before->transfers != t->point.transfers)
-		wrong(c, "snapshot %" PRIu32 " is at %" PRIu64 "+%" PRIu64 ", the history at %" PRIu64 "+%" PRIu64, t->snapshot, t->point.tick,
-		      t->point.transfers, before->tick, before->transfers);
+		wrong(c,
+		      "snapshot %" PRIu32 " is at %" PRIu64 "+%" PRIu64 ", the history at %" PRIu64
+		      "+%" PRIu64,
+		      t->snapshot, t->point.tick, t->point.transfers, before->tick,
+		      before->transfers);
 	if ((i == c->h.count || !is_branch(&c->h.entries[i])) && !leads(c, i, t->point.rip))
-		wrong(c, "snapshot %" PRIu32 ": no code leads from %" PRIx64 " to %" PRIx64, t->snapshot, before->to, t->point.rip);
+		wrong(c, "snapshot %" PRIu32 ": no code leads from %" PRIx64 " to %" PRIx64,
+		      t->snapshot, before->to, t->point.rip);
 }
 
 static void check_task(struct check *c, uint32_t task)
@@ -123,7 +129,8 @@ static int check_trace(const char *path)
 			wrong(&c, "damage in %s: %s", m->damage[i].file, m->damage[i].text);
 	for (size_t i = 0; i < m->task_count; i++)
 		check_task(&c, m->tasks[i].task);
-	printf("%s: %zu tasks, %zu entries, %zu positions, %zu wrong\n", path, m->task_count, c.entries, c.positions, c.wrong);
+	printf("%s: %zu tasks, %zu entries, %zu positions, %zu wrong\n", path, m->task_count,
+	       c.entries, c.positions, c.wrong);
 	model_free(m);
 	return c.wrong || !c.entries;
 }

@@ -1,9 +1,11 @@
 // SPDX-License-Identifier: MIT
-/* pt_stream encode TRACE TASK SEED FLAGS FILE: writes the Intel PT stream that a processor would have written of the task's recorded
- * history into FILE, and prints the entries that can be had back from it, as `branches` does. pt_stream decode TRACE TASK FILE [KNOWN]: reads a
- * stream with the code that the trace has, and prints its entries; with KNOWN as one whose first bytes, so many, were read before, and on
- * stderr how many entries these were. FLAGS, any of: c return compression, i interrupts, p synchronization
- * points on the way, s one every 2 KiB, o overflows, l long TNT packets, n none. The recorded history is the stepper's, so every branch is in it. */
+/* pt_stream encode TRACE TASK SEED FLAGS FILE: writes the Intel PT stream that a processor would
+ * have written of the task's recorded history into FILE, and prints the entries that can be had
+ * back from it, as `branches` does. pt_stream decode TRACE TASK FILE [KNOWN]: reads a stream with
+ * the code that the trace has, and prints its entries; with KNOWN as one whose first bytes, so
+ * many, were read before, and on stderr how many entries these were. FLAGS, any of: c return
+ * compression, i interrupts, p synchronization points on the way, s one every 2 KiB, o overflows, l
+ * long TNT packets, n none. The recorded history is the stepper's, so every branch is in it. */
 #include <errno.h>
 #include <inttypes.h>
 #include <stdio.h>
@@ -44,10 +46,7 @@ static uint64_t next_random(struct maker *k)
 	return k->random >> 33;
 }
 
-static bool wants(const struct maker *k, char flag)
-{
-	return strchr(k->flags, flag) != NULL;
-}
+static bool wants(const struct maker *k, char flag) { return strchr(k->flags, flag) != NULL; }
 
 static bool rarely(struct maker *k, char flag)
 {
@@ -78,7 +77,8 @@ static void print(const struct bt_branch *b)
 	if (b->kind == BT_BRANCH_GAP)
 		printf("gap %s\n", bt_gap_info[b->to].name);
 	else
-		printf("%s %d %" PRIx64 " %" PRIx64 "\n", bt_branch_info[b->kind].name, bt_branch_taken(b), b->from, b->to);
+		printf("%s %d %" PRIx64 " %" PRIx64 "\n", bt_branch_info[b->kind].name,
+		       bt_branch_taken(b), b->from, b->to);
 }
 
 static struct bt_insn insn_of(const struct maker *k, const struct history_entry *e)
@@ -92,10 +92,12 @@ static struct bt_insn insn_of(const struct maker *k, const struct history_entry 
 	return insn;
 }
 
-/* Whether a conditional jump to the instruction behind it was taken cannot be had back: the flow is the same. */
+/* Whether a conditional jump to the instruction behind it was taken cannot be had back: the flow is
+ * the same. */
 static void print_history(const struct maker *k, const struct history_entry *e, uint64_t to)
 {
-	struct bt_branch b = {.kind = e->kind, .flags = e->flags & BT_BRANCH_TAKEN, .from = e->from, .to = to};
+	struct bt_branch b = {
+		.kind = e->kind, .flags = e->flags & BT_BRANCH_TAKEN, .from = e->from, .to = to};
 
 	if (e->kind == BT_BRANCH_JCC && to == e->from + insn_of(k, e).len)
 		b.flags = 0;
@@ -123,8 +125,8 @@ static void remember_return(struct maker *k, const struct history_entry *e)
 	k->stack[k->depth++] = e->from + insn.len;
 }
 
-/* What the processor cannot tell: a signal that meets a task in a system call comes before user code goes on. Returns how many entries
- * are one in the trace. */
+/* What the processor cannot tell: a signal that meets a task in a system call comes before user
+ * code goes on. Returns how many entries are one in the trace. */
 static size_t put_syscall(struct maker *k, size_t i)
 {
 	const struct history_entry *e = &k->h.entries[i];
@@ -183,7 +185,8 @@ static uint64_t somewhere(struct maker *k, size_t i)
 	return at;
 }
 
-/* Entries are lost; the stream goes on where entry i begins. The processor forgets addresses then, too. */
+/* Entries are lost; the stream goes on where entry i begins. The processor forgets addresses then,
+ * too. */
 static void put_overflow(struct maker *k, size_t i)
 {
 	const struct bt_branch gap = {.kind = BT_BRANCH_GAP, .to = BT_GAP_LOST};
@@ -202,7 +205,8 @@ static size_t disturb(struct maker *k, size_t i)
 		i += 10;
 		put_overflow(k, i);
 	}
-	if ((rarely(k, 'p') || (wants(k, 's') && k->w.out.len - k->since >= PERIOD)) && (at = somewhere(k, i)) != 0)
+	if ((rarely(k, 'p') || (wants(k, 's') && k->w.out.len - k->since >= PERIOD)) &&
+	    (at = somewhere(k, i)) != 0)
 		put_sync(k, at);
 	/* Not before where something was already: execution does not go back. */
 	if (!at && rarely(k, 'i') && (at = somewhere(k, i)) != 0) {
@@ -221,7 +225,8 @@ static void put_history(struct maker *k)
 		die("no history");
 	/* Where the first instruction was: the code before the first entry is straight. */
 	put_sync(k, 0);
-	pt_writer_on(&k->w, k->h.entries[0].kind == BT_BRANCH_GAP ? k->h.entries[1].from : k->h.entries[0].from);
+	pt_writer_on(&k->w, k->h.entries[0].kind == BT_BRANCH_GAP ? k->h.entries[1].from
+								  : k->h.entries[0].from);
 	while (i < k->h.count && k->h.entries[i].kind == BT_BRANCH_GAP)
 		i++;
 	while (i < k->h.count && k->h.entries[i].kind != BT_BRANCH_GAP) {
@@ -245,7 +250,8 @@ static int encode(struct maker *k, const char *seed, const char *path)
 	k->random = strtoull(seed, NULL, 10);
 	k->w.clock += k->random << 32; /* a stream of a higher seed is a later one */
 	put_history(k);
-	if (k->w.out.failed || fwrite(k->w.out.data, 1, k->w.out.len, f) != k->w.out.len || fclose(f))
+	if (k->w.out.failed || fwrite(k->w.out.data, 1, k->w.out.len, f) != k->w.out.len ||
+	    fclose(f))
 		die("cannot write the stream");
 	pt_writer_release(&k->w);
 	return 0;
@@ -318,14 +324,16 @@ int main(int argc, char **argv)
 	int rc;
 
 	if (!encodes && (argc < 5 || argc > 6 || strcmp(argv[1], "decode"))) {
-		fprintf(stderr, "usage: pt_stream encode TRACE TASK SEED FLAGS FILE | pt_stream decode TRACE TASK FILE [KNOWN]\n");
+		fprintf(stderr, "usage: pt_stream encode TRACE TASK SEED FLAGS FILE | pt_stream "
+				"decode TRACE TASK FILE [KNOWN]\n");
 		return 2;
 	}
 	if (trace_open(&trace, argv[2], &err) < 0 || model_load(&m, trace, &err) < 0 ||
 	    history_load(&k.h, m, (uint32_t)atoi(argv[3]), &err) < 0)
 		die(err.text);
 	k.m = m;
-	rc = encodes ? encode(&k, argv[4], argv[6]) : decode(&k, argv[4], argc == 6 ? strtoull(argv[5], NULL, 10) : 0);
+	rc = encodes ? encode(&k, argv[4], argv[6])
+		     : decode(&k, argv[4], argc == 6 ? strtoull(argv[5], NULL, 10) : 0);
 	history_release(&k.h);
 	model_free(m);
 	return rc;

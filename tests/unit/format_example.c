@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
-/* Prints what doc/FORMAT.md shows: the worked example (format_example), and the layout of every record kind
- * (format_example layouts). format_example.sh compares it with the document. */
+/* Prints what doc/FORMAT.md shows: the worked example (format_example), and the layout of every
+ * record kind (format_example layouts). format_example.sh compares it with the document. */
 #include <inttypes.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -9,7 +9,8 @@
 #include "format/trace_reader.h"
 #include "lib/branch.h"
 
-static const uint8_t uuid[BT_UUID_SIZE] = {0x0f, 0x1e, 0x2d, 0x3c, 0x4b, 0x5a, 0x49, 0x78, 0x87, 0x96, 0xa5, 0xb4, 0xc3, 0xd2, 0xe1, 0xf0};
+static const uint8_t uuid[BT_UUID_SIZE] = {0x0f, 0x1e, 0x2d, 0x3c, 0x4b, 0x5a, 0x49, 0x78,
+					   0x87, 0x96, 0xa5, 0xb4, 0xc3, 0xd2, 0xe1, 0xf0};
 
 static void print_hex(const struct buf *b)
 {
@@ -30,10 +31,15 @@ static void add_block(struct buf *out, uint64_t ordinal, struct buf *records)
 
 static void events_file(struct buf *out)
 {
-	struct bt_record_header header = {.argv = slice_of("./a\0", 4), .backend = bt_str("step"), .tick_classes = 7, .page_size = 4096};
+	struct bt_record_header header = {.argv = slice_of("./a\0", 4),
+					  .backend = bt_str("step"),
+					  .tick_classes = 7,
+					  .page_size = 4096};
 	struct bt_record_unit unit = {.unit = 1};
-	struct bt_record_note first = {.seq = 1, .time = 1000000, .task = 1, .text = bt_str("hello")};
-	struct bt_record_note second = {.seq = 2, .time = 2000000, .task = 1, .text = bt_str("world")};
+	struct bt_record_note first = {
+		.seq = 1, .time = 1000000, .task = 1, .text = bt_str("hello")};
+	struct bt_record_note second = {
+		.seq = 2, .time = 2000000, .task = 1, .text = bt_str("world")};
 	struct buf records = {0};
 
 	bt_file_header_encode(out, BT_FILE_EVENTS, uuid);
@@ -53,7 +59,11 @@ static const struct bt_branch history[] = {
 	{.from = 0x401010, .to = 0x401012, .kind = BT_BRANCH_JCC},
 	{.from = 0x401014, .to = 0x401100, .kind = BT_BRANCH_CALL, .flags = BT_BRANCH_TAKEN},
 	{.to = 1, .kind = BT_BRANCH_EPOCH},
-	{.from = 0x401104, .to = 0x401019, .kind = BT_BRANCH_RET, .flags = BT_BRANCH_TAKEN, .cycles = 20},
+	{.from = 0x401104,
+	 .to = 0x401019,
+	 .kind = BT_BRANCH_RET,
+	 .flags = BT_BRANCH_TAKEN,
+	 .cycles = 20},
 	{.from = 300, .to = BT_GAP_OVERWRITTEN, .kind = BT_BRANCH_GAP},
 };
 
@@ -61,7 +71,8 @@ static void branches_record(struct buf *out)
 {
 	struct buf entries = {0};
 	struct bt_branch_codec c = {0};
-	struct bt_record_branches chunk = {.task = 1, .count = sizeof history / sizeof history[0], .space = 1};
+	struct bt_record_branches chunk = {
+		.task = 1, .count = sizeof history / sizeof history[0], .space = 1};
 
 	for (size_t i = 0; i < sizeof history / sizeof history[0]; i++)
 		bt_branch_encode(&c, &entries, &history[i]);
@@ -79,7 +90,8 @@ static void print_entries(struct slice in)
 	while (bt_branch_decode(&c, &in, &b) == 1) {
 		for (; at < in.at; at++)
 			printf("%02x ", *at);
-		printf(" %s from=0x%" PRIx64 " to=0x%" PRIx64 " flags=%u cycles=%u\n", bt_branch_info[b.kind].name, b.from, b.to, b.flags, b.cycles);
+		printf(" %s from=0x%" PRIx64 " to=0x%" PRIx64 " flags=%u cycles=%u\n",
+		       bt_branch_info[b.kind].name, b.from, b.to, b.flags, b.cycles);
 	}
 }
 
@@ -93,7 +105,8 @@ static void read_back(const struct trace *t, const struct trace_file *f)
 	trace_cursor_init(&c, t, f);
 	while ((rc = trace_cursor_next(&c, &rec, &err))) {
 		if (rc < 0) {
-			printf("%s at offset %" PRIu64 ": %s\n", bt_error_name(rc), err.offset, err.text);
+			printf("%s at offset %" PRIu64 ": %s\n", bt_error_name(rc), err.offset,
+			       err.text);
 			continue;
 		}
 		bt_record_print(stdout, &rec);
@@ -129,7 +142,7 @@ static void print_branches(const struct buf *record)
 
 static void print_layouts(void)
 {
-#define F(type, field) " " #field ":" #type
+#define F(type, field)              " " #field ":" #type
 #define R(number, NAME, name, text) printf("%s %s%s\n", #number, #NAME, BT_FIELDS_##name(F));
 	BT_RECORDS(R)
 #undef R

@@ -45,7 +45,12 @@ static inline void hand_release(struct hand *h)
 /* Eight bytes, the last of them a branch. */
 static inline uint32_t hand_segment(struct hand *h, uint64_t pc, uint8_t kind, uint64_t to)
 {
-	struct segment s = {.pc = pc, .from = pc + 7, .end = pc + 8, .to = to, .kind = kind, .tick = kind == BT_BRANCH_JCC};
+	struct segment s = {.pc = pc,
+			    .from = pc + 7,
+			    .end = pc + 8,
+			    .to = to,
+			    .kind = kind,
+			    .tick = kind == BT_BRANCH_JCC};
 
 	return segment_add(h->t, &s);
 }
@@ -58,7 +63,8 @@ static inline void hand_begin(struct hand *h, uint64_t pc)
 /* An indirect one leads to the segment, or to where nothing is. */
 static inline void hand_record(struct hand *h, uint64_t bits, uint32_t segment, uint32_t kind)
 {
-	struct branch_log_record r = {.bits = branch_log_written(bits), .segment = segment, .kind = kind};
+	struct branch_log_record r = {
+		.bits = branch_log_written(bits), .segment = segment, .kind = kind};
 	const struct segment *to = segment_get(h->t, segment);
 
 	if (kind == BRANCH_LOG_INDIRECT)
@@ -67,7 +73,8 @@ static inline void hand_record(struct hand *h, uint64_t bits, uint32_t segment, 
 }
 
 /* Settles; then the counts are these, and so many entries are in the ring. */
-static inline void assert_settled(struct hand *h, uint64_t tick, uint64_t transfers, uint64_t entries)
+static inline void assert_settled(struct hand *h, uint64_t tick, uint64_t transfers,
+				  uint64_t entries)
 {
 	struct ring_state now = branch_log_now(h->log);
 
@@ -79,7 +86,8 @@ static inline void assert_settled(struct hand *h, uint64_t tick, uint64_t transf
 	assert_int_equal(h->ring.next - h->ring.oldest, entries);
 }
 
-static inline void assert_entry(const struct hand *h, uint64_t number, uint8_t kind, uint64_t from, uint64_t to)
+static inline void assert_entry(const struct hand *h, uint64_t number, uint8_t kind, uint64_t from,
+				uint64_t to)
 {
 	const struct bt_branch *b = &h->ring.entries[number & (h->ring.cap - 1)];
 

@@ -30,7 +30,9 @@ static inline const uint8_t *program_page(void *arg, uint64_t addr)
 {
 	const struct program *p = arg;
 
-	return addr < p->at || addr - p->at >= p->len ? NULL : p->bytes + ((addr - p->at) & ~(uint64_t)(PROGRAM_PAGE - 1));
+	return addr < p->at || addr - p->at >= p->len
+		       ? NULL
+		       : p->bytes + ((addr - p->at) & ~(uint64_t)(PROGRAM_PAGE - 1));
 }
 
 static inline bool program_is_mutable(void *arg, uint64_t addr)
@@ -43,7 +45,10 @@ static inline bool program_is_mutable(void *arg, uint64_t addr)
 /* None of it changes. p stays the caller's, who keeps it for as long. */
 static inline struct code_source program_source(struct program *p)
 {
-	return (struct code_source){.read = program_read, .fixed_page = program_page, .is_mutable = program_is_mutable, .arg = p};
+	return (struct code_source){.read = program_read,
+				    .fixed_page = program_page,
+				    .is_mutable = program_is_mutable,
+				    .arg = p};
 }
 
 #endif

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
-/* File systems of other kinds and with less room, when a test says so; of a program linked with --wrap of fallocate and fstatfs. Included
- * by its one file. */
+/* File systems of other kinds and with less room, when a test says so; of a program linked with
+ * --wrap of fallocate and fstatfs. Included by its one file. */
 #ifndef BT_UNIT_SCARCE_DISK_H
 #define BT_UNIT_SCARCE_DISK_H
 
@@ -17,8 +17,9 @@ int __wrap_fstatfs(int fd, struct statfs *fs);
 
 enum disk_kind {
 	DISK_AS_IS,
-	DISK_KEEPS_BLOCKS, /* what is appended goes into the last block of the file; it has 4096 bytes */
-	DISK_COPIES,	   /* nothing is known of its blocks */
+	DISK_KEEPS_BLOCKS, /* what is appended goes into the last block of the file; it has 4096
+			      bytes */
+	DISK_COPIES,       /* nothing is known of its blocks */
 };
 
 /* The one mutable global: the system calls have no other argument. */

@@ -9,9 +9,7 @@
 #include <stdlib.h>
 #include <unistd.h>
 
-enum {
-	SCRATCH_PATH = 64
-};
+enum { SCRATCH_PATH = 64 };
 
 /* 0, or -1 with errno. */
 static inline int scratch_make(char dir[SCRATCH_PATH])

@@ -57,12 +57,14 @@ static void the_text_is_found(void **state)
 	assert_int_equal(bt_abort_message(read_here, NULL, libc.base, text, sizeof text), 0);
 	assert_string_equal(text, "");
 	*libc.variable = &said;
-	assert_int_equal(bt_abort_message(read_here, NULL, libc.base, text, sizeof text), strlen("free(): invalid pointer"));
+	assert_int_equal(bt_abort_message(read_here, NULL, libc.base, text, sizeof text),
+			 strlen("free(): invalid pointer"));
 	assert_string_equal(text, "free(): invalid pointer");
 	assert_int_equal(bt_abort_message(read_here, NULL, libc.base, text, 5), 4);
 	assert_string_equal(text, "free");
 	memset(said.text, 'x', sizeof said.text); /* no NUL: it ends with its size */
-	assert_int_equal(bt_abort_message(read_here, NULL, libc.base, text, sizeof text), sizeof said.text);
+	assert_int_equal(bt_abort_message(read_here, NULL, libc.base, text, sizeof text),
+			 sizeof said.text);
 	said.total = sizeof said.total;
 	assert_int_equal(bt_abort_message(read_here, NULL, libc.base, text, sizeof text), 0);
 	*libc.variable = NULL;
@@ -85,7 +87,8 @@ static size_t read_spoilt(void *arg, uint64_t addr, void *to, size_t n)
 	if (is_known && rand_r(&s->seed) % 8)
 		memcpy(to, (const void *)(uintptr_t)addr, n);
 	if (!(rand_r(&s->seed) % 4) && n)
-		((uint8_t *)to)[(size_t)rand_r(&s->seed) % n] ^= (uint8_t)(1u << rand_r(&s->seed) % 8);
+		((uint8_t *)to)[(size_t)rand_r(&s->seed) % n] ^=
+			(uint8_t)(1u << rand_r(&s->seed) % 8);
 	return rand_r(&s->seed) % 16 ? n : (size_t)rand_r(&s->seed) % (n + 1);
 }
 

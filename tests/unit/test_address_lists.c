@@ -28,7 +28,8 @@ static unsigned count_at(const struct address_lists *l, uint64_t addr)
 {
 	unsigned n = 0;
 
-	for (uint32_t i = address_lists_first(l, addr); i != ADDRESS_LISTS_NONE; i = address_lists_next(l, addr, i))
+	for (uint32_t i = address_lists_first(l, addr); i != ADDRESS_LISTS_NONE;
+	     i = address_lists_next(l, addr, i))
 		n += address_of(i) == addr;
 	return n;
 }
@@ -61,7 +62,8 @@ static void the_newest_comes_first(void **state)
 	put_all(&l, MANY * EACH); /* with more buckets, again and again */
 	for (uint32_t first = EACH; first < MANY * EACH; first += EACH) {
 		n = address_lists_first(&l, address_of(first));
-		for (uint32_t i = first + EACH; i-- > first; n = address_lists_next(&l, address_of(first), n)) {
+		for (uint32_t i = first + EACH; i-- > first;
+		     n = address_lists_next(&l, address_of(first), n)) {
 			while (address_of(n) != address_of(first))
 				n = address_lists_next(&l, address_of(first), n);
 			assert_int_equal(n, i);
@@ -92,7 +94,8 @@ static void what_goes_is_gone(void **state)
 		assert_int_equal(count_at(&l, address_of(i)), EACH - 1);
 	address_lists_sweep(&l, address_of(EACH), take_even, &shown);
 	assert_in_range(shown, EACH - 1, 1 << 20);
-	for (uint32_t i = address_lists_first(&l, address_of(EACH)); i != ADDRESS_LISTS_NONE; i = address_lists_next(&l, address_of(EACH), i))
+	for (uint32_t i = address_lists_first(&l, address_of(EACH)); i != ADDRESS_LISTS_NONE;
+	     i = address_lists_next(&l, address_of(EACH), i))
 		assert_int_equal(i % 2, 1);
 	address_lists_put(&l, address_of(3), 3);
 	assert_int_equal(count_at(&l, address_of(3)), EACH);

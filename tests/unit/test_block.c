@@ -126,7 +126,8 @@ static void a_tail_cut_anywhere_is_torn(void **state)
 			assert_int_equal(bt_block_decode(&s, 40 + first, &raw, &ordinal, &err), 0);
 			continue;
 		}
-		assert_int_equal(bt_block_decode(&s, 40 + first, &raw, &ordinal, &err), -BT_E_TRUNCATED);
+		assert_int_equal(bt_block_decode(&s, 40 + first, &raw, &ordinal, &err),
+				 -BT_E_TRUNCATED);
 		assert_int_equal(err.offset, 40 + first);
 		assert_int_equal(bt_block_decode(&s, 40 + n, &raw, &ordinal, &err), 0);
 	}
@@ -134,7 +135,8 @@ static void a_tail_cut_anywhere_is_torn(void **state)
 	buf_release(&raw);
 }
 
-/* Three blocks, one byte of the middle one flipped: damage is reported once, at its place, and the third block is read. */
+/* Three blocks, one byte of the middle one flipped: damage is reported once, at its place, and the
+ * third block is read. */
 static void every_flip_is_seen_and_the_next_block_is_found(void **state)
 {
 	struct buf b = {0}, raw = {0};
@@ -154,7 +156,8 @@ static void every_flip_is_seen_and_the_next_block_is_found(void **state)
 
 			b.data[i] ^= (uint8_t)(1u << bit);
 			assert_int_equal(bt_block_decode(&s, 0, &raw, &ordinal, &err), 1);
-			assert_int_equal(bt_block_decode(&s, first, &raw, &ordinal, &err), -BT_E_CORRUPT);
+			assert_int_equal(bt_block_decode(&s, first, &raw, &ordinal, &err),
+					 -BT_E_CORRUPT);
 			assert_int_equal(err.offset, first);
 			assert_int_equal(raw.len, 0);
 			assert_int_equal(bt_block_decode(&s, second, &raw, &ordinal, &err), 1);
@@ -196,7 +199,8 @@ static void bytes_missing_in_the_middle_are_damage_not_a_tail(void **state)
 	buf_release(&raw);
 }
 
-/* Its header promises more than there is: the file is cut off there only where no other block comes. */
+/* Its header promises more than there is: the file is cut off there only where no other block
+ * comes. */
 static void a_block_that_reaches_beyond_the_end_is_damage_if_another_follows(void **state)
 {
 	struct buf b = {0}, raw = {0};
@@ -231,7 +235,8 @@ static void put_checksum(uint8_t *at, const uint8_t *bytes, size_t n)
 		at[i] = (uint8_t)(crc >> 8 * i);
 }
 
-/* Everything in the header's order: magic, packing and three bytes of nothing, packed, raw, ordinal, checksums (doc/FORMAT.md). */
+/* Everything in the header's order: magic, packing and three bytes of nothing, packed, raw,
+ * ordinal, checksums (doc/FORMAT.md). */
 static void what_a_header_claims_is_bounded_whatever_its_checksum(void **state)
 {
 	static const struct {
@@ -273,7 +278,7 @@ static void garbage_never_ends_in_a_loop(void **state)
 		for (size_t i = 0; i < n; i++) {
 			uint64_t r = unit_random(&seed);
 
-			bytes[i] = r & 1 ? (uint8_t)"BTBK"[r >> 1 & 3] : (uint8_t)(r >> 8);
+			bytes[i] = r & 1 ? (uint8_t) "BTBK"[r >> 1 & 3] : (uint8_t)(r >> 8);
 		}
 		s = slice_of(bytes, n);
 		while ((rc = bt_block_decode(&s, 0, &raw, &ordinal, NULL)) && ++calls < 300)

@@ -42,7 +42,8 @@ static void every_kind_with_every_flag_roundtrips(void **state)
 			for (unsigned cycles = 0; cycles < 2; cycles++, n++)
 				entries[n] = (struct bt_branch){
 					.from = 0x401000 + n * 5,
-					.to = kind == BT_BRANCH_GAP ? flags % BT_GAP_REASONS : 0x401100 + n,
+					.to = kind == BT_BRANCH_GAP ? flags % BT_GAP_REASONS
+								    : 0x401100 + n,
 					.kind = (uint8_t)kind,
 					.flags = (uint8_t)flags,
 					.cycles = cycles ? 0xffff : 0,
@@ -76,7 +77,8 @@ static void near_branches_are_small(void **state)
 {
 	struct bt_branch_codec c = {0};
 	struct buf b = {0};
-	struct bt_branch loop = {.from = 0x401010, .to = 0x401000, .kind = BT_BRANCH_JCC, .flags = BT_BRANCH_TAKEN};
+	struct bt_branch loop = {
+		.from = 0x401010, .to = 0x401000, .kind = BT_BRANCH_JCC, .flags = BT_BRANCH_TAKEN};
 
 	(void)state;
 	bt_branch_encode(&c, &b, &loop);
@@ -102,11 +104,13 @@ static void assert_corrupt(const void *bytes, size_t n)
 
 static void no_entry_is_corrupt(void **state)
 {
-	static const uint8_t unknown_kind[] = {15, 0, 0}, cut[] = {0x10, 2}, lookahead_only[] = {0x10};
+	static const uint8_t unknown_kind[] = {15, 0, 0}, cut[] = {0x10, 2},
+			     lookahead_only[] = {0x10};
 	static const uint8_t unknown_gap[] = {BT_BRANCH_GAP, 0, 100};
 	static const uint8_t many_cycles[] = {0x90, 0, 0, 0x80, 0x80, 0x04}; /* 65536 */
 	static const uint8_t no_cycles[] = {0x90, 0, 0};
-	static const uint8_t overlong[] = {0x10, 0xff, 0xff, 0xff, 0xff, 0xff, 0xff, 0xff, 0xff, 0xff, 0x7f, 0};
+	static const uint8_t overlong[] = {0x10, 0xff, 0xff, 0xff, 0xff, 0xff,
+					   0xff, 0xff, 0xff, 0xff, 0x7f, 0};
 
 	(void)state;
 	assert_corrupt(unknown_kind, sizeof unknown_kind);
@@ -136,7 +140,8 @@ static void names_are_there(void **state)
 {
 	(void)state;
 	for (unsigned i = 0; i < BT_BRANCH_KINDS; i++)
-		assert_true(bt_branch_info[i].name && *bt_branch_info[i].name && bt_branch_info[i].text);
+		assert_true(bt_branch_info[i].name && *bt_branch_info[i].name &&
+			    bt_branch_info[i].text);
 	for (unsigned i = 0; i < BT_GAP_REASONS; i++)
 		assert_true(bt_gap_info[i].name && *bt_gap_info[i].name && bt_gap_info[i].text);
 	assert_false(bt_branch_info[BT_BRANCH_JCC].transfer);

@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: MIT */
-/* A small machine runs random programs, writes down each branch as it is, and the records that the code cache would write. */
+/* A small machine runs random programs, writes down each branch as it is, and the records that the
+ * code cache would write. */
 #include "tests/unit/unit.h"
 
 #include <stdio.h>
@@ -9,7 +10,7 @@
 
 enum {
 	BASE = 0x401000,
-	CODE = 400,	/* instructions, one byte each */
+	CODE = 400, /* instructions, one byte each */
 	STACK = 32,
 	TRUTH = 200000, /* branches of one run */
 	SEGMENT_LEN = 9,
@@ -41,26 +42,30 @@ struct machine {
 	struct segment_table *segments;
 	struct branch_log *log;
 	size_t limit;
-	uint64_t bits;		/* the register of the cache's code */
-	uint32_t current;	/* segment */
+	uint64_t bits;    /* the register of the cache's code */
+	uint32_t current; /* segment */
 	struct branch_log_record *buffer;
 	size_t buffered;
 	bool crowded; /* the log has been, since the last settle */
 
 	struct branch_ring ring;
-	size_t settled; /* truth_count at the last settle */
-	size_t clean;	/* the branches before this number are not compared */
-	unsigned scribble; /* percent of the records that the program damages */
+	size_t settled;      /* truth_count at the last settle */
+	size_t clean;        /* the branches before this number are not compared */
+	unsigned scribble;   /* percent of the records that the program damages */
 	uint64_t ticks_said; /* by the records, damaged or not, and by the stepper */
 };
 
-static unsigned below(struct machine *m, unsigned n) { return (unsigned)(unit_random(&m->seed) % n); }
+static unsigned below(struct machine *m, unsigned n)
+{
+	return (unsigned)(unit_random(&m->seed) % n);
+}
 
 static uint64_t random_pc(struct machine *m) { return BASE + below(m, CODE); }
 
 static void write_code(struct machine *m, size_t first, size_t end, unsigned conditionals)
 {
-	static const uint8_t others[] = {BT_BRANCH_JMP, BT_BRANCH_CALL, BT_BRANCH_RET, BT_BRANCH_IJMP, BT_BRANCH_ICALL, BT_BRANCH_RET};
+	static const uint8_t others[] = {BT_BRANCH_JMP,  BT_BRANCH_CALL,  BT_BRANCH_RET,
+					 BT_BRANCH_IJMP, BT_BRANCH_ICALL, BT_BRANCH_RET};
 
 	for (size_t i = first; i < end; i++) {
 		unsigned r = below(m, 100);
@@ -105,25 +110,32 @@ static bool execute(struct machine *m, struct bt_branch *b)
 		taken = below(m, 3);
 	else if (in->kind == BT_BRANCH_RET && m->depth)
 		to = m->stack[--m->depth];
-	else if (in->kind == BT_BRANCH_RET || in->kind == BT_BRANCH_IJMP || in->kind == BT_BRANCH_ICALL)
-		to = m->predictions[from - BASE] && below(m, 4) ? m->predictions[from - BASE] : random_pc(m);
+	else if (in->kind == BT_BRANCH_RET || in->kind == BT_BRANCH_IJMP ||
+		 in->kind == BT_BRANCH_ICALL)
+		to = m->predictions[from - BASE] && below(m, 4) ? m->predictions[from - BASE]
+								: random_pc(m);
 	else if (in->kind == BT_BRANCH_SYSCALL)
 		to = from + 1;
 	if ((in->kind == BT_BRANCH_CALL || in->kind == BT_BRANCH_ICALL) && m->depth < STACK)
 		m->stack[m->depth++] = from + 1;
 	m->pc = taken ? to : from + 1;
-	*b = (struct bt_branch){.from = from, .to = m->pc, .kind = in->kind, .flags = taken ? BT_BRANCH_TAKEN : 0};
+	*b = (struct bt_branch){
+		.from = from, .to = m->pc, .kind = in->kind, .flags = taken ? BT_BRANCH_TAKEN : 0};
 	note(m, b);
 	return true;
 }
 
-static bool is_indirect(uint8_t kind) { return kind == BT_BRANCH_RET || kind == BT_BRANCH_IJMP || kind == BT_BRANCH_ICALL; }
+static bool is_indirect(uint8_t kind)
+{
+	return kind == BT_BRANCH_RET || kind == BT_BRANCH_IJMP || kind == BT_BRANCH_ICALL;
+}
 
 static uint32_t translate(struct machine *m, uint64_t pc)
 {
 	struct segment s = {.pc = pc, .from = pc, .kind = SEGMENT_FALL};
 
-	while (m->code[s.from - BASE].kind == PLAIN && s.from - pc < SEGMENT_LEN && m->code[s.from + 1 - BASE].kind != BT_BRANCH_SYSCALL)
+	while (m->code[s.from - BASE].kind == PLAIN && s.from - pc < SEGMENT_LEN &&
+	       m->code[s.from + 1 - BASE].kind != BT_BRANCH_SYSCALL)
 		s.from++;
 	s.end = s.from + 1;
 	if (m->code[s.from - BASE].kind == PLAIN) {
@@ -158,7 +170,8 @@ static void damage(struct machine *m, struct branch_log_record *r)
 		r->bits = branch_log_written(unit_random(&m->seed) >> below(m, 64));
 		break;
 	default:
-		*r = (struct branch_log_record){.bits = unit_random(&m->seed), .to = unit_random(&m->seed) >> below(m, 64)};
+		*r = (struct branch_log_record){.bits = unit_random(&m->seed),
+						.to = unit_random(&m->seed) >> below(m, 64)};
 	}
 }
 
@@ -184,7 +197,8 @@ static void flush(struct machine *m)
 
 static void record(struct machine *m, enum branch_log_kind kind, uint32_t segment)
 {
-	struct branch_log_record r = {.bits = branch_log_written(m->bits), .segment = segment, .kind = kind};
+	struct branch_log_record r = {
+		.bits = branch_log_written(m->bits), .segment = segment, .kind = kind};
 
 	if (kind == BRANCH_LOG_INDIRECT)
 		r.to = segment_get(m->segments, segment)->pc;
@@ -201,20 +215,25 @@ static void safe_point(struct machine *m)
 		record(m, BRANCH_LOG_DIRECT, m->current);
 }
 
-/* Execution comes to another segment. Returns false where the cache is left, for want of a translation. */
+/* Execution comes to another segment. Returns false where the cache is left, for want of a
+ * translation. */
 static bool enter_segment(struct machine *m, const struct segment *left)
 {
-	bool indirect = is_indirect(left->kind) && left->to != m->pc; /* what is as predicted leaves no record */
+	bool indirect = is_indirect(left->kind) &&
+			left->to != m->pc; /* what is as predicted leaves no record */
 	bool direct = left->kind == BT_BRANCH_JMP || left->kind == BT_BRANCH_CALL;
 	bool system_call = m->code[m->pc - BASE].kind == BT_BRANCH_SYSCALL;
 
 	if (direct && left->to <= left->from)
 		record(m, BRANCH_LOG_LOOP, m->current);
-	if (system_call || (!segment_at(m->segments, m->pc, segment_generation(m->segments)) && below(m, 2))) {
+	if (system_call ||
+	    (!segment_at(m->segments, m->pc, segment_generation(m->segments)) && below(m, 2))) {
 		flush(m);
 		m->ticks_said += ticks_of(m->bits);
 		if (indirect || below(m, 2))
-			branch_log_arrive(m->log, m->bits, indirect ? BRANCH_LOG_INDIRECT : BRANCH_LOG_DIRECT, m->pc);
+			branch_log_arrive(m->log, m->bits,
+					  indirect ? BRANCH_LOG_INDIRECT : BRANCH_LOG_DIRECT,
+					  m->pc);
 		else
 			branch_log_end(m->log, m->bits, m->pc);
 		return false;
@@ -281,7 +300,8 @@ static bool same_branch(const struct bt_branch *a, const struct bt_branch *b)
 
 static bool same_state(const struct ring_state *a, const struct ring_state *b)
 {
-	return a->tick == b->tick && a->transfers == b->transfers && a->space == b->space && a->epoch == b->epoch;
+	return a->tick == b->tick && a->transfers == b->transfers && a->space == b->space &&
+	       a->epoch == b->epoch;
 }
 
 /* What the ring says, as a reader would see it: flattened, with the state behind each entry. */
@@ -323,7 +343,8 @@ static size_t truth_index(const struct machine *m, const struct ring_state *stat
 		size_t mid = (lo + hi) / 2;
 		const struct ring_state *s = &m->truth[mid].after;
 
-		if (s->tick < state->tick || (s->tick == state->tick && s->transfers <= state->transfers))
+		if (s->tick < state->tick ||
+		    (s->tick == state->tick && s->transfers <= state->transfers))
 			lo = mid + 1;
 		else
 			hi = mid;
@@ -359,7 +380,8 @@ static void look(struct machine *m)
 	assert_true(l.count <= since);
 	assert_true(l.count || !since || m->limit < 64);
 	for (uint64_t i = 1; i <= l.count && i <= 64; i++)
-		assert_true(same_branch(&l.newest[(l.count - i) % 64], &m->truth[m->truth_count - i].b));
+		assert_true(same_branch(&l.newest[(l.count - i) % 64],
+					&m->truth[m->truth_count - i].b));
 }
 
 /* Settles, and compares the ring with what happened, from the newest back. */
@@ -390,7 +412,8 @@ static void settle(struct machine *m, struct truth *scratch)
 		assert_true(same_branch(&got->b, &m->truth[t].b));
 		assert_true(same_state(&got->after, &m->truth[t].after));
 	}
-	assert_true(t <= m->clean || m->ring.oldest || scratch[0].b.kind == BT_BRANCH_GAP); /* nothing before that is missing */
+	assert_true(t <= m->clean || m->ring.oldest ||
+		    scratch[0].b.kind == BT_BRANCH_GAP); /* nothing before that is missing */
 	m->settled = m->truth_count;
 	m->crowded = false;
 }
@@ -411,13 +434,15 @@ static void change_code(struct machine *m, unsigned conditionals)
 		if (m->predictions[i])
 			set_prediction(m, i, 0);
 	write_code(m, first, end, conditionals);
-	/* A segment that fell short before a system call ends there because of a byte that it does not hold. */
+	/* A segment that fell short before a system call ends there because of a byte that it does
+	 * not hold. */
 	segment_kill(m->segments, BASE + first - (first > 0), BASE + end);
 	if (below(m, 2))
 		m->now.epoch++;
 }
 
-/* Whether the prediction would close a cycle without a conditional and without another branch that leaves a record. */
+/* Whether the prediction would close a cycle without a conditional and without another branch that
+ * leaves a record. */
 static bool closes_cycle(const struct machine *m, size_t i, uint64_t pc)
 {
 	for (size_t n = 0; n < CODE; n++) {
@@ -448,7 +473,8 @@ static void prediction(struct machine *m)
 	}
 }
 
-static void machine_init(struct machine *m, uint64_t seed, struct truth *truth, struct branch_log_record *buffer)
+static void machine_init(struct machine *m, uint64_t seed, struct truth *truth,
+			 struct branch_log_record *buffer)
 {
 	static const size_t limits[] = {1, 7, 40, 300, 5000, 100000};
 	const struct processor plain = {0}, best = processor_probe();
@@ -470,7 +496,8 @@ static void machine_release(struct machine *m)
 	branch_ring_release(&m->ring);
 }
 
-static void run_random_program(uint64_t seed, struct truth *truth, struct truth *scratch, struct branch_log_record *buffer)
+static void run_random_program(uint64_t seed, struct truth *truth, struct truth *scratch,
+			       struct branch_log_record *buffer)
 {
 	static const unsigned rates[] = {0, 1, 5, 15, 30};
 	struct machine m;
@@ -495,7 +522,8 @@ static void run_random_program(uint64_t seed, struct truth *truth, struct truth 
 		if (!below(&m, 20))
 			settle(&m, scratch);
 		if (!below(&m, 10))
-			segment_collect(m.segments, branch_log_oldest_generation(m.log, m.segments));
+			segment_collect(m.segments,
+					branch_log_oldest_generation(m.log, m.segments));
 	}
 	assert_now(&m);
 	settle(&m, scratch);
@@ -530,7 +558,9 @@ static int free_arrays(void **state)
 }
 
 /* Random seeds run one after another; BTREC_TEST_SEED runs one. */
-static void for_seeds(struct arrays *a, uint64_t count, void (*run)(uint64_t, struct truth *, struct truth *, struct branch_log_record *))
+static void for_seeds(struct arrays *a, uint64_t count,
+		      void (*run)(uint64_t, struct truth *, struct truth *,
+				  struct branch_log_record *))
 {
 	const char *one = getenv("BTREC_TEST_SEED");
 	uint64_t first = one ? strtoull(one, NULL, 0) : 1;
@@ -546,7 +576,8 @@ static void settling_gives_what_a_random_program_did(void **state)
 	for_seeds(*state, 400, run_random_program);
 }
 
-static void run_scribbling_program(uint64_t seed, struct truth *truth, struct truth *scratch, struct branch_log_record *buffer)
+static void run_scribbling_program(uint64_t seed, struct truth *truth, struct truth *scratch,
+				   struct branch_log_record *buffer)
 {
 	struct machine m;
 	struct ring_state before, after;
@@ -592,8 +623,10 @@ static void damaged_records_do_no_harm_to_later_ones(void **state)
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
-		cmocka_unit_test_setup_teardown(settling_gives_what_a_random_program_did, make_arrays, free_arrays),
-		cmocka_unit_test_setup_teardown(damaged_records_do_no_harm_to_later_ones, make_arrays, free_arrays),
+		cmocka_unit_test_setup_teardown(settling_gives_what_a_random_program_did,
+						make_arrays, free_arrays),
+		cmocka_unit_test_setup_teardown(damaged_records_do_no_harm_to_later_ones,
+						make_arrays, free_arrays),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);

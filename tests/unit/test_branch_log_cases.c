@@ -72,7 +72,8 @@ static void an_indirect_jump_into_its_own_segment_is_an_arrival(void **state)
 static void a_safe_point_may_lie_in_the_middle_of_a_segment(void **state)
 {
 	struct hand h;
-	struct segment rest = {.pc = 0x1004, .from = 0x1007, .end = 0x1008, .to = 0x2000, .kind = BT_BRANCH_JMP};
+	struct segment rest = {
+		.pc = 0x1004, .from = 0x1007, .end = 0x1008, .to = 0x2000, .kind = BT_BRANCH_JMP};
 	uint32_t middle;
 
 	(void)state;
@@ -103,13 +104,15 @@ static void an_indirect_branch_to_code_not_known_is_the_last_entry(void **state)
 	hand_release(&h);
 }
 
-/* Jumps in a row from 0x10000 on, 16 bytes apart, and then to `to`. Returns the last one's number. */
+/* Jumps in a row from 0x10000 on, 16 bytes apart, and then to `to`. Returns the last one's number.
+ */
 static uint32_t hand_jumps(struct hand *h, unsigned n, uint64_t to)
 {
 	uint32_t last = SEGMENT_NONE;
 
 	for (unsigned i = 0; i < n; i++)
-		last = hand_segment(h, 0x10000 + i * 16, BT_BRANCH_JMP, i + 1 < n ? 0x10000 + (i + 1) * 16 : to);
+		last = hand_segment(h, 0x10000 + i * 16, BT_BRANCH_JMP,
+				    i + 1 < n ? 0x10000 + (i + 1) * 16 : to);
 	return last;
 }
 
@@ -130,7 +133,8 @@ static void a_leg_of_many_branches_is_whole(void **state)
 	assert_settled(&h, 11, 2 * JUMPS + 2, 2 * JUMPS + 3);
 	assert_entry(&h, 0, BT_BRANCH_JCC, 0x1007, 0x10000);
 	for (uint64_t i = 0; i < 2 * JUMPS; i++)
-		assert_entry(&h, 1 + i, BT_BRANCH_JMP, 0x10000 + i % JUMPS * 16 + 7, 0x10000 + (i + 1) % JUMPS * 16);
+		assert_entry(&h, 1 + i, BT_BRANCH_JMP, 0x10000 + i % JUMPS * 16 + 7,
+			     0x10000 + (i + 1) % JUMPS * 16);
 	hand_release(&h);
 }
 
@@ -220,7 +224,8 @@ static void a_silent_cycle_in_vain_costs_one_lap(void **state)
 	hand_release(&h);
 }
 
-/* Laps of a cycle of 1000 jumps, far more than are wanted. With a conditional in each record, or none. */
+/* Laps of a cycle of 1000 jumps, far more than are wanted. With a conditional in each record, or
+ * none. */
 static void assert_newest_laps(unsigned bits)
 {
 	enum { LAPS = 1500 };
@@ -233,7 +238,8 @@ static void assert_newest_laps(unsigned bits)
 	hand_segment(&h, 0x9000, BT_BRANCH_JCC, 0x10000);
 	hand_begin(&h, 0x10000);
 	for (int i = 0; i < LAPS; i++)
-		hand_record(&h, bits, bits == 1 ? last : 0, bits == 1 ? BRANCH_LOG_LOOP : BRANCH_LOG_DIRECT);
+		hand_record(&h, bits, bits == 1 ? last : 0,
+			    bits == 1 ? BRANCH_LOG_LOOP : BRANCH_LOG_DIRECT);
 	branch_log_end(h.log, 1, 0x10000 + 16 * 10);
 	branch_log_settle(h.log, &h.ring);
 	assert_in_range(h.ring.next, 1010, 20000); /* of a million and a half */
@@ -241,8 +247,10 @@ static void assert_newest_laps(unsigned bits)
 	assert_int_equal(h.ring.now.tick, 10 + ticks);
 	assert_int_equal(h.ring.now.transfers, bits == 1 ? 2 + 1000 * LAPS + 10 : 10);
 	for (unsigned i = 1; i <= 10; i++)
-		assert_entry(&h, h.ring.next - i, BT_BRANCH_JMP, 0x10000 + (10 - i) * 16 + 7, 0x10000 + (11 - i) * 16);
-	assert_entry(&h, h.ring.next - 11, bits == 1 ? BT_BRANCH_JMP : BT_BRANCH_JCC, bits == 1 ? 0x10000 + 999 * 16 + 7 : 0x9007, 0x10000);
+		assert_entry(&h, h.ring.next - i, BT_BRANCH_JMP, 0x10000 + (10 - i) * 16 + 7,
+			     0x10000 + (11 - i) * 16);
+	assert_entry(&h, h.ring.next - 11, bits == 1 ? BT_BRANCH_JMP : BT_BRANCH_JCC,
+		     bits == 1 ? 0x10000 + 999 * 16 + 7 : 0x9007, 0x10000);
 	hand_release(&h);
 }
 
@@ -253,8 +261,10 @@ static void of_far_too_many_branches_the_newest_are_decoded(void **state)
 	assert_newest_laps(2);
 }
 
-/* Rounds of these records, as the cache's code writes them: rooms full of them, which begin anywhere in a round. */
-static void hand_rounds(struct hand *h, const struct branch_log_record *round, size_t n, size_t rounds)
+/* Rounds of these records, as the cache's code writes them: rooms full of them, which begin
+ * anywhere in a round. */
+static void hand_rounds(struct hand *h, const struct branch_log_record *round, size_t n,
+			size_t rounds)
 {
 	enum { ROOM = 65536 };
 	struct branch_log_record *room = calloc(ROOM, sizeof *room);
@@ -285,8 +295,13 @@ static void assert_rounds(size_t limit, uint64_t bits)
 	hand_segment(&h, 0x2000, BT_BRANCH_CALL, 0x3000);
 	three = hand_segment(&h, 0x3000, bits == 1 ? BT_BRANCH_JMP : BT_BRANCH_JCC, 0x1000);
 	hand_begin(&h, 0x1000);
-	hand_rounds(&h, (struct branch_log_record[]){{.bits = 1, .to = 0x2000}, {.bits = bits, .segment = bits == 1 ? three : one,
-			.kind = bits == 1 ? BRANCH_LOG_LOOP : BRANCH_LOG_DIRECT}}, 2, ROUNDS);
+	hand_rounds(&h,
+		    (struct branch_log_record[]){
+			    {.bits = 1, .to = 0x2000},
+			    {.bits = bits,
+			     .segment = bits == 1 ? three : one,
+			     .kind = bits == 1 ? BRANCH_LOG_LOOP : BRANCH_LOG_DIRECT}},
+		    2, ROUNDS);
 	branch_log_end(h.log, 1, 0x1004);
 	assert_in_range(branch_log_memory(h.log), 1, 200000); /* of more than nine million bytes */
 	assert_true(branch_log_entries(h.log) <= limit);
@@ -298,7 +313,8 @@ static void assert_rounds(size_t limit, uint64_t bits)
 	for (uint64_t i = 1; i <= wanted / 3; i++) {
 		assert_entry(&h, h.ring.next - 3 * i, BT_BRANCH_RET, 0x1007, 0x2000);
 		assert_entry(&h, h.ring.next - 3 * i + 1, BT_BRANCH_CALL, 0x2007, 0x3000);
-		assert_entry(&h, h.ring.next - 3 * i + 2, bits == 1 ? BT_BRANCH_JMP : BT_BRANCH_JCC, 0x3007, 0x1000);
+		assert_entry(&h, h.ring.next - 3 * i + 2, bits == 1 ? BT_BRANCH_JMP : BT_BRANCH_JCC,
+			     0x3007, 0x1000);
 	}
 	hand_release(&h);
 }
@@ -330,7 +346,8 @@ static void one_leg_longer_than_the_limit_is_no_loss(void **state)
 static void a_conditional_that_has_no_bit_is_no_way(void **state)
 {
 	struct hand h;
-	struct segment s = {.pc = 0x1000, .from = 0x1007, .end = 0x1008, .to = 0x2000, .kind = BT_BRANCH_JCC};
+	struct segment s = {
+		.pc = 0x1000, .from = 0x1007, .end = 0x1008, .to = 0x2000, .kind = BT_BRANCH_JCC};
 
 	(void)state;
 	hand_init(&h, 100);
@@ -419,17 +436,20 @@ static void a_record_that_cannot_be_is_a_gap(void **state)
 		uint32_t segment, kind;
 		unsigned ticks;
 	} rows[] = {
-		{0, 1, BRANCH_LOG_INDIRECT, 0},	 {4, 1, BRANCH_LOG_MISS, 2},	      {4, 1, BRANCH_LOG_MISS + 1, 2},
-		{4, 1, UINT32_MAX, 2},		 {1, 99, BRANCH_LOG_INDIRECT, 0},     {1, SEGMENT_NONE, BRANCH_LOG_LOOP, 0},
-		{8, 1, BRANCH_LOG_INDIRECT, 3},	 {1, 1, BRANCH_LOG_LOOP, 0},	      {1, 1, BRANCH_LOG_DIRECT, 0},
-		{4, 0, BRANCH_LOG_LOOP - 1, 2},	 {UINT64_MAX, 1, BRANCH_LOG_DIRECT, 63}, {1, 2, BRANCH_LOG_INDIRECT, 0}, /* dead */
+		{0, 1, BRANCH_LOG_INDIRECT, 0},         {4, 1, BRANCH_LOG_MISS, 2},
+		{4, 1, BRANCH_LOG_MISS + 1, 2},         {4, 1, UINT32_MAX, 2},
+		{1, 99, BRANCH_LOG_INDIRECT, 0},        {1, SEGMENT_NONE, BRANCH_LOG_LOOP, 0},
+		{8, 1, BRANCH_LOG_INDIRECT, 3},         {1, 1, BRANCH_LOG_LOOP, 0},
+		{1, 1, BRANCH_LOG_DIRECT, 0},           {4, 0, BRANCH_LOG_LOOP - 1, 2},
+		{UINT64_MAX, 1, BRANCH_LOG_DIRECT, 63}, {1, 2, BRANCH_LOG_INDIRECT, 0}, /* dead */
 	};
 
 	(void)state;
 	for (size_t i = 0; i < sizeof rows / sizeof *rows; i++) {
 		struct hand h;
 		uint32_t ret, jcc;
-		struct bt_branch stepped = {.kind = BT_BRANCH_SYSCALL, .flags = BT_BRANCH_TAKEN, .from = 1, .to = 3};
+		struct bt_branch stepped = {
+			.kind = BT_BRANCH_SYSCALL, .flags = BT_BRANCH_TAKEN, .from = 1, .to = 3};
 		size_t gaps;
 
 		hand_init(&h, 100);
@@ -549,7 +569,10 @@ static void what_was_only_counted_is_a_gap_and_counts_go_on(void **state)
 	hand_record(&h, 1, jcc, BRANCH_LOG_INDIRECT);
 	branch_log_arrive(h.log, 2, BRANCH_LOG_DIRECT, 0x1000);
 	branch_log_count(h.log, 7, 0);
-	branch_log_branch(h.log, &(struct bt_branch){.kind = BT_BRANCH_SYSCALL, .flags = 1, .from = 1, .to = 3}, false);
+	branch_log_branch(
+		h.log,
+		&(struct bt_branch){.kind = BT_BRANCH_SYSCALL, .flags = 1, .from = 1, .to = 3},
+		false);
 	assert_settled(&h, 10 + 1000 + 1 + 7, 1, 6);
 	assert_int_equal(count_gaps(&h.ring, BT_GAP_OFF), 2);
 	assert_entry(&h, 1, BT_BRANCH_RET, 0x1007, 0x1000);
@@ -563,11 +586,16 @@ static void what_is_skipped_is_one_gap_of_its_reason(void **state)
 
 	(void)state;
 	hand_init(&h, 100);
-	branch_log_branch(h.log, &(struct bt_branch){.kind = BT_BRANCH_ICALL, .flags = 1, .from = 1, .to = 3}, false);
+	branch_log_branch(
+		h.log, &(struct bt_branch){.kind = BT_BRANCH_ICALL, .flags = 1, .from = 1, .to = 3},
+		false);
 	branch_log_skip(h.log, BT_GAP_CODE_32, 0, 0);
 	branch_log_skip(h.log, BT_GAP_CODE_32, 1, 0);
 	branch_log_skip(h.log, BT_GAP_CODE_32, 0, 1);
-	branch_log_branch(h.log, &(struct bt_branch){.kind = BT_BRANCH_SYSCALL, .flags = 1, .from = 5, .to = 7}, false);
+	branch_log_branch(
+		h.log,
+		&(struct bt_branch){.kind = BT_BRANCH_SYSCALL, .flags = 1, .from = 5, .to = 7},
+		false);
 	branch_log_skip(h.log, BT_GAP_CODE_32, 0, 0); /* nothing was counted, but something ran */
 	assert_settled(&h, 11, 2, 4);
 	assert_int_equal(count_gaps(&h.ring, BT_GAP_CODE_32), 2);
@@ -633,7 +661,8 @@ static void the_oldest_generation_is_that_of_the_oldest_stretch(void **state)
 static void many_short_stretches_crowd_the_log_before_it_loses_any(void **state)
 {
 	struct hand h;
-	struct bt_branch b = {.kind = BT_BRANCH_SYSCALL, .flags = BT_BRANCH_TAKEN, .from = 0x1000, .to = 0x1002};
+	struct bt_branch b = {
+		.kind = BT_BRANCH_SYSCALL, .flags = BT_BRANCH_TAKEN, .from = 0x1000, .to = 0x1002};
 
 	(void)state;
 	hand_init(&h, 1000);

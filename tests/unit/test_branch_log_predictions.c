@@ -2,8 +2,8 @@
 /* What records say of branches that have a prediction, in small programs by hand. */
 #include "tests/unit/hand_log.h"
 
-/* The program of what follows: a conditional at 1000; then a jump to a return, which is predicted to lead to 3000, and a jump from there to
- * another. */
+/* The program of what follows: a conditional at 1000; then a jump to a return, which is predicted
+ * to lead to 3000, and a jump from there to another. */
 static uint32_t guessed_returns(struct hand *h, uint64_t first, uint64_t second)
 {
 	hand_segment(h, 0x1000, BT_BRANCH_JCC, 0x2000);
@@ -53,7 +53,8 @@ static void a_miss_says_which_branch_led_elsewhere(void **state)
 	}
 }
 
-/* The branch may yet be left to the stepper, or lead where it was predicted to after all: its operand is read again. */
+/* The branch may yet be left to the stepper, or lead where it was predicted to after all: its
+ * operand is read again. */
 static void behind_a_miss_execution_is_before_the_branch(void **state)
 {
 	struct hand h;
@@ -66,7 +67,11 @@ static void behind_a_miss_execution_is_before_the_branch(void **state)
 	hand_record(&h, 2, s, BRANCH_LOG_MISS);
 	branch_log_end(h.log, 1, 0x2007);
 	hand_begin(&h, 0x2007);
-	s = segment_add(h.t, &(struct segment){.pc = 0x2007, .from = 0x2007, .end = 0x2008, .to = 0x3000, .kind = BT_BRANCH_RET});
+	s = segment_add(h.t, &(struct segment){.pc = 0x2007,
+					       .from = 0x2007,
+					       .end = 0x2008,
+					       .to = 0x3000,
+					       .kind = BT_BRANCH_RET});
 	hand_record(&h, 1, s, BRANCH_LOG_MISS);
 	branch_log_arrive(h.log, 1, BRANCH_LOG_INDIRECT, 0x3000);
 	assert_settled(&h, 11, 1, 2);
@@ -83,13 +88,21 @@ static void a_record_may_name_the_end_of_a_segment(void **state)
 	(void)state;
 	hand_init(&h, 100);
 	hand_segment(&h, 0x1000, BT_BRANCH_JMP, 0x1000);
-	loop = segment_add(h.t, &(struct segment){.pc = 0x1003, .from = 0x1007, .end = 0x1008, .to = 0x1000, .kind = BT_BRANCH_JMP});
+	loop = segment_add(h.t, &(struct segment){.pc = 0x1003,
+						  .from = 0x1007,
+						  .end = 0x1008,
+						  .to = 0x1000,
+						  .kind = BT_BRANCH_JMP});
 	hand_begin(&h, 0x1000);
 	hand_record(&h, 1, loop, BRANCH_LOG_LOOP);
 	hand_record(&h, 1, loop, BRANCH_LOG_LOOP);
 	branch_log_end(h.log, 1, 0x1003);
 	hand_segment(&h, 0x2000, BT_BRANCH_RET, 0x1000);
-	miss = segment_add(h.t, &(struct segment){.pc = 0x2004, .from = 0x2007, .end = 0x2008, .to = 0x1000, .kind = BT_BRANCH_RET});
+	miss = segment_add(h.t, &(struct segment){.pc = 0x2004,
+						  .from = 0x2007,
+						  .end = 0x2008,
+						  .to = 0x1000,
+						  .kind = BT_BRANCH_RET});
 	hand_begin(&h, 0x2000);
 	hand_record(&h, 1, miss, BRANCH_LOG_MISS);
 	branch_log_arrive(h.log, 1, BRANCH_LOG_INDIRECT, 0x7000);
@@ -98,7 +111,8 @@ static void a_record_may_name_the_end_of_a_segment(void **state)
 	hand_release(&h);
 }
 
-/* Of a branch that has no prediction; with conditionals between it and where the branch led; with more of them than lead there. */
+/* Of a branch that has no prediction; with conditionals between it and where the branch led; with
+ * more of them than lead there. */
 static void a_miss_that_cannot_be_is_a_gap(void **state)
 {
 	for (int i = 0; i < 3; i++) {

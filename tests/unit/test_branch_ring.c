@@ -55,7 +55,10 @@ static void push(struct fixture *f, uint8_t kind, unsigned n)
 
 static void resume(struct fixture *f, enum bt_gap_reason reason, uint64_t tick, uint64_t transfers)
 {
-	struct ring_state s = {.tick = tick, .transfers = transfers, .space = f->ring.now.space, .epoch = f->ring.now.epoch};
+	struct ring_state s = {.tick = tick,
+			       .transfers = transfers,
+			       .space = f->ring.now.space,
+			       .epoch = f->ring.now.epoch};
 
 	branch_ring_resume(&f->ring, reason, &s);
 }
@@ -89,7 +92,8 @@ static struct chunks written(struct fixture *f)
 			uint64_t n = 0;
 
 			assert_true(c.count < 8);
-			while (bt_branch_decode(&codec, &in, &c.last[c.count]) == 1 && ++n < rec.u.branches.count)
+			while (bt_branch_decode(&codec, &in, &c.last[c.count]) == 1 &&
+			       ++n < rec.u.branches.count)
 				;
 			assert_int_equal(n, rec.u.branches.count);
 			c.at[c.count++] = rec.u.branches;
@@ -231,7 +235,8 @@ static void what_is_written_leaves_the_ring(void **state)
 	struct chunks c;
 
 	push(f, BT_BRANCH_RET, 300);
-	branch_ring_flush(&f->ring, f->writer, 1, 256); /* some of it: the rest may still be wanted */
+	branch_ring_flush(&f->ring, f->writer, 1,
+			  256); /* some of it: the rest may still be wanted */
 	assert_int_equal(f->ring.oldest, 0);
 	push(f, BT_BRANCH_JCC, 5);
 	branch_ring_flush(&f->ring, f->writer, 1, SIZE_MAX);
@@ -288,7 +293,8 @@ static void a_lowered_ring_says_what_it_lost(void **state)
 	branch_ring_init(&f->ring, 4096, &start);
 	push(f, BT_BRANCH_RET, 10);
 	push(f, BT_BRANCH_JCC, 3000);
-	branch_ring_lower(&f->ring, 2048); /* room that is not in use: some of it goes all the same */
+	branch_ring_lower(&f->ring,
+			  2048); /* room that is not in use: some of it goes all the same */
 	branch_ring_lower(&f->ring, 1024);
 	assert_int_equal(branch_ring_memory(&f->ring), 1024 * sizeof(struct bt_branch));
 	c = written(f);
@@ -343,19 +349,27 @@ static void a_ring_of_no_entries_counts(void **state)
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
-		cmocka_unit_test_setup_teardown(conditionals_and_transfers_are_counted, setup, teardown),
-		cmocka_unit_test_setup_teardown(counts_behind_a_gap_are_those_given, setup, teardown),
-		cmocka_unit_test_setup_teardown(a_record_ends_behind_a_gap_and_the_next_has_its_counts, setup, teardown),
+		cmocka_unit_test_setup_teardown(conditionals_and_transfers_are_counted, setup,
+						teardown),
+		cmocka_unit_test_setup_teardown(counts_behind_a_gap_are_those_given, setup,
+						teardown),
+		cmocka_unit_test_setup_teardown(
+			a_record_ends_behind_a_gap_and_the_next_has_its_counts, setup, teardown),
 		cmocka_unit_test_setup_teardown(gaps_that_meet_are_one, setup, teardown),
 		cmocka_unit_test_setup_teardown(a_gap_written_already_may_grow, setup, teardown),
-		cmocka_unit_test_setup_teardown(another_space_behind_a_gap_is_an_entry, setup, teardown),
-		cmocka_unit_test_setup_teardown(a_gap_that_gives_way_leaves_its_counts, setup, teardown),
-		cmocka_unit_test_setup_teardown(flags_of_the_ring_do_not_come_from_outside, setup, teardown),
+		cmocka_unit_test_setup_teardown(another_space_behind_a_gap_is_an_entry, setup,
+						teardown),
+		cmocka_unit_test_setup_teardown(a_gap_that_gives_way_leaves_its_counts, setup,
+						teardown),
+		cmocka_unit_test_setup_teardown(flags_of_the_ring_do_not_come_from_outside, setup,
+						teardown),
 		cmocka_unit_test_setup_teardown(what_is_written_leaves_the_ring, setup, teardown),
-		cmocka_unit_test_setup_teardown(a_stream_of_entries_is_written_as_it_comes, setup, teardown),
+		cmocka_unit_test_setup_teardown(a_stream_of_entries_is_written_as_it_comes, setup,
+						teardown),
 		cmocka_unit_test_setup_teardown(a_lowered_ring_says_what_it_lost, setup, teardown),
 		cmocka_unit_test_setup_teardown(a_ring_of_no_entries_counts, setup, teardown),
-		cmocka_unit_test_setup_teardown(a_lowered_ring_whose_loss_is_in_the_trace_has_no_gap, setup, teardown),
+		cmocka_unit_test_setup_teardown(
+			a_lowered_ring_whose_loss_is_in_the_trace_has_no_gap, setup, teardown),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);

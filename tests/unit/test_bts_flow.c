@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: MIT */
-/* Branch trace store records: order, wrap, loss, padding, torn records, the kernel's half, switches among branches. */
+/* Branch trace store records: order, wrap, loss, padding, torn records, the kernel's half, switches
+ * among branches. */
 #include "hardware/bts_flow.h"
 
 #include "lib/buf.h"
@@ -75,10 +76,7 @@ static void ring_put(struct ring *g, uint32_t type, uint16_t misc, uint64_t one,
 	buf_release(&b);
 }
 
-static void ring_branch(struct ring *g, uint64_t n)
-{
-	ring_put(g, 9, 2, 0x1000 + n, 0x2000 + n);
-}
+static void ring_branch(struct ring *g, uint64_t n) { ring_put(g, 9, 2, 0x1000 + n, 0x2000 + n); }
 
 static struct ring *ring_new(void)
 {
@@ -150,7 +148,8 @@ static size_t read_code(void *arg, uint64_t addr, uint8_t *bytes, size_t n)
 	return n < left ? n : left;
 }
 
-/* A system call, an interrupt that leads back and one that leads to a handler; a jump between two places in the kernel. */
+/* A system call, an interrupt that leads back and one that leads to a handler; a jump between two
+ * places in the kernel. */
 static void the_kernel_s_half_is_left_out(void **state)
 {
 	static const struct bts_code code = {.code = read_code};
@@ -289,8 +288,10 @@ static void noise_is_survived(void **state)
 	for (unsigned round = 0; round < 2000; round++) {
 		for (size_t i = 0; i < SIZE; i += 8) {
 			/* Headers are likely, so that what lies behind one is reached. */
-			uint64_t word = unit_random(&random) % 3 ? (uint64_t)BTS_RECORD << 48 | 2ull << 32 | (unit_random(&random) % 2 ? 9 : 14)
-								 : unit_random(&random);
+			uint64_t word = unit_random(&random) % 3
+						? (uint64_t)BTS_RECORD << 48 | 2ull << 32 |
+							  (unit_random(&random) % 2 ? 9 : 14)
+						: unit_random(&random);
 
 			memcpy(g->data + i, &word, 8);
 		}

@@ -5,7 +5,8 @@
 
 static void putters_are_little_endian(void **state)
 {
-	static const uint8_t want[] = {1, 3, 2, 7, 6, 5, 4, 15, 14, 13, 12, 11, 10, 9, 8, 0xe5, 0x8e, 0x26};
+	static const uint8_t want[] = {1,  3,  2,  7,  6, 5, 4,    15,   14,
+				       13, 12, 11, 10, 9, 8, 0xe5, 0x8e, 0x26};
 	struct buf b = {0};
 
 	(void)state;

@@ -12,17 +12,20 @@ enum {
 
 static struct history_entry call(uint64_t from, uint64_t to)
 {
-	return (struct history_entry){.from = from, .to = to, .kind = BT_BRANCH_CALL, .flags = BT_BRANCH_TAKEN};
+	return (struct history_entry){
+		.from = from, .to = to, .kind = BT_BRANCH_CALL, .flags = BT_BRANCH_TAKEN};
 }
 
 static struct history_entry ret(uint64_t from, uint64_t to)
 {
-	return (struct history_entry){.from = from, .to = to, .kind = BT_BRANCH_RET, .flags = BT_BRANCH_TAKEN};
+	return (struct history_entry){
+		.from = from, .to = to, .kind = BT_BRANCH_RET, .flags = BT_BRANCH_TAKEN};
 }
 
 static struct history_entry other(enum bt_branch_kind kind, uint64_t from, uint64_t to)
 {
-	return (struct history_entry){.from = from, .to = to, .kind = (uint8_t)kind, .flags = BT_BRANCH_TAKEN};
+	return (struct history_entry){
+		.from = from, .to = to, .kind = (uint8_t)kind, .flags = BT_BRANCH_TAKEN};
 }
 
 static void assert_depths(struct history_entry *entries, const uint32_t *depths, size_t n)
@@ -38,7 +41,8 @@ static void assert_depths(struct history_entry *entries, const uint32_t *depths,
 
 static void calls_and_returns_nest(void **state)
 {
-	struct history_entry e[] = {call(MAIN, F), call(F, G), ret(G, F + 5), ret(F + 9, MAIN + 5), other(BT_BRANCH_JMP, MAIN + 5, MAIN)};
+	struct history_entry e[] = {call(MAIN, F), call(F, G), ret(G, F + 5), ret(F + 9, MAIN + 5),
+				    other(BT_BRANCH_JMP, MAIN + 5, MAIN)};
 	struct history h = {.entries = e, .count = 5};
 	struct calls c;
 
@@ -66,7 +70,8 @@ static void a_history_that_begins_deep_comes_up(void **state)
 
 static void the_program_behind_an_execve_was_called_by_nobody(void **state)
 {
-	struct history_entry e[] = {call(MAIN, F), other(BT_BRANCH_SYSCALL, F + 5, G), call(G, HANDLER), ret(HANDLER, G + 5), ret(G + 9, MAIN + 5)};
+	struct history_entry e[] = {call(MAIN, F), other(BT_BRANCH_SYSCALL, F + 5, G),
+				    call(G, HANDLER), ret(HANDLER, G + 5), ret(G + 9, MAIN + 5)};
 	struct history h = {.entries = e, .count = 5, .space = 2};
 	struct calls c;
 
@@ -84,7 +89,8 @@ static void the_program_behind_an_execve_was_called_by_nobody(void **state)
 static void a_return_past_calls_closes_them(void **state)
 {
 	/* longjmp from G into MAIN, which returns from the call of F. */
-	struct history_entry e[] = {call(MAIN, F), call(F, G), other(BT_BRANCH_IJMP, G, F + 7), ret(F + 9, MAIN + 5), call(MAIN + 5, F)};
+	struct history_entry e[] = {call(MAIN, F), call(F, G), other(BT_BRANCH_IJMP, G, F + 7),
+				    ret(F + 9, MAIN + 5), call(MAIN + 5, F)};
 
 	(void)state;
 	assert_depths(e, (const uint32_t[]){0, 1, 2, 2, 0}, 5);
@@ -92,7 +98,8 @@ static void a_return_past_calls_closes_them(void **state)
 
 static void a_return_used_as_a_jump_changes_nothing(void **state)
 {
-	struct history_entry e[] = {call(MAIN, F), ret(F, G), other(BT_BRANCH_JMP, G, G + 9), ret(G + 9, MAIN + 5), call(MAIN + 5, F)};
+	struct history_entry e[] = {call(MAIN, F), ret(F, G), other(BT_BRANCH_JMP, G, G + 9),
+				    ret(G + 9, MAIN + 5), call(MAIN + 5, F)};
 
 	(void)state;
 	assert_depths(e, (const uint32_t[]){0, 1, 1, 1, 0}, 5);
@@ -100,8 +107,12 @@ static void a_return_used_as_a_jump_changes_nothing(void **state)
 
 static void sigreturn_ends_its_handler(void **state)
 {
-	struct history_entry e[] = {call(MAIN, F), other(BT_BRANCH_ASYNC, F + 1, HANDLER), other(BT_BRANCH_SYSCALL, HANDLER + 7, HANDLER + 9),
-				    other(BT_BRANCH_SYSCALL, HANDLER + 20, F + 1), ret(F + 2, MAIN + 5), call(MAIN + 5, F)};
+	struct history_entry e[] = {call(MAIN, F),
+				    other(BT_BRANCH_ASYNC, F + 1, HANDLER),
+				    other(BT_BRANCH_SYSCALL, HANDLER + 7, HANDLER + 9),
+				    other(BT_BRANCH_SYSCALL, HANDLER + 20, F + 1),
+				    ret(F + 2, MAIN + 5),
+				    call(MAIN + 5, F)};
 	struct history h = {.entries = e, .count = 6};
 	struct calls c;
 
@@ -132,7 +143,8 @@ static void random_entries_nest_soundly(void **state)
 
 	(void)state;
 	for (size_t i = 0; i < 1000; i++)
-		e[i] = other(unit_random(&seed) % BT_BRANCH_KINDS, unit_random(&seed) % 64, unit_random(&seed) % 64);
+		e[i] = other(unit_random(&seed) % BT_BRANCH_KINDS, unit_random(&seed) % 64,
+			     unit_random(&seed) % 64);
 	assert_int_equal(calls_init(&c, &h, NULL), 0);
 	for (size_t i = 0; i < 1000; i++) {
 		assert_true(c.caller[i] == CALLS_NONE || c.caller[i] < i);

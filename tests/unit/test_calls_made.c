@@ -9,7 +9,8 @@
 
 static void add_stop(struct maker *k, uint32_t task, uint64_t tick, uint64_t transfers, uint64_t nr)
 {
-	maker_add(k, 1, SYSCALL_ENTER, syscall_enter, .task = task, .point = {.tick = tick, .transfers = transfers}, .nr = nr, .compat = nr == 7);
+	maker_add(k, 1, SYSCALL_ENTER, syscall_enter, .task = task,
+		  .point = {.tick = tick, .transfers = transfers}, .nr = nr, .compat = nr == 7);
 }
 
 /* Calls without a stop at ascending ticks. */
@@ -20,7 +21,8 @@ static void add_calls(struct maker *k, uint32_t task, const struct bt_syscall *c
 
 	for (size_t i = 0; i < n; i++)
 		bt_syscall_encode(&codec, &bytes, &calls[i]);
-	maker_add(k, 1, CALLS, calls, .task = task, .tick = calls[0].tick, .count = n, .calls = slice_of(bytes.data, bytes.len));
+	maker_add(k, 1, CALLS, calls, .task = task, .tick = calls[0].tick, .count = n,
+		  .calls = slice_of(bytes.data, bytes.len));
 	buf_release(&bytes);
 }
 
@@ -59,7 +61,12 @@ static void a_call_at_a_stop_is_known_by_its_point(void **state)
 /* Of the others only the tick is known. */
 static void a_call_without_a_stop_is_known_when_it_is_the_only_one_of_its_tick(void **state)
 {
-	static const struct bt_syscall first[] = {{10, 100, 0}, {11, 101, 0}, {11, 102, 0}, {12, 103, 0}, {13, 104, 0}}, second[] = {{13, 105, 0}, {14, 106, 0}};
+	static const struct bt_syscall first[] = {{10, 100, 0},
+						  {11, 101, 0},
+						  {11, 102, 0},
+						  {12, 103, 0},
+						  {13, 104, 0}},
+				       second[] = {{13, 105, 0}, {14, 106, 0}};
 	struct made *t = *state;
 	struct calls_made c;
 	struct bt_error err;
@@ -83,9 +90,7 @@ static void a_call_without_a_stop_is_known_when_it_is_the_only_one_of_its_tick(v
 /* A damaged trace may have them in any order. */
 static void many_calls_in_no_order_stay_fast(void **state)
 {
-	enum {
-		COUNT = 100000
-	};
+	enum { COUNT = 100000 };
 	struct made *t = *state;
 	clock_t begin;
 	struct calls_made c;

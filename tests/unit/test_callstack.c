@@ -27,7 +27,8 @@ static int setup(void **state)
 		calls[i] = i % 16 ? 0 : 0xe8;
 	maker_init(&w->k);
 	maker_add(&w->k, 0, SPACE, space, .space = 1);
-	maker_add(&w->k, 0, MAP, map, .space = 1, .epoch = 1, .start = CODE, .end = CODE + 4096, .prot = 5, .path = bt_str("/nonexistent/x"));
+	maker_add(&w->k, 0, MAP, map, .space = 1, .epoch = 1, .start = CODE, .end = CODE + 4096,
+		  .prot = 5, .path = bt_str("/nonexistent/x"));
 	maker_code(&w->k, 1, 1, CODE, 0, calls, sizeof calls);
 	w->m = maker_load(&w->k);
 	return symbols_open(&w->s, w->m, &err);
@@ -49,13 +50,24 @@ static int teardown(void **state)
 
 static struct history_entry entry(enum bt_branch_kind kind, uint64_t from, uint64_t to)
 {
-	return (struct history_entry){.kind = kind, .from = from, .to = to, .space = 1, .epoch = 1, .flags = BT_BRANCH_TAKEN};
+	return (struct history_entry){.kind = kind,
+				      .from = from,
+				      .to = to,
+				      .space = 1,
+				      .epoch = 1,
+				      .flags = BT_BRANCH_TAKEN};
 }
 
-#define CALL(n) entry(BT_BRANCH_CALL, CODE + 16 * (n), CODE + 16 * ((n) + 1))
+#define CALL(n)   entry(BT_BRANCH_CALL, CODE + 16 * (n), CODE + 16 * ((n) + 1))
 #define RET_OF(n) entry(BT_BRANCH_RET, CODE + 0xff0, CODE + 16 * (n) + 5)
-#define FRAME_OF(n) {.pc = CODE + 16 * (n) + 5, .is_return = true}
-#define TRAMPOLINE {.pc = CODE + 0x2f9, .is_trampoline = true}
+#define FRAME_OF(n)                                          \
+	{                                                    \
+		.pc = CODE + 16 * (n) + 5, .is_return = true \
+	}
+#define TRAMPOLINE                                        \
+	{                                                 \
+		.pc = CODE + 0x2f9, .is_trampoline = true \
+	}
 
 static void build(struct world *w, struct history_entry *entries, size_t n)
 {
@@ -91,7 +103,8 @@ static void a_return_past_several_calls_closes_them(void **state)
 static void a_gap_forgets_what_was_open(void **state)
 {
 	struct world *w = *state;
-	struct history_entry e[] = {CALL(0), entry(BT_BRANCH_GAP, 0, BT_GAP_OVERWRITTEN), CALL(4), RET_OF(7)};
+	struct history_entry e[] = {CALL(0), entry(BT_BRANCH_GAP, 0, BT_GAP_OVERWRITTEN), CALL(4),
+				    RET_OF(7)};
 
 	build(w, e, COUNT(e));
 	assert_int_equal(w->c.count, 1);
@@ -108,7 +121,9 @@ static struct history_entry in_space(uint32_t space, struct history_entry e)
 static void calls_of_the_program_before_execve_are_not_open(void **state)
 {
 	struct world *w = *state;
-	struct history_entry e[] = {CALL(0), CALL(1), entry(BT_BRANCH_SYSCALL, CODE + 0x300, CODE + 0x302), in_space(2, CALL(4)), in_space(2, RET_OF(7))};
+	struct history_entry e[] = {CALL(0), CALL(1),
+				    entry(BT_BRANCH_SYSCALL, CODE + 0x300, CODE + 0x302),
+				    in_space(2, CALL(4)), in_space(2, RET_OF(7))};
 	struct history h = {.entries = e, .count = COUNT(e), .space = 2};
 
 	callstack_build(&w->c, &h, w->s, 5);
@@ -116,7 +131,8 @@ static void calls_of_the_program_before_execve_are_not_open(void **state)
 	assert_int_equal(w->c.calls[0].from, CODE + 16 * 4);
 	for (h.count = 3; h.count <= COUNT(e); h.count += 2) {
 		callstack_release(&w->c);
-		callstack_build(&w->c, &h, w->s, 3); /* the new program stands at its first instruction */
+		callstack_build(&w->c, &h, w->s,
+				3); /* the new program stands at its first instruction */
 		assert_int_equal(w->c.count, 0);
 	}
 	callstack_release(&w->c);
@@ -128,7 +144,8 @@ static void a_stack_that_the_history_made_agrees(void **state)
 {
 	struct world *w = *state;
 	struct history_entry e[] = {CALL(0), CALL(1), CALL(2)};
-	const struct stack_frame frames[] = {{.pc = CODE + 0x800}, FRAME_OF(2), FRAME_OF(1), FRAME_OF(0), FRAME_OF(30)};
+	const struct stack_frame frames[] = {
+		{.pc = CODE + 0x800}, FRAME_OF(2), FRAME_OF(1), FRAME_OF(0), FRAME_OF(30)};
 	struct stack_check check;
 
 	build(w, e, COUNT(e));
@@ -156,7 +173,8 @@ static void a_frame_that_nobody_called_disagrees(void **state)
 {
 	struct world *w = *state;
 	struct history_entry e[] = {CALL(0), CALL(1), CALL(2)};
-	const struct stack_frame frames[] = {{.pc = CODE + 0x800}, FRAME_OF(2), FRAME_OF(9), FRAME_OF(0)};
+	const struct stack_frame frames[] = {
+		{.pc = CODE + 0x800}, FRAME_OF(2), FRAME_OF(9), FRAME_OF(0)};
 	struct stack_check check;
 
 	build(w, e, COUNT(e));
@@ -168,9 +186,11 @@ static void a_frame_that_nobody_called_disagrees(void **state)
 static void a_handler_is_not_taken_for_a_call(void **state)
 {
 	struct world *w = *state;
-	/* called, interrupted, and the handler called too; then the same after the handler's sigreturn */
-	struct history_entry e[] = {CALL(0), entry(BT_BRANCH_ASYNC, CODE + 16, CODE + 0x200), CALL(5),
-				    RET_OF(5), entry(BT_BRANCH_SYSCALL, CODE + 0x300, CODE + 16)};
+	/* called, interrupted, and the handler called too; then the same after the handler's
+	 * sigreturn */
+	struct history_entry e[] = {CALL(0), entry(BT_BRANCH_ASYNC, CODE + 16, CODE + 0x200),
+				    CALL(5), RET_OF(5),
+				    entry(BT_BRANCH_SYSCALL, CODE + 0x300, CODE + 16)};
 	const struct stack_frame frames[] = {
 		{.pc = CODE + 0x900}, FRAME_OF(5), TRAMPOLINE, {.pc = CODE + 16}, FRAME_OF(0)};
 	struct stack_check check;
@@ -184,13 +204,17 @@ static void a_handler_is_not_taken_for_a_call(void **state)
 	assert_int_equal(w->c.count, 1);
 }
 
-/* On an alternate stack: the memory that was kept ends behind what the handler interrupted, or within the handler. */
+/* On an alternate stack: the memory that was kept ends behind what the handler interrupted, or
+ * within the handler. */
 static void a_stack_cut_short_behind_a_handler_goes_on_outside_it(void **state)
 {
 	struct world *w = *state;
-	struct history_entry e[] = {CALL(0), CALL(1), entry(BT_BRANCH_ASYNC, CODE + 0x28, CODE + 0x200), CALL(5)};
-	static const uint64_t whole[] = {CODE + 0x900, CODE + 16 * 5 + 5, CODE + 0x2f9, CODE + 0x28, CODE + 16 + 5, CODE + 5};
-	struct stack_frame frames[8] = {{.pc = CODE + 0x900}, FRAME_OF(5), TRAMPOLINE, {.pc = CODE + 0x28}};
+	struct history_entry e[] = {CALL(0), CALL(1),
+				    entry(BT_BRANCH_ASYNC, CODE + 0x28, CODE + 0x200), CALL(5)};
+	static const uint64_t whole[] = {CODE + 0x900, CODE + 16 * 5 + 5, CODE + 0x2f9,
+					 CODE + 0x28,  CODE + 16 + 5,     CODE + 5};
+	struct stack_frame frames[8] = {
+		{.pc = CODE + 0x900}, FRAME_OF(5), TRAMPOLINE, {.pc = CODE + 0x28}};
 	struct stack_check check;
 
 	build(w, e, COUNT(e));
@@ -199,7 +223,8 @@ static void a_stack_cut_short_behind_a_handler_goes_on_outside_it(void **state)
 		assert_int_equal(check.verdict, STACK_AGREES);
 		assert_int_equal(check.callers, 1);
 		assert_int_equal(check.checked, 1);
-		assert_int_equal(callstack_extend(&w->c, &check, frames, n, COUNT(frames)), COUNT(whole));
+		assert_int_equal(callstack_extend(&w->c, &check, frames, n, COUNT(frames)),
+				 COUNT(whole));
 		for (size_t i = 0; i < COUNT(whole); i++)
 			assert_int_equal(frames[i].pc, whole[i]);
 		assert_false(frames[3].is_return);
@@ -209,8 +234,10 @@ static void a_stack_cut_short_behind_a_handler_goes_on_outside_it(void **state)
 static void handlers_of_handlers_are_passed_one_by_one(void **state)
 {
 	struct world *w = *state;
-	struct history_entry e[] = {CALL(0), entry(BT_BRANCH_ASYNC, CODE + 0x18, CODE + 0x200), entry(BT_BRANCH_ASYNC, CODE + 0x200, CODE + 0x400)};
-	struct stack_frame frames[8] = {{.pc = CODE + 0x404}, TRAMPOLINE, {.pc = CODE + 0x200}, TRAMPOLINE};
+	struct history_entry e[] = {CALL(0), entry(BT_BRANCH_ASYNC, CODE + 0x18, CODE + 0x200),
+				    entry(BT_BRANCH_ASYNC, CODE + 0x200, CODE + 0x400)};
+	struct stack_frame frames[8] = {
+		{.pc = CODE + 0x404}, TRAMPOLINE, {.pc = CODE + 0x200}, TRAMPOLINE};
 	struct stack_check check;
 
 	build(w, e, COUNT(e));
@@ -227,7 +254,8 @@ static void handlers_of_handlers_are_passed_one_by_one(void **state)
 static void a_call_of_its_own_return_address_is_not_open(void **state)
 {
 	struct world *w = *state;
-	struct history_entry e[] = {CALL(0), entry(BT_BRANCH_CALL, CODE + 16, CODE + 16 + 5), CALL(2)};
+	struct history_entry e[] = {CALL(0), entry(BT_BRANCH_CALL, CODE + 16, CODE + 16 + 5),
+				    CALL(2)};
 
 	build(w, e, COUNT(e));
 	assert_int_equal(w->c.count, 2);

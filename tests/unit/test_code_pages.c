@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: MIT */
-/* Copies of code pages: what is found, replaced and dropped in one table and in copies of it, against a plain array. */
+/* Copies of code pages: what is found, replaced and dropped in one table and in copies of it,
+ * against a plain array. */
 #include "tests/unit/unit.h"
 
 #include <string.h>
@@ -76,11 +77,13 @@ static void share(struct model *m, const struct model *from, size_t i)
 {
 	if (m->pages[i] || !from->pages[i])
 		return;
-	assert_ptr_equal(code_pages_share(m->table, at(i), from->table), code_pages_find(from->table, at(i)));
+	assert_ptr_equal(code_pages_share(m->table, at(i), from->table),
+			 code_pages_find(from->table, at(i)));
 	m->pages[i] = from->pages[i];
 }
 
-/* Some pages that the table has not got become its, of one batch, which goes with the last of them. */
+/* Some pages that the table has not got become its, of one batch, which goes with the last of them.
+ */
 static void take(struct model *m, uint64_t *seed, uint32_t number)
 {
 	size_t count = 1 + next(seed) % 5;
@@ -124,7 +127,8 @@ static void test_against_an_array(void **state)
 			break;
 		}
 		case 1:
-			drop(m, at(i) + next(&seed) % CODE_PAGE, at(i) + 1 + next(&seed) % (CODE_PAGE * 40));
+			drop(m, at(i) + next(&seed) % CODE_PAGE,
+			     at(i) + 1 + next(&seed) % (CODE_PAGE * 40));
 			break;
 		case 2:
 			drop(m, at(i), UINT64_MAX);

@@ -9,7 +9,10 @@
 
 enum { LONGEST = 200 };
 
-static bool same(struct content_hash a, struct content_hash b) { return a.first == b.first || a.second == b.second; }
+static bool same(struct content_hash a, struct content_hash b)
+{
+	return a.first == b.first || a.second == b.second;
+}
 
 static void the_same_bytes_anywhere_have_the_same(void **state)
 {

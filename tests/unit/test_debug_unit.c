@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: MIT */
-/* Debug information that no compiler writes, assembled by hand: whatever it says, looking something up ends, and harms nothing. */
+/* Debug information that no compiler writes, assembled by hand: whatever it says, looking something
+ * up ends, and harms nothing. */
 #include "decoder/debug_unit.h"
 
 #include <fcntl.h>
@@ -24,8 +25,8 @@ struct sample {
 	struct intern strings;
 };
 
-/* Abbreviations: 1 a unit; 2 a namespace with, 3 without a sibling; 4 a function; 5 a block with a sibling; 6 something inlined; 7 a function with
- * things in it. */
+/* Abbreviations: 1 a unit; 2 a namespace with, 3 without a sibling; 4 a function; 5 a block with a
+ * sibling; 6 something inlined; 7 a function with things in it. */
 static const char head[] = ".section .debug_abbrev,\"\",@progbits\n"
 			   ".macro abbrev n, tag, children, attributes:vararg\n"
 			   ".uleb128 \\n, \\tag; .byte \\children; .uleb128 \\attributes, 0, 0\n"
@@ -68,7 +69,8 @@ static void load(struct sample *p)
 
 	fputs("end:\n", p->to);
 	assert_int_equal(fclose(p->to), 0);
-	snprintf(text, sizeof text, "%s -c -o %s/sample.o %s/sample.s", cc && *cc ? cc : "cc", p->dir, p->dir);
+	snprintf(text, sizeof text, "%s -c -o %s/sample.o %s/sample.s", cc && *cc ? cc : "cc",
+		 p->dir, p->dir);
 	assert_int_equal(system(text), 0);
 	snprintf(text, sizeof text, "%s/sample.o", p->dir);
 	p->fd = open(text, O_RDONLY);
@@ -166,7 +168,8 @@ static void names_have_the_scopes_that_they_stand_in(void **state)
 	expect(p, 0x1300, "behind");
 }
 
-/* What is said to follow a scope is what is in it: each would be looked at twice as often as the one around it. */
+/* What is said to follow a scope is what is in it: each would be looked at twice as often as the
+ * one around it. */
 static void entries_that_lead_back_into_themselves_are_read_once(void **state)
 {
 	struct sample *p = *state;
@@ -174,7 +177,8 @@ static void entries_that_lead_back_into_themselves_are_read_once(void **state)
 
 	begin(p);
 	for (unsigned i = 0; i < LEVELS; i++)
-		fprintf(p->to, ".uleb128 2; .long inside%u - begin; .asciz \"n\"\ninside%u:\n", i, i);
+		fprintf(p->to, ".uleb128 2; .long inside%u - begin; .asciz \"n\"\ninside%u:\n", i,
+			i);
 	function(p, "innermost", 0x1000, 0x10);
 	fputs(".uleb128 7; .asciz \"f\"; .quad 0x2000; .long 0x10\n", p->to);
 	for (unsigned i = 0; i < LEVELS; i++)

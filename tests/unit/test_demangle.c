@@ -20,17 +20,23 @@ static void names_are_as_they_were_written(void **state)
 {
 	(void)state;
 	expect("_ZN4shop5totalEi", "shop::total(int)");
-	expect("_ZNKSt6vectorIiSaIiEE2atEm", "std::vector<int, std::allocator<int> >::at(unsigned long) const");
+	expect("_ZNKSt6vectorIiSaIiEE2atEm",
+	       "std::vector<int, std::allocator<int> >::at(unsigned long) const");
 	/* Rust: the legacy scheme, without its hash, and v0 */
 	expect("_ZN4shop5total17h5c88a7e8304aa465E", "shop::total");
-	expect("_ZN3std2rt10lang_start28_$u7b$$u7b$closure$u7d$$u7d$17h1303a7cc18a1a907E", "std::rt::lang_start::{{closure}}");
+	expect("_ZN3std2rt10lang_start28_$u7b$$u7b$closure$u7d$$u7d$17h1303a7cc18a1a907E",
+	       "std::rt::lang_start::{{closure}}");
 	expect("_RNvNtCs1234_4shop5total3sum", "shop::total::sum");
 	expect("_RNCNvC4shop5total0B3_", "shop::total::{closure#0}");
 }
 
 static void what_is_no_such_name_stays(void **state)
 {
-	static const char *const names[] = {"", "_", "_R", "_Z", "_ZN", "main", "_Rubbish", "_RNvC4shop", "_ZN4shop5total17h5c88a7e8304aa465", "__ZN4shopE"};
+	static const char *const names[] = {
+		"",          "_",          "_R",
+		"_Z",        "_ZN",        "main",
+		"_Rubbish",  "_RNvC4shop", "_ZN4shop5total17h5c88a7e8304aa465",
+		"__ZN4shopE"};
 
 	(void)state;
 	for (size_t i = 0; i < sizeof names / sizeof *names; i++)
@@ -41,18 +47,18 @@ static void what_is_no_such_name_stays(void **state)
 /* Where an argument begins, as a reference to it says (Rust RFC 2603, base 62). */
 static int reference(char *out, size_t at)
 {
-	static const char digits[] = "0123456789abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ";
+	static const char digits[] =
+		"0123456789abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ";
 	size_t n = at - 1;
 
-	return n < 62 ? sprintf(out, "B%c_", digits[n]) : sprintf(out, "B%c%c_", digits[n / 62], digits[n % 62]);
+	return n < 62 ? sprintf(out, "B%c_", digits[n])
+		      : sprintf(out, "B%c%c_", digits[n / 62], digits[n % 62]);
 }
 
 /* Each argument is a pair of the one before. */
 static void a_name_that_grows_without_end_stays(void **state)
 {
-	enum {
-		PAIRS = 60
-	};
+	enum { PAIRS = 60 };
 	char name[PAIRS * 16 + 64] = "_RINvC4shop5total", *end = name + strlen(name);
 	size_t before = (size_t)(end - name) - 2;
 
@@ -68,7 +74,8 @@ static void a_name_that_grows_without_end_stays(void **state)
 		before = here;
 		if (i == 1) {
 			strcpy(end, "E");
-			expect(name, "shop::total::<((), ()), (((), ()), ((), ())), ((((), ()), ((), ())), (((), ()), ((), ())))>");
+			expect(name, "shop::total::<((), ()), (((), ()), ((), ())), ((((), ()), "
+				     "((), ())), (((), ()), ((), ())))>");
 		}
 	}
 	strcpy(end, "E");

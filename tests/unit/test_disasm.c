@@ -8,8 +8,19 @@
 
 /* Distinct values, so that a wrong register shows. */
 static const struct bt_regs regs = {
-	.rax = 0xffffffff00001000, .rbx = 0x2000, .rcx = 0x30, .rdx = 0x4000, .rsi = 0x5000, .rdi = 0x6000, .rbp = 0x7000, .rsp = 0x8000,
-	.r8 = 0x9000, .r13 = 0xd000, .rip = 0xbad, .fs_base = 0x7f0000000000, .gs_base = 0x6f0000000000,
+	.rax = 0xffffffff00001000,
+	.rbx = 0x2000,
+	.rcx = 0x30,
+	.rdx = 0x4000,
+	.rsi = 0x5000,
+	.rdi = 0x6000,
+	.rbp = 0x7000,
+	.rsp = 0x8000,
+	.r8 = 0x9000,
+	.r13 = 0xd000,
+	.rip = 0xbad,
+	.fs_base = 0x7f0000000000,
+	.gs_base = 0x6f0000000000,
 };
 
 #define CODE(...) .bytes = {__VA_ARGS__}, .len = sizeof((const uint8_t[]){__VA_ARGS__})
@@ -30,35 +41,110 @@ static const struct row {
 	bool push, pop;
 } rows[] = {
 	{CODE(0x90), "nop", 0, {{0}}, 0, 0},
-	{CODE(0x48, 0x8b, 0x43, 0x10), "mov rax, qword ptr [rbx+0x10]", 1, {{0x2010, DISASM_READ, 8, 0}}, 0, 0},
-	{CODE(0x89, 0x4c, 0xd5, 0xf0), "mov dword ptr [rbp+rdx*8-0x10], ecx", 1, {{0x26ff0, DISASM_WRITE, 4, 0}}, 0, 0},
-	{CODE(0xff, 0x0b), "dec dword ptr [rbx]", 1, {{0x2000, DISASM_READ | DISASM_WRITE, 4, 0}}, 0, 0},
-	{CODE(0x48, 0x39, 0x0b), "cmp qword ptr [rbx], rcx", 1, {{0x2000, DISASM_READ, 8, 0}}, 0, 0},
-	{CODE(0x43, 0x0f, 0xb6, 0x44, 0x05, 0x00), "movzx eax, byte ptr [r13+r8*1]", 1, {{0x16000, DISASM_READ, 1, 0}}, 0, 0},
-	{CODE(0x64, 0x48, 0x8b, 0x04, 0x25, 0x28, 0, 0, 0), "mov rax, qword ptr fs:[0x28]", 1, {{0x7f0000000028, DISASM_READ, 8, 0}}, 0, 0},
-	{CODE(0x65, 0x88, 0x0b), "mov byte ptr gs:[rbx], cl", 1, {{0x6f0000002000, DISASM_WRITE, 1, 0}}, 0, 0},
-	{CODE(0x8b, 0x05, 0xfa, 0x0f, 0, 0), "mov eax, dword ptr [0x402000]", 1, {{0x402000, DISASM_READ, 4, 0}}, 0, 0},
-	{CODE(0x67, 0x8b, 0x04, 0x48), "mov eax, dword ptr [eax+ecx*2]", 1, {{0x1060, DISASM_READ, 4, 0}}, 0, 0},
+	{CODE(0x48, 0x8b, 0x43, 0x10),
+	 "mov rax, qword ptr [rbx+0x10]",
+	 1,
+	 {{0x2010, DISASM_READ, 8, 0}},
+	 0,
+	 0},
+	{CODE(0x89, 0x4c, 0xd5, 0xf0),
+	 "mov dword ptr [rbp+rdx*8-0x10], ecx",
+	 1,
+	 {{0x26ff0, DISASM_WRITE, 4, 0}},
+	 0,
+	 0},
+	{CODE(0xff, 0x0b),
+	 "dec dword ptr [rbx]",
+	 1,
+	 {{0x2000, DISASM_READ | DISASM_WRITE, 4, 0}},
+	 0,
+	 0},
+	{CODE(0x48, 0x39, 0x0b),
+	 "cmp qword ptr [rbx], rcx",
+	 1,
+	 {{0x2000, DISASM_READ, 8, 0}},
+	 0,
+	 0},
+	{CODE(0x43, 0x0f, 0xb6, 0x44, 0x05, 0x00),
+	 "movzx eax, byte ptr [r13+r8*1]",
+	 1,
+	 {{0x16000, DISASM_READ, 1, 0}},
+	 0,
+	 0},
+	{CODE(0x64, 0x48, 0x8b, 0x04, 0x25, 0x28, 0, 0, 0),
+	 "mov rax, qword ptr fs:[0x28]",
+	 1,
+	 {{0x7f0000000028, DISASM_READ, 8, 0}},
+	 0,
+	 0},
+	{CODE(0x65, 0x88, 0x0b),
+	 "mov byte ptr gs:[rbx], cl",
+	 1,
+	 {{0x6f0000002000, DISASM_WRITE, 1, 0}},
+	 0,
+	 0},
+	{CODE(0x8b, 0x05, 0xfa, 0x0f, 0, 0),
+	 "mov eax, dword ptr [0x402000]",
+	 1,
+	 {{0x402000, DISASM_READ, 4, 0}},
+	 0,
+	 0},
+	{CODE(0x67, 0x8b, 0x04, 0x48),
+	 "mov eax, dword ptr [eax+ecx*2]",
+	 1,
+	 {{0x1060, DISASM_READ, 4, 0}},
+	 0,
+	 0},
 	{CODE(0x48, 0x8d, 0x43, 0x04), "lea rax, [rbx+0x4]", 1, {{0x2004, 0, 8, 0}}, 0, 0},
 	{CODE(0x0f, 0x1f, 0x43, 0x00), "nop dword ptr [rbx], eax", 1, {{0x2000, 0, 4, 0}}, 0, 0},
 	{CODE(0x0f, 0x18, 0x0b), "prefetcht0 byte ptr [rbx]", 1, {{0x2000, 0, 1, 0}}, 0, 0},
 	{CODE(0x50), "push rax", 1, {{0x7ff8, DISASM_WRITE, 8, 1}}, 1, 0},
-	{CODE(0xff, 0x74, 0x24, 0x08), "push qword ptr [rsp+0x8]", 2, {{0x8008, DISASM_READ, 8, 0}, {0x7ff8, DISASM_WRITE, 8, 1}}, 1, 0},
-	{CODE(0x8f, 0x44, 0x24, 0x08), "pop qword ptr [rsp+0x8]", 2, {{0x8010, DISASM_WRITE, 8, 0}, {0x8000, DISASM_READ, 8, 1}}, 0, 1},
+	{CODE(0xff, 0x74, 0x24, 0x08),
+	 "push qword ptr [rsp+0x8]",
+	 2,
+	 {{0x8008, DISASM_READ, 8, 0}, {0x7ff8, DISASM_WRITE, 8, 1}},
+	 1,
+	 0},
+	{CODE(0x8f, 0x44, 0x24, 0x08),
+	 "pop qword ptr [rsp+0x8]",
+	 2,
+	 {{0x8010, DISASM_WRITE, 8, 0}, {0x8000, DISASM_READ, 8, 1}},
+	 0,
+	 1},
 	{CODE(0x5d), "pop rbp", 1, {{0x8000, DISASM_READ, 8, 1}}, 0, 1},
 	{CODE(0xc9), "leave", 1, {{0x7000, DISASM_READ, 8, 1}}, 0, 1},
 	{CODE(0xc3), "ret", 1, {{0x8000, DISASM_READ, 8, 1}}, 0, 1},
 	{CODE(0xe8, 0xfb, 0x0f, 0, 0), "call 0x402000", 1, {{0x7ff8, DISASM_WRITE, 8, 1}}, 1, 0},
-	{CODE(0xff, 0x53, 0x08), "call qword ptr [rbx+0x8]", 2, {{0x2008, DISASM_READ, 8, 0}, {0x7ff8, DISASM_WRITE, 8, 1}}, 1, 0},
+	{CODE(0xff, 0x53, 0x08),
+	 "call qword ptr [rbx+0x8]",
+	 2,
+	 {{0x2008, DISASM_READ, 8, 0}, {0x7ff8, DISASM_WRITE, 8, 1}},
+	 1,
+	 0},
 	{CODE(0xff, 0xd3), "call rbx", 1, {{0x7ff8, DISASM_WRITE, 8, 1}}, 1, 0},
 	{CODE(0xff, 0xe0), "jmp rax", 0, {{0}}, 0, 0},
 	{CODE(0x75, 0xfe), "jnz 0x401000", 0, {{0}}, 0, 0},
-	{CODE(0xf3, 0x48, 0xa5), "rep movsq", 2, {{0x6000, DISASM_WRITE, 8, 1}, {0x5000, DISASM_READ, 8, 1}}, 0, 0},
+	{CODE(0xf3, 0x48, 0xa5),
+	 "rep movsq",
+	 2,
+	 {{0x6000, DISASM_WRITE, 8, 1}, {0x5000, DISASM_READ, 8, 1}},
+	 0,
+	 0},
 	{CODE(0xaa), "stosb", 1, {{0x6000, DISASM_WRITE, 1, 1}}, 0, 0},
 	{CODE(0xd7), "xlat", 1, {{0x2000, DISASM_READ, 1, 1}}, 0, 0},
-	{CODE(0x48, 0x0f, 0xa3, 0x33), "bt qword ptr [rbx], rsi", 1, {{0x2a00, DISASM_READ, 8, 0}}, 0, 0},
+	{CODE(0x48, 0x0f, 0xa3, 0x33),
+	 "bt qword ptr [rbx], rsi",
+	 1,
+	 {{0x2a00, DISASM_READ, 8, 0}},
+	 0,
+	 0},
 	{CODE(0x0f, 0x0b), "ud2", 0, {{0}}, 0, 0},
-	{CODE(0xc5, 0xfd, 0x6f, 0x03), "vmovdqa ymm0, ymmword ptr [rbx]", 1, {{0x2000, DISASM_READ, 32, 0}}, 0, 0},
+	{CODE(0xc5, 0xfd, 0x6f, 0x03),
+	 "vmovdqa ymm0, ymmword ptr [rbx]",
+	 1,
+	 {{0x2000, DISASM_READ, 32, 0}},
+	 0,
+	 0},
 };
 
 static void text_and_operands_of_every_row(void **state)
@@ -73,16 +159,19 @@ static void text_and_operands_of_every_row(void **state)
 		assert_int_equal(d.len, r->len);
 		assert_string_equal(disasm_text(&d, NULL, text, sizeof text), r->text);
 		if (d.memory_count != r->count || d.push != r->push || d.pop != r->pop)
-			fail_msg("%s: %zu operands, push %d, pop %d", text, d.memory_count, d.push, d.pop);
+			fail_msg("%s: %zu operands, push %d, pop %d", text, d.memory_count, d.push,
+				 d.pop);
 		for (size_t k = 0; k < r->count; k++) {
 			const struct disasm_memory *m = &d.memory[k];
 			uint64_t addr;
 
 			assert_true(disasm_address(&d, m, &regs, &addr));
-			if (addr != r->memory[k].addr || m->access != r->memory[k].access || m->size != r->memory[k].size ||
-			    m->implicit != r->memory[k].implicit)
-				fail_msg("%s: operand %zu: address %#lx access %d size %d implicit %d", text, k, (unsigned long)addr, m->access,
-					 m->size, m->implicit);
+			if (addr != r->memory[k].addr || m->access != r->memory[k].access ||
+			    m->size != r->memory[k].size || m->implicit != r->memory[k].implicit)
+				fail_msg("%s: operand %zu: address %#lx access %d size %d implicit "
+					 "%d",
+					 text, k, (unsigned long)addr, m->access, m->size,
+					 m->implicit);
 		}
 	}
 }
@@ -95,7 +184,8 @@ static bool name(void *arg, uint64_t addr, char *out, size_t size)
 	return true;
 }
 
-static void expect_text(const struct disasm_style *style, const uint8_t *bytes, size_t n, const char *want)
+static void expect_text(const struct disasm_style *style, const uint8_t *bytes, size_t n,
+			const char *want)
 {
 	char text[DISASM_TEXT_MAX];
 	struct disasm d;
@@ -112,8 +202,10 @@ static void addresses_get_names(void **state)
 
 	expect_text(&style, (const uint8_t *)"\xe8\xfb\x0f\0\0", 5, "call table+0x8");
 	expect_text(&style, (const uint8_t *)"\x0f\x84\xfa\x0f\0\0", 6, "jz table+0x8");
-	expect_text(&style, (const uint8_t *)"\x8b\x05\xfa\x0f\0\0", 6, "mov eax, dword ptr [table+0x8]");
-	expect_text(&style, (const uint8_t *)"\x8b\x05\xfb\x0f\0\0", 6, "mov eax, dword ptr [0x402001]");
+	expect_text(&style, (const uint8_t *)"\x8b\x05\xfa\x0f\0\0", 6,
+		    "mov eax, dword ptr [table+0x8]");
+	expect_text(&style, (const uint8_t *)"\x8b\x05\xfb\x0f\0\0", 6,
+		    "mov eax, dword ptr [0x402001]");
 	expect_text(&style, (const uint8_t *)"\xff\xe0", 2, "jmp rax");
 	style.syntax = DISASM_ATT;
 	expect_text(&style, (const uint8_t *)"\xe8\xfb\x0f\0\0", 5, "call table+0x8");
@@ -128,7 +220,8 @@ static void a_short_buffer_is_not_overrun(void **state)
 	(void)state;
 
 	memset(long_name, 'x', sizeof long_name - 1);
-	assert_int_equal(disasm_decode(&d, (const uint8_t *)"\x8b\x05\xfa\x0f\0\0", 6, 0x401000), 0);
+	assert_int_equal(disasm_decode(&d, (const uint8_t *)"\x8b\x05\xfa\x0f\0\0", 6, 0x401000),
+			 0);
 	for (size_t size = 0; size < 300; size++) {
 		char *text = malloc(size + 1);
 
@@ -160,8 +253,10 @@ static void operands_alone_have_a_text(void **state)
 		char text[64];
 		struct disasm d;
 
-		assert_int_equal(disasm_decode(&d, (const uint8_t *)texts[i].bytes, texts[i].len, 0), 0);
-		assert_string_equal(disasm_memory_text(&d.memory[0], text, sizeof text), texts[i].text);
+		assert_int_equal(
+			disasm_decode(&d, (const uint8_t *)texts[i].bytes, texts[i].len, 0), 0);
+		assert_string_equal(disasm_memory_text(&d.memory[0], text, sizeof text),
+				    texts[i].text);
 	}
 }
 

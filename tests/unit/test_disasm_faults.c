@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
-/* The processor's word on addresses: instructions are run with registers that make them fault, and si_addr must lie in the
- * operand at the address that disasm_address gives. */
+/* The processor's word on addresses: instructions are run with registers that make them fault, and
+ * si_addr must lie in the operand at the address that disasm_address gives. */
 #include "tests/unit/unit.h"
 
 #include <asm/prctl.h>
@@ -13,15 +13,16 @@
 
 #include "decoder/disasm.h"
 
-/* Nothing can be read or written here. Low enough for addresses of 32 bits, and below the shadow memory of sanitizers. */
-#define HOLE 0x60000000u
+/* Nothing can be read or written here. Low enough for addresses of 32 bits, and below the shadow
+ * memory of sanitizers. */
+#define HOLE      0x60000000u
 #define HOLE_SIZE 0x10000000u
 
 /* What the signal handlers need; they have no other argument. */
 static struct {
 	ucontext_t normal;    /* where to go on after the fault */
 	struct bt_regs start; /* registers to run the code with */
-	uint64_t fault;	      /* si_addr */
+	uint64_t fault;       /* si_addr */
 	uint64_t fault_rip;
 } now;
 
@@ -65,7 +66,8 @@ static int set_up(void **stack_memory)
 	stack_t stack = {.ss_sp = malloc(1 << 16), .ss_size = 1 << 16};
 
 	*stack_memory = stack.ss_sp;
-	return sigaltstack(&stack, NULL) || sigaction(SIGUSR1, &begin, NULL) || sigaction(SIGSEGV, &fault, NULL) ||
+	return sigaltstack(&stack, NULL) || sigaction(SIGUSR1, &begin, NULL) ||
+	       sigaction(SIGSEGV, &fault, NULL) ||
 	       syscall(SYS_arch_prctl, ARCH_SET_GS, (unsigned long)HOLE + 0x10000);
 }
 
@@ -76,39 +78,39 @@ static const struct row {
 	uint8_t bytes[BT_INSN_MAX];
 	size_t len, operand;
 } rows[] = {
-	{CODE(0x48, 0x8b, 0x43, 0x10), 0},		 /* mov rax, [rbx+0x10] */
-	{CODE(0x89, 0x4c, 0xd5, 0xf0), 0},		 /* mov [rbp+rdx*8-0x10], ecx */
-	{CODE(0x43, 0x0f, 0xb6, 0x44, 0x05, 0x00), 0},	 /* movzx eax, byte ptr [r13+r8] */
-	{CODE(0x67, 0x8b, 0x04, 0x4b), 0},		 /* mov eax, [ebx+ecx*2] */
-	{CODE(0x65, 0x8b, 0x42, 0x04), 0},		 /* mov eax, gs:[rdx+4] */
-	{CODE(0x65, 0x67, 0x8b, 0x42, 0xfc), 0},	 /* mov eax, gs:[edx-4] */
+	{CODE(0x48, 0x8b, 0x43, 0x10), 0},                   /* mov rax, [rbx+0x10] */
+	{CODE(0x89, 0x4c, 0xd5, 0xf0), 0},                   /* mov [rbp+rdx*8-0x10], ecx */
+	{CODE(0x43, 0x0f, 0xb6, 0x44, 0x05, 0x00), 0},       /* movzx eax, byte ptr [r13+r8] */
+	{CODE(0x67, 0x8b, 0x04, 0x4b), 0},                   /* mov eax, [ebx+ecx*2] */
+	{CODE(0x65, 0x8b, 0x42, 0x04), 0},                   /* mov eax, gs:[rdx+4] */
+	{CODE(0x65, 0x67, 0x8b, 0x42, 0xfc), 0},             /* mov eax, gs:[edx-4] */
 	{CODE(0x8b, 0x04, 0x25, 0x00, 0x00, 0x00, 0x61), 0}, /* mov eax, [0x61000000] */
-	{CODE(0x50), 0},				 /* push rax */
-	{CODE(0x66, 0x50), 0},				 /* push ax */
-	{CODE(0x9c), 0},				 /* pushf */
-	{CODE(0xff, 0x33), 0},				 /* push [rbx] */
-	{CODE(0xff, 0x74, 0x24, 0x08), 0},		 /* push [rsp+8] */
-	{CODE(0x58), 0},				 /* pop rax */
-	{CODE(0xc9), 0},				 /* leave */
-	{CODE(0xc8, 0x10, 0x00, 0x00), 0},		 /* enter 16, 0 */
-	{CODE(0xc3), 0},				 /* ret */
-	{CODE(0xe8, 0x00, 0x00, 0x00, 0x00), 0},	 /* call behind itself */
-	{CODE(0xff, 0x13), 0},				 /* call [rbx] */
-	{CODE(0xff, 0xd3), 0},				 /* call rbx */
-	{CODE(0xff, 0x24, 0xcb), 0},			 /* jmp [rbx+rcx*8] */
-	{CODE(0xd7), 0},				 /* xlat */
-	{CODE(0xaa), 0},				 /* stosb */
-	{CODE(0xf3, 0x48, 0xab), 0},			 /* rep stosq */
-	{CODE(0xac), 0},				 /* lodsb */
-	{CODE(0xf3, 0xa4), 1},				 /* rep movsb: the source is read first */
-	{CODE(0x48, 0x0f, 0xa3, 0x33), 0},		 /* bt [rbx], rsi */
-	{CODE(0x0f, 0xab, 0x13), 0},			 /* bts [rbx], edx */
-	{CODE(0x4c, 0x0f, 0xb3, 0x3b), 0},		 /* btr [rbx], r15, which is negative */
-	{CODE(0x66, 0x0f, 0xa3, 0x03), 0},		 /* bt word ptr [rbx], ax */
-	{CODE(0xf0, 0x48, 0x0f, 0xb1, 0x0b), 0},	 /* lock cmpxchg [rbx], rcx */
-	{CODE(0x0f, 0x10, 0x03), 0},			 /* movups xmm0, [rbx] */
-	{CODE(0xdd, 0x03), 0},				 /* fld qword ptr [rbx] */
-	{CODE(0x0f, 0xae, 0x03), 0},			 /* fxsave [rbx] */
+	{CODE(0x50), 0},                                     /* push rax */
+	{CODE(0x66, 0x50), 0},                               /* push ax */
+	{CODE(0x9c), 0},                                     /* pushf */
+	{CODE(0xff, 0x33), 0},                               /* push [rbx] */
+	{CODE(0xff, 0x74, 0x24, 0x08), 0},                   /* push [rsp+8] */
+	{CODE(0x58), 0},                                     /* pop rax */
+	{CODE(0xc9), 0},                                     /* leave */
+	{CODE(0xc8, 0x10, 0x00, 0x00), 0},                   /* enter 16, 0 */
+	{CODE(0xc3), 0},                                     /* ret */
+	{CODE(0xe8, 0x00, 0x00, 0x00, 0x00), 0},             /* call behind itself */
+	{CODE(0xff, 0x13), 0},                               /* call [rbx] */
+	{CODE(0xff, 0xd3), 0},                               /* call rbx */
+	{CODE(0xff, 0x24, 0xcb), 0},                         /* jmp [rbx+rcx*8] */
+	{CODE(0xd7), 0},                                     /* xlat */
+	{CODE(0xaa), 0},                                     /* stosb */
+	{CODE(0xf3, 0x48, 0xab), 0},                         /* rep stosq */
+	{CODE(0xac), 0},                                     /* lodsb */
+	{CODE(0xf3, 0xa4), 1},                   /* rep movsb: the source is read first */
+	{CODE(0x48, 0x0f, 0xa3, 0x33), 0},       /* bt [rbx], rsi */
+	{CODE(0x0f, 0xab, 0x13), 0},             /* bts [rbx], edx */
+	{CODE(0x4c, 0x0f, 0xb3, 0x3b), 0},       /* btr [rbx], r15, which is negative */
+	{CODE(0x66, 0x0f, 0xa3, 0x03), 0},       /* bt word ptr [rbx], ax */
+	{CODE(0xf0, 0x48, 0x0f, 0xb1, 0x0b), 0}, /* lock cmpxchg [rbx], rcx */
+	{CODE(0x0f, 0x10, 0x03), 0},             /* movups xmm0, [rbx] */
+	{CODE(0xdd, 0x03), 0},                   /* fld qword ptr [rbx] */
+	{CODE(0x0f, 0xae, 0x03), 0},             /* fxsave [rbx] */
 };
 
 static void run(const struct row *r, uint8_t *page, struct disasm *d)
@@ -116,9 +118,23 @@ static void run(const struct row *r, uint8_t *page, struct disasm *d)
 	memset(page, 0xcc, 4096);
 	memcpy(page, r->bytes, r->len);
 	now.start = (struct bt_regs){
-		.rax = 0x1122334455668040, .rbx = HOLE + 0x100000, .rcx = 0x1000, .rdx = 0x2000, .rsi = HOLE + 0x200000,
-		.rdi = HOLE + 0x300000, .rbp = HOLE + 0x400000, .rsp = HOLE + 0x500000, .r8 = 0x3000, .r9 = HOLE, .r10 = HOLE, .r11 = HOLE,
-		.r12 = HOLE, .r13 = HOLE + 0x600000, .r14 = HOLE, .r15 = (uint64_t)-1000, .rip = (uint64_t)(uintptr_t)page,
+		.rax = 0x1122334455668040,
+		.rbx = HOLE + 0x100000,
+		.rcx = 0x1000,
+		.rdx = 0x2000,
+		.rsi = HOLE + 0x200000,
+		.rdi = HOLE + 0x300000,
+		.rbp = HOLE + 0x400000,
+		.rsp = HOLE + 0x500000,
+		.r8 = 0x3000,
+		.r9 = HOLE,
+		.r10 = HOLE,
+		.r11 = HOLE,
+		.r12 = HOLE,
+		.r13 = HOLE + 0x600000,
+		.r14 = HOLE,
+		.r15 = (uint64_t)-1000,
+		.rip = (uint64_t)(uintptr_t)page,
 		.gs_base = HOLE + 0x10000,
 	};
 	assert_int_equal(disasm_decode(d, r->bytes, r->len, now.start.rip), 0);
@@ -128,8 +144,11 @@ static void run(const struct row *r, uint8_t *page, struct disasm *d)
 
 static void the_operand_at_fault_has_the_address_of_the_fault(void **state)
 {
-	uint8_t *page = mmap(NULL, 4096, PROT_READ | PROT_WRITE | PROT_EXEC, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
-	void *stack, *hole = mmap((void *)(uintptr_t)HOLE, HOLE_SIZE, PROT_NONE, MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE | MAP_FIXED_NOREPLACE, -1, 0);
+	uint8_t *page = mmap(NULL, 4096, PROT_READ | PROT_WRITE | PROT_EXEC,
+			     MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+	void *stack, *hole = mmap((void *)(uintptr_t)HOLE, HOLE_SIZE, PROT_NONE,
+				  MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE | MAP_FIXED_NOREPLACE,
+				  -1, 0);
 	(void)state;
 
 	if (page == MAP_FAILED || hole != (void *)(uintptr_t)HOLE)
@@ -145,8 +164,10 @@ static void the_operand_at_fault_has_the_address_of_the_fault(void **state)
 		assert_true(rows[i].operand < d.memory_count);
 		assert_true(disasm_address(&d, &d.memory[rows[i].operand], &now.start, &addr));
 		/* Large operands (fxsave) may be touched at their end first. */
-		if (now.fault - addr >= d.memory[rows[i].operand].size || now.fault_rip != now.start.rip)
-			fail_msg("%s: faults at %#lx, operand at %#lx", text, (unsigned long)now.fault, (unsigned long)addr);
+		if (now.fault - addr >= d.memory[rows[i].operand].size ||
+		    now.fault_rip != now.start.rip)
+			fail_msg("%s: faults at %#lx, operand at %#lx", text,
+				 (unsigned long)now.fault, (unsigned long)addr);
 	}
 	munmap(page, 4096);
 	munmap(hole, HOLE_SIZE);

@@ -30,8 +30,15 @@ static void every_record_and_entry_has_a_line(void **state)
 {
 	static const struct bt_branch b[] = {
 		{.kind = BT_BRANCH_GAP, .from = 12, .to = BT_GAP_NOT_KEPT},
-		{.kind = BT_BRANCH_JCC, .from = 0x401000, .to = 0x401002, .flags = BT_BRANCH_PREDICTION_KNOWN | BT_BRANCH_MISPREDICTED},
-		{.kind = BT_BRANCH_CALL, .from = 0x401002, .to = 0x402000, .flags = BT_BRANCH_TAKEN, .cycles = 9},
+		{.kind = BT_BRANCH_JCC,
+		 .from = 0x401000,
+		 .to = 0x401002,
+		 .flags = BT_BRANCH_PREDICTION_KNOWN | BT_BRANCH_MISPREDICTED},
+		{.kind = BT_BRANCH_CALL,
+		 .from = 0x401002,
+		 .to = 0x402000,
+		 .flags = BT_BRANCH_TAKEN,
+		 .cycles = 9},
 		{.kind = BT_BRANCH_EPOCH, .from = 3, .to = 4},
 	};
 	struct maker k;

@@ -55,8 +55,10 @@ static void every_code_has_name_message_and_status(void **state)
 static void statuses_are_the_documented_ones(void **state)
 {
 	static const int rows[][2] = {
-		{BT_E_MISUSE, 2},   {BT_E_NO_TRACE, 66}, {BT_E_NO_HARDWARE, 69}, {BT_E_IO, 74},	       {BT_E_NOT_TRACE, 76},
-		{BT_E_VERSION, 76}, {BT_E_CORRUPT, 76},	 {BT_E_TRUNCATED, 76},	 {BT_E_PERMISSION, 77}, {BT_E_NOT_FOUND, 127},
+		{BT_E_MISUSE, 2},      {BT_E_NO_TRACE, 66},  {BT_E_NO_HARDWARE, 69},
+		{BT_E_IO, 74},         {BT_E_NOT_TRACE, 76}, {BT_E_VERSION, 76},
+		{BT_E_CORRUPT, 76},    {BT_E_TRUNCATED, 76}, {BT_E_PERMISSION, 77},
+		{BT_E_NOT_FOUND, 127},
 	};
 
 	(void)state;

@@ -20,26 +20,35 @@ static void printable_text_passes(void **state)
 {
 	(void)state;
 	assert_escaped("main(int, char **) ~\\x", true, "main(int, char **) ~\\x");
-	assert_escaped("gr\xc3\xbc\xc3\x9f" "e \xe6\xbc\xa2 \xf0\x9f\x8c\xb3", true, "gr\xc3\xbc\xc3\x9f" "e \xe6\xbc\xa2 \xf0\x9f\x8c\xb3");
+	assert_escaped("gr\xc3\xbc\xc3\x9f"
+		       "e \xe6\xbc\xa2 \xf0\x9f\x8c\xb3",
+		       true,
+		       "gr\xc3\xbc\xc3\x9f"
+		       "e \xe6\xbc\xa2 \xf0\x9f\x8c\xb3");
 }
 
 static void controls_do_not(void **state)
 {
 	(void)state;
 	assert_escaped("\x1b[31mred\x07\n\t\x7f", true, "\\x1b[31mred\\x07\\x0a\\x09\\x7f");
-	assert_escaped("\xc2\x9b" "31m", true, "\\xc2\\x9b31m"); /* CSI as one C1 control */
-	assert_escaped("\x9b" "31m", true, "\\x9b31m");
+	assert_escaped("\xc2\x9b"
+		       "31m",
+		       true, "\\xc2\\x9b31m"); /* CSI as one C1 control */
+	assert_escaped("\x9b"
+		       "31m",
+		       true, "\\x9b31m");
 }
 
 static void invalid_utf8_does_not(void **state)
 {
 	(void)state;
-	assert_escaped("\xc0\x9b", true, "\\xc0\\x9b");			/* overlong ESC */
+	assert_escaped("\xc0\x9b", true, "\\xc0\\x9b"); /* overlong ESC */
 	assert_escaped("\xe0\x80\x9b", true, "\\xe0\\x80\\x9b");
-	assert_escaped("\xed\xa0\x80", true, "\\xed\\xa0\\x80");	/* surrogate */
-	assert_escaped("\xf4\x90\x80\x80", true, "\\xf4\\x90\\x80\\x80"); /* behind the last code point */
+	assert_escaped("\xed\xa0\x80", true, "\\xed\\xa0\\x80"); /* surrogate */
+	assert_escaped("\xf4\x90\x80\x80", true,
+		       "\\xf4\\x90\\x80\\x80"); /* behind the last code point */
 	assert_escaped("\xff\xfe\xf8\x88\x80\x80\x80", true, "\\xff\\xfe\\xf8\\x88\\x80\\x80\\x80");
-	assert_escaped("a\xe6\xbc", true, "a\\xe6\\xbc");		/* cut off */
+	assert_escaped("a\xe6\xbc", true, "a\\xe6\\xbc"); /* cut off */
 	assert_escaped("\xe6\x1b[m", true, "\\xe6\\x1b[m");
 }
 
@@ -86,7 +95,8 @@ static void random_bytes_come_out_harmless(void **state)
 			bytes[i] = (uint8_t)unit_random(&seed);
 		bt_escape(&b, slice_of(bytes, sizeof bytes), round & 1);
 		for (size_t i = 0; i < b.len; i++)
-			assert_true(b.data[i] >= 0x20 && b.data[i] != 0x7f && (round & 1 || b.data[i] < 0x80));
+			assert_true(b.data[i] >= 0x20 && b.data[i] != 0x7f &&
+				    (round & 1 || b.data[i] < 0x80));
 		for (size_t i = 0, n; i < b.len; i += n) {
 			n = bt_printable(b.data + i, b.len - i);
 			assert_true(n);

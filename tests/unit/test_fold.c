@@ -5,9 +5,7 @@
 
 #include "decoder/fold.h"
 
-enum {
-	MAX = 4096
-};
+enum { MAX = 4096 };
 
 /* A history from letters: equal letters are equal branches; '-' is a gap. */
 static struct history history_of(const char *letters, struct history_entry entries[MAX])
@@ -16,12 +14,18 @@ static struct history history_of(const char *letters, struct history_entry entri
 
 	assert_true(n <= MAX);
 	for (size_t i = 0; i < n; i++)
-		entries[i] = (struct history_entry){.number = i, .tick = i, .from = (uint64_t)letters[i] * 16, .to = (uint64_t)letters[i] * 32,
-						    .kind = letters[i] == '-' ? BT_BRANCH_GAP : BT_BRANCH_JCC, .flags = BT_BRANCH_TAKEN};
+		entries[i] = (struct history_entry){.number = i,
+						    .tick = i,
+						    .from = (uint64_t)letters[i] * 16,
+						    .to = (uint64_t)letters[i] * 32,
+						    .kind = letters[i] == '-' ? BT_BRANCH_GAP
+									      : BT_BRANCH_JCC,
+						    .flags = BT_BRANCH_TAKEN};
 	return (struct history){.entries = entries, .count = n};
 }
 
-/* The lines as text: an entry is its letter, a heading "3(", the end of a nesting ")", the stop line "!". */
+/* The lines as text: an entry is its letter, a heading "3(", the end of a nesting ")", the stop
+ * line "!". */
 static void assert_folds(const char *letters, size_t stop, bool loops, const char *want)
 {
 	static struct history_entry entries[MAX];
@@ -122,8 +126,8 @@ static void an_entry_is_found_by_its_line_or_its_heading(void **state)
 	fold_release(&f);
 }
 
-/* Unfolding a line shows what was executed: every entry that shows is one of the history, in order, and a heading's
- * rounds account for those that do not. */
+/* Unfolding a line shows what was executed: every entry that shows is one of the history, in order,
+ * and a heading's rounds account for those that do not. */
 static void random_histories_keep_their_order(void **state)
 {
 	uint64_t seed = 11;
@@ -142,7 +146,8 @@ static void random_histories_keep_their_order(void **state)
 		h = history_of(letters, entries);
 		assert_int_equal(fold_init(&f, &h, SIZE_MAX, true, NULL), 0);
 		for (size_t i = 1; i < f.count; i++)
-			assert_true(f.lines[i].entry >= f.lines[i - 1].entry + (f.lines[i - 1].kind == FOLD_ENTRY));
+			assert_true(f.lines[i].entry >=
+				    f.lines[i - 1].entry + (f.lines[i - 1].kind == FOLD_ENTRY));
 		for (size_t i = 0; i < h.count; i++) {
 			const struct fold_line *l = &f.lines[fold_line_of(&f, i)];
 

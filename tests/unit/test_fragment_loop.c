@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: MIT */
-/* A short loop around operands beside its code does nothing in its rounds that one of them would have to wait for the last one's: it touches
- * nothing in the context but for what its safe point asks. */
+/* A short loop around operands beside its code does nothing in its rounds that one of them would
+ * have to wait for the last one's: it touches nothing in the context but for what its safe point
+ * asks. */
 #include "tests/unit/unit.h"
 
 #include <string.h>
@@ -11,7 +12,8 @@
 
 #define AT 0x5555550de000u
 
-/* Where an instruction's operand in the context is; CTX_SIZE: it has none there. addr: where the instruction runs. */
+/* Where an instruction's operand in the context is; CTX_SIZE: it has none there. addr: where the
+ * instruction runs. */
 static uint32_t context_operand(const struct x86_insn *x, const uint8_t *bytes, uint64_t addr)
 {
 	uint64_t target = addr + x->len + (uint64_t)x->displacement - region_address(0);
@@ -26,11 +28,13 @@ static uint32_t context_operand(const struct x86_insn *x, const uint8_t *bytes, 
 }
 
 /* Of the fragment: the conditional that leads back into it, and where to. */
-static bool find_loop(const struct code_cache *c, const struct fragment *frag, uint32_t *begin, uint32_t *end)
+static bool find_loop(const struct code_cache *c, const struct fragment *frag, uint32_t *begin,
+		      uint32_t *end)
 {
 	struct x86_insn x;
 
-	for (uint32_t at = frag->body; at < frag->end && !x86_decode(c->code + at, BT_INSN_MAX, &x); at += x.len) {
+	for (uint32_t at = frag->body; at < frag->end && !x86_decode(c->code + at, BT_INSN_MAX, &x);
+	     at += x.len) {
 		*begin = (uint32_t)(at + x.len + x.displacement);
 		*end = at;
 		if (x.class == BT_INSN_JCC && *begin >= frag->start && *begin < at)
@@ -41,14 +45,16 @@ static bool find_loop(const struct code_cache *c, const struct fragment *frag, u
 	return false;
 }
 
-/* Wherever the lent register has just got the address, the state map says so, or that the task is to be stepped on. */
+/* Wherever the lent register has just got the address, the state map says so, or that the task is
+ * to be stepped on. */
 static void look_at_places(const struct code_cache *c, const struct fragment *frag, uint64_t base)
 {
 	struct x86_insn x;
 	uint64_t constant;
 	int n = 0;
 
-	for (uint32_t at = frag->body; at < frag->end && !x86_decode(c->code + at, BT_INSN_MAX, &x); at += x.len) {
+	for (uint32_t at = frag->body; at < frag->end && !x86_decode(c->code + at, BT_INSN_MAX, &x);
+	     at += x.len) {
 		const struct fragment *found;
 		const struct state_entry *p;
 		struct state_entry room;
@@ -62,7 +68,8 @@ static void look_at_places(const struct code_cache *c, const struct fragment *fr
 		assert_true(p && p->state & (STATE_SPILLED | STATE_BETWEEN));
 		n++;
 	}
-	assert_true(n); /* before the loop, and behind its safe point where the task goes on there */
+	assert_true(
+		n); /* before the loop, and behind its safe point where the task goes on there */
 }
 
 /* How often the loop's rounds touch the context but for a safe point's look. */
@@ -83,7 +90,8 @@ static int touches(const uint8_t *code, size_t len, uint64_t operand_at, bool ti
 	memset(page, 0xc3, sizeof page);
 	memcpy(page, code, len);
 	fragment = translator_translate(c, &source, AT, false);
-	if (fragment != FRAGMENT_NONE && !c->fragments[fragment].checked && code_cache_supersede(c, AT)) /* its branch back waits for a safe point */
+	if (fragment != FRAGMENT_NONE && !c->fragments[fragment].checked &&
+	    code_cache_supersede(c, AT)) /* its branch back waits for a safe point */
 		fragment = translator_translate(c, &source, AT, false);
 	assert_true(fragment != FRAGMENT_NONE);
 	assert_true(find_loop(c, &c->fragments[fragment], &begin, &end));
@@ -101,14 +109,22 @@ static int touches(const uint8_t *code, size_t len, uint64_t operand_at, bool ti
 
 static void rounds_touch_only_the_safe_point(void **state)
 {
-	static const uint8_t increments[] = {0x48, 0xff, 0x05, 0, 1, 0, 0, 0x48, 0x39, 0x1d, 0xf9, 0, 0, 0, 0x72, 0xf0}; /* inc [x]; cmp [x], rbx; jb */
-	static const uint8_t compiled[] = {0x48, 0x8b, 0x15, 0, 1, 0, 0, 0x48, 0x83, 0xc2, 1, 0x48, 0x89, 0x15, 0xf5, 0, 0, 0, 0x48, 0x8b, 0x15, 0xee, 0, 0, 0,
-					   0x48, 0x39, 0xc2, 0x72, 0xe2}; /* mov rdx, [x]; add rdx, 1; mov [x], rdx; mov rdx, [x]; cmp rdx, rax; jb */
+	static const uint8_t increments[] = {
+		0x48, 0xff, 0x05, 0, 1, 0, 0,    0x48,
+		0x39, 0x1d, 0xf9, 0, 0, 0, 0x72, 0xf0}; /* inc [x]; cmp [x], rbx; jb */
+	static const uint8_t compiled[] = {
+		0x48, 0x8b, 0x15, 0,    1,    0,    0,    0x48, 0x83, 0xc2, 1,
+		0x48, 0x89, 0x15, 0xf5, 0,    0,    0,    0x48, 0x8b, 0x15, 0xee,
+		0,    0,    0,    0x48, 0x39, 0xc2, 0x72, 0xe2}; /* mov rdx, [x]; add rdx, 1; mov
+								    [x], rdx; mov rdx, [x]; cmp rdx,
+								    rax; jb */
 
 	(void)state;
 	for (int kind = 0; kind < 4; kind++) {
-		assert_int_equal(touches(increments, sizeof increments, AT + 0x107, kind & 1, kind & 2), 0);
-		assert_int_equal(touches(compiled, sizeof compiled, AT + 0x107, kind & 1, kind & 2), 0);
+		assert_int_equal(
+			touches(increments, sizeof increments, AT + 0x107, kind & 1, kind & 2), 0);
+		assert_int_equal(touches(compiled, sizeof compiled, AT + 0x107, kind & 1, kind & 2),
+				 0);
 	}
 }
 

@@ -11,10 +11,14 @@ static void jumps(struct maker *k, uint64_t first, size_t n)
 
 	for (size_t i = 0; i < n; i++)
 		b[i] = branch(BT_BRANCH_JMP, first + i, first + i + 1);
-	maker_branches(k, (struct bt_record_branches){.task = 1, .first = first, .tick = first, .space = 1}, b, n);
+	maker_branches(
+		k,
+		(struct bt_record_branches){.task = 1, .first = first, .tick = first, .space = 1},
+		b, n);
 }
 
-static void expect_gap(const struct history_entry *e, uint64_t number, uint64_t missing, enum bt_gap_reason reason)
+static void expect_gap(const struct history_entry *e, uint64_t number, uint64_t missing,
+		       enum bt_gap_reason reason)
 {
 	assert_int_equal(e->kind, BT_BRANCH_GAP);
 	assert_int_equal(e->number, number);
@@ -38,12 +42,16 @@ static void ticks_and_transfers_are_counted_from_the_chunk_on(void **state)
 {
 	struct made *t = *state;
 	const struct bt_branch b[] = {
-		branch(BT_BRANCH_CALL, 0x10, 0x20), not_taken(0x20, 0x22), branch(BT_BRANCH_RET, 0x22, 0x15),
-		branch(BT_BRANCH_SYSCALL, 0x17, 0x19), branch(BT_BRANCH_ASYNC, 0x19, 0x40), branch(BT_BRANCH_JCC, 0x40, 0x30),
+		branch(BT_BRANCH_CALL, 0x10, 0x20),  not_taken(0x20, 0x22),
+		branch(BT_BRANCH_RET, 0x22, 0x15),   branch(BT_BRANCH_SYSCALL, 0x17, 0x19),
+		branch(BT_BRANCH_ASYNC, 0x19, 0x40), branch(BT_BRANCH_JCC, 0x40, 0x30),
 	};
 	static const uint64_t ticks[] = {7, 8, 8, 8, 8, 9}, transfers[] = {4, 0, 1, 2, 3, 0};
 
-	maker_branches(&t->k, (struct bt_record_branches){.task = 1, .tick = 7, .transfers = 3, .space = 4, .epoch = 2}, b, 6);
+	maker_branches(&t->k,
+		       (struct bt_record_branches){
+			       .task = 1, .tick = 7, .transfers = 3, .space = 4, .epoch = 2},
+		       b, 6);
 	made_history(t, 1);
 	assert_int_equal(t->h.count, 6);
 	for (size_t i = 0; i < 6; i++) {
@@ -62,18 +70,22 @@ static void ticks_and_transfers_are_counted_from_the_chunk_on(void **state)
 static void unknown_ticks_stay_unknown(void **state)
 {
 	struct made *t = *state;
-	const struct bt_branch b[] = {branch(BT_BRANCH_JCC, 0x10, 0x20), branch(BT_BRANCH_JMP, 0x10, 0x20)};
+	const struct bt_branch b[] = {branch(BT_BRANCH_JCC, 0x10, 0x20),
+				      branch(BT_BRANCH_JMP, 0x10, 0x20)};
 
-	maker_branches(&t->k, (struct bt_record_branches){.task = 1, .tick = BT_TICKS_UNKNOWN}, b, 2);
+	maker_branches(&t->k, (struct bt_record_branches){.task = 1, .tick = BT_TICKS_UNKNOWN}, b,
+		       2);
 	made_history(t, 1);
-	assert_true(t->h.entries[0].tick == BT_TICKS_UNKNOWN && t->h.entries[1].tick == BT_TICKS_UNKNOWN);
+	assert_true(t->h.entries[0].tick == BT_TICKS_UNKNOWN &&
+		    t->h.entries[1].tick == BT_TICKS_UNKNOWN);
 }
 
 static void only_counted_classes_are_ticks(void **state)
 {
 	struct made *t = *state;
 	static const uint8_t code[] = {0x75, 0x00, 0xe3, 0x00, 0x67, 0xe3, 0x00, 0xe2, 0xf7};
-	const struct bt_branch b[] = {not_taken(0x1000, 0x1002), not_taken(0x1002, 0x1004), not_taken(0x1004, 0x1007),
+	const struct bt_branch b[] = {
+		not_taken(0x1000, 0x1002), not_taken(0x1002, 0x1004), not_taken(0x1004, 0x1007),
 		branch(BT_BRANCH_JCC, 0x1007, 0x1000), branch(BT_BRANCH_JCC, 0x9000, 0x1000)};
 
 	t->k.header.tick_classes = BT_TICK_JCC | BT_TICK_LOOP;
@@ -91,12 +103,15 @@ static void only_counted_classes_are_ticks(void **state)
 static void epochs_are_folded_into_the_entries_behind_them(void **state)
 {
 	struct made *t = *state;
-	const struct bt_branch b[] = {branch(BT_BRANCH_JMP, 1, 2), branch(BT_BRANCH_EPOCH, 0, 7), branch(BT_BRANCH_JMP, 2, 3),
-		branch(BT_BRANCH_EPOCH, 9, 1), branch(BT_BRANCH_JMP, 3, 4), branch(BT_BRANCH_EPOCH, 0, 2)};
+	const struct bt_branch b[] = {branch(BT_BRANCH_JMP, 1, 2), branch(BT_BRANCH_EPOCH, 0, 7),
+				      branch(BT_BRANCH_JMP, 2, 3), branch(BT_BRANCH_EPOCH, 9, 1),
+				      branch(BT_BRANCH_JMP, 3, 4), branch(BT_BRANCH_EPOCH, 0, 2)};
 	static const uint32_t spaces[] = {5, 5, 9}, epochs[] = {6, 7, 1}, numbers[] = {10, 12, 14};
 
 	jumps(&t->k, 0, 10);
-	maker_branches(&t->k, (struct bt_record_branches){.task = 1, .first = 10, .space = 5, .epoch = 6}, b, 6);
+	maker_branches(&t->k,
+		       (struct bt_record_branches){.task = 1, .first = 10, .space = 5, .epoch = 6},
+		       b, 6);
 	made_history(t, 1);
 	assert_int_equal(t->h.count, 13);
 	for (size_t i = 0; i < 3; i++) {
@@ -117,15 +132,21 @@ static void epochs_are_folded_into_the_entries_behind_them(void **state)
 static void the_target_of_execve_lies_in_the_new_space(void **state)
 {
 	struct made *t = *state;
-	const struct bt_branch b[] = {branch(BT_BRANCH_SYSCALL, 1, 3), branch(BT_BRANCH_EPOCH, 2, 7), branch(BT_BRANCH_SYSCALL, 3, 5),
-		branch(BT_BRANCH_EPOCH, 0, 8), branch(BT_BRANCH_JMP, 5, 6), branch(BT_BRANCH_SYSCALL, 6, 8)};
-	const struct bt_branch more[] = {branch(BT_BRANCH_JMP, 8, 9), branch(BT_BRANCH_SYSCALL, 9, 11), branch(BT_BRANCH_EPOCH, 4, 1)};
+	const struct bt_branch b[] = {
+		branch(BT_BRANCH_SYSCALL, 1, 3), branch(BT_BRANCH_EPOCH, 2, 7),
+		branch(BT_BRANCH_SYSCALL, 3, 5), branch(BT_BRANCH_EPOCH, 0, 8),
+		branch(BT_BRANCH_JMP, 5, 6),     branch(BT_BRANCH_SYSCALL, 6, 8)};
+	const struct bt_branch more[] = {branch(BT_BRANCH_JMP, 8, 9),
+					 branch(BT_BRANCH_SYSCALL, 9, 11),
+					 branch(BT_BRANCH_EPOCH, 4, 1)};
 	static const struct {
 		uint32_t space, epoch;
 	} expected[] = {{2, 7}, {2, 7}, {2, 8}, {3, 1}, {3, 1}, {4, 1}};
 
 	maker_branches(&t->k, (struct bt_record_branches){.task = 1, .space = 1, .epoch = 6}, b, 6);
-	maker_branches(&t->k, (struct bt_record_branches){.task = 1, .first = 6, .space = 3, .epoch = 1}, more, 3);
+	maker_branches(&t->k,
+		       (struct bt_record_branches){.task = 1, .first = 6, .space = 3, .epoch = 1},
+		       more, 3);
 	made_history(t, 1);
 	assert_int_equal(t->h.count, 6);
 	for (size_t i = 0; i < 6; i++) {
@@ -141,11 +162,15 @@ static void the_target_of_execve_lies_in_the_new_space(void **state)
 static void before_a_gap_a_target_is_in_its_own_space(void **state)
 {
 	struct made *t = *state;
-	const struct bt_branch b[] = {branch(BT_BRANCH_EPOCH, 0, 7), branch(BT_BRANCH_SYSCALL, 3, 5)}, more[] = {branch(BT_BRANCH_JMP, 8, 9)};
+	const struct bt_branch b[] = {branch(BT_BRANCH_EPOCH, 0, 7),
+				      branch(BT_BRANCH_SYSCALL, 3, 5)},
+			       more[] = {branch(BT_BRANCH_JMP, 8, 9)};
 	uint32_t space, epoch;
 
 	maker_branches(&t->k, (struct bt_record_branches){.task = 1, .space = 1, .epoch = 6}, b, 2);
-	maker_branches(&t->k, (struct bt_record_branches){.task = 1, .first = 40, .space = 3, .epoch = 1}, more, 1);
+	maker_branches(&t->k,
+		       (struct bt_record_branches){.task = 1, .first = 40, .space = 3, .epoch = 1},
+		       more, 1);
 	made_history(t, 1);
 	assert_int_equal(t->h.count, 3);
 	assert_int_equal(t->h.entries[1].kind, BT_BRANCH_GAP);
@@ -174,17 +199,15 @@ static void chunks_are_put_in_order_and_overlaps_trimmed(void **state)
 	assert_int_equal(t->h.entries[26].transfers, 7);
 }
 
-/* Those of a file are mostly in order, and go where they belong at once; the same ones in any order give the same. */
+/* Those of a file are mostly in order, and go where they belong at once; the same ones in any order
+ * give the same. */
 static void the_order_in_the_file_does_not_matter(void **state)
 {
 	static const struct {
 		uint64_t first;
 		size_t count;
 	} pieces[] = {{3, 5}, {8, 40}, {40, 20}, {41, 4}, {70, 30}, {101, 1}, {102, 50}};
-	enum {
-		PIECES = sizeof pieces / sizeof *pieces,
-		ORDERS = 20
-	};
+	enum { PIECES = sizeof pieces / sizeof *pieces, ORDERS = 20 };
 	struct made *t = *state;
 	struct history_entry *wanted = NULL;
 	size_t count = 0;
@@ -192,7 +215,8 @@ static void the_order_in_the_file_does_not_matter(void **state)
 	for (size_t order = 0; order < ORDERS; order++) {
 		t->k.header.ring = 5;
 		for (size_t i = 0; i < PIECES; i++) {
-			size_t at = (i * (order % (PIECES - 1) + 1) + order) % PIECES; /* 7 is prime: each once; first as they stand */
+			size_t at = (i * (order % (PIECES - 1) + 1) + order) %
+				    PIECES; /* 7 is prime: each once; first as they stand */
 
 			jumps(&t->k, pieces[at].first, pieces[at].count);
 		}
@@ -216,16 +240,20 @@ static void the_order_in_the_file_does_not_matter(void **state)
 
 static void of_calls_alone_conditionals_and_direct_jumps_are_left_out(void **state)
 {
-	struct bt_branch b[] = {branch(BT_BRANCH_CALL, 1, 10), branch(BT_BRANCH_JCC, 11, 12), branch(BT_BRANCH_RET, 13, 2), branch(BT_BRANCH_JMP, 3, 4),
-				branch(BT_BRANCH_IJMP, 5, 6), branch(BT_BRANCH_ICALL, 7, 20)};
-	static const enum bt_branch_kind kept[] = {BT_BRANCH_GAP, BT_BRANCH_CALL, BT_BRANCH_RET, BT_BRANCH_IJMP, BT_BRANCH_ICALL};
+	struct bt_branch b[] = {branch(BT_BRANCH_CALL, 1, 10), branch(BT_BRANCH_JCC, 11, 12),
+				branch(BT_BRANCH_RET, 13, 2),  branch(BT_BRANCH_JMP, 3, 4),
+				branch(BT_BRANCH_IJMP, 5, 6),  branch(BT_BRANCH_ICALL, 7, 20)};
+	static const enum bt_branch_kind kept[] = {BT_BRANCH_GAP, BT_BRANCH_CALL, BT_BRANCH_RET,
+						   BT_BRANCH_IJMP, BT_BRANCH_ICALL};
 	static const uint64_t numbers[] = {0, 9, 11, 13, 14};
 	struct made *t = *state;
 	struct history calls;
 	struct bt_error err;
 
 	t->k.header.tick_classes = BT_TICK_JCC | BT_TICK_JRCXZ | BT_TICK_LOOP;
-	maker_branches(&t->k, (struct bt_record_branches){.task = 1, .first = 9, .tick = 100, .space = 1}, b, 6);
+	maker_branches(&t->k,
+		       (struct bt_record_branches){.task = 1, .first = 9, .tick = 100, .space = 1},
+		       b, 6);
 	made_history(t, 1);
 	assert_int_equal(history_load_calls(&calls, t->m, 1, &err), 0);
 	assert_int_equal(calls.count, sizeof kept / sizeof *kept);
@@ -281,10 +309,12 @@ static void what_was_still_in_the_ring_was_not_overwritten(void **state)
 static void only_a_gap_of_the_limit_stands_for_what_is_missing_before_it(void **state)
 {
 	struct made *t = *state;
-	struct bt_branch b[] = {branch(BT_BRANCH_GAP, 0, BT_GAP_LIMIT), branch(BT_BRANCH_JCC, 0x10, 0x20)};
+	struct bt_branch b[] = {branch(BT_BRANCH_GAP, 0, BT_GAP_LIMIT),
+				branch(BT_BRANCH_JCC, 0x10, 0x20)};
 
 	jumps(&t->k, 0, 10);
-	maker_branches(&t->k, (struct bt_record_branches){.task = 1, .first = 100, .space = 3}, b, 2);
+	maker_branches(&t->k, (struct bt_record_branches){.task = 1, .first = 100, .space = 3}, b,
+		       2);
 	made_history(t, 1);
 	assert_int_equal(t->h.count, 12);
 	expect_gap(&t->h.entries[10], 10, 0, BT_GAP_LIMIT);
@@ -293,7 +323,8 @@ static void only_a_gap_of_the_limit_stands_for_what_is_missing_before_it(void **
 	made_clear(t);
 	b[0].to = BT_GAP_UNDECODED;
 	jumps(&t->k, 0, 10);
-	maker_branches(&t->k, (struct bt_record_branches){.task = 1, .first = 100, .space = 3}, b, 2);
+	maker_branches(&t->k, (struct bt_record_branches){.task = 1, .first = 100, .space = 3}, b,
+		       2);
 	made_history(t, 1);
 	assert_int_equal(t->h.count, 13);
 	expect_gap(&t->h.entries[10], 10, 90, BT_GAP_NOT_KEPT);
@@ -303,7 +334,8 @@ static void only_a_gap_of_the_limit_stands_for_what_is_missing_before_it(void **
 static void gaps_that_were_recorded_are_kept(void **state)
 {
 	struct made *t = *state;
-	const struct bt_branch b[] = {branch(BT_BRANCH_GAP, 0, BT_GAP_START), branch(BT_BRANCH_JCC, 0x10, 0x20),
+	const struct bt_branch b[] = {
+		branch(BT_BRANCH_GAP, 0, BT_GAP_START), branch(BT_BRANCH_JCC, 0x10, 0x20),
 		branch(BT_BRANCH_GAP, 40, BT_GAP_NOT_KEPT), branch(BT_BRANCH_JCC, 0x10, 0x20)};
 
 	maker_branches(&t->k, (struct bt_record_branches){.task = 1}, b, 4);
@@ -336,8 +368,11 @@ static void a_chunk_that_promises_too_much_is_damaged(void **state)
 	struct made *t = *state;
 	struct bt_branch b = branch(BT_BRANCH_JMP, 1, 2);
 
-	maker_branches(&t->k, (struct bt_record_branches){.task = 1, .first = 0, .count = 50}, &b, 1);
-	maker_branches(&t->k, (struct bt_record_branches){.task = 1, .first = 20, .count = UINT64_MAX}, &b, 1);
+	maker_branches(&t->k, (struct bt_record_branches){.task = 1, .first = 0, .count = 50}, &b,
+		       1);
+	maker_branches(&t->k,
+		       (struct bt_record_branches){.task = 1, .first = 20, .count = UINT64_MAX}, &b,
+		       1);
 	maker_branches(&t->k, (struct bt_record_branches){.task = 1, .first = UINT64_MAX}, &b, 1);
 	made_history(t, 1);
 	assert_int_equal(t->h.count, 4);
@@ -364,15 +399,18 @@ static void what_moments_counted_behind_the_end_is_a_gap(void **state)
 		bool closed;
 		uint64_t entries, snapshot, thread, missing;
 	} rows[] = {
-		{false, 100, 100, 80, 0}, {false, 100, 150, 0, 50}, {false, 100, 90, 130, 30}, {false, 0, 70, 70, 70}, {true, 100, 150, 0, 50},
+		{false, 100, 100, 80, 0}, {false, 100, 150, 0, 50}, {false, 100, 90, 130, 30},
+		{false, 0, 70, 70, 70},   {true, 100, 150, 0, 50},
 	};
 	struct made *t = *state;
 
 	for (size_t i = 0; i < sizeof rows / sizeof *rows; i++) {
 		maker_add(&t->k, 0, TASK, task, .task = 1);
-		maker_add(&t->k, 0, SNAPSHOT, snapshot, .snapshot = 1, .task = 1, .position = rows[i].snapshot);
+		maker_add(&t->k, 0, SNAPSHOT, snapshot, .snapshot = 1, .task = 1,
+			  .position = rows[i].snapshot);
 		maker_add(&t->k, 0, SNAPSHOT, snapshot, .snapshot = 2, .task = 2, .position = 1000);
-		maker_add(&t->k, 0, THREAD, thread, .snapshot = 2, .task = 1, .position = rows[i].thread);
+		maker_add(&t->k, 0, THREAD, thread, .snapshot = 2, .task = 1,
+			  .position = rows[i].thread);
 		if (rows[i].closed)
 			maker_add(&t->k, 0, END, end, .status = 0);
 		if (rows[i].entries)
@@ -387,19 +425,23 @@ static void what_moments_counted_behind_the_end_is_a_gap(void **state)
 	}
 }
 
-/* 1000: nop; nop; jne 1008; nop; jmp 1010 ... 1010: call 1020; 1015: syscall; 1017: nop; 1018: ud2 */
+/* 1000: nop; nop; jne 1008; nop; jmp 1010 ... 1010: call 1020; 1015: syscall; 1017: nop; 1018: ud2
+ */
 static const uint8_t code[] = {
-	0x90, 0x90, 0x75, 0x04, 0x90, 0xeb, 0x09, 0xcc, 0x90, 0xeb, 0x05, 0xcc, 0xcc, 0xcc, 0xcc, 0xcc, /* 1000 */
-	0xe8, 0x0b, 0x00, 0x00, 0x00, 0x0f, 0x05, 0x90, 0x0f, 0x0b, 0xcc, 0xcc, 0xcc, 0xcc, 0xcc, 0xcc, /* 1010 */
-	0x48, 0x89, 0xe5, 0xc3,									  /* 1020 */
+	0x90, 0x90, 0x75, 0x04, 0x90, 0xeb, 0x09, 0xcc,
+	0x90, 0xeb, 0x05, 0xcc, 0xcc, 0xcc, 0xcc, 0xcc, /* 1000 */
+	0xe8, 0x0b, 0x00, 0x00, 0x00, 0x0f, 0x05, 0x90,
+	0x0f, 0x0b, 0xcc, 0xcc, 0xcc, 0xcc, 0xcc, 0xcc, /* 1010 */
+	0x48, 0x89, 0xe5, 0xc3,                         /* 1020 */
 };
 
 static void straight_line_code_is_every_instruction(void **state)
 {
 	struct made *t = *state;
 	const struct bt_branch b[] = {
-		branch(BT_BRANCH_JMP, 0x5000, 0x1000), not_taken(0x1002, 0x1004),     branch(BT_BRANCH_JMP, 0x1005, 0x1010),
-		branch(BT_BRANCH_CALL, 0x1010, 0x1020), branch(BT_BRANCH_RET, 0x1023, 0x1015), branch(BT_BRANCH_SYSCALL, 0x1015, 0x1017),
+		branch(BT_BRANCH_JMP, 0x5000, 0x1000),   not_taken(0x1002, 0x1004),
+		branch(BT_BRANCH_JMP, 0x1005, 0x1010),   branch(BT_BRANCH_CALL, 0x1010, 0x1020),
+		branch(BT_BRANCH_RET, 0x1023, 0x1015),   branch(BT_BRANCH_SYSCALL, 0x1015, 0x1017),
 		branch(BT_BRANCH_ASYNC, 0x1018, 0x1020),
 	};
 	static const long counts[] = {-BT_E_CORRUPT, 3, 2, 1, 2, 1, 1};
@@ -443,8 +485,10 @@ static void a_system_call_that_has_not_returned_is_the_last_instruction(void **s
 static void a_restarted_system_call_is_executed_again(void **state)
 {
 	struct made *t = *state;
-	const struct bt_branch b[] = {branch(BT_BRANCH_SYSCALL, 0x1015, 0x1017), branch(BT_BRANCH_SYSCALL, 0x1015, 0x1017),
-		branch(BT_BRANCH_ASYNC, 0x1015, 0x1020), branch(BT_BRANCH_RET, 0x1023, 0x1015), branch(BT_BRANCH_SYSCALL, 0x1015, 0x1017)};
+	const struct bt_branch b[] = {
+		branch(BT_BRANCH_SYSCALL, 0x1015, 0x1017),
+		branch(BT_BRANCH_SYSCALL, 0x1015, 0x1017), branch(BT_BRANCH_ASYNC, 0x1015, 0x1020),
+		branch(BT_BRANCH_RET, 0x1023, 0x1015), branch(BT_BRANCH_SYSCALL, 0x1015, 0x1017)};
 	static const long counts[] = {1, 0, 2, 1};
 	struct history_insn *insns;
 
@@ -460,8 +504,10 @@ static void a_restarted_system_call_is_executed_again(void **state)
 static void a_restarted_system_call_lacks_its_prefixes(void **state)
 {
 	struct made *t = *state;
-	const struct bt_branch b[] = {branch(BT_BRANCH_SYSCALL, 0x1013, 0x1017), branch(BT_BRANCH_SYSCALL, 0x1015, 0x1017),
-		branch(BT_BRANCH_JMP, 0x1020, 0x1010), branch(BT_BRANCH_SYSCALL, 0x1013, 0x1017), branch(BT_BRANCH_ASYNC, 0x1015, 0x1020)};
+	const struct bt_branch b[] = {
+		branch(BT_BRANCH_SYSCALL, 0x1013, 0x1017),
+		branch(BT_BRANCH_SYSCALL, 0x1015, 0x1017), branch(BT_BRANCH_JMP, 0x1020, 0x1010),
+		branch(BT_BRANCH_SYSCALL, 0x1013, 0x1017), branch(BT_BRANCH_ASYNC, 0x1015, 0x1020)};
 	struct history_insn *insns;
 
 	maker_code(&t->k, 1, 0, 0x1000, 0, code, sizeof code);
@@ -477,7 +523,8 @@ static void a_restarted_system_call_lacks_its_prefixes(void **state)
 static void before_a_gap_code_goes_up_to_the_stop(void **state)
 {
 	struct made *t = *state;
-	const struct bt_branch b[] = {branch(BT_BRANCH_RET, 0x1023, 0x1000), branch(BT_BRANCH_GAP, 5, BT_GAP_NOT_KEPT)};
+	const struct bt_branch b[] = {branch(BT_BRANCH_RET, 0x1023, 0x1000),
+				      branch(BT_BRANCH_GAP, 5, BT_GAP_NOT_KEPT)};
 	struct history_insn *insns;
 
 	maker_code(&t->k, 1, 0, 0x1000, 0, code, sizeof code);
@@ -496,11 +543,11 @@ static void code_that_does_not_lead_there_is_an_error(void **state)
 	const struct bt_branch b[] = {
 		branch(BT_BRANCH_JMP, 0x5000, 0x1000), /* to nop; nop; jne */
 		branch(BT_BRANCH_JMP, 0x1005, 0x1010), /* the jne is missing */
-		branch(BT_BRANCH_RET, 0x1010, 0x1011), /* that is a call; and 1011 is in its middle */
+		branch(BT_BRANCH_RET, 0x1010, 0x1011), /* that is a call; and 1011 is in its middle
+							*/
 		branch(BT_BRANCH_JMP, 0x1005, 0x9000), /* runs backwards */
 		branch(BT_BRANCH_JMP, 0x9005, 0x1000), /* no code at all */
-		branch(BT_BRANCH_GAP, 5, BT_GAP_NOT_KEPT),
-		branch(BT_BRANCH_JMP, 0x1005, 0x1000),
+		branch(BT_BRANCH_GAP, 5, BT_GAP_NOT_KEPT), branch(BT_BRANCH_JMP, 0x1005, 0x1000),
 	};
 	struct history_insn *insns;
 
@@ -516,8 +563,10 @@ static void code_that_does_not_lead_there_is_an_error(void **state)
 static void code_is_read_in_the_epoch_of_the_entry(void **state)
 {
 	struct made *t = *state;
-	const struct bt_branch b[] = {branch(BT_BRANCH_JMP, 0x5000, 0x1000), branch(BT_BRANCH_JMP, 0x1001, 0x1000),
-		branch(BT_BRANCH_EPOCH, 2, 5), branch(BT_BRANCH_JMP, 0x1002, 0x1000), branch(BT_BRANCH_EPOCH, 0, 6)};
+	const struct bt_branch b[] = {
+		branch(BT_BRANCH_JMP, 0x5000, 0x1000), branch(BT_BRANCH_JMP, 0x1001, 0x1000),
+		branch(BT_BRANCH_EPOCH, 2, 5), branch(BT_BRANCH_JMP, 0x1002, 0x1000),
+		branch(BT_BRANCH_EPOCH, 0, 6)};
 	struct history_insn *insns;
 
 	maker_code(&t->k, 1, 0, 0x1000, 0, "\x90\xeb\xfd", 3);

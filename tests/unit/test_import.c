@@ -1,6 +1,8 @@
 /* SPDX-License-Identifier: MIT */
-/* The importers when memory runs out, at every single place where it can, and the queue that puts records in order. Linked with
- * --wrap, so that each allocation goes through here. What the importers make of captures: tests/e2e/import_made.py. */
+/* The importers when memory runs out, at every single place where it can, and the queue that puts
+ * records in order. Linked with
+ * --wrap, so that each allocation goes through here. What the importers make of captures:
+ * tests/e2e/import_made.py. */
 #include <unistd.h>
 
 #include "import/capture.h"
@@ -43,7 +45,8 @@ static void survives(struct buf *capture, uint64_t wanted)
 		ran_out = !allocations_left;
 		allocations_left = -1;
 		assert_int_equal(rc, ran_out && rc ? -BT_E_NO_MEMORY : 0);
-		/* Without memory less is known of the code or of build-ids, but no sample is lost without an error. */
+		/* Without memory less is known of the code or of build-ids, but no sample is lost
+		 * without an error. */
 		if (!rc)
 			assert_int_equal(samples, wanted);
 	}
@@ -93,7 +96,8 @@ static void records_come_by_time_and_those_of_one_time_in_their_order(void **sta
 	while (q.count) {
 		struct perf_queued item = perf_queue_take(&q);
 
-		assert_true(item.time >= time && (item.time > time || !item.record.offset || item.record.offset > order));
+		assert_true(item.time >= time && (item.time > time || !item.record.offset ||
+						  item.record.offset > order));
 		time = item.time;
 		order = item.record.offset;
 		assert_memory_equal(item.record.body.at, "body", 4);
@@ -105,7 +109,8 @@ static void records_come_by_time_and_those_of_one_time_in_their_order(void **sta
 }
 
 /* What a pipe holds that begins like a capture. */
-static int open_pipe_of(const char *bytes, size_t len, uint64_t most, struct capture *c, struct bt_error *err)
+static int open_pipe_of(const char *bytes, size_t len, uint64_t most, struct capture *c,
+			struct bt_error *err)
 {
 	char path[32];
 	int fds[2], rc;
@@ -129,7 +134,8 @@ static void a_capture_that_does_not_end_is_refused(void **state)
 	assert_int_equal(open_pipe_of(text, sizeof text - 1, sizeof text - 1, &c, &err), 0);
 	assert_int_equal(c.bytes.len, sizeof text - 1);
 	capture_close(&c);
-	assert_int_equal(open_pipe_of(text, sizeof text - 1, sizeof text - 2, &c, &err), -BT_E_NOT_CAPTURE);
+	assert_int_equal(open_pipe_of(text, sizeof text - 1, sizeof text - 2, &c, &err),
+			 -BT_E_NOT_CAPTURE);
 	assert_non_null(strstr(err.text, "has no end within"));
 	assert_int_equal(open_pipe_of("text", 4, 1 << 20, &c, &err), -BT_E_NOT_CAPTURE);
 	assert_non_null(strstr(err.text, "no capture that can be imported"));

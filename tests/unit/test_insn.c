@@ -55,7 +55,8 @@ static const struct row rows[] = {
 	{"verr ax", B(0x0f, 0x00, 0xe0), BT_INSN_PLAIN, 0, 0},
 	{"xgetbv", B(0x0f, 0x01, 0xd0), BT_INSN_PLAIN, 0, 0},
 	{"vmcall", B(0x0f, 0x01, 0xc1), BT_INSN_PLAIN, 0, 0},
-	{"xbegin: an abort is no ordinary branch", B(0xc7, 0xf8, 0x10, 0, 0, 0), BT_INSN_PLAIN, BT_TRAIT_BEGINS, 0x10},
+	{"xbegin: an abort is no ordinary branch", B(0xc7, 0xf8, 0x10, 0, 0, 0), BT_INSN_PLAIN,
+	 BT_TRAIT_BEGINS, 0x10},
 	{"xend", B(0x0f, 0x01, 0xd5), BT_INSN_PLAIN, 0, 0},
 	{"jrcxz", B(0xe3, 0x10), BT_INSN_JRCXZ, 0, 0x10},
 	{"jecxz", B(0x67, 0xe3, 0xf0), BT_INSN_JRCXZ, 0, -0x10},
@@ -106,9 +107,11 @@ static void known_instructions(void **state)
 		struct bt_insn insn;
 		int rc = bt_insn_decode(r->bytes, r->len, &insn);
 
-		if (rc || insn.len != r->len || insn.class != r->class || insn.traits != r->traits || insn.displacement != r->displacement)
-			fail_msg("%s: rc %d, length %u, class %u, traits %u, displacement %lld", r->text, rc, insn.len, insn.class,
-				 insn.traits, (long long)insn.displacement);
+		if (rc || insn.len != r->len || insn.class != r->class ||
+		    insn.traits != r->traits || insn.displacement != r->displacement)
+			fail_msg("%s: rc %d, length %u, class %u, traits %u, displacement %lld",
+				 r->text, rc, insn.len, insn.class, insn.traits,
+				 (long long)insn.displacement);
 	}
 }
 
@@ -116,7 +119,8 @@ static void every_jcc_short_and_near(void **state)
 {
 	(void)state;
 	for (unsigned cc = 0; cc < 16; cc++) {
-		uint8_t near_[] = {0x0f, (uint8_t)(0x80 + cc), 0x78, 0x56, 0x34, 0x12}, short_[] = {(uint8_t)(0x70 + cc), 0x80};
+		uint8_t near_[] = {0x0f, (uint8_t)(0x80 + cc), 0x78, 0x56, 0x34, 0x12},
+			short_[] = {(uint8_t)(0x70 + cc), 0x80};
 		uint8_t hinted[] = {0x3e, (uint8_t)(0x70 + cc), 0x10};
 		struct bt_insn insn;
 
@@ -139,9 +143,17 @@ static void code_of_32_bits_has_its_own_lengths(void **state)
 	static const struct {
 		uint8_t bytes[6], n, class;
 	} codes[] = {
-		{{0x40}, 1, BT_INSN_PLAIN}, {{0x49}, 1, BT_INSN_PLAIN}, {{0x06}, 1, BT_INSN_PLAIN}, {{0xa1, 1, 2, 3, 4}, 5, BT_INSN_PLAIN}, /* inc, dec, push, mov */
-		{{0x75, 0xf0}, 2, BT_INSN_JCC}, {{0xe3, 2}, 2, BT_INSN_JRCXZ}, {{0xe8, 1, 0, 0, 0}, 5, BT_INSN_CALL}, {{0xcb}, 1, BT_INSN_RET},
-		{{0xcd, 0x80}, 2, BT_INSN_SYSCALL}, {{0x0f, 0x34}, 2, BT_INSN_SYSCALL}, {{0xcf}, 1, BT_INSN_IRET},
+		{{0x40}, 1, BT_INSN_PLAIN},
+		{{0x49}, 1, BT_INSN_PLAIN},
+		{{0x06}, 1, BT_INSN_PLAIN},
+		{{0xa1, 1, 2, 3, 4}, 5, BT_INSN_PLAIN}, /* inc, dec, push, mov */
+		{{0x75, 0xf0}, 2, BT_INSN_JCC},
+		{{0xe3, 2}, 2, BT_INSN_JRCXZ},
+		{{0xe8, 1, 0, 0, 0}, 5, BT_INSN_CALL},
+		{{0xcb}, 1, BT_INSN_RET},
+		{{0xcd, 0x80}, 2, BT_INSN_SYSCALL},
+		{{0x0f, 0x34}, 2, BT_INSN_SYSCALL},
+		{{0xcf}, 1, BT_INSN_IRET},
 	};
 	struct bt_insn insn;
 
@@ -150,13 +162,15 @@ static void code_of_32_bits_has_its_own_lengths(void **state)
 		assert_int_equal(bt_insn_decode_32(codes[i].bytes, codes[i].n, &insn), 0);
 		assert_int_equal(insn.len, codes[i].n);
 		assert_int_equal(insn.class, codes[i].class);
-		assert_int_equal(bt_insn_decode_32(codes[i].bytes, codes[i].n - 1u, &insn), -BT_E_TRUNCATED);
+		assert_int_equal(bt_insn_decode_32(codes[i].bytes, codes[i].n - 1u, &insn),
+				 -BT_E_TRUNCATED);
 	}
 }
 
 static void cut_and_invalid_are_told_apart(void **state)
 {
-	static const uint8_t invalid[] = {0x06, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0}; /* push es: not in 64-bit mode */
+	static const uint8_t invalid[] = {0x06, 0, 0, 0, 0, 0, 0, 0,
+					  0,    0, 0, 0, 0, 0, 0}; /* push es: not in 64-bit mode */
 	struct bt_insn insn;
 
 	(void)state;
@@ -164,7 +178,8 @@ static void cut_and_invalid_are_told_apart(void **state)
 		for (uint8_t n = 0; n < rows[i].len; n++) {
 			int rc = bt_insn_decode(rows[i].bytes, n, &insn);
 
-			/* a prefix of an instruction may be a shorter instruction, but is never longer than it is */
+			/* a prefix of an instruction may be a shorter instruction, but is never
+			 * longer than it is */
 			if (rc)
 				assert_int_equal(rc, -BT_E_TRUNCATED);
 			else

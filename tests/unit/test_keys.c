@@ -43,8 +43,10 @@ static void no_key_is_bound_twice_in_a_view(void **state)
 			int key = key_parse(&names);
 
 			for (size_t k = 0; k < key_row_count; k++)
-				if (k != i && key_rows[k].views & key_rows[i].views && binds(&key_rows[k], key))
-					fail_msg("\"%s\" and \"%s\" share a key of \"%s\"", key_rows[i].help, key_rows[k].help, name);
+				if (k != i && key_rows[k].views & key_rows[i].views &&
+				    binds(&key_rows[k], key))
+					fail_msg("\"%s\" and \"%s\" share a key of \"%s\"",
+						 key_rows[i].help, key_rows[k].help, name);
 		}
 	}
 }
@@ -71,7 +73,8 @@ static void every_key_is_found_in_its_views_alone(void **state)
 			int key = key_parse(&names);
 
 			for (unsigned view = 0; view < VIEW_COUNT; view++)
-				assert_int_equal(keymap_lookup(key, view) == key_rows[i].request, (key_rows[i].views >> view) & 1);
+				assert_int_equal(keymap_lookup(key, view) == key_rows[i].request,
+						 (key_rows[i].views >> view) & 1);
 		}
 	}
 }

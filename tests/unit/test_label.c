@@ -22,15 +22,18 @@ static int open_sample(void **state)
 
 	maker_init(&p->k);
 	maker_add(&p->k, 0, SPACE, space, .space = 1);
-	maker_add(&p->k, 0, MAP, map, .space = 1, .start = APP, .end = APP + 0x1000, .prot = 1, .path = bt_str("/no/such/app"));
-	maker_add(&p->k, 0, MAP, map, .space = 1, .start = APP + 0x1000, .end = APP + 0x2000, .offset = 0x1000, .prot = 5,
+	maker_add(&p->k, 0, MAP, map, .space = 1, .start = APP, .end = APP + 0x1000, .prot = 1,
 		  .path = bt_str("/no/such/app"));
-	maker_add(&p->k, 0, MAP, map, .space = 1, .start = APP + 0x2000, .end = APP + 0x3000, .offset = 0x1000, .prot = 3,
-		  .path = bt_str("/no/such/app"));
-	maker_add(&p->k, 0, MAP, map, .space = 1, .start = APP + 0x10000, .end = APP + 0x11000, .offset = 0x5000, .prot = 1,
-		  .path = bt_str("/no/such/data"));
-	maker_add(&p->k, 0, MAP, map, .space = 1, .start = HEAP, .end = HEAP + 0x1000, .prot = 3, .path = bt_str("[heap]"));
-	maker_add(&p->k, 0, MAP, map, .space = 1, .start = STACK, .end = STACK + 0x1000, .prot = 7, .path = bt_str("[stack]"));
+	maker_add(&p->k, 0, MAP, map, .space = 1, .start = APP + 0x1000, .end = APP + 0x2000,
+		  .offset = 0x1000, .prot = 5, .path = bt_str("/no/such/app"));
+	maker_add(&p->k, 0, MAP, map, .space = 1, .start = APP + 0x2000, .end = APP + 0x3000,
+		  .offset = 0x1000, .prot = 3, .path = bt_str("/no/such/app"));
+	maker_add(&p->k, 0, MAP, map, .space = 1, .start = APP + 0x10000, .end = APP + 0x11000,
+		  .offset = 0x5000, .prot = 1, .path = bt_str("/no/such/data"));
+	maker_add(&p->k, 0, MAP, map, .space = 1, .start = HEAP, .end = HEAP + 0x1000, .prot = 3,
+		  .path = bt_str("[heap]"));
+	maker_add(&p->k, 0, MAP, map, .space = 1, .start = STACK, .end = STACK + 0x1000, .prot = 7,
+		  .path = bt_str("[stack]"));
 	p->v.m = maker_load(&p->k);
 	assert_int_equal(symbols_open(&p->v.s, p->v.m, &err), 0);
 	*state = p;
@@ -81,10 +84,14 @@ static void places_in_other_memory_are_offsets_in_it_and_those_of_code_addresses
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
-		cmocka_unit_test_setup_teardown(places_in_a_file_are_the_linkers_in_data_and_code, open_sample, close_sample),
-		cmocka_unit_test_setup_teardown(places_in_a_file_that_is_no_program_are_offsets_in_it, open_sample, close_sample),
-		cmocka_unit_test_setup_teardown(places_in_other_memory_are_offsets_in_it_and_those_of_code_addresses, open_sample,
-						close_sample),
+		cmocka_unit_test_setup_teardown(places_in_a_file_are_the_linkers_in_data_and_code,
+						open_sample, close_sample),
+		cmocka_unit_test_setup_teardown(
+			places_in_a_file_that_is_no_program_are_offsets_in_it, open_sample,
+			close_sample),
+		cmocka_unit_test_setup_teardown(
+			places_in_other_memory_are_offsets_in_it_and_those_of_code_addresses,
+			open_sample, close_sample),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);

@@ -81,7 +81,8 @@ static void without_memory_nothing_changes(void **state)
 	array[9] = 9;
 	before = array;
 	was = cap;
-	assert_false(large_array_reserve((void **)&array, &cap, (size_t)1 << 56, sizeof *array)); /* more than there are addresses */
+	assert_false(large_array_reserve((void **)&array, &cap, (size_t)1 << 56,
+					 sizeof *array)); /* more than there are addresses */
 	assert_false(large_array_reserve((void **)&array, &cap, SIZE_MAX / 4, sizeof *array));
 	assert_ptr_equal(array, before);
 	assert_int_equal(cap, was);

@@ -3,7 +3,8 @@
 
 #include "tests/unit/unit.h"
 
-static void expect_lines(const char *text, size_t len, uint64_t total, bool earlier, const char *const *lines)
+static void expect_lines(const char *text, size_t len, uint64_t total, bool earlier,
+			 const char *const *lines)
 {
 	struct bt_record_last_words r = {.total = total, .text = slice_of(text, len)};
 	char line[LAST_WORDS_LINE_MAX];
@@ -18,8 +19,9 @@ static void expect_lines(const char *text, size_t len, uint64_t total, bool earl
 	assert_false(last_words_next(&w, line));
 }
 
-#define EXPECT(text, earlier, ...) \
-	expect_lines(text, sizeof(text) - 1, sizeof(text) - 1, earlier, (const char *const[]){__VA_ARGS__, NULL})
+#define EXPECT(text, earlier, ...)                                      \
+	expect_lines(text, sizeof(text) - 1, sizeof(text) - 1, earlier, \
+		     (const char *const[]){__VA_ARGS__, NULL})
 
 static void lines_are_as_they_were_written(void **state)
 {
@@ -46,10 +48,12 @@ static void none_has_no_lines(void **state)
 static void the_last_of_many_are_given(void **state)
 {
 	(void)state;
-	EXPECT("1\n2\n3\n4\n5\n6\n7\n8\n9\n10\n11\n12\n13\n14\n15\n16\n17\n18\n19\n20\n", false, "1", "2", "3", "4", "5", "6", "7", "8", "9", "10", "11", "12",
-	       "13", "14", "15", "16", "17", "18", "19", "20");
-	EXPECT("0\n1\n2\n3\n4\n5\n6\n7\n8\n9\n10\n11\n12\n13\n14\n15\n16\n17\n18\n19\n20\n", true, "1", "2", "3", "4", "5", "6", "7", "8", "9", "10", "11", "12",
-	       "13", "14", "15", "16", "17", "18", "19", "20");
+	EXPECT("1\n2\n3\n4\n5\n6\n7\n8\n9\n10\n11\n12\n13\n14\n15\n16\n17\n18\n19\n20\n", false,
+	       "1", "2", "3", "4", "5", "6", "7", "8", "9", "10", "11", "12", "13", "14", "15",
+	       "16", "17", "18", "19", "20");
+	EXPECT("0\n1\n2\n3\n4\n5\n6\n7\n8\n9\n10\n11\n12\n13\n14\n15\n16\n17\n18\n19\n20\n", true,
+	       "1", "2", "3", "4", "5", "6", "7", "8", "9", "10", "11", "12", "13", "14", "15",
+	       "16", "17", "18", "19", "20");
 	expect_lines("one\n", 4, 5, true, (const char *const[]){"one", NULL});
 }
 
@@ -63,7 +67,9 @@ static void a_terminal_would_show_them_so(void **state)
 	EXPECT("one\x1b[", false, "one");
 	EXPECT("one\x1b]0;never ended", false, "one");
 	EXPECT("one\x1b", false, "one\x1b");
-	EXPECT("\x1b\x1b[0mc", false, "\x1b" "c");
+	EXPECT("\x1b\x1b[0mc", false,
+	       "\x1b"
+	       "c");
 }
 
 static void a_long_line_is_cut_between_characters(void **state)

@@ -27,23 +27,28 @@ static void functions_are_found(void **state)
 
 static void what_is_missing_is_named(void **state)
 {
-	static const struct late_symbol symbols[] = {{"strlen", 0}, {"no_such_function", sizeof(void *)}};
+	static const struct late_symbol symbols[] = {{"strlen", 0},
+						     {"no_such_function", sizeof(void *)}};
 	void *functions[2];
 	struct bt_error err;
 
 	(void)state;
-	assert_int_equal(late_library_load("libnone.so.7", symbols, 2, functions, &err), -BT_E_UNSUPPORTED);
+	assert_int_equal(late_library_load("libnone.so.7", symbols, 2, functions, &err),
+			 -BT_E_UNSUPPORTED);
 	assert_non_null(strstr(err.text, "libnone.so.7"));
-	assert_int_equal(late_library_load("libc.so.6", symbols, 2, functions, &err), -BT_E_UNSUPPORTED);
+	assert_int_equal(late_library_load("libc.so.6", symbols, 2, functions, &err),
+			 -BT_E_UNSUPPORTED);
 	assert_non_null(strstr(err.text, "no_such_function"));
 }
 
 /* What configure found is there under that name. */
 static void sonames_are_right(void **state)
 {
-	static const char *const sonames[] = {IPT_SONAME, JANSSON_SONAME,
+	static const char *const sonames[] = {
+		IPT_SONAME,
+		JANSSON_SONAME,
 #ifdef BPF_SONAME
-					      BPF_SONAME,
+		BPF_SONAME,
 #endif
 	};
 

@@ -9,9 +9,12 @@
 
 #include "tests/unit/unit.h"
 
-static const char plain[] = "Name:\tx\nCapPrm:\t0000000000000000\nCapEff:\t0000000000000000\nSeccomp:\t0\nSeccomp_filters:\t0\n";
-static const char capable[] = "Name:\tx\nCapPrm:\t0000000000000000\nCapEff:\t0000000000080000\nSeccomp:\t0\nSeccomp_filters:\t0\n";
-static const char filtered[] = "Name:\tx\nCapPrm:\t0000000000000000\nCapEff:\t00000000a80425fb\nSeccomp:\t2\nSeccomp_filters:\t1\n";
+static const char plain[] = "Name:\tx\nCapPrm:\t0000000000000000\nCapEff:"
+			    "\t0000000000000000\nSeccomp:\t0\nSeccomp_filters:\t0\n";
+static const char capable[] = "Name:\tx\nCapPrm:\t0000000000000000\nCapEff:"
+			      "\t0000000000080000\nSeccomp:\t0\nSeccomp_filters:\t0\n";
+static const char filtered[] = "Name:\tx\nCapPrm:\t0000000000000000\nCapEff:"
+			       "\t00000000a80425fb\nSeccomp:\t2\nSeccomp_filters:\t1\n";
 static const char capable_filtered[] = "Name:\tx\nCapEff:\t00000000a80c25fb\nSeccomp:\t2\n";
 
 static const char traced[] = "Name:\tx\nTracerPid:\t4711\nCapEff:\t0000000000000000\nSeccomp:\t0\n";
@@ -29,7 +32,8 @@ static const struct row {
 	{"0\n", plain, EPERM, BT_E_PERMISSION, "security module", ""},
 	{"1\n", plain, EPERM, BT_E_PERMISSION, "security module", ""},
 	{"1\n", filtered, EACCES, BT_E_PERMISSION, "seccomp filter", "--security-opt"},
-	{"2\n", plain, EPERM, BT_E_PERMISSION, "ptrace_scope is 2", "sysctl kernel.yama.ptrace_scope=1"},
+	{"2\n", plain, EPERM, BT_E_PERMISSION, "ptrace_scope is 2",
+	 "sysctl kernel.yama.ptrace_scope=1"},
 	{"2\n", filtered, EPERM, BT_E_PERMISSION, "ptrace_scope is 2", "run as root"},
 	{"2\n", capable, EPERM, BT_E_PERMISSION, "security module", ""},
 	{"2\n", capable_filtered, EPERM, BT_E_PERMISSION, "seccomp filter", "seccomp=unconfined"},
@@ -46,7 +50,8 @@ static void put_file(char path[64], const char *text)
 	strcpy(path, "/tmp/btrec-launch.XXXXXX");
 	fd = mkstemp(path);
 	assert_true(fd >= 0);
-	assert_int_equal(write(fd, text ? text : "", text ? strlen(text) : 0), text ? (ssize_t)strlen(text) : 0);
+	assert_int_equal(write(fd, text ? text : "", text ? strlen(text) : 0),
+			 text ? (ssize_t)strlen(text) : 0);
 	close(fd);
 	if (!text)
 		unlink(path);
@@ -66,7 +71,8 @@ static void who_forbids_ptrace_is_named_with_what_to_do(void **state)
 		rc = launch_refused(&err, r->cause, scope, status);
 		unlink(scope);
 		unlink(status);
-		if (rc != -(int)r->code || err.code != r->code || !strstr(err.text, r->says) || !strstr(err.text, r->advises))
+		if (rc != -(int)r->code || err.code != r->code || !strstr(err.text, r->says) ||
+		    !strstr(err.text, r->advises))
 			fail_msg("row %zu: %d, %s", i, rc, err.text);
 	}
 }

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
-/* The BPF programs, really loaded and attached where the kernel allows it. Without a branch record their windows hold the
- * helper's -ENOENT; when they come, and of whom, is the same. */
+/* The BPF programs, really loaded and attached where the kernel allows it. Without a branch record
+ * their windows hold the helper's -ENOENT; when they come, and of whom, is the same. */
 #include "tests/unit/unit.h"
 
 #include <errno.h>
@@ -26,7 +26,8 @@ static struct {
 
 static bool has_pmu(void)
 {
-	return perf_pmu_type(&perf_kernel, "cpu") >= 0 || perf_pmu_type(&perf_kernel, "cpu_core") >= 0;
+	return perf_pmu_type(&perf_kernel, "cpu") >= 0 ||
+	       perf_pmu_type(&perf_kernel, "cpu_core") >= 0;
 }
 
 /* A child that makes a system call and then writes to nowhere. It runs from its first stop on. */
@@ -44,7 +45,8 @@ static pid_t start_child(void)
 		*nowhere = 1;
 		_exit(0);
 	}
-	assert_int_equal(ptrace(PTRACE_SEIZE, pid, NULL, PTRACE_O_TRACESYSGOOD | PTRACE_O_EXITKILL), 0);
+	assert_int_equal(ptrace(PTRACE_SEIZE, pid, NULL, PTRACE_O_TRACESYSGOOD | PTRACE_O_EXITKILL),
+			 0);
 	assert_int_equal(waitpid(pid, &status, 0), pid);
 	return pid;
 }
@@ -103,7 +105,8 @@ static void every_stop_is_a_window_of_that_task_and_a_fault_is_marked(void **sta
 	} while (stop != SIGSEGV && ++stops < 20);
 	assert_int_equal(stop, SIGSEGV);
 	assert_true(stops >= 3);
-	/* The window in which the fault was raised: that of the stop, unless the task was preempted in between. */
+	/* The window in which the fault was raised: that of the stop, unless the task was preempted
+	 * in between. */
 	if (out.count) {
 		assert_true(out.fault->number <= out.windows[out.count - 1]->number);
 		assert_true(out.fault->number >= out.windows[0]->number);
@@ -170,7 +173,8 @@ static int open_tracepoint(pid_t pid, const char *name)
 static void the_order_of_tracepoints_at_a_ptrace_stop(void **state)
 {
 	pid_t pid = start_child();
-	int generate = open_tracepoint(pid, "signal/signal_generate"), deliver = open_tracepoint(pid, "signal/signal_deliver"), stop;
+	int generate = open_tracepoint(pid, "signal/signal_generate"),
+	    deliver = open_tracepoint(pid, "signal/signal_deliver"), stop;
 	uint64_t before = 0, count = 0;
 
 	(void)state;

@@ -36,7 +36,8 @@ static void fill(struct lbr_entry e[LBR_DEPTH_MAX], unsigned count)
 		e[i] = branch(count - 1 - i);
 }
 
-static void read_n(struct lbr_run *run, const struct lbr_entry *e, int valid, const struct lbr_machine *m)
+static void read_n(struct lbr_run *run, const struct lbr_entry *e, int valid,
+		   const struct lbr_machine *m)
 {
 	lbr_run_of_snapshot(run, e, DEPTH * sizeof *e, valid, m, forward, NULL);
 }
@@ -67,7 +68,8 @@ static void what_fits_is_complete_and_oldest_first(void **state)
 	}
 }
 
-/* Of a record whose rest is of another time: three branches, the way from the kernel before them, and what is behind. */
+/* Of a record whose rest is of another time: three branches, the way from the kernel before them,
+ * and what is behind. */
 static bool is_complete_before(struct lbr_entry oldest, struct lbr_entry behind)
 {
 	struct lbr_entry e[LBR_DEPTH_MAX];
@@ -86,7 +88,8 @@ static bool is_complete_before(struct lbr_entry oldest, struct lbr_entry behind)
 
 static void with_an_old_tail_the_way_from_the_kernel_tells_of_completeness(void **state)
 {
-	const struct lbr_entry kernel = {0xffffffff81000000, BASE, 2}, none = {0, 0, 0}, cleared = {0, BASE, 2};
+	const struct lbr_entry kernel = {0xffffffff81000000, BASE, 2}, none = {0, 0, 0},
+			       cleared = {0, BASE, 2};
 	struct lbr_entry e[LBR_DEPTH_MAX];
 	struct lbr_run run;
 
@@ -249,7 +252,8 @@ static void put_window(struct lbr_task *t, uint64_t mark)
 {
 	struct lbr_window *w = &t->windows[t->kept & (LBR_WINDOWS - 1)];
 
-	*w = (struct lbr_window){.bytes = mark ? 24 : 0, .valid = -1, .users = -1, .entries = {{mark, mark, 0}}};
+	*w = (struct lbr_window){
+		.bytes = mark ? 24 : 0, .valid = -1, .users = -1, .entries = {{mark, mark, 0}}};
 	lbr_task_switched(t, w);
 }
 

@@ -7,11 +7,13 @@
 
 #include "tests/unit/unit.h"
 
-#define MB (1ul << 20)
+#define MB  (1ul << 20)
 #define INF RLIM_INFINITY
 
-static const struct limits_share share = {.bytes = {[LIMITED_AS] = 70 * MB, [LIMITED_DATA] = 5 * MB}};
-static const struct limits_share smaller = {.bytes = {[LIMITED_AS] = 60 * MB, [LIMITED_DATA] = 4 * MB}};
+static const struct limits_share share = {
+	.bytes = {[LIMITED_AS] = 70 * MB, [LIMITED_DATA] = 5 * MB}};
+static const struct limits_share smaller = {
+	.bytes = {[LIMITED_AS] = 60 * MB, [LIMITED_DATA] = 4 * MB}};
 
 /* A process that waits to be killed, with these limits; hard ones are none where they may be. */
 static pid_t process_with(rlim_t address_space, rlim_t data)
@@ -27,7 +29,8 @@ static pid_t process_with(rlim_t address_space, rlim_t data)
 	assert_int_equal(prlimit(pid, RLIMIT_DATA, NULL, &d), 0);
 	as.rlim_cur = address_space;
 	d.rlim_cur = data;
-	if (as.rlim_max != INF || d.rlim_max != INF || prlimit(pid, RLIMIT_AS, &as, NULL) || prlimit(pid, RLIMIT_DATA, &d, NULL)) {
+	if (as.rlim_max != INF || d.rlim_max != INF || prlimit(pid, RLIMIT_AS, &as, NULL) ||
+	    prlimit(pid, RLIMIT_DATA, &d, NULL)) {
 		kill(pid, SIGKILL);
 		waitpid(pid, NULL, 0);
 		skip(); /* the tests themselves run below hard limits */
@@ -60,7 +63,8 @@ static void a_share_is_added_once_and_taken_back(void **state)
 	for (int i = 0; i < 2; i++) {
 		limits_raise(&l, pid, &share);
 		assert_soft(pid, 570 * MB, 405 * MB);
-		assert_true(l.of[LIMITED_AS].own.rlim_cur == 500 * MB && l.of[LIMITED_DATA].own.rlim_cur == 400 * MB);
+		assert_true(l.of[LIMITED_AS].own.rlim_cur == 500 * MB &&
+			    l.of[LIMITED_DATA].own.rlim_cur == 400 * MB);
 	}
 	limits_raise(&l, pid, &smaller);
 	assert_soft(pid, 560 * MB, 404 * MB);
@@ -149,10 +153,14 @@ static void own_limits_are_lifted_and_put_back(void **state)
 		if (setrlimit(RLIMIT_NOFILE, &before))
 			_exit(2);
 		limits_lift_own(were);
-		if (were[RLIMIT_NOFILE].rlim_cur != 10 || getrlimit(RLIMIT_NOFILE, &now) || now.rlim_cur < before.rlim_max)
+		if (were[RLIMIT_NOFILE].rlim_cur != 10 || getrlimit(RLIMIT_NOFILE, &now) ||
+		    now.rlim_cur < before.rlim_max)
 			_exit(3);
 		limits_put_back(were);
-		_exit(getrlimit(RLIMIT_NOFILE, &now) || now.rlim_cur != 10 || now.rlim_max != before.rlim_max ? 4 : 0);
+		_exit(getrlimit(RLIMIT_NOFILE, &now) || now.rlim_cur != 10 ||
+				      now.rlim_max != before.rlim_max
+			      ? 4
+			      : 0);
 	}
 	assert_int_equal(waitpid(pid, &status, 0), pid);
 	assert_int_equal(status, 0);

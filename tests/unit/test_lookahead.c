@@ -25,7 +25,10 @@ static struct cache_exit *add(struct one_fragment *o, uint64_t target, bool cond
 {
 	struct cache_exit *x = &o->exits[o->cache.exit_count++];
 
-	*x = (struct cache_exit){.target = target, .linked = FRAGMENT_NONE, .kind = EXIT_LINK, .conditional = conditional};
+	*x = (struct cache_exit){.target = target,
+				 .linked = FRAGMENT_NONE,
+				 .kind = EXIT_LINK,
+				 .conditional = conditional};
 	return x;
 }
 
@@ -110,7 +113,8 @@ static void back_from_a_call_and_through_a_slot(void **state)
 	assert_false(lookahead_take(&lookahead, &lead));
 }
 
-/* Each step, and each conditional on the way to a fragment's end, makes what comes then less likely. */
+/* Each step, and each conditional on the way to a fragment's end, makes what comes then less
+ * likely. */
 static void likelihood_falls_along_the_way(void **state)
 {
 	uint32_t before = LOOKAHEAD_CERTAIN, likelihood = LOOKAHEAD_CERTAIN;

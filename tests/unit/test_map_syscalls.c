@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: MIT */
-/* What is known of a process's mappings when only the places that its system calls may have changed are asked for, against what reading
- * all of them gives: after each of many random calls. Also: what is asked for does not grow with the number of mappings. */
+/* What is known of a process's mappings when only the places that its system calls may have changed
+ * are asked for, against what reading all of them gives: after each of many random calls. Also:
+ * what is asked for does not grow with the number of mappings. */
 #include "collector/map_syscalls.h"
 
 #include <signal.h>
@@ -51,8 +52,10 @@ static void serve(int ask, int answer)
 	struct tracee_syscall c;
 
 	while (read(ask, &c, sizeof c) == sizeof c) {
-		long result = c.nr == UINT64_MAX ? use_stack(c.args[0])
-						 : syscall((long)c.nr, c.args[0], c.args[1], c.args[2], c.args[3], c.args[4], c.args[5]);
+		long result = c.nr == UINT64_MAX
+				      ? use_stack(c.args[0])
+				      : syscall((long)c.nr, c.args[0], c.args[1], c.args[2],
+						c.args[3], c.args[4], c.args[5]);
 
 		if (result == -1)
 			result = -4095;
@@ -138,7 +141,8 @@ static uint64_t length(struct fixture *f) { return (1 + below(f, 5)) * PAGE - be
 
 static uint64_t protection(struct fixture *f)
 {
-	static const int some[] = {PROT_NONE, PROT_READ, PROT_READ | PROT_WRITE, PROT_READ | PROT_EXEC};
+	static const int some[] = {PROT_NONE, PROT_READ, PROT_READ | PROT_WRITE,
+				   PROT_READ | PROT_EXEC};
 
 	return (uint64_t)some[below(f, sizeof some / sizeof some[0])];
 }
@@ -153,26 +157,39 @@ static struct tracee_syscall random_call(struct fixture *f)
 	case 0:
 	case 1:
 	case 2:
-		return (struct tracee_syscall){.nr = SYS_mmap,
-					       .args = {place(f), length(f), protection(f),
-							(uint64_t)(MAP_FIXED | (below(f, 2) ? MAP_PRIVATE : MAP_SHARED) | (file ? 0 : MAP_ANONYMOUS)),
-							file ? (uint64_t)f->file : UINT64_MAX, file ? below(f, PLACES) * PAGE : 0}};
+		return (struct tracee_syscall){
+			.nr = SYS_mmap,
+			.args = {place(f), length(f), protection(f),
+				 (uint64_t)(MAP_FIXED | (below(f, 2) ? MAP_PRIVATE : MAP_SHARED) |
+					    (file ? 0 : MAP_ANONYMOUS)),
+				 file ? (uint64_t)f->file : UINT64_MAX,
+				 file ? below(f, PLACES) * PAGE : 0}};
 	case 3:
 		return (struct tracee_syscall){.nr = SYS_munmap, .args = {place(f), length(f)}};
 	case 4:
-		return (struct tracee_syscall){.nr = SYS_mprotect, .args = {place(f), length(f), protection(f)}};
+		return (struct tracee_syscall){.nr = SYS_mprotect,
+					       .args = {place(f), length(f), protection(f)}};
 	case 5:
-		return (struct tracee_syscall){.nr = SYS_mremap, .args = {place(f), length(f), length(f),
-									      MREMAP_MAYMOVE | (below(f, 2) ? MREMAP_FIXED : 0), place(f)}};
+		return (struct tracee_syscall){
+			.nr = SYS_mremap,
+			.args = {place(f), length(f), length(f),
+				 MREMAP_MAYMOVE | (below(f, 2) ? MREMAP_FIXED : 0), place(f)}};
 	case 6:
 		if (!heap)
 			return (struct tracee_syscall){.nr = SYS_brk};
-		return (struct tracee_syscall){.nr = SYS_brk, .args = {heap + below(f, 9) * PAGE - 4 * PAGE + below(f, 2)}};
+		return (struct tracee_syscall){
+			.nr = SYS_brk,
+			.args = {heap + below(f, 9) * PAGE - 4 * PAGE + below(f, 2)}};
 	case 7:
-		return (struct tracee_syscall){.nr = SYS_mmap, .args = {0, length(f), protection(f), MAP_PRIVATE | MAP_ANONYMOUS, UINT64_MAX}};
+		return (struct tracee_syscall){.nr = SYS_mmap,
+					       .args = {0, length(f), protection(f),
+							MAP_PRIVATE | MAP_ANONYMOUS, UINT64_MAX}};
 	default:
 		if (below(f, 8) == 0)
-			return (struct tracee_syscall){.nr = SYS_prctl, .args = {PR_SET_VMA, 0 /* PR_SET_VMA_ANON_NAME */, place(f), length(f)}};
+			return (struct tracee_syscall){.nr = SYS_prctl,
+						       .args = {PR_SET_VMA,
+								0 /* PR_SET_VMA_ANON_NAME */,
+								place(f), length(f)}};
 		c.nr = UINT64_MAX; /* use_stack */
 		c.args[0] = (1 + below(f, 64)) * PAGE;
 		return c;
@@ -184,12 +201,15 @@ static void assert_same(const struct fixture *f, uint64_t round)
 	const struct mapping_list *a = &f->all->mappings, *b = &f->around->mappings;
 
 	if (a->count != b->count || f->all->epoch != f->around->epoch)
-		fail_msg("round %d: %zu mappings, %zu of them known; epochs %u, %u", (int)round, a->count, b->count, f->all->epoch, f->around->epoch);
+		fail_msg("round %d: %zu mappings, %zu of them known; epochs %u, %u", (int)round,
+			 a->count, b->count, f->all->epoch, f->around->epoch);
 	for (size_t i = 0; i < a->count; i++) {
 		const struct mapping *m = &a->maps[i], *n = &b->maps[i];
 
-		assert_true(m->start == n->start && m->end == n->end && m->offset == n->offset && m->dev == n->dev && m->ino == n->ino);
-		assert_true(m->prot == n->prot && m->shared == n->shared && !strcmp(m->path, n->path));
+		assert_true(m->start == n->start && m->end == n->end && m->offset == n->offset &&
+			    m->dev == n->dev && m->ino == n->ino);
+		assert_true(m->prot == n->prot && m->shared == n->shared &&
+			    !strcmp(m->path, n->path));
 		assert_int_equal(m->build_id_len, n->build_id_len);
 		assert_memory_equal(m->build_id, n->build_id, m->build_id_len);
 	}
@@ -206,7 +226,8 @@ static bool kernel_answers(pid_t pid)
 	return answers;
 }
 
-/* A call's stop, as the recorder sees it; of use_stack() it sees nothing, but finds the stack grown behind the next one. */
+/* A call's stop, as the recorder sees it; of use_stack() it sees nothing, but finds the stack grown
+ * behind the next one. */
 static void follow(struct fixture *f, const struct tracee_syscall *c, long result)
 {
 	struct map_change change;
@@ -232,15 +253,19 @@ static void both_ways_agree_after_random_calls(void **state)
 	}
 }
 
-/* Of 2000 mappings that the process makes one after the other, each is asked for with its neighbours and the stack: the others' records
- * of what they are would not notice if they had changed. */
+/* Of 2000 mappings that the process makes one after the other, each is asked for with its
+ * neighbours and the stack: the others' records of what they are would not notice if they had
+ * changed. */
 static void only_what_may_have_changed_is_looked_at(void **state)
 {
 	enum {
 		MANY = 2000,
 	};
 	struct fixture *f = *state;
-	const struct tracee_syscall sly = {.nr = SYS_mmap, .args = {BASE, PAGE, PROT_READ, MAP_FIXED | MAP_PRIVATE | MAP_ANONYMOUS, UINT64_MAX}};
+	const struct tracee_syscall sly = {.nr = SYS_mmap,
+					   .args = {BASE, PAGE, PROT_READ,
+						    MAP_FIXED | MAP_PRIVATE | MAP_ANONYMOUS,
+						    UINT64_MAX}};
 	size_t known;
 
 	if (!kernel_answers(f->slave.pid))
@@ -253,7 +278,8 @@ static void only_what_may_have_changed_is_looked_at(void **state)
 		struct map_change change;
 
 		c.args[0] += 2 * i * PAGE;
-		assert_true(map_syscall_changes(f->around, &c, (uint64_t)call(&f->slave, &c), &change));
+		assert_true(
+			map_syscall_changes(f->around, &c, (uint64_t)call(&f->slave, &c), &change));
 		assert_false(change.all);
 		address_space_update(f->around, f->writer, f->slave.pid, &change);
 		assert_int_equal(f->around->mappings.count, known + i);
@@ -267,9 +293,13 @@ static void only_what_may_have_changed_is_looked_at(void **state)
 static void a_child_has_not_what_its_parent_keeps(void **state)
 {
 	struct fixture *f = *state;
-	const struct tracee_syscall map = {.nr = SYS_mmap, .args = {BASE, PAGE, PROT_READ, MAP_FIXED | MAP_PRIVATE | MAP_ANONYMOUS, UINT64_MAX}};
+	const struct tracee_syscall map = {.nr = SYS_mmap,
+					   .args = {BASE, PAGE, PROT_READ,
+						    MAP_FIXED | MAP_PRIVATE | MAP_ANONYMOUS,
+						    UINT64_MAX}};
 	struct address_space *child;
-	const struct map_change elsewhere = {.count = 1, .ranges = {{BASE + 9 * PAGE, BASE + 10 * PAGE}}};
+	const struct map_change elsewhere = {.count = 1,
+					     .ranges = {{BASE + 9 * PAGE, BASE + 10 * PAGE}}};
 
 	call(&f->slave, &map);
 	address_space_refresh(f->around, f->writer, f->slave.pid);
@@ -277,7 +307,8 @@ static void a_child_has_not_what_its_parent_keeps(void **state)
 	child = address_space_new(f->writer, 3, 1, f->around);
 	assert_non_null(child);
 	assert_non_null(address_space_map_at(child, BASE));
-	address_space_update(child, f->writer, getpid(), &elsewhere); /* another process, which has nothing there */
+	address_space_update(child, f->writer, getpid(),
+			     &elsewhere); /* another process, which has nothing there */
 	assert_null(address_space_map_at(child, BASE));
 	address_space_put(child);
 }
@@ -285,9 +316,12 @@ static void a_child_has_not_what_its_parent_keeps(void **state)
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
-		cmocka_unit_test_setup_teardown(both_ways_agree_after_random_calls, set_up, tear_down),
-		cmocka_unit_test_setup_teardown(only_what_may_have_changed_is_looked_at, set_up, tear_down),
-		cmocka_unit_test_setup_teardown(a_child_has_not_what_its_parent_keeps, set_up, tear_down),
+		cmocka_unit_test_setup_teardown(both_ways_agree_after_random_calls, set_up,
+						tear_down),
+		cmocka_unit_test_setup_teardown(only_what_may_have_changed_is_looked_at, set_up,
+						tear_down),
+		cmocka_unit_test_setup_teardown(a_child_has_not_what_its_parent_keeps, set_up,
+						tear_down),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);

@@ -29,7 +29,8 @@ static void make_file(const char *path, int64_t modified)
 
 static void touch(const char *path, int64_t modified, long nanoseconds)
 {
-	const struct timespec times[2] = {{.tv_sec = modified}, {.tv_sec = modified, .tv_nsec = nanoseconds}};
+	const struct timespec times[2] = {{.tv_sec = modified},
+					  {.tv_sec = modified, .tv_nsec = nanoseconds}};
 
 	assert_int_equal(utimensat(AT_FDCWD, path, times, 0), 0);
 }
@@ -46,7 +47,11 @@ static int set_up(void **state)
 	make_file(f->path, LONG_AGO);
 	if (stat(f->path, &st))
 		return -1;
-	f->map = (struct mapping){.start = 0x1000, .end = 0x2000, .dev = st.st_dev, .ino = st.st_ino, .path = f->path};
+	f->map = (struct mapping){.start = 0x1000,
+				  .end = 0x2000,
+				  .dev = st.st_dev,
+				  .ino = st.st_ino,
+				  .path = f->path};
 	f->files = mapped_files_new();
 	f->files.since.tv_sec += 60; /* whatever the tests make was there before */
 	*state = f;
@@ -65,7 +70,10 @@ static int tear_down(void **state)
 
 static bool look(struct fixture *f) { return mapped_files_look(&f->files, getpid(), &f->map); }
 
-static bool is_written(const struct fixture *f) { return mapped_files_is_written(&f->files, &f->map); }
+static bool is_written(const struct fixture *f)
+{
+	return mapped_files_is_written(&f->files, &f->map);
+}
 
 static void what_is_modified_between_two_looks_is_told_once(void **state)
 {
@@ -82,7 +90,8 @@ static void what_is_modified_between_two_looks_is_told_once(void **state)
 	mapped_files_clear(&f->files);
 	assert_false(f->files.written || is_written(f));
 	assert_false(look(f) || is_written(f));
-	touch(f->path, LONG_AGO - 1, 0); /* to an earlier time, as when another file is copied over it */
+	touch(f->path, LONG_AGO - 1,
+	      0); /* to an earlier time, as when another file is copied over it */
 	assert_true(look(f));
 }
 
@@ -182,13 +191,20 @@ static void a_copy_knows_what_its_original_has_seen(void **state)
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
-		cmocka_unit_test_setup_teardown(what_is_modified_between_two_looks_is_told_once, set_up, tear_down),
-		cmocka_unit_test_setup_teardown(what_was_modified_since_the_space_began_is_read_again_and_not_told, set_up, tear_down),
-		cmocka_unit_test_setup_teardown(what_is_set_back_is_read_again_and_not_told, set_up, tear_down),
-		cmocka_unit_test_setup_teardown(who_cannot_be_asked_may_be_asked_later, set_up, tear_down),
-		cmocka_unit_test_setup_teardown(another_file_under_its_name_is_none_of_it, set_up, tear_down),
+		cmocka_unit_test_setup_teardown(what_is_modified_between_two_looks_is_told_once,
+						set_up, tear_down),
+		cmocka_unit_test_setup_teardown(
+			what_was_modified_since_the_space_began_is_read_again_and_not_told, set_up,
+			tear_down),
+		cmocka_unit_test_setup_teardown(what_is_set_back_is_read_again_and_not_told, set_up,
+						tear_down),
+		cmocka_unit_test_setup_teardown(who_cannot_be_asked_may_be_asked_later, set_up,
+						tear_down),
+		cmocka_unit_test_setup_teardown(another_file_under_its_name_is_none_of_it, set_up,
+						tear_down),
 		cmocka_unit_test_setup_teardown(each_file_has_its_own, set_up, tear_down),
-		cmocka_unit_test_setup_teardown(a_copy_knows_what_its_original_has_seen, set_up, tear_down),
+		cmocka_unit_test_setup_teardown(a_copy_knows_what_its_original_has_seen, set_up,
+						tear_down),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);

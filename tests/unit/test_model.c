@@ -8,12 +8,15 @@
 #include "tests/unit/trace_maker.h"
 #include "tests/unit/unit.h"
 
-static void map(struct maker *k, uint32_t space, uint32_t epoch, uint64_t start, uint64_t end, const char *path)
+static void map(struct maker *k, uint32_t space, uint32_t epoch, uint64_t start, uint64_t end,
+		const char *path)
 {
-	maker_add(k, 0, MAP, map, .space = space, .epoch = epoch, .start = start, .end = end, .prot = 5, .path = bt_str(path));
+	maker_add(k, 0, MAP, map, .space = space, .epoch = epoch, .start = start, .end = end,
+		  .prot = 5, .path = bt_str(path));
 }
 
-static void expect_map(const struct model *m, uint32_t space, uint32_t epoch, uint64_t addr, const char *path, uint64_t start)
+static void expect_map(const struct model *m, uint32_t space, uint32_t epoch, uint64_t addr,
+		       const char *path, uint64_t start)
 {
 	const struct model_map *map_at = model_map_at(m, space, epoch, addr);
 
@@ -54,7 +57,9 @@ static void an_empty_trace_is_a_model(void **state)
 	uint8_t byte;
 
 	made_load(t);
-	assert_int_equal(t->m->event_count + t->m->task_count + t->m->snapshot_count + t->m->damage_count, 0);
+	assert_int_equal(t->m->event_count + t->m->task_count + t->m->snapshot_count +
+				 t->m->damage_count,
+			 0);
 	assert_null(model_final_snapshot(t->m));
 	assert_null(model_task(t->m, 1));
 	assert_null(model_map_at(t->m, 1, 0, 0));
@@ -166,16 +171,19 @@ static void mappings_agree_with_a_plain_account(void **state)
 		uint32_t epoch = 0;
 
 		for (size_t i = 0; i < 120; i++) {
-			uint64_t start = unit_random(&random) % 64, len = 1 + unit_random(&random) % 20;
+			uint64_t start = unit_random(&random) % 64,
+				 len = 1 + unit_random(&random) % 20;
 			char path[16];
 
 			epoch += unit_random(&random) % 3 == 0;
-			ops[i] = (struct operation){start, start + len, epoch, unit_random(&random) % 4 != 0};
+			ops[i] = (struct operation){start, start + len, epoch,
+						    unit_random(&random) % 4 != 0};
 			snprintf(path, sizeof path, "%zu", i);
 			if (ops[i].mapped)
 				map(&t->k, 1, epoch, start, start + len, path);
 			else
-				maker_add(&t->k, 0, UNMAP, unmap, .space = 1, .epoch = epoch, .start = start, .end = start + len);
+				maker_add(&t->k, 0, UNMAP, unmap, .space = 1, .epoch = epoch,
+					  .start = start, .end = start + len);
 		}
 		made_load(t);
 		for (uint32_t e = 0; e <= epoch + 1; e++) {
@@ -188,7 +196,9 @@ static void mappings_agree_with_a_plain_account(void **state)
 
 				while (at < count && maps[at]->end <= addr)
 					at++;
-				assert_ptr_equal(got, at < count && maps[at]->start <= addr ? maps[at] : NULL);
+				assert_ptr_equal(got, at < count && maps[at]->start <= addr
+							      ? maps[at]
+							      : NULL);
 				if (want < 0) {
 					assert_null(got);
 					continue;
@@ -206,12 +216,11 @@ static void mappings_agree_with_a_plain_account(void **state)
 static void many_mappings_stay_fast(void **state)
 {
 	struct made *t = *state;
-	enum {
-		COUNT = 30000
-	};
+	enum { COUNT = 30000 };
 	clock_t begin;
 
-	/* All alive, in an order that is bad for a sorted array; then each cut in two, then one over all, again and again. */
+	/* All alive, in an order that is bad for a sorted array; then each cut in two, then one
+	 * over all, again and again. */
 	for (uint64_t i = COUNT; i-- > 0;)
 		map(&t->k, 1, 1, i * 0x10000, i * 0x10000 + 0x4000, "a");
 	for (uint64_t i = 0; i < COUNT; i++)
@@ -219,7 +228,8 @@ static void many_mappings_stay_fast(void **state)
 	for (uint32_t i = 0; i < COUNT; i++)
 		map(&t->k, 1, 40000 + i, 0, (uint64_t)COUNT * 0x10000, "c");
 	for (uint32_t i = 0; i < 1000; i++)
-		maker_add(&t->k, 0, SPACE, space, .space = i + 2, .parent = 1, .parent_epoch = 39999);
+		maker_add(&t->k, 0, SPACE, space, .space = i + 2, .parent = 1,
+			  .parent_epoch = 39999);
 	begin = clock();
 	made_load(t);
 	for (uint64_t i = 0; i < COUNT; i++) {
@@ -252,7 +262,8 @@ static void code_is_that_of_its_epoch(void **state)
 	assert_memory_equal(out, "child", 5);
 }
 
-static void expect_code(const struct model *m, uint32_t space, uint32_t epoch, uint64_t addr, const char *code)
+static void expect_code(const struct model *m, uint32_t space, uint32_t epoch, uint64_t addr,
+			const char *code)
 {
 	uint8_t out[8];
 	size_t n = model_code(m, space, epoch, addr, out, 4);
@@ -306,7 +317,8 @@ static void code_stays_where_mappings_are_told_anew(void **state)
 		/* As recorders write it: first all that goes, then what is there. */
 		unmap(&t->k, 1, 3, 0x10000, 0x1f000);
 		map(&t->k, 1, 3, 0x10000, 0x13000, paths[i]);
-		maker_add(&t->k, 0, MAP, map, .space = 1, .epoch = 3, .start = 0x13000, .end = 0x1f000, .prot = 7, .path = bt_str(paths[i]),
+		maker_add(&t->k, 0, MAP, map, .space = 1, .epoch = 3, .start = 0x13000,
+			  .end = 0x1f000, .prot = 7, .path = bt_str(paths[i]),
 			  .offset = *paths[i] == '/' ? 0x3000 : 0);
 		maker_add(&t->k, 0, SPACE, space, .space = 2, .parent = 1, .parent_epoch = 3);
 		map(&t->k, 2, 4, 0x10000, 0x1f000, paths[i]);
@@ -344,7 +356,8 @@ static void code_goes_on_across_pages_until_one_is_missing(void **state)
 
 	maker_code(&t->k, 1, 0, 0x1000, 4090, "first!", 6);
 	maker_code(&t->k, 1, 0, 0x2000, 0, "second", 6);
-	maker_add(&t->k, 0, CODE, code, .space = 1, .addr = 0x4000, .object = maker_object(&t->k, "short", 5));
+	maker_add(&t->k, 0, CODE, code, .space = 1, .addr = 0x4000,
+		  .object = maker_object(&t->k, "short", 5));
 	made_load(t);
 	assert_int_equal(model_code(t->m, 1, 0, 0x1ffa, out, 12), 12);
 	assert_memory_equal(out, "first!second", 12);
@@ -373,11 +386,15 @@ static void processes_know_what_they_ran_last(void **state)
 {
 	struct made *t = *state;
 
-	maker_add(&t->k, 0, TASK, task, .task = 1, .how = BT_TASK_INITIAL, .space = 1, .pid = 10, .tid = 10);
+	maker_add(&t->k, 0, TASK, task, .task = 1, .how = BT_TASK_INITIAL, .space = 1, .pid = 10,
+		  .tid = 10);
 	maker_add(&t->k, 0, EXEC, exec, .task = 1, .space = 1, .path = bt_str("/bin/sh"));
-	maker_add(&t->k, 0, TASK, task, .task = 9, .parent = 1, .how = BT_TASK_FORK, .space = 2, .pid = 11, .tid = 11);
-	maker_add(&t->k, 0, TASK, task, .task = 4, .parent = 9, .how = BT_TASK_THREAD, .space = 2, .pid = 11, .tid = 12);
-	maker_add(&t->k, 0, TASK, task, .task = 5, .parent = 1, .how = BT_TASK_VFORK, .space = 1, .pid = 13, .tid = 13);
+	maker_add(&t->k, 0, TASK, task, .task = 9, .parent = 1, .how = BT_TASK_FORK, .space = 2,
+		  .pid = 11, .tid = 11);
+	maker_add(&t->k, 0, TASK, task, .task = 4, .parent = 9, .how = BT_TASK_THREAD, .space = 2,
+		  .pid = 11, .tid = 12);
+	maker_add(&t->k, 0, TASK, task, .task = 5, .parent = 1, .how = BT_TASK_VFORK, .space = 1,
+		  .pid = 13, .tid = 13);
 	maker_add(&t->k, 0, EXEC, exec, .task = 4, .space = 3, .path = bt_str("/usr/bin/worker"));
 	maker_add(&t->k, 0, EXIT, exit, .task = 9, .kind = BT_EXIT_STATUS, .status = 3);
 	maker_add(&t->k, 0, END, end, .kind = BT_EXIT_STATUS);
@@ -415,16 +432,22 @@ static void a_snapshot_has_its_own_thread_first_and_its_memory(void **state)
 	uint8_t out[16];
 
 	maker_add(&t->k, 0, SIGNAL, signal, .task = 2, .signo = 11);
-	maker_add(&t->k, 0, SNAPSHOT, snapshot, .snapshot = 1, .task = 2, .space = 1, .kind = BT_SNAPSHOT_FAULT, .event = 1);
+	maker_add(&t->k, 0, SNAPSHOT, snapshot, .snapshot = 1, .task = 2, .space = 1,
+		  .kind = BT_SNAPSHOT_FAULT, .event = 1);
 	maker_add(&t->k, 0, THREAD, thread, .snapshot = 1, .task = 1);
 	maker_add(&t->k, 0, THREAD, thread, .snapshot = 1, .task = 2);
 	maker_add(&t->k, 0, THREAD, thread, .snapshot = 2, .task = 7);
 	maker_add(&t->k, 0, THREAD, thread, .snapshot = 1, .task = 3);
-	maker_add(&t->k, 0, MEMORY, memory, .snapshot = 1, .space = 1, .addr = 0x1008, .bytes = bt_str("89abcdef"));
-	maker_add(&t->k, 0, MEMORY, memory, .snapshot = 1, .space = 1, .addr = 0x1000, .bytes = bt_str("01234567"));
-	maker_add(&t->k, 0, MEMORY, memory, .snapshot = 1, .space = 1, .addr = 0x1002, .bytes = bt_str("23"));
-	maker_add(&t->k, 0, MEMORY, memory, .snapshot = 1, .space = 2, .addr = 0x2000, .bytes = bt_str("elsewhere"));
-	maker_add(&t->k, 0, MEMORY, memory, .snapshot = 1, .space = 1, .addr = UINT64_MAX - 2, .bytes = bt_str("around the end"));
+	maker_add(&t->k, 0, MEMORY, memory, .snapshot = 1, .space = 1, .addr = 0x1008,
+		  .bytes = bt_str("89abcdef"));
+	maker_add(&t->k, 0, MEMORY, memory, .snapshot = 1, .space = 1, .addr = 0x1000,
+		  .bytes = bt_str("01234567"));
+	maker_add(&t->k, 0, MEMORY, memory, .snapshot = 1, .space = 1, .addr = 0x1002,
+		  .bytes = bt_str("23"));
+	maker_add(&t->k, 0, MEMORY, memory, .snapshot = 1, .space = 2, .addr = 0x2000,
+		  .bytes = bt_str("elsewhere"));
+	maker_add(&t->k, 0, MEMORY, memory, .snapshot = 1, .space = 1, .addr = UINT64_MAX - 2,
+		  .bytes = bt_str("around the end"));
 	made_load(t);
 	assert_int_equal(t->m->snapshot_count, 1);
 	s = &t->m->snapshots[0];
@@ -451,7 +474,8 @@ static void snapshots_do_not_mix(void **state)
 		maker_add(&t->k, 0, SNAPSHOT, snapshot, .snapshot = i, .task = i, .space = 1);
 		for (uint32_t n = 0; n < i; n++) {
 			maker_add(&t->k, 0, THREAD, thread, .snapshot = i, .task = n);
-			maker_add(&t->k, 0, MEMORY, memory, .snapshot = i, .space = 1, .addr = n * 16, .bytes = bt_str("memory"));
+			maker_add(&t->k, 0, MEMORY, memory, .snapshot = i, .space = 1,
+				  .addr = n * 16, .bytes = bt_str("memory"));
 		}
 	}
 	maker_add(&t->k, 0, SNAPSHOT, snapshot, .snapshot = 3, .task = 99, .space = 1);
@@ -474,12 +498,14 @@ static void a_recording_that_stopped_says_why(void **state)
 {
 	struct made *t = *state;
 
-	maker_add(&t->k, 0, STOPPED, stopped, .os_errno = 28, .text = bt_str("No space left on device"));
+	maker_add(&t->k, 0, STOPPED, stopped, .os_errno = 28,
+		  .text = bt_str("No space left on device"));
 	maker_add(&t->k, 0, STOPPED, stopped, .os_errno = 5);
 	made_load(t);
 	assert_int_equal(t->m->stopped->os_errno, 28);
 	assert_string_equal((const char *)t->m->stopped->text.at, "No space left on device");
-	assert_string_equal(model_unclosed(t->m), "not known: recording stopped before the program ended");
+	assert_string_equal(model_unclosed(t->m),
+			    "not known: recording stopped before the program ended");
 }
 
 static void the_end_is_explained_by_the_initial_process(void **state)
@@ -489,9 +515,12 @@ static void the_end_is_explained_by_the_initial_process(void **state)
 	maker_add(&t->k, 0, TASK, task, .task = 1, .how = BT_TASK_INITIAL);
 	maker_add(&t->k, 0, TASK, task, .task = 2, .parent = 1, .how = BT_TASK_FORK);
 	maker_add(&t->k, 0, TASK, task, .task = 3, .parent = 1, .how = BT_TASK_THREAD);
-	maker_add(&t->k, 0, SNAPSHOT, snapshot, .snapshot = 1, .task = 2, .kind = BT_SNAPSHOT_FATAL);
-	maker_add(&t->k, 0, SNAPSHOT, snapshot, .snapshot = 2, .task = 1, .kind = BT_SNAPSHOT_FAULT);
-	maker_add(&t->k, 0, SNAPSHOT, snapshot, .snapshot = 3, .task = 3, .kind = BT_SNAPSHOT_FATAL);
+	maker_add(&t->k, 0, SNAPSHOT, snapshot, .snapshot = 1, .task = 2,
+		  .kind = BT_SNAPSHOT_FATAL);
+	maker_add(&t->k, 0, SNAPSHOT, snapshot, .snapshot = 2, .task = 1,
+		  .kind = BT_SNAPSHOT_FAULT);
+	maker_add(&t->k, 0, SNAPSHOT, snapshot, .snapshot = 3, .task = 3,
+		  .kind = BT_SNAPSHOT_FATAL);
 	maker_add(&t->k, 0, SNAPSHOT, snapshot, .snapshot = 4, .task = 1, .kind = BT_SNAPSHOT_EXIT);
 	made_load(t);
 	assert_int_equal(model_final_snapshot(t->m)->rec->snapshot, 3);
@@ -503,9 +532,12 @@ static void without_it_by_the_first_in_the_tree_that_died(void **state)
 
 	maker_add(&t->k, 0, TASK, task, .task = 1, .how = BT_TASK_INITIAL);
 	maker_add(&t->k, 0, TASK, task, .task = 2, .parent = 1, .how = BT_TASK_FORK);
-	maker_add(&t->k, 0, SNAPSHOT, snapshot, .snapshot = 1, .task = 1, .kind = BT_SNAPSHOT_FAULT);
-	maker_add(&t->k, 0, SNAPSHOT, snapshot, .snapshot = 2, .task = 2, .kind = BT_SNAPSHOT_FATAL);
-	maker_add(&t->k, 0, SNAPSHOT, snapshot, .snapshot = 3, .task = 5, .kind = BT_SNAPSHOT_FATAL);
+	maker_add(&t->k, 0, SNAPSHOT, snapshot, .snapshot = 1, .task = 1,
+		  .kind = BT_SNAPSHOT_FAULT);
+	maker_add(&t->k, 0, SNAPSHOT, snapshot, .snapshot = 2, .task = 2,
+		  .kind = BT_SNAPSHOT_FATAL);
+	maker_add(&t->k, 0, SNAPSHOT, snapshot, .snapshot = 3, .task = 5,
+		  .kind = BT_SNAPSHOT_FATAL);
 	made_load(t);
 	assert_int_equal(model_final_snapshot(t->m)->rec->snapshot, 2);
 }
@@ -514,7 +546,8 @@ static void without_it_by_the_first_in_the_tree_that_died(void **state)
 static void a_death_that_dumps_core_goes_before_others(void **state)
 {
 	static const struct {
-		uint8_t initial, first, second; /* enum bt_signal_action of each one's death, in this order; 0: it is not killed */
+		uint8_t initial, first, second; /* enum bt_signal_action of each one's death, in
+						   this order; 0: it is not killed */
 		uint32_t final;
 	} rows[] = {
 		{0, BT_ACTION_TERMINATE, BT_ACTION_CORE, 3},
@@ -538,9 +571,11 @@ static void a_death_that_dumps_core_goes_before_others(void **state)
 
 			if (!actions[k])
 				continue;
-			maker_add(&t->k, 0, SIGNAL, signal, .task = tasks[k], .signo = actions[k] == BT_ACTION_CORE ? 11 : 13,
+			maker_add(&t->k, 0, SIGNAL, signal, .task = tasks[k],
+				  .signo = actions[k] == BT_ACTION_CORE ? 11 : 13,
 				  .action = actions[k]);
-			maker_add(&t->k, 0, SNAPSHOT, snapshot, .snapshot = k + 2, .task = tasks[k], .kind = BT_SNAPSHOT_FATAL, .event = event);
+			maker_add(&t->k, 0, SNAPSHOT, snapshot, .snapshot = k + 2, .task = tasks[k],
+				  .kind = BT_SNAPSHOT_FATAL, .event = event);
 		}
 		made_load(t);
 		assert_int_equal(model_final_snapshot(t->m)->rec->snapshot, rows[i].final);
@@ -554,7 +589,9 @@ static void damage_is_listed_and_the_rest_is_read(void **state)
 	size_t offsets[3];
 
 	for (uint32_t block = 0; block < 3; block++) {
-		maker_add(&t->k, block, NOTE, note, .task = 1, .text = bt_str("a note long enough to be found in its block, block, block"));
+		maker_add(&t->k, block, NOTE, note, .task = 1,
+			  .text = bt_str(
+				  "a note long enough to be found in its block, block, block"));
 		offsets[block] = maker_flush(&t->k, MAKER_EVENTS);
 	}
 	t->k.files[MAKER_EVENTS].data[offsets[1] + BT_BLOCK_HEADER_SIZE + 5] ^= 1;
@@ -587,14 +624,18 @@ static void a_hole_in_the_numbers_of_events_is_damage(void **state)
 	}
 }
 
-/* Moments have counted more entries than a closed trace's file holds, of which every block is whole. */
+/* Moments have counted more entries than a closed trace's file holds, of which every block is
+ * whole. */
 static void branches_that_lack_at_the_end_of_a_closed_trace_are_damage(void **state)
 {
-	static const struct bt_branch some[10] = {{.from = 1, .to = 2, .kind = BT_BRANCH_JMP, .flags = BT_BRANCH_TAKEN}};
+	static const struct bt_branch some[10] = {
+		{.from = 1, .to = 2, .kind = BT_BRANCH_JMP, .flags = BT_BRANCH_TAKEN}};
 	static const struct {
 		size_t entries;
 		const char *text;
-	} rows[] = {{10, NULL}, {9, "the end of this file is gone"}, {0, "this file of the trace is gone"}};
+	} rows[] = {{10, NULL},
+		    {9, "the end of this file is gone"},
+		    {0, "this file of the trace is gone"}};
 	struct made *t = *state;
 
 	for (size_t i = 0; i < sizeof rows / sizeof *rows; i++) {
@@ -602,7 +643,8 @@ static void branches_that_lack_at_the_end_of_a_closed_trace_are_damage(void **st
 		maker_add(&t->k, 0, SNAPSHOT, snapshot, .snapshot = 1, .task = 1, .position = 10);
 		maker_add(&t->k, 0, END, end, .status = 0);
 		if (rows[i].entries)
-			maker_branches(&t->k, (struct bt_record_branches){.task = 1}, some, rows[i].entries);
+			maker_branches(&t->k, (struct bt_record_branches){.task = 1}, some,
+				       rows[i].entries);
 		made_load(t);
 		assert_int_equal(t->m->damage_count, rows[i].text != NULL);
 		if (rows[i].text) {
@@ -631,7 +673,8 @@ static void a_torn_tail_is_told_from_damage(void **state)
 /* END is written last. */
 static void a_torn_tail_of_a_closed_trace_is_damage(void **state)
 {
-	static const struct bt_branch some[10] = {{.from = 1, .to = 2, .kind = BT_BRANCH_JMP, .flags = BT_BRANCH_TAKEN}};
+	static const struct bt_branch some[10] = {
+		{.from = 1, .to = 2, .kind = BT_BRANCH_JMP, .flags = BT_BRANCH_TAKEN}};
 	struct made *t = *state;
 
 	for (int closed = 0; closed < 2; closed++) {
@@ -648,7 +691,8 @@ static void a_torn_tail_of_a_closed_trace_is_damage(void **state)
 		assert_int_equal(t->m->damage[0].torn, !closed);
 		if (closed) {
 			assert_int_equal(t->m->damage[0].code, BT_E_CORRUPT);
-			assert_non_null(strstr(model_damage_text(t->m, t->m->damage), "shorter than it was written"));
+			assert_non_null(strstr(model_damage_text(t->m, t->m->damage),
+					       "shorter than it was written"));
 			assert_null(model_unclosed(t->m));
 		}
 		made_clear(t);
@@ -676,9 +720,7 @@ static void the_list_of_damage_ends(void **state)
 static void block_headers_without_end_are_given_up(void **state)
 {
 	struct made *t = *state;
-	enum {
-		COUNT = 60000
-	};
+	enum { COUNT = 60000 };
 	clock_t begin;
 
 	/* Each header is right and promises all that follows; its payload's checksum is wrong. */
@@ -697,7 +739,8 @@ static void block_headers_without_end_are_given_up(void **state)
 	begin = clock();
 	made_load(t);
 	assert_true(t->m->damage_count > 100);
-	/* Some 30 seconds without a limit, with this many headers; 16 times that with four times as many. */
+	/* Some 30 seconds without a limit, with this many headers; 16 times that with four times as
+	 * many. */
 	assert_true(clock() - begin < 20 * CLOCKS_PER_SEC);
 }
 
@@ -721,14 +764,16 @@ static void a_bomb_is_not_unpacked(void **state)
 static void branches_are_counted_with_their_gaps(void **state)
 {
 	struct made *t = *state;
-	static const struct bt_branch some[10] = {{.from = 1, .to = 2, .kind = BT_BRANCH_JMP, .flags = BT_BRANCH_TAKEN}};
+	static const struct bt_branch some[10] = {
+		{.from = 1, .to = 2, .kind = BT_BRANCH_JMP, .flags = BT_BRANCH_TAKEN}};
 
 	maker_add(&t->k, 0, TASK, task, .task = 1);
 	maker_add(&t->k, 0, TASK, task, .task = 2);
 	maker_branches(&t->k, (struct bt_record_branches){.task = 1, .first = 100}, some, 10);
 	maker_branches(&t->k, (struct bt_record_branches){.task = 1, .first = 0}, some, 10);
 	maker_branches(&t->k, (struct bt_record_branches){.task = 1, .first = 105}, some, 10);
-	maker_branches(&t->k, (struct bt_record_branches){.task = 2, .first = UINT64_MAX - 3}, some, 10);
+	maker_branches(&t->k, (struct bt_record_branches){.task = 2, .first = UINT64_MAX - 3}, some,
+		       10);
 	made_load(t);
 	assert_int_equal(model_task(t->m, 1)->branch_count, 10 + 1 + 15);
 	assert_int_equal(model_task(t->m, 2)->branch_count, 0);

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
-/* The model and the history when memory runs out, at every single place where it can. Linked with --wrap, so that each
- * allocation goes through here. */
+/* The model and the history when memory runs out, at every single place where it can. Linked with
+ * --wrap, so that each allocation goes through here. */
 #include "decoder/history.h"
 
 #include "tests/unit/scarce_memory.h"
@@ -9,7 +9,8 @@
 
 static void make(struct maker *k)
 {
-	static const struct bt_branch jump = {.from = 1, .to = 2, .kind = BT_BRANCH_JMP, .flags = BT_BRANCH_TAKEN};
+	static const struct bt_branch jump = {
+		.from = 1, .to = 2, .kind = BT_BRANCH_JMP, .flags = BT_BRANCH_TAKEN};
 
 	maker_init(k);
 	k->seq = 1000;
@@ -19,7 +20,8 @@ static void make(struct maker *k)
 	maker_add(k, 0, EXEC, exec, .task = 1, .space = 1, .path = bt_str("/bin/app"));
 	/* More than one block of live mappings, then a hole in their middle. */
 	for (uint64_t i = 0; i < 400; i++)
-		maker_add(k, 0, MAP, map, .space = 1, .epoch = 1, .start = i * 16, .end = i * 16 + 16, .path = bt_str("a"));
+		maker_add(k, 0, MAP, map, .space = 1, .epoch = 1, .start = i * 16,
+			  .end = i * 16 + 16, .path = bt_str("a"));
 	maker_add(k, 0, UNMAP, unmap, .space = 1, .epoch = 2, .start = 1000, .end = 2000);
 	maker_code(k, 1, 1, 0, 0, "\x90", 1);
 	maker_add(k, 0, SPACE, space, .space = 2, .parent = 1, .parent_epoch = 2);
@@ -68,7 +70,8 @@ static void every_failed_allocation_of_a_model_is_survived(void **state)
 		if (m && !ran_out)
 			break;
 		/* It may have been the last allocation; nothing is called damaged. */
-		assert_true(m ? !m->damage_count && m->event_count == whole->event_count : err.code == BT_E_NO_MEMORY && *err.text);
+		assert_true(m ? !m->damage_count && m->event_count == whole->event_count
+			      : err.code == BT_E_NO_MEMORY && *err.text);
 		model_free(m);
 	}
 	assert_true(n > 30);

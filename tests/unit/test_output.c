@@ -8,10 +8,7 @@
 /* A stream keeps some of what it could not write, or none, as its buffer has been filled. */
 static void the_cause_is_told_whatever_the_length(void **state)
 {
-	enum {
-		MOST = 20000,
-		WORD = 7
-	};
+	enum { MOST = 20000, WORD = 7 };
 	(void)state;
 
 	for (int length = 1; length < MOST; length++) {

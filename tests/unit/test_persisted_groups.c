@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: MIT */
-/* Groups of fragments: what is put into a cache is, byte for byte, what the translator would have made there, of one fragment or of several
- * together. The application is this program's own code, as if it lay elsewhere. */
+/* Groups of fragments: what is put into a cache is, byte for byte, what the translator would have
+ * made there, of one fragment or of several together. The application is this program's own code,
+ * as if it lay elsewhere. */
 #include "tests/unit/unit.h"
 
 #include <link.h>
@@ -15,9 +16,9 @@ enum {
 	DAMAGED = 40, /* fragments of which every byte is damaged once */
 };
 
-#define HERE 0x5555550de000u
-#define THERE 0x7f12345b7000u
-#define LOW 0x00412000u
+#define HERE   0x5555550de000u
+#define THERE  0x7f12345b7000u
+#define LOW    0x00412000u
 #define OFFSET 0x5000u /* in its file, of what is damaged */
 
 struct wanted {
@@ -26,7 +27,11 @@ struct wanted {
 	bool fit; /* for a group */
 };
 
-static const struct processor processor = {.fast_pext = true, .lzcnt = true, .fast_loop = true, .leaf_count = PROCESSOR_LEAVES}; /* for which the routines must have room */
+static const struct processor processor = {
+	.fast_pext = true,
+	.lzcnt = true,
+	.fast_loop = true,
+	.leaf_count = PROCESSOR_LEAVES}; /* for which the routines must have room */
 
 static int find_text(struct dl_phdr_info *info, size_t size, void *arg)
 {
@@ -35,7 +40,9 @@ static int find_text(struct dl_phdr_info *info, size_t size, void *arg)
 	(void)size;
 	for (int i = 0; i < info->dlpi_phnum && !text->len; i++)
 		if (info->dlpi_phdr[i].p_type == PT_LOAD && info->dlpi_phdr[i].p_flags & PF_X)
-			*text = slice_of((const uint8_t *)info->dlpi_addr + info->dlpi_phdr[i].p_vaddr, info->dlpi_phdr[i].p_memsz); /* of the program itself */
+			*text = slice_of((const uint8_t *)info->dlpi_addr +
+						 info->dlpi_phdr[i].p_vaddr,
+					 info->dlpi_phdr[i].p_memsz); /* of the program itself */
 	return 1;
 }
 
@@ -53,7 +60,8 @@ static struct slice own_text(void)
 static struct program program_at(uint64_t at)
 {
 	struct slice text = own_text();
-	struct program p = {.len = (text.len + PROGRAM_PAGE - 1) & ~(size_t)(PROGRAM_PAGE - 1), .at = at};
+	struct program p = {.len = (text.len + PROGRAM_PAGE - 1) & ~(size_t)(PROGRAM_PAGE - 1),
+			    .at = at};
 
 	p.bytes = calloc(1, p.len);
 	assert_non_null(p.bytes);
@@ -62,7 +70,8 @@ static struct program program_at(uint64_t at)
 	return p;
 }
 
-static void want(struct wanted *w, size_t *count, const struct program *p, uint64_t addr, bool indirect)
+static void want(struct wanted *w, size_t *count, const struct program *p, uint64_t addr,
+		 bool indirect)
 {
 	uint64_t offset = addr - p->at;
 
@@ -77,17 +86,20 @@ static void want(struct wanted *w, size_t *count, const struct program *p, uint6
 /* Places that lead to one another, from some functions on. */
 static size_t collect(struct wanted *w, struct program *p, struct fragment_kind kind)
 {
-	const void *const first[] = {(const void *)translator_translate, (const void *)persisted_make, (const void *)code_cache_add, (const void *)segment_add,
-				     (const void *)x86_decode};
+	const void *const first[] = {(const void *)translator_translate,
+				     (const void *)persisted_make, (const void *)code_cache_add,
+				     (const void *)segment_add, (const void *)x86_decode};
 	struct code_cache *c = code_cache_new(&processor, kind.apart);
 	struct code_source source = program_source(p);
 	size_t count = 0;
 
 	c->kind = kind;
 	for (size_t i = 0; i < sizeof first / sizeof first[0]; i++)
-		want(w, &count, p, p->at + (uint64_t)((const uint8_t *)first[i] - own_text().at), i % 2);
+		want(w, &count, p, p->at + (uint64_t)((const uint8_t *)first[i] - own_text().at),
+		     i % 2);
 	for (size_t i = 0; i < count; i++) {
-		uint32_t fragment = translator_translate(c, &source, p->at + w[i].offset, w[i].indirect);
+		uint32_t fragment =
+			translator_translate(c, &source, p->at + w[i].offset, w[i].indirect);
 
 		assert_int_equal(c->clears, 0);
 		if (fragment == FRAGMENT_NONE)
@@ -114,7 +126,9 @@ static struct code_cache *used_cache(struct fragment_kind kind)
 	memset(bytes, 0, 77);
 	code_cache_add_routine(c, 77);
 	for (uint64_t i = 1; i < 12; i++)
-		segment_add(c->segments, &(struct segment){.pc = i, .from = i, .end = i + 1, .kind = BT_BRANCH_RET});
+		segment_add(
+			c->segments,
+			&(struct segment){.pc = i, .from = i, .end = i + 1, .kind = BT_BRANCH_RET});
 	return c;
 }
 
@@ -164,7 +178,8 @@ static void assert_incoming(const struct code_cache *c, uint32_t fragment)
 {
 	uint32_t listed = 0, linked = 0;
 
-	for (uint32_t i = c->fragments[fragment].incoming; i != EXIT_NONE; i = c->exits[i].next, listed++)
+	for (uint32_t i = c->fragments[fragment].incoming; i != EXIT_NONE;
+	     i = c->exits[i].next, listed++)
 		assert_int_equal(c->exits[i].linked, fragment);
 	for (uint32_t i = 0; i < c->exit_count; i++)
 		linked += c->exits[i].linked == fragment;
@@ -185,23 +200,28 @@ static void assert_same_cache(const struct code_cache *a, const struct code_cach
 	for (uint32_t i = 0; i < a->exit_count; i++)
 		assert_same_exit(&a->exits[i], &b->exits[i]);
 	for (uint32_t i = 0; i < a->fragment_count; i++)
-		assert_memory_equal(code_cache_state_map(a, &a->fragments[i]), code_cache_state_map(b, &b->fragments[i]),
+		assert_memory_equal(code_cache_state_map(a, &a->fragments[i]),
+				    code_cache_state_map(b, &b->fragments[i]),
 				    a->fragments[i].state_map_len);
 	assert_int_equal(a->span_count, b->span_count);
 	assert_memory_equal(a->spans, b->spans, a->span_count * sizeof *a->spans);
 	assert_int_equal(segment_count(a->segments), segment_count(b->segments));
 	for (uint32_t i = 0; i < segment_count(a->segments); i++) {
-		const struct segment *s = segment_get(a->segments, i), *t = segment_get(b->segments, i);
+		const struct segment *s = segment_get(a->segments, i),
+				     *t = segment_get(b->segments, i);
 
-		assert_true(s->pc == t->pc && s->from == t->from && s->end == t->end && s->to == t->to && s->kind == t->kind && s->tick == t->tick);
+		assert_true(s->pc == t->pc && s->from == t->from && s->end == t->end &&
+			    s->to == t->to && s->kind == t->kind && s->tick == t->tick);
 	}
 	assert_int_equal(a->tables.count, b->tables.count);
 	assert_int_equal(a->tables.bits, b->tables.bits);
-	assert_memory_equal(a->tables.pairs, b->tables.pairs, (1u << a->tables.bits) * sizeof *a->tables.pairs);
+	assert_memory_equal(a->tables.pairs, b->tables.pairs,
+			    (1u << a->tables.bits) * sizeof *a->tables.pairs);
 }
 
 /* One group of one fragment. */
-static bool make(struct persisted_maker *m, const struct code_source *source, uint64_t pc, bool indirect, struct fragment_demand demand, uint64_t offset, struct buf *out)
+static bool make(struct persisted_maker *m, const struct code_source *source, uint64_t pc,
+		 bool indirect, struct fragment_demand demand, uint64_t offset, struct buf *out)
 {
 	struct persisted_wish wish = {.pc = pc, .indirect = indirect, .demand = demand};
 
@@ -210,9 +230,10 @@ static bool make(struct persisted_maker *m, const struct code_source *source, ui
 	return wish.kept;
 }
 
-/* Groups are made of the program at one place, and put into a cache of it at another. Each lies where the one before it lay. Says which
- * fragments had one. */
-static size_t compare(struct wanted *w, size_t count, struct program *one, struct program *other, struct fragment_kind kind)
+/* Groups are made of the program at one place, and put into a cache of it at another. Each lies
+ * where the one before it lay. Says which fragments had one. */
+static size_t compare(struct wanted *w, size_t count, struct program *one, struct program *other,
+		      struct fragment_kind kind)
 {
 	struct persisted_maker *maker = persisted_maker_new(&processor, kind);
 	struct code_source source = program_source(one), elsewhere = program_source(other);
@@ -225,9 +246,12 @@ static size_t compare(struct wanted *w, size_t count, struct program *one, struc
 		enum persisted_fault fault;
 
 		buf_reset(&bytes);
-		w[i].fit = make(maker, &source, one->at + w[i].offset, w[i].indirect, code_cache_demand(by_group, pc), w[i].offset, &bytes);
+		w[i].fit = make(maker, &source, one->at + w[i].offset, w[i].indirect,
+				code_cache_demand(by_group, pc), w[i].offset, &bytes);
 		if (w[i].fit)
-			assert_int_not_equal(persisted_add(by_group, &elsewhere, pc, w[i].offset, slice_of(bytes.data, bytes.len), &fault), FRAGMENT_NONE);
+			assert_int_not_equal(persisted_add(by_group, &elsewhere, pc, w[i].offset,
+							   slice_of(bytes.data, bytes.len), &fault),
+					     FRAGMENT_NONE);
 		else
 			translator_translate(by_group, &elsewhere, pc, w[i].indirect);
 		if (w[i].fit)
@@ -244,18 +268,22 @@ static size_t compare(struct wanted *w, size_t count, struct program *one, struc
 }
 
 /* The same of `size` fragments together; any of them is what the group is added for. */
-static void compare_together(const struct wanted *w, size_t count, struct program *one, struct program *other, size_t size, struct fragment_kind kind)
+static void compare_together(const struct wanted *w, size_t count, struct program *one,
+			     struct program *other, size_t size, struct fragment_kind kind)
 {
 	struct persisted_maker *maker = persisted_maker_new(&processor, kind);
 	struct code_source source = program_source(one), elsewhere = program_source(other);
-	struct code_cache *by_group = used_cache(kind), *by_translator = used_cache(kind), *before = used_cache(kind);
+	struct code_cache *by_group = used_cache(kind), *by_translator = used_cache(kind),
+			  *before = used_cache(kind);
 	struct persisted_wish *wishes = calloc(count, sizeof *wishes);
 	struct buf bytes = {0};
 
 	for (size_t i = 0; i < count; i++) {
 		uint64_t pc = other->at + w[i].offset;
 
-		wishes[i] = (struct persisted_wish){.pc = one->at + w[i].offset, .indirect = w[i].indirect, .demand = code_cache_demand(before, pc)};
+		wishes[i] = (struct persisted_wish){.pc = one->at + w[i].offset,
+						    .indirect = w[i].indirect,
+						    .demand = code_cache_demand(before, pc)};
 		translator_translate(before, &elsewhere, pc, w[i].indirect);
 	}
 	for (size_t i = 0, done; i < count; i += done) {
@@ -264,12 +292,18 @@ static void compare_together(const struct wanted *w, size_t count, struct progra
 
 		buf_reset(&bytes);
 		done = persisted_make(maker, &source, wishes + i, n, w[i].offset, &bytes);
-		assert_true(done && done <= n && (done == n || done == PERSISTED_FRAGMENTS || bytes.len > PERSISTED_BYTES / 2));
+		assert_true(done && done <= n &&
+			    (done == n || done == PERSISTED_FRAGMENTS ||
+			     bytes.len > PERSISTED_BYTES / 2));
 		which = i + (i * 7 + 3) % done;
-		assert_int_not_equal(persisted_add(by_group, &elsewhere, other->at + w[which].offset, w[which].offset, slice_of(bytes.data, bytes.len), &fault), FRAGMENT_NONE);
+		assert_int_not_equal(persisted_add(by_group, &elsewhere,
+						   other->at + w[which].offset, w[which].offset,
+						   slice_of(bytes.data, bytes.len), &fault),
+				     FRAGMENT_NONE);
 		begin_line(by_translator);
 		for (size_t k = i; k < i + done; k++)
-			translator_translate(by_translator, &elsewhere, other->at + w[k].offset, w[k].indirect);
+			translator_translate(by_translator, &elsewhere, other->at + w[k].offset,
+					     w[k].indirect);
 	}
 	for (size_t i = 0; i < count; i++)
 		assert_true(wishes[i].kept);
@@ -303,7 +337,8 @@ static void compare_at(uint64_t from, uint64_t to, struct fragment_kind kind)
 
 static void a_persisted_group_makes_what_the_translator_makes(void **state)
 {
-	const struct fragment_kind kinds[] = {history, ticks, apart, {.ticks = true, .apart = true}};
+	const struct fragment_kind kinds[] = {
+		history, ticks, apart, {.ticks = true, .apart = true}};
 
 	(void)state;
 	for (size_t i = 0; i < sizeof kinds / sizeof kinds[0]; i++) {
@@ -313,7 +348,8 @@ static void a_persisted_group_makes_what_the_translator_makes(void **state)
 	}
 }
 
-static void assert_refused(struct code_cache *c, const struct code_source *source, uint64_t pc, struct slice bytes)
+static void assert_refused(struct code_cache *c, const struct code_source *source, uint64_t pc,
+			   struct slice bytes)
 {
 	enum persisted_fault fault;
 
@@ -325,7 +361,8 @@ static void assert_refused(struct code_cache *c, const struct code_source *sourc
 /* Each byte of what the fragment at pc was made of, and of its group, is another one once. */
 static void damage(struct program *p, uint64_t pc, struct buf *bytes)
 {
-	struct code_cache *c = used_cache(history), *again = used_cache(history), *others[] = {used_cache(ticks), used_cache(apart)};
+	struct code_cache *c = used_cache(history), *again = used_cache(history),
+			  *others[] = {used_cache(ticks), used_cache(apart)};
 	struct code_source source = program_source(p);
 	enum persisted_fault fault;
 
@@ -339,12 +376,15 @@ static void damage(struct program *p, uint64_t pc, struct buf *bytes)
 	p->bytes[pc - p->at] ^= 1;
 	assert_refused(c, &source, pc, slice_of(bytes->data, bytes->len));
 	p->bytes[pc - p->at] ^= 1;
-	assert_refused(c, &source, pc + p->len, slice_of(bytes->data, bytes->len)); /* nothing is there */
+	assert_refused(c, &source, pc + p->len,
+		       slice_of(bytes->data, bytes->len)); /* nothing is there */
 	for (size_t i = 0; i < sizeof others / sizeof others[0]; i++) {
 		assert_refused(others[i], &source, pc, slice_of(bytes->data, bytes->len));
 		code_cache_put(others[i]);
 	}
-	assert_int_not_equal(persisted_add(again, &source, pc, OFFSET, slice_of(bytes->data, bytes->len), &fault), FRAGMENT_NONE);
+	assert_int_not_equal(persisted_add(again, &source, pc, OFFSET,
+					   slice_of(bytes->data, bytes->len), &fault),
+			     FRAGMENT_NONE);
 	code_cache_put(c);
 	code_cache_put(again);
 }
@@ -354,7 +394,8 @@ static void what_is_damaged_or_was_made_of_something_else_is_refused(void **stat
 	struct program p = program_at(HERE), low = program_at(LOW);
 	struct wanted *w = calloc(FRAGMENTS, sizeof *w);
 	size_t count = collect(w, &p, history);
-	struct persisted_maker *maker = persisted_maker_new(&processor, history), *low_maker = persisted_maker_new(&processor, history);
+	struct persisted_maker *maker = persisted_maker_new(&processor, history),
+			       *low_maker = persisted_maker_new(&processor, history);
 	struct code_source source = program_source(&p), low_source = program_source(&low);
 	struct code_cache *c = used_cache(history);
 
@@ -362,12 +403,17 @@ static void what_is_damaged_or_was_made_of_something_else_is_refused(void **stat
 	for (size_t i = 0; i < DAMAGED && i < count; i++) {
 		struct buf bytes = {0}, low_bytes = {0};
 
-		if (make(maker, &source, HERE + w[i].offset, w[i].indirect, (struct fragment_demand){0}, OFFSET, &bytes)) {
+		if (make(maker, &source, HERE + w[i].offset, w[i].indirect,
+			 (struct fragment_demand){0}, OFFSET, &bytes)) {
 			damage(&p, HERE + w[i].offset, &bytes);
-			assert_refused(c, &low_source, LOW + w[i].offset, slice_of(bytes.data, bytes.len)); /* addresses are shorter there */
+			assert_refused(
+				c, &low_source, LOW + w[i].offset,
+				slice_of(bytes.data, bytes.len)); /* addresses are shorter there */
 		}
-		if (make(low_maker, &low_source, LOW + w[i].offset, w[i].indirect, (struct fragment_demand){0}, OFFSET, &low_bytes))
-			assert_refused(c, &source, HERE + w[i].offset, slice_of(low_bytes.data, low_bytes.len));
+		if (make(low_maker, &low_source, LOW + w[i].offset, w[i].indirect,
+			 (struct fragment_demand){0}, OFFSET, &low_bytes))
+			assert_refused(c, &source, HERE + w[i].offset,
+				       slice_of(low_bytes.data, low_bytes.len));
 		buf_release(&bytes);
 		buf_release(&low_bytes);
 	}
@@ -394,20 +440,25 @@ static void fragments_that_are_there_stay(void **state)
 	(void)state;
 	assert_true(count > PERSISTED_FRAGMENTS);
 	for (size_t i = 0; i < PERSISTED_FRAGMENTS; i++)
-		wishes[i] = (struct persisted_wish){.pc = HERE + w[i].offset, .indirect = w[i].indirect};
+		wishes[i] = (struct persisted_wish){.pc = HERE + w[i].offset,
+						    .indirect = w[i].indirect};
 	n = persisted_make(maker, &source, wishes, PERSISTED_FRAGMENTS, w[0].offset, &bytes);
 	for (size_t first = 0; first < n; first++) {
 		struct code_cache *c = used_cache(history);
-		uint32_t made = translator_translate(c, &source, wishes[first].pc, wishes[first].indirect);
+		uint32_t made =
+			translator_translate(c, &source, wishes[first].pc, wishes[first].indirect);
 		size_t wanted = (first + 1) % n;
 
 		if (made == FRAGMENT_NONE || !wishes[first].kept || !wishes[wanted].kept) {
 			code_cache_put(c);
 			continue;
 		}
-		assert_int_equal(persisted_add(c, &source, wishes[first].pc, w[first].offset, slice_of(bytes.data, bytes.len), &fault), FRAGMENT_NONE);
+		assert_int_equal(persisted_add(c, &source, wishes[first].pc, w[first].offset,
+					       slice_of(bytes.data, bytes.len), &fault),
+				 FRAGMENT_NONE);
 		assert_int_equal(fault, PERSISTED_UNFIT);
-		if (persisted_add(c, &source, wishes[wanted].pc, w[wanted].offset, slice_of(bytes.data, bytes.len), &fault) == FRAGMENT_NONE) {
+		if (persisted_add(c, &source, wishes[wanted].pc, w[wanted].offset,
+				  slice_of(bytes.data, bytes.len), &fault) == FRAGMENT_NONE) {
 			assert_int_equal(fault, PERSISTED_UNCHECKED);
 			assert_int_equal(c->fragment_count, 1);
 		}
@@ -416,13 +467,18 @@ static void fragments_that_are_there_stay(void **state)
 			assert_incoming(c, i);
 		for (uint32_t i = 0; i < c->exit_count; i++) {
 			const struct cache_exit *x = &c->exits[i];
-			uint32_t to = x->linked == FRAGMENT_NONE ? x->trap : x->fresh && c->fragments[x->linked].fresh ? c->fragments[x->linked].fresh : c->fragments[x->linked].body, d;
+			uint32_t to = x->linked == FRAGMENT_NONE ? x->trap
+				      : x->fresh && c->fragments[x->linked].fresh
+					      ? c->fragments[x->linked].fresh
+					      : c->fragments[x->linked].body,
+				 d;
 
 			if (!x->site)
 				continue;
 			memcpy(&d, c->code + x->site, sizeof d);
 			assert_int_equal(x->site + 4 + d, to);
-			assert_true(x->linked == FRAGMENT_NONE || c->fragments[x->linked].pc == x->target);
+			assert_true(x->linked == FRAGMENT_NONE ||
+				    c->fragments[x->linked].pc == x->target);
 			there += x->linked == made;
 		}
 		code_cache_put(c);
@@ -434,7 +490,8 @@ static void fragments_that_are_there_stay(void **state)
 	free(p.bytes);
 }
 
-/* Nothing but nops, up to a return: a fragment each so many bytes on. Segments are cut where spans end; each fragment has its place in some group. */
+/* Nothing but nops, up to a return: a fragment each so many bytes on. Segments are cut where spans
+ * end; each fragment has its place in some group. */
 static void long_lines_have_groups(void **state)
 {
 	struct program p = {.len = 300 * 1024, .at = HERE};
@@ -451,16 +508,20 @@ static void long_lines_have_groups(void **state)
 	p.bytes[p.len - 65] = 0xc3;
 	assert_int_not_equal(translator_translate(c, &source, p.at, true), FRAGMENT_NONE);
 	assert_int_equal(c->clears, 0);
-	assert_int_equal(segment_at(c->segments, p.at, segment_generation(c->segments))->end, p.at + SPAN_LEN_MAX);
+	assert_int_equal(segment_at(c->segments, p.at, segment_generation(c->segments))->end,
+			 p.at + SPAN_LEN_MAX);
 	for (size_t i = 0; i < n; i++)
 		wishes[i] = (struct persisted_wish){.pc = p.at + p.len - 64 - 48 * (i + 1)};
 	for (size_t i = 0; i < n; i += done) {
 		enum persisted_fault fault;
 
 		buf_reset(&bytes);
-		done = persisted_make(maker, &source, wishes + i, n - i, wishes[i].pc - p.at, &bytes);
+		done = persisted_make(maker, &source, wishes + i, n - i, wishes[i].pc - p.at,
+				      &bytes);
 		assert_true(done && bytes.len <= PERSISTED_BYTES);
-		assert_int_not_equal(persisted_add(c, &source, wishes[i].pc, wishes[i].pc - p.at, slice_of(bytes.data, bytes.len), &fault), FRAGMENT_NONE);
+		assert_int_not_equal(persisted_add(c, &source, wishes[i].pc, wishes[i].pc - p.at,
+						   slice_of(bytes.data, bytes.len), &fault),
+				     FRAGMENT_NONE);
 		for (size_t k = i; k < i + done; k++)
 			kept += wishes[k].kept;
 	}
@@ -476,7 +537,10 @@ static void long_lines_have_groups(void **state)
 static void a_persisted_group_is_without_what_cannot_be_kept(void **state)
 {
 	struct program p = program_at(HERE);
-	struct persisted_wish wishes[] = {{.pc = HERE + p.len - 2}, {.pc = HERE + 0x100}, {.pc = HERE + p.len + 0x1000}, {.pc = HERE + 0x140}};
+	struct persisted_wish wishes[] = {{.pc = HERE + p.len - 2},
+					  {.pc = HERE + 0x100},
+					  {.pc = HERE + p.len + 0x1000},
+					  {.pc = HERE + 0x140}};
 	struct persisted_maker *maker = persisted_maker_new(&processor, history);
 	struct code_cache *c = used_cache(history);
 	struct code_source source = program_source(&p);
@@ -490,7 +554,9 @@ static void a_persisted_group_is_without_what_cannot_be_kept(void **state)
 	assert_int_equal(persisted_make(maker, &source, wishes, 4, p.len - 2, &bytes), 4);
 	assert_false(wishes[0].kept || wishes[2].kept);
 	assert_true(wishes[1].kept && wishes[3].kept);
-	assert_int_not_equal(persisted_add(c, &source, wishes[3].pc, 0x140, slice_of(bytes.data, bytes.len), &fault), FRAGMENT_NONE);
+	assert_int_not_equal(persisted_add(c, &source, wishes[3].pc, 0x140,
+					   slice_of(bytes.data, bytes.len), &fault),
+			     FRAGMENT_NONE);
 	assert_int_equal(c->fragment_count, 2);
 	assert_int_not_equal(code_cache_find(c, wishes[1].pc), FRAGMENT_NONE);
 	buf_release(&bytes);
@@ -537,7 +603,8 @@ static void nobody_comes_to_a_fragment_before_it_is_let_in(void **state)
 
 static void the_stamp_knows_the_processor(void **state)
 {
-	const struct processor other = {.fast_pext = false, .lzcnt = true}, slow_loop = {.fast_pext = true, .lzcnt = true};
+	const struct processor other = {.fast_pext = false, .lzcnt = true},
+			       slow_loop = {.fast_pext = true, .lzcnt = true};
 
 	(void)state;
 	assert_int_equal(persisted_stamp(&processor), persisted_stamp(&processor));

@@ -37,16 +37,18 @@ static void write_program(struct program *p)
 		uint8_t bytes[5];
 		size_t len;
 	} pieces[] = {
-		{0x10, {0xc3}, 1},			 /* ret */
-		{0x20, {0x74, 0x00}, 2},		 /* je onwards */
+		{0x10, {0xc3}, 1},                         /* ret */
+		{0x20, {0x74, 0x00}, 2},                   /* je onwards */
 		{0x30, {0xe9, 0xdb, 0xff, 0xff, 0xff}, 5}, /* jmp to 10 */
-		{0x40, {0xff, 0xe0}, 2},		 /* jmp *rax */
+		{0x40, {0xff, 0xe0}, 2},                   /* jmp *rax */
 		{0x50, {0xe8, 0xab, 0x0f, 0x00, 0x00}, 5}, /* call 1000 */
-		{0x60, {0x90, 0xc2, 0x10, 0x00}, 4},	 /* ret $16 */
-		{0x100, {0x0f, 0xa2}, 2},		 /* cpuid: not for the cache */
-		{0x1000, {0x90, 0x74, 0x00}, 3},	 /* je */
-		{PAGE * 3 - 32, {0x74, 0x00}, 2},	 /* je, near the end of what is fixed */
-		{PAGE * 3 - 8, {0x74, 0x00}, 2},	 /* je: whether it is one what comes behind might say */
+		{0x60, {0x90, 0xc2, 0x10, 0x00}, 4},       /* ret $16 */
+		{0x100, {0x0f, 0xa2}, 2},                  /* cpuid: not for the cache */
+		{0x1000, {0x90, 0x74, 0x00}, 3},           /* je */
+		{PAGE * 3 - 32, {0x74, 0x00}, 2},          /* je, near the end of what is fixed */
+		{PAGE * 3 - 8,
+		 {0x74, 0x00},
+		 2}, /* je: whether it is one what comes behind might say */
 	};
 
 	memset(p->bytes, 0x90, p->len);
@@ -68,7 +70,10 @@ static struct world *world_new(void)
 	assert_non_null(w);
 	w->program = (struct program){w->bytes, sizeof w->bytes, AT};
 	write_program(&w->program);
-	w->source = (struct code_source){.read = program_read, .fixed_page = fixed_page, .is_mutable = is_mutable, .arg = &w->program};
+	w->source = (struct code_source){.read = program_read,
+					 .fixed_page = fixed_page,
+					 .is_mutable = is_mutable,
+					 .arg = &w->program};
 	w->cache = code_cache_new(&processor, false);
 	assert_non_null(w->cache);
 	return w;
@@ -101,8 +106,10 @@ static void each_branch_has_its_own(void **state)
 	assert_int_equal(predictions_find(&g, 5), 0);
 	assert_null(predictions_get(&g, 0));
 	for (uint64_t i = 1; i <= MANY; i++)
-		assert_true(predictions_put(&g, &(struct prediction){.from = i << 8, .to = i, .len = 1}));
-	assert_true(predictions_put(&g, &(struct prediction){.from = 7 << 8, .to = 0, .len = 1, .wrong = 1}));
+		assert_true(predictions_put(
+			&g, &(struct prediction){.from = i << 8, .to = i, .len = 1}));
+	assert_true(predictions_put(
+		&g, &(struct prediction){.from = 7 << 8, .to = 0, .len = 1, .wrong = 1}));
 	assert_true(predictions_copy(&copy, &g));
 	predictions_release(&g);
 	assert_int_equal(predictions_find(&g, 1 << 8), 0);
@@ -130,10 +137,22 @@ static void they_are_found_by_the_code_they_rest_on(void **state)
 
 	(void)state;
 	assert_int_equal(resting(&g, 0, UINT64_MAX), 0);
-	assert_true(predictions_put(&g, &(struct prediction){.from = 0x10ffe, .to = 1, .len = 4, .spans = {{0x20000, 0x20010}, {0x41ff0, 0x43010}},
-						    .span_count = 2}));
-	assert_true(predictions_put(&g, &(struct prediction){.from = 0x50000, .to = 1, .len = 2, .spans = {{0x20008, 0x20020}}, .span_count = 1}));
-	assert_true(predictions_put(&g, &(struct prediction){.from = 0x60000, .to = 0, .len = 2, .spans = {{0x20008, 0x20020}}, .span_count = 1}));
+	assert_true(predictions_put(
+		&g, &(struct prediction){.from = 0x10ffe,
+					 .to = 1,
+					 .len = 4,
+					 .spans = {{0x20000, 0x20010}, {0x41ff0, 0x43010}},
+					 .span_count = 2}));
+	assert_true(predictions_put(&g, &(struct prediction){.from = 0x50000,
+							     .to = 1,
+							     .len = 2,
+							     .spans = {{0x20008, 0x20020}},
+							     .span_count = 1}));
+	assert_true(predictions_put(&g, &(struct prediction){.from = 0x60000,
+							     .to = 0,
+							     .len = 2,
+							     .spans = {{0x20008, 0x20020}},
+							     .span_count = 1}));
 	assert_int_equal(resting(&g, 0, UINT64_MAX), 2);
 	assert_int_equal(resting(&g, 0x10000, 0x10ffe), 0);
 	assert_int_equal(resting(&g, 0x10000, 0x10fff), 1);
@@ -161,12 +180,12 @@ static void none_closes_a_cycle_without_a_conditional(void **state)
 	assert_int_equal(g.spans[0].end, AT + 0x22);
 	assert_false(may_predict(w, 0x10, 0x10, &g));
 	assert_false(may_predict(w, 0x10, 0x08, &g));
-	assert_false(may_predict(w, 0x10, 0x28, &g)); /* by the jump back */
+	assert_false(may_predict(w, 0x10, 0x28, &g));    /* by the jump back */
 	assert_true(may_predict(w, 0x10, 0x31 + 4, &g)); /* to a branch that leaves a record */
-	make_prediction(w, 0x40, 0x44);		       /* ... no more: on by the call, to a conditional */
+	make_prediction(w, 0x40, 0x44); /* ... no more: on by the call, to a conditional */
 	assert_true(may_predict(w, 0x10, 0x35, &g));
 	assert_int_equal(g.span_count, 3);
-	make_prediction(w, 0x40, 0x24);		   /* ... and now back */
+	make_prediction(w, 0x40, 0x24); /* ... and now back */
 	assert_false(may_predict(w, 0x10, 0x35, &g));
 	assert_false(may_predict(w, 0x61, 0x200, &g)); /* too far */
 	world_free(w);
@@ -212,7 +231,8 @@ static void segments_and_fragments_have_them_from_then_on(void **state)
 	predicted = translator_translate(w->cache, &w->source, AT + 0x8, true);
 	assert_true(segment_has_prediction(now_at(w, 0x8)));
 	assert_int_equal(now_at(w, 0x8)->to, AT + 0x11);
-	x = &w->cache->exits[w->cache->fragments[predicted].exit_first + 2]; /* behind those of the miss: of its record, of its branch */
+	x = &w->cache->exits[w->cache->fragments[predicted].exit_first +
+			     2]; /* behind those of the miss: of its record, of its branch */
 	assert_int_equal(x->kind, EXIT_LINK);
 	assert_int_equal(x->target, AT + 0x11);
 	/* What changes behind the prediction takes it away. */
@@ -239,15 +259,20 @@ static void groups_have_none(void **state)
 	assert_int_equal(persisted_make(maker, &w->source, wishes, 2, 0x8, &bytes), 2);
 	assert_true(wishes[0].kept && wishes[1].kept);
 	make_prediction(w, 0x10, 0x11);
-	assert_int_equal(persisted_add(w->cache, &w->source, AT + 0x8, 0x8, slice_of(bytes.data, bytes.len), &fault), FRAGMENT_NONE);
+	assert_int_equal(persisted_add(w->cache, &w->source, AT + 0x8, 0x8,
+				       slice_of(bytes.data, bytes.len), &fault),
+			 FRAGMENT_NONE);
 	assert_int_equal(fault, PERSISTED_UNFIT);
 	/* What is kept with it does not suffer. */
-	other = persisted_add(w->cache, &w->source, AT + 0x38, 0x38, slice_of(bytes.data, bytes.len), &fault);
+	other = persisted_add(w->cache, &w->source, AT + 0x38, 0x38,
+			      slice_of(bytes.data, bytes.len), &fault);
 	assert_int_not_equal(other, FRAGMENT_NONE);
 	assert_int_equal(w->cache->fragments[other].pc, AT + 0x38);
 	assert_int_equal(code_cache_find(w->cache, AT + 0x8), FRAGMENT_NONE);
 	code_cache_drop(w->cache, AT + 0x11, AT + 0x12);
-	assert_int_not_equal(persisted_add(w->cache, &w->source, AT + 0x8, 0x8, slice_of(bytes.data, bytes.len), &fault), FRAGMENT_NONE);
+	assert_int_not_equal(persisted_add(w->cache, &w->source, AT + 0x8, 0x8,
+					   slice_of(bytes.data, bytes.len), &fault),
+			     FRAGMENT_NONE);
 	buf_release(&bytes);
 	persisted_maker_free(maker);
 	world_free(w);

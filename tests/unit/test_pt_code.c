@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: MIT */
-/* The code that Intel PT is decoded with, of a program that patches its own: which bytes are given, and that the trace has the same. */
+/* The code that Intel PT is decoded with, of a program that patches its own: which bytes are given,
+ * and that the trace has the same. */
 #include "collector/pmu/pt_code.h"
 
 #include <string.h>
@@ -41,7 +42,8 @@ static int set_up(void **state)
 	snprintf(f->path, sizeof f->path, "%s/trace", f->dir);
 	if (trace_writer_open(&f->pmu.writer, f->path, &header, &err))
 		return -1;
-	f->at = mmap(NULL, 3 * PT_PAGE, PROT_READ | PROT_WRITE | PROT_EXEC, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+	f->at = mmap(NULL, 3 * PT_PAGE, PROT_READ | PROT_WRITE | PROT_EXEC,
+		     MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
 	f->process.space = address_space_new(f->pmu.writer, 1, 1, NULL);
 	f->code = calloc(1, sizeof *f->code);
 	if (f->at == MAP_FAILED || !f->process.space || !f->code)
@@ -87,7 +89,8 @@ static void assert_given(struct fixture *f, size_t at, const uint8_t *bytes, siz
 static void assert_told(const struct fixture *f, size_t at, const uint8_t *bytes, size_t n)
 {
 	uint64_t addr = (uintptr_t)f->at + at;
-	const uint8_t *page = code_pages_find(f->process.space->pages, addr & ~(uint64_t)(PT_PAGE - 1));
+	const uint8_t *page =
+		code_pages_find(f->process.space->pages, addr & ~(uint64_t)(PT_PAGE - 1));
 
 	assert_non_null(page);
 	assert_memory_equal(page + addr % PT_PAGE, bytes, n);
@@ -189,10 +192,13 @@ static void what_is_decoded_again_is_what_it_was(void **state)
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
-		cmocka_unit_test_setup_teardown(code_patched_in_the_middle_of_a_page_begins_an_epoch, set_up, tear_down),
+		cmocka_unit_test_setup_teardown(
+			code_patched_in_the_middle_of_a_page_begins_an_epoch, set_up, tear_down),
 		cmocka_unit_test_setup_teardown(data_beside_code_begin_none, set_up, tear_down),
-		cmocka_unit_test_setup_teardown(an_instruction_across_two_pages_is_told_of_both, set_up, tear_down),
-		cmocka_unit_test_setup_teardown(what_is_decoded_again_is_what_it_was, set_up, tear_down),
+		cmocka_unit_test_setup_teardown(an_instruction_across_two_pages_is_told_of_both,
+						set_up, tear_down),
+		cmocka_unit_test_setup_teardown(what_is_decoded_again_is_what_it_was, set_up,
+						tear_down),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);

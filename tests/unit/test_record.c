@@ -30,24 +30,34 @@ static void random_regs(uint64_t *s, struct bt_regs *v)
 		bt_regs_set(v, i, unit_random(s));
 }
 
-static bool same_slice(struct slice a, struct slice b) { return a.len == b.len && (!a.len || !memcmp(a.at, b.at, a.len)); }
+static bool same_slice(struct slice a, struct slice b)
+{
+	return a.len == b.len && (!a.len || !memcmp(a.at, b.at, a.len));
+}
 
-#define SAME_u8(a, b) ((a) == (b))
-#define SAME_u32(a, b) ((a) == (b))
-#define SAME_u64(a, b) ((a) == (b))
-#define SAME_str(a, b) same_slice(a, b)
-#define SAME_blob(a, b) same_slice(a, b)
+#define SAME_u8(a, b)    ((a) == (b))
+#define SAME_u32(a, b)   ((a) == (b))
+#define SAME_u64(a, b)   ((a) == (b))
+#define SAME_str(a, b)   same_slice(a, b)
+#define SAME_blob(a, b)  same_slice(a, b)
 #define SAME_point(a, b) (!memcmp(&(a), &(b), sizeof(a)))
-#define SAME_regs(a, b) (!memcmp(&(a), &(b), sizeof(a)))
+#define SAME_regs(a, b)  (!memcmp(&(a), &(b), sizeof(a)))
 
 /* Per kind: fill with random values, and compare field by field. */
 #define RANDOM(type, f) random_##type(seed, &r->f);
-#define COMPARE(type, f)                          \
-	if (!SAME_##type(a->f, b->f))             \
+#define COMPARE(type, f)              \
+	if (!SAME_##type(a->f, b->f)) \
 		fail_msg("field %s differs", #f);
-#define R(number, NAME, name, description)                                                                        \
-	static void fill_##name(uint64_t *seed, struct bt_record_##name *r) { BT_FIELDS_##name(RANDOM) }           \
-	static void compare_##name(const struct bt_record_##name *a, const struct bt_record_##name *b) { BT_FIELDS_##name(COMPARE) }
+#define R(number, NAME, name, description)                                  \
+	static void fill_##name(uint64_t *seed, struct bt_record_##name *r) \
+	{                                                                   \
+		BT_FIELDS_##name(RANDOM)                                    \
+	}                                                                   \
+	static void compare_##name(const struct bt_record_##name *a,        \
+				   const struct bt_record_##name *b)        \
+	{                                                                   \
+		BT_FIELDS_##name(COMPARE)                                   \
+	}
 BT_RECORDS(R)
 #undef R
 
@@ -57,28 +67,29 @@ static void every_kind_roundtrips(void **state)
 
 	(void)state;
 	for (int round = 0; round < 50; round++) {
-#define R(number, NAME, name, description)                                         \
-	{                                                                          \
-		struct bt_record_##name body;                                      \
-		struct bt_record got;                                              \
-		struct buf b = {0};                                                \
-		struct slice s;                                                    \
-		fill_##name(seed, &body);                                          \
-		bt_record_encode(&b, BT_RECORD_##NAME, &body);                     \
-		s = slice_of(b.data, b.len);                                       \
-		assert_int_equal(bt_record_decode(&s, &got), 1);                   \
-		assert_int_equal(got.kind, number);                                \
-		assert_int_equal(s.len, 0);                                        \
-		compare_##name(&body, &got.u.name);                                \
-		assert_int_equal(bt_record_decode(&s, &got), 0);                   \
-		buf_release(&b);                                                   \
+#define R(number, NAME, name, description)                       \
+	{                                                        \
+		struct bt_record_##name body;                    \
+		struct bt_record got;                            \
+		struct buf b = {0};                              \
+		struct slice s;                                  \
+		fill_##name(seed, &body);                        \
+		bt_record_encode(&b, BT_RECORD_##NAME, &body);   \
+		s = slice_of(b.data, b.len);                     \
+		assert_int_equal(bt_record_decode(&s, &got), 1); \
+		assert_int_equal(got.kind, number);              \
+		assert_int_equal(s.len, 0);                      \
+		compare_##name(&body, &got.u.name);              \
+		assert_int_equal(bt_record_decode(&s, &got), 0); \
+		buf_release(&b);                                 \
 	}
 		BT_RECORDS(R)
 #undef R
 	}
 }
 
-/* Cut at every length: a body that ends between two fields decodes, the rest zero; one that ends inside a field is corrupt. */
+/* Cut at every length: a body that ends between two fields decodes, the rest zero; one that ends
+ * inside a field is corrupt. */
 static void shorter_bodies_give_zero_for_what_is_not_there(void **state)
 {
 	struct bt_record_suppressed body = {1, 2, 3, 4, 5};
@@ -140,7 +151,8 @@ static void a_longer_body_is_skipped(void **state)
 
 static void an_unknown_kind_is_stepped_over(void **state)
 {
-	static const uint8_t bytes[] = {0x34, 0x12, 0, 0, 3, 0, 0, 0, 'x', 'y', 'z', 0x99, 0, 0, 0, 0, 0, 0, 0};
+	static const uint8_t bytes[] = {0x34, 0x12, 0, 0, 3, 0, 0, 0, 'x', 'y',
+					'z',  0x99, 0, 0, 0, 0, 0, 0, 0};
 	struct slice s = slice_of(bytes, sizeof bytes);
 	struct bt_record got;
 
@@ -155,13 +167,18 @@ static void an_unknown_kind_is_stepped_over(void **state)
 
 static void reserved_bits_and_cut_records_are_corrupt(void **state)
 {
-	static const uint8_t reserved[] = {0x10, 0, 1, 0, 0, 0, 0, 0}, cut[] = {0x10, 0, 0, 0, 5, 0, 0, 0, 1}, half[] = {0x10};
-	static const uint8_t huge[] = {0x41, 0, 0, 0, 24, 0, 0, 0, 1, 0, 0, 0, 0, 0, 0, 0, 2, 0, 0, 0, 0, 0, 0, 0,
-				       3, 0, 0, 0, 0xff, 0xff, 0xff, 0xff};
+	static const uint8_t reserved[] = {0x10, 0, 1, 0, 0, 0, 0, 0},
+			     cut[] = {0x10, 0, 0, 0, 5, 0, 0, 0, 1}, half[] = {0x10};
+	static const uint8_t huge[] = {0x41, 0, 0, 0, 24, 0, 0,    0,    1,    0,   0,
+				       0,    0, 0, 0, 0,  2, 0,    0,    0,    0,   0,
+				       0,    0, 3, 0, 0,  0, 0xff, 0xff, 0xff, 0xff};
 	static const struct {
 		const uint8_t *bytes;
 		size_t len;
-	} rows[] = {{reserved, sizeof reserved}, {cut, sizeof cut}, {half, sizeof half}, {huge, sizeof huge}};
+	} rows[] = {{reserved, sizeof reserved},
+		    {cut, sizeof cut},
+		    {half, sizeof half},
+		    {huge, sizeof huge}};
 
 	(void)state;
 	for (size_t i = 0; i < sizeof rows / sizeof rows[0]; i++) {
@@ -182,18 +199,18 @@ static void print_is_one_line_that_cannot_act_on_a_terminal(void **state)
 
 	(void)state;
 	for (int round = 0; round < 20; round++) {
-#define R(number, NAME, name, description)                                    \
-	{                                                                     \
-		struct bt_record rec = {.kind = number};                      \
-		FILE *f = open_memstream(&out, &len);                         \
-		fill_##name(seed, &rec.u.name);                               \
-		bt_record_print(f, &rec);                                     \
-		fclose(f);                                                    \
-		assert_memory_equal(out, #NAME, strlen(#NAME));               \
-		assert_int_equal(out[len - 1], '\n');                         \
-		for (size_t i = 0; i + 1 < len; i++)                          \
-			assert_in_range((unsigned char)out[i], 0x20, 0x7e);   \
-		free(out);                                                    \
+#define R(number, NAME, name, description)                                  \
+	{                                                                   \
+		struct bt_record rec = {.kind = number};                    \
+		FILE *f = open_memstream(&out, &len);                       \
+		fill_##name(seed, &rec.u.name);                             \
+		bt_record_print(f, &rec);                                   \
+		fclose(f);                                                  \
+		assert_memory_equal(out, #NAME, strlen(#NAME));             \
+		assert_int_equal(out[len - 1], '\n');                       \
+		for (size_t i = 0; i + 1 < len; i++)                        \
+			assert_in_range((unsigned char)out[i], 0x20, 0x7e); \
+		free(out);                                                  \
 	}
 		BT_RECORDS(R)
 #undef R

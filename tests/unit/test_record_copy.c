@@ -16,8 +16,10 @@ static struct record_sums expected(const struct branch_log_record *records, size
 	for (size_t i = 0; i < n; i++) {
 		for (uint64_t bits = records[i].bits; bits > 1; bits >>= 1)
 			s.ticks++;
-		s.arrivals += branch_log_is_indirect(&records[i]) || records[i].kind == BRANCH_LOG_LOOP;
-		s.bad |= !records[i].bits || records[i].bits >> 63 || records[i].kind > BRANCH_LOG_MISS;
+		s.arrivals +=
+			branch_log_is_indirect(&records[i]) || records[i].kind == BRANCH_LOG_LOOP;
+		s.bad |= !records[i].bits || records[i].bits >> 63 ||
+			 records[i].kind > BRANCH_LOG_MISS;
 	}
 	return s;
 }
@@ -28,7 +30,8 @@ static uint64_t below(uint64_t *state, uint64_t end) { return unit_random(state)
 static void check(record_copy_fn *copy, const struct branch_log_record *records, uint64_t *state)
 {
 	static struct branch_log_record to[RECORDS];
-	static const struct branch_log_record untouched = {.bits = 0x5555555555555555, .to = 0x5555555555555555};
+	static const struct branch_log_record untouched = {.bits = 0x5555555555555555,
+							   .to = 0x5555555555555555};
 	size_t first = below(state, 20), n = below(state, RECORDS - first);
 	struct branch_log_record written[RECORDS];
 	struct record_sums want = expected(records + first, n), got;
@@ -44,7 +47,8 @@ static void check(record_copy_fn *copy, const struct branch_log_record *records,
 	if (!want.bad)
 		assert_int_equal(got.ticks, want.ticks);
 	for (size_t i = 0; i < RECORDS; i++)
-		assert_memory_equal(&to[i], i >= first && i < first + n ? &records[i] : &untouched, sizeof to[i]);
+		assert_memory_equal(&to[i], i >= first && i < first + n ? &records[i] : &untouched,
+				    sizeof to[i]);
 }
 
 static void check_all(const struct branch_log_record *records, uint64_t *state)
@@ -64,8 +68,11 @@ static void check_all(const struct branch_log_record *records, uint64_t *state)
 static void fill(struct branch_log_record *records, uint64_t *state)
 {
 	for (size_t i = 0; i < RECORDS; i++)
-		records[i] = (struct branch_log_record){.bits = (unit_random(state) | 1ull << 63) >> (1 + below(state, 63)), .segment = (uint32_t)unit_random(state),
-						     .kind = (uint32_t)(below(state, 2) ? below(state, BRANCH_LOG_LOOP) : BRANCH_LOG_LOOP + below(state, 3))};
+		records[i] = (struct branch_log_record){
+			.bits = (unit_random(state) | 1ull << 63) >> (1 + below(state, 63)),
+			.segment = (uint32_t)unit_random(state),
+			.kind = (uint32_t)(below(state, 2) ? below(state, BRANCH_LOG_LOOP)
+							   : BRANCH_LOG_LOOP + below(state, 3))};
 }
 
 static void every_way_copies_and_counts_the_same(void **state)
@@ -90,7 +97,8 @@ static void one_bad_record_is_seen_wherever_it_is(void **state)
 	for (int round = 0; round < ROUNDS; round++) {
 		fill(records, &random);
 		if (round % 2)
-			records[below(&random, RECORDS)].bits = round % 4 == 1 ? 0 : 1ull << 63 | unit_random(&random);
+			records[below(&random, RECORDS)].bits =
+				round % 4 == 1 ? 0 : 1ull << 63 | unit_random(&random);
 		else
 			records[below(&random, RECORDS)].kind = kinds[below(&random, 4)];
 		check_all(records, &random);

@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: MIT */
-/* Events of many tasks: all come, also those of which no SIGCHLD told, and few of them cost a look at all tasks. */
+/* Events of many tasks: all come, also those of which no SIGCHLD told, and few of them cost a look
+ * at all tasks. */
 #include "collector/recorder_private.h"
 
 #include <signal.h>
@@ -112,7 +113,8 @@ static void all_events_come_once(void **state)
 	do
 		assert_true(recorder_next_event(&h.recorder, &ev));
 	while (ev.type != WAIT_KILLED);
-	assert_false(recorder_next_event(&h.recorder, &ev)); /* nobody is left, whatever the table says */
+	assert_false(recorder_next_event(&h.recorder,
+					 &ev)); /* nobody is left, whatever the table says */
 	disperse(&h);
 }
 

@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: MIT */
-/* The room behind a file: whatever is appended, RESERVE_LAST bytes go behind it without more disk. */
+/* The room behind a file: whatever is appended, RESERVE_LAST bytes go behind it without more disk.
+ */
 #include "format/reserve.h"
 
 #include <fcntl.h>
@@ -67,7 +68,10 @@ static void grow(struct fixture *f, size_t len)
 	append(f, len);
 }
 
-static bool allocates(const struct fixture *f) { return !__real_fallocate(f->events, FALLOC_FL_KEEP_SIZE, 0, 1); }
+static bool allocates(const struct fixture *f)
+{
+	return !__real_fallocate(f->events, FALLOC_FL_KEEP_SIZE, 0, 1);
+}
 
 static void the_rest_of_the_last_block_does(void **state)
 {
@@ -125,7 +129,8 @@ static void room_is_behind_whatever_is_appended(void **state)
 			grow(f, (size_t)(unit_random(&seed) % (1u << unit_random(&seed) % 14) + 1));
 			last = size_of(f) + RESERVE_LAST;
 			block = (size_of(f) + 4095) / 4096 * 4096;
-			assert_true(last <= disk.end || (kind == DISK_KEEPS_BLOCKS && last <= block));
+			assert_true(last <= disk.end ||
+				    (kind == DISK_KEEPS_BLOCKS && last <= block));
 		}
 		assert_true(disk.asked > 2 && disk.asked < 200);
 		reserve_close(&f->r);
@@ -157,7 +162,8 @@ static void where_nothing_can_be_allocated_a_file_keeps_disk(void **state)
 	struct fixture *f = *state;
 
 	for (size_t i = 0; i < sizeof failures / sizeof failures[0]; i++) {
-		disk = (struct disk){.kind = i ? DISK_COPIES : DISK_KEEPS_BLOCKS, .failure = failures[i]};
+		disk = (struct disk){.kind = i ? DISK_COPIES : DISK_KEEPS_BLOCKS,
+				     .failure = failures[i]};
 		reserve_init(&f->r, f->dir, f->events);
 		grow(f, 4096 - (size_t)size_of(f) % 4096);
 		assert_int_equal(file_size(f), 16384);
@@ -237,7 +243,8 @@ int main(void)
 		RESERVE_TEST(the_rest_of_the_last_block_does),
 		RESERVE_TEST(where_it_is_too_short_disk_is_allocated),
 		RESERVE_TEST(room_is_behind_whatever_is_appended),
-		RESERVE_TEST(with_little_disk_less_is_allocated_and_with_none_nothing_may_be_appended),
+		RESERVE_TEST(
+			with_little_disk_less_is_allocated_and_with_none_nothing_may_be_appended),
 		RESERVE_TEST(where_nothing_can_be_allocated_a_file_keeps_disk),
 		RESERVE_TEST(no_file_grows_past_its_limit),
 		RESERVE_TEST(nothing_stays_allocated),

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: MIT */
-/* Where fragments have safe points: random programs are translated in random order, as they would run; then no cycle of links may be without
- * one, and no path have more conditionals between two than there is room for. */
+/* Where fragments have safe points: random programs are translated in random order, as they would
+ * run; then no cycle of links may be without one, and no path have more conditionals between two
+ * than there is room for. */
 #include "tests/unit/unit.h"
 
 #include <string.h>
@@ -27,16 +28,18 @@ struct world {
 	struct code_cache *cache;
 	/* By fragment, for a look at the links: */
 	bool *seen;
-	uint32_t *most; /* conditionals since the last safe point when it is entered */
+	uint32_t *most;      /* conditionals since the last safe point when it is entered */
 	uint32_t superseded; /* so often */
 };
 
 static unsigned below(struct world *w, unsigned n) { return (unsigned)(unit_random(&w->seed) % n); }
 
-/* A branch of this length at `at` gets its displacement in its last four bytes; mostly it leads near. */
+/* A branch of this length at `at` gets its displacement in its last four bytes; mostly it leads
+ * near. */
 static void aim(struct world *w, size_t at, size_t len, size_t number)
 {
-	size_t near = number > 40 ? number - 40 : 0, to = below(w, 3) ? near + below(w, 80) : below(w, (unsigned)w->count);
+	size_t near = number > 40 ? number - 40 : 0,
+	       to = below(w, 3) ? near + below(w, 80) : below(w, (unsigned)w->count);
 	int32_t d = (int32_t)w->starts[to < w->count ? to : w->count - 1] - (int32_t)(at + len);
 
 	memcpy(w->bytes + at + len - 4, &d, sizeof d);
@@ -51,12 +54,12 @@ static void write_program(struct world *w)
 		uint8_t share; /* percent, at most, of the programs' instructions */
 	} kinds[] = {
 		{{0x0f, 0x84}, 6, true, 35}, /* je */
-		{{0xe9}, 5, true, 8},	     /* jmp */
-		{{0xe8}, 5, true, 6},	     /* call */
+		{{0xe9}, 5, true, 8},        /* jmp */
+		{{0xe8}, 5, true, 6},        /* call */
 		{{0xc3}, 1, false, 4},
 		{{0x83, 0xc0, 0x01}, 3, false, 20}, /* add: flags are free before it */
 		{{0x0f, 0x45, 0xc1}, 3, false, 20}, /* cmovne: they are not */
-		{{0x0f, 0xa2}, 2, false, 1},	    /* cpuid: not for the cache */
+		{{0x0f, 0xa2}, 2, false, 1},        /* cpuid: not for the cache */
 		{{0x90}, 1, false, 100},
 	};
 	unsigned conditionals = below(w, 60);
@@ -86,7 +89,8 @@ static void arrive(struct world *w, uint64_t pc, bool indirect)
 	struct code_cache *c = w->cache;
 	uint32_t fragment = code_cache_find(c, pc);
 
-	if (fragment != FRAGMENT_NONE && !c->fragments[fragment].checked && code_cache_supersede(c, pc)) {
+	if (fragment != FRAGMENT_NONE && !c->fragments[fragment].checked &&
+	    code_cache_supersede(c, pc)) {
 		w->superseded++;
 		fragment = FRAGMENT_NONE;
 	}
@@ -108,7 +112,8 @@ static void stop_somewhere(struct world *w)
 		arrive(w, x->target, below(w, 10) == 0);
 	else if (below(w, 20) == 0)
 		arrive(w, any_pc(w), true);
-	else if (below(w, 100) == 0 && translator_may_predict(c, &w->source, any_pc(w), any_pc(w), &prediction))
+	else if (below(w, 100) == 0 &&
+		 translator_may_predict(c, &w->source, any_pc(w), any_pc(w), &prediction))
 		assert_true(code_cache_predict(c, &prediction));
 	else if (below(w, 200) == 0)
 		code_cache_drop(c, any_pc(w), any_pc(w) + 8);
@@ -116,11 +121,13 @@ static void stop_somewhere(struct world *w)
 
 static uint32_t exits_end(const struct code_cache *c, uint32_t fragment)
 {
-	return fragment + 1 < c->fragment_count ? c->fragments[fragment + 1].exit_first : c->exit_count;
+	return fragment + 1 < c->fragment_count ? c->fragments[fragment + 1].exit_first
+						: c->exit_count;
 }
 
-/* Follows the links of a fragment that is entered with so many conditionals, up to where there is a safe point. A cycle without one would be
- * gone around until there are too many conditionals, unless it has none. */
+/* Follows the links of a fragment that is entered with so many conditionals, up to where there is a
+ * safe point. A cycle without one would be gone around until there are too many conditionals,
+ * unless it has none. */
 static void follow(struct world *w, uint32_t fragment, uint32_t most)
 {
 	const struct code_cache *c = w->cache;
@@ -134,7 +141,8 @@ static void follow(struct world *w, uint32_t fragment, uint32_t most)
 			continue;
 		n += x->conditional; /* taken; all of them come before the fragment's end */
 		assert_true(n <= (uint32_t)code_cache_most_debt(c));
-		if (x->linked == FRAGMENT_NONE || c->fragments[x->linked].checked || (w->seen[x->linked] && w->most[x->linked] >= n))
+		if (x->linked == FRAGMENT_NONE || c->fragments[x->linked].checked ||
+		    (w->seen[x->linked] && w->most[x->linked] >= n))
 			continue;
 		w->most[x->linked] = n;
 		follow(w, x->linked, n);
@@ -155,9 +163,14 @@ static void look_at_links(struct world *w)
 	free(w->most);
 	for (uint32_t i = 0; i < c->exit_count; i++) {
 		const struct cache_exit *x = &c->exits[i];
-		uint32_t there = x->dead || x->kind != EXIT_LINK || !x->site || x->linked != FRAGMENT_NONE ? FRAGMENT_NONE : code_cache_find(c, x->target);
+		uint32_t there =
+			x->dead || x->kind != EXIT_LINK || !x->site || x->linked != FRAGMENT_NONE
+				? FRAGMENT_NONE
+				: code_cache_find(c, x->target);
 
-		assert_true(there == FRAGMENT_NONE || !fragment_meets(&c->fragments[there], x->demand)); /* else it would wait for ever */
+		assert_true(there == FRAGMENT_NONE ||
+			    !fragment_meets(&c->fragments[there],
+					    x->demand)); /* else it would wait for ever */
 	}
 }
 
@@ -166,7 +179,8 @@ static void run_programs(bool ticks)
 	uint32_t superseded = 0, checked = 0, unchecked = 0;
 
 	for (int i = 0; i < PROGRAMS; i++) {
-		const struct processor processor = {.fast_pext = i & 1, .rorx = i & 2, .fast_loop = i & 4};
+		const struct processor processor = {
+			.fast_pext = i & 1, .rorx = i & 2, .fast_loop = i & 4};
 		struct world *w = calloc(1, sizeof *w);
 
 		assert_non_null(w);

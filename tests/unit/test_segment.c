@@ -6,7 +6,8 @@
 /* A jump from the last byte of [pc, end). */
 static struct segment jump(uint64_t pc, uint64_t end, uint64_t to)
 {
-	return (struct segment){.pc = pc, .from = end - 1, .end = end, .to = to, .kind = BT_BRANCH_JMP};
+	return (struct segment){
+		.pc = pc, .from = end - 1, .end = end, .to = to, .kind = BT_BRANCH_JMP};
 }
 
 static uint32_t add(struct segment_table *t, uint64_t pc, uint64_t end, uint64_t to)
@@ -103,8 +104,9 @@ static void a_kill_takes_what_overlaps_and_no_more(void **state)
 		uint64_t start, end;
 		bool dies;
 	} rows[] = {
-		{0x1ff0, 0x2000, false}, {0x1ff0, 0x2001, true}, {0x2010, 0x2020, false}, {0x200f, 0x2020, true},
-		{0x2005, 0x2006, true},	 {0, UINT64_MAX, true},	 {0x2005, 0x2005, false}, {0x2010, 0x2000, false},
+		{0x1ff0, 0x2000, false}, {0x1ff0, 0x2001, true},  {0x2010, 0x2020, false},
+		{0x200f, 0x2020, true},  {0x2005, 0x2006, true},  {0, UINT64_MAX, true},
+		{0x2005, 0x2005, false}, {0x2010, 0x2000, false},
 	};
 
 	(void)state;
@@ -121,7 +123,8 @@ static void a_kill_takes_what_overlaps_and_no_more(void **state)
 static void a_kill_finds_those_that_began_pages_before(void **state)
 {
 	struct segment_table *t = segment_table_new();
-	uint32_t two = add(t, 0x1ff0, 0x2010, 0), some = add(t, 0x10800, 0x14800, 0), many = add(t, 0x100000, 0x180000, 0);
+	uint32_t two = add(t, 0x1ff0, 0x2010, 0), some = add(t, 0x10800, 0x14800, 0),
+		 many = add(t, 0x100000, 0x180000, 0);
 
 	(void)state;
 	segment_kill(t, 0x2008, 0x2009);
@@ -213,7 +216,8 @@ static void assert_as_in_model(const struct segment_table *t, const struct model
 
 static void model_add(struct segment_table *t, struct model *m, uint64_t *seed)
 {
-	uint64_t pc = 0x10000 + unit_random(seed) % 0x8000, length = 1 + unit_random(seed) % (unit_random(seed) % 50 ? 64 : 70000);
+	uint64_t pc = 0x10000 + unit_random(seed) % 0x8000,
+		 length = 1 + unit_random(seed) % (unit_random(seed) % 50 ? 64 : 70000);
 	struct segment s = jump(pc, pc + length, unit_random(seed));
 	uint32_t n;
 
@@ -237,7 +241,8 @@ static void model_kill(struct segment_table *t, struct model *m, uint64_t *seed)
 	uint32_t generation = segment_kill(t, start, end);
 
 	for (size_t i = 0; i < m->count; i++)
-		if (start < end && m->s[i].died == SEGMENT_ALIVE && m->s[i].pc < end && m->s[i].end > start)
+		if (start < end && m->s[i].died == SEGMENT_ALIVE && m->s[i].pc < end &&
+		    m->s[i].end > start)
 			m->s[i].died = generation;
 }
 

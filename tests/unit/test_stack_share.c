@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: MIT */
-/* How much of each stack is kept: whole ones as long as there is room, the same of all that have more, and never less than the least. */
+/* How much of each stack is kept: whole ones as long as there is room, the same of all that have
+ * more, and never less than the least. */
 #include "tests/unit/unit.h"
 
 #include "lib/stack_share.h"
@@ -33,7 +34,8 @@ static void what_some_do_not_need_others_have(void **state)
 	assert_true(1000 * 8192 + 8 * share <= STACK_SHARE_ALL);
 	assert_true(1000 * 8192 + 8 * (share + 4096) > STACK_SHARE_ALL);
 	assert_int_equal(share % 4096, 0);
-	assert_in_range(share_of(5, UINT64_MAX, 0, 0), STACK_SHARE_ALL / 5 - 4096, STACK_SHARE_ALL / 5);
+	assert_in_range(share_of(5, UINT64_MAX, 0, 0), STACK_SHARE_ALL / 5 - 4096,
+			STACK_SHARE_ALL / 5);
 }
 
 static void none_has_less_than_the_least(void **state)

@@ -11,9 +11,13 @@ enum {
 	LISTS = 2000,
 };
 
-static uint32_t next_random(uint32_t *state) { return (*state = *state * 1664525u + 1013904223u) >> 8; }
+static uint32_t next_random(uint32_t *state)
+{
+	return (*state = *state * 1664525u + 1013904223u) >> 8;
+}
 
-/* Mostly what fragments have: a few bytes on, a few bytes of the application's on; sometimes far, or back. */
+/* Mostly what fragments have: a few bytes on, a few bytes of the application's on; sometimes far,
+ * or back. */
 static size_t random_list(uint32_t *state, struct state_entry state_map[PLACES])
 {
 	size_t n = next_random(state) % PLACES;
@@ -24,9 +28,14 @@ static size_t random_list(uint32_t *state, struct state_entry state_map[PLACES])
 		uint8_t flags = (uint8_t)next_random(state);
 		bool lends = flags & (STATE_SPILLED | STATE_RCX);
 
-		state_map[i] = (struct state_entry){.at = (uint16_t)at, .state = flags, .reg = (uint8_t)(lends ? next_random(state) % 16 : 0), .pc = pc};
+		state_map[i] =
+			(struct state_entry){.at = (uint16_t)at,
+					     .state = flags,
+					     .reg = (uint8_t)(lends ? next_random(state) % 16 : 0),
+					     .pc = pc};
 		at += 1 + next_random(state) % (i % 7 ? 18 : 900);
-		pc += i % 5 ? (int32_t)(next_random(state) % 17) : (int32_t)next_random(state) - (1 << 23);
+		pc += i % 5 ? (int32_t)(next_random(state) % 17)
+			    : (int32_t)next_random(state) - (1 << 23);
 	}
 	return n;
 }
@@ -56,7 +65,8 @@ static void each_place_holds_until_the_next(void **state)
 
 		len = state_map_encode(state_map, n, list);
 		assert_true(len <= n * STATE_BYTES_MAX);
-		assert_found(list, len, n ? state_map[0].at - 1u : 100, n && state_map[0].at == 0 ? &state_map[n - 1] : NULL);
+		assert_found(list, len, n ? state_map[0].at - 1u : 100,
+			     n && state_map[0].at == 0 ? &state_map[n - 1] : NULL);
 		for (size_t i = 0; i < n; i++) {
 			uint32_t end = i + 1 < n ? state_map[i + 1].at : state_map[i].at + 5000u;
 
@@ -70,7 +80,10 @@ static void each_place_holds_until_the_next(void **state)
 /* Read from memory that ends where they do. */
 static void lists_that_are_cut_off_end(void **state)
 {
-	const struct state_entry state_map[] = {{.at = 3}, {.at = 7, .pc = 4, .state = STATE_SPILLED, .reg = 2}, {.at = 900, .pc = -4}};
+	const struct state_entry state_map[] = {
+		{.at = 3},
+		{.at = 7, .pc = 4, .state = STATE_SPILLED, .reg = 2},
+		{.at = 900, .pc = -4}};
 	uint8_t list[sizeof state_map / sizeof state_map[0] * STATE_BYTES_MAX];
 	size_t len = state_map_encode(state_map, sizeof state_map / sizeof state_map[0], list);
 
@@ -82,7 +95,8 @@ static void lists_that_are_cut_off_end(void **state)
 		for (size_t k = 0; k < i; k++)
 			cut[k] = list[k];
 		if (state_map_find(cut, i, 5000, &found))
-			assert_true(found.at == 3 || found.at == 7 || (i == len && found.at == 900));
+			assert_true(found.at == 3 || found.at == 7 ||
+				    (i == len && found.at == 900));
 		assert_int_equal(state_map_find(cut, i, 5000, &found), i >= 2);
 		free(cut);
 	}
@@ -90,11 +104,13 @@ static void lists_that_are_cut_off_end(void **state)
 
 static void an_ordinary_place_has_two_bytes(void **state)
 {
-	const struct state_entry state_map[] = {{.at = 3}, {.at = 7, .pc = 4}, {.at = 9, .pc = 4, .state = STATE_BETWEEN}};
+	const struct state_entry state_map[] = {
+		{.at = 3}, {.at = 7, .pc = 4}, {.at = 9, .pc = 4, .state = STATE_BETWEEN}};
 	uint8_t list[sizeof state_map / sizeof state_map[0] * STATE_BYTES_MAX];
 
 	(void)state;
-	assert_int_equal(state_map_encode(state_map, sizeof state_map / sizeof state_map[0], list), 6);
+	assert_int_equal(state_map_encode(state_map, sizeof state_map / sizeof state_map[0], list),
+			 6);
 }
 
 int main(void)

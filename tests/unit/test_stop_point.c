@@ -16,7 +16,8 @@ static void written(void **state)
 		{"21733", "1:21733+0", {1, 21733, 0, 0}},
 		{"7:5+3", "7:5+3", {7, 5, 3, 0}},
 		{"5@0x401000", "1:5+0@0x401000", {1, 5, 0, 0x401000}},
-		{"4294967295:18446744073709551615+1@ffffffffff600000", "4294967295:18446744073709551615+1@0xffffffffff600000",
+		{"4294967295:18446744073709551615+1@ffffffffff600000",
+		 "4294967295:18446744073709551615+1@0xffffffffff600000",
 		 {UINT32_MAX, UINT64_MAX, 1, 0xffffffffff600000}},
 	};
 	char text[STOP_POINT_TEXT];
@@ -34,8 +35,28 @@ static void written(void **state)
 
 static void wrongly_written(void **state)
 {
-	static const char *const rows[] = {"", "x", ":5", "1:", "0:5", "4294967296:1", "-1", "+1", " 1", "1 ", "1+", "1+ 2", "1@", "1@0", "1@x", "1@-1", "1+1+1",
-					   "1@1@1", "18446744073709551616", "1+18446744073709551616", "1@10000000000000000", "1:2:3"};
+	static const char *const rows[] = {"",
+					   "x",
+					   ":5",
+					   "1:",
+					   "0:5",
+					   "4294967296:1",
+					   "-1",
+					   "+1",
+					   " 1",
+					   "1 ",
+					   "1+",
+					   "1+ 2",
+					   "1@",
+					   "1@0",
+					   "1@x",
+					   "1@-1",
+					   "1+1+1",
+					   "1@1@1",
+					   "18446744073709551616",
+					   "1+18446744073709551616",
+					   "1@10000000000000000",
+					   "1:2:3"};
 
 	(void)state;
 	for (size_t i = 0; i < sizeof rows / sizeof rows[0]; i++) {
@@ -48,7 +69,8 @@ static void wrongly_written(void **state)
 
 static void in_order(void **state)
 {
-	struct stop_point stop_points[] = {{2, 0, 0, 0}, {1, 5, 1, 0}, {1, 5, 0, 9}, {1, 5, 0, 0}, {1, 4, 9, 9}, {4, 1, 0, 0}};
+	struct stop_point stop_points[] = {{2, 0, 0, 0}, {1, 5, 1, 0}, {1, 5, 0, 9},
+					   {1, 5, 0, 0}, {1, 4, 9, 9}, {4, 1, 0, 0}};
 	static const int order[] = {4, 3, 2, 1, 0, 5};
 	struct stop_point sorted[6];
 	struct task task = {.number = 1};
@@ -76,8 +98,10 @@ static void seen_from_a_task(void **state)
 		uint64_t tick, transfers, rip, ahead;
 		enum stop_point_side place;
 	} rows[] = {
-		{0, 0, 0x1000, 5, STOP_POINT_AHEAD}, {4, 2, 0x1000, 1, STOP_POINT_AHEAD},  {5, 1, 0x1000, 0, STOP_POINT_AHEAD}, {5, 2, 0xfff, 0, STOP_POINT_AHEAD},
-		{5, 2, 0x1000, 0, STOP_POINT_HERE},  {5, 3, 0x1000, 0, STOP_POINT_PASSED}, {6, 0, 0x1000, 0, STOP_POINT_PASSED},
+		{0, 0, 0x1000, 5, STOP_POINT_AHEAD},  {4, 2, 0x1000, 1, STOP_POINT_AHEAD},
+		{5, 1, 0x1000, 0, STOP_POINT_AHEAD},  {5, 2, 0xfff, 0, STOP_POINT_AHEAD},
+		{5, 2, 0x1000, 0, STOP_POINT_HERE},   {5, 3, 0x1000, 0, STOP_POINT_PASSED},
+		{6, 0, 0x1000, 0, STOP_POINT_PASSED},
 	};
 	struct task task = {.number = 1};
 

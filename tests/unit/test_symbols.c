@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: MIT */
-/* A small library is compiled in several ways, loaded, and looked up in through a trace that has this process' mappings of it:
- * the addresses are the dynamic linker's, not of our own reckoning. */
+/* A small library is compiled in several ways, loaded, and looked up in through a trace that has
+ * this process' mappings of it: the addresses are the dynamic linker's, not of our own reckoning.
+ */
 #include "decoder/symbols.h"
 
 #include <dlfcn.h>
@@ -17,56 +18,57 @@
 #include "tests/unit/trace_maker.h"
 #include "tests/unit/unit.h"
 
-static const char source[] = "#include <stdlib.h>\n"
-			     "#ifdef LONG_NAME\n"
-			     "#define A100 A20 A20 A20 A20 A20\n"
-			     "#define A20 \"aaaaaaaaaaaaaaaaaaaa\"\n"
-			     "int rand(void) __asm__(\"_Z600\" A100 A100 A100 A100 A100 A100 \"v\");\n"
-			     "__attribute__((weak)) int rand(void) { return 4; }\n"
-			     "#endif\n"
-			     "#line 2\n"
-			     "void *sample_return;\n"
-			     "__attribute__((noinline)) static int hidden(int x)\n"
-			     "{\n"
-			     "	sample_return = __builtin_return_address(0);\n"
-			     "	return x * 3;\n"
-			     "}\n"
-			     "static inline __attribute__((always_inline)) int inner(int x)\n"
-			     "{\n"
-			     "	return hidden(x) + 1; /* line 10 */\n"
-			     "}\n"
-			     "static inline __attribute__((always_inline)) int outer(int x)\n"
-			     "{\n"
-			     "	return inner(x) * 2; /* line 14 */\n"
-			     "}\n"
-			     "int total(int x) __asm__(\"_ZN4shop5totalEi\");\n"
-			     "int total(int x)\n"
-			     "{\n"
-			     "	return rand() + x;\n"
-			     "}\n"
-			     "#ifndef NESTED\n"
-			     "int sample_entry(int x)\n"
-			     "{\n"
-			     "#line 23\n"
-			     "	return outer(x) + 3; /* line 23 */\n"
-			     "}\n"
-			     "#else\n"
-			     "int sample_entry(int x)\n"
-			     "{\n"
-			     "	__attribute__((noinline)) int nested(int y)\n"
-			     "	{\n"
-			     "#line 23\n"
-			     "		return outer(y) + 2 + x; /* line 23 */\n"
-			     "	}\n"
-			     "	return nested(x);\n"
-			     "}\n"
-			     "#endif\n"
-			     "__attribute__((section(\".text.startup\"))) int early(int x)\n"
-			     "{\n"
-			     "	__asm__ volatile(\"hlt\");\n"
-			     "	__asm__ volatile(\"\" : : \"r\"(x)); /* no code */\n"
-			     "	__builtin_unreachable();\n"
-			     "}\n";
+static const char source[] =
+	"#include <stdlib.h>\n"
+	"#ifdef LONG_NAME\n"
+	"#define A100 A20 A20 A20 A20 A20\n"
+	"#define A20 \"aaaaaaaaaaaaaaaaaaaa\"\n"
+	"int rand(void) __asm__(\"_Z600\" A100 A100 A100 A100 A100 A100 \"v\");\n"
+	"__attribute__((weak)) int rand(void) { return 4; }\n"
+	"#endif\n"
+	"#line 2\n"
+	"void *sample_return;\n"
+	"__attribute__((noinline)) static int hidden(int x)\n"
+	"{\n"
+	"	sample_return = __builtin_return_address(0);\n"
+	"	return x * 3;\n"
+	"}\n"
+	"static inline __attribute__((always_inline)) int inner(int x)\n"
+	"{\n"
+	"	return hidden(x) + 1; /* line 10 */\n"
+	"}\n"
+	"static inline __attribute__((always_inline)) int outer(int x)\n"
+	"{\n"
+	"	return inner(x) * 2; /* line 14 */\n"
+	"}\n"
+	"int total(int x) __asm__(\"_ZN4shop5totalEi\");\n"
+	"int total(int x)\n"
+	"{\n"
+	"	return rand() + x;\n"
+	"}\n"
+	"#ifndef NESTED\n"
+	"int sample_entry(int x)\n"
+	"{\n"
+	"#line 23\n"
+	"	return outer(x) + 3; /* line 23 */\n"
+	"}\n"
+	"#else\n"
+	"int sample_entry(int x)\n"
+	"{\n"
+	"	__attribute__((noinline)) int nested(int y)\n"
+	"	{\n"
+	"#line 23\n"
+	"		return outer(y) + 2 + x; /* line 23 */\n"
+	"	}\n"
+	"	return nested(x);\n"
+	"}\n"
+	"#endif\n"
+	"__attribute__((section(\".text.startup\"))) int early(int x)\n"
+	"{\n"
+	"	__asm__ volatile(\"hlt\");\n"
+	"	__asm__ volatile(\"\" : : \"r\"(x)); /* no code */\n"
+	"	__builtin_unreachable();\n"
+	"}\n";
 
 /* Of the page of sample_entry. */
 enum code {
@@ -76,11 +78,12 @@ enum code {
 };
 
 struct sample {
-	enum code code; /* in the trace */
+	enum code code;   /* in the trace */
 	uint64_t started; /* when the trace was */
 	char dir[64], lib[128];
 	void *handle;
-	uint64_t entry, total, plain, ret; /* addresses of functions, and behind the call of hidden */
+	uint64_t entry, total, plain,
+		ret; /* addresses of functions, and behind the call of hidden */
 	uint8_t build_id[64];
 	size_t build_id_len;
 	struct maker k;
@@ -116,7 +119,8 @@ static void write_source(struct sample *p)
 	char path[128];
 	FILE *f;
 
-	*p = (struct sample){.dir = "/tmp/btrec-symbols.XXXXXX", .code = p->code, .started = p->started};
+	*p = (struct sample){
+		.dir = "/tmp/btrec-symbols.XXXXXX", .code = p->code, .started = p->started};
 	assert_non_null(mkdtemp(p->dir));
 	snprintf(path, sizeof path, "%s/sample.c", p->dir);
 	snprintf(p->lib, sizeof p->lib, "%s/sample.so", p->dir);
@@ -190,10 +194,15 @@ static void trace(struct sample *p)
 	p->k.header.started = p->started;
 	maker_add(&p->k, 0, SPACE, space, .space = 1);
 	while (fgets(line, sizeof line, maps)) {
-		if (sscanf(line, "%lx-%lx %4s %lx %*s %*s %399s", &start, &end, prot, &offset, path) != 5 || strcmp(path, p->lib))
+		if (sscanf(line, "%lx-%lx %4s %lx %*s %*s %399s", &start, &end, prot, &offset,
+			   path) != 5 ||
+		    strcmp(path, p->lib))
 			continue;
-		maker_add(&p->k, 0, MAP, map, .space = 1, .epoch = 1, .start = start, .end = end, .offset = offset,
-			  .prot = (uint8_t)((prot[0] == 'r') | (prot[1] == 'w') << 1 | (prot[2] == 'x') << 2), .path = bt_str(p->lib),
+		maker_add(&p->k, 0, MAP, map, .space = 1, .epoch = 1, .start = start, .end = end,
+			  .offset = offset,
+			  .prot = (uint8_t)((prot[0] == 'r') | (prot[1] == 'w') << 1 |
+					    (prot[2] == 'x') << 2),
+			  .path = bt_str(p->lib),
 			  .build_id = slice_of(p->build_id, p->build_id_len));
 	}
 	fclose(maps);
@@ -282,10 +291,7 @@ static void expect_lines_in(struct sample *p, const char *function)
 	expect_source(loc.inlined[1].file);
 }
 
-static void expect_lines(struct sample *p)
-{
-	expect_lines_in(p, "sample_entry");
-}
+static void expect_lines(struct sample *p) { expect_lines_in(p, "sample_entry"); }
 
 static void plain(struct sample *p, const char *flags)
 {
@@ -311,7 +317,8 @@ static void functions_lines_and_inlined_frames_are_found(void **state)
 	assert_int_equal(count, 0);
 }
 
-/* Where a source lies below the directory of its compilation, clang names it in another place of the line table: as file 0. */
+/* Where a source lies below the directory of its compilation, clang names it in another place of
+ * the line table: as file 0. */
 static void a_source_named_from_the_directory_of_its_compilation_is_found(void **state)
 {
 	struct sample *p = *state;
@@ -319,7 +326,8 @@ static void a_source_named_from_the_directory_of_its_compilation_is_found(void *
 
 	for (size_t i = 0; i < sizeof formats / sizeof *formats; i++) {
 		write_source(p);
-		assert_true(shell("cd %s && %s " FLAGS " %s -o sample.so sample.c", p->dir, compiler(), formats[i]));
+		assert_true(shell("cd %s && %s " FLAGS " %s -o sample.so sample.c", p->dir,
+				  compiler(), formats[i]));
 		read_build_id(p);
 		load(p);
 		trace(p);
@@ -333,7 +341,8 @@ static void a_source_named_from_the_directory_of_its_compilation_is_found(void *
 static bool built_there(struct sample *p, const char *cc, const char *flags)
 {
 	write_source(p);
-	if (!shell("cd %s && %s " FLAGS " %s -o sample.so %s/sample.c 2>/dev/null", p->dir, cc, flags, p->dir))
+	if (!shell("cd %s && %s " FLAGS " %s -o sample.so %s/sample.c 2>/dev/null", p->dir, cc,
+		   flags, p->dir))
 		return false;
 	read_build_id(p);
 	return true;
@@ -342,7 +351,8 @@ static bool built_there(struct sample *p, const char *cc, const char *flags)
 /* The functions are in another unit than what they were inlined from, or in another file. */
 static void inlined_frames_are_found_in_other_units_and_files(void **state)
 {
-	static const char *const flags[] = {"-flto", "-gsplit-dwarf -gdwarf-4", "-gsplit-dwarf -gdwarf-5", "-flto -gdwarf-4"};
+	static const char *const flags[] = {"-flto", "-gsplit-dwarf -gdwarf-4",
+					    "-gsplit-dwarf -gdwarf-5", "-flto -gdwarf-4"};
 	struct sample *p = *state;
 	size_t count;
 
@@ -377,7 +387,8 @@ static void split_debug_information_that_is_gone_is_named(void **state)
 	expect_missing(p, MISSING_SPLIT);
 }
 
-/* Compresses a file's debug sections with zstd, as binutils do that are built with it; damaged: not so that they can be unpacked. */
+/* Compresses a file's debug sections with zstd, as binutils do that are built with it; damaged: not
+ * so that they can be unpacked. */
 static void compress(const char *path, bool damaged)
 {
 	int fd = open(path, O_RDWR);
@@ -388,19 +399,25 @@ static void compress(const char *path, bool damaged)
 
 	assert_int_equal(pread(fd, &eh, sizeof eh, 0), sizeof eh);
 	assert_in_range(eh.e_shnum, 1, 100);
-	assert_int_equal(pread(fd, sh, eh.e_shnum * sizeof *sh, (off_t)eh.e_shoff), eh.e_shnum * sizeof *sh);
+	assert_int_equal(pread(fd, sh, eh.e_shnum * sizeof *sh, (off_t)eh.e_shoff),
+			 eh.e_shnum * sizeof *sh);
 	assert_in_range(sh[eh.e_shstrndx].sh_size, 1, sizeof names);
-	assert_int_equal(pread(fd, names, sh[eh.e_shstrndx].sh_size, (off_t)sh[eh.e_shstrndx].sh_offset), sh[eh.e_shstrndx].sh_size);
+	assert_int_equal(
+		pread(fd, names, sh[eh.e_shstrndx].sh_size, (off_t)sh[eh.e_shstrndx].sh_offset),
+		sh[eh.e_shstrndx].sh_size);
 	for (size_t i = 0; i < eh.e_shnum; i++) {
-		Elf64_Chdr ch = {.ch_type = 2, .ch_size = sh[i].sh_size, .ch_addralign = sh[i].sh_addralign};
+		Elf64_Chdr ch = {
+			.ch_type = 2, .ch_size = sh[i].sh_size, .ch_addralign = sh[i].sh_addralign};
 		size_t room = ZSTD_compressBound(sh[i].sh_size), n;
 		char *plain, *packed;
 
-		if (strncmp(names + sh[i].sh_name, ".debug_", 7) || sh[i].sh_type != SHT_PROGBITS || sh[i].sh_flags & SHF_COMPRESSED || !sh[i].sh_size)
+		if (strncmp(names + sh[i].sh_name, ".debug_", 7) || sh[i].sh_type != SHT_PROGBITS ||
+		    sh[i].sh_flags & SHF_COMPRESSED || !sh[i].sh_size)
 			continue;
 		plain = malloc(sh[i].sh_size);
 		packed = malloc(room);
-		assert_int_equal(pread(fd, plain, sh[i].sh_size, (off_t)sh[i].sh_offset), sh[i].sh_size);
+		assert_int_equal(pread(fd, plain, sh[i].sh_size, (off_t)sh[i].sh_offset),
+				 sh[i].sh_size);
 		n = ZSTD_compress(packed, room, plain, sh[i].sh_size, 3);
 		assert_false(ZSTD_isError(n));
 		packed[n / 2] ^= damaged;
@@ -415,7 +432,8 @@ static void compress(const char *path, bool damaged)
 		free(plain);
 		free(packed);
 	}
-	assert_int_equal(pwrite(fd, sh, eh.e_shnum * sizeof *sh, (off_t)eh.e_shoff), eh.e_shnum * sizeof *sh);
+	assert_int_equal(pwrite(fd, sh, eh.e_shnum * sizeof *sh, (off_t)eh.e_shoff),
+			 eh.e_shnum * sizeof *sh);
 	close(fd);
 }
 
@@ -445,12 +463,15 @@ static void a_debug_file_compressed_with_zstd_is_read_or_named(void **state)
 	char path[160];
 
 	build(p, "");
-	assert_true(shell("cd %s && objcopy --only-keep-debug sample.so sample.debug && strip sample.so && objcopy --add-gnu-debuglink=sample.debug sample.so",
+	assert_true(shell("cd %s && objcopy --only-keep-debug sample.so sample.debug && strip "
+			  "sample.so && objcopy --add-gnu-debuglink=sample.debug sample.so",
 			  p->dir));
 	snprintf(path, sizeof path, "%s/sample.debug", p->dir);
 	compress(path, false);
 	/* the link has a checksum of the file */
-	assert_true(shell("cd %s && objcopy --remove-section=.gnu_debuglink sample.so && objcopy --add-gnu-debuglink=sample.debug sample.so", p->dir));
+	assert_true(shell("cd %s && objcopy --remove-section=.gnu_debuglink sample.so && objcopy "
+			  "--add-gnu-debuglink=sample.debug sample.so",
+			  p->dir));
 	read_build_id(p);
 	load(p);
 	trace(p);
@@ -476,10 +497,7 @@ static void debug_sections_that_cannot_be_unpacked_are_called_that(void **state)
 }
 
 /* Whether libdw reads .dwp files. */
-static bool reads_packages(void)
-{
-	return atof(dwfl_version(NULL)) >= 0.191;
-}
+static bool reads_packages(void) { return atof(dwfl_version(NULL)) >= 0.191; }
 
 static void a_package_of_split_debug_information_is_read_or_named(void **state)
 {
@@ -487,7 +505,9 @@ static void a_package_of_split_debug_information_is_read_or_named(void **state)
 	size_t count;
 
 	assert_true(built_there(p, compiler(), "-gsplit-dwarf -gdwarf-5"));
-	if (!shell("cd %s && (dwp -e sample.so -o sample.so.dwp || llvm-dwp -e sample.so -o sample.so.dwp) 2>/dev/null", p->dir)) {
+	if (!shell("cd %s && (dwp -e sample.so -o sample.so.dwp || llvm-dwp -e sample.so -o "
+		   "sample.so.dwp) 2>/dev/null",
+		   p->dir)) {
 		if (reads_packages())
 			skip(); /* neither tool is there */
 		assert_true(shell("echo >%s.dwp", p->lib));
@@ -521,15 +541,16 @@ static void inlined_frames_of_a_nested_function_are_found(void **state)
 	expect_lines_in(p, "nested.0");
 }
 
-/* A function without debug information lies between those of a unit that has some, behind one whose last line has no code: compilers write that
- * behind calls that do not return. */
+/* A function without debug information lies between those of a unit that has some, behind one whose
+ * last line has no code: compilers write that behind calls that do not return. */
 static void no_line_is_told_of_code_that_is_no_units(void **state)
 {
 	struct sample *p = *state;
 	struct location loc;
 
 	write_source(p);
-	assert_true(shell("cd %s && echo 'int plain(int x) { return x + 1; }' | %s -O2 -fPIC -g0 -c -xc - -o plain.o && %s " FLAGS " -o sample.so plain.o %s/sample.c",
+	assert_true(shell("cd %s && echo 'int plain(int x) { return x + 1; }' | %s -O2 -fPIC -g0 "
+			  "-c -xc - -o plain.o && %s " FLAGS " -o sample.so plain.o %s/sample.c",
 			  p->dir, compiler(), compiler(), p->dir));
 	read_build_id(p);
 	load(p);
@@ -599,7 +620,8 @@ static void a_debug_link_is_followed(void **state)
 	struct sample *p = *state;
 
 	build(p, "");
-	assert_true(shell("mkdir %s/.debug && objcopy --only-keep-debug %s %s/.debug/sample.debug && strip %s && cd %s/.debug && "
+	assert_true(shell("mkdir %s/.debug && objcopy --only-keep-debug %s %s/.debug/sample.debug "
+			  "&& strip %s && cd %s/.debug && "
 			  "objcopy --add-gnu-debuglink=sample.debug %s",
 			  p->dir, p->lib, p->dir, p->lib, p->dir, p->lib));
 	read_build_id(p);
@@ -655,8 +677,8 @@ static void symbols_of_another_build_are_not_used(void **state)
 	assert_int_equal(symbols_code(p->s, 1, 1, p->entry, &byte, 1), 0);
 }
 
-/* Of such a mapping the code that ran tells whether the file is still the same; where none is in the trace, and no inode either (a core file's),
- * a file without a build-id that is older. */
+/* Of such a mapping the code that ran tells whether the file is still the same; where none is in
+ * the trace, and no inode either (a core file's), a file without a build-id that is older. */
 static void without_a_recorded_build_id_the_code_decides(void **state)
 {
 	static const struct {
@@ -665,9 +687,14 @@ static void without_a_recorded_build_id_the_code_decides(void **state)
 		int missing; /* enum missing_what, -1: the file is used */
 		uint64_t started;
 	} rows[] = {
-		{"-Wl,--build-id=none", CODE_SAME, -1, 0}, {"-Wl,--build-id=none", CODE_OTHER, MISSING_CHANGED, 0},
-		{"-Wl,--build-id=none", CODE_NONE, MISSING_UNKNOWN, 0}, {"", CODE_SAME, -1, 0}, {"", CODE_OTHER, MISSING_CHANGED, 0},
-		{"", CODE_NONE, MISSING_UNKNOWN, 0}, {"-Wl,--build-id=none", CODE_NONE, -1, UINT64_MAX}, {"", CODE_NONE, MISSING_UNKNOWN, UINT64_MAX},
+		{"-Wl,--build-id=none", CODE_SAME, -1, 0},
+		{"-Wl,--build-id=none", CODE_OTHER, MISSING_CHANGED, 0},
+		{"-Wl,--build-id=none", CODE_NONE, MISSING_UNKNOWN, 0},
+		{"", CODE_SAME, -1, 0},
+		{"", CODE_OTHER, MISSING_CHANGED, 0},
+		{"", CODE_NONE, MISSING_UNKNOWN, 0},
+		{"-Wl,--build-id=none", CODE_NONE, -1, UINT64_MAX},
+		{"", CODE_NONE, MISSING_UNKNOWN, UINT64_MAX},
 	};
 	struct sample *p = *state;
 
@@ -755,7 +782,8 @@ static void a_stub_has_a_name_of_any_length(void **state)
 	strcpy(expected + 600, "()@plt");
 	plain(p, "-DLONG_NAME -fplt -Wl,-z,lazy -fcf-protection=none");
 	bias = p->entry - look(p, p->entry, false).vaddr;
-	assert_string_equal(look(p, bias + section_address(p->lib, ".plt") + 16, false).function, expected);
+	assert_string_equal(look(p, bias + section_address(p->lib, ".plt") + 16, false).function,
+			    expected);
 }
 
 static void nothing_is_known_of_what_is_not_mapped(void **state)
@@ -771,16 +799,20 @@ static void nothing_is_known_of_what_is_not_mapped(void **state)
 }
 
 static size_t maps_listed; /* by model_maps(), which walks all of an address space's past */
-size_t __real_model_maps(const struct model *m, uint32_t space, uint32_t epoch, const struct model_map ***out);
-size_t __wrap_model_maps(const struct model *m, uint32_t space, uint32_t epoch, const struct model_map ***out);
+size_t __real_model_maps(const struct model *m, uint32_t space, uint32_t epoch,
+			 const struct model_map ***out);
+size_t __wrap_model_maps(const struct model *m, uint32_t space, uint32_t epoch,
+			 const struct model_map ***out);
 
-size_t __wrap_model_maps(const struct model *m, uint32_t space, uint32_t epoch, const struct model_map ***out)
+size_t __wrap_model_maps(const struct model *m, uint32_t space, uint32_t epoch,
+			 const struct model_map ***out)
 {
 	maps_listed++;
 	return __real_model_maps(m, space, epoch, out);
 }
 
-/* Looks code up at each of many epochs, at which something is mapped: of a file, or nobody's, at the same place or at others. */
+/* Looks code up at each of many epochs, at which something is mapped: of a file, or nobody's, at
+ * the same place or at others. */
 static void look_up_among(const char *path, uint64_t step, uint8_t prot)
 {
 	enum { EPOCHS = 1000, APP = 0x400000, OTHERS = 0x10000000 };
@@ -792,10 +824,11 @@ static void look_up_among(const char *path, uint64_t step, uint8_t prot)
 
 	maker_init(&k);
 	maker_add(&k, 0, SPACE, space, .space = 1);
-	maker_add(&k, 0, MAP, map, .space = 1, .epoch = 0, .start = APP, .end = APP + 0x1000, .prot = 5, .path = bt_str("/no/such/app"));
+	maker_add(&k, 0, MAP, map, .space = 1, .epoch = 0, .start = APP, .end = APP + 0x1000,
+		  .prot = 5, .path = bt_str("/no/such/app"));
 	for (uint32_t i = 1; i <= EPOCHS; i++)
-		maker_add(&k, 0, MAP, map, .space = 1, .epoch = i, .start = OTHERS + i * step, .end = OTHERS + i * step + 0x1000, .prot = prot,
-			  .path = bt_str(path));
+		maker_add(&k, 0, MAP, map, .space = 1, .epoch = i, .start = OTHERS + i * step,
+			  .end = OTHERS + i * step + 0x1000, .prot = prot, .path = bt_str(path));
 	m = maker_load(&k);
 	assert_int_equal(symbols_open(&s, m, &err), 0);
 	maps_listed = 0;
@@ -822,7 +855,8 @@ static void mappings_are_not_listed_anew_where_code_is_looked_up_at_another_epoc
 	look_up_among("/no/such/plugin", 0, 5);
 }
 
-/* An image of the vdso from the trace, of `size` bytes, is looked up in: whatever it is, nothing beyond it is read or written. */
+/* An image of the vdso from the trace, of `size` bytes, is looked up in: whatever it is, nothing
+ * beyond it is read or written. */
 static void look_up_in_vdso(uint64_t size, const Elf64_Ehdr *eh)
 {
 	enum { PAGE = 4096 };
@@ -836,7 +870,8 @@ static void look_up_in_vdso(uint64_t size, const Elf64_Ehdr *eh)
 
 	maker_init(&k);
 	maker_add(&k, 0, SPACE, space, .space = 1);
-	maker_add(&k, 0, MAP, map, .space = 1, .epoch = 1, .start = at, .end = at + size, .prot = 5, .path = bt_str("[vdso]"));
+	maker_add(&k, 0, MAP, map, .space = 1, .epoch = 1, .start = at, .end = at + size, .prot = 5,
+		  .path = bt_str("[vdso]"));
 	maker_code(&k, 1, 1, at, 0, eh, sizeof *eh);
 	for (uint64_t page = at + PAGE; page < at + size; page += PAGE)
 		maker_code(&k, 1, 1, page, 0, filler, PAGE);
@@ -851,8 +886,12 @@ static void look_up_in_vdso(uint64_t size, const Elf64_Ehdr *eh)
 
 static void a_vdso_that_is_made_up_does_no_harm(void **state)
 {
-	Elf64_Ehdr eh = {.e_ident = {0x7f, 'E', 'L', 'F', ELFCLASS64, ELFDATA2LSB, EV_CURRENT}, .e_type = ET_DYN, .e_machine = EM_X86_64,
-			 .e_version = EV_CURRENT, .e_ehsize = sizeof eh, .e_shentsize = sizeof(Elf64_Shdr)};
+	Elf64_Ehdr eh = {.e_ident = {0x7f, 'E', 'L', 'F', ELFCLASS64, ELFDATA2LSB, EV_CURRENT},
+			 .e_type = ET_DYN,
+			 .e_machine = EM_X86_64,
+			 .e_version = EV_CURRENT,
+			 .e_ehsize = sizeof eh,
+			 .e_shentsize = sizeof(Elf64_Shdr)};
 
 	(void)state;
 	look_up_in_vdso(4096, &eh); /* without sections */
@@ -873,7 +912,8 @@ int main(void)
 		SAMPLE_TEST(a_source_named_from_the_directory_of_its_compilation_is_found),
 		SAMPLE_TEST(inlined_frames_are_found_in_other_units_and_files),
 		SAMPLE_TEST(split_debug_information_that_is_gone_is_named),
-		cmocka_unit_test(mappings_are_not_listed_anew_where_code_is_looked_up_at_another_epoch),
+		cmocka_unit_test(
+			mappings_are_not_listed_anew_where_code_is_looked_up_at_another_epoch),
 		SAMPLE_TEST(debug_sections_compressed_with_zstd_are_read),
 		SAMPLE_TEST(a_debug_file_compressed_with_zstd_is_read_or_named),
 		SAMPLE_TEST(debug_sections_that_cannot_be_unpacked_are_called_that),

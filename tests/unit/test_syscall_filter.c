@@ -31,30 +31,38 @@ static uint32_t random_word(uint64_t *state)
 
 static struct sock_filter random_instruction(uint64_t *state, size_t left)
 {
-	static const uint16_t ops[] = {BPF_ADD, BPF_SUB, BPF_MUL, BPF_DIV, BPF_AND, BPF_OR, BPF_XOR, BPF_LSH, BPF_RSH, BPF_NEG},
+	static const uint16_t ops[] = {BPF_ADD, BPF_SUB, BPF_MUL, BPF_DIV, BPF_AND,
+				       BPF_OR,  BPF_XOR, BPF_LSH, BPF_RSH, BPF_NEG},
 			      jumps[] = {BPF_JEQ, BPF_JGT, BPF_JGE, BPF_JSET};
 	uint32_t k = random_word(state), which = random_word(state);
-	uint16_t op = ops[which / 16 % (sizeof ops / sizeof ops[0])], source = which & 0x10000 ? BPF_X : BPF_K;
+	uint16_t op = ops[which / 16 % (sizeof ops / sizeof ops[0])],
+		 source = which & 0x10000 ? BPF_X : BPF_K;
 
 	switch (which % 12) {
 	case 0:
 	case 1:
-		return (struct sock_filter)BPF_STMT(BPF_LD | BPF_W | BPF_ABS, k % (sizeof(struct seccomp_data) / 4) * 4);
+		return (struct sock_filter)BPF_STMT(BPF_LD | BPF_W | BPF_ABS,
+						    k % (sizeof(struct seccomp_data) / 4) * 4);
 	case 2:
 		return (struct sock_filter)BPF_STMT(BPF_LD | BPF_IMM, k);
 	case 3:
 		return (struct sock_filter)BPF_STMT(BPF_LDX | BPF_IMM, k);
 	case 4:
-		return (struct sock_filter)BPF_STMT(which & 0x100 ? BPF_LD | BPF_MEM : BPF_LDX | BPF_MEM, 0);
+		return (struct sock_filter)BPF_STMT(
+			which & 0x100 ? BPF_LD | BPF_MEM : BPF_LDX | BPF_MEM, 0);
 	case 5:
 		return (struct sock_filter)BPF_STMT(which & 0x100 ? BPF_ST : BPF_STX, 0);
 	case 6:
-		return (struct sock_filter)BPF_STMT(BPF_MISC | (which & 0x100 ? BPF_TAX : BPF_TXA), 0);
+		return (struct sock_filter)BPF_STMT(BPF_MISC | (which & 0x100 ? BPF_TAX : BPF_TXA),
+						    0);
 	case 7:
-		return (struct sock_filter)BPF_STMT(which & 0x100 ? BPF_LD | BPF_W | BPF_LEN : BPF_LDX | BPF_W | BPF_LEN, 0);
+		return (struct sock_filter)BPF_STMT(
+			which & 0x100 ? BPF_LD | BPF_W | BPF_LEN : BPF_LDX | BPF_W | BPF_LEN, 0);
 	case 8:
 		if (left > 1)
-			return (struct sock_filter)BPF_JUMP(BPF_JMP | jumps[which / 16 % 4] | source, k, (uint8_t)(k / 7 % left), (uint8_t)(k / 49 % left));
+			return (struct sock_filter)BPF_JUMP(
+				BPF_JMP | jumps[which / 16 % 4] | source, k,
+				(uint8_t)(k / 7 % left), (uint8_t)(k / 49 % left));
 		return (struct sock_filter)BPF_STMT(BPF_JMP | BPF_JA, 0);
 	case 9:
 		return (struct sock_filter)BPF_STMT(BPF_JMP | BPF_JA, left > 1 ? k % 2 : 0);
@@ -69,16 +77,19 @@ static struct sock_filter random_instruction(uint64_t *state, size_t left)
 	}
 }
 
-/* All calls but one pass; of that a bit of what was computed decides, and a division by zero kills it: the filter says so of itself. */
+/* All calls but one pass; of that a bit of what was computed decides, and a division by zero kills
+ * it: the filter says so of itself. */
 static size_t random_filter(struct sock_filter *code, uint64_t seed)
 {
 	uint64_t state = seed;
 	size_t n = 0;
 
-	code[n++] = (struct sock_filter)BPF_STMT(BPF_LD | BPF_W | BPF_ABS, offsetof(struct seccomp_data, nr));
+	code[n++] = (struct sock_filter)BPF_STMT(BPF_LD | BPF_W | BPF_ABS,
+						 offsetof(struct seccomp_data, nr));
 	code[n++] = (struct sock_filter)BPF_JUMP(BPF_JMP | BPF_JEQ | BPF_K, ASKED, 1, 0);
 	code[n++] = (struct sock_filter)BPF_STMT(BPF_RET | BPF_K, SECCOMP_RET_ALLOW);
-	code[n++] = (struct sock_filter)BPF_STMT(BPF_ST, 0); /* what is loaded must have been stored */
+	code[n++] =
+		(struct sock_filter)BPF_STMT(BPF_ST, 0); /* what is loaded must have been stored */
 	for (size_t i = 0; i < BODY; i++)
 		code[n++] = random_instruction(&state, BODY - i);
 	code[n++] = (struct sock_filter)BPF_JUMP(BPF_JMP | BPF_JSET | BPF_K, 1u << seed % 32, 0, 1);
@@ -96,20 +107,25 @@ static void random_call(uint64_t seed, unsigned i, struct seccomp_data *call)
 		call->args[k] = (uint64_t)random_word(&state) << 32 | random_word(&state);
 }
 
-/* In a process of its own: makes the calls, of which the kernel gives an error or not, or which end it. Writes 0 or 1 for each. */
+/* In a process of its own: makes the calls, of which the kernel gives an error or not, or which end
+ * it. Writes 0 or 1 for each. */
 static void ask_kernel(const struct sock_filter *code, size_t n, uint64_t seed, int to)
 {
-	struct sock_fprog program = {.len = (unsigned short)n, .filter = (struct sock_filter *)(uintptr_t)code};
+	struct sock_fprog program = {.len = (unsigned short)n,
+				     .filter = (struct sock_filter *)(uintptr_t)code};
 
-	if (prctl(PR_SET_NO_NEW_PRIVS, 1, 0, 0, 0) || prctl(PR_SET_SECCOMP, SECCOMP_MODE_FILTER, &program))
+	if (prctl(PR_SET_NO_NEW_PRIVS, 1, 0, 0, 0) ||
+	    prctl(PR_SET_SECCOMP, SECCOMP_MODE_FILTER, &program))
 		_exit(77);
 	for (unsigned i = 0; i < CALLS; i++) {
 		struct seccomp_data call;
 		char passed;
 
 		random_call(seed, i, &call);
-		/* Neither the C library nor we decide where the instruction is: no filter here looks at that half. */
-		passed = syscall(ASKED, call.args[0], call.args[1], call.args[2], call.args[3], call.args[4], call.args[5]) >= 0;
+		/* Neither the C library nor we decide where the instruction is: no filter here
+		 * looks at that half. */
+		passed = syscall(ASKED, call.args[0], call.args[1], call.args[2], call.args[3],
+				 call.args[4], call.args[5]) >= 0;
 		if (write(to, &passed, 1) != 1)
 			_exit(1);
 	}
@@ -119,7 +135,8 @@ static void ask_kernel(const struct sock_filter *code, size_t n, uint64_t seed, 
 static bool looks_at_address(const struct sock_filter *code, size_t n)
 {
 	for (size_t i = 0; i < n; i++)
-		if (code[i].code == (BPF_LD | BPF_W | BPF_ABS) && code[i].k / 8 == offsetof(struct seccomp_data, instruction_pointer) / 8)
+		if (code[i].code == (BPF_LD | BPF_W | BPF_ABS) &&
+		    code[i].k / 8 == offsetof(struct seccomp_data, instruction_pointer) / 8)
 			return true;
 	return false;
 }
@@ -155,8 +172,11 @@ static void test_as_the_kernel(void **state)
 				waitpid(child, &status, WNOHANG);
 			random_call(seed, i, &call);
 			if (syscall_filter_allows(f, &call) != (answered && passed))
-				fail_msg("filter %llu, call %u: the kernel %s", (unsigned long long)seed, i,
-					 !answered ? "ended the process" : passed ? "let it pass" : "gave an error");
+				fail_msg("filter %llu, call %u: the kernel %s",
+					 (unsigned long long)seed, i,
+					 !answered ? "ended the process"
+					 : passed  ? "let it pass"
+						   : "gave an error");
 			asked++;
 			refused += answered && !passed;
 			if (!answered) {
@@ -166,7 +186,8 @@ static void test_as_the_kernel(void **state)
 		}
 		close(pipes[0]);
 		syscall_filter_put(f);
-		if (waitpid(child, &status, 0) == child && WIFEXITED(status) && WEXITSTATUS(status) == 77)
+		if (waitpid(child, &status, 0) == child && WIFEXITED(status) &&
+		    WEXITSTATUS(status) == 77)
 			skip(); /* no filters here */
 	}
 	assert_true(asked > 1000 && refused > 100 && killed > 5);
@@ -174,8 +195,10 @@ static void test_as_the_kernel(void **state)
 
 static void test_all_must_agree(void **state)
 {
-	static const struct sock_filter allow[] = {BPF_STMT(BPF_RET | BPF_K, SECCOMP_RET_ALLOW)}, log[] = {BPF_STMT(BPF_RET | BPF_K, SECCOMP_RET_LOG)},
-					trap[] = {BPF_STMT(BPF_RET | BPF_K, SECCOMP_RET_TRAP)}, none[] = {BPF_STMT(BPF_LD | BPF_IMM, 1)};
+	static const struct sock_filter allow[] = {BPF_STMT(BPF_RET | BPF_K, SECCOMP_RET_ALLOW)},
+					log[] = {BPF_STMT(BPF_RET | BPF_K, SECCOMP_RET_LOG)},
+					trap[] = {BPF_STMT(BPF_RET | BPF_K, SECCOMP_RET_TRAP)},
+					none[] = {BPF_STMT(BPF_LD | BPF_IMM, 1)};
 	const struct seccomp_data call = {.nr = SYS_mmap};
 	struct syscall_filter *f, *older;
 
@@ -192,7 +215,8 @@ static void test_all_must_agree(void **state)
 	syscall_filter_put(f);
 	assert_true(syscall_filter_allows(older, &call));
 	syscall_filter_put(older);
-	f = syscall_filter_add(NULL, none, 1); /* it runs out of its code, which the kernel does not let in */
+	f = syscall_filter_add(NULL, none,
+			       1); /* it runs out of its code, which the kernel does not let in */
 	assert_false(syscall_filter_allows(f, &call));
 	syscall_filter_put(f);
 }

@@ -18,9 +18,40 @@
 static void calls_that_are_kept_track_of_stop(void **state)
 {
 	static const uint16_t stop[] = {
-		SYS_pkey_mprotect, SYS_remap_file_pages, SYS_process_madvise, SYS_shmat, SYS_shmdt, SYS_rt_sigreturn, SYS_clone, SYS_fork, SYS_vfork, SYS_execve, SYS_exit, SYS_exit_group, SYS_kill, SYS_tgkill, SYS_prctl,
-		SYS_seccomp, SYS_ptrace, SYS_setuid, SYS_setrlimit, SYS_getrlimit, SYS_personality, SYS_unshare, SYS_setns, SYS_dup2, SYS_dup3,
-		SYS_close_range, SYS_openat2, SYS_creat, SYS_io_uring_setup, SYS_io_uring_enter, SYS_rseq, SYS_sigaltstack, SYS_modify_ldt, SYS_ioperm,
+		SYS_pkey_mprotect,
+		SYS_remap_file_pages,
+		SYS_process_madvise,
+		SYS_shmat,
+		SYS_shmdt,
+		SYS_rt_sigreturn,
+		SYS_clone,
+		SYS_fork,
+		SYS_vfork,
+		SYS_execve,
+		SYS_exit,
+		SYS_exit_group,
+		SYS_kill,
+		SYS_tgkill,
+		SYS_prctl,
+		SYS_seccomp,
+		SYS_ptrace,
+		SYS_setuid,
+		SYS_setrlimit,
+		SYS_getrlimit,
+		SYS_personality,
+		SYS_unshare,
+		SYS_setns,
+		SYS_dup2,
+		SYS_dup3,
+		SYS_close_range,
+		SYS_openat2,
+		SYS_creat,
+		SYS_io_uring_setup,
+		SYS_io_uring_enter,
+		SYS_rseq,
+		SYS_sigaltstack,
+		SYS_modify_ldt,
+		SYS_ioperm,
 		SYS_set_tid_address,
 	};
 
@@ -37,9 +68,14 @@ static void calls_that_are_kept_track_of_stop(void **state)
 static void calls_that_may_wait_say_so(void **state)
 {
 	static const uint16_t wait[] = {
-		SYS_pause, SYS_rt_sigsuspend, SYS_rt_sigtimedwait, SYS_nanosleep, SYS_clock_nanosleep, SYS_poll, SYS_ppoll, SYS_select, SYS_pselect6,
-		SYS_epoll_wait, SYS_epoll_pwait, SYS_wait4, SYS_waitid, SYS_accept, SYS_connect, SYS_sendto, SYS_sendmsg, SYS_recvfrom, SYS_recvmsg,
-		SYS_flock, SYS_fsync, SYS_fdatasync, SYS_semop, SYS_msgsnd, SYS_msgrcv, SYS_sched_yield, SYS_pipe2, SYS_socket, SYS_rt_sigpending, SYS_open, SYS_openat,
+		SYS_pause,           SYS_rt_sigsuspend, SYS_rt_sigtimedwait, SYS_nanosleep,
+		SYS_clock_nanosleep, SYS_poll,          SYS_ppoll,           SYS_select,
+		SYS_pselect6,        SYS_epoll_wait,    SYS_epoll_pwait,     SYS_wait4,
+		SYS_waitid,          SYS_accept,        SYS_connect,         SYS_sendto,
+		SYS_sendmsg,         SYS_recvfrom,      SYS_recvmsg,         SYS_flock,
+		SYS_fsync,           SYS_fdatasync,     SYS_semop,           SYS_msgsnd,
+		SYS_msgrcv,          SYS_sched_yield,   SYS_pipe2,           SYS_socket,
+		SYS_rt_sigpending,   SYS_open,          SYS_openat,
 	};
 
 	(void)state;
@@ -52,20 +88,23 @@ static void calls_that_may_wait_say_so(void **state)
 static void calls_that_return_at_once_keep_the_turn(void **state)
 {
 	static const uint16_t at_once[] = {
-		SYS_epoll_ctl, SYS_timerfd_settime, SYS_listen, SYS_shutdown, SYS_getsockname, SYS_getpeername, SYS_getsockopt, SYS_setsockopt,
-		SYS_gettid, SYS_clock_gettime, SYS_getrandom,
+		SYS_epoll_ctl,   SYS_timerfd_settime, SYS_listen,     SYS_shutdown,
+		SYS_getsockname, SYS_getpeername,     SYS_getsockopt, SYS_setsockopt,
+		SYS_gettid,      SYS_clock_gettime,   SYS_getrandom,
 	};
 
 	(void)state;
 	for (size_t i = 0; i < sizeof at_once / sizeof at_once[0]; i++)
 		if (syscall_policy(at_once[i]) & (POLICY_WAIT | POLICY_STOP | POLICY_DESCRIPTORS))
-			fail_msg("system call %u would stop where others wait for the turn", at_once[i]);
+			fail_msg("system call %u would stop where others wait for the turn",
+				 at_once[i]);
 }
 
 /* What they may change is looked at where they are made. */
 static void calls_of_mappings_and_actions_are_looked_at(void **state)
 {
-	static const uint16_t maps[] = {SYS_mmap, SYS_munmap, SYS_mprotect, SYS_mremap, SYS_brk, SYS_madvise};
+	static const uint16_t maps[] = {SYS_mmap,   SYS_munmap, SYS_mprotect,
+					SYS_mremap, SYS_brk,    SYS_madvise};
 
 	(void)state;
 	for (size_t i = 0; i < sizeof maps / sizeof maps[0]; i++)
@@ -102,11 +141,19 @@ static void operations_belong_to_calls(void **state)
 
 		groups += !i || o[-1].nr != o->nr;
 		assert_true(syscall_policy(o->nr) & POLICY_OPERATION);
-		assert_true(o->need == 0 || o->need == POLICY_COPY || o->need == POLICY_WAIT || o->need == POLICY_ASKS || o->need == POLICY_FIRST);
-		assert_true(o->nr != SYS_prlimit64 || (o->need == POLICY_ASKS && o->value != RLIMIT_AS && o->value != RLIMIT_DATA));
-		assert_true(o->nr != SYS_arch_prctl || (o->need == POLICY_FIRST && o->value == ARCH_SET_FS));
-		assert_true(o->nr != SYS_futex || (o->need == POLICY_WAIT) == (futex == FUTEX_WAIT || futex == FUTEX_WAIT_BITSET));
-		assert_true(o->nr != SYS_fcntl || (o->need == POLICY_COPY) == (o->value == F_DUPFD || o->value == F_DUPFD_CLOEXEC));
+		assert_true(o->need == 0 || o->need == POLICY_COPY || o->need == POLICY_WAIT ||
+			    o->need == POLICY_ASKS || o->need == POLICY_FIRST);
+		assert_true(o->nr != SYS_prlimit64 ||
+			    (o->need == POLICY_ASKS && o->value != RLIMIT_AS &&
+			     o->value != RLIMIT_DATA));
+		assert_true(o->nr != SYS_arch_prctl ||
+			    (o->need == POLICY_FIRST && o->value == ARCH_SET_FS));
+		assert_true(o->nr != SYS_futex ||
+			    (o->need == POLICY_WAIT) ==
+				    (futex == FUTEX_WAIT || futex == FUTEX_WAIT_BITSET));
+		assert_true(o->nr != SYS_fcntl ||
+			    (o->need == POLICY_COPY) ==
+				    (o->value == F_DUPFD || o->value == F_DUPFD_CLOEXEC));
 		assert_true(o->nr != SYS_fcntl || o->value != F_SETLKW || o->need == POLICY_WAIT);
 	}
 	assert_int_equal(with, groups);
@@ -124,7 +171,9 @@ static void calls_roundtrip(void **state)
 
 	(void)state;
 	for (size_t i = 0; i < 200; i++) {
-		calls[i] = (struct bt_syscall){tick, unit_random(&seed) % 500, i % 3 ? unit_random(&seed) : (uint64_t)-(int64_t)(i % 40)};
+		calls[i] = (struct bt_syscall){tick, unit_random(&seed) % 500,
+					       i % 3 ? unit_random(&seed)
+						     : (uint64_t) - (int64_t)(i % 40)};
 		tick += unit_random(&seed) >> (i % 60 + 4);
 	}
 	calls[199].nr = UINT32_MAX;
@@ -162,7 +211,9 @@ static void unknown_ticks_stay_unknown(void **state)
 /* Cut anywhere, ticks that run over, numbers that are too long: no call, and nothing of one. */
 static void what_is_no_call_is_damage(void **state)
 {
-	static const uint8_t over[] = {2, 39, 0}, longer[] = {0x80, 0x80, 0x80, 0x80, 0x80, 0x80, 0x80, 0x80, 0x80, 0x80, 0x01, 39, 0};
+	static const uint8_t over[] = {2, 39, 0},
+			     longer[] = {0x80, 0x80, 0x80, 0x80, 0x80, 0x80, 0x80,
+					 0x80, 0x80, 0x80, 0x01, 39,   0};
 	struct bt_syscall call = {300, 1000, (uint64_t)-9000}, got;
 	struct bt_syscall_codec codec = {0};
 	struct buf b = {0};
@@ -189,22 +240,29 @@ static void what_is_no_call_is_damage(void **state)
 /* ---- Branches ---- */
 
 enum {
-	LOOP = 0x1000,	/* plain, syscall at +4 */
+	LOOP = 0x1000, /* plain, syscall at +4 */
 	CALL = 0x1004,
-	TEST = 0x1006,	/* jcc at +6, back to LOOP */
+	TEST = 0x1006, /* jcc at +6, back to LOOP */
 	JCC = 0x100c,
-	OUT = 0x100e,	/* plain, ret at +1 */
+	OUT = 0x100e, /* plain, ret at +1 */
 };
 
 static struct segment_table *table_with_calls(void)
 {
 	struct segment_table *t = segment_table_new();
-	struct segment first = {.pc = LOOP, .from = CALL, .end = TEST, .to = TEST, .kind = BT_BRANCH_SYSCALL};
-	struct segment again = {.pc = TEST, .from = JCC, .end = OUT, .to = LOOP, .kind = BT_BRANCH_JCC, .tick = true};
+	struct segment first = {
+		.pc = LOOP, .from = CALL, .end = TEST, .to = TEST, .kind = BT_BRANCH_SYSCALL};
+	struct segment again = {.pc = TEST,
+				.from = JCC,
+				.end = OUT,
+				.to = LOOP,
+				.kind = BT_BRANCH_JCC,
+				.tick = true};
 	struct segment out = {.pc = OUT, .from = OUT + 1, .end = OUT + 2, .kind = BT_BRANCH_RET};
 
 	assert_non_null(t);
-	assert_true(segment_add(t, &first) != SEGMENT_NONE && segment_add(t, &again) != SEGMENT_NONE && segment_add(t, &out) != SEGMENT_NONE);
+	assert_true(segment_add(t, &first) != SEGMENT_NONE &&
+		    segment_add(t, &again) != SEGMENT_NONE && segment_add(t, &out) != SEGMENT_NONE);
 	return t;
 }
 
@@ -231,7 +289,8 @@ static void history_release(struct history *h)
 	segment_table_put(h->table);
 }
 
-static void expect_entry(const struct history *h, uint64_t number, unsigned kind, uint64_t from, uint64_t to)
+static void expect_entry(const struct history *h, uint64_t number, unsigned kind, uint64_t from,
+			 uint64_t to)
 {
 	const struct bt_branch *b = &h->ring.entries[number & (h->ring.cap - 1)];
 

@@ -7,8 +7,14 @@
 
 static struct location at(const char *module, const char *function, uint64_t offset)
 {
-	return (struct location){.addr = 0x7f0000001234, .vaddr = 0x1234, .module = module, .in_file = *module == '/', .function = function, .offset = offset,
-				 .file = "", .build_id = ""};
+	return (struct location){.addr = 0x7f0000001234,
+				 .vaddr = 0x1234,
+				 .module = module,
+				 .in_file = *module == '/',
+				 .function = function,
+				 .offset = offset,
+				 .file = "",
+				 .build_id = ""};
 }
 
 static void expect_place(const struct location *loc, bool brief, const char *expected)
@@ -46,7 +52,10 @@ static void names_from_outside_are_escaped(void **state)
 	expect_place(&loc, false, "\\x1b[2J+0x1234");
 	loc = at("/x/y", "evil\x1b]0;title\x07", 1);
 	expect_place(&loc, true, "evil\\x1b]0;title\\x07+0x1");
-	loc = at("/x/y", "\xc2\x9b" "31m", 0); /* CSI as one C1 character */
+	loc = at("/x/y",
+		 "\xc2\x9b"
+		 "31m",
+		 0); /* CSI as one C1 character */
 	expect_place(&loc, false, "\\xc2\\x9b31m");
 }
 
@@ -73,13 +82,20 @@ static void long_cxx_names_are_shortened(void **state)
 	} cases[] = {
 		{"short(int)", "short(int)"},
 		{"shop::total(std::vector<int, std::allocator<int> > const&, long)", "shop::total"},
-		{"std::vector<int, std::allocator<int> >::push_back(int const&)", "std::vector<>::push_back"},
-		{"(anonymous namespace)::helper(std::map<int, int> const&, int)", "(anonymous namespace)::helper"},
-		{"std::ostream& operator<<(std::ostream&, some::very::long::name)", "std::ostream& operator<<"},
-		{"holder<int, int, int>::operator()(std::string const&, int, int)", "holder<>::operator()"},
-		{"<std::collections::HashMap<K,V> as core::ops::Index<&Q>>::index", "<std::collections::HashMap<> as core::ops::Index<>>::index"},
-		{"<(usize, usize) as shop::Total<Vec<u8>>>::total::{closure#0}(x)", "<(usize, usize) as shop::Total<>>::total::{closure#0}"},
-		{"unbalanced<<<<<<<<<<<<<<<<<<<<<<<<<<<<<<<<<<<<<<<<<<<<<<<<<<<<<<<", "unbalanced<"},
+		{"std::vector<int, std::allocator<int> >::push_back(int const&)",
+		 "std::vector<>::push_back"},
+		{"(anonymous namespace)::helper(std::map<int, int> const&, int)",
+		 "(anonymous namespace)::helper"},
+		{"std::ostream& operator<<(std::ostream&, some::very::long::name)",
+		 "std::ostream& operator<<"},
+		{"holder<int, int, int>::operator()(std::string const&, int, int)",
+		 "holder<>::operator()"},
+		{"<std::collections::HashMap<K,V> as core::ops::Index<&Q>>::index",
+		 "<std::collections::HashMap<> as core::ops::Index<>>::index"},
+		{"<(usize, usize) as shop::Total<Vec<u8>>>::total::{closure#0}(x)",
+		 "<(usize, usize) as shop::Total<>>::total::{closure#0}"},
+		{"unbalanced<<<<<<<<<<<<<<<<<<<<<<<<<<<<<<<<<<<<<<<<<<<<<<<<<<<<<<<",
+		 "unbalanced<"},
 	};
 	char out[120];
 	(void)state;
@@ -97,7 +113,8 @@ static void width_counts_characters(void **state)
 	struct text t = {.utf8 = true};
 	(void)state;
 
-	text_outside(&t, "gr\xc3\xb6\xc3\x9f" "e");
+	text_outside(&t, "gr\xc3\xb6\xc3\x9f"
+			 "e");
 	assert_int_equal(text_width(&t, 0), 5);
 	text_pad(&t, 0, 8);
 	assert_int_equal(text_width(&t, 0), 8);
@@ -120,10 +137,14 @@ static void signals_and_calls_have_names(void **state)
 	assert_string_equal(syscall_name(0, call), "read");
 	assert_string_equal(syscall_name(231, call), "exit_group");
 	assert_string_equal(syscall_name(100000, call), "system call 100000");
-	assert_string_equal(in_syscall(&(struct bt_regs){.orig_rax = 202}, text), "in the system call futex");
-	assert_string_equal(in_syscall(&(struct bt_regs){.orig_rax = 9999}, text), "in system call 9999");
-	assert_string_equal(in_syscall(&(struct bt_regs){.orig_rax = 202, .cs = 0x23}, text), "in 32-bit system call 202");
-	assert_string_equal(in_syscall(&(struct bt_regs){.orig_rax = UINT64_MAX}, text), "in a system call");
+	assert_string_equal(in_syscall(&(struct bt_regs){.orig_rax = 202}, text),
+			    "in the system call futex");
+	assert_string_equal(in_syscall(&(struct bt_regs){.orig_rax = 9999}, text),
+			    "in system call 9999");
+	assert_string_equal(in_syscall(&(struct bt_regs){.orig_rax = 202, .cs = 0x23}, text),
+			    "in 32-bit system call 202");
+	assert_string_equal(in_syscall(&(struct bt_regs){.orig_rax = UINT64_MAX}, text),
+			    "in a system call");
 }
 
 int main(void)

@@ -22,14 +22,16 @@ static void events_alone_are_read_without_the_rest(void **state)
 	assert_int_equal(read_events(t, alone, &m, &err), 0);
 	assert_true(n && n == m);
 	for (size_t i = 0; i < n; i++)
-		assert_true(events[i].kind == alone[i].kind && events[i].unit == alone[i].unit && events[i].seq == alone[i].seq);
+		assert_true(events[i].kind == alone[i].kind && events[i].unit == alone[i].unit &&
+			    events[i].seq == alone[i].seq);
 	trace_close(whole);
 	trace_close(t);
 }
 
 static void what_is_written_is_read(void **state)
 {
-	static const uint16_t written[] = {BT_RECORD_HEADER, BT_RECORD_NOTE, BT_RECORD_UNIT, BT_RECORD_NOTE, BT_RECORD_UNIT, BT_RECORD_NOTE,
+	static const uint16_t written[] = {BT_RECORD_HEADER, BT_RECORD_NOTE, BT_RECORD_UNIT,
+					   BT_RECORD_NOTE,   BT_RECORD_UNIT, BT_RECORD_NOTE,
 					   BT_RECORD_UNIT,   BT_RECORD_END};
 	struct fixture *f = *state;
 	struct event events[64];
@@ -68,7 +70,8 @@ static void what_is_written_is_read(void **state)
 
 static void put_file(const char *dir, const char *name, const void *bytes, size_t n)
 {
-	int d = open(dir, O_RDONLY | O_DIRECTORY), fd = openat(d, name, O_WRONLY | O_CREAT | O_TRUNC, 0600);
+	int d = open(dir, O_RDONLY | O_DIRECTORY),
+	    fd = openat(d, name, O_WRONLY | O_CREAT | O_TRUNC, 0600);
 
 	assert_int_equal(write(fd, bytes, n), n);
 	close(fd);
@@ -127,7 +130,8 @@ static void open_errors_are_distinct_and_have_their_offset(void **state)
 
 	for (size_t cut = 0; cut < end; cut++) {
 		put_file(f->path, "events", bytes, cut);
-		assert_open_fails(f->path, BT_E_TRUNCATED, cut < BT_FILE_HEADER_SIZE ? cut : BT_FILE_HEADER_SIZE);
+		assert_open_fails(f->path, BT_E_TRUNCATED,
+				  cut < BT_FILE_HEADER_SIZE ? cut : BT_FILE_HEADER_SIZE);
 	}
 	for (size_t i = BT_FILE_HEADER_SIZE; i < end; i++) {
 		memcpy(changed, bytes, n);
@@ -178,7 +182,8 @@ static void no_permission_is_said(void **state)
 	assert_int_equal(status, 0);
 }
 
-/* Writes a block of events for each of n units, of which the last is 0. ends[0 .. n]: where the header's block ends, and each of them. */
+/* Writes a block of events for each of n units, of which the last is 0. ends[0 .. n]: where the
+ * header's block ends, and each of them. */
 static size_t write_blocks(const char *path, uint32_t n, uint8_t *bytes, size_t max, size_t *ends)
 {
 	struct bt_record_note note = {.text = bt_str("one of some")};
@@ -195,7 +200,8 @@ static size_t write_blocks(const char *path, uint32_t n, uint8_t *bytes, size_t 
 	return ends[n];
 }
 
-/* Cut or flipped anywhere behind its header, a trace opens and gives an error and all events of the other blocks. */
+/* Cut or flipped anywhere behind its header, a trace opens and gives an error and all events of the
+ * other blocks. */
 static void damaged_events_give_what_is_around_the_damage(void **state)
 {
 	struct fixture *f = *state;
@@ -258,13 +264,15 @@ static void a_damaged_file_leaves_the_others(void **state)
 		trace_close(t);
 		put_file(f->path, "objects", bytes, i);
 		assert_int_equal(trace_open(&t, f->path, &err), 0);
-		assert_int_equal(read_kinds(t, "objects", kinds, &count, &err), i == BT_FILE_HEADER_SIZE ? 0 : -BT_E_TRUNCATED);
+		assert_int_equal(read_kinds(t, "objects", kinds, &count, &err),
+				 i == BT_FILE_HEADER_SIZE ? 0 : -BT_E_TRUNCATED);
 		assert_int_equal(count, 0);
 		trace_close(t);
 	}
 }
 
-/* Makes a file of the trace longer, by a hole. False where the file system makes none, or none so long. */
+/* Makes a file of the trace longer, by a hole. False where the file system makes none, or none so
+ * long. */
 static bool extend(const char *dir, const char *name, off_t size)
 {
 	int d = open(dir, O_RDONLY | O_DIRECTORY), fd = openat(d, name, O_WRONLY);
@@ -318,7 +326,8 @@ static void a_short_hole_is_damage_like_any_zeros(void **state)
 	snprintf(events, sizeof events, "%s/events", f->path);
 	fd = open(events, O_WRONLY | O_TRUNC);
 	assert_int_equal(pwrite(fd, bytes, ends[1], 0), ends[1]);
-	assert_int_equal(pwrite(fd, bytes + ends[1], n - ends[1], (off_t)ends[1] + HOLE), n - ends[1]);
+	assert_int_equal(pwrite(fd, bytes + ends[1], n - ends[1], (off_t)ends[1] + HOLE),
+			 n - ends[1]);
 	close(fd);
 	assert_int_equal(trace_open(&t, f->path, &err), 0);
 	assert_int_equal(t->files[0].bytes.len, n + HOLE);
@@ -336,7 +345,8 @@ static void what_is_no_file_is_called_what_it_is(void **state)
 
 	for (size_t i = 0; i < 3; i++)
 		for (size_t kind = 0; kind < 3; kind++) {
-			static const char *const words[] = {"is a FIFO", "is a directory", "is a device"};
+			static const char *const words[] = {"is a FIFO", "is a directory",
+							    "is a device"};
 			struct trace *t;
 			struct bt_error err = {0};
 
@@ -344,7 +354,10 @@ static void what_is_no_file_is_called_what_it_is(void **state)
 			write_small(f->path);
 			snprintf(path, sizeof path, "%s/%s", f->path, names[i]);
 			unlink(path);
-			assert_int_equal(!kind ? mkfifo(path, 0600) : kind == 1 ? mkdir(path, 0700) : symlink("/dev/full", path), 0);
+			assert_int_equal(!kind       ? mkfifo(path, 0600)
+					 : kind == 1 ? mkdir(path, 0700)
+						     : symlink("/dev/full", path),
+					 0);
 			assert_int_equal(trace_open(&t, f->path, &err), -BT_E_NOT_TRACE);
 			assert_non_null(strstr(err.text, path));
 			assert_non_null(strstr(err.text, words[kind]));
@@ -455,7 +468,8 @@ static void what_unpacks_to_too_much_is_left_out(void **state)
 static void memory_reads_as_the_disk_does(void **state)
 {
 	struct fixture *f = *state;
-	static const char *const names[] = {"objects", "events", "something else", "branches-01", "branches-99999999999"};
+	static const char *const names[] = {"objects", "events", "something else", "branches-01",
+					    "branches-99999999999"};
 	struct trace_file files[5] = {{.number = 0}};
 	uint8_t bytes[2][4096];
 	uint16_t kinds[64];
@@ -467,7 +481,8 @@ static void memory_reads_as_the_disk_does(void **state)
 	for (size_t i = 0; i < 5; i++) {
 		snprintf(files[i].name, sizeof files[i].name, "%s", names[i]);
 		if (i < 2)
-			files[i].bytes = slice_of(bytes[i], get_file(f->path, names[i], bytes[i], sizeof bytes[i]));
+			files[i].bytes = slice_of(
+				bytes[i], get_file(f->path, names[i], bytes[i], sizeof bytes[i]));
 	}
 	assert_int_equal(trace_open_memory(&t, files, 5, &err), 0);
 	assert_int_equal(t->file_count, 2); /* other names are nothing of a trace's */

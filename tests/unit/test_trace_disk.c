@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: MIT */
-/* The writer of traces and its disk: with too little of it, and what it takes when the trace is closed. */
+/* The writer of traces and its disk: with too little of it, and what it takes when the trace is
+ * closed. */
 #define _GNU_SOURCE 1 /* unshare */
 #include "tests/unit/scarce_disk.h"
 #include "tests/unit/trace_fixture.h"
@@ -12,11 +13,7 @@
 #include <sys/stat.h>
 
 /* What fills the disk. */
-enum filling {
-	FILL_OBJECTS,
-	FILL_EVENTS,
-	FILLINGS
-};
+enum filling { FILL_OBJECTS, FILL_EVENTS, FILLINGS };
 
 static void write_noise(struct trace_writer *w, enum filling what, uint64_t *seed, size_t len)
 {
@@ -38,7 +35,8 @@ static void fill_until_stopped(const char *path, enum filling what, uint64_t see
 {
 	struct bt_record_note note = {.text = bt_str("before")};
 	struct trace_writer *w = open_writer(path);
-	size_t n, written = 0, len = what == FILL_OBJECTS ? 65536 : 40000 + unit_random(&seed) % 5000;
+	size_t n, written = 0,
+		  len = what == FILL_OBJECTS ? 65536 : 40000 + unit_random(&seed) % 5000;
 	struct event events[64];
 	uint16_t kinds[64];
 	struct bt_error err;
@@ -77,8 +75,10 @@ static void fill_until_stopped(const char *path, enum filling what, uint64_t see
 /* With all that can be behind the end of events, on file systems of every kind. */
 static void fill_in_every_way(const struct fixture *f)
 {
-	static const struct disk disks[] = {
-		{.kind = DISK_AS_IS}, {.kind = DISK_KEEPS_BLOCKS}, {.kind = DISK_COPIES}, {.kind = DISK_COPIES, .failure = EOPNOTSUPP}};
+	static const struct disk disks[] = {{.kind = DISK_AS_IS},
+					    {.kind = DISK_KEEPS_BLOCKS},
+					    {.kind = DISK_COPIES},
+					    {.kind = DISK_COPIES, .failure = EOPNOTSUPP}};
 
 	for (size_t i = 0; i < sizeof disks / sizeof disks[0]; i++)
 		for (enum filling what = 0; what < FILLINGS; what++)
@@ -90,14 +90,17 @@ static void fill_in_every_way(const struct fixture *f)
 	disk = (struct disk){0};
 }
 
-/* A real full disk where we may mount one (in a namespace of our own), otherwise the limit on a file's size. */
+/* A real full disk where we may mount one (in a namespace of our own), otherwise the limit on a
+ * file's size. */
 static void a_full_disk_is_recorded(void **state)
 {
 	struct fixture *f = *state;
 
-	if (geteuid() || unshare(CLONE_NEWNS) || mount("none", "/", NULL, MS_REC | MS_PRIVATE, NULL) ||
+	if (geteuid() || unshare(CLONE_NEWNS) ||
+	    mount("none", "/", NULL, MS_REC | MS_PRIVATE, NULL) ||
 	    mount("tmpfs", f->dir, "tmpfs", 0, "size=512k")) {
-		print_message("no mount here: the disk-full test runs with a file size limit only\n");
+		print_message(
+			"no mount here: the disk-full test runs with a file size limit only\n");
 		skip();
 	}
 	fill_in_every_way(f);

@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: MIT */
-/* The writer of traces: its files, what goes into which block and when; read back where that says more than the bytes. */
+/* The writer of traces: its files, what goes into which block and when; read back where that says
+ * more than the bytes. */
 #include "tests/unit/trace_fixture.h"
 
 #include <dirent.h>
@@ -13,8 +14,10 @@ static void the_header_can_be_read_in_a_hex_dump(void **state)
 	uint8_t bytes[4096];
 
 	write_small(f->path);
-	assert_true(get_file(f->path, "events", bytes, sizeof bytes) > BT_FILE_HEADER_SIZE + BT_BLOCK_HEADER_SIZE);
-	assert_int_equal(bytes[BT_FILE_HEADER_SIZE + 4], 0); /* not packed, though its zeros could be */
+	assert_true(get_file(f->path, "events", bytes, sizeof bytes) >
+		    BT_FILE_HEADER_SIZE + BT_BLOCK_HEADER_SIZE);
+	assert_int_equal(bytes[BT_FILE_HEADER_SIZE + 4],
+			 0); /* not packed, though its zeros could be */
 }
 
 static void files_are_private_and_nothing_else_stays(void **state)
@@ -104,7 +107,8 @@ static void big_streams_go_out_in_blocks(void **state)
 	free(noise);
 }
 
-/* A page that a program rewrites without end; the first of them are what programs start with, which is not packed. */
+/* A page that a program rewrites without end; the first of them are what programs start with, which
+ * is not packed. */
 static void code_that_is_written_again_and_again_is_packed(void **state)
 {
 	struct fixture *f = *state;
@@ -161,7 +165,8 @@ static void the_end_goes_out_when_all_else_has(void **state)
 /* Writes events until they go out by themselves, before any flush. */
 static void fill_events(struct trace_writer *w, const char *path)
 {
-	const struct bt_record_note note = {.seq = 1, .text = bt_str("a long line of text, of which there are many")};
+	const struct bt_record_note note = {
+		.seq = 1, .text = bt_str("a long line of text, of which there are many")};
 	struct stat begun, st;
 	char file[128];
 
@@ -248,10 +253,15 @@ static void what_no_block_can_hold_is_left_out_and_said(void **state)
 	free(bytes);
 }
 
-/* Events of several units in one block and over its borders: what a block begins with is of unit 0 where nothing else is said. */
+/* Events of several units in one block and over its borders: what a block begins with is of unit 0
+ * where nothing else is said. */
 static void events_of_units_stand_in_the_order_of_their_writing(void **state)
 {
-	static const uint32_t units[] = {0, 3, 3, 0, 7, /* flushed */ 7, 3, 0, /* flushed */ 0, UINT32_MAX, 7, /* flushed */ 7, 7};
+	static const uint32_t units[] = {0,          3, 3,
+					 0,          7, /* flushed */ 7,
+					 3,          0, /* flushed */ 0,
+					 UINT32_MAX, 7, /* flushed */ 7,
+					 7};
 	static const struct {
 		size_t behind, unit_records;
 	} blocks[] = {{5, 3}, {8, 3}, {11, 2}, {13, 1}};
@@ -285,7 +295,8 @@ static void events_of_units_stand_in_the_order_of_their_writing(void **state)
 	trace_close(t);
 }
 
-/* An event that does not fit goes to the next block with what says its unit, whether that is the unit of the one before or not. */
+/* An event that does not fit goes to the next block with what says its unit, whether that is the
+ * unit of the one before or not. */
 static void a_record_that_does_not_fit_keeps_its_unit(void **state)
 {
 	enum {
@@ -309,9 +320,7 @@ static void a_record_that_does_not_fit_keeps_its_unit(void **state)
 		{0, BT_BLOCK_MAX - HEAD + 1, BT_RECORD_NOTE},
 		{8, 1000, BT_RECORD_MEMORY},
 	};
-	enum {
-		COUNT = sizeof written / sizeof written[0]
-	};
+	enum { COUNT = sizeof written / sizeof written[0] };
 	struct fixture *f = *state;
 	struct trace_writer *w = open_writer(f->path);
 	uint8_t *bytes = calloc(1, BT_BLOCK_MAX);
@@ -321,7 +330,8 @@ static void a_record_that_does_not_fit_keeps_its_unit(void **state)
 	size_t n;
 
 	for (size_t i = 0; i < COUNT; i++) {
-		struct bt_record_memory memory = {.seq = trace_writer_next_seq(w), .bytes = slice_of(bytes, written[i].len)};
+		struct bt_record_memory memory = {.seq = trace_writer_next_seq(w),
+						  .bytes = slice_of(bytes, written[i].len)};
 
 		trace_writer_event(w, written[i].unit, BT_RECORD_MEMORY, &memory);
 	}
@@ -331,7 +341,8 @@ static void a_record_that_does_not_fit_keeps_its_unit(void **state)
 	assert_int_equal(n, COUNT);
 	for (size_t i = 0; i < COUNT; i++) {
 		assert_int_equal(events[i].kind, written[i].kind);
-		assert_int_equal(events[i].unit, written[i].kind == BT_RECORD_NOTE ? 0 : written[i].unit);
+		assert_int_equal(events[i].unit,
+				 written[i].kind == BT_RECORD_NOTE ? 0 : written[i].unit);
 	}
 	trace_close(t);
 	free(bytes);
@@ -355,7 +366,8 @@ static void full_blocks_go_on_in_their_unit(void **state)
 	assert_int_equal(stat(file, &st), 0);
 	begun = st.st_size;
 	for (int i = 0; i < 20; i++) {
-		struct bt_record_memory memory = {.seq = trace_writer_next_seq(w), .bytes = slice_of(bytes, 300000)};
+		struct bt_record_memory memory = {.seq = trace_writer_next_seq(w),
+						  .bytes = slice_of(bytes, 300000)};
 
 		trace_writer_event(w, 4, BT_RECORD_MEMORY, &memory);
 	}

@@ -4,12 +4,14 @@
 #include "tests/unit/trace_maker.h"
 #include "tests/unit/unit.h"
 
-/* 1000: nop; nop; jne 1008; nop; jmp 1010; int3; 1008: nop; jmp 1010 ... 1010: call 1020; 1015: syscall; nop; nop; jmp 1000; 1020: mov;
- * ret */
+/* 1000: nop; nop; jne 1008; nop; jmp 1010; int3; 1008: nop; jmp 1010 ... 1010: call 1020; 1015:
+ * syscall; nop; nop; jmp 1000; 1020: mov; ret */
 static const uint8_t code[] = {
-	0x90, 0x90, 0x75, 0x04, 0x90, 0xeb, 0x09, 0xcc, 0x90, 0xeb, 0x05, 0xcc, 0xcc, 0xcc, 0xcc, 0xcc, /* 1000 */
-	0xe8, 0x0b, 0x00, 0x00, 0x00, 0x0f, 0x05, 0x90, 0x90, 0xeb, 0xe5, 0xcc, 0xcc, 0xcc, 0xcc, 0xcc, /* 1010 */
-	0x48, 0x89, 0xe5, 0xc3,									  /* 1020 */
+	0x90, 0x90, 0x75, 0x04, 0x90, 0xeb, 0x09, 0xcc,
+	0x90, 0xeb, 0x05, 0xcc, 0xcc, 0xcc, 0xcc, 0xcc, /* 1000 */
+	0xe8, 0x0b, 0x00, 0x00, 0x00, 0x0f, 0x05, 0x90,
+	0x90, 0xeb, 0xe5, 0xcc, 0xcc, 0xcc, 0xcc, 0xcc, /* 1010 */
+	0x48, 0x89, 0xe5, 0xc3,                         /* 1020 */
 };
 
 enum {
@@ -33,7 +35,8 @@ static void make_rounds(struct bt_branch *b)
 	}
 }
 
-static struct verdict judge(struct made *t, const struct bt_branch *b, size_t n, const struct bt_record_thread *thread)
+static struct verdict judge(struct made *t, const struct bt_branch *b, size_t n,
+			    const struct bt_record_thread *thread)
 {
 	struct verdict v;
 	struct bt_error err;
@@ -68,7 +71,8 @@ static void what_the_code_leads_through_is_consistent(void **state)
 	assert_int_equal(v.checked, BRANCHES - 1);
 }
 
-/* Every entry in turn, scribbled on in each of its parts: it is found, there or (a ret that goes elsewhere) behind it. */
+/* Every entry in turn, scribbled on in each of its parts: it is found, there or (a ret that goes
+ * elsewhere) behind it. */
 static void a_scribble_anywhere_is_found_where_it_is(void **state)
 {
 	struct made *t = *state;
@@ -84,7 +88,8 @@ static void a_scribble_anywhere_is_found_where_it_is(void **state)
 			else if (part == 1)
 				b[i].to += 0x40;
 			else if (part == 2)
-				b[i].kind = b[i].kind == BT_BRANCH_JMP ? BT_BRANCH_IJMP : BT_BRANCH_JMP;
+				b[i].kind =
+					b[i].kind == BT_BRANCH_JMP ? BT_BRANCH_IJMP : BT_BRANCH_JMP;
 			else
 				b[i] = b[(i + 1) % BRANCHES];
 			v = judge(t, b, BRANCHES, NULL);
@@ -116,15 +121,17 @@ static void nonsense_is_told_from_the_system_call_before_it_on(void **state)
 		uint32_t task;
 		struct bt_point at;
 		size_t from;
-	} calls[] = {{1, {.tick = 2, .transfers = 3}, 10}, {1, {.tick = 2, .transfers = 2}, 9}, {1, {.tick = 1, .transfers = 5}, 6},
-		{2, {.tick = 2, .transfers = 3}, 0}, {1, {.tick = 2, .transfers = 4}, 0}, {1, {.tick = 3}, 0}};
+	} calls[] = {{1, {.tick = 2, .transfers = 3}, 10}, {1, {.tick = 2, .transfers = 2}, 9},
+		     {1, {.tick = 1, .transfers = 5}, 6},  {2, {.tick = 2, .transfers = 3}, 0},
+		     {1, {.tick = 2, .transfers = 4}, 0},  {1, {.tick = 3}, 0}};
 	struct made *t = *state;
 	struct bt_branch b[BRANCHES];
 
 	for (size_t i = 0; i < sizeof calls / sizeof *calls; i++) {
 		make_rounds(b);
 		b[10] = (struct bt_branch){.kind = BT_BRANCH_GAP, .to = BT_GAP_SCRIBBLED};
-		maker_add(&t->k, 0, SYSCALL_ENTER, syscall_enter, .task = calls[i].task, .point = calls[i].at);
+		maker_add(&t->k, 0, SYSCALL_ENTER, syscall_enter, .task = calls[i].task,
+			  .point = calls[i].at);
 		expect_contradiction(judge(t, b, BRANCHES, NULL), VERDICT_SCRIBBLED, calls[i].from);
 		made_clear(t);
 	}
@@ -147,7 +154,8 @@ static void entries_that_are_missing_are_found(void **state)
 static void a_direct_branch_goes_where_its_instruction_says(void **state)
 {
 	struct made *t = *state;
-	struct bt_branch b[] = {branch(BT_BRANCH_CALL, 0x1010, 0x1021), branch(BT_BRANCH_RET, 0x1023, 0x1015)};
+	struct bt_branch b[] = {branch(BT_BRANCH_CALL, 0x1010, 0x1021),
+				branch(BT_BRANCH_RET, 0x1023, 0x1015)};
 
 	expect_contradiction(judge(t, b, 2, NULL), VERDICT_WRONG_WAY, 0);
 }
@@ -155,10 +163,12 @@ static void a_direct_branch_goes_where_its_instruction_says(void **state)
 static void behind_a_gap_the_branch_itself_is_checked(void **state)
 {
 	struct made *t = *state;
-	struct bt_branch good[] = {branch(BT_BRANCH_RET, 0x1023, 0x1015), branch(BT_BRANCH_GAP, 5, BT_GAP_NOT_KEPT),
+	struct bt_branch good[] = {
+		branch(BT_BRANCH_RET, 0x1023, 0x1015), branch(BT_BRANCH_GAP, 5, BT_GAP_NOT_KEPT),
 		branch(BT_BRANCH_CALL, 0x1010, 0x1020), branch(BT_BRANCH_RET, 0x1023, 0x1015)};
-	struct bt_branch bad[] = {branch(BT_BRANCH_RET, 0x1023, 0x1015), branch(BT_BRANCH_GAP, 5, BT_GAP_NOT_KEPT),
-		branch(BT_BRANCH_RET, 0x1010, 0x1020)};
+	struct bt_branch bad[] = {branch(BT_BRANCH_RET, 0x1023, 0x1015),
+				  branch(BT_BRANCH_GAP, 5, BT_GAP_NOT_KEPT),
+				  branch(BT_BRANCH_RET, 0x1010, 0x1020)};
 	struct verdict v = judge(t, good, 4, NULL);
 
 	assert_int_equal(v.state, VERDICT_CONSISTENT);
@@ -171,7 +181,8 @@ static void behind_a_gap_the_branch_itself_is_checked(void **state)
 static void a_handler_is_entered_between_instructions_only(void **state)
 {
 	struct made *t = *state;
-	struct bt_branch b[] = {branch(BT_BRANCH_SYSCALL, 0x1015, 0x1017), branch(BT_BRANCH_ASYNC, 0x1018, 0x1020),
+	struct bt_branch b[] = {
+		branch(BT_BRANCH_SYSCALL, 0x1015, 0x1017), branch(BT_BRANCH_ASYNC, 0x1018, 0x1020),
 		branch(BT_BRANCH_RET, 0x1023, 0x1010), branch(BT_BRANCH_ASYNC, 0x1012, 0x1020)};
 
 	assert_int_equal(judge(t, b, 3, NULL).state, VERDICT_CONSISTENT);
@@ -182,7 +193,8 @@ static void a_handler_is_entered_between_instructions_only(void **state)
 static void the_last_branch_leads_to_the_moment(void **state)
 {
 	struct made *t = *state;
-	struct bt_record_thread at = {.task = 1, .point = {.tick = 1, .transfers = 3, .rip = 0x1015}};
+	struct bt_record_thread at = {.task = 1,
+				      .point = {.tick = 1, .transfers = 3, .rip = 0x1015}};
 	struct bt_branch b[BRANCHES];
 
 	make_rounds(b);
@@ -207,7 +219,8 @@ static void the_last_branch_leads_to_the_moment(void **state)
 static void a_round_too_few_is_found_by_the_counts(void **state)
 {
 	struct made *t = *state;
-	struct bt_record_thread at = {.task = 1, .point = {.tick = ROUNDS, .transfers = ROUND - 1, .rip = 0x1000}};
+	struct bt_record_thread at = {
+		.task = 1, .point = {.tick = ROUNDS, .transfers = ROUND - 1, .rip = 0x1000}};
 	struct bt_branch b[BRANCHES];
 
 	make_rounds(b);
@@ -226,18 +239,26 @@ static void each_branch_is_judged_by_the_code_of_its_epoch(void **state)
 {
 	enum { EPOCHS = 300 };
 	/* jmp 1010, or nop; jmp 1010. 1010: jmp 1000 */
-	uint8_t even[18] = {0xeb, 0x0e, [16] = 0xeb, [17] = 0xee}, odd[18] = {0x90, 0xeb, 0x0d, [16] = 0xeb, [17] = 0xee};
+	uint8_t even[18] = {0xeb, 0x0e, [16] = 0xeb, [17] = 0xee},
+		odd[18] = {0x90, 0xeb, 0x0d, [16] = 0xeb, [17] = 0xee};
 	struct made *t = *state;
 	struct bt_error err;
 	struct verdict v;
 
 	t->k.header.source = bt_str("bits");
 	for (uint32_t i = 0; i < EPOCHS; i++) {
-		const struct bt_branch b[] = {branch(BT_BRANCH_JMP, 0x1000 + i % 2, 0x1010), branch(BT_BRANCH_JMP, 0x1010, 0x1000)};
+		const struct bt_branch b[] = {branch(BT_BRANCH_JMP, 0x1000 + i % 2, 0x1010),
+					      branch(BT_BRANCH_JMP, 0x1010, 0x1000)};
 		uint32_t epoch = 5 * i * i; /* not in a row, which a hash may tell apart for long */
 
 		maker_code(&t->k, 1, epoch, 0x1000, 0, i % 2 ? odd : even, sizeof even);
-		maker_branches(&t->k, (struct bt_record_branches){.task = 1, .first = 2 * i, .transfers = 2 * i, .space = 1, .epoch = epoch}, b, 2);
+		maker_branches(&t->k,
+			       (struct bt_record_branches){.task = 1,
+							   .first = 2 * i,
+							   .transfers = 2 * i,
+							   .space = 1,
+							   .epoch = epoch},
+			       b, 2);
 	}
 	made_history(t, 1);
 	assert_int_equal(verdict_find(&v, &t->h, t->h.count, t->m, NULL, &err), 0);
@@ -248,7 +269,8 @@ static void each_branch_is_judged_by_the_code_of_its_epoch(void **state)
 static void without_code_nothing_is_said(void **state)
 {
 	struct made *t = *state;
-	struct bt_branch b[] = {branch(BT_BRANCH_JMP, 0x5000, 0x5100), branch(BT_BRANCH_JMP, 0x5180, 0x5200)};
+	struct bt_branch b[] = {branch(BT_BRANCH_JMP, 0x5000, 0x5100),
+				branch(BT_BRANCH_JMP, 0x5180, 0x5200)};
 	struct verdict v = judge(t, b, 2, NULL);
 
 	assert_int_equal(v.state, VERDICT_UNCHECKED);
@@ -259,7 +281,8 @@ static void without_code_nothing_is_said(void **state)
 static void a_source_that_leaves_branches_out_is_not_judged(void **state)
 {
 	struct made *t = *state;
-	struct bt_branch b[] = {branch(BT_BRANCH_CALL, 0x1010, 0x1020), branch(BT_BRANCH_CALL, 0x1010, 0x1020)};
+	struct bt_branch b[] = {branch(BT_BRANCH_CALL, 0x1010, 0x1020),
+				branch(BT_BRANCH_CALL, 0x1010, 0x1020)};
 
 	t->k.header.source = bt_str("lbr");
 	assert_int_equal(judge(t, b, 2, NULL).state, VERDICT_UNCHECKED);

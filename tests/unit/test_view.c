@@ -4,10 +4,7 @@
 #include "tui/view.h"
 
 /* A view of as many lines as its state says. */
-static size_t count(const struct view *view)
-{
-	return *(size_t *)view->state;
-}
+static size_t count(const struct view *view) { return *(size_t *)view->state; }
 
 static const struct view_ops ops = {.name = "lines", .count = count};
 
@@ -112,12 +109,23 @@ static void any_sequence_of_moves_is_sane(void **state)
 		long by = (long)(r >> 8 & 127) - 63;
 
 		switch (r & 7) {
-		case 0: lines = r >> 20 & 63; break;
-		case 1: v.height = (int)(r >> 20 & 31); break;
-		case 2: view_scroll(&v, by); break;
-		case 3: view_jump(&v, r >> 16 & 127); break;
-		case 4: view_centre(&v, r >> 16 & 127); break;
-		default: view_move(&v, by);
+		case 0:
+			lines = r >> 20 & 63;
+			break;
+		case 1:
+			v.height = (int)(r >> 20 & 31);
+			break;
+		case 2:
+			view_scroll(&v, by);
+			break;
+		case 3:
+			view_jump(&v, r >> 16 & 127);
+			break;
+		case 4:
+			view_centre(&v, r >> 16 & 127);
+			break;
+		default:
+			view_move(&v, by);
 		}
 		view_fit(&v);
 		assert_sane(&v);

@@ -39,7 +39,8 @@ static void ranges_meet_protected_pages_only(void **state)
 	assert_null(watched_protected(&w, 0, UINT64_MAX));
 	watched_protect(&w, page(&w, 5), 0);
 	assert_int_equal(watched_protected(&w, 0, UINT64_MAX)->addr, 5 * WATCH_PAGE);
-	assert_int_equal(watched_protected(&w, 6 * WATCH_PAGE - 1, 6 * WATCH_PAGE)->addr, 5 * WATCH_PAGE);
+	assert_int_equal(watched_protected(&w, 6 * WATCH_PAGE - 1, 6 * WATCH_PAGE)->addr,
+			 5 * WATCH_PAGE);
 	assert_int_equal(watched_protected(&w, 1, 5 * WATCH_PAGE + 1)->addr, 5 * WATCH_PAGE);
 	assert_null(watched_protected(&w, 1, 5 * WATCH_PAGE));
 	assert_null(watched_protected(&w, 6 * WATCH_PAGE, UINT64_MAX));
@@ -64,7 +65,8 @@ static void a_run_ends_at_another_state_or_protection(void **state)
 }
 
 /* How many times a page can be written, protected again at once each time, before it is hot. */
-static unsigned writings(struct watched_pages *w, struct watched_page *p, uint64_t *now, uint64_t step)
+static unsigned writings(struct watched_pages *w, struct watched_page *p, uint64_t *now,
+			 uint64_t step)
 {
 	unsigned n = 0;
 

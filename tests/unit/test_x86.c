@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: MIT */
-/* The table decoder against Zydis: every opcode of every map with many prefixes and operands, and all code of some large programs. */
+/* The table decoder against Zydis: every opcode of every map with many prefixes and operands, and
+ * all code of some large programs. */
 #include "tests/unit/unit.h"
 
 #include <elf.h>
@@ -16,7 +17,7 @@
 #define SEED 20240607u
 
 enum {
-	CODE = 32,   /* bytes of a generated instruction and what follows it */
+	CODE = 32,      /* bytes of a generated instruction and what follows it */
 	MAX_SHOWN = 40, /* mismatches printed */
 };
 
@@ -38,14 +39,19 @@ struct tally {
 
 static void show(const char *who, const struct x86_insn *x)
 {
-	fprintf(stderr, "  %s: len %u class %u traits %#x reads %#x writes %#x regs %#x map %u opcode %02x rex %02x ", who, x->len,
-		x->class, x->traits, x->flags_read, x->flags_written, x->regs, x->map, x->opcode, x->rex);
-	fprintf(stderr, "66 %u f2f3 %02x opcode_at %u modrm_at %u disp %u+%u imm %u+%u displacement %lld\n", x->prefix_66, x->prefix_f2_f3,
-		x->opcode_at, x->modrm_at, x->disp_at, x->disp_size, x->imm_at, x->imm_size, (long long)x->displacement);
+	fprintf(stderr,
+		"  %s: len %u class %u traits %#x reads %#x writes %#x regs %#x map %u opcode %02x "
+		"rex %02x ",
+		who, x->len, x->class, x->traits, x->flags_read, x->flags_written, x->regs, x->map,
+		x->opcode, x->rex);
+	fprintf(stderr,
+		"66 %u f2f3 %02x opcode_at %u modrm_at %u disp %u+%u imm %u+%u displacement %lld\n",
+		x->prefix_66, x->prefix_f2_f3, x->opcode_at, x->modrm_at, x->disp_at, x->disp_size,
+		x->imm_at, x->imm_size, (long long)x->displacement);
 }
 
-static void mismatch(struct tally *t, const uint8_t *bytes, size_t n, const char *why, const struct x86_insn *ours,
-		     const struct x86_insn *theirs)
+static void mismatch(struct tally *t, const uint8_t *bytes, size_t n, const char *why,
+		     const struct x86_insn *ours, const struct x86_insn *theirs)
 {
 	const char *name = x86_oracle_name(bytes, n);
 
@@ -61,8 +67,8 @@ static void mismatch(struct tally *t, const uint8_t *bytes, size_t n, const char
 	show("Zydis  ", theirs);
 }
 
-/* Compares; returns the instruction's length, 0 when Zydis knows none. What Zydis calls invalid may run outside, or be taken for a valid
- * form of the same opcode. */
+/* Compares; returns the instruction's length, 0 when Zydis knows none. What Zydis calls invalid may
+ * run outside, or be taken for a valid form of the same opcode. */
 static unsigned compare(struct tally *t, const uint8_t *bytes, size_t n, bool *ours_valid)
 {
 	struct x86_insn ours, theirs;
@@ -83,14 +89,13 @@ static unsigned compare(struct tally *t, const uint8_t *bytes, size_t n, bool *o
 	return theirs.len;
 }
 
-static uint8_t random_byte(struct tally *t)
-{
-	return (uint8_t)(unit_random(&t->random) >> 32);
-}
+static uint8_t random_byte(struct tally *t) { return (uint8_t)(unit_random(&t->random) >> 32); }
 
 static void check_key(struct tally *t, const struct key *k, const uint8_t *bytes)
 {
-	size_t key = ((((k->encoding * 8u + k->map) * 4 + k->pp) * 256 + k->opcode) * 8 + k->reg) * 2 + k->mod3;
+	size_t key =
+		((((k->encoding * 8u + k->map) * 4 + k->pp) * 256 + k->opcode) * 8 + k->reg) * 2 +
+		k->mod3;
 	bool ours_valid;
 
 	if (compare(t, bytes, CODE, &ours_valid))
@@ -139,7 +144,8 @@ static const struct prefix_set {
 	{{0xf0, 0x48}, 2, 0},
 };
 
-static void legacy_opcode(struct tally *t, const struct prefix_set *p, unsigned map, unsigned opcode, unsigned modrm)
+static void legacy_opcode(struct tally *t, const struct prefix_set *p, unsigned map,
+			  unsigned opcode, unsigned modrm)
 {
 	static const uint8_t escapes[4][2] = {{0}, {0x0f}, {0x0f, 0x38}, {0x0f, 0x3a}};
 	static const uint8_t lengths[4] = {0, 1, 2, 2};
@@ -147,7 +153,9 @@ static void legacy_opcode(struct tally *t, const struct prefix_set *p, unsigned 
 	uint8_t bytes[CODE];
 	size_t at = p->n;
 
-	if (map == X86_MAP_0F && (opcode == 0x1a || opcode == 0x1b)) /* MPX: there are four registers; and nops where there is no MPX */
+	if (map == X86_MAP_0F &&
+	    (opcode == 0x1a ||
+	     opcode == 0x1b)) /* MPX: there are four registers; and nops where there is no MPX */
 		key.reg = key.mod3 = 0;
 	memcpy(bytes, p->bytes, p->n);
 	memcpy(bytes + at, escapes[map], lengths[map]);
@@ -161,11 +169,13 @@ static void legacy_opcode(struct tally *t, const struct prefix_set *p, unsigned 
 /* Bytes that are something else than an opcode of their map. */
 static bool is_escape(unsigned map, unsigned opcode)
 {
-	static const uint8_t bytes[] = {0x0f, 0x26, 0x2e, 0x36, 0x3e, 0x62, 0x64, 0x65, 0x66, 0x67, 0xc4, 0xc5, 0xf0, 0xf2, 0xf3};
+	static const uint8_t bytes[] = {0x0f, 0x26, 0x2e, 0x36, 0x3e, 0x62, 0x64, 0x65,
+					0x66, 0x67, 0xc4, 0xc5, 0xf0, 0xf2, 0xf3};
 
 	if (map == X86_MAP_0F)
 		return opcode == 0x38 || opcode == 0x3a;
-	return map == X86_MAP_1 && ((opcode & 0xf0) == 0x40 || memchr(bytes, (int)opcode, sizeof bytes));
+	return map == X86_MAP_1 &&
+	       ((opcode & 0xf0) == 0x40 || memchr(bytes, (int)opcode, sizeof bytes));
 }
 
 static void legacy_opcodes(struct tally *t)
@@ -173,7 +183,8 @@ static void legacy_opcodes(struct tally *t)
 	for (size_t p = 0; p < sizeof prefix_sets / sizeof prefix_sets[0]; p++)
 		for (unsigned map = 0; map < 4; map++)
 			for (unsigned opcode = 0; opcode < 256; opcode++)
-				for (unsigned modrm = 0; modrm < 256 && !is_escape(map, opcode); modrm++)
+				for (unsigned modrm = 0; modrm < 256 && !is_escape(map, opcode);
+				     modrm++)
 					legacy_opcode(t, &prefix_sets[p], map, opcode, modrm);
 }
 
@@ -181,14 +192,16 @@ static void legacy_opcodes(struct tally *t)
 static void vector_opcode(struct tally *t, const struct key *key, unsigned modrm, unsigned variant)
 {
 	unsigned map = key->map, pp = key->pp;
-	uint8_t bytes[CODE], r = random_byte(t), rxb = variant & 1 ? 0xe0 : r & 0xe0, vvvv = variant & 2 ? 0x78 : random_byte(t) & 0x78;
+	uint8_t bytes[CODE], r = random_byte(t), rxb = variant & 1 ? 0xe0 : r & 0xe0,
+			     vvvv = variant & 2 ? 0x78 : random_byte(t) & 0x78;
 	size_t at = 0;
 
 	if (key->encoding == EVEX) {
 		bytes[at++] = 0x62;
 		bytes[at++] = (uint8_t)(rxb | 0x10 | map);
 		bytes[at++] = (uint8_t)((r & 1 ? 0x80 : 0) | vvvv | 4 | pp);
-		bytes[at++] = variant & 4 ? (uint8_t)((r & 6) << 4 | 8 | (r >> 3 & 1)) : random_byte(t);
+		bytes[at++] =
+			variant & 4 ? (uint8_t)((r & 6) << 4 | 8 | (r >> 3 & 1)) : random_byte(t);
 	} else if (map == 1 && variant % 4 == 3) {
 		bytes[at++] = 0xc5;
 		bytes[at++] = (uint8_t)((r & 0x80) | vvvv | (r & 4) | pp);
@@ -211,7 +224,8 @@ static void vector_opcodes(struct tally *t, enum encoding encoding)
 				struct key key = {encoding, map, pp, opcode, 0, 0};
 
 				for (unsigned i = 0; i < 2 * 256; i++)
-					vector_opcode(t, &key, i % 256, i < 256 ? 7 : random_byte(t));
+					vector_opcode(t, &key, i % 256,
+						      i < 256 ? 7 : random_byte(t));
 			}
 }
 
@@ -222,7 +236,9 @@ static void neighbours_only(struct tally *t)
 
 		if (!t->ours[key] || t->theirs[key])
 			continue;
-		fprintf(stderr, "runs inside, invalid to Zydis in every form: encoding %zu map %zu pp %zu opcode %02zx /%zu mod3 %zu\n",
+		fprintf(stderr,
+			"runs inside, invalid to Zydis in every form: encoding %zu map %zu pp %zu "
+			"opcode %02zx /%zu mod3 %zu\n",
 			map / 8, map % 8, pp, opcode, key / 2 % 8, key % 2);
 		t->mismatches++;
 	}
@@ -243,7 +259,8 @@ static void compare_code(struct tally *t, const uint8_t *code, size_t n)
 
 static struct tally tally_new(void)
 {
-	struct tally t = {.random = SEED, .ours = test_calloc(KEYS, 1), .theirs = test_calloc(KEYS, 1)};
+	struct tally t = {
+		.random = SEED, .ours = test_calloc(KEYS, 1), .theirs = test_calloc(KEYS, 1)};
 
 	return t;
 }
@@ -296,7 +313,8 @@ static int compare_object(struct dl_phdr_info *info, size_t size, void *context)
 		const ElfW(Phdr) *p = &info->dlpi_phdr[i];
 
 		if (p->p_type == PT_LOAD && p->p_flags & PF_X && p->p_flags & PF_R)
-			compare_code(context, (const uint8_t *)(info->dlpi_addr + p->p_vaddr), p->p_filesz);
+			compare_code(context, (const uint8_t *)(info->dlpi_addr + p->p_vaddr),
+				     p->p_filesz);
 	}
 	return 0;
 }
@@ -365,11 +383,11 @@ struct row {
 	uint16_t regs;
 };
 
-#define B(...) {__VA_ARGS__}, sizeof((uint8_t[]){__VA_ARGS__})
+#define B(...)                      {__VA_ARGS__}, sizeof((uint8_t[]){__VA_ARGS__})
 #define INSIDE(reads, writes, regs) BT_INSN_PLAIN, 0, reads, writes, regs
-#define RUNS_OUTSIDE(class) BT_INSN_##class, X86_OUTSIDE, X86_ARITHMETIC, 0, 0xffff
-#define R(name) X86_BIT(X86_##name)
-#define ALL X86_ARITHMETIC
+#define RUNS_OUTSIDE(class)         BT_INSN_##class, X86_OUTSIDE, X86_ARITHMETIC, 0, 0xffff
+#define R(name)                     X86_BIT(X86_##name)
+#define ALL                         X86_ARITHMETIC
 
 static const struct row rows[] = {
 	{"add rax,rcx", B(0x48, 0x01, 0xc8), INSIDE(0, ALL, R(RAX) | R(RCX))},
@@ -385,7 +403,8 @@ static const struct row rows[] = {
 	{"mul ecx", B(0xf7, 0xe1), INSIDE(0, X86_CF | X86_OF, R(RAX) | R(RDX) | R(RCX))},
 	{"div cl", B(0xf6, 0xf1), INSIDE(0, 0, R(RAX) | R(RCX))},
 	{"bt keeps ZF", B(0x0f, 0xa3, 0xc8), INSIDE(0, X86_CF, R(RAX) | R(RCX))},
-	{"cmpxchg16b [rdi]", B(0xf0, 0x48, 0x0f, 0xc7, 0x0f), INSIDE(0, X86_ZF, R(RAX) | R(RBX) | R(RCX) | R(RDX) | R(RDI))},
+	{"cmpxchg16b [rdi]", B(0xf0, 0x48, 0x0f, 0xc7, 0x0f),
+	 INSIDE(0, X86_ZF, R(RAX) | R(RBX) | R(RCX) | R(RDX) | R(RDI))},
 	{"lea rax,[r12+r13*4]", B(0x4b, 0x8d, 0x04, 0xac), INSIDE(0, 0, R(RAX) | R(R12) | R(R13))},
 	{"push rbx", B(0x53), INSIDE(0, 0, R(RBX) | R(RSP))},
 	{"leave", B(0xc9), INSIDE(0, 0, R(RBP) | R(RSP))},
@@ -408,41 +427,52 @@ static const struct row rows[] = {
 	{"pushf", B(0x9c), INSIDE(ALL, 0, R(RSP))},
 	{"lahf", B(0x9f), INSIDE(ALL & ~X86_OF, 0, R(RAX))},
 	{"seta al", B(0x0f, 0x97, 0xc0), INSIDE(X86_CF | X86_ZF, 0, R(RAX))},
-	{"cmovle eax,edx", B(0x0f, 0x4e, 0xc2), INSIDE(X86_ZF | X86_SF | X86_OF, 0, R(RAX) | R(RDX))},
+	{"cmovle eax,edx", B(0x0f, 0x4e, 0xc2),
+	 INSIDE(X86_ZF | X86_SF | X86_OF, 0, R(RAX) | R(RDX))},
 	{"adox eax,edx", B(0xf3, 0x0f, 0x38, 0xf6, 0xc2), INSIDE(X86_OF, X86_OF, R(RAX) | R(RDX))},
 	{"fcmovu", B(0xda, 0xd9), INSIDE(X86_PF, 0, 0)},
 	{"fnstsw ax", B(0xdf, 0xe0), INSIDE(0, 0, R(RAX))},
 	{"maskmovq", B(0x0f, 0xf7, 0xc1), INSIDE(0, 0, R(RDI))},
 	{"cvttsd2si r9,xmm1", B(0xf2, 0x4c, 0x0f, 0x2c, 0xc9), INSIDE(0, 0, R(R9))},
 	{"blsr eax,ecx", B(0xc4, 0xe2, 0x78, 0xf3, 0xc9), INSIDE(0, ALL, R(RAX) | R(RCX))},
-	{"mulx r8,r9,r10", B(0xc4, 0x42, 0xb3, 0xf6, 0xc2), INSIDE(0, 0, R(R8) | R(R9) | R(R10) | R(RDX))},
-	{"vpgatherdd ymm1,[rdx+ymm2],ymm3: no rdx of the index", B(0xc4, 0xe2, 0x65, 0x90, 0x0c, 0x13), INSIDE(0, 0, R(RBX))},
-	{"vmovdqu64 zmm16,[r8+64]", B(0x62, 0xc1, 0xfe, 0x48, 0x6f, 0x40, 0x01), INSIDE(0, 0, R(R8))},
+	{"mulx r8,r9,r10", B(0xc4, 0x42, 0xb3, 0xf6, 0xc2),
+	 INSIDE(0, 0, R(R8) | R(R9) | R(R10) | R(RDX))},
+	{"vpgatherdd ymm1,[rdx+ymm2],ymm3: no rdx of the index",
+	 B(0xc4, 0xe2, 0x65, 0x90, 0x0c, 0x13), INSIDE(0, 0, R(RBX))},
+	{"vmovdqu64 zmm16,[r8+64]", B(0x62, 0xc1, 0xfe, 0x48, 0x6f, 0x40, 0x01),
+	 INSIDE(0, 0, R(R8))},
 	{"kortestw", B(0xc5, 0xf8, 0x98, 0xc9), INSIDE(0, ALL, 0)},
-	{"mov rax,fs:[0x28]", B(0x64, 0x48, 0x8b, 0x04, 0x25, 0x28, 0, 0, 0), BT_INSN_PLAIN, X86_SEGMENT, 0, 0, R(RAX)},
+	{"mov rax,fs:[0x28]", B(0x64, 0x48, 0x8b, 0x04, 0x25, 0x28, 0, 0, 0), BT_INSN_PLAIN,
+	 X86_SEGMENT, 0, 0, R(RAX)},
 	{"movsb", B(0xa4), INSIDE(0, 0, R(RSI) | R(RDI))},
 	{"rep movsb", B(0xf3, 0xa4), BT_INSN_PLAIN, X86_REPEATED, 0, 0, R(RSI) | R(RDI) | R(RCX)},
 	{"cmpsb", B(0xa6), INSIDE(0, ALL, R(RSI) | R(RDI))},
-	{"repe cmpsb with rcx 0 writes none", B(0xf3, 0xa6), BT_INSN_PLAIN, X86_REPEATED, 0, 0, R(RSI) | R(RDI) | R(RCX)},
-	{"lea rax,[rip+1]", B(0x48, 0x8d, 0x05, 1, 0, 0, 0), BT_INSN_PLAIN, X86_RIP_RELATIVE, 0, 0, R(RAX)},
+	{"repe cmpsb with rcx 0 writes none", B(0xf3, 0xa6), BT_INSN_PLAIN, X86_REPEATED, 0, 0,
+	 R(RSI) | R(RDI) | R(RCX)},
+	{"lea rax,[rip+1]", B(0x48, 0x8d, 0x05, 1, 0, 0, 0), BT_INSN_PLAIN, X86_RIP_RELATIVE, 0, 0,
+	 R(RAX)},
 	{"jne", B(0x75, 1), BT_INSN_JCC, 0, X86_ZF, 0, 0},
 	{"hinted jne near", B(0x3e, 0x0f, 0x85, 1, 0, 0, 0), BT_INSN_JCC, 0, X86_ZF, 0, 0},
 	{"loopne", B(0xe0, 0xfe), BT_INSN_LOOP, 0, X86_ZF, 0, R(RCX)},
 	{"jecxz", B(0x67, 0xe3, 1), BT_INSN_JRCXZ, X86_ADDRESS32, 0, 0, R(RCX)},
 	{"call", B(0xe8, 0, 0, 0, 0), BT_INSN_CALL, 0, 0, 0, R(RSP)},
 	{"bnd call", B(0xf2, 0xe8, 0, 0, 0, 0), BT_INSN_CALL, 0, 0, 0, R(RSP)},
-	{"notrack jmp [rax*8+0]", B(0x3e, 0xff, 0x24, 0xc5, 0, 0, 0, 0), BT_INSN_IJMP, 0, 0, 0, R(RAX)},
+	{"notrack jmp [rax*8+0]", B(0x3e, 0xff, 0x24, 0xc5, 0, 0, 0, 0), BT_INSN_IJMP, 0, 0, 0,
+	 R(RAX)},
 	{"call [rip]", B(0xff, 0x15, 0, 0, 0, 0), BT_INSN_ICALL, X86_RIP_RELATIVE, 0, 0, R(RSP)},
 	{"rep ret", B(0xf3, 0xc3), BT_INSN_RET, 0, 0, 0, R(RSP)},
 	{"gs jmp", B(0x65, 0xeb, 0), BT_INSN_JMP, 0, 0, 0, 0},
 	{"jmp gs:[rax]", B(0x65, 0xff, 0x20), RUNS_OUTSIDE(IJMP)},
 	{"mov rax,gs:[0]", B(0x65, 0x48, 0x8b, 0x04, 0x25, 0, 0, 0, 0), RUNS_OUTSIDE(PLAIN)},
-	{"rep movsb from gs", B(0xf3, 0x65, 0xa4), BT_INSN_PLAIN, X86_OUTSIDE | X86_REPEATED, ALL, 0, 0xffff},
+	{"rep movsb from gs", B(0xf3, 0x65, 0xa4), BT_INSN_PLAIN, X86_OUTSIDE | X86_REPEATED, ALL,
+	 0, 0xffff},
 	{"jne with 66", B(0x66, 0x75, 1), RUNS_OUTSIDE(JCC)},
 	{"ret with 66", B(0x66, 0xc3), RUNS_OUTSIDE(RET)},
 	{"call with REX and 66", B(0x66, 0x41, 0xe8, 0, 0, 0, 0), RUNS_OUTSIDE(CALL)},
-	{"data16 data16 rex.W call", B(0x66, 0x66, 0x48, 0xe8, 0, 0, 0, 0), BT_INSN_CALL, 0, 0, 0, R(RSP)},
-	{"data16 rex.W call [rip]", B(0x66, 0x48, 0xff, 0x15, 0, 0, 0, 0), BT_INSN_ICALL, X86_RIP_RELATIVE, 0, 0, R(RSP)},
+	{"data16 data16 rex.W call", B(0x66, 0x66, 0x48, 0xe8, 0, 0, 0, 0), BT_INSN_CALL, 0, 0, 0,
+	 R(RSP)},
+	{"data16 rex.W call [rip]", B(0x66, 0x48, 0xff, 0x15, 0, 0, 0, 0), BT_INSN_ICALL,
+	 X86_RIP_RELATIVE, 0, 0, R(RSP)},
 	{"syscall", B(0x0f, 0x05), RUNS_OUTSIDE(SYSCALL)},
 	{"sysenter", B(0x0f, 0x34), RUNS_OUTSIDE(SYSCALL)},
 	{"int 0x80", B(0xcd, 0x80), RUNS_OUTSIDE(SYSCALL)},
@@ -472,7 +502,8 @@ static const struct row rows[] = {
 	{"loopne with f3", B(0xf3, 0xe0, 1), RUNS_OUTSIDE(LOOP)},
 	{"loop with f3", B(0xf3, 0xe2, 1), BT_INSN_LOOP, 0, 0, 0, R(RCX)},
 	{"lock jne", B(0xf0, 0x75, 1), RUNS_OUTSIDE(JCC)},
-	{"lock lea rax,[rip]", B(0xf0, 0x48, 0x8d, 0x05, 0, 0, 0, 0), BT_INSN_PLAIN, X86_OUTSIDE | X86_RIP_RELATIVE, ALL, 0, 0xffff},
+	{"lock lea rax,[rip]", B(0xf0, 0x48, 0x8d, 0x05, 0, 0, 0, 0), BT_INSN_PLAIN,
+	 X86_OUTSIDE | X86_RIP_RELATIVE, ALL, 0, 0xffff},
 	{"lock xor eax,eax", B(0xf0, 0x31, 0xc0), RUNS_OUTSIDE(PLAIN)},
 	{"lock cmp [rax],eax", B(0xf0, 0x39, 0), RUNS_OUTSIDE(PLAIN)},
 	{"lock add eax,[rax]", B(0xf0, 0x03, 0), RUNS_OUTSIDE(PLAIN)},
@@ -480,8 +511,8 @@ static const struct row rows[] = {
 	{"lock cpuid", B(0xf0, 0x0f, 0xa2), RUNS_OUTSIDE(PLAIN)},
 	{"vmcall", B(0x0f, 0x01, 0xc1), RUNS_OUTSIDE(PLAIN)},
 	{"enclu", B(0x0f, 0x01, 0xd7), RUNS_OUTSIDE(PLAIN)},
-	{"lea rax,[eip+0]", B(0x67, 0x48, 0x8d, 0x05, 0, 0, 0, 0), BT_INSN_PLAIN, X86_OUTSIDE | X86_RIP_RELATIVE | X86_ADDRESS32, ALL, 0,
-	 0xffff},
+	{"lea rax,[eip+0]", B(0x67, 0x48, 0x8d, 0x05, 0, 0, 0, 0), BT_INSN_PLAIN,
+	 X86_OUTSIDE | X86_RIP_RELATIVE | X86_ADDRESS32, ALL, 0, 0xffff},
 };
 
 static void known_instructions(void **state)
@@ -492,8 +523,8 @@ static void known_instructions(void **state)
 		struct x86_insn x;
 		int rc = x86_decode(r->bytes, r->len, &x);
 
-		if (rc || x.len != r->len || x.class != r->class || x.traits != r->traits || x.flags_read != r->reads ||
-		    x.flags_written != r->writes || x.regs != r->regs) {
+		if (rc || x.len != r->len || x.class != r->class || x.traits != r->traits ||
+		    x.flags_read != r->reads || x.flags_written != r->writes || x.regs != r->regs) {
 			show(r->text, &x);
 			fail_msg("%s: rc %d", r->text, rc);
 		}
@@ -514,7 +545,8 @@ static void cut_instructions(void **state)
 			memset(&x, 0xff, sizeof x);
 			rc = x86_decode(copy, n, &x);
 			if (rc != -BT_E_TRUNCATED || x.len || x.regs)
-				fail_msg("%s cut to %u: rc %d, length %u", rows[i].text, n, rc, x.len);
+				fail_msg("%s cut to %u: rc %d, length %u", rows[i].text, n, rc,
+					 x.len);
 			test_free(copy);
 		}
 }

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: MIT */
-/* What the decoder says of registers and flags, against this machine's processor: instructions with register operands are run, and run
- * again with other values in all that they are said not to depend on. */
+/* What the decoder says of registers and flags, against this machine's processor: instructions with
+ * register operands are run, and run again with other values in all that they are said not to
+ * depend on. */
 #include "tests/unit/unit.h"
 
 #include <cpuid.h>
@@ -12,7 +13,9 @@
 #include "tests/unit/x86_oracle.h"
 
 #define SEED 20240608u
-#define ARENA 0x20000000ul /* below 2 GB: reached by absolute addresses, so that no register is needed */
+#define ARENA                                                                                    \
+	0x20000000ul /* below 2 GB: reached by absolute addresses, so that no register is needed \
+		      */
 
 enum {
 	REGISTERS = 16,
@@ -49,10 +52,7 @@ struct cpu {
 
 static sigjmp_buf fault;
 
-static void on_fault(int signo)
-{
-	siglongjmp(fault, signo);
-}
+static void on_fault(int signo) { siglongjmp(fault, signo); }
 
 static uint8_t *put(uint8_t *at, const void *bytes, size_t n)
 {
@@ -70,7 +70,8 @@ static uint8_t *put_address(uint8_t *at, const void *address)
 /* mov reg,[address] (8b) or mov [address],reg (89) */
 static uint8_t *put_move(uint8_t *at, uint8_t opcode, unsigned reg, const void *address)
 {
-	const uint8_t bytes[] = {(uint8_t)(0x48 | reg >> 3 << 2), opcode, (uint8_t)((reg & 7) << 3 | 4), 0x25};
+	const uint8_t bytes[] = {(uint8_t)(0x48 | reg >> 3 << 2), opcode,
+				 (uint8_t)((reg & 7) << 3 | 4), 0x25};
 
 	return put_address(put(at, bytes, sizeof bytes), address);
 }
@@ -79,16 +80,18 @@ static uint8_t *put_move(uint8_t *at, uint8_t opcode, unsigned reg, const void *
 static void emit(struct arena *a)
 {
 	static const uint8_t save[] = {0x53, 0x55, 0x41, 0x54, 0x41, 0x55, 0x41, 0x56, 0x41, 0x57};
-	static const uint8_t restore[] = {0x41, 0x5f, 0x41, 0x5e, 0x41, 0x5d, 0x41, 0x5c, 0x5d, 0x5b};
+	static const uint8_t restore[] = {0x41, 0x5f, 0x41, 0x5e, 0x41,
+					  0x5d, 0x41, 0x5c, 0x5d, 0x5b};
 	static const uint8_t clean[] = {0xfc, 0xdb, 0xe3}; /* cld, fninit */
-	static const uint8_t all_components[] = {0x83, 0xc8, 0xff, 0x83, 0xca, 0xff}; /* or eax,-1; or edx,-1 */
+	static const uint8_t all_components[] = {0x83, 0xc8, 0xff,
+						 0x83, 0xca, 0xff}; /* or eax,-1; or edx,-1 */
 	uint8_t *at = put(a->code, save, sizeof save);
 
 	at = put_move(at, 0x89, X86_RSP, &a->host_rsp);
 	at = put(at, all_components, sizeof all_components);
 	at = put_address(put(at, "\x48\x0f\xae\x2c\x25", 5), &a->vectors); /* xrstor64 [vectors] */
-	at = put_address(put(at, "\xff\x34\x25", 3), &a->in.flags); /* push [in.flags] */
-	*at++ = 0x9d;						    /* popf */
+	at = put_address(put(at, "\xff\x34\x25", 3), &a->in.flags);        /* push [in.flags] */
+	*at++ = 0x9d;                                                      /* popf */
 	for (unsigned r = 0; r < REGISTERS; r++)
 		at = put_move(at, 0x8b, r, &a->in.reg[r]);
 	a->slot = at;
@@ -97,7 +100,7 @@ static void emit(struct arena *a)
 	for (unsigned r = 0; r < REGISTERS; r++)
 		at = put_move(at, 0x89, r, &a->out.reg[r]);
 	at = put_move(at, 0x8b, X86_RSP, &a->host_rsp);
-	*at++ = 0x9c;						    /* pushf */
+	*at++ = 0x9c;                                                /* pushf */
 	at = put_address(put(at, "\x8f\x04\x25", 3), &a->out.flags); /* pop [out.flags] */
 	at = put(put(at, clean, sizeof clean), restore, sizeof restore);
 	*at++ = 0xc3;
@@ -132,13 +135,15 @@ static int run(struct arena *a, const struct state *in, struct state *out)
 
 static uint64_t rflags_of(unsigned set)
 {
-	return FLAGS_ALWAYS | (set & X86_CF ? 1 : 0) | (set & X86_PF ? 4 : 0) | (set & X86_AF ? 0x10 : 0) | (set & X86_ZF ? 0x40 : 0) |
-	       (set & X86_SF ? 0x80 : 0) | (set & X86_OF ? 0x800 : 0);
+	return FLAGS_ALWAYS | (set & X86_CF ? 1 : 0) | (set & X86_PF ? 4 : 0) |
+	       (set & X86_AF ? 0x10 : 0) | (set & X86_ZF ? 0x40 : 0) | (set & X86_SF ? 0x80 : 0) |
+	       (set & X86_OF ? 0x800 : 0);
 }
 
 static unsigned set_of(uint64_t rflags)
 {
-	return (rflags & 1 ? X86_CF : 0) | (rflags & 4 ? X86_PF : 0) | (rflags & 0x10 ? X86_AF : 0) | (rflags & 0x40 ? X86_ZF : 0) |
+	return (rflags & 1 ? X86_CF : 0) | (rflags & 4 ? X86_PF : 0) |
+	       (rflags & 0x10 ? X86_AF : 0) | (rflags & 0x40 ? X86_ZF : 0) |
 	       (rflags & 0x80 ? X86_SF : 0) | (rflags & 0x800 ? X86_OF : 0);
 }
 
@@ -149,19 +154,23 @@ static void random_state(struct cpu *c, struct state *s, unsigned keep)
 		uint64_t value = unit_random(&c->random), kind = unit_random(&c->random) % 4;
 
 		if (!(keep >> r & 1))
-			s->reg[r] = kind == 0 ? value % 64 : kind == 1 ? value % 4096 : (value & INT64_MAX) | 1ull << 62;
+			s->reg[r] = kind == 0   ? value % 64
+				    : kind == 1 ? value % 4096
+						: (value & INT64_MAX) | 1ull << 62;
 	}
 	s->reg[X86_RSP] = (uintptr_t)&c->arena->stack[256];
 }
 
-static void wrong(struct cpu *c, const uint8_t *bytes, const struct x86_insn *x, const char *what, unsigned set)
+static void wrong(struct cpu *c, const uint8_t *bytes, const struct x86_insn *x, const char *what,
+		  unsigned set)
 {
 	const char *name = x86_oracle_name(bytes, x->len);
 
 	if (c->wrong++ >= MAX_SHOWN || name == c->name)
 		return;
 	c->name = name;
-	fprintf(stderr, "%s: %s %#x (registers %#x, reads %#x, writes %#x):", name, what, set, x->regs, x->flags_read, x->flags_written);
+	fprintf(stderr, "%s: %s %#x (registers %#x, reads %#x, writes %#x):", name, what, set,
+		x->regs, x->flags_read, x->flags_written);
 	for (unsigned i = 0; i < x->len; i++)
 		fprintf(stderr, " %02x", bytes[i]);
 	fprintf(stderr, "\n");
@@ -177,8 +186,10 @@ static unsigned changed(const struct state *a, const struct state *b)
 	return set;
 }
 
-/* Other flags than those it reads: no register and no flag that it writes may come out different. */
-static void other_flags(struct cpu *c, const uint8_t *bytes, const struct x86_insn *x, const struct state *in, const struct state *out)
+/* Other flags than those it reads: no register and no flag that it writes may come out different.
+ */
+static void other_flags(struct cpu *c, const uint8_t *bytes, const struct x86_insn *x,
+			const struct state *in, const struct state *out)
 {
 	struct state other = *in, got;
 	unsigned set;
@@ -191,13 +202,16 @@ static void other_flags(struct cpu *c, const uint8_t *bytes, const struct x86_in
 	set = changed(out, &got);
 	if (set)
 		wrong(c, bytes, x, "a flag that it is not said to read changes registers", set);
-	set = (set_of(out->flags) ^ set_of(got.flags)) & x->flags_written & ~x86_oracle_undefined(bytes, x->len);
+	set = (set_of(out->flags) ^ set_of(got.flags)) & x->flags_written &
+	      ~x86_oracle_undefined(bytes, x->len);
 	if (set)
 		wrong(c, bytes, x, "does not always write", set);
 }
 
-/* Other values in the registers that it is said not to touch: they keep them, and nothing else changes. */
-static void other_registers(struct cpu *c, const uint8_t *bytes, const struct x86_insn *x, const struct state *in, const struct state *out)
+/* Other values in the registers that it is said not to touch: they keep them, and nothing else
+ * changes. */
+static void other_registers(struct cpu *c, const uint8_t *bytes, const struct x86_insn *x,
+			    const struct state *in, const struct state *out)
 {
 	struct state other = *in, got;
 	unsigned set = changed(in, out) & ~(unsigned)x->regs;
@@ -250,7 +264,8 @@ static void check(struct cpu *c, const uint8_t *bytes)
 
 	if (x86_decode(bytes, BT_INSN_MAX, &x) || x86_oracle(bytes, BT_INSN_MAX, &theirs))
 		return;
-	if (x.traits & X86_OUTSIDE || x.class != BT_INSN_PLAIN || has_memory_operand(&x, bytes) || is_unrepeatable(&x, bytes))
+	if (x.traits & X86_OUTSIDE || x.class != BT_INSN_PLAIN || has_memory_operand(&x, bytes) ||
+	    is_unrepeatable(&x, bytes))
 		return;
 	put_instruction(c->arena, bytes, x.len);
 	for (unsigned i = 0; i < 2; i++) {
@@ -274,7 +289,8 @@ static void finish_bytes(struct cpu *c, uint8_t *bytes, size_t from)
 
 static void legacy(struct cpu *c, unsigned prefix, unsigned map, unsigned opcode, unsigned modrm)
 {
-	static const uint8_t prefixes[][2] = {{0}, {0x48}, {0x66}, {0xf3}, {0xf2}, {0x45}, {0xf3, 0x48}, {0x66, 0x41}, {0x40}};
+	static const uint8_t prefixes[][2] = {{0},    {0x48},       {0x66},       {0xf3}, {0xf2},
+					      {0x45}, {0xf3, 0x48}, {0x66, 0x41}, {0x40}};
 	static const uint8_t lengths[] = {0, 1, 1, 1, 1, 1, 2, 2, 1};
 	static const char *const escapes[] = {"", "\x0f", "\x0f\x38", "\x0f\x3a"};
 	uint8_t bytes[BT_INSN_MAX], *at = put(bytes, prefixes[prefix], lengths[prefix]);
@@ -290,7 +306,8 @@ static void vex(struct cpu *c, unsigned map, unsigned pp, unsigned opcode, unsig
 {
 	uint64_t r = unit_random(&c->random);
 	uint8_t vvvv = r & 1 ? 0x78 : (uint8_t)(r & 0x78);
-	uint8_t bytes[BT_INSN_MAX] = {0xc4, (uint8_t)((r >> 8 & 0xe0) | map), (uint8_t)((r >> 16 & 0x80) | vvvv | (r >> 24 & 4) | pp),
+	uint8_t bytes[BT_INSN_MAX] = {0xc4, (uint8_t)((r >> 8 & 0xe0) | map),
+				      (uint8_t)((r >> 16 & 0x80) | vvvv | (r >> 24 & 4) | pp),
 				      (uint8_t)opcode, (uint8_t)modrm};
 
 	finish_bytes(c, bytes, 5);
@@ -301,8 +318,12 @@ static void evex(struct cpu *c, unsigned map, unsigned pp, unsigned opcode, unsi
 {
 	uint64_t r = unit_random(&c->random);
 	uint8_t vvvv = r & 1 ? 0x78 : (uint8_t)(r & 0x78);
-	uint8_t bytes[BT_INSN_MAX] = {0x62, (uint8_t)((r >> 8 & 0xe0) | 0x10 | map), (uint8_t)((r >> 16 & 0x80) | vvvv | 4 | pp),
-				      (uint8_t)((r >> 24 & 0x60) | 8 | (r >> 32 & 3)), (uint8_t)opcode, (uint8_t)modrm};
+	uint8_t bytes[BT_INSN_MAX] = {0x62,
+				      (uint8_t)((r >> 8 & 0xe0) | 0x10 | map),
+				      (uint8_t)((r >> 16 & 0x80) | vvvv | 4 | pp),
+				      (uint8_t)((r >> 24 & 0x60) | 8 | (r >> 32 & 3)),
+				      (uint8_t)opcode,
+				      (uint8_t)modrm};
 
 	finish_bytes(c, bytes, 6);
 	check(c, bytes);

@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: MIT */
-/* Traces on disk in a directory of a test's own: writing them, and reading back what a test compares. */
+/* Traces on disk in a directory of a test's own: writing them, and reading back what a test
+ * compares. */
 #ifndef BT_UNIT_TRACE_FIXTURE_H
 #define BT_UNIT_TRACE_FIXTURE_H
 
@@ -14,8 +15,8 @@
 #include "format/trace_writer.h"
 
 struct fixture {
-	char dir[SCRATCH_PATH];  /* of the test */
-	char path[80]; /* of the trace in it */
+	char dir[SCRATCH_PATH]; /* of the test */
+	char path[80];          /* of the trace in it */
 };
 
 static inline int fixture_setup(void **state)
@@ -67,7 +68,8 @@ static inline void write_small(const char *path)
 	struct bt_record_end end = {.kind = BT_EXIT_SIGNAL, .status = 11};
 
 	for (uint32_t unit = 0; unit < 3; unit++) {
-		struct bt_record_note note = {.seq = trace_writer_next_seq(w), .task = unit, .text = bt_str("a note")};
+		struct bt_record_note note = {
+			.seq = trace_writer_next_seq(w), .task = unit, .text = bt_str("a note")};
 
 		trace_writer_event(w, unit, BT_RECORD_NOTE, &note);
 	}
@@ -81,7 +83,8 @@ static inline void write_small(const char *path)
 }
 
 /* The kinds of all records of a file, and how it ended: 0, or the first error. */
-static inline int read_kinds(const struct trace *t, const char *name, uint16_t *kinds, size_t *count, struct bt_error *err)
+static inline int read_kinds(const struct trace *t, const char *name, uint16_t *kinds,
+			     size_t *count, struct bt_error *err)
 {
 	struct bt_record rec;
 	int first_error = 0, rc;
@@ -114,7 +117,8 @@ struct event {
 };
 
 /* The same of the events, each with its unit. */
-static inline int read_events(const struct trace *t, struct event events[64], size_t *count, struct bt_error *err)
+static inline int read_events(const struct trace *t, struct event events[64], size_t *count,
+			      struct bt_error *err)
 {
 	int first_error = 0, rc;
 	struct trace_cursor c;
@@ -127,7 +131,8 @@ static inline int read_events(const struct trace *t, struct event events[64], si
 		if (rc < 0)
 			first_error = first_error ? first_error : rc;
 		else if (rec.kind != BT_RECORD_HEADER && rec.kind != BT_RECORD_UNIT)
-			events[(*count)++] = (struct event){.kind = rec.kind, .unit = c.unit, .seq = rec.u.end.seq};
+			events[(*count)++] = (struct event){
+				.kind = rec.kind, .unit = c.unit, .seq = rec.u.end.seq};
 		assert_true(*count < 64);
 	}
 	trace_cursor_release(&c);

@@ -28,7 +28,11 @@ struct maker {
 
 static inline void maker_init(struct maker *k)
 {
-	*k = (struct maker){.header = {.program = bt_str("/usr/bin/app"), .tick_classes = 7, .page_size = 4096, .ring = 65536}, .seq = 1};
+	*k = (struct maker){.header = {.program = bt_str("/usr/bin/app"),
+				       .tick_classes = 7,
+				       .page_size = 4096,
+				       .ring = 65536},
+			    .seq = 1};
 }
 
 static inline void maker_release(struct maker *k)
@@ -49,12 +53,12 @@ static inline void maker_unit(struct maker *k, uint32_t unit)
 }
 
 /* maker_add(k, unit, MAP, map, .start = ...): a record with the next seq. */
-#define maker_add(k, of_unit, NAME, name, ...)                                                     \
-	do {                                                                                       \
-		struct bt_record_##name maker_body = {.seq = (k)->seq++, __VA_ARGS__};             \
-                                                                                                   \
-		maker_unit(k, of_unit);                                                            \
-		bt_record_encode(&(k)->records[MAKER_EVENTS], BT_RECORD_##NAME, &maker_body);      \
+#define maker_add(k, of_unit, NAME, name, ...)                                                \
+	do {                                                                                  \
+		struct bt_record_##name maker_body = {.seq = (k)->seq++, __VA_ARGS__};        \
+                                                                                              \
+		maker_unit(k, of_unit);                                                       \
+		bt_record_encode(&(k)->records[MAKER_EVENTS], BT_RECORD_##NAME, &maker_body); \
 	} while (0)
 
 static inline uint64_t maker_object(struct maker *k, const void *bytes, size_t n)
@@ -66,7 +70,8 @@ static inline uint64_t maker_object(struct maker *k, const void *bytes, size_t n
 }
 
 /* A page of code at addr: n bytes at offset, the rest int3. */
-static inline void maker_code(struct maker *k, uint32_t space, uint32_t epoch, uint64_t addr, size_t offset, const void *code, size_t n)
+static inline void maker_code(struct maker *k, uint32_t space, uint32_t epoch, uint64_t addr,
+			      size_t offset, const void *code, size_t n)
 {
 	uint8_t page[4096];
 	uint64_t object;
@@ -78,7 +83,8 @@ static inline void maker_code(struct maker *k, uint32_t space, uint32_t epoch, u
 }
 
 /* A chunk of the history of r.task; r.count 0: n. */
-static inline void maker_branches(struct maker *k, struct bt_record_branches r, const struct bt_branch *branches, size_t n)
+static inline void maker_branches(struct maker *k, struct bt_record_branches r,
+				  const struct bt_branch *branches, size_t n)
 {
 	struct bt_branch_codec codec = {0};
 	struct buf entries = {0};
@@ -100,7 +106,8 @@ static inline enum bt_file_kind maker_kind(size_t file)
 
 static inline void maker_block(struct maker *k, size_t file, const struct buf *records)
 {
-	if (bt_block_encode(&k->files[file], k->blocks[file]++, slice_of(records->data, records->len)))
+	if (bt_block_encode(&k->files[file], k->blocks[file]++,
+			    slice_of(records->data, records->len)))
 		abort();
 }
 
@@ -142,7 +149,8 @@ static inline size_t maker_files(const struct maker *k, struct trace_file files[
 	for (size_t i = 0; i < MAKER_FILES; i++) {
 		if (!k->files[i].len)
 			continue;
-		files[n] = (struct trace_file){.bytes = slice_of(k->files[i].data, k->files[i].len)};
+		files[n] =
+			(struct trace_file){.bytes = slice_of(k->files[i].data, k->files[i].len)};
 		trace_file_name(files[n++].name, maker_kind(i), (uint32_t)(i - MAKER_BRANCHES));
 	}
 	return n;
@@ -165,7 +173,8 @@ static inline struct model *maker_load(struct maker *k)
 	return m;
 }
 
-/* A trace being made and what was loaded of it: a test's state, ready for records when the test begins. */
+/* A trace being made and what was loaded of it: a test's state, ready for records when the test
+ * begins. */
 struct made {
 	struct maker k;
 	struct model *m;
@@ -206,10 +215,7 @@ static inline int made_teardown(void **state)
 #define MADE_TEST(test) cmocka_unit_test_setup_teardown(test, made_setup, made_teardown)
 
 /* Nothing is recorded any more. */
-static inline void made_load(struct made *t)
-{
-	t->m = maker_load(&t->k);
-}
+static inline void made_load(struct made *t) { t->m = maker_load(&t->k); }
 
 /* The same, and the history of a task. */
 static inline void made_history(struct made *t, uint32_t task)
@@ -223,7 +229,10 @@ static inline void made_history(struct made *t, uint32_t task)
 
 static inline struct bt_branch branch(enum bt_branch_kind kind, uint64_t from, uint64_t to)
 {
-	return (struct bt_branch){.kind = kind, .from = from, .to = to, .flags = bt_branch_kind_is_branch(kind) ? BT_BRANCH_TAKEN : 0};
+	return (struct bt_branch){.kind = kind,
+				  .from = from,
+				  .to = to,
+				  .flags = bt_branch_kind_is_branch(kind) ? BT_BRANCH_TAKEN : 0};
 }
 
 static inline struct bt_branch not_taken(uint64_t from, uint64_t to)

@@ -31,7 +31,8 @@ static unsigned register_bit(ZydisRegister reg)
 	return X86_BIT(ZydisRegisterGetId(wide));
 }
 
-/* SIB 5 with mod 0 is no base, whatever REX.B says: Zydis 4.0 takes r13 with an address-size prefix. */
+/* SIB 5 with mod 0 is no base, whatever REX.B says: Zydis 4.0 takes r13 with an address-size
+ * prefix. */
 static unsigned base_bit(const ZydisDecodedInstruction *z, const ZydisDecodedOperand *o)
 {
 	if (has(z, ZYDIS_ATTRIB_HAS_SIB) && z->raw.modrm.mod == 0 && z->raw.sib.base == 5)
@@ -60,12 +61,13 @@ static unsigned registers(const struct decoded *d)
 
 static unsigned flag_set(ZydisAccessedFlagsMask mask)
 {
-	return (mask & ZYDIS_CPUFLAG_CF ? X86_CF : 0) | (mask & ZYDIS_CPUFLAG_PF ? X86_PF : 0) | (mask & ZYDIS_CPUFLAG_AF ? X86_AF : 0) |
-	       (mask & ZYDIS_CPUFLAG_ZF ? X86_ZF : 0) | (mask & ZYDIS_CPUFLAG_SF ? X86_SF : 0) | (mask & ZYDIS_CPUFLAG_OF ? X86_OF : 0);
+	return (mask & ZYDIS_CPUFLAG_CF ? X86_CF : 0) | (mask & ZYDIS_CPUFLAG_PF ? X86_PF : 0) |
+	       (mask & ZYDIS_CPUFLAG_AF ? X86_AF : 0) | (mask & ZYDIS_CPUFLAG_ZF ? X86_ZF : 0) |
+	       (mask & ZYDIS_CPUFLAG_SF ? X86_SF : 0) | (mask & ZYDIS_CPUFLAG_OF ? X86_OF : 0);
 }
 
-/* What Zydis calls undefined counts as written, except of instructions that leave it alone on one processor or other: there only what
- * all processors define does. */
+/* What Zydis calls undefined counts as written, except of instructions that leave it alone on one
+ * processor or other: there only what all processors define does. */
 static unsigned written(const ZydisDecodedInstruction *z)
 {
 	const ZydisAccessedFlags *f = z->cpu_flags;
@@ -95,7 +97,8 @@ static unsigned written(const ZydisDecodedInstruction *z)
 	}
 }
 
-/* A count of zero leaves the flags alone; which of them another count writes depends on it in rotates. */
+/* A count of zero leaves the flags alone; which of them another count writes depends on it in
+ * rotates. */
 static bool writes_flags_for_sure(const struct decoded *d)
 {
 	const ZydisDecodedOperand *count;
@@ -118,14 +121,16 @@ static bool writes_flags_for_sure(const struct decoded *d)
 	default:
 		return !repeated(&d->z);
 	}
-	return count->type == ZYDIS_OPERAND_TYPE_IMMEDIATE && count->imm.value.u & (d->z.operand_width == 64 ? 63 : 31);
+	return count->type == ZYDIS_OPERAND_TYPE_IMMEDIATE &&
+	       count->imm.value.u & (d->z.operand_width == 64 ? 63 : 31);
 }
 
 static enum bt_insn_class classify(const struct decoded *d)
 {
 	struct bt_insn insn;
 
-	return bt_insn_decode(d->bytes, d->z.length, &insn) ? BT_INSN_PLAIN : (enum bt_insn_class)insn.class;
+	return bt_insn_decode(d->bytes, d->z.length, &insn) ? BT_INSN_PLAIN
+							    : (enum bt_insn_class)insn.class;
 }
 
 static bool is_branch(enum bt_insn_class class)
@@ -171,7 +176,8 @@ static bool outside_by_category(const ZydisDecodedInstruction *z)
 	case ZYDIS_ISA_EXT_MONITOR:
 		return true;
 	default:
-		return z->encoding == ZYDIS_INSTRUCTION_ENCODING_XOP || z->encoding == ZYDIS_INSTRUCTION_ENCODING_3DNOW;
+		return z->encoding == ZYDIS_INSTRUCTION_ENCODING_XOP ||
+		       z->encoding == ZYDIS_INSTRUCTION_ENCODING_3DNOW;
 	}
 }
 
@@ -224,7 +230,8 @@ static bool outside_by_mnemonic(const struct decoded *d)
 static bool touches_memory(const struct decoded *d)
 {
 	for (unsigned i = 0; i < d->z.operand_count; i++)
-		if (d->operands[i].type == ZYDIS_OPERAND_TYPE_MEMORY && d->operands[i].visibility != ZYDIS_OPERAND_VISIBILITY_HIDDEN)
+		if (d->operands[i].type == ZYDIS_OPERAND_TYPE_MEMORY &&
+		    d->operands[i].visibility != ZYDIS_OPERAND_VISIBILITY_HIDDEN)
 			return true;
 	return false;
 }
@@ -243,7 +250,8 @@ static bool outside(const struct decoded *d, const struct x86_insn *insn)
 
 	if (has(z, ZYDIS_ATTRIB_IS_PRIVILEGED) || outside_by_category(z) || outside_by_mnemonic(d))
 		return true;
-	if (insn->class == BT_INSN_SYSCALL || insn->class == BT_INSN_IRET || z->meta.branch_type == ZYDIS_BRANCH_TYPE_FAR)
+	if (insn->class == BT_INSN_SYSCALL || insn->class == BT_INSN_IRET ||
+	    z->meta.branch_type == ZYDIS_BRANCH_TYPE_FAR)
 		return true;
 	if (insn->class == BT_INSN_LOOP && insn->prefix_f2_f3 && (insn->opcode & 0xfe) == 0xe0)
 		return true;
@@ -282,7 +290,8 @@ static void take_prefixes(struct decoded *d, struct x86_insn *insn)
 	if (d->fs)
 		insn->traits |= X86_SEGMENT;
 	if (has(z, ZYDIS_ATTRIB_HAS_REX))
-		insn->rex = (uint8_t)(0x40 | z->raw.rex.W << 3 | z->raw.rex.R << 2 | z->raw.rex.X << 1 | z->raw.rex.B);
+		insn->rex = (uint8_t)(0x40 | z->raw.rex.W << 3 | z->raw.rex.R << 2 |
+				      z->raw.rex.X << 1 | z->raw.rex.B);
 }
 
 static uint8_t opcode_offset(const ZydisDecodedInstruction *z)
@@ -302,7 +311,7 @@ static uint8_t map_of(const ZydisDecodedInstruction *z)
 {
 	if (z->encoding != ZYDIS_INSTRUCTION_ENCODING_LEGACY)
 		return X86_MAP_OTHER;
-	return (uint8_t)(z->opcode_map == ZYDIS_OPCODE_MAP_0F	  ? X86_MAP_0F
+	return (uint8_t)(z->opcode_map == ZYDIS_OPCODE_MAP_0F     ? X86_MAP_0F
 			 : z->opcode_map == ZYDIS_OPCODE_MAP_0F38 ? X86_MAP_0F38
 			 : z->opcode_map == ZYDIS_OPCODE_MAP_0F3A ? X86_MAP_0F3A
 								  : X86_MAP_1);
@@ -326,7 +335,8 @@ static void take_parts(const ZydisDecodedInstruction *z, struct x86_insn *insn)
 	if (insn->modrm_at && insn->disp_size && z->raw.modrm.mod == 0 && z->raw.modrm.rm == 5) {
 		insn->traits |= X86_RIP_RELATIVE;
 		insn->displacement = z->raw.disp.value;
-	} else if (z->raw.imm[0].is_relative && insn->class != BT_INSN_PLAIN) { /* xbegin is no branch here */
+	} else if (z->raw.imm[0].is_relative &&
+		   insn->class != BT_INSN_PLAIN) { /* xbegin is no branch here */
 		insn->displacement = z->raw.imm[0].value.s;
 	}
 }
@@ -408,7 +418,7 @@ static bool registers_differ(const struct x86_insn *ours, const struct x86_insn 
 
 const char *x86_oracle_difference(const struct x86_insn *ours, const struct x86_insn *theirs)
 {
-#define SAME(field) \
+#define SAME(field)                       \
 	if (ours->field != theirs->field) \
 		return #field;
 	SAME(len)

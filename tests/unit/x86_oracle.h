@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: MIT */
-/* What Zydis says of an instruction, in the terms of collector/engine/x86.h: what that decoder is compared with. */
+/* What Zydis says of an instruction, in the terms of collector/engine/x86.h: what that decoder is
+ * compared with. */
 #ifndef BT_X86_ORACLE_H
 #define BT_X86_ORACLE_H
 
