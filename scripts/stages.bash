@@ -169,7 +169,21 @@ stage_cppcheck() {
 	fi
 }
 
+stage_format() {
+	command -v clang-format >/dev/null || {
+		stage_failed "clang-format is not installed"
+		return
+	}
+	say "clang-format"
+	if scripts/format.bash --check; then
+		passed=$((passed + 1))
+	else
+		stage_failed "clang-format"
+	fi
+}
+
 stages_ci() {
+	stage_format
 	stage_tests gcc-werror CC=gcc --enable-werror
 	check_arguments=(PYTHON_TESTS=) # the long recordings run with gcc and under the sanitizers
 	stage_tests clang-werror CC=clang CXX=clang++ --enable-werror
