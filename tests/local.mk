@@ -292,6 +292,7 @@ PYTHON_TESTS = \
 	tests/e2e/gdb_step.py \
 	tests/e2e/crashes.py \
 	tests/e2e/report.py \
+	tests/e2e/older_traces.py \
 	tests/e2e/trees.py \
 	tests/e2e/moments.py \
 	tests/e2e/affinity.py \
@@ -337,7 +338,7 @@ PYTHON_TESTS = \
 	tests/e2e/pt_decode.py \
 	tests/e2e/terminal.py
 TESTS += $(PYTHON_TESTS)
-EXTRA_DIST += tests/e2e/doctor tests/e2e/recorded_branches.py tests/hardware/README.md tests/hardware/prove.py
+EXTRA_DIST += tests/e2e/older tests/e2e/doctor tests/e2e/recorded_branches.py tests/hardware/README.md tests/hardware/prove.py
 EXTRA_DIST += $(PYTHON_TESTS) tests/e2e/e2e.py tests/e2e/real_programs.py tests/e2e/gdb_trace.py tests/e2e/musl.py tests/e2e/perf_made.py tests/programs
 
 # btrec run over a simulated kernel and processor.

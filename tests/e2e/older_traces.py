@@ -1,0 +1,68 @@
+#!/usr/bin/env python3
+# SPDX-License-Identifier: MIT
+# Traces that an older btrec wrote (older/, an archive for each commit that wrote some) still open, and say the same: what `btrec dump` of that
+# commit printed lies beside each. They were made of tests/programs: cycles, die, handlers, jit and returns (stepped: jit by the stepper;
+# ticks: handlers without history; short: cycles with 200 branches of history), and, with musl, of threads and forks (parallel, tree, from).
+import tarfile
+
+from e2e import *
+
+OLDER = os.path.join(os.path.dirname(os.path.abspath(__file__)), "older")
+
+
+def traces():
+    """Path of each trace, unpacked."""
+    for archive in sorted(os.listdir(OLDER)):
+        with tarfile.open(os.path.join(OLDER, archive)) as tar:
+            tar.extractall(TMP)
+    return sorted(name[:-len(".dump")] for folder, _, names in os.walk(TMP) for name in (os.path.join(folder, n) for n in names)
+                  if name.endswith(".dump"))
+
+
+def each(what):
+    for trace in ALL:
+        what(trace, os.path.basename(trace))
+
+
+ALL = traces()
+
+
+@case("they are there")
+def there():
+    check(len(ALL) >= 12, "traces: %s" % ALL)
+
+
+@case("btrec dump prints what it printed then")
+def dumps():
+    def dump(trace, name):
+        result = execute([BTREC, "dump", trace])
+        equal(result.status, 0, "status of dump, %s: %s" % (name, result.err))
+        with open(trace + ".dump", "rb") as file:
+            equal(result.out, file.read(), "dump of %s" % name)
+    each(dump)
+
+
+@case("btrec info and btview read them")
+def reads():
+    def read(trace, name):
+        for argv in ([BTREC, "info", trace], [BTVIEW, "--stdio", trace], [BTVIEW, "--json", trace]):
+            result = execute(argv, cwd=TMP)
+            equal(result.status, 0, "status of %s, %s: %s" % (argv[:2], name, result.err))
+    each(read)
+
+
+@case("how the program ended, its branches and whether they are consistent")
+def told():
+    seven = {"kind": "status", "status": 7}
+    ends = {"threads": {"kind": "signal", "signal": "SIGSEGV"}, "parallel": seven, "from": seven}
+
+    def tell(trace, name):
+        found = report(trace)
+        equal(found["exit"], ends.get(name, {"kind": "status", "status": 0}), "end of %s" % name)
+        if name == "threads":
+            equal((found["fault"]["signal"], len(found["branches"])), ("SIGSEGV", 26), "fault of threads")
+        check(found["verdict"] is None or found["verdict"]["state"] == "consistent", "verdict of %s: %s" % (name, found["verdict"]))
+    each(tell)
+
+
+main()
