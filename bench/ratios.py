@@ -1,9 +1,11 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: MIT
-# ratios.py BUILDDIR [ROUNDS]: what ordinary programs cost under btrec, against native: ratios of CPU time (user and system, of the program,
+# ratios.py BUILDDIR [ROUNDS] [BEFORE]: what ordinary programs cost under btrec, against native: ratios of CPU time (user and system, of the program,
 # the recorder and everything they start) and of wall time. Each round runs everything once, one after the other, so that a slow minute
 # hits all; medians over the rounds. What btrec keeps in the user's cache directory from one recording of a program to the next is there:
 # before the rounds each row has been recorded LEARNING times. Start-up has rows of its own, in milliseconds, and a column "first time" without that.
+# BEFORE is another build directory, of the commit before: its engine runs in the same rounds, and behind the tables stands what BUILDDIR's
+# costs of it, row by row and in the mean.
 # BTREC_BENCH=short does a tenth of the work; BTREC_BENCH_ONLY=WORD,WORD only rows whose names hold one of the words.
 import math
 import os
@@ -18,12 +20,14 @@ import time
 HERE = os.path.dirname(os.path.abspath(__file__))
 BUILD = os.path.abspath(sys.argv[1])
 ROUNDS = int(sys.argv[2]) if len(sys.argv) > 2 else 5
+BEFORE = os.path.join(os.path.abspath(sys.argv[3]), "btrec") if len(sys.argv) > 3 else None
 SHORT = os.environ.get("BTREC_BENCH") == "short"
 ONLY = [w for w in os.environ.get("BTREC_BENCH_ONLY", "").split(",") if w]
 BTREC = os.path.join(BUILD, "btrec")
 
 
 FIRST_TIME = "engine, first time"
+BEFORES = {"engine": "engine, before", "engine, ticks": "ticks, before"} # columns of BUILDDIR's, and BEFORE's of the same
 TRACE = "trace"
 HERD = "woken at once: "  # rows whose names begin so: btrec's columns alone; not in the mean. Twice the threads are to cost about twice as much
 PARALLEL = ", --parallel" # rows whose names end so: btrec's columns alone, with that option; not in the mean
@@ -138,6 +142,10 @@ def runners(folder):
     probe = subprocess.run([*engine[:-1], os.path.join(folder, TRACE), "--history", "off", "--", "/bin/true"], stderr=subprocess.PIPE)
     if probe.returncode == 0:
         rows.append(("engine, ticks", [*engine, "--history", "off", "--"]))
+    if BEFORE:
+        for column in [c for c, _ in rows if c in BEFORES]:
+            rows.append((BEFORES[column], [BEFORE, *dict(rows)[column][1:]]))
+        return rows
     if shutil.which("valgrind"):
         rows.append(("valgrind none", ["valgrind", "-q", "--tool=none", "--trace-children=yes", "--error-limit=no"]))
     if shutil.which("qemu-x86_64"):
@@ -160,7 +168,7 @@ def wrapped(command):
 def measure(front, command, folder, column):
     """(CPU seconds, wall seconds, output). wait4 counts the process and all that it and its children have waited for."""
     starts = command.startswith("exec ") # start-up: of that program alone
-    cache = os.path.join(folder, FRESH if column == FIRST_TIME else CACHES[starts])
+    cache = os.path.join(folder, FRESH if column == FIRST_TIME else CACHES[starts] + (".before" if "before" in column else ""))
     shutil.rmtree(os.path.join(folder, FRESH), True)
     # Traces stay: a file system may pass over what has just been deleted, one by one, when it makes new files.
     there = sum(name.startswith(TRACE) for name in os.listdir(folder))
@@ -184,7 +192,7 @@ def measure(front, command, folder, column):
 def read_kept(folder):
     """What btrec has kept, as the native run before each row reads what programs are made of: a machine may have put files aside that nobody
     has read for a minute, and then their way back from the disk would be measured."""
-    for cache in CACHES:
+    for cache in [*CACHES, *(cache + ".before" for cache in CACHES)]:
         for where, _, names in os.walk(os.path.join(folder, cache)):
             for name in names:
                 with open(os.path.join(where, name), "rb") as file:
@@ -244,7 +252,7 @@ def has_own_columns(name):
 
 def has_cell(name, column):
     if has_own_columns(name):
-        return column in ("native", "engine", "engine, ticks")
+        return column in ("native", *BEFORES, *BEFORES.values())
     return column != FIRST_TIME or name.startswith("start")
 
 
@@ -260,7 +268,7 @@ def main():
         columns = runners(folder)
         times = {}
         for column, front in columns:
-            for _, command in (loads + starts + turns) * LEARNING if column.startswith("engine") and column != FIRST_TIME else []:
+            for _, command in (loads + starts + turns) * LEARNING if column.startswith(("engine", "ticks")) and column != FIRST_TIME else []:
                 measure(front, command, folder, column)
         for _ in range(ROUNDS):
             for name, command in loads + starts + turns:
@@ -278,6 +286,7 @@ def main():
                     times.setdefault((name, column), []).append((cpu, wall))
         show(columns, loads, starts, times)
         show_handovers(turns, times)
+        show_before(loads + starts + turns, times)
         print("medians of %d interleaved rounds; %d CPUs, %s%s" % (ROUNDS, os.cpu_count(), os.uname().release, "; short" if SHORT else ""))
     finally:
         shutil.rmtree(folder, True)
@@ -326,6 +335,19 @@ def show_handovers(rows, times):
         print("%-20s" % "" + "".join(" %18s" % c for c in columns))
     for name, _ in rows:
         print("%-20s" % name + "".join(" %18.1f" % (1e6 * median(times, name, c, 0) / amount(HANDOVERS)) if (name, c) in times else "" for c in columns))
+
+
+def show_before(rows, times):
+    """What this build costs of what the one before it does: medians of the ratios of each round."""
+    all_ratios = []
+    for column, before in BEFORES.items() if BEFORE else ():
+        ratios = {name: statistics.median(now[0] / then[0] for now, then in zip(times[name, column], times[name, before]))
+                  for name, _ in rows if (name, column) in times and (name, before) in times}
+        for name, ratio in ratios.items():
+            print("%-40s %-14s %.3f of before%s" % (name, column, ratio, "  <-- more than 1.05" if ratio > 1.05 else ""))
+        all_ratios += ratios.values()
+    if all_ratios:
+        print("geometric mean: %.3f of before" % math.exp(sum(map(math.log, all_ratios)) / len(all_ratios)))
 
 
 main()
