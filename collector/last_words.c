@@ -8,7 +8,6 @@
 #include <unistd.h>
 
 #include "collector/recorder_private.h"
-#include "collector/syscall_numbers.h"
 #include "collector/tracee.h"
 
 /* Room for n bytes behind what is kept, of which the oldest go. */

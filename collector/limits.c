@@ -9,7 +9,6 @@
 #include <sys/syscall.h>
 #include <sys/uio.h>
 
-#include "collector/syscall_numbers.h"
 #include "collector/task.h"
 #include "collector/tracee.h"
 

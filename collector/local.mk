@@ -8,7 +8,6 @@ collector_libcollector_a_SOURCES = \
 	collector/from.c collector/from.h \
 	collector/front.c collector/front.h \
 	collector/terminal.c collector/terminal.h \
-	collector/syscall_numbers.c collector/syscall_numbers.h \
 	collector/syscall_timeout.c collector/syscall_timeout.h \
 	collector/cut_transfer.c collector/cut_transfer.h \
 	collector/stop_point.c collector/stop_point.h \

@@ -7,8 +7,6 @@
 #include <sys/prctl.h>
 #include <sys/syscall.h>
 
-#include "collector/syscall_numbers.h"
-
 enum {
 	PAGE = 4096,
 };

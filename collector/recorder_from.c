@@ -8,7 +8,6 @@
 
 #include "collector/from.h"
 #include "collector/map_syscalls.h"
-#include "collector/syscall_numbers.h"
 #include "collector/tracee.h"
 
 /* QUIRK(interrupt-call): a task that is interrupted in a system call whose stops are watched stops

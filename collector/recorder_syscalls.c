@@ -16,7 +16,6 @@
 #include "collector/program.h"
 #include "collector/snapshot.h"
 #include "collector/syscall_filter.h"
-#include "collector/syscall_numbers.h"
 #include "collector/syscall_timeout.h"
 #include "collector/terminal.h"
 #include "collector/tracee.h"

@@ -12,7 +12,6 @@
 #include "collector/program.h"
 #include "collector/snapshot.h"
 #include "collector/syscall_filter.h"
-#include "collector/syscall_numbers.h"
 #include "collector/tracee.h"
 
 static void write_task(struct recorder *r, struct task *task)

@@ -16,7 +16,6 @@
 #include "collector/hidden_signals.h"
 #include "collector/processor.h"
 #include "collector/signal_frame.h"
-#include "collector/syscall_numbers.h"
 #include "collector/tracee.h"
 
 enum {

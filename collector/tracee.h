@@ -15,6 +15,7 @@
 
 #include "lib/error.h"
 #include "lib/regs.h"
+#include "syscalls/syscall_numbers.h"
 
 int tracee_get_regs(pid_t tid, struct bt_regs *regs);
 int tracee_set_regs(pid_t tid, const struct bt_regs *regs);
@@ -93,6 +94,12 @@ struct tracee_syscall {
 	uint64_t nr, args[6];
 	bool compat; /* of the 32-bit table (int 0x80, sysenter) */
 };
+
+/* Whether it is the call that has the number nr for 64-bit code (syscall_numbers.h). */
+static inline bool syscall_is(const struct tracee_syscall *call, long nr)
+{
+	return syscall_number_is(call->nr, call->compat, nr);
+}
 
 /* Which of a system call's two stops this is (PTRACE_GET_SYSCALL_INFO, Linux 5.3). call (may be
  * NULL) is filled at an entry. */

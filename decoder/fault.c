@@ -10,8 +10,8 @@
 #include "decoder/fault_private.h"
 #include "decoder/focus.h"
 #include "decoder/signals.h"
-#include "decoder/syscalls.h"
 #include "decoder/text.h"
+#include "syscalls/syscall_names.h"
 
 enum {
 	USER32_CS = 0x23, /* the kernel's asm/segment.h */

@@ -12,10 +12,10 @@
 #include "decoder/json_private.h"
 #include "decoder/report_private.h"
 #include "decoder/signals.h"
-#include "decoder/syscalls.h"
 #include "decoder/text.h"
 #include "decoder/verdict.h"
 #include "lib/escape.h"
+#include "syscalls/syscall_names.h"
 
 enum {
 	FRAMES_MAX = 4096, /* of one stack */

@@ -30,7 +30,6 @@ decoder_libdecoder_a_SOURCES = \
 	decoder/source.c decoder/source.h \
 	decoder/space.c decoder/space.h \
 	decoder/symbols.c decoder/symbols.h decoder/symbols_private.h \
-	decoder/syscalls.c decoder/syscalls.def decoder/syscalls.h \
 	decoder/system.c decoder/system.h \
 	decoder/text.c decoder/text.h \
 	decoder/unpacked.c decoder/unpacked.h \

@@ -7,8 +7,8 @@
 #include "decoder/calls_made.h"
 #include "decoder/fold.h"
 #include "decoder/report_private.h"
-#include "decoder/syscalls.h"
 #include "decoder/verdict.h"
+#include "syscalls/syscall_names.h"
 
 enum {
 	INDENT_MAX = 20,

@@ -7,8 +7,8 @@
 
 #include "decoder/callstack.h"
 #include "decoder/report_private.h"
-#include "decoder/syscalls.h"
 #include "lib/grow.h"
+#include "syscalls/syscall_names.h"
 
 enum {
 	FRAMES_MAX = 1 << 18, /* 8 MiB of small ones */

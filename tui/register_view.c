@@ -4,7 +4,7 @@
 #include <inttypes.h>
 #include <string.h>
 
-#include "decoder/syscalls.h"
+#include "syscalls/syscall_names.h"
 #include "tui/label.h"
 
 /* Display order; the rest of regs.def (segments, orig_rax) says nothing about a program. */

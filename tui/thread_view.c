@@ -5,7 +5,7 @@
 
 #include "decoder/callstack.h"
 #include "decoder/signals.h"
-#include "decoder/syscalls.h"
+#include "syscalls/syscall_names.h"
 #include "tui/label.h"
 
 enum {

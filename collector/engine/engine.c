@@ -14,7 +14,6 @@
 #include "collector/engine/region_syscalls.h"
 #include "collector/engine/watch.h"
 #include "collector/engine/x86.h"
-#include "collector/syscall_numbers.h"
 #include "collector/tracee.h"
 
 /* ---- The stepper, for what the cache does not do ---- */

@@ -2,7 +2,7 @@
 #include "decoder/text.h"
 
 #include "decoder/signals.h"
-#include "decoder/syscalls.h"
+#include "syscalls/syscall_names.h"
 #include "tests/unit/unit.h"
 
 static struct location at(const char *module, const char *function, uint64_t offset)

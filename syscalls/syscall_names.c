@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-#include "decoder/syscalls.h"
+#include "syscalls/syscall_names.h"
 
 #include <inttypes.h>
 #include <stdbool.h>
@@ -12,7 +12,7 @@ enum {
 
 static const char *const names[] = {
 #define BT_SYSCALL(number, id) [number] = #id,
-#include "decoder/syscalls.def"
+#include "syscalls/syscall_names.def"
 #undef BT_SYSCALL
 };
 

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-#include "collector/syscall_numbers.h"
+#include "syscalls/syscall_numbers.h"
 
 #include <stddef.h>
 #include <stdint.h>
@@ -17,12 +17,12 @@ static const struct {
 	{SYS_execveat, 358},     {SYS_rseq, 386},  {SYS_clone3, 435},
 };
 
-bool syscall_is(const struct tracee_syscall *call, long nr)
+bool syscall_number_is(uint64_t nr, bool compat, long wanted)
 {
-	if (!call->compat)
-		return call->nr == (uint64_t)nr;
+	if (!compat)
+		return nr == (uint64_t)wanted;
 	for (size_t i = 0; i < sizeof numbers / sizeof numbers[0]; i++)
-		if (numbers[i].nr == nr && numbers[i].compat == call->nr)
+		if (numbers[i].nr == wanted && numbers[i].compat == nr)
 			return true;
 	return false;
 }

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
-/* Names of system calls (syscalls.def). Pure. */
-#ifndef BT_SYSCALLS_H
-#define BT_SYSCALLS_H
+/* Names of system calls by number (syscall_names.def), for whatever tells of them. Pure. */
+#ifndef BT_SYSCALL_NAMES_H
+#define BT_SYSCALL_NAMES_H
 
 #include <stdint.h>
 
