@@ -4,14 +4,11 @@ collector_libcollector_a_SOURCES = \
 	collector/branch_ring.c collector/branch_ring.h \
 	collector/syscall_filter.c collector/syscall_filter.h \
 	collector/code_pages.c collector/code_pages.h \
-	collector/control.c collector/control.h \
 	collector/from.c collector/from.h \
-	collector/front.c collector/front.h \
 	collector/terminal.c collector/terminal.h \
 	collector/syscall_timeout.c collector/syscall_timeout.h \
 	collector/cut_transfer.c collector/cut_transfer.h \
 	collector/stop_point.c collector/stop_point.h \
-	collector/missed_stop_points.c collector/missed_stop_points.h \
 	collector/hidden_signals.c collector/hidden_signals.h \
 	collector/last_words.c collector/last_words.h \
 	collector/launch.c collector/launch.h \
@@ -19,9 +16,7 @@ collector_libcollector_a_SOURCES = \
 	collector/mapped_files.c collector/mapped_files.h \
 	collector/mappings.c collector/mappings.h \
 	collector/map_syscalls.c collector/map_syscalls.h \
-	collector/mode.c collector/mode.h \
 	collector/memory_lock.c collector/memory_lock.h \
-	collector/place.c collector/place.h \
 	collector/processor.c collector/processor.h \
 	collector/program.c collector/program.h \
 	collector/recorder.c collector/recorder.h collector/recorder_private.h \
@@ -33,7 +28,6 @@ collector_libcollector_a_SOURCES = \
 	collector/recorder_syscalls.c \
 	collector/recorder_tasks.c \
 	collector/recorder_turns.c \
-	collector/say.c collector/say.h \
 	collector/signal_frame.c collector/signal_frame.h \
 	collector/snapshot.c collector/snapshot.h \
 	collector/address_space.c collector/address_space.h collector/address_space_private.h \
@@ -47,18 +41,3 @@ collector_libcollector_a_SOURCES = \
 
 include_HEADERS = include/btrec.h
 EXTRA_DIST += collector/README.md
-
-bin_PROGRAMS += btrec
-btrec_SOURCES = \
-	collector/btrec_commands.h \
-	collector/btrec_doctor.c \
-	collector/btrec_dump.c \
-	collector/btrec_import.c \
-	collector/btrec_info.c \
-	collector/btrec_list.c \
-	collector/btrec_main.c \
-	collector/btrec_run.c \
-	collector/btrec_snap.c
-# Nothing of the decoder that needs libdw.
-btrec_LDADD = collector/libcollector.a import/libimport.a hardware/libhardware.a $(DECODER_LIBS) $(JANSSON_LIBS) $(DEMANGLE_LIBS) \
-	$(LIBELF_STATIC_LIBS) $(ZSTD_STATIC_LIBS) $(ZLIB_STATIC_LIBS) $(ZYDIS_LIBS)

@@ -4,7 +4,6 @@ format_libformat_a_SOURCES = \
 	format/syscall.c format/syscall.h \
 	format/record.c format/record.h format/records.def \
 	format/reserve.c format/reserve.h \
-	format/trace_place.c format/trace_place.h \
 	format/trace_reader.c format/trace_reader.h \
 	format/trace_writer.c format/trace_writer.h
 EXTRA_DIST += format/README.md

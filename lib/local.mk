@@ -5,6 +5,7 @@ lib_libbt_a_SOURCES = \
 	lib/buf.c lib/buf.h \
 	lib/build_id.c lib/build_id.h \
 	lib/content_hash.c lib/content_hash.h \
+	lib/directories.c lib/directories.h \
 	lib/err.def lib/error.c lib/error.h \
 	lib/escape.c lib/escape.h \
 	lib/insn.c lib/insn.h \
@@ -16,6 +17,8 @@ lib_libbt_a_SOURCES = \
 	lib/output.c lib/output.h \
 	lib/regs.c lib/regs.def lib/regs.h \
 	lib/room_for_stack.c lib/room_for_stack.h \
+	lib/say.c lib/say.h \
 	lib/slice.c lib/slice.h \
-	lib/stack_share.c lib/stack_share.h
+	lib/stack_share.c lib/stack_share.h \
+	lib/trace_home.c lib/trace_home.h
 EXTRA_DIST += lib/README.md

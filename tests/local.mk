@@ -344,8 +344,8 @@ EXTRA_DIST += $(PYTHON_TESTS) tests/e2e/e2e.py tests/e2e/real_programs.py tests/
 # btrec run over a simulated kernel and processor.
 check_PROGRAMS += tests/simulated/btrec_simulated
 tests_simulated_btrec_simulated_SOURCES = tests/simulated/main.c tests/simulated/runner.c $(SIMULATED_KERNEL) \
-	collector/btrec_run.c collector/btrec_commands.h
-tests_simulated_btrec_simulated_LDADD = collector/libcollector.a decoder/libdecoder.a hardware/libhardware.a $(FORMAT_LIBS) $(IPT_LIBS) $(FORMAT_SYSTEM_LIBS)
+	commands/btrec_run.c commands/btrec_commands.h
+tests_simulated_btrec_simulated_LDADD = commands/libcommands.a collector/libcollector.a decoder/libdecoder.a hardware/libhardware.a $(FORMAT_LIBS) $(IPT_LIBS) $(FORMAT_SYSTEM_LIBS)
 
 # The engine against the stepper, generated programs, programs that check themselves.
 EXTRA_DIST += tests/e2e/engine_alarms.py tests/e2e/engine_compare.py tests/e2e/engine_events.py tests/e2e/engine_generate.py tests/e2e/engine_points.py tests/e2e/engine_seeds.py

@@ -14,10 +14,10 @@
 #include "decoder/export.h"
 #include "decoder/json.h"
 #include "decoder/report.h"
-#include "format/trace_place.h"
 #include "lib/escape.h"
 #include "lib/output.h"
 #include "lib/room_for_stack.h"
+#include "lib/trace_home.h"
 #include "tui/tui.h"
 
 enum view {
@@ -399,7 +399,7 @@ static int btview(int argc, char **argv)
 		return is_written() ? status : bt_error_exit_status(BT_E_IO);
 	if (a.view == VIEW_TERMINAL && !(isatty(STDIN_FILENO) && isatty(STDOUT_FILENO)))
 		a.view = VIEW_TEXT;
-	if (!a.trace && trace_place_latest(latest, &err))
+	if (!a.trace && trace_home_latest(latest, &err))
 		return fail(&err);
 	if (!a.trace)
 		a.trace = latest;

@@ -4,7 +4,7 @@
 #include <string.h>
 
 #include "collector/doctor/doctor_private.h"
-#include "collector/say.h"
+#include "lib/say.h"
 
 enum {
 	NAME_WIDTH = 17,

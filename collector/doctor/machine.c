@@ -13,7 +13,7 @@
 #include <sys/utsname.h>
 #include <unistd.h>
 
-#include "collector/place.h"
+#include "lib/directories.h"
 
 enum {
 	FILE_MAX = 1 << 14, /* of /proc/cpuinfo the first processor is enough */
@@ -103,7 +103,7 @@ static int directory_here(void *state, struct machine_directory *out)
 	struct stat st;
 
 	(void)state;
-	if (trace_place(out->path, NULL))
+	if (trace_home(out->path, NULL))
 		return -ENOENT;
 	snprintf(there, sizeof there, "%s", out->path);
 	/* What is not there yet is made when the first trace is; not what a link names that leads

@@ -14,8 +14,8 @@
 #include <unistd.h>
 
 #include "collector/engine/profile_private.h"
-#include "collector/place.h"
 #include "lib/content_hash.h"
+#include "lib/directories.h"
 
 enum {
 	STORES_MAX = 512, /* programs */
@@ -297,7 +297,7 @@ static void load_more(struct profile *p, int dir)
 
 void profile_load(struct profiles *h, struct profile *p)
 {
-	int dir = h->dir && *p->name ? place_open_cache(h->dir, false) : -1;
+	int dir = h->dir && *p->name ? directory_open_cache(h->dir, false) : -1;
 
 	p->first.fd = p->more.fd = -1;
 	if (dir < 0)
@@ -310,7 +310,7 @@ void profile_load(struct profiles *h, struct profile *p)
 
 void profile_load_similar(struct profiles *h, struct profile *p)
 {
-	int dir = h->dir ? place_open_cache(h->dir, false) : -1;
+	int dir = h->dir ? directory_open_cache(h->dir, false) : -1;
 
 	p->first.fd = p->more.fd = -1;
 	if (dir < 0)
@@ -556,7 +556,7 @@ void profile_save(const struct profiles *h, struct profile *p)
 
 	if (!h->dir || !*p->name || !is_worth_keeping(p) || !p->list.count)
 		return;
-	dir = place_open_cache(h->dir, true);
+	dir = directory_open_cache(h->dir, true);
 	if (dir < 0)
 		return;
 	save_in(p, dir);

@@ -6,9 +6,9 @@
 #include <string.h>
 #include <unistd.h>
 
-#include "collector/btrec_commands.h"
 #include "collector/doctor/doctor.h"
 #include "collector/pmu/pmu.h"
+#include "commands/btrec_commands.h"
 #include "tests/simulated/simulated.h"
 
 int btrec_complain(const struct bt_error *err)

@@ -19,7 +19,7 @@ named() {
 	return 1
 }
 
-folders="lib syscalls format hardware import collector collector/doctor collector/engine collector/pmu decoder tui tests bench"
+folders="lib syscalls format hardware import commands collector collector/doctor collector/engine collector/pmu decoder tui tests bench"
 while read -r folder; do
 	[[ " $folders include examples " == *" $folder "* || $folder == tests/* ]] || fail "nobody looks at $folder/README.md"
 done < <(printf '%s\n' */*.[ch] */*/*.[ch] | xargs -n1 dirname | grep -Ev '^(_?build|_inst|autom4te)' | sort -u)

@@ -7,11 +7,11 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
-#include "collector/btrec_commands.h"
-#include "collector/place.h"
-#include "collector/say.h"
+#include "commands/btrec_commands.h"
 #include "config.h"
 #include "import/capture.h"
+#include "lib/directories.h"
+#include "lib/say.h"
 
 enum {
 	NAMES_MAX = 100000,
@@ -75,9 +75,9 @@ static int choose_trace(const struct arguments *a, const char *file, char trace[
 					 "%s exists already: give -o another name, or remove it",
 					 trace);
 	}
-	rc = place_new_traces(directory, err);
+	rc = directory_new_traces(directory, err);
 	for (unsigned n = 0; !rc && n < NAMES_MAX; n++) {
-		place_candidate(trace, directory, name, n);
+		directory_trace_candidate(trace, directory, name, n);
 		if (!is_taken(trace))
 			return 0;
 	}
@@ -182,6 +182,6 @@ int btrec_import(int argc, char **argv)
 	if (rc)
 		return btrec_complain(&err);
 	if (!a.output)
-		place_link_latest(directory, trace);
+		directory_link_latest(directory, trace);
 	return 0;
 }

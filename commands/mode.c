@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-#include "collector/mode.h"
+#include "commands/mode.h"
 
 #include <stdio.h>
 #include <string.h>

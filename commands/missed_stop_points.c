@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-#include "collector/missed_stop_points.h"
+#include "commands/missed_stop_points.h"
 
 #include <stdio.h>
 #include <stdlib.h>

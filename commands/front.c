@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-#include "collector/front.h"
+#include "commands/front.h"
 
 #include <errno.h>
 #include <poll.h>
@@ -13,8 +13,8 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
-#include "collector/say.h"
 #include "collector/tracee.h"
+#include "lib/say.h"
 
 /* The front passes on every signal that it can get and that is not about itself: what a user, a
  * supervisor or a terminal sends to the program's process. The recorder drops what reached the

@@ -9,11 +9,11 @@
 #include <sys/stat.h>
 #include <time.h>
 
-#include "collector/btrec_commands.h"
-#include "collector/say.h"
+#include "commands/btrec_commands.h"
 #include "decoder/model.h"
 #include "decoder/signals.h"
 #include "lib/branch.h"
+#include "lib/say.h"
 
 static void print_label(const char *label) { printf("%-12s", label); }
 

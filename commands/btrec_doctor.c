@@ -4,8 +4,8 @@
 #include <stdio.h>
 #include <stdlib.h>
 
-#include "collector/btrec_commands.h"
 #include "collector/doctor/doctor.h"
+#include "commands/btrec_commands.h"
 
 struct asked {
 	bool json, help;

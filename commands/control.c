@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-#include "collector/control.h"
+#include "commands/control.h"
 
 #include <dirent.h>
 #include <errno.h>
@@ -13,7 +13,7 @@
 #include <time.h>
 #include <unistd.h>
 
-#include "collector/place.h"
+#include "lib/directories.h"
 
 enum {
 	BIND_TRIES = 5,
@@ -125,7 +125,7 @@ static void stop_listening(struct control *c)
 static int begin(struct control *c, struct bt_error *err)
 {
 	c->begun = true;
-	place_control_socket(c->path, geteuid(), getpid());
+	directory_control_socket(c->path, geteuid(), getpid());
 	c->fd = -1;
 	if (!make_private_directory(c->path))
 		return bt_fail(err, BT_E_IO, errno,
@@ -337,7 +337,7 @@ static int connect_to(int recorder)
 	char path[108];
 	int fd = socket(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC, 0);
 
-	place_control_socket(path, owner, recorder);
+	directory_control_socket(path, owner, recorder);
 	a = address_of(path);
 	if (fd >= 0 && (connect(fd, (struct sockaddr *)&a, sizeof a) || !is_listener(fd, owner))) {
 		int cause = errno;

@@ -14,24 +14,24 @@
 #include <time.h>
 #include <unistd.h>
 
-#include "collector/btrec_commands.h"
-#include "collector/control.h"
 #include "collector/doctor/doctor.h"
 #include "collector/from.h"
-#include "collector/front.h"
 #include "collector/launch.h"
 #include "collector/limits.h"
-#include "collector/missed_stop_points.h"
-#include "collector/mode.h"
-#include "collector/place.h"
 #include "collector/pmu/pmu.h"
 #include "collector/processor.h"
 #include "collector/program.h"
-#include "collector/say.h"
 #include "collector/terminal.h"
+#include "commands/btrec_commands.h"
+#include "commands/control.h"
+#include "commands/front.h"
+#include "commands/missed_stop_points.h"
+#include "commands/mode.h"
 #include "config.h"
 #include "decoder/signals.h"
+#include "lib/directories.h"
 #include "lib/large_heap.h"
+#include "lib/say.h"
 
 enum {
 	END_PATIENCE = 500, /* how often it is looked whether the front has taken note of the end */
@@ -365,9 +365,9 @@ static int make_trace(struct run *run, struct trace_writer **w, struct bt_error 
 			snprintf(run->trace, BT_PATH_MAX, "%s", run->output);
 		return open_writer(run, run->output, w, err);
 	}
-	rc = place_new_traces(run->directory, err);
+	rc = directory_new_traces(run->directory, err);
 	for (unsigned n = 0; !rc && n < NAMES_MAX; n++) {
-		place_candidate(run->trace, run->directory, run->program, n);
+		directory_trace_candidate(run->trace, run->directory, run->program, n);
 		if (!access(run->trace, F_OK))
 			continue;
 		rc = open_writer(run, run->trace, w, err);
@@ -462,7 +462,7 @@ static void notify(void *arg, const struct recorder *r, int stop_signal)
 static void link_latest(struct run *run, const struct recorder *r)
 {
 	if (!run->linked && r->started && *run->directory)
-		place_link_latest(run->directory, run->trace);
+		directory_link_latest(run->directory, run->trace);
 	run->linked |= r->started;
 }
 
@@ -697,7 +697,7 @@ static int record(struct run *run)
 		       on */
 	front_program_born();
 	drop_descriptors(run, 2);
-	if (place_cache(run->cache))
+	if (directory_cache(run->cache))
 		run->recorder.cache = run->cache;
 	large_heap_begin();
 	recorder_init(&r, w, &run->backend, &run->recorder);

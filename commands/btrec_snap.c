@@ -2,8 +2,8 @@
 #include <limits.h>
 #include <stdio.h>
 
-#include "collector/btrec_commands.h"
-#include "collector/control.h"
+#include "commands/btrec_commands.h"
+#include "commands/control.h"
 
 static const char usage[] = "Usage: btrec snap PID\nKeeps the present moment of a recorded "
 			    "process, or of all that a running `btrec run` records.";

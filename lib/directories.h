@@ -1,39 +1,40 @@
 /* SPDX-License-Identifier: MIT */
-/* What is put where traces are kept (format/trace_place.h), and what is kept elsewhere. */
-#ifndef BT_PLACE_H
-#define BT_PLACE_H
+/* What is put where traces are kept (lib/trace_home.h), and what is kept elsewhere. */
+#ifndef BT_DIRECTORIES_H
+#define BT_DIRECTORIES_H
 
 #include <stdbool.h>
 
-#include "format/trace_place.h"
 #include "lib/error.h"
+#include "lib/trace_home.h"
 
 /* The directory of what is kept only to be faster the next time: $XDG_CACHE_HOME/btrec, else
  * ~/.cache/btrec; it need not be there yet. False when there is none that nobody else can change:
  * it is to be the user's own, what it is in (HOME and .cache, too) the user's or root's, and
  * neither to be written by others; in a directory of everybody's that is sticky (/tmp) it may be.
  */
-bool place_cache(char dir[BT_PATH_MAX]);
+bool directory_cache(char dir[BT_PATH_MAX]);
 
 /* Opens it, as what it is then; make: it is made if need be (mode 0700). The descriptor is the
  * caller's. -1 and errno: EPERM where others can change it, ENOENT. */
-int place_open_cache(const char *dir, bool make);
+int directory_open_cache(const char *dir, bool make);
 
 /* Makes that directory and its parents (mode 0700). Errors: BT_E_PERMISSION, BT_E_IO. */
-int place_prepare(const char *dir, struct bt_error *err) BT_MUST_USE;
+int directory_prepare(const char *dir, struct bt_error *err) BT_MUST_USE;
 
-/* Finds the directory that a new trace is to be made in (trace_place()) and prepares it. Errors,
+/* Finds the directory that a new trace is to be made in (trace_home()) and prepares it. Errors,
  * which name -o DIR as a way round: as those. */
-int place_new_traces(char dir[BT_PATH_MAX], struct bt_error *err) BT_MUST_USE;
+int directory_new_traces(char dir[BT_PATH_MAX], struct bt_error *err) BT_MUST_USE;
 
 /* The nth candidate for a trace of a program: DIR/NAME-n, without what is not printable of its
  * name, and not longer than a name may be. */
-void place_candidate(char path[BT_PATH_MAX], const char *dir, const char *program, unsigned n);
+void directory_trace_candidate(char path[BT_PATH_MAX], const char *dir, const char *program,
+			       unsigned n);
 
 /* Lets the link DIR/latest name the trace. Failure does not matter. */
-void place_link_latest(const char *dir, const char *trace);
+void directory_link_latest(const char *dir, const char *trace);
 
 /* Where the control socket of a recorder with this pid and owner is. */
-void place_control_socket(char path[108], unsigned uid, int pid);
+void directory_control_socket(char path[108], unsigned uid, int pid);
 
 #endif

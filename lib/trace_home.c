@@ -1,12 +1,12 @@
 /* SPDX-License-Identifier: MIT */
-#include "format/trace_place.h"
+#include "lib/trace_home.h"
 
 #include <pwd.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <unistd.h>
 
-int trace_place(char dir[BT_PATH_MAX], struct bt_error *err)
+int trace_home(char dir[BT_PATH_MAX], struct bt_error *err)
 {
 	const char *own = getenv("BTREC_TRACE_DIR"), *data = getenv("XDG_DATA_HOME"),
 		   *home = getenv("HOME");
@@ -32,10 +32,10 @@ int trace_place(char dir[BT_PATH_MAX], struct bt_error *err)
 	return 0;
 }
 
-int trace_place_latest(char path[BT_PATH_MAX], struct bt_error *err)
+int trace_home_latest(char path[BT_PATH_MAX], struct bt_error *err)
 {
 	char dir[BT_PATH_MAX];
-	int rc = trace_place(dir, err);
+	int rc = trace_home(dir, err);
 
 	if (!rc)
 		snprintf(path, BT_PATH_MAX, "%.4000s/latest", dir);

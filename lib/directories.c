@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-#include "collector/place.h"
+#include "lib/directories.h"
 
 #include <errno.h>
 #include <fcntl.h>
@@ -58,7 +58,7 @@ static int open_in_base(int base, const char *name)
 	return -1;
 }
 
-int place_open_cache(const char *dir, bool make)
+int directory_open_cache(const char *dir, bool make)
 {
 	const char *name = strrchr(dir, '/');
 	char base[BT_PATH_MAX];
@@ -70,7 +70,7 @@ int place_open_cache(const char *dir, bool make)
 		return -1;
 	}
 	if (make && leads_to_base(base))
-		(void)!place_prepare(dir, NULL); /* what is there now is looked at below */
+		(void)!directory_prepare(dir, NULL); /* what is there now is looked at below */
 	base_fd = open(base, O_PATH | O_DIRECTORY | O_CLOEXEC);
 	if (base_fd < 0)
 		return -1;
@@ -81,7 +81,7 @@ int place_open_cache(const char *dir, bool make)
 	return fd;
 }
 
-bool place_cache(char dir[BT_PATH_MAX])
+bool directory_cache(char dir[BT_PATH_MAX])
 {
 	const char *cache = getenv("XDG_CACHE_HOME"), *home = getenv("HOME"),
 		   *base = cache && *cache == '/' ? cache : home;
@@ -98,13 +98,13 @@ bool place_cache(char dir[BT_PATH_MAX])
 	*end = '\0';
 	fits = leads_to_base(dir);
 	*end = '/';
-	fd = fits ? place_open_cache(dir, false) : -1;
+	fd = fits ? directory_open_cache(dir, false) : -1;
 	if (fd >= 0)
 		close(fd);
 	return fd >= 0 || (fits && errno == ENOENT); /* to be made */
 }
 
-int place_prepare(const char *dir, struct bt_error *err)
+int directory_prepare(const char *dir, struct bt_error *err)
 {
 	char path[BT_PATH_MAX];
 
@@ -129,13 +129,13 @@ int place_prepare(const char *dir, struct bt_error *err)
 	}
 }
 
-int place_new_traces(char dir[BT_PATH_MAX], struct bt_error *err)
+int directory_new_traces(char dir[BT_PATH_MAX], struct bt_error *err)
 {
-	if (trace_place(dir, NULL))
+	if (trace_home(dir, NULL))
 		return bt_fail(
 			err, BT_E_IO, 0,
 			"no place for traces: HOME is not set; set BTREC_TRACE_DIR, or use -o DIR");
-	return place_prepare(dir, err);
+	return directory_prepare(dir, err);
 }
 
 /* So that the name can be shown and typed. */
@@ -150,7 +150,8 @@ static void make_printable(char *name)
 	}
 }
 
-void place_candidate(char path[BT_PATH_MAX], const char *dir, const char *program, unsigned n)
+void directory_trace_candidate(char path[BT_PATH_MAX], const char *dir, const char *program,
+			       unsigned n)
 {
 	const char *slash = strrchr(program, '/');
 	char name[NAME_MAX - 15]; /* leaves room for the number */
@@ -162,7 +163,7 @@ void place_candidate(char path[BT_PATH_MAX], const char *dir, const char *progra
 	snprintf(path, BT_PATH_MAX, "%.3000s/%s-%u", dir, name, n);
 }
 
-void place_link_latest(const char *dir, const char *trace)
+void directory_link_latest(const char *dir, const char *trace)
 {
 	char link[BT_PATH_MAX + 16], fresh[BT_PATH_MAX + 32];
 	const char *name = strrchr(trace, '/');
@@ -174,7 +175,7 @@ void place_link_latest(const char *dir, const char *trace)
 		unlink(fresh);
 }
 
-void place_control_socket(char path[108], unsigned uid, int pid)
+void directory_control_socket(char path[108], unsigned uid, int pid)
 {
 	struct stat st;
 

@@ -8,11 +8,11 @@
 #include <sys/stat.h>
 #include <time.h>
 
-#include "collector/btrec_commands.h"
-#include "collector/place.h"
-#include "collector/say.h"
+#include "commands/btrec_commands.h"
 #include "decoder/signals.h"
 #include "format/trace_reader.h"
+#include "lib/directories.h"
+#include "lib/say.h"
 
 struct listed {
 	uint64_t started; /* of a trace that cannot be read: when it was last changed */
@@ -166,7 +166,7 @@ int btrec_list(int argc, char **argv)
 		return 0;
 	if (at > 0 && at < argc)
 		at = bt_fail(&err, BT_E_MISUSE, 0, "list takes no arguments");
-	if (at < 0 || trace_place(dir, &err))
+	if (at < 0 || trace_home(dir, &err))
 		return btrec_complain(&err);
 	shown = malloc(sizeof *shown);
 	if (!shown) {

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 #include <stdio.h>
 
-#include "collector/btrec_commands.h"
+#include "commands/btrec_commands.h"
 #include "decoder/dump.h"
 
 static const char usage[] =

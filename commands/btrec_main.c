@@ -2,13 +2,13 @@
 #include <stdio.h>
 #include <string.h>
 
-#include "collector/btrec_commands.h"
 #include "collector/program.h"
-#include "collector/say.h"
+#include "commands/btrec_commands.h"
 #include "config.h"
-#include "format/trace_place.h"
 #include "lib/output.h"
 #include "lib/room_for_stack.h"
+#include "lib/say.h"
+#include "lib/trace_home.h"
 
 struct command {
 	const char *name, *arguments, *help;
@@ -75,7 +75,7 @@ int btrec_trace_argument(int argc, char **argv, int operand, char path[BT_PATH_M
 		snprintf(path, BT_PATH_MAX, "%s", argv[operand]);
 		return 0;
 	}
-	return trace_place_latest(path, err);
+	return trace_home_latest(path, err);
 }
 
 /* Whether it is what the user wants to record, and not a command. */

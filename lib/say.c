@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-#include "collector/say.h"
+#include "lib/say.h"
 
 #include <langinfo.h>
 #include <locale.h>

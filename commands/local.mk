@@ -1,0 +1,23 @@
+# What the commands are made of; tests/simulated has a main of its own.
+noinst_LIBRARIES += commands/libcommands.a
+commands_libcommands_a_SOURCES = \
+	commands/control.c commands/control.h \
+	commands/front.c commands/front.h \
+	commands/missed_stop_points.c commands/missed_stop_points.h \
+	commands/mode.c commands/mode.h
+
+bin_PROGRAMS += btrec
+btrec_SOURCES = \
+	commands/btrec_commands.h \
+	commands/btrec_doctor.c \
+	commands/btrec_dump.c \
+	commands/btrec_import.c \
+	commands/btrec_info.c \
+	commands/btrec_list.c \
+	commands/btrec_main.c \
+	commands/btrec_run.c \
+	commands/btrec_snap.c
+# Nothing of the decoder that needs libdw.
+btrec_LDADD = commands/libcommands.a collector/libcollector.a import/libimport.a hardware/libhardware.a $(DECODER_LIBS) $(JANSSON_LIBS) $(DEMANGLE_LIBS) \
+	$(LIBELF_STATIC_LIBS) $(ZSTD_STATIC_LIBS) $(ZLIB_STATIC_LIBS) $(ZYDIS_LIBS)
+EXTRA_DIST += commands/README.md
