@@ -184,14 +184,6 @@ static int set_source(void *target, const char *value, struct bt_error *err)
 	return 0;
 }
 
-static int set_no_replay(void *target, const char *value, struct bt_error *err)
-{
-	(void)value;
-	(void)err;
-	((struct run *)target)->wish.no_replay = true;
-	return 0;
-}
-
 static int set_parallel(void *target, const char *value, struct bt_error *err)
 {
 	(void)value;
@@ -291,10 +283,7 @@ static const struct option_row rows[] = {
 	{"backend", 0, "NAME", "how code is run: auto, engine, step, pmu", set_backend},
 	{"source", 0, "NAME", "where branches come from: auto, bits, lbr, bts, pt, none",
 	 set_source},
-	{"no-replay", 0, NULL, "make no log for a replay (implied by --backend pmu)",
-	 set_no_replay},
-	{"parallel", 0, NULL, "let threads of a process run side by side (implies --no-replay)",
-	 set_parallel},
+	{"parallel", 0, NULL, "let threads of a process run side by side", set_parallel},
 	{"unbound", 0, NULL, "leave it to the kernel which processors are used", set_unbound},
 	{"quiet", 'q', NULL, "no line at the end, unless something was not recorded", set_quiet},
 	{"deterministic", 0, NULL, NULL, set_deterministic},

@@ -10,11 +10,11 @@ static const struct mode modes[] = {
 	{.backend = "engine", .ops = &engine_ops, .source = "none", .parallel = true},
 	{.backend = "step", .ops = &stepper_ops, .source = "bits"},
 	{.backend = "step", .ops = &stepper_ops, .source = "none"},
-	{.backend = "pmu", .ops = &pmu_ops, .source = "auto", .no_replay = true, .parallel = true},
-	{.backend = "pmu", .ops = &pmu_ops, .source = "lbr", .no_replay = true, .parallel = true},
-	{.backend = "pmu", .ops = &pmu_ops, .source = "bts", .no_replay = true, .parallel = true},
-	{.backend = "pmu", .ops = &pmu_ops, .source = "pt", .no_replay = true, .parallel = true},
-	{.backend = "pmu", .ops = &pmu_ops, .source = "none", .no_replay = true, .parallel = true},
+	{.backend = "pmu", .ops = &pmu_ops, .source = "auto", .parallel = true},
+	{.backend = "pmu", .ops = &pmu_ops, .source = "lbr", .parallel = true},
+	{.backend = "pmu", .ops = &pmu_ops, .source = "bts", .parallel = true},
+	{.backend = "pmu", .ops = &pmu_ops, .source = "pt", .parallel = true},
+	{.backend = "pmu", .ops = &pmu_ops, .source = "none", .parallel = true},
 };
 
 enum { MODES = sizeof modes / sizeof modes[0] };

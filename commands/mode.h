@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
-/* Which backends, branch sources, histories and replay logs go together: one table (design, section
- * 4; btrec(1), MODES). Used by btrec run. */
+/* Which backends, branch sources and histories go together: one table (btrec(1), MODES). Used by
+ * btrec run. */
 #ifndef BT_MODE_H
 #define BT_MODE_H
 
@@ -12,7 +12,6 @@ struct mode_wish {
 	const char *backend, *source; /* "auto" for any */
 	bool history_off;             /* --history off */
 	bool history_on;              /* --history with a number */
-	bool no_replay;               /* --no-replay */
 	bool parallel;                /* --parallel */
 };
 
@@ -21,7 +20,6 @@ struct mode {
 	const struct backend_ops *ops;
 	const char
 		*source; /* as in --source; "auto": the first of the processor's that can be used */
-	bool no_replay;  /* no log for a replay can be made */
 	bool parallel;   /* threads of a process can run side by side */
 };
 

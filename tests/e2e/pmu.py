@@ -109,7 +109,7 @@ def _():
 def _():
     for options, backend, source in ((["--source", "none"], "engine", "none"), (["--source", "bits"], "engine", "bits"),
                                      (["--backend", "step", "--history", "off"], "step", "none"),
-                                     (["--backend", "pmu", "--history", "off", "--no-replay"], "pmu", "none")):
+                                     (["--backend", "pmu", "--history", "off"], "pmu", "none")):
         header = report(record(bare("status.S"), [*options, "--snap-exit", "always"]).trace)["trace"]
         equal((header["backend"], header["source"]), (backend, source), " ".join(options))
 
