@@ -12,7 +12,9 @@
 
 #include "collector/tracee.h"
 #include "collector/world.h"
+#include "lib/array_size.h"
 #include "lib/build_id.h"
+#include "lib/page.h"
 
 enum {
 	IMAGE_HEAD = 16384, /* enough of an ELF file for its program headers and notes */
@@ -410,13 +412,9 @@ static bool has_code(const struct address_space *s, uint64_t start, uint64_t end
 
 void address_space_forget(struct address_space *s, uint64_t start, uint64_t end)
 {
-	enum {
-		PAGE_MASK = CODE_PAGE - 1,
-	};
-
 	/* A system call changes all of the pages on which its range lies. */
-	start &= ~(uint64_t)PAGE_MASK;
-	end = end + PAGE_MASK < end ? end : (end + PAGE_MASK) & ~(uint64_t)PAGE_MASK;
+	start = page_down(start);
+	end = page_up(end) < end ? end : page_up(end);
 	if (has_code(s, start, end) && forget(s, start, end))
 		s->epoch++; /* what is read there next belongs to no branch of before */
 }
@@ -678,7 +676,7 @@ static bool update(struct address_space *s, struct trace_writer *w, pid_t pid,
 		   const struct map_change *c)
 {
 	enum {
-		MOST = sizeof c->ranges / sizeof c->ranges[0] + 1,
+		MOST = ARRAY_SIZE(c->ranges) + 1,
 	};
 	struct patch patches[MOST];
 	size_t n = begin_patches(s, c, patches);

@@ -6,9 +6,9 @@
 
 #include "collector/address_space_private.h"
 #include "collector/tracee.h"
+#include "lib/page.h"
 
 enum {
-	PAGE = CODE_PAGE,
 	BATCH = TRACEE_PAGES, /* pages that are read ahead come to lie in memory that is got for so
 				 many */
 };
@@ -22,7 +22,7 @@ static void write_page(struct address_space *s, struct trace_writer *w, uint64_t
 	struct address_space *at = s;
 
 	if (!*object)
-		*object = trace_writer_code(w, bytes, PAGE);
+		*object = trace_writer_code(w, bytes, BT_PAGE);
 	rec.object = *object;
 	do {
 		rec.space = at->number;
@@ -37,9 +37,9 @@ static void write_page(struct address_space *s, struct trace_writer *w, uint64_t
 static void tell_changed(struct address_space *s, uint64_t addr, const uint8_t *before,
 			 const uint8_t *now)
 {
-	size_t first = 0, end = PAGE;
+	size_t first = 0, end = BT_PAGE;
 
-	while (first < PAGE && before[first] == now[first])
+	while (first < BT_PAGE && before[first] == now[first])
 		first++;
 	while (end > first && before[end - 1] == now[end - 1])
 		end--;
@@ -67,11 +67,11 @@ static void check_page(struct address_space *s, struct trace_writer *w, pid_t ti
 		       size_t at, const uint8_t *bytes, size_t n)
 {
 	const uint8_t *before = code_pages_find(s->pages, addr);
-	uint8_t now[PAGE] = {0};
+	uint8_t now[BT_PAGE] = {0};
 
 	if (before && !memcmp(before + at, bytes, n))
 		return;
-	tracee_read(tid, addr, now, PAGE);
+	tracee_read(tid, addr, now, BT_PAGE);
 	memcpy(now + at, bytes, n);
 	set_page(s, w, addr, before, now);
 }
@@ -92,7 +92,7 @@ int address_space_fetch(struct address_space *s, struct trace_writer *w, pid_t t
 {
 	int (*decode)(const uint8_t *, size_t, struct bt_insn *) =
 		code_32 ? bt_insn_decode_32 : bt_insn_decode;
-	size_t at = addr % PAGE, here = PAGE - at < BT_INSN_MAX ? PAGE - at : BT_INSN_MAX;
+	size_t at = addr % BT_PAGE, here = BT_PAGE - at < BT_INSN_MAX ? BT_PAGE - at : BT_INSN_MAX;
 	size_t got = tracee_read(tid, addr, bytes, here);
 	int rc = decode(bytes, got, insn);
 
@@ -122,16 +122,16 @@ enum code_kind address_space_code_kind(const struct address_space *s, uint64_t a
 const uint8_t *address_space_fixed_page(struct address_space *s, struct trace_writer *w, pid_t tid,
 					uint64_t addr)
 {
-	uint64_t page = addr & ~(uint64_t)(PAGE - 1);
+	uint64_t page = page_down(addr);
 	const uint8_t *known;
-	uint8_t now[PAGE];
+	uint8_t now[BT_PAGE];
 
 	if (address_space_code_kind(s, page) != CODE_FIXED)
 		return NULL;
 	known = code_pages_find(s->pages, page);
 	if (known)
 		return known;
-	if (tracee_read(tid, page, now, PAGE) != PAGE)
+	if (tracee_read(tid, page, now, BT_PAGE) != BT_PAGE)
 		return NULL;
 	set_page(s, w, page, NULL, now);
 	return code_pages_find(s->pages, page);
@@ -159,7 +159,7 @@ static size_t begin_pages(struct address_space *s, uint64_t *pages, const uint64
 	if (*next >= n || !has_room(&s->ahead))
 		return 0;
 	for (; *next < n && s->ahead.used < BATCH; (*next)++) {
-		uint64_t page = addrs[*next] & ~(uint64_t)(PAGE - 1);
+		uint64_t page = page_down(addrs[*next]);
 
 		if (code_pages_find(s->pages, page) ||
 		    address_space_code_kind(s, page) != CODE_FIXED)
@@ -179,13 +179,13 @@ void address_space_read_ahead(struct address_space *s, struct trace_writer *w, p
 	size_t next = 0, count, got;
 
 	while ((count = begin_pages(s, pages, addrs, n, &next))) {
-		uint8_t *bytes = s->ahead.bytes + (s->ahead.used - count) * PAGE;
+		uint8_t *bytes = s->ahead.bytes + (s->ahead.used - count) * BT_PAGE;
 
 		got = tracee_read_pages(tid, pages, count, bytes);
 		for (size_t i = 0; i < got; i++)
-			write_page(s, w, pages[i], bytes + i * PAGE);
+			write_page(s, w, pages[i], bytes + i * BT_PAGE);
 		for (size_t i = got; i < count; i++)
-			code_pages_drop(s->pages, pages[i], pages[i] + PAGE);
+			code_pages_drop(s->pages, pages[i], pages[i] + BT_PAGE);
 		if (got < count)
 			return;
 	}
@@ -194,28 +194,28 @@ void address_space_read_ahead(struct address_space *s, struct trace_writer *w, p
 void address_space_adopt(struct address_space *s, struct trace_writer *w, pid_t tid, uint64_t addr,
 			 size_t count, struct code_pages *pages)
 {
-	uint8_t *now = malloc(count * PAGE);
-	size_t got = now ? tracee_read(tid, addr, now, count * PAGE) / PAGE : 0;
+	uint8_t *now = malloc(count * BT_PAGE);
+	size_t got = now ? tracee_read(tid, addr, now, count * BT_PAGE) / BT_PAGE : 0;
 
-	for (size_t i = 0; i < count; i++, addr += PAGE) {
+	for (size_t i = 0; i < count; i++, addr += BT_PAGE) {
 		const uint8_t *known = code_pages_find(s->pages, addr),
 			      *there = code_pages_find(pages, addr);
-		const uint8_t *here = known ? known : i < got ? now + i * PAGE : NULL;
+		const uint8_t *here = known ? known : i < got ? now + i * BT_PAGE : NULL;
 		bool same = here && address_space_code_kind(s, addr) == CODE_FIXED &&
-			    !memcmp(here, there, PAGE) &&
+			    !memcmp(here, there, BT_PAGE) &&
 			    (known || code_pages_share(s->pages, addr, pages));
 
 		if (same && !known)
 			write_page(s, w, addr, there);
 		if (!same)
-			code_pages_drop(pages, addr, addr + PAGE);
+			code_pages_drop(pages, addr, addr + BT_PAGE);
 	}
 	free(now);
 }
 
 const uint8_t *address_space_kept_page(const struct address_space *s, uint64_t addr)
 {
-	uint64_t page = addr & ~(uint64_t)(PAGE - 1);
+	uint64_t page = page_down(addr);
 
 	return address_space_code_kind(s, page) == CODE_FIXED ? code_pages_find(s->pages, page)
 							      : NULL;
@@ -245,9 +245,9 @@ size_t address_space_code(struct address_space *s, struct trace_writer *w, pid_t
 	size_t done = 0;
 
 	while (done < n) {
-		uint64_t page = (addr + done) & ~(uint64_t)(PAGE - 1);
-		size_t at = (addr + done) % PAGE,
-		       here = PAGE - at < n - done ? PAGE - at : n - done;
+		uint64_t page = page_down(addr + done);
+		size_t at = (addr + done) % BT_PAGE,
+		       here = BT_PAGE - at < n - done ? BT_PAGE - at : n - done;
 
 		if (!code_of_page(s, w, tid, page, at, bytes + done, here))
 			break;

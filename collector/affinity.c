@@ -8,6 +8,7 @@
 
 #include "collector/task.h"
 #include "collector/tracee.h"
+#include "lib/array_size.h"
 
 enum {
 	TASKS_MOST = 32, /* with more there are always some that could run */
@@ -174,7 +175,7 @@ static bool is_untraced(const struct task *task)
 
 static enum affinity_syscall call_of(const struct task *task)
 {
-	for (size_t i = 0; i < sizeof calls / sizeof calls[0]; i++)
+	for (size_t i = 0; i < ARRAY_SIZE(calls); i++)
 		if (task->syscall.nr == (task->syscall.compat ? calls[i].compat : calls[i].nr))
 			return calls[i].call == SYSCALL_CLONES && !is_untraced(task)
 				       ? SYSCALL_OTHER

@@ -5,6 +5,8 @@
 #include <string.h>
 #include <sys/mman.h>
 
+#include "lib/page.h"
+
 enum {
 	NO_PAGE = 1, /* not a page's address */
 	FIRST_SLOTS = 64,
@@ -49,12 +51,12 @@ static size_t batch_head(size_t count)
 {
 	size_t bytes = sizeof(struct page_batch) + count * sizeof(struct page_bytes);
 
-	return (bytes + CODE_PAGE - 1) & ~(size_t)(CODE_PAGE - 1);
+	return page_up(bytes);
 }
 
 struct page_batch *code_pages_batch_new(size_t count, uint8_t **bytes)
 {
-	size_t size = batch_head(count) + count * CODE_PAGE;
+	size_t size = batch_head(count) + count * BT_PAGE;
 	struct page_batch *b = mmap(NULL, size, PROT_READ | PROT_WRITE,
 				    MAP_PRIVATE | MAP_ANONYMOUS | MAP_POPULATE, -1, 0);
 
@@ -64,7 +66,7 @@ struct page_batch *code_pages_batch_new(size_t count, uint8_t **bytes)
 	b->size = size;
 	*bytes = (uint8_t *)b + batch_head(count);
 	for (size_t i = 0; i < count; i++)
-		b->pages[i] = (struct page_bytes){.batch = b, .bytes = *bytes + i * CODE_PAGE};
+		b->pages[i] = (struct page_bytes){.batch = b, .bytes = *bytes + i * BT_PAGE};
 	return b;
 }
 
@@ -76,7 +78,7 @@ void code_pages_batch_put(struct page_batch *b)
 
 static size_t home_of(const struct code_pages *t, uint64_t addr)
 {
-	return (addr / CODE_PAGE * 0x9E3779B97F4A7C15u >> 32) & (t->slot_count - 1);
+	return (page_number(addr) * 0x9E3779B97F4A7C15u >> 32) & (t->slot_count - 1);
 }
 
 /* Where the page is or would be. There are slots. */
@@ -166,7 +168,7 @@ const uint8_t *code_pages_find(const struct code_pages *t, uint64_t addr)
 	return s && s->addr == addr ? s->page->bytes : NULL;
 }
 
-const uint8_t *code_pages_set(struct code_pages *t, uint64_t addr, const uint8_t bytes[CODE_PAGE])
+const uint8_t *code_pages_set(struct code_pages *t, uint64_t addr, const uint8_t bytes[BT_PAGE])
 {
 	struct page_bytes *page;
 	struct slot *s;
@@ -175,15 +177,15 @@ const uint8_t *code_pages_set(struct code_pages *t, uint64_t addr, const uint8_t
 		return NULL;
 	s = slot_of(t, addr);
 	if (s->addr == addr && s->page->users == 1) {
-		memmove(s->page->bytes, bytes, CODE_PAGE);
+		memmove(s->page->bytes, bytes, BT_PAGE);
 		s->page->object = 0;
 		return s->page->bytes;
 	}
-	page = malloc(sizeof *page + CODE_PAGE);
+	page = malloc(sizeof *page + BT_PAGE);
 	if (!page)
 		return NULL;
 	*page = (struct page_bytes){.users = 1, .bytes = (uint8_t *)(page + 1)};
-	memcpy(page->bytes, bytes, CODE_PAGE);
+	memcpy(page->bytes, bytes, BT_PAGE);
 	if (s->addr == addr)
 		put_bytes(s->page);
 	else
@@ -247,15 +249,15 @@ static void take_out(struct code_pages *t, struct slot *s)
 
 /* Also partly. A program may name the last pages that there are: an address behind them would be 0.
  */
-static uint64_t pages_in(uint64_t start, uint64_t end) { return (end - 1 - start) / CODE_PAGE + 1; }
+static uint64_t pages_in(uint64_t start, uint64_t end) { return (end - 1 - start) / BT_PAGE + 1; }
 
 bool code_pages_touch(const struct code_pages *t, uint64_t start, uint64_t end)
 {
-	start &= ~(uint64_t)(CODE_PAGE - 1);
+	start = page_down(start);
 	if (!t->count || start >= end)
 		return false;
 	if (pages_in(start, end) <= t->slot_count) {
-		for (uint64_t n = pages_in(start, end), at = start; n; n--, at += CODE_PAGE)
+		for (uint64_t n = pages_in(start, end), at = start; n; n--, at += BT_PAGE)
 			if (slot_of(t, at)->addr == at)
 				return true;
 		return false;
@@ -271,11 +273,11 @@ size_t code_pages_drop(struct code_pages *t, uint64_t start, uint64_t end)
 {
 	size_t before = t->count;
 
-	start &= ~(uint64_t)(CODE_PAGE - 1);
+	start = page_down(start);
 	if (!t->count || start >= end)
 		return 0;
 	if (pages_in(start, end) <= t->slot_count) {
-		for (uint64_t n = pages_in(start, end), at = start; n; n--, at += CODE_PAGE) {
+		for (uint64_t n = pages_in(start, end), at = start; n; n--, at += BT_PAGE) {
 			struct slot *s = slot_of(t, at);
 
 			if (s->addr == at)

@@ -9,9 +9,7 @@
 #include <stddef.h>
 #include <stdint.h>
 
-enum {
-	CODE_PAGE = 4096,
-};
+#include "lib/page.h"
 
 struct code_pages; /* opaque */
 struct page_batch; /* opaque */
@@ -30,7 +28,7 @@ const uint8_t *code_pages_find(const struct code_pages *t, uint64_t addr);
 
 /* The page that begins at addr has these bytes from now on. Returns the copy, NULL without memory.
  */
-const uint8_t *code_pages_set(struct code_pages *t, uint64_t addr, const uint8_t bytes[CODE_PAGE]);
+const uint8_t *code_pages_set(struct code_pages *t, uint64_t addr, const uint8_t bytes[BT_PAGE]);
 
 /* Pages that are read together: memory for `count` of them, made ready at once, their bytes one
  * behind the other from *bytes on. NULL without memory. It goes with the last of its pages, once it

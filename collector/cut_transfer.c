@@ -12,6 +12,7 @@
 
 #include "collector/task.h"
 #include "collector/tracee.h"
+#include "lib/array_size.h"
 
 enum {
 	SYSCALL_LEN = 2,
@@ -80,7 +81,7 @@ static uint64_t *reg_at(struct bt_regs *regs, size_t offset)
 
 static const struct form *form_of(const struct bt_regs *regs)
 {
-	for (size_t i = 0; i < sizeof forms / sizeof forms[0]; i++)
+	for (size_t i = 0; i < ARRAY_SIZE(forms); i++)
 		if (forms[i].nr == regs->orig_rax)
 			return &forms[i];
 	return NULL;

@@ -7,6 +7,7 @@
 
 #include "collector/hidden_signals.h"
 #include "collector/tracee.h"
+#include "lib/array_size.h"
 
 enum {
 	LOOK_NS = 50000,   /* between two looks at whether others are awake */
@@ -57,7 +58,7 @@ static bool is_in_short_syscall(const struct task *task)
 {
 	if (!task->in_syscall || task->syscall.compat)
 		return false;
-	for (size_t i = 0; i < sizeof short_syscalls / sizeof short_syscalls[0]; i++)
+	for (size_t i = 0; i < ARRAY_SIZE(short_syscalls); i++)
 		if (task->syscall.nr == short_syscalls[i])
 			return true;
 	return task->syscall.nr == SYS_read &&

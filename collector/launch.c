@@ -15,6 +15,7 @@
 #include <unistd.h>
 
 #include "collector/limits.h"
+#include "lib/array_size.h"
 
 enum {
 	OPTIONS = PTRACE_O_TRACESYSGOOD | PTRACE_O_TRACEFORK | PTRACE_O_TRACEVFORK |
@@ -115,9 +116,8 @@ pid_t launch_seized(struct launch *l, int *failure, struct bt_error *err)
 
 	go[0] = go[1] = failed[0] = failed[1] = -1;
 	if (!pipe2(go, O_CLOEXEC) && !pipe2(failed, O_CLOEXEC))
-		pid = clone(child,
-			    l->child.stack + sizeof l->child.stack / sizeof l->child.stack[0],
-			    CLONE_VM | SIGCHLD, l);
+		pid = clone(child, l->child.stack + ARRAY_SIZE(l->child.stack), CLONE_VM | SIGCHLD,
+			    l);
 	cause = errno;
 	close(go[0]);
 	close(failed[1]);

@@ -11,6 +11,7 @@
 
 #include "collector/task.h"
 #include "collector/tracee.h"
+#include "lib/array_size.h"
 
 static const __rlimit_resource_t resources[LIMITED] = {
 	[LIMITED_AS] = RLIMIT_AS, [LIMITED_DATA] = RLIMIT_DATA};
@@ -84,7 +85,7 @@ void limits_lift_own(struct rlimit were[RLIM_NLIMITS])
 
 	for (int i = 0; i < RLIM_NLIMITS; i++)
 		getrlimit((__rlimit_resource_t)i, &were[i]);
-	for (size_t i = 0; i < sizeof lifted / sizeof lifted[0]; i++) {
+	for (size_t i = 0; i < ARRAY_SIZE(lifted); i++) {
 		struct rlimit all = {RLIM_INFINITY, RLIM_INFINITY},
 			      most = {were[lifted[i]].rlim_max, were[lifted[i]].rlim_max};
 
@@ -212,7 +213,7 @@ static const struct form *form_of(const struct tracee_syscall *call)
 		{SYS_prlimit64, .pid = 0, .resource = 1, .new = 2, .old = 3},
 	};
 
-	for (size_t i = 0; !call->compat && i < sizeof forms / sizeof forms[0]; i++)
+	for (size_t i = 0; !call->compat && i < ARRAY_SIZE(forms); i++)
 		if (forms[i].nr == call->nr)
 			return &forms[i];
 	return NULL;

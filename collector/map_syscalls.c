@@ -7,11 +7,9 @@
 #include <sys/prctl.h>
 #include <sys/syscall.h>
 
-enum {
-	PAGE = 4096,
-};
-
-static bool failed(uint64_t result) { return result >= (uint64_t)-4095; }
+#include "lib/array_size.h"
+#include "lib/call_result.h"
+#include "lib/page.h"
 
 /* The pages that n bytes from start on touch. Lengths that reach to the end of all addresses are
  * refused by the kernel. */
@@ -19,8 +17,8 @@ static void add(struct map_change *out, uint64_t start, uint64_t n)
 {
 	uint64_t end = start + n;
 
-	start &= ~(uint64_t)(PAGE - 1);
-	end = (end + PAGE - 1) & ~(uint64_t)(PAGE - 1);
+	start = page_down(start);
+	end = page_up(end);
 	if (start < end)
 		out->ranges[out->count++] = (struct map_range){start, end};
 }
@@ -30,7 +28,7 @@ static void mmap_changes(struct address_space *s, const uint64_t *args, uint64_t
 			 struct map_change *out)
 {
 	s->grows |= (args[3] & MAP_GROWSDOWN) != 0;
-	out->all = failed(result);
+	out->all = call_has_failed(result);
 	if (!out->all)
 		add(out, result, args[1]);
 }
@@ -56,7 +54,7 @@ static void mremap_changes(struct address_space *s, const uint64_t *args, uint64
 			   struct map_change *out)
 {
 	(void)s;
-	out->all = failed(result);
+	out->all = call_has_failed(result);
 	if (out->all)
 		return;
 	add(out, args[0], args[1]);
@@ -135,7 +133,7 @@ bool map_syscall_changes_rights(const struct tracee_syscall *call)
 					 SYS_setregid, SYS_setresuid, SYS_setresgid,
 					 SYS_setfsuid, SYS_setfsgid,  SYS_setns};
 
-	for (size_t i = 0; i < sizeof calls / sizeof calls[0]; i++)
+	for (size_t i = 0; i < ARRAY_SIZE(calls); i++)
 		if (syscall_is(call, calls[i]))
 			return true;
 	return syscall_is(call, SYS_prctl) && call->args[0] == PR_SET_DUMPABLE;
@@ -173,7 +171,7 @@ bool map_syscall_changes(struct address_space *s, const struct tracee_syscall *c
 		out->all = true;
 		return true;
 	}
-	for (size_t i = 0; i < sizeof rows / sizeof rows[0]; i++)
+	for (size_t i = 0; i < ARRAY_SIZE(rows); i++)
 		if (rows[i].nr == call->nr) {
 			rows[i].changes(s, call->args, result, out);
 			return out->all || out->count;

@@ -10,10 +10,7 @@
 
 #include "collector/task.h"
 #include "collector/tracee.h"
-
-enum {
-	PAGE = 4096,
-};
+#include "lib/page.h"
 
 struct piece {
 	uint64_t start, size;
@@ -38,7 +35,7 @@ static bool would_fit(const struct task *task, const struct limits_share *share)
 	if (f)
 		fclose(f);
 	return known && limits_get(task->process->pid, RLIMIT_MEMLOCK, &limit) &&
-	       pages - share->bytes[LIMITED_AS] / PAGE <= limit.rlim_cur / PAGE;
+	       pages - share->bytes[LIMITED_AS] / BT_PAGE <= limit.rlim_cur / BT_PAGE;
 }
 
 /* What is mapped but the backend's memory: an array to be freed, NULL without memory. */

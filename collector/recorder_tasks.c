@@ -161,7 +161,7 @@ int recorder_adopt(struct recorder *r, pid_t pid, bool trap_ignored, struct bt_e
 	struct process *process = space ? process_new(pid, space) : NULL;
 
 	if (!task || !process)
-		return bt_fail(err, BT_E_NO_MEMORY, 0, "out of memory");
+		return bt_no_memory(err, NULL);
 	task_join_unit(task, unit);
 	task_join_process(task, process);
 	process->initial = true;
@@ -172,7 +172,7 @@ int recorder_adopt(struct recorder *r, pid_t pid, bool trap_ignored, struct bt_e
 	task_set_state(task, TASK_NEW);
 	r->initial_pid = pid;
 	if (!begin_ring(r, task))
-		return bt_fail(err, BT_E_NO_MEMORY, 0, "out of memory");
+		return bt_no_memory(err, NULL);
 	affinity_join(&r->affinity, pid, NULL);
 	return 0;
 }

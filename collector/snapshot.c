@@ -7,6 +7,7 @@
 
 #include "collector/last_words.h"
 #include "collector/tracee.h"
+#include "lib/page.h"
 #include "lib/stack_share.h"
 
 enum {
@@ -16,7 +17,6 @@ enum {
 	OVERFLOW_MAX =
 		1
 		<< 20, /* how far below its stack rsp is looked for: the kernel's stack guard gap */
-	PAGE_BYTES = 4096,
 	NEAR_BEFORE = 64, /* bytes kept before and behind an address that a register holds */
 	NEAR_AFTER = 192,
 	BUCKET_MAX = 32, /* handled events kept in a burst, per task */
@@ -105,7 +105,7 @@ static void keep_memory(struct recorder *r, const struct task *task, uint32_t sn
  * above. */
 static const struct mapping *stack_of(const struct address_space *space, uint64_t sp)
 {
-	for (uint64_t addr = sp; addr - sp <= OVERFLOW_MAX; addr += PAGE_BYTES) {
+	for (uint64_t addr = sp; addr - sp <= OVERFLOW_MAX; addr += BT_PAGE) {
 		const struct mapping *m = address_space_map_at(space, addr);
 
 		if (m && m->prot & PROT_WRITE)

@@ -7,6 +7,7 @@
 #include <stdlib.h>
 
 #include "collector/task.h"
+#include "lib/array_size.h"
 
 /* A number at *at, which goes behind it. */
 static bool take_number(const char **at, int base, uint64_t *out)
@@ -70,7 +71,7 @@ int stop_point_compare(const void *a, const void *b)
 		 two->rip}, /* nothing but straight-line code lies between two transfers */
 	};
 
-	for (size_t i = 0; i < sizeof keys / sizeof keys[0]; i++)
+	for (size_t i = 0; i < ARRAY_SIZE(keys); i++)
 		if (keys[i][0] != keys[i][1])
 			return keys[i][0] < keys[i][1] ? -1 : 1;
 	return 0;

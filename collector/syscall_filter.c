@@ -9,6 +9,8 @@
 
 #include "collector/task.h"
 #include "collector/tracee.h"
+#include "lib/array_size.h"
+#include "lib/call_result.h"
 
 struct syscall_filter {
 	struct syscall_filter *older;
@@ -247,7 +249,7 @@ static bool installs(const struct tracee_syscall *c, uint64_t result, struct ins
 	if (mode != SECCOMP_MODE_STRICT && mode != SECCOMP_MODE_FILTER)
 		return false;
 	/* A descriptor, or the thread that could not be brought to it. */
-	return flags & SECCOMP_FILTER_FLAG_NEW_LISTENER ? (int64_t)result >= 0 : !result;
+	return flags & SECCOMP_FILTER_FLAG_NEW_LISTENER ? !call_has_failed(result) : !result;
 }
 
 /* Adds the filter that the program describes there; nothing where it cannot be read. */
@@ -274,8 +276,7 @@ void syscall_filter_left(struct task_table *t, struct task *task)
 	if (!installs(&task->syscall, task->regs.rax, &in))
 		return;
 	if (in.strict)
-		task->filter =
-			syscall_filter_add(task->filter, strict, sizeof strict / sizeof strict[0]);
+		task->filter = syscall_filter_add(task->filter, strict, ARRAY_SIZE(strict));
 	else
 		add_program(task, in.program);
 	for (struct task *other = in.everywhere ? t->first : NULL; other; other = other->next)

@@ -9,6 +9,7 @@
 
 #include "collector/task.h"
 #include "collector/tracee.h"
+#include "lib/array_size.h"
 
 #define NS_PER_S  1000000000u
 #define NS_PER_MS 1000000u
@@ -49,7 +50,7 @@ static const struct form {
 
 static const struct form *form_of(const struct bt_regs *regs)
 {
-	for (size_t i = 0; i < sizeof forms / sizeof forms[0]; i++)
+	for (size_t i = 0; i < ARRAY_SIZE(forms); i++)
 		if (forms[i].nr == regs->orig_rax)
 			return &forms[i];
 	return NULL;

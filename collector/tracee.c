@@ -16,6 +16,10 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
+#include "lib/array_size.h"
+#include "lib/canonical.h"
+#include "lib/page.h"
+
 /* struct bt_regs has the layout of the kernel's user_regs_struct: the list in regs.def says so,
  * this proves it. */
 _Static_assert(sizeof(struct bt_regs) == sizeof(struct user_regs_struct), "register layout");
@@ -79,9 +83,7 @@ int tracee_set_regs(pid_t tid, const struct bt_regs *regs)
 
 bool tracee_can_set_base(uint64_t base)
 {
-	const uint64_t first_refused = 0x7ffffffff000; /* TASK_SIZE_MAX of four-level page tables */
-
-	return base < first_refused;
+	return base < BT_USER_END - BT_PAGE; /* TASK_SIZE_MAX of four-level page tables */
 }
 
 int tracee_set_rip(pid_t tid, uint64_t rip)
@@ -140,14 +142,14 @@ size_t tracee_read(pid_t tid, uint64_t addr, void *out, size_t n)
 
 size_t tracee_read_pages(pid_t tid, const uint64_t *addrs, size_t n, uint8_t *out)
 {
-	struct iovec local = {.iov_base = out, .iov_len = n * TRACEE_PAGE}, remote[TRACEE_PAGES];
+	struct iovec local = {.iov_base = out, .iov_len = n * BT_PAGE}, remote[TRACEE_PAGES];
 	ssize_t got;
 
 	for (size_t i = 0; i < n; i++)
-		remote[i] = (struct iovec){.iov_base = (void *)(uintptr_t)addrs[i],
-					   .iov_len = TRACEE_PAGE};
+		remote[i] =
+			(struct iovec){.iov_base = (void *)(uintptr_t)addrs[i], .iov_len = BT_PAGE};
 	got = n ? process_vm_readv(tid, &local, 1, remote, n, 0) : 0;
-	return got > 0 ? (size_t)got / TRACEE_PAGE : 0;
+	return got > 0 ? (size_t)got / BT_PAGE : 0;
 }
 
 bool tracee_write(pid_t tid, uint64_t addr, const void *bytes, size_t n)
@@ -290,7 +292,7 @@ static void parse_signals(const char *line, struct tracee_signals *out)
 
 	if (*line != 'S') /* as are most */
 		return;
-	for (size_t i = 0; i < sizeof lines / sizeof lines[0]; i++)
+	for (size_t i = 0; i < ARRAY_SIZE(lines); i++)
 		if (!strncmp(line, lines[i].key, strlen(lines[i].key)) &&
 		    sscanf(line + strlen(lines[i].key), "%llx", &v) == 1)
 			*(uint64_t *)((char *)out + lines[i].offset) = v;
@@ -572,7 +574,7 @@ bool tracee_is_in_vsyscall(const struct bt_regs *regs)
 {
 	const uint64_t page = 0xffffffffff600000;
 
-	return regs->rip - page < TRACEE_PAGE;
+	return regs->rip - page < BT_PAGE;
 }
 
 bool tracee_wants_restart(const struct bt_regs *regs)

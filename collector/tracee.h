@@ -38,7 +38,7 @@ bool tracee_may_look(pid_t tid);
  * Returns how many came before the first byte that is not mapped. Works on running tasks too. */
 size_t tracee_read(pid_t tid, uint64_t addr, void *out, size_t n);
 
-enum { TRACEE_PAGE = 4096, TRACEE_PAGES = 32 };
+enum { TRACEE_PAGES = 32 };
 /* Reads the n pages (at most TRACEE_PAGES) that begin at these addresses to out, one behind the
  * other. Returns how many, up to the first that cannot be read. */
 size_t tracee_read_pages(pid_t tid, const uint64_t *addrs, size_t n, uint8_t *out);

@@ -6,6 +6,7 @@
 
 #include "collector/doctor/doctor.h"
 #include "commands/btrec_commands.h"
+#include "lib/array_size.h"
 
 struct asked {
 	bool json, help;
@@ -32,7 +33,7 @@ static const struct option_row rows[] = {
 	{"help", 'h', NULL, "show this", set_help},
 };
 
-enum { ROWS = sizeof rows / sizeof rows[0] };
+enum { ROWS = ARRAY_SIZE(rows) };
 
 int btrec_doctor(int argc, char **argv)
 {
@@ -54,7 +55,7 @@ int btrec_doctor(int argc, char **argv)
 	signal(SIGCHLD, SIG_DFL); /* children of ours tell something by how they end */
 	doctor = malloc(sizeof *doctor);
 	if (!doctor) {
-		bt_fail(&err, BT_E_NO_MEMORY, 0, "out of memory");
+		bt_no_memory(&err, NULL);
 		return btrec_complain(&err);
 	}
 	doctor_init(doctor, machine_here());

@@ -5,12 +5,13 @@
 #include <stdlib.h>
 #include <string.h>
 #include <sys/stat.h>
-#include <unistd.h>
 
 #include "commands/btrec_commands.h"
 #include "config.h"
 #include "import/capture.h"
+#include "lib/array_size.h"
 #include "lib/directories.h"
+#include "lib/page.h"
 #include "lib/say.h"
 
 enum {
@@ -93,7 +94,7 @@ static void fill_header(struct importer *im, const struct capture *c)
 	h->started = c->modified;
 	h->backend = bt_str("import");
 	h->source = bt_str("none");
-	h->page_size = (uint32_t)sysconf(_SC_PAGESIZE);
+	h->page_size = BT_PAGE;
 	h->version = bt_str(PACKAGE_VERSION);
 }
 
@@ -165,11 +166,11 @@ int btrec_import(int argc, char **argv)
 	char trace[BT_PATH_MAX], directory[BT_PATH_MAX];
 	struct arguments a = {0};
 	struct bt_error err;
-	int at = options_parse(rows, sizeof rows / sizeof *rows, &a, argc, argv, &err), rc;
+	int at = options_parse(rows, ARRAY_SIZE(rows), &a, argc, argv, &err), rc;
 
 	if (a.help) {
 		printf("%s\n\nOptions:\n", usage);
-		options_help(stdout, rows, sizeof rows / sizeof *rows);
+		options_help(stdout, rows, ARRAY_SIZE(rows));
 		return 0;
 	}
 	if (at < 0)

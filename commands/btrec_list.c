@@ -112,8 +112,7 @@ static int cannot_read(const char *dir, int cause)
 {
 	struct bt_error err;
 
-	bt_fail(&err, cause == EACCES || cause == EPERM ? BT_E_PERMISSION : BT_E_IO, cause,
-		"cannot read %.300s", dir);
+	bt_fail(&err, bt_code_of_errno(cause), cause, "cannot read %.300s", dir);
 	return btrec_complain(&err);
 }
 
@@ -170,7 +169,7 @@ int btrec_list(int argc, char **argv)
 		return btrec_complain(&err);
 	shown = malloc(sizeof *shown);
 	if (!shown) {
-		bt_fail(&err, BT_E_NO_MEMORY, 0, "out of memory");
+		bt_no_memory(&err, NULL);
 		return btrec_complain(&err);
 	}
 	status = list(dir, shown);

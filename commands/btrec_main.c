@@ -5,6 +5,7 @@
 #include "collector/program.h"
 #include "commands/btrec_commands.h"
 #include "config.h"
+#include "lib/array_size.h"
 #include "lib/output.h"
 #include "lib/room_for_stack.h"
 #include "lib/say.h"
@@ -30,7 +31,7 @@ static void help(FILE *to)
 	fputs("Usage: btrec COMMAND [ARGUMENTS]\nA flight recorder for Linux programs: it keeps "
 	      "the branches that led to a crash.\n\nCommands:\n",
 	      to);
-	for (size_t i = 0; i < sizeof commands / sizeof commands[0]; i++)
+	for (size_t i = 0; i < ARRAY_SIZE(commands); i++)
 		fprintf(to, "  %-6s %-32s %s\n", commands[i].name, commands[i].arguments,
 			commands[i].help);
 	fputs("\nOptions:\n  -h, --help      show this\n  -V, --version   show the "
@@ -90,7 +91,7 @@ static int command(int argc, char **argv)
 {
 	const char *name = argc > 1 ? argv[1] : "";
 
-	for (size_t i = 0; i < sizeof commands / sizeof commands[0]; i++)
+	for (size_t i = 0; i < ARRAY_SIZE(commands); i++)
 		if (!strcmp(commands[i].name, name))
 			return commands[i].run(argc - 1, argv + 1);
 	if (!strcmp(name, "--help") || !strcmp(name, "-h")) {

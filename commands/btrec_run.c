@@ -29,8 +29,10 @@
 #include "commands/mode.h"
 #include "config.h"
 #include "decoder/signals.h"
+#include "lib/array_size.h"
 #include "lib/directories.h"
 #include "lib/large_heap.h"
+#include "lib/page.h"
 #include "lib/say.h"
 
 enum {
@@ -139,7 +141,7 @@ static int set_snap_at(void *target, const char *value, struct bt_error *err)
 		realloc(run->stop_points, (run->recorder.stop_point_count + 1) * sizeof *more);
 
 	if (!more)
-		return bt_fail(err, BT_E_NO_MEMORY, 0, "out of memory");
+		return bt_no_memory(err, NULL);
 	run->stop_points = more;
 	run->recorder.stop_points = more;
 	if (!stop_point_parse(value, &more[run->recorder.stop_point_count]))
@@ -157,7 +159,7 @@ static int set_snap_exit(void *target, const char *value, struct bt_error *err)
 					    [SNAP_EXIT_FAILURE] = "failure",
 					    [SNAP_EXIT_ALWAYS] = "always"};
 
-	for (size_t i = 0; i < sizeof names / sizeof names[0]; i++)
+	for (size_t i = 0; i < ARRAY_SIZE(names); i++)
 		if (!strcmp(value, names[i])) {
 			((struct run *)target)->recorder.snap_exit = (enum snap_exit)i;
 			return 0;
@@ -295,7 +297,7 @@ static const struct option_row rows[] = {
 	{"help", 'h', NULL, "show this", set_help},
 };
 
-enum { ROWS = sizeof rows / sizeof rows[0] };
+enum { ROWS = ARRAY_SIZE(rows) };
 
 /* ---- The trace ---- */
 
@@ -313,7 +315,7 @@ static int open_writer(const struct run *run, const char *path, struct trace_wri
 		.reason = bt_str(run->reason),
 		.tick_classes = run->backend.tick_classes,
 		.ring = run->recorder.history,
-		.page_size = (uint32_t)sysconf(_SC_PAGESIZE),
+		.page_size = BT_PAGE,
 		.recorder_pid = (uint32_t)getpid(),
 		.from = bt_str(run->recorder.from),
 		.deterministic = run->recorder.deterministic,
@@ -780,7 +782,7 @@ static int choose_backend(struct run *run, struct bt_error *err)
 	struct doctor *doctor = malloc(sizeof *doctor);
 
 	if (!doctor)
-		return bt_fail(err, BT_E_NO_MEMORY, 0, "out of memory");
+		return bt_no_memory(err, NULL);
 	doctor_init(doctor, machine_here());
 	doctor_presume(doctor, DOCTOR_PTRACE); /* about to be tried in earnest */
 	doctor_hurry(doctor);

@@ -14,6 +14,7 @@
 #include <unistd.h>
 
 #include "collector/tracee.h"
+#include "lib/array_size.h"
 #include "lib/say.h"
 
 /* The front passes on every signal that it can get and that is not about itself: what a user, a
@@ -34,7 +35,7 @@ static sigset_t forwarded_set(void)
 	sigset_t set;
 
 	sigfillset(&set);
-	for (size_t i = 0; i < sizeof kept / sizeof kept[0]; i++)
+	for (size_t i = 0; i < ARRAY_SIZE(kept); i++)
 		sigdelset(&set, kept[i]);
 	sigdelset(&set, forward_request());
 	sigdelset(&set, front_tick_signal());

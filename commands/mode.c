@@ -4,6 +4,8 @@
 #include <stdio.h>
 #include <string.h>
 
+#include "lib/array_size.h"
+
 static const struct mode modes[] = {
 	/* The first row that matches is taken: defaults come first. */
 	{.backend = "engine", .ops = &engine_ops, .source = "bits", .parallel = true},
@@ -17,7 +19,7 @@ static const struct mode modes[] = {
 	{.backend = "pmu", .ops = &pmu_ops, .source = "none", .parallel = true},
 };
 
-enum { MODES = sizeof modes / sizeof modes[0] };
+enum { MODES = ARRAY_SIZE(modes) };
 
 static bool is_auto(const char *name) { return !strcmp(name, "auto"); }
 

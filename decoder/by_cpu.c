@@ -17,7 +17,7 @@ int by_cpu_open(struct by_cpu *b, const struct model *m, struct symbols *s,
 	b->histories = calloc(m->task_count + 1, sizeof *b->histories);
 	b->loaded = calloc(m->task_count + 1, sizeof *b->loaded);
 	if (!b->histories || !b->loaded)
-		return bt_fail(err, BT_E_NO_MEMORY, 0, "out of memory for the report");
+		return bt_no_memory(err, "the report");
 	return system_build(&b->view, m, err);
 }
 

@@ -6,6 +6,7 @@
 #include <string.h>
 
 #include "decoder/text.h"
+#include "lib/array_size.h"
 
 enum {
 	SYSCALL_SIZE = 2, /* of syscall, sysenter and int 0x80 */
@@ -72,7 +73,7 @@ static size_t whole_name(const char *function)
 	static const char *const marks[] = {".cold", " [clone .cold]"};
 	size_t n = strlen(function);
 
-	for (size_t i = 0; i < sizeof marks / sizeof *marks; i++) {
+	for (size_t i = 0; i < ARRAY_SIZE(marks); i++) {
 		size_t mark = strlen(marks[i]);
 
 		if (n > mark && !strcmp(function + n - mark, marks[i]))
@@ -124,7 +125,7 @@ static bool leaves_frames(struct symbols *s, const struct history_entry *e)
 
 	symbols_lookup(s, e->space, e->epoch, e->from, false, &loc);
 	name = loc.function + strspn(loc.function, "_");
-	for (size_t i = 0; i < sizeof functions / sizeof *functions; i++)
+	for (size_t i = 0; i < ARRAY_SIZE(functions); i++)
 		if (!strncmp(name, functions[i], strlen(functions[i])))
 			return !strchr(name, '@'); /* f@plt only leads to it */
 	return !*name && !strncmp(text_basename(loc.module), library, sizeof library - 1);

@@ -6,6 +6,8 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "lib/array_size.h"
+
 enum {
 	DEPTH_MAX = 128,     /* of scopes in scopes */
 	SPANS_MAX = 1 << 22, /* many functions may have one long list of ranges */
@@ -188,7 +190,7 @@ static bool is_scope(int tag)
 	static const int scopes[] = {DW_TAG_subprogram, DW_TAG_namespace,      DW_TAG_module,
 				     DW_TAG_class_type, DW_TAG_structure_type, DW_TAG_union_type};
 
-	for (size_t i = 0; i < sizeof scopes / sizeof *scopes; i++)
+	for (size_t i = 0; i < ARRAY_SIZE(scopes); i++)
 		if (tag == scopes[i])
 			return true;
 	return false;

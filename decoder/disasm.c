@@ -6,6 +6,7 @@
 #include <stdio.h>
 #include <string.h>
 
+#include "lib/array_size.h"
 #include "lib/error.h"
 
 #define REG(name) (offsetof(struct bt_regs, name) / sizeof(uint64_t))
@@ -57,7 +58,7 @@ static bool is_masked(const ZydisDecodedInstruction *z)
 		ZYDIS_MNEMONIC_VPMASKMOVQ,
 	};
 
-	for (size_t i = 0; i < sizeof moves / sizeof *moves; i++)
+	for (size_t i = 0; i < ARRAY_SIZE(moves); i++)
 		if (z->mnemonic == moves[i])
 			return true;
 	return z->avx.mask.reg != ZYDIS_REGISTER_NONE && z->avx.mask.reg != ZYDIS_REGISTER_K0;
@@ -75,7 +76,7 @@ static bool is_basic(const ZydisDecodedInstruction *z)
 		ZYDIS_ISA_SET_SSEMXCSR, ZYDIS_ISA_SET_LONGMODE,
 	};
 
-	for (size_t i = 0; i < sizeof sets / sizeof *sets; i++)
+	for (size_t i = 0; i < ARRAY_SIZE(sets); i++)
 		if (z->meta.isa_set == sets[i])
 			return true;
 	return false;

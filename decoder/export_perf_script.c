@@ -383,15 +383,15 @@ int export_perf_script(FILE *to, const struct trace *t, struct bt_error *err)
 	int got, rc = 0;
 
 	if (!s.texts)
-		return bt_fail(err, BT_E_NO_MEMORY, 0, "out of memory for the export");
+		return bt_no_memory(err, "the export");
 	trace_cursor_init(&events, t, &t->files[0]);
 	while (!rc && (got = trace_cursor_next(&events, &rec, NULL)) != 0) {
 		if (got == -BT_E_NO_MEMORY)
-			rc = bt_fail(err, BT_E_NO_MEMORY, 0, "out of memory for the export");
+			rc = bt_no_memory(err, "the export");
 		else if (got < 0)
 			s.damaged |= got != -BT_E_TRUNCATED;
 		else if (!take(&s, &rec))
-			rc = bt_fail(err, BT_E_NO_MEMORY, 0, "out of memory for the export");
+			rc = bt_no_memory(err, "the export");
 		s.closed |= got > 0 && rec.kind == BT_RECORD_END && !t->being_written;
 	}
 	if (!rc)

@@ -11,6 +11,7 @@
 #include "decoder/focus.h"
 #include "decoder/signals.h"
 #include "decoder/text.h"
+#include "lib/array_size.h"
 #include "syscalls/syscall_names.h"
 
 enum {
@@ -96,7 +97,7 @@ static bool find_register(const char *word, size_t len, struct register_part *pa
 {
 	static const uint8_t sizes[] = {8, 4, 2, 1, 1};
 
-	for (size_t i = 0; i < sizeof parts / sizeof *parts; i++)
+	for (size_t i = 0; i < ARRAY_SIZE(parts); i++)
 		for (unsigned j = 0; j < 5; j++) {
 			const char *name = parts[i].name[j];
 
@@ -246,7 +247,7 @@ static bool has_sender(const struct bt_record_signal *g)
 	static const int32_t codes[] = {
 		0, -1, -3, -6}; /* SI_USER, SI_QUEUE, SI_MESGQ, SI_TKILL: sigaction(2) */
 
-	for (size_t i = 0; i < sizeof codes / sizeof *codes; i++)
+	for (size_t i = 0; i < ARRAY_SIZE(codes); i++)
 		if (codes[i] == (int32_t)g->code)
 			return true;
 	return false;
@@ -259,7 +260,7 @@ static bool is_of_a_call(const struct bt_record_signal *g, const struct model_ta
 	static const uint32_t signals[] = {SIG_PIPE, SIG_XFSZ};
 	bool found = false;
 
-	for (size_t i = 0; i < sizeof signals / sizeof *signals; i++)
+	for (size_t i = 0; i < ARRAY_SIZE(signals); i++)
 		found = found || g->signo == signals[i];
 	return found && !g->code && (!task || g->sender == task->pid || !g->sender_name.len);
 }
@@ -532,7 +533,7 @@ static void explain_signal(struct fault_context *c)
 		explain_sent(c);
 		return;
 	}
-	for (size_t i = 0; i < sizeof explainers / sizeof *explainers; i++)
+	for (size_t i = 0; i < ARRAY_SIZE(explainers); i++)
 		if (explainers[i].signo == c->signal->signo) {
 			explainers[i].explain(c);
 			return;

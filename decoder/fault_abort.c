@@ -9,6 +9,7 @@
 #include "decoder/fault_private.h"
 #include "decoder/text.h"
 #include "lib/abort_message.h"
+#include "lib/array_size.h"
 
 enum {
 	FRAMES_MAX = 32, /* between the moment and the program's own place */
@@ -127,7 +128,7 @@ static bool begins_as_one_of(const char *name, const char *const *all, size_t n)
 static bool is_in_runtime(const struct location *loc)
 {
 	return begins_as_one_of(text_basename(loc->module), runtime_modules,
-				sizeof runtime_modules / sizeof *runtime_modules);
+				ARRAY_SIZE(runtime_modules));
 }
 
 /* Names of C++ functions have their parameters behind them. */
@@ -177,7 +178,7 @@ static bool is_rust(const char *file)
 
 static bool is_runtime_source(const char *file)
 {
-	for (size_t i = 0; i < sizeof runtime_folders / sizeof *runtime_folders; i++)
+	for (size_t i = 0; i < ARRAY_SIZE(runtime_folders); i++)
 		if (strstr(file, runtime_folders[i]))
 			return true;
 	return false;
@@ -189,13 +190,12 @@ static bool is_runtime_function(const char *function, const char *file)
 	if (is_of_builtin_type(function) || is_runtime_source(file))
 		return true;
 	if (begins_as_one_of(name_behind_type(function), runtime_scopes,
-			     sizeof runtime_scopes / sizeof *runtime_scopes))
+			     ARRAY_SIZE(runtime_scopes)))
 		return true;
-	if (begins_as_one_of(function, rust_scopes, sizeof rust_scopes / sizeof *rust_scopes))
+	if (begins_as_one_of(function, rust_scopes, ARRAY_SIZE(rust_scopes)))
 		return !has_parameters(function) && is_rust(file);
-	return is_one_of(function, allocators, sizeof allocators / sizeof *allocators) ||
-	       is_one_of(function, runtime_functions,
-			 sizeof runtime_functions / sizeof *runtime_functions);
+	return is_one_of(function, allocators, ARRAY_SIZE(allocators)) ||
+	       is_one_of(function, runtime_functions, ARRAY_SIZE(runtime_functions));
 }
 
 /* A function of a place: number i of those inlined, innermost first, and behind them the one that
@@ -286,7 +286,7 @@ static bool own_open_call(const struct fault_context *c, bool through_handlers, 
 
 static bool is_allocator(const struct location *loc)
 {
-	return is_one_of(loc->function, allocators, sizeof allocators / sizeof *allocators) &&
+	return is_one_of(loc->function, allocators, ARRAY_SIZE(allocators)) &&
 	       (is_in_runtime(loc) || !*loc->file);
 }
 
@@ -340,7 +340,7 @@ static bool may_have_said_it(const struct location *caller)
 					     "start_call_main", "start_main"};
 
 	return bt_is_libc(caller->module) &&
-	       !is_one_of(caller->function, others, sizeof others / sizeof *others);
+	       !is_one_of(caller->function, others, ARRAY_SIZE(others));
 }
 
 /* kill and raise send the same signal. */
@@ -374,7 +374,7 @@ void fault_explain_abort(struct fault_context *c)
 		take_message(c);
 	if (*c->f->message || has_called_abort(c, places, n))
 		fault_say(c, " with abort");
-	for (size_t r = 0; r < sizeof abort_reasons / sizeof *abort_reasons; r++)
+	for (size_t r = 0; r < ARRAY_SIZE(abort_reasons); r++)
 		for (size_t i = 0; i < n; i++) {
 			if (!names(places[i].loc.function, abort_reasons[r].function))
 				continue;

@@ -9,6 +9,8 @@
 #include "decoder/fault_private.h"
 #include "decoder/signals.h"
 #include "decoder/text.h"
+#include "lib/array_size.h"
+#include "lib/canonical.h"
 
 enum {
 	BUS_ADRALN = 1,
@@ -256,7 +258,7 @@ static unsigned alignment_of(const struct fault_context *c, const struct disasm_
 		unsigned alignment;
 	} others[] = {{"fxsave", 16}, {"fxrstor", 16}, {"xsave", 64}, {"xrstor", 64}};
 
-	for (size_t i = 0; i < sizeof others / sizeof *others; i++)
+	for (size_t i = 0; i < ARRAY_SIZE(others); i++)
 		if (!strncmp(c->f->insn_text, others[i].begun_with, strlen(others[i].begun_with)))
 			return others[i].alignment;
 	return m->size & (m->size - 1) ? 1 : m->size;
@@ -303,7 +305,7 @@ static bool is_privileged(const struct fault_context *c)
 		"ltr",   "invd",   "wbinvd", "invlpg",  "clts",  "swapgs", "sysret", "sysexit",
 		"rdpmc", "xsetbv", "lmsw",   "monitor", "mwait"};
 
-	for (size_t i = 0; i < sizeof privileged / sizeof *privileged; i++)
+	for (size_t i = 0; i < ARRAY_SIZE(privileged); i++)
 		if (fault_insn_is(c, privileged[i]))
 			return true;
 	return false;
@@ -319,9 +321,9 @@ static bool demands_alignment(const struct fault_context *c)
 	const char *text = c->f->insn_text;
 	bool demands = *text != 'v';
 
-	for (size_t i = 0; i < sizeof no / sizeof *no; i++)
+	for (size_t i = 0; i < ARRAY_SIZE(no); i++)
 		demands = demands && strncmp(text, no[i], strlen(no[i])) != 0;
-	for (size_t i = 0; i < sizeof vex / sizeof *vex; i++)
+	for (size_t i = 0; i < ARRAY_SIZE(vex); i++)
 		demands = demands || !strncmp(text, vex[i], strlen(vex[i]));
 	return demands;
 }

@@ -44,14 +44,6 @@ void fault_say(struct fault_context *c, const char *fmt, ...) __attribute__((for
 /* Says " in f+0x1 (file.c:2)". */
 void fault_say_place(struct fault_context *c, const char *before, uint64_t addr, bool is_return);
 
-/* Virtual addresses of x86-64 with 4-level tables are sign-extended from bit 47 (Intel SDM vol.
- * 1, 3.3.7.1). With 5 levels it is bit 56, but Linux gives such addresses only to programs that
- * ask. */
-static inline bool is_canonical(uint64_t addr)
-{
-	return addr + (UINT64_C(1) << 47) < UINT64_C(1) << 48;
-}
-
 /* The branch that the moment came right after, when it went to pc; else NULL. */
 const struct history_entry *fault_arrival(const struct fault_context *c);
 

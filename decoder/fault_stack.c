@@ -6,13 +6,13 @@
 
 #include "decoder/callstack.h"
 #include "decoder/fault_private.h"
+#include "lib/page.h"
 
 enum {
 	STACK_REACH = 1 << 20, /* as far below its stack pointer a program may write, and below a
 				  mapping that may be a stack: the kernel's guard gap */
 	STACK_LIMIT_MAX = 1 << 30, /* so far below what is surely one: a frame of any size */
-	PAGE = 4096,
-	RECURSION_MIN = 4, /* entries of one function that are worth telling */
+	RECURSION_MIN = 4,         /* entries of one function that are worth telling */
 };
 
 struct stack {
@@ -118,7 +118,7 @@ bool fault_explain_overflow(struct fault_context *c, uint64_t addr, const struct
 						     !strcmp(bt_reg_info[m->base].name, "rbp"));
 	struct stack stack;
 
-	if (rsp > addr + (by_stack ? STACK_REACH : PAGE) || !find_stack_above(c, addr, &stack) ||
+	if (rsp > addr + (by_stack ? STACK_REACH : BT_PAGE) || !find_stack_above(c, addr, &stack) ||
 	    !is_on(c, &stack))
 		return false;
 	fault_say(c,

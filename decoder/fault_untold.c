@@ -6,6 +6,9 @@
 #include <string.h>
 
 #include "decoder/fault_private.h"
+#include "lib/array_size.h"
+#include "lib/canonical.h"
+#include "lib/page.h"
 
 enum {
 	SEGV_MAPERR = 1,
@@ -15,7 +18,6 @@ enum {
 	FPE_INTDIV = 1,
 	SYS_SECCOMP = 1,
 	ILL_ILLOPN = 2, /* the only one of x86 */
-	PAGE = 4096,
 	PROT_EXECUTE = 4,
 };
 
@@ -49,7 +51,7 @@ static bool infer_refused(struct fault_context *c, struct bt_record_signal *g)
 		g->addr = addr;
 		g->code = refusal(c, addr, m->access);
 		if (!g->code && last > addr) {
-			g->addr = last & ~(uint64_t)(PAGE - 1);
+			g->addr = page_down(last);
 			g->code = refusal(c, last, m->access);
 		}
 		if (g->code)
@@ -175,7 +177,7 @@ bool fault_infer(struct fault_context *c)
 {
 	c->inferred = *c->signal;
 	c->inferred.sync = true;
-	for (size_t i = 0; i < sizeof inferences / sizeof *inferences; i++)
+	for (size_t i = 0; i < ARRAY_SIZE(inferences); i++)
 		if (inferences[i].signo == c->signal->signo)
 			return inferences[i].infer(c, &c->inferred);
 	return false;

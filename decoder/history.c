@@ -6,8 +6,9 @@
 #include <string.h>
 #include <sys/mman.h>
 
+#include "lib/page.h"
+
 enum {
-	LARGE_PAGE = 2 << 20,
 	/* The newest entries that are read; older ones become a gap. About a gigabyte of memory. */
 	ENTRIES_MAX = 1 << 24,
 	/* Instructions between two branches; what is longer is no code that ever ran. */
@@ -469,8 +470,8 @@ static struct history_entry *room_for(size_t n)
 
 	if (!room)
 		return NULL;
-	start = ((uintptr_t)room + LARGE_PAGE - 1) / LARGE_PAGE * LARGE_PAGE;
-	end = (uintptr_t)(room + n) / LARGE_PAGE * LARGE_PAGE;
+	start = ((uintptr_t)room + BT_LARGE_PAGE - 1) / BT_LARGE_PAGE * BT_LARGE_PAGE;
+	end = (uintptr_t)(room + n) / BT_LARGE_PAGE * BT_LARGE_PAGE;
 	if (start < end)
 		madvise((void *)start, end - start, MADV_HUGEPAGE);
 	return room;

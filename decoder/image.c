@@ -9,13 +9,13 @@
 #include <unistd.h>
 
 #include "decoder/unpacked.h"
+#include "lib/page.h"
 
 enum {
 	PROT_EXECUTE = 4,
 	VDSO_MAX = 1 << 20,
 	COMPARED_MAX = 1 << 30, /* bytes of a mapping of which the trace's code is compared with the
 				   file's */
-	PAGE = 4096,
 };
 
 static bool same_file(const struct image_module *im, const struct model_map *map)
@@ -208,7 +208,7 @@ static bool bias_of(Elf *elf, const struct model_map *map, uint64_t *bias)
 	for (size_t i = 0; i < n; i++) {
 		if (!gelf_getphdr(elf, (int)i, &ph) || ph.p_type != PT_LOAD || !(ph.p_flags & PF_X))
 			continue;
-		if (map->offset < (ph.p_offset & ~UINT64_C(0xfff)) ||
+		if (map->offset < page_down(ph.p_offset) ||
 		    map->offset >= ph.p_offset + ph.p_filesz)
 			continue;
 		*bias = map->start - map->offset + ph.p_offset - ph.p_vaddr;
@@ -245,10 +245,12 @@ static enum image_file_state compare_code(Elf *elf, const struct moment *at,
 	const char *bytes = elf_rawfile(elf, &size);
 
 	for (uint64_t done = 0;
-	     bytes && done < len && map->offset < size && done < size - map->offset; done += PAGE) {
+	     bytes && done < len && map->offset < size && done < size - map->offset;
+	     done += BT_PAGE) {
 		uint64_t offset = map->offset + done;
-		uint8_t page[PAGE];
-		size_t n = model_code(at->m, at->space, at->epoch, map->start + done, page, PAGE);
+		uint8_t page[BT_PAGE];
+		size_t n =
+			model_code(at->m, at->space, at->epoch, map->start + done, page, BT_PAGE);
 
 		if (n > size - offset)
 			n = size - offset; /* memory goes on with zeros */
@@ -350,8 +352,8 @@ static void forget_sections(uint8_t *image, size_t size, const bool *present)
 	Elf64_Ehdr *eh = (Elf64_Ehdr *)(void *)image;
 	uint64_t end = eh->e_shoff + (uint64_t)eh->e_shnum * sizeof(Elf64_Shdr);
 
-	if (eh->e_shnum && eh->e_shoff < size && end <= size && present[eh->e_shoff / PAGE] &&
-	    present[(end - 1) / PAGE])
+	if (eh->e_shnum && eh->e_shoff < size && end <= size && present[eh->e_shoff / BT_PAGE] &&
+	    present[(end - 1) / BT_PAGE])
 		return;
 	eh->e_shoff = 0;
 	eh->e_shnum = eh->e_shstrndx = 0;
@@ -361,14 +363,14 @@ static void report_vdso(struct image *image, struct image_module *im, const stru
 			uint32_t space, uint32_t epoch, const struct model_map *map)
 {
 	size_t size = map->end - map->start;
-	bool present[VDSO_MAX / PAGE];
+	bool present[VDSO_MAX / BT_PAGE];
 
 	im->state = IMAGE_FILE_MEMORY;
-	if (size < PAGE || size > VDSO_MAX || size % PAGE || !(im->memory = calloc(1, size)))
+	if (size < BT_PAGE || size > VDSO_MAX || size % BT_PAGE || !(im->memory = calloc(1, size)))
 		return;
-	for (uint64_t at = 0; at < size; at += PAGE)
-		present[at / PAGE] = model_code(m, space, epoch, map->start + at,
-						(uint8_t *)im->memory + at, PAGE) == PAGE;
+	for (uint64_t at = 0; at < size; at += BT_PAGE)
+		present[at / BT_PAGE] = model_code(m, space, epoch, map->start + at,
+						   (uint8_t *)im->memory + at, BT_PAGE) == BT_PAGE;
 	if (!present[0] || memcmp(im->memory, ELFMAG, SELFMAG))
 		return;
 	forget_sections(im->memory, size, present);

@@ -7,6 +7,7 @@
 #include <string.h>
 
 #include "decoder/demangle.h"
+#include "lib/array_size.h"
 
 enum {
 	DEPTH_MAX = 256, /* of what is inlined into one another, with the blocks between */
@@ -59,7 +60,7 @@ static Dwarf_Die declaration_of(Dwarf_Die *die)
 	Dwarf_Attribute attr;
 
 	/* LTO has one more. */
-	for (unsigned i = 0; i < 2 * sizeof references / sizeof *references; i++)
+	for (unsigned i = 0; i < 2 * ARRAY_SIZE(references); i++)
 		if (dwarf_attr(&at, references[i / 2], &attr) && dwarf_formref_die(&attr, &next))
 			at = next;
 	return at;
@@ -169,7 +170,7 @@ static bool is_block(int tag)
 	static const int blocks[] = {DW_TAG_lexical_block, DW_TAG_try_block, DW_TAG_catch_block,
 				     DW_TAG_with_stmt};
 
-	for (size_t i = 0; i < sizeof blocks / sizeof *blocks; i++)
+	for (size_t i = 0; i < ARRAY_SIZE(blocks); i++)
 		if (tag == blocks[i])
 			return true;
 	return false;

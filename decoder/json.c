@@ -14,6 +14,7 @@
 #include "decoder/signals.h"
 #include "decoder/text.h"
 #include "decoder/verdict.h"
+#include "lib/array_size.h"
 #include "lib/escape.h"
 #include "syscalls/syscall_names.h"
 
@@ -130,7 +131,7 @@ static json_t *json_tick_classes(uint32_t classes)
 	} rows[] = {{BT_TICK_JCC, "jcc"}, {BT_TICK_JRCXZ, "jrcxz"}, {BT_TICK_LOOP, "loop"}};
 	json_t *all = json_array();
 
-	for (size_t i = 0; i < sizeof rows / sizeof *rows; i++)
+	for (size_t i = 0; i < ARRAY_SIZE(rows); i++)
 		if (classes & rows[i].bit)
 			json_array_append_new(all, json_string(rows[i].name));
 	return all;
@@ -521,14 +522,14 @@ int json_print(FILE *to, const struct model *m, struct symbols *s, const struct 
 	int rc = focus_open(&r.focus, m, o, err);
 
 	if (!rc && !ready)
-		rc = bt_fail(err, BT_E_NO_MEMORY, 0, "out of memory for the report");
+		rc = bt_no_memory(err, "the report");
 	if (!rc)
 		rc = verdict_find(&r.verdict, &r.focus.history, r.focus.end, m, r.focus.thread,
 				  err);
 	if (!rc) {
 		put_report(&r);
 		if (r.failed)
-			rc = bt_fail(err, BT_E_NO_MEMORY, 0, "out of memory for the report");
+			rc = bt_no_memory(err, "the report");
 		else if (o->function && !r.branches)
 			rc = 1;
 	}

@@ -172,7 +172,7 @@ int json_print_by_cpu(FILE *to, const struct model *m, struct symbols *s,
 	else if (!rc && ready)
 		rc = put_all(&c, err);
 	if (!ready || c.r.failed || rc == -BT_E_NO_MEMORY)
-		rc = bt_fail(err, BT_E_NO_MEMORY, 0, "out of memory for the report");
+		rc = bt_no_memory(err, "the report");
 	by_cpu_close(&c.b);
 	json_report_release(&c.r);
 	return rc;

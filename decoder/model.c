@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 #include "decoder/model_private.h"
+#include "lib/array_size.h"
 
 #include <stdio.h>
 #include <stdlib.h>
@@ -269,7 +270,7 @@ static void interpret(struct loader *l)
 	for (size_t i = 0; i < m->event_count && !l->p->arena.failed; i++) {
 		uint16_t kind = m->events[i].rec.kind;
 
-		if (kind < sizeof handlers / sizeof handlers[0] && handlers[kind])
+		if (kind < ARRAY_SIZE(handlers) && handlers[kind])
 			handlers[kind](l, &m->events[i]);
 	}
 	if (l->p->arena.failed)
@@ -398,7 +399,7 @@ int model_load(struct model **out, struct trace *t, struct bt_error *err)
 		free(m);
 		free(p);
 		trace_close(t);
-		return bt_fail(err, BT_E_NO_MEMORY, 0, "out of memory");
+		return bt_no_memory(err, NULL);
 	}
 	m->trace = t;
 	m->priv = p;

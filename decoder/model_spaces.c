@@ -1,12 +1,12 @@
 /* SPDX-License-Identifier: MIT */
 #include "decoder/model_private.h"
+#include "lib/page.h"
 
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
 enum {
-	PAGE = 4096,
 	/* Code pages are looked up through this many copies of an address space. */
 	ANCESTORS_MAX = 256,
 };
@@ -130,7 +130,7 @@ void spaces_on_code(struct loader *l, const struct model_event *e)
 		l->dangling++;
 		return;
 	}
-	if (r->addr % PAGE || !o->bytes.len)
+	if (r->addr % BT_PAGE || !o->bytes.len)
 		return;
 	l->p->pages[l->p->page_count++] = (struct code_page){.space = r->space,
 							     .epoch = r->epoch,
@@ -316,7 +316,8 @@ size_t model_code(const struct model *m, uint32_t space, uint32_t epoch, uint64_
 
 	while (done < n) {
 		uint64_t at = addr + done;
-		size_t skip = at % PAGE, take = n - done < PAGE - skip ? n - done : PAGE - skip;
+		size_t skip = at % BT_PAGE,
+		       take = n - done < BT_PAGE - skip ? n - done : BT_PAGE - skip;
 		const struct code_page *page = find_page(m->priv, space, epoch, at - skip);
 
 		if (!page || page->bytes.len <= skip)

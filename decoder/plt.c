@@ -6,6 +6,7 @@
 #include <stdbool.h>
 #include <string.h>
 
+#include "lib/array_size.h"
 #include "lib/insn.h"
 
 static Elf_Scn *plt_section(Elf *elf, uint64_t vaddr, GElf_Shdr *sh)
@@ -64,7 +65,7 @@ static bool find_stub(const Elf_Data *data, uint64_t base, uint64_t vaddr, struc
 {
 	static const unsigned sizes[] = {16, 8, 16};
 
-	for (unsigned i = 0; i < sizeof sizes / sizeof *sizes; i++) {
+	for (unsigned i = 0; i < ARRAY_SIZE(sizes); i++) {
 		uint64_t offset = (vaddr - base) / sizes[i] * sizes[i];
 
 		if (offset < data->d_size && read_stub(data, base, offset, stub) &&

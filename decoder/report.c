@@ -11,6 +11,7 @@
 #include "decoder/report_private.h"
 #include "decoder/signals.h"
 #include "decoder/source.h"
+#include "lib/array_size.h"
 #include "lib/output.h"
 
 static void put_slice(struct text *t, struct slice s)
@@ -223,7 +224,7 @@ static void put_registers(struct report *r, const struct bt_record_thread *threa
 		"r10", "r11", "r12", "r13", "r14", "r15", "rip", "eflags", "fs_base", "gs_base"};
 	enum {
 		COLUMNS = 4,
-		COUNT = sizeof shown / sizeof *shown,
+		COUNT = ARRAY_SIZE(shown),
 	};
 
 	text_printf(&r->t, "\nRegisters of task %u\n", thread->task);
@@ -525,7 +526,7 @@ int report_print(FILE *to, const struct model *m, struct symbols *s, const struc
 	if (!rc)
 		rc = put_all(&r, err);
 	if (r.t.buf.failed)
-		rc = bt_fail(err, BT_E_NO_MEMORY, 0, "out of memory for the report");
+		rc = bt_no_memory(err, "the report");
 	if (rc >= 0 && r.t.buf.len)
 		rc = bt_output(to, r.t.buf.data, r.t.buf.len, err) ? -BT_E_IO : rc;
 	focus_close(&r.focus);

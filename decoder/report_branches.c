@@ -40,7 +40,7 @@ static int select_entries(struct report *r, struct branch_rows *b, size_t from,
 	b->shown = (struct history){.task = r->focus.history.task};
 	b->shown.entries = calloc(r->focus.end - from + 1, sizeof *b->shown.entries);
 	if (!b->shown.entries)
-		return bt_fail(err, BT_E_NO_MEMORY, 0, "out of memory");
+		return bt_no_memory(err, NULL);
 	for (size_t i = from; i < r->focus.end; i++)
 		if (focus_shows(&r->focus.history, &r->focus.history.entries[i], r->s,
 				r->o->function))
@@ -56,7 +56,7 @@ static int measure_depth(struct branch_rows *b, struct bt_error *err)
 
 	b->depth = calloc(b->fold.count - b->first + 1, sizeof *b->depth);
 	if (!b->depth)
-		return bt_fail(err, BT_E_NO_MEMORY, 0, "out of memory");
+		return bt_no_memory(err, NULL);
 	for (size_t i = b->first; i < b->fold.count; i++) {
 		const struct fold_line *line = &b->fold.lines[i];
 		const struct history_entry *e = &b->shown.entries[line->entry];

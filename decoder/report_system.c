@@ -165,7 +165,7 @@ int report_print_by_cpu(FILE *to, const struct model *m, struct symbols *s,
 	if (!rc)
 		rc = put_all(&c, err);
 	if (c.r.t.buf.failed || rc == -BT_E_NO_MEMORY)
-		rc = bt_fail(err, BT_E_NO_MEMORY, 0, "out of memory for the report");
+		rc = bt_no_memory(err, "the report");
 	if (!rc && c.r.t.buf.len)
 		rc = bt_output(to, c.r.t.buf.data, c.r.t.buf.len, err);
 	by_cpu_close(&c.b);

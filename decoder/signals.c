@@ -3,6 +3,8 @@
 
 #include <stdio.h>
 
+#include "lib/array_size.h"
+
 enum {
 	REAL_TIME_FIRST = 34, /* the kernel's 32 and 33 are libc's own */
 	REAL_TIME_LAST = 64,
@@ -28,7 +30,7 @@ static const struct code_row codes[] = {
 
 const char *signal_name(uint32_t signo, char name[SIGNAL_NAME_MAX])
 {
-	if (signo < sizeof signals / sizeof *signals && signals[signo].name)
+	if (signo < ARRAY_SIZE(signals) && signals[signo].name)
 		snprintf(name, SIGNAL_NAME_MAX, "%s", signals[signo].name);
 	else if (signo >= REAL_TIME_FIRST && signo <= REAL_TIME_LAST)
 		snprintf(name, SIGNAL_NAME_MAX, "SIGRTMIN+%u", signo - REAL_TIME_FIRST);
@@ -39,14 +41,13 @@ const char *signal_name(uint32_t signo, char name[SIGNAL_NAME_MAX])
 
 const char *signal_text(uint32_t signo)
 {
-	return signo < sizeof signals / sizeof *signals && signals[signo].text ? signals[signo].text
-									       : "";
+	return signo < ARRAY_SIZE(signals) && signals[signo].text ? signals[signo].text : "";
 }
 
 /* The codes of signal 0 are those of every signal. */
 static const struct code_row *code_of(uint32_t signo, uint32_t code)
 {
-	for (size_t i = 0; i < sizeof codes / sizeof *codes; i++)
+	for (size_t i = 0; i < ARRAY_SIZE(codes); i++)
 		if ((codes[i].signo == signo || !codes[i].signo) && codes[i].code == (int32_t)code)
 			return &codes[i];
 	return NULL;

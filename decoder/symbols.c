@@ -16,6 +16,8 @@
 #include "decoder/source.h"
 #include "decoder/symbols_private.h"
 #include "decoder/unpacked.h"
+#include "lib/array_size.h"
+#include "lib/page.h"
 
 enum {
 	PROT_EXECUTE = 4,
@@ -62,7 +64,7 @@ int symbols_open(struct symbols **out, const struct model *m, struct bt_error *e
 	struct symbols *s = calloc(1, sizeof *s);
 
 	if (!s)
-		return bt_fail(err, BT_E_NO_MEMORY, 0, "out of memory");
+		return bt_no_memory(err, NULL);
 	s->model = m;
 	*out = s;
 	return 0;
@@ -292,7 +294,7 @@ static bool has_package(const struct image_module *mod)
 	bool found = false;
 
 	dwfl_module_info(mod->mod, NULL, NULL, NULL, NULL, NULL, NULL, &beside[1]);
-	for (size_t i = 0; i < sizeof beside / sizeof *beside && !found; i++) {
+	for (size_t i = 0; i < ARRAY_SIZE(beside) && !found; i++) {
 		char *package;
 
 		if (!beside[i] || asprintf(&package, "%s.dwp", beside[i]) < 0)
@@ -563,7 +565,7 @@ size_t symbols_code(struct symbols *s, uint32_t space, uint32_t epoch, uint64_t 
 
 		if (!got) {
 			/* up to the next page, which the trace may hold */
-			size_t room = 4096 - ((addr + done) & 4095);
+			size_t room = BT_PAGE - (addr + done) % BT_PAGE;
 
 			got = file_code(s, space, epoch, addr + done, out + done,
 					n - done < room ? n - done : room);

@@ -175,7 +175,7 @@ int system_build(struct system_view *v, const struct model *m, struct bt_error *
 	free(b.walkers);
 	if (b.failed) {
 		system_release(v);
-		return bt_fail(err, BT_E_NO_MEMORY, 0, "out of memory");
+		return bt_no_memory(err, NULL);
 	}
 	if (v->count)
 		qsort(v->at, v->count, sizeof *v->at, by_cpu_and_time);

@@ -6,6 +6,7 @@
 #include <stdio.h>
 #include <string.h>
 
+#include "lib/array_size.h"
 #include "lib/escape.h"
 
 enum {
@@ -50,7 +51,7 @@ static size_t operator_len(const char *name)
 						"operator<=",  "operator>=",  "operator->",
 						"operator<",   "operator>",   "operator()"};
 
-	for (size_t i = 0; i < sizeof operators / sizeof *operators; i++)
+	for (size_t i = 0; i < ARRAY_SIZE(operators); i++)
 		if (!strncmp(name, operators[i], strlen(operators[i])))
 			return strlen(operators[i]);
 	return 0;

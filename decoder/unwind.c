@@ -6,6 +6,7 @@
 #include <string.h>
 
 #include "decoder/symbols_private.h"
+#include "lib/array_size.h"
 #include "lib/insn.h"
 
 enum {
@@ -104,7 +105,7 @@ static bool has_unwind_info(Dwfl *dwfl, Dwarf_Addr pc)
 									    dwfl_module_dwarf_cfi};
 	Dwfl_Module *mod = dwfl_addrmodule(dwfl, pc);
 
-	for (size_t i = 0; mod && i < sizeof tables / sizeof *tables; i++) {
+	for (size_t i = 0; mod && i < ARRAY_SIZE(tables); i++) {
 		Dwarf_Addr bias;
 		Dwarf_CFI *cfi = tables[i](mod, &bias);
 		Dwarf_Frame *frame;

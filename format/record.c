@@ -4,6 +4,8 @@
 #include <inttypes.h>
 #include <string.h>
 
+#include "lib/array_size.h"
+
 enum field_type {
 	FIELD_u8,
 	FIELD_u16,
@@ -167,12 +169,12 @@ static const struct layout *layout_of(uint16_t kind)
 {
 	static const struct layout layouts[] = {
 #define R(number, NAME, record, text) \
-	[number] = {#NAME, fields_##record, sizeof fields_##record / sizeof fields_##record[0]},
+	[number] = {#NAME, fields_##record, ARRAY_SIZE(fields_##record)},
 		BT_RECORDS(R)
 #undef R
 	};
 
-	if (kind >= sizeof layouts / sizeof layouts[0] || !layouts[kind].name)
+	if (kind >= ARRAY_SIZE(layouts) || !layouts[kind].name)
 		return NULL;
 	return &layouts[kind];
 }

@@ -9,6 +9,8 @@
 #include <sys/vfs.h>
 #include <unistd.h>
 
+#include "lib/array_size.h"
+
 enum {
 	STEP = 64 << 10, /* disk is allocated up to a multiple of this */
 	FILE_SIZE = 16 << 10,
@@ -23,7 +25,7 @@ static bool keeps_blocks(const struct statfs *fs)
 {
 	static const unsigned long types[] = {EXT4_SUPER_MAGIC, XFS_SUPER_MAGIC, TMPFS_MAGIC};
 
-	for (size_t i = 0; i < sizeof types / sizeof types[0]; i++)
+	for (size_t i = 0; i < ARRAY_SIZE(types); i++)
 		if ((unsigned long)fs->f_type == types[i])
 			return true;
 	return false;

@@ -9,6 +9,8 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
+#include "lib/array_size.h"
+
 enum {
 	WASTE_BASE = 1 << 30,
 	WASTE_RATIO = 64,
@@ -235,14 +237,14 @@ int trace_open_memory(struct trace **out, const struct trace_file *files, size_t
 	struct trace *t = trace_new("memory");
 
 	if (!t)
-		return bt_fail(err, BT_E_NO_MEMORY, 0, "out of memory");
+		return bt_no_memory(err, NULL);
 	t->borrowed = true;
 	for (size_t i = 0; i < count; i++) {
 		struct trace_file *f;
 
 		if (add_file(t, files[i].name, &f)) {
 			trace_close(t);
-			return bt_fail(err, BT_E_NO_MEMORY, 0, "out of memory");
+			return bt_no_memory(err, NULL);
 		}
 		if (f)
 			f->bytes = files[i].bytes;
@@ -258,12 +260,8 @@ static int open_failure(struct bt_error *err, const char *path, int failure)
 	case ENOTDIR:
 		return bt_fail(err, BT_E_NOT_TRACE, 0,
 			       "%s: not a btrec trace (a trace is a directory)", path);
-	case EACCES:
-	case EPERM:
-		return bt_fail(err, BT_E_PERMISSION, failure, "cannot read %s", path);
 	default:
-		return bt_fail(err, failure == ENOMEM ? BT_E_NO_MEMORY : BT_E_IO, failure,
-			       "cannot read %s", path);
+		return bt_fail(err, bt_code_of_errno(failure), failure, "cannot read %s", path);
 	}
 }
 
@@ -278,7 +276,7 @@ static const char *kind_name(mode_t mode)
 		     {S_IFDIR, "a directory"},
 		     {S_IFSOCK, "a socket"}};
 
-	for (size_t i = 0; i < sizeof kinds / sizeof *kinds; i++)
+	for (size_t i = 0; i < ARRAY_SIZE(kinds); i++)
 		if ((mode & S_IFMT) == kinds[i].type)
 			return kinds[i].name;
 	return NULL;
@@ -338,7 +336,7 @@ static int open_kinds(struct trace **out, const char *path, enum bt_file_kind la
 			close(dir);
 		if (t)
 			trace_close(t);
-		return bt_fail(err, BT_E_NO_MEMORY, 0, "out of memory");
+		return bt_no_memory(err, NULL);
 	}
 	t->being_written = is_locked(dir);
 	/* What names others comes before what it names, the other way round than it is written:

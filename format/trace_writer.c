@@ -368,9 +368,7 @@ int trace_writer_open(struct trace_writer **out, const char *dir, const struct b
 	int failure;
 
 	if (mkdir(dir, 0700)) {
-		enum bt_error_code code = errno == EEXIST                     ? BT_E_EXISTS
-					  : errno == EACCES || errno == EPERM ? BT_E_PERMISSION
-									      : BT_E_IO;
+		enum bt_error_code code = errno == EEXIST ? BT_E_EXISTS : bt_code_of_errno(errno);
 
 		if (code == BT_E_EXISTS)
 			return bt_fail(err, code, 0,
@@ -382,7 +380,7 @@ int trace_writer_open(struct trace_writer **out, const char *dir, const struct b
 	w = calloc(1, sizeof *w);
 	if (!w) {
 		rmdir(dir);
-		return bt_fail(err, BT_E_NO_MEMORY, 0, "out of memory");
+		return bt_no_memory(err, NULL);
 	}
 	(void)!chmod(dir, 0700); /* whatever the umask */
 	w->dir = open(dir, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
@@ -400,8 +398,8 @@ int trace_writer_open(struct trace_writer **out, const char *dir, const struct b
 		failure = begin_events(w, h);
 	if (failure) {
 		trace_writer_discard(w, dir);
-		return bt_fail(err, failure == ENOMEM ? BT_E_NO_MEMORY : BT_E_IO, failure,
-			       "cannot write the trace %s", dir);
+		return bt_fail(err, bt_code_of_errno(failure), failure, "cannot write the trace %s",
+			       dir);
 	}
 	*out = w;
 	return 0;

@@ -6,6 +6,7 @@
 #include <string.h>
 
 #include "config.h"
+#include "lib/array_size.h"
 #include "lib/insn.h"
 #include "lib/late_library.h"
 
@@ -74,8 +75,7 @@ static int read_code(uint8_t *buffer, size_t size, const struct pt_asid *asid, u
 
 static int load_libipt(struct libipt *ipt, struct bt_error *err)
 {
-	return late_library_load(IPT_SONAME, libipt_symbols,
-				 sizeof libipt_symbols / sizeof *libipt_symbols, ipt, err);
+	return late_library_load(IPT_SONAME, libipt_symbols, ARRAY_SIZE(libipt_symbols), ipt, err);
 }
 
 int pt_flow_available(struct bt_error *err)
@@ -110,7 +110,7 @@ static int make_decoder(struct pt_flow *f, struct bt_error *err)
 	f->decoder = f->ipt.pt_insn_alloc_decoder(&c);
 	if (!f->decoder ||
 	    f->ipt.pt_image_set_callback(f->ipt.pt_insn_get_image(f->decoder), read_code, f) < 0)
-		return bt_fail(err, BT_E_NO_MEMORY, 0, "out of memory for decoding Intel PT");
+		return bt_no_memory(err, "decoding Intel PT");
 	return 0;
 }
 
@@ -120,7 +120,7 @@ int pt_flow_new(struct pt_flow **out, const struct pt_flow_config *config, struc
 	int rc;
 
 	if (!f)
-		return bt_fail(err, BT_E_NO_MEMORY, 0, "out of memory for decoding Intel PT");
+		return bt_no_memory(err, "decoding Intel PT");
 	f->config = *config;
 	f->budget = BUDGET_BASE + BUDGET_PER_BYTE * (uint64_t)config->bytes.len + config->known;
 	rc = config->bytes.len ? make_decoder(f, err) : 0;
@@ -493,7 +493,7 @@ static void next_event(struct pt_flow *f)
 	}
 	f->quiet = 0;
 	f->event_tsc = ev.has_tsc ? ev.tsc : 0;
-	if (ev.type < sizeof events / sizeof *events && events[ev.type])
+	if (ev.type < ARRAY_SIZE(events) && events[ev.type])
 		events[ev.type](f, &ev);
 	f->event_tsc = 0;
 }

@@ -4,6 +4,7 @@
 #include <string.h>
 
 #include "import/text_cursor.h"
+#include "lib/array_size.h"
 
 enum {
 	FILE_NAME_MAX = 4096 + 32, /* PATH_MAX, and +0xOFFSET of the field dsoff */
@@ -123,10 +124,10 @@ static uint64_t type_flags(struct slice name)
 		"ARM64_DEBUG_DATA"};
 	enum { ARCH_1 = 3, ARM64_FIQ = 8 }; /* the second set is what Arm calls ARCH_1 to ARCH_5 */
 
-	for (uint64_t i = 1; i < sizeof types / sizeof *types; i++)
+	for (uint64_t i = 1; i < ARRAY_SIZE(types); i++)
 		if (slice_is(name, types[i]))
 			return i << IMPORT_TYPE_SHIFT;
-	for (uint64_t i = 0; i < sizeof more / sizeof *more; i++)
+	for (uint64_t i = 0; i < ARRAY_SIZE(more); i++)
 		if (slice_is(name, more[i]))
 			return (uint64_t)TYPE_EXTENDED << IMPORT_TYPE_SHIFT |
 			       (i < ARM64_FIQ ? i : i - ARM64_FIQ + ARCH_1) << NEW_TYPE_SHIFT;
@@ -138,7 +139,7 @@ static uint64_t speculation_flags(struct slice name)
 	static const char *const specs[] = {"", "SPEC_WRONG_PATH", "NON_SPEC_CORRECT_PATH",
 					    "SPEC_CORRECT_PATH"};
 
-	for (uint64_t i = 1; i < sizeof specs / sizeof *specs; i++)
+	for (uint64_t i = 1; i < ARRAY_SIZE(specs); i++)
 		if (slice_is(name, specs[i]))
 			return i << IMPORT_SPEC_SHIFT;
 	return 0;

@@ -7,6 +7,7 @@
 #include "import/brstack_branch.h"
 #include "import/script_head.h"
 #include "import/text_cursor.h"
+#include "lib/array_size.h"
 
 enum {
 	BRANCHES_MAX = 1 << 16, /* of a sample */
@@ -166,7 +167,7 @@ static int find_layout(struct text_reader *r)
 	int rc = 0;
 
 	if (!g)
-		return bt_fail(r->err, BT_E_NO_MEMORY, 0, "out of memory for the import");
+		return bt_no_memory(r->err, "the import");
 	while (take_line(&text, &line))
 		add_to_group(g, &line);
 	other = g->samples ? NULL : other_field(r->all);
@@ -231,7 +232,7 @@ static int add_branch(struct text_reader *r, const struct import_branch *b)
 		struct import_branch *at = realloc(r->branches, cap * sizeof *at);
 
 		if (!at)
-			return bt_fail(r->err, BT_E_NO_MEMORY, 0, "out of memory for the import");
+			return bt_no_memory(r->err, "the import");
 		r->branches = at;
 		r->cap = cap;
 	}
@@ -244,7 +245,7 @@ static bool is_one_place(struct slice file)
 {
 	static const char *const others[] = {"//", "/memfd:", "/dev/"};
 
-	for (size_t i = 0; i < sizeof others / sizeof *others; i++)
+	for (size_t i = 0; i < ARRAY_SIZE(others); i++)
 		if (file.len >= strlen(others[i]) && !memcmp(file.at, others[i], strlen(others[i])))
 			return false;
 	return slice_is(file, "[kernel.kallsyms]") || (file.len && *file.at == '/');

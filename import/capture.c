@@ -14,6 +14,7 @@
 #include "import/brstack_text.h"
 #include "import/core_file.h"
 #include "import/perf_data.h"
+#include "lib/array_size.h"
 
 struct format {
 	bool (*is)(struct slice bytes);
@@ -38,7 +39,7 @@ enum {
 /* NULL: of none. */
 static const struct format *format_of(struct slice bytes)
 {
-	for (size_t i = 0; i < sizeof formats / sizeof *formats; i++)
+	for (size_t i = 0; i < ARRAY_SIZE(formats); i++)
 		if (formats[i].is(bytes))
 			return &formats[i];
 	return NULL;
@@ -61,7 +62,7 @@ static const struct compression {
 /* name, colon: the file's, empty where the caller tells it. */
 static int refuse(const char *name, const char *colon, struct slice bytes, struct bt_error *err)
 {
-	for (size_t i = 0; i < sizeof compressions / sizeof *compressions; i++) {
+	for (size_t i = 0; i < ARRAY_SIZE(compressions); i++) {
 		const struct compression *c = &compressions[i];
 
 		if (bytes.len >= c->len && !memcmp(bytes.at, c->magic, c->len))
@@ -164,8 +165,7 @@ static int copy_by(const struct source *from, int to, uint8_t bytes[LOOKED_AT],
 static int copy_all(const struct source *from, int to, struct bt_error *err)
 {
 	uint8_t *bytes = malloc(LOOKED_AT);
-	int rc = bytes ? copy_by(from, to, bytes, err)
-		       : bt_fail(err, BT_E_NO_MEMORY, 0, "out of memory for %s", from->name);
+	int rc = bytes ? copy_by(from, to, bytes, err) : bt_no_memory(err, from->name);
 
 	free(bytes);
 	return rc;
@@ -180,8 +180,7 @@ static int map_file(struct capture *c, const char *path, int fd, const struct st
 	c->mapping = mmap(NULL, (size_t)st->st_size, PROT_READ, MAP_PRIVATE, fd, 0);
 	if (c->mapping == MAP_FAILED) {
 		c->mapping = NULL;
-		return bt_fail(err, errno == ENOMEM ? BT_E_NO_MEMORY : BT_E_IO, errno,
-			       "cannot read %s", path);
+		return bt_fail(err, bt_code_of_errno(errno), errno, "cannot read %s", path);
 	}
 	c->bytes = slice_of(c->mapping, (size_t)st->st_size);
 	return 0;
@@ -217,9 +216,8 @@ int capture_open(struct capture *c, const char *path, uint64_t most, struct bt_e
 	from.fd = is_stdin ? STDIN_FILENO : open(path, O_RDONLY | O_CLOEXEC | O_NOCTTY);
 	if (from.fd < 0)
 		return bt_fail(err,
-			       errno == EACCES || errno == EPERM     ? BT_E_PERMISSION
-			       : errno == ENOENT || errno == ENOTDIR ? BT_E_NO_TRACE
-								     : BT_E_IO,
+			       errno == ENOENT || errno == ENOTDIR ? BT_E_NO_TRACE
+								   : bt_code_of_errno(errno),
 			       errno, "cannot open %s", path);
 	if (fstat(from.fd, &st))
 		rc = bt_fail(err, BT_E_IO, errno, "cannot read %s", from.name);

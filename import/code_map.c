@@ -5,6 +5,7 @@
 #include <string.h>
 
 #include "lib/build_id.h"
+#include "lib/page.h"
 
 enum {
 	FILES_MAX = 512, /* kept mapped at once */
@@ -110,7 +111,7 @@ static void drop_covered(struct code_map *m, uint64_t start, uint64_t end)
 
 static size_t pages_of(const struct code_range *r)
 {
-	return (size_t)((r->end - r->start) / CODE_PAGE + 1);
+	return (size_t)((r->end - r->start) / BT_PAGE + 1);
 }
 
 static uint8_t *make_bits(struct code_files *files, const struct code_range *r)
@@ -138,7 +139,7 @@ void code_map_add(struct code_map *m, struct code_files *files, uint64_t start, 
 	struct code_range *grown;
 
 	drop_covered(m, start, end);
-	if (!executable || start % CODE_PAGE || offset % CODE_PAGE || m->count == RANGES_MAX)
+	if (!executable || start % BT_PAGE || offset % BT_PAGE || m->count == RANGES_MAX)
 		return;
 	r.file = find_file(files, path, build_id);
 	if (offset >= r.file.len) {
@@ -204,11 +205,11 @@ struct slice code_map_at(struct code_map *m, uint64_t addr, size_t n, struct sli
 	*page = (struct slice){0};
 	if (!r || !r->file.len)
 		return (struct slice){0};
-	start = addr & ~(uint64_t)(CODE_PAGE - 1);
-	number = (size_t)((start - r->start) / CODE_PAGE);
+	start = page_down(addr);
+	number = (size_t)((start - r->start) / BT_PAGE);
 	if (!(r->done[number / 8] >> number % 8 & 1)) {
 		r->done[number / 8] |= (uint8_t)(1u << number % 8);
-		*page = part(r, start, CODE_PAGE);
+		*page = part(r, start, BT_PAGE);
 	}
 	return part(r, addr, n);
 }

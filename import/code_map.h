@@ -7,10 +7,6 @@
 
 #include "import/code_file.h"
 
-enum {
-	CODE_PAGE = 4096,
-};
-
 /* Files that were opened, each once, and what ranges of code may still take of memory. */
 struct code_files {
 	struct code_files_entry *at;

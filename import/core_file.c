@@ -10,6 +10,7 @@
 #include "import/code_file.h"
 #include "import/core_private.h"
 #include "lib/abort_message.h"
+#include "lib/page.h"
 #include "lib/stack_share.h"
 
 enum {
@@ -97,7 +98,7 @@ static int take_status(struct core *c, struct slice desc)
 
 		t = realloc(c->threads, cap * sizeof *t);
 		if (!t)
-			return bt_fail(c->err, BT_E_NO_MEMORY, 0, "out of memory for the import");
+			return bt_no_memory(c->err, "the import");
 		c->threads = t;
 		c->thread_cap = cap;
 	}
@@ -248,7 +249,7 @@ static int read_segments(struct core *c)
 	c->segment_cap = (size_t)count + 1;
 	c->segments = calloc(c->segment_cap, sizeof *c->segments);
 	if (!c->segments)
-		return bt_fail(c->err, BT_E_NO_MEMORY, 0, "out of memory for the import");
+		return bt_no_memory(c->err, "the import");
 	while (table.len && !rc) {
 		struct slice row = slice_take(&table, SEGMENT_HEADER), fields = row;
 		uint32_t type = slice_u32(&fields);
@@ -301,17 +302,17 @@ static void put_maps(struct core *c)
 /* The page of code at addr: dumped, or of the file that was mapped. */
 static void put_code(struct core *c, uint64_t addr, uint32_t epoch)
 {
-	uint64_t page = addr & ~(uint64_t)(CORE_PAGE - 1);
+	uint64_t page = page_down(addr);
 	const struct core_segment *s = core_map_at(c, page);
 	struct bt_record_code body = {.space = c->space, .epoch = epoch, .addr = page};
 	struct code_file file = {.mapping = NULL};
-	struct slice bytes = core_map_memory(c, page, CORE_PAGE);
+	struct slice bytes = core_map_memory(c, page, BT_PAGE);
 
 	if (!s || !(s->prot & 4))
 		return;
 	if (!bytes.len) {
 		code_file_open(&file, s->path, s->build_id);
-		bytes = code_file_at(&file, s->offset_in_file + (page - s->start), CORE_PAGE);
+		bytes = code_file_at(&file, s->offset_in_file + (page - s->start), BT_PAGE);
 	}
 	if (bytes.len && importer_writer(c->im)) {
 		body.object = trace_writer_object(importer_writer(c->im), bytes.at, bytes.len);

@@ -7,6 +7,7 @@
 #include "import/core_private.h"
 #include "lib/build_id.h"
 #include "lib/grow.h"
+#include "lib/page.h"
 
 enum {
 	FILE_ROW = 24,
@@ -99,7 +100,7 @@ static int add_named(struct core *c, uint64_t start, uint64_t end)
 		array_grow(c->segments, c->segment_count, &c->segment_cap, sizeof *grown);
 
 	if (!grown)
-		return bt_fail(c->err, BT_E_NO_MEMORY, 0, "out of memory for the import");
+		return bt_no_memory(c->err, "the import");
 	c->segments = grown;
 	c->segments[c->segment_count++] =
 		(struct core_segment){.start = start, .end = end, .named_only = true};
@@ -143,8 +144,8 @@ static struct slice find_build_id(struct slice image)
 	uint8_t id[BT_BUILD_ID_MAX];
 	size_t n;
 
-	if (image.len > CORE_PAGE)
-		image.len = CORE_PAGE;
+	if (image.len > BT_PAGE)
+		image.len = BT_PAGE;
 	n = bt_build_id(image.at, image.len, id);
 	for (size_t at = 0; n && at + n <= image.len; at++)
 		if (!memcmp(image.at + at, id, n))
@@ -193,8 +194,8 @@ static struct slice program_headers(struct slice file)
 	uint64_t offset;
 	uint16_t size, count;
 
-	if (file.len > CORE_PAGE)
-		file.len = CORE_PAGE;
+	if (file.len > BT_PAGE)
+		file.len = BT_PAGE;
 	if (file.len < ELF_HEADER || memcmp(file.at, "\177ELF\2\1", 6))
 		return (struct slice){0};
 	slice_take(&head, 32);
@@ -206,8 +207,6 @@ static struct slice program_headers(struct slice file)
 	return size == SEGMENT_HEADER && !table.bad ? table : (struct slice){0};
 }
 
-static uint64_t page_of(uint64_t at) { return at & ~(uint64_t)(CORE_PAGE - 1); }
-
 /* How a loader maps what of a file is at addr, by the file's own headers. What these do not tell
  * of, and what is of no ELF file, can be read: more is not claimed. */
 static uint8_t loaded_as(const struct image *image, uint64_t addr, uint64_t offset)
@@ -218,12 +217,12 @@ static uint8_t loaded_as(const struct image *image, uint64_t addr, uint64_t offs
 	struct load l;
 
 	for (; next_load(&table, &l); first = false) {
-		uint64_t start = page_of(l.addr), from = page_of(l.offset);
+		uint64_t start = page_down(l.addr), from = page_down(l.offset);
 
 		if (first)
 			bias = image->start - start + from;
 		start += bias;
-		if (addr >= start && addr - start < l.filed + (l.addr - page_of(l.addr)) &&
+		if (addr >= start && addr - start < l.filed + (l.addr - page_down(l.addr)) &&
 		    offset - from == addr - start)
 			return protection(l.flags);
 	}

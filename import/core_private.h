@@ -7,10 +7,6 @@
 
 #include "import/importer.h"
 
-enum {
-	CORE_PAGE = 4096,
-};
-
 struct core_thread {
 	uint32_t tid, signal;
 	struct bt_regs regs;

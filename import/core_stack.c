@@ -2,6 +2,7 @@
 /* Layout of what the kernel pushes for a handler: struct rt_sigframe of
  * arch/x86/include/asm/sigframe.h, uapi/asm/ucontext.h and sigcontext.h for x86-64. */
 #include "import/core_private.h"
+#include "lib/page.h"
 
 enum {
 	RED_ZONE = 128,
@@ -23,7 +24,7 @@ enum {
  * above. */
 static const struct core_segment *find_stack(const struct core *c, uint64_t sp)
 {
-	for (uint64_t addr = sp; addr - sp <= OVERFLOW_MAX; addr += CORE_PAGE) {
+	for (uint64_t addr = sp; addr - sp <= OVERFLOW_MAX; addr += BT_PAGE) {
 		const struct core_segment *s = core_map_at(c, addr);
 
 		if (s && s->prot & PROT_WRITABLE)

@@ -28,7 +28,7 @@ int importer_new(struct importer **out, const char *dir, struct bt_error *err)
 		im->dir = strdup(dir);
 	if (!im || (dir && !im->dir)) {
 		free(im);
-		return bt_fail(err, BT_E_NO_MEMORY, 0, "out of memory");
+		return bt_no_memory(err, NULL);
 	}
 	im->end.kind = BT_EXIT_UNKNOWN;
 	im->header.parallel = true; /* whatever it was, it ran natively */
@@ -250,7 +250,7 @@ int importer_close(struct importer *im, struct bt_error *err)
 		trace_writer_flush(im->writer);
 		stopped = trace_writer_stopped(im->writer);
 		if (stopped)
-			bt_fail(&im->error, stopped == ENOMEM ? BT_E_NO_MEMORY : BT_E_IO, stopped,
+			bt_fail(&im->error, bt_code_of_errno(stopped), stopped,
 				"cannot write the trace %s", im->dir);
 	}
 	if (im->error.code) {

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 #include "import/importer_private.h"
 #include "lib/insn.h"
+#include "lib/page.h"
 
 /* --- branches --- */
 
@@ -90,7 +91,7 @@ struct slice importer_put_code(struct importer *im, struct thread *t, uint64_t a
 {
 	struct process *p = &im->processes[t->process];
 	struct bt_record_code body = {
-		.space = p->space, .epoch = p->epoch, .addr = addr & ~(uint64_t)(CODE_PAGE - 1)};
+		.space = p->space, .epoch = p->epoch, .addr = page_down(addr)};
 	struct slice page, code = code_map_at(&p->code, addr, n, &page);
 
 	if (page.len && importer_writer(im)) {

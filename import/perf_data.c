@@ -7,6 +7,7 @@
 #include <string.h>
 
 #include "import/perf_private.h"
+#include "lib/array_size.h"
 
 enum {
 	RECORD_HEADER = 8,
@@ -267,9 +268,8 @@ static take_record *const kernel_records[] = {
 
 static int deliver(struct perf_reader *r, const struct perf_record *record, uint64_t time)
 {
-	take_record *take = record->type < sizeof kernel_records / sizeof *kernel_records
-				    ? kernel_records[record->type]
-				    : NULL;
+	take_record *take =
+		record->type < ARRAY_SIZE(kernel_records) ? kernel_records[record->type] : NULL;
 	bool maps = record->type == PERF_MMAP || record->type == PERF_MMAP2;
 	int rc = 0;
 
@@ -457,7 +457,7 @@ static int take_any(struct perf_reader *r, const struct perf_record *record, boo
 		return 0;
 	if (record->type < PERF_USER_FIRST)
 		return take_kernel_record(r, record, transient);
-	if (user < sizeof user_records / sizeof *user_records && user_records[user])
+	if (user < ARRAY_SIZE(user_records) && user_records[user])
 		return user_records[user](r, record);
 	return 0;
 }
@@ -577,8 +577,7 @@ static void note_all(struct perf_reader *r)
 			      "the capture holds %" PRIu64
 			      " bytes of %s data, which this btrec does not decode",
 			      r->seen.aux_bytes,
-			      type && type < sizeof types / sizeof *types ? types[type]
-									  : "AUX area");
+			      type && type < ARRAY_SIZE(types) ? types[type] : "AUX area");
 	if (r->seen.lost)
 		importer_note(r->im, "the kernel lost %" PRIu64 " records", r->seen.lost);
 	if (r->seen.lost_samples)
@@ -620,7 +619,7 @@ int perf_data_import(struct importer *im, struct slice file, struct bt_error *er
 	int rc;
 
 	if (!r)
-		return bt_fail(err, BT_E_NO_MEMORY, 0, "out of memory for the import");
+		return bt_no_memory(err, "the import");
 	r->im = im;
 	r->file = file;
 	r->err = err;

@@ -4,6 +4,8 @@
 #include <stdio.h>
 #include <string.h>
 
+#include "lib/array_size.h"
+
 /* Bits of sample_type, in the order of their numbers. */
 enum sample_bit {
 	S_IP = 1 << 0,
@@ -70,9 +72,9 @@ static const char *base_name(const struct perf_attr *a)
 		"cpu-migrations",   "minor-faults", "major-faults", "alignment-faults",
 		"emulation-faults", "dummy",        "bpf-output"};
 
-	if (a->type == 0 && a->config < sizeof hardware / sizeof *hardware)
+	if (a->type == 0 && a->config < ARRAY_SIZE(hardware))
 		return hardware[a->config];
-	if (a->type == 1 && a->config < sizeof software / sizeof *software)
+	if (a->type == 1 && a->config < ARRAY_SIZE(software))
 		return software[a->config];
 	return NULL;
 }
@@ -164,7 +166,7 @@ int perf_attr_id_in_sample(const struct perf_attr *a)
 		return 0;
 	if (!(a->sample_type & S_ID))
 		return -1;
-	for (size_t i = 0; i < sizeof before / sizeof *before; i++)
+	for (size_t i = 0; i < ARRAY_SIZE(before); i++)
 		at += (a->sample_type & before[i]) != 0;
 	return at;
 }
@@ -245,7 +247,7 @@ static void take_regs(struct slice *in, uint64_t mask, struct perf_fields *f)
 		if (!(mask >> i & 1))
 			continue;
 		value = slice_u64(in);
-		if (i < sizeof regs_by_number / sizeof *regs_by_number)
+		if (i < ARRAY_SIZE(regs_by_number))
 			bt_regs_set(&f->regs, regs_by_number[i], value);
 	}
 }
@@ -316,7 +318,7 @@ bool perf_trailer_parse(const struct perf_attr *a, struct slice body, struct per
 	size_t size = 0;
 
 	memset(f, 0, offsetof(struct perf_fields, branches));
-	for (size_t i = 0; i < sizeof fields / sizeof *fields; i++)
+	for (size_t i = 0; i < ARRAY_SIZE(fields); i++)
 		size += type & fields[i] ? 8 : 0;
 	if (!(a->flags & ATTR_SAMPLE_ID_ALL) || body.len < size)
 		return false;

@@ -39,10 +39,7 @@ bool perf_data_is(struct slice file)
 	return begins(file, magic) || begins(file, magic_swapped) || begins(file, magic_old);
 }
 
-int perf_no_memory(struct perf_reader *r)
-{
-	return bt_fail(r->err, BT_E_NO_MEMORY, 0, "out of memory for the import");
-}
+int perf_no_memory(struct perf_reader *r) { return bt_no_memory(r->err, "the import"); }
 
 static struct slice section(struct slice file, uint64_t offset, uint64_t size)
 {

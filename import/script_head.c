@@ -5,6 +5,7 @@
 #include <string.h>
 
 #include "import/text_cursor.h"
+#include "lib/array_size.h"
 
 enum {
 	COMM_LEN = 15, /* of the kernel's */
@@ -196,7 +197,7 @@ static unsigned words_of_name(struct slice first)
 		unsigned count;
 	} names[] = {{"raw", 2}, {"type", 4}, {"unknown", 4}};
 
-	for (size_t i = 0; i < sizeof names / sizeof *names; i++)
+	for (size_t i = 0; i < ARRAY_SIZE(names); i++)
 		if (slice_is(first, names[i].word))
 			return names[i].count;
 	return 1;
@@ -236,7 +237,7 @@ typedef bool take_field(struct reading *r, struct slice *in, unsigned layout);
 
 static take_field *const fields[] = {take_cpu, take_misc, take_tod, take_time, take_event};
 enum {
-	FIELDS = sizeof fields / sizeof *fields,
+	FIELDS = ARRAY_SIZE(fields),
 	CPU = 1 << FIELDS_SHIFT,
 	TIME = 1 << (FIELDS_SHIFT + 3),
 	EVENT = 1 << (FIELDS_SHIFT + 4),

@@ -119,8 +119,7 @@ int directory_prepare(const char *dir, struct bt_error *err)
 			(void)!chmod(path, 0700); /* whatever the umask */
 		else if (errno != EEXIST && errno != EISDIR)
 			return bt_fail(
-				err, errno == EACCES || errno == EPERM ? BT_E_PERMISSION : BT_E_IO,
-				errno,
+				err, bt_code_of_errno(errno), errno,
 				"cannot make %s for traces (set BTREC_TRACE_DIR, or use -o DIR)",
 				path);
 		*at = c;

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 #include "lib/error.h"
 
+#include <errno.h>
 #include <stdarg.h>
 #include <stdio.h>
 #include <string.h>
@@ -61,6 +62,25 @@ int bt_fail_at(struct bt_error *err, enum bt_error_code code, uint64_t offset, c
 		va_end(ap);
 	}
 	return -(int)code;
+}
+
+int bt_no_memory(struct bt_error *err, const char *what)
+{
+	return what ? bt_fail(err, BT_E_NO_MEMORY, 0, "out of memory for %s", what)
+		    : bt_fail(err, BT_E_NO_MEMORY, 0, "out of memory");
+}
+
+enum bt_error_code bt_code_of_errno(int os_errno)
+{
+	switch (os_errno) {
+	case ENOMEM:
+		return BT_E_NO_MEMORY;
+	case EACCES:
+	case EPERM:
+		return BT_E_PERMISSION;
+	default:
+		return BT_E_IO;
+	}
 }
 
 const char *bt_error_message(int code) { return row_of(code)->message; }

@@ -33,6 +33,13 @@ int bt_fail(struct bt_error *err, enum bt_error_code code, int os_errno, const c
 int bt_fail_at(struct bt_error *err, enum bt_error_code code, uint64_t offset, const char *fmt, ...)
 	__attribute__((format(printf, 4, 5)));
 
+/* -BT_E_NO_MEMORY, filled: "out of memory", and what for unless that is NULL ("the report"). */
+int bt_no_memory(struct bt_error *err, const char *what);
+
+/* What an errno of a file or a directory is to the user: no memory, no permission, or an I/O error.
+ */
+enum bt_error_code bt_code_of_errno(int os_errno);
+
 /* The message of a code ("damaged trace"); code may be negative as returned. Static storage. */
 const char *bt_error_message(int code);
 

@@ -4,6 +4,8 @@
 #include <stdio.h>
 #include <string.h>
 
+#include "lib/array_size.h"
+
 struct range {
 	uint32_t first, last;
 };
@@ -21,7 +23,7 @@ static const struct range hidden[] = {
 
 static bool is_hidden(uint32_t c)
 {
-	for (size_t i = 0; i < sizeof hidden / sizeof *hidden; i++)
+	for (size_t i = 0; i < ARRAY_SIZE(hidden); i++)
 		if (c >= hidden[i].first && c <= hidden[i].last)
 			return true;
 	return false;

@@ -5,12 +5,13 @@
 #include <string.h>
 #include <sys/mman.h>
 
+#include "lib/page.h"
+
 #ifndef MADV_POPULATE_WRITE
 #define MADV_POPULATE_WRITE 23 /* Linux 5.14 */
 #endif
 
 enum {
-	PAGE = 4096,
 	FIRST_BYTES = 1 << 15,
 	STEP = 1 << 16, /* at least so many more bytes; or a part of what there is */
 	PART = 4,
@@ -19,16 +20,14 @@ enum {
 	ADDRESSES = 1 << 19,  /* addresses are taken in multiples of that: few steps need more */
 };
 
-static size_t up_to(size_t bytes, size_t unit) { return (bytes + unit - 1) / unit * unit; }
-
 /* Of the addresses of an array with so many bytes. */
-static size_t mapped(size_t bytes) { return up_to(bytes, ADDRESSES); }
+static size_t mapped(size_t bytes) { return (bytes + ADDRESSES - 1) / ADDRESSES * ADDRESSES; }
 
 static size_t next_bytes(size_t bytes)
 {
 	if (!bytes)
 		return FIRST_BYTES;
-	return up_to(bytes + (bytes / PART > STEP ? bytes / PART : STEP), PAGE);
+	return page_up(bytes + (bytes / PART > STEP ? bytes / PART : STEP));
 }
 
 static void *map(size_t bytes)
@@ -40,7 +39,7 @@ static void *map(size_t bytes)
 
 bool large_array_reserve(void **array, size_t *cap, size_t needed, size_t size)
 {
-	size_t old = up_to(*cap * size, PAGE), bytes = old;
+	size_t old = page_up(*cap * size), bytes = old;
 	void *at = *array;
 
 	if (needed <= *cap)

@@ -6,7 +6,7 @@
 #include <stdlib.h>
 #include <sys/mman.h>
 
-#define LARGE_PAGE ((uintptr_t)2 << 20)
+#include "lib/page.h"
 
 enum {
 	ROOM = 24 << 20,
@@ -24,8 +24,8 @@ void large_heap_begin(void)
 	room = malloc(ROOM);
 	start = (uintptr_t)room;
 	if (room) /* EINVAL where the kernel has none */
-		madvise((void *)((start + LARGE_PAGE) / LARGE_PAGE * LARGE_PAGE),
-			ROOM - 2 * LARGE_PAGE, MADV_HUGEPAGE);
+		madvise((void *)((start + BT_LARGE_PAGE) / BT_LARGE_PAGE * BT_LARGE_PAGE),
+			ROOM - 2 * BT_LARGE_PAGE, MADV_HUGEPAGE);
 	mallopt(M_MMAP_THRESHOLD, BLOCKS_BELOW);
 	free(room); /* to the heap's top: it stays there */
 }

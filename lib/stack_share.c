@@ -1,9 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 #include "lib/stack_share.h"
 
-enum {
-	PAGE = 4096,
-};
+#include "lib/page.h"
 
 /* What is kept of all of them where each may have so many bytes. */
 static uint64_t all_of(const uint64_t *sizes, size_t n, uint64_t most)
@@ -21,7 +19,7 @@ uint64_t stack_share(const uint64_t *sizes, size_t n)
 
 	if (all_of(sizes, n, STACK_SHARE_MOST) <= STACK_SHARE_ALL)
 		return STACK_SHARE_MOST;
-	for (uint64_t step = STACK_SHARE_MOST / 2; step >= PAGE; step /= 2)
+	for (uint64_t step = STACK_SHARE_MOST / 2; step >= BT_PAGE; step /= 2)
 		if (share + step < STACK_SHARE_MOST &&
 		    all_of(sizes, n, share + step) <= STACK_SHARE_ALL)
 			share += step;

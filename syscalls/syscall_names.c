@@ -6,6 +6,8 @@
 #include <stdio.h>
 #include <string.h>
 
+#include "lib/array_size.h"
+
 enum {
 	USER32_CS = 0x23, /* the kernel's asm/segment.h */
 };
@@ -18,7 +20,7 @@ static const char *const names[] = {
 
 const char *syscall_name(uint64_t nr, char name[SYSCALL_NAME_MAX])
 {
-	if (nr < sizeof names / sizeof *names && names[nr])
+	if (nr < ARRAY_SIZE(names) && names[nr])
 		snprintf(name, SYSCALL_NAME_MAX, "%s", names[nr]);
 	else
 		snprintf(name, SYSCALL_NAME_MAX, "system call %" PRId64, (int64_t)nr);

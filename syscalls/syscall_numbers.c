@@ -5,6 +5,8 @@
 #include <stdint.h>
 #include <sys/syscall.h>
 
+#include "lib/array_size.h"
+
 /* The second by asm/unistd_32.h. */
 static const struct {
 	uint16_t nr, compat;
@@ -21,7 +23,7 @@ bool syscall_number_is(uint64_t nr, bool compat, long wanted)
 {
 	if (!compat)
 		return nr == (uint64_t)wanted;
-	for (size_t i = 0; i < sizeof numbers / sizeof numbers[0]; i++)
+	for (size_t i = 0; i < ARRAY_SIZE(numbers); i++)
 		if (numbers[i].nr == wanted && numbers[i].compat == nr)
 			return true;
 	return false;

@@ -19,6 +19,7 @@ EXTRA_DIST += tests/README.md tests/allowed-skips tests/sh.bash tests/unit/unit.
 UNIT_FORMAT_LIBS = $(FORMAT_LIBS) $(CMOCKA_LIBS) $(FORMAT_SYSTEM_LIBS)
 AM_CPPFLAGS += $(CMOCKA_CFLAGS)
 UNIT_TESTS = \
+	tests/unit/test_address \
 	tests/unit/test_slice \
 	tests/unit/test_buf \
 	tests/unit/test_content_hash \
@@ -31,6 +32,7 @@ UNIT_TESTS = \
 	tests/unit/test_trace \
 	tests/unit/test_trace_writer \
 	tests/unit/test_trace_disk
+tests_unit_test_address_LDADD = $(CMOCKA_LIBS)
 tests_unit_test_slice_LDADD = $(UNIT_FORMAT_LIBS)
 tests_unit_test_buf_LDADD = $(UNIT_FORMAT_LIBS)
 tests_unit_test_content_hash_LDADD = $(UNIT_FORMAT_LIBS)

@@ -57,7 +57,7 @@ static int load(struct viewer *v, struct view *view, struct bt_error *err)
 	if (!b) {
 		b = view->state = calloc(1, sizeof *b);
 		if (!b)
-			return bt_fail(err, BT_E_NO_MEMORY, 0, "out of memory");
+			return bt_no_memory(err, NULL);
 		b->folded = true;
 	}
 	b->tick_width = digits_of_last_tick(&v->history);

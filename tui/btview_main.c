@@ -14,6 +14,7 @@
 #include "decoder/export.h"
 #include "decoder/json.h"
 #include "decoder/report.h"
+#include "lib/array_size.h"
 #include "lib/escape.h"
 #include "lib/output.h"
 #include "lib/room_for_stack.h"
@@ -141,7 +142,7 @@ static const struct option_row rows[] = {
 	{'V', "version", NULL, "print the version and end", NULL},
 };
 
-enum { ROWS = sizeof rows / sizeof *rows };
+enum { ROWS = ARRAY_SIZE(rows) };
 
 static void print_help(void)
 {

@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /* The keys, from the list they are made from. */
+#include "lib/array_size.h"
 #include "tui/viewer.h"
 
 enum {
@@ -54,7 +55,7 @@ static int load(struct viewer *v, struct view *view, struct bt_error *err)
 	for (size_t i = 0; i < key_row_count; i++)
 		if (key_rows[i].views == VIEWS_ALL)
 			add_key(v, l, &key_rows[i]);
-	for (size_t i = 0; i < sizeof all_views / sizeof *all_views; i++)
+	for (size_t i = 0; i < ARRAY_SIZE(all_views); i++)
 		add_view_keys(v, l, all_views[i]);
 	return lines_view_end(l, err);
 }

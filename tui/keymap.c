@@ -4,6 +4,8 @@
 #include <curses.h>
 #include <string.h>
 
+#include "lib/array_size.h"
+
 const struct key_row key_rows[] = {
 #define BT_KEY(name, in, names, text) \
 	{.request = REQUEST_##name, .views = (in), .keys = (names), .help = (text)},
@@ -11,7 +13,7 @@ const struct key_row key_rows[] = {
 #undef BT_KEY
 };
 
-const size_t key_row_count = sizeof key_rows / sizeof *key_rows;
+const size_t key_row_count = ARRAY_SIZE(key_rows);
 
 static const struct key_name {
 	const char *name;
@@ -29,7 +31,7 @@ static int key_of(const char *name, size_t len)
 		return (unsigned char)name[0];
 	if (len == 2 && name[0] == '^')
 		return name[1] & 0x1f;
-	for (size_t i = 0; i < sizeof key_names / sizeof *key_names; i++)
+	for (size_t i = 0; i < ARRAY_SIZE(key_names); i++)
 		if (strlen(key_names[i].name) == len && !memcmp(key_names[i].name, name, len))
 			return key_names[i].key;
 	return -1;

@@ -100,13 +100,13 @@ struct lines *lines_view_begin(struct view *view, struct bt_error *err)
 	lines_view_release(view);
 	view->state = calloc(1, sizeof(struct lines));
 	if (!view->state)
-		bt_fail(err, BT_E_NO_MEMORY, 0, "out of memory");
+		bt_no_memory(err, NULL);
 	return view->state;
 }
 
 int lines_view_end(const struct lines *l, struct bt_error *err)
 {
-	return l->failed ? bt_fail(err, BT_E_NO_MEMORY, 0, "out of memory") : 0;
+	return l->failed ? bt_no_memory(err, NULL) : 0;
 }
 
 const struct target *lines_view_target(const struct view *view)

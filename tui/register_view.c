@@ -4,6 +4,7 @@
 #include <inttypes.h>
 #include <string.h>
 
+#include "lib/array_size.h"
 #include "syscalls/syscall_names.h"
 #include "tui/label.h"
 
@@ -41,7 +42,7 @@ static const struct bt_regs *before(const struct viewer *v, uint32_t task)
 static void put_flags(struct row *row, uint64_t value)
 {
 	row_put(row, STYLE_NORMAL, " ");
-	for (size_t i = 0; i < sizeof flags / sizeof *flags; i++)
+	for (size_t i = 0; i < ARRAY_SIZE(flags); i++)
 		if (value >> flags[i].bit & 1)
 			row_put(row, STYLE_NORMAL, " %s", flags[i].name);
 }
@@ -98,7 +99,7 @@ static void add_thread(struct viewer *v, struct lines *l, const struct bt_record
 	if (old)
 		row_put(&row, STYLE_MARK, "  (* changed since its snapshot before)");
 	lines_add(l, &row, &target);
-	for (size_t i = 0; i < sizeof shown / sizeof *shown; i++)
+	for (size_t i = 0; i < ARRAY_SIZE(shown); i++)
 		add_register(v, l, t, old, shown[i]);
 }
 

@@ -11,6 +11,7 @@
 #include <termios.h>
 #include <unistd.h>
 
+#include "lib/array_size.h"
 #include "tui/terminfo.h"
 
 enum {
@@ -104,7 +105,7 @@ static void signals_set(void (*handler)(int))
 	struct sigaction a = {.sa_handler = handler, .sa_flags = (int)SA_RESETHAND | SA_NODEFER},
 			 old;
 
-	for (size_t i = 0; i < sizeof ending / sizeof *ending; i++)
+	for (size_t i = 0; i < ARRAY_SIZE(ending); i++)
 		if (!sigaction(ending[i], NULL, &old) && old.sa_handler != SIG_IGN)
 			sigaction(ending[i], &a, NULL);
 }

@@ -24,7 +24,7 @@ static int load(struct viewer *v, struct view *view, struct bt_error *err)
 	(void)v;
 	if (!view->state)
 		view->state = calloc(1, sizeof(struct source));
-	return view->state ? 0 : bt_fail(err, BT_E_NO_MEMORY, 0, "out of memory");
+	return view->state ? 0 : bt_no_memory(err, NULL);
 }
 
 static void release(struct view *view)

@@ -304,7 +304,7 @@ static int load(struct viewer *v, struct view *view, struct bt_error *err)
 		t->stacks = calloc(count + 1, sizeof *t->stacks);
 	}
 	if (!t || !t->open || !t->stacks)
-		return bt_fail(err, BT_E_NO_MEMORY, 0, "out of memory");
+		return bt_no_memory(err, NULL);
 	t->snap = v->snap;
 	t->count = count;
 	for (size_t i = 0; i < count && i < OPEN_MAX; i++)

@@ -409,7 +409,7 @@ int tui_run(struct model *m, struct symbols *s, const struct report_options *o,
 		return 1;
 	v = calloc(1, sizeof *v);
 	if (!v)
-		return bt_fail(err, BT_E_NO_MEMORY, 0, "out of memory");
+		return bt_no_memory(err, NULL);
 	rc = screen_open(&v->screen, err);
 	if (!rc) {
 		rc = viewer_init(v, m, s, &begin, err);

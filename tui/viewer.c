@@ -1,4 +1,5 @@
 /* SPDX-License-Identifier: MIT */
+#include "lib/array_size.h"
 #include "tui/layout.h"
 
 #include <stdarg.h>
@@ -58,8 +59,7 @@ int viewer_show(struct viewer *v, const struct model_snapshot *snap, uint32_t ta
 {
 	int rc = 0;
 
-	for (size_t i = 0;
-	     (v->snap != snap || v->task != task) && i < sizeof of_moment / sizeof *of_moment; i++)
+	for (size_t i = 0; (v->snap != snap || v->task != task) && i < ARRAY_SIZE(of_moment); i++)
 		view_forget_marks(&v->views[of_moment[i]]);
 	if (!v->history.entries || v->task != task) {
 		history_release(&v->history);
@@ -75,7 +75,7 @@ int viewer_show(struct viewer *v, const struct model_snapshot *snap, uint32_t ta
 	/* Others are loaded when they show: the stacks of a thousand threads take their time. */
 	for (size_t i = 0; i < VIEW_COUNT; i++)
 		v->views[i].stale = true;
-	for (size_t i = 0; !rc && i < sizeof eager / sizeof *eager; i++)
+	for (size_t i = 0; !rc && i < ARRAY_SIZE(eager); i++)
 		rc = view_load(v, eager[i], err);
 	v->code_stale = true;
 	return rc;

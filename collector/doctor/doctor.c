@@ -7,6 +7,7 @@
 #include <string.h>
 
 #include "collector/doctor/doctor_private.h"
+#include "lib/array_size.h"
 
 const struct doctor_row_info doctor_rows[DOCTOR_ROWS] = {
 #define BT_DOCTOR_ROW(id, row_group, row_name, row_serves, row_probe) \
@@ -152,7 +153,7 @@ bool doctor_hypervisor(const struct doctor *d, char name[32])
 	d->machine.ops->cpuid(d->machine.state, 0x40000000, 0, r);
 	memcpy(signature, &r[1], 12);
 	snprintf(name, 32, "one of an unknown kind");
-	for (size_t i = 0; i < sizeof known / sizeof known[0]; i++)
+	for (size_t i = 0; i < ARRAY_SIZE(known); i++)
 		if (!strcmp(signature, known[i].signature))
 			snprintf(name, 32, "%s", known[i].name);
 	return true;

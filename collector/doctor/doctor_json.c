@@ -4,6 +4,7 @@
 
 #include "collector/doctor/doctor_private.h"
 #include "config.h"
+#include "lib/array_size.h"
 #include "lib/buf.h"
 #include "lib/escape.h"
 #include "lib/late_library.h"
@@ -63,8 +64,8 @@ int doctor_print_json(FILE *to, struct doctor *d, struct bt_error *err)
 	struct doctor_choice choice;
 	struct jansson js;
 	json_t *rows, *all;
-	int rc = late_library_load(JANSSON_SONAME, jansson_symbols,
-				   sizeof jansson_symbols / sizeof *jansson_symbols, &js, err);
+	int rc = late_library_load(JANSSON_SONAME, jansson_symbols, ARRAY_SIZE(jansson_symbols),
+				   &js, err);
 
 	if (rc)
 		return rc;

@@ -23,6 +23,7 @@
 #include "collector/doctor/machine.h"
 #include "collector/engine/layout.h"
 #include "collector/limits.h"
+#include "lib/array_size.h"
 
 #ifndef ARCH_SET_CPUID
 #define ARCH_SET_CPUID 0x1012 /* asm/prctl.h since Linux 4.12 */
@@ -91,7 +92,7 @@ static int wait_for_end(void *parent)
 static int try_ptrace(void)
 {
 	static uint64_t stack[1024]; /* it may be used a moment longer than we are there */
-	pid_t pid = clone(wait_for_end, stack + sizeof stack / sizeof stack[0], CLONE_VM | SIGCHLD,
+	pid_t pid = clone(wait_for_end, stack + ARRAY_SIZE(stack), CLONE_VM | SIGCHLD,
 			  (void *)(intptr_t)getpid());
 	int rc;
 
@@ -224,7 +225,7 @@ static int try_snapshot(void)
 		{.code = BPF_JMP | BPF_CALL, .imm = HELPER_BRANCH_SNAPSHOT},
 		{.code = BPF_JMP | BPF_EXIT},
 	};
-	int program = failed(load_program(code, sizeof code / sizeof code[0])), event, rc;
+	int program = failed(load_program(code, ARRAY_SIZE(code))), event, rc;
 	union bpf_attr run = {.test = {.prog_fd = (uint32_t)program}};
 
 	if (program < 0)

@@ -5,6 +5,7 @@
 #include <string.h>
 
 #include "collector/doctor/doctor_private.h"
+#include "lib/array_size.h"
 
 enum {
 	ROOM_MB = 1024, /* a trace of a long run with its rings */
@@ -47,7 +48,7 @@ void probe_directory(struct doctor *d, struct verdict *v)
 			v, "export BTREC_TRACE_DIR=/var/tmp/btrec-$(id -u) (or btrec run -o DIR)");
 		return;
 	}
-	for (size_t i = 0; i < sizeof file_systems / sizeof file_systems[0]; i++)
+	for (size_t i = 0; i < ARRAY_SIZE(file_systems); i++)
 		if (file_systems[i].type == dir.type)
 			fs = &file_systems[i];
 	snprintf(other, sizeof other, "file system 0x%" PRIx64, dir.type);
@@ -92,7 +93,7 @@ static bool has_library(const struct doctor *d, const char *name)
 					     "/usr/local/lib"};
 	char path[128], byte[2];
 
-	for (size_t i = 0; i < sizeof places / sizeof places[0]; i++) {
+	for (size_t i = 0; i < ARRAY_SIZE(places); i++) {
 		snprintf(path, sizeof path, "%s/%s", places[i], name);
 		if (d->machine.ops->read(d->machine.state, path, byte, sizeof byte) > 0)
 			return true;

@@ -5,6 +5,7 @@
 #include <string.h>
 
 #include "collector/doctor/doctor_private.h"
+#include "lib/array_size.h"
 
 enum {
 	RING_KB = 512, /* what a buffer of branches needs at least to be of use */
@@ -113,7 +114,7 @@ void probe_seccomp(struct doctor *d, struct verdict *v)
 		verdict_set(v, DOCTOR_YES, "no filter");
 		return;
 	}
-	for (size_t i = 0; i < sizeof calls / sizeof calls[0]; i++) {
+	for (size_t i = 0; i < ARRAY_SIZE(calls); i++) {
 		int rc = doctor_try(d, calls[i].what);
 
 		if (!is_refusal(rc) || (rc == -EPERM && calls[i].capability &&
@@ -150,7 +151,7 @@ void probe_capabilities(struct doctor *d, struct verdict *v)
 		verdict_set(v, DOCTOR_FACT, "unknown: there is no proc(5) on /proc");
 		return;
 	}
-	for (size_t i = 0; i < sizeof rows / sizeof rows[0]; i++) {
+	for (size_t i = 0; i < ARRAY_SIZE(rows); i++) {
 		char *list = doctor_has_capability(d, rows[i].which) ? has : lacks;
 		size_t len = strlen(list);
 

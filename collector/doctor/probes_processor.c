@@ -4,6 +4,7 @@
 #include <string.h>
 
 #include "collector/doctor/doctor_private.h"
+#include "lib/array_size.h"
 
 /* The PMU's folder in sysfs: cpu, on hybrid processors that of the larger cores. NULL: there is
  * none, or (*known) nobody says. */
@@ -75,7 +76,7 @@ void probe_kernel(struct doctor *d, struct verdict *v)
 		verdict_change(v, "Linux 5.3 or later");
 		return;
 	}
-	for (size_t i = 0; !d->hurried && i < sizeof rows / sizeof rows[0]; i++) {
+	for (size_t i = 0; !d->hurried && i < ARRAY_SIZE(rows); i++) {
 		size_t len = strlen(lacks);
 
 		if (doctor_kernel_from(d, rows[i].major, rows[i].minor))

@@ -8,6 +8,7 @@
 #include "collector/doctor/doctor_private.h"
 #include "collector/engine/layout.h"
 #include "collector/pmu/source_bts.h"
+#include "lib/array_size.h"
 
 #define PT_FOLDER PMU_DEVICES "/intel_pt"
 
@@ -18,7 +19,7 @@ static bool can_trace(struct doctor *d, struct verdict *v)
 {
 	static const enum doctor_row rows[] = {DOCTOR_KERNEL, DOCTOR_PROC, DOCTOR_PTRACE};
 
-	for (size_t i = 0; i < sizeof rows / sizeof rows[0]; i++) {
+	for (size_t i = 0; i < ARRAY_SIZE(rows); i++) {
 		const struct verdict *needed = doctor_ask(d, rows[i]);
 
 		if (needed->answer != DOCTOR_NO)

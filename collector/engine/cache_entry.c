@@ -10,6 +10,8 @@
 #include "collector/engine/persisted_groups.h"
 #include "collector/engine/watch.h"
 #include "collector/tracee.h"
+#include "lib/call_result.h"
+#include "lib/page.h"
 
 enum {
 	EFLAGS_TF = 0x100,
@@ -71,7 +73,7 @@ struct source {
 static size_t read_page(const struct source *s, uint64_t addr, uint8_t *bytes, size_t n)
 {
 	struct address_space *space = s->task->process->space;
-	uint64_t page = addr & ~(uint64_t)(WATCH_PAGE - 1);
+	uint64_t page = page_down(addr);
 	const uint8_t *watched = watch_bytes(s->es, page);
 
 	if (!watched)
@@ -84,7 +86,7 @@ static size_t read_page(const struct source *s, uint64_t addr, uint8_t *bytes, s
 static size_t read_code(void *arg, uint64_t addr, uint8_t *bytes, size_t n)
 {
 	const struct source *s = arg;
-	size_t here = WATCH_PAGE - addr % WATCH_PAGE, got;
+	size_t here = BT_PAGE - addr % BT_PAGE, got;
 
 	if (!s->es->watch.protected)
 		return address_space_code(s->task->process->space, s->b->writer, s->task->tid, addr,
@@ -98,8 +100,8 @@ static const uint8_t *fixed_page(void *arg, uint64_t addr)
 {
 	struct source *s = arg;
 
-	if (!s->page || addr - s->page_at >= WATCH_PAGE) {
-		s->page_at = addr & ~(uint64_t)(WATCH_PAGE - 1);
+	if (!s->page || addr - s->page_at >= BT_PAGE) {
+		s->page_at = page_down(addr);
 		s->page = address_space_fixed_page(s->task->process->space, s->b->writer,
 						   s->task->tid, addr);
 	}
@@ -123,12 +125,12 @@ static bool is_mutable(void *arg, uint64_t addr)
 	if (s->interrupted || s->stays)
 		return true;
 	if (!s->alone) { /* on a page that is watched nobody is writing */
-		if (watch_bytes(s->es, addr & ~(uint64_t)(WATCH_PAGE - 1)))
+		if (watch_bytes(s->es, page_down(addr)))
 			return false;
 		s->es->quiesce = true;
 		return true;
 	}
-	rc = watch_page(s->b, s->task, s->es, addr & ~(uint64_t)(WATCH_PAGE - 1));
+	rc = watch_page(s->b, s->task, s->es, page_down(addr));
 	if (rc == WATCH_INTERRUPTED || rc == WATCH_GONE)
 		s->interrupted = rc;
 	return rc != WATCH_DONE;
@@ -163,7 +165,7 @@ static bool is_ready(const struct source *s, uint64_t pc)
 		return address_space_code_kind(s->task->process->space, pc) == CODE_FIXED;
 	return s->alone || address_space_code_kind(s->task->process->space, pc) != CODE_MUTABLE ||
 	       code_cache_find(s->es->cache, pc) != FRAGMENT_NONE ||
-	       watch_bytes(s->es, pc & ~(uint64_t)(WATCH_PAGE - 1));
+	       watch_bytes(s->es, page_down(pc));
 }
 
 /* The fragment at pc that is there already and does for all that wait for it, its page being
@@ -397,7 +399,8 @@ static uint32_t fragment_for(struct source *src, uint64_t pc, bool indirect)
  * way that kills. */
 static bool has_failed_to_exec(const struct bt_regs *r)
 {
-	return (r->orig_rax == SYS_execve || r->orig_rax == SYS_execveat) && (int64_t)r->rax < 0;
+	return (r->orig_rax == SYS_execve || r->orig_rax == SYS_execveat) &&
+	       call_has_failed(r->rax);
 }
 
 /* Where only ticks are counted, from `start` on: no conditional yet, no transfer. */

@@ -7,9 +7,9 @@
 #include "collector/engine/engine_private.h"
 #include "collector/engine/layout.h"
 #include "collector/engine/persisted_maker.h"
+#include "lib/page.h"
 
 enum {
-	PAGE = 4096,
 	TOGETHER = 2 * PERSISTED_FRAGMENTS, /* entries behind one another whose fragments are kept
 					       with others of the same file */
 };
@@ -71,8 +71,8 @@ struct kept {
 
 static const uint8_t *kept_page(struct kept *k, uint64_t addr)
 {
-	if (!k->page || addr - k->at >= PAGE) {
-		k->at = addr & ~(uint64_t)(PAGE - 1);
+	if (!k->page || addr - k->at >= BT_PAGE) {
+		k->at = page_down(addr);
 		k->page = address_space_kept_page(k->space, addr);
 	}
 	return k->page;
@@ -84,8 +84,8 @@ static size_t read_kept(void *arg, uint64_t addr, uint8_t *bytes, size_t n)
 
 	while (done < n) {
 		const uint8_t *page = kept_page(arg, addr + done);
-		size_t at = (addr + done) % PAGE,
-		       here = PAGE - at < n - done ? PAGE - at : n - done;
+		size_t at = (addr + done) % BT_PAGE,
+		       here = BT_PAGE - at < n - done ? BT_PAGE - at : n - done;
 
 		if (!page)
 			break;

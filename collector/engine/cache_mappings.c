@@ -7,6 +7,7 @@
 #include "collector/engine/engine_private.h"
 #include "collector/engine/syscall_policy.h"
 #include "collector/map_syscalls.h"
+#include "lib/page.h"
 
 /* Of more than there are rows for the last row stands for all the others, and what lies between
  * them. */
@@ -74,7 +75,7 @@ void cache_mappings_changed(struct task *task, const struct syscall_note *note,
 	struct address_space *s = task->process->space;
 	struct tracee_syscall call = {
 		.nr = note->nr,
-		.args = {args->args[0], args->args[1], (uint64_t)args->pages * CODE_PAGE}};
+		.args = {args->args[0], args->args[1], (uint64_t)args->pages * BT_PAGE}};
 	struct map_change change;
 
 	if (!map_syscall_changes(s, &call, note->result, &change))

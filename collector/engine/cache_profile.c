@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /* Where an address space has what a program's profile names. */
 #include "collector/engine/engine_private.h"
+#include "lib/array_size.h"
 
 /* Mappings have changed, or files have got numbers. */
 static void refresh(struct profile_view *v, const struct address_space *s)
@@ -8,8 +9,7 @@ static void refresh(struct profile_view *v, const struct address_space *s)
 	v->code_epoch = s->code_epoch;
 	v->files = profile_files(v->program);
 	v->map_count = 0;
-	for (size_t i = 0;
-	     i < s->mappings.count && v->map_count < sizeof v->maps / sizeof v->maps[0]; i++) {
+	for (size_t i = 0; i < s->mappings.count && v->map_count < ARRAY_SIZE(v->maps); i++) {
 		const struct mapping *m = &s->mappings.maps[i];
 		int file = m->ino && address_space_code_kind(s, m->start) == CODE_FIXED
 				   ? profile_file(v->program, m)

@@ -5,6 +5,7 @@
 #include <stdlib.h>
 
 #include "collector/engine/engine_private.h"
+#include "lib/array_size.h"
 
 /* As it lies in the tracee. */
 struct noted_arrival {
@@ -87,8 +88,7 @@ int cache_sample_take(const struct task *task, struct engine_space *es, const st
 	if (bytes % sizeof noted[0] || count > room) /* it is scribbled over */
 		return 0;
 	for (size_t done = 0, n; done < count; done += n) {
-		n = count - done < sizeof noted / sizeof noted[0] ? count - done
-								  : sizeof noted / sizeof noted[0];
+		n = count - done < ARRAY_SIZE(noted) ? count - done : ARRAY_SIZE(noted);
 		if (!window_read(&es->window, task->tid, at + done * sizeof noted[0], noted,
 				 n * sizeof noted[0]))
 			return -BT_E_GONE;

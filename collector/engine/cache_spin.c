@@ -11,6 +11,7 @@
 
 #include "collector/engine/engine_private.h"
 #include "collector/tracee.h"
+#include "lib/page.h"
 
 enum {
 	LOOK_SPINS = 2,    /* the first look: after so many records of safe points (CTX_SPINS), */
@@ -114,14 +115,14 @@ struct looked_at {
 static size_t read_code(void *arg, uint64_t addr, uint8_t *bytes, size_t n)
 {
 	struct looked_at *l = arg;
-	size_t at = addr % WATCH_PAGE;
+	size_t at = addr % BT_PAGE;
 
 	if (!l->page || addr - at != l->page_at) {
 		l->page_at = addr - at;
 		l->page = address_space_fixed_page(l->task->process->space, l->b->writer,
 						   l->task->tid, addr);
 	}
-	if (!l->page || at + n > WATCH_PAGE)
+	if (!l->page || at + n > BT_PAGE)
 		return tracee_read(l->task->tid, addr, bytes, n);
 	memcpy(bytes, l->page + at, n);
 	return n;

@@ -11,13 +11,13 @@
 #include "collector/engine/operand.h"
 #include "collector/engine/x86.h"
 #include "collector/tracee.h"
+#include "lib/canonical.h"
 
 enum {
 	STEP_ON = 4096,   /* steps to the next place at which the application's state is known; far
 			     more than any sequence has */
 	TRAP_SELF = 0x80, /* si_code of an int3 (SI_KERNEL) */
 };
-#define USER_END    (1ull << 47)
 #define FLAGS_OF    0x800ull
 #define FLAGS_OF_AH 0xd5ull /* SF ZF AF PF CF: those that LAHF gives */
 
@@ -237,7 +237,7 @@ static bool state_arriving(struct task *task, const struct engine_space *es, str
 
 	if (c->kind.ticks || !(searching || entering || (p && is_dispatching(c, s->regs.rip, p))) ||
 	    !read_record(task, es, s->ctx.next - RECORD_SIZE, &made) ||
-	    !branch_log_is_indirect(&made) || made.to >= USER_END)
+	    !branch_log_is_indirect(&made) || made.to >= BT_USER_END)
 		return false;
 	/* An entry may be one that sends it on to the search; before that it has r11. */
 	if (made.to != s->regs.r11 &&
@@ -316,7 +316,7 @@ static void guess_state(const struct code_cache *c, struct stretch *s, uint64_t 
 	else if (fragment)
 		s->regs.rip = fragment->pc;
 	else if (arriving)
-		s->regs.rip = x86_is_canonical(leads) && (int64_t)leads >= 0 ? leads : begin;
+		s->regs.rip = is_canonical(leads) && (int64_t)leads >= 0 ? leads : begin;
 	else if (x)
 		s->regs.rip = x->target;
 	else if ((back = code_cache_state_at(
@@ -563,7 +563,7 @@ int stretch_leave(struct task *task, struct engine_space *es, struct stretch *s)
 	engine_set_in_cache(et, false);
 	if (et->ticks ? cache_syscalls_take(task, es, s) : take_records(task, es, s))
 		return -BT_E_GONE;
-	if (s->arrival == ARRIVED_INDIRECT && !x86_is_canonical(s->regs.rip))
+	if (s->arrival == ARRIVED_INDIRECT && !is_canonical(s->regs.rip))
 		(et->ticks ? undo_noted_branch : undo_wild_branch)(task, es, s);
 	if (et->ticks)
 		count_stretch(task, s);

@@ -13,6 +13,7 @@
 #include "collector/engine/syscall_policy.h"
 #include "collector/last_words.h"
 #include "collector/tracee.h"
+#include "lib/array_size.h"
 
 #ifndef ARCH_SET_CPUID
 #define ARCH_SET_CPUID 0x1012 /* asm/prctl.h since Linux 4.12 */
@@ -265,7 +266,7 @@ bool cache_syscalls_fault(const struct code_cache *c, const siginfo_t *info, str
 
 	if (info->si_code <= 0 || (info->si_signo != SIGSEGV && info->si_signo != SIGBUS))
 		return false;
-	for (size_t i = 0; i < sizeof reads / sizeof reads[0]; i++)
+	for (size_t i = 0; i < ARRAY_SIZE(reads); i++)
 		if (at >= reads[i].from && at < reads[i].end) {
 			raw->rip = region_address(CODE_AT) + reads[i].to;
 			return true;

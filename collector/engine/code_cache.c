@@ -12,6 +12,7 @@
 #include "collector/engine/routines.h"
 #include "collector/processor.h"
 #include "lib/large_array.h"
+#include "lib/page.h"
 
 enum {
 	STALE_CODE = 4 << 20, /* more code than that, and so many forgotten fragments for each that
@@ -19,7 +20,6 @@ enum {
 	STALE_FRAGMENTS = 2,
 	LAST_CODE = 2 << 20, /* room that is left: more than is mostly made at one entry
 				(cache_entry.c); what has none makes the cache full */
-	PAGE = 4096,
 	SHARED_ROOM =
 		4, /* table 2 of a cache that is shared has room for so many times what it holds */
 };
@@ -586,8 +586,6 @@ static bool index_fragment(struct code_cache *c, uint32_t number)
 static void walk_fragments(struct code_cache *c, uint64_t start, uint64_t end,
 			   bool (*keep)(void *arg, uint32_t fragment), void *arg)
 {
-	const uint64_t mask = ~(uint64_t)(PAGE - 1);
-
 	while (c->indexed < c->fragment_count && index_fragment(c, c->indexed))
 		c->indexed++;
 	if (c->indexed == c->fragment_count) {
@@ -595,7 +593,8 @@ static void walk_fragments(struct code_cache *c, uint64_t start, uint64_t end,
 		return;
 	}
 	for (uint32_t i = 0; i < c->fragment_count && start < end; i++) /* no memory for an index */
-		if (overlaps(c, &c->fragments[i], start & mask, ((end - 1) & mask) + (PAGE - 1)))
+		if (overlaps(c, &c->fragments[i], page_down(start),
+			     page_down(end - 1) + (BT_PAGE - 1)))
 			keep(arg, i);
 }
 

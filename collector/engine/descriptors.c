@@ -15,6 +15,8 @@
 #include <unistd.h>
 
 #include "collector/engine/syscall_policy.h"
+#include "lib/array_size.h"
+#include "lib/call_result.h"
 
 /* What a byte of the table says. */
 enum {
@@ -40,7 +42,7 @@ static bool is_local(const char *type)
 		"zfs",     "jfs",    "reiserfs", "vfat",    "exfat", "ntfs3",
 		"iso9660", "udf",    "squashfs", "erofs"};
 
-	for (size_t i = 0; i < sizeof local / sizeof local[0]; i++)
+	for (size_t i = 0; i < ARRAY_SIZE(local); i++)
 		if (!strcmp(type, local[i]))
 			return true;
 	return false;
@@ -279,7 +281,7 @@ static bool opens(const struct tracee_syscall *c)
 	static const uint16_t calls[] = {SYS_open, SYS_openat, SYS_openat2, SYS_creat,
 					 SYS_dup,  SYS_dup2,   SYS_dup3};
 
-	for (size_t i = 0; i < sizeof calls / sizeof calls[0]; i++)
+	for (size_t i = 0; i < ARRAY_SIZE(calls); i++)
 		if (c->nr == calls[i])
 			return true;
 	return c->nr == SYS_fcntl &&
@@ -290,7 +292,7 @@ static bool opens(const struct tracee_syscall *c)
 static uint32_t worth_a_look(const struct tracee_syscall *c, uint64_t result)
 {
 	if (opens(c))
-		return (int64_t)result < 0 ? UINT32_MAX : (uint32_t)result;
+		return call_has_failed(result) ? UINT32_MAX : (uint32_t)result;
 	return syscall_policy(c->nr) & POLICY_DESCRIPTORS && c->nr != SYS_close &&
 			       (int64_t)result != -EBADF
 		       ? (uint32_t)c->args[0]

@@ -15,6 +15,7 @@
 #include "collector/engine/watch.h"
 #include "collector/engine/x86.h"
 #include "collector/tracee.h"
+#include "lib/array_size.h"
 
 /* ---- The stepper, for what the cache does not do ---- */
 
@@ -233,8 +234,7 @@ static int block_others(struct task *task)
 	uint64_t mask, others = UINT64_MAX;
 	struct engine_task *et = task->backend;
 
-	for (size_t i = 0; i < sizeof raised_by_instructions / sizeof raised_by_instructions[0];
-	     i++)
+	for (size_t i = 0; i < ARRAY_SIZE(raised_by_instructions); i++)
 		others &= ~(1ull << (raised_by_instructions[i] - 1));
 	if (tracee_get_mask(task->tid, &mask) || tracee_set_mask(task->tid, mask | others))
 		return -BT_E_GONE;
@@ -590,7 +590,7 @@ static bool vsyscall_writes(const struct engine_space *es, const struct task *ta
 
 	if (info->si_signo != SIGSEGV || info->si_code <= 0 || !tracee_is_in_vsyscall(&task->regs))
 		return false;
-	for (size_t i = 0; i < sizeof args / sizeof args[0]; i++) {
+	for (size_t i = 0; i < ARRAY_SIZE(args); i++) {
 		const struct watched_page *p =
 			watched_protected(&es->watch, args[i], args[i] + RESULT_MAX);
 

@@ -14,6 +14,7 @@
 #include "collector/engine/watch.h"
 #include "collector/syscall_filter.h"
 #include "collector/tracee.h"
+#include "lib/array_size.h"
 
 enum {
 	DEAD_MIN = 8192,
@@ -119,7 +120,7 @@ static void space_changed(void *extension, uint64_t start, uint64_t end)
 	es->quiesce = es->parallel;
 	if (!es->leaves) {
 		code_cache_drop(es->cache, start, end);
-	} else if (es->lost_count < sizeof es->lost / sizeof es->lost[0]) {
+	} else if (es->lost_count < ARRAY_SIZE(es->lost)) {
 		es->lost[es->lost_count++] = (struct lost_code){start, end};
 	} else {
 		last->start = start < last->start ? start : last->start;
@@ -314,7 +315,7 @@ static bool may_make_region(const struct engine_space *es, const struct task *ta
 
 	if (tracee_get_regs(task->tid, &regs))
 		return false;
-	for (size_t i = 0; i < sizeof calls / sizeof calls[0]; i++)
+	for (size_t i = 0; i < ARRAY_SIZE(calls); i++)
 		if (!(calls[i].of_cache && es->cache->placed) &&
 		    !syscall_filter_passes(task, regs.rip, calls[i].nr, calls[i].args))
 			return false;

@@ -4,8 +4,9 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "lib/page.h"
+
 enum {
-	PAGE_BITS = 12,
 	FIRST_CAP = 256,
 };
 
@@ -124,7 +125,7 @@ static bool add_to_page(struct fragment_index *x, uint64_t number, uint32_t frag
 
 bool fragment_index_add(struct fragment_index *x, uint64_t start, uint64_t end, uint32_t fragment)
 {
-	for (uint64_t number = start >> PAGE_BITS; number <= (end - 1) >> PAGE_BITS; number++)
+	for (uint64_t number = page_number(start); number <= page_number(end - 1); number++)
 		if (!add_to_page(x, number, fragment))
 			return false;
 	return true;
@@ -152,7 +153,7 @@ static void walk_page(struct fragment_index *x, struct indexed_page *p,
 void fragment_index_walk(struct fragment_index *x, uint64_t start, uint64_t end,
 			 bool (*keep)(void *arg, uint32_t fragment), void *arg)
 {
-	uint64_t first = start >> PAGE_BITS, last = (end - 1) >> PAGE_BITS;
+	uint64_t first = page_number(start), last = page_number(end - 1);
 
 	if (start >= end || !x->page_cap)
 		return;

@@ -2,9 +2,10 @@
 /* Reading a fragment: which instructions it has, where its safe point stands, which segments it
  * covers. */
 #include "collector/engine/translation.h"
+#include "lib/canonical.h"
+#include "lib/page.h"
 
 enum {
-	PAGE = 4096,
 	DECODED_AT_ONCE = 32, /* bytes with which the decoder needs no copy */
 	LOOK_AHEAD = 64,      /* instructions, in search of a cycle */
 };
@@ -31,10 +32,10 @@ static bool is_system_call(const struct step *s)
 
 static bool on_fixed_page(struct translation *t, uint64_t pc)
 {
-	if (t->page && t->page_at == (pc & ~(uint64_t)(PAGE - 1)))
+	if (t->page && t->page_at == page_down(pc))
 		return true;
 	t->page = t->source->fixed_page(t->source->arg, pc);
-	t->page_at = pc & ~(uint64_t)(PAGE - 1);
+	t->page_at = page_down(pc);
 	return t->page;
 }
 
@@ -45,9 +46,9 @@ static bool is_mutable(struct translation *t, uint64_t pc)
 
 static bool decode(struct translation *t, uint64_t pc, struct step *s)
 {
-	size_t at = pc % PAGE, n;
+	size_t at = pc % BT_PAGE, n;
 
-	if (at <= PAGE - DECODED_AT_ONCE && on_fixed_page(t, pc)) {
+	if (at <= BT_PAGE - DECODED_AT_ONCE && on_fixed_page(t, pc)) {
 		memcpy(s->bytes, t->page + at, sizeof s->bytes);
 		return !x86_decode(t->page + at, DECODED_AT_ONCE, &s->insn);
 	}
@@ -73,7 +74,7 @@ static bool leads_astray(const struct step *s)
 	bool direct =
 		is_conditional(s) || s->insn.class == BT_INSN_JMP || s->insn.class == BT_INSN_CALL;
 
-	return direct && !x86_is_canonical(target_of(s));
+	return direct && !is_canonical(target_of(s));
 }
 
 static bool fetch(struct translation *t, uint64_t pc, struct step *s)
@@ -195,7 +196,7 @@ static void read_steps(struct translation *t)
 			t->ends_outside = t->ends_careful = true;
 			return;
 		}
-		if (!t->mutable && (pc ^ (behind(s) - 1)) >> 12 &&
+		if (!t->mutable && page_number(pc) != page_number(behind(s) - 1) &&
 		    t->source->is_mutable(t->source->arg,
 					  behind(s) - 1)) { /* it ends on a page that may change */
 			if (t->count)

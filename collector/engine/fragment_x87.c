@@ -10,6 +10,7 @@
 #include <assert.h>
 
 #include "collector/engine/translation.h"
+#include "lib/array_size.h"
 
 struct saving_insn {
 	uint8_t map, opcode, reg; /* enum x86_map, and what ModRM.reg is */
@@ -58,7 +59,7 @@ static const struct saving_insn *saving_insn(const struct step *s)
 	if (in->map > X86_MAP_0F || in->opcode < LOWEST_OPCODE || modrm >= 0xc0 ||
 	    (in->map == X86_MAP_0F && (in->prefix_66 || in->prefix_f2_f3)))
 		return NULL;
-	for (size_t i = 0; i < sizeof saving_insns / sizeof saving_insns[0]; i++) {
+	for (size_t i = 0; i < ARRAY_SIZE(saving_insns); i++) {
 		const struct saving_insn *x = &saving_insns[i];
 
 		if (x->map == in->map && x->opcode == in->opcode && x->reg == (modrm >> 3 & 7))

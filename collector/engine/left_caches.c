@@ -9,6 +9,7 @@
 
 #include "collector/code_pages.h"
 #include "collector/engine/cache_region.h"
+#include "lib/page.h"
 
 enum {
 	MOST = 8,
@@ -151,7 +152,7 @@ static size_t run_at(const struct page_list *list, size_t i)
 	size_t n = 1;
 
 	while (n < ADDRESS_SPACE_ADOPTED && i + n < list->count &&
-	       list->at[i + n] == list->at[i] + n * CODE_PAGE)
+	       list->at[i + n] == list->at[i] + n * BT_PAGE)
 		n++;
 	return n;
 }
@@ -184,9 +185,9 @@ struct adopted {
 static bool has_pages(void *arg, uint64_t start, uint64_t end)
 {
 	const struct adopted *a = arg;
-	uint64_t page = start & ~(uint64_t)(CODE_PAGE - 1);
+	uint64_t page = page_down(start);
 
-	for (; page < end && end > a->end; page += CODE_PAGE)
+	for (; page < end && end > a->end; page += BT_PAGE)
 		if (!code_pages_find(a->pages, page))
 			return false;
 	return true;

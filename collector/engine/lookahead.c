@@ -1,6 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 #include "collector/engine/lookahead.h"
 
+#include "lib/array_size.h"
+
 /* Measured over the first recordings of true, ls, git, perl, python3 and cc1, of fragments that
  * have run: how often has what they lead to run, too? */
 enum {
@@ -21,7 +23,7 @@ static uint32_t when_taken(int64_t distance)
 		    {128, LOOKAHEAD_CERTAIN * 54 / 100},
 		    {512, LOOKAHEAD_CERTAIN * 45 / 100}};
 
-	for (size_t i = 0; i < sizeof rows / sizeof rows[0]; i++)
+	for (size_t i = 0; i < ARRAY_SIZE(rows); i++)
 		if (distance < rows[i].below)
 			return rows[i].likelihood;
 	return LOOKAHEAD_CERTAIN * 28 / 100;

@@ -12,9 +12,10 @@
 
 #include "collector/limits.h"
 #include "collector/tracee.h"
+#include "lib/array_size.h"
+#include "lib/page.h"
 
 enum {
-	PAGE = 4096,
 	LENT = 48, /* bytes around the task's next instruction that are lent to a name */
 };
 
@@ -45,7 +46,7 @@ static long call_with(pid_t tid, const char *name, long (*call)(pid_t tid, uint6
 
 	if (n > LENT - 2 || tracee_get_regs(tid, &regs))
 		return -1;
-	at = regs.rip % PAGE < PAGE - 2 * LENT ? regs.rip + LENT : regs.rip - LENT;
+	at = regs.rip % BT_PAGE < BT_PAGE - 2 * LENT ? regs.rip + LENT : regs.rip - LENT;
 	if (tracee_read(tid, at, saved, n) != n || !tracee_write(tid, at, name, n))
 		return -1;
 	fd = call(tid, at);
@@ -101,7 +102,7 @@ static bool has_our_view(pid_t tid)
 	struct stat there, here;
 	char path[64], own[64];
 
-	for (size_t i = 0; i < sizeof parts / sizeof parts[0]; i++) {
+	for (size_t i = 0; i < ARRAY_SIZE(parts); i++) {
 		snprintf(path, sizeof path, "/proc/%d/%s", (int)tid, parts[i]);
 		snprintf(own, sizeof own, "/proc/self/%s", parts[i]);
 		if (stat(path, &there) || stat(own, &here) || there.st_dev != here.st_dev ||

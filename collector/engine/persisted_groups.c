@@ -8,9 +8,9 @@
 #include "collector/engine/persisted_form.h"
 #include "lib/build_id.h"
 #include "lib/content_hash.h"
+#include "lib/page.h"
 
 enum {
-	PAGE = 4096,
 	RANGES_AHEAD = 256, /* whose pages are read together */
 	SEGMENTS_MOST = PERSISTED_BYTES / sizeof(struct segment),
 };
@@ -161,10 +161,10 @@ static bool same_bytes(const struct code_source *source, uint64_t addr, const ui
 {
 	while (n) {
 		const uint8_t *page = source->fixed_page(source->arg, addr);
-		size_t here = PAGE - addr % PAGE;
+		size_t here = BT_PAGE - addr % BT_PAGE;
 
 		here = here < n ? here : n;
-		if (!page || memcmp(page + addr % PAGE, bytes, here))
+		if (!page || memcmp(page + addr % BT_PAGE, bytes, here))
 			return false;
 		addr += here;
 		bytes += here;
@@ -498,6 +498,6 @@ uint64_t persisted_stamp(const struct processor *processor)
 		who.seconds = (uint64_t)exe.st_mtim.tv_sec;
 		who.nanoseconds = (uint64_t)exe.st_mtim.tv_nsec;
 	}
-	bt_build_id(__ehdr_start, PAGE, who.build_id);
+	bt_build_id(__ehdr_start, BT_PAGE, who.build_id);
 	return content_hash(&who, sizeof who).first | 1;
 }

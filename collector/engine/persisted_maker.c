@@ -6,6 +6,7 @@
 
 #include "collector/engine/layout.h"
 #include "collector/engine/persisted_form.h"
+#include "lib/array_size.h"
 #include "lib/content_hash.h"
 
 /* How far the second translation is from the first. The lowest byte that can differ does, so that
@@ -375,7 +376,7 @@ static void draft_release(struct draft *d)
 	struct buf *const parts[] = {&d->fragments, &d->segments, &d->exits, &d->state_map,
 				     &d->refs,      &d->which,    &d->code};
 
-	for (size_t i = 0; i < sizeof parts / sizeof parts[0]; i++)
+	for (size_t i = 0; i < ARRAY_SIZE(parts); i++)
 		buf_release(parts[i]);
 	for (size_t i = 0; i < NUMBER_KINDS; i++)
 		buf_release(&d->numbers[i]);

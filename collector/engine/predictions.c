@@ -4,6 +4,8 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "lib/page.h"
+
 enum {
 	FIRST_CAP = 256,
 	CAP_MAX = 1 << 16,
@@ -57,15 +59,14 @@ static bool grow(struct predictions *g)
 
 static void note_pages(struct predictions *g, uint64_t start, uint64_t end)
 {
-	for (uint64_t page = start >> PREDICTION_PAGE_BITS;
-	     page <= (end - 1) >> PREDICTION_PAGE_BITS; page++)
+	for (uint64_t page = page_number(start); page <= page_number(end - 1); page++)
 		g->pages[page / 64 % 64] |= 1ull << page % 64;
 }
 
 /* Code that changes often is looked at often: mostly there is nothing. */
 static bool may_rest_on(const struct predictions *g, uint64_t start, uint64_t end)
 {
-	uint64_t first = start >> PREDICTION_PAGE_BITS, last = (end - 1) >> PREDICTION_PAGE_BITS;
+	uint64_t first = page_number(start), last = page_number(end - 1);
 
 	if (!g->count || start >= end)
 		return false;

@@ -16,7 +16,6 @@
 
 enum {
 	PREDICTION_SPANS = 8,
-	PREDICTION_PAGE_BITS = 12,
 };
 
 struct prediction {

@@ -8,6 +8,7 @@
 #include <sys/syscall.h>
 
 #include "collector/tracee.h"
+#include "lib/call_result.h"
 
 enum {
 	ADVICE_DONTNEED_LOCKED = 24, /* Linux 5.18 */
@@ -144,7 +145,7 @@ void region_after_syscall(const struct backend *b, struct task *task)
 	struct engine_space *es = space_of(task);
 	enum harm harm = es ? harm_of(task, end_of(task)) : HARM_NONE;
 
-	if (harm == HARM_TAKEN && task->regs.rax < (uint64_t)-4096) {
+	if (harm == HARM_TAKEN && !call_has_failed(task->regs.rax)) {
 		es->refused = true;
 		leave_region(es);
 		engine_refuse(b, task, REFUSED_TAKEN);

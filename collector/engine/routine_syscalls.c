@@ -12,10 +12,9 @@
 
 #include "collector/engine/routines_private.h"
 #include "collector/engine/syscall_policy.h"
+#include "lib/array_size.h"
+#include "lib/page.h"
 
-enum {
-	PAGE_BITS = 12,
-};
 _Static_assert(DESCRIPTOR_NUMBER_BITS == 16 && DESCRIPTOR_BYTES == 2, "emit_row()");
 _Static_assert(STATUS_AT + sizeof(struct stat) <= WORDS_TOTAL_AT, "layout.h");
 
@@ -527,11 +526,11 @@ static void emit_args(struct emitter *e)
 	emit_u32(e, SYSCALL_NOTES_END);
 	emit_u32(e, (uint32_t)NOTE_OF_ARGS);
 	EMIT(e, 0x48, 0x8d, 0x82); /* lea rax, [rdx+page-1] */
-	emit_u32(e, (1u << PAGE_BITS) - 1);
-	EMIT(e, 0x48, 0xc1, 0xe8, PAGE_BITS); /* shr rax */
-	EMIT(e, 0x65, 0x89, 0x81);            /* mov gs:[rcx+pages], eax */
+	emit_u32(e, BT_PAGE - 1);
+	EMIT(e, 0x48, 0xc1, 0xe8, BT_PAGE_BITS); /* shr rax */
+	EMIT(e, 0x65, 0x89, 0x81);               /* mov gs:[rcx+pages], eax */
 	emit_u32(e, SYSCALL_NOTES_END + NOTE_PAGES);
-	for (unsigned i = 0; i < sizeof args / sizeof args[0]; i++) {
+	for (unsigned i = 0; i < ARRAY_SIZE(args); i++) {
 		EMIT(e, 0x65, 0x48, 0x89,
 		     (uint8_t)(0x81 | args[i] << 3)); /* mov gs:[rcx+arg], reg */
 		emit_u32(e, SYSCALL_NOTES_END + NOTE_ARGS + 8 * i);
@@ -577,7 +576,7 @@ static void emit_maps(struct emitter *e, struct syscall_ways *ways)
 	EMIT(e, 0x48, 0x85, 0xf6); /* test rsi, rsi: none of it is another of the same */
 	jump_if(e, &to->no, CC_E);
 	EMIT(e, 0x48, 0x89, 0xd0, 0x48, 0xc1, 0xe8,
-	     32 + PAGE_BITS - 1); /* mov rax, rdx; shr rax: to be noted in pages */
+	     32 + BT_PAGE_BITS - 1); /* mov rax, rdx; shr rax: to be noted in pages */
 	jump_if(e, &to->no, CC_NE);
 	emit_patch(e, other, e->base + e->len); /* munmap */
 	land_all(e, &range);
@@ -624,7 +623,7 @@ static void emit_note(struct emitter *e)
 		uint32_t from, to;
 	} words[] = {{CTX_RAX, NOTE_NR}, {CTX_NEXT, NOTE_NEXT}};
 
-	for (size_t i = 0; i < sizeof words / sizeof words[0]; i++) {
+	for (size_t i = 0; i < ARRAY_SIZE(words); i++) {
 		EMIT(e, 0x65, 0x8b, 0x04, 0x25); /* mov eax, gs:[from] */
 		emit_u32(e, words[i].from);
 		EMIT(e, 0x65, 0x89, 0x81); /* mov gs:[rcx+to], eax */

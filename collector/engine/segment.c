@@ -6,11 +6,11 @@
 
 #include "collector/engine/address_lists.h"
 #include "lib/large_array.h"
+#include "lib/page.h"
 
 enum {
 	NONE = ADDRESS_LISTS_NONE, /* end of a list */
 	FIRST_CAP = 1024,
-	PAGE_BITS = 12,
 	LONG_PAGES = 8, /* one that touches more pages than this stands in the list of long ones
 			   instead */
 	FREED = 0,      /* died of a number that is given back: nothing dies in generation 0 */
@@ -56,9 +56,9 @@ static size_t hash(uint64_t key)
 	return (size_t)(key ^ key >> 32);
 }
 
-static uint64_t first_page(const struct segment *s) { return s->pc >> PAGE_BITS; }
+static uint64_t first_page(const struct segment *s) { return page_number(s->pc); }
 
-static uint64_t last_page(const struct segment *s) { return (s->end - 1) >> PAGE_BITS; }
+static uint64_t last_page(const struct segment *s) { return page_number(s->end - 1); }
 
 static bool is_long(const struct segment *s) { return last_page(s) - first_page(s) >= LONG_PAGES; }
 
@@ -351,7 +351,7 @@ static void kill_in_list(struct segment_table *t, uint32_t *list, uint64_t start
 
 static void kill_range(struct segment_table *t, uint64_t start, uint64_t end)
 {
-	uint64_t first = start >> PAGE_BITS, last = (end - 1) >> PAGE_BITS;
+	uint64_t first = page_number(start), last = page_number(end - 1);
 
 	if (!list_all(t)) { /* no memory for lists */
 		for (size_t i = 0; i < t->count; i++)

@@ -6,6 +6,7 @@
 #include <string.h>
 
 #include "collector/engine/operand.h"
+#include "lib/array_size.h"
 
 enum {
 	VISITS = 512, /* instructions and accesses to memory that are looked at, at most */
@@ -554,7 +555,7 @@ static const struct row {
 
 static const struct row *row_of(const struct x86_insn *insn)
 {
-	for (size_t i = 0; i < sizeof rows / sizeof rows[0]; i++)
+	for (size_t i = 0; i < ARRAY_SIZE(rows); i++)
 		if (rows[i].map == insn->map && rows[i].first <= insn->opcode &&
 		    insn->opcode <= rows[i].last)
 			return &rows[i];

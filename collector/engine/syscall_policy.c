@@ -8,6 +8,8 @@
 #include <sys/resource.h>
 #include <sys/syscall.h>
 
+#include "lib/array_size.h"
+
 /* Short names for the rows. */
 enum {
 	PLAIN = POLICY_CACHE,
@@ -207,4 +209,4 @@ const struct policy_operation policy_operations[] = {
 	{SYS_prlimit64, POLICY_ASKS, RLIMIT_NOFILE},
 	{SYS_arch_prctl, POLICY_FIRST, ARCH_SET_FS},
 };
-const size_t policy_operations_count = sizeof policy_operations / sizeof policy_operations[0];
+const size_t policy_operations_count = ARRAY_SIZE(policy_operations);

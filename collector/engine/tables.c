@@ -7,12 +7,12 @@
 
 #include "collector/engine/layout.h"
 #include "collector/tracee.h"
+#include "lib/page.h"
 
 enum {
 	FIRST_BITS = 10,
 	SENT_AT_ONCE = 256, /* changes in one call */
-	PAGE = 4096,
-	NOBODY = 1, /* no program jumps there and lives */
+	NOBODY = 1,         /* no program jumps there and lives */
 };
 
 static uint32_t size_of(const struct tables *t) { return 1u << t->bits; }
@@ -220,19 +220,19 @@ void tables_remove(struct tables *t, uint64_t pc)
 static bool send_free(const struct tables *t, pid_t tid)
 {
 	const struct iovec remote = {(void *)(uintptr_t)region_address(TABLE1_AT), TABLE1_BYTES};
-	struct iovec local[TABLE1_BYTES / PAGE];
-	uint64_t page[PAGE / sizeof(uint64_t)];
+	struct iovec local[TABLE1_BYTES / BT_PAGE];
+	uint64_t page[BT_PAGE / sizeof(uint64_t)];
 	bool sent = true;
 
-	for (size_t i = 0; i < PAGE / sizeof page[0]; i++)
+	for (size_t i = 0; i < BT_PAGE / sizeof page[0]; i++)
 		page[i] = t->miss;
-	for (size_t i = 0; i < TABLE1_BYTES / PAGE; i++)
-		local[i] = (struct iovec){page, PAGE};
-	if (process_vm_writev(tid, local, TABLE1_BYTES / PAGE, &remote, 1, 0) == TABLE1_BYTES)
+	for (size_t i = 0; i < TABLE1_BYTES / BT_PAGE; i++)
+		local[i] = (struct iovec){page, BT_PAGE};
+	if (process_vm_writev(tid, local, TABLE1_BYTES / BT_PAGE, &remote, 1, 0) == TABLE1_BYTES)
 		return true;
-	for (size_t i = 0; sent && i < TABLE1_BYTES / PAGE;
+	for (size_t i = 0; sent && i < TABLE1_BYTES / BT_PAGE;
 	     i++) /* where the program has changed what may be written */
-		sent = tracee_write(tid, region_address(TABLE1_AT + i * PAGE), page, PAGE);
+		sent = tracee_write(tid, region_address(TABLE1_AT + i * BT_PAGE), page, BT_PAGE);
 	return sent;
 }
 

@@ -12,6 +12,7 @@
 #include "collector/engine/watch_syscalls.h"
 #include "collector/stepper.h"
 #include "collector/tracee.h"
+#include "lib/page.h"
 
 enum {
 	SEGV_ACCESS = 2,   /* SEGV_ACCERR */
@@ -69,7 +70,7 @@ static void look_at_range(void *arg, uint64_t start, uint64_t end)
 /* Whether the kernel may be about to write to the page for a task that is in a system call. */
 static bool awaited_by_kernel(const struct engine_space *es, uint64_t page)
 {
-	struct range_in_syscall r = {page, page + WATCH_PAGE, false};
+	struct range_in_syscall r = {page, page + BT_PAGE, false};
 
 	for (const struct engine_task *et = es->in_syscalls; et && !r.hit; et = et->next_in_syscall)
 		watch_syscall_ranges(et->task, look_at_range, &r);
@@ -78,7 +79,7 @@ static bool awaited_by_kernel(const struct engine_space *es, uint64_t page)
 
 static bool is_near(uint64_t sp, uint64_t page)
 {
-	return sp < page + WATCH_PAGE + FRAME_MAX && page < sp + NEAR_STACK;
+	return sp < page + BT_PAGE + FRAME_MAX && page < sp + NEAR_STACK;
 }
 
 /* Others may get a signal at any moment where they run side by side. */
@@ -106,12 +107,12 @@ static bool is_left_to_kernel(const struct engine_space *es, const struct task *
 
 		for (; et && n < ROBUST_LISTS; et = et->next_in_space)
 			tids[n++] = et->task->tid;
-		left = robust_lists_write(tids, n, page, page + WATCH_PAGE);
+		left = robust_lists_write(tids, n, page, page + BT_PAGE);
 	}
 	for (const struct task *t = es->adopted ? task->process->members : NULL; t && !left;
 	     t = t->member_next)
-		left = robust_list_is_near(t->tid, page, page + WATCH_PAGE) ||
-		       robust_lists_write(&t->tid, 1, page, page + WATCH_PAGE);
+		left = robust_list_is_near(t->tid, page, page + BT_PAGE) ||
+		       robust_lists_write(&t->tid, 1, page, page + BT_PAGE);
 	return left;
 }
 
@@ -132,12 +133,12 @@ static void drop_changed(struct code_cache *c, const struct watched_page *p, con
 {
 	size_t at = 0, end, same;
 
-	while (at < WATCH_PAGE) {
+	while (at < BT_PAGE) {
 		if (p->bytes[at] == now[at]) {
 			at++;
 			continue;
 		}
-		for (end = at + 1, same = 0; end < WATCH_PAGE && same < DIFF_GAP; end++)
+		for (end = at + 1, same = 0; end < BT_PAGE && same < DIFF_GAP; end++)
 			same = p->bytes[end] == now[end] ? same + 1 : 0;
 		code_cache_drop(c, p->addr + at, p->addr + end);
 		at = end;
@@ -149,7 +150,7 @@ static bool is_open(void *arg, uint64_t start, uint64_t end)
 {
 	const struct watched_pages *w = arg;
 
-	for (uint64_t page = start & ~(uint64_t)(WATCH_PAGE - 1); page < end; page += WATCH_PAGE) {
+	for (uint64_t page = page_down(start); page < end; page += BT_PAGE) {
 		const struct watched_page *p = watched_find(w, page);
 
 		if (p && p->state != WATCH_PROTECTED)
@@ -163,23 +164,23 @@ static bool is_open(void *arg, uint64_t start, uint64_t end)
 static bool take_bytes(struct task *task, struct engine_space *es, struct watched_page *p,
 		       uint64_t time)
 {
-	uint8_t now[WATCH_PAGE];
+	uint8_t now[BT_PAGE];
 	bool known = p->bytes;
 
 	if (tracee_read(task->tid, p->addr, now, sizeof now) != sizeof now)
 		return false;
 	if (!known) /* what was unlinked there is of bytes that were forgotten */
-		code_cache_drop(es->cache, p->addr, p->addr + WATCH_PAGE);
+		code_cache_drop(es->cache, p->addr, p->addr + BT_PAGE);
 	else if (memcmp(p->bytes, now, sizeof now))
 		drop_changed(es->cache, p, now);
 	if (!watched_set_bytes(p, now)) {
-		code_cache_drop(es->cache, p->addr, p->addr + WATCH_PAGE);
+		code_cache_drop(es->cache, p->addr, p->addr + BT_PAGE);
 		watched_drop_bytes(p);
 		return false;
 	}
 	watched_protect(&es->watch, p, time);
 	if (known)
-		code_cache_relink(es->cache, p->addr, p->addr + WATCH_PAGE, is_open, &es->watch);
+		code_cache_relink(es->cache, p->addr, p->addr + BT_PAGE, is_open, &es->watch);
 	return true;
 }
 
@@ -192,7 +193,7 @@ static void compare(struct task *task, struct engine_space *es, struct watched_p
 	watched_compare(&es->watch, p, now);
 	if (!p->bytes)
 		return;
-	code_cache_drop(es->cache, p->addr, p->addr + WATCH_PAGE);
+	code_cache_drop(es->cache, p->addr, p->addr + BT_PAGE);
 	watched_drop_bytes(p);
 }
 
@@ -210,8 +211,8 @@ enum watch_result watch_page(const struct backend *b, struct task *task, struct 
 		return WATCH_DONE;
 	if (p->state == WATCH_PROTECTED) { /* what it holds was not to be had: whether it is to be
 					      watched is asked anew */
-		code_cache_drop(es->cache, page, page + WATCH_PAGE);
-		rc = watch_open(b, task, es, page, page + WATCH_PAGE, false);
+		code_cache_drop(es->cache, page, page + BT_PAGE);
+		rc = watch_open(b, task, es, page, page + BT_PAGE, false);
 		if (rc != WATCH_DONE)
 			return rc;
 	}
@@ -223,16 +224,16 @@ enum watch_result watch_page(const struct backend *b, struct task *task, struct 
 	task->process->space->watched = true; /* before SIGSEGV is hidden */
 	/* What can be executed only, Linux makes unreadable where the processor has protection
 	 * keys; what can be written, too, never is. */
-	rc = protect(b, task, es, page, page + WATCH_PAGE, (p->prot & ~PROT_WRITE) | PROT_READ,
-		     false, &done);
+	rc = protect(b, task, es, page, page + BT_PAGE, (p->prot & ~PROT_WRITE) | PROT_READ, false,
+		     &done);
 	if (done && !take_bytes(task, es, p, now)) {
 		if (rc == WATCH_INTERRUPTED) { /* no call can be made now: it is given back when it
 						  is written to */
-			code_cache_drop(es->cache, page, page + WATCH_PAGE);
+			code_cache_drop(es->cache, page, page + BT_PAGE);
 			watched_protect(&es->watch, p, now);
 			return rc;
 		}
-		(void)protect(b, task, es, page, page + WATCH_PAGE, p->prot, false, &done);
+		(void)protect(b, task, es, page, page + BT_PAGE, p->prot, false, &done);
 		rc = WATCH_NOT;
 	}
 	if (rc == WATCH_NOT)
@@ -264,7 +265,7 @@ void watch_sweep(const struct backend *b, struct engine_space *es)
 	now = trace_writer_time(b->writer);
 	while ((p = watched_retry(&es->watch, &at, now)))
 		if (es->cache->users == 1) /* else there is no such code any more */
-			code_cache_drop(es->cache, p->addr, p->addr + WATCH_PAGE);
+			code_cache_drop(es->cache, p->addr, p->addr + BT_PAGE);
 }
 
 /* ---- Opening ---- */
@@ -301,7 +302,7 @@ enum watch_result watch_open(const struct backend *b, struct task *task, struct 
 		}
 		if (!done)
 			return rc;
-		for (uint64_t page = p->addr; page < run; page += WATCH_PAGE)
+		for (uint64_t page = p->addr; page < run; page += BT_PAGE)
 			watched_opened(&es->watch, watched_find(&es->watch, page),
 				       trace_writer_time(b->writer));
 		code_cache_unlink(es->cache, p->addr, run);
@@ -408,7 +409,7 @@ static void forget_range(void *arg, uint64_t start, uint64_t end)
 void watch_reread(struct engine_space *es, pid_t tid, uint64_t start, uint64_t end)
 {
 	struct watched_pages *w = &es->watch;
-	uint8_t now[WATCH_PAGE];
+	uint8_t now[BT_PAGE];
 
 	for (size_t i = 0; i < w->count; i++) {
 		struct watched_page *p = w->pages[i];

@@ -15,6 +15,9 @@
 #include "collector/engine/descriptors.h"
 #include "collector/map_syscalls.h"
 #include "collector/tracee.h"
+#include "lib/array_size.h"
+#include "lib/call_result.h"
+#include "lib/page.h"
 
 enum {
 	SCAN_MAX = 4096,   /* bytes of a structure that is not known, in which addresses are looked
@@ -242,8 +245,7 @@ static void heap_behind(const struct shower *s)
 	uint64_t end = s->task->process->space->heap_end, new = s->task->syscall.args[0];
 
 	if (new && (!end || new < end))
-		show(s, new,
-		     end ? (end - new + WATCH_PAGE - 1) & ~(uint64_t)(WATCH_PAGE - 1) : UINT64_MAX);
+		show(s, new, end ? page_up(end - new) : UINT64_MAX);
 }
 
 static void nothing(const struct shower *s) { (void)s; }
@@ -343,7 +345,7 @@ void watch_syscall_ranges(const struct task *task,
 		everything(&s);
 		return;
 	}
-	for (size_t i = 0; i < sizeof rows / sizeof rows[0]; i++)
+	for (size_t i = 0; i < ARRAY_SIZE(rows); i++)
 		if (rows[i].nr == task->syscall.nr) {
 			rows[i].show(&s);
 			return;
@@ -359,7 +361,7 @@ void watch_syscall_replaced(const struct task *task,
 {
 	const struct shower s = {task, range, arg};
 	const uint64_t *args = task->syscall.args, result = task->regs.rax;
-	bool mapped = result < (uint64_t)-4096;
+	bool mapped = !call_has_failed(result);
 
 	if (task->syscall.compat) {
 		everything(&s);

@@ -5,6 +5,8 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "lib/page.h"
+
 #define HEAT_HALVES_NS 50000000u /* 50 ms */
 #define BACKOFF_NS     20000000u
 enum {
@@ -16,7 +18,7 @@ enum {
 
 struct shared_bytes {
 	unsigned users;
-	uint8_t bytes[WATCH_PAGE];
+	uint8_t bytes[BT_PAGE];
 };
 
 static struct shared_bytes *shared_of(const struct watched_page *p)
@@ -39,7 +41,7 @@ bool watched_set_bytes(struct watched_page *p, const uint8_t *bytes)
 
 	if (!own)
 		return false;
-	memcpy(own->bytes, bytes, WATCH_PAGE);
+	memcpy(own->bytes, bytes, BT_PAGE);
 	if (p->bytes != own->bytes)
 		watched_drop_bytes(p);
 	own->users = 1;
@@ -173,8 +175,7 @@ struct watched_page *watched_protected(const struct watched_pages *w, uint64_t s
 {
 	if (!w->protected || start >= end)
 		return NULL;
-	for (size_t i = place_of(w, start & ~(uint64_t)(WATCH_PAGE - 1));
-	     i < w->count && w->pages[i]->addr < end; i++)
+	for (size_t i = place_of(w, page_down(start)); i < w->count && w->pages[i]->addr < end; i++)
 		if (w->pages[i]->state == WATCH_PROTECTED)
 			return w->pages[i];
 	return NULL;
@@ -189,7 +190,7 @@ uint64_t watched_run(const struct watched_pages *w, const struct watched_page *p
 
 		if (q->addr != at || q->state != WATCH_PROTECTED || q->prot != p->prot)
 			break;
-		at += WATCH_PAGE;
+		at += BT_PAGE;
 	}
 	return at;
 }
@@ -278,8 +279,8 @@ bool watched_spare(struct watched_pages *w, uint64_t start, uint64_t end)
 	size_t cap = w->spared_cap ? w->spared_cap * 2 : 8;
 	struct watch_range *spared;
 
-	start &= ~(uint64_t)(WATCH_PAGE - 1);
-	end = (end + WATCH_PAGE - 1) & ~(uint64_t)(WATCH_PAGE - 1);
+	start = page_down(start);
+	end = page_up(end);
 	for (size_t i = 0; i < w->spared_count; i++)
 		if (w->spared[i].start == start && w->spared[i].end == end)
 			return true;
@@ -299,7 +300,7 @@ bool watched_spare(struct watched_pages *w, uint64_t start, uint64_t end)
 bool watched_is_spared(const struct watched_pages *w, uint64_t page)
 {
 	for (size_t i = 0; i < w->spared_count; i++)
-		if (w->spared[i].start < page + WATCH_PAGE && page < w->spared[i].end)
+		if (w->spared[i].start < page + BT_PAGE && page < w->spared[i].end)
 			return true;
 	return false;
 }

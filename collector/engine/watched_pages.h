@@ -9,8 +9,9 @@
 #include <stddef.h>
 #include <stdint.h>
 
+#include "lib/page.h"
+
 enum {
-	WATCH_PAGE = 4096,
 	WATCH_MAX = 16384, /* pages that are known; each may split a mapping in three, of which a
 			      process has some 65530 */
 };
@@ -55,7 +56,7 @@ void watched_release(struct watched_pages *w);
 /* For a fork: *to is overwritten. False without memory, *to is empty then. */
 bool watched_copy(struct watched_pages *to, const struct watched_pages *from);
 
-/* The page's are WATCH_PAGE bytes like these. False without memory: nothing has changed. */
+/* The page's are BT_PAGE bytes like these. False without memory: nothing has changed. */
 bool watched_set_bytes(struct watched_page *p, const uint8_t *bytes);
 void watched_drop_bytes(struct watched_page *p);
 

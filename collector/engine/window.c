@@ -13,10 +13,10 @@
 #include "collector/engine/memory_file.h"
 #include "collector/tracee.h"
 #include "lib/error.h"
+#include "lib/page.h"
 
 enum {
 	PIECES = 3,
-	PAGE_BYTES = 4096,
 };
 
 /* A piece of the tracee's memory, and where it begins in the memory file. */
@@ -157,9 +157,8 @@ bool window_write(const struct window *w, pid_t tid, uint64_t at, const void *by
 
 void window_clear(const struct window *w, pid_t tid, uint64_t at, size_t n)
 {
-	static const uint8_t nothing[PAGE_BYTES];
-	uint64_t end = at + n, first = (at + PAGE_BYTES - 1) / PAGE_BYTES * PAGE_BYTES,
-		 last = end / PAGE_BYTES * PAGE_BYTES;
+	static const uint8_t nothing[BT_PAGE];
+	uint64_t end = at + n, first = page_up(at), last = page_down(end);
 
 	if (w->bytes && first < last && !madvise(w->bytes + first, last - first, MADV_REMOVE)) {
 		memset(w->bytes + at, 0, first - at);
@@ -167,7 +166,7 @@ void window_clear(const struct window *w, pid_t tid, uint64_t at, size_t n)
 		return;
 	}
 	for (size_t piece; at < end; at += piece) {
-		piece = end - at < PAGE_BYTES ? end - at : PAGE_BYTES;
+		piece = end - at < BT_PAGE ? end - at : BT_PAGE;
 		(void)!window_write(w, tid, at, nothing, piece);
 	}
 }

@@ -80,13 +80,6 @@ struct x86_insn {
 				 the instruction */
 };
 
-/* Where no page can be is what is not (Intel SDM volume 1, 3.3.7.1; with four levels of page
- * tables). */
-static inline bool x86_is_canonical(uint64_t addr)
-{
-	return (uint64_t)((int64_t)(addr << 16) >> 16) == addr;
-}
-
 /* Decodes the instruction at bytes. Returns 0; -BT_E_TRUNCATED when n bytes are too few;
  * -BT_E_CORRUPT when they are no instruction. *insn is zeroed on error. */
 int x86_decode(const uint8_t *bytes, size_t n, struct x86_insn *insn);

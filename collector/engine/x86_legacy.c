@@ -3,6 +3,7 @@
  * write them; of mul, div, bsf and bt, which leave some of them alone on one processor or other,
  * only the defined ones do. */
 #include "collector/engine/x86_forms.h"
+#include "lib/array_size.h"
 
 #include <assert.h>
 
@@ -476,4 +477,4 @@ const struct x86_form_0f01 x86_forms_0f01[] = {
 	{0xfb, NP, {MODRM, RAX | RCX | RBX, 0, 0}},  /* mwaitx */
 	{0xfc, ANY, {MODRM, RAX, 0, 0}},             /* clzero */
 };
-const size_t x86_forms_0f01_count = sizeof x86_forms_0f01 / sizeof x86_forms_0f01[0];
+const size_t x86_forms_0f01_count = ARRAY_SIZE(x86_forms_0f01);

@@ -12,6 +12,7 @@
 #include <string.h>
 
 #include "collector/pmu/perf_cpu.h"
+#include "lib/array_size.h"
 #include "lib/insn.h"
 
 enum {
@@ -81,7 +82,7 @@ static unsigned record_depth(const struct perf_kernel *k)
 	};
 	long n = -1;
 
-	for (size_t i = 0; i < sizeof files / sizeof files[0] && n < 0; i++)
+	for (size_t i = 0; i < ARRAY_SIZE(files) && n < 0; i++)
 		n = perf_file_number(k, files[i]);
 	return n > 0 && n <= LBR_DEPTH_MAX ? (unsigned)n : 0;
 }
@@ -241,7 +242,7 @@ static int lbr_open(struct pmu *p, struct bt_error *err)
 	int rc;
 
 	if (!l)
-		return bt_fail(err, BT_E_NO_MEMORY, 0, "out of memory");
+		return bt_no_memory(err, NULL);
 	rc = survey(p->kernel, l, err);
 	if (rc) {
 		free(l);
@@ -320,7 +321,7 @@ static int lbr_attach(struct pmu *p, struct task *task, void **state, struct bt_
 	int rc;
 
 	if (!e)
-		return bt_fail(err, BT_E_NO_MEMORY, 0, "out of memory");
+		return bt_no_memory(err, NULL);
 	for (unsigned i = 0; i < LBR_PMUS; i++)
 		e->fd[i] = -1;
 	rc = open_events(p, l, e, task->tid, err);

@@ -14,9 +14,10 @@
 #include <sys/mman.h>
 #include <sys/resource.h>
 #include <sys/stat.h>
-#include <unistd.h>
 
+#include "lib/array_size.h"
 #include "lib/late_library.h"
+#include "lib/page.h"
 
 /* clang-format off */
 #define LIBBPF_FUNCTIONS(F) \
@@ -141,11 +142,10 @@ static int attach(struct lbr_bpf *l, int variant)
 static int map_tasks(struct lbr_bpf *l)
 {
 	struct bpf_map *m = l->bpf.bpf_object__find_map_by_name(l->object, "tasks");
-	size_t page = (size_t)sysconf(_SC_PAGESIZE);
 	void *at;
 
 	l->slots = l->bpf.bpf_map__fd(l->bpf.bpf_object__find_map_by_name(l->object, "slots"));
-	l->mapped = (sizeof(struct lbr_task) * LBR_TASKS + page - 1) & ~(page - 1);
+	l->mapped = page_up(sizeof(struct lbr_task) * LBR_TASKS);
 	at = mmap(NULL, l->mapped, PROT_READ, MAP_SHARED, l->bpf.bpf_map__fd(m), 0);
 	if (at == MAP_FAILED)
 		return -errno;
@@ -184,8 +184,8 @@ int lbr_bpf_open(void *arg, void **snap, struct snap_info *info, struct bt_error
 	*snap = NULL;
 	if (!l)
 		return why_not(error, err);
-	rc = late_library_load(BPF_SONAME, libbpf_symbols,
-			       sizeof libbpf_symbols / sizeof *libbpf_symbols, &l->bpf, err);
+	rc = late_library_load(BPF_SONAME, libbpf_symbols, ARRAY_SIZE(libbpf_symbols), &l->bpf,
+			       err);
 	if (rc) {
 		free(l);
 		return rc;

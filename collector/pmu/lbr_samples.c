@@ -2,24 +2,23 @@
 /* The ring of periodic samples: overwritten, written backward (Linux 4.7), so that its newest
  * records can be read from the head on. */
 #include "collector/pmu/lbr_private.h"
+#include "lib/page.h"
 
 #include <string.h>
 #include <sys/mman.h>
-#include <unistd.h>
 
 enum {
 	SAMPLES_MAX = 256, /* in a ring; the smallest possible has 40 bytes, real ones hundreds */
 	BEFORE_STACK = 8,  /* of a sample's body: its instruction pointer (PERF_SAMPLE_IP) */
 };
 
-static size_t page_bytes(void) { return (size_t)sysconf(_SC_PAGESIZE); }
-
 int lbr_ring_open(const struct pmu *p, struct lbr_events *e, unsigned i, struct bt_error *err)
 {
 	int error = 0;
 
-	e->ring[i] = p->kernel->ops->map(p->kernel->arg, e->fd[i],
-					 (1 + LBR_RING_PAGES) * page_bytes(), PROT_READ, 0, &error);
+	e->ring[i] =
+		p->kernel->ops->map(p->kernel->arg, e->fd[i],
+				    (1 + LBR_RING_PAGES) * (size_t)BT_PAGE, PROT_READ, 0, &error);
 	if (e->ring[i])
 		return 0;
 	return bt_fail(err, BT_E_PERMISSION, error,
@@ -31,7 +30,7 @@ void lbr_ring_close(const struct pmu *p, struct lbr_events *e, unsigned i)
 {
 	if (e->ring[i])
 		p->kernel->ops->unmap(p->kernel->arg, e->ring[i],
-				      (1 + LBR_RING_PAGES) * page_bytes());
+				      (1 + LBR_RING_PAGES) * (size_t)BT_PAGE);
 	e->ring[i] = NULL;
 }
 
@@ -68,8 +67,8 @@ static size_t find_records(const uint8_t *data, uint64_t size, uint64_t head, ui
 void lbr_ring_read(struct lbr_events *e, unsigned i, lbr_take_sample *take, void *arg)
 {
 	const struct perf_event_mmap_page *page = e->ring[i];
-	const uint8_t *data = (const uint8_t *)e->ring[i] + page_bytes();
-	uint64_t size = LBR_RING_PAGES * page_bytes(),
+	const uint8_t *data = (const uint8_t *)e->ring[i] + (size_t)BT_PAGE;
+	uint64_t size = LBR_RING_PAGES * (size_t)BT_PAGE,
 		 head = __atomic_load_n(&page->data_head, __ATOMIC_ACQUIRE);
 	uint64_t end =
 		e->head[i] - head > size ? head + size : e->head[i]; /* it runs downward from 0 */

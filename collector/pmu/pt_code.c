@@ -7,6 +7,7 @@
 #include "collector/recorder.h"
 #include "collector/tracee.h"
 #include "lib/insn.h"
+#include "lib/page.h"
 
 /* The page as it was when the item was decoded. */
 static struct pt_page *find(struct pt_code *c, uint64_t addr)
@@ -32,7 +33,7 @@ static struct pt_page *find(struct pt_code *c, uint64_t addr)
 /* The page as it is now; known is what it was. NULL: it cannot be read. */
 static struct pt_page *read_now(struct pt_code *c, uint64_t addr, struct pt_page *known)
 {
-	uint8_t now[PT_PAGE] = {0};
+	uint8_t now[BT_PAGE] = {0};
 	size_t len = tracee_read(c->task->tid, addr, now, sizeof now);
 	const uint8_t *of_trace;
 
@@ -54,7 +55,7 @@ static struct pt_page *read_now(struct pt_code *c, uint64_t addr, struct pt_page
 
 static struct pt_page *page_of(struct pt_code *c, uint64_t addr)
 {
-	uint64_t start = addr & ~(uint64_t)(PT_PAGE - 1);
+	uint64_t start = page_down(addr);
 	struct pt_page *p = find(c, start);
 
 	return p && (c->again || p->look == c->look) ? p : read_now(c, start, p);
@@ -63,7 +64,7 @@ static struct pt_page *page_of(struct pt_code *c, uint64_t addr)
 static size_t read_page(struct pt_code *c, uint64_t addr, uint8_t *out, size_t n)
 {
 	struct pt_page *p = page_of(c, addr);
-	size_t at = addr % PT_PAGE;
+	size_t at = addr % BT_PAGE;
 
 	if (!p || at >= p->len)
 		return 0;
@@ -86,7 +87,7 @@ static void tell_page(struct pt_code *c, uint64_t addr, size_t n)
 /* Of the n bytes at addr those of the instruction; of what is none, all. */
 static void tell_insn(struct pt_code *c, uint64_t addr, const uint8_t *bytes, size_t n)
 {
-	size_t here = PT_PAGE - addr % PT_PAGE;
+	size_t here = BT_PAGE - addr % BT_PAGE;
 	const struct pt_page *p = page_of(c, addr);
 	struct bt_insn insn;
 
@@ -104,7 +105,7 @@ size_t pt_code_read(void *arg, uint64_t addr, uint8_t *bytes, size_t n)
 	struct pt_code *c = arg;
 	size_t got = read_page(c, addr, bytes, n);
 
-	if (got && got < n && (addr + got) % PT_PAGE == 0)
+	if (got && got < n && (addr + got) % BT_PAGE == 0)
 		got += read_page(c, addr + got, bytes + got, n - got);
 	if (got && !c->again)
 		tell_insn(c, addr, bytes, got);

@@ -6,9 +6,9 @@
 #define BT_PT_CODE_H
 
 #include "collector/pmu/branch_source.h"
+#include "lib/page.h"
 
 enum {
-	PT_PAGE = 4096,
 	PT_PAGES = 64, /* the oldest makes room: what is decoded again without it may come out
 			  otherwise, which is noticed */
 };
@@ -29,7 +29,7 @@ struct pt_code {
 	struct pt_page *last; /* the page that was found last, or NULL: it is the one there before
 				 item `until`, too */
 	uint64_t until;
-	uint8_t bytes[PT_PAGES][PT_PAGE];
+	uint8_t bytes[PT_PAGES][BT_PAGE];
 };
 
 /* As a flow_code of hardware/flow.h; arg: struct pt_code. At addr is an instruction, which the

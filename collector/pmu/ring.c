@@ -3,7 +3,8 @@
 
 #include <errno.h>
 #include <sys/mman.h>
-#include <unistd.h>
+
+#include "lib/page.h"
 
 enum {
 	AUX_RECORDS = 4, /* a ring of records is a part of its AUX area as small as this */
@@ -15,15 +16,14 @@ static bool is_limit(int error) { return error == EPERM || error == ENOMEM || er
 int perf_ring_map(struct perf_ring *r, const struct perf_kernel *k, int fd, uint64_t wanted,
 		  uint64_t least)
 {
-	size_t page = (size_t)sysconf(_SC_PAGESIZE);
 	int error = EPERM;
 
 	*r = (struct perf_ring){.page = NULL};
-	for (uint64_t size = wanted; size >= least && size >= page; size /= 2) {
-		r->length = page + (size_t)size;
+	for (uint64_t size = wanted; size >= least && size >= BT_PAGE; size /= 2) {
+		r->length = BT_PAGE + (size_t)size;
 		r->page = k->ops->map(k->arg, fd, r->length, PROT_READ, 0, &error);
 		if (r->page) {
-			r->data = (uint8_t *)r->page + page;
+			r->data = (uint8_t *)r->page + BT_PAGE;
 			r->size = size;
 			return 0;
 		}
@@ -34,18 +34,17 @@ int perf_ring_map(struct perf_ring *r, const struct perf_kernel *k, int fd, uint
 }
 
 /* Both parts, or neither. */
-static int map_both(struct perf_ring *r, const struct perf_kernel *k, int fd, size_t page,
-		    uint64_t size)
+static int map_both(struct perf_ring *r, const struct perf_kernel *k, int fd, uint64_t size)
 {
 	uint64_t share = size / AUX_RECORDS;
 	int error = EPERM;
 
-	r->size = share < page ? page : share;
-	r->length = page + (size_t)r->size;
+	r->size = share < BT_PAGE ? BT_PAGE : share;
+	r->length = BT_PAGE + (size_t)r->size;
 	r->page = k->ops->map(k->arg, fd, r->length, PROT_READ | PROT_WRITE, 0, &error);
 	if (!r->page)
 		return error;
-	r->data = (uint8_t *)r->page + page;
+	r->data = (uint8_t *)r->page + BT_PAGE;
 	r->page->aux_offset = r->length;
 	r->page->aux_size = size;
 	r->aux = k->ops->map(k->arg, fd, (size_t)size, PROT_READ, r->length, &error);
@@ -60,12 +59,11 @@ static int map_both(struct perf_ring *r, const struct perf_kernel *k, int fd, si
 int perf_ring_map_aux(struct perf_ring *r, const struct perf_kernel *k, int fd, uint64_t wanted,
 		      uint64_t least)
 {
-	size_t page = (size_t)sysconf(_SC_PAGESIZE);
 	int error = EPERM;
 
 	*r = (struct perf_ring){.page = NULL};
-	for (uint64_t size = wanted; size >= least && size >= page; size /= 2) {
-		error = map_both(r, k, fd, page, size);
+	for (uint64_t size = wanted; size >= least && size >= BT_PAGE; size /= 2) {
+		error = map_both(r, k, fd, size);
 		if (!error)
 			return 0;
 		if (!is_limit(error))

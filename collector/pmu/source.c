@@ -8,6 +8,7 @@
 #include "collector/pmu/source_bts.h"
 #include "collector/pmu/source_pt.h"
 #include "collector/recorder.h"
+#include "lib/page.h"
 
 const struct branch_source_ops *const branch_sources[] = {
 	&pt_source,
@@ -61,15 +62,14 @@ static void keep_code_between(const struct pmu *p, const struct task *task, uint
 			      uint64_t end)
 {
 	enum {
-		PAGE = 4096,
 		PAGES = 16, /* more is no straight-line code */
 	};
 	uint8_t bytes[BT_INSN_MAX];
 	struct bt_insn insn;
 
-	if (end < start || end - start > PAGES * PAGE)
+	if (end < start || end - start > PAGES * BT_PAGE)
 		return;
-	for (uint64_t page = (start & ~(uint64_t)(PAGE - 1)) + PAGE; page < end; page += PAGE)
+	for (uint64_t page = page_down(start) + BT_PAGE; page < end; page += BT_PAGE)
 		(void)!address_space_fetch(task->process->space, p->writer, task->tid, page, false,
 					   bytes, &insn);
 }

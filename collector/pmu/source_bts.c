@@ -157,7 +157,7 @@ static int bts_attach(struct pmu *p, struct task *task, void **state, struct bt_
 	int rc;
 
 	if (!t)
-		return bt_fail(err, BT_E_NO_MEMORY, 0, "out of memory");
+		return bt_no_memory(err, NULL);
 	rc = open_task(p->kernel, task->tid, t, err);
 	if (rc < 0) {
 		free(t);

@@ -16,6 +16,7 @@
 #include "collector/pmu/ring.h"
 #include "collector/recorder.h"
 #include "hardware/pt_flow.h"
+#include "lib/array_size.h"
 
 #define PT_FOLDER "/sys/bus/event_source/devices/intel_pt"
 
@@ -131,7 +132,7 @@ static int pt_probe(struct pmu *p, struct bt_error *err)
 	int rc;
 
 	if (!t)
-		return bt_fail(err, BT_E_NO_MEMORY, 0, "out of memory");
+		return bt_no_memory(err, NULL);
 	rc = pt_flow_available(err);
 	if (!rc)
 		rc = open_task(p->kernel, 0, t, err);
@@ -154,7 +155,7 @@ static int pt_attach(struct pmu *p, struct task *task, void **state, struct bt_e
 	int rc;
 
 	if (!t)
-		return bt_fail(err, BT_E_NO_MEMORY, 0, "out of memory");
+		return bt_no_memory(err, NULL);
 	rc = open_task(p->kernel, task->tid, t, err);
 	if (rc < 0) {
 		free(t);
@@ -164,7 +165,7 @@ static int pt_attach(struct pmu *p, struct task *task, void **state, struct bt_e
 	if (!t->code) {
 		close_task(p->kernel, t);
 		free(t);
-		return bt_fail(err, BT_E_NO_MEMORY, 0, "out of memory");
+		return bt_no_memory(err, NULL);
 	}
 	*state = t;
 	return 0;
@@ -261,7 +262,7 @@ static void tell_item(struct pt_told *told, const struct flow_item *item)
 				  item->branch.from, item->branch.to};
 
 	told->count++;
-	for (size_t i = 0; i < sizeof words / sizeof *words; i++)
+	for (size_t i = 0; i < ARRAY_SIZE(words); i++)
 		told->sum = (told->sum ^ words[i]) * 0x100000001b3; /* FNV-1a */
 }
 

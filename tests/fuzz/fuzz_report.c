@@ -7,6 +7,7 @@
 
 #include "decoder/json.h"
 #include "decoder/report.h"
+#include "lib/array_size.h"
 #include "lib/escape.h"
 #include "tests/fuzz/trace_bytes.h"
 
@@ -71,7 +72,7 @@ static void look_at_trace(const struct trace_file *files, size_t n)
 		return;
 	MUST(!model_load(&m, t, &err));
 	MUST(!symbols_open(&s, m, &err));
-	for (size_t i = 0; i < sizeof options / sizeof *options; i++) {
+	for (size_t i = 0; i < ARRAY_SIZE(options); i++) {
 		look_at_text(report_print, m, s, &options[i]);
 		look_at_text(report_print_by_cpu, m, s, &options[i]);
 		look_at_json(json_print, m, s, &options[i]);

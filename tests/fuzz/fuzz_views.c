@@ -4,6 +4,7 @@
  * character that acts on a terminal. */
 #include "tests/fuzz/fuzz.h"
 
+#include "lib/array_size.h"
 #include "lib/escape.h"
 #include "tests/fuzz/trace_bytes.h"
 #include "tui/layout.h"
@@ -69,8 +70,7 @@ static void walk(struct viewer *v, enum view_id id)
 		struct view *view = &v->views[id];
 
 		look_at_screen(v);
-		for (size_t i = 0; view->ops->request && i < sizeof requests / sizeof *requests;
-		     i++) {
+		for (size_t i = 0; view->ops->request && i < ARRAY_SIZE(requests); i++) {
 			v->focus = id;
 			view->ops->request(v, view, requests[i]);
 			look_at_screen(v);
@@ -99,7 +99,7 @@ static void look_at_trace(const struct trace_file *files, size_t n, unsigned cho
 	v.screen.columns = sizes[choice / 2 % SIZES][1];
 	MUST(!focus_choose(&begin, m, &options));
 	MUST(!viewer_init(&v, m, s, &begin, &err));
-	for (size_t i = 0; i < sizeof mains / sizeof *mains; i++)
+	for (size_t i = 0; i < ARRAY_SIZE(mains); i++)
 		walk(&v, mains[i]);
 	viewer_release(&v);
 	symbols_close(s);

@@ -5,6 +5,7 @@
 
 #include <string.h>
 
+#include "lib/array_size.h"
 #include "tests/fuzz/generate_pt.h"
 
 enum {
@@ -91,7 +92,7 @@ static void put_sample(struct buf *out, uint64_t time)
 				  8}; /* stack */
 	struct buf body = {0};
 
-	for (size_t i = 0; i < sizeof words / sizeof words[0]; i++)
+	for (size_t i = 0; i < ARRAY_SIZE(words); i++)
 		buf_u64(&body, words[i]);
 	put_record(out, 9, 2, &body);
 	buf_release(&body);
@@ -185,7 +186,7 @@ void capture_aux(struct buf *out, uint32_t type)
 	capture_pipe(out, false);
 	out->len = before + 16 + 2 * (8 + ATTR_SIZE + 8); /* magic and events */
 	buf_u64(&b, type);
-	for (size_t i = 0; i < sizeof info / sizeof info[0]; i++)
+	for (size_t i = 0; i < ARRAY_SIZE(info); i++)
 		buf_u64(&b, info[i]);
 	put_record(out, 70, 0, &b);
 	put_records(out, false);
@@ -487,7 +488,7 @@ void capture_core_stacks(struct buf *out)
 	put_image(&image);
 	put_signal_stack(&alternate);
 	put_zeros(&stack, 64);
-	put_core(out, &notes, loads, sizeof loads / sizeof loads[0]);
+	put_core(out, &notes, loads, ARRAY_SIZE(loads));
 	buf_release(&notes);
 	buf_release(&image);
 	buf_release(&alternate);

@@ -6,6 +6,7 @@
 #include <string.h>
 #include <unistd.h>
 
+#include "lib/array_size.h"
 #include "lib/branch.h"
 #include "tests/fuzz/generate_captures.h"
 #include "tests/fuzz/generate_pt.h"
@@ -67,7 +68,7 @@ static void encode_history(struct buf *out)
 	};
 	struct bt_branch_codec c = {0};
 
-	for (size_t i = 0; i < sizeof entries / sizeof entries[0]; i++)
+	for (size_t i = 0; i < ARRAY_SIZE(entries); i++)
 		bt_branch_encode(&c, out, &entries[i]);
 }
 
@@ -455,7 +456,7 @@ static void add_chunks(struct buf *out)
 {
 	static const uint64_t firsts[] = {20, 0, 4};
 
-	for (size_t i = 0; i < sizeof firsts / sizeof firsts[0]; i++) {
+	for (size_t i = 0; i < ARRAY_SIZE(firsts); i++) {
 		struct bt_record_branches chunk = {
 			.task = 1, .first = firsts[i], .count = 8, .epoch = 1, .space = 1};
 		struct buf entries = {0};
@@ -527,7 +528,7 @@ static void generate_pt(const char *dir)
 					    "kernel"};
 	struct buf b = {0};
 
-	for (unsigned i = 0; i < sizeof names / sizeof names[0]; i++) {
+	for (unsigned i = 0; i < ARRAY_SIZE(names); i++) {
 		pt_input(&b, i);
 		put_buf(dir, names[i], &b);
 	}
@@ -593,11 +594,11 @@ int main(int argc, char **argv)
 		fprintf(stderr, "usage: generate_corpus TARGET DIRECTORY\n");
 		return 2;
 	}
-	for (size_t i = 0; i < sizeof targets / sizeof targets[0]; i++) {
+	for (size_t i = 0; i < ARRAY_SIZE(targets); i++) {
 		if (strcmp(targets[i].name, argv[1]))
 			continue;
 		targets[i].generate(argv[2]);
-		for (size_t k = 0; k < sizeof faults / sizeof faults[0]; k++)
+		for (size_t k = 0; k < ARRAY_SIZE(faults); k++)
 			if (!strcmp(faults[k].target, argv[1]))
 				put(argv[2], faults[k].name, faults[k].bytes, faults[k].len);
 		return 0;

@@ -8,6 +8,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "lib/array_size.h"
 #include "tests/simulated/pt_writer.h"
 #include "tests/simulated/simulated.h"
 
@@ -33,7 +34,7 @@ static const char *file(struct sim *s, const char *path)
 					       {FOLDER "format/psb_period", "config:24-27\n"},
 					       {FOLDER "format/noretcomp", "config:11\n"}};
 
-	for (size_t i = 0; s->o.pt && i < sizeof files / sizeof files[0]; i++)
+	for (size_t i = 0; s->o.pt && i < ARRAY_SIZE(files); i++)
 		if (!strcmp(path, files[i][0]))
 			return files[i][1];
 	return NULL;

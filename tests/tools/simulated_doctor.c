@@ -14,6 +14,7 @@
 #include <string.h>
 
 #include "collector/doctor/doctor.h"
+#include "lib/array_size.h"
 #include "tests/simulated/simulated.h"
 
 #define DEVICES "/sys/bus/event_source/devices"
@@ -283,7 +284,7 @@ static const struct machine_ops simulated_ops = {
 
 static struct simulated *find(const char *name)
 {
-	for (size_t i = 0; i < sizeof machines / sizeof machines[0]; i++)
+	for (size_t i = 0; i < ARRAY_SIZE(machines); i++)
 		if (!strcmp(machines[i].name, name))
 			return &machines[i];
 	return NULL;
@@ -299,7 +300,7 @@ int main(int argc, char **argv)
 	int rc;
 
 	if (argc == 2 && !strcmp(argv[1], "--list")) {
-		for (size_t i = 0; i < sizeof machines / sizeof machines[0]; i++)
+		for (size_t i = 0; i < ARRAY_SIZE(machines); i++)
 			puts(machines[i].name);
 		return 0;
 	}

@@ -7,6 +7,7 @@
 #include <string.h>
 
 #include "format/trace_reader.h"
+#include "lib/array_size.h"
 #include "lib/branch.h"
 
 static const uint8_t uuid[BT_UUID_SIZE] = {0x0f, 0x1e, 0x2d, 0x3c, 0x4b, 0x5a, 0x49, 0x78,
@@ -71,10 +72,9 @@ static void branches_record(struct buf *out)
 {
 	struct buf entries = {0};
 	struct bt_branch_codec c = {0};
-	struct bt_record_branches chunk = {
-		.task = 1, .count = sizeof history / sizeof history[0], .space = 1};
+	struct bt_record_branches chunk = {.task = 1, .count = ARRAY_SIZE(history), .space = 1};
 
-	for (size_t i = 0; i < sizeof history / sizeof history[0]; i++)
+	for (size_t i = 0; i < ARRAY_SIZE(history); i++)
 		bt_branch_encode(&c, &entries, &history[i]);
 	chunk.entries = slice_of(entries.data, entries.len);
 	bt_record_encode(out, BT_RECORD_BRANCHES, &chunk);

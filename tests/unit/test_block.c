@@ -4,6 +4,7 @@
 #include <zlib.h>
 
 #include "format/block.h"
+#include "lib/array_size.h"
 
 static const uint8_t uuid[BT_UUID_SIZE] = {1, 2, 3, 4, 5, 6, 7, 8, 9, 10, 11, 12, 13, 14, 15, 16};
 
@@ -247,7 +248,7 @@ static void what_a_header_claims_is_bounded_whatever_its_checksum(void **state)
 	uint64_t ordinal;
 
 	(void)state;
-	for (size_t i = 0; i < sizeof claims / sizeof *claims; i++) {
+	for (size_t i = 0; i < ARRAY_SIZE(claims); i++) {
 		struct buf b = {0}, raw = {0};
 		uint8_t zeros[1000] = {0};
 		struct slice s;

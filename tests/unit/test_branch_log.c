@@ -7,6 +7,7 @@
 
 #include "collector/engine/branch_log.h"
 #include "collector/processor.h"
+#include "lib/array_size.h"
 
 enum {
 	BASE = 0x401000,
@@ -481,7 +482,7 @@ static void machine_init(struct machine *m, uint64_t seed, struct truth *truth,
 
 	*m = (struct machine){.seed = seed, .truth = truth, .buffer = buffer, .pc = BASE};
 	m->now = (struct ring_state){.tick = below(m, 100), .transfers = below(m, 5), .space = 1};
-	m->limit = limits[below(m, sizeof limits / sizeof *limits)];
+	m->limit = limits[below(m, ARRAY_SIZE(limits))];
 	m->segments = segment_table_new();
 	m->log = branch_log_new(m->limit, &m->now, below(m, 2) ? &plain : &best);
 	assert_non_null(m->segments);

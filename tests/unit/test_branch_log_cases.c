@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /* What records say, in small programs by hand. */
+#include "lib/array_size.h"
 #include "tests/unit/hand_log.h"
 
 static void laps_of_a_silent_cycle_are_counted(void **state)
@@ -445,7 +446,7 @@ static void a_record_that_cannot_be_is_a_gap(void **state)
 	};
 
 	(void)state;
-	for (size_t i = 0; i < sizeof rows / sizeof *rows; i++) {
+	for (size_t i = 0; i < ARRAY_SIZE(rows); i++) {
 		struct hand h;
 		uint32_t ret, jcc;
 		struct bt_branch stepped = {

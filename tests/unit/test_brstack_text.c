@@ -9,6 +9,7 @@
 
 #include "import/brstack_text.h"
 
+#include "lib/array_size.h"
 #include "lib/buf.h"
 #include "tests/unit/unit.h"
 
@@ -176,7 +177,7 @@ static const struct made samples[] = {
 	 0x1000,
 	 {{0x1000, 0x1010, "P", "", "-", 0, 2}, {0x1010, 0x1000, "P", "", "-", 0, 2}}},
 };
-enum { SAMPLES = sizeof samples / sizeof *samples };
+enum { SAMPLES = ARRAY_SIZE(samples) };
 
 static const char *const files[] = {"/bin/x", "/tmp/my app (deleted)", "[kernel.kallsyms]",
 				    "//anon"};
@@ -417,9 +418,9 @@ static void every_set_of_fields_is_read_as_it_was_printed(void **state)
 {
 	(void)state;
 
-	for (size_t v = 0; v < sizeof versions / sizeof *versions; v++)
+	for (size_t v = 0; v < ARRAY_SIZE(versions); v++)
 		for (unsigned start = 0; start < STARTS; start++)
-			for (size_t i = 0; i < sizeof others / sizeof *others; i++)
+			for (size_t i = 0; i < ARRAY_SIZE(others); i++)
 				round_trip(start | others[i], false, &versions[v]);
 }
 
@@ -427,9 +428,9 @@ static void callchains_are_read_with_every_set_of_fields(void **state)
 {
 	(void)state;
 
-	for (size_t v = 0; v < sizeof versions / sizeof *versions; v++)
+	for (size_t v = 0; v < ARRAY_SIZE(versions); v++)
 		for (unsigned start = 0; start < STARTS; start++)
-			for (size_t i = 0; i < sizeof others / sizeof *others; i++)
+			for (size_t i = 0; i < ARRAY_SIZE(others); i++)
 				if (others[i] & IP)
 					round_trip(start | others[i], true, &versions[v]);
 }

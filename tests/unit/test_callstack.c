@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 #include "decoder/callstack.h"
 
+#include "lib/array_size.h"
 #include "tests/unit/trace_maker.h"
 #include "tests/unit/unit.h"
 
@@ -77,14 +78,12 @@ static void build(struct world *w, struct history_entry *entries, size_t n)
 	callstack_build(&w->c, &h, w->s, n);
 }
 
-#define COUNT(a) (sizeof(a) / sizeof *(a))
-
 static void calls_that_returned_are_closed(void **state)
 {
 	struct world *w = *state;
 	struct history_entry e[] = {CALL(0), CALL(1), RET_OF(1), CALL(2), CALL(3), RET_OF(3)};
 
-	build(w, e, COUNT(e));
+	build(w, e, ARRAY_SIZE(e));
 	assert_int_equal(w->c.count, 2);
 	assert_int_equal(w->c.calls[0].ret, CODE + 5);
 	assert_int_equal(w->c.calls[1].ret, CODE + 16 * 2 + 5);
@@ -96,7 +95,7 @@ static void a_return_past_several_calls_closes_them(void **state)
 	struct world *w = *state;
 	struct history_entry e[] = {CALL(0), CALL(1), CALL(2), RET_OF(0)};
 
-	build(w, e, COUNT(e));
+	build(w, e, ARRAY_SIZE(e));
 	assert_int_equal(w->c.count, 0);
 }
 
@@ -106,7 +105,7 @@ static void a_gap_forgets_what_was_open(void **state)
 	struct history_entry e[] = {CALL(0), entry(BT_BRANCH_GAP, 0, BT_GAP_OVERWRITTEN), CALL(4),
 				    RET_OF(7)};
 
-	build(w, e, COUNT(e));
+	build(w, e, ARRAY_SIZE(e));
 	assert_int_equal(w->c.count, 1);
 	assert_int_equal(w->c.calls[0].from, CODE + 16 * 4);
 }
@@ -124,12 +123,12 @@ static void calls_of_the_program_before_execve_are_not_open(void **state)
 	struct history_entry e[] = {CALL(0), CALL(1),
 				    entry(BT_BRANCH_SYSCALL, CODE + 0x300, CODE + 0x302),
 				    in_space(2, CALL(4)), in_space(2, RET_OF(7))};
-	struct history h = {.entries = e, .count = COUNT(e), .space = 2};
+	struct history h = {.entries = e, .count = ARRAY_SIZE(e), .space = 2};
 
 	callstack_build(&w->c, &h, w->s, 5);
 	assert_int_equal(w->c.count, 1);
 	assert_int_equal(w->c.calls[0].from, CODE + 16 * 4);
-	for (h.count = 3; h.count <= COUNT(e); h.count += 2) {
+	for (h.count = 3; h.count <= ARRAY_SIZE(e); h.count += 2) {
 		callstack_release(&w->c);
 		callstack_build(&w->c, &h, w->s,
 				3); /* the new program stands at its first instruction */
@@ -148,8 +147,8 @@ static void a_stack_that_the_history_made_agrees(void **state)
 		{.pc = CODE + 0x800}, FRAME_OF(2), FRAME_OF(1), FRAME_OF(0), FRAME_OF(30)};
 	struct stack_check check;
 
-	build(w, e, COUNT(e));
-	check = callstack_check(&w->c, frames, COUNT(frames));
+	build(w, e, ARRAY_SIZE(e));
+	check = callstack_check(&w->c, frames, ARRAY_SIZE(frames));
 	assert_int_equal(check.verdict, STACK_AGREES);
 	assert_int_equal(check.checked, 3);
 	assert_int_equal(check.callers, 4);
@@ -163,8 +162,8 @@ static void calls_left_by_longjmp_are_counted(void **state)
 	const struct stack_frame frames[] = {{.pc = CODE + 0x800}, FRAME_OF(0)};
 	struct stack_check check;
 
-	build(w, e, COUNT(e));
-	check = callstack_check(&w->c, frames, COUNT(frames));
+	build(w, e, ARRAY_SIZE(e));
+	check = callstack_check(&w->c, frames, ARRAY_SIZE(frames));
 	assert_int_equal(check.verdict, STACK_AGREES);
 	assert_int_equal(check.left, 2);
 }
@@ -177,8 +176,8 @@ static void a_frame_that_nobody_called_disagrees(void **state)
 		{.pc = CODE + 0x800}, FRAME_OF(2), FRAME_OF(9), FRAME_OF(0)};
 	struct stack_check check;
 
-	build(w, e, COUNT(e));
-	check = callstack_check(&w->c, frames, COUNT(frames));
+	build(w, e, ARRAY_SIZE(e));
+	check = callstack_check(&w->c, frames, ARRAY_SIZE(frames));
 	assert_int_equal(check.verdict, STACK_DISAGREES);
 	assert_int_equal(check.frame, 2);
 }
@@ -196,11 +195,11 @@ static void a_handler_is_not_taken_for_a_call(void **state)
 	struct stack_check check;
 
 	build(w, e, 3);
-	check = callstack_check(&w->c, frames, COUNT(frames));
+	check = callstack_check(&w->c, frames, ARRAY_SIZE(frames));
 	assert_int_equal(check.verdict, STACK_AGREES);
 	assert_int_equal(check.callers, 2);
 	assert_int_equal(check.checked, 2);
-	build(w, e, COUNT(e));
+	build(w, e, ARRAY_SIZE(e));
 	assert_int_equal(w->c.count, 1);
 }
 
@@ -217,15 +216,15 @@ static void a_stack_cut_short_behind_a_handler_goes_on_outside_it(void **state)
 		{.pc = CODE + 0x900}, FRAME_OF(5), TRAMPOLINE, {.pc = CODE + 0x28}};
 	struct stack_check check;
 
-	build(w, e, COUNT(e));
+	build(w, e, ARRAY_SIZE(e));
 	for (size_t n = 4; n >= 3; n--) {
 		check = callstack_check(&w->c, frames, n);
 		assert_int_equal(check.verdict, STACK_AGREES);
 		assert_int_equal(check.callers, 1);
 		assert_int_equal(check.checked, 1);
-		assert_int_equal(callstack_extend(&w->c, &check, frames, n, COUNT(frames)),
-				 COUNT(whole));
-		for (size_t i = 0; i < COUNT(whole); i++)
+		assert_int_equal(callstack_extend(&w->c, &check, frames, n, ARRAY_SIZE(frames)),
+				 ARRAY_SIZE(whole));
+		for (size_t i = 0; i < ARRAY_SIZE(whole); i++)
 			assert_int_equal(frames[i].pc, whole[i]);
 		assert_false(frames[3].is_return);
 	}
@@ -240,10 +239,10 @@ static void handlers_of_handlers_are_passed_one_by_one(void **state)
 		{.pc = CODE + 0x404}, TRAMPOLINE, {.pc = CODE + 0x200}, TRAMPOLINE};
 	struct stack_check check;
 
-	build(w, e, COUNT(e));
+	build(w, e, ARRAY_SIZE(e));
 	check = callstack_check(&w->c, frames, 4);
 	assert_int_equal(check.callers, 0);
-	assert_int_equal(callstack_extend(&w->c, &check, frames, 4, COUNT(frames)), 6);
+	assert_int_equal(callstack_extend(&w->c, &check, frames, 4, ARRAY_SIZE(frames)), 6);
 	assert_int_equal(frames[4].pc, CODE + 0x18);
 	assert_int_equal(frames[5].pc, CODE + 5);
 	check = callstack_check(&w->c, frames, 2);
@@ -257,7 +256,7 @@ static void a_call_of_its_own_return_address_is_not_open(void **state)
 	struct history_entry e[] = {CALL(0), entry(BT_BRANCH_CALL, CODE + 16, CODE + 16 + 5),
 				    CALL(2)};
 
-	build(w, e, COUNT(e));
+	build(w, e, ARRAY_SIZE(e));
 	assert_int_equal(w->c.count, 2);
 	assert_int_equal(w->c.calls[0].from, CODE);
 	assert_int_equal(w->c.calls[1].from, CODE + 16 * 2);
@@ -270,7 +269,7 @@ static void a_stack_cut_short_goes_on_by_the_history(void **state)
 	struct stack_frame frames[8] = {{.pc = CODE + 0x800}, FRAME_OF(2)};
 	struct stack_check check;
 
-	build(w, e, COUNT(e));
+	build(w, e, ARRAY_SIZE(e));
 	check = callstack_check(&w->c, frames, 2);
 	assert_int_equal(check.outer, 2);
 	assert_int_equal(callstack_extend(&w->c, &check, frames, 2, 8), 4);

@@ -6,6 +6,7 @@
 #include <string.h>
 
 #include "collector/code_pages.h"
+#include "lib/page.h"
 
 enum {
 	PAGES = 300,
@@ -21,11 +22,11 @@ struct model {
 	uint32_t pages[PAGES];
 };
 
-static uint64_t at(size_t i) { return BASE + (i + i / 7 * 5) * CODE_PAGE; }
+static uint64_t at(size_t i) { return BASE + (i + i / 7 * 5) * BT_PAGE; }
 
 static const uint8_t *bytes_of(uint32_t number)
 {
-	static uint8_t bytes[CODE_PAGE];
+	static uint8_t bytes[BT_PAGE];
 
 	memset(bytes, (int)(number & 0xff), sizeof bytes);
 	memcpy(bytes + 100, &number, sizeof number);
@@ -39,7 +40,7 @@ static void check(const struct model *m)
 
 		assert_int_equal(!found, !m->pages[i]);
 		if (found)
-			assert_memory_equal(found, bytes_of(m->pages[i]), CODE_PAGE);
+			assert_memory_equal(found, bytes_of(m->pages[i]), BT_PAGE);
 	}
 }
 
@@ -54,7 +55,7 @@ static void drop(struct model *m, uint64_t start, uint64_t end)
 	size_t expected = 0;
 
 	for (size_t i = 0; i < PAGES; i++)
-		if (m->pages[i] && at(i) < end && start < at(i) + CODE_PAGE) {
+		if (m->pages[i] && at(i) < end && start < at(i) + BT_PAGE) {
 			m->pages[i] = 0;
 			expected++;
 		}
@@ -97,7 +98,7 @@ static void take(struct model *m, uint64_t *seed, uint32_t number)
 		if (m->pages[i])
 			continue;
 		assert_true(code_pages_take(m->table, at(i), b, k));
-		memcpy(bytes + k * CODE_PAGE, bytes_of(number), CODE_PAGE);
+		memcpy(bytes + k * BT_PAGE, bytes_of(number), BT_PAGE);
 		m->pages[i] = number;
 	}
 	code_pages_batch_put(b);
@@ -127,8 +128,8 @@ static void test_against_an_array(void **state)
 			break;
 		}
 		case 1:
-			drop(m, at(i) + next(&seed) % CODE_PAGE,
-			     at(i) + 1 + next(&seed) % (CODE_PAGE * 40));
+			drop(m, at(i) + next(&seed) % BT_PAGE,
+			     at(i) + 1 + next(&seed) % (BT_PAGE * 40));
 			break;
 		case 2:
 			drop(m, at(i), UINT64_MAX);
@@ -166,7 +167,7 @@ static void test_users(void **state)
 	assert_int_equal(code_pages_users(t), 2);
 	code_pages_put(t);
 	assert_non_null(code_pages_set(t, BASE, bytes_of(7)));
-	assert_memory_equal(code_pages_find(t, BASE), bytes_of(7), CODE_PAGE);
+	assert_memory_equal(code_pages_find(t, BASE), bytes_of(7), BT_PAGE);
 	code_pages_put(t);
 	code_pages_put(NULL);
 }
@@ -175,15 +176,15 @@ static void test_users(void **state)
 static void test_the_end(void **state)
 {
 	struct code_pages *t = code_pages_new();
-	const uint64_t last = -(uint64_t)CODE_PAGE;
+	const uint64_t last = -(uint64_t)BT_PAGE;
 
 	(void)state;
 	assert_non_null(code_pages_set(t, BASE, bytes_of(7)));
 	assert_false(code_pages_touch(t, last, UINT64_MAX));
-	assert_int_equal(code_pages_drop(t, last - CODE_PAGE, UINT64_MAX), 0);
+	assert_int_equal(code_pages_drop(t, last - BT_PAGE, UINT64_MAX), 0);
 	assert_non_null(code_pages_set(t, last, bytes_of(8)));
 	assert_true(code_pages_touch(t, last + 1, UINT64_MAX));
-	assert_int_equal(code_pages_drop(t, last - CODE_PAGE, UINT64_MAX), 1);
+	assert_int_equal(code_pages_drop(t, last - BT_PAGE, UINT64_MAX), 1);
 	assert_non_null(code_pages_find(t, BASE));
 	code_pages_put(t);
 }

@@ -5,6 +5,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "lib/array_size.h"
 #include "tests/unit/unit.h"
 
 static void expect(const char *name, const char *plain)
@@ -39,7 +40,7 @@ static void what_is_no_such_name_stays(void **state)
 		"__ZN4shopE"};
 
 	(void)state;
-	for (size_t i = 0; i < sizeof names / sizeof *names; i++)
+	for (size_t i = 0; i < ARRAY_SIZE(names); i++)
 		if (demangle(names[i]))
 			fail_msg("%s became another name", names[i]);
 }

@@ -3,6 +3,7 @@
 
 #include <stdio.h>
 
+#include "lib/array_size.h"
 #include "lib/error.h"
 #include "tests/unit/unit.h"
 
@@ -150,7 +151,7 @@ static const struct row {
 static void text_and_operands_of_every_row(void **state)
 {
 	(void)state;
-	for (size_t i = 0; i < sizeof rows / sizeof rows[0]; i++) {
+	for (size_t i = 0; i < ARRAY_SIZE(rows); i++) {
 		const struct row *r = &rows[i];
 		char text[DISASM_TEXT_MAX];
 		struct disasm d;
@@ -249,7 +250,7 @@ static void operands_alone_have_a_text(void **state)
 	};
 	(void)state;
 
-	for (size_t i = 0; i < sizeof texts / sizeof texts[0]; i++) {
+	for (size_t i = 0; i < ARRAY_SIZE(texts); i++) {
 		char text[64];
 		struct disasm d;
 

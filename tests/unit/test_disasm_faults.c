@@ -12,6 +12,7 @@
 #include <unistd.h>
 
 #include "decoder/disasm.h"
+#include "lib/array_size.h"
 
 /* Nothing can be read or written here. Low enough for addresses of 32 bits, and below the shadow
  * memory of sanitizers. */
@@ -154,7 +155,7 @@ static void the_operand_at_fault_has_the_address_of_the_fault(void **state)
 	if (page == MAP_FAILED || hole != (void *)(uintptr_t)HOLE)
 		skip();
 	assert_int_equal(set_up(&stack), 0);
-	for (size_t i = 0; i < sizeof rows / sizeof rows[0]; i++) {
+	for (size_t i = 0; i < ARRAY_SIZE(rows); i++) {
 		char text[DISASM_TEXT_MAX];
 		struct disasm d;
 		uint64_t addr = 0;

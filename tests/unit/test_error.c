@@ -3,6 +3,7 @@
 
 #include <errno.h>
 
+#include "lib/array_size.h"
 #include "lib/error.h"
 
 static void fail_fills_and_returns_minus_the_code(void **state)
@@ -18,6 +19,27 @@ static void fail_fills_and_returns_minus_the_code(void **state)
 	assert_int_equal(err.offset, 77);
 	assert_int_equal(err.os_errno, 0);
 	assert_string_equal(err.text, "bad 5");
+}
+
+static void no_memory_names_what_it_was_for(void **state)
+{
+	struct bt_error err;
+
+	(void)state;
+	assert_int_equal(bt_no_memory(&err, NULL), -BT_E_NO_MEMORY);
+	assert_string_equal(err.text, "out of memory");
+	assert_int_equal(bt_no_memory(&err, "the report"), -BT_E_NO_MEMORY);
+	assert_int_equal(err.code, BT_E_NO_MEMORY);
+	assert_string_equal(err.text, "out of memory for the report");
+}
+
+static void an_errno_has_a_code(void **state)
+{
+	(void)state;
+	assert_int_equal(bt_code_of_errno(ENOMEM), BT_E_NO_MEMORY);
+	assert_int_equal(bt_code_of_errno(EACCES), BT_E_PERMISSION);
+	assert_int_equal(bt_code_of_errno(EPERM), BT_E_PERMISSION);
+	assert_int_equal(bt_code_of_errno(ENOSPC), BT_E_IO);
 }
 
 static void null_err_is_allowed(void **state)
@@ -62,7 +84,7 @@ static void statuses_are_the_documented_ones(void **state)
 	};
 
 	(void)state;
-	for (size_t i = 0; i < sizeof rows / sizeof rows[0]; i++)
+	for (size_t i = 0; i < ARRAY_SIZE(rows); i++)
 		assert_int_equal(bt_error_exit_status(-rows[i][0]), rows[i][1]);
 }
 
@@ -76,6 +98,8 @@ int main(void)
 {
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(fail_fills_and_returns_minus_the_code),
+		cmocka_unit_test(no_memory_names_what_it_was_for),
+		cmocka_unit_test(an_errno_has_a_code),
 		cmocka_unit_test(null_err_is_allowed),
 		cmocka_unit_test(long_text_is_cut),
 		cmocka_unit_test(every_code_has_name_message_and_status),

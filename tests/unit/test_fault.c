@@ -3,6 +3,7 @@
 
 #include <stdio.h>
 
+#include "lib/array_size.h"
 #include "tests/unit/trace_maker.h"
 #include "tests/unit/unit.h"
 
@@ -289,7 +290,7 @@ static struct model *make(struct maker *k, const struct fault_case *c)
 static void every_fault_is_told_in_words(void **state)
 {
 	(void)state;
-	for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
+	for (size_t i = 0; i < ARRAY_SIZE(cases); i++) {
 		const struct fault_case *c = &cases[i];
 		struct maker k;
 		struct model *m = make(&k, c);
@@ -398,7 +399,7 @@ static void a_handlers_own_signal_does_not_hide_the_fault(void **state)
 	};
 	(void)state;
 
-	for (size_t i = 0; i < sizeof rows / sizeof *rows; i++) {
+	for (size_t i = 0; i < ARRAY_SIZE(rows); i++) {
 		struct bt_regs regs = {.rip = rows[i].rip, .rsp = STACK + 0x20000};
 		struct model *m;
 		struct symbols *s;

@@ -2,10 +2,10 @@
 #include "tests/unit/unit.h"
 
 #include "collector/engine/fragment_index.h"
+#include "lib/page.h"
 
 enum {
 	FRAGMENTS = 4000,
-	PAGE = 4096,
 };
 
 struct seen {
@@ -39,19 +39,20 @@ static void fragments_are_found_on_each_page_that_they_touch(void **state)
 	(void)state;
 	fragment_index_init(&x);
 	assert_int_equal(walked(&x, 0, UINT64_MAX, FRAGMENTS)->times[0], 0);
-	assert_true(fragment_index_add(&x, 5 * PAGE - 1, 5 * PAGE + 1, 0));
-	assert_true(fragment_index_add(&x, 5 * PAGE + 3, 5 * PAGE + 9, 0)); /* again on page 5 */
-	assert_true(fragment_index_add(&x, 6 * PAGE, 7 * PAGE, 1));
-	s = walked(&x, 5 * PAGE, 6 * PAGE, FRAGMENTS);
+	assert_true(fragment_index_add(&x, 5 * BT_PAGE - 1, 5 * BT_PAGE + 1, 0));
+	assert_true(
+		fragment_index_add(&x, 5 * BT_PAGE + 3, 5 * BT_PAGE + 9, 0)); /* again on page 5 */
+	assert_true(fragment_index_add(&x, 6 * BT_PAGE, 7 * BT_PAGE, 1));
+	s = walked(&x, 5 * BT_PAGE, 6 * BT_PAGE, FRAGMENTS);
 	assert_int_equal(s->times[0], 1);
 	assert_int_equal(s->times[1], 0);
-	s = walked(&x, 4 * PAGE, 7 * PAGE, FRAGMENTS);
+	s = walked(&x, 4 * BT_PAGE, 7 * BT_PAGE, FRAGMENTS);
 	assert_int_equal(s->times[0], 2); /* pages 4 and 5 */
 	assert_int_equal(s->times[1], 1);
 	s = walked(&x, 0, UINT64_MAX, FRAGMENTS);
 	assert_int_equal(s->times[0], 2);
 	assert_int_equal(s->times[1], 1);
-	assert_int_equal(walked(&x, 7 * PAGE, 7 * PAGE, FRAGMENTS)->times[1], 0);
+	assert_int_equal(walked(&x, 7 * BT_PAGE, 7 * BT_PAGE, FRAGMENTS)->times[1], 0);
 	fragment_index_release(&x);
 }
 
@@ -88,11 +89,12 @@ static void a_copy_is_one_of_its_own(void **state)
 	(void)state;
 	fragment_index_init(&x);
 	for (uint32_t i = 0; i < FRAGMENTS; i++)
-		assert_true(fragment_index_add(&x, (uint64_t)i * PAGE, (uint64_t)i * PAGE + 5, i));
+		assert_true(fragment_index_add(&x, (uint64_t)i * BT_PAGE, (uint64_t)i * BT_PAGE + 5,
+					       i));
 	assert_true(fragment_index_copy(&copy, &x));
 	walked(&x, 0, UINT64_MAX, 0);
-	assert_int_equal(walked(&x, 100 * PAGE, 101 * PAGE, FRAGMENTS)->times[100], 0);
-	assert_int_equal(walked(&copy, 100 * PAGE, 101 * PAGE, FRAGMENTS)->times[100], 1);
+	assert_int_equal(walked(&x, 100 * BT_PAGE, 101 * BT_PAGE, FRAGMENTS)->times[100], 0);
+	assert_int_equal(walked(&copy, 100 * BT_PAGE, 101 * BT_PAGE, FRAGMENTS)->times[100], 1);
 	fragment_index_release(&x);
 	fragment_index_release(&copy);
 }

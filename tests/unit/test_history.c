@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 #include "decoder/history.h"
 
+#include "lib/array_size.h"
 #include "tests/unit/trace_maker.h"
 #include "tests/unit/unit.h"
 
@@ -207,7 +208,7 @@ static void the_order_in_the_file_does_not_matter(void **state)
 		uint64_t first;
 		size_t count;
 	} pieces[] = {{3, 5}, {8, 40}, {40, 20}, {41, 4}, {70, 30}, {101, 1}, {102, 50}};
-	enum { PIECES = sizeof pieces / sizeof *pieces, ORDERS = 20 };
+	enum { PIECES = ARRAY_SIZE(pieces), ORDERS = 20 };
 	struct made *t = *state;
 	struct history_entry *wanted = NULL;
 	size_t count = 0;
@@ -256,7 +257,7 @@ static void of_calls_alone_conditionals_and_direct_jumps_are_left_out(void **sta
 		       b, 6);
 	made_history(t, 1);
 	assert_int_equal(history_load_calls(&calls, t->m, 1, &err), 0);
-	assert_int_equal(calls.count, sizeof kept / sizeof *kept);
+	assert_int_equal(calls.count, ARRAY_SIZE(kept));
 	for (size_t i = 0; i < calls.count; i++) {
 		const struct history_entry *all = &t->h.entries[history_index(&t->h, numbers[i])];
 
@@ -404,7 +405,7 @@ static void what_moments_counted_behind_the_end_is_a_gap(void **state)
 	};
 	struct made *t = *state;
 
-	for (size_t i = 0; i < sizeof rows / sizeof *rows; i++) {
+	for (size_t i = 0; i < ARRAY_SIZE(rows); i++) {
 		maker_add(&t->k, 0, TASK, task, .task = 1);
 		maker_add(&t->k, 0, SNAPSHOT, snapshot, .snapshot = 1, .task = 1,
 			  .position = rows[i].snapshot);

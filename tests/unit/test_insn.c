@@ -3,6 +3,7 @@
 
 #include <stdio.h>
 
+#include "lib/array_size.h"
 #include "lib/error.h"
 #include "lib/insn.h"
 
@@ -102,7 +103,7 @@ static const struct row rows[] = {
 static void known_instructions(void **state)
 {
 	(void)state;
-	for (size_t i = 0; i < sizeof rows / sizeof rows[0]; i++) {
+	for (size_t i = 0; i < ARRAY_SIZE(rows); i++) {
 		const struct row *r = &rows[i];
 		struct bt_insn insn;
 		int rc = bt_insn_decode(r->bytes, r->len, &insn);
@@ -158,7 +159,7 @@ static void code_of_32_bits_has_its_own_lengths(void **state)
 	struct bt_insn insn;
 
 	(void)state;
-	for (size_t i = 0; i < sizeof codes / sizeof codes[0]; i++) {
+	for (size_t i = 0; i < ARRAY_SIZE(codes); i++) {
 		assert_int_equal(bt_insn_decode_32(codes[i].bytes, codes[i].n, &insn), 0);
 		assert_int_equal(insn.len, codes[i].n);
 		assert_int_equal(insn.class, codes[i].class);
@@ -174,7 +175,7 @@ static void cut_and_invalid_are_told_apart(void **state)
 	struct bt_insn insn;
 
 	(void)state;
-	for (size_t i = 0; i < sizeof rows / sizeof rows[0]; i++)
+	for (size_t i = 0; i < ARRAY_SIZE(rows); i++)
 		for (uint8_t n = 0; n < rows[i].len; n++) {
 			int rc = bt_insn_decode(rows[i].bytes, n, &insn);
 

@@ -5,6 +5,7 @@
 #include <string.h>
 
 #include "config.h"
+#include "lib/array_size.h"
 #include "lib/late_library.h"
 
 #define LIBC_FUNCTIONS(F) F(strlen) F(labs)
@@ -53,7 +54,7 @@ static void sonames_are_right(void **state)
 	};
 
 	(void)state;
-	for (size_t i = 0; i < sizeof sonames / sizeof *sonames; i++)
+	for (size_t i = 0; i < ARRAY_SIZE(sonames); i++)
 		assert_int_equal(late_library_load(sonames[i], NULL, 0, NULL, NULL), 0);
 }
 

@@ -7,6 +7,7 @@
 #include <string.h>
 #include <unistd.h>
 
+#include "lib/array_size.h"
 #include "tests/unit/unit.h"
 
 static const char plain[] = "Name:\tx\nCapPrm:\t0000000000000000\nCapEff:"
@@ -60,7 +61,7 @@ static void put_file(char path[64], const char *text)
 static void who_forbids_ptrace_is_named_with_what_to_do(void **state)
 {
 	(void)state;
-	for (size_t i = 0; i < sizeof rows / sizeof *rows; i++) {
+	for (size_t i = 0; i < ARRAY_SIZE(rows); i++) {
 		const struct row *r = &rows[i];
 		char scope[64], status[64];
 		struct bt_error err = {0};

@@ -12,11 +12,12 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
+#include "lib/array_size.h"
+#include "lib/page.h"
 #include "tests/unit/scratch.h"
 #include "tests/unit/unit.h"
 
 enum {
-	PAGE = 4096,
 	PLACES = 24, /* pages that the calls of most rounds are about */
 	ROUNDS = 4000,
 };
@@ -93,7 +94,7 @@ static long call(struct slave *s, const struct tracee_syscall *c)
 
 static int set_up(void **state)
 {
-	static const struct bt_record_header header = {.page_size = PAGE};
+	static const struct bt_record_header header = {.page_size = BT_PAGE};
 	struct fixture *f = calloc(1, sizeof *f);
 	struct bt_error err = {0};
 	char name[sizeof f->path + 8];
@@ -106,7 +107,7 @@ static int set_up(void **state)
 		return -1;
 	snprintf(name, sizeof name, "%s/file", f->dir);
 	f->file = open(name, O_RDWR | O_CREAT | O_TRUNC, 0600);
-	if (f->file < 0 || ftruncate(f->file, PLACES * PAGE))
+	if (f->file < 0 || ftruncate(f->file, PLACES * BT_PAGE))
 		return -1;
 	f->all = address_space_new(f->writer, 1, 1, NULL);
 	f->around = address_space_new(f->writer, 2, 1, NULL);
@@ -135,16 +136,19 @@ static int tear_down(void **state)
 
 static uint64_t below(struct fixture *f, uint64_t n) { return unit_random(&f->random) % n; }
 
-static uint64_t place(struct fixture *f) { return BASE + below(f, PLACES) * PAGE; }
+static uint64_t place(struct fixture *f) { return BASE + below(f, PLACES) * BT_PAGE; }
 
-static uint64_t length(struct fixture *f) { return (1 + below(f, 5)) * PAGE - below(f, 2) * 100; }
+static uint64_t length(struct fixture *f)
+{
+	return (1 + below(f, 5)) * BT_PAGE - below(f, 2) * 100;
+}
 
 static uint64_t protection(struct fixture *f)
 {
 	static const int some[] = {PROT_NONE, PROT_READ, PROT_READ | PROT_WRITE,
 				   PROT_READ | PROT_EXEC};
 
-	return (uint64_t)some[below(f, sizeof some / sizeof some[0])];
+	return (uint64_t)some[below(f, ARRAY_SIZE(some))];
 }
 
 static struct tracee_syscall random_call(struct fixture *f)
@@ -163,7 +167,7 @@ static struct tracee_syscall random_call(struct fixture *f)
 				 (uint64_t)(MAP_FIXED | (below(f, 2) ? MAP_PRIVATE : MAP_SHARED) |
 					    (file ? 0 : MAP_ANONYMOUS)),
 				 file ? (uint64_t)f->file : UINT64_MAX,
-				 file ? below(f, PLACES) * PAGE : 0}};
+				 file ? below(f, PLACES) * BT_PAGE : 0}};
 	case 3:
 		return (struct tracee_syscall){.nr = SYS_munmap, .args = {place(f), length(f)}};
 	case 4:
@@ -179,7 +183,7 @@ static struct tracee_syscall random_call(struct fixture *f)
 			return (struct tracee_syscall){.nr = SYS_brk};
 		return (struct tracee_syscall){
 			.nr = SYS_brk,
-			.args = {heap + below(f, 9) * PAGE - 4 * PAGE + below(f, 2)}};
+			.args = {heap + below(f, 9) * BT_PAGE - 4 * BT_PAGE + below(f, 2)}};
 	case 7:
 		return (struct tracee_syscall){.nr = SYS_mmap,
 					       .args = {0, length(f), protection(f),
@@ -191,7 +195,7 @@ static struct tracee_syscall random_call(struct fixture *f)
 								0 /* PR_SET_VMA_ANON_NAME */,
 								place(f), length(f)}};
 		c.nr = UINT64_MAX; /* use_stack */
-		c.args[0] = (1 + below(f, 64)) * PAGE;
+		c.args[0] = (1 + below(f, 64)) * BT_PAGE;
 		return c;
 	}
 }
@@ -219,7 +223,7 @@ static bool kernel_answers(pid_t pid)
 {
 	struct mapping_list l = {0};
 	int fd = mappings_open(pid);
-	bool answers = fd >= 0 && mappings_around(fd, 0, PAGE, &l);
+	bool answers = fd >= 0 && mappings_around(fd, 0, BT_PAGE, &l);
 
 	mappings_release(&l);
 	close(fd);
@@ -263,7 +267,7 @@ static void only_what_may_have_changed_is_looked_at(void **state)
 	};
 	struct fixture *f = *state;
 	const struct tracee_syscall sly = {.nr = SYS_mmap,
-					   .args = {BASE, PAGE, PROT_READ,
+					   .args = {BASE, BT_PAGE, PROT_READ,
 						    MAP_FIXED | MAP_PRIVATE | MAP_ANONYMOUS,
 						    UINT64_MAX}};
 	size_t known;
@@ -277,7 +281,7 @@ static void only_what_may_have_changed_is_looked_at(void **state)
 		struct tracee_syscall c = sly;
 		struct map_change change;
 
-		c.args[0] += 2 * i * PAGE;
+		c.args[0] += 2 * i * BT_PAGE;
 		assert_true(
 			map_syscall_changes(f->around, &c, (uint64_t)call(&f->slave, &c), &change));
 		assert_false(change.all);
@@ -294,12 +298,12 @@ static void a_child_has_not_what_its_parent_keeps(void **state)
 {
 	struct fixture *f = *state;
 	const struct tracee_syscall map = {.nr = SYS_mmap,
-					   .args = {BASE, PAGE, PROT_READ,
+					   .args = {BASE, BT_PAGE, PROT_READ,
 						    MAP_FIXED | MAP_PRIVATE | MAP_ANONYMOUS,
 						    UINT64_MAX}};
 	struct address_space *child;
 	const struct map_change elsewhere = {.count = 1,
-					     .ranges = {{BASE + 9 * PAGE, BASE + 10 * PAGE}}};
+					     .ranges = {{BASE + 9 * BT_PAGE, BASE + 10 * BT_PAGE}}};
 
 	call(&f->slave, &map);
 	address_space_refresh(f->around, f->writer, f->slave.pid);

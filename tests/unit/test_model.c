@@ -5,6 +5,7 @@
 #include <time.h>
 #include <zlib.h>
 
+#include "lib/array_size.h"
 #include "tests/unit/trace_maker.h"
 #include "tests/unit/unit.h"
 
@@ -310,7 +311,7 @@ static void code_stays_where_mappings_are_told_anew(void **state)
 	static const char *const paths[] = {"/lib/a.so", "", "[heap]"};
 	struct made *t = *state;
 
-	for (size_t i = 0; i < sizeof paths / sizeof *paths; i++) {
+	for (size_t i = 0; i < ARRAY_SIZE(paths); i++) {
 		map(&t->k, 1, 1, 0x10000, 0x20000, paths[i]);
 		maker_code(&t->k, 1, 1, 0x14000, 0, "same", 4);
 		map(&t->k, 1, 2, 0x1f000, 0x20000, "/else");
@@ -559,7 +560,7 @@ static void a_death_that_dumps_core_goes_before_others(void **state)
 	};
 	struct made *t = *state;
 
-	for (size_t i = 0; i < sizeof rows / sizeof *rows; i++) {
+	for (size_t i = 0; i < ARRAY_SIZE(rows); i++) {
 		const uint8_t actions[] = {rows[i].first, rows[i].second, rows[i].initial};
 		static const uint32_t tasks[] = {2, 3, 1};
 
@@ -638,7 +639,7 @@ static void branches_that_lack_at_the_end_of_a_closed_trace_are_damage(void **st
 		    {0, "this file of the trace is gone"}};
 	struct made *t = *state;
 
-	for (size_t i = 0; i < sizeof rows / sizeof *rows; i++) {
+	for (size_t i = 0; i < ARRAY_SIZE(rows); i++) {
 		maker_add(&t->k, 0, TASK, task, .task = 1);
 		maker_add(&t->k, 0, SNAPSHOT, snapshot, .snapshot = 1, .task = 1, .position = 10);
 		maker_add(&t->k, 0, END, end, .status = 0);

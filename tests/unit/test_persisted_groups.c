@@ -9,6 +9,7 @@
 
 #include "collector/engine/persisted_maker.h"
 #include "collector/engine/x86.h"
+#include "lib/array_size.h"
 #include "tests/unit/program.h"
 
 enum {
@@ -94,7 +95,7 @@ static size_t collect(struct wanted *w, struct program *p, struct fragment_kind 
 	size_t count = 0;
 
 	c->kind = kind;
-	for (size_t i = 0; i < sizeof first / sizeof first[0]; i++)
+	for (size_t i = 0; i < ARRAY_SIZE(first); i++)
 		want(w, &count, p, p->at + (uint64_t)((const uint8_t *)first[i] - own_text().at),
 		     i % 2);
 	for (size_t i = 0; i < count; i++) {
@@ -328,7 +329,7 @@ static void compare_at(uint64_t from, uint64_t to, struct fragment_kind kind)
 	for (size_t i = 0; i < count; i++)
 		if (w[i].fit)
 			w[fit++] = w[i];
-	for (size_t i = 0; i < sizeof sizes / sizeof sizes[0]; i++)
+	for (size_t i = 0; i < ARRAY_SIZE(sizes); i++)
 		compare_together(w, fit, &one, &other, sizes[i], kind);
 	free(w);
 	free(one.bytes);
@@ -341,7 +342,7 @@ static void a_persisted_group_makes_what_the_translator_makes(void **state)
 		history, ticks, apart, {.ticks = true, .apart = true}};
 
 	(void)state;
-	for (size_t i = 0; i < sizeof kinds / sizeof kinds[0]; i++) {
+	for (size_t i = 0; i < ARRAY_SIZE(kinds); i++) {
 		compare_at(HERE, HERE, kinds[i]);
 		compare_at(HERE, THERE, kinds[i]);
 		compare_at(LOW, LOW, kinds[i]);
@@ -378,7 +379,7 @@ static void damage(struct program *p, uint64_t pc, struct buf *bytes)
 	p->bytes[pc - p->at] ^= 1;
 	assert_refused(c, &source, pc + p->len,
 		       slice_of(bytes->data, bytes->len)); /* nothing is there */
-	for (size_t i = 0; i < sizeof others / sizeof others[0]; i++) {
+	for (size_t i = 0; i < ARRAY_SIZE(others); i++) {
 		assert_refused(others[i], &source, pc, slice_of(bytes->data, bytes->len));
 		code_cache_put(others[i]);
 	}
@@ -500,7 +501,7 @@ static void long_lines_have_groups(void **state)
 	struct code_cache *c = used_cache(history);
 	struct code_source source = program_source(&p);
 	struct buf bytes = {0};
-	size_t n = sizeof wishes / sizeof wishes[0], kept = 0, done;
+	size_t n = ARRAY_SIZE(wishes), kept = 0, done;
 
 	(void)state;
 	p.bytes = malloc(p.len);

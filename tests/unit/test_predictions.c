@@ -6,10 +6,11 @@
 
 #include "collector/engine/persisted_maker.h"
 #include "collector/engine/predictions.h"
+#include "lib/array_size.h"
+#include "lib/page.h"
 #include "tests/unit/program.h"
 
 enum {
-	PAGE = 4096,
 	PAGES = 4, /* of the program; the last one can change at any time */
 	MANY = 3000,
 };
@@ -20,13 +21,13 @@ static const struct processor processor;
 
 static const uint8_t *fixed_page(void *arg, uint64_t addr)
 {
-	return addr - AT >= (PAGES - 1) * PAGE ? NULL : program_page(arg, addr);
+	return addr - AT >= (PAGES - 1) * BT_PAGE ? NULL : program_page(arg, addr);
 }
 
 static bool is_mutable(void *arg, uint64_t addr)
 {
 	(void)arg;
-	return addr - AT >= (PAGES - 1) * PAGE;
+	return addr - AT >= (PAGES - 1) * BT_PAGE;
 }
 
 /* Nothing but nops and these pieces. */
@@ -45,19 +46,19 @@ static void write_program(struct program *p)
 		{0x60, {0x90, 0xc2, 0x10, 0x00}, 4},       /* ret $16 */
 		{0x100, {0x0f, 0xa2}, 2},                  /* cpuid: not for the cache */
 		{0x1000, {0x90, 0x74, 0x00}, 3},           /* je */
-		{PAGE * 3 - 32, {0x74, 0x00}, 2},          /* je, near the end of what is fixed */
-		{PAGE * 3 - 8,
+		{BT_PAGE * 3 - 32, {0x74, 0x00}, 2},       /* je, near the end of what is fixed */
+		{BT_PAGE * 3 - 8,
 		 {0x74, 0x00},
 		 2}, /* je: whether it is one what comes behind might say */
 	};
 
 	memset(p->bytes, 0x90, p->len);
-	for (size_t i = 0; i < sizeof pieces / sizeof pieces[0]; i++)
+	for (size_t i = 0; i < ARRAY_SIZE(pieces); i++)
 		memcpy(p->bytes + pieces[i].at, pieces[i].bytes, pieces[i].len);
 }
 
 struct world {
-	uint8_t bytes[PAGES * PAGE];
+	uint8_t bytes[PAGES * BT_PAGE];
 	struct program program; /* of those */
 	struct code_source source;
 	struct code_cache *cache;
@@ -202,10 +203,10 @@ static void all_lies_on_pages_that_do_not_change(void **state)
 	assert_false(may_predict(w, 0x20, 0x11, &g)); /* a conditional */
 	assert_false(may_predict(w, 0x50, 0x11, &g)); /* a direct call */
 	assert_false(may_predict(w, 0x10, 0xf8, &g)); /* to what is not for the cache */
-	assert_false(may_predict(w, 0x10, PAGES * PAGE, &g));
-	assert_false(may_predict(w, 0x10, (PAGES - 1) * PAGE, &g));
-	assert_true(may_predict(w, 0x10, (PAGES - 1) * PAGE - 34, &g));
-	assert_false(may_predict(w, 0x10, (PAGES - 1) * PAGE - 8, &g));
+	assert_false(may_predict(w, 0x10, PAGES * BT_PAGE, &g));
+	assert_false(may_predict(w, 0x10, (PAGES - 1) * BT_PAGE, &g));
+	assert_true(may_predict(w, 0x10, (PAGES - 1) * BT_PAGE - 34, &g));
+	assert_false(may_predict(w, 0x10, (PAGES - 1) * BT_PAGE - 8, &g));
 	world_free(w);
 }
 

@@ -9,6 +9,7 @@
 
 #include "collector/code_pages.h"
 #include "collector/recorder.h"
+#include "lib/page.h"
 #include "tests/unit/scratch.h"
 #include "tests/unit/unit.h"
 
@@ -16,7 +17,7 @@ enum {
 	ONE = 0,
 	OTHER = 0x100,
 	DATA = 0x200,
-	ACROSS = PT_PAGE - 1,
+	ACROSS = BT_PAGE - 1,
 };
 
 static const uint8_t jump[] = {0xeb, 0, 0xc3}, call[] = {0xe8, 0, 0, 0, 0, 0xc3};
@@ -42,7 +43,7 @@ static int set_up(void **state)
 	snprintf(f->path, sizeof f->path, "%s/trace", f->dir);
 	if (trace_writer_open(&f->pmu.writer, f->path, &header, &err))
 		return -1;
-	f->at = mmap(NULL, 3 * PT_PAGE, PROT_READ | PROT_WRITE | PROT_EXEC,
+	f->at = mmap(NULL, 3 * BT_PAGE, PROT_READ | PROT_WRITE | PROT_EXEC,
 		     MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
 	f->process.space = address_space_new(f->pmu.writer, 1, 1, NULL);
 	f->code = calloc(1, sizeof *f->code);
@@ -61,7 +62,7 @@ static int tear_down(void **state)
 {
 	struct fixture *f = *state;
 
-	munmap(f->at, 3 * PT_PAGE);
+	munmap(f->at, 3 * BT_PAGE);
 	address_space_put(f->process.space);
 	trace_writer_close(f->pmu.writer);
 	scratch_remove(f->path);
@@ -89,11 +90,10 @@ static void assert_given(struct fixture *f, size_t at, const uint8_t *bytes, siz
 static void assert_told(const struct fixture *f, size_t at, const uint8_t *bytes, size_t n)
 {
 	uint64_t addr = (uintptr_t)f->at + at;
-	const uint8_t *page =
-		code_pages_find(f->process.space->pages, addr & ~(uint64_t)(PT_PAGE - 1));
+	const uint8_t *page = code_pages_find(f->process.space->pages, page_down(addr));
 
 	assert_non_null(page);
-	assert_memory_equal(page + addr % PT_PAGE, bytes, n);
+	assert_memory_equal(page + addr % BT_PAGE, bytes, n);
 }
 
 static void code_patched_in_the_middle_of_a_page_begins_an_epoch(void **state)
@@ -141,17 +141,17 @@ static void an_instruction_across_two_pages_is_told_of_both(void **state)
 
 	put(f, ACROSS, jump, sizeof jump);
 	assert_given(f, ACROSS, jump, sizeof jump);
-	assert_told(f, PT_PAGE, jump + 1, 2);
+	assert_told(f, BT_PAGE, jump + 1, 2);
 	put(f, ACROSS, other, sizeof other);
 	f->code->look++;
 	assert_given(f, ACROSS, other, sizeof other);
-	assert_told(f, PT_PAGE, other + 1, 2);
+	assert_told(f, BT_PAGE, other + 1, 2);
 	assert_int_equal(f->process.space->epoch, epoch + 1);
 	/* The page behind an instruction that ends with its own is not asked about. */
-	put(f, 2 * PT_PAGE - 2, jump, sizeof jump);
+	put(f, 2 * BT_PAGE - 2, jump, sizeof jump);
 	f->code->look++;
-	assert_given(f, 2 * PT_PAGE - 2, jump, sizeof jump);
-	assert_null(code_pages_find(f->process.space->pages, (uintptr_t)f->at + 2 * PT_PAGE));
+	assert_given(f, 2 * BT_PAGE - 2, jump, sizeof jump);
+	assert_null(code_pages_find(f->process.space->pages, (uintptr_t)f->at + 2 * BT_PAGE));
 }
 
 static void what_is_decoded_again_is_what_it_was(void **state)
@@ -160,9 +160,9 @@ static void what_is_decoded_again_is_what_it_was(void **state)
 	uint32_t epoch;
 
 	put(f, ONE, jump, sizeof jump);
-	put(f, PT_PAGE, jump, sizeof jump);
+	put(f, BT_PAGE, jump, sizeof jump);
 	assert_given(f, ONE, jump, sizeof jump);
-	assert_given(f, PT_PAGE, jump, sizeof jump);
+	assert_given(f, BT_PAGE, jump, sizeof jump);
 	put(f, ONE, call, sizeof call);
 	f->code->look++;
 	f->code->item = 5;
@@ -175,7 +175,7 @@ static void what_is_decoded_again_is_what_it_was(void **state)
 		for (unsigned i = 0; i < 2; i++) {
 			assert_given(f, ONE, f->code->item < 5 ? jump : call, sizeof jump);
 			if (f->code->item % 3 == 2)
-				assert_given(f, PT_PAGE, jump, sizeof jump);
+				assert_given(f, BT_PAGE, jump, sizeof jump);
 		}
 	}
 	assert_int_equal(f->process.space->epoch, epoch);

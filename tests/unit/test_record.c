@@ -2,6 +2,7 @@
 #include "tests/unit/unit.h"
 
 #include "format/record.h"
+#include "lib/array_size.h"
 
 /* Random values of each field type. Blobs and strings point into text. */
 static const char text[] = "a string with \x1b[31m, \" and \\ in it, long enough";
@@ -181,7 +182,7 @@ static void reserved_bits_and_cut_records_are_corrupt(void **state)
 		    {huge, sizeof huge}};
 
 	(void)state;
-	for (size_t i = 0; i < sizeof rows / sizeof rows[0]; i++) {
+	for (size_t i = 0; i < ARRAY_SIZE(rows); i++) {
 		struct slice s = slice_of(rows[i].bytes, rows[i].len);
 		struct bt_record got;
 
@@ -226,7 +227,7 @@ static void numbers_are_unique_and_named(void **state)
 	};
 
 	(void)state;
-	for (size_t i = 0; i < sizeof numbers / sizeof numbers[0]; i++) {
+	for (size_t i = 0; i < ARRAY_SIZE(numbers); i++) {
 		assert_non_null(bt_record_name(numbers[i]));
 		for (size_t k = 0; k < i; k++)
 			assert_int_not_equal(numbers[i], numbers[k]);

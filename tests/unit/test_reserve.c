@@ -11,6 +11,7 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
+#include "lib/array_size.h"
 #include "tests/unit/scarce_disk.h"
 #include "tests/unit/scratch.h"
 #include "tests/unit/unit.h"
@@ -161,7 +162,7 @@ static void where_nothing_can_be_allocated_a_file_keeps_disk(void **state)
 	static const int failures[] = {EOPNOTSUPP, ENOSYS, EINVAL};
 	struct fixture *f = *state;
 
-	for (size_t i = 0; i < sizeof failures / sizeof failures[0]; i++) {
+	for (size_t i = 0; i < ARRAY_SIZE(failures); i++) {
 		disk = (struct disk){.kind = i ? DISK_COPIES : DISK_KEEPS_BLOCKS,
 				     .failure = failures[i]};
 		reserve_init(&f->r, f->dir, f->events);

@@ -2,6 +2,7 @@
 #include "tests/unit/unit.h"
 
 #include "collector/engine/segment.h"
+#include "lib/array_size.h"
 
 /* A jump from the last byte of [pc, end). */
 static struct segment jump(uint64_t pc, uint64_t end, uint64_t to)
@@ -110,7 +111,7 @@ static void a_kill_takes_what_overlaps_and_no_more(void **state)
 	};
 
 	(void)state;
-	for (size_t i = 0; i < sizeof rows / sizeof *rows; i++) {
+	for (size_t i = 0; i < ARRAY_SIZE(rows); i++) {
 		struct segment_table *t = segment_table_new();
 		uint32_t n = add(t, 0x2000, 0x2010, 0);
 

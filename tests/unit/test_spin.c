@@ -7,6 +7,7 @@
 #include <unistd.h>
 
 #include "collector/engine/spin.h"
+#include "lib/array_size.h"
 
 /* rdi: words, of which the first is what is waited for. */
 #define LOOP(name, body)                                                                         \
@@ -199,7 +200,7 @@ static void what_instructions_do(void **state)
 	static struct scene s;
 
 	(void)state;
-	for (size_t i = 0; i < sizeof loops / sizeof loops[0]; i++) {
+	for (size_t i = 0; i < ARRAY_SIZE(loops); i++) {
 		begin(&s, loops[i]);
 		if (look_at(&s).kind != SPIN_FIXED)
 			fail_msg("loop %zu", i);

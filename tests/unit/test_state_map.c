@@ -5,6 +5,7 @@
 #include <stdlib.h>
 
 #include "collector/engine/state_map.h"
+#include "lib/array_size.h"
 
 enum {
 	PLACES = 64,
@@ -84,8 +85,8 @@ static void lists_that_are_cut_off_end(void **state)
 		{.at = 3},
 		{.at = 7, .pc = 4, .state = STATE_SPILLED, .reg = 2},
 		{.at = 900, .pc = -4}};
-	uint8_t list[sizeof state_map / sizeof state_map[0] * STATE_BYTES_MAX];
-	size_t len = state_map_encode(state_map, sizeof state_map / sizeof state_map[0], list);
+	uint8_t list[ARRAY_SIZE(state_map) * STATE_BYTES_MAX];
+	size_t len = state_map_encode(state_map, ARRAY_SIZE(state_map), list);
 
 	(void)state;
 	for (size_t i = 0; i <= len; i++) {
@@ -106,11 +107,10 @@ static void an_ordinary_place_has_two_bytes(void **state)
 {
 	const struct state_entry state_map[] = {
 		{.at = 3}, {.at = 7, .pc = 4}, {.at = 9, .pc = 4, .state = STATE_BETWEEN}};
-	uint8_t list[sizeof state_map / sizeof state_map[0] * STATE_BYTES_MAX];
+	uint8_t list[ARRAY_SIZE(state_map) * STATE_BYTES_MAX];
 
 	(void)state;
-	assert_int_equal(state_map_encode(state_map, sizeof state_map / sizeof state_map[0], list),
-			 6);
+	assert_int_equal(state_map_encode(state_map, ARRAY_SIZE(state_map), list), 6);
 }
 
 int main(void)

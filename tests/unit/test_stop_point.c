@@ -2,6 +2,7 @@
 /* Points as they are written, and their order. */
 #include "collector/stop_point.h"
 #include "collector/task.h"
+#include "lib/array_size.h"
 #include "tests/unit/unit.h"
 
 #include <stdlib.h>
@@ -23,7 +24,7 @@ static void written(void **state)
 	char text[STOP_POINT_TEXT];
 
 	(void)state;
-	for (size_t i = 0; i < sizeof rows / sizeof rows[0]; i++) {
+	for (size_t i = 0; i < ARRAY_SIZE(rows); i++) {
 		struct stop_point g;
 
 		assert_true(stop_point_parse(rows[i].text, &g));
@@ -59,7 +60,7 @@ static void wrongly_written(void **state)
 					   "1:2:3"};
 
 	(void)state;
-	for (size_t i = 0; i < sizeof rows / sizeof rows[0]; i++) {
+	for (size_t i = 0; i < ARRAY_SIZE(rows); i++) {
 		struct stop_point g = {.task = 9};
 
 		assert_false(stop_point_parse(rows[i], &g));
@@ -107,7 +108,7 @@ static void seen_from_a_task(void **state)
 
 	(void)state;
 	stop_point_begin(&task, stop_points, 1);
-	for (size_t i = 0; i < sizeof rows / sizeof rows[0]; i++) {
+	for (size_t i = 0; i < ARRAY_SIZE(rows); i++) {
 		task.ring.now.tick = rows[i].tick;
 		task.ring.now.transfers = rows[i].transfers;
 		task.regs.rip = rows[i].rip;

@@ -15,6 +15,8 @@
 #include <unistd.h>
 #include <zstd.h>
 
+#include "lib/array_size.h"
+#include "lib/page.h"
 #include "tests/unit/trace_maker.h"
 #include "tests/unit/unit.h"
 
@@ -324,7 +326,7 @@ static void a_source_named_from_the_directory_of_its_compilation_is_found(void *
 	struct sample *p = *state;
 	static const char *const formats[] = {"-gdwarf-4", "-gdwarf-5"};
 
-	for (size_t i = 0; i < sizeof formats / sizeof *formats; i++) {
+	for (size_t i = 0; i < ARRAY_SIZE(formats); i++) {
 		write_source(p);
 		assert_true(shell("cd %s && %s " FLAGS " %s -o sample.so sample.c", p->dir,
 				  compiler(), formats[i]));
@@ -356,7 +358,7 @@ static void inlined_frames_are_found_in_other_units_and_files(void **state)
 	struct sample *p = *state;
 	size_t count;
 
-	for (size_t i = 0; i < sizeof flags / sizeof *flags; i++) {
+	for (size_t i = 0; i < ARRAY_SIZE(flags); i++) {
 		if (!built_there(p, compiler(), flags[i])) {
 			assert_non_null(strstr(flags[i], "-flto")); /* which wants a plugin */
 			clear(p);
@@ -443,7 +445,7 @@ static void debug_sections_compressed_with_zstd_are_read(void **state)
 	struct sample *p = *state;
 	size_t count;
 
-	for (size_t i = 0; i < sizeof flags / sizeof *flags; i++) {
+	for (size_t i = 0; i < ARRAY_SIZE(flags); i++) {
 		build(p, flags[i]);
 		compress(p->lib, false);
 		read_build_id(p);
@@ -698,7 +700,7 @@ static void without_a_recorded_build_id_the_code_decides(void **state)
 	};
 	struct sample *p = *state;
 
-	for (size_t i = 0; i < sizeof rows / sizeof *rows; i++) {
+	for (size_t i = 0; i < ARRAY_SIZE(rows); i++) {
 		p->code = rows[i].code;
 		p->started = rows[i].started;
 		build(p, rows[i].flags);
@@ -859,9 +861,8 @@ static void mappings_are_not_listed_anew_where_code_is_looked_up_at_another_epoc
  * beyond it is read or written. */
 static void look_up_in_vdso(uint64_t size, const Elf64_Ehdr *eh)
 {
-	enum { PAGE = 4096 };
 	const uint64_t at = 0x7fff00000000;
-	static const uint8_t filler[PAGE] = {[0 ... PAGE - 1] = 'A'};
+	static const uint8_t filler[BT_PAGE] = {[0 ... BT_PAGE - 1] = 'A'};
 	struct bt_error err;
 	struct location loc;
 	struct symbols *s;
@@ -873,8 +874,8 @@ static void look_up_in_vdso(uint64_t size, const Elf64_Ehdr *eh)
 	maker_add(&k, 0, MAP, map, .space = 1, .epoch = 1, .start = at, .end = at + size, .prot = 5,
 		  .path = bt_str("[vdso]"));
 	maker_code(&k, 1, 1, at, 0, eh, sizeof *eh);
-	for (uint64_t page = at + PAGE; page < at + size; page += PAGE)
-		maker_code(&k, 1, 1, page, 0, filler, PAGE);
+	for (uint64_t page = at + BT_PAGE; page < at + size; page += BT_PAGE)
+		maker_code(&k, 1, 1, page, 0, filler, BT_PAGE);
 	m = maker_load(&k);
 	assert_int_equal(symbols_open(&s, m, &err), 0);
 	symbols_lookup(s, 1, 1, at + 16, false, &loc);

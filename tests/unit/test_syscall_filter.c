@@ -9,6 +9,7 @@
 #include <unistd.h>
 
 #include "collector/syscall_filter.h"
+#include "lib/array_size.h"
 #include "tests/unit/unit.h"
 
 enum {
@@ -26,7 +27,7 @@ static uint32_t random_word(uint64_t *state)
 
 	*state = *state * 6364136223846793005u + 1442695040888963407u;
 	r = (uint32_t)(*state >> 33);
-	return r % 5 ? r * 2654435761u : odd[r / 5 % (sizeof odd / sizeof odd[0])];
+	return r % 5 ? r * 2654435761u : odd[r / 5 % ARRAY_SIZE(odd)];
 }
 
 static struct sock_filter random_instruction(uint64_t *state, size_t left)
@@ -35,8 +36,7 @@ static struct sock_filter random_instruction(uint64_t *state, size_t left)
 				       BPF_OR,  BPF_XOR, BPF_LSH, BPF_RSH, BPF_NEG},
 			      jumps[] = {BPF_JEQ, BPF_JGT, BPF_JGE, BPF_JSET};
 	uint32_t k = random_word(state), which = random_word(state);
-	uint16_t op = ops[which / 16 % (sizeof ops / sizeof ops[0])],
-		 source = which & 0x10000 ? BPF_X : BPF_K;
+	uint16_t op = ops[which / 16 % ARRAY_SIZE(ops)], source = which & 0x10000 ? BPF_X : BPF_K;
 
 	switch (which % 12) {
 	case 0:

@@ -11,6 +11,7 @@
 #include "collector/engine/branch_log.h"
 #include "collector/engine/syscall_policy.h"
 #include "format/syscall.h"
+#include "lib/array_size.h"
 #include "lib/error.h"
 
 /* ---- The table ---- */
@@ -56,7 +57,7 @@ static void calls_that_are_kept_track_of_stop(void **state)
 	};
 
 	(void)state;
-	for (size_t i = 0; i < sizeof stop / sizeof stop[0]; i++)
+	for (size_t i = 0; i < ARRAY_SIZE(stop); i++)
 		if (!(syscall_policy(stop[i]) & POLICY_STOP))
 			fail_msg("system call %u would not stop", stop[i]);
 	assert_true(syscall_policy(POLICY_NUMBERS) & POLICY_STOP);
@@ -79,7 +80,7 @@ static void calls_that_may_wait_say_so(void **state)
 	};
 
 	(void)state;
-	for (size_t i = 0; i < sizeof wait / sizeof wait[0]; i++)
+	for (size_t i = 0; i < ARRAY_SIZE(wait); i++)
 		if (!(syscall_policy(wait[i]) & POLICY_WAIT))
 			fail_msg("system call %u would keep the turn", wait[i]);
 }
@@ -94,7 +95,7 @@ static void calls_that_return_at_once_keep_the_turn(void **state)
 	};
 
 	(void)state;
-	for (size_t i = 0; i < sizeof at_once / sizeof at_once[0]; i++)
+	for (size_t i = 0; i < ARRAY_SIZE(at_once); i++)
 		if (syscall_policy(at_once[i]) & (POLICY_WAIT | POLICY_STOP | POLICY_DESCRIPTORS))
 			fail_msg("system call %u would stop where others wait for the turn",
 				 at_once[i]);
@@ -107,7 +108,7 @@ static void calls_of_mappings_and_actions_are_looked_at(void **state)
 					SYS_mremap, SYS_brk,    SYS_madvise};
 
 	(void)state;
-	for (size_t i = 0; i < sizeof maps / sizeof maps[0]; i++)
+	for (size_t i = 0; i < ARRAY_SIZE(maps); i++)
 		assert_true(syscall_policy(maps[i]) & POLICY_MAPS);
 	assert_true(syscall_policy(SYS_rt_sigaction) & POLICY_ACTION);
 	assert_true(syscall_policy(SYS_rt_sigaction) & POLICY_WRITE);

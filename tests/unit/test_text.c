@@ -2,6 +2,7 @@
 #include "decoder/text.h"
 
 #include "decoder/signals.h"
+#include "lib/array_size.h"
 #include "syscalls/syscall_names.h"
 #include "tests/unit/unit.h"
 
@@ -100,7 +101,7 @@ static void long_cxx_names_are_shortened(void **state)
 	char out[120];
 	(void)state;
 
-	for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
+	for (size_t i = 0; i < ARRAY_SIZE(cases); i++) {
 		text_brief_name(out, sizeof out, cases[i].name);
 		assert_string_equal(out, cases[i].brief);
 	}

@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /* The reader of traces: whole, damaged and cut, on disk and in memory. */
+#include "lib/array_size.h"
 #include "tests/unit/trace_fixture.h"
 
 #include <errno.h>
@@ -53,7 +54,7 @@ static void what_is_written_is_read(void **state)
 	assert_int_equal(t->header.argv.len, 9);
 	assert_int_equal(t->header.tick_classes, 7);
 	assert_int_equal(read_kinds(t, "events", kinds, &n, &err), 0);
-	assert_int_equal(n, sizeof written / sizeof written[0]);
+	assert_int_equal(n, ARRAY_SIZE(written));
 	assert_memory_equal(kinds, written, sizeof written);
 	assert_int_equal(read_events(t, events, &n, &err), 0);
 	assert_int_equal(n, 4);
@@ -289,7 +290,7 @@ static void a_file_made_long_by_a_hole_is_read_up_to_it(void **state)
 	struct fixture *f = *state;
 	struct bt_error err;
 
-	for (size_t i = 0; i < sizeof names / sizeof *names; i++) {
+	for (size_t i = 0; i < ARRAY_SIZE(names); i++) {
 		uint16_t kinds[64], whole[64];
 		size_t n, all;
 		struct trace *t;

@@ -2,6 +2,7 @@
 /* The writer of traces and its disk: with too little of it, and what it takes when the trace is
  * closed. */
 #define _GNU_SOURCE 1 /* unshare */
+#include "lib/array_size.h"
 #include "tests/unit/scarce_disk.h"
 #include "tests/unit/trace_fixture.h"
 
@@ -80,7 +81,7 @@ static void fill_in_every_way(const struct fixture *f)
 					    {.kind = DISK_COPIES},
 					    {.kind = DISK_COPIES, .failure = EOPNOTSUPP}};
 
-	for (size_t i = 0; i < sizeof disks / sizeof disks[0]; i++)
+	for (size_t i = 0; i < ARRAY_SIZE(disks); i++)
 		for (enum filling what = 0; what < FILLINGS; what++)
 			for (uint64_t seed = 0; seed < 20; seed++) {
 				disk = disks[i];

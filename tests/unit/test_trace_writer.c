@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /* The writer of traces: its files, what goes into which block and when; read back where that says
  * more than the bytes. */
+#include "lib/array_size.h"
 #include "tests/unit/trace_fixture.h"
 
 #include <dirent.h>
@@ -273,7 +274,7 @@ static void events_of_units_stand_in_the_order_of_their_writing(void **state)
 	struct trace *t;
 	size_t n, unit_records = 0, at = 0;
 
-	for (size_t i = 0; i < sizeof blocks / sizeof blocks[0]; i++) {
+	for (size_t i = 0; i < ARRAY_SIZE(blocks); i++) {
 		for (; at < blocks[i].behind; at++) {
 			struct bt_record_note note = {.seq = trace_writer_next_seq(w)};
 
@@ -285,7 +286,7 @@ static void events_of_units_stand_in_the_order_of_their_writing(void **state)
 	trace_writer_close(w);
 	assert_int_equal(trace_open(&t, f->path, &err), 0);
 	assert_int_equal(read_events(t, events, &n, &err), 0);
-	assert_int_equal(n, sizeof units / sizeof units[0]);
+	assert_int_equal(n, ARRAY_SIZE(units));
 	for (size_t i = 0; i < n; i++) {
 		assert_int_equal(events[i].seq, i + 1);
 		assert_int_equal(events[i].unit, units[i]);
@@ -320,7 +321,7 @@ static void a_record_that_does_not_fit_keeps_its_unit(void **state)
 		{0, BT_BLOCK_MAX - HEAD + 1, BT_RECORD_NOTE},
 		{8, 1000, BT_RECORD_MEMORY},
 	};
-	enum { COUNT = sizeof written / sizeof written[0] };
+	enum { COUNT = ARRAY_SIZE(written) };
 	struct fixture *f = *state;
 	struct trace_writer *w = open_writer(f->path);
 	uint8_t *bytes = calloc(1, BT_BLOCK_MAX);

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 #include "decoder/verdict.h"
 
+#include "lib/array_size.h"
 #include "tests/unit/trace_maker.h"
 #include "tests/unit/unit.h"
 
@@ -127,7 +128,7 @@ static void nonsense_is_told_from_the_system_call_before_it_on(void **state)
 	struct made *t = *state;
 	struct bt_branch b[BRANCHES];
 
-	for (size_t i = 0; i < sizeof calls / sizeof *calls; i++) {
+	for (size_t i = 0; i < ARRAY_SIZE(calls); i++) {
 		make_rounds(b);
 		b[10] = (struct bt_branch){.kind = BT_BRANCH_GAP, .to = BT_GAP_SCRIBBLED};
 		maker_add(&t->k, 0, SYSCALL_ENTER, syscall_enter, .task = calls[i].task,

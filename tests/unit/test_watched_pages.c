@@ -2,12 +2,13 @@
 #include "tests/unit/unit.h"
 
 #include "collector/engine/watched_pages.h"
+#include "lib/page.h"
 
 #define MS 1000000ull
 
 static struct watched_page *page(struct watched_pages *w, uint64_t number)
 {
-	struct watched_page *p = watched_add(w, number * WATCH_PAGE);
+	struct watched_page *p = watched_add(w, number * BT_PAGE);
 
 	assert_non_null(p);
 	return p;
@@ -22,10 +23,10 @@ static void pages_are_found_in_any_order(void **state)
 	for (size_t i = 0; i < 6; i++)
 		page(&w, numbers[i])->heat = (uint32_t)numbers[i];
 	for (size_t i = 0; i < 6; i++) {
-		assert_int_equal(watched_find(&w, numbers[i] * WATCH_PAGE)->heat, numbers[i]);
-		assert_ptr_equal(page(&w, numbers[i]), watched_find(&w, numbers[i] * WATCH_PAGE));
+		assert_int_equal(watched_find(&w, numbers[i] * BT_PAGE)->heat, numbers[i]);
+		assert_ptr_equal(page(&w, numbers[i]), watched_find(&w, numbers[i] * BT_PAGE));
 	}
-	assert_null(watched_find(&w, 3 * WATCH_PAGE));
+	assert_null(watched_find(&w, 3 * BT_PAGE));
 	assert_int_equal(w.count, 6);
 	watched_release(&w);
 }
@@ -38,13 +39,12 @@ static void ranges_meet_protected_pages_only(void **state)
 	page(&w, 4);
 	assert_null(watched_protected(&w, 0, UINT64_MAX));
 	watched_protect(&w, page(&w, 5), 0);
-	assert_int_equal(watched_protected(&w, 0, UINT64_MAX)->addr, 5 * WATCH_PAGE);
-	assert_int_equal(watched_protected(&w, 6 * WATCH_PAGE - 1, 6 * WATCH_PAGE)->addr,
-			 5 * WATCH_PAGE);
-	assert_int_equal(watched_protected(&w, 1, 5 * WATCH_PAGE + 1)->addr, 5 * WATCH_PAGE);
-	assert_null(watched_protected(&w, 1, 5 * WATCH_PAGE));
-	assert_null(watched_protected(&w, 6 * WATCH_PAGE, UINT64_MAX));
-	assert_null(watched_protected(&w, 5 * WATCH_PAGE + 7, 5 * WATCH_PAGE + 7));
+	assert_int_equal(watched_protected(&w, 0, UINT64_MAX)->addr, 5 * BT_PAGE);
+	assert_int_equal(watched_protected(&w, 6 * BT_PAGE - 1, 6 * BT_PAGE)->addr, 5 * BT_PAGE);
+	assert_int_equal(watched_protected(&w, 1, 5 * BT_PAGE + 1)->addr, 5 * BT_PAGE);
+	assert_null(watched_protected(&w, 1, 5 * BT_PAGE));
+	assert_null(watched_protected(&w, 6 * BT_PAGE, UINT64_MAX));
+	assert_null(watched_protected(&w, 5 * BT_PAGE + 7, 5 * BT_PAGE + 7));
 	watched_release(&w);
 }
 
@@ -56,11 +56,11 @@ static void a_run_ends_at_another_state_or_protection(void **state)
 	for (uint64_t n = 10; n < 16; n++)
 		watched_protect(&w, page(&w, n), 0);
 	page(&w, 13)->prot = 1;
-	assert_int_equal(watched_run(&w, page(&w, 10), UINT64_MAX), 13 * WATCH_PAGE);
-	assert_int_equal(watched_run(&w, page(&w, 10), 12 * WATCH_PAGE), 12 * WATCH_PAGE);
-	assert_int_equal(watched_run(&w, page(&w, 14), UINT64_MAX), 16 * WATCH_PAGE);
+	assert_int_equal(watched_run(&w, page(&w, 10), UINT64_MAX), 13 * BT_PAGE);
+	assert_int_equal(watched_run(&w, page(&w, 10), 12 * BT_PAGE), 12 * BT_PAGE);
+	assert_int_equal(watched_run(&w, page(&w, 14), UINT64_MAX), 16 * BT_PAGE);
 	watched_opened(&w, page(&w, 11), 1);
-	assert_int_equal(watched_run(&w, page(&w, 10), UINT64_MAX), 11 * WATCH_PAGE);
+	assert_int_equal(watched_run(&w, page(&w, 10), UINT64_MAX), 11 * BT_PAGE);
 	watched_release(&w);
 }
 
@@ -123,7 +123,7 @@ static void what_is_written_now_and_then_is_never_compared(void **state)
 static void a_copy_is_one_of_its_own(void **state)
 {
 	struct watched_pages w = {0}, copy;
-	uint8_t bytes[WATCH_PAGE] = {[17] = 42};
+	uint8_t bytes[BT_PAGE] = {[17] = 42};
 
 	(void)state;
 	watched_protect(&w, page(&w, 3), 7);
@@ -168,10 +168,10 @@ static void there_is_room_for_so_many(void **state)
 	(void)state;
 	for (uint64_t n = 1; n <= WATCH_MAX; n++)
 		watched_protect(&w, page(&w, n), 0);
-	assert_null(watched_add(&w, (WATCH_MAX + 1) * (uint64_t)WATCH_PAGE));
+	assert_null(watched_add(&w, (WATCH_MAX + 1) * (uint64_t)BT_PAGE));
 	watched_opened(&w, page(&w, 77), 1); /* forgotten, to make room */
-	assert_non_null(watched_add(&w, (WATCH_MAX + 1) * (uint64_t)WATCH_PAGE));
-	assert_null(watched_find(&w, 77 * WATCH_PAGE));
+	assert_non_null(watched_add(&w, (WATCH_MAX + 1) * (uint64_t)BT_PAGE));
+	assert_null(watched_find(&w, 77 * BT_PAGE));
 	assert_int_equal(w.protected, WATCH_MAX - 1);
 	watched_release(&w);
 }

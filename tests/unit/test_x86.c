@@ -11,6 +11,7 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
+#include "lib/array_size.h"
 #include "lib/error.h"
 #include "tests/unit/x86_oracle.h"
 
@@ -180,7 +181,7 @@ static bool is_escape(unsigned map, unsigned opcode)
 
 static void legacy_opcodes(struct tally *t)
 {
-	for (size_t p = 0; p < sizeof prefix_sets / sizeof prefix_sets[0]; p++)
+	for (size_t p = 0; p < ARRAY_SIZE(prefix_sets); p++)
 		for (unsigned map = 0; map < 4; map++)
 			for (unsigned opcode = 0; opcode < 256; opcode++)
 				for (unsigned modrm = 0; modrm < 256 && !is_escape(map, opcode);
@@ -369,7 +370,7 @@ static void all_code_of_large_programs(void **state)
 	struct tally t = tally_new();
 
 	(void)state;
-	for (size_t i = 0; i < sizeof paths / sizeof paths[0]; i++)
+	for (size_t i = 0; i < ARRAY_SIZE(paths); i++)
 		compare_file(&t, paths[i]);
 	tally_end(&t, "code of large programs");
 }
@@ -518,7 +519,7 @@ static const struct row rows[] = {
 static void known_instructions(void **state)
 {
 	(void)state;
-	for (size_t i = 0; i < sizeof rows / sizeof rows[0]; i++) {
+	for (size_t i = 0; i < ARRAY_SIZE(rows); i++) {
 		const struct row *r = &rows[i];
 		struct x86_insn x;
 		int rc = x86_decode(r->bytes, r->len, &x);
@@ -535,7 +536,7 @@ static void known_instructions(void **state)
 static void cut_instructions(void **state)
 {
 	(void)state;
-	for (size_t i = 0; i < sizeof rows / sizeof rows[0]; i++)
+	for (size_t i = 0; i < ARRAY_SIZE(rows); i++)
 		for (uint8_t n = 0; n < rows[i].len; n++) {
 			uint8_t *copy = test_malloc(n + !n);
 			struct x86_insn x;

@@ -10,6 +10,7 @@
 #include <stdio.h>
 #include <sys/mman.h>
 
+#include "lib/array_size.h"
 #include "tests/unit/x86_oracle.h"
 
 #define SEED 20240608u
@@ -367,7 +368,7 @@ static void begin(struct cpu *c)
 	emit(c->arena);
 	stack.ss_sp = test_malloc(stack.ss_size);
 	assert_int_equal(sigaltstack(&stack, NULL), 0);
-	for (size_t i = 0; i < sizeof signals / sizeof signals[0]; i++)
+	for (size_t i = 0; i < ARRAY_SIZE(signals); i++)
 		assert_int_equal(sigaction(signals[i], &action, NULL), 0);
 }
 
@@ -376,7 +377,7 @@ static void end(struct cpu *c, const char *what)
 	static const int signals[] = {SIGILL, SIGSEGV, SIGFPE, SIGBUS, SIGTRAP};
 	stack_t stack, none = {.ss_flags = SS_DISABLE};
 
-	for (size_t i = 0; i < sizeof signals / sizeof signals[0]; i++)
+	for (size_t i = 0; i < ARRAY_SIZE(signals); i++)
 		signal(signals[i], SIG_DFL);
 	assert_int_equal(sigaltstack(&none, &stack), 0);
 	test_free(stack.ss_sp);

@@ -1,0 +1,13 @@
+/* SPDX-License-Identifier: MIT */
+/* What a system call of x86-64 left in rax: a value, or the negative of an errno up to 4095 (Linux:
+ * MAX_ERRNO, include/linux/err.h). An address of the upper half is a value. Pure; for everybody. */
+#ifndef BT_CALL_RESULT_H
+#define BT_CALL_RESULT_H
+
+#include <stdbool.h>
+#include <stdint.h>
+
+/* Whether the call failed. */
+static inline bool call_has_failed(uint64_t result) { return result >= (uint64_t)-4095; }
+
+#endif
