@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: MIT */
-/* What bytes are known by: two numbers, of which either is enough to tell damage, and both to tell
- * that bytes are the same. No defence against somebody who looks for bytes that have the same. What
- * is kept on disk has them; they are none of a trace's. */
+/* A fingerprint of bytes: XXH3 of 128 bits, in two halves. Either half is enough to tell damage,
+ * both together tell that bytes are the same. It is no defence against somebody who makes other
+ * bytes with the same fingerprint. Used for what is kept on disk between recordings, and to find
+ * equal bytes in memory. It is in no trace. Pure. */
 #ifndef BT_CONTENT_HASH_H
 #define BT_CONTENT_HASH_H
 
@@ -12,7 +13,7 @@ struct content_hash {
 	uint64_t first, second;
 };
 
-/* Of n bytes. */
+/* The fingerprint of n bytes. */
 struct content_hash content_hash(const void *bytes, size_t n);
 
 #endif
