@@ -6,67 +6,31 @@
 #include "collector/syscall_filter.h"
 
 enum {
-	FIRST_BUCKETS = 64,
 	SAME_STACK =
 		64 << 20, /* a stack pointer farther above a frame than this is on another stack */
 };
 
-static struct task **bucket_of(const struct task_table *t, pid_t tid)
-{
-	return &t->buckets[((uint32_t)tid * 0x9E3779B1u >> 8) & (t->bucket_count - 1)];
-}
-
 struct task *task_find(const struct task_table *t, pid_t tid)
 {
-	struct task *task = t->bucket_count ? *bucket_of(t, tid) : NULL;
+	const struct hash_slot *s = hash_table_find(&t->by_tid, (uint32_t)tid);
 
-	while (task && task->tid != tid)
-		task = task->bucket_next;
-	return task;
+	return s ? s->pointer : NULL;
 }
 
-static void enter(struct task_table *t, struct task *task)
+static void take_out(struct task_table *t, const struct task *task)
 {
-	struct task **bucket = bucket_of(t, task->tid);
-
-	task->bucket_next = *bucket;
-	*bucket = task;
-}
-
-static void take_out(struct task_table *t, struct task *task)
-{
-	struct task **at = bucket_of(t, task->tid);
-
-	while (*at != task)
-		at = &(*at)->bucket_next;
-	*at = task->bucket_next;
-}
-
-/* As many buckets as there are tasks; without memory fewer will do, if there are any. */
-static bool grow(struct task_table *t)
-{
-	size_t count = t->bucket_count ? t->bucket_count * 2 : FIRST_BUCKETS;
-	struct task **buckets;
-
-	if (t->count < t->bucket_count)
-		return true;
-	buckets = calloc(count, sizeof(struct task *));
-	if (!buckets)
-		return t->bucket_count;
-	free(t->buckets);
-	t->buckets = buckets;
-	t->bucket_count = count;
-	for (struct task *task = t->first; task; task = task->next)
-		enter(t, task);
-	return true;
+	hash_table_take_out(&t->by_tid, hash_table_find(&t->by_tid, (uint32_t)task->tid));
 }
 
 struct task *task_add(struct task_table *t, pid_t tid)
 {
-	struct task *task = grow(t) ? calloc(1, sizeof *task) : NULL;
+	struct task *task = calloc(1, sizeof *task);
 
-	if (!task)
+	if (!task ||
+	    !hash_table_add(&t->by_tid, (struct hash_slot){(uint32_t)tid, {.pointer = task}})) {
+		free(task);
 		return NULL;
+	}
 	task->tid = tid;
 	task->number = ++t->next_task;
 	task->next = t->first;
@@ -75,7 +39,6 @@ struct task *task_add(struct task_table *t, pid_t tid)
 		t->first->link = &task->next;
 	t->first = task;
 	t->count++;
-	enter(t, task);
 	return task;
 }
 
@@ -83,7 +46,9 @@ void task_rename(struct task_table *t, struct task *task, pid_t tid)
 {
 	take_out(t, task);
 	task->tid = tid;
-	enter(t, task);
+	hash_table_add(&t->by_tid,
+		       (struct hash_slot){(uint32_t)tid,
+					  {.pointer = task}}); /* in the room that it leaves */
 }
 
 void task_leave_process(struct task *task)
@@ -126,11 +91,8 @@ void task_remove(struct task_table *t, struct task *task)
 	if (task->next)
 		task->next->link = task->link;
 	take_out(t, task);
-	if (!--t->count) {
-		free(t->buckets);
-		t->buckets = NULL;
-		t->bucket_count = 0;
-	}
+	if (!--t->count)
+		hash_table_release(&t->by_tid);
 	task_leave_process(task);
 	task_leave_unit(task);
 	branch_ring_release(&task->ring);

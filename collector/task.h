@@ -13,6 +13,7 @@
 #include "collector/syscall_timeout.h"
 #include "collector/tracee.h"
 #include "format/syscall.h"
+#include "lib/hash_table.h"
 #include "lib/regs.h"
 
 enum task_state {
@@ -115,7 +116,6 @@ struct task_syscalls {
 
 struct task {
 	struct task *next, **link; /* in the table: link is what points to it */
-	struct task *bucket_next;  /* of those whose tids may be equal */
 	struct task *ready_next, *ready_before;
 	struct task *member_next, **member_link; /* of its process */
 	uint32_t number, parent;
@@ -187,8 +187,7 @@ struct task_table {
 	struct task *first;
 	struct unit *units;
 	unsigned count;
-	struct task **buckets; /* by tid; bucket_count is a power of two, or 0 */
-	size_t bucket_count;
+	struct hash_table by_tid;
 	uint32_t next_task, next_unit, next_space;
 };
 

@@ -4,11 +4,10 @@
 #ifndef BT_INTERN_H
 #define BT_INTERN_H
 
-#include <stddef.h>
+#include "lib/hash_table.h"
 
 struct intern {
-	char **slots; /* open addressing, NULL: free */
-	size_t count, cap;
+	struct hash_table texts; /* by their content_hash() */
 };
 
 /* The kept copy of text; "" for NULL and without memory. */

@@ -17,6 +17,9 @@
 #include "decoder/symbols_private.h"
 #include "decoder/unpacked.h"
 #include "lib/array_size.h"
+#include "lib/content_hash.h"
+#include "lib/grow.h"
+#include "lib/hash_table.h"
 #include "lib/page.h"
 
 enum {
@@ -29,14 +32,9 @@ struct view {
 	struct image *image;
 };
 
-/* Whose code a mapping is. */
-struct mapped {
-	const struct model_map *map; /* NULL: free slot */
-	struct image_module *module; /* NULL: nobody's that is known */
-};
-
+/* What has been looked up. */
 struct cached {
-	const struct image_module *module; /* NULL: free slot */
+	const struct image_module *module;
 	bool is_return;
 	struct location loc;
 };
@@ -48,10 +46,11 @@ struct symbols {
 	size_t image_count;
 	struct view *views; /* sorted by space and epoch */
 	size_t view_count, view_cap;
-	struct mapped *mapped; /* open addressing by mapping */
-	size_t mapped_count, mapped_cap;
-	struct cached *cache; /* open addressing by address */
+	struct hash_table mapped; /* whose code a mapping is, by its address: the module's address,
+				     or 0 for nobody's that is known, + 1 */
+	struct cached *cache;
 	size_t cache_count, cache_cap;
+	struct hash_table cached; /* the number in the cache, counted from 1 on, by cache_key() */
 	struct inlined_frame **inlined; /* to free */
 	size_t inlined_count;
 	struct missing_module *missing;
@@ -81,7 +80,8 @@ void symbols_close(struct symbols *s)
 	intern_release(&s->strings);
 	free(s->images);
 	free(s->views);
-	free(s->mapped);
+	hash_table_release(&s->mapped);
+	hash_table_release(&s->cached);
 	free(s->cache);
 	free(s->inlined);
 	free(s->missing);
@@ -193,51 +193,28 @@ static struct image_module *module_of_code(struct symbols *s, uint32_t space, ui
 	return im ? image_module_at(im, map, map->start) : NULL;
 }
 
-static struct mapped *mapped_slot(struct mapped *slots, size_t cap, const struct model_map *map)
-{
-	size_t i = (size_t)(((uintptr_t)map >> 4) * 0x9e3779b97f4a7c15 >> 20) & (cap - 1);
-
-	while (slots[i].map && slots[i].map != map)
-		i = (i + 1) & (cap - 1);
-	return &slots[i];
-}
-
-static bool grow_mapped(struct symbols *s)
-{
-	size_t cap = s->mapped_cap ? s->mapped_cap * 2 : 64;
-	struct mapped *slots = calloc(cap, sizeof *slots);
-
-	if (!slots)
-		return false;
-	for (size_t i = 0; i < s->mapped_cap; i++)
-		if (s->mapped[i].map)
-			*mapped_slot(slots, cap, s->mapped[i].map) = s->mapped[i];
-	free(s->mapped);
-	s->mapped = slots;
-	s->mapped_cap = cap;
-	return true;
-}
-
 /* The module that an address of a mapping is in, or NULL. What is data may be another mapping's
  * module's, so all of them are looked at. */
 static struct image_module *module_at(struct symbols *s, uint32_t space, uint32_t epoch,
 				      const struct model_map *map, uint64_t addr)
 {
-	struct mapped *slot;
+	struct image_module *module;
+	const struct hash_slot *slot;
 	struct image *im;
 
 	if (!(map->prot & PROT_EXECUTE)) {
 		im = symbols_image(s, space, epoch);
 		return im ? image_module_at(im, map, addr) : NULL;
 	}
-	if (s->mapped_count * 2 >= s->mapped_cap && !grow_mapped(s))
-		return module_of_code(s, space, epoch, map);
-	slot = mapped_slot(s->mapped, s->mapped_cap, map);
-	if (!slot->map) {
-		*slot = (struct mapped){.map = map, .module = module_of_code(s, space, epoch, map)};
-		s->mapped_count++;
-	}
-	return slot->module;
+	slot = hash_table_find(&s->mapped, (uintptr_t)map);
+	if (slot)
+		return (struct image_module *)(uintptr_t)(slot->number - 1);
+	module = module_of_code(s, space, epoch, map);
+	hash_table_add(&s->mapped,
+		       (struct hash_slot){
+			       (uintptr_t)map,
+			       {(uintptr_t)module + 1}}); /* without memory it is looked up again */
+	return module;
 }
 
 static void note_missing(struct symbols *s, const struct image_module *mod, enum missing_what what,
@@ -442,52 +419,53 @@ static void look_up(struct symbols *s, struct image_module *mod, bool is_return,
 		look_up_stub(s, mod, loc);
 }
 
-static struct cached *slot_of(struct cached *cache, size_t cap, const struct image_module *mod,
-			      uint64_t addr, bool is_return)
+static uint64_t cache_key(const struct cached *c)
 {
-	size_t i = (size_t)((addr ^ (uintptr_t)mod >> 4) * 0x9e3779b97f4a7c15 >> 20) & (cap - 1);
+	const uint64_t parts[] = {(uintptr_t)c->module, c->loc.addr, c->is_return};
 
-	while (cache[i].module && (cache[i].module != mod || cache[i].loc.addr != addr ||
-				   cache[i].is_return != is_return))
-		i = (i + 1) & (cap - 1);
-	return &cache[i];
+	return content_hash(parts, sizeof parts).first;
 }
 
-static bool grow_cache(struct symbols *s)
+struct wanted {
+	const struct symbols *symbols;
+	struct cached what;
+};
+
+static bool is_cached(const void *arg, const struct hash_slot *slot)
 {
-	size_t cap = s->cache_cap ? s->cache_cap * 2 : 1024;
-	struct cached *cache = calloc(cap, sizeof *cache);
+	const struct wanted *w = arg;
+	const struct cached *c = &w->symbols->cache[slot->number - 1];
+
+	return c->module == w->what.module && c->loc.addr == w->what.loc.addr &&
+	       c->is_return == w->what.is_return;
+}
+
+/* Without memory it is looked up again the next time. */
+static void keep_cached(struct symbols *s, uint64_t key, const struct cached *what)
+{
+	struct cached *cache = array_grow(s->cache, s->cache_count, &s->cache_cap, sizeof *cache);
 
 	if (!cache)
-		return false;
-	for (size_t i = 0; i < s->cache_cap; i++) {
-		const struct cached *c = &s->cache[i];
-
-		if (c->module)
-			*slot_of(cache, cap, c->module, c->loc.addr, c->is_return) = *c;
-	}
-	free(s->cache);
+		return;
 	s->cache = cache;
-	s->cache_cap = cap;
-	return true;
+	if (hash_table_add(&s->cached, (struct hash_slot){key, {s->cache_count + 1}}))
+		cache[s->cache_count++] = *what;
 }
 
 static void look_up_cached(struct symbols *s, struct image_module *mod, bool is_return,
 			   struct location *loc)
 {
-	struct cached *c;
+	struct wanted wanted = {s, {.module = mod, .is_return = is_return, .loc = *loc}};
+	uint64_t key = cache_key(&wanted.what);
+	const struct hash_slot *slot = hash_table_find_same(&s->cached, key, is_cached, &wanted);
 
-	if (s->cache_count * 2 >= s->cache_cap && !grow_cache(s)) {
-		look_up(s, mod, is_return, loc);
+	if (slot) {
+		*loc = s->cache[slot->number - 1].loc;
 		return;
 	}
-	c = slot_of(s->cache, s->cache_cap, mod, loc->addr, is_return);
-	if (!c->module) {
-		look_up(s, mod, is_return, loc);
-		*c = (struct cached){.module = mod, .is_return = is_return, .loc = *loc};
-		s->cache_count++;
-	}
-	*loc = c->loc;
+	look_up(s, mod, is_return, loc);
+	wanted.what.loc = *loc;
+	keep_cached(s, key, &wanted.what);
 }
 
 void symbols_lookup(struct symbols *s, uint32_t space, uint32_t epoch, uint64_t addr,

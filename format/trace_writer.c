@@ -13,6 +13,8 @@
 
 #include "format/reserve.h"
 #include "lib/content_hash.h"
+#include "lib/grow.h"
+#include "lib/hash_table.h"
 
 enum {
 	BUFFER_KEPT = 1 << 16,  /* bytes of memory that a flushed stream goes on holding */
@@ -40,12 +42,6 @@ struct stream_slot {
 	uint64_t written;      /* then: blocks of it, 0: no file yet */
 };
 
-/* An object already stored: open-addressing table by what its bytes are known by. */
-struct object {
-	struct content_hash hash;
-	uint64_t number;
-};
-
 struct trace_writer {
 	int dir;
 	int events_fd; /* locked; -1: not made yet */
@@ -57,8 +53,10 @@ struct trace_writer {
 	struct stream events, objects;
 	struct stream_slot *branches; /* indexed by task */
 	size_t branches_count;
-	struct object *table;
-	size_t table_size, object_count;
+	struct hash_table objects_by_hash; /* the number by the first half of the fingerprint; the
+					      second half: */
+	uint64_t *second_halves;           /* by number, counted from 1 on */
+	size_t object_count, object_cap;
 	uint64_t code;    /* bytes of it, of programs */
 	struct buf block; /* scratch */
 };
@@ -448,48 +446,53 @@ void trace_writer_branch_words(struct trace_writer *w, const struct bt_record_br
 	branches_record(w, words->task, BT_RECORD_BRANCH_WORDS, words);
 }
 
-static bool table_grow(struct trace_writer *w)
+/* An object's bytes as they are looked for. */
+struct wanted {
+	const struct trace_writer *writer;
+	struct content_hash hash;
+};
+
+static bool is_object(const void *arg, const struct hash_slot *slot)
 {
-	size_t size = w->table_size ? w->table_size * 2 : 1024;
-	struct object *table = calloc(size, sizeof *table);
+	const struct wanted *wanted = arg;
 
-	if (!table)
-		return false;
-	for (size_t i = 0; i < w->table_size; i++) {
-		size_t slot = w->table[i].hash.first & (size - 1);
+	return wanted->writer->second_halves[slot->number - 1] == wanted->hash.second;
+}
 
-		if (!w->table[i].number)
-			continue;
-		while (table[slot].number)
-			slot = (slot + 1) & (size - 1);
-		table[slot] = w->table[i];
-	}
-	free(w->table);
-	w->table = table;
-	w->table_size = size;
-	return true;
+/* The number of a new object. 0 without memory. */
+static uint64_t number_object(struct trace_writer *w, struct content_hash hash)
+{
+	uint64_t *halves =
+		array_grow(w->second_halves, w->object_count, &w->object_cap, sizeof *halves);
+
+	if (!halves)
+		return 0;
+	w->second_halves = halves;
+	if (!hash_table_add(&w->objects_by_hash,
+			    (struct hash_slot){hash.first, {w->object_count + 1}}))
+		return 0;
+	halves[w->object_count] = hash.second;
+	return ++w->object_count;
 }
 
 uint64_t trace_writer_object(struct trace_writer *w, const void *bytes, size_t len)
 {
-	struct object object = {.hash = content_hash(bytes, len)};
+	struct wanted wanted = {w, content_hash(bytes, len)};
 	struct bt_record_object body = {.bytes = slice_of(bytes, len)};
-	size_t slot;
+	const struct hash_slot *slot;
 
 	if (w->stopped)
 		return 0;
-	if (len > OBJECT_MAX)
+	if (len > OBJECT_MAX) {
 		leave_out(w, BT_RECORD_OBJECT, len);
-	if (len > OBJECT_MAX || (w->object_count * 2 >= w->table_size && !table_grow(w)))
 		return 0;
-	for (slot = object.hash.first & (w->table_size - 1); w->table[slot].number;
-	     slot = (slot + 1) & (w->table_size - 1))
-		if (w->table[slot].hash.first == object.hash.first &&
-		    w->table[slot].hash.second == object.hash.second)
-			return w->table[slot].number;
-	body.object = object.number = ++w->object_count;
-	w->table[slot] = object;
-	stream_record(w, &w->objects, 0, BT_RECORD_OBJECT, &body);
+	}
+	slot = hash_table_find_same(&w->objects_by_hash, wanted.hash.first, is_object, &wanted);
+	if (slot)
+		return slot->number;
+	body.object = number_object(w, wanted.hash);
+	if (body.object)
+		stream_record(w, &w->objects, 0, BT_RECORD_OBJECT, &body);
 	return body.object;
 }
 
@@ -524,7 +527,8 @@ void trace_writer_close(struct trace_writer *w)
 	buf_release(&w->events.records);
 	buf_release(&w->objects.records);
 	buf_release(&w->block);
-	free(w->table);
+	hash_table_release(&w->objects_by_hash);
+	free(w->second_halves);
 	free(w);
 }
 

@@ -7,13 +7,13 @@
 
 #include "import/code_map.h"
 #include "import/importer.h"
+#include "lib/hash_table.h"
 
 enum {
 	COMM_MAX = 64,
 	THREADS_MAX = 1 << 17, /* each has a file of branches */
 	CHUNK_TARGET = 32 << 10,
 	PENDING_MAX = 32 << 20, /* bytes held before everything goes to the kernel */
-	TABLE_FIRST = 256,
 	PROT_EXECUTE = 4,
 };
 
@@ -50,12 +50,6 @@ struct thread {
 		      */
 };
 
-/* Threads by tid and processes by pid: index + 1 of the newest of that number; 0 is free. */
-struct table {
-	uint32_t *slots;
-	size_t size, used;
-};
-
 struct importer {
 	char *dir;
 	struct bt_record_header header;
@@ -64,7 +58,8 @@ struct importer {
 	struct thread **threads;
 	struct process *processes;
 	size_t thread_count, thread_cap, process_count, process_cap;
-	struct table by_tid, by_pid;
+	struct hash_table by_tid,
+		by_pid; /* threads and processes: index + 1 of the newest of that number */
 	uint32_t tasks, spaces, snapshots;
 	struct bt_record_end end;
 	uint64_t samples, branches, lost, pending, last_time;

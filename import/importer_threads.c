@@ -7,60 +7,23 @@
 
 /* --- tables --- */
 
-static size_t slot_of(const struct table *t, uint32_t number)
+/* The index of the number's item; SIZE_MAX: there is none. */
+static size_t table_find(const struct hash_table *t, uint32_t number)
 {
-	return (number * 2654435761u) & (t->size - 1);
+	const struct hash_slot *s = hash_table_find(t, number);
+
+	return s ? s->number - 1 : SIZE_MAX;
 }
 
-static uint32_t number_of(const struct importer *im, const struct table *t, uint32_t index)
+/* Lets the number name the item, whatever it named before. There is room for one more. */
+static void table_set(struct hash_table *t, uint32_t number, size_t index)
 {
-	return t == &im->by_tid ? im->threads[index]->id.tid : im->processes[index].pid;
-}
+	struct hash_slot *s = hash_table_find(t, number);
 
-/* The slot of a number, or the free one where it belongs. */
-static uint32_t *table_find(const struct importer *im, const struct table *t, uint32_t number)
-{
-	size_t i;
-
-	if (!t->size)
-		return NULL;
-	for (i = slot_of(t, number); t->slots[i]; i = (i + 1) & (t->size - 1))
-		if (number_of(im, t, t->slots[i] - 1) == number)
-			break;
-	return &t->slots[i];
-}
-
-static bool table_room(struct importer *im, struct table *t)
-{
-	struct table grown = {.size = t->size ? t->size * 2 : TABLE_FIRST, .used = t->used};
-
-	if (t->size && t->used * 2 < t->size)
-		return true;
-	grown.slots = calloc(grown.size, sizeof *grown.slots);
-	if (!grown.slots)
-		return false;
-	for (size_t i = 0; i < t->size; i++) {
-		size_t at;
-
-		if (!t->slots[i])
-			continue;
-		for (at = slot_of(&grown, number_of(im, t, t->slots[i] - 1)); grown.slots[at];
-		     at = (at + 1) & (grown.size - 1))
-			;
-		grown.slots[at] = t->slots[i];
-	}
-	free(t->slots);
-	*t = grown;
-	return true;
-}
-
-/* Lets the number name the item, whatever it named before. */
-static void table_set(struct importer *im, struct table *t, uint32_t number, size_t index)
-{
-	uint32_t *slot = table_find(im, t, number);
-
-	t->used += !*slot;
-	*slot = (uint32_t)index + 1;
+	if (s)
+		s->number = index + 1;
+	else
+		hash_table_add(t, (struct hash_slot){number, {index + 1}});
 }
 
 static bool room_for(void **at, size_t count, size_t *cap, size_t size)
@@ -86,21 +49,21 @@ static size_t add_process(struct importer *im, uint32_t pid)
 	bool room = room_for(&at, im->process_count, &im->process_cap, sizeof *im->processes);
 
 	im->processes = at;
-	if (!room || !table_room(im, &im->by_pid)) {
+	if (!room || !hash_table_reserve(&im->by_pid, 1)) {
 		importer_no_memory(im);
 		return SIZE_MAX;
 	}
 	im->processes[im->process_count] =
 		(struct process){.pid = pid, .space = ++im->spaces, .epoch = 1};
-	table_set(im, &im->by_pid, pid, im->process_count);
+	table_set(&im->by_pid, pid, im->process_count);
 	return im->process_count++;
 }
 
 static size_t process_of(struct importer *im, uint32_t pid)
 {
-	const uint32_t *slot = table_find(im, &im->by_pid, pid);
+	size_t index = table_find(&im->by_pid, pid);
 
-	return slot && *slot ? *slot - 1 : add_process(im, pid);
+	return index != SIZE_MAX ? index : add_process(im, pid);
 }
 
 static void begin_space(struct importer *im, struct process *p, const struct process *parent)
@@ -173,7 +136,7 @@ static struct thread *add_thread(struct importer *im, struct import_thread_id id
 	room = room_for(&at, im->thread_count, &im->thread_cap, sizeof *im->threads);
 	im->threads = at;
 	t = calloc(1, sizeof *t);
-	if (!t || !room || !table_room(im, &im->by_tid)) {
+	if (!t || !room || !hash_table_reserve(&im->by_tid, 1)) {
 		free(t);
 		importer_no_memory(im);
 		return NULL;
@@ -184,15 +147,15 @@ static struct thread *add_thread(struct importer *im, struct import_thread_id id
 		 (int)id.tid); /* as perf calls a thread that it knows no name of */
 	im->processes[process].live++;
 	im->threads[im->thread_count] = t;
-	table_set(im, &im->by_tid, id.tid, im->thread_count++);
+	table_set(&im->by_tid, id.tid, im->thread_count++);
 	return t;
 }
 
 /* NULL: there is none of that tid in that process. */
 static struct thread *find_thread(const struct importer *im, struct import_thread_id id)
 {
-	const uint32_t *slot = table_find(im, &im->by_tid, id.tid);
-	struct thread *t = slot && *slot ? im->threads[*slot - 1] : NULL;
+	size_t index = table_find(&im->by_tid, id.tid);
+	struct thread *t = index != SIZE_MAX ? im->threads[index] : NULL;
 
 	return t && t->id.pid == id.pid ? t : NULL;
 }
@@ -382,9 +345,9 @@ void importer_lacks(struct importer *im, struct import_thread_id id, uint64_t ad
 
 uint32_t importer_pid(const struct importer *im, uint32_t tid)
 {
-	const uint32_t *slot = table_find(im, &im->by_tid, tid);
+	size_t index = table_find(&im->by_tid, tid);
 
-	return slot && *slot ? im->threads[*slot - 1]->id.pid : 0;
+	return index != SIZE_MAX ? im->threads[index]->id.pid : 0;
 }
 
 void importer_release_threads(struct importer *im)
@@ -399,6 +362,6 @@ void importer_release_threads(struct importer *im)
 		code_map_clear(&im->processes[i].code);
 	free(im->threads);
 	free(im->processes);
-	free(im->by_tid.slots);
-	free(im->by_pid.slots);
+	hash_table_release(&im->by_tid);
+	hash_table_release(&im->by_pid);
 }

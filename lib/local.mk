@@ -9,6 +9,7 @@ lib_libbt_a_SOURCES = \
 	lib/directories.c lib/directories.h \
 	lib/err.def lib/error.c lib/error.h \
 	lib/escape.c lib/escape.h \
+	lib/hash_table.c lib/hash_table.h \
 	lib/insn.c lib/insn.h \
 	lib/grow.c lib/grow.h \
 	lib/large_array.c lib/large_array.h \

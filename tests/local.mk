@@ -20,6 +20,7 @@ UNIT_FORMAT_LIBS = $(FORMAT_LIBS) $(CMOCKA_LIBS) $(FORMAT_SYSTEM_LIBS)
 AM_CPPFLAGS += $(CMOCKA_CFLAGS)
 UNIT_TESTS = \
 	tests/unit/test_address \
+	tests/unit/test_hash_table \
 	tests/unit/test_slice \
 	tests/unit/test_buf \
 	tests/unit/test_content_hash \
@@ -33,6 +34,8 @@ UNIT_TESTS = \
 	tests/unit/test_trace_writer \
 	tests/unit/test_trace_disk
 tests_unit_test_address_LDADD = $(CMOCKA_LIBS)
+tests_unit_test_hash_table_LDADD = lib/libbt.a $(CMOCKA_LIBS)
+tests_unit_test_hash_table_LDFLAGS = $(AM_LDFLAGS) -Wl,--wrap=malloc,--wrap=calloc,--wrap=realloc
 tests_unit_test_slice_LDADD = $(UNIT_FORMAT_LIBS)
 tests_unit_test_buf_LDADD = $(UNIT_FORMAT_LIBS)
 tests_unit_test_content_hash_LDADD = $(UNIT_FORMAT_LIBS)
@@ -94,13 +97,13 @@ tests_unit_test_x86_LDADD = collector/libcollector.a $(UNIT_FORMAT_LIBS)
 tests_unit_test_x86_cpu_SOURCES = tests/unit/test_x86_cpu.c tests/unit/x86_oracle.c tests/unit/x86_oracle.h
 tests_unit_test_x86_cpu_LDADD = collector/libcollector.a $(UNIT_FORMAT_LIBS)
 
-UNIT_TESTS += tests/unit/test_segment tests/unit/test_lookahead tests/unit/test_stop_point tests/unit/test_code_pages tests/unit/test_watched_pages tests/unit/test_address_lists tests/unit/test_state_map tests/unit/test_fragment_index tests/unit/test_persisted_groups tests/unit/test_kept_file tests/unit/test_record_copy tests/unit/test_branch_log tests/unit/test_branch_log_cases tests/unit/test_branch_log_predictions tests/unit/test_predictions tests/unit/test_safe_points tests/unit/test_spin tests/unit/test_branch_ring tests/unit/test_syscall_record tests/unit/test_fragment_loop
+UNIT_TESTS += tests/unit/test_segment tests/unit/test_lookahead tests/unit/test_stop_point tests/unit/test_code_pages tests/unit/test_watched_pages tests/unit/test_address_lists tests/unit/test_state_map tests/unit/test_page_lists tests/unit/test_persisted_groups tests/unit/test_kept_file tests/unit/test_record_copy tests/unit/test_branch_log tests/unit/test_branch_log_cases tests/unit/test_branch_log_predictions tests/unit/test_predictions tests/unit/test_safe_points tests/unit/test_spin tests/unit/test_branch_ring tests/unit/test_syscall_record tests/unit/test_fragment_loop
 tests_unit_test_stop_point_LDADD = collector/libcollector.a $(UNIT_FORMAT_LIBS)
 tests_unit_test_lookahead_LDADD = collector/libcollector.a $(UNIT_FORMAT_LIBS)
 tests_unit_test_segment_LDADD = collector/libcollector.a $(UNIT_FORMAT_LIBS)
 tests_unit_test_watched_pages_LDADD = collector/libcollector.a $(UNIT_FORMAT_LIBS)
 tests_unit_test_code_pages_LDADD = collector/libcollector.a $(UNIT_FORMAT_LIBS)
-tests_unit_test_fragment_index_LDADD = collector/libcollector.a $(UNIT_FORMAT_LIBS)
+tests_unit_test_page_lists_LDADD = collector/libcollector.a $(UNIT_FORMAT_LIBS)
 tests_unit_test_address_lists_LDADD = collector/libcollector.a $(UNIT_FORMAT_LIBS)
 tests_unit_test_state_map_LDADD = collector/libcollector.a $(UNIT_FORMAT_LIBS)
 tests_unit_test_persisted_groups_LDADD = collector/libcollector.a $(UNIT_FORMAT_LIBS)

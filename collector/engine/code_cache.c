@@ -65,7 +65,7 @@ static void forget_all(struct code_cache *c)
 	address_lists_clear(&c->waiting);
 	c->fragment_count = c->state_map_len = c->span_count = c->exit_count = c->patch_count = 0;
 	c->code_len = ROUTINES_SIZE;
-	fragment_index_clear(&c->index);
+	page_lists_clear(&c->index);
 	c->indexed = 0;
 	c->dead = 0;
 	c->full = false;
@@ -103,7 +103,6 @@ struct code_cache *code_cache_new(const struct processor *processor, bool apart)
 	c->fast_pext = processor->fast_pext;
 	c->rorx = processor->rorx;
 	c->fast_loop = processor->fast_loop;
-	fragment_index_init(&c->index);
 	c->segments = segment_table_new();
 	if (!c->segments || !address_lists_init(&c->found) || !address_lists_init(&c->waiting) ||
 	    !cache_region_reserve(c, ROUTINES_SIZE))
@@ -157,7 +156,7 @@ struct code_cache *code_cache_copy(const struct code_cache *c)
 			     c->patch_cap * sizeof *c->patches, &ok);
 	ok &= !(c->fragment_cap && !n->fragments) && !(c->state_map_cap && !n->state_map) &&
 	      !(c->span_cap && !n->spans) && !(c->exit_cap && !n->exits);
-	if (!fragment_index_copy(&n->index, &c->index) || !n->segments || !ok) {
+	if (!page_lists_copy(&n->index, &c->index) || !n->segments || !ok) {
 		code_cache_put(n);
 		return NULL;
 	}
@@ -199,7 +198,7 @@ void code_cache_put(struct code_cache *c)
 	large_array_free(c->exits, c->exit_cap, sizeof *c->exits);
 	free(c->patches);
 	predictions_release(&c->predictions);
-	fragment_index_release(&c->index);
+	page_lists_release(&c->index);
 	free(c);
 }
 
@@ -576,8 +575,8 @@ static bool index_fragment(struct code_cache *c, uint32_t number)
 	const struct fragment *frag = &c->fragments[number];
 
 	for (uint32_t i = 0; i < frag->span_count && !frag->dead; i++)
-		if (!fragment_index_add(&c->index, c->spans[frag->span_first + i].start,
-					span_end(&c->spans[frag->span_first + i]), number))
+		if (!page_lists_add(&c->index, c->spans[frag->span_first + i].start,
+				    span_end(&c->spans[frag->span_first + i]), number))
 			return false;
 	return true;
 }
@@ -589,7 +588,7 @@ static void walk_fragments(struct code_cache *c, uint64_t start, uint64_t end,
 	while (c->indexed < c->fragment_count && index_fragment(c, c->indexed))
 		c->indexed++;
 	if (c->indexed == c->fragment_count) {
-		fragment_index_walk(&c->index, start, end, keep, arg);
+		page_lists_walk(&c->index, start, end, keep, arg);
 		return;
 	}
 	for (uint32_t i = 0; i < c->fragment_count && start < end; i++) /* no memory for an index */

@@ -20,9 +20,9 @@
 #include <sys/types.h>
 
 #include "collector/engine/address_lists.h"
-#include "collector/engine/fragment_index.h"
 #include "collector/engine/fragment_kind.h"
 #include "collector/engine/layout.h"
+#include "collector/engine/page_lists.h"
 #include "collector/engine/predictions.h"
 #include "collector/engine/segment.h"
 #include "collector/engine/state_map.h"
@@ -138,7 +138,7 @@ struct code_cache {
 	uint8_t *state_map;           /* lists (state_map.h) */
 	uint32_t state_map_len;
 	size_t state_map_cap;
-	struct fragment_index index;
+	struct page_lists index;
 	uint32_t indexed; /* fragments before this are in the index: most caches go before anybody
 			     asks it */
 	struct span *spans;

@@ -18,7 +18,7 @@ collector_libcollector_a_SOURCES += \
 	collector/engine/syscall_policy.c collector/engine/syscall_policy.h \
 	collector/engine/fragment_check.c \
 	collector/engine/fragment_code.c \
-	collector/engine/fragment_index.c collector/engine/fragment_index.h collector/engine/fragment_kind.h \
+	collector/engine/fragment_kind.h \
 	collector/engine/persisted_groups.c collector/engine/persisted_groups.h \
 	collector/engine/fragment_read.c \
 	collector/engine/fragment_rounds.c \
@@ -40,6 +40,7 @@ collector_libcollector_a_SOURCES += \
 	collector/engine/layout.h collector/engine/lookahead.c collector/engine/lookahead.h \
 	collector/engine/left_caches.c collector/engine/left_caches.h \
 	collector/engine/memory_file.c collector/engine/memory_file.h \
+	collector/engine/page_lists.c collector/engine/page_lists.h \
 	collector/engine/operand.c collector/engine/operand.h \
 	collector/engine/state_map.c collector/engine/state_map.h \
 	collector/engine/record_copy.c collector/engine/record_copy.h \

@@ -4,30 +4,18 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "lib/grow.h"
 #include "lib/page.h"
 
 enum {
-	FIRST_CAP = 256,
-	CAP_MAX = 1 << 16,
+	PREDICTIONS_MAX = 1 << 15,
 };
-
-static uint32_t hash(uint64_t from) { return (uint32_t)(from * 0x9e3779b97f4a7c15u >> 32); }
-
-/* Where the branch is, or would be. There is a free place. */
-static struct prediction *place_of(const struct predictions *g, uint64_t from)
-{
-	uint32_t i = hash(from) & (g->cap - 1);
-
-	while (g->list[i].from && g->list[i].from != from)
-		i = (i + 1) & (g->cap - 1);
-	return &g->list[i];
-}
 
 struct prediction *predictions_get(const struct predictions *g, uint64_t from)
 {
-	struct prediction *found = g->cap && from ? place_of(g, from) : NULL;
+	const struct hash_slot *s = hash_table_find(&g->by_from, from);
 
-	return found && found->from ? found : NULL;
+	return s ? &g->list[s->number - 1] : NULL;
 }
 
 uint64_t predictions_find(const struct predictions *g, uint64_t from)
@@ -37,24 +25,19 @@ uint64_t predictions_find(const struct predictions *g, uint64_t from)
 	return found ? found->to : 0;
 }
 
-static bool grow(struct predictions *g)
+/* A prediction of a branch that has none. NULL without memory, or when there are too many. */
+static struct prediction *new_prediction(struct predictions *g, uint64_t from)
 {
-	struct predictions grown = *g;
+	struct prediction *list = g->count < PREDICTIONS_MAX
+					  ? array_grow(g->list, g->count, &g->cap, sizeof *list)
+					  : NULL;
 
-	if (g->count < g->cap / 2)
-		return true;
-	grown.cap = g->cap ? 2 * g->cap : FIRST_CAP;
-	if (grown.cap > CAP_MAX)
-		return false;
-	grown.list = calloc(grown.cap, sizeof *grown.list);
-	if (!grown.list)
-		return false;
-	for (uint32_t i = 0; i < g->cap; i++)
-		if (g->list[i].from)
-			*place_of(&grown, g->list[i].from) = g->list[i];
-	free(g->list);
-	*g = grown;
-	return true;
+	if (!list)
+		return NULL;
+	g->list = list;
+	if (!hash_table_add(&g->by_from, (struct hash_slot){from, {g->count + 1}}))
+		return NULL;
+	return &list[g->count++];
 }
 
 static void note_pages(struct predictions *g, uint64_t start, uint64_t end)
@@ -80,12 +63,10 @@ static bool may_rest_on(const struct predictions *g, uint64_t start, uint64_t en
 
 bool predictions_put(struct predictions *g, const struct prediction *prediction)
 {
-	struct prediction *at;
+	struct prediction *at = predictions_get(g, prediction->from);
 
-	if (!prediction->from || !grow(g))
+	if (!at && !(at = new_prediction(g, prediction->from)))
 		return false;
-	at = place_of(g, prediction->from);
-	g->count += !at->from;
 	*at = *prediction;
 	note_pages(g, prediction->from, prediction->from + prediction->len);
 	for (size_t i = 0; i < prediction->span_count; i++)
@@ -108,7 +89,7 @@ struct prediction *predictions_next(const struct predictions *g, uint64_t start,
 {
 	if (!may_rest_on(g, start, end))
 		return NULL;
-	for (; *i < g->cap; ++*i)
+	for (; *i < g->count; ++*i)
 		if (g->list[*i].to && rests_on(&g->list[*i], start, end))
 			return &g->list[*i];
 	return NULL;
@@ -117,19 +98,20 @@ struct prediction *predictions_next(const struct predictions *g, uint64_t start,
 bool predictions_copy(struct predictions *to, const struct predictions *from)
 {
 	*to = *from;
-	if (!from->cap)
-		return true;
-	to->list = malloc(from->cap * sizeof *to->list);
-	if (!to->list) {
-		*to = (struct predictions){0};
+	to->cap = from->count;
+	to->list = from->count ? malloc(from->count * sizeof *to->list) : NULL;
+	if (!hash_table_copy(&to->by_from, &from->by_from) || (from->count && !to->list)) {
+		predictions_release(to);
 		return false;
 	}
-	memcpy(to->list, from->list, from->cap * sizeof *to->list);
+	if (from->count)
+		memcpy(to->list, from->list, from->count * sizeof *to->list);
 	return true;
 }
 
 void predictions_release(struct predictions *g)
 {
 	free(g->list);
+	hash_table_release(&g->by_from);
 	*g = (struct predictions){0};
 }

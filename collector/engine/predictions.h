@@ -14,12 +14,14 @@
 #include <stddef.h>
 #include <stdint.h>
 
+#include "lib/hash_table.h"
+
 enum {
 	PREDICTION_SPANS = 8,
 };
 
 struct prediction {
-	uint64_t from;  /* the branch; 0: a free place */
+	uint64_t from;  /* the branch */
 	uint64_t to;    /* 0: none any more */
 	uint32_t wrong; /* how often it had to be taken back */
 	uint32_t len;   /* of the branch */
@@ -30,8 +32,9 @@ struct prediction {
 };
 
 struct predictions {
-	struct prediction *list; /* open addressing by from */
-	uint32_t count, cap;     /* cap: 0 or a power of two */
+	struct prediction *list;
+	size_t count, cap;
+	struct hash_table by_from; /* its number in the list, counted from 1 on */
 	uint64_t pages[64]; /* a bit for each page, by its number modulo 4096, on which something
 			       lies that a prediction has ever rested on */
 };

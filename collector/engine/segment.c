@@ -5,31 +5,23 @@
 #include <string.h>
 
 #include "collector/engine/address_lists.h"
+#include "collector/engine/page_lists.h"
 #include "lib/large_array.h"
 #include "lib/page.h"
 
 enum {
 	NONE = ADDRESS_LISTS_NONE, /* end of a list */
-	FIRST_CAP = 1024,
-	LONG_PAGES = 8, /* one that touches more pages than this stands in the list of long ones
-			   instead */
+	LONG_PAGES = 8, /* one that touches more pages than this stands on LONG_PAGE instead */
 	FREED = 0,      /* died of a number that is given back: nothing dies in generation 0 */
 };
+
+/* On the last page of all there is no code: its list has the long ones. */
+#define LONG_PAGE UINT64_MAX - 1, UINT64_MAX
 
 /* All segments that began at one pc are a fragment, the newest first; its head is found by pc. Each
  * living one stands also in a list per page that it touches, so that a kill looks at few: most
  * programs end before there is any, so those from `listed` on wait for it. The dead leave these
  * lists when somebody comes by. */
-struct link {
-	uint32_t segment, next;
-};
-
-struct page {
-	uint64_t number;
-	uint32_t first; /* link; NONE: nothing there now */
-	bool used;
-};
-
 struct segment_table {
 	unsigned holders;
 	struct segment *segments;
@@ -42,25 +34,13 @@ struct segment_table {
 	struct address_lists heads; /* of fragments, by pc */
 
 	size_t listed; /* segments before this are on lists */
-	struct link *links;
-	size_t link_count, link_cap;
-	uint32_t free_link;
-	struct page *pages; /* open addressing by number */
-	size_t page_count, page_cap;
-	uint32_t long_ones; /* list of links */
+	struct page_lists pages;
 };
 
-static size_t hash(uint64_t key)
+static bool is_long(const struct segment *s)
 {
-	key *= 0x9E3779B97F4A7C15u;
-	return (size_t)(key ^ key >> 32);
+	return page_number(s->end - 1) - page_number(s->pc) >= LONG_PAGES;
 }
-
-static uint64_t first_page(const struct segment *s) { return page_number(s->pc); }
-
-static uint64_t last_page(const struct segment *s) { return page_number(s->end - 1); }
-
-static bool is_long(const struct segment *s) { return last_page(s) - first_page(s) >= LONG_PAGES; }
 
 struct segment_table *segment_table_new(void)
 {
@@ -69,7 +49,7 @@ struct segment_table *segment_table_new(void)
 	if (!t)
 		return NULL;
 	t->holders = 1;
-	t->free_number = t->free_link = t->long_ones = NONE;
+	t->free_number = NONE;
 	if (address_lists_init(&t->heads))
 		return t;
 	free(t);
@@ -96,23 +76,8 @@ void segment_table_put(struct segment_table *t)
 	large_array_free(t->segments, t->cap, sizeof *t->segments);
 	large_array_free(t->older, t->older_cap, sizeof *t->older);
 	address_lists_release(&t->heads);
-	free(t->links);
-	free(t->pages);
+	page_lists_release(&t->pages);
 	free(t);
-}
-
-/* A copy of count elements with room for cap of them; *failed when there is no memory. */
-static void *copied(const void *from, size_t count, size_t cap, size_t size, bool *failed)
-{
-	void *to;
-
-	if (!cap)
-		return NULL;
-	to = malloc(cap * size);
-	if (to)
-		memcpy(to, from, count * size);
-	*failed |= !to;
-	return to;
 }
 
 struct segment_table *segment_table_copy(const struct segment_table *t)
@@ -129,21 +94,11 @@ struct segment_table *segment_table_copy(const struct segment_table *t)
 	failed |= t->cap && !c->segments;
 	failed |= t->older_cap && !c->older;
 	failed |= !address_lists_copy(&c->heads, &t->heads);
-	c->links = copied(t->links, t->link_count, t->link_cap, sizeof *t->links, &failed);
-	c->pages = copied(t->pages, t->page_cap, t->page_cap, sizeof *t->pages, &failed);
+	failed |= !page_lists_copy(&c->pages, &t->pages);
 	if (!failed)
 		return c;
 	segment_table_put(c);
 	return NULL;
-}
-
-static struct page *page_of(const struct segment_table *t, uint64_t number)
-{
-	size_t i = hash(number) & (t->page_cap - 1);
-
-	while (t->pages[i].used && t->pages[i].number != number)
-		i = (i + 1) & (t->page_cap - 1);
-	return &t->pages[i];
 }
 
 static bool grow_segments(struct segment_table *t)
@@ -157,77 +112,15 @@ static bool grow_segments(struct segment_table *t)
 				   sizeof *t->segments);
 }
 
-/* Room for n more pages. Those with nothing on them go. */
-static bool grow_pages(struct segment_table *t, size_t n)
-{
-	struct page *old = t->pages;
-	size_t old_cap = t->page_cap, cap = FIRST_CAP, live = 0;
-
-	if ((t->page_count + n) * 2 <= old_cap)
-		return true;
-	for (size_t i = 0; i < old_cap; i++)
-		live += old[i].used && old[i].first != NONE;
-	while (cap < (live + n) * 4)
-		cap *= 2;
-	t->pages = calloc(cap, sizeof *t->pages);
-	if (!t->pages) {
-		t->pages = old;
-		return false;
-	}
-	t->page_cap = cap;
-	t->page_count = live;
-	for (size_t i = 0; i < old_cap; i++)
-		if (old[i].used && old[i].first != NONE)
-			*page_of(t, old[i].number) = old[i];
-	free(old);
-	return true;
-}
-
-static bool grow_links(struct segment_table *t, size_t n)
-{
-	size_t cap = t->link_cap ? t->link_cap * 2 : FIRST_CAP;
-	struct link *links;
-
-	if (t->link_count + n <= t->link_cap)
-		return true;
-	links = realloc(t->links, cap * sizeof *links);
-	if (!links)
-		return false;
-	t->links = links;
-	t->link_cap = cap;
-	return true;
-}
-
-static void put_link(struct segment_table *t, uint32_t *list, uint32_t segment)
-{
-	uint32_t l = t->free_link;
-
-	if (l != NONE)
-		t->free_link = t->links[l].next;
-	else
-		l = (uint32_t)t->link_count++;
-	t->links[l] = (struct link){segment, *list};
-	*list = l;
-}
-
 /* Room for everything that segment n needs here has been made. */
 static void put_on_pages(struct segment_table *t, uint32_t n)
 {
 	const struct segment *s = &t->segments[n];
 
-	if (is_long(s)) {
-		put_link(t, &t->long_ones, n);
-		return;
-	}
-	for (uint64_t number = first_page(s); number <= last_page(s); number++) {
-		struct page *p = page_of(t, number);
-
-		if (!p->used) {
-			*p = (struct page){.number = number, .first = NONE, .used = true};
-			t->page_count++;
-		}
-		put_link(t, &p->first, n);
-	}
+	if (is_long(s))
+		page_lists_add(&t->pages, LONG_PAGE, n);
+	else
+		page_lists_add(&t->pages, s->pc, s->end, n);
 }
 
 /* Those that are not on the lists yet come to them. False without memory. */
@@ -236,7 +129,7 @@ static bool list_all(struct segment_table *t)
 	for (; t->listed < t->count; t->listed++) {
 		if (t->segments[t->listed].died != SEGMENT_ALIVE)
 			continue;
-		if (!grow_pages(t, LONG_PAGES) || !grow_links(t, LONG_PAGES))
+		if (!page_lists_reserve(&t->pages, LONG_PAGES))
 			return false;
 		put_on_pages(t, (uint32_t)t->listed);
 	}
@@ -285,8 +178,7 @@ uint32_t segment_add(struct segment_table *t, const struct segment *s)
 	if (n != NONE)
 		return n;
 	if (!grow_segments(t) || !address_lists_reserve(&t->heads, (uint32_t)t->count) ||
-	    (t->free_number < t->listed &&
-	     (!grow_pages(t, LONG_PAGES) || !grow_links(t, LONG_PAGES))))
+	    (t->free_number < t->listed && !page_lists_reserve(&t->pages, LONG_PAGES)))
 		return SEGMENT_NONE;
 	n = t->free_number;
 	if (n != NONE)
@@ -330,50 +222,32 @@ static void kill_one(struct segment_table *t, struct segment *s, uint64_t start,
 	t->dead++;
 }
 
-/* Lets those of a list die that overlap [start, end), and takes the dead off it. */
-static void kill_in_list(struct segment_table *t, uint32_t *list, uint64_t start, uint64_t end)
-{
-	while (*list != NONE) {
-		struct link *l = &t->links[*list];
-		struct segment *s = &t->segments[l->segment];
-		uint32_t gone = *list;
+struct kill {
+	struct segment_table *table;
+	uint64_t start, end;
+};
 
-		kill_one(t, s, start, end);
-		if (s->died == SEGMENT_ALIVE) {
-			list = &l->next;
-			continue;
-		}
-		*list = l->next;
-		l->next = t->free_link;
-		t->free_link = gone;
-	}
+/* Lets a segment die if it overlaps [start, end). Whether it lives. */
+static bool survives(void *arg, uint32_t n)
+{
+	const struct kill *k = arg;
+	struct segment *s = &k->table->segments[n];
+
+	kill_one(k->table, s, k->start, k->end);
+	return s->died == SEGMENT_ALIVE;
 }
 
 static void kill_range(struct segment_table *t, uint64_t start, uint64_t end)
 {
-	uint64_t first = page_number(start), last = page_number(end - 1);
+	struct kill k = {t, start, end};
 
 	if (!list_all(t)) { /* no memory for lists */
 		for (size_t i = 0; i < t->count; i++)
 			kill_one(t, &t->segments[i], start, end);
 		return;
 	}
-	kill_in_list(t, &t->long_ones, start, end);
-	if (!t->page_cap)
-		return;
-	if (last - first >=
-	    t->page_cap) { /* a large unmapping: fewer pages are known than it has */
-		for (size_t i = 0; i < t->page_cap; i++)
-			if (t->pages[i].used)
-				kill_in_list(t, &t->pages[i].first, start, end);
-		return;
-	}
-	for (uint64_t number = first; number <= last; number++) {
-		struct page *p = page_of(t, number);
-
-		if (p->used)
-			kill_in_list(t, &p->first, start, end);
-	}
+	page_lists_walk(&t->pages, start, end, survives, &k);
+	page_lists_walk(&t->pages, LONG_PAGE, survives, &k);
 }
 
 uint32_t segment_kill(struct segment_table *t, uint64_t start, uint64_t end)
@@ -400,10 +274,9 @@ uint32_t segment_generation(const struct segment_table *t) { return t->generatio
 /* Takes the dead off all lists, so that their numbers can be used again. */
 static void unlink_dead(struct segment_table *t)
 {
-	kill_in_list(t, &t->long_ones, 0, 0);
-	for (size_t i = 0; i < t->page_cap; i++)
-		if (t->pages[i].used)
-			kill_in_list(t, &t->pages[i].first, 0, 0);
+	struct kill none = {.table = t};
+
+	page_lists_walk(&t->pages, 0, UINT64_MAX, survives, &none);
 }
 
 /* Frees those of a fragment that died in or before the generation. Returns its head then. */

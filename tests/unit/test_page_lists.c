@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 #include "tests/unit/unit.h"
 
-#include "collector/engine/fragment_index.h"
+#include "collector/engine/page_lists.h"
 #include "lib/page.h"
 
 enum {
@@ -22,27 +22,25 @@ static bool see(void *arg, uint32_t fragment)
 	return fragment < s->drop;
 }
 
-static struct seen *walked(struct fragment_index *x, uint64_t start, uint64_t end, uint32_t drop)
+static struct seen *walked(struct page_lists *x, uint64_t start, uint64_t end, uint32_t drop)
 {
 	static struct seen s;
 
 	s = (struct seen){.drop = drop};
-	fragment_index_walk(x, start, end, see, &s);
+	page_lists_walk(x, start, end, see, &s);
 	return &s;
 }
 
 static void fragments_are_found_on_each_page_that_they_touch(void **state)
 {
-	struct fragment_index x;
+	struct page_lists x = {0};
 	struct seen *s;
 
 	(void)state;
-	fragment_index_init(&x);
 	assert_int_equal(walked(&x, 0, UINT64_MAX, FRAGMENTS)->times[0], 0);
-	assert_true(fragment_index_add(&x, 5 * BT_PAGE - 1, 5 * BT_PAGE + 1, 0));
-	assert_true(
-		fragment_index_add(&x, 5 * BT_PAGE + 3, 5 * BT_PAGE + 9, 0)); /* again on page 5 */
-	assert_true(fragment_index_add(&x, 6 * BT_PAGE, 7 * BT_PAGE, 1));
+	assert_true(page_lists_add(&x, 5 * BT_PAGE - 1, 5 * BT_PAGE + 1, 0));
+	assert_true(page_lists_add(&x, 5 * BT_PAGE + 3, 5 * BT_PAGE + 9, 0)); /* again on page 5 */
+	assert_true(page_lists_add(&x, 6 * BT_PAGE, 7 * BT_PAGE, 1));
 	s = walked(&x, 5 * BT_PAGE, 6 * BT_PAGE, FRAGMENTS);
 	assert_int_equal(s->times[0], 1);
 	assert_int_equal(s->times[1], 0);
@@ -53,50 +51,48 @@ static void fragments_are_found_on_each_page_that_they_touch(void **state)
 	assert_int_equal(s->times[0], 2);
 	assert_int_equal(s->times[1], 1);
 	assert_int_equal(walked(&x, 7 * BT_PAGE, 7 * BT_PAGE, FRAGMENTS)->times[1], 0);
-	fragment_index_release(&x);
+	page_lists_release(&x);
 }
 
 static void what_is_taken_off_is_gone_and_its_room_used_again(void **state)
 {
-	struct fragment_index x;
+	struct page_lists x = {0};
 	struct seen *s;
 	size_t links;
 
 	(void)state;
-	fragment_index_init(&x);
 	for (uint32_t i = 0; i < FRAGMENTS / 2; i++)
-		assert_true(fragment_index_add(&x, i * 100, i * 100 + 99, i));
+		assert_true(page_lists_add(&x, i * 100, i * 100 + 99, i));
 	links = x.link_count;
 	walked(&x, 0, UINT64_MAX, 10);
 	s = walked(&x, 0, UINT64_MAX, FRAGMENTS);
 	for (uint32_t i = 0; i < FRAGMENTS; i++)
 		assert_int_equal(s->times[i] > 0, i < 10);
 	for (uint32_t i = FRAGMENTS / 2; i < FRAGMENTS - 50; i++)
-		assert_true(fragment_index_add(&x, i * 100, i * 100 + 99, i));
+		assert_true(page_lists_add(&x, i * 100, i * 100 + 99, i));
 	assert_int_equal(x.link_count, links);
 	s = walked(&x, 0, UINT64_MAX, FRAGMENTS);
 	for (uint32_t i = 0; i < FRAGMENTS - 50; i++)
 		assert_int_equal(s->times[i] > 0, i < 10 || i >= FRAGMENTS / 2);
-	fragment_index_clear(&x);
+	page_lists_clear(&x);
 	assert_int_equal(walked(&x, 0, UINT64_MAX, FRAGMENTS)->times[3], 0);
-	fragment_index_release(&x);
+	page_lists_release(&x);
 }
 
 static void a_copy_is_one_of_its_own(void **state)
 {
-	struct fragment_index x, copy;
+	struct page_lists x = {0}, copy;
 
 	(void)state;
-	fragment_index_init(&x);
 	for (uint32_t i = 0; i < FRAGMENTS; i++)
-		assert_true(fragment_index_add(&x, (uint64_t)i * BT_PAGE, (uint64_t)i * BT_PAGE + 5,
-					       i));
-	assert_true(fragment_index_copy(&copy, &x));
+		assert_true(
+			page_lists_add(&x, (uint64_t)i * BT_PAGE, (uint64_t)i * BT_PAGE + 5, i));
+	assert_true(page_lists_copy(&copy, &x));
 	walked(&x, 0, UINT64_MAX, 0);
 	assert_int_equal(walked(&x, 100 * BT_PAGE, 101 * BT_PAGE, FRAGMENTS)->times[100], 0);
 	assert_int_equal(walked(&copy, 100 * BT_PAGE, 101 * BT_PAGE, FRAGMENTS)->times[100], 1);
-	fragment_index_release(&x);
-	fragment_index_release(&copy);
+	page_lists_release(&x);
+	page_lists_release(&copy);
 }
 
 int main(void)
