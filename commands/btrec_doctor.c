@@ -12,25 +12,10 @@ struct asked {
 	bool json, help;
 };
 
-static int set_json(void *target, const char *value, struct bt_error *err)
-{
-	(void)value;
-	(void)err;
-	((struct asked *)target)->json = true;
-	return 0;
-}
-
-static int set_help(void *target, const char *value, struct bt_error *err)
-{
-	(void)value;
-	(void)err;
-	((struct asked *)target)->help = true;
-	return 0;
-}
-
 static const struct option_row rows[] = {
-	{"json", 0, NULL, "print it as JSON, schema btrec-doctor/1", set_json},
-	{"help", 'h', NULL, "show this", set_help},
+	{"json", 0, NULL, "print it as JSON, schema btrec-doctor/1",
+	 .at = offsetof(struct asked, json)},
+	{"help", 'h', NULL, "show this", .at = offsetof(struct asked, help)},
 };
 
 enum { ROWS = ARRAY_SIZE(rows) };

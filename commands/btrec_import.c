@@ -25,33 +25,12 @@ struct arguments {
 	bool help, quiet;
 };
 
-static int set_output(void *target, const char *value, struct bt_error *err)
-{
-	(void)err;
-	((struct arguments *)target)->output = value;
-	return 0;
-}
-
-static int set_quiet(void *target, const char *value, struct bt_error *err)
-{
-	(void)value;
-	(void)err;
-	((struct arguments *)target)->quiet = true;
-	return 0;
-}
-
-static int set_help(void *target, const char *value, struct bt_error *err)
-{
-	(void)value;
-	(void)err;
-	((struct arguments *)target)->help = true;
-	return 0;
-}
-
 static const struct option_row rows[] = {
-	{"output", 'o', "DIR", "the trace directory; it must not exist", set_output},
-	{"quiet", 'q', NULL, "say nothing when all is well", set_quiet},
-	{"help", 'h', NULL, "show this", set_help},
+	{"output", 'o', "DIR", "the trace directory; it must not exist",
+	 .at = offsetof(struct arguments, output)},
+	{"quiet", 'q', NULL, "say nothing when all is well",
+	 .at = offsetof(struct arguments, quiet)},
+	{"help", 'h', NULL, "show this", .at = offsetof(struct arguments, help)},
 };
 
 static bool is_taken(const char *path)

@@ -26,6 +26,15 @@ static const struct command commands[] = {
 	{"dump", "[TRACE]", "print every record of a trace", btrec_dump},
 };
 
+struct asked {
+	bool help, version;
+};
+
+static const struct option_row rows[] = {
+	{"help", 'h', NULL, "show this", .at = offsetof(struct asked, help)},
+	{"version", 'V', NULL, "show the version", .at = offsetof(struct asked, version)},
+};
+
 static void help(FILE *to)
 {
 	fputs("Usage: btrec COMMAND [ARGUMENTS]\nA flight recorder for Linux programs: it keeps "
@@ -34,9 +43,9 @@ static void help(FILE *to)
 	for (size_t i = 0; i < ARRAY_SIZE(commands); i++)
 		fprintf(to, "  %-6s %-32s %s\n", commands[i].name, commands[i].arguments,
 			commands[i].help);
-	fputs("\nOptions:\n  -h, --help      show this\n  -V, --version   show the "
-	      "version\n\n`btrec COMMAND --help` tells more. btview(1) shows a trace.\n",
-	      to);
+	fputs("\nOptions:\n", to);
+	options_help(to, rows, ARRAY_SIZE(rows));
+	fputs("\n`btrec COMMAND --help` tells more. btview(1) shows a trace.\n", to);
 }
 
 int btrec_complain(const struct bt_error *err)
@@ -45,24 +54,16 @@ int btrec_complain(const struct bt_error *err)
 	return bt_error_exit_status(err->code);
 }
 
-static int set_flag(void *target, const char *value, struct bt_error *err)
-{
-	(void)value;
-	(void)err;
-	*(bool *)target = true;
-	return 0;
-}
-
 int btrec_parse_plain(int argc, char **argv, const char *usage, struct bt_error *err)
 {
-	static const struct option_row rows[] = {{"help", 'h', NULL, "show this", set_flag}};
-	bool help = false;
-	int at = options_parse(rows, 1, &help, argc, argv, err);
+	const struct option_row *help_row = &rows[0];
+	struct asked asked = {0};
+	int at = options_parse(help_row, 1, &asked, argc, argv, err);
 
-	if (at < 0 || !help)
+	if (at < 0 || !asked.help)
 		return at;
 	printf("%s\n\nOptions:\n", usage);
-	options_help(stdout, rows, 1);
+	options_help(stdout, help_row, 1);
 	return 0;
 }
 
@@ -89,24 +90,30 @@ static bool is_program(const char *name)
 
 static int command(int argc, char **argv)
 {
-	const char *name = argc > 1 ? argv[1] : "";
+	struct asked asked = {0};
+	struct bt_error err;
+	int at = options_parse(rows, ARRAY_SIZE(rows), &asked, argc, argv, &err);
+	const char *name;
 
-	for (size_t i = 0; i < ARRAY_SIZE(commands); i++)
-		if (!strcmp(commands[i].name, name))
-			return commands[i].run(argc - 1, argv + 1);
-	if (!strcmp(name, "--help") || !strcmp(name, "-h")) {
+	if (asked.help) {
 		help(stdout);
 		return 0;
 	}
-	if (!strcmp(name, "--version") || !strcmp(name, "-V")) {
+	if (asked.version) {
 		puts("btrec " PACKAGE_VERSION);
 		return 0;
 	}
+	if (at < 0)
+		return btrec_complain(&err);
+	name = at < argc ? argv[at] : "";
+	for (size_t i = 0; i < ARRAY_SIZE(commands); i++)
+		if (!strcmp(commands[i].name, name))
+			return commands[i].run(argc - at, argv + at);
 	if (is_program(name)) {
 		say("unknown command %s; to record it: btrec run %s", name, name);
 		return 2;
 	}
-	if (argc > 1)
+	if (at < argc)
 		say("unknown command %s", *name ? name : "''");
 	help(stderr);
 	return 2;

@@ -84,17 +84,12 @@ struct run {
 
 /* ---- Options ---- */
 
-static int set_output(void *target, const char *value, struct bt_error *err)
-{
-	(void)err;
-	((struct run *)target)->output = value;
-	return 0;
-}
-
 static int set_history(void *target, const char *value, struct bt_error *err)
 {
 	unsigned long long n = !strcmp(value, "full") ? HISTORY : 0;
-	int rc = n || !strcmp(value, "off") ? 0 : options_number("--history", value, 1, &n, err);
+	int rc = n || !strcmp(value, "off")
+			 ? 0
+			 : options_number("--history", value, 1, UINT64_MAX, &n, err);
 
 	if (rc)
 		return bt_fail(err, BT_E_MISUSE, 0,
@@ -111,11 +106,8 @@ static int set_history(void *target, const char *value, struct bt_error *err)
 static int set_history_memory(void *target, const char *value, struct bt_error *err)
 {
 	unsigned long long n;
-	int rc = options_number("--history-memory", value, 1, &n, err);
+	int rc = options_number("--history-memory", value, 1, MEMORY_MAX_MB, &n, err);
 
-	if (!rc && n > MEMORY_MAX_MB)
-		rc = bt_fail(err, BT_E_MISUSE, 0, "--history-memory: %s is more than %d", value,
-			     MEMORY_MAX_MB);
 	if (!rc)
 		((struct run *)target)->recorder.history_memory = n << 20;
 	return rc;
@@ -186,115 +178,45 @@ static int set_source(void *target, const char *value, struct bt_error *err)
 	return 0;
 }
 
-static int set_parallel(void *target, const char *value, struct bt_error *err)
-{
-	(void)value;
-	(void)err;
-	((struct run *)target)->wish.parallel = true;
-	return 0;
-}
-
-static int set_unbound(void *target, const char *value, struct bt_error *err)
-{
-	(void)value;
-	(void)err;
-	((struct run *)target)->recorder.unbound = true;
-	return 0;
-}
-
-static int set_quiet(void *target, const char *value, struct bt_error *err)
-{
-	(void)value;
-	(void)err;
-	((struct run *)target)->quiet = true;
-	return 0;
-}
-
-static int set_deterministic(void *target, const char *value, struct bt_error *err)
-{
-	(void)value;
-	(void)err;
-	((struct run *)target)->recorder.deterministic = true;
-	return 0;
-}
-
 static int set_alarm_each(void *target, const char *value, struct bt_error *err)
 {
-	char *end;
-	unsigned long n = strtoul(value, &end, 10);
+	unsigned long long n;
+	int rc = options_number("--alarm-each", value, 1, UINT32_MAX, &n, err);
 
-	if (*end || !n || n > UINT32_MAX)
-		return bt_fail(err, BT_E_MISUSE, 0,
-			       "--alarm-each %s: a number of instructions is wanted", value);
-	((struct run *)target)->recorder.alarm_each = (unsigned)n;
-	return 0;
-}
-
-static int set_plain_processor(void *target, const char *value, struct bt_error *err)
-{
-	(void)value;
-	(void)err;
-	((struct run *)target)->recorder.plain_processor = true;
-	return 0;
-}
-
-static int set_whole_maps(void *target, const char *value, struct bt_error *err)
-{
-	(void)value;
-	(void)err;
-	((struct run *)target)->recorder.whole_maps = true;
-	return 0;
-}
-
-static int set_predict_eagerly(void *target, const char *value, struct bt_error *err)
-{
-	(void)value;
-	(void)err;
-	((struct run *)target)->recorder.predict_eagerly = true;
-	return 0;
-}
-
-static int set_switch_history(void *target, const char *value, struct bt_error *err)
-{
-	(void)value;
-	(void)err;
-	((struct run *)target)->recorder.switch_history = true;
-	return 0;
-}
-
-static int set_help(void *target, const char *value, struct bt_error *err)
-{
-	(void)value;
-	(void)err;
-	((struct run *)target)->help = true;
-	return 0;
+	if (!rc)
+		((struct run *)target)->recorder.alarm_each = (unsigned)n;
+	return rc;
 }
 
 static const struct option_row rows[] = {
-	{"output", 'o', "DIR", "make the trace DIR, which must not exist", set_output},
+	{"output", 'o', "DIR", "make the trace DIR, which must not exist",
+	 .at = offsetof(struct run, output)},
 	{"from", 0, "SYMBOL|ADDRESS", "run natively, record from this function or address on",
-	 set_from},
+	 .set = set_from},
 	{"history", 0, "N|full|off", "branches kept per thread (full: 1048576); off: only counts",
-	 set_history},
+	 .set = set_history},
 	{"history-memory", 0, "MB", "memory for the branches of all threads (512)",
-	 set_history_memory},
+	 .set = set_history_memory},
 	{"snap-at", 0, "POINT", "keep the moment there: [TASK:]TICK[+TRANSFERS][@ADDRESS]",
-	 set_snap_at},
+	 .set = set_snap_at},
 	{"snap-exit", 0, "WHEN", "keep exits: never, failure (of the first process), always",
-	 set_snap_exit},
-	{"backend", 0, "NAME", "how code is run: auto, engine, step, pmu", set_backend},
+	 .set = set_snap_exit},
+	{"backend", 0, "NAME", "how code is run: auto, engine, step, pmu", .set = set_backend},
 	{"source", 0, "NAME", "where branches come from: auto, bits, lbr, bts, pt, none",
-	 set_source},
-	{"parallel", 0, NULL, "let threads of a process run side by side", set_parallel},
-	{"unbound", 0, NULL, "leave it to the kernel which processors are used", set_unbound},
-	{"quiet", 'q', NULL, "no line at the end, unless something was not recorded", set_quiet},
-	{"deterministic", 0, NULL, NULL, set_deterministic},
-	{"alarm-each", 0, "N", NULL, set_alarm_each},
-	{"plain-processor", 0, NULL, NULL, set_plain_processor},
-	{"predict-eagerly", 0, NULL, NULL, set_predict_eagerly},
-	{"switch-history", 0, NULL, NULL, set_switch_history},
-	{"whole-maps", 0, NULL, NULL, set_whole_maps},
-	{"help", 'h', NULL, "show this", set_help},
+	 .set = set_source},
+	{"parallel", 0, NULL, "let threads of a process run side by side",
+	 .at = offsetof(struct run, wish.parallel)},
+	{"unbound", 0, NULL, "leave it to the kernel which processors are used",
+	 .at = offsetof(struct run, recorder.unbound)},
+	{"quiet", 'q', NULL, "no line at the end, unless something was not recorded",
+	 .at = offsetof(struct run, quiet)},
+	{"deterministic", 0, NULL, NULL, .at = offsetof(struct run, recorder.deterministic)},
+	{"alarm-each", 0, "N", NULL, .set = set_alarm_each},
+	{"plain-processor", 0, NULL, NULL, .at = offsetof(struct run, recorder.plain_processor)},
+	{"predict-eagerly", 0, NULL, NULL, .at = offsetof(struct run, recorder.predict_eagerly)},
+	{"switch-history", 0, NULL, NULL, .at = offsetof(struct run, recorder.switch_history)},
+	{"whole-maps", 0, NULL, NULL, .at = offsetof(struct run, recorder.whole_maps)},
+	{"help", 'h', NULL, "show this", .at = offsetof(struct run, help)},
 };
 
 enum { ROWS = ARRAY_SIZE(rows) };

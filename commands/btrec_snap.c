@@ -20,7 +20,7 @@ int btrec_snap(int argc, char **argv)
 		at = bt_fail(&err, BT_E_MISUSE, 0,
 			     "snap: one process id, please (see btrec snap --help)");
 	if (at > 0)
-		at = options_number("snap", argv[at], 1, &pid, &err);
+		at = options_number("snap", argv[at], 1, UINT64_MAX, &pid, &err);
 	if (at >= 0 && pid > INT_MAX)
 		at = bt_fail(&err, BT_E_GONE, 0, "no process %llu", pid);
 	if (at < 0)

@@ -5,65 +5,96 @@
 #include <stdlib.h>
 #include <string.h>
 
-static const struct option_row *by_name(const struct option_row *rows, size_t count,
-					const char *name, size_t len)
+/* A command line on its way into a target. */
+struct parser {
+	const struct option_row *rows;
+	size_t count;
+	void *target;
+	char **argv;
+	int argc, at; /* at: the word that is being parsed */
+	struct bt_error *err;
+};
+
+/* The option of that name, or the only one in --help whose name begins so. */
+static const struct option_row *by_name(const struct parser *p, const char *name, size_t len)
 {
-	for (size_t i = 0; i < count; i++)
-		if (strlen(rows[i].name) == len && !strncmp(rows[i].name, name, len))
-			return &rows[i];
+	const struct option_row *found = NULL;
+	unsigned begin_so = 0;
+
+	for (const struct option_row *row = p->rows; row < p->rows + p->count; row++) {
+		if (!row->name || strncmp(row->name, name, len) != 0)
+			continue;
+		if (strlen(row->name) == len)
+			return row;
+		if (row->help) {
+			found = row;
+			begin_so++;
+		}
+	}
+	return begin_so == 1 ? found : NULL;
+}
+
+static const struct option_row *by_letter(const struct parser *p, char letter)
+{
+	for (size_t i = 0; i < p->count; i++)
+		if (p->rows[i].letter == letter)
+			return &p->rows[i];
 	return NULL;
 }
 
-static const struct option_row *by_letter(const struct option_row *rows, size_t count, char letter)
+static int take(const struct parser *p, const struct option_row *row, const char *value)
 {
-	for (size_t i = 0; i < count; i++)
-		if (rows[i].letter == letter)
-			return &rows[i];
-	return NULL;
+	char *place = (char *)p->target + row->at;
+
+	if (row->set)
+		return row->set(p->target, value, p->err);
+	if (row->argument)
+		*(const char **)(void *)place = value;
+	else
+		*(bool *)place = true;
+	return 0;
 }
 
-static int apply(const struct option_row *row, void *target, const char *given, const char *value,
-		 char **argv, int argc, int *at, struct bt_error *err)
+static int apply(struct parser *p, const struct option_row *row, const char *given,
+		 const char *value)
 {
 	if (!row->argument && value)
-		return bt_fail(err, BT_E_MISUSE, 0, "%s takes no argument", given);
+		return bt_fail(p->err, BT_E_MISUSE, 0, "%s takes no argument", given);
 	if (row->argument && !value) {
-		if (*at + 1 >= argc)
-			return bt_fail(err, BT_E_MISUSE, 0, "%s needs an argument: %s", given,
+		if (p->at + 1 >= p->argc)
+			return bt_fail(p->err, BT_E_MISUSE, 0, "%s needs an argument: %s", given,
 				       row->argument);
-		value = argv[++*at];
+		value = p->argv[++p->at];
 	}
-	return row->set(target, value, err);
+	return take(p, row, value);
 }
 
-static int parse_long(const struct option_row *rows, size_t count, void *target, int argc,
-		      char **argv, int *at, struct bt_error *err)
+static int parse_long(struct parser *p)
 {
-	const char *name = argv[*at] + 2, *equals = strchr(name, '=');
+	const char *name = p->argv[p->at] + 2, *equals = strchr(name, '=');
 	size_t len = equals ? (size_t)(equals - name) : strlen(name);
-	const struct option_row *row = by_name(rows, count, name, len);
+	const struct option_row *row = by_name(p, name, len);
 	char given[80];
 
 	snprintf(given, sizeof given, "--%.*s", (int)len, name);
 	if (!row)
-		return bt_fail(err, BT_E_MISUSE, 0, "unknown option %s (see --help)", given);
-	return apply(row, target, given, equals ? equals + 1 : NULL, argv, argc, at, err);
+		return bt_fail(p->err, BT_E_MISUSE, 0, "unknown option %s (see --help)", given);
+	return apply(p, row, given, equals ? equals + 1 : NULL);
 }
 
-static int parse_letters(const struct option_row *rows, size_t count, void *target, int argc,
-			 char **argv, int *at, struct bt_error *err)
+static int parse_letters(struct parser *p)
 {
-	for (const char *letter = argv[*at] + 1; *letter; letter++) {
-		const struct option_row *row = by_letter(rows, count, *letter);
+	for (const char *letter = p->argv[p->at] + 1; *letter; letter++) {
+		const struct option_row *row = by_letter(p, *letter);
 		char given[3] = {'-', *letter, '\0'};
 		int rc;
 
 		if (!row)
-			return bt_fail(err, BT_E_MISUSE, 0, "unknown option %s (see --help)",
+			return bt_fail(p->err, BT_E_MISUSE, 0, "unknown option %s (see --help)",
 				       given);
 		if (row->argument && letter[1])
-			return row->set(target, letter + 1, err);
-		rc = apply(row, target, given, NULL, argv, argc, at, err);
+			return take(p, row, letter + 1);
+		rc = apply(p, row, given, NULL);
 		if (rc)
 			return rc;
 		if (row->argument)
@@ -72,41 +103,78 @@ static int parse_letters(const struct option_row *rows, size_t count, void *targ
 	return 0;
 }
 
+/* Moves the words [from, end) in front of those in [to, from). */
+static void move_words(char **argv, int to, int from, int end)
+{
+	for (; to < from && from < end; to++, from++) {
+		char *word = argv[from];
+
+		memmove(&argv[to + 1], &argv[to], (size_t)(from - to) * sizeof *argv);
+		argv[to] = word;
+	}
+}
+
+/* The words from the first operand up to p->at are operands. */
+static int parse(struct parser *p, bool anywhere)
+{
+	int first_operand = 1;
+
+	for (p->at = 1; p->at < p->argc; p->at++) {
+		const char *word = p->argv[p->at];
+		bool ends = !strcmp(word, "--");
+		int begin = p->at, rc;
+
+		if (word[0] != '-' || !word[1]) {
+			if (anywhere)
+				continue;
+			break;
+		}
+		rc = ends ? 0 : word[1] == '-' ? parse_long(p) : parse_letters(p);
+		if (rc)
+			return rc;
+		move_words(p->argv, first_operand, begin, p->at + 1);
+		first_operand += p->at + 1 - begin;
+		if (ends)
+			break;
+	}
+	return first_operand;
+}
+
 int options_parse(const struct option_row *rows, size_t count, void *target, int argc, char **argv,
 		  struct bt_error *err)
 {
-	int at = 1;
+	struct parser p = {rows, count, target, argv, argc, 0, err};
 
-	for (; at < argc && argv[at][0] == '-' && argv[at][1]; at++) {
-		int rc;
+	return parse(&p, false);
+}
 
-		if (!strcmp(argv[at], "--"))
-			return at + 1;
-		rc = argv[at][1] == '-' ? parse_long(rows, count, target, argc, argv, &at, err)
-					: parse_letters(rows, count, target, argc, argv, &at, err);
-		if (rc)
-			return rc;
-	}
-	return at;
+int options_parse_anywhere(const struct option_row *rows, size_t count, void *target, int argc,
+			   char **argv, struct bt_error *err)
+{
+	struct parser p = {rows, count, target, argv, argc, 0, err};
+
+	return parse(&p, true);
 }
 
 void options_help(FILE *to, const struct option_row *rows, size_t count)
 {
-	for (size_t i = 0; i < count; i++) {
+	for (const struct option_row *row = rows; row < rows + count; row++) {
 		char left[64], letter[8] = "    ";
 
-		if (!rows[i].help)
+		if (!row->help)
 			continue;
-		if (rows[i].letter)
-			snprintf(letter, sizeof letter, "-%c, ", rows[i].letter);
-		snprintf(left, sizeof left, "%s--%s%s%s", letter, rows[i].name,
-			 rows[i].argument ? " " : "", rows[i].argument ? rows[i].argument : "");
-		fprintf(to, "  %-32s %s\n", left, rows[i].help);
+		if (row->letter)
+			snprintf(letter, sizeof letter, "-%c%s", row->letter,
+				 row->name ? ", " : "");
+		snprintf(left, sizeof left, "%s%s%s%s%s", letter, row->name ? "--" : "",
+			 row->name ? row->name : "", row->argument ? " " : "",
+			 row->argument ? row->argument : "");
+		fprintf(to, "  %-32s %s\n", left, row->help);
 	}
 }
 
 int options_number(const char *option, const char *value, unsigned long long min,
-		   unsigned long long *out, struct bt_error *err)
+		   unsigned long long max, unsigned long long *out, struct bt_error *err)
 {
 	char *end;
 
@@ -115,5 +183,7 @@ int options_number(const char *option, const char *value, unsigned long long min
 	if (errno || *end || value[0] < '0' || value[0] > '9' || *out < min)
 		return bt_fail(err, BT_E_MISUSE, 0, "%s: %s is no number of at least %llu", option,
 			       value, min);
+	if (*out > max)
+		return bt_fail(err, BT_E_MISUSE, 0, "%s: %s is more than %llu", option, value, max);
 	return 0;
 }

@@ -1,6 +1,9 @@
 /* SPDX-License-Identifier: MIT */
-/* Command-line options from one table: parsing, --help, and what tests compare man pages and
- * completion with. */
+/* The options of a command line from one table: parsing and --help. The commands of btrec and
+ * btview use it; the tests compare what
+ * --help prints with the man pages and the completion. A long name may be cut short as long as one
+ * option begins so; its argument follows it, or a "=". Letters may stand together, and the argument
+ * of the last one behind it. */
 #ifndef BT_OPTIONS_H
 #define BT_OPTIONS_H
 
@@ -11,24 +14,34 @@
 #include "lib/error.h"
 
 struct option_row {
-	const char *name;     /* without -- */
+	const char *name;     /* without --; NULL: it has a letter only */
 	char letter;          /* or 0 */
 	const char *argument; /* name of its argument in --help, or NULL */
 	const char *help;     /* NULL: not shown (for tests) */
-	/* Takes the value (NULL without argument) into target. Returns 0 or an error, filled. */
+	/* Takes the value (NULL without argument) into target. Returns 0 or an error, filled. NULL:
+	 * see at. */
 	int (*set)(void *target, const char *value, struct bt_error *err);
+	/* Without set: where in target the const char * lies that the argument is stored in; of an
+	 * option without argument, the bool that becomes true. */
+	size_t at;
 };
 
 /* Parses argv[1..] up to the first operand or "--". Returns the index of the first operand, or
- * -BT_E_MISUSE. */
+ * -BT_E_MISUSE. What was parsed before an error is in target. */
 int options_parse(const struct option_row *rows, size_t count, void *target, int argc, char **argv,
 		  struct bt_error *err) BT_MUST_USE;
+
+/* The same, but options may stand behind operands, too. Operands come to stand behind all options.
+ */
+int options_parse_anywhere(const struct option_row *rows, size_t count, void *target, int argc,
+			   char **argv, struct bt_error *err) BT_MUST_USE;
 
 /* One line per option. */
 void options_help(FILE *to, const struct option_row *rows, size_t count);
 
-/* Parses a whole decimal number of at least min. Returns 0 or -BT_E_MISUSE naming the option. */
+/* Parses a whole decimal number from min to max. Returns 0 or -BT_E_MISUSE naming the option. */
 int options_number(const char *option, const char *value, unsigned long long min,
-		   unsigned long long *out, struct bt_error *err) BT_MUST_USE;
+		   unsigned long long max, unsigned long long *out,
+		   struct bt_error *err) BT_MUST_USE;
 
 #endif

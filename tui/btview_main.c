@@ -2,8 +2,6 @@
 /* btview: reads a trace and shows it, in the terminal, as text or as JSON. */
 #include "config.h"
 
-#include <errno.h>
-#include <getopt.h>
 #include <langinfo.h>
 #include <locale.h>
 #include <stdio.h>
@@ -16,6 +14,7 @@
 #include "decoder/report.h"
 #include "lib/array_size.h"
 #include "lib/escape.h"
+#include "lib/options.h"
 #include "lib/output.h"
 #include "lib/room_for_stack.h"
 #include "lib/trace_home.h"
@@ -30,232 +29,121 @@ enum view {
 
 enum {
 	EXIT_NO_MATCH = 1,
-	EXIT_USAGE = 2,
 	BRANCHES_SHOWN = 40,
 	BRANCHES_JSON = 65536, /* some 30 MB; a history has millions */
-	FIRST_LONG = 256,
 };
 
 struct arguments {
 	enum view view;
 	struct report_options report;
-	bool count_given, by_cpu;
+	bool count_given, by_cpu, help, version;
 	const struct export_kind *export; /* of VIEW_EXPORT */
 	const char *trace;                /* NULL: the latest */
 };
 
-/* What an option does: returns false when its argument is not what it takes. */
-typedef bool take_option(struct arguments *a, const char *value);
-
-static bool parse_number(const char *text, unsigned long max, unsigned long *out)
-{
-	char *end;
-
-	errno = 0;
-	*out = strtoul(text, &end, 10);
-	return *text >= '0' && *text <= '9' && !*end && !errno && *out <= max;
-}
-
-static bool take_text(struct arguments *a, const char *value)
+static int set_text(void *target, const char *value, struct bt_error *err)
 {
 	(void)value;
-	a->view = VIEW_TEXT;
-	return true;
+	(void)err;
+	((struct arguments *)target)->view = VIEW_TEXT;
+	return 0;
 }
 
-static bool take_json(struct arguments *a, const char *value)
+static int set_json(void *target, const char *value, struct bt_error *err)
 {
 	(void)value;
-	a->view = VIEW_JSON;
-	return true;
+	(void)err;
+	((struct arguments *)target)->view = VIEW_JSON;
+	return 0;
 }
 
-static bool take_export(struct arguments *a, const char *value)
+static int set_export(void *target, const char *value, struct bt_error *err)
 {
+	struct arguments *a = target;
+
 	a->view = VIEW_EXPORT;
 	a->export = export_find(value);
-	return a->export;
+	return a->export ? 0
+			 : bt_fail(err, BT_E_MISUSE, 0,
+				   "--export: %s is no form that there is (see --help)", value);
 }
 
-static bool take_count(struct arguments *a, const char *value)
+static int set_by(void *target, const char *value, struct bt_error *err)
 {
-	unsigned long n;
+	((struct arguments *)target)->by_cpu = true;
+	return strcmp(value, "cpu") ? bt_fail(err, BT_E_MISUSE, 0, "--by: %s is not cpu", value)
+				    : 0;
+}
 
-	if (!parse_number(value, UINT32_MAX, &n) || !n)
-		return false;
+static int set_count(void *target, const char *value, struct bt_error *err)
+{
+	struct arguments *a = target;
+	unsigned long long n;
+	int rc = options_number("-n", value, 1, UINT32_MAX, &n, err);
+
 	a->report.count = n;
 	a->count_given = true;
-	return true;
+	return rc;
 }
 
-static bool take_thread(struct arguments *a, const char *value)
+static int set_snapshot(void *target, const char *value, struct bt_error *err)
 {
-	unsigned long n;
+	unsigned long long n;
+	int rc = options_number("--snapshot", value, 1, UINT32_MAX, &n, err);
 
-	if (!parse_number(value, UINT32_MAX, &n))
-		return false;
+	((struct arguments *)target)->report.snapshot = (uint32_t)n;
+	return rc;
+}
+
+static int set_thread(void *target, const char *value, struct bt_error *err)
+{
+	struct arguments *a = target;
+	unsigned long long n;
+	int rc = options_number("--thread", value, 0, UINT32_MAX, &n, err);
+
 	a->report.has_thread = true;
 	a->report.thread = (uint32_t)n;
-	return true;
+	return rc;
 }
 
-static bool take_snapshot(struct arguments *a, const char *value)
+static int set_function(void *target, const char *value, struct bt_error *err)
 {
-	unsigned long n;
-
-	if (!parse_number(value, UINT32_MAX, &n) || !n)
-		return false;
-	a->report.snapshot = (uint32_t)n;
-	return true;
+	((struct arguments *)target)->report.function = value;
+	return *value ? 0 : bt_fail(err, BT_E_MISUSE, 0, "--function: an empty name");
 }
-
-static bool take_function(struct arguments *a, const char *value)
-{
-	a->report.function = value;
-	return *value;
-}
-
-static bool take_by(struct arguments *a, const char *value)
-{
-	a->by_cpu = true;
-	return !strcmp(value, "cpu");
-}
-
-struct option_row {
-	char letter; /* 0: none */
-	const char *name, *argument, *help;
-	take_option *take; /* NULL: --help and --version */
-};
 
 static const struct option_row rows[] = {
-	{0, "stdio", NULL, "print a report as text, as without a terminal", take_text},
-	{0, "json", NULL, "print a report as JSON (schema btrec-report/1)", take_json},
-	{0, "export", "KIND", "print the trace in the form of another tool (listed below)",
-	 take_export},
-	{0, "by", "cpu", "print which tasks ran on which CPU when, with their branches", take_by},
-	{'n', NULL, "N", "show the last N branches (40; with --json 65536; the terminal has all)",
-	 take_count},
-	{0, "snapshot", "N", "show this moment (listed in the report), not the end", take_snapshot},
-	{0, "thread", "TASK", "show the branches of this task, or thread id", take_thread},
-	{0, "function", "NAME", "show only branches from or to this function", take_function},
-	{'h', "help", NULL, "print this and end", NULL},
-	{'V', "version", NULL, "print the version and end", NULL},
+	{"stdio", 0, NULL, "print a report as text, as without a terminal", .set = set_text},
+	{"json", 0, NULL, "print a report as JSON (schema btrec-report/1)", .set = set_json},
+	{"export", 0, "KIND", "print the trace in the form of another tool (listed below)",
+	 .set = set_export},
+	{"by", 0, "cpu", "print which tasks ran on which CPU when, with their branches",
+	 .set = set_by},
+	{NULL, 'n', "N", "show the last N branches (40; with --json 65536; the terminal has all)",
+	 .set = set_count},
+	{"snapshot", 0, "N", "show this moment (listed in the report), not the end",
+	 .set = set_snapshot},
+	{"thread", 0, "TASK", "show the branches of this task, or thread id", .set = set_thread},
+	{"function", 0, "NAME", "show only branches from or to this function", .set = set_function},
+	{"help", 'h', NULL, "print this and end", .at = offsetof(struct arguments, help)},
+	{"version", 'V', NULL, "print the version and end",
+	 .at = offsetof(struct arguments, version)},
 };
-
-enum { ROWS = ARRAY_SIZE(rows) };
 
 static void print_help(void)
 {
 	puts("Usage: btview [OPTION]... [TRACE]\n"
 	     "Shows how a recorded program came to its crash: the latest one where TRACE is left "
 	     "out.\n");
-	for (size_t i = 0; i < ROWS; i++) {
-		const struct option_row *o = &rows[i];
-		char letter[4] = "", name[32] = "", left[48];
-
-		if (o->letter)
-			snprintf(letter, sizeof letter, "-%c%s", o->letter, o->name ? "," : "");
-		if (o->name)
-			snprintf(name, sizeof name, "--%s", o->name);
-		snprintf(left, sizeof left, "%-3s %s%s%s", letter, name,
-			 o->argument ? (o->name ? "=" : "") : "", o->argument ? o->argument : "");
-		printf("  %-22s %s\n", left, o->help);
-	}
+	options_help(stdout, rows, ARRAY_SIZE(rows));
 	puts("\nExports:");
 	for (const struct export_kind *k = export_kinds; k->name; k++)
-		printf("  %-22s %s\n", k->name, k->help);
+		printf("  %-32s %s\n", k->name, k->help);
 	puts("\nWithout --stdio, --json or --export the trace is shown in the terminal; h lists "
 	     "its keys there.\n"
 	     "Exit status: 0 done, 1 a filter matched nothing, 2 usage, 66 no such trace, 74 I/O "
 	     "error,\n"
 	     "76 not a trace or damaged (what is readable is shown), 77 no permission.");
-}
-
-/* getopt_long's tables, made from the rows. */
-struct getopt_tables {
-	char letters[2 * ROWS + 1];
-	struct option names[ROWS + 1];
-};
-
-static void make_tables(struct getopt_tables *t)
-{
-	size_t letters = 0, names = 0;
-
-	*t = (struct getopt_tables){.letters = ""};
-	for (size_t i = 0; i < ROWS; i++) {
-		if (rows[i].letter) {
-			t->letters[letters++] = rows[i].letter;
-			if (rows[i].argument)
-				t->letters[letters++] = ':';
-		}
-		if (rows[i].name)
-			t->names[names++] = (struct option){
-				.name = rows[i].name,
-				.has_arg = rows[i].argument ? required_argument : no_argument,
-				.val = FIRST_LONG + (int)i};
-	}
-}
-
-static const struct option_row *row_of(int option)
-{
-	if (option >= FIRST_LONG)
-		return &rows[option - FIRST_LONG];
-	for (size_t i = 0; i < ROWS; i++)
-		if (rows[i].letter == option)
-			return &rows[i];
-	return NULL;
-}
-
-static int usage_error(void)
-{
-	fputs("Try 'btview --help'.\n", stderr);
-	return EXIT_USAGE;
-}
-
-/* Returns -1 to go on, else the status to exit with. */
-static int parse(struct arguments *a, int argc, char **argv)
-{
-	struct getopt_tables tables;
-	int option;
-
-	make_tables(&tables);
-	while ((option = getopt_long(argc, argv, tables.letters, tables.names, NULL)) != -1) {
-		const struct option_row *row = row_of(option);
-
-		if (!row)
-			return usage_error();
-		if (!row->take) {
-			if (row->letter == 'h')
-				print_help();
-			else
-				puts("btview " PACKAGE_VERSION);
-			return 0;
-		}
-		if (!row->take(a, optarg)) {
-			fprintf(stderr, "btview: %s%s does not take '%s'\n", row->name ? "--" : "-",
-				row->name ? row->name : "n", optarg);
-			return usage_error();
-		}
-	}
-	if (argc - optind > 1) {
-		fputs("btview: one trace at a time\n", stderr);
-		return usage_error();
-	}
-	if (a->by_cpu && a->view == VIEW_EXPORT) {
-		fputs("btview: --by goes with --stdio or --json\n", stderr);
-		return usage_error();
-	}
-	if (a->view == VIEW_EXPORT &&
-	    (a->count_given || a->report.has_thread || a->report.snapshot || a->report.function)) {
-		fputs("btview: --export prints the whole trace: no -n, --thread, --snapshot nor "
-		      "--function\n",
-		      stderr);
-		return usage_error();
-	}
-	if (a->by_cpu && a->view == VIEW_TERMINAL)
-		a->view = VIEW_TEXT;
-	a->trace = argv[optind];
-	return -1;
 }
 
 static int fail(const struct bt_error *err)
@@ -265,6 +153,43 @@ static int fail(const struct bt_error *err)
 	bt_escape_str(text, sizeof text, err->text, false);
 	fprintf(stderr, "btview: %s\n", text);
 	return bt_error_exit_status(err->code);
+}
+
+/* Whether the options go together. */
+static int check_arguments(const struct arguments *a, int operands, struct bt_error *err)
+{
+	if (operands > 1)
+		return bt_fail(err, BT_E_MISUSE, 0, "one trace at a time (see --help)");
+	if (a->by_cpu && a->view == VIEW_EXPORT)
+		return bt_fail(err, BT_E_MISUSE, 0, "--by goes with --stdio or --json");
+	if (a->view == VIEW_EXPORT &&
+	    (a->count_given || a->report.has_thread || a->report.snapshot || a->report.function))
+		return bt_fail(err, BT_E_MISUSE, 0,
+			       "--export prints the whole trace: no -n, --thread, --snapshot nor "
+			       "--function");
+	return 0;
+}
+
+/* Returns -1 to go on, else the status to exit with. */
+static int parse(struct arguments *a, int argc, char **argv)
+{
+	struct bt_error err;
+	int at = options_parse_anywhere(rows, ARRAY_SIZE(rows), a, argc, argv, &err);
+
+	if (a->help) {
+		print_help();
+		return 0;
+	}
+	if (a->version) {
+		puts("btview " PACKAGE_VERSION);
+		return 0;
+	}
+	if (at < 0 || check_arguments(a, argc - at, &err))
+		return fail(&err);
+	if (a->by_cpu && a->view == VIEW_TERMINAL)
+		a->view = VIEW_TEXT;
+	a->trace = argv[at];
+	return -1;
 }
 
 /* A terminal that cannot be drawn on still shows text. */
