@@ -75,10 +75,6 @@ bool symbols_source_is_newer(const struct symbols *s, const char *file);
 size_t symbols_code(struct symbols *s, uint32_t space, uint32_t epoch, uint64_t addr, uint8_t *out,
 		    size_t n);
 
-/* The address of a function by name in any module of the space at the epoch; 0 when there is none.
- */
-uint64_t symbols_address(struct symbols *s, uint32_t space, uint32_t epoch, const char *function);
-
 struct stack_frame {
 	uint64_t pc, cfa;
 	bool is_return; /* pc is a return address: look it up as one */

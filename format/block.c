@@ -94,8 +94,8 @@ int bt_file_header_decode(struct slice *in, struct bt_file_header *h, struct bt_
 	return 0;
 }
 
-int bt_block_encode_as(struct buf *out, uint64_t ordinal, struct slice records,
-		       enum bt_block_effort effort)
+int bt_block_encode(struct buf *out, uint64_t ordinal, struct slice records,
+		    enum bt_block_effort effort)
 {
 	static const int levels[] = {[BT_BLOCK_QUICK] = QUICK_LEVEL, [BT_BLOCK_FULL] = FULL_LEVEL};
 	size_t start = out->len, bound = ZSTD_compressBound(records.len), packed = records.len;
@@ -124,11 +124,6 @@ int bt_block_encode_as(struct buf *out, uint64_t ordinal, struct slice records,
 	buf_u32(out, checksum(out->data + start, BT_BLOCK_HEADER_SIZE - 4));
 	out->len += packed;
 	return 0;
-}
-
-int bt_block_encode(struct buf *out, uint64_t ordinal, struct slice records)
-{
-	return bt_block_encode_as(out, ordinal, records, BT_BLOCK_FULL);
 }
 
 struct block_header {

@@ -41,18 +41,17 @@ void bt_file_header_encode(struct buf *out, enum bt_file_kind kind,
 int bt_file_header_decode(struct slice *in, struct bt_file_header *h,
 			  struct bt_error *err) BT_MUST_USE;
 
-/* Appends a block that holds records (packed with zstd where that is smaller); ordinal counts the
- * blocks of a file from 0. Returns 0 or -BT_E_NO_MEMORY. */
-int bt_block_encode(struct buf *out, uint64_t ordinal, struct slice records) BT_MUST_USE;
-
 /* What is spent on making it smaller. */
 enum bt_block_effort {
 	BT_BLOCK_FULL,
 	BT_BLOCK_QUICK, /* less time, more bytes */
 	BT_BLOCK_PLAIN, /* nothing: not packed */
 };
-int bt_block_encode_as(struct buf *out, uint64_t ordinal, struct slice records,
-		       enum bt_block_effort effort) BT_MUST_USE;
+
+/* Appends a block that holds records (packed with zstd where that is smaller); ordinal counts the
+ * blocks of a file from 0. Returns 0 or -BT_E_NO_MEMORY. */
+int bt_block_encode(struct buf *out, uint64_t ordinal, struct slice records,
+		    enum bt_block_effort effort) BT_MUST_USE;
 
 /* Takes the next block off the front of in and unpacks its records into raw (reset first). Returns
  * 1; 0 at the end; -BT_E_TRUNCATED when the bytes end inside it (a torn tail when nothing follows);

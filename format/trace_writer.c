@@ -154,8 +154,8 @@ static int stream_write(struct trace_writer *w, struct stream *s)
 	buf_reset(&w->block);
 	if (!s->begun)
 		bt_file_header_encode(&w->block, s->kind, w->uuid);
-	if (bt_block_encode_as(&w->block, s->ordinal, slice_of(s->records.data, s->records.len),
-			       effort_of(w, s)) ||
+	if (bt_block_encode(&w->block, s->ordinal, slice_of(s->records.data, s->records.len),
+			    effort_of(w, s)) ||
 	    w->block.failed)
 		return ENOMEM;
 	failure = stream_append(w, s, &w->block);

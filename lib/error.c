@@ -6,25 +6,11 @@
 #include <stdio.h>
 #include <string.h>
 
-struct error_row {
-	const char *name;
-	int status;
-	const char *message;
-};
-
-static const struct error_row rows[BT_E_COUNT] = {
-	[BT_OK] = {"OK", 0, "no error"},
-#define BT_ERR(name, status, text) [BT_E_##name] = {#name, status, text},
+static const int statuses[BT_E_COUNT] = {
+#define BT_ERR(name, status) [BT_E_##name] = status,
 #include "lib/err.def"
 #undef BT_ERR
 };
-
-static const struct error_row *row_of(int code)
-{
-	if (code < 0)
-		code = -code;
-	return &rows[code < BT_E_COUNT ? code : BT_E_MISUSE];
-}
 
 static void __attribute__((format(printf, 5, 0)))
 fill(struct bt_error *err, enum bt_error_code code, int os_errno, uint64_t offset, const char *fmt,
@@ -83,8 +69,9 @@ enum bt_error_code bt_code_of_errno(int os_errno)
 	}
 }
 
-const char *bt_error_message(int code) { return row_of(code)->message; }
-
-const char *bt_error_name(int code) { return row_of(code)->name; }
-
-int bt_error_exit_status(int code) { return row_of(code)->status; }
+int bt_error_exit_status(int code)
+{
+	if (code < 0)
+		code = -code;
+	return statuses[code < BT_E_COUNT ? code : BT_E_MISUSE];
+}

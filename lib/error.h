@@ -9,7 +9,7 @@
 
 enum bt_error_code {
 	BT_OK,
-#define BT_ERR(name, status, text) BT_E_##name,
+#define BT_ERR(name, status) BT_E_##name,
 #include "lib/err.def"
 #undef BT_ERR
 	BT_E_COUNT
@@ -40,13 +40,8 @@ int bt_no_memory(struct bt_error *err, const char *what);
  */
 enum bt_error_code bt_code_of_errno(int os_errno);
 
-/* The message of a code ("damaged trace"); code may be negative as returned. Static storage. */
-const char *bt_error_message(int code);
-
-/* The enumerator's name without BT_E_ ("CORRUPT"). Static storage. */
-const char *bt_error_name(int code);
-
-/* The exit status of a command that ends with this error; 0 for BT_OK. */
+/* The exit status of a command that ends with this error; 0 for BT_OK. code may be negative as
+ * returned. */
 int bt_error_exit_status(int code);
 
 #endif

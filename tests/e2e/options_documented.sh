@@ -70,8 +70,8 @@ for program in btrec btview; do
 	same "$work/help.$program" "$work/completion.$program" "$program --help and the completion"
 done
 
-expect "every error's status was read" test "$(grep -c '^BT_ERR([A-Z_]*, *[0-9]*,' "$BTREC_SRCDIR/lib/err.def")" -eq "$(grep -c '^BT_ERR(' "$BTREC_SRCDIR/lib/err.def")"
-for status in $(sed -n 's/^BT_ERR([A-Z_]*, *\([0-9]*\),.*/\1/p' "$BTREC_SRCDIR/lib/err.def" | sort -u); do
+expect "every error's status was read" test "$(grep -c '^BT_ERR([A-Z_]*, *[0-9]*)' "$BTREC_SRCDIR/lib/err.def")" -eq "$(grep -c '^BT_ERR(' "$BTREC_SRCDIR/lib/err.def")"
+for status in $(sed -n 's/^BT_ERR([A-Z_]*, *\([0-9]*\)).*/\1/p' "$BTREC_SRCDIR/lib/err.def" | sort -u); do
 	expect "status $status is in btrec.1" grep -qx "$status" "$man/btrec.1"
 done
 if command -v man >/dev/null; then

@@ -195,7 +195,7 @@ static void add_zeros(struct buf *out)
 
 static void add_block(struct buf *out, uint64_t ordinal, struct buf *records)
 {
-	if (bt_block_encode(out, ordinal, slice_of(records->data, records->len)))
+	if (bt_block_encode(out, ordinal, slice_of(records->data, records->len), BT_BLOCK_FULL))
 		exit(1);
 	buf_release(records);
 }

@@ -72,9 +72,9 @@ static inline struct buf trace_bytes_wrap_file(const struct trace_file *f)
 	}
 	bt_file_header_encode(&out, kind, (const uint8_t *)"sixteen bytes 01");
 	first = kind == BT_FILE_EVENTS ? trace_bytes_first(&records) : (struct slice){0};
-	if (first.len && bt_block_encode(&out, ordinal++, first))
+	if (first.len && bt_block_encode(&out, ordinal++, first, BT_BLOCK_FULL))
 		abort();
-	if (bt_block_encode(&out, ordinal, records))
+	if (bt_block_encode(&out, ordinal, records, BT_BLOCK_FULL))
 		abort();
 	return out;
 }

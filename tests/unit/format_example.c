@@ -25,7 +25,7 @@ static void print_hex(const struct buf *b)
 /* Not packed, so that the records can be read in the dump. */
 static void add_block(struct buf *out, uint64_t ordinal, struct buf *records)
 {
-	if (bt_block_encode_as(out, ordinal, slice_of(records->data, records->len), BT_BLOCK_PLAIN))
+	if (bt_block_encode(out, ordinal, slice_of(records->data, records->len), BT_BLOCK_PLAIN))
 		abort();
 	buf_reset(records);
 }
@@ -95,6 +95,13 @@ static void print_entries(struct slice in)
 	}
 }
 
+/* Of errors. */
+static const char *const names[BT_E_COUNT] = {
+#define BT_ERR(name, status) [BT_E_##name] = #name,
+#include "lib/err.def"
+#undef BT_ERR
+};
+
 static void read_back(const struct trace *t, const struct trace_file *f)
 {
 	struct trace_cursor c;
@@ -105,8 +112,7 @@ static void read_back(const struct trace *t, const struct trace_file *f)
 	trace_cursor_init(&c, t, f);
 	while ((rc = trace_cursor_next(&c, &rec, &err))) {
 		if (rc < 0) {
-			printf("%s at offset %" PRIu64 ": %s\n", bt_error_name(rc), err.offset,
-			       err.text);
+			printf("%s at offset %" PRIu64 ": %s\n", names[-rc], err.offset, err.text);
 			continue;
 		}
 		bt_record_print(stdout, &rec);

@@ -68,7 +68,7 @@ static void file_header_faults_are_distinct(void **state)
 
 static void add_block(struct buf *out, uint64_t ordinal, const void *bytes, size_t n)
 {
-	assert_int_equal(bt_block_encode(out, ordinal, slice_of(bytes, n)), 0);
+	assert_int_equal(bt_block_encode(out, ordinal, slice_of(bytes, n), BT_BLOCK_FULL), 0);
 }
 
 static void blocks_roundtrip_packed_and_not(void **state)

@@ -61,17 +61,14 @@ static void long_text_is_cut(void **state)
 	assert_int_equal(strlen(err.text), sizeof err.text - 1);
 }
 
-static void every_code_has_name_message_and_status(void **state)
+static void every_code_has_a_status(void **state)
 {
 	(void)state;
 	for (int code = 1; code < BT_E_COUNT; code++) {
-		assert_true(*bt_error_name(-code) && *bt_error_message(code));
 		assert_in_range(bt_error_exit_status(-code), 1, 127);
-		for (int other = 1; other < code; other++)
-			assert_string_not_equal(bt_error_message(code), bt_error_message(other));
+		assert_int_equal(bt_error_exit_status(code), bt_error_exit_status(-code));
 	}
 	assert_int_equal(bt_error_exit_status(BT_OK), 0);
-	assert_string_equal(bt_error_name(-BT_E_NOT_TRACE), "NOT_TRACE");
 }
 
 static void statuses_are_the_documented_ones(void **state)
@@ -91,7 +88,7 @@ static void statuses_are_the_documented_ones(void **state)
 static void a_code_of_nowhere_is_misuse(void **state)
 {
 	(void)state;
-	assert_string_equal(bt_error_name(-1000), "MISUSE");
+	assert_int_equal(bt_error_exit_status(-1000), bt_error_exit_status(BT_E_MISUSE));
 }
 
 int main(void)
@@ -102,7 +99,7 @@ int main(void)
 		cmocka_unit_test(an_errno_has_a_code),
 		cmocka_unit_test(null_err_is_allowed),
 		cmocka_unit_test(long_text_is_cut),
-		cmocka_unit_test(every_code_has_name_message_and_status),
+		cmocka_unit_test(every_code_has_a_status),
 		cmocka_unit_test(statuses_are_the_documented_ones),
 		cmocka_unit_test(a_code_of_nowhere_is_misuse),
 	};

@@ -445,7 +445,8 @@ static void what_unpacks_to_too_much_is_left_out(void **state)
 	buf_put(&file, objects, BT_FILE_HEADER_SIZE);
 	while (records.len + PIECE + 64 < BT_BLOCK_MAX)
 		bt_record_encode(&records, BT_RECORD_OBJECT, &object);
-	assert_int_equal(bt_block_encode(&block, 0, slice_of(records.data, records.len)), 0);
+	assert_int_equal(
+		bt_block_encode(&block, 0, slice_of(records.data, records.len), BT_BLOCK_FULL), 0);
 	for (size_t i = 0; i < BLOCKS; i++)
 		buf_put(&file, block.data, block.len);
 	assert_true(file.len < 1 << 20);

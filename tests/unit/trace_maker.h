@@ -107,7 +107,7 @@ static inline enum bt_file_kind maker_kind(size_t file)
 static inline void maker_block(struct maker *k, size_t file, const struct buf *records)
 {
 	if (bt_block_encode(&k->files[file], k->blocks[file]++,
-			    slice_of(records->data, records->len)))
+			    slice_of(records->data, records->len), BT_BLOCK_FULL))
 		abort();
 }
 
