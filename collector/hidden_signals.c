@@ -166,7 +166,7 @@ int hidden_signals_hide(struct task *task, struct hidden_signals *h)
 
 	if (tracee_get_mask(task->tid, &mask))
 		return -BT_E_GONE;
-	h->faults_blocked = mask & ~hide & MASK_OF(SIGSEGV);
+	h->faults_blocked = mask & ~hide & (MASK_OF(SIGSEGV) | MASK_OF(SIGBUS));
 	if (!(mask & hide))
 		return 0;
 	/* QUIRK(setsigmask-restore): PTRACE_SETSIGMASK ends the temporary mask of epoll_pwait and

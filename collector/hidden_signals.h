@@ -41,7 +41,8 @@ struct hidden_signals {
 	struct posted_signal posted[HIDDEN_SIGNALS]; /* to the thread */
 	uint64_t looked;     /* those that waited for the process when the task was about to unblock
 				them, and that nobody else has taken */
-	bool faults_blocked; /* the kernel's mask had SIGSEGV blocked when it was last looked at */
+	bool faults_blocked; /* the kernel's mask had SIGSEGV or SIGBUS blocked when it was last
+				looked at */
 	bool counted; /* in process->signals_held: it has one that was sent to the process, or the
 			 kernel is about to give it one */
 	unsigned impatience[OTHERS_KINDS]; /* how often others of the process were waited for in

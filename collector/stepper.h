@@ -30,9 +30,9 @@ void stepper_post_trap(struct task *task, const siginfo_t *info);
 /* Whether the program blocks SIGSEGV and the kernel does not know. */
 bool stepper_hides_fault(const struct task *task);
 
-/* Whether the kernel has SIGSEGV blocked, as the program has it: an instruction that faults ends
- * the process then. As of when the task last was to run user code; the mask has not been looked at
- * since. */
+/* Whether the kernel has SIGSEGV or SIGBUS blocked, as the program has it: an instruction that
+ * faults ends the process then. As of when the task last was to run user code; the mask has not
+ * been looked at since. */
 bool stepper_blocks_faults(const struct task *task);
 
 /* Whether the kernel has another mask of the task's signals than the program made, or another

@@ -3,6 +3,7 @@
  * made. */
 #include <errno.h>
 #include <linux/sched.h>
+#include <signal.h>
 #include <sys/prctl.h>
 #include <sys/ptrace.h>
 #include <sys/syscall.h>
@@ -11,6 +12,7 @@
 #include "collector/cut_transfer.h"
 #include "collector/engine/engine_private.h"
 #include "collector/engine/syscall_policy.h"
+#include "collector/engine/watch_syscalls.h"
 #include "collector/last_words.h"
 #include "collector/tracee.h"
 #include "lib/array_size.h"
@@ -87,8 +89,9 @@ static uint64_t granted(struct task *task, struct engine_space *es)
 		grant &= ~(uint64_t)POLICY_WAIT;
 	if (stepper_hides_signals(task) || task->unit->tasks > 1)
 		grant &= ~(uint64_t)POLICY_MASKS;
-	if (stepper_blocks_faults(task)) /* one of the routines' (cache_syscalls_fault()) would
-					    change what SIGSEGV does */
+	if (stepper_blocks_faults(task) ||
+	    es->ignores_faults) /* one of the routines' (cache_syscalls_fault()) would change what
+				   such signals do */
 		grant &= ~(uint64_t)(POLICY_MASKS | POLICY_COPIES);
 	if (es->watch.protected) /* the kernel cannot write there: at a stop the pages are given
 				    back before */
@@ -151,6 +154,8 @@ void cache_syscalls_entered(struct task *task)
 	es->filtered |= installs_filter(&task->syscall) || task->syscall.compat;
 	es->cpuid_traps |= sets_cpuid(&task->syscall);
 	es->serves_faults |= may_serve_faults(&task->syscall);
+	es->ignores_faults |=
+		watch_syscall_ignores(task, SIGSEGV) || watch_syscall_ignores(task, SIGBUS);
 	descriptors_entered(&es->descriptors, &et->descriptors, &es->window, task->tid,
 			    &task->syscall, task->unit->tasks);
 	if (es->parallel && (filtered != es->filtered ||

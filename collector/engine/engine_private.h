@@ -170,7 +170,9 @@ struct engine_space {
 			     none are made in the cache */
 	bool shares_file; /* a call in the cache may have mapped one that is shared, of which the
 			     space does not know yet */
-	bool serves_faults; /* the program may serve page faults itself (userfaultfd(2)) */
+	bool serves_faults;  /* the program may serve page faults itself (userfaultfd(2)) */
+	bool ignores_faults; /* it may ignore SIGSEGV or SIGBUS, which the kernel would undo at a
+				fault of the routines' */
 	bool cpuid_traps; /* the program may have asked for that: CPUID is left to the processor */
 	struct descriptors descriptors;
 	uint64_t words; /* bytes that were written to descriptor 2 in the cache, as far as they have

@@ -142,14 +142,16 @@ static const struct space_extension_ops space_ops = {space_copy,    space_releas
 						     space_changed, space_watched, space_reread};
 
 /* Whether calls of ours may be filtered, a page that is protected could be given away (RLIMIT_DATA:
- * it does not count), or a fault of ours would change what the program has said of SIGSEGV. */
-static bool refuses_watching(pid_t tid, bool *filtered)
+ * it does not count), or a fault of ours would change what the program has said of SIGSEGV.
+ * *ignores: whether it ignores that or SIGBUS. */
+static bool refuses_watching(pid_t tid, bool *filtered, bool *ignores)
 {
-	struct tracee_signals s;
+	struct tracee_signals s = {0};
 	struct rlimit data;
 
 	if (tracee_signals_filtered(tid, &s, filtered))
 		*filtered = true;
+	*ignores = s.ignored & (1ull << (SIGSEGV - 1) | 1ull << (SIGBUS - 1));
 	return !limits_get(tid, RLIMIT_DATA, &data) || data.rlim_cur != RLIM_INFINITY ||
 	       *filtered || s.ignored >> (SIGSEGV - 1) & 1;
 }
@@ -189,7 +191,7 @@ static struct engine_space *space_new(struct backend *b, pid_t tid, struct addre
 		return NULL;
 	s->reads_run |=
 		persona & READ_IMPLIES_EXEC; /* of an executable stack, too, before Linux 5.8 */
-	es->watch.refused = refuses_watching(tid, filtered);
+	es->watch.refused = refuses_watching(tid, filtered, &es->ignores_faults);
 	es->parallel = b->parallel;
 	es->left = shared ? shared->left : NULL;
 	if (es->left && !s->from_reached)

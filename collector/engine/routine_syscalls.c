@@ -590,7 +590,7 @@ static void emit_maps(struct emitter *e, struct syscall_ways *ways)
 /* A call that says what a signal does. Ends at yes or no. */
 static void emit_action(struct emitter *e, struct syscall_ways *to)
 {
-	static const uint8_t ours[] = {SIGTRAP, SIGSEGV};
+	static const uint8_t ours[] = {SIGTRAP, SIGSEGV, SIGBUS};
 
 	for (size_t i = 0; i < sizeof ours; i++) {
 		EMIT(e, 0x83, 0xff, ours[i]); /* cmp edi, signal */
@@ -611,7 +611,7 @@ static void emit_masking(struct code_cache *c, struct emitter *e, struct syscall
 	EMIT(e, 0x48, 0x8b, 0x0e); /* mov rcx, [rsi] */
 	c->masked = (uint32_t)e->len;
 	EMIT(e, 0xf7, 0xc1); /* test ecx, signals */
-	emit_u32(e, 1u << (SIGTRAP - 1) | 1u << (SIGSEGV - 1));
+	emit_u32(e, 1u << (SIGTRAP - 1) | 1u << (SIGSEGV - 1) | 1u << (SIGBUS - 1));
 	jump_if(e, &to->no, CC_NE);
 	to->yes.sites[to->yes.count++] = emit_jump(e);
 }

@@ -31,8 +31,8 @@ enum syscall_policy {
 				    opened for reading alone: the other is looked at at once */
 	POLICY_MAPS = 1 << 11,   /* it changes mappings: only such as hold no code before and after
 				    it, and are not the engine's (routine_syscalls.c) */
-	POLICY_ACTION = 1 << 12, /* it sets what a signal does: only of signals that the engine and
-				    the stepper do not use themselves */
+	POLICY_ACTION = 1 << 12, /* it sets what a signal does: not of those that the engine and the
+				    stepper use themselves, or that memory raises */
 	POLICY_FIRST = 1 << 13,  /* only of policy_operations */
 	POLICY_ASKS = 1 << 14,   /* likewise; its third argument has to be 0: it sets nothing */
 	POLICY_STOP = 1 << 15,   /* never granted */
@@ -44,8 +44,7 @@ enum syscall_policy {
 	POLICY_COPIES = 1 << 18, /* of no call as such: write(2) may write to descriptor 2 */
 	POLICY_TABLE = 1 << 19,  /* of no call as such: there is a table of descriptors. Where there
 				    is none, only those that are not open are known */
-	POLICY_MASKS = 1 << 20,  /* it sets the signal mask: only of signals that the engine and the
-				    stepper do not use themselves, and where none is hidden */
+	POLICY_MASKS = 1 << 20,  /* it sets the signal mask: likewise, and where none is hidden */
 	POLICY_ALL = POLICY_CACHE | POLICY_PATHS | POLICY_DESCRIPTORS | POLICY_WRITE |
 		     POLICY_OPERATION | POLICY_CLOSE | POLICY_COPY | POLICY_WAIT | POLICY_ANY |
 		     POLICY_GIVES | POLICY_OPENS | POLICY_MAPS | POLICY_ACTION | POLICY_PROTECTS |

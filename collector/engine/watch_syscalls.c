@@ -426,13 +426,12 @@ bool watch_syscall_is_memory(const struct task *task, uint32_t fd)
 	return name && !strcmp(name, "/mem") && descriptors_is_proc(task->tid, fd);
 }
 
-/* Whether it sets the disposition of SIGSEGV to being ignored: the kernel would undo that at a
- * fault of ours. */
-static bool ignores_faults(const struct task *task)
+bool watch_syscall_ignores(const struct task *task, int signo)
 {
 	uint64_t handler = 0;
 
-	return (int)task->syscall.args[0] == SIGSEGV && task->syscall.args[1] &&
+	return !task->syscall.compat && task->syscall.nr == SYS_rt_sigaction &&
+	       (int)task->syscall.args[0] == signo && task->syscall.args[1] &&
 	       tracee_read(task->tid, task->syscall.args[1], &handler, sizeof handler) ==
 		       sizeof handler &&
 	       handler == (uint64_t)(uintptr_t)SIG_IGN;
@@ -497,7 +496,10 @@ enum watch_syscall watch_syscall_kind(const struct task *task)
 			       ? WATCH_SYSCALL_ENDS
 			       : WATCH_SYSCALL_PLAIN;
 	case SYS_rt_sigaction:
-		return ignores_faults(task) ? WATCH_SYSCALL_ENDS : WATCH_SYSCALL_PLAIN;
+		return watch_syscall_ignores(task, SIGSEGV)
+			       ? WATCH_SYSCALL_ENDS
+			       : WATCH_SYSCALL_PLAIN; /* the kernel would undo that at a fault of
+							 ours */
 	case SYS_fork:
 		return WATCH_SYSCALL_FORKS;
 	case SYS_clone:

@@ -17,6 +17,9 @@ enum watch_syscall {
 /* What the call is that the task is at (task->syscall). */
 enum watch_syscall watch_syscall_kind(const struct task *task);
 
+/* Whether the call is to have the signal ignored. */
+bool watch_syscall_ignores(const struct task *task, int signo);
+
 /* Whether there is memory that is not to be watched from here on, and which: an alternate signal
  * stack; code that a fork's child does not get; a task's id, which the kernel clears at its end. */
 bool watch_syscall_spared(const struct task *task, struct watch_range *range);

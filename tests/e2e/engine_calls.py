@@ -8,7 +8,7 @@ from e2e import *
 import engine_compare
 
 ENGINE = ["--backend", "engine"]
-SIGNALS = """registers masks masks-alarms alarms alarms-restart size-limit stops turns filter-trap filter-address filter-child filter-thread user-dispatch filter-before""".split()
+SIGNALS = """registers masks masks-alarms unread-memory alarms alarms-restart size-limit stops turns filter-trap filter-address filter-child filter-thread user-dispatch filter-before""".split()
 DESCRIPTORS = """dup2 dup3 dupfd open pipe close-range message vfork clone other-process unshare compat fork exec another nothing""".split()
 NUMBERS = "40", "5000" # of the descriptor
 DISTURBED = "nothing handler handler-restart stop ignored stopped-handler fatal kill".split()
@@ -167,7 +167,7 @@ def add_compared(name, program, *arguments):
 
 add_compared("calls of every kind", calls, os.path.join(TMP, "calls.file"))
 add_compared("descriptors that are not open", not_open, "alone", "2")
-for name in ("registers", "masks", "size-limit", "filter-trap", "filter-address", "user-dispatch"):
+for name in ("registers", "masks", "unread-memory", "size-limit", "filter-trap", "filter-address", "user-dispatch"):
     add_compared(name, signals, name)
 
 

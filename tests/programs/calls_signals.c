@@ -500,6 +500,52 @@ static void masks(void)
 	is(handled == 21, "SIGSEGV is handled");
 }
 
+static int does(int signo, void (*what)(int))
+{
+	struct sigaction now;
+
+	is(!sigaction(signo, NULL, &now), "what it does");
+	return now.sa_handler == what;
+}
+
+/* Memory that cannot be read is named in calls that fail for it, or (/dev/null) do not look at it: what its signal does, and whether that is
+ * blocked, stays as the program has said. */
+static void unread(int signo, const void *memory, void (*what)(int), uint64_t blocked)
+{
+	is(signal(signo, what) != SIG_ERR, "signal");
+	for (int i = 0; i < 3; i++) {
+		is(set_mask(SIG_BLOCK, memory, NULL) == -1 && errno == EFAULT, "a set that cannot be read");
+		is(write(2, memory, 10) == 10, "to where nobody reads it");
+		is(does(signo, what), "what a signal does that nothing has raised");
+		is(mask_now() == blocked, "the mask behind it");
+	}
+	is(signal(signo, SIG_DFL) == what, "signal");
+}
+
+static void nothing(int signo) { (void)signo; }
+
+static void unread_memory(void)
+{
+	enum {
+		PAGE = 4096,
+	};
+	int file = memfd_create("short", 0), null = open("/dev/null", O_WRONLY);
+	const uint64_t bus = SIGNAL_BIT(SIGBUS);
+	uint8_t *pages;
+
+	is(file >= 0 && !ftruncate(file, PAGE) && null >= 0 && dup2(null, 2) == 2, "files");
+	pages = mmap(NULL, 2 * PAGE, PROT_READ, MAP_SHARED, file, 0);
+	is(pages != MAP_FAILED, "mmap");
+	unread(SIGSEGV, (void *)8, SIG_DFL, 0);
+	unread(SIGBUS, pages + PAGE, nothing, 0);
+	is(!set_mask(SIG_BLOCK, &bus, NULL), "block");
+	unread(SIGBUS, pages + PAGE, nothing, bus);
+	is(!set_mask(SIG_UNBLOCK, &bus, NULL), "unblock");
+	unread(SIGBUS, pages + PAGE, SIG_IGN, 0);
+	unread(SIGSEGV, (void *)8, nothing, 0);
+	unread(SIGSEGV, (void *)8, SIG_IGN, 0);
+}
+
 /* A signal comes at any of the instructions. */
 static void masks_alarms(void)
 {
@@ -518,7 +564,7 @@ static const struct row {
 	const char *name;
 	void (*function)(void);
 } rows[] = {
-	{"masks", masks}, {"masks-alarms", masks_alarms},
+	{"masks", masks}, {"masks-alarms", masks_alarms}, {"unread-memory", unread_memory},
 	{"registers", registers_few}, {"alarms", alarms_cut}, {"alarms-restart", alarms_restart}, {"size-limit", size_limit},
 	{"stops", stopped_and_continued}, {"turns", turns}, {"filter-trap", filter_trap}, {"filter-address", filter_by_address},
 	{"filter-child", filter_of_child}, {"filter-thread", filter_of_thread}, {"user-dispatch", user_dispatch}, {"filter-before", filter_before},
