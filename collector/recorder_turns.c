@@ -18,6 +18,7 @@
 static void enqueue_behind(struct unit *u, struct task *before, struct task *task)
 {
 	task->queued = true;
+	u->ready++;
 	task->ready_before = before;
 	task->ready_next = before ? before->ready_next : u->ready_first;
 	*(before ? &before->ready_next : &u->ready_first) = task;
@@ -108,6 +109,7 @@ static void ready_remove(struct unit *u, struct task *task)
 	*(task->ready_next ? &task->ready_next->ready_before : &u->ready_last) = task->ready_before;
 	task->ready_next = task->ready_before = NULL;
 	task->queued = false;
+	u->ready--;
 }
 
 static bool is_running(const struct task *task, const struct unit *u)
@@ -214,7 +216,7 @@ static void end_turn(const struct recorder *r, struct unit *u)
  * signal. */
 static bool still_spins(struct recorder *r, const struct unit *u, struct task *task)
 {
-	return task->spins && r->slices - task->ran < u->tasks &&
+	return task->spins && r->slices - task->ran < u->ready &&
 	       r->backend.ops->still_spins(&r->backend, task);
 }
 

@@ -96,6 +96,7 @@ struct unit {
 	struct task *current; /* holds the turn */
 	struct task *ready_first,
 		*ready_last;     /* those that have some of their slice left come first */
+	unsigned ready;          /* how many there are */
 	struct task *early_last; /* the last of them; NULL */
 	unsigned yields; /* how often the processor was given up for whoever made the last call at a
 			    stop, or was woken by that; at most TURN_YIELDS */

@@ -70,6 +70,14 @@ def signalled():
         record_spins("signal", "-O2", 1, options)
 
 
+@case("spins: one that waits gets its signal no later where many others sleep")
+def signalled_among():
+    for mode, options in MODES.items():
+        ticks = record_spins("signal-among", "-O2", 1, options)[0]
+        print("     %s: %d conditionals" % (mode, ticks), flush=True)
+        check(ticks < 10 * BEGINNING, "%s: %d conditionals before it comes" % (mode, ticks))
+
+
 @case("spins: every case is tried")
 def all_tried():
     with open(__file__) as file:

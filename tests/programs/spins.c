@@ -3,6 +3,7 @@
  * names of the cases. Prints how often that was. */
 #include <pthread.h>
 #include <sched.h>
+#include <semaphore.h>
 #include <signal.h>
 #include <stdatomic.h>
 #include <stdio.h>
@@ -277,6 +278,40 @@ static void for_signal(void)
 	work = count;
 }
 
+/* The same among many that sleep. */
+static void *sleep_on(void *semaphore)
+{
+	sem_wait(semaphore);
+	return NULL;
+}
+
+static void for_signal_among(void)
+{
+	enum {
+		SLEEPERS = 400,
+		STACK = 65536,
+	};
+	pthread_t sleepers[SLEEPERS];
+	pthread_attr_t small;
+	sigset_t alarm;
+	sem_t end;
+
+	sigemptyset(&alarm);
+	sigaddset(&alarm, SIGALRM);
+	pthread_sigmask(SIG_BLOCK, &alarm, NULL);
+	sem_init(&end, 0, 0);
+	pthread_attr_init(&small);
+	pthread_attr_setstacksize(&small, STACK);
+	for (int i = 0; i < SLEEPERS; i++)
+		if (pthread_create(&sleepers[i], &small, sleep_on, &end))
+			abort();
+	for_signal();
+	for (int i = 0; i < SLEEPERS; i++)
+		sem_post(&end);
+	for (int i = 0; i < SLEEPERS; i++)
+		pthread_join(sleepers[i], NULL);
+}
+
 static const struct way {
 	const char *name;
 	void (*way)(atomic_long *, long);
@@ -296,6 +331,7 @@ static const struct way {
 	{"long", NULL, for_long},
 	{"kernel", NULL, for_kernel},
 	{"signal", NULL, for_signal},
+	{"signal-among", NULL, for_signal_among},
 };
 
 int main(int argc, char **argv)
