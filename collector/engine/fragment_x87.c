@@ -181,12 +181,15 @@ static void emit_clear_if_saved(struct translation *t, const struct step *s,
 void fragment_emit_x87_save(struct translation *t, const struct step *s, int first_entry)
 {
 	const struct saving_insn *x = saving_insn(s);
+	size_t clears = t->out.len;
 
 	fragment_map_state(t, s, STATE_BETWEEN, 0);
 	(x->masked ? emit_clear_if_saved : emit_clear)(t, s, x);
-	for (int i = first_entry; i < t->state_count;
-	     i++) /* what is behind the instruction has not been reached before the end of this */
-		if (t->state_map[i].pc != (int32_t)(int64_t)(s->pc - t->pc))
+	/* What is behind the instruction has not been reached before the end of this, nor does it
+	 * run again. */
+	for (int i = first_entry; i < t->state_count; i++)
+		if (t->state_map[i].at >= clears ||
+		    t->state_map[i].pc != (int32_t)(int64_t)(s->pc - t->pc))
 			t->state_map[i].state |= STATE_BETWEEN;
 	t->at_pc = behind(s);
 	fragment_map_state(t, NULL, 0, 0);

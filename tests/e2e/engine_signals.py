@@ -229,6 +229,13 @@ def x87_core():
         check(len(addresses) >= 2 and not any(addresses), " ".join(hex(a) for a in addresses))
 
 
+@case("what saves the x87 unit's state runs once, whatever an alarm interrupts")
+def x87_saves_once():
+    program = build("x87_prefixes.S", *BARE)
+    for each in 89, 97, 127, 131, 139: # more instructions than the handler has
+        equal(record([program], ["--backend", BACKEND, "--alarm-each", str(each)]).status, 0, "status, each %d" % each)
+
+
 @case("32-bit code: counted as stepped, and a gap says so")
 def code_32():
     for options in (), ("--history", "off"):
