@@ -204,7 +204,6 @@ static void read_steps(struct translation *t)
 			t->mutable = true;
 		}
 		t->count++;
-		t->fragment.x87 |= is_x87(s);
 		pc = behind(s);
 		t->next = pc;
 		if (is_conditional(s)) {
@@ -290,6 +289,8 @@ void fragment_read(struct translation *t)
 	read_steps(t);
 	if (t->count)
 		read_rounds(t);
+	for (int i = 0; i < t->count; i++)
+		t->fragment.x87 |= is_x87(&t->steps[i]);
 	if (t->count == FRAGMENT_INSNS ||
 	    (t->count && !t->ends_outside && t->steps[t->count - 1].inlined_jump))
 		t->steps[t->count - 1].inlined_jump = false;

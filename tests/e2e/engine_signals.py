@@ -221,12 +221,14 @@ def x87_addresses(core):
 @case("the address of the last x87 instruction is shown to nobody: in core files")
 def x87_core():
     need_core_files()
+    programs = [build("x87_address.c", *STATIC, "-pthread", "-lm"), "crash"], [build("x87_cycle.S", *BARE)]
     for options in [], ["--parallel"]:
-        folder = fresh_dir("core")
-        argv = [BTREC, "run", "-q", "-o", fresh("trace"), "--backend", BACKEND, *options, build("x87_address.c", *STATIC, "-pthread", "-lm"), "crash"]
-        execute(argv, cwd=folder, core=resource.getrlimit(resource.RLIMIT_CORE)[1])
-        addresses = x87_addresses(os.path.join(folder, os.listdir(folder)[0]))
-        check(len(addresses) >= 2 and not any(addresses), " ".join(hex(a) for a in addresses))
+        for program in programs:
+            folder = fresh_dir("core")
+            argv = [BTREC, "run", "-q", "-o", fresh("trace"), "--backend", BACKEND, *options, *program]
+            execute(argv, cwd=folder, core=resource.getrlimit(resource.RLIMIT_CORE)[1])
+            addresses = x87_addresses(os.path.join(folder, os.listdir(folder)[0]))
+            check(len(addresses) >= 4 and not any(addresses), "%s: %s" % (program[0], " ".join(hex(a) for a in addresses)))
 
 
 @case("what saves the x87 unit's state runs once, whatever an alarm interrupts")
