@@ -84,8 +84,9 @@ static uint64_t granted(struct task *task, struct engine_space *es)
 	else if (task->unit->tasks > 1) /* nobody has the turn while it waits; a slow file system
 					   may be served by another of the unit */
 		grant &= ~(uint64_t)(POLICY_PATHS | POLICY_WAIT);
-	if (stepper_hides_signals(task)) /* others may look at them while it waits, and a signal
-					    that it blocks would wake it */
+	/* Others may look at them while it waits, and a signal that it blocks would wake it; or it
+	 * waits for one that was sent again (tell_waited()). */
+	if (stepper_hides_signals(task) || et->posted)
 		grant &= ~(uint64_t)POLICY_WAIT;
 	if (stepper_hides_signals(task) || task->unit->tasks > 1)
 		grant &= ~(uint64_t)POLICY_MASKS;

@@ -203,13 +203,35 @@ static void post_held(struct task *task)
 	}
 }
 
+static bool is_posted(const struct task *task, const siginfo_t *info)
+{
+	const struct engine_task *et = task->backend;
+
+	return et->posted && info->si_signo == et->held.si_signo && info->si_code == SI_TKILL &&
+	       info->si_pid == getpid();
+}
+
+/* The task is behind a call in which it may have waited for it: it is told what it was. */
+static void tell_waited(struct task *task)
+{
+	struct engine_task *et = task->backend;
+	uint64_t at = task->syscall.args[1];
+	siginfo_t info;
+
+	if (!syscall_is(&task->syscall, SYS_rt_sigtimedwait) || (int64_t)task->regs.rax <= 0 ||
+	    !at || tracee_read(task->tid, at, &info, sizeof info) != sizeof info ||
+	    !is_posted(task, &info))
+		return;
+	et->posted = false;
+	tracee_write(task->tid, at, &et->held, sizeof et->held);
+}
+
 /* It has come again: it is what it was. */
 static int recognize_posted(struct task *task, siginfo_t *info)
 {
 	struct engine_task *et = task->backend;
 
-	if (!et->posted || info->si_signo != et->held.si_signo || info->si_code != SI_TKILL ||
-	    info->si_pid != getpid())
+	if (!is_posted(task, info))
 		return 0;
 	et->posted = false;
 	*info = et->held;
@@ -699,6 +721,7 @@ static enum backend_stop meaning_of(struct backend *b, struct task *task,
 			return BACKEND_GONE;
 	}
 	if (stop == BACKEND_SYSCALL_EXIT) {
+		tell_waited(task);
 		cache_syscalls_left(task);
 		watch_after_syscall(task);
 		region_after_syscall(b, task);

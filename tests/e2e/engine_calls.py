@@ -8,7 +8,7 @@ from e2e import *
 import engine_compare
 
 ENGINE = ["--backend", "engine"]
-SIGNALS = """registers masks masks-alarms unread-memory alarms alarms-restart size-limit stops turns filter-trap filter-address filter-child filter-thread user-dispatch filter-before""".split()
+SIGNALS = """registers masks masks-alarms unread-memory alarms-told alarms alarms-restart size-limit stops turns filter-trap filter-address filter-child filter-thread user-dispatch filter-before""".split()
 DESCRIPTORS = """dup2 dup3 dupfd open pipe close-range message vfork clone other-process unshare compat fork exec another nothing""".split()
 NUMBERS = "40", "5000" # of the descriptor
 DISTURBED = "nothing handler handler-restart stop ignored stopped-handler fatal kill".split()
