@@ -2,6 +2,7 @@
 /* The main loop, and one row per kind of event. */
 #include "collector/recorder_private.h"
 
+#include <signal.h>
 #include <stdarg.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -238,18 +239,31 @@ void recorder_init(struct recorder *r, struct trace_writer *w, const struct back
 		affinity_begin(&r->affinity);
 }
 
-void recorder_run(struct recorder *r)
+/* Statuses are told of by SIGCHLD (recorder_queue.c), of stops only where that is not ignored, as
+ * the user's may be. */
+static void hear_of_statuses(struct sigaction *before, sigset_t *mask)
 {
-	struct wait_event ev;
-	sigset_t told, mask;
+	const struct sigaction by_default = {.sa_handler = SIG_DFL};
+	sigset_t told;
 
 	sigemptyset(&told);
 	sigaddset(&told, SIGCHLD);
-	sigprocmask(SIG_BLOCK, &told, &mask);
+	sigaction(SIGCHLD, &by_default, before);
+	sigprocmask(SIG_BLOCK, &told, mask);
+}
+
+void recorder_run(struct recorder *r)
+{
+	struct sigaction before;
+	struct wait_event ev;
+	sigset_t mask;
+
+	hear_of_statuses(&before, &mask);
 	while (recorder_next_event(r, &ev)) {
 		dispatch(r, &ev);
 		recorder_serve_tick(r);
 	}
+	sigaction(SIGCHLD, &before, NULL);
 	sigprocmask(SIG_SETMASK, &mask, NULL);
 }
 

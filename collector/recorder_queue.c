@@ -253,17 +253,22 @@ static bool look_at_all(struct recorder *r)
 	return !got;
 }
 
+/* Who sends us SIGCHLD without end does not keep us from looking: after as many as there are tasks
+ * all are looked at. */
 static void take_told_first(struct recorder *r)
 {
-	while (take_told(r, 0))
-		;
+	unsigned told = 0;
+
+	while (told < r->tasks.count && take_told(r, 0))
+		told++;
 	if (r->told_of > r->tasks.count / LOOK_SHARE)
 		(void)look_at_all(r);
 	while (is_empty(r)) {
-		if (take_told(r, r->unseen ? (long)r->look_after : LOOK_ANYWAY))
+		if (told++ < r->tasks.count &&
+		    take_told(r, r->unseen ? (long)r->look_after : LOOK_ANYWAY))
 			continue;
-		if (errno == EINTR)
-			recorder_serve_tick(r);
+		told = 0;
+		recorder_serve_tick(r);
 		if (!look_at_all(r))
 			return;
 	}

@@ -50,6 +50,12 @@ for each in QUIET:
     add(each)
 
 
+@case("side by side: many threads, as the user ignores SIGCHLD: what stops is heard of at once, not when it is looked for some time")
+def many_unheard():
+    recorded = record([program(), "many"], OPTIONS, setup=lambda: signal.signal(signal.SIGCHLD, signal.SIG_IGN), timeout=20)
+    equal((recorded.status, recorded.out), (0, b"0 wrong\n"), "end and what was wrong")
+
+
 @case("side by side: a code cache that becomes full while two threads run in it is emptied")
 def full():
     recorded = record([build("full_cache.c", "-pthread"), "100000"], OPTIONS)

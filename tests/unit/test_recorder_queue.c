@@ -5,6 +5,7 @@
 
 #include <signal.h>
 #include <sys/ptrace.h>
+#include <sys/syscall.h>
 #include <sys/wait.h>
 #include <unistd.h>
 
@@ -16,12 +17,23 @@ enum {
 };
 
 static unsigned looks; /* at all children, by the kernel */
+static unsigned flood; /* so many SIGCHLDs more come from somebody who has nothing to tell, one
+			  after the other */
 
 /* In the place of libc's. */
 pid_t waitpid(pid_t pid, int *status, int options)
 {
 	looks += pid == -1;
 	return wait4(pid, status, options, NULL);
+}
+
+int sigtimedwait(const sigset_t *set, siginfo_t *info, const struct timespec *timeout)
+{
+	if (!flood)
+		return (int)syscall(SYS_rt_sigtimedwait, set, info, timeout, _NSIG / 8);
+	flood--;
+	*info = (siginfo_t){.si_signo = SIGCHLD, .si_pid = getpid()};
+	return SIGCHLD;
 }
 
 struct herd {
@@ -141,11 +153,34 @@ static void stops_of_one_do_not_cost_a_look_at_all(void **state)
 	disperse(&h);
 }
 
+static void whoever_sends_sigchld_hides_no_stop(void **state)
+{
+	enum {
+		ENDLESS = 1000000,
+	};
+	struct herd h;
+
+	(void)state;
+	quiesce(&h);
+	for (int i = 1; i < TASKS; i++)
+		assert_int_equal(ptrace(PTRACE_INTERRUPT, h.tids[i], NULL, NULL), 0);
+	flood = ENDLESS;
+	expect_of_others(&h, WAIT_INTERRUPT);
+	assert_true(flood);
+	flood = 0;
+	for (int i = 0; i < TASKS; i++)
+		kill(h.tids[i], SIGKILL);
+	for (struct wait_event ev; recorder_next_event(&h.recorder, &ev);)
+		;
+	disperse(&h);
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(all_events_come_once),
 		cmocka_unit_test(stops_of_one_do_not_cost_a_look_at_all),
+		cmocka_unit_test(whoever_sends_sigchld_hides_no_stop),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);
