@@ -25,8 +25,10 @@ enum {
 static unsigned later(const struct task *task)
 {
 	const struct engine_task *et = task->backend;
-	unsigned looks = task->unit->ready_first ? et->looks : et->looks + task->unit->yields;
+	unsigned looks = et->confirms ? 0 : et->looks;
 
+	if (!task->unit->ready_first)
+		looks += task->unit->yields;
 	return LOOKS_LATER * (looks < LOOKS_FURTHER ? looks : LOOKS_FURTHER);
 }
 
@@ -145,7 +147,7 @@ static size_t read_memory(void *arg, uint64_t addr, uint8_t *bytes, size_t n)
 	return n;
 }
 
-static void look(struct backend *b, struct task *task, struct spin *spin)
+static void look(struct backend *b, struct task *task, bool whole, struct spin *spin)
 {
 	struct looked_at l = {.b = b, .task = task};
 	const struct spin_reader reader = {read_code, read_memory, &l};
@@ -154,28 +156,35 @@ static void look(struct backend *b, struct task *task, struct spin *spin)
 	*spin = (struct spin){.kind = SPIN_NOT};
 	/* To read memory may be to wait for the program (userfaultfd(2)). */
 	if (es && !es->serves_faults && !task->process->space->unread)
-		spin_look(&task->regs, &reader, spin);
+		spin_look(&task->regs, &reader, whole, spin);
 	spin->tick = task_tick(task);
 }
 
+/* A task that counts may be in any short loop of its work, and hold a lock there. So it is looked
+ * at again soon: it spins if it has done nothing else, or if a loop around that one changes
+ * nothing. */
 bool cache_gives_way(struct backend *b, struct task *task, const struct stretch *s)
 {
 	struct engine_task *et = task->backend;
+	bool counts_on, gives_way;
 	struct spin spin;
 
 	if (!et->waited_for || !is_waited_for(task))
 		return false;
-	look(b, task, &spin);
-	if (spin.kind == SPIN_NOT && s->ctx.turn.pauses)
-		et->looks++;
-	else if (spin.kind != SPIN_COUNTS)
-		et->looks = 0;
-	else if (spin_goes_on(&et->spin, &spin)) /* by itself: it has to come to its end, too */
-		et->looks++;
+	look(b, task, false, &spin);
+	counts_on = spin_goes_on(&et->spin, &spin);
+	if (spin.kind == SPIN_COUNTS && et->confirms && !counts_on)
+		look(b, task, true, &spin);
+	gives_way = spin.kind == SPIN_FIXED || counts_on || !s->ctx.turn.pauses;
+	et->confirms = spin.kind == SPIN_COUNTS && !gives_way;
+	if (counts_on)
+		et->looks = et->counts_on ? et->looks + 1
+					  : 0; /* by itself: it has to come to its end, too */
 	else
-		et->looks = 0;
+		et->looks = gives_way ? 0 : et->looks + 1;
+	et->counts_on = counts_on;
 	et->spin = spin;
-	return spin.kind != SPIN_NOT || !s->ctx.turn.pauses;
+	return gives_way;
 }
 
 bool engine_still_spins(struct backend *b, struct task *task)
@@ -186,6 +195,6 @@ bool engine_still_spins(struct backend *b, struct task *task)
 	if (et->spin.kind != SPIN_FIXED || et->holds || task->pending_signal || task->mid_run ||
 	    task->process->snapshot_wanted)
 		return false;
-	look(b, task, &spin);
+	look(b, task, false, &spin);
 	return spin.kind == SPIN_FIXED;
 }

@@ -89,6 +89,7 @@ static void engine_stop_soon(struct backend *b, struct task *task)
 
 	(void)b;
 	et->looks = 0;
+	et->confirms = false;
 	et->asked = et->stop_wanted ? et->asked + 1 : 0;
 	et->stop_wanted = true;
 	if (!et->in_cache || !es)

@@ -223,7 +223,10 @@ struct engine_task {
 	unsigned watched_later; /* how much later than the first it is looked at then, as a shift */
 	unsigned
 		looks; /* how often it was looked at whether it spins, and did not (cache_spin.c) */
-	struct spin spin; /* the last of those looks */
+	struct spin spin; /* the last of those looks; */
+	bool confirms; /* it counted, and is looked at again soon: whether it has done nothing else,
+			*/
+	bool counts_on; /* ... and it has not */
 	struct descriptors_task descriptors;
 	uint64_t predicted_tick;    /* when its branches were last looked at for predictions */
 	bool looked_at;             /* of one that ran unseen */

@@ -9,10 +9,10 @@
 #include "lib/array_size.h"
 
 enum {
-	VISITS = 512, /* instructions and accesses to memory that are looked at, at most */
-	RETURNS = 32, /* to where it begins, likewise: an inner loop has several in a round of the
-			 outer one */
-	WORDS = 32,   /* of memory */
+	VISITS = 1024, /* instructions and accesses to memory that are looked at, at most */
+	RETURNS = 64,  /* to where it begins, likewise: an inner loop has several in a round of the
+			  outer one */
+	WORDS = 32,    /* of memory */
 	WORD = 8,
 	DECODED = 64, /* instructions of a loop that are decoded once */
 };
@@ -637,6 +637,7 @@ static enum spin_kind kind_of_round(const struct machine *m, struct spin *spin)
 	if (!m->waits)
 		return SPIN_NOT;
 	spin->ticks = m->ticks / 2;
+	spin->word_count = 0;
 	for (unsigned i = 0; i < BT_REG_COUNT; i++) {
 		if (!is_steady(bt_regs_get(&spin->at, i), bt_regs_get(&middle->regs, i),
 			       bt_regs_get(&end->regs, i), &step) &&
@@ -657,8 +658,11 @@ static enum spin_kind kind_of_round(const struct machine *m, struct spin *spin)
 	return kind;
 }
 
-static enum spin_kind look(struct machine *m, struct spin *spin)
+/* whole: a loop that counts may be part of a longer round, which changes nothing. */
+static enum spin_kind look(struct machine *m, bool whole, struct spin *spin)
 {
+	enum spin_kind kind;
+
 	while (m->returns < RETURNS) {
 		execute(m);
 		if (m->over)
@@ -667,13 +671,20 @@ static enum spin_kind look(struct machine *m, struct spin *spin)
 			continue;
 		m->returned[++m->returns] = m->visit_count;
 		keep_state(m);
-		if (m->returns % 2 == 0 && halves_are_alike(m))
-			return kind_of_round(m, spin);
+		if (m->returns % 2 || !halves_are_alike(m))
+			continue;
+		kind = kind_of_round(m, spin);
+		if (kind == SPIN_FIXED || !whole)
+			return kind;
 	}
 	return SPIN_NOT;
 }
 
-void spin_look(const struct bt_regs *regs, const struct spin_reader *reader, struct spin *spin)
+/* glibc's free(3) is slow for 64 KiB or more: each look at a task took 7 us longer. */
+_Static_assert(sizeof(struct machine) < 65536, "RETURNS, VISITS and WORDS are too large");
+
+void spin_look(const struct bt_regs *regs, const struct spin_reader *reader, bool whole,
+	       struct spin *spin)
 {
 	struct machine *m = malloc(sizeof *m);
 
@@ -687,7 +698,7 @@ void spin_look(const struct bt_regs *regs, const struct spin_reader *reader, str
 	for (size_t i = 0; i < DECODED; i++)
 		m->decoded[i].pc = i + 1; /* which has another place */
 	m->waits = m->over = false;
-	spin->kind = look(m, spin);
+	spin->kind = look(m, whole, spin);
 	free(m);
 }
 

@@ -44,9 +44,11 @@ struct spin {
 	size_t word_count;
 };
 
-/* Looks at a task with these registers, in 64-bit code between two instructions. Without memory it
- * is SPIN_NOT. */
-void spin_look(const struct bt_regs *regs, const struct spin_reader *reader, struct spin *spin);
+/* Looks at a task with these registers, in 64-bit code between two instructions. whole: a task that
+ * counts is SPIN_FIXED if a loop around that changes nothing, else SPIN_NOT; that takes longer.
+ * Without memory it is SPIN_NOT. */
+void spin_look(const struct bt_regs *regs, const struct spin_reader *reader, bool whole,
+	       struct spin *spin);
 
 /* Whether a task that counted as `before` says, and counts still, has done nothing else in between.
  */

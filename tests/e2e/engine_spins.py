@@ -14,6 +14,7 @@ MODES = {"history": ["--history", "50000"], "only counted": ["--history", "off"]
 MOST = 20000 # conditionals of all threads for each handover; a slice of 5 ms has more than a million
 SWITCHES = 4 # for each handover
 ASIDE = 100 # switches for beginning and end
+SLICES = 300 # switches of threads that compute
 BEGINNING = 10000000 # conditionals, some slices: on a busy machine one may spin until another has had a processor for the first time
 
 
@@ -43,9 +44,9 @@ def add(name, optimize):
             check(switches < SWITCHES * COUNT + ASIDE, "%s: %d switches for %d handovers" % (mode, switches, COUNT))
 
 
-for each in "loads pause calls compare-exchange counting sum backing-off yield tickets number spin-lock".split():
+for each in "loads pause calls compare-exchange counting sum backing-off delays yield tickets number spin-lock".split():
     add(each, "-O2")
-for each in "loads calls counting sum tickets".split():
+for each in "loads calls counting sum delays tickets".split():
     add(each, "-O0")
 
 
@@ -55,6 +56,15 @@ def one_computes():
     for mode, options in MODES.items():
         ticks, switches = record_spins("long", "-O2", rounds, options)
         check(ticks < 1.2 * 1000 * rounds + BEGINNING, "%s: %d conditionals, of which %d are the work" % (mode, ticks, 1000 * rounds))
+
+
+@case("spins: loops that only count are work, also where a lock is held in them")
+def work_counts():
+    for name in "nobody", "owner":
+        for mode, options in MODES.items():
+            switches = record_spins(name, "-O2", 500, options)[1]
+            print("     %s, %s: %d switches" % (name, mode, switches), flush=True)
+            check(switches < SLICES, "%s, %s: %d switches" % (name, mode, switches))
 
 
 @case("spins: all wait for the kernel, and do not hand the turn round meanwhile")

@@ -1,11 +1,13 @@
 /* SPDX-License-Identifier: MIT */
 /* spins CASE COUNT: threads that spin for one another hand over COUNT times, each in its own way of waiting. Without arguments: the
  * names of the cases. Prints how often that was. */
+#define _GNU_SOURCE
 #include <pthread.h>
 #include <sched.h>
 #include <semaphore.h>
 #include <signal.h>
 #include <stdatomic.h>
+#include <stdbool.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -80,6 +82,14 @@ static void by_backing_off(atomic_long *at, long wanted)
 	for (volatile int n = 1; atomic_load(at) != wanted; n = n < 64 ? 2 * n : n)
 		for (volatile int i = 0; i < n; i++)
 			pause_once();
+}
+
+/* Between two looks it counts: a loop in a loop, and the inner one ends by itself. */
+static void by_delays(atomic_long *at, long wanted)
+{
+	while (atomic_load(at) != wanted)
+		for (volatile int i = 0; i < 20; i++)
+			;
 }
 
 static void by_yield(atomic_long *at, long wanted)
@@ -224,6 +234,44 @@ static void for_long(void)
 	work = count;
 }
 
+/* All compute, in loops that only count, each for a short time, and wait for nobody; or for a lock that they spin for before they sleep. */
+static pthread_mutex_t shared;
+static bool locks_it;
+
+static void *count_shortly(void *argument)
+{
+	long own = 0;
+
+	pthread_barrier_wait(&all_run);
+	for (long i = 0; i < 100 * count; i++) {
+		if (locks_it)
+			pthread_mutex_lock(&shared);
+		for (volatile int k = 0; k < 50; k++)
+			;
+		own++;
+		if (locks_it)
+			pthread_mutex_unlock(&shared);
+	}
+	return own == 100 * count ? NULL : argument;
+}
+
+static void for_nobody(void)
+{
+	in_threads(count_shortly);
+	work = count;
+}
+
+static void for_owner(void)
+{
+	pthread_mutexattr_t adaptive;
+
+	pthread_mutexattr_init(&adaptive);
+	pthread_mutexattr_settype(&adaptive, PTHREAD_MUTEX_ADAPTIVE_NP);
+	pthread_mutex_init(&shared, &adaptive);
+	locks_it = true;
+	for_nobody();
+}
+
 /* All of them wait, for a call of the kernel's that takes its time. */
 static void *all_wait(void *argument)
 {
@@ -324,11 +372,14 @@ static const struct way {
 	{"counting", by_counting, NULL},
 	{"sum", by_sum, NULL},
 	{"backing-off", by_backing_off, NULL},
+	{"delays", by_delays, NULL},
 	{"yield", by_yield, NULL},
 	{"tickets", NULL, by_tickets},
 	{"number", NULL, by_number},
 	{"spin-lock", NULL, by_spin_lock},
 	{"long", NULL, for_long},
+	{"nobody", NULL, for_nobody},
+	{"owner", NULL, for_owner},
 	{"kernel", NULL, for_kernel},
 	{"signal", NULL, for_signal},
 	{"signal-among", NULL, for_signal_among},

@@ -28,6 +28,9 @@ LOOP(counts_down, "subq $3, %rcx\n jz 9f")
 LOOP(counts_in_memory, "addl $1, 16(%rdi)")
 LOOP(counts_in_many_places,
      "incq 8(%rdi)\n incq 16(%rdi)\n incq 24(%rdi)\n incq 32(%rdi)\n incq 40(%rdi)")
+LOOP(delays, "cmpl $20, %ecx\n jne 1f\n xorl %ecx, %ecx\n 1: incl %ecx")
+LOOP(delays_and_works,
+     "cmpl $20, %ecx\n jne 1f\n xorl %ecx, %ecx\n leal 3(%rax,%rax,4), %eax\n 1: incl %ecx")
 LOOP(squares, "imul %ecx, %ecx")
 LOOP(shuffles, "leal 3(%rcx,%rcx,4), %ecx")
 LOOP(walks, "movq (%rdi), %rax\n addq $8, %rdi\n cmpq %rdi, %rsi\n je 9f")
@@ -122,14 +125,17 @@ static void begin(struct scene *s, void (*loop)(uint64_t *))
 				   .rsp = (uintptr_t)&s->stack[WORDS - 8]};
 }
 
-static struct spin look_at(const struct scene *s)
+static struct spin look_so(const struct scene *s, bool whole)
 {
 	const struct spin_reader reader = {read_here, read_here, NULL};
 	struct spin spin;
 
-	spin_look(&s->regs, &reader, &spin);
+	spin_look(&s->regs, &reader, whole, &spin);
 	return spin;
 }
+
+static struct spin look_at(const struct scene *s) { return look_so(s, false); }
+static struct spin look_at_whole(const struct scene *s) { return look_so(s, true); }
 
 static enum spin_kind kind_of(void (*loop)(uint64_t *))
 {
@@ -246,6 +252,28 @@ static void what_goes_on(void **state)
 	assert_false(spin_goes_on(&first, &later));
 }
 
+/* What counts in a loop that changes nothing itself, or goes on itself. */
+static void what_counts_inside(void **state)
+{
+	static struct scene s;
+
+	(void)state;
+	for (uint64_t k = 1; k <= 20; k++) {
+		begin(&s, delays);
+		s.regs.rcx = k;
+		assert_int_equal(look_at_whole(&s).kind, SPIN_FIXED);
+	}
+	begin(&s, delays);
+	assert_int_equal(look_at(&s).kind, SPIN_COUNTS);
+	begin(&s, delays_and_works);
+	assert_int_equal(look_at(&s).kind, SPIN_COUNTS);
+	assert_int_equal(look_at_whole(&s).kind, SPIN_NOT);
+	begin(&s, counts_up);
+	assert_int_equal(look_at_whole(&s).kind, SPIN_NOT);
+	begin(&s, loads);
+	assert_int_equal(look_at_whole(&s).kind, SPIN_FIXED);
+}
+
 static void without_its_memory(void **state)
 {
 	const struct spin_reader no_code = {read_nothing, read_here, NULL},
@@ -255,9 +283,9 @@ static void without_its_memory(void **state)
 
 	(void)state;
 	begin(&s, loads);
-	spin_look(&s.regs, &no_code, &spin);
+	spin_look(&s.regs, &no_code, false, &spin);
 	assert_int_equal(spin.kind, SPIN_NOT);
-	spin_look(&s.regs, &no_memory, &spin);
+	spin_look(&s.regs, &no_memory, false, &spin);
 	assert_int_equal(spin.kind, SPIN_NOT);
 }
 
@@ -285,17 +313,22 @@ static void any_bytes(void **state)
 			.rip = (uint64_t)i, .rsp = UINT64_MAX - (uint64_t)i, .rcx = seed};
 		struct spin spin;
 
-		spin_look(&regs, &reader, &spin);
+		spin_look(&regs, &reader, i % 2, &spin);
 	}
 }
 
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(what_waits),           cmocka_unit_test(what_counts),
-		cmocka_unit_test(what_works),           cmocka_unit_test(nothing_changes),
-		cmocka_unit_test(what_instructions_do), cmocka_unit_test(what_goes_on),
-		cmocka_unit_test(without_its_memory),   cmocka_unit_test(any_bytes),
+		cmocka_unit_test(what_waits),
+		cmocka_unit_test(what_counts),
+		cmocka_unit_test(what_works),
+		cmocka_unit_test(nothing_changes),
+		cmocka_unit_test(what_instructions_do),
+		cmocka_unit_test(what_goes_on),
+		cmocka_unit_test(what_counts_inside),
+		cmocka_unit_test(without_its_memory),
+		cmocka_unit_test(any_bytes),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);
