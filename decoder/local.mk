@@ -1,6 +1,5 @@
 noinst_LIBRARIES += decoder/libdecoder.a
 decoder_libdecoder_a_SOURCES = \
-	decoder/arena.c decoder/arena.h \
 	decoder/by_cpu.c decoder/by_cpu.h \
 	decoder/calls_made.c decoder/calls_made.h \
 	decoder/callstack.c decoder/callstack.h \

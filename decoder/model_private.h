@@ -4,9 +4,9 @@
 #ifndef BT_MODEL_PRIVATE_H
 #define BT_MODEL_PRIVATE_H
 
-#include "decoder/arena.h"
 #include "decoder/model.h"
 #include "decoder/space.h"
+#include "lib/arena.h"
 #include "lib/grow.h"
 
 struct object {

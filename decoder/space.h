@@ -6,8 +6,8 @@
 #ifndef BT_SPACE_H
 #define BT_SPACE_H
 
-#include "decoder/arena.h"
 #include "decoder/model.h"
+#include "lib/arena.h"
 
 struct live_block;
 

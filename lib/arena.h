@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
-/* Memory that lives and dies with a model, and a budget over it: a trace is untrusted, and a few
- * kilobytes of it can unpack to gigabytes. What would go past the budget is left out and `over` is
- * set; that is damage, not an error. */
+/* Memory that is freed together, under a budget. Readers of traces use it: a trace is untrusted,
+ * and a few kilobytes of it can unpack to gigabytes. An allocation past the budget fails and sets
+ * `over`: that is damage of the trace, not an error. */
 #ifndef BT_ARENA_H
 #define BT_ARENA_H
 
@@ -14,7 +14,7 @@
 struct arena {
 	struct arena_block *blocks;
 	size_t used;     /* of the first block */
-	uint64_t budget; /* bytes left to give out or charge */
+	uint64_t budget; /* bytes left to allocate or charge */
 	bool over;       /* something was refused for the budget */
 	bool failed;     /* something was refused for lack of memory */
 };

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-#include "decoder/arena.h"
+#include "lib/arena.h"
 
 #include <stdalign.h>
 #include <stdlib.h>
