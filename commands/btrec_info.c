@@ -130,15 +130,16 @@ static void print_counts(const struct model *m)
 		branches += m->tasks[i].branch_count;
 		processes += m->tasks[i].how != BT_TASK_THREAD;
 	}
-	for (size_t i = 0; i < m->event_count; i++) {
-		stops += m->events[i].rec.kind == BT_RECORD_SYSCALL_ENTER;
-		calls += m->events[i].rec.kind == BT_RECORD_CALLS ? m->events[i].rec.u.calls.count
-								  : 0;
+	for (size_t i = 0; i < m->events.count; i++) {
+		stops += m->events.at[i].rec.kind == BT_RECORD_SYSCALL_ENTER;
+		calls += m->events.at[i].rec.kind == BT_RECORD_CALLS
+				 ? m->events.at[i].rec.u.calls.count
+				 : 0;
 	}
 	for (size_t i = 0; i < m->snapshot_count; i++)
 		memory |= m->snapshots[i].memory_count > 0;
 	printf("%-12s%zu (processes: %zu)\n", "threads", m->task_count, processes);
-	printf("%-12s%zu\n%-12s%zu\n", "events", m->event_count, "snapshots", m->snapshot_count);
+	printf("%-12s%zu\n%-12s%zu\n", "events", m->events.count, "snapshots", m->snapshot_count);
 	printf("%-12s%" PRIu64 " kept", "branches", branches);
 	if (h->ring)
 		printf(", the last %" PRIu64 " of a thread, or some more", h->ring);
@@ -199,11 +200,11 @@ static void print_info(const struct model *m)
 	printf("%-12s%s\n", "replay",
 	       h->parallel ? "not possible: threads ran side by side"
 			   : "not possible: this btrec keeps no replay log");
-	for (size_t i = 0; i < m->event_count; i++)
-		if (m->events[i].rec.kind == BT_RECORD_NOTE)
-			print_text("note", m->events[i].rec.u.note.text);
-		else if (m->events[i].rec.kind == BT_RECORD_DETACH)
-			print_text("detached", m->events[i].rec.u.detach.reason);
+	for (size_t i = 0; i < m->events.count; i++)
+		if (m->events.at[i].rec.kind == BT_RECORD_NOTE)
+			print_text("note", m->events.at[i].rec.u.note.text);
+		else if (m->events.at[i].rec.kind == BT_RECORD_DETACH)
+			print_text("detached", m->events.at[i].rec.u.detach.reason);
 }
 
 /* Lists what could not be read. Returns whether any of it is damage. */

@@ -46,9 +46,9 @@ void fault_say_place(struct fault_context *c, const char *before, uint64_t addr,
 		fault_say(c, " (%.200s:%d)", text_basename(loc.file), loc.line);
 }
 
-const struct model_map *fault_map(const struct fault_context *c, uint64_t addr)
+const struct space_map *fault_map(const struct fault_context *c, uint64_t addr)
 {
-	return model_map_at(c->m, c->f->space, c->f->epoch, addr);
+	return trace_index_map_at(c->m->index, c->f->space, c->f->epoch, addr);
 }
 
 bool fault_read(const struct fault_context *c, uint64_t addr, unsigned n, uint64_t *value)
@@ -58,7 +58,7 @@ bool fault_read(const struct fault_context *c, uint64_t addr, unsigned n, uint64
 	if (n > sizeof bytes)
 		return false;
 	if (model_memory(c->m, c->snap, addr, bytes, n) < n) {
-		const struct model_map *map = fault_map(c, addr);
+		const struct space_map *map = fault_map(c, addr);
 
 		/* what cannot be written is as the file has it */
 		if (!map || map->prot & 2 ||
@@ -212,7 +212,7 @@ const struct history_entry *fault_arrival(const struct fault_context *c)
 
 static bool is_executable(const struct fault_context *c, uint64_t addr)
 {
-	const struct model_map *map = fault_map(c, addr);
+	const struct space_map *map = fault_map(c, addr);
 
 	return map && map->prot & 4;
 }
@@ -281,9 +281,9 @@ static const struct model_snapshot *handled_before(const struct fault_context *c
 {
 	const struct bt_record_signal *fault = NULL;
 
-	for (size_t i = 0; i < c->m->event_count && &c->m->events[i].rec.u.signal != c->signal;
+	for (size_t i = 0; i < c->m->events.count && &c->m->events.at[i].rec.u.signal != c->signal;
 	     i++) {
-		const struct bt_record *rec = &c->m->events[i].rec;
+		const struct bt_record *rec = &c->m->events.at[i].rec;
 
 		if (rec->kind == BT_RECORD_SIGNAL && rec->u.signal.task == c->signal->task &&
 		    rec->u.signal.sync)

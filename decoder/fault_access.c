@@ -56,16 +56,16 @@ static void say_if_text(struct fault_context *c, uint64_t value)
 	fault_say(c, " (the text \"%s\")", s);
 }
 
-static void say_map_name(struct fault_context *c, const struct model_map *map)
+static void say_map_name(struct fault_context *c, const struct space_map *map)
 {
 	fault_say(c, "%.200s", *map->path ? text_basename(map->path) : "anonymous memory");
 }
 
-void fault_neighbours(const struct fault_context *c, uint64_t addr, const struct model_map **below,
-		      const struct model_map **above)
+void fault_neighbours(const struct fault_context *c, uint64_t addr, const struct space_map **below,
+		      const struct space_map **above)
 {
-	const struct model_map **maps = NULL;
-	size_t n = model_maps(c->m, c->f->space, c->f->epoch, &maps);
+	const struct space_map **maps = NULL;
+	size_t n = trace_index_maps(c->m->index, c->f->space, c->f->epoch, &maps);
 
 	*below = *above = NULL;
 	for (size_t i = 0; i < n; i++) {
@@ -79,7 +79,7 @@ void fault_neighbours(const struct fault_context *c, uint64_t addr, const struct
 
 static void say_unmapped(struct fault_context *c, uint64_t addr)
 {
-	const struct model_map *below, *above;
+	const struct space_map *below, *above;
 
 	fault_neighbours(c, addr, &below, &above);
 	fault_say(c, ", where nothing is mapped");
@@ -95,7 +95,7 @@ static void say_unmapped(struct fault_context *c, uint64_t addr)
 /* What the mappings say of the address. */
 static void say_why(struct fault_context *c, uint64_t addr, unsigned access)
 {
-	const struct model_map *map = fault_map(c, addr);
+	const struct space_map *map = fault_map(c, addr);
 
 	if (!map) {
 		if (addr >= NEAR_NULL)
@@ -159,7 +159,7 @@ static void say_through(struct fault_context *c, const struct disasm_memory *m, 
 static void explain_wild_pc(struct fault_context *c)
 {
 	uint64_t pc = c->f->pc;
-	const struct model_map *map = fault_map(c, pc);
+	const struct space_map *map = fault_map(c, pc);
 	const struct history_entry *last = fault_arrival(c);
 	const char *verb = transfer_verb(last ? last->kind : -1);
 
@@ -419,7 +419,7 @@ static void explain_misaligned(struct fault_context *c)
 
 static void explain_bus(struct fault_context *c, uint64_t addr, const struct disasm_memory *m)
 {
-	const struct model_map *map = fault_map(c, addr);
+	const struct space_map *map = fault_map(c, addr);
 
 	if (c->signal->code == BUS_ADRALN && !addr) {
 		explain_misaligned(c);

@@ -47,11 +47,11 @@ void fault_say_place(struct fault_context *c, const char *before, uint64_t addr,
 /* The branch that the moment came right after, when it went to pc; else NULL. */
 const struct history_entry *fault_arrival(const struct fault_context *c);
 
-const struct model_map *fault_map(const struct fault_context *c, uint64_t addr);
+const struct space_map *fault_map(const struct fault_context *c, uint64_t addr);
 
 /* The mapping that ends closest below addr, and the one that begins closest above; NULL: none. */
-void fault_neighbours(const struct fault_context *c, uint64_t addr, const struct model_map **below,
-		      const struct model_map **above);
+void fault_neighbours(const struct fault_context *c, uint64_t addr, const struct space_map **below,
+		      const struct space_map **above);
 
 /* Reads n <= 8 bytes of memory as a number. */
 bool fault_read(const struct fault_context *c, uint64_t addr, unsigned n, uint64_t *value);

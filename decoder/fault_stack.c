@@ -71,7 +71,7 @@ static void say_recursion(struct fault_context *c)
 static bool find_threads_stack(const struct fault_context *c, struct stack *stack)
 {
 	const struct model_task *task = model_task(c->m, c->thread->task);
-	const struct model_map *map;
+	const struct space_map *map;
 
 	if (!task || task->tid == task->pid)
 		return false;
@@ -86,7 +86,7 @@ static bool find_threads_stack(const struct fault_context *c, struct stack *stac
  * thread's. */
 static bool find_stack_above(const struct fault_context *c, uint64_t addr, struct stack *stack)
 {
-	const struct model_map *below, *above, *here = fault_map(c, addr);
+	const struct space_map *below, *above, *here = fault_map(c, addr);
 
 	if (here && here->prot)
 		return false;
@@ -106,7 +106,7 @@ static bool find_stack_above(const struct fault_context *c, uint64_t addr, struc
 static bool is_on(const struct fault_context *c, const struct stack *stack)
 {
 	uint64_t rsp = c->regs->rsp;
-	const struct model_map *map = fault_map(c, rsp);
+	const struct space_map *map = fault_map(c, rsp);
 
 	return rsp < stack->end && (rsp >= stack->start || !map || !map->prot);
 }

@@ -27,7 +27,7 @@ static_assert(DISASM_READ == 1 && DISASM_WRITE == 2, "as PROT_READ and PROT_WRIT
 /* Why the byte at addr cannot be accessed so; 0: it can. */
 static uint32_t refusal(const struct fault_context *c, uint64_t addr, unsigned access)
 {
-	const struct model_map *map = fault_map(c, addr);
+	const struct space_map *map = fault_map(c, addr);
 
 	if (!map)
 		return SEGV_MAPERR;
@@ -62,7 +62,7 @@ static bool infer_refused(struct fault_context *c, struct bt_record_signal *g)
 
 static bool is_executable(const struct fault_context *c, uint64_t addr)
 {
-	const struct model_map *map = fault_map(c, addr);
+	const struct space_map *map = fault_map(c, addr);
 
 	return map && map->prot & PROT_EXECUTE;
 }
@@ -109,7 +109,7 @@ static bool infer_bus(struct fault_context *c, struct bt_record_signal *g)
 	}
 	for (size_t i = 0; i < d->memory_count; i++) {
 		const struct disasm_memory *m = &d->memory[i];
-		const struct model_map *map;
+		const struct space_map *map;
 		uint64_t held;
 
 		if (!m->access || m->masked || is_relative(m) ||

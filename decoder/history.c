@@ -162,7 +162,7 @@ static bool is_tick(const struct model *m, const struct history_entry *e)
 	if ((classes & (BT_TICK_JCC | BT_TICK_JRCXZ | BT_TICK_LOOP)) ==
 	    (BT_TICK_JCC | BT_TICK_JRCXZ | BT_TICK_LOOP))
 		return true;
-	n = model_code(m, e->space, e->epoch, e->from, bytes, sizeof bytes);
+	n = trace_index_code(m->index, e->space, e->epoch, e->from, bytes, sizeof bytes);
 	if (!n || bt_insn_decode(bytes, n, &insn) || !bt_insn_tick_class(insn.class))
 		return true;
 	return classes & bt_insn_tick_class(insn.class);
@@ -416,7 +416,8 @@ static bool cannot_repeat(const struct model *m, const struct history_entry *e)
 
 	for (unsigned n = 0; pc < e->from && n < LOOP_MAX; n++, pc += insn.len) {
 		uint8_t bytes[BT_INSN_MAX];
-		size_t len = model_code(m, e->space, e->epoch, pc, bytes, sizeof bytes);
+		size_t len =
+			trace_index_code(m->index, e->space, e->epoch, pc, bytes, sizeof bytes);
 		int kind;
 
 		if (!len || bt_insn_decode(bytes, len, &insn))
@@ -599,7 +600,7 @@ struct code {
 static bool step(const struct code *c, struct insns *v, uint64_t *pc, struct bt_insn *insn)
 {
 	uint8_t bytes[BT_INSN_MAX];
-	size_t n = model_code(c->m, c->space, c->epoch, *pc, bytes, sizeof bytes);
+	size_t n = trace_index_code(c->m->index, c->space, c->epoch, *pc, bytes, sizeof bytes);
 
 	if (!n || bt_insn_decode(bytes, n, insn) || !add_insn(v, *pc, bytes, insn->len))
 		return false;

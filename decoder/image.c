@@ -18,16 +18,16 @@ enum {
 				   file's */
 };
 
-static bool same_file(const struct image_module *im, const struct model_map *map)
+static bool same_file(const struct image_module *im, const struct space_map *map)
 {
-	size_t len = model_path_len(map->path);
+	size_t len = space_map_path_len(map->path);
 
 	return strlen(im->path) == len && !memcmp(im->path, map->path, len);
 }
 
-static bool is_vdso(const struct model_map *map) { return !strcmp(map->path, "[vdso]"); }
+static bool is_vdso(const struct space_map *map) { return !strcmp(map->path, "[vdso]"); }
 
-static bool is_code(const struct model_map *map) { return (map->prot & PROT_EXECUTE) != 0; }
+static bool is_code(const struct space_map *map) { return (map->prot & PROT_EXECUTE) != 0; }
 
 static void to_hex(char out[2 * 64 + 1], const uint8_t *bytes, size_t n)
 {
@@ -114,7 +114,7 @@ void image_free(struct image *im)
 	free(im);
 }
 
-static bool agrees(const struct image_module *im, const struct model_map *map)
+static bool agrees(const struct image_module *im, const struct space_map *map)
 {
 	char id[2 * 64 + 1];
 
@@ -126,7 +126,7 @@ static bool agrees(const struct image_module *im, const struct model_map *map)
 	return !*id || !strcmp(id, im->build_id) || im->state == IMAGE_FILE_MEMORY;
 }
 
-bool image_has_module(const struct model_map *map)
+bool image_has_module(const struct space_map *map)
 {
 	return is_code(map) && (*map->path == '/' || is_vdso(map));
 }
@@ -171,7 +171,7 @@ static void index_module(struct image *im, struct image_module *mod)
 	update_reach(im, at);
 }
 
-bool image_accepts(const struct image *im, const struct model_map *const *maps, size_t count)
+bool image_accepts(const struct image *im, const struct space_map *const *maps, size_t count)
 {
 	for (size_t i = 0; i < count; i++)
 		for (size_t j = is_code(maps[i]) ? begin_before(im, maps[i]->end) : 0;
@@ -184,7 +184,7 @@ bool image_accepts(const struct image *im, const struct model_map *const *maps, 
 	return true;
 }
 
-struct image_module *image_module_at(const struct image *im, const struct model_map *map,
+struct image_module *image_module_at(const struct image *im, const struct space_map *map,
 				     uint64_t addr)
 {
 	for (size_t i = begin_before(im, addr + 1); i && im->by_start[i - 1]->reach > addr; i--) {
@@ -198,7 +198,7 @@ struct image_module *image_module_at(const struct image *im, const struct model_
 
 /* The difference between addresses in memory and in the file, by the segment that the mapping
  * shows: segments may lie at p_vaddr != p_offset, so the start of the file says nothing. */
-static bool bias_of(Elf *elf, const struct model_map *map, uint64_t *bias)
+static bool bias_of(Elf *elf, const struct space_map *map, uint64_t *bias)
 {
 	size_t n;
 	GElf_Phdr ph;
@@ -237,7 +237,7 @@ struct moment {
 
 /* By the code that ran, of which one page that differs says enough. */
 static enum image_file_state compare_code(Elf *elf, const struct moment *at,
-					  const struct model_map *map)
+					  const struct space_map *map)
 {
 	enum image_file_state state = IMAGE_FILE_UNKNOWN;
 	uint64_t len = map->end - map->start < COMPARED_MAX ? map->end - map->start : COMPARED_MAX;
@@ -249,8 +249,8 @@ static enum image_file_state compare_code(Elf *elf, const struct moment *at,
 	     done += BT_PAGE) {
 		uint64_t offset = map->offset + done;
 		uint8_t page[BT_PAGE];
-		size_t n =
-			model_code(at->m, at->space, at->epoch, map->start + done, page, BT_PAGE);
+		size_t n = trace_index_code(at->m->index, at->space, at->epoch, map->start + done,
+					    page, BT_PAGE);
 
 		if (n > size - offset)
 			n = size - offset; /* memory goes on with zeros */
@@ -264,7 +264,7 @@ static enum image_file_state compare_code(Elf *elf, const struct moment *at,
 
 /* Whether it is the very file, as far as the trace tells (a core file does not), and older than the
  * recording. Numbers of files that are gone are given to others, such as the next build. */
-static bool may_be_same(int fd, const struct moment *at, const struct model_map *map)
+static bool may_be_same(int fd, const struct moment *at, const struct space_map *map)
 {
 	uint64_t started = at->m->trace->header.started / 1000000000;
 	struct stat st;
@@ -276,7 +276,7 @@ static bool may_be_same(int fd, const struct moment *at, const struct model_map 
 
 /* Without a recorded build-id. */
 static enum image_file_state examine_unnamed(Elf *elf, int fd, const struct moment *at,
-					     const struct model_map *map, bool has_id)
+					     const struct space_map *map, bool has_id)
 {
 	enum image_file_state state = compare_code(elf, at, map);
 
@@ -293,7 +293,7 @@ static bool has_fixed_addresses(Elf *elf)
 
 /* Whether the open file is what was mapped; for IMAGE_FILE_OK im gets where it lies. */
 static enum image_file_state examine(struct image_module *im, int fd, const struct moment *at,
-				     const struct model_map *map)
+				     const struct space_map *map)
 {
 	Elf *elf = elf_begin(fd, ELF_C_READ_MMAP, NULL);
 	enum image_file_state state = IMAGE_FILE_NO_ELF;
@@ -322,21 +322,22 @@ static enum image_file_state examine(struct image_module *im, int fd, const stru
  */
 static void take_extent(struct image_module *im, const struct moment *at)
 {
-	const struct model_map *next;
+	const struct space_map *next;
 
-	while (im->offset && (next = model_map_at(at->m, at->space, at->epoch, im->start - 1)) &&
+	while (im->offset &&
+	       (next = trace_index_map_at(at->m->index, at->space, at->epoch, im->start - 1)) &&
 	       same_file(im, next)) {
 		im->start = next->start;
 		im->offset = next->offset;
 	}
-	while ((next = model_map_at(at->m, at->space, at->epoch, im->end)) && same_file(im, next) &&
-	       next->offset)
+	while ((next = trace_index_map_at(at->m->index, at->space, at->epoch, im->end)) &&
+	       same_file(im, next) && next->offset)
 		im->end = next->end;
 }
 
 /* Debug files are found by build-id. */
 static void report_stand_in(struct image *image, struct image_module *im,
-			    const struct model_map *map)
+			    const struct space_map *map)
 {
 	if (!map->build_id.len)
 		return;
@@ -360,7 +361,7 @@ static void forget_sections(uint8_t *image, size_t size, const bool *present)
 }
 
 static void report_vdso(struct image *image, struct image_module *im, const struct model *m,
-			uint32_t space, uint32_t epoch, const struct model_map *map)
+			uint32_t space, uint32_t epoch, const struct space_map *map)
 {
 	size_t size = map->end - map->start;
 	bool present[VDSO_MAX / BT_PAGE];
@@ -369,8 +370,9 @@ static void report_vdso(struct image *image, struct image_module *im, const stru
 	if (size < BT_PAGE || size > VDSO_MAX || size % BT_PAGE || !(im->memory = calloc(1, size)))
 		return;
 	for (uint64_t at = 0; at < size; at += BT_PAGE)
-		present[at / BT_PAGE] = model_code(m, space, epoch, map->start + at,
-						   (uint8_t *)im->memory + at, BT_PAGE) == BT_PAGE;
+		present[at / BT_PAGE] =
+			trace_index_code(m->index, space, epoch, map->start + at,
+					 (uint8_t *)im->memory + at, BT_PAGE) == BT_PAGE;
 	if (!present[0] || memcmp(im->memory, ELFMAG, SELFMAG))
 		return;
 	forget_sections(im->memory, size, present);
@@ -436,7 +438,7 @@ static void report_right_file(struct image *image, struct image_module *im, int 
 }
 
 static void report_file(struct image *image, struct image_module *im, const struct moment *moment,
-			const struct model_map *map)
+			const struct space_map *map)
 {
 	int fd = open_regular(im->path);
 
@@ -470,13 +472,13 @@ static bool grow(struct image *image)
 	return modules && by_start;
 }
 
-static struct image_module *module_new(struct image *image, const struct model_map *map)
+static struct image_module *module_new(struct image *image, const struct space_map *map)
 {
 	struct image_module *im = grow(image) ? calloc(1, sizeof *im) : NULL;
 
 	if (!im)
 		return NULL;
-	im->path = strndup(map->path, model_path_len(map->path));
+	im->path = strndup(map->path, space_map_path_len(map->path));
 	if (!im->path) {
 		module_free(im);
 		return NULL;
@@ -506,7 +508,7 @@ static void take_range(struct image_module *im)
 }
 
 void image_add(struct image *image, const struct model *m, uint32_t space, uint32_t epoch,
-	       const struct model_map *const *maps, size_t count)
+	       const struct space_map *const *maps, size_t count)
 {
 	struct moment moment = {.m = m, .space = space, .epoch = epoch};
 

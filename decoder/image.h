@@ -67,18 +67,18 @@ struct image *image_new(void);
 void image_free(struct image *im);
 
 /* Whether a mapping is one that modules are found by: of code, of a file or the vdso. */
-bool image_has_module(const struct model_map *map);
+bool image_has_module(const struct space_map *map);
 
 /* True when the executable mappings do not contradict what the image holds. */
-bool image_accepts(const struct image *im, const struct model_map *const *maps, size_t count);
+bool image_accepts(const struct image *im, const struct space_map *const *maps, size_t count);
 
 /* Adds the modules of the mappings that are not there yet. */
 void image_add(struct image *im, const struct model *m, uint32_t space, uint32_t epoch,
-	       const struct model_map *const *maps, size_t count);
+	       const struct space_map *const *maps, size_t count);
 
 /* The module that covers addr and that the mapping belongs to: its file's, or its zeroed data's,
  * which are no file's. NULL: none. */
-struct image_module *image_module_at(const struct image *im, const struct model_map *map,
+struct image_module *image_module_at(const struct image *im, const struct space_map *map,
 				     uint64_t addr);
 
 /* The file of a module with mod, or NULL; *bias: addresses less those in the file. */

@@ -20,14 +20,13 @@ decoder_libdecoder_a_SOURCES = \
 	decoder/json.c decoder/json.h decoder/json_private.h decoder/json_system.c \
 	decoder/last_words.c decoder/last_words.h \
 	decoder/model.c decoder/model.h decoder/model_private.h \
-	decoder/model_branches.c decoder/model_snapshots.c decoder/model_spaces.c decoder/model_tasks.c \
+	decoder/model_branches.c decoder/model_snapshots.c decoder/model_tasks.c \
 	decoder/plt.c decoder/plt.h \
 	decoder/seen_sources.c decoder/seen_sources.h \
 	decoder/report.c decoder/report_branches.c decoder/report_stacks.c decoder/report_system.c \
 	decoder/report.h decoder/report_private.h \
 	decoder/signals.c decoder/signals.def decoder/signals.h \
 	decoder/source.c decoder/source.h \
-	decoder/space.c decoder/space.h \
 	decoder/symbols.c decoder/symbols.h decoder/symbols_private.h \
 	decoder/system.c decoder/system.h \
 	decoder/text.c decoder/text.h \

@@ -7,11 +7,12 @@
 #include <string.h>
 
 enum {
-	/* Lines of damage that are kept; a last one says that there is more. */
+	/* Lines of damage that are kept. One more line says that there is more. */
 	DAMAGE_MAX = 256,
 };
 
-/* What a trace may take: real ones pack 5 to 20 times. */
+/* Bytes that a trace may unpack to: a base, and so much for each byte of its files. Real traces
+ * pack 5 to 20 times. */
 static const uint64_t budget_base = 256u << 20;
 static const uint64_t budget_ratio = 64;
 
@@ -21,7 +22,7 @@ void loader_damage(struct loader *l, const char *file, uint64_t offset, enum bt_
 	struct model *m = l->m;
 	struct model_damage *d;
 
-	if (code == BT_E_NO_MEMORY) /* nothing is the matter with the trace */
+	if (code == BT_E_NO_MEMORY) /* no damage of the trace */
 		l->p->arena.failed = true;
 	if (m->damage_count > DAMAGE_MAX || code == BT_E_NO_MEMORY)
 		return;
@@ -42,98 +43,21 @@ void loader_damage(struct loader *l, const char *file, uint64_t offset, enum bt_
 	snprintf(d->text, sizeof d->text, "%s", text);
 }
 
-/* Copies what a record borrowed from its block, record kind by record kind (records.def). */
-#define OWN_u8(field)
-#define OWN_u16(field)
-#define OWN_u32(field)
-#define OWN_u64(field)
-#define OWN_point(field)
-#define OWN_regs(field)
-#define OWN_str(field)  field = arena_slice(a, field);
-#define OWN_blob(field) field = arena_slice(a, field);
-#define F(type, field)  OWN_##type(r->field)
-#define R(number, NAME, name, text)                                         \
-	static void own_##name(struct arena *a, struct bt_record_##name *r) \
-	{                                                                   \
-		(void)a;                                                    \
-		(void)r;                                                    \
-		BT_FIELDS_##name(F)                                         \
-	}
-BT_RECORDS(R)
-#undef R
-#undef F
-
-static void own(struct arena *a, struct bt_record *rec)
-{
-	switch (rec->kind) {
-#define R(number, NAME, name, text)          \
-	case BT_RECORD_##NAME:               \
-		own_##name(a, &rec->u.name); \
-		break;
-		BT_RECORDS(R)
-#undef R
-	}
-}
-
-/* Events are all kinds that begin with a seq. */
-static bool is_event(uint16_t kind)
-{
-	return bt_record_name(kind) && kind != BT_RECORD_HEADER && kind != BT_RECORD_UNIT &&
-	       kind != BT_RECORD_BRANCHES && kind != BT_RECORD_OBJECT &&
-	       kind != BT_RECORD_BRANCH_WORDS;
-}
-
 static void add_event(struct loader *l, uint32_t unit, const struct bt_record *rec)
 {
-	struct model *m = l->m;
-	struct arena *a = &l->p->arena;
-	struct model_event *events;
-
-	l->unknown_events |= !bt_record_name(rec->kind);
-	if (!is_event(rec->kind) || !arena_charge(a, sizeof *events))
-		return;
-	events = array_grow(m->events, m->event_count, &l->event_cap, sizeof *events);
-	if (!events) {
-		a->failed = true;
-		return;
-	}
-	m->events = events;
-	events += m->event_count;
-	*events = (struct model_event){.unit = unit, .rec = *rec};
-	own(a, &events->rec);
-	/* The common first member of every event. */
-	events->seq = rec->u.end.seq;
-	if (!a->over && !a->failed)
-		m->event_count++;
+	trace_events_add(&l->m->events, &l->p->arena, unit, rec);
 }
 
 static void add_object(struct loader *l, uint32_t unit, const struct bt_record *rec)
 {
-	struct arena *a = &l->p->arena;
-	struct object *objects;
 	(void)unit;
-
-	if (rec->kind != BT_RECORD_OBJECT || !arena_charge(a, sizeof *objects))
-		return;
-	objects = array_grow(l->objects, l->object_count, &l->object_cap, sizeof *objects);
-	if (!objects) {
-		a->failed = true;
-		return;
-	}
-	l->objects = objects;
-	objects += l->object_count;
-	*objects = (struct object){.number = rec->u.object.object,
-				   .bytes = arena_slice(a, rec->u.object.bytes)};
-	if (objects->number <= l->newest_object)
-		l->objects_unsorted = true;
-	l->newest_object = objects->number;
-	if (!a->over && !a->failed)
-		l->object_count++;
+	if (rec->kind == BT_RECORD_OBJECT)
+		trace_index_add_object(l->m->index, &rec->u.object);
 }
 
 typedef void take_record(struct loader *l, uint32_t unit, const struct bt_record *rec);
 
-/* Gives every record of a file to take, and damage to the list. */
+/* Gives every record of a file to take, and lists the damage. */
 static void read_file(struct loader *l, const struct trace_file *file, take_record *take)
 {
 	const struct arena *a = &l->p->arena;
@@ -155,75 +79,6 @@ static void read_file(struct loader *l, const struct trace_file *file, take_reco
 	trace_cursor_release(&c);
 }
 
-static int compare_events(const void *a, const void *b)
-{
-	const struct model_event *const *x = a, *const *y = b;
-
-	if ((*x)->seq != (*y)->seq)
-		return (*x)->seq < (*y)->seq ? -1 : 1;
-	return *x < *y ? -1 : *x > *y;
-}
-
-static bool events_sorted(const struct model *m)
-{
-	for (size_t i = 1; i < m->event_count; i++)
-		if (m->events[i - 1].seq > m->events[i].seq)
-			return false;
-	return true;
-}
-
-/* Events are large: pointers are sorted, then each event moved once. */
-static void sort_events(struct loader *l)
-{
-	struct model *m = l->m;
-	struct model_event **order, *sorted;
-
-	if (events_sorted(m))
-		return;
-	order = malloc(m->event_count * sizeof *order);
-	sorted = malloc(m->event_count * sizeof *sorted);
-	if (!order || !sorted) {
-		free(order);
-		free(sorted);
-		l->p->arena.failed = true;
-		return;
-	}
-	for (size_t i = 0; i < m->event_count; i++)
-		order[i] = &m->events[i];
-	qsort(order, m->event_count, sizeof *order, compare_events);
-	for (size_t i = 0; i < m->event_count; i++)
-		sorted[i] = *order[i];
-	free(order);
-	free(m->events);
-	m->events = sorted;
-}
-
-static int compare_objects(const void *a, const void *b)
-{
-	const struct object *x = a, *y = b;
-
-	return x->number < y->number ? -1 : x->number > y->number;
-}
-
-const struct object *loader_object(const struct loader *l, uint64_t number)
-{
-	struct object key = {.number = number};
-
-	if (!l->object_count)
-		return NULL;
-	return bsearch(&key, l->objects, l->object_count, sizeof key, compare_objects);
-}
-
-size_t loader_count(const struct loader *l, uint16_t kind)
-{
-	const struct model *m = l->m;
-	size_t n = 0;
-
-	for (size_t i = 0; i < m->event_count; i++)
-		n += m->events[i].rec.kind == kind;
-	return n;
-}
-
 void *loader_array(struct loader *l, size_t n, size_t size)
 {
 	void *p = calloc(n ? n : 1, size);
@@ -233,21 +88,26 @@ void *loader_array(struct loader *l, size_t n, size_t size)
 	return p;
 }
 
-static void on_end(struct loader *l, const struct model_event *e) { l->m->end = &e->rec.u.end; }
+static void apply_to_index(struct loader *l, const struct trace_event *e)
+{
+	trace_index_apply(l->m->index, &e->rec);
+}
 
-static void on_stopped(struct loader *l, const struct model_event *e)
+static void on_end(struct loader *l, const struct trace_event *e) { l->m->end = &e->rec.u.end; }
+
+static void on_stopped(struct loader *l, const struct trace_event *e)
 {
 	if (!l->m->stopped)
 		l->m->stopped = &e->rec.u.stopped;
 }
 
 static loader_handler *const handlers[] = {
-	[BT_RECORD_SPACE] = spaces_on_space,
+	[BT_RECORD_SPACE] = apply_to_index,
 	[BT_RECORD_TASK] = tasks_on_task,
 	[BT_RECORD_EXEC] = tasks_on_exec,
-	[BT_RECORD_MAP] = spaces_on_map,
-	[BT_RECORD_UNMAP] = spaces_on_unmap,
-	[BT_RECORD_CODE] = spaces_on_code,
+	[BT_RECORD_MAP] = apply_to_index,
+	[BT_RECORD_UNMAP] = apply_to_index,
+	[BT_RECORD_CODE] = apply_to_index,
 	[BT_RECORD_EXIT] = tasks_on_exit,
 	[BT_RECORD_COMM] = tasks_on_comm,
 	[BT_RECORD_LAST_WORDS] = tasks_on_last_words,
@@ -258,25 +118,35 @@ static loader_handler *const handlers[] = {
 	[BT_RECORD_END] = on_end,
 };
 
+static void finish_index(struct loader *l)
+{
+	size_t dangling = trace_index_finish(l->m->index);
+	char text[100];
+
+	if (!dangling)
+		return;
+	snprintf(text, sizeof text, "%zu code pages name bytes that are not in the trace",
+		 dangling);
+	loader_damage(l, "objects", 0, BT_E_CORRUPT, text);
+}
+
 static void interpret(struct loader *l)
 {
 	const struct model *m = l->m;
 
-	if (l->objects_unsorted)
-		qsort(l->objects, l->object_count, sizeof *l->objects, compare_objects);
 	tasks_collect(l);
-	spaces_collect(l);
+	trace_index_begin(m->index, &m->events);
 	snapshots_collect(l);
-	for (size_t i = 0; i < m->event_count && !l->p->arena.failed; i++) {
-		uint16_t kind = m->events[i].rec.kind;
+	for (size_t i = 0; i < m->events.count && !l->p->arena.failed; i++) {
+		uint16_t kind = m->events.at[i].rec.kind;
 
 		if (kind < ARRAY_SIZE(handlers) && handlers[kind])
-			handlers[kind](l, &m->events[i]);
+			handlers[kind](l, &m->events.at[i]);
 	}
 	if (l->p->arena.failed)
 		return;
 	tasks_finish(l);
-	spaces_finish(l);
+	finish_index(l);
 	snapshots_finish(l);
 }
 
@@ -324,16 +194,16 @@ static void judge_torn_tails(struct model *m)
 	}
 }
 
-/* A closed trace has every event from 1 to its END, and a file of branches for each task that had
- * some when a moment was kept. */
+/* A closed trace has every event from 1 to its END. It has a file of branches for each task that
+ * had branches when a snapshot was taken. */
 static void look_for_what_is_missing(struct loader *l)
 {
 	const struct model *m = l->m;
 	char file[32];
 
-	if (!model_is_closed(m) || m->damage_count || l->unknown_events)
+	if (!model_is_closed(m) || m->damage_count || m->events.unknown)
 		return;
-	if (m->events[m->event_count - 1].seq != m->event_count)
+	if (m->events.at[m->events.count - 1].seq != m->events.count)
 		loader_damage(l, "events", 0, BT_E_CORRUPT,
 			      "events are missing, although every block is there and whole");
 	for (size_t i = 0; i < m->task_count; i++) {
@@ -363,7 +233,7 @@ static void load(struct loader *l)
 			read_file(l, &t->files[i], add_object);
 	}
 	if (!l->p->arena.failed)
-		sort_events(l);
+		l->p->arena.failed = !trace_events_sort(&l->m->events);
 	over = l->p->arena.over;
 	if (!l->p->arena.failed)
 		interpret(l);
@@ -381,7 +251,6 @@ static void load(struct loader *l)
 
 static void loader_release(struct loader *l)
 {
-	free(l->objects);
 	free(l->processes);
 	free(l->process_of);
 	free(l->threads.at);
@@ -406,7 +275,11 @@ int model_load(struct model **out, struct trace *t, struct bt_error *err)
 	for (size_t i = 0; i < t->file_count; i++)
 		bytes += t->files[i].bytes.len;
 	arena_init(&p->arena, budget_base + budget_ratio * bytes);
-	load(&l);
+	m->index = trace_index_new(&p->arena);
+	if (m->index)
+		load(&l);
+	else
+		p->arena.failed = true;
 	loader_release(&l);
 	if (p->arena.failed) {
 		model_free(m);
@@ -420,10 +293,10 @@ void model_free(struct model *m)
 {
 	if (!m)
 		return;
-	spaces_release(m->priv);
+	trace_index_free(m->index);
 	arena_release(&m->priv->arena);
 	free(m->priv);
-	free(m->events);
+	trace_events_release(&m->events);
 	free(m->tasks);
 	free(m->snapshots);
 	free(m->damage);

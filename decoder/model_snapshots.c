@@ -6,13 +6,15 @@
 
 void snapshots_collect(struct loader *l)
 {
-	l->m->snapshots =
-		loader_array(l, loader_count(l, BT_RECORD_SNAPSHOT), sizeof *l->m->snapshots);
-	l->threads.at = loader_array(l, loader_count(l, BT_RECORD_THREAD), sizeof *l->threads.at);
-	l->memory.at = loader_array(l, loader_count(l, BT_RECORD_MEMORY), sizeof *l->memory.at);
+	l->m->snapshots = loader_array(l, trace_events_count(&l->m->events, BT_RECORD_SNAPSHOT),
+				       sizeof *l->m->snapshots);
+	l->threads.at = loader_array(l, trace_events_count(&l->m->events, BT_RECORD_THREAD),
+				     sizeof *l->threads.at);
+	l->memory.at = loader_array(l, trace_events_count(&l->m->events, BT_RECORD_MEMORY),
+				    sizeof *l->memory.at);
 }
 
-void snapshots_on_snapshot(struct loader *l, const struct model_event *e)
+void snapshots_on_snapshot(struct loader *l, const struct trace_event *e)
 {
 	const struct process *process = tasks_process(l, e->rec.u.snapshot.task);
 
@@ -20,13 +22,13 @@ void snapshots_on_snapshot(struct loader *l, const struct model_event *e)
 		.rec = &e->rec.u.snapshot, .last_words = process ? process->last_words : NULL};
 }
 
-void snapshots_on_thread(struct loader *l, const struct model_event *e)
+void snapshots_on_thread(struct loader *l, const struct trace_event *e)
 {
 	l->threads.at[l->threads.count++] =
 		(struct part){.snapshot = e->rec.u.thread.snapshot, .event = e};
 }
 
-void snapshots_on_memory(struct loader *l, const struct model_event *e)
+void snapshots_on_memory(struct loader *l, const struct trace_event *e)
 {
 	const struct bt_record_memory *r = &e->rec.u.memory;
 
@@ -113,20 +115,21 @@ static void attach_memory(struct loader *l, struct model_snapshot *s)
 	}
 }
 
-static const struct model_event *find_event(const struct model *m, uint64_t seq, uint16_t kind)
+static const struct trace_event *find_event(const struct model *m, uint64_t seq, uint16_t kind)
 {
-	size_t lo = 0, hi = m->event_count;
+	size_t lo = 0, hi = m->events.count;
 
 	while (lo < hi) {
 		size_t mid = lo + (hi - lo) / 2;
 
-		if (m->events[mid].seq < seq)
+		if (m->events.at[mid].seq < seq)
 			lo = mid + 1;
 		else
 			hi = mid;
 	}
-	return lo < m->event_count && m->events[lo].seq == seq && m->events[lo].rec.kind == kind
-		       ? &m->events[lo]
+	return lo < m->events.count && m->events.at[lo].seq == seq &&
+			       m->events.at[lo].rec.kind == kind
+		       ? &m->events.at[lo]
 		       : NULL;
 }
 
@@ -184,7 +187,7 @@ void snapshots_finish(struct loader *l)
 	qsort(l->memory.at, l->memory.count, sizeof *l->memory.at, compare_parts);
 	for (size_t i = 0; i < m->snapshot_count; i++) {
 		struct model_snapshot *s = &m->snapshots[i];
-		const struct model_event *e =
+		const struct trace_event *e =
 			s->rec->event ? find_event(m, s->rec->event, BT_RECORD_SIGNAL) : NULL;
 
 		s->signal = e ? &e->rec.u.signal : NULL;

@@ -30,17 +30,17 @@ struct model_task *tasks_find(const struct model *m, uint32_t task)
 void tasks_collect(struct loader *l)
 {
 	struct model *m = l->m;
-	size_t n = loader_count(l, BT_RECORD_TASK), kept = 0;
+	size_t n = trace_events_count(&l->m->events, BT_RECORD_TASK), kept = 0;
 
 	m->tasks = loader_array(l, n, sizeof *m->tasks);
 	l->processes = loader_array(l, n, sizeof *l->processes);
 	l->process_of = loader_array(l, n, sizeof *l->process_of);
 	if (l->p->arena.failed)
 		return;
-	for (size_t i = 0; i < m->event_count; i++) {
-		const struct bt_record_task *r = &m->events[i].rec.u.task;
+	for (size_t i = 0; i < m->events.count; i++) {
+		const struct bt_record_task *r = &m->events.at[i].rec.u.task;
 
-		if (m->events[i].rec.kind != BT_RECORD_TASK)
+		if (m->events.at[i].rec.kind != BT_RECORD_TASK)
 			continue;
 		m->tasks[m->task_count++] = (struct model_task){.task = r->task,
 								.parent = r->parent,
@@ -78,7 +78,7 @@ struct process *tasks_process(struct loader *l, uint32_t task)
 	return n ? &l->processes[n - 1] : NULL;
 }
 
-void tasks_on_task(struct loader *l, const struct model_event *e)
+void tasks_on_task(struct loader *l, const struct trace_event *e)
 {
 	const struct bt_record_task *r = &e->rec.u.task;
 	const struct model_task *t = tasks_find(l->m, r->task);
@@ -98,7 +98,7 @@ void tasks_on_task(struct loader *l, const struct model_event *e)
 	*slot = (uint32_t)l->process_count;
 }
 
-void tasks_on_exec(struct loader *l, const struct model_event *e)
+void tasks_on_exec(struct loader *l, const struct trace_event *e)
 {
 	struct process *process = tasks_process(l, e->rec.u.exec.task);
 
@@ -107,7 +107,7 @@ void tasks_on_exec(struct loader *l, const struct model_event *e)
 }
 
 /* A process is called as its first thread is. */
-void tasks_on_comm(struct loader *l, const struct model_event *e)
+void tasks_on_comm(struct loader *l, const struct trace_event *e)
 {
 	const struct model_task *t = tasks_find(l->m, e->rec.u.comm.task);
 	struct process *process = tasks_process(l, e->rec.u.comm.task);
@@ -116,7 +116,7 @@ void tasks_on_comm(struct loader *l, const struct model_event *e)
 		process->command = (const char *)e->rec.u.comm.comm.at;
 }
 
-void tasks_on_last_words(struct loader *l, const struct model_event *e)
+void tasks_on_last_words(struct loader *l, const struct trace_event *e)
 {
 	struct process *process = tasks_process(l, e->rec.u.last_words.task);
 
@@ -124,7 +124,7 @@ void tasks_on_last_words(struct loader *l, const struct model_event *e)
 		process->last_words = &e->rec.u.last_words;
 }
 
-void tasks_on_exit(struct loader *l, const struct model_event *e)
+void tasks_on_exit(struct loader *l, const struct trace_event *e)
 {
 	struct model_task *t = tasks_find(l->m, e->rec.u.exit.task);
 

@@ -136,7 +136,7 @@ static void put_fault_title(struct report *r)
 /* What a value points to, where that is known. */
 static void put_target(struct report *r, const struct fault *f, uint64_t value)
 {
-	const struct model_map *map = model_map_at(r->m, f->space, f->epoch, value);
+	const struct space_map *map = trace_index_map_at(r->m->index, f->space, f->epoch, value);
 	struct location loc;
 
 	if (!map)
@@ -449,8 +449,8 @@ static void put_never_reached(struct report *r)
 {
 	struct slice from = r->m->trace->header.from;
 
-	for (size_t i = 0; i < r->m->event_count; i++)
-		if (r->m->events[i].rec.kind == BT_RECORD_START)
+	for (size_t i = 0; i < r->m->events.count; i++)
+		if (r->m->events.at[i].rec.kind == BT_RECORD_START)
 			return;
 	if (!from.len)
 		return;
@@ -478,8 +478,8 @@ static void put_notes(struct report *r)
 
 	report_heading(r, "Notes");
 	heading = r->t.buf.len;
-	for (size_t i = 0; i < r->m->event_count; i++) {
-		const struct bt_record *rec = &r->m->events[i].rec;
+	for (size_t i = 0; i < r->m->events.count; i++) {
+		const struct bt_record *rec = &r->m->events.at[i].rec;
 
 		if (rec->kind == BT_RECORD_NOTE || rec->kind == BT_RECORD_SUPPRESSED ||
 		    rec->kind == BT_RECORD_DETACH)

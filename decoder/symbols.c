@@ -103,7 +103,7 @@ static bool images_push(struct symbols *s, struct image *im)
 }
 
 /* The newest image that the mappings do not contradict, else a new one. */
-static struct image *image_for(struct symbols *s, const struct model_map *const *maps, size_t count)
+static struct image *image_for(struct symbols *s, const struct space_map *const *maps, size_t count)
 {
 	struct image *im;
 
@@ -155,12 +155,12 @@ static bool insert_view(struct symbols *s, size_t at, struct view v)
 struct image *symbols_image(struct symbols *s, uint32_t space, uint32_t epoch)
 {
 	size_t at = view_index(s, space, epoch), count;
-	const struct model_map **maps = NULL;
+	const struct space_map **maps = NULL;
 	struct image *im;
 
 	if (at < s->view_count && s->views[at].space == space && s->views[at].epoch == epoch)
 		return s->views[at].image;
-	count = model_maps(s->model, space, epoch, &maps);
+	count = trace_index_maps(s->model->index, space, epoch, &maps);
 	im = image_for(s, maps, count);
 	if (im && insert_view(s, at, (struct view){space, epoch, im}))
 		image_add(im, s->model, space, epoch, maps, count);
@@ -169,7 +169,7 @@ struct image *symbols_image(struct symbols *s, uint32_t space, uint32_t epoch)
 }
 
 /* The image that has the module of a mapping of code, else the newest that may take it in. */
-static struct image *image_for_map(struct symbols *s, const struct model_map *map)
+static struct image *image_for_map(struct symbols *s, const struct space_map *map)
 {
 	for (size_t i = s->image_count; i-- > 0;)
 		if (image_module_at(s->images[i], map, map->start) &&
@@ -181,7 +181,7 @@ static struct image *image_for_map(struct symbols *s, const struct model_map *ma
 /* Mappings come and go by the thousand; those of code, of which a history has most of its
  * addresses, are looked into one by one. */
 static struct image_module *module_of_code(struct symbols *s, uint32_t space, uint32_t epoch,
-					   const struct model_map *map)
+					   const struct space_map *map)
 {
 	struct image *im;
 
@@ -196,7 +196,7 @@ static struct image_module *module_of_code(struct symbols *s, uint32_t space, ui
 /* The module that an address of a mapping is in, or NULL. What is data may be another mapping's
  * module's, so all of them are looked at. */
 static struct image_module *module_at(struct symbols *s, uint32_t space, uint32_t epoch,
-				      const struct model_map *map, uint64_t addr)
+				      const struct space_map *map, uint64_t addr)
 {
 	struct image_module *module;
 	const struct hash_slot *slot;
@@ -471,7 +471,7 @@ static void look_up_cached(struct symbols *s, struct image_module *mod, bool is_
 void symbols_lookup(struct symbols *s, uint32_t space, uint32_t epoch, uint64_t addr,
 		    bool is_return, struct location *loc)
 {
-	const struct model_map *map = model_map_at(s->model, space, epoch, addr);
+	const struct space_map *map = trace_index_map_at(s->model->index, space, epoch, addr);
 	struct image_module *mod;
 
 	*loc = (struct location){
@@ -509,7 +509,7 @@ bool symbols_source_is_newer(const struct symbols *s, const char *file)
 static size_t file_code(struct symbols *s, uint32_t space, uint32_t epoch, uint64_t addr,
 			uint8_t *out, size_t n)
 {
-	const struct model_map *map = model_map_at(s->model, space, epoch, addr);
+	const struct space_map *map = trace_index_map_at(s->model->index, space, epoch, addr);
 	struct image_module *mod =
 		map && *map->path == '/' ? module_at(s, space, epoch, map, addr) : NULL;
 	GElf_Addr bias;
@@ -539,7 +539,8 @@ size_t symbols_code(struct symbols *s, uint32_t space, uint32_t epoch, uint64_t 
 	size_t done = 0;
 
 	while (done < n) {
-		size_t got = model_code(s->model, space, epoch, addr + done, out + done, n - done);
+		size_t got = trace_index_code(s->model->index, space, epoch, addr + done,
+					      out + done, n - done);
 
 		if (!got) {
 			/* up to the next page, which the trace may hold */

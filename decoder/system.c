@@ -130,8 +130,8 @@ static void on_end(struct builder *b, const struct bt_record_exit *r)
 
 static void walk(struct builder *b)
 {
-	for (size_t i = 0; i < b->m->event_count && !b->failed; i++) {
-		const struct bt_record *rec = &b->m->events[i].rec;
+	for (size_t i = 0; i < b->m->events.count && !b->failed; i++) {
+		const struct bt_record *rec = &b->m->events.at[i].rec;
 
 		if (rec->kind == BT_RECORD_SCHED)
 			on_sched(b, &rec->u.sched);

@@ -187,8 +187,8 @@ static bool unwind_from(struct unwind_context *u)
 
 static bool is_code(const struct unwind_context *u, uint64_t addr)
 {
-	const struct model_map *map =
-		model_map_at(symbols_model(u->symbols), u->space, u->epoch, addr);
+	const struct space_map *map =
+		trace_index_map_at(symbols_model(u->symbols)->index, u->space, u->epoch, addr);
 
 	return map && map->prot & 4;
 }
@@ -269,8 +269,8 @@ static bool return_from_wild(struct unwind_context *u)
  * has its own. */
 static bool is_of_stack(const struct unwind_context *u, uint64_t addr)
 {
-	const struct model_map *map =
-		model_map_at(symbols_model(u->symbols), u->space, u->epoch, addr);
+	const struct space_map *map =
+		trace_index_map_at(symbols_model(u->symbols)->index, u->space, u->epoch, addr);
 	uint64_t sp = u->regs.rsp;
 
 	for (size_t i = 0; i < u->count; i++)

@@ -51,7 +51,7 @@ static bool decode(struct judge *j, uint32_t space, uint32_t epoch, uint64_t pc,
 	if (!j->budget)
 		return false;
 	j->budget--;
-	n = model_code(j->m, space, epoch, pc, bytes, sizeof bytes);
+	n = trace_index_code(j->m->index, space, epoch, pc, bytes, sizeof bytes);
 	return n && !bt_insn_decode(bytes, n, insn);
 }
 
@@ -179,8 +179,8 @@ static size_t first_in_doubt(const struct judge *j, size_t i)
 {
 	const struct bt_point *taken = NULL;
 
-	for (size_t k = 0; i && k < j->m->event_count; k++) {
-		const struct bt_record *rec = &j->m->events[k].rec;
+	for (size_t k = 0; i && k < j->m->events.count; k++) {
+		const struct bt_record *rec = &j->m->events.at[k].rec;
 
 		if (rec->kind != BT_RECORD_SYSCALL_ENTER || rec->u.syscall_enter.task != j->h->task)
 			continue;

@@ -2,8 +2,13 @@ noinst_LIBRARIES += format/libformat.a
 format_libformat_a_SOURCES = \
 	format/block.c format/block.h \
 	format/syscall.c format/syscall.h \
+	format/live_maps.c format/live_maps.h \
 	format/record.c format/record.h format/records.def \
 	format/reserve.c format/reserve.h \
+	format/space_maps.c format/space_maps.h \
+	format/trace_events.c format/trace_events.h \
+	format/trace_index.c format/trace_index.h \
+	format/trace_objects.c format/trace_objects.h \
 	format/trace_reader.c format/trace_reader.h \
 	format/trace_writer.c format/trace_writer.h
 EXTRA_DIST += format/README.md

@@ -32,6 +32,8 @@ UNIT_TESTS = \
 	tests/unit/test_block \
 	tests/unit/test_reserve \
 	tests/unit/test_trace \
+	tests/unit/test_trace_events \
+	tests/unit/test_trace_index \
 	tests/unit/test_trace_writer \
 	tests/unit/test_trace_disk
 tests_unit_test_address_LDADD = $(CMOCKA_LIBS)
@@ -49,6 +51,8 @@ tests_unit_test_block_LDADD = $(UNIT_FORMAT_LIBS)
 tests_unit_test_reserve_LDADD = $(UNIT_FORMAT_LIBS)
 tests_unit_test_reserve_LDFLAGS = $(AM_LDFLAGS) -Wl,--wrap=fallocate,--wrap=fstatfs
 tests_unit_test_trace_LDADD = $(UNIT_FORMAT_LIBS)
+tests_unit_test_trace_events_LDADD = $(UNIT_FORMAT_LIBS)
+tests_unit_test_trace_index_LDADD = $(UNIT_FORMAT_LIBS)
 tests_unit_test_trace_writer_LDADD = $(UNIT_FORMAT_LIBS)
 tests_unit_test_trace_disk_LDADD = $(UNIT_FORMAT_LIBS)
 tests_unit_test_trace_disk_LDFLAGS = $(AM_LDFLAGS) -Wl,--wrap=fallocate,--wrap=fstatfs
@@ -56,7 +60,7 @@ tests_unit_test_trace_disk_LDFLAGS = $(AM_LDFLAGS) -Wl,--wrap=fallocate,--wrap=f
 UNIT_TESTS += tests/unit/test_model tests/unit/test_history tests/unit/test_disasm tests/unit/test_disasm_faults \
 	tests/unit/test_dump tests/unit/test_no_memory tests/unit/test_system tests/unit/test_verdict tests/unit/test_calls_made
 UNIT_DECODER_LIBS = $(DECODER_LIBS) $(CMOCKA_LIBS) $(DECODER_SYSTEM_LIBS)
-EXTRA_DIST += tests/unit/trace_maker.h tests/unit/scarce_disk.h tests/unit/scarce_memory.h tests/unit/scratch.h
+EXTRA_DIST += tests/unit/model_maker.h tests/unit/trace_maker.h tests/unit/scarce_disk.h tests/unit/scarce_memory.h tests/unit/scratch.h
 tests_unit_test_model_LDADD = $(UNIT_DECODER_LIBS)
 tests_unit_test_history_LDADD = $(UNIT_DECODER_LIBS)
 tests_unit_test_disasm_LDADD = $(UNIT_DECODER_LIBS)
@@ -85,7 +89,7 @@ tests_unit_test_label_LDADD = $(UNIT_TUI_LIBS)
 
 UNIT_TESTS += tests/unit/test_last_words tests/unit/test_fault tests/unit/test_symbols tests/unit/test_debug_unit tests/unit/test_callstack tests/unit/test_demangle tests/unit/test_text
 tests_unit_test_symbols_LDADD = $(UNIT_DECODER_LIBS) -ldl
-tests_unit_test_symbols_LDFLAGS = $(AM_LDFLAGS) -Wl,--wrap=model_maps
+tests_unit_test_symbols_LDFLAGS = $(AM_LDFLAGS) -Wl,--wrap=trace_index_maps
 tests_unit_test_debug_unit_LDADD = $(UNIT_DECODER_LIBS)
 tests_unit_test_callstack_LDADD = $(UNIT_DECODER_LIBS)
 tests_unit_test_demangle_LDADD = $(UNIT_DECODER_LIBS)

@@ -88,7 +88,7 @@ void label_code(struct viewer *v, struct row *out, uint32_t space, uint32_t epoc
 void label_pointer(struct viewer *v, struct row *out, uint32_t space, uint32_t epoch,
 		   uint64_t value)
 {
-	const struct model_map *map = model_map_at(v->m, space, epoch, value);
+	const struct space_map *map = trace_index_map_at(v->m->index, space, epoch, value);
 	struct location loc;
 
 	if (!map)

@@ -54,7 +54,7 @@ static void add_register(struct viewer *v, struct lines *l, const struct bt_reco
 	uint64_t value = bt_regs_get(&t->regs, i);
 	bool changed = old && bt_regs_get(old, i) != value;
 	uint32_t space = v->snap->rec->space;
-	const struct model_map *map = model_map_at(v->m, space, t->epoch, value);
+	const struct space_map *map = trace_index_map_at(v->m->index, space, t->epoch, value);
 	bool code = map && map->prot & 4;
 	struct target target = {
 		.has_place = true,

@@ -49,20 +49,20 @@ static void look_at_snapshots(const struct model *m)
 		const struct model_snapshot *s = &m->snapshots[i];
 
 		MUST(model_memory(m, s, s->rec->point.rip, bytes, sizeof bytes) <= sizeof bytes);
-		MUST(model_code(m, s->rec->space, s->rec->epoch, s->rec->point.rip, bytes,
-				sizeof bytes) <= sizeof bytes);
+		MUST(trace_index_code(m->index, s->rec->space, s->rec->epoch, s->rec->point.rip,
+				      bytes, sizeof bytes) <= sizeof bytes);
 	}
 }
 
 static void look_at_maps(const struct model *m)
 {
-	const struct model_map **maps;
+	const struct space_map **maps;
 
 	for (uint32_t space = 0; space < 4; space++) {
-		size_t n = model_maps(m, space, 1, &maps);
+		size_t n = trace_index_maps(m->index, space, 1, &maps);
 
 		for (size_t i = 0; i < n; i++)
-			MUST(model_map_at(m, space, 1, maps[i]->start));
+			MUST(trace_index_map_at(m->index, space, 1, maps[i]->start));
 		free(maps);
 	}
 }

@@ -50,9 +50,10 @@ static void check_target(struct check *c, size_t i)
 
 	if (e->kind != BT_BRANCH_JCC && e->kind != BT_BRANCH_JMP && e->kind != BT_BRANCH_CALL)
 		return;
-	if (bt_insn_decode(bytes,
-			   model_code(c->m, e->space, e->epoch, e->from, bytes, sizeof bytes),
-			   &insn)) {
+	if (bt_insn_decode(
+		    bytes,
+		    trace_index_code(c->m->index, e->space, e->epoch, e->from, bytes, sizeof bytes),
+		    &insn)) {
 		wrong(c, "entry %" PRIu64 ": no instruction at %" PRIx64, e->number, e->from);
 		return;
 	}

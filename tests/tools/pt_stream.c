@@ -84,7 +84,7 @@ static void print(const struct bt_branch *b)
 static struct bt_insn insn_of(const struct maker *k, const struct history_entry *e)
 {
 	uint8_t bytes[BT_INSN_MAX];
-	size_t n = model_code(k->m, e->space, e->epoch, e->from, bytes, sizeof bytes);
+	size_t n = trace_index_code(k->m->index, e->space, e->epoch, e->from, bytes, sizeof bytes);
 	struct bt_insn insn = {0};
 
 	if (!n || bt_insn_decode(bytes, n, &insn))
@@ -263,7 +263,7 @@ static size_t code_of_trace(void *arg, uint64_t addr, uint8_t *bytes, size_t n)
 {
 	const struct maker *k = arg;
 
-	return model_code(k->m, k->h.space, k->h.epoch, addr, bytes, n);
+	return trace_index_code(k->m->index, k->h.space, k->h.epoch, addr, bytes, n);
 }
 
 /* The stream's entries. What they took is *known. */

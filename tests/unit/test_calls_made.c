@@ -4,7 +4,7 @@
 #include <time.h>
 
 #include "format/syscall.h"
-#include "tests/unit/trace_maker.h"
+#include "tests/unit/model_maker.h"
 #include "tests/unit/unit.h"
 
 static void add_stop(struct maker *k, uint32_t task, uint64_t tick, uint64_t transfers, uint64_t nr)

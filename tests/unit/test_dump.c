@@ -3,7 +3,7 @@
 
 #include <stdio.h>
 
-#include "tests/unit/trace_maker.h"
+#include "tests/unit/model_maker.h"
 #include "tests/unit/unit.h"
 
 /* The text of a dump of what was made; free() it. */

@@ -4,7 +4,7 @@
 #include <stdio.h>
 
 #include "lib/array_size.h"
-#include "tests/unit/trace_maker.h"
+#include "tests/unit/model_maker.h"
 #include "tests/unit/unit.h"
 
 enum {

@@ -2,7 +2,7 @@
 #include "decoder/history.h"
 
 #include "lib/array_size.h"
-#include "tests/unit/trace_maker.h"
+#include "tests/unit/model_maker.h"
 #include "tests/unit/unit.h"
 
 /* n jumps whose addresses tell their numbers. */

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-#include "tests/unit/trace_maker.h"
+#include "tests/unit/model_maker.h"
 
 #include "tui/label.h"
 

@@ -3,8 +3,8 @@
  * --wrap, so that each allocation goes through here. */
 #include "decoder/history.h"
 
+#include "tests/unit/model_maker.h"
 #include "tests/unit/scarce_memory.h"
-#include "tests/unit/trace_maker.h"
 #include "tests/unit/unit.h"
 
 static void make(struct maker *k)
@@ -70,12 +70,12 @@ static void every_failed_allocation_of_a_model_is_survived(void **state)
 		if (m && !ran_out)
 			break;
 		/* It may have been the last allocation; nothing is called damaged. */
-		assert_true(m ? !m->damage_count && m->event_count == whole->event_count
+		assert_true(m ? !m->damage_count && m->events.count == whole->events.count
 			      : err.code == BT_E_NO_MEMORY && *err.text);
 		model_free(m);
 	}
 	assert_true(n > 30);
-	assert_int_equal(m->event_count, whole->event_count);
+	assert_int_equal(m->events.count, whole->events.count);
 	model_free(m);
 	model_free(whole);
 	maker_release(&k);

@@ -17,7 +17,7 @@
 
 #include "lib/array_size.h"
 #include "lib/page.h"
-#include "tests/unit/trace_maker.h"
+#include "tests/unit/model_maker.h"
 #include "tests/unit/unit.h"
 
 static const char source[] =
@@ -797,17 +797,17 @@ static void nothing_is_known_of_what_is_not_mapped(void **state)
 	assert_int_equal(loc.vaddr, 0);
 }
 
-static size_t maps_listed; /* by model_maps(), which walks all of an address space's past */
-size_t __real_model_maps(const struct model *m, uint32_t space, uint32_t epoch,
-			 const struct model_map ***out);
-size_t __wrap_model_maps(const struct model *m, uint32_t space, uint32_t epoch,
-			 const struct model_map ***out);
+static size_t maps_listed; /* by trace_index_maps(), which walks all of an address space's past */
+size_t __real_trace_index_maps(const struct trace_index *x, uint32_t space, uint32_t epoch,
+			       const struct space_map ***out);
+size_t __wrap_trace_index_maps(const struct trace_index *x, uint32_t space, uint32_t epoch,
+			       const struct space_map ***out);
 
-size_t __wrap_model_maps(const struct model *m, uint32_t space, uint32_t epoch,
-			 const struct model_map ***out)
+size_t __wrap_trace_index_maps(const struct trace_index *x, uint32_t space, uint32_t epoch,
+			       const struct space_map ***out)
 {
 	maps_listed++;
-	return __real_model_maps(m, space, epoch, out);
+	return __real_trace_index_maps(x, space, epoch, out);
 }
 
 /* Looks code up at each of many epochs, at which something is mapped: of a file, or nobody's, at

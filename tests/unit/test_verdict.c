@@ -2,7 +2,7 @@
 #include "decoder/verdict.h"
 
 #include "lib/array_size.h"
-#include "tests/unit/trace_maker.h"
+#include "tests/unit/model_maker.h"
 #include "tests/unit/unit.h"
 
 /* 1000: nop; nop; jne 1008; nop; jmp 1010; int3; 1008: nop; jmp 1010 ... 1010: call 1020; 1015:

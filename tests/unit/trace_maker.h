@@ -5,7 +5,7 @@
 
 #include <stdlib.h>
 
-#include "decoder/history.h"
+#include "format/trace_reader.h"
 #include "lib/branch.h"
 #include "tests/unit/unit.h"
 
@@ -156,75 +156,20 @@ static inline size_t maker_files(const struct maker *k, struct trace_file files[
 	return n;
 }
 
-/* The model of what was made; k's bytes must live as long as it. */
-static inline struct model *maker_load(struct maker *k)
+/* What was made, opened; k's bytes must live as long as it. */
+static inline struct trace *maker_open(struct maker *k)
 {
 	struct trace_file files[MAKER_FILES];
 	struct bt_error err;
 	struct trace *t;
-	struct model *m = NULL;
 
 	maker_begin(k, MAKER_EVENTS);
 	for (size_t i = 0; i < MAKER_FILES; i++)
 		if (k->records[i].len)
 			maker_flush(k, i);
-	if (trace_open_memory(&t, files, maker_files(k, files), &err) || model_load(&m, t, &err))
+	if (trace_open_memory(&t, files, maker_files(k, files), &err))
 		fail_msg("%s", err.text);
-	return m;
-}
-
-/* A trace being made and what was loaded of it: a test's state, ready for records when the test
- * begins. */
-struct made {
-	struct maker k;
-	struct model *m;
-	struct history h;
-};
-
-static inline int made_setup(void **state)
-{
-	struct made *t = calloc(1, sizeof *t);
-
-	if (!t)
-		return -1;
-	maker_init(&t->k);
-	*state = t;
-	return 0;
-}
-
-/* For another trace in the same test. */
-static inline void made_clear(struct made *t)
-{
-	history_release(&t->h);
-	model_free(t->m);
-	maker_release(&t->k);
-	t->m = NULL;
-	maker_init(&t->k);
-}
-
-static inline int made_teardown(void **state)
-{
-	struct made *t = *state;
-
-	made_clear(t);
-	maker_release(&t->k);
-	free(t);
-	return 0;
-}
-
-#define MADE_TEST(test) cmocka_unit_test_setup_teardown(test, made_setup, made_teardown)
-
-/* Nothing is recorded any more. */
-static inline void made_load(struct made *t) { t->m = maker_load(&t->k); }
-
-/* The same, and the history of a task. */
-static inline void made_history(struct made *t, uint32_t task)
-{
-	struct bt_error err;
-
-	made_load(t);
-	if (history_load(&t->h, t->m, task, &err))
-		fail_msg("%s", err.text);
+	return t;
 }
 
 static inline struct bt_branch branch(enum bt_branch_kind kind, uint64_t from, uint64_t to)
