@@ -10,7 +10,7 @@
 
 #include "commands/btrec_commands.h"
 #include "decoder/signals.h"
-#include "format/trace_reader.h"
+#include "format/trace_cursor.h"
 #include "lib/directories.h"
 #include "lib/say.h"
 

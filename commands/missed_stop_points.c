@@ -4,7 +4,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 
-#include "format/trace_reader.h"
+#include "format/trace_cursor.h"
 
 enum {
 	SHOWN = 3, /* of hundreds */

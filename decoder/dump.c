@@ -4,6 +4,7 @@
 #include <inttypes.h>
 
 #include "format/syscall.h"
+#include "format/trace_cursor.h"
 #include "lib/branch.h"
 
 static void print_entry(FILE *to, uint64_t number, const struct bt_branch *b)
@@ -72,7 +73,7 @@ static size_t print_file(FILE *to, const struct trace *t, const struct trace_fil
 	bool torn;
 	int rc;
 
-	fprintf(to, "file %s, %zu bytes\n", file->name, file->bytes.len);
+	fprintf(to, "file %s, %" PRIu64 " bytes\n", file->name, file->size);
 	trace_cursor_init(&c, t, file);
 	while ((rc = trace_cursor_next(&c, &rec, &err)) != 0) {
 		if (rc == 1) {

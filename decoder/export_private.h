@@ -5,6 +5,7 @@
 #define BT_EXPORT_PRIVATE_H
 
 #include "decoder/export.h"
+#include "format/trace_cursor.h"
 #include "lib/branch.h"
 
 /* A taken branch, or an empty slot (0 to 0), with the flags word of struct perf_branch_entry. */

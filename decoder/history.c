@@ -6,6 +6,7 @@
 #include <string.h>
 #include <sys/mman.h>
 
+#include "format/trace_cursor.h"
 #include "lib/page.h"
 
 enum {

@@ -74,7 +74,7 @@ static void read_file(struct loader *l, const struct trace_file *file, take_reco
 			loader_damage(l, file->name, err.offset, err.code, err.text);
 	}
 	if (a->over)
-		loader_damage(l, file->name, (uint64_t)(c.rest.at - file->bytes.at), BT_E_CORRUPT,
+		loader_damage(l, file->name, c.at, BT_E_CORRUPT,
 			      "the trace unpacks to more than is believable; the rest is left out");
 	trace_cursor_release(&c);
 }
@@ -273,7 +273,7 @@ int model_load(struct model **out, struct trace *t, struct bt_error *err)
 	m->trace = t;
 	m->priv = p;
 	for (size_t i = 0; i < t->file_count; i++)
-		bytes += t->files[i].bytes.len;
+		bytes += t->files[i].size;
 	arena_init(&p->arena, budget_base + budget_ratio * bytes);
 	m->index = trace_index_new(&p->arena);
 	if (m->index)

@@ -5,6 +5,7 @@
 #define BT_MODEL_PRIVATE_H
 
 #include "decoder/model.h"
+#include "format/trace_cursor.h"
 #include "lib/arena.h"
 #include "lib/grow.h"
 

@@ -7,7 +7,8 @@
 #include <zstd.h>
 #include <zstd_errors.h>
 
-/* Not ASCII at the front and a line end inside, as in PNG: text-mode transfers break it visibly. */
+/* As in PNG: not ASCII at the front and a line end inside, so that a text-mode transfer breaks it
+ * visibly. */
 static const uint8_t file_magic[8] = {0x89, 'B', 'T', 'R', 'E', 'C', '\r', '\n'};
 static const uint8_t block_magic[4] = {'B', 'T', 'B', 'K'};
 
@@ -17,11 +18,12 @@ enum packing {
 };
 
 enum {
-	QUICK_LEVEL = 1,  /* half of level 3's time, a tenth more bytes */
-	SMALL = 16384,    /* bytes: of no more than that... */
-	SMALL_LEVEL = -1, /* ... with tables of 32 KiB, not 192: the kernel's giving those would
-			     cost as much as packing does */
-	FULL_LEVEL = 3, /* branch chunks shrink 4 to 8 times at it, and it never shows in a profile
+	QUICK_LEVEL = 1, /* half of level 3's time, a tenth more bytes */
+	/* Up to SMALL bytes are packed with tables of 32 KiB, not 192: page faults on those would
+	 * cost as much as the packing. */
+	SMALL = 16384,
+	SMALL_LEVEL = -1,
+	FULL_LEVEL = 3, /* branch chunks shrink 4 to 8 times; the time never shows in a profile
 			   beside a stop */
 };
 
@@ -149,20 +151,21 @@ static bool block_header_read(struct slice s, struct block_header *h)
 	return slice_u32(&s) == checksum(start, BT_BLOCK_HEADER_SIZE - 4);
 }
 
-/* Moves in to the next block header at or behind in->at + skip, or to the end. */
-static void resynchronise(struct slice *in, size_t skip)
+/* Moves *at to the next block header at or behind it, or to the end of the file. */
+static void resynchronise(struct file_window *w, uint64_t *at)
 {
 	struct block_header h;
+	struct slice bytes;
 
-	slice_take(in, skip < in->len ? skip : in->len);
-	while (in->len) {
-		const uint8_t *m = memchr(in->at, block_magic[0], in->len);
+	while ((bytes = file_window_at(w, *at, BT_BLOCK_HEADER_SIZE)).len) {
+		const uint8_t *m = memchr(bytes.at, block_magic[0], bytes.len);
 
-		slice_take(in, m ? (size_t)(m - in->at) : in->len);
-		if (block_header_read(*in, &h))
+		*at += m ? (size_t)(m - bytes.at) : bytes.len;
+		if (!m)
+			continue;
+		if (block_header_read(file_window_at(w, *at, BT_BLOCK_HEADER_SIZE), &h))
 			return;
-		if (in->len)
-			slice_take(in, 1);
+		++*at;
 	}
 }
 
@@ -192,51 +195,53 @@ static enum bt_error_code unpack(const struct block_header *h, struct slice payl
 	return BT_OK;
 }
 
-int bt_block_decode(struct slice *in, uint64_t base, struct buf *raw, uint64_t *ordinal,
+int bt_block_decode(struct file_window *w, uint64_t *at, struct buf *raw, uint64_t *ordinal,
 		    struct bt_error *err)
 {
+	const uint64_t start = *at;
+	struct slice bytes = file_window_at(w, start, BT_BLOCK_HEADER_SIZE), payload;
 	enum bt_error_code failure;
 	struct block_header h;
-	struct slice payload;
 
 	buf_reset(raw);
-	if (!in->len)
+	if (!bytes.len)
 		return 0;
-	if (in->len < BT_BLOCK_HEADER_SIZE &&
-	    !memcmp(in->at, block_magic, in->len < 4 ? in->len : 4)) {
-		slice_take(in, in->len);
-		return bt_fail_at(err, BT_E_TRUNCATED, base, "the file ends inside a block header");
+	if (bytes.len < BT_BLOCK_HEADER_SIZE &&
+	    !memcmp(bytes.at, block_magic, bytes.len < 4 ? bytes.len : 4)) {
+		*at += bytes.len;
+		return bt_fail_at(err, BT_E_TRUNCATED, start,
+				  "the file ends inside a block header");
 	}
-	if (!block_header_read(*in, &h)) {
-		resynchronise(in, 1);
-		return bt_fail_at(err, BT_E_CORRUPT, base, "no block where one should begin");
+	if (!block_header_read(bytes, &h)) {
+		++*at;
+		resynchronise(w, at);
+		return bt_fail_at(err, BT_E_CORRUPT, start, "no block where one should begin");
 	}
+	*at += BT_BLOCK_HEADER_SIZE;
 	if (h.packed > BT_BLOCK_MAX) {
-		resynchronise(in, BT_BLOCK_HEADER_SIZE);
-		return bt_fail_at(err, BT_E_CORRUPT, base, "a block is larger than a block can be");
+		resynchronise(w, at);
+		return bt_fail_at(err, BT_E_CORRUPT, start,
+				  "a block is larger than a block can be");
 	}
-	payload = *in;
-	slice_take(&payload, BT_BLOCK_HEADER_SIZE);
-	payload = slice_take(&payload, h.packed);
+	bytes = file_window_at(w, start, BT_BLOCK_HEADER_SIZE + h.packed);
+	slice_take(&bytes, BT_BLOCK_HEADER_SIZE);
+	payload = slice_take(&bytes, h.packed);
 	if (payload.bad) {
-		struct slice rest = *in;
-
-		/* A torn tail, unless a whole block follows: then the length was a lie or bytes are
+		/* A torn tail, unless a whole block follows: then the length is wrong, or bytes are
 		 * gone. */
-		resynchronise(&rest, BT_BLOCK_HEADER_SIZE);
-		*in = rest;
-		return bt_fail_at(err, rest.len ? BT_E_CORRUPT : BT_E_TRUNCATED, base,
+		resynchronise(w, at);
+		return bt_fail_at(err, *at < w->size ? BT_E_CORRUPT : BT_E_TRUNCATED, start,
 				  "the file ends inside a block");
 	}
 	if (h.crc != checksum(payload.at, payload.len)) {
-		resynchronise(in, BT_BLOCK_HEADER_SIZE);
-		return bt_fail_at(err, BT_E_CORRUPT, base, "checksum of a block is wrong");
+		resynchronise(w, at);
+		return bt_fail_at(err, BT_E_CORRUPT, start, "checksum of a block is wrong");
 	}
-	slice_take(in, BT_BLOCK_HEADER_SIZE + h.packed);
+	*at += h.packed;
 	failure = h.reserved ? BT_E_CORRUPT : unpack(&h, payload, raw);
 	if (failure) {
 		buf_reset(raw);
-		return bt_fail_at(err, failure, base,
+		return bt_fail_at(err, failure, start,
 				  failure == BT_E_NO_MEMORY ? "out of memory to unpack a block"
 							    : "a block cannot be unpacked");
 	}

@@ -2,10 +2,12 @@ noinst_LIBRARIES += format/libformat.a
 format_libformat_a_SOURCES = \
 	format/block.c format/block.h \
 	format/syscall.c format/syscall.h \
+	format/file_window.c format/file_window.h \
 	format/live_maps.c format/live_maps.h \
 	format/record.c format/record.h format/records.def \
 	format/reserve.c format/reserve.h \
 	format/space_maps.c format/space_maps.h \
+	format/trace_cursor.c format/trace_cursor.h \
 	format/trace_events.c format/trace_events.h \
 	format/trace_index.c format/trace_index.h \
 	format/trace_objects.c format/trace_objects.h \

@@ -6,21 +6,19 @@
 #include <fcntl.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/resource.h>
 #include <sys/stat.h>
 #include <unistd.h>
 
 #include "lib/array_size.h"
 
 enum {
-	WASTE_BASE = 1 << 30,
-	WASTE_RATIO = 64,
-	UNPACKED_BASE = 1 << 30,
-	UNPACKED_RATIO = 64,      /* tight loops pack far better than anything else */
 	HOLES_MAX = BT_BLOCK_MAX, /* bytes of a file's holes that are read, as zeros; the rest of
 				     the file is not */
+	DESCRIPTORS_MAX = 4096,   /* as many are reckoned with where the limit is higher */
 };
 
-/* Kind and number from a file's name. False for a file that is none of a trace's. */
+/* Kind and number from a file's name. False for a name that no file of a trace has. */
 static bool parse_name(const char *name, enum bt_file_kind *kind, uint32_t *number)
 {
 	for (enum bt_file_kind k = BT_FILE_EVENTS; k <= BT_FILE_OBJECTS; k++) {
@@ -47,26 +45,9 @@ static int compare_files(const void *a, const void *b)
 	return x->number < y->number ? -1 : x->number > y->number;
 }
 
-/* Returns -1 with errno EINVAL for what is no regular file: opening a device may act on it. */
-static int open_regular(int dir, const char *name, struct stat *st)
-{
-	int fd;
-
-	if (fstatat(dir, name, st, 0))
-		return -1;
-	fd = S_ISREG(st->st_mode) ? openat(dir, name, O_RDONLY | O_CLOEXEC | O_NONBLOCK | O_NOCTTY)
-				  : -1;
-	if (fd >= 0 && !fstat(fd, st) && S_ISREG(st->st_mode))
-		return fd;
-	if (fd >= 0)
-		close(fd);
-	if (fd >= 0 || !S_ISREG(st->st_mode))
-		errno = EINVAL;
-	return -1;
-}
-
-/* Where reading a file ends: before a hole with which its holes come to more than HOLES_MAX, else
- * at its end. A recorder leaves none, but a file may be made as long as one likes at no cost. */
+/* Where reading a file ends: before the hole with which its holes exceed HOLES_MAX, else at its
+ * end. Recorders leave no holes, but anybody can make a file of any length out of one, at no cost.
+ */
 static off_t readable_end(int fd, off_t size)
 {
 	off_t at = 0, holes = 0;
@@ -86,42 +67,52 @@ static off_t readable_end(int fd, off_t size)
 	return size;
 }
 
-static int read_file(int dir, struct trace_file *file)
+/* Whether a descriptor may stay open until the trace is closed. So a small trace can be read to its
+ * end also when it is deleted meanwhile, and a trace of thousands of tasks leaves most descriptors
+ * to others. */
+static bool may_hold(int fd)
+{
+	struct rlimit limit;
+
+	if (getrlimit(RLIMIT_NOFILE, &limit) || limit.rlim_cur > DESCRIPTORS_MAX)
+		limit.rlim_cur = DESCRIPTORS_MAX;
+	return (rlim_t)fd < limit.rlim_cur / 4;
+}
+
+/* Notes what of the file will be read. Returns 0 or an errno. */
+static int look_at_file(int dir, struct trace_file *file)
 {
 	struct stat st;
-	int fd = open_regular(dir, file->name, &st), failure = 0;
-	size_t len = 0, size;
-	uint8_t *bytes;
-	off_t end;
+	int fd = file_open_regular(dir, file->name, &st);
 
 	if (fd < 0)
 		return errno;
-	end = readable_end(fd, st.st_size);
-	failure = lseek(fd, 0, SEEK_SET) ? errno : 0;
-	file->unread = (uint64_t)(st.st_size - end);
-	size = (size_t)end;
-	bytes = malloc(size ? size : 1);
-	while (bytes && !failure && len < size) {
-		ssize_t n = read(fd, bytes + len, size - len);
-
-		if (n < 0 && errno == EINTR)
-			continue;
-		if (n < 0)
-			failure = errno;
-		if (n <= 0)
-			break;
-		len += (size_t)n;
-	}
-	close(fd);
-	if (!bytes || failure) {
-		free(bytes);
-		return bytes ? failure : ENOMEM;
-	}
-	file->bytes = slice_of(bytes, len);
+	file->size = (uint64_t)readable_end(fd, st.st_size);
+	file->unread = (uint64_t)st.st_size - file->size;
+	file->dev = st.st_dev;
+	file->ino = st.st_ino;
+	if (may_hold(fd))
+		file->fd = fd;
+	else
+		close(fd);
 	return 0;
 }
 
-/* trace_writer_open()'s lock. */
+void trace_file_window(struct file_window *w, const struct trace *t, const struct trace_file *file)
+{
+	struct disk_file disk = {.dir = t->dir,
+				 .name = file->name,
+				 .fd = file->fd,
+				 .dev = file->dev,
+				 .ino = file->ino};
+
+	if (t->dir < 0)
+		file_window_init_memory(w, file->bytes);
+	else
+		file_window_init_disk(w, &disk, file->size);
+}
+
+/* Whether a writer holds its lock (trace_writer_open()). */
 static bool is_locked(int dir)
 {
 	struct flock lock = {.l_type = F_RDLCK, .l_whence = SEEK_SET};
@@ -131,72 +122,81 @@ static bool is_locked(int dir)
 	int fd;
 
 	trace_file_name(name, BT_FILE_EVENTS, 0);
-	fd = open_regular(dir, name, &st);
+	fd = file_open_regular(dir, name, &st);
 	locked = fd >= 0 && !fcntl(fd, F_OFD_GETLK, &lock) && lock.l_type != F_UNLCK;
 	if (fd >= 0)
 		close(fd);
 	return locked;
 }
 
+/* Decodes the header record in the first block of events. */
+static int decode_header(struct trace *t, struct file_window *w, struct bt_error *err)
+{
+	struct slice front = file_window_at(w, 0, BT_FILE_HEADER_SIZE), records;
+	uint64_t at = BT_FILE_HEADER_SIZE, ordinal;
+	struct bt_file_header h;
+	struct bt_record rec;
+	int rc = bt_file_header_decode(&front, &h, err);
+
+	if (rc)
+		return rc;
+	if (h.kind != BT_FILE_EVENTS)
+		return bt_fail_at(err, BT_E_CORRUPT, 12, "the file is of another kind");
+	rc = bt_block_decode(w, &at, &t->header_raw, &ordinal, err);
+	if (rc == 0)
+		return bt_fail_at(err, BT_E_TRUNCATED, BT_FILE_HEADER_SIZE,
+				  "the file ends before the trace's header record");
+	if (rc < 0)
+		return rc;
+	records = slice_of(t->header_raw.data, t->header_raw.len);
+	if (bt_record_decode(&records, &rec) != 1 || rec.kind != BT_RECORD_HEADER)
+		return bt_fail_at(err, BT_E_CORRUPT, BT_FILE_HEADER_SIZE,
+				  "the trace's header record is damaged");
+	memcpy(t->uuid, h.uuid, sizeof t->uuid);
+	t->header = rec.u.header;
+	return 0;
+}
+
 static int read_header(struct trace *t, struct bt_error *err)
 {
 	const struct trace_file *f =
 		t->file_count && t->files[0].kind == BT_FILE_EVENTS ? &t->files[0] : NULL;
-	struct bt_file_header h;
-	struct bt_record rec;
-	struct slice s;
-	uint64_t ordinal;
+	struct bt_error cause = {0};
+	struct file_window w;
 	int rc;
 
 	if (!f)
 		return bt_fail(err, BT_E_NOT_TRACE, 0,
 			       "%s: not a btrec trace (it has no events file)", t->path);
-	s = f->bytes;
-	rc = bt_file_header_decode(&s, &h, err);
-	if (rc == 0 && h.kind != BT_FILE_EVENTS)
-		rc = bt_fail_at(err, BT_E_CORRUPT, 12, "the file is of another kind");
-	if (rc == 0) {
-		rc = bt_block_decode(&s, BT_FILE_HEADER_SIZE, &t->header_raw, &ordinal, err);
-		if (rc == 0)
-			rc = bt_fail_at(err, BT_E_TRUNCATED, BT_FILE_HEADER_SIZE,
-					"the file ends before the trace's header record");
-	}
-	if (rc == 1) {
-		struct slice records = slice_of(t->header_raw.data, t->header_raw.len);
-
-		if (bt_record_decode(&records, &rec) != 1 || rec.kind != BT_RECORD_HEADER)
-			rc = bt_fail_at(err, BT_E_CORRUPT, BT_FILE_HEADER_SIZE,
-					"the trace's header record is damaged");
-	}
-	if (rc < 0) {
-		if (err) {
-			struct bt_error cause = *err;
-
-			bt_fail_at(err, cause.code, cause.offset, "%s/%s, byte %llu: %.200s",
-				   t->path, f->name, (unsigned long long)cause.offset, cause.text);
-		}
-		return rc;
-	}
-	memcpy(t->uuid, h.uuid, sizeof t->uuid);
-	t->header = rec.u.header;
-	return 0;
+	trace_file_window(&w, t, f);
+	rc = decode_header(t, &w, &cause);
+	if (rc && w.failure)
+		rc = bt_fail(err, bt_code_of_errno(w.failure), w.failure, "cannot read %s/%s",
+			     t->path, f->name);
+	else if (rc)
+		rc = bt_fail_at(err, cause.code, cause.offset, "%s/%s, byte %llu: %.200s", t->path,
+				f->name, (unsigned long long)cause.offset, cause.text);
+	file_window_release(&w);
+	return rc;
 }
 
 static struct trace *trace_new(const char *path)
 {
 	struct trace *t = calloc(1, sizeof *t);
 
-	if (t)
-		t->path = strdup(path);
-	if (t && !t->path) {
+	if (!t)
+		return NULL;
+	t->dir = -1;
+	t->path = strdup(path);
+	if (!t->path) {
 		free(t);
 		t = NULL;
 	}
 	return t;
 }
 
-/* Enters a file into the list. Returns 0 or ENOMEM; *out is NULL for a name that is none of a
- * trace's. */
+/* Adds a file to the list. Returns 0 or ENOMEM. *out is NULL for a name that no file of a trace
+ * has. */
 static int add_file(struct trace *t, const char *name, struct trace_file **out)
 {
 	enum bt_file_kind kind;
@@ -211,7 +211,7 @@ static int add_file(struct trace *t, const char *name, struct trace_file **out)
 		return ENOMEM;
 	t->files = files;
 	*out = &files[t->file_count++];
-	**out = (struct trace_file){.kind = kind, .number = number};
+	**out = (struct trace_file){.kind = kind, .number = number, .fd = -1};
 	memcpy((*out)->name, name, strlen(name) + 1);
 	return 0;
 }
@@ -238,7 +238,6 @@ int trace_open_memory(struct trace **out, const struct trace_file *files, size_t
 
 	if (!t)
 		return bt_no_memory(err, NULL);
-	t->borrowed = true;
 	for (size_t i = 0; i < count; i++) {
 		struct trace_file *f;
 
@@ -246,8 +245,10 @@ int trace_open_memory(struct trace **out, const struct trace_file *files, size_t
 			trace_close(t);
 			return bt_no_memory(err, NULL);
 		}
-		if (f)
+		if (f) {
 			f->bytes = files[i].bytes;
+			f->size = f->bytes.len;
+		}
 	}
 	return finish_open(out, t, err);
 }
@@ -282,7 +283,7 @@ static const char *kind_name(mode_t mode)
 	return NULL;
 }
 
-/* Of the file that was to be read last. */
+/* The error for the last file in the list. */
 static int read_failure(struct bt_error *err, const struct trace *t, int dir, int failure)
 {
 	const char *name = t->file_count ? t->files[t->file_count - 1].name : "";
@@ -296,7 +297,7 @@ static int read_failure(struct bt_error *err, const struct trace *t, int dir, in
 	return open_failure(err, t->path, failure);
 }
 
-/* Lists and reads those of a kind. Returns 0 or an errno, of the last one in the list. */
+/* Lists the files of a kind. Returns 0, or an errno of the last one in the list. */
 static int add_files(struct trace *t, DIR *d, enum bt_file_kind wanted)
 {
 	struct dirent *e;
@@ -312,12 +313,12 @@ static int add_files(struct trace *t, DIR *d, enum bt_file_kind wanted)
 			continue;
 		failure = add_file(t, e->d_name, &f);
 		if (f)
-			failure = read_file(dirfd(d), f);
+			failure = look_at_file(dirfd(d), f);
 	}
 	return failure;
 }
 
-/* With files of the kinds up to `last`. */
+/* Opens a trace with files of the kinds up to `last`. */
 static int open_kinds(struct trace **out, const char *path, enum bt_file_kind last,
 		      struct bt_error *err)
 {
@@ -339,11 +340,15 @@ static int open_kinds(struct trace **out, const char *path, enum bt_file_kind la
 		return bt_no_memory(err, NULL);
 	}
 	t->being_written = is_locked(dir);
-	/* What names others comes before what it names, the other way round than it is written:
-	 * files may still come, and grow. */
+	/* A recorder may be writing: it writes what is named before what names it. So what names is
+	 * looked at first. */
 	for (enum bt_file_kind kind = BT_FILE_EVENTS; !failure && kind <= last; kind++)
 		failure = add_files(t, d, kind);
-	rc = failure ? read_failure(err, t, dir, failure) : 0;
+	t->dir = failure ? -1 : fcntl(dir, F_DUPFD_CLOEXEC, 0);
+	if (!failure && t->dir < 0)
+		rc = open_failure(err, path, errno);
+	else
+		rc = failure ? read_failure(err, t, dir, failure) : 0;
 	closedir(d);
 	if (rc) {
 		trace_close(t);
@@ -366,101 +371,13 @@ void trace_close(struct trace *t)
 {
 	if (!t)
 		return;
-	for (size_t i = 0; i < t->file_count && !t->borrowed; i++)
-		free((void *)(uintptr_t)t->files[i].bytes.at);
+	for (size_t i = 0; i < t->file_count; i++)
+		if (t->files[i].fd >= 0)
+			close(t->files[i].fd);
+	if (t->dir >= 0)
+		close(t->dir);
 	free(t->files);
 	free(t->path);
 	buf_release(&t->header_raw);
 	free(t);
-}
-
-void trace_cursor_init(struct trace_cursor *c, const struct trace *t, const struct trace_file *file)
-{
-	*c = (struct trace_cursor){.file = file, .rest = file->bytes};
-	memcpy(c->uuid, t->uuid, sizeof c->uuid);
-}
-
-void trace_cursor_release(struct trace_cursor *c) { buf_release(&c->raw); }
-
-static int begin_file(struct trace_cursor *c, struct bt_error *err)
-{
-	struct bt_file_header h;
-	int rc = bt_file_header_decode(&c->rest, &h, err);
-
-	c->header_read = true;
-	if (rc == 0 && (h.kind != c->file->kind || memcmp(h.uuid, c->uuid, sizeof h.uuid)))
-		rc = bt_fail_at(err, BT_E_CORRUPT, 0,
-				"the file belongs to another trace, or is of another kind");
-	if (rc)
-		c->rest.len = 0;
-	return rc;
-}
-
-/* A hostile file can be a row of block headers each of which promises the rest of the file: reading
- * on behind each would read every byte once per header. Past this limit, which no real damage
- * reaches, the rest is not looked at. */
-static void waste(struct trace_cursor *c, size_t bytes)
-{
-	c->wasted += bytes < BT_BLOCK_MAX ? bytes : BT_BLOCK_MAX;
-	if (c->wasted > WASTE_BASE + WASTE_RATIO * (uint64_t)c->file->bytes.len)
-		slice_take(&c->rest, c->rest.len);
-}
-
-int trace_cursor_next(struct trace_cursor *c, struct bt_record *rec, struct bt_error *err)
-{
-	for (;;) {
-		uint64_t ordinal, offset = (uint64_t)(c->rest.at - c->file->bytes.at);
-		size_t left = c->rest.len;
-		int rc;
-
-		if (!c->header_read) {
-			rc = begin_file(c, err);
-			if (rc)
-				return rc;
-			continue;
-		}
-		rc = bt_record_decode(&c->records, rec);
-		if (rc == 1) {
-			if (rec->kind == BT_RECORD_UNIT)
-				c->unit = rec->u.unit.unit;
-			return 1;
-		}
-		if (rc < 0) {
-			c->records = (struct slice){0};
-			return bt_fail_at(err, BT_E_CORRUPT, offset,
-					  "a record in the block before is damaged");
-		}
-		rc = bt_block_decode(&c->rest, offset, &c->raw, &ordinal, err);
-		if (rc < 0)
-			waste(c, left);
-		c->next_ordinal +=
-			rc == -BT_E_NO_MEMORY; /* it is there: the next one is no stranger */
-		if (!rc && c->file->unread && !c->hole_told) {
-			c->hole_told = true;
-			return bt_fail_at(err, BT_E_CORRUPT, offset,
-					  "a hole in the file: its last %llu bytes are not read",
-					  (unsigned long long)c->file->unread);
-		}
-		if (rc <= 0)
-			return rc;
-		c->unpacked += c->raw.len;
-		if (c->unpacked > UNPACKED_BASE + UNPACKED_RATIO * (uint64_t)c->file->bytes.len) {
-			slice_take(&c->rest, c->rest.len);
-			return bt_fail_at(
-				err, BT_E_CORRUPT, offset,
-				"it unpacks to more than is believable; the rest is left out");
-		}
-		c->records = slice_of(c->raw.data, c->raw.len);
-		c->unit = 0;
-		if (ordinal != c->next_ordinal) {
-			uint64_t expected = c->next_ordinal;
-
-			c->next_ordinal = ordinal + 1;
-			return bt_fail_at(err, BT_E_CORRUPT, offset,
-					  "block %llu follows where block %llu belongs",
-					  (unsigned long long)ordinal,
-					  (unsigned long long)expected);
-		}
-		c->next_ordinal++;
-	}
 }

@@ -32,6 +32,7 @@ UNIT_TESTS = \
 	tests/unit/test_block \
 	tests/unit/test_reserve \
 	tests/unit/test_trace \
+	tests/unit/test_trace_cursor \
 	tests/unit/test_trace_events \
 	tests/unit/test_trace_index \
 	tests/unit/test_trace_writer \
@@ -51,6 +52,7 @@ tests_unit_test_block_LDADD = $(UNIT_FORMAT_LIBS)
 tests_unit_test_reserve_LDADD = $(UNIT_FORMAT_LIBS)
 tests_unit_test_reserve_LDFLAGS = $(AM_LDFLAGS) -Wl,--wrap=fallocate,--wrap=fstatfs
 tests_unit_test_trace_LDADD = $(UNIT_FORMAT_LIBS)
+tests_unit_test_trace_cursor_LDADD = $(UNIT_FORMAT_LIBS)
 tests_unit_test_trace_events_LDADD = $(UNIT_FORMAT_LIBS)
 tests_unit_test_trace_index_LDADD = $(UNIT_FORMAT_LIBS)
 tests_unit_test_trace_writer_LDADD = $(UNIT_FORMAT_LIBS)

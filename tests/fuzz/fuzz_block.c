@@ -8,23 +8,27 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 {
 	struct slice in = slice_of(data, size);
 	struct bt_file_header h;
+	struct file_window w;
 	struct bt_error err;
 	struct buf raw = {0};
-	uint64_t ordinal;
+	uint64_t at, ordinal;
 	int rc = bt_file_header_decode(&in, &h, &err);
 
 	MUST(rc == 0 ? in.len == size - BT_FILE_HEADER_SIZE : in.len == size);
+	file_window_init_memory(&w, slice_of(data, size));
+	at = size - in.len;
 	for (;;) {
-		size_t before = in.len;
+		uint64_t before = at;
 
-		rc = bt_block_decode(&in, size - before, &raw, &ordinal, &err);
+		rc = bt_block_decode(&w, &at, &raw, &ordinal, &err);
 		if (!rc)
 			break;
-		MUST(in.len < before && in.at + in.len == data + size);
+		MUST(at > before && at <= size);
 		MUST(rc > 0 || raw.len == 0);
-		MUST(rc > 0 || err.offset == size - before);
+		MUST(rc > 0 || err.offset == before);
 	}
-	MUST(in.len == 0);
+	MUST(at == size);
+	file_window_release(&w);
 	buf_release(&raw);
 	return 0;
 }

@@ -16,8 +16,8 @@ static void read_file(const struct trace *t, const struct trace_file *f)
 	while ((rc = trace_cursor_next(&c, &rec, &err))) {
 		if (rc > 0)
 			continue;
-		MUST(err.offset <= f->bytes.len && (int)err.code == -rc);
-		MUST(++errors <= 2 * f->bytes.len + 2);
+		MUST(err.offset <= f->size && (int)err.code == -rc);
+		MUST(++errors <= 2 * f->size + 2);
 	}
 	trace_cursor_release(&c);
 }

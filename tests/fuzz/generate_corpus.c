@@ -328,16 +328,16 @@ static void put_damaged(const char *dir, const char *name, unsigned block)
 	enum {
 		BLOCKS = 6 + BT_FILE_HEADER_SIZE /* behind kind, number and length of the file */
 	};
-	struct slice rest;
 	struct buf out = {0}, raw = {0};
-	uint64_t ordinal;
+	uint64_t at = BLOCKS, ordinal;
+	struct file_window w;
 
 	add_trace(&out, add_events, add_chunk);
-	rest = slice_of(out.data + BLOCKS, out.len - BLOCKS);
+	file_window_init_memory(&w, slice_of(out.data, out.len));
 	for (unsigned i = 0; i < block; i++)
-		if (bt_block_decode(&rest, 0, &raw, &ordinal, NULL) != 1)
+		if (bt_block_decode(&w, &at, &raw, &ordinal, NULL) != 1)
 			exit(1);
-	out.data[out.len - rest.len + BT_BLOCK_HEADER_SIZE + 3] ^= 1;
+	out.data[at + BT_BLOCK_HEADER_SIZE + 3] ^= 1;
 	buf_release(&raw);
 	put_buf(dir, name, &out);
 }

@@ -7,7 +7,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "format/trace_reader.h"
+#include "format/trace_cursor.h"
 
 enum { TRACE_BYTES_FILES = 16 };
 

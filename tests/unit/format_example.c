@@ -6,7 +6,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "format/trace_reader.h"
+#include "format/trace_cursor.h"
 #include "lib/array_size.h"
 #include "lib/branch.h"
 

@@ -66,6 +66,25 @@ static void file_header_faults_are_distinct(void **state)
 	buf_release(&b);
 }
 
+/* Bytes in memory and where the next block begins. */
+struct reading {
+	struct file_window w;
+	uint64_t at;
+};
+
+static struct reading reading_of(const void *bytes, size_t n)
+{
+	struct reading r = {.at = 0};
+
+	file_window_init_memory(&r.w, slice_of(bytes, n));
+	return r;
+}
+
+static int decode(struct reading *r, struct buf *raw, uint64_t *ordinal, struct bt_error *err)
+{
+	return bt_block_decode(&r->w, &r->at, raw, ordinal, err);
+}
+
 static void add_block(struct buf *out, uint64_t ordinal, const void *bytes, size_t n)
 {
 	assert_int_equal(bt_block_encode(out, ordinal, slice_of(bytes, n), BT_BLOCK_FULL), 0);
@@ -77,7 +96,7 @@ static void blocks_roundtrip_packed_and_not(void **state)
 	uint8_t *noise = malloc(BIG), *zeros = calloc(1, BIG);
 	uint64_t seed = 3, ordinal;
 	struct buf b = {0}, raw = {0};
-	struct slice s;
+	struct reading s;
 	size_t after_noise;
 
 	(void)state;
@@ -89,18 +108,18 @@ static void blocks_roundtrip_packed_and_not(void **state)
 	add_block(&b, 1, zeros, BIG);
 	assert_true(b.len - after_noise < 1000);
 	add_block(&b, 2, "", 0);
-	s = slice_of(b.data, b.len);
-	assert_int_equal(bt_block_decode(&s, 0, &raw, &ordinal, NULL), 1);
+	s = reading_of(b.data, b.len);
+	assert_int_equal(decode(&s, &raw, &ordinal, NULL), 1);
 	assert_int_equal(ordinal, 0);
 	assert_int_equal(raw.len, BIG);
 	assert_memory_equal(raw.data, noise, BIG);
-	assert_int_equal(bt_block_decode(&s, 0, &raw, &ordinal, NULL), 1);
+	assert_int_equal(decode(&s, &raw, &ordinal, NULL), 1);
 	assert_int_equal(ordinal, 1);
 	assert_int_equal(raw.len, BIG);
 	assert_memory_equal(raw.data, zeros, BIG);
-	assert_int_equal(bt_block_decode(&s, 0, &raw, &ordinal, NULL), 1);
+	assert_int_equal(decode(&s, &raw, &ordinal, NULL), 1);
 	assert_int_equal(raw.len, 0);
-	assert_int_equal(bt_block_decode(&s, 0, &raw, &ordinal, NULL), 0);
+	assert_int_equal(decode(&s, &raw, &ordinal, NULL), 0);
 	buf_release(&b);
 	buf_release(&raw);
 	free(noise);
@@ -119,18 +138,17 @@ static void a_tail_cut_anywhere_is_torn(void **state)
 	first = b.len;
 	add_block(&b, 1, "second block", 12);
 	for (size_t n = first; n < b.len; n++) {
-		struct slice s = slice_of(b.data, n);
+		struct reading s = reading_of(b.data, n);
 
-		assert_int_equal(bt_block_decode(&s, 40, &raw, &ordinal, &err), 1);
+		assert_int_equal(decode(&s, &raw, &ordinal, &err), 1);
 		assert_memory_equal(raw.data, "first", 5);
 		if (n == first) {
-			assert_int_equal(bt_block_decode(&s, 40 + first, &raw, &ordinal, &err), 0);
+			assert_int_equal(decode(&s, &raw, &ordinal, &err), 0);
 			continue;
 		}
-		assert_int_equal(bt_block_decode(&s, 40 + first, &raw, &ordinal, &err),
-				 -BT_E_TRUNCATED);
-		assert_int_equal(err.offset, 40 + first);
-		assert_int_equal(bt_block_decode(&s, 40 + n, &raw, &ordinal, &err), 0);
+		assert_int_equal(decode(&s, &raw, &ordinal, &err), -BT_E_TRUNCATED);
+		assert_int_equal(err.offset, first);
+		assert_int_equal(decode(&s, &raw, &ordinal, &err), 0);
 	}
 	buf_release(&b);
 	buf_release(&raw);
@@ -153,15 +171,14 @@ static void every_flip_is_seen_and_the_next_block_is_found(void **state)
 	add_block(&b, 2, "third", 5);
 	for (size_t i = first; i < second; i++) {
 		for (unsigned bit = 0; bit < 8; bit++) {
-			struct slice s = slice_of(b.data, b.len);
+			struct reading s = reading_of(b.data, b.len);
 
 			b.data[i] ^= (uint8_t)(1u << bit);
-			assert_int_equal(bt_block_decode(&s, 0, &raw, &ordinal, &err), 1);
-			assert_int_equal(bt_block_decode(&s, first, &raw, &ordinal, &err),
-					 -BT_E_CORRUPT);
+			assert_int_equal(decode(&s, &raw, &ordinal, &err), 1);
+			assert_int_equal(decode(&s, &raw, &ordinal, &err), -BT_E_CORRUPT);
 			assert_int_equal(err.offset, first);
 			assert_int_equal(raw.len, 0);
-			assert_int_equal(bt_block_decode(&s, second, &raw, &ordinal, &err), 1);
+			assert_int_equal(decode(&s, &raw, &ordinal, &err), 1);
 			assert_int_equal(ordinal, 2);
 			assert_memory_equal(raw.data, "third", 5);
 			b.data[i] ^= (uint8_t)(1u << bit);
@@ -185,13 +202,13 @@ static void bytes_missing_in_the_middle_are_damage_not_a_tail(void **state)
 	second = b.len;
 	for (size_t cut = 1; cut < first; cut++) {
 		struct buf t = {0};
-		struct slice s;
+		struct reading s;
 
 		buf_put(&t, b.data, first - cut);
 		buf_put(&t, b.data + first, second - first);
-		s = slice_of(t.data, t.len);
-		assert_int_equal(bt_block_decode(&s, 0, &raw, &ordinal, &err), -BT_E_CORRUPT);
-		assert_int_equal(bt_block_decode(&s, 0, &raw, &ordinal, &err), 1);
+		s = reading_of(t.data, t.len);
+		assert_int_equal(decode(&s, &raw, &ordinal, &err), -BT_E_CORRUPT);
+		assert_int_equal(decode(&s, &raw, &ordinal, &err), 1);
 		assert_int_equal(ordinal, 1);
 		assert_memory_equal(raw.data, "abcdefghij", 10);
 		buf_release(&t);
@@ -208,7 +225,7 @@ static void a_block_that_reaches_beyond_the_end_is_damage_if_another_follows(voi
 	struct bt_error err;
 	uint64_t ordinal, seed = 5;
 	uint8_t noise[500];
-	struct slice s;
+	struct reading s;
 	size_t left;
 
 	(void)state;
@@ -216,12 +233,12 @@ static void a_block_that_reaches_beyond_the_end_is_damage_if_another_follows(voi
 		noise[i] = (uint8_t)unit_random(&seed);
 	add_block(&b, 0, noise, sizeof noise);
 	b.len = left = BT_BLOCK_HEADER_SIZE + 100;
-	s = slice_of(b.data, left);
-	assert_int_equal(bt_block_decode(&s, 0, &raw, &ordinal, &err), -BT_E_TRUNCATED);
+	s = reading_of(b.data, left);
+	assert_int_equal(decode(&s, &raw, &ordinal, &err), -BT_E_TRUNCATED);
 	add_block(&b, 1, "abcdefghij", 10);
-	s = slice_of(b.data, b.len);
-	assert_int_equal(bt_block_decode(&s, 0, &raw, &ordinal, &err), -BT_E_CORRUPT);
-	assert_int_equal(bt_block_decode(&s, left, &raw, &ordinal, &err), 1);
+	s = reading_of(b.data, b.len);
+	assert_int_equal(decode(&s, &raw, &ordinal, &err), -BT_E_CORRUPT);
+	assert_int_equal(decode(&s, &raw, &ordinal, &err), 1);
 	assert_memory_equal(raw.data, "abcdefghij", 10);
 	buf_release(&b);
 	buf_release(&raw);
@@ -251,13 +268,13 @@ static void what_a_header_claims_is_bounded_whatever_its_checksum(void **state)
 	for (size_t i = 0; i < ARRAY_SIZE(claims); i++) {
 		struct buf b = {0}, raw = {0};
 		uint8_t zeros[1000] = {0};
-		struct slice s;
+		struct reading s;
 
 		add_block(&b, 0, zeros, sizeof zeros); /* packed */
 		b.data[claims[i].at] = claims[i].value;
 		put_checksum(b.data + BT_BLOCK_HEADER_SIZE - 4, b.data, BT_BLOCK_HEADER_SIZE - 4);
-		s = slice_of(b.data, b.len);
-		assert_int_equal(bt_block_decode(&s, 0, &raw, &ordinal, &err), -BT_E_CORRUPT);
+		s = reading_of(b.data, b.len);
+		assert_int_equal(decode(&s, &raw, &ordinal, &err), -BT_E_CORRUPT);
 		assert_true(raw.cap <= BT_BLOCK_MAX);
 		buf_release(&b);
 		buf_release(&raw);
@@ -273,7 +290,7 @@ static void garbage_never_ends_in_a_loop(void **state)
 	for (int round = 0; round < 2000; round++) {
 		uint8_t bytes[200];
 		size_t n = unit_random(&seed) % sizeof bytes;
-		struct slice s;
+		struct reading s;
 		int calls = 0, rc;
 
 		for (size_t i = 0; i < n; i++) {
@@ -281,8 +298,8 @@ static void garbage_never_ends_in_a_loop(void **state)
 
 			bytes[i] = r & 1 ? (uint8_t) "BTBK"[r >> 1 & 3] : (uint8_t)(r >> 8);
 		}
-		s = slice_of(bytes, n);
-		while ((rc = bt_block_decode(&s, 0, &raw, &ordinal, NULL)) && ++calls < 300)
+		s = reading_of(bytes, n);
+		while ((rc = decode(&s, &raw, &ordinal, NULL)) && ++calls < 300)
 			assert_true(rc < 0);
 		assert_true(calls <= (int)n);
 	}

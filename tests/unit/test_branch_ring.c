@@ -6,7 +6,7 @@
 #include <unistd.h>
 
 #include "collector/branch_ring.h"
-#include "format/trace_reader.h"
+#include "format/trace_cursor.h"
 
 struct fixture {
 	char dir[SCRATCH_PATH], path[80];

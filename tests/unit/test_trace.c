@@ -94,13 +94,14 @@ static void assert_open_fails(const char *path, int code, uint64_t offset)
 /* Where the block with the trace's header ends. */
 static size_t header_end(const uint8_t *events, size_t len)
 {
-	struct slice rest = slice_of(events + BT_FILE_HEADER_SIZE, len - BT_FILE_HEADER_SIZE);
+	uint64_t at = BT_FILE_HEADER_SIZE, ordinal;
+	struct file_window w;
 	struct buf raw = {0};
-	uint64_t ordinal;
 
-	assert_int_equal(bt_block_decode(&rest, BT_FILE_HEADER_SIZE, &raw, &ordinal, NULL), 1);
+	file_window_init_memory(&w, slice_of(events, len));
+	assert_int_equal(bt_block_decode(&w, &at, &raw, &ordinal, NULL), 1);
 	buf_release(&raw);
-	return len - rest.len;
+	return (size_t)at;
 }
 
 static void open_errors_are_distinct_and_have_their_offset(void **state)
@@ -303,8 +304,8 @@ static void a_file_made_long_by_a_hole_is_read_up_to_it(void **state)
 		if (!extend(f->path, names[i], (off_t)1 << 42))
 			skip();
 		assert_int_equal(trace_open(&t, f->path, &err), 0);
-		assert_true(t->files[i].bytes.len + t->files[i].unread == UINT64_C(1) << 42);
-		assert_true(t->files[i].bytes.len <= 2 * BT_BLOCK_MAX);
+		assert_true(t->files[i].size + t->files[i].unread == UINT64_C(1) << 42);
+		assert_true(t->files[i].size <= 2 * BT_BLOCK_MAX);
 		assert_int_equal(read_kinds(t, names[i], kinds, &n, &err), -BT_E_CORRUPT);
 		assert_int_equal(n, all);
 		assert_memory_equal(kinds, whole, n * sizeof *kinds);
@@ -331,7 +332,7 @@ static void a_short_hole_is_damage_like_any_zeros(void **state)
 			 n - ends[1]);
 	close(fd);
 	assert_int_equal(trace_open(&t, f->path, &err), 0);
-	assert_int_equal(t->files[0].bytes.len, n + HOLE);
+	assert_int_equal(t->files[0].size, n + HOLE);
 	assert_int_equal(t->files[0].unread, 0);
 	assert_int_equal(read_events(t, found, &count, &err), -BT_E_CORRUPT);
 	assert_int_equal(count, 3);

@@ -4,6 +4,7 @@
 #include <stdio.h>
 #include <time.h>
 
+#include "format/trace_cursor.h"
 #include "lib/array_size.h"
 #include "tests/unit/trace_maker.h"
 #include "tests/unit/unit.h"

@@ -11,7 +11,7 @@
 #include <stdio.h>
 #include <unistd.h>
 
-#include "format/trace_reader.h"
+#include "format/trace_cursor.h"
 #include "format/trace_writer.h"
 
 struct fixture {
