@@ -1,4 +1,11 @@
 /* SPDX-License-Identifier: MIT */
+/* Loading goes through a trace three times. First all events and objects are read into memory, and
+ * the events sorted. Then the events are interpreted in order: a table gives each kind of record
+ * its handler, here or in a model_*.c, or the trace index. Last the files of branches are scanned
+ * for their counts and their damage; the history of a task is read only when it is asked for.
+ *
+ * Whatever the trace takes is held to a budget. What does not fit is left out, and listed as
+ * damage. */
 #include "decoder/model_private.h"
 #include "lib/array_size.h"
 

@@ -72,9 +72,9 @@ const char *model_damage_text(const struct model *m, const struct model_damage *
 
 const struct model_task *model_task(const struct model *m, uint32_t task); /* NULL: none */
 
-/* The snapshot that explains the end, or NULL. The first there is of: a death by a signal that
- * dumps core, of the initial process, then of any; a death by another signal, of the initial
- * process, then of any. Else the newest snapshot. */
+/* The snapshot that explains the end, or NULL. It is the first of the initial process's death by a
+ * signal that dumps core; else of another process's such death; else of the initial process's death
+ * by another signal; else of another process's; else the newest snapshot of any kind. */
 const struct model_snapshot *model_final_snapshot(const struct model *m);
 
 /* Copies up to n bytes at addr of the memory kept with a snapshot. Returns how many consecutive

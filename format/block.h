@@ -55,10 +55,11 @@ int bt_block_encode(struct buf *out, uint64_t ordinal, struct slice records,
 		    enum bt_block_effort effort) BT_MUST_USE;
 
 /* Reads the block at *at and unpacks its records into raw (reset first). Returns 1, with *at behind
- * the block; 0 at the end of the file. Errors, with the block's offset in err: -BT_E_TRUNCATED: the
- * file ends inside the block; nothing follows it. *at is the end. -BT_E_CORRUPT: there is no block.
- * *at is the next block header whose checksum is right, or the end. -BT_E_NO_MEMORY: to unpack the
- * block. *at is behind it. */
+ * the block; 0 at the end of the file; or an error, with the block's offset in err:
+ * - BT_E_TRUNCATED: the file ends inside the block and nothing follows. *at is the end.
+ * - BT_E_CORRUPT: there is no block. *at is the next block header with a right checksum, or the
+ *   end.
+ * - BT_E_NO_MEMORY: the block could not be unpacked. *at is behind it. */
 int bt_block_decode(struct file_window *w, uint64_t *at, struct buf *raw, uint64_t *ordinal,
 		    struct bt_error *err) BT_MUST_USE;
 

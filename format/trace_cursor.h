@@ -27,11 +27,12 @@ void trace_cursor_init(struct trace_cursor *c, const struct trace *t,
 void trace_cursor_release(struct trace_cursor *c);
 
 /* The next record; of events the HEADER and UNIT records, too. Its slices live until the next call.
- * Returns 1; 0 at the end. An error says that something is missing at the offset in err; the next
- * call reads on behind it: -BT_E_CORRUPT, -BT_E_NOT_TRACE, -BT_E_VERSION: damage. -BT_E_TRUNCATED:
- * a torn tail; the recorder was cut off. -BT_E_NO_MEMORY, -BT_E_IO: bytes that are there could not
- * be read. A file with long holes is read up to them. Kilobytes can unpack to terabytes: what goes
- * beyond 1 GiB and 64 times the file's size is left out, as damage. */
+ * Returns 1; 0 at the end; or an error: something is missing at the offset in err, and the next
+ * call reads on behind it.
+ * - BT_E_CORRUPT, BT_E_NOT_TRACE, BT_E_VERSION: damage. A file with long holes is read up to them.
+ *   What unpacks to more than 1 GiB and 64 times the file's size is left out.
+ * - BT_E_TRUNCATED: a torn tail; the recorder was cut off.
+ * - BT_E_NO_MEMORY, BT_E_IO: bytes that are there could not be read. */
 int trace_cursor_next(struct trace_cursor *c, struct bt_record *rec,
 		      struct bt_error *err) BT_MUST_USE;
 

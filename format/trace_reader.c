@@ -1,4 +1,10 @@
 /* SPDX-License-Identifier: MIT */
+/* To open a trace is to list its files, kind by kind, and to decode the header record. Of each file
+ * its size is noted: what a recorder appends later is not read. A file that is no regular one, or
+ * cannot be opened, makes the whole trace an error; what is wrong inside a file does not.
+ *
+ * Files are held open, or opened again for each piece that is read of them if descriptors are few.
+ * A file that is opened again must be the one that was listed (device and inode). */
 #include "format/trace_reader.h"
 
 #include <dirent.h>
@@ -67,9 +73,9 @@ static off_t readable_end(int fd, off_t size)
 	return size;
 }
 
-/* Whether a descriptor may stay open until the trace is closed. So a small trace can be read to its
- * end also when it is deleted meanwhile, and a trace of thousands of tasks leaves most descriptors
- * to others. */
+/* Whether a descriptor may stay open until the trace is closed. If it does, the file can be read
+ * also after the trace was deleted. A trace of thousands of tasks must leave descriptors to
+ * others. */
 static bool may_hold(int fd)
 {
 	struct rlimit limit;
