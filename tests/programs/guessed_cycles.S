@@ -142,6 +142,19 @@ large:	call 1f /* more than a chain holds */
 	jmp rdx
 1:	ret
 
+asks:	mov eax, 102 /* getuid: a call that is made in the cache */
+	syscall
+	turn asks
+	jmp rdx
+
+wrapped:
+	call 1f
+	turn wrapped
+	jmp rdx
+1:	mov eax, 104 /* getgid */
+	syscall
+	ret
+
 end:	dec ebp
 	jnz pass
 	lea rdi, [rbx+rcx]
@@ -155,7 +168,11 @@ end:	dec ebp
 
 	.data
 	.balign 8
-list:	.quad called, deep, popped, pushed, through, slots, recursive, threaded, central, virtual, skips, large, called, end
+list:	.quad called, deep, popped, pushed, through, slots, recursive, threaded, central, virtual, skips, large
+#if ROUNDS < 1000 /* each call is an event */
+	.quad asks, wrapped
+#endif
+	.quad called, end
 table:	.quad less, more, again, less2, more2, over
 codes:	.byte 0, 1, 2, 0
 objects: .quad first, first, first, second, first, first, first, first
