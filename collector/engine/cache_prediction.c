@@ -189,9 +189,9 @@ bool cache_predictions_now(const struct backend *b, const struct task *task,
 	if (es->cache->kind.ticks && es->sample.wanted)
 		return cache_sample_is_full(&es->sample);
 	return (es->cache->kind.ticks || task->log) &&
-	       branches_made(task) - et->guessed_at >= (es->cache->prediction_wait
-								? es->cache->prediction_wait
-								: caution_of(b)->wait);
+	       branches_made(task) - et->predicted_at >= (es->cache->prediction_wait
+								  ? es->cache->prediction_wait
+								  : caution_of(b)->wait);
 }
 
 /* Makes predictions of it, and takes some back. */
@@ -213,7 +213,7 @@ static void look(const struct backend *b, struct task *task, struct engine_space
 		made += look_at(es->cache, source, s, &site, worth_it);
 		i += site.visits;
 	}
-	((struct engine_task *)task->backend)->guessed_at = s->made;
+	((struct engine_task *)task->backend)->predicted_at = s->made;
 }
 
 void cache_prediction(const struct backend *b, struct task *task, struct engine_space *es,
@@ -224,7 +224,7 @@ void cache_prediction(const struct backend *b, struct task *task, struct engine_
 
 	if (es->cache->kind.ticks && !es->sample.wanted) {
 		cache_sample_begin(es, caution->entries);
-		((struct engine_task *)task->backend)->guessed_at = s.made;
+		((struct engine_task *)task->backend)->predicted_at = s.made;
 	} else if (es->cache->kind.ticks) {
 		s.list = es->sample.list;
 		s.count = es->sample.count;

@@ -35,9 +35,9 @@
 /* What registers are for that a cycle does not use, in the rounds of it that are a fragment
  * (fragment_rounds.c). */
 enum lent {
-	LENT_RCX,   /* is rcx, which may be used; or has the application's while rcx is used */
-	LENT_BASE,  /* an address near which operands lie that are beside their code */
-	LENT_GUESS, /* 0 less an address near which predictions lie */
+	LENT_RCX,        /* is rcx, which may be used; or has the application's while rcx is used */
+	LENT_BASE,       /* an address near which operands lie that are beside their code */
+	LENT_PREDICTION, /* 0 less an address near which predictions lie */
 	LENT_COUNT,
 };
 

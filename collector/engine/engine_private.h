@@ -230,10 +230,10 @@ struct engine_task {
 			*/
 	bool counts_on; /* ... and it has not */
 	struct descriptors_task descriptors;
-	uint64_t counted;    /* branches, in stretches of which no history is kept */
-	uint64_t guessed_at; /* how many branches there had been when they were last looked at for
+	uint64_t counted;      /* branches, in stretches of which no history is kept */
+	uint64_t predicted_at; /* how many branches there had been when they were last looked at for
 				predictions */
-	bool looked_at;      /* of one that ran unseen */
+	bool looked_at;        /* of one that ran unseen */
 	uint64_t gs_base, orig_rax; /* the application's, while it is in the cache */
 	bool straight;   /* out of the cache and into it again: signals are hidden as they were
 			    (stepper_hide_trap()), */

@@ -585,7 +585,7 @@ static void emit_hit(struct translation *t, const struct step *s, uint64_t predi
 static void emit_difference(struct translation *t, uint64_t prediction)
 {
 	struct emitter *e = &t->out;
-	int lent = fragment_lent(t, LENT_GUESS);
+	int lent = fragment_lent(t, LENT_PREDICTION);
 
 	if (prediction <= INT32_MAX) {
 		EMIT(e, 0x48, 0x8d, 0x89); /* lea rcx, [rcx-prediction] */
@@ -596,7 +596,7 @@ static void emit_difference(struct translation *t, uint64_t prediction)
 		EMIT(e, (uint8_t)(0x48 | lent >> 3 << 1), 0x8d, 0x8c,
 		     (uint8_t)((lent & 7) << 3 |
 			       X86_RCX)); /* lea rcx, [rcx+lent+near-prediction] */
-		emit_u32(e, (uint32_t)(t->lent_near[LENT_GUESS] - prediction));
+		emit_u32(e, (uint32_t)(t->lent_near[LENT_PREDICTION] - prediction));
 		return;
 	}
 	EMIT(e, 0x49, 0xba); /* mov r10, -prediction */
@@ -610,7 +610,7 @@ static void emit_guess_test(struct translation *t, const struct step *s, uint64_
 			    unsigned right)
 {
 	struct emitter *e = &t->out;
-	bool lends = prediction > INT32_MAX && fragment_lent(t, LENT_GUESS) < 0;
+	bool lends = prediction > INT32_MAX && fragment_lent(t, LENT_PREDICTION) < 0;
 
 	fragment_bring_bits(t, s);
 	fragment_map_state(t, s, 0, 0);

@@ -68,14 +68,14 @@ void fragment_plan_rounds(struct translation *t)
 		if (s->insn.class == BT_INSN_PLAIN && fragment_needs_base(s))
 			want(t, LENT_BASE, target_of(s), wanted);
 		if (prediction > INT32_MAX)
-			want(t, LENT_GUESS, prediction, wanted);
+			want(t, LENT_PREDICTION, prediction, wanted);
 		if (prediction)
 			wanted[LENT_RCX] = WANTED;
 	}
 	if (wanted[LENT_BASE] == WANTED)
 		lend_one(t, LENT_BASE, lendable, LOW, &used);
-	if (wanted[LENT_GUESS] == WANTED)
-		lend_one(t, LENT_GUESS, lendable, sizeof lendable, &used);
+	if (wanted[LENT_PREDICTION] == WANTED)
+		lend_one(t, LENT_PREDICTION, lendable, sizeof lendable, &used);
 	if (wanted[LENT_RCX] == WANTED && !(used & X86_BIT(X86_RCX)))
 		t->fragment.lent[LENT_RCX] = X86_RCX + 1;
 	else if (wanted[LENT_RCX] == WANTED)
@@ -127,8 +127,9 @@ static void lend(struct translation *t)
 	fragment_map_state(t, &t->steps[0], STATE_BETWEEN, 0);
 	if (fragment_lent(t, LENT_BASE) >= 0)
 		emit_constant(e, (unsigned)fragment_lent(t, LENT_BASE), t->lent_near[LENT_BASE]);
-	if (fragment_lent(t, LENT_GUESS) >= 0)
-		emit_constant(e, (unsigned)fragment_lent(t, LENT_GUESS), -t->lent_near[LENT_GUESS]);
+	if (fragment_lent(t, LENT_PREDICTION) >= 0)
+		emit_constant(e, (unsigned)fragment_lent(t, LENT_PREDICTION),
+			      -t->lent_near[LENT_PREDICTION]);
 }
 
 /* Behind fragment_take_rcx() all are the application's again. */

@@ -98,7 +98,8 @@ struct translation {
 	int miss_count;
 	struct literal literals[FRAGMENT_INSNS]; /* return addresses of calls in them */
 	int literal_count;
-	uint64_t lent_near[LENT_COUNT]; /* what LENT_BASE is, what LENT_GUESS is the negative of */
+	uint64_t lent_near[LENT_COUNT]; /* what LENT_BASE is, what LENT_PREDICTION is the negative
+					   of */
 	bool lends;                     /* fragment.lent are lent now */
 	size_t check_site, check_back;  /* of the safe point's cold part; site 0: none */
 	size_t check_behind;            /* behind the instruction that it stands before */
