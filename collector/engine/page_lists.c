@@ -39,13 +39,11 @@ bool page_lists_copy(struct page_lists *to, const struct page_lists *from)
 	return true;
 }
 
-bool page_lists_reserve(struct page_lists *l, size_t n)
+static bool reserve_links(struct page_lists *l, size_t n)
 {
 	size_t cap = l->link_cap ? l->link_cap : FIRST_CAP;
 	struct page_link *links;
 
-	if (!hash_table_reserve(&l->pages, n))
-		return false;
 	if (l->link_count + n <= l->link_cap)
 		return true;
 	while (cap < l->link_count + n)
@@ -58,15 +56,26 @@ bool page_lists_reserve(struct page_lists *l, size_t n)
 	return true;
 }
 
-/* A link out of use. There is one. */
+bool page_lists_reserve(struct page_lists *l, size_t n)
+{
+	return hash_table_reserve(&l->pages, n) && reserve_links(l, n);
+}
+
+/* A link out of use; 0 without memory. */
 static uint32_t new_link(struct page_lists *l)
 {
 	uint32_t link = l->free_link;
 
 	if (!link)
-		return (uint32_t)++l->link_count;
+		return reserve_links(l, 1) ? (uint32_t)++l->link_count : 0;
 	l->free_link = l->links[link - 1].next;
 	return link;
+}
+
+static void free_link(struct page_lists *l, uint32_t link)
+{
+	l->links[link - 1].next = l->free_link;
+	l->free_link = link;
 }
 
 static bool add_to_page(struct page_lists *l, uint64_t page, uint32_t number)
@@ -76,14 +85,18 @@ static bool add_to_page(struct page_lists *l, uint64_t page, uint32_t number)
 
 	if (first && l->links[first - 1].number == number)
 		return true;
-	if ((!l->free_link || !slot) && !page_lists_reserve(l, 1))
-		return false;
 	link = new_link(l);
+	if (!link)
+		return false;
 	l->links[link - 1] = (struct page_link){number, first};
-	if (!first)
-		return hash_table_add(&l->pages, (struct hash_slot){page, {link}});
-	slot->number = link;
-	return true;
+	if (slot) {
+		slot->number = link;
+		return true;
+	}
+	if (hash_table_add(&l->pages, (struct hash_slot){page, {link}}))
+		return true;
+	free_link(l, link);
+	return false;
 }
 
 bool page_lists_add(struct page_lists *l, uint64_t start, uint64_t end, uint32_t number)
@@ -119,8 +132,7 @@ static bool walk_page(void *arg, struct hash_slot *page)
 			continue;
 		}
 		*at = link->next;
-		link->next = l->free_link;
-		l->free_link = gone;
+		free_link(l, gone);
 	}
 	page->number = first;
 	return !first;

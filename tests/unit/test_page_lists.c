@@ -64,6 +64,9 @@ static void what_is_taken_off_is_gone_and_its_room_used_again(void **state)
 	for (uint32_t i = 0; i < FRAGMENTS / 2; i++)
 		assert_true(page_lists_add(&x, i * 100, i * 100 + 99, i));
 	links = x.link_count;
+	s = walked(&x, 0, UINT64_MAX, FRAGMENTS);
+	for (uint32_t i = 0; i < FRAGMENTS / 2; i++)
+		assert_int_equal(s->times[i], 1 + (i * 100 / BT_PAGE != (i * 100 + 98) / BT_PAGE));
 	walked(&x, 0, UINT64_MAX, 10);
 	s = walked(&x, 0, UINT64_MAX, FRAGMENTS);
 	for (uint32_t i = 0; i < FRAGMENTS; i++)
