@@ -125,7 +125,7 @@ const uint8_t *code_pages_find(const struct code_pages *t, uint64_t addr)
 
 const uint8_t *code_pages_set(struct code_pages *t, uint64_t addr, const uint8_t bytes[BT_PAGE])
 {
-	struct hash_slot *s = hash_table_find(&t->pages, addr);
+	struct hash_slot *s = hash_table_find(&t->pages, addr), new = {.key = addr};
 	struct page_bytes *page = s ? s->pointer : NULL;
 
 	if (page && page->users == 1) {
@@ -133,17 +133,16 @@ const uint8_t *code_pages_set(struct code_pages *t, uint64_t addr, const uint8_t
 		page->object = 0;
 		return page->bytes;
 	}
-	page = malloc(sizeof *page + BT_PAGE);
-	if (!page)
+	new.pointer = page = malloc(sizeof *page + BT_PAGE);
+	if (!page || (!s && !hash_table_add(&t->pages, new))) {
+		free(page);
 		return NULL;
+	}
 	*page = (struct page_bytes){.users = 1, .bytes = (uint8_t *)(page + 1)};
 	memcpy(page->bytes, bytes, BT_PAGE);
 	if (s) {
 		put_bytes(s->pointer);
 		s->pointer = page;
-	} else if (!hash_table_add(&t->pages, (struct hash_slot){addr, {.pointer = page}})) {
-		free(page);
-		return NULL;
 	}
 	return page->bytes;
 }

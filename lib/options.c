@@ -12,7 +12,6 @@ struct parser {
 	void *target;
 	char **argv;
 	int argc, at; /* at: the word that is being parsed */
-	struct bt_error *err;
 };
 
 /* The option of that name, or the only one in --help whose name begins so. */
@@ -42,12 +41,13 @@ static const struct option_row *by_letter(const struct parser *p, char letter)
 	return NULL;
 }
 
-static int take(const struct parser *p, const struct option_row *row, const char *value)
+static int take(const struct parser *p, const struct option_row *row, const char *value,
+		struct bt_error *err)
 {
 	char *place = (char *)p->target + row->at;
 
 	if (row->set)
-		return row->set(p->target, value, p->err);
+		return row->set(p->target, value, err);
 	if (row->argument)
 		*(const char **)(void *)place = value;
 	else
@@ -56,20 +56,20 @@ static int take(const struct parser *p, const struct option_row *row, const char
 }
 
 static int apply(struct parser *p, const struct option_row *row, const char *given,
-		 const char *value)
+		 const char *value, struct bt_error *err)
 {
 	if (!row->argument && value)
-		return bt_fail(p->err, BT_E_MISUSE, 0, "%s takes no argument", given);
+		return bt_fail(err, BT_E_MISUSE, 0, "%s takes no argument", given);
 	if (row->argument && !value) {
 		if (p->at + 1 >= p->argc)
-			return bt_fail(p->err, BT_E_MISUSE, 0, "%s needs an argument: %s", given,
+			return bt_fail(err, BT_E_MISUSE, 0, "%s needs an argument: %s", given,
 				       row->argument);
 		value = p->argv[++p->at];
 	}
-	return take(p, row, value);
+	return take(p, row, value, err);
 }
 
-static int parse_long(struct parser *p)
+static int parse_long(struct parser *p, struct bt_error *err)
 {
 	const char *name = p->argv[p->at] + 2, *equals = strchr(name, '=');
 	size_t len = equals ? (size_t)(equals - name) : strlen(name);
@@ -78,11 +78,11 @@ static int parse_long(struct parser *p)
 
 	snprintf(given, sizeof given, "--%.*s", (int)len, name);
 	if (!row)
-		return bt_fail(p->err, BT_E_MISUSE, 0, "unknown option %s (see --help)", given);
-	return apply(p, row, given, equals ? equals + 1 : NULL);
+		return bt_fail(err, BT_E_MISUSE, 0, "unknown option %s (see --help)", given);
+	return apply(p, row, given, equals ? equals + 1 : NULL, err);
 }
 
-static int parse_letters(struct parser *p)
+static int parse_letters(struct parser *p, struct bt_error *err)
 {
 	for (const char *letter = p->argv[p->at] + 1; *letter; letter++) {
 		const struct option_row *row = by_letter(p, *letter);
@@ -90,11 +90,11 @@ static int parse_letters(struct parser *p)
 		int rc;
 
 		if (!row)
-			return bt_fail(p->err, BT_E_MISUSE, 0, "unknown option %s (see --help)",
+			return bt_fail(err, BT_E_MISUSE, 0, "unknown option %s (see --help)",
 				       given);
 		if (row->argument && letter[1])
-			return take(p, row, letter + 1);
-		rc = apply(p, row, given, NULL);
+			return take(p, row, letter + 1, err);
+		rc = apply(p, row, given, NULL, err);
 		if (rc)
 			return rc;
 		if (row->argument)
@@ -115,7 +115,7 @@ static void move_words(char **argv, int to, int from, int end)
 }
 
 /* The words from the first operand up to p->at are operands. */
-static int parse(struct parser *p, bool anywhere)
+static int parse(struct parser *p, bool anywhere, struct bt_error *err)
 {
 	int first_operand = 1;
 
@@ -129,7 +129,7 @@ static int parse(struct parser *p, bool anywhere)
 				continue;
 			break;
 		}
-		rc = ends ? 0 : word[1] == '-' ? parse_long(p) : parse_letters(p);
+		rc = ends ? 0 : word[1] == '-' ? parse_long(p, err) : parse_letters(p, err);
 		if (rc)
 			return rc;
 		move_words(p->argv, first_operand, begin, p->at + 1);
@@ -143,17 +143,17 @@ static int parse(struct parser *p, bool anywhere)
 int options_parse(const struct option_row *rows, size_t count, void *target, int argc, char **argv,
 		  struct bt_error *err)
 {
-	struct parser p = {rows, count, target, argv, argc, 0, err};
+	struct parser p = {rows, count, target, argv, argc, 0};
 
-	return parse(&p, false);
+	return parse(&p, false, err);
 }
 
 int options_parse_anywhere(const struct option_row *rows, size_t count, void *target, int argc,
 			   char **argv, struct bt_error *err)
 {
-	struct parser p = {rows, count, target, argv, argc, 0, err};
+	struct parser p = {rows, count, target, argv, argc, 0};
 
-	return parse(&p, true);
+	return parse(&p, true, err);
 }
 
 void options_help(FILE *to, const struct option_row *rows, size_t count)
