@@ -107,7 +107,7 @@ def workloads(folder):
         ("four threads with mutexes", "%s %d" % (os.path.join(folder, "threads"), amount(1200000))),
         (KERNEL + "of a call and a return, no conditional", "%s returns %d" % (work, amount(1000))),
         (KERNEL + "of an interpreter, no conditional", "%s operations %d" % (work, amount(400))),
-        (KERNEL + "of a system call", "%s syscalls %d" % (work, amount(3000000))),
+        (KERNEL + "of a system call, no conditional", "%s asks %d" % (work, amount(1000))),
         (KERNEL + "on a counter", "%s %d" % (os.path.join(folder, "counter"), amount(300000000))),
         (KERNEL + "on a counter" + PARALLEL, "%s %d" % (os.path.join(folder, "counter"), amount(300000000))),
         ("four threads" + PARALLEL, "%s %d" % (os.path.join(folder, "threads"), amount(1200000))),

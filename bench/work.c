@@ -92,12 +92,26 @@ static uint64_t operations(uint64_t x)
 	return x;
 }
 
+/* ... around a system call. */
+static uint64_t asks(uint64_t x)
+{
+	uint64_t count = SILENT_ROUNDS >> 8;
+
+	__asm__ volatile(
+		"lea 1f(%%rip), %%rdx\n\tlea 3f(%%rip), %%rdi\n1: mov %2, %%eax\n\tsyscall\n\tinc "
+		"%0\n\tdec %1\n\tcmovz %%rdi, %%rdx\n\tjmp *%%rdx\n3:"
+		: "+r"(x), "+r"(count)
+		: "i"(SYS_getppid)
+		: "rax", "rcx", "rdx", "rdi", "r11", "cc", "memory");
+	return x;
+}
+
 static const struct kind {
 	const char *name;
 	uint64_t (*round)(uint64_t);
-} kinds[] = {{"branches", branches}, {"shorts", shorts},        {"calls", calls},
-	     {"memory", memory},     {"syscalls", syscalls},    {"closes", closes},
-	     {"returns", returns},   {"operations", operations}};
+} kinds[] = {{"branches", branches}, {"shorts", shorts},         {"calls", calls},
+	     {"memory", memory},     {"syscalls", syscalls},     {"closes", closes},
+	     {"returns", returns},   {"operations", operations}, {"asks", asks}};
 
 int main(int argc, char **argv)
 {
