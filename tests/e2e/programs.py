@@ -17,7 +17,7 @@ def add(name, need, command):
         check(native[1], "natively it says nothing")
         recorded = run(command, scratch, [BTREC, "run", "--backend", "engine", "-q", "-o", trace, "--"])
         for name, got, expected in zip(("status", "stdout", "stderr", "files"), recorded, native):
-            equal(got, expected, name)
+            equal(got, expected, "%s (standard error: %s)" % (name, recorded[2].decode(errors="replace")[-300:]))
         stepped, share = outside(BTREC, trace)
         check(share <= OUTSIDE_MOST, "%s instructions ran outside the cache, %s %% of all" % (stepped, share))
         print("     recorded %.1f s, natively %.1f s" % (recorded[4], native[4]))
