@@ -100,12 +100,10 @@ static void decode_point(struct slice *in, void *v) { decode_words(in, v, 4); }
 
 static void print_point(FILE *to, const void *v)
 {
-	const struct bt_point *p = v;
+	char text[BT_POINT_TEXT];
 
-	if (p->tick == UINT64_MAX)
-		fprintf(to, "?+%" PRIu64 "@0x%" PRIx64, p->transfers, p->rip);
-	else
-		fprintf(to, "%" PRIu64 "+%" PRIu64 "@0x%" PRIx64, p->tick, p->transfers, p->rip);
+	bt_point_print(v, text);
+	fputs(text, to);
 }
 
 static void encode_regs(struct buf *out, const void *v) { encode_words(out, v, BT_REG_COUNT); }

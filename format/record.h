@@ -9,70 +9,19 @@
 #include "format/records.def"
 #include "lib/buf.h"
 #include "lib/error.h"
+#include "lib/event.h"
+#include "lib/point.h"
 #include "lib/regs.h"
 #include "lib/slice.h"
 
-/* A point of a task (design, "point"): the instant after `tick` conditional branches and
- * `transfers` further transfers, before the instruction at rip; rcx tells iterations of a REP
- * instruction apart. */
-struct bt_point {
-	uint64_t tick, transfers, rip, rcx;
-};
-
-enum bt_task_how {
-	BT_TASK_INITIAL, /* started by the recorder */
-	BT_TASK_FORK,    /* a process with a copy of the address space */
-	BT_TASK_VFORK,   /* a process that shares the address space until it execs or exits */
-	BT_TASK_THREAD,  /* a thread of its parent's process */
-	BT_TASK_CLONE,   /* a process that shares the address space for good */
-};
-
-enum bt_exit_kind {
-	BT_EXIT_STATUS,  /* exited; status is its exit status */
-	BT_EXIT_SIGNAL,  /* killed; status is the signal */
-	BT_EXIT_UNKNOWN, /* vanished: another thread's execve, or the recorder lost it */
-};
-
-enum bt_signal_action {
-	BT_ACTION_HANDLER,   /* its handler is entered next */
-	BT_ACTION_IGNORE,    /* dropped: ignored, or default action is to ignore */
-	BT_ACTION_TERMINATE, /* default action: the process dies */
-	BT_ACTION_CORE,      /* default action: the process dies with a core dump */
-	BT_ACTION_STOP,      /* default action: the process stops */
-	BT_ACTION_CONTINUE,
-};
-
 /* The code of a signal where the source does not tell it: no kernel gives that one. */
 #define BT_SIGNAL_CODE_UNTOLD 0x80000000u
-
-enum bt_snapshot_kind {
-	BT_SNAPSHOT_FAULT,   /* a synchronous fault that a handler will see */
-	BT_SNAPSHOT_SIGNAL,  /* an asynchronous signal that a handler will see */
-	BT_SNAPSHOT_FATAL,   /* a signal that ends the process */
-	BT_SNAPSHOT_EXIT,    /* an exit (--snap-exit) */
-	BT_SNAPSHOT_REQUEST, /* btrec snap, or btrec_snapshot() in the program */
-	BT_SNAPSHOT_IMPORT,  /* a sample of an imported capture */
-	BT_SNAPSHOT_KINDS
-};
-
-enum bt_sched {
-	BT_SCHED_IN,      /* arrives */
-	BT_SCHED_OUT,     /* departs: it blocks */
-	BT_SCHED_PREEMPT, /* departs, though it could run on */
-};
 
 /* What the words of a BRANCH_WORDS record are. */
 enum bt_branch_words {
 	BT_WORDS_FLAGS,    /* perf's flags word of a branch entry, but for what the entry holds
 			      (FORMAT.md, section 7) */
 	BT_WORDS_COUNTERS, /* the counters that came with the entry */
-};
-
-/* Instruction classes that count as ticks (header.tick_classes). */
-enum bt_tick_class {
-	BT_TICK_JCC = 1,
-	BT_TICK_JRCXZ = 2,
-	BT_TICK_LOOP = 4,
 };
 
 enum bt_record_kind {

@@ -3,8 +3,8 @@
 
 #include <inttypes.h>
 
-#include "lib/branch.h"
 #include "lib/error.h"
+#include "lib/point.h"
 
 void bt_syscall_encode(struct bt_syscall_codec *c, struct buf *out, const struct bt_syscall *call)
 {

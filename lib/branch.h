@@ -25,8 +25,6 @@ enum bt_gap_reason {
 	BT_GAP_REASONS
 };
 
-#define BT_TICKS_UNKNOWN UINT64_MAX
-
 enum bt_branch_flags {
 	BT_BRANCH_TAKEN = 1, /* always set but for a conditional that fell through, and what an
 				imported record has of a wrong path */

@@ -10,6 +10,7 @@ lib_libbt_a_SOURCES = \
 	lib/directories.c lib/directories.h \
 	lib/err.def lib/error.c lib/error.h \
 	lib/escape.c lib/escape.h \
+	lib/event.h \
 	lib/hash_table.c lib/hash_table.h \
 	lib/insn.c lib/insn.h \
 	lib/grow.c lib/grow.h \
@@ -18,6 +19,7 @@ lib_libbt_a_SOURCES = \
 	lib/late_library.c lib/late_library.h \
 	lib/options.c lib/options.h \
 	lib/output.c lib/output.h \
+	lib/point.c lib/point.h \
 	lib/regs.c lib/regs.def lib/regs.h \
 	lib/room_for_stack.c lib/room_for_stack.h \
 	lib/say.c lib/say.h \

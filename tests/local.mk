@@ -26,6 +26,7 @@ UNIT_TESTS = \
 	tests/unit/test_buf \
 	tests/unit/test_content_hash \
 	tests/unit/test_branch \
+	tests/unit/test_point \
 	tests/unit/test_insn \
 	tests/unit/test_error \
 	tests/unit/test_record \
@@ -44,6 +45,7 @@ tests_unit_test_options_LDADD = lib/libbt.a $(CMOCKA_LIBS)
 tests_unit_test_slice_LDADD = $(UNIT_FORMAT_LIBS)
 tests_unit_test_buf_LDADD = $(UNIT_FORMAT_LIBS)
 tests_unit_test_content_hash_LDADD = $(UNIT_FORMAT_LIBS)
+tests_unit_test_point_LDADD = $(UNIT_FORMAT_LIBS)
 tests_unit_test_branch_LDADD = $(UNIT_FORMAT_LIBS)
 tests_unit_test_insn_LDADD = $(UNIT_FORMAT_LIBS)
 tests_unit_test_error_LDADD = $(UNIT_FORMAT_LIBS)

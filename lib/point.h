@@ -1,0 +1,33 @@
+/* SPDX-License-Identifier: MIT */
+/* One instant in a task's life, and what is counted to tell it (GLOSSARY.md: tick, transfer,
+ * point). The same in a trace, at a stop of a task, and where a task is asked to stop. */
+#ifndef BT_POINT_H
+#define BT_POINT_H
+
+#include <stddef.h>
+#include <stdint.h>
+
+/* Instruction classes that count as ticks. A backend counts the same ones in all its tasks. */
+enum bt_tick_class {
+	BT_TICK_JCC = 1,
+	BT_TICK_JRCXZ = 2,
+	BT_TICK_LOOP = 4,
+};
+
+/* The tick of a task whose ticks nobody has counted. */
+#define BT_TICKS_UNKNOWN UINT64_MAX
+
+/* The instant after `tick` conditional branches and `transfers` further transfers, before the
+ * instruction at rip. rcx tells iterations of a REP instruction apart. */
+struct bt_point {
+	uint64_t tick, transfers, rip, rcx;
+};
+
+/* Room for bt_point_print(), with the NUL. */
+enum { BT_POINT_TEXT = 64 };
+
+/* Puts it into out[BT_POINT_TEXT] as TICK+TRANSFERS@ADDRESS; an unknown tick is "?". Without rcx.
+ */
+void bt_point_print(const struct bt_point *p, char *out);
+
+#endif
