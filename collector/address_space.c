@@ -127,7 +127,7 @@ struct address_space *address_space_new(struct trace_writer *w, uint32_t number,
 		s->extension = s->extension_ops->copy(parent->extension, same);
 	}
 	rec.seq = trace_writer_next_seq(w);
-	rec.time = trace_writer_time(w);
+	rec.time = bt_clock_now(trace_writer_clock(w));
 	trace_writer_event(w, unit, BT_RECORD_SPACE, &rec);
 	return s;
 }

@@ -12,6 +12,7 @@
 #include "collector/processor.h"
 #include "collector/task.h"
 #include "collector/wait_event.h"
+#include "lib/clock.h"
 
 enum backend_stop {
 	BACKEND_RUNS,  /* a stop of the backend's own; the task has been resumed */
@@ -126,6 +127,7 @@ struct backend_ops {
 struct backend {
 	const struct backend_ops *ops;
 	struct trace_writer *writer;
+	const struct bt_clock *clock; /* of the recording */
 	const char *cache; /* directory of what backends keep from one recording to the next; NULL:
 			      they keep nothing */
 	struct processor processor; /* what of it may be used */

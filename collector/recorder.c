@@ -211,7 +211,7 @@ static void dispatch(struct recorder *r, const struct wait_event *ev)
 
 void recorder_flush_due(struct recorder *r)
 {
-	uint64_t now = trace_writer_time(r->writer);
+	uint64_t now = bt_clock_now(r->clock);
 
 	if (now - r->last_flush < FLUSH_INTERVAL_NS)
 		return;
@@ -224,10 +224,13 @@ void recorder_init(struct recorder *r, struct trace_writer *w, const struct back
 {
 	const struct processor here = processor_probe(), plain = {.fast_loop = !here.fast_loop};
 
-	*r = (struct recorder){
-		.writer = w, .options = *options, .watch_execs = !program_privileges_survive()};
+	*r = (struct recorder){.writer = w,
+			       .clock = trace_writer_clock(w),
+			       .options = *options,
+			       .watch_execs = !program_privileges_survive()};
 	r->backend = (struct backend){.ops = ops,
 				      .writer = w,
+				      .clock = trace_writer_clock(w),
 				      .cache = options->cache,
 				      .ticks = !options->history,
 				      .pmu = options->pmu,

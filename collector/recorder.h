@@ -60,6 +60,7 @@ enum {
 
 struct recorder {
 	struct trace_writer *writer;
+	const struct bt_clock *clock; /* the writer's */
 	struct backend backend;
 	struct recorder_options options;
 	struct task_table tasks;
@@ -154,7 +155,7 @@ void recorder_detach_all(struct recorder *r, const char *reason);
 #define RECORDER_EVENT(r, unit, KIND, rec)                                    \
 	do {                                                                  \
 		(rec)->seq = trace_writer_next_seq((r)->writer);              \
-		(rec)->time = trace_writer_time((r)->writer);                 \
+		(rec)->time = bt_clock_now((r)->clock);                       \
 		trace_writer_event((r)->writer, unit, BT_RECORD_##KIND, rec); \
 	} while (0)
 

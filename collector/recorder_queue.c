@@ -180,7 +180,7 @@ bool recorder_await_stop(struct recorder *r, pid_t tid)
 	 * stop for us. */
 	do {
 		while (!(got = waitpid(tid, &status, __WALL | WNOHANG)) &&
-		       trace_writer_time(r->writer) < r->patience)
+		       bt_clock_now(r->clock) < r->patience)
 			nanosleep(&pause, NULL);
 		if (got != tid)
 			return false;

@@ -193,7 +193,7 @@ void recorder_syscall_entered(struct recorder *r, struct task *task)
 	task->stopped_in_syscall = false;
 	task->ignored_before = task->process->signals_ignored;
 	cut_transfer_begun(task);
-	syscall_timeout_begin(task, trace_writer_time(r->writer));
+	syscall_timeout_begin(task, bt_clock_now(r->clock));
 	RECORDER_EVENT(r, task->unit->number, SYSCALL_ENTER, &rec);
 	recorder_serve_snapshot(r, task);
 	snapshot_before_exit(r, task);
@@ -258,7 +258,7 @@ static bool redo_interrupted(const struct recorder *r, struct task *task)
 	if (!cut && !cut_transfer_is_short(task))
 		return false;
 	if (cut && !task->transfer.moved &&
-	    syscall_timeout_is_over(task, trace_writer_time(r->writer), false, &over)) {
+	    syscall_timeout_is_over(task, bt_clock_now(r->clock), false, &over)) {
 		task->regs.rax = (uint64_t)over;
 		tracee_set_regs(task->tid, &task->regs);
 		return false;
@@ -282,7 +282,7 @@ void recorder_syscall_again(const struct recorder *r, struct task *task)
 	if (!task->syscall_cut || recorder_signal_waits(task, &any))
 		return;
 	if ((int64_t)task->regs.rax == -EINTR &&
-	    syscall_timeout_is_over(task, trace_writer_time(r->writer), true, &over)) {
+	    syscall_timeout_is_over(task, bt_clock_now(r->clock), true, &over)) {
 		task->regs.rax = (uint64_t)over;
 		tracee_set_regs(task->tid, &task->regs);
 		return;

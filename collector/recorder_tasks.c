@@ -567,13 +567,12 @@ void recorder_detach_doomed(struct recorder *r)
 		PAUSE = 16, /* who waits uninterruptibly (a vfork's parent) is not to hold up the
 			       others for more than a part of the time */
 	};
-	uint64_t began = trace_writer_time(r->writer);
+	uint64_t began = bt_clock_now(r->clock);
 
 	if (began < r->doomed_next || !any_leaves(r))
 		return;
 	detach_where(r, NULL);
-	r->doomed_next =
-		trace_writer_time(r->writer) + PAUSE * (trace_writer_time(r->writer) - began);
+	r->doomed_next = bt_clock_now(r->clock) + PAUSE * (bt_clock_now(r->clock) - began);
 }
 
 /* A task whose parent was killed before it could report it. Its thread group may still be known. */

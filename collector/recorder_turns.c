@@ -202,12 +202,12 @@ static bool side_by_side(const struct recorder *r)
 static void begin_turn(const struct recorder *r, struct unit *u, struct task *task)
 {
 	u->current = task;
-	task->turn_began = trace_writer_time(r->writer);
+	task->turn_began = bt_clock_now(r->clock);
 }
 
 static void end_turn(const struct recorder *r, struct unit *u)
 {
-	u->current->turn_used += trace_writer_time(r->writer) - u->current->turn_began;
+	u->current->turn_used += bt_clock_now(r->clock) - u->current->turn_began;
 	u->left_at = task_point(u->current);
 	u->current = NULL;
 }
@@ -443,7 +443,7 @@ bool recorder_halt(struct recorder *r, struct task *task)
 void recorder_freeze(struct recorder *r)
 {
 	if (!r->frozen)
-		r->patience = trace_writer_time(r->writer) + STOP_PATIENCE_NS;
+		r->patience = bt_clock_now(r->clock) + STOP_PATIENCE_NS;
 	r->frozen = true;
 }
 

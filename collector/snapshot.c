@@ -47,7 +47,7 @@ static int64_t price(const struct task *task, enum bt_snapshot_kind kind)
 /* One that is admitted may cost more than there is: the next waits until that is paid for. */
 static bool admitted(struct recorder *r, struct task *task, enum bt_snapshot_kind kind)
 {
-	uint64_t now = trace_writer_time(r->writer);
+	uint64_t now = bt_clock_now(r->clock);
 	int64_t gained = (int64_t)((now - task->bucket_time) / BUCKET_REFILL_NS);
 
 	if (!task->bucket_time)

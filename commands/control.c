@@ -221,7 +221,7 @@ static void look_after_client(struct control *c, const struct recorder *r)
 {
 	unsigned due = count_due(r);
 
-	if (!due || trace_writer_time(r->writer) >= c->deadline)
+	if (!due || bt_clock_now(r->clock) >= c->deadline)
 		conclude(c, r, due);
 }
 
@@ -259,7 +259,7 @@ static void serve(struct control *c, struct recorder *r, int fd)
 	}
 	c->client = fd;
 	c->waiting = true;
-	c->deadline = trace_writer_time(r->writer) + SNAP_PATIENCE_NS;
+	c->deadline = bt_clock_now(r->clock) + SNAP_PATIENCE_NS;
 	look_after_client(c, r);
 }
 

@@ -16,7 +16,7 @@ struct control {
 	/* Of the newest request, while some process of it has yet to stop: */
 	bool waiting;
 	int client;
-	uint64_t deadline; /* as trace_writer_time */
+	uint64_t deadline; /* of the recording's clock */
 };
 
 /* Listens from the first time on, which is not before somebody could have learned of the recording:

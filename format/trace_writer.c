@@ -8,7 +8,6 @@
 #include <string.h>
 #include <sys/random.h>
 #include <sys/stat.h>
-#include <time.h>
 #include <unistd.h>
 
 #include "format/reserve.h"
@@ -47,7 +46,7 @@ struct trace_writer {
 	int events_fd; /* locked; -1: not made yet */
 	struct reserve reserve;
 	uint8_t uuid[BT_UUID_SIZE];
-	struct timespec start;
+	struct bt_clock clock;
 	uint64_t seq;
 	int stopped;
 	struct stream events, objects;
@@ -201,7 +200,7 @@ static struct stream *branches_of(struct trace_writer *w, uint32_t task)
  */
 static void stop(struct trace_writer *w, int failure)
 {
-	struct bt_record_stopped body = {.time = trace_writer_time(w),
+	struct bt_record_stopped body = {.time = bt_clock_now(&w->clock),
 					 .os_errno = (uint32_t)failure,
 					 .text = bt_str(strerror(failure))};
 
@@ -284,7 +283,7 @@ static void stream_put(struct stream *s, uint32_t unit, enum bt_record_kind kind
 /* Says what was left out: a reader would not accept a block that holds it. */
 static void leave_out(struct trace_writer *w, enum bt_record_kind kind, size_t size)
 {
-	struct bt_record_note note = {.seq = w->seq++, .time = trace_writer_time(w)};
+	struct bt_record_note note = {.seq = w->seq++, .time = bt_clock_now(&w->clock)};
 	char text[128];
 
 	snprintf(text, sizeof text, "a record (%s) of %zu bytes was left out: %d are the most",
@@ -386,7 +385,7 @@ int trace_writer_open(struct trace_writer **out, const char *dir, const struct b
 	w->seq = 1;
 	w->events.kind = BT_FILE_EVENTS;
 	w->objects.kind = BT_FILE_OBJECTS;
-	clock_gettime(CLOCK_MONOTONIC, &w->start);
+	w->clock = bt_clock_start();
 	failure = w->dir < 0 ? errno : 0;
 	if (!failure && getrandom(w->uuid, sizeof w->uuid, 0) != sizeof w->uuid)
 		failure = EIO;
@@ -405,19 +404,7 @@ int trace_writer_open(struct trace_writer **out, const char *dir, const struct b
 
 uint64_t trace_writer_next_seq(struct trace_writer *w) { return w->seq++; }
 
-uint64_t trace_writer_begun(const struct trace_writer *w)
-{
-	return (uint64_t)w->start.tv_sec * 1000000000u + (uint64_t)w->start.tv_nsec;
-}
-
-uint64_t trace_writer_time(const struct trace_writer *w)
-{
-	struct timespec now;
-
-	clock_gettime(CLOCK_MONOTONIC, &now);
-	return (uint64_t)(now.tv_sec - w->start.tv_sec) * 1000000000u + (uint64_t)now.tv_nsec -
-	       (uint64_t)w->start.tv_nsec;
-}
+const struct bt_clock *trace_writer_clock(const struct trace_writer *w) { return &w->clock; }
 
 void trace_writer_event(struct trace_writer *w, uint32_t unit, enum bt_record_kind kind,
 			const void *body)

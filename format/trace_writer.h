@@ -9,6 +9,7 @@
 
 #include "format/block.h"
 #include "format/record.h"
+#include "lib/clock.h"
 
 struct trace_writer;
 
@@ -21,11 +22,8 @@ int trace_writer_open(struct trace_writer **out, const char *dir, const struct b
 /* The next number in the order of the whole trace, for the seq of an event. */
 uint64_t trace_writer_next_seq(struct trace_writer *w);
 
-/* Nanoseconds since the writer was opened (CLOCK_MONOTONIC), for the time of an event. */
-uint64_t trace_writer_time(const struct trace_writer *w);
-
-/* When that was, in nanoseconds of CLOCK_MONOTONIC. */
-uint64_t trace_writer_begun(const struct trace_writer *w);
+/* Tells the time of an event. Began when the writer was opened; valid as long as it is. */
+const struct bt_clock *trace_writer_clock(const struct trace_writer *w);
 
 /* Adds an event of a unit (0: the recorder's own). body is the struct of that kind. Buffered. Of
  * this and all that follows: a record that no block can hold (BT_BLOCK_MAX) is left out, with a

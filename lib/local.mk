@@ -6,6 +6,7 @@ lib_libbt_a_SOURCES = \
 	lib/branch.c lib/branch.def lib/branch.h lib/gap.def \
 	lib/buf.c lib/buf.h \
 	lib/build_id.c lib/build_id.h \
+	lib/clock.c lib/clock.h \
 	lib/content_hash.c lib/content_hash.h \
 	lib/directories.c lib/directories.h \
 	lib/err.def lib/error.c lib/error.h \

@@ -212,7 +212,7 @@ static struct engine_space *space_new(struct backend *b, pid_t tid, struct addre
 void engine_note(const struct backend *b, const struct task *task, const char *text)
 {
 	struct bt_record_note rec = {.seq = trace_writer_next_seq(b->writer),
-				     .time = trace_writer_time(b->writer),
+				     .time = bt_clock_now(b->clock),
 				     .task = task->number,
 				     .text = bt_str(text)};
 

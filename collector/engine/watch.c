@@ -201,7 +201,7 @@ enum watch_result watch_page(const struct backend *b, struct task *task, struct 
 			     uint64_t page)
 {
 	struct watched_page *p = watched_add(&es->watch, page);
-	uint64_t now = trace_writer_time(b->writer);
+	uint64_t now = bt_clock_now(b->clock);
 	enum watch_result rc;
 	bool done;
 
@@ -251,7 +251,7 @@ const uint8_t *watch_bytes(const struct engine_space *es, uint64_t page)
 bool watch_sweep_is_due(const struct backend *b, const struct engine_space *es)
 {
 	return es->watch.compared && !es->watch.refused &&
-	       trace_writer_time(b->writer) >= es->watch.sweep;
+	       bt_clock_now(b->clock) >= es->watch.sweep;
 }
 
 void watch_sweep(const struct backend *b, struct engine_space *es)
@@ -262,7 +262,7 @@ void watch_sweep(const struct backend *b, struct engine_space *es)
 
 	if (!es->watch.compared || es->watch.refused)
 		return;
-	now = trace_writer_time(b->writer);
+	now = bt_clock_now(b->clock);
 	while ((p = watched_retry(&es->watch, &at, now)))
 		if (es->cache->users == 1) /* else there is no such code any more */
 			code_cache_drop(es->cache, p->addr, p->addr + BT_PAGE);
@@ -304,7 +304,7 @@ enum watch_result watch_open(const struct backend *b, struct task *task, struct 
 			return rc;
 		for (uint64_t page = p->addr; page < run; page += BT_PAGE)
 			watched_opened(&es->watch, watched_find(&es->watch, page),
-				       trace_writer_time(b->writer));
+				       bt_clock_now(b->clock));
 		code_cache_unlink(es->cache, p->addr, run);
 		es->opened++;
 		es->quiesce |= es->parallel && engine_space_is_busy(es, task);

@@ -22,7 +22,8 @@ struct pmu {
 	const struct branch_source_ops *source; /* NULL: none, only events are recorded */
 	const struct backend_ops *runner; /* runs the code: native_ops, or a simulated processor */
 	struct trace_writer *writer;      /* once the recorder has begun */
-	void *shared;                     /* the source's own, for all tasks */
+	const struct bt_clock *clock;
+	void *shared;           /* the source's own, for all tasks */
 	char how[PMU_TEXT_MAX]; /* what the source gives here, for the trace's header: "the last 32
 				   taken branches at faults and switches" */
 	char lacking[PMU_TEXT_MAX]; /* what is lacking for more, and what to do; empty: nothing.

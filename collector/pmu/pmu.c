@@ -33,6 +33,7 @@ static void attach(struct backend *b, struct task *task)
 	char text[PMU_TEXT_MAX + sizeof err.text];
 
 	p->writer = b->writer;
+	p->clock = b->clock;
 	if (!p->source || pt->attached || pt->failed)
 		return;
 	pt->attached = !p->source->attach(p, task, &pt->source, &err);
@@ -42,7 +43,7 @@ static void attach(struct backend *b, struct task *task)
 	pmu_gap(task, BT_GAP_OFF);
 	snprintf(text, sizeof text, "no branches of thread %d: %s", (int)task->tid, err.text);
 	rec.seq = trace_writer_next_seq(b->writer);
-	rec.time = trace_writer_time(b->writer);
+	rec.time = bt_clock_now(b->clock);
 	rec.text = bt_str(text);
 	trace_writer_event(b->writer, task->unit->number, BT_RECORD_NOTE, &rec);
 }

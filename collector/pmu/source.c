@@ -32,10 +32,9 @@ void pmu_sched(const struct pmu *p, const struct task *task, uint64_t time, uint
 				      .cpu = cpu + 1,
 				      .what = (uint8_t)what,
 				      .position = task->ring.next + 1};
-	uint64_t begun = trace_writer_begun(p->writer);
 
 	rec.seq = trace_writer_next_seq(p->writer);
-	rec.time = time > begun ? time - begun : 0;
+	rec.time = bt_clock_at(p->clock, time);
 	trace_writer_event(p->writer, task->unit->number, BT_RECORD_SCHED, &rec);
 }
 

@@ -1,0 +1,22 @@
+/* SPDX-License-Identifier: MIT */
+/* The time of a recording: nanoseconds since it began, of CLOCK_MONOTONIC. Whoever begins the
+ * recording starts the clock; all others only read it. */
+#ifndef BT_CLOCK_H
+#define BT_CLOCK_H
+
+#include <stdint.h>
+
+struct bt_clock {
+	uint64_t begun; /* ns of CLOCK_MONOTONIC */
+};
+
+/* A clock that begins now. */
+struct bt_clock bt_clock_start(void);
+
+/* Nanoseconds since it began. */
+uint64_t bt_clock_now(const struct bt_clock *c);
+
+/* The same at an instant that is given in nanoseconds of CLOCK_MONOTONIC; 0 before it began. */
+uint64_t bt_clock_at(const struct bt_clock *c, uint64_t monotonic);
+
+#endif
