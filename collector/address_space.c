@@ -81,15 +81,15 @@ void address_space_part(struct address_space *s)
 	s->pages = own;
 }
 
-struct address_space *address_space_new(struct trace_writer *w, uint32_t number, uint32_t unit,
-					struct address_space *parent)
+struct address_space *address_space_new(const struct observer *observer, uint32_t number,
+					uint32_t unit, struct address_space *parent)
 {
 	struct address_space *s = calloc(1, sizeof *s);
-	struct bt_record_space rec = {.space = number};
 	bool same = false;
 
 	if (!s)
 		return NULL;
+	s->observer = observer;
 	s->number = number;
 	s->unit = unit;
 	s->users = 1;
@@ -99,8 +99,6 @@ struct address_space *address_space_new(struct trace_writer *w, uint32_t number,
 	if (parent) {
 		mapped_files_copy(&s->files, &parent->files);
 		s->epoch = parent->epoch;
-		rec.parent = parent->number;
-		rec.parent_epoch = parent->epoch;
 		s->from_addr = parent->from_addr;
 		s->from_byte = parent->from_byte;
 		s->from_missing = parent->from_missing;
@@ -126,9 +124,7 @@ struct address_space *address_space_new(struct trace_writer *w, uint32_t number,
 		s->extension_ops = parent->extension_ops;
 		s->extension = s->extension_ops->copy(parent->extension, same);
 	}
-	rec.seq = trace_writer_next_seq(w);
-	rec.time = bt_clock_now(trace_writer_clock(w));
-	trace_writer_event(w, unit, BT_RECORD_SPACE, &rec);
+	observer->ops->space(observer->arg, s, parent);
 	return s;
 }
 
@@ -314,49 +310,15 @@ static void look_at(const struct address_space *s, pid_t pid, struct mapping *m,
 	read_build_id(s, pid, m, p);
 }
 
-static void write_unmap(const struct address_space *s, struct trace_writer *w,
-			const struct mapping *m)
-{
-	struct bt_record_unmap rec = {.seq = trace_writer_next_seq(w),
-				      .space = s->number,
-				      .epoch = s->epoch,
-				      .start = m->start,
-				      .end = m->end};
-
-	trace_writer_event(w, s->unit, BT_RECORD_UNMAP, &rec);
-}
-
-static void write_map(const struct address_space *s, struct trace_writer *w,
-		      const struct mapping *m)
-{
-	struct bt_record_map rec = {
-		.seq = trace_writer_next_seq(w),
-		.space = s->number,
-		.epoch = s->epoch,
-		.start = m->start,
-		.end = m->end,
-		.prot = m->prot,
-		.shared = m->shared,
-		.offset = m->offset,
-		.dev = m->dev,
-		.ino = m->ino,
-		.path = bt_str(m->path),
-		.build_id = slice_of(m->build_id, m->build_id_len),
-	};
-
-	trace_writer_event(w, s->unit, BT_RECORD_MAP, &rec);
-}
-
 /* Walks what was known and what is there now side by side, calling drop for what is only known, add
  * for what is new. Returns whether they differ. Both callbacks may be NULL. */
 struct map_diff {
-	void (*drop)(struct address_space *s, struct trace_writer *w, const struct mapping *m,
+	void (*drop)(struct address_space *s, const struct mapping *m,
 		     const struct mapping_list *now);
-	void (*add)(struct address_space *s, struct trace_writer *w, const struct mapping *m);
+	void (*add)(struct address_space *s, const struct mapping *m);
 };
 
-static bool diff_maps(struct address_space *s, struct trace_writer *w, struct patch *p,
-		      const struct map_diff *act)
+static bool diff_maps(struct address_space *s, struct patch *p, const struct map_diff *act)
 {
 	size_t i = p->first, j = 0, count = p->now.count;
 	const struct mapping *known = s->mappings.maps;
@@ -374,12 +336,12 @@ static bool diff_maps(struct address_space *s, struct trace_writer *w, struct pa
 		} else if (j == count || (i < p->end && known[i].start <= now[j].start)) {
 			differ = true;
 			if (act->drop)
-				act->drop(s, w, &known[i], &p->now);
+				act->drop(s, &known[i], &p->now);
 			i++;
 		} else {
 			differ = true;
 			if (act->add)
-				act->add(s, w, &now[j]);
+				act->add(s, &now[j]);
 			j++;
 		}
 	}
@@ -448,10 +410,10 @@ static void forget_lost(struct address_space *s, const struct mapping *m,
 	forget(s, at, m->end);
 }
 
-static void drop_mapping(struct address_space *s, struct trace_writer *w, const struct mapping *m,
+static void drop_mapping(struct address_space *s, const struct mapping *m,
 			 const struct mapping_list *now)
 {
-	write_unmap(s, w, m);
+	s->observer->ops->unmapped(s->observer->arg, s, m);
 	s->code_epoch += runs(m);
 	if (runs(m))
 		forget_lost(s, m, now);
@@ -459,7 +421,7 @@ static void drop_mapping(struct address_space *s, struct trace_writer *w, const 
 		forget(s, m->start, m->end);
 }
 
-static void add_mapping(struct address_space *s, struct trace_writer *w, const struct mapping *m)
+static void add_mapping(struct address_space *s, const struct mapping *m)
 {
 	s->code_epoch += runs(m);
 	if (runs(m))
@@ -468,7 +430,7 @@ static void add_mapping(struct address_space *s, struct trace_writer *w, const s
 	 * that have changed. */
 	if (runs(m) && code_pages_touch(s->pages, m->start, m->end))
 		forget_lost(s, m, &s->mappings);
-	write_map(s, w, m);
+	s->observer->ops->mapped(s->observer->arg, s, m);
 }
 
 /* Whether what is written through it, or may come to be, goes to a file. */
@@ -515,17 +477,16 @@ static void follow_own_writes(struct address_space *s)
 	}
 }
 
-/* Makes the known mappings what they are now, and writes that. The patches, which are taken over,
+/* Makes the known mappings what they are now, and tells of that. The patches, which are taken over,
  * are in the order of their addresses. */
-static void apply(struct address_space *s, struct trace_writer *w, pid_t pid, struct patch *patches,
-		  size_t n)
+static void apply(struct address_space *s, pid_t pid, struct patch *patches, size_t n)
 {
 	static const struct map_diff look = {0}, drop = {.drop = drop_mapping},
 				     add = {.add = add_mapping};
 	bool differ = false, any_fresh = false;
 
 	for (size_t i = 0; i < n; i++)
-		differ |= diff_maps(s, w, &patches[i], &look);
+		differ |= diff_maps(s, &patches[i], &look);
 	if (differ) {
 		for (size_t i = 0; i < n; i++)
 			for (size_t k = 0; k < patches[i].now.count; k++)
@@ -539,9 +500,9 @@ static void apply(struct address_space *s, struct trace_writer *w, pid_t pid, st
 		s->epoch++;
 		for (size_t i = 0; i < n;
 		     i++) /* first everything that goes: a mapping may have moved over another */
-			diff_maps(s, w, &patches[i], &drop);
+			diff_maps(s, &patches[i], &drop);
 		for (size_t i = 0; i < n; i++)
-			diff_maps(s, w, &patches[i], &add);
+			diff_maps(s, &patches[i], &add);
 		for (size_t i = n; i-- > 0;)
 			if (!mappings_replace(&s->mappings, patches[i].first, patches[i].end,
 					      &patches[i].now))
@@ -553,7 +514,7 @@ static void apply(struct address_space *s, struct trace_writer *w, pid_t pid, st
 		mappings_release(&patches[i].now);
 }
 
-void address_space_refresh(struct address_space *s, struct trace_writer *w, pid_t pid)
+void address_space_refresh(struct address_space *s, pid_t pid)
 {
 	struct patch all = {.end = s->mappings.count};
 
@@ -573,7 +534,7 @@ void address_space_refresh(struct address_space *s, struct trace_writer *w, pid_
 	s->unread = 0;
 	s->unsure = false;
 	show_as_program(s, &all.now);
-	apply(s, w, pid, &all, 1);
+	apply(s, pid, &all, 1);
 }
 
 /* Widens the patch's range until no mapping is partly in it, and reads what is there now. */
@@ -672,8 +633,7 @@ static size_t begin_patches(struct address_space *s, const struct map_change *c,
 	return n;
 }
 
-static bool update(struct address_space *s, struct trace_writer *w, pid_t pid,
-		   const struct map_change *c)
+static bool update(struct address_space *s, pid_t pid, const struct map_change *c)
 {
 	enum {
 		MOST = ARRAY_SIZE(c->ranges) + 1,
@@ -691,7 +651,7 @@ static bool update(struct address_space *s, struct trace_writer *w, pid_t pid,
 	if (fd >= 0)
 		close(fd);
 	if (fd >= 0 && ok) {
-		apply(s, w, pid, patches, n);
+		apply(s, pid, patches, n);
 		return true;
 	}
 	for (size_t i = 0; i < n; i++)
@@ -699,11 +659,10 @@ static bool update(struct address_space *s, struct trace_writer *w, pid_t pid,
 	return false;
 }
 
-void address_space_update(struct address_space *s, struct trace_writer *w, pid_t pid,
-			  const struct map_change *c)
+void address_space_update(struct address_space *s, pid_t pid, const struct map_change *c)
 {
-	if (c->all || s->unsure || s->grows || !update(s, w, pid, c))
-		address_space_refresh(s, w, pid);
+	if (c->all || s->unsure || s->grows || !update(s, pid, c))
+		address_space_refresh(s, pid);
 }
 
 /* Into the range that it touches, if there is one. False when there is no room. */
@@ -731,14 +690,14 @@ void address_space_change_later(struct address_space *s, const struct map_change
 		s->later.all = !join_range(&s->later, &c->ranges[i]);
 }
 
-void address_space_catch_up(struct address_space *s, struct trace_writer *w, pid_t pid)
+void address_space_catch_up(struct address_space *s, pid_t pid)
 {
 	const struct map_change c = s->later;
 
 	if (!c.all && !c.count)
 		return;
 	s->later = (struct map_change){0};
-	address_space_update(s, w, pid, &c);
+	address_space_update(s, pid, &c);
 }
 
 void address_space_look_at_files(struct address_space *s, pid_t pid,

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
-/* An address space of the recorded tree: its mappings as the trace knows them, and the code pages
- * that have been executed, by image epoch. Written to the trace as they change. Shared by the tasks
- * of a unit; counted. */
+/* An address space of the recorded tree: its mappings, and the code pages that have been executed,
+ * by epoch. Its observer (observer.h) is told of both as they change: what runs in the space, it
+ * has been told of. Shared by the tasks of a unit; counted. Used by backends and the recorder. */
 #ifndef BT_ADDRESS_SPACE_H
 #define BT_ADDRESS_SPACE_H
 
@@ -10,7 +10,7 @@
 #include "collector/code_pages.h"
 #include "collector/mapped_files.h"
 #include "collector/mappings.h"
-#include "format/trace_writer.h"
+#include "collector/observer.h"
 #include "lib/insn.h"
 
 /* Copies of code pages. A fork's child has the same ones as its parent, those that either comes to
@@ -53,6 +53,7 @@ struct map_change {
 };
 
 struct address_space {
+	const struct observer *observer;
 	const struct space_extension_ops *extension_ops;
 	void *extension; /* NULL: none */
 	uint32_t number, unit, epoch;
@@ -93,33 +94,33 @@ struct address_space {
 };
 
 /* A new space with one user; parent (or NULL) is copied: mappings, epoch, code pages (by reference
- * where it can be). Writes its SPACE record. NULL without memory. */
-struct address_space *address_space_new(struct trace_writer *w, uint32_t number, uint32_t unit,
-					struct address_space *parent);
+ * where it can be). The observer, which stays as long as the space, is told of it. NULL without
+ * memory. */
+struct address_space *address_space_new(const struct observer *observer, uint32_t number,
+					uint32_t unit, struct address_space *parent);
 struct address_space *address_space_get(struct address_space *s);
 void address_space_put(struct address_space *s);
 
-/* Reads /proc/PID/maps; writes what changed as MAP and UNMAP records of a new epoch. Where that or
+/* Reads /proc/PID/maps; tells of what changed in a new epoch. Where that or
  * the memory cannot be read (but for a process that is gone) nothing changes but s->unread. */
-void address_space_refresh(struct address_space *s, struct trace_writer *w, pid_t pid);
+void address_space_refresh(struct address_space *s, pid_t pid);
 
 /* The same where nothing has changed but in c's ranges, and the initial stack has grown: asks for
  * what is there only. */
-void address_space_update(struct address_space *s, struct trace_writer *w, pid_t pid,
-			  const struct map_change *c);
+void address_space_update(struct address_space *s, pid_t pid, const struct map_change *c);
 
 /* Has changed there, or may have: to be looked at by address_space_catch_up(), before the task runs
  * on where something in c's ranges is executable, or was. */
 void address_space_change_later(struct address_space *s, const struct map_change *c);
 /* As address_space_update(), of all such changes since the last time. */
-void address_space_catch_up(struct address_space *s, struct trace_writer *w, pid_t pid);
+void address_space_catch_up(struct address_space *s, pid_t pid);
 
 /* Reads and decodes (as 32-bit code, or 64-bit) the instruction at addr, and makes sure that the
- * trace holds the code pages it is on as they are now (a changed page begins a new epoch).
+ * observer knows the code pages it is on as they are now (a changed page begins a new epoch).
  * bytes[BT_INSN_MAX] gets the instruction. Returns 0; -BT_E_TRUNCATED when the bytes cannot be
  * read; -BT_E_CORRUPT when they are no instruction. *insn is zeroed on error. */
-int address_space_fetch(struct address_space *s, struct trace_writer *w, pid_t tid, uint64_t addr,
-			bool code_32, uint8_t *bytes, struct bt_insn *insn);
+int address_space_fetch(struct address_space *s, pid_t tid, uint64_t addr, bool code_32,
+			uint8_t *bytes, struct bt_insn *insn);
 
 enum code_kind {
 	CODE_NONE,    /* not executable, or nothing is there */
@@ -129,38 +130,36 @@ enum code_kind {
 
 enum code_kind address_space_code_kind(const struct address_space *s, uint64_t addr);
 
-/* Copies up to n bytes of executable code at addr, as it is now, and makes sure that the trace
- * holds its pages (a changed page begins a new epoch, and the extension hears of the bytes that
- * changed). Returns how many there are. */
-size_t address_space_code(struct address_space *s, struct trace_writer *w, pid_t tid, uint64_t addr,
-			  uint8_t *bytes, size_t n);
+/* Copies up to n bytes of executable code at addr, as it is now, and makes sure that the
+ * observer knows its pages (a changed page begins a new epoch, and the extension hears of the bytes
+ * that changed). Returns how many there are. */
+size_t address_space_code(struct address_space *s, pid_t tid, uint64_t addr, uint8_t *bytes,
+			  size_t n);
 
-/* The bytes of the page at addr where they are CODE_FIXED; the trace has them then. NULL otherwise,
- * and where they cannot be read. Valid until the mapping goes. */
-const uint8_t *address_space_fixed_page(struct address_space *s, struct trace_writer *w, pid_t tid,
-					uint64_t addr);
+/* The bytes of the page at addr where they are CODE_FIXED; the observer knows them then. NULL
+ * otherwise, and where they cannot be read. Valid until the mapping goes. */
+const uint8_t *address_space_fixed_page(struct address_space *s, pid_t tid, uint64_t addr);
 
 /* The pages of these n addresses, which are about to be asked for: those that are CODE_FIXED are
  * read together, as far as they can be. */
-void address_space_read_ahead(struct address_space *s, struct trace_writer *w, pid_t tid,
-			      const uint64_t *addrs, size_t n);
+void address_space_read_ahead(struct address_space *s, pid_t tid, const uint64_t *addrs, size_t n);
 
 /* Of the pages from addr on, which another space had, all of which are in `pages`, those are
  * dropped there that this one has not as they are, CODE_FIXED. The others are known of this one,
  * too, then. count: at most ADDRESS_SPACE_ADOPTED. */
 enum { ADDRESS_SPACE_ADOPTED = 32 };
-void address_space_adopt(struct address_space *s, struct trace_writer *w, pid_t tid, uint64_t addr,
-			 size_t count, struct code_pages *pages);
+void address_space_adopt(struct address_space *s, pid_t tid, uint64_t addr, size_t count,
+			 struct code_pages *pages);
 
 /* The copy of the page at addr where it is CODE_FIXED and has been read already, else NULL. Valid
  * until the mapping goes. */
 const uint8_t *address_space_kept_page(const struct address_space *s, uint64_t addr);
 
 /* Code has been made from the n bytes at offset `at` of a page, which are as in bytes[4096] and do
- * not change without a word: makes sure that the trace holds them, as above. Returns whether it
+ * not change without a word: makes sure that the observer knows them, as above. Returns whether it
  * took the page for that, and so holds all of it as it is in bytes. */
-bool address_space_use(struct address_space *s, struct trace_writer *w, uint64_t page,
-		       const uint8_t *bytes, size_t at, size_t n);
+bool address_space_use(struct address_space *s, uint64_t page, const uint8_t *bytes, size_t at,
+		       size_t n);
 
 /* Memory of [start, end) may have other contents now, though its mappings look the same: copies of
  * its pages go, and the extension hears of it. */

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* The code of an address space: what of it is known, and how it comes into the trace. */
+/* The code of an address space: what of it is known, and how others hear of it. */
 #include <stdlib.h>
 #include <string.h>
 #include <sys/mman.h>
@@ -14,21 +14,13 @@ enum {
 };
 
 /* Of every space that has the page now. */
-static void write_page(struct address_space *s, struct trace_writer *w, uint64_t addr,
-		       const uint8_t *bytes)
+static void tell_code(struct address_space *s, uint64_t addr, const uint8_t *bytes)
 {
-	uint64_t *object = code_pages_object(s->pages, addr);
-	struct bt_record_code rec = {.addr = addr};
+	uint64_t *content = code_pages_content(s->pages, addr);
 	struct address_space *at = s;
 
-	if (!*object)
-		*object = trace_writer_code(w, bytes, BT_PAGE);
-	rec.object = *object;
 	do {
-		rec.space = at->number;
-		rec.epoch = at->epoch;
-		rec.seq = trace_writer_next_seq(w);
-		trace_writer_event(w, at->unit, BT_RECORD_CODE, &rec);
+		at->observer->ops->code(at->observer->arg, at, addr, bytes, content);
 		at = at->next_same;
 	} while (at != s);
 }
@@ -48,8 +40,8 @@ static void tell_changed(struct address_space *s, uint64_t addr, const uint8_t *
 }
 
 /* The page at addr is `now`; before: as it was known, or NULL. */
-static void set_page(struct address_space *s, struct trace_writer *w, uint64_t addr,
-		     const uint8_t *before, const uint8_t *now)
+static void set_page(struct address_space *s, uint64_t addr, const uint8_t *before,
+		     const uint8_t *now)
 {
 	if (before || address_space_code_kind(s, addr) != CODE_FIXED)
 		address_space_part(s);
@@ -58,13 +50,13 @@ static void set_page(struct address_space *s, struct trace_writer *w, uint64_t a
 		tell_changed(s, addr, before, now);
 	}
 	if (code_pages_set(s->pages, addr, now))
-		write_page(s, w, addr, now);
+		tell_code(s, addr, now);
 }
 
 /* Makes the copy of the page at addr agree with the n bytes at addr + at, which are what is there
  * now. */
-static void check_page(struct address_space *s, struct trace_writer *w, pid_t tid, uint64_t addr,
-		       size_t at, const uint8_t *bytes, size_t n)
+static void check_page(struct address_space *s, pid_t tid, uint64_t addr, size_t at,
+		       const uint8_t *bytes, size_t n)
 {
 	const uint8_t *before = code_pages_find(s->pages, addr);
 	uint8_t now[BT_PAGE] = {0};
@@ -73,22 +65,22 @@ static void check_page(struct address_space *s, struct trace_writer *w, pid_t ti
 		return;
 	tracee_read(tid, addr, now, BT_PAGE);
 	memcpy(now + at, bytes, n);
-	set_page(s, w, addr, before, now);
+	set_page(s, addr, before, now);
 }
 
-bool address_space_use(struct address_space *s, struct trace_writer *w, uint64_t page,
-		       const uint8_t *bytes, size_t at, size_t n)
+bool address_space_use(struct address_space *s, uint64_t page, const uint8_t *bytes, size_t at,
+		       size_t n)
 {
 	const uint8_t *before = code_pages_find(s->pages, page);
 
 	if (before && !memcmp(before + at, bytes + at, n))
 		return false;
-	set_page(s, w, page, before, bytes);
+	set_page(s, page, before, bytes);
 	return true;
 }
 
-int address_space_fetch(struct address_space *s, struct trace_writer *w, pid_t tid, uint64_t addr,
-			bool code_32, uint8_t *bytes, struct bt_insn *insn)
+int address_space_fetch(struct address_space *s, pid_t tid, uint64_t addr, bool code_32,
+			uint8_t *bytes, struct bt_insn *insn)
 {
 	int (*decode)(const uint8_t *, size_t, struct bt_insn *) =
 		code_32 ? bt_insn_decode_32 : bt_insn_decode;
@@ -101,12 +93,12 @@ int address_space_fetch(struct address_space *s, struct trace_writer *w, pid_t t
 		rc = decode(bytes, got, insn);
 	}
 	if (got && rc) /* what is no instruction is worth keeping too: the report shows it */
-		check_page(s, w, tid, addr - at, at, bytes, got < here ? got : here);
+		check_page(s, tid, addr - at, at, bytes, got < here ? got : here);
 	if (rc)
 		return rc;
-	check_page(s, w, tid, addr - at, at, bytes, insn->len < here ? insn->len : here);
+	check_page(s, tid, addr - at, at, bytes, insn->len < here ? insn->len : here);
 	if (insn->len > here)
-		check_page(s, w, tid, addr + here, 0, bytes + here, insn->len - here);
+		check_page(s, tid, addr + here, 0, bytes + here, insn->len - here);
 	return 0;
 }
 
@@ -119,8 +111,7 @@ enum code_kind address_space_code_kind(const struct address_space *s, uint64_t a
 	return mapping_is_mutable(m) ? CODE_MUTABLE : CODE_FIXED;
 }
 
-const uint8_t *address_space_fixed_page(struct address_space *s, struct trace_writer *w, pid_t tid,
-					uint64_t addr)
+const uint8_t *address_space_fixed_page(struct address_space *s, pid_t tid, uint64_t addr)
 {
 	uint64_t page = page_down(addr);
 	const uint8_t *known;
@@ -133,7 +124,7 @@ const uint8_t *address_space_fixed_page(struct address_space *s, struct trace_wr
 		return known;
 	if (tracee_read(tid, page, now, BT_PAGE) != BT_PAGE)
 		return NULL;
-	set_page(s, w, page, NULL, now);
+	set_page(s, page, NULL, now);
 	return code_pages_find(s->pages, page);
 }
 
@@ -172,8 +163,7 @@ static size_t begin_pages(struct address_space *s, uint64_t *pages, const uint64
 	return count;
 }
 
-void address_space_read_ahead(struct address_space *s, struct trace_writer *w, pid_t tid,
-			      const uint64_t *addrs, size_t n)
+void address_space_read_ahead(struct address_space *s, pid_t tid, const uint64_t *addrs, size_t n)
 {
 	uint64_t pages[BATCH];
 	size_t next = 0, count, got;
@@ -183,7 +173,7 @@ void address_space_read_ahead(struct address_space *s, struct trace_writer *w, p
 
 		got = tracee_read_pages(tid, pages, count, bytes);
 		for (size_t i = 0; i < got; i++)
-			write_page(s, w, pages[i], bytes + i * BT_PAGE);
+			tell_code(s, pages[i], bytes + i * BT_PAGE);
 		for (size_t i = got; i < count; i++)
 			code_pages_drop(s->pages, pages[i], pages[i] + BT_PAGE);
 		if (got < count)
@@ -191,8 +181,8 @@ void address_space_read_ahead(struct address_space *s, struct trace_writer *w, p
 	}
 }
 
-void address_space_adopt(struct address_space *s, struct trace_writer *w, pid_t tid, uint64_t addr,
-			 size_t count, struct code_pages *pages)
+void address_space_adopt(struct address_space *s, pid_t tid, uint64_t addr, size_t count,
+			 struct code_pages *pages)
 {
 	uint8_t *now = malloc(count * BT_PAGE);
 	size_t got = now ? tracee_read(tid, addr, now, count * BT_PAGE) / BT_PAGE : 0;
@@ -206,7 +196,7 @@ void address_space_adopt(struct address_space *s, struct trace_writer *w, pid_t 
 			    (known || code_pages_share(s->pages, addr, pages));
 
 		if (same && !known)
-			write_page(s, w, addr, there);
+			tell_code(s, addr, there);
 		if (!same)
 			code_pages_drop(pages, addr, addr + BT_PAGE);
 	}
@@ -222,25 +212,25 @@ const uint8_t *address_space_kept_page(const struct address_space *s, uint64_t a
 }
 
 /* The bytes of one page, from its copy where that cannot be out of date. */
-static bool code_of_page(struct address_space *s, struct trace_writer *w, pid_t tid, uint64_t page,
-			 size_t at, uint8_t *bytes, size_t n)
+static bool code_of_page(struct address_space *s, pid_t tid, uint64_t page, size_t at,
+			 uint8_t *bytes, size_t n)
 {
 	const uint8_t *fixed;
 
 	if (address_space_code_kind(s, page) == CODE_MUTABLE) {
 		if (tracee_read(tid, page + at, bytes, n) != n)
 			return false;
-		check_page(s, w, tid, page, at, bytes, n);
+		check_page(s, tid, page, at, bytes, n);
 		return true;
 	}
-	fixed = address_space_fixed_page(s, w, tid, page);
+	fixed = address_space_fixed_page(s, tid, page);
 	if (fixed)
 		memcpy(bytes, fixed + at, n);
 	return fixed;
 }
 
-size_t address_space_code(struct address_space *s, struct trace_writer *w, pid_t tid, uint64_t addr,
-			  uint8_t *bytes, size_t n)
+size_t address_space_code(struct address_space *s, pid_t tid, uint64_t addr, uint8_t *bytes,
+			  size_t n)
 {
 	size_t done = 0;
 
@@ -249,7 +239,7 @@ size_t address_space_code(struct address_space *s, struct trace_writer *w, pid_t
 		size_t at = (addr + done) % BT_PAGE,
 		       here = BT_PAGE - at < n - done ? BT_PAGE - at : n - done;
 
-		if (!code_of_page(s, w, tid, page, at, bytes + done, here))
+		if (!code_of_page(s, tid, page, at, bytes + done, here))
 			break;
 		done += here;
 	}

@@ -9,6 +9,7 @@
 
 #include <signal.h>
 
+#include "collector/observer.h"
 #include "collector/processor.h"
 #include "collector/task.h"
 #include "collector/wait_event.h"
@@ -126,8 +127,8 @@ struct backend_ops {
 
 struct backend {
 	const struct backend_ops *ops;
-	struct trace_writer *writer;
-	const struct bt_clock *clock; /* of the recording */
+	const struct observer *observer; /* is told what becomes of tasks and their code */
+	const struct bt_clock *clock;    /* of the recording */
 	const char *cache; /* directory of what backends keep from one recording to the next; NULL:
 			      they keep nothing */
 	struct processor processor; /* what of it may be used */
@@ -145,6 +146,12 @@ struct backend {
 	bool ticks; /* from the next time on that a task runs: ticks and transfers are counted,
 		       branches are not recorded. Of backends that can */
 };
+
+/* Tells the backend's observer a line about the task. */
+static inline void backend_note(const struct backend *b, const struct task *task, const char *text)
+{
+	b->observer->ops->note(b->observer->arg, task->unit->number, task->number, text);
+}
 
 /* The single-stepper: exact, complete, slow; the oracle of every other backend. */
 extern const struct backend_ops stepper_ops;

@@ -6,7 +6,7 @@
 
 enum {
 	FIRST_CAP = 1024,
-	CHUNK = 65536, /* entries per BRANCHES record: some 300 KiB before packing */
+	CHUNK = 65536, /* most entries of a run: some 300 KiB when encoded */
 };
 
 void branch_ring_init(struct branch_ring *r, size_t limit, const struct ring_state *start)
@@ -21,7 +21,7 @@ void branch_ring_init(struct branch_ring *r, size_t limit, const struct ring_sta
 void branch_ring_release(struct branch_ring *r)
 {
 	free(r->entries);
-	free(r->written);
+	free(r->told);
 	*r = (struct branch_ring){0};
 }
 
@@ -76,28 +76,28 @@ static bool grow(struct branch_ring *r)
 	return true;
 }
 
-static bool is_written(const struct branch_ring *r, uint64_t n)
+static bool is_told(const struct branch_ring *r, uint64_t n)
 {
-	for (size_t i = 0; i < r->written_count; i++)
-		if (n >= r->written[i].first && n < r->written[i].end)
+	for (size_t i = 0; i < r->told_count; i++)
+		if (n >= r->told[i].first && n < r->told[i].end)
 			return true;
 	return false;
 }
 
 static void drop_oldest(struct branch_ring *r)
 {
-	r->lost |= r->limited && !is_written(r, r->oldest);
+	r->lost |= r->limited && !is_told(r, r->oldest);
 	advance(&r->before, slot(r, r->oldest));
 	r->oldest++;
 }
 
-static void flush(struct branch_ring *r, struct trace_writer *w, uint32_t task, size_t newest);
+static void flush(struct branch_ring *r, const struct observer *o, uint32_t task, size_t newest);
 
 static void append(struct branch_ring *r, const struct bt_branch *b)
 {
-	if (r->sink && r->next - r->oldest >= CHUNK)
-		flush(r, r->sink, r->sink_task, SIZE_MAX);
-	r->written_gap = 0;
+	if (r->listener && r->next - r->oldest >= CHUNK)
+		flush(r, r->listener, r->listener_task, SIZE_MAX);
+	r->told_gap = 0;
 	if (!r->limit) {
 		advance(&r->now, b);
 		r->before = r->now;
@@ -145,7 +145,7 @@ void branch_ring_resume(struct branch_ring *r, enum bt_gap_reason reason,
 	if (last && last->flags & FLAG_COUNTS && (last->to & ((1u << REASON_BITS) - 1)) == reason) {
 		*last = b;
 		advance(&r->now, &b);
-	} else if (r->written_gap == reason + 1) {
+	} else if (r->told_gap == reason + 1) {
 		advance(&r->now, &b);
 		r->before = r->now;
 	} else {
@@ -220,7 +220,7 @@ size_t branch_ring_memory(const struct branch_ring *r) { return r->cap * sizeof 
 /* A gap in the place of the oldest entry says why those before it are missing. */
 static void mark_lost(struct branch_ring *r)
 {
-	if (!r->lost || r->oldest == r->next || is_written(r, r->oldest))
+	if (!r->lost || r->oldest == r->next || is_told(r, r->oldest))
 		return;
 	advance(&r->before, slot(r, r->oldest));
 	*slot(r, r->oldest) =
@@ -231,37 +231,32 @@ static void mark_lost(struct branch_ring *r)
 	r->lost = false;
 }
 
-/* Everything in it is in the trace. */
+/* All of it has been told. */
 static void forget(struct branch_ring *r)
 {
 	const struct bt_branch *last = r->next > r->oldest ? slot(r, r->next - 1) : NULL;
 
 	if (last)
-		r->written_gap = last->flags & FLAG_COUNTS
-					 ? (uint8_t)((last->to & ((1u << REASON_BITS) - 1)) + 1)
-					 : 0;
-	free(r->written);
-	r->written = NULL;
-	r->written_count = 0;
+		r->told_gap = last->flags & FLAG_COUNTS
+				      ? (uint8_t)((last->to & ((1u << REASON_BITS) - 1)) + 1)
+				      : 0;
+	free(r->told);
+	r->told = NULL;
+	r->told_count = 0;
 	r->oldest = r->next;
 	r->before = r->now;
-	if (r->sink) /* the room will be needed again at once */
+	if (r->listener) /* the room will be needed again at once */
 		return;
 	free(r->entries);
 	r->entries = NULL;
 	r->cap = 0;
 }
 
-static void write_run(struct branch_ring *r, struct trace_writer *w, uint32_t task, uint64_t first,
-		      uint64_t end, const struct ring_state *before)
+static void tell_run(struct branch_ring *r, const struct observer *o, uint32_t task, uint64_t first,
+		     uint64_t end, const struct ring_state *before)
 {
-	struct bt_record_branches rec = {.task = task,
-					 .first = first,
-					 .count = end - first,
-					 .tick = before->tick,
-					 .transfers = before->transfers,
-					 .epoch = before->epoch,
-					 .space = before->space};
+	struct branch_run run = {
+		.task = task, .first = first, .count = end - first, .before = *before};
 	struct bt_branch_codec codec = {0};
 	struct buf bytes = {0};
 
@@ -275,14 +270,14 @@ static void write_run(struct branch_ring *r, struct trace_writer *w, uint32_t ta
 		bt_branch_encode(&codec, &bytes, &b);
 	}
 	if (!bytes.failed) {
-		rec.entries = slice_of(bytes.data, bytes.len);
-		trace_writer_branches(w, &rec);
+		run.entries = slice_of(bytes.data, bytes.len);
+		o->ops->branches(o->arg, &run);
 	}
 	buf_release(&bytes);
 }
 
-/* Where a record that starts at first ends: at most at end, not too long, and behind a gap that
- * changes the counts, which only the next record can say. */
+/* Where a run that starts at first ends: at most at end, not too long, and behind a gap that
+ * changes the counts, which only the next run can say. */
 static uint64_t run_end(const struct branch_ring *r, uint64_t first, uint64_t end)
 {
 	if (end > first + CHUNK)
@@ -293,34 +288,34 @@ static uint64_t run_end(const struct branch_ring *r, uint64_t first, uint64_t en
 	return end;
 }
 
-/* The first range already written that ends behind n, or NULL. */
-static const struct ring_range *written_after(const struct branch_ring *r, uint64_t n)
+/* The first range already told that ends behind n, or NULL. */
+static const struct ring_range *told_after(const struct branch_ring *r, uint64_t n)
 {
-	for (size_t i = 0; i < r->written_count; i++)
-		if (r->written[i].end > n)
-			return &r->written[i];
+	for (size_t i = 0; i < r->told_count; i++)
+		if (r->told[i].end > n)
+			return &r->told[i];
 	return NULL;
 }
 
-/* Notes [first, end) as written: what the ring has dropped is forgotten, what lies inside is
+/* Notes [first, end) as told: what the ring has dropped is forgotten, what lies inside is
  * merged. */
-static void note_written(struct branch_ring *r, uint64_t first, uint64_t end)
+static void note_told(struct branch_ring *r, uint64_t first, uint64_t end)
 {
-	struct ring_range *ranges = malloc((r->written_count + 1) * sizeof *ranges);
+	struct ring_range *ranges = malloc((r->told_count + 1) * sizeof *ranges);
 	size_t count = 0;
 
 	if (!ranges)
-		return; /* the worst is that a run is written twice; readers trim overlaps */
-	for (size_t i = 0; i < r->written_count; i++)
-		if (r->written[i].end > r->oldest && r->written[i].end <= first)
-			ranges[count++] = r->written[i];
+		return; /* the worst is that a run is told twice: readers trim overlaps */
+	for (size_t i = 0; i < r->told_count; i++)
+		if (r->told[i].end > r->oldest && r->told[i].end <= first)
+			ranges[count++] = r->told[i];
 	ranges[count++] = (struct ring_range){first, end};
-	free(r->written);
-	r->written = ranges;
-	r->written_count = count;
+	free(r->told);
+	r->told = ranges;
+	r->told_count = count;
 }
 
-static void flush(struct branch_ring *r, struct trace_writer *w, uint32_t task, size_t newest)
+static void flush(struct branch_ring *r, const struct observer *o, uint32_t task, size_t newest)
 {
 	uint64_t start = r->next - r->oldest > newest ? r->next - newest : r->oldest;
 	struct ring_state state;
@@ -330,7 +325,7 @@ static void flush(struct branch_ring *r, struct trace_writer *w, uint32_t task, 
 		mark_lost(r);
 	state = r->before;
 	while (start < r->next) {
-		const struct ring_range *done = written_after(r, start);
+		const struct ring_range *done = told_after(r, start);
 		uint64_t end = done ? done->first : r->next;
 
 		if (done && done->first <= start) {
@@ -340,24 +335,25 @@ static void flush(struct branch_ring *r, struct trace_writer *w, uint32_t task, 
 		end = run_end(r, start, end);
 		for (; at < start; at++)
 			advance(&state, slot(r, at));
-		write_run(r, w, task, start, end, &state);
+		tell_run(r, o, task, start, end, &state);
 		start = end;
 	}
 	start = r->next - r->oldest > newest ? r->next - newest : r->oldest;
 	if (start == r->oldest)
 		forget(r);
 	else
-		note_written(r, start, r->next);
+		note_told(r, start, r->next);
 }
 
-void branch_ring_flush(struct branch_ring *r, struct trace_writer *w, uint32_t task, size_t newest)
+void branch_ring_flush(struct branch_ring *r, const struct observer *o, uint32_t task,
+		       size_t newest)
 {
-	r->sink = NULL;
-	flush(r, w, task, newest);
+	r->listener = NULL;
+	flush(r, o, task, newest);
 }
 
-void branch_ring_stream(struct branch_ring *r, struct trace_writer *w, uint32_t task)
+void branch_ring_stream(struct branch_ring *r, const struct observer *o, uint32_t task)
 {
-	r->sink = w;
-	r->sink_task = task;
+	r->listener = o;
+	r->listener_task = task;
 }

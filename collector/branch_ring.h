@@ -1,17 +1,31 @@
 /* SPDX-License-Identifier: MIT */
-/* The newest branches of one task that are not all in the trace yet, numbered from its creation,
- * and their way into it: each entry is written at most once (design, "snapshot"). Grows up to its
- * limit as it fills; when everything in it has been written it is empty again. */
+/* The newest branches of one task, numbered from its creation, until an observer has been told of
+ * them: of each entry at most once. Grows up to its limit as it fills; when everything in it has
+ * been told it is empty again. Used by backends, which fill it, and by whoever keeps a moment, who
+ * has it told. */
 #ifndef BT_BRANCH_RING_H
 #define BT_BRANCH_RING_H
 
-#include "format/trace_writer.h"
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#include "collector/observer.h"
 #include "lib/branch.h"
+#include "lib/point.h"
 
 /* Where the stream stood before some entry: enough to number and place what follows. */
 struct ring_state {
 	uint64_t tick, transfers; /* BT_TICKS_UNKNOWN */
 	uint32_t space, epoch;
+};
+
+/* What an observer is told: consecutive entries. */
+struct branch_run {
+	uint32_t task;
+	uint64_t first, count; /* the number of the first, and how many there are */
+	struct ring_state before;
+	struct slice entries; /* as bt_branch_encode() makes them */
 };
 
 struct ring_range {
@@ -26,15 +40,15 @@ struct branch_ring {
 	struct ring_state before; /* the state before the oldest entry */
 	struct ring_state now;    /* the state behind the newest */
 	bool limited; /* its limit was lowered: what gave way since is missing for that reason */
-	bool lost;    /* of a limited one: entries before the oldest are missing that the trace does
-			 not have */
-	struct trace_writer *sink; /* where entries go as they come, NULL: they stay */
-	uint32_t sink_task;
-	uint8_t written_gap; /* of an empty one: the reason of the gap that was its last entry, + 1;
+	bool lost;    /* of a limited one: entries before the oldest are missing that nobody was
+			 told of */
+	const struct observer *listener; /* is told of entries as they come. NULL: nobody is */
+	uint32_t listener_task;
+	uint8_t told_gap; /* of an empty one: the reason of the gap that was its last entry, + 1;
 				else 0 */
-	struct ring_range *written; /* sorted, disjoint ranges already in the trace that are still
-				       in the ring */
-	size_t written_count;
+	struct ring_range *told; /* sorted, disjoint ranges of entries in the ring of which somebody
+				    was told */
+	size_t told_count;
 };
 
 /* limit: entries kept; rounded up to a power of two. 0: none, only counts are. */
@@ -65,8 +79,8 @@ void branch_ring_count(struct branch_ring *r, uint64_t ticks, uint64_t transfers
 /* Notes that later branches belong to another image (an EPOCH entry, when it is another). */
 void branch_ring_epoch(struct branch_ring *r, uint32_t space, uint32_t epoch);
 
-/* Lowers the limit; the oldest entries give way. A gap of BT_GAP_LIMIT stands for what the trace
- * misses then. */
+/* Lowers the limit; the oldest entries give way. A gap of BT_GAP_LIMIT stands for what is
+ * never told then. */
 void branch_ring_lower(struct branch_ring *r, size_t limit);
 
 /* The newest entry that is still in memory, or NULL. */
@@ -75,12 +89,13 @@ const struct bt_branch *branch_ring_newest(const struct branch_ring *r);
 /* Bytes of memory it uses. */
 size_t branch_ring_memory(const struct branch_ring *r);
 
-/* From now on entries are written whenever there are many, until the next branch_ring_flush(): for
- * very many that come at once. */
-void branch_ring_stream(struct branch_ring *r, struct trace_writer *w, uint32_t task);
+/* From now on the observer is told of entries whenever there are many, until the next
+ * branch_ring_flush(): for very many that come at once. task: the ring's, by its number. */
+void branch_ring_stream(struct branch_ring *r, const struct observer *o, uint32_t task);
 
-/* Writes what has not been written of the newest `newest` entries. The ring is empty afterwards
- * when that is all of it. */
-void branch_ring_flush(struct branch_ring *r, struct trace_writer *w, uint32_t task, size_t newest);
+/* Tells of what has not been told of the newest `newest` entries. The ring is empty afterwards when
+ * that is all of it. */
+void branch_ring_flush(struct branch_ring *r, const struct observer *o, uint32_t task,
+		       size_t newest);
 
 #endif

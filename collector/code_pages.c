@@ -166,7 +166,7 @@ const uint8_t *code_pages_share(struct code_pages *t, uint64_t addr, const struc
 	return page->bytes;
 }
 
-uint64_t *code_pages_object(const struct code_pages *t, uint64_t addr)
+uint64_t *code_pages_content(const struct code_pages *t, uint64_t addr)
 {
 	return &page_at(t, addr)->object;
 }

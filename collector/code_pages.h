@@ -44,9 +44,9 @@ bool code_pages_take(struct code_pages *t, uint64_t addr, struct page_batch *b, 
 const uint8_t *code_pages_share(struct code_pages *t, uint64_t addr,
 				const struct code_pages *other);
 
-/* Of the page that begins at addr, which there is: the number of a trace's object with its bytes,
- * to be set by whoever writes that; 0: none is known. Valid as the page is. */
-uint64_t *code_pages_object(const struct code_pages *t, uint64_t addr);
+/* Of the page that begins at addr, which there is: a number for its bytes, to be set by whoever
+ * observes them (observer.h); 0: none yet. Valid as the page is. */
+uint64_t *code_pages_content(const struct code_pages *t, uint64_t addr);
 
 /* Whether [start, end) touches a page of it. */
 bool code_pages_touch(const struct code_pages *t, uint64_t start, uint64_t end);

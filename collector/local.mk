@@ -3,6 +3,8 @@ collector_libcollector_a_SOURCES = \
 	collector/backend.h \
 	collector/branch_ring.c collector/branch_ring.h \
 	collector/syscall_filter.c collector/syscall_filter.h \
+	collector/observer.h \
+	collector/record_observer.c collector/record_observer.h \
 	collector/code_pages.c collector/code_pages.h \
 	collector/from.c collector/from.h \
 	collector/terminal.c collector/terminal.h \

@@ -9,6 +9,7 @@
 #include <sys/ptrace.h>
 
 #include "collector/program.h"
+#include "collector/record_observer.h"
 #include "collector/snapshot.h"
 #include "collector/tracee.h"
 
@@ -226,10 +227,11 @@ void recorder_init(struct recorder *r, struct trace_writer *w, const struct back
 
 	*r = (struct recorder){.writer = w,
 			       .clock = trace_writer_clock(w),
+			       .observer = record_observer(w),
 			       .options = *options,
 			       .watch_execs = !program_privileges_survive()};
 	r->backend = (struct backend){.ops = ops,
-				      .writer = w,
+				      .observer = &r->observer,
 				      .clock = trace_writer_clock(w),
 				      .cache = options->cache,
 				      .ticks = !options->history,

@@ -61,6 +61,7 @@ enum {
 struct recorder {
 	struct trace_writer *writer;
 	const struct bt_clock *clock; /* the writer's */
+	struct observer observer;     /* of the spaces and of the backend: writes records */
 	struct backend backend;
 	struct recorder_options options;
 	struct task_table tasks;

@@ -84,7 +84,7 @@ void recorder_write_start(struct recorder *r, struct task *task)
 		return;
 	task->start_pending = false;
 	task->syscall_restarts = tracee_wants_restart(&task->regs);
-	address_space_refresh(task->process->space, r->writer, task->tid);
+	address_space_refresh(task->process->space, task->tid);
 	task_branch(task, &gap, false);
 	task_epoch(task);
 	rec.point = task_point(task);
@@ -136,7 +136,7 @@ void recorder_on_native_syscall(struct recorder *r, struct task *task)
 	}
 	if (stop == TRACEE_SYSCALL_EXIT && space->from_missing && syscall_is(&left, SYS_mmap) &&
 	    (left.compat || task->regs.rdx & PROT_EXEC)) {
-		address_space_refresh(space, r->writer, task->tid);
+		address_space_refresh(space, task->tid);
 		look_for_place(r, task);
 	}
 	recorder_resume_task(r, task);

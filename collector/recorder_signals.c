@@ -156,7 +156,7 @@ void recorder_signal_arrived(struct recorder *r, struct task *task, const siginf
 	task_prune_frames(task);
 	recorder_serve_snapshot(r, task);
 	if (task->native) /* its system calls were not seen */
-		address_space_refresh(task->process->space, r->writer, task->tid);
+		address_space_refresh(task->process->space, task->tid);
 	if (info->si_signo == SIGABRT) {
 		find_message(task, message);
 		rec.message = bt_str(message);

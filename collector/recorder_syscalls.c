@@ -34,7 +34,7 @@ void recorder_follow_mappings(struct recorder *r, struct task *task)
 
 	/* With --from there may be threads whose calls are not seen. */
 	space->later.all |= space->later.count && (r->options.whole_maps || r->options.from);
-	address_space_catch_up(space, r->writer, task->tid);
+	address_space_catch_up(space, task->tid);
 }
 
 static void follow_syscall(struct recorder *r, struct task *task)
@@ -58,7 +58,7 @@ static void snapshot_before_exit(struct recorder *r, struct task *task)
 
 	/* A thread that ends before its process: what its snapshot would have kept of it. */
 	if (!ends && is_syscall(task, SYS_exit) && r->options.snap_exit == SNAP_EXIT_ALWAYS)
-		task_write_history(task, r->writer);
+		task_tell_history(task, &r->observer);
 	if (ends && (r->options.snap_exit == SNAP_EXIT_ALWAYS ||
 		     (r->options.snap_exit == SNAP_EXIT_FAILURE && p->initial && failure)))
 		snapshot_take(r, task, BT_SNAPSHOT_EXIT, 0, NULL);
@@ -380,7 +380,7 @@ void recorder_syscall_left(struct recorder *r, struct task *task)
 	if (is_syscall(task, SYS_execve) && r->options.deterministic &&
 	    (int64_t)task->regs.rax == 0) {
 		world_make_deterministic(task->tid);
-		address_space_refresh(task->process->space, r->writer, task->tid);
+		address_space_refresh(task->process->space, task->tid);
 	}
 	if (is_syscall(task, SYS_execve) && r->options.from && !r->from_reached &&
 	    (int64_t)task->regs.rax == 0)

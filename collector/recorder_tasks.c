@@ -156,7 +156,7 @@ int recorder_adopt(struct recorder *r, pid_t pid, bool trap_ignored, struct bt_e
 	struct task *task = task_add(&r->tasks, pid);
 	struct unit *unit = unit_new(&r->tasks);
 	struct address_space *space =
-		unit ? address_space_new(r->writer, ++r->tasks.next_space, unit->number, NULL)
+		unit ? address_space_new(&r->observer, ++r->tasks.next_space, unit->number, NULL)
 		     : NULL;
 	struct process *process = space ? process_new(pid, space) : NULL;
 
@@ -228,8 +228,8 @@ static bool settle(struct recorder *r, struct task *parent, struct task *child)
 		struct process *process;
 
 		space = shares ? address_space_get(parent->process->space)
-			       : address_space_new(r->writer, ++r->tasks.next_space, unit->number,
-						   parent->process->space);
+			       : address_space_new(&r->observer, ++r->tasks.next_space,
+						   unit->number, parent->process->space);
 		process = space ? process_new(child->tid, space) : NULL;
 		if (!process)
 			return false;
@@ -269,7 +269,7 @@ static void start_new(struct recorder *r, struct task *child)
 	if (space->leaves_out && child->how == BT_TASK_FORK)
 		address_space_forget(space, 0, UINT64_MAX);
 	if (space->stale)
-		address_space_refresh(space, r->writer, child->tid);
+		address_space_refresh(space, child->tid);
 	space->stale = false;
 	recorder_write_start(r, child); /* --from was reached before its first stop was seen */
 	recorder_make_ready(r, child);
@@ -354,7 +354,7 @@ void recorder_on_exec(struct recorder *r, struct task *task, const struct wait_e
 		task->native = false;
 		recorder_give_up_turn(r, task);
 		unit = unit_new(&r->tasks);
-		space = unit ? address_space_new(r->writer, ++r->tasks.next_space, unit->number,
+		space = unit ? address_space_new(&r->observer, ++r->tasks.next_space, unit->number,
 						 NULL)
 			     : NULL;
 		process = space ? process_new(task->tid, space) : NULL;
@@ -378,7 +378,7 @@ void recorder_on_exec(struct recorder *r, struct task *task, const struct wait_e
 		write_task(r, task);
 	}
 	task->depth = 0;
-	address_space_refresh(task->process->space, r->writer, task->tid);
+	address_space_refresh(task->process->space, task->tid);
 	task_epoch(task);
 	program_of(task->tid, path, sizeof path, &argv);
 	rec.task = task->number;
@@ -594,7 +594,7 @@ static void adopt_orphan(struct recorder *r, struct task *task)
 	}
 	task->how = BT_TASK_FORK;
 	unit = unit_new(&r->tasks);
-	space = unit ? address_space_new(r->writer, ++r->tasks.next_space, unit->number, NULL)
+	space = unit ? address_space_new(&r->observer, ++r->tasks.next_space, unit->number, NULL)
 		     : NULL;
 	process = space ? process_new(group, space) : NULL;
 	if (!process)
@@ -602,7 +602,7 @@ static void adopt_orphan(struct recorder *r, struct task *task)
 	task_join_unit(task, unit);
 	task_join_process(task, process);
 	inherit_from(r, task, space);
-	address_space_refresh(space, r->writer, task->tid);
+	address_space_refresh(space, task->tid);
 	if (begin_ring(r, task))
 		start_new(r, task);
 }

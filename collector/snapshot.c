@@ -226,7 +226,7 @@ static void keep_other_threads(struct recorder *r, const struct task *task, uint
 			continue;
 		other->halted = false;
 		settle(r, other);
-		task_write_history(other, r->writer);
+		task_tell_history(other, &r->observer);
 		keep_thread(r, other, snapshot, share);
 		trace_writer_flush(r->writer); /* a megabyte or so of it waits in memory */
 	}
@@ -255,16 +255,16 @@ uint32_t snapshot_take(struct recorder *r, struct task *task, enum bt_snapshot_k
 	settle(r, task);
 	/* Before the records that tell its position: those may go out at any time. */
 	if (full) {
-		task_write_history(task, r->writer);
+		task_tell_history(task, &r->observer);
 	} else {
 		task_settle(task);
-		branch_ring_flush(&task->ring, r->writer, task->number, HANDLED_BRANCHES);
+		branch_ring_flush(&task->ring, &r->observer, task->number, HANDLED_BRANCHES);
 	}
 	rec.position = task->ring.next;
 	snapshot_write_suppressed(r, task);
 	if (full) {
 		last_words_write(r, task);
-		address_space_refresh(task->process->space, r->writer, task->tid);
+		address_space_refresh(task->process->space, task->tid);
 	}
 	rec.epoch = task->process->space->epoch;
 	rec.snapshot = ++r->snapshots;

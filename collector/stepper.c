@@ -266,13 +266,13 @@ enum { NO_TRAP_BEHIND = BT_TRAIT_LOADS_SS | BT_TRAIT_EMULATED };
 
 /* Looks at what the step over such an instruction executes, too; it is at addr, if it is not of the
  * same kind itself. */
-static void look_second(const struct backend *b, struct task *task, uint64_t addr)
+static void look_second(struct task *task, uint64_t addr)
 {
 	struct step_task *st = task->step;
 
 	st->second_addr = addr;
 	for (int i = 0; i < CHAIN_MAX; i++) {
-		if (address_space_fetch(task->process->space, b->writer, task->tid, st->second_addr,
+		if (address_space_fetch(task->process->space, task->tid, st->second_addr,
 					st->code_32, st->second_bytes, &st->second)) {
 			st->second.len = 0;
 			break;
@@ -295,7 +295,7 @@ static uint64_t vsyscall_return(const struct task *task)
 }
 
 /* Looks at the instruction the task is about to execute. task->regs is up to date. */
-static void look_ahead(const struct backend *b, struct task *task)
+static void look_ahead(struct task *task)
 {
 	struct step_task *st = task->step;
 	struct address_space *space = task->process->space;
@@ -305,13 +305,13 @@ static void look_ahead(const struct backend *b, struct task *task)
 	st->second.len = 0;
 	st->code_32 = !tracee_is_in_64_bit(&task->regs);
 	st->program_tf = task->regs.eflags & EFLAGS_TF;
-	st->readable = !address_space_fetch(space, b->writer, task->tid, st->addr, st->code_32,
-					    st->bytes, &st->insn);
+	st->readable =
+		!address_space_fetch(space, task->tid, st->addr, st->code_32, st->bytes, &st->insn);
 	st->back = st->readable ? 0 : vsyscall_return(task);
 	if (st->back)
-		look_second(b, task, st->back);
+		look_second(task, st->back);
 	else if (st->readable && st->insn.traits & NO_TRAP_BEHIND)
-		look_second(b, task, st->addr + st->insn.len);
+		look_second(task, st->addr + st->insn.len);
 }
 
 /* Where iret leads: it pops what its operand size says (Intel SDM volume 2, IRET); 0 when that
@@ -364,7 +364,7 @@ static bool syscall_is_next(const struct task *task)
 /* Gives up the transaction that the next instruction would begin, as the processor may at any time,
  * for no reason that it would name (Intel SDM volume 1, "RTM Abort Status Definition"). Nobody
  * could see what is done in it; QUIRK(step-xbegin). */
-static int give_up(const struct backend *b, struct task *task)
+static int give_up(struct task *task)
 {
 	const struct step_task *st = task->step;
 	struct bt_branch jump = {.kind = BT_BRANCH_JMP, .flags = BT_BRANCH_TAKEN, .from = st->addr};
@@ -381,20 +381,20 @@ static int give_up(const struct backend *b, struct task *task)
 	task->regs.rax = 0;
 	if (tracee_set_regs(task->tid, &task->regs))
 		return -BT_E_GONE;
-	look_ahead(b, task);
+	look_ahead(task);
 	return 0;
 }
 
 /* Looks at what the task is about to execute, where that is no transaction. */
-static int look_at_next(const struct backend *b, struct task *task)
+static int look_at_next(struct task *task)
 {
 	const struct step_task *st = task->step;
 
-	look_ahead(b, task);
+	look_ahead(task);
 	for (int i = 0; i < CHAIN_MAX && st->readable && st->insn.traits & BT_TRAIT_BEGINS &&
 			!st->program_tf && processor_has_transactions();
 	     i++)
-		if (give_up(b, task))
+		if (give_up(task))
 			return -BT_E_GONE;
 	return 0;
 }
@@ -407,11 +407,11 @@ static bool shows_x87_address(const struct step_task *st)
 }
 
 /* Lets the task execute its next instruction. */
-static int step(struct backend *b, struct task *task)
+static int step(struct task *task)
 {
 	uint64_t behind;
 
-	if (look_at_next(b, task) ||
+	if (look_at_next(task) ||
 	    (shows_x87_address(task->step) && tracee_clear_x87_address(task->tid)))
 		return -BT_E_GONE;
 	behind = stop_behind(task);
@@ -422,13 +422,13 @@ static int step(struct backend *b, struct task *task)
 	return send_off(task, ERRAND_STEP, PTRACE_SINGLESTEP, 0);
 }
 
-static int deliver(struct backend *b, struct task *task, int signo, enum bt_signal_action action)
+static int deliver(struct task *task, int signo, enum bt_signal_action action)
 {
 	struct step_task *st = task->step;
 	int request = PTRACE_SINGLESTEP;
 	bool deadly = action == BT_ACTION_TERMINATE || action == BT_ACTION_CORE;
 
-	if (look_at_next(b, task))
+	if (look_at_next(task))
 		return -BT_E_GONE;
 	if (deadly)
 		hidden_signals_let_kill(&st->hidden, signo);
@@ -444,21 +444,21 @@ static int deliver(struct backend *b, struct task *task, int signo, enum bt_sign
 	return send_off(task, ERRAND_DELIVER, request, signo);
 }
 
-void stepper_prepare(const struct backend *b, struct task *task)
+void stepper_prepare(struct task *task)
 {
 	struct step_task *st = task->step;
 
-	look_ahead(b, task);
+	look_ahead(task);
 	st->budget = 1;
 	st->request = PTRACE_SINGLESTEP;
 }
 
-int stepper_fault_again(struct backend *b, struct task *task)
+int stepper_fault_again(struct task *task)
 {
 	struct step_task *st = task->step;
 
 	st->budget = 1;
-	return hidden_signals_restore(task, &st->hidden) ? -BT_E_GONE : step(b, task);
+	return hidden_signals_restore(task, &st->hidden) ? -BT_E_GONE : step(task);
 }
 
 /* A signal is to come before the next instruction. Another thread may get it in the meantime: then
@@ -502,7 +502,7 @@ static enum backend_stop no_signal(struct task *task)
 	return BACKEND_SLICE;
 }
 
-static int step_on(struct backend *b, struct task *task)
+static int step_on(struct task *task)
 {
 	int hidden;
 
@@ -513,7 +513,7 @@ static int step_on(struct backend *b, struct task *task)
 	hidden = stepper_hide_trap(task);
 	if (hidden == HIDE_SIGNAL_FIRST)
 		return take_signal(task);
-	return hidden < 0 ? hidden : step(b, task);
+	return hidden < 0 ? hidden : step(task);
 }
 
 static int step_resume(struct backend *b, struct task *task, int signo,
@@ -521,10 +521,11 @@ static int step_resume(struct backend *b, struct task *task, int signo,
 {
 	struct step_task *st = task->step;
 
+	(void)b;
 	st->budget = SLICE;
 	if (signo)
-		return deliver(b, task, signo, action);
-	return step_on(b, task);
+		return deliver(task, signo, action);
+	return step_on(task);
 }
 
 /* The kernel has emulated a call of the vsyscall page. */
@@ -589,7 +590,7 @@ static void note_step(struct task *task, bool trapped)
 	}
 }
 
-static enum backend_stop stepped(struct backend *b, struct task *task, const siginfo_t *info)
+static enum backend_stop stepped(struct task *task, const siginfo_t *info)
 {
 	struct step_task *st = task->step;
 
@@ -598,7 +599,7 @@ static enum backend_stop stepped(struct backend *b, struct task *task, const sig
 		return BACKEND_SIGNAL;
 	if (--st->budget == 0 || stop_point_side(task) != STOP_POINT_AHEAD)
 		return BACKEND_SLICE;
-	return step(b, task) ? BACKEND_GONE : BACKEND_RUNS;
+	return step(task) ? BACKEND_GONE : BACKEND_RUNS;
 }
 
 /* A handler has been entered: task->regs are the registers there. */
@@ -803,6 +804,7 @@ static enum backend_stop step_stopped(struct backend *b, struct task *task,
 	siginfo_t came;
 	bool ours = false;
 
+	(void)b;
 	if (ev->type == WAIT_INTERRUPT)
 		return st->errand == ERRAND_SIGNAL ? no_signal(task) : BACKEND_MID_RUN;
 	if (ev->type == WAIT_SYSCALL)
@@ -820,8 +822,8 @@ static enum backend_stop step_stopped(struct backend *b, struct task *task,
 		    (st->errand == ERRAND_OVER && take_back_resume_flag(task)))
 			return BACKEND_GONE;
 		if (info->si_code == TRAP_BRKPT && nothing_ran(st, &task->regs))
-			return step(b, task) ? BACKEND_GONE : BACKEND_RUNS;
-		return stepped(b, task, info);
+			return step(task) ? BACKEND_GONE : BACKEND_RUNS;
+		return stepped(task, info);
 	}
 	before = task->regs;
 	if (tracee_get_regs(task->tid, &task->regs) || take_back_trap_flag(task))
@@ -831,7 +833,7 @@ static enum backend_stop step_stopped(struct backend *b, struct task *task,
 		note_vsyscall(task);
 	came = *info;
 	if (stepper_keep_trap(task, info, false))
-		return step_on(b, task) ? BACKEND_GONE : BACKEND_RUNS;
+		return step_on(task) ? BACKEND_GONE : BACKEND_RUNS;
 	if (memcmp(&came, info, sizeof came) && tracee_set_siginfo(task->tid, info))
 		return BACKEND_GONE;
 	/* int3 and its kin have been executed when their trap comes, but are no branches: nothing

@@ -45,10 +45,10 @@ int stepper_take_signal(struct backend *b, struct task *task);
 
 /* The instruction at task->regs.rip has faulted while stepper_hides_fault(): executes it again so
  * that the kernel does what it does to a fault whose signal is blocked. Returns 0 or -BT_E_GONE. */
-int stepper_fault_again(struct backend *b, struct task *task);
+int stepper_fault_again(struct task *task);
 
 /* As if one step had been begun when another stop of the task came, which is still to be waited
  * for. task->regs are set in the task. */
-void stepper_prepare(const struct backend *b, struct task *task);
+void stepper_prepare(struct task *task);
 
 #endif

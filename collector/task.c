@@ -215,11 +215,11 @@ uint64_t task_tick(const struct task *task)
 	return task->log ? branch_log_tick(task->log) : task->ring.now.tick;
 }
 
-void task_write_history(struct task *task, struct trace_writer *w)
+void task_tell_history(struct task *task, const struct observer *o)
 {
-	branch_ring_stream(&task->ring, w, task->number);
+	branch_ring_stream(&task->ring, o, task->number);
 	task_settle(task);
-	branch_ring_flush(&task->ring, w, task->number, SIZE_MAX);
+	branch_ring_flush(&task->ring, o, task->number, SIZE_MAX);
 }
 
 struct bt_point task_point(const struct task *task)

@@ -237,8 +237,9 @@ void task_settle(struct task *task);
 /* Its tick as far as that is recorded. Cheap. */
 uint64_t task_tick(const struct task *task);
 
-/* The same, and writes all of it to the trace: nothing is left in memory. */
-void task_write_history(struct task *task, struct trace_writer *w);
+/* Settles, and tells the observer of all of the history that it has not been told of. None of it is
+ * left in memory. */
+void task_tell_history(struct task *task, const struct observer *o);
 
 /* Where the task is. */
 struct bt_point task_point(const struct task *task);

@@ -77,8 +77,8 @@ static size_t read_page(const struct source *s, uint64_t addr, uint8_t *bytes, s
 	const uint8_t *watched = watch_bytes(s->es, page);
 
 	if (!watched)
-		return address_space_code(space, s->b->writer, s->task->tid, addr, bytes, n);
-	address_space_use(space, s->b->writer, page, watched, addr - page, n);
+		return address_space_code(space, s->task->tid, addr, bytes, n);
+	address_space_use(space, page, watched, addr - page, n);
 	memcpy(bytes, watched + (addr - page), n);
 	return n;
 }
@@ -89,8 +89,7 @@ static size_t read_code(void *arg, uint64_t addr, uint8_t *bytes, size_t n)
 	size_t here = BT_PAGE - addr % BT_PAGE, got;
 
 	if (!s->es->watch.protected)
-		return address_space_code(s->task->process->space, s->b->writer, s->task->tid, addr,
-					  bytes, n);
+		return address_space_code(s->task->process->space, s->task->tid, addr, bytes, n);
 	got = read_page(s, addr, bytes, n < here ? n : here);
 	return got == here && here < n ? got + read_page(s, addr + here, bytes + here, n - here)
 				       : got;
@@ -102,8 +101,7 @@ static const uint8_t *fixed_page(void *arg, uint64_t addr)
 
 	if (!s->page || addr - s->page_at >= BT_PAGE) {
 		s->page_at = page_down(addr);
-		s->page = address_space_fixed_page(s->task->process->space, s->b->writer,
-						   s->task->tid, addr);
+		s->page = address_space_fixed_page(s->task->process->space, s->task->tid, addr);
 	}
 	return s->page;
 }
@@ -112,7 +110,7 @@ static void read_ahead(void *arg, const uint64_t *addrs, size_t n)
 {
 	const struct source *s = arg;
 
-	address_space_read_ahead(s->task->process->space, s->b->writer, s->task->tid, addrs, n);
+	address_space_read_ahead(s->task->process->space, s->task->tid, addrs, n);
 }
 
 static bool is_mutable(void *arg, uint64_t addr)
@@ -303,7 +301,7 @@ static void read_pages(const struct source *s, struct profile_view *v, size_t i,
 		if (!group_key(s->es, v, i))
 			pcs[n++] = cache_profile_address(v, space, i);
 	if (n)
-		address_space_read_ahead(space, s->b->writer, s->task->tid, pcs, n);
+		address_space_read_ahead(space, s->task->tid, pcs, n);
 	free(pcs);
 }
 
@@ -584,7 +582,7 @@ int cache_enter(struct backend *b, struct task *task, bool indirect)
 	if (src.alone && es)
 		es->quiesce = false; /* what has changed since was changed by this task alone */
 	rc = fragment == FRAGMENT_NONE || es->quiesce ? -BT_E_NO_MEMORY
-						      : engine_space_prepare_area(b, task, es);
+						      : engine_space_prepare_area(task, es);
 	if (rc == -BT_E_GONE || rc > 0)
 		return rc > 0 ? 0 : rc;
 	if (rc || hide_signals(task, straight))

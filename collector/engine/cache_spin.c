@@ -104,7 +104,6 @@ void engine_waited_for(struct backend *b, struct task *task)
 }
 
 struct looked_at {
-	struct backend *b;
 	struct task *task;
 	uint64_t page_at; /* of code that cannot change, the last one */
 	const uint8_t *page;
@@ -121,8 +120,7 @@ static size_t read_code(void *arg, uint64_t addr, uint8_t *bytes, size_t n)
 
 	if (!l->page || addr - at != l->page_at) {
 		l->page_at = addr - at;
-		l->page = address_space_fixed_page(l->task->process->space, l->b->writer,
-						   l->task->tid, addr);
+		l->page = address_space_fixed_page(l->task->process->space, l->task->tid, addr);
 	}
 	if (!l->page || at + n > BT_PAGE)
 		return tracee_read(l->task->tid, addr, bytes, n);
@@ -147,9 +145,9 @@ static size_t read_memory(void *arg, uint64_t addr, uint8_t *bytes, size_t n)
 	return n;
 }
 
-static void look(struct backend *b, struct task *task, bool whole, struct spin *spin)
+static void look(struct task *task, bool whole, struct spin *spin)
 {
-	struct looked_at l = {.b = b, .task = task};
+	struct looked_at l = {.task = task};
 	const struct spin_reader reader = {read_code, read_memory, &l};
 	const struct engine_space *es = task->process->space->extension;
 
@@ -163,7 +161,7 @@ static void look(struct backend *b, struct task *task, bool whole, struct spin *
 /* A task that counts may be in any short loop of its work, and hold a lock there. So it is looked
  * at again soon: it spins if it has done nothing else, or if a loop around that one changes
  * nothing. */
-bool cache_gives_way(struct backend *b, struct task *task, const struct stretch *s)
+bool cache_gives_way(struct task *task, const struct stretch *s)
 {
 	struct engine_task *et = task->backend;
 	bool counts_on, gives_way;
@@ -171,10 +169,10 @@ bool cache_gives_way(struct backend *b, struct task *task, const struct stretch 
 
 	if (!et->waited_for || !is_waited_for(task))
 		return false;
-	look(b, task, false, &spin);
+	look(task, false, &spin);
 	counts_on = spin_goes_on(&et->spin, &spin);
 	if (spin.kind == SPIN_COUNTS && et->confirms && !counts_on)
-		look(b, task, true, &spin);
+		look(task, true, &spin);
 	gives_way = spin.kind == SPIN_FIXED || counts_on || !s->ctx.turn.pauses;
 	et->confirms = spin.kind == SPIN_COUNTS && !gives_way;
 	if (counts_on)
@@ -192,9 +190,10 @@ bool engine_still_spins(struct backend *b, struct task *task)
 	struct engine_task *et = task->backend;
 	struct spin spin;
 
+	(void)b;
 	if (et->spin.kind != SPIN_FIXED || et->holds || task->pending_signal || task->mid_run ||
 	    task->process->snapshot_wanted)
 		return false;
-	look(b, task, false, &spin);
+	look(task, false, &spin);
 	return spin.kind == SPIN_FIXED;
 }

@@ -140,7 +140,7 @@ static enum backend_stop on_trap(struct backend *b, struct task *task, struct en
 		return BACKEND_GONE;
 	if (et->holds || et->stop_wanted)
 		return tracee_set_regs(task->tid, &task->regs) ? BACKEND_GONE : report(task, info);
-	if (s->kind == EXIT_STOP && cache_gives_way(b, task, s))
+	if (s->kind == EXIT_STOP && cache_gives_way(task, s))
 		return tracee_set_regs(task->tid, &task->regs) ? BACKEND_GONE : BACKEND_SPINS;
 	indirect = s->arrival == ARRIVED_INDIRECT;
 	if (s->kind == EXIT_CHANGED)
@@ -319,9 +319,9 @@ static enum backend_stop wrecked(const struct backend *b, struct task *task,
 	stretch_guess_state(task, es, s);
 	s->lost = s->wrecked = true;
 	es->torn = true;
-	engine_note(b, task,
-		    "the program has changed the code cache's memory: the fault is the cache's "
-		    "own, the registers are not exact");
+	backend_note(b, task,
+		     "the program has changed the code cache's memory: the fault is the cache's "
+		     "own, the registers are not exact");
 	return stretch_leave(task, es, s) || tracee_set_regs(task->tid, &task->regs)
 		       ? BACKEND_GONE
 		       : BACKEND_SIGNAL;
@@ -643,7 +643,7 @@ static enum backend_stop step_signalled(struct backend *b, struct task *task, si
 			       ? BACKEND_GONE
 			       : BACKEND_RUNS; /* the page may have been given back meanwhile */
 	if (info->si_signo == SIGSEGV && info->si_code > 0 && stepper_hides_fault(task))
-		return stepper_fault_again(b, task) ? BACKEND_GONE : BACKEND_RUNS;
+		return stepper_fault_again(task) ? BACKEND_GONE : BACKEND_RUNS;
 	if (comes_too_soon(task, info))
 		return let_wait(b, task, info);
 	return BACKEND_SIGNAL;
@@ -656,9 +656,9 @@ static void tell_scribbled(const struct backend *b, const struct task *task)
 	if (!es || !es->scribbled || es->scribbled_told)
 		return;
 	es->scribbled_told = true;
-	engine_note(b, task,
-		    "the program has changed what the engine keeps of it: the registers, most of "
-		    "all r11 and rcx, may not be exact from here on");
+	backend_note(b, task,
+		     "the program has changed what the engine keeps of it: the registers, most of "
+		     "all r11 and rcx, may not be exact from here on");
 }
 
 static void engine_exiting(struct backend *b, struct task *task, const struct bt_regs *regs)

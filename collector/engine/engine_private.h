@@ -312,9 +312,6 @@ void engine_shared_free(struct engine_shared *shared); /* of NULL: nothing */
  * be had. */
 struct engine_space *engine_space_of(struct backend *b, struct task *task);
 
-/* Says something of the task in the trace. */
-void engine_note(const struct backend *b, const struct task *task, const char *text);
-
 /* Why there is no room for the region. */
 enum engine_refusal {
 	REFUSED_TAKEN,  /* the program has something there */
@@ -342,7 +339,7 @@ enum backend_company engine_space_company(const struct task *task);
 /* The task is about to enter the cache: maps the tables in its data area if need be, and sets
  * et->runs_in. Returns 0; 1 when another stop came first and is still to be waited for;
  * -BT_E_NO_MEMORY or -BT_E_UNSUPPORTED when it cannot be now; or -BT_E_GONE. */
-int engine_space_prepare_area(const struct backend *b, struct task *task, struct engine_space *es);
+int engine_space_prepare_area(struct task *task, struct engine_space *es);
 
 /* Where in the windows that of the task is that it runs in. */
 uint64_t engine_window_at(const struct task *task, uint64_t at);
@@ -444,7 +441,7 @@ bool cache_is_watched(const struct engine_task *et);
 
 /* The task has left the cache so, at a trap that may be one of those stops. Whether it is to give
  * up its turn: it spins. */
-bool cache_gives_way(struct backend *b, struct task *task, const struct stretch *s);
+bool cache_gives_way(struct task *task, const struct stretch *s);
 
 /* backend_ops. */
 void engine_waited_for(struct backend *b, struct task *task);

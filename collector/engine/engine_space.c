@@ -197,7 +197,7 @@ static struct engine_space *space_new(struct backend *b, pid_t tid, struct addre
 	if (es->left && !s->from_reached)
 		es->program = left_program_of(s, tid, persona);
 	if (es->program.ino)
-		es->cache = left_caches_take(es->left, &es->program, b->ticks, s, b->writer, tid);
+		es->cache = left_caches_take(es->left, &es->program, b->ticks, s, tid);
 	if (!es->cache)
 		es->cache = code_cache_new(&b->processor, b->parallel);
 	es->records = malloc(RECORDS_READ * RECORD_SIZE);
@@ -207,16 +207,6 @@ static struct engine_space *space_new(struct backend *b, pid_t tid, struct addre
 		return NULL;
 	}
 	return es;
-}
-
-void engine_note(const struct backend *b, const struct task *task, const char *text)
-{
-	struct bt_record_note rec = {.seq = trace_writer_next_seq(b->writer),
-				     .time = bt_clock_now(b->clock),
-				     .task = task->number,
-				     .text = bt_str(text)};
-
-	trace_writer_event(b->writer, task->unit->number, BT_RECORD_NOTE, &rec);
 }
 
 void engine_refuse(const struct backend *b, const struct task *task, enum engine_refusal why)
@@ -240,7 +230,7 @@ void engine_refuse(const struct backend *b, const struct task *task, enum engine
 	snprintf(text, sizeof text,
 		 "no room for the code cache in this process (%s): single-stepped",
 		 texts[why].cause);
-	engine_note(b, task, text);
+	backend_note(b, task, text);
 	snprintf(text, sizeof text,
 		 "process %d is single-stepped, at a hundred thousand instructions a second at "
 		 "most: there is no room in it for the code cache (%s); %s",
@@ -529,9 +519,9 @@ struct engine_space *engine_space_of(struct backend *b, struct task *task)
 	es->shared |= task->unit->tasks > 1;
 	if (es->turns && es->shared && !es->turns_told) {
 		es->turns_told = true;
-		engine_note(b, task,
-			    "the threads of this process take turns from here on: too many of "
-			    "them, or memory that cannot be shared with them");
+		backend_note(b, task,
+			     "the threads of this process take turns from here on: too many of "
+			     "them, or memory that cannot be shared with them");
 	}
 	if (es->quiesce && engine_space_is_busy(es, task))
 		return es;
@@ -656,8 +646,7 @@ static int map_again(struct task *task, const struct engine_space *es, uint64_t 
 		       : -BT_E_NO_MEMORY; /* with another stop to wait for it is made once more */
 }
 
-static int map_tables(const struct backend *b, struct task *task, struct engine_space *es,
-		      uint32_t area)
+static int map_tables(struct task *task, struct engine_space *es, uint32_t area)
 {
 	int rc = window_grow(&es->window, area) ? 0 : -BT_E_NO_MEMORY;
 
@@ -667,13 +656,13 @@ static int map_tables(const struct backend *b, struct task *task, struct engine_
 	if (!rc)
 		rc = map_again(task, es, TABLE2_AT, AREA_SIZE - TABLE2_AT, area);
 	if (rc > 0)
-		stepper_prepare(b, task);
+		stepper_prepare(task);
 	if (!rc)
 		es->area_tables[area] = es->regions;
 	return rc;
 }
 
-int engine_space_prepare_area(const struct backend *b, struct task *task, struct engine_space *es)
+int engine_space_prepare_area(struct task *task, struct engine_space *es)
 {
 	struct engine_task *et = task->backend;
 	int rc;
@@ -695,7 +684,7 @@ int engine_space_prepare_area(const struct backend *b, struct task *task, struct
 		return 0;
 	if (stepper_hide_trap(task)) /* a signal comes first */
 		return -BT_E_UNSUPPORTED;
-	rc = map_tables(b, task, es, et->area);
+	rc = map_tables(task, es, et->area);
 	if (rc == -BT_E_NO_MEMORY) {
 		es->area_used[et->area] = false;
 		et->area = AREAS;

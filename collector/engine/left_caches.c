@@ -159,8 +159,7 @@ static size_t run_at(const struct page_list *list, size_t i)
 
 /* Takes those pages out that the space has not got as they are: with the same bytes, which change
  * only with their mappings. False without memory. */
-static bool drop_others(struct code_pages *pages, struct address_space *s, struct trace_writer *w,
-			pid_t tid)
+static bool drop_others(struct code_pages *pages, struct address_space *s, pid_t tid)
 {
 	struct page_list list = {.at = malloc((code_pages_count(pages) + 1) * sizeof *list.at)};
 
@@ -170,7 +169,7 @@ static bool drop_others(struct code_pages *pages, struct address_space *s, struc
 	qsort(list.at, list.count, sizeof *list.at, by_address);
 	for (size_t i = 0, n; i < list.count; i += n) {
 		n = run_at(&list, i);
-		address_space_adopt(s, w, tid, list.at[i], n, pages);
+		address_space_adopt(s, tid, list.at[i], n, pages);
 	}
 	free(list.at);
 	return true;
@@ -209,8 +208,7 @@ static size_t best(const struct left_caches *l, const struct left_program *progr
 }
 
 struct code_cache *left_caches_take(struct left_caches *l, const struct left_program *program,
-				    bool ticks, struct address_space *s, struct trace_writer *w,
-				    pid_t tid)
+				    bool ticks, struct address_space *s, pid_t tid)
 {
 	size_t i = best(l, program, ticks), pages;
 	struct left_cache left;
@@ -220,7 +218,7 @@ struct code_cache *left_caches_take(struct left_caches *l, const struct left_pro
 	left = l->list[i];
 	take_out(l, i);
 	pages = code_pages_count(left.pages);
-	if (drop_others(left.pages, s, w, tid)) {
+	if (drop_others(left.pages, s, tid)) {
 		bool all = code_pages_count(left.pages) == pages;
 
 		code_cache_retain(left.cache, has_pages,

@@ -45,7 +45,6 @@ void left_caches_put(struct left_caches *l, const struct left_program *program,
  * only (the trace has its pages then), and which counts ticks or does not. NULL: there is none.
  * tid: a stopped task of the space. */
 struct code_cache *left_caches_take(struct left_caches *l, const struct left_program *program,
-				    bool ticks, struct address_space *s, struct trace_writer *w,
-				    pid_t tid);
+				    bool ticks, struct address_space *s, pid_t tid);
 
 #endif

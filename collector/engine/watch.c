@@ -24,9 +24,8 @@ enum {
 };
 
 /* mprotect() in the stopped task. *done: it was made; also where another stop came behind it. */
-static enum watch_result protect(const struct backend *b, struct task *task,
-				 const struct engine_space *es, uint64_t start, uint64_t end,
-				 int prot, bool at_entry, bool *done)
+static enum watch_result protect(struct task *task, const struct engine_space *es, uint64_t start,
+				 uint64_t end, int prot, bool at_entry, bool *done)
 {
 	const uint64_t args[6] = {start, end - start, (uint64_t)prot};
 	long result;
@@ -47,7 +46,7 @@ static enum watch_result protect(const struct backend *b, struct task *task,
 		return WATCH_GONE;
 	*done = rc != TRACEE_INJECT_NOT_MADE && !result;
 	if (rc > 0) {
-		stepper_prepare(b, task);
+		stepper_prepare(task);
 		return WATCH_INTERRUPTED;
 	}
 	return result ? WATCH_NOT : WATCH_DONE;
@@ -224,7 +223,7 @@ enum watch_result watch_page(const struct backend *b, struct task *task, struct 
 	task->process->space->watched = true; /* before SIGSEGV is hidden */
 	/* What can be executed only, Linux makes unreadable where the processor has protection
 	 * keys; what can be written, too, never is. */
-	rc = protect(b, task, es, page, page + BT_PAGE, (p->prot & ~PROT_WRITE) | PROT_READ, false,
+	rc = protect(task, es, page, page + BT_PAGE, (p->prot & ~PROT_WRITE) | PROT_READ, false,
 		     &done);
 	if (done && !take_bytes(task, es, p, now)) {
 		if (rc == WATCH_INTERRUPTED) { /* no call can be made now: it is given back when it
@@ -233,7 +232,7 @@ enum watch_result watch_page(const struct backend *b, struct task *task, struct 
 			watched_protect(&es->watch, p, now);
 			return rc;
 		}
-		(void)protect(b, task, es, page, page + BT_PAGE, p->prot, false, &done);
+		(void)protect(task, es, page, page + BT_PAGE, p->prot, false, &done);
 		rc = WATCH_NOT;
 	}
 	if (rc == WATCH_NOT)
@@ -294,11 +293,11 @@ enum watch_result watch_open(const struct backend *b, struct task *task, struct 
 			if (code_cache_push(es->cache, task->tid))
 				return WATCH_GONE;
 		}
-		rc = protect(b, task, es, p->addr, run, p->prot, at_entry, &done);
+		rc = protect(task, es, p->addr, run, p->prot, at_entry, &done);
 		if (rc == WATCH_NOT) { /* there may be no room for another mapping: a whole run
 					  needs none */
 			run = watched_run(&es->watch, p, UINT64_MAX);
-			rc = protect(b, task, es, p->addr, run, p->prot, at_entry, &done);
+			rc = protect(task, es, p->addr, run, p->prot, at_entry, &done);
 		}
 		if (!done)
 			return rc;

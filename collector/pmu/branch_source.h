@@ -21,7 +21,7 @@ struct pmu {
 	const struct perf_kernel *kernel;
 	const struct branch_source_ops *source; /* NULL: none, only events are recorded */
 	const struct backend_ops *runner; /* runs the code: native_ops, or a simulated processor */
-	struct trace_writer *writer;      /* once the recorder has begun */
+	const struct observer *observer;  /* once the recorder has begun */
 	const struct bt_clock *clock;
 	void *shared;           /* the source's own, for all tasks */
 	char how[PMU_TEXT_MAX]; /* what the source gives here, for the trace's header: "the last 32
@@ -87,7 +87,7 @@ void pmu_sched(const struct pmu *p, const struct task *task, uint64_t time, uint
 
 /* Enters a branch that the processor recorded as taken into the task's history: its kind is that of
  * the code, which the trace holds then. flags: those of struct perf_branch_entry. */
-void pmu_branch(const struct pmu *p, struct task *task, uint64_t from, uint64_t to, uint64_t flags);
+void pmu_branch(struct task *task, uint64_t from, uint64_t to, uint64_t flags);
 
 /* A gap in the history, unless its last entry is one of the same reason. */
 void pmu_gap(struct task *task, enum bt_gap_reason reason);

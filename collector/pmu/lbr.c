@@ -353,8 +353,8 @@ static bool leads(void *arg, uint64_t start, uint64_t end)
 		uint8_t bytes[BT_INSN_MAX];
 		int kind;
 
-		if (address_space_fetch(r->task->process->space, r->p->writer, r->task->tid, pc,
-					false, bytes, &insn))
+		if (address_space_fetch(r->task->process->space, r->task->tid, pc, false, bytes,
+					&insn))
 			return true; /* not known */
 		kind = bt_insn_branch_kind(insn.class);
 		if (kind >= 0 && kind != BT_BRANCH_JCC && kind != BT_BRANCH_SYSCALL)
@@ -384,7 +384,7 @@ static void enter(const struct reading *r, const struct lbr_run *run, int users)
 
 		if (!follows(r, e->from))
 			pmu_gap(r->task, BT_GAP_UNSAMPLED);
-		pmu_branch(r->p, r->task, e->from, e->to, e->flags);
+		pmu_branch(r->task, e->from, e->to, e->flags);
 	}
 }
 

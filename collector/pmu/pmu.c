@@ -28,11 +28,10 @@ static void attach(struct backend *b, struct task *task)
 {
 	struct pmu_task *pt = task->backend;
 	struct pmu *p = b->pmu;
-	struct bt_record_note rec = {.task = task->number};
 	struct bt_error err;
 	char text[PMU_TEXT_MAX + sizeof err.text];
 
-	p->writer = b->writer;
+	p->observer = b->observer;
 	p->clock = b->clock;
 	if (!p->source || pt->attached || pt->failed)
 		return;
@@ -42,10 +41,7 @@ static void attach(struct backend *b, struct task *task)
 	pt->failed = true;
 	pmu_gap(task, BT_GAP_OFF);
 	snprintf(text, sizeof text, "no branches of thread %d: %s", (int)task->tid, err.text);
-	rec.seq = trace_writer_next_seq(b->writer);
-	rec.time = bt_clock_now(b->clock);
-	rec.text = bt_str(text);
-	trace_writer_event(b->writer, task->unit->number, BT_RECORD_NOTE, &rec);
+	backend_note(b, task, text);
 }
 
 static void capture(const struct backend *b, struct task *task, enum capture_why why,

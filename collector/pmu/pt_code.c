@@ -4,7 +4,6 @@
 #include <string.h>
 
 #include "collector/code_pages.h"
-#include "collector/recorder.h"
 #include "collector/tracee.h"
 #include "lib/insn.h"
 #include "lib/page.h"
@@ -80,7 +79,7 @@ static void tell_page(struct pt_code *c, uint64_t addr, size_t n)
 	struct pt_page *p = n ? page_of(c, addr) : NULL;
 
 	if (p && !p->told)
-		p->told = address_space_use(c->task->process->space, c->p->writer, p->addr,
+		p->told = address_space_use(c->task->process->space, p->addr,
 					    c->bytes[p - c->pages], addr - p->addr, n);
 }
 

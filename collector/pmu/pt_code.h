@@ -14,7 +14,6 @@ enum {
 };
 
 struct pt_code {
-	struct pmu *p;
 	struct task *task;
 	uint64_t look; /* how often the task was looked at: a page is read once each time */
 	uint64_t item; /* the item that is being decoded, counted from where decoding again would

@@ -7,7 +7,6 @@
 #include "collector/pmu/lbr_private.h"
 #include "collector/pmu/source_bts.h"
 #include "collector/pmu/source_pt.h"
-#include "collector/recorder.h"
 #include "lib/page.h"
 
 const struct branch_source_ops *const branch_sources[] = {
@@ -28,14 +27,14 @@ const struct branch_source_ops *branch_source_find(const char *name)
 void pmu_sched(const struct pmu *p, const struct task *task, uint64_t time, uint32_t cpu,
 	       enum bt_sched what)
 {
-	struct bt_record_sched rec = {.task = task->number,
-				      .cpu = cpu + 1,
-				      .what = (uint8_t)what,
-				      .position = task->ring.next + 1};
+	const struct processor_change change = {.unit = task->unit->number,
+						.task = task->number,
+						.time = bt_clock_at(p->clock, time),
+						.cpu = cpu,
+						.what = what,
+						.position = task->ring.next};
 
-	rec.seq = trace_writer_next_seq(p->writer);
-	rec.time = bt_clock_at(p->clock, time);
-	trace_writer_event(p->writer, task->unit->number, BT_RECORD_SCHED, &rec);
+	p->observer->ops->processor(p->observer->arg, &change);
 }
 
 /* PERF_BR_* of flags (include/uapi/linux/perf_event.h) as a kind of ours, for code that cannot be
@@ -57,8 +56,7 @@ static uint8_t kind_of_flags(uint64_t flags)
 
 /* The pages from the last branch's target to this branch: the code in which those that were not
  * taken are found. */
-static void keep_code_between(const struct pmu *p, const struct task *task, uint64_t start,
-			      uint64_t end)
+static void keep_code_between(const struct task *task, uint64_t start, uint64_t end)
 {
 	enum {
 		PAGES = 16, /* more is no straight-line code */
@@ -69,11 +67,11 @@ static void keep_code_between(const struct pmu *p, const struct task *task, uint
 	if (end < start || end - start > PAGES * BT_PAGE)
 		return;
 	for (uint64_t page = page_down(start) + BT_PAGE; page < end; page += BT_PAGE)
-		(void)!address_space_fetch(task->process->space, p->writer, task->tid, page, false,
-					   bytes, &insn);
+		(void)!address_space_fetch(task->process->space, task->tid, page, false, bytes,
+					   &insn);
 }
 
-void pmu_branch(const struct pmu *p, struct task *task, uint64_t from, uint64_t to, uint64_t flags)
+void pmu_branch(struct task *task, uint64_t from, uint64_t to, uint64_t flags)
 {
 	enum {
 		MISPREDICTED = 1,
@@ -91,15 +89,15 @@ void pmu_branch(const struct pmu *p, struct task *task, uint64_t from, uint64_t 
 	struct bt_insn insn;
 
 	if (last && bt_branch_is_branch(last))
-		keep_code_between(p, task, last->to, from);
-	if (!address_space_fetch(space, p->writer, task->tid, from, false, bytes, &insn)) {
+		keep_code_between(task, last->to, from);
+	if (!address_space_fetch(space, task->tid, from, false, bytes, &insn)) {
 		int kind = bt_insn_branch_kind(insn.class);
 
 		/* What is no branch was interrupted there (a return from the kernel); a system
 		 * call's entry leads on, and not into the kernel. */
 		b.kind = kind < 0 || kind == BT_BRANCH_SYSCALL ? BT_BRANCH_BRANCH : (uint8_t)kind;
 	}
-	(void)!address_space_fetch(space, p->writer, task->tid, to, false, bytes, &insn);
+	(void)!address_space_fetch(space, task->tid, to, false, bytes, &insn);
 	if (flags & (PREDICTED | MISPREDICTED))
 		b.flags |= BT_BRANCH_PREDICTION_KNOWN |
 			   (flags & PREDICTED ? 0 : BT_BRANCH_MISPREDICTED);

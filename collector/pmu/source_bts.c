@@ -188,7 +188,7 @@ static void take(void *arg, const struct flow_item *item)
 	if (t->idle && (item->kind == FLOW_BRANCH || item->kind == FLOW_GAP))
 		return;
 	if (item->kind == FLOW_BRANCH)
-		pmu_branch(t->p, t->task, item->branch.from, item->branch.to, 0);
+		pmu_branch(t->task, item->branch.from, item->branch.to, 0);
 	else if (item->kind == FLOW_GAP)
 		pmu_gap(t->task, (enum bt_gap_reason)item->branch.to);
 	else if (item->kind == FLOW_ARRIVE)

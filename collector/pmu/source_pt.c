@@ -14,7 +14,6 @@
 #include "collector/pmu/perf_cpu.h"
 #include "collector/pmu/pt_code.h"
 #include "collector/pmu/ring.h"
-#include "collector/recorder.h"
 #include "hardware/pt_flow.h"
 #include "lib/array_size.h"
 
@@ -410,7 +409,6 @@ static void read_ring(struct pmu *p, struct task *task, struct pt_task *t)
 	size_t n = (size_t)(all ? size : (head + size - t->seen) % size),
 	       old = missing && !all ? t->back : 0;
 
-	t->code->p = p;
 	t->code->task = task;
 	t->code->look++;
 	/* QUIRK(event-idle): branches may be missing anywhere in what is new. */

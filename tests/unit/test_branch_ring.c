@@ -6,11 +6,13 @@
 #include <unistd.h>
 
 #include "collector/branch_ring.h"
+#include "collector/record_observer.h"
 #include "format/trace_cursor.h"
 
 struct fixture {
 	char dir[SCRATCH_PATH], path[80];
 	struct trace_writer *writer;
+	struct observer observer;
 	struct branch_ring ring;
 };
 
@@ -27,6 +29,7 @@ static int setup(void **state)
 	snprintf(f->path, sizeof f->path, "%s/t", f->dir);
 	if (trace_writer_open(&f->writer, f->path, &header, &err))
 		return -1;
+	f->observer = record_observer(f->writer);
 	branch_ring_init(&f->ring, 1, &start);
 	*state = f;
 	return 0;
@@ -78,7 +81,7 @@ static struct chunks written(struct fixture *f)
 	struct trace *t;
 	struct bt_error err;
 
-	branch_ring_flush(&f->ring, f->writer, 1, SIZE_MAX);
+	branch_ring_flush(&f->ring, &f->observer, 1, SIZE_MAX);
 	trace_writer_close(f->writer);
 	f->writer = NULL;
 	assert_int_equal(trace_open(&t, f->path, &err), 0);
@@ -180,7 +183,7 @@ static void a_gap_written_already_may_grow(void **state)
 	struct chunks c;
 
 	resume(f, BT_GAP_UNDECODED, 500, 0);
-	branch_ring_flush(&f->ring, f->writer, 1, SIZE_MAX);
+	branch_ring_flush(&f->ring, &f->observer, 1, SIZE_MAX);
 	resume(f, BT_GAP_UNDECODED, 510, 2);
 	push(f, BT_BRANCH_JCC, 1);
 	c = written(f);
@@ -235,11 +238,11 @@ static void what_is_written_leaves_the_ring(void **state)
 	struct chunks c;
 
 	push(f, BT_BRANCH_RET, 300);
-	branch_ring_flush(&f->ring, f->writer, 1,
+	branch_ring_flush(&f->ring, &f->observer, 1,
 			  256); /* some of it: the rest may still be wanted */
 	assert_int_equal(f->ring.oldest, 0);
 	push(f, BT_BRANCH_JCC, 5);
-	branch_ring_flush(&f->ring, f->writer, 1, SIZE_MAX);
+	branch_ring_flush(&f->ring, &f->observer, 1, SIZE_MAX);
 	assert_int_equal(branch_ring_memory(&f->ring), 0);
 	push(f, BT_BRANCH_JCC, 1);
 	c = written(f);
@@ -264,11 +267,11 @@ static void a_stream_of_entries_is_written_as_it_comes(void **state)
 	branch_ring_release(&f->ring);
 	branch_ring_init(&f->ring, 1 << 18, &start);
 	push(f, BT_BRANCH_RET, 10);
-	branch_ring_flush(&f->ring, f->writer, 1, 4);
-	branch_ring_stream(&f->ring, f->writer, 1);
+	branch_ring_flush(&f->ring, &f->observer, 1, 4);
+	branch_ring_stream(&f->ring, &f->observer, 1);
 	push(f, BT_BRANCH_JCC, 3 << 16);
 	assert_in_range(branch_ring_memory(&f->ring), 1, sizeof(struct bt_branch) << 16);
-	branch_ring_flush(&f->ring, f->writer, 1, SIZE_MAX);
+	branch_ring_flush(&f->ring, &f->observer, 1, SIZE_MAX);
 	assert_int_equal(branch_ring_memory(&f->ring), 0);
 	push(f, BT_BRANCH_JCC, 70000); /* no stream any more */
 	assert_int_equal(f->ring.next - f->ring.oldest, 70000);
@@ -316,7 +319,7 @@ static void a_lowered_ring_whose_loss_is_in_the_trace_has_no_gap(void **state)
 	branch_ring_release(&f->ring);
 	branch_ring_init(&f->ring, 4096, &start);
 	push(f, BT_BRANCH_JCC, 2000);
-	branch_ring_flush(&f->ring, f->writer, 1, SIZE_MAX);
+	branch_ring_flush(&f->ring, &f->observer, 1, SIZE_MAX);
 	push(f, BT_BRANCH_JCC, 1000);
 	branch_ring_lower(&f->ring, 1024);
 	c = written(f);

@@ -67,7 +67,7 @@ static void drop(struct model *m, uint64_t start, uint64_t end)
 /* The number that was set for these bytes, or none. */
 static void check_object(const struct model *m, size_t i)
 {
-	uint64_t *object = code_pages_object(m->table, at(i));
+	uint64_t *object = code_pages_content(m->table, at(i));
 
 	assert_true(!*object || *object == m->pages[i]);
 	*object = m->pages[i];

@@ -12,6 +12,7 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
+#include "collector/record_observer.h"
 #include "lib/array_size.h"
 #include "lib/page.h"
 #include "tests/unit/scratch.h"
@@ -33,6 +34,7 @@ struct slave {
 struct fixture {
 	struct slave slave;
 	struct trace_writer *writer;
+	struct observer observer;
 	struct address_space *all, *around;
 	char dir[SCRATCH_PATH], path[SCRATCH_PATH + 8];
 	uint64_t random;
@@ -105,12 +107,13 @@ static int set_up(void **state)
 	snprintf(f->path, sizeof f->path, "%s/trace", f->dir);
 	if (trace_writer_open(&f->writer, f->path, &header, &err))
 		return -1;
+	f->observer = record_observer(f->writer);
 	snprintf(name, sizeof name, "%s/file", f->dir);
 	f->file = open(name, O_RDWR | O_CREAT | O_TRUNC, 0600);
 	if (f->file < 0 || ftruncate(f->file, PLACES * BT_PAGE))
 		return -1;
-	f->all = address_space_new(f->writer, 1, 1, NULL);
-	f->around = address_space_new(f->writer, 2, 1, NULL);
+	f->all = address_space_new(&f->observer, 1, 1, NULL);
+	f->around = address_space_new(&f->observer, 2, 1, NULL);
 	f->random = 1;
 	begin(&f->slave);
 	return !f->all || !f->around;
@@ -239,16 +242,16 @@ static void follow(struct fixture *f, const struct tracee_syscall *c, long resul
 
 	if (c->nr == UINT64_MAX || !map_syscall_changes(f->around, c, (uint64_t)result, &change))
 		return;
-	address_space_update(f->around, f->writer, pid, &change);
-	address_space_refresh(f->all, f->writer, pid);
+	address_space_update(f->around, pid, &change);
+	address_space_refresh(f->all, pid);
 }
 
 static void both_ways_agree_after_random_calls(void **state)
 {
 	struct fixture *f = *state;
 
-	address_space_refresh(f->all, f->writer, f->slave.pid);
-	address_space_refresh(f->around, f->writer, f->slave.pid);
+	address_space_refresh(f->all, f->slave.pid);
+	address_space_refresh(f->around, f->slave.pid);
 	for (uint64_t round = 0; round < ROUNDS; round++) {
 		struct tracee_syscall c = random_call(f);
 
@@ -274,7 +277,7 @@ static void only_what_may_have_changed_is_looked_at(void **state)
 
 	if (!kernel_answers(f->slave.pid))
 		skip(); /* before Linux 6.11 */
-	address_space_refresh(f->around, f->writer, f->slave.pid);
+	address_space_refresh(f->around, f->slave.pid);
 	call(&f->slave, &sly); /* nobody is told */
 	known = f->around->mappings.count;
 	for (uint64_t i = 1; i <= MANY; i++) {
@@ -285,11 +288,11 @@ static void only_what_may_have_changed_is_looked_at(void **state)
 		assert_true(
 			map_syscall_changes(f->around, &c, (uint64_t)call(&f->slave, &c), &change));
 		assert_false(change.all);
-		address_space_update(f->around, f->writer, f->slave.pid, &change);
+		address_space_update(f->around, f->slave.pid, &change);
 		assert_int_equal(f->around->mappings.count, known + i);
 	}
 	assert_null(address_space_map_at(f->around, BASE));
-	address_space_refresh(f->around, f->writer, f->slave.pid);
+	address_space_refresh(f->around, f->slave.pid);
 	assert_non_null(address_space_map_at(f->around, BASE));
 }
 
@@ -306,12 +309,12 @@ static void a_child_has_not_what_its_parent_keeps(void **state)
 					     .ranges = {{BASE + 9 * BT_PAGE, BASE + 10 * BT_PAGE}}};
 
 	call(&f->slave, &map);
-	address_space_refresh(f->around, f->writer, f->slave.pid);
+	address_space_refresh(f->around, f->slave.pid);
 	assert_non_null(address_space_map_at(f->around, BASE));
-	child = address_space_new(f->writer, 3, 1, f->around);
+	child = address_space_new(&f->observer, 3, 1, f->around);
 	assert_non_null(child);
 	assert_non_null(address_space_map_at(child, BASE));
-	address_space_update(child, f->writer, getpid(),
+	address_space_update(child, getpid(),
 			     &elsewhere); /* another process, which has nothing there */
 	assert_null(address_space_map_at(child, BASE));
 	address_space_put(child);

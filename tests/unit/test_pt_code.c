@@ -8,7 +8,7 @@
 #include <unistd.h>
 
 #include "collector/code_pages.h"
-#include "collector/recorder.h"
+#include "collector/record_observer.h"
 #include "lib/page.h"
 #include "tests/unit/scratch.h"
 #include "tests/unit/unit.h"
@@ -25,7 +25,8 @@ static const uint8_t jump[] = {0xeb, 0, 0xc3}, call[] = {0xe8, 0, 0, 0, 0, 0xc3}
 /* The process is this one. */
 struct fixture {
 	char dir[SCRATCH_PATH], path[SCRATCH_PATH + 8];
-	struct pmu pmu;
+	struct trace_writer *writer;
+	struct observer observer;
 	struct process process;
 	struct task task;
 	struct pt_code *code;
@@ -41,17 +42,17 @@ static int set_up(void **state)
 	if (!f || scratch_make(f->dir))
 		return -1;
 	snprintf(f->path, sizeof f->path, "%s/trace", f->dir);
-	if (trace_writer_open(&f->pmu.writer, f->path, &header, &err))
+	if (trace_writer_open(&f->writer, f->path, &header, &err))
 		return -1;
+	f->observer = record_observer(f->writer);
 	f->at = mmap(NULL, 3 * BT_PAGE, PROT_READ | PROT_WRITE | PROT_EXEC,
 		     MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
-	f->process.space = address_space_new(f->pmu.writer, 1, 1, NULL);
+	f->process.space = address_space_new(&f->observer, 1, 1, NULL);
 	f->code = calloc(1, sizeof *f->code);
 	if (f->at == MAP_FAILED || !f->process.space || !f->code)
 		return -1;
-	address_space_refresh(f->process.space, f->pmu.writer, getpid());
+	address_space_refresh(f->process.space, getpid());
 	f->task = (struct task){.tid = getpid(), .process = &f->process};
-	f->code->p = &f->pmu;
 	f->code->task = &f->task;
 	f->code->look = 1;
 	*state = f;
@@ -64,7 +65,7 @@ static int tear_down(void **state)
 
 	munmap(f->at, 3 * BT_PAGE);
 	address_space_put(f->process.space);
-	trace_writer_close(f->pmu.writer);
+	trace_writer_close(f->writer);
 	scratch_remove(f->path);
 	scratch_remove(f->dir);
 	free(f->code);

@@ -1,0 +1,57 @@
+/* SPDX-License-Identifier: MIT */
+/* What address spaces and backends tell whoever keeps a record of the run. Below this table nobody
+ * knows what becomes of it: a recording session writes it to a trace (record_observer.h); another
+ * may compare it with one, or ignore it.
+ * - Each operation is one fact, told once, in the order in which the facts came to be. It returns
+ *   nothing: whoever runs the program goes on whatever becomes of the record.
+ * - No operation touches the program, or what is told of.
+ * - What is passed is valid during the call.
+ * - One thread. */
+#ifndef BT_OBSERVER_H
+#define BT_OBSERVER_H
+
+#include <stdint.h>
+
+#include "lib/event.h"
+
+struct address_space;
+struct branch_run;
+struct mapping;
+
+/* A task arrives on a processor or departs from it. */
+struct processor_change {
+	uint32_t unit, task;
+	uint64_t time; /* of the recording's clock */
+	uint32_t cpu;
+	enum bt_sched what;
+	uint64_t position; /* entries of the task's branch history before it */
+};
+
+struct observer_ops {
+	/* A space has come, empty or as a copy of parent as that is now. */
+	void (*space)(void *arg, const struct address_space *s, const struct address_space *parent);
+
+	/* A mapping has come, or gone, in the space's epoch. */
+	void (*mapped)(void *arg, const struct address_space *s, const struct mapping *m);
+	void (*unmapped)(void *arg, const struct address_space *s, const struct mapping *m);
+
+	/* Code of the page at addr is used from the space's epoch on. *content is the observer's:
+	 * 0 for bytes[CODE_PAGE] that it is shown for the first time, else what it left there. */
+	void (*code)(void *arg, const struct address_space *s, uint64_t addr, const uint8_t *bytes,
+		     uint64_t *content);
+
+	/* Branches of a task that nobody was told of (branch_ring.h). */
+	void (*branches)(void *arg, const struct branch_run *run);
+
+	void (*processor)(void *arg, const struct processor_change *c);
+
+	/* A line for whoever reads the record, about a task. */
+	void (*note)(void *arg, uint32_t unit, uint32_t task, const char *text);
+};
+
+struct observer {
+	const struct observer_ops *ops;
+	void *arg;
+};
+
+#endif

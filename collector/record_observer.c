@@ -1,0 +1,118 @@
+/* SPDX-License-Identifier: MIT */
+#include "collector/record_observer.h"
+
+#include "collector/address_space.h"
+#include "collector/branch_ring.h"
+
+static void record_space(void *arg, const struct address_space *s,
+			 const struct address_space *parent)
+{
+	struct trace_writer *w = arg;
+	struct bt_record_space rec = {.seq = trace_writer_next_seq(w),
+				      .time = bt_clock_now(trace_writer_clock(w)),
+				      .space = s->number,
+				      .parent = parent ? parent->number : 0,
+				      .parent_epoch = parent ? parent->epoch : 0};
+
+	trace_writer_event(w, s->unit, BT_RECORD_SPACE, &rec);
+}
+
+static void record_map(void *arg, const struct address_space *s, const struct mapping *m)
+{
+	struct trace_writer *w = arg;
+	struct bt_record_map rec = {
+		.seq = trace_writer_next_seq(w),
+		.space = s->number,
+		.epoch = s->epoch,
+		.start = m->start,
+		.end = m->end,
+		.prot = m->prot,
+		.shared = m->shared,
+		.offset = m->offset,
+		.dev = m->dev,
+		.ino = m->ino,
+		.path = bt_str(m->path),
+		.build_id = slice_of(m->build_id, m->build_id_len),
+	};
+
+	trace_writer_event(w, s->unit, BT_RECORD_MAP, &rec);
+}
+
+static void record_unmap(void *arg, const struct address_space *s, const struct mapping *m)
+{
+	struct trace_writer *w = arg;
+	struct bt_record_unmap rec = {.seq = trace_writer_next_seq(w),
+				      .space = s->number,
+				      .epoch = s->epoch,
+				      .start = m->start,
+				      .end = m->end};
+
+	trace_writer_event(w, s->unit, BT_RECORD_UNMAP, &rec);
+}
+
+/* *object: the number of the object that holds the bytes. */
+static void record_code(void *arg, const struct address_space *s, uint64_t addr,
+			const uint8_t *bytes, uint64_t *object)
+{
+	struct trace_writer *w = arg;
+	struct bt_record_code rec = {.space = s->number, .epoch = s->epoch, .addr = addr};
+
+	if (!*object)
+		*object = trace_writer_code(w, bytes, CODE_PAGE);
+	rec.object = *object;
+	rec.seq = trace_writer_next_seq(w);
+	trace_writer_event(w, s->unit, BT_RECORD_CODE, &rec);
+}
+
+static void record_branches(void *arg, const struct branch_run *run)
+{
+	struct bt_record_branches rec = {.task = run->task,
+					 .first = run->first,
+					 .count = run->count,
+					 .tick = run->before.tick,
+					 .transfers = run->before.transfers,
+					 .epoch = run->before.epoch,
+					 .space = run->before.space,
+					 .entries = run->entries};
+
+	trace_writer_branches(arg, &rec);
+}
+
+static void record_processor(void *arg, const struct processor_change *c)
+{
+	struct trace_writer *w = arg;
+	struct bt_record_sched rec = {.seq = trace_writer_next_seq(w),
+				      .time = c->time,
+				      .task = c->task,
+				      .cpu = c->cpu + 1,
+				      .what = (uint8_t)c->what,
+				      .position = c->position + 1};
+
+	trace_writer_event(w, c->unit, BT_RECORD_SCHED, &rec);
+}
+
+static void record_note(void *arg, uint32_t unit, uint32_t task, const char *text)
+{
+	struct trace_writer *w = arg;
+	struct bt_record_note rec = {.seq = trace_writer_next_seq(w),
+				     .time = bt_clock_now(trace_writer_clock(w)),
+				     .task = task,
+				     .text = bt_str(text)};
+
+	trace_writer_event(w, unit, BT_RECORD_NOTE, &rec);
+}
+
+struct observer record_observer(struct trace_writer *w)
+{
+	static const struct observer_ops ops = {
+		.space = record_space,
+		.mapped = record_map,
+		.unmapped = record_unmap,
+		.code = record_code,
+		.branches = record_branches,
+		.processor = record_processor,
+		.note = record_note,
+	};
+
+	return (struct observer){.ops = &ops, .arg = w};
+}
