@@ -150,7 +150,7 @@ struct backend {
 /* Tells the backend's observer a line about the task. */
 static inline void backend_note(const struct backend *b, const struct task *task, const char *text)
 {
-	b->observer->ops->note(b->observer->arg, task->unit->number, task->number, text);
+	b->observer->ops->note(b->observer->arg, task, text);
 }
 
 /* The single-stepper: exact, complete, slow; the oracle of every other backend. */

@@ -16,11 +16,12 @@
 
 struct address_space;
 struct branch_run;
+struct bt_syscall;
 struct mapping;
+struct task;
 
 /* A task arrives on a processor or departs from it. */
 struct processor_change {
-	uint32_t unit, task;
 	uint64_t time; /* of the recording's clock */
 	uint32_t cpu;
 	enum bt_sched what;
@@ -43,10 +44,13 @@ struct observer_ops {
 	/* Branches of a task that nobody was told of (branch_ring.h). */
 	void (*branches)(void *arg, const struct branch_run *run);
 
-	void (*processor)(void *arg, const struct processor_change *c);
+	/* The task made a system call without a stop. Called a million times a second. */
+	void (*syscall)(void *arg, struct task *task, const struct bt_syscall *call);
 
-	/* A line for whoever reads the record, about a task. */
-	void (*note)(void *arg, uint32_t unit, uint32_t task, const char *text);
+	void (*processor)(void *arg, const struct task *task, const struct processor_change *c);
+
+	/* A line about the task, for whoever reads the record. */
+	void (*note)(void *arg, const struct task *task, const char *text);
 };
 
 struct observer {

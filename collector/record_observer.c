@@ -1,8 +1,19 @@
 /* SPDX-License-Identifier: MIT */
 #include "collector/record_observer.h"
 
-#include "collector/address_space.h"
-#include "collector/branch_ring.h"
+#include <inttypes.h>
+#include <stdio.h>
+#include <stdlib.h>
+
+#include "collector/task.h"
+#include "format/syscall_codec.h"
+
+struct task_record {
+	/* System calls, as a CALLS record holds them. */
+	uint64_t tick, count;
+	struct bt_syscall_codec codec;
+	struct buf bytes;
+};
 
 static void record_space(void *arg, const struct address_space *s,
 			 const struct address_space *parent)
@@ -78,28 +89,77 @@ static void record_branches(void *arg, const struct branch_run *run)
 	trace_writer_branches(arg, &rec);
 }
 
-static void record_processor(void *arg, const struct processor_change *c)
-{
-	struct trace_writer *w = arg;
-	struct bt_record_sched rec = {.seq = trace_writer_next_seq(w),
-				      .time = c->time,
-				      .task = c->task,
-				      .cpu = c->cpu + 1,
-				      .what = (uint8_t)c->what,
-				      .position = c->position + 1};
-
-	trace_writer_event(w, c->unit, BT_RECORD_SCHED, &rec);
-}
-
-static void record_note(void *arg, uint32_t unit, uint32_t task, const char *text)
+static void record_note(void *arg, const struct task *task, const char *text)
 {
 	struct trace_writer *w = arg;
 	struct bt_record_note rec = {.seq = trace_writer_next_seq(w),
 				     .time = bt_clock_now(trace_writer_clock(w)),
-				     .task = task,
+				     .task = task->number,
 				     .text = bt_str(text)};
 
-	trace_writer_event(w, unit, BT_RECORD_NOTE, &rec);
+	trace_writer_event(w, task->unit->number, BT_RECORD_NOTE, &rec);
+}
+
+static void record_syscall(void *arg, struct task *task, const struct bt_syscall *call)
+{
+	struct task_record *record = task->record;
+
+	if (!record)
+		record = task->record = calloc(1, sizeof *record);
+	if (!record) {
+		record_note(arg, task, "out of memory: a system call is not recorded");
+		return;
+	}
+	if (!record->count++)
+		record->tick = record->codec.tick = call->tick;
+	bt_syscall_encode(&record->codec, &record->bytes, call);
+}
+
+static void record_processor(void *arg, const struct task *task, const struct processor_change *c)
+{
+	struct trace_writer *w = arg;
+	struct bt_record_sched rec = {.seq = trace_writer_next_seq(w),
+				      .time = c->time,
+				      .task = task->number,
+				      .cpu = c->cpu + 1,
+				      .what = (uint8_t)c->what,
+				      .position = c->position + 1};
+
+	trace_writer_event(w, task->unit->number, BT_RECORD_SCHED, &rec);
+}
+
+uint64_t record_syscalls(const struct task *task) { return task->record ? task->record->count : 0; }
+
+void record_write_syscalls(struct trace_writer *w, struct task *task)
+{
+	struct task_record *record = task->record;
+	struct bt_record_calls rec = {.task = task->number};
+	char text[80];
+
+	if (!record || !record->count)
+		return;
+	rec.tick = record->tick;
+	rec.count = record->count;
+	rec.calls = slice_of(record->bytes.data, record->bytes.len);
+	if (!record->bytes.failed) {
+		rec.seq = trace_writer_next_seq(w);
+		rec.time = bt_clock_now(trace_writer_clock(w));
+		trace_writer_event(w, task->unit->number, BT_RECORD_CALLS, &rec);
+	} else {
+		snprintf(text, sizeof text,
+			 "out of memory: %" PRIu64 " system calls are not recorded", record->count);
+		record_note(w, task, text);
+	}
+	record->count = 0;
+	buf_reset(&record->bytes);
+}
+
+void record_forget(struct task *task)
+{
+	if (task->record)
+		buf_release(&task->record->bytes);
+	free(task->record);
+	task->record = NULL;
 }
 
 struct observer record_observer(struct trace_writer *w)
@@ -110,6 +170,7 @@ struct observer record_observer(struct trace_writer *w)
 		.unmapped = record_unmap,
 		.code = record_code,
 		.branches = record_branches,
+		.syscall = record_syscall,
 		.processor = record_processor,
 		.note = record_note,
 	};

@@ -16,7 +16,7 @@
 #define FLUSH_INTERVAL_NS 1000000000u
 
 enum {
-	POLICY_PER_RECORD =
+	SYSCALLS_PER_RECORD =
 		1 << 14, /* about; fewer when something else is to be told of the task */
 };
 
@@ -109,8 +109,8 @@ void recorder_on_backend_stop(struct recorder *r, struct task *task, const struc
 
 	if (stop != BACKEND_GONE)
 		recorder_count_history(r, task);
-	if (stop != BACKEND_RUNS || task->calls.count >= POLICY_PER_RECORD)
-		recorder_write_syscalls(r, task);
+	if (stop != BACKEND_RUNS || record_syscalls(task) >= SYSCALLS_PER_RECORD)
+		record_write_syscalls(r->writer, task);
 	if (stop != BACKEND_RUNS)
 		recorder_follow_mappings(r, task);
 	/* Not before a signal: what it comes from was made of what is known. */

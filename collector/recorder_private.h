@@ -108,10 +108,6 @@ bool recorder_detach_before_exec(struct recorder *r, struct task *task);
  * where that was made without a stop and gave EINTR, it is made again. */
 void recorder_syscall_again(const struct recorder *r, struct task *task);
 
-/* Writes the system calls that the task made without a stop. To be called before any other event of
- * it is written. */
-void recorder_write_syscalls(struct recorder *r, struct task *task);
-
 /* The task is at a stop: what calls that were made without one have changed of its mappings goes
  * into the trace. */
 void recorder_follow_mappings(struct recorder *r, struct task *task);

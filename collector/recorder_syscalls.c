@@ -3,7 +3,6 @@
 #include "collector/recorder_private.h"
 
 #include <errno.h>
-#include <inttypes.h>
 #include <sched.h>
 #include <sys/ptrace.h>
 #include <sys/syscall.h>
@@ -290,26 +289,6 @@ void recorder_syscall_again(const struct recorder *r, struct task *task)
 	cut_syscall_again(task);
 	tracee_set_regs(task->tid, &task->regs);
 	task->syscall_restarts = true;
-}
-
-void recorder_write_syscalls(struct recorder *r, struct task *task)
-{
-	struct task_syscalls *calls = &task->calls;
-	struct bt_record_calls rec = {.task = task->number,
-				      .tick = calls->tick,
-				      .count = calls->count,
-				      .calls = slice_of(calls->bytes.data, calls->bytes.len)};
-
-	if (!calls->count)
-		return;
-	if (!calls->bytes.failed)
-		RECORDER_EVENT(r, task->unit->number, CALLS, &rec);
-	else
-		recorder_note(r, task, "out of memory: %" PRIu64 " system calls are not recorded",
-			      calls->count);
-	calls->count = 0;
-	calls->bytes.failed = false;
-	buf_reset(&calls->bytes);
 }
 
 static void note_trap_disposition(struct task *task)

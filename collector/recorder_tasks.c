@@ -10,6 +10,7 @@
 #include "collector/from.h"
 #include "collector/last_words.h"
 #include "collector/program.h"
+#include "collector/record_observer.h"
 #include "collector/snapshot.h"
 #include "collector/syscall_filter.h"
 #include "collector/tracee.h"
@@ -48,7 +49,7 @@ static void write_exit(struct recorder *r, struct task *task, enum bt_exit_kind 
 	if (task->exit_recorded || !task->recorded)
 		return;
 	task->exit_recorded = true;
-	recorder_write_syscalls(r, task);
+	record_write_syscalls(r->writer, task);
 	snapshot_write_suppressed(r, task);
 	if (rec.last && (kind != BT_EXIT_STATUS || status))
 		last_words_write(r, task);
@@ -121,6 +122,7 @@ void recorder_forget(struct recorder *r, struct task *task)
 		initial_went_on(r);
 	r->backend.ops->task_release(&r->backend, task);
 	recorder_discount_history(r, task);
+	record_forget(task);
 	task_remove(&r->tasks, task);
 }
 
@@ -408,7 +410,7 @@ void recorder_on_exiting(struct recorder *r, struct task *task, const struct wai
 			task->regs = regs;
 		else
 			r->backend.ops->exiting(&r->backend, task, &regs);
-		recorder_write_syscalls(r, task);
+		record_write_syscalls(r->writer, task);
 		recorder_follow_mappings(r, task);
 		by_signal = WIFSIGNALED((int)status);
 		/* Killed by a signal that was never delivered (SIGKILL, which ends all of them, or

@@ -97,7 +97,6 @@ void task_remove(struct task_table *t, struct task *task)
 	task_leave_unit(task);
 	branch_ring_release(&task->ring);
 	branch_log_free(task->log);
-	buf_release(&task->calls.bytes);
 	syscall_filter_put(task->filter);
 	free(task);
 }
@@ -188,15 +187,6 @@ void task_skip(struct task *task, enum bt_gap_reason reason, uint64_t ticks, uin
 		branch_log_skip(task->log, reason, ticks, transfers);
 	else
 		branch_ring_skip(&task->ring, reason, ticks, transfers);
-}
-
-void task_syscall(struct task *task, const struct bt_syscall *call)
-{
-	struct task_syscalls *calls = &task->calls;
-
-	if (!calls->count++)
-		calls->tick = calls->codec.tick = call->tick;
-	bt_syscall_encode(&calls->codec, &calls->bytes, call);
 }
 
 void task_settle(struct task *task)

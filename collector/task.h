@@ -12,8 +12,9 @@
 #include "collector/stop_point.h"
 #include "collector/syscall_timeout.h"
 #include "collector/tracee.h"
-#include "format/syscall.h"
+#include "lib/event.h"
 #include "lib/hash_table.h"
+#include "lib/point.h"
 #include "lib/regs.h"
 
 enum task_state {
@@ -108,13 +109,6 @@ struct unit {
 	struct bt_point left_at; /* where that one stood when its turn ended */
 };
 
-/* As a CALLS record holds them. */
-struct task_syscalls {
-	uint64_t tick, count;
-	struct bt_syscall_codec codec;
-	struct buf bytes;
-};
-
 struct task {
 	struct task *next, **link; /* in the table: link is what points to it */
 	struct task *ready_next, *ready_before;
@@ -145,8 +139,7 @@ struct task {
 		*stop_points_end; /* where it is to be stopped, in order (stop_point.h) */
 	unsigned ran;             /* the recorder's tick at which it was last resumed */
 	uint64_t stepped; /* instructions that were single-stepped, system calls not counted */
-	struct task_syscalls
-		calls; /* system calls made without a stop that are not in the trace yet */
+	struct task_record *record; /* what the record session keeps of it (record_observer.h) */
 	/* Of the backends, which may be built on one another: */
 	void *backend;          /* the engine's, the pmu's */
 	void *runner;           /* of what runs code for the pmu */
@@ -224,9 +217,6 @@ void task_count(struct task *task, uint64_t ticks, uint64_t transfers);
 /* So many were executed that are not recorded for this reason: a gap, also where there were none.
  */
 void task_skip(struct task *task, enum bt_gap_reason reason, uint64_t ticks, uint64_t transfers);
-
-/* A system call that was made without a stop. */
-void task_syscall(struct task *task, const struct bt_syscall *call);
 
 /* About how many entries task_settle() is to bring there. */
 uint64_t task_unsettled(const struct task *task);

@@ -3,7 +3,7 @@
 
 #include <stdlib.h>
 
-#include "format/syscall.h"
+#include "format/syscall_codec.h"
 #include "lib/grow.h"
 
 static bool add_stop(struct calls_made *c, size_t event, const struct bt_record_syscall_enter *r)

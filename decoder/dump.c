@@ -3,7 +3,7 @@
 
 #include <inttypes.h>
 
-#include "format/syscall.h"
+#include "format/syscall_codec.h"
 #include "format/trace_cursor.h"
 #include "lib/branch.h"
 

@@ -26,5 +26,6 @@ lib_libbt_a_SOURCES = \
 	lib/say.c lib/say.h \
 	lib/slice.c lib/slice.h \
 	lib/stack_share.c lib/stack_share.h \
+	lib/syscall.h \
 	lib/trace_home.c lib/trace_home.h
 EXTRA_DIST += lib/README.md

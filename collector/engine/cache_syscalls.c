@@ -16,6 +16,7 @@
 #include "collector/last_words.h"
 #include "collector/tracee.h"
 #include "lib/array_size.h"
+#include "lib/syscall.h"
 
 #ifndef ARCH_SET_CPUID
 #define ARCH_SET_CPUID 0x1012 /* asm/prctl.h since Linux 4.12 */
@@ -215,6 +216,7 @@ static void hear(struct task *task, const struct engine_space *es, const struct 
 
 int cache_syscalls_take(struct task *task, struct engine_space *es, struct stretch *s)
 {
+	const struct observer *observer = task->process->space->observer;
 	const struct engine_task *et = task->backend;
 	size_t n = read_notes(task, es, s);
 	const struct args_note *args = NULL;
@@ -240,7 +242,7 @@ int cache_syscalls_take(struct task *task, struct engine_space *es, struct stret
 			call.tick += et->ticks ? ticks_of(note->bits) - ticks_of(et->ticks_start)
 					       : conditionals(branch_log_bits(note->bits));
 		tick = call.tick = call.tick < tick ? tick : call.tick;
-		task_syscall(task, &call);
+		observer->ops->syscall(observer->arg, task, &call);
 		if (args)
 			cache_mappings_changed(task, note, args);
 		args = NULL;

@@ -27,14 +27,12 @@ const struct branch_source_ops *branch_source_find(const char *name)
 void pmu_sched(const struct pmu *p, const struct task *task, uint64_t time, uint32_t cpu,
 	       enum bt_sched what)
 {
-	const struct processor_change change = {.unit = task->unit->number,
-						.task = task->number,
-						.time = bt_clock_at(p->clock, time),
+	const struct processor_change change = {.time = bt_clock_at(p->clock, time),
 						.cpu = cpu,
 						.what = what,
 						.position = task->ring.next};
 
-	p->observer->ops->processor(p->observer->arg, &change);
+	p->observer->ops->processor(p->observer->arg, task, &change);
 }
 
 /* PERF_BR_* of flags (include/uapi/linux/perf_event.h) as a kind of ours, for code that cannot be

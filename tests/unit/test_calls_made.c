@@ -3,7 +3,7 @@
 
 #include <time.h>
 
-#include "format/syscall.h"
+#include "format/syscall_codec.h"
 #include "tests/unit/model_maker.h"
 #include "tests/unit/unit.h"
 

@@ -10,7 +10,7 @@
 
 #include "collector/engine/branch_log.h"
 #include "collector/engine/syscall_policy.h"
-#include "format/syscall.h"
+#include "format/syscall_codec.h"
 #include "lib/array_size.h"
 #include "lib/error.h"
 

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-#include "format/syscall.h"
+#include "format/syscall_codec.h"
 
 #include <inttypes.h>
 

@@ -1,22 +1,16 @@
 /* SPDX-License-Identifier: MIT */
-/* One system call of a CALLS record, and its encoding: those made in the engine's code cache,
- * without a stop. */
-#ifndef BT_SYSCALL_H
-#define BT_SYSCALL_H
+/* How CALLS records hold system calls (lib/syscall.h). Used by the recorder and by the decoder. */
+#ifndef BT_SYSCALL_CODEC_H
+#define BT_SYSCALL_CODEC_H
 
 #include <stdio.h>
 
 #include "lib/buf.h"
 #include "lib/slice.h"
-
-struct bt_syscall {
-	uint64_t tick; /* of its task, before it; BT_TICKS_UNKNOWN where the record's are */
-	uint64_t nr;
-	uint64_t result; /* rax behind it */
-};
+#include "lib/syscall.h"
 
 /* Encoder and decoder state: set it to the record's tick, which is that of the first call, at the
- * start of every record. Ticks never fall in one. */
+ * start of every record. Ticks never fall in one; where they are unknown, all of a record's are. */
 struct bt_syscall_codec {
 	uint64_t tick;
 };
