@@ -7,7 +7,7 @@
 #include <sys/uio.h>
 #include <unistd.h>
 
-#include "collector/recorder_private.h"
+#include "collector/task.h"
 #include "collector/tracee.h"
 
 /* Room for n bytes behind what is kept, of which the oldest go. */
@@ -104,16 +104,4 @@ void last_words_heard(struct task *task)
 	w = words_of(task->process);
 	if (w)
 		hear_vectors(w, task->tid, at, regs->rdx, regs->rax);
-}
-
-void last_words_write(struct recorder *r, struct task *task)
-{
-	struct last_words *w = task->process->last_words;
-	struct bt_record_last_words rec = {.task = task->number};
-
-	if (!w || w->written == w->total)
-		return;
-	rec.total = w->written = w->total;
-	rec.text = slice_of(w->text, w->len);
-	RECORDER_EVENT(r, task->unit->number, LAST_WORDS, &rec);
 }

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /* What a process has written to its descriptor 2 last: an assertion, an exception, a panic say
- * there why they end it, and who reads the trace may not have been there. */
+ * there why they end it, and who reads the trace may not have been there. Backends and the recorder
+ * tell what is written; snapshots have it written to the trace (snapshot.h). */
 #ifndef BT_LAST_WORDS_H
 #define BT_LAST_WORDS_H
 
@@ -9,7 +10,6 @@
 #include <sys/types.h>
 
 struct process;
-struct recorder;
 struct task;
 
 enum {
@@ -30,9 +30,5 @@ void last_words_wrote(struct process *process, pid_t tid, uint64_t at, uint64_t 
 
 /* The task stands, with task->regs, behind a system call that was not cut short. */
 void last_words_heard(struct task *task);
-
-/* Writes a LAST_WORDS record of the task's process, if it has said anything since the one before.
- */
-void last_words_write(struct recorder *r, struct task *task);
 
 #endif

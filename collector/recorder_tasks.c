@@ -52,7 +52,7 @@ static void write_exit(struct recorder *r, struct task *task, enum bt_exit_kind 
 	record_write_syscalls(r->writer, task);
 	snapshot_write_suppressed(r, task);
 	if (rec.last && (kind != BT_EXIT_STATUS || status))
-		last_words_write(r, task);
+		snapshot_write_last_words(r, task);
 	RECORDER_EVENT(r, task->unit->number, EXIT, &rec);
 }
 

@@ -75,6 +75,18 @@ void snapshot_write_suppressed(struct recorder *r, struct task *task)
 	}
 }
 
+void snapshot_write_last_words(struct recorder *r, struct task *task)
+{
+	struct last_words *w = task->process->last_words;
+	struct bt_record_last_words rec = {.task = task->number};
+
+	if (!w || w->written == w->total)
+		return;
+	rec.total = w->written = w->total;
+	rec.text = slice_of(w->text, w->len);
+	RECORDER_EVENT(r, task->unit->number, LAST_WORDS, &rec);
+}
+
 static void keep_piece(struct recorder *r, const struct task *task, uint32_t snapshot,
 		       uint64_t start, uint64_t end)
 {
@@ -263,7 +275,7 @@ uint32_t snapshot_take(struct recorder *r, struct task *task, enum bt_snapshot_k
 	rec.position = task->ring.next;
 	snapshot_write_suppressed(r, task);
 	if (full) {
-		last_words_write(r, task);
+		snapshot_write_last_words(r, task);
 		address_space_refresh(task->process->space, task->tid);
 	}
 	rec.epoch = task->process->space->epoch;

@@ -16,4 +16,8 @@ uint32_t snapshot_take(struct recorder *r, struct task *task, enum bt_snapshot_k
 /* Writes how many snapshots of the task were suppressed since the last one. */
 void snapshot_write_suppressed(struct recorder *r, struct task *task);
 
+/* Writes what the task's process has written to its descriptor 2 last (last_words.h), if it has
+ * written anything since the last time. */
+void snapshot_write_last_words(struct recorder *r, struct task *task);
+
 #endif

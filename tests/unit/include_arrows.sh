@@ -32,7 +32,7 @@ done
 
 # What runs programs - spaces, backends, tasks - knows no trace: it tells an observer (collector/observer.h). Nothing there includes anything of
 # format/, nor what does. Of the collector only these may: the record session, and the program btrec.
-records="recorder* record_observer* snapshot* last_words.c missed_stop_points* control* front* btrec_*"
+records="recorder* record_observer* snapshot* missed_stop_points* control* front* btrec_*"
 
 # included FILE: what it includes of ours, one a line.
 included() { sed -nE 's/^[[:space:]]*#[[:space:]]*include[[:space:]]*"([^"]*)".*/\1/p' "$1"; }
