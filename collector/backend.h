@@ -1,9 +1,11 @@
 /* SPDX-License-Identifier: MIT */
-/* How ring-3 code is run: the interface between the recorder and what is below it (design, section
- * 4). The recorder hands a stopped task to resume(), waits, and hands each stop of a task that runs
- * under the backend to stopped(), which says what it means to the program. Ticks, transfers and
- * branches go into the task's history (task_branch, or task->log); task->regs holds the
- * application's registers whenever stopped() has given something other than BACKEND_RUNS. */
+/* How user code is run: the interface between the recorder and the backends. The recorder hands a
+ * stopped task to resume(), waits, and hands each stop of a task that runs under the backend to
+ * stopped(), which says what the stop means to the program.
+ * - Ticks, transfers and branches go into the task's history (task_branch, or task->log).
+ * - task->regs holds the application's registers whenever stopped() has given something other than
+ *   BACKEND_RUNS.
+ * - A backend knows nothing of a trace. It tells its observer, and that of the task's space. */
 #ifndef BT_BACKEND_H
 #define BT_BACKEND_H
 

@@ -320,7 +320,7 @@ enum engine_refusal {
 	REFUSED_KERNEL,
 };
 
-/* Says in the trace, and to the user, that the task's process is single-stepped, and why. */
+/* Tells the observer, and the user, that the task's process is single-stepped, and why. */
 void engine_refuse(const struct backend *b, const struct task *task, enum engine_refusal why);
 
 /* Whether a task but this one, which has just left the cache or comes to it, has been stopped

@@ -42,8 +42,8 @@ void left_caches_put(struct left_caches *l, const struct left_program *program,
 		     struct code_cache *c, struct code_pages *pages);
 
 /* A cache, with one user and mapped by nobody, whose fragments are made of code of this new space
- * only (the trace has its pages then), and which counts ticks or does not. NULL: there is none.
- * tid: a stopped task of the space. */
+ * only (the observer knows its pages then), and which counts ticks or does not. NULL: there is
+ * none. tid: a stopped task of the space. */
 struct code_cache *left_caches_take(struct left_caches *l, const struct left_program *program,
 				    bool ticks, struct address_space *s, pid_t tid);
 

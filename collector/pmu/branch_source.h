@@ -86,7 +86,7 @@ void pmu_sched(const struct pmu *p, const struct task *task, uint64_t time, uint
 	       enum bt_sched what);
 
 /* Enters a branch that the processor recorded as taken into the task's history: its kind is that of
- * the code, which the trace holds then. flags: those of struct perf_branch_entry. */
+ * the code, which the observer knows then. flags: those of struct perf_branch_entry. */
 void pmu_branch(struct task *task, uint64_t from, uint64_t to, uint64_t flags);
 
 /* A gap in the history, unless its last entry is one of the same reason. */

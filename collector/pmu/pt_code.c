@@ -34,7 +34,7 @@ static struct pt_page *read_now(struct pt_code *c, uint64_t addr, struct pt_page
 {
 	uint8_t now[BT_PAGE] = {0};
 	size_t len = tracee_read(c->task->tid, addr, now, sizeof now);
-	const uint8_t *of_trace;
+	const uint8_t *observed;
 
 	if (!len)
 		return NULL;
@@ -47,8 +47,8 @@ static struct pt_page *read_now(struct pt_code *c, uint64_t addr, struct pt_page
 		c->last = NULL;
 	}
 	known->look = c->look;
-	of_trace = code_pages_find(c->task->process->space->pages, addr);
-	known->told = of_trace && !memcmp(of_trace, now, sizeof now);
+	observed = code_pages_find(c->task->process->space->pages, addr);
+	known->told = observed && !memcmp(observed, now, sizeof now);
 	return known;
 }
 
@@ -72,7 +72,7 @@ static size_t read_page(struct pt_code *c, uint64_t addr, uint8_t *out, size_t n
 	return n;
 }
 
-/* The trace holds the n bytes of code at addr, too. What else is on their page may be data, whose
+/* The observer knows the n bytes of code at addr. What else is on their page may be data, whose
  * changes begin no epoch. */
 static void tell_page(struct pt_code *c, uint64_t addr, size_t n)
 {

@@ -22,7 +22,7 @@ struct pt_code {
 	struct pt_page {
 		uint64_t addr, item, look; /* from that item on it is this */
 		size_t len;                /* 0: free */
-		bool told;                 /* the trace has it as it is */
+		bool told;                 /* the observer knows it as it is */
 	} pages[PT_PAGES];
 	unsigned next;
 	struct pt_page *last; /* the page that was found last, or NULL: it is the one there before
@@ -31,8 +31,8 @@ struct pt_code {
 	uint8_t bytes[PT_PAGES][BT_PAGE];
 };
 
-/* As a flow_code of hardware/flow.h; arg: struct pt_code. At addr is an instruction, which the
- * trace has then, too. */
+/* As a flow_code of hardware/flow.h; arg: struct pt_code. At addr is an instruction, which
+ * the observer knows then. */
 size_t pt_code_read(void *arg, uint64_t addr, uint8_t *bytes, size_t n);
 
 /* Forgets all pages; items are counted from 0. */
