@@ -7,6 +7,7 @@
 
 #include "collector/task.h"
 #include "format/syscall_codec.h"
+#include "lib/page.h"
 
 struct task_record {
 	/* System calls, as a CALLS record holds them. */
@@ -69,7 +70,7 @@ static void record_code(void *arg, const struct address_space *s, uint64_t addr,
 	struct bt_record_code rec = {.space = s->number, .epoch = s->epoch, .addr = addr};
 
 	if (!*object)
-		*object = trace_writer_code(w, bytes, CODE_PAGE);
+		*object = trace_writer_code(w, bytes, BT_PAGE);
 	rec.object = *object;
 	rec.seq = trace_writer_next_seq(w);
 	trace_writer_event(w, s->unit, BT_RECORD_CODE, &rec);

@@ -11,7 +11,7 @@
 #include "tests/unit/unit.h"
 
 enum {
-	PAGE = CODE_PAGE,
+	PAGE = BT_PAGE,
 	MOST = 8,
 };
 
