@@ -37,7 +37,7 @@ struct observer_ops {
 	void (*unmapped)(void *arg, const struct address_space *s, const struct mapping *m);
 
 	/* Code of the page at addr is used from the space's epoch on. *content is the observer's:
-	 * 0 for bytes[CODE_PAGE] that it is shown for the first time, else what it left there. */
+	 * 0 for bytes[BT_PAGE] that it is shown for the first time, else what it left there. */
 	void (*code)(void *arg, const struct address_space *s, uint64_t addr, const uint8_t *bytes,
 		     uint64_t *content);
 
