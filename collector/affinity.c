@@ -6,8 +6,8 @@
 #include <time.h>
 #include <unistd.h>
 
-#include "collector/task.h"
-#include "collector/tracee.h"
+#include "collector/task/task.h"
+#include "collector/tracee/tracee.h"
 #include "lib/array_size.h"
 
 enum {

@@ -10,7 +10,7 @@
 #include <string.h>
 #include <unistd.h>
 
-#include "collector/tracee.h"
+#include "collector/tracee/tracee.h"
 
 static const uint8_t int3 = 0xcc;
 

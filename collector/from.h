@@ -4,7 +4,7 @@
 #ifndef BT_FROM_H
 #define BT_FROM_H
 
-#include "collector/address_space.h"
+#include "collector/space/address_space.h"
 
 /* Whether where can be a place at all: what begins with a digit or a sign is an address, of 64
  * bits, or nothing. */

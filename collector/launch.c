@@ -14,7 +14,7 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
-#include "collector/limits.h"
+#include "collector/task/limits.h"
 #include "lib/array_size.h"
 
 enum {

@@ -1,45 +1,57 @@
 noinst_LIBRARIES += collector/libcollector.a
 collector_libcollector_a_SOURCES = \
-	collector/backend.h \
-	collector/branch_ring.c collector/branch_ring.h \
-	collector/syscall_filter.c collector/syscall_filter.h \
-	collector/observer.h \
-	collector/record_observer.c collector/record_observer.h \
-	collector/code_pages.c collector/code_pages.h \
+	collector/affinity.c collector/affinity.h \
 	collector/from.c collector/from.h \
-	collector/terminal.c collector/terminal.h \
-	collector/syscall_timeout.c collector/syscall_timeout.h \
-	collector/cut_transfer.c collector/cut_transfer.h \
-	collector/stop_point.c collector/stop_point.h \
-	collector/hidden_signals.c collector/hidden_signals.h \
-	collector/last_words.c collector/last_words.h \
 	collector/launch.c collector/launch.h \
-	collector/limits.c collector/limits.h \
-	collector/mapped_files.c collector/mapped_files.h \
-	collector/mappings.c collector/mappings.h \
-	collector/map_syscalls.c collector/map_syscalls.h \
-	collector/memory_lock.c collector/memory_lock.h \
-	collector/processor.c collector/processor.h \
 	collector/program.c collector/program.h \
-	collector/recorder.c collector/recorder.h collector/recorder_private.h \
+	collector/record_observer.c collector/record_observer.h \
+	collector/recorder.c collector/recorder.h \
 	collector/recorder_files.c \
 	collector/recorder_from.c \
 	collector/recorder_history.c \
+	collector/recorder_private.h \
 	collector/recorder_queue.c \
 	collector/recorder_signals.c \
 	collector/recorder_syscalls.c \
 	collector/recorder_tasks.c \
 	collector/recorder_turns.c \
-	collector/signal_frame.c collector/signal_frame.h \
 	collector/snapshot.c collector/snapshot.h \
-	collector/address_space.c collector/address_space.h collector/address_space_private.h \
-	collector/address_space_code.c \
-	collector/affinity.c collector/affinity.h \
-	collector/stepper.c collector/stepper.h \
-	collector/task.c collector/task.h \
-	collector/tracee.c collector/tracee.h \
-	collector/wait_event.c collector/wait_event.h \
-	collector/world.c collector/world.h
+	collector/terminal.c collector/terminal.h \
+	collector/tracee/signal_frame.c collector/tracee/signal_frame.h \
+	collector/tracee/tracee.c collector/tracee/tracee.h \
+	collector/tracee/wait_event.c collector/tracee/wait_event.h \
+	collector/space/address_space.c collector/space/address_space.h \
+	collector/space/address_space_code.c \
+	collector/space/address_space_private.h \
+	collector/space/code_pages.c collector/space/code_pages.h \
+	collector/space/map_syscalls.c collector/space/map_syscalls.h \
+	collector/space/mapped_files.c collector/space/mapped_files.h \
+	collector/space/mappings.c collector/space/mappings.h \
+	collector/space/observer.h \
+	collector/space/world.c collector/space/world.h \
+	collector/history/address_lists.c collector/history/address_lists.h \
+	collector/history/branch_log.c collector/history/branch_log.h \
+	collector/history/branch_log_private.h \
+	collector/history/branch_log_read.c \
+	collector/history/branch_log_settle.c \
+	collector/history/branch_log_tables.c \
+	collector/history/branch_ring.c collector/history/branch_ring.h \
+	collector/history/branch_walk.c collector/history/branch_walk.h \
+	collector/history/page_lists.c collector/history/page_lists.h \
+	collector/history/record_copy.c collector/history/record_copy.h \
+	collector/history/record_repeat.c collector/history/record_repeat.h \
+	collector/history/segment.c collector/history/segment.h \
+	collector/task/cut_transfer.c collector/task/cut_transfer.h \
+	collector/task/hidden_signals.c collector/task/hidden_signals.h \
+	collector/task/last_words.c collector/task/last_words.h \
+	collector/task/limits.c collector/task/limits.h \
+	collector/task/memory_lock.c collector/task/memory_lock.h \
+	collector/task/stop_point.c collector/task/stop_point.h \
+	collector/task/syscall_filter.c collector/task/syscall_filter.h \
+	collector/task/syscall_timeout.c collector/task/syscall_timeout.h \
+	collector/task/task.c collector/task/task.h \
+	collector/backend/backend.h \
+	collector/backend/step/stepper.c collector/backend/step/stepper.h
 
 include_HEADERS = include/btrec.h
-EXTRA_DIST += collector/README.md
+EXTRA_DIST += collector/README.md collector/tracee/README.md collector/space/README.md collector/history/README.md collector/task/README.md collector/backend/README.md collector/backend/step/README.md

@@ -15,7 +15,7 @@
 #include <sys/xattr.h>
 #include <unistd.h>
 
-#include "collector/tracee.h"
+#include "collector/tracee/tracee.h"
 
 enum {
 	SCRIPT_DEPTH = 5, /* interpreters of interpreters, as the kernel follows them (fs/exec.c) */

@@ -5,7 +5,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 
-#include "collector/task.h"
+#include "collector/task/task.h"
 #include "format/syscall_codec.h"
 #include "lib/page.h"
 

@@ -4,7 +4,7 @@
 #ifndef BT_RECORD_OBSERVER_H
 #define BT_RECORD_OBSERVER_H
 
-#include "collector/observer.h"
+#include "collector/space/observer.h"
 #include "format/trace_writer.h"
 
 /* The writer, which is not taken over, stays open as long as something is observed. */

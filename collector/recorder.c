@@ -11,7 +11,7 @@
 #include "collector/program.h"
 #include "collector/record_observer.h"
 #include "collector/snapshot.h"
-#include "collector/tracee.h"
+#include "collector/tracee/tracee.h"
 
 #define FLUSH_INTERVAL_NS 1000000000u
 

@@ -5,8 +5,8 @@
 #define BT_RECORDER_H
 
 #include "collector/affinity.h"
-#include "collector/backend.h"
-#include "collector/task.h"
+#include "collector/backend/backend.h"
+#include "collector/task/task.h"
 #include "format/trace_writer.h"
 
 enum snap_exit {

@@ -7,8 +7,8 @@
 #include <sys/syscall.h>
 
 #include "collector/from.h"
-#include "collector/map_syscalls.h"
-#include "collector/tracee.h"
+#include "collector/space/map_syscalls.h"
+#include "collector/tracee/tracee.h"
 
 /* QUIRK(interrupt-call): a task that is interrupted in a system call whose stops are watched stops
  * for the call instead, or for the child that it makes, and the kernel forgets the interruption. It

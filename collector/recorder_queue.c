@@ -10,7 +10,7 @@
 #include <sys/wait.h>
 #include <time.h>
 
-#include "collector/tracee.h"
+#include "collector/tracee/tracee.h"
 
 enum {
 	MANY = 64, /* tasks */

@@ -2,10 +2,10 @@
 /* Signals: what they will do, which moments are kept, handlers. */
 #include "collector/recorder_private.h"
 
-#include "collector/cut_transfer.h"
-#include "collector/signal_frame.h"
 #include "collector/snapshot.h"
-#include "collector/tracee.h"
+#include "collector/task/cut_transfer.h"
+#include "collector/tracee/signal_frame.h"
+#include "collector/tracee/tracee.h"
 #include "lib/abort_message.h"
 
 enum {

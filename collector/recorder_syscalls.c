@@ -8,17 +8,17 @@
 #include <sys/syscall.h>
 #include <unistd.h>
 
-#include "collector/cut_transfer.h"
-#include "collector/last_words.h"
-#include "collector/map_syscalls.h"
-#include "collector/memory_lock.h"
 #include "collector/program.h"
 #include "collector/snapshot.h"
-#include "collector/syscall_filter.h"
-#include "collector/syscall_timeout.h"
+#include "collector/space/map_syscalls.h"
+#include "collector/space/world.h"
+#include "collector/task/cut_transfer.h"
+#include "collector/task/last_words.h"
+#include "collector/task/memory_lock.h"
+#include "collector/task/syscall_filter.h"
+#include "collector/task/syscall_timeout.h"
 #include "collector/terminal.h"
-#include "collector/tracee.h"
-#include "collector/world.h"
+#include "collector/tracee/tracee.h"
 #include "include/btrec.h"
 
 enum {

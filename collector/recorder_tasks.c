@@ -8,12 +8,12 @@
 #include <sys/wait.h>
 
 #include "collector/from.h"
-#include "collector/last_words.h"
 #include "collector/program.h"
 #include "collector/record_observer.h"
 #include "collector/snapshot.h"
-#include "collector/syscall_filter.h"
-#include "collector/tracee.h"
+#include "collector/task/last_words.h"
+#include "collector/task/syscall_filter.h"
+#include "collector/tracee/tracee.h"
 
 static void write_task(struct recorder *r, struct task *task)
 {

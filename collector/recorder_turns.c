@@ -8,7 +8,7 @@
 #include <sys/ptrace.h>
 #include <sys/syscall.h>
 
-#include "collector/tracee.h"
+#include "collector/tracee/tracee.h"
 
 #define STOP_PATIENCE_NS 500000000u
 /* A task has used its slice up after this: half of what lies between two ticks, so that one that

@@ -5,8 +5,8 @@
 #include <string.h>
 #include <sys/mman.h>
 
-#include "collector/last_words.h"
-#include "collector/tracee.h"
+#include "collector/task/last_words.h"
+#include "collector/tracee/tracee.h"
 #include "lib/page.h"
 #include "lib/stack_share.h"
 

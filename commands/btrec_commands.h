@@ -4,7 +4,7 @@
 #ifndef BT_BTREC_COMMANDS_H
 #define BT_BTREC_COMMANDS_H
 
-#include "collector/pmu/perf_ops.h"
+#include "collector/backend/pmu/perf_ops.h"
 #include "lib/error.h"
 #include "lib/options.h"
 

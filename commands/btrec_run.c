@@ -14,13 +14,12 @@
 #include <time.h>
 #include <unistd.h>
 
+#include "collector/backend/pmu/pmu.h"
 #include "collector/doctor/doctor.h"
 #include "collector/from.h"
 #include "collector/launch.h"
-#include "collector/limits.h"
-#include "collector/pmu/pmu.h"
-#include "collector/processor.h"
 #include "collector/program.h"
+#include "collector/task/limits.h"
 #include "collector/terminal.h"
 #include "commands/btrec_commands.h"
 #include "commands/control.h"
@@ -33,6 +32,7 @@
 #include "lib/directories.h"
 #include "lib/large_heap.h"
 #include "lib/page.h"
+#include "lib/processor.h"
 #include "lib/say.h"
 
 enum {

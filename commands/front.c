@@ -13,7 +13,7 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
-#include "collector/tracee.h"
+#include "collector/tracee/tracee.h"
 #include "lib/array_size.h"
 #include "lib/say.h"
 

@@ -4,7 +4,7 @@
 #ifndef BT_MISSED_STOP_POINTS_H
 #define BT_MISSED_STOP_POINTS_H
 
-#include "collector/stop_point.h"
+#include "collector/task/stop_point.h"
 
 enum {
 	MISSED_STOP_POINTS_TEXT = 400, /* room for the text, with the NUL */

@@ -4,7 +4,7 @@
 #ifndef BT_MODE_H
 #define BT_MODE_H
 
-#include "collector/backend.h"
+#include "collector/backend/backend.h"
 #include "lib/error.h"
 
 /* What was asked for. */

@@ -21,6 +21,7 @@ lib_libbt_a_SOURCES = \
 	lib/options.c lib/options.h \
 	lib/output.c lib/output.h \
 	lib/point.c lib/point.h \
+	lib/processor.c lib/processor.h \
 	lib/regs.c lib/regs.def lib/regs.h \
 	lib/room_for_stack.c lib/room_for_stack.h \
 	lib/say.c lib/say.h \

@@ -13,7 +13,7 @@ AM_TESTS_ENVIRONMENT = \
 	UBSAN_OPTIONS="$${UBSAN_OPTIONS:-print_stacktrace=1}";\
 	export BTREC_SRCDIR BTREC_BUILDDIR BTREC BTVIEW abs_top_builddir abs_top_srcdir PYTHONDONTWRITEBYTECODE CC CXX LC_ALL ASAN_OPTIONS UBSAN_OPTIONS;
 
-EXTRA_DIST += tests/README.md tests/allowed-skips tests/sh.bash tests/unit/unit.h tests/unit/program.h tests/unit/hand_log.h tests/unit/trace_fixture.h
+EXTRA_DIST += tests/README.md tests/allowed-skips tests/sh.bash tests/unit/unit.h tests/unit/rooms.bash tests/unit/program.h tests/unit/hand_log.h tests/unit/trace_fixture.h
 
 # Unit tests: one program per module, against the real objects.
 UNIT_FORMAT_LIBS = $(FORMAT_LIBS) $(CMOCKA_LIBS) $(FORMAT_SYSTEM_LIBS)
@@ -263,7 +263,7 @@ tests_unit_format_example_LDADD = $(FORMAT_LIBS) $(FORMAT_SYSTEM_LIBS)
 SHELL_TESTS = \
 	tests/unit/format_example.sh \
 	tests/fuzz/replay.sh \
-	tests/unit/include_arrows.sh \
+	tests/unit/include_arrows.sh tests/unit/room_links.sh \
 	tests/unit/folder_readmes.sh \
 	tests/unit/quirks_listed.sh \
 	tests/unit/check_counts.sh \

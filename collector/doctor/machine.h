@@ -10,7 +10,7 @@
 #include <stddef.h>
 #include <stdint.h>
 
-#include "collector/pmu/perf_ops.h"
+#include "collector/backend/pmu/perf_ops.h"
 
 #define MACHINE_RELEASE \
 	"/proc/sys/kernel/osrelease" /* can be read even where there is no such file */

@@ -20,9 +20,9 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
+#include "collector/backend/engine/cache/layout.h"
 #include "collector/doctor/machine.h"
-#include "collector/engine/layout.h"
-#include "collector/limits.h"
+#include "collector/task/limits.h"
 #include "lib/array_size.h"
 
 #ifndef ARCH_SET_CPUID

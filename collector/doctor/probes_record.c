@@ -5,9 +5,9 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "collector/backend/engine/cache/layout.h"
+#include "collector/backend/pmu/source_bts.h"
 #include "collector/doctor/doctor_private.h"
-#include "collector/engine/layout.h"
-#include "collector/pmu/source_bts.h"
 #include "lib/array_size.h"
 
 #define PT_FOLDER PMU_DEVICES "/intel_pt"

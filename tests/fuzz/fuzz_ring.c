@@ -7,7 +7,7 @@
 #include <string.h>
 #include <unistd.h>
 
-#include "collector/pmu/lbr_private.h"
+#include "collector/backend/pmu/lbr_private.h"
 #include "hardware/bts_flow.h"
 
 enum {

@@ -43,7 +43,7 @@ static int in_text(uint64_t pc)
 	return pc >= (uintptr_t)&__executable_start && pc < (uintptr_t)&etext;
 }
 
-/* Where the engine has its region (collector/world.h). */
+/* Where the engine has its region (collector/space/world.h). */
 static int in_region(uint64_t pc)
 {
 	return pc - 0x550000000000 < 0x40000000;

@@ -6,8 +6,8 @@
 #include <string.h>
 #include <unistd.h>
 
+#include "collector/backend/pmu/pmu.h"
 #include "collector/doctor/doctor.h"
-#include "collector/pmu/pmu.h"
 #include "commands/btrec_commands.h"
 #include "tests/simulated/simulated.h"
 

@@ -4,7 +4,7 @@
  * under `--backend step`. */
 #include <stdlib.h>
 
-#include "collector/pmu/pmu.h"
+#include "collector/backend/pmu/pmu.h"
 #include "tests/simulated/simulated.h"
 
 enum {

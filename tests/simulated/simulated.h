@@ -13,10 +13,10 @@
 #ifndef BT_SIMULATED_H
 #define BT_SIMULATED_H
 
-#include "collector/backend.h"
+#include "collector/backend/backend.h"
+#include "collector/backend/pmu/lbr_bpf.h"
+#include "collector/backend/pmu/perf_ops.h"
 #include "collector/doctor/machine.h"
-#include "collector/pmu/lbr_bpf.h"
-#include "collector/pmu/perf_ops.h"
 
 enum {
 	SIM_FDS = 1024,

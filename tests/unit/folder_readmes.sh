@@ -19,10 +19,12 @@ named() {
 	return 1
 }
 
-folders="lib syscalls format hardware import commands collector collector/doctor collector/engine collector/pmu decoder tui tests bench"
+folders="lib syscalls format hardware import commands collector collector/tracee collector/space collector/history collector/task collector/backend collector/backend/step
+collector/backend/engine collector/backend/engine/decode collector/backend/engine/cache collector/backend/engine/translate collector/backend/engine/changes
+collector/backend/engine/persist collector/backend/pmu collector/doctor decoder tui tests bench"
 while read -r folder; do
-	[[ " $folders include examples " == *" $folder "* || $folder == tests/* ]] || fail "nobody looks at $folder/README.md"
-done < <(printf '%s\n' */*.[ch] */*/*.[ch] | xargs -n1 dirname | grep -Ev '^(_?build|_inst|autom4te)' | sort -u)
+	[[ " ${folders//$'\n'/ } include examples " == *" $folder "* || $folder == tests/* ]] || fail "nobody looks at $folder/README.md"
+done < <(printf '%s\n' */*.[ch] */*/*.[ch] */*/*/*.[ch] */*/*/*/*.[ch] | xargs -n1 dirname | grep -Ev '^(_?build|_inst|autom4te)' | sort -u)
 for folder in $folders; do
 	if [ ! -f "$folder/README.md" ]; then
 		fail "$folder/README.md is missing"

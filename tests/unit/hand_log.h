@@ -5,8 +5,8 @@
 
 #include "tests/unit/unit.h"
 
-#include "collector/engine/branch_log.h"
-#include "collector/processor.h"
+#include "collector/history/branch_log.h"
+#include "lib/processor.h"
 
 static inline size_t count_gaps(const struct branch_ring *r, enum bt_gap_reason reason)
 {

@@ -5,7 +5,7 @@
 
 #include <string.h>
 
-#include "collector/engine/translator.h"
+#include "collector/backend/engine/translate/translator.h"
 
 #define PROGRAM_PAGE 4096u
 

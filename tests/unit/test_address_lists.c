@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 #include "tests/unit/unit.h"
 
-#include "collector/engine/address_lists.h"
+#include "collector/history/address_lists.h"
 
 enum {
 	MANY = 20000,

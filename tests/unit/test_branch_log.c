@@ -5,9 +5,9 @@
 
 #include <stdio.h>
 
-#include "collector/engine/branch_log.h"
-#include "collector/processor.h"
+#include "collector/history/branch_log.h"
 #include "lib/array_size.h"
+#include "lib/processor.h"
 
 enum {
 	BASE = 0x401000,

@@ -5,7 +5,7 @@
 #include <stdio.h>
 #include <unistd.h>
 
-#include "collector/branch_ring.h"
+#include "collector/history/branch_ring.h"
 #include "collector/record_observer.h"
 #include "format/trace_cursor.h"
 

@@ -5,7 +5,7 @@
 
 #include <string.h>
 
-#include "collector/code_pages.h"
+#include "collector/space/code_pages.h"
 #include "lib/page.h"
 
 enum {

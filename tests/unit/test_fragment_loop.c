@@ -6,8 +6,8 @@
 
 #include <string.h>
 
-#include "collector/engine/layout.h"
-#include "collector/engine/x86.h"
+#include "collector/backend/engine/cache/layout.h"
+#include "collector/backend/engine/decode/x86.h"
 #include "tests/unit/program.h"
 
 #define AT 0x5555550de000u

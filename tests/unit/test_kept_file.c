@@ -9,7 +9,7 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
-#include "collector/engine/kept_file.h"
+#include "collector/backend/engine/persist/kept_file.h"
 
 enum {
 	WORDS = 1 << 16,

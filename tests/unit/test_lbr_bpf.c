@@ -12,7 +12,7 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
-#include "collector/pmu/lbr_bpf.h"
+#include "collector/backend/pmu/lbr_bpf.h"
 
 enum {
 	SYSCALL_STOP = SIGTRAP | 0x80,

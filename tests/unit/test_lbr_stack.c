@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 #include "tests/unit/unit.h"
 
-#include "collector/pmu/lbr_bpf.h"
-#include "collector/pmu/lbr_stack.h"
+#include "collector/backend/pmu/lbr_bpf.h"
+#include "collector/backend/pmu/lbr_stack.h"
 
 enum {
 	DEPTH = 8,

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-#include "collector/limits.h"
+#include "collector/task/limits.h"
 
 #include <signal.h>
 #include <sys/wait.h>

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 #include "tests/unit/unit.h"
 
-#include "collector/engine/lookahead.h"
+#include "collector/backend/engine/translate/lookahead.h"
 
 enum { PC = 0x401000 };
 

@@ -2,7 +2,7 @@
 /* What is known of a process's mappings when only the places that its system calls may have changed
  * are asked for, against what reading all of them gives: after each of many random calls. Also:
  * what is asked for does not grow with the number of mappings. */
-#include "collector/map_syscalls.h"
+#include "collector/space/map_syscalls.h"
 
 #include <signal.h>
 #include <stdio.h>

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /* Whether files that code is mapped from have been written to, told from their times. */
-#include "collector/mapped_files.h"
+#include "collector/space/mapped_files.h"
 
 #include <stdio.h>
 #include <sys/stat.h>

@@ -1,13 +1,13 @@
 /* SPDX-License-Identifier: MIT */
 /* What a space tells an observer that writes no trace: each fact once, in its order; code with the
  * number that the observer has given to the same bytes before. The process is this one. */
-#include "collector/observer.h"
+#include "collector/space/observer.h"
 
 #include <string.h>
 #include <sys/mman.h>
 #include <unistd.h>
 
-#include "collector/address_space.h"
+#include "collector/space/address_space.h"
 #include "tests/unit/unit.h"
 
 enum {

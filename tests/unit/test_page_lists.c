@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 #include "tests/unit/unit.h"
 
-#include "collector/engine/page_lists.h"
+#include "collector/history/page_lists.h"
 #include "lib/page.h"
 
 enum {

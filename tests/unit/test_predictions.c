@@ -4,8 +4,8 @@
 
 #include <string.h>
 
-#include "collector/engine/persisted_maker.h"
-#include "collector/engine/predictions.h"
+#include "collector/backend/engine/cache/predictions.h"
+#include "collector/backend/engine/persist/persisted_maker.h"
 #include "lib/array_size.h"
 #include "lib/page.h"
 #include "tests/unit/program.h"

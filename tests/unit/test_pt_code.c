@@ -1,14 +1,14 @@
 /* SPDX-License-Identifier: MIT */
 /* The code that Intel PT is decoded with, of a program that patches its own: which bytes are given,
  * and that the trace has the same. */
-#include "collector/pmu/pt_code.h"
+#include "collector/backend/pmu/pt_code.h"
 
 #include <string.h>
 #include <sys/mman.h>
 #include <unistd.h>
 
-#include "collector/code_pages.h"
 #include "collector/record_observer.h"
+#include "collector/space/code_pages.h"
 #include "lib/page.h"
 #include "tests/unit/scratch.h"
 #include "tests/unit/unit.h"

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 #include "tests/unit/unit.h"
 
-#include "collector/engine/record_copy.h"
+#include "collector/history/record_copy.h"
 
 enum {
 	RECORDS = 300,

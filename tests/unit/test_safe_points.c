@@ -6,7 +6,7 @@
 
 #include <string.h>
 
-#include "collector/engine/layout.h"
+#include "collector/backend/engine/cache/layout.h"
 #include "tests/unit/program.h"
 
 enum {

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 #include "tests/unit/unit.h"
 
-#include "collector/engine/segment.h"
+#include "collector/history/segment.h"
 #include "lib/array_size.h"
 
 /* A jump from the last byte of [pc, end). */

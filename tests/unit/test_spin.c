@@ -6,7 +6,7 @@
 #include <sys/uio.h>
 #include <unistd.h>
 
-#include "collector/engine/spin.h"
+#include "collector/backend/engine/spin.h"
 #include "lib/array_size.h"
 
 /* rdi: words, of which the first is what is waited for. */

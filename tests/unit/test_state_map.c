@@ -4,7 +4,7 @@
 
 #include <stdlib.h>
 
-#include "collector/engine/state_map.h"
+#include "collector/backend/engine/cache/state_map.h"
 #include "lib/array_size.h"
 
 enum {

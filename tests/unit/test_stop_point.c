@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: MIT
 /* Points as they are written, and their order. */
-#include "collector/stop_point.h"
-#include "collector/task.h"
+#include "collector/task/stop_point.h"
+#include "collector/task/task.h"
 #include "lib/array_size.h"
 #include "tests/unit/unit.h"
 

@@ -8,7 +8,7 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
-#include "collector/syscall_filter.h"
+#include "collector/task/syscall_filter.h"
 #include "lib/array_size.h"
 #include "tests/unit/unit.h"
 

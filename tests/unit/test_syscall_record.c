@@ -8,8 +8,8 @@
 #include <sys/resource.h>
 #include <sys/syscall.h>
 
-#include "collector/engine/branch_log.h"
-#include "collector/engine/syscall_policy.h"
+#include "collector/backend/engine/cache/syscall_policy.h"
+#include "collector/history/branch_log.h"
 #include "format/syscall_codec.h"
 #include "lib/array_size.h"
 #include "lib/error.h"

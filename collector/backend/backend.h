@@ -1,0 +1,167 @@
+/* SPDX-License-Identifier: MIT */
+/* How user code is run: the interface between the recorder and the backends. The recorder hands a
+ * stopped task to resume(), waits, and hands each stop of a task that runs under the backend to
+ * stopped(), which says what the stop means to the program.
+ * - Ticks, transfers and branches go into the task's history (task_branch, or task->log).
+ * - task->regs holds the application's registers whenever stopped() has given something other than
+ *   BACKEND_RUNS.
+ * - A backend knows nothing of a trace. It tells its observer, and that of the task's space. */
+#ifndef BT_BACKEND_H
+#define BT_BACKEND_H
+
+#include <signal.h>
+
+#include "collector/space/observer.h"
+#include "collector/task/task.h"
+#include "collector/tracee/wait_event.h"
+#include "lib/clock.h"
+#include "lib/processor.h"
+
+enum backend_stop {
+	BACKEND_RUNS,  /* a stop of the backend's own; the task has been resumed */
+	BACKEND_SLICE, /* between two instructions, after the budget or an interruption, or at the
+			  task's stop point: the recorder may run another task */
+	BACKEND_SPINS, /* the same, where others wait for its turn and it does nothing but wait for
+			  what they do: that they do it is due */
+	BACKEND_SYSCALL_ENTER, /* at the entry of a system call: arguments are in the registers */
+	BACKEND_SYSCALL_EXIT,  /* behind it: the result is in rax */
+	BACKEND_SIGNAL,        /* a signal of the program's own (siginfo) waits to be delivered */
+	BACKEND_HANDLER,       /* at the first instruction of a signal handler */
+	BACKEND_MID_RUN, /* in the midst of what resume() has begun, which proceed() goes on with;
+			    task->regs are those before that */
+	BACKEND_GONE,    /* the task was killed; its wait status follows */
+};
+
+enum {
+	BACKEND_WAITS = 1,
+};
+
+/* In what company a task may run on, where the tasks of a unit run side by side. */
+enum backend_company {
+	COMPANY_ANY,
+	COMPANY_TURNS, /* while no other of its unit runs user code */
+	COMPANY_NONE,  /* the same, and those that run are to be stopped for it now */
+	COMPANY_LATER, /* in none, until another has made its copy of the address space */
+};
+
+struct backend;
+struct pmu;
+
+struct backend_ops {
+	const char *name;      /* as in the trace's header */
+	const char *source;    /* of its branch records */
+	uint32_t tick_classes; /* 0: ticks are unknown */
+	bool native;           /* code runs at its own addresses: at any stop the registers are the
+				  application's */
+
+	/* Prepares a task to run under the backend (registers are not needed yet). Returns 0 or
+	 * -BT_E_NO_MEMORY. */
+	int (*task_init)(struct backend *b, struct task *task);
+	void (*task_release)(struct backend *b, struct task *task);
+
+	/* Lets a stopped task run from where it is, at most to its stop point (stop_point.h),
+	 * delivering signo (0: none) first, whose action will be this one (never BT_ACTION_IGNORE).
+	 * In a system call (task->in_syscall) runs to its exit. Returns 0 or -BT_E_GONE; or, of
+	 * tasks that run side by side and without a signal, BACKEND_WAITS: it has not run, and is
+	 * to be resumed again in the company that it may have now. */
+	int (*resume)(struct backend *b, struct task *task, int signo,
+		      enum bt_signal_action action);
+
+	/* Goes on with what resume() had begun when another stop than those for stopped() came in
+	 * between. Returns as it does. */
+	int (*proceed)(struct backend *b, struct task *task);
+
+	/* Makes a running task give BACKEND_SLICE as soon as it can. May interrupt it. */
+	void (*stop_soon)(struct backend *b, struct task *task);
+
+	/* Others of its unit wait for the turn that the running task has: it gives BACKEND_SPINS
+	 * when it only waits for what they do. May be NULL: it never does. */
+	void (*waited_for)(struct backend *b, struct task *task);
+
+	/* Whether the task, which has given BACKEND_SPINS and not run since, would still do nothing
+	 * else if it ran. NULL where it never gives that. */
+	bool (*still_spins)(struct backend *b, struct task *task);
+
+	/* Where tasks of a unit run side by side. Of a task at the entry of a system call: in what
+	 * company it may be made. May be NULL: in any. */
+	enum backend_company (*company)(const struct backend *b, const struct task *task);
+
+	/* The stopped task is about to be detached: puts back whatever of its state the backend
+	 * keeps changed. */
+	void (*leave)(struct backend *b, struct task *task);
+
+	/* The stopped task (maybe mid_run) has to wait while others of its unit run: what they may
+	 * ask the kernel for, and the backend keeps, is the kernel's again. It may be in a group
+	 * stop, whose siginfo is to stay: PTRACE_LISTEN looks at it. May be NULL: keeps nothing. */
+	void (*rest)(struct backend *b, struct task *task);
+
+	/* The task's call has made another one, and what that has copied is known; the call may go
+	 * on for as long as that one likes (CLONE_VFORK). May be NULL. */
+	void (*forked)(struct task *task);
+
+	/* The task is at PTRACE_EVENT_EXEC: enters the system call that led from the old program to
+	 * the new one into the history. task->regs are those of the new program,
+	 * task->process->space is still the old space. */
+	void (*execed)(struct backend *b, struct task *task);
+
+	/* The task is at PTRACE_EVENT_EXIT, killed perhaps in the middle of anything; regs are the
+	 * tracee's. Enters what it did until then into its history, and makes task->regs the
+	 * application's. */
+	void (*exiting)(struct backend *b, struct task *task, const struct bt_regs *regs);
+
+	/* The task, which runs, has stopped for a signal that stopped() is told of later: brings
+	 * history and task->regs there. True when it runs on instead, and that stop is no more. May
+	 * be NULL: where a task stops, they are there. */
+	bool (*arrive)(struct backend *b, struct task *task);
+
+	/* The stopped task's history is about to be read: brings what the backend still knows of it
+	 * there. May be NULL. */
+	void (*settle)(struct backend *b, struct task *task);
+
+	/* No task runs under it any more. May be NULL. */
+	void (*close)(struct backend *b);
+
+	/* Makes sense of a WAIT_SYSCALL, WAIT_SIGNAL or WAIT_INTERRUPT stop. info is filled for
+	 * BACKEND_SIGNAL. */
+	enum backend_stop (*stopped)(struct backend *b, struct task *task,
+				     const struct wait_event *ev, siginfo_t *info);
+};
+
+struct backend {
+	const struct backend_ops *ops;
+	const struct observer *observer; /* is told what becomes of tasks and their code */
+	const struct bt_clock *clock;    /* of the recording */
+	const char *cache; /* directory of what backends keep from one recording to the next; NULL:
+			      they keep nothing */
+	struct processor processor; /* what of it may be used */
+	void *shared;               /* the backend's own, for all tasks */
+	void (*tell_slow)(void *arg,
+			  const char *why); /* a process runs so slowly that the user must know it
+					       now: a line. NULL: nobody hears it */
+	void *tell_arg;
+	struct pmu *pmu;     /* of the pmu backend: what it runs on (pmu/pmu.h) */
+	unsigned alarm_each; /* for tests: SIGALRM at each such instruction of code of the backend's
+				own making; 0: never */
+	bool predict_eagerly; /* for tests: where indirect branches lead is predicted from what
+				 little is known, and often wrong */
+	bool parallel;        /* the tasks of a unit run side by side. Of backends that can */
+	bool ticks; /* from the next time on that a task runs: ticks and transfers are counted,
+		       branches are not recorded. Of backends that can */
+};
+
+/* Tells the backend's observer a line about the task. */
+static inline void backend_note(const struct backend *b, const struct task *task, const char *text)
+{
+	b->observer->ops->note(b->observer->arg, task, text);
+}
+
+/* The single-stepper: exact, complete, slow; the oracle of every other backend. */
+extern const struct backend_ops stepper_ops;
+
+/* The software engine: dynamic translation (collector/backend/engine). */
+extern const struct backend_ops engine_ops;
+
+/* Native code, branches recorded by the processor (collector/backend/pmu). */
+extern const struct backend_ops pmu_ops;
+
+#endif

@@ -1,0 +1,215 @@
+/* SPDX-License-Identifier: MIT */
+/* What lies where in the engine's region of an address space, and what the cache's code agrees on.
+ *
+ * One region per address space, at a fixed place (world.h): data, readable and writable; then code,
+ * readable and executable. While a task runs in the cache its gs base is the region's start, and
+ * r11 (the stolen register: compilers use it least) holds the history bits, as the records do: the
+ * complement of a sentinel 1 and one bit per conditional branch since the last record
+ * (branch_log.h). One task of a unit runs at a time, so the context belongs to whichever runs, and
+ * code may reach it relative to rip; or (--parallel) each has a data area of its own, in which gs
+ * points. */
+#ifndef BT_LAYOUT_H
+#define BT_LAYOUT_H
+
+#include <stdint.h>
+
+#include "collector/space/world.h"
+
+enum {
+	/* The context: 8 bytes each, at gs:[offset], the area's beginning. */
+	CTX_SPILL = 0x00, /* a register lent to a rip-relative operand */
+	CTX_RAX = 0x08,   /* the application's, where rax is used */
+	CTX_RCX = 0x10,   /* likewise */
+	CTX_BITS = 0x18,  /* the history bits while r11 is the application's */
+	CTX_R11 = 0x20,   /* the application's r11 otherwise */
+	CTX_NEXT = 0x28,  /* where the next record goes: a negative offset from the records' end */
+	CTX_LIMIT = 0x30, /* history bits below this make a safe point write a record; where it is
+			     the highest number, that asks for a stop */
+	CTX_STOP = 0x38,  /* nonzero: stop at the next safe point */
+	CTX_MASK = 0x40,  /* the same as bits of r11, all of which are 1 until then; where there are
+			     none, that asks for a stop. Where only ticks are counted: TICKS_MASK */
+	CTX_BACK = 0x48,  /* where the common parts go back to, of a safe point and behind PAUSE in
+			     order to stop */
+	CTX_FLAGS = 0x50,
+	CTX_ENTRY = 0x58,
+	CTX_COPY = CTX_ENTRY, /* of a system call: what the table is to say of the descriptor that
+				 it gives */
+	CTX_RDX = 0x60,       /* the application's before CPUID */
+	CTX_SYSCALLS = 0x68,  /* enum syscall_policy: what is granted to system calls in the cache
+				 (calls.h) */
+	CTX_SYSCALL_NEXT =
+		0x70, /* where the next of them is noted: a negative offset from the notes' end */
+	/* Where no history is kept (fragment_ticks.c). */
+	CTX_SLOTS =
+		0x78, /* r11 as it was at the transfer of this number since the last conditional */
+	CTX_SLOT_COUNT = 8,
+	CTX_FROM = 0xb8, /* the place in the code of the indirect branch made last */
+	CTX_R10 = 0xc0,  /* the application's while an indirect branch's target is compared with its
+			    prediction */
+	CTX_CALLING = 0xc8, /* nonzero: in a system call, or about to make it; whoever asks for a
+			       stop looks whether it waits there */
+	CTX_TABLE = 0xd0,  /* where the table of descriptors begins: it is one of the address space,
+			      in the first data area */
+	CTX_CPUID = 0xd8,  /* nonzero: what the routines knows of the processor's CPUID may be given
+			      for it */
+	CTX_SAMPLE = 0xe0, /* where the next arrival is noted that is searched for: a negative
+			      offset from the records' end; 0: none is (cache_sample.c) */
+	CTX_HEAP =
+		0xe8, /* where the program's heap ended when it was last looked at; 0: not known */
+	CTX_CODE_BYTES = 0xf0, /* how much there is of: */
+	CTX_DEVICE = 0xf8,     /* of a local file system (st_dev): descriptors of its files may be
+				  entered into the table; 0: none */
+	/* While others wait for the turn that the task has (cache_spin.c): */
+	CTX_TURN = 0x100,
+	CTX_SPINS = CTX_TURN,   /* when safe points have written records at so many multiples of
+				   SPIN_BYTES running, it stops */
+	CTX_SPINS_FROM = 0x108, /* how many those are to begin with */
+	CTX_SPIN_NEXT = 0x110,  /* CTX_NEXT at the last of them */
+	CTX_PAUSES = 0x118,     /* PAUSEs after which it stops */
+	CTX_WAITED = 0x120,     /* nonzero: they do */
+	CTX_LENT = 0x128, /* the application's registers that a cycle lends to its fragment (enum
+			     lent) */
+	CTX_SIZE = 0x140,
+	STOP_BYTES = 5, /* of what leads to a stop, or is one, where CTX_BACK leads to; behind it
+			   the task goes on */
+
+	/* Behind the context: pairs {start, end}, what system calls that change mappings have to
+	   leave alone to be made in the cache. */
+	CODE_RANGES_AT = 0x140,
+	CODE_RANGES = 64,
+
+	STATUS_AT = 0x600, /* a struct stat of the descriptor that is told of (in the first data
+			      area) */
+
+	/* The window (window.h), of one process: the context, system calls made in the cache, the
+	 * records, which fragments have run (cache_learn.c), what is known of descriptors
+	 * (descriptors.h; in the first data area). */
+	COPY_WORDS = 0x101, /* CTX_COPY: of a write to descriptor 2: what it writes */
+	COPY_TOLD = 0x100,  /* CTX_COPY: of a call that tells what a descriptor is (fstat) */
+	/* What was written to descriptor 2 in the cache (in the first data area): how many bytes so
+	   far, and the last of them, where that number leads. */
+	WORDS_TOTAL_AT = 0x700,
+	WORDS_AT = 0x1000,
+	WORDS_BYTES = 0x1000,
+	SYSCALL_NOTES_AT = 0x4000,
+	SYSCALL_NOTES_BYTES = 0xc000,
+	SYSCALL_NOTES_END = SYSCALL_NOTES_AT + SYSCALL_NOTES_BYTES,
+	NOTE_NR = 0, /* what is where in a note (struct syscall_note) */
+	NOTE_NEXT = 4,
+	NOTE_BITS = 8,
+	NOTE_RESULT = 16,
+	NOTE_SIZE = 24,
+	/* Before the note of a call that changes mappings there is one of its arguments, with the
+	   third in pages. */
+	NOTE_OF_ARGS = -1, /* in the place of the number */
+	NOTE_PAGES = 4,
+	NOTE_ARGS = 8,
+	RECORDS_AT = 0x10000,
+	RECORDS_BYTES = 0x100000,
+	RECORD_BYTES = 16,
+	SPIN_BYTES = 16 * RECORD_BYTES,
+	RECORDS_END = RECORDS_AT + RECORDS_BYTES,
+	SAMPLE_BYTES = 0x20000, /* at the end of the records, of which there are none then */
+	MARKS_AT = RECORDS_END,
+	MARKS = 0x40000, /* fragments that can have one; a byte each */
+	/* A row of two bytes for all descriptors with the same low 16 bits, of which one at a time
+	 * is known: DESCRIPTOR_*, and above that the upper bits of its number. */
+	DESCRIPTORS_AT = MARKS_AT + MARKS,
+	DESCRIPTOR_ROWS = 0x10000,
+	DESCRIPTOR_BYTES = 2,
+	DESCRIPTOR_NUMBER_BITS = 16, /* below: which row */
+	DESCRIPTOR_UNKNOWN = 0,
+	DESCRIPTOR_AT_ONCE = 1, /* calls on it return at once */
+	DESCRIPTOR_STOPS = 2,   /* calls on it are made at stops */
+	DESCRIPTOR_WAITS = 3,   /* they may wait */
+	DESCRIPTOR_KIND_BITS = 2,
+	WINDOW_SIZE = DESCRIPTORS_AT + DESCRIPTOR_ROWS * DESCRIPTOR_BYTES,
+	/* tables.h. Table 1: entries of fragments by the low 16 bits of the address jumped to;
+	 * table 2: pairs {address, entry}, open addressing. */
+	TABLE1_AT = WINDOW_SIZE,
+	TABLE1_ENTRIES = 0x10000,
+	TABLE1_BYTES = TABLE1_ENTRIES * 8,
+	/* From here on the same memory in all processes that share a cache (code_cache.h), which
+	   none of them can write. */
+	SHARED_AT = TABLE1_AT + TABLE1_BYTES,
+	TABLE2_AT = 0x200000,
+	TABLE2_BITS = 17,  /* at most 2^17 pairs: it grows */
+	TABLE2_SHIFT = 11, /* of the hash: leaves index * 16 */
+	DATA_SIZE = 0x400000,
+
+	CODE_AT = DATA_SIZE,
+	CODE_SIZE = 64 << 20, /* when this much is used, everything is forgotten */
+	/* Fragments begin at multiples of these: what a loop costs depends on where its branches
+	 * lie in a cache line in some processors, and is not to depend on what was translated
+	 * before it. All of them so far apart would cost large programs room in the processor's
+	 * caches. */
+	CODE_ALIGN = 32,
+	CODE_ALIGN_LOOP = 64,   /* of heads of loops */
+	ROUTINES_SIZE = 0x2000, /* the common parts, at CODE_AT */
+	REGION_SIZE = DATA_SIZE + CODE_SIZE,
+
+	/* Where tasks run side by side: data areas for all but the first, behind the region: each
+	 * with its own window, and the tables and the routines, which reads itself, of the first.
+	 */
+	AREA_SIZE = DATA_SIZE + ROUTINES_SIZE,
+	AREAS = (WORLD_RESERVED_SIZE - REGION_SIZE) / AREA_SIZE + 1, /* with the first */
+};
+
+_Static_assert(SHARED_AT <= TABLE2_AT, "table 2 lies behind what is not shared");
+
+#define AREAS_BYTES ((uint64_t)(AREAS - 1) * AREA_SIZE)
+
+#define TABLE2_MULTIPLIER 0x9e3779b1u
+
+/* No history bits: branch_log_written(1). */
+#define BITS_EMPTY (~1ull)
+
+/* So many bits a task may have when it passes a safe point, or one more; between two there come at
+ * most BITS_DEBT. The ones above, which are lost when there are more of them: CTX_LIMIT, and
+ * CTX_MASK. */
+enum { BITS_CAPACITY = 46, BITS_DEBT = 15 };
+#define BITS_FULL (~0ull << BITS_CAPACITY)
+
+/* The same where only ticks are counted: conditionals below, room for transfers from bit
+ * TICKS_SHIFT on, which is as far as an LEA reaches. From this number of conditionals on, or when
+ * bits of the mask are 1, either is used up: so many transfers there are room for. */
+enum { TICKS_SHIFT = 31 };
+#define TICKS_LIMIT     (1ull << 24)
+#define TICKS_TRANSFERS 0x1ffffffull
+#define TICKS_MASK      0xff0000007f000000ull
+#define TICKS_NONE      0x7fffffffull /* a number of conditionals that there never is */
+
+static inline uint32_t ticks_of(uint64_t r11) { return r11 & TICKS_NONE; }
+
+/* A record stands for fewer ticks than RECORD_TICKS. With less room than for RECORDS_LEAST a task
+ * might not get on: a safe point, a prediction that missed, an indirect branch, and what stays
+ * free. Where it is to stop nearer than at STOP_NEAR ticks it is stepped. Where only ticks are
+ * counted, at most TICKS_DEBT conditionals come between two places that look whether to stop, and a
+ * stretch is bounded TICKS_AHEAD before its stop point. */
+enum {
+	RECORD_TICKS = 64,
+	RECORDS_LEAST = 4,
+	STOP_NEAR = RECORDS_LEAST * RECORD_TICKS,
+	TICKS_AHEAD = STOP_NEAR - 4,
+	TICKS_DEBT = TICKS_AHEAD - 12,
+};
+_Static_assert(TICKS_DEBT <= UINT8_MAX, "struct fragment_demand");
+
+static inline uint64_t region_address(uint64_t offset) { return WORLD_RESERVED_START + offset; }
+
+/* Where a data area begins in the tracee: what gs is for whoever runs with it. */
+static inline uint64_t area_address(uint32_t area)
+{
+	return region_address(area ? REGION_SIZE + (uint64_t)(area - 1) * AREA_SIZE : 0);
+}
+
+/* Where its window begins for the tracer (window.h). */
+static inline uint64_t area_window(uint32_t area) { return (uint64_t)area * AREA_SIZE; }
+
+/* The low bits of this are where a search for pc begins in table 2: as the routines computes it. */
+static inline uint32_t table2_hash(uint64_t pc)
+{
+	return ((uint32_t)pc * TABLE2_MULTIPLIER >> TABLE2_SHIFT) / 16;
+}
+
+#endif

@@ -1,0 +1,765 @@
+/* SPDX-License-Identifier: MIT */
+/* The routines of system calls: whether one is made in the cache, by what the tracer has granted,
+ * its arguments and the tables in the window; and what is noted of it. */
+#include <errno.h>
+#include <fcntl.h>
+#include <signal.h>
+#include <stddef.h>
+#include <sys/mman.h>
+#include <sys/stat.h>
+#include <sys/syscall.h>
+#include <unistd.h>
+
+#include "collector/backend/engine/cache/routines_private.h"
+#include "collector/backend/engine/cache/syscall_policy.h"
+#include "lib/array_size.h"
+#include "lib/page.h"
+
+_Static_assert(DESCRIPTOR_NUMBER_BITS == 16 && DESCRIPTOR_BYTES == 2, "emit_row()");
+_Static_assert(STATUS_AT + sizeof(struct stat) <= WORDS_TOTAL_AT, "layout.h");
+
+/* Where a call goes on that has been found to be possible, or not. */
+struct syscall_ways {
+	struct forward yes, copy, wait, no;
+	uint64_t ask; /* whether its descriptor is open */
+};
+
+/* Where in a routine they are. */
+struct class_tables {
+	uint32_t of_syscalls, classes;
+};
+
+/* The classes of calls (syscall_policy()), and the number of that of each. */
+static struct class_tables emit_classes(struct emitter *e)
+{
+	enum {
+		MOST = 64,
+	};
+	struct class_tables tables = {.of_syscalls = (uint32_t)e->len};
+	uint32_t classes[MOST] = {0};
+	uint8_t count = 0;
+
+	for (uint32_t nr = 0; nr < POLICY_NUMBERS; nr++) {
+		uint8_t i = 0;
+
+		while (i < count && classes[i] != syscall_policy(nr))
+			i++;
+		assert(i < MOST);
+		classes[i] = syscall_policy(nr);
+		count += i == count;
+		emit_u8(e, i);
+	}
+	tables.classes = (uint32_t)e->len;
+	emit_bytes(e, classes, count * sizeof classes[0]);
+	return tables;
+}
+
+/* eax: enum syscall_policy of the call, whose number, one of POLICY_NUMBERS, is in the context. */
+static void emit_class(struct emitter *e, const struct class_tables *tables)
+{
+	EMIT(e, 0x65, 0x8b, 0x04, 0x25); /* mov eax, gs:[rax] */
+	emit_u32(e, CTX_RAX);
+	EMIT(e, 0x65, 0x0f, 0xb6, 0x80); /* movzx eax, byte gs:[rax+of_syscalls] */
+	emit_u32(e, CODE_AT + tables->of_syscalls);
+	EMIT(e, 0x65, 0x8b, 0x04, 0x85); /* mov eax, gs:[rax*4+classes] */
+	emit_u32(e, CODE_AT + tables->classes);
+}
+
+/* Jumps when the call is not this one. */
+static size_t emit_unless_syscall(struct emitter *e, uint32_t nr)
+{
+	EMIT(e, 0x65, 0x81, 0x3c, 0x25); /* cmp dword gs:[rax], number */
+	emit_u32(e, CTX_RAX);
+	emit_u32(e, nr);
+	return emit_jcc(e, CC_NE);
+}
+
+/* test eax, needs */
+static void emit_test_class(struct emitter *e, uint32_t needs)
+{
+	emit_u8(e, 0xa9);
+	emit_u32(e, needs);
+}
+
+/* To where what else the operation needs is looked at. */
+static struct forward *way_of(const struct policy_operation *o, struct syscall_ways *to)
+{
+	return o->need & POLICY_COPY ? &to->copy : o->need & POLICY_WAIT ? &to->wait : &to->yes;
+}
+
+/* An operation in ecx. */
+static void emit_operation(struct emitter *e, const struct policy_operation *o,
+			   struct syscall_ways *to)
+{
+	size_t other;
+
+	if (o->value <= INT8_MAX) { /* cmp ecx, operation */
+		EMIT(e, 0x83, 0xf9, (uint8_t)o->value);
+	} else {
+		EMIT(e, 0x81, 0xf9);
+		emit_u32(e, o->value);
+	}
+	if (!(o->need & POLICY_ASKS)) {
+		jump_if(e, way_of(o, to), CC_E);
+		return;
+	}
+	other = emit_jcc(e, CC_NE);
+	EMIT(e, 0x48, 0x85, 0xd2); /* test rdx, rdx */
+	jump_if(e, way_of(o, to), CC_E);
+	emit_patch(e, other, e->base + e->len);
+}
+
+/* The operations of the calls that have some; those that may run go to yes, or to what else they
+ * need. Others are made only of descriptors that are not open. eax: enum syscall_policy of the
+ * call. Ends at no. */
+static void emit_operations(struct emitter *e, struct syscall_ways *to)
+{
+	for (size_t i = 0, end; i < policy_operations_count; i = end) {
+		size_t other = emit_unless_syscall(e, policy_operations[i].nr);
+
+		EMIT(e, 0x89,
+		     policy_operations[i].need & POLICY_FIRST ? 0xf9
+							      : 0xf1); /* mov ecx, edi; or esi */
+		for (end = i; end < policy_operations_count &&
+			      policy_operations[end].nr == policy_operations[i].nr;
+		     end++)
+			emit_operation(e, &policy_operations[end], to);
+		emit_patch(e, other, e->base + e->len);
+	}
+	emit_test_class(e, POLICY_DESCRIPTORS);
+	emit_patch(e, emit_jcc(e, CC_NE), to->ask);
+	to->no.sites[to->no.count++] = emit_jump(e);
+}
+
+/* test dword gs:[syscalls], need */
+static void emit_test_grant(struct emitter *e, uint32_t need)
+{
+	EMIT(e, 0x65, 0xf7, 0x04, 0x25);
+	emit_u32(e, CTX_SYSCALLS);
+	emit_u32(e, need);
+}
+
+/* mov qword gs:[at], value */
+static void emit_set(struct emitter *e, uint32_t at, uint32_t value)
+{
+	EMIT(e, 0x65, 0x48, 0xc7, 0x04, 0x25);
+	emit_u32(e, at);
+	emit_u32(e, value);
+}
+
+/* rcx: where the row of the descriptor in ecx is. Changes flags. */
+static void emit_row(struct emitter *e)
+{
+	EMIT(e, 0x0f, 0xb7, 0xc9, 0x01, 0xc9); /* movzx ecx, cx; add ecx, ecx */
+	EMIT(e, 0x65, 0x48, 0x03, 0x0c, 0x25); /* add rcx, gs:[table] */
+	emit_u32(e, CTX_TABLE);
+}
+
+/* The upper bits of a descriptor's number, as they stand in its row: shr reg, bits; shl reg, bits.
+ */
+static void emit_upper_bits(struct emitter *e, unsigned reg)
+{
+	EMIT(e, 0xc1, (uint8_t)(0xe8 | reg), DESCRIPTOR_NUMBER_BITS, 0xc1, (uint8_t)(0xe0 | reg),
+	     DESCRIPTOR_KIND_BITS);
+}
+
+/* ecx: what the table says of the descriptor in it, for which the row may be another's. rax is
+ * used, and flags. */
+static void emit_kind(struct emitter *e)
+{
+	size_t own;
+
+	EMIT(e, 0x89, 0xc8); /* mov eax, ecx */
+	emit_upper_bits(e, X86_RAX);
+	emit_row(e);
+	EMIT(e, 0x0f, 0xb7, 0x09, 0x31, 0xc1);          /* movzx ecx, word [rcx]; xor ecx, eax */
+	EMIT(e, 0x83, 0xf9, 1 << DESCRIPTOR_KIND_BITS); /* cmp ecx, kinds */
+	own = short_jump(e, JB);
+	EMIT(e, 0x31, 0xc9); /* xor ecx, ecx: DESCRIPTOR_UNKNOWN */
+	land(e, own);
+}
+
+/* cmp ecx, kind */
+static void emit_compare_kind(struct emitter *e, uint8_t kind) { EMIT(e, 0x83, 0xf9, kind); }
+
+/* The descriptor in ecx is what CTX_COPY says. rax and rcx are used, and flags. */
+static void emit_enter(struct emitter *e)
+{
+	EMIT(e, 0x89, 0xc8); /* mov eax, ecx */
+	emit_upper_bits(e, X86_RAX);
+	EMIT(e, 0x65, 0x0b, 0x04, 0x25); /* or eax, gs:[kind] */
+	emit_u32(e, CTX_COPY);
+	emit_row(e);
+	EMIT(e, 0x66, 0x89, 0x01); /* mov [rcx], ax */
+}
+
+/* The first argument leaves the table when it is to be closed. ecx: what is known of it. eax: enum
+ * syscall_policy of the call, which stays. */
+static void emit_leaving(struct emitter *e)
+{
+	size_t keep, unknown;
+
+	emit_test_class(e, POLICY_CLOSE);
+	keep = short_jump(e, JE);
+	emit_compare_kind(e, DESCRIPTOR_UNKNOWN); /* its row is another's */
+	unknown = short_jump(e, JE);
+	EMIT(e, 0x89, 0xf9); /* mov ecx, edi */
+	emit_row(e);
+	EMIT(e, 0x66, 0xc7, 0x01, 0, 0); /* mov word [rcx], 0 */
+	land(e, unknown);
+	land(e, keep);
+}
+
+/* Whether the first argument is open is asked of the kernel, which alone knows: other tasks and
+ * processes open descriptors, and messages bring them. Of one that is not, the call fails at once,
+ * whatever it is: EBADF. Should another task open it in between, that may wait, and is interrupted
+ * as any other that does. Ends at yes or no. */
+static void emit_ask(struct code_cache *c, struct emitter *e, struct syscall_ways *to)
+{
+	to->ask = e->base + e->len;
+	emit_store(e, X86_R11, CTX_BITS);
+	emit_store(e, X86_RSI, CTX_SPILL);
+	c->asking = (uint32_t)e->len;
+	EMIT(e, 0xb8); /* mov eax, number */
+	emit_u32(e, SYS_fcntl);
+	EMIT(e, 0xbe); /* mov esi, operation */
+	emit_u32(e, F_GETFD);
+	EMIT(e, 0x0f, 0x05); /* syscall */
+	emit_load(e, X86_RSI, CTX_SPILL);
+	c->asked = (uint32_t)e->len;
+	emit_load(e, X86_R11, CTX_BITS);
+	EMIT(e, 0x83, 0xf8, (uint8_t)-EBADF); /* cmp eax, error */
+	jump_if(e, &to->no, CC_NE);
+	emit_set(e, CTX_COPY, 0);
+	to->yes.sites[to->yes.count++] = emit_jump(e);
+}
+
+/* The first argument is a descriptor of which the table allows the call, or it is not open. eax:
+ * enum syscall_policy of the call, which stays. Ends at yes or no, or behind. */
+static void emit_descriptor(struct code_cache *c, struct emitter *e,
+			    const struct class_tables *tables, struct syscall_ways *to)
+{
+	struct forward known = {.count = 0};
+	size_t no_table, unsure, any;
+
+	emit_test_grant(e, POLICY_TABLE);
+	no_table = emit_jcc(e, CC_E);
+	EMIT(e, 0x89, 0xf9); /* mov ecx, edi */
+	emit_kind(e);
+	emit_class(e, tables);
+	emit_compare_kind(e, DESCRIPTOR_AT_ONCE);
+	jump_if(e, &known, CC_E);
+	emit_test_grant(e, POLICY_WAIT);
+	unsure = emit_jcc(e, CC_E);
+	emit_test_class(e, POLICY_ANY);
+	jump_if(e, &known, CC_NE);
+	emit_compare_kind(e, DESCRIPTOR_WAITS);
+	jump_if(e, &known, CC_E);
+	emit_patch(e, unsure, e->base + e->len);
+	emit_compare_kind(e, DESCRIPTOR_UNKNOWN);
+	jump_if(e, &to->no, CC_NE);
+	emit_patch(e, no_table, e->base + e->len);
+	emit_test_class(e, POLICY_ANY);
+	any = emit_jcc(e, CC_NE);
+	emit_test_grant(e, POLICY_WAIT);
+	jump_if(e, &to->no, CC_E);
+	emit_patch(e, any, e->base + e->len);
+	emit_ask(c, e, to);
+	land_all(e, &known);
+	emit_leaving(e);
+}
+
+/* A call that opens a file does so only to read it. eax: enum syscall_policy of the call, which
+ * stays. */
+static void emit_opening(struct emitter *e, struct forward *no)
+{
+	size_t other, at;
+
+	emit_test_class(e, POLICY_OPENS);
+	other = emit_jcc(e, CC_E);
+	EMIT(e, 0x89, 0xd1, 0x65, 0x81, 0x3c, 0x25); /* mov ecx, edx; cmp dword gs:[rax], openat */
+	emit_u32(e, CTX_RAX);
+	emit_u32(e, SYS_openat);
+	at = short_jump(e, JE);
+	EMIT(e, 0x89, 0xf1); /* mov ecx, esi */
+	land(e, at);
+	EMIT(e, 0xf6, 0xc1, O_ACCMODE); /* test cl, mode */
+	jump_if(e, no, CC_NE);
+	emit_patch(e, other, e->base + e->len);
+}
+
+/* test rdx, mask: the protection that is asked for. Nothing executable, nothing that reaches
+ * further than the range. */
+static void emit_protection(struct emitter *e, struct forward *no)
+{
+	EMIT(e, 0x48, 0xf7, 0xc2);
+	emit_u32(e, (uint32_t) ~(PROT_READ | PROT_WRITE));
+	jump_if(e, no, CC_NE);
+}
+
+/* test r10, mask: flags */
+static void emit_test_flags(struct emitter *e, uint32_t mask)
+{
+	EMIT(e, 0x49, 0xf7, 0xc2);
+	emit_u32(e, mask);
+}
+
+/* What is mapped already comes to be written through. */
+static void emit_letting_write(struct emitter *e, struct forward *no)
+{
+	size_t reads;
+
+	EMIT(e, 0xf6, 0xc2, PROT_WRITE); /* test dl, mask */
+	reads = emit_jcc(e, CC_E);
+	emit_test_grant(e, POLICY_PROTECTS);
+	jump_if(e, no, CC_E);
+	emit_patch(e, reads, e->base + e->len);
+}
+
+/* The heap grows, or is asked for. */
+static void emit_heap(struct emitter *e, struct syscall_ways *to)
+{
+	EMIT(e, 0x48, 0x85, 0xff); /* test rdi, rdi */
+	jump_if(e, &to->yes, CC_E);
+	emit_load(e, X86_RCX, CTX_HEAP);
+	EMIT(e, 0x48, 0x83, 0xe9, 1); /* sub rcx, 1 */
+	jump_if(e, &to->no, CC_B);
+	EMIT(e, 0x48, 0x39, 0xcf); /* cmp rdi, rcx */
+	jump_if(e, &to->yes, CC_A);
+	to->no.sites[to->no.count++] = emit_jump(e);
+}
+
+/* Memory, or a file's, which may be a slow one. Where it is to take the place of what is there,
+ * that is looked at; a file's that is not known may take more (hugetlbfs). */
+static void emit_mapping(struct emitter *e, struct syscall_ways *to)
+{
+	size_t anonymous, own;
+	struct forward fixed = {.count = 0};
+
+	emit_protection(e, &to->no);
+	emit_test_flags(e, (uint32_t) ~(MAP_PRIVATE | MAP_SHARED | MAP_ANONYMOUS | MAP_FIXED |
+					MAP_DENYWRITE | MAP_EXECUTABLE | MAP_NORESERVE |
+					MAP_POPULATE | MAP_STACK));
+	jump_if(e, &to->no, CC_NE);
+	emit_test_flags(e, MAP_ANONYMOUS);
+	anonymous = emit_jcc(e, CC_NE);
+	/* What is written through it may be code elsewhere: mov ecx, edx; shr ecx; and ecx, r10d;
+	 * test cl, MAP_SHARED */
+	EMIT(e, 0x89, 0xd1, 0xd1, 0xe9, 0x44, 0x21, 0xd1, 0xf6, 0xc1, MAP_SHARED);
+	jump_if(e, &to->no, CC_NE);
+	emit_test_grant(e, POLICY_WAIT);
+	jump_if(e, &to->no, CC_E);
+	/* It may be made writable later. */
+	emit_test_flags(e, MAP_SHARED);
+	own = emit_jcc(e, CC_E);
+	EMIT(e, 0x65, 0x81, 0x24, 0x25); /* and dword gs:[syscalls], mask */
+	emit_u32(e, CTX_SYSCALLS);
+	emit_u32(e, ~(uint32_t)POLICY_PROTECTS);
+	emit_patch(e, own, e->base + e->len);
+	emit_test_flags(e, MAP_FIXED);
+	jump_if(e, &to->yes, CC_E);
+	emit_test_grant(e, POLICY_TABLE);
+	jump_if(e, &to->no, CC_E);
+	EMIT(e, 0x44, 0x89, 0xc1); /* mov ecx, r8d */
+	emit_kind(e);
+	emit_compare_kind(e, DESCRIPTOR_AT_ONCE);
+	jump_if(e, &to->no, CC_NE);
+	fixed.sites[fixed.count++] = emit_jump(e);
+	emit_patch(e, anonymous, e->base + e->len);
+	emit_test_flags(e, MAP_FIXED);
+	jump_if(e, &to->yes, CC_E);
+	land_all(e, &fixed);
+}
+
+/* [rdi, rdi+rsi) is nothing that a call in the cache may not touch. Ends at yes or no. */
+static void emit_range(struct emitter *e, struct syscall_ways *to)
+{
+	size_t again;
+
+	EMIT(e, 0x48, 0x89, 0xf9, 0x48, 0x01, 0xf1); /* mov rcx, rdi; add rcx, rsi */
+	jump_if(e, &to->no, CC_B);
+	EMIT(e, 0x65, 0x8b, 0x04, 0x25); /* mov eax, gs:[bytes] */
+	emit_u32(e, CTX_CODE_BYTES);
+	again = e->len;
+	EMIT(e, 0x83, 0xe8, 16); /* sub eax, 16 */
+	jump_if(e, &to->yes, CC_B);
+	EMIT(e, 0x65, 0x48, 0x3b, 0xb8); /* cmp rdi, gs:[rax+end] */
+	emit_u32(e, CODE_RANGES_AT + 8);
+	emit_patch(e, emit_jcc(e, CC_AE), e->base + again);
+	EMIT(e, 0x65, 0x48, 0x3b, 0x88); /* cmp rcx, gs:[rax+start] */
+	emit_u32(e, CODE_RANGES_AT);
+	emit_patch(e, emit_jcc(e, CC_BE), e->base + again);
+	to->no.sites[to->no.count++] = emit_jump(e);
+}
+
+/* A call that tells what a descriptor is of which nothing is known yet: what it says will be looked
+ * at. eax: enum syscall_policy of the call, which stays. */
+static void emit_telling(struct emitter *e, const struct class_tables *tables)
+{
+	struct forward no = {.count = 0};
+
+	emit_test_class(e, POLICY_PATHS);
+	jump_if(e, &no, CC_E);
+	no.sites[no.count++] = emit_unless_syscall(e, SYS_newfstatat);
+	EMIT(e, 0x41, 0xf7, 0xc2); /* test r10d, flag */
+	emit_u32(e, AT_EMPTY_PATH);
+	jump_if(e, &no, CC_E);
+	emit_is_zero(e, CTX_DEVICE);
+	jump_if(e, &no, CC_E);
+	EMIT(e, 0x89, 0xf9); /* mov ecx, edi */
+	emit_kind(e);
+	emit_class(e, tables);
+	emit_compare_kind(e, DESCRIPTOR_UNKNOWN);
+	jump_if(e, &no, CC_NE);
+	emit_set(e, CTX_COPY, COPY_TOLD);
+	land_all(e, &no);
+}
+
+/* A write to descriptor 2, which is to be copied, or made at a stop. eax: enum syscall_policy of
+ * the call, which stays. */
+static void emit_saying(struct emitter *e, struct forward *no)
+{
+	struct forward other = {.count = 0};
+
+	emit_test_class(e, POLICY_TELLS);
+	jump_if(e, &other, CC_E);
+	EMIT(e, 0x83, 0xff, STDERR_FILENO); /* cmp edi, descriptor */
+	jump_if(e, &other, CC_NE);
+	emit_test_grant(e, POLICY_COPIES);
+	jump_if(e, no, CC_E);
+	no->sites[no->count++] = emit_unless_syscall(e, SYS_write);
+	emit_set(e, CTX_COPY, COPY_WORDS);
+	land_all(e, &other);
+}
+
+/* Behind it: its last bytes go where the ring ends. A fault in the loop is one at copy_end
+ * (cache_syscalls_fault()): the kernel need not have looked at what goes to /dev/null, and another
+ * thread may have unmapped it meanwhile. rax and rcx are used, and flags. */
+static void emit_said(struct code_cache *c, struct emitter *e)
+{
+	struct forward nothing = {.count = 0};
+	size_t few, again;
+
+	emit_load(e, X86_RCX, CTX_RAX);
+	EMIT(e, 0x48, 0x85, 0xc9); /* test rcx, rcx: its result */
+	jump_if(e, &nothing, CC_LE);
+	emit_store(e, X86_RSI, CTX_SPILL);
+	emit_store(e, X86_RDX, CTX_RDX);
+	emit_store(e, X86_RDI, CTX_R10);
+	c->copying = (uint32_t)e->len;
+	emit_load(e, X86_RDX, WORDS_TOTAL_AT);
+	EMIT(e, 0x48, 0x81, 0xf9); /* cmp rcx, bytes */
+	emit_u32(e, WORDS_BYTES);
+	few = emit_jcc(e, CC_BE);
+	EMIT(e, 0x48, 0x8d, 0xb4, 0x0e); /* lea rsi, [rsi+rcx-bytes] */
+	emit_u32(e, (uint32_t)-WORDS_BYTES);
+	EMIT(e, 0x48, 0x8d, 0x94, 0x0a); /* lea rdx, [rdx+rcx-bytes] */
+	emit_u32(e, (uint32_t)-WORDS_BYTES);
+	EMIT(e, 0xb9); /* mov ecx, bytes */
+	emit_u32(e, WORDS_BYTES);
+	emit_patch(e, few, e->base + e->len);
+	again = e->len;
+	EMIT(e, 0x8a, 0x06, 0x89, 0xd7, 0x81,
+	     0xe7); /* mov al, [rsi]; mov edi, edx; and edi, mask */
+	emit_u32(e, WORDS_BYTES - 1);
+	EMIT(e, 0x65, 0x88, 0x87); /* mov gs:[rdi+ring], al */
+	emit_u32(e, WORDS_AT);
+	EMIT(e, 0x48, 0xff, 0xc6, 0x48, 0xff, 0xc2, 0x48, 0xff,
+	     0xc9); /* inc rsi; inc rdx; dec rcx */
+	emit_patch(e, emit_jcc(e, CC_NE), e->base + again);
+	c->copy_end = (uint32_t)e->len;
+	emit_store(e, X86_RDX, WORDS_TOTAL_AT);
+	emit_load(e, X86_RDI, CTX_R10);
+	emit_load(e, X86_RDX, CTX_RDX);
+	emit_load(e, X86_RSI, CTX_SPILL);
+	c->copied = (uint32_t)e->len;
+	land_all(e, &nothing);
+}
+
+/* Behind such a call: a file of a local file system becomes known as one. What the kernel has
+ * written may be others' to change or take away, so it is asked once more, into memory of ours. rax
+ * and rcx are used, and flags; the call's flags, in r11, and rsi are kept in the context. */
+static void emit_told(struct code_cache *c, struct emitter *e)
+{
+	struct forward no = {.count = 0};
+	size_t known;
+
+	emit_is_zero(e, CTX_RAX); /* its result */
+	known = emit_jcc(e, CC_NE);
+	emit_store(e, X86_R11, CTX_R11);
+	emit_store(e, X86_RSI, CTX_SPILL);
+	c->telling = (uint32_t)e->len;
+	emit_load(e, X86_RSI, CTX_TABLE);
+	EMIT(e, 0x48, 0x81, 0xc6); /* add rsi, status */
+	emit_u32(e, (uint32_t)(STATUS_AT - DESCRIPTORS_AT));
+	EMIT(e, 0xb8); /* mov eax, number */
+	emit_u32(e, SYS_fstat);
+	EMIT(e, 0x0f, 0x05, 0x85, 0xc0); /* syscall; test eax, eax */
+	jump_if(e, &no, CC_NE);
+	EMIT(e, 0x8b, 0x46, offsetof(struct stat, st_mode),
+	     0x25); /* mov eax, [rsi+mode]; and eax, type */
+	emit_u32(e, S_IFMT);
+	emit_u8(e, 0x3d); /* cmp eax, type */
+	emit_u32(e, S_IFREG);
+	jump_if(e, &no, CC_NE);
+	EMIT(e, 0x48, 0x8b, 0x46, offsetof(struct stat, st_dev)); /* mov rax, [rsi+device] */
+	EMIT(e, 0x65, 0x48, 0x3b, 0x04, 0x25);                    /* cmp rax, gs:[device] */
+	emit_u32(e, CTX_DEVICE);
+	jump_if(e, &no, CC_NE);
+	emit_set(e, CTX_COPY, DESCRIPTOR_AT_ONCE);
+	EMIT(e, 0x89, 0xf9); /* mov ecx, edi */
+	emit_enter(e);
+	land_all(e, &no);
+	emit_load(e, X86_RSI, CTX_SPILL);
+	c->told = (uint32_t)e->len;
+	emit_load(e, X86_R11, CTX_R11);
+	emit_patch(e, known, e->base + e->len);
+}
+
+/* Notes its arguments. */
+static void emit_args(struct emitter *e)
+{
+	static const uint8_t args[] = {X86_RDI, X86_RSI};
+
+	emit_load(e, X86_RCX, CTX_SYSCALL_NEXT);
+	EMIT(e, 0x65, 0xc7, 0x81); /* mov dword gs:[rcx], marker */
+	emit_u32(e, SYSCALL_NOTES_END);
+	emit_u32(e, (uint32_t)NOTE_OF_ARGS);
+	EMIT(e, 0x48, 0x8d, 0x82); /* lea rax, [rdx+page-1] */
+	emit_u32(e, BT_PAGE - 1);
+	EMIT(e, 0x48, 0xc1, 0xe8, BT_PAGE_BITS); /* shr rax */
+	EMIT(e, 0x65, 0x89, 0x81);               /* mov gs:[rcx+pages], eax */
+	emit_u32(e, SYSCALL_NOTES_END + NOTE_PAGES);
+	for (unsigned i = 0; i < ARRAY_SIZE(args); i++) {
+		EMIT(e, 0x65, 0x48, 0x89,
+		     (uint8_t)(0x81 | args[i] << 3)); /* mov gs:[rcx+arg], reg */
+		emit_u32(e, SYSCALL_NOTES_END + NOTE_ARGS + 8 * i);
+	}
+	EMIT(e, 0x48, 0x8d, 0x49, NOTE_SIZE); /* lea rcx, [rcx+note] */
+	emit_store(e, X86_RCX, CTX_SYSCALL_NEXT);
+}
+
+/* A call that changes mappings. What it may not touch is in the table: all that holds code, and the
+ * region. Ends at yes or no. */
+static void emit_maps(struct emitter *e, struct syscall_ways *ways)
+{
+	struct syscall_ways way = {.no = ways->no}, *to = &way;
+	struct forward range = {.count = 0};
+	size_t other;
+
+	EMIT(e, 0x65, 0x83, 0x3c, 0x25); /* cmp dword gs:[next], two notes */
+	emit_u32(e, CTX_SYSCALL_NEXT);
+	emit_u8(e, (uint8_t)(-2 * NOTE_SIZE));
+	jump_if(e, &to->no, CC_G);
+	other = emit_unless_syscall(e, SYS_brk);
+	emit_heap(e, to);
+	emit_patch(e, other, e->base + e->len);
+	other = emit_unless_syscall(e, SYS_mmap);
+	emit_mapping(e, to);
+	range.sites[range.count++] = emit_jump(e);
+	emit_patch(e, other, e->base + e->len);
+	other = emit_unless_syscall(e, SYS_mprotect);
+	emit_protection(e, &to->no);
+	emit_letting_write(e, &to->no);
+	range.sites[range.count++] = emit_jump(e);
+	emit_patch(e, other, e->base + e->len);
+	other = emit_unless_syscall(e, SYS_madvise);
+	EMIT(e, 0x83, 0xfa, MADV_DONTNEED); /* cmp edx, advice */
+	jump_if(e, &range, CC_E);
+	EMIT(e, 0x83, 0xfa, MADV_FREE);
+	jump_if(e, &to->no, CC_NE);
+	range.sites[range.count++] = emit_jump(e);
+	emit_patch(e, other, e->base + e->len);
+	other = emit_unless_syscall(e, SYS_mremap);
+	emit_test_flags(e, (uint32_t)~MREMAP_MAYMOVE);
+	jump_if(e, &to->no, CC_NE);
+	EMIT(e, 0x48, 0x85, 0xf6); /* test rsi, rsi: none of it is another of the same */
+	jump_if(e, &to->no, CC_E);
+	EMIT(e, 0x48, 0x89, 0xd0, 0x48, 0xc1, 0xe8,
+	     32 + BT_PAGE_BITS - 1); /* mov rax, rdx; shr rax: to be noted in pages */
+	jump_if(e, &to->no, CC_NE);
+	emit_patch(e, other, e->base + e->len); /* munmap */
+	land_all(e, &range);
+	emit_range(e, to);
+	land_all(e, &to->yes);
+	emit_args(e);
+	ways->no = to->no;
+	ways->yes.sites[ways->yes.count++] = emit_jump(e);
+}
+
+/* A call that says what a signal does. Ends at yes or no. */
+static void emit_action(struct emitter *e, struct syscall_ways *to)
+{
+	static const uint8_t ours[] = {SIGTRAP, SIGSEGV, SIGBUS};
+
+	for (size_t i = 0; i < sizeof ours; i++) {
+		EMIT(e, 0x83, 0xff, ours[i]); /* cmp edi, signal */
+		jump_if(e, &to->no, CC_E);
+	}
+	to->yes.sites[to->yes.count++] = emit_jump(e);
+}
+
+/* A call that sets the signal mask. The set is read here first: a fault is the call's, which is
+ * then made at a stop (cache_syscalls_fault()). Ends at yes or no. */
+static void emit_masking(struct code_cache *c, struct emitter *e, struct syscall_ways *to)
+{
+	EMIT(e, 0x48, 0x85, 0xf6); /* test rsi, rsi: it only asks */
+	jump_if(e, &to->yes, CC_E);
+	EMIT(e, 0x83, 0xff, SIG_UNBLOCK); /* cmp edi, how */
+	jump_if(e, &to->yes, CC_E);
+	c->masking = (uint32_t)e->len;
+	EMIT(e, 0x48, 0x8b, 0x0e); /* mov rcx, [rsi] */
+	c->masked = (uint32_t)e->len;
+	EMIT(e, 0xf7, 0xc1); /* test ecx, signals */
+	emit_u32(e, 1u << (SIGTRAP - 1) | 1u << (SIGSEGV - 1) | 1u << (SIGBUS - 1));
+	jump_if(e, &to->no, CC_NE);
+	to->yes.sites[to->yes.count++] = emit_jump(e);
+}
+
+/* Notes the call, but for its result; rcx: CTX_SYSCALL_NEXT. */
+static void emit_note(struct emitter *e)
+{
+	static const struct {
+		uint32_t from, to;
+	} words[] = {{CTX_RAX, NOTE_NR}, {CTX_NEXT, NOTE_NEXT}};
+
+	for (size_t i = 0; i < ARRAY_SIZE(words); i++) {
+		EMIT(e, 0x65, 0x8b, 0x04, 0x25); /* mov eax, gs:[from] */
+		emit_u32(e, words[i].from);
+		EMIT(e, 0x65, 0x89, 0x81); /* mov gs:[rcx+to], eax */
+		emit_u32(e, SYSCALL_NOTES_END + words[i].to);
+	}
+	EMIT(e, 0x65, 0x4c, 0x89, 0x99); /* mov gs:[rcx+bits], r11 */
+	emit_u32(e, SYSCALL_NOTES_END + NOTE_BITS);
+}
+
+/* Before a system call: CTX_BACK leads to the jump out of the cache, five bytes behind it is the
+ * call. Goes there, the bits in the context and the application's r11 in its register, when all
+ * that the call needs is granted, it can be noted, and no stop is wanted. */
+void routine_emit_syscall(struct code_cache *c, struct emitter *e)
+{
+	struct syscall_ways to = {.yes = {.count = 0}};
+	struct class_tables tables = emit_classes(e);
+	size_t plain, known, other;
+
+	c->call = (uint32_t)e->len;
+	emit_store(e, X86_RAX, CTX_RAX);
+	EMIT(e, 0x9f, 0x0f, 0x90, 0xc0); /* lahf; seto al */
+	emit_store(e, X86_RAX, CTX_FLAGS);
+	emit_load(e, X86_RCX, CTX_RAX);
+	EMIT(e, 0x48, 0x81, 0xf9); /* cmp rcx, numbers */
+	emit_u32(e, POLICY_NUMBERS);
+	jump_if(e, &to.no, CC_AE);
+	emit_class(e, &tables);
+	EMIT(e, 0x65, 0x8b, 0x0c, 0x25); /* mov ecx, gs:[syscalls] */
+	emit_u32(e, CTX_SYSCALLS);
+	EMIT(e, 0xf7, 0xd1, 0x85, 0xc1); /* not ecx; test ecx, eax */
+	jump_if(e, &to.no, CC_NE);
+	emit_is_zero(e, CTX_SYSCALL_NEXT);
+	jump_if(e, &to.no, CC_E);
+	emit_test_class(e, POLICY_DESCRIPTORS);
+	plain = emit_jcc(e, CC_E);
+	emit_descriptor(c, e, &tables, &to);
+	emit_patch(e, plain, e->base + e->len);
+	emit_opening(e, &to.no);
+	emit_set(e, CTX_COPY, 0);
+	emit_telling(e, &tables);
+	emit_saying(e, &to.no);
+	emit_test_class(e, POLICY_MAPS);
+	other = emit_jcc(e, CC_E);
+	emit_maps(e, &to);
+	emit_patch(e, other, e->base + e->len);
+	emit_test_class(e, POLICY_ACTION);
+	other = emit_jcc(e, CC_E);
+	emit_action(e, &to);
+	emit_patch(e, other, e->base + e->len);
+	emit_test_class(e, POLICY_MASKS);
+	other = emit_jcc(e, CC_E);
+	emit_masking(c, e, &to);
+	emit_patch(e, other, e->base + e->len);
+	emit_test_class(e, POLICY_COPY);
+	jump_if(e, &to.copy, CC_NE);
+	emit_test_class(e, POLICY_GIVES);
+	known = emit_jcc(e, CC_E);
+	emit_set(e, CTX_COPY, DESCRIPTOR_WAITS);
+	emit_patch(e, known, e->base + e->len);
+	emit_test_class(e, POLICY_OPERATION);
+	jump_if(e, &to.yes, CC_E);
+	emit_operations(e, &to);
+	land_all(e, &to.copy);
+	emit_test_grant(e, POLICY_COPY);
+	jump_if(e, &to.no, CC_E);
+	EMIT(e, 0x89, 0xf9); /* mov ecx, edi */
+	emit_kind(e);
+	emit_store(e, X86_RCX, CTX_COPY);
+	to.yes.sites[to.yes.count++] = emit_jump(e);
+	land_all(e, &to.wait);
+	emit_test_grant(e, POLICY_WAIT);
+	jump_if(e, &to.no, CC_E);
+	land_all(e, &to.yes);
+	/* Who asks for a stop looks whether the task is here after that, and interrupts it then:
+	 * one of the two is seen. */
+	EMIT(e, 0xb9, 1, 0, 0, 0, 0x65, 0x87, 0x0c,
+	     0x25); /* mov ecx, 1; xchg gs:[calling], ecx: a barrier */
+	emit_u32(e, CTX_CALLING);
+	emit_is_zero(e, CTX_STOP);
+	jump_if(e, &to.no, CC_NE);
+	emit_load(e, X86_RCX, CTX_SYSCALL_NEXT);
+	emit_note(e);
+	emit_load(e, X86_RCX, CTX_BACK);
+	EMIT(e, 0x48, 0x8d, 0x49, 5); /* lea rcx, [rcx+5]: over the jump */
+	emit_store(e, X86_RCX, CTX_BACK);
+	emit_store(e, X86_R11, CTX_BITS);
+	emit_load(e, X86_R11, CTX_R11);
+	emit_back_to_syscall(e);
+	land_all(e, &to.no);
+	c->syscall_stops = (uint32_t)e->len;
+	emit_set(e, CTX_CALLING, 0);
+	emit_back_to_syscall(e);
+}
+
+/* Behind a system call: its result is noted, and a descriptor that it gave is what the first
+ * argument is, or what it has told. Keeps all but rcx, and goes to CTX_BACK. */
+void routine_emit_syscall_behind(struct code_cache *c, struct emitter *e)
+{
+	size_t nothing, some, failed, copied, told, other, said;
+
+	c->called = (uint32_t)e->len;
+	emit_load(e, X86_RCX, CTX_SYSCALL_NEXT);
+	EMIT(e, 0x65, 0x48, 0x89, 0x81); /* mov gs:[rcx+result], rax */
+	emit_u32(e, SYSCALL_NOTES_END + NOTE_RESULT);
+	EMIT(e, 0x48, 0x8d, 0x49, NOTE_SIZE); /* lea rcx, [rcx+note] */
+	emit_store(e, X86_RCX, CTX_SYSCALL_NEXT);
+	emit_set(e, CTX_CALLING, 0);
+	emit_load(e, X86_RCX, CTX_COPY);
+	nothing = short_jump(e, JRCXZ);
+	some = emit_jump(e);
+	land(e, nothing);
+	jump_through(e, CTX_BACK);
+	emit_patch(e, some, e->base + e->len);
+	emit_store(e, X86_RAX, CTX_RAX);
+	EMIT(e, 0x9f, 0x0f, 0x90, 0xc0); /* lahf; seto al */
+	emit_store(e, X86_RAX, CTX_FLAGS);
+	EMIT(e, 0x81, 0xf9); /* cmp ecx, words */
+	emit_u32(e, COPY_WORDS);
+	other = emit_jcc(e, CC_NE);
+	emit_said(c, e);
+	said = emit_jump(e);
+	emit_patch(e, other, e->base + e->len);
+	EMIT(e, 0x81, 0xf9); /* cmp ecx, told */
+	emit_u32(e, COPY_TOLD);
+	copied = emit_jcc(e, CC_NE);
+	emit_told(c, e);
+	told = emit_jump(e);
+	emit_patch(e, copied, e->base + e->len);
+	emit_load(e, X86_RCX, CTX_RAX);
+	EMIT(e, 0x85, 0xc9); /* test ecx, ecx */
+	failed = emit_jcc(e, CC_S);
+	emit_enter(e);
+	emit_patch(e, failed, e->base + e->len);
+	emit_patch(e, told, e->base + e->len);
+	emit_patch(e, said, e->base + e->len);
+	restore_flags(e);
+	emit_load(e, X86_RAX, CTX_RAX);
+	jump_through(e, CTX_BACK);
+}

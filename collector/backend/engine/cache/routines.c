@@ -1,0 +1,292 @@
+/* SPDX-License-Identifier: MIT */
+#include "collector/backend/engine/cache/routines.h"
+
+#include "collector/backend/engine/cache/routines_private.h"
+
+enum {
+	CPUID_BYTES = 2,
+};
+
+/* r11: the address jumped to; the application's rcx is in the context. To its fragment's indirect
+ * entry, or the trap with the application's flags. Keeps what it found in table 1, or notes the
+ * arrival. */
+static void emit_search(struct code_cache *c, struct emitter *e)
+{
+	size_t again, found, null, absent, back, keep, note;
+	uint64_t go;
+
+	c->miss = (uint32_t)e->len;
+	emit_store(e, X86_RAX, CTX_RAX);
+	EMIT(e, 0x9f, 0x0f, 0x90, 0xc0); /* lahf; seto al */
+	emit_store(e, X86_RAX, CTX_FLAGS);
+	c->miss_kept = (uint32_t)e->len;
+	EMIT(e, 0x4d, 0x85, 0xdb); /* test r11, r11: 0 is what free entries hold */
+	null = short_jump(e, JE);
+	EMIT(e, 0x41, 0x69, 0xc3); /* imul eax, r11d, multiplier */
+	emit_u32(e, TABLE2_MULTIPLIER);
+	EMIT(e, 0xc1, 0xe8, TABLE2_SHIFT); /* shr eax */
+	again = e->len;
+	EMIT(e, 0x25); /* and eax, mask */
+	c->mask_site = (uint32_t)e->len;
+	emit_u32(e, 0);
+	EMIT(e, 0x65, 0x4c, 0x39, 0x98); /* cmp gs:[rax+table2], r11 */
+	emit_u32(e, TABLE2_AT);
+	found = short_jump(e, JE);
+	EMIT(e, 0x65, 0x48, 0x83, 0xb8); /* cmp qword gs:[rax+table2], 0 */
+	emit_u32(e, TABLE2_AT);
+	emit_u8(e, 0);
+	absent = short_jump(e, JE);
+	EMIT(e, 0x83, 0xc0, 16); /* add eax, 16 */
+	back = short_jump(e, JMP8);
+	e->bytes[back - 1] = (uint8_t)(again - back);
+	land(e, found);
+	EMIT(e, 0x65, 0x48, 0x8b, 0x80); /* mov rax, gs:[rax+table2+8] */
+	emit_u32(e, TABLE2_AT + 8);
+	emit_store(e, X86_RAX, CTX_ENTRY);
+	emit_load(e, X86_RCX, CTX_SAMPLE);
+	keep = short_jump(e, JRCXZ);
+	note = emit_jump(e);
+	land(e, keep);
+	EMIT(e, 0x41, 0x0f, 0xb7, 0xcb);       /* movzx ecx, r11w */
+	EMIT(e, 0x65, 0x48, 0x89, 0x04, 0xcd); /* mov gs:[rcx*8+table1], rax */
+	emit_u32(e, TABLE1_AT);
+	go = e->base + e->len;
+	restore_flags(e);
+	emit_load(e, X86_RAX, CTX_RAX);
+	jump_through(e, CTX_ENTRY);
+	land(e, absent);
+	land(e, null);
+	restore_flags(e);
+	emit_load(e, X86_RAX, CTX_RAX);
+	c->miss_trap = (uint32_t)e->len;
+	EMIT(e, 0xcc,
+	     0xcc); /* who is behind the first one was stopped by it, and is nowhere else */
+	emit_patch(e, note, e->base + e->len);
+	emit_load(e, X86_RAX, CTX_FROM);
+	EMIT(e, 0x65, 0x48, 0x89, 0x81); /* mov gs:[rcx+records_end], rax */
+	emit_u32(e, RECORDS_END);
+	EMIT(e, 0x65, 0x4c, 0x89, 0x99); /* mov gs:[rcx+records_end+8], r11 */
+	emit_u32(e, RECORDS_END + 8);
+	EMIT(e, 0x48, 0x8d, 0x49, RECORD_BYTES); /* lea rcx, [rcx+record] */
+	emit_store(e, X86_RCX, CTX_SAMPLE);
+	emit_patch(e, emit_jump(e), go);
+}
+
+/* rcx becomes 0 where nobody waits for the turn. */
+static void emit_is_waited_for(struct emitter *e)
+{
+	EMIT(e, 0x65, 0x8b, 0x0c, 0x25); /* mov ecx, gs:[waited] */
+	emit_u32(e, CTX_WAITED);
+}
+
+/* Of what is at gs:[at] one less; rcx is used. Jumps when that is 0: the jump is to be landed. */
+static size_t emit_count_down(struct emitter *e, uint32_t at)
+{
+	emit_load(e, X86_RCX, at);
+	EMIT(e, 0x48, 0x8d, 0x49, 0xff); /* lea rcx, [rcx-1] */
+	emit_store(e, X86_RCX, at);
+	return short_jump(e, JRCXZ);
+}
+
+/* Back to the fragment, behind its stop. */
+static void emit_go_on(struct emitter *e)
+{
+	emit_load(e, X86_RCX, CTX_BACK);
+	EMIT(e, 0x48, 0x8d, 0x49, STOP_BYTES); /* lea rcx, [rcx+stop] */
+	emit_store(e, X86_RCX, CTX_BACK);
+	emit_load(e, X86_RCX, CTX_RCX);
+	jump_through(e, CTX_BACK);
+}
+
+/* A safe point has written a record at a multiple of SPIN_BYTES. While others wait for the turn it
+ * stops when that was so several times running: there are hardly any other records, as in a loop
+ * without an indirect branch. */
+static void emit_spin(struct emitter *e, uint64_t on)
+{
+	size_t next, stop, waited;
+
+	emit_is_waited_for(e);
+	waited = short_jump(e, JRCXZ);
+	emit_load(e, X86_R11, CTX_SPIN_NEXT);
+	EMIT(e, 0x49, 0xf7, 0xd3); /* not r11 */
+	emit_load(e, X86_RCX, CTX_NEXT);
+	EMIT(e, 0x4a, 0x8d, 0x8c, 0x19); /* lea rcx, [rcx+r11+1-spin] */
+	emit_u32(e, 1 - SPIN_BYTES);
+	emit_load(e, X86_R11, CTX_NEXT);
+	emit_store(e, X86_R11, CTX_SPIN_NEXT);
+	emit_bits_empty(e);
+	next = short_jump(e, JRCXZ);
+	emit_load(e, X86_RCX, CTX_SPINS_FROM);
+	emit_store(e, X86_RCX, CTX_SPINS);
+	land(e, waited);
+	emit_patch(e, emit_jump(e), on);
+	land(e, next);
+	stop = emit_count_down(e, CTX_SPINS);
+	emit_patch(e, emit_jump(e), on);
+	land(e, stop);
+	emit_load(e, X86_RCX, CTX_RCX);
+	jump_through(e, CTX_BACK);
+}
+
+/* rcx: the record's second half, segment and kind; the application's rcx is in the context,
+ * CTX_BACK leads to the fragment's stop and, behind that, to where it goes on. Stops without a
+ * record if it is asked to; safe_point_record writes one before. Nothing here changes flags: some
+ * safe points stand where they are alive. */
+static void emit_safe_point(struct code_cache *c, struct emitter *e)
+{
+	size_t full, go, record, sampled;
+	uint64_t on;
+
+	c->safe_point = (uint32_t)e->len;
+	emit_store(e, X86_RCX, CTX_ENTRY);
+	EMIT(e, 0x65, 0x8b, 0x0c, 0x25); /* mov ecx, gs:[stop] */
+	emit_u32(e, CTX_STOP);
+	record = short_jump(e, JRCXZ);
+	emit_load(e, X86_RCX, CTX_RCX);
+	jump_through(e, CTX_BACK);
+	c->safe_point_record = (uint32_t)e->len;
+	emit_store(e, X86_RCX, CTX_ENTRY);
+	land(e, record);
+	emit_load(e, X86_RCX, CTX_NEXT);
+	EMIT(e, 0x65, 0x4c, 0x89, 0x99); /* mov gs:[rcx+records_end], r11 */
+	emit_u32(e, RECORDS_END);
+	emit_load(e, X86_R11, CTX_ENTRY);
+	EMIT(e, 0x65, 0x4c, 0x89, 0x99); /* mov gs:[rcx+records_end+8], r11 */
+	emit_u32(e, RECORDS_END + 8);
+	EMIT(e, 0x48, 0x8d, 0x49, 16); /* lea rcx, [rcx+16] */
+	emit_store(e, X86_RCX, CTX_NEXT);
+	emit_bits_empty(e);
+	full = short_jump(e, JRCXZ);
+	_Static_assert(SPIN_BYTES == 1 << 8, "a byte is 0 at multiples of it");
+	EMIT(e, 0x0f, 0xb6, 0xc9); /* movzx ecx, cl */
+	sampled = short_jump(e, JRCXZ);
+	on = e->base + e->len;
+	EMIT(e, 0x65, 0x8b, 0x0c, 0x25); /* mov ecx, gs:[stop] */
+	emit_u32(e, CTX_STOP);
+	go = short_jump(e, JRCXZ);
+	land(e, full);
+	emit_load(e, X86_RCX, CTX_RCX);
+	jump_through(e, CTX_BACK);
+	land(e, go);
+	emit_go_on(e);
+	land(e, sampled);
+	emit_spin(e, on);
+}
+
+/* Behind PAUSE: the application's rcx is in the context, CTX_BACK leads to the jump to the
+ * fragment's stop and, behind that, to where it goes on. */
+static void emit_pause(struct code_cache *c, struct emitter *e)
+{
+	size_t calm, stop;
+
+	c->pause = (uint32_t)e->len;
+	emit_is_waited_for(e);
+	calm = short_jump(e, JRCXZ);
+	stop = emit_count_down(e, CTX_PAUSES);
+	land(e, calm);
+	emit_go_on(e);
+	land(e, stop);
+	emit_load(e, X86_RCX, CTX_RCX);
+	jump_through(e, CTX_BACK);
+}
+
+/* Where the routines says where its table of leaves begins and ends. */
+struct cpuid_sites {
+	size_t begin, end;
+};
+
+/* An operation of a 32-bit register with what is at gs:[rdx+at]. */
+static void emit_with_row(struct emitter *e, uint8_t opcode, unsigned reg, size_t at)
+{
+	EMIT(e, 0x65, opcode, (uint8_t)(0x82 | reg << 3));
+	emit_u32(e, (uint32_t)at);
+}
+
+/* Before CPUID: the application's rdx is in the context, CTX_BACK leads to the instruction. Where
+ * what it gives is in the table, which is written to the routines' end, it is passed over; else all
+ * is as it was. */
+static void emit_cpuid(struct code_cache *c, struct emitter *e, struct cpuid_sites *table)
+{
+	enum { MOV = 0x8b, AND = 0x23, CMP = 0x3b };
+	size_t again, back, other, found;
+	struct forward unknown = {.count = 0};
+
+	c->cpuid = (uint32_t)e->len;
+	EMIT(e, 0x0f, 0xae, 0xf0, 0x0f, 0xae,
+	     0xe8); /* mfence; lfence: CPUID waits for what is before it */
+	emit_store(e, X86_RAX, CTX_RAX);
+	emit_store(e, X86_RCX, CTX_RCX);
+	EMIT(e, 0x9f, 0x0f, 0x90, 0xc0); /* lahf; seto al */
+	emit_store(e, X86_RAX, CTX_FLAGS);
+	emit_load(e, X86_RAX, CTX_RAX);
+	emit_is_zero(e, CTX_CPUID);
+	jump_if(e, &unknown, CC_E);
+	emit_u8(e, 0xba); /* mov edx, table */
+	table->begin = e->len;
+	emit_u32(e, 0);
+	again = e->len;
+	EMIT(e, 0x81, 0xfa); /* cmp edx, its end */
+	table->end = e->len;
+	emit_u32(e, 0);
+	jump_if(e, &unknown, CC_AE);
+	emit_with_row(e, CMP, X86_RAX, offsetof(struct processor_leaf, leaf));
+	other = emit_jcc(e, CC_NE);
+	EMIT(e, 0x65, 0x8b, 0x0c, 0x25); /* mov ecx, gs:[rcx] */
+	emit_u32(e, CTX_RCX);
+	emit_with_row(e, AND, X86_RCX, offsetof(struct processor_leaf, subleaf_mask));
+	emit_with_row(e, CMP, X86_RCX, offsetof(struct processor_leaf, subleaf));
+	found = short_jump(e, JE);
+	emit_patch(e, other, e->base + e->len);
+	EMIT(e, 0x83, 0xc2, sizeof(struct processor_leaf)); /* add edx, row */
+	back = short_jump(e, JMP8);
+	e->bytes[back - 1] = (uint8_t)(again - back);
+	land(e, found);
+	emit_load(e, X86_RCX, CTX_BACK);
+	EMIT(e, 0x48, 0x8d, 0x49, CPUID_BYTES); /* lea rcx, [rcx+cpuid]: over it */
+	emit_store(e, X86_RCX, CTX_ENTRY);
+	restore_flags(e);
+	emit_with_row(e, MOV, X86_RAX, offsetof(struct processor_leaf, eax));
+	emit_with_row(e, MOV, X86_RBX, offsetof(struct processor_leaf, ebx));
+	emit_with_row(e, MOV, X86_RCX, offsetof(struct processor_leaf, ecx));
+	emit_with_row(e, MOV, X86_RDX, offsetof(struct processor_leaf, edx));
+	jump_through(e, CTX_ENTRY);
+	land_all(e, &unknown);
+	emit_load(e, X86_RDX, CTX_RDX);
+	emit_back_to_syscall(e);
+}
+
+static void emit_leaves(struct emitter *e, const struct processor *p,
+			const struct cpuid_sites *table)
+{
+	uint32_t begin = CODE_AT + (uint32_t)e->len,
+		 end = begin + p->leaf_count * (uint32_t)sizeof *p->leaves;
+
+	emit_bytes(e, p->leaves, p->leaf_count * sizeof *p->leaves);
+	memcpy(e->bytes + table->begin, &begin, sizeof begin);
+	memcpy(e->bytes + table->end, &end, sizeof end);
+}
+
+void routines_emit(struct code_cache *c, const struct processor *processor)
+{
+	struct cpuid_sites table;
+
+	struct emitter e = {
+		.bytes = c->code, .room = ROUTINES_SIZE, .base = region_address(CODE_AT)};
+
+	memset(c->code, 0xcc, ROUTINES_SIZE);
+	emit_u8(&e, 0xcc); /* offset 0 means none */
+	emit_search(c, &e);
+	emit_safe_point(c, &e);
+	emit_pause(c, &e);
+	routine_emit_syscall(c, &e);
+	routine_emit_syscall_behind(c, &e);
+	emit_cpuid(c, &e, &table);
+	c->own_syscall = (uint32_t)e.len;
+	EMIT(&e, 0x0f, 0x05, 0xcc); /* syscall; int3 */
+	c->name = (uint32_t)e.len;
+	emit_bytes(&e, "btrec", sizeof "btrec");
+	emit_leaves(
+		&e, processor,
+		&table); /* the last: how long it is changes no place that kept fragments know */
+	assert(!e.overflow);
+}

@@ -1,0 +1,96 @@
+/* SPDX-License-Identifier: MIT */
+/* What the source files of the routines share, and nobody else. */
+#ifndef BT_ROUTINES_PRIVATE_H
+#define BT_ROUTINES_PRIVATE_H
+
+#include <assert.h>
+
+#include "collector/backend/engine/cache/code_cache.h"
+#include "collector/backend/engine/cache/emit.h"
+#include "collector/backend/engine/cache/layout.h"
+
+enum {
+	JB = 0x72,
+	JE = 0x74,
+	JMP8 = 0xeb,
+	JRCXZ = 0xe3,
+	CC_B = 2, /* conditions */
+	CC_AE = 3,
+	CC_E = 4,
+	CC_NE = 5,
+	CC_BE = 6,
+	CC_A = 7,
+	CC_S = 8,
+	CC_LE = 14,
+	CC_G = 15,
+	FORWARD_MOST = 64,
+};
+
+static inline size_t short_jump(struct emitter *e, uint8_t opcode)
+{
+	EMIT(e, opcode, 0);
+	return e->len;
+}
+
+static inline void land(struct emitter *e, size_t from)
+{
+	assert(e->len - from <= INT8_MAX);
+	e->bytes[from - 1] = (uint8_t)(e->len - from);
+}
+
+static inline void restore_flags(struct emitter *e)
+{
+	emit_load(e, X86_RAX, CTX_FLAGS);
+	EMIT(e, 0x04, 0x7f,
+	     0x9e); /* add al, 0x7f: the overflow flag from al; sahf: the others from ah */
+}
+
+static inline void jump_through(struct emitter *e, uint32_t at)
+{
+	EMIT(e, 0x65, 0xff, 0x24, 0x25);
+	emit_u32(e, at);
+}
+
+/* A jump to a place that is not known yet. */
+struct forward {
+	size_t sites[FORWARD_MOST];
+	int count;
+};
+
+static inline void jump_if(struct emitter *e, struct forward *f, uint8_t condition)
+{
+	assert(f->count < FORWARD_MOST);
+	f->sites[f->count++] = emit_jcc(e, condition);
+}
+
+static inline void land_all(struct emitter *e, const struct forward *f)
+{
+	for (int i = 0; i < f->count; i++)
+		emit_patch(e, f->sites[i], e->base + e->len);
+}
+
+/* cmp dword gs:[at], 0 */
+static inline void emit_is_zero(struct emitter *e, uint32_t at)
+{
+	EMIT(e, 0x65, 0x83, 0x3c, 0x25);
+	emit_u32(e, at);
+	emit_u8(e, 0);
+}
+
+/* Back to a system call, or CPUID, whose application's rcx is in the context, its rax and flags
+ * too. */
+static inline void emit_back_to_syscall(struct emitter *e)
+{
+	restore_flags(e);
+	emit_load(e, X86_RAX, CTX_RAX);
+	emit_load(e, X86_RCX, CTX_RCX);
+	jump_through(e, CTX_BACK);
+}
+
+/* ---- routine_syscalls.c ---- */
+
+/* Before a system call, and behind it: notes in c where they are. */
+void routine_emit_syscall(struct code_cache *c, struct emitter *e);
+void routine_emit_syscall_behind(struct code_cache *c, struct emitter *e);
+
+#endif

@@ -1,0 +1,669 @@
+/* SPDX-License-Identifier: MIT */
+/* Out of the cache: where the application is at a stop, and what it did since it went in. */
+#include <signal.h>
+#include <string.h>
+#include <sys/ptrace.h>
+#include <sys/wait.h>
+
+#include "collector/backend/engine/cache/emit.h"
+#include "collector/backend/engine/decode/operand.h"
+#include "collector/backend/engine/decode/x86.h"
+#include "collector/backend/engine/engine_private.h"
+#include "collector/history/branch_walk.h"
+#include "collector/tracee/tracee.h"
+#include "lib/canonical.h"
+
+enum {
+	STEP_ON = 4096,   /* steps to the next place at which the application's state is known; far
+			     more than any sequence has */
+	TRAP_SELF = 0x80, /* si_code of an int3 (SI_KERNEL) */
+};
+#define FLAGS_OF    0x800ull
+#define FLAGS_OF_AH 0xd5ull /* SF ZF AF PF CF: those that LAHF gives */
+
+static bool in_code(uint64_t rip)
+{
+	return rip >= region_address(CODE_AT) && rip < region_address(CODE_AT + CODE_SIZE);
+}
+
+static bool read_context(struct task *task, const struct engine_space *es, struct stretch *s)
+{
+	return window_read(&es->window, task->tid, engine_window_at(task, 0), &s->ctx,
+			   sizeof s->ctx);
+}
+
+/* The record that is at ctx.next, or was, as the log has it. False where there is no such place. */
+static bool read_record(struct task *task, const struct engine_space *es, uint64_t next,
+			struct branch_log_record *r)
+{
+	uint64_t at = next + RECORDS_BYTES;
+
+	if (at >= RECORDS_BYTES || at % RECORD_SIZE ||
+	    !window_read(&es->window, task->tid, engine_window_at(task, RECORDS_AT + at), r,
+			 sizeof *r))
+		return false;
+	r->bits = branch_log_bits(r->bits);
+	return true;
+}
+
+/* What the cache's code has as its bits, or as what it has counted. */
+static uint64_t bits_as(const struct code_cache *c, uint64_t kept)
+{
+	return c->kind.ticks ? kept : branch_log_bits(kept);
+}
+
+/* The same at s->regs.rip, or before the int3 there, which lies in the fragment: bits, or rounds.
+ */
+static void take_kept(const struct code_cache *c, struct stretch *s,
+		      const struct fragment *fragment, uint64_t kept)
+{
+	bool rounds =
+		fragment &&
+		fragment_counts_rounds(fragment, (uint32_t)(s->regs.rip - region_address(CODE_AT)));
+
+	s->rounds = rounds ? branch_log_bits(kept) : 0;
+	s->bits = rounds ? 1 : bits_as(c, kept);
+}
+
+/* In rounds of a cycle some registers are lent. */
+static void take_lent(struct stretch *s, const struct fragment *fragment,
+		      const struct state_entry *p)
+{
+	struct bt_regs *r = &s->regs;
+
+	if (p->state & STATE_RCX && fragment->lent[LENT_RCX])
+		r->rcx = *operand_register(r, fragment->lent[LENT_RCX] - 1u);
+	for (int i = 0; i < LENT_COUNT; i++)
+		if (fragment->lent[i])
+			*operand_register(r, fragment->lent[i] - 1u) = s->ctx.lent[i];
+}
+
+/* The application's state at a stop in the middle of the code. False: in the middle of a sequence.
+ */
+static bool state_at_entry(struct task *task, const struct engine_space *es, struct stretch *s)
+{
+	const struct code_cache *c = es->cache;
+	const struct fragment *fragment;
+	const struct state_entry *p;
+	struct state_entry room;
+	struct branch_log_record noted;
+	struct bt_regs *r = &s->regs;
+	uint32_t at = (uint32_t)(r->rip - region_address(CODE_AT));
+
+	if (!in_code(r->rip))
+		return false;
+	p = code_cache_state_at(c, at, &fragment, &room);
+	if (!p || (p->state & STATE_BETWEEN && !(s->fault && p->state & STATE_PROBED)))
+		return false;
+	if (p->state & STATE_NOTED && !read_record(task, es, s->ctx.next, &noted))
+		return false;
+	s->rounds = 0;
+	if (p->state & STATE_NOTED) {
+		s->bits = noted.bits;
+		r->r11 = s->ctx.r11;
+	} else {
+		take_kept(c, s, fragment, p->state & STATE_R11 ? s->ctx.bits : r->r11);
+		r->r11 = p->state & STATE_R11 ? r->r11 : s->ctx.r11;
+	}
+	r->rip = fragment->pc + (uint64_t)(int64_t)p->pc;
+	if (p->state & STATE_SHIFTED)
+		s->bits--;
+	if (p->state & STATE_CALLED)
+		r->rcx = r->rip;
+	s->called = p->state & STATE_CALLED;
+	if (p->state & STATE_SPILLED)
+		*operand_register(r, p->reg) = s->ctx.spill;
+	if (p->state & STATE_RCX)
+		r->rcx = s->ctx.rcx;
+	if (p->state & STATE_RCX && p->reg == X86_R10)
+		r->r10 = s->ctx.r10;
+	if (fragment_in_rounds(fragment, at))
+		take_lent(s, fragment, p);
+	s->compares = p->state & STATE_RCX && p->reg == X86_RDX;
+	if (s->compares) {
+		r->rax = s->ctx.rax;
+		r->rdx = s->ctx.rdx;
+	}
+	s->arrival = ARRIVED_NOWHERE;
+	s->kind = EXIT_STOP;
+	return true;
+}
+
+/* An indirect branch has led to where there is no fragment. Its record is taken back: it goes to
+ * the log as the stretch's end. Where there is none, that is damage. */
+static void state_at_miss(struct task *task, const struct engine_space *es, struct stretch *s)
+{
+	struct branch_log_record made = {0};
+
+	if (es->cache->kind.ticks) {
+		s->bits = s->ctx.bits;
+	} else {
+		s->bits = read_record(task, es, s->ctx.next - RECORD_SIZE, &made) &&
+					  made.to == s->regs.r11
+				  ? made.bits
+				  : 0;
+		s->ctx.next -= RECORD_SIZE;
+	}
+	s->regs.rip = s->regs.r11;
+	s->regs.rcx = s->ctx.rcx;
+	s->arrival = ARRIVED_INDIRECT;
+	s->kind = EXIT_LINK;
+}
+
+/* The application's state behind an int3 of ours. */
+static bool state_at_trap(struct task *task, const struct engine_space *es, struct stretch *s)
+{
+	const struct code_cache *c = es->cache;
+	uint32_t trap = (uint32_t)(s->regs.rip - 1 - region_address(CODE_AT));
+	const struct cache_exit *x;
+	const struct fragment *fragment;
+	struct state_entry room;
+
+	(void)code_cache_state_at(c, trap, &fragment, &room);
+	take_kept(c, s, fragment, s->regs.r11);
+	if (trap == c->miss_trap) {
+		state_at_miss(task, es, s);
+	} else {
+		x = code_cache_exit_at(c, trap);
+		if (!x)
+			return false;
+		s->regs.rip = x->target;
+		s->kind = (enum exit_kind)x->kind;
+		if (x->fresh && !c->kind.ticks)
+			s->bits <<= 1; /* taken */
+		if (x->rcx)
+			s->regs.rcx = s->ctx.rcx;
+		s->arrival = x->kind == EXIT_LINK ? ARRIVED_DIRECT : ARRIVED_NOWHERE;
+	}
+	s->regs.r11 = s->ctx.r11;
+	return true;
+}
+
+/* Before such an int3 has run. */
+static bool state_before_trap(struct task *task, const struct engine_space *es, struct stretch *s)
+{
+	s->regs.rip++;
+	if (state_at_trap(task, es, s))
+		return true;
+	s->regs.rip--;
+	return false;
+}
+
+/* Whether what an emitter has made stands there, from its byte `skip` on. */
+static bool stands_at(const struct code_cache *c, uint64_t rip, const struct emitter *e,
+		      size_t skip)
+{
+	uint64_t at = rip - region_address(CODE_AT);
+
+	return at + e->len - skip <= c->code_len &&
+	       !memcmp(c->code + at, e->bytes + skip, e->len - skip);
+}
+
+/* Behind a conditional, whose bit is still to come: that is brought in. */
+static bool state_before_bit(struct task *task, const struct engine_space *es, struct stretch *s)
+{
+	uint64_t rip = s->regs.rip, r11 = s->regs.r11;
+	const uint64_t brings[3] = {0, 1, r11 >> 63};
+	struct emitter ways[3];
+	uint8_t bytes[3][8];
+
+	if (es->cache->kind.ticks)
+		return false;
+	for (int i = 0; i < 3; i++)
+		ways[i] = (struct emitter){.bytes = bytes[i], .room = sizeof bytes[i]};
+	emit_bit_not_taken(&ways[0]);
+	emit_bit_taken(&ways[1], false);
+	emit_bit_taken(&ways[2], true);
+	for (int i = 0; i < 3; i++)
+		if (stands_at(es->cache, rip, &ways[i], 0)) {
+			s->regs.r11 = r11 << 1 | brings[i];
+			s->regs.rip += ways[i].len;
+			if (state_at_entry(task, es, s))
+				return true;
+		}
+	s->regs.rip = rip;
+	s->regs.r11 = r11;
+	return false;
+}
+
+/* Whether it is about to go to where r11 says, from p. */
+static bool is_dispatching(const struct code_cache *c, uint64_t rip, const struct state_entry *p)
+{
+	uint8_t bytes[DISPATCH_BYTES];
+	struct emitter e = {.bytes = bytes, .room = sizeof bytes};
+
+	emit_dispatch(&e);
+	return p->state & STATE_NOTED &&
+	       (stands_at(c, rip, &e, 0) || stands_at(c, rip, &e, DISPATCH_JUMP));
+}
+
+/* Of a task that died between an indirect branch's record and the code that it leads to: before its
+ * jump, in the search, or in an indirect entry. It is as at a miss: there may be no code there yet.
+ * False where it was elsewhere. */
+static bool state_arriving(struct task *task, const struct engine_space *es, struct stretch *s)
+{
+	const struct code_cache *c = es->cache;
+	uint32_t at = (uint32_t)(s->regs.rip - region_address(CODE_AT));
+	struct branch_log_record made;
+	const struct fragment *fragment;
+	struct state_entry room;
+	const struct state_entry *p = code_cache_state_at(c, at, &fragment, &room);
+	bool searching = !fragment && at < c->safe_point,
+	     entering = !p && (fragment || at >= ROUTINES_SIZE);
+
+	if (c->kind.ticks || !(searching || entering || (p && is_dispatching(c, s->regs.rip, p))) ||
+	    !read_record(task, es, s->ctx.next - RECORD_SIZE, &made) ||
+	    !branch_log_is_indirect(&made) || made.to >= BT_USER_END)
+		return false;
+	/* An entry may be one that sends it on to the search; before that it has r11. */
+	if (made.to != s->regs.r11 &&
+	    !(entering && (fragment ? made.to == fragment->pc : s->regs.r11 == BITS_EMPTY)))
+		return false;
+	if (searching && at > c->miss)
+		s->regs.rax = s->ctx.rax;
+	if (searching && at >= c->miss_kept)
+		s->regs.eflags = (s->regs.eflags & ~(FLAGS_OF | FLAGS_OF_AH)) |
+				 (s->ctx.flags >> 8 & FLAGS_OF_AH) |
+				 (s->ctx.flags & 1 ? FLAGS_OF : 0);
+	s->regs.r11 = made.to;
+	state_at_miss(task, es, s);
+	s->regs.r11 = s->ctx.r11;
+	return true;
+}
+
+/* Of a task that died at p, or (NULL) elsewhere in the code: of a fragment, where that is not NULL,
+ * or the common parts. */
+static uint64_t prediction_bits(const struct code_cache *c, const struct stretch *s,
+				const struct state_entry *p, bool arriving, bool away)
+{
+	uint64_t bits = bits_as(c, p && p->state & STATE_R11 ? s->ctx.bits : s->regs.r11);
+
+	if (away) /* behind a system call r11 is the application's already; one of the routines' own
+		     changes it */
+		return bits_as(c, s->ctx.bits);
+	if (arriving || (p && p->state & STATE_NOTED)) /* r11 says where an indirect branch leads */
+		return c->kind.ticks ? s->ctx.bits : 1;
+	if (p && p->state & STATE_SHIFTED) /* it counts a conditional that is still to come */
+		return bits - 1;
+	return c->kind.ticks || !branch_log_bits_are_wrong(bits) ? bits
+								 : 1; /* behind an indirect entry */
+}
+
+/* Where the application was when the task died in the middle of a sequence. Of its registers rax,
+ * rcx, r10, behind CPUID rbx and rdx, and the one lent to an operand may be the cache's, and where
+ * ticks are counted they may be one short. */
+static void guess_state(const struct code_cache *c, struct stretch *s, uint64_t begin)
+{
+	uint32_t at = (uint32_t)(s->regs.rip - region_address(CODE_AT));
+	const struct cache_exit *x =
+		code_cache_exit_at(c, (uint32_t)(s->ctx.back - region_address(CODE_AT)));
+	const struct fragment *fragment, *called;
+	struct state_entry room, back_room;
+	const struct state_entry *p = code_cache_state_at(c, at, &fragment, &room), *back;
+	uint64_t leads;
+	bool entry = !p && (fragment || at >= ROUTINES_SIZE),
+	     searching = !p && !fragment && at < c->safe_point, arriving = searching || entry;
+	bool at_cpuid = !p && !fragment && at >= c->cpuid && at < c->own_syscall,
+	     noting = !p && !fragment && at >= c->called && at < c->cpuid;
+	bool asking = !p && !fragment && at >= c->asking && at < c->asked;
+
+	if (!x) /* a safe point on its way back */
+		x = code_cache_exit_at(
+			c, (uint32_t)(s->ctx.back - STOP_BYTES - region_address(CODE_AT)));
+	s->lost = true;
+	s->rounds = 0;
+	s->bits = fragment && fragment_counts_rounds(fragment, at)
+			  ? 1
+			  : prediction_bits(c, s, p, arriving, noting || asking);
+	leads = s->regs.r11; /* of an indirect branch, nearly as long as its target's entry runs */
+	if (noting ? at >= c->telling && at <= c->told : !p || !(p->state & STATE_R11))
+		s->regs.r11 = s->ctx.r11;
+	if (asking || (noting && at >= c->telling && at < c->told))
+		s->regs.rsi = s->ctx.spill;
+	if (noting && at >= c->copying && at < c->copied) {
+		s->regs.rsi = s->ctx.spill;
+		s->regs.rdx = s->ctx.rdx;
+		s->regs.rdi = s->ctx.r10;
+	}
+	if (p && p->state & STATE_SPILLED)
+		*operand_register(&s->regs, p->reg) = s->ctx.spill;
+	if (p && fragment_in_rounds(fragment, at))
+		take_lent(s, fragment, p);
+	if (p)
+		s->regs.rip = fragment->pc + (uint64_t)(int64_t)p->pc;
+	else if (fragment)
+		s->regs.rip = fragment->pc;
+	else if (arriving)
+		s->regs.rip = is_canonical(leads) && (int64_t)leads >= 0 ? leads : begin;
+	else if (x)
+		s->regs.rip = x->target;
+	else if ((back = code_cache_state_at(
+			  c, (uint32_t)(s->ctx.back - region_address(CODE_AT)), &called,
+			  &back_room))) /* at a system call, behind it, or at CPUID */
+		s->regs.rip = called->pc + (uint64_t)(int64_t)back->pc;
+	else /* nobody knows */
+		s->regs.rip = begin;
+	if (arriving)
+		s->regs.rcx = s->ctx.rcx;
+	if (!p && !fragment &&
+	    ((at > c->miss && at < c->safe_point) || (at >= c->call && at < c->called) || at_cpuid))
+		s->regs.rax = s->ctx.rax;
+	if (!p && ((at >= c->call && at < c->called) || at_cpuid))
+		s->regs.rcx = s->ctx.rcx;
+	if (at_cpuid)
+		s->regs.rdx = s->ctx.rdx;
+}
+
+void stretch_guess_state(struct task *task, const struct engine_space *es, struct stretch *s)
+{
+	if (!in_code(s->regs.rip) || !read_context(task, es, s))
+		s->lost = true;
+	else if (!state_at_entry(task, es, s) && !state_at_trap(task, es, s) &&
+		 !state_before_trap(task, es, s) && !state_before_bit(task, es, s) &&
+		 !state_arriving(task, es, s))
+		guess_state(es->cache, s, ((struct engine_task *)task->backend)->begin);
+	s->arrival = s->lost ? ARRIVED_NOWHERE : s->arrival;
+}
+
+bool stretch_is_in_code(const struct bt_regs *raw) { return in_code(raw->rip); }
+
+bool stretch_is_own_trap(const struct code_cache *c, const siginfo_t *info,
+			 const struct bt_regs *raw)
+{
+	uint32_t trap = (uint32_t)(raw->rip - 1 - region_address(CODE_AT));
+
+	/* The program may have sent itself one that looks so. */
+	return info->si_signo == SIGTRAP && info->si_code == TRAP_SELF && in_code(raw->rip - 1) &&
+	       (trap == c->miss_trap || code_cache_exit_at(c, trap));
+}
+
+int stretch_take_records(struct task *task, struct engine_space *es, struct stretch *s, size_t to)
+{
+	const uint64_t first = engine_window_at(
+		task, RECORDS_END - ((const struct engine_task *)task->backend)->room);
+
+	if (s->taken < to && es->window.bytes) { /* the log copies before it looks: the program can
+						    write to these at any moment */
+		const struct branch_log_record *records = (const void *)(es->window.bytes + first);
+
+		s->last = records[to - 1];
+		branch_log_records(task->log, records + s->taken, to - s->taken);
+		s->taken = to;
+	}
+	for (size_t n; s->taken < to; s->taken += n) {
+		n = to - s->taken < RECORDS_READ ? to - s->taken : RECORDS_READ;
+		if (!window_read(&es->window, task->tid, first + s->taken * RECORD_SIZE,
+				 es->records, n * RECORD_SIZE))
+			return -BT_E_GONE;
+		branch_log_records(task->log, es->records, n);
+		s->last = es->records[n - 1];
+	}
+	return 0;
+}
+
+/* When the cache's code writes its bits away: as it was told, or asked to stop. With anything else
+ * some may have been lost. */
+static bool is_bound_whole(const struct context *ctx)
+{
+	return ctx->stop ? ctx->limit == UINT64_MAX && ctx->mask == 0
+			 : ctx->limit == BITS_FULL && ctx->mask == BITS_FULL;
+}
+
+bool stretch_take_full(struct task *task, struct engine_space *es, struct stretch *s)
+{
+	const struct cache_exit *x = code_cache_exit_at(
+		es->cache, (uint32_t)(s->regs.rip - 1 - region_address(CODE_AT)));
+
+	if (!x || x->dead || !x->goes_on ||
+	    ((const struct engine_task *)task->backend)->room != RECORDS_BYTES ||
+	    !read_context(task, es, s))
+		return false;
+	/* The routines has written the last record, and would have gone on behind the trap, had
+	 * there been more room (routines.c, emit_safe_point()). */
+	return !s->ctx.next && !s->ctx.stop && s->regs.r11 == BITS_EMPTY &&
+	       is_bound_whole(&s->ctx) && s->ctx.syscall_next == -(uint64_t)SYSCALL_NOTES_BYTES &&
+	       !stretch_take_records(task, es, s, RECORDS_BYTES / RECORD_SIZE);
+}
+
+bool stretch_go_on(struct task *task, struct engine_space *es, const struct stretch *s)
+{
+	struct engine_task *et = task->backend;
+	uint64_t next = -(uint64_t)RECORDS_BYTES;
+
+	if (!window_write(&es->window, task->tid, engine_window_at(task, CTX_NEXT), &next,
+			  sizeof next))
+		return false;
+	et->roomed = true;
+	et->roomed_last = s->last;
+	return true;
+}
+
+/* Takes the records of the stretch into the task's log, and the system calls made meanwhile into
+ * its list. Returns 0 or -BT_E_GONE. */
+static int take_records(struct task *task, struct engine_space *es, struct stretch *s)
+{
+	const struct engine_task *et = task->backend;
+	uint64_t bytes = s->ctx.next + et->room;
+
+	s->damaged = !is_bound_whole(&s->ctx) || bytes > et->room || bytes % RECORD_SIZE ||
+		     branch_log_bits_are_wrong(s->bits);
+	s->records = s->damaged ? 0 : bytes / RECORD_SIZE;
+	es->scribbled |= s->damaged;
+	return cache_syscalls_take(task, es, s) ? -BT_E_GONE
+						: stretch_take_records(task, es, s, s->records);
+}
+
+/* A call has pushed its return address over its own operand, or a part of it. What that was is
+ * known: where it leads. */
+static void restore_operand(struct task *task, const struct stretch *s, uint64_t at,
+			    uint64_t target)
+{
+	uint64_t pushed = s->regs.rsp - 8, start = at > pushed ? at : pushed,
+		 end = at > pushed ? pushed + 8 : at + 8;
+	const uint8_t *bytes = (const void *)&target;
+
+	if (start < end && end - start <= sizeof target)
+		tracee_write(task->tid, start, bytes + (start - at), end - start);
+}
+
+/* A branch to an address that no page can have faults itself, before it has done anything (Intel
+ * SDM volume 1, 3.3.7.1): it is undone, and the stepper makes it. */
+static void undo_branch(struct task *task, struct stretch *s, uint64_t from)
+{
+	uint8_t bytes[BT_INSN_MAX] = {0};
+	size_t n = tracee_read(task->tid, from, bytes, sizeof bytes);
+	struct x86_insn insn;
+
+	if (x86_decode(bytes, n, &insn))
+		return;
+	if (insn.class == BT_INSN_RET)
+		s->regs.rsp -=
+			8 + (insn.imm_size
+				     ? (uint64_t)(bytes[insn.imm_at] | bytes[insn.imm_at + 1] << 8)
+				     : 0);
+	if (insn.class == BT_INSN_ICALL) {
+		s->regs.rsp += 8;
+		if (bytes[insn.modrm_at] < 0xc0)
+			restore_operand(task, s, operand_address(&insn, bytes, &s->regs, from),
+					s->regs.rip);
+	}
+	s->regs.rip = from;
+	s->arrival = ARRIVED_NOWHERE;
+	s->kind = EXIT_OUTSIDE;
+	s->undone = true;
+}
+
+/* What is in a walk's buffer makes room for what comes: only the last branch is wanted. */
+static void pass_over(void *arg, const struct bt_branch *entries, size_t n)
+{
+	(void)arg;
+	(void)entries;
+	(void)n;
+}
+
+/* Found by walking from the last record to the indirect branch that ends the stretch. */
+static void undo_wild_branch(struct task *task, struct engine_space *es, struct stretch *s)
+{
+	struct segment_table *t = es->cache->segments;
+	struct engine_task *et = task->backend;
+	const struct branch_log_record *last = s->records   ? &s->last
+					       : et->roomed ? &et->roomed_last
+							    : NULL;
+	bool arrived = last && branch_log_is_indirect(last);
+	const struct segment *from = last && !arrived ? segment_get(t, last->segment) : NULL;
+	struct branch_walk walk = {.table = t,
+				   .generation = segment_generation(t),
+				   .pc = from      ? from->pc
+					 : arrived ? last->to
+						   : et->begin,
+				   .segment = from,
+				   .missed = from && last->kind == BRANCH_LOG_MISS,
+				   .steps = UINT16_MAX};
+	struct walk_leg leg = {.goal = WALK_INDIRECT, .bits = s->bits, .pc = s->regs.rip};
+	struct walk_out out = {.take = pass_over};
+
+	if (!s->damaged && branch_walk(&walk, &leg, &out) && out.n)
+		undo_branch(task, s, out.entries[out.n - 1].from);
+}
+
+/* The same where there are no records. */
+static void undo_noted_branch(struct task *task, struct engine_space *es, struct stretch *s)
+{
+	const struct fragment *fragment;
+	struct state_entry room;
+	const struct state_entry *p =
+		code_cache_state_at(es->cache, (uint32_t)s->ctx.from, &fragment, &room);
+
+	if (p)
+		undo_branch(task, s, fragment->pc + (uint64_t)(int64_t)p->pc);
+}
+
+/* How many conditionals and transfers there were (fragment_ticks.c). Returns how many of both, as
+ * far as they are known one by one. */
+static uint64_t count_stretch(struct task *task, const struct stretch *s)
+{
+	struct engine_task *et = task->backend;
+	uint64_t transfers = 0, ticks = ticks_of(s->bits) - ticks_of(et->ticks_start);
+
+	for (uint32_t i = 0; i < CTX_SLOT_COUNT; i++)
+		if (ticks_of(s->ctx.slots[i]) == ticks_of(s->bits))
+			transfers = i + (uint64_t)(uint32_t)((s->ctx.slots[i] >> TICKS_SHIFT) -
+							     (s->bits >> TICKS_SHIFT));
+	task_count(task, ticks, transfers - s->undone + s->called);
+	et->counted += ticks + transfers;
+	return ticks + transfers;
+}
+
+static void log_end(struct branch_log *log, const struct stretch *s)
+{
+	if (!s->damaged)
+		branch_log_rounds(log, s->rounds);
+	if (!s->damaged && s->arrival != ARRIVED_NOWHERE)
+		branch_log_arrive(log, s->bits,
+				  s->arrival == ARRIVED_DIRECT ? BRANCH_LOG_DIRECT
+							       : BRANCH_LOG_INDIRECT,
+				  s->regs.rip);
+	else if (!s->damaged && !s->lost)
+		branch_log_end(log, s->bits, s->regs.rip);
+	if (s->damaged || s->lost)
+		branch_log_break(log,
+				 s->damaged || s->wrecked ? BT_GAP_SCRIBBLED : BT_GAP_UNDECODED);
+}
+
+static bool has_run(const struct engine_task *et, const struct stretch *s)
+{
+	return s->arrival != ARRIVED_NOWHERE || s->called || s->regs.rip != et->begin ||
+	       s->records || et->roomed || s->bits != (et->ticks ? et->ticks_start : 1);
+}
+
+int stretch_leave(struct task *task, struct engine_space *es, struct stretch *s)
+{
+	struct engine_task *et = task->backend;
+	uint64_t counted = 0;
+
+	engine_set_in_cache(et, false);
+	if (et->ticks ? cache_syscalls_take(task, es, s) : take_records(task, es, s))
+		return -BT_E_GONE;
+	if (s->arrival == ARRIVED_INDIRECT && !is_canonical(s->regs.rip))
+		(et->ticks ? undo_noted_branch : undo_wild_branch)(task, es, s);
+	if (et->ticks)
+		counted = count_stretch(task, s);
+	else
+		log_end(task->log, s);
+	if (et->ticks && cache_sample_take(task, es, s, counted))
+		return -BT_E_GONE;
+	if (task->log && branch_log_crowded(task->log))
+		task_settle(task);
+	if (es->cache->x87)
+		(void)!tracee_clear_x87_address(
+			task->tid); /* a core file has it; a task that is gone has none */
+	s->regs.gs_base = et->gs_base;
+	et->idle = has_run(et, s) ? 0 : et->idle + 1;
+	if (et->idle)
+		s->regs.orig_rax = et->orig_rax; /* the task is where its system call left it */
+	task->regs = s->regs;
+	return 0;
+}
+
+/* A step of the tracee in the cache's code. False when something else came, which is left for the
+ * main loop. */
+static bool step_on(pid_t tid)
+{
+	/* QUIRK(event-stop-first): an interruption comes before the trap of a step that is done.
+	 * Nobody needs to know of it. */
+	const int interrupted = SIGTRAP | PTRACE_EVENT_STOP << 8;
+	int stop, status;
+
+	do {
+		stop = tracee_run_to_stop(tid, PTRACE_SINGLESTEP);
+		if (stop != SIGTRAP && stop != interrupted)
+			return false;
+		if (waitpid(tid, &status, __WALL | WNOHANG) != tid)
+			return false;
+	} while (stop == interrupted);
+	return true;
+}
+
+/* Steps the tracee on to where the application's state is known. */
+static bool step_to_entry(struct task *task, const struct engine_space *es, struct stretch *s)
+{
+	uint64_t mask, all_but_trap = ~(1ull << (SIGTRAP - 1));
+	siginfo_t info, sent = {0};
+	bool found = false, alive = true;
+
+	if (tracee_get_mask(task->tid, &mask) || tracee_set_mask(task->tid, all_but_trap))
+		return false;
+	for (int i = 0; alive && !found && i < STEP_ON; i++) {
+		alive = step_on(task->tid) && !tracee_get_siginfo(task->tid, &info) &&
+			!tracee_get_regs(task->tid, &s->regs) && read_context(task, es, s);
+		if (alive && info.si_code <= 0) /* no step's: it came before that */
+			sent = info;
+		else if (alive && stretch_is_own_trap(es->cache, &info, &s->regs))
+			found = state_at_trap(task, es, s);
+		else if (alive)
+			found = state_at_entry(task, es, s);
+	}
+	(void)!tracee_set_mask(task->tid, mask);
+	if (sent.si_signo)
+		stepper_post_trap(task, &sent);
+	s->far = alive && !found;
+	return found;
+}
+
+bool stretch_find_state(struct task *task, const struct engine_space *es, struct stretch *s)
+{
+	if (!read_context(task, es, s))
+		return false;
+	if (state_at_entry(task, es, s))
+		return true;
+	/* Of a fault nothing comes behind it; and raised once more while it is blocked, it would
+	 * take the program's handler away. */
+	return !s->fault && step_to_entry(task, es, s);
+}
+
+bool stretch_at_trap(struct task *task, const struct engine_space *es, struct stretch *s)
+{
+	if (!read_context(task, es, s))
+		return false;
+	return state_at_trap(task, es, s);
+}

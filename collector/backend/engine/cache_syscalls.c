@@ -1,0 +1,283 @@
+/* SPDX-License-Identifier: MIT */
+/* System calls in the cache, from the tracer's side: when they may be made there, and what was
+ * made. */
+#include <errno.h>
+#include <linux/sched.h>
+#include <signal.h>
+#include <sys/prctl.h>
+#include <sys/ptrace.h>
+#include <sys/syscall.h>
+#include <unistd.h>
+
+#include "collector/backend/engine/cache/syscall_policy.h"
+#include "collector/backend/engine/changes/watch_syscalls.h"
+#include "collector/backend/engine/engine_private.h"
+#include "collector/task/cut_transfer.h"
+#include "collector/task/last_words.h"
+#include "collector/tracee/tracee.h"
+#include "lib/array_size.h"
+#include "lib/syscall.h"
+
+#ifndef ARCH_SET_CPUID
+#define ARCH_SET_CPUID 0x1012 /* asm/prctl.h since Linux 4.12 */
+#endif
+#ifndef PR_SET_SYSCALL_USER_DISPATCH
+#define PR_SET_SYSCALL_USER_DISPATCH 59
+#endif
+
+enum {
+	PTRACE_GET_DISPATCH_CONFIG = 0x4211, /* PTRACE_GET_SYSCALL_USER_DISPATCH_CONFIG */
+	CODE_SECCOMP = 1,                    /* si_code SYS_SECCOMP, which glibc does not have */
+};
+#define X32_SYSCALL 0x40000000ull /* in the number of an x32 call */
+
+static struct engine_space *space_of(const struct task *task)
+{
+	return task->process ? task->process->space->extension : NULL;
+}
+
+/* ---- Which may be made ---- */
+
+/* Whether the program looks at the address of each call (Linux 6.4; before, nobody can tell). */
+static bool dispatches(pid_t tid)
+{
+	struct {
+		uint64_t mode, selector, offset, len;
+	} config = {0};
+
+	return !ptrace((enum __ptrace_request)PTRACE_GET_DISPATCH_CONFIG, tid, sizeof config,
+		       &config) &&
+	       config.mode;
+}
+
+/* What the task may have done before it was recorded. */
+static void look_at_adopted(struct task *task, struct engine_space *es)
+{
+	struct engine_task *et = task->backend;
+
+	if (!es->adopted || et->looked_at)
+		return;
+	et->looked_at = true;
+	es->filtered |= tracee_is_filtered(task->tid) || dispatches(task->tid);
+	descriptors_adopted(&es->descriptors, es->adopted, task->tid);
+}
+
+static uint64_t granted(struct task *task, struct engine_space *es)
+{
+	struct engine_task *et = task->backend;
+	bool table;
+	uint64_t grant = POLICY_ALL;
+
+	look_at_adopted(task, es);
+	es->descriptors.shared |= task->process->files_shared;
+	table = descriptors_ready(&es->descriptors, &et->descriptors, &es->window, task->tid,
+				  task->unit->tasks);
+	es->filtered |= es->window.filtered;
+	if (es->filtered)
+		return 0;
+	/* The kernel may fault for it, and another of the unit is to have the turn for serving
+	 * that. */
+	if (es->serves_faults && task->unit->tasks > 1 && !(es->parallel && !es->turns))
+		return 0;
+	if (task->unit->tasks > 1 && es->parallel &&
+	    !es->turns) /* what the tracer has just learned of it may not be true any more */
+		grant &= ~(uint64_t)(POLICY_CLOSE | POLICY_ACTION);
+	else if (task->unit->tasks > 1) /* nobody has the turn while it waits; a slow file system
+					   may be served by another of the unit */
+		grant &= ~(uint64_t)(POLICY_PATHS | POLICY_WAIT);
+	/* Others may look at them while it waits, and a signal that it blocks would wake it; or it
+	 * waits for one that was sent again (tell_waited()). */
+	if (stepper_hides_signals(task) || et->posted)
+		grant &= ~(uint64_t)POLICY_WAIT;
+	if (stepper_hides_signals(task) || task->unit->tasks > 1)
+		grant &= ~(uint64_t)POLICY_MASKS;
+	if (stepper_blocks_faults(task) ||
+	    es->ignores_faults) /* one of the routines' (cache_syscalls_fault()) would change what
+				   such signals do */
+		grant &= ~(uint64_t)(POLICY_MASKS | POLICY_COPIES);
+	if (es->watch.protected) /* the kernel cannot write there: at a stop the pages are given
+				    back before */
+		grant &= ~(uint64_t)POLICY_WRITE;
+	if (es->parallel) /* each has memory of its own for that, and nobody knows in which order
+			     they write */
+		grant &= ~(uint64_t)POLICY_COPIES;
+	if (!table)
+		grant &= ~(uint64_t)POLICY_TABLE;
+	if (es->descriptors.closing) /* dup2() by another task may replace what a copy would be */
+		grant &= ~(uint64_t)POLICY_COPY;
+	return grant;
+}
+
+void cache_syscalls_grant(struct task *task, struct engine_space *es, struct context *ctx)
+{
+	ctx->syscalls = granted(task, es);
+	/* Where nobody can close it meanwhile. */
+	if (ctx->syscalls & POLICY_TABLE && ctx->syscalls & POLICY_COPY &&
+	    !(es->parallel && task->unit->tasks > 1))
+		ctx->device = descriptors_device(&es->descriptors);
+	if (ctx->syscalls && !cache_mappings_allow(task, es, ctx))
+		ctx->syscalls &= ~(uint64_t)POLICY_MAPS;
+}
+
+/* Whether the program now has something that looks at the address from which calls are made. */
+static bool installs_filter(const struct tracee_syscall *c)
+{
+	return !c->compat &&
+	       (c->nr == SYS_seccomp ||
+		(c->nr == SYS_prctl && ((int)c->args[0] == PR_SET_SECCOMP ||
+					(int)c->args[0] == PR_SET_SYSCALL_USER_DISPATCH)));
+}
+
+/* Whether CPUID may trap behind it; 32-bit calls have numbers of their own. */
+static bool sets_cpuid(const struct tracee_syscall *c)
+{
+	return c->compat ||
+	       ((c->nr & ~X32_SYSCALL) == SYS_arch_prctl && (int)c->args[0] == ARCH_SET_CPUID);
+}
+
+/* USERFAULTFD_IOC_NEW of /dev/userfaultfd and UFFDIO_REGISTER, however the program came by the
+ * descriptor, are both number 0 of type 0xaa. */
+static bool may_serve_faults(const struct tracee_syscall *c)
+{
+	return !c->compat && (c->nr == SYS_userfaultfd ||
+			      (c->nr == SYS_ioctl && (c->args[1] & 0xffff) == 0xaa00));
+}
+
+void cache_syscalls_entered(struct task *task)
+{
+	struct engine_task *et = task->backend;
+	struct engine_space *es = space_of(task);
+	bool filtered, shared;
+
+	if (!es)
+		return;
+	filtered = es->filtered;
+	shared = es->descriptors.shared;
+	es->filtered |= installs_filter(&task->syscall) || task->syscall.compat;
+	es->cpuid_traps |= sets_cpuid(&task->syscall);
+	es->serves_faults |= may_serve_faults(&task->syscall);
+	es->ignores_faults |=
+		watch_syscall_ignores(task, SIGSEGV) || watch_syscall_ignores(task, SIGBUS);
+	descriptors_entered(&es->descriptors, &et->descriptors, &es->window, task->tid,
+			    &task->syscall, task->unit->tasks);
+	if (es->parallel && (filtered != es->filtered ||
+			     shared != es->descriptors.shared)) /* others have been granted more */
+		es->quiesce = true;
+}
+
+void cache_syscalls_left(struct task *task)
+{
+	struct engine_task *et = task->backend;
+	struct engine_space *es = space_of(task);
+
+	if (es)
+		descriptors_left(&es->descriptors, &et->descriptors, &es->window, task->tid,
+				 &task->syscall, task->regs.rax);
+}
+
+void cache_syscalls_forget_task(struct task *task)
+{
+	struct engine_task *et = task->backend;
+	struct engine_space *es = space_of(task);
+
+	if (es)
+		descriptors_forget_task(&es->descriptors, &et->descriptors);
+}
+
+/* ---- What was made ---- */
+
+static unsigned conditionals(uint64_t bits) { return (unsigned)__builtin_clzll(bits | 1) ^ 63; }
+
+/* The notes of the stretch, into es->notes: how many there are. Of what the program has scribbled
+ * on them no more is believed than that. */
+static size_t read_notes(struct task *task, struct engine_space *es, const struct stretch *s)
+{
+	uint64_t bytes = s->ctx.syscall_next + SYSCALL_NOTES_BYTES;
+	size_t n = bytes > SYSCALL_NOTES_BYTES || bytes % NOTE_SIZE ? 0 : bytes / NOTE_SIZE;
+
+	n += s->called && n < SYSCALL_NOTES_BYTES / NOTE_SIZE;
+	if (n && !window_read(&es->window, task->tid, engine_window_at(task, SYSCALL_NOTES_AT),
+			      es->notes, n * NOTE_SIZE))
+		return 0;
+	if (s->called && n)
+		es->notes[n - 1].result = s->regs.rax;
+	return n;
+}
+
+/* What it has just written to descriptor 2, should it have: a routine has not come to that. A part
+ * may be made whole at a stop, and is heard with the whole then. */
+static void hear(struct task *task, const struct engine_space *es, const struct stretch *s,
+		 size_t n)
+{
+	if (s->called && n && es->notes[n - 1].nr == SYS_write &&
+	    (int)s->regs.rdi == STDERR_FILENO && s->regs.rax && s->regs.rax == s->regs.rdx)
+		last_words_wrote(task->process, task->tid, s->regs.rsi, s->regs.rax);
+}
+
+int cache_syscalls_take(struct task *task, struct engine_space *es, struct stretch *s)
+{
+	const struct observer *observer = task->process->space->observer;
+	const struct engine_task *et = task->backend;
+	size_t n = read_notes(task, es, s);
+	const struct args_note *args = NULL;
+	uint64_t tick = 0;
+
+	words_take(task, es);
+	hear(task, es, s, n);
+	es->shares_file |= s->ctx.syscalls & POLICY_MAPS && !(s->ctx.syscalls & POLICY_PROTECTS);
+	for (size_t i = 0; i < n; i++) {
+		const struct syscall_note *note = &es->notes[i];
+		int64_t before = (note->next + (int64_t)et->room) / RECORD_SIZE;
+		struct bt_syscall call = {.nr = note->nr, .result = note->result};
+
+		if (note->nr == (uint32_t)NOTE_OF_ARGS) {
+			args = (const void *)note;
+			continue;
+		}
+		if (before >= 0 && before <= (int64_t)s->records &&
+		    stretch_take_records(task, es, s, (size_t)before))
+			return -BT_E_GONE;
+		call.tick = task_tick(task);
+		if (call.tick != BT_TICKS_UNKNOWN)
+			call.tick += et->ticks ? ticks_of(note->bits) - ticks_of(et->ticks_start)
+					       : conditionals(branch_log_bits(note->bits));
+		tick = call.tick = call.tick < tick ? tick : call.tick;
+		observer->ops->syscall(observer->arg, task, &call);
+		if (args)
+			cache_mappings_changed(task, note, args);
+		args = NULL;
+	}
+	return 0;
+}
+
+void cache_syscalls_interrupted(struct task *task, const struct stretch *s)
+{
+	task->syscall_restarts = tracee_wants_restart(&task->regs);
+	task->syscall_cut = s->called && (int64_t)task->regs.orig_rax >= 0 &&
+			    ((int64_t)task->regs.rax == -EINTR || cut_transfer_is_short(task));
+}
+
+void cache_syscalls_signalled(const struct task *task, siginfo_t *info)
+{
+	if (info->si_signo == SIGSYS && info->si_code == CODE_SECCOMP &&
+	    (uint64_t)(uintptr_t)info->si_call_addr - region_address(CODE_AT) < CODE_SIZE)
+		info->si_call_addr = (void *)(uintptr_t)task->regs.rip;
+}
+
+bool cache_syscalls_fault(const struct code_cache *c, const siginfo_t *info, struct bt_regs *raw)
+{
+	const struct {
+		uint32_t from, end, to;
+	} reads[] = {{c->copying, c->copy_end, c->copy_end},
+		     {c->masking, c->masked, c->syscall_stops}};
+	uint64_t at = raw->rip - region_address(CODE_AT);
+
+	if (info->si_code <= 0 || (info->si_signo != SIGSEGV && info->si_signo != SIGBUS))
+		return false;
+	for (size_t i = 0; i < ARRAY_SIZE(reads); i++)
+		if (at >= reads[i].from && at < reads[i].end) {
+			raw->rip = region_address(CODE_AT) + reads[i].to;
+			return true;
+		}
+	return false;
+}

@@ -1,0 +1,559 @@
+/* SPDX-License-Identifier: MIT */
+#include "collector/backend/engine/changes/watch_syscalls.h"
+
+#include <linux/prctl.h>
+#include <netinet/in.h>
+#include <sched.h>
+#include <signal.h>
+#include <stdio.h>
+#include <string.h>
+#include <sys/mman.h>
+#include <sys/resource.h>
+#include <sys/syscall.h>
+#include <unistd.h>
+
+#include "collector/backend/engine/cache/descriptors.h"
+#include "collector/space/map_syscalls.h"
+#include "collector/tracee/tracee.h"
+#include "lib/array_size.h"
+#include "lib/call_result.h"
+#include "lib/page.h"
+
+enum {
+	SCAN_MAX = 4096,   /* bytes of a structure that is not known, in which addresses are looked
+			      for */
+	REACH_MIN = 65536, /* what a call without a length may write */
+	REACH_FACTOR = 32, /* bytes of the largest element that is counted by an argument */
+	REACH_COUNT = 65536,
+	IOVECS_MAX = 1024,       /* UIO_MAXIOV */
+	MESSAGE_SIZE = 64,       /* struct mmsghdr */
+	SMALL = 1024,            /* more than any structure of the calls in question has */
+	LENGTH_MAX = 0x7ffff000, /* MAX_RW_COUNT */
+	FRAME_STACK = 16, /* of the ucontext that rsp points to in a handler's return: uc_stack */
+	LOWEST = 65536,   /* what is less is rather a number; nothing is watched there */
+	PRCTL_MDWE =
+		65, /* PR_SET_MDWE, Linux 6.3: nothing becomes writable and executable any more */
+	SYSCALL_MSEAL = 462,      /* Linux 6.10: protections can no longer be changed */
+	SYSCALL_GETXATTRAT = 464, /* Linux 6.13 */
+	POLICY_KNOWN = 470,       /* Linux 6.18: of what comes behind nothing is known */
+	OPTION_ZEROCOPY = 35,     /* TCP_ZEROCOPY_RECEIVE */
+	UFFD_NEW = 0xaa00,        /* USERFAULTFD_IOC_NEW, of /dev/userfaultfd, Linux 6.1 */
+};
+
+struct shower {
+	const struct task *task;
+	void (*range)(void *arg, uint64_t start, uint64_t end);
+	void *arg;
+};
+
+/* Wherever it begins: a call may name the lowest addresses, and hit what is mapped above. */
+static void show(const struct shower *s, uint64_t start, uint64_t n)
+{
+	if (n)
+		s->range(s->arg, start, start + n < start ? UINT64_MAX : start + n);
+}
+
+/* What may be an address. */
+static void guess(const struct shower *s, uint64_t start, uint64_t n)
+{
+	if (start >= LOWEST)
+		show(s, start, n);
+}
+
+/* Whatever its arguments are: each may be the address of something as long as the largest of the
+ * others says. */
+static void any_argument(const struct shower *s)
+{
+	uint64_t most = 0, reach;
+
+	for (int i = 0; i < 6; i++)
+		if (s->task->syscall.args[i] <= LENGTH_MAX && s->task->syscall.args[i] > most)
+			most = s->task->syscall.args[i];
+	reach = REACH_MIN + most + REACH_FACTOR * (most < REACH_COUNT ? most : REACH_COUNT);
+	for (int i = 0; i < 6; i++)
+		guess(s, s->task->syscall.args[i], reach);
+}
+
+/* None of its arguments is a length: each may be the address of something small. */
+static void small_arguments(const struct shower *s)
+{
+	for (int i = 0; i < 6; i++)
+		guess(s, s->task->syscall.args[i], SMALL);
+}
+
+/* Sets of descriptors: a bit each, in words. */
+static void descriptor_sets(const struct shower *s)
+{
+	uint64_t n = (s->task->syscall.args[0] & INT32_MAX) / 64 * 8 + 8;
+
+	small_arguments(s);
+	for (int i = 1; i < 4; i++)
+		show(s, s->task->syscall.args[i], n);
+}
+
+static void second_buffer(const struct shower *s)
+{
+	show(s, s->task->syscall.args[1], s->task->syscall.args[2]);
+}
+
+static void received(const struct shower *s)
+{
+	second_buffer(s);
+	show(s, s->task->syscall.args[4], SMALL);
+	show(s, s->task->syscall.args[5], SMALL);
+}
+
+static void poll_entries(const struct shower *s)
+{
+	show(s, s->task->syscall.args[0], s->task->syscall.args[1] * 8);
+}
+
+/* What is left of the time is written, too. */
+static void timed_poll_entries(const struct shower *s)
+{
+	poll_entries(s);
+	show(s, s->task->syscall.args[2], SMALL);
+}
+
+static void epoll_entries(const struct shower *s)
+{
+	show(s, s->task->syscall.args[1], s->task->syscall.args[2] * 12);
+}
+
+static void iovecs(const struct shower *s, uint64_t at, uint64_t n)
+{
+	uint64_t v[2 * 64];
+
+	for (uint64_t done = 0, now; done < n && done < IOVECS_MAX; done += now) {
+		now = n - done < 64 ? n - done : 64;
+		if (tracee_read(s->task->tid, at + done * 16, v, now * 16) != now * 16)
+			return;
+		for (uint64_t i = 0; i < now; i++)
+			show(s, v[2 * i], v[2 * i + 1]);
+	}
+}
+
+static void message(const struct shower *s, uint64_t at)
+{
+	uint64_t m[7]; /* struct msghdr: name, its length; vectors, their number; control, its
+			  length; flags */
+
+	show(s, at, sizeof m);
+	if (tracee_read(s->task->tid, at, m, sizeof m) != sizeof m)
+		return;
+	show(s, m[0], m[1] & UINT32_MAX);
+	iovecs(s, m[2], m[3]);
+	show(s, m[4], m[5]);
+}
+
+static void second_iovecs(const struct shower *s)
+{
+	any_argument(s);
+	iovecs(s, s->task->syscall.args[1], s->task->syscall.args[2]);
+}
+
+static void remote_iovecs(const struct shower *s)
+{
+	second_iovecs(s);
+	iovecs(s, s->task->syscall.args[3], s->task->syscall.args[4]);
+}
+
+static void one_message(const struct shower *s) { message(s, s->task->syscall.args[1]); }
+
+static void messages(const struct shower *s)
+{
+	any_argument(s);
+	for (uint64_t i = 0; i < s->task->syscall.args[2] && i < IOVECS_MAX; i++)
+		message(s, s->task->syscall.args[1] + i * MESSAGE_SIZE);
+}
+
+/* A structure may hold addresses, with lengths behind them. */
+static void structures(const struct shower *s)
+{
+	uint64_t words[SCAN_MAX / 8];
+	size_t n;
+
+	any_argument(s);
+	for (int i = 0; i < 6; i++) {
+		if (s->task->syscall.args[i] < LOWEST)
+			continue;
+		n = tracee_read(s->task->tid, s->task->syscall.args[i], words, sizeof words) / 8;
+		for (size_t k = 0; k < n; k++)
+			guess(s, words[k],
+			      REACH_MIN +
+				      (k + 1 < n && words[k + 1] <= UINT32_MAX ? words[k + 1] : 0));
+	}
+}
+
+static void socket_option(const struct shower *s)
+{
+	if ((int)s->task->syscall.args[1] == IPPROTO_TCP &&
+	    (int)s->task->syscall.args[2] == OPTION_ZEROCOPY)
+		structures(s);
+	else
+		any_argument(s);
+}
+
+/* struct xattr_args: an address, a length. */
+static void attribute(const struct shower *s)
+{
+	uint64_t args[2];
+
+	if (tracee_read(s->task->tid, s->task->syscall.args[4], args, sizeof args) == sizeof args)
+		show(s, args[0], args[1] & UINT32_MAX);
+}
+
+/* A number for each page. */
+static void states_of_pages(const struct shower *s)
+{
+	show(s, s->task->syscall.args[4], s->task->syscall.args[1] * sizeof(int));
+}
+
+static void first_range(const struct shower *s)
+{
+	show(s, s->task->syscall.args[0], s->task->syscall.args[1]);
+}
+
+static void everything(const struct shower *s) { s->range(s->arg, 0, UINT64_MAX); }
+
+/* From wherever the mapping begins, which may have grown by itself. */
+static void protected_range(const struct shower *s)
+{
+	if (s->task->syscall.args[2] & PROT_GROWSDOWN)
+		everything(s);
+	else
+		first_range(s);
+}
+
+static void new_mapping(const struct shower *s)
+{
+	if (s->task->syscall.args[3] & (MAP_FIXED | MAP_FIXED_NOREPLACE))
+		first_range(s);
+}
+
+static void moved_mapping(const struct shower *s)
+{
+	first_range(s);
+	if (s->task->syscall.args[3] & MREMAP_FIXED)
+		show(s, s->task->syscall.args[4], s->task->syscall.args[2]);
+}
+
+/* What lies behind the new end goes, and comes back as other pages: up to the old end, where that
+ * is known. */
+static void heap_behind(const struct shower *s)
+{
+	uint64_t end = s->task->process->space->heap_end, new = s->task->syscall.args[0];
+
+	if (new && (!end || new < end))
+		show(s, new, end ? page_up(end - new) : UINT64_MAX);
+}
+
+static void nothing(const struct shower *s) { (void)s; }
+
+static const struct {
+	uint16_t nr;
+	void (*show)(const struct shower *s);
+} rows[] = {
+	/* of calls that are common, that change mappings, or that write where a structure says */
+	{SYS_mmap, new_mapping},
+	{SYS_munmap, first_range},
+	{SYS_mprotect, protected_range},
+	{SYS_pkey_mprotect, protected_range},
+	{SYS_madvise, first_range},
+	{SYS_mremap, moved_mapping},
+	{SYS_remap_file_pages, first_range},
+	{SYS_shmat, everything},
+	{SYS_brk, heap_behind},
+	{SYS_process_madvise, remote_iovecs},
+	{SYS_munlockall, nothing},
+	{SYS_readv, second_iovecs},
+	{SYS_preadv, second_iovecs},
+	{SYS_preadv2, second_iovecs},
+	{SYS_recvmsg, one_message},
+	{SYS_recvmmsg, messages},
+	{SYS_vmsplice, second_iovecs},
+	{SYS_getsockopt, socket_option},
+	{SYSCALL_GETXATTRAT, attribute},
+	{SYS_move_pages, states_of_pages},
+	{SYS_process_vm_readv, remote_iovecs},
+	{SYS_process_vm_writev, remote_iovecs},
+	{SYS_ioctl, structures},
+	{SYS_clone3, structures},
+	{SYS_bpf, structures},
+	{SYS_keyctl, structures},
+	{SYS_ptrace, structures},
+	{SYS_io_submit, structures},
+	{SYS_futex_waitv, structures},
+	{SYS_read, second_buffer},
+	{SYS_pread64, second_buffer},
+	{SYS_recvfrom, received},
+	{SYS_getdents64, second_buffer},
+	{SYS_readlink, second_buffer},
+	{SYS_poll, poll_entries},
+	{SYS_ppoll, timed_poll_entries},
+	{SYS_epoll_wait, epoll_entries},
+	{SYS_epoll_pwait, epoll_entries},
+	{SYS_futex, small_arguments},
+	{SYS_nanosleep, small_arguments},
+	{SYS_clock_nanosleep, small_arguments},
+	{SYS_clock_gettime, small_arguments},
+	{SYS_gettimeofday, small_arguments},
+	{SYS_wait4, small_arguments},
+	{SYS_select, descriptor_sets},
+	{SYS_pselect6, descriptor_sets},
+	{SYS_accept, small_arguments},
+	{SYS_accept4, small_arguments},
+	{SYS_stat, small_arguments},
+	{SYS_fstat, small_arguments},
+	{SYS_lstat, small_arguments},
+	{SYS_newfstatat, small_arguments},
+	{SYS_statx, small_arguments},
+	{SYS_rt_sigaction, small_arguments},
+	{SYS_rt_sigprocmask, small_arguments},
+	{SYS_rt_sigtimedwait, small_arguments},
+	{SYS_clone, small_arguments},
+	{SYS_fcntl, small_arguments},
+	{SYS_prctl, small_arguments},
+	{SYS_getrusage, small_arguments},
+	{SYS_times, small_arguments},
+	{SYS_uname, small_arguments},
+	{SYS_lseek, nothing},
+	{SYS_openat, nothing},
+	{SYS_open, nothing},
+	{SYS_writev, nothing},
+	{SYS_sendto, nothing},
+	{SYS_sendmsg, nothing},
+	{SYS_tgkill, nothing},
+	{SYS_epoll_ctl, nothing},
+	{SYS_exit, nothing},
+	{SYS_exit_group, nothing},
+	{SYS_write, nothing},
+	{SYS_pwrite64, nothing},
+	{SYS_close, nothing},
+	{SYS_sched_yield, nothing},
+	{SYS_rt_sigreturn, nothing},
+	{SYS_gettid, nothing},
+	{SYS_getpid, nothing},
+};
+
+void watch_syscall_ranges(const struct task *task,
+			  void (*range)(void *arg, uint64_t start, uint64_t end), void *arg)
+{
+	const struct shower s = {task, range, arg};
+
+	if (task->syscall.compat) {
+		everything(&s);
+		return;
+	}
+	for (size_t i = 0; i < ARRAY_SIZE(rows); i++)
+		if (rows[i].nr == task->syscall.nr) {
+			rows[i].show(&s);
+			return;
+		}
+	if (task->syscall.nr < POLICY_KNOWN)
+		any_argument(&s);
+	else
+		structures(&s);
+}
+
+void watch_syscall_replaced(const struct task *task,
+			    void (*range)(void *arg, uint64_t start, uint64_t end), void *arg)
+{
+	const struct shower s = {task, range, arg};
+	const uint64_t *args = task->syscall.args, result = task->regs.rax;
+	bool mapped = !call_has_failed(result);
+
+	if (task->syscall.compat) {
+		everything(&s);
+		return;
+	}
+	switch (task->syscall.nr) {
+	case SYS_mmap:
+		show(&s, result, mapped ? args[1] : 0);
+		break;
+	case SYS_mremap:
+		show(&s, args[0], args[1]);
+		show(&s, result, mapped ? args[2] : 0);
+		break;
+	case SYS_munmap:
+	case SYS_madvise:
+	case SYS_remap_file_pages:
+		show(&s, args[0], args[1]);
+		break;
+	case SYS_shmat:
+	case SYS_process_madvise:
+		everything(&s);
+		break;
+	default:
+		break;
+	}
+}
+
+bool watch_syscall_output(const struct task *task, uint32_t *fd)
+{
+	const uint64_t *args = task->syscall.args;
+
+	if ((int64_t)task->regs.rax <= 0 || task->syscall.compat)
+		return false;
+	switch (task->syscall.nr) {
+	case SYS_write:
+	case SYS_writev:
+	case SYS_pwrite64:
+	case SYS_pwritev:
+	case SYS_pwritev2:
+	case SYS_sendfile:
+		*fd = (uint32_t)args[0];
+		return true;
+	case SYS_splice:
+	case SYS_copy_file_range:
+		*fd = (uint32_t)args[2];
+		return true;
+	default:
+		return false;
+	}
+}
+
+bool watch_syscall_is_memory(const struct task *task, uint32_t fd)
+{
+	char path[48], target[4096] = "";
+	const char *name;
+
+	snprintf(path, sizeof path, "/proc/%d/fd/%u", (int)task->tid, (unsigned)fd);
+	if (readlink(path, target, sizeof target - 1) < 0)
+		return false;
+	/* Wherever it is mounted, and whatever the program has for its root. */
+	name = strrchr(target, '/');
+	return name && !strcmp(name, "/mem") && descriptors_is_proc(task->tid, fd);
+}
+
+bool watch_syscall_ignores(const struct task *task, int signo)
+{
+	uint64_t handler = 0;
+
+	return !task->syscall.compat && task->syscall.nr == SYS_rt_sigaction &&
+	       (int)task->syscall.args[0] == signo && task->syscall.args[1] &&
+	       tracee_read(task->tid, task->syscall.args[1], &handler, sizeof handler) ==
+		       sizeof handler &&
+	       handler == (uint64_t)(uintptr_t)SIG_IGN;
+}
+
+/* clone3's are in a structure: flags, an address, that of the child's id, ... */
+static bool clone_args(const struct task *task, uint64_t *flags, uint64_t *child_tid)
+{
+	uint64_t in[3];
+
+	if (task->syscall.nr == SYS_clone) {
+		*flags = task->syscall.args[0];
+		*child_tid = task->syscall.args[3];
+		return true;
+	}
+	if (tracee_read(task->tid, task->syscall.args[0], in, sizeof in) != sizeof in)
+		return false;
+	*flags = in[0];
+	*child_tid = in[2];
+	return true;
+}
+
+static bool copies_space(const struct task *task)
+{
+	uint64_t flags, child_tid;
+
+	return !clone_args(task, &flags, &child_tid) || !(flags & CLONE_VM);
+}
+
+/* A protected page does not count against RLIMIT_DATA: another could take its place. */
+static bool limits_data(const struct task *task)
+{
+	const uint64_t *args = task->syscall.args;
+
+	return task->syscall.nr == SYS_setrlimit ? (uint32_t)args[0] == RLIMIT_DATA
+						 : (uint32_t)args[1] == RLIMIT_DATA && args[2];
+}
+
+enum watch_syscall watch_syscall_kind(const struct task *task)
+{
+	if (task->syscall.compat)
+		return WATCH_SYSCALL_ENDS;
+	switch (task->syscall.nr) {
+	case SYS_seccomp:
+	case SYS_io_uring_setup:
+	case SYS_io_setup:
+	case SYS_userfaultfd:
+	case SYSCALL_MSEAL:
+		return WATCH_SYSCALL_ENDS;
+	case SYS_setrlimit:
+	case SYS_prlimit64:
+		return limits_data(task) ? WATCH_SYSCALL_ENDS : WATCH_SYSCALL_PLAIN;
+	case SYS_ioctl:
+		return (uint32_t)task->syscall.args[1] == UFFD_NEW ? WATCH_SYSCALL_ENDS
+								   : WATCH_SYSCALL_PLAIN;
+	case SYS_prctl:
+		if ((int)task->syscall.args[0] == PR_SET_SYSCALL_USER_DISPATCH &&
+		    task->syscall.args[1]) /* calls of ours would be dispatched */
+			return WATCH_SYSCALL_ENDS;
+		return (int)task->syscall.args[0] == PR_SET_SECCOMP ||
+				       (int)task->syscall.args[0] == PRCTL_MDWE
+			       ? WATCH_SYSCALL_ENDS
+			       : WATCH_SYSCALL_PLAIN;
+	case SYS_rt_sigaction:
+		return watch_syscall_ignores(task, SIGSEGV)
+			       ? WATCH_SYSCALL_ENDS
+			       : WATCH_SYSCALL_PLAIN; /* the kernel would undo that at a fault of
+							 ours */
+	case SYS_fork:
+		return WATCH_SYSCALL_FORKS;
+	case SYS_clone:
+	case SYS_clone3:
+		return copies_space(task) ? WATCH_SYSCALL_FORKS : WATCH_SYSCALL_PLAIN;
+	default:
+		return WATCH_SYSCALL_PLAIN;
+	}
+}
+
+/* That which a stack_t tells of. */
+static bool signal_stack(const struct task *task, uint64_t at, struct watch_range *range)
+{
+	uint64_t s[3]; /* its address, flags, size */
+
+	if (tracee_read(task->tid, at, s, sizeof s) != sizeof s || !s[2] || s[0] + s[2] < s[0])
+		return false;
+	*range = (struct watch_range){s[0], s[0] + s[2]};
+	return true;
+}
+
+/* Where the kernel writes a task's id when it first runs, or clears it when it ends, which may be
+ * by SIGKILL. */
+static bool id_word(uint64_t addr, struct watch_range *range)
+{
+	*range = (struct watch_range){addr, addr + sizeof(pid_t)};
+	return addr >= LOWEST && range->end > addr;
+}
+
+bool watch_syscall_spared(const struct task *task, struct watch_range *range)
+{
+	const uint64_t *args = task->syscall.args;
+	uint64_t flags, child_tid;
+
+	if (task->syscall.compat)
+		return false;
+	switch (task->syscall.nr) {
+	case SYS_sigaltstack:
+		return args[0] && signal_stack(task, args[0], range);
+	case SYS_rt_sigreturn: /* a handler may have put another one into its frame
+				  (restore_altstack in arch/x86/kernel/signal_64.c) */
+		return signal_stack(task, task->regs.rsp + FRAME_STACK, range);
+	case SYS_madvise:
+		*range = (struct watch_range){args[0], args[0] + args[1]};
+		return map_syscall_leaves_out(&task->syscall) && range->end > range->start &&
+		       address_space_code_kind(task->process->space, args[0]) == CODE_MUTABLE;
+	case SYS_set_tid_address:
+		return id_word(args[0], range);
+	case SYS_clone:
+	case SYS_clone3:
+		return clone_args(task, &flags, &child_tid) &&
+		       flags & (CLONE_CHILD_CLEARTID | CLONE_CHILD_SETTID) &&
+		       id_word(child_tid, range);
+	default:
+		return false;
+	}
+}

@@ -1,0 +1,17 @@
+/* SPDX-License-Identifier: MIT */
+/* What an instruction's operands refer to, by the registers it is executed with. Pure. */
+#ifndef BT_OPERAND_H
+#define BT_OPERAND_H
+
+#include "collector/backend/engine/decode/x86.h"
+#include "lib/regs.h"
+
+/* The general register of this number (enum x86_reg; its low four bits). */
+uint64_t *operand_register(struct bt_regs *r, unsigned reg);
+
+/* The address of the memory operand, which the instruction must have, of one at `from` with these
+ * bytes. */
+uint64_t operand_address(const struct x86_insn *insn, const uint8_t *bytes, struct bt_regs *r,
+			 uint64_t from);
+
+#endif

@@ -1,0 +1,810 @@
+/* SPDX-License-Identifier: MIT */
+/* The software engine: application code runs translated, in a code cache inside the traced process.
+ * What is not plain user code - system calls, deliveries of signals, faults, instructions that are
+ * not for the cache - is done at the application's own addresses by the stepper, an instruction at
+ * a time, so that the kernel and the program see only application state. */
+#include <signal.h>
+#include <stdatomic.h>
+#include <stdlib.h>
+#include <sys/ptrace.h>
+#include <sys/syscall.h>
+#include <unistd.h>
+
+#include "collector/backend/engine/decode/x86.h"
+#include "collector/backend/engine/region_syscalls.h"
+#include "collector/backend/engine/watch.h"
+#include "collector/task/cut_transfer.h"
+#include "collector/tracee/tracee.h"
+#include "lib/array_size.h"
+
+/* ---- The stepper, for what the cache does not do ---- */
+
+int engine_step(struct backend *b, struct task *task, int signo, enum bt_signal_action action)
+{
+	const struct engine_space *es =
+		task->process->space->extension; /* also of one that is only stepped there */
+	struct engine_task *et = task->backend;
+	int rc;
+
+	engine_set_in_cache(et, false);
+	et->opened = es ? es->opened : 0;
+	rc = stepper_ops.resume(b, task, signo, action);
+	stepper_ops.stop_soon(b, task); /* one instruction */
+	return rc;
+}
+
+static enum backend_stop step_stopped(struct backend *b, struct task *task,
+				      const struct wait_event *ev, siginfo_t *info)
+{
+	enum backend_stop stop = stepper_ops.stopped(b, task, ev, info);
+
+	stepper_ops.stop_soon(b, task);
+	return stop;
+}
+
+/* ---- Stops ---- */
+
+/* The fragment at pc, whose code has changed; what else was made from those bytes goes when they
+ * are read again. */
+static void drop_fragment_at(struct code_cache *c, uint64_t pc)
+{
+	uint32_t fragment = code_cache_find(c, pc);
+
+	if (fragment != FRAGMENT_NONE)
+		code_cache_drop_fragment(c, fragment);
+}
+
+/* The task, which has been stopped by some other signal, is to have this one. */
+static enum backend_stop tell(const struct task *task, siginfo_t *info, const siginfo_t *signal)
+{
+	*info = *signal;
+	return tracee_set_siginfo(task->tid, info) ? BACKEND_GONE : BACKEND_SIGNAL;
+}
+
+/* A place to tell of what could not be told where it came: a signal, or that a stop was wanted. */
+static enum backend_stop report(struct task *task, siginfo_t *info)
+{
+	struct engine_task *et = task->backend;
+
+	if (!et->holds || stepper_keep_trap(task, &et->held, true)) {
+		et->holds = et->stop_wanted = false;
+		return BACKEND_SLICE;
+	}
+	et->holds = false;
+	return tell(task, info, &et->held);
+}
+
+static void engine_stop_soon(struct backend *b, struct task *task)
+{
+	enum {
+		PATIENCE = 4, /* mostly a safe point, or the end of the room for records, comes
+				 within a millisecond */
+	};
+	struct engine_task *et = task->backend;
+	const uint64_t now[3] = {UINT64_MAX, 1,
+				 et->ticks ? UINT64_MAX
+					   : 0}; /* limit (where history is kept), stop, mask */
+	struct engine_space *es = task->process ? task->process->space->extension : NULL;
+	uint64_t calling = 0;
+
+	(void)b;
+	et->looks = 0;
+	et->confirms = false;
+	et->asked = et->stop_wanted ? et->asked + 1 : 0;
+	et->stop_wanted = true;
+	if (!et->in_cache || !es)
+		return;
+	if (!window_write(&es->window, task->tid, engine_window_at(task, CTX_LIMIT), now,
+			  sizeof now)) {
+		et->stop_wanted = false; /* gone */
+		return;
+	}
+	/* The task says that it is about to call before it looks whether a stop is wanted. */
+	atomic_thread_fence(memory_order_seq_cst);
+	/* Asked again and again it may be in a page fault that another task is to serve
+	 * (userfaultfd(2)), of those that wait for it. */
+	if (et->asked >= PATIENCE ||
+	    (window_read(&es->window, task->tid, engine_window_at(task, CTX_CALLING), &calling,
+			 sizeof calling) &&
+	     calling))
+		(void)!tracee_resume(task->tid, PTRACE_INTERRUPT, 0);
+}
+
+/* What a stop is whose task has been resumed, or should have been, with this result. */
+static enum backend_stop resumed(int rc)
+{
+	return rc == CACHE_WAITS ? BACKEND_SLICE : rc ? BACKEND_GONE : BACKEND_RUNS;
+}
+
+/* No place was found: to the next trap of the cache's own, unless another stop is to be waited for.
+ */
+static enum backend_stop go_on(struct backend *b, struct task *task, const struct stretch *s)
+{
+	engine_stop_soon(b, task);
+	return s->far && !engine_run(b, task) ? BACKEND_RUNS : BACKEND_GONE;
+}
+
+/* A trap of the cache's own: on into the cache, or out of it. */
+static enum backend_stop on_trap(struct backend *b, struct task *task, struct engine_space *es,
+				 struct stretch *s, siginfo_t *info)
+{
+	struct engine_task *et = task->backend;
+	bool indirect;
+	int rc;
+
+	if (cache_stay(b, task, &s->regs) || cache_make_room(b, task, s))
+		return engine_run(b, task) ? BACKEND_GONE : BACKEND_RUNS;
+	if (!stretch_at_trap(task, es, s))
+		return go_on(b, task, s);
+	if (stretch_leave(task, es, s))
+		return BACKEND_GONE;
+	if (et->holds || et->stop_wanted)
+		return tracee_set_regs(task->tid, &task->regs) ? BACKEND_GONE : report(task, info);
+	if (s->kind == EXIT_STOP && cache_gives_way(task, s))
+		return tracee_set_regs(task->tid, &task->regs) ? BACKEND_GONE : BACKEND_SPINS;
+	indirect = s->arrival == ARRIVED_INDIRECT;
+	if (s->kind == EXIT_CHANGED)
+		drop_fragment_at(es->cache, task->regs.rip);
+	et->straight = s->kind != EXIT_OUTSIDE;
+	if (s->kind == EXIT_OUTSIDE)
+		rc = tracee_set_regs(task->tid, &task->regs)
+			     ? -BT_E_GONE
+			     : engine_step(b, task, 0, BT_ACTION_IGNORE);
+	else
+		rc = cache_enter(b, task, indirect);
+	return resumed(rc);
+}
+
+/* Somebody writes to a watched page: it is the program's again, and the instruction runs once more,
+ * at its own address: what it writes to may be on the page that it is on. */
+static enum backend_stop written(struct backend *b, struct task *task, struct engine_space *es,
+				 uint64_t addr)
+{
+	struct engine_task *et = task->backend;
+
+	if (es->parallel &&
+	    engine_space_is_busy(es, task)) { /* who may be running what it is about to change */
+		es->quiesce = true;
+		et->opens = addr;
+		return BACKEND_SLICE;
+	}
+	switch (watch_open(b, task, es, addr, addr + 1, false)) {
+	case WATCH_GONE:
+		return BACKEND_GONE;
+	case WATCH_INTERRUPTED:
+		return BACKEND_RUNS;
+	case WATCH_NOT: /* the kernel does not let us: nothing better is left */
+		return BACKEND_SIGNAL;
+	default:
+		return engine_step(b, task, 0, BT_ACTION_IGNORE) ? BACKEND_GONE : BACKEND_RUNS;
+	}
+}
+
+/* What came where no place was found, and is a signal that the program blocks, is held as those
+ * are. */
+static void keep_held(struct task *task)
+{
+	struct engine_task *et = task->backend;
+
+	if (et->holds && stepper_keep_trap(task, &et->held, true))
+		et->holds = false;
+}
+
+/* Something else was reported before the signal that is held: the kernel has it again, so that
+ * nothing waits without it. Where that is not permitted (the program has changed its user), it
+ * stays held. */
+static void post_held(struct task *task)
+{
+	struct engine_task *et = task->backend;
+
+	keep_held(task);
+	if (et->holds && !tgkill(task->process->pid, task->tid, et->held.si_signo)) {
+		et->holds = false;
+		et->posted = true;
+	}
+}
+
+static bool is_posted(const struct task *task, const siginfo_t *info)
+{
+	const struct engine_task *et = task->backend;
+
+	return et->posted && info->si_signo == et->held.si_signo && info->si_code == SI_TKILL &&
+	       info->si_pid == getpid();
+}
+
+/* The task is behind a call in which it may have waited for it: it is told what it was. */
+static void tell_waited(struct task *task)
+{
+	struct engine_task *et = task->backend;
+	uint64_t at = task->syscall.args[1];
+	siginfo_t info;
+
+	if (!syscall_is(&task->syscall, SYS_rt_sigtimedwait) || (int64_t)task->regs.rax <= 0 ||
+	    !at || tracee_read(task->tid, at, &info, sizeof info) != sizeof info ||
+	    !is_posted(task, &info))
+		return;
+	et->posted = false;
+	tracee_write(task->tid, at, &et->held, sizeof et->held);
+}
+
+/* It has come again: it is what it was. */
+static int recognize_posted(struct task *task, siginfo_t *info)
+{
+	struct engine_task *et = task->backend;
+
+	if (!is_posted(task, info))
+		return 0;
+	et->posted = false;
+	*info = et->held;
+	return tracee_set_siginfo(task->tid, info);
+}
+
+/* The kernel has found the frame of a sigreturn wrong: the signal for that comes before the next
+ * instruction, which is not to run. */
+static bool signal_waits(pid_t tid)
+{
+	struct tracee_signals s;
+
+	return tracee_has_own_signal(tid) && !tracee_signals(tid, &s) &&
+	       s.pending & ~s.blocked & 1ull << (SIGSEGV - 1);
+}
+
+/* What no instruction raises waits, until unblock_others(). */
+static int block_others(struct task *task)
+{
+	/* Blocked, what an instruction raises would end the program. */
+	const int raised_by_instructions[] = {SIGSEGV, SIGBUS, SIGILL, SIGFPE, SIGTRAP, SIGSYS};
+	uint64_t mask, others = UINT64_MAX;
+	struct engine_task *et = task->backend;
+
+	for (size_t i = 0; i < ARRAY_SIZE(raised_by_instructions); i++)
+		others &= ~(1ull << (raised_by_instructions[i] - 1));
+	if (tracee_get_mask(task->tid, &mask) || tracee_set_mask(task->tid, mask | others))
+		return -BT_E_GONE;
+	et->blocks = others & ~mask;
+	return 0;
+}
+
+static int unblock_others(struct task *task)
+{
+	const struct engine_task *et = task->backend;
+	uint64_t mask;
+
+	return tracee_get_mask(task->tid, &mask) || tracee_set_mask(task->tid, mask & ~et->blocks)
+		       ? -BT_E_GONE
+		       : 0;
+}
+
+/* What is held does not wait any longer, whatever has come. */
+static int end_wait(struct task *task)
+{
+	struct engine_task *et = task->backend;
+	bool waited = et->waits;
+
+	et->waits = false;
+	return waited ? unblock_others(task) : 0;
+}
+
+static int engine_resume(struct backend *b, struct task *task, int signo,
+			 enum bt_signal_action action)
+{
+	struct engine_space *es = task->process->space->extension;
+	struct engine_task *et = task->backend;
+
+	if (end_wait(task)) /* it was stopped meanwhile */
+		return -BT_E_GONE;
+	post_held(task);
+	if (es && es->parallel && !es->refused)
+		engine_space_join(es, task);
+	if (et->syscall_alone && watch_before_syscall(b, task, true))
+		return -BT_E_GONE;
+	et->syscall_alone = false;
+	if (signo && watch_before_signal(b, task, action))
+		return -BT_E_GONE;
+	if (et->signal_first && !signo) {
+		et->signal_first = false;
+		engine_set_in_cache(et, false);
+		return stepper_take_signal(b, task);
+	}
+	if (signo || task->in_syscall || task->syscall_restarts || task->transfer.rewound)
+		return engine_step(b, task, signo, action);
+	return cache_enter(b, task, false);
+}
+
+/* A fault of the cache's own: the program has written over what it needs. The program gets the
+ * signal, near where it was; should it go on, it does so in a region that is made anew. */
+static enum backend_stop wrecked(const struct backend *b, struct task *task,
+				 struct engine_space *es, struct stretch *s)
+{
+	stretch_guess_state(task, es, s);
+	s->lost = s->wrecked = true;
+	es->torn = true;
+	backend_note(b, task,
+		     "the program has changed the code cache's memory: the fault is the cache's "
+		     "own, the registers are not exact");
+	return stretch_leave(task, es, s) || tracee_set_regs(task->tid, &task->regs)
+		       ? BACKEND_GONE
+		       : BACKEND_SIGNAL;
+}
+
+/* The class of the instruction there, plain where it cannot be read. */
+static enum bt_insn_class class_at(const struct task *task, uint64_t pc)
+{
+	uint8_t bytes[BT_INSN_MAX] = {0};
+	size_t n = tracee_read(task->tid, pc, bytes, sizeof bytes);
+	struct x86_insn insn;
+
+	return x86_decode(bytes, n, &insn) ? BT_INSN_PLAIN : insn.class;
+}
+
+/* Whether a signal that looks like a fault may be one of the instruction at task->regs.rip, where
+ * it is none of the cache's own. Anybody may send such a one to himself (rt_sigqueueinfo(2)), and
+ * the kernel makes some that no instruction raises (TRAP_PERF). */
+static bool may_be_raised(const struct task *task, const siginfo_t *info)
+{
+	return tracee_is_fault(info) && info->si_signo != SIGTRAP &&
+	       class_at(task, task->regs.rip) != BT_INSN_SYSCALL;
+}
+
+/* Runs the instruction at task->regs.rip, which may have raised this in the cache: then it does
+ * once more. What may come besides waits: it would come first, and nobody know of this one whether
+ * it was sent. */
+static int raise_again(struct backend *b, struct task *task, const siginfo_t *info)
+{
+	struct engine_task *et = task->backend;
+
+	if (block_others(task))
+		return -BT_E_GONE;
+	et->raises = true;
+	et->raise_at = task->regs.rip;
+	et->raised = *info;
+	return engine_step(b, task, 0, BT_ACTION_IGNORE);
+}
+
+/* A jump that a fragment follows has no code: what raised a signal at its place is what it has led
+ * to. */
+static bool jumped_there(const struct task *task)
+{
+	const struct engine_task *et = task->backend;
+
+	return class_at(task, et->raise_at) == BT_INSN_JMP && may_be_raised(task, &et->raised);
+}
+
+/* The instruction has run, and has raised nothing. It was sent, unless another thread or process
+ * has meanwhile made valid what was not. */
+static bool was_sent(const struct task *task, const siginfo_t *info)
+{
+	const struct engine_space *es = task->process->space->extension;
+	bool in_file =
+		info->si_signo == SIGBUS && info->si_code == BUS_ADRERR; /* which has grown */
+	bool paged = info->si_signo == SIGSEGV &&
+		     (info->si_code == SEGV_MAPERR || info->si_code == SEGV_ACCERR);
+
+	return !in_file && !(paged && (task->unit->tasks > 1 || (es && es->parallel)));
+}
+
+/* A fault that came in the midst of a sequence is the cache's own where the program has taken away
+ * what that needs; else it was sent, and waits for the next trap of the cache's own. */
+static bool is_wreck(const struct engine_task *et, const siginfo_t *info)
+{
+	return et->holds ||
+	       (uint64_t)(uintptr_t)info->si_addr - WORLD_RESERVED_START < WORLD_RESERVED_SIZE;
+}
+
+/* Timers go on while the recorder keeps the moment of a signal. What one has sent meanwhile would
+ * come before the program gets on, which might then do nothing but handle it: it comes a tick
+ * later, as if the timer were as much slower, or some instructions later, where no tick comes. A
+ * system call that is made meanwhile may wait for it: it comes there (post_held()). */
+static bool comes_too_soon(const struct task *task, const siginfo_t *info)
+{
+	const struct engine_task *et = task->backend;
+
+	return !et->holds && timer_signals_comes_at_once(&et->timers, task, info) &&
+	       !task->syscall_restarts && !task->syscall_cut && !task->in_syscall &&
+	       stop_point_side(task) == STOP_POINT_AHEAD;
+}
+
+static enum backend_stop let_wait(struct backend *b, struct task *task, const siginfo_t *info)
+{
+	enum {
+		MOST = 64,
+	};
+	struct engine_task *et = task->backend;
+
+	timer_signals_waited(&et->timers, info);
+	et->holds = true;
+	et->held = *info;
+	et->waits = true;
+	et->patience = MOST;
+	return block_others(task) || engine_step(b, task, 0, BT_ACTION_IGNORE) ? BACKEND_GONE
+									       : BACKEND_RUNS;
+}
+
+/* A stop of the stepper's meanwhile. Behind an instruction another one runs, until the signal has
+ * waited long enough. */
+static enum backend_stop waiting_stopped(struct backend *b, struct task *task,
+					 const struct wait_event *ev, enum backend_stop stop)
+{
+	struct engine_task *et = task->backend;
+
+	if (stop == BACKEND_RUNS || stop == BACKEND_MID_RUN)
+		return stop;
+	if (stop == BACKEND_SLICE && ev->type != WAIT_INTERRUPT && --et->patience &&
+	    task_tick(task) == et->timers.tick && stop_point_side(task) == STOP_POINT_AHEAD)
+		return engine_step(b, task, 0, BT_ACTION_IGNORE) ? BACKEND_GONE : BACKEND_RUNS;
+	return end_wait(task) ? BACKEND_GONE : stop;
+}
+
+/* A signal while the task was in the cache. A fault is raised again by the instruction itself, at
+ * its own address, so that all the kernel tells the program of it is true. */
+static enum backend_stop on_signal(struct backend *b, struct task *task, struct engine_space *es,
+				   struct stretch *s, siginfo_t *info)
+{
+	struct engine_task *et = task->backend;
+
+	if (recognize_posted(task, info))
+		return BACKEND_GONE;
+	s->fault = tracee_is_fault(info) && info->si_signo != SIGTRAP;
+	if (!stretch_find_state(task, es, s)) {
+		if (s->fault && is_wreck(et, info))
+			return wrecked(b, task, es, s);
+		/* Another stop comes first, or the place is far: the signal waits for the next trap
+		 * of the cache's own. */
+		et->holds = true;
+		et->held = *info;
+		s->far |= s->fault;
+		return go_on(b, task, s);
+	}
+	if (stretch_leave(task, es, s) || tracee_set_regs(task->tid, &task->regs))
+		return BACKEND_GONE;
+	if (watch_is_fault(es, info))
+		return written(b, task, es, (uint64_t)(uintptr_t)info->si_addr);
+	cache_syscalls_interrupted(task, s);
+	/* The page can be executed, but not read (pkeys(7)). */
+	if (s->compares && s->fault && info->si_code == SEGV_PKUERR)
+		return engine_step(b, task, 0, BT_ACTION_IGNORE) ? BACKEND_GONE : BACKEND_RUNS;
+	if (stepper_keep_trap(task, info, false))
+		return resumed(engine_resume(b, task, 0, BT_ACTION_IGNORE));
+	if (!task->syscall_restarts && !task->syscall_cut && may_be_raised(task, info))
+		return raise_again(b, task, info) ? BACKEND_GONE : BACKEND_RUNS;
+	if (comes_too_soon(task, info))
+		return let_wait(b, task, info);
+	cache_syscalls_signalled(task, info);
+	return tracee_set_siginfo(task->tid, info) ? BACKEND_GONE : BACKEND_SIGNAL;
+}
+
+/* engine_stop_soon() has interrupted it: it may have been waiting in a system call, which is made
+ * again. */
+static enum backend_stop cache_interrupted(struct backend *b, struct task *task)
+{
+	struct engine_task *et = task->backend;
+	struct engine_space *es = task->process->space->extension;
+	struct tracee_signals signals;
+	struct stretch s = {0};
+
+	if (tracee_signals(task->tid, &signals) || tracee_get_regs(task->tid, &s.regs))
+		return BACKEND_GONE;
+	/* What waits already comes first: it may be a trap or a fault of the cache's. */
+	if (et->holds || (signals.pending | signals.shared_pending) & ~signals.blocked)
+		return engine_run(b, task) ? BACKEND_GONE : BACKEND_RUNS;
+	if (!stretch_find_state(task, es, &s))
+		return go_on(b, task, &s);
+	if (stretch_leave(task, es, &s))
+		return BACKEND_GONE;
+	cache_syscalls_interrupted(task, &s);
+	/* QUIRK(interrupt-eintr) */
+	if (task->syscall_cut)
+		cut_syscall_again(task);
+	task->syscall_restarts |= task->syscall_cut;
+	task->syscall_cut = false;
+	if (tracee_set_regs(task->tid, &task->regs))
+		return BACKEND_GONE;
+	et->stop_wanted = false;
+	return BACKEND_SLICE;
+}
+
+static enum backend_stop cache_stopped(struct backend *b, struct task *task, siginfo_t *info)
+{
+	struct engine_space *es = task->process->space->extension;
+	struct stretch s = {0};
+	int swept;
+
+	if (tracee_get_siginfo(task->tid, info) || tracee_get_regs(task->tid, &s.regs))
+		return BACKEND_GONE;
+	swept = sweep_stopped(b, task, info, &s.regs);
+	if (swept)
+		return swept < 0 ? BACKEND_GONE : BACKEND_RUNS;
+	if (stretch_is_own_trap(es->cache, info, &s.regs))
+		return on_trap(b, task, es, &s, info);
+	if (cache_syscalls_fault(es->cache, info, &s.regs))
+		return tracee_set_regs(task->tid, &s.regs) || engine_run(b, task) ? BACKEND_GONE
+										  : BACKEND_RUNS;
+	/* QUIRK(event-stop-first): the end of a step to the next place that had been given up. */
+	if (info->si_signo == SIGTRAP && tracee_may_have_stepped(info) &&
+	    stretch_is_in_code(&s.regs))
+		return engine_run(b, task) ? BACKEND_GONE : BACKEND_RUNS;
+	return on_signal(b, task, es, &s, info);
+}
+
+/* ---- The interface ---- */
+
+static int engine_task_init(struct backend *b, struct task *task)
+{
+	struct engine_task *et = calloc(1, sizeof *et);
+
+	if (!et)
+		return -BT_E_NO_MEMORY;
+	if (task->history)
+		task->log = branch_log_new(task->history, &task->ring.now, &b->processor);
+	if ((task->history && !task->log) || stepper_ops.task_init(b, task)) {
+		free(et);
+		return -BT_E_NO_MEMORY;
+	}
+	task->backend = et;
+	return 0;
+}
+
+static void engine_task_release(struct backend *b, struct task *task)
+{
+	struct engine_task *et = task->backend;
+
+	if (!et)
+		return;
+	cache_keep(b, task);
+	cache_syscalls_forget_task(task);
+	watch_forget_task(task);
+	engine_space_leave(task);
+	stepper_ops.task_release(b, task);
+	free(et);
+	task->backend = NULL;
+}
+
+static int engine_proceed(struct backend *b, struct task *task)
+{
+	struct engine_task *et = task->backend;
+	int rc;
+
+	if (et->in_cache)
+		return stepper_go_on(task) || engine_run(b, task) ? -BT_E_GONE : 0;
+	rc = stepper_ops.proceed(b, task);
+	stepper_ops.stop_soon(b, task);
+	return rc;
+}
+
+static void engine_leave(struct backend *b, struct task *task)
+{
+	struct engine_space *es = task->process->space->extension;
+
+	watch_forget_task(task);
+	(void)!end_wait(task);
+	/* What cannot be given back stays protected: the task is gone. */
+	if (es && es->mapped)
+		(void)!watch_open(b, task, es, 0, UINT64_MAX,
+				  tracee_syscall_stop(task->tid, NULL) == TRACEE_SYSCALL_ENTRY);
+	stepper_ops.leave(b, task);
+}
+
+static void engine_rest(struct backend *b, struct task *task)
+{
+	keep_held(task);
+	stepper_ops.rest(b, task);
+}
+
+static void engine_execed(struct backend *b, struct task *task)
+{
+	struct engine_task *et = task->backend;
+
+	cache_keep(b, task);
+	watch_forget_task(task);
+	engine_space_leave(task);
+	stepper_ops.execed(b, task);
+	engine_set_in_cache(et, false);
+}
+
+/* A call of the vsyscall page has failed, whose result goes to a page that is protected: the kernel
+ * says nothing but that. */
+static bool vsyscall_writes(const struct engine_space *es, const struct task *task,
+			    const siginfo_t *info, uint64_t *addr)
+{
+	enum {
+		RESULT_MAX = 16, /* struct timeval, struct timezone; time_t; two words */
+	};
+	const uint64_t args[] = {task->regs.rdi, task->regs.rsi, task->regs.rdx};
+
+	if (info->si_signo != SIGSEGV || info->si_code <= 0 || !tracee_is_in_vsyscall(&task->regs))
+		return false;
+	for (size_t i = 0; i < ARRAY_SIZE(args); i++) {
+		const struct watched_page *p =
+			watched_protected(&es->watch, args[i], args[i] + RESULT_MAX);
+
+		if (p) {
+			*addr = p->addr;
+			return true;
+		}
+	}
+	return false;
+}
+
+/* A signal while the stepper had the task. */
+static enum backend_stop step_signalled(struct backend *b, struct task *task, siginfo_t *info)
+{
+	struct engine_space *es = task->process->space->extension;
+	uint64_t addr;
+
+	if (recognize_posted(task, info))
+		return BACKEND_GONE;
+	if (es && vsyscall_writes(es, task, info, &addr))
+		return written(b, task, es, addr);
+	if (es && watch_is_fault(es, info))
+		return written(b, task, es, (uint64_t)(uintptr_t)info->si_addr);
+	if (es && es->parallel && info->si_signo == SIGSEGV && info->si_code > 0 &&
+	    ((struct engine_task *)task->backend)->opened != es->opened)
+		return engine_step(b, task, 0, BT_ACTION_IGNORE)
+			       ? BACKEND_GONE
+			       : BACKEND_RUNS; /* the page may have been given back meanwhile */
+	if (info->si_signo == SIGSEGV && info->si_code > 0 && stepper_hides_fault(task))
+		return stepper_fault_again(task) ? BACKEND_GONE : BACKEND_RUNS;
+	if (comes_too_soon(task, info))
+		return let_wait(b, task, info);
+	return BACKEND_SIGNAL;
+}
+
+static void tell_scribbled(const struct backend *b, const struct task *task)
+{
+	struct engine_space *es = task->process ? task->process->space->extension : NULL;
+
+	if (!es || !es->scribbled || es->scribbled_told)
+		return;
+	es->scribbled_told = true;
+	backend_note(b, task,
+		     "the program has changed what the engine keeps of it: the registers, most of "
+		     "all r11 and rcx, may not be exact from here on");
+}
+
+static void engine_exiting(struct backend *b, struct task *task, const struct bt_regs *regs)
+{
+	struct engine_task *et = task->backend;
+	struct stretch s = {.regs = *regs};
+
+	if (!et->in_cache) {
+		if (!stretch_is_in_code(
+			    regs)) /* else it was killed on its way out of the cache or into it */
+			stepper_ops.exiting(b, task, regs);
+		return;
+	}
+	stretch_guess_state(task, task->process->space->extension, &s);
+	(void)!stretch_leave(task, task->process->space->extension, &s);
+	tell_scribbled(b, task);
+}
+
+/* The step of raise_again() is over, whatever has come of it. */
+static int end_raise(struct task *task)
+{
+	struct engine_task *et = task->backend;
+
+	et->raises = false;
+	return unblock_others(task);
+}
+
+static enum backend_stop meaning_of(struct backend *b, struct task *task,
+				    const struct wait_event *ev, siginfo_t *info)
+{
+	struct engine_task *et = task->backend;
+	enum backend_stop stop;
+
+	if (et->in_cache) {
+		stop = ev->type == WAIT_INTERRUPT ? cache_interrupted(b, task)
+						  : cache_stopped(b, task, info);
+		tell_scribbled(b, task);
+		return stop;
+	}
+	stop = step_stopped(b, task, ev, info);
+	if (et->waits)
+		stop = waiting_stopped(b, task, ev, stop);
+	if (et->raises && stop == BACKEND_SLICE && jumped_there(task)) {
+		const siginfo_t raised = et->raised;
+
+		return end_raise(task) || raise_again(b, task, &raised) ? BACKEND_GONE
+									: BACKEND_RUNS;
+	}
+	if (et->raises && stop != BACKEND_RUNS && stop != BACKEND_MID_RUN) {
+		if (end_raise(task))
+			return BACKEND_GONE;
+		if (stop == BACKEND_SLICE && was_sent(task, &et->raised) &&
+		    !stepper_keep_trap(task, &et->raised, true))
+			return tell(task, info, &et->raised);
+	}
+	if (stop == BACKEND_SYSCALL_ENTER) {
+		if (syscall_is(&task->syscall, SYS_rt_sigreturn))
+			timer_signals_return(&et->timers, task);
+		cache_syscalls_entered(task);
+		if (watch_before_syscall(b, task, false))
+			return BACKEND_GONE;
+	}
+	if (stop == BACKEND_SYSCALL_EXIT) {
+		tell_waited(task);
+		cache_syscalls_left(task);
+		watch_after_syscall(task);
+		region_after_syscall(b, task);
+		et->signal_first =
+			syscall_is(&task->syscall, SYS_rt_sigreturn) && signal_waits(task->tid);
+		timer_signals_returned(&et->timers, task);
+	}
+	if (stop == BACKEND_HANDLER)
+		timer_signals_entered(&et->timers, task);
+	if (stop == BACKEND_SIGNAL)
+		return step_signalled(b, task, info);
+	if (stop != BACKEND_SLICE)
+		return stop;
+	if (et->holds &&
+	    ev->type ==
+		    WAIT_INTERRUPT) /* no signal can be given to it at such a stop: post_held() */
+		return BACKEND_SLICE;
+	if (et->holds || et->stop_wanted || stop_point_side(task) != STOP_POINT_AHEAD)
+		return report(task, info);
+	return resumed(cache_enter(b, task, false));
+}
+
+static enum backend_stop engine_stopped(struct backend *b, struct task *task,
+					const struct wait_event *ev, siginfo_t *info)
+{
+	struct engine_task *et = task->backend;
+	enum backend_stop stop = meaning_of(b, task, ev, info);
+
+	if (stop == BACKEND_SIGNAL)
+		timer_signals_given(&et->timers, info);
+	return stop;
+}
+
+static enum backend_company engine_company(const struct backend *b, const struct task *task)
+{
+	const struct engine_task *et = task->backend;
+
+	(void)b;
+	if (task->pending_signal &&
+	    task->pending_action ==
+		    BT_ACTION_CORE) /* a core file has the registers of all of them */
+		return COMPANY_NONE;
+	if (task->process->signals_held) /* it may be about to look at them, or have just unblocked
+					    one */
+		return task->in_syscall ? COMPANY_NONE : COMPANY_TURNS;
+	if (task->in_syscall)
+		return et->syscall_alone ? COMPANY_NONE : COMPANY_ANY;
+	return engine_space_company(task);
+}
+
+static bool engine_arrive(struct backend *b, struct task *task)
+{
+	struct engine_task *et = task->backend;
+	siginfo_t info;
+
+	return et->in_cache && cache_stopped(b, task, &info) == BACKEND_RUNS;
+}
+
+static void engine_close(struct backend *b)
+{
+	engine_shared_free(b->shared);
+	b->shared = NULL;
+}
+
+const struct backend_ops engine_ops = {
+	.name = "engine",
+	.source = "bits",
+	.tick_classes = BT_TICK_JCC | BT_TICK_JRCXZ | BT_TICK_LOOP,
+	.task_init = engine_task_init,
+	.task_release = engine_task_release,
+	.resume = engine_resume,
+	.proceed = engine_proceed,
+	.stop_soon = engine_stop_soon,
+	.waited_for = engine_waited_for,
+	.still_spins = engine_still_spins,
+	.company = engine_company,
+	.leave = engine_leave,
+	.rest = engine_rest,
+	.forked = watch_forked,
+	.execed = engine_execed,
+	.exiting = engine_exiting,
+	.arrive = engine_arrive,
+	.stopped = engine_stopped,
+	.close = engine_close,
+};

@@ -1,0 +1,548 @@
+/* SPDX-License-Identifier: MIT */
+/* What the engine's source files share, and nobody else: engine_space.c keeps its part of an
+ * address space, cache_entry.c brings a task into the cache, cache_stretch.c out of it, engine.c
+ * decides what its stops mean. */
+#ifndef BT_ENGINE_PRIVATE_H
+#define BT_ENGINE_PRIVATE_H
+
+#include "collector/backend/backend.h"
+#include "collector/backend/engine/cache/code_cache.h"
+#include "collector/backend/engine/cache/descriptors.h"
+#include "collector/backend/engine/cache/layout.h"
+#include "collector/backend/engine/cache/window.h"
+#include "collector/backend/engine/changes/watched_pages.h"
+#include "collector/backend/engine/persist/left_caches.h"
+#include "collector/backend/engine/persist/profile.h"
+#include "collector/backend/engine/spin.h"
+#include "collector/backend/engine/timer_signals.h"
+#include "collector/backend/engine/translate/translator.h"
+#include "collector/backend/step/stepper.h"
+
+enum {
+	RECORD_SIZE = RECORD_BYTES,
+	RECORDS_READ = 4096, /* at once: 64 KiB, which stay in the processor's cache until they are
+				counted */
+};
+
+/* What the cache's code counts while others wait for the turn. As it lies in the tracee (layout.h),
+ * like: */
+struct turn_watch {
+	uint64_t spins, spins_from, spin_next, pauses, waited;
+};
+
+/* The context. The program can write any number there: what is negative is kept as the unsigned
+ * number of the same bits, for sums of those wrap around. */
+struct context {
+	uint64_t spill, rax, rcx, bits, r11;
+	uint64_t next;
+	uint64_t limit, stop, mask, back, flags, entry, rdx;
+	uint64_t syscalls;
+	uint64_t syscall_next;
+	uint64_t slots[CTX_SLOT_COUNT];
+	uint64_t from;
+	uint64_t r10;
+	uint64_t calling;
+	uint64_t table;
+	uint64_t cpuid;
+	uint64_t sample;
+	uint64_t heap, code_bytes;
+	uint64_t device;
+	struct turn_watch turn;
+	uint64_t lent[LENT_COUNT];
+};
+_Static_assert(sizeof(struct context) == CTX_SIZE, "layout.h");
+_Static_assert(sizeof(struct branch_log_record) == RECORD_BYTES, "layout.h");
+
+/* A system call made in the cache, as the cache's code notes it. */
+struct syscall_note {
+	uint32_t nr;
+	int32_t next;  /* CTX_NEXT then: the records before it */
+	uint64_t bits; /* conditionals since the last of those, as in a record */
+	uint64_t result;
+};
+
+/* The first arguments of the call that is noted next. */
+struct args_note {
+	uint32_t marker; /* NOTE_OF_ARGS */
+	uint32_t pages;  /* the third one */
+	uint64_t args[2];
+};
+_Static_assert(sizeof(struct syscall_note) == NOTE_SIZE && sizeof(struct args_note) == NOTE_SIZE,
+	       "layout.h");
+_Static_assert(SYSCALL_NOTES_BYTES % sizeof(struct syscall_note) == 0,
+	       "the last note ends at their end");
+
+/* What the engine keeps for all tasks. */
+struct engine_shared {
+	struct profiles *profiles;
+	struct left_caches *left;
+};
+
+/* Application code that a cache is to forget. */
+struct lost_code {
+	uint64_t start, end;
+};
+
+/* Where an indirect branch led once. */
+struct indirect_visit {
+	uint64_t from, to;
+};
+
+/* Some of those visits, where no history is kept. */
+struct cache_sample {
+	uint64_t wanted; /* it is being taken over so many branches, conditionals mostly; 0: it is
+			    not */
+	uint64_t made;   /* until now */
+	struct indirect_visit *list;
+	size_t count, room;
+};
+
+/* What system calls in the cache may not touch (cache_mappings.c), as it was last written to a
+ * window. */
+struct code_ranges {
+	uint32_t region, area,
+		code_epoch; /* in which region, and area of it; of which code. region 0: never */
+	size_t count;
+	struct code_range {
+		uint64_t start, end;
+	} list[CODE_RANGES];
+};
+_Static_assert(CODE_RANGES_AT >= CTX_SIZE &&
+		       CODE_RANGES_AT + CODE_RANGES * sizeof(struct code_range) <= STATUS_AT,
+	       "layout.h");
+
+/* Code of a file of the profile's, mapped here. */
+struct profile_map {
+	uint64_t start, end, offset;
+	int file;
+};
+
+/* The profile of a program in an address space. */
+struct profile_view {
+	struct profile *program;     /* NULL: none */
+	uint32_t code_epoch;         /* maps are of that, */
+	size_t files;                /* when so many files had a number */
+	struct profile_map maps[32]; /* where its files are mapped */
+	size_t map_count;
+	size_t end, ahead; /* what was made ahead ended there; so many were made */
+};
+
+/* What the engine keeps for an address space. */
+struct engine_space {
+	struct code_cache *cache;
+	struct left_program
+		program;          /* what the cache is of: the next process may be one of it, too */
+	struct left_caches *left; /* those of processes that are gone, NULL */
+	struct code_pages *left_pages; /* what of the code the next process may have; NULL: the
+					  cache is not left to any */
+	bool careful; /* the task that runs, or ran last, is near its stop_point, and in no hurry to
+			 come there */
+	bool leaves;  /* what is executable here is not what it is for others that use the cache: it
+			 is to have its own before it runs again */
+	struct lost_code
+		lost[16]; /* what that one is to forget; the last piece may stand for many */
+	size_t lost_count;
+	struct profile_view profile; /* of its program */
+	struct profile_view
+		similar; /* where nothing is known of that: of another that begins alike */
+	bool knew;       /* they were exact when it began */
+	bool learns;     /* fragments that it runs become entries of it, too */
+	uint32_t noted;  /* stops that became entries */
+	struct window window;
+	/* Where tasks run side by side: */
+	bool parallel;
+	bool quiesce; /* all tasks are to leave the cache before any goes on: something of it is to
+			 go */
+	bool turns; /* what they would need cannot be had: they run one at a time in the first data
+		       area */
+	bool turns_told;
+	bool area_used[AREAS];       /* by a task */
+	uint32_t area_tables[AREAS]; /* the region whose tables are mapped there (regions) */
+	uint32_t regions;            /* how often the region was made */
+	uint64_t opened;             /* how often watched pages were given back */
+	bool mapped;
+	unsigned harming; /* calls under way that may do the like: nobody runs in it */
+	uint64_t unmade;  /* where the last fragment that was wanted could not be made, 0 */
+	bool torn; /* the program has unmapped a part of it, or the like: it is to be made anew */
+	bool scribbled, scribbled_told; /* the program has written over what is kept of a task in
+					   the cache */
+	uint8_t attempts;               /* to make it, in vain */
+	bool refused;                   /* there is no room for the region: everything is stepped */
+	bool filtered;    /* the program has a filter that may look at where a system call is made:
+			     none are made in the cache */
+	bool shares_file; /* a call in the cache may have mapped one that is shared, of which the
+			     space does not know yet */
+	bool serves_faults;  /* the program may serve page faults itself (userfaultfd(2)) */
+	bool ignores_faults; /* it may ignore SIGSEGV or SIGBUS, which the kernel would undo at a
+				fault of the routines' */
+	bool cpuid_traps; /* the program may have asked for that: CPUID is left to the processor */
+	struct descriptors descriptors;
+	uint64_t words; /* bytes that were written to descriptor 2 in the cache, as far as they have
+			   been taken */
+	pid_t adopted;  /* a task that ran here unseen (--from); 0: everything has been seen */
+	bool shared; /* more than one task has run in it: a fork's copy of the region may be newer
+			than what it was copied from */
+	struct branch_log_record *records; /* room to read them into */
+	struct syscall_note *notes;        /* likewise */
+	struct code_ranges code_ranges;
+	struct watched_pages watch;
+	struct engine_task *in_syscalls; /* tasks that are in system calls */
+	struct engine_task *tasks;       /* whose records may refer to its segments */
+	unsigned inside;                 /* of those: in the cache */
+	struct cache_sample sample;
+	size_t dead_wanted; /* dead segments from which on they are looked for, 0: not set yet */
+};
+
+/* What stepping an instruction of the cache has left of itself. */
+enum sweep_shows {
+	SWEEP_NOTHING,
+	SWEEP_PUSHED, /* TF in the flags that were pushed */
+	SWEEP_R11,    /* TF in r11 */
+};
+
+struct engine_task {
+	bool in_cache;
+	uint64_t begin; /* where its stretch began */
+	bool roomed;    /* records of the stretch have been taken over meanwhile, */
+	struct branch_log_record roomed_last; /* the last of which was this, as it was written */
+	uint32_t room; /* for the stretch's records, in bytes: the last of those that there are */
+	size_t sample_room;   /* arrivals that could be noted in the stretch */
+	uint64_t ticks_start; /* what r11 counted on from, where only ticks are counted */
+	uint32_t begin_generation, begin_epoch; /* of the segments, of the image then: what the
+						   stretch's branches are read by */
+	uint32_t area; /* the data area that is its own where tasks run side by side; AREAS: none */
+	uint32_t runs_in; /* the one it runs in, or did last */
+	uint64_t opened;  /* the space's count when it was last resumed */
+	uint64_t opens; /* it has written there, on a watched page; 0: nowhere. When it is alone the
+			   page is given back */
+	bool ticks;     /* no history is kept of it */
+	uint64_t near_tick;  /* so near its stop point that it is stepped: its tick, */
+	unsigned near_steps; /* ... and steps since that came */
+	unsigned asked;      /* how often to stop, after the first time */
+	bool stop_wanted;
+	unsigned idle;   /* stretches in a row that ended before anything had run */
+	bool waited_for; /* others wait for the turn that it has in the cache, and it knows; */
+	unsigned watched_later; /* how much later than the first it is looked at then, as a shift */
+	unsigned
+		looks; /* how often it was looked at whether it spins, and did not (cache_spin.c) */
+	struct spin spin; /* the last of those looks; */
+	bool confirms; /* it counted, and is looked at again soon: whether it has done nothing else,
+			*/
+	bool counts_on; /* ... and it has not */
+	struct descriptors_task descriptors;
+	uint64_t counted;      /* branches, in stretches of which no history is kept */
+	uint64_t predicted_at; /* how many branches there had been when they were last looked at for
+				predictions */
+	bool looked_at;        /* of one that ran unseen */
+	uint64_t gs_base, orig_rax; /* the application's, while it is in the cache */
+	bool straight;   /* out of the cache and into it again: signals are hidden as they were
+			    (stepper_hide_trap()), */
+	bool hid_faults; /* those of watched pages, too */
+	bool holds;      /* a signal that came where it could not be reported */
+	bool posted;     /* sent again, when something else came before it could be reported */
+	siginfo_t held;
+	struct timer_signals timers;
+	bool waits;        /* the signal that is held does, */
+	unsigned patience; /* for so many instructions more at most */
+	bool raises;       /* the instruction that is being stepped is to raise this again */
+	siginfo_t raised;
+	uint64_t raise_at; /* its address */
+	uint64_t blocks;   /* signals that are blocked while it is raised, or the one that is held
+			      waits, and were not before: they come behind it */
+	bool signal_first; /* a signal comes before the next instruction */
+	struct task *task;
+	struct engine_space *space; /* in whose list of tasks it is */
+	struct engine_task *next_in_space, **link_in_space;
+	bool in_syscall; /* in the space's list of those in system calls */
+	struct engine_task *next_in_syscall, **link_in_syscall; /* link: what points to it */
+	bool suspends;      /* its call keeps pages from being watched */
+	bool harms;         /* its call may take the region away, or parts of it */
+	bool syscall_alone; /* it is at the entry of a call that is made when no other is in the
+			       cache */
+	struct {
+		uint64_t steps;
+		enum sweep_shows shows; /* of the step that has been begun */
+		bool over;              /* ... to a breakpoint behind the instruction */
+	} sweep;                        /* for tests */
+};
+
+/* How a stretch ended. */
+enum arrival {
+	ARRIVED_NOWHERE, /* between two instructions */
+	ARRIVED_DIRECT,  /* along a branch that has just been executed */
+	ARRIVED_INDIRECT,
+};
+
+struct stretch {
+	struct context ctx;
+	struct bt_regs regs; /* raw, then the application's */
+	uint64_t bits;
+	uint64_t rounds; /* of the cycle at the beginning of which its last record stands, since
+			    that */
+	bool fault;      /* the stop is one */
+	enum arrival arrival;
+	enum exit_kind kind;
+	bool called;    /* a system call has just been made in the cache, and not been noted */
+	bool compares;  /* it was reading the code that a fragment is made from, as the instruction
+			   itself may not be allowed to */
+	bool lost;      /* what it did since the last record is not known */
+	bool far;       /* no place was found in many steps */
+	bool undone;    /* its last branch */
+	bool damaged;   /* the records make no sense */
+	bool wrecked;   /* the cache does not work any more: the program has written over what it
+			   needs */
+	size_t records; /* how many there were */
+	size_t taken;   /* of them, into the log */
+	struct branch_log_record last; /* of them; its bits are as they were written */
+};
+
+/* Whether others of its unit run now: they can be asked to stop, and will. */
+static inline bool engine_others_run(const struct task *task)
+{
+	return task->unit->running > (task->state == TASK_RUNNING);
+}
+
+/* ---- engine_space.c ---- */
+
+/* What is kept for all tasks, made now if need be. NULL without memory. */
+struct engine_shared *engine_shared_of(struct backend *b);
+void engine_shared_free(struct engine_shared *shared); /* of NULL: nothing */
+
+/* The task's space with its region in place (made now, if need be), or NULL when there is none to
+ * be had. */
+struct engine_space *engine_space_of(struct backend *b, struct task *task);
+
+/* Why there is no room for the region. */
+enum engine_refusal {
+	REFUSED_TAKEN,  /* the program has something there */
+	REFUSED_LIMIT,  /* RLIMIT_AS or RLIMIT_DATA */
+	REFUSED_FILTER, /* seccomp(2) */
+	REFUSED_KERNEL,
+};
+
+/* Tells the observer, and the user, that the task's process is single-stepped, and why. */
+void engine_refuse(const struct backend *b, const struct task *task, enum engine_refusal why);
+
+/* Whether a task but this one, which has just left the cache or comes to it, has been stopped
+ * there; or, where tasks run side by side, may be running anywhere. */
+bool engine_space_is_busy(const struct engine_space *es, const struct task *task);
+
+/* Of which kind its fragments are to be for the task that is about to run. */
+struct fragment_kind engine_space_kind(const struct backend *b, const struct engine_space *es);
+
+/* Whether it cannot go on with its cache as it is. */
+bool engine_space_wants_change(const struct backend *b, const struct engine_space *es);
+
+/* In what company the task may run on. */
+enum backend_company engine_space_company(const struct task *task);
+
+/* The task is about to enter the cache: maps the tables in its data area if need be, and sets
+ * et->runs_in. Returns 0; 1 when another stop came first and is still to be waited for;
+ * -BT_E_NO_MEMORY or -BT_E_UNSUPPORTED when it cannot be now; or -BT_E_GONE. */
+int engine_space_prepare_area(struct task *task, struct engine_space *es);
+
+/* Where in the windows that of the task is that it runs in. */
+uint64_t engine_window_at(const struct task *task, uint64_t at);
+
+/* Whether engine_space_collect() would do something. */
+bool engine_space_has_much_dead(const struct engine_space *es);
+
+/* The task is about to record in this space; it will not any more. */
+void engine_space_join(struct engine_space *es, struct task *task);
+void engine_space_leave(struct task *task);
+
+/* The task enters the cache, or has left it. */
+void engine_set_in_cache(struct engine_task *et, bool in_cache);
+
+/* Segments of code that is gone are freed when there are many: those that no record refers to, or,
+ * where they are not enough, all, after the records have been settled. The task is about to enter.
+ */
+void engine_space_collect(struct engine_space *es, const struct task *task);
+
+/* ---- cache_learn.c ---- */
+
+/* The fragments that have run in the cache as it is now become entries of the profile: it is about
+ * to be cleared, or to go. */
+void cache_learn(const struct task *task, struct engine_space *es);
+
+/* The task will run no more in its address space. With the last one's end the fragments that have
+ * run there become entries of the profile, and are kept for the next process. */
+void cache_keep(const struct backend *b, struct task *task);
+
+/* ---- cache_prediction.c ---- */
+
+/* Looks at the task's newest branches, or (no history is kept) begins a sample or looks at it:
+ * where some lead mostly to one place that becomes their prediction, and predictions that are
+ * mostly wrong go. The task is about to enter the cache, in which nobody is. */
+void cache_prediction(const struct backend *b, struct task *task, struct engine_space *es,
+		      const struct code_source *source);
+
+/* Whether that is now. */
+bool cache_predictions_now(const struct backend *b, const struct task *task,
+			   const struct engine_space *es);
+
+/* ---- cache_sample.c ---- */
+
+/* From the next entry on a sample is taken, over so many branches, unless there is no memory for
+ * one. The cache has one user, nobody is in it, and no history is kept. */
+void cache_sample_begin(struct engine_space *es, size_t wanted);
+/* One that was begun has what was wanted. */
+bool cache_sample_is_full(const struct cache_sample *s);
+void cache_sample_end(struct engine_space *es);
+/* For a task that is about to enter the cache: its CTX_SAMPLE; how far it may run at most, with so
+ * many ticks to its stop point. */
+uint64_t cache_sample_offset(const struct engine_space *es);
+uint64_t cache_sample_ahead(const struct engine_space *es, uint64_t ahead);
+/* ... how many transfers it may make without a conditional. */
+uint64_t cache_sample_transfers(const struct engine_space *es);
+/* The task has left the cache, after so many branches there. Returns 0 or -BT_E_GONE. */
+int cache_sample_take(const struct task *task, struct engine_space *es, const struct stretch *s,
+		      uint64_t made);
+void cache_sample_release(struct cache_sample *s);
+
+/* ---- cache_profile.c ---- */
+
+/* The number of the entry at pc, PROFILE_NONE; that, too, where there is no profile. */
+size_t cache_profile_find(struct profile_view *v, const struct address_space *s, uint64_t pc);
+
+/* The address of entry i in this space, 0: its file is not mapped. */
+uint64_t cache_profile_address(struct profile_view *v, const struct address_space *s, size_t i);
+
+/* ---- cache_entry.c ---- */
+
+enum {
+	CACHE_WAITS = BACKEND_WAITS,
+};
+
+/* Lets the stopped task run in the cache from task->regs, or one step by the stepper where the
+ * cache cannot; indirect: it has come there by an indirect branch. Returns 0; CACHE_WAITS: it
+ * stands at task->regs, and is to be resumed again when it is alone (engine_space_company()); or
+ * -BT_E_GONE. */
+int cache_enter(struct backend *b, struct task *task, bool indirect);
+
+/* The task stands at a trap of the cache's own with these registers. Where that is for want of a
+ * fragment, and the fragment can be made of code that stays as it is, the task is put to where it
+ * would be had it been there before: its stretch goes on. False: it has to leave the cache. */
+bool cache_stay(struct backend *b, struct task *task, const struct bt_regs *raw);
+
+/* The same where that is for want of room for records. s->regs are the tracee's; what of them has
+ * been taken is known in s. */
+bool cache_make_room(struct backend *b, struct task *task, struct stretch *s);
+
+/* ---- cache_spin.c ---- */
+
+/* For a task that is about to enter the cache with this context, so many ticks before its stop
+ * point: where others wait for its turn it will stop to be looked at. Gives how many ticks it may
+ * run at most. */
+uint64_t cache_watch_turn(const struct task *task, struct context *ctx, uint64_t ahead);
+
+/* Whether it will. */
+bool cache_is_watched(const struct engine_task *et);
+
+/* The task has left the cache so, at a trap that may be one of those stops. Whether it is to give
+ * up its turn: it spins. */
+bool cache_gives_way(struct task *task, const struct stretch *s);
+
+/* backend_ops. */
+void engine_waited_for(struct backend *b, struct task *task);
+bool engine_still_spins(struct backend *b, struct task *task);
+
+/* ---- cache_syscalls.c ---- */
+
+/* What is granted to system calls in the cache (ctx->syscalls: enum syscall_policy), and by what
+ * they are judged there, for a task that is about to enter it with its unit's turn and this
+ * context. */
+void cache_syscalls_grant(struct task *task, struct engine_space *es, struct context *ctx);
+
+/* The task is at the entry or the exit of a system call that is made at a stop. */
+void cache_syscalls_entered(struct task *task);
+void cache_syscalls_left(struct task *task);
+
+/* The task is gone. */
+void cache_syscalls_forget_task(struct task *task);
+
+/* The task has just left the cache, where a signal or a stop of ours may have ended its call: says
+ * whether the kernel will make that again. */
+void cache_syscalls_interrupted(struct task *task, const struct stretch *s);
+
+/* Corrects what a signal that the task got in the cache tells of a call. */
+void cache_syscalls_signalled(const struct task *task, siginfo_t *info);
+
+/* Enters the system calls made in the cache into the task's list, and the records that stand before
+ * them into its log. Returns 0 or -BT_E_GONE. */
+int cache_syscalls_take(struct task *task, struct engine_space *es, struct stretch *s);
+
+/* Whether a fault in the code is the routines', at memory that a call names: then *raw, which is to
+ * be the task's, is where the routines goes on. */
+bool cache_syscalls_fault(const struct code_cache *c, const siginfo_t *info, struct bt_regs *raw);
+
+/* cache_words.c: takes what the task, which has stopped, has written to descriptor 2 meanwhile. */
+void words_take(const struct task *task, struct engine_space *es);
+/* The region has just been made, or is a fork's child's: nothing has been written yet. */
+void words_begin(const struct task *task, struct engine_space *es);
+
+/* ---- cache_mappings.c ---- */
+
+/* Whether calls that change mappings may be made in the cache by a task that is about to enter it
+ * with this context; sets in that, and writes to its window, by what they are judged. */
+bool cache_mappings_allow(struct task *task, struct engine_space *es, struct context *ctx);
+
+/* The task has made a call there with these arguments: notes in its space what that has changed. */
+void cache_mappings_changed(struct task *task, const struct syscall_note *note,
+			    const struct args_note *args);
+
+/* ---- cache_stretch.c ---- */
+
+/* Whether a stop is a trap of the cache's own, by its siginfo and the tracee's registers. */
+bool stretch_is_own_trap(const struct code_cache *c, const siginfo_t *info,
+			 const struct bt_regs *raw);
+
+/* The application's state behind such a trap, or, where its flags are lost there, an instruction
+ * further on; s->regs are the tracee's. False when it is none of this cache, and as
+ * stretch_find_state(). */
+bool stretch_at_trap(struct task *task, const struct engine_space *es, struct stretch *s);
+
+/* Brings a task that was stopped anywhere in the cache to the next place at which the application's
+ * state is known. Other signals wait meanwhile. False when it is gone, or another stop came first,
+ * or (s->far) there is no such place near. */
+bool stretch_find_state(struct task *task, const struct engine_space *es, struct stretch *s);
+
+/* Whether these are registers of a tracee in the cache's code. */
+bool stretch_is_in_code(const struct bt_regs *raw);
+
+/* The application's state of a task that was killed in the cache and will not run again: where that
+ * is in the middle of a sequence, what can be said of it (s->lost). */
+void stretch_guess_state(struct task *task, const struct engine_space *es, struct stretch *s);
+
+/* Takes the records and the state over: the task is out of the cache, task->regs are the
+ * application's (not set in the tracee). Returns 0 or -BT_E_GONE. */
+int stretch_leave(struct task *task, struct engine_space *es, struct stretch *s);
+
+/* Takes the records before number `to` into the task's log that are not there yet. Returns 0 or
+ * -BT_E_GONE. */
+int stretch_take_records(struct task *task, struct engine_space *es, struct stretch *s, size_t to);
+
+/* The task stands at a trap of the cache's own; s->regs are the tracee's. Whether that is a safe
+ * point's for want of room for records, and nothing but records is to be taken over; then they have
+ * been. */
+bool stretch_take_full(struct task *task, struct engine_space *es, struct stretch *s);
+
+/* Then there is room again: the stretch goes on behind the trap. False: the task is gone. */
+bool stretch_go_on(struct task *task, struct engine_space *es, const struct stretch *s);
+
+/* ---- sweep.c ---- */
+
+/* Lets a stopped task go on where it is in the cache's code. Returns 0 or -BT_E_GONE. */
+int engine_run(const struct backend *b, struct task *task);
+
+/* A stop in the cache, with these registers. Returns 1 when it was nothing but a step of the
+ * test's, and the task goes on; else 0, or -BT_E_GONE. */
+int sweep_stopped(const struct backend *b, struct task *task, const siginfo_t *info,
+		  struct bt_regs *regs);
+
+/* ---- engine.c ---- */
+
+/* One step by the stepper, which delivers signo first. Returns 0 or -BT_E_GONE. */
+int engine_step(struct backend *b, struct task *task, int signo, enum bt_signal_action action);
+
+#endif

@@ -1,0 +1,91 @@
+/* SPDX-License-Identifier: MIT */
+#include "collector/backend/engine/persist/kept_file.h"
+
+#include <fcntl.h>
+#include <stdlib.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include "collector/task/limits.h"
+
+enum {
+	QUARTERS = 2,      /* of all descriptors: caches have some, too, and need them more */
+	AHEAD = 1 << 14,   /* bytes that are read at once where they are wanted one after the other:
+			      they are in the nearest cache when they are */
+	GAP_MAX = 1 << 11, /* that nobody wanted between two pieces of which the second still comes
+			      after the first */
+};
+
+bool kept_file_open(struct kept_file *f, int dir, const char *name, size_t max)
+{
+	int fd = openat(dir, name, O_RDONLY | O_NOFOLLOW | O_NONBLOCK | O_CLOEXEC);
+	struct stat st;
+
+	*f = (struct kept_file){.fd = -1};
+	if (fd >= 0 && limits_has_spare(fd, QUARTERS) && !fstat(fd, &st) && S_ISREG(st.st_mode) &&
+	    st.st_uid == geteuid() && !(st.st_mode & (S_IWGRP | S_IWOTH)) && st.st_size > 0 &&
+	    (uint64_t)st.st_size <= max) {
+		*f = (struct kept_file){.fd = fd, .size = (size_t)st.st_size};
+		return true;
+	}
+	if (fd >= 0)
+		close(fd);
+	return false;
+}
+
+void kept_file_close(struct kept_file *f)
+{
+	if (f->fd >= 0)
+		close(f->fd);
+	*f = (struct kept_file){.fd = -1};
+}
+
+/* How many of at most n bytes are there. */
+static size_t read_at(int fd, size_t at, uint8_t *bytes, size_t n)
+{
+	size_t done = 0;
+	ssize_t k;
+
+	while (done < n && (k = pread(fd, bytes + done, n - done, (off_t)(at + done))) > 0)
+		done += (size_t)k;
+	return done;
+}
+
+bool kept_file_read(const struct kept_file *f, size_t at, void *bytes, size_t n)
+{
+	return f->fd >= 0 && read_at(f->fd, at, bytes, n) == n;
+}
+
+static bool has(const struct kept_window *w, int fd, size_t at, size_t n)
+{
+	return w->len && w->fd == fd && at >= w->at && at - w->at <= w->len &&
+	       n <= w->len - (at - w->at);
+}
+
+/* Whether what follows is likely to be wanted, too. */
+static bool goes_on(const struct kept_window *w, int fd, size_t at)
+{
+	return w->len && w->fd == fd && at >= w->at && at - w->at <= w->len + GAP_MAX;
+}
+
+struct slice kept_file_piece(const struct kept_file *f, struct kept_window *w, size_t at, size_t n)
+{
+	size_t wanted = goes_on(w, f->fd, at) && n < AHEAD ? AHEAD : n;
+
+	if (f->fd < 0 || !n || n > KEPT_PIECE_MAX)
+		return slice_of(NULL, 0);
+	if (!has(w, f->fd, at, n)) {
+		if (!w->bytes && !(w->bytes = malloc(KEPT_PIECE_MAX)))
+			return slice_of(NULL, 0);
+		w->fd = f->fd;
+		w->at = at;
+		w->len = read_at(f->fd, at, w->bytes, wanted);
+	}
+	return has(w, f->fd, at, n) ? slice_of(w->bytes + (at - w->at), n) : slice_of(NULL, 0);
+}
+
+void kept_window_release(struct kept_window *w)
+{
+	free(w->bytes);
+	*w = (struct kept_window){0};
+}

@@ -1,0 +1,732 @@
+/* SPDX-License-Identifier: MIT */
+#include "collector/backend/engine/spin.h"
+
+#include <stddef.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "collector/backend/engine/decode/operand.h"
+#include "lib/array_size.h"
+
+enum {
+	VISITS = 1024, /* instructions and accesses to memory that are looked at, at most */
+	RETURNS = 64,  /* to where it begins, likewise: an inner loop has several in a round of the
+			  outer one */
+	WORDS = 32,    /* of memory */
+	WORD = 8,
+	DECODED = 64, /* instructions of a loop that are decoded once */
+};
+
+/* As in the register of flags. AF is not kept: nothing here reads it. */
+enum { CF = 1, PF = 4, ZF = 0x40, SF = 0x80, OF = 0x800, FLAGS = CF | PF | ZF | SF | OF };
+
+struct word {
+	uint64_t addr, was, is;
+};
+
+struct visit {
+	uint64_t pc, addr; /* of memory; 0: the instruction itself */
+};
+
+struct row;
+
+struct decoded {
+	uint64_t pc;
+	struct x86_insn insn;
+	uint8_t bytes[BT_INSN_MAX + 1];
+	const struct row *row; /* NULL: it is not for us */
+};
+
+struct machine {
+	const struct spin_reader *reader;
+	struct bt_regs regs;
+	struct word words[WORDS];
+	size_t word_count;
+	struct visit visits[VISITS];
+	size_t visit_count;
+	size_t returned[RETURNS + 1]; /* how many visits there were then */
+	struct state {
+		struct bt_regs regs;
+		uint64_t memory[WORDS];
+	} states[RETURNS + 1];
+	size_t returns;
+	uint64_t ticks;
+	bool waits;                      /* it has read memory that it addresses, or paused */
+	bool over;                       /* this is not for us */
+	struct decoded decoded[DECODED]; /* by the low bits of their addresses */
+	/* The instruction on the way. */
+	struct x86_insn insn;
+	const uint8_t *bytes;
+	uint64_t pc;
+	unsigned size; /* of its operands, in bytes */
+};
+
+/* ---- Memory ---- */
+
+static void visit(struct machine *m, uint64_t addr)
+{
+	if (m->visit_count == VISITS)
+		m->over = true;
+	else
+		m->visits[m->visit_count++] = (struct visit){m->pc, addr};
+}
+
+/* The aligned word at addr. NULL: it cannot be had, and it is over. */
+static struct word *word_at(struct machine *m, uint64_t addr)
+{
+	struct word *w = m->words;
+
+	for (; w < m->words + m->word_count; w++)
+		if (w->addr == addr)
+			return w;
+	if (m->word_count == WORDS ||
+	    m->reader->memory(m->reader->arg, addr, (uint8_t *)&w->was, WORD) != WORD) {
+		m->over = true;
+		return NULL;
+	}
+	w->addr = addr;
+	w->is = w->was;
+	m->word_count++;
+	return w;
+}
+
+static uint64_t load(struct machine *m, uint64_t addr, unsigned size)
+{
+	uint64_t value = 0;
+
+	visit(m, addr);
+	for (unsigned i = 0; i < size; i++) {
+		const struct word *w = word_at(m, (addr + i) & ~(uint64_t)(WORD - 1));
+
+		if (w)
+			value |= (w->is >> 8 * ((addr + i) % WORD) & 0xff) << 8 * i;
+	}
+	return value;
+}
+
+static void store(struct machine *m, uint64_t addr, unsigned size, uint64_t value)
+{
+	visit(m, addr);
+	for (unsigned i = 0; i < size; i++) {
+		struct word *w = word_at(m, (addr + i) & ~(uint64_t)(WORD - 1));
+		unsigned bit = 8 * (unsigned)((addr + i) % WORD);
+
+		if (w)
+			w->is = (w->is & ~(UINT64_C(0xff) << bit)) | (value >> 8 * i & 0xff) << bit;
+	}
+}
+
+static void push(struct machine *m, uint64_t value)
+{
+	m->regs.rsp -= WORD;
+	store(m, m->regs.rsp, WORD, value);
+}
+
+static uint64_t pop(struct machine *m)
+{
+	uint64_t value = load(m, m->regs.rsp, WORD);
+
+	m->regs.rsp += WORD;
+	return value;
+}
+
+/* ---- Operands ---- */
+
+static uint64_t mask_of(unsigned size) { return UINT64_MAX >> (64 - 8 * size); }
+
+static uint64_t sign_extended(uint64_t value, unsigned size)
+{
+	uint64_t sign = UINT64_C(1) << (8 * size - 1);
+
+	return ((value & mask_of(size)) ^ sign) - sign;
+}
+
+/* AH and its like. */
+static bool is_high_byte(const struct machine *m, unsigned reg, unsigned size)
+{
+	return size == 1 && !m->insn.rex && reg >= 4;
+}
+
+static uint64_t get_register(struct machine *m, unsigned reg, unsigned size)
+{
+	m->over |= is_high_byte(m, reg, size);
+	return *operand_register(&m->regs, reg) & mask_of(size);
+}
+
+static void set_register(struct machine *m, unsigned reg, unsigned size, uint64_t value)
+{
+	uint64_t *r = operand_register(&m->regs, reg), keep = size < 4 ? ~mask_of(size) : 0;
+
+	m->over |= is_high_byte(m, reg, size);
+	*r = (*r & keep) | (value & mask_of(size));
+}
+
+static unsigned modrm(const struct machine *m) { return m->bytes[m->insn.modrm_at]; }
+static bool in_memory(const struct machine *m) { return modrm(m) < 0xc0; }
+static unsigned group(const struct machine *m)
+{
+	return modrm(m) >> 3 & 7;
+} /* which of those with this opcode it is */
+static unsigned reg_field(const struct machine *m) { return group(m) | (m->insn.rex & 4) << 1; }
+static unsigned rm_field(const struct machine *m)
+{
+	return (modrm(m) & 7) | (m->insn.rex & 1) << 3;
+}
+static unsigned low_register(const struct machine *m)
+{
+	return (m->insn.opcode & 7) | (m->insn.rex & 1) << 3;
+}
+static uint64_t address(struct machine *m)
+{
+	return operand_address(&m->insn, m->bytes, &m->regs, m->pc);
+}
+
+static uint64_t get_rm(struct machine *m, unsigned size)
+{
+	if (!in_memory(m))
+		return get_register(m, rm_field(m), size);
+	m->waits = true;
+	return load(m, address(m), size);
+}
+
+static void set_rm(struct machine *m, uint64_t value)
+{
+	if (in_memory(m))
+		store(m, address(m), m->size, value);
+	else
+		set_register(m, rm_field(m), m->size, value);
+}
+
+/* The immediate, with its sign. */
+static uint64_t immediate(const struct machine *m)
+{
+	uint64_t value = 0;
+
+	memcpy(&value, m->bytes + m->insn.imm_at, m->insn.imm_size);
+	return m->insn.imm_size ? sign_extended(value, m->insn.imm_size) : 0;
+}
+
+/* ---- Flags ---- */
+
+static void set_flags(struct machine *m, uint64_t result, bool carry, bool overflow)
+{
+	uint64_t sign = UINT64_C(1) << (8 * m->size - 1), flags = 0;
+
+	result &= mask_of(m->size);
+	flags |= carry ? CF : 0;
+	flags |= overflow ? OF : 0;
+	flags |= result ? 0 : ZF;
+	flags |= result & sign ? SF : 0;
+	flags |= __builtin_parityll(result & 0xff) ? 0 : PF;
+	m->regs.eflags = (m->regs.eflags & ~(uint64_t)FLAGS) | flags;
+}
+
+static bool condition(const struct machine *m)
+{
+	uint64_t f = m->regs.eflags;
+	bool less = !(f & SF) != !(f & OF);
+	const bool met[8] = {f & OF, f & CF, f & ZF, f & (CF | ZF),
+			     f & SF, f & PF, less,   less || f & ZF};
+
+	return met[m->insn.opcode >> 1 & 7] != (m->insn.opcode & 1);
+}
+
+/* ---- Arithmetic ---- */
+
+enum { ADD, OR, ADC, SBB, AND, SUB, XOR, CMP };
+
+static uint64_t compute(struct machine *m, unsigned what, uint64_t a, uint64_t b)
+{
+	uint64_t mask = mask_of(m->size), r = 0;
+
+	a &= mask;
+	b &= mask;
+	switch (what) {
+	case ADD:
+		r = (a + b) & mask;
+		set_flags(m, r, r < a, ((a ^ r) & (b ^ r)) >> (8 * m->size - 1));
+		return r;
+	case SUB:
+	case CMP:
+		r = (a - b) & mask;
+		set_flags(m, r, a < b, ((a ^ b) & (a ^ r)) >> (8 * m->size - 1));
+		return r;
+	case OR:
+		r = a | b;
+		break;
+	case AND:
+		r = a & b;
+		break;
+	case XOR:
+		r = a ^ b;
+		break;
+	default:
+		m->over = true;
+	}
+	set_flags(m, r, false, false);
+	return r;
+}
+
+static void arithmetic(struct machine *m)
+{
+	unsigned what = m->insn.opcode >> 3, form = m->insn.opcode & 7;
+	bool to_register = form == 2 || form == 3;
+	uint64_t result;
+
+	if (form >= 6) {
+		m->over = true;
+	} else if (form >= 4) {
+		result = compute(m, what, m->regs.rax, immediate(m));
+		if (what != CMP)
+			set_register(m, X86_RAX, m->size, result);
+	} else {
+		uint64_t rm = get_rm(m, m->size), reg = get_register(m, reg_field(m), m->size);
+
+		result = to_register ? compute(m, what, reg, rm) : compute(m, what, rm, reg);
+		if (what != CMP && to_register)
+			set_register(m, reg_field(m), m->size, result);
+		else if (what != CMP)
+			set_rm(m, result);
+	}
+}
+
+static void arithmetic_immediate(struct machine *m)
+{
+	uint64_t result = compute(m, group(m), get_rm(m, m->size), immediate(m));
+
+	if (group(m) != CMP)
+		set_rm(m, result);
+}
+
+static void increment(struct machine *m)
+{
+	uint64_t carry = m->regs.eflags & CF,
+		 result = compute(m, group(m) ? SUB : ADD, get_rm(m, m->size), 1);
+
+	m->regs.eflags = (m->regs.eflags & ~(uint64_t)CF) | carry;
+	set_rm(m, result);
+}
+
+static void test(struct machine *m)
+{
+	compute(m, AND, get_rm(m, m->size), get_register(m, reg_field(m), m->size));
+}
+static void test_accumulator(struct machine *m) { compute(m, AND, m->regs.rax, immediate(m)); }
+
+/* Shifts to the left and right; the others have flags of their own. */
+static void shift(struct machine *m)
+{
+	unsigned n =
+		(m->insn.opcode < 0xd0 ? (unsigned)immediate(m) : 1) & (m->size == 8 ? 63 : 31);
+	uint64_t value = get_rm(m, m->size), result = group(m) == 4 ? value << n : value >> n;
+
+	if ((group(m) != 4 && group(m) != 5) || !n || n >= 8 * m->size)
+		m->over = true;
+	else
+		set_flags(m, result,
+			  (group(m) == 4 ? value >> (8 * m->size - n) : value >> (n - 1)) & 1,
+			  false);
+	set_rm(m, result);
+}
+
+/* BT and BTS of a bit that the instruction names. */
+static void bit_test(struct machine *m)
+{
+	unsigned bit = (unsigned)immediate(m) & (8 * m->size - 1);
+	uint64_t value = get_rm(m, m->size);
+
+	m->regs.eflags = (m->regs.eflags & ~(uint64_t)CF) | (value >> bit & 1);
+	if (group(m) == 5)
+		set_rm(m, value | UINT64_C(1) << bit);
+	m->over |= group(m) != 4 && group(m) != 5;
+}
+
+/* ---- Moves ---- */
+
+static void move(struct machine *m)
+{
+	if (m->insn.opcode & 2)
+		set_register(m, reg_field(m), m->size, get_rm(m, m->size));
+	else
+		set_rm(m, get_register(m, reg_field(m), m->size));
+}
+
+static void move_immediate(struct machine *m) { set_rm(m, immediate(m)); }
+
+static void move_constant(struct machine *m)
+{
+	set_register(m, low_register(m), m->size, immediate(m));
+}
+
+/* MOVZX, MOVSX, MOVSXD. */
+static void move_extended(struct machine *m)
+{
+	unsigned from = m->insn.map == X86_MAP_1 ? 4 : m->insn.opcode & 1 ? 2 : 1;
+	bool sign = m->insn.map == X86_MAP_1 || m->insn.opcode & 8;
+	uint64_t value;
+
+	value = get_rm(m, from);
+	set_register(m, reg_field(m), m->size, sign ? sign_extended(value, from) : value);
+}
+
+/* CBW, CWDE, CDQE. */
+static void extend_accumulator(struct machine *m)
+{
+	set_register(m, X86_RAX, m->size, sign_extended(m->regs.rax, m->size / 2));
+}
+
+static void move_if(struct machine *m)
+{
+	uint64_t value = get_rm(m, m->size);
+
+	set_register(m, reg_field(m), m->size,
+		     condition(m) ? value : get_register(m, reg_field(m), m->size));
+}
+
+static void set_if(struct machine *m) { set_rm(m, condition(m)); }
+
+static void load_address(struct machine *m) { set_register(m, reg_field(m), m->size, address(m)); }
+
+static void exchange(struct machine *m)
+{
+	uint64_t rm = get_rm(m, m->size), reg = get_register(m, reg_field(m), m->size);
+
+	set_rm(m, reg);
+	set_register(m, reg_field(m), m->size, rm);
+}
+
+static void exchange_add(struct machine *m)
+{
+	uint64_t rm = get_rm(m, m->size), reg = get_register(m, reg_field(m), m->size),
+		 sum = compute(m, ADD, rm, reg);
+
+	set_register(m, reg_field(m), m->size, rm);
+	set_rm(m, sum);
+}
+
+static void compare_exchange(struct machine *m)
+{
+	uint64_t rm = get_rm(m, m->size);
+
+	compute(m, CMP, m->regs.rax, rm);
+	if (m->regs.eflags & ZF)
+		set_rm(m, get_register(m, reg_field(m), m->size));
+	else
+		set_register(m, X86_RAX, m->size, rm);
+}
+
+static void push_register(struct machine *m)
+{
+	push(m, *operand_register(&m->regs, low_register(m)));
+}
+static void push_immediate(struct machine *m) { push(m, immediate(m)); }
+static void pop_register(struct machine *m)
+{
+	*operand_register(&m->regs, low_register(m)) = pop(m);
+}
+
+static void leave(struct machine *m)
+{
+	m->regs.rsp = m->regs.rbp;
+	m->regs.rbp = pop(m);
+}
+
+/* ---- Branches ---- */
+
+static void jump(struct machine *m) { m->regs.rip += (uint64_t)m->insn.displacement; }
+
+static void jump_if(struct machine *m)
+{
+	m->ticks++;
+	if (condition(m))
+		jump(m);
+}
+
+static void call(struct machine *m)
+{
+	push(m, m->regs.rip);
+	jump(m);
+}
+
+static void give_back(struct machine *m) { m->regs.rip = pop(m); }
+
+/* CALL and JMP through a register or memory, INC, DEC, PUSH. */
+static void group_ff(struct machine *m)
+{
+	uint64_t to;
+
+	if (group(m) < 2) {
+		increment(m);
+		return;
+	}
+	m->size = WORD;
+	to = get_rm(m, WORD);
+	if (group(m) == 2 || group(m) == 6)
+		push(m, group(m) == 2 ? m->regs.rip : to);
+	if (group(m) == 2 || group(m) == 4)
+		m->regs.rip = to;
+	m->over |= group(m) != 2 && group(m) != 4 && group(m) != 6;
+}
+
+static void group_fe(struct machine *m)
+{
+	if (group(m) < 2)
+		increment(m);
+	else
+		m->over = true;
+}
+
+static void group_f6(struct machine *m)
+{
+	if (group(m) < 2)
+		compute(m, AND, get_rm(m, m->size), immediate(m));
+	else
+		m->over = true;
+}
+
+static void nothing(struct machine *m) { (void)m; }
+
+/* XCHG with the accumulator; with itself: PAUSE, and the instruction without effect. */
+static void exchange_accumulator(struct machine *m)
+{
+	uint64_t rax = m->regs.rax;
+
+	if (low_register(m) == X86_RAX) {
+		m->waits |= m->insn.prefix_f2_f3 == 0xf3;
+	} else {
+		set_register(m, X86_RAX, m->size, get_register(m, low_register(m), m->size));
+		set_register(m, low_register(m), m->size, rax);
+	}
+}
+
+/* LFENCE, MFENCE, SFENCE. */
+static void fence(struct machine *m) { m->over |= in_memory(m) || group(m) < 5; }
+
+/* ---- Execution ---- */
+
+static const struct row {
+	uint8_t map, first, last;
+	enum {
+		BY_OPCODE,
+		BYTES,
+		WIDE
+	} size; /* of its operands: bytes where the opcode is even; or these */
+	void (*run)(struct machine *);
+} rows[] = {
+	{X86_MAP_1, 0x00, 0x3f, BY_OPCODE, arithmetic},
+	{X86_MAP_1, 0x50, 0x57, BY_OPCODE, push_register},
+	{X86_MAP_1, 0x58, 0x5f, BY_OPCODE, pop_register},
+	{X86_MAP_1, 0x63, 0x63, WIDE, move_extended},
+	{X86_MAP_1, 0x68, 0x68, BY_OPCODE, push_immediate},
+	{X86_MAP_1, 0x6a, 0x6a, BY_OPCODE, push_immediate},
+	{X86_MAP_1, 0x70, 0x7f, BY_OPCODE, jump_if},
+	{X86_MAP_1, 0x80, 0x83, BY_OPCODE, arithmetic_immediate},
+	{X86_MAP_1, 0x84, 0x85, BY_OPCODE, test},
+	{X86_MAP_1, 0x86, 0x87, BY_OPCODE, exchange},
+	{X86_MAP_1, 0x88, 0x8b, BY_OPCODE, move},
+	{X86_MAP_1, 0x8d, 0x8d, WIDE, load_address},
+	{X86_MAP_1, 0x90, 0x97, WIDE, exchange_accumulator},
+	{X86_MAP_1, 0x98, 0x98, WIDE, extend_accumulator},
+	{X86_MAP_1, 0xa8, 0xa9, BY_OPCODE, test_accumulator},
+	{X86_MAP_1, 0xb0, 0xb7, BYTES, move_constant},
+	{X86_MAP_1, 0xb8, 0xbf, WIDE, move_constant},
+	{X86_MAP_1, 0xc0, 0xc1, BY_OPCODE, shift},
+	{X86_MAP_1, 0xc3, 0xc3, BY_OPCODE, give_back},
+	{X86_MAP_1, 0xc6, 0xc7, BY_OPCODE, move_immediate},
+	{X86_MAP_1, 0xc9, 0xc9, BY_OPCODE, leave},
+	{X86_MAP_1, 0xd0, 0xd1, BY_OPCODE, shift},
+	{X86_MAP_1, 0xe8, 0xe8, BY_OPCODE, call},
+	{X86_MAP_1, 0xe9, 0xe9, BY_OPCODE, jump},
+	{X86_MAP_1, 0xeb, 0xeb, BY_OPCODE, jump},
+	{X86_MAP_1, 0xf6, 0xf7, BY_OPCODE, group_f6},
+	{X86_MAP_1, 0xfe, 0xfe, BY_OPCODE, group_fe},
+	{X86_MAP_1, 0xff, 0xff, BY_OPCODE, group_ff},
+	{X86_MAP_0F, 0x1e, 0x1f, BY_OPCODE, nothing},
+	{X86_MAP_0F, 0x40, 0x4f, WIDE, move_if},
+	{X86_MAP_0F, 0x80, 0x8f, BY_OPCODE, jump_if},
+	{X86_MAP_0F, 0x90, 0x9f, BYTES, set_if},
+	{X86_MAP_0F, 0xae, 0xae, BY_OPCODE, fence},
+	{X86_MAP_0F, 0xb0, 0xb1, BY_OPCODE, compare_exchange},
+	{X86_MAP_0F, 0xb6, 0xb7, WIDE, move_extended},
+	{X86_MAP_0F, 0xba, 0xba, WIDE, bit_test},
+	{X86_MAP_0F, 0xbe, 0xbf, WIDE, move_extended},
+	{X86_MAP_0F, 0xc0, 0xc1, BY_OPCODE, exchange_add},
+};
+
+static const struct row *row_of(const struct x86_insn *insn)
+{
+	for (size_t i = 0; i < ARRAY_SIZE(rows); i++)
+		if (rows[i].map == insn->map && rows[i].first <= insn->opcode &&
+		    insn->opcode <= rows[i].last)
+			return &rows[i];
+	return NULL;
+}
+
+/* The instruction at pc. */
+static const struct decoded *decode(struct machine *m, uint64_t pc)
+{
+	struct decoded *d = &m->decoded[pc % DECODED];
+	size_t n;
+
+	if (d->pc == pc)
+		return d;
+	*d = (struct decoded){.pc = pc};
+	n = m->reader->code(m->reader->arg, pc, d->bytes, BT_INSN_MAX);
+	if (!x86_decode(d->bytes, n, &d->insn) && !(d->insn.traits & X86_OUTSIDE))
+		d->row = row_of(&d->insn);
+	return d;
+}
+
+static void execute(struct machine *m)
+{
+	const struct decoded *d = decode(m, m->regs.rip);
+
+	if (!d->row) {
+		m->over = true;
+		return;
+	}
+	m->insn = d->insn;
+	m->bytes = d->bytes;
+	m->pc = d->pc;
+	m->size = m->insn.rex & 8 ? 8 : m->insn.prefix_66 ? 2 : 4;
+	if (d->row->size == BYTES || (d->row->size == BY_OPCODE && !(m->insn.opcode & 1)))
+		m->size = 1;
+	m->regs.rip = m->pc + m->insn.len;
+	visit(m, 0);
+	d->row->run(m);
+}
+
+static void keep_state(struct machine *m)
+{
+	struct state *s = &m->states[m->returns];
+
+	s->regs = m->regs;
+	for (size_t i = 0; i < m->word_count; i++)
+		s->memory[i] = m->words[i].is;
+}
+
+/* What it did until the middle of the returns is what it has done since. */
+static bool halves_are_alike(const struct machine *m)
+{
+	size_t half = m->returned[m->returns / 2];
+
+	return m->visit_count == 2 * half &&
+	       !memcmp(m->visits, m->visits + half, half * sizeof m->visits[0]);
+}
+
+static bool is_flags(unsigned i)
+{
+	return i == offsetof(struct bt_regs, eflags) / sizeof(uint64_t);
+}
+
+/* What becomes of a value from the beginning over the middle to the end: it is as it was in the
+ * middle, or has become more by so much in each half, *step. Else false. */
+static bool is_steady(uint64_t begin, uint64_t middle, uint64_t end, uint64_t *step)
+{
+	*step = end - middle;
+	return !*step || *step == middle - begin;
+}
+
+/* The same was done in both halves, of which the first began as spin->at says. */
+static enum spin_kind kind_of_round(const struct machine *m, struct spin *spin)
+{
+	const struct state *middle = &m->states[m->returns / 2], *end = &m->states[m->returns];
+	enum spin_kind kind = SPIN_FIXED;
+	uint64_t step;
+
+	if (!m->waits)
+		return SPIN_NOT;
+	spin->ticks = m->ticks / 2;
+	spin->word_count = 0;
+	for (unsigned i = 0; i < BT_REG_COUNT; i++) {
+		if (!is_steady(bt_regs_get(&spin->at, i), bt_regs_get(&middle->regs, i),
+			       bt_regs_get(&end->regs, i), &step) &&
+		    !is_flags(i))
+			return SPIN_NOT;
+		kind = step ? SPIN_COUNTS : kind;
+		bt_regs_set(&spin->step, i, step);
+	}
+	for (size_t i = 0; i < m->word_count; i++) {
+		if (!is_steady(m->words[i].was, middle->memory[i], end->memory[i], &step) ||
+		    (step && spin->word_count == SPIN_WORDS))
+			return SPIN_NOT;
+		kind = step ? SPIN_COUNTS : kind;
+		if (step)
+			spin->words[spin->word_count++] =
+				(struct spin_word){m->words[i].addr, m->words[i].was, step};
+	}
+	return kind;
+}
+
+/* whole: a loop that counts may be part of a longer round, which changes nothing. */
+static enum spin_kind look(struct machine *m, bool whole, struct spin *spin)
+{
+	enum spin_kind kind;
+
+	while (m->returns < RETURNS) {
+		execute(m);
+		if (m->over)
+			return SPIN_NOT;
+		if (m->regs.rip != spin->at.rip)
+			continue;
+		m->returned[++m->returns] = m->visit_count;
+		keep_state(m);
+		if (m->returns % 2 || !halves_are_alike(m))
+			continue;
+		kind = kind_of_round(m, spin);
+		if (kind == SPIN_FIXED || !whole)
+			return kind;
+	}
+	return SPIN_NOT;
+}
+
+/* glibc's free(3) is slow for 64 KiB or more: each look at a task took 7 us longer. */
+_Static_assert(sizeof(struct machine) < 65536, "RETURNS, VISITS and WORDS are too large");
+
+void spin_look(const struct bt_regs *regs, const struct spin_reader *reader, bool whole,
+	       struct spin *spin)
+{
+	struct machine *m = malloc(sizeof *m);
+
+	*spin = (struct spin){.kind = SPIN_NOT, .at = *regs};
+	if (!m)
+		return;
+	m->reader = reader;
+	m->regs = *regs;
+	m->word_count = m->visit_count = m->returns = 0;
+	m->ticks = 0;
+	for (size_t i = 0; i < DECODED; i++)
+		m->decoded[i].pc = i + 1; /* which has another place */
+	m->waits = m->over = false;
+	spin->kind = look(m, whole, spin);
+	free(m);
+}
+
+static bool counts_on(uint64_t before, uint64_t now, uint64_t step, uint64_t step_now,
+		      uint64_t rounds)
+{
+	return step == step_now && now - before == step * rounds;
+}
+
+bool spin_goes_on(const struct spin *before, const struct spin *now)
+{
+	uint64_t ticks = now->tick - before->tick, rounds = now->ticks ? ticks / now->ticks : 0;
+
+	if (before->kind != SPIN_COUNTS || now->kind != SPIN_COUNTS ||
+	    now->ticks != before->ticks || rounds * now->ticks != ticks ||
+	    now->word_count != before->word_count)
+		return false;
+	for (unsigned i = 0; i < BT_REG_COUNT; i++)
+		if (!is_flags(i) &&
+		    !counts_on(bt_regs_get(&before->at, i), bt_regs_get(&now->at, i),
+			       bt_regs_get(&before->step, i), bt_regs_get(&now->step, i), rounds))
+			return false;
+	for (size_t i = 0; i < now->word_count; i++) {
+		const struct spin_word *was = &before->words[i], *is = &now->words[i];
+
+		if (was->addr != is->addr ||
+		    !counts_on(was->at, is->at, was->step, is->step, rounds))
+			return false;
+	}
+	return true;
+}

@@ -1,0 +1,100 @@
+/* SPDX-License-Identifier: MIT */
+/* For tests (backend.alarm_each): the cache's code is stepped, and SIGALRM comes at each so many
+ * instructions of it: wherever a task can be stopped, the places must say what the application's
+ * state is. */
+#include <signal.h>
+#include <sys/ptrace.h>
+#include <sys/syscall.h>
+#include <unistd.h>
+
+#include "collector/backend/engine/decode/x86.h"
+#include "collector/backend/engine/engine_private.h"
+#include "collector/tracee/tracee.h"
+
+enum {
+	EFLAGS_TF = 0x100,
+	TRAP_HARDWARE = 4, /* si_code TRAP_HWBKPT */
+	OPCODE_PUSHF = 0x9c,
+	OPCODE_SYSCALL = 0x05, /* behind 0x0f */
+};
+
+/* The instruction at an offset of the code. False: it is none that this table knows. */
+static bool insn_at(const struct code_cache *c, uint64_t rip, struct x86_insn *insn)
+{
+	uint64_t at = rip - region_address(CODE_AT);
+
+	return at < c->code_len && !x86_decode(c->code + at, c->code_len - at, insn);
+}
+
+static enum sweep_shows shows(const struct x86_insn *insn)
+{
+	if (insn->map == X86_MAP_1 && insn->opcode == OPCODE_PUSHF)
+		return SWEEP_PUSHED;
+	return insn->map == X86_MAP_0F && insn->opcode == OPCODE_SYSCALL ? SWEEP_R11
+									 : SWEEP_NOTHING;
+}
+
+int engine_run(const struct backend *b, struct task *task)
+{
+	struct engine_task *et = task->backend;
+	const struct engine_space *es = task->process->space->extension;
+	struct x86_insn insn = {0};
+	struct bt_regs regs;
+	bool known;
+
+	if (!b->alarm_each)
+		return tracee_resume(task->tid, PTRACE_CONT, 0);
+	if (tracee_get_regs(task->tid, &regs))
+		return -BT_E_GONE;
+	known = insn_at(es->cache, regs.rip, &insn);
+	et->sweep.shows = known ? shows(&insn) : SWEEP_NOTHING;
+	/* Not each iteration: a test that clears its memory would do nothing else. */
+	et->sweep.over = known && insn.traits & X86_REPEATED &&
+			 !tracee_set_breakpoint(task->tid, regs.rip + insn.len);
+	return tracee_resume(task->tid, et->sweep.over ? PTRACE_CONT : PTRACE_SINGLESTEP, 0);
+}
+
+static void hide(pid_t tid, enum sweep_shows what, struct bt_regs *regs)
+{
+	uint8_t high;
+
+	if (what == SWEEP_PUSHED && tracee_read(tid, regs->rsp + 1, &high, 1) == 1) {
+		high &= (uint8_t) ~(EFLAGS_TF >> 8);
+		tracee_write(tid, regs->rsp + 1, &high, 1);
+	} else if (what == SWEEP_R11) {
+		regs->r11 &= ~(uint64_t)EFLAGS_TF;
+		(void)!tracee_set_regs(tid, regs); /* gone: the next request finds out */
+	}
+}
+
+static bool catches_alarms(pid_t tid)
+{
+	struct tracee_signals s;
+
+	return !tracee_signals(tid, &s) && s.caught >> (SIGALRM - 1) & 1;
+}
+
+static bool is_step(const struct engine_task *et, const siginfo_t *info)
+{
+	if (info->si_signo != SIGTRAP)
+		return false;
+	return et->sweep.over ? info->si_code == TRAP_BRKPT || info->si_code == TRAP_HARDWARE
+			      : tracee_may_have_stepped(info); /* QUIRK(step-dr6-lost) */
+}
+
+int sweep_stopped(const struct backend *b, struct task *task, const siginfo_t *info,
+		  struct bt_regs *regs)
+{
+	struct engine_task *et = task->backend;
+	bool step = b->alarm_each && is_step(et, info);
+
+	if (et->sweep.over && tracee_set_breakpoint(task->tid, 0))
+		return -BT_E_GONE;
+	et->sweep.over = false;
+	if (!step)
+		return 0;
+	hide(task->tid, et->sweep.shows, regs);
+	if (++et->sweep.steps % b->alarm_each == 0 && catches_alarms(task->tid))
+		(void)!syscall(SYS_tgkill, task->process->pid, task->tid, SIGALRM);
+	return engine_run(b, task) ? -BT_E_GONE : 1;
+}

@@ -1,0 +1,632 @@
+/* SPDX-License-Identifier: MIT */
+/* Reading a fragment: which instructions it has, where its safe point stands, which segments it
+ * covers. */
+#include "collector/backend/engine/translate/translation.h"
+#include "lib/canonical.h"
+#include "lib/page.h"
+
+enum {
+	DECODED_AT_ONCE = 32, /* bytes with which the decoder needs no copy */
+	LOOK_AHEAD = 64,      /* instructions, in search of a cycle */
+};
+
+bool fragment_extends(const struct step *s, unsigned which)
+{
+	if (s->insn.map != X86_MAP_OTHER)
+		return s->insn.rex & which;
+	for (int i = 0; i < s->insn.modrm_at; i++) {
+		if (s->bytes[i] == 0xc4 || s->bytes[i] == 0x62)
+			return !(s->bytes[i + 1] & which << 5);
+		if (s->bytes[i] == 0xc5)
+			return false;
+	}
+	return s->insn.rex & which;
+}
+
+/* Just this instruction: sysenter, int 0x80 and odd prefixes are for the stepper. */
+static bool is_system_call(const struct step *s)
+{
+	return s->insn.class == BT_INSN_SYSCALL && s->insn.len == 2 && s->bytes[0] == 0x0f &&
+	       s->bytes[1] == 0x05;
+}
+
+static bool on_fixed_page(struct translation *t, uint64_t pc)
+{
+	if (t->page && t->page_at == page_down(pc))
+		return true;
+	t->page = t->source->fixed_page(t->source->arg, pc);
+	t->page_at = page_down(pc);
+	return t->page;
+}
+
+static bool is_mutable(struct translation *t, uint64_t pc)
+{
+	return !on_fixed_page(t, pc) && t->source->is_mutable(t->source->arg, pc);
+}
+
+static bool decode(struct translation *t, uint64_t pc, struct step *s)
+{
+	size_t at = pc % BT_PAGE, n;
+
+	if (at <= BT_PAGE - DECODED_AT_ONCE && on_fixed_page(t, pc)) {
+		memcpy(s->bytes, t->page + at, sizeof s->bytes);
+		return !x86_decode(t->page + at, DECODED_AT_ONCE, &s->insn);
+	}
+	memset(s->bytes, 0, sizeof s->bytes);
+	n = t->source->read(t->source->arg, pc, s->bytes, BT_INSN_MAX);
+	return !x86_decode(s->bytes, n, &s->insn);
+}
+
+/* Memory that nothing has been written to yet is add %al,(%rax) again and again, for as long as it
+ * is: JITs have megabytes of it behind what they made last, in which no branch would ever be found.
+ * Should it be executed, it is stepped. */
+static bool is_empty(const struct step *s)
+{
+	static const uint8_t zeros[BT_INSN_MAX];
+
+	return !memcmp(s->bytes, zeros, sizeof zeros);
+}
+
+/* Whether it is a direct branch to an address that no page can have: the branch itself faults,
+ * before it has done anything. */
+static bool leads_astray(const struct step *s)
+{
+	bool direct =
+		is_conditional(s) || s->insn.class == BT_INSN_JMP || s->insn.class == BT_INSN_CALL;
+
+	return direct && !is_canonical(target_of(s));
+}
+
+static bool fetch(struct translation *t, uint64_t pc, struct step *s)
+{
+	s->pc = pc;
+	if (!decode(t, pc, s) || is_empty(s) ||
+	    (s->insn.traits & X86_RIP_RELATIVE && fragment_extends(s, EXTENDS_BASE)) ||
+	    leads_astray(s))
+		return false;
+	s->saves_x87 = fragment_saves_x87(s);
+	if (s->saves_x87 && !fragment_reaches_x87(s))
+		return false;
+	return !(s->insn.traits & X86_OUTSIDE) || is_system_call(s);
+}
+
+static bool is_x87(const struct step *s)
+{
+	return s->insn.map == X86_MAP_1 && (s->insn.opcode & 0xf8) == 0xd8;
+}
+
+static bool in_fragment(const struct translation *t, uint64_t pc)
+{
+	for (int i = 0; i < t->count; i++)
+		if (t->steps[i].pc == pc)
+			return true;
+	return false;
+}
+
+static bool near_start(const struct translation *t, uint64_t pc)
+{
+	int64_t d = (int64_t)(pc - t->pc);
+
+	return d > INT32_MIN / 2 && d < INT32_MAX / 2;
+}
+
+/* A jump is followed inline unless it leads to what is there already, or back (a loop: its head is
+ * a fragment of its own). */
+static bool follow_jump(const struct translation *t, const struct step *s)
+{
+	uint64_t target = target_of(s);
+
+	return target > s->pc && !t->mutable && !in_fragment(t, target) && near_start(t, target) &&
+	       code_cache_find(t->cache, target) == FRAGMENT_NONE;
+}
+
+/* Whether it writes memory that no operand names: (V)MASKMOVDQU and MASKMOVQ at rdi, CLZERO at rax.
+ */
+static bool writes_unnamed(const struct step *s)
+{
+	bool vex = s->insn.map == X86_MAP_OTHER; /* of all that has no memory operand some write too
+						    much here: no harm */
+
+	return (s->insn.opcode == 0xf7 && (vex || s->insn.map == X86_MAP_0F)) ||
+	       (s->insn.map == X86_MAP_0F && s->insn.opcode == 0x01 &&
+		s->bytes[s->insn.modrm_at] == 0xfc);
+}
+
+/* Whether the instruction may write memory other than by a push: in mutable code what follows it
+ * may be something else then. */
+static bool may_write(const struct step *s)
+{
+	static const uint8_t loads[] = {0x8b, 0x8a, 0x8d, 0x63, 0x03, 0x0b, 0x13, 0x1b, 0x23,
+					0x2b, 0x33, 0x3b, 0x39, 0x38, 0x3a, 0x84, 0x85};
+
+	if (s->insn.traits & X86_REPEATED || !s->insn.modrm_at)
+		return s->insn.map == X86_MAP_1 &&
+		       ((s->insn.opcode >= 0xa2 && s->insn.opcode <= 0xa5) ||
+			s->insn.opcode == 0xaa || s->insn.opcode == 0xab);
+	if (s->bytes[s->insn.modrm_at] >= 0xc0)
+		return writes_unnamed(s);
+	for (size_t i = 0; i < sizeof loads; i++)
+		if (s->insn.map == X86_MAP_1 && s->insn.opcode == loads[i])
+			return false;
+	return true;
+}
+
+/* Whether it reads and writes no memory, but for a push. */
+static bool keeps_to_registers(const struct step *s)
+{
+	uint8_t op = s->insn.opcode;
+
+	if (s->insn.modrm_at)
+		return (s->bytes[s->insn.modrm_at] >= 0xc0 && !writes_unnamed(s)) ||
+		       (s->insn.map == X86_MAP_1 && op == 0x8d);
+	if (s->insn.map != X86_MAP_1)
+		return false;
+	return (op < 0x40 && (op & 6) == 4) || (op >= 0x50 && op <= 0x57) || op == 0x68 ||
+	       op == 0x6a || (op >= 0x90 && op <= 0x99) || op == 0xa8 || op == 0xa9 ||
+	       (op >= 0xb0 && op <= 0xbf);
+}
+
+/* Whether what follows the instruction in mutable code may have become something else: it may have
+ * written that itself; or it has read that somebody else has, and from then on the program may rely
+ * on it. */
+static bool may_change_code(const struct translation *t, const struct step *s)
+{
+	return t->source->others_write(t->source->arg, s->pc) ? !keeps_to_registers(s)
+							      : may_write(s);
+}
+
+static void read_steps(struct translation *t)
+{
+	uint64_t pc = t->pc;
+	int conditionals = 0, jumps = 0;
+
+	t->mutable = is_mutable(t, pc);
+	while (t->count < (t->mutable ? MUTABLE_INSNS : FRAGMENT_INSNS)) {
+		struct step *s = &t->steps[t->count];
+
+		t->next = pc;
+		*s = (struct step){0};
+		if (t->count && is_mutable(t, pc) != t->mutable)
+			return;
+		if (!fetch(t, pc, s)) {
+			t->ends_outside = true;
+			return;
+		}
+		if (t->cache->kind.careful && is_conditional(s)) {
+			t->ends_outside = t->ends_careful = true;
+			return;
+		}
+		if (!t->mutable && page_number(pc) != page_number(behind(s) - 1) &&
+		    t->source->is_mutable(t->source->arg,
+					  behind(s) - 1)) { /* it ends on a page that may change */
+			if (t->count)
+				return;
+			t->mutable = true;
+		}
+		t->count++;
+		pc = behind(s);
+		t->next = pc;
+		if (is_conditional(s)) {
+			if (++conditionals == FRAGMENT_CONDITIONALS || in_fragment(t, pc))
+				return;
+			jumps = 0;
+		} else if (s->insn.class == BT_INSN_JMP) {
+			s->inlined_jump = follow_jump(t, s) &&
+					  (!t->cache->kind.ticks || ++jumps <= JUMPS_KNOWN);
+			if (!s->inlined_jump)
+				return;
+			pc = t->next = target_of(s);
+		} else if (s->insn.class != BT_INSN_PLAIN ||
+			   (t->mutable && may_change_code(t, s))) {
+			return;
+		}
+	}
+}
+
+static int conditionals(const struct translation *t)
+{
+	int n = 0;
+
+	for (int i = 0; i < t->count; i++)
+		n += is_conditional(&t->steps[i]);
+	return n;
+}
+
+static const struct prediction *prediction_of(const struct translation *t, const struct step *s)
+{
+	if (!is_indirect(s))
+		return NULL;
+	return t->supposed && t->supposed->from == s->pc
+		       ? t->supposed
+		       : predictions_get(&t->cache->predictions, s->pc);
+}
+
+uint64_t fragment_prediction(const struct translation *t, const struct step *s)
+{
+	const struct prediction *prediction = prediction_of(t, s);
+
+	return prediction ? prediction->to : 0;
+}
+
+/* Whether the branch leads on without a record where its prediction is right. */
+static bool leads_on_silently(const struct translation *t, const struct step *s)
+{
+	const struct prediction *prediction = prediction_of(t, s);
+
+	return prediction && prediction->to && !prediction->closes;
+}
+
+uint64_t fragment_way_on(const struct translation *t, const struct step *s)
+{
+	if (s->insn.class == BT_INSN_PLAIN)
+		return behind(s);
+	return s->insn.class == BT_INSN_JMP || s->insn.class == BT_INSN_CALL
+		       ? target_of(s)
+		       : fragment_prediction(t, s);
+}
+
+/* The instruction at pc may be part of a cycle without a conditional. In the routines nobody knows
+ * that r11 counts rounds. */
+static bool fetch_of_cycle(struct translation *t, uint64_t pc, struct step *s)
+{
+	*s = (struct step){0};
+	if (!near_start(t, pc) || is_mutable(t, pc) || !fetch(t, pc, s) ||
+	    is_mutable(t, behind(s) - 1))
+		return false;
+	s->inlined_jump = s->insn.class == BT_INSN_JMP;
+	return fragment_way_on(t, s) && !fragment_needs_routine(s);
+}
+
+/* How many instructions execution passes from the fragment's beginning until a branch leads back to
+ * it, where nothing lies between but direct branches and those that have a prediction. 0: there are
+ * others, or too many. */
+static int steps_of_cycle(struct translation *t)
+{
+	uint64_t pc = t->pc;
+	struct step s;
+
+	for (int n = 1; n <= FRAGMENT_INSNS && fetch_of_cycle(t, pc, &s); n++) {
+		pc = fragment_way_on(t, &s);
+		if (pc == t->pc)
+			return s.insn.class == BT_INSN_PLAIN ? 0 : n;
+	}
+	return 0;
+}
+
+/* Where the fragment is such a cycle, its steps become some rounds of it. */
+static void read_rounds(struct translation *t)
+{
+	const struct step *last = &t->steps[t->count - 1];
+	uint64_t pc = t->pc;
+	int n, rounds;
+
+	if (t->mutable || t->ends_outside || last->inlined_jump || conditionals(t))
+		return;
+	if (last->insn.class != BT_INSN_JMP &&
+	    !t->cache->predictions.count) /* what it calls does not return, then */
+		return;
+	n = steps_of_cycle(t);
+	if (!n)
+		return;
+	for (int i = 0; i < n; i++) {
+		(void)fetch_of_cycle(t, pc, &t->steps[i]);
+		pc = fragment_way_on(t, &t->steps[i]);
+	}
+	rounds = FRAGMENT_INSNS / n < ROUNDS_MOST ? FRAGMENT_INSNS / n : ROUNDS_MOST;
+	for (int i = n; i < n * rounds; i++)
+		t->steps[i] = t->steps[i - n];
+	t->round = n;
+	t->count = n * rounds;
+	t->steps[t->count - 1].inlined_jump = false;
+}
+
+void fragment_read(struct translation *t)
+{
+	read_steps(t);
+	if (t->count)
+		read_rounds(t);
+	for (int i = 0; i < t->count; i++)
+		t->fragment.x87 |= is_x87(&t->steps[i]);
+	if (t->count == FRAGMENT_INSNS ||
+	    (t->count && !t->ends_outside && t->steps[t->count - 1].inlined_jump))
+		t->steps[t->count - 1].inlined_jump = false;
+}
+
+/* What begins at start and ends with the instruction s. */
+static struct segment segment_from(const struct translation *t, uint64_t start,
+				   const struct step *s)
+{
+	struct segment seg = {.pc = start,
+			      .from = s->pc,
+			      .end = behind(s),
+			      .to = behind(s),
+			      .kind = SEGMENT_FALL};
+
+	if (s->insn.class == BT_INSN_PLAIN)
+		return seg;
+	seg.kind = (uint8_t)bt_insn_branch_kind(s->insn.class);
+	seg.tick = seg.kind == BT_BRANCH_JCC;
+	if (seg.kind == BT_BRANCH_JCC || seg.kind == BT_BRANCH_JMP || seg.kind == BT_BRANCH_CALL)
+		seg.to = target_of(s);
+	else if (seg.kind != BT_BRANCH_SYSCALL)
+		seg.to = fragment_prediction(t, s);
+	return seg;
+}
+
+/* Whether execution can come from pc to the branch at `to` along direct branches alone, as far as
+ * one can see, now or once what cannot be seen now is there. Where not, t->seen is the code that
+ * says so. */
+static bool may_come_to(struct translation *t, uint64_t pc, uint64_t to)
+{
+	uint64_t start = pc;
+
+	for (int i = 0; i < LOOK_AHEAD && t->seen_count < SEEN_MOST; i++) {
+		struct step s = {0};
+
+		if (pc == to || is_mutable(t, pc) || !fetch(t, pc, &s))
+			return true;
+		pc = behind(&s);
+		if (s.insn.class == BT_INSN_PLAIN)
+			continue;
+		t->seen[t->seen_count++] = segment_from(t, start, &s);
+		if (s.insn.class == BT_INSN_JMP || s.insn.class == BT_INSN_CALL)
+			pc = target_of(&s);
+		else if (s.insn.class != BT_INSN_SYSCALL)
+			return false;
+		start = pc;
+	}
+	return true;
+}
+
+/* A cycle of direct branches without a conditional leaves no other record; each has a branch that
+ * leads back. Of those with a prediction one says so. */
+static bool closes_silent_cycle(struct translation *t)
+{
+	const struct step *last = &t->steps[t->count - 1];
+
+	if (!t->round && !t->ends_outside && is_indirect(last))
+		return fragment_prediction(t, last) && !leads_on_silently(t, last);
+	if (t->round || t->ends_outside ||
+	    (last->insn.class != BT_INSN_JMP && last->insn.class != BT_INSN_CALL) ||
+	    target_of(last) > last->pc)
+		return false;
+	if (!may_come_to(t, target_of(last), last->pc))
+		return false;
+	t->seen_count = 0; /* a record too many does no harm */
+	return true;
+}
+
+/* CMPS and SCAS: what they read is no operand with a ModRM byte. */
+static bool compares_strings(const struct step *s)
+{
+	return s->insn.map == X86_MAP_1 && (s->insn.opcode & 0xf6) == 0xa6;
+}
+
+static bool has_memory_operand(const struct step *s)
+{
+	return s->insn.modrm_at && s->bytes[s->insn.modrm_at] < 0xc0;
+}
+
+/* An instruction that rewrites every flag and reads none: before it a safe point may use them - if
+ * it cannot fault, or the program would see what the safe point left. */
+static bool frees_flags(const struct step *s)
+{
+	bool divides = s->insn.opcode == 0xf6 || s->insn.opcode == 0xf7;
+
+	return s->insn.class == BT_INSN_PLAIN && s->insn.map == X86_MAP_1 &&
+	       s->insn.flags_written == X86_ARITHMETIC && !s->insn.flags_read &&
+	       !compares_strings(s) &&
+	       !is_x87(s) /* FCOMI raises an x87 exception that is pending */ &&
+	       !(s->insn.regs & X86_BIT(X86_R11)) && (!divides || fragment_probe_opcode(s));
+}
+
+int fragment_probe_opcode(const struct step *s)
+{
+	uint8_t op = s->insn.opcode,
+		reg = s->insn.modrm_at ? s->bytes[s->insn.modrm_at] >> 3 & 7 : 0;
+
+	if (s->insn.map != X86_MAP_1)
+		return 0;
+	if (op < 0x40 && ((op & 7) == 2 ||
+			  (op & 7) == 3)) /* an operation on a register and memory: compare them */
+		return op | 0x38;
+	if (op == 0x38 || op == 0x39 || op == 0x84 || op == 0x85) /* cmp, test */
+		return op;
+	if ((op == 0x80 || op == 0x81 || op == 0x83) && reg == 7) /* cmp */
+		return op;
+	if ((op == 0xf6 || op == 0xf7) && reg < 2) /* test */
+		return op;
+	return 0;
+}
+
+/* Without conditionals: its only way on writes a record, or it has none. */
+static bool leads_nowhere(const struct translation *t)
+{
+	const struct step *last = &t->steps[t->count - 1];
+
+	return t->ends_outside || t->round || (is_indirect(last) && !fragment_prediction(t, last));
+}
+
+/* With how many conditionals since the last safe point a fragment that is to have none may be
+ * entered: as many as those that wait for it have made, or some more, that others need not have one
+ * of their own. It has n itself. */
+static int debt_for(const struct translation *t, int wanted, int n)
+{
+	int least = t->cache->kind.ticks ? TICKS_FRAGMENT_DEBT : FRAGMENT_DEBT,
+	    debt = wanted < least ? least : wanted;
+
+	if (t->cache->kind.ticks)
+		debt = (debt + TICKS_DEBT_STEP - 1) / TICKS_DEBT_STEP * TICKS_DEBT_STEP;
+	return debt + n <= code_cache_most_debt(t->cache) ? debt : wanted;
+}
+
+/* Whether it can do without a safe point; then with how many conditionals since the last one it may
+ * be entered. (A jump that it follows leads forward.) */
+static bool needs_safe_point(struct translation *t)
+{
+	struct fragment_demand d =
+		t->source->demand ? *t->source->demand : code_cache_demand(t->cache, t->pc);
+	int n = conditionals(t), most = code_cache_most_debt(t->cache);
+
+	if (n && (d.back || t->mutable || d.debt + n > most))
+		return true;
+	t->fragment.passes = d.back;
+	t->fragment.debt = (uint8_t)debt_for(t, d.debt, n);
+	if (!n && (t->mutable ||
+		   leads_nowhere(t))) /* what may change is never superseded while it stays */
+		t->fragment.debt = (uint8_t)most;
+	return false;
+}
+
+/* Before an instruction that frees the flags, if there is one before the first conditional. */
+static bool place_where_flags_are_free(struct translation *t)
+{
+	for (int i = 0; !t->mutable && i < t->count && !is_conditional(&t->steps[i]); i++)
+		if (frees_flags(&t->steps[i]) &&
+		    (!has_memory_operand(&t->steps[i]) || fragment_probe_opcode(&t->steps[i]))) {
+			t->check_at = i;
+			t->check_flags = true;
+			t->check_probe = has_memory_operand(&t->steps[i]);
+			return true;
+		}
+	return false;
+}
+
+void fragment_place_safe_point(struct translation *t, bool indirect)
+{
+	bool needed = needs_safe_point(t);
+
+	t->loops = closes_silent_cycle(t);
+	t->check_at = -1;
+	if (t->round) /* it looks between its rounds */
+		return;
+	/* Where only ticks are counted, who comes by an indirect branch is to look: here, where
+	 * that costs least, or in the entry. */
+	t->fragment.head = needed;
+	t->fragment.checked =
+		((needed || (indirect && t->cache->kind.ticks)) && place_where_flags_are_free(t)) ||
+		needed;
+	if (!t->fragment.checked)
+		return;
+	if (t->check_at < 0)
+		t->check_at = 0;
+	t->fragment.debt = 0;
+	t->fragment.passes = false;
+}
+/* From the last instruction of a fragment that its size limit ended to the branch behind it:
+ * segments are the same whatever fragments they were found in. Without one, *s is the last
+ * instruction before what is not for the cache, or of what a span can be. */
+static void read_on(struct translation *t, uint64_t start, struct step *s)
+{
+	struct step next = *s;
+
+	while (fetch(t, behind(s), &next) && behind(&next) - start <= SPAN_LEN_MAX) {
+		*s = next;
+		if (s->insn.class != BT_INSN_PLAIN)
+			return;
+	}
+}
+
+/* The code of s is part of what leads on from a prediction. */
+static bool note_span(struct prediction *g, const struct step *s)
+{
+	for (size_t i = g->span_count; i--;)
+		if (g->spans[i].end == s->pc) {
+			g->spans[i].end = behind(s);
+			return true;
+		}
+	if (g->span_count == PREDICTION_SPANS)
+		return false;
+	g->spans[g->span_count].start = s->pc;
+	g->spans[g->span_count++].end = behind(s);
+	return true;
+}
+
+static bool fetch_fixed(struct translation *t, uint64_t pc, struct step *s)
+{
+	*s = (struct step){0};
+	return on_fixed_page(t, pc) && on_fixed_page(t, pc + BT_INSN_MAX) && on_fixed_page(t, pc) &&
+	       fetch(t, pc, s);
+}
+
+/* Whether the prediction closes a cycle that can be a fragment by itself. Else a record where it is
+ * right costs more than one without a prediction. */
+static bool may_close(struct translation *t, struct prediction *prediction)
+{
+	prediction->closes = true;
+	t->supposed = prediction;
+	t->pc = prediction->to;
+	return steps_of_cycle(t);
+}
+
+bool fragment_may_predict(struct translation *t, uint64_t from, uint64_t to,
+			  struct prediction *prediction)
+{
+	struct step s;
+
+	*prediction = (struct prediction){.from = from, .to = to};
+	if (!to || !fetch_fixed(t, from, &s) ||
+	    (s.insn.class != BT_INSN_RET && s.insn.class != BT_INSN_IJMP &&
+	     s.insn.class != BT_INSN_ICALL))
+		return false;
+	prediction->len = s.insn.len;
+	for (int i = 0; i < LOOK_AHEAD; i++) {
+		if (to == from)
+			return may_close(t, prediction);
+		if (!fetch_fixed(t, to, &s) || !note_span(prediction, &s))
+			return false;
+		if (is_conditional(&s))
+			return true;
+		if (s.insn.class == BT_INSN_PLAIN || s.insn.class == BT_INSN_SYSCALL)
+			to = behind(&s);
+		else if (s.insn.class == BT_INSN_JMP || s.insn.class == BT_INSN_CALL)
+			to = target_of(&s);
+		else if (leads_on_silently(t, &s))
+			to = fragment_prediction(t, &s);
+		else
+			return true;
+	}
+	return false;
+}
+
+/* Enters it, and its code as the fragment's. Its number, SEGMENT_NONE without memory. */
+static uint32_t add_segment(struct translation *t, const struct segment *seg)
+{
+	/* Where no history is kept nobody asks for segments. */
+	uint32_t n = t->cache->kind.ticks ? 0 : segment_add(t->cache->segments, seg);
+
+	return n <= INT32_MAX && code_cache_add_span(t->cache, seg->pc, seg->end) ? n
+										  : SEGMENT_NONE;
+}
+
+bool fragment_add_segments(struct translation *t)
+{
+	uint64_t start = t->pc;
+	uint32_t number = SEGMENT_NONE;
+	int count = t->round ? t->round : t->count;
+
+	for (int i = 0; i < count; i++) {
+		bool last = i + 1 == count;
+		struct step s = t->steps[i];
+		struct segment seg;
+
+		if (s.insn.class == BT_INSN_PLAIN && !last)
+			continue;
+		if (s.insn.class == BT_INSN_PLAIN && (!t->ends_outside || t->ends_careful) &&
+		    !t->cache->kind.ticks)
+			read_on(t, start, &s);
+		seg = segment_from(t, start, &s);
+		t->last_segment = add_segment(t, &seg);
+		if (t->last_segment == SEGMENT_NONE)
+			return false;
+		if (number == SEGMENT_NONE)
+			number = t->last_segment;
+		if (!last)
+			start = t->steps[i + 1].pc;
+	}
+	t->fragment.segment = number;
+	for (int i = 0; i < t->seen_count; i++)
+		if (add_segment(t, &t->seen[i]) == SEGMENT_NONE)
+			return false;
+	return number != SEGMENT_NONE;
+}

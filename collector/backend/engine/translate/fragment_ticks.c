@@ -1,0 +1,113 @@
+/* SPDX-License-Identifier: MIT */
+/* What a fragment does where no history is kept: ticks and transfers are counted, and nothing else.
+ *
+ * r11 is a pair then (TICKS_SHIFT). Its lower part counts conditionals. Its upper part goes down by
+ * one for each transfer whose number since the last conditional the fragment does not know, because
+ * no conditional precedes it there. Where it knows that number, it puts r11 into the context's slot
+ * of that number instead. So the transfers since the last conditional are: the highest number whose
+ * slot has the conditionals of now, and those that the upper part has counted since that slot was
+ * written (0 where no slot has). A fragment that begins with a transfer has an entry for those that
+ * come from a conditional, which writes slot 0. */
+#include "collector/backend/engine/translate/translation.h"
+
+void fragment_count_transfer(struct translation *t, const struct step *s)
+{
+	struct emitter *e = &t->out;
+
+	if (!t->cache->kind.ticks)
+		return;
+	if (t->known)
+		emit_store(e, X86_R11, CTX_SLOTS + 8 * (uint32_t)++t->transfers);
+	else
+		EMIT(e, 0x4d, 0x8d, 0x9b, 0x00, 0x00, 0x00,
+		     0x80); /* lea r11, [r11-2^TICKS_SHIFT]: there is no wider displacement */
+	fragment_map_state(t, s, STATE_BETWEEN, 0);
+}
+
+void fragment_note_origin(struct translation *t)
+{
+	struct emitter *e = &t->out;
+	uint32_t here = t->fragment.start + (uint32_t)e->len;
+
+	if (!t->cache->kind.ticks)
+		return;
+	EMIT_CONTEXT(e, 0, CTX_FROM, 4, 0xc7); /* mov dword [from], where we are */
+	emit_u32(e, here);
+}
+
+bool fragment_needs_slot(const struct translation *t)
+{
+	for (int i = 0; i < t->count; i++)
+		if (t->steps[i].insn.class != BT_INSN_PLAIN)
+			return !is_conditional(&t->steps[i]);
+	return true;
+}
+
+void fragment_emit_conditionals(struct emitter *e)
+{
+	EMIT(e, 0x8d, 0x0c, 0x09, 0x0f, 0xb6, 0xc9); /* lea ecx, [rcx+rcx]; movzx ecx, cl */
+}
+
+/* Jumps, to be patched by the caller, when rcx is not 0. */
+static size_t emit_jump_unless_zero(struct emitter *e)
+{
+	EMIT(e, 0xe3, 5); /* jrcxz over the jump */
+	return emit_jump(e);
+}
+
+void fragment_emit_stop_test(struct translation *t, size_t sites[STOP_TESTS])
+{
+	/* The transfers and the conditionals counted, the wish to stop. */
+	static const uint32_t at[STOP_TESTS] = {CTX_BITS + 7, CTX_BITS + 3, CTX_STOP};
+	struct emitter *e = &t->out;
+
+	sites[1] = sites[2] = 0;
+	if (t->cache->fast_pext) {
+		EMIT_CONTEXT(e, X86_RCX, CTX_MASK, 0, 0xc4, 0xe2, 0xa2,
+			     0xf5); /* pext rcx, r11, [mask] */
+		sites[0] = emit_jump_unless_zero(e);
+		return;
+	}
+	emit_store(e, X86_R11, CTX_BITS);
+	for (int i = 0; i < STOP_TESTS; i++) {
+		EMIT_CONTEXT(e, X86_RCX, at[i], 0, 0x0f, 0xb6); /* movzx ecx, byte [at] */
+		if (at[i] == CTX_BITS + 3)
+			fragment_emit_conditionals(e);
+		sites[i] = emit_jump_unless_zero(e);
+	}
+}
+
+void fragment_patch_stop(struct translation *t, const size_t sites[STOP_TESTS])
+{
+	for (int i = 0; i < STOP_TESTS; i++)
+		if (sites[i])
+			emit_patch(&t->out, sites[i], t->out.base + t->out.len);
+}
+
+uint32_t fragment_emit_entry_stop(struct translation *t)
+{
+	struct emitter *e = &t->out;
+
+	fragment_patch_stop(t, t->entry_sites);
+	emit_load(e, X86_RCX, CTX_RCX);
+	emit_u8(e, 0xcc);
+	return (uint32_t)e->len - 1;
+}
+
+void fragment_emit_loop_test(struct translation *t, const struct step *s)
+{
+	struct emitter *e = &t->out;
+	size_t sites[STOP_TESTS], over;
+
+	emit_store(e, X86_RCX, CTX_RCX);
+	fragment_map_state(t, s, STATE_BETWEEN, 0);
+	fragment_emit_stop_test(t, sites);
+	emit_load(e, X86_RCX, CTX_RCX);
+	over = emit_jump(e);
+	fragment_patch_stop(t, sites);
+	emit_load(e, X86_RCX, CTX_RCX);
+	t->loop_trap = (uint32_t)e->len;
+	t->loop_target = fragment_way_on(t, s);
+	emit_u8(e, 0xcc);
+	emit_patch(e, over, e->base + e->len);
+}

@@ -1,0 +1,196 @@
+/* SPDX-License-Identifier: MIT */
+/* Instructions that save the state of the x87 unit, and with it the address of the x87 instruction
+ * that was executed last (FIP, Intel SDM volume 1, 8.1.8): that is one in the cache. The program is
+ * given 0, as under the stepper (tracee_clear_x87_address()).
+ *
+ * Where it stands in memory is written over, in the cache, for such instructions may be frequent:
+ * FNSTENV in feclearexcept(3), XSAVE in what binds a function lazily. Its own address it is not
+ * made again: who translates code and who runs it are not the same, and AMD's processors mostly
+ * drop it at a switch to another task, so that nobody can count on it. */
+#include <assert.h>
+
+#include "collector/backend/engine/translate/translation.h"
+#include "lib/array_size.h"
+
+struct saving_insn {
+	uint8_t map, opcode, reg; /* enum x86_map, and what ModRM.reg is */
+	uint8_t at, bytes; /* where in its operand the address is, and how long, with the selector
+			      behind it where that is reserved */
+	bool masked;       /* saves parts: what eax has a bit for, and of it only what is in use;
+			      XSTATE_BV says which are there */
+};
+
+static const struct saving_insn saving_insns[] = {
+	{.map = X86_MAP_1, .opcode = 0xd9, .reg = 6, .at = 12, .bytes = 4}, /* fnstenv */
+	{.map = X86_MAP_1, .opcode = 0xdd, .reg = 6, .at = 12, .bytes = 4}, /* fnsave */
+	{.map = X86_MAP_0F, .opcode = 0xae, .reg = 0, .at = 8, .bytes = 8}, /* fxsave */
+	{.map = X86_MAP_0F, .opcode = 0xae, .reg = 4, .at = 8, .bytes = 8, .masked = true}, /* xsave
+											     */
+	{.map = X86_MAP_0F,
+	 .opcode = 0xae,
+	 .reg = 6,
+	 .at = 8,
+	 .bytes = 8,
+	 .masked = true}, /* xsaveopt
+			   */
+	{.map = X86_MAP_0F,
+	 .opcode = 0xc7,
+	 .reg = 4,
+	 .at = 8,
+	 .bytes = 8,
+	 .masked = true}, /* xsavec
+			   */
+};
+
+/* The first two with an operand of 16 bits (REX.W comes before 66). */
+static const struct saving_insn saving_16 = {.at = 6, .bytes = 2};
+
+enum {
+	LOWEST_OPCODE = 0xae, /* of them */
+	XSTATE_BV_AT = 512,
+	X87_BIT = 1, /* of eax and XSTATE_BV */
+};
+
+static const struct saving_insn *saving_insn(const struct step *s)
+{
+	const struct x86_insn *in = &s->insn;
+	unsigned modrm = in->modrm_at ? s->bytes[in->modrm_at] : 0xc0;
+
+	if (in->map > X86_MAP_0F || in->opcode < LOWEST_OPCODE || modrm >= 0xc0 ||
+	    (in->map == X86_MAP_0F && (in->prefix_66 || in->prefix_f2_f3)))
+		return NULL;
+	for (size_t i = 0; i < ARRAY_SIZE(saving_insns); i++) {
+		const struct saving_insn *x = &saving_insns[i];
+
+		if (x->map == in->map && x->opcode == in->opcode && x->reg == (modrm >> 3 & 7))
+			return x->map == X86_MAP_1 && in->prefix_66 && !(in->rex & 8) ? &saving_16
+										      : x;
+	}
+	return NULL;
+}
+
+static int64_t displacement(const struct step *s)
+{
+	const struct x86_insn *in = &s->insn;
+	int32_t wide = 0;
+
+	if (in->disp_size == sizeof wide)
+		memcpy(&wide, s->bytes + in->disp_at, sizeof wide);
+	return in->disp_size == 1 ? (int8_t)s->bytes[in->disp_at] : wide;
+}
+
+bool fragment_saves_x87(const struct step *s) { return saving_insn(s); }
+
+bool fragment_reaches_x87(const struct step *s)
+{
+	return !(s->insn.traits & X86_ADDRESS32) && displacement(s) <= INT32_MAX - XSTATE_BV_AT;
+}
+
+/* Its ModRM byte, and SIB, with a 32-bit displacement; reg: the other operand's number. Without a
+ * base mod stays 0. */
+static void emit_operand(struct emitter *e, const struct step *s, unsigned reg, uint32_t at)
+{
+	unsigned modrm = s->bytes[s->insn.modrm_at], sib = s->bytes[s->insn.modrm_at + 1];
+	bool has_sib = (modrm & 7) == 4,
+	     no_base = modrm < 0x40 && ((has_sib ? sib : modrm) & 7) == 5;
+
+	emit_u8(e, (uint8_t)((no_base ? 0 : 0x80) | reg << 3 | (modrm & 7)));
+	if (has_sib)
+		emit_u8(e, (uint8_t)sib);
+	emit_u32(e, (uint32_t)displacement(s) + at);
+}
+
+/* What comes before the opcode: W is REX.W or 0. */
+static void emit_prefixes(struct emitter *e, const struct step *s, unsigned w)
+{
+	unsigned rex = 0x40 | w | (s->insn.rex & 3);
+
+	if (s->insn.traits & X86_SEGMENT)
+		emit_u8(e, 0x64);
+	if (rex != 0x40)
+		emit_u8(e, (uint8_t)rex);
+}
+
+/* Emits the instruction made, as if it were one of the application's that ends where s ends. */
+static void emit_made(struct translation *t, const struct step *s, struct step *made)
+{
+	int rc = x86_decode(made->bytes, sizeof made->bytes, &made->insn);
+
+	assert(!rc);
+	made->pc = behind(s) - made->insn.len;
+	fragment_emit_plain(t, made);
+}
+
+static void emit_clear(struct translation *t, const struct step *s, const struct saving_insn *x)
+{
+	struct step clear = {.pc = 0};
+	struct emitter e = {.bytes = clear.bytes, .room = BT_INSN_MAX};
+
+	if (x->bytes == 2)
+		emit_u8(&e, 0x66);
+	emit_prefixes(&e, s, x->bytes == 8 ? 8 : 0);
+	emit_u8(&e, 0xc7); /* mov [...], 0 */
+	emit_operand(&e, s, 0, x->at);
+	emit_bytes(&e, (const uint8_t[4]){0}, x->bytes == 2 ? 2 : 4);
+	emit_made(t, s, &clear);
+}
+
+/* Jumps, to be patched by the caller, when the lowest bit of ecx is 0; changes that and no flag. */
+static size_t emit_unless_bit(struct emitter *e)
+{
+	_Static_assert(X87_BIT == 1, "the lowest one");
+	EMIT(e, 0x8d, 0x0c, 0xcd, 0, 0, 0, 0); /* lea ecx, [rcx*8] */
+	EMIT(e, 0x8d, 0x0c, 0xcd, 0, 0, 0, 0);
+	EMIT(e, 0x8d, 0x0c, 0x09); /* lea ecx, [rcx+rcx] */
+	EMIT(e, 0x0f, 0xb6, 0xc9); /* movzx ecx, cl */
+	EMIT(e, 0xe3, 0);          /* jrcxz */
+	return e->len;
+}
+
+static void emit_load_parts(struct translation *t, const struct step *s)
+{
+	struct step load = {.pc = 0};
+	struct emitter e = {.bytes = load.bytes, .room = BT_INSN_MAX};
+
+	emit_prefixes(&e, s, 0);
+	EMIT(&e, 0x0f, 0xb6); /* movzx ecx, byte [...] */
+	emit_operand(&e, s, X86_RCX, XSTATE_BV_AT);
+	emit_made(t, s, &load);
+}
+
+/* The same where the address is there: else these bytes are as they were. */
+static void emit_clear_if_saved(struct translation *t, const struct step *s,
+				const struct saving_insn *x)
+{
+	struct emitter *e = &t->out;
+	size_t not_asked, not_in_use;
+
+	emit_store(e, X86_RCX, CTX_RCX);
+	EMIT(e, 0x89, 0xc1); /* mov ecx, eax */
+	not_asked = emit_unless_bit(e);
+	emit_load(e, X86_RCX, CTX_RCX);
+	emit_load_parts(t, s);
+	not_in_use = emit_unless_bit(e);
+	emit_load(e, X86_RCX, CTX_RCX);
+	emit_clear(t, s, x);
+	emit_short(e, not_asked, e->len);
+	emit_short(e, not_in_use, e->len);
+	emit_load(e, X86_RCX, CTX_RCX);
+}
+
+void fragment_emit_x87_save(struct translation *t, const struct step *s, int first_entry)
+{
+	const struct saving_insn *x = saving_insn(s);
+	size_t clears = t->out.len;
+
+	fragment_map_state(t, s, STATE_BETWEEN, 0);
+	(x->masked ? emit_clear_if_saved : emit_clear)(t, s, x);
+	/* What is behind the instruction has not been reached before the end of this, nor does it
+	 * run again. */
+	for (int i = first_entry; i < t->state_count; i++)
+		if (t->state_map[i].at >= clears ||
+		    t->state_map[i].pc != (int32_t)(int64_t)(s->pc - t->pc))
+			t->state_map[i].state |= STATE_BETWEEN;
+	t->at_pc = behind(s);
+	fragment_map_state(t, NULL, 0, 0);
+}

@@ -1,0 +1,41 @@
+/* SPDX-License-Identifier: MIT */
+/* The code that an Intel PT stream of a task is decoded with: read from the task while it stands
+ * still, and kept, because the end of what was decoded is decoded once more with what follows it
+ * (source_pt.c), when the task may have other code at the same place. */
+#ifndef BT_PT_CODE_H
+#define BT_PT_CODE_H
+
+#include "collector/backend/pmu/branch_source.h"
+#include "lib/page.h"
+
+enum {
+	PT_PAGES = 64, /* the oldest makes room: what is decoded again without it may come out
+			  otherwise, which is noticed */
+};
+
+struct pt_code {
+	struct task *task;
+	uint64_t look; /* how often the task was looked at: a page is read once each time */
+	uint64_t item; /* the item that is being decoded, counted from where decoding again would
+			  begin */
+	bool again;    /* it was decoded before: pages are those of then */
+	struct pt_page {
+		uint64_t addr, item, look; /* from that item on it is this */
+		size_t len;                /* 0: free */
+		bool told;                 /* the observer knows it as it is */
+	} pages[PT_PAGES];
+	unsigned next;
+	struct pt_page *last; /* the page that was found last, or NULL: it is the one there before
+				 item `until`, too */
+	uint64_t until;
+	uint8_t bytes[PT_PAGES][BT_PAGE];
+};
+
+/* As a flow_code of hardware/flow.h; arg: struct pt_code. At addr is an instruction, which
+ * the observer knows then. */
+size_t pt_code_read(void *arg, uint64_t addr, uint8_t *bytes, size_t n);
+
+/* Forgets all pages; items are counted from 0. */
+void pt_code_clear(struct pt_code *c);
+
+#endif

@@ -1,0 +1,12 @@
+/* SPDX-License-Identifier: MIT */
+/* What the source files of address spaces share, and nobody else. */
+#ifndef BT_ADDRESS_SPACE_PRIVATE_H
+#define BT_ADDRESS_SPACE_PRIVATE_H
+
+#include "collector/space/address_space.h"
+
+/* What is executable is about to differ, or differs, from what spaces have that it was the same as.
+ * Without memory they are not told, and the table is begun anew. */
+void address_space_part(struct address_space *s);
+
+#endif

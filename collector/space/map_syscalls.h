@@ -1,0 +1,21 @@
+/* SPDX-License-Identifier: MIT */
+/* Which mappings system calls change. No state. */
+#ifndef BT_MAP_SYSCALLS_H
+#define BT_MAP_SYSCALLS_H
+
+#include "collector/space/address_space.h"
+#include "collector/tracee/tracee.h"
+
+/* Whether a call of s's that gave `result` may have changed mappings, and where; notes in s what
+ * later ones are judged by. */
+bool map_syscall_changes(struct address_space *s, const struct tracee_syscall *call,
+			 uint64_t result, struct map_change *out);
+
+/* Whether such a call may change who may look at the process's memory (credentials(7),
+ * PR_SET_DUMPABLE). */
+bool map_syscall_changes_rights(const struct tracee_syscall *call);
+
+/* Whether it says that a fork's child is to get some memory empty, or not at all. */
+bool map_syscall_leaves_out(const struct tracee_syscall *call);
+
+#endif

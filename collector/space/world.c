@@ -1,0 +1,59 @@
+/* SPDX-License-Identifier: MIT */
+#include "collector/space/world.h"
+
+#include <elf.h>
+#include <sys/mman.h>
+#include <sys/syscall.h>
+
+#include "collector/tracee/tracee.h"
+
+enum {
+	AUXV_MAX = 64,
+	STACK_WORDS_MAX = 1 << 20, /* arguments and environment before the auxiliary vector */
+};
+
+/* The auxiliary vector lies behind argc, argv, NULL, envp, NULL (System V AMD64 ABI, 3.4.1). 0 when
+ * it is not found. */
+static uint64_t find_auxv(pid_t tid, uint64_t sp)
+{
+	uint64_t word, at = sp + 8;
+	int nulls = 0;
+
+	for (int i = 0; i < STACK_WORDS_MAX && nulls < 2; i++, at += 8) {
+		if (tracee_read(tid, at, &word, 8) != 8)
+			return 0;
+		nulls += word == 0;
+	}
+	return at;
+}
+
+int world_make_deterministic(pid_t tid)
+{
+	static const uint8_t fixed_random[16] = "btrec's 16 bytes";
+	const uint64_t reserve[6] = {WORLD_RESERVED_START,
+				     WORLD_RESERVED_SIZE,
+				     PROT_NONE,
+				     MAP_PRIVATE | MAP_ANONYMOUS | MAP_FIXED_NOREPLACE |
+					     MAP_NORESERVE,
+				     UINT64_MAX,
+				     0};
+	struct bt_regs regs;
+	uint64_t auxv, pair[2] = {1, 0};
+
+	if (tracee_get_regs(tid, &regs))
+		return -BT_E_GONE;
+	auxv = find_auxv(tid, regs.rsp);
+	for (int i = 0; auxv && i < AUXV_MAX && pair[0] != AT_NULL; i++, auxv += sizeof pair) {
+		if (tracee_read(tid, auxv, pair, sizeof pair) != sizeof pair)
+			return -BT_E_GONE;
+		if (pair[0] == AT_RANDOM)
+			tracee_write(tid, pair[1], fixed_random, sizeof fixed_random);
+		if (pair[0] == AT_SYSINFO_EHDR) {
+			const uint64_t ignored[2] = {AT_IGNORE, 0};
+
+			tracee_write(tid, auxv, ignored, sizeof ignored);
+		}
+	}
+	return tracee_syscall(tid, SYS_mmap, reserve) == (long)WORLD_RESERVED_START ? 0
+										    : -BT_E_GONE;
+}

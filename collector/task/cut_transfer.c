@@ -1,0 +1,154 @@
+/* SPDX-License-Identifier: MIT */
+#include "collector/task/cut_transfer.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <stdio.h>
+#include <sys/socket.h>
+#include <sys/stat.h>
+#include <sys/syscall.h>
+
+#include "collector/task/task.h"
+#include "collector/tracee/tracee.h"
+#include "lib/array_size.h"
+
+enum {
+	SYSCALL_LEN = 2,
+	MEM_MAJOR = 1, /* /dev/zero, /dev/urandom and their like (the kernel's
+			  admin-guide/devices.txt) */
+};
+
+/* Who is read and written by the first argument. Asks no file system, which the program itself may
+ * serve (FUSE). */
+static bool describe(const struct task *task, struct statx *st)
+{
+	char path[64];
+
+	snprintf(path, sizeof path, "/proc/%d/fd/%d", (int)task->tid, (int)task->regs.rdi);
+	return !statx(AT_FDCWD, path, AT_STATX_DONT_SYNC, STATX_TYPE, st);
+}
+
+/* Not a file's, of which no signal takes a part away. */
+static bool is_stream(const struct task *task)
+{
+	struct statx st;
+
+	return describe(task, &st) &&
+	       (S_ISFIFO(st.stx_mode) || S_ISSOCK(st.stx_mode) || S_ISCHR(st.stx_mode));
+}
+
+/* What else is read gives what it has. */
+static bool is_endless(const struct task *task)
+{
+	struct statx st;
+
+	return describe(task, &st) && S_ISCHR(st.stx_mode) && st.stx_rdev_major == MEM_MAJOR;
+}
+
+/* Of a stream; messages are received one by one. */
+static bool waits_for_all(const struct task *task)
+{
+	int type = SOCK_STREAM;
+
+	if ((task->regs.r10 & (MSG_WAITALL | MSG_PEEK)) != MSG_WAITALL)
+		return false;
+	tracee_socket_option(task->process->pid, (int)task->regs.rdi, SO_TYPE, &type, sizeof type);
+	return type == SOCK_STREAM;
+}
+
+/* The registers of what is moved and how much. */
+static const struct form {
+	uint16_t nr;
+	bool advances; /* the buffer; else the kernel has noted where it was */
+	size_t buffer, count;
+	bool (*applies)(const struct task *task); /* NULL: always */
+} forms[] = {
+	{SYS_read, true, offsetof(struct bt_regs, rsi), offsetof(struct bt_regs, rdx), is_endless},
+	{SYS_write, true, offsetof(struct bt_regs, rsi), offsetof(struct bt_regs, rdx), is_stream},
+	{SYS_sendto, true, offsetof(struct bt_regs, rsi), offsetof(struct bt_regs, rdx), NULL},
+	{SYS_recvfrom, true, offsetof(struct bt_regs, rsi), offsetof(struct bt_regs, rdx),
+	 waits_for_all},
+	{SYS_getrandom, true, offsetof(struct bt_regs, rdi), offsetof(struct bt_regs, rsi), NULL},
+	{SYS_sendfile, false, 0, offsetof(struct bt_regs, r10), NULL},
+};
+
+static uint64_t *reg_at(struct bt_regs *regs, size_t offset)
+{
+	return (uint64_t *)(void *)((char *)regs + offset);
+}
+
+static const struct form *form_of(const struct bt_regs *regs)
+{
+	for (size_t i = 0; i < ARRAY_SIZE(forms); i++)
+		if (forms[i].nr == regs->orig_rax)
+			return &forms[i];
+	return NULL;
+}
+
+bool cut_transfer_may_be_short(const struct task *task)
+{
+	struct bt_regs regs = task->regs;
+	const struct form *f = tracee_is_in_64_bit(&regs) ? form_of(&regs) : NULL;
+
+	return f && (int64_t)regs.rax > 0 && regs.rax < *reg_at(&regs, f->count);
+}
+
+bool cut_transfer_is_short(const struct task *task)
+{
+	const struct form *f = cut_transfer_may_be_short(task) ? form_of(&task->regs) : NULL;
+
+	return f && (!f->applies || f->applies(task));
+}
+
+void cut_transfer_again(struct task *task, bool rewinds)
+{
+	const struct form *f = form_of(&task->regs);
+	struct cut_transfer *t = &task->transfer;
+	uint64_t moved = (int64_t)task->regs.rax > 0 ? task->regs.rax : 0,
+		 *count = reg_at(&task->regs, f->count), *buffer = reg_at(&task->regs, f->buffer);
+
+	if (!t->moved)
+		*t = (struct cut_transfer){.count = *count, .buffer = *buffer};
+	t->moved += moved;
+	*count -= moved;
+	if (f->advances)
+		*buffer += moved;
+	t->rewound = rewinds;
+	if (!rewinds) {
+		tracee_restart(&task->regs);
+		return;
+	}
+	task->regs.rax = task->regs.orig_rax;
+	task->regs.rip -= SYSCALL_LEN;
+}
+
+void cut_syscall_again(struct task *task)
+{
+	if ((int64_t)task->regs.rax == -EINTR)
+		tracee_restart(&task->regs);
+	else
+		cut_transfer_again(task, false);
+}
+
+void cut_transfer_begun(struct task *task) { task->transfer.rewound = false; }
+
+void cut_transfer_end(struct task *task)
+{
+	const struct form *f = form_of(&task->regs);
+	struct cut_transfer *t = &task->transfer;
+
+	if (!t->moved || !f)
+		return;
+	/* What failed behind a part would have ended the whole with that part. */
+	task->regs.rax =
+		t->moved + (!t->rewound && (int64_t)task->regs.rax > 0 ? task->regs.rax : 0);
+	if (t->rewound)
+		task->regs.rip += SYSCALL_LEN;
+	*reg_at(&task->regs, f->count) = t->count;
+	if (f->advances)
+		*reg_at(&task->regs, f->buffer) = t->buffer;
+	*t = (struct cut_transfer){0};
+	tracee_set_regs(task->tid, &task->regs);
+}

@@ -1,0 +1,120 @@
+/* SPDX-License-Identifier: MIT */
+#include "collector/task/memory_lock.h"
+
+#include <errno.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <sys/mman.h>
+#include <sys/resource.h>
+#include <sys/syscall.h>
+
+#include "collector/task/task.h"
+#include "collector/tracee/tracee.h"
+#include "lib/page.h"
+
+struct piece {
+	uint64_t start, size;
+};
+
+static FILE *open_proc(pid_t tid, const char *name)
+{
+	char path[32];
+
+	snprintf(path, sizeof path, "/proc/%d/%s", (int)tid, name);
+	return fopen(path, "re");
+}
+
+/* The kernel compares the size of the whole address space with the limit. */
+static bool would_fit(const struct task *task, const struct limits_share *share)
+{
+	unsigned long long pages = 0;
+	struct rlimit limit;
+	FILE *f = open_proc(task->tid, "statm");
+	bool known = f && fscanf(f, "%llu", &pages) == 1;
+
+	if (f)
+		fclose(f);
+	return known && limits_get(task->process->pid, RLIMIT_MEMLOCK, &limit) &&
+	       pages - share->bytes[LIMITED_AS] / BT_PAGE <= limit.rlim_cur / BT_PAGE;
+}
+
+/* What is mapped but the backend's memory: an array to be freed, NULL without memory. */
+static struct piece *read_pieces(pid_t tid, const struct limits_share *share, size_t *count)
+{
+	uint64_t end = share->start + share->bytes[LIMITED_AS];
+	unsigned long long from, to;
+	struct piece *pieces = NULL;
+	size_t n = 0, cap = 0, line_cap = 0;
+	char *line = NULL;
+	FILE *f = open_proc(tid, "maps");
+
+	while (f && getline(&line, &line_cap, f) > 0) {
+		if (sscanf(line, "%llx-%llx", &from, &to) != 2 ||
+		    (from >= share->start && from < end))
+			continue;
+		if (n == cap) {
+			struct piece *grown =
+				realloc(pieces, (cap = cap ? 2 * cap : 64) * sizeof *pieces);
+
+			if (!grown)
+				break;
+			pieces = grown;
+		}
+		pieces[n++] = (struct piece){from, to - from};
+	}
+	if (f)
+		fclose(f);
+	free(line);
+	*count = n;
+	return pieces;
+}
+
+static void call(struct task *task, long nr, uint64_t a, uint64_t b, uint64_t c)
+{
+	const uint64_t args[6] = {a, b, c};
+
+	(void)tracee_syscall_again(task->tid, &task->regs, nr, args);
+}
+
+/* An mlockall that there was no room for, piece by piece. As in mlockall, what cannot be locked or
+ * read is no error. */
+static bool lock_pieces(struct task *task, const struct limits_share *share, unsigned flags)
+{
+	size_t count;
+	struct piece *pieces = read_pieces(task->tid, share, &count);
+
+	if (!pieces)
+		return false;
+	call(task, SYS_munlockall, 0, 0, 0); /* future mappings, too */
+	for (size_t i = 0; i < count; i++)
+		call(task, SYS_mlock2, pieces[i].start, pieces[i].size,
+		     flags & MCL_ONFAULT ? MLOCK_ONFAULT : 0);
+	if (flags & MCL_FUTURE)
+		call(task, SYS_mlockall, flags & ~(unsigned)MCL_CURRENT, 0, 0);
+	free(pieces);
+	task->regs.rax = 0;
+	return true;
+}
+
+void memory_lock_syscall_left(struct task *task)
+{
+	const struct limits_share *share = task->process->limits.share;
+	unsigned flags = (unsigned)task->syscall.args[0];
+	int64_t result = (int64_t)task->regs.rax;
+	uint64_t mask;
+
+	if (task->syscall.nr != SYS_mlockall || task->syscall.compat || !(flags & MCL_CURRENT) ||
+	    !share)
+		return;
+	if (result && (result != -ENOMEM || !would_fit(task, share)))
+		return;
+	/* A filter of the program's may end it for what it does not ask for itself. */
+	if (tracee_is_filtered(task->tid) || tracee_get_mask(task->tid, &mask) ||
+	    tracee_set_mask(task->tid, UINT64_MAX))
+		return;
+	if (!result)
+		call(task, SYS_munlock, share->start, share->bytes[LIMITED_AS], 0);
+	else if (lock_pieces(task, share, flags))
+		(void)!tracee_set_regs(task->tid, &task->regs);
+	(void)!tracee_set_mask(task->tid, mask);
+}
