@@ -3,6 +3,10 @@
 
 #include <string.h>
 
+enum {
+	LOOK_MOST = 64, /* times what is wanted is looked at */
+};
+
 /* In front of a slot. */
 struct state_entry {
 	uint64_t block;
@@ -322,21 +326,19 @@ static void look_at_repeat(struct reader *r, const struct unit *u, uint64_t newe
 void branch_log_look(const struct branch_log *log, uint64_t newest,
 		     void (*take)(void *arg, const struct bt_branch *entries, size_t n), void *arg)
 {
-	struct settle d = {.log = log};
-	struct reader *r = &d.reader;
-	struct state_entry from = {log->next - 1, 0};
+	uint64_t block = log->next - 1, given = 0;
+	struct reader r;
 	struct unit u;
 
-	while (from.block > log->oldest &&
-	       log->entries - block_at(log, from.block)->entries < newest)
-		from.block--;
-	go_to(&d, &from);
-	if (log->entries - block_at(log, from.block)->entries > 4 * newest &&
-	    skip_to_newest(&d, &from, newest)) /* records that repeat */
-		go_to(&d, &from);
-	while (reader_next(r, &u))
+	while (block > log->oldest && log->entries - block_at(log, block)->entries < newest)
+		block--;
+	reader_start(&r, log, block, 0, &block_at(log, block)->context);
+	/* A block of records that repeat stands for millions: those at its beginning do. */
+	while (given < LOOK_MOST * newest && reader_next(&r, &u)) {
+		given += u.type == UNIT_REPEAT ? newest : r.out.n;
 		if (u.type == UNIT_WALKED || u.type == UNIT_BRANCH)
-			take(arg, r->out.entries, r->out.n);
+			take(arg, r.out.entries, r.out.n);
 		else if (u.type == UNIT_REPEAT)
-			look_at_repeat(r, &u, newest, take, arg);
+			look_at_repeat(&r, &u, newest, take, arg);
+	}
 }

@@ -46,6 +46,8 @@ static void add_visits(void *arg, const struct bt_branch *entries, size_t n)
 {
 	struct sample *s = arg;
 
+	if (s->count == s->caution->entries) /* what leads on from there does not count */
+		return;
 	s->seen += n;
 	for (size_t i = 0; i < n && s->count < s->caution->entries; i++)
 		if (entries[i].kind == BT_BRANCH_RET || entries[i].kind == BT_BRANCH_IJMP ||
