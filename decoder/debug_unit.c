@@ -33,9 +33,9 @@ static void *with_room(void *array, size_t count, size_t size)
 	return count & (count - 1) ? array : realloc(array, (count ? count * 2 : 1) * size);
 }
 
-static struct unit *insert(struct unit_set *set, size_t at, Dwarf_Die *die)
+static struct debug_unit *insert(struct unit_set *set, size_t at, Dwarf_Die *die)
 {
-	struct unit **units = with_room(set->units, set->count, sizeof *units), *u;
+	struct debug_unit **units = with_room(set->units, set->count, sizeof *units), *u;
 
 	if (!units)
 		return NULL;
@@ -51,7 +51,7 @@ static struct unit *insert(struct unit_set *set, size_t at, Dwarf_Die *die)
 	return u;
 }
 
-struct unit *unit_of(struct unit_set *set, Dwarf_Die *die)
+struct debug_unit *unit_of(struct unit_set *set, Dwarf_Die *die)
 {
 	size_t low = 0, high = set->count;
 
@@ -67,11 +67,11 @@ struct unit *unit_of(struct unit_set *set, Dwarf_Die *die)
 								      : insert(set, low, die);
 }
 
-struct unit *unit_with_functions(struct unit_set *set, struct unit *u, bool *missing)
+struct debug_unit *unit_with_functions(struct unit_set *set, struct debug_unit *u, bool *missing)
 {
 	Dwarf_Die split = {0};
 	uint8_t type = 0;
-	struct unit *other;
+	struct debug_unit *other;
 
 	*missing = false;
 	if (dwarf_cu_info(u->die.cu, NULL, &type, NULL, &split, NULL, NULL, NULL) ||
@@ -143,7 +143,7 @@ static bool add_spans(struct unit_span **spans, size_t *count, Dwarf_Die *die, s
 	return !at;
 }
 
-bool unit_covers(struct unit *u, Dwarf_Addr pc)
+bool unit_covers(struct debug_unit *u, Dwarf_Addr pc)
 {
 	if (!u->ranges_read) {
 		u->ranges_read = true;
@@ -154,9 +154,9 @@ bool unit_covers(struct unit *u, Dwarf_Addr pc)
 	return !u->range_count || span_at(u->ranges, u->range_count, pc);
 }
 
-static void read_entries(struct unit *u, Dwarf_Die *parent, size_t scope, unsigned depth);
+static void read_entries(struct debug_unit *u, Dwarf_Die *parent, size_t scope, unsigned depth);
 
-static void add_function(struct unit *u, Dwarf_Die *die)
+static void add_function(struct debug_unit *u, Dwarf_Die *die)
 {
 	Dwarf_Die *functions = with_room(u->functions, u->function_count, sizeof *functions);
 	size_t before = u->span_count;
@@ -169,7 +169,7 @@ static void add_function(struct unit *u, Dwarf_Die *die)
 		functions[u->function_count++] = *die;
 }
 
-static void read_scope(struct unit *u, Dwarf_Die *die, size_t parent, unsigned depth)
+static void read_scope(struct debug_unit *u, Dwarf_Die *die, size_t parent, unsigned depth)
 {
 	struct unit_scope *scopes = with_room(u->scopes, u->scope_count, sizeof *scopes);
 	size_t at = u->scope_count;
@@ -196,7 +196,7 @@ static bool is_scope(int tag)
 	return false;
 }
 
-static void read_entry(struct unit *u, Dwarf_Die *die, size_t scope, unsigned depth)
+static void read_entry(struct debug_unit *u, Dwarf_Die *die, size_t scope, unsigned depth)
 {
 	int tag = dwarf_tag(die);
 
@@ -210,7 +210,7 @@ static void read_entry(struct unit *u, Dwarf_Die *die, size_t scope, unsigned de
 
 /* Entries follow one another; where one tells another to be next that was seen, they are not to be
  * trusted. */
-static void read_entries(struct unit *u, Dwarf_Die *parent, size_t scope, unsigned depth)
+static void read_entries(struct debug_unit *u, Dwarf_Die *parent, size_t scope, unsigned depth)
 {
 	Dwarf_Die die;
 
@@ -226,7 +226,7 @@ static void read_entries(struct unit *u, Dwarf_Die *parent, size_t scope, unsign
 	} while (!dwarf_siblingof(&die, &die));
 }
 
-static void read_unit(struct unit *u)
+static void read_unit(struct debug_unit *u)
 {
 	if (u->read)
 		return;
@@ -235,7 +235,7 @@ static void read_unit(struct unit *u)
 	sort_spans(u->spans, u->span_count);
 }
 
-bool unit_function_at(struct unit *u, Dwarf_Addr pc, Dwarf_Die *function)
+bool unit_function_at(struct debug_unit *u, Dwarf_Addr pc, Dwarf_Die *function)
 {
 	const struct unit_span *span;
 
@@ -246,7 +246,7 @@ bool unit_function_at(struct unit *u, Dwarf_Addr pc, Dwarf_Die *function)
 	return span != NULL;
 }
 
-const struct unit_scope *unit_scope_of(struct unit *u, Dwarf_Die *die)
+const struct unit_scope *unit_scope_of(struct debug_unit *u, Dwarf_Die *die)
 {
 	Dwarf_Off at = dwarf_dieoffset(die);
 	const struct unit_scope *scope;
@@ -268,7 +268,8 @@ const struct unit_scope *unit_scope_of(struct unit *u, Dwarf_Die *die)
 	return scope;
 }
 
-const struct unit_scope *unit_outer_scope(const struct unit *u, const struct unit_scope *scope)
+const struct unit_scope *unit_outer_scope(const struct debug_unit *u,
+					  const struct unit_scope *scope)
 {
 	return scope->parent ? &u->scopes[scope->parent - 1] : NULL;
 }

@@ -23,7 +23,7 @@ struct unit_scope {
 	size_t parent;        /* its number + 1, 0: none */
 };
 
-struct unit {
+struct debug_unit {
 	Dwarf_Die die;
 	struct unit_span
 		*ranges; /* of the whole unit; sorted by start, as those of its functions */
@@ -40,30 +40,31 @@ struct unit {
 
 /* The units of a module; zeroed: none. Those handed out live until unit_set_release. */
 struct unit_set {
-	struct unit **units; /* sorted by their libdw unit */
+	struct debug_unit **units; /* sorted by their libdw unit */
 	size_t count;
 };
 
 void unit_set_release(struct unit_set *set);
 
 /* The unit that an entry is in; NULL without memory, or when there is none. */
-struct unit *unit_of(struct unit_set *set, Dwarf_Die *die);
+struct debug_unit *unit_of(struct unit_set *set, Dwarf_Die *die);
 
 /* The unit that has the functions of this one, which is another where debug information is split,
  * in a .dwo. *missing: it is not there. */
-struct unit *unit_with_functions(struct unit_set *set, struct unit *u, bool *missing);
+struct debug_unit *unit_with_functions(struct unit_set *set, struct debug_unit *u, bool *missing);
 
 /* Whether an address (as in the file) is the unit's. One that tells of none, or not legibly, is
  * believed to have any. */
-bool unit_covers(struct unit *u, Dwarf_Addr pc);
+bool unit_covers(struct debug_unit *u, Dwarf_Addr pc);
 
 /* The function with code at pc. */
-bool unit_function_at(struct unit *u, Dwarf_Addr pc, Dwarf_Die *function);
+bool unit_function_at(struct debug_unit *u, Dwarf_Addr pc, Dwarf_Die *function);
 
 /* The innermost scope that an entry of the unit stands in; NULL: none. */
-const struct unit_scope *unit_scope_of(struct unit *u, Dwarf_Die *die);
+const struct unit_scope *unit_scope_of(struct debug_unit *u, Dwarf_Die *die);
 
 /* What a scope of the unit stands in; NULL: nothing. */
-const struct unit_scope *unit_outer_scope(const struct unit *u, const struct unit_scope *scope);
+const struct unit_scope *unit_outer_scope(const struct debug_unit *u,
+					  const struct unit_scope *scope);
 
 #endif

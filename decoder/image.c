@@ -608,21 +608,22 @@ uint64_t image_module_vaddr(const struct image_module *im, uint64_t addr)
 
 /* What libdwfl says: it gives the gaps between a unit's functions, where other units without debug
  * information are, to that unit. */
-static struct unit *unit_that_dwfl_tells(struct image_module *im, uint64_t addr, Dwarf_Addr pc)
+static struct debug_unit *unit_that_dwfl_tells(struct image_module *im, uint64_t addr,
+					       Dwarf_Addr pc)
 {
 	Dwarf_Addr bias;
 	Dwarf_Die *cu = dwfl_module_addrdie(im->mod, addr - im->moved, &bias);
-	struct unit *u = cu ? unit_of(&im->units, cu) : NULL;
+	struct debug_unit *u = cu ? unit_of(&im->units, cu) : NULL;
 
 	return u && unit_covers(u, pc) ? u : NULL;
 }
 
-struct unit *image_module_unit(struct image_module *im, uint64_t addr, Dwarf_Addr *bias)
+struct debug_unit *image_module_unit(struct image_module *im, uint64_t addr, Dwarf_Addr *bias)
 {
 	Dwarf *dw = dwfl_module_getdwarf(im->mod, bias);
 	const struct cu_range *r;
 	Dwarf_Die die;
-	struct unit *u;
+	struct debug_unit *u;
 
 	if (!dw)
 		return NULL;

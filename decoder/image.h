@@ -89,6 +89,6 @@ Elf *image_module_elf(const struct image_module *im, GElf_Addr *bias);
 uint64_t image_module_vaddr(const struct image_module *im, uint64_t addr);
 
 /* The DWARF unit of an address, or NULL; *bias: addresses less those in the DWARF. */
-struct unit *image_module_unit(struct image_module *im, uint64_t addr, Dwarf_Addr *bias);
+struct debug_unit *image_module_unit(struct image_module *im, uint64_t addr, Dwarf_Addr *bias);
 
 #endif

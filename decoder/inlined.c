@@ -92,7 +92,7 @@ static void put_scope(FILE *to, struct unit_set *units, Dwarf_Die *die, unsigned
 static void put_scopes(FILE *to, struct unit_set *units, Dwarf_Die *die, unsigned depth)
 {
 	Dwarf_Die at = declaration_of(die), scopes[SCOPES_MAX];
-	struct unit *u = depth < NESTED_MAX ? unit_of(units, &at) : NULL;
+	struct debug_unit *u = depth < NESTED_MAX ? unit_of(units, &at) : NULL;
 	const struct unit_scope *scope = u ? unit_scope_of(u, &at) : NULL;
 	size_t n = 0;
 
@@ -213,7 +213,7 @@ static bool descend(struct descent *d, Dwarf_Die *parent, unsigned depth)
 	return false;
 }
 
-static void put_frames(struct intern *strings, struct unit_set *units, struct unit *unit,
+static void put_frames(struct intern *strings, struct unit_set *units, struct debug_unit *unit,
 		       struct descent *d, struct inlined_result *out)
 {
 	out->frames = d->count ? calloc(d->count, sizeof *out->frames) : NULL;
@@ -225,8 +225,8 @@ static void put_frames(struct intern *strings, struct unit_set *units, struct un
 		};
 }
 
-void inlined_at(struct intern *strings, struct unit_set *units, struct unit *unit, Dwarf_Addr pc,
-		struct inlined_result *out)
+void inlined_at(struct intern *strings, struct unit_set *units, struct debug_unit *unit,
+		Dwarf_Addr pc, struct inlined_result *out)
 {
 	struct descent d = {.pc = pc};
 	Dwarf_Die function;

@@ -18,8 +18,8 @@ struct inlined_result {
 };
 
 /* What is inlined at pc (as in the file) of a unit, which is one of the set and has functions. */
-void inlined_at(struct intern *strings, struct unit_set *units, struct unit *unit, Dwarf_Addr pc,
-		struct inlined_result *out);
+void inlined_at(struct intern *strings, struct unit_set *units, struct debug_unit *unit,
+		Dwarf_Addr pc, struct inlined_result *out);
 
 /* A source file of a unit as libdw names it, with the directory of its compilation before a
  * relative path. */

@@ -31,7 +31,7 @@ static size_t sequence_len(const uint8_t *p, size_t len)
 	return n < len && p[n] == BEL ? n + 1 : n;
 }
 
-void last_words_begin(struct last_words *w, const struct bt_record_last_words *r)
+void last_words_begin(struct kept_words *w, const struct bt_record_last_words *r)
 {
 	struct slice s = r && r->text.len ? r->text : slice_of("", 0); /* no bytes are at NULL */
 	size_t start, lines = 0;
@@ -41,7 +41,7 @@ void last_words_begin(struct last_words *w, const struct bt_record_last_words *r
 	start = s.len;
 	while (start && (s.at[start - 1] != '\n' || ++lines < LAST_WORDS_LINES))
 		start--;
-	*w = (struct last_words){.rest = slice_of(s.at + start, s.len - start),
+	*w = (struct kept_words){.rest = slice_of(s.at + start, s.len - start),
 				 .earlier = r && (start || r->total > r->text.len)};
 }
 
@@ -58,7 +58,7 @@ static struct slice seen(struct slice s)
 	return slice_of(s.at + start, s.len - start);
 }
 
-bool last_words_next(struct last_words *w, char line[LAST_WORDS_LINE_MAX])
+bool last_words_next(struct kept_words *w, char line[LAST_WORDS_LINE_MAX])
 {
 	const uint8_t *end = w->rest.len ? memchr(w->rest.at, '\n', w->rest.len) : NULL;
 	struct slice s = w->rest;

@@ -10,17 +10,17 @@ enum {
 	LAST_WORDS_LINE_MAX = 320, /* bytes of a line that are shown, NUL included */
 };
 
-struct last_words {
+struct kept_words {
 	struct slice rest; /* what is still to be given */
 	bool earlier;      /* it had written more before that */
 };
 
 /* The last LAST_WORDS_LINES lines. The slices stay those of r, which may be NULL: none. */
-void last_words_begin(struct last_words *w, const struct bt_record_last_words *r);
+void last_words_begin(struct kept_words *w, const struct bt_record_last_words *r);
 
 /* The next line, NUL-terminated, without colours and what else a terminal would obey and not show,
  * tabs as spaces, of what a carriage return overwrites the last; otherwise it comes out as it is.
  * False: there is none. */
-bool last_words_next(struct last_words *w, char line[LAST_WORDS_LINE_MAX]);
+bool last_words_next(struct kept_words *w, char line[LAST_WORDS_LINE_MAX]);
 
 #endif

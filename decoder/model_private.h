@@ -14,7 +14,7 @@ struct model_private {
 	const struct model_snapshot *final;
 };
 
-struct process {
+struct model_process {
 	const char *command;
 	const struct bt_record_last_words *last_words;
 	bool initial;
@@ -36,7 +36,7 @@ struct loader {
 	struct model *m;
 	struct model_private *p;
 	size_t damage_cap;
-	struct process *processes;
+	struct model_process *processes;
 	size_t process_count;
 	uint32_t *process_of; /* by index in m->tasks; 0: not begun, else index + 1 */
 	struct parts threads, memory;
@@ -54,8 +54,8 @@ void loader_damage(struct loader *l, const char *file, uint64_t offset, enum bt_
 /* model_tasks.c. collect: before any handler; finish: after all. */
 void tasks_collect(struct loader *l);
 void tasks_finish(struct loader *l);
-struct model_task *tasks_find(const struct model *m, uint32_t task); /* NULL: none */
-struct process *tasks_process(struct loader *l, uint32_t task);      /* NULL: not begun */
+struct model_task *tasks_find(const struct model *m, uint32_t task);  /* NULL: none */
+struct model_process *tasks_process(struct loader *l, uint32_t task); /* NULL: not begun */
 loader_handler tasks_on_task, tasks_on_exec, tasks_on_exit, tasks_on_comm, tasks_on_last_words;
 
 /* model_snapshots.c */

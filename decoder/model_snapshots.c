@@ -16,7 +16,7 @@ void snapshots_collect(struct loader *l)
 
 void snapshots_on_snapshot(struct loader *l, const struct trace_event *e)
 {
-	const struct process *process = tasks_process(l, e->rec.u.snapshot.task);
+	const struct model_process *process = tasks_process(l, e->rec.u.snapshot.task);
 
 	l->m->snapshots[l->m->snapshot_count++] = (struct model_snapshot){
 		.rec = &e->rec.u.snapshot, .last_words = process ? process->last_words : NULL};
@@ -146,7 +146,7 @@ enum rank {
 
 static enum rank rank_of(struct loader *l, const struct model_snapshot *s)
 {
-	const struct process *process = tasks_process(l, s->rec->task);
+	const struct model_process *process = tasks_process(l, s->rec->task);
 	enum rank rank;
 
 	if (s->rec->kind != BT_SNAPSHOT_FATAL)

@@ -70,7 +70,7 @@ static const char *basename_of(struct loader *l, struct slice path)
 	return (const char *)arena_slice(&l->p->arena, path).at;
 }
 
-struct process *tasks_process(struct loader *l, uint32_t task)
+struct model_process *tasks_process(struct loader *l, uint32_t task)
 {
 	const struct model_task *t = tasks_find(l->m, task);
 	uint32_t n = t ? l->process_of[t - l->m->tasks] : 0;
@@ -82,7 +82,7 @@ void tasks_on_task(struct loader *l, const struct trace_event *e)
 {
 	const struct bt_record_task *r = &e->rec.u.task;
 	const struct model_task *t = tasks_find(l->m, r->task);
-	const struct process *parent = tasks_process(l, r->parent);
+	const struct model_process *parent = tasks_process(l, r->parent);
 	uint32_t *slot = &l->process_of[t - l->m->tasks];
 
 	if (*slot)
@@ -91,7 +91,7 @@ void tasks_on_task(struct loader *l, const struct trace_event *e)
 		*slot = (uint32_t)(parent - l->processes) + 1;
 		return;
 	}
-	l->processes[l->process_count++] = (struct process){
+	l->processes[l->process_count++] = (struct model_process){
 		.command = parent ? parent->command : basename_of(l, l->m->trace->header.program),
 		.initial = r->how == BT_TASK_INITIAL,
 	};
@@ -100,7 +100,7 @@ void tasks_on_task(struct loader *l, const struct trace_event *e)
 
 void tasks_on_exec(struct loader *l, const struct trace_event *e)
 {
-	struct process *process = tasks_process(l, e->rec.u.exec.task);
+	struct model_process *process = tasks_process(l, e->rec.u.exec.task);
 
 	if (process)
 		process->command = basename_of(l, e->rec.u.exec.path);
@@ -110,7 +110,7 @@ void tasks_on_exec(struct loader *l, const struct trace_event *e)
 void tasks_on_comm(struct loader *l, const struct trace_event *e)
 {
 	const struct model_task *t = tasks_find(l->m, e->rec.u.comm.task);
-	struct process *process = tasks_process(l, e->rec.u.comm.task);
+	struct model_process *process = tasks_process(l, e->rec.u.comm.task);
 
 	if (process && t->how != BT_TASK_THREAD)
 		process->command = (const char *)e->rec.u.comm.comm.at;
@@ -118,7 +118,7 @@ void tasks_on_comm(struct loader *l, const struct trace_event *e)
 
 void tasks_on_last_words(struct loader *l, const struct trace_event *e)
 {
-	struct process *process = tasks_process(l, e->rec.u.last_words.task);
+	struct model_process *process = tasks_process(l, e->rec.u.last_words.task);
 
 	if (process)
 		process->last_words = &e->rec.u.last_words;
@@ -135,7 +135,7 @@ void tasks_on_exit(struct loader *l, const struct trace_event *e)
 void tasks_finish(struct loader *l)
 {
 	for (size_t i = 0; i < l->m->task_count; i++) {
-		const struct process *process =
+		const struct model_process *process =
 			l->process_of[i] ? &l->processes[l->process_of[i] - 1] : NULL;
 
 		if (!process)

@@ -256,7 +256,7 @@ static void put_no_moment(struct report *r)
 /* What the process said last: until the moment, or to its end. */
 static void put_last_words(struct report *r)
 {
-	struct last_words w;
+	struct kept_words w;
 	char line[LAST_WORDS_LINE_MAX];
 
 	last_words_begin(&w, focus_last_words(&r->focus));

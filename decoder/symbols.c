@@ -345,7 +345,7 @@ static void look_up_debug(struct symbols *s, struct image_module *mod, uint64_t 
 			  struct location *loc)
 {
 	Dwarf_Addr bias;
-	struct unit *unit = image_module_unit(mod, pc, &bias);
+	struct debug_unit *unit = image_module_unit(mod, pc, &bias);
 	struct inlined_result r;
 	bool split_missing;
 

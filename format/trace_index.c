@@ -289,7 +289,7 @@ size_t trace_index_maps(const struct trace_index *x, uint32_t space, uint32_t ep
 }
 
 /* The place that a look-up asks for. Its mapping is looked up once it is needed. */
-struct place {
+struct index_place {
 	long index; /* of the space */
 	uint32_t space, epoch;
 	uint64_t addr;
@@ -299,7 +299,7 @@ struct place {
 
 /* Whether the same is mapped at the place as was at the page's address when it was read. Most often
  * both lie in one mapping. */
-static bool is_of(const struct trace_index *x, const struct code_page *page, struct place *at)
+static bool is_of(const struct trace_index *x, const struct code_page *page, struct index_place *at)
 {
 	if (page->map && page->space == at->space && page->map->first_epoch <= at->epoch &&
 	    at->epoch < page->map->end_epoch)
@@ -314,7 +314,7 @@ static bool is_of(const struct trace_index *x, const struct code_page *page, str
 /* The page of one space for the place: the newest that is not younger than epoch, or NULL. *later:
  * the oldest younger one, or NULL. */
 static const struct code_page *page_in_space(const struct trace_index *x, uint32_t space,
-					     uint32_t epoch, struct place *place,
+					     uint32_t epoch, struct index_place *place,
 					     const struct code_page **later)
 {
 	struct code_page key = {
@@ -345,7 +345,7 @@ static const struct code_page *find_page(const struct trace_index *x, uint32_t s
 {
 	const struct code_page *found = NULL, *later, *fallback = NULL;
 	long index = find_space(x, space);
-	struct place place = {.index = index, .space = space, .epoch = epoch, .addr = addr};
+	struct index_place place = {.index = index, .space = space, .epoch = epoch, .addr = addr};
 
 	for (size_t depth = 0; depth < ANCESTORS_MAX; depth++) {
 		found = page_in_space(x, space, epoch, &place, &later);

@@ -160,7 +160,7 @@ static uint8_t protection(uint32_t flags)
 }
 
 /* A mapping of a file's beginning. */
-struct image {
+struct core_image {
 	struct slice bytes;
 	uint64_t start;
 };
@@ -209,7 +209,7 @@ static struct slice program_headers(struct slice file)
 
 /* How a loader maps what of a file is at addr, by the file's own headers. What these do not tell
  * of, and what is of no ELF file, can be read: more is not claimed. */
-static uint8_t loaded_as(const struct image *image, uint64_t addr, uint64_t offset)
+static uint8_t loaded_as(const struct core_image *image, uint64_t addr, uint64_t offset)
 {
 	struct slice table = program_headers(image->bytes);
 	uint64_t bias = 0;
@@ -233,7 +233,7 @@ static void name_segments(struct core *c)
 {
 	struct file_rows rows = rows_of(c);
 	struct slice build_id = {0}, of = {0};
-	struct image image = {.start = 0};
+	struct core_image image = {.start = 0};
 	struct file_row row;
 
 	while (next_row(&rows, &row)) {
@@ -244,10 +244,10 @@ static void name_segments(struct core *c)
 		if (row.path.len != of.len || (of.len && memcmp(row.path.at, of.at, of.len))) {
 			of = row.path;
 			build_id = (struct slice){0};
-			image = (struct image){.start = 0};
+			image = (struct core_image){.start = 0};
 		}
 		if (!row.first && s && s->start == row.start && !s->path.len) {
-			image = (struct image){s->bytes, s->start};
+			image = (struct core_image){s->bytes, s->start};
 			build_id = find_build_id(s->bytes);
 		}
 		/* A segment is named once, whatever the rows say. */

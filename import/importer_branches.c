@@ -89,7 +89,7 @@ static uint8_t kind_of_type(unsigned type)
  * where it is not known. */
 struct slice importer_put_code(struct importer *im, struct thread *t, uint64_t addr, size_t n)
 {
-	struct process *p = &im->processes[t->process];
+	struct import_process *p = &im->processes[t->process];
 	struct bt_record_code body = {
 		.space = p->space, .epoch = p->epoch, .addr = page_down(addr)};
 	struct slice page, code = code_map_at(&p->code, addr, n, &page);
@@ -173,7 +173,7 @@ void importer_put_branches(struct importer *im, struct thread *t, const struct i
 /* The next entry belongs to the space and epoch of now. */
 static void enter_epoch(const struct importer *im, struct thread *t)
 {
-	const struct process *p = &im->processes[t->process];
+	const struct import_process *p = &im->processes[t->process];
 	struct bt_branch epoch = {.kind = BT_BRANCH_EPOCH,
 				  .from = p->space == t->space ? 0 : p->space,
 				  .to = p->epoch};

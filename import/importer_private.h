@@ -24,7 +24,7 @@ struct runs {
 	bool any; /* a word that is not 0 */
 };
 
-struct process {
+struct import_process {
 	uint32_t pid;
 	uint32_t space, epoch;
 	bool begun; /* the space is in the trace */
@@ -56,7 +56,7 @@ struct importer {
 	struct trace_writer *writer;
 	struct bt_error error; /* the first failure */
 	struct thread **threads;
-	struct process *processes;
+	struct import_process *processes;
 	size_t thread_count, thread_cap, process_count, process_cap;
 	struct hash_table by_tid,
 		by_pid; /* threads and processes: index + 1 of the newest of that number */

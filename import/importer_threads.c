@@ -54,7 +54,7 @@ static size_t add_process(struct importer *im, uint32_t pid)
 		return SIZE_MAX;
 	}
 	im->processes[im->process_count] =
-		(struct process){.pid = pid, .space = ++im->spaces, .epoch = 1};
+		(struct import_process){.pid = pid, .space = ++im->spaces, .epoch = 1};
 	table_set(&im->by_pid, pid, im->process_count);
 	return im->process_count++;
 }
@@ -66,7 +66,8 @@ static size_t process_of(struct importer *im, uint32_t pid)
 	return index != SIZE_MAX ? index : add_process(im, pid);
 }
 
-static void begin_space(struct importer *im, struct process *p, const struct process *parent)
+static void begin_space(struct importer *im, struct import_process *p,
+			const struct import_process *parent)
 {
 	struct bt_record_space body = {.time = im->last_time,
 				       .space = p->space,
@@ -83,7 +84,7 @@ static void begin_space(struct importer *im, struct process *p, const struct pro
 }
 
 /* The epoch in which the mappings may change: a new one when something was seen in the last. */
-static uint32_t open_epoch(struct process *p)
+static uint32_t open_epoch(struct import_process *p)
 {
 	p->epoch += p->seen;
 	p->seen = false;
@@ -102,7 +103,7 @@ void importer_map(struct importer *im, const struct import_map *map)
 				     .shared = map->shared,
 				     .path = map->path,
 				     .build_id = map->build_id};
-	struct process *p;
+	struct import_process *p;
 
 	if (index == SIZE_MAX || map->end <= map->start)
 		return;
@@ -179,7 +180,7 @@ static void put_comm(struct importer *im, const struct thread *t, uint64_t time)
 bool importer_give_task(struct importer *im, struct thread *t)
 {
 	struct thread *leader = t;
-	struct process *p;
+	struct import_process *p;
 	struct bt_record_task body;
 
 	if (t->task)
@@ -210,7 +211,7 @@ void importer_comm(struct importer *im, struct import_thread_id id, uint64_t tim
 		   struct slice comm, bool exec)
 {
 	struct thread *t = importer_thread(im, id);
-	struct process *p;
+	struct import_process *p;
 	char name[COMM_MAX];
 
 	snprintf(name, sizeof name, "%.*s", (int)(comm.len < COMM_MAX ? comm.len : COMM_MAX - 1),
@@ -240,7 +241,8 @@ void importer_comm(struct importer *im, struct import_thread_id id, uint64_t tim
 		put_comm(im, t, time);
 }
 
-static void copy_maps(struct importer *im, struct process *child, struct process *parent)
+static void copy_maps(struct importer *im, struct import_process *child,
+		      struct import_process *parent)
 {
 	if (parent->begun) {
 		begin_space(im, child, parent);
@@ -274,7 +276,7 @@ void importer_fork(struct importer *im, struct import_thread_id child,
 void importer_exit(struct importer *im, struct import_thread_id id, uint64_t time)
 {
 	struct thread *t = find_thread(im, id);
-	struct process *p = t ? &im->processes[t->process] : NULL;
+	struct import_process *p = t ? &im->processes[t->process] : NULL;
 	struct bt_record_exit body;
 
 	if (!t || t->exited)

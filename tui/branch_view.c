@@ -211,7 +211,7 @@ static void title(struct viewer *v, const struct view *view, struct row *out)
 		row_put(out, STYLE_NORMAL, ", code at the target");
 }
 
-static bool place(struct viewer *v, const struct view *view, size_t line, struct place *out)
+static bool place(struct viewer *v, const struct view *view, size_t line, struct view_place *out)
 {
 	const struct branch_list *b = view->state;
 	const struct bt_record_thread *t = viewer_thread(v, v->task);
@@ -221,20 +221,21 @@ static bool place(struct viewer *v, const struct view *view, size_t line, struct
 	if (!l)
 		return false;
 	if (l->kind == FOLD_STOP) {
-		*out = (struct place){.addr = v->stop_rip,
-				      .space = v->snap->rec->space,
-				      .epoch = t ? t->epoch : v->snap->rec->epoch,
-				      .entry = l->entry == v->history.count ? l->entry : NO_ENTRY,
-				      .stop = v->stop_rip};
+		*out = (struct view_place){.addr = v->stop_rip,
+					   .space = v->snap->rec->space,
+					   .epoch = t ? t->epoch : v->snap->rec->epoch,
+					   .entry = l->entry == v->history.count ? l->entry
+										 : NO_ENTRY,
+					   .stop = v->stop_rip};
 		return true;
 	}
 	e = &v->history.entries[l->entry];
 	if (e->kind == BT_BRANCH_GAP)
 		return false;
-	*out = (struct place){.addr = v->target_shown ? e->to : e->from,
-			      .space = e->space,
-			      .epoch = e->epoch,
-			      .entry = v->target_shown ? NO_ENTRY : l->entry};
+	*out = (struct view_place){.addr = v->target_shown ? e->to : e->from,
+				   .space = e->space,
+				   .epoch = e->epoch,
+				   .entry = v->target_shown ? NO_ENTRY : l->entry};
 	if (v->target_shown)
 		history_target(&v->history, e, &out->space, &out->epoch);
 	return true;

@@ -25,7 +25,7 @@ struct instruction {
 };
 
 struct disassembly {
-	struct place place;
+	struct view_place place;
 	bool shown;
 	struct instruction *at;
 	size_t count, cap;
@@ -50,7 +50,7 @@ static void release(struct view *view)
 }
 
 /* Straight-line code is one run of addresses: [*first, *end). */
-static void find_run(struct viewer *v, const struct place *p, uint64_t *first, uint64_t *end)
+static void find_run(struct viewer *v, const struct view_place *p, uint64_t *first, uint64_t *end)
 {
 	struct history_insn *insns = NULL;
 	long n = p->entry == NO_ENTRY
@@ -65,7 +65,7 @@ static void find_run(struct viewer *v, const struct place *p, uint64_t *first, u
 	free(insns);
 }
 
-static uint64_t find_start(struct viewer *v, const struct place *p, uint64_t run)
+static uint64_t find_start(struct viewer *v, const struct view_place *p, uint64_t run)
 {
 	struct location loc;
 
@@ -93,7 +93,7 @@ static bool add(struct disassembly *d, struct instruction insn)
 /* The length of the instruction at addr, 1 for a byte that begins none; 0 without code bytes. What
  * is known to begin an instruction (the place) begins one here, whatever bytes before it seem to
  * say. */
-static uint8_t length_at(struct viewer *v, const struct place *p, uint64_t addr)
+static uint8_t length_at(struct viewer *v, const struct view_place *p, uint64_t addr)
 {
 	uint8_t bytes[BT_INSN_MAX];
 	size_t n = symbols_code(v->s, p->space, p->epoch, addr, bytes, sizeof bytes);
@@ -106,7 +106,7 @@ static uint8_t length_at(struct viewer *v, const struct place *p, uint64_t addr)
 }
 
 /* Behind the place a function ends where its name does. */
-static bool is_behind(struct viewer *v, const struct place *p, uint64_t addr)
+static bool is_behind(struct viewer *v, const struct view_place *p, uint64_t addr)
 {
 	struct location here, loc;
 
@@ -119,7 +119,7 @@ static bool is_behind(struct viewer *v, const struct place *p, uint64_t addr)
 
 static void list(struct viewer *v, struct disassembly *d)
 {
-	const struct place *p = &d->place;
+	const struct view_place *p = &d->place;
 	uint64_t run, end, addr;
 	size_t behind = 0;
 
@@ -149,7 +149,7 @@ static size_t line_of(const struct disassembly *d, uint64_t addr)
 	return 0;
 }
 
-void disassembly_view_show(struct viewer *v, const struct place *p)
+void disassembly_view_show(struct viewer *v, const struct view_place *p)
 {
 	struct view *view = &v->views[VIEW_DISASSEMBLY];
 	struct disassembly *d = view->state;
@@ -171,7 +171,7 @@ static size_t count(const struct view *view)
 	return d && d->count ? d->count : 1;
 }
 
-static void put_text(struct viewer *v, const struct place *p, const struct instruction *insn,
+static void put_text(struct viewer *v, const struct view_place *p, const struct instruction *insn,
 		     struct row *out)
 {
 	struct text_names names = {.s = v->s, .space = p->space, .epoch = p->epoch};
@@ -194,7 +194,7 @@ static void put_text(struct viewer *v, const struct place *p, const struct instr
 /* The source line, where it differs from that of the instruction before. */
 static void put_line(struct viewer *v, const struct disassembly *d, size_t i, struct row *out)
 {
-	const struct place *p = &d->place;
+	const struct view_place *p = &d->place;
 	struct location loc, before = {.file = ""};
 
 	symbols_lookup(v->s, p->space, p->epoch, d->at[i].addr, false, &loc);

@@ -75,7 +75,8 @@ void lines_view_row(struct viewer *v, const struct view *view, size_t line, stru
 	lines_row(view->state, line, out);
 }
 
-bool lines_view_place(struct viewer *v, const struct view *view, size_t line, struct place *out)
+bool lines_view_place(struct viewer *v, const struct view *view, size_t line,
+		      struct view_place *out)
 {
 	const struct lines *l = view->state;
 

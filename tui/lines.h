@@ -13,7 +13,7 @@ struct target {
 	uint64_t position;
 	const struct model_snapshot *snapshot; /* NULL: the one shown */
 	bool has_place;
-	struct place place;
+	struct view_place place;
 	size_t group; /* the view's own */
 };
 
@@ -38,7 +38,8 @@ void lines_release(struct lines *l);
 /* Operations of views whose state is a struct lines. */
 size_t lines_view_count(const struct view *view);
 void lines_view_row(struct viewer *v, const struct view *view, size_t line, struct row *out);
-bool lines_view_place(struct viewer *v, const struct view *view, size_t line, struct place *out);
+bool lines_view_place(struct viewer *v, const struct view *view, size_t line,
+		      struct view_place *out);
 void lines_view_release(struct view *view);
 /* Empties the view's lines, making them at first. NULL without memory. */
 struct lines *lines_view_begin(struct view *view, struct bt_error *err);

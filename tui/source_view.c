@@ -11,7 +11,7 @@ enum {
 	RAN_MAX = 64,
 };
 
-struct source {
+struct source_text {
 	struct source_file file;
 	const char *name;    /* as debug information has it; owned by symbols, "" without a place */
 	size_t line;         /* from 1, 0: none */
@@ -23,13 +23,13 @@ static int load(struct viewer *v, struct view *view, struct bt_error *err)
 {
 	(void)v;
 	if (!view->state)
-		view->state = calloc(1, sizeof(struct source));
+		view->state = calloc(1, sizeof(struct source_text));
 	return view->state ? 0 : bt_no_memory(err, NULL);
 }
 
 static void release(struct view *view)
 {
-	struct source *s = view->state;
+	struct source_text *s = view->state;
 
 	if (s)
 		source_file_release(&s->file);
@@ -37,7 +37,7 @@ static void release(struct view *view)
 	view->state = NULL;
 }
 
-static void add_ran(struct source *s, size_t line)
+static void add_ran(struct source_text *s, size_t line)
 {
 	for (size_t i = 0; i < s->ran_count; i++)
 		if (s->ran[i] == line)
@@ -46,7 +46,7 @@ static void add_ran(struct source *s, size_t line)
 		s->ran[s->ran_count++] = line;
 }
 
-static void find_ran(struct viewer *v, struct source *s, const struct place *p)
+static void find_ran(struct viewer *v, struct source_text *s, const struct view_place *p)
 {
 	struct history_insn *insns = NULL;
 	long n = p && p->entry != NO_ENTRY
@@ -65,7 +65,7 @@ static void find_ran(struct viewer *v, struct source *s, const struct place *p)
 	free(insns);
 }
 
-static bool has_run(const struct source *s, size_t line)
+static bool has_run(const struct source_text *s, size_t line)
 {
 	for (size_t i = 0; i < s->ran_count; i++)
 		if (s->ran[i] == line)
@@ -73,10 +73,10 @@ static bool has_run(const struct source *s, size_t line)
 	return false;
 }
 
-void source_view_show(struct viewer *v, const struct place *p)
+void source_view_show(struct viewer *v, const struct view_place *p)
 {
 	struct view *view = &v->views[VIEW_SOURCE];
-	struct source *s = view->state;
+	struct source_text *s = view->state;
 	struct location loc = {.file = ""};
 
 	if (p)
@@ -98,12 +98,12 @@ void source_view_show(struct viewer *v, const struct place *p)
 
 static size_t count(const struct view *view)
 {
-	const struct source *s = view->state;
+	const struct source_text *s = view->state;
 
 	return s && s->file.lines ? s->file.lines : 1;
 }
 
-static void put_nothing(const struct source *s, struct row *out)
+static void put_nothing(const struct source_text *s, struct row *out)
 {
 	if (!s->name || !*s->name) {
 		row_put(out, STYLE_DIM, "no source line is known here");
@@ -117,7 +117,7 @@ static void put_nothing(const struct source *s, struct row *out)
 
 static void row(struct viewer *v, const struct view *view, size_t line, struct row *out)
 {
-	const struct source *s = view->state;
+	const struct source_text *s = view->state;
 	bool here = line + 1 == s->line;
 	const char *text;
 	size_t len;
@@ -135,7 +135,7 @@ static void row(struct viewer *v, const struct view *view, size_t line, struct r
 
 static void title(struct viewer *v, const struct view *view, struct row *out)
 {
-	const struct source *s = view->state;
+	const struct source_text *s = view->state;
 
 	if (!s->name || !*s->name)
 		return;

@@ -178,7 +178,7 @@ static void add_fault(struct viewer *v, struct lines *l)
 
 	fault_explain(&f, v->m, v->s, snap, viewer_thread(v, snap->rec->task),
 		      v->task == snap->rec->task ? &v->history : NULL, v->stop_index);
-	target.place = (struct place){
+	target.place = (struct view_place){
 		.addr = f.where, .space = f.space, .epoch = f.epoch, .entry = NO_ENTRY};
 	if (snap->signal) {
 		char name[SIGNAL_NAME_MAX], code[SIGNAL_NAME_MAX];
@@ -218,7 +218,7 @@ static void add_last_words(struct viewer *v, struct lines *l)
 {
 	char line[LAST_WORDS_LINE_MAX];
 	const char *name = "last words";
-	struct last_words w;
+	struct kept_words w;
 
 	last_words_begin(&w, v->snap->last_words);
 	for (; last_words_next(&w, line); name = "")
@@ -337,16 +337,16 @@ static bool request(struct viewer *v, struct view *view, enum request r)
 }
 
 /* Lines that are about no code show that of the moment. */
-static bool place(struct viewer *v, const struct view *view, size_t line, struct place *out)
+static bool place(struct viewer *v, const struct view *view, size_t line, struct view_place *out)
 {
 	if (lines_view_place(v, view, line, out))
 		return true;
 	if (!v->snap)
 		return false;
-	*out = (struct place){.addr = v->snap->rec->point.rip,
-			      .space = v->snap->rec->space,
-			      .epoch = v->snap->rec->epoch,
-			      .entry = NO_ENTRY};
+	*out = (struct view_place){.addr = v->snap->rec->point.rip,
+				   .space = v->snap->rec->space,
+				   .epoch = v->snap->rec->epoch,
+				   .entry = NO_ENTRY};
 	return true;
 }
 

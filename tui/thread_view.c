@@ -43,11 +43,11 @@ static void add_frame(struct viewer *v, struct lines *l, const struct stack_fram
 	struct row row;
 
 	target.has_place = true;
-	target.place = (struct place){.addr = f->pc,
-				      .space = v->snap->rec->space,
-				      .epoch = t->epoch,
-				      .is_return = f->is_return,
-				      .entry = NO_ENTRY};
+	target.place = (struct view_place){.addr = f->pc,
+					   .space = v->snap->rec->space,
+					   .epoch = t->epoch,
+					   .is_return = f->is_return,
+					   .entry = NO_ENTRY};
 	symbols_lookup(v->s, target.place.space, t->epoch, f->pc, f->is_return, &loc);
 	for (size_t i = 0; i < loc.inlined_count; i++) {
 		row_init(&row, v->screen.utf8);

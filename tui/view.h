@@ -14,7 +14,7 @@ struct view;
 #define NO_ENTRY SIZE_MAX
 
 /* A code address that the source and disassembly views can show. */
-struct place {
+struct view_place {
 	uint64_t addr;
 	uint32_t space, epoch;
 	bool is_return; /* addr is a return address: the line is the call's */
@@ -34,7 +34,8 @@ struct view_ops {
 	/* What follows the name in the title; NULL: nothing. */
 	void (*title)(struct viewer *v, const struct view *view, struct row *out);
 	/* The code a line is about; false: none. NULL: never any, and no room is given to code. */
-	bool (*place)(struct viewer *v, const struct view *view, size_t line, struct place *out);
+	bool (*place)(struct viewer *v, const struct view *view, size_t line,
+		      struct view_place *out);
 	/* Requests of this view alone, Enter among them; false: not one of them. NULL: none. */
 	bool (*request)(struct viewer *v, struct view *view, enum request r);
 };

@@ -120,7 +120,7 @@ void viewer_follow(struct viewer *v, const struct target *t)
 	viewer_open(v, VIEW_BRANCHES);
 }
 
-static bool same_place(const struct place *a, const struct place *b)
+static bool same_place(const struct view_place *a, const struct view_place *b)
 {
 	return a->addr == b->addr && a->space == b->space && a->epoch == b->epoch &&
 	       a->is_return == b->is_return && a->entry == b->entry && a->stop == b->stop;
@@ -129,7 +129,7 @@ static bool same_place(const struct place *a, const struct place *b)
 void viewer_follow_cursor(struct viewer *v)
 {
 	struct view *top = layout_main(v);
-	struct place p = {0};
+	struct view_place p = {0};
 	bool has = top->ops->place && top->cursor < view_count(top) &&
 		   top->ops->place(v, top, top->cursor, &p);
 

@@ -37,8 +37,8 @@ struct viewer {
 	enum view_id code_pane; /* the one of source and disassembly that shows where there is room
 				   for one */
 	bool code_shown;
-	bool target_shown;  /* the branch list's code is that of the branch's target */
-	struct place place; /* what the code panes show */
+	bool target_shown;       /* the branch list's code is that of the branch's target */
+	struct view_place place; /* what the code panes show */
 	bool has_place;
 	bool code_stale; /* the code panes are to be placed anew */
 
@@ -77,8 +77,8 @@ void viewer_message(struct viewer *v, const char *fmt, ...) __attribute__((forma
 const struct bt_record_thread *viewer_thread(const struct viewer *v, uint32_t task);
 
 /* The code panes show another place. */
-void source_view_show(struct viewer *v, const struct place *p);
-void disassembly_view_show(struct viewer *v, const struct place *p);
+void source_view_show(struct viewer *v, const struct view_place *p);
+void disassembly_view_show(struct viewer *v, const struct view_place *p);
 
 /* The branch list's line of a stream position in the history shown; with comes_back, '' leads to
  * where its cursor was. */

@@ -24,9 +24,9 @@ void doctor_init(struct doctor *d, struct machine machine)
 	*d = (struct doctor){.machine = machine};
 }
 
-const struct verdict *doctor_ask(struct doctor *d, enum doctor_row row)
+const struct doctor_verdict *doctor_ask(struct doctor *d, enum doctor_row row)
 {
-	struct verdict *v = &d->verdicts[row];
+	struct doctor_verdict *v = &d->verdicts[row];
 
 	if (v->answer == DOCTOR_NOT_ASKED)
 		doctor_rows[row].probe(d, v);
@@ -39,7 +39,7 @@ void doctor_hurry(struct doctor *d) { d->hurried = true; }
 
 void doctor_choose(struct doctor *d, struct doctor_choice *out)
 {
-	const struct verdict *engine = doctor_ask(d, DOCTOR_ENGINE);
+	const struct doctor_verdict *engine = doctor_ask(d, DOCTOR_ENGINE);
 
 	*out = (struct doctor_choice){0};
 	if (engine->answer != DOCTOR_NO) {
@@ -61,7 +61,7 @@ void doctor_choose(struct doctor *d, struct doctor_choice *out)
 
 /* ---- What probes share ---- */
 
-void verdict_set(struct verdict *v, enum doctor_answer answer, const char *fmt, ...)
+void verdict_set(struct doctor_verdict *v, enum doctor_answer answer, const char *fmt, ...)
 {
 	va_list ap;
 
@@ -71,7 +71,7 @@ void verdict_set(struct verdict *v, enum doctor_answer answer, const char *fmt, 
 	va_end(ap);
 }
 
-void verdict_change(struct verdict *v, const char *fmt, ...)
+void verdict_change(struct doctor_verdict *v, const char *fmt, ...)
 {
 	va_list ap;
 
@@ -179,12 +179,12 @@ bool doctor_limit(const struct doctor *d, const char *name, uint64_t *soft, uint
 	return true;
 }
 
-void verdict_change_capabilities(struct verdict *v, const char *list)
+void verdict_change_capabilities(struct doctor_verdict *v, const char *list)
 {
 	verdict_change(v, "sudo setcap %s+ep \"$(command -v btrec)\" (or run btrec as root)", list);
 }
 
-void verdict_change_filter(struct verdict *v)
+void verdict_change_filter(struct doctor_verdict *v)
 {
 	verdict_change(v, "start the container with --security-opt seccomp=unconfined");
 }

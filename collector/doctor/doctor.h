@@ -26,7 +26,7 @@ enum doctor_answer {
 	DOCTOR_FACT, /* neither good nor bad */
 };
 
-struct verdict {
+struct doctor_verdict {
 	enum doctor_answer answer;
 	char why[240];    /* one line */
 	char change[240]; /* a command, or in words what changes it; empty: nothing to change, or
@@ -35,7 +35,7 @@ struct verdict {
 
 struct doctor {
 	struct machine machine;
-	struct verdict verdicts[DOCTOR_ROWS];
+	struct doctor_verdict verdicts[DOCTOR_ROWS];
 	bool hurried; /* doctor_hurry() */
 };
 
@@ -49,7 +49,7 @@ struct doctor_choice {
 void doctor_init(struct doctor *d, struct machine machine);
 
 /* The verdict of a row; it stays where it is. */
-const struct verdict *doctor_ask(struct doctor *d, enum doctor_row row);
+const struct doctor_verdict *doctor_ask(struct doctor *d, enum doctor_row row);
 
 /* Takes a row for good without asking: its caller will find out. */
 void doctor_presume(struct doctor *d, enum doctor_row row);

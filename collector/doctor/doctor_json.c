@@ -51,7 +51,7 @@ static json_t *row(const struct jansson *js, struct doctor *d, int i)
 		[GROUP_PROCESSOR] = "processor",
 		[GROUP_AROUND] = "around",
 	};
-	const struct verdict *v = doctor_ask(d, (enum doctor_row)i);
+	const struct doctor_verdict *v = doctor_ask(d, (enum doctor_row)i);
 
 	return js->json_pack("{s:s, s:s, s:s, s:o, s:o, s:o}", "name", doctor_rows[i].name, "group",
 			     groups[doctor_rows[i].group], "answer", answers[v->answer], "why",

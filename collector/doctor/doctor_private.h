@@ -25,19 +25,20 @@ enum doctor_group {
 struct doctor_row_info {
 	const char *name, *serves;
 	enum doctor_group group;
-	void (*probe)(struct doctor *d, struct verdict *v);
+	void (*probe)(struct doctor *d, struct doctor_verdict *v);
 };
 
 extern const struct doctor_row_info doctor_rows[DOCTOR_ROWS];
 
 #define BT_DOCTOR_ROW(id, group, name, serves, probe) \
-	void probe(struct doctor *d, struct verdict *v);
+	void probe(struct doctor *d, struct doctor_verdict *v);
 #include "collector/doctor/rows.def"
 #undef BT_DOCTOR_ROW
 
-void verdict_set(struct verdict *v, enum doctor_answer answer, const char *fmt, ...)
+void verdict_set(struct doctor_verdict *v, enum doctor_answer answer, const char *fmt, ...)
 	__attribute__((format(printf, 3, 4)));
-void verdict_change(struct verdict *v, const char *fmt, ...) __attribute__((format(printf, 2, 3)));
+void verdict_change(struct doctor_verdict *v, const char *fmt, ...)
+	__attribute__((format(printf, 2, 3)));
 
 enum doctor_event {
 	DOCTOR_EVENT_CYCLES,
@@ -77,9 +78,9 @@ bool doctor_hypervisor(const struct doctor *d, char name[32]);
 bool doctor_limit(const struct doctor *d, const char *name, uint64_t *soft, uint64_t *hard);
 
 /* How to get these capabilities. */
-void verdict_change_capabilities(struct verdict *v, const char *list);
+void verdict_change_capabilities(struct doctor_verdict *v, const char *list);
 
 /* How to get rid of a container's filter. */
-void verdict_change_filter(struct verdict *v);
+void verdict_change_filter(struct doctor_verdict *v);
 
 #endif

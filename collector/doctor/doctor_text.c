@@ -71,7 +71,7 @@ int doctor_print_text(FILE *to, struct doctor *d)
 		fprintf(to, "\n%s\n", headings[group]);
 		for (int i = 0; i < DOCTOR_ROWS; i++)
 			if (doctor_rows[i].group == (enum doctor_group)group) {
-				const struct verdict *v = doctor_ask(d, (enum doctor_row)i);
+				const struct doctor_verdict *v = doctor_ask(d, (enum doctor_row)i);
 
 				fprintf(to, "  %-*s%-8s", NAME_WIDTH, doctor_rows[i].name,
 					answers[v->answer]);

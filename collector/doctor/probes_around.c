@@ -31,7 +31,7 @@ static const struct file_system {
 	{0x65735546, "fuse", "by a process of its own: slow"},
 };
 
-void probe_directory(struct doctor *d, struct verdict *v)
+void probe_directory(struct doctor *d, struct doctor_verdict *v)
 {
 	struct machine_directory dir = {0};
 	const struct file_system *fs = NULL;
@@ -66,7 +66,7 @@ void probe_directory(struct doctor *d, struct verdict *v)
 			v, "export BTREC_TRACE_DIR=/var/tmp/btrec-$(id -u) (or btrec run -o DIR)");
 }
 
-void probe_core(struct doctor *d, struct verdict *v)
+void probe_core(struct doctor *d, struct doctor_verdict *v)
 {
 	char pattern[256] = "";
 	uint64_t soft = 0, hard = 0;
@@ -113,7 +113,7 @@ static const char *debuginfod_server(const struct doctor *d)
 					 : "https://debuginfod.elfutils.org";
 }
 
-void probe_symbols(struct doctor *d, struct verdict *v)
+void probe_symbols(struct doctor *d, struct doctor_verdict *v)
 {
 	const char *urls = d->machine.ops->environment(d->machine.state, "DEBUGINFOD_URLS");
 	bool library = has_library(d, "libdebuginfod.so.1");

@@ -14,7 +14,7 @@ enum {
 
 static bool is_refusal(int rc) { return rc == -EPERM || rc == -ENOSYS || rc == -MACHINE_KILLED; }
 
-void probe_proc(struct doctor *d, struct verdict *v)
+void probe_proc(struct doctor *d, struct doctor_verdict *v)
 {
 	switch (doctor_try(d, TRY_PROC)) {
 	case -ENOENT:
@@ -30,9 +30,9 @@ void probe_proc(struct doctor *d, struct verdict *v)
 	}
 }
 
-void probe_ptrace(struct doctor *d, struct verdict *v)
+void probe_ptrace(struct doctor *d, struct doctor_verdict *v)
 {
-	const struct verdict *yama = doctor_ask(d, DOCTOR_YAMA);
+	const struct doctor_verdict *yama = doctor_ask(d, DOCTOR_YAMA);
 	long long tracer = 0;
 	char text[32];
 	int rc = doctor_try(d, TRY_PTRACE);
@@ -71,7 +71,7 @@ void probe_ptrace(struct doctor *d, struct verdict *v)
 	}
 }
 
-void probe_yama(struct doctor *d, struct verdict *v)
+void probe_yama(struct doctor *d, struct doctor_verdict *v)
 {
 	long long scope = machine_number(&d->machine, "/proc/sys/kernel/yama/ptrace_scope", -1);
 
@@ -95,7 +95,7 @@ void probe_yama(struct doctor *d, struct verdict *v)
 	}
 }
 
-void probe_seccomp(struct doctor *d, struct verdict *v)
+void probe_seccomp(struct doctor *d, struct doctor_verdict *v)
 {
 	static const struct {
 		enum machine_attempt what;
@@ -133,7 +133,7 @@ void probe_seccomp(struct doctor *d, struct verdict *v)
 	verdict_change_filter(v);
 }
 
-void probe_capabilities(struct doctor *d, struct verdict *v)
+void probe_capabilities(struct doctor *d, struct doctor_verdict *v)
 {
 	static const struct {
 		int which;
@@ -165,7 +165,7 @@ void probe_capabilities(struct doctor *d, struct verdict *v)
 		verdict_set(v, DOCTOR_FACT, "none: an ordinary user");
 }
 
-void probe_perf(struct doctor *d, struct verdict *v)
+void probe_perf(struct doctor *d, struct doctor_verdict *v)
 {
 	long long paranoid =
 		machine_number(&d->machine, "/proc/sys/kernel/perf_event_paranoid", UNREADABLE);
@@ -194,7 +194,7 @@ void probe_perf(struct doctor *d, struct verdict *v)
 	}
 }
 
-void probe_bpf(struct doctor *d, struct verdict *v)
+void probe_bpf(struct doctor *d, struct doctor_verdict *v)
 {
 	bool capable = doctor_is_capable(d, CAP_BPF) && doctor_is_capable(d, CAP_PERFMON);
 	int rc = doctor_try(d, TRY_BPF);
@@ -226,7 +226,7 @@ void probe_bpf(struct doctor *d, struct verdict *v)
 	}
 }
 
-void probe_memlock(struct doctor *d, struct verdict *v)
+void probe_memlock(struct doctor *d, struct doctor_verdict *v)
 {
 	long long shared =
 		machine_number(&d->machine, "/proc/sys/kernel/perf_event_mlock_kb", UNREADABLE);

@@ -45,7 +45,7 @@ static void file_of_pmu(const struct doctor *d, const char *name, char *out, siz
 		out[strcspn(out, "\n")] = '\0';
 }
 
-void probe_hypervisor(struct doctor *d, struct verdict *v)
+void probe_hypervisor(struct doctor *d, struct doctor_verdict *v)
 {
 	char name[32];
 
@@ -55,7 +55,7 @@ void probe_hypervisor(struct doctor *d, struct verdict *v)
 		verdict_set(v, DOCTOR_FACT, "none: the bare machine");
 }
 
-void probe_kernel(struct doctor *d, struct verdict *v)
+void probe_kernel(struct doctor *d, struct doctor_verdict *v)
 {
 	static const struct {
 		int major, minor;
@@ -93,9 +93,9 @@ void probe_kernel(struct doctor *d, struct verdict *v)
 	}
 }
 
-void probe_pmu(struct doctor *d, struct verdict *v)
+void probe_pmu(struct doctor *d, struct doctor_verdict *v)
 {
-	const struct verdict *perf = has_no_pmu(d) ? NULL : doctor_ask(d, DOCTOR_PERF);
+	const struct doctor_verdict *perf = has_no_pmu(d) ? NULL : doctor_ask(d, DOCTOR_PERF);
 	char hypervisor[32], name[64], depth[32];
 	int rc;
 
@@ -121,9 +121,9 @@ void probe_pmu(struct doctor *d, struct verdict *v)
 	}
 }
 
-void probe_snapshot(struct doctor *d, struct verdict *v)
+void probe_snapshot(struct doctor *d, struct doctor_verdict *v)
 {
-	const struct verdict *bpf = doctor_ask(d, DOCTOR_BPF);
+	const struct doctor_verdict *bpf = doctor_ask(d, DOCTOR_BPF);
 	bool amd = doctor_is_amd(d);
 	int rc;
 
@@ -154,9 +154,9 @@ void probe_snapshot(struct doctor *d, struct verdict *v)
 	}
 }
 
-void probe_breakpoint(struct doctor *d, struct verdict *v)
+void probe_breakpoint(struct doctor *d, struct doctor_verdict *v)
 {
-	const struct verdict *perf = doctor_ask(d, DOCTOR_PERF);
+	const struct doctor_verdict *perf = doctor_ask(d, DOCTOR_PERF);
 	int rc;
 
 	if (perf->answer == DOCTOR_NO) {
@@ -171,7 +171,7 @@ void probe_breakpoint(struct doctor *d, struct verdict *v)
 		verdict_set(v, DOCTOR_NO, "perf_event_open: %s", strerror(-rc));
 }
 
-void probe_blocks(struct doctor *d, struct verdict *v)
+void probe_blocks(struct doctor *d, struct doctor_verdict *v)
 {
 	char hypervisor[32];
 	int stops = doctor_try(d, TRY_SINGLE_BLOCK);
@@ -192,7 +192,7 @@ void probe_blocks(struct doctor *d, struct verdict *v)
 			    doctor_hypervisor(d, hypervisor) ? hypervisor : "");
 }
 
-static void set_trap(struct verdict *v, int rc, const char *without)
+static void set_trap(struct doctor_verdict *v, int rc, const char *without)
 {
 	if (rc > 0)
 		verdict_set(v, DOCTOR_YES, "it traps when asked to");
@@ -203,13 +203,13 @@ static void set_trap(struct verdict *v, int rc, const char *without)
 			    rc == -ENODEV || rc == -EINVAL ? without : strerror(-rc));
 }
 
-void probe_cpuid(struct doctor *d, struct verdict *v)
+void probe_cpuid(struct doctor *d, struct doctor_verdict *v)
 {
 	set_trap(v, doctor_try(d, TRY_CPUID_TRAP),
 		 "the processor, or its hypervisor, has no faulting CPUID");
 }
 
-void probe_rdtsc(struct doctor *d, struct verdict *v)
+void probe_rdtsc(struct doctor *d, struct doctor_verdict *v)
 {
 	set_trap(v, doctor_try(d, TRY_RDTSC_TRAP), "this kernel cannot");
 }

@@ -15,12 +15,12 @@
 static const unsigned region_mb = REGION_SIZE >> 20;
 
 /* Everything rests on these. */
-static bool can_trace(struct doctor *d, struct verdict *v)
+static bool can_trace(struct doctor *d, struct doctor_verdict *v)
 {
 	static const enum doctor_row rows[] = {DOCTOR_KERNEL, DOCTOR_PROC, DOCTOR_PTRACE};
 
 	for (size_t i = 0; i < ARRAY_SIZE(rows); i++) {
-		const struct verdict *needed = doctor_ask(d, rows[i]);
+		const struct doctor_verdict *needed = doctor_ask(d, rows[i]);
 
 		if (needed->answer != DOCTOR_NO)
 			continue;
@@ -32,7 +32,7 @@ static bool can_trace(struct doctor *d, struct verdict *v)
 }
 
 /* Programs may be smaller than btrec, or larger: whether the region fits into one is seen there. */
-static void tell_no_room(const struct doctor *d, struct verdict *v)
+static void tell_no_room(const struct doctor *d, struct doctor_verdict *v)
 {
 	uint64_t soft, hard;
 
@@ -51,7 +51,7 @@ static void tell_no_room(const struct doctor *d, struct verdict *v)
 		verdict_change(v, "sudo sysctl vm.overcommit_memory=0");
 }
 
-void probe_engine(struct doctor *d, struct verdict *v)
+void probe_engine(struct doctor *d, struct doctor_verdict *v)
 {
 	int rc;
 
@@ -81,7 +81,7 @@ void probe_engine(struct doctor *d, struct verdict *v)
 	}
 }
 
-void probe_step(struct doctor *d, struct verdict *v)
+void probe_step(struct doctor *d, struct doctor_verdict *v)
 {
 	if (can_trace(d, v))
 		verdict_set(v, DOCTOR_YES,
@@ -89,7 +89,7 @@ void probe_step(struct doctor *d, struct verdict *v)
 }
 
 /* What an event of the processor's that was refused says. */
-static void set_refused(struct verdict *v, int rc, const char *lacking, const char *busy)
+static void set_refused(struct doctor_verdict *v, int rc, const char *lacking, const char *busy)
 {
 	if (rc == -EBUSY) {
 		verdict_set(v, DOCTOR_NO, "%s", busy);
@@ -102,9 +102,9 @@ static void set_refused(struct verdict *v, int rc, const char *lacking, const ch
 }
 
 /* All need a PMU. */
-static bool has_pmu(struct doctor *d, struct verdict *v)
+static bool has_pmu(struct doctor *d, struct doctor_verdict *v)
 {
-	const struct verdict *pmu = doctor_ask(d, DOCTOR_PMU);
+	const struct doctor_verdict *pmu = doctor_ask(d, DOCTOR_PMU);
 
 	if (pmu->answer == DOCTOR_YES)
 		return can_trace(d, v);
@@ -114,7 +114,7 @@ static bool has_pmu(struct doctor *d, struct verdict *v)
 }
 
 /* The machine has it: does btrec, and what does its own probe say, by which btrec run goes? */
-static void ask_source(const struct doctor *d, struct verdict *v, const char *name)
+static void ask_source(const struct doctor *d, struct doctor_verdict *v, const char *name)
 {
 	struct pmu pmu = {.kernel = d->machine.perf, .source = branch_source_find(name)};
 	struct bt_error err;
@@ -133,9 +133,9 @@ static void ask_source(const struct doctor *d, struct verdict *v, const char *na
 	}
 }
 
-static void look_for_lbr(struct doctor *d, struct verdict *v)
+static void look_for_lbr(struct doctor *d, struct doctor_verdict *v)
 {
-	const struct verdict *snapshot;
+	const struct doctor_verdict *snapshot;
 	int rc;
 
 	if (!has_pmu(d, v))
@@ -175,7 +175,7 @@ static bool is_isolated(const struct doctor *d)
 	       strstr(text, "PTI");
 }
 
-static void look_for_bts(struct doctor *d, struct verdict *v)
+static void look_for_bts(struct doctor *d, struct doctor_verdict *v)
 {
 	struct perf_cpu cpu;
 	int rc;
@@ -209,10 +209,10 @@ static void look_for_bts(struct doctor *d, struct verdict *v)
 	verdict_set(v, DOCTOR_YES, "there");
 }
 
-static void look_for_pt(struct doctor *d, struct verdict *v)
+static void look_for_pt(struct doctor *d, struct doctor_verdict *v)
 {
 	char hypervisor[32];
-	const struct verdict *perf;
+	const struct doctor_verdict *perf;
 	int rc;
 
 	if (!doctor_is_intel(d)) {
@@ -241,13 +241,13 @@ static void look_for_pt(struct doctor *d, struct verdict *v)
 	verdict_set(v, DOCTOR_YES, "there");
 }
 
-void probe_lbr(struct doctor *d, struct verdict *v)
+void probe_lbr(struct doctor *d, struct doctor_verdict *v)
 {
 	look_for_lbr(d, v);
 	ask_source(d, v, "lbr");
 }
 
-void probe_bts(struct doctor *d, struct verdict *v)
+void probe_bts(struct doctor *d, struct doctor_verdict *v)
 {
 	size_t len;
 
@@ -259,7 +259,7 @@ void probe_bts(struct doctor *d, struct verdict *v)
 			 " (page-table isolation turns off intel_bts only, which is not needed)");
 }
 
-void probe_pt(struct doctor *d, struct verdict *v)
+void probe_pt(struct doctor *d, struct doctor_verdict *v)
 {
 	look_for_pt(d, v);
 	ask_source(d, v, "pt");

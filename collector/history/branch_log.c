@@ -19,7 +19,7 @@ enum {
 
 /* Counting transfers */
 
-static uint64_t count_unit(const struct reader *r, const struct unit *u, uint64_t transfers)
+static uint64_t count_unit(const struct reader *r, const struct log_unit *u, uint64_t transfers)
 {
 	switch (u->type) {
 	case UNIT_WALKED:
@@ -54,7 +54,7 @@ static void count_up_to(const struct branch_log *log, uint64_t block)
 	struct counted *c = log->counted;
 	uint64_t transfers = c->transfers;
 	struct reader r;
-	struct unit u;
+	struct log_unit u;
 
 	if (c->cond)
 		start_at_newest_conditional(&r, log);

@@ -132,7 +132,7 @@ enum unit_type {
 	UNIT_NONE,   /* no branches */
 };
 
-struct unit {
+struct log_unit {
 	enum unit_type type;
 	uint64_t ticks;
 	uint64_t transfers; /* of UNIT_COUNT: behind those; of UNIT_REPEAT: in a round, behind its
@@ -172,12 +172,12 @@ void reader_start_inside(struct reader *r, const struct branch_log *log, uint64_
 const struct branch_log_record *reader_slot(struct reader *r);
 
 /* Reads what the next slot says. Returns false at the log's end. */
-bool reader_next(struct reader *r, struct unit *u);
+bool reader_next(struct reader *r, struct log_unit *u);
 
 /* Behind a unit of UNIT_REPEAT: the slots of a round of it, up to u->repeat.end, are read next;
  * each leaves its branches in r->out. */
-void reader_again(struct reader *r, const struct unit *u);
+void reader_again(struct reader *r, const struct log_unit *u);
 /* Behind that round: on behind the unit. */
-void reader_pass_repeat(struct reader *r, const struct unit *u);
+void reader_pass_repeat(struct reader *r, const struct log_unit *u);
 
 #endif

@@ -169,7 +169,7 @@ static bool reader_walk(struct reader *r, const struct walk_leg *leg)
 /* Whether what led here can be told or not: where a record says that execution is, there reading
  * goes on. Behind a bad record nobody knows until the next. That it depends on nothing older lets
  * reading start anywhere. */
-static void read_record(struct reader *r, const struct branch_log_record *slot, struct unit *u,
+static void read_record(struct reader *r, const struct branch_log_record *slot, struct log_unit *u,
 			uint32_t kind_before)
 {
 	bool was_known = r->known;
@@ -186,7 +186,7 @@ static void read_record(struct reader *r, const struct branch_log_record *slot, 
 	r->walk.missed = u->leg.goal == WALK_MISS;
 }
 
-static void read_end(struct reader *r, const struct branch_log_record *slot, struct unit *u)
+static void read_end(struct reader *r, const struct branch_log_record *slot, struct log_unit *u)
 {
 	u->type = UNIT_UNKNOWN;
 	u->leg = (struct walk_leg){
@@ -196,20 +196,20 @@ static void read_end(struct reader *r, const struct branch_log_record *slot, str
 	r->known = false;
 }
 
-void reader_again(struct reader *r, const struct unit *u)
+void reader_again(struct reader *r, const struct log_unit *u)
 {
 	r->block = u->repeat.block;
 	r->slot = u->repeat.first;
 }
 
-void reader_pass_repeat(struct reader *r, const struct unit *u) { r->slot = u->repeat.behind; }
+void reader_pass_repeat(struct reader *r, const struct log_unit *u) { r->slot = u->repeat.behind; }
 
 /* One round is read: execution is at its end, as it was before it, so that the others are the same.
  */
-static void read_repeat(struct reader *r, const struct branch_log_record *slot, struct unit *u)
+static void read_repeat(struct reader *r, const struct branch_log_record *slot, struct log_unit *u)
 {
 	bool known = true;
-	struct unit one;
+	struct log_unit one;
 
 	u->type = UNIT_REPEAT;
 	u->repeat.rounds = slot[1].bits;
@@ -229,7 +229,7 @@ static void read_repeat(struct reader *r, const struct branch_log_record *slot, 
 }
 
 /* So does the DIRECT before the slot, at whose place execution is. */
-static void read_rounds(struct reader *r, const struct branch_log_record *slot, struct unit *u)
+static void read_rounds(struct reader *r, const struct branch_log_record *slot, struct log_unit *u)
 {
 	const struct branch_log_record *direct = &r->context.last;
 
@@ -252,14 +252,14 @@ static void read_rounds(struct reader *r, const struct branch_log_record *slot, 
 		u->type = UNIT_REPEAT;
 }
 
-bool reader_next(struct reader *r, struct unit *u)
+bool reader_next(struct reader *r, struct log_unit *u)
 {
 	const struct branch_log_record *slot = reader_slot(r);
 	uint32_t kind_before = r->context.last.kind;
 
 	if (!slot)
 		return false;
-	*u = (struct unit){.type = UNIT_NONE, .ticks = branch_log_slot_ticks(slot)};
+	*u = (struct log_unit){.type = UNIT_NONE, .ticks = branch_log_slot_ticks(slot)};
 	if (slot->kind == SLOT_REPEAT) {
 		read_repeat(r, slot, u);
 		return true;

@@ -8,7 +8,7 @@ enum {
 };
 
 /* In front of a slot. */
-struct state_entry {
+struct log_place {
 	uint64_t block;
 	size_t slot;
 };
@@ -62,7 +62,7 @@ static void deliver(void *arg, const struct bt_branch *entries, size_t n)
 
 /* A leg with more branches than have room was counted; now they are delivered as it is walked again
  * from `start`. */
-static void deliver_long(struct settle *d, const struct unit *u, uint64_t start)
+static void deliver_long(struct settle *d, const struct log_unit *u, uint64_t start)
 {
 	struct branch_walk again = d->reader.walk;
 
@@ -77,7 +77,7 @@ static void deliver_long(struct settle *d, const struct unit *u, uint64_t start)
 }
 
 /* What is missing between the ring's state and that behind u. */
-static void deliver_gap(struct settle *d, const struct unit *u, enum bt_gap_reason reason)
+static void deliver_gap(struct settle *d, const struct log_unit *u, enum bt_gap_reason reason)
 {
 	d->tick += u->ticks;
 	if (d->adrift && !u->ticks) {
@@ -91,7 +91,7 @@ static void deliver_gap(struct settle *d, const struct unit *u, enum bt_gap_reas
 }
 
 /* The first rounds of u, so many, are more than is kept. */
-static void pass_rounds(struct settle *d, const struct unit *u, uint64_t rounds)
+static void pass_rounds(struct settle *d, const struct log_unit *u, uint64_t rounds)
 {
 	d->tick += u->ticks / u->repeat.rounds * rounds;
 	d->adrift = false;
@@ -99,12 +99,12 @@ static void pass_rounds(struct settle *d, const struct unit *u, uint64_t rounds)
 	    u->ticks ? u->transfers : u->transfers * rounds + d->ring->now.transfers);
 }
 
-static void settle_unit(struct settle *d, const struct unit *u, uint64_t start);
+static void settle_unit(struct settle *d, const struct log_unit *u, uint64_t start);
 
-static void deliver_long_round(struct settle *d, const struct unit *u)
+static void deliver_long_round(struct settle *d, const struct log_unit *u)
 {
 	uint64_t start;
-	struct unit one;
+	struct log_unit one;
 
 	reader_again(&d->reader, u);
 	for (start = d->reader.walk.pc;
@@ -115,9 +115,9 @@ static void deliver_long_round(struct settle *d, const struct unit *u)
 }
 
 /* Reads what branches one round of u has. There is room for all of them. */
-static void read_round(struct settle *d, const struct unit *u, struct bt_branch *entries)
+static void read_round(struct settle *d, const struct log_unit *u, struct bt_branch *entries)
 {
-	struct unit one;
+	struct log_unit one;
 
 	reader_again(&d->reader, u);
 	while (d->reader.slot < u->repeat.end && reader_next(&d->reader, &one)) {
@@ -128,7 +128,7 @@ static void read_round(struct settle *d, const struct unit *u, struct bt_branch 
 }
 
 /* Of very many rounds, the newest. */
-static void deliver_repeat(struct settle *d, const struct unit *u)
+static void deliver_repeat(struct settle *d, const struct log_unit *u)
 {
 	uint64_t wanted = d->log->limit / u->repeat.branches + 1, rounds = u->repeat.rounds;
 	bool is_long = u->repeat.branches > WALK_BUFFER;
@@ -150,7 +150,7 @@ static void deliver_repeat(struct settle *d, const struct unit *u)
 	}
 }
 
-static void settle_unit(struct settle *d, const struct unit *u, uint64_t start)
+static void settle_unit(struct settle *d, const struct log_unit *u, uint64_t start)
 {
 	if (!d->adrift && u->type != UNIT_NONE)
 		branch_ring_epoch(d->ring, d->reader.context.space, d->reader.context.epoch);
@@ -168,7 +168,7 @@ static void settle_unit(struct settle *d, const struct unit *u, uint64_t start)
 		deliver_gap(d, u, u->reason);
 }
 
-static void go_to(struct settle *d, const struct state_entry *p)
+static void go_to(struct settle *d, const struct log_place *p)
 {
 	struct log_context context = branch_log_context(d->log, p->block, p->slot);
 	const struct block *b = block_at(d->log, p->block);
@@ -180,7 +180,7 @@ static void go_to(struct settle *d, const struct state_entry *p)
 }
 
 /* How many branches settle_unit() delivers of u, about. */
-static uint64_t branches_of(const struct settle *d, const struct unit *u)
+static uint64_t branches_of(const struct settle *d, const struct log_unit *u)
 {
 	uint64_t branches;
 
@@ -194,10 +194,10 @@ static uint64_t branches_of(const struct settle *d, const struct unit *u)
 
 /* Delivers what stands behind a place, or gives up when that were more than `most` branches: *from
  * is then in front of the rest. */
-static bool settle_from(struct settle *d, struct state_entry *from, uint64_t most)
+static bool settle_from(struct settle *d, struct log_place *from, uint64_t most)
 {
 	uint64_t start;
-	struct unit u;
+	struct log_unit u;
 
 	go_to(d, from);
 	for (start = d->reader.walk.pc; reader_next(&d->reader, &u); start = d->reader.walk.pc) {
@@ -207,15 +207,15 @@ static bool settle_from(struct settle *d, struct state_entry *from, uint64_t mos
 			return false;
 		most -= branches;
 		settle_unit(d, &u, start);
-		*from = (struct state_entry){d->reader.block, d->reader.slot};
+		*from = (struct log_place){d->reader.block, d->reader.slot};
 	}
 	return true;
 }
 
 /* The slot before a place behind `limit`, at which one can start to read. False when there is none.
  */
-static bool step_back(const struct branch_log *log, const struct state_entry *limit,
-		      struct state_entry *p)
+static bool step_back(const struct branch_log *log, const struct log_place *limit,
+		      struct log_place *p)
 {
 	const struct branch_log_record *slot;
 
@@ -233,12 +233,12 @@ static bool step_back(const struct branch_log *log, const struct state_entry *li
 /* Moves *from towards the log's end, to where `wanted` branches are left, found from the end back;
  * some more where that is in front of a conditional, from which on transfers are known. False when
  * it stays where it is. */
-static bool skip_to_newest(struct settle *d, struct state_entry *from, uint64_t wanted)
+static bool skip_to_newest(struct settle *d, struct log_place *from, uint64_t wanted)
 {
 	const struct branch_log *log = d->log;
-	struct state_entry p = {log->next - 1, block_at(log, log->next - 1)->used};
+	struct log_place p = {log->next - 1, block_at(log, log->next - 1)->used};
 	uint64_t found = 0, steps = d->reader.walk.steps;
-	struct unit u;
+	struct log_unit u;
 
 	while (found < 8 * wanted && step_back(log, from, &p)) {
 		reader_start_inside(&d->reader, log, p.block, p.slot);
@@ -272,7 +272,7 @@ static bool has_too_many(const struct branch_log *log)
 static void settle_all(struct settle *d, const struct ring_state *now)
 {
 	const struct branch_log *log = d->log;
-	struct state_entry start = {log->oldest, 0}, at = start;
+	struct log_place start = {log->oldest, 0}, at = start;
 
 	d->adrift = log->lost;
 	if (has_too_many(log) || !settle_from(d, &at, most_in_vain(log))) {
@@ -307,12 +307,12 @@ void branch_log_settle(struct branch_log *log, struct branch_ring *ring)
 }
 
 /* Of the rounds of u so many branches. */
-static void look_at_repeat(struct reader *r, const struct unit *u, uint64_t newest,
+static void look_at_repeat(struct reader *r, const struct log_unit *u, uint64_t newest,
 			   void (*take)(void *arg, const struct bt_branch *entries, size_t n),
 			   void *arg)
 {
 	uint64_t wanted = newest / u->repeat.branches + 1;
-	struct unit one;
+	struct log_unit one;
 
 	for (uint64_t rounds = u->repeat.rounds < wanted ? u->repeat.rounds : wanted; rounds;
 	     rounds--) {
@@ -328,7 +328,7 @@ void branch_log_look(const struct branch_log *log, uint64_t newest,
 {
 	uint64_t block = log->next - 1, given = 0;
 	struct reader r;
-	struct unit u;
+	struct log_unit u;
 
 	while (block > log->oldest && log->entries - block_at(log, block)->entries < newest)
 		block--;

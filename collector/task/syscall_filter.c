@@ -53,12 +53,12 @@ void syscall_filter_put(struct syscall_filter *f)
 /* ---- Classic BPF (Documentation/networking/filter.rst), as far as seccomp_check_filter() in
  * Linux' kernel/seccomp.c lets it in ---- */
 
-struct machine {
+struct bpf_machine {
 	uint32_t a, x, memory[BPF_MEMWORDS];
 };
 
 /* False: a division by zero, which ends the program with 0. */
-static bool compute(struct machine *m, uint16_t op, uint32_t operand)
+static bool compute(struct bpf_machine *m, uint16_t op, uint32_t operand)
 {
 	switch (op) {
 	case BPF_ADD:
@@ -113,7 +113,7 @@ static bool holds(uint16_t op, uint32_t a, uint32_t operand)
 }
 
 /* False for what no filter has. */
-static bool load(struct machine *m, uint16_t code, uint32_t k, const struct seccomp_data *call,
+static bool load(struct bpf_machine *m, uint16_t code, uint32_t k, const struct seccomp_data *call,
 		 uint32_t *to)
 {
 	switch (BPF_MODE(code)) {
@@ -140,7 +140,7 @@ static bool load(struct machine *m, uint16_t code, uint32_t k, const struct secc
  * not know: kill. */
 static uint32_t run(const struct syscall_filter *f, const struct seccomp_data *call)
 {
-	struct machine m = {0};
+	struct bpf_machine m = {0};
 
 	for (size_t pc = 0; pc < f->n; pc++) {
 		const struct sock_filter *i = &f->code[pc];

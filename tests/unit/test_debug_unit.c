@@ -21,7 +21,7 @@ struct sample {
 	int fd;
 	Dwarf *dwarf;
 	struct unit_set units;
-	struct unit *unit;
+	struct debug_unit *unit;
 	struct intern strings;
 };
 

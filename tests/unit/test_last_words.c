@@ -8,7 +8,7 @@ static void expect_lines(const char *text, size_t len, uint64_t total, bool earl
 {
 	struct bt_record_last_words r = {.total = total, .text = slice_of(text, len)};
 	char line[LAST_WORDS_LINE_MAX];
-	struct last_words w;
+	struct kept_words w;
 
 	last_words_begin(&w, &r);
 	assert_int_equal(w.earlier, earlier);
@@ -37,7 +37,7 @@ static void lines_are_as_they_were_written(void **state)
 static void none_has_no_lines(void **state)
 {
 	char line[LAST_WORDS_LINE_MAX];
-	struct last_words w;
+	struct kept_words w;
 	(void)state;
 
 	last_words_begin(&w, NULL);
@@ -89,7 +89,7 @@ static void a_long_line_is_cut_between_characters(void **state)
 		{
 			struct bt_record_last_words r = {.total = n, .text = bt_str(text)};
 			char line[LAST_WORDS_LINE_MAX];
-			struct last_words w;
+			struct kept_words w;
 			size_t len;
 
 			last_words_begin(&w, &r);

@@ -54,7 +54,7 @@ static void keys_note(struct group_keys *t, uint64_t key)
 	t->keys[t->count++ % PERSISTED_KNOWN] = key;
 }
 
-struct source {
+struct fragment_source {
 	const struct backend *b;
 	struct task *task;
 	struct engine_space *es;
@@ -70,7 +70,7 @@ struct source {
 };
 
 /* Of one page. */
-static size_t read_page(const struct source *s, uint64_t addr, uint8_t *bytes, size_t n)
+static size_t read_page(const struct fragment_source *s, uint64_t addr, uint8_t *bytes, size_t n)
 {
 	struct address_space *space = s->task->process->space;
 	uint64_t page = page_down(addr);
@@ -85,7 +85,7 @@ static size_t read_page(const struct source *s, uint64_t addr, uint8_t *bytes, s
 
 static size_t read_code(void *arg, uint64_t addr, uint8_t *bytes, size_t n)
 {
-	const struct source *s = arg;
+	const struct fragment_source *s = arg;
 	size_t here = BT_PAGE - addr % BT_PAGE, got;
 
 	if (!s->es->watch.protected)
@@ -97,7 +97,7 @@ static size_t read_code(void *arg, uint64_t addr, uint8_t *bytes, size_t n)
 
 static const uint8_t *fixed_page(void *arg, uint64_t addr)
 {
-	struct source *s = arg;
+	struct fragment_source *s = arg;
 
 	if (!s->page || addr - s->page_at >= BT_PAGE) {
 		s->page_at = page_down(addr);
@@ -108,14 +108,14 @@ static const uint8_t *fixed_page(void *arg, uint64_t addr)
 
 static void read_ahead(void *arg, const uint64_t *addrs, size_t n)
 {
-	const struct source *s = arg;
+	const struct fragment_source *s = arg;
 
 	address_space_read_ahead(s->task->process->space, s->task->tid, addrs, n);
 }
 
 static bool is_mutable(void *arg, uint64_t addr)
 {
-	struct source *s = arg;
+	struct fragment_source *s = arg;
 	enum watch_result rc;
 
 	if (address_space_code_kind(s->task->process->space, addr) != CODE_MUTABLE)
@@ -137,7 +137,7 @@ static bool is_mutable(void *arg, uint64_t addr)
 /* Threads that run side by side; other processes, which do even where threads take turns. */
 static bool others_write(void *arg, uint64_t addr)
 {
-	const struct source *s = arg;
+	const struct fragment_source *s = arg;
 	const struct mapping *m = address_space_map_at(s->task->process->space, addr);
 
 	return s->es->parallel || (m && (m->shared || m->follows));
@@ -146,7 +146,7 @@ static bool others_write(void *arg, uint64_t addr)
 /* Only code that will be known again. */
 static bool is_marked(void *arg, uint64_t pc)
 {
-	const struct source *s = arg;
+	const struct fragment_source *s = arg;
 	const struct address_space *space = s->task->process->space;
 
 	return s->es->learns && s->es->window.bytes &&
@@ -157,7 +157,7 @@ static bool is_marked(void *arg, uint64_t pc)
 
 /* Whether there is a fragment at pc, or one can be made of what lies there: code that changes is
  * looked at when nobody runs it, unless it is watched. */
-static bool is_ready(const struct source *s, uint64_t pc)
+static bool is_ready(const struct fragment_source *s, uint64_t pc)
 {
 	if (s->stays)
 		return address_space_code_kind(s->task->process->space, pc) == CODE_FIXED;
@@ -168,7 +168,7 @@ static bool is_ready(const struct source *s, uint64_t pc)
 
 /* The fragment at pc that is there already and does for all that wait for it, its page being
  * watched again if need be. */
-static uint32_t fragment_there(struct source *s, uint64_t pc)
+static uint32_t fragment_there(struct fragment_source *s, uint64_t pc)
 {
 	struct code_cache *c = s->es->cache;
 	uint32_t fragment = code_cache_find(c, pc);
@@ -188,7 +188,7 @@ static uint32_t fragment_there(struct source *s, uint64_t pc)
 static uint32_t fragment_kept(struct code_cache *c, const struct code_source *source, uint64_t pc,
 			      size_t entry)
 {
-	struct source *s = source->arg;
+	struct fragment_source *s = source->arg;
 	struct profile *p = s->es->profile.program;
 	size_t i = entry == PROFILE_UNKNOWN
 			   ? cache_profile_find(&s->es->profile, s->task->process->space, pc)
@@ -242,7 +242,7 @@ static uint32_t fragment_at(struct code_cache *c, const struct code_source *sour
 /* What a function's address at a fixed place (a global offset table's entry) says now, 0 when
  * nothing can be read. Reading makes a page of anonymous memory that nobody has touched present,
  * for which the program may wait (userfaultfd(2)): files only. */
-static uint64_t address_in(struct source *s, uint64_t slot)
+static uint64_t address_in(struct fragment_source *s, uint64_t slot)
 {
 	const struct mapping *m = address_space_map_at(s->task->process->space, slot);
 	uint64_t start = slot & ~(uint64_t)(sizeof s->slots - 1);
@@ -261,7 +261,7 @@ static uint64_t address_in(struct source *s, uint64_t slot)
 /* Fragments that execution is likely to come to from the fragment `first`, which is new. */
 static void translate_ahead(struct code_cache *c, const struct code_source *source, uint32_t first)
 {
-	struct source *s = source->arg;
+	struct fragment_source *s = source->arg;
 	struct lookahead lookahead;
 	uint32_t clears = c->clears, fragment, before;
 	struct lookahead_entry lead;
@@ -291,7 +291,8 @@ static uint64_t group_key(const struct engine_space *es, const struct profile_vi
 
 /* Reads the pages of the entries of [i, end) that have no group; those of a group it names itself.
  */
-static void read_pages(const struct source *s, struct profile_view *v, size_t i, size_t end)
+static void read_pages(const struct fragment_source *s, struct profile_view *v, size_t i,
+		       size_t end)
 {
 	struct address_space *space = s->task->process->space;
 	uint64_t *pcs = i < end ? malloc((end - i) * sizeof *pcs) : NULL;
@@ -310,7 +311,7 @@ static void read_pages(const struct source *s, struct profile_view *v, size_t i,
  * run left behind costs a short one no more than what it comes to. */
 static void follow_profile(const struct code_source *source, struct profile_view *v, size_t first)
 {
-	const struct source *s = source->arg;
+	const struct fragment_source *s = source->arg;
 	struct engine_space *es = s->es;
 	struct address_space *space = s->task->process->space;
 	bool exact = profile_is_exact(v->program),
@@ -344,7 +345,7 @@ static void follow_profile(const struct code_source *source, struct profile_view
 }
 
 /* Of what a program does only the beginning is alike from run to run. */
-static void note_in_profile(const struct source *src, uint64_t pc, bool indirect)
+static void note_in_profile(const struct fragment_source *src, uint64_t pc, bool indirect)
 {
 	const struct address_space *space = src->task->process->space;
 	const struct mapping *m = address_space_map_at(space, pc);
@@ -357,7 +358,7 @@ static void note_in_profile(const struct source *src, uint64_t pc, bool indirect
 }
 
 /* The fragment at pc, made if need be, with some that lie ahead of it. */
-static uint32_t fragment_for(struct source *src, uint64_t pc, bool indirect)
+static uint32_t fragment_for(struct fragment_source *src, uint64_t pc, bool indirect)
 {
 	struct code_source source = {.read = read_code,
 				     .fixed_page = fixed_page,
@@ -460,7 +461,7 @@ static int give_up(struct backend *b, struct task *task, struct engine_space *es
 
 /* Whether the task can enter now. If not, all are to leave the cache, and it will be alone in it
  * when it is resumed. */
-static bool may_enter(struct source *s)
+static bool may_enter(struct fragment_source *s)
 {
 	struct engine_space *es = s->es;
 
@@ -497,7 +498,7 @@ static int wait_for_others(struct backend *b, struct task *task)
 
 /* Nobody else is in the cache: the page that the task has written to is the program's again, and
  * the instruction runs once more. */
-static int open_and_step(const struct source *s, struct backend *b)
+static int open_and_step(const struct fragment_source *s, struct backend *b)
 {
 	struct engine_task *et = s->task->backend;
 	enum watch_result rc = watch_open(b, s->task, s->es, et->opens, et->opens + 1, false);
@@ -534,7 +535,7 @@ int cache_enter(struct backend *b, struct task *task, bool indirect)
 			      .mask = BITS_FULL,
 			      .syscall_next = -(uint64_t)SYSCALL_NOTES_BYTES,
 			      .table = region_address(DESCRIPTORS_AT)};
-	struct source src = {.b = b, .task = task};
+	struct fragment_source src = {.b = b, .task = task};
 	bool careful = ahead < STOP_NEAR;
 	struct bt_regs regs;
 	uint32_t fragment = FRAGMENT_NONE;
@@ -674,7 +675,7 @@ bool cache_stay(struct backend *b, struct task *task, const struct bt_regs *raw)
 {
 	struct engine_space *es = task->process->space->extension;
 	struct code_cache *c = es->cache;
-	struct source src = {.b = b, .task = task, .es = es, .alone = true, .stays = true};
+	struct fragment_source src = {.b = b, .task = task, .es = es, .alone = true, .stays = true};
 	uint32_t exit, fragment, way;
 	uint64_t pc = wanted_at_trap(c, raw, &exit);
 

@@ -37,7 +37,7 @@ struct decoded {
 	const struct row *row; /* NULL: it is not for us */
 };
 
-struct machine {
+struct spin_machine {
 	const struct spin_reader *reader;
 	struct bt_regs regs;
 	struct word words[WORDS];
@@ -63,7 +63,7 @@ struct machine {
 
 /* ---- Memory ---- */
 
-static void visit(struct machine *m, uint64_t addr)
+static void visit(struct spin_machine *m, uint64_t addr)
 {
 	if (m->visit_count == VISITS)
 		m->over = true;
@@ -72,7 +72,7 @@ static void visit(struct machine *m, uint64_t addr)
 }
 
 /* The aligned word at addr. NULL: it cannot be had, and it is over. */
-static struct word *word_at(struct machine *m, uint64_t addr)
+static struct word *word_at(struct spin_machine *m, uint64_t addr)
 {
 	struct word *w = m->words;
 
@@ -90,7 +90,7 @@ static struct word *word_at(struct machine *m, uint64_t addr)
 	return w;
 }
 
-static uint64_t load(struct machine *m, uint64_t addr, unsigned size)
+static uint64_t load(struct spin_machine *m, uint64_t addr, unsigned size)
 {
 	uint64_t value = 0;
 
@@ -104,7 +104,7 @@ static uint64_t load(struct machine *m, uint64_t addr, unsigned size)
 	return value;
 }
 
-static void store(struct machine *m, uint64_t addr, unsigned size, uint64_t value)
+static void store(struct spin_machine *m, uint64_t addr, unsigned size, uint64_t value)
 {
 	visit(m, addr);
 	for (unsigned i = 0; i < size; i++) {
@@ -116,13 +116,13 @@ static void store(struct machine *m, uint64_t addr, unsigned size, uint64_t valu
 	}
 }
 
-static void push(struct machine *m, uint64_t value)
+static void push(struct spin_machine *m, uint64_t value)
 {
 	m->regs.rsp -= WORD;
 	store(m, m->regs.rsp, WORD, value);
 }
 
-static uint64_t pop(struct machine *m)
+static uint64_t pop(struct spin_machine *m)
 {
 	uint64_t value = load(m, m->regs.rsp, WORD);
 
@@ -142,18 +142,18 @@ static uint64_t sign_extended(uint64_t value, unsigned size)
 }
 
 /* AH and its like. */
-static bool is_high_byte(const struct machine *m, unsigned reg, unsigned size)
+static bool is_high_byte(const struct spin_machine *m, unsigned reg, unsigned size)
 {
 	return size == 1 && !m->insn.rex && reg >= 4;
 }
 
-static uint64_t get_register(struct machine *m, unsigned reg, unsigned size)
+static uint64_t get_register(struct spin_machine *m, unsigned reg, unsigned size)
 {
 	m->over |= is_high_byte(m, reg, size);
 	return *operand_register(&m->regs, reg) & mask_of(size);
 }
 
-static void set_register(struct machine *m, unsigned reg, unsigned size, uint64_t value)
+static void set_register(struct spin_machine *m, unsigned reg, unsigned size, uint64_t value)
 {
 	uint64_t *r = operand_register(&m->regs, reg), keep = size < 4 ? ~mask_of(size) : 0;
 
@@ -161,27 +161,30 @@ static void set_register(struct machine *m, unsigned reg, unsigned size, uint64_
 	*r = (*r & keep) | (value & mask_of(size));
 }
 
-static unsigned modrm(const struct machine *m) { return m->bytes[m->insn.modrm_at]; }
-static bool in_memory(const struct machine *m) { return modrm(m) < 0xc0; }
-static unsigned group(const struct machine *m)
+static unsigned modrm(const struct spin_machine *m) { return m->bytes[m->insn.modrm_at]; }
+static bool in_memory(const struct spin_machine *m) { return modrm(m) < 0xc0; }
+static unsigned group(const struct spin_machine *m)
 {
 	return modrm(m) >> 3 & 7;
 } /* which of those with this opcode it is */
-static unsigned reg_field(const struct machine *m) { return group(m) | (m->insn.rex & 4) << 1; }
-static unsigned rm_field(const struct machine *m)
+static unsigned reg_field(const struct spin_machine *m)
+{
+	return group(m) | (m->insn.rex & 4) << 1;
+}
+static unsigned rm_field(const struct spin_machine *m)
 {
 	return (modrm(m) & 7) | (m->insn.rex & 1) << 3;
 }
-static unsigned low_register(const struct machine *m)
+static unsigned low_register(const struct spin_machine *m)
 {
 	return (m->insn.opcode & 7) | (m->insn.rex & 1) << 3;
 }
-static uint64_t address(struct machine *m)
+static uint64_t address(struct spin_machine *m)
 {
 	return operand_address(&m->insn, m->bytes, &m->regs, m->pc);
 }
 
-static uint64_t get_rm(struct machine *m, unsigned size)
+static uint64_t get_rm(struct spin_machine *m, unsigned size)
 {
 	if (!in_memory(m))
 		return get_register(m, rm_field(m), size);
@@ -189,7 +192,7 @@ static uint64_t get_rm(struct machine *m, unsigned size)
 	return load(m, address(m), size);
 }
 
-static void set_rm(struct machine *m, uint64_t value)
+static void set_rm(struct spin_machine *m, uint64_t value)
 {
 	if (in_memory(m))
 		store(m, address(m), m->size, value);
@@ -198,7 +201,7 @@ static void set_rm(struct machine *m, uint64_t value)
 }
 
 /* The immediate, with its sign. */
-static uint64_t immediate(const struct machine *m)
+static uint64_t immediate(const struct spin_machine *m)
 {
 	uint64_t value = 0;
 
@@ -208,7 +211,7 @@ static uint64_t immediate(const struct machine *m)
 
 /* ---- Flags ---- */
 
-static void set_flags(struct machine *m, uint64_t result, bool carry, bool overflow)
+static void set_flags(struct spin_machine *m, uint64_t result, bool carry, bool overflow)
 {
 	uint64_t sign = UINT64_C(1) << (8 * m->size - 1), flags = 0;
 
@@ -221,7 +224,7 @@ static void set_flags(struct machine *m, uint64_t result, bool carry, bool overf
 	m->regs.eflags = (m->regs.eflags & ~(uint64_t)FLAGS) | flags;
 }
 
-static bool condition(const struct machine *m)
+static bool condition(const struct spin_machine *m)
 {
 	uint64_t f = m->regs.eflags;
 	bool less = !(f & SF) != !(f & OF);
@@ -235,7 +238,7 @@ static bool condition(const struct machine *m)
 
 enum { ADD, OR, ADC, SBB, AND, SUB, XOR, CMP };
 
-static uint64_t compute(struct machine *m, unsigned what, uint64_t a, uint64_t b)
+static uint64_t compute(struct spin_machine *m, unsigned what, uint64_t a, uint64_t b)
 {
 	uint64_t mask = mask_of(m->size), r = 0;
 
@@ -267,7 +270,7 @@ static uint64_t compute(struct machine *m, unsigned what, uint64_t a, uint64_t b
 	return r;
 }
 
-static void arithmetic(struct machine *m)
+static void arithmetic(struct spin_machine *m)
 {
 	unsigned what = m->insn.opcode >> 3, form = m->insn.opcode & 7;
 	bool to_register = form == 2 || form == 3;
@@ -290,7 +293,7 @@ static void arithmetic(struct machine *m)
 	}
 }
 
-static void arithmetic_immediate(struct machine *m)
+static void arithmetic_immediate(struct spin_machine *m)
 {
 	uint64_t result = compute(m, group(m), get_rm(m, m->size), immediate(m));
 
@@ -298,7 +301,7 @@ static void arithmetic_immediate(struct machine *m)
 		set_rm(m, result);
 }
 
-static void increment(struct machine *m)
+static void increment(struct spin_machine *m)
 {
 	uint64_t carry = m->regs.eflags & CF,
 		 result = compute(m, group(m) ? SUB : ADD, get_rm(m, m->size), 1);
@@ -307,14 +310,14 @@ static void increment(struct machine *m)
 	set_rm(m, result);
 }
 
-static void test(struct machine *m)
+static void test(struct spin_machine *m)
 {
 	compute(m, AND, get_rm(m, m->size), get_register(m, reg_field(m), m->size));
 }
-static void test_accumulator(struct machine *m) { compute(m, AND, m->regs.rax, immediate(m)); }
+static void test_accumulator(struct spin_machine *m) { compute(m, AND, m->regs.rax, immediate(m)); }
 
 /* Shifts to the left and right; the others have flags of their own. */
-static void shift(struct machine *m)
+static void shift(struct spin_machine *m)
 {
 	unsigned n =
 		(m->insn.opcode < 0xd0 ? (unsigned)immediate(m) : 1) & (m->size == 8 ? 63 : 31);
@@ -330,7 +333,7 @@ static void shift(struct machine *m)
 }
 
 /* BT and BTS of a bit that the instruction names. */
-static void bit_test(struct machine *m)
+static void bit_test(struct spin_machine *m)
 {
 	unsigned bit = (unsigned)immediate(m) & (8 * m->size - 1);
 	uint64_t value = get_rm(m, m->size);
@@ -343,7 +346,7 @@ static void bit_test(struct machine *m)
 
 /* ---- Moves ---- */
 
-static void move(struct machine *m)
+static void move(struct spin_machine *m)
 {
 	if (m->insn.opcode & 2)
 		set_register(m, reg_field(m), m->size, get_rm(m, m->size));
@@ -351,15 +354,15 @@ static void move(struct machine *m)
 		set_rm(m, get_register(m, reg_field(m), m->size));
 }
 
-static void move_immediate(struct machine *m) { set_rm(m, immediate(m)); }
+static void move_immediate(struct spin_machine *m) { set_rm(m, immediate(m)); }
 
-static void move_constant(struct machine *m)
+static void move_constant(struct spin_machine *m)
 {
 	set_register(m, low_register(m), m->size, immediate(m));
 }
 
 /* MOVZX, MOVSX, MOVSXD. */
-static void move_extended(struct machine *m)
+static void move_extended(struct spin_machine *m)
 {
 	unsigned from = m->insn.map == X86_MAP_1 ? 4 : m->insn.opcode & 1 ? 2 : 1;
 	bool sign = m->insn.map == X86_MAP_1 || m->insn.opcode & 8;
@@ -370,12 +373,12 @@ static void move_extended(struct machine *m)
 }
 
 /* CBW, CWDE, CDQE. */
-static void extend_accumulator(struct machine *m)
+static void extend_accumulator(struct spin_machine *m)
 {
 	set_register(m, X86_RAX, m->size, sign_extended(m->regs.rax, m->size / 2));
 }
 
-static void move_if(struct machine *m)
+static void move_if(struct spin_machine *m)
 {
 	uint64_t value = get_rm(m, m->size);
 
@@ -383,11 +386,14 @@ static void move_if(struct machine *m)
 		     condition(m) ? value : get_register(m, reg_field(m), m->size));
 }
 
-static void set_if(struct machine *m) { set_rm(m, condition(m)); }
+static void set_if(struct spin_machine *m) { set_rm(m, condition(m)); }
 
-static void load_address(struct machine *m) { set_register(m, reg_field(m), m->size, address(m)); }
+static void load_address(struct spin_machine *m)
+{
+	set_register(m, reg_field(m), m->size, address(m));
+}
 
-static void exchange(struct machine *m)
+static void exchange(struct spin_machine *m)
 {
 	uint64_t rm = get_rm(m, m->size), reg = get_register(m, reg_field(m), m->size);
 
@@ -395,7 +401,7 @@ static void exchange(struct machine *m)
 	set_register(m, reg_field(m), m->size, rm);
 }
 
-static void exchange_add(struct machine *m)
+static void exchange_add(struct spin_machine *m)
 {
 	uint64_t rm = get_rm(m, m->size), reg = get_register(m, reg_field(m), m->size),
 		 sum = compute(m, ADD, rm, reg);
@@ -404,7 +410,7 @@ static void exchange_add(struct machine *m)
 	set_rm(m, sum);
 }
 
-static void compare_exchange(struct machine *m)
+static void compare_exchange(struct spin_machine *m)
 {
 	uint64_t rm = get_rm(m, m->size);
 
@@ -415,17 +421,17 @@ static void compare_exchange(struct machine *m)
 		set_register(m, X86_RAX, m->size, rm);
 }
 
-static void push_register(struct machine *m)
+static void push_register(struct spin_machine *m)
 {
 	push(m, *operand_register(&m->regs, low_register(m)));
 }
-static void push_immediate(struct machine *m) { push(m, immediate(m)); }
-static void pop_register(struct machine *m)
+static void push_immediate(struct spin_machine *m) { push(m, immediate(m)); }
+static void pop_register(struct spin_machine *m)
 {
 	*operand_register(&m->regs, low_register(m)) = pop(m);
 }
 
-static void leave(struct machine *m)
+static void leave(struct spin_machine *m)
 {
 	m->regs.rsp = m->regs.rbp;
 	m->regs.rbp = pop(m);
@@ -433,25 +439,25 @@ static void leave(struct machine *m)
 
 /* ---- Branches ---- */
 
-static void jump(struct machine *m) { m->regs.rip += (uint64_t)m->insn.displacement; }
+static void jump(struct spin_machine *m) { m->regs.rip += (uint64_t)m->insn.displacement; }
 
-static void jump_if(struct machine *m)
+static void jump_if(struct spin_machine *m)
 {
 	m->ticks++;
 	if (condition(m))
 		jump(m);
 }
 
-static void call(struct machine *m)
+static void call(struct spin_machine *m)
 {
 	push(m, m->regs.rip);
 	jump(m);
 }
 
-static void give_back(struct machine *m) { m->regs.rip = pop(m); }
+static void give_back(struct spin_machine *m) { m->regs.rip = pop(m); }
 
 /* CALL and JMP through a register or memory, INC, DEC, PUSH. */
-static void group_ff(struct machine *m)
+static void group_ff(struct spin_machine *m)
 {
 	uint64_t to;
 
@@ -468,7 +474,7 @@ static void group_ff(struct machine *m)
 	m->over |= group(m) != 2 && group(m) != 4 && group(m) != 6;
 }
 
-static void group_fe(struct machine *m)
+static void group_fe(struct spin_machine *m)
 {
 	if (group(m) < 2)
 		increment(m);
@@ -476,7 +482,7 @@ static void group_fe(struct machine *m)
 		m->over = true;
 }
 
-static void group_f6(struct machine *m)
+static void group_f6(struct spin_machine *m)
 {
 	if (group(m) < 2)
 		compute(m, AND, get_rm(m, m->size), immediate(m));
@@ -484,10 +490,10 @@ static void group_f6(struct machine *m)
 		m->over = true;
 }
 
-static void nothing(struct machine *m) { (void)m; }
+static void nothing(struct spin_machine *m) { (void)m; }
 
 /* XCHG with the accumulator; with itself: PAUSE, and the instruction without effect. */
-static void exchange_accumulator(struct machine *m)
+static void exchange_accumulator(struct spin_machine *m)
 {
 	uint64_t rax = m->regs.rax;
 
@@ -500,7 +506,7 @@ static void exchange_accumulator(struct machine *m)
 }
 
 /* LFENCE, MFENCE, SFENCE. */
-static void fence(struct machine *m) { m->over |= in_memory(m) || group(m) < 5; }
+static void fence(struct spin_machine *m) { m->over |= in_memory(m) || group(m) < 5; }
 
 /* ---- Execution ---- */
 
@@ -511,7 +517,7 @@ static const struct row {
 		BYTES,
 		WIDE
 	} size; /* of its operands: bytes where the opcode is even; or these */
-	void (*run)(struct machine *);
+	void (*run)(struct spin_machine *);
 } rows[] = {
 	{X86_MAP_1, 0x00, 0x3f, BY_OPCODE, arithmetic},
 	{X86_MAP_1, 0x50, 0x57, BY_OPCODE, push_register},
@@ -563,7 +569,7 @@ static const struct row *row_of(const struct x86_insn *insn)
 }
 
 /* The instruction at pc. */
-static const struct decoded *decode(struct machine *m, uint64_t pc)
+static const struct decoded *decode(struct spin_machine *m, uint64_t pc)
 {
 	struct decoded *d = &m->decoded[pc % DECODED];
 	size_t n;
@@ -577,7 +583,7 @@ static const struct decoded *decode(struct machine *m, uint64_t pc)
 	return d;
 }
 
-static void execute(struct machine *m)
+static void execute(struct spin_machine *m)
 {
 	const struct decoded *d = decode(m, m->regs.rip);
 
@@ -596,7 +602,7 @@ static void execute(struct machine *m)
 	d->row->run(m);
 }
 
-static void keep_state(struct machine *m)
+static void keep_state(struct spin_machine *m)
 {
 	struct state *s = &m->states[m->returns];
 
@@ -606,7 +612,7 @@ static void keep_state(struct machine *m)
 }
 
 /* What it did until the middle of the returns is what it has done since. */
-static bool halves_are_alike(const struct machine *m)
+static bool halves_are_alike(const struct spin_machine *m)
 {
 	size_t half = m->returned[m->returns / 2];
 
@@ -628,7 +634,7 @@ static bool is_steady(uint64_t begin, uint64_t middle, uint64_t end, uint64_t *s
 }
 
 /* The same was done in both halves, of which the first began as spin->at says. */
-static enum spin_kind kind_of_round(const struct machine *m, struct spin *spin)
+static enum spin_kind kind_of_round(const struct spin_machine *m, struct spin *spin)
 {
 	const struct state *middle = &m->states[m->returns / 2], *end = &m->states[m->returns];
 	enum spin_kind kind = SPIN_FIXED;
@@ -659,7 +665,7 @@ static enum spin_kind kind_of_round(const struct machine *m, struct spin *spin)
 }
 
 /* whole: a loop that counts may be part of a longer round, which changes nothing. */
-static enum spin_kind look(struct machine *m, bool whole, struct spin *spin)
+static enum spin_kind look(struct spin_machine *m, bool whole, struct spin *spin)
 {
 	enum spin_kind kind;
 
@@ -681,12 +687,12 @@ static enum spin_kind look(struct machine *m, bool whole, struct spin *spin)
 }
 
 /* glibc's free(3) is slow for 64 KiB or more: each look at a task took 7 us longer. */
-_Static_assert(sizeof(struct machine) < 65536, "RETURNS, VISITS and WORDS are too large");
+_Static_assert(sizeof(struct spin_machine) < 65536, "RETURNS, VISITS and WORDS are too large");
 
 void spin_look(const struct bt_regs *regs, const struct spin_reader *reader, bool whole,
 	       struct spin *spin)
 {
-	struct machine *m = malloc(sizeof *m);
+	struct spin_machine *m = malloc(sizeof *m);
 
 	*spin = (struct spin){.kind = SPIN_NOT, .at = *regs};
 	if (!m)

@@ -24,12 +24,12 @@ enum {
 	BYTES_ENOUGH = PERSISTED_BYTES / 8 * 5, /* no other fragment then: it might not fit */
 };
 
-struct code_range {
+struct made_range {
 	uint64_t start, end;
 };
 
-struct code_ranges {
-	struct code_range list[ALL_RANGES];
+struct made_ranges {
+	struct made_range list[ALL_RANGES];
 	size_t count;
 };
 
@@ -51,7 +51,7 @@ struct persisted_maker {
 	struct code_cache *caches[2];
 	const struct code_source *source;
 	uint64_t moved;            /* in the translation that is made now */
-	struct code_ranges ranges; /* that it was made from */
+	struct made_ranges ranges; /* that it was made from */
 	bool recording;
 	bool unfit; /* too many ranges, or the end of a mapping */
 	/* The fragment at ready, in both caches; 0: none. It has not been taken yet. */
@@ -64,10 +64,10 @@ struct persisted_maker {
 /* ---- The source of the two translations ---- */
 
 /* False where they would be more than `most`. */
-static bool note_range(struct code_ranges *ranges, size_t most, uint64_t start, uint64_t end)
+static bool note_range(struct made_ranges *ranges, size_t most, uint64_t start, uint64_t end)
 {
 	for (size_t i = 0; i < ranges->count; i++) {
-		struct code_range *r = &ranges->list[i];
+		struct made_range *r = &ranges->list[i];
 
 		if (start > r->end + RANGE_GAP || end + RANGE_GAP < r->start)
 			continue;
@@ -77,7 +77,7 @@ static bool note_range(struct code_ranges *ranges, size_t most, uint64_t start, 
 	}
 	if (ranges->count == most)
 		return false;
-	ranges->list[ranges->count++] = (struct code_range){start, end};
+	ranges->list[ranges->count++] = (struct made_range){start, end};
 	return true;
 }
 
@@ -366,7 +366,7 @@ struct draft {
 	uint64_t base; /* what addresses are relative to */
 	struct buf fragments, segments, exits, state_map, refs, numbers[NUMBER_KINDS], which,
 		code; /* which: segments of numbers */
-	struct code_ranges ranges;
+	struct made_ranges ranges;
 	uint32_t made[PERSISTED_FRAGMENTS]; /* their numbers in the first cache */
 	uint32_t clears;                    /* of that, at the beginning */
 };
@@ -383,7 +383,7 @@ static void draft_release(struct draft *d)
 	free(d);
 }
 
-static size_t bytes_of(const struct code_ranges *ranges)
+static size_t bytes_of(const struct made_ranges *ranges)
 {
 	size_t sum = 0;
 
@@ -551,7 +551,7 @@ static bool draft_take(struct draft *d, const struct persisted_maker *m)
 		      a->fragment->state_map_len +
 		      a->fragment->span_count * (sizeof(struct segment) + sizeof(uint16_t)) +
 		      m->number_count * 2 * sizeof(uint16_t) + sizeof(struct persisted_fragment);
-	struct code_ranges ranges = d->ranges;
+	struct made_ranges ranges = d->ranges;
 	uint16_t refs[PERSISTED_SEGMENTS], start;
 
 	if (has_failed(d))
