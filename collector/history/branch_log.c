@@ -14,7 +14,6 @@ enum {
 	BLOCK_MIN = 16,
 	SPARE_MAX = 4, /* blocks kept for the next time */
 	REPEAT_SLOTS = 2,
-	AGAIN_MOST = 16, /* records compared with the newest */
 };
 
 /* Counting transfers */
@@ -245,9 +244,7 @@ static uint64_t mark_bad_records(struct branch_log_record *records, size_t n)
 	uint64_t ticks = 0;
 
 	for (size_t i = 0; i < n; i++) {
-		if (records[i].kind != BRANCH_LOG_ROUNDS &&
-		    (branch_log_bits_are_wrong(records[i].bits) ||
-		     records[i].kind > BRANCH_LOG_MISS))
+		if (branch_log_bits_are_wrong(records[i].bits) || records[i].kind > BRANCH_LOG_MISS)
 			records[i].kind = SLOT_BAD;
 		ticks += branch_log_slot_ticks(&records[i]);
 	}
@@ -268,11 +265,7 @@ static struct record_sums take_records(struct branch_log *log, struct branch_log
 		log->counted->cond = true;
 		log->counted->cond_block = log->next - 1;
 	}
-	for (size_t last = n; last--;)
-		if (to[last].kind != BRANCH_LOG_ROUNDS) {
-			log->at.last = to[last];
-			break;
-		}
+	log->at.last = to[n - 1];
 	return s;
 }
 
@@ -294,14 +287,6 @@ static void put_repeat(struct branch_log *log, size_t records, struct record_sum
 			: arrivals;
 }
 
-static bool has_rounds(const struct branch_log_record *records, size_t n)
-{
-	for (size_t i = 0; i < n; i++)
-		if (records[i].kind == BRANCH_LOG_ROUNDS)
-			return true;
-	return false;
-}
-
 /* Where many records are the same ones again and again, takes those once, and how often. Returns
  * how many of them that were: a cycle without a conditional writes millions in a second, each of
  * which would have to be decoded to count transfers. */
@@ -313,7 +298,7 @@ static size_t take_repeated(struct branch_log *log, const struct branch_log_reco
 	struct block *b = block_at(log, log->next - 1);
 	struct record_sums s;
 
-	if (!r.times || has_rounds(records, r.records))
+	if (!r.times)
 		return 0;
 	if (b->used + r.records + REPEAT_SLOTS > log->block_slots)
 		b = new_block(log);
@@ -321,58 +306,6 @@ static size_t take_repeated(struct branch_log *log, const struct branch_log_reco
 	b->used += r.records;
 	put_repeat(log, r.records, s, r.times);
 	return r.records * (1 + r.times);
-}
-
-/* Whether a slot is what was written as the record. */
-static bool is_record(const struct branch_log_record *slot, const struct branch_log_record *written)
-{
-	return slot->bits == branch_log_bits(written->bits) && slot->to == written->to &&
-	       slot->kind <= BRANCH_LOG_MISS;
-}
-
-/* Whether transfers have been counted as far as behind a slot of the newest block. */
-static bool is_counted(const struct branch_log *log, size_t slot)
-{
-	const struct counted *c = log->counted;
-
-	return !c->cond && c->block == log->next - 1 && c->slot > slot;
-}
-
-/* So many records, few, that are the same as the newest ones come one time more. False where they
- * are others. A loop of system calls has its records taken one round at a time. */
-static bool take_again(struct branch_log *log, const struct branch_log_record *records, size_t n)
-{
-	struct block *b = block_at(log, log->next - 1);
-	size_t end = b->used > REPEAT_SLOTS && b->slots[b->used - REPEAT_SLOTS].kind == SLOT_REPEAT
-			     ? b->used - REPEAT_SLOTS
-			     : b->used;
-	struct branch_log_record *repeat = end < b->used ? &b->slots[end] : NULL;
-	struct record_sums s = {0};
-
-	if (end < n || (repeat ? repeat->segment != n || is_counted(log, end)
-			       : b->used + REPEAT_SLOTS > log->block_slots))
-		return false;
-	for (size_t i = 0; i < n; i++) {
-		const struct branch_log_record *slot = &b->slots[end - n + i];
-
-		if (!is_record(slot, &records[i]))
-			return false;
-		s.ticks += branch_log_slot_ticks(slot);
-		s.arrivals += slot->kind <= BRANCH_LOG_LOOP;
-	}
-	if (!repeat) {
-		put_repeat(log, n, s, 1);
-		return true;
-	}
-	repeat[0].bits += s.ticks;
-	repeat[1].bits++;
-	log->tick += s.ticks;
-	log->entries += s.ticks + s.arrivals;
-	if (s.ticks) {
-		log->counted->cond = true;
-		log->counted->cond_block = log->next - 1;
-	}
-	return true;
 }
 
 static size_t take_piece(struct branch_log *log, const struct branch_log_record *records, size_t n)
@@ -390,8 +323,6 @@ static size_t take_piece(struct branch_log *log, const struct branch_log_record 
 
 void branch_log_records(struct branch_log *log, const struct branch_log_record *records, size_t n)
 {
-	if (n && n <= AGAIN_MOST && take_again(log, records, n))
-		return;
 	for (size_t taken; n; records += taken, n -= taken) {
 		taken = take_repeated(log, records, n);
 		if (!taken)
@@ -516,8 +447,6 @@ bool branch_log_crowded(const struct branch_log *log)
 	return full + log->max_blocks / 4 + 2 >= log->max_blocks &&
 	       entries * (log->max_blocks - 1) < log->limit * full;
 }
-
-uint64_t branch_log_passed(const struct branch_log *log) { return log->entries; }
 
 uint64_t branch_log_entries(const struct branch_log *log)
 {

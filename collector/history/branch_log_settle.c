@@ -3,10 +3,6 @@
 
 #include <string.h>
 
-enum {
-	LOOK_MOST = 64, /* times what is wanted is looked at */
-};
-
 /* In front of a slot. */
 struct log_place {
 	uint64_t block;
@@ -326,19 +322,16 @@ static void look_at_repeat(struct reader *r, const struct log_unit *u, uint64_t 
 void branch_log_look(const struct branch_log *log, uint64_t newest,
 		     void (*take)(void *arg, const struct bt_branch *entries, size_t n), void *arg)
 {
-	uint64_t block = log->next - 1, given = 0;
+	uint64_t block = log->next - 1;
 	struct reader r;
 	struct log_unit u;
 
 	while (block > log->oldest && log->entries - block_at(log, block)->entries < newest)
 		block--;
 	reader_start(&r, log, block, 0, &block_at(log, block)->context);
-	/* A block of records that repeat stands for millions: those at its beginning do. */
-	while (given < LOOK_MOST * newest && reader_next(&r, &u)) {
-		given += u.type == UNIT_REPEAT ? newest : r.out.n;
+	while (reader_next(&r, &u))
 		if (u.type == UNIT_WALKED || u.type == UNIT_BRANCH)
 			take(arg, r.out.entries, r.out.n);
 		else if (u.type == UNIT_REPEAT)
 			look_at_repeat(&r, &u, newest, take, arg);
-	}
 }

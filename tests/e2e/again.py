@@ -9,7 +9,7 @@ import engine_compare
 
 FIXED = ["-no-pie", "-fno-pie"]
 MODES = {"": ("--snap-exit", "always"), ", ticks only": ("--history", "off"), ", history on and off": ("--switch-history",),
-         ", eager guesses": ("--guess-eagerly", "--snap-exit", "always"), ", side by side": ("--parallel",)}
+         ", eager guesses": ("--predict-eagerly", "--snap-exit", "always"), ", side by side": ("--parallel",)}
 
 
 def again(*flags):

@@ -57,7 +57,7 @@ def listed():
     """The calls of the table, by number: {number: name}."""
     with open(os.path.join(SOURCE, "syscalls", "syscall_names.def")) as file:
         by_name = {name: int(number) for number, name in re.findall(r"^BT_SYSCALL\((\d+), (\w+)\)", file.read(), re.M)}
-    with open(os.path.join(SOURCE, "collector", "engine", "calls.c")) as file:
+    with open(os.path.join(SOURCE, "collector", "backend", "engine", "cache", "syscall_policy.c")) as file:
         names = re.findall(r"^\t\[SYS_(\w+)\] = ", file.read(), re.M)
     return {by_name[name]: name for name in names}
 

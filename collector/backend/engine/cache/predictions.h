@@ -5,9 +5,8 @@
  *
  * A prediction is the branch's from one generation of segments to another. It must not close a
  * cycle that leaves no record: the code from the prediction on, up to the next conditional or the
- * next indirect branch that writes a record, does not come back to the branch. So the prediction
- * goes when something of that code does. Or the branch writes a record even where the prediction is
- * right: it *closes* a cycle. */
+ * next indirect branch without a prediction, does not come back to the branch. So the prediction
+ * goes when something of that code does. */
 #ifndef BT_PREDICTIONS_H
 #define BT_PREDICTIONS_H
 
@@ -25,8 +24,7 @@ struct prediction {
 	uint64_t from;  /* the branch */
 	uint64_t to;    /* 0: none any more */
 	uint32_t wrong; /* how often it had to be taken back */
-	bool closes;
-	uint32_t len; /* of the branch */
+	uint32_t len;   /* of the branch */
 	struct {
 		uint64_t start, end;
 	} spans[PREDICTION_SPANS]; /* the code that leads on from there */

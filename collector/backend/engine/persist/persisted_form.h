@@ -67,7 +67,7 @@ struct persisted_exit {
 };
 
 /* What groups must have all of, but fragment.last_len and fragment.head, which are for who makes
- * them, and what is of rounds: such fragments are in none. */
+ * them, and fragment.rounds: of such fragments there are none. */
 _Static_assert(sizeof(struct fragment) == 88 && sizeof(struct cache_exit) == 32 &&
 		       sizeof(struct segment) == 48,
 	       "a group has all of a fragment");
