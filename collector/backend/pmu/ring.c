@@ -2,6 +2,7 @@
 #include "collector/backend/pmu/ring.h"
 
 #include <errno.h>
+#include <inttypes.h>
 #include <sys/mman.h>
 
 #include "lib/page.h"
@@ -70,6 +71,14 @@ int perf_ring_map_aux(struct perf_ring *r, const struct perf_kernel *k, int fd, 
 			break;
 	}
 	return -error;
+}
+
+int perf_ring_refused(int rc, uint64_t least, struct bt_error *err)
+{
+	return bt_fail(err, BT_E_PERMISSION, -rc,
+		       "no ring of %" PRIu64 " KiB may be locked: raise "
+		       "kernel.perf_event_mlock_kb or ulimit -l",
+		       least >> 10);
 }
 
 void perf_ring_unmap(struct perf_ring *r, const struct perf_kernel *k)

@@ -24,6 +24,9 @@ int perf_ring_map(struct perf_ring *r, const struct perf_kernel *k, int fd, uint
 int perf_ring_map_aux(struct perf_ring *r, const struct perf_kernel *k, int fd, uint64_t wanted,
 		      uint64_t least);
 
+/* Says that not even `least` bytes could be mapped, which gave rc. Returns -BT_E_PERMISSION. */
+int perf_ring_refused(int rc, uint64_t least, struct bt_error *err);
+
 void perf_ring_unmap(struct perf_ring *r, const struct perf_kernel *k);
 
 #endif

@@ -104,10 +104,7 @@ static int open_task(const struct perf_kernel *k, pid_t tid, struct bts_task *t,
 	rc = perf_ring_map(&t->ring, k, t->fd, RING_WANTED, RING_LEAST);
 	if (rc < 0) {
 		close_task(k, t);
-		return bt_fail(err, BT_E_PERMISSION, -rc,
-			       "no ring of %d KiB may be locked: raise kernel.perf_event_mlock_kb "
-			       "or ulimit -l",
-			       RING_LEAST >> 10);
+		return perf_ring_refused(rc, RING_LEAST, err);
 	}
 	t->switches = open_switches(k, tid, t->fd);
 	return 0;

@@ -117,10 +117,7 @@ static int open_task(const struct perf_kernel *k, pid_t tid, struct pt_task *t,
 	rc = perf_ring_map_aux(&t->ring, k, t->fd, AUX_WANTED, AUX_LEAST);
 	if (rc < 0) {
 		close_task(k, t);
-		return bt_fail(err, BT_E_PERMISSION, -rc,
-			       "no ring of %d KiB may be locked: raise kernel.perf_event_mlock_kb "
-			       "or ulimit -l",
-			       AUX_LEAST >> 10);
+		return perf_ring_refused(rc, AUX_LEAST, err);
 	}
 	return 0;
 }
