@@ -1,22 +1,5 @@
 noinst_LIBRARIES += collector/libcollector.a
 collector_libcollector_a_SOURCES = \
-	collector/affinity.c collector/affinity.h \
-	collector/from.c collector/from.h \
-	collector/launch.c collector/launch.h \
-	collector/program.c collector/program.h \
-	collector/record_observer.c collector/record_observer.h \
-	collector/recorder.c collector/recorder.h \
-	collector/recorder_files.c \
-	collector/recorder_from.c \
-	collector/recorder_history.c \
-	collector/recorder_private.h \
-	collector/recorder_queue.c \
-	collector/recorder_signals.c \
-	collector/recorder_syscalls.c \
-	collector/recorder_tasks.c \
-	collector/recorder_turns.c \
-	collector/snapshot.c collector/snapshot.h \
-	collector/terminal.c collector/terminal.h \
 	collector/tracee/signal_frame.c collector/tracee/signal_frame.h \
 	collector/tracee/tracee.c collector/tracee/tracee.h \
 	collector/tracee/wait_event.c collector/tracee/wait_event.h \
@@ -51,7 +34,24 @@ collector_libcollector_a_SOURCES = \
 	collector/task/syscall_timeout.c collector/task/syscall_timeout.h \
 	collector/task/task.c collector/task/task.h \
 	collector/backend/backend.h \
-	collector/backend/step/stepper.c collector/backend/step/stepper.h
+	collector/backend/step/stepper.c collector/backend/step/stepper.h \
+	collector/supervisor/affinity.c collector/supervisor/affinity.h \
+	collector/supervisor/event_queue.c \
+	collector/supervisor/launch.c collector/supervisor/launch.h \
+	collector/supervisor/program.c collector/supervisor/program.h \
+	collector/supervisor/signals.c \
+	collector/supervisor/supervisor.c collector/supervisor/supervisor.h \
+	collector/supervisor/supervisor_private.h \
+	collector/supervisor/syscalls.c \
+	collector/supervisor/tasks.c \
+	collector/supervisor/terminal.c collector/supervisor/terminal.h \
+	collector/supervisor/turns.c \
+	collector/supervisor/written_files.c \
+	collector/record/history_limit.c \
+	collector/record/late_start.c \
+	collector/record/record_observer.c collector/record/record_observer.h \
+	collector/record/snapshot.c collector/record/snapshot.h \
+	collector/record/start_place.c collector/record/start_place.h
 
 include_HEADERS = include/btrec.h
-EXTRA_DIST += collector/README.md collector/tracee/README.md collector/space/README.md collector/history/README.md collector/task/README.md collector/backend/README.md collector/backend/step/README.md
+EXTRA_DIST += collector/README.md collector/tracee/README.md collector/space/README.md collector/history/README.md collector/task/README.md collector/backend/README.md collector/backend/step/README.md collector/supervisor/README.md collector/record/README.md

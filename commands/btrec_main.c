@@ -2,7 +2,7 @@
 #include <stdio.h>
 #include <string.h>
 
-#include "collector/program.h"
+#include "collector/supervisor/program.h"
 #include "commands/btrec_commands.h"
 #include "config.h"
 #include "lib/array_size.h"

@@ -16,11 +16,11 @@
 
 #include "collector/backend/pmu/pmu.h"
 #include "collector/doctor/doctor.h"
-#include "collector/from.h"
-#include "collector/launch.h"
-#include "collector/program.h"
+#include "collector/record/start_place.h"
+#include "collector/supervisor/launch.h"
+#include "collector/supervisor/program.h"
+#include "collector/supervisor/terminal.h"
 #include "collector/task/limits.h"
-#include "collector/terminal.h"
 #include "commands/btrec_commands.h"
 #include "commands/control.h"
 #include "commands/front.h"
@@ -46,7 +46,7 @@ enum {
 };
 
 struct run {
-	struct recorder_options recorder;
+	struct supervisor_options recorder;
 	struct mode_wish wish;
 	struct stop_point *stop_points; /* recorder.stop_points */
 	const char *output;             /* -o */
@@ -318,10 +318,10 @@ static void send_message(const struct run *run, const struct front_message *m)
 }
 
 /* lives_on: something of the program does. */
-static void summarize(const struct run *run, const struct recorder *r, bool lives_on,
+static void summarize(const struct run *run, const struct supervisor *r, bool lives_on,
 		      struct front_message *m)
 {
-	const struct recorder_outcome *o = &r->outcome;
+	const struct supervisor_outcome *o = &r->outcome;
 	char name[SIGNAL_NAME_MAX], how[64], stopped[128] = "", never[256] = "",
 					     missed[MISSED_STOP_POINTS_TEXT] = "";
 	int failure = trace_writer_stopped(r->writer);
@@ -353,7 +353,7 @@ static void summarize(const struct run *run, const struct recorder *r, bool live
 		 lives_on ? "; what it left running is recorded on" : "", run->trace);
 }
 
-static void notify(void *arg, const struct recorder *r, int stop_signal)
+static void notify(void *arg, const struct supervisor *r, int stop_signal)
 {
 	struct run *run = arg;
 	struct front_message m = {.type = FRONT_STOPPED, .value = stop_signal};
@@ -372,14 +372,14 @@ static void notify(void *arg, const struct recorder *r, int stop_signal)
 }
 
 /* Once the program has started: a trace that is taken back leaves the one before it the latest. */
-static void link_latest(struct run *run, const struct recorder *r)
+static void link_latest(struct run *run, const struct supervisor *r)
 {
 	if (!run->linked && r->started && *run->directory)
 		directory_link_latest(run->directory, run->trace);
 	run->linked |= r->started;
 }
 
-static void forward(struct recorder *r, struct front_signal s, int signo)
+static void forward(struct supervisor *r, struct front_signal s, int signo)
 {
 	if (!r->initial_pid || (signo == SIGCONT && !r->stopped_by))
 		return;
@@ -388,7 +388,7 @@ static void forward(struct recorder *r, struct front_signal s, int signo)
 }
 
 /* Whoever left it switched on should not learn of it at the end. */
-static void tell_stopped(struct run *run, const struct recorder *r)
+static void tell_stopped(struct run *run, const struct supervisor *r)
 {
 	struct front_message m = {.type = FRONT_SAYS};
 	int failure = trace_writer_stopped(r->writer);
@@ -415,7 +415,7 @@ static void tell_slow(void *arg, const char *why)
 	send_message(run, &m);
 }
 
-static void on_tick(void *arg, struct recorder *r)
+static void on_tick(void *arg, struct supervisor *r)
 {
 	struct run *run = arg;
 	struct front_signal s;
@@ -425,8 +425,8 @@ static void on_tick(void *arg, struct recorder *r)
 			 */
 		run->ending |= front_asked_to_end();
 	if (run->ending)
-		recorder_detach_all(r, "the recorder was asked to end");
-	recorder_watch_left(r);
+		supervisor_detach_all(r, "the recorder was asked to end");
+	supervisor_watch_left(r);
 	if (r->initial_pid)
 		terminal_hand_on(run->front_pid,
 				 r->initial_pid); /* a shell's fg gives it to the front */
@@ -442,9 +442,9 @@ static void on_tick(void *arg, struct recorder *r)
 	link_latest(run, r);
 	tell_stopped(run, r);
 	control_serve(&run->control, r);
-	recorder_adopt_orphans(r);
-	recorder_detach_doomed(r);
-	recorder_flush_due(r);
+	supervisor_adopt_orphans(r);
+	supervisor_detach_doomed(r);
+	supervisor_flush_due(r);
 }
 
 static volatile sig_atomic_t tick;
@@ -464,8 +464,8 @@ static void set_timer(void *arg, unsigned milliseconds)
 	timer_settime(run->timer, 0, &each, NULL);
 }
 
-/* Interrupts the recorder's waiting every RECORDER_SLICE_MS, or as the recorder says. */
-static void start_timer(struct run *run, struct recorder *r)
+/* Interrupts the recorder's waiting every SUPERVISOR_SLICE_MS, or as the recorder says. */
+static void start_timer(struct run *run, struct supervisor *r)
 {
 	struct sigaction a = {.sa_handler = set_tick}; /* no SA_RESTART: waitpid gives EINTR */
 	struct sigevent event = {.sigev_notify = SIGEV_SIGNAL, .sigev_signo = front_tick_signal()};
@@ -475,7 +475,7 @@ static void start_timer(struct run *run, struct recorder *r)
 		return;
 	r->hurried = true;
 	r->on_pace = set_timer;
-	set_timer(run, RECORDER_SLICE_MS);
+	set_timer(run, SUPERVISOR_SLICE_MS);
 }
 
 /* Standard descriptors that the user closed are held by /dev/null, so that none of ours lands
@@ -577,7 +577,7 @@ static int record(struct run *run)
 	struct rlimit limits[RLIM_NLIMITS];
 	struct front_message m = {0};
 	struct trace_writer *w;
-	struct recorder r;
+	struct supervisor r;
 	struct bt_error err;
 	pid_t pid;
 	bool ended_early;
@@ -613,12 +613,12 @@ static int record(struct run *run)
 	if (directory_cache(run->cache))
 		run->recorder.cache = run->cache;
 	large_heap_begin();
-	recorder_init(&r, w, &run->backend, &run->recorder);
+	supervisor_init(&r, w, &run->backend, &run->recorder);
 	if (run->pmu.lacking[0])
-		recorder_note(&r, NULL, "%s", run->pmu.lacking);
-	if (recorder_adopt(&r, pid, run->actions[SIGTRAP].sa_handler == SIG_IGN, &err)) {
+		supervisor_note(&r, NULL, "%s", run->pmu.lacking);
+	if (supervisor_adopt(&r, pid, run->actions[SIGTRAP].sa_handler == SIG_IGN, &err)) {
 		kill(pid, SIGKILL);
-		recorder_release(&r);
+		supervisor_release(&r);
 		return fail_before_start(run, &err);
 	}
 	r.notify = notify;
@@ -629,17 +629,17 @@ static int record(struct run *run)
 	r.on_tick = on_tick;
 	r.on_tick_arg = run;
 	start_timer(run, &r);
-	recorder_run(&r);
+	supervisor_run(&r);
 	control_close(&run->control, &r);
 	if (exec_failed(run, &err)) {
-		recorder_abandon(&r, run->trace);
+		supervisor_abandon(&r, run->trace);
 		return fail_before_start(run, &err);
 	}
 	link_latest(run, &r);
 	ended_early = !r.notify; /* the front knows already */
 	trace_writer_flush(w);   /* now, so that the line says whether all of it could be written */
 	summarize(run, &r, false, &m);
-	recorder_release(&r);
+	supervisor_release(&r);
 	if (!ended_early)
 		send_message(run, &m);
 	return 0;
@@ -787,9 +787,9 @@ int btrec_run_on(int argc, char **argv, const struct perf_kernel *kernel,
 	run->kernel = kernel;
 	run->runner = runner;
 	run->recorder =
-		(struct recorder_options){.history = HISTORY,
-					  .history_memory = (uint64_t)HISTORY_MEMORY_MB << 20,
-					  .snap_exit = SNAP_EXIT_FAILURE};
+		(struct supervisor_options){.history = HISTORY,
+					    .history_memory = (uint64_t)HISTORY_MEMORY_MB << 20,
+					    .snap_exit = SNAP_EXIT_FAILURE};
 	status = run_command(run, argc, argv);
 	free(run->stop_points);
 	free(run);

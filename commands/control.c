@@ -147,7 +147,7 @@ static bool can_be_asked(const struct task *task)
 }
 
 /* The snapshot holds all of its threads, and tells of this one first. */
-static bool speaks_for_process(const struct recorder *r, const struct task *task)
+static bool speaks_for_process(const struct supervisor *r, const struct task *task)
 {
 	const struct task *first = task_find(&r->tasks, task->process->pid);
 
@@ -156,7 +156,7 @@ static bool speaks_for_process(const struct recorder *r, const struct task *task
 }
 
 /* Returns how many processes were asked. */
-static unsigned request_snapshots(struct recorder *r, int pid)
+static unsigned request_snapshots(struct supervisor *r, int pid)
 {
 	unsigned mark = ++r->request, count = 0;
 	struct task *task, *next;
@@ -170,14 +170,14 @@ static unsigned request_snapshots(struct recorder *r, int pid)
 		if (pid && pid != task->process->pid)
 			continue;
 		task->process->request_mark = mark;
-		recorder_request_snapshot(r, task);
+		supervisor_request_snapshot(r, task);
 		count++;
 	}
 	return count;
 }
 
 /* Processes of the newest request that have yet to stop. */
-static unsigned count_due(const struct recorder *r)
+static unsigned count_due(const struct supervisor *r)
 {
 	unsigned count = 0;
 
@@ -195,7 +195,7 @@ static void answer(int fd, const char *text)
 	close(fd);
 }
 
-static void answer_stopped(int fd, const struct recorder *r)
+static void answer_stopped(int fd, const struct supervisor *r)
 {
 	char text[96];
 
@@ -205,7 +205,7 @@ static void answer_stopped(int fd, const struct recorder *r)
 
 /* Tells the client of the newest request what was kept for it, and how many processes have yet to
  * stop. */
-static void conclude(struct control *c, const struct recorder *r, unsigned due)
+static void conclude(struct control *c, const struct supervisor *r, unsigned due)
 {
 	char text[64];
 
@@ -217,7 +217,7 @@ static void conclude(struct control *c, const struct recorder *r, unsigned due)
 		answer(c->client, r->request_kept || due ? text : ended);
 }
 
-static void look_after_client(struct control *c, const struct recorder *r)
+static void look_after_client(struct control *c, const struct supervisor *r)
 {
 	unsigned due = count_due(r);
 
@@ -226,7 +226,7 @@ static void look_after_client(struct control *c, const struct recorder *r)
 }
 
 /* Reads the request of a client, and answers it or leaves it waiting. */
-static void serve(struct control *c, struct recorder *r, int fd)
+static void serve(struct control *c, struct supervisor *r, int fd)
 {
 	struct timeval patience = {.tv_usec = 100000};
 	struct ucred peer = {0};
@@ -263,13 +263,13 @@ static void serve(struct control *c, struct recorder *r, int fd)
 	look_after_client(c, r);
 }
 
-void control_serve(struct control *c, struct recorder *r)
+void control_serve(struct control *c, struct supervisor *r)
 {
 	struct bt_error err;
 	int fd;
 
 	if (!c->begun && begin(c, &err))
-		recorder_note(r, NULL, "%s", err.text);
+		supervisor_note(r, NULL, "%s", err.text);
 	if (c->waiting)
 		look_after_client(c, r);
 	fd = c->fd < 0 || c->waiting ? -1 : accept4(c->fd, NULL, NULL, SOCK_CLOEXEC);
@@ -277,7 +277,7 @@ void control_serve(struct control *c, struct recorder *r)
 		serve(c, r, fd);
 }
 
-void control_close(struct control *c, const struct recorder *r)
+void control_close(struct control *c, const struct supervisor *r)
 {
 	int fd;
 

@@ -9,7 +9,7 @@
 #include <signal.h>
 #include <sys/types.h>
 
-#include "collector/recorder.h"
+#include "collector/supervisor/supervisor.h"
 
 enum front_message_type {
 	FRONT_FAILED,  /* the program did not start: text, exit status in value */

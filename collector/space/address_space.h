@@ -78,7 +78,7 @@ struct address_space {
 	bool lends_code; /* a file that code is privately mapped from is, or was, mapped shared,
 			    too, and not to be written: that may change (mprotect(2)) */
 	bool grows; /* it has mappings that grow downward by themselves, beside the initial stack */
-	uint64_t from_addr;    /* breakpoint of --from, 0: none (from.h) */
+	uint64_t from_addr;    /* breakpoint of --from, 0: none (record/start_place.h) */
 	uint64_t from_reached; /* where it stood, once it was reached */
 	uint8_t from_byte;
 	pid_t from_lifted; /* a task in a call behind which the memory might be out of reach: until

@@ -14,7 +14,7 @@ persist="$translate collector/backend/engine/persist"
 changes="$cache collector/backend/engine/changes"
 engine="$persist $changes $step collector/backend/engine"
 pmu="$step hardware collector/backend/pmu"
-recording="$engine $pmu format include collector"
+recording="$engine $pmu format include collector/supervisor collector/record"
 doctor="$engine $pmu collector/doctor"
 reading="lib syscalls format decoder"
 declare -A rooms=(
@@ -39,6 +39,7 @@ declare -A rooms=(
 	[collector/backend/engine]=$engine
 	[collector/backend/pmu]=$pmu
 	[collector/doctor]=$doctor
-	[collector]=$recording
+	[collector/supervisor]=$recording
+	[collector/record]=$recording
 	[commands]="$recording $doctor $reading import commands"
 )

@@ -6,7 +6,7 @@
 #include <unistd.h>
 
 #include "collector/history/branch_ring.h"
-#include "collector/record_observer.h"
+#include "collector/record/record_observer.h"
 #include "format/trace_cursor.h"
 
 struct fixture {

@@ -12,7 +12,7 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
-#include "collector/record_observer.h"
+#include "collector/record/record_observer.h"
 #include "lib/array_size.h"
 #include "lib/page.h"
 #include "tests/unit/scratch.h"

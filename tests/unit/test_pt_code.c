@@ -7,7 +7,7 @@
 #include <sys/mman.h>
 #include <unistd.h>
 
-#include "collector/record_observer.h"
+#include "collector/record/record_observer.h"
 #include "collector/space/code_pages.h"
 #include "lib/page.h"
 #include "tests/unit/scratch.h"

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-#include "collector/from.h"
+#include "collector/record/start_place.h"
 
 #include <elf.h>
 #include <errno.h>

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /* System calls: records, what they change, and those that mean something to the recorder itself. */
-#include "collector/recorder_private.h"
+#include "collector/supervisor/supervisor_private.h"
 
 #include <errno.h>
 #include <sched.h>
@@ -8,16 +8,16 @@
 #include <sys/syscall.h>
 #include <unistd.h>
 
-#include "collector/program.h"
-#include "collector/snapshot.h"
+#include "collector/record/snapshot.h"
 #include "collector/space/map_syscalls.h"
 #include "collector/space/world.h"
+#include "collector/supervisor/program.h"
+#include "collector/supervisor/terminal.h"
 #include "collector/task/cut_transfer.h"
 #include "collector/task/last_words.h"
 #include "collector/task/memory_lock.h"
 #include "collector/task/syscall_filter.h"
 #include "collector/task/syscall_timeout.h"
-#include "collector/terminal.h"
 #include "collector/tracee/tracee.h"
 #include "include/btrec.h"
 
@@ -27,28 +27,28 @@ enum {
 
 static bool is_syscall(const struct task *task, long nr) { return syscall_is(&task->syscall, nr); }
 
-void recorder_follow_mappings(struct recorder *r, struct task *task)
+void supervisor_follow_mappings(struct supervisor *sup, struct task *task)
 {
 	struct address_space *space = task->process->space;
 
 	/* With --from there may be threads whose calls are not seen. */
-	space->later.all |= space->later.count && (r->options.whole_maps || r->options.from);
+	space->later.all |= space->later.count && (sup->options.whole_maps || sup->options.from);
 	address_space_catch_up(space, task->tid);
 }
 
-static void follow_syscall(struct recorder *r, struct task *task)
+static void follow_syscall(struct supervisor *sup, struct task *task)
 {
 	struct map_change change;
 
 	if (!map_syscall_changes(task->process->space, &task->syscall, task->regs.rax, &change))
 		return;
 	address_space_change_later(task->process->space, &change);
-	recorder_follow_mappings(r, task);
+	supervisor_follow_mappings(sup, task);
 }
 
 /* Before a system call that ends the process: the last moment at which its threads and memory are
  * whole. */
-static void snapshot_before_exit(struct recorder *r, struct task *task)
+static void snapshot_before_exit(struct supervisor *sup, struct task *task)
 {
 	struct process *p = task->process;
 	bool ends =
@@ -56,15 +56,15 @@ static void snapshot_before_exit(struct recorder *r, struct task *task)
 	bool failure = (task->syscall.args[0] & 0xff) != 0;
 
 	/* A thread that ends before its process: what its snapshot would have kept of it. */
-	if (!ends && is_syscall(task, SYS_exit) && r->options.snap_exit == SNAP_EXIT_ALWAYS)
-		task_tell_history(task, &r->observer);
-	if (ends && (r->options.snap_exit == SNAP_EXIT_ALWAYS ||
-		     (r->options.snap_exit == SNAP_EXIT_FAILURE && p->initial && failure)))
-		snapshot_take(r, task, BT_SNAPSHOT_EXIT, 0, NULL);
+	if (!ends && is_syscall(task, SYS_exit) && sup->options.snap_exit == SNAP_EXIT_ALWAYS)
+		task_tell_history(task, &sup->observer);
+	if (ends && (sup->options.snap_exit == SNAP_EXIT_ALWAYS ||
+		     (sup->options.snap_exit == SNAP_EXIT_FAILURE && p->initial && failure)))
+		snapshot_take(sup, task, BT_SNAPSHOT_EXIT, 0, NULL);
 }
 
 /* The prctl of btrec.h: harmless in the kernel (EINVAL), a request here. */
-static void snapshot_on_request(struct recorder *r, struct task *task)
+static void snapshot_on_request(struct supervisor *sup, struct task *task)
 {
 	char label[128] = "";
 
@@ -74,10 +74,10 @@ static void snapshot_on_request(struct recorder *r, struct task *task)
 		return;
 	if (task->syscall.args[1])
 		tracee_read(task->tid, task->syscall.args[1], label, sizeof label - 1);
-	snapshot_take(r, task, BT_SNAPSHOT_REQUEST, 0, label);
+	snapshot_take(sup, task, BT_SNAPSHOT_REQUEST, 0, label);
 }
 
-bool recorder_detach_before_exec(struct recorder *r, struct task *task)
+bool supervisor_detach_before_exec(struct supervisor *sup, struct task *task)
 {
 	char reason[600];
 	pid_t pid = task->process->pid;
@@ -91,13 +91,13 @@ bool recorder_detach_before_exec(struct recorder *r, struct task *task)
 	limits_restore(&task->process->limits, pid);
 	/* The execve ends the other threads; they must not be traced when it happens. Those that
 	 * run in user code die in it unrecorded, which is what they do natively. */
-	for (struct task *other = r->tasks.first; other; other = next) {
+	for (struct task *other = sup->tasks.first; other; other = next) {
 		next = other->next;
 		if (other != task && other->process && other->process->pid == pid &&
 		    other->state == TASK_READY)
-			recorder_detach(r, other, reason);
+			supervisor_detach(sup, other, reason);
 	}
-	recorder_detach(r, task, reason);
+	supervisor_detach(sup, task, reason);
 	return true;
 }
 
@@ -106,9 +106,9 @@ bool recorder_detach_before_exec(struct recorder *r, struct task *task)
  * nobody gets any: programs and C libraries fall back, as on kernels without rseq(2) (before
  * Linux 4.18). With --from the program may have it already, and glibc aborts when a thread does not
  * get what the first one got. Native code keeps it. */
-static bool is_rseq(const struct recorder *r, const struct task *task)
+static bool is_rseq(const struct supervisor *sup, const struct task *task)
 {
-	return is_syscall(task, SYS_rseq) && !r->options.from;
+	return is_syscall(task, SYS_rseq) && !sup->options.from;
 }
 
 /* QUIRK(shadow-stack): calls and returns of translated code are jumps, of which a shadow stack
@@ -119,18 +119,18 @@ static bool is_shadow_stack(const struct task *task)
 }
 
 /* System calls that are not made. */
-static void refuse_syscall(struct recorder *r, struct task *task)
+static void refuse_syscall(struct supervisor *sup, struct task *task)
 {
 	bool shadow = is_shadow_stack(task);
 
-	if (r->backend.ops->native || !(shadow || is_rseq(r, task)))
+	if (sup->backend.ops->native || !(shadow || is_rseq(sup, task)))
 		return;
 	task->regs.orig_rax = UINT64_MAX; /* none: rax stays as it is */
 	task->regs.rax = (uint64_t)(shadow ? -EOPNOTSUPP : -ENOSYS);
 	tracee_set_regs(task->tid, &task->regs);
 	if (shadow)
-		recorder_note(r, task,
-			      "the program asked for a shadow stack (CET): it runs without");
+		supervisor_note(sup, task,
+				"the program asked for a shadow stack (CET): it runs without");
 }
 
 /* QUIRK(clone-untraced): nobody would record such a child, nor take from its memory what is ours.
@@ -171,7 +171,7 @@ static void restore_clone_flags(struct task *task)
 	}
 }
 
-void recorder_syscall_entered(struct recorder *r, struct task *task)
+void supervisor_syscall_entered(struct supervisor *sup, struct task *task)
 {
 	const struct tracee_syscall *c = &task->syscall;
 	struct bt_record_syscall_enter rec = {
@@ -192,33 +192,33 @@ void recorder_syscall_entered(struct recorder *r, struct task *task)
 	task->stopped_in_syscall = false;
 	task->ignored_before = task->process->signals_ignored;
 	cut_transfer_begun(task);
-	syscall_timeout_begin(task, bt_clock_now(r->clock));
-	RECORDER_EVENT(r, task->unit->number, SYSCALL_ENTER, &rec);
-	recorder_serve_snapshot(r, task);
-	snapshot_before_exit(r, task);
-	snapshot_on_request(r, task);
-	if (recorder_detach_before_exec(r, task))
+	syscall_timeout_begin(task, bt_clock_now(sup->clock));
+	SUPERVISOR_EVENT(sup, task->unit->number, SYSCALL_ENTER, &rec);
+	supervisor_serve_snapshot(sup, task);
+	snapshot_before_exit(sup, task);
+	snapshot_on_request(sup, task);
+	if (supervisor_detach_before_exec(sup, task))
 		return;
-	refuse_syscall(r, task);
+	refuse_syscall(sup, task);
 	trace_child(task);
-	limits_syscall_entered(&r->tasks, task);
-	affinity_syscall_entered(&r->affinity, &r->tasks, task);
-	recorder_make_syscall(r, task);
+	limits_syscall_entered(&sup->tasks, task);
+	affinity_syscall_entered(&sup->affinity, &sup->tasks, task);
+	supervisor_make_syscall(sup, task);
 }
 
 /* Whether another task of the process has got a signal that the kernel may have woken this one for,
  * and of which the program is not to know: one that is ignored, or that it blocks
  * (hidden_signals.h). */
-static bool taken_by_another(const struct recorder *r, const struct task *task)
+static bool taken_by_another(const struct supervisor *sup, const struct task *task)
 {
 	siginfo_t info;
 
 	if (task->process->signals_ignored != task->ignored_before)
 		return true;
 	for (const struct task *other = task->process->members; other; other = other->member_next)
-		if (other != task && recorder_event_type(r, other->tid) == WAIT_SIGNAL &&
+		if (other != task && supervisor_event_type(sup, other->tid) == WAIT_SIGNAL &&
 		    !tracee_get_siginfo(other->tid, &info) &&
-		    (recorder_is_ignored(other, &info) ||
+		    (supervisor_is_ignored(other, &info) ||
 		     ((info.si_signo == SIGTRAP || info.si_signo == SIGSEGV) && info.si_code <= 0)))
 			return true;
 	return task->process->signals_held;
@@ -227,12 +227,12 @@ static bool taken_by_another(const struct recorder *r, const struct task *task)
 /* Whether it was a signal that another thread has taken then which has ended the call. Without that
  * it may be short for reasons of its own; it gives EINTR only if a filter of the program's says so.
  */
-static bool woken_in_vain(const struct recorder *r, const struct task *task, bool cut)
+static bool woken_in_vain(const struct supervisor *sup, const struct task *task, bool cut)
 {
 	if (!cut)
-		return taken_by_another(r, task);
+		return taken_by_another(sup, task);
 	return !task->stopped_in_syscall &&
-	       (task->process->tasks > 1 || taken_by_another(r, task)) &&
+	       (task->process->tasks > 1 || taken_by_another(sup, task)) &&
 	       !syscall_filter_answers(task);
 }
 
@@ -241,7 +241,7 @@ static bool woken_in_vain(const struct recorder *r, const struct task *task, boo
  * kernel otherwise drops when it is sent (sig_ignored). When no signal that the program will notice
  * waits, such a call is made again; its timeout begins anew. Returns whether it is. Else task->regs
  * may have another result: that of its timeout. */
-static bool redo_interrupted(const struct recorder *r, struct task *task)
+static bool redo_interrupted(const struct supervisor *sup, struct task *task)
 {
 	int64_t over;
 	bool ours = task->interrupted, cut = (int64_t)task->regs.rax == -EINTR, any;
@@ -250,14 +250,14 @@ static bool redo_interrupted(const struct recorder *r, struct task *task)
 	/* What sigreturn gives is the result of the call that its handler interrupted; close(2) has
 	 * closed, whatever it gives. */
 	if (is_syscall(task, SYS_rt_sigreturn) || is_syscall(task, SYS_close) ||
-	    (!cut && !cut_transfer_may_be_short(task)) || recorder_signal_waits(task, &any))
+	    (!cut && !cut_transfer_may_be_short(task)) || supervisor_signal_waits(task, &any))
 		return false;
-	if (!ours && !any && !woken_in_vain(r, task, cut))
+	if (!ours && !any && !woken_in_vain(sup, task, cut))
 		return false;
 	if (!cut && !cut_transfer_is_short(task))
 		return false;
 	if (cut && !task->transfer.moved &&
-	    syscall_timeout_is_over(task, bt_clock_now(r->clock), false, &over)) {
+	    syscall_timeout_is_over(task, bt_clock_now(sup->clock), false, &over)) {
 		task->regs.rax = (uint64_t)over;
 		tracee_set_regs(task->tid, &task->regs);
 		return false;
@@ -273,15 +273,15 @@ static bool redo_interrupted(const struct recorder *r, struct task *task)
 }
 
 /* The same of a call that was made without a stop. */
-void recorder_syscall_again(const struct recorder *r, struct task *task)
+void supervisor_syscall_again(const struct supervisor *sup, struct task *task)
 {
 	int64_t over;
 	bool any;
 
-	if (!task->syscall_cut || recorder_signal_waits(task, &any))
+	if (!task->syscall_cut || supervisor_signal_waits(task, &any))
 		return;
 	if ((int64_t)task->regs.rax == -EINTR &&
-	    syscall_timeout_is_over(task, bt_clock_now(r->clock), true, &over)) {
+	    syscall_timeout_is_over(task, bt_clock_now(sup->clock), true, &over)) {
 		task->regs.rax = (uint64_t)over;
 		tracee_set_regs(task->tid, &task->regs);
 		return;
@@ -303,23 +303,23 @@ static void note_trap_disposition(struct task *task)
 
 /* A task has one tracer, which is us: debuggers in the recorded tree, and programs that wait for a
  * child which is to stop for them, do not work. Said once: some try again and again. */
-static void note_refused_tracing(struct recorder *r, const struct task *task)
+static void note_refused_tracing(struct supervisor *sup, const struct task *task)
 {
 	const uint64_t *args = task->syscall.args;
 	bool attaches = args[0] == PTRACE_ATTACH || args[0] == PTRACE_SEIZE;
 	bool of_ours =
-		args[0] == PTRACE_TRACEME || (attaches && task_find(&r->tasks, (pid_t)args[1]));
+		args[0] == PTRACE_TRACEME || (attaches && task_find(&sup->tasks, (pid_t)args[1]));
 
 	if (!is_syscall(task, SYS_ptrace) || !of_ours || (int64_t)task->regs.rax != -EPERM ||
-	    r->tracing_refused)
+	    sup->tracing_refused)
 		return;
-	r->tracing_refused = true;
-	recorder_note(r, task,
-		      "the kernel refused a ptrace call (EPERM): what btrec records cannot be "
-		      "traced by another program");
+	sup->tracing_refused = true;
+	supervisor_note(sup, task,
+			"the kernel refused a ptrace call (EPERM): what btrec records cannot be "
+			"traced by another program");
 }
 
-void recorder_syscall_left(struct recorder *r, struct task *task)
+void supervisor_syscall_left(struct supervisor *sup, struct task *task)
 {
 	struct bt_record_syscall_exit rec = {
 		.task = task->number, .point = task_point(task), .nr = task->syscall.nr};
@@ -328,47 +328,47 @@ void recorder_syscall_left(struct recorder *r, struct task *task)
 	task->syscall_restarts = tracee_wants_restart(&task->regs);
 	if (!task->in_syscall) { /* its entry was not recorded: the clone of a new task, a call from
 				    before --from */
-		recorder_make_ready(r, task);
+		supervisor_make_ready(sup, task);
 		return;
 	}
 	task->in_syscall = false;
 	restore_clone_flags(task);
-	limits_syscall_left(&r->tasks, task);
+	limits_syscall_left(&sup->tasks, task);
 	affinity_syscall_left(task);
 	memory_lock_syscall_left(task);
-	syscall_filter_left(&r->tasks, task);
+	syscall_filter_left(&sup->tasks, task);
 	if (task->snapshot_syscall) {
 		task->snapshot_syscall = false;
 		task->regs.rax = 0;
 		tracee_set_regs(task->tid, &task->regs);
 	}
 	rec.result = task->regs.rax;
-	ends = !task->syscall_restarts && !redo_interrupted(r, task);
+	ends = !task->syscall_restarts && !redo_interrupted(sup, task);
 	if (ends)
 		rec.result = task->regs.rax;
-	RECORDER_EVENT(r, task->unit->number, SYSCALL_EXIT, &rec);
+	SUPERVISOR_EVENT(sup, task->unit->number, SYSCALL_EXIT, &rec);
 	if (ends) {
 		cut_transfer_end(task);
 		last_words_heard(task);
 	}
-	note_refused_tracing(r, task);
+	note_refused_tracing(sup, task);
 	if (is_syscall(task, SYS_setpgid) && task->process->initial)
 		terminal_hand_on(getppid(), task->process->pid);
 	if (is_syscall(task, SYS_rt_sigreturn) && task->depth)
 		task->depth--;
-	if (is_syscall(task, SYS_execve) && r->options.deterministic &&
+	if (is_syscall(task, SYS_execve) && sup->options.deterministic &&
 	    (int64_t)task->regs.rax == 0) {
 		world_make_deterministic(task->tid);
 		address_space_refresh(task->process->space, task->tid);
 	}
-	if (is_syscall(task, SYS_execve) && r->options.from && !r->from_reached &&
+	if (is_syscall(task, SYS_execve) && sup->options.from && !sup->from_reached &&
 	    (int64_t)task->regs.rax == 0)
-		recorder_from_arm(r, task);
-	if (task->syscall.compat || r->options.from)
+		supervisor_from_arm(sup, task);
+	if (task->syscall.compat || sup->options.from)
 		task->process->trap_known = false; /* it may be changed unseen */
 	if ((is_syscall(task, SYS_execve) && !task->process->trap_known) ||
 	    (is_syscall(task, SYS_rt_sigaction) && (int)task->syscall.args[0] == SIGTRAP))
 		note_trap_disposition(task);
-	follow_syscall(r, task);
-	recorder_make_ready(r, task);
+	follow_syscall(sup, task);
+	supervisor_make_ready(sup, task);
 }

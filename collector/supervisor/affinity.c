@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-#include "collector/affinity.h"
+#include "collector/supervisor/affinity.h"
 
 #include <stdio.h>
 #include <sys/syscall.h>

@@ -1,11 +1,11 @@
 /* SPDX-License-Identifier: MIT */
 /* The recorder: supervises a tree of processes, runs their code through a backend, and writes what
  * happens to a trace. One thread, one struct; the main loop is next event, dispatch. */
-#ifndef BT_RECORDER_H
-#define BT_RECORDER_H
+#ifndef BT_SUPERVISOR_H
+#define BT_SUPERVISOR_H
 
-#include "collector/affinity.h"
 #include "collector/backend/backend.h"
+#include "collector/supervisor/affinity.h"
 #include "collector/task/task.h"
 #include "format/trace_writer.h"
 
@@ -15,7 +15,7 @@ enum snap_exit {
 	SNAP_EXIT_ALWAYS,  /* of every process */
 };
 
-struct recorder_options {
+struct supervisor_options {
 	uint64_t
 		history; /* branches kept per task; 0: none, only ticks and transfers are counted */
 	uint64_t history_memory; /* bytes that the histories of all tasks may use together */
@@ -40,7 +40,7 @@ struct recorder_options {
 };
 
 /* How the initial process ended, and what remains. */
-struct recorder_outcome {
+struct supervisor_outcome {
 	bool ended;
 	enum bt_exit_kind kind;
 	int status; /* exit status or signal */
@@ -54,23 +54,23 @@ struct queued_event {
 };
 
 enum {
-	RECORDER_SLICE_MS = 5,
-	RECORDER_SLICES = 20,
+	SUPERVISOR_SLICE_MS = 5,
+	SUPERVISOR_SLICES = 20,
 };
 
-struct recorder {
+struct supervisor {
 	struct trace_writer *writer;
 	const struct bt_clock *clock; /* the writer's */
 	struct observer observer;     /* of the spaces and of the backend: writes records */
 	struct backend backend;
-	struct recorder_options options;
+	struct supervisor_options options;
 	struct task_table tasks;
 	struct affinity affinity;
 	struct queued_event *queue; /* events taken while looking for others: those in [queue_first,
 				       queue_end) */
 	size_t queue_first, queue_end, queue_cap;
 	uint32_t *queued_of; /* how many of them are of tids with these low bits; NULL: not known */
-	/* Since all tasks were looked at for a status (recorder_queue.c): */
+	/* Since all tasks were looked at for a status (supervisor_queue.c): */
 	bool unseen;         /* one may have stopped of which nothing told */
 	size_t told_of;      /* statuses taken of which something did */
 	uint64_t look_after; /* ns without any until all are looked at again */
@@ -88,7 +88,7 @@ struct recorder {
 			     going on will; 0 */
 	uint64_t doomed_next; /* when those that are to be detached are looked at again */
 	bool initial_left;    /* the initial process was detached: waited for, and no task */
-	struct recorder_outcome outcome;
+	struct supervisor_outcome outcome;
 	bool watch_execs;  /* programs that gain privileges at their execve would lose them
 			      (program.h) */
 	bool frozen;       /* nobody gets a turn: a snapshot is being taken */
@@ -96,89 +96,89 @@ struct recorder {
 	bool from_found, from_reached; /* by any task */
 	size_t stop_points_kept;       /* of options.stop_points */
 	bool started;                  /* the initial process is past its execve */
-	/* The caller's timer sets *tick: every RECORDER_SLICE_MS while somebody waits for a turn
-	 * (hurried; at first, too), else each RECORDER_SLICES times that, as on_pace says; then
-	 * turns change. on_tick is called each RECORDER_SLICES slices. */
+	/* The caller's timer sets *tick: every SUPERVISOR_SLICE_MS while somebody waits for a turn
+	 * (hurried; at first, too), else each SUPERVISOR_SLICES times that, as on_pace says; then
+	 * turns change. on_tick is called each SUPERVISOR_SLICES slices. */
 	volatile sig_atomic_t *tick;
 	bool hurried;
 	unsigned slices, told; /* slices so far, when on_tick was called last */
 	unsigned calm;         /* ticks since anybody waited */
-	void (*on_tick)(void *arg, struct recorder *r);
+	void (*on_tick)(void *arg, struct supervisor *sup);
 	void (*on_pace)(void *arg, unsigned milliseconds);
 	void *on_tick_arg;
 	/* Tells the front process what its parent must see: the initial process stopped by a signal
 	 * or goes on (SIGCONT), or (0) ended. */
-	void (*notify)(void *arg, const struct recorder *r, int stop_signal);
+	void (*notify)(void *arg, const struct supervisor *sup, int stop_signal);
 	void *notify_arg;
 	unsigned files_looked; /* slices when files were last looked at */
 	uint64_t last_flush;
 };
 
 /* Takes over the writer. */
-void recorder_init(struct recorder *r, struct trace_writer *w, const struct backend_ops *ops,
-		   const struct recorder_options *options);
+void supervisor_init(struct supervisor *sup, struct trace_writer *w, const struct backend_ops *ops,
+		     const struct supervisor_options *options);
 /* Closes the trace. */
-void recorder_release(struct recorder *r);
+void supervisor_release(struct supervisor *sup);
 
 /* The program never started: takes the trace back out of the directory dir. */
-void recorder_abandon(struct recorder *r, const char *dir);
+void supervisor_abandon(struct supervisor *sup, const char *dir);
 
 /* Hands what is buffered to the kernel when a second has passed since the last time. */
-void recorder_flush_due(struct recorder *r);
+void supervisor_flush_due(struct supervisor *sup);
 
 /* To be called at each tick: where the initial process was detached, whether it has been stopped or
  * continued since. */
-void recorder_watch_left(struct recorder *r);
+void supervisor_watch_left(struct supervisor *sup);
 
 /* The initial process, seized and not yet past its execve, behind which it ignores SIGTRAP or does
  * not. Errors: BT_E_NO_MEMORY. */
-int recorder_adopt(struct recorder *r, pid_t pid, bool trap_ignored,
-		   struct bt_error *err) BT_MUST_USE;
+int supervisor_adopt(struct supervisor *sup, pid_t pid, bool trap_ignored,
+		     struct bt_error *err) BT_MUST_USE;
 
 /* Runs until no recorded task is left. */
-void recorder_run(struct recorder *r);
+void supervisor_run(struct supervisor *sup);
 
 /* To be called at the caller's ticks: takes in new tasks whose parent was killed before it could
  * report them. */
-void recorder_adopt_orphans(struct recorder *r);
+void supervisor_adopt_orphans(struct supervisor *sup);
 
 /* To be called at the caller's ticks: lets go of processes that a fault would not end while they
  * are traced. */
-void recorder_detach_doomed(struct recorder *r);
+void supervisor_detach_doomed(struct supervisor *sup);
 
 /* Lets go of every task that can be left right now, with a reason for the trace; to be called again
  * at later ticks until none is left. */
-void recorder_detach_all(struct recorder *r, const char *reason);
+void supervisor_detach_all(struct supervisor *sup, const char *reason);
 
 /* For the modules of the collector: */
 
 /* Fills seq and time and writes an event of the unit. */
-#define RECORDER_EVENT(r, unit, KIND, rec)                                    \
-	do {                                                                  \
-		(rec)->seq = trace_writer_next_seq((r)->writer);              \
-		(rec)->time = bt_clock_now((r)->clock);                       \
-		trace_writer_event((r)->writer, unit, BT_RECORD_##KIND, rec); \
+#define SUPERVISOR_EVENT(sup, unit, KIND, rec)                                  \
+	do {                                                                    \
+		(rec)->seq = trace_writer_next_seq((sup)->writer);              \
+		(rec)->time = bt_clock_now((sup)->clock);                       \
+		trace_writer_event((sup)->writer, unit, BT_RECORD_##KIND, rec); \
 	} while (0)
 
 /* A NOTE record of the task's unit. */
-void recorder_note(struct recorder *r, const struct task *task, const char *fmt, ...)
+void supervisor_note(struct supervisor *sup, const struct task *task, const char *fmt, ...)
 	__attribute__((format(printf, 3, 4)));
 
 /* Brings a task to a stop in which registers and history agree, in task->regs; needs
- * recorder_freeze. False when there is nothing to see of it. */
-bool recorder_halt(struct recorder *r, struct task *task);
-void recorder_freeze(struct recorder *r);
-void recorder_thaw(struct recorder *r);
+ * supervisor_freeze. False when there is nothing to see of it. */
+bool supervisor_halt(struct supervisor *sup, struct task *task);
+void supervisor_freeze(struct supervisor *sup);
+void supervisor_thaw(struct supervisor *sup);
 
 /* Takes a snapshot of a task's process, now or when it has stopped, which it is asked to do: its
  * snapshot_wanted tells. */
-void recorder_request_snapshot(struct recorder *r, struct task *task);
+void supervisor_request_snapshot(struct supervisor *sup, struct task *task);
 
-/* Waits, until r->patience at most, until tid stops or ends, leaving its event in the queue for the
- * main loop. False when it is gone. */
-bool recorder_await_stop(struct recorder *r, pid_t tid);
+/* Waits, until sup->patience at most, until tid stops or ends, leaving its event in the queue for
+ * the main loop. False when it is gone. */
+bool supervisor_await_stop(struct supervisor *sup, pid_t tid);
 
 /* Whether an event of tid waits in the queue: the task is stopped already. */
-bool recorder_has_event(const struct recorder *r, pid_t tid);
+bool supervisor_has_event(const struct supervisor *sup, pid_t tid);
 
 #endif

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /* Events of many tasks: all come, also those of which no SIGCHLD told, and few of them cost a look
  * at all tasks. */
-#include "collector/recorder_private.h"
+#include "collector/supervisor/supervisor_private.h"
 
 #include <signal.h>
 #include <sys/ptrace.h>
@@ -37,7 +37,7 @@ int sigtimedwait(const sigset_t *set, siginfo_t *info, const struct timespec *ti
 }
 
 struct herd {
-	struct recorder recorder;
+	struct supervisor recorder;
 	volatile sig_atomic_t tick;
 	pid_t tids[TASKS];
 	sigset_t mask;
@@ -93,7 +93,7 @@ static void expect_of_others(struct herd *h, enum wait_type type)
 	struct wait_event ev;
 
 	for (int left = TASKS - 1; left;) {
-		assert_true(recorder_next_event(&h->recorder, &ev));
+		assert_true(supervisor_next_event(&h->recorder, &ev));
 		for (int i = 1; i < TASKS; i++) {
 			if (h->tids[i] != ev.tid)
 				continue;
@@ -123,10 +123,10 @@ static void all_events_come_once(void **state)
 	expect_of_others(&h, WAIT_KILLED);
 	kill(h.tids[0], SIGKILL);
 	do
-		assert_true(recorder_next_event(&h.recorder, &ev));
+		assert_true(supervisor_next_event(&h.recorder, &ev));
 	while (ev.type != WAIT_KILLED);
-	assert_false(recorder_next_event(&h.recorder,
-					 &ev)); /* nobody is left, whatever the table says */
+	assert_false(supervisor_next_event(&h.recorder,
+					   &ev)); /* nobody is left, whatever the table says */
 	disperse(&h);
 }
 
@@ -140,7 +140,7 @@ static void stops_of_one_do_not_cost_a_look_at_all(void **state)
 	quiesce(&h);
 	before = looks;
 	for (int i = 0; i < STOPS; i++) {
-		assert_true(recorder_next_event(&h.recorder, &ev));
+		assert_true(supervisor_next_event(&h.recorder, &ev));
 		assert_int_equal(ev.tid, h.tids[0]);
 		assert_int_equal(ev.type, WAIT_SIGNAL);
 		ptrace(PTRACE_CONT, ev.tid, NULL, 0);
@@ -148,7 +148,7 @@ static void stops_of_one_do_not_cost_a_look_at_all(void **state)
 	assert_in_range(looks - before, 0, STOPS / 2); /* it was two for each */
 	for (int i = 0; i < TASKS; i++)
 		kill(h.tids[i], SIGKILL);
-	while (recorder_next_event(&h.recorder, &ev))
+	while (supervisor_next_event(&h.recorder, &ev))
 		;
 	disperse(&h);
 }
@@ -170,7 +170,7 @@ static void whoever_sends_sigchld_hides_no_stop(void **state)
 	flood = 0;
 	for (int i = 0; i < TASKS; i++)
 		kill(h.tids[i], SIGKILL);
-	for (struct wait_event ev; recorder_next_event(&h.recorder, &ev);)
+	for (struct wait_event ev; supervisor_next_event(&h.recorder, &ev);)
 		;
 	disperse(&h);
 }

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 /* Signals: what they will do, which moments are kept, handlers. */
-#include "collector/recorder_private.h"
+#include "collector/supervisor/supervisor_private.h"
 
-#include "collector/snapshot.h"
+#include "collector/record/snapshot.h"
 #include "collector/task/cut_transfer.h"
 #include "collector/tracee/signal_frame.h"
 #include "collector/tracee/tracee.h"
@@ -65,7 +65,7 @@ static enum bt_signal_action action_of(const struct task *task, int signo, bool 
 	return s.ignored & bit ? BT_ACTION_IGNORE : by_default;
 }
 
-void recorder_note_signal(struct task *task, int signo)
+void supervisor_note_signal(struct task *task, int signo)
 {
 	bool may_be_ours = signo == SIGTRAP || signo == SIGSEGV;
 
@@ -74,13 +74,13 @@ void recorder_note_signal(struct task *task, int signo)
 		task->process->signals_ignored++;
 }
 
-bool recorder_is_ignored(const struct task *task, const siginfo_t *info)
+bool supervisor_is_ignored(const struct task *task, const siginfo_t *info)
 {
 	return action_of(task, info->si_signo, tracee_is_synchronous(info)) == BT_ACTION_IGNORE;
 }
 
 /* Whether a signal waits that the program will notice; *any: whether one waits at all. */
-bool recorder_signal_waits(const struct task *task, bool *any)
+bool supervisor_signal_waits(const struct task *task, bool *any)
 {
 	struct tracee_signals s;
 	uint64_t waiting;
@@ -118,10 +118,10 @@ static void find_message(struct task *task, char text[MESSAGE_MAX])
 
 /* What its sender is called; of a signal that was meant for the front, which passes it on, whose it
  * was. */
-static void name_sender(const struct recorder *r, const struct task *task, const siginfo_t *info,
-			char text[SENDER_MAX])
+static void name_sender(const struct supervisor *sup, const struct task *task,
+			const siginfo_t *info, char text[SENDER_MAX])
 {
-	pid_t from = info->si_pid == getpid() ? r->passed_on[info->si_signo] : 0;
+	pid_t from = info->si_pid == getpid() ? sup->passed_on[info->si_signo] : 0;
 	char name[TRACEE_NAME];
 
 	tracee_sender_name(task->tid, info->si_pid, name);
@@ -133,7 +133,7 @@ static void name_sender(const struct recorder *r, const struct task *task, const
 		 *name ? " (" : "", name, *name ? ")" : "");
 }
 
-void recorder_signal_arrived(struct recorder *r, struct task *task, const siginfo_t *info)
+void supervisor_signal_arrived(struct supervisor *sup, struct task *task, const siginfo_t *info)
 {
 	bool sync = tracee_is_synchronous(info), fatal;
 	enum bt_signal_action action = action_of(task, info->si_signo, sync);
@@ -154,7 +154,7 @@ void recorder_signal_arrived(struct recorder *r, struct task *task, const siginf
 
 	fatal = is_deadly(action);
 	task_prune_frames(task);
-	recorder_serve_snapshot(r, task);
+	supervisor_serve_snapshot(sup, task);
 	if (task->native) /* its system calls were not seen */
 		address_space_refresh(task->process->space, task->tid);
 	if (info->si_signo == SIGABRT) {
@@ -162,17 +162,17 @@ void recorder_signal_arrived(struct recorder *r, struct task *task, const siginf
 		rec.message = bt_str(message);
 	}
 	if (fatal && rec.sender && info->si_pid != task->process->pid) {
-		name_sender(r, task, info, sender);
+		name_sender(sup, task, info, sender);
 		rec.sender_name = bt_str(sender);
 	}
-	RECORDER_EVENT(r, task->unit->number, SIGNAL, &rec);
+	SUPERVISOR_EVENT(sup, task->unit->number, SIGNAL, &rec);
 	if (fatal) {
-		recorder_look_at_files_of(r, task);
+		supervisor_look_at_files_of(sup, task);
 		if (!task->process->fatal_kept)
-			snapshot_take(r, task, BT_SNAPSHOT_FATAL, rec.seq, NULL);
+			snapshot_take(sup, task, BT_SNAPSHOT_FATAL, rec.seq, NULL);
 		task->process->fatal_kept = true;
 	} else if (action == BT_ACTION_HANDLER && !task->native) {
-		snapshot_take(r, task, sync ? BT_SNAPSHOT_FAULT : BT_SNAPSHOT_SIGNAL, rec.seq,
+		snapshot_take(sup, task, sync ? BT_SNAPSHOT_FAULT : BT_SNAPSHOT_SIGNAL, rec.seq,
 			      NULL);
 	}
 	/* What the program would never notice is dropped here: nothing is left to be delivered. */
@@ -180,7 +180,7 @@ void recorder_signal_arrived(struct recorder *r, struct task *task, const siginf
 		action == BT_ACTION_IGNORE || action == BT_ACTION_CONTINUE ? 0 : info->si_signo;
 	task->pending_action = action;
 	if (!task->pending_signal) {
-		recorder_syscall_again(r, task);
+		supervisor_syscall_again(sup, task);
 	} else if (task->transfer.moved) { /* what has been moved is the result: this signal would
 					      have cut it short natively, too */
 		cut_transfer_end(task);
@@ -194,10 +194,10 @@ void recorder_signal_arrived(struct recorder *r, struct task *task, const siginf
 		task->process->leaving = "the first process of a PID namespace, which a fault ends "
 					 "only when nobody traces it: detached there";
 	}
-	recorder_make_ready(r, task);
+	supervisor_make_ready(sup, task);
 }
 
-void recorder_handler_entered(struct recorder *r, struct task *task)
+void supervisor_handler_entered(struct supervisor *sup, struct task *task)
 {
 	struct bt_record_handler rec = {.task = task->number,
 					.point = task_point(task),
@@ -216,6 +216,6 @@ void recorder_handler_entered(struct recorder *r, struct task *task)
 		}
 	}
 	rec.depth = task->depth;
-	RECORDER_EVENT(r, task->unit->number, HANDLER, &rec);
-	recorder_make_ready(r, task);
+	SUPERVISOR_EVENT(sup, task->unit->number, HANDLER, &rec);
+	supervisor_make_ready(sup, task);
 }

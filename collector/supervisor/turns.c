@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /* Turns: one task of a unit runs user code at a time. Halting them, for snapshots of a whole
  * process. */
-#include "collector/recorder_private.h"
+#include "collector/supervisor/supervisor_private.h"
 
 #include <errno.h>
 #include <sched.h>
@@ -13,7 +13,7 @@
 #define STOP_PATIENCE_NS 500000000u
 /* A task has used its slice up after this: half of what lies between two ticks, so that one that
  * had the turn for about all of that has. */
-#define SLICE_NS (RECORDER_SLICE_MS * UINT64_C(1000000) / 2)
+#define SLICE_NS (SUPERVISOR_SLICE_MS * UINT64_C(1000000) / 2)
 
 static void enqueue_behind(struct unit *u, struct task *before, struct task *task)
 {
@@ -50,51 +50,51 @@ static void enqueue(struct unit *u, struct task *task)
 		task->turn_used = 0;
 }
 
-void recorder_resume_task(struct recorder *r, struct task *task)
+void supervisor_resume_task(struct supervisor *sup, struct task *task)
 {
 	int rc, signo = task->pending_signal;
 
 	/* QUIRK(stop-left): killed where it waited, it has stopped once more: it is resumed from
 	 * there when that is served. */
-	if (recorder_has_event(r, task->tid))
+	if (supervisor_has_event(sup, task->tid))
 		return;
 	task->pending_signal = 0;
 	task->spins = false;
-	task->ran = r->slices;
+	task->ran = sup->slices;
 	if (task->native) {
 		/* Until the place is found, system calls are watched for libraries that are loaded;
 		 * and for an execve that gains privileges, where those would be lost. */
 		bool watch =
-			r->watch_execs || (task->process && task->process->space->from_missing);
+			sup->watch_execs || (task->process && task->process->space->from_missing);
 
 		task_set_state(task, TASK_NATIVE);
 		tracee_resume(task->tid, watch ? PTRACE_SYSCALL : PTRACE_CONT, signo);
 		return;
 	}
 	if (!task->in_syscall && !task->mid_run)
-		recorder_serve_stop_points(r, task);
-	r->backend.ticks ^= r->options.switch_history && !task->in_syscall;
+		supervisor_serve_stop_points(sup, task);
+	sup->backend.ticks ^= sup->options.switch_history && !task->in_syscall;
 	task_set_state(task, task->in_syscall ? TASK_IN_SYSCALL : TASK_RUNNING);
 	if (task->mid_run) {
 		task->mid_run = false;
-		if (r->backend.ops->proceed(&r->backend, task))
-			recorder_look_after(r, task);
+		if (sup->backend.ops->proceed(&sup->backend, task))
+			supervisor_look_after(sup, task);
 		return;
 	}
-	rc = r->backend.ops->resume(&r->backend, task, signo, task->pending_action);
+	rc = sup->backend.ops->resume(&sup->backend, task, signo, task->pending_action);
 	if (rc == BACKEND_WAITS)
 		enqueue_first(task->unit, task);
 	else if (rc)
-		recorder_look_after(r, task);
+		supervisor_look_after(sup, task);
 }
 
-void recorder_look_after(struct recorder *r, const struct task *task)
+void supervisor_look_after(struct supervisor *sup, const struct task *task)
 {
-	if (recorder_has_event(r, task->tid) || !tracee_is_left_stopped(task->tid))
+	if (supervisor_has_event(sup, task->tid) || !tracee_is_left_stopped(task->tid))
 		return;
-	recorder_note(r, task,
-		      "the kernel refused a ptrace request, and nothing sound is left to go on "
-		      "with: the process is killed");
+	supervisor_note(sup, task,
+			"the kernel refused a ptrace request, and nothing sound is left to go on "
+			"with: the process is killed");
 	kill(task->process->pid, SIGKILL);
 }
 
@@ -118,24 +118,24 @@ static bool is_running(const struct task *task, const struct unit *u)
 }
 
 /* Of a unit whose tasks run side by side all that run. */
-static void preempt_all(struct recorder *r, const struct unit *u)
+static void preempt_all(struct supervisor *sup, const struct unit *u)
 {
 	unsigned left = u->running;
 
-	for (struct task *task = r->tasks.first; task && left; task = task->next)
+	for (struct task *task = sup->tasks.first; task && left; task = task->next)
 		if (is_running(task, u)) {
 			left--;
-			r->backend.ops->stop_soon(&r->backend, task);
+			sup->backend.ops->stop_soon(&sup->backend, task);
 		}
 }
 
 /* Whether the unit has running tasks. now: they are asked to stop; those that do not are again at
  * each tick. */
-static bool look_at_running(struct recorder *r, struct unit *u, bool now)
+static bool look_at_running(struct supervisor *sup, struct unit *u, bool now)
 {
 	if (u->running && now && !u->asked) {
 		u->asked = true;
-		preempt_all(r, u);
+		preempt_all(sup, u);
 	}
 	return u->running;
 }
@@ -145,15 +145,16 @@ static bool look_at_running(struct recorder *r, struct unit *u, bool now)
 static bool stays(const struct task *task) { return task->process->leaving && !task->mid_run; }
 
 /* The first that waits and may run now, NULL: none. */
-static struct task *first_to_run(const struct recorder *r, const struct unit *u,
+static struct task *first_to_run(const struct supervisor *sup, const struct unit *u,
 				 enum backend_company *company)
 {
 	struct task *task = u->ready_first;
 
 	*company = COMPANY_ANY;
-	while (task && (stays(task) ||
-			(r->backend.ops->company &&
-			 (*company = r->backend.ops->company(&r->backend, task)) == COMPANY_LATER)))
+	while (task &&
+	       (stays(task) ||
+		(sup->backend.ops->company &&
+		 (*company = sup->backend.ops->company(&sup->backend, task)) == COMPANY_LATER)))
 		task = task->ready_next;
 	return task;
 }
@@ -171,7 +172,7 @@ static struct task *in_the_midst(const struct unit *u, struct task *task)
 
 /* What is not replayed: nobody waits for anybody, but where the backend has to change what others
  * are running in. */
-static void schedule_all(struct recorder *r, struct unit *u)
+static void schedule_all(struct supervisor *sup, struct unit *u)
 {
 	enum backend_company company;
 	struct task *task;
@@ -180,49 +181,49 @@ static void schedule_all(struct recorder *r, struct unit *u)
 	if (u->dumps && is_running(u->dumps, u))
 		return;
 	u->dumps = NULL;
-	while ((task = first_to_run(r, u, &company)) && !r->frozen) {
-		if (company != COMPANY_ANY && look_at_running(r, u, company == COMPANY_NONE))
+	while ((task = first_to_run(sup, u, &company)) && !sup->frozen) {
+		if (company != COMPANY_ANY && look_at_running(sup, u, company == COMPANY_NONE))
 			return;
 		if (company == COMPANY_NONE)
 			task = in_the_midst(u, task);
 		if (task->pending_signal && task->pending_action == BT_ACTION_CORE)
 			u->dumps = task;
 		ready_remove(task->unit, task);
-		recorder_resume_task(r, task);
+		supervisor_resume_task(sup, task);
 		if (u->dumps)
 			return;
 	}
 }
 
-static bool side_by_side(const struct recorder *r)
+static bool side_by_side(const struct supervisor *sup)
 {
-	return r->backend.ops->native || r->backend.parallel;
+	return sup->backend.ops->native || sup->backend.parallel;
 }
 
-static void begin_turn(const struct recorder *r, struct unit *u, struct task *task)
+static void begin_turn(const struct supervisor *sup, struct unit *u, struct task *task)
 {
 	u->current = task;
-	task->turn_began = bt_clock_now(r->clock);
+	task->turn_began = bt_clock_now(sup->clock);
 }
 
-static void end_turn(const struct recorder *r, struct unit *u)
+static void end_turn(const struct supervisor *sup, struct unit *u)
 {
-	u->current->turn_used += bt_clock_now(r->clock) - u->current->turn_began;
+	u->current->turn_used += bt_clock_now(sup->clock) - u->current->turn_began;
 	u->left_at = task_point(u->current);
 	u->current = NULL;
 }
 
 /* It would only wait for others. It gets a turn now and then all the same: it may be to have a
  * signal. */
-static bool still_spins(struct recorder *r, const struct unit *u, struct task *task)
+static bool still_spins(struct supervisor *sup, const struct unit *u, struct task *task)
 {
-	return task->spins && r->slices - task->ran < u->ready &&
-	       r->backend.ops->still_spins(&r->backend, task);
+	return task->spins && sup->slices - task->ran < u->ready &&
+	       sup->backend.ops->still_spins(&sup->backend, task);
 }
 
 /* The first whose turn it is and who does something with it; where there is none the first, and
  * *all_spin. */
-static struct task *next_in_turn(struct recorder *r, const struct unit *u, bool *all_spin)
+static struct task *next_in_turn(struct supervisor *sup, const struct unit *u, bool *all_spin)
 {
 	enum {
 		LOOKS = 8, /* at tasks that wait: each costs some microseconds */
@@ -234,7 +235,7 @@ static struct task *next_in_turn(struct recorder *r, const struct unit *u, bool 
 	for (struct task *task = u->ready_first; task; task = task->ready_next) {
 		if (stays(task))
 			continue;
-		if (looks == LOOKS || !still_spins(r, u, task))
+		if (looks == LOOKS || !still_spins(sup, u, task))
 			return task;
 		looks++;
 		first = first ? first : task;
@@ -255,66 +256,66 @@ static void run_though_spinning(struct unit *u, struct task *task)
 	sched_yield();
 }
 
-static void schedule_one(struct recorder *r, struct unit *u)
+static void schedule_one(struct supervisor *sup, struct unit *u)
 {
 	struct bt_record_switch_ rec = {.unit = u->number, .from = u->last, .point = u->left_at};
 	struct task *task;
 	bool all_spin;
 
-	if (u->current || r->frozen || !(task = next_in_turn(r, u, &all_spin)))
+	if (u->current || sup->frozen || !(task = next_in_turn(sup, u, &all_spin)))
 		return;
 	ready_remove(u, task);
 	task->unwatched = false;
 	if (all_spin)
 		run_though_spinning(u, task);
-	begin_turn(r, u, task);
+	begin_turn(sup, u, task);
 	if (u->last != task->number) {
 		rec.to = task->number;
 		if (u->last)
-			RECORDER_EVENT(r, u->number, SWITCH, &rec);
+			SUPERVISOR_EVENT(sup, u->number, SWITCH, &rec);
 		u->last = task->number;
 	}
-	recorder_resume_task(r, task);
+	supervisor_resume_task(sup, task);
 }
 
-static void schedule(struct recorder *r, struct unit *u)
+static void schedule(struct supervisor *sup, struct unit *u)
 {
-	(side_by_side(r) ? schedule_all : schedule_one)(r, u);
+	(side_by_side(sup) ? schedule_all : schedule_one)(sup, u);
 	if (u->ready_first)
-		recorder_hurry(r);
+		supervisor_hurry(sup);
 }
 
-void recorder_give_up_turn(struct recorder *r, struct task *task)
+void supervisor_give_up_turn(struct supervisor *sup, struct task *task)
 {
 	struct unit *u = task->unit;
 
 	ready_remove(u, task);
 	if (u->current == task)
-		end_turn(r, u);
-	else if (!r->backend.parallel)
+		end_turn(sup, u);
+	else if (!sup->backend.parallel)
 		return;
-	schedule(r, u);
+	schedule(sup, u);
 }
 
-void recorder_make_syscall(struct recorder *r, struct task *task)
+void supervisor_make_syscall(struct supervisor *sup, struct task *task)
 {
-	if (r->backend.parallel && r->backend.ops->company &&
-	    r->backend.ops->company(&r->backend, task) != COMPANY_ANY) {
+	if (sup->backend.parallel && sup->backend.ops->company &&
+	    sup->backend.ops->company(&sup->backend, task) != COMPANY_ANY) {
 		enqueue(task->unit, task);
-		schedule(r, task->unit);
+		schedule(sup, task->unit);
 		return;
 	}
-	recorder_resume_task(r, task);
+	supervisor_resume_task(sup, task);
 	task->unit->yields = 0;
-	recorder_give_up_turn(r, task);
-	if (!side_by_side(r) && !task->syscall.compat &&
+	supervisor_give_up_turn(sup, task);
+	if (!side_by_side(sup) && !task->syscall.compat &&
 	    task->syscall.nr == SYS_sched_yield) /* what it waits for is others' to do */
 		task->turn_used = SLICE_NS;
 }
 
 /* What is there is not known for certain any more: all that run in it are detached before they run
  * on. */
-static void leave_unread(const struct recorder *r, const struct address_space *s)
+static void leave_unread(const struct supervisor *sup, const struct address_space *s)
 {
 	const char *why = s->unread == EACCES || s->unread == EPERM
 				  ? "its memory may not be looked at any more (another user's, "
@@ -323,81 +324,81 @@ static void leave_unread(const struct recorder *r, const struct address_space *s
 				  : "its mappings cannot be read (no memory or descriptors left): "
 				    "detached there";
 
-	for (const struct task *task = r->tasks.first; task; task = task->next)
+	for (const struct task *task = sup->tasks.first; task; task = task->next)
 		if (task->process && task->process->space == s && !task->process->leaving)
 			task->process->leaving = why;
 }
 
 /* Somebody has come who waits for the turn. */
-static void tell_current(struct recorder *r, const struct unit *u)
+static void tell_current(struct supervisor *sup, const struct unit *u)
 {
-	if (!u->current || u->current->state != TASK_RUNNING || !r->backend.ops->waited_for)
+	if (!u->current || u->current->state != TASK_RUNNING || !sup->backend.ops->waited_for)
 		return;
 	u->current->unwatched = false;
-	r->backend.ops->waited_for(&r->backend, u->current);
+	sup->backend.ops->waited_for(&sup->backend, u->current);
 }
 
-void recorder_make_ready(struct recorder *r, struct task *task)
+void supervisor_make_ready(struct supervisor *sup, struct task *task)
 {
 	struct unit *u = task->unit;
 
 	if (task->in_syscall ||
 	    task->native) { /* the kernel's work is nobody's turn, nor is what is not recorded */
-		recorder_resume_task(r, task);
+		supervisor_resume_task(sup, task);
 		return;
 	}
-	if (task->process->space->unread && !r->backend.ops->native)
-		leave_unread(r, task->process->space);
-	if (u->current == task && !u->ready_first && !r->frozen && !stays(task)) {
+	if (task->process->space->unread && !sup->backend.ops->native)
+		leave_unread(sup, task->process->space);
+	if (u->current == task && !u->ready_first && !sup->frozen && !stays(task)) {
 		if (task->spins)
 			run_though_spinning(u, task);
-		recorder_resume_task(r, task);
+		supervisor_resume_task(sup, task);
 		return;
 	}
 	if (u->current == task)
-		end_turn(r, u);
-	if (r->backend.ops->rest)
-		r->backend.ops->rest(&r->backend, task);
+		end_turn(sup, u);
+	if (sup->backend.ops->rest)
+		sup->backend.ops->rest(&sup->backend, task);
 	enqueue(u, task);
 	if (!task->spins)
-		tell_current(r, u);
-	schedule(r, u);
+		tell_current(sup, u);
+	schedule(sup, u);
 }
 
-bool recorder_preempt(struct recorder *r)
+bool supervisor_preempt(struct supervisor *sup)
 {
 	bool any = false;
 
-	for (struct unit *u = r->tasks.units; u; u = u->next) {
+	for (struct unit *u = sup->tasks.units; u; u = u->next) {
 		if (!u->ready_first)
 			continue;
 		any = true;
-		if (r->backend.parallel)
-			preempt_all(r, u);
+		if (sup->backend.parallel)
+			preempt_all(sup, u);
 		else if (u->current && u->current->state == TASK_RUNNING)
-			r->backend.ops->stop_soon(&r->backend, u->current);
+			sup->backend.ops->stop_soon(&sup->backend, u->current);
 	}
 	return any;
 }
 
 /* It has stopped for something that is served later: registers and history are brought there. False
  * when it has been resumed. */
-static bool has_arrived(struct recorder *r, struct task *task)
+static bool has_arrived(struct supervisor *sup, struct task *task)
 {
-	const struct backend_ops *ops = r->backend.ops;
-	enum wait_type type = recorder_event_type(r, task->tid);
+	const struct backend_ops *ops = sup->backend.ops;
+	enum wait_type type = supervisor_event_type(sup, task->tid);
 	struct bt_regs regs;
 
 	if (ops->arrive && type == WAIT_EXITING && !tracee_get_regs(task->tid, &regs) &&
-	    recorder_event_holds(r, task->tid))
-		ops->exiting(&r->backend, task, &regs);
-	if (!ops->arrive || type != WAIT_SIGNAL || !ops->arrive(&r->backend, task))
+	    supervisor_event_holds(sup, task->tid))
+		ops->exiting(&sup->backend, task, &regs);
+	if (!ops->arrive || type != WAIT_SIGNAL || !ops->arrive(&sup->backend, task))
 		return true;
-	recorder_drop_event(r, task->tid);
+	supervisor_drop_event(sup, task->tid);
 	return false;
 }
 
-bool recorder_halt(struct recorder *r, struct task *task)
+bool supervisor_halt(struct supervisor *sup, struct task *task)
 {
 	enum {
 		STOPS = 4, /* of the backend's own that may come first: it may have to step on to
@@ -412,65 +413,65 @@ bool recorder_halt(struct recorder *r, struct task *task)
 		struct wait_event ev;
 
 		/* Its step ends by itself. Take that in, so that registers and history agree. */
-		r->backend.ops->stop_soon(&r->backend, task);
-		if (!recorder_has_event(r, task->tid) && !recorder_await_stop(r, task->tid))
+		sup->backend.ops->stop_soon(&sup->backend, task);
+		if (!supervisor_has_event(sup, task->tid) && !supervisor_await_stop(sup, task->tid))
 			return false;
-		if (recorder_take_event(r, task->tid,
-					r->backend.ops->native ? WAIT_INTERRUPT : WAIT_SIGNAL,
-					SIGTRAP, &ev))
-			recorder_on_backend_stop(r, task, &ev);
-		else if (recorder_take_event(r, task->tid, WAIT_INTERRUPT, SIGTRAP, &ev))
-			recorder_on_interrupt(r, task, &ev);
-		else if (r->backend.ops->native)
+		if (supervisor_take_event(sup, task->tid,
+					  sup->backend.ops->native ? WAIT_INTERRUPT : WAIT_SIGNAL,
+					  SIGTRAP, &ev))
+			supervisor_on_backend_stop(sup, task, &ev);
+		else if (supervisor_take_event(sup, task->tid, WAIT_INTERRUPT, SIGTRAP, &ev))
+			supervisor_on_interrupt(sup, task, &ev);
+		else if (sup->backend.ops->native)
 			return !tracee_get_regs(task->tid, &task->regs);
-		else if (has_arrived(r, task))
+		else if (has_arrived(sup, task))
 			return true;
 	}
 	if (task->state == TASK_RUNNING &&
-	    !r->backend.ops->native) /* the registers from before what it is in the middle of */
+	    !sup->backend.ops->native) /* the registers from before what it is in the middle of */
 		return true;
 	if (!ran && (task->state == TASK_IN_SYSCALL || task->state == TASK_GROUP_STOPPED) &&
-	    !recorder_has_event(r, task->tid)) {
+	    !supervisor_has_event(sup, task->tid)) {
 		task->interrupted = task->in_syscall;
 		if (tracee_resume(task->tid, PTRACE_INTERRUPT, 0) ||
-		    !recorder_await_stop(r, task->tid))
+		    !supervisor_await_stop(sup, task->tid))
 			return false;
 	}
 	return task->state == TASK_READY || task->mid_run ||
 	       !tracee_get_regs(task->tid, &task->regs);
 }
 
-void recorder_freeze(struct recorder *r)
+void supervisor_freeze(struct supervisor *sup)
 {
-	if (!r->frozen)
-		r->patience = bt_clock_now(r->clock) + STOP_PATIENCE_NS;
-	r->frozen = true;
+	if (!sup->frozen)
+		sup->patience = bt_clock_now(sup->clock) + STOP_PATIENCE_NS;
+	sup->frozen = true;
 }
 
-void recorder_thaw(struct recorder *r)
+void supervisor_thaw(struct supervisor *sup)
 {
-	r->frozen = false;
-	for (struct task *task = r->tasks.first; task; task = task->next)
+	sup->frozen = false;
+	for (struct task *task = sup->tasks.first; task; task = task->next)
 		if (task->unit)
-			schedule(r, task->unit);
+			schedule(sup, task->unit);
 }
 
-void recorder_request_snapshot(struct recorder *r, struct task *task)
+void supervisor_request_snapshot(struct supervisor *sup, struct task *task)
 {
 	switch (task->state) {
 	case TASK_RUNNING:
 		task->process->snapshot_wanted = true;
-		r->backend.ops->stop_soon(&r->backend, task);
+		sup->backend.ops->stop_soon(&sup->backend, task);
 		break;
 	case TASK_READY:
 	case TASK_IN_SYSCALL:
 	case TASK_GROUP_STOPPED:
-		recorder_freeze(r);
-		if (recorder_halt(r, task))
-			recorder_keep_requested(r, task);
+		supervisor_freeze(sup);
+		if (supervisor_halt(sup, task))
+			supervisor_keep_requested(sup, task);
 		else if (task->state != TASK_EXITING)
 			task->process->snapshot_wanted = true; /* it waits uninterruptibly */
-		recorder_thaw(r);
+		supervisor_thaw(sup);
 		break;
 	default:
 		break;

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-#include "collector/program.h"
+#include "collector/supervisor/program.h"
 
 #include <elf.h>
 #include <errno.h>

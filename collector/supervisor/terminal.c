@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-#include "collector/terminal.h"
+#include "collector/supervisor/terminal.h"
 
 #include <fcntl.h>
 #include <stdbool.h>

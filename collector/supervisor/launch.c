@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-#include "collector/launch.h"
+#include "collector/supervisor/launch.h"
 
 #include <errno.h>
 #include <fcntl.h>

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-#include "collector/record_observer.h"
+#include "collector/record/record_observer.h"
 
 #include <inttypes.h>
 #include <stdio.h>

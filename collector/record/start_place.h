@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 /* --from: the program runs natively until a place is reached. A breakpoint instruction stands there
  * meanwhile, in the memory of each address space that has not come there. */
-#ifndef BT_FROM_H
-#define BT_FROM_H
+#ifndef BT_START_PLACE_H
+#define BT_START_PLACE_H
 
 #include "collector/space/address_space.h"
 
