@@ -33,13 +33,20 @@ collector_libcollector_a_SOURCES = \
 	collector/task/syscall_filter.c collector/task/syscall_filter.h \
 	collector/task/syscall_timeout.c collector/task/syscall_timeout.h \
 	collector/task/task.c collector/task/task.h \
-	collector/backend/backend.h \
+	collector/backend/backend.h collector/backend/test_knobs.h \
 	collector/backend/step/stepper.c collector/backend/step/stepper.h \
 	collector/supervisor/affinity.c collector/supervisor/affinity.h \
-	collector/supervisor/event_queue.c \
+	collector/supervisor/detach.c collector/supervisor/detach.h \
+	collector/supervisor/event_queue.c collector/supervisor/event_queue.h \
+	collector/supervisor/halt.c \
 	collector/supervisor/launch.c collector/supervisor/launch.h \
 	collector/supervisor/program.c collector/supervisor/program.h \
+	collector/supervisor/scheduler.c collector/supervisor/scheduler.h \
+	collector/supervisor/session.h \
+	collector/supervisor/side_by_side.c \
 	collector/supervisor/signals.c \
+	collector/supervisor/stops.c \
+	collector/supervisor/supervised.c collector/supervisor/supervised.h \
 	collector/supervisor/supervisor.c collector/supervisor/supervisor.h \
 	collector/supervisor/supervisor_private.h \
 	collector/supervisor/syscalls.c \
@@ -47,11 +54,16 @@ collector_libcollector_a_SOURCES = \
 	collector/supervisor/terminal.c collector/supervisor/terminal.h \
 	collector/supervisor/turns.c \
 	collector/supervisor/written_files.c \
+	collector/record/events.c \
 	collector/record/history_limit.c \
 	collector/record/late_start.c \
 	collector/record/record_observer.c collector/record/record_observer.h \
+	collector/record/recording.c collector/record/recording.h \
+	collector/record/recording_private.h \
+	collector/record/requests.c \
 	collector/record/snapshot.c collector/record/snapshot.h \
-	collector/record/start_place.c collector/record/start_place.h
+	collector/record/start_place.c collector/record/start_place.h \
+	collector/record/task_record.h
 
 include_HEADERS = include/btrec.h
 EXTRA_DIST += collector/README.md collector/tracee/README.md collector/space/README.md collector/history/README.md collector/task/README.md collector/backend/README.md collector/backend/step/README.md collector/supervisor/README.md collector/record/README.md

@@ -16,7 +16,9 @@
 
 #include "collector/backend/pmu/pmu.h"
 #include "collector/doctor/doctor.h"
+#include "collector/record/recording.h"
 #include "collector/record/start_place.h"
+#include "collector/supervisor/detach.h"
 #include "collector/supervisor/launch.h"
 #include "collector/supervisor/program.h"
 #include "collector/supervisor/terminal.h"
@@ -46,9 +48,11 @@ enum {
 };
 
 struct run {
-	struct supervisor_options recorder;
+	struct recording_options recording;
+	struct supervisor_options supervisor;
+	struct test_knobs tests; /* supervisor.tests */
 	struct mode_wish wish;
-	struct stop_point *stop_points; /* recorder.stop_points */
+	struct stop_point *stop_points; /* recording.stop_points */
 	const char *output;             /* -o */
 	bool quiet, help;
 	const struct perf_kernel
@@ -71,6 +75,7 @@ struct run {
 	int *inherited; /* descriptors from 3 on that the program gets */
 	size_t inherited_count;
 	struct launch launch;
+	struct recording *session; /* while it runs */
 	struct control control;
 	timer_t timer;
 	struct front_group group;
@@ -97,7 +102,7 @@ static int set_history(void *target, const char *value, struct bt_error *err)
 			       value);
 	if (n > 1ull << 32)
 		return bt_fail(err, BT_E_MISUSE, 0, "--history: %s is more than 4294967296", value);
-	((struct run *)target)->recorder.history = n;
+	((struct run *)target)->recording.history = n;
 	((struct run *)target)->wish.history_off = !n;
 	((struct run *)target)->wish.history_on = n;
 	return 0;
@@ -109,7 +114,7 @@ static int set_history_memory(void *target, const char *value, struct bt_error *
 	int rc = options_number("--history-memory", value, 1, MEMORY_MAX_MB, &n, err);
 
 	if (!rc)
-		((struct run *)target)->recorder.history_memory = n << 20;
+		((struct run *)target)->recording.history_memory = n << 20;
 	return rc;
 }
 
@@ -117,12 +122,12 @@ static int set_from(void *target, const char *value, struct bt_error *err)
 {
 	if (!*value)
 		return bt_fail(err, BT_E_MISUSE, 0, "--from: an empty name");
-	if (!from_is_place(value))
+	if (!start_place_is_one(value))
 		return bt_fail(err, BT_E_MISUSE, 0,
 			       "--from: %s is neither a name nor an address (hexadecimal, of 64 "
 			       "bits, beginning with a digit)",
 			       value);
-	((struct run *)target)->recorder.from = value;
+	((struct run *)target)->recording.from = value;
 	return 0;
 }
 
@@ -130,18 +135,18 @@ static int set_snap_at(void *target, const char *value, struct bt_error *err)
 {
 	struct run *run = target;
 	struct stop_point *more =
-		realloc(run->stop_points, (run->recorder.stop_point_count + 1) * sizeof *more);
+		realloc(run->stop_points, (run->recording.stop_point_count + 1) * sizeof *more);
 
 	if (!more)
 		return bt_no_memory(err, NULL);
 	run->stop_points = more;
-	run->recorder.stop_points = more;
-	if (!stop_point_parse(value, &more[run->recorder.stop_point_count]))
+	run->recording.stop_points = more;
+	if (!stop_point_parse(value, &more[run->recording.stop_point_count]))
 		return bt_fail(err, BT_E_MISUSE, 0,
 			       "--snap-at: %s is no point: [TASK:]TICK[+TRANSFERS][@ADDRESS]",
 			       value);
-	run->recorder.stop_point_count++;
-	qsort(more, run->recorder.stop_point_count, sizeof *more, stop_point_compare);
+	run->recording.stop_point_count++;
+	qsort(more, run->recording.stop_point_count, sizeof *more, stop_point_compare);
 	return 0;
 }
 
@@ -153,7 +158,7 @@ static int set_snap_exit(void *target, const char *value, struct bt_error *err)
 
 	for (size_t i = 0; i < ARRAY_SIZE(names); i++)
 		if (!strcmp(value, names[i])) {
-			((struct run *)target)->recorder.snap_exit = (enum snap_exit)i;
+			((struct run *)target)->recording.snap_exit = (enum snap_exit)i;
 			return 0;
 		}
 	return bt_fail(err, BT_E_MISUSE, 0, "--snap-exit: %s is none of never, failure, always",
@@ -184,7 +189,7 @@ static int set_alarm_each(void *target, const char *value, struct bt_error *err)
 	int rc = options_number("--alarm-each", value, 1, UINT32_MAX, &n, err);
 
 	if (!rc)
-		((struct run *)target)->recorder.alarm_each = (unsigned)n;
+		((struct run *)target)->tests.alarm_each = (unsigned)n;
 	return rc;
 }
 
@@ -207,15 +212,15 @@ static const struct option_row rows[] = {
 	{"parallel", 0, NULL, "let threads of a process run side by side",
 	 .at = offsetof(struct run, wish.parallel)},
 	{"unbound", 0, NULL, "leave it to the kernel which processors are used",
-	 .at = offsetof(struct run, recorder.unbound)},
+	 .at = offsetof(struct run, supervisor.unbound)},
 	{"quiet", 'q', NULL, "no line at the end, unless something was not recorded",
 	 .at = offsetof(struct run, quiet)},
-	{"deterministic", 0, NULL, NULL, .at = offsetof(struct run, recorder.deterministic)},
+	{"deterministic", 0, NULL, NULL, .at = offsetof(struct run, supervisor.deterministic)},
 	{"alarm-each", 0, "N", NULL, .set = set_alarm_each},
-	{"plain-processor", 0, NULL, NULL, .at = offsetof(struct run, recorder.plain_processor)},
-	{"predict-eagerly", 0, NULL, NULL, .at = offsetof(struct run, recorder.predict_eagerly)},
-	{"switch-history", 0, NULL, NULL, .at = offsetof(struct run, recorder.switch_history)},
-	{"whole-maps", 0, NULL, NULL, .at = offsetof(struct run, recorder.whole_maps)},
+	{"plain-processor", 0, NULL, NULL, .at = offsetof(struct run, tests.plain_processor)},
+	{"predict-eagerly", 0, NULL, NULL, .at = offsetof(struct run, tests.predict_eagerly)},
+	{"switch-history", 0, NULL, NULL, .at = offsetof(struct run, tests.switch_history)},
+	{"whole-maps", 0, NULL, NULL, .at = offsetof(struct run, tests.whole_maps)},
 	{"help", 'h', NULL, "show this", .at = offsetof(struct run, help)},
 };
 
@@ -236,13 +241,13 @@ static int open_writer(const struct run *run, const char *path, struct trace_wri
 		.source = bt_str(run->source_name),
 		.reason = bt_str(run->reason),
 		.tick_classes = run->backend.tick_classes,
-		.ring = run->recorder.history,
+		.ring = run->recording.history,
 		.page_size = BT_PAGE,
 		.recorder_pid = (uint32_t)getpid(),
-		.from = bt_str(run->recorder.from),
-		.deterministic = run->recorder.deterministic,
+		.from = bt_str(run->recording.from),
+		.deterministic = run->supervisor.deterministic,
 		.version = bt_str(PACKAGE_VERSION),
-		.parallel = run->recorder.parallel || run->backend.native,
+		.parallel = run->supervisor.parallel || run->backend.native,
 	};
 	int rc;
 
@@ -318,10 +323,11 @@ static void send_message(const struct run *run, const struct front_message *m)
 }
 
 /* lives_on: something of the program does. */
-static void summarize(const struct run *run, const struct supervisor *r, bool lives_on,
+static void summarize(const struct run *run, const struct supervisor *sup, bool lives_on,
 		      struct front_message *m)
 {
-	const struct supervisor_outcome *o = &r->outcome;
+	const struct supervisor_outcome *o = &sup->outcome;
+	const struct recording *r = run->session;
 	char name[SIGNAL_NAME_MAX], how[64], stopped[128] = "", never[256] = "",
 					     missed[MISSED_STOP_POINTS_TEXT] = "";
 	int failure = trace_writer_stopped(r->writer);
@@ -347,13 +353,14 @@ static void summarize(const struct run *run, const struct supervisor *r, bool li
 	m->lives_on = lives_on;
 	m->lacks = *stopped || *never || *missed;
 	snprintf(m->text, sizeof m->text, "%s%s%s%s%s%s%s; trace: %.2800s", how,
-		 r->initial_left ? "; it was detached, and ran on unrecorded (btrec info says why)"
-				 : "",
+		 sup->initial_left
+			 ? "; it was detached, and ran on unrecorded (btrec info says why)"
+			 : "",
 		 stopped, never, *missed ? "; " : "", missed,
 		 lives_on ? "; what it left running is recorded on" : "", run->trace);
 }
 
-static void notify(void *arg, const struct supervisor *r, int stop_signal)
+static void notify(void *arg, const struct supervisor *sup, int stop_signal)
 {
 	struct run *run = arg;
 	struct front_message m = {.type = FRONT_STOPPED, .value = stop_signal};
@@ -364,36 +371,35 @@ static void notify(void *arg, const struct supervisor *r, int stop_signal)
 		return;
 	}
 	run->front_due = false;
-	if (!stop_signal) {
-		trace_writer_flush(r->writer); /* the user may look at it now */
-		summarize(run, r, true, &m);
-	}
+	trace_writer_flush(run->session->writer); /* the user may look at it now */
+	if (!stop_signal)
+		summarize(run, sup, true, &m);
 	send_message(run, &m);
 }
 
 /* Once the program has started: a trace that is taken back leaves the one before it the latest. */
-static void link_latest(struct run *run, const struct supervisor *r)
+static void link_latest(struct run *run, const struct supervisor *sup)
 {
-	if (!run->linked && r->started && *run->directory)
+	if (!run->linked && sup->started && *run->directory)
 		directory_link_latest(run->directory, run->trace);
-	run->linked |= r->started;
+	run->linked |= sup->started;
 }
 
-static void forward(struct supervisor *r, struct front_signal s, int signo)
+static void forward(struct run *run, const struct supervisor *sup, struct front_signal s, int signo)
 {
-	if (!r->initial_pid || (signo == SIGCONT && !r->stopped_by))
+	if (!sup->initial_pid || (signo == SIGCONT && !sup->stopped_by))
 		return;
-	r->passed_on[signo] = s.from;
+	run->session->passed_on[signo] = s.from;
 	kill(s.to, signo);
 }
 
 /* Whoever left it switched on should not learn of it at the end. */
-static void tell_stopped(struct run *run, const struct supervisor *r)
+static void tell_stopped(struct run *run, const struct supervisor *sup)
 {
 	struct front_message m = {.type = FRONT_SAYS};
-	int failure = trace_writer_stopped(r->writer);
+	int failure = trace_writer_stopped(run->session->writer);
 
-	if (!failure || run->told_stopped || !r->notify)
+	if (!failure || run->told_stopped || !sup->notify)
 		return;
 	run->told_stopped = true;
 	snprintf(m.text, sizeof m.text,
@@ -415,36 +421,36 @@ static void tell_slow(void *arg, const char *why)
 	send_message(run, &m);
 }
 
-static void on_tick(void *arg, struct supervisor *r)
+static void on_tick(void *arg, struct supervisor *sup)
 {
 	struct run *run = arg;
 	struct front_signal s;
 	int signo;
 
-	if (!r->notify) /* the program has ended, and the front with it; a daemon of its may be left
-			 */
+	if (!sup->notify) /* the program has ended, and the front with it; a daemon of its may be
+			   * left
+			   */
 		run->ending |= front_asked_to_end();
 	if (run->ending)
-		supervisor_detach_all(r, "the recorder was asked to end");
-	supervisor_watch_left(r);
-	if (r->initial_pid)
+		detach_all(sup, "the recorder was asked to end");
+	supervisor_watch_left(sup);
+	if (sup->initial_pid)
 		terminal_hand_on(run->front_pid,
-				 r->initial_pid); /* a shell's fg gives it to the front */
-	while ((signo = front_forwarded(&run->group, r->initial_pid, &s)))
-		forward(r, s, signo);
+				 sup->initial_pid); /* a shell's fg gives it to the front */
+	while ((signo = front_forwarded(&run->group, sup->initial_pid, &s)))
+		forward(run, sup, s, signo);
 	if (getppid() !=
 	    run->front_pid) /* the front was killed: so would the program have been without us */
-		forward(r, (struct front_signal){.to = r->initial_pid}, SIGKILL);
+		forward(run, sup, (struct front_signal){.to = sup->initial_pid}, SIGKILL);
 	if (run->front_due && front_goes_on(run->front, run->front_pid))
 		run->front_due = false;
 	if (run->front_due)
 		kill(run->front_pid, SIGCONT);
-	link_latest(run, r);
-	tell_stopped(run, r);
-	control_serve(&run->control, r);
-	supervisor_adopt_orphans(r);
-	supervisor_detach_doomed(r);
-	supervisor_flush_due(r);
+	link_latest(run, sup);
+	tell_stopped(run, sup);
+	control_serve(&run->control, run->session, sup);
+	supervisor_adopt_orphans(sup);
+	detach_leaving(sup);
 }
 
 static volatile sig_atomic_t tick;
@@ -465,7 +471,7 @@ static void set_timer(void *arg, unsigned milliseconds)
 }
 
 /* Interrupts the recorder's waiting every SUPERVISOR_SLICE_MS, or as the recorder says. */
-static void start_timer(struct run *run, struct supervisor *r)
+static void start_timer(struct run *run, struct supervisor *sup)
 {
 	struct sigaction a = {.sa_handler = set_tick}; /* no SA_RESTART: waitpid gives EINTR */
 	struct sigevent event = {.sigev_notify = SIGEV_SIGNAL, .sigev_signo = front_tick_signal()};
@@ -473,8 +479,8 @@ static void start_timer(struct run *run, struct supervisor *r)
 	sigaction(front_tick_signal(), &a, NULL);
 	if (timer_create(CLOCK_MONOTONIC, &event, &run->timer))
 		return;
-	r->hurried = true;
-	r->on_pace = set_timer;
+	sup->hurried = true;
+	sup->on_pace = set_timer;
 	set_timer(run, SUPERVISOR_SLICE_MS);
 }
 
@@ -554,7 +560,7 @@ static int open_source(struct run *run, struct bt_error *err)
 
 	if (run->mode->ops != &pmu_ops)
 		return 0;
-	if (run->recorder.stop_point_count)
+	if (run->recording.stop_point_count)
 		return bt_fail(err, BT_E_MISUSE, 0,
 			       "--snap-at needs ticks, which are unknown under --backend pmu");
 	if (!strcmp(run->mode->source, "auto") && !(run->source = pmu_choose(run->kernel, err)))
@@ -562,7 +568,7 @@ static int open_source(struct run *run, struct bt_error *err)
 	rc = pmu_open(&run->pmu, run->kernel, run->source, run->runner, err);
 	if (rc)
 		return rc;
-	run->recorder.pmu = &run->pmu;
+	run->supervisor.pmu = &run->pmu;
 	run->source_name = run->source ? run->source->name : "none";
 	run->reason = run->pmu.how;
 	if (run->pmu.lacking[0] && !run->quiet)
@@ -577,23 +583,24 @@ static int record(struct run *run)
 	struct rlimit limits[RLIM_NLIMITS];
 	struct front_message m = {0};
 	struct trace_writer *w;
-	struct supervisor r;
+	struct recording r;
+	struct supervisor sup;
 	struct bt_error err;
 	pid_t pid;
 	bool ended_early;
 
 	run->launch = (struct launch){.path = run->program,
 				      .argv = run->argv,
-				      .envp = run->recorder.deterministic
+				      .envp = run->supervisor.deterministic
 						      ? (char *const *)(uintptr_t)fixed_environment
 						      : environ,
 				      .actions = run->actions,
 				      .mask = run->mask,
 				      .limits = limits,
-				      .fixed_addresses = run->recorder.deterministic};
+				      .fixed_addresses = run->supervisor.deterministic};
 	limits_lift_own(limits);
-	if (limits_room_of_own() < run->recorder.history_memory)
-		run->recorder.history_memory = limits_room_of_own();
+	if (limits_room_of_own() < run->recording.history_memory)
+		run->recording.history_memory = limits_room_of_own();
 	if (open_source(run, &err))
 		return fail_before_start(run, &err);
 	if (make_trace(run, &w, &err)) {
@@ -611,35 +618,43 @@ static int record(struct run *run)
 	front_program_born();
 	drop_descriptors(run, 2);
 	if (directory_cache(run->cache))
-		run->recorder.cache = run->cache;
+		run->supervisor.cache = run->cache;
 	large_heap_begin();
-	supervisor_init(&r, w, &run->backend, &run->recorder);
+	recording_init(&r, w, &run->recording);
+	run->session = &r;
+	run->supervisor.ticks = !run->recording.history;
+	run->supervisor.late_start = run->recording.from;
+	run->supervisor.tests = &run->tests;
+	supervisor_init(&sup, &r.session, &r.observer, r.clock, &run->backend, &run->supervisor);
 	if (run->pmu.lacking[0])
-		supervisor_note(&r, NULL, "%s", run->pmu.lacking);
-	if (supervisor_adopt(&r, pid, run->actions[SIGTRAP].sa_handler == SIG_IGN, &err)) {
+		supervisor_note(&sup, NULL, "%s", run->pmu.lacking);
+	if (supervisor_adopt(&sup, pid, run->actions[SIGTRAP].sa_handler == SIG_IGN, &err)) {
 		kill(pid, SIGKILL);
-		supervisor_release(&r);
+		supervisor_release(&sup);
+		recording_close(&r, &sup.outcome);
 		return fail_before_start(run, &err);
 	}
-	r.notify = notify;
-	r.notify_arg = run;
-	r.backend.tell_slow = tell_slow;
-	r.backend.tell_arg = run;
-	r.tick = &tick;
-	r.on_tick = on_tick;
-	r.on_tick_arg = run;
-	start_timer(run, &r);
-	supervisor_run(&r);
+	sup.notify = notify;
+	sup.notify_arg = run;
+	sup.backend.tell_slow = tell_slow;
+	sup.backend.tell_arg = run;
+	sup.tick = &tick;
+	sup.on_tick = on_tick;
+	sup.on_tick_arg = run;
+	start_timer(run, &sup);
+	supervisor_run(&sup);
 	control_close(&run->control, &r);
 	if (exec_failed(run, &err)) {
-		supervisor_abandon(&r, run->trace);
+		supervisor_release(&sup);
+		recording_discard(&r, run->trace);
 		return fail_before_start(run, &err);
 	}
-	link_latest(run, &r);
-	ended_early = !r.notify; /* the front knows already */
-	trace_writer_flush(w);   /* now, so that the line says whether all of it could be written */
-	summarize(run, &r, false, &m);
-	supervisor_release(&r);
+	link_latest(run, &sup);
+	ended_early = !sup.notify; /* the front knows already */
+	trace_writer_flush(w); /* now, so that the line says whether all of it could be written */
+	summarize(run, &sup, false, &m);
+	supervisor_release(&sup);
+	recording_close(&r, &sup.outcome);
 	if (!ended_early)
 		send_message(run, &m);
 	return 0;
@@ -731,8 +746,8 @@ static int choose_mode(struct run *run, struct bt_error *err)
 	run->source_name = run->mode->source;
 	run->reason = wished ? "asked for" : run->choice.reason;
 	if (!strcmp(run->mode->source, "none"))
-		run->recorder.history = 0;
-	run->recorder.parallel = run->wish.parallel && run->mode->ops == &engine_ops;
+		run->recording.history = 0;
+	run->supervisor.parallel = run->wish.parallel && run->mode->ops == &engine_ops;
 	if (run->mode->ops != &pmu_ops)
 		return 0;
 	run->backend.native = run->runner->native;
@@ -786,10 +801,10 @@ int btrec_run_on(int argc, char **argv, const struct perf_kernel *kernel,
 	run->wish = (struct mode_wish){.backend = "auto", .source = "auto"};
 	run->kernel = kernel;
 	run->runner = runner;
-	run->recorder =
-		(struct supervisor_options){.history = HISTORY,
-					    .history_memory = (uint64_t)HISTORY_MEMORY_MB << 20,
-					    .snap_exit = SNAP_EXIT_FAILURE};
+	run->recording =
+		(struct recording_options){.history = HISTORY,
+					   .history_memory = (uint64_t)HISTORY_MEMORY_MB << 20,
+					   .snap_exit = SNAP_EXIT_FAILURE};
 	status = run_command(run, argc, argv);
 	free(run->stop_points);
 	free(run);

@@ -141,52 +141,6 @@ static int begin(struct control *c, struct bt_error *err)
 	return 0;
 }
 
-static bool can_be_asked(const struct task *task)
-{
-	return task->recorded && !task->native && task->state != TASK_EXITING;
-}
-
-/* The snapshot holds all of its threads, and tells of this one first. */
-static bool speaks_for_process(const struct supervisor *r, const struct task *task)
-{
-	const struct task *first = task_find(&r->tasks, task->process->pid);
-
-	return can_be_asked(task) &&
-	       (task == first || !first || first->process != task->process || !can_be_asked(first));
-}
-
-/* Returns how many processes were asked. */
-static unsigned request_snapshots(struct supervisor *r, int pid)
-{
-	unsigned mark = ++r->request, count = 0;
-	struct task *task, *next;
-
-	r->request_kept = 0;
-	for (task = r->tasks.first; task; task = next) {
-		next = task->next;
-		if (!task->process || task->process->request_mark == mark ||
-		    !speaks_for_process(r, task))
-			continue;
-		if (pid && pid != task->process->pid)
-			continue;
-		task->process->request_mark = mark;
-		supervisor_request_snapshot(r, task);
-		count++;
-	}
-	return count;
-}
-
-/* Processes of the newest request that have yet to stop. */
-static unsigned count_due(const struct supervisor *r)
-{
-	unsigned count = 0;
-
-	for (const struct task *task = r->tasks.first; task; task = task->next)
-		count += task->process && task->process->request_mark == r->request &&
-			 task->process->snapshot_wanted && task == task->process->members;
-	return count;
-}
-
 static const char ended[] = "error it ended before anything could be kept\n";
 
 static void answer(int fd, const char *text)
@@ -195,7 +149,7 @@ static void answer(int fd, const char *text)
 	close(fd);
 }
 
-static void answer_stopped(int fd, const struct supervisor *r)
+static void answer_stopped(int fd, const struct recording *r)
 {
 	char text[96];
 
@@ -205,7 +159,7 @@ static void answer_stopped(int fd, const struct supervisor *r)
 
 /* Tells the client of the newest request what was kept for it, and how many processes have yet to
  * stop. */
-static void conclude(struct control *c, const struct supervisor *r, unsigned due)
+static void conclude(struct control *c, const struct recording *r, unsigned due)
 {
 	char text[64];
 
@@ -217,16 +171,17 @@ static void conclude(struct control *c, const struct supervisor *r, unsigned due
 		answer(c->client, r->request_kept || due ? text : ended);
 }
 
-static void look_after_client(struct control *c, const struct supervisor *r)
+static void look_after_client(struct control *c, const struct recording *r,
+			      const struct supervisor *sup)
 {
-	unsigned due = count_due(r);
+	unsigned due = recording_due(r, sup);
 
 	if (!due || bt_clock_now(r->clock) >= c->deadline)
 		conclude(c, r, due);
 }
 
 /* Reads the request of a client, and answers it or leaves it waiting. */
-static void serve(struct control *c, struct supervisor *r, int fd)
+static void serve(struct control *c, struct recording *r, struct supervisor *sup, int fd)
 {
 	struct timeval patience = {.tv_usec = 100000};
 	struct ucred peer = {0};
@@ -253,31 +208,31 @@ static void serve(struct control *c, struct supervisor *r, int fd)
 		answer(fd, "error unknown request\n");
 		return;
 	}
-	if (!request_snapshots(r, pid)) {
+	if (!recording_request(r, sup, pid)) {
 		answer(fd, "error no recorded process with that pid has begun\n");
 		return;
 	}
 	c->client = fd;
 	c->waiting = true;
 	c->deadline = bt_clock_now(r->clock) + SNAP_PATIENCE_NS;
-	look_after_client(c, r);
+	look_after_client(c, r, sup);
 }
 
-void control_serve(struct control *c, struct supervisor *r)
+void control_serve(struct control *c, struct recording *r, struct supervisor *sup)
 {
 	struct bt_error err;
 	int fd;
 
 	if (!c->begun && begin(c, &err))
-		supervisor_note(r, NULL, "%s", err.text);
+		supervisor_note(sup, NULL, "%s", err.text);
 	if (c->waiting)
-		look_after_client(c, r);
+		look_after_client(c, r, sup);
 	fd = c->fd < 0 || c->waiting ? -1 : accept4(c->fd, NULL, NULL, SOCK_CLOEXEC);
 	if (fd >= 0)
-		serve(c, r, fd);
+		serve(c, r, sup, fd);
 }
 
-void control_close(struct control *c, const struct supervisor *r)
+void control_close(struct control *c, const struct recording *r)
 {
 	int fd;
 

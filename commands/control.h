@@ -6,7 +6,7 @@
 #ifndef BT_CONTROL_H
 #define BT_CONTROL_H
 
-#include "collector/supervisor/supervisor.h"
+#include "collector/record/recording.h"
 
 /* Zeroed to begin with. */
 struct control {
@@ -24,10 +24,10 @@ struct control {
  * client that says nothing is given a tenth of a second. The answer comes when the snapshots are
  * kept, at this call or a later one; others wait until then. Where it cannot listen, a note in the
  * trace says why. */
-void control_serve(struct control *c, struct supervisor *r);
+void control_serve(struct control *c, struct recording *r, struct supervisor *sup);
 
 /* Answers who still waits: the recording has ended. */
-void control_close(struct control *c, const struct supervisor *r);
+void control_close(struct control *c, const struct recording *r);
 
 /* The client: asks the recorder of process pid (a recorded process, or a recorder itself) for a
  * snapshot, and waits until it is kept. Waits a second for a recorder that has just begun and does

@@ -11,6 +11,7 @@
 
 #include <signal.h>
 
+#include "collector/backend/test_knobs.h"
 #include "collector/space/observer.h"
 #include "collector/task/task.h"
 #include "collector/tracee/wait_event.h"
@@ -139,14 +140,11 @@ struct backend {
 			  const char *why); /* a process runs so slowly that the user must know it
 					       now: a line. NULL: nobody hears it */
 	void *tell_arg;
-	struct pmu *pmu;     /* of the pmu backend: what it runs on (pmu/pmu.h) */
-	unsigned alarm_each; /* for tests: SIGALRM at each such instruction of code of the backend's
-				own making; 0: never */
-	bool predict_eagerly; /* for tests: where indirect branches lead is predicted from what
-				 little is known, and often wrong */
-	bool parallel;        /* the tasks of a unit run side by side. Of backends that can */
-	bool ticks; /* from the next time on that a task runs: ticks and transfers are counted,
-		       branches are not recorded. Of backends that can */
+	struct pmu *pmu; /* of the pmu backend: what it runs on (pmu/pmu.h) */
+	const struct test_knobs *tests;
+	bool parallel; /* the tasks of a unit run side by side. Of backends that can */
+	bool ticks;    /* from the next time on that a task runs: ticks and transfers are counted,
+			  branches are not recorded. Of backends that can */
 };
 
 /* Tells the backend's observer a line about the task. */

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /* The limit on the memory of all histories of the tree. */
-#include "collector/supervisor/supervisor_private.h"
+#include "collector/record/recording_private.h"
 
 enum {
 	LEAST = 1024, /* entries that each task may keep, whatever the limit */
@@ -24,7 +24,8 @@ static struct task *whose_turn_to_give(const struct supervisor *sup)
 			largest = memory_of(task);
 	for (struct task *task = sup->tasks.first; task; task = task->next)
 		if (task->history > LEAST && largest && memory_of(task) >= largest / 2 &&
-		    (!found || sup->slices - task->ran > sup->slices - found->ran))
+		    (!found ||
+		     sup->slices - task->supervised->ran > sup->slices - found->supervised->ran))
 			found = task;
 	return found;
 }
@@ -37,50 +38,51 @@ static void halve(struct task *task)
 		branch_log_lower(task->log, task->history);
 }
 
-static void count(struct supervisor *sup, struct task *task)
+static void count(struct recording *r, struct task *task)
 {
-	sup->history_used -= task->history_counted;
-	task->history_counted = memory_of(task);
-	sup->history_used += task->history_counted;
+	if (!task->record) /* it has not begun */
+		return;
+	r->history_used -= task->record->history_counted;
+	task->record->history_counted = memory_of(task);
+	r->history_used += task->record->history_counted;
 }
 
 /* Where all together use more than they may, shortens some. */
-static void bound(struct supervisor *sup)
+static void bound(struct recording *r, struct supervisor *sup)
 {
-	uint64_t most = sup->options.history_memory;
+	uint64_t most = r->options.history_memory;
 	struct task *task;
 
 	for (task = sup->tasks.first; task; task = task->next)
-		count(sup, task);
-	while (sup->history_used > most && (task = whose_turn_to_give(sup))) {
+		count(r, task);
+	while (r->history_used > most && (task = whose_turn_to_give(sup))) {
 		halve(task);
-		count(sup, task);
-		if (!sup->history_bounded)
+		count(r, task);
+		if (!r->history_bounded)
 			supervisor_note(
 				sup, task,
 				"the branch histories of all tasks had reached %llu MB "
 				"(--history-memory): those of idle and of large ones are shortened",
 				(unsigned long long)(most >> 20));
-		sup->history_bounded = true;
+		r->history_bounded = true;
 	}
 	/* What each may keep in any case may be more than all may: who are very many are not asked
 	 * at each of their stops. */
-	sup->history_next =
-		sup->history_used > most ? sup->history_used + sup->history_used / SHARE : most;
+	r->history_next = r->history_used > most ? r->history_used + r->history_used / SHARE : most;
 }
 
-void supervisor_count_history(struct supervisor *sup, struct task *task)
+void history_limit_count(struct recording *r, struct supervisor *sup, struct task *task)
 {
-	count(sup, task);
-	if (sup->history_used > sup->history_next)
-		bound(sup);
+	count(r, task);
+	if (r->history_used > r->history_next)
+		bound(r, sup);
 }
 
-void supervisor_count_histories(struct supervisor *sup) { bound(sup); }
+void history_limit_count_all(struct recording *r, struct supervisor *sup) { bound(r, sup); }
 
-void supervisor_discount_history(struct supervisor *sup, const struct task *task)
+void history_limit_discount(struct recording *r, const struct task *task)
 {
-	sup->history_used -= task->history_counted;
-	if (sup->history_used <= sup->options.history_memory)
-		sup->history_next = sup->options.history_memory;
+	r->history_used -= task->record->history_counted;
+	if (r->history_used <= r->options.history_memory)
+		r->history_next = r->options.history_memory;
 }

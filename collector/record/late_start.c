@@ -1,23 +1,16 @@
 /* SPDX-License-Identifier: MIT */
-/* --from: tasks that run natively until a place is reached. */
-#include "collector/supervisor/supervisor_private.h"
-
+/* --from: tasks that are native until a place is reached. A breakpoint stands there
+ * (start_place.h). When one task comes to it, all tasks of its address space are interrupted and
+ * start there. */
 #include <sys/mman.h>
 #include <sys/ptrace.h>
 #include <sys/syscall.h>
 
+#include "collector/record/recording_private.h"
 #include "collector/record/start_place.h"
 #include "collector/space/map_syscalls.h"
+#include "collector/supervisor/detach.h"
 #include "collector/tracee/tracee.h"
-
-/* QUIRK(interrupt-call): a task that is interrupted in a system call whose stops are watched stops
- * for the call instead, or for the child that it makes, and the kernel forgets the interruption. It
- * goes on to another, which comes before it is in user code again. */
-void supervisor_interrupt_again(const struct task *task)
-{
-	tracee_resume(task->tid, PTRACE_INTERRUPT, 0);
-	tracee_resume(task->tid, PTRACE_CONT, 0);
-}
 
 /* Whether a task that has stopped for a system call may go on without that being looked at: it is
  * no execve. */
@@ -37,13 +30,13 @@ static void await_others(struct supervisor *sup, const struct task *task)
 {
 	supervisor_freeze(sup);
 	for (struct task *t = sup->tasks.first; t; t = t->next) {
-		if (t == task || !t->start_pending)
+		if (t == task || !t->supervised->start_pending)
 			continue;
-		if (!supervisor_has_event(sup, t->tid))
+		if (!event_queue_has(&sup->events, t->tid))
 			(void)supervisor_await_stop(sup, t->tid);
-		if (supervisor_event_type(sup, t->tid) == WAIT_SYSCALL &&
+		if (event_queue_type(&sup->events, t->tid) == WAIT_SYSCALL &&
 		    makes_no_program(t->tid)) {
-			supervisor_drop_event(sup, t->tid);
+			event_queue_drop(&sup->events, t->tid);
 			supervisor_interrupt_again(t);
 			(void)supervisor_await_stop(sup, t->tid);
 		}
@@ -57,7 +50,7 @@ static void from_reached(struct supervisor *sup, struct task *task)
 {
 	struct address_space *space = task->process->space;
 
-	(void)from_disarm(space, task->tid);
+	(void)start_place_disarm(space, task->tid);
 	task->regs.rip = space->from_addr;
 	tracee_set_regs(task->tid, &task->regs);
 	space->from_reached = space->from_addr;
@@ -68,7 +61,7 @@ static void from_reached(struct supervisor *sup, struct task *task)
 			continue;
 		t->native = false;
 		t->filters_unseen = true;
-		t->start_pending = true;
+		t->supervised->start_pending = true;
 		if (t != task)
 			tracee_resume(t->tid, PTRACE_INTERRUPT, 0);
 	}
@@ -76,40 +69,43 @@ static void from_reached(struct supervisor *sup, struct task *task)
 }
 
 /* The first stop of a task that ran natively until now. Its registers have been read. */
-void supervisor_write_start(struct supervisor *sup, struct task *task)
+static void write_start(struct recording *r, struct task *task)
 {
 	struct bt_record_start rec = {.task = task->number};
 	const struct bt_branch gap = {.kind = BT_BRANCH_GAP, .to = BT_GAP_START};
 
-	if (!task->start_pending)
-		return;
-	task->start_pending = false;
+	task->supervised->start_pending = false;
 	task->syscall_restarts = tracee_wants_restart(&task->regs);
 	address_space_refresh(task->process->space, task->tid);
 	task_branch(task, &gap, false);
 	task_epoch(task);
 	rec.point = task_point(task);
-	SUPERVISOR_EVENT(sup, task->unit->number, START, &rec);
+	RECORDING_EVENT(r, task->unit->number, START, &rec);
 }
 
-static void look_for_place(struct supervisor *sup, struct task *task)
+static void look_for_place(struct recording *r, struct task *task)
 {
 	struct address_space *space = task->process->space;
 
-	space->from_missing =
-		!from_insert(space, task->tid, from_resolve(space, task->tid, sup->options.from));
-	sup->from_found |= !space->from_missing;
+	space->from_missing = !start_place_insert(
+		space, task->tid, start_place_resolve(space, task->tid, r->options.from));
+	r->from_found |= !space->from_missing;
 }
 
-void supervisor_from_arm(struct supervisor *sup, struct task *task)
+void recording_on_program(struct session *session, struct supervisor *sup, struct task *task)
 {
+	struct recording *r = recording_of(session);
+
+	(void)sup;
+	if (!r->options.from || r->from_reached)
+		return;
 	task->native = true;
-	look_for_place(sup, task);
+	look_for_place(r, task);
 }
 
 /* A system call of a task that runs natively while the place of --from is looked for: libraries
  * come by mmap. */
-void supervisor_on_native_syscall(struct supervisor *sup, struct task *task)
+static void on_native_syscall(struct recording *r, struct supervisor *sup, struct task *task)
 {
 	struct address_space *space = task->process->space;
 	enum tracee_syscall_stop stop = tracee_syscall_stop(task->tid, &task->syscall);
@@ -119,16 +115,16 @@ void supervisor_on_native_syscall(struct supervisor *sup, struct task *task)
 		return;
 	left = (struct tracee_syscall){.nr = task->regs.orig_rax,
 				       .compat = !tracee_is_in_64_bit(&task->regs)};
-	if (stop == TRACEE_SYSCALL_ENTRY && supervisor_detach_before_exec(sup, task))
+	if (stop == TRACEE_SYSCALL_ENTRY && detach_before_exec(sup, task))
 		return;
 	/* Behind such a call it might be out of reach, and the breakpoint stay: without
 	 * CAP_SYS_PTRACE, where all calls are watched. */
 	if (space->from_addr && stop == TRACEE_SYSCALL_ENTRY &&
 	    map_syscall_changes_rights(&task->syscall))
-		space->from_lifted = from_disarm(space, task->tid) ? task->tid : 0;
+		space->from_lifted = start_place_disarm(space, task->tid) ? task->tid : 0;
 	if (space->from_lifted == task->tid && stop == TRACEE_SYSCALL_EXIT) {
 		space->from_lifted = 0;
-		if (!from_arm_again(space, task->tid)) {
+		if (!start_place_arm_again(space, task->tid)) {
 			supervisor_note(sup, task,
 					"its memory may not be looked at any more without "
 					"CAP_SYS_PTRACE: the place of --from is not watched for");
@@ -138,13 +134,13 @@ void supervisor_on_native_syscall(struct supervisor *sup, struct task *task)
 	if (stop == TRACEE_SYSCALL_EXIT && space->from_missing && syscall_is(&left, SYS_mmap) &&
 	    (left.compat || task->regs.rdx & PROT_EXEC)) {
 		address_space_refresh(space, task->tid);
-		look_for_place(sup, task);
+		look_for_place(r, task);
 	}
-	supervisor_resume_task(sup, task);
+	supervisor_resume_native(sup, task);
 }
 
-void supervisor_on_native_signal(struct supervisor *sup, struct task *task,
-				 const struct wait_event *ev)
+static void on_native_signal(struct recording *r, struct supervisor *sup, struct task *task,
+			     const struct wait_event *ev)
 {
 	struct address_space *space = task->process->space;
 	siginfo_t info;
@@ -157,36 +153,36 @@ void supervisor_on_native_signal(struct supervisor *sup, struct task *task,
 		return;
 	}
 	from_reached(sup, task);
-	sup->from_reached = true;
-	supervisor_write_start(sup, task);
+	r->from_reached = true;
+	write_start(r, task);
 	supervisor_make_ready(sup, task);
 }
 
 /* QUIRK(breakpoint-interrupt): a task that has executed the breakpoint is told of an interruption
  * before its SIGTRAP (the kernel looks for stops before signals, kernel/signal.c get_signal()), and
  * stands in the middle of the instruction that is there again. */
-bool supervisor_from_trap_waits(const struct task *task)
+static bool trap_waits(const struct task *task)
 {
 	struct tracee_signals s;
 
-	return task->start_pending && task->process->space->from_reached &&
+	return task->supervised->start_pending && task->process->space->from_reached &&
 	       task->regs.rip == task->process->space->from_reached + 1 &&
 	       !tracee_signals(task->tid, &s) && s.pending >> (SIGTRAP - 1) & 1;
 }
 
-void supervisor_on_first_syscall(struct supervisor *sup, struct task *task)
+static void on_first_syscall(struct supervisor *sup, struct task *task)
 {
 	enum tracee_syscall_stop stop = tracee_syscall_stop(task->tid, &task->syscall);
 
 	if (tracee_get_regs(task->tid, &task->regs))
 		return;
-	if (stop != TRACEE_SYSCALL_ENTRY || !supervisor_detach_before_exec(sup, task))
+	if (stop != TRACEE_SYSCALL_ENTRY || !detach_before_exec(sup, task))
 		supervisor_interrupt_again(task);
 }
 
 /* A signal reaches a task after --from was reached by another, before it was interrupted. */
-void supervisor_on_first_signal(struct supervisor *sup, struct task *task,
-				const struct wait_event *ev)
+static void on_first_signal(struct recording *r, struct supervisor *sup, struct task *task,
+			    const struct wait_event *ev)
 {
 	uint64_t place = task->process->space->from_reached;
 	siginfo_t info;
@@ -197,10 +193,52 @@ void supervisor_on_first_signal(struct supervisor *sup, struct task *task,
 		/* It came to the breakpoint at the same time as the other. */
 		task->regs.rip = place;
 		tracee_set_regs(task->tid, &task->regs);
-		supervisor_write_start(sup, task);
+		write_start(r, task);
 		supervisor_make_ready(sup, task);
 		return;
 	}
-	supervisor_write_start(sup, task);
+	write_start(r, task);
 	supervisor_signal_arrived(sup, task, &info);
+}
+
+void recording_on_native_stop(struct session *session, struct supervisor *sup, struct task *task,
+			      const struct wait_event *ev)
+{
+	struct recording *r = recording_of(session);
+
+	if (task->native && ev->type == WAIT_SIGNAL)
+		on_native_signal(r, sup, task, ev);
+	else if (task->native)
+		on_native_syscall(r, sup, task);
+	else if (ev->type == WAIT_SIGNAL)
+		on_first_signal(r, sup, task, ev);
+	else
+		on_first_syscall(sup, task);
+}
+
+bool recording_on_late_start(struct session *session, struct supervisor *sup, struct task *task)
+{
+	(void)sup;
+	if (trap_waits(task)) {
+		tracee_resume(task->tid, PTRACE_CONT, 0);
+		return false;
+	}
+	write_start(recording_of(session), task);
+	return true;
+}
+
+/* An orphan's parent may have been native, with the breakpoint in the memory it left. */
+void recording_on_orphan(struct session *session, struct supervisor *sup, struct task *task)
+{
+	struct address_space *space = task->process->space;
+
+	if (!recording_of(session)->options.from)
+		return;
+	for (const struct task *other = sup->tasks.first; other; other = other->next)
+		if (other->native && other->process && other->process->space->from_addr) {
+			space->from_addr = other->process->space->from_addr;
+			space->from_byte = other->process->space->from_byte;
+			task->native = true;
+			return;
+		}
 }

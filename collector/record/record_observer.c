@@ -5,16 +5,10 @@
 #include <stdio.h>
 #include <stdlib.h>
 
+#include "collector/record/task_record.h"
 #include "collector/task/task.h"
 #include "format/syscall_codec.h"
 #include "lib/page.h"
-
-struct task_record {
-	/* System calls, as a CALLS record holds them. */
-	uint64_t tick, count;
-	struct bt_syscall_codec codec;
-	struct buf bytes;
-};
 
 static void record_space(void *arg, const struct address_space *s,
 			 const struct address_space *parent)
@@ -95,22 +89,17 @@ static void record_note(void *arg, const struct task *task, const char *text)
 	struct trace_writer *w = arg;
 	struct bt_record_note rec = {.seq = trace_writer_next_seq(w),
 				     .time = bt_clock_now(trace_writer_clock(w)),
-				     .task = task->number,
+				     .task = task ? task->number : 0,
 				     .text = bt_str(text)};
 
-	trace_writer_event(w, task->unit->number, BT_RECORD_NOTE, &rec);
+	trace_writer_event(w, task && task->unit ? task->unit->number : 0, BT_RECORD_NOTE, &rec);
 }
 
 static void record_syscall(void *arg, struct task *task, const struct bt_syscall *call)
 {
 	struct task_record *record = task->record;
 
-	if (!record)
-		record = task->record = calloc(1, sizeof *record);
-	if (!record) {
-		record_note(arg, task, "out of memory: a system call is not recorded");
-		return;
-	}
+	(void)arg;
 	if (!record->count++)
 		record->tick = record->codec.tick = call->tick;
 	bt_syscall_encode(&record->codec, &record->bytes, call);
@@ -129,15 +118,13 @@ static void record_processor(void *arg, const struct task *task, const struct pr
 	trace_writer_event(w, task->unit->number, BT_RECORD_SCHED, &rec);
 }
 
-uint64_t record_syscalls(const struct task *task) { return task->record ? task->record->count : 0; }
-
 void record_write_syscalls(struct trace_writer *w, struct task *task)
 {
 	struct task_record *record = task->record;
 	struct bt_record_calls rec = {.task = task->number};
 	char text[80];
 
-	if (!record || !record->count)
+	if (!record->count)
 		return;
 	rec.tick = record->tick;
 	rec.count = record->count;
@@ -153,14 +140,6 @@ void record_write_syscalls(struct trace_writer *w, struct task *task)
 	}
 	record->count = 0;
 	buf_reset(&record->bytes);
-}
-
-void record_forget(struct task *task)
-{
-	if (task->record)
-		buf_release(&task->record->bytes);
-	free(task->record);
-	task->record = NULL;
 }
 
 struct observer record_observer(struct trace_writer *w)

@@ -5,6 +5,7 @@
 #include <string.h>
 #include <sys/mman.h>
 
+#include "collector/record/recording_private.h"
 #include "collector/task/last_words.h"
 #include "collector/tracee/tracee.h"
 #include "lib/page.h"
@@ -45,37 +46,39 @@ static int64_t price(const struct task *task, enum bt_snapshot_kind kind)
 }
 
 /* One that is admitted may cost more than there is: the next waits until that is paid for. */
-static bool admitted(struct supervisor *sup, struct task *task, enum bt_snapshot_kind kind)
+static bool admitted(struct recording *r, struct task *task, enum bt_snapshot_kind kind)
 {
-	uint64_t now = bt_clock_now(sup->clock);
-	int64_t gained = (int64_t)((now - task->bucket_time) / BUCKET_REFILL_NS);
+	uint64_t now = bt_clock_now(r->clock);
+	int64_t gained = (int64_t)((now - task->record->bucket_time) / BUCKET_REFILL_NS);
 
-	if (!task->bucket_time)
-		task->bucket = BUCKET_MAX;
-	if (gained || !task->bucket_time)
-		task->bucket_time = now ? now : 1;
-	task->bucket = gained > BUCKET_MAX - task->bucket ? BUCKET_MAX : task->bucket + gained;
-	if (task->bucket <= 0)
+	if (!task->record->bucket_time)
+		task->record->bucket = BUCKET_MAX;
+	if (gained || !task->record->bucket_time)
+		task->record->bucket_time = now ? now : 1;
+	task->record->bucket = gained > BUCKET_MAX - task->record->bucket
+				       ? BUCKET_MAX
+				       : task->record->bucket + gained;
+	if (task->record->bucket <= 0)
 		return false;
-	task->bucket -= price(task, kind);
+	task->record->bucket -= price(task, kind);
 	return true;
 }
 
-void snapshot_write_suppressed(struct supervisor *sup, struct task *task)
+void snapshot_write_suppressed(struct recording *r, struct task *task)
 {
 	for (unsigned kind = 0; kind < BT_SNAPSHOT_KINDS; kind++) {
 		struct bt_record_suppressed rec = {.task = task->number,
 						   .kind = (uint8_t)kind,
-						   .count = task->suppressed[kind]};
+						   .count = task->record->suppressed[kind]};
 
 		if (!rec.count)
 			continue;
-		task->suppressed[kind] = 0;
-		SUPERVISOR_EVENT(sup, task->unit->number, SUPPRESSED, &rec);
+		task->record->suppressed[kind] = 0;
+		RECORDING_EVENT(r, task->unit->number, SUPPRESSED, &rec);
 	}
 }
 
-void snapshot_write_last_words(struct supervisor *sup, struct task *task)
+void snapshot_write_last_words(struct recording *r, struct task *task)
 {
 	struct last_words *w = task->process->last_words;
 	struct bt_record_last_words rec = {.task = task->number};
@@ -84,10 +87,10 @@ void snapshot_write_last_words(struct supervisor *sup, struct task *task)
 		return;
 	rec.total = w->written = w->total;
 	rec.text = slice_of(w->text, w->len);
-	SUPERVISOR_EVENT(sup, task->unit->number, LAST_WORDS, &rec);
+	RECORDING_EVENT(r, task->unit->number, LAST_WORDS, &rec);
 }
 
-static void keep_piece(struct supervisor *sup, const struct task *task, uint32_t snapshot,
+static void keep_piece(struct recording *r, const struct task *task, uint32_t snapshot,
 		       uint64_t start, uint64_t end)
 {
 	struct bt_record_memory rec = {
@@ -100,17 +103,17 @@ static void keep_piece(struct supervisor *sup, const struct task *task, uint32_t
 	n = tracee_read(task->tid, start, bytes, end - start);
 	if (n) {
 		rec.bytes = slice_of(bytes, n);
-		rec.seq = trace_writer_next_seq(sup->writer);
-		trace_writer_event(sup->writer, task->unit->number, BT_RECORD_MEMORY, &rec);
+		rec.seq = trace_writer_next_seq(r->writer);
+		trace_writer_event(r->writer, task->unit->number, BT_RECORD_MEMORY, &rec);
 	}
 	free(bytes);
 }
 
-static void keep_memory(struct supervisor *sup, const struct task *task, uint32_t snapshot,
+static void keep_memory(struct recording *r, const struct task *task, uint32_t snapshot,
 			uint64_t start, uint64_t end)
 {
 	for (uint64_t at = start; at < end; at += PIECE_MAX)
-		keep_piece(sup, task, snapshot, at, end - at < PIECE_MAX ? end : at + PIECE_MAX);
+		keep_piece(r, task, snapshot, at, end - at < PIECE_MAX ? end : at + PIECE_MAX);
 }
 
 /* The mapping that sp lies in; after an overflow, which leaves it in no writable memory, the one
@@ -144,26 +147,26 @@ static struct range stack_from(const struct task *task, uint64_t sp, uint64_t mo
 }
 
 /* Returns what it was. */
-static struct range keep_stack(struct supervisor *sup, const struct task *task, uint32_t snapshot,
+static struct range keep_stack(struct recording *r, const struct task *task, uint32_t snapshot,
 			       uint64_t sp, uint64_t most)
 {
 	struct range stack = stack_from(task, sp, most);
 
-	keep_memory(sup, task, snapshot, stack.start, stack.end);
+	keep_memory(r, task, snapshot, stack.start, stack.end);
 	return stack;
 }
 
 /* The task's stack, those that its handlers on alternate stacks have interrupted, and what lies
  * around the addresses that registers hold. */
-static void keep_thread_memory(struct supervisor *sup, const struct task *task, uint32_t snapshot,
+static void keep_thread_memory(struct recording *r, const struct task *task, uint32_t snapshot,
 			       uint64_t most)
 {
 	const struct address_space *space = task->process->space;
-	struct range stack = keep_stack(sup, task, snapshot, task->regs.rsp, most), other;
+	struct range stack = keep_stack(r, task, snapshot, task->regs.rsp, most), other;
 
 	for (unsigned depth = task->depth; depth-- > 0;)
 		if (task->frames[depth].interrupted_sp)
-			keep_stack(sup, task, snapshot, task->frames[depth].interrupted_sp, most);
+			keep_stack(r, task, snapshot, task->frames[depth].interrupted_sp, most);
 	for (unsigned i = 0; i < BT_REG_COUNT; i++) {
 		uint64_t addr = bt_regs_get(&task->regs, i);
 		const struct mapping *m = address_space_map_at(space, addr);
@@ -172,14 +175,13 @@ static void keep_thread_memory(struct supervisor *sup, const struct task *task, 
 			continue;
 		other.start = addr - m->start < NEAR_BEFORE ? m->start : addr - NEAR_BEFORE;
 		other.end = m->end - addr < NEAR_AFTER ? m->end : addr + NEAR_AFTER;
-		keep_memory(sup, task, snapshot, other.start, other.end);
+		keep_memory(r, task, snapshot, other.start, other.end);
 	}
 }
 
 /* What is to be kept of the task's history has been written. stack: the most that is kept of one,
  * 0: no memory at all. */
-static void keep_thread(struct supervisor *sup, struct task *task, uint32_t snapshot,
-			uint64_t stack)
+static void keep_thread(struct recording *r, struct task *task, uint32_t snapshot, uint64_t stack)
 {
 	struct bt_record_thread rec = {
 		.snapshot = snapshot,
@@ -191,10 +193,10 @@ static void keep_thread(struct supervisor *sup, struct task *task, uint32_t snap
 		.regs = task->regs,
 	};
 
-	rec.seq = trace_writer_next_seq(sup->writer);
-	trace_writer_event(sup->writer, task->unit->number, BT_RECORD_THREAD, &rec);
+	rec.seq = trace_writer_next_seq(r->writer);
+	trace_writer_event(r->writer, task->unit->number, BT_RECORD_THREAD, &rec);
 	if (stack)
-		keep_thread_memory(sup, task, snapshot, stack);
+		keep_thread_memory(r, task, snapshot, stack);
 }
 
 static void settle(struct supervisor *sup, struct task *task)
@@ -210,7 +212,7 @@ static uint64_t share_of_stacks(const struct supervisor *sup, const struct proce
 	size_t n = 0;
 
 	for (const struct task *other = sup->tasks.first; sizes && other; other = other->next)
-		if (other->halted && n < process->tasks) {
+		if (other->record && other->record->halted && n < process->tasks) {
 			struct range stack = stack_from(other, other->regs.rsp, STACK_SHARE_MOST);
 
 			sizes[n++] = stack.end - stack.start;
@@ -221,7 +223,8 @@ static uint64_t share_of_stacks(const struct supervisor *sup, const struct proce
 	return share;
 }
 
-static void keep_other_threads(struct supervisor *sup, const struct task *task, uint32_t snapshot)
+static void keep_other_threads(struct recording *r, struct supervisor *sup, const struct task *task,
+			       uint32_t snapshot)
 {
 	bool frozen = sup->frozen;
 	uint64_t share;
@@ -231,24 +234,25 @@ static void keep_other_threads(struct supervisor *sup, const struct task *task, 
 	supervisor_freeze(sup);
 	/* First all are halted, as soon as can be; writing may take its time then. */
 	for (struct task *other = sup->tasks.first; other; other = other->next)
-		other->halted = other != task && other->process == task->process &&
-				supervisor_halt(sup, other);
+		if (other->record)
+			other->record->halted = other != task && other->process == task->process &&
+						supervisor_halt(sup, other);
 	share = share_of_stacks(sup, task->process);
 	for (struct task *other = sup->tasks.first; other; other = other->next) {
-		if (!other->halted)
+		if (!other->record || !other->record->halted)
 			continue;
-		other->halted = false;
+		other->record->halted = false;
 		settle(sup, other);
-		task_tell_history(other, &sup->observer);
-		keep_thread(sup, other, snapshot, share);
-		trace_writer_flush(sup->writer); /* a megabyte or so of it waits in memory */
+		task_tell_history(other, &r->observer);
+		keep_thread(r, other, snapshot, share);
+		trace_writer_flush(r->writer); /* a megabyte or so of it waits in memory */
 	}
 	if (!frozen)
 		supervisor_thaw(sup);
 }
 
-uint32_t snapshot_take(struct supervisor *sup, struct task *task, enum bt_snapshot_kind kind,
-		       uint64_t event, const char *label)
+uint32_t snapshot_take(struct recording *r, struct supervisor *sup, struct task *task,
+		       enum bt_snapshot_kind kind, uint64_t event, const char *label)
 {
 	bool full = is_full(kind);
 	struct bt_record_snapshot rec = {
@@ -261,30 +265,30 @@ uint32_t snapshot_take(struct supervisor *sup, struct task *task, enum bt_snapsh
 		.label = bt_str(label),
 	};
 
-	if (!full && !admitted(sup, task, kind)) {
-		task->suppressed[kind]++;
+	if (!full && !admitted(r, task, kind)) {
+		task->record->suppressed[kind]++;
 		return 0;
 	}
 	settle(sup, task);
 	/* Before the records that tell its position: those may go out at any time. */
 	if (full) {
-		task_tell_history(task, &sup->observer);
+		task_tell_history(task, &r->observer);
 	} else {
 		task_settle(task);
-		branch_ring_flush(&task->ring, &sup->observer, task->number, HANDLED_BRANCHES);
+		branch_ring_flush(&task->ring, &r->observer, task->number, HANDLED_BRANCHES);
 	}
 	rec.position = task->ring.next;
-	snapshot_write_suppressed(sup, task);
+	snapshot_write_suppressed(r, task);
 	if (full) {
-		snapshot_write_last_words(sup, task);
+		snapshot_write_last_words(r, task);
 		address_space_refresh(task->process->space, task->tid);
 	}
 	rec.epoch = task->process->space->epoch;
-	rec.snapshot = ++sup->snapshots;
-	SUPERVISOR_EVENT(sup, task->unit->number, SNAPSHOT, &rec);
-	keep_thread(sup, task, rec.snapshot, full ? STACK_SHARE_MOST : 0);
+	rec.snapshot = ++r->snapshots;
+	RECORDING_EVENT(r, task->unit->number, SNAPSHOT, &rec);
+	keep_thread(r, task, rec.snapshot, full ? STACK_SHARE_MOST : 0);
 	if (full)
-		keep_other_threads(sup, task, rec.snapshot);
-	trace_writer_flush(sup->writer);
+		keep_other_threads(r, sup, task, rec.snapshot);
+	trace_writer_flush(r->writer);
 	return rec.snapshot;
 }

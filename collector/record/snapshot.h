@@ -3,21 +3,21 @@
 #ifndef BT_SNAPSHOT_H
 #define BT_SNAPSHOT_H
 
-#include "collector/supervisor/supervisor.h"
+#include "collector/record/recording.h"
 
 /* Keeps a moment of a stopped task. Fatal, exit and requested ones stop every thread of the
  * process, keep registers, stacks and memory near register values, and flush the whole ring; those
  * of handled events keep the newest 256 branches and the task's registers and are rate-limited.
  * event: seq of the event it belongs to, or 0. label: of a requested one, or NULL. Flushes the
  * trace, unless it was suppressed. Returns the snapshot's number, 0 when suppressed. */
-uint32_t snapshot_take(struct supervisor *sup, struct task *task, enum bt_snapshot_kind kind,
-		       uint64_t event, const char *label);
+uint32_t snapshot_take(struct recording *r, struct supervisor *sup, struct task *task,
+		       enum bt_snapshot_kind kind, uint64_t event, const char *label);
 
 /* Writes how many snapshots of the task were suppressed since the last one. */
-void snapshot_write_suppressed(struct supervisor *sup, struct task *task);
+void snapshot_write_suppressed(struct recording *r, struct task *task);
 
 /* Writes what the task's process has written to its descriptor 2 last (last_words.h), if it has
  * written anything since the last time. */
-void snapshot_write_last_words(struct supervisor *sup, struct task *task);
+void snapshot_write_last_words(struct recording *r, struct task *task);
 
 #endif

@@ -116,7 +116,7 @@ static bool is_address(const char *where, uint64_t *value)
 	return *where >= '0' && *where <= '9' && !*end && !errno;
 }
 
-bool from_is_place(const char *where)
+bool start_place_is_one(const char *where)
 {
 	uint64_t value;
 
@@ -152,7 +152,7 @@ static uint64_t resolve_in(const struct mapping *m, pid_t pid, const char *where
 	return addr;
 }
 
-uint64_t from_resolve(const struct address_space *space, pid_t pid, const char *where)
+uint64_t start_place_resolve(const struct address_space *space, pid_t pid, const char *where)
 {
 	uint64_t entry = entry_point(pid), addr = 0;
 	const struct mapping *main_map = address_space_map_at(space, entry);
@@ -173,7 +173,7 @@ uint64_t from_resolve(const struct address_space *space, pid_t pid, const char *
 	return addr;
 }
 
-bool from_insert(struct address_space *space, pid_t tid, uint64_t addr)
+bool start_place_insert(struct address_space *space, pid_t tid, uint64_t addr)
 {
 	if (!addr || tracee_read(tid, addr, &space->from_byte, 1) != 1 ||
 	    !tracee_write(tid, addr, &int3, 1))
@@ -182,12 +182,12 @@ bool from_insert(struct address_space *space, pid_t tid, uint64_t addr)
 	return true;
 }
 
-bool from_disarm(struct address_space *space, pid_t tid)
+bool start_place_disarm(struct address_space *space, pid_t tid)
 {
 	return tracee_write(tid, space->from_addr, &space->from_byte, 1);
 }
 
-bool from_arm_again(struct address_space *space, pid_t tid)
+bool start_place_arm_again(struct address_space *space, pid_t tid)
 {
 	return tracee_write(tid, space->from_addr, &int3, 1);
 }

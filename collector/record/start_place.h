@@ -8,22 +8,22 @@
 
 /* Whether where can be a place at all: what begins with a digit or a sign is an address, of 64
  * bits, or nothing. */
-bool from_is_place(const char *where);
+bool start_place_is_one(const char *where);
 
 /* Resolves where, the name of a function or of a label in code, or an address as `nm` prints it
  * (hexadecimal, beginning with a digit; the load bias is added), in the files mapped into a space:
  * the main program first. Returns the address in memory, 0 when it is in none of them. */
-uint64_t from_resolve(const struct address_space *space, pid_t pid, const char *where);
+uint64_t start_place_resolve(const struct address_space *space, pid_t pid, const char *where);
 
 /* Puts the breakpoint at addr. False when addr is 0 or cannot be written; nothing has changed then.
  */
-bool from_insert(struct address_space *space, pid_t tid, uint64_t addr);
+bool start_place_insert(struct address_space *space, pid_t tid, uint64_t addr);
 
 /* Puts the program's own byte back; space->from_addr is left for the caller. False when the memory
  * cannot be written. */
-bool from_disarm(struct address_space *space, pid_t tid);
+bool start_place_disarm(struct address_space *space, pid_t tid);
 
 /* Puts the breakpoint back there. False likewise. */
-bool from_arm_again(struct address_space *space, pid_t tid);
+bool start_place_arm_again(struct address_space *space, pid_t tid);
 
 #endif

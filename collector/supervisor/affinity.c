@@ -6,6 +6,7 @@
 #include <time.h>
 #include <unistd.h>
 
+#include "collector/supervisor/supervised.h"
 #include "collector/task/task.h"
 #include "collector/tracee/tracee.h"
 #include "lib/array_size.h"
@@ -84,7 +85,7 @@ static uint64_t all_waited(struct affinity *a, struct task_table *t)
 	uint64_t sum = waited_since(0, &a->waited);
 
 	for (struct task *task = t->first; task; task = task->next)
-		sum += waited_since(task->tid, &task->waited);
+		sum += waited_since(task->tid, &task->supervised->waited);
 	return sum;
 }
 
@@ -127,7 +128,7 @@ static bool choose(struct affinity *a)
 static void come_together(struct affinity *a, struct task_table *t)
 {
 	for (struct task *task = t->first; task; task = task->next)
-		if (task->affinity_syscall)
+		if (task->supervised->affinity_syscall)
 			return;
 	a->since = a->looked = now();
 	a->together = a->on = choose(a);
@@ -190,11 +191,11 @@ void affinity_syscall_entered(struct affinity *a, struct task_table *t, struct t
 	if (call == SYSCALL_OTHER)
 		return;
 	go_apart(a, t);
-	task->affinity_syscall = true;
+	task->supervised->affinity_syscall = true;
 	a->on = call != SYSCALL_SETS;
 }
 
-void affinity_syscall_left(struct task *task) { task->affinity_syscall = false; }
+void affinity_syscall_left(struct task *task) { task->supervised->affinity_syscall = false; }
 
 void affinity_look(struct affinity *a, struct task_table *t)
 {

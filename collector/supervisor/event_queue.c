@@ -1,6 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* Events: every status that is ready is taken before any is served. */
-#include "collector/supervisor/supervisor_private.h"
+#include "collector/supervisor/event_queue.h"
 
 #include <errno.h>
 #include <signal.h>
@@ -10,7 +9,11 @@
 #include <sys/wait.h>
 #include <time.h>
 
+#include "collector/supervisor/supervised.h"
 #include "collector/tracee/tracee.h"
+
+/* Tasks of all kinds, and none that another supervisor's thread traces (waitpid(2)). */
+#define OF_OURS (__WALL | __WNOTHREAD)
 
 enum {
 	MANY = 64, /* tasks */
@@ -26,152 +29,150 @@ enum {
 
 /* Whether a status tells only of where the task was then. That it has become another program stays
  * true, and that it has come. */
-static bool is_of_the_moment(const struct supervisor *sup, pid_t tid, int status)
+static bool is_of_the_moment(const struct event_queue *q, pid_t tid, int status)
 {
-	const struct task *task = task_find(&sup->tasks, tid);
+	const struct task *task = task_find(q->tasks, tid);
 
 	return WIFSTOPPED(status) && status >> 8 != (SIGTRAP | PTRACE_EVENT_EXEC << 8) && task &&
-	       task->first_stop_seen;
+	       task->supervised->first_stop_seen;
 }
 
-static bool is_empty(const struct supervisor *sup) { return sup->queue_first == sup->queue_end; }
+static bool is_empty(const struct event_queue *q) { return q->first == q->end; }
 
 /* 0 where none of them is of this tid; there may be none if not. */
-static uint32_t *queued_of(const struct supervisor *sup, pid_t tid)
+static uint32_t *queued_of(const struct event_queue *q, pid_t tid)
 {
-	return &sup->queued_of[(uint32_t)tid % TIDS_APART];
+	return &q->queued_of[(uint32_t)tid % TIDS_APART];
 }
 
 /* The oldest event of tid at `from` or behind it, or queue_end. */
-static size_t find_event(const struct supervisor *sup, pid_t tid, size_t from)
+static size_t find_event(const struct event_queue *q, pid_t tid, size_t from)
 {
-	if (sup->queued_of && !*queued_of(sup, tid))
-		return sup->queue_end;
-	while (from < sup->queue_end && sup->queue[from].tid != tid)
+	if (q->queued_of && !*queued_of(q, tid))
+		return q->end;
+	while (from < q->end && q->events[from].tid != tid)
 		from++;
 	return from;
 }
 
-static void take_out(struct supervisor *sup, size_t at)
+static void take_out(struct event_queue *q, size_t at)
 {
-	if (sup->queued_of)
-		--*queued_of(sup, sup->queue[at].tid);
-	if (at == sup->queue_first)
-		sup->queue_first++;
+	if (q->queued_of)
+		--*queued_of(q, q->events[at].tid);
+	if (at == q->first)
+		q->first++;
 	else
-		memmove(&sup->queue[at], &sup->queue[at + 1],
-			(--sup->queue_end - at) * sizeof *sup->queue);
+		memmove(&q->events[at], &q->events[at + 1], (--q->end - at) * sizeof *q->events);
 }
 
 /* QUIRK(stop-left): the task has stopped again, or ended, and nobody had resumed it: it was killed.
  * Its stop before that can neither be looked at any more, nor may the task be resumed for it. */
-static void drop_earlier(struct supervisor *sup, pid_t tid)
+static void drop_earlier(struct event_queue *q, pid_t tid)
 {
-	size_t at = find_event(sup, tid, sup->queue_first);
+	size_t at = find_event(q, tid, q->first);
 
-	while (at < sup->queue_end) {
-		if (is_of_the_moment(sup, tid, sup->queue[at].status))
-			take_out(sup, at);
+	while (at < q->end) {
+		if (is_of_the_moment(q, tid, q->events[at].status))
+			take_out(q, at);
 		else
 			at++;
-		at = find_event(sup, tid, at > sup->queue_first ? at : sup->queue_first);
+		at = find_event(q, tid, at > q->first ? at : q->first);
 	}
 }
 
 /* Makes room for one more. False without memory. */
-static bool make_room(struct supervisor *sup)
+static bool make_room(struct event_queue *q)
 {
-	size_t cap = sup->queue_cap ? sup->queue_cap * 2 : 64;
+	size_t cap = q->cap ? q->cap * 2 : 64;
 	struct queued_event *queue;
 
-	if (!sup->queued_of && is_empty(sup))
-		sup->queued_of = calloc(TIDS_APART, sizeof *sup->queued_of);
-	if (sup->queue_end < sup->queue_cap)
+	if (!q->queued_of && is_empty(q))
+		q->queued_of = calloc(TIDS_APART, sizeof *q->queued_of);
+	if (q->end < q->cap)
 		return true;
-	if (sup->queue_first > sup->queue_cap / 2) {
-		memmove(sup->queue, sup->queue + sup->queue_first,
-			(sup->queue_end - sup->queue_first) * sizeof *sup->queue);
-		sup->queue_end -= sup->queue_first;
-		sup->queue_first = 0;
+	if (q->first > q->cap / 2) {
+		memmove(q->events, q->events + q->first, (q->end - q->first) * sizeof *q->events);
+		q->end -= q->first;
+		q->first = 0;
 		return true;
 	}
-	queue = realloc(sup->queue, cap * sizeof *queue);
+	queue = realloc(q->events, cap * sizeof *queue);
 	if (!queue)
 		return false;
-	sup->queue = queue;
-	sup->queue_cap = cap;
+	q->events = queue;
+	q->cap = cap;
 	return true;
 }
 
 /* False when the stop is none that anybody is to know of: another one follows. */
-static bool queue_event(struct supervisor *sup, pid_t tid, int status)
+static bool queue_event(struct event_queue *q, pid_t tid, int status)
 {
 	if (tracee_put_back(tid, status))
 		return false;
-	drop_earlier(sup, tid);
-	if (!make_room(sup))
+	drop_earlier(q, tid);
+	if (!make_room(q))
 		return true;
-	sup->queue[sup->queue_end++] = (struct queued_event){tid, status};
-	if (sup->queued_of)
-		++*queued_of(sup, tid);
+	q->events[q->end++] = (struct queued_event){tid, status};
+	if (q->queued_of)
+		++*queued_of(q, tid);
 	return true;
 }
 
 /* The oldest event of tid. False when there is none. */
-static bool event_of(const struct supervisor *sup, pid_t tid, struct wait_event *ev)
+static bool event_of(const struct event_queue *q, pid_t tid, struct wait_event *ev)
 {
-	size_t at = find_event(sup, tid, sup->queue_first);
+	size_t at = find_event(q, tid, q->first);
 
-	if (at == sup->queue_end)
+	if (at == q->end)
 		return false;
-	*ev = wait_event_of(tid, sup->queue[at].status);
+	*ev = wait_event_of(tid, q->events[at].status);
 	return true;
 }
 
-bool supervisor_has_event(const struct supervisor *sup, pid_t tid)
+bool event_queue_has(const struct event_queue *q, pid_t tid)
 {
-	return find_event(sup, tid, sup->queue_first) < sup->queue_end;
+	return find_event(q, tid, q->first) < q->end;
 }
 
-enum wait_type supervisor_event_type(const struct supervisor *sup, pid_t tid)
+enum wait_type event_queue_type(const struct event_queue *q, pid_t tid)
 {
 	struct wait_event ev;
 
-	return event_of(sup, tid, &ev) ? ev.type : WAIT_TYPES;
+	return event_of(q, tid, &ev) ? ev.type : WAIT_TYPES;
 }
 
-int supervisor_event_signal(const struct supervisor *sup, pid_t tid)
+int event_queue_signal(const struct event_queue *q, pid_t tid)
 {
 	struct wait_event ev;
 
-	return event_of(sup, tid, &ev) && ev.type == WAIT_SIGNAL ? ev.value : 0;
+	return event_of(q, tid, &ev) && ev.type == WAIT_SIGNAL ? ev.value : 0;
 }
 
-bool supervisor_event_holds(const struct supervisor *sup, pid_t tid)
+bool event_queue_holds(const struct event_queue *q, pid_t tid)
 {
 	struct wait_event ev;
 
-	return event_of(sup, tid, &ev) && wait_event_holds(&ev);
+	return event_of(q, tid, &ev) && wait_event_holds(&ev);
 }
 
-void supervisor_drop_event(struct supervisor *sup, pid_t tid)
+void event_queue_drop(struct event_queue *q, pid_t tid)
 {
-	size_t at = find_event(sup, tid, sup->queue_first);
+	size_t at = find_event(q, tid, q->first);
 
-	if (at < sup->queue_end)
-		take_out(sup, at);
+	if (at < q->end)
+		take_out(q, at);
 }
 
-bool supervisor_take_event(struct supervisor *sup, pid_t tid, enum wait_type type, int signo,
-			   struct wait_event *ev)
+bool event_queue_take(struct event_queue *q, pid_t tid, enum wait_type type, int signo,
+		      struct wait_event *ev)
 {
-	if (!event_of(sup, tid, ev) || ev->type != type || ev->value != signo)
+	if (!event_of(q, tid, ev) || ev->type != type || ev->value != signo)
 		return false;
-	supervisor_drop_event(sup, tid);
+	event_queue_drop(q, tid);
 	return true;
 }
 
-bool supervisor_await_stop(struct supervisor *sup, pid_t tid)
+bool event_queue_await(struct event_queue *q, pid_t tid, uint64_t until)
 {
 	static const struct timespec pause = {.tv_nsec = 100000};
 	int status;
@@ -180,35 +181,35 @@ bool supervisor_await_stop(struct supervisor *sup, pid_t tid)
 	/* Bounded: what sleeps uninterruptibly (the parent of a vfork, a hung file system) does not
 	 * stop for us. */
 	do {
-		while (!(got = waitpid(tid, &status, __WALL | WNOHANG)) &&
-		       bt_clock_now(sup->clock) < sup->patience)
+		while (!(got = waitpid(tid, &status, OF_OURS | WNOHANG)) &&
+		       bt_clock_now(q->clock) < until)
 			nanosleep(&pause, NULL);
 		if (got != tid)
 			return false;
-	} while (!queue_event(sup, tid, status));
+	} while (!queue_event(q, tid, status));
 	return WIFSTOPPED(status);
 }
 
 /* One more status of tid, or (-1) of any. Returns what waitpid(2) does. */
-static pid_t take(struct supervisor *sup, pid_t tid, int options)
+static pid_t take(struct event_queue *q, pid_t tid, int options)
 {
 	int status;
-	pid_t got = waitpid(tid, &status, __WALL | options);
+	pid_t got = waitpid(tid, &status, OF_OURS | options);
 
 	if (got > 0)
-		(void)queue_event(sup, got, status);
+		(void)queue_event(q, got, status);
 	return got;
 }
 
 /* Asked for a status of any, the kernel looks at each task, whether there is one or not. */
-static void take_any(struct supervisor *sup)
+static void take_any(struct event_queue *q)
 {
 	pid_t got;
 
-	while (is_empty(sup) || sup->tasks.count > 1) {
-		got = take(sup, -1, is_empty(sup) ? 0 : WNOHANG);
+	while (is_empty(q) || q->tasks->count > 1) {
+		got = take(q, -1, is_empty(q) ? 0 : WNOHANG);
 		if (got < 0 && errno == EINTR)
-			supervisor_serve_tick(sup);
+			q->on_wake(q->arg);
 		else if (got <= 0)
 			break;
 	}
@@ -220,7 +221,7 @@ static void take_any(struct supervisor *sup)
  * stops. */
 
 /* Takes what the next SIGCHLD tells of, within the time. False when none came: EAGAIN, EINTR. */
-static bool take_told(struct supervisor *sup, long nanoseconds)
+static bool take_told(struct event_queue *q, long nanoseconds)
 {
 	const struct timespec time = {.tv_sec = nanoseconds / 1000000000,
 				      .tv_nsec = nanoseconds % 1000000000};
@@ -231,56 +232,64 @@ static bool take_told(struct supervisor *sup, long nanoseconds)
 	sigaddset(&set, SIGCHLD);
 	if (sigtimedwait(&set, &info, &time) != SIGCHLD)
 		return false;
-	sup->unseen = true;
-	sup->told_of += take(sup, info.si_pid, WNOHANG) > 0;
+	q->unseen = true;
+	q->told_of += take(q, info.si_pid, WNOHANG) > 0;
 	return true;
 }
 
 /* All statuses that are ready. False when there is no child. Where nothing was lost, the next look
  * may be later. */
-static bool look_at_all(struct supervisor *sup)
+static bool look_at_all(struct event_queue *q)
 {
-	uint64_t soon = (uint64_t)sup->tasks.count * LOOK_SOON, late = 2 * sup->look_after;
-	size_t before = sup->queue_end - sup->queue_first;
+	uint64_t soon = (uint64_t)q->tasks->count * LOOK_SOON, late = 2 * q->look_after;
+	size_t before = q->end - q->first;
 	pid_t got;
 
-	while ((got = take(sup, -1, WNOHANG)) > 0)
+	while ((got = take(q, -1, WNOHANG)) > 0)
 		;
-	sup->look_after = sup->queue_end - sup->queue_first > before || late < soon ? soon
-			  : late < LOOK_LATE                                        ? late
-										    : LOOK_LATE;
-	sup->unseen = false;
-	sup->told_of = 0;
+	q->look_after = q->end - q->first > before || late < soon ? soon
+			: late < LOOK_LATE                        ? late
+								  : LOOK_LATE;
+	q->unseen = false;
+	q->told_of = 0;
 	return !got;
 }
 
 /* Who sends us SIGCHLD without end does not keep us from looking: after as many as there are tasks
  * all are looked at. */
-static void take_told_first(struct supervisor *sup)
+static void take_told_first(struct event_queue *q)
 {
 	unsigned told = 0;
 
-	while (told < sup->tasks.count && take_told(sup, 0))
+	while (told < q->tasks->count && take_told(q, 0))
 		told++;
-	if (sup->told_of > sup->tasks.count / LOOK_SHARE)
-		(void)look_at_all(sup);
-	while (is_empty(sup)) {
-		if (told++ < sup->tasks.count &&
-		    take_told(sup, sup->unseen ? (long)sup->look_after : LOOK_ANYWAY))
+	if (q->told_of > q->tasks->count / LOOK_SHARE)
+		(void)look_at_all(q);
+	while (is_empty(q)) {
+		if (told++ < q->tasks->count &&
+		    take_told(q, q->unseen ? (long)q->look_after : LOOK_ANYWAY))
 			continue;
 		told = 0;
-		supervisor_serve_tick(sup);
-		if (!look_at_all(sup))
+		q->on_wake(q->arg);
+		if (!look_at_all(q))
 			return;
 	}
 }
 
-bool supervisor_next_event(struct supervisor *sup, struct wait_event *ev)
+bool event_queue_next(struct event_queue *q, struct wait_event *ev)
 {
-	(sup->tasks.count < MANY ? take_any : take_told_first)(sup);
-	if (is_empty(sup))
+	(q->tasks->count < MANY ? take_any : take_told_first)(q);
+	if (is_empty(q))
 		return false;
-	*ev = wait_event_of(sup->queue[sup->queue_first].tid, sup->queue[sup->queue_first].status);
-	take_out(sup, sup->queue_first);
+	*ev = wait_event_of(q->events[q->first].tid, q->events[q->first].status);
+	take_out(q, q->first);
 	return true;
+}
+
+void event_queue_release(struct event_queue *q)
+{
+	free(q->events);
+	free(q->queued_of);
+	q->events = NULL;
+	q->queued_of = NULL;
 }

@@ -1,17 +1,11 @@
 /* SPDX-License-Identifier: MIT */
-/* Signals: what they will do, which moments are kept, handlers. */
+/* Signals: what they will do, which are delivered, handlers. */
+#include "collector/supervisor/detach.h"
 #include "collector/supervisor/supervisor_private.h"
 
-#include "collector/record/snapshot.h"
 #include "collector/task/cut_transfer.h"
 #include "collector/tracee/signal_frame.h"
 #include "collector/tracee/tracee.h"
-#include "lib/abort_message.h"
-
-enum {
-	MESSAGE_MAX = 1024,
-	SENDER_MAX = 80,
-};
 
 static enum bt_signal_action default_action(int signo)
 {
@@ -98,83 +92,17 @@ bool supervisor_signal_waits(const struct task *task, bool *any)
 	return false;
 }
 
-static size_t read_of_task(void *arg, uint64_t addr, void *to, size_t n)
-{
-	const struct task *task = arg;
-
-	return tracee_read(task->tid, addr, to, n);
-}
-
-/* What the task's libc has left to be said of its end. */
-static void find_message(struct task *task, char text[MESSAGE_MAX])
-{
-	const struct mapping_list *all = &task->process->space->mappings;
-
-	*text = '\0';
-	for (size_t i = 0; i < all->count && !*text; i++)
-		if (!all->maps[i].offset && bt_is_libc(all->maps[i].path))
-			bt_abort_message(read_of_task, task, all->maps[i].start, text, MESSAGE_MAX);
-}
-
-/* What its sender is called; of a signal that was meant for the front, which passes it on, whose it
- * was. */
-static void name_sender(const struct supervisor *sup, const struct task *task,
-			const siginfo_t *info, char text[SENDER_MAX])
-{
-	pid_t from = info->si_pid == getpid() ? sup->passed_on[info->si_signo] : 0;
-	char name[TRACEE_NAME];
-
-	tracee_sender_name(task->tid, info->si_pid, name);
-	snprintf(text, SENDER_MAX, "%s", name);
-	if (!from)
-		return;
-	tracee_sender_name(task->tid, from, name);
-	snprintf(text, SENDER_MAX, "btrec, passed on from process %d%s%s%s", (int)from,
-		 *name ? " (" : "", name, *name ? ")" : "");
-}
-
 void supervisor_signal_arrived(struct supervisor *sup, struct task *task, const siginfo_t *info)
 {
-	bool sync = tracee_is_synchronous(info), fatal;
+	bool sync = tracee_is_synchronous(info);
 	enum bt_signal_action action = action_of(task, info->si_signo, sync);
-	/* Of a timer's, its number stands where si_pid is. */
-	bool sent = (info->si_code <= 0 && info->si_code != SI_TIMER) || info->si_signo == SIGCHLD;
-	struct bt_record_signal rec = {
-		.task = task->number,
-		.point = task_point(task),
-		.signo = (uint32_t)info->si_signo,
-		.code = (uint32_t)info->si_code,
-		.addr = sync && info->si_signo != SIGSYS ? (uint64_t)(uintptr_t)info->si_addr : 0,
-		.sender = sent ? (uint32_t)info->si_pid : 0,
-		.uid = sent ? (uint32_t)info->si_uid : 0,
-		.sync = sync,
-		.action = (uint8_t)action,
-	};
-	char message[MESSAGE_MAX], sender[SENDER_MAX];
+	const struct arrived_signal signal = {
+		.info = info, .action = action, .sync = sync, .fatal = is_deadly(action)};
 
-	fatal = is_deadly(action);
 	task_prune_frames(task);
-	supervisor_serve_snapshot(sup, task);
 	if (task->native) /* its system calls were not seen */
 		address_space_refresh(task->process->space, task->tid);
-	if (info->si_signo == SIGABRT) {
-		find_message(task, message);
-		rec.message = bt_str(message);
-	}
-	if (fatal && rec.sender && info->si_pid != task->process->pid) {
-		name_sender(sup, task, info, sender);
-		rec.sender_name = bt_str(sender);
-	}
-	SUPERVISOR_EVENT(sup, task->unit->number, SIGNAL, &rec);
-	if (fatal) {
-		supervisor_look_at_files_of(sup, task);
-		if (!task->process->fatal_kept)
-			snapshot_take(sup, task, BT_SNAPSHOT_FATAL, rec.seq, NULL);
-		task->process->fatal_kept = true;
-	} else if (action == BT_ACTION_HANDLER && !task->native) {
-		snapshot_take(sup, task, sync ? BT_SNAPSHOT_FAULT : BT_SNAPSHOT_SIGNAL, rec.seq,
-			      NULL);
-	}
+	sup->session->ops->on_signal(sup->session, sup, task, &signal);
 	/* What the program would never notice is dropped here: nothing is left to be delivered. */
 	task->pending_signal =
 		action == BT_ACTION_IGNORE || action == BT_ACTION_CONTINUE ? 0 : info->si_signo;
@@ -187,22 +115,15 @@ void supervisor_signal_arrived(struct supervisor *sup, struct task *task, const 
 		task->syscall_restarts = false;
 	}
 	task->syscall_cut = false;
-	/* QUIRK(init-fault): delivered to such a process, the signal would be dropped and the
-	 * instruction fault again, for ever; detached, it dies of it. */
-	if (fatal && sync && !task->native && tracee_is_init(task->process->pid)) {
+	if (signal.fatal && sync && !task->native && tracee_is_init(task->process->pid)) {
 		task->pending_signal = 0;
-		task->process->leaving = "the first process of a PID namespace, which a fault ends "
-					 "only when nobody traces it: detached there";
+		detach_init(task->process);
 	}
 	supervisor_make_ready(sup, task);
 }
 
 void supervisor_handler_entered(struct supervisor *sup, struct task *task)
 {
-	struct bt_record_handler rec = {.task = task->number,
-					.point = task_point(task),
-					.signo = signal_frame_signo(&task->regs)};
-
 	if (task->depth < HANDLER_DEPTH_MAX) {
 		struct handler_frame *f = &task->frames[task->depth++];
 		uint64_t start, size;
@@ -215,7 +136,6 @@ void supervisor_handler_entered(struct supervisor *sup, struct task *task)
 			f->interrupted_sp = signal_frame_sp(task->tid, &task->regs);
 		}
 	}
-	rec.depth = task->depth;
-	SUPERVISOR_EVENT(sup, task->unit->number, HANDLER, &rec);
+	sup->session->ops->on_handler(sup->session, sup, task);
 	supervisor_make_ready(sup, task);
 }

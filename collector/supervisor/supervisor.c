@@ -1,6 +1,8 @@
 /* SPDX-License-Identifier: MIT */
-/* The main loop, and one row per kind of event. */
-#include "collector/supervisor/supervisor_private.h"
+/* The main loop, one row per kind of event, and one per kind of stop. A stop of a task that runs
+ * under the backend goes to the backend first, which says what it means to the program
+ * (backend_stop). */
+#include "collector/supervisor/supervisor.h"
 
 #include <signal.h>
 #include <stdarg.h>
@@ -8,30 +10,23 @@
 #include <stdlib.h>
 #include <sys/ptrace.h>
 
-#include "collector/record/record_observer.h"
-#include "collector/record/snapshot.h"
 #include "collector/supervisor/program.h"
+#include "collector/supervisor/scheduler.h"
+#include "collector/supervisor/supervisor_private.h"
 #include "collector/tracee/tracee.h"
 
-#define FLUSH_INTERVAL_NS 1000000000u
-
-enum {
-	SYSCALLS_PER_RECORD =
-		1 << 14, /* about; fewer when something else is to be told of the task */
-};
-
-void supervisor_note(struct supervisor *sup, const struct task *task, const char *fmt, ...)
+void supervisor_note(const struct supervisor *sup, const struct task *task, const char *fmt, ...)
 {
-	struct bt_record_note rec = {.task = task ? task->number : 0};
 	char text[512];
 	va_list ap;
 
 	va_start(ap, fmt);
 	vsnprintf(text, sizeof text, fmt, ap);
 	va_end(ap);
-	rec.text = bt_str(text);
-	SUPERVISOR_EVENT(sup, task && task->unit ? task->unit->number : 0, NOTE, &rec);
+	sup->observer->ops->note(sup->observer->arg, task, text);
 }
+
+/* ---- Ticks ---- */
 
 static void set_pace(struct supervisor *sup, bool hurried)
 {
@@ -47,8 +42,11 @@ void supervisor_hurry(struct supervisor *sup)
 		set_pace(sup, true);
 }
 
-void supervisor_serve_tick(struct supervisor *sup)
+/* What is due at the caller's timer, if it has ticked. */
+static void serve_tick(void *arg)
 {
+	struct supervisor *sup = arg;
+
 	if (!*sup->tick)
 		return;
 	*sup->tick = 0;
@@ -62,42 +60,23 @@ void supervisor_serve_tick(struct supervisor *sup)
 	if (sup->slices - sup->told < SUPERVISOR_SLICES)
 		return;
 	sup->told = sup->slices;
-	supervisor_count_histories(sup);
+	sup->session->ops->on_tick(sup->session, sup);
 	sup->on_tick(sup->on_tick_arg, sup);
 }
 
-void supervisor_keep_requested(struct supervisor *sup, struct task *task)
-{
-	task->process->snapshot_wanted = false;
-	snapshot_take(sup, task, BT_SNAPSHOT_REQUEST, 0, "btrec snap");
-	sup->request_kept += task->process->request_mark == sup->request;
-}
-
-void supervisor_serve_snapshot(struct supervisor *sup, struct task *task)
-{
-	if (task->process->snapshot_wanted && !sup->frozen)
-		supervisor_keep_requested(sup, task);
-}
+/* ---- Stops under the backend ---- */
 
 void supervisor_serve_stop_points(struct supervisor *sup, struct task *task)
 {
-	enum stop_point_side place;
-	char text[STOP_POINT_TEXT];
+	enum stop_point_side side;
 
-	while (!sup->frozen && (place = stop_point_side(task)) != STOP_POINT_AHEAD) {
-		stop_point_print(task->stop_point++, text, sizeof text);
-		if (place == STOP_POINT_PASSED) {
-			supervisor_note(sup, task, "--snap-at %s: the task was never there", text);
-			continue;
-		}
-		sup->stop_points_kept++;
-		snapshot_take(sup, task, BT_SNAPSHOT_REQUEST, 0, text);
-	}
+	while (!sup->frozen && (side = stop_point_side(task)) != STOP_POINT_AHEAD)
+		sup->session->ops->on_stop_point(sup->session, sup, task, side);
 }
 
 static void slice_over(struct supervisor *sup, struct task *task)
 {
-	supervisor_serve_snapshot(sup, task);
+	sup->session->ops->on_slice(sup->session, sup, task);
 	supervisor_serve_stop_points(sup, task);
 	supervisor_make_ready(sup, task);
 }
@@ -109,9 +88,7 @@ void supervisor_on_backend_stop(struct supervisor *sup, struct task *task,
 	enum backend_stop stop = sup->backend.ops->stopped(&sup->backend, task, ev, &info);
 
 	if (stop != BACKEND_GONE)
-		supervisor_count_history(sup, task);
-	if (stop != BACKEND_RUNS || record_syscalls(task) >= SYSCALLS_PER_RECORD)
-		record_write_syscalls(sup->writer, task);
+		sup->session->ops->on_stop(sup->session, sup, task, stop == BACKEND_RUNS);
 	if (stop != BACKEND_RUNS)
 		supervisor_follow_mappings(sup, task);
 	/* Not before a signal: what it comes from was made of what is known. */
@@ -127,7 +104,7 @@ void supervisor_on_backend_stop(struct supervisor *sup, struct task *task,
 		slice_over(sup, task);
 		return;
 	case BACKEND_SPINS:
-		task->spins = true;
+		task->supervised->spins = true;
 		slice_over(sup, task);
 		return;
 	case BACKEND_SYSCALL_ENTER:
@@ -149,26 +126,21 @@ void supervisor_on_backend_stop(struct supervisor *sup, struct task *task,
 	}
 }
 
-static void on_early_stop(struct supervisor *sup, struct task *task, const struct wait_event *ev)
+/* ---- Events ---- */
+
+static void on_early_stop(const struct task *task, const struct wait_event *ev)
 {
 	/* Before its execve: nothing of the program's. A signal goes on. */
-	(void)sup;
 	tracee_resume(task->tid, PTRACE_CONT, ev->type == WAIT_SIGNAL ? ev->value : 0);
 }
 
 static void on_syscall_or_signal(struct supervisor *sup, struct task *task,
 				 const struct wait_event *ev)
 {
-	if (!task->recorded)
-		on_early_stop(sup, task, ev);
-	else if (task->native && ev->type == WAIT_SIGNAL)
-		supervisor_on_native_signal(sup, task, ev);
-	else if (task->native)
-		supervisor_on_native_syscall(sup, task);
-	else if (task->start_pending && ev->type == WAIT_SIGNAL)
-		supervisor_on_first_signal(sup, task, ev);
-	else if (task->start_pending)
-		supervisor_on_first_syscall(sup, task);
+	if (!task->supervised->started)
+		on_early_stop(task, ev);
+	else if (task->native || task->supervised->start_pending)
+		sup->session->ops->on_native_stop(sup->session, sup, task, ev);
 	else {
 		if (ev->type == WAIT_SIGNAL)
 			supervisor_note_signal(task, ev->value);
@@ -181,7 +153,7 @@ static void on_syscall_or_signal(struct supervisor *sup, struct task *task,
 static struct task *stranger(struct supervisor *sup, const struct wait_event *ev)
 {
 	if (ev->type == WAIT_INTERRUPT || ev->type == WAIT_GROUP_STOP)
-		return task_add(&sup->tasks, ev->tid);
+		return supervised_task(&sup->tasks, ev->tid);
 	if (ev->type != WAIT_EXITED && ev->type != WAIT_KILLED)
 		tracee_resume(ev->tid, PTRACE_CONT, ev->type == WAIT_SIGNAL ? ev->value : 0);
 	return NULL;
@@ -212,42 +184,43 @@ static void dispatch(struct supervisor *sup, const struct wait_event *ev)
 	supervisor_release_front(sup);
 }
 
-void supervisor_flush_due(struct supervisor *sup)
-{
-	uint64_t now = bt_clock_now(sup->clock);
+/* ---- Begin and end ---- */
 
-	if (now - sup->last_flush < FLUSH_INTERVAL_NS)
-		return;
-	sup->last_flush = now;
-	trace_writer_flush(sup->writer);
-}
-
-void supervisor_init(struct supervisor *sup, struct trace_writer *w, const struct backend_ops *ops,
-		     const struct supervisor_options *options)
+void supervisor_init(struct supervisor *sup, struct session *session,
+		     const struct observer *observer, const struct bt_clock *clock,
+		     const struct backend_ops *ops, const struct supervisor_options *options)
 {
+	static const struct test_knobs none = {0};
 	const struct processor here = processor_probe(), plain = {.fast_loop = !here.fast_loop};
+	const struct test_knobs *tests = options->tests ? options->tests : &none;
 
-	*sup = (struct supervisor){.writer = w,
-				   .clock = trace_writer_clock(w),
-				   .observer = record_observer(w),
-				   .options = *options,
-				   .watch_execs = !program_privileges_survive()};
+	*sup = (struct supervisor){
+		.session = session,
+		.observer = observer,
+		.clock = clock,
+		.scheduler = ops->native || options->parallel ? &side_by_side_scheduler
+							      : &turns_scheduler,
+		.options = *options,
+		.watch_execs = !program_privileges_survive(),
+	};
+	sup->options.tests = tests;
+	sup->events = (struct event_queue){
+		.tasks = &sup->tasks, .clock = clock, .on_wake = serve_tick, .arg = sup};
 	sup->backend = (struct backend){.ops = ops,
-					.observer = &sup->observer,
-					.clock = trace_writer_clock(w),
+					.observer = observer,
+					.clock = clock,
 					.cache = options->cache,
-					.ticks = !options->history,
+					.ticks = options->ticks,
 					.pmu = options->pmu,
 					.parallel = options->parallel,
-					.processor = options->plain_processor ? plain : here,
-					.alarm_each = options->alarm_each,
-					.predict_eagerly = options->predict_eagerly};
-	if (!ops->native && !options->parallel && !options->unbound && !options->from)
+					.processor = tests->plain_processor ? plain : here,
+					.tests = tests};
+	if (!ops->native && !options->parallel && !options->unbound && !options->late_start)
 		affinity_begin(&sup->affinity);
 }
 
-/* Statuses are told of by SIGCHLD (supervisor_queue.c), of stops only where that is not ignored, as
- * the user's may be. */
+/* Statuses are told of by SIGCHLD (event_queue.h), of stops only where that is not ignored, as the
+ * user's may be. */
 static void hear_of_statuses(struct sigaction *before, sigset_t *mask)
 {
 	const struct sigaction by_default = {.sa_handler = SIG_DFL};
@@ -266,41 +239,20 @@ void supervisor_run(struct supervisor *sup)
 	sigset_t mask;
 
 	hear_of_statuses(&before, &mask);
-	while (supervisor_next_event(sup, &ev)) {
+	while (event_queue_next(&sup->events, &ev)) {
 		dispatch(sup, &ev);
-		supervisor_serve_tick(sup);
+		serve_tick(sup);
 	}
 	sigaction(SIGCHLD, &before, NULL);
 	sigprocmask(SIG_SETMASK, &mask, NULL);
 }
 
-static void release_tasks(struct supervisor *sup)
+void supervisor_release(struct supervisor *sup)
 {
 	sup->frozen = true; /* nobody gets a turn any more */
 	while (sup->tasks.first)
 		supervisor_forget(sup, sup->tasks.first);
-	free(sup->queue);
-	free(sup->queued_of);
-	sup->queue = NULL;
-	sup->queued_of = NULL;
+	event_queue_release(&sup->events);
 	if (sup->backend.ops->close)
 		sup->backend.ops->close(&sup->backend);
-}
-
-void supervisor_abandon(struct supervisor *sup, const char *dir)
-{
-	release_tasks(sup);
-	trace_writer_discard(sup->writer, dir);
-}
-
-void supervisor_release(struct supervisor *sup)
-{
-	struct bt_record_end rec = {.kind = (uint8_t)sup->outcome.kind,
-				    .status = (uint32_t)sup->outcome.status};
-
-	if (!sup->outcome.ended)
-		rec.kind = BT_EXIT_UNKNOWN;
-	release_tasks(sup);
-	SUPERVISOR_EVENT(sup, 0, END, &rec);
-	trace_writer_close(sup->writer);
 }

@@ -1,42 +1,30 @@
 /* SPDX-License-Identifier: MIT */
-/* The recorder: supervises a tree of processes, runs their code through a backend, and writes what
- * happens to a trace. One thread, one struct; the main loop is next event, dispatch. */
+/* A supervisor runs a tree of processes through a backend: it serves each stop, decides whose turn
+ * it is, hides from the program that it is traced, and tells a session (session.h) what happens.
+ * - One thread, one struct, nothing of the process's: another supervisor may run beside it on
+ *   another thread, with tasks of its own.
+ * - Used by sessions and by the command that starts one. The main loop is: next event, dispatch. */
 #ifndef BT_SUPERVISOR_H
 #define BT_SUPERVISOR_H
 
 #include "collector/backend/backend.h"
 #include "collector/supervisor/affinity.h"
+#include "collector/supervisor/event_queue.h"
+#include "collector/supervisor/session.h"
 #include "collector/task/task.h"
-#include "format/trace_writer.h"
 
-enum snap_exit {
-	SNAP_EXIT_NEVER,
-	SNAP_EXIT_FAILURE, /* of the initial process */
-	SNAP_EXIT_ALWAYS,  /* of every process */
-};
+struct scheduler_ops;
 
 struct supervisor_options {
-	uint64_t
-		history; /* branches kept per task; 0: none, only ticks and transfers are counted */
-	uint64_t history_memory; /* bytes that the histories of all tasks may use together */
-	enum snap_exit snap_exit;
 	const char *cache; /* directory of what backends keep from one recording to the next; NULL:
 			      none */
-	const char *from;  /* NULL: from the start */
-	const struct stop_point
-		*stop_points; /* moments to keep, sorted; stay as long as the recorder */
-	size_t stop_point_count;
-	struct pmu *pmu;    /* opened, of the pmu backend; else NULL */
-	bool parallel;      /* the threads of a process run side by side under the engine */
-	bool unbound;       /* the recorder and the program may run on any processor (affinity.h) */
-	bool deterministic; /* the tests' start (world.h) */
-	unsigned alarm_each;  /* for tests (backend.h) */
-	bool plain_processor; /* for tests: code for processors without what not all have, or where
-				 other code is fast */
-	bool whole_maps;      /* for tests: all mappings are read at each call that changes some */
-	bool predict_eagerly; /* for tests (backend.h) */
-	bool switch_history;  /* for tests: branches are recorded every other time that user code is
-				 resumed */
+	struct pmu *pmu;   /* opened, of the pmu backend; else NULL */
+	bool ticks;        /* ticks and transfers are counted, branches are not recorded */
+	bool parallel;     /* the threads of a process run side by side under the engine */
+	bool unbound;    /* the supervisor and the program may run on any processor (affinity.h) */
+	bool late_start; /* tasks may be native: what they did before is not known */
+	bool deterministic;             /* the tests' start (world.h) */
+	const struct test_knobs *tests; /* stay as long as the supervisor; NULL: none */
 };
 
 /* How the initial process ended, and what remains. */
@@ -47,43 +35,23 @@ struct supervisor_outcome {
 	bool core;
 };
 
-/* A wait status that was taken early and waits for its turn. */
-struct queued_event {
-	pid_t tid;
-	int status;
-};
-
 enum {
 	SUPERVISOR_SLICE_MS = 5,
 	SUPERVISOR_SLICES = 20,
 };
 
 struct supervisor {
-	struct trace_writer *writer;
-	const struct bt_clock *clock; /* the writer's */
-	struct observer observer;     /* of the spaces and of the backend: writes records */
+	struct session *session;
+	const struct observer *observer; /* the session's: of the spaces and of the backend */
+	const struct bt_clock *clock;
 	struct backend backend;
+	const struct scheduler_ops *scheduler; /* how the tasks of a unit share the time */
 	struct supervisor_options options;
 	struct task_table tasks;
 	struct affinity affinity;
-	struct queued_event *queue; /* events taken while looking for others: those in [queue_first,
-				       queue_end) */
-	size_t queue_first, queue_end, queue_cap;
-	uint32_t *queued_of; /* how many of them are of tids with these low bits; NULL: not known */
-	/* Since all tasks were looked at for a status (supervisor_queue.c): */
-	bool unseen;         /* one may have stopped of which nothing told */
-	size_t told_of;      /* statuses taken of which something did */
-	uint64_t look_after; /* ns without any until all are looked at again */
-	uint32_t snapshots;
-	unsigned request;      /* the newest one from outside for snapshots: its mark */
-	uint32_t request_kept; /* snapshots for it */
-	bool tracing_refused;  /* the program tried to trace what is recorded */
-	uint64_t history_used, history_next; /* bytes of all histories, as last counted; when some
-						are to be shortened */
-	bool history_bounded; /* some history was shortened for options.history_memory */
+	struct event_queue events;
+	bool tracing_refused; /* the program tried to trace what is supervised */
 	pid_t initial_pid;
-	pid_t passed_on[NSIG]; /* who sent the front the signal of that number that the initial
-				  process was sent last; 0: not known */
 	pid_t stopped_by; /* the initial process is stopped: the task whose stop told it, and whose
 			     going on will; 0 */
 	uint64_t doomed_next; /* when those that are to be detached are looked at again */
@@ -93,9 +61,7 @@ struct supervisor {
 			      (program.h) */
 	bool frozen;       /* nobody gets a turn: a snapshot is being taken */
 	uint64_t patience; /* until when that waits for tasks to stop */
-	bool from_found, from_reached; /* by any task */
-	size_t stop_points_kept;       /* of options.stop_points */
-	bool started;                  /* the initial process is past its execve */
+	bool started;      /* the initial process is past its execve */
 	/* The caller's timer sets *tick: every SUPERVISOR_SLICE_MS while somebody waits for a turn
 	 * (hurried; at first, too), else each SUPERVISOR_SLICES times that, as on_pace says; then
 	 * turns change. on_tick is called each SUPERVISOR_SLICES slices. */
@@ -111,74 +77,64 @@ struct supervisor {
 	void (*notify)(void *arg, const struct supervisor *sup, int stop_signal);
 	void *notify_arg;
 	unsigned files_looked; /* slices when files were last looked at */
-	uint64_t last_flush;
 };
 
-/* Takes over the writer. */
-void supervisor_init(struct supervisor *sup, struct trace_writer *w, const struct backend_ops *ops,
-		     const struct supervisor_options *options);
-/* Closes the trace. */
+/* Session, observer and clock stay as long as the supervisor. */
+void supervisor_init(struct supervisor *sup, struct session *session,
+		     const struct observer *observer, const struct bt_clock *clock,
+		     const struct backend_ops *ops, const struct supervisor_options *options);
+
+/* Frees the tasks that are left, and closes the backend. */
 void supervisor_release(struct supervisor *sup);
-
-/* The program never started: takes the trace back out of the directory dir. */
-void supervisor_abandon(struct supervisor *sup, const char *dir);
-
-/* Hands what is buffered to the kernel when a second has passed since the last time. */
-void supervisor_flush_due(struct supervisor *sup);
-
-/* To be called at each tick: where the initial process was detached, whether it has been stopped or
- * continued since. */
-void supervisor_watch_left(struct supervisor *sup);
 
 /* The initial process, seized and not yet past its execve, behind which it ignores SIGTRAP or does
  * not. Errors: BT_E_NO_MEMORY. */
 int supervisor_adopt(struct supervisor *sup, pid_t pid, bool trap_ignored,
 		     struct bt_error *err) BT_MUST_USE;
 
-/* Runs until no recorded task is left. */
+/* Runs until no task is left. */
 void supervisor_run(struct supervisor *sup);
+
+/* To be called at each tick: where the initial process was detached, whether it has been stopped or
+ * continued since. */
+void supervisor_watch_left(struct supervisor *sup);
 
 /* To be called at the caller's ticks: takes in new tasks whose parent was killed before it could
  * report them. */
 void supervisor_adopt_orphans(struct supervisor *sup);
 
-/* To be called at the caller's ticks: lets go of processes that a fault would not end while they
- * are traced. */
-void supervisor_detach_doomed(struct supervisor *sup);
+/* ---- For sessions ---- */
 
-/* Lets go of every task that can be left right now, with a reason for the trace; to be called again
- * at later ticks until none is left. */
-void supervisor_detach_all(struct supervisor *sup, const char *reason);
-
-/* For the modules of the collector: */
-
-/* Fills seq and time and writes an event of the unit. */
-#define SUPERVISOR_EVENT(sup, unit, KIND, rec)                                  \
-	do {                                                                    \
-		(rec)->seq = trace_writer_next_seq((sup)->writer);              \
-		(rec)->time = bt_clock_now((sup)->clock);                       \
-		trace_writer_event((sup)->writer, unit, BT_RECORD_##KIND, rec); \
-	} while (0)
-
-/* A NOTE record of the task's unit. */
-void supervisor_note(struct supervisor *sup, const struct task *task, const char *fmt, ...)
+/* Tells the observer a line about the task; NULL: about the whole. */
+void supervisor_note(const struct supervisor *sup, const struct task *task, const char *fmt, ...)
 	__attribute__((format(printf, 3, 4)));
 
 /* Brings a task to a stop in which registers and history agree, in task->regs; needs
  * supervisor_freeze. False when there is nothing to see of it. */
 bool supervisor_halt(struct supervisor *sup, struct task *task);
+
+/* Nobody gets a turn until supervisor_thaw. Waiting for stops takes half a second at most. */
 void supervisor_freeze(struct supervisor *sup);
 void supervisor_thaw(struct supervisor *sup);
 
-/* Takes a snapshot of a task's process, now or when it has stopped, which it is asked to do: its
- * snapshot_wanted tells. */
-void supervisor_request_snapshot(struct supervisor *sup, struct task *task);
-
-/* Waits, until sup->patience at most, until tid stops or ends, leaving its event in the queue for
- * the main loop. False when it is gone. */
+/* Waits, as long as supervisor_freeze lets it, until tid stops or ends, leaving its event in the
+ * queue for the main loop. False when it is gone. */
 bool supervisor_await_stop(struct supervisor *sup, pid_t tid);
 
-/* Whether an event of tid waits in the queue: the task is stopped already. */
-bool supervisor_has_event(const struct supervisor *sup, pid_t tid);
+/* Files that code of the task's process is mapped from, and that have been written to since the
+ * last look, get a note, and are to be read again. */
+void supervisor_look_at_files_of(struct supervisor *sup, struct task *task);
+
+/* Lets a stopped native task go on. */
+void supervisor_resume_native(struct supervisor *sup, struct task *task);
+
+/* The same of one that has become a task like others, and can go on when it is its turn. */
+void supervisor_make_ready(struct supervisor *sup, struct task *task);
+
+/* A signal waits to be delivered to the stopped task, whose registers have been read. */
+void supervisor_signal_arrived(struct supervisor *sup, struct task *task, const siginfo_t *info);
+
+/* A task with start_pending goes on, to be interrupted. */
+void supervisor_interrupt_again(const struct task *task);
 
 #endif

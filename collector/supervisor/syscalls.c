@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* System calls: records, what they change, and those that mean something to the recorder itself. */
+/* System calls: what they change, and those that mean something to the supervisor itself. */
 #include "collector/supervisor/supervisor_private.h"
 
 #include <errno.h>
@@ -8,10 +8,9 @@
 #include <sys/syscall.h>
 #include <unistd.h>
 
-#include "collector/record/snapshot.h"
 #include "collector/space/map_syscalls.h"
 #include "collector/space/world.h"
-#include "collector/supervisor/program.h"
+#include "collector/supervisor/detach.h"
 #include "collector/supervisor/terminal.h"
 #include "collector/task/cut_transfer.h"
 #include "collector/task/last_words.h"
@@ -32,7 +31,8 @@ void supervisor_follow_mappings(struct supervisor *sup, struct task *task)
 	struct address_space *space = task->process->space;
 
 	/* With --from there may be threads whose calls are not seen. */
-	space->later.all |= space->later.count && (sup->options.whole_maps || sup->options.from);
+	space->later.all |=
+		space->later.count && (sup->options.tests->whole_maps || sup->options.late_start);
 	address_space_catch_up(space, task->tid);
 }
 
@@ -46,59 +46,18 @@ static void follow_syscall(struct supervisor *sup, struct task *task)
 	supervisor_follow_mappings(sup, task);
 }
 
-/* Before a system call that ends the process: the last moment at which its threads and memory are
- * whole. */
-static void snapshot_before_exit(struct supervisor *sup, struct task *task)
-{
-	struct process *p = task->process;
-	bool ends =
-		is_syscall(task, SYS_exit_group) || (is_syscall(task, SYS_exit) && p->tasks == 1);
-	bool failure = (task->syscall.args[0] & 0xff) != 0;
-
-	/* A thread that ends before its process: what its snapshot would have kept of it. */
-	if (!ends && is_syscall(task, SYS_exit) && sup->options.snap_exit == SNAP_EXIT_ALWAYS)
-		task_tell_history(task, &sup->observer);
-	if (ends && (sup->options.snap_exit == SNAP_EXIT_ALWAYS ||
-		     (sup->options.snap_exit == SNAP_EXIT_FAILURE && p->initial && failure)))
-		snapshot_take(sup, task, BT_SNAPSHOT_EXIT, 0, NULL);
-}
-
 /* The prctl of btrec.h: harmless in the kernel (EINVAL), a request here. */
-static void snapshot_on_request(struct supervisor *sup, struct task *task)
+static void answer_request(struct supervisor *sup, struct task *task)
 {
 	char label[128] = "";
 
-	task->snapshot_syscall =
+	task->supervised->request =
 		is_syscall(task, SYS_prctl) && task->syscall.args[0] == BTREC_PRCTL;
-	if (!task->snapshot_syscall)
+	if (!task->supervised->request)
 		return;
 	if (task->syscall.args[1])
 		tracee_read(task->tid, task->syscall.args[1], label, sizeof label - 1);
-	snapshot_take(sup, task, BT_SNAPSHOT_REQUEST, 0, label);
-}
-
-bool supervisor_detach_before_exec(struct supervisor *sup, struct task *task)
-{
-	char reason[600];
-	pid_t pid = task->process->pid;
-	struct task *next;
-
-	if (!is_syscall(task, SYS_execve) && !is_syscall(task, SYS_execveat))
-		return false;
-	if (!program_gains_privileges(task->tid, is_syscall(task, SYS_execveat), task->syscall.args,
-				      reason, sizeof reason))
-		return false;
-	limits_restore(&task->process->limits, pid);
-	/* The execve ends the other threads; they must not be traced when it happens. Those that
-	 * run in user code die in it unrecorded, which is what they do natively. */
-	for (struct task *other = sup->tasks.first; other; other = next) {
-		next = other->next;
-		if (other != task && other->process && other->process->pid == pid &&
-		    other->state == TASK_READY)
-			supervisor_detach(sup, other, reason);
-	}
-	supervisor_detach(sup, task, reason);
-	return true;
+	sup->session->ops->on_request(sup->session, sup, task, label);
 }
 
 /* QUIRK(rseq): a restartable sequence counts on being aborted when another thread of the process
@@ -108,7 +67,7 @@ bool supervisor_detach_before_exec(struct supervisor *sup, struct task *task)
  * get what the first one got. Native code keeps it. */
 static bool is_rseq(const struct supervisor *sup, const struct task *task)
 {
-	return is_syscall(task, SYS_rseq) && !sup->options.from;
+	return is_syscall(task, SYS_rseq) && !sup->options.late_start;
 }
 
 /* QUIRK(shadow-stack): calls and returns of translated code are jumps, of which a shadow stack
@@ -144,12 +103,13 @@ static void trace_child(struct task *task)
 		return;
 	if (c->nr == SYS_clone) {
 		task->regs.rdi &= ~(uint64_t)CLONE_UNTRACED;
-		task->untraced_child = !tracee_set_regs(task->tid, &task->regs);
+		task->supervised->untraced_child = !tracee_set_regs(task->tid, &task->regs);
 	} else if (c->nr == SYS_clone3 &&
 		   tracee_read(task->tid, c->args[0], &flags, sizeof flags) == sizeof flags &&
 		   flags & CLONE_UNTRACED) {
 		flags &= ~(uint64_t)CLONE_UNTRACED;
-		task->untraced_child = tracee_write(task->tid, c->args[0], &flags, sizeof flags);
+		task->supervised->untraced_child =
+			tracee_write(task->tid, c->args[0], &flags, sizeof flags);
 	}
 }
 
@@ -159,9 +119,9 @@ static void restore_clone_flags(struct task *task)
 	const struct tracee_syscall *c = &task->syscall;
 	uint64_t flags;
 
-	if (!task->untraced_child)
+	if (!task->supervised->untraced_child)
 		return;
-	task->untraced_child = false;
+	task->supervised->untraced_child = false;
 	if (c->nr == SYS_clone) {
 		task->regs.rdi |= CLONE_UNTRACED;
 		tracee_set_regs(task->tid, &task->regs);
@@ -173,31 +133,15 @@ static void restore_clone_flags(struct task *task)
 
 void supervisor_syscall_entered(struct supervisor *sup, struct task *task)
 {
-	const struct tracee_syscall *c = &task->syscall;
-	struct bt_record_syscall_enter rec = {
-		.task = task->number,
-		.point = task_point(task),
-		.nr = c->nr,
-		.arg0 = c->args[0],
-		.arg1 = c->args[1],
-		.arg2 = c->args[2],
-		.arg3 = c->args[3],
-		.arg4 = c->args[4],
-		.arg5 = c->args[5],
-		.compat = c->compat,
-	};
-
 	task->in_syscall = true;
 	task->syscall_restarts = false;
-	task->stopped_in_syscall = false;
-	task->ignored_before = task->process->signals_ignored;
+	task->supervised->stopped_in_syscall = false;
+	task->supervised->ignored_before = task->process->signals_ignored;
 	cut_transfer_begun(task);
 	syscall_timeout_begin(task, bt_clock_now(sup->clock));
-	SUPERVISOR_EVENT(sup, task->unit->number, SYSCALL_ENTER, &rec);
-	supervisor_serve_snapshot(sup, task);
-	snapshot_before_exit(sup, task);
-	snapshot_on_request(sup, task);
-	if (supervisor_detach_before_exec(sup, task))
+	sup->session->ops->on_syscall_enter(sup->session, sup, task);
+	answer_request(sup, task);
+	if (detach_before_exec(sup, task))
 		return;
 	refuse_syscall(sup, task);
 	trace_child(task);
@@ -213,10 +157,10 @@ static bool taken_by_another(const struct supervisor *sup, const struct task *ta
 {
 	siginfo_t info;
 
-	if (task->process->signals_ignored != task->ignored_before)
+	if (task->process->signals_ignored != task->supervised->ignored_before)
 		return true;
 	for (const struct task *other = task->process->members; other; other = other->member_next)
-		if (other != task && supervisor_event_type(sup, other->tid) == WAIT_SIGNAL &&
+		if (other != task && event_queue_type(&sup->events, other->tid) == WAIT_SIGNAL &&
 		    !tracee_get_siginfo(other->tid, &info) &&
 		    (supervisor_is_ignored(other, &info) ||
 		     ((info.si_signo == SIGTRAP || info.si_signo == SIGSEGV) && info.si_code <= 0)))
@@ -231,7 +175,7 @@ static bool woken_in_vain(const struct supervisor *sup, const struct task *task,
 {
 	if (!cut)
 		return taken_by_another(sup, task);
-	return !task->stopped_in_syscall &&
+	return !task->supervised->stopped_in_syscall &&
 	       (task->process->tasks > 1 || taken_by_another(sup, task)) &&
 	       !syscall_filter_answers(task);
 }
@@ -321,8 +265,8 @@ static void note_refused_tracing(struct supervisor *sup, const struct task *task
 
 void supervisor_syscall_left(struct supervisor *sup, struct task *task)
 {
-	struct bt_record_syscall_exit rec = {
-		.task = task->number, .point = task_point(task), .nr = task->syscall.nr};
+	const struct bt_point at = task_point(task);
+	uint64_t result;
 	bool ends;
 
 	task->syscall_restarts = tracee_wants_restart(&task->regs);
@@ -337,16 +281,16 @@ void supervisor_syscall_left(struct supervisor *sup, struct task *task)
 	affinity_syscall_left(task);
 	memory_lock_syscall_left(task);
 	syscall_filter_left(&sup->tasks, task);
-	if (task->snapshot_syscall) {
-		task->snapshot_syscall = false;
+	if (task->supervised->request) {
+		task->supervised->request = false;
 		task->regs.rax = 0;
 		tracee_set_regs(task->tid, &task->regs);
 	}
-	rec.result = task->regs.rax;
+	result = task->regs.rax;
 	ends = !task->syscall_restarts && !redo_interrupted(sup, task);
 	if (ends)
-		rec.result = task->regs.rax;
-	SUPERVISOR_EVENT(sup, task->unit->number, SYSCALL_EXIT, &rec);
+		result = task->regs.rax;
+	sup->session->ops->on_syscall_exit(sup->session, sup, task, &at, result);
 	if (ends) {
 		cut_transfer_end(task);
 		last_words_heard(task);
@@ -361,10 +305,9 @@ void supervisor_syscall_left(struct supervisor *sup, struct task *task)
 		world_make_deterministic(task->tid);
 		address_space_refresh(task->process->space, task->tid);
 	}
-	if (is_syscall(task, SYS_execve) && sup->options.from && !sup->from_reached &&
-	    (int64_t)task->regs.rax == 0)
-		supervisor_from_arm(sup, task);
-	if (task->syscall.compat || sup->options.from)
+	if (is_syscall(task, SYS_execve) && (int64_t)task->regs.rax == 0)
+		sup->session->ops->on_program(sup->session, sup, task);
+	if (task->syscall.compat || sup->options.late_start)
 		task->process->trap_known = false; /* it may be changed unseen */
 	if ((is_syscall(task, SYS_execve) && !task->process->trap_known) ||
 	    (is_syscall(task, SYS_rt_sigaction) && (int)task->syscall.args[0] == SIGTRAP))

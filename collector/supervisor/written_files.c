@@ -38,7 +38,8 @@ void supervisor_look_at_files(struct supervisor *sup)
 	for (struct task *task = sup->tasks.first; task; task = task->next) {
 		struct address_space *s = task->process ? task->process->space : NULL;
 
-		if (!s || !task->recorded || task->native || s->files_looked == sup->slices)
+		if (!s || !task->supervised->started || task->native ||
+		    s->files_looked == sup->slices)
 			continue;
 		s->files_looked = sup->slices;
 		supervisor_look_at_files_of(sup, task);

@@ -75,13 +75,12 @@ void task_leave_unit(struct task *task)
 	task->unit = NULL;
 	if (u)
 		u->running -= task->state == TASK_RUNNING;
-	if (u && u->dumps == task)
-		u->dumps = NULL;
 	if (!u || --u->tasks)
 		return;
 	*u->link = u->next;
 	if (u->next)
 		u->next->link = u->link;
+	free(u->turns);
 	free(u);
 }
 
@@ -98,6 +97,7 @@ void task_remove(struct task_table *t, struct task *task)
 	branch_ring_release(&task->ring);
 	branch_log_free(task->log);
 	syscall_filter_put(task->filter);
+	free(task->supervised);
 	free(task);
 }
 
@@ -139,8 +139,6 @@ void task_set_state(struct task *task, enum task_state state)
 	if (task->unit)
 		task->unit->running = task->unit->running - (task->state == TASK_RUNNING) +
 				      (state == TASK_RUNNING);
-	if (task->unit && state == TASK_RUNNING)
-		task->unit->asked = false;
 	task->state = state;
 }
 

@@ -1,5 +1,7 @@
 /* SPDX-License-Identifier: MIT */
-/* Tasks, processes and units of the recorded tree, and the table that holds them. */
+/* Tasks, processes and units, and the table that holds them: what all know of them who run code.
+ * The supervisor, the session and the backends each keep more of a task behind a pointer that is
+ * theirs alone. */
 #ifndef BT_TASK_H
 #define BT_TASK_H
 
@@ -93,88 +95,66 @@ enum {
 struct unit {
 	struct unit *next, **link; /* in the table */
 	uint32_t number;
-	unsigned tasks;
-	struct task *current; /* holds the turn */
-	struct task *ready_first,
-		*ready_last;     /* those that have some of their slice left come first */
-	unsigned ready;          /* how many there are */
-	struct task *early_last; /* the last of them; NULL */
+	unsigned tasks, running; /* its tasks; of them in TASK_RUNNING, */
+	unsigned waiting;        /* ... and waiting for their turn */
+	struct task *current;    /* has the turn; NULL: nobody, or they run side by side */
 	unsigned yields; /* how often the processor was given up for whoever made the last call at a
 			    stop, or was woken by that; at most TURN_YIELDS */
-	unsigned running;   /* tasks in TASK_RUNNING, */
-	bool asked;         /* all of which have been asked to stop */
-	struct task *dumps; /* is being ended by a signal that leaves a core file, where tasks run
-			       side by side; NULL */
-	uint32_t last;      /* task that ran last */
-	struct bt_point left_at; /* where that one stood when its turn ended */
+	struct unit_turns *turns; /* the supervisor's; freed with the unit by free(3) */
 };
 
 struct task {
-	struct task *next, **link; /* in the table: link is what points to it */
-	struct task *ready_next, *ready_before;
+	struct task *next, **link;               /* in the table: link is what points to it */
 	struct task *member_next, **member_link; /* of its process */
 	uint32_t number, parent;
-	pid_t tid, parent_tid; /* the parent's when it made this one */
+	pid_t tid;
 	struct process *process;
 	struct unit *unit;
 	enum task_state state;
 	enum bt_task_how how;
-	bool recorded; /* its TASK record is written */
-	bool exit_recorded;
-	bool queued;
-	uint64_t turn_began, turn_used; /* ns; used: of its slice, before the turn that it has */
-	bool spins;     /* its turn ended because it only waited for what others do */
-	bool unwatched; /* it has the turn although it does, for they do, too: there is no hurry */
-	bool first_stop_seen;
-	unsigned orphan_ticks; /* for how long it has waited for its parent's event */
-	bool native;           /* runs unrecorded until --from is reached */
-	bool start_pending;    /* its START record is still to be written */
-	struct bt_regs regs;   /* of the last stop, as the application sees them */
+	bool native;    /* runs on its own: nothing is known of it until the session says where it
+			   begins */
+	bool unwatched; /* it has the turn although it only waits for what others do, for they do,
+			   too: there is no hurry */
+
+	/* Where it is. */
+	struct bt_regs regs; /* of the last stop, as the application sees them */
+	bool mid_run; /* it was stopped in what the backend had begun: registers are those before
+			 that */
+	const struct stop_point *stop_point,
+		*stop_points_end; /* where it is to be stopped, in order (stop_point.h) */
+	struct handler_frame frames[HANDLER_DEPTH_MAX]; /* of handlers that it has not left */
+	unsigned depth;
+	int pending_signal; /* to deliver when it is resumed */
+	enum bt_signal_action pending_action;
+
+	/* What it did. */
 	struct branch_ring ring;
 	struct branch_log *log; /* of a backend that decodes later what it recorded (branch_log.h),
 				   else NULL: what is newer than the ring */
 	uint64_t history;       /* entries of branch history it may keep */
-	uint64_t history_counted; /* bytes of it, of the sum of all tasks */
-	const struct stop_point *stop_point,
-		*stop_points_end; /* where it is to be stopped, in order (stop_point.h) */
-	unsigned ran;             /* the recorder's tick at which it was last resumed */
 	uint64_t stepped; /* instructions that were single-stepped, system calls not counted */
-	struct task_record *record; /* what the record session keeps of it (record_observer.h) */
+
+	/* Its system call. */
+	bool in_syscall;
+	bool syscall_restarts; /* its last one will be entered again by the kernel */
+	bool syscall_cut; /* its last one was made without a stop and gave EINTR, or less than all,
+			     for what stopped it now */
+	bool interrupted; /* we interrupted it for a snapshot */
+	struct tracee_syscall syscall; /* the one it is in, or made last */
+	struct cut_transfer transfer;
+	struct syscall_timeout timeout;
+	struct syscall_filter *filter; /* the newest of those it was seen to install, or has from
+					  its parent (syscall_filter.h); NULL: none */
+	bool filters_unseen;           /* or there are others, from when it was native */
+	struct limits_syscall limits_syscall;
+
+	struct supervised *supervised; /* the supervisor's; freed with the task by free(3) */
+	struct task_record *record;    /* the session's; gone before the task is removed */
 	/* Of the backends, which may be built on one another: */
 	void *backend;          /* the engine's, the pmu's */
 	void *runner;           /* of what runs code for the pmu */
 	struct step_task *step; /* the stepper's */
-
-	bool in_syscall;
-	bool syscall_restarts; /* its last system call will be entered again by the kernel */
-	bool syscall_cut; /* its last system call was made without a stop and gave EINTR, or less
-			     than all, for what stopped it now */
-	struct cut_transfer transfer;
-	struct syscall_timeout timeout;
-	bool untraced_child;   /* it is in a clone() from whose flags CLONE_UNTRACED was taken */
-	bool snapshot_syscall; /* it is in the prctl that btrec.h makes */
-	bool mid_run; /* it was stopped in what the backend had begun: registers are those before
-			 that */
-	bool halted;  /* for the snapshot that is being taken */
-	bool stopped_in_syscall; /* its process was stopped while it was in its system call, which
-				    Linux may end for that (signal(7)) */
-	unsigned ignored_before; /* of its process, when its system call began */
-	bool interrupted;        /* we interrupted its system call for a snapshot */
-	struct tracee_syscall syscall; /* the one it is in, or made last */
-	struct syscall_filter *filter; /* the newest of those it was seen to install, or has from
-					  its parent (syscall_filter.h); NULL: none */
-	bool filters_unseen;           /* or there are others, from before --from was reached */
-	struct limits_syscall limits_syscall;
-	bool affinity_syscall; /* that asks for an affinity, or sets one */
-	uint64_t waited;       /* for a processor, in nanoseconds, when that was last looked at */
-	int pending_signal;    /* to deliver when it is resumed */
-	enum bt_signal_action pending_action;
-
-	struct handler_frame frames[HANDLER_DEPTH_MAX];
-	unsigned depth;
-	int64_t bucket; /* rate limit of snapshots of handled events: what may be spent on them */
-	uint64_t bucket_time; /* 0: not begun */
-	uint64_t suppressed[BT_SNAPSHOT_KINDS];
 };
 
 struct task_table {

@@ -19,7 +19,7 @@ named() {
 	return 1
 }
 
-folders="lib syscalls format hardware import commands collector collector/tracee collector/space collector/history collector/task collector/backend collector/backend/step
+folders="lib syscalls format hardware import commands collector collector/tracee collector/space collector/history collector/task collector/backend collector/supervisor collector/record collector/backend/step
 collector/backend/engine collector/backend/engine/decode collector/backend/engine/cache collector/backend/engine/translate collector/backend/engine/changes
 collector/backend/engine/persist collector/backend/pmu collector/doctor decoder tui tests bench"
 while read -r folder; do

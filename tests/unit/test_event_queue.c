@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /* Events of many tasks: all come, also those of which no SIGCHLD told, and few of them cost a look
  * at all tasks. */
-#include "collector/supervisor/supervisor_private.h"
+#include "collector/supervisor/event_queue.h"
 
 #include <signal.h>
 #include <sys/ptrace.h>
@@ -9,6 +9,7 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
+#include "collector/supervisor/supervised.h"
 #include "tests/unit/unit.h"
 
 enum {
@@ -37,8 +38,8 @@ int sigtimedwait(const sigset_t *set, siginfo_t *info, const struct timespec *ti
 }
 
 struct herd {
-	struct supervisor recorder;
-	volatile sig_atomic_t tick;
+	struct task_table tasks;
+	struct event_queue events;
 	pid_t tids[TASKS];
 	sigset_t mask;
 };
@@ -61,15 +62,17 @@ static void seize(struct herd *h, int i)
 	h->tids[i] = start(!i);
 	assert_true(h->tids[i] > 0);
 	assert_int_equal(ptrace(PTRACE_SEIZE, h->tids[i], NULL, PTRACE_O_EXITKILL), 0);
-	assert_non_null(task_add(&h->recorder.tasks, h->tids[i]));
+	assert_non_null(supervised_task(&h->tasks, h->tids[i]));
 }
+
+static void go_on(void *arg) { (void)arg; }
 
 static void quiesce(struct herd *h)
 {
 	sigset_t told;
 
 	*h = (struct herd){0};
-	h->recorder.tick = &h->tick;
+	h->events = (struct event_queue){.tasks = &h->tasks, .on_wake = go_on};
 	sigemptyset(&told);
 	sigaddset(&told, SIGCHLD);
 	sigprocmask(SIG_BLOCK, &told, &h->mask);
@@ -79,10 +82,9 @@ static void quiesce(struct herd *h)
 
 static void disperse(struct herd *h)
 {
-	while (h->recorder.tasks.first)
-		task_remove(&h->recorder.tasks, h->recorder.tasks.first);
-	free(h->recorder.queue);
-	free(h->recorder.queued_of);
+	while (h->tasks.first)
+		task_remove(&h->tasks, h->tasks.first);
+	event_queue_release(&h->events);
 	sigprocmask(SIG_SETMASK, &h->mask, NULL);
 }
 
@@ -93,7 +95,7 @@ static void expect_of_others(struct herd *h, enum wait_type type)
 	struct wait_event ev;
 
 	for (int left = TASKS - 1; left;) {
-		assert_true(supervisor_next_event(&h->recorder, &ev));
+		assert_true(event_queue_next(&h->events, &ev));
 		for (int i = 1; i < TASKS; i++) {
 			if (h->tids[i] != ev.tid)
 				continue;
@@ -123,10 +125,10 @@ static void all_events_come_once(void **state)
 	expect_of_others(&h, WAIT_KILLED);
 	kill(h.tids[0], SIGKILL);
 	do
-		assert_true(supervisor_next_event(&h.recorder, &ev));
+		assert_true(event_queue_next(&h.events, &ev));
 	while (ev.type != WAIT_KILLED);
-	assert_false(supervisor_next_event(&h.recorder,
-					   &ev)); /* nobody is left, whatever the table says */
+	assert_false(
+		event_queue_next(&h.events, &ev)); /* nobody is left, whatever the table says */
 	disperse(&h);
 }
 
@@ -140,7 +142,7 @@ static void stops_of_one_do_not_cost_a_look_at_all(void **state)
 	quiesce(&h);
 	before = looks;
 	for (int i = 0; i < STOPS; i++) {
-		assert_true(supervisor_next_event(&h.recorder, &ev));
+		assert_true(event_queue_next(&h.events, &ev));
 		assert_int_equal(ev.tid, h.tids[0]);
 		assert_int_equal(ev.type, WAIT_SIGNAL);
 		ptrace(PTRACE_CONT, ev.tid, NULL, 0);
@@ -148,7 +150,7 @@ static void stops_of_one_do_not_cost_a_look_at_all(void **state)
 	assert_in_range(looks - before, 0, STOPS / 2); /* it was two for each */
 	for (int i = 0; i < TASKS; i++)
 		kill(h.tids[i], SIGKILL);
-	while (supervisor_next_event(&h.recorder, &ev))
+	while (event_queue_next(&h.events, &ev))
 		;
 	disperse(&h);
 }
@@ -170,7 +172,7 @@ static void whoever_sends_sigchld_hides_no_stop(void **state)
 	flood = 0;
 	for (int i = 0; i < TASKS; i++)
 		kill(h.tids[i], SIGKILL);
-	for (struct wait_event ev; supervisor_next_event(&h.recorder, &ev);)
+	for (struct wait_event ev; event_queue_next(&h.events, &ev);)
 		;
 	disperse(&h);
 }

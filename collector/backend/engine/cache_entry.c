@@ -677,7 +677,8 @@ bool cache_stay(struct backend *b, struct task *task, const struct bt_regs *raw)
 	uint64_t pc = wanted_at_trap(c, raw, &exit);
 
 	/* The tests that look at each place of the cache's code are to see it left. */
-	if (!pc || pc == es->unmade || b->alarm_each || !may_stay(b, task) || !is_ready(&src, pc))
+	if (!pc || pc == es->unmade || b->tests->alarm_each || !may_stay(b, task) ||
+	    !is_ready(&src, pc))
 		return false;
 	c->busy = true; /* it is not cleared: the task is in it */
 	fragment = fragment_for(&src, pc, exit == EXIT_NONE);
@@ -696,7 +697,7 @@ bool cache_make_room(struct backend *b, struct task *task, struct stretch *s)
 
 	/* What cache_enter() sees to from time to time, and the stop point that it looks at, are
 	 * not to be missed. */
-	return !b->alarm_each && !((struct engine_task *)task->backend)->ticks &&
+	return !b->tests->alarm_each && !((struct engine_task *)task->backend)->ticks &&
 	       may_stay(b, task) && stop_point_ticks_ahead(task) == UINT64_MAX &&
 	       !cache_is_watched(task->backend) && !engine_space_has_much_dead(es) &&
 	       !watch_sweep_is_due(b, es) && stretch_take_full(task, es, s) &&

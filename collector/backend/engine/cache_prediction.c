@@ -29,7 +29,7 @@ enum {
 
 static const struct caution *caution_of(const struct backend *b)
 {
-	return b->predict_eagerly ? &eager : &cautious;
+	return b->tests->predict_eagerly ? &eager : &cautious;
 }
 
 struct sample {

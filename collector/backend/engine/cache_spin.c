@@ -27,7 +27,7 @@ static unsigned later(const struct task *task)
 	const struct engine_task *et = task->backend;
 	unsigned looks = et->confirms ? 0 : et->looks;
 
-	if (!task->unit->ready_first)
+	if (!task->unit->waiting)
 		looks += task->unit->yields;
 	return LOOKS_LATER * (looks < LOOKS_FURTHER ? looks : LOOKS_FURTHER);
 }
@@ -36,7 +36,7 @@ static bool is_waited_for(const struct task *task)
 {
 	const struct unit *u = task->unit;
 
-	return u->tasks > 1 && u->current == task && (u->ready_first || u->yields < TURN_YIELDS) &&
+	return u->tasks > 1 && u->current == task && (u->waiting || u->yields < TURN_YIELDS) &&
 	       !task->unwatched;
 }
 

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* For tests (backend.alarm_each): the cache's code is stepped, and SIGALRM comes at each so many
+/* For tests (test_knobs.alarm_each): the cache's code is stepped, and SIGALRM comes at each so many
  * instructions of it: wherever a task can be stopped, the places must say what the application's
  * state is. */
 #include <signal.h>
@@ -42,7 +42,7 @@ int engine_run(const struct backend *b, struct task *task)
 	struct bt_regs regs;
 	bool known;
 
-	if (!b->alarm_each)
+	if (!b->tests->alarm_each)
 		return tracee_resume(task->tid, PTRACE_CONT, 0);
 	if (tracee_get_regs(task->tid, &regs))
 		return -BT_E_GONE;
@@ -86,7 +86,7 @@ int sweep_stopped(const struct backend *b, struct task *task, const siginfo_t *i
 		  struct bt_regs *regs)
 {
 	struct engine_task *et = task->backend;
-	bool step = b->alarm_each && is_step(et, info);
+	bool step = b->tests->alarm_each && is_step(et, info);
 
 	if (et->sweep.over && tracee_set_breakpoint(task->tid, 0))
 		return -BT_E_GONE;
@@ -94,7 +94,7 @@ int sweep_stopped(const struct backend *b, struct task *task, const siginfo_t *i
 	if (!step)
 		return 0;
 	hide(task->tid, et->sweep.shows, regs);
-	if (++et->sweep.steps % b->alarm_each == 0 && catches_alarms(task->tid))
+	if (++et->sweep.steps % b->tests->alarm_each == 0 && catches_alarms(task->tid))
 		(void)!syscall(SYS_tgkill, task->process->pid, task->tid, SIGALRM);
 	return engine_run(b, task) ? -BT_E_GONE : 1;
 }

@@ -1,0 +1,19 @@
+/* SPDX-License-Identifier: MIT */
+/* What the tests turn, and no user: hidden options of `btrec run`. */
+#ifndef BT_TEST_KNOBS_H
+#define BT_TEST_KNOBS_H
+
+#include <stdbool.h>
+
+struct test_knobs {
+	unsigned alarm_each; /* SIGALRM at each such instruction of code of the backend's own
+				making; 0: never */
+	bool predict_eagerly; /* where indirect branches lead is predicted from what little is
+				 known, and often wrong */
+	bool plain_processor; /* code is for processors without what not all have, or where other
+				 code is fast */
+	bool whole_maps;      /* all mappings are read at each call that changes some */
+	bool switch_history;  /* branches are recorded every other time that user code is resumed */
+};
+
+#endif

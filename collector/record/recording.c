@@ -1,0 +1,121 @@
+/* SPDX-License-Identifier: MIT */
+/* The session's table, and the life of a recording and of what it keeps of a task. */
+#include "collector/record/recording.h"
+
+#include <stdlib.h>
+
+#include "collector/record/record_observer.h"
+#include "collector/record/recording_private.h"
+
+#define FLUSH_INTERVAL_NS 1000000000u
+
+enum {
+	SYSCALLS_PER_RECORD =
+		1 << 14, /* about; fewer when something else is to be told of the task */
+};
+
+static bool on_new(struct session *session, struct supervisor *sup, struct task *task)
+{
+	struct recording *r = recording_of(session);
+	struct ring_state start = {.space = task->process->space->number,
+				   .epoch = task->process->space->epoch};
+
+	task->record = calloc(1, sizeof *task->record);
+	if (!task->record)
+		return false;
+	if (!sup->backend.ops->tick_classes)
+		start.tick = BT_TICKS_UNKNOWN;
+	task->history = r->options.history;
+	branch_ring_init(&task->ring, task->history, &start);
+	stop_point_begin(task, r->options.stop_points, r->options.stop_point_count);
+	return true;
+}
+
+static void on_stop(struct session *session, struct supervisor *sup, struct task *task,
+		    bool goes_on)
+{
+	struct recording *r = recording_of(session);
+
+	history_limit_count(r, sup, task);
+	if (!goes_on || task->record->count >= SYSCALLS_PER_RECORD)
+		record_write_syscalls(r->writer, task);
+}
+
+static void on_forget(struct session *session, struct supervisor *sup, struct task *task)
+{
+	(void)sup;
+	if (!task->record)
+		return;
+	history_limit_discount(recording_of(session), task);
+	buf_release(&task->record->bytes);
+	free(task->record);
+	task->record = NULL;
+}
+
+/* Hands what is buffered to the kernel when a second has passed since the last time. */
+static void flush_due(struct recording *r)
+{
+	uint64_t now = bt_clock_now(r->clock);
+
+	if (now - r->last_flush < FLUSH_INTERVAL_NS)
+		return;
+	r->last_flush = now;
+	trace_writer_flush(r->writer);
+}
+
+static void on_tick(struct session *session, struct supervisor *sup)
+{
+	struct recording *r = recording_of(session);
+
+	history_limit_count_all(r, sup);
+	flush_due(r);
+}
+
+void recording_init(struct recording *r, struct trace_writer *w,
+		    const struct recording_options *options)
+{
+	static const struct session_ops ops = {
+		.on_new = on_new,
+		.on_start = recording_on_start,
+		.on_exec = recording_on_exec,
+		.on_program = recording_on_program,
+		.on_stop = on_stop,
+		.on_slice = recording_on_slice,
+		.on_stop_point = recording_on_stop_point,
+		.on_syscall_enter = recording_on_syscall_enter,
+		.on_syscall_exit = recording_on_syscall_exit,
+		.on_request = recording_on_request,
+		.on_signal = recording_on_signal,
+		.on_handler = recording_on_handler,
+		.on_switch = recording_on_switch,
+		.on_exit = recording_on_exit,
+		.on_detach = recording_on_detach,
+		.on_forget = on_forget,
+		.on_tick = on_tick,
+		.on_native_stop = recording_on_native_stop,
+		.on_late_start = recording_on_late_start,
+		.on_orphan = recording_on_orphan,
+	};
+
+	*r = (struct recording){.session = {.ops = &ops},
+				.writer = w,
+				.clock = trace_writer_clock(w),
+				.observer = record_observer(w),
+				.options = *options};
+}
+
+void recording_close(struct recording *r, const struct supervisor_outcome *outcome)
+{
+	struct bt_record_end rec = {.kind = (uint8_t)outcome->kind,
+				    .status = (uint32_t)outcome->status};
+
+	if (!outcome->ended)
+		rec.kind = BT_EXIT_UNKNOWN;
+	RECORDING_EVENT(r, 0, END, &rec);
+	trace_writer_close(r->writer);
+}
+
+void recording_discard(struct recording *r, const char *dir)
+{
+	trace_writer_discard(r->writer, dir);
+}

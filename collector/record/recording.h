@@ -1,0 +1,63 @@
+/* SPDX-License-Identifier: MIT */
+/* The session that records (session.h): writes what supervisor, spaces and backends tell to a trace,
+ * and keeps moments. Used by the command that records. */
+#ifndef BT_RECORDING_H
+#define BT_RECORDING_H
+
+#include "collector/supervisor/supervisor.h"
+#include "format/trace_writer.h"
+
+enum snap_exit {
+	SNAP_EXIT_NEVER,
+	SNAP_EXIT_FAILURE, /* of the initial process */
+	SNAP_EXIT_ALWAYS,  /* of every process */
+};
+
+struct recording_options {
+	uint64_t history; /* branches kept per task; 0: none, only ticks and transfers are counted */
+	uint64_t history_memory; /* bytes that the histories of all tasks may use together */
+	enum snap_exit snap_exit;
+	const char *from; /* the initial process is native until there; NULL: from the start */
+	const struct stop_point
+		*stop_points; /* moments to keep, sorted; stay as long as the recording */
+	size_t stop_point_count;
+};
+
+struct recording {
+	struct session session; /* first: a recording is one */
+	struct trace_writer *writer;
+	const struct bt_clock *clock; /* the writer's */
+	struct observer observer;     /* of the spaces and of the backend: writes records */
+	struct recording_options options;
+	uint32_t snapshots;
+	unsigned request;      /* the newest one from outside for snapshots: its mark */
+	uint32_t request_kept; /* snapshots for it */
+	uint64_t history_used, history_next; /* bytes of all histories, as last counted; when some
+						are to be shortened */
+	bool history_bounded;          /* some history was shortened for options.history_memory */
+	bool from_found, from_reached; /* by any task */
+	size_t stop_points_kept;       /* of options.stop_points */
+	pid_t passed_on[NSIG]; /* who sent the front the signal of that number that the initial
+				  process was sent last; 0: not known */
+	uint64_t last_flush;
+};
+
+/* Takes over the writer. */
+void recording_init(struct recording *r, struct trace_writer *w,
+		    const struct recording_options *options);
+
+/* Closes the trace, which ends as the supervisor's initial process has. The supervisor is released
+ * already. */
+void recording_close(struct recording *r, const struct supervisor_outcome *outcome);
+
+/* The program never started: takes the trace back out of the directory dir. */
+void recording_discard(struct recording *r, const char *dir);
+
+/* Asks for snapshots of process pid, or (0) of all that have begun. Taken now, or when they have
+ * stopped. Returns of how many; r->request_kept counts those that are kept. */
+unsigned recording_request(struct recording *r, struct supervisor *sup, pid_t pid);
+
+/* Processes of the newest request that have yet to stop. */
+unsigned recording_due(const struct recording *r, const struct supervisor *sup);
+
+#endif

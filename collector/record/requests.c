@@ -1,0 +1,110 @@
+/* SPDX-License-Identifier: MIT */
+/* Snapshots that somebody asks for: btrec snap, the program itself (btrec.h), --snap-at. */
+#include "collector/record/recording_private.h"
+#include "collector/record/snapshot.h"
+
+static void keep(struct recording *r, struct supervisor *sup, struct task *task)
+{
+	task->process->snapshot_wanted = false;
+	snapshot_take(r, sup, task, BT_SNAPSHOT_REQUEST, 0, "btrec snap");
+	r->request_kept += task->process->request_mark == r->request;
+}
+
+void recording_serve_request(struct recording *r, struct supervisor *sup, struct task *task)
+{
+	if (task->process->snapshot_wanted && !sup->frozen)
+		keep(r, sup, task);
+}
+
+void recording_on_slice(struct session *session, struct supervisor *sup, struct task *task)
+{
+	recording_serve_request(recording_of(session), sup, task);
+}
+
+void recording_on_request(struct session *session, struct supervisor *sup, struct task *task,
+			  const char *label)
+{
+	snapshot_take(recording_of(session), sup, task, BT_SNAPSHOT_REQUEST, 0, label);
+}
+
+void recording_on_stop_point(struct session *session, struct supervisor *sup, struct task *task,
+			     enum stop_point_side side)
+{
+	struct recording *r = recording_of(session);
+	char text[STOP_POINT_TEXT];
+
+	stop_point_print(task->stop_point++, text, sizeof text);
+	if (side == STOP_POINT_PASSED) {
+		supervisor_note(sup, task, "--snap-at %s: the task was never there", text);
+		return;
+	}
+	r->stop_points_kept++;
+	snapshot_take(r, sup, task, BT_SNAPSHOT_REQUEST, 0, text);
+}
+
+/* Of a running task the snapshot is taken when it stops, which it is asked to do. */
+static void request(struct recording *r, struct supervisor *sup, struct task *task)
+{
+	switch (task->state) {
+	case TASK_RUNNING:
+		task->process->snapshot_wanted = true;
+		sup->backend.ops->stop_soon(&sup->backend, task);
+		break;
+	case TASK_READY:
+	case TASK_IN_SYSCALL:
+	case TASK_GROUP_STOPPED:
+		supervisor_freeze(sup);
+		if (supervisor_halt(sup, task))
+			keep(r, sup, task);
+		else if (task->state != TASK_EXITING)
+			task->process->snapshot_wanted = true; /* it waits uninterruptibly */
+		supervisor_thaw(sup);
+		break;
+	default:
+		break;
+	}
+}
+
+static bool can_be_asked(const struct task *task)
+{
+	return task->supervised->started && !task->native && task->state != TASK_EXITING;
+}
+
+/* The snapshot holds all of its threads, and tells of this one first. */
+static bool speaks_for_process(const struct supervisor *sup, const struct task *task)
+{
+	const struct task *first = task_find(&sup->tasks, task->process->pid);
+
+	return can_be_asked(task) &&
+	       (task == first || !first || first->process != task->process || !can_be_asked(first));
+}
+
+unsigned recording_request(struct recording *r, struct supervisor *sup, pid_t pid)
+{
+	unsigned mark = ++r->request, count = 0;
+	struct task *task, *next;
+
+	r->request_kept = 0;
+	for (task = sup->tasks.first; task; task = next) {
+		next = task->next;
+		if (!task->process || task->process->request_mark == mark ||
+		    !speaks_for_process(sup, task))
+			continue;
+		if (pid && pid != task->process->pid)
+			continue;
+		task->process->request_mark = mark;
+		request(r, sup, task);
+		count++;
+	}
+	return count;
+}
+
+unsigned recording_due(const struct recording *r, const struct supervisor *sup)
+{
+	unsigned count = 0;
+
+	for (const struct task *task = sup->tasks.first; task; task = task->next)
+		count += task->process && task->process->request_mark == r->request &&
+			 task->process->snapshot_wanted && task == task->process->members;
+	return count;
+}

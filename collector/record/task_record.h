@@ -1,0 +1,26 @@
+/* SPDX-License-Identifier: MIT */
+/* What a recording keeps of a task (task->record), besides what is in the trace. Made when the task
+ * comes, freed when it is forgotten. */
+#ifndef BT_TASK_RECORD_H
+#define BT_TASK_RECORD_H
+
+#include "collector/task/task.h"
+#include "format/syscall_codec.h"
+#include "lib/buf.h"
+
+struct task_record {
+	/* System calls made without a stop, as a CALLS record holds them. */
+	uint64_t tick, count;
+	struct bt_syscall_codec codec;
+	struct buf bytes;
+
+	uint64_t history_counted; /* bytes of its history, of the sum of all tasks */
+
+	/* Snapshots. */
+	bool halted;          /* for the one that is being taken */
+	int64_t bucket;       /* rate limit of handled events: what may be spent on them */
+	uint64_t bucket_time; /* 0: not begun */
+	uint64_t suppressed[BT_SNAPSHOT_KINDS];
+};
+
+#endif

@@ -1,0 +1,71 @@
+/* SPDX-License-Identifier: MIT */
+/* Wait statuses: taken from the kernel as soon as there are any, and served in the order in which
+ * they came. Every status that is ready is taken before any is served, so that no task is served
+ * twice before another is served once. Used by the supervisor. */
+#ifndef BT_EVENT_QUEUE_H
+#define BT_EVENT_QUEUE_H
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <sys/types.h>
+
+#include "collector/task/task.h"
+#include "collector/tracee/wait_event.h"
+#include "lib/clock.h"
+
+/* A status that waits to be served. */
+struct queued_event {
+	pid_t tid;
+	int status;
+};
+
+/* To begin with all is zero but these three. */
+struct event_queue {
+	const struct task_table *tasks;
+	const struct bt_clock *clock;
+	/* Called between two looks, and when a signal has ended one. */
+	void (*on_wake)(void *arg);
+	void *arg;
+
+	struct queued_event *events; /* those in [first, end) */
+	size_t first, end, cap;
+	uint32_t *queued_of; /* how many of them are of tids with these low bits; NULL: not known */
+	/* Since all tasks were looked at for a status: */
+	bool unseen;         /* one may have stopped of which nothing told */
+	size_t told_of;      /* statuses taken of which something did */
+	uint64_t look_after; /* ns without any until all are looked at again */
+};
+
+/* Waits for a status where none is queued. Of many tasks those are taken of which SIGCHLD tells,
+ * which the caller blocks, and now and then the rest. Then gives the oldest. False when no child is
+ * left. */
+bool event_queue_next(struct event_queue *q, struct wait_event *ev);
+
+/* Waits until tid stops or ends, until that time of the clock at most. Its event stays queued.
+ * False when it is gone, or the time is over. */
+bool event_queue_await(struct event_queue *q, pid_t tid, uint64_t until);
+
+/* Whether an event of tid is queued: the task is stopped already. */
+bool event_queue_has(const struct event_queue *q, pid_t tid);
+
+/* The type of the oldest event of tid; WAIT_TYPES: there is none. */
+enum wait_type event_queue_type(const struct event_queue *q, pid_t tid);
+
+/* Its signal, where that is one; else 0. */
+int event_queue_signal(const struct event_queue *q, pid_t tid);
+
+/* Whether that is one of PTRACE_EVENT_*, and the task is still at it (wait_event_holds). */
+bool event_queue_holds(const struct event_queue *q, pid_t tid);
+
+/* Takes that event out. */
+void event_queue_drop(struct event_queue *q, pid_t tid);
+
+/* Takes the oldest event of tid out if it is a stop of this type and signal. */
+bool event_queue_take(struct event_queue *q, pid_t tid, enum wait_type type, int signo,
+		      struct wait_event *ev);
+
+/* What is queued is lost. */
+void event_queue_release(struct event_queue *q);
+
+#endif

@@ -1,0 +1,126 @@
+/* SPDX-License-Identifier: MIT */
+/* What a supervisor tells the session that it runs programs for, and asks of it. A recording
+ * session (collector/record) writes it to a trace; a replaying one compares it with a trace.
+ * - An operation is called once for each fact, in the order of the facts, on the supervisor's
+ *   thread. Several supervisors may share a session, so each call names its own.
+ * - Unless told otherwise the task is stopped, task->regs are the application's registers there,
+ *   and the session may read and change its memory and registers.
+ * - A session may call the supervisor (supervisor.h): to halt other tasks, say. It resumes none.
+ * - What spaces and backends tell goes to the observer (observer.h), which is the session's, too.
+ * A row may be NULL where that is said. */
+#ifndef BT_SESSION_H
+#define BT_SESSION_H
+
+#include <signal.h>
+#include <stdbool.h>
+#include <stdint.h>
+
+#include "collector/space/observer.h"
+#include "collector/task/stop_point.h"
+#include "collector/tracee/wait_event.h"
+#include "lib/event.h"
+#include "lib/point.h"
+
+struct session;
+struct supervisor;
+struct task;
+struct unit;
+
+/* How a task ended. */
+struct task_end {
+	enum bt_exit_kind kind;
+	int status; /* exit status or signal */
+	bool core;
+	bool last_look; /* it is still there: its memory can be read for the last time */
+};
+
+/* A signal that waits to be delivered. */
+struct arrived_signal {
+	const siginfo_t *info;
+	enum bt_signal_action action; /* what it will do */
+	bool sync;                    /* an instruction has raised it */
+	bool fatal;                   /* it ends the process */
+};
+
+struct session_ops {
+	/* A task has come, and has its process and unit: its history begins, and its first stop
+	 * point is set. Nothing of it may be read yet. False without memory. */
+	bool (*on_new)(struct session *session, struct supervisor *sup, struct task *task);
+
+	/* It is about to run for the first time. Its registers are not known. */
+	void (*on_start)(struct session *session, struct supervisor *sup, struct task *task);
+
+	/* It has become another program: its space is the new one. */
+	void (*on_exec)(struct session *session, struct supervisor *sup, struct task *task);
+
+	/* It stands before the first instruction of a program. May make it native. */
+	void (*on_program)(struct session *session, struct supervisor *sup, struct task *task);
+
+	/* It has stopped under its backend, for whatever reason: called before what that was.
+	 * goes_on: it has been resumed already. */
+	void (*on_stop)(struct session *session, struct supervisor *sup, struct task *task,
+			bool goes_on);
+
+	/* It stands between two instructions, for no reason of the program's. */
+	void (*on_slice)(struct session *session, struct supervisor *sup, struct task *task);
+
+	/* It stands at its stop point, or has passed it: sets the next one, or none. */
+	void (*on_stop_point)(struct session *session, struct supervisor *sup, struct task *task,
+			      enum stop_point_side side);
+
+	/* task->syscall is entered. */
+	void (*on_syscall_enter)(struct session *session, struct supervisor *sup,
+				 struct task *task);
+
+	/* task->syscall was left at that point: with this result, or the kernel makes it again. */
+	void (*on_syscall_exit)(struct session *session, struct supervisor *sup, struct task *task,
+				const struct bt_point *at, uint64_t result);
+
+	/* It is in the prctl of btrec.h: the program asks for a snapshot. */
+	void (*on_request)(struct session *session, struct supervisor *sup, struct task *task,
+			   const char *label);
+
+	/* A signal waits to be delivered. */
+	void (*on_signal)(struct session *session, struct supervisor *sup, struct task *task,
+			  const struct arrived_signal *signal);
+
+	/* It stands before the first instruction of a signal handler: task->frames has its frame. */
+	void (*on_handler)(struct session *session, struct supervisor *sup, struct task *task);
+
+	/* Of the unit's tasks another one runs user code from here on. from stands at that point. */
+	void (*on_switch)(struct session *session, struct supervisor *sup, const struct unit *unit,
+			  uint32_t from, uint32_t to, const struct bt_point *point);
+
+	/* It has ended, or is about to. Called once. */
+	void (*on_exit)(struct session *session, struct supervisor *sup, struct task *task,
+			const struct task_end *end);
+
+	/* It is about to be detached, and will run on unseen: in its memory as that is, or as
+	 * another program. Called instead of on_exit. */
+	void (*on_detach)(struct session *session, struct supervisor *sup, struct task *task,
+			  const char *reason, bool in_memory);
+
+	/* It is about to be freed: so is what the session keeps of it. on_new may have failed. */
+	void (*on_forget)(struct session *session, struct supervisor *sup, struct task *task);
+
+	/* Called each SUPERVISOR_SLICES slices. */
+	void (*on_tick)(struct session *session, struct supervisor *sup);
+
+	/* Where tasks can be native (supervisor_options.late_start); else the rows are NULL. */
+
+	/* A native task, or one with start_pending, has stopped for a signal or a system call. */
+	void (*on_native_stop)(struct session *session, struct supervisor *sup, struct task *task,
+			       const struct wait_event *ev);
+
+	/* A task with start_pending has been interrupted. False: it was resumed, and stops again. */
+	bool (*on_late_start)(struct session *session, struct supervisor *sup, struct task *task);
+
+	/* A task has come whose parent is gone, and not known. May make it native. */
+	void (*on_orphan)(struct session *session, struct supervisor *sup, struct task *task);
+};
+
+struct session {
+	const struct session_ops *ops;
+};
+
+#endif
