@@ -13,8 +13,8 @@ static const int statuses[BT_E_COUNT] = {
 };
 
 static void __attribute__((format(printf, 5, 0)))
-fill(struct bt_error *err, enum bt_error_code code, int os_errno, uint64_t offset, const char *fmt,
-     va_list ap)
+fill_error(struct bt_error *err, enum bt_error_code code, int os_errno, uint64_t offset,
+	   const char *fmt, va_list ap)
 {
 	int n;
 
@@ -32,7 +32,7 @@ int bt_fail(struct bt_error *err, enum bt_error_code code, int os_errno, const c
 
 	if (err) {
 		va_start(ap, fmt);
-		fill(err, code, os_errno, 0, fmt, ap);
+		fill_error(err, code, os_errno, 0, fmt, ap);
 		va_end(ap);
 	}
 	return -(int)code;
@@ -44,7 +44,7 @@ int bt_fail_at(struct bt_error *err, enum bt_error_code code, uint64_t offset, c
 
 	if (err) {
 		va_start(ap, fmt);
-		fill(err, code, 0, offset, fmt, ap);
+		fill_error(err, code, 0, offset, fmt, ap);
 		va_end(ap);
 	}
 	return -(int)code;

@@ -39,7 +39,7 @@ void hash_table_clear(struct hash_table *t)
 }
 
 /* There is a free slot. */
-static void enter(struct hash_table *t, struct hash_slot slot)
+static void enter_slot(struct hash_table *t, struct hash_slot slot)
 {
 	size_t i = hash_table_home(t, slot.key);
 
@@ -64,7 +64,7 @@ bool hash_table_reserve(struct hash_table *t, size_t n)
 		return false;
 	for (size_t i = 0; i < t->cap; i++)
 		if (t->slots[i].number)
-			enter(&grown, t->slots[i]);
+			enter_slot(&grown, t->slots[i]);
 	free(t->slots);
 	*t = grown;
 	return true;
@@ -74,7 +74,7 @@ bool hash_table_add(struct hash_table *t, struct hash_slot slot)
 {
 	if (!hash_table_reserve(t, 1))
 		return false;
-	enter(t, slot);
+	enter_slot(t, slot);
 	return true;
 }
 

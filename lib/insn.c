@@ -132,8 +132,8 @@ static unsigned traits_of(const ZydisDecodedInstruction *z)
  * are large. */
 static const uint8_t syscall_bytes[] = {0x0f, 0x05};
 
-static int decode(ZydisMachineMode mode, ZydisStackWidth width, const uint8_t *bytes, size_t n,
-		  struct bt_insn *insn)
+static int decode_insn(ZydisMachineMode mode, ZydisStackWidth width, const uint8_t *bytes, size_t n,
+		       struct bt_insn *insn)
 {
 	ZydisDecoder decoder;
 	ZydisDecodedInstruction z;
@@ -162,10 +162,10 @@ int bt_insn_decode(const uint8_t *bytes, size_t n, struct bt_insn *insn)
 		*insn = (struct bt_insn){.len = sizeof syscall_bytes, .class = BT_INSN_SYSCALL};
 		return 0;
 	}
-	return decode(ZYDIS_MACHINE_MODE_LONG_64, ZYDIS_STACK_WIDTH_64, bytes, n, insn);
+	return decode_insn(ZYDIS_MACHINE_MODE_LONG_64, ZYDIS_STACK_WIDTH_64, bytes, n, insn);
 }
 
 int bt_insn_decode_32(const uint8_t *bytes, size_t n, struct bt_insn *insn)
 {
-	return decode(ZYDIS_MACHINE_MODE_LONG_COMPAT_32, ZYDIS_STACK_WIDTH_32, bytes, n, insn);
+	return decode_insn(ZYDIS_MACHINE_MODE_LONG_COMPAT_32, ZYDIS_STACK_WIDTH_32, bytes, n, insn);
 }

@@ -41,8 +41,8 @@ static const struct option_row *by_letter(const struct parser *p, char letter)
 	return NULL;
 }
 
-static int take(const struct parser *p, const struct option_row *row, const char *value,
-		struct bt_error *err)
+static int take_option(const struct parser *p, const struct option_row *row, const char *value,
+		       struct bt_error *err)
 {
 	char *place = (char *)p->target + row->at;
 
@@ -55,8 +55,8 @@ static int take(const struct parser *p, const struct option_row *row, const char
 	return 0;
 }
 
-static int apply(struct parser *p, const struct option_row *row, const char *given,
-		 const char *value, struct bt_error *err)
+static int apply_option(struct parser *p, const struct option_row *row, const char *given,
+			const char *value, struct bt_error *err)
 {
 	if (!row->argument && value)
 		return bt_fail(err, BT_E_MISUSE, 0, "%s takes no argument", given);
@@ -66,7 +66,7 @@ static int apply(struct parser *p, const struct option_row *row, const char *giv
 				       row->argument);
 		value = p->argv[++p->at];
 	}
-	return take(p, row, value, err);
+	return take_option(p, row, value, err);
 }
 
 static int parse_long(struct parser *p, struct bt_error *err)
@@ -79,7 +79,7 @@ static int parse_long(struct parser *p, struct bt_error *err)
 	snprintf(given, sizeof given, "--%.*s", (int)len, name);
 	if (!row)
 		return bt_fail(err, BT_E_MISUSE, 0, "unknown option %s (see --help)", given);
-	return apply(p, row, given, equals ? equals + 1 : NULL, err);
+	return apply_option(p, row, given, equals ? equals + 1 : NULL, err);
 }
 
 static int parse_letters(struct parser *p, struct bt_error *err)
@@ -93,8 +93,8 @@ static int parse_letters(struct parser *p, struct bt_error *err)
 			return bt_fail(err, BT_E_MISUSE, 0, "unknown option %s (see --help)",
 				       given);
 		if (row->argument && letter[1])
-			return take(p, row, letter + 1, err);
-		rc = apply(p, row, given, NULL, err);
+			return take_option(p, row, letter + 1, err);
+		rc = apply_option(p, row, given, NULL, err);
 		if (rc)
 			return rc;
 		if (row->argument)
@@ -115,7 +115,7 @@ static void move_words(char **argv, int to, int from, int end)
 }
 
 /* The words from the first operand up to p->at are operands. */
-static int parse(struct parser *p, bool anywhere, struct bt_error *err)
+static int parse_words(struct parser *p, bool anywhere, struct bt_error *err)
 {
 	int first_operand = 1;
 
@@ -145,7 +145,7 @@ int options_parse(const struct option_row *rows, size_t count, void *target, int
 {
 	struct parser p = {rows, count, target, argv, argc, 0};
 
-	return parse(&p, false, err);
+	return parse_words(&p, false, err);
 }
 
 int options_parse_anywhere(const struct option_row *rows, size_t count, void *target, int argc,
@@ -153,7 +153,7 @@ int options_parse_anywhere(const struct option_row *rows, size_t count, void *ta
 {
 	struct parser p = {rows, count, target, argv, argc, 0};
 
-	return parse(&p, true, err);
+	return parse_words(&p, true, err);
 }
 
 void options_help(FILE *to, const struct option_row *rows, size_t count)
