@@ -170,8 +170,8 @@ static void resynchronise(struct file_window *w, uint64_t *at)
 }
 
 /* Unpacks a payload whose checksum is right. Returns 0, BT_E_CORRUPT or BT_E_NO_MEMORY. */
-static enum bt_error_code unpack(const struct block_header *h, struct slice payload,
-				 struct buf *raw)
+static enum bt_error_code unpack_payload(const struct block_header *h, struct slice payload,
+					 struct buf *raw)
 {
 	size_t n;
 
@@ -238,7 +238,7 @@ int bt_block_decode(struct file_window *w, uint64_t *at, struct buf *raw, uint64
 		return bt_fail_at(err, BT_E_CORRUPT, start, "checksum of a block is wrong");
 	}
 	*at += h.packed;
-	failure = h.reserved ? BT_E_CORRUPT : unpack(&h, payload, raw);
+	failure = h.reserved ? BT_E_CORRUPT : unpack_payload(&h, payload, raw);
 	if (failure) {
 		buf_reset(raw);
 		return bt_fail_at(err, failure, start,

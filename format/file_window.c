@@ -77,7 +77,7 @@ static size_t read_piece(struct file_window *w, uint8_t *to, size_t n, uint64_t 
 }
 
 /* Moves the window to offset, with at least n bytes. What it has of them already is kept. */
-static void move(struct file_window *w, uint64_t offset, size_t n)
+static void move_window(struct file_window *w, uint64_t offset, size_t n)
 {
 	uint64_t left = w->size - offset;
 	size_t want = n > STEP ? n : left < STEP ? (size_t)left : STEP, kept = 0;
@@ -109,7 +109,7 @@ struct slice file_window_at(struct file_window *w, uint64_t offset, size_t n)
 		return slice_of(w->bytes.at, 0);
 	if (offset < w->start || offset - w->start > w->bytes.len ||
 	    n > w->bytes.len - (offset - w->start))
-		move(w, offset, n);
+		move_window(w, offset, n);
 	rest = w->bytes;
 	slice_take(&rest, (size_t)(offset - w->start));
 	return rest;

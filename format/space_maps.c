@@ -66,8 +66,8 @@ static struct space_map *add_map(struct space_maps *s, struct arena *a, const st
 	return m;
 }
 
-static void insert(struct space_maps *s, struct arena *a, struct live_pos *pos,
-		   const struct space_map *of, uint64_t start, uint64_t end)
+static void insert_map(struct space_maps *s, struct arena *a, struct live_pos *pos,
+		       const struct space_map *of, uint64_t start, uint64_t end)
 {
 	struct space_map *m = start < end ? add_map(s, a, of, s->epoch, start, end) : NULL;
 
@@ -87,11 +87,11 @@ static struct live_pos carve(struct space_maps *s, struct arena *a, uint64_t sta
 	while ((old = live_maps_at(&s->live, pos)) && old->start < end) {
 		old->end_epoch = s->epoch;
 		live_maps_remove(&s->live, &pos);
-		insert(s, a, &pos, old, old->start, start < old->start ? old->start : start);
+		insert_map(s, a, &pos, old, old->start, start < old->start ? old->start : start);
 		if (old->end > end) {
 			struct live_pos behind = pos;
 
-			insert(s, a, &behind, old, end, old->end);
+			insert_map(s, a, &behind, old, end, old->end);
 			break;
 		}
 	}
@@ -99,7 +99,7 @@ static struct live_pos carve(struct space_maps *s, struct arena *a, uint64_t sta
 	return live_maps_find(&s->live, start);
 }
 
-static void advance(struct space_maps *s, uint32_t epoch)
+static void advance_epoch(struct space_maps *s, uint32_t epoch)
 {
 	if (epoch == open_ended)
 		epoch--;
@@ -114,9 +114,9 @@ void space_maps_add(struct space_maps *s, struct arena *a, uint32_t epoch,
 
 	if (map->start >= map->end || a->over || a->failed)
 		return;
-	advance(s, epoch);
+	advance_epoch(s, epoch);
 	pos = carve(s, a, map->start, map->end);
-	insert(s, a, &pos, map, map->start, map->end);
+	insert_map(s, a, &pos, map, map->start, map->end);
 }
 
 void space_maps_remove(struct space_maps *s, struct arena *a, uint32_t epoch, uint64_t start,
@@ -124,7 +124,7 @@ void space_maps_remove(struct space_maps *s, struct arena *a, uint32_t epoch, ui
 {
 	if (start >= end || a->over || a->failed)
 		return;
-	advance(s, epoch);
+	advance_epoch(s, epoch);
 	carve(s, a, start, end);
 }
 
@@ -162,7 +162,7 @@ void space_maps_copy(struct space_maps *child, struct arena *a, const struct spa
 	for (size_t i = 0; i < count && !a->over && !a->failed; i++) {
 		struct live_pos end = {.block = child->live.count};
 
-		insert(child, a, &end, valid[i], valid[i]->start, valid[i]->end);
+		insert_map(child, a, &end, valid[i], valid[i]->start, valid[i]->end);
 	}
 	free(valid);
 }
@@ -255,7 +255,7 @@ static bool index_slots(struct space_maps *s)
 	return s->slots;
 }
 
-static struct space_map *memory_of(struct space_map *m)
+static struct space_map *memory_root(struct space_map *m)
 {
 	while (m->memory != m)
 		m = m->memory = m->memory->memory;
@@ -340,7 +340,7 @@ static bool join_memory(const struct space_maps *s)
 		int order = compare_meeting(ended[e], begun[b]);
 
 		if (!order && !is_file(ended[e]) && !is_file(begun[b]))
-			memory_of(begun[b])->memory = memory_of(ended[e]);
+			memory_root(begun[b])->memory = memory_root(ended[e]);
 		/* the one of the two that reaches further may meet another */
 		if (order ? order < 0 : ended[e]->end <= begun[b]->end)
 			e++;
@@ -355,7 +355,7 @@ static bool join_memory(const struct space_maps *s)
 void space_maps_settle(struct space_maps *s)
 {
 	for (size_t i = 0; i < s->count; i++)
-		s->maps[i]->memory = memory_of(s->maps[i]);
+		s->maps[i]->memory = memory_root(s->maps[i]);
 }
 
 void space_maps_index(struct space_maps *s, struct arena *a)

@@ -24,7 +24,7 @@ void trace_cursor_release(struct trace_cursor *c)
 }
 
 /* Leaves the rest of the file out. */
-static void give_up(struct trace_cursor *c) { c->at = c->window.size; }
+static void give_up_file(struct trace_cursor *c) { c->at = c->window.size; }
 
 /* Reads the file's header. Returns 1, or an error: then nothing of the file can be read. */
 static int begin_file(struct trace_cursor *c, struct bt_error *err)
@@ -40,7 +40,7 @@ static int begin_file(struct trace_cursor *c, struct bt_error *err)
 				"the file belongs to another trace, or is of another kind");
 	if (rc == 0)
 		return 1;
-	give_up(c);
+	give_up_file(c);
 	return rc;
 }
 
@@ -51,7 +51,7 @@ static void waste(struct trace_cursor *c, uint64_t bytes)
 {
 	c->wasted += bytes < BT_BLOCK_MAX ? bytes : BT_BLOCK_MAX;
 	if (c->wasted > WASTE_BASE + WASTE_RATIO * c->file->size)
-		give_up(c);
+		give_up_file(c);
 }
 
 /* Unpacks the next block. Returns 1; 0 at the end; or an error, behind which reading goes on. */
@@ -68,7 +68,7 @@ static int next_block(struct trace_cursor *c, struct bt_error *err)
 		return rc;
 	c->unpacked += c->raw.len;
 	if (c->unpacked > UNPACKED_BASE + UNPACKED_RATIO * c->file->size) {
-		give_up(c);
+		give_up_file(c);
 		return bt_fail_at(err, BT_E_CORRUPT, offset,
 				  "it unpacks to more than is believable; the rest is left out");
 	}
@@ -88,7 +88,7 @@ static int tell_end(struct trace_cursor *c, int rc, uint64_t offset, struct bt_e
 		return rc;
 	if (c->window.failure) {
 		c->end_told = true;
-		give_up(c);
+		give_up_file(c);
 		return file_window_error(&c->window, offset, err);
 	}
 	if (rc || !c->file->unread)

@@ -45,7 +45,7 @@ static void own(struct arena *a, struct bt_record *rec)
 }
 
 /* Events are all kinds that begin with a seq. */
-static bool is_event(uint16_t kind)
+static bool is_event_kind(uint16_t kind)
 {
 	return bt_record_name(kind) && kind != BT_RECORD_HEADER && kind != BT_RECORD_UNIT &&
 	       kind != BT_RECORD_BRANCHES && kind != BT_RECORD_OBJECT &&
@@ -58,7 +58,7 @@ void trace_events_add(struct trace_events *ev, struct arena *a, uint32_t unit,
 	struct trace_event *at;
 
 	ev->unknown |= !bt_record_name(rec->kind);
-	if (!is_event(rec->kind) || !arena_charge(a, sizeof *at))
+	if (!is_event_kind(rec->kind) || !arena_charge(a, sizeof *at))
 		return;
 	at = array_grow(ev->at, ev->count, &ev->cap, sizeof *at);
 	if (!at) {

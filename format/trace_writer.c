@@ -61,7 +61,7 @@ struct trace_writer {
 };
 
 /* Writes all of b, or takes back what it wrote. Returns 0 or an errno. */
-static int append(int fd, const struct buf *b)
+static int append_to_file(int fd, const struct buf *b)
 {
 	off_t start = lseek(fd, 0, SEEK_END);
 	size_t done = 0;
@@ -84,7 +84,7 @@ static int append(int fd, const struct buf *b)
 	return 0;
 }
 
-static bool is_code(const struct stream *s) { return s->code > s->records.len / 2; }
+static bool is_mostly_code(const struct stream *s) { return s->code > s->records.len / 2; }
 
 /* The trace's header is small, and for eyes, too. Of program code no packer leaves less than two
  * thirds, and what starts is mostly that: packing it would be a tenth of what recording a short
@@ -93,7 +93,7 @@ static bool is_code(const struct stream *s) { return s->code > s->records.len / 
 static enum bt_block_effort effort_of(const struct trace_writer *w, const struct stream *s)
 {
 	if ((s->kind == BT_FILE_EVENTS && !s->ordinal) ||
-	    (is_code(s) && w->code <= CODE_PLAIN_MOST))
+	    (is_mostly_code(s) && w->code <= CODE_PLAIN_MOST))
 		return BT_BLOCK_PLAIN;
 	return s->kind == BT_FILE_OBJECTS ? BT_BLOCK_QUICK : BT_BLOCK_FULL;
 }
@@ -128,7 +128,7 @@ static int stream_append(struct trace_writer *w, const struct stream *s, const s
 	fd = events ? fcntl(w->events_fd, F_DUPFD_CLOEXEC, 0) : stream_open(w, s);
 	if (fd < 0)
 		return errno;
-	failure = append(fd, block);
+	failure = append_to_file(fd, block);
 	if (close(fd) && !failure)
 		failure = errno;
 	return failure;
@@ -323,7 +323,7 @@ static void stream_record(struct trace_writer *w, struct stream *s, uint32_t uni
 	if (kind == BT_RECORD_END)
 		return; /* it goes last, when the trace is closed: who finds it knows that all else
 			   was written */
-	if (s == &w->objects && is_code(s) && s->records.len >= CODE_TARGET)
+	if (s == &w->objects && is_mostly_code(s) && s->records.len >= CODE_TARGET)
 		stream_flush(w, s);
 	else if (s->records.len >= BLOCK_TARGET || s->records.failed)
 		stream_empty(w, s);
