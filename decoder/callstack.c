@@ -22,7 +22,8 @@ struct return_places {
 	} known[PLACES_KNOWN];
 };
 
-static uint64_t behind(struct return_places *p, struct symbols *s, const struct history_entry *e)
+static uint64_t return_address(struct return_places *p, struct symbols *s,
+			       const struct history_entry *e)
 {
 	size_t i = e->from % PLACES_KNOWN;
 	uint8_t bytes[BT_INSN_MAX];
@@ -40,7 +41,7 @@ static uint64_t behind(struct return_places *p, struct symbols *s, const struct 
 	return p->known[i].ret;
 }
 
-static void push(struct callstack *c, size_t *cap, struct open_call call)
+static void push_call(struct callstack *c, size_t *cap, struct open_call call)
 {
 	if (c->count == *cap) {
 		size_t larger = *cap ? *cap * 2 : 64;
@@ -56,7 +57,7 @@ static void push(struct callstack *c, size_t *cap, struct open_call call)
 
 /* A return closes the newest call it can belong to, and with it those that were left open above.
  * False when it belongs to none. */
-static bool pop(struct callstack *c, uint64_t to)
+static bool pop_calls(struct callstack *c, uint64_t to)
 {
 	for (size_t i = c->count; i-- > 0;)
 		if (c->calls[i].ret == to) {
@@ -93,7 +94,7 @@ static bool is_same_function(const struct location *a, const struct location *b)
 
 /* An exception or longjmp goes on in a function that is active already: the call that it has made
  * is left, with those above. Where it has made none of them, it was made before all of them. */
-static void land(struct callstack *c, struct symbols *s, const struct history_entry *e)
+static void land_in_caller(struct callstack *c, struct symbols *s, const struct history_entry *e)
 {
 	struct location landing, caller;
 
@@ -144,7 +145,7 @@ static void pop_handler(struct callstack *c)
 		}
 }
 
-static void forget(struct callstack *c)
+static void forget_calls(struct callstack *c)
 {
 	c->count = 0;
 	c->unmatched = 0;
@@ -168,41 +169,45 @@ void callstack_build(struct callstack *c, const struct history *h, struct symbol
 		switch (e->kind) {
 		case BT_BRANCH_CALL:
 		case BT_BRANCH_ICALL:
-			ret = behind(&places, s, e);
+			ret = return_address(&places, s, e);
 			if (ret != e->to) /* else it only asks where it is: call 1f; 1: pop */
-				push(c, &cap,
-				     (struct open_call){
-					     .from = e->from, .to = e->to, .ret = ret, .entry = i});
+				push_call(c, &cap,
+					  (struct open_call){.from = e->from,
+							     .to = e->to,
+							     .ret = ret,
+							     .entry = i});
 			break;
 		case BT_BRANCH_ASYNC:
-			push(c, &cap,
-			     (struct open_call){
-				     .from = e->from, .to = e->to, .entry = i, .is_handler = true});
+			push_call(c, &cap,
+				  (struct open_call){.from = e->from,
+						     .to = e->to,
+						     .entry = i,
+						     .is_handler = true});
 			break;
 		case BT_BRANCH_RET:
-			if (pop(c, e->to))
+			if (pop_calls(c, e->to))
 				break;
 			if (!c->count) /* nothing known is left of a stack that was left at an older
 					  level */
 				c->unmatched++;
 			else if (leaves_frames(s, e))
-				land(c, s, e);
+				land_in_caller(c, s, e);
 			break;
 		case BT_BRANCH_IJMP:
 			if (c->count && is_far(e) && leaves_frames(s, e))
-				land(c, s, e);
+				land_in_caller(c, s, e);
 			break;
 		case BT_BRANCH_SYSCALL:
 			if (e->to != e->from + SYSCALL_SIZE)
 				pop_handler(c);
 			break;
 		case BT_BRANCH_GAP:
-			forget(c);
+			forget_calls(c);
 			break;
 		}
 		/* execve: the program that called has no frame in the new one's stack */
 		if (space_behind(h, i) != e->space)
-			forget(c);
+			forget_calls(c);
 	}
 }
 
@@ -214,7 +219,7 @@ void callstack_release(struct callstack *c)
 
 /* The newest open call below `top` that a frame may be the return of; top itself when there is
  * none. */
-static size_t find(const struct callstack *c, size_t top, uint64_t ret)
+static size_t find_open_call(const struct callstack *c, size_t top, uint64_t ret)
 {
 	for (size_t i = top; i-- > 0;)
 		if (c->calls[i].ret == ret)
@@ -269,7 +274,7 @@ struct stack_check callstack_check(const struct callstack *c, const struct stack
 		}
 		if (!ordinary(c, 0, top))
 			continue;
-		at = find(c, top, frames[i].pc);
+		at = find_open_call(c, top, frames[i].pc);
 		if (at == top) {
 			r.verdict = STACK_DISAGREES;
 			r.frame = i;

@@ -33,7 +33,7 @@ static void *with_room(void *array, size_t count, size_t size)
 	return count & (count - 1) ? array : realloc(array, (count ? count * 2 : 1) * size);
 }
 
-static struct debug_unit *insert(struct unit_set *set, size_t at, Dwarf_Die *die)
+static struct debug_unit *insert_unit(struct unit_set *set, size_t at, Dwarf_Die *die)
 {
 	struct debug_unit **units = with_room(set->units, set->count, sizeof *units), *u;
 
@@ -64,7 +64,7 @@ struct debug_unit *unit_of(struct unit_set *set, Dwarf_Die *die)
 			high = mid;
 	}
 	return low < set->count && set->units[low]->die.cu == die->cu ? set->units[low]
-								      : insert(set, low, die);
+								      : insert_unit(set, low, die);
 }
 
 struct debug_unit *unit_with_functions(struct unit_set *set, struct debug_unit *u, bool *missing)

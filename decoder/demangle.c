@@ -27,7 +27,7 @@ struct plain {
 	jmp_buf too_long; /* the library cannot be told to stop */
 };
 
-static void append(const char *text, size_t len, void *arg)
+static void append_text(const char *text, size_t len, void *arg)
 {
 	struct plain *p = arg;
 
@@ -39,7 +39,7 @@ static void append(const char *text, size_t len, void *arg)
 
 static bool demangle_into(struct plain *p, const char *name)
 {
-	return !setjmp(p->too_long) && rust_demangle_callback(name, DMGL_NO_OPTS, append, p) &&
+	return !setjmp(p->too_long) && rust_demangle_callback(name, DMGL_NO_OPTS, append_text, p) &&
 	       p->len;
 }
 

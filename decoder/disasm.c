@@ -90,8 +90,8 @@ static unsigned access_of(const ZydisDecodedInstruction *z, const ZydisDecodedOp
 	       (o->actions & ZYDIS_OPERAND_ACTION_MASK_WRITE ? DISASM_WRITE : 0);
 }
 
-static struct disasm_memory memory_of(const ZydisDecodedInstruction *z,
-				      const ZydisDecodedOperand *o)
+static struct disasm_memory memory_operand(const ZydisDecodedInstruction *z,
+					   const ZydisDecodedOperand *o)
 {
 	struct disasm_memory m = {
 		.access = (uint8_t)access_of(z, o),
@@ -130,7 +130,7 @@ static void add_memory(struct disasm *d, const ZydisDecodedInstruction *z,
 	if (o->type != ZYDIS_OPERAND_TYPE_MEMORY || d->memory_count == DISASM_MEMORY_MAX)
 		return;
 	m = &d->memory[d->memory_count++];
-	*m = memory_of(z, o);
+	*m = memory_operand(z, o);
 	if (is_bit_test(z->mnemonic) && o[1].type == ZYDIS_OPERAND_TYPE_REGISTER)
 		m->bit_index = reg_number(o[1].reg.value);
 	if (!m->implicit || (m->base != REG(rsp) && z->mnemonic != ZYDIS_MNEMONIC_LEAVE))
@@ -209,7 +209,7 @@ struct text {
 	size_t left;
 };
 
-static void put(struct text *t, const char *s)
+static void put_string(struct text *t, const char *s)
 {
 	size_t n = strlen(s);
 
@@ -226,7 +226,7 @@ static void put_number(struct text *t, const char *before, uint64_t v)
 	char number[40];
 
 	snprintf(number, sizeof number, "%s0x%" PRIx64, before, v);
-	put(t, number);
+	put_string(t, number);
 }
 
 /* The only address an instruction can have in its text: the target of a direct branch, or a
@@ -247,7 +247,7 @@ static void put_address(struct text *t, const struct disasm *d, const struct dis
 	char name[DISASM_TEXT_MAX];
 
 	if (style && style->name && style->name(style->arg, addr, name, sizeof name))
-		put(t, name);
+		put_string(t, name);
 	else
 		put_number(t, "", addr);
 }
@@ -286,7 +286,7 @@ const char *disasm_text(const struct disasm *d, const struct disasm_style *style
 	    ZYAN_FAILED(ZydisFormatterTokenizeInstruction(&formatter, &z, operands,
 							  z.operand_count_visible, buffer,
 							  sizeof buffer, d->addr, &token, NULL))) {
-		put(&t, "(bad)");
+		put_string(&t, "(bad)");
 		return out;
 	}
 	do {
@@ -298,7 +298,7 @@ const char *disasm_text(const struct disasm *d, const struct disasm_style *style
 		if (type == ZYDIS_TOKEN_ADDRESS_ABS)
 			put_address(&t, d, style);
 		else
-			put(&t, value);
+			put_string(&t, value);
 	} while (ZYAN_SUCCESS(ZydisFormatterTokenNext(&token)));
 	return out;
 }
@@ -325,22 +325,22 @@ const char *disasm_memory_text(const struct disasm_memory *m, char *out, size_t 
 		return out;
 	*out = '\0';
 	if (m->segment != DISASM_NO_REG)
-		put(&t, m->segment == REG(fs_base) ? "fs:" : "gs:");
-	put(&t, "[");
+		put_string(&t, m->segment == REG(fs_base) ? "fs:" : "gs:");
+	put_string(&t, "[");
 	if (m->base != DISASM_NO_REG) {
-		put(&t, part_name(m->base, m->address_bits));
+		put_string(&t, part_name(m->base, m->address_bits));
 		plus = "+";
 	}
 	if (m->index != DISASM_NO_REG) {
 		snprintf(scale, sizeof scale, "*%u", m->scale);
-		put(&t, plus);
-		put(&t, part_name(m->index, m->index_bits));
-		put(&t, m->scale > 1 ? scale : "");
+		put_string(&t, plus);
+		put_string(&t, part_name(m->index, m->index_bits));
+		put_string(&t, m->scale > 1 ? scale : "");
 		plus = "+";
 	}
 	if (m->vector) {
-		put(&t, plus);
-		put(&t, "vector");
+		put_string(&t, plus);
+		put_string(&t, "vector");
 		plus = "+";
 	}
 	if (!*plus)
@@ -349,6 +349,6 @@ const char *disasm_memory_text(const struct disasm_memory *m, char *out, size_t 
 		put_number(&t, m->displacement < 0 ? "-" : "+",
 			   m->displacement < 0 ? -(uint64_t)m->displacement
 					       : (uint64_t)m->displacement);
-	put(&t, "]");
+	put_string(&t, "]");
 	return out;
 }

@@ -307,7 +307,7 @@ static void put_head(struct script *s, const struct script_task *t,
 	buf_put(&s->out, text, (size_t)(p - text));
 }
 
-static void flush(struct script *s)
+static void flush_script(struct script *s)
 {
 	if (s->out.len)
 		s->unwritten |= bt_output(s->to, s->out.data, s->out.len,
@@ -333,11 +333,11 @@ static bool put_snapshot(struct script *s, const struct bt_record_snapshot *r)
 	s->out.len = (size_t)(p - (char *)s->out.data);
 	put_text(&s->out, "\n");
 	if (s->out.len >= OUT_FLUSH)
-		flush(s);
+		flush_script(s);
 	return !s->out.failed;
 }
 
-static bool take(struct script *s, const struct bt_record *rec)
+static bool take_record(struct script *s, const struct bt_record *rec)
 {
 	struct script_task *t;
 
@@ -361,7 +361,7 @@ static bool take(struct script *s, const struct bt_record *rec)
 	}
 }
 
-static void release(struct script *s)
+static void release_script(struct script *s)
 {
 	for (size_t i = 0; i < s->count; i++) {
 		s->damaged |= s->tasks[i]->runs.damaged || (s->closed && s->tasks[i]->runs.torn);
@@ -390,13 +390,13 @@ int export_perf_script(FILE *to, const struct trace *t, struct bt_error *err)
 			rc = bt_no_memory(err, "the export");
 		else if (got < 0)
 			s.damaged |= got != -BT_E_TRUNCATED;
-		else if (!take(&s, &rec))
+		else if (!take_record(&s, &rec))
 			rc = bt_no_memory(err, "the export");
 		s.closed |= got > 0 && rec.kind == BT_RECORD_END && !t->being_written;
 	}
 	if (!rc)
-		flush(&s);
+		flush_script(&s);
 	trace_cursor_release(&events);
-	release(&s);
+	release_script(&s);
 	return rc ? rc : s.unwritten ? -BT_E_IO : s.damaged;
 }

@@ -76,7 +76,7 @@ static bool next_chunk(struct run_reader *r)
 	return false;
 }
 
-static bool make_room(struct run_reader *r)
+static bool make_room_for_entry(struct run_reader *r)
 {
 	size_t cap = r->cap ? r->cap * 2 : 64;
 	struct run_entry *at;
@@ -94,9 +94,9 @@ static bool make_room(struct run_reader *r)
 	return true;
 }
 
-static inline bool push(struct run_reader *r, const struct run_entry *e)
+static inline bool push_entry(struct run_reader *r, const struct run_entry *e)
 {
-	if (r->count == r->cap && !make_room(r))
+	if (r->count == r->cap && !make_room_for_entry(r))
 		return false;
 	r->at[r->count++] = *e;
 	return true;
@@ -123,7 +123,7 @@ static bool take_entry(struct run_reader *r, const struct bt_branch *b, uint64_t
 		if (!r->imported)
 			e.flags |= type_of(b);
 		return (!bt_branch_taken(b) && !r->imported) ||
-		       push(r, &e); /* a capture's are all those of its record */
+		       push_entry(r, &e); /* a capture's are all those of its record */
 	}
 	if (b->kind != BT_BRANCH_GAP)
 		return true;
@@ -131,7 +131,7 @@ static bool take_entry(struct run_reader *r, const struct bt_branch *b, uint64_t
 		r->count = 0;
 	e.from = e.to = 0;
 	for (uint64_t i = 0; b->to == BT_GAP_EMPTY && i < b->from && i < SLOTS_MAX; i++)
-		if (!push(r, &e))
+		if (!push_entry(r, &e))
 			return false;
 	return true;
 }

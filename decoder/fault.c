@@ -144,7 +144,7 @@ static bool is_rip(uint8_t reg)
 	return reg != DISASM_NO_REG && !strcmp(bt_reg_info[reg].name, "rip");
 }
 
-static void take_memory(struct fault_context *c, const struct disasm_memory *m)
+static void take_memory_operand(struct fault_context *c, const struct disasm_memory *m)
 {
 	struct fault *f = c->f;
 	char name[64];
@@ -179,7 +179,7 @@ static void take_values(struct fault_context *c)
 		add_value(f, bt_reg_info[part.number].name, false,
 			  bt_regs_get(c->regs, part.number));
 	for (size_t i = 0; i < f->insn.memory_count; i++)
-		take_memory(c, &f->insn.memory[i]);
+		take_memory_operand(c, &f->insn.memory[i]);
 }
 
 static bool decode_at(struct fault_context *c, uint64_t addr)

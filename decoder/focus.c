@@ -70,7 +70,7 @@ bool focus_is_outside(const struct focus *f)
 	return f->snap && f->task && !f->thread && f->snap->rec->task != f->task->task;
 }
 
-static size_t end_of(struct focus *f)
+static size_t focus_end(struct focus *f)
 {
 	if (f->thread)
 		return end_at(&f->history, f->thread->position);
@@ -107,7 +107,7 @@ int focus_open(struct focus *f, const struct model *m, const struct report_optio
 
 	if (!rc && f->task)
 		rc = history_load(&f->history, m, f->task->task, err);
-	f->end = end_of(f);
+	f->end = focus_end(f);
 	return rc;
 }
 
@@ -146,8 +146,8 @@ const struct bt_record_last_words *focus_last_words(const struct focus *f)
 	return f->task ? f->task->last_words : NULL;
 }
 
-static bool is_in(uint64_t addr, uint32_t space, uint32_t epoch, struct symbols *s,
-		  const char *function)
+static bool is_in_function(uint64_t addr, uint32_t space, uint32_t epoch, struct symbols *s,
+			   const char *function)
 {
 	struct location loc;
 	size_t n = strlen(function);
@@ -169,8 +169,9 @@ bool focus_shows(const struct history *h, const struct history_entry *e, struct 
 	if (!function)
 		return true;
 	history_target(h, e, &space, &epoch);
-	return e->kind != BT_BRANCH_GAP && (is_in(e->from, e->space, e->epoch, s, function) ||
-					    is_in(e->to, space, epoch, s, function));
+	return e->kind != BT_BRANCH_GAP &&
+	       (is_in_function(e->from, e->space, e->epoch, s, function) ||
+		is_in_function(e->to, space, epoch, s, function));
 }
 
 bool focus_is_crash(const struct model_snapshot *snap)

@@ -153,7 +153,7 @@ static long fold_level(struct level *to, const struct level *from)
 	return found;
 }
 
-static void finish(struct fold *f, struct level *l)
+static void finish_level(struct fold *f, struct level *l)
 {
 	f->lines = l->lines;
 	f->count = l->line_count;
@@ -187,7 +187,7 @@ int fold_init(struct fold *f, const struct history *h, size_t stop, bool loops,
 		return bt_fail(err, BT_E_NO_MEMORY, 0,
 			       "out of memory for a history of %zu branches", h->count);
 	}
-	finish(f, &level);
+	finish_level(f, &level);
 	return 0;
 }
 

@@ -122,7 +122,7 @@ static int compare_index(const void *a, const void *b)
 
 /* Puts the chunks in order, leaves each entry to the first chunk that has it, and drops the oldest
  * of too many. */
-static void trim(struct chunks *c)
+static void trim_chunks(struct chunks *c)
 {
 	uint64_t next = 0;
 	size_t kept = 0, total = 0, oldest;
@@ -178,7 +178,7 @@ static void advance_gap(struct state *s, const struct bt_branch *b)
 	s->transfers = 0;
 }
 
-static void advance(struct state *s, const struct model *m, struct history_entry *e)
+static void advance_state(struct state *s, const struct model *m, struct history_entry *e)
 {
 	if (e->kind == BT_BRANCH_JCC && is_tick(m, e)) {
 		s->tick += s->tick != BT_TICKS_UNKNOWN;
@@ -230,7 +230,7 @@ static void decode_chunk(struct fill *f, struct chunk *chunk, struct slice in)
 					   .kind = b.kind,
 					   .flags = b.flags,
 					   .cycles = b.cycles};
-		advance(&s, f->m, &e);
+		advance_state(&s, f->m, &e);
 		e.tick = s.tick;
 		e.transfers = s.transfers;
 		if (i >= chunk->skip && is_wanted(f, &e))
@@ -245,7 +245,7 @@ static void decode_chunk(struct fill *f, struct chunk *chunk, struct slice in)
 }
 
 /* The number behind a chunk that was decoded. */
-static uint64_t end_of(const struct chunk *c)
+static uint64_t chunk_end(const struct chunk *c)
 {
 	return c->first + (c->count > c->skip ? c->count : c->skip);
 }
@@ -258,13 +258,13 @@ static bool is_in_order(const struct chunks *c)
 	return true;
 }
 
-/* Right behind the one before, as join() would put it: nothing need be moved. */
-static void place(struct fill *f, struct chunk *chunk)
+/* Right behind the one before, as join_chunks() would put it: nothing need be moved. */
+static void place_chunk(struct fill *f, struct chunk *chunk)
 {
 	const struct chunk *before = f->next ? chunk - 1 : NULL;
 	size_t at = before ? before->at + before->used : 0;
 
-	chunk->at = at + (chunk->first + chunk->skip > (before ? end_of(before) : 0));
+	chunk->at = at + (chunk->first + chunk->skip > (before ? chunk_end(before) : 0));
 }
 
 static bool fill_chunk(void *arg, size_t index, const struct bt_record_branches *r)
@@ -275,7 +275,7 @@ static bool fill_chunk(void *arg, size_t index, const struct bt_record_branches 
 		struct chunk *chunk = &f->chunks->at[f->next];
 
 		if (f->in_order)
-			place(f, chunk);
+			place_chunk(f, chunk);
 		decode_chunk(f, chunk, r->entries);
 		f->next++;
 	}
@@ -284,7 +284,7 @@ static bool fill_chunk(void *arg, size_t index, const struct bt_record_branches 
 
 /* Gives each chunk its place in the array, with one before it for a gap. Returns the places needed.
  */
-static size_t lay_out(struct chunks *c)
+static size_t lay_out_chunks(struct chunks *c)
 {
 	size_t at = 0;
 
@@ -306,7 +306,7 @@ static enum bt_gap_reason why_missing(const struct load *l, uint64_t end, uint64
 }
 
 /* A gap that stands for the missing numbers before it, too. */
-static bool absorbs(const struct history_entry *e, const struct chunk *chunk)
+static bool absorbs_gap(const struct history_entry *e, const struct chunk *chunk)
 {
 	return chunk->used && e->kind == BT_BRANCH_GAP && e->to == BT_GAP_LIMIT;
 }
@@ -314,7 +314,7 @@ static bool absorbs(const struct history_entry *e, const struct chunk *chunk)
 /* Moves what the chunks gave together, never to a later place, with an entry for what is missing
  * between them. The counts of such an entry are those at the start of the chunk behind it; its code
  * is that of the entries before it, whose targets are there. */
-static void join(struct history *h, const struct load *l, const struct chunks *c)
+static void join_chunks(struct history *h, const struct load *l, const struct chunks *c)
 {
 	const struct chunk *newest = &c->at[c->count - 1];
 	const struct state *before = &c->at[0].before;
@@ -327,7 +327,7 @@ static void join(struct history *h, const struct load *l, const struct chunks *c
 
 		if (reason != BT_GAP_DAMAGED && !(i == 0 && c->dropped))
 			reason = why_missing(l, first, newest->first + newest->count);
-		if (first > next && absorbs(&h->entries[chunk->at], chunk)) {
+		if (first > next && absorbs_gap(&h->entries[chunk->at], chunk)) {
 			h->entries[chunk->at].number = next;
 			h->entries[chunk->at].space = before->space;
 			h->entries[chunk->at].epoch = before->epoch;
@@ -349,7 +349,7 @@ static void join(struct history *h, const struct load *l, const struct chunks *c
 		/* A chunk that ends before it should is damage, whatever the checksums say. */
 		reason = l->damaged || chunk->claimed > chunk->count ? BT_GAP_DAMAGED
 								     : BT_GAP_NOT_KEPT;
-		next = end_of(chunk);
+		next = chunk_end(chunk);
 		before = chunk->count > chunk->skip ? &chunk->after : before;
 	}
 	h->next = next;
@@ -465,7 +465,7 @@ static void drop_wrong_paths(struct history *h)
 
 /* Room for n entries, which are zero: where there are millions, in large pages, if the kernel has
  * some, at a hundredth of the faults. */
-static struct history_entry *room_for(size_t n)
+static struct history_entry *allocate_entries(size_t n)
 {
 	struct history_entry *room = calloc(n, sizeof *room);
 	uintptr_t start, end;
@@ -479,8 +479,8 @@ static struct history_entry *room_for(size_t n)
 	return room;
 }
 
-static int load(struct history *h, const struct model *m, uint32_t task, bool calls_only,
-		struct bt_error *err)
+static int load_entries(struct history *h, const struct model *m, uint32_t task, bool calls_only,
+			struct bt_error *err)
 {
 	struct load l = {.m = m, .task = task, .file = branch_file(m, task)};
 	struct chunks chunks = {0};
@@ -490,9 +490,9 @@ static int load(struct history *h, const struct model *m, uint32_t task, bool ca
 	*h = (struct history){.task = task, .space = t ? t->space : 0};
 	if (l.file)
 		for_chunks(&l, collect_chunk, &chunks);
-	trim(&chunks);
+	trim_chunks(&chunks);
 	/* One more for a gap behind the newest chunk. */
-	h->entries = chunks.failed ? NULL : room_for(lay_out(&chunks) + 1);
+	h->entries = chunks.failed ? NULL : allocate_entries(lay_out_chunks(&chunks) + 1);
 	if (!h->entries) {
 		free(chunks.at);
 		return bt_fail(err, BT_E_NO_MEMORY, 0,
@@ -504,7 +504,7 @@ static int load(struct history *h, const struct model *m, uint32_t task, bool ca
 		f.in_order = is_in_order(&chunks);
 		for_chunks(&l, fill_chunk, &f);
 		qsort(chunks.at, chunks.count, sizeof *chunks.at, compare_first);
-		join(h, &l, &chunks);
+		join_chunks(h, &l, &chunks);
 	}
 	add_tail(h, &l, chunks.count ? &chunks.at[chunks.count - 1] : NULL);
 	if (is_taken_only(m)) {
@@ -521,14 +521,14 @@ static int load(struct history *h, const struct model *m, uint32_t task, bool ca
 
 int history_load(struct history *h, const struct model *m, uint32_t task, struct bt_error *err)
 {
-	return load(h, m, task, false, err);
+	return load_entries(h, m, task, false, err);
 }
 
 int history_load_calls(struct history *h, const struct model *m, uint32_t task,
 		       struct bt_error *err)
 {
-	return load(h, m, task, !is_taken_only(m),
-		    err); /* what of those is wrong or there twice, only all of them tell */
+	return load_entries(h, m, task, !is_taken_only(m),
+			    err); /* what of those is wrong or there twice, only all of them tell */
 }
 
 void history_release(struct history *h)
@@ -598,7 +598,7 @@ struct code {
 };
 
 /* Takes one instruction at *pc. False when it cannot be read. */
-static bool step(const struct code *c, struct insns *v, uint64_t *pc, struct bt_insn *insn)
+static bool step_insn(const struct code *c, struct insns *v, uint64_t *pc, struct bt_insn *insn)
 {
 	uint8_t bytes[BT_INSN_MAX];
 	size_t n = trace_index_code(c->m->index, c->space, c->epoch, *pc, bytes, sizeof bytes);
@@ -610,7 +610,7 @@ static bool step(const struct code *c, struct insns *v, uint64_t *pc, struct bt_
 }
 
 /* Whether code can run past the instruction without an entry. */
-static bool passes(const struct code *c, const struct bt_insn *insn)
+static bool goes_straight(const struct code *c, const struct bt_insn *insn)
 {
 	int kind = bt_insn_branch_kind(insn->class);
 
@@ -620,16 +620,16 @@ static bool passes(const struct code *c, const struct bt_insn *insn)
 /* From start up to and without stop; every branch on the way would have been an entry. But for one:
  * a system call that has not returned yet, or never does, has none, and stop is behind it
  * (in_syscall). */
-static bool walk(const struct code *c, struct insns *v, uint64_t start, uint64_t stop,
-		 bool in_syscall)
+static bool walk_code(const struct code *c, struct insns *v, uint64_t start, uint64_t stop,
+		      bool in_syscall)
 {
 	uint64_t pc = start;
 	struct bt_insn insn;
 
 	while (pc != stop) {
-		if (pc > stop || !step(c, v, &pc, &insn))
+		if (pc > stop || !step_insn(c, v, &pc, &insn))
 			return false;
-		if (!passes(c, &insn) &&
+		if (!goes_straight(c, &insn) &&
 		    !(in_syscall && insn.class == BT_INSN_SYSCALL && pc == stop))
 			return false;
 	}
@@ -691,11 +691,11 @@ long history_straight(const struct history *h, const struct model *m, size_t i, 
 		code.space = in->space;
 		code.epoch = in->epoch;
 	}
-	good = good && walk(&code, &v, pc, stop, !last);
+	good = good && walk_code(&code, &v, pc, stop, !last);
 	/* A handler is entered before the instruction at from, not by it. */
 	if (good && last && last->kind != BT_BRANCH_ASYNC) {
 		pc = stop;
-		good = step(&code, &v, &pc, &insn) && is_kind(&insn, last->kind);
+		good = step_insn(&code, &v, &pc, &insn) && is_kind(&insn, last->kind);
 	}
 	if (!good) {
 		free(v.at);

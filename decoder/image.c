@@ -27,7 +27,7 @@ static bool same_file(const struct image_module *im, const struct space_map *map
 
 static bool is_vdso(const struct space_map *map) { return !strcmp(map->path, "[vdso]"); }
 
-static bool is_code(const struct space_map *map) { return (map->prot & PROT_EXECUTE) != 0; }
+static bool is_code_map(const struct space_map *map) { return (map->prot & PROT_EXECUTE) != 0; }
 
 static void to_hex(char out[2 * 64 + 1], const uint8_t *bytes, size_t n)
 {
@@ -128,7 +128,7 @@ static bool agrees(const struct image_module *im, const struct space_map *map)
 
 bool image_has_module(const struct space_map *map)
 {
-	return is_code(map) && (*map->path == '/' || is_vdso(map));
+	return is_code_map(map) && (*map->path == '/' || is_vdso(map));
 }
 
 /* How many modules begin before addr. */
@@ -174,7 +174,7 @@ static void index_module(struct image *im, struct image_module *mod)
 bool image_accepts(const struct image *im, const struct space_map *const *maps, size_t count)
 {
 	for (size_t i = 0; i < count; i++)
-		for (size_t j = is_code(maps[i]) ? begin_before(im, maps[i]->end) : 0;
+		for (size_t j = is_code_map(maps[i]) ? begin_before(im, maps[i]->end) : 0;
 		     j && im->by_start[j - 1]->reach > maps[i]->start; j--) {
 			const struct image_module *mod = im->by_start[j - 1];
 
@@ -454,7 +454,7 @@ static void report_file(struct image *image, struct image_module *im, const stru
 		close(fd);
 }
 
-static bool grow(struct image *image)
+static bool grow_modules(struct image *image)
 {
 	size_t cap = image->cap ? image->cap * 2 : 16;
 	struct image_module **modules, **by_start;
@@ -474,7 +474,7 @@ static bool grow(struct image *image)
 
 static struct image_module *module_new(struct image *image, const struct space_map *map)
 {
-	struct image_module *im = grow(image) ? calloc(1, sizeof *im) : NULL;
+	struct image_module *im = grow_modules(image) ? calloc(1, sizeof *im) : NULL;
 
 	if (!im)
 		return NULL;

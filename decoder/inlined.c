@@ -176,7 +176,7 @@ static bool is_block(int tag)
 	return false;
 }
 
-static void push(struct descent *d, Dwarf_Die *die)
+static void push_die(struct descent *d, Dwarf_Die *die)
 {
 	Dwarf_Die *chain = realloc(d->chain, (d->count + 1) * sizeof *chain);
 
@@ -206,7 +206,7 @@ static bool descend(struct descent *d, Dwarf_Die *parent, unsigned depth)
 			continue;
 		has = dwarf_haspc(&die, d->pc);
 		if (inlined && has > 0)
-			push(d, &die);
+			push_die(d, &die);
 		if ((has > 0 || !inlined) && (descend(d, &die, depth + 1) || has > 0))
 			return true;
 	} while (!dwarf_siblingof(&die, &die));

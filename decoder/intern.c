@@ -6,7 +6,7 @@
 
 #include "lib/content_hash.h"
 
-static bool is_text(const void *wanted, const struct hash_slot *slot)
+static bool is_same_text(const void *wanted, const struct hash_slot *slot)
 {
 	return !strcmp(wanted, slot->pointer);
 }
@@ -18,7 +18,7 @@ const char *intern_str(struct intern *in, const char *text)
 	if (!text || !*text)
 		return "";
 	kept.key = content_hash(text, strlen(text)).first;
-	slot = hash_table_find_same(&in->texts, kept.key, is_text, text);
+	slot = hash_table_find_same(&in->texts, kept.key, is_same_text, text);
 	if (slot)
 		return slot->pointer;
 	kept.pointer = strdup(text);

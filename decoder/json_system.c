@@ -111,7 +111,7 @@ static int put_cpu(struct cpu_json *c, size_t begin, size_t end, struct bt_error
 	return rc < 0 ? rc : 0;
 }
 
-static int put_rest(struct cpu_json *c, struct bt_error *err)
+static int put_unplaced(struct cpu_json *c, struct bt_error *err)
 {
 	size_t *rest = by_cpu_rest(&c->b, err);
 	json_t *all = json_array();
@@ -141,7 +141,7 @@ static json_t *json_tasks(const struct cpu_json *c)
 	return all;
 }
 
-static int put_all(struct cpu_json *c, struct bt_error *err)
+static int put_cpus(struct cpu_json *c, struct bt_error *err)
 {
 	int rc = 0;
 
@@ -154,7 +154,7 @@ static int put_all(struct cpu_json *c, struct bt_error *err)
 		rc = put_cpu(c, i, end, err);
 	}
 	fputs("]", c->r.to);
-	rc = rc ? rc : put_rest(c, err);
+	rc = rc ? rc : put_unplaced(c, err);
 	json_put_member(&c->r, "missing", json_missing(&c->r));
 	fputs("}\n", c->r.to);
 	return rc ? rc : !c->shown;
@@ -170,7 +170,7 @@ int json_print_by_cpu(FILE *to, const struct model *m, struct symbols *s,
 	if (!rc && !c.b.view.count)
 		rc = 1;
 	else if (!rc && ready)
-		rc = put_all(&c, err);
+		rc = put_cpus(&c, err);
 	if (!ready || c.r.failed || rc == -BT_E_NO_MEMORY)
 		rc = bt_no_memory(err, "the report");
 	by_cpu_close(&c.b);

@@ -9,7 +9,7 @@ enum {
 	TAB_COLUMNS = 8,
 };
 
-static bool is_in(uint8_t c, uint8_t first, uint8_t last) { return c >= first && c <= last; }
+static bool is_in_range(uint8_t c, uint8_t first, uint8_t last) { return c >= first && c <= last; }
 
 /* The length of a control sequence of ECMA-48 (CSI and OSC, with which terminals are told colours
  * and titles) at p, 0: there is none. */
@@ -20,9 +20,9 @@ static size_t sequence_len(const uint8_t *p, size_t len)
 	if (len < 2 || p[0] != ESC || (p[1] != '[' && p[1] != ']'))
 		return 0;
 	if (p[1] == '[') {
-		while (n < len && is_in(p[n], 0x20, 0x3f))
+		while (n < len && is_in_range(p[n], 0x20, 0x3f))
 			n++;
-		return n < len && is_in(p[n], 0x40, 0x7e) ? n + 1 : n;
+		return n < len && is_in_range(p[n], 0x40, 0x7e) ? n + 1 : n;
 	}
 	while (n < len && p[n] != BEL && p[n] != ESC)
 		n++;

@@ -100,7 +100,10 @@ static void apply_to_index(struct loader *l, const struct trace_event *e)
 	trace_index_apply(l->m->index, &e->rec);
 }
 
-static void on_end(struct loader *l, const struct trace_event *e) { l->m->end = &e->rec.u.end; }
+static void on_recording_end(struct loader *l, const struct trace_event *e)
+{
+	l->m->end = &e->rec.u.end;
+}
 
 static void on_stopped(struct loader *l, const struct trace_event *e)
 {
@@ -122,7 +125,7 @@ static loader_handler *const handlers[] = {
 	[BT_RECORD_THREAD] = snapshots_on_thread,
 	[BT_RECORD_MEMORY] = snapshots_on_memory,
 	[BT_RECORD_STOPPED] = on_stopped,
-	[BT_RECORD_END] = on_end,
+	[BT_RECORD_END] = on_recording_end,
 };
 
 static void finish_index(struct loader *l)
@@ -228,7 +231,7 @@ static void look_for_what_is_missing(struct loader *l)
 	}
 }
 
-static void load(struct loader *l)
+static void load_events(struct loader *l)
 {
 	const struct trace *t = l->m->trace;
 	bool over;
@@ -284,7 +287,7 @@ int model_load(struct model **out, struct trace *t, struct bt_error *err)
 	arena_init(&p->arena, budget_base + budget_ratio * bytes);
 	m->index = trace_index_new(&p->arena);
 	if (m->index)
-		load(&l);
+		load_events(&l);
 	else
 		p->arena.failed = true;
 	loader_release(&l);

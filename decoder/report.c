@@ -86,7 +86,7 @@ static void put_exit(struct report *r, enum bt_exit_kind kind, uint32_t status, 
 	}
 }
 
-static void put_end(struct report *r)
+static void put_program_end(struct report *r)
 {
 	enum bt_exit_kind kind;
 	uint32_t status;
@@ -108,7 +108,7 @@ void report_header(struct report *r)
 
 	put_command(r, h->argv);
 	put_recorded(r, h);
-	put_end(r);
+	put_program_end(r);
 }
 
 static void put_fault_title(struct report *r)
@@ -498,7 +498,7 @@ static void put_notes(struct report *r)
 		r->t.buf.len = before;
 }
 
-static int put_all(struct report *r, struct bt_error *err)
+static int put_report(struct report *r, struct bt_error *err)
 {
 	int rc;
 
@@ -524,7 +524,7 @@ int report_print(FILE *to, const struct model *m, struct symbols *s, const struc
 	int rc = focus_open(&r.focus, m, o, err);
 
 	if (!rc)
-		rc = put_all(&r, err);
+		rc = put_report(&r, err);
 	if (r.t.buf.failed)
 		rc = bt_no_memory(err, "the report");
 	if (rc >= 0 && r.t.buf.len)

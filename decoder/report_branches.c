@@ -331,7 +331,7 @@ static int put_branches(struct report *r, struct branch_rows *b, struct bt_error
 	return r->o->function && !b->shown.count;
 }
 
-static void release(struct branch_rows *b)
+static void release_branch_rows(struct branch_rows *b)
 {
 	fold_release(&b->fold);
 	calls_made_release(&b->calls);
@@ -361,7 +361,7 @@ int report_branch_rows(struct report *r, size_t from, size_t end, size_t count,
 		put_rows(r, &b);
 	}
 	r->focus.end = before;
-	release(&b);
+	release_branch_rows(&b);
 	return rc;
 }
 
@@ -370,6 +370,6 @@ int report_branches(struct report *r, struct bt_error *err)
 	struct branch_rows b = {.tick_width = 1};
 	int rc = r->m->task_count ? put_branches(r, &b, err) : r->o->function != NULL;
 
-	release(&b);
+	release_branch_rows(&b);
 	return rc;
 }

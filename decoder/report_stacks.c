@@ -178,8 +178,8 @@ static bool is_of_group(const struct stack_group *g, const struct bt_record_thre
 }
 
 /* The group that the thread joins; NULL without memory. */
-static struct stack_group *join(struct stack_groups *groups, const struct bt_record_thread *thread,
-				struct slice words)
+static struct stack_group *join_group(struct stack_groups *groups,
+				      const struct bt_record_thread *thread, struct slice words)
 {
 	struct stack_group *at, *g = NULL;
 	const struct bt_record_thread **threads;
@@ -280,8 +280,9 @@ static void put_others(struct report *r, const struct model_snapshot *snap,
 		if (snap->threads[i] == r->focus.thread)
 			continue;
 		put_stack(r, snap->threads[i], frames);
-		if (r->t.buf.failed || !join(&groups, snap->threads[i],
-					     slice_of(r->t.buf.data + end, r->t.buf.len - end)))
+		if (r->t.buf.failed ||
+		    !join_group(&groups, snap->threads[i],
+				slice_of(r->t.buf.data + end, r->t.buf.len - end)))
 			r->t.buf.failed = true;
 		else
 			r->t.buf.len = end;

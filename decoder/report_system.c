@@ -59,7 +59,7 @@ static void put_arrival(struct cpu_report *c, const struct system_stretch *s)
 		    s->start == SYSTEM_UNKNOWN ? ": when is not in the trace" : "");
 }
 
-static void put_end(struct cpu_report *c, const struct system_stretch *s, size_t entries)
+static void put_stretch_end(struct cpu_report *c, const struct system_stretch *s, size_t entries)
 {
 	put_time(c, s->end);
 	put_task(c, s->task);
@@ -86,7 +86,7 @@ static int put_stretch(struct cpu_report *c, const struct system_stretch *s, siz
 		rc = report_branch_rows(&c->r, history_index(h, s->first),
 					history_index(h, s->last), limit, err);
 	}
-	put_end(c, s, entries);
+	put_stretch_end(c, s, entries);
 	c->shown++;
 	return rc;
 }
@@ -121,7 +121,7 @@ static int put_cpu(struct cpu_report *c, size_t begin, size_t end, struct bt_err
 }
 
 /* What no CPU and time can be given to. */
-static int put_rest(struct cpu_report *c, struct bt_error *err)
+static int put_unplaced(struct cpu_report *c, struct bt_error *err)
 {
 	size_t *rest = by_cpu_rest(&c->b, err);
 	bool any = false;
@@ -142,7 +142,7 @@ static int put_rest(struct cpu_report *c, struct bt_error *err)
 	return 0;
 }
 
-static int put_all(struct cpu_report *c, struct bt_error *err)
+static int put_cpus(struct cpu_report *c, struct bt_error *err)
 {
 	int rc = 0;
 
@@ -153,7 +153,7 @@ static int put_all(struct cpu_report *c, struct bt_error *err)
 	}
 	if (rc)
 		return rc;
-	return c->shown ? put_rest(c, err) : 1;
+	return c->shown ? put_unplaced(c, err) : 1;
 }
 
 int report_print_by_cpu(FILE *to, const struct model *m, struct symbols *s,
@@ -163,7 +163,7 @@ int report_print_by_cpu(FILE *to, const struct model *m, struct symbols *s,
 	int rc = by_cpu_open(&c.b, m, s, o, err);
 
 	if (!rc)
-		rc = put_all(&c, err);
+		rc = put_cpus(&c, err);
 	if (c.r.t.buf.failed || rc == -BT_E_NO_MEMORY)
 		rc = bt_no_memory(err, "the report");
 	if (!rc && c.r.t.buf.len)

@@ -8,7 +8,7 @@
 #include "lib/grow.h"
 
 /* Where it is, or where it belongs. */
-static size_t index_of(const struct seen_sources *s, const void *module, const char *path)
+static size_t source_index(const struct seen_sources *s, const void *module, const char *path)
 {
 	size_t low = 0, high = s->count;
 
@@ -27,7 +27,7 @@ static size_t index_of(const struct seen_sources *s, const void *module, const c
 
 bool seen_sources_add(struct seen_sources *s, const void *module, const char *path)
 {
-	size_t i = index_of(s, module, path);
+	size_t i = source_index(s, module, path);
 	struct seen_source *at;
 
 	if (i < s->count && s->at[i].path == path && s->at[i].module == module)

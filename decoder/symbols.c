@@ -404,8 +404,8 @@ static void look_up_stub(struct symbols *s, struct image_module *mod, struct loc
 	free(plain);
 }
 
-static void look_up(struct symbols *s, struct image_module *mod, bool is_return,
-		    struct location *loc)
+static void look_up_in_module(struct symbols *s, struct image_module *mod, bool is_return,
+			      struct location *loc)
 {
 	uint64_t pc = loc->addr - is_return;
 
@@ -463,7 +463,7 @@ static void look_up_cached(struct symbols *s, struct image_module *mod, bool is_
 		*loc = s->cache[slot->number - 1].loc;
 		return;
 	}
-	look_up(s, mod, is_return, loc);
+	look_up_in_module(s, mod, is_return, loc);
 	wanted.what.loc = *loc;
 	keep_cached(s, key, &wanted.what);
 }

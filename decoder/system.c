@@ -18,7 +18,7 @@ struct builder {
 	bool failed;
 };
 
-static void add(struct builder *b, const struct system_stretch *s)
+static void add_stretch(struct builder *b, const struct system_stretch *s)
 {
 	struct system_view *v = b->v;
 	struct system_stretch *grown;
@@ -45,8 +45,8 @@ static struct walker *walker_of(struct builder *b, uint32_t task)
 }
 
 /* Ends the stretch: what came up to position is the task's there. */
-static void leave(struct builder *b, struct walker *w, uint64_t time, uint64_t position,
-		  enum system_end how)
+static void end_stretch(struct builder *b, struct walker *w, uint64_t time, uint64_t position,
+			enum system_end how)
 {
 	if (position < w->now.first)
 		position = w->now.first;
@@ -55,11 +55,12 @@ static void leave(struct builder *b, struct walker *w, uint64_t time, uint64_t p
 	w->now.how = how;
 	w->position = position;
 	w->runs = false;
-	add(b, &w->now);
+	add_stretch(b, &w->now);
 }
 
 /* A stretch begins. What the task did since the last one is nowhere. */
-static void arrive(struct walker *w, uint32_t task, uint32_t cpu, uint64_t time, uint64_t position)
+static void begin_stretch(struct walker *w, uint32_t task, uint32_t cpu, uint64_t time,
+			  uint64_t position)
 {
 	w->runs = true;
 	w->now =
@@ -70,19 +71,19 @@ static void arrive(struct walker *w, uint32_t task, uint32_t cpu, uint64_t time,
 /* The task is seen on a CPU (unknown: it may be any) without having been seen to arrive: since when
  * is unknown. Its branches since its last stretch are taken for those of this one; where some are
  * missing its history has gaps. */
-static void find(struct builder *b, struct walker *w, uint32_t task, uint32_t cpu)
+static void find_runner(struct builder *b, struct walker *w, uint32_t task, uint32_t cpu)
 {
 	if (w->runs && (cpu == SYSTEM_UNKNOWN_CPU || w->now.cpu == cpu))
 		return;
 	if (w->runs)
-		leave(b, w, SYSTEM_UNKNOWN, w->position, SYSTEM_LOST);
-	arrive(w, task, cpu, SYSTEM_UNKNOWN, w->position);
+		end_stretch(b, w, SYSTEM_UNKNOWN, w->position, SYSTEM_LOST);
+	begin_stretch(w, task, cpu, SYSTEM_UNKNOWN, w->position);
 }
 
 static uint32_t cpu_of(uint32_t field) { return field ? field - 1 : SYSTEM_UNKNOWN_CPU; }
 
 /* Captures without times have zeros. */
-static uint64_t time_of(uint64_t field) { return field ? field : SYSTEM_UNKNOWN; }
+static uint64_t known_time(uint64_t field) { return field ? field : SYSTEM_UNKNOWN; }
 
 static void on_sched(struct builder *b, const struct bt_record_sched *r)
 {
@@ -93,14 +94,14 @@ static void on_sched(struct builder *b, const struct bt_record_sched *r)
 		return;
 	position = r->position > w->position ? r->position - 1 : w->position;
 	if (r->what != BT_SCHED_IN) {
-		find(b, w, r->task, cpu_of(r->cpu));
-		leave(b, w, time_of(r->time), position,
-		      r->what == BT_SCHED_PREEMPT ? SYSTEM_PREEMPTED : SYSTEM_BLOCKED);
+		find_runner(b, w, r->task, cpu_of(r->cpu));
+		end_stretch(b, w, known_time(r->time), position,
+			    r->what == BT_SCHED_PREEMPT ? SYSTEM_PREEMPTED : SYSTEM_BLOCKED);
 		return;
 	}
 	if (w->runs)
-		leave(b, w, SYSTEM_UNKNOWN, w->position, SYSTEM_LOST);
-	arrive(w, r->task, cpu_of(r->cpu), time_of(r->time), position);
+		end_stretch(b, w, SYSTEM_UNKNOWN, w->position, SYSTEM_LOST);
+	begin_stretch(w, r->task, cpu_of(r->cpu), known_time(r->time), position);
 }
 
 /* A sample. Without a CPU it tells of nothing but itself. */
@@ -112,23 +113,23 @@ static void on_snapshot(struct builder *b, const struct bt_record_snapshot *r)
 	if (!w || (!r->cpu && !w->runs))
 		return;
 	position = r->position > w->position ? r->position : w->position;
-	find(b, w, r->task, cpu_of(r->cpu));
+	find_runner(b, w, r->task, cpu_of(r->cpu));
 	w->now.samples++;
 	if (w->now.start == SYSTEM_UNKNOWN)
-		leave(b, w, time_of(r->time), position, SYSTEM_SAMPLED);
+		end_stretch(b, w, known_time(r->time), position, SYSTEM_SAMPLED);
 	else
 		w->position = position; /* it runs on */
 }
 
-static void on_end(struct builder *b, const struct bt_record_exit *r)
+static void on_task_exit(struct builder *b, const struct bt_record_exit *r)
 {
 	struct walker *w = walker_of(b, r->task);
 
 	if (w && w->runs)
-		leave(b, w, time_of(r->time), w->position, SYSTEM_EXITED);
+		end_stretch(b, w, known_time(r->time), w->position, SYSTEM_EXITED);
 }
 
-static void walk(struct builder *b)
+static void walk_events(struct builder *b)
 {
 	for (size_t i = 0; i < b->m->events.count && !b->failed; i++) {
 		const struct bt_record *rec = &b->m->events.at[i].rec;
@@ -138,11 +139,11 @@ static void walk(struct builder *b)
 		else if (rec->kind == BT_RECORD_SNAPSHOT)
 			on_snapshot(b, &rec->u.snapshot);
 		else if (rec->kind == BT_RECORD_EXIT)
-			on_end(b, &rec->u.exit);
+			on_task_exit(b, &rec->u.exit);
 	}
 	for (size_t i = 0; i < b->m->task_count && !b->failed; i++)
 		if (b->walkers[i].runs)
-			leave(b, &b->walkers[i], SYSTEM_UNKNOWN, UINT64_MAX, SYSTEM_LOST);
+			end_stretch(b, &b->walkers[i], SYSTEM_UNKNOWN, UINT64_MAX, SYSTEM_LOST);
 }
 
 static uint64_t when(const struct system_stretch *s)
@@ -171,7 +172,7 @@ int system_build(struct system_view *v, const struct model *m, struct bt_error *
 	*v = (struct system_view){0};
 	b.failed = !b.walkers;
 	if (!b.failed)
-		walk(&b);
+		walk_events(&b);
 	free(b.walkers);
 	if (b.failed) {
 		system_release(v);

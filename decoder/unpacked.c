@@ -72,7 +72,7 @@ static bool has_zstd(const struct sections *s)
 }
 
 /* Unpacks `in` bytes of one file at from to `out` bytes of another at to. */
-static bool unpack(int fd, uint64_t from, uint64_t in, int copy, uint64_t to, uint64_t out)
+static bool unpack_section(int fd, uint64_t from, uint64_t in, int copy, uint64_t to, uint64_t out)
 {
 	ZSTD_DStream *stream = ZSTD_createDStream();
 	size_t room = ZSTD_DStreamInSize(), rc = 1;
@@ -103,8 +103,8 @@ static bool unpack(int fd, uint64_t from, uint64_t in, int copy, uint64_t to, ui
 }
 
 /* To the end of the copy; sh becomes what the section is there. */
-static bool append(const struct sections *s, Elf64_Shdr *sh, const Elf64_Chdr *ch, int copy,
-		   uint64_t *end, uint64_t end_max)
+static bool append_section(const struct sections *s, Elf64_Shdr *sh, const Elf64_Chdr *ch, int copy,
+			   uint64_t *end, uint64_t end_max)
 {
 	uint64_t packed = sh->sh_size - sizeof *ch,
 		 alignment = ch->ch_addralign ? ch->ch_addralign : 1;
@@ -114,7 +114,7 @@ static bool append(const struct sections *s, Elf64_Shdr *sh, const Elf64_Chdr *c
 		return false;
 	*end = (*end + alignment - 1) & ~(alignment - 1);
 	if (ch->ch_size > end_max - *end ||
-	    !unpack(s->fd, sh->sh_offset + sizeof *ch, packed, copy, *end, ch->ch_size))
+	    !unpack_section(s->fd, sh->sh_offset + sizeof *ch, packed, copy, *end, ch->ch_size))
 		return false;
 	sh->sh_flags &= ~(uint64_t)SHF_COMPRESSED;
 	sh->sh_offset = *end;
@@ -147,7 +147,8 @@ static bool unpack_all(struct sections *s, int copy)
 	for (size_t i = 0; i < s->header.e_shnum; i++) {
 		Elf64_Chdr ch;
 
-		if (is_zstd(s, &s->at[i], &ch) && !append(s, &s->at[i], &ch, copy, &end, end_max))
+		if (is_zstd(s, &s->at[i], &ch) &&
+		    !append_section(s, &s->at[i], &ch, copy, &end, end_max))
 			return false;
 	}
 	return pwrite(copy, s->at, s->header.e_shnum * sizeof *s->at, (off_t)s->header.e_shoff) ==

@@ -163,7 +163,7 @@ static int add_frame(Dwfl_Frame *state, void *arg)
 	return DWARF_CB_OK;
 }
 
-static bool attach(struct image *im)
+static bool attach_image(struct image *im)
 {
 	if (!im->attached)
 		im->attached = dwfl_attach_state(im->dwfl, NULL, TASK_ID, &thread_callbacks, im);
@@ -176,7 +176,7 @@ static bool unwind_from(struct unwind_context *u)
 	struct image *im = symbols_image(u->symbols, u->space, u->epoch);
 	int rc;
 
-	if (!im || !attach(im))
+	if (!im || !attach_image(im))
 		return false;
 	im->unwinding = u;
 	rc = dwfl_getthread_frames(im->dwfl, TASK_ID, add_frame, u);
@@ -185,7 +185,7 @@ static bool unwind_from(struct unwind_context *u)
 	return !rc && !u->cut;
 }
 
-static bool is_code(const struct unwind_context *u, uint64_t addr)
+static bool is_code_address(const struct unwind_context *u, uint64_t addr)
 {
 	const struct space_map *map =
 		trace_index_map_at(symbols_model(u->symbols)->index, u->space, u->epoch, addr);
@@ -199,7 +199,7 @@ static bool follows_call(const struct unwind_context *u, uint64_t addr)
 	uint8_t bytes[CALL_MAX];
 	struct bt_insn insn;
 
-	if (!is_code(u, addr - 1))
+	if (!is_code_address(u, addr - 1))
 		return false;
 	for (unsigned n = 2; n <= CALL_MAX; n++)
 		if (symbols_code(u->symbols, u->space, u->epoch, addr - n, bytes, n) == n &&
@@ -243,7 +243,7 @@ static size_t plausible(const struct unwind_context *u)
 
 		if (!u->frames[i].is_return)
 			continue;
-		if (!is_code(u, pc - 1) ||
+		if (!is_code_address(u, pc - 1) ||
 		    (symbols_code(u->symbols, u->space, u->epoch, pc - 1, &byte, 1) &&
 		     !follows_call(u, pc)))
 			return i;
@@ -312,7 +312,7 @@ size_t symbols_unwind(struct symbols *s, const struct model_snapshot *snap,
 		return 0;
 	if (thread->task == snap->rec->task)
 		u.regs.rip = symbols_signal_from(s, snap, u.epoch, u.regs.rip);
-	if (!is_code(&u, u.regs.rip)) {
+	if (!is_code_address(&u, u.regs.rip)) {
 		frames[u.count++] = (struct stack_frame){.pc = u.regs.rip};
 		if (!return_from_wild(&u))
 			return 1;

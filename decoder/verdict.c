@@ -42,8 +42,8 @@ enum answer {
 
 static bool is_branch(const struct history_entry *e) { return bt_branch_kind_is_branch(e->kind); }
 
-static bool decode(struct judge *j, uint32_t space, uint32_t epoch, uint64_t pc,
-		   struct bt_insn *insn)
+static bool decode_insn(struct judge *j, uint32_t space, uint32_t epoch, uint64_t pc,
+			struct bt_insn *insn)
 {
 	uint8_t bytes[BT_INSN_MAX];
 	size_t n;
@@ -65,7 +65,7 @@ static struct run find_run(struct judge *j, uint32_t space, uint32_t epoch, uint
 			.kind = -1};
 	struct bt_insn insn;
 
-	while (decode(j, space, epoch, r.at, &insn)) {
+	while (decode_insn(j, space, epoch, r.at, &insn)) {
 		r.kind = (int8_t)bt_insn_branch_kind(insn.class);
 		if (r.kind >= 0) {
 			r.len = insn.len;
@@ -90,8 +90,8 @@ static const struct run *run_at(struct judge *j, uint32_t space, uint32_t epoch,
 
 /* Whether stop is where an instruction begins on the way from start to the next branch, or behind
  * that when it is a system call: one that has not returned has no entry. */
-static enum answer passes(struct judge *j, uint32_t space, uint32_t epoch, uint64_t start,
-			  uint64_t stop)
+static enum answer run_passes(struct judge *j, uint32_t space, uint32_t epoch, uint64_t start,
+			      uint64_t stop)
 {
 	const struct run *r = run_at(j, space, epoch, start);
 	struct bt_insn insn;
@@ -102,7 +102,7 @@ static enum answer passes(struct judge *j, uint32_t space, uint32_t epoch, uint6
 	if (stop < start || stop > r->at)
 		return stop >= start && r->kind < 0 ? UNKNOWN : NO;
 	while (pc < stop) {
-		if (!decode(j, space, epoch, pc, &insn))
+		if (!decode_insn(j, space, epoch, pc, &insn))
 			return UNKNOWN;
 		pc += insn.len;
 	}
@@ -110,13 +110,13 @@ static enum answer passes(struct judge *j, uint32_t space, uint32_t epoch, uint6
 }
 
 /* Whether the code leads from start to the branch e. */
-static enum answer leads(struct judge *j, uint64_t start, const struct history_entry *e)
+static enum answer run_leads_to(struct judge *j, uint64_t start, const struct history_entry *e)
 {
 	const struct run *r;
 
 	/* A handler is entered before an instruction, not by one. */
 	if (e->kind == BT_BRANCH_ASYNC)
-		return passes(j, e->space, e->epoch, start, e->from);
+		return run_passes(j, e->space, e->epoch, start, e->from);
 	r = run_at(j, e->space, e->epoch, start);
 	if (r->kind < 0)
 		return start <= e->from && e->from >= r->at ? UNKNOWN : NO;
@@ -152,11 +152,11 @@ static bool check_entry(struct judge *j, size_t i)
 
 	j->v->count++;
 	if (history_start(j->h, i, &start)) {
-		answer = leads(j, start, e);
+		answer = run_leads_to(j, start, e);
 		if (answer == NO)
 			return contradict(j, VERDICT_NO_WAY, i);
 		j->v->checked += answer == YES;
-	} else if (e->kind != BT_BRANCH_ASYNC && leads(j, e->from, e) == NO) {
+	} else if (e->kind != BT_BRANCH_ASYNC && run_leads_to(j, e->from, e) == NO) {
 		return contradict(j, VERDICT_NO_BRANCH, i);
 	}
 	return goes_right(j, e) || contradict(j, VERDICT_WRONG_WAY, i);
@@ -224,7 +224,7 @@ static bool check_moment(struct judge *j, size_t end, const struct bt_record_thr
 	 * not yet. */
 	if (last->kind == BT_BRANCH_SYSCALL && last->from == thread->point.rip)
 		return true;
-	return passes(j, space, thread->epoch, last->to, thread->point.rip) != NO ||
+	return run_passes(j, space, thread->epoch, last->to, thread->point.rip) != NO ||
 	       contradict(j, VERDICT_NOT_THERE, end);
 }
 
