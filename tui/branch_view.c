@@ -43,14 +43,14 @@ static unsigned digits_of_last_tick(const struct history *h)
 	return digits < 4 ? 4 : digits;
 }
 
-static int refold(struct viewer *v, struct branch_list *b, struct bt_error *err)
+static int refold_branches(struct viewer *v, struct branch_list *b, struct bt_error *err)
 {
 	fold_release(&b->fold);
 	return fold_init(&b->fold, &v->history, v->stopped ? v->stop_index : SIZE_MAX, b->folded,
 			 err);
 }
 
-static int load(struct viewer *v, struct view *view, struct bt_error *err)
+static int branch_view_load(struct viewer *v, struct view *view, struct bt_error *err)
 {
 	struct branch_list *b = view->state;
 
@@ -61,10 +61,10 @@ static int load(struct viewer *v, struct view *view, struct bt_error *err)
 		b->folded = true;
 	}
 	b->tick_width = digits_of_last_tick(&v->history);
-	return refold(v, b, err);
+	return refold_branches(v, b, err);
 }
 
-static void release(struct view *view)
+static void branch_view_release(struct view *view)
 {
 	struct branch_list *b = view->state;
 
@@ -74,7 +74,7 @@ static void release(struct view *view)
 	view->state = NULL;
 }
 
-static size_t count(const struct view *view)
+static size_t branch_view_count(const struct view *view)
 {
 	const struct branch_list *b = view->state;
 
@@ -167,7 +167,7 @@ static void put_stop(struct viewer *v, struct row *out)
 		   false, 0);
 }
 
-static void row(struct viewer *v, const struct view *view, size_t line, struct row *out)
+static void branch_view_row(struct viewer *v, const struct view *view, size_t line, struct row *out)
 {
 	const struct branch_list *b = view->state;
 	const struct fold_line *l = line_at(b, line);
@@ -195,7 +195,7 @@ static void row(struct viewer *v, const struct view *view, size_t line, struct r
 	}
 }
 
-static void title(struct viewer *v, const struct view *view, struct row *out)
+static void branch_view_title(struct viewer *v, const struct view *view, struct row *out)
 {
 	const struct model_task *t = model_task(v->m, v->task);
 
@@ -211,7 +211,8 @@ static void title(struct viewer *v, const struct view *view, struct row *out)
 		row_put(out, STYLE_NORMAL, ", code at the target");
 }
 
-static bool place(struct viewer *v, const struct view *view, size_t line, struct view_place *out)
+static bool branch_view_place(struct viewer *v, const struct view *view, size_t line,
+			      struct view_place *out)
 {
 	const struct branch_list *b = view->state;
 	const struct bt_record_thread *t = viewer_thread(v, v->task);
@@ -259,7 +260,7 @@ static void toggle_fold(struct viewer *v, struct view *view)
 	for (size_t i = 0; i < MARKS; i++)
 		marked[i] = entry_of_mark(b, view->marks[i]);
 	b->folded = !b->folded;
-	if (refold(v, b, &err)) {
+	if (refold_branches(v, b, &err)) {
 		viewer_fail(v, &err);
 		return;
 	}
@@ -272,7 +273,7 @@ static void toggle_fold(struct viewer *v, struct view *view)
 	viewer_message(v, b->folded ? "loops are folded" : "every round is shown");
 }
 
-static void go_to(struct viewer *v, struct view *view, uint32_t entry, const char *otherwise)
+static void go_to_entry(struct viewer *v, struct view *view, uint32_t entry, const char *otherwise)
 {
 	struct branch_list *b = view->state;
 
@@ -282,7 +283,7 @@ static void go_to(struct viewer *v, struct view *view, uint32_t entry, const cha
 		view_jump(view, fold_line_of(&b->fold, entry));
 }
 
-static bool request(struct viewer *v, struct view *view, enum request r)
+static bool branch_view_request(struct viewer *v, struct view *view, enum request r)
 {
 	struct branch_list *b = view->state;
 	const struct fold_line *l = line_at(b, view->cursor);
@@ -294,13 +295,13 @@ static bool request(struct viewer *v, struct view *view, enum request r)
 		v->target_shown = !v->target_shown;
 		viewer_message(v, v->target_shown ? "code at the target" : "code at the branch");
 	} else if (r == REQUEST_MATCH) {
-		go_to(v, view, entry == CALLS_NONE ? CALLS_NONE : v->calls.partner[entry],
-		      "no call or return, or its other end is not in the history");
+		go_to_entry(v, view, entry == CALLS_NONE ? CALLS_NONE : v->calls.partner[entry],
+			    "no call or return, or its other end is not in the history");
 	} else if (r == REQUEST_CALLER) {
 		uint32_t from = entry == CALLS_NONE && l && l->entry ? l->entry - 1 : entry;
 
-		go_to(v, view, from == CALLS_NONE ? CALLS_NONE : v->calls.caller[from],
-		      "its call is not in the history");
+		go_to_entry(v, view, from == CALLS_NONE ? CALLS_NONE : v->calls.caller[from],
+			    "its call is not in the history");
 	} else if (r == REQUEST_ENTER) {
 		v->code_shown = true;
 		v->focus = v->code_pane;
@@ -328,11 +329,11 @@ void branch_view_go(struct viewer *v, uint64_t position, bool comes_back)
 const struct view_ops branch_view = {
 	.id = VIEW_BRANCHES,
 	.name = "branches",
-	.load = load,
-	.release = release,
-	.count = count,
-	.row = row,
-	.title = title,
-	.place = place,
-	.request = request,
+	.load = branch_view_load,
+	.release = branch_view_release,
+	.count = branch_view_count,
+	.row = branch_view_row,
+	.title = branch_view_title,
+	.place = branch_view_place,
+	.request = branch_view_request,
 };

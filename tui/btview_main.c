@@ -171,7 +171,7 @@ static int check_arguments(const struct arguments *a, int operands, struct bt_er
 }
 
 /* Returns -1 to go on, else the status to exit with. */
-static int parse(struct arguments *a, int argc, char **argv)
+static int parse_arguments(struct arguments *a, int argc, char **argv)
 {
 	struct bt_error err;
 	int at = options_parse_anywhere(rows, ARRAY_SIZE(rows), a, argc, argv, &err);
@@ -236,7 +236,7 @@ static bool is_written(void)
 	return false;
 }
 
-static int show(const struct arguments *a, struct model *m, struct symbols *s)
+static int show_trace(const struct arguments *a, struct model *m, struct symbols *s)
 {
 	struct bt_error err = {0};
 	int rc = show_as(a, m, s, &err);
@@ -305,7 +305,7 @@ static int view_trace(const struct arguments *a, const char *path)
 		return fail(&err);
 	}
 	damage = tell_damage(m);
-	status = show(a, m, s);
+	status = show_trace(a, m, s);
 	symbols_close(s);
 	model_free(m);
 	return status ? status : damage;
@@ -320,7 +320,7 @@ static int btview(int argc, char **argv)
 
 	setlocale(LC_CTYPE, "");
 	a.report.utf8 = !strcmp(nl_langinfo(CODESET), "UTF-8");
-	status = parse(&a, argc, argv);
+	status = parse_arguments(&a, argc, argv);
 	if (status >= 0)
 		return is_written() ? status : bt_error_exit_status(BT_E_IO);
 	if (a.view == VIEW_TERMINAL && !(isatty(STDIN_FILENO) && isatty(STDOUT_FILENO)))

@@ -33,9 +33,9 @@ static bool is_end(const struct history_entry *e)
 	       (e->kind == BT_BRANCH_SYSCALL && e->to != e->from + SYSCALL_SIZE);
 }
 
-static void enter(struct walk *w, uint32_t i) { w->stack[w->open++] = i; }
+static void enter_call(struct walk *w, uint32_t i) { w->stack[w->open++] = i; }
 
-static void leave(struct walk *w, struct calls *c, uint32_t i)
+static void leave_call(struct walk *w, struct calls *c, uint32_t i)
 {
 	size_t least = w->open > SEARCH_DEPTH ? w->open - SEARCH_DEPTH : 0;
 
@@ -52,7 +52,7 @@ static void leave(struct walk *w, struct calls *c, uint32_t i)
 		w->below++;
 }
 
-static void walk(struct walk *w, struct calls *c)
+static void walk_entries(struct walk *w, struct calls *c)
 {
 	for (uint32_t i = 0; i < c->count; i++) {
 		const struct history_entry *e = &w->h->entries[i];
@@ -66,9 +66,9 @@ static void walk(struct walk *w, struct calls *c)
 		c->depth[i] = (uint32_t)w->open - w->below;
 		if (e->kind == BT_BRANCH_CALL || e->kind == BT_BRANCH_ICALL ||
 		    e->kind == BT_BRANCH_ASYNC)
-			enter(w, i);
+			enter_call(w, i);
 		else if (is_end(e))
-			leave(w, c, i);
+			leave_call(w, c, i);
 	}
 	for (size_t i = 0; i < c->count; i++)
 		c->depth[i] += w->below;
@@ -90,7 +90,7 @@ int calls_init(struct calls *c, const struct history *h, struct bt_error *err)
 		return bt_fail(err, BT_E_NO_MEMORY, 0,
 			       "out of memory for a history of %zu branches", h->count);
 	}
-	walk(&w, c);
+	walk_entries(&w, c);
 	free(w.stack);
 	return 0;
 }

@@ -31,7 +31,7 @@ struct disassembly {
 	size_t count, cap;
 };
 
-static int load(struct viewer *v, struct view *view, struct bt_error *err)
+static int disassembly_view_load(struct viewer *v, struct view *view, struct bt_error *err)
 {
 	(void)v;
 	if (!view->state)
@@ -39,7 +39,7 @@ static int load(struct viewer *v, struct view *view, struct bt_error *err)
 	return view->state ? 0 : bt_no_memory(err, NULL);
 }
 
-static void release(struct view *view)
+static void disassembly_view_release(struct view *view)
 {
 	struct disassembly *d = view->state;
 
@@ -75,7 +75,7 @@ static uint64_t find_start(struct viewer *v, const struct view_place *p, uint64_
 	return run <= p->addr ? run : p->addr;
 }
 
-static bool add(struct disassembly *d, struct instruction insn)
+static bool add_instruction(struct disassembly *d, struct instruction insn)
 {
 	if (d->count == d->cap) {
 		size_t cap = d->cap ? d->cap * 2 : 256;
@@ -117,7 +117,7 @@ static bool is_behind(struct viewer *v, const struct view_place *p, uint64_t add
 	return *here.function && strcmp(here.function, loc.function);
 }
 
-static void list(struct viewer *v, struct disassembly *d)
+static void list_instructions(struct viewer *v, struct disassembly *d)
 {
 	const struct view_place *p = &d->place;
 	uint64_t run, end, addr;
@@ -134,7 +134,7 @@ static void list(struct viewer *v, struct disassembly *d)
 			addr = p->addr;
 			continue;
 		}
-		if (!add(d, insn) || !len)
+		if (!add_instruction(d, insn) || !len)
 			break;
 		behind += addr >= p->addr;
 		addr += len;
@@ -160,11 +160,11 @@ void disassembly_view_show(struct viewer *v, const struct view_place *p)
 	if (!p)
 		return;
 	d->place = *p;
-	list(v, d);
+	list_instructions(v, d);
 	view_centre(view, line_of(d, p->addr));
 }
 
-static size_t count(const struct view *view)
+static size_t disassembly_view_count(const struct view *view)
 {
 	const struct disassembly *d = view->state;
 
@@ -207,7 +207,8 @@ static void put_line(struct viewer *v, const struct disassembly *d, size_t i, st
 	row_put(out, STYLE_FILE, ":%d", loc.line);
 }
 
-static void row(struct viewer *v, const struct view *view, size_t line, struct row *out)
+static void disassembly_view_row(struct viewer *v, const struct view *view, size_t line,
+				 struct row *out)
 {
 	const struct disassembly *d = view->state;
 	const struct instruction *insn;
@@ -223,7 +224,7 @@ static void row(struct viewer *v, const struct view *view, size_t line, struct r
 	put_line(v, d, line, out);
 }
 
-static void title(struct viewer *v, const struct view *view, struct row *out)
+static void disassembly_view_title(struct viewer *v, const struct view *view, struct row *out)
 {
 	const struct disassembly *d = view->state;
 	struct location loc;
@@ -240,9 +241,9 @@ static void title(struct viewer *v, const struct view *view, struct row *out)
 const struct view_ops disassembly_view = {
 	.id = VIEW_DISASSEMBLY,
 	.name = "disassembly",
-	.load = load,
-	.release = release,
-	.count = count,
-	.row = row,
-	.title = title,
+	.load = disassembly_view_load,
+	.release = disassembly_view_release,
+	.count = disassembly_view_count,
+	.row = disassembly_view_row,
+	.title = disassembly_view_title,
 };

@@ -45,7 +45,7 @@ static void add_view_keys(struct viewer *v, struct lines *l, const struct view_o
 	}
 }
 
-static int load(struct viewer *v, struct view *view, struct bt_error *err)
+static int help_view_load(struct viewer *v, struct view *view, struct bt_error *err)
 {
 	struct lines *l = lines_view_begin(view, err);
 
@@ -63,7 +63,7 @@ static int load(struct viewer *v, struct view *view, struct bt_error *err)
 const struct view_ops help_view = {
 	.id = VIEW_HELP,
 	.name = "help",
-	.load = load,
+	.load = help_view_load,
 	.release = lines_view_release,
 	.count = lines_view_count,
 	.row = lines_view_row,

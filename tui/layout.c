@@ -6,7 +6,7 @@ struct view *layout_main(struct viewer *v) { return &v->views[v->open[v->open_co
 bool layout_can_split(const struct viewer *v) { return v->screen.rows >= SPLIT_ROWS; }
 
 /* A pane of so many rows, its last row being its title where there is room for one. */
-static void put(struct view *view, int y, int x, int height, int width)
+static void put_view(struct view *view, int y, int x, int height, int width)
 {
 	view->y = y;
 	view->x = x;
@@ -20,11 +20,11 @@ static void put_code(struct viewer *v, int y, int height)
 	int columns = v->screen.columns, half = columns / 2;
 
 	if (columns < SPLIT_COLUMNS) {
-		put(&v->views[v->code_pane], y, 0, height, columns);
+		put_view(&v->views[v->code_pane], y, 0, height, columns);
 		return;
 	}
-	put(&v->views[VIEW_SOURCE], y, 0, height, half);
-	put(&v->views[VIEW_DISASSEMBLY], y, half + 1, height, columns - half - 1);
+	put_view(&v->views[VIEW_SOURCE], y, 0, height, half);
+	put_view(&v->views[VIEW_DISASSEMBLY], y, half + 1, height, columns - half - 1);
 }
 
 size_t layout_panes(struct viewer *v, enum view_id panes[3])
@@ -63,9 +63,9 @@ void layout(struct viewer *v)
 	if (v->focus == VIEW_SOURCE || v->focus == VIEW_DISASSEMBLY)
 		v->code_pane = v->focus;
 	if (!code || !layout_can_split(v)) {
-		put(&v->views[v->focus], 0, 0, rows, v->screen.columns);
+		put_view(&v->views[v->focus], 0, 0, rows, v->screen.columns);
 	} else {
-		put(top, 0, 0, upper, v->screen.columns);
+		put_view(top, 0, 0, upper, v->screen.columns);
 		put_code(v, upper, rows - upper);
 	}
 	for (size_t i = 0; i < VIEW_COUNT; i++)

@@ -4,7 +4,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-static bool grow(struct lines *l)
+static bool grow_lines(struct lines *l)
 {
 	size_t cap = l->cap ? l->cap * 2 : 32;
 	struct line *at = reallocarray(l->at, cap, sizeof *at);
@@ -20,7 +20,7 @@ void lines_add(struct lines *l, const struct row *row, const struct target *targ
 {
 	struct line line = {.span_count = (uint32_t)row->span_count};
 
-	if (l->failed || (l->count == l->cap && !grow(l))) {
+	if (l->failed || (l->count == l->cap && !grow_lines(l))) {
 		l->failed = true;
 		return;
 	}

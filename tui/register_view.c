@@ -19,7 +19,7 @@ static const struct {
 } flags[] = {{0, "CF"}, {2, "PF"}, {4, "AF"},  {6, "ZF"}, {7, "SF"},
 	     {8, "TF"}, {9, "IF"}, {10, "DF"}, {11, "OF"}};
 
-static unsigned index_of(const char *name)
+static unsigned register_index(const char *name)
 {
 	for (unsigned i = 0; i < BT_REG_COUNT; i++)
 		if (!strcmp(bt_reg_info[i].name, name))
@@ -28,7 +28,7 @@ static unsigned index_of(const char *name)
 }
 
 /* The registers of a task in the newest snapshot before the one shown that has it. */
-static const struct bt_regs *before(const struct viewer *v, uint32_t task)
+static const struct bt_regs *regs_before(const struct viewer *v, uint32_t task)
 {
 	const struct bt_regs *found = NULL;
 
@@ -50,7 +50,7 @@ static void put_flags(struct row *row, uint64_t value)
 static void add_register(struct viewer *v, struct lines *l, const struct bt_record_thread *t,
 			 const struct bt_regs *old, const char *name)
 {
-	unsigned i = index_of(name);
+	unsigned i = register_index(name);
 	uint64_t value = bt_regs_get(&t->regs, i);
 	bool changed = old && bt_regs_get(old, i) != value;
 	uint32_t space = v->snap->rec->space;
@@ -79,7 +79,7 @@ static void add_register(struct viewer *v, struct lines *l, const struct bt_reco
 static void add_thread(struct viewer *v, struct lines *l, const struct bt_record_thread *t)
 {
 	const struct model_task *task = model_task(v->m, t->task);
-	const struct bt_regs *old = before(v, t->task);
+	const struct bt_regs *old = regs_before(v, t->task);
 	struct target target = {
 		.has_place = true,
 		.place = {.addr = t->regs.rip,
@@ -103,7 +103,7 @@ static void add_thread(struct viewer *v, struct lines *l, const struct bt_record
 		add_register(v, l, t, old, shown[i]);
 }
 
-static int load(struct viewer *v, struct view *view, struct bt_error *err)
+static int register_view_load(struct viewer *v, struct view *view, struct bt_error *err)
 {
 	struct lines *l = lines_view_begin(view, err);
 	struct row row;
@@ -123,7 +123,7 @@ static int load(struct viewer *v, struct view *view, struct bt_error *err)
 const struct view_ops register_view = {
 	.id = VIEW_REGISTERS,
 	.name = "registers",
-	.load = load,
+	.load = register_view_load,
 	.release = lines_view_release,
 	.count = lines_view_count,
 	.row = lines_view_row,

@@ -12,7 +12,7 @@ enum {
 				  anywhere */
 };
 
-static char *read_all(int fd, size_t size, size_t *len)
+static char *read_whole_file(int fd, size_t size, size_t *len)
 {
 	char *bytes = malloc(size + 1);
 	ssize_t n = 0;
@@ -51,7 +51,7 @@ bool source_file_read(struct source_file *f, const char *path)
 	*f = (struct source_file){.path = strdup(path)};
 	ok = f->path != NULL;
 	if (ok && fd >= 0 && !fstat(fd, &st) && S_ISREG(st.st_mode) && st.st_size <= SIZE_LIMIT) {
-		f->bytes = read_all(fd, (size_t)st.st_size, &len);
+		f->bytes = read_whole_file(fd, (size_t)st.st_size, &len);
 		f->readable = ok = f->bytes && index_lines(f, len);
 	}
 	if (fd >= 0)

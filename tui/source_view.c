@@ -19,7 +19,7 @@ struct source_text {
 	size_t ran_count;
 };
 
-static int load(struct viewer *v, struct view *view, struct bt_error *err)
+static int source_view_load(struct viewer *v, struct view *view, struct bt_error *err)
 {
 	(void)v;
 	if (!view->state)
@@ -27,7 +27,7 @@ static int load(struct viewer *v, struct view *view, struct bt_error *err)
 	return view->state ? 0 : bt_no_memory(err, NULL);
 }
 
-static void release(struct view *view)
+static void source_view_release(struct view *view)
 {
 	struct source_text *s = view->state;
 
@@ -96,7 +96,7 @@ void source_view_show(struct viewer *v, const struct view_place *p)
 		view->cursor = view->top = 0;
 }
 
-static size_t count(const struct view *view)
+static size_t source_view_count(const struct view *view)
 {
 	const struct source_text *s = view->state;
 
@@ -115,7 +115,7 @@ static void put_nothing(const struct source_text *s, struct row *out)
 	}
 }
 
-static void row(struct viewer *v, const struct view *view, size_t line, struct row *out)
+static void source_view_row(struct viewer *v, const struct view *view, size_t line, struct row *out)
 {
 	const struct source_text *s = view->state;
 	bool here = line + 1 == s->line;
@@ -133,7 +133,7 @@ static void row(struct viewer *v, const struct view *view, size_t line, struct r
 	row_source(out, here ? STYLE_MARK : STYLE_NORMAL, text, len);
 }
 
-static void title(struct viewer *v, const struct view *view, struct row *out)
+static void source_view_title(struct viewer *v, const struct view *view, struct row *out)
 {
 	const struct source_text *s = view->state;
 
@@ -148,9 +148,9 @@ static void title(struct viewer *v, const struct view *view, struct row *out)
 const struct view_ops source_view = {
 	.id = VIEW_SOURCE,
 	.name = "source",
-	.load = load,
-	.release = release,
-	.count = count,
-	.row = row,
-	.title = title,
+	.load = source_view_load,
+	.release = source_view_release,
+	.count = source_view_count,
+	.row = source_view_row,
+	.title = source_view_title,
 };

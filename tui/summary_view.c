@@ -21,7 +21,7 @@ static const char *const snapshot_kinds[BT_SNAPSHOT_KINDS] = {
 	[BT_SNAPSHOT_REQUEST] = "requested",    [BT_SNAPSHOT_IMPORT] = "imported",
 };
 
-static void begin(struct viewer *v, struct row *row, const char *name)
+static void begin_row(struct viewer *v, struct row *row, const char *name)
 {
 	row_init(row, v->screen.utf8);
 	row_put(row, STYLE_HEADING, "%s", name);
@@ -33,7 +33,7 @@ static void add_command(struct viewer *v, struct lines *l)
 	struct slice argv = v->m->trace->header.argv;
 	struct row row;
 
-	begin(v, &row, "command");
+	begin_row(v, &row, "command");
 	while (argv.len) {
 		size_t n = strnlen((const char *)argv.at, argv.len);
 		char *arg = slice_dup(slice_take(&argv, n));
@@ -52,7 +52,7 @@ static void add_end(struct viewer *v, struct lines *l)
 	char name[SIGNAL_NAME_MAX];
 	struct row row;
 
-	begin(v, &row, "end");
+	begin_row(v, &row, "end");
 	if (!end)
 		row_put(&row, STYLE_GAP, "%s", model_unclosed(v->m));
 	else if (end->kind == BT_EXIT_SIGNAL)
@@ -65,7 +65,7 @@ static void add_end(struct viewer *v, struct lines *l)
 	if (v->m->stopped) {
 		char *text = slice_dup(v->m->stopped->text);
 
-		begin(v, &row, "");
+		begin_row(v, &row, "");
 		row_put(&row, STYLE_GAP, "recording stopped early: ");
 		row_outside(&row, STYLE_GAP, text ? text : "", 0);
 		lines_add(l, &row, NULL);
@@ -91,7 +91,7 @@ static void add_snapshot(struct viewer *v, struct lines *l, const struct model_s
 	};
 	struct row row;
 
-	begin(v, &row, heading);
+	begin_row(v, &row, heading);
 	row_put(&row, STYLE_MARK, "%s", snap == v->snap ? "> " : "  ");
 	row_put(&row, STYLE_NORMAL, "%s",
 		s->kind < BT_SNAPSHOT_KINDS ? snapshot_kinds[s->kind] : "of an unknown kind");
@@ -139,7 +139,7 @@ static void add_text(struct viewer *v, struct lines *l, const char *name, enum s
 		n = fitting(p, room);
 		next = p[n];
 		p[n] = '\0';
-		begin(v, &row, p == (char *)safe.data ? name : "");
+		begin_row(v, &row, p == (char *)safe.data ? name : "");
 		row_outside(&row, style, p, 0);
 		p[n] = next;
 		lines_add(l, &row, target);
@@ -155,7 +155,7 @@ static void add_values(struct viewer *v, struct lines *l, const struct fault *f,
 		const struct fault_value *value = &f->values[i];
 		struct row row;
 
-		begin(v, &row, i ? "" : "operands");
+		begin_row(v, &row, i ? "" : "operands");
 		row_outside(&row, STYLE_NORMAL, value->name, 0);
 		row_put(&row, STYLE_DIM, value->is_address ? " is at " : " = ");
 		row_put(&row, STYLE_ADDRESS, "0x%" PRIx64, value->value);
@@ -183,7 +183,7 @@ static void add_fault(struct viewer *v, struct lines *l)
 	if (snap->signal) {
 		char name[SIGNAL_NAME_MAX], code[SIGNAL_NAME_MAX];
 
-		begin(v, &row, "signal");
+		begin_row(v, &row, "signal");
 		row_put(&row, STYLE_FAULT, "%s (%s)", signal_name(snap->signal->signo, name),
 			signal_code_name(snap->signal->signo, snap->signal->code, code));
 		row_put(&row, STYLE_NORMAL, " in task %" PRIu32, snap->rec->task);
@@ -194,20 +194,20 @@ static void add_fault(struct viewer *v, struct lines *l)
 	add_text(v, l, "what", STYLE_FAULT, f.text, &target);
 	if (*f.message)
 		add_text(v, l, "libc says", STYLE_FAULT, f.message, &target);
-	begin(v, &row, "where");
+	begin_row(v, &row, "where");
 	label_code(v, &row, f.space, f.epoch, f.where, f.where_is_return, 0);
 	lines_add(l, &row, &target);
 	if (f.has_caller) {
 		struct target caller = target;
 
 		caller.place.addr = f.caller;
-		begin(v, &row, "called from");
+		begin_row(v, &row, "called from");
 		label_code(v, &row, f.space, f.epoch, f.caller, f.caller_is_return, 0);
 		lines_add(l, &row, &caller);
 	}
 	if (!f.has_insn)
 		return;
-	begin(v, &row, "instruction");
+	begin_row(v, &row, "instruction");
 	row_outside(&row, STYLE_NORMAL, f.insn_named, 0);
 	lines_add(l, &row, &target);
 	add_values(v, l, &f, &target);
@@ -231,7 +231,7 @@ static void add_history(struct viewer *v, struct lines *l)
 	struct verdict verdict;
 	struct row row;
 
-	begin(v, &row, "branches");
+	begin_row(v, &row, "branches");
 	row_put(&row, STYLE_NORMAL, "%zu of task %" PRIu32, h->count, v->task);
 	if (h->count && h->entries[0].tick != BT_TICKS_UNKNOWN &&
 	    h->entries[h->count - 1].tick != BT_TICKS_UNKNOWN)
@@ -239,7 +239,7 @@ static void add_history(struct viewer *v, struct lines *l)
 			h->entries[0].tick, h->entries[h->count - 1].tick);
 	lines_add(l, &row, NULL);
 	if (v->snap && !v->stopped) {
-		begin(v, &row, "");
+		begin_row(v, &row, "");
 		row_put(&row, STYLE_GAP,
 			"the task is no part of the moment: its history is shown to its end");
 		lines_add(l, &row, NULL);
@@ -248,7 +248,7 @@ static void add_history(struct viewer *v, struct lines *l)
 			 v->snap ? viewer_thread(v, v->task) : NULL, NULL) ||
 	    verdict.state == VERDICT_UNCHECKED)
 		return;
-	begin(v, &row, "");
+	begin_row(v, &row, "");
 	if (verdict.state == VERDICT_CONSISTENT)
 		row_put(&row, STYLE_NORMAL, "consistent: the code leads from each to the next");
 	else if (verdict.state == VERDICT_PARTLY && verdict.checked)
@@ -283,7 +283,7 @@ static void add_missing(struct viewer *v, struct lines *l)
 	for (size_t i = 0; i < count; i++) {
 		struct row row;
 
-		begin(v, &row, i ? "" : "missing");
+		begin_row(v, &row, i ? "" : "missing");
 		row_outside(&row, STYLE_NORMAL,
 			    missing[i].source ? missing[i].source : missing[i].module, 0);
 		row_put(&row, STYLE_GAP, ": %s", what[missing[i].what]);
@@ -297,7 +297,10 @@ static void add_damage(struct viewer *v, struct lines *l)
 		const struct model_damage *d = &v->m->damage[i];
 		struct row row;
 
-		begin(v, &row, i && d->torn == d[-1].torn ? "" : d->torn ? "cut off" : "damage");
+		begin_row(v, &row,
+			  i && d->torn == d[-1].torn ? ""
+			  : d->torn                  ? "cut off"
+						     : "damage");
 		row_outside(&row, STYLE_NORMAL, d->file, 0);
 		if (*d->file)
 			row_put(&row, STYLE_NORMAL, ", byte %" PRIu64 ": ", d->offset);
@@ -306,7 +309,7 @@ static void add_damage(struct viewer *v, struct lines *l)
 	}
 }
 
-static int load(struct viewer *v, struct view *view, struct bt_error *err)
+static int summary_view_load(struct viewer *v, struct view *view, struct bt_error *err)
 {
 	struct lines *l = lines_view_begin(view, err);
 
@@ -326,7 +329,7 @@ static int load(struct viewer *v, struct view *view, struct bt_error *err)
 	return lines_view_end(l, err);
 }
 
-static bool request(struct viewer *v, struct view *view, enum request r)
+static bool summary_view_request(struct viewer *v, struct view *view, enum request r)
 {
 	const struct target *target = lines_view_target(view);
 
@@ -337,7 +340,8 @@ static bool request(struct viewer *v, struct view *view, enum request r)
 }
 
 /* Lines that are about no code show that of the moment. */
-static bool place(struct viewer *v, const struct view *view, size_t line, struct view_place *out)
+static bool summary_view_place(struct viewer *v, const struct view *view, size_t line,
+			       struct view_place *out)
 {
 	if (lines_view_place(v, view, line, out))
 		return true;
@@ -353,10 +357,10 @@ static bool place(struct viewer *v, const struct view *view, size_t line, struct
 const struct view_ops summary_view = {
 	.id = VIEW_SUMMARY,
 	.name = "summary",
-	.load = load,
+	.load = summary_view_load,
 	.release = lines_view_release,
 	.count = lines_view_count,
 	.row = lines_view_row,
-	.place = place,
-	.request = request,
+	.place = summary_view_place,
+	.request = summary_view_request,
 };

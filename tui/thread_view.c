@@ -212,7 +212,7 @@ static void add_thread(struct viewer *v, struct threads *t, size_t i)
 		add_stack(v, &t->lines, &t->stacks[i], &target);
 }
 
-static void put_end(struct row *row, const struct bt_record_exit *e)
+static void put_thread_end(struct row *row, const struct bt_record_exit *e)
 {
 	char name[SIGNAL_NAME_MAX];
 
@@ -237,7 +237,7 @@ static void add_other(struct viewer *v, struct lines *l, const struct model_task
 	row_put(&row, STYLE_HEADING, "task %" PRIu32 ", pid %" PRIu32 ", tid %" PRIu32 ", ",
 		task->task, task->pid, task->tid);
 	row_outside(&row, STYLE_HEADING, task->command, 40);
-	put_end(&row, task->exit);
+	put_thread_end(&row, task->exit);
 	row_put(&row, STYLE_DIM, ", %" PRIu64 " branches", task->branch_count);
 	lines_add(l, &row, &target);
 }
@@ -260,7 +260,7 @@ static void add_others(struct viewer *v, struct lines *l)
 	}
 }
 
-static void fill(struct viewer *v, struct threads *t)
+static void fill_thread_lines(struct viewer *v, struct threads *t)
 {
 	lines_release(&t->lines);
 	for (size_t i = 0; v->snap && i < v->snap->thread_count; i++)
@@ -275,7 +275,7 @@ static void fill(struct viewer *v, struct threads *t)
 	}
 }
 
-static void release(struct view *view)
+static void thread_view_release(struct view *view)
 {
 	struct threads *t = view->state;
 
@@ -290,14 +290,14 @@ static void release(struct view *view)
 	lines_view_release(view);
 }
 
-static int load(struct viewer *v, struct view *view, struct bt_error *err)
+static int thread_view_load(struct viewer *v, struct view *view, struct bt_error *err)
 {
 	struct threads *t = view->state;
 	size_t count = v->snap ? v->snap->thread_count : 0;
 
 	if (t && t->snap == v->snap)
 		return 0;
-	release(view);
+	thread_view_release(view);
 	t = view->state = calloc(1, sizeof *t);
 	if (t) {
 		t->open = calloc(count + 1, sizeof *t->open);
@@ -309,17 +309,17 @@ static int load(struct viewer *v, struct view *view, struct bt_error *err)
 	t->count = count;
 	for (size_t i = 0; i < count && i < OPEN_MAX; i++)
 		t->open[i] = true;
-	fill(v, t);
+	fill_thread_lines(v, t);
 	view->cursor = view->top = 0;
 	return lines_view_end(&t->lines, err);
 }
 
-static void toggle(struct viewer *v, struct view *view, size_t group)
+static void toggle_thread(struct viewer *v, struct view *view, size_t group)
 {
 	struct threads *t = view->state;
 
 	t->open[group] = !t->open[group];
-	fill(v, t);
+	fill_thread_lines(v, t);
 	view_forget_marks(view);
 	for (size_t i = 0; i < t->lines.count; i++)
 		if (t->lines.at[i].target.history && t->lines.at[i].target.group == group) {
@@ -329,14 +329,14 @@ static void toggle(struct viewer *v, struct view *view, size_t group)
 	view_fit(view);
 }
 
-static bool request(struct viewer *v, struct view *view, enum request r)
+static bool thread_view_request(struct viewer *v, struct view *view, enum request r)
 {
 	const struct target *target = lines_view_target(view);
 
 	if (!target || !target->history)
 		return false;
 	if (r == REQUEST_UNFOLD && target->group != NO_GROUP)
-		toggle(v, view, target->group);
+		toggle_thread(v, view, target->group);
 	else if (r == REQUEST_ENTER)
 		viewer_follow(v, target);
 	else
@@ -347,10 +347,10 @@ static bool request(struct viewer *v, struct view *view, enum request r)
 const struct view_ops thread_view = {
 	.id = VIEW_THREADS,
 	.name = "threads",
-	.load = load,
-	.release = release,
+	.load = thread_view_load,
+	.release = thread_view_release,
 	.count = lines_view_count,
 	.row = lines_view_row,
 	.place = lines_view_place,
-	.request = request,
+	.request = thread_view_request,
 };

@@ -259,7 +259,7 @@ static void (*const handlers[REQUEST_COUNT])(struct viewer *) = {
 	[REQUEST_QUIT] = do_quit,
 };
 
-static void request(struct viewer *v, enum request r)
+static void handle_request(struct viewer *v, enum request r)
 {
 	struct view *view = focused(v);
 
@@ -319,7 +319,7 @@ static void draw_view(struct viewer *v, struct view *view)
 		screen_separator(&v->screen, view->y, view->x - 1, view->height + view->titled);
 }
 
-static void draw(struct viewer *v)
+static void draw_screen(struct viewer *v)
 {
 	layout(v);
 	viewer_follow_cursor(v);
@@ -334,7 +334,7 @@ static void draw(struct viewer *v)
 	screen_flush(&v->screen);
 }
 
-static int loop(struct viewer *v, struct bt_error *err)
+static int handle_keys(struct viewer *v, struct bt_error *err)
 {
 	while (!v->quit) {
 		int key;
@@ -347,7 +347,7 @@ static int loop(struct viewer *v, struct bt_error *err)
 			 * middle. */
 			v->code_stale = v->focus == layout_main(v)->ops->id;
 		}
-		draw(v);
+		draw_screen(v);
 		key = screen_key(&v->screen);
 		if (key == SCREEN_ENDED)
 			return bt_fail(err, BT_E_IO, 0, "the terminal went away");
@@ -357,7 +357,7 @@ static int loop(struct viewer *v, struct bt_error *err)
 		if (r == REQUEST_NONE)
 			viewer_message(v, "this key does nothing here; h helps");
 		else
-			request(v, r);
+			handle_request(v, r);
 	}
 	if (v->failure.code)
 		*err = v->failure;
@@ -418,7 +418,7 @@ int tui_run(struct model *m, struct symbols *s, const struct report_options *o,
 		if (!rc && o->function)
 			rc = begin_at(v, o->function);
 		if (!rc)
-			rc = loop(v, err);
+			rc = handle_keys(v, err);
 		screen_close(&v->screen);
 	}
 	viewer_release(v);
