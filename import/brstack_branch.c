@@ -13,7 +13,7 @@ enum {
 	NEW_TYPE_SHIFT = 26,
 };
 
-static bool is_event(uint8_t c) { return c == 'P' || c == 'M' || c == '-'; }
+static bool is_prediction(uint8_t c) { return c == 'P' || c == 'M' || c == '-'; }
 
 /* Whether the slash behind a file's name is followed by what is printed there: an address, or an
  * event and a slash. */
@@ -21,8 +21,8 @@ static bool is_end_of_name(struct slice behind, bool address)
 {
 	if (address)
 		return behind.len > 2 && behind.at[0] == '0' && behind.at[1] == 'x';
-	return (behind.len > 1 && is_event(behind.at[0]) && behind.at[1] == '/') ||
-	       (behind.len > 2 && is_event(behind.at[0]) && behind.at[1] == 'N' &&
+	return (behind.len > 1 && is_prediction(behind.at[0]) && behind.at[1] == '/') ||
+	       (behind.len > 2 && is_prediction(behind.at[0]) && behind.at[1] == 'N' &&
 		behind.at[2] == '/');
 }
 
@@ -87,7 +87,10 @@ static struct slice take_field(struct slice *in)
 	return field;
 }
 
-static bool has(struct slice field, char c) { return field.len && memchr(field.at, c, field.len); }
+static bool has_char(struct slice field, char c)
+{
+	return field.len && memchr(field.at, c, field.len);
+}
 
 /* One of the characters, or a dash for none. */
 static bool is_flag(struct slice field, const char *set)
@@ -163,10 +166,12 @@ static bool take_flags(struct slice *in, uint64_t *flags, bool *taken)
 	if (!is_flag(event, "PMN") || !is_flag(in_tx, "X") || !is_flag(aborted, "A") ||
 	    !take_cycles(&word, &cycles))
 		return false;
-	*taken = !has(event, 'N');
-	*flags = has(event, 'P') ? IMPORT_PREDICTED : has(event, 'M') ? IMPORT_MISPREDICTED : 0;
-	*flags |= has(in_tx, 'X') ? IMPORT_IN_TX : 0;
-	*flags |= has(aborted, 'A') ? IMPORT_ABORT : 0;
+	*taken = !has_char(event, 'N');
+	*flags = has_char(event, 'P')   ? IMPORT_PREDICTED
+		 : has_char(event, 'M') ? IMPORT_MISPREDICTED
+					: 0;
+	*flags |= has_char(in_tx, 'X') ? IMPORT_IN_TX : 0;
+	*flags |= has_char(aborted, 'A') ? IMPORT_ABORT : 0;
 	*flags |= cycles << IMPORT_CYCLES_SHIFT;
 	*flags |= type_flags(take_field(&word));
 	*flags |= speculation_flags(take_field(&word));

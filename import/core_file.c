@@ -268,7 +268,7 @@ static int read_segments(struct core *c)
 
 /* --- the trace --- */
 
-static void put(struct core *c, enum bt_record_kind kind, const void *body)
+static void put_event(struct core *c, enum bt_record_kind kind, const void *body)
 {
 	struct trace_writer *w = importer_writer(c->im);
 
@@ -317,7 +317,7 @@ static void put_code(struct core *c, uint64_t addr, uint32_t epoch)
 	if (bytes.len && importer_writer(c->im)) {
 		body.object = trace_writer_object(importer_writer(c->im), bytes.at, bytes.len);
 		body.seq = next_seq(c);
-		put(c, BT_RECORD_CODE, &body);
+		put_event(c, BT_RECORD_CODE, &body);
 	}
 	code_file_close(&file);
 }
@@ -333,7 +333,7 @@ static struct slice put_memory(struct core *c, uint64_t start, uint64_t end)
 		return (struct slice){0};
 	c->room -= body.bytes.len;
 	body.seq = next_seq(c);
-	put(c, BT_RECORD_MEMORY, &body);
+	put_event(c, BT_RECORD_MEMORY, &body);
 	return body.bytes;
 }
 
@@ -475,7 +475,7 @@ static uint64_t put_signal(struct core *c, uint32_t task, const struct core_thre
 		body.message = bt_str(message);
 	}
 	body.seq = next_seq(c);
-	put(c, BT_RECORD_SIGNAL, &body);
+	put_event(c, BT_RECORD_SIGNAL, &body);
 	importer_ended(c->im, BT_EXIT_SIGNAL, body.signo);
 	return body.seq;
 }
@@ -489,7 +489,7 @@ static void put_thread(struct core *c, uint32_t task, const struct core_thread *
 					.epoch = epoch,
 					.regs = t->regs};
 
-	put(c, BT_RECORD_THREAD, &body);
+	put_event(c, BT_RECORD_THREAD, &body);
 }
 
 /* named: how many mappings have no segment. */
@@ -514,7 +514,7 @@ static void put_trace(struct core *c, int64_t named)
 			snap.point = point_of(t);
 			snap.space = c->space;
 			snap.epoch = epoch;
-			put(c, BT_RECORD_SNAPSHOT, &snap);
+			put_event(c, BT_RECORD_SNAPSHOT, &snap);
 		}
 		put_thread(c, task, t, epoch);
 		put_code(c, t->regs.rip, epoch);

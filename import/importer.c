@@ -121,7 +121,7 @@ static void put_snapshot(struct importer *im, const struct import_sample *s, con
 }
 
 /* Keeps what waits in memory within its limit. */
-static void bound(struct importer *im, struct thread *t)
+static void bound_pending(struct importer *im, struct thread *t)
 {
 	if (t->entries.len >= CHUNK_TARGET)
 		importer_flush_chunk(im, t);
@@ -147,7 +147,7 @@ void importer_sample(struct importer *im, const struct import_sample *s)
 	put_snapshot(im, s, t);
 	im->samples++;
 	im->branches += s->branch_count;
-	bound(im, t);
+	bound_pending(im, t);
 }
 
 void importer_traced(struct importer *im) { im->traced = true; }
@@ -165,7 +165,7 @@ bool importer_entry(struct importer *im, struct import_thread_id id, const struc
 	put = importer_put_entry(im, t, b);
 	im->pending += t->entries.len - before;
 	im->branches += b->kind != BT_BRANCH_GAP;
-	bound(im, t);
+	bound_pending(im, t);
 	return put;
 }
 
@@ -217,7 +217,7 @@ uint32_t importer_task(struct importer *im, struct import_thread_id id, uint32_t
 
 /* --- the end --- */
 
-static void release(struct importer *im)
+static void release_importer(struct importer *im)
 {
 	importer_release_threads(im);
 	code_files_release(&im->files);
@@ -229,7 +229,7 @@ void importer_discard(struct importer *im)
 {
 	if (im->writer)
 		trace_writer_discard(im->writer, im->dir);
-	release(im);
+	release_importer(im);
 }
 
 void importer_ended(struct importer *im, enum bt_exit_kind kind, uint32_t status)
@@ -261,6 +261,6 @@ int importer_close(struct importer *im, struct bt_error *err)
 	}
 	if (im->writer)
 		trace_writer_close(im->writer);
-	release(im);
+	release_importer(im);
 	return 0;
 }

@@ -151,7 +151,7 @@ static void put_branch(struct importer *im, struct thread *t, const struct impor
 	put_entry(t, &b, in->flags ^ bt_branch_perf_flags(&b), in->counters);
 }
 
-static bool is_empty(const struct import_branch *b) { return !b->from && !b->to; }
+static bool is_empty_branch(const struct import_branch *b) { return !b->from && !b->to; }
 
 /* Oldest first; equal empty slots are one entry. */
 void importer_put_branches(struct importer *im, struct thread *t, const struct import_branch *at,
@@ -159,10 +159,10 @@ void importer_put_branches(struct importer *im, struct thread *t, const struct i
 {
 	for (size_t i = n; i > 0;) {
 		const struct import_branch *b = &at[--i];
-		uint64_t slots = is_empty(b);
+		uint64_t slots = is_empty_branch(b);
 
-		while (slots && i > 0 && is_empty(&at[i - 1]) && at[i - 1].flags == b->flags &&
-		       at[i - 1].counters == b->counters) {
+		while (slots && i > 0 && is_empty_branch(&at[i - 1]) &&
+		       at[i - 1].flags == b->flags && at[i - 1].counters == b->counters) {
 			slots++;
 			i--;
 		}

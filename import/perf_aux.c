@@ -104,7 +104,7 @@ static struct stream *stream_of(struct perf_aux *x, uint32_t idx, uint32_t tid, 
 	return &at[x->count++];
 }
 
-static bool append(struct piece *p, struct slice bytes)
+static bool append_to_piece(struct piece *p, struct slice bytes)
 {
 	size_t len = p->bytes.len + bytes.len, room = p->room ? p->room : len;
 	uint8_t *at;
@@ -135,7 +135,7 @@ static bool add_bytes(struct stream *s, uint64_t offset, struct slice bytes)
 	if (!bytes.len)
 		return true;
 	if (last && offset + known == end)
-		return append(last, bytes);
+		return append_to_piece(last, bytes);
 	last = array_grow(s->pieces, s->count, &s->cap, sizeof *last);
 	if (!last)
 		return false;
@@ -226,7 +226,7 @@ void perf_aux_release(struct perf_aux *x)
 }
 
 /* The capture's clock from the processor's (perf_event_mmap_page, time_zero). */
-static uint64_t time_of(const struct perf_aux *x, uint64_t tsc)
+static uint64_t time_of_tsc(const struct perf_aux *x, uint64_t tsc)
 {
 	unsigned shift = (unsigned)x->info[INFO_TIME_SHIFT];
 	uint64_t mult = x->info[INFO_TIME_MULT], rest = tsc & ((1ull << shift) - 1);
@@ -405,7 +405,7 @@ static int pull(struct stream *s, uint64_t time)
 
 	while (!rc && !importer_failed(s->aux->r->im)) {
 		if (s->has_next && s->next.tsc && time != UINT64_MAX &&
-		    time_of(s->aux, s->next.tsc) > time)
+		    time_of_tsc(s->aux, s->next.tsc) > time)
 			return 0;
 		if (s->has_next)
 			take_item(s, &s->next);
@@ -539,7 +539,7 @@ void perf_aux_runs(struct perf_reader *r, struct import_thread_id id, uint32_t c
 	}
 }
 
-static void note_all(struct perf_aux *x)
+static void note_losses(struct perf_aux *x)
 {
 	const char *name = x->type == TYPE_PT ? "Intel PT" : "Intel BTS";
 	struct importer *im = x->r->im;
@@ -580,6 +580,6 @@ int perf_aux_finish(struct perf_reader *r)
 	}
 	if (x->failed)
 		return perf_no_memory(r);
-	note_all(x);
+	note_losses(x);
 	return 0;
 }

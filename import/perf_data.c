@@ -266,7 +266,7 @@ static take_record *const kernel_records[] = {
 	[PERF_SWITCH_CPU_WIDE] = take_switch,
 };
 
-static int deliver(struct perf_reader *r, const struct perf_record *record, uint64_t time)
+static int deliver_record(struct perf_reader *r, const struct perf_record *record, uint64_t time)
 {
 	take_record *take =
 		record->type < ARRAY_SIZE(kernel_records) ? kernel_records[record->type] : NULL;
@@ -285,7 +285,7 @@ static int deliver(struct perf_reader *r, const struct perf_record *record, uint
 static int deliver_oldest(struct perf_reader *r)
 {
 	struct perf_queued item = perf_queue_take(&r->queue);
-	int rc = deliver(r, &item.record, item.time);
+	int rc = deliver_record(r, &item.record, item.time);
 
 	if (item.owned)
 		free((void *)(uintptr_t)item.record.body.at);
@@ -323,7 +323,7 @@ static int take_kernel_record(struct perf_reader *r, const struct perf_record *r
 	int rc = 0;
 
 	if (!time || time == UINT64_MAX)
-		return deliver(r, record, 0);
+		return deliver_record(r, record, 0);
 	if (time > r->newest)
 		r->newest = time;
 	if (!perf_queue_put(&r->queue, time, record, transient))
@@ -449,7 +449,7 @@ static take_record *const user_records[] = {
 	[PERF_COMPRESSED2 - PERF_USER_FIRST] = take_compressed,
 };
 
-static int take_any(struct perf_reader *r, const struct perf_record *record, bool transient)
+static int take_any_record(struct perf_reader *r, const struct perf_record *record, bool transient)
 {
 	uint32_t user = record->type - PERF_USER_FIRST;
 
@@ -465,7 +465,7 @@ static int take_any(struct perf_reader *r, const struct perf_record *record, boo
 /* In a compressed record are the kernel's only. */
 static int take_unpacked(struct perf_reader *r, const struct perf_record *record, bool transient)
 {
-	return record->type < PERF_USER_FIRST ? take_any(r, record, transient) : 0;
+	return record->type < PERF_USER_FIRST ? take_any_record(r, record, transient) : 0;
 }
 
 static int take_compressed(struct perf_reader *r, const struct perf_record *record)
@@ -514,7 +514,7 @@ static int scan_record(struct perf_reader *r, const struct perf_record *record, 
 	return body.bad || feature > UINT8_MAX ? 0 : perf_feature(r, (unsigned)feature, body);
 }
 
-static int scan(struct perf_reader *r, struct slice in, uint64_t end)
+static int scan_records(struct perf_reader *r, struct slice in, uint64_t end)
 {
 	struct scanned seen = {.event_names = {0}};
 	struct perf_record record;
@@ -556,12 +556,12 @@ static int take_all(struct perf_reader *r, struct slice in, uint64_t end)
 		      false); /* as perf calls a processor's idle task */
 	while (!rc && !importer_failed(r->im) &&
 	       (rc = next_record(r, &in, &record, end, &bytes)) == 1)
-		rc = take_any(r, &record, false);
+		rc = take_any_record(r, &record, false);
 	rc = rc ? rc : finish_all(r);
 	return rc ? rc : perf_aux_finish(r);
 }
 
-static void note_all(struct perf_reader *r)
+static void note_losses(struct perf_reader *r)
 {
 	static const char *const types[] = {"",
 					    "Intel PT",
@@ -596,7 +596,7 @@ static void note_all(struct perf_reader *r)
 			      "the capture was cut off: its recording did not end as it should");
 }
 
-static void release(struct perf_reader *r)
+static void release_reader(struct perf_reader *r)
 {
 	free(r->attrs);
 	free(r->ids);
@@ -626,7 +626,7 @@ int perf_data_import(struct importer *im, struct slice file, struct bt_error *er
 	rc = perf_file_open(r, &data, &offset);
 	pipe = !rc && offset == 16;
 	if (!rc && pipe)
-		rc = scan(r, data, offset + data.len);
+		rc = scan_records(r, data, offset + data.len);
 	perf_sort_tables(r);
 	r->data = data;
 	r->data_at = offset;
@@ -635,8 +635,8 @@ int perf_data_import(struct importer *im, struct slice file, struct bt_error *er
 	if (!rc) {
 		importer_writer(
 			im); /* also of a capture without records; the header's strings are ours */
-		note_all(r);
+		note_losses(r);
 	}
-	release(r);
+	release_reader(r);
 	return rc;
 }

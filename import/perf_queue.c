@@ -4,7 +4,7 @@
 
 #include "import/perf_private.h"
 
-static bool before(const struct perf_queued *a, const struct perf_queued *b)
+static bool is_queued_before(const struct perf_queued *a, const struct perf_queued *b)
 {
 	return a->time != b->time ? a->time < b->time : a->order < b->order;
 }
@@ -38,7 +38,7 @@ bool perf_queue_put(struct perf_queue *q, uint64_t time, const struct perf_recor
 	}
 	i = q->count++;
 	q->at[i] = item;
-	for (; i && before(&q->at[i], &q->at[(i - 1) / 2]); i = (i - 1) / 2)
+	for (; i && is_queued_before(&q->at[i], &q->at[(i - 1) / 2]); i = (i - 1) / 2)
 		swap(&q->at[i], &q->at[(i - 1) / 2]);
 	return true;
 }
@@ -52,9 +52,9 @@ struct perf_queued perf_queue_take(struct perf_queue *q)
 	for (;;) {
 		size_t least = 2 * i + 1;
 
-		if (least + 1 < q->count && before(&q->at[least + 1], &q->at[least]))
+		if (least + 1 < q->count && is_queued_before(&q->at[least + 1], &q->at[least]))
 			least++;
-		if (least >= q->count || !before(&q->at[least], &q->at[i]))
+		if (least >= q->count || !is_queued_before(&q->at[least], &q->at[i]))
 			break;
 		swap(&q->at[least], &q->at[i]);
 		i = least;

@@ -48,7 +48,7 @@ static struct slice rest_from(const struct reading *r, size_t at)
 	return rest;
 }
 
-static size_t place(const struct reading *r, struct slice rest)
+static size_t offset_in_line(const struct reading *r, struct slice rest)
 {
 	return (size_t)(rest.at - r->line.at);
 }
@@ -204,7 +204,7 @@ static unsigned words_of_name(struct slice first)
 }
 
 /* Digits with points and slashes are a time or ids. */
-static bool is_name(struct slice word)
+static bool is_event_name(struct slice word)
 {
 	size_t n = 0;
 
@@ -230,7 +230,7 @@ static bool take_event(struct reading *r, struct slice *in, unsigned layout)
 	if (word.len < 2 || word.len > EVENT_MAX_LEN || word.at[word.len - 1] != ':')
 		return false;
 	r->head.event = slice_of(start, (size_t)(word.at - start) + word.len - 1);
-	return is_name(r->head.event) && take_end(in);
+	return is_event_name(r->head.event) && take_end(in);
 }
 
 typedef bool take_field(struct reading *r, struct slice *in, unsigned layout);
@@ -319,7 +319,7 @@ static bool is_other_line(struct slice rest)
 
 /* --- layouts --- */
 
-static bool finish(struct reading *r, size_t at, unsigned layout)
+static bool finish_head(struct reading *r, size_t at, unsigned layout)
 {
 	struct slice rest = rest_from(r, at);
 
@@ -345,13 +345,13 @@ static bool try_fields(struct reading *r, size_t i, size_t at, unsigned layout)
 		if (!r->all && !(r->wanted & bit))
 			continue;
 		if (!is_other_line(rest) && fields[i](r, &rest, layout) &&
-		    try_fields(r, i + 1, place(r, rest), layout | bit))
+		    try_fields(r, i + 1, offset_in_line(r, rest), layout | bit))
 			return true;
 		r->head = before;
 		if (!r->all)
 			return false;
 	}
-	return finish(r, at, layout);
+	return finish_head(r, at, layout);
 }
 
 static bool try_ids(struct reading *r, size_t at, unsigned layout)
@@ -363,7 +363,7 @@ static bool try_ids(struct reading *r, size_t at, unsigned layout)
 		if (!r->all && (r->wanted >> IDS_SHIFT & 3) != kind)
 			continue;
 		if ((kind == IDS_NONE || take_ids(r, &rest, kind)) &&
-		    try_fields(r, 0, place(r, rest), layout | kind << IDS_SHIFT))
+		    try_fields(r, 0, offset_in_line(r, rest), layout | kind << IDS_SHIFT))
 			return true;
 		r->head = before;
 	}
