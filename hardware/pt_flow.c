@@ -141,8 +141,8 @@ void pt_flow_free(struct pt_flow *f)
 
 /* --- items --- */
 
-static void put(struct pt_flow *f, enum flow_kind kind, const struct bt_branch *b, uint64_t addr,
-		const char *cause)
+static void put_item(struct pt_flow *f, enum flow_kind kind, const struct bt_branch *b,
+		     uint64_t addr, const char *cause)
 {
 	struct flow_item *item = &f->queue[(f->first + f->count++) % QUEUE];
 
@@ -162,7 +162,7 @@ static void put_gap(struct pt_flow *f, enum bt_gap_reason reason, uint64_t addr,
 	f->pending = false;
 	/* Where nothing could be read in between, it is one gap. */
 	if (f->gap != (int)reason + 1)
-		put(f, FLOW_GAP, &b, addr, cause);
+		put_item(f, FLOW_GAP, &b, addr, cause);
 	f->gap = (int)reason + 1;
 }
 
@@ -171,7 +171,7 @@ static void put_leave(struct pt_flow *f, enum bt_branch_kind kind, uint64_t from
 	struct bt_branch b = {.kind = (uint8_t)kind, .from = from, .flags = BT_BRANCH_TAKEN};
 
 	f->user = f->pending = false;
-	put(f, FLOW_LEAVE, &b, 0, NULL);
+	put_item(f, FLOW_LEAVE, &b, 0, NULL);
 }
 
 static void put_enter(struct pt_flow *f, uint64_t to)
@@ -179,7 +179,7 @@ static void put_enter(struct pt_flow *f, uint64_t to)
 	struct bt_branch b = {.to = to};
 
 	f->user = true;
-	put(f, FLOW_ENTER, &b, 0, NULL);
+	put_item(f, FLOW_ENTER, &b, 0, NULL);
 }
 
 /* The pending branch led out of what is traced. */
@@ -194,7 +194,7 @@ static void leave_by_branch(struct pt_flow *f)
 }
 
 /* The instruction at ip comes next: it is where the pending branch led. */
-static void arrive(struct pt_flow *f, uint64_t ip)
+static void arrive_at_ip(struct pt_flow *f, uint64_t ip)
 {
 	if (flow_is_kernel(ip)) {
 		if (f->user)
@@ -206,7 +206,7 @@ static void arrive(struct pt_flow *f, uint64_t ip)
 		f->branch.to = ip;
 		f->branch.flags =
 			f->branch.kind == BT_BRANCH_JCC && ip == f->behind ? 0 : BT_BRANCH_TAKEN;
-		put(f, FLOW_BRANCH, &f->branch, 0, NULL);
+		put_item(f, FLOW_BRANCH, &f->branch, 0, NULL);
 	}
 	f->pending = f->trap = false;
 	if (!f->user)
@@ -224,7 +224,7 @@ static void take_sync(struct pt_flow *f, uint64_t at)
 	f->sync = at + 1;
 	f->synced = f->status >= 0;
 	if (f->synced)
-		put(f, FLOW_SYNC, &none, at, NULL);
+		put_item(f, FLOW_SYNC, &none, at, NULL);
 	else
 		put_gap(f, BT_GAP_UNDECODED, 0, f->ipt.pt_errstr(pt_errcode(f->status)));
 }
@@ -339,7 +339,7 @@ static int kind_of_class(const struct pt_insn *insn)
 	}
 }
 
-static int kind_of(const struct pt_insn *insn)
+static int insn_branch_kind(const struct pt_insn *insn)
 {
 	struct bt_insn decoded;
 
@@ -358,9 +358,9 @@ static bool needs_trace(int kind)
 
 static void take_insn(struct pt_flow *f, const struct pt_insn *insn)
 {
-	int kind = kind_of(insn);
+	int kind = insn_branch_kind(insn);
 
-	arrive(f, insn->ip);
+	arrive_at_ip(f, insn->ip);
 	f->quiet = needs_trace(kind) ? 0 : f->quiet + 1;
 	f->behind = insn->ip + insn->size;
 	if (flow_is_kernel(insn->ip))
@@ -383,7 +383,7 @@ static void next_insn(struct pt_flow *f)
 	/* Where it stands is known even where the instruction there is not. At the end that is all:
 	 * whether it ran, nothing says. */
 	if ((last || f->status < 0) && f->pending && insn.ip)
-		arrive(f, insn.ip);
+		arrive_at_ip(f, insn.ip);
 	if (last || f->status == -pte_eos) {
 		f->ended = true;
 	} else if (f->status < 0) {
@@ -420,7 +420,7 @@ static void take_disabled(struct pt_flow *f, const struct pt_event *ev)
 	if (!f->user)
 		return;
 	if (near && !ev->ip_suppressed && !flow_is_kernel(ev->variant.disabled.ip)) {
-		arrive(f, ev->variant.disabled.ip);
+		arrive_at_ip(f, ev->variant.disabled.ip);
 		put_leave(f, BT_BRANCH_GAP, 0);
 	} else if (near) {
 		put_leave(f, BT_BRANCH_GAP, 0);
@@ -434,7 +434,7 @@ static void leave_async(struct pt_flow *f, uint64_t at)
 {
 	if (!f->user)
 		return;
-	arrive(f, at);
+	arrive_at_ip(f, at);
 	put_leave(f, BT_BRANCH_ASYNC, at);
 }
 
@@ -455,10 +455,10 @@ static void take_async_branch(struct pt_flow *f, const struct pt_event *ev)
 		leave_async(f, from);
 		return;
 	}
-	arrive(f, from);
+	arrive_at_ip(f, from);
 	f->pending = true;
 	f->branch = (struct bt_branch){.kind = BT_BRANCH_BRANCH, .from = from};
-	arrive(f, to);
+	arrive_at_ip(f, to);
 }
 
 static void take_overflow(struct pt_flow *f, const struct pt_event *ev)
