@@ -303,8 +303,8 @@ static bool follows_file(pid_t pid, const struct mapping *m)
 	       m->prot & PROT_EXEC && !is_sealed(pid, m);
 }
 
-static void look_at(const struct address_space *s, pid_t pid, struct mapping *m,
-		    const struct patch *p)
+static void look_at_file(const struct address_space *s, pid_t pid, struct mapping *m,
+			 const struct patch *p)
 {
 	m->follows = follows_file(pid, m);
 	read_build_id(s, pid, m, p);
@@ -349,7 +349,7 @@ static bool diff_maps(struct address_space *s, struct patch *p, const struct map
 }
 
 /* Returns how many pages it had. */
-static size_t forget(struct address_space *s, uint64_t start, uint64_t end)
+static size_t forget_code(struct address_space *s, uint64_t start, uint64_t end)
 {
 	size_t pages;
 
@@ -377,7 +377,7 @@ void address_space_forget(struct address_space *s, uint64_t start, uint64_t end)
 	/* A system call changes all of the pages on which its range lies. */
 	start = page_down(start);
 	end = page_up(end) < end ? end : page_up(end);
-	if (has_code(s, start, end) && forget(s, start, end))
+	if (has_code(s, start, end) && forget_code(s, start, end))
 		s->epoch++; /* what is read there next belongs to no branch of before */
 }
 
@@ -391,8 +391,8 @@ static bool same_at(const struct mapping *a, const struct mapping *b, uint64_t a
 
 /* What m has and the other list, the new one or the old one, has not: it may have been split, or
  * have grown. */
-static void forget_lost(struct address_space *s, const struct mapping *m,
-			const struct mapping_list *other)
+static void forget_lost_code(struct address_space *s, const struct mapping *m,
+			     const struct mapping_list *other)
 {
 	uint64_t at = m->start;
 
@@ -404,10 +404,10 @@ static void forget_lost(struct address_space *s, const struct mapping *m,
 
 		if (!same_at(m, n, start))
 			continue;
-		forget(s, at, start);
+		forget_code(s, at, start);
 		at = end;
 	}
-	forget(s, at, m->end);
+	forget_code(s, at, m->end);
 }
 
 static void drop_mapping(struct address_space *s, const struct mapping *m,
@@ -416,9 +416,9 @@ static void drop_mapping(struct address_space *s, const struct mapping *m,
 	s->observer->ops->unmapped(s->observer->arg, s, m);
 	s->code_epoch += runs(m);
 	if (runs(m))
-		forget_lost(s, m, now);
+		forget_lost_code(s, m, now);
 	else if (code_pages_touch(s->pages, m->start, m->end))
-		forget(s, m->start, m->end);
+		forget_code(s, m->start, m->end);
 }
 
 static void add_mapping(struct address_space *s, const struct mapping *m)
@@ -429,7 +429,7 @@ static void add_mapping(struct address_space *s, const struct mapping *m)
 	/* Of where nothing was known to be mapped, as where a stack has grown, pages may be known
 	 * that have changed. */
 	if (runs(m) && code_pages_touch(s->pages, m->start, m->end))
-		forget_lost(s, m, &s->mappings);
+		forget_lost_code(s, m, &s->mappings);
 	s->observer->ops->mapped(s->observer->arg, s, m);
 }
 
@@ -448,10 +448,10 @@ static void follow(struct address_space *s, struct mapping *m)
 	s->code_epoch++;
 	if (s->extension)
 		s->extension_ops->reread(s->extension, 0, m->start, m->end);
-	forget(s, m->start, m->end);
+	forget_code(s, m->start, m->end);
 }
 
-static void lend(struct address_space *s, struct mapping *code, const struct mapping *other)
+static void lend_code(struct address_space *s, struct mapping *code, const struct mapping *other)
 {
 	if (other->prot & PROT_WRITE)
 		follow(s, code);
@@ -470,16 +470,16 @@ static void follow_own_writes(struct address_space *s)
 
 		for (size_t k = 0; m->fresh && k < l->count; k++)
 			if (is_code_of(m, &l->maps[k]))
-				lend(s, m, &l->maps[k]);
+				lend_code(s, m, &l->maps[k]);
 			else if (is_code_of(&l->maps[k], m))
-				lend(s, &l->maps[k], m);
+				lend_code(s, &l->maps[k], m);
 		m->fresh = false;
 	}
 }
 
 /* Makes the known mappings what they are now, and tells of that. The patches, which are taken over,
  * are in the order of their addresses. */
-static void apply(struct address_space *s, pid_t pid, struct patch *patches, size_t n)
+static void apply_patches(struct address_space *s, pid_t pid, struct patch *patches, size_t n)
 {
 	static const struct map_diff look = {0}, drop = {.drop = drop_mapping},
 				     add = {.add = add_mapping};
@@ -493,7 +493,7 @@ static void apply(struct address_space *s, pid_t pid, struct patch *patches, siz
 				if (!patches[i].now.maps[k].looked_at) {
 					struct mapping *m = &patches[i].now.maps[k];
 
-					look_at(s, pid, m, &patches[i]);
+					look_at_file(s, pid, m, &patches[i]);
 					m->fresh = runs(m) || shares_file(m);
 					any_fresh |= m->fresh;
 				}
@@ -534,7 +534,7 @@ void address_space_refresh(struct address_space *s, pid_t pid)
 	s->unread = 0;
 	s->unsure = false;
 	show_as_program(s, &all.now);
-	apply(s, pid, &all, 1);
+	apply_patches(s, pid, &all, 1);
 }
 
 /* Widens the patch's range until no mapping is partly in it, and reads what is there now. */
@@ -605,7 +605,7 @@ static struct patch around(uint64_t start, uint64_t end)
 	return (struct patch){.range = {start ? start - 1 : 0, end + 1 ? end + 1 : end}};
 }
 
-static bool overlaps(const struct mapping *m, const struct map_change *c)
+static bool mapping_overlaps(const struct mapping *m, const struct map_change *c)
 {
 	for (unsigned i = 0; i < c->count; i++)
 		if (c->ranges[i].start < m->end && m->start < c->ranges[i].end)
@@ -625,8 +625,8 @@ static size_t begin_patches(struct address_space *s, const struct map_change *c,
 	for (size_t i = l->count; i-- > 0;) {
 		if (l->maps[i].path[0] != '[' || strcmp(l->maps[i].path, "[stack]"))
 			continue;
-		s->grows |=
-			overlaps(&l->maps[i], c); /* parts of it that grow may have other names */
+		s->grows |= mapping_overlaps(&l->maps[i],
+					     c); /* parts of it that grow may have other names */
 		patches[n++] = around(l->maps[i].start, l->maps[i].end);
 		break;
 	}
@@ -651,7 +651,7 @@ static bool update(struct address_space *s, pid_t pid, const struct map_change *
 	if (fd >= 0)
 		close(fd);
 	if (fd >= 0 && ok) {
-		apply(s, pid, patches, n);
+		apply_patches(s, pid, patches, n);
 		return true;
 	}
 	for (size_t i = 0; i < n; i++)

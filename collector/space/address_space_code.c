@@ -129,7 +129,7 @@ const uint8_t *address_space_fixed_page(struct address_space *s, pid_t tid, uint
 }
 
 /* Whether the batch that is being filled has room for another page. */
-static bool has_room(struct page_ahead *a)
+static bool has_batch_room(struct page_ahead *a)
 {
 	if (a->batch && a->used < BATCH)
 		return true;
@@ -147,7 +147,7 @@ static size_t begin_pages(struct address_space *s, uint64_t *pages, const uint64
 {
 	size_t count = 0;
 
-	if (*next >= n || !has_room(&s->ahead))
+	if (*next >= n || !has_batch_room(&s->ahead))
 		return 0;
 	for (; *next < n && s->ahead.used < BATCH; (*next)++) {
 		uint64_t page = page_down(addrs[*next]);

@@ -36,7 +36,7 @@ void mapped_files_release(struct mapped_files *f)
 	*f = (struct mapped_files){0};
 }
 
-static struct mapped_file *find(const struct mapped_files *f, const struct mapping *m)
+static struct mapped_file *find_mapped_file(const struct mapped_files *f, const struct mapping *m)
 {
 	for (size_t i = 0; i < f->count; i++)
 		if (f->list[i].ino == m->ino && f->list[i].dev == m->dev)
@@ -113,7 +113,8 @@ static bool is_later(const struct timespec *a, const struct timespec *b)
 	return a->tv_sec > b->tv_sec || (a->tv_sec == b->tv_sec && a->tv_nsec > b->tv_nsec);
 }
 
-static struct mapped_file *add(struct mapped_files *f, const struct mapping *m, bool answering)
+static struct mapped_file *add_mapped_file(struct mapped_files *f, const struct mapping *m,
+					   bool answering)
 {
 	size_t cap = f->cap ? 2 * f->cap : 8;
 	struct mapped_file *list =
@@ -133,7 +134,7 @@ static struct mapped_file *add(struct mapped_files *f, const struct mapping *m, 
 
 bool mapped_files_look(struct mapped_files *f, pid_t pid, const struct mapping *m)
 {
-	struct mapped_file *file = find(f, m);
+	struct mapped_file *file = find_mapped_file(f, m);
 	bool known = file, answering, modified, changed;
 	struct stat st;
 
@@ -145,7 +146,7 @@ bool mapped_files_look(struct mapped_files *f, pid_t pid, const struct mapping *
 		return false;
 	if (answering && !stat_file_of(pid, m, &st))
 		return false;
-	if ((!known && !(file = add(f, m, answering))) || !answering)
+	if ((!known && !(file = add_mapped_file(f, m, answering))) || !answering)
 		return false;
 	modified = known ? differs(&st.st_mtim, &file->modified) : is_later(&st.st_mtim, &f->since);
 	/* Who writes may set the one (touch -r, cp -p), not the other, which also says of less:
@@ -160,7 +161,7 @@ bool mapped_files_look(struct mapped_files *f, pid_t pid, const struct mapping *
 
 bool mapped_files_is_written(const struct mapped_files *f, const struct mapping *m)
 {
-	const struct mapped_file *file = f->written ? find(f, m) : NULL;
+	const struct mapped_file *file = f->written ? find_mapped_file(f, m) : NULL;
 
 	return file && file->written;
 }
