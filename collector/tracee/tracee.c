@@ -479,7 +479,7 @@ static bool is_lost(pid_t tid)
 	return tracee_get_siginfo(tid, &info);
 }
 
-static bool is_dead(pid_t tid)
+static bool tracee_is_dead(pid_t tid)
 {
 	char state = tracee_state(tid);
 
@@ -535,7 +535,7 @@ static int run_to_stop(pid_t tid, int request, int signo)
 		info.si_pid = 0;
 		rc = waitid(P_PID, (id_t)tid, &info, WEXITED | WSTOPPED | WNOWAIT | __WALL);
 		status = rc || info.si_code != CLD_TRAPPED ? 0 : info.si_status << 8 | 0x7f;
-	} while ((rc && errno == EINTR && !is_dead(tid)) ||
+	} while ((rc && errno == EINTR && !tracee_is_dead(tid)) ||
 		 (status && tracee_put_back(tid, status)));
 	return status ? info.si_status : -1;
 }
