@@ -364,7 +364,7 @@ static bool syscall_is_next(const struct task *task)
 /* Gives up the transaction that the next instruction would begin, as the processor may at any time,
  * for no reason that it would name (Intel SDM volume 1, "RTM Abort Status Definition"). Nobody
  * could see what is done in it; QUIRK(step-xbegin). */
-static int give_up(struct task *task)
+static int abort_transaction(struct task *task)
 {
 	const struct step_task *st = task->step;
 	struct bt_branch jump = {.kind = BT_BRANCH_JMP, .flags = BT_BRANCH_TAKEN, .from = st->addr};
@@ -394,7 +394,7 @@ static int look_at_next(struct task *task)
 	for (int i = 0; i < CHAIN_MAX && st->readable && st->insn.traits & BT_TRAIT_BEGINS &&
 			!st->program_tf && processor_has_transactions();
 	     i++)
-		if (give_up(task))
+		if (abort_transaction(task))
 			return -BT_E_GONE;
 	return 0;
 }
@@ -407,7 +407,7 @@ static bool shows_x87_address(const struct step_task *st)
 }
 
 /* Lets the task execute its next instruction. */
-static int step(struct task *task)
+static int step_insn(struct task *task)
 {
 	uint64_t behind;
 
@@ -422,7 +422,7 @@ static int step(struct task *task)
 	return send_off(task, ERRAND_STEP, PTRACE_SINGLESTEP, 0);
 }
 
-static int deliver(struct task *task, int signo, enum bt_signal_action action)
+static int deliver_signal(struct task *task, int signo, enum bt_signal_action action)
 {
 	struct step_task *st = task->step;
 	int request = PTRACE_SINGLESTEP;
@@ -458,7 +458,7 @@ int stepper_fault_again(struct task *task)
 	struct step_task *st = task->step;
 
 	st->budget = 1;
-	return hidden_signals_restore(task, &st->hidden) ? -BT_E_GONE : step(task);
+	return hidden_signals_restore(task, &st->hidden) ? -BT_E_GONE : step_insn(task);
 }
 
 /* A signal is to come before the next instruction. Another thread may get it in the meantime: then
@@ -502,7 +502,7 @@ static enum backend_stop no_signal(struct task *task)
 	return BACKEND_SLICE;
 }
 
-static int step_on(struct task *task)
+static int resume_step(struct task *task)
 {
 	int hidden;
 
@@ -513,7 +513,7 @@ static int step_on(struct task *task)
 	hidden = stepper_hide_trap(task);
 	if (hidden == HIDE_SIGNAL_FIRST)
 		return take_signal(task);
-	return hidden < 0 ? hidden : step(task);
+	return hidden < 0 ? hidden : step_insn(task);
 }
 
 static int step_resume(struct backend *b, struct task *task, int signo,
@@ -524,8 +524,8 @@ static int step_resume(struct backend *b, struct task *task, int signo,
 	(void)b;
 	st->budget = SLICE;
 	if (signo)
-		return deliver(task, signo, action);
-	return step_on(task);
+		return deliver_signal(task, signo, action);
+	return resume_step(task);
 }
 
 /* The kernel has emulated a call of the vsyscall page. */
@@ -599,7 +599,7 @@ static enum backend_stop stepped(struct task *task, const siginfo_t *info)
 		return BACKEND_SIGNAL;
 	if (--st->budget == 0 || stop_point_side(task) != STOP_POINT_AHEAD)
 		return BACKEND_SLICE;
-	return step(task) ? BACKEND_GONE : BACKEND_RUNS;
+	return step_insn(task) ? BACKEND_GONE : BACKEND_RUNS;
 }
 
 /* A handler has been entered: task->regs are the registers there. */
@@ -822,7 +822,7 @@ static enum backend_stop step_stopped(struct backend *b, struct task *task,
 		    (st->errand == ERRAND_OVER && take_back_resume_flag(task)))
 			return BACKEND_GONE;
 		if (info->si_code == TRAP_BRKPT && nothing_ran(st, &task->regs))
-			return step(task) ? BACKEND_GONE : BACKEND_RUNS;
+			return step_insn(task) ? BACKEND_GONE : BACKEND_RUNS;
 		return stepped(task, info);
 	}
 	before = task->regs;
@@ -833,7 +833,7 @@ static enum backend_stop step_stopped(struct backend *b, struct task *task,
 		note_vsyscall(task);
 	came = *info;
 	if (stepper_keep_trap(task, info, false))
-		return step_on(task) ? BACKEND_GONE : BACKEND_RUNS;
+		return resume_step(task) ? BACKEND_GONE : BACKEND_RUNS;
 	if (memcmp(&came, info, sizeof came) && tracee_set_siginfo(task->tid, info))
 		return BACKEND_GONE;
 	/* int3 and its kin have been executed when their trap comes, but are no branches: nothing
