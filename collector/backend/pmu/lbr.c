@@ -343,7 +343,7 @@ struct reading {
 };
 
 /* lbr_leads over the code of a task. */
-static bool leads(void *arg, uint64_t start, uint64_t end)
+static bool code_leads(void *arg, uint64_t start, uint64_t end)
 {
 	const struct reading *r = arg;
 	struct bt_insn insn;
@@ -369,13 +369,14 @@ static bool follows(const struct reading *r, uint64_t addr)
 {
 	const struct bt_branch *last = branch_ring_newest(&r->task->ring);
 
-	return !last || !bt_branch_is_branch(last) || leads((void *)(uintptr_t)r, last->to, addr);
+	return !last || !bt_branch_is_branch(last) ||
+	       code_leads((void *)(uintptr_t)r, last->to, addr);
 }
 
 /* users: of the record, 1 is ours; -1: unknown. What the code does not connect has a gap between:
  * another's filter may be in force (QUIRK(lbr-last-filter)), or the kernel's have closed up an
  * empty slot (QUIRK(lbr-zero)). */
-static void enter(const struct reading *r, const struct lbr_run *run, int users)
+static void enter_run(const struct reading *r, const struct lbr_run *run, int users)
 {
 	if (!run->complete || users > 1 || (run->began && !follows(r, run->began)))
 		pmu_gap(r->task, BT_GAP_UNSAMPLED);
@@ -393,8 +394,8 @@ static void take_sample(void *arg, const struct lbr_entry *entries, size_t count
 	const struct reading *r = arg;
 	struct lbr_run run;
 
-	lbr_run_of_sample(&run, entries, count, leads, arg);
-	enter(r, &run, -1);
+	lbr_run_of_sample(&run, entries, count, code_leads, arg);
+	enter_run(r, &run, -1);
 	pmu_gap(r->task, BT_GAP_UNSAMPLED); /* it was an interruption, and the program went on */
 }
 
@@ -406,9 +407,9 @@ static void take_window(const struct reading *r, const struct lbr_window *w)
 		pmu_gap(r->task, BT_GAP_UNSAMPLED);
 		return;
 	}
-	lbr_run_of_snapshot(&run, w->entries, (size_t)w->bytes, w->valid, &r->l->machine, leads,
-			    (void *)(uintptr_t)r);
-	enter(r, &run, w->users);
+	lbr_run_of_snapshot(&run, w->entries, (size_t)w->bytes, w->valid, &r->l->machine,
+			    code_leads, (void *)(uintptr_t)r);
+	enter_run(r, &run, w->users);
 }
 
 static void capture_windows(const struct reading *r, struct lbr_events *e)

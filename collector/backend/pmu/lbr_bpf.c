@@ -84,7 +84,7 @@ static bool set_namespace(const struct libbpf *bpf, struct bpf_object *o)
 	return !bpf->bpf_map__set_initial_value(m, where, sizeof where);
 }
 
-static struct bpf_object *load(const struct libbpf *bpf, int variant, int *error)
+static struct bpf_object *load_programs(const struct libbpf *bpf, int variant, int *error)
 {
 	struct bpf_object *o = bpf->bpf_object__open_mem(
 		lbr_bpf_image, (size_t)(lbr_bpf_image_end - lbr_bpf_image), NULL);
@@ -124,7 +124,7 @@ static int try_helper(const struct libbpf *bpf, struct bpf_object *o, long *help
 	return 0;
 }
 
-static int attach(struct lbr_bpf *l, int variant)
+static int attach_programs(struct lbr_bpf *l, int variant)
 {
 	static const char *const points[2] = {"signal_generate", "sched_switch"};
 
@@ -194,16 +194,16 @@ int lbr_bpf_open(void *arg, void **snap, struct snap_info *info, struct bt_error
 	/* libbpf raises it where a try of its own fails, and the program would inherit that
 	 * (libbpf_set_memlock_rlim() is missing in Debian 12). */
 	getrlimit(RLIMIT_MEMLOCK, &memlock);
-	l->object = load(&l->bpf, variant, &error);
+	l->object = load_programs(&l->bpf, variant, &error);
 	if (!l->object && error != EPERM)
-		l->object = load(&l->bpf, ++variant, &error);
+		l->object = load_programs(&l->bpf, ++variant, &error);
 	setrlimit(RLIMIT_MEMLOCK, &memlock);
 	if (l->object)
 		error = -try_helper(&l->bpf, l->object, &info->helper);
 	if (!error)
 		error = -map_tasks(l);
 	if (!error)
-		error = -attach(l, variant);
+		error = -attach_programs(l, variant);
 	if (!error) {
 		info->counted = variant == 0;
 		*snap = l;

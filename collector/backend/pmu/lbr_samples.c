@@ -35,7 +35,7 @@ void lbr_ring_close(const struct pmu *p, struct lbr_events *e, unsigned i)
 }
 
 /* Copies n bytes of the ring at position at. */
-static void copy(const uint8_t *data, uint64_t size, uint64_t at, void *out, size_t n)
+static void copy_from_ring(const uint8_t *data, uint64_t size, uint64_t at, void *out, size_t n)
 {
 	size_t offset = (size_t)(at & (size - 1)),
 	       first = size - offset < n ? (size_t)(size - offset) : n;
@@ -53,7 +53,7 @@ static size_t find_records(const uint8_t *data, uint64_t size, uint64_t head, ui
 	while (count < SAMPLES_MAX && end - head >= sizeof(struct perf_event_header)) {
 		struct perf_event_header h;
 
-		copy(data, size, head, &h, sizeof h);
+		copy_from_ring(data, size, head, &h, sizeof h);
 		if (h.size < sizeof h ||
 		    h.size > end - head) /* never written, or overwritten by the newest */
 			break;
@@ -81,14 +81,14 @@ void lbr_ring_read(struct lbr_events *e, unsigned i, lbr_take_sample *take, void
 		struct perf_event_header h;
 		uint64_t nr = 0, body = at[count] + sizeof h + BEFORE_STACK;
 
-		copy(data, size, at[count], &h, sizeof h);
+		copy_from_ring(data, size, at[count], &h, sizeof h);
 		if (h.size < sizeof h + BEFORE_STACK + sizeof nr)
 			continue;
-		copy(data, size, body, &nr, sizeof nr);
+		copy_from_ring(data, size, body, &nr, sizeof nr);
 		if (nr > LBR_DEPTH_MAX ||
 		    h.size < sizeof h + BEFORE_STACK + sizeof nr + nr * sizeof *entries)
 			continue;
-		copy(data, size, body + sizeof nr, entries, (size_t)nr * sizeof *entries);
+		copy_from_ring(data, size, body + sizeof nr, entries, (size_t)nr * sizeof *entries);
 		take(arg, entries, (size_t)nr);
 	}
 }

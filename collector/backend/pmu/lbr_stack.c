@@ -12,7 +12,7 @@ enum {
 
 static bool is_zero(const struct lbr_entry *e) { return !e->from && !e->to; }
 
-static bool same(const struct lbr_entry *a, const struct lbr_entry *b)
+static bool is_same_branch(const struct lbr_entry *a, const struct lbr_entry *b)
 {
 	return a->from == b->from && a->to == b->to;
 }
@@ -25,7 +25,7 @@ static bool is_kernel(uint64_t addr) { return addr >> 63; }
  * one entry is believed. */
 static size_t without_repeats(const struct lbr_entry *e, size_t n)
 {
-	while (n > 1 && same(&e[n - 1], &e[n - 2]) && e[n - 1].flags == e[n - 2].flags)
+	while (n > 1 && is_same_branch(&e[n - 1], &e[n - 2]) && e[n - 1].flags == e[n - 2].flags)
 		n--;
 	return n;
 }
@@ -54,12 +54,12 @@ static bool is_ours(const struct lbr_entry *e)
  * there the code leads from its target to itself. */
 static size_t without_duplicate(const struct lbr_entry *e, size_t n, lbr_leads *leads, void *arg)
 {
-	return n > 1 && same(&e[0], &e[1]) && !leads(arg, e[1].to, e[0].from) ? 1 : 0;
+	return n > 1 && is_same_branch(&e[0], &e[1]) && !leads(arg, e[1].to, e[0].from) ? 1 : 0;
 }
 
 /* The n newest entries, oldest first. */
-static void take(struct lbr_run *run, const struct lbr_entry *e, size_t n, lbr_leads *leads,
-		 void *arg)
+static void take_entries(struct lbr_run *run, const struct lbr_entry *e, size_t n, lbr_leads *leads,
+			 void *arg)
 {
 	size_t newest;
 
@@ -83,8 +83,8 @@ static bool is_from_its_start(const struct lbr_entry *e, size_t n, size_t given)
 	if (!n || n >= given || !is_kernel(e[n - 1].from) || is_kernel(e[n - 1].to))
 		return false;
 	untouched = !behind->from && !behind->to && !behind->flags;
-	return untouched ||
-	       (behind->from && (!same(behind, &e[n - 1]) || behind->flags != e[n - 1].flags));
+	return untouched || (behind->from && (!is_same_branch(behind, &e[n - 1]) ||
+					      behind->flags != e[n - 1].flags));
 }
 
 /* QUIRK(lbr-abort): each of them may have left one entry out, so as many slots at the end are of
@@ -129,7 +129,7 @@ void lbr_run_of_snapshot(struct lbr_run *run, const struct lbr_entry *entries, s
 	run->complete = is_complete(entries, n, given, m);
 	if (run->complete && n && is_kernel(entries[n - 1].from))
 		run->began = entries[n - 1].to;
-	take(run, entries, n, leads, arg);
+	take_entries(run, entries, n, leads, arg);
 }
 
 void lbr_run_of_sample(struct lbr_run *run, const struct lbr_entry *entries, size_t count,
@@ -138,5 +138,5 @@ void lbr_run_of_sample(struct lbr_run *run, const struct lbr_entry *entries, siz
 	size_t n = count > LBR_DEPTH_MAX ? LBR_DEPTH_MAX : count;
 
 	run->complete = false;
-	take(run, entries, until_zero(entries, n), leads, arg);
+	take_entries(run, entries, until_zero(entries, n), leads, arg);
 }

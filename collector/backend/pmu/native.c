@@ -27,7 +27,8 @@ struct native_task {
 };
 
 /* Enters a branch that only we know of, unless the source tells of it. */
-static void enter(const struct backend *b, struct task *task, const struct bt_branch *branch)
+static void enter_transfer(const struct backend *b, struct task *task,
+			   const struct bt_branch *branch)
 {
 	if (b->pmu->source && b->pmu->source->whole)
 		return;
@@ -93,7 +94,7 @@ static void native_execed(struct backend *b, struct task *task)
 				  .to = task->regs.rip};
 
 	if (nt->syscall_rip)
-		enter(b, task, &entry);
+		enter_transfer(b, task, &entry);
 	nt->syscall_rip = 0;
 }
 
@@ -113,7 +114,7 @@ static void syscall_left(const struct backend *b, struct task *task, const struc
 				   .to = task->regs.rip};
 
 	if (nt->syscall_rip && branch.to != branch.from && branch.to != branch.from + SYSCALL_LEN)
-		enter(b, task, &branch);
+		enter_transfer(b, task, &branch);
 }
 
 static enum backend_stop syscall_stop(const struct backend *b, struct task *task,
@@ -146,7 +147,7 @@ static enum backend_stop handler_entered(const struct backend *b, struct task *t
 		signal_frame_clear_trap(task->tid, &task->regs);
 	branch.from = signal_frame_rip(task->tid, &task->regs);
 	branch.to = task->regs.rip;
-	enter(b, task, &branch);
+	enter_transfer(b, task, &branch);
 	task->syscall_restarts = false;
 	return BACKEND_HANDLER;
 }

@@ -18,7 +18,7 @@ static const char *field(const char *text, const char *name)
 	return NULL;
 }
 
-static unsigned number(const char *text, const char *name)
+static unsigned field_number(const char *text, const char *name)
 {
 	const char *value = field(text, name);
 
@@ -46,9 +46,9 @@ void perf_cpu_read(struct perf_cpu *c, const struct perf_kernel *k)
 		return;
 	vendor = field(text, "vendor_id");
 	c->intel = vendor && !strncmp(vendor, "GenuineIntel", strlen("GenuineIntel"));
-	c->family = number(text, "cpu family");
-	c->model = number(text, "model");
-	c->stepping = number(text, "stepping");
+	c->family = field_number(text, "cpu family");
+	c->model = field_number(text, "model");
+	c->stepping = field_number(text, "stepping");
 	c->bts = has_flag(text, "bts");
 	c->arch_lbr = has_flag(text, "arch_lbr");
 }

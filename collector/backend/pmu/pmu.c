@@ -13,7 +13,7 @@ struct pmu_task {
 	bool attached, failed;
 };
 
-static void detach(struct pmu *p, struct task *task)
+static void detach_task(struct pmu *p, struct task *task)
 {
 	struct pmu_task *pt = task->backend;
 
@@ -24,7 +24,7 @@ static void detach(struct pmu *p, struct task *task)
 }
 
 /* The first time that it runs here. */
-static void attach(struct backend *b, struct task *task)
+static void attach_task(struct backend *b, struct task *task)
 {
 	struct pmu_task *pt = task->backend;
 	struct pmu *p = b->pmu;
@@ -44,8 +44,8 @@ static void attach(struct backend *b, struct task *task)
 	backend_note(b, task, text);
 }
 
-static void capture(const struct backend *b, struct task *task, enum capture_why why,
-		    const siginfo_t *info)
+static void capture_branches(const struct backend *b, struct task *task, enum capture_why why,
+			     const siginfo_t *info)
 {
 	const struct pmu_task *pt = task->backend;
 
@@ -73,7 +73,7 @@ static void pmu_task_release(struct backend *b, struct task *task)
 
 	if (!pt)
 		return;
-	detach(b->pmu, task);
+	detach_task(b->pmu, task);
 	b->pmu->runner->task_release(b, task);
 	free(pt);
 	task->backend = NULL;
@@ -81,7 +81,7 @@ static void pmu_task_release(struct backend *b, struct task *task)
 
 static int pmu_resume(struct backend *b, struct task *task, int signo, enum bt_signal_action action)
 {
-	attach(b, task);
+	attach_task(b, task);
 	return b->pmu->runner->resume(b, task, signo, action);
 }
 
@@ -97,7 +97,7 @@ static void pmu_stop_soon(struct backend *b, struct task *task)
 
 static void pmu_leave(struct backend *b, struct task *task)
 {
-	detach(b->pmu, task);
+	detach_task(b->pmu, task);
 	b->pmu->runner->leave(b, task);
 }
 
@@ -119,12 +119,12 @@ static void pmu_execed(struct backend *b, struct task *task)
 static void pmu_exiting(struct backend *b, struct task *task, const struct bt_regs *regs)
 {
 	b->pmu->runner->exiting(b, task, regs);
-	capture(b, task, CAPTURE_EXIT, NULL);
+	capture_branches(b, task, CAPTURE_EXIT, NULL);
 }
 
 static void pmu_settle(struct backend *b, struct task *task)
 {
-	capture(b, task, CAPTURE_SNAPSHOT, NULL);
+	capture_branches(b, task, CAPTURE_SNAPSHOT, NULL);
 }
 
 static enum backend_stop pmu_stopped(struct backend *b, struct task *task,
@@ -135,8 +135,8 @@ static enum backend_stop pmu_stopped(struct backend *b, struct task *task,
 	/* Branches that the runner knows of are entered at stops before which no code of the
 	 * program's ran since the last one: nothing is out of order. */
 	if (stop != BACKEND_RUNS && stop != BACKEND_GONE)
-		capture(b, task, stop == BACKEND_SIGNAL ? CAPTURE_SIGNAL : CAPTURE_STOP,
-			stop == BACKEND_SIGNAL ? info : NULL);
+		capture_branches(b, task, stop == BACKEND_SIGNAL ? CAPTURE_SIGNAL : CAPTURE_STOP,
+				 stop == BACKEND_SIGNAL ? info : NULL);
 	return stop;
 }
 

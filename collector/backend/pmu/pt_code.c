@@ -9,7 +9,7 @@
 #include "lib/page.h"
 
 /* The page as it was when the item was decoded. */
-static struct pt_page *find(struct pt_code *c, uint64_t addr)
+static struct pt_page *find_page(struct pt_code *c, uint64_t addr)
 {
 	struct pt_page *best = c->last;
 
@@ -55,7 +55,7 @@ static struct pt_page *read_now(struct pt_code *c, uint64_t addr, struct pt_page
 static struct pt_page *page_of(struct pt_code *c, uint64_t addr)
 {
 	uint64_t start = page_down(addr);
-	struct pt_page *p = find(c, start);
+	struct pt_page *p = find_page(c, start);
 
 	return p && (c->again || p->look == c->look) ? p : read_now(c, start, p);
 }

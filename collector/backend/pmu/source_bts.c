@@ -178,7 +178,7 @@ struct taker {
 };
 
 /* What the kernel passes on begins and ends in user code. */
-static void take(void *arg, const struct flow_item *item)
+static void take_flow_item(void *arg, const struct flow_item *item)
 {
 	const struct taker *t = arg;
 
@@ -212,7 +212,7 @@ static void bts_capture(struct pmu *p, struct task *task, void *state, enum capt
 	if (to.idle)
 		pmu_gap(task, BT_GAP_LOST);
 	ring.head = __atomic_load_n(&t->ring.page->data_head, __ATOMIC_ACQUIRE);
-	bts_ring_read(&ring, &no_code, take, &to);
+	bts_ring_read(&ring, &no_code, take_flow_item, &to);
 	t->seen = ring.head;
 }
 

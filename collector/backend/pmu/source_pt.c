@@ -279,8 +279,8 @@ static void enter_item(struct task *task, struct pt_task *t, const struct flow_i
 /* Decodes bytes. The first items, as many as *told says, are known already; the others are entered
  * if they are wanted, and *told is all of them then. False: the first ones are no longer what they
  * were, or there is no memory (a gap); nothing was entered. */
-static bool decode(struct task *task, struct pt_task *t, struct slice bytes,
-		   enum bt_gap_reason head, bool enter, struct pt_told *told)
+static bool decode_trace(struct task *task, struct pt_task *t, struct slice bytes,
+			 enum bt_gap_reason head, bool enter, struct pt_told *told)
 {
 	struct pt_flow_config c = {.bytes = bytes,
 				   .intel = t->setup.cpu.intel,
@@ -324,7 +324,7 @@ static bool decode(struct task *task, struct pt_task *t, struct slice bytes,
 /* --- a look --- */
 
 /* Nothing is known of what was told: the next look decodes what is new then. */
-static void forget(struct pt_task *t)
+static void forget_trace(struct pt_task *t)
 {
 	t->back = 0;
 	t->told = (struct pt_told){0};
@@ -344,7 +344,7 @@ static bool decode_ring(struct task *task, struct pt_task *t, uint64_t from, siz
 		return false;
 	}
 	copy_out(&t->ring, from, bytes, n);
-	same = decode(task, t, slice_of(bytes, n), head, true, &t->told);
+	same = decode_trace(task, t, slice_of(bytes, n), head, true, &t->told);
 	free(bytes);
 	return same;
 }
@@ -362,7 +362,7 @@ static void decode_new(struct task *task, struct pt_task *t, size_t n)
 		t->back += n;
 		return;
 	}
-	forget(t);
+	forget_trace(t);
 	(void)decode_ring(task, t, t->seen, n, BT_GAP_UNDECODED);
 }
 
@@ -377,19 +377,20 @@ static void find_back(struct task *task, struct pt_task *t, uint64_t head, size_
 	some = some < size ? some : size;
 	bytes = malloc(some);
 	if (!bytes) {
-		forget(t);
+		forget_trace(t);
 		return;
 	}
 	copy_out(&t->ring, head + size - some, bytes, some);
 	at = pt_flow_last_sync(slice_of(bytes, some));
 	if (at == some) {
 		if (t->back > REACH || t->told.cut)
-			forget(t);
+			forget_trace(t);
 		free(bytes);
 		return;
 	}
-	forget(t);
-	if (decode(task, t, slice_of(bytes + at, some - at), BT_GAP_UNDECODED, false, &t->told) &&
+	forget_trace(t);
+	if (decode_trace(task, t, slice_of(bytes + at, some - at), BT_GAP_UNDECODED, false,
+			 &t->told) &&
 	    !t->told.cut)
 		t->back = some - at;
 	free(bytes);
@@ -412,7 +413,7 @@ static void read_ring(struct pmu *p, struct task *task, struct pt_task *t)
 	if (all || missing) {
 		t->join.left = false;
 		pmu_gap(task, all && !missing ? BT_GAP_OVERWRITTEN : BT_GAP_LOST);
-		forget(t);
+		forget_trace(t);
 	}
 	if (all && !missing)
 		(void)decode_ring(task, t, head, n, BT_GAP_OVERWRITTEN);
