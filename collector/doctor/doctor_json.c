@@ -24,7 +24,7 @@ struct jansson {
 static const struct late_symbol jansson_symbols[] = {JANSSON_FUNCTIONS(JANSSON_SYMBOL)};
 
 /* Paths may hold any byte; JSON has only UTF-8. */
-static json_t *text(const struct jansson *js, const char *s)
+static json_t *text_json(const struct jansson *js, const char *s)
 {
 	json_t *j = *s ? js->json_string(s) : js->json_null();
 	struct buf b = {0};
@@ -37,7 +37,7 @@ static json_t *text(const struct jansson *js, const char *s)
 	return j;
 }
 
-static json_t *row(const struct jansson *js, struct doctor *d, int i)
+static json_t *row_json(const struct jansson *js, struct doctor *d, int i)
 {
 	static const char *const answers[] = {
 		[DOCTOR_YES] = "yes",
@@ -55,8 +55,8 @@ static json_t *row(const struct jansson *js, struct doctor *d, int i)
 
 	return js->json_pack("{s:s, s:s, s:s, s:o, s:o, s:o}", "name", doctor_rows[i].name, "group",
 			     groups[doctor_rows[i].group], "answer", answers[v->answer], "why",
-			     text(js, v->why), "change", text(js, v->change), "serves",
-			     text(js, doctor_rows[i].serves));
+			     text_json(js, v->why), "change", text_json(js, v->change), "serves",
+			     text_json(js, doctor_rows[i].serves));
 }
 
 int doctor_print_json(FILE *to, struct doctor *d, struct bt_error *err)
@@ -73,10 +73,10 @@ int doctor_print_json(FILE *to, struct doctor *d, struct bt_error *err)
 	rows = js.json_array();
 	doctor_choose(d, &choice);
 	for (int i = 0; i < DOCTOR_ROWS; i++)
-		js.json_array_append_new(rows, row(&js, d, i));
+		js.json_array_append_new(rows, row_json(&js, d, i));
 	all = js.json_pack("{s:s, s:{s:s?, s:s?, s:o}, s:o}", "schema", "btrec-doctor/1", "run",
 			   "backend", choice.backend, "source", choice.source, "reason",
-			   text(&js, choice.reason), "verdicts", rows);
+			   text_json(&js, choice.reason), "verdicts", rows);
 	if (all && js.json_array_size(rows) == DOCTOR_ROWS)
 		rc = js.json_dumpf(all, to, JSON_INDENT(1) | JSON_ENSURE_ASCII);
 	fputc('\n', to);

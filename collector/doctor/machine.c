@@ -49,12 +49,12 @@ static int read_here(void *state, const char *path, char *out, size_t size)
 	return (int)len;
 }
 
-static int is_name(const struct dirent *e) { return e->d_name[0] != '.'; }
+static int is_visible(const struct dirent *e) { return e->d_name[0] != '.'; }
 
 static int list_here(void *state, const char *path, char *out, size_t size)
 {
 	struct dirent **names;
-	int count = scandir(path, &names, is_name, alphasort);
+	int count = scandir(path, &names, is_visible, alphasort);
 	size_t len = 0;
 
 	(void)state;
