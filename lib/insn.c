@@ -32,7 +32,7 @@ unsigned bt_insn_tick_class(enum bt_insn_class class) { return classes[class].ti
 
 static bool is_direct(const ZydisDecodedInstruction *z) { return z->raw.imm[0].is_relative; }
 
-static enum bt_insn_class classify(const ZydisDecodedInstruction *z)
+static enum bt_insn_class class_of(const ZydisDecodedInstruction *z)
 {
 	switch (z->mnemonic) {
 	case ZYDIS_MNEMONIC_JCXZ:
@@ -149,7 +149,7 @@ static int decode_insn(ZydisMachineMode mode, ZydisStackWidth width, const uint8
 	if (ZYAN_FAILED(status))
 		return -BT_E_CORRUPT;
 	insn->len = z.length;
-	insn->class = (uint8_t)classify(&z);
+	insn->class = (uint8_t)class_of(&z);
 	insn->traits = (uint16_t)traits_of(&z);
 	if (z.raw.imm[0].is_relative)
 		insn->displacement = z.raw.imm[0].value.s;

@@ -21,7 +21,7 @@ enum {
 };
 
 /* Of the addresses of an array with so many bytes. */
-static size_t mapped(size_t bytes) { return (bytes + ADDRESSES - 1) / ADDRESSES * ADDRESSES; }
+static size_t mapped_size(size_t bytes) { return (bytes + ADDRESSES - 1) / ADDRESSES * ADDRESSES; }
 
 static size_t next_bytes(size_t bytes)
 {
@@ -30,7 +30,7 @@ static size_t next_bytes(size_t bytes)
 	return page_up(bytes + (bytes / PART > STEP ? bytes / PART : STEP));
 }
 
-static void *map(size_t bytes)
+static void *map_memory(size_t bytes)
 {
 	void *at = mmap(NULL, bytes, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
 
@@ -48,9 +48,9 @@ bool large_array_reserve(void **array, size_t *cap, size_t needed, size_t size)
 		return false;
 	while (bytes / size < needed)
 		bytes = next_bytes(bytes);
-	if (mapped(bytes) != mapped(old))
-		at = old ? mremap(at, mapped(old), mapped(bytes), MREMAP_MAYMOVE)
-			 : map(mapped(bytes));
+	if (mapped_size(bytes) != mapped_size(old))
+		at = old ? mremap(at, mapped_size(old), mapped_size(bytes), MREMAP_MAYMOVE)
+			 : map_memory(mapped_size(bytes));
 	if (!at || at == MAP_FAILED)
 		return false;
 	if (old && bytes - old <= READY_MOST)
@@ -63,7 +63,7 @@ bool large_array_reserve(void **array, size_t *cap, size_t needed, size_t size)
 
 void *large_array_copy(const void *array, size_t count, size_t cap, size_t size)
 {
-	void *at = cap ? map(mapped(cap * size)) : NULL;
+	void *at = cap ? map_memory(mapped_size(cap * size)) : NULL;
 
 	if (at && count)
 		memcpy(at, array, count * size);
@@ -73,5 +73,5 @@ void *large_array_copy(const void *array, size_t count, size_t cap, size_t size)
 void large_array_free(void *array, size_t cap, size_t size)
 {
 	if (array && cap)
-		munmap(array, mapped(cap * size));
+		munmap(array, mapped_size(cap * size));
 }

@@ -4,7 +4,7 @@
 #include <errno.h>
 #include <unistd.h>
 
-static int unwritten(int cause, struct bt_error *err)
+static int fail_unwritten(int cause, struct bt_error *err)
 {
 	return bt_fail(err, BT_E_IO, cause, "cannot write to standard output");
 }
@@ -12,7 +12,7 @@ static int unwritten(int cause, struct bt_error *err)
 int bt_output(FILE *f, const void *bytes, size_t len, struct bt_error *err)
 {
 	errno = 0;
-	return fwrite(bytes, 1, len, f) == len ? 0 : unwritten(errno, err);
+	return fwrite(bytes, 1, len, f) == len ? 0 : fail_unwritten(errno, err);
 }
 
 int bt_output_end(FILE *f, struct bt_error *err)
@@ -22,5 +22,5 @@ int bt_output_end(FILE *f, struct bt_error *err)
 	/* The stream has dropped what failed before, and why: one more byte fails as that did. */
 	if (!cause && ferror(f) && write(fileno(f), "\n", 1) < 0)
 		cause = errno;
-	return cause || ferror(f) ? unwritten(cause, err) : 0;
+	return cause || ferror(f) ? fail_unwritten(cause, err) : 0;
 }

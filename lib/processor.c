@@ -51,7 +51,7 @@ enum {
 
 enum vendor { VENDOR_OTHER, VENDOR_INTEL, VENDOR_AMD };
 
-static struct processor_leaf ask(uint32_t leaf, uint32_t subleaf)
+static struct processor_leaf ask_leaf(uint32_t leaf, uint32_t subleaf)
 {
 	struct processor_leaf l = {.leaf = leaf};
 
@@ -64,9 +64,9 @@ static struct processor_leaf ask(uint32_t leaf, uint32_t subleaf)
 }
 
 /* Keeps what it is told, where there is room. */
-static struct processor_leaf learn(struct processor *p, uint32_t leaf, uint32_t subleaf)
+static struct processor_leaf learn_leaf(struct processor *p, uint32_t leaf, uint32_t subleaf)
 {
-	struct processor_leaf l = ask(leaf, subleaf);
+	struct processor_leaf l = ask_leaf(leaf, subleaf);
 
 	if (p->leaf_count < PROCESSOR_LEAVES)
 		p->leaves[p->leaf_count++] = l;
@@ -111,19 +111,19 @@ static bool has_states(const struct processor_leaf *family, unsigned states)
 /* The first caches, or down to the one that is none. */
 static void learn_caches(struct processor *p, uint32_t leaf, uint32_t most)
 {
-	for (uint32_t i = 0; i < most && learn(p, leaf, i).eax & CACHE_TYPE; i++)
+	for (uint32_t i = 0; i < most && learn_leaf(p, leaf, i).eax & CACHE_TYPE; i++)
 		;
 }
 
 /* Where XSAVE keeps what: of the states of which there is one. */
 static void learn_states(struct processor *p)
 {
-	uint32_t states = learn(p, LEAF_STATES, 0).eax;
+	uint32_t states = learn_leaf(p, LEAF_STATES, 0).eax;
 
-	states |= learn(p, LEAF_STATES, 1).ecx;
+	states |= learn_leaf(p, LEAF_STATES, 1).ecx;
 	for (uint32_t i = 2; i < STATES_MOST; i++)
 		if (states >> i & 1)
-			learn(p, LEAF_STATES, i);
+			learn_leaf(p, LEAF_STATES, i);
 }
 
 /* What programs ask for when they start, but for leaves that number processors (1, 0xb, 0x1f,
@@ -134,18 +134,18 @@ static void learn_others(struct processor *p, enum vendor vendor, uint32_t last,
 	if (last >= LEAF_STATES)
 		learn_states(p);
 	if (last >= LEAF_TRACE)
-		learn(p, LEAF_TRACE, 0);
+		learn_leaf(p, LEAF_TRACE, 0);
 	if (last >= LEAF_KEY_LOCKER)
-		learn(p, LEAF_KEY_LOCKER, 0);
+		learn_leaf(p, LEAF_KEY_LOCKER, 0);
 	if (last_extended >= LEAF_POWER)
-		learn(p, LEAF_POWER, ANY_SUBLEAF);
+		learn_leaf(p, LEAF_POWER, ANY_SUBLEAF);
 	if (last_extended >= LEAF_SIZES)
-		learn(p, LEAF_SIZES, ANY_SUBLEAF);
+		learn_leaf(p, LEAF_SIZES, ANY_SUBLEAF);
 	if (vendor == VENDOR_INTEL && last >= LEAF_CACHES) {
-		learn(p, LEAF_DESCRIPTORS, ANY_SUBLEAF);
+		learn_leaf(p, LEAF_DESCRIPTORS, ANY_SUBLEAF);
 		learn_caches(p, LEAF_CACHES, CACHES_MOST);
 	} else if (vendor == VENDOR_AMD && last_extended >= LEAF_AMD_LEVEL1) {
-		learn(p, LEAF_AMD_LEVEL1, ANY_SUBLEAF);
+		learn_leaf(p, LEAF_AMD_LEVEL1, ANY_SUBLEAF);
 		if (last_extended >= LEAF_AMD_PROPERTIES)
 			learn_caches(p, LEAF_AMD_PROPERTIES, AMD_OWN_CACHES);
 	}
@@ -158,21 +158,21 @@ static bool is_uniform(enum vendor vendor, const struct processor_leaf *features
 	if (vendor == VENDOR_INTEL)
 		return !(features->edx & HYBRID);
 	return vendor == VENDOR_AMD && (last_extended < LEAF_AMD_TOPOLOGY ||
-					!(ask(LEAF_AMD_TOPOLOGY, 0).eax & AMD_DIFFERENT));
+					!(ask_leaf(LEAF_AMD_TOPOLOGY, 0).eax & AMD_DIFFERENT));
 }
 
 struct processor processor_probe(void)
 {
 	struct processor p = {0};
-	struct processor_leaf first = learn(&p, LEAF_VENDOR, ANY_SUBLEAF),
-			      family = ask(LEAF_FAMILY, 0), features = {0}, extended = {0};
-	uint32_t last_extended = learn(&p, LEAF_EXTENDED, ANY_SUBLEAF).eax;
+	struct processor_leaf first = learn_leaf(&p, LEAF_VENDOR, ANY_SUBLEAF),
+			      family = ask_leaf(LEAF_FAMILY, 0), features = {0}, extended = {0};
+	uint32_t last_extended = learn_leaf(&p, LEAF_EXTENDED, ANY_SUBLEAF).eax;
 	enum vendor vendor = vendor_of(&first);
 
-	if (first.eax >= LEAF_FEATURES && (features = learn(&p, LEAF_FEATURES, 0)).eax)
-		learn(&p, LEAF_FEATURES, 1);
+	if (first.eax >= LEAF_FEATURES && (features = learn_leaf(&p, LEAF_FEATURES, 0)).eax)
+		learn_leaf(&p, LEAF_FEATURES, 1);
 	if (last_extended >= LEAF_EXTENDED_FEATURES)
-		extended = learn(&p, LEAF_EXTENDED_FEATURES, ANY_SUBLEAF);
+		extended = learn_leaf(&p, LEAF_EXTENDED_FEATURES, ANY_SUBLEAF);
 	p.rorx = features.ebx & bit_BMI2;
 	p.fast_pext = p.rorx && has_fast_pext(vendor, family_of(&family));
 	p.fast_loop = vendor == VENDOR_AMD &&
@@ -191,8 +191,8 @@ struct processor processor_probe(void)
 
 bool processor_has_umip(void)
 {
-	return ask(LEAF_VENDOR, ANY_SUBLEAF).eax >= LEAF_FEATURES &&
-	       ask(LEAF_FEATURES, 0).ecx & UMIP;
+	return ask_leaf(LEAF_VENDOR, ANY_SUBLEAF).eax >= LEAF_FEATURES &&
+	       ask_leaf(LEAF_FEATURES, 0).ecx & UMIP;
 }
 
 /* xbegin was an illegal instruction: on behind it, and behind xend. */
@@ -226,12 +226,12 @@ bool processor_has_transactions(void)
 
 void processor_name(char name[PROCESSOR_NAME])
 {
-	bool known = ask(LEAF_EXTENDED, ANY_SUBLEAF).eax >= LEAF_NAME_END - 1;
+	bool known = ask_leaf(LEAF_EXTENDED, ANY_SUBLEAF).eax >= LEAF_NAME_END - 1;
 	size_t skipped, n;
 
 	memset(name, 0, PROCESSOR_NAME);
 	for (uint32_t leaf = LEAF_NAME; known && leaf < LEAF_NAME_END; leaf++) {
-		struct processor_leaf l = ask(leaf, ANY_SUBLEAF);
+		struct processor_leaf l = ask_leaf(leaf, ANY_SUBLEAF);
 		const uint32_t part[4] = {l.eax, l.ebx, l.ecx, l.edx};
 
 		memcpy(name + (leaf - LEAF_NAME) * sizeof part, part, sizeof part);
