@@ -42,7 +42,7 @@ int file_open_regular(int dir, const char *name, struct stat *st)
 }
 
 /* Opens the file again. Returns -1 with errno if it is not there, or another one is. */
-static int reopen(const struct disk_file *f)
+static int reopen_file(const struct disk_file *f)
 {
 	struct stat st;
 	int fd = file_open_regular(f->dir, f->name, &st);
@@ -57,7 +57,7 @@ static int reopen(const struct disk_file *f)
 /* Reads n bytes, fewer if the file ends or reading fails. Returns how many. */
 static size_t read_piece(struct file_window *w, uint8_t *to, size_t n, uint64_t offset)
 {
-	int fd = w->disk.fd >= 0 ? w->disk.fd : reopen(&w->disk);
+	int fd = w->disk.fd >= 0 ? w->disk.fd : reopen_file(&w->disk);
 	size_t done = 0;
 	ssize_t got;
 

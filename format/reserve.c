@@ -53,7 +53,7 @@ static off_t size_limit(void)
 static off_t round_up(off_t n, off_t to) { return (n + to - 1) / to * to; }
 
 /* fallocate(2). Returns 0 or an errno. */
-static int allocate(struct reserve *r, off_t size, off_t end)
+static int allocate_reserve(struct reserve *r, off_t size, off_t end)
 {
 	while (fallocate(r->events, FALLOC_FL_KEEP_SIZE, size, end - size))
 		if (errno != EINTR)
@@ -98,9 +98,9 @@ int reserve_make_room(struct reserve *r, size_t len)
 		return 0;
 	/* tmpfs checks the limit of sizes although the size stays (mm/shmem.c). */
 	most = round_up(least, STEP);
-	failure = allocate(r, size, most < limit ? most : limit);
+	failure = allocate_reserve(r, size, most < limit ? most : limit);
 	if (failure == ENOSPC || failure == EDQUOT)
-		return allocate(r, size, least);
+		return allocate_reserve(r, size, least);
 	/* EOPNOTSUPP, ENOSYS, or whatever else keeps a file system from it. */
 	return failure ? make_file(r) : 0;
 }

@@ -79,7 +79,8 @@ static void insert_map(struct space_maps *s, struct arena *a, struct live_pos *p
 
 /* Ends everything in [start, end) at the current epoch. Returns where a mapping of that range
  * belongs. */
-static struct live_pos carve(struct space_maps *s, struct arena *a, uint64_t start, uint64_t end)
+static struct live_pos carve_range(struct space_maps *s, struct arena *a, uint64_t start,
+				   uint64_t end)
 {
 	struct live_pos pos = live_maps_find(&s->live, start);
 	struct space_map *old;
@@ -115,7 +116,7 @@ void space_maps_add(struct space_maps *s, struct arena *a, uint32_t epoch,
 	if (map->start >= map->end || a->over || a->failed)
 		return;
 	advance_epoch(s, epoch);
-	pos = carve(s, a, map->start, map->end);
+	pos = carve_range(s, a, map->start, map->end);
 	insert_map(s, a, &pos, map, map->start, map->end);
 }
 
@@ -125,7 +126,7 @@ void space_maps_remove(struct space_maps *s, struct arena *a, uint32_t epoch, ui
 	if (start >= end || a->over || a->failed)
 		return;
 	advance_epoch(s, epoch);
-	carve(s, a, start, end);
+	carve_range(s, a, start, end);
 }
 
 static int compare_start(const void *a, const void *b)
@@ -210,8 +211,8 @@ static bool index_bounds(struct space_maps *s)
 
 /* Visits the nodes that together cover the mapping, bottom-up. Puts the mapping into a slot of each
  * node. slots NULL: only counts, one node ahead, so that the sums become each node's first slot. */
-static void spread(const struct space_maps *s, struct space_map *m, uint32_t *node_slots,
-		   struct space_map **slots)
+static void spread_over_tree(const struct space_maps *s, struct space_map *m, uint32_t *node_slots,
+			     struct space_map **slots)
 {
 	size_t leaves = s->bound_count - 1, l = range_of(s, m->start) + leaves,
 	       r = range_of(s, m->end) + leaves;
@@ -244,13 +245,13 @@ static bool index_slots(struct space_maps *s)
 		return false;
 	}
 	for (size_t i = 0; i < s->count; i++)
-		spread(s, s->maps[i], s->node_slots, NULL);
+		spread_over_tree(s, s->maps[i], s->node_slots, NULL);
 	for (size_t i = 0; i <= nodes; i++)
 		s->node_slots[i + 1] += s->node_slots[i];
 	memcpy(fill, s->node_slots, (nodes + 2) * sizeof *fill);
 	s->slots = malloc((s->node_slots[nodes] ? s->node_slots[nodes] : 1) * sizeof *s->slots);
 	for (size_t i = 0; i < s->count && s->slots; i++)
-		spread(s, s->maps[i], fill, s->slots);
+		spread_over_tree(s, s->maps[i], fill, s->slots);
 	free(fill);
 	return s->slots;
 }

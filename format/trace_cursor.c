@@ -47,7 +47,7 @@ static int begin_file(struct trace_cursor *c, struct bt_error *err)
 /* Counts bytes that damage may have us read again. A hostile file can be a row of block headers,
  * each of which promises the rest of the file: to read on behind each would be to read every byte
  * once per header. No real damage reaches this limit; past it the rest is left out. */
-static void waste(struct trace_cursor *c, uint64_t bytes)
+static void waste_bytes(struct trace_cursor *c, uint64_t bytes)
 {
 	c->wasted += bytes < BT_BLOCK_MAX ? bytes : BT_BLOCK_MAX;
 	if (c->wasted > WASTE_BASE + WASTE_RATIO * c->file->size)
@@ -61,7 +61,7 @@ static int next_block(struct trace_cursor *c, struct bt_error *err)
 	int rc = bt_block_decode(&c->window, &c->at, &c->raw, &ordinal, err);
 
 	if (rc < 0)
-		waste(c, left);
+		waste_bytes(c, left);
 	c->next_ordinal +=
 		rc == -BT_E_NO_MEMORY; /* the block is there: the next one has the next ordinal */
 	if (rc <= 0)

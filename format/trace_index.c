@@ -79,7 +79,7 @@ void trace_index_add_object(struct trace_index *x, const struct bt_record_object
 }
 
 /* 0: the record names no space. */
-static uint32_t record_space(const struct bt_record *rec)
+static uint32_t space_of_record(const struct bt_record *rec)
 {
 	switch (rec->kind) {
 	case BT_RECORD_SPACE:
@@ -147,8 +147,8 @@ static size_t collect_spaces(const struct trace_events *events, uint32_t *number
 	size_t count = 0, kept = 0;
 
 	for (size_t i = 0; i < events->count; i++)
-		if (record_space(&events->at[i].rec))
-			numbers[count++] = record_space(&events->at[i].rec);
+		if (space_of_record(&events->at[i].rec))
+			numbers[count++] = space_of_record(&events->at[i].rec);
 	qsort(numbers, count, sizeof *numbers, compare_u32);
 	for (size_t i = 0; i < count; i++)
 		if (!i || numbers[i] != numbers[kept - 1])

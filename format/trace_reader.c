@@ -86,7 +86,7 @@ static bool may_hold(int fd)
 }
 
 /* Notes what of the file will be read. Returns 0 or an errno. */
-static int look_at_file(int dir, struct trace_file *file)
+static int take_file_size(int dir, struct trace_file *file)
 {
 	struct stat st;
 	int fd = file_open_regular(dir, file->name, &st);
@@ -319,7 +319,7 @@ static int add_files(struct trace *t, DIR *d, enum bt_file_kind wanted)
 			continue;
 		failure = add_file(t, e->d_name, &f);
 		if (f)
-			failure = look_at_file(dirfd(d), f);
+			failure = take_file_size(dirfd(d), f);
 	}
 	return failure;
 }

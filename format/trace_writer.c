@@ -198,7 +198,7 @@ static struct stream *branches_of(struct trace_writer *w, uint32_t task)
 
 /* Writing failed: from here on nothing is written but, into the reserve, the record that says so.
  */
-static void stop(struct trace_writer *w, int failure)
+static void stop_writing(struct trace_writer *w, int failure)
 {
 	struct bt_record_stopped body = {.time = bt_clock_now(&w->clock),
 					 .os_errno = (uint32_t)failure,
@@ -219,7 +219,7 @@ static void stream_hand_over(struct trace_writer *w, struct stream *s)
 	int failure = w->stopped ? 0 : stream_write(w, s);
 
 	if (failure)
-		stop(w, failure);
+		stop_writing(w, failure);
 }
 
 /* Gives most of its memory back: there is one stream for each of hundreds of tasks. */
@@ -420,7 +420,7 @@ static void branches_record(struct trace_writer *w, uint32_t task, enum bt_recor
 	if (s)
 		stream_record(w, s, 0, kind, body);
 	else if (!w->stopped)
-		stop(w, ENOMEM);
+		stop_writing(w, ENOMEM);
 }
 
 void trace_writer_branches(struct trace_writer *w, const struct bt_record_branches *b)
