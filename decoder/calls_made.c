@@ -23,8 +23,8 @@ static bool add_stop(struct calls_made *c, size_t event, const struct bt_record_
 }
 
 /* Those of the record that were made from first to last. */
-static bool add_others(struct calls_made *c, const struct bt_record_calls *r, uint64_t first,
-		       uint64_t last)
+static bool add_other_calls(struct calls_made *c, const struct bt_record_calls *r, uint64_t first,
+			    uint64_t last)
 {
 	struct bt_syscall_codec codec = {r->tick};
 	struct slice in = r->calls;
@@ -77,7 +77,7 @@ int calls_made_find(struct calls_made *c, const struct model *m, uint32_t task, 
 			good = add_stop(c, i, stop);
 		else if (rec->kind == BT_RECORD_CALLS && rec->u.calls.task == task &&
 			 rec->u.calls.tick <= last)
-			good = add_others(c, &rec->u.calls, first, last);
+			good = add_other_calls(c, &rec->u.calls, first, last);
 	}
 	if (!good)
 		return bt_fail(err, BT_E_NO_MEMORY, 0,

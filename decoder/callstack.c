@@ -227,7 +227,7 @@ static size_t find_open_call(const struct callstack *c, size_t top, uint64_t ret
 	return top;
 }
 
-static size_t ordinary(const struct callstack *c, size_t from, size_t to)
+static size_t count_ordinary(const struct callstack *c, size_t from, size_t to)
 {
 	size_t n = 0;
 
@@ -268,11 +268,11 @@ struct stack_check callstack_check(const struct callstack *c, const struct stack
 			continue;
 		if (!frames[i].is_return) {
 			at = pass_handler(c, top, &frames[i]);
-			r.left += ordinary(c, at, top);
+			r.left += count_ordinary(c, at, top);
 			top = at;
 			continue;
 		}
-		if (!ordinary(c, 0, top))
+		if (!count_ordinary(c, 0, top))
 			continue;
 		at = find_open_call(c, top, frames[i].pc);
 		if (at == top) {
@@ -280,7 +280,7 @@ struct stack_check callstack_check(const struct callstack *c, const struct stack
 			r.frame = i;
 			continue;
 		}
-		r.left += ordinary(c, at + 1, top);
+		r.left += count_ordinary(c, at + 1, top);
 		top = at;
 		r.checked++;
 		r.verdict = STACK_AGREES;

@@ -180,7 +180,7 @@ static char *put_long(char *p, uint64_t v)
 	return p;
 }
 
-static char *put_string(char *p, const char *s)
+static char *put_c_string(char *p, const char *s)
 {
 	while (*s)
 		*p++ = *s++;
@@ -215,7 +215,7 @@ static void set_flags(struct script *s, uint64_t flags)
 	*p++ = '/';
 	p = put_long(p, flags >> 4 & 0xffff);
 	*p++ = '/';
-	p = put_string(p, type_name(flags));
+	p = put_c_string(p, type_name(flags));
 	*p++ = ' ';
 	s->flags = flags;
 	s->flags_len = (size_t)(p - s->flags_text);
@@ -301,7 +301,7 @@ static void put_head(struct script *s, const struct script_task *t,
 		p = put_time(p, r->time);
 	buf_put(&s->out, text, (size_t)(p - text));
 	buf_put(&s->out, s->event.data, s->event.len);
-	p = put_string(text, ":  ");
+	p = put_c_string(text, ":  ");
 	p = put_padded(p, address, (size_t)(put_hex(address, r->point.rip) - address),
 		       sizeof address);
 	buf_put(&s->out, text, (size_t)(p - text));

@@ -302,7 +302,7 @@ static const struct model_snapshot *handled_before(const struct fault_context *c
 	return NULL;
 }
 
-static void explain(struct fault_context *c);
+static void explain_fault(struct fault_context *c);
 
 static void say_handled_before(struct fault_context *c)
 {
@@ -314,7 +314,7 @@ static void say_handled_before(struct fault_context *c)
 		return;
 	before.thread = focus_thread(snap, snap->rec->task);
 	before.end = c->h ? history_index(c->h, snap->rec->position) : 0;
-	explain(&before);
+	explain_fault(&before);
 	if (!f.pc_is_wild && !f.has_trapped) /* else it says so already */
 		fault_say_place(&before, ", at ", f.where, f.where_is_return);
 	fault_say(c, "; the fault before it, which a handler got: %s", f.text);
@@ -564,7 +564,7 @@ static void explain_other(struct fault_context *c)
 }
 
 /* What c names but f, signal and regs is given. */
-static void explain(struct fault_context *c)
+static void explain_fault(struct fault_context *c)
 {
 	c->signal = c->snap->signal;
 	c->regs = c->thread ? &c->thread->regs : NULL;
@@ -588,7 +588,7 @@ void fault_explain(struct fault *f, const struct model *m, struct symbols *s,
 	struct fault_context c = {
 		.f = f, .m = m, .s = s, .snap = snap, .thread = thread, .h = h, .end = end};
 
-	explain(&c);
+	explain_fault(&c);
 }
 
 int fault_explain_snapshot(struct fault *f, const struct model *m, struct symbols *s,

@@ -95,7 +95,7 @@ struct place_on_stack {
 	struct location loc;
 };
 
-static bool names(const char *function, const char *wanted)
+static bool is_named(const char *function, const char *wanted)
 {
 	static const char alias[] = "__GI_"; /* libc's internal names of its own functions */
 	size_t n = strlen(wanted);
@@ -112,7 +112,7 @@ static bool is_one_of(const char *function, const char *const *all, size_t n)
 	else if (!strncmp(function, "__", 2))
 		function += 2;
 	for (size_t i = 0; i < n; i++)
-		if (names(function, all[i]))
+		if (is_named(function, all[i]))
 			return true;
 	return false;
 }
@@ -312,7 +312,7 @@ static void say_own_place(struct fault_context *c, const struct place_on_stack *
 }
 
 /* The program's own place is of more interest than the end in libc. */
-static void blame(struct fault_context *c, const struct place_on_stack *p)
+static void blame_place(struct fault_context *c, const struct place_on_stack *p)
 {
 	struct fault *f = c->f;
 
@@ -352,12 +352,12 @@ static bool has_called_abort(const struct fault_context *c, const struct place_o
 	bool found = false;
 
 	for (size_t i = 0; i < n && !found; i++)
-		found = names(places[i].loc.function, "abort");
+		found = is_named(places[i].loc.function, "abort");
 	if (c->h && !found)
 		callstack_build(&calls, c->h, c->s, c->end);
 	for (size_t i = calls.count; i-- > 0 && !found && !calls.calls[i].is_handler;) {
 		symbols_lookup(c->s, c->f->space, c->f->epoch, calls.calls[i].to, false, &loc);
-		found = names(loc.function, "abort");
+		found = is_named(loc.function, "abort");
 	}
 	callstack_release(&calls);
 	return found;
@@ -376,11 +376,11 @@ void fault_explain_abort(struct fault_context *c)
 		fault_say(c, " with abort");
 	for (size_t r = 0; r < ARRAY_SIZE(abort_reasons); r++)
 		for (size_t i = 0; i < n; i++) {
-			if (!names(places[i].loc.function, abort_reasons[r].function))
+			if (!is_named(places[i].loc.function, abort_reasons[r].function))
 				continue;
 			/* an alias may have called it */
 			while (i + 1 < n &&
-			       names(places[i + 1].loc.function, abort_reasons[r].function))
+			       is_named(places[i + 1].loc.function, abort_reasons[r].function))
 				i++;
 			text = abort_reasons[r].text;
 			/* An old message stays: of an abort that a handler has left. Without libc's
@@ -395,11 +395,11 @@ void fault_explain_abort(struct fault_context *c)
 			fault_say(c, ": %s", text);
 			own = own_place(c, places, n, i);
 			if (own < n)
-				blame(c, &places[own]);
+				blame_place(c, &places[own]);
 			else if (own_open_call(c, true, &from))
-				blame(c, &(struct place_on_stack){.addr = from});
+				blame_place(c, &(struct place_on_stack){.addr = from});
 			else if (i + 1 < n)
-				blame(c, &places[i + 1]);
+				blame_place(c, &places[i + 1]);
 			return;
 		}
 }

@@ -25,7 +25,7 @@ enum {
 static_assert(DISASM_READ == 1 && DISASM_WRITE == 2, "as PROT_READ and PROT_WRITE");
 
 /* Why the byte at addr cannot be accessed so; 0: it can. */
-static uint32_t refusal(const struct fault_context *c, uint64_t addr, unsigned access)
+static uint32_t access_refusal(const struct fault_context *c, uint64_t addr, unsigned access)
 {
 	const struct space_map *map = fault_map(c, addr);
 
@@ -49,10 +49,10 @@ static bool infer_refused(struct fault_context *c, struct bt_record_signal *g)
 			continue;
 		last = addr + (m->size ? m->size - 1u : 0);
 		g->addr = addr;
-		g->code = refusal(c, addr, m->access);
+		g->code = access_refusal(c, addr, m->access);
 		if (!g->code && last > addr) {
 			g->addr = page_down(last);
-			g->code = refusal(c, last, m->access);
+			g->code = access_refusal(c, last, m->access);
 		}
 		if (g->code)
 			return true;

@@ -20,7 +20,7 @@ struct level {
 	size_t line_count;
 };
 
-static uint64_t mix(uint64_t h, uint64_t v)
+static uint64_t mix_hash(uint64_t h, uint64_t v)
 {
 	h = (h ^ v) * 0x9E3779B97F4A7C15u;
 	return h ^ h >> 32;
@@ -28,12 +28,12 @@ static uint64_t mix(uint64_t h, uint64_t v)
 
 static uint64_t entry_class(const struct history_entry *e, size_t i)
 {
-	uint64_t h =
-		mix(mix(mix(1, e->from), e->to), (uint64_t)e->space << 32 | (uint64_t)e->kind << 8 |
-							 (e->flags & BT_BRANCH_TAKEN));
+	uint64_t h = mix_hash(mix_hash(mix_hash(1, e->from), e->to),
+			      (uint64_t)e->space << 32 | (uint64_t)e->kind << 8 |
+				      (e->flags & BT_BRANCH_TAKEN));
 
 	/* What is missing is never a repetition. */
-	return e->kind == BT_BRANCH_GAP ? mix(h, i) : h;
+	return e->kind == BT_BRANCH_GAP ? mix_hash(h, i) : h;
 }
 
 static void level_release(struct level *l)
@@ -118,7 +118,7 @@ static void add_loop(struct level *to, const struct level *from, size_t at, size
 	uint64_t class = 2;
 
 	for (size_t i = 0; i < period; i++)
-		class = mix(class, from->tokens[at + i].class);
+		class = mix_hash(class, from->tokens[at + i].class);
 	to->lines[to->line_count++] = (struct fold_line){.entry = from->lines[line].entry,
 							 .rounds = (uint32_t)rounds,
 							 .kind = FOLD_LOOP,

@@ -114,7 +114,7 @@ void image_free(struct image *im)
 	free(im);
 }
 
-static bool agrees(const struct image_module *im, const struct space_map *map)
+static bool map_agrees(const struct image_module *im, const struct space_map *map)
 {
 	char id[2 * 64 + 1];
 
@@ -178,7 +178,7 @@ bool image_accepts(const struct image *im, const struct space_map *const *maps, 
 		     j && im->by_start[j - 1]->reach > maps[i]->start; j--) {
 			const struct image_module *mod = im->by_start[j - 1];
 
-			if (mod->end > maps[i]->start && !agrees(mod, maps[i]))
+			if (mod->end > maps[i]->start && !map_agrees(mod, maps[i]))
 				return false;
 		}
 	return true;
@@ -292,8 +292,8 @@ static bool has_fixed_addresses(Elf *elf)
 }
 
 /* Whether the open file is what was mapped; for IMAGE_FILE_OK im gets where it lies. */
-static enum image_file_state examine(struct image_module *im, int fd, const struct moment *at,
-				     const struct space_map *map)
+static enum image_file_state examine_file(struct image_module *im, int fd, const struct moment *at,
+					  const struct space_map *map)
 {
 	Elf *elf = elf_begin(fd, ELF_C_READ_MMAP, NULL);
 	enum image_file_state state = IMAGE_FILE_NO_ELF;
@@ -381,7 +381,7 @@ static void report_vdso(struct image *image, struct image_module *im, const stru
 		im->mod = dwfl_report_module(image->dwfl, im->path, map->start, map->end);
 }
 
-static uint64_t modified(int fd)
+static uint64_t modification_time(int fd)
 {
 	struct stat st;
 
@@ -424,7 +424,7 @@ static Dwfl_Module *report_elf(struct image *image, const struct image_module *i
 /* Takes fd. */
 static void report_right_file(struct image *image, struct image_module *im, int fd)
 {
-	im->modified = modified(fd);
+	im->modified = modification_time(fd);
 	if (im->moved && !image->fixed && (image->fixed = dwfl_begin(&callbacks)))
 		dwfl_report_begin_add(image->fixed);
 	im->mod = reported_before(image, im);
@@ -442,7 +442,7 @@ static void report_file(struct image *image, struct image_module *im, const stru
 {
 	int fd = open_regular(im->path);
 
-	im->state = fd < 0 ? IMAGE_FILE_MISSING : examine(im, fd, moment, map);
+	im->state = fd < 0 ? IMAGE_FILE_MISSING : examine_file(im, fd, moment, map);
 	if (im->state == IMAGE_FILE_OK) {
 		report_right_file(image, im, fd);
 		fd = -1;

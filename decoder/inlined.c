@@ -188,7 +188,7 @@ static void push_die(struct descent *d, Dwarf_Die *die)
 
 /* Looks for what is inlined at the pc below an entry. Blocks may have no addresses of their own,
  * but what is in them has. */
-static bool descend(struct descent *d, Dwarf_Die *parent, unsigned depth)
+static bool descend_to_die(struct descent *d, Dwarf_Die *parent, unsigned depth)
 {
 	Dwarf_Die die;
 
@@ -207,7 +207,7 @@ static bool descend(struct descent *d, Dwarf_Die *parent, unsigned depth)
 		has = dwarf_haspc(&die, d->pc);
 		if (inlined && has > 0)
 			push_die(d, &die);
-		if ((has > 0 || !inlined) && (descend(d, &die, depth + 1) || has > 0))
+		if ((has > 0 || !inlined) && (descend_to_die(d, &die, depth + 1) || has > 0))
 			return true;
 	} while (!dwarf_siblingof(&die, &die));
 	return false;
@@ -237,7 +237,7 @@ void inlined_at(struct intern *strings, struct unit_set *units, struct debug_uni
 	out->function = function_of(strings, units, &function);
 	if (dwarf_entrypc(&function, &out->entry))
 		out->entry = 0;
-	descend(&d, &function, 0);
+	descend_to_die(&d, &function, 0);
 	put_frames(strings, units, unit, &d, out);
 	free(d.chain);
 }

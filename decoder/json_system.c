@@ -38,8 +38,8 @@ static json_t *json_gap(size_t before, const struct history_entry *e)
 }
 
 /* Where the newest `limit` entries of [from, end) that the filter shows begin. */
-static size_t newest(const struct cpu_json *c, const struct history *h, size_t from, size_t end,
-		     size_t limit)
+static size_t newest_shown(const struct cpu_json *c, const struct history *h, size_t from,
+			   size_t end, size_t limit)
 {
 	size_t found = 0, i = end;
 
@@ -52,7 +52,7 @@ static void put_branches(struct cpu_json *c, const struct history *h,
 			 const struct system_stretch *s, size_t limit)
 {
 	size_t end = history_index(h, s->last),
-	       first = newest(c, h, history_index(h, s->first), end, limit), branches = 0;
+	       first = newest_shown(c, h, history_index(h, s->first), end, limit), branches = 0;
 	json_t *gaps = json_array();
 
 	fputs(",\n\"branches\": [", c->r.to);

@@ -140,7 +140,7 @@ static void finish_index(struct loader *l)
 	loader_damage(l, "objects", 0, BT_E_CORRUPT, text);
 }
 
-static void interpret(struct loader *l)
+static void interpret_events(struct loader *l)
 {
 	const struct model *m = l->m;
 
@@ -246,7 +246,7 @@ static void load_events(struct loader *l)
 		l->p->arena.failed = !trace_events_sort(&l->m->events);
 	over = l->p->arena.over;
 	if (!l->p->arena.failed)
-		interpret(l);
+		interpret_events(l);
 	if (l->p->arena.over && !over)
 		loader_damage(
 			l, "", 0, BT_E_CORRUPT,

@@ -146,7 +146,7 @@ static void walk_events(struct builder *b)
 			end_stretch(b, &b->walkers[i], SYSTEM_UNKNOWN, UINT64_MAX, SYSTEM_LOST);
 }
 
-static uint64_t when(const struct system_stretch *s)
+static uint64_t stretch_time(const struct system_stretch *s)
 {
 	return s->start != SYSTEM_UNKNOWN ? s->start : s->end;
 }
@@ -157,8 +157,8 @@ static int by_cpu_and_time(const void *x, const void *y)
 
 	if (a->cpu != b->cpu)
 		return a->cpu < b->cpu ? -1 : 1;
-	if (when(a) != when(b))
-		return when(a) < when(b) ? -1 : 1;
+	if (stretch_time(a) != stretch_time(b))
+		return stretch_time(a) < stretch_time(b) ? -1 : 1;
 	if (a->task != b->task)
 		return a->task < b->task ? -1 : 1;
 	return a->first < b->first ? -1 : a->first > b->first;

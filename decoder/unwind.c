@@ -235,7 +235,7 @@ static void mark_trampolines(const struct unwind_context *u)
 
 /* Where CFI is missing libdwfl follows rbp, which may hold anything. A frame that no call can have
  * made ends the stack. */
-static size_t plausible(const struct unwind_context *u)
+static size_t plausible_frames(const struct unwind_context *u)
 {
 	for (size_t i = 1; i < u->count; i++) {
 		uint64_t pc = u->frames[i].pc;
@@ -329,7 +329,7 @@ size_t symbols_unwind(struct symbols *s, const struct model_snapshot *snap,
 		frames[0].is_return = true;
 	}
 	mark_trampolines(&u);
-	count = plausible(&u);
+	count = plausible_frames(&u);
 	if (count < u.count)
 		*complete = false;
 	else

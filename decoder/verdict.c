@@ -135,7 +135,7 @@ static bool goes_right(struct judge *j, const struct history_entry *e)
 				(e->flags & BT_BRANCH_TAKEN ? (uint64_t)r->displacement : 0);
 }
 
-static bool contradict(struct judge *j, enum verdict_reason reason, size_t from)
+static bool contradict_history(struct judge *j, enum verdict_reason reason, size_t from)
 {
 	j->v->state = VERDICT_INCONSISTENT;
 	j->v->reason = reason;
@@ -154,12 +154,12 @@ static bool check_entry(struct judge *j, size_t i)
 	if (history_start(j->h, i, &start)) {
 		answer = run_leads_to(j, start, e);
 		if (answer == NO)
-			return contradict(j, VERDICT_NO_WAY, i);
+			return contradict_history(j, VERDICT_NO_WAY, i);
 		j->v->checked += answer == YES;
 	} else if (e->kind != BT_BRANCH_ASYNC && run_leads_to(j, e->from, e) == NO) {
-		return contradict(j, VERDICT_NO_BRANCH, i);
+		return contradict_history(j, VERDICT_NO_BRANCH, i);
 	}
-	return goes_right(j, e) || contradict(j, VERDICT_WRONG_WAY, i);
+	return goes_right(j, e) || contradict_history(j, VERDICT_WRONG_WAY, i);
 }
 
 /* Whether where the task was behind an entry is not behind a point; not before it. */
@@ -198,11 +198,11 @@ static bool check_gap(struct judge *j, size_t i)
 
 	j->v->damaged |= e->kind == BT_BRANCH_GAP && e->to == BT_GAP_DAMAGED;
 	return e->kind != BT_BRANCH_GAP || e->to != BT_GAP_SCRIBBLED ||
-	       contradict(j, VERDICT_SCRIBBLED, first_in_doubt(j, i));
+	       contradict_history(j, VERDICT_SCRIBBLED, first_in_doubt(j, i));
 }
 
 /* The first entry behind the last gap before end. */
-static size_t unbroken(const struct history *h, size_t end)
+static size_t unbroken_start(const struct history *h, size_t end)
 {
 	while (end && is_branch(&h->entries[end - 1]))
 		end--;
@@ -218,14 +218,14 @@ static bool check_moment(struct judge *j, size_t end, const struct bt_record_thr
 		return true;
 	if (last->tick != BT_TICKS_UNKNOWN && thread->point.tick != BT_TICKS_UNKNOWN &&
 	    (last->tick != thread->point.tick || last->transfers != thread->point.transfers))
-		return contradict(j, VERDICT_COUNTS, unbroken(j->h, end));
+		return contradict_history(j, VERDICT_COUNTS, unbroken_start(j->h, end));
 	space = end < j->h->count ? j->h->entries[end].space : j->h->space;
 	/* Where a system call is made again the moment is at its instruction; it has its entry, or
 	 * not yet. */
 	if (last->kind == BT_BRANCH_SYSCALL && last->from == thread->point.rip)
 		return true;
 	return run_passes(j, space, thread->epoch, last->to, thread->point.rip) != NO ||
-	       contradict(j, VERDICT_NOT_THERE, end);
+	       contradict_history(j, VERDICT_NOT_THERE, end);
 }
 
 static int judge_init(struct judge *j, struct bt_error *err)
