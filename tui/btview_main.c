@@ -146,7 +146,7 @@ static void print_help(void)
 	     "76 not a trace or damaged (what is readable is shown), 77 no permission.");
 }
 
-static int fail(const struct bt_error *err)
+static int fail_with(const struct bt_error *err)
 {
 	char text[2 * sizeof err->text];
 
@@ -185,7 +185,7 @@ static int parse_arguments(struct arguments *a, int argc, char **argv)
 		return 0;
 	}
 	if (at < 0 || check_arguments(a, argc - at, &err))
-		return fail(&err);
+		return fail_with(&err);
 	if (a->by_cpu && a->view == VIEW_TERMINAL)
 		a->view = VIEW_TEXT;
 	a->trace = argv[at];
@@ -242,7 +242,7 @@ static int show_trace(const struct arguments *a, struct model *m, struct symbols
 	int rc = show_as(a, m, s, &err);
 
 	if (rc < 0)
-		return fail(&err);
+		return fail_with(&err);
 	if (!is_written())
 		return bt_error_exit_status(BT_E_IO);
 	if (rc)
@@ -276,11 +276,11 @@ static int export_trace(const struct arguments *a, const char *path)
 	int rc = trace_open(&t, path, &err);
 
 	if (rc)
-		return fail(&err);
+		return fail_with(&err);
 	rc = a->export->print(stdout, t, &err);
 	trace_close(t);
 	if (rc < 0)
-		return fail(&err);
+		return fail_with(&err);
 	if (!is_written())
 		return bt_error_exit_status(BT_E_IO);
 	if (rc)
@@ -297,12 +297,12 @@ static int view_trace(const struct arguments *a, const char *path)
 	int status, damage;
 
 	if (trace_open(&t, path, &err))
-		return fail(&err);
+		return fail_with(&err);
 	if (model_load(&m, t, &err))
-		return fail(&err);
+		return fail_with(&err);
 	if (symbols_open(&s, m, &err)) {
 		model_free(m);
-		return fail(&err);
+		return fail_with(&err);
 	}
 	damage = tell_damage(m);
 	status = show_trace(a, m, s);
@@ -326,7 +326,7 @@ static int btview(int argc, char **argv)
 	if (a.view == VIEW_TERMINAL && !(isatty(STDIN_FILENO) && isatty(STDOUT_FILENO)))
 		a.view = VIEW_TEXT;
 	if (!a.trace && trace_home_latest(latest, &err))
-		return fail(&err);
+		return fail_with(&err);
 	if (!a.trace)
 		a.trace = latest;
 	return a.view == VIEW_EXPORT ? export_trace(&a, a.trace) : view_trace(&a, a.trace);

@@ -20,7 +20,7 @@ struct walk {
 
 /* What ends what: a return its call, by where it goes; sigreturn, a system call that goes on
  * elsewhere, its handler. */
-static bool ends(const struct history_entry *open, const struct history_entry *end)
+static bool ends_call(const struct history_entry *open, const struct history_entry *end)
 {
 	if (end->kind == BT_BRANCH_SYSCALL || open->kind == BT_BRANCH_ASYNC)
 		return end->kind == BT_BRANCH_SYSCALL && open->kind == BT_BRANCH_ASYNC;
@@ -40,7 +40,7 @@ static void leave_call(struct walk *w, struct calls *c, uint32_t i)
 	size_t least = w->open > SEARCH_DEPTH ? w->open - SEARCH_DEPTH : 0;
 
 	for (size_t k = w->open; k-- > least;) {
-		if (!ends(&w->h->entries[w->stack[k]], &w->h->entries[i]))
+		if (!ends_call(&w->h->entries[w->stack[k]], &w->h->entries[i]))
 			continue;
 		c->partner[i] = w->stack[k];
 		c->partner[w->stack[k]] = i;

@@ -110,7 +110,7 @@ static void signals_set(void (*handler)(int))
 			sigaction(ending[i], &a, NULL);
 }
 
-static void measure(struct screen *s) { getmaxyx(stdscr, s->rows, s->columns); }
+static void measure_screen(struct screen *s) { getmaxyx(stdscr, s->rows, s->columns); }
 
 int screen_open(struct screen *s, struct bt_error *err)
 {
@@ -130,7 +130,7 @@ int screen_open(struct screen *s, struct bt_error *err)
 	keys_begin();
 	colours_begin(s);
 	curs_set(0);
-	measure(s);
+	measure_screen(s);
 	return 0;
 }
 
@@ -259,7 +259,7 @@ static int read_key(struct screen *s, wint_t *ch)
 		int rc = get_wch(ch);
 
 		if (rc == KEY_CODE_YES && *ch == KEY_RESIZE) {
-			measure(s);
+			measure_screen(s);
 			s->resized = true;
 			return rc;
 		}
@@ -386,6 +386,6 @@ void screen_suspend(struct screen *s)
 	 * handler gives the terminal back before it stops us and takes it again when we go on. */
 	kill(0, SIGTSTP);
 	clearok(curscr, TRUE);
-	measure(s);
+	measure_screen(s);
 	s->resized = true;
 }

@@ -65,7 +65,7 @@ static void find_ran(struct viewer *v, struct source_text *s, const struct view_
 	free(insns);
 }
 
-static bool has_run(const struct source_text *s, size_t line)
+static bool has_line_run(const struct source_text *s, size_t line)
 {
 	for (size_t i = 0; i < s->ran_count; i++)
 		if (s->ran[i] == line)
@@ -129,7 +129,7 @@ static void source_view_row(struct viewer *v, const struct view *view, size_t li
 	}
 	text = source_file_line(&s->file, line, &len);
 	row_put(out, STYLE_DIM, "%5zu ", line + 1);
-	row_put(out, STYLE_MARK, "%s", here ? "> " : has_run(s, line + 1) ? "| " : "  ");
+	row_put(out, STYLE_MARK, "%s", here ? "> " : has_line_run(s, line + 1) ? "| " : "  ");
 	row_source(out, here ? STYLE_MARK : STYLE_NORMAL, text, len);
 }
 

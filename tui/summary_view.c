@@ -104,7 +104,7 @@ static void add_snapshot(struct viewer *v, struct lines *l, const struct model_s
 }
 
 /* The length of what goes on the next line of a text: as many words as fit into so many bytes. */
-static size_t fitting(const char *text, size_t room)
+static size_t fitting_length(const char *text, size_t room)
 {
 	size_t len = strlen(text), cut = room;
 
@@ -136,7 +136,7 @@ static void add_text(struct viewer *v, struct lines *l, const char *name, enum s
 		struct row row;
 		char next;
 
-		n = fitting(p, room);
+		n = fitting_length(p, room);
 		next = p[n];
 		p[n] = '\0';
 		begin_row(v, &row, p == (char *)safe.data ? name : "");

@@ -242,7 +242,7 @@ static void add_other(struct viewer *v, struct lines *l, const struct model_task
 	lines_add(l, &row, &target);
 }
 
-static void add_others(struct viewer *v, struct lines *l)
+static void add_other_tasks(struct viewer *v, struct lines *l)
 {
 	bool any = false;
 	struct row row;
@@ -265,7 +265,7 @@ static void fill_thread_lines(struct viewer *v, struct threads *t)
 	lines_release(&t->lines);
 	for (size_t i = 0; v->snap && i < v->snap->thread_count; i++)
 		add_thread(v, t, i);
-	add_others(v, &t->lines);
+	add_other_tasks(v, &t->lines);
 	if (!t->lines.count) {
 		struct row row;
 

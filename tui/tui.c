@@ -14,7 +14,7 @@ enum {
 	SIDEWAYS = 8,
 };
 
-static struct view *focused(struct viewer *v) { return &v->views[v->focus]; }
+static struct view *focused_view(struct viewer *v) { return &v->views[v->focus]; }
 
 static void draw_status(struct viewer *v, const char *text)
 {
@@ -49,7 +49,7 @@ static bool line_matches(struct viewer *v, struct view *view, size_t line)
 
 static void search_on(struct viewer *v, bool backward)
 {
-	struct view *view = focused(v);
+	struct view *view = focused_view(v);
 	size_t count = view_count(view), line = view->cursor;
 
 	if (!v->search.set) {
@@ -117,20 +117,26 @@ static void search_begin(struct viewer *v, bool backward)
 
 /* Requests, each in its row of the table below. */
 
-static void do_down(struct viewer *v) { view_move(focused(v), 1); }
-static void do_up(struct viewer *v) { view_move(focused(v), -1); }
-static void do_page_down(struct viewer *v) { view_scroll(focused(v), focused(v)->height); }
-static void do_page_up(struct viewer *v) { view_scroll(focused(v), -(long)focused(v)->height); }
+static void do_down(struct viewer *v) { view_move(focused_view(v), 1); }
+static void do_up(struct viewer *v) { view_move(focused_view(v), -1); }
+static void do_page_down(struct viewer *v)
+{
+	view_scroll(focused_view(v), focused_view(v)->height);
+}
+static void do_page_up(struct viewer *v)
+{
+	view_scroll(focused_view(v), -(long)focused_view(v)->height);
+}
 static void do_half_down(struct viewer *v)
 {
-	view_scroll(focused(v), (focused(v)->height + 1) / 2);
+	view_scroll(focused_view(v), (focused_view(v)->height + 1) / 2);
 }
 static void do_half_up(struct viewer *v)
 {
-	view_scroll(focused(v), -(long)(focused(v)->height + 1) / 2);
+	view_scroll(focused_view(v), -(long)(focused_view(v)->height + 1) / 2);
 }
-static void do_first(struct viewer *v) { view_jump(focused(v), 0); }
-static void do_last(struct viewer *v) { view_jump(focused(v), SIZE_MAX); }
+static void do_first(struct viewer *v) { view_jump(focused_view(v), 0); }
+static void do_last(struct viewer *v) { view_jump(focused_view(v), SIZE_MAX); }
 static void do_search(struct viewer *v) { search_begin(v, false); }
 static void do_search_up(struct viewer *v) { search_begin(v, true); }
 static void do_next(struct viewer *v) { search_on(v, v->search.backward); }
@@ -146,13 +152,14 @@ static void do_quit(struct viewer *v) { v->quit = true; }
 
 static void do_right(struct viewer *v)
 {
-	if (focused(v)->left + SIDEWAYS < ROW_BYTES)
-		focused(v)->left += SIDEWAYS;
+	if (focused_view(v)->left + SIDEWAYS < ROW_BYTES)
+		focused_view(v)->left += SIDEWAYS;
 }
 
 static void do_left(struct viewer *v)
 {
-	focused(v)->left -= focused(v)->left < SIDEWAYS ? focused(v)->left : SIDEWAYS;
+	focused_view(v)->left -=
+		focused_view(v)->left < SIDEWAYS ? focused_view(v)->left : SIDEWAYS;
 }
 
 /* The key behind m or '. */
@@ -174,13 +181,13 @@ static void do_mark(struct viewer *v)
 		viewer_message(v, "marks are the letters a to z");
 		return;
 	}
-	focused(v)->marks[key - 'a'] = focused(v)->cursor + 1;
+	focused_view(v)->marks[key - 'a'] = focused_view(v)->cursor + 1;
 	viewer_message(v, "mark %c is set", key);
 }
 
 static void do_to_mark(struct viewer *v)
 {
-	struct view *view = focused(v);
+	struct view *view = focused_view(v);
 	int key = mark_key(v);
 	size_t mark = key == '\''                ? view->before_jump
 		      : key >= 'a' && key <= 'z' ? view->marks[key - 'a']
@@ -261,7 +268,7 @@ static void (*const handlers[REQUEST_COUNT])(struct viewer *) = {
 
 static void handle_request(struct viewer *v, enum request r)
 {
-	struct view *view = focused(v);
+	struct view *view = focused_view(v);
 
 	if (view->ops->request && view->ops->request(v, view, r))
 		return;
@@ -329,8 +336,9 @@ static void draw_screen(struct viewer *v)
 			draw_view(v, &v->views[i]);
 	draw_status(v, *v->message ? v->message : "h help  q close");
 	v->message[0] = '\0';
-	screen_cursor(&v->screen, focused(v)->y + (int)(focused(v)->cursor - focused(v)->top),
-		      focused(v)->x);
+	screen_cursor(&v->screen,
+		      focused_view(v)->y + (int)(focused_view(v)->cursor - focused_view(v)->top),
+		      focused_view(v)->x);
 	screen_flush(&v->screen);
 }
 

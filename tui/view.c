@@ -1,14 +1,14 @@
 /* SPDX-License-Identifier: MIT */
 #include "tui/view.h"
 
-static size_t clamp(const struct view *view, size_t line)
+static size_t clamp_line(const struct view *view, size_t line)
 {
 	size_t count = view_count(view);
 
 	return !count ? 0 : line < count ? line : count - 1;
 }
 
-static size_t shifted(size_t line, long by)
+static size_t shifted_line(size_t line, long by)
 {
 	if (by < 0)
 		return line > (size_t)-by ? line - (size_t)-by : 0;
@@ -17,21 +17,21 @@ static size_t shifted(size_t line, long by)
 
 void view_move(struct view *view, long lines)
 {
-	view->cursor = clamp(view, shifted(view->cursor, lines));
+	view->cursor = clamp_line(view, shifted_line(view->cursor, lines));
 	view_fit(view);
 }
 
 void view_scroll(struct view *view, long lines)
 {
-	view->cursor = clamp(view, shifted(view->cursor, lines));
-	view->top = shifted(view->top, lines);
+	view->cursor = clamp_line(view, shifted_line(view->cursor, lines));
+	view->top = shifted_line(view->top, lines);
 	view_fit(view);
 }
 
 /* Within the screen it does not scroll; beyond, the line comes into the middle. */
 void view_jump(struct view *view, size_t line)
 {
-	size_t target = clamp(view, line);
+	size_t target = clamp_line(view, line);
 
 	if (target == view->cursor)
 		return;
@@ -53,7 +53,7 @@ void view_fit(struct view *view)
 {
 	size_t count = view_count(view), height = view->height > 0 ? (size_t)view->height : 1;
 
-	view->cursor = clamp(view, view->cursor);
+	view->cursor = clamp_line(view, view->cursor);
 	if (view->centre && view->height > 0) {
 		view->top = view->cursor > height / 2 ? view->cursor - height / 2 : 0;
 		view->centre = false;
@@ -69,7 +69,7 @@ void view_fit(struct view *view)
 
 void view_centre(struct view *view, size_t line)
 {
-	view->cursor = clamp(view, line);
+	view->cursor = clamp_line(view, line);
 	view->centre = true;
 	view_fit(view);
 }
