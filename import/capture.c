@@ -60,7 +60,8 @@ static const struct compression {
 };
 
 /* name, colon: the file's, empty where the caller tells it. */
-static int refuse(const char *name, const char *colon, struct slice bytes, struct bt_error *err)
+static int refuse_compressed(const char *name, const char *colon, struct slice bytes,
+			     struct bt_error *err)
 {
 	for (size_t i = 0; i < ARRAY_SIZE(compressions); i++) {
 		const struct compression *c = &compressions[i];
@@ -79,7 +80,7 @@ int capture_import(struct importer *im, struct slice bytes, struct bt_error *err
 	const struct format *format = format_of(bytes);
 
 	if (!format)
-		return refuse("", "", bytes, err);
+		return refuse_compressed("", "", bytes, err);
 	importer_header(im)->reason = bt_str(format->source);
 	return format->import(im, bytes, err);
 }
@@ -149,7 +150,7 @@ static int copy_by(const struct source *from, int to, uint8_t bytes[LOOKED_AT],
 		if (n < 0)
 			return (int)n;
 		if (!copied && !format_of(slice_of(bytes, (size_t)n)))
-			return refuse(from->name, ": ", slice_of(bytes, (size_t)n), err);
+			return refuse_compressed(from->name, ": ", slice_of(bytes, (size_t)n), err);
 		copied += (uint64_t)n;
 		if (copied > from->most)
 			return bt_fail_at(
@@ -186,7 +187,7 @@ static int map_file(struct capture *c, const char *path, int fd, const struct st
 	return 0;
 }
 
-static int spool(struct capture *c, const struct source *from, struct bt_error *err)
+static int spool_to_file(struct capture *c, const struct source *from, struct bt_error *err)
 {
 	int copy = temporary_file(), rc;
 	struct stat st;
@@ -229,7 +230,7 @@ int capture_open(struct capture *c, const char *path, uint64_t most, struct bt_e
 	else if (S_ISREG(st.st_mode) && (!is_stdin || !lseek(from.fd, 0, SEEK_CUR)))
 		rc = map_file(c, from.name, from.fd, &st, err);
 	else
-		rc = spool(c, &from, err);
+		rc = spool_to_file(c, &from, err);
 	if (!is_stdin)
 		close(from.fd);
 	return rc;

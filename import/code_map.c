@@ -125,7 +125,7 @@ static uint8_t *make_bits(struct code_files *files, const struct code_range *r)
 }
 
 /* The range as one of the map, which has room for it. */
-static void keep(struct code_map *m, struct code_files *files, struct code_range r)
+static void keep_range(struct code_map *m, struct code_files *files, struct code_range r)
 {
 	r.done = r.file.len ? make_bits(files, &r) : NULL;
 	if (r.done || !r.file.len)
@@ -152,7 +152,7 @@ void code_map_add(struct code_map *m, struct code_files *files, uint64_t start, 
 	if (!grown)
 		return;
 	m->ranges = grown;
-	keep(m, files, r);
+	keep_range(m, files, r);
 }
 
 void code_map_clear(struct code_map *m)
@@ -168,7 +168,7 @@ void code_map_copy(struct code_map *to, struct code_files *files, const struct c
 	code_map_clear(to);
 	to->ranges = from->count ? calloc(from->count, sizeof *to->ranges) : NULL;
 	for (size_t i = 0; to->ranges && i < from->count; i++)
-		keep(to, files, from->ranges[i]);
+		keep_range(to, files, from->ranges[i]);
 }
 
 static struct code_range *range_at(struct code_map *m, uint64_t addr)
@@ -183,7 +183,7 @@ static struct code_range *range_at(struct code_map *m, uint64_t addr)
 	return NULL;
 }
 
-static struct slice part(const struct code_range *r, uint64_t at, size_t n)
+static struct slice range_part(const struct code_range *r, uint64_t at, size_t n)
 {
 	struct slice s = r->file;
 	uint64_t offset = r->offset + (at - r->start);
@@ -209,16 +209,16 @@ struct slice code_map_at(struct code_map *m, uint64_t addr, size_t n, struct sli
 	number = (size_t)((start - r->start) / BT_PAGE);
 	if (!(r->done[number / 8] >> number % 8 & 1)) {
 		r->done[number / 8] |= (uint8_t)(1u << number % 8);
-		*page = part(r, start, BT_PAGE);
+		*page = range_part(r, start, BT_PAGE);
 	}
-	return part(r, addr, n);
+	return range_part(r, addr, n);
 }
 
 struct slice code_map_bytes(struct code_map *m, uint64_t addr, size_t n)
 {
 	const struct code_range *r = range_at(m, addr);
 
-	return r && r->file.len ? part(r, addr, n) : (struct slice){0};
+	return r && r->file.len ? range_part(r, addr, n) : (struct slice){0};
 }
 
 struct code_name *code_map_lacks(struct code_map *m, const struct code_files *files, uint64_t addr)

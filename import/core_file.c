@@ -337,7 +337,10 @@ static struct slice put_memory(struct core *c, uint64_t start, uint64_t end)
 	return body.bytes;
 }
 
-static bool contains(struct core_range r, uint64_t addr) { return addr >= r.start && addr < r.end; }
+static bool range_contains(struct core_range r, uint64_t addr)
+{
+	return addr >= r.start && addr < r.end;
+}
 
 /* Its stack, and where that is one for signals, the one that a signal interrupted, with the code
  * there: how it got there begins in these. */
@@ -351,7 +354,7 @@ static struct core_range put_stacks(struct core *c, const struct core_thread *t,
 		return r;
 	other = core_stack_of(c, sp, most);
 	/* Both may lie in one segment, one above the other. */
-	put_memory(c, contains(r, other.start) ? r.end : other.start, other.end);
+	put_memory(c, range_contains(r, other.start) ? r.end : other.start, other.end);
 	put_code(c, at, epoch);
 	return r;
 }
@@ -384,7 +387,7 @@ static void put_thread_memory(struct core *c, const struct core_thread *t, uint3
 		uint64_t addr = bt_regs_get(&t->regs, i);
 		const struct core_segment *s = core_map_at(c, addr);
 
-		if (bt_reg_info[i].dwarf < 0 || !s || contains(stack, addr))
+		if (bt_reg_info[i].dwarf < 0 || !s || range_contains(stack, addr))
 			continue;
 		put_memory(c, addr - s->start < NEAR_BEFORE ? s->start : addr - NEAR_BEFORE,
 			   s->end - addr < NEAR_AFTER ? s->end : addr + NEAR_AFTER);

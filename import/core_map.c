@@ -65,7 +65,7 @@ static int compare_segments(const void *a, const void *b)
 	return x->start < y->start ? -1 : x->start > y->start;
 }
 
-static void sort(struct core *c)
+static void sort_segments(struct core *c)
 {
 	if (c->segment_count)
 		qsort(c->segments, c->segment_count, sizeof *c->segments, compare_segments);
@@ -154,7 +154,7 @@ static struct slice find_build_id(struct slice image)
 }
 
 /* ELF: execute 1, write 2, read 4. */
-static uint8_t protection(uint32_t flags)
+static uint8_t protection_of_flags(uint32_t flags)
 {
 	return (uint8_t)((flags & 4 ? 1 : 0) | (flags & 2 ? 2 : 0) | (flags & 1 ? 4 : 0));
 }
@@ -224,7 +224,7 @@ static uint8_t loaded_as(const struct core_image *image, uint64_t addr, uint64_t
 		start += bias;
 		if (addr >= start && addr - start < l.filed + (l.addr - page_down(l.addr)) &&
 		    offset - from == addr - start)
-			return protection(l.flags);
+			return protection_of_flags(l.flags);
 	}
 	return PROT_READ_ONLY;
 }
@@ -279,12 +279,12 @@ int64_t core_map_complete(struct core *c)
 	size_t dumped = c->segment_count;
 	int rc;
 
-	sort(c);
+	sort_segments(c);
 	rc = add_what_rows_name(c);
 	if (rc)
 		return rc;
 	if (c->segment_count > dumped)
-		sort(c);
+		sort_segments(c);
 	name_segments(c);
 	name_others(c);
 	return (int64_t)(c->segment_count - dumped);

@@ -26,7 +26,7 @@ static void table_set(struct hash_table *t, uint32_t number, size_t index)
 		hash_table_add(t, (struct hash_slot){number, {index + 1}});
 }
 
-static bool make_room(void **at, size_t count, size_t *cap, size_t size)
+static bool grow_array(void **at, size_t count, size_t *cap, size_t size)
 {
 	size_t more = *cap ? *cap * 2 : 64;
 	void *grown;
@@ -46,7 +46,7 @@ static bool make_room(void **at, size_t count, size_t *cap, size_t size)
 static size_t add_process(struct importer *im, uint32_t pid)
 {
 	void *at = im->processes;
-	bool room = make_room(&at, im->process_count, &im->process_cap, sizeof *im->processes);
+	bool room = grow_array(&at, im->process_count, &im->process_cap, sizeof *im->processes);
 
 	im->processes = at;
 	if (!room || !hash_table_reserve(&im->by_pid, 1)) {
@@ -134,7 +134,7 @@ static struct thread *add_thread(struct importer *im, struct import_thread_id id
 			      "the capture has more threads than one trace takes (131072)");
 		return NULL;
 	}
-	room = make_room(&at, im->thread_count, &im->thread_cap, sizeof *im->threads);
+	room = grow_array(&at, im->thread_count, &im->thread_cap, sizeof *im->threads);
 	im->threads = at;
 	t = calloc(1, sizeof *t);
 	if (!t || !room || !hash_table_reserve(&im->by_tid, 1)) {

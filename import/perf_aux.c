@@ -399,7 +399,7 @@ static int next_item(struct stream *s)
 	return 0;
 }
 
-static int pull(struct stream *s, uint64_t time)
+static int pull_items(struct stream *s, uint64_t time)
 {
 	int rc = 0;
 
@@ -455,7 +455,7 @@ int perf_aux_until(struct perf_reader *r, uint64_t time)
 		return 0;
 	for (size_t i = 0; i < x->count && !rc; i++) {
 		know_process(x, &x->streams[i]);
-		rc = x->streams[i].shared ? 0 : pull(&x->streams[i], time);
+		rc = x->streams[i].shared ? 0 : pull_items(&x->streams[i], time);
 	}
 	return !rc && x->failed ? perf_no_memory(r) : rc;
 }

@@ -19,7 +19,7 @@ enum {
 	EVENT_NAME = 2, /* of PERF_EVENT_UPDATE */
 };
 
-static int damaged(struct perf_reader *r, const struct perf_record *record, const char *what)
+static int fail_damaged(struct perf_reader *r, const struct perf_record *record, const char *what)
 {
 	return bt_fail_at(r->err, BT_E_CORRUPT, record->offset,
 			  "perf.data: %s at byte %" PRIu64 " is damaged", what, record->offset);
@@ -51,7 +51,8 @@ static const struct perf_attr *attr_of(struct perf_reader *r, const struct perf_
 
 /* The fields behind a record that is no sample: its time and thread, as far as the events say them.
  */
-static const struct perf_fields *trailer(struct perf_reader *r, const struct perf_record *record)
+static const struct perf_fields *parse_trailer(struct perf_reader *r,
+					       const struct perf_record *record)
 {
 	const struct perf_attr *a = attr_of(r, record);
 
@@ -81,13 +82,13 @@ static int take_sample(struct perf_reader *r, const struct perf_record *record)
 	struct import_sample s;
 
 	if (!a && !r->attr_count)
-		return damaged(r, record, "a sample before any event");
+		return fail_damaged(r, record, "a sample before any event");
 	if (!a) {
 		r->seen.undescribed++;
 		return 0;
 	}
 	if (!perf_sample_parse(a, record->body, f))
-		return damaged(r, record, "the sample");
+		return fail_damaged(r, record, "the sample");
 	s = (struct import_sample){.id = f->id,
 				   .time = f->time,
 				   .ip = f->ip,
@@ -105,13 +106,13 @@ static int take_sample(struct perf_reader *r, const struct perf_record *record)
 
 static int take_comm(struct perf_reader *r, const struct perf_record *record)
 {
-	const struct perf_fields *f = trailer(r, record);
+	const struct perf_fields *f = parse_trailer(r, record);
 	struct slice body = record->body;
 	struct import_thread_id id = {slice_u32(&body), 0};
 
 	id.tid = slice_u32(&body);
 	if (body.bad)
-		return damaged(r, record, "the name of a thread");
+		return fail_damaged(r, record, "the name of a thread");
 	importer_comm(r->im, id, f->time, c_string(body), record->misc & PERF_MISC_COMM_EXEC);
 	return 0;
 }
@@ -129,7 +130,7 @@ static int take_fork(struct perf_reader *r, const struct perf_record *record)
 	parent.tid = slice_u32(&body);
 	time = slice_u64(&body);
 	if (body.bad)
-		return damaged(r, record, record->type == PERF_FORK ? "a fork" : "an exit");
+		return fail_damaged(r, record, record->type == PERF_FORK ? "a fork" : "an exit");
 	/* What perf makes itself of a process that ran already: its mappings follow, and are not
 	 * those of its parent. */
 	if (record->type == PERF_FORK)
@@ -145,7 +146,7 @@ static int put_map(struct perf_reader *r, const struct perf_record *record, stru
 	map->path = c_string(*body);
 	map->end = map->start + len;
 	if (body->bad || map->end < map->start)
-		return damaged(r, record, "a mapping");
+		return fail_damaged(r, record, "a mapping");
 	/* The kernel's and its modules': no process has them. */
 	if ((record->misc & PERF_MISC_CPUMODE) == PERF_MISC_KERNEL || map->pid == (uint32_t)NO_PID)
 		return 0;
@@ -197,7 +198,7 @@ static int take_mmap2(struct perf_reader *r, const struct perf_record *record)
 
 static int take_switch(struct perf_reader *r, const struct perf_record *record)
 {
-	const struct perf_fields *f = trailer(r, record);
+	const struct perf_fields *f = parse_trailer(r, record);
 	enum bt_sched what = !(record->misc & PERF_MISC_SWITCH_OUT)    ? BT_SCHED_IN
 			     : record->misc & PERF_MISC_SWITCH_PREEMPT ? BT_SCHED_PREEMPT
 								       : BT_SCHED_OUT;
@@ -212,20 +213,20 @@ static int take_switch(struct perf_reader *r, const struct perf_record *record)
 /* Tracing of a thread that runs already begins. */
 static int take_itrace_start(struct perf_reader *r, const struct perf_record *record)
 {
-	const struct perf_fields *f = trailer(r, record);
+	const struct perf_fields *f = parse_trailer(r, record);
 	struct slice body = record->body;
 	struct import_thread_id id = {slice_u32(&body), 0};
 
 	id.tid = slice_u32(&body);
 	if (body.bad)
-		return damaged(r, record, "the start of a trace");
+		return fail_damaged(r, record, "the start of a trace");
 	perf_aux_runs(r, id, f->cpu);
 	return 0;
 }
 
 static int take_aux(struct perf_reader *r, const struct perf_record *record)
 {
-	perf_aux_record(r, record->body, trailer(r, record));
+	perf_aux_record(r, record->body, parse_trailer(r, record));
 	return 0;
 }
 
@@ -237,7 +238,7 @@ static int take_lost(struct perf_reader *r, const struct perf_record *record)
 		slice_take(&body, 8); /* the event's id */
 	*(record->type == PERF_LOST ? &r->seen.lost : &r->seen.lost_samples) += slice_u64(&body);
 	if (body.bad)
-		return damaged(r, record, "a note of lost records");
+		return fail_damaged(r, record, "a note of lost records");
 	importer_lost(r->im);
 	return 0;
 }
@@ -394,7 +395,7 @@ static int take_attr(struct perf_reader *r, const struct perf_record *record)
 	struct perf_attr parsed;
 
 	if (!perf_attr_parse(&parsed, &body))
-		return damaged(r, record, "the event description");
+		return fail_damaged(r, record, "the event description");
 	return perf_add_attr(r, &attr, body, record->offset);
 }
 
@@ -477,7 +478,7 @@ static int take_compressed(struct perf_reader *r, const struct perf_record *reco
 		uint64_t size = slice_u64(&body);
 
 		if (body.bad || size > body.len)
-			return damaged(r, record, "the compressed record");
+			return fail_damaged(r, record, "the compressed record");
 		body.len = (size_t)size;
 	}
 	return perf_unpack(r, body, record->offset, take_unpacked);

@@ -79,29 +79,29 @@ static const char *base_name(const struct perf_attr *a)
 	return NULL;
 }
 
-static bool excludes(const struct perf_attr *a, uint64_t what) { return a->flags & what; }
+static bool excludes_mode(const struct perf_attr *a, uint64_t what) { return a->flags & what; }
 
 /* As perf has them (evsel__add_modifiers, tools/perf/util/evsel.c): who is counted where somebody
  * is not; precision; host and guest where one of them is not counted. Of an event without any
  * other, perf before 6.13 leaves out guests by itself: there they are not told. */
 static void put_modifiers(const struct perf_attr *a, char out[MODIFIERS_MAX])
 {
-	bool some = excludes(a, ATTR_EXCLUDE_USER | ATTR_EXCLUDE_KERNEL | ATTR_EXCLUDE_HV);
+	bool some = excludes_mode(a, ATTR_EXCLUDE_USER | ATTR_EXCLUDE_KERNEL | ATTR_EXCLUDE_HV);
 	unsigned precise = a->flags >> ATTR_PRECISE_SHIFT & 3;
 	size_t n = 0;
 
-	if (some && !excludes(a, ATTR_EXCLUDE_KERNEL))
+	if (some && !excludes_mode(a, ATTR_EXCLUDE_KERNEL))
 		out[n++] = 'k';
-	if (some && !excludes(a, ATTR_EXCLUDE_USER))
+	if (some && !excludes_mode(a, ATTR_EXCLUDE_USER))
 		out[n++] = 'u';
-	if (some && !excludes(a, ATTR_EXCLUDE_HV))
+	if (some && !excludes_mode(a, ATTR_EXCLUDE_HV))
 		out[n++] = 'h';
 	for (unsigned i = 0; i < precise; i++)
 		out[n++] = 'p';
-	if (excludes(a, ATTR_EXCLUDE_HOST) || (n && excludes(a, ATTR_EXCLUDE_GUEST))) {
-		if (!excludes(a, ATTR_EXCLUDE_HOST))
+	if (excludes_mode(a, ATTR_EXCLUDE_HOST) || (n && excludes_mode(a, ATTR_EXCLUDE_GUEST))) {
+		if (!excludes_mode(a, ATTR_EXCLUDE_HOST))
 			out[n++] = 'H';
-		if (!excludes(a, ATTR_EXCLUDE_GUEST))
+		if (!excludes_mode(a, ATTR_EXCLUDE_GUEST))
 			out[n++] = 'G';
 	}
 	out[n] = '\0';

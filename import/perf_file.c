@@ -29,19 +29,20 @@ enum feature {
 
 static const char magic[] = "PERFILE2", magic_swapped[] = "2ELIFREP", magic_old[] = "PERFFILE";
 
-static bool begins(struct slice file, const char text[9])
+static bool begins_with(struct slice file, const char text[9])
 {
 	return file.len >= 8 && !memcmp(file.at, text, 8);
 }
 
 bool perf_data_is(struct slice file)
 {
-	return begins(file, magic) || begins(file, magic_swapped) || begins(file, magic_old);
+	return begins_with(file, magic) || begins_with(file, magic_swapped) ||
+	       begins_with(file, magic_old);
 }
 
 int perf_no_memory(struct perf_reader *r) { return bt_no_memory(r->err, "the import"); }
 
-static struct slice section(struct slice file, uint64_t offset, uint64_t size)
+static struct slice file_section(struct slice file, uint64_t offset, uint64_t size)
 {
 	if (offset > file.len || size > file.len - offset)
 		return (struct slice){.bad = true};
@@ -279,13 +280,13 @@ static int take_features(struct perf_reader *r, struct slice bits, uint64_t end)
 
 		if (!(bits.at[i / 8] >> i % 8 & 1))
 			continue;
-		row = section(r->file, end, SECTION_SIZE);
+		row = file_section(r->file, end, SECTION_SIZE);
 		if (row.bad)
 			return 0; /* perf record was cut off before it wrote them */
 		end += SECTION_SIZE;
 		offset = slice_u64(&row);
 		size = slice_u64(&row);
-		part = section(r->file, offset, size);
+		part = file_section(r->file, offset, size);
 		if (part.bad)
 			return bt_fail_at(r->err, BT_E_CORRUPT, end - SECTION_SIZE,
 					  "perf.data: section %u lies outside the file", i);
@@ -310,7 +311,7 @@ static int take_attrs(struct perf_reader *r, struct slice attrs, uint64_t offset
 		one.len -= SECTION_SIZE;
 		at = slice_u64(&where);
 		size = slice_u64(&where);
-		ids = section(r->file, at, size);
+		ids = file_section(r->file, at, size);
 		if (ids.bad)
 			return bt_fail_at(
 				r->err, BT_E_CORRUPT, offset,
@@ -328,7 +329,7 @@ static int open_file_mode(struct perf_reader *r, struct slice head, struct slice
 {
 	uint64_t attr_row = slice_u64(&head), attrs_at = slice_u64(&head),
 		 attrs_size = slice_u64(&head), size, end;
-	struct slice attrs = section(r->file, attrs_at, attrs_size), bits;
+	struct slice attrs = file_section(r->file, attrs_at, attrs_size), bits;
 	int rc;
 
 	*offset = slice_u64(&head);
@@ -351,7 +352,7 @@ static int open_file_mode(struct perf_reader *r, struct slice head, struct slice
 	r->seen.torn = size > r->file.len - *offset;
 	if (r->seen.torn)
 		size = r->file.len - *offset;
-	*data = section(r->file, *offset, size);
+	*data = file_section(r->file, *offset, size);
 	end = *offset + size;
 	return r->seen.unclosed || !bits.len ? 0 : take_features(r, bits, end);
 }
@@ -361,11 +362,11 @@ int perf_file_open(struct perf_reader *r, struct slice *data, uint64_t *offset)
 	struct slice head = r->file;
 	uint64_t size;
 
-	if (begins(r->file, magic_swapped))
+	if (begins_with(r->file, magic_swapped))
 		return bt_fail_at(
 			r->err, BT_E_UNSUPPORTED, 0,
 			"perf.data of a machine with another byte order cannot be imported");
-	if (begins(r->file, magic_old))
+	if (begins_with(r->file, magic_old))
 		return bt_fail_at(
 			r->err, BT_E_UNSUPPORTED, 0,
 			"perf.data of version 1 (before Linux 2.6.39) cannot be imported");

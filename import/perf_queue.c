@@ -9,7 +9,7 @@ static bool is_queued_before(const struct perf_queued *a, const struct perf_queu
 	return a->time != b->time ? a->time < b->time : a->order < b->order;
 }
 
-static void swap(struct perf_queued *a, struct perf_queued *b)
+static void swap_records(struct perf_queued *a, struct perf_queued *b)
 {
 	struct perf_queued t = *a;
 
@@ -39,7 +39,7 @@ bool perf_queue_put(struct perf_queue *q, uint64_t time, const struct perf_recor
 	i = q->count++;
 	q->at[i] = item;
 	for (; i && is_queued_before(&q->at[i], &q->at[(i - 1) / 2]); i = (i - 1) / 2)
-		swap(&q->at[i], &q->at[(i - 1) / 2]);
+		swap_records(&q->at[i], &q->at[(i - 1) / 2]);
 	return true;
 }
 
@@ -56,7 +56,7 @@ struct perf_queued perf_queue_take(struct perf_queue *q)
 			least++;
 		if (least >= q->count || !is_queued_before(&q->at[least], &q->at[i]))
 			break;
-		swap(&q->at[least], &q->at[i]);
+		swap_records(&q->at[least], &q->at[i]);
 		i = least;
 	}
 	if (out.owned)

@@ -452,7 +452,7 @@ bool script_head_parse(struct slice line, unsigned layout, struct script_head *h
 
 /* More is better. Columns are no accident where all samples have them; then every field that is
  * there is one less to be a name's part. */
-static unsigned rank(unsigned layout)
+static unsigned layout_rank(unsigned layout)
 {
 	unsigned comm = layout & COMM_MASK, ids = layout >> IDS_SHIFT & 3;
 	bool columns =
@@ -470,8 +470,9 @@ bool script_head_choose(const size_t counts[SCRIPT_LAYOUTS], size_t samples, uns
 	bool found = false;
 
 	for (unsigned i = 0; i < SCRIPT_LAYOUTS; i++) {
-		bool better = !found || rank(i) > rank(*layout) ||
-			      (rank(i) == rank(*layout) && counts[i] > counts[*layout]);
+		bool better =
+			!found || layout_rank(i) > layout_rank(*layout) ||
+			(layout_rank(i) == layout_rank(*layout) && counts[i] > counts[*layout]);
 
 		if (counts[i] >= enough && better) {
 			*layout = i;
