@@ -21,14 +21,14 @@ struct reader {
 	bool departed;
 };
 
-static void give(struct reader *r, const struct flow_item *item) { r->take(r->arg, item); }
+static void give_item(struct reader *r, const struct flow_item *item) { r->take(r->arg, item); }
 
 static void give_gap(struct reader *r, enum bt_gap_reason reason, const char *cause)
 {
 	const struct flow_item item = {
 		.kind = FLOW_GAP, .branch = {.kind = BT_BRANCH_GAP, .to = reason}, .cause = cause};
 
-	give(r, &item);
+	give_item(r, &item);
 }
 
 /* Between kernel and kernel nothing is told; into it and out of it user code is left and entered.
@@ -50,7 +50,7 @@ static void give_branch(struct reader *r, uint64_t from, uint64_t to, uint8_t fl
 					   : kind;
 	else
 		item.branch.kind = kind == BT_BRANCH_SYSCALL ? BT_BRANCH_SYSCALL : BT_BRANCH_ASYNC;
-	give(r, &item);
+	give_item(r, &item);
 }
 
 /* --- records of the processor --- */
@@ -98,7 +98,7 @@ static bool is_record(struct slice s)
 }
 
 /* Where the oldest record is that leads to the head without a break. */
-static uint64_t oldest(const struct bts_ring *ring, uint64_t limit)
+static uint64_t oldest_record(const struct bts_ring *ring, uint64_t limit)
 {
 	uint8_t bytes[BTS_RECORD];
 	uint64_t at = ring->head;
@@ -108,10 +108,10 @@ static uint64_t oldest(const struct bts_ring *ring, uint64_t limit)
 	return at;
 }
 
-static void depart(struct reader *r)
+static void give_departure(struct reader *r)
 {
 	if (r->departed)
-		give(r, &r->departure);
+		give_item(r, &r->departure);
 	r->departed = false;
 }
 
@@ -122,9 +122,9 @@ static void take_switch(struct reader *r, uint16_t misc, struct slice in)
 
 	item.time = slice_u64(&in);
 	item.cpu = slice_u32(&in);
-	depart(r);
+	give_departure(r);
 	if (item.kind == FLOW_ARRIVE) {
-		give(r, &item);
+		give_item(r, &item);
 	} else {
 		r->departure = item;
 		r->departed = true;
@@ -159,7 +159,7 @@ void bts_ring_read(const struct bts_ring *ring, const struct bts_code *code, bts
 
 	if (ring->head - limit > ring->size)
 		limit = ring->head - ring->size;
-	at = oldest(ring, limit);
+	at = oldest_record(ring, limit);
 	if (limit != ring->seen)
 		give_gap(&r, BT_GAP_OVERWRITTEN,
 			 "the ring was too small for what came between two looks at it");
@@ -167,5 +167,5 @@ void bts_ring_read(const struct bts_ring *ring, const struct bts_code *code, bts
 		give_gap(&r, BT_GAP_LOST, "what is no record in the ring");
 	for (; at < ring->head; at += BTS_RECORD)
 		take_record(&r, record_at(ring, at, bytes));
-	depart(&r);
+	give_departure(&r);
 }
