@@ -29,7 +29,7 @@ static bool copy_maps(struct address_space *s, const struct address_space *paren
 }
 
 /* Whether code of the program's can be there; what is ours does not count. */
-static bool runs(const struct mapping *m)
+static bool is_program_code(const struct mapping *m)
 {
 	return m->prot & PROT_EXEC && m->start - WORLD_RESERVED_START >= WORLD_RESERVED_SIZE;
 }
@@ -38,7 +38,8 @@ static bool runs(const struct mapping *m)
 static bool may_change_unseen(const struct address_space *s)
 {
 	for (size_t i = 0; i < s->mappings.count; i++)
-		if (runs(&s->mappings.maps[i]) && mapping_is_mutable(&s->mappings.maps[i]))
+		if (is_program_code(&s->mappings.maps[i]) &&
+		    mapping_is_mutable(&s->mappings.maps[i]))
 			return true;
 	return false;
 }
@@ -156,7 +157,7 @@ struct map_view {
 	bool joins; /* the last one may be continued: one of the two is of our making */
 };
 
-static bool continues(const struct mapping *a, const struct mapping *b)
+static bool continues_mapping(const struct mapping *a, const struct mapping *b)
 {
 	return a->end == b->start && a->prot == b->prot && a->shared == b->shared &&
 	       a->dev == b->dev && a->ino == b->ino &&
@@ -176,7 +177,7 @@ static bool view_add(struct map_view *v, const struct mapping *m, uint64_t start
 	piece.offset += m->ino ? start - m->start : 0;
 	piece.prot |= watched ? PROT_WRITE : 0;
 	v->joins = watched;
-	if (!last || !joins || !continues(last, &piece))
+	if (!last || !joins || !continues_mapping(last, &piece))
 		return mappings_add(&v->list, &piece);
 	last->end = end;
 	return true;
@@ -303,7 +304,7 @@ static bool follows_file(pid_t pid, const struct mapping *m)
 	       m->prot & PROT_EXEC && !is_sealed(pid, m);
 }
 
-static void look_at_file(const struct address_space *s, pid_t pid, struct mapping *m,
+static void examine_file(const struct address_space *s, pid_t pid, struct mapping *m,
 			 const struct patch *p)
 {
 	m->follows = follows_file(pid, m);
@@ -367,7 +368,7 @@ static bool has_code(const struct address_space *s, uint64_t start, uint64_t end
 	const struct mapping_list *l = &s->mappings;
 
 	for (size_t i = mappings_behind(l, start); i < l->count && l->maps[i].start < end; i++)
-		if (runs(&l->maps[i]))
+		if (is_program_code(&l->maps[i]))
 			return true;
 	return code_pages_touch(s->pages, start, end);
 }
@@ -414,8 +415,8 @@ static void drop_mapping(struct address_space *s, const struct mapping *m,
 			 const struct mapping_list *now)
 {
 	s->observer->ops->unmapped(s->observer->arg, s, m);
-	s->code_epoch += runs(m);
-	if (runs(m))
+	s->code_epoch += is_program_code(m);
+	if (is_program_code(m))
 		forget_lost_code(s, m, now);
 	else if (code_pages_touch(s->pages, m->start, m->end))
 		forget_code(s, m->start, m->end);
@@ -423,12 +424,12 @@ static void drop_mapping(struct address_space *s, const struct mapping *m,
 
 static void add_mapping(struct address_space *s, const struct mapping *m)
 {
-	s->code_epoch += runs(m);
-	if (runs(m))
+	s->code_epoch += is_program_code(m);
+	if (is_program_code(m))
 		address_space_part(s);
 	/* Of where nothing was known to be mapped, as where a stack has grown, pages may be known
 	 * that have changed. */
-	if (runs(m) && code_pages_touch(s->pages, m->start, m->end))
+	if (is_program_code(m) && code_pages_touch(s->pages, m->start, m->end))
 		forget_lost_code(s, m, &s->mappings);
 	s->observer->ops->mapped(s->observer->arg, s, m);
 }
@@ -438,11 +439,11 @@ static bool shares_file(const struct mapping *m) { return m->shared && m->ino; }
 
 static bool is_code_of(const struct mapping *code, const struct mapping *other)
 {
-	return runs(code) && !code->shared && !code->follows && shares_file(other) &&
+	return is_program_code(code) && !code->shared && !code->follows && shares_file(other) &&
 	       code->ino == other->ino && code->dev == other->dev;
 }
 
-static void follow(struct address_space *s, struct mapping *m)
+static void follow_file(struct address_space *s, struct mapping *m)
 {
 	m->follows = true;
 	s->code_epoch++;
@@ -454,7 +455,7 @@ static void follow(struct address_space *s, struct mapping *m)
 static void lend_code(struct address_space *s, struct mapping *code, const struct mapping *other)
 {
 	if (other->prot & PROT_WRITE)
-		follow(s, code);
+		follow_file(s, code);
 	else
 		s->lends_code = true;
 }
@@ -493,8 +494,8 @@ static void apply_patches(struct address_space *s, pid_t pid, struct patch *patc
 				if (!patches[i].now.maps[k].looked_at) {
 					struct mapping *m = &patches[i].now.maps[k];
 
-					look_at_file(s, pid, m, &patches[i]);
-					m->fresh = runs(m) || shares_file(m);
+					examine_file(s, pid, m, &patches[i]);
+					m->fresh = is_program_code(m) || shares_file(m);
 					any_fresh |= m->fresh;
 				}
 		s->epoch++;
@@ -600,7 +601,7 @@ static size_t sort_patches(struct patch *patches, size_t n, bool *overlap)
 }
 
 /* The mappings beside it are looked at, too: what is there may be one with them now. */
-static struct patch around(uint64_t start, uint64_t end)
+static struct patch patch_around(uint64_t start, uint64_t end)
 {
 	return (struct patch){.range = {start ? start - 1 : 0, end + 1 ? end + 1 : end}};
 }
@@ -621,19 +622,19 @@ static size_t begin_patches(struct address_space *s, const struct map_change *c,
 	size_t n = 0;
 
 	for (unsigned i = 0; i < c->count; i++)
-		patches[n++] = around(c->ranges[i].start, c->ranges[i].end);
+		patches[n++] = patch_around(c->ranges[i].start, c->ranges[i].end);
 	for (size_t i = l->count; i-- > 0;) {
 		if (l->maps[i].path[0] != '[' || strcmp(l->maps[i].path, "[stack]"))
 			continue;
 		s->grows |= mapping_overlaps(&l->maps[i],
 					     c); /* parts of it that grow may have other names */
-		patches[n++] = around(l->maps[i].start, l->maps[i].end);
+		patches[n++] = patch_around(l->maps[i].start, l->maps[i].end);
 		break;
 	}
 	return n;
 }
 
-static bool update(struct address_space *s, pid_t pid, const struct map_change *c)
+static bool update_parts(struct address_space *s, pid_t pid, const struct map_change *c)
 {
 	enum {
 		MOST = ARRAY_SIZE(c->ranges) + 1,
@@ -661,7 +662,7 @@ static bool update(struct address_space *s, pid_t pid, const struct map_change *
 
 void address_space_update(struct address_space *s, pid_t pid, const struct map_change *c)
 {
-	if (c->all || s->unsure || s->grows || !update(s, pid, c))
+	if (c->all || s->unsure || s->grows || !update_parts(s, pid, c))
 		address_space_refresh(s, pid);
 }
 
@@ -706,7 +707,7 @@ void address_space_look_at_files(struct address_space *s, pid_t pid,
 	for (size_t i = 0; i < s->mappings.count; i++) {
 		const struct mapping *m = &s->mappings.maps[i];
 
-		if (runs(m) && !m->shared && mapped_files_look(&s->files, pid, m))
+		if (is_program_code(m) && !m->shared && mapped_files_look(&s->files, pid, m))
 			written(arg, m);
 	}
 }
@@ -716,7 +717,7 @@ void address_space_reread(struct address_space *s, pid_t tid)
 	for (size_t i = 0; i < s->mappings.count; i++) {
 		const struct mapping *m = &s->mappings.maps[i];
 
-		if (!runs(m) || !mapped_files_is_written(&s->files, m))
+		if (!is_program_code(m) || !mapped_files_is_written(&s->files, m))
 			continue;
 		if (s->extension)
 			s->extension_ops->reread(s->extension, tid, m->start, m->end);

@@ -103,7 +103,7 @@ static bool stat_file_of(pid_t pid, const struct mapping *m, struct stat *st)
 	       is_file_of(m, path, st);
 }
 
-static bool differs(const struct timespec *a, const struct timespec *b)
+static bool is_other_time(const struct timespec *a, const struct timespec *b)
 {
 	return a->tv_sec != b->tv_sec || a->tv_nsec != b->tv_nsec;
 }
@@ -148,10 +148,12 @@ bool mapped_files_look(struct mapped_files *f, pid_t pid, const struct mapping *
 		return false;
 	if ((!known && !(file = add_mapped_file(f, m, answering))) || !answering)
 		return false;
-	modified = known ? differs(&st.st_mtim, &file->modified) : is_later(&st.st_mtim, &f->since);
+	modified = known ? is_other_time(&st.st_mtim, &file->modified)
+			 : is_later(&st.st_mtim, &f->since);
 	/* Who writes may set the one (touch -r, cp -p), not the other, which also says of less:
 	 * that is no news, but worth a look. */
-	changed = known ? differs(&st.st_ctim, &file->changed) : is_later(&st.st_ctim, &f->since);
+	changed = known ? is_other_time(&st.st_ctim, &file->changed)
+			: is_later(&st.st_ctim, &f->since);
 	file->modified = st.st_mtim;
 	file->changed = st.st_ctim;
 	file->written |= modified || changed;

@@ -34,7 +34,7 @@ void mappings_release(struct mapping_list *l)
 	*l = (struct mapping_list){0};
 }
 
-static bool reserve(struct mapping_list *l, size_t count)
+static bool reserve_mappings(struct mapping_list *l, size_t count)
 {
 	size_t cap = l->cap ? l->cap * 2 : 64;
 	struct mapping *grown;
@@ -54,7 +54,7 @@ bool mappings_add(struct mapping_list *l, const struct mapping *m)
 {
 	char *path = strdup(m->path);
 
-	if (!path || !reserve(l, l->count + 1)) {
+	if (!path || !reserve_mappings(l, l->count + 1)) {
 		free(path);
 		return false;
 	}
@@ -80,7 +80,7 @@ size_t mappings_behind(const struct mapping_list *l, uint64_t addr)
 
 bool mappings_replace(struct mapping_list *l, size_t first, size_t end, struct mapping_list *with)
 {
-	if (!reserve(l, l->count - (end - first) + with->count))
+	if (!reserve_mappings(l, l->count - (end - first) + with->count))
 		return false;
 	for (size_t i = first; i < end; i++)
 		free(l->maps[i].path);
@@ -94,7 +94,7 @@ bool mappings_replace(struct mapping_list *l, size_t first, size_t end, struct m
 }
 
 /* Undoes the octal escapes of /proc/PID/maps (a newline in a path is \012). */
-static void unescape(char *path)
+static void unescape_path(char *path)
 {
 	char *to = path;
 
@@ -151,7 +151,7 @@ static bool parse_map(char *line, struct mapping *m)
 			    (perms[2] == 'x' ? PROT_EXEC : 0));
 	m->shared = perms[3] == 's';
 	m->path = at;
-	unescape(m->path);
+	unescape_path(m->path);
 	return m->start < m->end;
 }
 
