@@ -37,7 +37,7 @@ enum {
 	ERESTART_LAST = 516,       /* ERESTART_RESTARTBLOCK */
 };
 
-static int result(long rc)
+static int ptrace_result(long rc)
 {
 	if (rc >= 0)
 		return 0;
@@ -46,18 +46,18 @@ static int result(long rc)
 
 int tracee_get_regs(pid_t tid, struct bt_regs *regs)
 {
-	return result(ptrace(PTRACE_GETREGS, tid, NULL, regs));
+	return ptrace_result(ptrace(PTRACE_GETREGS, tid, NULL, regs));
 }
 
 int tracee_clear_x87_address(pid_t tid)
 {
 	struct user_fpregs_struct f;
-	int rc = result(ptrace(PTRACE_GETFPREGS, tid, NULL, &f));
+	int rc = ptrace_result(ptrace(PTRACE_GETFPREGS, tid, NULL, &f));
 
 	if (rc || !f.rip)
 		return rc;
 	f.rip = 0;
-	return result(ptrace(PTRACE_SETFPREGS, tid, NULL, &f));
+	return ptrace_result(ptrace(PTRACE_SETFPREGS, tid, NULL, &f));
 }
 
 /* One by one those that are not there already, which are the application's or ours. */
@@ -70,13 +70,13 @@ static int set_regs_that_differ(pid_t tid, const struct bt_regs *regs)
 		if (bt_regs_get(&now, i) != bt_regs_get(regs, i))
 			rc = ptrace(PTRACE_POKEUSER, tid, i * sizeof(uint64_t),
 				    bt_regs_get(regs, i));
-	return result(rc);
+	return ptrace_result(rc);
 }
 
 /* QUIRK(setregs-refused) */
 int tracee_set_regs(pid_t tid, const struct bt_regs *regs)
 {
-	int rc = result(ptrace(PTRACE_SETREGS, tid, NULL, regs));
+	int rc = ptrace_result(ptrace(PTRACE_SETREGS, tid, NULL, regs));
 
 	return rc == -BT_E_UNSUPPORTED ? set_regs_that_differ(tid, regs) : rc;
 }
@@ -88,7 +88,8 @@ bool tracee_can_set_base(uint64_t base)
 
 int tracee_set_rip(pid_t tid, uint64_t rip)
 {
-	return result(ptrace(PTRACE_POKEUSER, tid, offsetof(struct user_regs_struct, rip), rip));
+	return ptrace_result(
+		ptrace(PTRACE_POKEUSER, tid, offsetof(struct user_regs_struct, rip), rip));
 }
 
 static size_t memory_io(pid_t tid, uint64_t addr, void *bytes, size_t n, bool write)
@@ -161,7 +162,7 @@ bool tracee_write(pid_t tid, uint64_t addr, const void *bytes, size_t n)
  * or another thread's execve, which say nothing of the stop that is looked at. */
 int tracee_get_siginfo(pid_t tid, siginfo_t *info)
 {
-	int rc = result(ptrace(PTRACE_GETSIGINFO, tid, NULL, info));
+	int rc = ptrace_result(ptrace(PTRACE_GETSIGINFO, tid, NULL, info));
 
 	if (rc || info->si_signo != SIGTRAP)
 		return rc;
@@ -192,7 +193,7 @@ bool tracee_is_synchronous(const siginfo_t *info)
 
 int tracee_set_siginfo(pid_t tid, const siginfo_t *info)
 {
-	return result(ptrace(PTRACE_SETSIGINFO, tid, NULL, info));
+	return ptrace_result(ptrace(PTRACE_SETSIGINFO, tid, NULL, info));
 }
 
 /* QUIRK(stop-left): whether the tid is that of a program that another thread has just called. */
@@ -206,25 +207,26 @@ static bool is_another_program(pid_t tid)
 
 int tracee_get_mask(pid_t tid, uint64_t *mask)
 {
-	return result(ptrace(PTRACE_GETSIGMASK, tid, (void *)KERNEL_SIGSET_SIZE, mask));
+	return ptrace_result(ptrace(PTRACE_GETSIGMASK, tid, (void *)KERNEL_SIGSET_SIZE, mask));
 }
 
 int tracee_set_mask(pid_t tid, uint64_t mask)
 {
-	return is_another_program(tid)
-		       ? -BT_E_GONE
-		       : result(ptrace(PTRACE_SETSIGMASK, tid, (void *)KERNEL_SIGSET_SIZE, &mask));
+	return is_another_program(tid) ? -BT_E_GONE
+				       : ptrace_result(ptrace(PTRACE_SETSIGMASK, tid,
+							      (void *)KERNEL_SIGSET_SIZE, &mask));
 }
 
 int tracee_resume(pid_t tid, int request, int signo)
 {
-	return result(ptrace((enum __ptrace_request)request, tid, NULL, (void *)(long)signo));
+	return ptrace_result(
+		ptrace((enum __ptrace_request)request, tid, NULL, (void *)(long)signo));
 }
 
 int tracee_event_message(pid_t tid, unsigned long *message)
 {
 	*message = 0;
-	return result(ptrace(PTRACE_GETEVENTMSG, tid, NULL, message));
+	return ptrace_result(ptrace(PTRACE_GETEVENTMSG, tid, NULL, message));
 }
 
 int tracee_set_breakpoint(pid_t tid, uint64_t addr)
