@@ -212,7 +212,7 @@ static void add_branch(struct task *task, const struct bt_branch *b, bool tick)
 }
 
 /* Decoders know no other code than that of 64 bits: what is done in 32-bit code is counted. */
-static void skip(struct task *task, int kind, bool goes_on)
+static void skip_branch(struct task *task, int kind, bool goes_on)
 {
 	struct step_task *st = task->step;
 	bool tick = kind == BT_BRANCH_JCC,
@@ -225,15 +225,15 @@ static void skip(struct task *task, int kind, bool goes_on)
 
 /* Adds what the execution of insn at addr means to the history. task->regs are the registers behind
  * it. */
-static void retire(struct task *task, uint64_t addr, const struct bt_insn *insn,
-		   const uint8_t *bytes)
+static void retire_insn(struct task *task, uint64_t addr, const struct bt_insn *insn,
+			const uint8_t *bytes)
 {
 	uint64_t next = task->regs.rip;
 	int kind = bt_insn_branch_kind(insn->class);
 	struct bt_branch b = {.from = addr, .to = next, .flags = BT_BRANCH_TAKEN};
 
 	if (((const struct step_task *)task->step)->code_32) {
-		skip(task, kind, next == addr + insn->len || next == addr);
+		skip_branch(task, kind, next == addr + insn->len || next == addr);
 		return;
 	}
 	if (kind < 0) {
@@ -371,7 +371,7 @@ static int abort_transaction(struct task *task)
 
 	jump.to = st->addr + st->insn.len + (uint64_t)st->insn.displacement;
 	if (st->code_32)
-		skip(task, BT_BRANCH_JMP, !st->insn.displacement);
+		skip_branch(task, BT_BRANCH_JMP, !st->insn.displacement);
 	else if (st->insn.displacement) { /* else it goes straight on */
 		task_epoch(task);
 		add_branch(task, &jump, false);
@@ -572,10 +572,10 @@ static void note_step(struct task *task, bool trapped)
 
 		add_branch(task, &gap, false);
 	} else if (second_ran(st, next, trapped)) {
-		retire(task, st->second_addr, &st->second, st->second_bytes);
+		retire_insn(task, st->second_addr, &st->second, st->second_bytes);
 		last = &st->second;
 	} else if (st->readable && !st->second.len) { /* else none of the chain is a branch */
-		retire(task, st->addr, &st->insn, st->bytes);
+		retire_insn(task, st->addr, &st->insn, st->bytes);
 		last = &st->insn;
 	}
 	/* QUIRK(step-pushf): the pushed flags hold our TF. */
@@ -590,7 +590,7 @@ static void note_step(struct task *task, bool trapped)
 	}
 }
 
-static enum backend_stop stepped(struct task *task, const siginfo_t *info)
+static enum backend_stop insn_stepped(struct task *task, const siginfo_t *info)
 {
 	struct step_task *st = task->step;
 
@@ -823,7 +823,7 @@ static enum backend_stop step_stopped(struct backend *b, struct task *task,
 			return BACKEND_GONE;
 		if (info->si_code == TRAP_BRKPT && nothing_ran(st, &task->regs))
 			return step_insn(task) ? BACKEND_GONE : BACKEND_RUNS;
-		return stepped(task, info);
+		return insn_stepped(task, info);
 	}
 	before = task->regs;
 	if (tracee_get_regs(task->tid, &task->regs) || take_back_trap_flag(task))
