@@ -147,7 +147,7 @@ static int try_event(const struct perf_kernel *k, const struct lbr_shared *l, un
 }
 
 /* What can be had: fills all of *l but its programs. */
-static int survey(const struct perf_kernel *k, struct lbr_shared *l, struct bt_error *err)
+static int survey_machine(const struct perf_kernel *k, struct lbr_shared *l, struct bt_error *err)
 {
 	*l = (struct lbr_shared){
 		.machine = {.depth = record_depth(k), .tail_told = is_tail_told(k)}};
@@ -170,7 +170,7 @@ static int survey(const struct perf_kernel *k, struct lbr_shared *l, struct bt_e
  * QUIRK(lbr-helper-none): without a record, and on AMD before Linux 6.10, the helper says ENOENT;
  * that it loads says nothing. QUIRK(lbr-old-tail): what lies behind the valid entries is of another
  * time, and looks no different. */
-static const char *useless(const struct lbr_shared *l, const struct snap_info *info)
+static const char *why_useless(const struct lbr_shared *l, const struct snap_info *info)
 {
 	if (info->helper <= 0)
 		return "bpf_get_branch_snapshot() finds no branch record (on AMD it does from "
@@ -214,7 +214,7 @@ static void open_snapshots(struct pmu *p, struct lbr_shared *l)
 		l->snap = NULL;
 		why = err.text;
 	} else {
-		why = useless(l, &info);
+		why = why_useless(l, &info);
 		if (why)
 			k->ops->snap_close(k->arg, l->snap);
 		if (why)
@@ -226,7 +226,7 @@ static void open_snapshots(struct pmu *p, struct lbr_shared *l)
 static int lbr_probe(struct pmu *p, struct bt_error *err)
 {
 	struct lbr_shared l;
-	int rc = survey(p->kernel, &l, err);
+	int rc = survey_machine(p->kernel, &l, err);
 
 	if (rc)
 		return rc;
@@ -243,7 +243,7 @@ static int lbr_open(struct pmu *p, struct bt_error *err)
 
 	if (!l)
 		return bt_no_memory(err, NULL);
-	rc = survey(p->kernel, l, err);
+	rc = survey_machine(p->kernel, l, err);
 	if (rc) {
 		free(l);
 		return rc;
@@ -281,8 +281,8 @@ static void lbr_detach(struct pmu *p, struct task *task, void *state)
 	free(e);
 }
 
-static int watch(const struct pmu *p, const struct lbr_shared *l, struct lbr_events *e, pid_t tid,
-		 struct bt_error *err)
+static int watch_task(const struct pmu *p, const struct lbr_shared *l, struct lbr_events *e,
+		      pid_t tid, struct bt_error *err)
 {
 	int rc;
 
@@ -326,7 +326,7 @@ static int lbr_attach(struct pmu *p, struct task *task, void **state, struct bt_
 		e->fd[i] = -1;
 	rc = open_events(p, l, e, task->tid, err);
 	if (!rc)
-		rc = watch(p, l, e, task->tid, err);
+		rc = watch_task(p, l, e, task->tid, err);
 	if (rc)
 		lbr_detach(p, task, e);
 	else
@@ -365,7 +365,7 @@ static bool code_leads(void *arg, uint64_t start, uint64_t end)
 
 /* Whether code leads from the last entry of the history to an address; true where that entry is a
  * gap. */
-static bool follows(const struct reading *r, uint64_t addr)
+static bool follows_newest(const struct reading *r, uint64_t addr)
 {
 	const struct bt_branch *last = branch_ring_newest(&r->task->ring);
 
@@ -378,12 +378,12 @@ static bool follows(const struct reading *r, uint64_t addr)
  * empty slot (QUIRK(lbr-zero)). */
 static void enter_run(const struct reading *r, const struct lbr_run *run, int users)
 {
-	if (!run->complete || users > 1 || (run->began && !follows(r, run->began)))
+	if (!run->complete || users > 1 || (run->began && !follows_newest(r, run->began)))
 		pmu_gap(r->task, BT_GAP_UNSAMPLED);
 	for (size_t i = 0; i < run->count; i++) {
 		const struct lbr_entry *e = &run->entries[i];
 
-		if (!follows(r, e->from))
+		if (!follows_newest(r, e->from))
 			pmu_gap(r->task, BT_GAP_UNSAMPLED);
 		pmu_branch(r->task, e->from, e->to, e->flags);
 	}
@@ -431,7 +431,7 @@ static void capture_windows(const struct reading *r, struct lbr_events *e)
 		take_window(r, fault ? read.fault : read.windows[i]);
 	}
 	/* QUIRK(lbr-null-target): the newest branch may be missing, too. */
-	if (!follows(r, r->task->regs.rip))
+	if (!follows_newest(r, r->task->regs.rip))
 		pmu_gap(r->task, BT_GAP_UNSAMPLED);
 }
 
@@ -462,7 +462,7 @@ static void lbr_execed(struct pmu *p, struct task *task, void *state)
 		return;
 	p->kernel->ops->snap_forget(p->kernel->arg, l->snap, e->tid);
 	e->tid = 0;
-	if (watch(p, l, e, task->tid, &err))
+	if (watch_task(p, l, e, task->tid, &err))
 		pmu_gap(task, BT_GAP_UNSAMPLED);
 }
 

@@ -63,7 +63,7 @@ struct lbr_bpf {
 static const char *const variants[2][2] = {{"generate_counted", "switch_counted"},
 					   {"generate_plain", "switch_plain"}};
 
-static int quiet(enum libbpf_print_level level, const char *format, va_list ap)
+static int discard_message(enum libbpf_print_level level, const char *format, va_list ap)
 {
 	(void)level;
 	(void)format;
@@ -190,7 +190,7 @@ int lbr_bpf_open(void *arg, void **snap, struct snap_info *info, struct bt_error
 		free(l);
 		return rc;
 	}
-	l->bpf.libbpf_set_print(quiet);
+	l->bpf.libbpf_set_print(discard_message);
 	/* libbpf raises it where a try of its own fails, and the program would inherit that
 	 * (libbpf_set_memlock_rlim() is missing in Debian 12). */
 	getrlimit(RLIMIT_MEMLOCK, &memlock);

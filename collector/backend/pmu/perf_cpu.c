@@ -6,7 +6,7 @@
 #include <string.h>
 
 /* The value of a field of the first processor: what stands behind its colon. */
-static const char *field(const char *text, const char *name)
+static const char *field_value(const char *text, const char *name)
 {
 	size_t len = strlen(name);
 
@@ -20,14 +20,14 @@ static const char *field(const char *text, const char *name)
 
 static unsigned field_number(const char *text, const char *name)
 {
-	const char *value = field(text, name);
+	const char *value = field_value(text, name);
 
 	return value ? (unsigned)strtoul(value, NULL, 10) : 0;
 }
 
 static bool has_flag(const char *text, const char *flag)
 {
-	const char *flags = field(text, "flags"), *end = flags ? strchr(flags, '\n') : NULL;
+	const char *flags = field_value(text, "flags"), *end = flags ? strchr(flags, '\n') : NULL;
 	size_t len = strlen(flag);
 
 	for (const char *at = flags; at && (at = strstr(at, flag)) && (!end || at < end); at += len)
@@ -44,7 +44,7 @@ void perf_cpu_read(struct perf_cpu *c, const struct perf_kernel *k)
 	*c = (struct perf_cpu){0};
 	if (k->ops->file(k->arg, "/proc/cpuinfo", text, sizeof text) <= 0)
 		return;
-	vendor = field(text, "vendor_id");
+	vendor = field_value(text, "vendor_id");
 	c->intel = vendor && !strncmp(vendor, "GenuineIntel", strlen("GenuineIntel"));
 	c->family = field_number(text, "cpu family");
 	c->model = field_number(text, "model");
