@@ -37,11 +37,11 @@ enum {
 	TEST_RUN = 10, /* BPF_PROG_TEST_RUN, later BPF_PROG_RUN */
 };
 
-static int failed(long rc) { return rc < 0 ? -errno : (int)rc; }
+static int attempt_result(long rc) { return rc < 0 ? -errno : (int)rc; }
 
-static int opened(long fd)
+static int opened_result(long fd)
 {
-	int rc = failed(fd);
+	int rc = attempt_result(fd);
 
 	if (rc >= 0)
 		close(rc);
@@ -98,7 +98,7 @@ static int try_ptrace(void)
 
 	if (pid < 0)
 		return -errno;
-	rc = failed(ptrace(PTRACE_SEIZE, pid, NULL, NULL));
+	rc = attempt_result(ptrace(PTRACE_SEIZE, pid, NULL, NULL));
 	kill(pid, SIGKILL);
 	waitpid(pid, NULL, 0);
 	return rc;
@@ -109,7 +109,7 @@ static int try_vm_read(void)
 	char from = 1, to = 0;
 	struct iovec local = {&to, 1}, remote = {&from, 1};
 
-	return failed(process_vm_readv(getpid(), &local, 1, &remote, 1, 0));
+	return attempt_result(process_vm_readv(getpid(), &local, 1, &remote, 1, 0));
 }
 
 /* Whether that can be mapped. */
@@ -180,7 +180,7 @@ static int try_perf(void)
 {
 	struct perf_event_attr attr = {.type = PERF_TYPE_SOFTWARE, .config = PERF_COUNT_SW_DUMMY};
 
-	return opened(perf_open(&attr));
+	return opened_result(perf_open(&attr));
 }
 
 static long open_lbr(void)
@@ -211,7 +211,7 @@ static int try_bpf(void)
 		{.code = BPF_JMP | BPF_EXIT},
 	};
 
-	return opened(load_program(code, 2));
+	return opened_result(load_program(code, 2));
 }
 
 /* A program that calls the helper with room on its stack and returns what that returned. */
@@ -225,15 +225,15 @@ static int try_snapshot(void)
 		{.code = BPF_JMP | BPF_CALL, .imm = HELPER_BRANCH_SNAPSHOT},
 		{.code = BPF_JMP | BPF_EXIT},
 	};
-	int program = failed(load_program(code, ARRAY_SIZE(code))), event, rc;
+	int program = attempt_result(load_program(code, ARRAY_SIZE(code))), event, rc;
 	union bpf_attr run = {.test = {.prog_fd = (uint32_t)program}};
 
 	if (program < 0)
 		return program;
-	event = failed(open_lbr()); /* the helper has something to say while one runs */
+	event = attempt_result(open_lbr()); /* the helper has something to say while one runs */
 	if (event >= 0)
 		ioctl(event, PERF_EVENT_IOC_ENABLE, 0);
-	rc = failed(syscall(SYS_bpf, TEST_RUN, &run, sizeof run));
+	rc = attempt_result(syscall(SYS_bpf, TEST_RUN, &run, sizeof run));
 	if (event >= 0)
 		close(event);
 	close(program);
@@ -249,7 +249,7 @@ static void note_trap(int signo)
 }
 
 /* Whether code in a child traps. prepare gives -errno where that cannot be asked for. */
-static int traps(int (*prepare)(void), void (*code)(void))
+static int code_traps(int (*prepare)(void), void (*code)(void))
 {
 	struct sigaction on_fault = {.sa_handler = note_trap};
 	pid_t pid = fork();
@@ -272,17 +272,17 @@ static int traps(int (*prepare)(void), void (*code)(void))
 					      : -WEXITSTATUS(status);
 }
 
-static int forbid_rdtsc(void) { return failed(prctl(PR_SET_TSC, PR_TSC_SIGSEGV)); }
+static int forbid_rdtsc(void) { return attempt_result(prctl(PR_SET_TSC, PR_TSC_SIGSEGV)); }
 
 static void make_rdtsc(void) { __asm__ volatile("rdtsc" ::: "eax", "edx"); }
 
-static int forbid_cpuid(void) { return failed(syscall(SYS_arch_prctl, ARCH_SET_CPUID, 0)); }
+static int forbid_cpuid(void) { return attempt_result(syscall(SYS_arch_prctl, ARCH_SET_CPUID, 0)); }
 
 static void make_cpuid(void) { __asm__ volatile("cpuid" : : "a"(0), "c"(0) : "ebx", "edx"); }
 
-static int try_rdtsc(void) { return traps(forbid_rdtsc, make_rdtsc); }
+static int try_rdtsc(void) { return code_traps(forbid_rdtsc, make_rdtsc); }
 
-static int try_cpuid(void) { return traps(forbid_cpuid, make_cpuid); }
+static int try_cpuid(void) { return code_traps(forbid_cpuid, make_cpuid); }
 
 /* MACHINE_BLOCK_SIZE instructions between two breakpoints, every tenth a branch. */
 static void run_blocks(void)
