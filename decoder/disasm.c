@@ -204,12 +204,12 @@ bool disasm_address(const struct disasm *d, const struct disasm_memory *m,
 }
 
 /* Text under construction in a buffer that may be too short for it. */
-struct text {
+struct operand_text {
 	char *at;
 	size_t left;
 };
 
-static void put_string(struct text *t, const char *s)
+static void put_string(struct operand_text *t, const char *s)
 {
 	size_t n = strlen(s);
 
@@ -221,7 +221,7 @@ static void put_string(struct text *t, const char *s)
 	*t->at = '\0';
 }
 
-static void put_number(struct text *t, const char *before, uint64_t v)
+static void put_number(struct operand_text *t, const char *before, uint64_t v)
 {
 	char number[40];
 
@@ -241,7 +241,8 @@ static uint64_t address_in_text(const struct disasm *d)
 	return addr;
 }
 
-static void put_address(struct text *t, const struct disasm *d, const struct disasm_style *style)
+static void put_address(struct operand_text *t, const struct disasm *d,
+			const struct disasm_style *style)
 {
 	uint64_t addr = address_in_text(d);
 	char name[DISASM_TEXT_MAX];
@@ -274,7 +275,7 @@ const char *disasm_text(const struct disasm *d, const struct disasm_style *style
 	ZydisFormatter formatter;
 	ZydisDecoder decoder;
 	char buffer[1024];
-	struct text t = {.at = out, .left = size};
+	struct operand_text t = {.at = out, .left = size};
 
 	if (!size)
 		return out;
@@ -317,7 +318,7 @@ static const char *part_name(uint8_t reg, unsigned bits)
 
 const char *disasm_memory_text(const struct disasm_memory *m, char *out, size_t size)
 {
-	struct text t = {.at = out, .left = size};
+	struct operand_text t = {.at = out, .left = size};
 	const char *plus = "";
 	char scale[8];
 

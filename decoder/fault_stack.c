@@ -15,7 +15,7 @@ enum {
 	RECURSION_MIN = 4,         /* entries of one function that are worth telling */
 };
 
-struct stack {
+struct stack_range {
 	uint64_t start, end;
 };
 
@@ -68,7 +68,7 @@ static void say_recursion(struct fault_context *c)
 
 /* glibc and musl keep a thread's control block at the end of its stack; not that of the first
  * thread. */
-static bool find_threads_stack(const struct fault_context *c, struct stack *stack)
+static bool find_threads_stack(const struct fault_context *c, struct stack_range *stack)
 {
 	const struct model_task *task = model_task(c->m, c->thread->task);
 	const struct space_map *map;
@@ -78,13 +78,14 @@ static bool find_threads_stack(const struct fault_context *c, struct stack *stac
 	map = fault_map(c, c->regs->fs_base);
 	if (!map || (map->prot & 3) != 3)
 		return false;
-	*stack = (struct stack){map->start, c->regs->fs_base};
+	*stack = (struct stack_range){map->start, c->regs->fs_base};
 	return true;
 }
 
 /* The stack that would have to grow to addr: the mapping right above, with what guards it, or the
  * thread's. */
-static bool find_stack_above(const struct fault_context *c, uint64_t addr, struct stack *stack)
+static bool find_stack_above(const struct fault_context *c, uint64_t addr,
+			     struct stack_range *stack)
 {
 	const struct space_map *below, *above, *here = fault_map(c, addr);
 
@@ -92,7 +93,7 @@ static bool find_stack_above(const struct fault_context *c, uint64_t addr, struc
 		return false;
 	fault_neighbours(c, here ? here->end - 1 : addr, &below, &above);
 	if (above && (above->prot & 3) == 3) {
-		*stack = (struct stack){above->start, above->end};
+		*stack = (struct stack_range){above->start, above->end};
 		/* The [stack] that was recorded may be smaller than it has become. */
 		if (stack->start - addr <=
 		    (strcmp(above->path, "[stack]") ? STACK_REACH : STACK_LIMIT_MAX))
@@ -103,7 +104,7 @@ static bool find_stack_above(const struct fault_context *c, uint64_t addr, struc
 }
 
 /* The stack pointer lies in the stack, or below it where no memory is. */
-static bool is_on(const struct fault_context *c, const struct stack *stack)
+static bool is_on(const struct fault_context *c, const struct stack_range *stack)
 {
 	uint64_t rsp = c->regs->rsp;
 	const struct space_map *map = fault_map(c, rsp);
@@ -116,7 +117,7 @@ bool fault_explain_overflow(struct fault_context *c, uint64_t addr, const struct
 	uint64_t rsp = c->regs->rsp;
 	bool by_stack = m->base != DISASM_NO_REG && (!strcmp(bt_reg_info[m->base].name, "rsp") ||
 						     !strcmp(bt_reg_info[m->base].name, "rbp"));
-	struct stack stack;
+	struct stack_range stack;
 
 	if (rsp > addr + (by_stack ? STACK_REACH : BT_PAGE) || !find_stack_above(c, addr, &stack) ||
 	    !is_on(c, &stack))

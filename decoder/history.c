@@ -19,7 +19,7 @@ enum {
 };
 
 /* Where the decoding of a chunk stands. */
-struct state {
+struct chunk_state {
 	uint64_t tick, transfers;
 	uint32_t space, epoch;
 };
@@ -31,10 +31,10 @@ struct chunk {
 	size_t count; /* entries: as many as its bytes can hold; once decoded, as many as they do */
 	size_t skip;  /* of them, left to an earlier chunk */
 	size_t index; /* of the record in the file */
-	struct state before; /* its first entry */
-	struct state after;  /* its last one */
-	size_t at;           /* place of its entries in history.entries while loading */
-	size_t used;         /* entries there: EPOCH folded away */
+	struct chunk_state before; /* its first entry */
+	struct chunk_state after;  /* its last one */
+	size_t at;                 /* place of its entries in history.entries while loading */
+	size_t used;               /* entries there: EPOCH folded away */
 };
 
 struct chunks {
@@ -44,7 +44,7 @@ struct chunks {
 	bool failed;  /* no memory */
 };
 
-struct load {
+struct chunk_source {
 	const struct model *m;
 	const struct trace_file *file;
 	uint32_t task;
@@ -56,7 +56,7 @@ struct load {
 /* Visits the task's chunks in file order: take(arg, index, record) until it is false. */
 typedef bool take_chunk(void *arg, size_t index, const struct bt_record_branches *r);
 
-static void for_chunks(struct load *l, take_chunk *take, void *arg)
+static void for_chunks(struct chunk_source *l, take_chunk *take, void *arg)
 {
 	struct trace_cursor c;
 	struct bt_record rec;
@@ -170,7 +170,7 @@ static bool is_tick(const struct model *m, const struct history_entry *e)
 }
 
 /* Counts are not known behind a gap in which an unknown number of ticks may have retired. */
-static void advance_gap(struct state *s, const struct bt_branch *b)
+static void advance_gap(struct chunk_state *s, const struct bt_branch *b)
 {
 	if (b->to == BT_GAP_START || b->to == BT_GAP_UNDECODED || b->to == BT_GAP_SCRIBBLED)
 		return;
@@ -178,7 +178,7 @@ static void advance_gap(struct state *s, const struct bt_branch *b)
 	s->transfers = 0;
 }
 
-static void advance_state(struct state *s, const struct model *m, struct history_entry *e)
+static void advance_state(struct chunk_state *s, const struct model *m, struct history_entry *e)
 {
 	if (e->kind == BT_BRANCH_JCC && is_tick(m, e)) {
 		s->tick += s->tick != BT_TICKS_UNKNOWN;
@@ -208,7 +208,7 @@ static void decode_chunk(struct fill *f, struct chunk *chunk, struct slice in)
 {
 	struct history_entry *out = f->h->entries + chunk->at;
 	struct bt_branch_codec codec = {0};
-	struct state s = chunk->before;
+	struct chunk_state s = chunk->before;
 	struct bt_branch b;
 	size_t i;
 
@@ -298,7 +298,8 @@ static size_t lay_out_chunks(struct chunks *c)
 /* Why what lies before entry number end of an undamaged file is missing. What the ring still held
  * when the newest chunk was written has not been overwritten: only the newest entries of a handled
  * event were kept, and no full snapshot followed. */
-static enum bt_gap_reason why_missing(const struct load *l, uint64_t end, uint64_t newest_end)
+static enum bt_gap_reason why_missing(const struct chunk_source *l, uint64_t end,
+				      uint64_t newest_end)
 {
 	uint64_t ring = l->m->trace->header.ring;
 
@@ -314,10 +315,10 @@ static bool absorbs_gap(const struct history_entry *e, const struct chunk *chunk
 /* Moves what the chunks gave together, never to a later place, with an entry for what is missing
  * between them. The counts of such an entry are those at the start of the chunk behind it; its code
  * is that of the entries before it, whose targets are there. */
-static void join_chunks(struct history *h, const struct load *l, const struct chunks *c)
+static void join_chunks(struct history *h, const struct chunk_source *l, const struct chunks *c)
 {
 	const struct chunk *newest = &c->at[c->count - 1];
-	const struct state *before = &c->at[0].before;
+	const struct chunk_state *before = &c->at[0].before;
 	enum bt_gap_reason reason = l->damaged ? BT_GAP_DAMAGED : BT_GAP_NOT_KEPT;
 	uint64_t next = 0;
 
@@ -356,7 +357,7 @@ static void join_chunks(struct history *h, const struct load *l, const struct ch
 }
 
 /* What is missing behind the newest chunk: damage tells, or a moment that comes later. */
-static void add_tail(struct history *h, const struct load *l, const struct chunk *newest)
+static void add_tail(struct history *h, const struct chunk_source *l, const struct chunk *newest)
 {
 	bool short_chunk = newest && newest->claimed > newest->count,
 	     damaged = short_chunk || (!newest && l->damaged);
@@ -482,7 +483,7 @@ static struct history_entry *allocate_entries(size_t n)
 static int load_entries(struct history *h, const struct model *m, uint32_t task, bool calls_only,
 			struct bt_error *err)
 {
-	struct load l = {.m = m, .task = task, .file = branch_file(m, task)};
+	struct chunk_source l = {.m = m, .task = task, .file = branch_file(m, task)};
 	struct chunks chunks = {0};
 	struct fill f = {.h = h, .m = m, .chunks = &chunks, .calls_only = calls_only};
 	const struct model_task *t = model_task(m, task);

@@ -62,10 +62,10 @@ static void add_object(struct loader *l, uint32_t unit, const struct bt_record *
 		trace_index_add_object(l->m->index, &rec->u.object);
 }
 
-typedef void take_record(struct loader *l, uint32_t unit, const struct bt_record *rec);
+typedef void take_model_record(struct loader *l, uint32_t unit, const struct bt_record *rec);
 
 /* Gives every record of a file to take, and lists the damage. */
-static void read_file(struct loader *l, const struct trace_file *file, take_record *take)
+static void read_file(struct loader *l, const struct trace_file *file, take_model_record *take)
 {
 	const struct arena *a = &l->p->arena;
 	struct trace_cursor c;

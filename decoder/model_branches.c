@@ -3,18 +3,18 @@
 
 #include <stdlib.h>
 
-struct run {
+struct entry_range {
 	uint64_t first, end;
 };
 
 static int compare_runs(const void *a, const void *b)
 {
-	const struct run *x = a, *y = b;
+	const struct entry_range *x = a, *y = b;
 
 	return x->first < y->first ? -1 : x->first > y->first;
 }
 
-static uint64_t count_entries(struct run *runs, size_t n, uint64_t *end)
+static uint64_t count_entries(struct entry_range *runs, size_t n, uint64_t *end)
 {
 	uint64_t total = 0, at = 0;
 
@@ -39,14 +39,14 @@ void branches_scan(struct loader *l, const struct trace_file *file)
 	struct trace_cursor c;
 	struct bt_record rec;
 	struct bt_error err;
-	struct run *runs = NULL;
+	struct entry_range *runs = NULL;
 	size_t count = 0, cap = 0;
 	int rc;
 
 	trace_cursor_init(&c, l->m->trace, file);
 	while ((rc = trace_cursor_next(&c, &rec, &err)) != 0) {
 		const struct bt_record_branches *r = &rec.u.branches;
-		struct run *grown;
+		struct entry_range *grown;
 		uint64_t n;
 
 		if (rc < 0) {
@@ -64,7 +64,7 @@ void branches_scan(struct loader *l, const struct trace_file *file)
 		}
 		runs = grown;
 		if (n && r->first <= UINT64_MAX - n)
-			runs[count++] = (struct run){r->first, r->first + n};
+			runs[count++] = (struct entry_range){r->first, r->first + n};
 	}
 	if (task && count)
 		task->branch_count = count_entries(runs, count, &task->branch_end);

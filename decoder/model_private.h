@@ -21,14 +21,14 @@ struct model_process {
 };
 
 /* A record that belongs to a snapshot. */
-struct part {
+struct model_part {
 	uint32_t snapshot;
 	uint64_t addr, end; /* of memory */
 	const struct trace_event *event;
 };
 
-struct parts {
-	struct part *at;
+struct model_parts {
+	struct model_part *at;
 	size_t count;
 };
 
@@ -39,7 +39,7 @@ struct loader {
 	struct model_process *processes;
 	size_t process_count;
 	uint32_t *process_of; /* by index in m->tasks; 0: not begun, else index + 1 */
-	struct parts threads, memory;
+	struct model_parts threads, memory;
 };
 
 /* Takes one event, in order. */

@@ -25,7 +25,7 @@ void snapshots_on_snapshot(struct loader *l, const struct trace_event *e)
 void snapshots_on_thread(struct loader *l, const struct trace_event *e)
 {
 	l->threads.at[l->threads.count++] =
-		(struct part){.snapshot = e->rec.u.thread.snapshot, .event = e};
+		(struct model_part){.snapshot = e->rec.u.thread.snapshot, .event = e};
 }
 
 void snapshots_on_memory(struct loader *l, const struct trace_event *e)
@@ -33,16 +33,16 @@ void snapshots_on_memory(struct loader *l, const struct trace_event *e)
 	const struct bt_record_memory *r = &e->rec.u.memory;
 
 	if (r->bytes.len && r->addr <= UINT64_MAX - r->bytes.len)
-		l->memory.at[l->memory.count++] = (struct part){.snapshot = r->snapshot,
-								.addr = r->addr,
-								.end = r->addr + r->bytes.len,
-								.event = e};
+		l->memory.at[l->memory.count++] = (struct model_part){.snapshot = r->snapshot,
+								      .addr = r->addr,
+								      .end = r->addr + r->bytes.len,
+								      .event = e};
 }
 
 /* By snapshot and address; of those at the same address the longest first. */
 static int compare_parts(const void *a, const void *b)
 {
-	const struct part *x = a, *y = b;
+	const struct model_part *x = a, *y = b;
 
 	if (x->snapshot != y->snapshot)
 		return x->snapshot < y->snapshot ? -1 : 1;
@@ -55,7 +55,7 @@ static int compare_parts(const void *a, const void *b)
 
 /* The parts of a snapshot as [*first, return). They are given out once: a second snapshot of the
  * same number in a damaged trace gets none, which also bounds the work. */
-static size_t take_parts(struct parts *parts, uint32_t snapshot, size_t *first)
+static size_t take_parts(struct model_parts *parts, uint32_t snapshot, size_t *first)
 {
 	size_t lo = 0, hi = parts->count;
 

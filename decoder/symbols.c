@@ -27,7 +27,7 @@ enum {
 };
 
 /* Which image a space has at an epoch. */
-struct view {
+struct space_image {
 	uint32_t space, epoch;
 	struct image *image;
 };
@@ -44,7 +44,7 @@ struct symbols {
 	struct intern strings;
 	struct image **images;
 	size_t image_count;
-	struct view *views; /* sorted by space and epoch */
+	struct space_image *views; /* sorted by space and epoch */
 	size_t view_count, view_cap;
 	struct hash_table mapped; /* whose code a mapping is, by its address: the module's address,
 				     or 0 for nobody's that is known, + 1 */
@@ -125,7 +125,7 @@ static size_t view_index(const struct symbols *s, uint32_t space, uint32_t epoch
 
 	while (low < high) {
 		size_t mid = low + (high - low) / 2;
-		const struct view *v = &s->views[mid];
+		const struct space_image *v = &s->views[mid];
 
 		if (v->space < space || (v->space == space && v->epoch < epoch))
 			low = mid + 1;
@@ -135,11 +135,11 @@ static size_t view_index(const struct symbols *s, uint32_t space, uint32_t epoch
 	return low;
 }
 
-static bool insert_view(struct symbols *s, size_t at, struct view v)
+static bool insert_view(struct symbols *s, size_t at, struct space_image v)
 {
 	if (s->view_count == s->view_cap) {
 		size_t cap = s->view_cap ? s->view_cap * 2 : 16;
-		struct view *views = realloc(s->views, cap * sizeof *views);
+		struct space_image *views = realloc(s->views, cap * sizeof *views);
 
 		if (!views)
 			return false;
@@ -162,7 +162,7 @@ struct image *symbols_image(struct symbols *s, uint32_t space, uint32_t epoch)
 		return s->views[at].image;
 	count = trace_index_maps(s->model->index, space, epoch, &maps);
 	im = image_for(s, maps, count);
-	if (im && insert_view(s, at, (struct view){space, epoch, im}))
+	if (im && insert_view(s, at, (struct space_image){space, epoch, im}))
 		image_add(im, s->model, space, epoch, maps, count);
 	free(maps);
 	return im;
@@ -426,14 +426,14 @@ static uint64_t cache_key(const struct cached *c)
 	return content_hash(parts, sizeof parts).first;
 }
 
-struct wanted {
+struct wanted_location {
 	const struct symbols *symbols;
 	struct cached what;
 };
 
 static bool is_cached(const void *arg, const struct hash_slot *slot)
 {
-	const struct wanted *w = arg;
+	const struct wanted_location *w = arg;
 	const struct cached *c = &w->symbols->cache[slot->number - 1];
 
 	return c->module == w->what.module && c->loc.addr == w->what.loc.addr &&
@@ -455,7 +455,7 @@ static void keep_cached(struct symbols *s, uint64_t key, const struct cached *wh
 static void look_up_cached(struct symbols *s, struct image_module *mod, bool is_return,
 			   struct location *loc)
 {
-	struct wanted wanted = {s, {.module = mod, .is_return = is_return, .loc = *loc}};
+	struct wanted_location wanted = {s, {.module = mod, .is_return = is_return, .loc = *loc}};
 	uint64_t key = cache_key(&wanted.what);
 	const struct hash_slot *slot = hash_table_find_same(&s->cached, key, is_cached, &wanted);
 

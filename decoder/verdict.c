@@ -16,7 +16,7 @@ enum {
 
 /* From an address on, where the next branch instruction is; where there is none, where readable
  * code ends (kind -1). */
-struct run {
+struct straight_run {
 	uint64_t start, at;
 	uint32_t space, epoch;
 	bool used;
@@ -28,7 +28,7 @@ struct run {
 struct judge {
 	const struct history *h;
 	const struct model *m;
-	struct run *cache; /* direct-mapped: most of a history is loops */
+	struct straight_run *cache; /* direct-mapped: most of a history is loops */
 	unsigned bits;
 	uint64_t budget;
 	struct verdict *v;
@@ -55,14 +55,14 @@ static bool decode_insn(struct judge *j, uint32_t space, uint32_t epoch, uint64_
 	return n && !bt_insn_decode(bytes, n, insn);
 }
 
-static struct run find_run(struct judge *j, uint32_t space, uint32_t epoch, uint64_t start)
+static struct straight_run find_run(struct judge *j, uint32_t space, uint32_t epoch, uint64_t start)
 {
-	struct run r = {.start = start,
-			.at = start,
-			.space = space,
-			.epoch = epoch,
-			.used = true,
-			.kind = -1};
+	struct straight_run r = {.start = start,
+				 .at = start,
+				 .space = space,
+				 .epoch = epoch,
+				 .used = true,
+				 .kind = -1};
 	struct bt_insn insn;
 
 	while (decode_insn(j, space, epoch, r.at, &insn)) {
@@ -77,11 +77,12 @@ static struct run find_run(struct judge *j, uint32_t space, uint32_t epoch, uint
 	return r;
 }
 
-static const struct run *run_at(struct judge *j, uint32_t space, uint32_t epoch, uint64_t start)
+static const struct straight_run *run_at(struct judge *j, uint32_t space, uint32_t epoch,
+					 uint64_t start)
 {
 	uint64_t hash =
 		(start ^ (uint64_t)epoch << 40 ^ (uint64_t)space << 52) * 0x9e3779b97f4a7c15u;
-	struct run *r = &j->cache[hash >> (64 - j->bits)];
+	struct straight_run *r = &j->cache[hash >> (64 - j->bits)];
 
 	if (!r->used || r->start != start || r->space != space || r->epoch != epoch)
 		*r = find_run(j, space, epoch, start);
@@ -93,7 +94,7 @@ static const struct run *run_at(struct judge *j, uint32_t space, uint32_t epoch,
 static enum answer run_passes(struct judge *j, uint32_t space, uint32_t epoch, uint64_t start,
 			      uint64_t stop)
 {
-	const struct run *r = run_at(j, space, epoch, start);
+	const struct straight_run *r = run_at(j, space, epoch, start);
 	struct bt_insn insn;
 	uint64_t pc = start;
 
@@ -112,7 +113,7 @@ static enum answer run_passes(struct judge *j, uint32_t space, uint32_t epoch, u
 /* Whether the code leads from start to the branch e. */
 static enum answer run_leads_to(struct judge *j, uint64_t start, const struct history_entry *e)
 {
-	const struct run *r;
+	const struct straight_run *r;
 
 	/* A handler is entered before an instruction, not by one. */
 	if (e->kind == BT_BRANCH_ASYNC)
@@ -125,7 +126,7 @@ static enum answer run_leads_to(struct judge *j, uint64_t start, const struct hi
 
 static bool goes_right(struct judge *j, const struct history_entry *e)
 {
-	const struct run *r;
+	const struct straight_run *r;
 
 	if (e->kind != BT_BRANCH_JCC && e->kind != BT_BRANCH_JMP && e->kind != BT_BRANCH_CALL)
 		return true;

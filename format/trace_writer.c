@@ -434,14 +434,14 @@ void trace_writer_branch_words(struct trace_writer *w, const struct bt_record_br
 }
 
 /* An object's bytes as they are looked for. */
-struct wanted {
+struct wanted_object {
 	const struct trace_writer *writer;
 	struct content_hash hash;
 };
 
 static bool is_object(const void *arg, const struct hash_slot *slot)
 {
-	const struct wanted *wanted = arg;
+	const struct wanted_object *wanted = arg;
 
 	return wanted->writer->second_halves[slot->number - 1] == wanted->hash.second;
 }
@@ -464,7 +464,7 @@ static uint64_t number_object(struct trace_writer *w, struct content_hash hash)
 
 uint64_t trace_writer_object(struct trace_writer *w, const void *bytes, size_t len)
 {
-	struct wanted wanted = {w, content_hash(bytes, len)};
+	struct wanted_object wanted = {w, content_hash(bytes, len)};
 	struct bt_record_object body = {.bytes = slice_of(bytes, len)};
 	const struct hash_slot *slot;
 

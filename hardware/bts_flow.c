@@ -13,7 +13,7 @@ enum {
 	MISC_SWITCH_PREEMPT = 1 << 14,
 };
 
-struct reader {
+struct bts_reader {
 	const struct bts_code *code;
 	bts_take *take;
 	void *arg;
@@ -21,9 +21,9 @@ struct reader {
 	bool departed;
 };
 
-static void give_item(struct reader *r, const struct flow_item *item) { r->take(r->arg, item); }
+static void give_item(struct bts_reader *r, const struct flow_item *item) { r->take(r->arg, item); }
 
-static void give_gap(struct reader *r, enum bt_gap_reason reason, const char *cause)
+static void give_gap(struct bts_reader *r, enum bt_gap_reason reason, const char *cause)
 {
 	const struct flow_item item = {
 		.kind = FLOW_GAP, .branch = {.kind = BT_BRANCH_GAP, .to = reason}, .cause = cause};
@@ -33,7 +33,7 @@ static void give_gap(struct reader *r, enum bt_gap_reason reason, const char *ca
 
 /* Between kernel and kernel nothing is told; into it and out of it user code is left and entered.
  */
-static void give_branch(struct reader *r, uint64_t from, uint64_t to, uint8_t flags)
+static void give_branch(struct bts_reader *r, uint64_t from, uint64_t to, uint8_t flags)
 {
 	struct flow_item item = {
 		.branch = {.from = from, .to = to, .flags = flags | BT_BRANCH_TAKEN}};
@@ -57,7 +57,7 @@ static void give_branch(struct reader *r, uint64_t from, uint64_t to, uint8_t fl
 
 void bts_records(struct slice in, const struct bts_code *code, bts_take *take, void *arg)
 {
-	struct reader r = {.code = code, .take = take, .arg = arg};
+	struct bts_reader r = {.code = code, .take = take, .arg = arg};
 
 	while (in.len >= BTS_RECORD) {
 		uint64_t from = slice_u64(&in), to = slice_u64(&in), flags = slice_u64(&in);
@@ -108,14 +108,14 @@ static uint64_t oldest_record(const struct bts_ring *ring, uint64_t limit)
 	return at;
 }
 
-static void give_departure(struct reader *r)
+static void give_departure(struct bts_reader *r)
 {
 	if (r->departed)
 		give_item(r, &r->departure);
 	r->departed = false;
 }
 
-static void take_switch(struct reader *r, uint16_t misc, struct slice in)
+static void take_switch(struct bts_reader *r, uint16_t misc, struct slice in)
 {
 	struct flow_item item = {.kind = misc & MISC_SWITCH_OUT ? FLOW_DEPART : FLOW_ARRIVE,
 				 .preempted = misc & MISC_SWITCH_PREEMPT};
@@ -131,7 +131,7 @@ static void take_switch(struct reader *r, uint16_t misc, struct slice in)
 	}
 }
 
-static void take_record(struct reader *r, struct slice in)
+static void take_record(struct bts_reader *r, struct slice in)
 {
 	uint32_t type = slice_u32(&in);
 	uint16_t misc = slice_u16(&in);
@@ -153,7 +153,7 @@ static void take_record(struct reader *r, struct slice in)
 void bts_ring_read(const struct bts_ring *ring, const struct bts_code *code, bts_take *take,
 		   void *arg)
 {
-	struct reader r = {.code = code, .take = take, .arg = arg};
+	struct bts_reader r = {.code = code, .take = take, .arg = arg};
 	uint64_t limit = ring->seen, at;
 	uint8_t bytes[BTS_RECORD];
 

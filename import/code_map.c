@@ -109,12 +109,12 @@ static void drop_covered(struct code_map *m, uint64_t start, uint64_t end)
 	m->last = 0;
 }
 
-static size_t pages_of(const struct code_range *r)
+static size_t pages_of(const struct file_range *r)
 {
 	return (size_t)((r->end - r->start) / BT_PAGE + 1);
 }
 
-static uint8_t *make_bits(struct code_files *files, const struct code_range *r)
+static uint8_t *make_bits(struct code_files *files, const struct file_range *r)
 {
 	size_t n = pages_of(r) / 8 + 1;
 
@@ -125,7 +125,7 @@ static uint8_t *make_bits(struct code_files *files, const struct code_range *r)
 }
 
 /* The range as one of the map, which has room for it. */
-static void keep_range(struct code_map *m, struct code_files *files, struct code_range r)
+static void keep_range(struct code_map *m, struct code_files *files, struct file_range r)
 {
 	r.done = r.file.len ? make_bits(files, &r) : NULL;
 	if (r.done || !r.file.len)
@@ -135,8 +135,8 @@ static void keep_range(struct code_map *m, struct code_files *files, struct code
 void code_map_add(struct code_map *m, struct code_files *files, uint64_t start, uint64_t end,
 		  uint64_t offset, bool executable, struct slice path, struct slice build_id)
 {
-	struct code_range r = {.start = start, .end = end, .offset = offset};
-	struct code_range *grown;
+	struct file_range r = {.start = start, .end = end, .offset = offset};
+	struct file_range *grown;
 
 	drop_covered(m, start, end);
 	if (!executable || start % BT_PAGE || offset % BT_PAGE || m->count == RANGES_MAX)
@@ -171,7 +171,7 @@ void code_map_copy(struct code_map *to, struct code_files *files, const struct c
 		keep_range(to, files, from->ranges[i]);
 }
 
-static struct code_range *range_at(struct code_map *m, uint64_t addr)
+static struct file_range *range_at(struct code_map *m, uint64_t addr)
 {
 	if (m->last < m->count && m->ranges[m->last].start <= addr && addr < m->ranges[m->last].end)
 		return &m->ranges[m->last];
@@ -183,7 +183,7 @@ static struct code_range *range_at(struct code_map *m, uint64_t addr)
 	return NULL;
 }
 
-static struct slice range_part(const struct code_range *r, uint64_t at, size_t n)
+static struct slice range_part(const struct file_range *r, uint64_t at, size_t n)
 {
 	struct slice s = r->file;
 	uint64_t offset = r->offset + (at - r->start);
@@ -198,7 +198,7 @@ static struct slice range_part(const struct code_range *r, uint64_t at, size_t n
 
 struct slice code_map_at(struct code_map *m, uint64_t addr, size_t n, struct slice *page)
 {
-	struct code_range *r = range_at(m, addr);
+	struct file_range *r = range_at(m, addr);
 	uint64_t start;
 	size_t number;
 
@@ -216,14 +216,14 @@ struct slice code_map_at(struct code_map *m, uint64_t addr, size_t n, struct sli
 
 struct slice code_map_bytes(struct code_map *m, uint64_t addr, size_t n)
 {
-	const struct code_range *r = range_at(m, addr);
+	const struct file_range *r = range_at(m, addr);
 
 	return r && r->file.len ? range_part(r, addr, n) : (struct slice){0};
 }
 
 struct code_name *code_map_lacks(struct code_map *m, const struct code_files *files, uint64_t addr)
 {
-	const struct code_range *r = range_at(m, addr);
+	const struct file_range *r = range_at(m, addr);
 
 	return r && r->name ? &files->names[r->name - 1] : NULL;
 }

@@ -24,7 +24,7 @@ struct code_name {
 
 void code_files_release(struct code_files *f);
 
-struct code_range {
+struct file_range {
 	uint64_t start, end, offset;
 	struct slice file; /* all of it; empty: its code cannot be had */
 	uint8_t *done;     /* a bit a page: it is in the trace; owned. NULL without code */
@@ -33,7 +33,7 @@ struct code_range {
 
 /* What is beyond a limit of ranges has no code. */
 struct code_map {
-	struct code_range *ranges;
+	struct file_range *ranges;
 	size_t count;
 	size_t last; /* the range that was hit last */
 };

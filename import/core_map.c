@@ -165,12 +165,12 @@ struct core_image {
 	uint64_t start;
 };
 
-struct load {
+struct load_header {
 	uint64_t offset, addr, filed;
 	uint32_t flags;
 };
 
-static bool next_load(struct slice *table, struct load *l)
+static bool next_load(struct slice *table, struct load_header *l)
 {
 	while (table->len >= SEGMENT_HEADER) {
 		struct slice row = slice_take(table, SEGMENT_HEADER);
@@ -214,7 +214,7 @@ static uint8_t loaded_as(const struct core_image *image, uint64_t addr, uint64_t
 	struct slice table = program_headers(image->bytes);
 	uint64_t bias = 0;
 	bool first = true;
-	struct load l;
+	struct load_header l;
 
 	for (; next_load(&table, &l); first = false) {
 		uint64_t start = page_down(l.addr), from = page_down(l.offset);

@@ -40,20 +40,20 @@ enum pt_info {
 };
 
 /* Bytes that follow each other in the stream. */
-struct piece {
+struct aux_piece {
 	uint64_t offset;
 	struct slice bytes;
 	uint8_t *owned; /* bytes of several records put together; NULL: in the file */
 	size_t room;
 };
 
-struct stream {
+struct aux_stream {
 	struct perf_aux *aux;
 	uint32_t idx;
 	int32_t cpu; /* NO_CPU: of a thread */
 	struct import_thread_id
 		running; /* whose code the stream is of now; tid 0: nobody's that is traced */
-	struct piece *pieces;
+	struct aux_piece *pieces;
 	size_t count, cap, at, part; /* part: bytes of the piece that were begun with */
 	uint64_t end;                /* of that part: its offset in the stream */
 	/* Without times: offsets before which something is missing, and that several threads ran
@@ -79,7 +79,7 @@ struct perf_aux {
 	uint16_t family;
 	uint8_t model, stepping;
 	bool intel, timed, failed; /* failed: no memory */
-	struct stream *streams;
+	struct aux_stream *streams;
 	size_t count, cap;
 	struct way *ways; /* sorted by tid */
 	size_t way_count, way_cap;
@@ -88,9 +88,9 @@ struct perf_aux {
 
 /* --- the bytes --- */
 
-static struct stream *stream_of(struct perf_aux *x, uint32_t idx, uint32_t tid, int32_t cpu)
+static struct aux_stream *stream_of(struct perf_aux *x, uint32_t idx, uint32_t tid, int32_t cpu)
 {
-	struct stream *at;
+	struct aux_stream *at;
 
 	for (size_t i = 0; i < x->count; i++)
 		if (x->streams[i].idx == idx && x->streams[i].cpu == cpu)
@@ -99,12 +99,12 @@ static struct stream *stream_of(struct perf_aux *x, uint32_t idx, uint32_t tid, 
 	if (!at)
 		return NULL;
 	x->streams = at;
-	at[x->count] =
-		(struct stream){.idx = idx, .cpu = cpu, .running = {0, cpu == NO_CPU ? tid : 0}};
+	at[x->count] = (struct aux_stream){
+		.idx = idx, .cpu = cpu, .running = {0, cpu == NO_CPU ? tid : 0}};
 	return &at[x->count++];
 }
 
-static bool append_to_piece(struct piece *p, struct slice bytes)
+static bool append_to_piece(struct aux_piece *p, struct slice bytes)
 {
 	size_t len = p->bytes.len + bytes.len, room = p->room ? p->room : len;
 	uint8_t *at;
@@ -125,9 +125,9 @@ static bool append_to_piece(struct piece *p, struct slice bytes)
 
 /* Snapshots may overlap, and need not meet: what is there already is left out, and what does not
  * follow is a piece of its own. */
-static bool add_bytes(struct stream *s, uint64_t offset, struct slice bytes)
+static bool add_bytes(struct aux_stream *s, uint64_t offset, struct slice bytes)
 {
-	struct piece *last = s->count ? &s->pieces[s->count - 1] : NULL;
+	struct aux_piece *last = s->count ? &s->pieces[s->count - 1] : NULL;
 	uint64_t end = last ? last->offset + last->bytes.len : 0,
 		 known = last && offset < end && offset >= last->offset ? end - offset : 0;
 
@@ -140,7 +140,7 @@ static bool add_bytes(struct stream *s, uint64_t offset, struct slice bytes)
 	if (!last)
 		return false;
 	s->pieces = last;
-	last[s->count++] = (struct piece){.offset = offset + known, .bytes = bytes};
+	last[s->count++] = (struct aux_piece){.offset = offset + known, .bytes = bytes};
 	return true;
 }
 
@@ -148,7 +148,7 @@ int perf_aux_add(struct perf_reader *r, struct slice body, struct slice bytes)
 {
 	uint64_t offset;
 	uint32_t idx, tid;
-	struct stream *s;
+	struct aux_stream *s;
 
 	slice_take(&body, 8);
 	offset = slice_u64(&body);
@@ -263,7 +263,7 @@ static struct flow_join *join_of(struct perf_aux *x, uint32_t tid)
 
 /* Whose code is asked for now, or entered. A thread whose process no record has told of is taken
  * for one of its own. */
-static const struct import_thread_id *running_of(struct stream *s)
+static const struct import_thread_id *running_of(struct aux_stream *s)
 {
 	if (s->running.tid && !s->running.pid)
 		s->running.pid = s->running.tid;
@@ -272,7 +272,7 @@ static const struct import_thread_id *running_of(struct stream *s)
 
 static void take_item(void *arg, const struct flow_item *item)
 {
-	struct stream *s = arg;
+	struct aux_stream *s = arg;
 	const struct import_thread_id *running = running_of(s);
 	struct flow_join *join = running->tid ? join_of(s->aux, running->tid) : NULL;
 	struct bt_branch b;
@@ -290,13 +290,13 @@ static void take_item(void *arg, const struct flow_item *item)
 
 static size_t read_code(void *arg, uint64_t addr, uint8_t *bytes, size_t n)
 {
-	struct stream *s = arg;
+	struct aux_stream *s = arg;
 	const struct import_thread_id *running = running_of(s);
 
 	return running->tid ? importer_code(s->aux->r->im, *running, addr, bytes, n) : 0;
 }
 
-static void take_gap(struct stream *s, enum bt_gap_reason reason)
+static void take_gap(struct aux_stream *s, enum bt_gap_reason reason)
 {
 	const struct flow_item gap = {.kind = FLOW_GAP,
 				      .branch = {.kind = BT_BRANCH_GAP, .to = reason}};
@@ -306,7 +306,7 @@ static void take_gap(struct stream *s, enum bt_gap_reason reason)
 
 /* --- Intel PT --- */
 
-static int begin_flow(struct stream *s, struct slice bytes, enum bt_gap_reason head)
+static int begin_flow(struct aux_stream *s, struct slice bytes, enum bt_gap_reason head)
 {
 	const struct perf_aux *x = s->aux;
 	uint64_t bits = x->info[INFO_MTC_FREQ_BITS], config = config_of(x);
@@ -328,7 +328,7 @@ static int begin_flow(struct stream *s, struct slice bytes, enum bt_gap_reason h
 }
 
 /* The first cut at or behind an offset; UINT64_MAX: there is none. */
-static uint64_t next_cut(const struct stream *s, uint64_t offset)
+static uint64_t next_cut(const struct aux_stream *s, uint64_t offset)
 {
 	size_t lo = 0, hi = s->cut_count;
 
@@ -352,9 +352,9 @@ static int compare_cuts(const void *a, const void *b)
 
 /* The next part of the stream: as far as bytes follow each other, and up to where something is
  * missing. */
-static int begin_part(struct stream *s)
+static int begin_part(struct aux_stream *s)
 {
-	const struct piece *p = &s->pieces[s->at];
+	const struct aux_piece *p = &s->pieces[s->at];
 	uint64_t start = p->offset + s->part, cut;
 	enum bt_gap_reason before = BT_GAP_OVERWRITTEN;
 	struct slice bytes = p->bytes;
@@ -375,7 +375,7 @@ static int begin_part(struct stream *s)
 }
 
 /* Makes s->next the stream's next item. */
-static int next_item(struct stream *s)
+static int next_item(struct aux_stream *s)
 {
 	int rc;
 
@@ -399,7 +399,7 @@ static int next_item(struct stream *s)
 	return 0;
 }
 
-static int pull_items(struct stream *s, uint64_t time)
+static int pull_items(struct aux_stream *s, uint64_t time)
 {
 	int rc = 0;
 
@@ -417,14 +417,14 @@ static int pull_items(struct stream *s, uint64_t time)
 }
 
 /* A stream of a thread says its tid alone: its process is told by the records, sooner or later. */
-static void know_process(struct perf_aux *x, struct stream *s)
+static void know_process(struct perf_aux *x, struct aux_stream *s)
 {
 	s->aux = x;
 	if (s->running.tid && !s->running.pid)
 		s->running.pid = importer_pid(x->r->im, s->running.tid);
 }
 
-static bool add_cut(struct stream *s, uint64_t offset)
+static bool add_cut(struct aux_stream *s, uint64_t offset)
 {
 	uint64_t *at = array_grow(s->cuts, s->cut_count, &s->cut_cap, sizeof *at);
 
@@ -437,7 +437,7 @@ static bool add_cut(struct stream *s, uint64_t offset)
 
 /* Something is missing: with times, in what came until now; without, behind the bytes that the
  * record tells of, if it says which. */
-static void take_missing(struct perf_aux *x, struct stream *s, uint64_t end, uint64_t flags)
+static void take_missing(struct perf_aux *x, struct aux_stream *s, uint64_t end, uint64_t flags)
 {
 	s->aux = x;
 	if (x->timed)
@@ -462,7 +462,7 @@ int perf_aux_until(struct perf_reader *r, uint64_t time)
 
 /* --- BTS --- */
 
-static void take_bts(struct stream *s, uint64_t offset, uint64_t end)
+static void take_bts(struct aux_stream *s, uint64_t offset, uint64_t end)
 {
 	const struct bts_code code = {.code = read_code, .arg = s};
 
@@ -480,7 +480,7 @@ static void take_bts(struct stream *s, uint64_t offset, uint64_t end)
 	s->taken = end;
 }
 
-static void take_bts_piece(struct perf_aux *x, struct stream *s, const struct perf_fields *f,
+static void take_bts_piece(struct perf_aux *x, struct aux_stream *s, const struct perf_fields *f,
 			   uint64_t offset, uint64_t end, bool missing)
 {
 	s->aux = x;
@@ -492,7 +492,7 @@ static void take_bts_piece(struct perf_aux *x, struct stream *s, const struct pe
 
 /* --- AUX records --- */
 
-static struct stream *stream_of_record(struct perf_aux *x, const struct perf_fields *f)
+static struct aux_stream *stream_of_record(struct perf_aux *x, const struct perf_fields *f)
 {
 	for (size_t i = 0; i < x->count; i++)
 		if (x->streams[i].cpu == NO_CPU ? x->streams[i].running.tid == f->id.tid
@@ -506,7 +506,7 @@ void perf_aux_record(struct perf_reader *r, struct slice body, const struct perf
 	uint64_t offset = slice_u64(&body), size = slice_u64(&body), flags = slice_u64(&body);
 	bool missing = flags & (AUX_TRUNCATED | AUX_PARTIAL | AUX_COLLISION);
 	struct perf_aux *x = r->aux;
-	struct stream *s = x && !body.bad ? stream_of_record(x, f) : NULL;
+	struct aux_stream *s = x && !body.bad ? stream_of_record(x, f) : NULL;
 
 	if (!x || body.bad)
 		return;
@@ -529,7 +529,7 @@ void perf_aux_runs(struct perf_reader *r, struct import_thread_id id, uint32_t c
 	struct perf_aux *x = r->aux;
 
 	for (size_t i = 0; x && i < x->count; i++) {
-		struct stream *s = &x->streams[i];
+		struct aux_stream *s = &x->streams[i];
 
 		if (s->cpu == NO_CPU || s->cpu != (int32_t)cpu - 1 || (!x->timed && !id.tid))
 			continue;

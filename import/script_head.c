@@ -31,7 +31,7 @@ enum {
 
 /* A line being read. The layouts that fit are marked in all, or the values kept of the one that is
  * wanted. */
-struct reading {
+struct line_reading {
 	struct slice line;
 	bool *all;
 	unsigned wanted;
@@ -40,7 +40,7 @@ struct reading {
 	struct script_head head;
 };
 
-static struct slice rest_from(const struct reading *r, size_t at)
+static struct slice rest_from(const struct line_reading *r, size_t at)
 {
 	struct slice rest = r->line;
 
@@ -48,7 +48,7 @@ static struct slice rest_from(const struct reading *r, size_t at)
 	return rest;
 }
 
-static size_t offset_in_line(const struct reading *r, struct slice rest)
+static size_t offset_in_line(const struct line_reading *r, struct slice rest)
 {
 	return (size_t)(rest.at - r->line.at);
 }
@@ -77,7 +77,7 @@ static bool take_decimal(struct slice *in, uint32_t *out)
 	return true;
 }
 
-static bool take_ids(struct reading *r, struct slice *in, unsigned kind)
+static bool take_ids(struct line_reading *r, struct slice *in, unsigned kind)
 {
 	unsigned columns = kind == IDS_5 ? 5 : kind == IDS_7 ? 7 : 0;
 	size_t start = in->len, width, blanks = text_take_blanks(in);
@@ -109,7 +109,7 @@ static bool take_ids(struct reading *r, struct slice *in, unsigned kind)
 	       (columns || !r->id_is_single || id.pid <= PID_LIMIT || id.pid == UINT32_MAX);
 }
 
-static bool take_cpu(struct reading *r, struct slice *in, unsigned layout)
+static bool take_cpu(struct line_reading *r, struct slice *in, unsigned layout)
 {
 	bool latency = (layout & COMM_MASK) == COMM_LATENCY;
 	size_t blanks = text_take_blanks(in), start = in->len;
@@ -126,7 +126,7 @@ static bool take_cpu(struct reading *r, struct slice *in, unsigned layout)
 }
 
 /* K, U, H, G, g: whose code it was. */
-static bool take_misc(struct reading *r, struct slice *in, unsigned layout)
+static bool take_misc(struct line_reading *r, struct slice *in, unsigned layout)
 {
 	size_t n = 0;
 
@@ -143,7 +143,7 @@ static bool take_misc(struct reading *r, struct slice *in, unsigned layout)
 	return true;
 }
 
-static bool take_tod(struct reading *r, struct slice *in, unsigned layout)
+static bool take_tod(struct line_reading *r, struct slice *in, unsigned layout)
 {
 	static const char pattern[] = "9999-99-99 99:99:99.";
 	uint64_t fraction;
@@ -160,7 +160,7 @@ static bool take_tod(struct reading *r, struct slice *in, unsigned layout)
 	return text_take_number(in, 10, &fraction) && take_end(in);
 }
 
-static bool take_time(struct reading *r, struct slice *in, unsigned layout)
+static bool take_time(struct line_reading *r, struct slice *in, unsigned layout)
 {
 	uint64_t seconds, fraction;
 	size_t digits;
@@ -215,7 +215,7 @@ static bool is_event_name(struct slice word)
 }
 
 /* A number, which may be the period; then the name and a colon. */
-static bool take_event(struct reading *r, struct slice *in, unsigned layout)
+static bool take_event(struct line_reading *r, struct slice *in, unsigned layout)
 {
 	struct slice word = text_take_word(in);
 	const uint8_t *start;
@@ -233,7 +233,7 @@ static bool take_event(struct reading *r, struct slice *in, unsigned layout)
 	return is_event_name(r->head.event) && take_end(in);
 }
 
-typedef bool take_field(struct reading *r, struct slice *in, unsigned layout);
+typedef bool take_field(struct line_reading *r, struct slice *in, unsigned layout);
 
 static take_field *const fields[] = {take_cpu, take_misc, take_tod, take_time, take_event};
 enum {
@@ -249,7 +249,7 @@ static_assert(1 << (FIELDS_SHIFT + FIELDS) <= SCRIPT_LAYOUTS, "a bit for each fi
 /* ip is a blank and 16 columns. addr, weight and others have no such blank; what they leave to it
  * is the last. Where no number has columns, because somebody has taken out blanks, it is the first
  * one, but for a period. */
-static void find_ip(struct reading *r, struct slice rest, unsigned layout)
+static void find_ip(struct line_reading *r, struct slice rest, unsigned layout)
 {
 	bool has_columns = false, has_source = false;
 	uint64_t v;
@@ -281,7 +281,7 @@ static void find_ip(struct reading *r, struct slice rest, unsigned layout)
 
 /* Without an event or a time nothing says where the fields end: a number, a cgroup, registers or
  * nothing must follow, and what is an id must not be the address. */
-static bool may_follow(const struct reading *r, unsigned layout, struct slice rest)
+static bool may_follow(const struct line_reading *r, unsigned layout, struct slice rest)
 {
 	unsigned ids = layout >> IDS_SHIFT & 3;
 	struct slice word;
@@ -319,7 +319,7 @@ static bool is_other_line(struct slice rest)
 
 /* --- layouts --- */
 
-static bool finish_head(struct reading *r, size_t at, unsigned layout)
+static bool finish_head(struct line_reading *r, size_t at, unsigned layout)
 {
 	struct slice rest = rest_from(r, at);
 
@@ -335,7 +335,7 @@ static bool finish_head(struct reading *r, size_t at, unsigned layout)
 
 /* Tries the fields from number i on at a place of the line, each as being there and as not. Returns
  * true once the wanted layout is read. */
-static bool try_fields(struct reading *r, size_t i, size_t at, unsigned layout)
+static bool try_fields(struct line_reading *r, size_t i, size_t at, unsigned layout)
 {
 	for (; i < FIELDS; i++) {
 		unsigned bit = 1u << (FIELDS_SHIFT + i);
@@ -354,7 +354,7 @@ static bool try_fields(struct reading *r, size_t i, size_t at, unsigned layout)
 	return finish_head(r, at, layout);
 }
 
-static bool try_ids(struct reading *r, size_t at, unsigned layout)
+static bool try_ids(struct line_reading *r, size_t at, unsigned layout)
 {
 	for (unsigned kind = IDS_NONE; kind <= IDS_PLAIN; kind++) {
 		struct slice rest = rest_from(r, at);
@@ -371,7 +371,7 @@ static bool try_ids(struct reading *r, size_t at, unsigned layout)
 }
 
 /* No name is a time; with --ns that fills the columns of one. */
-static bool try_comm(struct reading *r, size_t len, unsigned kind)
+static bool try_comm(struct line_reading *r, size_t len, unsigned kind)
 {
 	struct slice comm = text_trimmed(slice_of(r->line.at, len)), rest = comm;
 
@@ -381,7 +381,7 @@ static bool try_comm(struct reading *r, size_t len, unsigned kind)
 	return try_ids(r, len + (len < r->line.len), kind);
 }
 
-static bool try_until(struct reading *r, size_t len, unsigned kind)
+static bool try_until(struct line_reading *r, size_t len, unsigned kind)
 {
 	bool ends = len <= r->line.len && (len == r->line.len || text_is_blank(r->line.at[len]));
 
@@ -392,7 +392,7 @@ static bool try_until(struct reading *r, size_t len, unsigned kind)
 
 /* At the right of 16 columns, which is more than the kernel's names have: there is a blank before.
  * Others than perf print longer words. */
-static bool try_column(struct reading *r)
+static bool try_column(struct line_reading *r)
 {
 	struct slice rest = r->line, word = text_take_word(&rest);
 	bool is_long =
@@ -405,7 +405,7 @@ static bool try_column(struct reading *r)
 
 /* Without columns. The longest name that the kernel may have given first: a part of a name can look
  * like what follows. */
-static bool try_plain(struct reading *r)
+static bool try_plain(struct line_reading *r)
 {
 	struct slice rest = r->line;
 	size_t start = text_take_blanks(&rest);
@@ -419,7 +419,7 @@ static bool try_plain(struct reading *r)
 	return false;
 }
 
-static bool try_all(struct reading *r)
+static bool try_all(struct line_reading *r)
 {
 	bool any = r->all;
 
@@ -435,14 +435,14 @@ static bool try_all(struct reading *r)
 
 void script_head_layouts(struct slice line, bool layouts[SCRIPT_LAYOUTS])
 {
-	struct reading r = {.line = line, .all = layouts};
+	struct line_reading r = {.line = line, .all = layouts};
 
 	(void)try_all(&r);
 }
 
 bool script_head_parse(struct slice line, unsigned layout, struct script_head *head)
 {
-	struct reading r = {.line = line, .wanted = layout};
+	struct line_reading r = {.line = line, .wanted = layout};
 
 	if (!try_all(&r))
 		return false;

@@ -6,13 +6,13 @@
 
 #include "lib/array_size.h"
 
-struct range {
+struct code_points {
 	uint32_t first, last;
 };
 
 /* Valid code points that do not show or that act on what stands around them (Unicode 15: general
  * categories Cc, Cf, Zl, Zp and Cs; the last planes: tags and private use). */
-static const struct range hidden[] = {
+static const struct code_points hidden[] = {
 	{0x0000, 0x001f},   {0x007f, 0x009f},   {0x00ad, 0x00ad},   {0x0600, 0x0605},
 	{0x061c, 0x061c},   {0x06dd, 0x06dd},   {0x070f, 0x070f},   {0x0890, 0x0891},
 	{0x08e2, 0x08e2},   {0x180e, 0x180e},   {0x200b, 0x200f},   {0x2028, 0x202e},

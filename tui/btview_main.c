@@ -20,7 +20,7 @@
 #include "lib/trace_home.h"
 #include "tui/tui.h"
 
-enum view {
+enum output {
 	VIEW_TERMINAL,
 	VIEW_TEXT,
 	VIEW_JSON,
@@ -33,8 +33,8 @@ enum {
 	BRANCHES_JSON = 65536, /* some 30 MB; a history has millions */
 };
 
-struct arguments {
-	enum view view;
+struct btview_arguments {
+	enum output view;
 	struct report_options report;
 	bool count_given, by_cpu, help, version;
 	const struct export_kind *export; /* of VIEW_EXPORT */
@@ -45,7 +45,7 @@ static int set_text(void *target, const char *value, struct bt_error *err)
 {
 	(void)value;
 	(void)err;
-	((struct arguments *)target)->view = VIEW_TEXT;
+	((struct btview_arguments *)target)->view = VIEW_TEXT;
 	return 0;
 }
 
@@ -53,13 +53,13 @@ static int set_json(void *target, const char *value, struct bt_error *err)
 {
 	(void)value;
 	(void)err;
-	((struct arguments *)target)->view = VIEW_JSON;
+	((struct btview_arguments *)target)->view = VIEW_JSON;
 	return 0;
 }
 
 static int set_export(void *target, const char *value, struct bt_error *err)
 {
-	struct arguments *a = target;
+	struct btview_arguments *a = target;
 
 	a->view = VIEW_EXPORT;
 	a->export = export_find(value);
@@ -70,14 +70,14 @@ static int set_export(void *target, const char *value, struct bt_error *err)
 
 static int set_by(void *target, const char *value, struct bt_error *err)
 {
-	((struct arguments *)target)->by_cpu = true;
+	((struct btview_arguments *)target)->by_cpu = true;
 	return strcmp(value, "cpu") ? bt_fail(err, BT_E_MISUSE, 0, "--by: %s is not cpu", value)
 				    : 0;
 }
 
 static int set_count(void *target, const char *value, struct bt_error *err)
 {
-	struct arguments *a = target;
+	struct btview_arguments *a = target;
 	unsigned long long n;
 	int rc = options_number("-n", value, 1, UINT32_MAX, &n, err);
 
@@ -91,13 +91,13 @@ static int set_snapshot(void *target, const char *value, struct bt_error *err)
 	unsigned long long n;
 	int rc = options_number("--snapshot", value, 1, UINT32_MAX, &n, err);
 
-	((struct arguments *)target)->report.snapshot = (uint32_t)n;
+	((struct btview_arguments *)target)->report.snapshot = (uint32_t)n;
 	return rc;
 }
 
 static int set_thread(void *target, const char *value, struct bt_error *err)
 {
-	struct arguments *a = target;
+	struct btview_arguments *a = target;
 	unsigned long long n;
 	int rc = options_number("--thread", value, 0, UINT32_MAX, &n, err);
 
@@ -108,7 +108,7 @@ static int set_thread(void *target, const char *value, struct bt_error *err)
 
 static int set_function(void *target, const char *value, struct bt_error *err)
 {
-	((struct arguments *)target)->report.function = value;
+	((struct btview_arguments *)target)->report.function = value;
 	return *value ? 0 : bt_fail(err, BT_E_MISUSE, 0, "--function: an empty name");
 }
 
@@ -125,9 +125,9 @@ static const struct option_row rows[] = {
 	 .set = set_snapshot},
 	{"thread", 0, "TASK", "show the branches of this task, or thread id", .set = set_thread},
 	{"function", 0, "NAME", "show only branches from or to this function", .set = set_function},
-	{"help", 'h', NULL, "print this and end", .at = offsetof(struct arguments, help)},
+	{"help", 'h', NULL, "print this and end", .at = offsetof(struct btview_arguments, help)},
 	{"version", 'V', NULL, "print the version and end",
-	 .at = offsetof(struct arguments, version)},
+	 .at = offsetof(struct btview_arguments, version)},
 };
 
 static void print_help(void)
@@ -156,7 +156,7 @@ static int fail_with(const struct bt_error *err)
 }
 
 /* Whether the options go together. */
-static int check_arguments(const struct arguments *a, int operands, struct bt_error *err)
+static int check_arguments(const struct btview_arguments *a, int operands, struct bt_error *err)
 {
 	if (operands > 1)
 		return bt_fail(err, BT_E_MISUSE, 0, "one trace at a time (see --help)");
@@ -171,7 +171,7 @@ static int check_arguments(const struct arguments *a, int operands, struct bt_er
 }
 
 /* Returns -1 to go on, else the status to exit with. */
-static int parse_arguments(struct arguments *a, int argc, char **argv)
+static int parse_arguments(struct btview_arguments *a, int argc, char **argv)
 {
 	struct bt_error err;
 	int at = options_parse_anywhere(rows, ARRAY_SIZE(rows), a, argc, argv, &err);
@@ -193,7 +193,7 @@ static int parse_arguments(struct arguments *a, int argc, char **argv)
 }
 
 /* A terminal that cannot be drawn on still shows text. */
-static int show_as(const struct arguments *a, struct model *m, struct symbols *s,
+static int show_as(const struct btview_arguments *a, struct model *m, struct symbols *s,
 		   struct bt_error *err)
 {
 	struct report_options options = a->report;
@@ -212,7 +212,7 @@ static int show_as(const struct arguments *a, struct model *m, struct symbols *s
 			 : report_print(stdout, m, s, &options, err);
 }
 
-static const char *what_is_missing(const struct arguments *a, const struct model *m)
+static const char *what_is_missing(const struct btview_arguments *a, const struct model *m)
 {
 	struct focus f;
 
@@ -236,7 +236,7 @@ static bool is_written(void)
 	return false;
 }
 
-static int show_trace(const struct arguments *a, struct model *m, struct symbols *s)
+static int show_trace(const struct btview_arguments *a, struct model *m, struct symbols *s)
 {
 	struct bt_error err = {0};
 	int rc = show_as(a, m, s, &err);
@@ -269,7 +269,7 @@ static int tell_damage(const struct model *m)
 }
 
 /* Reads the files of the trace in one pass, without the model. */
-static int export_trace(const struct arguments *a, const char *path)
+static int export_trace(const struct btview_arguments *a, const char *path)
 {
 	struct bt_error err = {0};
 	struct trace *t;
@@ -288,7 +288,7 @@ static int export_trace(const struct arguments *a, const char *path)
 	return rc ? bt_error_exit_status(BT_E_CORRUPT) : 0;
 }
 
-static int view_trace(const struct arguments *a, const char *path)
+static int view_trace(const struct btview_arguments *a, const char *path)
 {
 	struct bt_error err = {0};
 	struct trace *t;
@@ -313,7 +313,7 @@ static int view_trace(const struct arguments *a, const char *path)
 
 static int btview(int argc, char **argv)
 {
-	struct arguments a = {.view = VIEW_TERMINAL};
+	struct btview_arguments a = {.view = VIEW_TERMINAL};
 	char latest[BT_PATH_MAX];
 	struct bt_error err;
 	int status;

@@ -11,7 +11,7 @@ enum {
 	SYSCALL_SIZE = 2, /* of syscall, sysenter and int 0x80 */
 };
 
-struct walk {
+struct call_walk {
 	const struct history *h;
 	uint32_t *stack; /* indices of the open calls */
 	size_t open;
@@ -33,9 +33,9 @@ static bool is_end(const struct history_entry *e)
 	       (e->kind == BT_BRANCH_SYSCALL && e->to != e->from + SYSCALL_SIZE);
 }
 
-static void enter_call(struct walk *w, uint32_t i) { w->stack[w->open++] = i; }
+static void enter_call(struct call_walk *w, uint32_t i) { w->stack[w->open++] = i; }
 
-static void leave_call(struct walk *w, struct calls *c, uint32_t i)
+static void leave_call(struct call_walk *w, struct calls *c, uint32_t i)
 {
 	size_t least = w->open > SEARCH_DEPTH ? w->open - SEARCH_DEPTH : 0;
 
@@ -52,7 +52,7 @@ static void leave_call(struct walk *w, struct calls *c, uint32_t i)
 		w->below++;
 }
 
-static void walk_entries(struct walk *w, struct calls *c)
+static void walk_entries(struct call_walk *w, struct calls *c)
 {
 	for (uint32_t i = 0; i < c->count; i++) {
 		const struct history_entry *e = &w->h->entries[i];
@@ -76,7 +76,7 @@ static void walk_entries(struct walk *w, struct calls *c)
 
 int calls_init(struct calls *c, const struct history *h, struct bt_error *err)
 {
-	struct walk w = {.h = h, .stack = calloc(h->count + 1, sizeof *w.stack)};
+	struct call_walk w = {.h = h, .stack = calloc(h->count + 1, sizeof *w.stack)};
 
 	*c = (struct calls){
 		.depth = calloc(h->count + 1, sizeof *c->depth),

@@ -19,7 +19,7 @@ enum {
 #define NO_GROUP SIZE_MAX
 
 /* The stack of a thread, and what its branch history says of it. */
-struct stack {
+struct thread_stack {
 	struct stack_frame *frames; /* NULL: not looked for yet */
 	size_t count, unwound;      /* frames behind the unwound ones are the history's */
 	bool complete;
@@ -31,8 +31,8 @@ struct threads {
 	struct lines lines; /* first: the view's lines operations see the state as a struct lines */
 	const struct model_snapshot *snap;
 	size_t count;
-	bool *open;           /* stacks shown, by thread */
-	struct stack *stacks; /* by thread */
+	bool *open;                  /* stacks shown, by thread */
+	struct thread_stack *stacks; /* by thread */
 };
 
 static void add_frame(struct viewer *v, struct lines *l, const struct stack_frame *f, size_t n,
@@ -81,7 +81,7 @@ static void add_remark(struct viewer *v, struct lines *l, const struct target *t
 }
 
 /* Unwinds a thread's stack and asks its history. False without memory. */
-static bool find_stack(struct viewer *v, struct stack *s, const struct bt_record_thread *t)
+static bool find_stack(struct viewer *v, struct thread_stack *s, const struct bt_record_thread *t)
 {
 	struct history own = {0};
 	const struct history *h = t->task == v->task ? &v->history : &own;
@@ -136,7 +136,7 @@ static void add_open_calls(struct viewer *v, struct lines *l, const struct calls
 		add_remark(v, l, &target, "more", c->count - shown);
 }
 
-static void add_verdict(struct viewer *v, struct lines *l, const struct stack *s,
+static void add_verdict(struct viewer *v, struct lines *l, const struct thread_stack *s,
 			const struct target *target)
 {
 	char words[STACK_WORDS_MAX];
@@ -153,7 +153,7 @@ static void add_verdict(struct viewer *v, struct lines *l, const struct stack *s
 }
 
 /* Of an endless recursion both ends tell more than its middle. */
-static void add_stack(struct viewer *v, struct lines *l, struct stack *s,
+static void add_stack(struct viewer *v, struct lines *l, struct thread_stack *s,
 		      const struct target *target)
 {
 	bool is_judged = false;

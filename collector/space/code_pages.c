@@ -200,13 +200,13 @@ bool code_pages_touch(const struct code_pages *t, uint64_t start, uint64_t end)
 	return false;
 }
 
-struct range {
+struct page_range {
 	uint64_t start, end;
 };
 
 static bool drop_within(void *arg, struct hash_slot *s)
 {
-	const struct range *r = arg;
+	const struct page_range *r = arg;
 
 	if (s->key < r->start || s->key >= r->end)
 		return false;
@@ -216,7 +216,7 @@ static bool drop_within(void *arg, struct hash_slot *s)
 
 size_t code_pages_drop(struct code_pages *t, uint64_t start, uint64_t end)
 {
-	struct range range = {page_down(start), end};
+	struct page_range range = {page_down(start), end};
 	size_t before = t->pages.count;
 
 	if (!before || range.start >= end)

@@ -142,7 +142,7 @@ bool map_syscall_changes_rights(const struct tracee_syscall *call)
 bool map_syscall_changes(struct address_space *s, const struct tracee_syscall *call,
 			 uint64_t result, struct map_change *out)
 {
-	static const struct row {
+	static const struct change_row {
 		uint16_t nr;
 		void (*changes)(struct address_space *s, const uint64_t *args, uint64_t result,
 				struct map_change *out);

@@ -336,7 +336,7 @@ static int lbr_attach(struct pmu *p, struct task *task, void **state, struct bt_
 
 /* ---- What was recorded ---- */
 
-struct reading {
+struct lbr_reading {
 	struct pmu *p;
 	struct task *task;
 	const struct lbr_shared *l;
@@ -345,7 +345,7 @@ struct reading {
 /* lbr_leads over the code of a task. */
 static bool code_leads(void *arg, uint64_t start, uint64_t end)
 {
-	const struct reading *r = arg;
+	const struct lbr_reading *r = arg;
 	struct bt_insn insn;
 	uint64_t pc = start;
 
@@ -365,7 +365,7 @@ static bool code_leads(void *arg, uint64_t start, uint64_t end)
 
 /* Whether code leads from the last entry of the history to an address; true where that entry is a
  * gap. */
-static bool follows_newest(const struct reading *r, uint64_t addr)
+static bool follows_newest(const struct lbr_reading *r, uint64_t addr)
 {
 	const struct bt_branch *last = branch_ring_newest(&r->task->ring);
 
@@ -376,7 +376,7 @@ static bool follows_newest(const struct reading *r, uint64_t addr)
 /* users: of the record, 1 is ours; -1: unknown. What the code does not connect has a gap between:
  * another's filter may be in force (QUIRK(lbr-last-filter)), or the kernel's have closed up an
  * empty slot (QUIRK(lbr-zero)). */
-static void enter_run(const struct reading *r, const struct lbr_run *run, int users)
+static void enter_run(const struct lbr_reading *r, const struct lbr_run *run, int users)
 {
 	if (!run->complete || users > 1 || (run->began && !follows_newest(r, run->began)))
 		pmu_gap(r->task, BT_GAP_UNSAMPLED);
@@ -391,7 +391,7 @@ static void enter_run(const struct reading *r, const struct lbr_run *run, int us
 
 static void take_sample(void *arg, const struct lbr_entry *entries, size_t count)
 {
-	const struct reading *r = arg;
+	const struct lbr_reading *r = arg;
 	struct lbr_run run;
 
 	lbr_run_of_sample(&run, entries, count, code_leads, arg);
@@ -399,7 +399,7 @@ static void take_sample(void *arg, const struct lbr_entry *entries, size_t count
 	pmu_gap(r->task, BT_GAP_UNSAMPLED); /* it was an interruption, and the program went on */
 }
 
-static void take_window(const struct reading *r, const struct lbr_window *w)
+static void take_window(const struct lbr_reading *r, const struct lbr_window *w)
 {
 	struct lbr_run run;
 
@@ -412,7 +412,7 @@ static void take_window(const struct reading *r, const struct lbr_window *w)
 	enter_run(r, &run, w->users);
 }
 
-static void capture_windows(const struct reading *r, struct lbr_events *e)
+static void capture_windows(const struct lbr_reading *r, struct lbr_events *e)
 {
 	struct snap_read read;
 	/* QUIRK(lbr-unused): then nobody had the record in use, and the helper gives what was read
@@ -438,7 +438,7 @@ static void capture_windows(const struct reading *r, struct lbr_events *e)
 static void lbr_capture(struct pmu *p, struct task *task, void *state, enum capture_why why,
 			const siginfo_t *info)
 {
-	struct reading r = {.p = p, .task = task, .l = p->shared};
+	struct lbr_reading r = {.p = p, .task = task, .l = p->shared};
 	struct lbr_events *e = state;
 
 	(void)why;
