@@ -1,13 +1,20 @@
 /* SPDX-License-Identifier: MIT */
-#include "collector/tracee/tracee.h"
+/* A stopped thread as ptrace(2) has it: registers, memory, signals, stops.
+ *
+ * The result of each ptrace call is one of three: it was done, the thread is gone (ESRCH), the
+ * kernel refuses.
+ * Memory is read by process_vm_readv(2), which is fast, but respects the protection of pages. What
+ * that does not give, and all that is written, goes through /proc/TID/mem, which does not.
+ * A thread that was killed may be at another stop than the one that is being served, or its id may
+ * be another program's (QUIRK(stop-left)): what would change that program asks first.
+ *
+ * tracee_status.c reads what /proc says of a thread; tracee_inject.c has it make system calls. */
+#include "collector/tracee/tracee_private.h"
 
 #include <errno.h>
 #include <fcntl.h>
 #include <linux/audit.h>
-#include <linux/seccomp.h>
 #include <stdio.h>
-#include <stdlib.h>
-#include <string.h>
 #include <sys/ptrace.h>
 #include <sys/socket.h>
 #include <sys/syscall.h>
@@ -16,7 +23,6 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
-#include "lib/array_size.h"
 #include "lib/canonical.h"
 #include "lib/page.h"
 
@@ -29,7 +35,6 @@ _Static_assert(offsetof(struct bt_regs, gs) == offsetof(struct user_regs_struct,
 	       "register layout");
 
 enum {
-	KERNEL_SIGSET_SIZE = 8,
 	/* Results with which a system call asks the kernel to be restarted (include/linux/errno.h).
 	 */
 	ERESTART_FIRST = 512,      /* ERESTARTSYS */
@@ -196,8 +201,7 @@ int tracee_set_siginfo(pid_t tid, const siginfo_t *info)
 	return ptrace_result(ptrace(PTRACE_SETSIGINFO, tid, NULL, info));
 }
 
-/* QUIRK(stop-left): whether the tid is that of a program that another thread has just called. */
-static bool is_another_program(pid_t tid)
+bool tracee_is_another_program(pid_t tid)
 {
 	siginfo_t info;
 
@@ -212,9 +216,10 @@ int tracee_get_mask(pid_t tid, uint64_t *mask)
 
 int tracee_set_mask(pid_t tid, uint64_t mask)
 {
-	return is_another_program(tid) ? -BT_E_GONE
-				       : ptrace_result(ptrace(PTRACE_SETSIGMASK, tid,
-							      (void *)KERNEL_SIGSET_SIZE, &mask));
+	return tracee_is_another_program(tid)
+		       ? -BT_E_GONE
+		       : ptrace_result(
+				 ptrace(PTRACE_SETSIGMASK, tid, (void *)KERNEL_SIGSET_SIZE, &mask));
 }
 
 int tracee_resume(pid_t tid, int request, int signo)
@@ -273,208 +278,7 @@ bool tracee_has_own_signal(pid_t tid)
 	return ptrace(PTRACE_PEEKSIGINFO, tid, &args, &info) != 0;
 }
 
-struct filtering {
-	int filters; /* -1: unknown (before Linux 5.9) */
-	bool strict; /* SECCOMP_MODE_STRICT */
-};
-
-static void parse_signals(const char *line, struct tracee_signals *out)
-{
-	static const struct {
-		const char *key;
-		size_t offset;
-	} lines[] = {
-		{"SigPnd:", offsetof(struct tracee_signals, pending)},
-		{"ShdPnd:", offsetof(struct tracee_signals, shared_pending)},
-		{"SigBlk:", offsetof(struct tracee_signals, blocked)},
-		{"SigIgn:", offsetof(struct tracee_signals, ignored)},
-		{"SigCgt:", offsetof(struct tracee_signals, caught)},
-	};
-	unsigned long long v;
-
-	if (*line != 'S') /* as are most */
-		return;
-	for (size_t i = 0; i < ARRAY_SIZE(lines); i++)
-		if (!strncmp(line, lines[i].key, strlen(lines[i].key)) &&
-		    sscanf(line + strlen(lines[i].key), "%llx", &v) == 1)
-			*(uint64_t *)((char *)out + lines[i].offset) = v;
-}
-
-static void parse_filtering(const char *line, struct filtering *out)
-{
-	int n;
-
-	if (strncmp(line, "Seccomp", sizeof "Seccomp" - 1))
-		return;
-	if (sscanf(line, "Seccomp: %d", &n) == 1)
-		out->strict = n == SECCOMP_MODE_STRICT;
-	if (sscanf(line, "Seccomp_filters: %d", &n) == 1)
-		out->filters = n;
-}
-
-/* Reads a status file (proc_pid_status(5)) once. False when it is not there. */
-static bool read_status(const char *path, struct tracee_signals *signals,
-			struct filtering *filtering)
-{
-	FILE *f = fopen(path, "re");
-	char line[256];
-
-	*signals = (struct tracee_signals){0};
-	*filtering = (struct filtering){.filters = -1};
-	if (!f)
-		return false;
-	while (fgets(line, sizeof line, f)) {
-		parse_signals(line, signals);
-		parse_filtering(line, filtering);
-	}
-	fclose(f);
-	return true;
-}
-
-static bool read_status_of(pid_t tid, struct tracee_signals *signals, struct filtering *filtering)
-{
-	char path[32];
-
-	snprintf(path, sizeof path, "/proc/%d/status", (int)tid);
-	return read_status(path, signals, filtering);
-}
-
-int tracee_signals(pid_t tid, struct tracee_signals *out)
-{
-	struct filtering filtering;
-
-	return read_status_of(tid, out, &filtering) ? 0 : -BT_E_GONE;
-}
-
-static int own_filters(void)
-{
-	struct tracee_signals signals;
-	struct filtering own;
-
-	read_status("/proc/self/status", &signals, &own);
-	return own.filters;
-}
-
-/* Where they have none, what we have need not be asked for. */
-static bool is_filtered(const struct filtering *theirs)
-{
-	return theirs->strict || theirs->filters < 0 ||
-	       (theirs->filters && theirs->filters > own_filters());
-}
-
-int tracee_signals_filtered(pid_t tid, struct tracee_signals *out, bool *filtered)
-{
-	struct filtering theirs;
-
-	if (!read_status_of(tid, out, &theirs))
-		return -BT_E_GONE;
-	*filtered = is_filtered(&theirs);
-	return 0;
-}
-
-int tracee_filters(pid_t tid)
-{
-	struct tracee_signals signals;
-	struct filtering theirs;
-
-	read_status_of(tid, &signals, &theirs);
-	return theirs.filters < 0 ? theirs.filters : theirs.filters - own_filters();
-}
-
-bool tracee_is_filtered(pid_t tid)
-{
-	struct tracee_signals signals;
-	struct filtering theirs;
-
-	read_status_of(tid, &signals, &theirs);
-	return is_filtered(&theirs);
-}
-
-/* The line of /proc/TID/status that begins with the key. False, and an empty line, when there is
- * none. */
-static bool status_line(pid_t tid, const char *key, char line[256])
-{
-	char path[32];
-	bool found = false;
-	FILE *f;
-
-	snprintf(path, sizeof path, "/proc/%d/status", (int)tid);
-	f = fopen(path, "re");
-	while (f && !found && fgets(line, 256, f))
-		found = !strncmp(line, key, strlen(key));
-	if (f)
-		fclose(f);
-	if (!found)
-		*line = 0;
-	return found;
-}
-
-/* The beginning of a file of /proc/TID, as text; empty where it is not there. */
-static void read_beginning(pid_t tid, const char *name, char *text, size_t size)
-{
-	char path[40];
-	ssize_t n = -1;
-	int fd;
-
-	snprintf(path, sizeof path, "/proc/%d/%s", (int)tid, name);
-	fd = open(path, O_RDONLY | O_CLOEXEC);
-	if (fd >= 0) {
-		n = read(fd, text, size - 1);
-		close(fd);
-	}
-	text[n > 0 ? n : 0] = '\0';
-}
-
-char tracee_state(pid_t tid)
-{
-	char text[512]; /* its name has 15 bytes, 64 of a worker of the kernel's */
-	const char *name_end;
-
-	read_beginning(tid, "stat", text, sizeof text);
-	name_end = strrchr(text, ')');
-	return name_end && name_end[1] ? name_end[2] : '\0';
-}
-
-unsigned long tracee_personality(pid_t tid)
-{
-	char text[17];
-
-	read_beginning(tid, "personality", text, sizeof text);
-	return strtoul(text, NULL, 16);
-}
-
-bool tracee_is_awake(pid_t tid) { return tracee_state(tid) == 'R'; }
-
-pid_t tracee_thread_group(pid_t tid)
-{
-	char line[256];
-	int group = 0;
-
-	return status_line(tid, "Tgid:", line) && sscanf(line, "Tgid: %d", &group) == 1 ? group : 0;
-}
-
-bool tracee_is_init(pid_t pid)
-{
-	char line[256], *last;
-
-	if (!status_line(pid, "NSpid:", line))
-		return false;
-	last = strrchr(line, '\t'); /* one number for each namespace, ours first */
-	return last && last != strchr(line, '\t') && !strcmp(last, "\t1\n");
-}
-
-void tracee_sender_name(pid_t tid, pid_t sender, char name[TRACEE_NAME])
-{
-	char line[256];
-
-	*name = '\0';
-	if (!status_line(tid, "NSpid:", line) || strchr(line, '\t') != strrchr(line, '\t'))
-		return;
-	read_beginning(sender, "comm", name, TRACEE_NAME);
-	name[strcspn(name, "\n")] = '\0';
-}
-
-static bool is_lost(pid_t tid)
+bool tracee_is_lost(pid_t tid)
 {
 	siginfo_t info;
 
@@ -526,12 +330,12 @@ bool tracee_put_back(pid_t tid, int status)
 
 /* Dead, the first thread of a process has a status only when those of all others have been taken;
  * the caller's timer ends the wait then. */
-static int run_to_stop(pid_t tid, int request, int signo)
+int tracee_resume_to_stop(pid_t tid, int request, int signo)
 {
 	siginfo_t info;
 	int rc, status;
 
-	if (is_lost(tid) || tracee_resume(tid, request, signo))
+	if (tracee_is_lost(tid) || tracee_resume(tid, request, signo))
 		return -1;
 	do {
 		info.si_pid = 0;
@@ -542,9 +346,9 @@ static int run_to_stop(pid_t tid, int request, int signo)
 	return status ? info.si_status : -1;
 }
 
-int tracee_run_to_stop(pid_t tid, int request) { return run_to_stop(tid, request, 0); }
+int tracee_run_to_stop(pid_t tid, int request) { return tracee_resume_to_stop(tid, request, 0); }
 
-static bool take_status(pid_t tid)
+bool tracee_take_status(pid_t tid)
 {
 	int status;
 
@@ -562,7 +366,7 @@ bool tracee_is_left_stopped(pid_t tid)
 	       !info.si_pid;
 }
 
-static uint16_t our_code_selector(void)
+uint16_t tracee_code_selector(void)
 {
 	uint16_t ours;
 
@@ -570,7 +374,7 @@ static uint16_t our_code_selector(void)
 	return ours;
 }
 
-bool tracee_is_in_64_bit(const struct bt_regs *regs) { return regs->cs == our_code_selector(); }
+bool tracee_is_in_64_bit(const struct bt_regs *regs) { return regs->cs == tracee_code_selector(); }
 
 bool tracee_is_in_vsyscall(const struct bt_regs *regs)
 {
@@ -602,252 +406,3 @@ bool tracee_socket_option(pid_t pid, int there, int option, void *value, size_t 
 }
 
 void tracee_restart(struct bt_regs *regs) { regs->rax = (uint64_t)-ERESTART_NO_HANDLER; }
-
-/* Resumes tid to its next system call stop. False when another event comes instead: that one is
- * left to be waited for. Nobody can block SIGSTOP: its process is stopped, as its parent is told,
- * and so is the task, once it has done what we want; likewise where another thread has stopped the
- * process, or SIGCONT, which a task is told of at once, comes meanwhile. */
-static bool await_syscall_stop(pid_t tid)
-{
-	bool told = false;
-	int stop, signo = 0;
-
-	while ((stop = run_to_stop(tid, PTRACE_SYSCALL, signo)) == SIGSTOP ||
-	       (stop > 0 && stop >> 8 == PTRACE_EVENT_STOP)) {
-		signo = stop == SIGSTOP ? SIGSTOP : 0;
-		told |= !signo;
-		if (!take_status(tid))
-			return false;
-	}
-	if (stop != (SIGTRAP | 0x80) || !take_status(tid))
-		return false;
-	return !told || !tracee_resume(tid, PTRACE_INTERRUPT, 0);
-}
-
-static void set_arguments(struct bt_regs *regs, const uint64_t args[6])
-{
-	regs->rdi = args[0];
-	regs->rsi = args[1];
-	regs->rdx = args[2];
-	regs->r10 = args[3];
-	regs->r8 = args[4];
-	regs->r9 = args[5];
-}
-
-static struct bt_regs syscall_regs(const struct bt_regs *from, long nr, const uint64_t args[6])
-{
-	struct bt_regs regs = *from;
-
-	regs.rax = (uint64_t)nr;
-	regs.orig_rax = UINT64_MAX; /* not in a system call: nothing to restart */
-	set_arguments(&regs, args);
-	return regs;
-}
-
-static const uint8_t syscall_insn[2] = {0x0f, 0x05}, int80_insn[2] = {0xcd, 0x80};
-
-static bool is_behind_syscall(pid_t tid, uint64_t rip)
-{
-	uint8_t code[sizeof syscall_insn];
-
-	return tracee_read(tid, rip - sizeof code, code, sizeof code) == sizeof code &&
-	       !memcmp(code, syscall_insn, sizeof code);
-}
-
-static bool write_syscall(pid_t tid, struct tracee_lent *l)
-{
-	l->written = tracee_read(tid, l->regs.rip, l->code, sizeof l->code) == sizeof l->code &&
-		     tracee_write(tid, l->regs.rip, syscall_insn, sizeof syscall_insn);
-	return l->written;
-}
-
-void tracee_lend_syscall(pid_t tid, uint64_t elsewhere, struct tracee_lent *l)
-{
-	struct bt_regs regs;
-
-	*l = (struct tracee_lent){0};
-	if (is_lost(tid) || tracee_get_regs(tid, &l->regs))
-		return;
-	regs = l->regs;
-	if (elsewhere)
-		regs.rip = elsewhere + sizeof syscall_insn;
-	else if (!is_behind_syscall(tid, regs.rip) && write_syscall(tid, l))
-		regs.rip += sizeof syscall_insn;
-	l->lent = true;
-	regs.orig_rax = UINT64_MAX; /* not in a system call: nothing to restart */
-	(void)!tracee_set_regs(tid, &regs);
-}
-
-int tracee_take_back_syscall(pid_t tid, const struct tracee_lent *l)
-{
-	if (!l->lent)
-		return 0;
-	if (is_another_program(tid))
-		return -BT_E_GONE;
-	if (l->written)
-		tracee_write(tid, l->regs.rip, l->code, sizeof l->code);
-	return tracee_set_regs(tid, &l->regs);
-}
-
-long tracee_syscall(pid_t tid, long nr, const uint64_t args[6])
-{
-	struct bt_regs saved, regs;
-	uint8_t code[2];
-	long rc = -ESRCH;
-
-	if (is_lost(tid) || tracee_get_regs(tid, &saved))
-		return rc;
-	if (is_behind_syscall(tid, saved.rip))
-		return tracee_syscall_again(tid, &saved, nr, args);
-	if (tracee_read(tid, saved.rip, code, sizeof code) != sizeof code ||
-	    !tracee_write(tid, saved.rip, syscall_insn, sizeof syscall_insn))
-		return rc;
-	regs = syscall_regs(&saved, nr, args);
-	if (!tracee_set_regs(tid, &regs) && await_syscall_stop(tid) && await_syscall_stop(tid) &&
-	    !tracee_get_regs(tid, &regs))
-		rc = (long)regs.rax;
-	if (is_another_program(tid))
-		return -ESRCH;
-	tracee_write(tid, saved.rip, code, sizeof code);
-	if (tracee_set_regs(tid, &saved))
-		return -ESRCH;
-	return rc;
-}
-
-long tracee_syscall_again(pid_t tid, const struct bt_regs *regs, long nr, const uint64_t args[6])
-{
-	struct bt_regs other = syscall_regs(regs, nr, args);
-	long rc = -ESRCH;
-
-	other.rip -= 2; /* to the syscall instruction */
-	if (!is_lost(tid) && !tracee_set_regs(tid, &other) && await_syscall_stop(tid) &&
-	    await_syscall_stop(tid) && !tracee_get_regs(tid, &other))
-		rc = (long)other.rax;
-	return is_another_program(tid) || tracee_set_regs(tid, regs) ? -ESRCH : rc;
-}
-
-int tracee_inject(pid_t tid, const struct bt_regs *regs, uint64_t at, long nr,
-		  const uint64_t args[6], long *result)
-{
-	enum {
-		EFLAGS_TF = 0x100,
-		BEHIND = 3, /* syscall; int3 */
-		INTERRUPTED = SIGTRAP | PTRACE_EVENT_STOP << 8,
-	};
-	struct bt_regs call = syscall_regs(regs, nr, args);
-	int stop;
-
-	call.rip = at;
-	call.eflags &= ~(uint64_t)EFLAGS_TF;
-	if (is_lost(tid) || tracee_set_regs(tid, &call))
-		return -BT_E_GONE;
-	/* QUIRK(event-stop-first): between the int3 and its trap there may be an interruption.
-	 * Nobody needs to know of it. */
-	while ((stop = tracee_run_to_stop(tid, PTRACE_CONT)) == INTERRUPTED &&
-	       !tracee_get_regs(tid, &call) && call.rip == at + BEHIND)
-		if (!take_status(tid))
-			return -BT_E_GONE;
-	if (is_another_program(tid) || tracee_get_regs(tid, &call))
-		return -BT_E_GONE;
-	*result = (long)call.rax;
-	if (tracee_set_regs(tid, regs))
-		return -BT_E_GONE;
-	if (stop == SIGTRAP && call.rip == at + BEHIND)
-		return take_status(tid) ? TRACEE_INJECT_MADE : -BT_E_GONE;
-	/* A signal that came during the call is reported behind it, before the int3. */
-	return call.rip == at ? TRACEE_INJECT_NOT_MADE : TRACEE_INJECT_MADE_STOPPED;
-}
-
-/* The task, with all signals blocked, is at the entry of a system call by the syscall instruction.
- * It is at the exit of the other then. */
-static int replace_syscall(pid_t tid, const struct bt_regs *regs, long nr, const uint64_t args[6],
-			   long *result)
-{
-	struct bt_regs other = *regs;
-
-	other.orig_rax = (uint64_t)nr;
-	set_arguments(&other, args);
-	if (tracee_set_regs(tid, &other) || !await_syscall_stop(tid) ||
-	    tracee_get_regs(tid, &other))
-		return -BT_E_GONE;
-	*result = (long)other.rax;
-	return 0;
-}
-
-/* The same at an entry by int 0x80, whose calls have numbers of their own and only the lower halves
- * of arguments: that call is left out, and for the other the instruction is one of syscall
- * meanwhile, which is as long. */
-static int replace_compat_syscall(pid_t tid, const struct bt_regs *regs, long nr,
-				  const uint64_t args[6], long *result)
-{
-	uint64_t at = regs->rip - sizeof syscall_insn;
-	struct bt_regs none = *regs, other = syscall_regs(regs, nr, args);
-	bool made;
-
-	none.orig_rax = UINT64_MAX;
-	other.rip = at;
-	other.cs = our_code_selector();
-	if (tracee_set_regs(tid, &none) || !await_syscall_stop(tid))
-		return -BT_E_GONE;
-	made = tracee_write(tid, at, syscall_insn, sizeof syscall_insn) &&
-	       !tracee_set_regs(tid, &other) && await_syscall_stop(tid) &&
-	       await_syscall_stop(tid) && !tracee_get_regs(tid, &other);
-	*result = made ? (long)other.rax : -ENOSYS;
-	tracee_write(tid, at, int80_insn, sizeof int80_insn);
-	return 0;
-}
-
-/* The task is at the entry of a system call, with all signals blocked. */
-static int inject_at_entry(pid_t tid, const struct bt_regs *regs, long nr, const uint64_t args[6],
-			   long *result)
-{
-	struct bt_regs again = *regs;
-	uint8_t code[2];
-	int rc;
-
-	again.rip -= sizeof code; /* to the instruction */
-	again.rax = regs->orig_rax;
-	if (tracee_read(tid, again.rip, code, sizeof code) != sizeof code)
-		return TRACEE_INJECT_NOT_MADE;
-	if (!memcmp(code, syscall_insn, sizeof code))
-		rc = replace_syscall(tid, regs, nr, args, result);
-	else if (!memcmp(code, int80_insn, sizeof code))
-		rc = replace_compat_syscall(tid, regs, nr, args, result);
-	else /* sysenter leads elsewhere */
-		return TRACEE_INJECT_NOT_MADE;
-	return rc || tracee_set_regs(tid, &again) || !await_syscall_stop(tid) ? -BT_E_GONE : 0;
-}
-
-int tracee_inject_at_entry(pid_t tid, const struct bt_regs *regs, long nr, const uint64_t args[6],
-			   long *result)
-{
-	uint64_t mask;
-	int rc;
-
-	/* No signal may come between the two calls. */
-	if (is_lost(tid) || tracee_get_mask(tid, &mask) || tracee_set_mask(tid, UINT64_MAX))
-		return -BT_E_GONE;
-	rc = inject_at_entry(tid, regs, nr, args, result);
-	return tracee_set_mask(tid, mask) ? -BT_E_GONE : rc;
-}
-
-int tracee_sigaction_at_entry(pid_t tid, const struct bt_regs *regs, int signo,
-			      const uint64_t action[4])
-{
-	enum {
-		BELOW_STACK = 1024, /* behind the red zone; put back afterwards */
-	};
-	uint64_t scratch = (regs->rsp - BELOW_STACK) & ~15ull, saved[4];
-	const uint64_t args[6] = {(uint64_t)signo, scratch, 0, KERNEL_SIGSET_SIZE};
-	long result;
-	int rc;
-
-	/* Without room for the argument the call is left out: the program runs on a stack that it
-	 * cannot use either. */
-	if (tracee_read(tid, scratch, saved, sizeof saved) != sizeof saved ||
-	    !tracee_write(tid, scratch, action, 4 * sizeof action[0]))
-		return 0;
-	rc = tracee_inject_at_entry(tid, regs, SYS_rt_sigaction, args, &result);
-	tracee_write(tid, scratch, saved, sizeof saved);
-	return rc < 0 ? rc : 0;
-}

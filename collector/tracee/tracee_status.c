@@ -1,0 +1,213 @@
+/* SPDX-License-Identifier: MIT */
+/* What /proc says of a thread: its signals, its filters, its state, its names. */
+#include "collector/tracee/tracee.h"
+
+#include <fcntl.h>
+#include <linux/seccomp.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+#include "lib/array_size.h"
+
+struct filtering {
+	int filters; /* -1: unknown (before Linux 5.9) */
+	bool strict; /* SECCOMP_MODE_STRICT */
+};
+
+static void parse_signals(const char *line, struct tracee_signals *out)
+{
+	static const struct {
+		const char *key;
+		size_t offset;
+	} lines[] = {
+		{"SigPnd:", offsetof(struct tracee_signals, pending)},
+		{"ShdPnd:", offsetof(struct tracee_signals, shared_pending)},
+		{"SigBlk:", offsetof(struct tracee_signals, blocked)},
+		{"SigIgn:", offsetof(struct tracee_signals, ignored)},
+		{"SigCgt:", offsetof(struct tracee_signals, caught)},
+	};
+	unsigned long long v;
+
+	if (*line != 'S') /* as are most */
+		return;
+	for (size_t i = 0; i < ARRAY_SIZE(lines); i++)
+		if (!strncmp(line, lines[i].key, strlen(lines[i].key)) &&
+		    sscanf(line + strlen(lines[i].key), "%llx", &v) == 1)
+			*(uint64_t *)((char *)out + lines[i].offset) = v;
+}
+
+static void parse_filtering(const char *line, struct filtering *out)
+{
+	int n;
+
+	if (strncmp(line, "Seccomp", sizeof "Seccomp" - 1))
+		return;
+	if (sscanf(line, "Seccomp: %d", &n) == 1)
+		out->strict = n == SECCOMP_MODE_STRICT;
+	if (sscanf(line, "Seccomp_filters: %d", &n) == 1)
+		out->filters = n;
+}
+
+/* Reads a status file (proc_pid_status(5)) once. False when it is not there. */
+static bool read_status(const char *path, struct tracee_signals *signals,
+			struct filtering *filtering)
+{
+	FILE *f = fopen(path, "re");
+	char line[256];
+
+	*signals = (struct tracee_signals){0};
+	*filtering = (struct filtering){.filters = -1};
+	if (!f)
+		return false;
+	while (fgets(line, sizeof line, f)) {
+		parse_signals(line, signals);
+		parse_filtering(line, filtering);
+	}
+	fclose(f);
+	return true;
+}
+
+static bool read_status_of(pid_t tid, struct tracee_signals *signals, struct filtering *filtering)
+{
+	char path[32];
+
+	snprintf(path, sizeof path, "/proc/%d/status", (int)tid);
+	return read_status(path, signals, filtering);
+}
+
+int tracee_signals(pid_t tid, struct tracee_signals *out)
+{
+	struct filtering filtering;
+
+	return read_status_of(tid, out, &filtering) ? 0 : -BT_E_GONE;
+}
+
+static int own_filters(void)
+{
+	struct tracee_signals signals;
+	struct filtering own;
+
+	read_status("/proc/self/status", &signals, &own);
+	return own.filters;
+}
+
+/* Where they have none, what we have need not be asked for. */
+static bool is_filtered(const struct filtering *theirs)
+{
+	return theirs->strict || theirs->filters < 0 ||
+	       (theirs->filters && theirs->filters > own_filters());
+}
+
+int tracee_signals_filtered(pid_t tid, struct tracee_signals *out, bool *filtered)
+{
+	struct filtering theirs;
+
+	if (!read_status_of(tid, out, &theirs))
+		return -BT_E_GONE;
+	*filtered = is_filtered(&theirs);
+	return 0;
+}
+
+int tracee_filters(pid_t tid)
+{
+	struct tracee_signals signals;
+	struct filtering theirs;
+
+	read_status_of(tid, &signals, &theirs);
+	return theirs.filters < 0 ? theirs.filters : theirs.filters - own_filters();
+}
+
+bool tracee_is_filtered(pid_t tid)
+{
+	struct tracee_signals signals;
+	struct filtering theirs;
+
+	read_status_of(tid, &signals, &theirs);
+	return is_filtered(&theirs);
+}
+
+/* The line of /proc/TID/status that begins with the key. False, and an empty line, when there is
+ * none. */
+static bool status_line(pid_t tid, const char *key, char line[256])
+{
+	char path[32];
+	bool found = false;
+	FILE *f;
+
+	snprintf(path, sizeof path, "/proc/%d/status", (int)tid);
+	f = fopen(path, "re");
+	while (f && !found && fgets(line, 256, f))
+		found = !strncmp(line, key, strlen(key));
+	if (f)
+		fclose(f);
+	if (!found)
+		*line = 0;
+	return found;
+}
+
+/* The beginning of a file of /proc/TID, as text; empty where it is not there. */
+static void read_beginning(pid_t tid, const char *name, char *text, size_t size)
+{
+	char path[40];
+	ssize_t n = -1;
+	int fd;
+
+	snprintf(path, sizeof path, "/proc/%d/%s", (int)tid, name);
+	fd = open(path, O_RDONLY | O_CLOEXEC);
+	if (fd >= 0) {
+		n = read(fd, text, size - 1);
+		close(fd);
+	}
+	text[n > 0 ? n : 0] = '\0';
+}
+
+char tracee_state(pid_t tid)
+{
+	char text[512]; /* its name has 15 bytes, 64 of a worker of the kernel's */
+	const char *name_end;
+
+	read_beginning(tid, "stat", text, sizeof text);
+	name_end = strrchr(text, ')');
+	return name_end && name_end[1] ? name_end[2] : '\0';
+}
+
+unsigned long tracee_personality(pid_t tid)
+{
+	char text[17];
+
+	read_beginning(tid, "personality", text, sizeof text);
+	return strtoul(text, NULL, 16);
+}
+
+bool tracee_is_awake(pid_t tid) { return tracee_state(tid) == 'R'; }
+
+pid_t tracee_thread_group(pid_t tid)
+{
+	char line[256];
+	int group = 0;
+
+	return status_line(tid, "Tgid:", line) && sscanf(line, "Tgid: %d", &group) == 1 ? group : 0;
+}
+
+bool tracee_is_init(pid_t pid)
+{
+	char line[256], *last;
+
+	if (!status_line(pid, "NSpid:", line))
+		return false;
+	last = strrchr(line, '\t'); /* one number for each namespace, ours first */
+	return last && last != strchr(line, '\t') && !strcmp(last, "\t1\n");
+}
+
+void tracee_sender_name(pid_t tid, pid_t sender, char name[TRACEE_NAME])
+{
+	char line[256];
+
+	*name = '\0';
+	if (!status_line(tid, "NSpid:", line) || strchr(line, '\t') != strrchr(line, '\t'))
+		return;
+	read_beginning(sender, "comm", name, TRACEE_NAME);
+	name[strcspn(name, "\n")] = '\0';
+}
