@@ -35,7 +35,10 @@ collector_libcollector_a_SOURCES = \
 	collector/task/syscall_timeout.c collector/task/syscall_timeout.h \
 	collector/task/task.c collector/task/task.h \
 	collector/backend/backend.h collector/backend/test_knobs.h \
+	collector/backend/step/next_insn.c \
+	collector/backend/step/step_history.c \
 	collector/backend/step/stepper.c collector/backend/step/stepper.h \
+	collector/backend/step/stepper_private.h \
 	collector/supervisor/affinity.c collector/supervisor/affinity.h \
 	collector/supervisor/detach.c collector/supervisor/detach.h \
 	collector/supervisor/event_queue.c collector/supervisor/event_queue.h \

@@ -1,0 +1,157 @@
+/* SPDX-License-Identifier: MIT */
+/* The instruction that a task executes next. It is decoded before it runs: what it is decides
+ * whether it can be stepped over, or is passed with a breakpoint behind it, as a system call, or
+ * not at all. */
+#include "collector/backend/step/stepper_private.h"
+
+#include "collector/tracee/tracee.h"
+#include "lib/processor.h"
+
+enum {
+	REP_FAST = 24,   /* iterations from which a breakpoint behind a REP instruction beats
+			    stepping through it */
+	CHAIN_MAX = 256, /* instructions in a row, none of which is followed by a trap, that are
+			    looked through */
+};
+
+/* No trap comes behind
+ * - QUIRK(step-mov-ss): a load of ss (Intel SDM volume 3, 6.8.3), and on some processors none in a
+ * whole chain of such loads;
+ * - QUIRK(step-emulated): what faults and is done by the kernel, which goes on behind it
+ * (fixup_umip_exception, fixup_iopl_exception, emulate_vsyscall): nor does a breakpoint there stop
+ * it, as a fault sets RF (17.3.1.1). */
+enum { NO_TRAP_BEHIND = BT_TRAIT_LOADS_SS | BT_TRAIT_EMULATED };
+
+/* Looks at what the step over such an instruction executes, too; it is at addr, if it is not of the
+ * same kind itself. */
+static void look_second(struct task *task, uint64_t addr)
+{
+	struct step_task *st = task->step;
+
+	st->second_addr = addr;
+	for (int i = 0; i < CHAIN_MAX; i++) {
+		if (address_space_fetch(task->process->space, task->tid, st->second_addr,
+					st->code_32, st->second_bytes, &st->second)) {
+			st->second.len = 0;
+			break;
+		}
+		if (!(st->second.traits & NO_TRAP_BEHIND))
+			break;
+		st->second_addr += st->second.len;
+	}
+}
+
+/* Where a call of the vsyscall page returns to, which cannot be read: the kernel emulates its calls
+ * all the way back. 0: it is none. */
+static uint64_t vsyscall_return(const struct task *task)
+{
+	uint64_t back = 0;
+
+	if (tracee_is_in_vsyscall(&task->regs))
+		tracee_read(task->tid, task->regs.rsp, &back, sizeof back);
+	return back;
+}
+
+void next_insn_look_ahead(struct task *task)
+{
+	struct step_task *st = task->step;
+	struct address_space *space = task->process->space;
+
+	st->addr = task->regs.rip;
+	st->errand = ERRAND_STEP;
+	st->second.len = 0;
+	st->code_32 = !tracee_is_in_64_bit(&task->regs);
+	st->program_tf = task->regs.eflags & EFLAGS_TF;
+	st->readable =
+		!address_space_fetch(space, task->tid, st->addr, st->code_32, st->bytes, &st->insn);
+	st->back = st->readable ? 0 : vsyscall_return(task);
+	if (st->back)
+		look_second(task, st->back);
+	else if (st->readable && st->insn.traits & NO_TRAP_BEHIND)
+		look_second(task, st->addr + st->insn.len);
+}
+
+/* Where iret leads: it pops what its operand size says (Intel SDM volume 2, IRET); 0 when that
+ * cannot be told. */
+static uint64_t iret_target(const struct task *task)
+{
+	const struct step_task *st = task->step;
+	uint8_t before = st->insn.len > 1 ? st->bytes[st->insn.len - 2] : 0;
+	bool wide = !st->code_32 && (before & 0xf8) == 0x48; /* REX.W */
+	size_t n = wide ? 8 : 4;
+	uint64_t target = 0;
+
+	for (int i = 0; !wide && i < st->insn.len; i++)
+		if (st->bytes[i] == 0x66)
+			n = 2;
+	return tracee_read(task->tid, task->regs.rsp, &target, n) == n ? target : 0;
+}
+
+uint64_t next_insn_end(const struct task *task)
+{
+	const struct step_task *st = task->step;
+
+	/* QUIRK(step-popf): stepped over popf or iret, the kernel takes TF for the program's from
+	 * then on (enable_single_step, Linux 6.18); a TF that a second one loads it would take for
+	 * ours. */
+	if (st->second.len)
+		return st->second.traits & BT_TRAIT_POPF ? st->second_addr + st->second.len : 0;
+	if (st->insn.class == BT_INSN_IRET)
+		return iret_target(task);
+	if (st->insn.traits & BT_TRAIT_POPF)
+		return st->addr + st->insn.len;
+	/* A trap per iteration is dear: a memset of a megabyte is one instruction. */
+	if (st->insn.traits & BT_TRAIT_REP && task->regs.rcx >= REP_FAST && !st->program_tf)
+		return st->addr + st->insn.len;
+	return 0;
+}
+
+bool next_insn_is_syscall(const struct task *task)
+{
+	const struct step_task *st = task->step;
+
+	return task->syscall_restarts ||
+	       (st->second.len ? st->second.class : st->insn.class) == BT_INSN_SYSCALL;
+}
+
+/* Gives up the transaction that the next instruction would begin, as the processor may at any time,
+ * for no reason that it would name (Intel SDM volume 1, "RTM Abort Status Definition"). Nobody
+ * could see what is done in it; QUIRK(step-xbegin). */
+static int abort_transaction(struct task *task)
+{
+	const struct step_task *st = task->step;
+	struct bt_branch jump = {.kind = BT_BRANCH_JMP, .flags = BT_BRANCH_TAKEN, .from = st->addr};
+
+	jump.to = st->addr + st->insn.len + (uint64_t)st->insn.displacement;
+	if (st->code_32)
+		step_history_skip(task, BT_BRANCH_JMP, !st->insn.displacement);
+	else if (st->insn.displacement) { /* else it goes straight on */
+		task_epoch(task);
+		step_history_branch(task, &jump, false);
+	}
+	task->stepped++;
+	task->regs.rip = jump.to;
+	task->regs.rax = 0;
+	if (tracee_set_regs(task->tid, &task->regs))
+		return -BT_E_GONE;
+	next_insn_look_ahead(task);
+	return 0;
+}
+
+int next_insn_look(struct task *task)
+{
+	const struct step_task *st = task->step;
+
+	next_insn_look_ahead(task);
+	for (int i = 0; i < CHAIN_MAX && st->readable && st->insn.traits & BT_TRAIT_BEGINS &&
+			!st->program_tf && processor_has_transactions();
+	     i++)
+		if (abort_transaction(task))
+			return -BT_E_GONE;
+	return 0;
+}
+
+bool next_insn_saves_x87(const struct step_task *st)
+{
+	return (st->insn.traits | (st->second.len ? st->second.traits : 0)) & BT_TRAIT_SAVES_X87;
+}

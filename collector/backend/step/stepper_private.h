@@ -1,0 +1,80 @@
+/* SPDX-License-Identifier: MIT */
+/* What the source files of the stepper share, and nobody else: what it knows of a task, the
+ * instruction that the task executes next (next_insn.c), and what has been executed, as the task's
+ * history tells it (step_history.c). task->regs are up to date in all of these calls. */
+#ifndef BT_STEPPER_PRIVATE_H
+#define BT_STEPPER_PRIVATE_H
+
+#include "collector/backend/step/stepper.h"
+#include "collector/task/hidden_signals.h"
+
+enum { EFLAGS_TF = 0x100 };
+
+/* What the resumed task was sent to do. */
+enum errand {
+	ERRAND_STEP,    /* one instruction, and the second */
+	ERRAND_OVER,    /* a whole instruction without a step, to the breakpoint where it leads */
+	ERRAND_SYSCALL, /* to the next system call stop */
+	ERRAND_DELIVER, /* a signal */
+	ERRAND_SIGNAL,  /* to a signal that waits for it */
+};
+
+struct step_task {
+	enum errand errand;
+	int request;   /* of ptrace, with which it was sent */
+	uint64_t addr; /* of insn; the registers before it are task->regs */
+	struct bt_insn insn;
+	uint8_t bytes[BT_INSN_MAX];
+	struct bt_insn second; /* where no trap comes behind insn (look_second): executed by the
+				  same step. len 0: none */
+	uint64_t second_addr;
+	uint8_t second_bytes[BT_INSN_MAX];
+	bool readable; /* insn could be decoded */
+	uint64_t back; /* it is a call of the vsyscall page: where that returns to. 0: it is none */
+	bool code_32;  /* it is 32-bit code */
+	bool skips;    /* the last entry of the history is the gap that stands for such code */
+	bool program_tf; /* TF is the program's own: its trap is too */
+	struct hidden_signals hidden;
+	unsigned budget;
+	uint64_t syscall_rip; /* of the system call instruction in progress */
+};
+
+/* Looks at the instruction that the task is about to execute, and at the second where no trap comes
+ * behind it. */
+void next_insn_look_ahead(struct task *task);
+
+/* The same; a transaction that would begin there is aborted first, and what comes then is looked
+ * at. Returns 0 or -BT_E_GONE. */
+int next_insn_look(struct task *task);
+
+/* Where a breakpoint stops the task behind its next instruction, for those that are not stepped; 0
+ * for a step. */
+uint64_t next_insn_end(const struct task *task);
+
+/* Whether what comes next is a system call, stopped at with PTRACE_SYSCALL.
+ * QUIRK(step-syscall-r11): stepped over, syscall would leave TF in r11. */
+bool next_insn_is_syscall(const struct task *task);
+
+/* Whether what comes next saves the address of the last x87 instruction, which all backends keep
+ * from the program. */
+bool next_insn_saves_x87(const struct step_task *st);
+
+/* Adds b, a branch of 64-bit code or a gap, to the history (task_branch()). */
+void step_history_branch(struct task *task, const struct bt_branch *b, bool tick);
+
+/* Decoders know no other code than that of 64 bits: what is done in 32-bit code is counted. */
+void step_history_skip(struct task *task, int kind, bool goes_on);
+
+/* One step has been made: task->regs are the registers behind it. trapped: its trap has come. */
+void step_history_step(struct task *task, bool trapped);
+
+/* The kernel has emulated a call of the vsyscall page, if that was what came next. */
+void step_history_vsyscall(struct task *task);
+
+/* A handler has been entered: task->regs are the registers there. */
+void step_history_handler(struct task *task);
+
+/* A system call has been made: task->regs are the registers behind it. */
+void step_history_syscall(struct task *task);
+
+#endif
