@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
-/* The session that records (session.h): writes what supervisor, spaces and backends tell to a trace,
- * and keeps moments. Used by the command that records. */
+/* The session that records (session.h): writes what supervisor, spaces and backends tell to a
+ * trace, and keeps moments. Used by the command that records. */
 #ifndef BT_RECORDING_H
 #define BT_RECORDING_H
 
@@ -14,7 +14,8 @@ enum snap_exit {
 };
 
 struct recording_options {
-	uint64_t history; /* branches kept per task; 0: none, only ticks and transfers are counted */
+	uint64_t
+		history; /* branches kept per task; 0: none, only ticks and transfers are counted */
 	uint64_t history_memory; /* bytes that the histories of all tasks may use together */
 	enum snap_exit snap_exit;
 	const char *from; /* the initial process is native until there; NULL: from the start */

@@ -45,11 +45,12 @@ bool supervisor_halt(struct supervisor *sup, struct task *task)
 
 		/* Its step ends by itself. Take that in, so that registers and history agree. */
 		sup->backend.ops->stop_soon(&sup->backend, task);
-		if (!event_queue_has(&sup->events, task->tid) && !supervisor_await_stop(sup, task->tid))
+		if (!event_queue_has(&sup->events, task->tid) &&
+		    !supervisor_await_stop(sup, task->tid))
 			return false;
 		if (event_queue_take(&sup->events, task->tid,
-					  sup->backend.ops->native ? WAIT_INTERRUPT : WAIT_SIGNAL,
-					  SIGTRAP, &ev))
+				     sup->backend.ops->native ? WAIT_INTERRUPT : WAIT_SIGNAL,
+				     SIGTRAP, &ev))
 			supervisor_on_backend_stop(sup, task, &ev);
 		else if (event_queue_take(&sup->events, task->tid, WAIT_INTERRUPT, SIGTRAP, &ev))
 			supervisor_on_interrupt(sup, task, &ev);

@@ -84,10 +84,12 @@ struct session_ops {
 	void (*on_signal)(struct session *session, struct supervisor *sup, struct task *task,
 			  const struct arrived_signal *signal);
 
-	/* It stands before the first instruction of a signal handler: task->frames has its frame. */
+	/* It stands before the first instruction of a signal handler: task->frames has its frame.
+	 */
 	void (*on_handler)(struct session *session, struct supervisor *sup, struct task *task);
 
-	/* Of the unit's tasks another one runs user code from here on. from stands at that point. */
+	/* Of the unit's tasks another one runs user code from here on. from stands at that point.
+	 */
 	void (*on_switch)(struct session *session, struct supervisor *sup, const struct unit *unit,
 			  uint32_t from, uint32_t to, const struct bt_point *point);
 
@@ -112,7 +114,8 @@ struct session_ops {
 	void (*on_native_stop)(struct session *session, struct supervisor *sup, struct task *task,
 			       const struct wait_event *ev);
 
-	/* A task with start_pending has been interrupted. False: it was resumed, and stops again. */
+	/* A task with start_pending has been interrupted. False: it was resumed, and stops again.
+	 */
 	bool (*on_late_start)(struct session *session, struct supervisor *sup, struct task *task);
 
 	/* A task has come whose parent is gone, and not known. May make it native. */

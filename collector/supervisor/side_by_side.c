@@ -44,7 +44,8 @@ static struct task *first_to_run(struct supervisor *sup, const struct unit *u,
 	struct task *task = u->turns->ready_first;
 
 	*company = COMPANY_ANY;
-	while (task && (scheduler_stays(task) || (*company = company_of(sup, task)) == COMPANY_LATER))
+	while (task &&
+	       (scheduler_stays(task) || (*company = company_of(sup, task)) == COMPANY_LATER))
 		task = task->supervised->ready_next;
 	return task;
 }
