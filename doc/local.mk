@@ -1,5 +1,6 @@
 EXTRA_DIST += doc/ARCHITECTURE.md doc/COST.md doc/GLOSSARY.md doc/HOWTO.md doc/PROGRAMS.md doc/PROOF.md doc/QUIRKS.md doc/ROOMS.md doc/SOURCES.md \
 	doc/engine/region.md \
 	doc/engine/fragments.md \
-	doc/engine/lookahead.md
+	doc/engine/lookahead.md \
+	doc/engine/in-and-out.md
 dist_doc_DATA = README.md NEWS COPYING doc/FORMAT.md doc/cpus.schema.json doc/doctor.schema.json doc/report.schema.json
