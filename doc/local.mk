@@ -2,5 +2,6 @@ EXTRA_DIST += doc/ARCHITECTURE.md doc/COST.md doc/GLOSSARY.md doc/HOWTO.md doc/P
 	doc/engine/region.md \
 	doc/engine/fragments.md \
 	doc/engine/lookahead.md \
-	doc/engine/in-and-out.md
+	doc/engine/in-and-out.md \
+	doc/engine/history.md
 dist_doc_DATA = README.md NEWS COPYING doc/FORMAT.md doc/cpus.schema.json doc/doctor.schema.json doc/report.schema.json
