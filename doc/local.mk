@@ -3,5 +3,6 @@ EXTRA_DIST += doc/ARCHITECTURE.md doc/COST.md doc/GLOSSARY.md doc/HOWTO.md doc/P
 	doc/engine/fragments.md \
 	doc/engine/lookahead.md \
 	doc/engine/in-and-out.md \
-	doc/engine/history.md
+	doc/engine/history.md \
+	doc/engine/branches.md
 dist_doc_DATA = README.md NEWS COPYING doc/FORMAT.md doc/cpus.schema.json doc/doctor.schema.json doc/report.schema.json
