@@ -4,5 +4,6 @@ EXTRA_DIST += doc/ARCHITECTURE.md doc/COST.md doc/GLOSSARY.md doc/HOWTO.md doc/P
 	doc/engine/lookahead.md \
 	doc/engine/in-and-out.md \
 	doc/engine/history.md \
-	doc/engine/branches.md
+	doc/engine/branches.md \
+	doc/engine/syscalls.md
 dist_doc_DATA = README.md NEWS COPYING doc/FORMAT.md doc/cpus.schema.json doc/doctor.schema.json doc/report.schema.json
