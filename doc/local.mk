@@ -5,5 +5,6 @@ EXTRA_DIST += doc/ARCHITECTURE.md doc/COST.md doc/GLOSSARY.md doc/HOWTO.md doc/P
 	doc/engine/in-and-out.md \
 	doc/engine/history.md \
 	doc/engine/branches.md \
-	doc/engine/syscalls.md
+	doc/engine/syscalls.md \
+	doc/engine/code-that-changes.md
 dist_doc_DATA = README.md NEWS COPYING doc/FORMAT.md doc/cpus.schema.json doc/doctor.schema.json doc/report.schema.json
