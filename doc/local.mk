@@ -7,5 +7,6 @@ EXTRA_DIST += doc/ARCHITECTURE.md doc/COST.md doc/GLOSSARY.md doc/HOWTO.md doc/P
 	doc/engine/branches.md \
 	doc/engine/syscalls.md \
 	doc/engine/code-that-changes.md \
-	doc/engine/side-by-side.md
+	doc/engine/side-by-side.md \
+	doc/engine/stop-points.md
 dist_doc_DATA = README.md NEWS COPYING doc/FORMAT.md doc/cpus.schema.json doc/doctor.schema.json doc/report.schema.json
