@@ -12,5 +12,6 @@ EXTRA_DIST += doc/ARCHITECTURE.md doc/COST.md doc/GLOSSARY.md doc/HOWTO.md doc/P
 	doc/engine/processor.md \
 	doc/engine/kept.md \
 	doc/turns.md \
-	doc/recording.md
+	doc/recording.md \
+	doc/hardware.md
 dist_doc_DATA = README.md NEWS COPYING doc/FORMAT.md doc/cpus.schema.json doc/doctor.schema.json doc/report.schema.json
