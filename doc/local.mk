@@ -13,5 +13,6 @@ EXTRA_DIST += doc/ARCHITECTURE.md doc/COST.md doc/GLOSSARY.md doc/HOWTO.md doc/P
 	doc/engine/kept.md \
 	doc/turns.md \
 	doc/recording.md \
-	doc/hardware.md
+	doc/hardware.md \
+	doc/trace-reading.md
 dist_doc_DATA = README.md NEWS COPYING doc/FORMAT.md doc/cpus.schema.json doc/doctor.schema.json doc/report.schema.json
