@@ -36,7 +36,7 @@ enum {
 				 it gives */
 	CTX_RDX = 0x60,       /* the application's before CPUID */
 	CTX_SYSCALLS = 0x68,  /* enum syscall_policy: what is granted to system calls in the cache
-				 (calls.h) */
+				 (syscall_policy.h) */
 	CTX_SYSCALL_NEXT =
 		0x70, /* where the next of them is noted: a negative offset from the notes' end */
 	/* Where no history is kept (fragment_ticks.c). */
