@@ -264,7 +264,7 @@ SHELL_TESTS = \
 	tests/unit/format_example.sh \
 	tests/fuzz/replay.sh \
 	tests/unit/include_arrows.sh tests/unit/room_links.sh \
-	tests/unit/folder_readmes.sh \
+	tests/unit/folder_readmes.sh tests/unit/documents.sh \
 	tests/unit/quirks_listed.sh \
 	tests/unit/check_counts.sh \
 	tests/e2e/options_documented.sh \

@@ -1,6 +1,6 @@
 #!/usr/bin/env bash
 # SPDX-License-Identifier: MIT
-# Every folder says what it is, its files, its invariants and what it must never do, in at most 40 lines. Its table knows every source file and
+# Every folder says what it is, its files, its invariants and what it must never do, in at most 600 words. Its table knows every source file and
 # folder with some (headers that files of one module share have its name), and what a row begins with is there.
 source "${BTREC_SRCDIR:?run by make check}/tests/sh.bash" || exit 99
 cd "$BTREC_SRCDIR" || exit 99
@@ -30,8 +30,8 @@ for folder in $folders; do
 		fail "$folder/README.md is missing"
 		continue
 	fi
-	lines=$(wc -l <"$folder/README.md")
-	expect "$folder/README.md has $lines lines, at most 40" test "$lines" -le 40
+	words=$(wc -w <"$folder/README.md")
+	expect "$folder/README.md has $words words, at most 600" test "$words" -le 600
 	mapfile -t names < <(grep '^|' "$folder/README.md" | quoted)
 	while read -r file; do
 		[[ $file == *'*'* || $file == *_private.h ]] || named "$file" "${names[@]}" || fail "$folder/README.md: its table lacks $file"
