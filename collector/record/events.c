@@ -48,7 +48,7 @@ void recording_on_exec(struct session *session, struct supervisor *sup, struct t
 	struct buf argv = {0};
 
 	(void)sup;
-	program_of(task->tid, path, sizeof path, &argv);
+	program_of(task->host_tid, path, sizeof path, &argv);
 	rec.path = bt_str(path);
 	rec.argv = slice_of(argv.data, argv.len);
 	RECORDING_EVENT(r, task->unit->number, EXEC, &rec);
@@ -101,7 +101,7 @@ void recording_on_detach(struct session *session, struct supervisor *sup, struct
 
 	(void)sup;
 	if (in_memory && task->native && task->process->space->from_addr)
-		(void)start_place_disarm(task->process->space, task->tid);
+		(void)start_place_disarm(task->process->space, task->host_tid);
 	RECORDING_EVENT(r, task->unit->number, DETACH, &rec);
 }
 
@@ -175,7 +175,7 @@ static size_t read_of_task(void *arg, uint64_t addr, void *to, size_t n)
 {
 	const struct task *task = arg;
 
-	return tracee_read(task->tid, addr, to, n);
+	return tracee_read(task->host_tid, addr, to, n);
 }
 
 /* What the task's libc has left to be said of its end. */
@@ -197,11 +197,11 @@ static void name_sender(const struct recording *r, const struct task *task, cons
 	pid_t from = info->si_pid == getpid() ? r->passed_on[info->si_signo] : 0;
 	char name[TRACEE_NAME];
 
-	tracee_sender_name(task->tid, info->si_pid, name);
+	tracee_sender_name(task->host_tid, info->si_pid, name);
 	snprintf(text, SENDER_MAX, "%s", name);
 	if (!from)
 		return;
-	tracee_sender_name(task->tid, from, name);
+	tracee_sender_name(task->host_tid, from, name);
 	snprintf(text, SENDER_MAX, "btrec, passed on from process %d%s%s%s", (int)from,
 		 *name ? " (" : "", name, *name ? ")" : "");
 }

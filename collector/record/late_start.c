@@ -32,13 +32,13 @@ static void await_others(struct supervisor *sup, const struct task *task)
 	for (struct task *t = sup->tasks.first; t; t = t->next) {
 		if (t == task || !t->supervised->start_pending)
 			continue;
-		if (!event_queue_has(&sup->events, t->tid))
-			(void)supervisor_await_stop(sup, t->tid);
-		if (event_queue_type(&sup->events, t->tid) == WAIT_SYSCALL &&
-		    makes_no_program(t->tid)) {
-			event_queue_drop(&sup->events, t->tid);
+		if (!event_queue_has(&sup->events, t->host_tid))
+			(void)supervisor_await_stop(sup, t->host_tid);
+		if (event_queue_type(&sup->events, t->host_tid) == WAIT_SYSCALL &&
+		    makes_no_program(t->host_tid)) {
+			event_queue_drop(&sup->events, t->host_tid);
 			supervisor_interrupt_again(t);
-			(void)supervisor_await_stop(sup, t->tid);
+			(void)supervisor_await_stop(sup, t->host_tid);
 		}
 	}
 	supervisor_thaw(sup);
@@ -50,12 +50,12 @@ static void from_reached(struct supervisor *sup, struct task *task)
 {
 	struct address_space *space = task->process->space;
 
-	(void)start_place_disarm(space, task->tid);
+	(void)start_place_disarm(space, task->host_tid);
 	task->regs.rip = space->from_addr;
-	tracee_set_regs(task->tid, &task->regs);
+	tracee_set_regs(task->host_tid, &task->regs);
 	space->from_reached = space->from_addr;
 	space->from_addr = 0;
-	space->leaves_out |= mappings_leave_out(task->tid);
+	space->leaves_out |= mappings_leave_out(task->host_tid);
 	for (struct task *t = sup->tasks.first; t; t = t->next) {
 		if (!t->native || !t->process || t->process->space != space)
 			continue;
@@ -63,7 +63,7 @@ static void from_reached(struct supervisor *sup, struct task *task)
 		t->filters_unseen = true;
 		t->supervised->start_pending = true;
 		if (t != task)
-			tracee_resume(t->tid, PTRACE_INTERRUPT, 0);
+			tracee_resume(t->host_tid, PTRACE_INTERRUPT, 0);
 	}
 	await_others(sup, task);
 }
@@ -76,7 +76,7 @@ static void write_start(struct recording *r, struct task *task)
 
 	task->supervised->start_pending = false;
 	task->syscall_restarts = tracee_wants_restart(&task->regs);
-	address_space_refresh(task->process->space, task->tid);
+	address_space_refresh(task->process->space, task->host_tid);
 	task_branch(task, &gap, false);
 	task_epoch(task);
 	rec.point = task_point(task);
@@ -88,7 +88,7 @@ static void look_for_place(struct recording *r, struct task *task)
 	struct address_space *space = task->process->space;
 
 	space->from_missing = !start_place_insert(
-		space, task->tid, start_place_resolve(space, task->tid, r->options.from));
+		space, task->host_tid, start_place_resolve(space, task->host_tid, r->options.from));
 	r->from_found |= !space->from_missing;
 }
 
@@ -108,10 +108,10 @@ void recording_on_program(struct session *session, struct supervisor *sup, struc
 static void on_native_syscall(struct recording *r, struct supervisor *sup, struct task *task)
 {
 	struct address_space *space = task->process->space;
-	enum tracee_syscall_stop stop = tracee_syscall_stop(task->tid, &task->syscall);
+	enum tracee_syscall_stop stop = tracee_syscall_stop(task->host_tid, &task->syscall);
 	struct tracee_syscall left;
 
-	if (stop == TRACEE_SYSCALL_NONE || tracee_get_regs(task->tid, &task->regs))
+	if (stop == TRACEE_SYSCALL_NONE || tracee_get_regs(task->host_tid, &task->regs))
 		return;
 	left = (struct tracee_syscall){.nr = task->regs.orig_rax,
 				       .compat = !tracee_is_in_64_bit(&task->regs)};
@@ -121,10 +121,10 @@ static void on_native_syscall(struct recording *r, struct supervisor *sup, struc
 	 * CAP_SYS_PTRACE, where all calls are watched. */
 	if (space->from_addr && stop == TRACEE_SYSCALL_ENTRY &&
 	    map_syscall_changes_rights(&task->syscall))
-		space->from_lifted = start_place_disarm(space, task->tid) ? task->tid : 0;
-	if (space->from_lifted == task->tid && stop == TRACEE_SYSCALL_EXIT) {
+		space->from_lifted = start_place_disarm(space, task->host_tid) ? task->host_tid : 0;
+	if (space->from_lifted == task->host_tid && stop == TRACEE_SYSCALL_EXIT) {
 		space->from_lifted = 0;
-		if (!start_place_arm_again(space, task->tid)) {
+		if (!start_place_arm_again(space, task->host_tid)) {
 			supervisor_note(sup, task,
 					"its memory may not be looked at any more without "
 					"CAP_SYS_PTRACE: the place of --from is not watched for");
@@ -133,7 +133,7 @@ static void on_native_syscall(struct recording *r, struct supervisor *sup, struc
 	}
 	if (stop == TRACEE_SYSCALL_EXIT && space->from_missing && syscall_is(&left, SYS_mmap) &&
 	    (left.compat || task->regs.rdx & PROT_EXEC)) {
-		address_space_refresh(space, task->tid);
+		address_space_refresh(space, task->host_tid);
 		look_for_place(r, task);
 	}
 	supervisor_resume_native(sup, task);
@@ -145,7 +145,8 @@ static void on_native_signal(struct recording *r, struct supervisor *sup, struct
 	struct address_space *space = task->process->space;
 	siginfo_t info;
 
-	if (tracee_get_siginfo(task->tid, &info) || tracee_get_regs(task->tid, &task->regs))
+	if (tracee_get_siginfo(task->host_tid, &info) ||
+	    tracee_get_regs(task->host_tid, &task->regs))
 		return;
 	if (ev->value != SIGTRAP || info.si_code != SI_KERNEL || !space->from_addr ||
 	    task->regs.rip != space->from_addr + 1) {
@@ -167,14 +168,14 @@ static bool trap_waits(const struct task *task)
 
 	return task->supervised->start_pending && task->process->space->from_reached &&
 	       task->regs.rip == task->process->space->from_reached + 1 &&
-	       !tracee_signals(task->tid, &s) && s.pending >> (SIGTRAP - 1) & 1;
+	       !tracee_signals(task->host_tid, &s) && s.pending >> (SIGTRAP - 1) & 1;
 }
 
 static void on_first_syscall(struct supervisor *sup, struct task *task)
 {
-	enum tracee_syscall_stop stop = tracee_syscall_stop(task->tid, &task->syscall);
+	enum tracee_syscall_stop stop = tracee_syscall_stop(task->host_tid, &task->syscall);
 
-	if (tracee_get_regs(task->tid, &task->regs))
+	if (tracee_get_regs(task->host_tid, &task->regs))
 		return;
 	if (stop != TRACEE_SYSCALL_ENTRY || !detach_before_exec(sup, task))
 		supervisor_interrupt_again(task);
@@ -187,12 +188,13 @@ static void on_first_signal(struct recording *r, struct supervisor *sup, struct 
 	uint64_t place = task->process->space->from_reached;
 	siginfo_t info;
 
-	if (tracee_get_siginfo(task->tid, &info) || tracee_get_regs(task->tid, &task->regs))
+	if (tracee_get_siginfo(task->host_tid, &info) ||
+	    tracee_get_regs(task->host_tid, &task->regs))
 		return;
 	if (ev->value == SIGTRAP && info.si_code == SI_KERNEL && task->regs.rip == place + 1) {
 		/* It came to the breakpoint at the same time as the other. */
 		task->regs.rip = place;
-		tracee_set_regs(task->tid, &task->regs);
+		tracee_set_regs(task->host_tid, &task->regs);
 		write_start(r, task);
 		supervisor_make_ready(sup, task);
 		return;
@@ -220,7 +222,7 @@ bool recording_on_late_start(struct session *session, struct supervisor *sup, st
 {
 	(void)sup;
 	if (trap_waits(task)) {
-		tracee_resume(task->tid, PTRACE_CONT, 0);
+		tracee_resume(task->host_tid, PTRACE_CONT, 0);
 		return false;
 	}
 	write_start(recording_of(session), task);

@@ -73,7 +73,7 @@ static bool can_be_asked(const struct task *task)
 /* The snapshot holds all of its threads, and tells of this one first. */
 static bool speaks_for_process(const struct supervisor *sup, const struct task *task)
 {
-	const struct task *first = task_find(&sup->tasks, task->process->pid);
+	const struct task *first = task_find(&sup->tasks, task->process->host_pid);
 
 	return can_be_asked(task) &&
 	       (task == first || !first || first->process != task->process || !can_be_asked(first));

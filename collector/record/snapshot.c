@@ -100,7 +100,7 @@ static void keep_piece(struct recording *r, const struct task *task, uint32_t sn
 
 	if (!bytes)
 		return;
-	n = tracee_read(task->tid, start, bytes, end - start);
+	n = tracee_read(task->host_tid, start, bytes, end - start);
 	if (n) {
 		rec.bytes = slice_of(bytes, n);
 		rec.seq = trace_writer_next_seq(r->writer);
@@ -281,7 +281,7 @@ uint32_t snapshot_take(struct recording *r, struct supervisor *sup, struct task 
 	snapshot_write_suppressed(r, task);
 	if (full) {
 		snapshot_write_last_words(r, task);
-		address_space_refresh(task->process->space, task->tid);
+		address_space_refresh(task->process->space, task->host_tid);
 	}
 	rec.epoch = task->process->space->epoch;
 	rec.snapshot = ++r->snapshots;

@@ -85,7 +85,7 @@ static uint64_t all_waited(struct affinity *a, struct task_table *t)
 	uint64_t sum = waited_since(0, &a->waited);
 
 	for (struct task *task = t->first; task; task = task->next)
-		sum += waited_since(task->tid, &task->supervised->waited);
+		sum += waited_since(task->host_tid, &task->supervised->waited);
 	return sum;
 }
 
@@ -110,7 +110,7 @@ static void go_apart(struct affinity *a, struct task_table *t)
 	a->looked = now();
 	(void)move(0, &a->one, &a->own);
 	for (struct task *task = t->first; task; task = task->next)
-		(void)move(task->tid, &a->one, &a->own);
+		(void)move(task->host_tid, &a->one, &a->own);
 }
 
 /* Where the recorder is. */
@@ -133,7 +133,7 @@ static void come_together(struct affinity *a, struct task_table *t)
 	a->since = a->looked = now();
 	a->together = a->on = choose(a);
 	for (struct task *task = t->first; task && a->on; task = task->next)
-		(void)move(task->tid, &a->own, &a->one);
+		(void)move(task->host_tid, &a->own, &a->one);
 	(void)all_waited(a, t);
 }
 
@@ -154,7 +154,7 @@ void affinity_join(const struct affinity *a, pid_t tid, const struct task *paren
 		(void)move(tid, &a->own, &a->one);
 	else if (a->begun &&
 		 !(parent &&
-		   may_use(parent->tid, &a->one))) /* else it is what the program has set */
+		   may_use(parent->host_tid, &a->one))) /* else it is what the program has set */
 		(void)move(tid, &a->one, &a->own);
 }
 
@@ -168,8 +168,8 @@ static bool is_untraced(const struct task *task)
 {
 	uint64_t flags = task->syscall.args[0];
 
-	if (task->syscall.nr == SYS_clone3 &&
-	    tracee_read(task->tid, task->syscall.args[0], &flags, sizeof flags) != sizeof flags)
+	if (task->syscall.nr == SYS_clone3 && tracee_read(task->host_tid, task->syscall.args[0],
+							  &flags, sizeof flags) != sizeof flags)
 		return false;
 	return flags & CLONE_UNTRACED;
 }

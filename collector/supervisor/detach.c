@@ -13,7 +13,7 @@
 static int held_signal(const struct supervisor *sup, const struct task *task)
 {
 	return task->pending_signal ? task->pending_signal
-				    : event_queue_signal(&sup->events, task->tid);
+				    : event_queue_signal(&sup->events, task->host_tid);
 }
 
 void detach_task(struct supervisor *sup, struct task *task, const char *reason, bool in_memory)
@@ -24,12 +24,12 @@ void detach_task(struct supervisor *sup, struct task *task, const char *reason, 
 	task->supervised->ended = true;
 	sup->backend.ops->leave(&sup->backend, task);
 	if (task->process->tasks == 1)
-		limits_restore(&task->process->limits, task->process->pid);
-	affinity_leave(&sup->affinity, task->tid);
+		limits_restore(&task->process->limits, task->process->host_pid);
+	affinity_leave(&sup->affinity, task->host_tid);
 	/* Behind calls that were made in it (ops->leave) its siginfo is lost, not the signal. */
-	tracee_resume(task->tid, PTRACE_DETACH, signo);
-	if (event_queue_signal(&sup->events, task->tid))
-		event_queue_drop(&sup->events, task->tid);
+	tracee_resume(task->host_tid, PTRACE_DETACH, signo);
+	if (event_queue_signal(&sup->events, task->host_tid))
+		event_queue_drop(&sup->events, task->host_tid);
 	sup->initial_left |= task->process->initial;
 	supervisor_forget(sup, task);
 }
@@ -40,10 +40,10 @@ static bool can_leave(struct supervisor *sup, struct task *task)
 	if (!task->supervised->started || task->state == TASK_EXITING)
 		return false;
 	if (task->native)
-		return !event_queue_has(&sup->events, task->tid) &&
-		       !tracee_resume(task->tid, PTRACE_INTERRUPT, 0) &&
-		       supervisor_await_stop(sup, task->tid) &&
-		       event_queue_type(&sup->events, task->tid) == WAIT_INTERRUPT;
+		return !event_queue_has(&sup->events, task->host_tid) &&
+		       !tracee_resume(task->host_tid, PTRACE_INTERRUPT, 0) &&
+		       supervisor_await_stop(sup, task->host_tid) &&
+		       event_queue_type(&sup->events, task->host_tid) == WAIT_INTERRUPT;
 	return supervisor_halt(sup, task) && !task->mid_run && task->state != TASK_RUNNING;
 }
 
@@ -115,19 +115,19 @@ bool detach_before_exec(struct supervisor *sup, struct task *task)
 	const struct tracee_syscall *call = &task->syscall;
 	bool at = syscall_is(call, SYS_execveat);
 	char reason[600];
-	pid_t pid = task->process->pid;
+	pid_t pid = task->process->host_pid;
 	struct task *next;
 
 	if (!at && !syscall_is(call, SYS_execve))
 		return false;
-	if (!program_gains_privileges(task->tid, at, call->args, reason, sizeof reason))
+	if (!program_gains_privileges(task->host_tid, at, call->args, reason, sizeof reason))
 		return false;
 	limits_restore(&task->process->limits, pid);
 	/* The execve ends the other threads; they must not be traced when it happens. Those that
 	 * run in user code die in it unrecorded, which is what they do natively. */
 	for (struct task *other = sup->tasks.first; other; other = next) {
 		next = other->next;
-		if (other != task && other->process && other->process->pid == pid &&
+		if (other != task && other->process && other->process->host_pid == pid &&
 		    other->state == TASK_READY)
 			detach_task(sup, other, reason, false);
 	}

@@ -17,15 +17,15 @@ bool supervisor_await_stop(struct supervisor *sup, pid_t tid)
 static bool has_arrived(struct supervisor *sup, struct task *task)
 {
 	const struct backend_ops *ops = sup->backend.ops;
-	enum wait_type type = event_queue_type(&sup->events, task->tid);
+	enum wait_type type = event_queue_type(&sup->events, task->host_tid);
 	struct bt_regs regs;
 
-	if (ops->arrive && type == WAIT_EXITING && !tracee_get_regs(task->tid, &regs) &&
-	    event_queue_holds(&sup->events, task->tid))
+	if (ops->arrive && type == WAIT_EXITING && !tracee_get_regs(task->host_tid, &regs) &&
+	    event_queue_holds(&sup->events, task->host_tid))
 		ops->exiting(&sup->backend, task, &regs);
 	if (!ops->arrive || type != WAIT_SIGNAL || !ops->arrive(&sup->backend, task))
 		return true;
-	event_queue_drop(&sup->events, task->tid);
+	event_queue_drop(&sup->events, task->host_tid);
 	return false;
 }
 
@@ -45,17 +45,18 @@ bool supervisor_halt(struct supervisor *sup, struct task *task)
 
 		/* Its step ends by itself. Take that in, so that registers and history agree. */
 		sup->backend.ops->stop_soon(&sup->backend, task);
-		if (!event_queue_has(&sup->events, task->tid) &&
-		    !supervisor_await_stop(sup, task->tid))
+		if (!event_queue_has(&sup->events, task->host_tid) &&
+		    !supervisor_await_stop(sup, task->host_tid))
 			return false;
-		if (event_queue_take(&sup->events, task->tid,
+		if (event_queue_take(&sup->events, task->host_tid,
 				     sup->backend.ops->native ? WAIT_INTERRUPT : WAIT_SIGNAL,
 				     SIGTRAP, &ev))
 			supervisor_on_backend_stop(sup, task, &ev);
-		else if (event_queue_take(&sup->events, task->tid, WAIT_INTERRUPT, SIGTRAP, &ev))
+		else if (event_queue_take(&sup->events, task->host_tid, WAIT_INTERRUPT, SIGTRAP,
+					  &ev))
 			supervisor_on_interrupt(sup, task, &ev);
 		else if (sup->backend.ops->native)
-			return !tracee_get_regs(task->tid, &task->regs);
+			return !tracee_get_regs(task->host_tid, &task->regs);
 		else if (has_arrived(sup, task))
 			return true;
 	}
@@ -63,14 +64,14 @@ bool supervisor_halt(struct supervisor *sup, struct task *task)
 	    !sup->backend.ops->native) /* the registers from before what it is in the middle of */
 		return true;
 	if (!ran && (task->state == TASK_IN_SYSCALL || task->state == TASK_GROUP_STOPPED) &&
-	    !event_queue_has(&sup->events, task->tid)) {
+	    !event_queue_has(&sup->events, task->host_tid)) {
 		task->interrupted = task->in_syscall;
-		if (tracee_resume(task->tid, PTRACE_INTERRUPT, 0) ||
-		    !supervisor_await_stop(sup, task->tid))
+		if (tracee_resume(task->host_tid, PTRACE_INTERRUPT, 0) ||
+		    !supervisor_await_stop(sup, task->host_tid))
 			return false;
 	}
 	return task->state == TASK_READY || task->mid_run ||
-	       !tracee_get_regs(task->tid, &task->regs);
+	       !tracee_get_regs(task->host_tid, &task->regs);
 }
 
 void supervisor_freeze(struct supervisor *sup)

@@ -82,7 +82,7 @@ static void run_natively(struct supervisor *sup, struct task *task, int signo)
 	bool watch = sup->watch_execs || (task->process && task->process->space->from_missing);
 
 	task_set_state(task, TASK_NATIVE);
-	tracee_resume(task->tid, watch ? PTRACE_SYSCALL : PTRACE_CONT, signo);
+	tracee_resume(task->host_tid, watch ? PTRACE_SYSCALL : PTRACE_CONT, signo);
 }
 
 void supervisor_resume_task(struct supervisor *sup, struct task *task)
@@ -91,7 +91,7 @@ void supervisor_resume_task(struct supervisor *sup, struct task *task)
 
 	/* QUIRK(stop-left): killed where it waited, it has stopped once more: it is resumed from
 	 * there when that is served. */
-	if (event_queue_has(&sup->events, task->tid))
+	if (event_queue_has(&sup->events, task->host_tid))
 		return;
 	task->pending_signal = 0;
 	task->supervised->spins = false;
@@ -126,12 +126,13 @@ void supervisor_resume_native(struct supervisor *sup, struct task *task)
 
 void supervisor_look_after(struct supervisor *sup, const struct task *task)
 {
-	if (event_queue_has(&sup->events, task->tid) || !tracee_is_left_stopped(task->tid))
+	if (event_queue_has(&sup->events, task->host_tid) ||
+	    !tracee_is_left_stopped(task->host_tid))
 		return;
 	supervisor_note(sup, task,
 			"the kernel refused a ptrace request, and nothing sound is left to go on "
 			"with: the process is killed");
-	kill(task->process->pid, SIGKILL);
+	kill(task->process->host_pid, SIGKILL);
 }
 
 void supervisor_give_up_turn(struct supervisor *sup, struct task *task)

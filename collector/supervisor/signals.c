@@ -48,11 +48,11 @@ static enum bt_signal_action action_of(const struct task *task, int signo, bool 
 	uint64_t bit = 1ull << (signo - 1);
 	enum bt_signal_action by_default = default_action(signo);
 
-	if (!sync && is_deadly(by_default) && tracee_is_init(task->process->pid))
+	if (!sync && is_deadly(by_default) && tracee_is_init(task->process->host_pid))
 		by_default = BT_ACTION_IGNORE; /* pid_namespaces(7) */
 	if (signo == SIGTRAP && task->process->trap_ignored && !sync)
 		return BT_ACTION_IGNORE; /* whatever the kernel's table says after a step */
-	if (tracee_signals(task->tid, &s))
+	if (tracee_signals(task->host_tid, &s))
 		return by_default;
 	if (s.caught & bit)
 		return BT_ACTION_HANDLER;
@@ -80,7 +80,7 @@ bool supervisor_signal_waits(const struct task *task, bool *any)
 	uint64_t waiting;
 
 	*any = false;
-	if (tracee_signals(task->tid, &s))
+	if (tracee_signals(task->host_tid, &s))
 		return true;
 	waiting = (s.pending | s.shared_pending) & ~s.blocked;
 	*any = waiting;
@@ -101,7 +101,7 @@ void supervisor_signal_arrived(struct supervisor *sup, struct task *task, const 
 
 	task_prune_frames(task);
 	if (task->native) /* its system calls were not seen */
-		address_space_refresh(task->process->space, task->tid);
+		address_space_refresh(task->process->space, task->host_tid);
 	sup->session->ops->on_signal(sup->session, sup, task, &signal);
 	/* What the program would never notice is dropped here: nothing is left to be delivered. */
 	task->pending_signal =
@@ -115,7 +115,7 @@ void supervisor_signal_arrived(struct supervisor *sup, struct task *task, const 
 		task->syscall_restarts = false;
 	}
 	task->syscall_cut = false;
-	if (signal.fatal && sync && !task->native && tracee_is_init(task->process->pid)) {
+	if (signal.fatal && sync && !task->native && tracee_is_init(task->process->host_pid)) {
 		task->pending_signal = 0;
 		detach_init(task->process);
 	}
@@ -129,11 +129,11 @@ void supervisor_handler_entered(struct supervisor *sup, struct task *task)
 		uint64_t start, size;
 
 		*f = (struct handler_frame){.sp = task->regs.rsp};
-		if (signal_frame_stack(task->tid, &task->regs, &start, &size) && f->sp >= start &&
-		    f->sp < start + size) {
+		if (signal_frame_stack(task->host_tid, &task->regs, &start, &size) &&
+		    f->sp >= start && f->sp < start + size) {
 			f->alt_start = start;
 			f->alt_end = start + size;
-			f->interrupted_sp = signal_frame_sp(task->tid, &task->regs);
+			f->interrupted_sp = signal_frame_sp(task->host_tid, &task->regs);
 		}
 	}
 	sup->session->ops->on_handler(sup->session, sup, task);

@@ -36,7 +36,7 @@ static void initial_went_on(struct supervisor *sup)
 
 void supervisor_stop_is_over(struct supervisor *sup, const struct task *task)
 {
-	if (task->tid == sup->stopped_by)
+	if (task->host_tid == sup->stopped_by)
 		initial_went_on(sup);
 }
 
@@ -65,12 +65,12 @@ void supervisor_on_group_stop(struct supervisor *sup, struct task *task,
 	task->supervised->stopped_in_syscall |= task->in_syscall;
 	if (task->mid_run && sup->backend.ops->rest)
 		sup->backend.ops->rest(&sup->backend, task);
-	if (tracee_resume(task->tid, PTRACE_LISTEN, 0))
+	if (tracee_resume(task->host_tid, PTRACE_LISTEN, 0))
 		supervisor_look_after(sup, task);
 	if (task->unit)
 		supervisor_give_up_turn(sup, task);
 	if (task->process && task->process->initial && tells_of_stops(task))
-		initial_stopped(sup, task->tid, ev->value);
+		initial_stopped(sup, task->host_tid, ev->value);
 }
 
 bool supervisor_start_late(struct supervisor *sup, struct task *task)
@@ -84,8 +84,8 @@ bool supervisor_start_late(struct supervisor *sup, struct task *task)
  * goes on to another, which comes before it is in user code again. */
 void supervisor_interrupt_again(const struct task *task)
 {
-	tracee_resume(task->tid, PTRACE_INTERRUPT, 0);
-	tracee_resume(task->tid, PTRACE_CONT, 0);
+	tracee_resume(task->host_tid, PTRACE_INTERRUPT, 0);
+	tracee_resume(task->host_tid, PTRACE_CONT, 0);
 }
 
 void supervisor_on_interrupt(struct supervisor *sup, struct task *task, const struct wait_event *ev)
@@ -104,7 +104,7 @@ void supervisor_on_interrupt(struct supervisor *sup, struct task *task, const st
 		return;
 	}
 	if (!task->mid_run) {
-		tracee_get_regs(task->tid, &task->regs);
+		tracee_get_regs(task->host_tid, &task->regs);
 		if (!supervisor_start_late(sup, task))
 			return;
 	}

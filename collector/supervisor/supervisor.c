@@ -131,7 +131,7 @@ void supervisor_on_backend_stop(struct supervisor *sup, struct task *task,
 static void on_early_stop(const struct task *task, const struct wait_event *ev)
 {
 	/* Before its execve: nothing of the program's. A signal goes on. */
-	tracee_resume(task->tid, PTRACE_CONT, ev->type == WAIT_SIGNAL ? ev->value : 0);
+	tracee_resume(task->host_tid, PTRACE_CONT, ev->type == WAIT_SIGNAL ? ev->value : 0);
 }
 
 static void on_syscall_or_signal(struct supervisor *sup, struct task *task,

@@ -33,7 +33,7 @@ void supervisor_follow_mappings(struct supervisor *sup, struct task *task)
 	/* With --from there may be threads whose calls are not seen. */
 	space->later.all |=
 		space->later.count && (sup->options.tests->whole_maps || sup->options.late_start);
-	address_space_catch_up(space, task->tid);
+	address_space_catch_up(space, task->host_tid);
 }
 
 static void follow_syscall(struct supervisor *sup, struct task *task)
@@ -56,7 +56,7 @@ static void answer_request(struct supervisor *sup, struct task *task)
 	if (!task->supervised->request)
 		return;
 	if (task->syscall.args[1])
-		tracee_read(task->tid, task->syscall.args[1], label, sizeof label - 1);
+		tracee_read(task->host_tid, task->syscall.args[1], label, sizeof label - 1);
 	sup->session->ops->on_request(sup->session, sup, task, label);
 }
 
@@ -86,7 +86,7 @@ static void refuse_syscall(struct supervisor *sup, struct task *task)
 		return;
 	task->regs.orig_rax = UINT64_MAX; /* none: rax stays as it is */
 	task->regs.rax = (uint64_t)(shadow ? -EOPNOTSUPP : -ENOSYS);
-	tracee_set_regs(task->tid, &task->regs);
+	tracee_set_regs(task->host_tid, &task->regs);
 	if (shadow)
 		supervisor_note(sup, task,
 				"the program asked for a shadow stack (CET): it runs without");
@@ -103,13 +103,13 @@ static void trace_child(struct task *task)
 		return;
 	if (c->nr == SYS_clone) {
 		task->regs.rdi &= ~(uint64_t)CLONE_UNTRACED;
-		task->supervised->untraced_child = !tracee_set_regs(task->tid, &task->regs);
+		task->supervised->untraced_child = !tracee_set_regs(task->host_tid, &task->regs);
 	} else if (c->nr == SYS_clone3 &&
-		   tracee_read(task->tid, c->args[0], &flags, sizeof flags) == sizeof flags &&
+		   tracee_read(task->host_tid, c->args[0], &flags, sizeof flags) == sizeof flags &&
 		   flags & CLONE_UNTRACED) {
 		flags &= ~(uint64_t)CLONE_UNTRACED;
 		task->supervised->untraced_child =
-			tracee_write(task->tid, c->args[0], &flags, sizeof flags);
+			tracee_write(task->host_tid, c->args[0], &flags, sizeof flags);
 	}
 }
 
@@ -124,10 +124,10 @@ static void restore_clone_flags(struct task *task)
 	task->supervised->untraced_child = false;
 	if (c->nr == SYS_clone) {
 		task->regs.rdi |= CLONE_UNTRACED;
-		tracee_set_regs(task->tid, &task->regs);
-	} else if (tracee_read(task->tid, c->args[0], &flags, sizeof flags) == sizeof flags) {
+		tracee_set_regs(task->host_tid, &task->regs);
+	} else if (tracee_read(task->host_tid, c->args[0], &flags, sizeof flags) == sizeof flags) {
 		flags |= CLONE_UNTRACED;
-		tracee_write(task->tid, c->args[0], &flags, sizeof flags);
+		tracee_write(task->host_tid, c->args[0], &flags, sizeof flags);
 	}
 }
 
@@ -160,8 +160,9 @@ static bool taken_by_another(const struct supervisor *sup, const struct task *ta
 	if (task->process->signals_ignored != task->supervised->ignored_before)
 		return true;
 	for (const struct task *other = task->process->members; other; other = other->member_next)
-		if (other != task && event_queue_type(&sup->events, other->tid) == WAIT_SIGNAL &&
-		    !tracee_get_siginfo(other->tid, &info) &&
+		if (other != task &&
+		    event_queue_type(&sup->events, other->host_tid) == WAIT_SIGNAL &&
+		    !tracee_get_siginfo(other->host_tid, &info) &&
 		    (supervisor_is_ignored(other, &info) ||
 		     ((info.si_signo == SIGTRAP || info.si_signo == SIGSEGV) && info.si_code <= 0)))
 			return true;
@@ -203,7 +204,7 @@ static bool redo_interrupted(const struct supervisor *sup, struct task *task)
 	if (cut && !task->transfer.moved &&
 	    syscall_timeout_is_over(task, bt_clock_now(sup->clock), false, &over)) {
 		task->regs.rax = (uint64_t)over;
-		tracee_set_regs(task->tid, &task->regs);
+		tracee_set_regs(task->host_tid, &task->regs);
 		return false;
 	}
 	if (cut && !task->transfer.moved) {
@@ -212,7 +213,7 @@ static bool redo_interrupted(const struct supervisor *sup, struct task *task)
 	} else {
 		cut_transfer_again(task, true);
 	}
-	tracee_set_regs(task->tid, &task->regs);
+	tracee_set_regs(task->host_tid, &task->regs);
 	return true;
 }
 
@@ -227,11 +228,11 @@ void supervisor_syscall_again(const struct supervisor *sup, struct task *task)
 	if ((int64_t)task->regs.rax == -EINTR &&
 	    syscall_timeout_is_over(task, bt_clock_now(sup->clock), true, &over)) {
 		task->regs.rax = (uint64_t)over;
-		tracee_set_regs(task->tid, &task->regs);
+		tracee_set_regs(task->host_tid, &task->regs);
 		return;
 	}
 	cut_syscall_again(task);
-	tracee_set_regs(task->tid, &task->regs);
+	tracee_set_regs(task->host_tid, &task->regs);
 	task->syscall_restarts = true;
 }
 
@@ -239,7 +240,7 @@ static void note_trap_disposition(struct task *task)
 {
 	struct tracee_signals s;
 
-	if (tracee_signals(task->tid, &s))
+	if (tracee_signals(task->host_tid, &s))
 		return;
 	task->process->trap_ignored = s.ignored >> (SIGTRAP - 1) & 1;
 	task->process->trap_known = true;
@@ -284,7 +285,7 @@ void supervisor_syscall_left(struct supervisor *sup, struct task *task)
 	if (task->supervised->request) {
 		task->supervised->request = false;
 		task->regs.rax = 0;
-		tracee_set_regs(task->tid, &task->regs);
+		tracee_set_regs(task->host_tid, &task->regs);
 	}
 	result = task->regs.rax;
 	ends = !task->syscall_restarts && !redo_interrupted(sup, task);
@@ -297,13 +298,13 @@ void supervisor_syscall_left(struct supervisor *sup, struct task *task)
 	}
 	note_refused_tracing(sup, task);
 	if (is_syscall(task, SYS_setpgid) && task->process->initial)
-		terminal_hand_on(getppid(), task->process->pid);
+		terminal_hand_on(getppid(), task->process->host_pid);
 	if (is_syscall(task, SYS_rt_sigreturn) && task->depth)
 		task->depth--;
 	if (is_syscall(task, SYS_execve) && sup->options.deterministic &&
 	    (int64_t)task->regs.rax == 0) {
-		world_make_deterministic(task->tid);
-		address_space_refresh(task->process->space, task->tid);
+		world_make_deterministic(task->host_tid);
+		address_space_refresh(task->process->space, task->host_tid);
 	}
 	if (is_syscall(task, SYS_execve) && (int64_t)task->regs.rax == 0)
 		sup->session->ops->on_program(sup->session, sup, task);

@@ -99,7 +99,7 @@ static bool clone_flags(const struct task *parent, uint64_t *flags)
 
 	*flags = call.compat ? (uint32_t)parent->regs.rbx : parent->regs.rdi;
 	if (syscall_is(&call, SYS_clone3) &&
-	    tracee_read(parent->tid, *flags, flags, sizeof *flags) != sizeof *flags)
+	    tracee_read(parent->host_tid, *flags, flags, sizeof *flags) != sizeof *flags)
 		*flags = 0;
 	return syscall_is(&call, SYS_clone) || syscall_is(&call, SYS_clone3);
 }
@@ -130,7 +130,7 @@ static bool settle(struct supervisor *sup, struct task *parent, struct task *chi
 	if (!unit)
 		return false;
 	child->parent = parent->number;
-	child->supervised->parent_tid = parent->tid;
+	child->supervised->parent_tid = parent->host_tid;
 	child->native = parent->native;
 	child->filter = syscall_filter_share(parent->filter);
 	child->filters_unseen = parent->filters_unseen;
@@ -142,7 +142,7 @@ static bool settle(struct supervisor *sup, struct task *parent, struct task *chi
 		space = shares ? address_space_get(parent->process->space)
 			       : address_space_new(sup->observer, ++sup->tasks.next_space,
 						   unit->number, parent->process->space);
-		process = space ? process_new(child->tid, space) : NULL;
+		process = space ? process_new(child->host_tid, space) : NULL;
 		if (!process)
 			return false;
 		/* The parent's other threads may be changing mappings, of which we have not heard.
@@ -176,13 +176,13 @@ void supervisor_start_new(struct supervisor *sup, struct task *child)
 	struct address_space *space = child->process->space;
 
 	tell_start(sup, child);
-	affinity_join(&sup->affinity, child->tid, parent_of(sup, child));
-	if (tracee_get_regs(child->tid, &child->regs))
+	affinity_join(&sup->affinity, child->host_tid, parent_of(sup, child));
+	if (tracee_get_regs(child->host_tid, &child->regs))
 		return;
 	if (space->leaves_out && child->how == BT_TASK_FORK)
 		address_space_forget(space, 0, UINT64_MAX);
 	if (space->stale)
-		address_space_refresh(space, child->tid);
+		address_space_refresh(space, child->host_tid);
 	space->stale = false;
 	if (supervisor_start_late(sup, child))
 		supervisor_make_ready(sup, child);
@@ -193,9 +193,9 @@ void supervisor_on_new_task(struct supervisor *sup, struct task *task, const str
 	unsigned long tid;
 	struct task *child;
 
-	if (tracee_event_message(task->tid, &tid) || !wait_event_holds(ev))
+	if (tracee_event_message(task->host_tid, &tid) || !wait_event_holds(ev))
 		return;
-	tracee_get_regs(task->tid, &task->regs);
+	tracee_get_regs(task->host_tid, &task->regs);
 	child = task_find(&sup->tasks, (pid_t)tid);
 	if (!child && tracee_thread_group((pid_t)tid) > 0) /* else it is dead and gone already */
 		child = supervised_task(&sup->tasks, (pid_t)tid);
@@ -225,7 +225,7 @@ static struct task *caller_of(const struct supervisor *sup, struct task *leader,
 {
 	unsigned long former;
 
-	if (!tracee_event_message(leader->tid, &former) && wait_event_holds(ev))
+	if (!tracee_event_message(leader->host_tid, &former) && wait_event_holds(ev))
 		return task_find(&sup->tasks, (pid_t)former);
 	for (struct task *task = leader->process->members; task; task = task->member_next)
 		if (task != leader && task->state == TASK_IN_SYSCALL &&
@@ -240,7 +240,7 @@ static struct task *caller_of(const struct supervisor *sup, struct task *leader,
 static struct task *take_over_leader(struct supervisor *sup, struct task *leader,
 				     struct task *caller)
 {
-	pid_t pid = leader->tid;
+	pid_t pid = leader->host_tid;
 
 	if (!caller || caller == leader)
 		return leader;
@@ -256,7 +256,7 @@ static bool move_out(struct supervisor *sup, struct task *task)
 {
 	struct process *old = task->process;
 	struct unit *unit;
-	struct process *process = alone(sup, task->tid, &unit);
+	struct process *process = alone(sup, task->host_tid, &unit);
 
 	if (!process)
 		return false;
@@ -276,7 +276,7 @@ static bool move_out(struct supervisor *sup, struct task *task)
 void supervisor_on_exec(struct supervisor *sup, struct task *task, const struct wait_event *ev)
 {
 	task = take_over_leader(sup, task, caller_of(sup, task, ev));
-	if (tracee_get_regs(task->tid, &task->regs))
+	if (tracee_get_regs(task->host_tid, &task->regs))
 		return;
 	if (task->state != TASK_NEW) {
 		if (!task->native)
@@ -284,8 +284,8 @@ void supervisor_on_exec(struct supervisor *sup, struct task *task, const struct 
 		task->native = false;
 		supervisor_give_up_turn(sup, task);
 		if (!move_out(sup, task)) {
-			affinity_leave(&sup->affinity, task->tid);
-			tracee_resume(task->tid, PTRACE_DETACH, 0);
+			affinity_leave(&sup->affinity, task->host_tid);
+			tracee_resume(task->host_tid, PTRACE_DETACH, 0);
 			return;
 		}
 	} else {
@@ -293,7 +293,7 @@ void supervisor_on_exec(struct supervisor *sup, struct task *task, const struct 
 		tell_start(sup, task);
 	}
 	task->depth = 0;
-	address_space_refresh(task->process->space, task->tid);
+	address_space_refresh(task->process->space, task->host_tid);
 	task_epoch(task);
 	sup->session->ops->on_exec(sup->session, sup, task);
 	/* Out of the execve: for the first one nobody saw the entry, but its exit stop comes all
@@ -320,8 +320,9 @@ void supervisor_on_exiting(struct supervisor *sup, struct task *task, const stru
 	unsigned long status;
 
 	/* What was read is of this stop if the task is still there. */
-	if (!tracee_event_message(task->tid, &status) && !tracee_get_regs(task->tid, &regs) &&
-	    wait_event_holds(ev) && task->supervised->started) {
+	if (!tracee_event_message(task->host_tid, &status) &&
+	    !tracee_get_regs(task->host_tid, &regs) && wait_event_holds(ev) &&
+	    task->supervised->started) {
 		if (task->native)
 			task->regs = regs;
 		else
@@ -335,7 +336,7 @@ void supervisor_on_exiting(struct supervisor *sup, struct task *task, const stru
 	task_set_state(task, TASK_EXITING);
 	if (wait_event_holds(ev)) /* else its tid may be another program's, whose stop is still to
 				     be served */
-		tracee_resume(task->tid, PTRACE_CONT, 0);
+		tracee_resume(task->host_tid, PTRACE_CONT, 0);
 	if (task->unit)
 		supervisor_give_up_turn(sup, task);
 }
@@ -369,12 +370,12 @@ void supervisor_release_front(struct supervisor *sup)
 /* A task whose parent was killed before it could report it. Its thread group may still be known. */
 static void adopt_orphan(struct supervisor *sup, struct task *task)
 {
-	pid_t group = tracee_thread_group(task->tid);
+	pid_t group = tracee_thread_group(task->host_tid);
 	struct task *sibling = sup->tasks.first;
 	struct unit *unit;
 	struct process *process;
 
-	while (sibling && (!sibling->process || sibling->process->pid != group))
+	while (sibling && (!sibling->process || sibling->process->host_pid != group))
 		sibling = sibling->next;
 	if (sibling) {
 		task->how = BT_TASK_THREAD;
@@ -390,7 +391,7 @@ static void adopt_orphan(struct supervisor *sup, struct task *task)
 	task_join_process(task, process);
 	if (sup->session->ops->on_orphan)
 		sup->session->ops->on_orphan(sup->session, sup, task);
-	address_space_refresh(process->space, task->tid);
+	address_space_refresh(process->space, task->host_tid);
 	if (begin(sup, task))
 		supervisor_start_new(sup, task);
 }

@@ -25,7 +25,7 @@ void supervisor_look_at_files_of(struct supervisor *sup, struct task *task)
 {
 	struct address_space *s = task->process->space;
 
-	address_space_look_at_files(s, task->tid, tell, &(struct telling){sup, task});
+	address_space_look_at_files(s, task->host_tid, tell, &(struct telling){sup, task});
 	if (s->files.written && task->state == TASK_RUNNING)
 		sup->backend.ops->stop_soon(&sup->backend, task);
 }
@@ -54,5 +54,5 @@ void supervisor_reread_files(struct supervisor *sup, const struct task *task)
 	bool alone = !sup->backend.parallel || task->unit->running == (task->state == TASK_RUNNING);
 
 	if (s->files.written && alone)
-		address_space_reread(s, task->tid);
+		address_space_reread(s, task->host_tid);
 }

@@ -26,7 +26,7 @@ static bool describe(const struct task *task, struct statx *st)
 {
 	char path[64];
 
-	snprintf(path, sizeof path, "/proc/%d/fd/%d", (int)task->tid, (int)task->regs.rdi);
+	snprintf(path, sizeof path, "/proc/%d/fd/%d", (int)task->host_tid, (int)task->regs.rdi);
 	return !statx(AT_FDCWD, path, AT_STATX_DONT_SYNC, STATX_TYPE, st);
 }
 
@@ -54,7 +54,8 @@ static bool waits_for_all(const struct task *task)
 
 	if ((task->regs.r10 & (MSG_WAITALL | MSG_PEEK)) != MSG_WAITALL)
 		return false;
-	tracee_socket_option(task->process->pid, (int)task->regs.rdi, SO_TYPE, &type, sizeof type);
+	tracee_socket_option(task->process->host_pid, (int)task->regs.rdi, SO_TYPE, &type,
+			     sizeof type);
 	return type == SOCK_STREAM;
 }
 
@@ -150,5 +151,5 @@ void cut_transfer_end(struct task *task)
 	if (f->advances)
 		*reg_at(&task->regs, f->buffer) = t->buffer;
 	*t = (struct cut_transfer){0};
-	tracee_set_regs(task->tid, &task->regs);
+	tracee_set_regs(task->host_tid, &task->regs);
 }

@@ -83,14 +83,15 @@ static enum others others_to_wait_for(const struct task *task, uint64_t signals)
 		if (other == task)
 			continue;
 		if (other->state == TASK_RUNNING)
-			kind = found < OTHERS_SYSCALL && lets_come(other->tid, signals) &&
-					       tracee_is_awake(other->tid)
+			kind = found < OTHERS_SYSCALL && lets_come(other->host_tid, signals) &&
+					       tracee_is_awake(other->host_tid)
 				       ? OTHERS_SYSCALL
 				       : OTHERS_RUN;
 		else if (other->state == TASK_IN_SYSCALL)
 			kind = is_in_short_syscall(other) ? OTHERS_SHORT : OTHERS_SYSCALL;
 		/* Asked last: each time a file of procfs is read. */
-		if (kind > found && (other->state == TASK_RUNNING || tracee_is_awake(other->tid)))
+		if (kind > found &&
+		    (other->state == TASK_RUNNING || tracee_is_awake(other->host_tid)))
 			found = kind;
 		if (found == OTHERS_SHORT)
 			break;
@@ -129,7 +130,7 @@ static int let_others_look(const struct task *task, struct hidden_signals *h, ui
 			return 0;
 		}
 		nanosleep(&pause, NULL);
-		if (tracee_signals(task->tid, s))
+		if (tracee_signals(task->host_tid, s))
 			return -BT_E_GONE;
 	}
 	if (first != OTHERS_NONE)
@@ -164,7 +165,7 @@ int hidden_signals_hide(struct task *task, struct hidden_signals *h)
 		hide = MASK_OF(SIGTRAP) | (task->process->space->watched ? MASK_OF(SIGSEGV) : 0);
 	struct tracee_signals s;
 
-	if (tracee_get_mask(task->tid, &mask))
+	if (tracee_get_mask(task->host_tid, &mask))
 		return -BT_E_GONE;
 	h->faults_blocked = mask & ~hide & (MASK_OF(SIGSEGV) | MASK_OF(SIGBUS));
 	if (!(mask & hide))
@@ -172,14 +173,14 @@ int hidden_signals_hide(struct task *task, struct hidden_signals *h)
 	/* QUIRK(setsigmask-restore): PTRACE_SETSIGMASK ends the temporary mask of epoll_pwait and
 	 * its kin (ptrace_setsigmask, Linux 6.18), under which a signal may be waiting: that one
 	 * comes first, before any instruction. */
-	if (tracee_signals(task->tid, &s))
+	if (tracee_signals(task->host_tid, &s))
 		return -BT_E_GONE;
 	if ((s.pending | s.shared_pending) & ~s.blocked)
 		return mask & MASK_OF(SIGTRAP) ? HIDE_SIGNAL_FIRST : HIDE_SIGNAL_MAY_COME;
 	if (offer(task, h, mask & hide, &s))
 		return -BT_E_GONE;
 	h->mask |= mask & hide;
-	return tracee_set_mask(task->tid, mask & ~hide);
+	return tracee_set_mask(task->host_tid, mask & ~hide);
 }
 
 /* To the thread or the process, as it came. What has a value keeps that and its sender; the kernel
@@ -189,7 +190,7 @@ void hidden_signals_post(struct task *task, struct hidden_signals *h, const sigi
 	enum hidden_signal kind = kind_of(info);
 	bool wide = is_wide(info);
 	int signo = info->si_signo;
-	pid_t pid = task->process->pid;
+	pid_t pid = task->process->host_pid;
 
 	if (wide && info->si_code < 0) {
 		(void)!syscall(SYS_rt_sigqueueinfo, pid, signo, info);
@@ -197,7 +198,7 @@ void hidden_signals_post(struct task *task, struct hidden_signals *h, const sigi
 	}
 	*(wide ? &task->process->posted[kind] : &h->posted[kind]) =
 		(struct posted_signal){true, *info};
-	(void)!(wide ? kill(pid, signo) : tgkill(pid, task->tid, signo));
+	(void)!(wide ? kill(pid, signo) : tgkill(pid, task->host_tid, signo));
 }
 
 int hidden_signals_unhide(struct task *task, struct hidden_signals *h)
@@ -207,7 +208,8 @@ int hidden_signals_unhide(struct task *task, struct hidden_signals *h)
 	if (!hidden)
 		return 0;
 	h->mask = h->looked = 0;
-	return tracee_get_mask(task->tid, &mask) || tracee_set_mask(task->tid, mask | hidden)
+	return tracee_get_mask(task->host_tid, &mask) ||
+			       tracee_set_mask(task->host_tid, mask | hidden)
 		       ? -BT_E_GONE
 		       : 0;
 }
@@ -263,7 +265,7 @@ int hidden_signals_go_on(struct task *task, struct hidden_signals *h)
 
 	if (!h->mask || task->process->tasks == 1)
 		return 0;
-	return tracee_signals(task->tid, &s) || offer(task, h, h->mask, &s) ? -BT_E_GONE : 0;
+	return tracee_signals(task->host_tid, &s) || offer(task, h, h->mask, &s) ? -BT_E_GONE : 0;
 }
 
 /* In a PID namespace, nobody outside has a number. */

@@ -98,10 +98,10 @@ void last_words_heard(struct task *task)
 	    (int)(c->compat ? regs->rbx : regs->rdi) != STDERR_FILENO || (int64_t)regs->rax <= 0)
 		return;
 	if (!vectors) {
-		last_words_wrote(task->process, task->tid, at, regs->rax);
+		last_words_wrote(task->process, task->host_tid, at, regs->rax);
 		return;
 	}
 	w = words_of(task->process);
 	if (w)
-		hear_vectors(w, task->tid, at, regs->rdx, regs->rax);
+		hear_vectors(w, task->host_tid, at, regs->rdx, regs->rax);
 }

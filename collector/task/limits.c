@@ -269,7 +269,7 @@ static struct process *process_known_as(const struct task_table *t, const struct
 					pid_t number)
 {
 	pid_t numbers[LEVELS], others[LEVELS];
-	int level = numbers_of(caller->tid, numbers);
+	int level = numbers_of(caller->host_tid, numbers);
 	struct task *task;
 
 	if (level <= 1) {
@@ -277,9 +277,9 @@ static struct process *process_known_as(const struct task_table *t, const struct
 		return task ? task->process : NULL;
 	}
 	for (task = t->first; task; task = task->next)
-		if (task->process && numbers_of(task->tid, others) == level &&
+		if (task->process && numbers_of(task->host_tid, others) == level &&
 		    others[level - 1] == number &&
-		    namespace_of(task->tid) == namespace_of(caller->tid))
+		    namespace_of(task->host_tid) == namespace_of(caller->host_tid))
 			return task->process;
 	return NULL;
 }
@@ -296,7 +296,7 @@ static struct process *process_by_pid(const struct task_table *t, pid_t pid)
 {
 	const struct task *task = t->first;
 
-	while (task && (!task->process || task->process->pid != pid))
+	while (task && (!task->process || task->process->host_pid != pid))
 		task = task->next;
 	return task ? task->process : NULL;
 }
@@ -344,14 +344,14 @@ static bool redirect(struct task *task, struct limits_syscall *c, int arg, uint6
 	uint64_t *at = argument(&task->regs, arg);
 
 	c->scratch = (task->regs.rsp - BELOW_STACK) & ~15ull;
-	if (!read_as_program(task->tid, c->scratch, &c->saved, sizeof c->saved)) {
+	if (!read_as_program(task->host_tid, c->scratch, &c->saved, sizeof c->saved)) {
 		c->scratch = addr;
 		c->saved = c->asked;
 	}
-	if (!tracee_write(task->tid, c->scratch, &c->passed, sizeof c->passed))
+	if (!tracee_write(task->host_tid, c->scratch, &c->passed, sizeof c->passed))
 		return false;
 	*at = c->scratch;
-	return !tracee_set_regs(task->tid, &task->regs);
+	return !tracee_set_regs(task->host_tid, &task->regs);
 }
 
 static void undo_redirect(struct task *task, const struct limits_syscall *c, int arg)
@@ -359,11 +359,11 @@ static void undo_redirect(struct task *task, const struct limits_syscall *c, int
 	struct rlimit there = {0};
 
 	/* In place of the argument, the kernel may have put the old limit over it. */
-	if (read_as_program(task->tid, c->scratch, &there, sizeof there) &&
+	if (read_as_program(task->host_tid, c->scratch, &there, sizeof there) &&
 	    same(&there, &c->passed))
-		tracee_write(task->tid, c->scratch, &c->saved, sizeof c->saved);
+		tracee_write(task->host_tid, c->scratch, &c->saved, sizeof c->saved);
 	*argument(&task->regs, arg) = task->syscall.args[arg];
-	(void)!tracee_set_regs(task->tid, &task->regs);
+	(void)!tracee_set_regs(task->host_tid, &task->regs);
 }
 
 void limits_syscall_entered(const struct task_table *t, struct task *task)
@@ -378,15 +378,15 @@ void limits_syscall_entered(const struct task_table *t, struct task *task)
 	/* Other threads go on until the execve has succeeded: they need the share. */
 	if ((syscall_is(&task->syscall, SYS_execve) || syscall_is(&task->syscall, SYS_execveat)) &&
 	    task->process->limits.share && task->process->tasks == 1)
-		set_aside(&task->process->limits, task->process->pid);
+		set_aside(&task->process->limits, task->process->host_pid);
 	p = which < LIMITED ? target_of(t, task, f) : NULL;
-	if (!p || !p->limits.share || !refresh(&p->limits.of[which], which, p->pid))
+	if (!p || !p->limits.share || !refresh(&p->limits.of[which], which, p->host_pid))
 		return;
-	c->target = p->pid;
+	c->target = p->host_pid;
 	c->which = which;
 	c->before = p->limits.of[which];
 	new = f->new < 0 ? 0 : task->syscall.args[f->new];
-	if (!new || !read_as_program(task->tid, new, &c->asked, sizeof c->asked))
+	if (!new || !read_as_program(task->host_tid, new, &c->asked, sizeof c->asked))
 		return;
 	c->passed = with_share(&c->before, which, p->limits.share->bytes[which], c->asked);
 	c->sets = redirect(task, c, f->new, new);
@@ -397,9 +397,9 @@ static void correct_old(const struct task *task, const struct limits_syscall *c,
 {
 	struct rlimit told = {0};
 
-	if (addr && read_as_program(task->tid, addr, &told, sizeof told) &&
+	if (addr && read_as_program(task->host_tid, addr, &told, sizeof told) &&
 	    same(&told, &c->before.kernel))
-		tracee_write(task->tid, addr, &c->before.own, sizeof c->before.own);
+		tracee_write(task->host_tid, addr, &c->before.own, sizeof c->before.own);
 }
 
 void limits_syscall_left(const struct task_table *t, struct task *task)
@@ -410,7 +410,7 @@ void limits_syscall_left(const struct task_table *t, struct task *task)
 	struct process *p = c->target ? process_by_pid(t, c->target) : NULL;
 
 	if (task->process->limits.set_aside)
-		limits_raise(&task->process->limits, task->process->pid,
+		limits_raise(&task->process->limits, task->process->host_pid,
 			     task->process->limits.share);
 	if (!c->target || !f)
 		return;

@@ -29,12 +29,12 @@ static bool would_fit(const struct task *task, const struct limits_share *share)
 {
 	unsigned long long pages = 0;
 	struct rlimit limit;
-	FILE *f = open_proc(task->tid, "statm");
+	FILE *f = open_proc(task->host_tid, "statm");
 	bool known = f && fscanf(f, "%llu", &pages) == 1;
 
 	if (f)
 		fclose(f);
-	return known && limits_get(task->process->pid, RLIMIT_MEMLOCK, &limit) &&
+	return known && limits_get(task->process->host_pid, RLIMIT_MEMLOCK, &limit) &&
 	       pages - share->bytes[LIMITED_AS] / BT_PAGE <= limit.rlim_cur / BT_PAGE;
 }
 
@@ -73,7 +73,7 @@ static void call(struct task *task, long nr, uint64_t a, uint64_t b, uint64_t c)
 {
 	const uint64_t args[6] = {a, b, c};
 
-	(void)tracee_syscall_again(task->tid, &task->regs, nr, args);
+	(void)tracee_syscall_again(task->host_tid, &task->regs, nr, args);
 }
 
 /* An mlockall that there was no room for, piece by piece. As in mlockall, what cannot be locked or
@@ -81,7 +81,7 @@ static void call(struct task *task, long nr, uint64_t a, uint64_t b, uint64_t c)
 static bool lock_pieces(struct task *task, const struct limits_share *share, unsigned flags)
 {
 	size_t count;
-	struct piece *pieces = read_pieces(task->tid, share, &count);
+	struct piece *pieces = read_pieces(task->host_tid, share, &count);
 
 	if (!pieces)
 		return false;
@@ -109,12 +109,12 @@ void memory_lock_syscall_left(struct task *task)
 	if (result && (result != -ENOMEM || !would_fit(task, share)))
 		return;
 	/* A filter of the program's may end it for what it does not ask for itself. */
-	if (tracee_is_filtered(task->tid) || tracee_get_mask(task->tid, &mask) ||
-	    tracee_set_mask(task->tid, UINT64_MAX))
+	if (tracee_is_filtered(task->host_tid) || tracee_get_mask(task->host_tid, &mask) ||
+	    tracee_set_mask(task->host_tid, UINT64_MAX))
 		return;
 	if (!result)
 		call(task, SYS_munlock, share->start, share->bytes[LIMITED_AS], 0);
 	else if (lock_pieces(task, share, flags))
-		(void)!tracee_set_regs(task->tid, &task->regs);
-	(void)!tracee_set_mask(task->tid, mask);
+		(void)!tracee_set_regs(task->host_tid, &task->regs);
+	(void)!tracee_set_mask(task->host_tid, mask);
 }

@@ -207,7 +207,7 @@ bool syscall_filter_passes(const struct task *task, uint64_t ip, long nr, const 
 		.nr = (int)nr, .arch = AUDIT_ARCH_X86_64, .instruction_pointer = ip};
 
 	/* One was not seen (int 0x80), or could not be kept. */
-	if (!task->filters_unseen && tracee_filters(task->tid) > count_of(task->filter))
+	if (!task->filters_unseen && tracee_filters(task->host_tid) > count_of(task->filter))
 		return false;
 	for (int i = 0; i < 6; i++)
 		call.args[i] = args[i];
@@ -259,12 +259,13 @@ static void add_program(struct task *task, uint64_t at)
 	struct sock_fprog program;
 	size_t n, size;
 
-	if (tracee_read(task->tid, at, &program, sizeof program) != sizeof program)
+	if (tracee_read(task->host_tid, at, &program, sizeof program) != sizeof program)
 		return;
 	n = program.len < BPF_MAXINSNS ? program.len : BPF_MAXINSNS;
 	size = n * sizeof *code;
 	code = malloc(size);
-	if (code && tracee_read(task->tid, (uint64_t)(uintptr_t)program.filter, code, size) == size)
+	if (code &&
+	    tracee_read(task->host_tid, (uint64_t)(uintptr_t)program.filter, code, size) == size)
 		task->filter = syscall_filter_add(task->filter, code, n);
 	free(code);
 }

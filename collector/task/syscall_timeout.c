@@ -61,7 +61,7 @@ static const struct form *form_of(const struct bt_regs *regs)
 static uint64_t timeout_of_socket(const struct task *task, int there, int option)
 {
 	struct timeval t = {0};
-	bool known = tracee_socket_option(task->process->pid, there, option, &t, sizeof t) &&
+	bool known = tracee_socket_option(task->process->host_pid, there, option, &t, sizeof t) &&
 		     (t.tv_sec || t.tv_usec);
 
 	return known ? (uint64_t)t.tv_sec * NS_PER_S + (uint64_t)t.tv_usec * NS_PER_US : UINT64_MAX;
@@ -78,7 +78,7 @@ static uint64_t timeout_of(const struct task *task, const struct form *f)
 					 f->unit == UNIT_SEND ? SO_SNDTIMEO : SO_RCVTIMEO);
 	if (f->unit == UNIT_MS)
 		return (int)arg < 0 ? UINT64_MAX : (uint64_t)(int)arg * NS_PER_MS;
-	if (!arg || tracee_read(task->tid, arg, &t, sizeof t) != sizeof t ||
+	if (!arg || tracee_read(task->host_tid, arg, &t, sizeof t) != sizeof t ||
 	    (uint64_t)t.tv_sec > UINT64_MAX / NS_PER_S - 1)
 		return UINT64_MAX;
 	return (uint64_t)t.tv_sec * NS_PER_S + (uint64_t)t.tv_nsec;

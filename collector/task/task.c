@@ -19,7 +19,7 @@ struct task *task_find(const struct task_table *t, pid_t tid)
 
 static void take_out(struct task_table *t, const struct task *task)
 {
-	hash_table_take_out(&t->by_tid, hash_table_find(&t->by_tid, (uint32_t)task->tid));
+	hash_table_take_out(&t->by_tid, hash_table_find(&t->by_tid, (uint32_t)task->host_tid));
 }
 
 struct task *task_add(struct task_table *t, pid_t tid)
@@ -31,7 +31,7 @@ struct task *task_add(struct task_table *t, pid_t tid)
 		free(task);
 		return NULL;
 	}
-	task->tid = tid;
+	task->tid = task->host_tid = tid;
 	task->number = ++t->next_task;
 	task->next = t->first;
 	task->link = &t->first;
@@ -45,7 +45,7 @@ struct task *task_add(struct task_table *t, pid_t tid)
 void task_rename(struct task_table *t, struct task *task, pid_t tid)
 {
 	take_out(t, task);
-	task->tid = tid;
+	task->tid = task->host_tid = tid;
 	hash_table_add(&t->by_tid,
 		       (struct hash_slot){(uint32_t)tid,
 					  {.pointer = task}}); /* in the room that it leaves */
@@ -107,7 +107,7 @@ struct process *process_new(pid_t pid, struct address_space *space)
 
 	if (!p)
 		return NULL;
-	p->pid = pid;
+	p->pid = p->host_pid = pid;
 	p->space = space;
 	return p;
 }

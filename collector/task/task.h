@@ -64,7 +64,8 @@ struct posted_signal {
 };
 
 struct process {
-	pid_t pid;
+	pid_t pid;      /* its own: what a trace calls it */
+	pid_t host_pid; /* of the threads that carry its tasks */
 	struct address_space *space;
 	unsigned tasks;
 	bool initial;
@@ -107,7 +108,8 @@ struct task {
 	struct task *next, **link;               /* in the table: link is what points to it */
 	struct task *member_next, **member_link; /* of its process */
 	uint32_t number, parent;
-	pid_t tid;
+	pid_t tid;      /* its own: what a trace calls it, whatever carries it */
+	pid_t host_tid; /* the thread that carries it: what ptrace(2), /proc and wait(2) know */
 	struct process *process;
 	struct unit *unit;
 	enum task_state state;
@@ -161,16 +163,17 @@ struct task_table {
 	struct task *first;
 	struct unit *units;
 	unsigned count;
-	struct hash_table by_tid;
+	struct hash_table by_tid; /* host_tid */
 	uint32_t next_task, next_unit, next_space;
 };
 
-struct task *task_find(const struct task_table *t, pid_t tid);
+/* By the thread that carries it. */
+struct task *task_find(const struct task_table *t, pid_t host_tid);
 
-/* The task goes on under another id. */
+/* A thread with another id carries the task from here on, and is it. */
 void task_rename(struct task_table *t, struct task *task, pid_t tid);
 
-/* A new task in state TASK_NEW without process. NULL without memory. */
+/* A new task in state TASK_NEW without process, which is that thread. NULL without memory. */
 struct task *task_add(struct task_table *t, pid_t tid);
 
 /* Takes a task out and frees it; the last of a process and of a unit frees those. */

@@ -68,7 +68,7 @@ static int sim_task_init(struct backend *b, struct task *task)
 		free(rt);
 		return -BT_E_NO_MEMORY;
 	}
-	rt->sim = sim_task(machine(b), task->tid);
+	rt->sim = sim_task(machine(b), task->host_tid);
 	branch_ring_init(&rt->sim->ring, RING, &start);
 	task->runner = rt;
 	return 0;
@@ -127,7 +127,7 @@ static void sim_execed(struct backend *b, struct task *task)
 	rt->sim->calls = false;
 	sim_switch_out(machine(b), rt->sim);
 	WITH_STEPPER(b, task, rt, stepper_ops.execed(b, task));
-	sim_task_renamed(machine(b), rt->sim, task->tid);
+	sim_task_renamed(machine(b), rt->sim, task->host_tid);
 }
 
 static void sim_exiting(struct backend *b, struct task *task, const struct bt_regs *regs)

@@ -52,7 +52,7 @@ static int set_up(void **state)
 	if (f->at == MAP_FAILED || !f->process.space || !f->code)
 		return -1;
 	address_space_refresh(f->process.space, getpid());
-	f->task = (struct task){.tid = getpid(), .process = &f->process};
+	f->task = (struct task){.host_tid = getpid(), .process = &f->process};
 	f->code->task = &f->task;
 	f->code->look = 1;
 	*state = f;

@@ -77,7 +77,7 @@ static size_t read_page(const struct fragment_source *s, uint64_t addr, uint8_t 
 	const uint8_t *watched = watch_bytes(s->es, page);
 
 	if (!watched)
-		return address_space_code(space, s->task->tid, addr, bytes, n);
+		return address_space_code(space, s->task->host_tid, addr, bytes, n);
 	address_space_use(space, page, watched, addr - page, n);
 	memcpy(bytes, watched + (addr - page), n);
 	return n;
@@ -89,7 +89,8 @@ static size_t read_code(void *arg, uint64_t addr, uint8_t *bytes, size_t n)
 	size_t here = BT_PAGE - addr % BT_PAGE, got;
 
 	if (!s->es->watch.protected)
-		return address_space_code(s->task->process->space, s->task->tid, addr, bytes, n);
+		return address_space_code(s->task->process->space, s->task->host_tid, addr, bytes,
+					  n);
 	got = read_page(s, addr, bytes, n < here ? n : here);
 	return got == here && here < n ? got + read_page(s, addr + here, bytes + here, n - here)
 				       : got;
@@ -101,7 +102,8 @@ static const uint8_t *fixed_page(void *arg, uint64_t addr)
 
 	if (!s->page || addr - s->page_at >= BT_PAGE) {
 		s->page_at = page_down(addr);
-		s->page = address_space_fixed_page(s->task->process->space, s->task->tid, addr);
+		s->page =
+			address_space_fixed_page(s->task->process->space, s->task->host_tid, addr);
 	}
 	return s->page;
 }
@@ -110,7 +112,7 @@ static void read_ahead(void *arg, const uint64_t *addrs, size_t n)
 {
 	const struct fragment_source *s = arg;
 
-	address_space_read_ahead(s->task->process->space, s->task->tid, addrs, n);
+	address_space_read_ahead(s->task->process->space, s->task->host_tid, addrs, n);
 }
 
 static bool is_mutable(void *arg, uint64_t addr)
@@ -252,7 +254,7 @@ static uint64_t address_in(struct fragment_source *s, uint64_t slot)
 	if (slot % sizeof s->slots[0] || !m || !m->ino)
 		return 0;
 	if (s->slots_at != start &&
-	    process_vm_readv(s->task->tid, &local, 1, &remote, 1, 0) != sizeof s->slots)
+	    process_vm_readv(s->task->host_tid, &local, 1, &remote, 1, 0) != sizeof s->slots)
 		return 0;
 	s->slots_at = start;
 	return s->slots[(slot - start) / sizeof s->slots[0]];
@@ -302,7 +304,7 @@ static void read_pages(const struct fragment_source *s, struct profile_view *v, 
 		if (!group_key(s->es, v, i))
 			pcs[n++] = cache_profile_address(v, space, i);
 	if (n)
-		address_space_read_ahead(space, s->task->tid, pcs, n);
+		address_space_read_ahead(space, s->task->host_tid, pcs, n);
 	free(pcs);
 }
 
@@ -453,8 +455,9 @@ static bool change_kind(const struct backend *b, const struct task *task, struct
 static int give_up(struct backend *b, struct task *task, struct engine_space *es)
 {
 	es->refused = true;
-	return tracee_set_regs(task->tid, &task->regs) ? -BT_E_GONE
-						       : engine_step(b, task, 0, BT_ACTION_IGNORE);
+	return tracee_set_regs(task->host_tid, &task->regs)
+		       ? -BT_E_GONE
+		       : engine_step(b, task, 0, BT_ACTION_IGNORE);
 }
 
 /* Whether the task can enter now. If not, all are to leave the cache, and it will be alone in it
@@ -477,8 +480,9 @@ static bool may_enter(struct fragment_source *s)
 static int step_first(struct backend *b, struct task *task)
 {
 	((struct engine_task *)task->backend)->idle = 0;
-	return tracee_set_regs(task->tid, &task->regs) ? -BT_E_GONE
-						       : engine_step(b, task, 0, BT_ACTION_IGNORE);
+	return tracee_set_regs(task->host_tid, &task->regs)
+		       ? -BT_E_GONE
+		       : engine_step(b, task, 0, BT_ACTION_IGNORE);
 }
 
 /* All are to leave the cache first (es->quiesce). It waits for those that run where it is: an
@@ -489,7 +493,7 @@ static int wait_for_others(struct backend *b, struct task *task)
 	struct engine_task *et = task->backend;
 
 	if (engine_others_run(task))
-		return tracee_set_regs(task->tid, &task->regs) ? -BT_E_GONE : CACHE_WAITS;
+		return tracee_set_regs(task->host_tid, &task->regs) ? -BT_E_GONE : CACHE_WAITS;
 	et->stop_wanted = true;
 	return step_first(b, task);
 }
@@ -600,8 +604,8 @@ int cache_enter(struct backend *b, struct task *task, bool indirect)
 		ctx.sample = cache_sample_offset(es);
 		et->sample_room = -ctx.sample / RECORD_BYTES;
 	}
-	if ((es->cache->busy ? code_cache_push : code_cache_sync)(es->cache, task->tid) ||
-	    !window_write(&es->window, task->tid, engine_window_at(task, 0), &ctx, sizeof ctx))
+	if ((es->cache->busy ? code_cache_push : code_cache_sync)(es->cache, task->host_tid) ||
+	    !window_write(&es->window, task->host_tid, engine_window_at(task, 0), &ctx, sizeof ctx))
 		return give_up(b, task, es);
 	regs = task->regs;
 	regs.r11 = et->ticks ? et->ticks_start : BITS_EMPTY;
@@ -612,7 +616,7 @@ int cache_enter(struct backend *b, struct task *task, bool indirect)
 	regs.orig_rax = UINT64_MAX;
 	/* One that is gone may be stopped where it left the cache, while what it had there has just
 	 * been written over: it is in no stretch. */
-	if (tracee_set_regs(task->tid, &regs))
+	if (tracee_set_regs(task->host_tid, &regs))
 		return -BT_E_GONE;
 	et->begin = task->regs.rip;
 	et->roomed = false;
@@ -687,8 +691,8 @@ bool cache_stay(struct backend *b, struct task *task, const struct bt_regs *raw)
 	if (fragment == FRAGMENT_NONE || !may_stay(b, task))
 		return false;
 	way = way_on(c, fragment, exit);
-	return way && !code_cache_sync(c, task->tid) &&
-	       !tracee_set_rip(task->tid, region_address(CODE_AT + way));
+	return way && !code_cache_sync(c, task->host_tid) &&
+	       !tracee_set_rip(task->host_tid, region_address(CODE_AT + way));
 }
 
 bool cache_make_room(struct backend *b, struct task *task, struct stretch *s)

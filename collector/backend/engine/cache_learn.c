@@ -45,8 +45,8 @@ void cache_learn(const struct task *task, struct engine_space *es)
 	if (!marks || !have_run)
 		goto out;
 	for (uint32_t area = 0; area < AREAS; area++) {
-		if (!has_area(es, area) ||
-		    !window_read(&es->window, task->tid, area_window(area) + MARKS_AT, marks, n))
+		if (!has_area(es, area) || !window_read(&es->window, task->host_tid,
+							area_window(area) + MARKS_AT, marks, n))
 			continue;
 		for (size_t i = 0; i < n; i++)
 			have_run[i] |= marks[i] == code_cache_mark(c);

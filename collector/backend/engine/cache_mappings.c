@@ -53,8 +53,9 @@ bool cache_mappings_allow(struct task *task, struct engine_space *es, struct con
 		return false;
 	if (r->region != es->regions || r->area != et->runs_in || r->code_epoch != s->code_epoch) {
 		collect(r, s);
-		if (!window_write(&es->window, task->tid, engine_window_at(task, CODE_RANGES_AT),
-				  r->list, r->count * sizeof r->list[0]))
+		if (!window_write(&es->window, task->host_tid,
+				  engine_window_at(task, CODE_RANGES_AT), r->list,
+				  r->count * sizeof r->list[0]))
 			return false;
 		r->region = es->regions;
 		r->area = et->runs_in;

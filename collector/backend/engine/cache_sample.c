@@ -89,7 +89,7 @@ int cache_sample_take(const struct task *task, struct engine_space *es, const st
 		return 0;
 	for (size_t done = 0, n; done < count; done += n) {
 		n = count - done < ARRAY_SIZE(noted) ? count - done : ARRAY_SIZE(noted);
-		if (!window_read(&es->window, task->tid, at + done * sizeof noted[0], noted,
+		if (!window_read(&es->window, task->host_tid, at + done * sizeof noted[0], noted,
 				 n * sizeof noted[0]))
 			return -BT_E_GONE;
 		add(es, noted, n);

@@ -94,13 +94,13 @@ void engine_waited_for(struct backend *b, struct task *task)
 	et->watched_later = later(task);
 	/* The code counts only once somebody waits: that is written last. Where it does already, it
 	 * may count on from what it has: the look is as late then as it was to be. */
-	(void)!(window_write(&es->window, task->tid, engine_window_at(task, CTX_TURN), &watch,
+	(void)!(window_write(&es->window, task->host_tid, engine_window_at(task, CTX_TURN), &watch,
 			     sizeof watch) &&
 		(!et->ticks ||
-		 window_write(&es->window, task->tid, engine_window_at(task, CTX_MASK), &mask,
+		 window_write(&es->window, task->host_tid, engine_window_at(task, CTX_MASK), &mask,
 			      sizeof mask)) &&
-		window_write(&es->window, task->tid, engine_window_at(task, CTX_WAITED), &waited,
-			     sizeof waited));
+		window_write(&es->window, task->host_tid, engine_window_at(task, CTX_WAITED),
+			     &waited, sizeof waited));
 }
 
 struct looked_at {
@@ -120,10 +120,11 @@ static size_t read_code(void *arg, uint64_t addr, uint8_t *bytes, size_t n)
 
 	if (!l->page || addr - at != l->page_at) {
 		l->page_at = addr - at;
-		l->page = address_space_fixed_page(l->task->process->space, l->task->tid, addr);
+		l->page =
+			address_space_fixed_page(l->task->process->space, l->task->host_tid, addr);
 	}
 	if (!l->page || at + n > BT_PAGE)
-		return tracee_read(l->task->tid, addr, bytes, n);
+		return tracee_read(l->task->host_tid, addr, bytes, n);
 	memcpy(bytes, l->page + at, n);
 	return n;
 }
@@ -137,7 +138,7 @@ static size_t read_memory(void *arg, uint64_t addr, uint8_t *bytes, size_t n)
 		return 0; /* words are aligned */
 	if (addr - at != l->line_at || !l->line_len) {
 		l->line_at = addr - at;
-		l->line_len = tracee_read(l->task->tid, l->line_at, l->line, sizeof l->line);
+		l->line_len = tracee_read(l->task->host_tid, l->line_at, l->line, sizeof l->line);
 	}
 	if (at + n > l->line_len)
 		return 0;

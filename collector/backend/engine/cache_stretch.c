@@ -28,7 +28,7 @@ static bool in_code(uint64_t rip)
 
 static bool read_context(struct task *task, const struct engine_space *es, struct stretch *s)
 {
-	return window_read(&es->window, task->tid, engine_window_at(task, 0), &s->ctx,
+	return window_read(&es->window, task->host_tid, engine_window_at(task, 0), &s->ctx,
 			   sizeof s->ctx);
 }
 
@@ -39,7 +39,7 @@ static bool read_record(struct task *task, const struct engine_space *es, uint64
 	uint64_t at = next + RECORDS_BYTES;
 
 	if (at >= RECORDS_BYTES || at % RECORD_SIZE ||
-	    !window_read(&es->window, task->tid, engine_window_at(task, RECORDS_AT + at), r,
+	    !window_read(&es->window, task->host_tid, engine_window_at(task, RECORDS_AT + at), r,
 			 sizeof *r))
 		return false;
 	r->bits = branch_log_bits(r->bits);
@@ -374,7 +374,7 @@ int stretch_take_records(struct task *task, struct engine_space *es, struct stre
 	}
 	for (size_t n; s->taken < to; s->taken += n) {
 		n = to - s->taken < RECORDS_READ ? to - s->taken : RECORDS_READ;
-		if (!window_read(&es->window, task->tid, first + s->taken * RECORD_SIZE,
+		if (!window_read(&es->window, task->host_tid, first + s->taken * RECORD_SIZE,
 				 es->records, n * RECORD_SIZE))
 			return -BT_E_GONE;
 		branch_log_records(task->log, es->records, n);
@@ -412,7 +412,7 @@ bool stretch_go_on(struct task *task, struct engine_space *es, const struct stre
 	struct engine_task *et = task->backend;
 	uint64_t next = -(uint64_t)RECORDS_BYTES;
 
-	if (!window_write(&es->window, task->tid, engine_window_at(task, CTX_NEXT), &next,
+	if (!window_write(&es->window, task->host_tid, engine_window_at(task, CTX_NEXT), &next,
 			  sizeof next))
 		return false;
 	et->roomed = true;
@@ -445,7 +445,7 @@ static void restore_operand(struct task *task, const struct stretch *s, uint64_t
 	const uint8_t *bytes = (const void *)&target;
 
 	if (start < end && end - start <= sizeof target)
-		tracee_write(task->tid, start, bytes + (start - at), end - start);
+		tracee_write(task->host_tid, start, bytes + (start - at), end - start);
 }
 
 /* A branch to an address that no page can have faults itself, before it has done anything (Intel
@@ -453,7 +453,7 @@ static void restore_operand(struct task *task, const struct stretch *s, uint64_t
 static void undo_branch(struct task *task, struct stretch *s, uint64_t from)
 {
 	uint8_t bytes[BT_INSN_MAX] = {0};
-	size_t n = tracee_read(task->tid, from, bytes, sizeof bytes);
+	size_t n = tracee_read(task->host_tid, from, bytes, sizeof bytes);
 	struct x86_insn insn;
 
 	if (x86_decode(bytes, n, &insn))
@@ -576,7 +576,7 @@ int stretch_leave(struct task *task, struct engine_space *es, struct stretch *s)
 		task_settle(task);
 	if (es->cache->x87)
 		(void)!tracee_clear_x87_address(
-			task->tid); /* a core file has it; a task that is gone has none */
+			task->host_tid); /* a core file has it; a task that is gone has none */
 	s->regs.gs_base = et->gs_base;
 	et->idle = has_run(et, s) ? 0 : et->idle + 1;
 	if (et->idle)
@@ -611,11 +611,11 @@ static bool step_to_entry(struct task *task, const struct engine_space *es, stru
 	siginfo_t info, sent = {0};
 	bool found = false, alive = true;
 
-	if (tracee_get_mask(task->tid, &mask) || tracee_set_mask(task->tid, all_but_trap))
+	if (tracee_get_mask(task->host_tid, &mask) || tracee_set_mask(task->host_tid, all_but_trap))
 		return false;
 	for (int i = 0; alive && !found && i < STEP_ON; i++) {
-		alive = step_on(task->tid) && !tracee_get_siginfo(task->tid, &info) &&
-			!tracee_get_regs(task->tid, &s->regs) && read_context(task, es, s);
+		alive = step_on(task->host_tid) && !tracee_get_siginfo(task->host_tid, &info) &&
+			!tracee_get_regs(task->host_tid, &s->regs) && read_context(task, es, s);
 		if (alive && info.si_code <= 0) /* no step's: it came before that */
 			sent = info;
 		else if (alive && stretch_is_own_trap(es->cache, &info, &s->regs))
@@ -623,7 +623,7 @@ static bool step_to_entry(struct task *task, const struct engine_space *es, stru
 		else if (alive)
 			found = state_at_entry(task, es, s);
 	}
-	(void)!tracee_set_mask(task->tid, mask);
+	(void)!tracee_set_mask(task->host_tid, mask);
 	if (sent.si_signo)
 		stepper_post_trap(task, &sent);
 	s->far = alive && !found;

@@ -58,8 +58,8 @@ static void look_at_adopted(struct task *task, struct engine_space *es)
 	if (!es->adopted || et->looked_at)
 		return;
 	et->looked_at = true;
-	es->filtered |= tracee_is_filtered(task->tid) || dispatches(task->tid);
-	descriptors_adopted(&es->descriptors, es->adopted, task->tid);
+	es->filtered |= tracee_is_filtered(task->host_tid) || dispatches(task->host_tid);
+	descriptors_adopted(&es->descriptors, es->adopted, task->host_tid);
 }
 
 static uint64_t granted(struct task *task, struct engine_space *es)
@@ -70,7 +70,7 @@ static uint64_t granted(struct task *task, struct engine_space *es)
 
 	look_at_adopted(task, es);
 	es->descriptors.shared |= task->process->files_shared;
-	table = descriptors_ready(&es->descriptors, &et->descriptors, &es->window, task->tid,
+	table = descriptors_ready(&es->descriptors, &et->descriptors, &es->window, task->host_tid,
 				  task->unit->tasks);
 	es->filtered |= es->window.filtered;
 	if (es->filtered)
@@ -158,7 +158,7 @@ void cache_syscalls_entered(struct task *task)
 	es->serves_faults |= may_serve_faults(&task->syscall);
 	es->ignores_faults |=
 		watch_syscall_ignores(task, SIGSEGV) || watch_syscall_ignores(task, SIGBUS);
-	descriptors_entered(&es->descriptors, &et->descriptors, &es->window, task->tid,
+	descriptors_entered(&es->descriptors, &et->descriptors, &es->window, task->host_tid,
 			    &task->syscall, task->unit->tasks);
 	if (es->parallel && (filtered != es->filtered ||
 			     shared != es->descriptors.shared)) /* others have been granted more */
@@ -171,7 +171,7 @@ void cache_syscalls_left(struct task *task)
 	struct engine_space *es = space_of(task);
 
 	if (es)
-		descriptors_left(&es->descriptors, &et->descriptors, &es->window, task->tid,
+		descriptors_left(&es->descriptors, &et->descriptors, &es->window, task->host_tid,
 				 &task->syscall, task->regs.rax);
 }
 
@@ -196,7 +196,7 @@ static size_t read_notes(struct task *task, struct engine_space *es, const struc
 	size_t n = bytes > SYSCALL_NOTES_BYTES || bytes % NOTE_SIZE ? 0 : bytes / NOTE_SIZE;
 
 	n += s->called && n < SYSCALL_NOTES_BYTES / NOTE_SIZE;
-	if (n && !window_read(&es->window, task->tid, engine_window_at(task, SYSCALL_NOTES_AT),
+	if (n && !window_read(&es->window, task->host_tid, engine_window_at(task, SYSCALL_NOTES_AT),
 			      es->notes, n * NOTE_SIZE))
 		return 0;
 	if (s->called && n)
@@ -211,7 +211,7 @@ static void hear(struct task *task, const struct engine_space *es, const struct 
 {
 	if (s->called && n && es->notes[n - 1].nr == SYS_write &&
 	    (int)s->regs.rdi == STDERR_FILENO && s->regs.rax && s->regs.rax == s->regs.rdx)
-		last_words_wrote(task->process, task->tid, s->regs.rsi, s->regs.rax);
+		last_words_wrote(task->process, task->host_tid, s->regs.rsi, s->regs.rax);
 }
 
 int cache_syscalls_take(struct task *task, struct engine_space *es, struct stretch *s)

@@ -13,14 +13,14 @@ void words_take(const struct task *task, struct engine_space *es)
 	size_t n;
 
 	if (es->parallel ||
-	    !window_read(&es->window, task->tid, WORDS_TOTAL_AT, &total, sizeof total) ||
+	    !window_read(&es->window, task->host_tid, WORDS_TOTAL_AT, &total, sizeof total) ||
 	    total == before)
 		return;
 	es->words = total;
 	if (total < before) /* nonsense, which the program has written there */
 		return;
 	n = total - before < WORDS_BYTES ? (size_t)(total - before) : WORDS_BYTES;
-	if (!window_read(&es->window, task->tid, WORDS_AT, ring, sizeof ring))
+	if (!window_read(&es->window, task->host_tid, WORDS_AT, ring, sizeof ring))
 		return;
 	for (size_t i = 0; i < n; i++)
 		bytes[i] = ring[(total - n + i) % WORDS_BYTES];
@@ -31,6 +31,6 @@ void words_begin(const struct task *task, struct engine_space *es)
 {
 	es->words = 0;
 	if (!es->parallel)
-		(void)!window_write(&es->window, task->tid, WORDS_TOTAL_AT, &es->words,
+		(void)!window_write(&es->window, task->host_tid, WORDS_TOTAL_AT, &es->words,
 				    sizeof es->words);
 }

@@ -58,7 +58,7 @@ static void drop_fragment_at(struct code_cache *c, uint64_t pc)
 static enum backend_stop tell(const struct task *task, siginfo_t *info, const siginfo_t *signal)
 {
 	*info = *signal;
-	return tracee_set_siginfo(task->tid, info) ? BACKEND_GONE : BACKEND_SIGNAL;
+	return tracee_set_siginfo(task->host_tid, info) ? BACKEND_GONE : BACKEND_SIGNAL;
 }
 
 /* A place to tell of what could not be told where it came: a signal, or that a stop was wanted. */
@@ -94,7 +94,7 @@ static void engine_stop_soon(struct backend *b, struct task *task)
 	et->stop_wanted = true;
 	if (!et->in_cache || !es)
 		return;
-	if (!window_write(&es->window, task->tid, engine_window_at(task, CTX_LIMIT), now,
+	if (!window_write(&es->window, task->host_tid, engine_window_at(task, CTX_LIMIT), now,
 			  sizeof now)) {
 		et->stop_wanted = false; /* gone */
 		return;
@@ -104,10 +104,10 @@ static void engine_stop_soon(struct backend *b, struct task *task)
 	/* Asked again and again it may be in a page fault that another task is to serve
 	 * (userfaultfd(2)), of those that wait for it. */
 	if (et->asked >= PATIENCE ||
-	    (window_read(&es->window, task->tid, engine_window_at(task, CTX_CALLING), &calling,
+	    (window_read(&es->window, task->host_tid, engine_window_at(task, CTX_CALLING), &calling,
 			 sizeof calling) &&
 	     calling))
-		(void)!tracee_resume(task->tid, PTRACE_INTERRUPT, 0);
+		(void)!tracee_resume(task->host_tid, PTRACE_INTERRUPT, 0);
 }
 
 /* What a stop is whose task has been resumed, or should have been, with this result. */
@@ -139,15 +139,16 @@ static enum backend_stop on_trap(struct backend *b, struct task *task, struct en
 	if (stretch_leave(task, es, s))
 		return BACKEND_GONE;
 	if (et->holds || et->stop_wanted)
-		return tracee_set_regs(task->tid, &task->regs) ? BACKEND_GONE : report(task, info);
+		return tracee_set_regs(task->host_tid, &task->regs) ? BACKEND_GONE
+								    : report(task, info);
 	if (s->kind == EXIT_STOP && cache_gives_way(task, s))
-		return tracee_set_regs(task->tid, &task->regs) ? BACKEND_GONE : BACKEND_SPINS;
+		return tracee_set_regs(task->host_tid, &task->regs) ? BACKEND_GONE : BACKEND_SPINS;
 	indirect = s->arrival == ARRIVED_INDIRECT;
 	if (s->kind == EXIT_CHANGED)
 		drop_fragment_at(es->cache, task->regs.rip);
 	et->straight = s->kind != EXIT_OUTSIDE;
 	if (s->kind == EXIT_OUTSIDE)
-		rc = tracee_set_regs(task->tid, &task->regs)
+		rc = tracee_set_regs(task->host_tid, &task->regs)
 			     ? -BT_E_GONE
 			     : engine_step(b, task, 0, BT_ACTION_IGNORE);
 	else
@@ -198,7 +199,7 @@ static void post_held(struct task *task)
 	struct engine_task *et = task->backend;
 
 	keep_held(task);
-	if (et->holds && !tgkill(task->process->pid, task->tid, et->held.si_signo)) {
+	if (et->holds && !tgkill(task->process->host_pid, task->host_tid, et->held.si_signo)) {
 		et->holds = false;
 		et->posted = true;
 	}
@@ -220,11 +221,11 @@ static void tell_waited(struct task *task)
 	siginfo_t info;
 
 	if (!syscall_is(&task->syscall, SYS_rt_sigtimedwait) || (int64_t)task->regs.rax <= 0 ||
-	    !at || tracee_read(task->tid, at, &info, sizeof info) != sizeof info ||
+	    !at || tracee_read(task->host_tid, at, &info, sizeof info) != sizeof info ||
 	    !is_posted(task, &info))
 		return;
 	et->posted = false;
-	tracee_write(task->tid, at, &et->held, sizeof et->held);
+	tracee_write(task->host_tid, at, &et->held, sizeof et->held);
 }
 
 /* It has come again: it is what it was. */
@@ -236,7 +237,7 @@ static int recognize_posted(struct task *task, siginfo_t *info)
 		return 0;
 	et->posted = false;
 	*info = et->held;
-	return tracee_set_siginfo(task->tid, info);
+	return tracee_set_siginfo(task->host_tid, info);
 }
 
 /* The kernel has found the frame of a sigreturn wrong: the signal for that comes before the next
@@ -259,7 +260,8 @@ static int block_others(struct task *task)
 
 	for (size_t i = 0; i < ARRAY_SIZE(raised_by_instructions); i++)
 		others &= ~(1ull << (raised_by_instructions[i] - 1));
-	if (tracee_get_mask(task->tid, &mask) || tracee_set_mask(task->tid, mask | others))
+	if (tracee_get_mask(task->host_tid, &mask) ||
+	    tracee_set_mask(task->host_tid, mask | others))
 		return -BT_E_GONE;
 	et->blocks = others & ~mask;
 	return 0;
@@ -270,7 +272,8 @@ static int unblock_others(struct task *task)
 	const struct engine_task *et = task->backend;
 	uint64_t mask;
 
-	return tracee_get_mask(task->tid, &mask) || tracee_set_mask(task->tid, mask & ~et->blocks)
+	return tracee_get_mask(task->host_tid, &mask) ||
+			       tracee_set_mask(task->host_tid, mask & ~et->blocks)
 		       ? -BT_E_GONE
 		       : 0;
 }
@@ -322,7 +325,7 @@ static enum backend_stop wrecked(const struct backend *b, struct task *task,
 	backend_note(b, task,
 		     "the program has changed the code cache's memory: the fault is the cache's "
 		     "own, the registers are not exact");
-	return stretch_leave(task, es, s) || tracee_set_regs(task->tid, &task->regs)
+	return stretch_leave(task, es, s) || tracee_set_regs(task->host_tid, &task->regs)
 		       ? BACKEND_GONE
 		       : BACKEND_SIGNAL;
 }
@@ -331,7 +334,7 @@ static enum backend_stop wrecked(const struct backend *b, struct task *task,
 static enum bt_insn_class class_at(const struct task *task, uint64_t pc)
 {
 	uint8_t bytes[BT_INSN_MAX] = {0};
-	size_t n = tracee_read(task->tid, pc, bytes, sizeof bytes);
+	size_t n = tracee_read(task->host_tid, pc, bytes, sizeof bytes);
 	struct x86_insn insn;
 
 	return x86_decode(bytes, n, &insn) ? BT_INSN_PLAIN : insn.class;
@@ -455,7 +458,7 @@ static enum backend_stop on_signal(struct backend *b, struct task *task, struct 
 		s->far |= s->fault;
 		return go_on(b, task, s);
 	}
-	if (stretch_leave(task, es, s) || tracee_set_regs(task->tid, &task->regs))
+	if (stretch_leave(task, es, s) || tracee_set_regs(task->host_tid, &task->regs))
 		return BACKEND_GONE;
 	if (watch_is_fault(es, info))
 		return written(b, task, es, (uint64_t)(uintptr_t)info->si_addr);
@@ -470,7 +473,7 @@ static enum backend_stop on_signal(struct backend *b, struct task *task, struct 
 	if (comes_too_soon(task, info))
 		return let_wait(b, task, info);
 	cache_syscalls_signalled(task, info);
-	return tracee_set_siginfo(task->tid, info) ? BACKEND_GONE : BACKEND_SIGNAL;
+	return tracee_set_siginfo(task->host_tid, info) ? BACKEND_GONE : BACKEND_SIGNAL;
 }
 
 /* engine_stop_soon() has interrupted it: it may have been waiting in a system call, which is made
@@ -482,7 +485,7 @@ static enum backend_stop cache_interrupted(struct backend *b, struct task *task)
 	struct tracee_signals signals;
 	struct stretch s = {0};
 
-	if (tracee_signals(task->tid, &signals) || tracee_get_regs(task->tid, &s.regs))
+	if (tracee_signals(task->host_tid, &signals) || tracee_get_regs(task->host_tid, &s.regs))
 		return BACKEND_GONE;
 	/* What waits already comes first: it may be a trap or a fault of the cache's. */
 	if (et->holds || (signals.pending | signals.shared_pending) & ~signals.blocked)
@@ -497,7 +500,7 @@ static enum backend_stop cache_interrupted(struct backend *b, struct task *task)
 		cut_syscall_again(task);
 	task->syscall_restarts |= task->syscall_cut;
 	task->syscall_cut = false;
-	if (tracee_set_regs(task->tid, &task->regs))
+	if (tracee_set_regs(task->host_tid, &task->regs))
 		return BACKEND_GONE;
 	et->stop_wanted = false;
 	return BACKEND_SLICE;
@@ -509,7 +512,7 @@ static enum backend_stop cache_stopped(struct backend *b, struct task *task, sig
 	struct stretch s = {0};
 	int swept;
 
-	if (tracee_get_siginfo(task->tid, info) || tracee_get_regs(task->tid, &s.regs))
+	if (tracee_get_siginfo(task->host_tid, info) || tracee_get_regs(task->host_tid, &s.regs))
 		return BACKEND_GONE;
 	swept = sweep_stopped(b, task, info, &s.regs);
 	if (swept)
@@ -517,8 +520,9 @@ static enum backend_stop cache_stopped(struct backend *b, struct task *task, sig
 	if (stretch_is_own_trap(es->cache, info, &s.regs))
 		return on_trap(b, task, es, &s, info);
 	if (cache_syscalls_fault(es->cache, info, &s.regs))
-		return tracee_set_regs(task->tid, &s.regs) || engine_run(b, task) ? BACKEND_GONE
-										  : BACKEND_RUNS;
+		return tracee_set_regs(task->host_tid, &s.regs) || engine_run(b, task)
+			       ? BACKEND_GONE
+			       : BACKEND_RUNS;
 	/* QUIRK(event-stop-first): the end of a step to the next place that had been given up. */
 	if (info->si_signo == SIGTRAP && tracee_may_have_stepped(info) &&
 	    stretch_is_in_code(&s.regs))
@@ -580,7 +584,8 @@ static void engine_leave(struct backend *b, struct task *task)
 	/* What cannot be given back stays protected: the task is gone. */
 	if (es && es->mapped)
 		(void)!watch_open(b, task, es, 0, UINT64_MAX,
-				  tracee_syscall_stop(task->tid, NULL) == TRACEE_SYSCALL_ENTRY);
+				  tracee_syscall_stop(task->host_tid, NULL) ==
+					  TRACEE_SYSCALL_ENTRY);
 	stepper_ops.leave(b, task);
 }
 
@@ -726,8 +731,8 @@ static enum backend_stop meaning_of(struct backend *b, struct task *task,
 		cache_syscalls_left(task);
 		watch_after_syscall(task);
 		region_after_syscall(b, task);
-		et->signal_first =
-			syscall_is(&task->syscall, SYS_rt_sigreturn) && signal_waits(task->tid);
+		et->signal_first = syscall_is(&task->syscall, SYS_rt_sigreturn) &&
+				   signal_waits(task->host_tid);
 		timer_signals_returned(&et->timers, task);
 	}
 	if (stop == BACKEND_HANDLER)

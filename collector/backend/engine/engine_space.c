@@ -234,7 +234,7 @@ void engine_refuse(const struct backend *b, const struct task *task, enum engine
 	snprintf(text, sizeof text,
 		 "process %d is single-stepped, at a hundred thousand instructions a second at "
 		 "most: there is no room in it for the code cache (%s); %s",
-		 (int)task->process->pid, texts[why].cause, texts[why].remedy);
+		 (int)task->process->host_pid, texts[why].cause, texts[why].remedy);
 	if (b->tell_slow)
 		b->tell_slow(b->tell_arg, text);
 }
@@ -305,7 +305,7 @@ static bool may_make_region(const struct engine_space *es, const struct task *ta
 	};
 	struct bt_regs regs;
 
-	if (tracee_get_regs(task->tid, &regs))
+	if (tracee_get_regs(task->host_tid, &regs))
 		return false;
 	for (size_t i = 0; i < ARRAY_SIZE(calls); i++)
 		if (!(calls[i].of_cache && es->cache->placed) &&
@@ -321,7 +321,7 @@ static bool make_region(struct engine_space *es, const struct address_space *s,
 {
 	const uint64_t rest[6] = {region_address(WINDOW_SIZE), REGION_SIZE - WINDOW_SIZE};
 	uint64_t mask, name = region_address(CODE_AT + es->cache->name);
-	pid_t tid = task->tid;
+	pid_t tid = task->host_tid;
 	bool no_file = filtered || es->shared || es->adopted || task->process->files_shared, may,
 	     cache, made; /* others would see its descriptor */
 	struct tracee_lent lent;
@@ -503,10 +503,10 @@ struct engine_space *engine_space_of(struct backend *b, struct task *task)
 	bool filtered = true, is_new = !es, taken, over;
 
 	if (is_new) {
-		es = s->extension = space_new(b, task->tid, s, &filtered);
+		es = s->extension = space_new(b, task->host_tid, s, &filtered);
 		s->extension_ops = &space_ops;
 		if (es && s->from_reached)
-			es->adopted = task->tid;
+			es->adopted = task->host_tid;
 	}
 	if (!es || es->refused || es->harming)
 		return NULL;
@@ -525,7 +525,7 @@ struct engine_space *engine_space_of(struct backend *b, struct task *task)
 	}
 	if (es->quiesce && engine_space_is_busy(es, task))
 		return es;
-	limits_raise(&task->process->limits, task->process->pid, share_of(es));
+	limits_raise(&task->process->limits, task->process->host_pid, share_of(es));
 	if (has_region(es))
 		return es;
 	there = address_space_map_at(s, WORLD_RESERVED_START);
@@ -533,7 +533,7 @@ struct engine_space *engine_space_of(struct backend *b, struct task *task)
 	taken = !es->mapped && there &&
 		(there->start != WORLD_RESERVED_START || there->prot != PROT_NONE);
 	if (!is_new)
-		filtered = tracee_is_filtered(task->tid);
+		filtered = tracee_is_filtered(task->host_tid);
 	over = es->mapped || there;
 	es->refused = taken || !make_region(es, s, task, over, filtered);
 	s->unsure = true; /* what is ours is among its mappings, too */
@@ -547,14 +547,15 @@ struct engine_space *engine_space_of(struct backend *b, struct task *task)
 		engine_refuse(b, task,
 			      taken ? REFUSED_TAKEN : why_not_made(es, s, task, over, filtered));
 		if (!es->mapped)
-			limits_restore(&task->process->limits, task->process->pid);
+			limits_restore(&task->process->limits, task->process->host_pid);
 	} else {
-		limits_raise(&task->process->limits, task->process->pid, share_of(es));
+		limits_raise(&task->process->limits, task->process->host_pid, share_of(es));
 		words_begin(task, es);
 	}
 	if (!es->refused && !es->mapped) {
-		begin_profile(es, shared ? profiles_find(shared->profiles, task->process->pid, s)
-					 : NULL);
+		begin_profile(es,
+			      shared ? profiles_find(shared->profiles, task->process->host_pid, s)
+				     : NULL);
 	}
 	es->mapped |= !es->refused;
 	es->attempts = 0;
@@ -639,7 +640,7 @@ static int map_again(struct task *task, const struct engine_space *es, uint64_t 
 
 	if (!syscall_filter_passes(task, call_at + SYSCALL_BYTES, SYS_mremap, args))
 		return -BT_E_NO_MEMORY;
-	rc = tracee_inject(task->tid, &task->regs, call_at, SYS_mremap, args, &result);
+	rc = tracee_inject(task->host_tid, &task->regs, call_at, SYS_mremap, args, &result);
 	return rc ? rc
 	       : result == (long)args[4]
 		       ? 0

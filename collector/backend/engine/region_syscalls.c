@@ -61,7 +61,7 @@ static uint64_t segment_size(const struct task *task, uint64_t unknown)
 	struct shmid_ds segment;
 	char path[32];
 
-	snprintf(path, sizeof path, "/proc/%d/ns/ipc", (int)task->tid);
+	snprintf(path, sizeof path, "/proc/%d/ns/ipc", (int)task->host_tid);
 	if (stat(path, &there) || stat("/proc/self/ns/ipc", &here) || there.st_ino != here.st_ino ||
 	    shmctl((int)task->syscall.args[0], IPC_STAT, &segment))
 		return unknown;
@@ -86,7 +86,8 @@ static enum harm harm_of(const struct task *task, uint64_t end)
 		return hits(end, args[0], args[1]) && is_destructive((int)args[2]) ? HARM_TORN
 										   : HARM_NONE;
 	case SYS_process_madvise: /* of itself, since Linux 6.13 */
-		return is_destructive((int)args[3]) && any_hits(task->tid, end, args[1], args[2])
+		return is_destructive((int)args[3]) &&
+				       any_hits(task->host_tid, end, args[1], args[2])
 			       ? HARM_TORN
 			       : HARM_NONE;
 	case SYS_mmap:

@@ -43,15 +43,15 @@ int engine_run(const struct backend *b, struct task *task)
 	bool known;
 
 	if (!b->tests->alarm_each)
-		return tracee_resume(task->tid, PTRACE_CONT, 0);
-	if (tracee_get_regs(task->tid, &regs))
+		return tracee_resume(task->host_tid, PTRACE_CONT, 0);
+	if (tracee_get_regs(task->host_tid, &regs))
 		return -BT_E_GONE;
 	known = insn_at(es->cache, regs.rip, &insn);
 	et->sweep.shows = known ? shows(&insn) : SWEEP_NOTHING;
 	/* Not each iteration: a test that clears its memory would do nothing else. */
 	et->sweep.over = known && insn.traits & X86_REPEATED &&
-			 !tracee_set_breakpoint(task->tid, regs.rip + insn.len);
-	return tracee_resume(task->tid, et->sweep.over ? PTRACE_CONT : PTRACE_SINGLESTEP, 0);
+			 !tracee_set_breakpoint(task->host_tid, regs.rip + insn.len);
+	return tracee_resume(task->host_tid, et->sweep.over ? PTRACE_CONT : PTRACE_SINGLESTEP, 0);
 }
 
 static void hide(pid_t tid, enum sweep_shows what, struct bt_regs *regs)
@@ -88,13 +88,13 @@ int sweep_stopped(const struct backend *b, struct task *task, const siginfo_t *i
 	struct engine_task *et = task->backend;
 	bool step = b->tests->alarm_each && is_step(et, info);
 
-	if (et->sweep.over && tracee_set_breakpoint(task->tid, 0))
+	if (et->sweep.over && tracee_set_breakpoint(task->host_tid, 0))
 		return -BT_E_GONE;
 	et->sweep.over = false;
 	if (!step)
 		return 0;
-	hide(task->tid, et->sweep.shows, regs);
-	if (++et->sweep.steps % b->tests->alarm_each == 0 && catches_alarms(task->tid))
-		(void)!syscall(SYS_tgkill, task->process->pid, task->tid, SIGALRM);
+	hide(task->host_tid, et->sweep.shows, regs);
+	if (++et->sweep.steps % b->tests->alarm_each == 0 && catches_alarms(task->host_tid))
+		(void)!syscall(SYS_tgkill, task->process->host_pid, task->host_tid, SIGALRM);
 	return engine_run(b, task) ? -BT_E_GONE : 1;
 }

@@ -33,13 +33,14 @@ static enum watch_result protect(struct task *task, const struct engine_space *e
 
 	*done = false;
 	if (at_entry)
-		rc = tracee_inject_at_entry(task->tid, &task->regs, SYS_mprotect, args, &result);
+		rc = tracee_inject_at_entry(task->host_tid, &task->regs, SYS_mprotect, args,
+					    &result);
 	else
 		rc = stepper_hide_trap(task);
 	if (rc > 0) /* a signal comes first */
 		return WATCH_NOT;
 	if (!rc && !at_entry)
-		rc = tracee_inject(task->tid, &task->regs,
+		rc = tracee_inject(task->host_tid, &task->regs,
 				   region_address(CODE_AT + es->cache->own_syscall), SYS_mprotect,
 				   args, &result);
 	if (rc < 0)
@@ -105,13 +106,13 @@ static bool is_left_to_kernel(const struct engine_space *es, const struct task *
 		size_t n = 0;
 
 		for (; et && n < ROBUST_LISTS; et = et->next_in_space)
-			tids[n++] = et->task->tid;
+			tids[n++] = et->task->host_tid;
 		left = robust_lists_write(tids, n, page, page + BT_PAGE);
 	}
 	for (const struct task *t = es->adopted ? task->process->members : NULL; t && !left;
 	     t = t->member_next)
-		left = robust_list_is_near(t->tid, page, page + BT_PAGE) ||
-		       robust_lists_write(&t->tid, 1, page, page + BT_PAGE);
+		left = robust_list_is_near(t->host_tid, page, page + BT_PAGE) ||
+		       robust_lists_write(&t->host_tid, 1, page, page + BT_PAGE);
 	return left;
 }
 
@@ -166,7 +167,7 @@ static bool take_bytes(struct task *task, struct engine_space *es, struct watche
 	uint8_t now[BT_PAGE];
 	bool known = p->bytes;
 
-	if (tracee_read(task->tid, p->addr, now, sizeof now) != sizeof now)
+	if (tracee_read(task->host_tid, p->addr, now, sizeof now) != sizeof now)
 		return false;
 	if (!known) /* what was unlinked there is of bytes that were forgotten */
 		code_cache_drop(es->cache, p->addr, p->addr + BT_PAGE);
@@ -290,7 +291,7 @@ enum watch_result watch_open(const struct backend *b, struct task *task, struct 
 		/* Whoever writes there from now on finds no fragment of it. */
 		if (es->parallel && engine_space_is_busy(es, task)) {
 			code_cache_unlink(es->cache, p->addr, run);
-			if (code_cache_push(es->cache, task->tid))
+			if (code_cache_push(es->cache, task->host_tid))
 				return WATCH_GONE;
 		}
 		rc = protect(task, es, p->addr, run, p->prot, at_entry, &done);
@@ -425,7 +426,7 @@ void watch_reread(struct engine_space *es, pid_t tid, uint64_t start, uint64_t e
  * is made anew. */
 static void look_again(struct task *task, struct engine_space *es)
 {
-	watch_reread(es, task->tid, 0, UINT64_MAX);
+	watch_reread(es, task->host_tid, 0, UINT64_MAX);
 	address_space_forget(task->process->space, 0, UINT64_MAX);
 }
 
@@ -435,7 +436,7 @@ static bool wrote_memory(const struct task *task, const struct engine_space *es)
 	uint32_t fd;
 
 	return watch_syscall_output(task, &fd) &&
-	       descriptors_may_be_proc(&es->descriptors, &es->window, task->tid, fd) &&
+	       descriptors_may_be_proc(&es->descriptors, &es->window, task->host_tid, fd) &&
 	       watch_syscall_is_memory(task, fd);
 }
 
@@ -494,12 +495,12 @@ int watch_before_signal(const struct backend *b, struct task *task, enum bt_sign
 	if (!watched_protected(&es->watch, start, end))
 		return 0;
 	/* Other signals wait; this one is delivered from the stop behind the calls. */
-	if (tracee_get_siginfo(task->tid, &info) || tracee_get_mask(task->tid, &mask) ||
-	    tracee_set_mask(task->tid, but_ours))
+	if (tracee_get_siginfo(task->host_tid, &info) || tracee_get_mask(task->host_tid, &mask) ||
+	    tracee_set_mask(task->host_tid, but_ours))
 		return -BT_E_GONE;
 	rc = watch_open(b, task, es, start, end, false);
-	return rc == WATCH_GONE || tracee_set_mask(task->tid, mask) ||
-			       tracee_set_siginfo(task->tid, &info)
+	return rc == WATCH_GONE || tracee_set_mask(task->host_tid, mask) ||
+			       tracee_set_siginfo(task->host_tid, &info)
 		       ? -BT_E_GONE
 		       : 0;
 }

@@ -324,9 +324,9 @@ static int lbr_attach(struct pmu *p, struct task *task, void **state, struct bt_
 		return bt_no_memory(err, NULL);
 	for (unsigned i = 0; i < LBR_PMUS; i++)
 		e->fd[i] = -1;
-	rc = open_events(p, l, e, task->tid, err);
+	rc = open_events(p, l, e, task->host_tid, err);
 	if (!rc)
-		rc = watch_task(p, l, e, task->tid, err);
+		rc = watch_task(p, l, e, task->host_tid, err);
 	if (rc)
 		lbr_detach(p, task, e);
 	else
@@ -353,8 +353,8 @@ static bool code_leads(void *arg, uint64_t start, uint64_t end)
 		uint8_t bytes[BT_INSN_MAX];
 		int kind;
 
-		if (address_space_fetch(r->task->process->space, r->task->tid, pc, false, bytes,
-					&insn))
+		if (address_space_fetch(r->task->process->space, r->task->host_tid, pc, false,
+					bytes, &insn))
 			return true; /* not known */
 		kind = bt_insn_branch_kind(insn.class);
 		if (kind >= 0 && kind != BT_BRANCH_JCC && kind != BT_BRANCH_SYSCALL)
@@ -458,11 +458,11 @@ static void lbr_execed(struct pmu *p, struct task *task, void *state)
 	struct lbr_events *e = state;
 	struct bt_error err;
 
-	if (!l->snap || e->tid == task->tid)
+	if (!l->snap || e->tid == task->host_tid)
 		return;
 	p->kernel->ops->snap_forget(p->kernel->arg, l->snap, e->tid);
 	e->tid = 0;
-	if (watch_task(p, l, e, task->tid, &err))
+	if (watch_task(p, l, e, task->host_tid, &err))
 		pmu_gap(task, BT_GAP_UNSAMPLED);
 }
 

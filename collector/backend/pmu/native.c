@@ -59,14 +59,15 @@ static int native_resume(struct backend *b, struct task *task, int signo,
 	nt->delivering = signo && action == BT_ACTION_HANDLER;
 	nt->program_tf = task->regs.eflags & EFLAGS_TF;
 	if (signo && (action == BT_ACTION_TERMINATE || action == BT_ACTION_CORE))
-		return tracee_resume(task->tid, PTRACE_CONT, signo);
-	return tracee_resume(task->tid, nt->delivering ? PTRACE_SINGLESTEP : PTRACE_SYSCALL, signo);
+		return tracee_resume(task->host_tid, PTRACE_CONT, signo);
+	return tracee_resume(task->host_tid, nt->delivering ? PTRACE_SINGLESTEP : PTRACE_SYSCALL,
+			     signo);
 }
 
 static int native_proceed(struct backend *b, struct task *task)
 {
 	(void)b;
-	return tracee_resume(task->tid, PTRACE_SYSCALL, 0);
+	return tracee_resume(task->host_tid, PTRACE_SYSCALL, 0);
 }
 
 static void native_stop_soon(struct backend *b, struct task *task)
@@ -76,7 +77,7 @@ static void native_stop_soon(struct backend *b, struct task *task)
 	(void)b;
 	/* Again, where the last one was met by the recorder itself, in a system call; two at once
 	 * are one. */
-	nt->interrupting = !tracee_resume(task->tid, PTRACE_INTERRUPT, 0);
+	nt->interrupting = !tracee_resume(task->host_tid, PTRACE_INTERRUPT, 0);
 }
 
 static void native_leave(struct backend *b, struct task *task)
@@ -120,9 +121,9 @@ static void syscall_left(const struct backend *b, struct task *task, const struc
 static enum backend_stop syscall_stop(const struct backend *b, struct task *task,
 				      struct native_task *nt)
 {
-	enum tracee_syscall_stop stop = tracee_syscall_stop(task->tid, &task->syscall);
+	enum tracee_syscall_stop stop = tracee_syscall_stop(task->host_tid, &task->syscall);
 
-	if (stop == TRACEE_SYSCALL_NONE || tracee_get_regs(task->tid, &task->regs))
+	if (stop == TRACEE_SYSCALL_NONE || tracee_get_regs(task->host_tid, &task->regs))
 		return BACKEND_GONE;
 	if (stop == TRACEE_SYSCALL_EXIT) {
 		syscall_left(b, task, nt);
@@ -141,11 +142,11 @@ static enum backend_stop handler_entered(const struct backend *b, struct task *t
 	struct bt_branch branch = {.kind = BT_BRANCH_ASYNC, .flags = BT_BRANCH_TAKEN};
 
 	nt->delivering = false;
-	if (tracee_get_regs(task->tid, &task->regs))
+	if (tracee_get_regs(task->host_tid, &task->regs))
 		return BACKEND_GONE;
 	if (!nt->program_tf)
-		signal_frame_clear_trap(task->tid, &task->regs);
-	branch.from = signal_frame_rip(task->tid, &task->regs);
+		signal_frame_clear_trap(task->host_tid, &task->regs);
+	branch.from = signal_frame_rip(task->host_tid, &task->regs);
 	branch.to = task->regs.rip;
 	enter_transfer(b, task, &branch);
 	task->syscall_restarts = false;
@@ -162,20 +163,21 @@ static enum backend_stop native_stopped(struct backend *b, struct task *task,
 		return syscall_stop(b, task, nt);
 	if (ev->type == WAIT_INTERRUPT) {
 		nt->interrupting = false;
-		return tracee_get_regs(task->tid, &task->regs) ? BACKEND_GONE : BACKEND_SLICE;
+		return tracee_get_regs(task->host_tid, &task->regs) ? BACKEND_GONE : BACKEND_SLICE;
 	}
-	if (tracee_get_siginfo(task->tid, info))
+	if (tracee_get_siginfo(task->host_tid, info))
 		return BACKEND_GONE;
 	if (nt->delivering && ev->value == SIGTRAP && info->si_code == TRAP_NOTIFY)
 		return handler_entered(b, task, nt);
-	if (tracee_get_regs(task->tid, &task->regs))
+	if (tracee_get_regs(task->host_tid, &task->regs))
 		return BACKEND_GONE;
 	if (nt->delivering && ev->value == SIGTRAP && tracee_may_have_stepped(info) &&
 	    !nt->program_tf) {
 		/* The signal came to nothing (its handler had just gone), and an instruction was
 		 * stepped. */
 		nt->delivering = false;
-		return tracee_resume(task->tid, PTRACE_SYSCALL, 0) ? BACKEND_GONE : BACKEND_RUNS;
+		return tracee_resume(task->host_tid, PTRACE_SYSCALL, 0) ? BACKEND_GONE
+									: BACKEND_RUNS;
 	}
 	nt->delivering = false;
 	return BACKEND_SIGNAL;

@@ -40,7 +40,7 @@ static void attach_task(struct backend *b, struct task *task)
 		return;
 	pt->failed = true;
 	pmu_gap(task, BT_GAP_OFF);
-	snprintf(text, sizeof text, "no branches of thread %d: %s", (int)task->tid, err.text);
+	snprintf(text, sizeof text, "no branches of thread %d: %s", (int)task->host_tid, err.text);
 	backend_note(b, task, text);
 }
 

@@ -33,7 +33,7 @@ static struct pt_page *find_page(struct pt_code *c, uint64_t addr)
 static struct pt_page *read_now(struct pt_code *c, uint64_t addr, struct pt_page *known)
 {
 	uint8_t now[BT_PAGE] = {0};
-	size_t len = tracee_read(c->task->tid, addr, now, sizeof now);
+	size_t len = tracee_read(c->task->host_tid, addr, now, sizeof now);
 	const uint8_t *observed;
 
 	if (!len)

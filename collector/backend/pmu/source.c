@@ -65,7 +65,7 @@ static void keep_code_between(const struct task *task, uint64_t start, uint64_t 
 	if (end < start || end - start > PAGES * BT_PAGE)
 		return;
 	for (uint64_t page = page_down(start) + BT_PAGE; page < end; page += BT_PAGE)
-		(void)!address_space_fetch(task->process->space, task->tid, page, false, bytes,
+		(void)!address_space_fetch(task->process->space, task->host_tid, page, false, bytes,
 					   &insn);
 }
 
@@ -88,14 +88,14 @@ void pmu_branch(struct task *task, uint64_t from, uint64_t to, uint64_t flags)
 
 	if (last && bt_branch_is_branch(last))
 		keep_code_between(task, last->to, from);
-	if (!address_space_fetch(space, task->tid, from, false, bytes, &insn)) {
+	if (!address_space_fetch(space, task->host_tid, from, false, bytes, &insn)) {
 		int kind = bt_insn_branch_kind(insn.class);
 
 		/* What is no branch was interrupted there (a return from the kernel); a system
 		 * call's entry leads on, and not into the kernel. */
 		b.kind = kind < 0 || kind == BT_BRANCH_SYSCALL ? BT_BRANCH_BRANCH : (uint8_t)kind;
 	}
-	(void)!address_space_fetch(space, task->tid, to, false, bytes, &insn);
+	(void)!address_space_fetch(space, task->host_tid, to, false, bytes, &insn);
 	if (flags & (PREDICTED | MISPREDICTED))
 		b.flags |= BT_BRANCH_PREDICTION_KNOWN |
 			   (flags & PREDICTED ? 0 : BT_BRANCH_MISPREDICTED);

@@ -152,7 +152,7 @@ static int pt_attach(struct pmu *p, struct task *task, void **state, struct bt_e
 
 	if (!t)
 		return bt_no_memory(err, NULL);
-	rc = open_task(p->kernel, task->tid, t, err);
+	rc = open_task(p->kernel, task->host_tid, t, err);
 	if (rc < 0) {
 		free(t);
 		return rc;

@@ -30,7 +30,7 @@ static void look_second(struct task *task, uint64_t addr)
 
 	st->second_addr = addr;
 	for (int i = 0; i < CHAIN_MAX; i++) {
-		if (address_space_fetch(task->process->space, task->tid, st->second_addr,
+		if (address_space_fetch(task->process->space, task->host_tid, st->second_addr,
 					st->code_32, st->second_bytes, &st->second)) {
 			st->second.len = 0;
 			break;
@@ -48,7 +48,7 @@ static uint64_t vsyscall_return(const struct task *task)
 	uint64_t back = 0;
 
 	if (tracee_is_in_vsyscall(&task->regs))
-		tracee_read(task->tid, task->regs.rsp, &back, sizeof back);
+		tracee_read(task->host_tid, task->regs.rsp, &back, sizeof back);
 	return back;
 }
 
@@ -62,8 +62,8 @@ void next_insn_look_ahead(struct task *task)
 	st->second.len = 0;
 	st->code_32 = !tracee_is_in_64_bit(&task->regs);
 	st->program_tf = task->regs.eflags & EFLAGS_TF;
-	st->readable =
-		!address_space_fetch(space, task->tid, st->addr, st->code_32, st->bytes, &st->insn);
+	st->readable = !address_space_fetch(space, task->host_tid, st->addr, st->code_32, st->bytes,
+					    &st->insn);
 	st->back = st->readable ? 0 : vsyscall_return(task);
 	if (st->back)
 		look_second(task, st->back);
@@ -84,7 +84,7 @@ static uint64_t iret_target(const struct task *task)
 	for (int i = 0; !wide && i < st->insn.len; i++)
 		if (st->bytes[i] == 0x66)
 			n = 2;
-	return tracee_read(task->tid, task->regs.rsp, &target, n) == n ? target : 0;
+	return tracee_read(task->host_tid, task->regs.rsp, &target, n) == n ? target : 0;
 }
 
 uint64_t next_insn_end(const struct task *task)
@@ -132,7 +132,7 @@ static int abort_transaction(struct task *task)
 	task->stepped++;
 	task->regs.rip = jump.to;
 	task->regs.rax = 0;
-	if (tracee_set_regs(task->tid, &task->regs))
+	if (tracee_set_regs(task->host_tid, &task->regs))
 		return -BT_E_GONE;
 	next_insn_look_ahead(task);
 	return 0;

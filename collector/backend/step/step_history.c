@@ -195,10 +195,10 @@ void step_history_step(struct task *task, bool trapped)
 	if (last && last->traits & BT_TRAIT_PUSHF && !st->program_tf) {
 		uint8_t high;
 
-		if (tracee_read(task->tid, task->regs.rsp + 1, &high, 1) == 1 &&
+		if (tracee_read(task->host_tid, task->regs.rsp + 1, &high, 1) == 1 &&
 		    high & EFLAGS_TF >> 8) {
 			high &= (uint8_t) ~(EFLAGS_TF >> 8);
-			tracee_write(task->tid, task->regs.rsp + 1, &high, 1);
+			tracee_write(task->host_tid, task->regs.rsp + 1, &high, 1);
 		}
 	}
 }
@@ -207,11 +207,11 @@ void step_history_handler(struct task *task)
 {
 	struct bt_branch b = {.kind = BT_BRANCH_ASYNC,
 			      .flags = BT_BRANCH_TAKEN,
-			      .from = signal_frame_rip(task->tid, &task->regs),
+			      .from = signal_frame_rip(task->host_tid, &task->regs),
 			      .to = task->regs.rip};
 
 	if (!task->step->program_tf) /* it is that of the step which delivered the signal */
-		signal_frame_clear_trap(task->tid, &task->regs);
+		signal_frame_clear_trap(task->host_tid, &task->regs);
 	task_epoch(task);
 	step_history_branch(task, &b, false);
 	task->syscall_restarts = false;

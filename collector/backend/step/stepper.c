@@ -41,7 +41,7 @@ static int send_off(struct task *task, enum errand errand, int request, int sign
 
 	st->errand = errand;
 	st->request = request;
-	return tracee_resume(task->tid, request, signo);
+	return tracee_resume(task->host_tid, request, signo);
 }
 
 static int step_task_init(struct backend *b, struct task *task)
@@ -92,9 +92,9 @@ static int restore_trap_disposition(struct task *task)
 	static const uint64_t ignore[4] = {(uint64_t)(uintptr_t)SIG_IGN};
 
 	if (!task->process->trap_ignored ||
-	    tracee_is_filtered(task->tid)) /* a filter of the program's may end it for that */
+	    tracee_is_filtered(task->host_tid)) /* a filter of the program's may end it for that */
 		return 0;
-	return tracee_sigaction_at_entry(task->tid, &task->regs, SIGTRAP, ignore);
+	return tracee_sigaction_at_entry(task->host_tid, &task->regs, SIGTRAP, ignore);
 }
 
 /* Lets the task execute its next instruction. */
@@ -103,12 +103,12 @@ static int step_insn(struct task *task)
 	uint64_t behind;
 
 	if (next_insn_look(task) ||
-	    (next_insn_saves_x87(task->step) && tracee_clear_x87_address(task->tid)))
+	    (next_insn_saves_x87(task->step) && tracee_clear_x87_address(task->host_tid)))
 		return -BT_E_GONE;
 	behind = next_insn_end(task);
 	if (next_insn_is_syscall(task))
 		return send_off(task, ERRAND_SYSCALL, PTRACE_SYSCALL, 0);
-	if (behind && !tracee_set_breakpoint(task->tid, behind))
+	if (behind && !tracee_set_breakpoint(task->host_tid, behind))
 		return send_off(task, ERRAND_OVER, PTRACE_CONT, 0);
 	return send_off(task, ERRAND_STEP, PTRACE_SINGLESTEP, 0);
 }
@@ -124,7 +124,7 @@ static int deliver_signal(struct task *task, int signo, enum bt_signal_action ac
 	if (deadly)
 		hidden_signals_let_kill(&st->hidden, signo);
 	if (hidden_signals_restore(task, &st->hidden) ||
-	    tracee_clear_x87_address(task->tid)) /* the frame has it, or the core file */
+	    tracee_clear_x87_address(task->host_tid)) /* the frame has it, or the core file */
 		return -BT_E_GONE;
 	if (deadly)
 		request = PTRACE_CONT; /* without a step, so that nothing of ours is in the core
@@ -163,13 +163,13 @@ static int take_signal(struct task *task)
 		return -BT_E_GONE;
 	for (int i = 0; i < SIGNAL_LOOKS; i++) {
 		info.si_pid = 0;
-		if (waitid(P_PID, (id_t)task->tid, &info,
+		if (waitid(P_PID, (id_t)task->host_tid, &info,
 			   WEXITED | WSTOPPED | WNOHANG | WNOWAIT | __WALL) ||
 		    info.si_pid)
 			return 0;
 		nanosleep(&pause, NULL);
 	}
-	(void)!tracee_resume(task->tid, PTRACE_INTERRUPT, 0);
+	(void)!tracee_resume(task->host_tid, PTRACE_INTERRUPT, 0);
 	return 0;
 }
 
@@ -186,7 +186,7 @@ static enum backend_stop no_signal(struct task *task)
 	const struct bt_branch gap = {.kind = BT_BRANCH_GAP, .to = BT_GAP_UNDECODED};
 	const struct bt_regs before = task->regs;
 
-	if (tracee_get_regs(task->tid, &task->regs))
+	if (tracee_get_regs(task->host_tid, &task->regs))
 		return BACKEND_GONE;
 	if (memcmp(&task->regs, &before, sizeof before))
 		step_history_branch(task, &gap, false);
@@ -233,7 +233,7 @@ static enum backend_stop insn_stepped(struct task *task, const siginfo_t *info)
 
 static enum backend_stop handler_entered(struct task *task)
 {
-	if (tracee_get_regs(task->tid, &task->regs))
+	if (tracee_get_regs(task->host_tid, &task->regs))
 		return BACKEND_GONE;
 	step_history_handler(task);
 	return BACKEND_HANDLER;
@@ -257,17 +257,17 @@ static enum backend_stop syscall_stop(struct task *task)
 {
 	struct step_task *st = task->step;
 
-	switch (tracee_syscall_stop(task->tid, &task->syscall)) {
+	switch (tracee_syscall_stop(task->host_tid, &task->syscall)) {
 	case TRACEE_SYSCALL_ENTRY:
 		if (task->regs.rip == st->addr) /* it was the second */
 			step_history_vsyscall(task);
 		if (hidden_signals_unhide(task, &st->hidden) ||
-		    tracee_get_regs(task->tid, &task->regs) || restore_trap_disposition(task))
+		    tracee_get_regs(task->host_tid, &task->regs) || restore_trap_disposition(task))
 			return BACKEND_GONE;
 		st->syscall_rip = system_call_address(task);
 		return BACKEND_SYSCALL_ENTER;
 	case TRACEE_SYSCALL_EXIT:
-		if (tracee_get_regs(task->tid, &task->regs))
+		if (tracee_get_regs(task->host_tid, &task->regs))
 			return BACKEND_GONE;
 		step_history_syscall(task);
 		return BACKEND_SYSCALL_EXIT;
@@ -285,7 +285,8 @@ static int step_proceed(struct backend *b, struct task *task)
 		return step_resume(b, task, 0, BT_ACTION_STOP);
 	/* QUIRK(event-stop-first): a group stop or PTRACE_INTERRUPT is reported before the trap of
 	 * a step that is done already. */
-	return stepper_go_on(task) || tracee_resume(task->tid, st->request, 0) ? -BT_E_GONE : 0;
+	return stepper_go_on(task) || tracee_resume(task->host_tid, st->request, 0) ? -BT_E_GONE
+										    : 0;
 }
 
 static void step_stop_soon(struct backend *b, struct task *task)
@@ -328,7 +329,7 @@ static void step_execed(struct backend *b, struct task *task)
 static bool is_in_handler(const struct task *task, const struct bt_regs *before)
 {
 	uint64_t back =
-		task->regs.rsp != before->rsp ? signal_frame_rip(task->tid, &task->regs) : 0;
+		task->regs.rsp != before->rsp ? signal_frame_rip(task->host_tid, &task->regs) : 0;
 
 	return back && (back == before->rip || back == before->rip - 2);
 }
@@ -384,7 +385,7 @@ static int take_back_trap_flag(struct task *task)
 	    !(task->regs.eflags & EFLAGS_TF))
 		return 0;
 	task->regs.eflags &= ~(uint64_t)EFLAGS_TF;
-	return tracee_set_regs(task->tid, &task->regs);
+	return tracee_set_regs(task->host_tid, &task->regs);
 }
 
 /* QUIRK(step-breakpoint-rf): the kernel has set RF, with which the program would go on. */
@@ -393,7 +394,7 @@ static int take_back_resume_flag(struct task *task)
 	if (!(task->regs.eflags & EFLAGS_RF))
 		return 0;
 	task->regs.eflags &= ~(uint64_t)EFLAGS_RF;
-	return tracee_set_regs(task->tid, &task->regs);
+	return tracee_set_regs(task->host_tid, &task->regs);
 }
 
 static enum backend_stop step_stopped(struct backend *b, struct task *task,
@@ -409,16 +410,16 @@ static enum backend_stop step_stopped(struct backend *b, struct task *task,
 		return st->errand == ERRAND_SIGNAL ? no_signal(task) : BACKEND_MID_RUN;
 	if (ev->type == WAIT_SYSCALL)
 		return syscall_stop(task);
-	if (tracee_get_siginfo(task->tid, info))
+	if (tracee_get_siginfo(task->host_tid, info))
 		return BACKEND_GONE;
 	if (ev->value == SIGTRAP && st->errand == ERRAND_DELIVER && info->si_code == TRAP_NOTIFY)
 		return handler_entered(task);
 	if (ev->value == SIGTRAP)
 		ours = own_trap(st, info);
-	if (st->errand == ERRAND_OVER && tracee_set_breakpoint(task->tid, 0))
+	if (st->errand == ERRAND_OVER && tracee_set_breakpoint(task->host_tid, 0))
 		return BACKEND_GONE;
 	if (ours) {
-		if (tracee_get_regs(task->tid, &task->regs) ||
+		if (tracee_get_regs(task->host_tid, &task->regs) ||
 		    (st->errand == ERRAND_OVER && take_back_resume_flag(task)))
 			return BACKEND_GONE;
 		if (info->si_code == TRAP_BRKPT && nothing_ran(st, &task->regs))
@@ -426,7 +427,7 @@ static enum backend_stop step_stopped(struct backend *b, struct task *task,
 		return insn_stepped(task, info);
 	}
 	before = task->regs;
-	if (tracee_get_regs(task->tid, &task->regs) || take_back_trap_flag(task))
+	if (tracee_get_regs(task->host_tid, &task->regs) || take_back_trap_flag(task))
 		return BACKEND_GONE;
 	if (before.rip == st->addr && task->regs.rip == st->back &&
 	    task->regs.rsp == before.rsp + 8) /* it comes before the second */
@@ -434,7 +435,7 @@ static enum backend_stop step_stopped(struct backend *b, struct task *task,
 	came = *info;
 	if (stepper_keep_trap(task, info, false))
 		return resume_step(task) ? BACKEND_GONE : BACKEND_RUNS;
-	if (memcmp(&came, info, sizeof came) && tracee_set_siginfo(task->tid, info))
+	if (memcmp(&came, info, sizeof came) && tracee_set_siginfo(task->host_tid, info))
 		return BACKEND_GONE;
 	/* int3 and its kin have been executed when their trap comes, but are no branches: nothing
 	 * to add. */

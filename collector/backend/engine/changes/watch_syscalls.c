@@ -126,7 +126,7 @@ static void iovecs(const struct shower *s, uint64_t at, uint64_t n)
 
 	for (uint64_t done = 0, now; done < n && done < IOVECS_MAX; done += now) {
 		now = n - done < 64 ? n - done : 64;
-		if (tracee_read(s->task->tid, at + done * 16, v, now * 16) != now * 16)
+		if (tracee_read(s->task->host_tid, at + done * 16, v, now * 16) != now * 16)
 			return;
 		for (uint64_t i = 0; i < now; i++)
 			show(s, v[2 * i], v[2 * i + 1]);
@@ -139,7 +139,7 @@ static void message(const struct shower *s, uint64_t at)
 			  length; flags */
 
 	show(s, at, sizeof m);
-	if (tracee_read(s->task->tid, at, m, sizeof m) != sizeof m)
+	if (tracee_read(s->task->host_tid, at, m, sizeof m) != sizeof m)
 		return;
 	show(s, m[0], m[1] & UINT32_MAX);
 	iovecs(s, m[2], m[3]);
@@ -177,7 +177,8 @@ static void structures(const struct shower *s)
 	for (int i = 0; i < 6; i++) {
 		if (s->task->syscall.args[i] < LOWEST)
 			continue;
-		n = tracee_read(s->task->tid, s->task->syscall.args[i], words, sizeof words) / 8;
+		n = tracee_read(s->task->host_tid, s->task->syscall.args[i], words, sizeof words) /
+		    8;
 		for (size_t k = 0; k < n; k++)
 			guess(s, words[k],
 			      REACH_MIN +
@@ -199,7 +200,8 @@ static void attribute(const struct shower *s)
 {
 	uint64_t args[2];
 
-	if (tracee_read(s->task->tid, s->task->syscall.args[4], args, sizeof args) == sizeof args)
+	if (tracee_read(s->task->host_tid, s->task->syscall.args[4], args, sizeof args) ==
+	    sizeof args)
 		show(s, args[0], args[1] & UINT32_MAX);
 }
 
@@ -418,12 +420,12 @@ bool watch_syscall_is_memory(const struct task *task, uint32_t fd)
 	char path[48], target[4096] = "";
 	const char *name;
 
-	snprintf(path, sizeof path, "/proc/%d/fd/%u", (int)task->tid, (unsigned)fd);
+	snprintf(path, sizeof path, "/proc/%d/fd/%u", (int)task->host_tid, (unsigned)fd);
 	if (readlink(path, target, sizeof target - 1) < 0)
 		return false;
 	/* Wherever it is mounted, and whatever the program has for its root. */
 	name = strrchr(target, '/');
-	return name && !strcmp(name, "/mem") && descriptors_is_proc(task->tid, fd);
+	return name && !strcmp(name, "/mem") && descriptors_is_proc(task->host_tid, fd);
 }
 
 bool watch_syscall_ignores(const struct task *task, int signo)
@@ -432,7 +434,7 @@ bool watch_syscall_ignores(const struct task *task, int signo)
 
 	return !task->syscall.compat && task->syscall.nr == SYS_rt_sigaction &&
 	       (int)task->syscall.args[0] == signo && task->syscall.args[1] &&
-	       tracee_read(task->tid, task->syscall.args[1], &handler, sizeof handler) ==
+	       tracee_read(task->host_tid, task->syscall.args[1], &handler, sizeof handler) ==
 		       sizeof handler &&
 	       handler == (uint64_t)(uintptr_t)SIG_IGN;
 }
@@ -447,7 +449,7 @@ static bool clone_args(const struct task *task, uint64_t *flags, uint64_t *child
 		*child_tid = task->syscall.args[3];
 		return true;
 	}
-	if (tracee_read(task->tid, task->syscall.args[0], in, sizeof in) != sizeof in)
+	if (tracee_read(task->host_tid, task->syscall.args[0], in, sizeof in) != sizeof in)
 		return false;
 	*flags = in[0];
 	*child_tid = in[2];
@@ -515,7 +517,7 @@ static bool signal_stack(const struct task *task, uint64_t at, struct watch_rang
 {
 	uint64_t s[3]; /* its address, flags, size */
 
-	if (tracee_read(task->tid, at, s, sizeof s) != sizeof s || !s[2] || s[0] + s[2] < s[0])
+	if (tracee_read(task->host_tid, at, s, sizeof s) != sizeof s || !s[2] || s[0] + s[2] < s[0])
 		return false;
 	*range = (struct watch_range){s[0], s[0] + s[2]};
 	return true;
