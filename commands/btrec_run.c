@@ -143,7 +143,7 @@ static int set_snap_at(void *target, const char *value, struct bt_error *err)
 	run->recording.stop_points = more;
 	if (!stop_point_parse(value, &more[run->recording.stop_point_count]))
 		return bt_fail(err, BT_E_MISUSE, 0,
-			       "--snap-at: %s is no point: [TASK:]TICK[+TRANSFERS][@ADDRESS]",
+			       "--snap-at: %s is no point: [TASK:]TICK[+TRANSFERS][@ADDRESS[,RCX]]",
 			       value);
 	run->recording.stop_point_count++;
 	qsort(more, run->recording.stop_point_count, sizeof *more, stop_point_compare);
@@ -202,7 +202,7 @@ static const struct option_row rows[] = {
 	 .set = set_history},
 	{"history-memory", 0, "MB", "memory for the branches of all threads (512)",
 	 .set = set_history_memory},
-	{"snap-at", 0, "POINT", "keep the moment there: [TASK:]TICK[+TRANSFERS][@ADDRESS]",
+	{"snap-at", 0, "POINT", "keep the moment there: [TASK:]TICK[+TRANSFERS][@ADDRESS[,RCX]]",
 	 .set = set_snap_at},
 	{"snap-exit", 0, "WHEN", "keep exits: never, failure (of the first process), always",
 	 .set = set_snap_exit},

@@ -45,6 +45,12 @@ enum backend_company {
 	COMPANY_LATER, /* in none, until another has made its copy of the address space */
 };
 
+/* Where a task stops that is to stop at a point. */
+enum backend_reach {
+	REACH_EXACT,  /* there */
+	REACH_BEHIND, /* there or some instructions farther: a counter's overflow comes late */
+};
+
 struct backend;
 struct pmu;
 
@@ -71,6 +77,12 @@ struct backend_ops {
 	/* Goes on with what resume() had begun when another stop than those for stopped() came in
 	 * between. Returns as it does. */
 	int (*proceed)(struct backend *b, struct task *task);
+
+	/* From now on the stopped task is to give BACKEND_SLICE at that point, which stays as long
+	 * as it is set; NULL: at none. In the place of the one before. Says how near to it that
+	 * is. May be NULL: of a backend that counts no ticks. */
+	enum backend_reach (*stop_at)(struct backend *b, struct task *task,
+				      const struct stop_point *point);
 
 	/* Makes a running task give BACKEND_SLICE as soon as it can. May interrupt it. */
 	void (*stop_soon)(struct backend *b, struct task *task);

@@ -27,7 +27,7 @@ static bool on_new(struct session *session, struct supervisor *sup, struct task 
 		start.tick = BT_TICKS_UNKNOWN;
 	task->history = r->options.history;
 	branch_ring_init(&task->ring, task->history, &start);
-	stop_point_begin(task, r->options.stop_points, r->options.stop_point_count);
+	recording_set_stop_points(r, sup, task);
 	return true;
 }
 

@@ -46,6 +46,10 @@ void recording_on_detach(struct session *session, struct supervisor *sup, struct
  * and history agree. */
 void recording_serve_request(struct recording *r, struct supervisor *sup, struct task *task);
 
+/* The task, which has come, is to be stopped at those of --snap-at that are its. */
+void recording_set_stop_points(const struct recording *r, struct supervisor *sup,
+			       struct task *task);
+
 void recording_on_slice(struct session *session, struct supervisor *sup, struct task *task);
 void recording_on_request(struct session *session, struct supervisor *sup, struct task *task,
 			  const char *label);

@@ -27,14 +27,41 @@ void recording_on_request(struct session *session, struct supervisor *sup, struc
 	snapshot_take(recording_of(session), sup, task, BT_SNAPSHOT_REQUEST, 0, label);
 }
 
+/* Sets its next stop point; or none, after the last. */
+static void set_next(struct supervisor *sup, struct task *task)
+{
+	struct task_record *record = task->record;
+	bool any = record->stop_point < record->stop_points_end;
+
+	if (sup->backend.ops->stop_at)
+		record->reach = sup->backend.ops->stop_at(&sup->backend, task,
+							  any ? record->stop_point : NULL);
+}
+
+void recording_set_stop_points(const struct recording *r, struct supervisor *sup, struct task *task)
+{
+	const struct stop_point *point = r->options.stop_points;
+	const struct stop_point *end = point + r->options.stop_point_count;
+	struct task_record *record = task->record;
+
+	while (point < end && point->task < task->number)
+		point++;
+	record->stop_point = record->stop_points_end = point;
+	while (record->stop_points_end < end && record->stop_points_end->task == task->number)
+		record->stop_points_end++;
+	set_next(sup, task);
+}
+
 void recording_on_stop_point(struct session *session, struct supervisor *sup, struct task *task,
 			     enum stop_point_side side)
 {
 	struct recording *r = recording_of(session);
+	bool missed = side == STOP_POINT_PASSED && task->record->reach == REACH_EXACT;
 	char text[STOP_POINT_TEXT];
 
-	stop_point_print(task->stop_point++, text, sizeof text);
-	if (side == STOP_POINT_PASSED) {
+	stop_point_print(task->record->stop_point++, text, sizeof text);
+	set_next(sup, task);
+	if (missed) {
 		supervisor_note(sup, task, "--snap-at %s: the task was never there", text);
 		return;
 	}

@@ -4,6 +4,8 @@
 #ifndef BT_TASK_RECORD_H
 #define BT_TASK_RECORD_H
 
+#include "collector/backend/backend.h"
+#include "collector/task/stop_point.h"
 #include "collector/task/task.h"
 #include "format/syscall_codec.h"
 #include "lib/buf.h"
@@ -15,6 +17,9 @@ struct task_record {
 	struct buf bytes;
 
 	uint64_t history_counted; /* bytes of its history, of the sum of all tasks */
+
+	const struct stop_point *stop_point, *stop_points_end; /* the next of --snap-at, in order */
+	enum backend_reach reach; /* how near to it the task is stopped */
 
 	/* Snapshots. */
 	bool halted;          /* for the one that is being taken */

@@ -64,7 +64,8 @@ struct session_ops {
 	/* It stands between two instructions, for no reason of the program's. */
 	void (*on_slice)(struct session *session, struct supervisor *sup, struct task *task);
 
-	/* It stands at its stop point, or has passed it: sets the next one, or none. */
+	/* It stands at its stop point, or has passed it: sets the next one, or none
+	 * (backend_ops.stop_at). */
 	void (*on_stop_point)(struct session *session, struct supervisor *sup, struct task *task,
 			      enum stop_point_side side);
 

@@ -24,7 +24,7 @@ static bool take_number(const char **at, int base, uint64_t *out)
 	return !errno;
 }
 
-bool stop_point_parse(const char *text, struct stop_point *g)
+bool stop_point_parse(const char *text, struct stop_point *point)
 {
 	struct stop_point found = {.task = 1};
 	uint64_t number;
@@ -39,25 +39,30 @@ bool stop_point_parse(const char *text, struct stop_point *g)
 		if (!take_number(&text, 10, &number))
 			return false;
 	}
-	found.tick = number;
-	if (*text == '+' && (text++, !take_number(&text, 10, &found.transfers)))
+	found.at.tick = number;
+	if (*text == '+' && (text++, !take_number(&text, 10, &found.at.transfers)))
 		return false;
-	if (*text == '@' && (text++, !take_number(&text, 16, &found.rip) || !found.rip))
+	if (*text == '@' && (text++, !take_number(&text, 16, &found.at.rip) || !found.at.rip))
+		return false;
+	found.iteration = found.at.rip && *text == ',';
+	if (found.iteration && (text++, !take_number(&text, 16, &found.at.rcx)))
 		return false;
 	if (*text)
 		return false;
-	*g = found;
+	*point = found;
 	return true;
 }
 
-void stop_point_print(const struct stop_point *g, char *out, size_t size)
+void stop_point_print(const struct stop_point *point, char *out, size_t size)
 {
-	char at[24] = "";
+	char at[24] = "", rcx[24] = "";
 
-	if (g->rip)
-		snprintf(at, sizeof at, "@0x%" PRIx64, g->rip);
-	snprintf(out, size, "%" PRIu32 ":%" PRIu64 "+%" PRIu64 "%s", g->task, g->tick, g->transfers,
-		 at);
+	if (point->at.rip)
+		snprintf(at, sizeof at, "@0x%" PRIx64, point->at.rip);
+	if (point->iteration)
+		snprintf(rcx, sizeof rcx, ",0x%" PRIx64, point->at.rcx);
+	snprintf(out, size, "%" PRIu32 ":%" PRIu64 "+%" PRIu64 "%s%s", point->task, point->at.tick,
+		 point->at.transfers, at, rcx);
 }
 
 int stop_point_compare(const void *a, const void *b)
@@ -65,10 +70,13 @@ int stop_point_compare(const void *a, const void *b)
 	const struct stop_point *one = a, *two = b;
 	const uint64_t keys[][2] = {
 		{one->task, two->task},
-		{one->tick, two->tick},
-		{one->transfers, two->transfers},
-		{one->rip,
-		 two->rip}, /* nothing but straight-line code lies between two transfers */
+		{one->at.tick, two->at.tick},
+		{one->at.transfers, two->at.transfers},
+		/* Nothing but straight-line code lies between two transfers, and REP counts down.
+		 */
+		{one->at.rip, two->at.rip},
+		{one->iteration, two->iteration},
+		{two->at.rcx, one->at.rcx},
 	};
 
 	for (size_t i = 0; i < ARRAY_SIZE(keys); i++)
@@ -77,44 +85,41 @@ int stop_point_compare(const void *a, const void *b)
 	return 0;
 }
 
-void stop_point_begin(struct task *task, const struct stop_point *stop_points, size_t count)
+/* Tick and transfers are those of the point. Between two transfers addresses go up, and the
+ * iterations of a REP instruction count down. */
+static enum stop_point_side side_in_line(const struct stop_point *point, const struct bt_point *now)
 {
-	const struct stop_point *end = stop_points + count;
-
-	while (stop_points < end && stop_points->task < task->number)
-		stop_points++;
-	task->stop_point = task->stop_points_end = stop_points;
-	while (task->stop_points_end < end && task->stop_points_end->task == task->number)
-		task->stop_points_end++;
-}
-
-static const struct stop_point *next_stop_point(const struct task *task)
-{
-	return task->stop_point < task->stop_points_end ? task->stop_point : NULL;
+	if (!point->at.rip)
+		return STOP_POINT_HERE;
+	if (point->at.rip != now->rip)
+		return now->rip < point->at.rip ? STOP_POINT_AHEAD : STOP_POINT_PASSED;
+	if (!point->iteration || point->at.rcx == now->rcx)
+		return STOP_POINT_HERE;
+	return now->rcx > point->at.rcx ? STOP_POINT_AHEAD : STOP_POINT_PASSED;
 }
 
 enum stop_point_side stop_point_side(const struct task *task)
 {
-	const struct stop_point *g = next_stop_point(task);
+	const struct stop_point *point = task->stop_point;
 	struct bt_point now;
 
-	if (!g || task_tick(task) < g->tick)
+	if (!point || task_tick(task) < point->at.tick)
 		return STOP_POINT_AHEAD;
 	now = task_point(task);
-	if (now.tick > g->tick || now.transfers > g->transfers)
+	if (now.tick > point->at.tick || now.transfers > point->at.transfers)
 		return STOP_POINT_PASSED;
-	if (now.transfers < g->transfers)
+	if (now.transfers < point->at.transfers)
 		return STOP_POINT_AHEAD;
-	return !g->rip || g->rip == now.rip ? STOP_POINT_HERE : STOP_POINT_AHEAD;
+	return side_in_line(point, &now);
 }
 
 uint64_t stop_point_ticks_ahead(const struct task *task)
 {
-	const struct stop_point *g = next_stop_point(task);
+	const struct stop_point *point = task->stop_point;
 	uint64_t tick;
 
-	if (!g)
+	if (!point)
 		return UINT64_MAX;
 	tick = task_tick(task);
-	return tick < g->tick ? g->tick - tick : 0;
+	return tick < point->at.tick ? point->at.tick - tick : 0;
 }

@@ -123,8 +123,7 @@ struct task {
 	struct bt_regs regs; /* of the last stop, as the application sees them */
 	bool mid_run; /* it was stopped in what the backend had begun: registers are those before
 			 that */
-	const struct stop_point *stop_point,
-		*stop_points_end; /* where it is to be stopped, in order (stop_point.h) */
+	const struct stop_point *stop_point; /* where it is to be stopped; NULL: nowhere */
 	struct handler_frame frames[HANDLER_DEPTH_MAX]; /* of handlers that it has not left */
 	unsigned depth;
 	int pending_signal; /* to deliver when it is resumed */

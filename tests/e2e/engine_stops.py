@@ -128,12 +128,39 @@ def unreached():
     check("--snap-at 1:10+999: the task was never there" in notes[0], notes[0])
 
 
+def kept_with_registers(trace):
+    """Of the moments that were asked for, in their order: their points, and the registers of their task."""
+    labels, rows = [], []
+    for line in engine_compare.dump_of(trace):
+        asked = re.match(r'SNAPSHOT .* kind=4 .*label="([^"]*)"', line)
+        if asked:
+            labels.append(asked.group(1))
+        elif line.startswith("THREAD "):
+            rows.append({name: int(value, 16) for name, value in re.findall(r"[=,](r\w\w?|eflags):([0-9a-f]+)", line)})
+    return labels, rows[:len(labels)]
+
+
+@case("a stop at an iteration of a REP instruction, as stepped")
+def iterations():
+    program = build("repeats.S", *BARE)
+    symbols = dict(reversed(line.split()[::2]) for line in execute(["nm", program]).out.decode().splitlines())
+    points = ["3@%s,%x" % (symbols["store"], left) for left in range(7, 0, -1)] + ["3@%s" % symbols["store"], "3@%s,8" % symbols["store"]]
+    runs = [record([program], [*START, "--backend", name, *(word for point in points for word in ("--snap-at", point))]) for name in ("step", "engine")]
+    for run in runs:
+        equal(run.status, 42, "status")
+        check("1 of 9 points of --snap-at were never reached" in run.own_err, run.own_err)
+    labels, rows = zip(*(kept_with_registers(run.trace) for run in runs))
+    equal(labels[0], labels[1], "points")
+    equal([(row["rcx"], row["rdi"] - rows[0][0]["rdi"]) for row in rows[0]], [(7, 0)] + [(7 - done, done) for done in range(7)], "iterations")
+    equal(rows[0], rows[1], "registers")
+
+
 @case("what is no point, and a backend without ticks: 125, with the reason")
 def wrong():
     for text in "", "x", "1:", ":5", "0:5", "5+", "5@", "5@0", "5+1@zz", "5 ", "-5", "99999999999999999999", "4294967296:1":
         refused = record(["/bin/true"], ["--snap-at", text])
         equal(refused.status, 125, "status for %r" % text)
-        check("%s is no point: [TASK:]TICK[+TRANSFERS][@ADDRESS]" % text in refused.own_err, refused.own_err)
+        check("%s is no point: [TASK:]TICK[+TRANSFERS][@ADDRESS[,RCX]]" % text in refused.own_err, refused.own_err)
     refused = record(["/bin/true"], ["--backend", "pmu", "--source", "none", "--snap-at", "5"])
     equal(refused.status, 125, "status under pmu")
     check("--snap-at needs ticks" in refused.own_err, refused.own_err)

@@ -13,13 +13,15 @@ static void written(void **state)
 		const char *text, *printed;
 		struct stop_point stop_point;
 	} rows[] = {
-		{"0", "1:0+0", {1, 0, 0, 0}},
-		{"21733", "1:21733+0", {1, 21733, 0, 0}},
-		{"7:5+3", "7:5+3", {7, 5, 3, 0}},
-		{"5@0x401000", "1:5+0@0x401000", {1, 5, 0, 0x401000}},
+		{"0", "1:0+0", {1, {0, 0, 0, 0}, false}},
+		{"21733", "1:21733+0", {1, {21733, 0, 0, 0}, false}},
+		{"7:5+3", "7:5+3", {7, {5, 3, 0, 0}, false}},
+		{"5@0x401000", "1:5+0@0x401000", {1, {5, 0, 0x401000, 0}, false}},
+		{"5+1@401000,1f", "1:5+1@0x401000,0x1f", {1, {5, 1, 0x401000, 0x1f}, true}},
+		{"5@1,0", "1:5+0@0x1,0x0", {1, {5, 0, 1, 0}, true}},
 		{"4294967295:18446744073709551615+1@ffffffffff600000",
 		 "4294967295:18446744073709551615+1@0xffffffffff600000",
-		 {UINT32_MAX, UINT64_MAX, 1, 0xffffffffff600000}},
+		 {UINT32_MAX, {UINT64_MAX, 1, 0xffffffffff600000, 0}, false}},
 	};
 	char text[STOP_POINT_TEXT];
 
@@ -28,7 +30,9 @@ static void written(void **state)
 		struct stop_point g;
 
 		assert_true(stop_point_parse(rows[i].text, &g));
-		assert_memory_equal(&g, &rows[i].stop_point, sizeof g);
+		assert_int_equal(g.task, rows[i].stop_point.task);
+		assert_memory_equal(&g.at, &rows[i].stop_point.at, sizeof g.at);
+		assert_int_equal(g.iteration, rows[i].stop_point.iteration);
 		stop_point_print(&g, text, sizeof text);
 		assert_string_equal(text, rows[i].printed);
 	}
@@ -57,6 +61,10 @@ static void wrongly_written(void **state)
 					   "18446744073709551616",
 					   "1+18446744073709551616",
 					   "1@10000000000000000",
+					   "1,5",
+					   "1@5,",
+					   "1@5,x",
+					   "1@5,1,1",
 					   "1:2:3"};
 
 	(void)state;
@@ -70,31 +78,23 @@ static void wrongly_written(void **state)
 
 static void in_order(void **state)
 {
-	struct stop_point stop_points[] = {{2, 0, 0, 0}, {1, 5, 1, 0}, {1, 5, 0, 9},
-					   {1, 5, 0, 0}, {1, 4, 9, 9}, {4, 1, 0, 0}};
-	static const int order[] = {4, 3, 2, 1, 0, 5};
-	struct stop_point sorted[6];
-	struct task task = {.number = 1};
+	static const struct stop_point points[] = {
+		{1, {4, 9, 9, 0}, false}, {1, {5, 0, 0, 0}, false}, {1, {5, 0, 9, 0}, false},
+		{1, {5, 0, 9, 7}, true},  {1, {5, 0, 9, 0}, true},  {1, {5, 1, 0, 0}, false},
+		{2, {0, 0, 0, 0}, false}, {4, {1, 0, 0, 0}, false},
+	};
 
 	(void)state;
-	memcpy(sorted, stop_points, sizeof stop_points);
-	qsort(sorted, 6, sizeof sorted[0], stop_point_compare);
-	for (size_t i = 0; i < 6; i++)
-		assert_memory_equal(&sorted[i], &stop_points[order[i]], sizeof stop_points[0]);
-	stop_point_begin(&task, sorted, 6);
-	assert_ptr_equal(task.stop_point, sorted);
-	assert_ptr_equal(task.stop_points_end, sorted + 4);
-	task.number = 3;
-	stop_point_begin(&task, sorted, 6);
-	assert_ptr_equal(task.stop_point, task.stop_points_end);
-	assert_true(stop_point_ticks_ahead(&task) == UINT64_MAX);
-	stop_point_begin(&task, NULL, 0);
-	assert_int_equal(stop_point_side(&task), STOP_POINT_AHEAD);
+	for (size_t i = 0; i < ARRAY_SIZE(points); i++)
+		for (size_t j = 0; j < ARRAY_SIZE(points); j++)
+			assert_int_equal(stop_point_compare(&points[i], &points[j]),
+					 i < j ? -1 : i > j);
 }
 
 static void seen_from_a_task(void **state)
 {
-	static const struct stop_point stop_points[] = {{1, 5, 2, 0x1000}};
+	static const struct stop_point point = {1, {5, 2, 0x1000, 0}, false};
+	static const struct stop_point iteration = {1, {5, 2, 0x1000, 3}, true};
 	static const struct {
 		uint64_t tick, transfers, rip, ahead;
 		enum stop_point_side place;
@@ -102,12 +102,14 @@ static void seen_from_a_task(void **state)
 		{0, 0, 0x1000, 5, STOP_POINT_AHEAD},  {4, 2, 0x1000, 1, STOP_POINT_AHEAD},
 		{5, 1, 0x1000, 0, STOP_POINT_AHEAD},  {5, 2, 0xfff, 0, STOP_POINT_AHEAD},
 		{5, 2, 0x1000, 0, STOP_POINT_HERE},   {5, 3, 0x1000, 0, STOP_POINT_PASSED},
-		{6, 0, 0x1000, 0, STOP_POINT_PASSED},
+		{6, 0, 0x1000, 0, STOP_POINT_PASSED}, {5, 2, 0x1001, 0, STOP_POINT_PASSED},
 	};
 	struct task task = {.number = 1};
 
 	(void)state;
-	stop_point_begin(&task, stop_points, 1);
+	assert_int_equal(stop_point_side(&task), STOP_POINT_AHEAD);
+	assert_true(stop_point_ticks_ahead(&task) == UINT64_MAX);
+	task.stop_point = &point;
 	for (size_t i = 0; i < ARRAY_SIZE(rows); i++) {
 		task.ring.now.tick = rows[i].tick;
 		task.ring.now.transfers = rows[i].transfers;
@@ -115,6 +117,17 @@ static void seen_from_a_task(void **state)
 		assert_int_equal(stop_point_side(&task), rows[i].place);
 		assert_true(stop_point_ticks_ahead(&task) == rows[i].ahead);
 	}
+	/* Of a REP instruction the iteration counts. */
+	task.stop_point = &iteration;
+	task.ring.now.tick = 5;
+	task.ring.now.transfers = 2;
+	task.regs.rip = 0x1000;
+	task.regs.rcx = 4;
+	assert_int_equal(stop_point_side(&task), STOP_POINT_AHEAD);
+	task.regs.rcx = 3;
+	assert_int_equal(stop_point_side(&task), STOP_POINT_HERE);
+	task.regs.rcx = 2;
+	assert_int_equal(stop_point_side(&task), STOP_POINT_PASSED);
 }
 
 int main(void)

@@ -800,6 +800,7 @@ const struct backend_ops engine_ops = {
 	.task_release = engine_task_release,
 	.resume = engine_resume,
 	.proceed = engine_proceed,
+	.stop_at = stepper_stop_at, /* it steps when it is near */
 	.stop_soon = engine_stop_soon,
 	.waited_for = engine_waited_for,
 	.still_spins = engine_still_spins,

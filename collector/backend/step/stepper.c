@@ -442,6 +442,14 @@ static enum backend_stop step_stopped(struct backend *b, struct task *task,
 	return BACKEND_SIGNAL;
 }
 
+enum backend_reach stepper_stop_at(struct backend *b, struct task *task,
+				   const struct stop_point *point)
+{
+	(void)b;
+	task->stop_point = point;
+	return REACH_EXACT;
+}
+
 const struct backend_ops stepper_ops = {
 	.name = "step",
 	.source = "bits",
@@ -450,6 +458,7 @@ const struct backend_ops stepper_ops = {
 	.task_release = step_task_release,
 	.resume = step_resume,
 	.proceed = step_proceed,
+	.stop_at = stepper_stop_at,
 	.stop_soon = step_stop_soon,
 	.leave = step_leave,
 	.rest = step_rest,

@@ -8,6 +8,11 @@
 
 #include "collector/backend/backend.h"
 
+/* The operation stop_at: the stepper looks behind each instruction, so it is exact, as far as who
+ * uses it steps where the task is near (stop_point_ticks_ahead). */
+enum backend_reach stepper_stop_at(struct backend *b, struct task *task,
+				   const struct stop_point *point);
+
 /* To be called before user code runs that will trap: unblocks SIGTRAP (and SIGSEGV, where pages are
  * watched) where the program blocks it, until the stepper is next at a system call or a delivery
  * (hidden_signals.h). Returns 0; nonzero when the stepper must be resumed instead, because a signal
