@@ -66,7 +66,7 @@ tests_unit_test_trace_disk_LDFLAGS = $(AM_LDFLAGS) -Wl,--wrap=fallocate,--wrap=f
 UNIT_TESTS += tests/unit/test_model tests/unit/test_history tests/unit/test_disasm tests/unit/test_disasm_faults \
 	tests/unit/test_dump tests/unit/test_no_memory tests/unit/test_system tests/unit/test_verdict tests/unit/test_calls_made
 UNIT_DECODER_LIBS = $(DECODER_LIBS) $(CMOCKA_LIBS) $(DECODER_SYSTEM_LIBS)
-EXTRA_DIST += tests/unit/model_maker.h tests/unit/trace_maker.h tests/unit/scarce_disk.h tests/unit/scarce_memory.h tests/unit/scratch.h
+EXTRA_DIST += tests/unit/model_maker.h tests/unit/sample_library.h tests/unit/trace_maker.h tests/unit/scarce_disk.h tests/unit/scarce_memory.h tests/unit/scratch.h
 tests_unit_test_model_LDADD = $(UNIT_DECODER_LIBS)
 tests_unit_test_history_LDADD = $(UNIT_DECODER_LIBS)
 tests_unit_test_disasm_LDADD = $(UNIT_DECODER_LIBS)
@@ -93,9 +93,10 @@ tests_unit_test_row_LDADD = $(UNIT_TUI_LIBS)
 tests_unit_test_view_LDADD = $(UNIT_TUI_LIBS)
 tests_unit_test_label_LDADD = $(UNIT_TUI_LIBS)
 
-UNIT_TESTS += tests/unit/test_last_words tests/unit/test_fault tests/unit/test_symbols tests/unit/test_debug_unit tests/unit/test_callstack tests/unit/test_demangle tests/unit/test_text
+UNIT_TESTS += tests/unit/test_last_words tests/unit/test_fault tests/unit/test_symbols tests/unit/test_debug_files tests/unit/test_debug_unit tests/unit/test_callstack tests/unit/test_demangle tests/unit/test_text
 tests_unit_test_symbols_LDADD = $(UNIT_DECODER_LIBS) -ldl
 tests_unit_test_symbols_LDFLAGS = $(AM_LDFLAGS) -Wl,--wrap=trace_index_maps
+tests_unit_test_debug_files_LDADD = $(UNIT_DECODER_LIBS) -ldl
 tests_unit_test_debug_unit_LDADD = $(UNIT_DECODER_LIBS)
 tests_unit_test_callstack_LDADD = $(UNIT_DECODER_LIBS)
 tests_unit_test_demangle_LDADD = $(UNIT_DECODER_LIBS)
