@@ -1,4 +1,17 @@
 /* SPDX-License-Identifier: MIT */
+/* A trace is some files, and a file is a stream here: records are encoded into its buffer, and the
+ * buffer becomes one block when it is large enough or when somebody flushes. A file is made with
+ * its first block. It is opened for each block, but for events, which stays open and locked.
+ *
+ * Events name objects and entries of branches by number. So when events are flushed, objects go
+ * first, then the branches of all tasks. Objects are stored once: a table finds those with the
+ * same bytes by their fingerprint.
+ *
+ * A record that would make its block too large begins the next one. One that no block can hold is
+ * left out, with a note.
+ *
+ * When a write fails, one more follows: the STOPPED record, into the room that is kept behind the
+ * end of events (reserve.h). From then on the writer takes records and drops them. */
 #include "format/trace_writer.h"
 
 #include <errno.h>

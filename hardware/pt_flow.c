@@ -1,4 +1,16 @@
 /* SPDX-License-Identifier: MIT */
+/* libipt decodes packets and follows the code; this makes branches of what it gives.
+ *
+ * pt_flow_next() makes one step at a time: to the next synchronization point, or one event, or one
+ * instruction. A step puts items into a small queue, from which they are taken first.
+ *
+ * libipt gives instructions and not where they led. So a branch is pending until the next
+ * instruction is known, which is its target; then it becomes an item. An event may say before that
+ * that tracing ends there: the branch led into the kernel or out of a filter.
+ *
+ * What cannot be decoded becomes a gap, and decoding goes on at the next synchronization point.
+ * Each step is paid from a budget, so that no stream takes for ever. When it is used up, run_out()
+ * goes on in the newest part, twice at most. */
 #include "hardware/pt_flow.h"
 
 #include <intel-pt.h>

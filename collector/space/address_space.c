@@ -1,4 +1,23 @@
 /* SPDX-License-Identifier: MIT */
+/* What the kernel has mapped is read, never computed: a system call says only where something has
+ * changed.
+ *
+ * A change is a patch: a range, the known mappings that lie in it, and those that are there now.
+ * update_parts() makes one for each range that a system call has changed and one for the stack,
+ * widens it until no mapping is partly in it, and reads what is there (mappings_around()). Where
+ * that is not enough, one patch is of the whole space (address_space_refresh()).
+ *
+ * apply_patches() compares the two lists of each patch. Without a difference nothing happens. Else
+ * a new epoch begins: the observer is told of what has gone, then of what has come, and copies of
+ * code pages that are no longer true are dropped.
+ *
+ * Spaces that a fork made of one another share their table of code pages as long as they have the
+ * same code; so may their backend's extensions. address_space_part() ends that before one of them
+ * changes.
+ *
+ * Code may change without a system call: the file that it is mapped from is written to.
+ * mapped_files.h sees others' writes. Where the program itself can write to the file through
+ * another mapping, its code `follows` the file and counts as mutable. */
 #include "collector/space/address_space_private.h"
 
 #include <errno.h>

@@ -1,4 +1,17 @@
 /* SPDX-License-Identifier: MIT */
+/* The BPF programs (snapshot.bpf.c) are compiled when btrec is built and lie in this program as
+ * bytes. libbpf loads them: first those that use the kernel's own counts of valid entries, and
+ * where the kernel refuses these, those without.
+ *
+ * Kernel and recorder share one table of LBR_TASKS slots, mapped here for reading. A watched task
+ * has a slot; a map of the kernel's tells the programs which. At each switch away from the task
+ * they write a window into its slot, over the oldest of LBR_WINDOWS; what the record held at a
+ * fault has a place of its own. A read gives the windows that came since the one before, and how
+ * many were overwritten meanwhile.
+ *
+ * A slot keeps what the task before left in it. What counts as read begins behind that.
+ *
+ * Built without BPF, every call says so. */
 #include "collector/backend/pmu/lbr_bpf.h"
 
 #include <errno.h>
