@@ -1,4 +1,16 @@
 /* SPDX-License-Identifier: MIT */
+/* The history is gone through once, from its beginning to the moment. A call opens an entry of the
+ * stack; a return closes the newest one that it can belong to, and all above it. A handler is an
+ * entry, too; the system call that leads elsewhere (sigreturn) closes it.
+ *
+ * longjmp and exceptions leave calls without a return. They are known by the function that makes
+ * the last jump of them. The newest open call of the function that it leads to is closed, with all
+ * above it; where there is none, all are.
+ *
+ * What lies behind a gap or an execve is another stack: nothing is open then.
+ *
+ * To check an unwound stack, each of its return addresses is looked for among the open calls, from
+ * the newest to older ones. It agrees as long as they are found in that order. */
 #include "decoder/callstack.h"
 
 #include <stdio.h>

@@ -1,4 +1,11 @@
 /* SPDX-License-Identifier: MIT */
+/* Zydis decodes an instruction and formats it; this picks what people and the explanation of a
+ * fault need. disasm_decode() keeps the bytes, the target of a direct branch and the operands in
+ * memory, each as base, index, scale and displacement, with registers by their numbers in
+ * regs.def. disasm_address() computes from registers what such an operand referred to.
+ *
+ * disasm_text() has Zydis make tokens, and puts the name of a function where a token is an
+ * absolute address. */
 #include "decoder/disasm.h"
 
 #include <Zydis/Zydis.h>

@@ -1,4 +1,11 @@
 /* SPDX-License-Identifier: MIT */
+/* The kind of a moment decides who explains it: a signal that an instruction raised has its row in
+ * the table of explainers; one that was sent, one whose cause nobody told, and a moment without a
+ * signal have a function each. Each of them says its part with fault_say() and leaves in struct
+ * fault what it looked at: the instruction, values, the place that is to be looked at.
+ *
+ * Accesses to memory are explained in fault_access.c, what is wrong with a stack in fault_stack.c,
+ * aborts in fault_abort.c. Where the cause was not told, fault_untold.c first tries to infer it. */
 #include "decoder/fault.h"
 
 #include <ctype.h>

@@ -1,4 +1,18 @@
 /* SPDX-License-Identifier: MIT */
+/* A task's history is in its file as chunks, one BRANCHES record each. They may overlap, lack what
+ * lies between them, or be damaged.
+ *
+ * The file is read twice. First only the heads of chunks are taken, put in order, and each entry
+ * is left to the first chunk that has it; of too many the oldest go. So the room that is needed is
+ * known. Then each chunk is decoded into its place, with tick, transfers and epoch counted on from
+ * its head. At last the chunks are moved together, with a gap for what is missing between them,
+ * and why.
+ *
+ * Of sources that tell only branches taken, what they are known to record wrongly is dropped
+ * (QUIRK(skl-dup0), QUIRK(lbr-speculative)).
+ *
+ * The code between two entries is not stored: history_straight() decodes it from the code of the
+ * epoch. */
 #include "decoder/history.h"
 
 #include <stdint.h>

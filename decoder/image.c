@@ -1,4 +1,17 @@
 /* SPDX-License-Identifier: MIT */
+/* A Dwfl is told of each file that code was mapped from, at the place where it lay, and then
+ * answers for it. A module is one such file at one place.
+ *
+ * Whether the file on disk is still what was mapped is found out before that (examine_file()): by
+ * its build-id; without one in the trace, by the code that ran; without that, by inode and age. A
+ * file that is gone or another has a stand-in: the debug file with its build-id. The vdso has no
+ * file: it is put together from the pages that are in the trace.
+ *
+ * libdwfl cannot move a file with fixed addresses. Where one lies elsewhere, a second Dwfl has it
+ * at the addresses in the file, and the difference is kept in the module (`moved`).
+ *
+ * Modules are also sorted by their start, each with how far those up to it reach. So the modules
+ * at an address are found without a look at all of them, though they may overlap. */
 #include "decoder/image.h"
 
 #include <elfutils/libdwelf.h>

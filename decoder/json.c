@@ -1,4 +1,10 @@
 /* SPDX-License-Identifier: MIT */
+/* Each part of the report is a function that makes a value of jansson's; the value is written as
+ * one member, and freed, before the next is made. Branches, which may be millions, are written one
+ * by one. Locations are kept as text in a small cache: a history comes to the same places again
+ * and again.
+ *
+ * A member that could not be made marks the report as failed. All that is not ASCII is escaped. */
 #include "decoder/json.h"
 
 #include <inttypes.h>

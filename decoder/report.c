@@ -1,4 +1,8 @@
 /* SPDX-License-Identifier: MIT */
+/* The report is text in one buffer, printed at the end: a header, the moment in words, stacks
+ * (report_stacks.c), the last branches (report_branches.c), then processes, snapshots, what is
+ * missing, and notes. Here is the order of sections and all but those two. What focus.h has
+ * chosen, the moment and the task, is what every section is about. */
 #include "decoder/report.h"
 
 #include <inttypes.h>

@@ -1,4 +1,16 @@
 /* SPDX-License-Identifier: MIT */
+/* An address is looked up in three steps: the mapping that it lies in, the module of that mapping,
+ * and in the module the function, line and inlined frames.
+ *
+ * A module is in an image (image.h). Mappings of code are looked up one by one, and the module of
+ * each is kept by the mapping. An address of data may belong to a module that another mapping
+ * showed; for these the image of all mappings of the epoch is made, and kept by space and epoch.
+ *
+ * Each answer is kept by module, address and whether it is a return address. Strings are kept
+ * once; all lives as long as the symbols.
+ *
+ * What a module lacks is asked for once (check_missing()) and named once, for looking for debug
+ * files is slow. */
 #include "decoder/symbols.h"
 
 #include <elfutils/libdwfl.h>

@@ -1,4 +1,12 @@
 /* SPDX-License-Identifier: MIT */
+/* Entries are checked one after the other. Where an entry led, straight-line code begins; it must
+ * come to the next entry's instruction, of that kind, before any other branch. A direct branch
+ * must go where its instruction says. At the end the code must lead to where the task stood, and
+ * the counts must be those of the moment. The first contradiction ends the check.
+ *
+ * Most of a history is loops, so what straight-line code leads to is kept by its start. The number
+ * of instructions that are decoded is bounded by the history's length. What cannot be decoded, for
+ * its code is not in the trace, contradicts nothing and counts as not checked. */
 #include "decoder/verdict.h"
 
 #include <stdio.h>
