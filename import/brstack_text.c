@@ -1,4 +1,12 @@
 /* SPDX-License-Identifier: MIT */
+/* The text is read twice. First, to find the layout of its lines (script_head.h): the lines up to
+ * one with branches are a sample's, and each is tried in all layouts. The layout is taken that
+ * nearly all samples may have. Then each line is read by it. A line that fits begins a sample; a
+ * line with branches completes it; lines of a callchain add to it, others are passed over. A
+ * sample is given to the importer when the next one begins.
+ *
+ * Fields that print no addresses, or offsets in files instead, make btrec refuse the file, with
+ * the field's name. */
 #include "import/brstack_text.h"
 
 #include <stdlib.h>

@@ -1,5 +1,13 @@
 /* SPDX-License-Identifier: MIT */
-/* Layouts: elf(5), core(5); struct elf_prstatus and elf_prpsinfo of the kernel's
+/* A core file is notes and segments. The notes tell of threads with their registers, of the
+ * signal, of mapped files and of the process's names; segments are the mappings that were dumped
+ * (core_map.c). From both a trace is written that has one moment: the mappings, then the signal
+ * and a snapshot of the first thread, which it came to, then for each thread its registers, the
+ * code at its instruction pointer, its stack (core_stack.c) and memory near register values.
+ *
+ * What of code was not dumped is read from the file that was mapped, where it still is that file.
+ *
+ * Layouts: elf(5), core(5); struct elf_prstatus and elf_prpsinfo of the kernel's
  * include/linux/elfcore.h and uapi/linux/elfcore.h for x86-64. */
 #include "import/core_file.h"
 

@@ -1,4 +1,16 @@
 /* SPDX-License-Identifier: MIT */
+/* Captures name threads by pid and tid, which are used again; a trace has a task, a space and an
+ * epoch for each. Two tables lead from a number to what it names now: fork, exec and exit change
+ * what that is.
+ *
+ * A task is given late, when a sample or a switch first names the thread, and then that of its
+ * process's first thread before it: threads of which nothing is told get none.
+ *
+ * A process has a space of its own from the first mapping or task on, and a new one with each
+ * exec. Mappings that come before something was seen in an epoch belong to that epoch; behind that
+ * a new one begins. A fork copies its parent's space as of the parent's epoch then.
+ *
+ * The code of mapped files (code_map.h) is kept beside, to decode hardware traces. */
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>

@@ -1,5 +1,16 @@
 /* SPDX-License-Identifier: MIT */
-/* The records of perf.data, in the order that perf gives them, as calls of the importer. */
+/* The records of perf.data, in the order that perf gives them, as calls of the importer.
+ *
+ * What comes through a pipe has no header that describes the rest: it is read once more before
+ * (scan_records()), for events, build-ids and sections that may stand anywhere in it.
+ *
+ * A record of the kernel's with a time waits in a queue (perf_queue.c), because each CPU's buffer
+ * was written out on its own; perf marks rounds, after which nothing older can come. Then the row
+ * of its type takes it (kernel_records). Hardware traces are decoded up to its time before
+ * (perf_aux.c). Records of perf's own are taken at once (user_records); compressed ones are
+ * unpacked to records of the kernel's (perf_unpack.c).
+ *
+ * Nothing in the file is trusted: every size is checked by the cursor that it is read with. */
 #include "import/perf_data.h"
 
 #include <inttypes.h>

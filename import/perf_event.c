@@ -1,4 +1,9 @@
 /* SPDX-License-Identifier: MIT */
+/* A record's fields have no names and no fixed places: the attributes of its event say which there
+ * are, and their order is the kernel's (perf_output_sample() in kernel/events/core.c). So each is
+ * taken or stepped over in that order, off the front of the bytes. Records that are no samples
+ * have some of them at their end (perf_trailer_parse()). The cursor remembers a read beyond the
+ * end, and one look at it tells in the end whether the record was whole. */
 #include "import/perf_event.h"
 
 #include <stdio.h>

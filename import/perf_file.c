@@ -1,5 +1,14 @@
 /* SPDX-License-Identifier: MIT */
-/* The header of perf.data, the attributes and the feature sections. */
+/* The header of perf.data, the attributes and the feature sections.
+ *
+ * A file begins with a header that says where its parts lie. Behind the records is a table of
+ * feature sections, a row for each bit that is set in the header. What comes through a pipe has a
+ * short header, and says the rest in records (perf_data.c), which call the same functions. Where
+ * perf was killed before it completed the file, it is read as far as it goes.
+ *
+ * Attributes are kept in a table, with the ids by which records name them. The sections give the
+ * command line, the processor and the kernel for the trace's header, build-ids of mapped files,
+ * names of events and formats of tracepoints. */
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>

@@ -1,4 +1,11 @@
 /* SPDX-License-Identifier: MIT */
+/* A line is tried in every layout at once: a tree of choices, first the form of the name, then of
+ * the ids, then field by field, each there or not. Every way through the tree that comes to what
+ * may follow a head marks its layout.
+ *
+ * script_head_layouts() goes all ways and marks all that fit. script_head_parse() goes only the
+ * ways of one layout, and keeps the values it reads there. script_head_choose() takes, of the
+ * layouts that nearly all samples have, the one that has most. */
 #include "import/script_head.h"
 
 #include <assert.h>
