@@ -1,6 +1,10 @@
 /* SPDX-License-Identifier: MIT */
 /* The branch list: every entry of a task's history, calls indented, loops folded, gaps and
- * not-taken branches shown. */
+ * not-taken branches shown.
+ *
+ * Its lines are made by decoder/fold.h, anew when the history or the folding changes; depth and
+ * partners of calls and returns come from calls.h. A row is made when it is drawn. Requests of its
+ * own fold and unfold, and go between calls, returns and callers. */
 #include <inttypes.h>
 #include <stdlib.h>
 

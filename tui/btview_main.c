@@ -1,5 +1,10 @@
 /* SPDX-License-Identifier: MIT */
-/* btview: reads a trace and shows it, in the terminal, as text or as JSON. */
+/* btview: reads a trace and shows it, in the terminal, as text or as JSON. The options say which;
+ * where standard output is no terminal, or curses cannot use it, it is text. An export needs no
+ * model and goes through the files of the trace once; all else is a view of the model.
+ *
+ * Exit status: 0; 1 where there is nothing of what was asked for; else that of the error
+ * (lib/err.def). A damaged trace is shown as far as it goes, and the status tells. */
 #include "config.h"
 
 #include <langinfo.h>

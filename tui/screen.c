@@ -1,4 +1,12 @@
 /* SPDX-License-Identifier: MIT */
+/* Curses, and what it leaves to its users. A row (row.h) is drawn span by span: the style of a
+ * span and the emphasis of its line make the attributes, by colours or without. A field is always
+ * drawn to its end, so nothing is left of what stood there.
+ *
+ * Keys come one at a time. A change of size is a key, too, and so is ^Z: the viewer decides when
+ * to stop. The signals that end btview give the terminal back first (end_by()).
+ *
+ * screen_prompt() reads a line of text by itself, with its own few keys. */
 #include "tui/screen.h"
 
 #include <curses.h>

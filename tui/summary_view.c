@@ -1,5 +1,7 @@
 /* SPDX-License-Identifier: MIT */
-/* What happened: the program, its end, the fault, the snapshots, and what the trace lacks. */
+/* What happened: the program, its end, the fault, the snapshots, and what the trace lacks. All
+ * lines are made when the view is loaded (lines.h), each with the place that it leads to; long
+ * texts are wrapped to the screen, so a change of its size loads the view again. */
 #include <inttypes.h>
 #include <stdlib.h>
 #include <string.h>

@@ -1,5 +1,9 @@
 /* SPDX-License-Identifier: MIT */
-/* The snapshot's threads and their stacks, and all other tasks. Enter goes to a task's history. */
+/* The snapshot's threads and their stacks, and all other tasks. Enter goes to a task's history.
+ *
+ * A stack is unwound when its thread is first unfolded, and checked against the calls that the
+ * thread's history left open (callstack.h). Only some threads are unfolded at first: there may be
+ * thousands. The lines are made anew when one is folded or unfolded. */
 #include <inttypes.h>
 #include <stdlib.h>
 

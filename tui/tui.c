@@ -1,4 +1,14 @@
 /* SPDX-License-Identifier: MIT */
+/* The viewer's loop: draw, wait for a key, do what it asks for. A key is a request by keymap.h,
+ * and a request goes to the focused view first (view_ops.request); what that does not want is done
+ * by the row of the table of handlers. Drawing lays out the views (layout.h), has the code panes
+ * follow the cursor, and asks each view that shows for its lines, one by one. What is not on the
+ * screen is never made.
+ *
+ * A search looks through the lines of a view as they would be drawn. It may be long, so it looks
+ * now and then for a key that stops it.
+ *
+ * tui_run() opens screen and viewer, and gives the terminal back before it returns. */
 #include "tui/tui.h"
 
 #include <ctype.h>
