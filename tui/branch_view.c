@@ -4,7 +4,8 @@
  *
  * Its lines are made by decoder/fold.h, anew when the history or the folding changes; depth and
  * partners of calls and returns come from calls.h. A row is made when it is drawn. Requests of its
- * own fold and unfold, and go between calls, returns and callers. */
+ * own fold and unfold, go from one end of a call to the other, or to the call that an entry lies
+ * in. */
 #include <inttypes.h>
 #include <stdlib.h>
 
