@@ -1,6 +1,9 @@
 /* SPDX-License-Identifier: MIT */
 /* Framing: the file header and the blocks of a trace file (doc/FORMAT.md, "Files" and "Blocks").
- * trace_writer encodes them, trace_reader and its cursors decode them. */
+ * trace_writer encodes them, trace_reader and its cursors decode them.
+ *
+ * Sizes that a block names are checked before anything is made of them. What is damaged is an error
+ * with its offset, and a reader goes on at the next block. */
 #ifndef BT_BLOCK_H
 #define BT_BLOCK_H
 

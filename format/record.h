@@ -1,6 +1,8 @@
 /* SPDX-License-Identifier: MIT */
-/* Records: the structs, and encode, decode and print made from records.def.
- * A decoded record borrows its str and blob fields from the bytes it was decoded from. */
+/* Records: the structs, and encode, decode and print made from records.def. A decoded record
+ * borrows its str and blob fields from the bytes it was decoded from. Record kinds and their fields
+ * never change their meaning (doc/FORMAT.md). The writer, the cursors and all that read records use
+ * it. Pure; any bytes can be decoded. */
 #ifndef BT_RECORD_H
 #define BT_RECORD_H
 

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /* A cursor over the records of one file of a trace, and whatever stands in the file: it survives
  * any bytes. It holds one block at a time, whatever the size of the file. Any number of cursors may
- * read one trace. */
+ * read one trace. The decoder and the exports read through it; a cursor is used by one thread. */
 #ifndef BT_TRACE_CURSOR_H
 #define BT_TRACE_CURSOR_H
 

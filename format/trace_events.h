@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /* The events of a trace, of all units, in the order in which the recorder saw them. The decoder's
- * model reads them, and the trace index. */
+ * model reads them, and the trace index. They are sorted once, after all are added; then they do
+ * not change. */
 #ifndef BT_TRACE_EVENTS_H
 #define BT_TRACE_EVENTS_H
 

@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: MIT */
-/* The objects of a trace: bytes that other records name by number. The trace index fills it. */
+/* The objects of a trace: bytes that other records name by number. The trace index fills it. All
+ * are added, then sorted, then looked up. */
 #ifndef BT_TRACE_OBJECTS_H
 #define BT_TRACE_OBJECTS_H
 

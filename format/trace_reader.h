@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 /* Opens a trace, in a directory or in memory. Its records are read by cursors (trace_cursor.h),
  * piece by piece: an open trace holds none of its files in memory. Nothing here interprets records:
- * that is the decoder's work. */
+ * that is the decoder's work. Used by the model, the exports and `btrec dump`. The open trace does
+ * not change: any number of readers may share it. */
 #ifndef BT_TRACE_READER_H
 #define BT_TRACE_READER_H
 

@@ -8,7 +8,9 @@
  *
  * Order of a ring: a switch away is written before the branches that the processor still held
  * (perf_event_switch() in kernel/events/core.c comes before the events are stopped, and ds.c drains
- * the store then): here it comes behind them. */
+ * the store then): here it comes behind them.
+ *
+ * Used by the pmu backend at each stop, and by the import of perf.data. Any bytes can be read. */
 #ifndef BT_BTS_FLOW_H
 #define BT_BTS_FLOW_H
 

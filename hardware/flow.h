@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /* What a processor's record tells of user code, piece by piece, whatever record that is; and how
- * the pieces become entries of a task's history. */
+ * the pieces become entries of a task's history. Made by pt_flow and bts_flow; used by the pmu
+ * backend and the import of perf.data. Pure. */
 #ifndef BT_FLOW_H
 #define BT_FLOW_H
 

@@ -14,7 +14,10 @@
  * reading goes on at the next synchronization point (PSB). The time that decoding takes is bounded
  * by a multiple of the stream's length. Where that does not do, a gap comes before the newest part,
  * which is allowed much more for each of its bytes; where that is too little, too, one more before
- * what lies behind the last synchronization point, and at last one at the end. */
+ * what lies behind the last synchronization point, and at last one at the end.
+ *
+ * Used by the pmu backend and the import of perf.data, one flow a stream; a flow belongs to one
+ * thread. */
 #ifndef BT_PT_FLOW_H
 #define BT_PT_FLOW_H
 

@@ -2,7 +2,8 @@
 /* What glibc says of why it ends a program: of an assertion, of a heap that malloc finds corrupt,
  * of the stack protector and of functions that check their buffers. It keeps the text for debuggers
  * behind its variable __abort_msg (of version GLIBC_PRIVATE, since glibc 2.11): a number, of how
- * many bytes there are with it, and a text that ends with a NUL. */
+ * many bytes there are with it, and a text that ends with a NUL. The recorder asks a live process
+ * for it, the decoder a snapshot, the import a core file. The memory is not trusted. */
 #ifndef BT_ABORT_MESSAGE_H
 #define BT_ABORT_MESSAGE_H
 

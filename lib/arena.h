@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /* Memory that is freed together, under a budget. Readers of traces use it: a trace is untrusted,
  * and a few kilobytes of it can unpack to gigabytes. An allocation past the budget fails and sets
- * `over`: that is damage of the trace, not an error. */
+ * `over`: that is damage of the trace, not an error. One thread at a time. */
 #ifndef BT_ARENA_H
 #define BT_ARENA_H
 

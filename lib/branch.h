@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /* One entry of a branch history, and its encoding: the unit of exchange between every source
- * (stepper, engine, LBR, BTS, PT, import) and every reader. */
+ * (stepper, engine, LBR, BTS, PT, import) and every reader. The numbers of kinds, flags and gaps
+ * are those of the trace: they never change. Pure. */
 #ifndef BT_BRANCH_H
 #define BT_BRANCH_H
 

@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: MIT */
-/* The GNU build-id of an ELF image. */
+/* The GNU build-id of an ELF image. Address spaces, profiles and the import know files by it. The
+ * image is not trusted. Pure. */
 #ifndef BT_BUILD_ID_H
 #define BT_BUILD_ID_H
 

@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: MIT */
-/* What is put where traces are kept (lib/trace_home.h), and what is kept elsewhere. */
+/* What is put where traces are kept (lib/trace_home.h), and what is kept elsewhere. Used by the
+ * commands, the doctor and the engine's profiles. Names are of BT_PATH_MAX bytes at most. */
 #ifndef BT_DIRECTORIES_H
 #define BT_DIRECTORIES_H
 

@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: MIT */
-/* Arrays that grow by one element at a time. Large ones: large_array.h. */
+/* Arrays that grow by one element at a time. Large ones: large_array.h. Used by whoever collects an
+ * unknown number of things; the array is the caller's. */
 #ifndef BT_GROW_H
 #define BT_GROW_H
 

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /* Memory of arrays that become large: in whole pages of their own, which are moved, not copied,
  * when there are to be more, and which are there before they are written to, some at a time. An
- * array is freed with the capacity it has. */
+ * array is freed with the capacity it has. For the code cache, segments and lists by address. */
 #ifndef BT_LARGE_ARRAY_H
 #define BT_LARGE_ARRAY_H
 

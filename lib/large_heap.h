@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /* malloc's heap in large pages, where the kernel gives them: a page of 2 MiB costs as much as some
- * twenty of 4 KiB, each of which takes a fault. */
+ * twenty of 4 KiB, each of which takes a fault. Used by `btrec run` alone, once, when the recorder
+ * is a process of its own. */
 #ifndef BT_LARGE_HEAP_H
 #define BT_LARGE_HEAP_H
 

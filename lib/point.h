@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /* One instant in a task's life, and what is counted to tell it (GLOSSARY.md: tick, transfer,
- * point). The same in a trace, at a stop of a task, and where a task is asked to stop. */
+ * point). The same in a trace, at a stop of a task, and where a task is asked to stop. Pure. */
 #ifndef BT_POINT_H
 #define BT_POINT_H
 

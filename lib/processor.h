@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: MIT */
-/* What the processor this runs on is good at, and what CPUID says of it. */
+/* What the processor this runs on is good at, and what CPUID says of it. The engine chooses code by
+ * it, the stepper what it can step over. */
 #ifndef BT_PROCESSOR_H
 #define BT_PROCESSOR_H
 

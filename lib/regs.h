@@ -1,5 +1,7 @@
 /* SPDX-License-Identifier: MIT */
-/* The general registers of a task as the application sees them. */
+/* The general registers of a task as the application sees them. They lie as in the kernel's
+ * user_regs_struct (regs.def; tracee.c proves it). Used by all that look at a task or a snapshot.
+ * Pure. */
 #ifndef BT_REGS_H
 #define BT_REGS_H
 

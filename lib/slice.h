@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: MIT */
-/* A checked cursor over bytes that nobody vouches for, with little-endian getters.
- * A getter past the end sets `bad` and gives zero; every later getter then gives zero too, so that
- * a decoder reads all its fields and checks once. The bytes are borrowed, never written. */
+/* A checked cursor over bytes that nobody vouches for, with little-endian getters. A getter past
+ * the end sets `bad` and gives zero; every later getter then gives zero too, so that a decoder
+ * reads all its fields and checks once. The bytes are borrowed, never written. Everything that
+ * decodes bytes of a file or of a program reads them through it. Pure. */
 #ifndef BT_SLICE_H
 #define BT_SLICE_H
 

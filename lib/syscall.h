@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /* A system call that a task made without a stop, as backends tell it and records hold it
- * (FORMAT.md, "CALLS"). */
+ * (FORMAT.md, "CALLS"). Pure. */
 #ifndef BT_SYSCALL_H
 #define BT_SYSCALL_H
 

@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: MIT */
-/* Where traces are when the user names none: the same for who makes one and who shows it. */
+/* Where traces are when the user names none: the same for who makes one and who shows it. Used by
+ * btrec, which makes traces there, and btview. Nothing is made here (directories.h). */
 #ifndef BT_TRACE_HOME_H
 #define BT_TRACE_HOME_H
 

@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: MIT */
-/* Names of system calls by number (syscall_names.def), for whatever tells of them. Pure. */
+/* Names of system calls by number (syscall_names.def), for whatever tells of them. Pure. Used by
+ * the decoder's reports and btview. */
 #ifndef BT_SYSCALL_NAMES_H
 #define BT_SYSCALL_NAMES_H
 
