@@ -1,7 +1,7 @@
 #!/usr/bin/env bash
 # SPDX-License-Identifier: MIT
 # doc/: ARCHITECTURE.md can be read at once, links lead somewhere, all pages are distributed, and what pages name in
-# backquotes (files, functions, constants) is there.
+# backquotes (files, functions, structs, constants) is there.
 source "${BTREC_SRCDIR:?run by make check}/tests/sh.bash" || exit 99
 cd "$BTREC_SRCDIR" || exit 99
 folders=(lib syscalls hardware format collector import decoder tui commands include man completion tests bench scripts)
@@ -27,9 +27,10 @@ for page in "${pages[@]}"; do
 		*NAME* | *'*'* | *=* | *_) ;; # a pattern, a setting, a prefix
 		*.[ch] | *.def | *.py | *.sh | *.bash | *.mk)
 			grep -qE "(^|/)${name//./\\.}\$" "$work/files" || fail "$page: there is no file $name" ;;
-		*'()' | [A-Z]*_*)
-			grep -Fxq "${name%'()'}" "$work/names" || fail "$page: the code has no $name" ;;
+		*_* | *'()')
+			name=${name%'()'}
+			grep -Fxq "${name##*.}" "$work/names" || fail "$page: the code has no $name" ;;
 		esac
-	done < <(grep -oE '`[^` ]+`' "$page" | tr -d '`' | sort -u)
+	done < <(grep -oE '`((struct|enum) )?[^` ]+`' "$page" | tr -d '`' | sed 's/.* //' | sort -u)
 done
 finish
