@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: MIT
 # The rooms of the house, and from which others each may take: sourced by the tests of includes and of links.
-# A room is a folder; what is in its folders is theirs. "collector" is what has no room of its own there yet.
+# A room is a folder; what is in its folders is theirs.
 process="lib syscalls collector/tracee"
 space="$process collector/space"
 history="$space collector/history"
