@@ -377,7 +377,7 @@ touch "$work/screen_sample.S"
 run "$BTVIEW trace"
 wait_for 'screen_sample.S, edited since?'
 keys G
-wait_for 'screen_sample.S: newer than the program: other lines may have run'
+wait_for 'screen_sample.S: newer than the program'
 keys Q
 touch -d 2020-01-01 "$work/screen_sample.S"
 
