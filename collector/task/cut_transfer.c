@@ -20,8 +20,8 @@ enum {
 			  admin-guide/devices.txt) */
 };
 
-/* Who is read and written by the first argument. Asks no file system, which the program itself may
- * serve (FUSE). */
+/* The kind of file of the descriptor in the first argument. Asks no file system: the program itself
+ * may serve it (FUSE). */
 static bool describe(const struct task *task, struct statx *st)
 {
 	char path[64];
@@ -30,7 +30,7 @@ static bool describe(const struct task *task, struct statx *st)
 	return !statx(AT_FDCWD, path, AT_STATX_DONT_SYNC, STATX_TYPE, st);
 }
 
-/* Not a file's, of which no signal takes a part away. */
+/* Whether a signal can cut a write to it short. It cannot with a regular file. */
 static bool is_stream(const struct task *task)
 {
 	struct statx st;
@@ -39,7 +39,7 @@ static bool is_stream(const struct task *task)
 	       (S_ISFIFO(st.stx_mode) || S_ISSOCK(st.stx_mode) || S_ISCHR(st.stx_mode));
 }
 
-/* What else is read gives what it has. */
+/* Whether a read from it moves all that is asked for. Other files give what they have. */
 static bool is_endless(const struct task *task)
 {
 	struct statx st;
@@ -47,7 +47,7 @@ static bool is_endless(const struct task *task)
 	return describe(task, &st) && S_ISCHR(st.stx_mode) && st.stx_rdev_major == MEM_MAJOR;
 }
 
-/* Of a stream; messages are received one by one. */
+/* Whether a recvfrom() waits for all bytes: on a stream only, as messages come one by one. */
 static bool waits_for_all(const struct task *task)
 {
 	int type = SOCK_STREAM;
@@ -59,10 +59,10 @@ static bool waits_for_all(const struct task *task)
 	return type == SOCK_STREAM;
 }
 
-/* The registers of what is moved and how much. */
+/* The registers with the buffer and the count of a transfer. */
 static const struct form {
 	uint16_t nr;
-	bool advances; /* the buffer; else the kernel has noted where it was */
+	bool advances; /* the buffer must be moved on; else the kernel keeps the position itself */
 	size_t buffer, count;
 	bool (*applies)(const struct task *task); /* NULL: always */
 } forms[] = {
@@ -142,7 +142,7 @@ void cut_transfer_end(struct task *task)
 
 	if (!t->moved || !f)
 		return;
-	/* What failed behind a part would have ended the whole with that part. */
+	/* After an error the whole call would have returned the part moved before. */
 	task->regs.rax =
 		t->moved + (!t->rewound && (int64_t)task->regs.rax > 0 ? task->regs.rax : 0);
 	if (t->rewound)

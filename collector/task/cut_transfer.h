@@ -1,8 +1,9 @@
 /* SPDX-License-Identifier: MIT */
-/* QUIRK(short-transfer): calls that give what they have moved so far when a signal wakes them.
- * Under ptrace that is also one which the program ignores (the kernel drops those when they are
- * sent, but not to who is traced), and a stop of ours: natively such a call would go on. It is made
- * again for what is left, and what the program gets is the sum. */
+/* QUIRK(short-transfer): calls that return the bytes moved so far when a signal wakes them. Under
+ * ptrace a stop of ours wakes them, too, and so does a signal that the program ignores: the kernel
+ * drops ignored signals at once, but not for a tracee. Natively such a call would go on. So it is
+ * made again for the rest, and the program gets the sum. Used by the engine and the supervisor. The
+ * state is task->transfer. */
 #ifndef BT_CUT_TRANSFER_H
 #define BT_CUT_TRANSFER_H
 
@@ -10,30 +11,29 @@
 
 struct task;
 
-/* Whether the call that task->regs stand behind is one of these, and gave less than was asked for.
+/* Whether the call behind which task->regs stand is such a transfer, and moved less than asked for.
  */
 bool cut_transfer_is_short(const struct task *task);
 
-/* The same at less cost, and without looking at what its descriptor is of: often wrong where it is
- * true. */
+/* The same at less cost, without a look at the kind of its descriptor: true is often wrong. */
 bool cut_transfer_may_be_short(const struct task *task);
 
-/* Changes task->regs, of a task that stands behind such a call, or behind one made again that gave
- * -EINTR, so that it is made once more for the rest: by the kernel, as those are that no handler
- * has interrupted; or (rewinds) by the instruction, at which it stands then. Writes nothing to the
+/* Changes task->regs so that the call is made once more for the rest. The task stands behind a
+ * short transfer, or behind one made again that gave -EINTR. The kernel restarts the call, as after
+ * a signal without a handler; or (rewinds) rip goes back to the instruction. Writes nothing to the
  * task. */
 void cut_transfer_again(struct task *task, bool rewinds);
 
-/* The same of any call that gave -EINTR (QUIRK(interrupt-eintr)) or less than all: it is made again
- * by the kernel. */
+/* The same for any call that gave -EINTR (QUIRK(interrupt-eintr)) or a short transfer. The kernel
+ * restarts it. */
 void cut_syscall_again(struct task *task);
 
-/* The call is begun again. */
+/* The rewound call has been entered again. */
 void cut_transfer_begun(struct task *task);
 
-/* The call that was made again has been left with the result in task->regs, or is not to be made
- * again, as the program has got a signal: sets result and arguments of the whole, in the task, too.
- * Nothing to do for others. */
+/* The repeated call has returned with its result in task->regs, or it is not repeated because the
+ * program has got a signal. Sets result and arguments of the whole call, in the thread, too. Does
+ * nothing for other calls. */
 void cut_transfer_end(struct task *task);
 
 #endif

@@ -1,4 +1,16 @@
 /* SPDX-License-Identifier: MIT */
+/* A hidden signal is one that the program blocks and the kernel's mask does not: h->mask. A task
+ * hides them before it runs user code (hidden_signals_hide()), and restores the mask where the
+ * program or the kernel looks at it.
+ *
+ * Meanwhile such a signal may arrive. hidden_signals_keep() holds it, one per kind and per receiver
+ * (thread or process), as the kernel keeps one pending. When the mask is restored the held signal
+ * is posted again. The kernel lets nobody send a plain kill() in another's name, so `posted` keeps
+ * the first siginfo, which replaces the second when that arrives.
+ *
+ * A signal for the process may be another thread's. Before a task unblocks it, let_others_look()
+ * waits until another thread has taken it, or none is awake that could, or patience ends. Patience
+ * depends on what the others do, and halves each time it was in vain. */
 #include <signal.h>
 #include <string.h>
 #include <sys/syscall.h>
@@ -10,14 +22,14 @@
 #include "lib/array_size.h"
 
 enum {
-	LOOK_NS = 50000,   /* between two looks at whether others are awake */
-	LOOKS_LEAST = 10,  /* while somebody is waited for: where the machine is crowded time passes
-			      and nobody has run */
-	IMPATIENCE = 4,    /* halvings of how long they are waited for */
+	LOOK_NS = 50000,   /* between two checks whether others are awake */
+	LOOKS_LEAST = 10,  /* checks at least: on a crowded machine time passes without the others
+			      having run */
+	IMPATIENCE = 4,    /* patience is halved so often at most */
 	SHORT_READ = 4096, /* bytes */
 };
 
-/* For how long, at most, in ns. */
+/* The longest wait for other threads, in ns, by what they do. */
 static const uint64_t patience[] = {[OTHERS_NONE] = 0,
 				    [OTHERS_RUN] = 3000000,
 				    [OTHERS_SYSCALL] = 50000000,
@@ -30,14 +42,15 @@ static enum hidden_signal kind_of(const siginfo_t *info)
 	return info->si_signo == SIGSEGV ? HIDDEN_SEGV : HIDDEN_TRAP;
 }
 
-/* Of those of a thread's own only tgkill()'s and the kernel's can be told. */
+/* Whether the signal counts as sent to the process. Of signals sent to a thread only tgkill()'s and
+ * the kernel's can be recognized. */
 static bool is_wide(const siginfo_t *info)
 {
 	return info->si_code != SI_TKILL && info->si_code <= 0;
 }
 
-/* Whether it may be one that the kernel forces upon a thread that blocks it, which ends the
- * process. Not perf's, for instance (TRAP_PERF). */
+/* Whether the kernel may have forced the signal upon the thread, which ends the process where the
+ * thread blocks it. TRAP_PERF, for instance, is not forced. */
 static bool is_forced(const siginfo_t *info)
 {
 	if (info->si_signo != SIGTRAP)
@@ -46,8 +59,8 @@ static bool is_forced(const siginfo_t *info)
 	       info->si_code == TRAP_BRANCH || info->si_code == SI_KERNEL;
 }
 
-/* Calls in which a task sleeps or is about to return: they take, show or unblock what waits, or
- * wait for a descriptor that may do so (signalfd(2)). */
+/* Calls in which a task sleeps or is about to return. They take, show or unblock pending signals,
+ * or wait for a descriptor that may be a signalfd(2). */
 static const uint16_t short_syscalls[] = {
 	SYS_rt_sigtimedwait, SYS_rt_sigpending, SYS_rt_sigsuspend, SYS_rt_sigprocmask,
 	SYS_rt_sigreturn,    SYS_poll,          SYS_ppoll,         SYS_select,
@@ -65,7 +78,7 @@ static bool is_in_short_syscall(const struct task *task)
 	       task->syscall.args[2] <= SHORT_READ; /* of a signalfd, perhaps */
 }
 
-/* Whether one of the signals comes to it as soon as it is given a processor. */
+/* Whether the thread gets one of the signals as soon as it is given a processor. */
 static bool lets_come(pid_t tid, uint64_t signals)
 {
 	struct tracee_signals s;
@@ -89,7 +102,7 @@ static enum others others_to_wait_for(const struct task *task, uint64_t signals)
 				       : OTHERS_RUN;
 		else if (other->state == TASK_IN_SYSCALL)
 			kind = is_in_short_syscall(other) ? OTHERS_SHORT : OTHERS_SYSCALL;
-		/* Asked last: each time a file of procfs is read. */
+		/* Asked last, as it reads a file of procfs. */
 		if (kind > found &&
 		    (other->state == TASK_RUNNING || tracee_is_awake(other->host_tid)))
 			found = kind;
@@ -107,9 +120,9 @@ static uint64_t now_ns(void)
 	return (uint64_t)now.tv_sec * 1000000000 + (uint64_t)now.tv_nsec;
 }
 
-/* Signals wait for the process, and the task is about to unblock them: others see them first. Where
- * they were waited for in vain in a call, it is not for as long the next time. Returns 0 with *s as
- * it is then, or -BT_E_GONE. */
+/* Signals are pending for the process, and the task is about to unblock them: waits until other
+ * threads have had the chance to take them. A wait in vain for a thread in a call makes the next
+ * one shorter. Returns 0 with *s as it is then, or -BT_E_GONE. */
 static int let_others_look(const struct task *task, struct hidden_signals *h, uint64_t signals,
 			   struct tracee_signals *s)
 {
@@ -144,8 +157,8 @@ static void count(struct task *task, struct hidden_signals *h, bool counted)
 	h->counted = counted;
 }
 
-/* Others of the process may take what waits for it, and is in signals, before the task has that
- * unblocked. */
+/* Offers those of the signals that are pending for the process to its other threads, before the
+ * task has them unblocked. */
 static int offer(struct task *task, struct hidden_signals *h, uint64_t signals,
 		 struct tracee_signals *s)
 {
@@ -171,8 +184,8 @@ int hidden_signals_hide(struct task *task, struct hidden_signals *h)
 	if (!(mask & hide))
 		return 0;
 	/* QUIRK(setsigmask-restore): PTRACE_SETSIGMASK ends the temporary mask of epoll_pwait and
-	 * its kin (ptrace_setsigmask, Linux 6.18), under which a signal may be waiting: that one
-	 * comes first, before any instruction. */
+	 * similar calls (ptrace_setsigmask, Linux 6.18). A signal that is pending and not blocked
+	 * under that mask comes first, before any instruction. */
 	if (tracee_signals(task->host_tid, &s))
 		return -BT_E_GONE;
 	if ((s.pending | s.shared_pending) & ~s.blocked)
@@ -183,8 +196,8 @@ int hidden_signals_hide(struct task *task, struct hidden_signals *h)
 	return tracee_set_mask(task->host_tid, mask & ~hide);
 }
 
-/* To the thread or the process, as it came. What has a value keeps that and its sender; the kernel
- * lets nobody say of a plain kill() that another made it (rt_sigqueueinfo(2)). */
+/* Sends the signal again, to the thread or the process, as it came. A queued one keeps its value
+ * and sender. The kernel lets nobody send a plain kill() in another's name (rt_sigqueueinfo(2)). */
 void hidden_signals_post(struct task *task, struct hidden_signals *h, const siginfo_t *info)
 {
 	enum hidden_signal kind = kind_of(info);
@@ -214,7 +227,7 @@ int hidden_signals_unhide(struct task *task, struct hidden_signals *h)
 		       : 0;
 }
 
-/* wide: what was sent to the process; else what was sent to the thread. */
+/* Sends held signals again. wide: those for the process; else those for the thread. */
 static void post_held(struct task *task, struct hidden_signals *h, bool wide)
 {
 	for (int i = 0; i < HIDDEN_SIGNALS; i++) {
@@ -230,7 +243,7 @@ static void post_held(struct task *task, struct hidden_signals *h, bool wide)
 
 void hidden_signals_give_back(struct task *task, struct hidden_signals *h)
 {
-	if (h->mask) /* it would get it itself */
+	if (h->mask) /* still hidden: the task would get them itself */
 		return;
 	post_held(task, h, false);
 	post_held(task, h, true);
@@ -252,8 +265,8 @@ int hidden_signals_rest(struct task *task, struct hidden_signals *h)
 		return 0;
 	if (!task->mid_run)
 		return hidden_signals_restore(task, h);
-	/* The mask stays: its own trap may be pending, or come next. With that the kernel would
-	 * drop a second one that is the thread's. */
+	/* The mask stays: a trap of ours may be pending, or come next. While it is pending the
+	 * kernel would drop a second SIGTRAP for the thread, so those stay held. */
 	h->looked = 0;
 	post_held(task, h, true);
 	return 0;
@@ -268,7 +281,7 @@ int hidden_signals_go_on(struct task *task, struct hidden_signals *h)
 	return tracee_signals(task->host_tid, &s) || offer(task, h, h->mask, &s) ? -BT_E_GONE : 0;
 }
 
-/* In a PID namespace, nobody outside has a number. */
+/* si_pid of a sender outside the receiver's pid namespace is 0. */
 static bool was_posted(const struct posted_signal *p, const siginfo_t *info)
 {
 	return p->posted && (info->si_code == SI_USER || info->si_code == SI_TKILL) &&
@@ -291,15 +304,15 @@ bool hidden_signals_keep(struct task *task, struct hidden_signals *h, siginfo_t 
 	}
 	if (!(h->mask & MASK_OF(info->si_signo)) || (!sent && is_forced(info)))
 		return false;
-	if (s->held) /* a second one, while the first is pending */
+	if (s->held) /* the kernel drops a second one while the first is pending */
 		return true;
 	s->held = true;
 	s->info = *info;
 	if (!wide || task->process->tasks == 1)
 		return true;
 	count(task, h, true);
-	/* Natively the kernel would have asked all threads, and this one blocks it: another may be
-	 * waiting for it. */
+	/* Natively this thread blocks the signal, and the kernel would have chosen another that
+	 * waits for it. */
 	if (!looked && !task->mid_run)
 		(void)!hidden_signals_restore(task, h);
 	return true;

@@ -4,8 +4,11 @@
  * it would reset their disposition and unblock them (force_sig_info_to_task). So they are unblocked
  * while a task runs user code, and blocked again whenever the program or the kernel looks: at every
  * system call, at every delivery, and where the task loses its turn, but in the midst of a step,
- * where a trap of ours may be on its way. What somebody sends meanwhile is pending as the program
- * sees it: what came for the process is offered to its other threads first, and then held here. */
+ * where a trap of ours may be on its way. A signal that somebody sends meanwhile stays pending as
+ * the program sees it: one for the process is offered to its other threads first, then held here.
+ *
+ * Used by the stepper, and so by all backends that are built on it. Each task has its own struct;
+ * the signals posted to a process are the process's. */
 #ifndef BT_HIDDEN_SIGNALS_H
 #define BT_HIDDEN_SIGNALS_H
 
@@ -17,13 +20,12 @@ enum {
 				     may have got it */
 };
 
-/* For whom a task waits that is about to unblock what they may take. */
+/* What the other threads of a process do, while a task waits for them to take its signals. */
 enum others {
 	OTHERS_NONE,
-	OTHERS_RUN,     /* they run side by side with it, and have it at once or not at all */
-	OTHERS_SYSCALL, /* they are awake in a system call, or it comes to them when they are given
-			   a processor */
-	OTHERS_SHORT,   /* in a short one: who is awake there has not been given a processor */
+	OTHERS_RUN, /* one runs side by side with the task, and takes it at once or not at all */
+	OTHERS_SYSCALL, /* one is awake in a system call, or takes it when given a processor */
+	OTHERS_SHORT,   /* one is awake in a short call: it waits for a processor */
 	OTHERS_KINDS,
 };
 
@@ -34,19 +36,16 @@ struct held_signal {
 
 /* Of a task. Zeroed: nothing is hidden. */
 struct hidden_signals {
-	uint64_t mask; /* those that the program blocks, while the kernel's mask has them unblocked
-			*/
+	uint64_t mask; /* signals that the program blocks and the kernel's mask does not */
 	struct held_signal held[HIDDEN_SIGNALS]
 			       [2]; /* [0]: sent to the thread, [1]: to the process */
 	struct posted_signal posted[HIDDEN_SIGNALS]; /* to the thread */
-	uint64_t looked;     /* those that waited for the process when the task was about to unblock
-				them, and that nobody else has taken */
+	uint64_t looked; /* signals that were offered to the other threads, and that none took */
 	bool faults_blocked; /* the kernel's mask had SIGSEGV or SIGBUS blocked when it was last
 				looked at */
-	bool counted; /* in process->signals_held: it has one that was sent to the process, or the
+	bool counted; /* in process->signals_held: the task holds a signal for the process, or the
 			 kernel is about to give it one */
-	unsigned impatience[OTHERS_KINDS]; /* how often others of the process were waited for in
-					      vain, by what they were doing */
+	unsigned impatience[OTHERS_KINDS]; /* waits in vain so far, by what the others did */
 };
 
 /* Before the stopped task runs user code that will trap. Returns 0, HIDE_..., or -BT_E_GONE. */
@@ -55,36 +54,36 @@ int hidden_signals_hide(struct task *task, struct hidden_signals *h);
 /* The stopped task's mask is the program's again. Returns 0 or -BT_E_GONE. */
 int hidden_signals_unhide(struct task *task, struct hidden_signals *h);
 
-/* Behind that: the kernel has what was held. To be called before the task makes a system call, but
- * not before the others of its process are stopped that are to be stopped for it (backend_company):
- * one of them would get it. What it may not be sent (the program has changed its user) is lost. */
+/* To be called after that: the kernel gets the held signals back. Call it before the task makes a
+ * system call, and after the threads that must stand still for it are stopped (backend_company):
+ * one of them would take the signal. If the program has changed its user, a signal that may not be
+ * sent to it is lost. */
 void hidden_signals_give_back(struct task *task, struct hidden_signals *h);
 
-/* An instruction has raised it, and it is about to end the process: what blocks it is not to come
- * back, as the kernel unblocks what it forces upon a thread (force_sig_info_to_task). It would
- * queue again what is blocked, and the thread run on. */
+/* An instruction has raised the signal, which is about to end the process: it must stay unblocked,
+ * as the kernel unblocks what it forces upon a thread (force_sig_info_to_task). Were it blocked,
+ * the kernel would queue it and the thread would run on. */
 void hidden_signals_let_kill(struct hidden_signals *h, int signo);
 
-/* Both. Returns 0 or -BT_E_GONE. */
+/* Unhides, then gives back. Returns 0 or -BT_E_GONE. */
 int hidden_signals_restore(struct task *task, struct hidden_signals *h);
 
-/* The stopped task lets others of its process run, which may ask for what was sent to the process:
- * all is restored; in the midst of a step (mid_run) the kernel has again what was sent to the
- * process, and the mask stays. Returns as hidden_signals_restore() does. */
+/* The stopped task lets other threads of its process run, which may ask for signals of the process:
+ * restores all. In the midst of a step (mid_run) only signals of the process go back to the kernel,
+ * and the mask stays. Returns as hidden_signals_restore() does. */
 int hidden_signals_rest(struct task *task, struct hidden_signals *h);
 
-/* The stopped task goes on in the midst of a step: what waits for the process it is not to take
- * from under others that ask for it. Returns 0 or -BT_E_GONE. */
+/* The stopped task goes on in the midst of a step: offers pending signals of the process to its
+ * other threads first. Returns 0 or -BT_E_GONE. */
 int hidden_signals_go_on(struct task *task, struct hidden_signals *h);
 
-/* A signal that is none of ours has come. True: it is a SIGTRAP or SIGSEGV, the program blocks it,
- * and the task is to go on without it, by way of hidden_signals_hide(). May change *info to the one
- * that was sent first, of which the kernel does not know: with false it is the caller's to tell it.
- * sent: whatever it looks like, no instruction has raised it. */
+/* A signal that is none of ours has come. True: it is a SIGTRAP or SIGSEGV that the program blocks,
+ * and the task is to go on without it, through hidden_signals_hide(). If it was posted here, *info
+ * becomes that of the first sending; the kernel does not know it, so on false the caller sets it.
+ * sent: no instruction has raised it, whatever *info looks like. */
 bool hidden_signals_keep(struct task *task, struct hidden_signals *h, siginfo_t *info, bool sent);
 
-/* The kernel has this SIGTRAP again, which came to the stopped task where it could not be told of.
- */
+/* Gives the kernel this SIGTRAP back, which came where the stopped task could not take it. */
 void hidden_signals_post(struct task *task, struct hidden_signals *h, const siginfo_t *info);
 
 #endif

@@ -10,7 +10,7 @@
 #include "collector/task/task.h"
 #include "collector/tracee/tracee.h"
 
-/* Room for n bytes behind what is kept, of which the oldest go. */
+/* Makes room for n bytes behind the kept ones, and drops the oldest for it. */
 static char *make_room(struct last_words *w, size_t n)
 {
 	size_t kept = w->len < LAST_WORDS_MAX - n ? w->len : LAST_WORDS_MAX - n;
@@ -20,8 +20,7 @@ static char *make_room(struct last_words *w, size_t n)
 	return w->text + kept;
 }
 
-/* Memory that can be read no more leaves a hole: what was kept before it is not the end any more.
- */
+/* Unreadable memory leaves a hole: the kept bytes before it are not the end any more, and go. */
 static void hear(struct last_words *w, pid_t tid, uint64_t at, uint64_t len)
 {
 	size_t n = len < LAST_WORDS_MAX ? (size_t)len : LAST_WORDS_MAX;
@@ -31,7 +30,7 @@ static void hear(struct last_words *w, pid_t tid, uint64_t at, uint64_t len)
 		w->len = 0;
 }
 
-/* Of what the vectors name so much was written. */
+/* len bytes were written, of the memory that the vectors name. */
 static void hear_vectors(struct last_words *w, pid_t tid, uint64_t at, uint64_t count, uint64_t len)
 {
 	enum {

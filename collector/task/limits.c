@@ -1,4 +1,22 @@
 /* SPDX-License-Identifier: MIT */
+/* The kernel's limit of a process is `own` + share: `own` is what the program knows and sets, the
+ * share is the backend's memory. struct limit holds both for each of the limited resources.
+ *
+ * limits_raise() adds the share before a backend maps its memory. Before each change refresh()
+ * reads the limit again: where another process has changed it, the new limit is the program's own.
+ *
+ * getrlimit, setrlimit and prlimit64 are changed at both ends. At the entry a new limit is read,
+ * the share is added, and the call's argument points to the sum, below the thread's stack. At the
+ * exit argument and memory are put back; an old limit that the kernel has written is replaced by
+ * the program's own. The process that the call is about may be another one, in the caller's pid
+ * namespace.
+ *
+ * An execve begins with an address space without the backend's memory, so the share is set aside
+ * until the call returns; other threads would need it, so a process
+ * with several keeps it.
+ *
+ * The recorder's own limits are a matter apart: it raises what it can of its own before the program
+ * starts, and the program gets the old ones. */
 #include "collector/task/limits.h"
 
 #include <errno.h>
@@ -23,7 +41,7 @@ static bool same(const struct rlimit *a, const struct rlimit *b)
 
 static rlim_t smaller(rlim_t a, rlim_t b) { return a < b ? a : b; }
 
-/* No limit stays none, and a limit never becomes none. */
+/* RLIM_INFINITY stays so; a finite limit stays finite. */
 static rlim_t plus(rlim_t own, uint64_t share)
 {
 	if (own == RLIM_INFINITY)
@@ -43,8 +61,8 @@ static rlim_t number(const char *text)
 	return strncmp(text, "unlimited", 9) ? strtoull(text, NULL, 10) : RLIM_INFINITY;
 }
 
-/* Those of a process that has changed its user need CAP_SYS_RESOURCE, or its file in /proc
- * (proc(5)): two columns behind the name. */
+/* Reads a limit from /proc/PID/limits (proc(5)): two columns behind its name. prlimit(2) needs
+ * CAP_SYS_RESOURCE for a process that has changed its user. */
 static bool read_file(pid_t pid, const char *name, struct rlimit *now)
 {
 	char path[32], line[256], soft[32], hard[32];
@@ -129,7 +147,8 @@ static bool set(struct limit *l, enum limited which, pid_t pid, struct rlimit ke
 	return true;
 }
 
-/* A limit that somebody else has changed is what it is now. False when the process is gone. */
+/* Reads the kernel's limit. If another process has changed it, that is the program's own now. False
+ * when the process is gone. */
 static bool refresh(struct limit *l, enum limited which, pid_t pid)
 {
 	struct rlimit now;
@@ -186,8 +205,9 @@ void limits_restore(struct limits *l, pid_t pid)
 		*l = (struct limits){0};
 }
 
-/* The new program is mapped within the limits alone: it has nothing of the backend's yet. Hard
- * limits stay, they may not come back. */
+/* The kernel maps the new program within the program's own limits: the new address space has no
+ * memory of the backend yet. Hard limits stay raised: without CAP_SYS_RESOURCE a lowered one cannot
+ * be raised again. */
 static void set_aside(struct limits *l, pid_t pid)
 {
 	for (enum limited i = 0; i < LIMITED; i++)
@@ -199,7 +219,7 @@ static void set_aside(struct limits *l, pid_t pid)
 
 /* ---- Whose limits a call is about ---- */
 
-/* Which of its arguments are what; -1: it has none. */
+/* Indices of a call's arguments; -1: it has no such argument. */
 struct form {
 	uint16_t nr;
 	int8_t pid, resource, new, old;
@@ -232,7 +252,8 @@ enum {
 	LEVELS = 33, /* of pid namespaces: MAX_PID_NS_LEVEL, and the first one */
 };
 
-/* The thread's numbers in its pid namespaces, ours first. Returns how many, 0 when it is gone. */
+/* Reads the thread's ids in its pid namespaces, ours first. Returns their number, 0 when the thread
+ * is gone. */
 static int numbers_of(pid_t tid, pid_t numbers[LEVELS])
 {
 	char path[32], line[512], *at, *end;
@@ -264,7 +285,8 @@ static ino_t namespace_of(pid_t tid)
 	return stat(path, &st) ? 0 : st.st_ino;
 }
 
-/* The process of the thread that the caller knows by that number. NULL: none of ours. */
+/* The process of the thread that has this id in the caller's pid namespace. NULL: it is not
+ * recorded. */
 static struct process *process_known_as(const struct task_table *t, const struct task *caller,
 					pid_t number)
 {
@@ -310,7 +332,7 @@ static uint64_t *argument(struct bt_regs *regs, int i)
 	return at[i];
 }
 
-/* As the kernel will read it: not from where the program could not. */
+/* Reads with the program's page protection, as the kernel will. */
 static bool read_as_program(pid_t tid, uint64_t addr, void *out, size_t n)
 {
 	struct iovec local = {out, n}, remote = {(void *)(uintptr_t)addr, n};
@@ -318,8 +340,8 @@ static bool read_as_program(pid_t tid, uint64_t addr, void *out, size_t n)
 	return process_vm_readv(tid, &local, 1, &remote, 1, 0) == (ssize_t)n;
 }
 
-/* What the kernel must be asked for, so that it permits and refuses what it would without the
- * share: a limit that is higher than the program's hard one is higher than the kernel's, too. */
+/* The limit to ask the kernel for, so that it permits and refuses as it would without the share: a
+ * limit above the program's hard one is above the kernel's, too. */
 static struct rlimit with_share(const struct limit *l, enum limited which, uint64_t share,
 				struct rlimit asked)
 {
@@ -333,9 +355,9 @@ static struct rlimit with_share(const struct limit *l, enum limited which, uint6
 	return passed;
 }
 
-/* Lets the call read c->passed instead of what is at addr: from a place of the thread's own, behind
- * the red zone, so that no other thread of the program ever sees it; where there is no stack, from
- * addr. */
+/* Lets the call read c->passed instead of the limit at addr. It lies below the red zone of the
+ * thread's stack, so that no other thread of the program sees it; without a stack it lies at addr.
+ */
 static bool redirect(struct task *task, struct limits_syscall *c, int arg, uint64_t addr)
 {
 	enum {
@@ -358,7 +380,8 @@ static void undo_redirect(struct task *task, const struct limits_syscall *c, int
 {
 	struct rlimit there = {0};
 
-	/* In place of the argument, the kernel may have put the old limit over it. */
+	/* Where old and new are at the same address, the kernel may have written the old one over
+	 * it. */
 	if (read_as_program(task->host_tid, c->scratch, &there, sizeof there) &&
 	    same(&there, &c->passed))
 		tracee_write(task->host_tid, c->scratch, &c->saved, sizeof c->saved);
@@ -392,7 +415,7 @@ void limits_syscall_entered(const struct task_table *t, struct task *task)
 	c->sets = redirect(task, c, f->new, new);
 }
 
-/* The limit as it was, where the kernel has written it for the program. */
+/* Replaces the old limit that the kernel has written by the program's own. */
 static void correct_old(const struct task *task, const struct limits_syscall *c, uint64_t addr)
 {
 	struct rlimit told = {0};
@@ -417,8 +440,8 @@ void limits_syscall_left(const struct task_table *t, struct task *task)
 	c->target = 0;
 	if (c->sets)
 		undo_redirect(task, c, f->new);
-	/* EFAULT comes when the new limit is in force and the old one could not be told: ours could
-	 * be read. */
+	/* With EFAULT the new limit is in force, and only the old one could not be written:
+	 * c->passed was readable. */
 	if (p && p->limits.share && c->sets && (!result || result == -EFAULT))
 		p->limits.of[c->which] = (struct limit){c->asked, c->passed};
 	if (!result && f->old >= 0)

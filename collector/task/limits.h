@@ -4,8 +4,12 @@
  * and the program sees and sets its own: own + share is enforced, for the recorder by the kernel
  * itself. Limits belong to a process; they go on over fork (copied) and execve (kept).
  *
- * Without CAP_SYS_RESOURCE nobody can raise a hard limit: what cannot be added is room that the
- * program does not have. */
+ * Without CAP_SYS_RESOURCE nobody can raise a hard limit: the program then lacks the part of the
+ * share that could not be added.
+ *
+ * The supervisor calls it at each system call's entry and exit, the engine before it maps a region;
+ * launch and btrec run raise the recorder's own limits. The program only ever sees `own`: its
+ * memory and registers differ from that for the time of a call at most. */
 #ifndef BT_LIMITS_H
 #define BT_LIMITS_H
 
@@ -20,8 +24,7 @@ enum limited {
 	LIMITED,
 };
 
-/* A backend's memory in an address space: where it begins, and to how many bytes it amounts, in
- * whole pages. */
+/* A backend's memory in an address space: its start, and its bytes by resource, in whole pages. */
 struct limits_share {
 	uint64_t start;
 	uint64_t bytes[LIMITED];
@@ -29,7 +32,7 @@ struct limits_share {
 
 struct limit {
 	struct rlimit own;    /* as the program knows it */
-	struct rlimit kernel; /* as it is */
+	struct rlimit kernel; /* as the kernel has it */
 };
 
 /* Of a process. All zero: nothing has been added. */
@@ -44,7 +47,8 @@ struct limits_syscall {
 	pid_t target; /* the process; 0: there is no such call */
 	enum limited which;
 	struct limit before;
-	bool sets; /* it sets asked; passed was put in its place, at scratch, over saved */
+	bool sets; /* the program asked for `asked`; the call reads `passed` at scratch, where
+		    * `saved` was */
 	struct rlimit asked, passed, saved;
 	uint64_t scratch;
 };
@@ -52,18 +56,18 @@ struct limits_syscall {
 struct task;
 struct task_table;
 
-/* The calling process goes on with as much as it may have of what a recorder needs more of the more
- * it records; were gets the limits that it had, which are the program's to be. */
+/* Raises the calling process's limits as far as it may, for resources that a long recording needs
+ * more of. were gets the old limits, for the program. */
 void limits_lift_own(struct rlimit were[RLIM_NLIMITS]);
 void limits_put_back(const struct rlimit were[RLIM_NLIMITS]);
 
-/* How many bytes the calling process may have for one thing that grows: a quarter of the least of
- * its limits of memory, for what remains is for all others. UINT64_MAX: there is no limit. */
+/* How many bytes one growing table of the calling process may have: a quarter of the lowest of its
+ * memory limits. UINT64_MAX: there is no limit. */
 uint64_t limits_room_of_own(void);
 
-/* Whether a descriptor of the caller's is one of the first so many quarters of those that it may
- * have: what can be done without one in the end keeps no other, for statuses, memory and the trace
- * are read and written by such. */
+/* Whether fd lies in the first so many quarters of the descriptors that the caller may have. A user
+ * that can do without a descriptor asks this and gives way: /proc files, memory and the trace need
+ * theirs. */
 bool limits_has_spare(int fd, unsigned quarters);
 
 /* The share is about to be mapped, or is there already, in the process's address space: adds it to
@@ -73,16 +77,16 @@ void limits_raise(struct limits *l, pid_t pid, const struct limits_share *share)
 /* Whether not all of the share could be added: a hard limit cannot be raised. */
 bool limits_fall_short(const struct limits *l);
 
-/* Takes back what was added, where that is permitted: not from a process that has changed its user,
+/* Takes the share away again. The kernel refuses that for a process that has changed its user,
  * without CAP_SYS_RESOURCE. */
 void limits_restore(struct limits *l, pid_t pid);
 
-/* A limit of a process as the kernel has it: RLIMIT_AS, RLIMIT_DATA or RLIMIT_MEMLOCK of any,
- * others of those with our user. False when it is gone. */
+/* A limit of a process as the kernel has it. RLIMIT_AS, RLIMIT_DATA and RLIMIT_MEMLOCK can be read
+ * of any process, others of processes with our user. False when the process is gone. */
 bool limits_get(pid_t pid, int resource, struct rlimit *now);
 
-/* At the entry of a system call (task->syscall, task->regs), before it is made, and at its exit.
- * The program's memory and registers are changed for the time of the call at most. */
+/* To be called at the entry of each system call (task->syscall, task->regs) and at its exit. They
+ * change the program's memory and registers for the time of the call at most. */
 void limits_syscall_entered(const struct task_table *t, struct task *task);
 void limits_syscall_left(const struct task_table *t, struct task *task);
 

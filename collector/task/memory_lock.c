@@ -38,7 +38,7 @@ static bool would_fit(const struct task *task, const struct limits_share *share)
 	       pages - share->bytes[LIMITED_AS] / BT_PAGE <= limit.rlim_cur / BT_PAGE;
 }
 
-/* What is mapped but the backend's memory: an array to be freed, NULL without memory. */
+/* All mappings but the backend's memory: an array to be freed, NULL without memory. */
 static struct piece *read_pieces(pid_t tid, const struct limits_share *share, size_t *count)
 {
 	uint64_t end = share->start + share->bytes[LIMITED_AS];
@@ -76,8 +76,8 @@ static void call(struct task *task, long nr, uint64_t a, uint64_t b, uint64_t c)
 	(void)tracee_syscall_again(task->host_tid, &task->regs, nr, args);
 }
 
-/* An mlockall that there was no room for, piece by piece. As in mlockall, what cannot be locked or
- * read is no error. */
+/* Makes an mlockall that failed for want of room, mapping by mapping. As in mlockall, a mapping
+ * that cannot be locked or read is no error. */
 static bool lock_pieces(struct task *task, const struct limits_share *share, unsigned flags)
 {
 	size_t count;
@@ -108,7 +108,7 @@ void memory_lock_syscall_left(struct task *task)
 		return;
 	if (result && (result != -ENOMEM || !would_fit(task, share)))
 		return;
-	/* A filter of the program's may end it for what it does not ask for itself. */
+	/* A filter of the program may kill it for a call that we inject. */
 	if (tracee_is_filtered(task->host_tid) || tracee_get_mask(task->host_tid, &mask) ||
 	    tracee_set_mask(task->host_tid, UINT64_MAX))
 		return;

@@ -9,7 +9,7 @@
 #include "collector/task/task.h"
 #include "lib/array_size.h"
 
-/* A number at *at, which goes behind it. */
+/* Reads a number at *at, and moves *at behind it. */
 static bool take_number(const char **at, int base, uint64_t *out)
 {
 	const char *from = *at;

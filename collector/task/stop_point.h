@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 /* A point at which a task is to be stopped, exactly (GLOSSARY.md; btrec run --snap-at). Each task
  * has one at most. Its session sets it, by the backend's operation stop_at (backend.h), and sets
- * the next one when the task is there. */
+ * the next one when the task is there. Backends ask on which side of it the task is; btrec run
+ * parses them. No state but the task's. */
 #ifndef BT_STOP_POINT_H
 #define BT_STOP_POINT_H
 
@@ -14,10 +15,9 @@
 struct task;
 
 struct stop_point {
-	uint32_t task; /* its number in the trace */
-	struct bt_point
-		at;     /* rip: the first visit of it then; 0: wherever the task is then first */
-	bool iteration; /* at.rcx counts, too: an iteration of a REP instruction */
+	uint32_t task;      /* its number in the trace */
+	struct bt_point at; /* rip: its first visit at that tick and transfer; 0: any instruction */
+	bool iteration;     /* at.rcx is set: an iteration of a REP instruction */
 };
 
 /* Room for stop_point_print(), with the NUL. */
@@ -26,19 +26,19 @@ enum { STOP_POINT_TEXT = 112 };
 enum stop_point_side {
 	STOP_POINT_AHEAD, /* or there is none */
 	STOP_POINT_HERE,
-	STOP_POINT_PASSED, /* it was not at that instruction then */
+	STOP_POINT_PASSED, /* the task was never at that instruction at that tick */
 };
 
 /* [TASK:]TICK[+TRANSFERS][@ADDRESS[,RCX]], as btrec dump prints points; ADDRESS and RCX are
- * hexadecimal; TASK 1 unless told. False where that is none, *point is untouched then. */
+ * hexadecimal; TASK is 1 by default. False for other text: *point is untouched then. */
 bool stop_point_parse(const char *text, struct stop_point *point);
 void stop_point_print(const struct stop_point *point, char *out, size_t size);
 
 /* By task, then in the order in which the task comes to them; for qsort(3). */
 int stop_point_compare(const void *a, const void *b);
 
-/* Where the task, stopped between two instructions with its registers read, is seen from its stop
- * point. Cheap while the tick is another. */
+/* On which side of its stop point the task is. It is stopped between two instructions, with its
+ * registers read. Cheap while the tick is another. */
 enum stop_point_side stop_point_side(const struct task *task);
 
 /* Ticks until that of the task's stop point; UINT64_MAX: it has none. */

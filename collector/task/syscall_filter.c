@@ -112,7 +112,7 @@ static bool holds(uint16_t op, uint32_t a, uint32_t operand)
 	}
 }
 
-/* False for what no filter has. */
+/* False for an instruction that no filter can have. */
 static bool load(struct bpf_machine *m, uint16_t code, uint32_t k, const struct seccomp_data *call,
 		 uint32_t *to)
 {
@@ -136,8 +136,7 @@ static bool load(struct bpf_machine *m, uint16_t code, uint32_t k, const struct 
 	}
 }
 
-/* What the filter returns. What cannot be one's code is answered as the kernel answers what it does
- * not know: kill. */
+/* What the filter returns. Invalid code gives kill, as the kernel gives for an unknown action. */
 static uint32_t run(const struct syscall_filter *f, const struct seccomp_data *call)
 {
 	struct bpf_machine m = {0};
@@ -191,7 +190,7 @@ bool syscall_filter_allows(const struct syscall_filter *f, const struct seccomp_
 	return true;
 }
 
-/* How many of them there are. */
+/* The number of filters in the list. */
 static int count_of(const struct syscall_filter *f)
 {
 	int n = 0;
@@ -206,7 +205,7 @@ bool syscall_filter_passes(const struct task *task, uint64_t ip, long nr, const 
 	struct seccomp_data call = {
 		.nr = (int)nr, .arch = AUDIT_ARCH_X86_64, .instruction_pointer = ip};
 
-	/* One was not seen (int 0x80), or could not be kept. */
+	/* A filter was installed unseen (int 0x80), or there was no memory for it. */
 	if (!task->filters_unseen && tracee_filters(task->host_tid) > count_of(task->filter))
 		return false;
 	for (int i = 0; i < 6; i++)
@@ -222,7 +221,7 @@ bool syscall_filter_answers(const struct task *task)
 
 /* ---- Their installation ---- */
 
-/* SECCOMP_MODE_STRICT as a filter: what it lets pass is none of ours. */
+/* SECCOMP_MODE_STRICT as a filter: none of the calls that it allows is one that we inject. */
 static const struct sock_filter strict[] = {BPF_STMT(BPF_RET | BPF_K, SECCOMP_RET_KILL_THREAD)};
 
 struct installation {
@@ -248,11 +247,12 @@ static bool installs(const struct tracee_syscall *c, uint64_t result, struct ins
 				    c->args[2]};
 	if (mode != SECCOMP_MODE_STRICT && mode != SECCOMP_MODE_FILTER)
 		return false;
-	/* A descriptor, or the thread that could not be brought to it. */
+	/* With a listener the result is a descriptor. Else any result but 0 is a failure: with
+	 * TSYNC it is the thread that could not be synchronized. */
 	return flags & SECCOMP_FILTER_FLAG_NEW_LISTENER ? !call_has_failed(result) : !result;
 }
 
-/* Adds the filter that the program describes there; nothing where it cannot be read. */
+/* Adds the filter whose sock_fprog is at this address, if it can be read. */
 static void add_program(struct task *task, uint64_t at)
 {
 	struct sock_filter *code;

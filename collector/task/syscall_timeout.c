@@ -18,12 +18,12 @@
 enum timeout_unit {
 	UNIT_SPEC,    /* the address of a timespec, NULL: none */
 	UNIT_MS,      /* an int, negative: none */
-	UNIT_RECEIVE, /* a socket, whose option it is: SO_RCVTIMEO, */
-	UNIT_SEND,    /* or SO_SNDTIMEO */
+	UNIT_RECEIVE, /* a socket: its option SO_RCVTIMEO */
+	UNIT_SEND,    /* a socket: its option SO_SNDTIMEO */
 };
 
-/* Where a call has its timeout, and what it gives when that is over (the calls' manual pages;
- * signal(7) has which are not made again). */
+/* The register of a call's timeout, and what the call returns when it is over (the calls' manual
+ * pages; signal(7) lists the calls that are not restarted). */
 static const struct form {
 	uint16_t nr;
 	enum timeout_unit unit;
@@ -56,8 +56,7 @@ static const struct form *form_of(const struct bt_regs *regs)
 	return NULL;
 }
 
-/* In nanoseconds, UINT64_MAX: none, or nobody can tell. Of the descriptor that the process has
- * under this number. */
+/* The timeout of the process's descriptor `there`, in nanoseconds. UINT64_MAX: none, or unknown. */
 static uint64_t timeout_of_socket(const struct task *task, int there, int option)
 {
 	struct timeval t = {0};
@@ -90,7 +89,7 @@ void syscall_timeout_begin(struct task *task, uint64_t now)
 	const struct syscall_timeout first = {
 		.rip = task->regs.rip, .tick = task_tick(task), .began = now};
 
-	/* No branch comes between a call and the same made again. */
+	/* No branch lies between a call and its repetition. */
 	if (!t->again || t->rip != first.rip || t->tick != first.tick)
 		*t = first;
 	t->again = false;

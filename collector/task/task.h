@@ -1,7 +1,9 @@
 /* SPDX-License-Identifier: MIT */
-/* Tasks, processes and units, and the table that holds them: what all know of them who run code.
- * The supervisor, the session and the backends each keep more of a task behind a pointer that is
- * theirs alone. */
+/* Tasks, processes and units, and the table that holds them: the part that backends, supervisor and
+ * session share. Each of these keeps more of a task behind a pointer that is its alone.
+ *
+ * A task belongs to one process and one unit; a new one has neither yet. The last task of a process
+ * or unit frees it. task->state changes through task_set_state() alone. One thread. */
 #ifndef BT_TASK_H
 #define BT_TASK_H
 
@@ -20,8 +22,7 @@
 #include "lib/regs.h"
 
 enum task_state {
-	TASK_NEW, /* known from its own first stop or from its parent's event, but not yet from both
-		   */
+	TASK_NEW,           /* its own first stop or its parent's event has come, not yet both */
 	TASK_READY,         /* stopped; waits for its unit's turn */
 	TASK_RUNNING,       /* user code runs under the backend; it is its unit's current task */
 	TASK_IN_SYSCALL,    /* in the kernel between entry and exit */
@@ -32,8 +33,8 @@ enum task_state {
 
 /* A call that is made again for what is left (cut_transfer.h). */
 struct cut_transfer {
-	uint64_t moved;         /* before; 0: none is */
-	uint64_t buffer, count; /* arguments of the whole */
+	uint64_t moved;         /* bytes moved before; 0: no call is being repeated */
+	uint64_t buffer, count; /* arguments of the whole call */
 	bool rewound;           /* the instruction is still to be executed */
 };
 
@@ -41,7 +42,7 @@ struct cut_transfer {
 struct handler_frame {
 	uint64_t sp;
 	uint64_t alt_start, alt_end; /* of the alternate stack it lies on; 0 for none */
-	uint64_t interrupted_sp;     /* where it does: of what the signal interrupted */
+	uint64_t interrupted_sp;     /* on an alternate stack: the interrupted code's rsp */
 };
 
 enum {
@@ -57,10 +58,10 @@ enum hidden_signal {
 	HIDDEN_SIGNALS,
 };
 
-/* One that the recorder has sent again, in its own name. */
+/* A signal that the recorder has sent again, in its own name. */
 struct posted_signal {
 	bool posted;
-	siginfo_t info; /* what it was */
+	siginfo_t info; /* of the first sending */
 };
 
 struct process {
@@ -71,19 +72,19 @@ struct process {
 	bool initial;
 	bool fatal_kept;          /* its fatal snapshot has been taken */
 	const char *leaving;      /* why it is to be detached at the next tick; until then it stays
-				     stopped where it is. NULL: it is not */
+				     stopped. NULL: it is not to be */
 	unsigned request_mark;    /* of the last request for a snapshot of it */
 	bool snapshot_wanted;     /* at the next stop of any of its tasks */
 	bool files_shared;        /* another process has the same descriptors (CLONE_FILES without
 				     CLONE_VM) */
 	struct task *members;     /* its tasks */
-	unsigned signals_ignored; /* signals of which the program was not to know, so far */
-	unsigned signals_held;    /* tasks whose backend may have signals that were sent to it
+	unsigned signals_ignored; /* signals so far that the program was not shown */
+	unsigned signals_held;    /* tasks whose backend may hold signals for the process
 				     (hidden_signals.h) */
-	struct posted_signal posted[HIDDEN_SIGNALS]; /* to it */
+	struct posted_signal posted[HIDDEN_SIGNALS]; /* to the process */
 	bool trap_ignored; /* the program ignores SIGTRAP; stepping makes the kernel forget that */
-	bool trap_known; /* an execve changes nothing in that: what is handled is not ignored, what
-			    is ignored stays so */
+	bool trap_known;   /* trap_ignored is known. An execve keeps it: an ignored signal stays
+			      ignored, a handled one is not ignored afterwards */
 	struct limits limits;
 	struct last_words *last_words; /* NULL: none */
 };
@@ -96,11 +97,11 @@ enum {
 struct unit {
 	struct unit *next, **link; /* in the table */
 	uint32_t number;
-	unsigned tasks, running; /* its tasks; of them in TASK_RUNNING, */
-	unsigned waiting;        /* ... and waiting for their turn */
+	unsigned tasks, running; /* its tasks; those of them in TASK_RUNNING */
+	unsigned waiting;        /* those of them that wait for the turn */
 	struct task *current;    /* has the turn; NULL: nobody, or they run side by side */
-	unsigned yields; /* how often the processor was given up for whoever made the last call at a
-			    stop, or was woken by that; at most TURN_YIELDS */
+	unsigned yields; /* how often the processor was given up for the task that made the last
+			    call at a stop, or for one that the call woke; at most TURN_YIELDS */
 	struct unit_turns *turns; /* the supervisor's; freed with the unit by free(3) */
 };
 
@@ -114,15 +115,14 @@ struct task {
 	struct unit *unit;
 	enum task_state state;
 	enum bt_task_how how;
-	bool native;    /* runs on its own: nothing is known of it until the session says where it
+	bool native;    /* runs unrecorded: nothing is known of it until the session says where it
 			   begins */
-	bool unwatched; /* it has the turn although it only waits for what others do, for they do,
-			   too: there is no hurry */
+	bool unwatched; /* it only waits for others, and has the turn because all others do so, too:
+			   there is no hurry */
 
 	/* Where it is. */
 	struct bt_regs regs; /* of the last stop, as the application sees them */
-	bool mid_run; /* it was stopped in what the backend had begun: registers are those before
-			 that */
+	bool mid_run; /* it was stopped in the midst of a step: regs are those before the step */
 	const struct stop_point *stop_point; /* where it is to be stopped; NULL: nowhere */
 	struct handler_frame frames[HANDLER_DEPTH_MAX]; /* of handlers that it has not left */
 	unsigned depth;
@@ -131,30 +131,30 @@ struct task {
 
 	/* What it did. */
 	struct branch_ring ring;
-	struct branch_log *log; /* of a backend that decodes later what it recorded (branch_log.h),
-				   else NULL: what is newer than the ring */
+	struct branch_log *log; /* branches newer than the ring's, not decoded yet (branch_log.h);
+				   NULL with a backend that fills the ring at once */
 	uint64_t history;       /* entries of branch history it may keep */
 	uint64_t stepped; /* instructions that were single-stepped, system calls not counted */
 
 	/* Its system call. */
 	bool in_syscall;
 	bool syscall_restarts; /* its last one will be entered again by the kernel */
-	bool syscall_cut; /* its last one was made without a stop and gave EINTR, or less than all,
-			     for what stopped it now */
+	bool syscall_cut; /* its last one was made without a stop; the present stop has interrupted
+			     it: it gave EINTR or a short transfer */
 	bool interrupted; /* we interrupted it for a snapshot */
 	struct tracee_syscall syscall; /* the one it is in, or made last */
 	struct cut_transfer transfer;
 	struct syscall_timeout timeout;
-	struct syscall_filter *filter; /* the newest of those it was seen to install, or has from
+	struct syscall_filter *filter; /* the newest filter that it was seen to install, or has from
 					  its parent (syscall_filter.h); NULL: none */
-	bool filters_unseen;           /* or there are others, from when it was native */
+	bool filters_unseen;           /* it may have others, from the time when it was native */
 	struct limits_syscall limits_syscall;
 
 	struct supervised *supervised; /* the supervisor's; freed with the task by free(3) */
 	struct task_record *record;    /* the session's; gone before the task is removed */
 	/* Of the backends, which may be built on one another: */
 	void *backend;          /* the engine's, the pmu's */
-	void *runner;           /* of what runs code for the pmu */
+	void *runner;           /* of the backend that runs code for the pmu */
 	struct step_task *step; /* the stepper's */
 };
 
@@ -169,10 +169,10 @@ struct task_table {
 /* By the thread that carries it. */
 struct task *task_find(const struct task_table *t, pid_t host_tid);
 
-/* A thread with another id carries the task from here on, and is it. */
+/* The task's thread has another id from here on: both tid and host_tid change. */
 void task_rename(struct task_table *t, struct task *task, pid_t tid);
 
-/* A new task in state TASK_NEW without process, which is that thread. NULL without memory. */
+/* Makes a task for that thread, in state TASK_NEW, without process. NULL without memory. */
 struct task *task_add(struct task_table *t, pid_t tid);
 
 /* Takes a task out and frees it; the last of a process and of a unit frees those. */
@@ -181,43 +181,42 @@ void task_remove(struct task_table *t, struct task *task);
 struct process *process_new(pid_t pid, struct address_space *space);
 struct unit *unit_new(struct task_table *t);
 
-/* The only way to change task->state: its unit counts those that run. */
+/* The only way to change task->state: its unit counts the running tasks. */
 void task_set_state(struct task *task, enum task_state state);
 void task_join_unit(struct task *task, struct unit *unit);
 void task_leave_unit(struct task *task);
 void task_join_process(struct task *task, struct process *process);
 void task_leave_process(struct task *task);
 
-/* Enters a branch, or that later ones belong to another image, into the task's history. */
+/* Enters a branch into the task's history; or that later branches belong to another epoch. */
 void task_branch(struct task *task, const struct bt_branch *b, bool tick);
 void task_epoch(struct task *task);
 
-/* So many conditionals and, since the last of them (or, without one, since before), transfers were
- * executed that are not recorded. */
+/* Counts conditionals that were executed and are not recorded, and transfers since the last of
+ * them. With no conditionals, the transfers add to those before. */
 void task_count(struct task *task, uint64_t ticks, uint64_t transfers);
 
-/* So many were executed that are not recorded for this reason: a gap, also where there were none.
- */
+/* The same with a gap for this reason, also where both counts are 0. */
 void task_skip(struct task *task, enum bt_gap_reason reason, uint64_t ticks, uint64_t transfers);
 
-/* About how many entries task_settle() is to bring there. */
+/* About how many entries task_settle() will add to the ring. */
 uint64_t task_unsettled(const struct task *task);
 
-/* Brings everything recorded into task->ring: to be called before that is read. */
+/* Brings everything recorded into task->ring. To be called before the ring is read. */
 void task_settle(struct task *task);
 
-/* Its tick as far as that is recorded. Cheap. */
+/* The task's tick, as far as recorded. Cheap. */
 uint64_t task_tick(const struct task *task);
 
-/* Settles, and tells the observer of all of the history that it has not been told of. None of it is
- * left in memory. */
+/* Settles, and tells the observer the entries that it has not been told. None of them is left in
+ * memory. */
 void task_tell_history(struct task *task, const struct observer *o);
 
-/* Where the task is. */
+/* The point at which the task is. */
 struct bt_point task_point(const struct task *task);
 
-/* Drops handler frames that were left without a sigreturn (siglongjmp): those the stack pointer has
- * moved past. */
+/* Drops handler frames that were left without a sigreturn (siglongjmp): the stack pointer has moved
+ * past them. */
 void task_prune_frames(struct task *task);
 
 #endif
