@@ -12,8 +12,7 @@
  * namespace.
  *
  * An execve begins with an address space without the backend's memory, so the share is set aside
- * until the call returns; other threads would need it, so a process
- * with several keeps it.
+ * until the call returns. A process with other threads keeps it: they need it until then.
  *
  * The recorder's own limits are a matter apart: it raises what it can of its own before the program
  * starts, and the program gets the old ones. */

@@ -1,5 +1,18 @@
 /* SPDX-License-Identifier: MIT */
-/* Into the cache. */
+/* Into the cache. cache_enter() takes a stopped task, whose registers are the application's, and
+ * has it go on in the cache. It finds or makes the fragment at rip, writes the context into the
+ * window, points rip to the fragment and resumes.
+ *
+ * A task does not enter while others in the cache stand in the way of a change (may_enter()): then
+ * it waits, and all leave the cache (es->quiesce). Near its stop point, with no fragment to be had,
+ * or with a signal that comes first it makes a step instead (step_first()).
+ *
+ * Each stop for want of a fragment is dear, so more than one is made (fragment_for()): those of a
+ * persisted group, those that the profile has behind this one (follow_profile()), else those that
+ * the code is likely to lead to (translate_ahead()).
+ *
+ * Two ways lead on without leaving. cache_stay() makes the fragment for which the task has stopped,
+ * and has it go on there. cache_make_room() empties the buffer of records that is full. */
 #include <stdlib.h>
 #include <string.h>
 #include <sys/ptrace.h>

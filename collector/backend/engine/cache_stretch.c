@@ -1,5 +1,18 @@
 /* SPDX-License-Identifier: MIT */
-/* Out of the cache: where the application is at a stop, and what it did since it went in. */
+/* Out of the cache: where the application is at a stop, and what it did since it went in.
+ *
+ * A stop at an int3 of ours is one of an exit, which says the application's address
+ * (state_at_trap()). A stop elsewhere (a signal, an interruption) is looked up in the fragment's
+ * state map (state_at_entry()). In the middle of a sequence the map has no entry: the task is
+ * stepped on to the next one (step_to_entry()). A task that has died cannot be stepped, so its
+ * state is worked out from what registers and context hold, and in the end guessed
+ * (stretch_guess_state()).
+ *
+ * stretch_leave() ends the stretch: records go into the task's log, or ticks are counted; notes of
+ * system calls are taken; task->regs become the application's.
+ *
+ * The program can write to the window. What was read there is checked (is_bound_whole()), and what
+ * makes no sense becomes a gap. */
 #include <signal.h>
 #include <string.h>
 #include <sys/ptrace.h>

@@ -2,7 +2,22 @@
 /* The software engine: application code runs translated, in a code cache inside the traced process.
  * What is not plain user code - system calls, deliveries of signals, faults, instructions that are
  * not for the cache - is done at the application's own addresses by the stepper, an instruction at
- * a time, so that the kernel and the program see only application state. */
+ * a time, so that the kernel and the program see only application state.
+ *
+ * engine_resume() sends a task into the cache (cache_enter()), or steps it where a signal is to be
+ * delivered or a system call goes on. At a stop et->in_cache says who ran it. Behind a step of the
+ * stepper the task goes into the cache again, unless the supervisor has to know (meaning_of()).
+ *
+ * In the cache there are three stops.
+ * - A trap of ours (on_trap()): for a fragment that is missing, room for records, an instruction
+ * that is not for the cache, or a stop that was wanted.
+ * - A signal (on_signal()). If the instruction may have raised it, the task leaves the cache and
+ *   executes it once more at its application address, so that siginfo is authentic (raise_again()).
+ * - An interruption (cache_interrupted()): the supervisor wants a task that may wait in a system
+ * call.
+ *
+ * A signal that came where the application's state cannot be found is held until the next trap of
+ * ours (et->held). engine_stop_soon() asks for such a trap. */
 #include <signal.h>
 #include <stdatomic.h>
 #include <stdlib.h>

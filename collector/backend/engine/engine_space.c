@@ -1,5 +1,18 @@
 /* SPDX-License-Identifier: MIT */
-/* The engine's part of an address space: its code cache and the region in the tracee. */
+/* The engine's part of an address space: its code cache and the region in the tracee.
+ *
+ * engine_space_of() is asked before each entry into the cache. At first it makes the struct, with a
+ * cache that an earlier process has left or an empty one, and has the task map the region
+ * (make_region()). Later it makes again what has gone: the window of a fork's child, the region of
+ * a cache of its own. If a region cannot be had, the process is single-stepped (engine_refuse()).
+ *
+ * The address space reports changes through space_ops. A fork's child shares its parent's cache
+ * while both have the same code. When one's code changes, it takes a copy before it goes on
+ * (own_cache()); ranges that have changed until then are noted (es->lost).
+ *
+ * While tasks run side by side nothing is taken out of the cache: es->quiesce asks all of them to
+ * come out first. Each has a data area of its own; when areas run out, tasks take turns from there
+ * on. */
 #include <signal.h>
 #include <stdio.h>
 #include <stdlib.h>

@@ -1,4 +1,15 @@
 /* SPDX-License-Identifier: MIT */
+/* A small interpreter. spin_look() copies the task's registers and executes instructions on them,
+ * each by a row of a table. It reads memory through spin_reader, once for each word; what the loop
+ * writes changes only the copy.
+ *
+ * Whenever execution is back at the address where it began, the state is kept. After an even number
+ * of returns the two halves are compared: both must have executed the same instructions and touched
+ * the same addresses, and each register and word must have stayed, or have grown by the same number
+ * in both, flags aside (kind_of_round()). With no growth the loop is SPIN_FIXED, else SPIN_COUNTS.
+ *
+ * An instruction without a row, more than VISITS visits, or a loop that neither reads memory nor
+ * pauses is work: SPIN_NOT. */
 #include "collector/backend/engine/spin.h"
 
 #include <stddef.h>

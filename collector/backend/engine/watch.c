@@ -1,4 +1,20 @@
 /* SPDX-License-Identifier: MIT */
+/* Three functions make a page's life. watch_page() is called when code is to be made from it: it
+ * asks whether the page may be watched, has the task call mprotect(2), reads the bytes, and links
+ * those fragments again that the bytes still bear out. watch_open() is called before anybody
+ * writes: it gives the page back and unlinks its fragments. compare() leaves the page to the
+ * program for a while.
+ *
+ * The kernel's write to a protected page would make a system call fail. So pages are opened before
+ * a call that may write there (watch_before_syscall()) and before a signal frame is written
+ * (watch_before_signal()); and no page is protected that a call in progress may write to
+ * (awaited_by_kernel()).
+ *
+ * Some calls change code without a write: a mapping replaced, /proc/PID/mem written. After each
+ * call watch_after_syscall() looks for these and has the code forgotten.
+ *
+ * Where others run side by side in the cache, fragments are unlinked before the page is given back,
+ * and those others are brought out of the cache (es->quiesce). */
 #include "collector/backend/engine/watch.h"
 
 #include <signal.h>

@@ -1,4 +1,18 @@
 /* SPDX-License-Identifier: MIT */
+/* The code of a cache lies in one of two ways.
+ * - Shared: in a memory file. The tracer maps it writable, and what it stores is in the tracees at
+ *   once; these map it readable and executable. Table 2 is in the same file, in front of the code.
+ * - Private: c->code is a mirror, and the tracee has anonymous memory. code_cache_sync() writes
+ *   there, through /proc/PID/mem, what is new in the mirror (from c->synced on) and the
+ * displacements that have changed (c->patches).
+ *
+ * A cache begins as a mirror. code_cache_map() has the tracee make a memory file, and move_into()
+ * copies the mirror into it; without a file the memory is private. A cache that another process has
+ * left (left_caches.h) has a file already, which is mapped; where that is refused, move_out() makes
+ * a mirror of it again.
+ *
+ * The file grows in steps, and its pages are populated some at a time. The descriptor of
+ * /proc/PID/mem is closed after each use if many descriptors are in use. */
 #include "collector/backend/engine/cache/cache_region.h"
 
 #include <errno.h>

@@ -1,4 +1,23 @@
 /* SPDX-License-Identifier: MIT */
+/* The cache is a piece of memory for code and four large arrays beside it: fragments, their exits,
+ * spans (the application code that they were made from) and state maps. All are in the order of the
+ * code, so a binary search finds fragment or exit by offset. `found` leads from an application
+ * address to its fragment, `waiting` to the exits that want a fragment there and have none yet.
+ *
+ * An exit with a link is a jump. It leads to its fragment, or to an int3 of its own. A new exit is
+ * linked at once or waits; a new fragment is given to the exits that wait for it. Where a fragment
+ * does not meet an exit's demand (struct fragment_demand), another one supersedes it.
+ *
+ * code_cache_append() enters a fragment; code_cache_let_in() makes it reachable, and enters it into
+ * the tables of indirect branches if it has an entry for these.
+ *
+ * The code may be running while jumps in it change. patch() makes one aligned store, and keeps a
+ * list of them where the tracee has its own copy.
+ *
+ * What is dropped leaves its memory where it is: a fragment is unlinked, so that the jumps to it
+ * lead to their int3s, and counts as dead. code_cache_clear() frees all at once, when dead code is
+ * too much or there is no room. Fragments are found by page in an index, which is brought up to
+ * date when it is needed. Only a cache with one user drops or unlinks anything. */
 #include "collector/backend/engine/cache/code_cache.h"
 
 #include <assert.h>

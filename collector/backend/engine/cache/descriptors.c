@@ -1,4 +1,20 @@
 /* SPDX-License-Identifier: MIT */
+/* A row of the table is two bytes: the upper bits of a descriptor's number, and a kind. The kind
+ * says how calls on it go: they return at once, may wait, or are to be made at a stop. The number's
+ * lower bits choose the row, so one descriptor can put another one out.
+ *
+ * kind_of() finds the kind by statx(2) of /proc/TID/fd/N: of a file by the type of its file system,
+ * of others by their mode and device number. mountinfo says that type; answers for the last mounts
+ * are kept. No question goes to a file system that may not answer.
+ *
+ * The tracer learns late. At the exit of a call it notes one descriptor that is worth a look
+ * (descriptors_left()), and enters it when the task goes into the cache again
+ * (descriptors_ready()). A call that closes takes out the rows at its entry and again at its exit;
+ * meanwhile nothing is entered.
+ *
+ * Where calls unseen can change the descriptors (io_uring, another process, 32-bit calls), the
+ * table is not used any more (`shared`). While tasks of the space have different descriptors
+ * (`split`), it is not used either. */
 #include "collector/backend/engine/cache/descriptors.h"
 
 #include <dirent.h>

@@ -1,6 +1,21 @@
 /* SPDX-License-Identifier: MIT */
 /* The routines of system calls: whether one is made in the cache, by what the tracer has granted,
- * its arguments and the tables in the window; and what is noted of it. */
+ * its arguments and the tables in the window; and what is noted of it.
+ *
+ * routine_emit_syscall() comes before a call. It looks up what the call needs (syscall_policy.h) by
+ * its number and compares that with what is granted in the context. Then come tests of arguments,
+ * each  * for calls of one kind: descriptors, opening, mappings, signal actions, masks, operations.
+ * A test ends at `yes` or `no`, or goes on to the next; `yes` notes the call and returns to it.
+ * After `no` the code leaves the cache, and the call is made at a stop.
+ *
+ * Before the call CTX_CALLING is set, then CTX_STOP is read. A tracer that wants a stop does it the
+ * other way round, so one of the two sees the other.
+ *
+ * routine_emit_syscall_behind() comes after a call: it notes the result. A descriptor that the call
+ * gave enters the table, and bytes written to descriptor 2 are copied (last_words.h).
+ *
+ * Instructions of ours that may fault at the program's addresses lie between marks in the cache
+ * (masking, copying), by which cache_syscalls_fault() knows them. */
 #include <errno.h>
 #include <fcntl.h>
 #include <signal.h>

@@ -1,4 +1,16 @@
 /* SPDX-License-Identifier: MIT */
+/* What the kernel may write in a system call is one function for each kind of call, chosen by
+ * number in a table (rows). It gives the ranges by a callback. It may give too much, never too
+ * little.
+ *
+ * A call without a row is taken for one that may write at each of its arguments, as far as the
+ * largest number among them says (any_argument()). In a call that is newer than this table, the
+ * memory that arguments point to is searched for addresses, too (structures()). Calls of 32-bit
+ * code may write everywhere.
+ *
+ * The other functions answer one question each about a call, by a switch over its number: whether
+ * watching ends with it, whether contents change without a write, which memory is never to be
+ * watched. */
 #include "collector/backend/engine/changes/watch_syscalls.h"
 
 #include <linux/prctl.h>

@@ -1,4 +1,13 @@
 /* SPDX-License-Identifier: MIT */
+/* The pages are an array sorted by address. watch.c makes each change in the tracee and reports it
+ * here.
+ *
+ * Each opening of a page adds to its heat and to that of all pages; heat halves as time passes. A
+ * hot page is compared instead of protected, for BACKOFF_NS at first and twice as long each further
+ * time; time without a write makes that shorter again.
+ *
+ * A fork's child has the bytes of its parent's pages in common with it, until one of them changes.
+ * When there are too many pages, open ones are forgotten. */
 #include "collector/backend/engine/changes/watched_pages.h"
 
 #include <stddef.h>

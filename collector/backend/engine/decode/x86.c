@@ -1,4 +1,13 @@
 /* SPDX-License-Identifier: MIT */
+/* x86_decode() goes through an instruction once: prefixes, opcode, ModRM and operand, immediate.
+ * The opcode leads to a form (x86_forms.h): eight bytes that say which parts follow, which
+ * registers and flags are used, and whether the instruction may run in the cache. A form may refer
+ * to others by the mandatory prefix or by ModRM (resolve_form()). Opcodes that stand for several
+ * instructions have a case in take_quirk().
+ *
+ * What must run outside of the cache counts as touching all registers and flags.
+ *
+ * A short input is padded, and only at the end is it seen whether the instruction was longer. */
 #include "collector/backend/engine/decode/x86.h"
 
 #include <string.h>

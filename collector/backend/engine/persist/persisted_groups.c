@@ -1,4 +1,15 @@
 /* SPDX-License-Identifier: MIT */
+/* A group is a piece of a file, and any byte of it may be wrong. persisted_add() lays pointers over
+ * its parts (find_parts()) and checks that numbers, offsets and order hold (makes_sense()). Then it
+ * compares the application bytes in the group with those at their place (same_source()): only pages
+ * count that cannot change without their mapping.
+ *
+ * choose() takes the fragments that the cache does not have yet. Memory for all of them is
+ * reserved, so that nothing fails half-way. The code is copied to its place; then addresses,
+ * displacements and numbers of segments in it are set (put_code()). A jump to a fragment that was
+ * not taken leads to its own int3. At last the fragments are let in, when all of them are whole.
+ *
+ * persisted_stamp() names the btrec and the processor that a group is good for. */
 #include "collector/backend/engine/persist/persisted_groups.h"
 
 #include <string.h>

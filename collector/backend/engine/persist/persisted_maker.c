@@ -1,4 +1,15 @@
 /* SPDX-License-Identifier: MIT */
+/* A fragment's code has numbers that depend on where code, application and segments lie. They are
+ * found by translating twice (translate_both()), in two caches of the maker's. In the second one
+ * the  * code lies MOVE_CODE higher, the application MOVE_ADDRESS away (if it may be moved), and
+ * segments have numbers that are MOVE_SEGMENT higher. Where the two codes differ, the difference
+ * says which kind of number stands there (name_number()). Everything else must be the same
+ * (same_but_moved()), or the fragment is not kept.
+ *
+ * persisted_make() goes through the wishes and adds one fragment after the other to a draft, until
+ * there is no room. Numbers in its code become relative to the origin of the group. Then jumps
+ * between fragments of the draft are linked, and all parts are written one behind the other, the
+ * application bytes last. A fragment that had no room stays ready for the next group. */
 #include "collector/backend/engine/persist/persisted_maker.h"
 
 #include <stdlib.h>

@@ -1,4 +1,14 @@
 /* SPDX-License-Identifier: MIT */
+/* struct profiles holds a profile for each program that was met, found by its executable file. It
+ * is read from the user's cache directory at first (profile_load()), and written when the recording
+ * ends or when it gives way: of programs that nobody runs any more IDLE_MAX stay in memory.
+ *
+ * An entry is a place: the number of a file in the profile, and an offset in it. A file is known
+ * again by its build-id, or by what stat(2) says. Beside each entry stands where its group is: in
+ * the first file, in the second one, or in `made`, the groups of this recording.
+ *
+ * A program that has no profile gets that of a similar one: of this recording, else the one that
+ * the cache directory has under the interpreter's name. */
 #include "collector/backend/engine/persist/profile_private.h"
 
 #include <stdio.h>
@@ -8,7 +18,7 @@
 
 enum {
 	MADE_MAX = 96 << 20, /* bytes of groups, of a recording */
-	WORTH = 1 << 18, /* bytes that are written in the time that a entry, a stop, spares in some
+	WORTH = 1 << 18, /* bytes that are written in the time that an entry, a stop, spares in some
 			    runs */
 	WORTH_MIN = 16,  /* entries that are worth writing the smallest file */
 	IDLE_MAX = 16,   /* programs that nobody uses: a script comes back to its tools; a configure

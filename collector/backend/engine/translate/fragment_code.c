@@ -1,6 +1,20 @@
 /* SPDX-License-Identifier: MIT */
 /* The code of a fragment's instructions, and the points in it at which the application's state is
- * known. */
+ * known.
+ *
+ * fragment_emit_step() writes the code of one step. Most instructions are copied as they are.
+ * Changed are those that use r11, which holds the history bits (bring_r11()), those with an operand
+ * relative to rip, CPUID, PAUSE, and all branches.
+ *
+ * A conditional becomes a jump to an exit if it is taken, and goes on in the fragment if not;
+ * either way its bit comes into r11 (without history it is counted before). A direct jump that the
+ * fragment follows has no code. An indirect branch writes a record and goes through the tables; one
+ * with a prediction compares first, and writes a record only when it misses. A call pushes the
+ * application's return address.
+ *
+ * fragment_map_state() notes, for an offset in the code, at which instruction the application is
+ * and where its registers and flags are. A fault must find an entry at its instruction; another
+ * stop is stepped on to the next entry. */
 #include "collector/backend/engine/translate/translation.h"
 
 /* ---- Places ---- */

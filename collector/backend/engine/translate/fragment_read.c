@@ -1,6 +1,23 @@
 /* SPDX-License-Identifier: MIT */
 /* Reading a fragment: which instructions it has, where its safe point stands, which segments it
- * covers. */
+ * covers.
+ *
+ * read_steps() decodes from the first instruction on. It passes conditionals, and follows jumps
+ * that lead forward to code without a fragment. It ends behind any other branch, before an
+ * instruction that is not for the cache, where code that can change begins or ends, and at size
+ * limits. A fragment that is one cycle of direct jumps becomes several rounds of it
+ * (read_rounds()).
+ *
+ * fragment_place_safe_point() asks how many conditionals may have been executed since the last safe
+ *  * point (the demands of the exits that lead here). If they could become too many, or an exit
+ * leads back, a fragment with conditionals gets a safe point: before an instruction that overwrites
+ * all flags, if there is one, as that costs least.
+ *
+ * fragment_add_segments() enters the application code up to each branch as a segment, whatever the
+ * fragment's limits are.
+ *
+ * A cycle of direct branches without a conditional must leave a record, and a prediction must not
+ * close such a cycle: closes_silent_cycle() and fragment_may_predict() look for these. */
 #include "collector/backend/engine/translate/translation.h"
 #include "lib/canonical.h"
 #include "lib/page.h"
