@@ -1,4 +1,17 @@
 /* SPDX-License-Identifier: MIT */
+/* The log is a ring of blocks, and a block is a row of slots as large as a record. A slot is a
+ * record as the cache's code wrote it, or one of ours (enum slot_kind): begin and end of a stretch,
+ * a branch of the stepper's, an epoch, a table. Each block knows context, tick and entries before
+ * its first slot, so the oldest one is dropped without reading it.
+ *
+ * Ticks are counted as slots come. Transfers are known only by decoding: count_up_to() decodes from
+ * the newest conditional on, or from the place that it reached before, and keeps what it found.
+ *
+ * Records that are the same again and again are kept once, with a count (take_repeated()). A record
+ * that code cannot have written is marked as SLOT_BAD.
+ *
+ * branch_log_read.c decodes slots, branch_log_settle.c brings the branches into the ring,
+ * branch_log_tables.c holds the segment tables that slots refer to. */
 #include "collector/history/branch_log_private.h"
 
 #include <stdlib.h>

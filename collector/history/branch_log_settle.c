@@ -1,4 +1,18 @@
 /* SPDX-License-Identifier: MIT */
+/* branch_log_settle() decodes the log from its oldest slot to its newest, a unit at a time
+ * (reader_next()), and pushes the branches into the ring.
+ *
+ * If something before the oldest block was lost, the transfers since the last tick are unknown.
+ * Then nothing is pushed until a conditional comes (`adrift`); a gap stands for what was passed. If
+ * none comes, the transfers are worked out from the count at the end, and the log is read once
+ * more.
+ *
+ * A record may stand for any number of branches. After some more branches than the limit
+ * (most_in_vain()) delivery goes on at the place from which about `limit` branches are left,
+ * found from the end back (skip_to_newest()). Of a repeated round only as many are delivered as are
+ * wanted.
+ *
+ * What cannot be decoded becomes a gap. Afterwards the ring's counts are those of the log. */
 #include "collector/history/branch_log_private.h"
 
 #include <string.h>

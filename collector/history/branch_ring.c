@@ -1,4 +1,13 @@
 /* SPDX-License-Identifier: MIT */
+/* Entries lie at their number modulo the capacity. The ring keeps the state (tick, transfers,
+ * epoch) before its oldest entry and behind its newest: advance() brings a state over one entry.
+ *
+ * A gap that says the counts behind it keeps them in the entry, in memory only. In what an observer
+ * is told, the next run's `before` says them, so a run ends behind such a gap (run_end()).
+ *
+ * flush() tells the newest entries as runs. `told` are ranges of entries that are still in the ring
+ * and that were told before: they are passed over. When all has been told, the memory is freed. An
+ * entry that gives way before it was told is lost, and a gap says so if the limit was lowered. */
 #include "collector/history/branch_ring.h"
 
 #include <stdlib.h>

@@ -1,4 +1,13 @@
 /* SPDX-License-Identifier: MIT */
+/* Segments are numbered, and never change but by dying. All that began at one address are a list,
+ * the newest first, whose head is found by address (`heads`): segment_at() takes the one that lived
+ * in the generation asked for.
+ *
+ * To die is to get a generation as its end. segment_kill() finds living segments by the pages that
+ * they touch; the lists for that are made when something is killed for the first time, as in most
+ * programs nothing is.
+ *
+ * segment_collect() gives the numbers of the dead back, once no record refers to them. */
 #include "collector/history/segment.h"
 
 #include <stdlib.h>
@@ -18,20 +27,18 @@ enum {
 /* On the last page of all there is no code: its list has the long ones. */
 #define LONG_PAGE UINT64_MAX - 1, UINT64_MAX
 
-/* All segments that began at one pc are a fragment, the newest first; its head is found by pc. Each
- * living one stands also in a list per page that it touches, so that a kill looks at few: most
- * programs end before there is any, so those from `listed` on wait for it. The dead leave these
- * lists when somebody comes by. */
+/* Lists by pc, and lists by page. Segments from `listed` on are not on the lists by page yet. A
+ * dead one leaves these when a walk meets it. */
 struct segment_table {
 	unsigned holders;
 	struct segment *segments;
-	uint32_t *older; /* by number: the next in the fragment of its pc; of a freed number the
-			    next free one */
+	uint32_t *older; /* by number: the next in the list of its pc; of a freed number the next
+			    free one */
 	size_t count, cap, older_cap;
 	uint32_t free_number; /* the first freed */
 	size_t dead;          /* in the table, not freed */
 	uint32_t generation;
-	struct address_lists heads; /* of fragments, by pc */
+	struct address_lists heads; /* of the lists by pc */
 
 	size_t listed; /* segments before this are on lists */
 	struct page_lists pages;
@@ -112,7 +119,7 @@ static bool grow_segments(struct segment_table *t)
 				   sizeof *t->segments);
 }
 
-/* Room for everything that segment n needs here has been made. */
+/* Needs room for LONG_PAGES entries, which the caller has made. */
 static void put_on_pages(struct segment_table *t, uint32_t n)
 {
 	const struct segment *s = &t->segments[n];
@@ -123,7 +130,7 @@ static void put_on_pages(struct segment_table *t, uint32_t n)
 		page_lists_add(&t->pages, s->pc, s->end, n);
 }
 
-/* Those that are not on the lists yet come to them. False without memory. */
+/* Enters the segments that are not on the lists by page yet. False without memory. */
 static bool list_all(struct segment_table *t)
 {
 	for (; t->listed < t->count; t->listed++) {
@@ -136,7 +143,7 @@ static bool list_all(struct segment_table *t)
 	return true;
 }
 
-/* The newest that began at pc, or NONE. */
+/* The newest segment that began at pc, or NONE. */
 static uint32_t head_of(const struct segment_table *t, uint64_t pc)
 {
 	uint32_t n = address_lists_first(&t->heads, pc);
@@ -146,7 +153,7 @@ static uint32_t head_of(const struct segment_table *t, uint64_t pc)
 	return n;
 }
 
-/* Of a fragment the living segment that is the same, or NONE. */
+/* The living segment of a list that is the same as s, or NONE. */
 static uint32_t find_same(const struct segment_table *t, uint32_t head, const struct segment *s)
 {
 	for (uint32_t n = head; n != NONE; n = t->older[n]) {
@@ -159,7 +166,7 @@ static uint32_t find_same(const struct segment_table *t, uint32_t head, const st
 	return NONE;
 }
 
-/* Another head of the fragment of a pc; either may be NONE. */
+/* Changes the head of the list of a pc; either may be NONE. */
 static void change_head(struct segment_table *t, uint64_t pc, uint32_t old, uint32_t head)
 {
 	if (old != NONE)
@@ -271,7 +278,7 @@ uint32_t segment_retain(struct segment_table *t,
 
 uint32_t segment_generation(const struct segment_table *t) { return t->generation; }
 
-/* Takes the dead off all lists, so that their numbers can be used again. */
+/* Takes the dead off all lists by page, so that their numbers can be used again. */
 static void unlink_dead(struct segment_table *t)
 {
 	struct kill none = {.table = t};
@@ -279,7 +286,7 @@ static void unlink_dead(struct segment_table *t)
 	page_lists_walk(&t->pages, 0, UINT64_MAX, survives, &none);
 }
 
-/* Frees those of a fragment that died in or before the generation. Returns its head then. */
+/* Frees those of a list that died in or before the generation. Returns its new head. */
 static uint32_t collect_fragment(struct segment_table *t, uint32_t head, uint32_t generation)
 {
 	uint32_t *at = &head;
