@@ -1,5 +1,20 @@
 /* SPDX-License-Identifier: MIT */
-/* btrec run: finds the program, makes the trace, starts front and recorder. */
+/* btrec run: finds the program, makes the trace, starts front and recorder.
+ *
+ * run_command() reads the options, chooses backend and branch source (by asking the doctor, where
+ * the user leaves it open), and finds the program. An error up to there ends it with a message.
+ * start() forks: the parent becomes the front (front.h), the child the recorder, and a pipe leads
+ * from child to parent.
+ *
+ * record() is the recorder's life: raise limits, open the source, make the trace, start the program
+ * stopped, adopt it, serve it until all of it has ended, close the trace. A failure before the
+ * program runs is sent to the front; if the program could not be executed, its trace is removed.
+ *
+ * A timer interrupts the recorder's waiting. Then on_tick() passes on signals that the front was
+ * sent, serves the control socket (control.h), and lets go of processes that are to be detached.
+ *
+ * At the end summarize() writes the line for the user. It goes to the front when the initial
+ * process has ended, even if others live on. */
 #include <dirent.h>
 #include <errno.h>
 #include <fcntl.h>

@@ -1,4 +1,13 @@
 /* SPDX-License-Identifier: MIT */
+/* The recorder's half: control_serve() is called at each tick of the recorder and never waits long.
+ * It makes the socket at its first call, in a directory that is the user's alone, and removes
+ * sockets of recorders that were killed. The socket is bound under another name and renamed once it
+ * listens, so that nobody takes it for a dead one. One client is served at a time. It is answered
+ * when all processes have been kept that its request asks for, or when its time is over.
+ *
+ * The client's half: control_request_snapshot() reads from /proc who traces the process, connects
+ * to that recorder's socket (or to that of its child, for the front of btrec run), and checks that
+ * the recorder's user listens there. It waits for a recorder that does not listen yet. */
 #include "commands/control.h"
 
 #include <dirent.h>
