@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /* What is shown of a trace CPU by CPU: the stretches that filters let pass, with their branches.
- * The text and the JSON are views of it. */
+ * The text (report_system.c) and the JSON (json_system.c) are views of it. Histories are loaded
+ * when a stretch first needs them. One thread. */
 #ifndef BT_BY_CPU_H
 #define BT_BY_CPU_H
 

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /* Which system call an entry of a history was: the calls of a task, sorted by where they were made.
- * For the report. */
+ * Used by the report, one for the range of ticks that it shows. What is not certain is not told. */
 #ifndef BT_CALLS_MADE_H
 #define BT_CALLS_MADE_H
 

@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 /* The calls that a branch history left open, and whether an unwound stack agrees with them. Two
  * accounts of the same thing: one from memory, which a crash may have spoilt, one from the branches
- * that were executed. */
+ * that were executed. Used by the report, the JSON, the explanation of faults and the viewer.
+ * Neither account is believed alone: the check says where they part. */
 #ifndef BT_CALLSTACK_H
 #define BT_CALLSTACK_H
 

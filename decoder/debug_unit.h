@@ -2,7 +2,8 @@
 /* Units of DWARF, indexed: which function is at an address, and what a declaration stands in.
  * libdw's dwarf_getscopes finds neither functions within scopes without addresses (Rust's) nor what
  * was inlined from another unit (LTO), and looks at the whole unit each time. A unit is read when
- * it is first asked for. DWARF is not to be trusted: each of its entries is looked at once. */
+ * it is first asked for. DWARF is not to be trusted: each of its entries is looked at once. Used by
+ * symbols, through images and inlined frames. One thread. */
 #ifndef BT_DEBUG_UNIT_H
 #define BT_DEBUG_UNIT_H
 

@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: MIT */
-/* Names of C++ and Rust as a programmer wrote them. */
+/* Names of C++ and Rust as a programmer wrote them. Used by symbols. Pure; any text can be given.
+ */
 #ifndef BT_DEMANGLE_H
 #define BT_DEMANGLE_H
 

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /* A trace in the form of other tools. Reads the files of the trace one after the other, without the
- * model: an export of millions of branches needs little memory. */
+ * model: an export of millions of branches needs little memory. Used by btview. */
 #ifndef BT_EXPORT_H
 #define BT_EXPORT_H
 

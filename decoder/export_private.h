@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /* What the exports share: the runs of branches before a trace's snapshots, in one pass over its
- * events. */
+ * events. Nobody else includes this. One pass: positions that are asked for only grow. */
 #ifndef BT_EXPORT_PRIVATE_H
 #define BT_EXPORT_PRIVATE_H
 

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /* What happened, in words: the signal of a snapshot explained from its registers, the instruction,
  * the mappings, the memory kept and the last branches. Used by the report, the JSON and the viewer.
- */
+ * Its texts have names from outside: they are escaped where they are shown. */
 #ifndef BT_FAULT_H
 #define BT_FAULT_H
 

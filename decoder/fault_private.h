@@ -1,5 +1,7 @@
 /* SPDX-License-Identifier: MIT */
-/* What fault.c and fault_access.c share. */
+/* What the files that explain a fault share: fault.c (signals), fault_access.c (memory),
+ * fault_stack.c, fault_abort.c, fault_untold.c (signals whose code was not told). Nobody else
+ * includes this. Each adds to the text of the context (fault_say()). */
 #ifndef BT_FAULT_PRIVATE_H
 #define BT_FAULT_PRIVATE_H
 

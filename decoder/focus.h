@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /* The moment and the task that a report is about: the snapshot that explains the end, or another
- * task's part in it. */
+ * task's part in it. Used by everything that shows a trace, so that all show the same moment. It
+ * borrows from the model. */
 #ifndef BT_FOCUS_H
 #define BT_FOCUS_H
 

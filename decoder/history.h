@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /* The branch history of one task: one sequence of entries whatever source made them, oldest first,
- * gaps as entries of their own; and the straight-line code between them. */
+ * gaps as entries of their own; and the straight-line code between them. Loaded once from the
+ * model, then constant. The report, the JSON, call stacks, verdicts and the viewer read it. */
 #ifndef BT_HISTORY_H
 #define BT_HISTORY_H
 

@@ -1,8 +1,9 @@
 /* SPDX-License-Identifier: MIT */
 /* What an address space held: the ELF modules at their places, as one Dwfl.
+ *
  * Mappings come and go, so a trace has many sets of them; an image takes in the modules of every
  * set that does not contradict it, and is shared by all spaces (forks) and epochs that agree. Used
- * by symbols and unwind only. */
+ * by symbols and unwind only. One thread (libdwfl). */
 #ifndef BT_IMAGE_H
 #define BT_IMAGE_H
 

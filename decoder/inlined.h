@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: MIT */
-/* Inlined frames and functions from DWARF, for symbols. */
+/* Inlined frames and functions from DWARF. Used by symbols. The DWARF may say anything; strings are
+ * kept by the caller's set. */
 #ifndef BT_INLINED_H
 #define BT_INLINED_H
 

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /* A set of strings: each text is kept once and lives until the set is released. Used by symbols,
- * whose locations share paths and function names by the thousand. */
+ * whose locations share paths and function names by the thousand. Texts with the same bytes have
+ * the same pointer. */
 #ifndef BT_INTERN_H
 #define BT_INTERN_H
 

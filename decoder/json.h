@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /* The report of a trace as JSON, schema btrec-report/1 (doc/report.schema.json): what `btview
- * --json` prints. */
+ * --json` prints. Used by btview. */
 #ifndef BT_JSON_H
 #define BT_JSON_H
 

@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: MIT */
-/* What the JSON of a report and that by CPU share. */
+/* What the JSON of a report (json.c) and that by CPU (json_system.c) share, and nobody else. A
+ * member is written as soon as it is complete: the report is never in memory as a whole. */
 #ifndef BT_JSON_PRIVATE_H
 #define BT_JSON_PRIVATE_H
 

@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: MIT */
-/* What a process wrote to its standard error last, line by line as it would look. Pure. */
+/* What a process wrote to its standard error last, line by line as it would look. Used by the
+ * report and the viewer. Pure; any bytes can be given. */
 #ifndef BT_DECODER_LAST_WORDS_H
 #define BT_DECODER_LAST_WORDS_H
 

@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: MIT */
-/* What the stubs of a procedure linkage table, which have no symbols, jump to. For symbols. */
+/* What the stubs of a procedure linkage table, which have no symbols, jump to. Used by symbols. No
+ * state. */
 #ifndef BT_PLT_H
 #define BT_PLT_H
 

@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: MIT */
-/* The report of a trace as text: what `btview --stdio` prints. */
+/* The report of a trace as text: what `btview --stdio` prints. Used by btview. All text from
+ * outside is escaped. */
 #ifndef BT_REPORT_H
 #define BT_REPORT_H
 

@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: MIT */
-/* The sections of the text report; report.c puts them together. Each appends to r->t. */
+/* The sections of the text report; report.c puts them together. Each appends to r->t. Nobody but
+ * report*.c and json.c includes this. */
 #ifndef BT_REPORT_PRIVATE_H
 #define BT_REPORT_PRIVATE_H
 

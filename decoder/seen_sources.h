@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /* Which source files of which modules have been looked at: lookups come to the same ones by the
- * thousand. Used by symbols. */
+ * thousand. Used by symbols. Paths are compared by pointer, so they must come from one set of
+ * strings (intern.h). */
 #ifndef BT_SEEN_SOURCES_H
 #define BT_SEEN_SOURCES_H
 

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
-/* A line of a source file, for reports, and whether it may be another than when the program was
- * built. */
+/* A line of a source file, and whether the file may be another than when the program was built.
+ * Used by symbols and the report. Opens regular files only, for reading. No state. */
 #ifndef BT_SOURCE_H
 #define BT_SOURCE_H
 

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* What symbols.c and unwind.c share. */
+/* What symbols.c and unwind.c share, and nobody else: the image of a space at an epoch. */
 #ifndef BT_SYMBOLS_PRIVATE_H
 #define BT_SYMBOLS_PRIVATE_H
 

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /* Who ran where and when: tasks' stretches on CPUs, between their arrivals and departures (SCHED
  * records) or up to a sample that names CPU and time, with the branches that the task made there.
- * Built from a model, immutable. */
+ * Built from a model, immutable. Used by by_cpu. */
 #ifndef BT_SYSTEM_H
 #define BT_SYSTEM_H
 

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: MIT */
-/* How reports write locations, sizes of things and text from outside. All of it goes to a buf,
- * escaped. */
+/* How reports write locations, sizes of things and text from outside. Used by report and JSON, the
+ * explanations, and the viewer's labels. All of it goes to a buf, escaped: whatever a trace says, a
+ * terminal only shows it. */
 #ifndef BT_TEXT_H
 #define BT_TEXT_H
 

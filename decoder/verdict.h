@@ -1,7 +1,9 @@
 /* SPDX-License-Identifier: MIT */
 /* Whether the code that ran agrees with a branch history: it must lead, instruction by instruction,
  * from each entry to the next and from the last to the moment where the task stood. What a source
- * got wrong, or what the program scribbled on, does not. */
+ * got wrong, or what the program scribbled on, does not. Used by the report, the JSON and the
+ * viewer's summary. Code that is not known is no disagreement. Pure but for the code that it reads.
+ */
 #ifndef BT_VERDICT_H
 #define BT_VERDICT_H
 
