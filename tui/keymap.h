@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
-/* Requests, and the keys that make them: made from keys.def. Pure; key codes are those of curses.
- */
+/* Requests, and the keys that make them, from one list (keys.def), which the help view shows. Used
+ * by all views. Pure; key codes are those of curses. */
 #ifndef BT_KEYMAP_H
 #define BT_KEYMAP_H
 

@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: MIT */
-/* How a code address is written in every view. */
+/* How a code address is written in every view. All views but the help use it, so that a place has
+ * one name. It asks symbols, which may read files. */
 #ifndef BT_LABEL_H
 #define BT_LABEL_H
 

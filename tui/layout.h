@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: MIT */
-/* Which views show, and where. Sets y, x, height and width of the viewer's views. */
+/* Which views show, and where. Sets y, x, height and width of the viewer's views. Used by tui.c and
+ * viewer.c. */
 #ifndef BT_LAYOUT_H
 #define BT_LAYOUT_H
 

@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: MIT */
-/* Prepared lines, for views that are short and laid out once. */
+/* Prepared lines, for views that are short and laid out once: summary, registers, threads, help.
+ * Lines do not change after the view is loaded. */
 #ifndef BT_LINES_H
 #define BT_LINES_H
 

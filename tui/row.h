@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /* One line of a view, laid out: text that is fit for a terminal, and its styles. Views make rows
- * only for the lines that show. Pure. */
+ * only for the lines that show. Pure. All text is made harmless when it is added: a terminal only
+ * shows it. */
 #ifndef BT_ROW_H
 #define BT_ROW_H
 

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /* The terminal, through curses: rows in, keys out. The only file beside keymap.c that knows curses.
- * One screen at a time; curses keeps its own state. */
+ * One screen at a time; curses keeps its own state. Used by tui.c and viewer.c. The terminal is as
+ * before after screen_close(). */
 #ifndef BT_SCREEN_H
 #define BT_SCREEN_H
 

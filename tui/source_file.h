@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: MIT */
-/* A source file in memory, by lines. */
+/* A source file in memory, by lines. Used by the source view. Any bytes can be in it; it is read
+ * once. */
 #ifndef BT_SOURCE_FILE_H
 #define BT_SOURCE_FILE_H
 

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
-/* Whether a full-screen program can use the terminal. Apart from screen.c, whose names the macros
- * of <term.h> would take. */
+/* Whether a full-screen program can use the terminal. Used by screen.c, and apart from it, as the
+ * macros of <term.h> would take its names. No state. */
 #ifndef BT_TERMINFO_H
 #define BT_TERMINFO_H
 

@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: MIT */
-/* The interactive viewer of a trace. */
+/* The interactive viewer of a trace: what btview shows on a terminal. Model and symbols are the
+ * caller's; the model does not change. */
 #ifndef BT_TUI_H
 #define BT_TUI_H
 

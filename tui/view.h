@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /* A view: lines, a cursor among them, and a table of operations. What all views have in common is
- * here; it knows neither terminal nor trace. Pure. */
+ * here; it knows neither terminal nor trace. Pure. Used by every view and by the viewer. */
 #ifndef BT_VIEW_H
 #define BT_VIEW_H
 

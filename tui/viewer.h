@@ -1,5 +1,7 @@
 /* SPDX-License-Identifier: MIT */
-/* The viewer's state, and what its views ask of it. Private to tui/. */
+/* The viewer's state, and what its views ask of it. Private to tui/. A view keeps what it shows in
+ * its own state, and loads it again when the snapshot or the history of the viewer has changed. One
+ * thread. */
 #ifndef BT_VIEWER_H
 #define BT_VIEWER_H
 
