@@ -2,7 +2,7 @@
 /* One branch as perf script prints it (perf_sample__fprintf_brstack, tools/perf/builtin-script.c):
  * FROM/TO/EVENT/IN_TX/ABORT/CYCLES[/TYPE[/SPECULATION]]. An address is 0x and hexadecimal; with the
  * field dso its file stands behind it in brackets, in perf 6.1 at once, in later versions with a
- * blank before. Pure. */
+ * blank before. Pure. Used by brstack_text.c. Any text can be given. */
 #ifndef BT_BRSTACK_BRANCH_H
 #define BT_BRSTACK_BRANCH_H
 

@@ -3,7 +3,7 @@
  * behind the other, the branches of each newest first. Of the fields before them comm, pid, tid,
  * cpu, time, event and ip are read, in whatever set; which of them there are is found out of all
  * samples together (script_head.h). The lines of a callchain, of srcline and of brstackinsn may
- * stand among them. There are no mappings in it. */
+ * stand among them. There are no mappings in it. Used by capture.c. Any text can be given. */
 #ifndef BT_BRSTACK_TEXT_H
 #define BT_BRSTACK_TEXT_H
 

@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: MIT */
-/* A foreign capture of whatever kind: finds out which, and imports it. */
+/* A foreign capture of whatever kind: finds out which, and imports it. Used by btrec import. Each
+ * format says whether a capture is its own; the first that does takes it. */
 #ifndef BT_CAPTURE_H
 #define BT_CAPTURE_H
 

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /* Code of a mapped file, from the file itself where it still is the one that was mapped: its
  * build-id says so. A file without a build-id on either side is not believed. Opens regular files
- * only, for reading. */
+ * only, for reading. Used by code_map.c and core_file.c. */
 #ifndef BT_CODE_FILE_H
 #define BT_CODE_FILE_H
 

@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 /* Where the code of an imported address space is: its executable file mappings whose files are
  * still the ones that were mapped (code_file.h). Gives the bytes at an address, and which pages of
- * them are not in the trace yet. */
+ * them are not in the trace yet. Used by the importer, one for each process of a capture. Each page
+ * is given once. */
 #ifndef BT_CODE_MAP_H
 #define BT_CODE_MAP_H
 

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /* What the parts of the reader of core files share: the address space that a core file tells of
  * (core_map.c), the stacks of its threads (core_stack.c), what is read and written (core_file.c).
- */
+ * Nobody else includes this. */
 #ifndef BT_CORE_PRIVATE_H
 #define BT_CORE_PRIVATE_H
 

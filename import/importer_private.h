@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /* What the files of the importer share. importer.c: the trace, samples, the end;
  * importer_threads.c: threads, processes, their spaces and mappings; importer_branches.c:
- * histories. */
+ * histories. Nobody else includes this. */
 #ifndef BT_IMPORTER_PRIVATE_H
 #define BT_IMPORTER_PRIVATE_H
 

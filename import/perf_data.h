@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /* Reads perf.data, file and pipe mode, and gives an importer what it holds. Layout:
  * tools/perf/Documentation/perf.data-file-format.txt. Survives any bytes: sizes and counts in the
- * file are never trusted, memory is bounded by a multiple of the file's size. */
+ * file are never trusted, memory is bounded by a multiple of the file's size. Used by capture.c. */
 #ifndef BT_PERF_DATA_H
 #define BT_PERF_DATA_H
 

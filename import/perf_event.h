@@ -2,7 +2,7 @@
 /* What the kernel writes for perf: the attributes of an event and the records that they shape
  * (perf_event_open(2), include/uapi/linux/perf_event.h). Pure: bytes in, fields out; nothing of the
  * bytes is trusted. Bits and fields that this version does not know are stepped over, never a
- * reason to refuse. */
+ * reason to refuse. Used by the perf.data reader. */
 #ifndef BT_PERF_EVENT_H
 #define BT_PERF_EVENT_H
 

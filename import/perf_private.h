@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 /* What the files of the perf.data reader share. perf_file.c: header, features, attributes;
  * perf_queue.c: records by time; perf_unpack.c: compressed records; perf_tracing.c: formats of
- * tracepoints; perf_aux.c: Intel PT and BTS; perf_data.c: the records. */
+ * tracepoints; perf_aux.c: Intel PT and BTS; perf_data.c: the records. Nobody else includes this.
+ */
 #ifndef BT_PERF_PRIVATE_H
 #define BT_PERF_PRIVATE_H
 

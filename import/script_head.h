@@ -6,7 +6,7 @@
  * date; time "%12s: "; period "%10u "; event "%*s: "; others; ip " %16lx", or alone in the lines of
  * a callchain. A line does not say which of these it has, and a name can look like any of them. A
  * layout is a set of them that a line may have; the layout of a file is the one that all its
- * samples may have. Pure. */
+ * samples may have. Pure. Used by brstack_text.c. */
 #ifndef BT_SCRIPT_HEAD_H
 #define BT_SCRIPT_HEAD_H
 

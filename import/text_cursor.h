@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: MIT */
-/* Words and numbers off the front of text that nobody vouches for. Pure. */
+/* Words and numbers off the front of text that nobody vouches for. Used by the readers of text
+ * formats. Pure: what is taken is a slice of the text. */
 #ifndef BT_TEXT_CURSOR_H
 #define BT_TEXT_CURSOR_H
 
