@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 /* An address space of the recorded tree: its mappings, and the code pages that have been executed,
- * by epoch. Its observer (observer.h) is told of both as they change: what runs in the space, it
- * has been told of. Shared by the tasks of a unit; counted. Used by backends and the recorder. */
+ * by epoch. Its observer (observer.h) is told of each change before anything runs in the space that
+ * rests on it. Shared by the tasks of a unit; counted. Used by backends, supervisor and session.
+ * One thread. */
 #ifndef BT_ADDRESS_SPACE_H
 #define BT_ADDRESS_SPACE_H
 

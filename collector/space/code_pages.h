@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 /* Copies of the pages of code of an address space, by address. Spaces that a fork made of one
- * another have one table as long as what they hold of code is the same; tables that were copied
- * have the bytes of their pages in common. Counted. */
+ * another have one table as long as they have the same code; tables that were copied have the bytes
+ * of their pages in common. Counted. Used by address spaces, left caches and the decoding of Intel
+ * PT. */
 #ifndef BT_CODE_PAGES_H
 #define BT_CODE_PAGES_H
 

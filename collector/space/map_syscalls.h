@@ -1,5 +1,7 @@
 /* SPDX-License-Identifier: MIT */
-/* Which mappings system calls change. No state. */
+/* Which mappings a system call changes. Used by the supervisor, by --from, and by the engine for
+ * calls in the cache. No state but what it notes in the space. It may name too much, never too
+ * little. */
 #ifndef BT_MAP_SYSCALLS_H
 #define BT_MAP_SYSCALLS_H
 

@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: MIT */
-/* The files that code of an address space is privately mapped from: what is written to one is seen
- * there at once, without a word, as long as the space has no copy of the page. A file that takes
- * another's place under its name changes nothing. */
+/* The files that code of an address space is privately mapped from. What is written to such a file
+ * is seen in the space at once, without a system call, as long as the space has no copy of the
+ * page. A file that takes another's place under its name changes nothing. Part of an address space.
+ */
 #ifndef BT_MAPPED_FILES_H
 #define BT_MAPPED_FILES_H
 

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: MIT */
-/* The mappings of a process as the kernel has them: all, or those around a range of addresses. No
- * state. */
+/* The mappings of a process as the kernel has them: all, or those around a range of addresses. Read
+ * from /proc, never computed. Used by address spaces, and by the engine to see whether its region
+ * has room. No state. A list is sorted by address. */
 #ifndef BT_MAPPINGS_H
 #define BT_MAPPINGS_H
 

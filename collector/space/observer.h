@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: MIT */
-/* What address spaces and backends tell whoever keeps a record of the run. Below this table nobody
- * knows what becomes of it: a recording session writes it to a trace (record_observer.h); another
- * may compare it with one, or ignore it.
+/* What address spaces and backends tell an observer of the run. Below this table nobody knows what
+ * becomes of it: a recording session writes it to a trace (record_observer.h); another session may
+ * compare it with one, or ignore it.
  * - Each operation is one fact, told once, in the order in which the facts came to be. It returns
- *   nothing: whoever runs the program goes on whatever becomes of the record.
+ *   nothing: the program runs on whatever becomes of the record.
  * - No operation touches the program, or what is told of.
  * - What is passed is valid during the call.
  * - One thread. */

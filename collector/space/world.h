@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: MIT */
-/* The tests' deterministic start: what the kernel makes different from run to run at an execve is
- * made the same, so that two backends can be compared branch by branch. (Addresses are fixed by the
- * personality, the environment by the front.) */
+/* The deterministic start of the tests: what the kernel makes different from run to run at an
+ * execve is made the same, so that two backends can be compared branch by branch. (Addresses are
+ * fixed by the personality, the environment by btrec run.) The supervisor calls it at each execve.
+ * The reserved range is where the engine has its region. */
 #ifndef BT_WORLD_H
 #define BT_WORLD_H
 

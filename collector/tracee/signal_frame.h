@@ -2,7 +2,9 @@
 /* The frame that the kernel makes on the stack for a handler (struct rt_sigframe, sigframe_ia32,
  * rt_sigframe_ia32 in arch/x86/include/asm/sigframe.h), read from a task at the handler's first
  * instruction, where regs are its registers: all frames then begin at rsp. Handlers that 32-bit
- * code has set have frames of their own, and run as such code. */
+ * code has set have frames of their own, and run as such code. Used by the stepper, native code,
+ * supervisor and session. No state. The frame is the program's memory: what is read there may be
+ * anything. */
 #ifndef BT_SIGNAL_FRAME_H
 #define BT_SIGNAL_FRAME_H
 

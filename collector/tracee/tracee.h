@@ -1,9 +1,10 @@
 /* SPDX-License-Identifier: MIT */
-/* One traced task as ptrace(2) and /proc see it: registers, memory, signals, resuming. By thread
- * id; no state. Every call needs the task to be in a ptrace stop unless it says otherwise, and
- * gives -BT_E_GONE when the task has been killed meanwhile: a normal event, whose wait status
- * follows; -BT_E_UNSUPPORTED when the kernel refuses what is asked for: the task stands where it
- * was. */
+/* One traced thread as ptrace(2) and /proc see it: registers, memory, signals, resuming. By thread
+ * id; no state, and no policy. Used by all that touches the program. Every call needs the thread to
+ * be in a ptrace stop unless it says otherwise, and gives -BT_E_GONE when the thread has been
+ * killed meanwhile: a normal event, whose wait status follows; -BT_E_UNSUPPORTED when the kernel
+ * refuses what is asked for: the thread stands where it was. Only the thread that attached may call
+ * (ptrace(2)). */
 #ifndef BT_TRACEE_H
 #define BT_TRACEE_H
 
