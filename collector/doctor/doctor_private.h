@@ -1,5 +1,7 @@
 /* SPDX-License-Identifier: MIT */
-/* What the doctor's probes share. */
+/* What the doctor's probes and its two ways to print share, and nobody else: the table of rows
+ * (rows.def), and helpers to answer. A probe fills one verdict and asks for other rows by
+ * doctor_ask() alone, so that each is probed once. */
 #ifndef BT_DOCTOR_PRIVATE_H
 #define BT_DOCTOR_PRIVATE_H
 

@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 /* The BPF programs that take the processor's branch record inside the kernel, because it is empty
  * when a stopped task is looked at: at the raising of a synchronous signal, and at every switch
- * away from a watched task. The functions are those of struct perf_ops. */
+ * away from a watched task. The functions are those of struct perf_ops. Used by perf_kernel.c
+ * alone. */
 #ifndef BT_LBR_BPF_H
 #define BT_LBR_BPF_H
 

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
-/* What of a processor's branch record (LBR) as the kernel gives it can be believed: oldest first,
- * without what is stale, was never executed or is the kernel's. Pure functions of bytes and code.
- */
+/* What of a processor's branch record (LBR), as the kernel gives it, can be believed: entries
+ * oldest first, without those that are stale, were never executed, or are the kernel's. Used by the
+ * LBR source. Pure functions of bytes and code; any bytes can be read. */
 #ifndef BT_LBR_STACK_H
 #define BT_LBR_STACK_H
 

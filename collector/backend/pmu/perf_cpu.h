@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /* The processor as /proc/cpuinfo shows it, and what the kernel means when it refuses an event of
- * it. */
+ * it. Used by the sources. No state; whatever cannot be read is 0. */
 #ifndef BT_PERF_CPU_H
 #define BT_PERF_CPU_H
 

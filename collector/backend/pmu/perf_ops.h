@@ -2,7 +2,8 @@
 /* The kernel as branch sources see it: every call and every file that has to do with performance
  * counters goes through this table. perf_kernel.c is the real one; tests/simulated/ has one that
  * behaves as a kernel with a PMU does, its faults included. Calls give what the system call gives,
- * and -errno instead of -1. */
+ * and -errno instead of -1. Used by the sources, the rings and the doctor. A source makes no such
+ * call but through this table. */
 #ifndef BT_PERF_OPS_H
 #define BT_PERF_OPS_H
 

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /* The pmu backend: programs run natively under the recorder's supervision, the processor records
- * their branches (branch_source.h). Ticks are unknown. */
+ * their branches (branch_source.h). Ticks are unknown. Used by btrec run. struct pmu must outlive
+ * the supervisor that uses it. */
 #ifndef BT_PMU_H
 #define BT_PMU_H
 

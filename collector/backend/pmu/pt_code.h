@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: MIT */
-/* The code that an Intel PT stream of a task is decoded with: read from the task while it stands
- * still, and kept, because the end of what was decoded is decoded once more with what follows it
- * (source_pt.c), when the task may have other code at the same place. */
+/* The code that an Intel PT stream of a task is decoded with. It is read from the task while that
+ * stands still, and kept: the end of a stream is decoded once more with what follows it
+ * (source_pt.c), when the task may have other code at the same place. Used by source_pt.c, one a
+ * task. Decoding again is given the bytes of the first time, as long as they are kept. */
 #ifndef BT_PT_CODE_H
 #define BT_PT_CODE_H
 

@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: MIT */
-/* An event's ring that is as large as the limits on locked memory let it be. */
+/* An event's ring, as large as the limits on locked memory let it be. Used by source_bts.c and
+ * source_pt.c. The kernel writes to it at any moment while the task runs. */
 #ifndef BT_RING_H
 #define BT_RING_H
 
