@@ -1,10 +1,10 @@
 /* SPDX-License-Identifier: MIT */
-/* Numbers by address: a list of those that stand at each, the newest first. A number stands at one
- * address or none.
+/* Multimap from address to number; a number has at most one address. Of each address the newest
+ * number comes first. Used by code caches (fragments, exits) and by segment tables.
  *
- * A key made of the address is kept with the number, so that a search seldom looks at what others'
- * numbers stand for; and what is near is near here, too: all of it is more than what processors
- * keep at hand. */
+ * A key made of the address is kept with the number, so a search seldom looks at anything else.
+ * Addresses that are near have places that are near, too: the whole is larger than a processor's
+ * caches. */
 #ifndef BT_ADDRESS_LISTS_H
 #define BT_ADDRESS_LISTS_H
 

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /* How a branch log is laid out, and the reader of it: what its source files share, and nobody else.
- */
+ * A slot's meaning depends on those before it in its stretch; the block keeps what its first slot
+ * needs (struct log_context). */
 #ifndef BT_BRANCH_LOG_PRIVATE_H
 #define BT_BRANCH_LOG_PRIVATE_H
 

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 /* The newest branches of one task, numbered from its creation, until an observer has been told of
  * them: of each entry at most once. Grows up to its limit as it fills; when everything in it has
- * been told it is empty again. Used by backends, which fill it, and by whoever keeps a moment, who
- * has it told. */
+ * been told it is empty again. Backends fill it; the session has it told when it keeps a moment. No
+ * number is used twice: entries that are lost leave a hole in the numbers. */
 #ifndef BT_BRANCH_RING_H
 #define BT_BRANCH_RING_H
 

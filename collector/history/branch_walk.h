@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: MIT */
-/* Walks along segments, as execution did, from one place that is known to the next: what turns one
- * record of a branch log into branches. Whatever it is given, it ends. */
+/* Walks along segments, as execution did, from one known place to the next: so one record of a
+ * branch log becomes branches. Used by the log, and to find the branch that ends a stretch
+ * (cache_stretch.c). Records may be damaged: a walk ends whatever it is given. */
 #ifndef BT_BRANCH_WALK_H
 #define BT_BRANCH_WALK_H
 

@@ -1,8 +1,7 @@
 /* SPDX-License-Identifier: MIT */
-/* Numbers by page: which of them have to do with a page of code, so that what changes there is
- * found without a look at all there is. Of the fragments of a code cache (code_cache.c) and of the
- * segments of a table (segment.c). All zero is empty. A number stands on each page at most once if
- * numbers are entered in their order. */
+/* Multimap from page to number, so that a change of code finds what it concerns. Used by code
+ * caches (fragments) and segment tables (segments). All zero is empty. A number stands on each page
+ * at most once if numbers are entered in their order. */
 #ifndef BT_PAGE_LISTS_H
 #define BT_PAGE_LISTS_H
 

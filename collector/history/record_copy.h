@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: MIT */
-/* Copies records out of the window, their bits no longer complements, and counts what they say, in
- * one pass: there are hundreds of millions of them a second, so each processor has its own way. */
+/* Copies records out of the window, turns their bits from complements into bits, and counts what
+ * they say, in one pass. There are hundreds of millions of them a second, so each processor has its
+ * own way. Used by the branch log. The source may change meanwhile: only the copy is looked at. */
 #ifndef BT_RECORD_COPY_H
 #define BT_RECORD_COPY_H
 

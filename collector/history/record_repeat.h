@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: MIT */
-/* Finds records that are the same ones again and again. */
+/* Finds records that are the same ones again and again. Used by the branch log, which keeps them
+ * once, with a count. No state. */
 #ifndef BT_RECORD_REPEAT_H
 #define BT_RECORD_REPEAT_H
 

@@ -7,7 +7,10 @@
  *
  * Code may be replaced (self-modifying, dlclose, JIT): a segment lives from the generation in which
  * it was added until the one in which its bytes went. Generations are counted per table and only
- * grow. */
+ * grow.
+ *
+ * Used by the code cache, which adds and kills, and by branch logs and walks, which look up. One
+ * thread. */
 #ifndef BT_SEGMENT_H
 #define BT_SEGMENT_H
 
