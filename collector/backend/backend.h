@@ -5,7 +5,8 @@
  * - Ticks, transfers and branches go into the task's history (task_branch, or task->log).
  * - task->regs holds the application's registers whenever stopped() has given something other than
  *   BACKEND_RUNS.
- * - A backend knows nothing of a trace. It tells its observer, and that of the task's space. */
+ * - A backend knows nothing of a trace. It tells its observer, and that of the task's space. A
+ *   backend belongs to one supervisor, and is called by its thread alone. */
 #ifndef BT_BACKEND_H
 #define BT_BACKEND_H
 

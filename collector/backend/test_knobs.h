@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: MIT */
-/* What the tests turn, and no user: hidden options of `btrec run`. */
+/* Knobs of the tests: hidden options of `btrec run`, which sets them. Engine and supervisor read
+ * them. All zero is what users get. */
 #ifndef BT_TEST_KNOBS_H
 #define BT_TEST_KNOBS_H
 

@@ -3,7 +3,7 @@
  * the same places again and again, and changes nothing but counters. That is found by executing a
  * copy of its registers, two rounds ahead, for the few instructions that such loops are made of.
  * What is not one of them, or takes longer, is taken for work. Nothing of the task is changed. The
- * answer decides only who has the turn. */
+ * answer decides only who has the turn. Used by cache_spin.c. */
 #ifndef BT_SPIN_H
 #define BT_SPIN_H
 

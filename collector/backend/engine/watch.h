@@ -4,7 +4,10 @@
  * are unlinked; when execution comes to the page again, it is protected again, and of the fragments
  * those go whose bytes have changed. A page for which this happens often is left alone for a while,
  * and its fragments compare themselves. The program sees neither the faults nor a system call that
- * fails. What it can see is /proc/self/maps. */
+ * fails. What it can see is /proc/self/maps.
+ *
+ * Used by cache_entry.c, engine.c and engine_space.c. A page may be protected only while no system
+ * call in progress may write to it. */
 #ifndef BT_WATCH_H
 #define BT_WATCH_H
 

@@ -10,7 +10,10 @@
  * user.
  *
  * Where a tracee cannot have a memory file, the code is its own private memory, and changes reach
- * it with code_cache_sync(). */
+ * it with code_cache_sync().
+ *
+ * Used by the engine, the translator and the groups that are kept. One thread writes it. Where
+ * displacements change while tasks run, each is one aligned store. */
 #ifndef BT_CODE_CACHE_H
 #define BT_CODE_CACHE_H
 

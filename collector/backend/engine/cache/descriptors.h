@@ -9,7 +9,9 @@
  * The tracer enters it while the task that used the descriptor has its unit's turn, or (--parallel)
  * while closes of the space are made at stops and none is under way: nobody closes it meanwhile. A
  * close in the cache or at a stop takes it out before the call is made. A space has one table, a
- * process with other descriptors in the same space (vfork, clone) uses none. */
+ * process with other descriptors in the same space (vfork, clone) uses none. Used by the engine at
+ * each system call that it sees. An entry that is missing costs a stop; a wrong one could let a
+ * task wait in the cache while others wait for the turn. */
 #ifndef BT_DESCRIPTORS_H
 #define BT_DESCRIPTORS_H
 

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /* Machine code, an instruction a function. None of these changes flags unless its name says so.
  * Bytes beyond the room are counted and not written: the caller looks at `overflow` once, at the
- * end. */
+ * end. Used by the translator and the routines. Pure: no memory but the emitter's. */
 #ifndef BT_EMIT_H
 #define BT_EMIT_H
 

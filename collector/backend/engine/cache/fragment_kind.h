@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: MIT */
-/* What the code of fragments is like: that of one kind does nothing useful in a cache of another.
- */
+/* The kind of a cache's fragments: whether they keep history or count ticks, pass conditionals, and
+ * run side by side. Used by the cache and by what is kept between recordings. All fragments of a
+ * cache are of one kind: code of one kind does nothing useful in a cache of another. */
 #ifndef BT_FRAGMENT_KIND_H
 #define BT_FRAGMENT_KIND_H
 

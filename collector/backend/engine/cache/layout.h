@@ -7,7 +7,10 @@
  * complement of a sentinel 1 and one bit per conditional branch since the last record
  * (branch_log.h). One task of a unit runs at a time, so the context belongs to whichever runs, and
  * code may reach it relative to rip; or (--parallel) each has a data area of its own, in which gs
- * points. */
+ * points.
+ *
+ * Used by all that emits code or reads the window; the doctor tries a region of this size. Kept
+ * code has these offsets in it: persisted_stamp() tells builds of btrec apart. */
 #ifndef BT_LAYOUT_H
 #define BT_LAYOUT_H
 

@@ -2,7 +2,7 @@
 /* A memory file (memfd_create(2)) that tracer and tracee both map. The task opens it, and the
  * tracer reaches it through /proc; no trace of the descriptor stays in the task. Not where other
  * threads use descriptors meanwhile, or a system call filter of the program's might end it for
- * asking. */
+ * asking. Used by cache_region and window. */
 #ifndef BT_MEMORY_FILE_H
 #define BT_MEMORY_FILE_H
 

@@ -6,7 +6,8 @@
  * A prediction is the branch's from one generation of segments to another. It must not close a
  * cycle that leaves no record: the code from the prediction on, up to the next conditional or the
  * next indirect branch without a prediction, does not come back to the branch. So the prediction
- * goes when something of that code does. */
+ * goes when something of that code does. Part of the code cache, which drops the fragments of a
+ * prediction when it changes. No state but the struct. */
 #ifndef BT_PREDICTIONS_H
 #define BT_PREDICTIONS_H
 

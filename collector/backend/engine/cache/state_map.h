@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: MIT */
-/* Places: what of the application's state is where at which point of a fragment's code. They are
- * many, and seldom asked for: a list of them is kept as bytes, two or three a place. */
+/* State maps: where the application's registers are, at which point of a fragment's code. Entries
+ * are many and seldom asked for, so a list of them is kept as bytes, two or three an entry. The
+ * translator makes them; the cache keeps them; a stop is looked up in them. Pure. */
 #ifndef BT_STATE_MAP_H
 #define BT_STATE_MAP_H
 

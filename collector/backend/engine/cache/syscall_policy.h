@@ -2,7 +2,8 @@
 /* Which system calls may run in the cache, without a stop: those that change nothing that the
  * engine or the recorder keeps track of, and show the program nothing that they hide from it. Where
  * others of the unit wait for the turn, only those that return soon; where they run side by side,
- * those that wait, too. */
+ * those that wait, too. Used by the routines, which test it in the task, and by the tracer's side
+ * (descriptors, cache_syscalls). Constant tables. A call that is not listed is made at a stop. */
 #ifndef BT_SYSCALL_POLICY_H
 #define BT_SYSCALL_POLICY_H
 

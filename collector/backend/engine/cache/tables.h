@@ -4,7 +4,8 @@
  * and tracees share, so that changes are there at once. Table 1 is each process's own, and the
  * cache's code alone enters what its searches find in table 2: the tracer only frees it, and what
  * is gone. That, and where nothing is shared all changes, is collected and sent with tables_sync().
- * What goes or grows does so while the tasks of the only space that uses them are stopped. */
+ * What goes or grows does so while the tasks of the only space that uses them are stopped. Part of
+ * the code cache, and used through it. */
 #ifndef BT_TABLES_H
 #define BT_TABLES_H
 

@@ -2,7 +2,8 @@
 /* The window: what tasks of one address space alone write in the engine's region. Tracer and tracee
  * both have it mapped, so that nothing is copied by system calls. Where it cannot be shared (a
  * system call filter of the program's might end it for asking), it is private memory of the tracee
- * and every access goes through the kernel: slower, otherwise the same. */
+ * and every access goes through the kernel: slower, otherwise the same. Used by the engine and the
+ * table of descriptors. What is read there may be anything: the program can write to it. */
 #ifndef BT_WINDOW_H
 #define BT_WINDOW_H
 

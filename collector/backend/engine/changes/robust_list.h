@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /* A thread's list of robust futexes: which words the kernel writes at its end, so that others see
  * that their owner is gone (Documentation/locking/robust-futexes.rst). By thread id; works on
- * running threads, too. */
+ * running threads, too. Used by watch.c before it protects a page. No state. */
 #ifndef BT_ROBUST_LIST_H
 #define BT_ROBUST_LIST_H
 

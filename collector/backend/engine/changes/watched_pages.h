@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /* Pages of code that the program can write: which of them are write-protected in the tracee, so
  * that their fragments need no comparison, and how often each was written lately. Knows nothing of
- * tracees; watch.c acts on it. Of one address space. */
+ * tracees: watch.c makes each change there and reports it here. Of one address space. */
 #ifndef BT_WATCHED_PAGES_H
 #define BT_WATCHED_PAGES_H
 

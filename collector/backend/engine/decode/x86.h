@@ -1,6 +1,9 @@
 /* SPDX-License-Identifier: MIT */
 /* What the translator must know of one instruction: where its parts lie, which registers and flags
- * it touches, and whether it may run in the code cache at all. 64-bit mode. Pure, no allocation. */
+ * it touches, and whether it may run in the code cache at all. 64-bit mode. Pure, no allocation.
+ * Used by the translator, the engine at stops, and spin.c. Any bytes can be decoded. An instruction
+ * that is unknown, or does what the cache cannot do, must be X86_OUTSIDE or an error: the stepper
+ * then makes it. */
 #ifndef BT_X86_H
 #define BT_X86_H
 

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /* The decoder's tables: what each opcode is, in eight bytes. Facts from the Intel SDM, volume 2,
- * and the AMD APM, volume 3. */
+ * and the AMD APM, volume 3. Used by the decoder's source files alone. Constant. */
 #ifndef BT_X86_FORMS_H
 #define BT_X86_FORMS_H
 

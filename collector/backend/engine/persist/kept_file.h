@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /* A file of the user's cache, read while anybody who may can write to it, cut it short or delete
  * it. Nothing of it is mapped: what is looked at is a copy, which stays what it was when it was
- * checked, and what is not there any more is no fault. */
+ * checked, and what is not there any more is no fault. Used by profiles. */
 #ifndef BT_KEPT_FILE_H
 #define BT_KEPT_FILE_H
 

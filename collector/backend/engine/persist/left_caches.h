@@ -2,7 +2,7 @@
 /* Code caches that processes have left behind. A later process of the program that has the same
  * code at the same addresses takes one over, with all that was translated: one of a program that is
  * not position independent, or whose addresses are not random. What lies elsewhere in it, or is not
- * there yet, is forgotten. */
+ * there yet, is forgotten. Used by the engine. A cache has one owner: a space, or this list. */
 #ifndef BT_LEFT_CACHES_H
 #define BT_LEFT_CACHES_H
 

@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: MIT */
-/* What a group consists of, for who makes and who reads it. Addresses are relative to its origin,
- * an address in the file that its fragments are of; places in the code to where the code begins,
- * but for what a struct of the cache's says otherwise. */
+/* What a group consists of; shared by persisted_maker.c, which writes it, and persisted_groups.c,
+ * which reads it. Addresses are relative to the group's origin, an address in the file that its
+ * fragments are of. Places in the code are relative to the beginning of the code, unless a struct
+ * of the cache's says otherwise. The bytes come from a file: a reader checks all of them. */
 #ifndef BT_PERSISTED_FORM_H
 #define BT_PERSISTED_FORM_H
 

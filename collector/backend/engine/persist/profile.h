@@ -10,7 +10,9 @@
  * second one beside it for what came later. The one that was written last has a name by its
  * interpreter, too, under which those find it that are not known yet. A file that is not ours alone
  * to write, or damaged, or another btrec's or processor's, is not used; what becomes of one while
- * it is used is of no consequence (kept_file.h). */
+ * it is used is of no consequence (kept_file.h).
+ *
+ * Used by engine_space.c, cache_profile.c, cache_learn.c and cache_entry.c. One thread. */
 #ifndef BT_PROFILE_H
 #define BT_PROFILE_H
 

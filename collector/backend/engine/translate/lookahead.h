@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /* Where execution is likely to go from a fragment that has just been made: candidates for being
- * translated with it, the likeliest first. */
+ * translated with it, the likeliest first. Used by cache_entry.c. A candidate that is never
+ * executed costs time and memory, nothing else. */
 #ifndef BT_LOOKAHEAD_H
 #define BT_LOOKAHEAD_H
 

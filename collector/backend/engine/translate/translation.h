@@ -2,7 +2,7 @@
 /* A fragment on its way from application code to the cache's code: what the translator's source
  * files share, and nobody else. fragment_read.c reads it, fragment_code.c, fragment_loop.c,
  * fragment_x87.c, fragment_check.c and fragment_ticks.c write its code, translator.c puts it
- * together. */
+ * together. A translation lives for one call of the translator. */
 #ifndef BT_TRANSLATION_H
 #define BT_TRANSLATION_H
 
