@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /* The commands of the program btrec. Each takes its own argv (argv[0] is its name) and returns the
- * exit status. */
+ * exit status. Each is in a file of its own; btrec_main.c chooses. They print; what they call does
+ * not. */
 #ifndef BT_BTREC_COMMANDS_H
 #define BT_BTREC_COMMANDS_H
 

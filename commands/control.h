@@ -2,7 +2,8 @@
 /* The control socket of a running recorder: `btrec snap PID` asks it for a snapshot. One request
  * and one answer, each a line, a connection: "snap PID" (0: every process), answered "ok KEPT DUE"
  * (of processes that did not stop in two seconds the snapshot is kept when they do), "stopped TEXT"
- * or "error TEXT". Only the same user and root are served. */
+ * or "error TEXT". Only the same user and root are served. Server: btrec run, at each tick; client:
+ * btrec snap. Lines from the socket may be anything. */
 #ifndef BT_CONTROL_H
 #define BT_CONTROL_H
 

@@ -2,7 +2,8 @@
 /* The two processes of `btrec run`. The front is what the user's shell sees: it waits, stops when
  * the program stops, passes on signals sent to it, and ends as the program ended. The recorder is
  * its child and the program's parent; it may live on when the program leaves others behind (a
- * daemon). */
+ * daemon). Used by btrec run alone. Messages go over a pipe, from recorder to front; the other way
+ * there are only signals. */
 #ifndef BT_FRONT_H
 #define BT_FRONT_H
 

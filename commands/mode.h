@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /* Which backends, branch sources and histories go together: one table (btrec(1), MODES). Used by
- * btrec run. */
+ * btrec run. Constant. */
 #ifndef BT_MODE_H
 #define BT_MODE_H
 
