@@ -19,9 +19,9 @@ enum {
 enum affinity_syscall {
 	SYSCALL_OTHER,
 	SYSCALL_ASKS,   /* for an affinity */
-	SYSCALL_SETS,   /* one, or a policy that wants all processors or keeps others from them:
-			   nothing is bound from then on */
-	SYSCALL_CLONES, /* a child that nobody hears of if it is CLONE_UNTRACED */
+	SYSCALL_SETS,   /* an affinity, or a policy that wants all processors or keeps others from
+			   them: nothing is bound from then on */
+	SYSCALL_CLONES, /* may make a child that we do not see: CLONE_UNTRACED */
 };
 
 static const struct {
@@ -38,7 +38,7 @@ static const struct {
 #define LOOK_EACH   (50 * MILLISECOND)
 #define APART_FIRST (100 * MILLISECOND)
 #define APART_MOST  (6400 * MILLISECOND)
-#define PROVEN      (1000 * MILLISECOND) /* who was together for so long is together again soon */
+#define PROVEN      (1000 * MILLISECOND) /* after so long together, the next time comes soon */
 
 static uint64_t now(void)
 {
@@ -48,9 +48,9 @@ static uint64_t now(void)
 	return (uint64_t)t.tv_sec * 1000 * MILLISECOND + (uint64_t)t.tv_nsec;
 }
 
-/* For how many nanoseconds a task (0: the caller) could have run and had no processor, since it was
- * made: the second number of /proc/PID/schedstat (Linux, Documentation/scheduler/sched-stats.rst).
- * False when that is not known. */
+/* How many nanoseconds a task (0: the caller) has waited for a processor since it was made: the
+ * second number of /proc/PID/schedstat (Linux, Documentation/scheduler/sched-stats.rst). False when
+ * that is not known. */
 static bool read_waited(pid_t tid, uint64_t *waited)
 {
 	char path[64];
@@ -79,7 +79,7 @@ static uint64_t waited_since(pid_t tid, uint64_t *before)
 	return since;
 }
 
-/* By all of them together, since the last time. */
+/* The time that recorder and tasks have waited since the last call, in sum. */
 static uint64_t all_waited(struct affinity *a, struct task_table *t)
 {
 	uint64_t sum = waited_since(0, &a->waited);
@@ -96,7 +96,7 @@ static bool may_use(pid_t tid, const cpu_set_t *set)
 	return !sched_getaffinity(tid, sizeof is, &is) && CPU_EQUAL(&is, set);
 }
 
-/* What was set by somebody else stays. */
+/* Changes an affinity of ours. One that somebody else has set stays. */
 static bool move(pid_t tid, const cpu_set_t *from, const cpu_set_t *to)
 {
 	return may_use(tid, from) && !sched_setaffinity(tid, sizeof *to, to);
@@ -113,7 +113,7 @@ static void go_apart(struct affinity *a, struct task_table *t)
 		(void)move(task->host_tid, &a->one, &a->own);
 }
 
-/* Where the recorder is. */
+/* Chooses the processor that the recorder is on. */
 static bool choose(struct affinity *a)
 {
 	int cpu = sched_getcpu();

@@ -1,11 +1,12 @@
 /* SPDX-License-Identifier: MIT */
-/* The recorder and what it records on one processor. Mostly one of them waits for the other: on one
- * processor the one finds in its caches what the other has left there, and no processor is woken.
- * Where that makes anybody wait for the processor - two processes that compute, other programs -
+/* The recorder and the program on one processor. Mostly one of them waits for the other: on one
+ * processor each finds in the caches what the other has left there, and no processor is woken. If a
+ * task has to wait for the processor because of that (two processes that compute, other programs),
  * all may run anywhere again, for a while.
  *
  * The program sees the affinity that it would have (sched_getaffinity(2)); once it sets one itself,
- * all is left as it is. It can see ours in /proc/PID/status (Cpus_allowed). */
+ * all is left as it is. It can see ours in /proc/PID/status (Cpus_allowed). Used by the supervisor.
+ */
 #ifndef BT_AFFINITY_H
 #define BT_AFFINITY_H
 
@@ -21,11 +22,11 @@ struct task_table;
 struct affinity {
 	bool begun; /* tasks may have been on one processor */
 	bool on;
-	bool together;          /* all are on one processor */
-	cpu_set_t own, one;     /* the processors that all may use without us; that one */
+	bool together;      /* all are on one processor */
+	cpu_set_t own, one; /* the processors that all may use without us; the one of `together` */
 	uint64_t since, looked; /* nanoseconds: of `together`; when affinity_look() last looked */
-	uint64_t wait;          /* for so long all run anywhere, the next time */
-	uint64_t waited;        /* of the recorder: see struct task */
+	uint64_t wait;          /* ns that all run anywhere, the next time */
+	uint64_t waited;        /* the recorder's: see struct supervised */
 };
 
 /* To be called by the recorder, before it has tasks: it is on one processor from now on. Does
@@ -42,8 +43,8 @@ void affinity_leave(const struct affinity *a, pid_t tid);
 void affinity_syscall_entered(struct affinity *a, struct task_table *t, struct task *task);
 void affinity_syscall_left(struct task *task);
 
-/* To be called every now and then: whether anybody has to wait; whether all may come together
- * again. */
+/* To be called every now and then: lets all go apart if tasks wait for the processor, and come
+ * together again later. */
 void affinity_look(struct affinity *a, struct task_table *t);
 
 #endif

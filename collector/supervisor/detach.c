@@ -9,7 +9,7 @@
 #include "collector/supervisor/supervisor_private.h"
 #include "collector/tracee/tracee.h"
 
-/* The signal that it has stopped for, and that is still to be delivered; 0: none. */
+/* The signal for which the task has stopped, and which is still to be delivered. 0: none. */
 static int held_signal(const struct supervisor *sup, const struct task *task)
 {
 	return task->pending_signal ? task->pending_signal
@@ -26,7 +26,7 @@ void detach_task(struct supervisor *sup, struct task *task, const char *reason, 
 	if (task->process->tasks == 1)
 		limits_restore(&task->process->limits, task->process->host_pid);
 	affinity_leave(&sup->affinity, task->host_tid);
-	/* Behind calls that were made in it (ops->leave) its siginfo is lost, not the signal. */
+	/* After injected calls (ops->leave) the signal's siginfo is lost, not the signal. */
 	tracee_resume(task->host_tid, PTRACE_DETACH, signo);
 	if (event_queue_signal(&sup->events, task->host_tid))
 		event_queue_drop(&sup->events, task->host_tid);
@@ -34,7 +34,7 @@ void detach_task(struct supervisor *sup, struct task *task, const char *reason, 
 	supervisor_forget(sup, task);
 }
 
-/* Whether the task could be brought to a stop at which nothing of ours is on its way to it. */
+/* Stops the task. True: no stop of ours is pending for it, so it can be detached. */
 static bool can_leave(struct supervisor *sup, struct task *task)
 {
 	if (!task->supervised->started || task->state == TASK_EXITING)
@@ -47,14 +47,14 @@ static bool can_leave(struct supervisor *sup, struct task *task)
 	return supervisor_halt(sup, task) && !task->mid_run && task->state != TASK_RUNNING;
 }
 
-/* Those that can be left: all, or (reason NULL) only those of processes that are leaving. */
+/* Detaches the tasks that can be detached: of all processes, or (reason NULL) of those with a
+ * reason of their own. */
 static void detach_where(struct supervisor *sup, const char *reason)
 {
 	struct task *next;
 
 	supervisor_freeze(sup);
-	/* Those with signals come last: calls that are to be made in the process are made in
-	 * others. */
+	/* Tasks with signals come last, so that calls are injected into others of the process. */
 	for (int signals = 0; signals < 2; signals++)
 		for (struct task *task = sup->tasks.first; task; task = next) {
 			next = task->next;
@@ -79,8 +79,8 @@ static bool any_leaves(const struct supervisor *sup)
 void detach_leaving(struct supervisor *sup)
 {
 	enum {
-		PAUSE = 16, /* who waits uninterruptibly (a vfork's parent) is not to hold up the
-			       others for more than a part of the time */
+		PAUSE = 16, /* a task that cannot be stopped (a vfork's parent) holds up the others
+			       for one part of the time in so many */
 	};
 	uint64_t began = bt_clock_now(sup->clock);
 
@@ -123,8 +123,8 @@ bool detach_before_exec(struct supervisor *sup, struct task *task)
 	if (!program_gains_privileges(task->host_tid, at, call->args, reason, sizeof reason))
 		return false;
 	limits_restore(&task->process->limits, pid);
-	/* The execve ends the other threads; they must not be traced when it happens. Those that
-	 * run in user code die in it unrecorded, which is what they do natively. */
+	/* The execve ends the other threads, and they must not be traced then. Those that run in
+	 * user code die in it, as natively, and unrecorded. */
 	for (struct task *other = sup->tasks.first; other; other = next) {
 		next = other->next;
 		if (other != task && other->process && other->process->host_pid == pid &&

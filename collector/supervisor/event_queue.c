@@ -17,18 +17,18 @@
 
 enum {
 	MANY = 64, /* tasks */
-	/* Of many all are looked at when one in so many could have been found by that. */
+	/* All tasks are looked at when one in so many has had a status since the last look. */
 	LOOK_SHARE = 8,
-	/* Nanoseconds without a SIGCHLD before that; for each task: several times what the look
-	   takes. */
+	/* Nanoseconds without a SIGCHLD before all are looked at. LOOK_SOON is for each task:
+	   several times what the look takes. */
 	LOOK_SOON = 32,
 	LOOK_LATE = 2000000,
 	LOOK_ANYWAY = 100000000,
 	TIDS_APART = 1 << 14,
 };
 
-/* Whether a status tells only of where the task was then. That it has become another program stays
- * true, and that it has come. */
+/* Whether a status only says where the task was then. An exec stays true, and so does a first stop.
+ */
 static bool is_of_the_moment(const struct event_queue *q, pid_t tid, int status)
 {
 	const struct task *task = task_find(q->tasks, tid);
@@ -39,7 +39,7 @@ static bool is_of_the_moment(const struct event_queue *q, pid_t tid, int status)
 
 static bool is_empty(const struct event_queue *q) { return q->first == q->end; }
 
-/* 0 where none of them is of this tid; there may be none if not. */
+/* The count for this tid's low bits. 0: no event is of this tid. */
 static uint32_t *queued_of(const struct event_queue *q, pid_t tid)
 {
 	return &q->queued_of[(uint32_t)tid % TIDS_APART];
@@ -65,8 +65,9 @@ static void take_out(struct event_queue *q, size_t at)
 		memmove(&q->events[at], &q->events[at + 1], (--q->end - at) * sizeof *q->events);
 }
 
-/* QUIRK(stop-left): the task has stopped again, or ended, and nobody had resumed it: it was killed.
- * Its stop before that can neither be looked at any more, nor may the task be resumed for it. */
+/* QUIRK(stop-left): the task has stopped again, or ended, although it was not resumed: it was
+ * killed. Its earlier stop cannot be looked at any more, and the task must not be resumed for it.
+ */
 static void drop_earlier(struct event_queue *q, pid_t tid)
 {
 	size_t at = find_event(q, tid, q->first);
@@ -104,7 +105,7 @@ static bool make_room(struct event_queue *q)
 	return true;
 }
 
-/* False when the stop is none that anybody is to know of: another one follows. */
+/* False when the stop is not to be served: another one follows. */
 static bool queue_event(struct event_queue *q, pid_t tid, int status)
 {
 	if (tracee_put_back(tid, status))
@@ -178,8 +179,8 @@ bool event_queue_await(struct event_queue *q, pid_t tid, uint64_t until)
 	int status;
 	pid_t got;
 
-	/* Bounded: what sleeps uninterruptibly (the parent of a vfork, a hung file system) does not
-	 * stop for us. */
+	/* Bounded: a thread in an uninterruptible sleep (the parent of a vfork, a hung file system)
+	 * does not stop for us. */
 	do {
 		while (!(got = waitpid(tid, &status, OF_OURS | WNOHANG)) &&
 		       bt_clock_now(q->clock) < until)
@@ -190,7 +191,7 @@ bool event_queue_await(struct event_queue *q, pid_t tid, uint64_t until)
 	return WIFSTOPPED(status);
 }
 
-/* One more status of tid, or (-1) of any. Returns what waitpid(2) does. */
+/* Takes one more status of tid, or (-1) of any. Returns what waitpid(2) does. */
 static pid_t take(struct event_queue *q, pid_t tid, int options)
 {
 	int status;
@@ -201,7 +202,7 @@ static pid_t take(struct event_queue *q, pid_t tid, int options)
 	return got;
 }
 
-/* Asked for a status of any, the kernel looks at each task, whether there is one or not. */
+/* For a status of any task the kernel looks at each of them. */
 static void take_any(struct event_queue *q)
 {
 	pid_t got;
@@ -220,7 +221,8 @@ static void take_any(struct event_queue *q)
  * the others (Linux 5.14). While a SIGCHLD is pending, others are lost, and may have been for other
  * stops. */
 
-/* Takes what the next SIGCHLD tells of, within the time. False when none came: EAGAIN, EINTR. */
+/* Takes the status that the next SIGCHLD tells of, within the time. False when none came: EAGAIN,
+ * EINTR. */
 static bool take_told(struct event_queue *q, long nanoseconds)
 {
 	const struct timespec time = {.tv_sec = nanoseconds / 1000000000,
@@ -237,8 +239,8 @@ static bool take_told(struct event_queue *q, long nanoseconds)
 	return true;
 }
 
-/* All statuses that are ready. False when there is no child. Where nothing was lost, the next look
- * may be later. */
+/* Takes all statuses that are ready. False when there is no child. If none had been missed, the
+ * next look may be later. */
 static bool look_at_all(struct event_queue *q)
 {
 	uint64_t soon = (uint64_t)q->tasks->count * LOOK_SOON, late = 2 * q->look_after;
@@ -255,7 +257,7 @@ static bool look_at_all(struct event_queue *q)
 	return !got;
 }
 
-/* Who sends us SIGCHLD without end does not keep us from looking: after as many as there are tasks
+/* A flood of SIGCHLD from elsewhere does not keep us from looking: after as many as there are tasks
  * all are looked at. */
 static void take_told_first(struct event_queue *q)
 {

@@ -32,14 +32,14 @@ struct event_queue {
 	size_t first, end, cap;
 	uint32_t *queued_of; /* how many of them are of tids with these low bits; NULL: not known */
 	/* Since all tasks were looked at for a status: */
-	bool unseen;         /* one may have stopped of which nothing told */
-	size_t told_of;      /* statuses taken of which something did */
+	bool unseen;         /* a task may have stopped without a SIGCHLD that told of it */
+	size_t told_of;      /* statuses taken because a SIGCHLD told of them */
 	uint64_t look_after; /* ns without any until all are looked at again */
 };
 
-/* Waits for a status where none is queued. Of many tasks those are taken of which SIGCHLD tells,
- * which the caller blocks, and now and then the rest. Then gives the oldest. False when no child is
- * left. */
+/* Waits for a status if none is queued, then gives the oldest. With many tasks it takes the
+ * statuses that SIGCHLD tells of, which the caller blocks, and now and then looks at all. False
+ * when no child is left. */
 bool event_queue_next(struct event_queue *q, struct wait_event *ev);
 
 /* Waits until tid stops or ends, until that time of the clock at most. Its event stays queued.

@@ -12,8 +12,8 @@ bool supervisor_await_stop(struct supervisor *sup, pid_t tid)
 	return event_queue_await(&sup->events, tid, sup->patience);
 }
 
-/* It has stopped for something that is served later: registers and history are brought there. False
- * when it has been resumed. */
+/* The task has stopped for an event that is served later: brings registers and history there. False
+ * when the task has been resumed. */
 static bool has_arrived(struct supervisor *sup, struct task *task)
 {
 	const struct backend_ops *ops = sup->backend.ops;
@@ -32,7 +32,7 @@ static bool has_arrived(struct supervisor *sup, struct task *task)
 bool supervisor_halt(struct supervisor *sup, struct task *task)
 {
 	enum {
-		STOPS = 4, /* of the backend's own that may come first: it may have to step on to
+		STOPS = 4, /* stops of the backend that may come first: it may have to step on to
 			      where the state is known */
 	};
 	bool ran = task->state == TASK_RUNNING;
@@ -43,7 +43,8 @@ bool supervisor_halt(struct supervisor *sup, struct task *task)
 	for (int i = 0; i < STOPS && task->state == TASK_RUNNING; i++) {
 		struct wait_event ev;
 
-		/* Its step ends by itself. Take that in, so that registers and history agree. */
+		/* The backend ends what it is in the midst of. Serving that stop makes registers
+		 * and history agree. */
 		sup->backend.ops->stop_soon(&sup->backend, task);
 		if (!event_queue_has(&sup->events, task->host_tid) &&
 		    !supervisor_await_stop(sup, task->host_tid))
@@ -61,7 +62,7 @@ bool supervisor_halt(struct supervisor *sup, struct task *task)
 			return true;
 	}
 	if (task->state == TASK_RUNNING &&
-	    !sup->backend.ops->native) /* the registers from before what it is in the middle of */
+	    !sup->backend.ops->native) /* task->regs are those before its step */
 		return true;
 	if (!ran && (task->state == TASK_IN_SYSCALL || task->state == TASK_GROUP_STOPPED) &&
 	    !event_queue_has(&sup->events, task->host_tid)) {

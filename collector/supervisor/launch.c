@@ -24,7 +24,7 @@ enum {
 			       touch them */
 };
 
-/* errno is ours, too: nothing that can fail is called by it. Returns -errno. */
+/* Calls execve(2) without libc, as the child shares our errno. Returns -errno. */
 static int execute(const struct launch *l)
 {
 	long rc = SYS_execve;
@@ -36,7 +36,7 @@ static int execute(const struct launch *l)
 	return (int)rc;
 }
 
-/* It ends by returning, with that status: before a call that does not return AddressSanitizer
+/* The child ends by returning its status: before a call that does not return AddressSanitizer
  * clears the stack, and needs more of it than there is. */
 static int child(void *arg)
 {
@@ -62,7 +62,7 @@ static int child(void *arg)
 	return 127;
 }
 
-/* The number that the line of a file that begins with key has, -1: none. */
+/* The number in the line of a file that begins with key. -1: none. */
 static long long number_in_file(const char *path, const char *key, int base)
 {
 	char line[128];

@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: MIT */
-/* Starts the program to record, traced from its execve on, in the world its user gave it. */
+/* Starts the program to record, traced from its execve on, with the signals, limits and descriptors
+ * that its user gave it. Used by btrec run. The caller's memory is the child's until the execve. */
 #ifndef BT_LAUNCH_H
 #define BT_LAUNCH_H
 
@@ -18,8 +19,8 @@ struct launch {
 	sigset_t mask;                   /* its signal mask */
 	const struct rlimit *limits;     /* [RLIM_NLIMITS]: its limits, NULL: ours */
 	bool fixed_addresses;            /* no address space randomization */
-	/* The child has our memory until its execve (a copy, and giving it up again, would be most
-	 * of what it costs): its own, which stays for as long. */
+	/* The child has our memory until its execve: to copy it, and to give it up again, would be
+	 * most of the cost. This is the child's own part, and stays for as long. */
 	struct {
 		int go[2], failure[2];
 		uint64_t stack[1024];

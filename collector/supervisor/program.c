@@ -22,7 +22,7 @@ enum {
 	SCRIPT_HEAD = 256, /* bytes of a script that it reads (BINPRM_BUF_SIZE) */
 };
 
-/* The first line of /proc/PID/status that begins with key, from behind it. */
+/* The rest of the first line of /proc/PID/status that begins with key. */
 static bool status_line(pid_t pid, const char *key, char *out, size_t size)
 {
 	char path[32], line[256];
@@ -81,7 +81,7 @@ static struct credentials credentials_of(pid_t pid)
 	return c;
 }
 
-/* What executing path would add to the credentials, or NULL. */
+/* The privilege that executing path would add to the credentials, in words; NULL: none. */
 static const char *privilege_gained(const char *path, struct credentials c)
 {
 	struct statvfs fs;
@@ -135,7 +135,7 @@ static int check_interpreter(const char *path, const char *interpreter, int dept
 	return rc ? bt_fail(err, cause.code, 0, "%s: its interpreter %s", path, cause.text) : 0;
 }
 
-/* What a shell would take for a script. */
+/* Whether a shell would take the file for a script. */
 static bool is_text(const uint8_t *head, size_t len)
 {
 	for (size_t i = 0; i < len; i++)

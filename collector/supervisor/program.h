@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: MIT */
-/* Which file a command names, and whether it can be recorded. */
+/* Which file a command names, and whether it can be recorded. Used by btrec run, and by the
+ * supervisor at each execve. No state. Looks only: it opens files for reading. */
 #ifndef BT_PROGRAM_H
 #define BT_PROGRAM_H
 
@@ -15,11 +16,12 @@
  * gains privileges), path then names the file. */
 int program_find(const char *name, char path[4096], struct bt_error *err) BT_MUST_USE;
 
-/* Whether a program that a file gives privileges keeps them under this recorder. */
+/* Whether a program keeps the privileges that its file gives it (set-uid, capabilities) under this
+ * recorder. */
 bool program_privileges_survive(void);
 
-/* Whether the execve or (at) execveat with these arguments that a stopped task is about to make
- * gives the program privileges that it would lose under this recorder. Says why in reason. */
+/* A stopped task is about to make an execve or (at) execveat with these arguments. Whether that
+ * gives the program privileges that it would lose under this recorder; reason says which. */
 bool program_gains_privileges(pid_t tid, bool at, const uint64_t args[2], char *reason,
 			      size_t size);
 

@@ -31,8 +31,8 @@ void scheduler_enqueue_first(struct task *task)
 		turns->early_last = task;
 }
 
-/* Whoever gave up the turn for a call is not to wait for a slice of each that computes: until its
- * own is used up it comes before them. */
+/* A task that gave up its turn for a call must not wait for a slice of each task that computes:
+ * until its own slice is used up it comes before them. */
 static void enqueue(struct task *task)
 {
 	struct unit_turns *turns = task->unit->turns;
@@ -75,8 +75,8 @@ void supervisor_schedule(struct supervisor *sup, struct unit *u)
 		supervisor_hurry(sup);
 }
 
-/* Until the place is found, system calls are watched for libraries that are loaded; and for an
- * execve that gains privileges, where those would be lost. */
+/* System calls are watched while the place of --from is not found, as libraries may be loaded; and
+ * where an execve could lose its privileges under a tracer. */
 static void run_natively(struct supervisor *sup, struct task *task, int signo)
 {
 	bool watch = sup->watch_execs || (task->process && task->process->space->from_missing);
@@ -89,8 +89,8 @@ void supervisor_resume_task(struct supervisor *sup, struct task *task)
 {
 	int rc, signo = task->pending_signal;
 
-	/* QUIRK(stop-left): killed where it waited, it has stopped once more: it is resumed from
-	 * there when that is served. */
+	/* QUIRK(stop-left): it was killed where it waited, and has stopped once more. It is resumed
+	 * when that stop is served. */
 	if (event_queue_has(&sup->events, task->host_tid))
 		return;
 	task->pending_signal = 0;
@@ -157,7 +157,7 @@ void supervisor_make_syscall(struct supervisor *sup, struct task *task)
 
 void supervisor_make_ready(struct supervisor *sup, struct task *task)
 {
-	if (task->in_syscall || task->native) { /* what is not seen is nobody's turn, either */
+	if (task->in_syscall || task->native) { /* neither needs a turn */
 		supervisor_resume_task(sup, task);
 		return;
 	}

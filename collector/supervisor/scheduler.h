@@ -1,38 +1,39 @@
 /* SPDX-License-Identifier: MIT */
-/* Who runs user code when. A stopped task of a unit is put into the unit's queue; a scheduler takes
- * it out and resumes it. There are two: turns.c (one task of a unit at a time, so that what happens
- * can be replayed) and side_by_side.c. What the kernel does is nobody's turn. */
+/* Which tasks run user code, and when. A stopped task is put into its unit's queue; a scheduler
+ * takes it out and resumes it. There are two schedulers: turns.c runs one task of a unit at a time,
+ * so that a run can be replayed; side_by_side.c runs all. A task in the kernel has no turn. Used by
+ * the supervisor's files alone. */
 #ifndef BT_SCHEDULER_H
 #define BT_SCHEDULER_H
 
 #include "collector/supervisor/supervised.h"
 #include "collector/supervisor/supervisor.h"
 
-/* A task has used its slice up after so many nanoseconds: half of what lies between two ticks, so
- * that one that had the turn for about all of that has. */
+/* A task has used its slice up after so many nanoseconds. It is half the time between two ticks: a
+ * task that had the turn for nearly all of that time has used it up. */
 #define SLICE_NS (SUPERVISOR_SLICE_MS * UINT64_C(1000000) / 2)
 
 struct scheduler_ops {
-	/* Resumes those of the unit that may run now. */
+	/* Resumes the tasks of the unit that may run now. */
 	void (*schedule)(struct supervisor *sup, struct unit *unit);
 
-	/* The stopped task can run on. True: it may do so at once, and does not wait. */
+	/* The stopped task can run on. True: it may do so at once. */
 	bool (*goes_on)(struct supervisor *sup, struct task *task);
 
-	/* It waits in the queue now. */
+	/* The task waits in the queue now. */
 	void (*waits)(struct supervisor *sup, struct task *task);
 
-	/* It does not use its turn, if it has it. Whether others may run because of that. */
+	/* The task does not use its turn, if it has it. Returns whether others may run now. */
 	bool (*leaves)(struct supervisor *sup, struct task *task);
 
-	/* It is at the entry of a system call. False: the call is to be made when the scheduler
-	 * lets it run. */
+	/* The task is at the entry of a system call. False: it waits in the queue before it makes
+	 * the call. */
 	bool (*may_call)(struct supervisor *sup, const struct task *task);
 
 	/* The call has been entered. */
 	void (*called)(struct supervisor *sup, struct task *task);
 
-	/* Others of the unit wait, and a slice is over: asks those that run to stop. */
+	/* Tasks of the unit wait, and a slice is over: asks the running ones to stop. */
 	void (*preempt)(struct supervisor *sup, struct unit *unit);
 };
 
@@ -41,11 +42,11 @@ extern const struct scheduler_ops turns_scheduler, side_by_side_scheduler;
 /* Takes the task out of its unit's queue, if it is there. */
 void scheduler_dequeue(struct task *task);
 
-/* Puts it before all others: when others have stopped for it, it is its turn. */
+/* Puts the task at the front of the queue: it runs when others have stopped for it. */
 void scheduler_enqueue_first(struct task *task);
 
-/* Of a process that is to be detached, nobody runs on but who was stopped in the midst of
- * something: to where it can be detached. */
+/* Whether the task must not run on: its process is to be detached. A task that was stopped in the
+ * midst of a step runs on, to where it can be detached. */
 bool scheduler_stays(const struct task *task);
 
 #endif

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
-/* Side by side: nobody waits for anybody, but where the backend has to change what others are
- * running in (backend_company). What happens cannot be replayed. */
+/* Side by side: all tasks run. They wait for one another only while the backend changes what others
+ * are running in (backend_company). Such a run cannot be replayed. */
 #include "collector/supervisor/scheduler.h"
 #include "collector/supervisor/supervisor_private.h"
 
@@ -26,8 +26,8 @@ static void preempt_all(struct supervisor *sup, struct unit *u)
 		}
 }
 
-/* Whether the unit has running tasks. now: they are asked to stop; those that do not are again at
- * each tick. */
+/* Whether the unit has running tasks. now: asks them to stop; those that do not stop are asked
+ * again at each tick. */
 static bool look_at_running(struct supervisor *sup, struct unit *u, bool now)
 {
 	if (u->running && now && !u->turns->asked) {
@@ -37,7 +37,7 @@ static bool look_at_running(struct supervisor *sup, struct unit *u, bool now)
 	return u->running;
 }
 
-/* The first that waits and may run now, NULL: none. */
+/* The first waiting task that may run now. NULL: none. */
 static struct task *first_to_run(struct supervisor *sup, const struct unit *u,
 				 enum backend_company *company)
 {
@@ -50,8 +50,8 @@ static struct task *first_to_run(struct supervisor *sup, const struct unit *u,
 	return task;
 }
 
-/* Of those that wait one that was stopped in the midst of what it ran in (SIGSTOP), else the task:
- * who is to be alone comes behind it. */
+/* A waiting task that was stopped in the midst of backend code (SIGSTOP); else the task itself. It
+ * must run on before another task can be alone. */
 static struct task *in_the_midst(const struct unit *u, struct task *task)
 {
 	struct task *other = u->turns->ready_first;
@@ -67,7 +67,7 @@ static void schedule_all(struct supervisor *sup, struct unit *u)
 	enum backend_company company;
 	struct task *task;
 
-	/* The core file is to show the others where they stopped. */
+	/* The core file shows the other tasks: they stay where they stopped. */
 	if (turns->dumps && is_running(turns->dumps, u))
 		return;
 	turns->dumps = NULL;
@@ -98,7 +98,7 @@ static void tell_nobody(struct supervisor *sup, struct task *task)
 	(void)task;
 }
 
-/* Who has stopped running user code may be whom another waited for. */
+/* Another task may have waited for this one to stop running user code. */
 static bool others_may_run(struct supervisor *sup, struct task *task)
 {
 	(void)task;
@@ -110,7 +110,7 @@ static bool may_call_in_company(struct supervisor *sup, const struct task *task)
 	return company_of(sup, task) == COMPANY_ANY;
 }
 
-/* Of native code nobody waits for a slice. */
+/* With native code no task waits for a slice. */
 static void preempt_others(struct supervisor *sup, struct unit *u)
 {
 	if (sup->backend.parallel)

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* Signals: what they will do, which are delivered, handlers. */
+/* Signals: their actions, their delivery, the entry of handlers. */
 #include "collector/supervisor/detach.h"
 #include "collector/supervisor/supervisor_private.h"
 
@@ -51,7 +51,7 @@ static enum bt_signal_action action_of(const struct task *task, int signo, bool 
 	if (!sync && is_deadly(by_default) && tracee_is_init(task->process->host_pid))
 		by_default = BT_ACTION_IGNORE; /* pid_namespaces(7) */
 	if (signo == SIGTRAP && task->process->trap_ignored && !sync)
-		return BT_ACTION_IGNORE; /* whatever the kernel's table says after a step */
+		return BT_ACTION_IGNORE; /* a step may have changed the kernel's disposition */
 	if (tracee_signals(task->host_tid, &s))
 		return by_default;
 	if (s.caught & bit)
@@ -103,14 +103,14 @@ void supervisor_signal_arrived(struct supervisor *sup, struct task *task, const 
 	if (task->native) /* its system calls were not seen */
 		address_space_refresh(task->process->space, task->host_tid);
 	sup->session->ops->on_signal(sup->session, sup, task, &signal);
-	/* What the program would never notice is dropped here: nothing is left to be delivered. */
+	/* A signal that the program would never notice is dropped here. */
 	task->pending_signal =
 		action == BT_ACTION_IGNORE || action == BT_ACTION_CONTINUE ? 0 : info->si_signo;
 	task->pending_action = action;
 	if (!task->pending_signal) {
 		supervisor_syscall_again(sup, task);
-	} else if (task->transfer.moved) { /* what has been moved is the result: this signal would
-					      have cut it short natively, too */
+	} else if (task->transfer.moved) { /* the bytes moved are the result: natively this signal
+					      would have cut the call short, too */
 		cut_transfer_end(task);
 		task->syscall_restarts = false;
 	}

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
-/* Stops that are neither a system call's nor a signal's: group stops, and interruptions of our own;
- * and what the front is told of the initial process's. */
+/* Stops that are neither a system call's nor a signal's: group stops, and interruptions of our own.
+ * The front is told of those of the initial process. */
 #include <sys/ptrace.h>
 #include <sys/wait.h>
 
@@ -17,8 +17,8 @@ static void initial_stopped(struct supervisor *sup, pid_t by, int signo)
 	sup->notify(sup->notify_arg, sup, signo);
 }
 
-/* The oldest of its process that has not ended: one for all, as another may still tell of a stop
- * that is over. */
+/* Whether the task is the oldest of its process that has not ended. It speaks for all: another may
+ * still report a stop that is over. */
 static bool tells_of_stops(const struct task *task)
 {
 	for (const struct task *other = task->process->members; other; other = other->member_next)
@@ -40,7 +40,8 @@ void supervisor_stop_is_over(struct supervisor *sup, const struct task *task)
 		initial_went_on(sup);
 }
 
-/* Nobody traces it: its parent, which is us, is told as parents are. Its end comes as an event. */
+/* The initial process is not traced any more. We are its parent, and the kernel tells us of its
+ * stops as it tells any parent. Its end comes as an event. */
 void supervisor_watch_left(struct supervisor *sup)
 {
 	siginfo_t info = {0};
@@ -80,8 +81,8 @@ bool supervisor_start_late(struct supervisor *sup, struct task *task)
 }
 
 /* QUIRK(interrupt-call): a task that is interrupted in a system call whose stops are watched stops
- * for the call instead, or for the child that it makes, and the kernel forgets the interruption. It
- * goes on to another, which comes before it is in user code again. */
+ * for the call instead, or for the child that it makes, and the kernel forgets the interruption. So
+ * it is interrupted once more: that stop comes before it is in user code again. */
 void supervisor_interrupt_again(const struct task *task)
 {
 	tracee_resume(task->host_tid, PTRACE_INTERRUPT, 0);

@@ -42,7 +42,7 @@ void supervisor_hurry(struct supervisor *sup)
 		set_pace(sup, true);
 }
 
-/* What is due at the caller's timer, if it has ticked. */
+/* Does what is due at a tick, if the caller's timer has ticked. */
 static void serve_tick(void *arg)
 {
 	struct supervisor *sup = arg;
@@ -91,7 +91,7 @@ void supervisor_on_backend_stop(struct supervisor *sup, struct task *task,
 		sup->session->ops->on_stop(sup->session, sup, task, stop == BACKEND_RUNS);
 	if (stop != BACKEND_RUNS)
 		supervisor_follow_mappings(sup, task);
-	/* Not before a signal: what it comes from was made of what is known. */
+	/* Not before a signal: a fault is explained by the code that was known when it came. */
 	if (stop != BACKEND_RUNS && stop != BACKEND_GONE && stop != BACKEND_SIGNAL)
 		supervisor_reread_files(sup, task);
 	switch (stop) {
@@ -148,8 +148,8 @@ static void on_syscall_or_signal(struct supervisor *sup, struct task *task,
 	}
 }
 
-/* An event of a task that is not in the table: a new one that stops before its parent reports it is
- * entered. What is about to end, or was forgotten, goes its way. */
+/* An event of a task that is not in the table. A new task that stops before its parent's event is
+ * entered. Any other is about to end, or was forgotten: it is resumed. */
 static struct task *stranger(struct supervisor *sup, const struct wait_event *ev)
 {
 	if (ev->type == WAIT_INTERRUPT || ev->type == WAIT_GROUP_STOP)
@@ -219,8 +219,8 @@ void supervisor_init(struct supervisor *sup, struct session *session,
 		affinity_begin(&sup->affinity);
 }
 
-/* Statuses are told of by SIGCHLD (event_queue.h), of stops only where that is not ignored, as the
- * user's may be. */
+/* SIGCHLD tells of statuses (event_queue.h). The kernel sends it for stops only if it is not
+ * ignored, as the user's may be. */
 static void hear_of_statuses(struct sigaction *before, sigset_t *mask)
 {
 	const struct sigaction by_default = {.sa_handler = SIG_DFL};

@@ -52,15 +52,15 @@ struct supervisor {
 	struct event_queue events;
 	bool tracing_refused; /* the program tried to trace what is supervised */
 	pid_t initial_pid;
-	pid_t stopped_by; /* the initial process is stopped: the task whose stop told it, and whose
-			     going on will; 0 */
-	uint64_t doomed_next; /* when those that are to be detached are looked at again */
-	bool initial_left;    /* the initial process was detached: waited for, and no task */
+	pid_t stopped_by; /* the initial process is stopped: the task whose stop told so, and which
+			     will tell that it goes on; 0: it is not stopped */
+	uint64_t doomed_next; /* when processes that are to be detached are looked at again */
+	bool initial_left; /* the initial process was detached: it is waited for, but has no task */
 	struct supervisor_outcome outcome;
 	bool watch_execs;  /* programs that gain privileges at their execve would lose them
 			      (program.h) */
 	bool frozen;       /* nobody gets a turn: a snapshot is being taken */
-	uint64_t patience; /* until when that waits for tasks to stop */
+	uint64_t patience; /* until when the snapshot waits for tasks to stop */
 	bool started;      /* the initial process is past its execve */
 	/* The caller's timer sets *tick: every SUPERVISOR_SLICE_MS while somebody waits for a turn
 	 * (hurried; at first, too), else each SUPERVISOR_SLICES times that, as on_pace says; then
@@ -68,7 +68,7 @@ struct supervisor {
 	volatile sig_atomic_t *tick;
 	bool hurried;
 	unsigned slices, told; /* slices so far, when on_tick was called last */
-	unsigned calm;         /* ticks since anybody waited */
+	unsigned calm;         /* ticks since a task last waited for a turn */
 	void (*on_tick)(void *arg, struct supervisor *sup);
 	void (*on_pace)(void *arg, unsigned milliseconds);
 	void *on_tick_arg;
@@ -87,20 +87,20 @@ void supervisor_init(struct supervisor *sup, struct session *session,
 /* Frees the tasks that are left, and closes the backend. */
 void supervisor_release(struct supervisor *sup);
 
-/* The initial process, seized and not yet past its execve, behind which it ignores SIGTRAP or does
- * not. Errors: BT_E_NO_MEMORY. */
+/* Takes over the initial process, seized and not yet past its execve. trap_ignored: it will ignore
+ * SIGTRAP then. Errors: BT_E_NO_MEMORY. */
 int supervisor_adopt(struct supervisor *sup, pid_t pid, bool trap_ignored,
 		     struct bt_error *err) BT_MUST_USE;
 
 /* Runs until no task is left. */
 void supervisor_run(struct supervisor *sup);
 
-/* To be called at each tick: where the initial process was detached, whether it has been stopped or
- * continued since. */
+/* To be called at each tick: if the initial process was detached, tells the front of its stops and
+ * continuations. */
 void supervisor_watch_left(struct supervisor *sup);
 
-/* To be called at the caller's ticks: takes in new tasks whose parent was killed before it could
- * report them. */
+/* To be called at the caller's ticks: adopts new tasks whose parent was killed before its event for
+ * them came. */
 void supervisor_adopt_orphans(struct supervisor *sup);
 
 /* ---- For sessions ---- */
@@ -117,24 +117,24 @@ bool supervisor_halt(struct supervisor *sup, struct task *task);
 void supervisor_freeze(struct supervisor *sup);
 void supervisor_thaw(struct supervisor *sup);
 
-/* Waits, as long as supervisor_freeze lets it, until tid stops or ends, leaving its event in the
- * queue for the main loop. False when it is gone. */
+/* Waits until tid stops or ends, as long as supervisor_freeze allows. Its event stays in the queue
+ * for the main loop. False when tid is gone, or did not stop in time. */
 bool supervisor_await_stop(struct supervisor *sup, pid_t tid);
 
-/* Files that code of the task's process is mapped from, and that have been written to since the
- * last look, get a note, and are to be read again. */
+/* Looks at the files that code of the task's process is mapped from. One that has been written to
+ * since the last look gets a note, and its code is to be read again. */
 void supervisor_look_at_files_of(struct supervisor *sup, struct task *task);
 
 /* Lets a stopped native task go on. */
 void supervisor_resume_native(struct supervisor *sup, struct task *task);
 
-/* The same of one that has become a task like others, and can go on when it is its turn. */
+/* Lets a stopped task that is not native go on, at once or when it is its turn. */
 void supervisor_make_ready(struct supervisor *sup, struct task *task);
 
 /* A signal waits to be delivered to the stopped task, whose registers have been read. */
 void supervisor_signal_arrived(struct supervisor *sup, struct task *task, const siginfo_t *info);
 
-/* A task with start_pending goes on, to be interrupted. */
+/* Lets a task with start_pending go on, and interrupts it again. */
 void supervisor_interrupt_again(const struct task *task);
 
 #endif

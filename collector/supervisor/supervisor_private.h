@@ -27,20 +27,20 @@ void supervisor_hurry(struct supervisor *sup);
  * natively. */
 void supervisor_resume_task(struct supervisor *sup, struct task *task);
 
-/* The backend has said that the task is gone: its last status follows. But where the kernel has
- * refused something else that was asked of it, the task would stand still for ever: it has parts of
- * the backend's state and of the program's, and is killed. A note says so. */
+/* The backend has said that the task is gone: its last status follows. But if the task is still
+ * stopped, the kernel has refused some other request. The task would then stand still for ever,
+ * with parts of the backend's state and of the program's: it is killed, and a note says so. */
 void supervisor_look_after(struct supervisor *sup, const struct task *task);
 
-/* The task is at the entry of a system call, which is made now, or when the backend lets it be
- * (company). What the kernel does is nobody's turn. */
+/* The task is at the entry of a system call. The call is made now, or when the scheduler lets it
+ * be. A task in the kernel has no turn. */
 void supervisor_make_syscall(struct supervisor *sup, struct task *task);
 
-/* Resumes those of the unit that may run. */
+/* Resumes the tasks of the unit that may run. */
 void supervisor_schedule(struct supervisor *sup, struct unit *unit);
 
-/* Ends the turns of tasks that others of their unit wait behind, whether there are any. To be
- * called at each tick. */
+/* Ends the turns of tasks behind which others of their unit wait. Returns whether any task waits.
+ * To be called at each tick. */
 bool supervisor_preempt(struct supervisor *sup);
 
 /* The task will not use its turn: another of its unit gets it. */
@@ -56,7 +56,7 @@ void supervisor_on_gone(struct supervisor *sup, struct task *task, const struct 
 /* Both events of a new task have come: it runs. */
 void supervisor_start_new(struct supervisor *sup, struct task *child);
 
-/* Frees a task of which nothing more will be heard. */
+/* Frees a task that will have no more events. */
 void supervisor_forget(struct supervisor *sup, struct task *task);
 
 /* Takes the task out of its unit, if it is in one. */
@@ -65,7 +65,7 @@ void supervisor_leave_unit(struct task *task);
 /* The initial process has ended, supervised to its end or detached before. */
 void supervisor_note_outcome(struct supervisor *sup, const struct wait_event *ev);
 
-/* The front need not wait for those that the initial process leaves behind. */
+/* Lets the front end with the initial process, if tasks are left behind. */
 void supervisor_release_front(struct supervisor *sup);
 
 /* ---- stops.c ---- */
@@ -75,11 +75,12 @@ void supervisor_on_group_stop(struct supervisor *sup, struct task *task,
 void supervisor_on_interrupt(struct supervisor *sup, struct task *task,
 			     const struct wait_event *ev);
 
-/* The task runs on, or is gone: if its stop was the initial process's, that is over. */
+/* The task runs on, or is gone. If its stop was the one told of the initial process, that is over.
+ */
 void supervisor_stop_is_over(struct supervisor *sup, const struct task *task);
 
-/* The session is told of the start of a task that was native until now, if that is due. False: it
- * was resumed, and stops again. */
+/* Tells the session of the start of a task that was native until now, if that is due. False: the
+ * task was resumed, and stops again. */
 bool supervisor_start_late(struct supervisor *sup, struct task *task);
 
 /* ---- syscalls.c ---- */
@@ -88,12 +89,11 @@ bool supervisor_start_late(struct supervisor *sup, struct task *task);
 void supervisor_syscall_entered(struct supervisor *sup, struct task *task);
 void supervisor_syscall_left(struct supervisor *sup, struct task *task);
 
-/* What ended the task's last system call, if anything did, is nothing that the program will notice:
- * where that was made without a stop and gave EINTR, it is made again. */
+/* The task is to go on without a signal. If its last system call was made without a stop and was
+ * interrupted, it is made again. */
 void supervisor_syscall_again(const struct supervisor *sup, struct task *task);
 
-/* The task is at a stop: what calls that were made without one have changed of its mappings is told
- * now. */
+/* The task is at a stop: tells the observer the changes of mappings by calls made without one. */
 void supervisor_follow_mappings(struct supervisor *sup, struct task *task);
 
 /* ---- signals.c ---- */
@@ -102,11 +102,11 @@ void supervisor_follow_mappings(struct supervisor *sup, struct task *task);
  * all. */
 bool supervisor_signal_waits(const struct task *task, bool *any);
 
-/* The task has stopped for a signal, which its backend may keep for a while: the kernel may have
- * woken others of its process, too. */
+/* The task has stopped for a signal, which its backend may keep for a while. Notes it: the kernel
+ * may have woken other threads for it, too. */
 void supervisor_note_signal(struct task *task, int signo);
 
-/* Whether the program would not notice it. */
+/* Whether the program would not notice the signal. */
 bool supervisor_is_ignored(const struct task *task, const siginfo_t *info);
 
 /* The task is at the first instruction of a signal handler. */
@@ -114,11 +114,11 @@ void supervisor_handler_entered(struct supervisor *sup, struct task *task);
 
 /* ---- written_files.c ---- */
 
-/* supervisor_look_at_files_of() each process, each second. To be called at each tick. */
+/* Calls supervisor_look_at_files_of() for each process, each second. To be called at each tick. */
 void supervisor_look_at_files(struct supervisor *sup);
 
-/* The task has stopped: code that is to be read again is forgotten. With --parallel only when no
- * other of its unit runs. */
+/* The task has stopped: forgets code that is to be read again. With --parallel only when no other
+ * task of its unit runs. */
 void supervisor_reread_files(struct supervisor *sup, const struct task *task);
 
 #endif

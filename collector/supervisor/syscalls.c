@@ -1,5 +1,15 @@
 /* SPDX-License-Identifier: MIT */
-/* System calls: what they change, and those that mean something to the supervisor itself. */
+/* System calls: what they change, and those that mean something to the supervisor itself.
+ *
+ * At an entry the session is told first. Then the modules that hide the recorder from the program
+ * get their say, each for its own calls: limits, affinity, the prctl of btrec.h, calls that are
+ * refused, a clone that would escape. supervisor_make_syscall() makes the call when the scheduler
+ * lets it be.
+ *
+ * At an exit the same modules put back what they had changed. A call that returned only because of
+ * us (QUIRK(interrupt-eintr), QUIRK(short-transfer)) is made again (redo_interrupted()). The
+ * session is told of the exit in any case. At last come the consequences: mappings, dispositions, a
+ * new program. */
 #include "collector/supervisor/supervisor_private.h"
 
 #include <errno.h>
@@ -60,24 +70,25 @@ static void answer_request(struct supervisor *sup, struct task *task)
 	sup->session->ops->on_request(sup->session, sup, task, label);
 }
 
-/* QUIRK(rseq): a restartable sequence counts on being aborted when another thread of the process
- * may have run on its processor. The kernel does not know when user code of ours is in one, so
- * nobody gets any: programs and C libraries fall back, as on kernels without rseq(2) (before
- * Linux 4.18). With --from the program may have it already, and glibc aborts when a thread does not
- * get what the first one got. Native code keeps it. */
+/* QUIRK(rseq): a restartable sequence relies on being aborted when another thread of the process
+ * may have run on its processor. The kernel does not know when translated code is in one, so
+ * rseq(2) is refused: programs and C libraries fall back, as on kernels without it (before
+ * Linux 4.18). With
+ * --from the program may have it already, and glibc aborts when a thread does not get what the
+ * first one got. Native code keeps it. */
 static bool is_rseq(const struct supervisor *sup, const struct task *task)
 {
 	return is_syscall(task, SYS_rseq) && !sup->options.late_start;
 }
 
-/* QUIRK(shadow-stack): calls and returns of translated code are jumps, of which a shadow stack
- * knows nothing. Programs that could have one run without, as on processors that have none. */
+/* QUIRK(shadow-stack): calls and returns of translated code are jumps, which a shadow stack does
+ * not see. Programs that could have one run without, as on processors that have none. */
 static bool is_shadow_stack(const struct task *task)
 {
 	return is_syscall(task, SYS_arch_prctl) && task->syscall.args[0] == ENABLE_SHADOW_STACK;
 }
 
-/* System calls that are not made. */
+/* Refuses system calls that must not be made. */
 static void refuse_syscall(struct supervisor *sup, struct task *task)
 {
 	bool shadow = is_shadow_stack(task);
@@ -92,8 +103,8 @@ static void refuse_syscall(struct supervisor *sup, struct task *task)
 				"the program asked for a shadow stack (CET): it runs without");
 }
 
-/* QUIRK(clone-untraced): nobody would record such a child, nor take from its memory what is ours.
- * It is made like others. */
+/* QUIRK(clone-untraced): such a child would be unrecorded, and our memory would stay in it. So the
+ * flag is taken out. */
 static void trace_child(struct task *task)
 {
 	struct tracee_syscall *c = &task->syscall;
@@ -113,7 +124,7 @@ static void trace_child(struct task *task)
 	}
 }
 
-/* In the caller; the child sees that its flags were others. */
+/* Puts the flag back in the caller. The child sees the changed flags. */
 static void restore_clone_flags(struct task *task)
 {
 	const struct tracee_syscall *c = &task->syscall;
@@ -150,8 +161,8 @@ void supervisor_syscall_entered(struct supervisor *sup, struct task *task)
 	supervisor_make_syscall(sup, task);
 }
 
-/* Whether another task of the process has got a signal that the kernel may have woken this one for,
- * and of which the program is not to know: one that is ignored, or that it blocks
+/* Whether another task of the process has got a signal for which the kernel may have woken this
+ * one, and which the program does not notice: it ignores the signal, or blocks it
  * (hidden_signals.h). */
 static bool taken_by_another(const struct supervisor *sup, const struct task *task)
 {
@@ -169,9 +180,8 @@ static bool taken_by_another(const struct supervisor *sup, const struct task *ta
 	return task->process->signals_held;
 }
 
-/* Whether it was a signal that another thread has taken then which has ended the call. Without that
- * it may be short for reasons of its own; it gives EINTR only if a filter of the program's says so.
- */
+/* Whether the call was ended by a signal that another thread has then taken. Otherwise a short
+ * transfer may have its own reasons, and EINTR can only come from a filter of the program. */
 static bool woken_in_vain(const struct supervisor *sup, const struct task *task, bool cut)
 {
 	if (!cut)
@@ -182,18 +192,18 @@ static bool woken_in_vain(const struct supervisor *sup, const struct task *task,
 }
 
 /* QUIRK(interrupt-eintr): some calls (epoll_wait, semop, sigtimedwait) return EINTR after a stop
- * that no handler saw (signal(7)), and under ptrace also for a signal that is ignored, which the
- * kernel otherwise drops when it is sent (sig_ignored). When no signal that the program will notice
- * waits, such a call is made again; its timeout begins anew. Returns whether it is. Else task->regs
- * may have another result: that of its timeout. */
+ * without a handler (signal(7)). Under ptrace an ignored signal does that, too: natively the kernel
+ * drops it when it is sent (sig_ignored). If no signal is pending that the program will notice,
+ * such a call is made again, with its whole timeout. Returns whether it is. Else task->regs may
+ * have another result: that of a timeout. */
 static bool redo_interrupted(const struct supervisor *sup, struct task *task)
 {
 	int64_t over;
 	bool ours = task->interrupted, cut = (int64_t)task->regs.rax == -EINTR, any;
 
 	task->interrupted = false;
-	/* What sigreturn gives is the result of the call that its handler interrupted; close(2) has
-	 * closed, whatever it gives. */
+	/* The result of sigreturn is that of the call that its handler interrupted. close(2) has
+	 * closed the descriptor even if it fails. */
 	if (is_syscall(task, SYS_rt_sigreturn) || is_syscall(task, SYS_close) ||
 	    (!cut && !cut_transfer_may_be_short(task)) || supervisor_signal_waits(task, &any))
 		return false;
@@ -217,7 +227,7 @@ static bool redo_interrupted(const struct supervisor *sup, struct task *task)
 	return true;
 }
 
-/* The same of a call that was made without a stop. */
+/* The same for a call that was made without a stop. */
 void supervisor_syscall_again(const struct supervisor *sup, struct task *task)
 {
 	int64_t over;
@@ -246,8 +256,9 @@ static void note_trap_disposition(struct task *task)
 	task->process->trap_known = true;
 }
 
-/* A task has one tracer, which is us: debuggers in the recorded tree, and programs that wait for a
- * child which is to stop for them, do not work. Said once: some try again and again. */
+/* A task has one tracer, and that is us. Debuggers in the recorded tree do not work, nor do
+ * programs that wait for a traced child to stop. The note comes once: some programs try again and
+ * again. */
 static void note_refused_tracing(struct supervisor *sup, const struct task *task)
 {
 	const uint64_t *args = task->syscall.args;
@@ -309,7 +320,7 @@ void supervisor_syscall_left(struct supervisor *sup, struct task *task)
 	if (is_syscall(task, SYS_execve) && (int64_t)task->regs.rax == 0)
 		sup->session->ops->on_program(sup->session, sup, task);
 	if (task->syscall.compat || sup->options.late_start)
-		task->process->trap_known = false; /* it may be changed unseen */
+		task->process->trap_known = false; /* the disposition may change unseen */
 	if ((is_syscall(task, SYS_execve) && !task->process->trap_known) ||
 	    (is_syscall(task, SYS_rt_sigaction) && (int)task->syscall.args[0] == SIGTRAP))
 		note_trap_disposition(task);

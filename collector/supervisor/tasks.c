@@ -1,7 +1,17 @@
 /* SPDX-License-Identifier: MIT */
-/* Tasks coming, becoming other programs, and going. A new task is known from two events, its own
- * first stop and its parent's, in either order: settle() gives it its process, space and unit at
- * the parent's, start_new() lets it run when both have come. */
+/* Tasks coming, becoming other programs, and going.
+ *
+ * A new task is known from two events, its own first stop and its parent's, in either order. At the
+ * parent's, settle() gives it process, space and unit; when both have come, supervisor_start_new()
+ * lets it run. If the parent was killed before its event, the task is adopted after some ticks
+ * (supervisor_adopt_orphans()).
+ *
+ * At an execve the kernel ends the other threads and gives the caller the leader's id: the leader's
+ * task is forgotten and the caller takes its tid. It then moves to a new process, unit and space.
+ *
+ * A task's end comes twice: at its exit event registers and memory can still be read
+ * (supervisor_on_exiting()); at its last status it is freed (supervisor_on_gone()). A killed task
+ * may skip the first. The session is told once. */
 #include "collector/supervisor/supervisor_private.h"
 
 #include <sched.h>
@@ -12,7 +22,7 @@
 #include "collector/task/syscall_filter.h"
 #include "collector/tracee/tracee.h"
 
-/* The session is told once of a task's end, and of none whose start it does not know. */
+/* Tells the session of a task's end, once, and only if it knows of its start. */
 static void tell_end(struct supervisor *sup, struct task *task, const struct task_end *end)
 {
 	if (task->supervised->ended || !task->supervised->started)
@@ -27,15 +37,15 @@ static void tell_start(struct supervisor *sup, struct task *task)
 	sup->session->ops->on_start(sup->session, sup, task);
 }
 
-/* Session and backend make ready for it. False without memory. */
+/* Prepares session and backend for the task. False without memory. */
 static bool begin(struct supervisor *sup, struct task *task)
 {
 	return sup->session->ops->on_new(sup->session, sup, task) &&
 	       !sup->backend.ops->task_init(&sup->backend, task);
 }
 
-/* A new process of that id, with a unit of its own and an empty space. NULL without memory; a unit
- * that nobody joins then stays in the table, empty. */
+/* Makes a process with a unit of its own and an empty space. NULL without memory: then an empty
+ * unit may stay in the table. */
 static struct process *alone(struct supervisor *sup, pid_t pid, struct unit **unit)
 {
 	struct address_space *space;
@@ -89,8 +99,8 @@ int supervisor_adopt(struct supervisor *sup, pid_t pid, bool trap_ignored, struc
 	return 0;
 }
 
-/* The flags with which the task makes another. False when it has none. Its call may not have been
- * seen, as it runs natively. */
+/* The flags of the clone by which the task makes another. False for fork and vfork. They are read
+ * from its registers: a native task's call was not seen. */
 static bool clone_flags(const struct task *parent, uint64_t *flags)
 {
 	const struct tracee_syscall call = {.nr = parent->regs.orig_rax,
@@ -145,8 +155,7 @@ static bool settle(struct supervisor *sup, struct task *parent, struct task *chi
 		process = space ? process_new(child->host_tid, space) : NULL;
 		if (!process)
 			return false;
-		/* The parent's other threads may be changing mappings, of which we have not heard.
-		 */
+		/* The parent's other threads may be changing mappings just now. */
 		space->stale |= !shares && parent->unit->tasks > 1;
 		process->trap_ignored = parent->process->trap_ignored;
 		process->trap_known = parent->process->trap_known;
@@ -154,7 +163,7 @@ static bool settle(struct supervisor *sup, struct task *parent, struct task *chi
 		if (clone_flags(parent, &flags)) {
 			if (!shares && flags & CLONE_FILES)
 				process->files_shared = parent->process->files_shared = true;
-			if (flags & CLONE_SIGHAND) /* what one sets holds for the other */
+			if (flags & CLONE_SIGHAND) /* both have one table of dispositions */
 				process->trap_known = parent->process->trap_known = false;
 		}
 		task_join_process(child, process);
@@ -218,8 +227,8 @@ void supervisor_on_new_task(struct supervisor *sup, struct task *task, const str
 		supervisor_give_up_turn(sup, task);
 }
 
-/* Who has called the execve that the event tells of: the kernel says it as long as the task is
- * there. Killed since, another thread of the process that was in one, if any was. */
+/* The task that called the execve of this event. The kernel says it as long as the task is there.
+ * If it was killed since, it is taken to be another thread of the process that was in an execve. */
 static struct task *caller_of(const struct supervisor *sup, struct task *leader,
 			      const struct wait_event *ev)
 {
@@ -235,8 +244,8 @@ static struct task *caller_of(const struct supervisor *sup, struct task *leader,
 	return leader;
 }
 
-/* execve by a thread that is not the leader: the others are gone, and it goes on under the leader's
- * id. */
+/* After an execve by a thread that is not the leader the others are gone, and it goes on under the
+ * leader's id. */
 static struct task *take_over_leader(struct supervisor *sup, struct task *leader,
 				     struct task *caller)
 {
@@ -250,8 +259,8 @@ static struct task *take_over_leader(struct supervisor *sup, struct task *leader
 	return caller;
 }
 
-/* The task, which runs another program, leaves its process and unit for new ones. False without
- * memory: nothing has changed. */
+/* Moves the task, which runs another program now, to a new process and unit. False without memory:
+ * nothing has changed. */
 static bool move_out(struct supervisor *sup, struct task *task)
 {
 	struct process *old = task->process;
@@ -296,14 +305,13 @@ void supervisor_on_exec(struct supervisor *sup, struct task *task, const struct 
 	address_space_refresh(task->process->space, task->host_tid);
 	task_epoch(task);
 	sup->session->ops->on_exec(sup->session, sup, task);
-	/* Out of the execve: for the first one nobody saw the entry, but its exit stop comes all
-	 * the same. */
+	/* The exit of the execve comes next, also for the first one, whose entry was not seen. */
 	task->in_syscall = true;
 	task->syscall = (struct tracee_syscall){.nr = SYS_execve};
 	supervisor_resume_task(sup, task);
 }
 
-/* What the kernel says of it. */
+/* A task's end by its wait status. */
 static struct task_end end_of(int status)
 {
 	bool by_signal = WIFSIGNALED(status);
@@ -319,7 +327,7 @@ void supervisor_on_exiting(struct supervisor *sup, struct task *task, const stru
 	struct task_end end;
 	unsigned long status;
 
-	/* What was read is of this stop if the task is still there. */
+	/* Status and registers are of this stop only if the task is still at it. */
 	if (!tracee_event_message(task->host_tid, &status) &&
 	    !tracee_get_regs(task->host_tid, &regs) && wait_event_holds(ev) &&
 	    task->supervised->started) {
@@ -334,7 +342,7 @@ void supervisor_on_exiting(struct supervisor *sup, struct task *task, const stru
 		tell_end(sup, task, &end);
 	}
 	task_set_state(task, TASK_EXITING);
-	if (wait_event_holds(ev)) /* else its tid may be another program's, whose stop is still to
+	if (wait_event_holds(ev)) /* else the tid may be of another program, whose stop is still to
 				     be served */
 		tracee_resume(task->host_tid, PTRACE_CONT, 0);
 	if (task->unit)
@@ -367,7 +375,7 @@ void supervisor_release_front(struct supervisor *sup)
 	}
 }
 
-/* A task whose parent was killed before it could report it. Its thread group may still be known. */
+/* Adopts a task whose parent was killed before its event came. Its thread group may be known. */
 static void adopt_orphan(struct supervisor *sup, struct task *task)
 {
 	pid_t group = tracee_thread_group(task->host_tid);

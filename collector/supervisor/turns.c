@@ -22,16 +22,16 @@ static void end_turn(const struct supervisor *sup, struct unit *u)
 	u->current = NULL;
 }
 
-/* It would only wait for others. It gets a turn now and then all the same: it may be to have a
- * signal. */
+/* Whether the task would only wait for others. It gets a turn now and then all the same: a signal
+ * may be pending for it. */
 static bool still_spins(struct supervisor *sup, const struct unit *u, struct task *task)
 {
 	return task->supervised->spins && sup->slices - task->supervised->ran < u->waiting &&
 	       sup->backend.ops->still_spins(&sup->backend, task);
 }
 
-/* The first whose turn it is and who does something with it; where there is none the first, and
- * *all_spin. */
+/* The first task of the queue that would do something with its turn. If all would only wait, the
+ * first of all, and *all_spin is set. */
 static struct task *next_in_turn(struct supervisor *sup, const struct unit *u, bool *all_spin)
 {
 	enum {
@@ -53,9 +53,8 @@ static struct task *next_in_turn(struct supervisor *sup, const struct unit *u, b
 	return first;
 }
 
-/* Nobody has anything to do but those who are in calls, or have been woken by one. They may only
- * want for the processor, which the one that spins has: it is given up some times, and each time
- * the task may spin for longer. */
+/* All waiting tasks spin: they wait for tasks in calls, or woken by one. Those may only lack the
+ * processor, so it is given up some times before the task runs unwatched. */
 static void run_though_spinning(struct unit *u, struct task *task)
 {
 	task->unwatched = u->yields == TURN_YIELDS;
@@ -106,7 +105,7 @@ static bool keeps_turn(struct supervisor *sup, struct task *task)
 	return true;
 }
 
-/* Somebody has come who waits for the turn. */
+/* Another task waits for the turn now: tells the backend of the one that has it. */
 static void tell_current(struct supervisor *sup, struct task *task)
 {
 	struct task *current = task->unit->current;
@@ -133,7 +132,7 @@ static bool may_always_call(struct supervisor *sup, const struct task *task)
 	return true;
 }
 
-/* What a task waits for that calls sched_yield() is others' to do. */
+/* A task that calls sched_yield() waits for others: its slice counts as used up. */
 static void note_yield(struct supervisor *sup, struct task *task)
 {
 	(void)sup;

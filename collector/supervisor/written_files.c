@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* Files that code is mapped from, and that somebody writes to meanwhile: who installs a library
+/* Files that code is mapped from, and that somebody writes to meanwhile: by installing a library
  * over the one in use, say. */
 #include <inttypes.h>
 
@@ -50,7 +50,7 @@ void supervisor_reread_files(struct supervisor *sup, const struct task *task)
 {
 	struct address_space *s = task->process->space;
 
-	/* Others may be in what would go. */
+	/* Others may be running code that would go. */
 	bool alone = !sup->backend.parallel || task->unit->running == (task->state == TASK_RUNNING);
 
 	if (s->files.written && alone)
