@@ -169,8 +169,8 @@ void address_space_put(struct address_space *s)
 	free(s);
 }
 
-/* What is read of /proc/PID/maps becomes the program's view: pages that the backend has
- * write-protected are writable there. */
+/* Makes the program's view of a reading of /proc/PID/maps: pages that the backend has
+ * write-protected are writable in it. */
 struct map_view {
 	struct mapping_list list;
 	bool joins; /* the last one may be continued: one of the two is of our making */
@@ -409,8 +409,8 @@ static bool same_at(const struct mapping *a, const struct mapping *b, uint64_t a
 	       (!a->ino || a->offset + (addr - a->start) == b->offset + (addr - b->start));
 }
 
-/* What m has and the other list, the new one or the old one, has not: it may have been split, or
- * have grown. */
+/* Forgets code in the parts of m that the other list (the new one or the old one) does not have: m
+ * may have been split, or have grown. */
 static void forget_lost_code(struct address_space *s, const struct mapping *m,
 			     const struct mapping_list *other)
 {
@@ -446,8 +446,8 @@ static void add_mapping(struct address_space *s, const struct mapping *m)
 	s->code_epoch += is_program_code(m);
 	if (is_program_code(m))
 		address_space_part(s);
-	/* Of where nothing was known to be mapped, as where a stack has grown, pages may be known
-	 * that have changed. */
+	/* There may be copies of pages where no mapping was known, as where a stack has grown. They
+	 * may be out of date. */
 	if (is_program_code(m) && code_pages_touch(s->pages, m->start, m->end))
 		forget_lost_code(s, m, &s->mappings);
 	s->observer->ops->mapped(s->observer->arg, s, m);
@@ -633,7 +633,7 @@ static bool mapping_overlaps(const struct mapping *m, const struct map_change *c
 	return false;
 }
 
-/* What is asked for: c's ranges, and the stack. */
+/* Begins a patch for each of c's ranges, and one for the stack. */
 static size_t begin_patches(struct address_space *s, const struct map_change *c,
 			    struct patch *patches)
 {

@@ -13,7 +13,7 @@ enum {
 				 many */
 };
 
-/* Of every space that has the page now. */
+/* Tells the observers of all spaces that share the page. */
 static void tell_code(struct address_space *s, uint64_t addr, const uint8_t *bytes)
 {
 	uint64_t *content = code_pages_content(s->pages, addr);

@@ -6,8 +6,9 @@
 
 #include "collector/space/address_space.h"
 
-/* What is executable is about to differ, or differs, from what spaces have that it was the same as.
- * Without memory they are not told, and the table is begun anew. */
+/* The space's code is about to differ from that of the spaces with which it shares its pages: gives
+ * it a table of its own, and tells extensions. Without memory these are not told, and the table is
+ * begun anew. */
 void address_space_part(struct address_space *s);
 
 #endif

@@ -45,8 +45,8 @@ bool code_pages_take(struct code_pages *t, uint64_t addr, struct page_batch *b, 
 const uint8_t *code_pages_share(struct code_pages *t, uint64_t addr,
 				const struct code_pages *other);
 
-/* Of the page that begins at addr, which there is: a number for its bytes, to be set by whoever
- * observes them (observer.h); 0: none yet. Valid as the page is. */
+/* The number of the bytes of the page that begins at addr, which must be there. The observer sets
+ * it (observer.h); 0: not yet. Valid as long as the page. */
 uint64_t *code_pages_content(const struct code_pages *t, uint64_t addr);
 
 /* Whether [start, end) touches a page of it. */

@@ -33,7 +33,7 @@ static void mmap_changes(struct address_space *s, const uint64_t *args, uint64_t
 		add_range(out, result, args[1]);
 }
 
-/* What fails may have been done in part. */
+/* A call that fails may have been done in part. */
 static void unmap_changes(struct address_space *s, const uint64_t *args, uint64_t result,
 			  struct map_change *out)
 {
@@ -91,7 +91,7 @@ static bool leaves_out(const uint64_t *args)
 	return (int)args[2] == MADV_DONTFORK || (int)args[2] == MADV_WIPEONFORK;
 }
 
-/* What fails may have been done in part. */
+/* A call that fails may have been done in part. */
 static void advice_changes(struct address_space *s, const uint64_t *args, uint64_t result,
 			   struct map_change *out)
 {

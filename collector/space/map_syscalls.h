@@ -17,7 +17,7 @@ bool map_syscall_changes(struct address_space *s, const struct tracee_syscall *c
  * PR_SET_DUMPABLE). */
 bool map_syscall_changes_rights(const struct tracee_syscall *call);
 
-/* Whether it says that a fork's child is to get some memory empty, or not at all. */
+/* Whether the call makes a fork's child get some memory empty, or not at all (madvise(2)). */
 bool map_syscall_leaves_out(const struct tracee_syscall *call);
 
 #endif

@@ -150,8 +150,8 @@ bool mapped_files_look(struct mapped_files *f, pid_t pid, const struct mapping *
 		return false;
 	modified = known ? is_other_time(&st.st_mtim, &file->modified)
 			 : is_later(&st.st_mtim, &f->since);
-	/* Who writes may set the one (touch -r, cp -p), not the other, which also says of less:
-	 * that is no news, but worth a look. */
+	/* A writer can set mtime (touch -r, cp -p), but not ctime. ctime changes for less, too:
+	 * then a look costs little. */
 	changed = known ? is_other_time(&st.st_ctim, &file->changed)
 			: is_later(&st.st_ctim, &f->since);
 	file->modified = st.st_mtim;

@@ -30,7 +30,7 @@ struct mapped_files {
 	bool written;  /* one of them was */
 };
 
-/* None yet, of a space that begins now. */
+/* The empty list of a space that begins now. */
 struct mapped_files mapped_files_new(void);
 
 /* A copy, for a fork's child. False without memory; *to is empty then. */
@@ -46,7 +46,7 @@ bool mapped_files_look(struct mapped_files *f, pid_t pid, const struct mapping *
 /* Whether the file of m is marked. */
 bool mapped_files_is_written(const struct mapped_files *f, const struct mapping *m);
 
-/* None is marked any more. */
+/* No file counts as written any more. */
 void mapped_files_clear(struct mapped_files *f);
 
 #endif

@@ -20,23 +20,23 @@
 
 int tracee_get_regs(pid_t tid, struct bt_regs *regs);
 int tracee_set_regs(pid_t tid, const struct bt_regs *regs);
-/* Whether a base of fs or gs that is not the task's now can be made so. */
+/* Whether this can be set as a base of fs or gs. */
 bool tracee_can_set_base(uint64_t base);
-/* The same of rip alone. */
+/* Sets rip alone. */
 int tracee_set_rip(pid_t tid, uint64_t rip);
 
 /* Makes the address of the x87 instruction that was executed last (FIP, Intel SDM volume 1, 8.1.8)
- * 0 in its registers. Where code is translated it would be one of the cache. AMD's processors save
+ * 0 in its registers: of translated code it would be an address in the cache. AMD's processors save
  * it only while an exception is pending (restore_fpregs_from_fpstate() in Linux'
- * arch/x86/kernel/fpu/core.c), so that behind a switch to another task it is mostly 0 there. */
+ * arch/x86/kernel/fpu/core.c), so after a switch to another task it is mostly 0 there. */
 int tracee_clear_x87_address(pid_t tid);
 
-/* Whether its memory may be read at all (ptrace(2), PTRACE_MODE_ATTACH: it is not another user's,
- * and dumpable, or we have CAP_SYS_PTRACE); if not, errno says why. */
+/* Whether the thread's memory may be read at all (ptrace(2), PTRACE_MODE_ATTACH: it is not another
+ * user's, and dumpable, or we have CAP_SYS_PTRACE). If not, errno says why. */
 bool tracee_may_look(pid_t tid);
 
-/* Reads up to n bytes at addr, also where the mapping is not readable to the program itself.
- * Returns how many came before the first byte that is not mapped. Works on running tasks too. */
+/* Reads up to n bytes at addr, also from mappings that the program itself may not read. Returns how
+ * many came before the first byte that is not mapped. Works on running tasks too. */
 size_t tracee_read(pid_t tid, uint64_t addr, void *out, size_t n);
 
 enum { TRACEE_PAGES = 32 };
@@ -55,13 +55,12 @@ int tracee_set_siginfo(pid_t tid, const siginfo_t *info);
  * is positive only then). System calls that a filter turns into SIGSYS are left out. */
 bool tracee_is_fault(const siginfo_t *info);
 
-/* The same, and those: what the kernel has come before all others (SYNCHRONOUS_MASK in
- * kernel/signal.c). */
+/* The same, with the SIGSYS of filters: signals that the kernel delivers before all others
+ * (SYNCHRONOUS_MASK in kernel/signal.c). */
 bool tracee_is_synchronous(const siginfo_t *info);
 
-/* Whether a SIGTRAP may say that a single step is over: it has that cause, or none that is known.
- * QUIRK(step-dr6-lost): of a trap whose cause the hypervisor has lost the kernel says TRAP_BRKPT.
- */
+/* Whether a SIGTRAP may be the end of a single step. QUIRK(step-dr6-lost): if the hypervisor has
+ * lost the trap's cause, the kernel says TRAP_BRKPT. */
 static inline bool tracee_may_have_stepped(const siginfo_t *info)
 {
 	return info->si_code == TRAP_TRACE || info->si_code == TRAP_BRKPT;
@@ -75,9 +74,9 @@ int tracee_set_mask(pid_t tid, uint64_t mask);
  * or 0. */
 int tracee_resume(pid_t tid, int request, int signo);
 
-/* Resumes tid with this request and waits until it has a status, which is left to be waited for:
- * signal (0x80 added at a system call) of a stop of ours. -1 when it is killed or dead, also before
- * that, or the request is refused. */
+/* Resumes tid with this request and waits until it has a status, which stays to be waited for.
+ * Returns the signal of the stop (0x80 added at a system call); -1 when the thread is killed or
+ * dead, or the request is refused. */
 int tracee_run_to_stop(pid_t tid, int request);
 
 int tracee_event_message(pid_t tid, unsigned long *message);
@@ -96,7 +95,7 @@ struct tracee_syscall {
 	bool compat; /* of the 32-bit table (int 0x80, sysenter) */
 };
 
-/* Whether it is the call that has the number nr for 64-bit code (syscall_numbers.h). */
+/* Whether the call is the one with number nr in the table for 64-bit code (syscall_numbers.h). */
 static inline bool syscall_is(const struct tracee_syscall *call, long nr)
 {
 	return syscall_number_is(call->nr, call->compat, nr);
@@ -110,65 +109,64 @@ struct tracee_signals {
 	uint64_t pending, shared_pending, blocked, ignored, caught; /* bit (signo - 1) */
 };
 
-/* QUIRK(blocked-first): the task has stopped with this status, which nobody has served. Where it is
- * a signal that the task blocks and that came before a trap or fault that is to come, the task has
- * it queued again, behind that, and has been resumed: its next stop, without an instruction in
- * between, is that trap's or fault's. True then. */
+/* QUIRK(blocked-first): the task has stopped with this status, which has not been served. It may be
+ * for a signal that the task blocks, and that overtook a trap or fault. Then this queues the signal
+ * again, behind that, resumes the task and returns true: its next stop, without an instruction in
+ * between, is for the trap or fault. */
 bool tracee_put_back(pid_t tid, int status);
 
-/* Whether a signal of the stopped thread alone is queued (PTRACE_PEEKSIGINFO: Linux 3.10; true
- * where the kernel cannot say). */
+/* Whether a signal is queued for the stopped thread alone (PTRACE_PEEKSIGINFO: Linux 3.10). True if
+ * the kernel cannot say. */
 bool tracee_has_own_signal(pid_t tid);
 
 /* The Sig* lines of /proc/TID/status. Works on running tasks too. */
 int tracee_signals(pid_t tid, struct tracee_signals *out);
 
-/* The same, and what tracee_is_filtered() says, at the price of one. */
+/* The same with the result of tracee_is_filtered(), at the cost of one. */
 int tracee_signals_filtered(pid_t tid, struct tracee_signals *out, bool *filtered);
 
-/* Whether it is in a ptrace stop and has no status to be waited for: nothing will be heard of it
+/* Whether the thread is in a ptrace stop and has no status to be waited for: it will have none
  * before it is resumed. */
 bool tracee_is_left_stopped(pid_t tid);
 
-/* Its state (proc_pid_stat(5)); 0: there is no such task. That file costs a fifth of what
- * /proc/TID/status does. */
+/* The thread's state (proc_pid_stat(5)); 0: there is no such thread. Costs a fifth of a read of
+ * /proc/TID/status. */
 char tracee_state(pid_t tid);
-/* Its persona (personality(2)), 0 where that cannot be told. */
+/* The thread's persona (personality(2)); 0 if it is unknown. */
 unsigned long tracee_personality(pid_t tid);
-/* Whether it runs or could, in the kernel or not (state R). */
+/* Whether the thread runs, or waits for a processor, in user code or the kernel (state R). */
 bool tracee_is_awake(pid_t tid);
 
-/* Whether they are those of a task that executes 64-bit code: with a selector of the kernel's for
- * that (__USER_CS; an LDT has none, see fill_ldt in Linux' arch/x86/include/asm/desc.h), which is
- * ours, too. Else it executes 32-bit code. */
+/* Whether these are registers of 64-bit code: cs is the kernel's selector for that (__USER_CS; an
+ * LDT has none, see fill_ldt in Linux' arch/x86/include/asm/desc.h), which is ours, too. Else the
+ * code is 32-bit. */
 bool tracee_is_in_64_bit(const struct bt_regs *regs);
 
-/* Whether they stand in the vsyscall page, whose calls the kernel emulates all the way back
- * (Linux 3.1). */
+/* Whether rip is in the vsyscall page. The kernel emulates its calls, with the return (Linux 3.1).
+ */
 bool tracee_is_in_vsyscall(const struct bt_regs *regs);
 
-/* Whether registers are those behind a system call that the kernel will make again if no handler is
- * entered: programs never see its result. */
+/* Whether the registers stand behind a system call that the kernel will restart unless a handler is
+ * entered. Programs never see the result in them. */
 bool tracee_wants_restart(const struct bt_regs *regs);
 
-/* The registers are those behind a system call that gave EINTR: the kernel will make it again if no
- * handler is entered. */
+/* The registers stand behind a system call that gave EINTR. Changes them so that the kernel
+ * restarts it unless a handler is entered. */
 void tracee_restart(struct bt_regs *regs);
 
-/* What getsockopt(2) gives at SOL_SOCKET for the process's descriptor. False, and *value is as it
- * was, where that is no socket, or nobody can tell (pidfd_getfd(2), Linux 5.6). */
+/* Reads an option of level SOL_SOCKET (getsockopt(2)) of the process's descriptor `there`. False,
+ * with *value as it was, if that is no socket or cannot be had (pidfd_getfd(2), Linux 5.6). */
 bool tracee_socket_option(pid_t pid, int there, int option, void *value, size_t size);
 
-/* Executes one system call in the task, which is stopped outside of any system call, in user mode;
- * its registers are put back. The syscall instruction is written over the code at rip for that
- * time. Other stops that come meanwhile, but those of SIGSTOP and SIGCONT, are not expected: use
- * only where no signal can interfere (right after exec, blocked). Returns the call's result. */
+/* Executes one system call in the task, which is stopped outside of any system call, in user mode.
+ * Its registers are put back. For that time a syscall instruction replaces the code at rip. Only
+ * stops for SIGSTOP and SIGCONT may come meanwhile: use it only when no other signal can (right
+ * after exec, or blocked). Returns the call's result. */
 long tracee_syscall(pid_t tid, long nr, const uint64_t args[6]);
 
-/* Several of them cost less between these two: the task stands behind a system call instruction.
- * That is its own where it has just made a call; or one that is known to be at `elsewhere`; or
- * (elsewhere 0) it is written, once: the program has a page of its own then where it had that of a
- * file. */
+/* Several such calls cost less between these two, as the task stands behind a syscall instruction.
+ * It is the task's own if it has just made a call; or the one that is known to be at `elsewhere`;
+ * or (elsewhere 0) it is written, once: then the program has a private copy of a file's page. */
 struct tracee_lent {
 	bool lent, written;
 	struct bt_regs regs;
@@ -178,35 +176,35 @@ void tracee_lend_syscall(pid_t tid, uint64_t elsewhere, struct tracee_lent *l);
 /* Puts code and registers back. Returns 0 or -BT_E_GONE. */
 int tracee_take_back_syscall(pid_t tid, const struct tracee_lent *l);
 
-/* Executes one system call in the task, which is at the exit of another (regs: its registers there)
- * made by the syscall instruction, and puts those back; its signals are blocked. Returns the call's
- * result. */
+/* Executes one system call in the task and puts its registers back. The task is at the exit of
+ * another call by the syscall instruction (regs: its registers there), with its signals blocked.
+ * Returns the call's result. */
 long tracee_syscall_again(pid_t tid, const struct bt_regs *regs, long nr, const uint64_t args[6]);
 
-/* Whether the task has system call filters that we have not (seccomp(2)), or that cannot be told
- * (before Linux 5.9): a call that the program does not make itself may end it. */
+/* Whether the task has system call filters that we do not have (seccomp(2)), or that is unknown
+ * (before Linux 5.9). Such a filter may kill it for a call that we inject. */
 bool tracee_is_filtered(pid_t tid);
 
-/* How many filters it has that we have not; negative where that cannot be told. */
+/* The number of filters that the task has and we do not; negative if unknown. */
 int tracee_filters(pid_t tid);
 
 enum tracee_inject {
 	TRACEE_INJECT_MADE,
 	TRACEE_INJECT_NOT_MADE,     /* another stop came first, which is still to be waited for */
-	TRACEE_INJECT_MADE_STOPPED, /* it was made, and another stop came right behind it, which is
-				       still to be waited for */
+	TRACEE_INJECT_MADE_STOPPED, /* made; another stop came right behind it, which is still to be
+				       waited for */
 };
 
-/* Executes one system call, which is not one that the kernel may restart, in the task, which is
- * stopped at a signal or a step, with the instructions syscall; int3 at `at`. SIGTRAP must not be
- * blocked. Afterwards the task stands at a stop of a signal and has the registers regs, as before.
- * Returns an enum tracee_inject (then, if it was made, *result is what it gave), or -BT_E_GONE. */
+/* Executes one system call in the task, with the instructions syscall; int3 at `at`. The task is
+ * stopped at a signal or a step, SIGTRAP must not be blocked, and the kernel must not restart such
+ * a call. Afterwards the task is at a stop for a signal, with the registers regs, as before.
+ * Returns an enum tracee_inject (*result is set if the call was made), or -BT_E_GONE. */
 int tracee_inject(pid_t tid, const struct bt_regs *regs, uint64_t at, long nr,
 		  const uint64_t args[6], long *result);
 
 /* Makes another system call in the task, which is at the entry of one (regs: its registers there),
- * and brings it back to that entry. Returns TRACEE_INJECT_MADE, TRACEE_INJECT_NOT_MADE where there
- * is no way back to it (sysenter), or -BT_E_GONE. */
+ * and brings it back to that entry. Returns TRACEE_INJECT_MADE; TRACEE_INJECT_NOT_MADE if there is
+ * no way back to the entry (sysenter); or -BT_E_GONE. */
 int tracee_inject_at_entry(pid_t tid, const struct bt_regs *regs, long nr, const uint64_t args[6],
 			   long *result);
 
@@ -217,8 +215,8 @@ pid_t tracee_thread_group(pid_t tid);
 bool tracee_is_init(pid_t pid);
 
 enum { TRACEE_NAME = 16 };
-/* What the process is called that the task has a signal from: "" where it is gone, or the task's
- * numbers are those of another PID namespace. */
+/* The name of the process `sender`, which sent the task a signal. "" if it is gone, or the task's
+ * pids are those of another PID namespace. */
 void tracee_sender_name(pid_t tid, pid_t sender, char name[TRACEE_NAME]);
 
 /* Makes an rt_sigaction(signo, action) in the task, which is at the entry of another system call

@@ -93,7 +93,7 @@ static int own_filters(void)
 	return own.filters;
 }
 
-/* Where they have none, what we have need not be asked for. */
+/* Our own filters are read only if the other thread has some. */
 static bool is_filtered(const struct filtering *theirs)
 {
 	return theirs->strict || theirs->filters < 0 ||
