@@ -23,14 +23,14 @@ enum backend_stop {
 	BACKEND_RUNS,  /* a stop of the backend's own; the task has been resumed */
 	BACKEND_SLICE, /* between two instructions, after the budget or an interruption, or at the
 			  task's stop point: the recorder may run another task */
-	BACKEND_SPINS, /* the same, where others wait for its turn and it does nothing but wait for
-			  what they do: that they do it is due */
+	BACKEND_SPINS, /* the same; others wait for its turn, and it only waits for them: another is
+			  to have the turn */
 	BACKEND_SYSCALL_ENTER, /* at the entry of a system call: arguments are in the registers */
 	BACKEND_SYSCALL_EXIT,  /* behind it: the result is in rax */
 	BACKEND_SIGNAL,        /* a signal of the program's own (siginfo) waits to be delivered */
 	BACKEND_HANDLER,       /* at the first instruction of a signal handler */
-	BACKEND_MID_RUN, /* in the midst of what resume() has begun, which proceed() goes on with;
-			    task->regs are those before that */
+	BACKEND_MID_RUN, /* in the midst of a step that resume() has begun, and proceed() goes on
+			    with; task->regs are those before the step */
 	BACKEND_GONE,    /* the task was killed; its wait status follows */
 };
 
@@ -42,14 +42,15 @@ enum {
 enum backend_company {
 	COMPANY_ANY,
 	COMPANY_TURNS, /* while no other of its unit runs user code */
-	COMPANY_NONE,  /* the same, and those that run are to be stopped for it now */
-	COMPANY_LATER, /* in none, until another has made its copy of the address space */
+	COMPANY_NONE,  /* the same, and running tasks are to be stopped for it now */
+	COMPANY_LATER, /* not yet: another is making a copy of the address space */
 };
 
-/* Where a task stops that is to stop at a point. */
+/* Where a task with a stop point stops. */
 enum backend_reach {
-	REACH_EXACT,  /* there */
-	REACH_BEHIND, /* there or some instructions farther: a counter's overflow comes late */
+	REACH_EXACT,  /* at the point */
+	REACH_BEHIND, /* at the point or some instructions farther: a counter's overflow comes late
+		       */
 };
 
 struct backend;
@@ -67,50 +68,51 @@ struct backend_ops {
 	int (*task_init)(struct backend *b, struct task *task);
 	void (*task_release)(struct backend *b, struct task *task);
 
-	/* Lets a stopped task run from where it is, at most to its stop point (stop_point.h),
-	 * delivering signo (0: none) first, whose action will be this one (never BT_ACTION_IGNORE).
-	 * In a system call (task->in_syscall) runs to its exit. Returns 0 or -BT_E_GONE; or, of
-	 * tasks that run side by side and without a signal, BACKEND_WAITS: it has not run, and is
-	 * to be resumed again in the company that it may have now. */
+	/* Lets a stopped task run from where it is, at most to its stop point (stop_point.h).
+	 * Delivers signo (0: none) first, whose action will be this one (never BT_ACTION_IGNORE).
+	 * In a system call (task->in_syscall) it runs to the call's exit. Returns 0 or -BT_E_GONE;
+	 * or, if tasks run side by side and there is no signal, BACKEND_WAITS: the task has not
+	 * run, and is to be resumed again in the company that it may have now. */
 	int (*resume)(struct backend *b, struct task *task, int signo,
 		      enum bt_signal_action action);
 
-	/* Goes on with what resume() had begun when another stop than those for stopped() came in
-	 * between. Returns as it does. */
+	/* Goes on with what resume() had begun, after a stop in between that was not for stopped().
+	 * Returns as resume() does. */
 	int (*proceed)(struct backend *b, struct task *task);
 
-	/* From now on the stopped task is to give BACKEND_SLICE at that point, which stays as long
-	 * as it is set; NULL: at none. In the place of the one before. Says how near to it that
-	 * is. May be NULL: of a backend that counts no ticks. */
+	/* Sets the stopped task's stop point, in the place of the one before: there it gives
+	 * BACKEND_SLICE. The point must stay valid as long as it is set; NULL: no point. Returns
+	 * how near to it the task will stop. May be NULL: the backend counts no ticks. */
 	enum backend_reach (*stop_at)(struct backend *b, struct task *task,
 				      const struct stop_point *point);
 
 	/* Makes a running task give BACKEND_SLICE as soon as it can. May interrupt it. */
 	void (*stop_soon)(struct backend *b, struct task *task);
 
-	/* Others of its unit wait for the turn that the running task has: it gives BACKEND_SPINS
-	 * when it only waits for what they do. May be NULL: it never does. */
+	/* Others of its unit wait for the running task's turn: it is to give BACKEND_SPINS when it
+	 * only waits for them. May be NULL: it never does. */
 	void (*waited_for)(struct backend *b, struct task *task);
 
 	/* Whether the task, which has given BACKEND_SPINS and not run since, would still do nothing
 	 * else if it ran. NULL where it never gives that. */
 	bool (*still_spins)(struct backend *b, struct task *task);
 
-	/* Where tasks of a unit run side by side. Of a task at the entry of a system call: in what
-	 * company it may be made. May be NULL: in any. */
+	/* If tasks of a unit run side by side: in what company the task may run on, or make the
+	 * system call at whose entry it is. May be NULL: in any. */
 	enum backend_company (*company)(const struct backend *b, const struct task *task);
 
-	/* The stopped task is about to be detached: puts back whatever of its state the backend
-	 * keeps changed. */
+	/* The stopped task is about to be detached: puts back all of its state that the backend has
+	 * changed. */
 	void (*leave)(struct backend *b, struct task *task);
 
-	/* The stopped task (maybe mid_run) has to wait while others of its unit run: what they may
-	 * ask the kernel for, and the backend keeps, is the kernel's again. It may be in a group
-	 * stop, whose siginfo is to stay: PTRACE_LISTEN looks at it. May be NULL: keeps nothing. */
+	/* The stopped task (maybe mid_run) has to wait while others of its unit run. Signals that
+	 * the backend holds, and that others may ask the kernel for, go back to the kernel. The
+	 * task may be in a group stop, whose siginfo must stay: PTRACE_LISTEN looks at it. May be
+	 * NULL: the backend holds nothing. */
 	void (*rest)(struct backend *b, struct task *task);
 
-	/* The task's call has made another one, and what that has copied is known; the call may go
-	 * on for as long as that one likes (CLONE_VFORK). May be NULL. */
+	/* The task's call has made another task, and the copy of the address space is known. The
+	 * call may last as long as the other task likes (CLONE_VFORK). May be NULL. */
 	void (*forked)(struct task *task);
 
 	/* The task is at PTRACE_EVENT_EXEC: enters the system call that led from the old program to
@@ -123,16 +125,16 @@ struct backend_ops {
 	 * application's. */
 	void (*exiting)(struct backend *b, struct task *task, const struct bt_regs *regs);
 
-	/* The task, which runs, has stopped for a signal that stopped() is told of later: brings
-	 * history and task->regs there. True when it runs on instead, and that stop is no more. May
-	 * be NULL: where a task stops, they are there. */
+	/* The running task has stopped for a signal that stopped() is told of later: brings history
+	 * and task->regs to that stop. True when the task runs on instead, and the stop is no more.
+	 * May be NULL: at any stop they are there. */
 	bool (*arrive)(struct backend *b, struct task *task);
 
-	/* The stopped task's history is about to be read: brings what the backend still knows of it
-	 * there. May be NULL. */
+	/* The stopped task's history is about to be read: enters what the backend has not entered
+	 * yet. May be NULL. */
 	void (*settle)(struct backend *b, struct task *task);
 
-	/* No task runs under it any more. May be NULL. */
+	/* No task runs under the backend any more: frees `shared`. May be NULL. */
 	void (*close)(struct backend *b);
 
 	/* Makes sense of a WAIT_SYSCALL, WAIT_SIGNAL or WAIT_INTERRUPT stop. info is filled for
@@ -143,11 +145,11 @@ struct backend_ops {
 
 struct backend {
 	const struct backend_ops *ops;
-	const struct observer *observer; /* is told what becomes of tasks and their code */
+	const struct observer *observer; /* is told of branches, code and notes */
 	const struct bt_clock *clock;    /* of the recording */
 	const char *cache; /* directory of what backends keep from one recording to the next; NULL:
 			      they keep nothing */
-	struct processor processor; /* what of it may be used */
+	struct processor processor; /* the features that may be used */
 	void *shared;               /* the backend's own, for all tasks */
 	void (*tell_slow)(void *arg,
 			  const char *why); /* a process runs so slowly that the user must know it

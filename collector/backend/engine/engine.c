@@ -59,7 +59,7 @@ static enum backend_stop step_stopped(struct backend *b, struct task *task,
 
 /* ---- Stops ---- */
 
-/* The fragment at pc, whose code has changed; what else was made from those bytes goes when they
+/* Drops the fragment at pc, whose code has changed. Others made from those bytes go when the bytes
  * are read again. */
 static void drop_fragment_at(struct code_cache *c, uint64_t pc)
 {
@@ -69,14 +69,14 @@ static void drop_fragment_at(struct code_cache *c, uint64_t pc)
 		code_cache_drop_fragment(c, fragment);
 }
 
-/* The task, which has been stopped by some other signal, is to have this one. */
+/* Gives the task this signal, in the place of the one that it has stopped for. */
 static enum backend_stop tell(const struct task *task, siginfo_t *info, const siginfo_t *signal)
 {
 	*info = *signal;
 	return tracee_set_siginfo(task->host_tid, info) ? BACKEND_GONE : BACKEND_SIGNAL;
 }
 
-/* A place to tell of what could not be told where it came: a signal, or that a stop was wanted. */
+/* The task stands where its state is known: reports a held signal, or the stop that was wanted. */
 static enum backend_stop report(struct task *task, siginfo_t *info)
 {
 	struct engine_task *et = task->backend;
@@ -125,14 +125,14 @@ static void engine_stop_soon(struct backend *b, struct task *task)
 		(void)!tracee_resume(task->host_tid, PTRACE_INTERRUPT, 0);
 }
 
-/* What a stop is whose task has been resumed, or should have been, with this result. */
+/* The meaning of a stop, by the result of resuming its task. */
 static enum backend_stop resumed(int rc)
 {
 	return rc == CACHE_WAITS ? BACKEND_SLICE : rc ? BACKEND_GONE : BACKEND_RUNS;
 }
 
-/* No place was found: to the next trap of the cache's own, unless another stop is to be waited for.
- */
+/* The application's state was not found: goes on to the next trap of the cache's own, unless
+ * another stop is to be waited for. */
 static enum backend_stop go_on(struct backend *b, struct task *task, const struct stretch *s)
 {
 	engine_stop_soon(b, task);
@@ -171,8 +171,8 @@ static enum backend_stop on_trap(struct backend *b, struct task *task, struct en
 	return resumed(rc);
 }
 
-/* Somebody writes to a watched page: it is the program's again, and the instruction runs once more,
- * at its own address: what it writes to may be on the page that it is on. */
+/* The task writes to a watched page: gives the page back, and steps the instruction at its
+ * application address, as it may write to its own page. */
 static enum backend_stop written(struct backend *b, struct task *task, struct engine_space *es,
 				 uint64_t addr)
 {
@@ -196,8 +196,7 @@ static enum backend_stop written(struct backend *b, struct task *task, struct en
 	}
 }
 
-/* What came where no place was found, and is a signal that the program blocks, is held as those
- * are. */
+/* If the held signal is one that the program blocks, the stepper keeps it as it keeps others. */
 static void keep_held(struct task *task)
 {
 	struct engine_task *et = task->backend;
@@ -206,9 +205,8 @@ static void keep_held(struct task *task)
 		et->holds = false;
 }
 
-/* Something else was reported before the signal that is held: the kernel has it again, so that
- * nothing waits without it. Where that is not permitted (the program has changed its user), it
- * stays held. */
+/* Another stop was reported before the held signal: sends the signal again, as a system call may
+ * wait for it. If that is not permitted (the program has changed its user), it stays held. */
 static void post_held(struct task *task)
 {
 	struct engine_task *et = task->backend;
@@ -228,7 +226,8 @@ static bool is_posted(const struct task *task, const siginfo_t *info)
 	       info->si_pid == getpid();
 }
 
-/* The task is behind a call in which it may have waited for it: it is told what it was. */
+/* The task is behind a call in which it may have waited for the posted signal: writes the first
+ * siginfo to its memory. */
 static void tell_waited(struct task *task)
 {
 	struct engine_task *et = task->backend;
@@ -243,7 +242,7 @@ static void tell_waited(struct task *task)
 	tracee_write(task->host_tid, at, &et->held, sizeof et->held);
 }
 
-/* It has come again: it is what it was. */
+/* If this is the posted signal, it gets the first siginfo again. */
 static int recognize_posted(struct task *task, siginfo_t *info)
 {
 	struct engine_task *et = task->backend;
@@ -265,10 +264,10 @@ static bool signal_waits(pid_t tid)
 	       s.pending & ~s.blocked & 1ull << (SIGSEGV - 1);
 }
 
-/* What no instruction raises waits, until unblock_others(). */
+/* Blocks all signals that no instruction raises, until unblock_others(). */
 static int block_others(struct task *task)
 {
-	/* Blocked, what an instruction raises would end the program. */
+	/* A blocked signal that an instruction raises would end the program. */
 	const int raised_by_instructions[] = {SIGSEGV, SIGBUS, SIGILL, SIGFPE, SIGTRAP, SIGSYS};
 	uint64_t mask, others = UINT64_MAX;
 	struct engine_task *et = task->backend;
@@ -293,7 +292,7 @@ static int unblock_others(struct task *task)
 		       : 0;
 }
 
-/* What is held does not wait any longer, whatever has come. */
+/* The held signal does not wait any longer. */
 static int end_wait(struct task *task)
 {
 	struct engine_task *et = task->backend;
@@ -364,9 +363,9 @@ static bool may_be_raised(const struct task *task, const siginfo_t *info)
 	       class_at(task, task->regs.rip) != BT_INSN_SYSCALL;
 }
 
-/* Runs the instruction at task->regs.rip, which may have raised this in the cache: then it does
- * once more. What may come besides waits: it would come first, and nobody know of this one whether
- * it was sent. */
+/* Steps the instruction at task->regs.rip, which may have raised this signal in the cache: then it
+ * raises it again. Other signals are blocked meanwhile: one that came first would leave open
+ * whether this one was sent. */
 static int raise_again(struct backend *b, struct task *task, const siginfo_t *info)
 {
 	struct engine_task *et = task->backend;
@@ -379,8 +378,7 @@ static int raise_again(struct backend *b, struct task *task, const siginfo_t *in
 	return engine_step(b, task, 0, BT_ACTION_IGNORE);
 }
 
-/* A jump that a fragment follows has no code: what raised a signal at its place is what it has led
- * to. */
+/* A jump that a fragment follows has no code: a signal at its place was raised by its target. */
 static bool jumped_there(const struct task *task)
 {
 	const struct engine_task *et = task->backend;
@@ -453,8 +451,8 @@ static enum backend_stop waiting_stopped(struct backend *b, struct task *task,
 	return end_wait(task) ? BACKEND_GONE : stop;
 }
 
-/* A signal while the task was in the cache. A fault is raised again by the instruction itself, at
- * its own address, so that all the kernel tells the program of it is true. */
+/* A signal while the task was in the cache. After a fault the instruction is executed again at its
+ * application address, so that siginfo is authentic. */
 static enum backend_stop on_signal(struct backend *b, struct task *task, struct engine_space *es,
 				   struct stretch *s, siginfo_t *info)
 {
@@ -621,8 +619,8 @@ static void engine_execed(struct backend *b, struct task *task)
 	engine_set_in_cache(et, false);
 }
 
-/* A call of the vsyscall page has failed, whose result goes to a page that is protected: the kernel
- * says nothing but that. */
+/* Whether a call of the vsyscall page has failed because its result goes to a protected page. The
+ * kernel does not say which page. */
 static bool vsyscall_writes(const struct engine_space *es, const struct task *task,
 			    const siginfo_t *info, uint64_t *addr)
 {

@@ -136,10 +136,10 @@ struct engine_space {
 					  cache is not left to any */
 	bool careful; /* the task that runs, or ran last, is near its stop_point, and in no hurry to
 			 come there */
-	bool leaves;  /* what is executable here is not what it is for others that use the cache: it
-			 is to have its own before it runs again */
+	bool leaves;  /* code diverged from that of the other users of the shared cache: copy the
+			 cache before resuming */
 	struct lost_code
-		lost[16]; /* what that one is to forget; the last piece may stand for many */
+		lost[16]; /* code that the copy is to forget; the last piece may stand for many */
 	size_t lost_count;
 	struct profile_view profile; /* of its program */
 	struct profile_view
