@@ -40,7 +40,7 @@ static bool is_taken(const char *path)
 	return !lstat(path, &st);
 }
 
-/* Where the trace will be. directory: where a new name was looked for. */
+/* Chooses the trace's path. directory: where a new name was looked for. */
 static int choose_trace(const struct arguments *a, const char *file, char trace[BT_PATH_MAX],
 			char directory[BT_PATH_MAX], struct bt_error *err)
 {
@@ -77,7 +77,7 @@ static void fill_header(struct importer *im, const struct capture *c)
 	h->version = bt_str(PACKAGE_VERSION);
 }
 
-/* What is wrong with the capture is said of that file. */
+/* Puts the capture's name in front of an error about it. */
 static int name_file(const char *file, int rc, struct bt_error *err)
 {
 	struct bt_error cause = *err;

@@ -62,7 +62,7 @@ static void describe_end(const struct trace *t, char *how, size_t size)
 	trace_cursor_release(&c);
 }
 
-/* What a trace is that cannot be opened; NULL: there is none. */
+/* Why a trace cannot be opened, in a word; NULL: there is no trace. */
 static const char *why_unreadable(enum bt_error_code code)
 {
 	static const char *const whys[BT_E_COUNT] = {

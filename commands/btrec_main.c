@@ -80,7 +80,7 @@ int btrec_trace_argument(int argc, char **argv, int operand, char path[BT_PATH_M
 	return trace_home_latest(path, err);
 }
 
-/* Whether it is what the user wants to record, and not a command. */
+/* Whether the name is a program that the user wants to record, and not a command. */
 static bool is_program(const char *name)
 {
 	char path[BT_PATH_MAX];

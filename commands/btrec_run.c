@@ -327,7 +327,7 @@ static void send_message(const struct run *run, const struct front_message *m)
 		(void)!write(run->front, &went_on, sizeof went_on);
 	if (m->type != FRONT_ENDED)
 		return;
-	/* It may have stopped with the program. */
+	/* The front may have stopped with the program. */
 	for (int i = 0; i < END_PATIENCE && getppid() == run->front_pid &&
 			!front_goes_on(run->front, run->front_pid);
 	     i++) {
@@ -337,7 +337,7 @@ static void send_message(const struct run *run, const struct front_message *m)
 	}
 }
 
-/* lives_on: something of the program does. */
+/* lives_on: processes of the program are left. */
 static void summarize(const struct run *run, const struct supervisor *sup, bool lives_on,
 		      struct front_message *m)
 {
@@ -408,7 +408,7 @@ static void forward(struct run *run, const struct supervisor *sup, struct front_
 	kill(s.to, signo);
 }
 
-/* Whoever left it switched on should not learn of it at the end. */
+/* Tells the user at once that the trace cannot be written any more, not only at the end. */
 static void tell_stopped(struct run *run, const struct supervisor *sup)
 {
 	struct front_message m = {.type = FRONT_SAYS};
@@ -423,7 +423,7 @@ static void tell_stopped(struct run *run, const struct supervisor *sup)
 	send_message(run, &m);
 }
 
-/* Of the first process alone: the others of a tree mostly have the same reason. */
+/* Tells the user of the first process alone: the others of a tree mostly have the same reason. */
 static void tell_slow(void *arg, const char *why)
 {
 	struct run *run = arg;
@@ -568,7 +568,7 @@ static bool exec_failed(struct run *run, struct bt_error *err)
 	return true;
 }
 
-/* The processor's record, where branches come from that. */
+/* Opens the processor's branch source, if branches come from there. */
 static int open_source(struct run *run, struct bt_error *err)
 {
 	int rc;
@@ -628,8 +628,8 @@ static int record(struct run *run)
 		trace_writer_discard(w, run->trace);
 		return fail_before_start(run, &err);
 	}
-	umask(077); /* the program has its own: whatever that is, we can use what we make from here
-		       on */
+	umask(077); /* the program has its own: under that one we might be unable to use our files
+		     */
 	front_program_born();
 	drop_descriptors(run, 2);
 	if (directory_cache(run->cache))
@@ -728,7 +728,7 @@ static int check_proc(struct bt_error *err)
 	return 0;
 }
 
-/* Where nothing can record, what the default needs will say what forbids it. */
+/* Asks the doctor. If nothing can record, the default backend stays, and its failure says why. */
 static int choose_backend(struct run *run, struct bt_error *err)
 {
 	struct doctor *doctor = malloc(sizeof *doctor);
@@ -745,7 +745,7 @@ static int choose_backend(struct run *run, struct bt_error *err)
 	return 0;
 }
 
-/* What was wished, as a row of the table. */
+/* Finds the row of the table for what the user asked for. */
 static int choose_mode(struct run *run, struct bt_error *err)
 {
 	bool wished =

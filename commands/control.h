@@ -20,14 +20,14 @@ struct control {
 	uint64_t deadline; /* of the recording's clock */
 };
 
-/* Listens from the first time on, which is not before somebody could have learned of the recording:
- * most programs end before that. Serves one who waits: the recorded tasks stand still meanwhile, a
- * client that says nothing is given a tenth of a second. The answer comes when the snapshots are
- * kept, at this call or a later one; others wait until then. Where it cannot listen, a note in the
- * trace says why. */
+/* Listens from its first call on. That is late enough: nobody can have learned of the recording
+ * before, and most programs end earlier. Serves a client that waits. Meanwhile recorded tasks stand
+ * still; a client that says nothing has a tenth of a second. The answer comes when the snapshots
+ * are kept, at this call or a later one; other clients wait until then. If it cannot listen, a note
+ * in the trace says why. */
 void control_serve(struct control *c, struct recording *r, struct supervisor *sup);
 
-/* Answers who still waits: the recording has ended. */
+/* The recording has ended: answers clients that wait, and stops listening. */
 void control_close(struct control *c, const struct recording *r);
 
 /* The client: asks the recorder of process pid (a recorded process, or a recorder itself) for a

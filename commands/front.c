@@ -104,8 +104,8 @@ int front_forwarded(struct front_group *group, pid_t program, struct front_signa
 	bool reached[NSIG];
 	siginfo_t info;
 
-	/* What we were sent too went to the whole process group: the program has it already. The
-	 * front's request for it may come one tick later. */
+	/* A signal that the recorder got, too, went to the whole process group: the program has it
+	 * already. The front's request for it may come one tick later. */
 	memcpy(reached, group->reached, sizeof reached);
 	memset(group->reached, 0, sizeof group->reached);
 	sigaddset(&taken, SIGCONT);
@@ -130,8 +130,8 @@ int front_forwarded(struct front_group *group, pid_t program, struct front_signa
 	return 0;
 }
 
-/* Where we are the first process of a PID namespace (a container), whose parent has ended is our
- * child: nobody else waits for it. */
+/* Waits for orphans. If we are the first process of a PID namespace (a container), they become our
+ * children, and nobody else waits for them. */
 static void reap_orphans(pid_t recorder)
 {
 	siginfo_t info = {0};
@@ -197,8 +197,8 @@ static int act_on(const struct front_message *m, pid_t recorder, bool quiet)
 	return end_like(m);
 }
 
-/* Who sent the SIGCONT that ended a stop: false where there was none, as we have not stopped. It is
- * blocked, and stop signals wipe out older ones. */
+/* Takes the SIGCONT that ended a stop; by: its sender. False: there was none, as we have not
+ * stopped. It is blocked, and stop signals wipe out older ones. */
 static bool was_continued(pid_t *by)
 {
 	static const struct timespec now = {0};

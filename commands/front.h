@@ -26,29 +26,31 @@ struct front_message {
 	enum front_message_type type;
 	enum bt_exit_kind kind;
 	int value;
-	bool lives_on; /* the recorder does: do not wait for it */
-	bool lacks; /* FRONT_ENDED: text says of something that was not recorded, which is said also
-		       to whom wants to hear nothing */
+	bool lives_on; /* the recorder runs on: do not wait for it */
+	bool lacks;    /* FRONT_ENDED: text names something that was not recorded: it is shown even
+			  with
+			  --quiet */
 	char text[3888]; /* a message is one write to a pipe: at most 4096 */
 };
 
-/* Waits for the recorder's messages and acts on them; does not return but by the program's end:
- * gives the exit status, or ends this process by the program's signal. quiet: no line at the end,
- * unless it lacks something. trace: where the recorder writes, in memory that it shares, empty
- * until it has begun to. */
+/* Waits for the recorder's messages and acts on them, until the program has ended. Then it returns
+ * the exit status, or ends this process by the program's signal. quiet: no line at the end, unless
+ * it lacks something. trace: the trace's path, in memory shared with the recorder; empty until the
+ * recorder has begun it. */
 int front_wait(int pipe, pid_t recorder, const char *trace, bool quiet);
 
-/* Before the two part: the recorder takes in silence what the terminal sends to the whole job, and
- * collects signals that the front forwards; the front gets its own from front_wait on. */
+/* To be called before the fork. The recorder ignores signals that the terminal sends to the whole
+ * job, and collects those that the front forwards. The front serves its own from front_wait() on.
+ */
 void front_shield(void);
 
-/* In the recorder: whether the front has read every message and is not stopped. Where it has to go
- * on, it is sent SIGCONT until then: a stop that it reads of late, or is about to make, would hold
- * it for ever. */
+/* In the recorder: whether the front has read every message and is not stopped. If it has to go on,
+ * send it SIGCONT until this is true: it may read of a stop late, or be about to stop, and would
+ * then stay stopped for ever. */
 bool front_goes_on(int pipe, pid_t front);
 
-/* In the recorder: the program's process exists from now on. What the group was sent before did not
- * reach it. */
+/* In the recorder: the program's process exists from now on. Signals that the group was sent before
+ * did not reach it. */
 void front_program_born(void);
 
 /* A signal for the recorder's timer that nobody else uses. */
@@ -59,19 +61,19 @@ struct front_group {
 	bool reached[NSIG];
 };
 
-/* In the recorder, when the front has left: whether a SIGTERM asks it to leave those that it still
- * records alone. */
+/* In the recorder, when the front has ended: whether a SIGTERM asks it to detach the tasks that are
+ * left. */
 bool front_asked_to_end(void);
 
 /* A signal that the front was sent. */
 struct front_signal {
 	pid_t to; /* the program's process, or its group if our whole group was sent it (kill(2)) */
-	pid_t from; /* who sent it, 0: no process */
+	pid_t from; /* the sender's pid; 0: no process */
 };
 
-/* In the recorder, at each tick until it gives 0: the number of a signal that the front was sent
- * and that did not reach the program by itself, as what is sent to a group does that they share. A
- * SIGCONT is meant for a program that is stopped. */
+/* In the recorder, at each tick until it gives 0: the number of a signal that the front was sent,
+ * and that did not reach the program by itself (as one to their common group does). A SIGCONT is
+ * meant for a program that is stopped. */
 int front_forwarded(struct front_group *group, pid_t program, struct front_signal *s);
 
 #endif

@@ -38,7 +38,7 @@ static bool fits(const struct mode *m, const struct mode_wish *wish)
 	return wish->history_off == none;
 }
 
-/* What the sources of a backend are, for the message. */
+/* Lists the sources of a backend, for the message. */
 static void name_sources(const char *backend, char *out, size_t size)
 {
 	size_t len = 0;
