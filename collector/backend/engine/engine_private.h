@@ -467,8 +467,8 @@ void cache_syscalls_signalled(const struct task *task, siginfo_t *info);
  * them into its log. Returns 0 or -BT_E_GONE. */
 int cache_syscalls_take(struct task *task, struct engine_space *es, struct stretch *s);
 
-/* Whether a fault in the code is the routines', at memory that a call names: then *raw, which is to
- * be the task's, is where the routines goes on. */
+/* Whether a fault in the cache is a routine's, at memory that a system call names. Then *raw, which
+ * is to be set in the task, is where the routine goes on. */
 bool cache_syscalls_fault(const struct code_cache *c, const siginfo_t *info, struct bt_regs *raw);
 
 /* cache_words.c: takes what the task, which has stopped, has written to descriptor 2 meanwhile. */

@@ -471,7 +471,7 @@ static bool own_cache(const struct backend *b, struct engine_space *es, const st
 		return true;
 	}
 	if (es->parallel && es->cache->users == 1) {
-		es->cache->busy = false; /* whoever was in it has come out */
+		es->cache->busy = false; /* all tasks have come out */
 		if (es->cache->full)
 			forget_fragments(es, task);
 	}

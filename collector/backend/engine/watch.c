@@ -32,14 +32,15 @@
 
 enum {
 	SEGV_ACCESS = 2,   /* SEGV_ACCERR */
-	FRAME_MAX = 16384, /* more than a signal frame takes, and the red zone: the state of AMX is
+	FRAME_MAX = 16384, /* more than a signal frame and the red zone take: the state of AMX is
 			      11 KiB */
 	NEAR_STACK = 65536,
-	LOWEST = 65536, /* below, an argument of a call may be an address as well as a number */
+	LOWEST = 65536, /* below, a call's argument may as well be a number */
 	DIFF_GAP = 16,  /* bytes that changed are one range unless so many between them did not */
 };
 
-/* mprotect() in the stopped task. *done: it was made; also where another stop came behind it. */
+/* Injects an mprotect() into the stopped task. *done: it was made, maybe with another stop right
+ * behind it. */
 static enum watch_result protect(struct task *task, const struct engine_space *es, uint64_t start,
 				 uint64_t end, int prot, bool at_entry, bool *done)
 {
@@ -98,7 +99,8 @@ static bool is_near(uint64_t sp, uint64_t page)
 	return sp < page + BT_PAGE + FRAME_MAX && page < sp + NEAR_STACK;
 }
 
-/* Others may get a signal at any moment where they run side by side. */
+/* Whether a signal frame may come to lie there. Tasks that run side by side may get a signal at any
+ * moment. */
 static bool is_near_stack(const struct engine_space *es, const struct task *task, uint64_t page)
 {
 	bool near = is_near(task->regs.rsp, page);
@@ -109,9 +111,9 @@ static bool is_near_stack(const struct engine_space *es, const struct task *task
 	return near;
 }
 
-/* Whether the kernel may write there when a task ends, for which no call may come: SIGKILL. What
- * their calls named is spared; where tasks ran unseen, the libraries have the id that the kernel
- * clears beside the head of the list. */
+/* Whether the kernel may write there when a task ends, maybe without a call (SIGKILL): robust
+ * futexes, and the id that it clears. Ids that calls named are spared. If tasks ran unseen, the
+ * page with the head of the list is left, as libraries have the id beside it. */
 static bool is_left_to_kernel(const struct engine_space *es, const struct task *task, uint64_t page)
 {
 	const struct engine_task *et = es->tasks;
@@ -175,8 +177,8 @@ static bool is_open(void *arg, uint64_t start, uint64_t end)
 	return false;
 }
 
-/* The page has just been protected: its fragments come back, but for those that its bytes of now do
- * not bear out. */
+/* The page has just been protected: links its fragments again, and drops those whose bytes have
+ * changed. */
 static bool take_bytes(struct task *task, struct engine_space *es, struct watched_page *p,
 		       uint64_t time)
 {
@@ -185,7 +187,7 @@ static bool take_bytes(struct task *task, struct engine_space *es, struct watche
 
 	if (tracee_read(task->host_tid, p->addr, now, sizeof now) != sizeof now)
 		return false;
-	if (!known) /* what was unlinked there is of bytes that were forgotten */
+	if (!known) /* the bytes of its unlinked fragments were forgotten */
 		code_cache_drop(es->cache, p->addr, p->addr + BT_PAGE);
 	else if (memcmp(p->bytes, now, sizeof now))
 		drop_changed(es->cache, p, now);
@@ -200,7 +202,7 @@ static bool take_bytes(struct task *task, struct engine_space *es, struct watche
 	return true;
 }
 
-/* The page is left to the program for a while. */
+/* Leaves the page to the program for a while. */
 static void compare(struct task *task, struct engine_space *es, struct watched_page *p,
 		    uint64_t now)
 {
@@ -225,8 +227,7 @@ enum watch_result watch_page(const struct backend *b, struct task *task, struct 
 		return WATCH_NOT;
 	if (p->state == WATCH_PROTECTED && p->bytes)
 		return WATCH_DONE;
-	if (p->state == WATCH_PROTECTED) { /* what it holds was not to be had: whether it is to be
-					      watched is asked anew */
+	if (p->state == WATCH_PROTECTED) { /* its bytes are unknown: begins anew */
 		code_cache_drop(es->cache, page, page + BT_PAGE);
 		rc = watch_open(b, task, es, page, page + BT_PAGE, false);
 		if (rc != WATCH_DONE)
@@ -238,8 +239,8 @@ enum watch_result watch_page(const struct backend *b, struct task *task, struct 
 	}
 	p->prot = address_space_map_at(task->process->space, page)->prot;
 	task->process->space->watched = true; /* before SIGSEGV is hidden */
-	/* What can be executed only, Linux makes unreadable where the processor has protection
-	 * keys; what can be written, too, never is. */
+	/* If the processor has protection keys, Linux makes execute-only pages unreadable. Writable
+	 * pages never are, so PROT_READ stays in. */
 	rc = protect(task, es, page, page + BT_PAGE, (p->prot & ~PROT_WRITE) | PROT_READ, false,
 		     &done);
 	if (done && !take_bytes(task, es, p, now)) {
@@ -280,7 +281,7 @@ void watch_sweep(const struct backend *b, struct engine_space *es)
 		return;
 	now = bt_clock_now(b->clock);
 	while ((p = watched_retry(&es->watch, &at, now)))
-		if (es->cache->users == 1) /* else there is no such code any more */
+		if (es->cache->users == 1) /* a shared cache has no such code */
 			code_cache_drop(es->cache, p->addr, p->addr + BT_PAGE);
 }
 
@@ -304,7 +305,7 @@ enum watch_result watch_open(const struct backend *b, struct task *task, struct 
 		enum watch_result rc;
 		bool done;
 
-		/* Whoever writes there from now on finds no fragment of it. */
+		/* A task that writes there from now on finds no fragment of the page. */
 		if (es->parallel && engine_space_is_busy(es, task)) {
 			code_cache_unlink(es->cache, p->addr, run);
 			if (code_cache_push(es->cache, task->host_tid))
@@ -350,8 +351,8 @@ static void open_range(void *arg, uint64_t start, uint64_t end)
 	struct opening *o = arg;
 	struct engine_task *et = o->task->backend;
 
-	/* Whoever runs there may see what the kernel writes, and what the program makes known by
-	 * the same call. */
+	/* Another task that runs in the cache may see the kernel's write through what the program
+	 * publishes by the same call. */
 	if (!o->at_last && o->es->parallel && watched_protected(&o->es->watch, start, end) &&
 	    engine_space_is_busy(o->es, o->task))
 		et->syscall_alone = true;
@@ -359,7 +360,7 @@ static void open_range(void *arg, uint64_t start, uint64_t end)
 		o->rc = watch_open(o->b, o->task, o->es, start, end, true);
 }
 
-/* Calls that mean something beyond what they write. Whether everything is to be given back. */
+/* Serves calls that mean more than their writes. Returns whether all pages are to be given back. */
 static bool look_at_syscall(struct task *task, struct engine_space *es, struct opening *o)
 {
 	struct engine_task *et = task->backend;
@@ -368,7 +369,7 @@ static bool look_at_syscall(struct task *task, struct engine_space *es, struct o
 	if (watch_syscall_spared(task, &range)) {
 		es->watch.refused |= !watched_spare(&es->watch, range.start, range.end);
 		open_range(o, range.start,
-			   range.end); /* what is protected there would be in the kernel's way */
+			   range.end); /* a protected page would stop the kernel's write */
 		if (es->watch.refused)
 			return true;
 	}
@@ -384,8 +385,8 @@ static bool look_at_syscall(struct task *task, struct engine_space *es, struct o
 			et->suspends = true;
 			es->watch.suspended++;
 		}
-		return et->suspends; /* once more, when it has waited until nobody runs: nothing has
-					been given back yet */
+		return et->suspends; /* true also when it is called again because others ran: then
+					nothing has been given back yet */
 	case WATCH_SYSCALL_PLAIN:
 		return false;
 	}
@@ -401,7 +402,7 @@ int watch_before_syscall(const struct backend *b, struct task *task, bool at_las
 	if (!es)
 		return 0;
 	et->syscall_alone |= region_before_syscall(task) && engine_space_is_busy(es, task);
-	if (look_at_syscall(task, es, &o) || et->harms) /* what gives it back later lies there */
+	if (look_at_syscall(task, es, &o) || et->harms) /* the code to give pages back may go */
 		open_range(&o, 0, UINT64_MAX);
 	else if (es->watch.protected)
 		watch_syscall_ranges(task, open_range, &o);
@@ -438,15 +439,15 @@ void watch_reread(struct engine_space *es, pid_t tid, uint64_t start, uint64_t e
 	}
 }
 
-/* Somebody has written through protections: what is protected is looked at again, everything else
- * is made anew. */
+/* The program has written through protections: reads protected pages again, and forgets all other
+ * code. */
 static void look_again(struct task *task, struct engine_space *es)
 {
 	watch_reread(es, task->host_tid, 0, UINT64_MAX);
 	address_space_forget(task->process->space, 0, UINT64_MAX);
 }
 
-/* However the program came by the descriptor. */
+/* Whether the call has written through a /proc/PID/mem, however the program came by it. */
 static bool wrote_memory(const struct task *task, const struct engine_space *es)
 {
 	uint32_t fd;
@@ -510,7 +511,8 @@ int watch_before_signal(const struct backend *b, struct task *task, enum bt_sign
 	}
 	if (!watched_protected(&es->watch, start, end))
 		return 0;
-	/* Other signals wait; this one is delivered from the stop behind the calls. */
+	/* Other signals are blocked meanwhile; this one is delivered from the stop behind the
+	 * injected calls. */
 	if (tracee_get_siginfo(task->host_tid, &info) || tracee_get_mask(task->host_tid, &mask) ||
 	    tracee_set_mask(task->host_tid, but_ours))
 		return -BT_E_GONE;

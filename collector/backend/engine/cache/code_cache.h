@@ -325,8 +325,8 @@ void code_cache_drop_fragment(struct code_cache *c, uint32_t fragment);
  * can still be asked what of it has run. */
 bool code_cache_is_stale(const struct code_cache *c);
 
-/* Forgets everything: the cache is as new (the routines stays). Segments stay. Where others use it,
- * or are in it, it is only full from now on. */
+/* Forgets everything: the cache is as new. Routines and segments stay. If others use the cache, or
+ * tasks are in it, it only counts as full from now on. */
 void code_cache_clear(struct code_cache *c);
 
 #endif

@@ -49,12 +49,12 @@ enum {
 	CTX_FROM = 0xb8, /* the place in the code of the indirect branch made last */
 	CTX_R10 = 0xc0,  /* the application's while an indirect branch's target is compared with its
 			    prediction */
-	CTX_CALLING = 0xc8, /* nonzero: in a system call, or about to make it; whoever asks for a
-			       stop looks whether it waits there */
+	CTX_CALLING = 0xc8, /* nonzero: the task is in a system call, or about to make it: a tracer
+			       that wants a stop looks whether it waits there */
 	CTX_TABLE = 0xd0,  /* where the table of descriptors begins: it is one of the address space,
 			      in the first data area */
-	CTX_CPUID = 0xd8,  /* nonzero: what the routines knows of the processor's CPUID may be given
-			      for it */
+	CTX_CPUID = 0xd8,  /* nonzero: the routine may answer CPUID by what it knows of the
+			      processor */
 	CTX_SAMPLE = 0xe0, /* where the next arrival is noted that is searched for: a negative
 			      offset from the records' end; 0: none is (cache_sample.c) */
 	CTX_HEAP =
@@ -149,9 +149,9 @@ enum {
 	ROUTINES_SIZE = 0x2000, /* the common parts, at CODE_AT */
 	REGION_SIZE = DATA_SIZE + CODE_SIZE,
 
-	/* Where tasks run side by side: data areas for all but the first, behind the region: each
-	 * with its own window, and the tables and the routines, which reads itself, of the first.
-	 */
+	/* Where tasks run side by side: data areas for all tasks but the first, behind the region.
+	 * Each has its own window. Tables and routines are the first one's, mapped again: routines
+	 * read themselves. */
 	AREA_SIZE = DATA_SIZE + ROUTINES_SIZE,
 	AREAS = (WORLD_RESERVED_SIZE - REGION_SIZE) / AREA_SIZE + 1, /* with the first */
 };
@@ -198,7 +198,7 @@ _Static_assert(TICKS_DEBT <= UINT8_MAX, "struct fragment_demand");
 
 static inline uint64_t region_address(uint64_t offset) { return WORLD_RESERVED_START + offset; }
 
-/* Where a data area begins in the tracee: what gs is for whoever runs with it. */
+/* The address of a data area in the tracee: the gs base of the task that runs with it. */
 static inline uint64_t area_address(uint32_t area)
 {
 	return region_address(area ? REGION_SIZE + (uint64_t)(area - 1) * AREA_SIZE : 0);
@@ -207,7 +207,7 @@ static inline uint64_t area_address(uint32_t area)
 /* Where its window begins for the tracer (window.h). */
 static inline uint64_t area_window(uint32_t area) { return (uint64_t)area * AREA_SIZE; }
 
-/* The low bits of this are where a search for pc begins in table 2: as the routines computes it. */
+/* A search for pc begins in table 2 at the low bits of this. The routine computes the same. */
 static inline uint32_t table2_hash(uint64_t pc)
 {
 	return ((uint32_t)pc * TABLE2_MULTIPLIER >> TABLE2_SHIFT) / 16;

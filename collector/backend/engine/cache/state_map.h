@@ -14,9 +14,8 @@
 enum state_flag {
 	STATE_R11 = 1,     /* r11 is the application's, the bits are in the context */
 	STATE_SHIFTED = 2, /* the coming conditional has been counted */
-	STATE_SPILLED = 4, /* a register (place.reg) is in CTX_SPILL */
-	STATE_RCX = 8, /* rcx is in the context; and, where place.reg says so, r10, or (rdx) rax and
-			  rdx */
+	STATE_SPILLED = 4, /* a register (reg) is in CTX_SPILL */
+	STATE_RCX = 8, /* rcx is in the context; and, if reg says so, r10, or (rdx) rax and rdx */
 	STATE_BETWEEN = 16, /* in the middle of something: step on */
 	STATE_PROBED = 32,  /* ... but a fault is the instruction's own, flags aside: its operand
 			       went away since it was probed */
@@ -26,20 +25,20 @@ enum state_flag {
 };
 
 struct state_entry {
-	uint16_t at;        /* from the fragment's beginning; holds until the next place */
+	uint16_t at;        /* from the fragment's beginning; holds until the next entry */
 	uint8_t state, reg; /* reg: 0 where state has neither STATE_SPILLED nor STATE_RCX */
 	int32_t pc;         /* from the fragment's pc */
 };
 
 enum {
-	STATE_BYTES_MAX = 9, /* of one in a list */
+	STATE_BYTES_MAX = 9, /* of an entry in a list */
 };
 
-/* Writes a list of n places, in the order of their code, to `out`, which has room for n *
+/* Writes a list of n entries, in the order of their code, to `out`, which has room for n *
  * STATE_BYTES_MAX. Returns its bytes. */
 size_t state_map_encode(const struct state_entry *state_map, size_t n, uint8_t *out);
 
-/* The last place of such a list that is not behind `at`: false when there is none. */
+/* The last entry of such a list that is not behind `at`. False when there is none. */
 bool state_map_find(const uint8_t *list, size_t len, uint32_t at, struct state_entry *found);
 
 #endif

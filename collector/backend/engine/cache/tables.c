@@ -123,14 +123,14 @@ static void change(struct tables *t, uint64_t at, struct table_pair pair, uint32
 	t->changes[t->change_count++] = (struct table_change){at, pair, n};
 }
 
-/* That an entry is there now nobody need hear of. */
+/* Frees the entry of table 1. A new entry is not told: the search finds it in table 2. */
 static void free_in_table1(struct tables *t, uint64_t pc)
 {
 	change(t, TABLE1_AT + (pc & (TABLE1_ENTRIES - 1)) * 8, (struct table_pair){.pc = t->miss},
 	       8);
 }
 
-/* Whoever searches meanwhile finds the entry with its address, or neither. */
+/* A search that runs meanwhile finds the entry with its address, or neither. */
 static void set_pair(struct tables *t, struct table_pair *p, uint64_t pc, uint64_t entry)
 {
 	__atomic_store_n(&p->entry, entry, __ATOMIC_RELEASE);

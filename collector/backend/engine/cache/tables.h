@@ -68,8 +68,8 @@ void tables_clear(struct tables *t);
 bool tables_put(struct tables *t, uint64_t pc, uint64_t entry, bool fixed);
 void tables_remove(struct tables *t, uint64_t pc);
 
-/* The same as tables_sync(), which is still to come: whoever searches meanwhile may write what he
- * found before. */
+/* Does the same as tables_sync(), which must still come: a search that runs meanwhile may write to
+ * table 1 what it found before. */
 bool tables_push(struct tables *t, pid_t tid);
 
 /* Brings the tracee up to date. False when it is gone. */

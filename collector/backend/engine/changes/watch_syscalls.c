@@ -32,8 +32,7 @@
 #include "lib/page.h"
 
 enum {
-	SCAN_MAX = 4096,   /* bytes of a structure that is not known, in which addresses are looked
-			      for */
+	SCAN_MAX = 4096,   /* bytes of an unknown structure that are searched for addresses */
 	REACH_MIN = 65536, /* what a call without a length may write */
 	REACH_FACTOR = 32, /* bytes of the largest element that is counted by an argument */
 	REACH_COUNT = 65536,
@@ -42,12 +41,12 @@ enum {
 	SMALL = 1024,            /* more than any structure of the calls in question has */
 	LENGTH_MAX = 0x7ffff000, /* MAX_RW_COUNT */
 	FRAME_STACK = 16, /* of the ucontext that rsp points to in a handler's return: uc_stack */
-	LOWEST = 65536,   /* what is less is rather a number; nothing is watched there */
+	LOWEST = 65536,   /* less is a number rather than an address; nothing is watched there */
 	PRCTL_MDWE =
 		65, /* PR_SET_MDWE, Linux 6.3: nothing becomes writable and executable any more */
 	SYSCALL_MSEAL = 462,      /* Linux 6.10: protections can no longer be changed */
 	SYSCALL_GETXATTRAT = 464, /* Linux 6.13 */
-	POLICY_KNOWN = 470,       /* Linux 6.18: of what comes behind nothing is known */
+	POLICY_KNOWN = 470,       /* Linux 6.18: calls from this number on are unknown */
 	OPTION_ZEROCOPY = 35,     /* TCP_ZEROCOPY_RECEIVE */
 	UFFD_NEW = 0xaa00,        /* USERFAULTFD_IOC_NEW, of /dev/userfaultfd, Linux 6.1 */
 };
@@ -58,22 +57,22 @@ struct shower {
 	void *arg;
 };
 
-/* Wherever it begins: a call may name the lowest addresses, and hit what is mapped above. */
+/* Gives a range, also a low one: it may begin below all mappings and reach into them. */
 static void show(const struct shower *s, uint64_t start, uint64_t n)
 {
 	if (n)
 		s->range(s->arg, start, start + n < start ? UINT64_MAX : start + n);
 }
 
-/* What may be an address. */
+/* Gives a range at a number that may be an address. */
 static void guess(const struct shower *s, uint64_t start, uint64_t n)
 {
 	if (start >= LOWEST)
 		show(s, start, n);
 }
 
-/* Whatever its arguments are: each may be the address of something as long as the largest of the
- * others says. */
+/* A call whose arguments are unknown: each may be an address, of memory as long as the largest of
+ * the others says. */
 static void any_argument(const struct shower *s)
 {
 	uint64_t most = 0, reach;
@@ -86,7 +85,7 @@ static void any_argument(const struct shower *s)
 		guess(s, s->task->syscall.args[i], reach);
 }
 
-/* None of its arguments is a length: each may be the address of something small. */
+/* A call without a length: each argument may be the address of a small structure. */
 static void small_arguments(const struct shower *s)
 {
 	for (int i = 0; i < 6; i++)
@@ -120,7 +119,7 @@ static void poll_entries(const struct shower *s)
 	show(s, s->task->syscall.args[0], s->task->syscall.args[1] * 8);
 }
 
-/* What is left of the time is written, too. */
+/* The kernel also writes the time that is left. */
 static void timed_poll_entries(const struct shower *s)
 {
 	poll_entries(s);
@@ -230,7 +229,7 @@ static void first_range(const struct shower *s)
 
 static void everything(const struct shower *s) { s->range(s->arg, 0, UINT64_MAX); }
 
-/* From wherever the mapping begins, which may have grown by itself. */
+/* With PROT_GROWSDOWN it begins where the mapping does, which may have grown by itself. */
 static void protected_range(const struct shower *s)
 {
 	if (s->task->syscall.args[2] & PROT_GROWSDOWN)
@@ -252,8 +251,8 @@ static void moved_mapping(const struct shower *s)
 		show(s, s->task->syscall.args[4], s->task->syscall.args[2]);
 }
 
-/* What lies behind the new end goes, and comes back as other pages: up to the old end, where that
- * is known. */
+/* Memory behind the new end goes, up to the old end if that is known. It comes back as other pages.
+ */
 static void heap_behind(const struct shower *s)
 {
 	uint64_t end = s->task->process->space->heap_end, new = s->task->syscall.args[0];
@@ -435,7 +434,7 @@ bool watch_syscall_is_memory(const struct task *task, uint32_t fd)
 	snprintf(path, sizeof path, "/proc/%d/fd/%u", (int)task->host_tid, (unsigned)fd);
 	if (readlink(path, target, sizeof target - 1) < 0)
 		return false;
-	/* Wherever it is mounted, and whatever the program has for its root. */
+	/* procfs may be mounted anywhere, and the program may have another root. */
 	name = strrchr(target, '/');
 	return name && !strcmp(name, "/mem") && descriptors_is_proc(task->host_tid, fd);
 }
@@ -524,7 +523,7 @@ enum watch_syscall watch_syscall_kind(const struct task *task)
 	}
 }
 
-/* That which a stack_t tells of. */
+/* The signal stack that the stack_t at this address describes. */
 static bool signal_stack(const struct task *task, uint64_t at, struct watch_range *range)
 {
 	uint64_t s[3]; /* its address, flags, size */
@@ -535,8 +534,8 @@ static bool signal_stack(const struct task *task, uint64_t at, struct watch_rang
 	return true;
 }
 
-/* Where the kernel writes a task's id when it first runs, or clears it when it ends, which may be
- * by SIGKILL. */
+/* The word where the kernel writes a task's id when it first runs, or clears it when it ends, which
+ * may be by SIGKILL. */
 static bool id_word(uint64_t addr, struct watch_range *range)
 {
 	*range = (struct watch_range){addr, addr + sizeof(pid_t)};

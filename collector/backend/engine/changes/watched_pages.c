@@ -19,8 +19,9 @@
 #define HEAT_HALVES_NS 50000000u /* 50 ms */
 #define BACKOFF_NS     20000000u
 enum {
-	HEAT_MAX = 12, /* of a page: at some 50 us for each writing, two hundredths of the time */
-	ALL_HEAT_MAX = 400, /* of all */
+	HEAT_MAX = 12, /* of a page: an opening costs some 50 us, so this is two hundredths of the
+			  time */
+	ALL_HEAT_MAX = 400, /* of all pages together */
 	BACKOFF_MAX = 8,
 	SPARED_MAX = 16384, /* each thread may have a page for its signals, and one with its id */
 };
@@ -128,7 +129,7 @@ struct watched_page *watched_find(const struct watched_pages *w, uint64_t addr)
 	return at < w->count && w->pages[at]->addr == addr ? w->pages[at] : NULL;
 }
 
-/* Makes room by forgetting pages that nothing is known of any more. */
+/* Makes room by forgetting open pages. */
 static void forget_idle(struct watched_pages *w)
 {
 	size_t kept = 0;
@@ -204,7 +205,7 @@ uint64_t watched_run(const struct watched_pages *w, const struct watched_page *p
 	return at;
 }
 
-/* The counts follow. */
+/* Sets the page's state, and keeps the counts. */
 static void set_state(struct watched_pages *w, struct watched_page *p, enum watch_state state)
 {
 	w->protected -= p->state == WATCH_PROTECTED;
@@ -214,7 +215,7 @@ static void set_state(struct watched_pages *w, struct watched_page *p, enum watc
 	p->state = (uint8_t)state;
 }
 
-/* What is left of a heat of that time. */
+/* Halves the heat for the time that has passed since *time. */
 static void cool(uint32_t *heat, uint64_t *time, uint64_t now)
 {
 	uint64_t halvings = (now - *time) / HEAT_HALVES_NS;

@@ -19,14 +19,14 @@ enum {
 enum watch_state {
 	WATCH_OPEN,      /* the program can write it; fragments made from it are unlinked */
 	WATCH_PROTECTED, /* writing it faults */
-	WATCH_COMPARED,  /* written often: left to the program until a time, its fragments compare
+	WATCH_COMPARED,  /* written often: left to the program for a time; its fragments compare
 			    themselves */
 };
 
 struct watched_page {
 	uint64_t addr;
-	const uint8_t *bytes; /* what its fragments, unlinked or not, were made from; NULL: none. A
-				 fork's child has the same ones as its parent */
+	const uint8_t *bytes; /* the bytes that its fragments, unlinked or not, were made from;
+				 NULL: unknown. Shared by a fork's child and its parent */
 	uint8_t state, prot;  /* enum watch_state; PROT_* as the program has it */
 	uint8_t backoff;      /* how often it was compared lately */
 	uint32_t heat;        /* how often it was opened, halved as time passes */
@@ -45,10 +45,11 @@ struct watched_pages {
 	uint64_t sweep; /* ns: the earliest time at which a compared page is to be tried again */
 	uint32_t heat;  /* of all pages together */
 	uint64_t heat_time;
-	unsigned suspended; /* no page may become protected now: so many forks are under way */
-	bool refused;       /* nor ever */
-	struct watch_range *spared; /* pages that stay the program's: of alternate signal stacks, of
-				       what a fork's child does not get, of tasks' ids */
+	unsigned suspended; /* forks under way: while there are any, no page becomes protected */
+	bool refused;       /* no page becomes protected ever again */
+	struct watch_range
+		*spared; /* pages that are never protected: alternate signal stacks, memory
+			    that a fork's child does not get, words of tasks' ids */
 	size_t spared_count, spared_cap;
 };
 
@@ -56,14 +57,15 @@ void watched_release(struct watched_pages *w);
 /* For a fork: *to is overwritten. False without memory, *to is empty then. */
 bool watched_copy(struct watched_pages *to, const struct watched_pages *from);
 
-/* The page's are BT_PAGE bytes like these. False without memory: nothing has changed. */
+/* Sets the page's BT_PAGE bytes, as a copy. False without memory: nothing has changed. */
 bool watched_set_bytes(struct watched_page *p, const uint8_t *bytes);
 void watched_drop_bytes(struct watched_page *p);
 
 /* The page that begins at addr, NULL when it is not known. */
 struct watched_page *watched_find(const struct watched_pages *w, uint64_t addr);
 
-/* The same, made in state OPEN. NULL without memory, or when there are too many. */
+/* The same; it is made in state OPEN if it is not known. NULL without memory, or when there are too
+ * many. */
 struct watched_page *watched_add(struct watched_pages *w, uint64_t addr);
 
 /* The first protected page that ends behind start and begins before end, NULL when there is none.
@@ -89,8 +91,8 @@ void watched_compare(struct watched_pages *w, struct watched_page *p, uint64_t n
  * *at is 0 at first. */
 struct watched_page *watched_retry(struct watched_pages *w, size_t *at, uint64_t now);
 
-/* Pages that are not to be watched: signal frames may be written there, say. False without memory,
- * or when there are too many. */
+/* Notes pages that must never be watched: signal frames may be written there, say. False without
+ * memory, or when there are too many. */
 bool watched_spare(struct watched_pages *w, uint64_t start, uint64_t end);
 bool watched_is_spared(const struct watched_pages *w, uint64_t page);
 

@@ -15,10 +15,11 @@
 
 enum {
 	PERSISTED_SEGMENTS = 64,    /* of a fragment */
-	PERSISTED_NONE = UINT8_MAX, /* no fragment of the group's */
+	PERSISTED_NONE = UINT8_MAX, /* no fragment of the group */
 };
 
-/* Numbers in the code that depend on where things are: lists of where they stand. */
+/* Numbers in the code that depend on addresses. The group has a list of their offsets for each
+ * kind. */
 enum number_kind {
 	NUMBER_ADDRESS,  /* 64 bits: of the application */
 	NUMBER_NEGATIVE, /* 64 bits: the same, complemented or negated: it falls as the address
@@ -34,7 +35,7 @@ enum number_kind {
 struct persisted_head {
 	uint64_t check;  /* of all that follows */
 	uint64_t origin; /* as an offset in the file */
-	uint64_t pc;     /* where that must be, 0: anywhere high */
+	uint64_t pc;     /* the address at which the origin must lie; 0: any high one */
 	uint32_t size;
 	uint16_t fragments, ranges, segments, exits;
 	uint16_t refs; /* segments of the fragments */
@@ -47,7 +48,7 @@ struct persisted_fragment {
 	uint64_t pc;
 	uint64_t returns_to, slot;                  /* PERSISTED_NOWHERE: none */
 	uint16_t start, end, body, fresh, indirect; /* fresh, indirect: as start, none */
-	uint16_t exits, state_map;                  /* how many, and how many bytes, are its */
+	uint16_t exits, state_map; /* number of its exits; bytes of its state map */
 	uint8_t segments;
 	uint8_t debt;
 	bool has_fresh, has_indirect, checked, passes, x87;
@@ -67,8 +68,8 @@ struct persisted_exit {
 	struct fragment_demand demand;
 };
 
-/* What groups must have all of, but fragment.last_len and fragment.head, which are for who makes
- * them, and fragment.rounds: of such fragments there are none. */
+/* A group has every member of these, but fragment.last_len and fragment.head, which only the maker
+ * needs, and fragment.rounds: such fragments are not kept. */
 _Static_assert(sizeof(struct fragment) == 88 && sizeof(struct cache_exit) == 32 &&
 		       sizeof(struct segment) == 48,
 	       "a group has all of a fragment");
@@ -90,7 +91,7 @@ static inline uint64_t persisted_get64(const uint8_t *p)
 	return v;
 }
 
-/* Addresses below that stand in the code in other forms, and do not move. */
+/* Whether the address is so low that code has it in other forms. Such addresses do not move. */
 static inline bool persisted_is_low(uint64_t addr) { return addr <= UINT32_MAX; }
 
 #endif

@@ -110,7 +110,7 @@ static bool segments_make_sense(const struct parts *p)
 	return p->head.segments <= SEGMENTS_MOST;
 }
 
-/* Its int3s ascend, in its code; and so do fragments. */
+/* The int3s of a fragment's exits ascend and lie in its code. */
 static bool exits_make_sense(const struct parts *p, const struct persisted_fragment *t,
 			     const struct persisted_exit *exits)
 {
@@ -145,7 +145,7 @@ static bool fragment_makes_sense(const struct parts *p, const struct persisted_f
 	       t->segments <= PERSISTED_SEGMENTS;
 }
 
-/* Nothing in it leads out of it, and it is in the order that a cache keeps. */
+/* No number in the group leads out of it, and the parts are in the order that a cache keeps. */
 static bool makes_sense(const struct parts *p)
 {
 	size_t exits = 0, state_map = 0, refs = 0;
@@ -221,7 +221,7 @@ static uint64_t address_of(const struct parts *p, enum number_kind kind, size_t 
 	return kind == NUMBER_ADDRESS ? v + base : base - v;
 }
 
-/* Addresses may not have another form here, and numbers are in the code. */
+/* Addresses do not become low ones at this base, and all numbers lie in the code. */
 static bool numbers_fit(const struct parts *p, uint64_t base)
 {
 	for (unsigned kind = 0; kind < NUMBER_KINDS; kind++)
@@ -243,7 +243,7 @@ static bool has_prediction(const struct adding *a, const struct persisted_fragme
 				a->base + a->parts->segments[refs[t->segments - 1]].from);
 }
 
-/* Which fragments there are to be, and which is the one at pc; PERSISTED_NONE: it cannot be. */
+/* Chooses the fragments to take. Returns the one at pc; PERSISTED_NONE: it cannot be taken. */
 static uint8_t choose(struct adding *a, uint64_t pc)
 {
 	const struct parts *p = a->parts;
@@ -285,13 +285,13 @@ static void add_to_each(const struct parts *p, enum number_kind kind, uint8_t *c
 	}
 }
 
-/* Whether the exit's jump leads to a fragment that is put in, too. */
+/* Whether the exit's jump leads to a fragment that is taken, too. */
 static bool is_linked(const struct adding *a, const struct persisted_exit *t)
 {
 	return t->linked != PERSISTED_NONE && a->taken[t->linked];
 }
 
-/* Where a jump leads to a fragment that is not put in, it leads to its own int3. */
+/* A jump to a fragment that is not taken leads to its own int3. */
 static void unlink_exits(const struct adding *a, uint8_t *code)
 {
 	const struct parts *p = a->parts;
@@ -305,7 +305,7 @@ static void unlink_exits(const struct adding *a, uint8_t *code)
 	}
 }
 
-/* The code as it is at its place. */
+/* Copies the code to its place, and sets the numbers in it. */
 static void put_code(const struct adding *a, uint8_t *code, const uint32_t *segments)
 {
 	const struct parts *p = a->parts;
@@ -336,8 +336,8 @@ static struct segment segment_here(const struct adding *a, uint16_t i)
 	return s;
 }
 
-/* Those of the fragments that are taken. False where one cannot be: those before it then do no
- * harm. */
+/* Adds the segments of the fragments that are taken. False if one cannot be added: those before it
+ * do no harm. */
 static bool add_segments(const struct adding *a, uint32_t *numbers)
 {
 	const struct parts *p = a->parts;
@@ -359,7 +359,7 @@ static bool add_segments(const struct adding *a, uint32_t *numbers)
 	return true;
 }
 
-/* Its exits are to be exit_first and those that follow. */
+/* Appends fragment i, whose exits will be exit_first and those that follow. */
 static void append_fragment(struct adding *a, uint8_t i, const uint16_t *refs,
 			    const uint8_t *state_map, uint32_t segment, uint32_t exit_first)
 {
@@ -500,7 +500,7 @@ uint64_t persisted_stamp(const struct processor *processor)
 	who.fast_loop = processor->fast_loop;
 	if (c)
 		who.routine = content_hash(c->code, c->name)
-				      .first; /* not what CPUID gives, which stands behind that */
+				      .first; /* without CPUID's results, which stand behind that */
 	code_cache_put(c);
 	if (!stat("/proc/self/exe", &exe)) {
 		who.dev = exe.st_dev;

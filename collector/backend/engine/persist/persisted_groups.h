@@ -18,22 +18,22 @@ enum {
 enum persisted_fault {
 	PERSISTED_REFUSED,   /* none of its fragments can be put in now */
 	PERSISTED_UNFIT,     /* this fragment cannot */
-	PERSISTED_UNCHECKED, /* it would do but for the demands of those that wait for the fragment
-			      */
+	PERSISTED_UNCHECKED, /* it does not meet the demands of the exits that wait for it */
 };
 
-/* Puts the fragment at pc into the cache, as translator_translate() does, and those that the group
- * has besides where there is none yet, when all they were made from is the same
- * (source->fixed_page). offset: of pc in its file. FRAGMENT_NONE, and *fault, when not, or the
- * group has no such fragment or makes no sense, or there is no room; then the cache has what it
- * had. */
+/* Puts the fragment at pc into the cache, as translator_translate() does, and the group's other
+ * fragments that the cache does not have. The application bytes that they were made from must be
+ * the same (source->fixed_page). offset: of pc in its file. FRAGMENT_NONE, with *fault, if they are
+ * not, if the group has no such fragment or is invalid, or if there is no room: the cache is then
+ * unchanged. */
 uint32_t persisted_add(struct code_cache *c, const struct code_source *source, uint64_t pc,
 		       uint64_t offset, struct slice bytes, enum persisted_fault *fault);
 
 /* Whether the bytes are what persisted_make() made. */
 bool persisted_is_whole(struct slice bytes);
 
-/* Says for which translator and which processor groups are: others' are not to be used. */
+/* Names the translator and the processor that groups are for. A group with another stamp must not
+ * be used. */
 uint64_t persisted_stamp(const struct processor *processor);
 
 #endif

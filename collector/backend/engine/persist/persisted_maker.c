@@ -20,17 +20,17 @@
 #include "lib/array_size.h"
 #include "lib/content_hash.h"
 
-/* How far the second translation is from the first. The lowest byte that can differ does, so that
- * the place of a difference says where the number begins: addresses are moved by whole pages, the
- * others by less. */
+/* How far the second translation is from the first. In each kind of number the lowest byte that can
+ * differ does differ, so that the place of a difference says where the number begins. Addresses are
+ * moved by whole pages, the others by less. */
 #define MOVE_ADDRESS 0x102233000u
 enum {
 	MOVE_CODE = 0x15b40, /* CODE_ALIGN_LOOP times something */
 	MOVE_SEGMENT = 0x1d,
 	RANGES = 12,      /* stretches of application code a fragment may be made from */
 	ALL_RANGES = 256, /* and those of a group */
-	RANGE_GAP = 32,   /* what lies nearer is one */
-	NUMBERS = 256,    /* that are not the same everywhere, in a fragment */
+	RANGE_GAP = 32,   /* stretches that are nearer become one */
+	NUMBERS = 256,    /* of a fragment, that depend on addresses */
 	CODE_MAX = 1 << 14,
 	BYTES_ENOUGH = PERSISTED_BYTES / 8 * 5, /* no other fragment then: it might not fit */
 };
@@ -61,8 +61,8 @@ struct made {
 struct persisted_maker {
 	struct code_cache *caches[2];
 	const struct code_source *source;
-	uint64_t moved;            /* in the translation that is made now */
-	struct made_ranges ranges; /* that it was made from */
+	uint64_t moved;            /* how far the present translation's application code is moved */
+	struct made_ranges ranges; /* that the translation was made from */
 	bool recording;
 	bool unfit; /* too many ranges, or the end of a mapping */
 	/* The fragment at ready, in both caches; 0: none. It has not been taken yet. */
@@ -74,7 +74,7 @@ struct persisted_maker {
 
 /* ---- The source of the two translations ---- */
 
-/* False where they would be more than `most`. */
+/* Notes that [start, end) was read. False if there would be more than `most` ranges. */
 static bool note_range(struct made_ranges *ranges, size_t most, uint64_t start, uint64_t end)
 {
 	for (size_t i = 0; i < ranges->count; i++) {
@@ -169,13 +169,14 @@ struct persisted_maker *persisted_maker_new(const struct processor *processor,
 	return NULL;
 }
 
-/* Towards the middle of the addresses: near their end branches cannot be moved on. */
+/* How far to move code: towards the middle of the address space, as near its ends branches would
+ * lead out of it. */
 static uint64_t move_of(uint64_t pc)
 {
 	return persisted_is_low(pc) ? 0 : pc >> 46 ? -(uint64_t)MOVE_ADDRESS : MOVE_ADDRESS;
 }
 
-/* The fragment in the two caches. False where it cannot be made in both in the same way. */
+/* Makes the fragment in both caches. False if it cannot be made in the same way in both. */
 static bool translate_both(struct persisted_maker *m, uint64_t pc, bool indirect,
 			   struct fragment_demand demand, const struct fragment *fragments[2])
 {
@@ -200,7 +201,7 @@ static bool translate_both(struct persisted_maker *m, uint64_t pc, bool indirect
 			return false;
 		fragments[i] = &m->caches[i]->fragments[made[i]];
 	}
-	/* Found, not made: where it was read from is not known. */
+	/* A fragment that was found was not made now, so its ranges are unknown. */
 	return !m->unfit && m->ranges.count && made[0] == made[1] &&
 	       made[0] + 1 == m->caches[0]->fragment_count &&
 	       made[1] + 1 == m->caches[1]->fragment_count;
@@ -208,7 +209,7 @@ static bool translate_both(struct persisted_maker *m, uint64_t pc, bool indirect
 
 /* ---- What is the same in both but for the move ---- */
 
-/* The number of the living segment that the span is. */
+/* The number of the living segment with the span's bounds. */
 static uint32_t segment_of(const struct code_cache *c, const struct span *span)
 {
 	const struct segment *s =
@@ -218,7 +219,8 @@ static uint32_t segment_of(const struct code_cache *c, const struct span *span)
 					     : SEGMENT_NONE;
 }
 
-/* Its code with each jump leading to its own exit, and the numbers of its segments. */
+/* Copies the fragment's code, with each jump leading to its own int3, and the numbers of its
+ * segments. */
 static bool take_made(struct made *made, const struct code_cache *c,
 		      const struct fragment *fragment, uint64_t moved)
 {
@@ -250,7 +252,7 @@ static bool take_made(struct made *made, const struct code_cache *c,
 	return made->segments[0] == fragment->segment;
 }
 
-/* Its segment of this number; where no history is kept there are only their spans. */
+/* The fragment's segment i. Where only ticks are counted there are only spans. */
 static struct segment made_segment(const struct made *made, uint32_t i)
 {
 	const struct span *span = &made->cache->spans[made->fragment->span_first + i];
@@ -272,7 +274,7 @@ static bool find_segment(const struct made *made, uint32_t segment, uint8_t *val
 	return false;
 }
 
-/* Which number it is whose lowest differing byte is at i. */
+/* Finds the kind of the number whose lowest differing byte is at i. */
 static bool name_number(const struct made *a, const struct made *b, uint32_t i, struct number *n)
 {
 	*n = (struct number){0};
@@ -374,12 +376,12 @@ static bool same_but_moved(const struct made *a, const struct made *b)
 
 struct draft {
 	struct persisted_head head;
-	uint64_t base; /* what addresses are relative to */
+	uint64_t base; /* the origin: addresses are relative to it */
 	struct buf fragments, segments, exits, state_map, refs, numbers[NUMBER_KINDS], which,
 		code; /* which: segments of numbers */
 	struct made_ranges ranges;
-	uint32_t made[PERSISTED_FRAGMENTS]; /* their numbers in the first cache */
-	uint32_t clears;                    /* of that, at the beginning */
+	uint32_t made[PERSISTED_FRAGMENTS]; /* the fragments' numbers in the first cache */
+	uint32_t clears;                    /* of the first cache, at the beginning */
 };
 
 static void draft_release(struct draft *d)
@@ -420,7 +422,7 @@ static uint64_t relative(const struct draft *d, uint64_t addr)
 	return addr ? addr - d->base : PERSISTED_NOWHERE;
 }
 
-/* The number that the segment has in the group. */
+/* The segment's number in the group. It is entered if it is new. */
 static uint16_t draft_segment(struct draft *d, struct segment s)
 {
 	uint16_t i;
@@ -500,7 +502,8 @@ static void put_exits(struct draft *d, const struct made *a, uint16_t start)
 	}
 }
 
-/* The code as if the origin and the place of the code were 0, and where it depends on them. */
+/* Appends the code as it would be with the origin and the code at 0, and the offsets of the numbers
+ * that depend on these. */
 static void put_code(struct draft *d, const struct persisted_maker *m, uint16_t start,
 		     const uint16_t refs[PERSISTED_SEGMENTS])
 {
@@ -537,7 +540,7 @@ static void put_code(struct draft *d, const struct persisted_maker *m, uint16_t 
 	}
 }
 
-/* Between two fragments. */
+/* Fills up to a multiple of `unit`. */
 static void fill_up(struct buf *code, size_t unit, uint8_t with)
 {
 	while (code->len % unit && !code->failed)
@@ -595,7 +598,7 @@ static uint8_t find_made(const struct draft *d, uint32_t fragment)
 	return PERSISTED_NONE;
 }
 
-/* Leads jumps to the fragments of the draft that they lead to in the first cache. */
+/* Links jumps between fragments of the draft as they are linked in the first cache. */
 static void link_fragments(struct draft *d, const struct code_cache *c)
 {
 	const struct persisted_fragment *fragments = (const void *)d->fragments.data;
@@ -706,8 +709,8 @@ static bool has_room(const struct draft *d)
 	       draft_size(d) < BYTES_ENOUGH;
 }
 
-/* The fragments of the first wishes, as many as there is room for; what is ready then was the first
- * one too many. Returns how many were looked at. */
+/* Takes the fragments of the first wishes, as many as there is room for. The first one too many
+ * stays ready. Returns how many wishes were looked at. */
 static size_t take_wishes(struct persisted_maker *m, struct draft *d, struct persisted_wish *wishes,
 			  size_t n)
 {

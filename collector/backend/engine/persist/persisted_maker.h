@@ -11,23 +11,24 @@
 
 struct persisted_maker; /* opaque */
 
-/* A fragment that is to be kept: in application order of need, so that what leads to one made
- * before ends where that begins. */
+/* A fragment that is to be kept. Wishes are in the order in which the program came to them, so that
+ * a fragment ends where one made before begins. */
 struct persisted_wish {
 	uint64_t pc;
 	struct fragment_demand demand; /* that it is to meet */
 	bool indirect;
-	bool kept; /* by persisted_make(): it is in the group */
+	bool kept; /* set by persisted_make(): it is in the group */
 };
 
-/* Of fragments of that kind; a cache of another kind refuses them. NULL without memory. */
+/* A maker of groups of that kind: a cache of another kind refuses them. NULL without memory. */
 struct persisted_maker *persisted_maker_new(const struct processor *processor,
 					    struct fragment_kind kind);
 void persisted_maker_free(struct persisted_maker *m);
 
-/* Appends the group of as many fragments, all of one file, as it has room for: of the first wishes,
- * whose number is returned (1 at least, where n is not 0), those that can be kept, made from
- * source->read alone. Nothing is appended where none can. offset: of the first one in its file. */
+/* Makes one group of the first wishes, all of one file, and appends it to out. It has those
+ * fragments that can be kept, as many as it has room for, made from source->read alone. If none can
+ * be kept, nothing is appended. offset: of the first wish in its file. Returns how many wishes were
+ * looked at: at least 1 if n is not 0. */
 size_t persisted_make(struct persisted_maker *m, const struct code_source *source,
 		      struct persisted_wish *wishes, size_t n, uint64_t offset, struct buf *out);
 

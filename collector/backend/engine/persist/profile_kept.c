@@ -1,9 +1,18 @@
 /* SPDX-License-Identifier: MIT */
-/* A profile as it is kept in a file: a head (the files, the entries, where their groups are, the
- * index); the groups. As it is in memory, so that it need not be decoded to be used: the stamp says
- * for whom. The head is read as a whole, a group when it is wanted, as a program may want few. What
- * is new or different since is kept in a second file of the same form, by which little that is new
- * costs little to keep. */
+/* A profile in a file: a head (files, entries, the places of their groups, the index), then the
+ * groups. The form is that of memory, so that it is used without decoding; the stamp says which
+ * btrec and processor can. The head is read as a whole; a group is read when it is wanted, as a
+ * program may want few.
+ *
+ * New and changed entries go to a second file of the same form, so that few of them cost little.
+ * When they would be a large part of the first file, that is written anew (is_little_more()). A
+ * file is written under another name and renamed; users of the old one keep it.
+ *
+ * Any byte may be wrong, or written by somebody who computed the right sum: is_whole() checks
+ * offsets and the index before anything is used.
+ *
+ * The newest program with an interpreter is also linked under the interpreter's name, for programs
+ * without a profile (become_similar()). When there are too many files, the oldest go (shrink()). */
 #include <dirent.h>
 #include <fcntl.h>
 #include <limits.h>
