@@ -1,6 +1,10 @@
 /* SPDX-License-Identifier: MIT */
-/* Calls made to see what comes of them. Where system calls are filtered a child makes them: a
- * filter may end whoever makes one. */
+/* Attempts: calls that are made to see what comes of them, one function an attempt, by a table at
+ * the end. Each gives 0 or more, or -errno.
+ *
+ * A system call filter may kill the caller, so where this process is filtered a child makes each
+ * attempt. Others need a child anyway: to be traced, to trap, to have its limits raised. A child
+ * has our memory (vfork, CLONE_VM) where a copy would be most of the cost. */
 #include <asm/prctl.h>
 #include <errno.h>
 #include <fcntl.h>

@@ -1,7 +1,15 @@
 /* SPDX-License-Identifier: MIT */
-/* The last branch record: one event for each task holds it in use, for every branch of user code.
- * What it holds is taken by BPF programs inside the kernel (lbr_bpf.h); without the capabilities
- * for these, periodic samples give a coarse history. */
+/* The last branch record: one event for each task keeps it in use, for every branch of user code.
+ * BPF programs take its entries inside the kernel (lbr_bpf.h); without the capabilities for these,
+ * periodic samples give a coarse history.
+ *
+ * survey_machine() finds the processors' PMUs and tries an event on each; a failure becomes a
+ * message that says who forbids it (open_fail()). open_snapshots() loads the programs and asks
+ * whether they are of use. A task gets an event for each PMU (hybrid processors have two).
+ *
+ * At a stop capture_windows() reads the windows since the last one, each between two switches of
+ * the task. enter_run() enters a window's branches into the history. Where code does not lead from
+ * one branch to the next, or a window is not complete, it enters a gap. */
 #include "collector/backend/pmu/lbr_private.h"
 
 #include <errno.h>

@@ -1,7 +1,17 @@
 /* SPDX-License-Identifier: MIT */
 /* Intel PT: the processor writes into a ring of AUX area that each task has of its own, over and
  * over (mapped read-only). Stops cost next to nothing: the ring is decoded when its branches are
- * wanted, or before the code that ran goes away. */
+ * wanted, or before the code that ran goes away.
+ *
+ * At each stop read_records() reads from the ring of records whether something was not traced. When
+ * branches are wanted, read_ring() decodes what is new. Decoding can only begin at a
+ * synchronization point, which may lie before the new bytes: then bytes are decoded again, and
+ * items that were entered the last time are passed over (decode_new()). A count and a sum of these
+ * items (struct pt_told) say whether they came out the same; if not, a gap stands before the new
+ * ones.
+ *
+ * Whether the processor has gone round the ring is seen from the last bytes that were read before:
+ * they are kept, and compared (went_round()). */
 #include "collector/backend/pmu/source_pt.h"
 
 #include <errno.h>
