@@ -38,8 +38,8 @@ struct recording {
 	bool history_bounded;          /* some history was shortened for options.history_memory */
 	bool from_found, from_reached; /* by any task */
 	size_t stop_points_kept;       /* of options.stop_points */
-	pid_t passed_on[NSIG]; /* who sent the front the signal of that number that the initial
-				  process was sent last; 0: not known */
+	pid_t passed_on[NSIG]; /* [signo]: pid that sent the signal the front last forwarded; 0 if
+				  unknown */
 	uint64_t last_flush;
 };
 

@@ -49,7 +49,7 @@ struct observer_ops {
 
 	void (*processor)(void *arg, const struct task *task, const struct processor_change *c);
 
-	/* A line about the task, for whoever reads the record. */
+	/* A line about the task, for the reader of the record. */
 	void (*note)(void *arg, const struct task *task, const char *text);
 };
 

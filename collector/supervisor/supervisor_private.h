@@ -23,8 +23,8 @@ void supervisor_hurry(struct supervisor *sup);
 
 /* ---- scheduler.c ---- */
 
-/* Lets a stopped task run with its pending signal, whoever's turn it is: under the backend, or
- * natively. */
+/* Lets a stopped task run with its pending signal, under the backend or natively. Does not ask for
+ * its turn. */
 void supervisor_resume_task(struct supervisor *sup, struct task *task);
 
 /* The backend has said that the task is gone: its last status follows. But if the task is still
