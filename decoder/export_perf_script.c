@@ -1,7 +1,16 @@
 /* SPDX-License-Identifier: MIT */
 /* The lines of `perf script -F comm,pid,tid,time,event,ip,brstack`: a snapshot each, its branches
- * newest first. Written by hand and not with printf: it is most of the work of an export. Column
- * widths are perf's (tools/perf/builtin-script.c). */
+ * newest first. Column widths are perf's (tools/perf/builtin-script.c).
+ *
+ * One pass over the events (export_perf_script()). Records of tasks and programs keep a table of
+ * names; each snapshot becomes a line at once. Its branches are those of its task since the last
+ * gap or snapshot: a run_reader for each task goes on in that task's file (export_private.h).
+ *
+ * Text is written by hand and not with printf, as it is most of the work of an export. Programs
+ * loop, so a cache keeps the text of entries that were printed lately.
+ *
+ * Names may hold anything: characters that a terminal obeys, or that would begin another line, are
+ * replaced. */
 #include <stdlib.h>
 #include <string.h>
 

@@ -1,7 +1,18 @@
 /* SPDX-License-Identifier: MIT */
-/* Which place of the program is to be looked at where the moment's own is its language's runtime:
- * why it ended itself, by the functions on the stack, and where it called the library that faulted
- * or waits. */
+/* Which place of the program to look at when the moment's own place is in its language's runtime:
+ * why the program ended itself, and where it called the library that faulted or waits.
+ *
+ * The stack is unwound. For an abort its functions are looked up in a table, most telling first
+ * (abort_reasons), which gives the words. The place to blame is the first one behind that is the
+ * program's own (own_place()). If memory does not tell one, it is the newest call that the branch
+ * history left open (own_open_call()).
+ *
+ * A place is the runtime's by its module, by the function's name, or by where its source is.
+ * Inlining puts functions of both into one place: a place is the program's own if any of its
+ * functions is, and the innermost of these is named (own_part()).
+ *
+ * libc's message (__abort_msg) is shown if the stack shows that libc has ended the program, or if
+ * there is no stack to contradict it: an old message stays in memory. */
 #include <stdio.h>
 #include <string.h>
 

@@ -1,6 +1,15 @@
 /* SPDX-License-Identifier: MIT */
 /* Accesses to memory that failed: by the address the kernel gave, the operands of the instruction
- * and the mappings. */
+ * and the mappings.
+ *
+ * fault_explain_access() sorts out the cause, and one function says it. The program may be at an
+ * address where no code is: then the branch that led there is blamed. Without an instruction only
+ * address and mapping are told. The kernel gives no address for a general protection fault: the
+ * instruction's operands are tried for one that is not canonical or not aligned. Else the operand
+ * at the failed address is found, and its registers and its mapping say why.
+ *
+ * What is said rests on registers, memory and mappings of the snapshot alone. Eight bytes that look
+ * like text are said to be, as an overwritten pointer often holds text. */
 #include <ctype.h>
 #include <inttypes.h>
 #include <stdlib.h>

@@ -1,6 +1,13 @@
 /* SPDX-License-Identifier: MIT */
 /* The last branches in columns: tick, kind, from -> to; calls indented, loops folded, gaps as
- * lines. */
+ * lines.
+ *
+ * Entries that pass the filter are selected, loops are folded (fold.h), and the line to begin with
+ * is found from the end. Of a long history only the newest WINDOW entries are looked at first; if
+ * the first line lies near the window's beginning, all are, as a loop may begin earlier. Then depth
+ * and columns of the lines are measured, and they are written.
+ *
+ * The verdict stands above them: which branches can be relied on. */
 #include <inttypes.h>
 #include <stdlib.h>
 

@@ -1,6 +1,14 @@
 /* SPDX-License-Identifier: MIT */
 /* The stacks of all threads of the moment, each checked against the calls its branch history left
- * open. */
+ * open.
+ *
+ * put_stack() unwinds a thread, writes the frames (recursion as one round, a long stack's middle
+ * left out), and compares them with the open calls (callstack_check()). If the unwinding ended
+ * early, frames from the history follow. If the two disagree, the open calls are listed as well.
+ *
+ * The thread of the report comes first. The others' words are written to the end of the text,
+ * compared with those of the threads before, and taken back: threads with the same words get one
+ * heading (put_others()). */
 #include <inttypes.h>
 #include <stdlib.h>
 #include <string.h>

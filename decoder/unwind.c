@@ -1,6 +1,15 @@
 /* SPDX-License-Identifier: MIT */
 /* Unwinding a recorded thread with libdwfl: registers from the snapshot, memory from the snapshot,
- * else from code. */
+ * else from code.
+ *
+ * The image of the thread's space and epoch is attached to libdwfl with callbacks that read the
+ * trace (thread_callbacks). If the thread is where no code is, it was called there: unwinding
+ * begins at the return address on top of its stack.
+ *
+ * libdwfl is not believed everywhere. Without unwind information it follows rbp, which may hold
+ * anything: such frames are marked as guesses, must lie further up the stack (may_be_next()), and
+ * end where no call instruction comes before a return address (plausible_frames()). Memory that is
+ * not in the trace ends the stack; the last frame then says that it was cut. */
 #include <elfutils/libdwfl.h>
 #include <stdlib.h>
 #include <string.h>
