@@ -54,7 +54,8 @@ static bool any_hits(pid_t tid, uint64_t end, uint64_t iovecs, uint64_t count)
 	return false;
 }
 
-/* Of the segment that shmat(2) is given; one of another namespace than ours may be that large. */
+/* The size of the segment that shmat(2) is given; `unknown` for a segment of another IPC namespace.
+ */
 static uint64_t segment_size(const struct task *task, uint64_t unknown)
 {
 	struct stat there, here;
@@ -68,7 +69,7 @@ static uint64_t segment_size(const struct task *task, uint64_t unknown)
 	return segment.shm_segsz;
 }
 
-/* What the call does if it succeeds. One that fails may have done a part of it. */
+/* The harm that the call does if it succeeds. One that fails may have done a part of it. */
 static enum harm harm_of(const struct task *task, uint64_t end)
 {
 	const struct tracee_syscall *c = &task->syscall;
@@ -114,7 +115,7 @@ static struct engine_space *space_of(const struct task *task)
 	return es && es->mapped && !es->refused ? es : NULL;
 }
 
-/* Where the region ends, with the data areas of tasks that run side by side. */
+/* The end of the region, with the data areas of tasks that run side by side. */
 static uint64_t end_of(const struct task *task)
 {
 	const struct engine_space *es = space_of(task);
@@ -134,7 +135,7 @@ bool region_before_syscall(struct task *task)
 	return et->harms;
 }
 
-/* Nothing is read or written there any more. */
+/* From here on the tracer neither reads nor writes the region's window. */
 static void leave_region(struct engine_space *es)
 {
 	window_close(&es->window);

@@ -7,17 +7,17 @@
 
 #include "collector/backend/engine/engine_private.h"
 
-/* The task is at the entry of a call (task->syscall): whether it may harm the region. Nobody enters
- * that until watch_forget_task(). */
+/* Whether the call at whose entry the task is (task->syscall) may harm the region. If so, no task
+ * enters the cache until watch_forget_task(). */
 bool region_before_syscall(struct task *task);
 
-/* It is at the exit. Where the region is not whole any more, it is made anew before the task runs
- * on in the cache; where something of the program's lies there now, everything is stepped from here
- * on. */
+/* The task is at the exit of the call. A region that is not whole any more is made anew before the
+ * task runs on in the cache. If memory of the program's lies there now, the process is stepped from
+ * here on. */
 void region_after_syscall(const struct backend *b, struct task *task);
 
-/* Gives the space an empty cache, and nothing of the region that there was. False when that cannot
- * be now: another task was stopped in it. */
+/* Gives the space an empty cache, without the old region. False when that cannot be now, as another
+ * task was stopped in the cache. */
 bool region_begin_anew(const struct backend *b, struct engine_space *es, const struct task *task);
 
 #endif

@@ -53,7 +53,8 @@ static struct profile_identity identity_of_stat(const struct stat *s)
 	return id;
 }
 
-/* Of the file at the mapping's path, if that is the one that is mapped. */
+/* The identity of a mapping's file; by stat(2) only if the file at its path is the one that is
+ * mapped. */
 static struct profile_identity identity_of(const struct mapping *m)
 {
 	struct profile_identity id = {.len = m->build_id_len};
@@ -252,8 +253,7 @@ void profile_use(struct profile *p)
 		p->uses++;
 }
 
-/* Of the programs that nobody uses the one whose last user left first gives way, if there are too
- * many. */
+/* If there are too many profiles without users, the one whose last user left first gives way. */
 static void drop_idle(struct profiles *h)
 {
 	struct profile **oldest = NULL, *p;
@@ -300,7 +300,7 @@ static void put_name(char name[2 * BT_BUILD_ID_MAX + 1], const struct profile_id
 		snprintf(name + 2 * k, 3, "%02x", id->bytes[k]);
 }
 
-/* Behind its execve: there are the program and, where it has one, its interpreter. */
+/* Names the profile after the execve, when program and interpreter (if it has one) are mapped. */
 static void name_program(struct profile *p, const struct address_space *s)
 {
 	struct profile_identity id = identity_of_stat(&p->exe), interpreter = {.len = 0};
@@ -347,7 +347,7 @@ struct profile *profiles_find(struct profiles *h, pid_t pid, const struct addres
 	return p;
 }
 
-/* One that is named so, as it is kept; empty where nothing is. NULL without memory. */
+/* The kept profile with that interpreter's name; empty if none is kept. NULL without memory. */
 static struct profile *kept_similar(struct profiles *h, const char *interpreter)
 {
 	struct profile *p = h->similar;

@@ -30,43 +30,44 @@ struct profile;  /* opaque */
 
 #define PROFILE_NONE SIZE_MAX
 
-/* None yet. dir: where they are kept, NULL: nowhere; stays the caller's. kind: of the fragments
- * that their groups are of. stamp: files that have another are not used. NULL without memory. */
+/* No profiles yet. dir: where they are kept, NULL: nowhere; stays the caller's. kind: of the
+ * fragments in their groups. stamp: files with another stamp are not used. NULL without memory. */
 struct profiles *profiles_new(const char *dir, struct fragment_kind kind, uint64_t stamp);
-/* Keeps what is new, where that will spare more than it costs; whether it succeeded is nobody's
- * concern. */
+/* Writes new entries and groups to files, where that will save more than it costs. A failure is not
+ * told: nothing rests on these files. */
 void profiles_free(struct profiles *h);
 
-/* Those of the program that pid runs, in the space s, whose mappings are known. NULL when it cannot
- * be told, or without memory. Valid until profile_leave(), and as long as h. */
+/* The profile of the program that pid runs, in the space s, whose mappings are known. NULL when the
+ * program is unknown, or without memory. Valid until profile_leave(), and as long as h. */
 struct profile *profiles_find(struct profiles *h, pid_t pid,
 			      const struct address_space *s); /* of NULL: NULL */
-/* What another program ran that has the same interpreter (ld.so), and so begins alike: of this
- * recording, else as it is kept of one that was recorded lately. NULL: there is none. Nothing is to
- * be added to it. Valid until profile_leave(), and as long as h. */
+/* The profile of a similar program: it has the same interpreter (ld.so), and so begins alike. It is
+ * one of this recording, else one that was kept lately. NULL: there is none. Nothing is to be added
+ * to it. Valid until profile_leave(), and as long as h. */
 struct profile *profile_similar(struct profile *p);
-/* One user of p more, or less: of those that nobody uses the last few stay in memory, and others
- * are kept as by profiles_free(). NULL: nothing. */
+/* One user of p more, or less. Of profiles without users the last few stay in memory; others are
+ * written as by profiles_free(). NULL: does nothing. */
 void profile_use(struct profile *p);
 void profile_leave(struct profile *p);
 
-/* Whether they are what the program ran, not only where it stopped. */
+/* Whether its entries are the fragments that the program ran, not only the places where it stopped.
+ */
 bool profile_is_exact(const struct profile *p);
 void profile_set_exact(struct profile *p);
 
-/* A task came to pc, in the mapping m of a file; indirect: its fragment needs an indirect entry.
- * What is known is not entered again. */
+/* A task came to pc, in the mapping m of a file; indirect: its fragment needs an indirect entry. A
+ * known place is not entered again. */
 void profile_add(struct profile *p, const struct mapping *m, uint64_t pc, bool indirect);
 
 /* Whether nothing more can be added. */
 bool profile_is_full(const struct profile *p);
 
 size_t profile_count(const struct profile *p);
-/* How many files have a number. */
+/* The number of files that have a number. */
 size_t profile_files(const struct profile *p);
-/* The number of m's file in p, -1: it has no entries. */
+/* The number of m's file in p; -1: the file has no entries. */
 int profile_file(const struct profile *p, const struct mapping *m);
-/* The number of the entry at an offset of a file, PROFILE_NONE. */
+/* The number of the entry at an offset of a file; PROFILE_NONE: there is none. */
 size_t profile_find(const struct profile *p, int file, uint64_t offset);
 
 struct profile_entry {
@@ -74,20 +75,21 @@ struct profile_entry {
 };
 struct profile_entry profile_get(const struct profile *p, size_t i);
 
-/* The group of entry i, which others may have, too; valid until one is put or asked for. Empty:
- * there is none. */
+/* The group of entry i, which other entries may have, too. Valid until a group is put or asked for.
+ * Empty: there is none. */
 struct slice profile_group(const struct profile *p, size_t i);
-/* By which it is known: entries that have it in common have one number. 0: there is none. */
+/* The group's key: entries with the same group have the same key. 0: there is none. */
 uint64_t profile_group_key(const struct profile *p, size_t i);
-/* It does not do, for want of a safe point: another is to be made. */
+/* The group does not meet a demand, for want of a safe point: another is to be made. */
 void profile_drop_group(struct profile *p, size_t i);
-/* What profiles_new() was told. */
+/* The kind that profiles_new() was given. */
 struct fragment_kind profile_kind(const struct profile *p);
-/* Whether so many new entries or groups will spare more than keeping them costs. */
+/* Whether n new entries or groups will save more than it costs to write them. */
 bool profile_is_worth(const struct profile *p, size_t n);
-/* Whether one was dropped. */
+/* Whether a group of entry i was dropped. */
 bool profile_group_was_weak(const struct profile *p, size_t i);
-/* Whether one is to be made; and what was made, of all of these entries. Empty: none can be. */
+/* Whether a group is to be made for entry i. profile_put_group() enters the group that was made for
+ * all of these entries; empty: none can be made. */
 bool profile_wants_group(const struct profile *p, size_t i);
 void profile_put_group(struct profile *p, const size_t *entries, size_t n, struct slice bytes);
 

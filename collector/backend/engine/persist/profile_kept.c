@@ -37,14 +37,14 @@ enum {
 };
 
 static const char magic[8] = "btrhint8";
-/* Suffixes of files: by kind of fragment (fragment_kind.h); and of the second one. */
+/* Suffixes of files: by kind of fragment (fragment_kind.h), and of the second file. */
 static const char *const kinds[2][2] = {{"", ".apart"},
 					{".ticks", ".ticks.apart"}}; /* [ticks][apart] */
 static const char second[] = ".more";
-/* Beside one that is named by an interpreter, and the same file as a program's that has it. */
+/* Suffix of a file named by an interpreter: a link to the file of a program that has it. */
 static const char of_similar[] = ".similar";
 
-/* Places that were met last, and what has become of them. */
+/* Groups that were met last, by their old places, with their new ones. */
 struct places_seen {
 	struct {
 		struct persisted_location place, now;
@@ -52,7 +52,7 @@ struct places_seen {
 	size_t count;
 };
 
-/* What has become of the place; NULL: it is not known. */
+/* The new place of a group; NULL: it was not met lately. */
 static const struct persisted_location *place_seen(const struct places_seen *s,
 						   const struct persisted_location *t)
 {
@@ -83,7 +83,7 @@ struct stored {
 
 static size_t up(size_t n) { return (n + 7) & ~(size_t)7; }
 
-/* Where the parts begin; the last one is the end. */
+/* The offsets of the parts of a head, and of its end. */
 static void lay_out(const struct stored *st, size_t at[5])
 {
 	at[0] = sizeof *st;
@@ -130,7 +130,7 @@ static bool is_file_name(const char *name)
 	return false;
 }
 
-/* Whether that can be the beginning of a file of so many bytes. */
+/* Whether this can be the beginning of a file of `size` bytes. */
 static bool makes_sense(const struct stored *st, size_t size)
 {
 	size_t at[5];
@@ -142,10 +142,10 @@ static bool makes_sense(const struct stored *st, size_t size)
 	return at[4] == st->groups_at && at[4] <= size;
 }
 
-/* The head of what has been read. */
+/* The struct at the beginning of a head. */
 static const struct stored *head_at(const uint8_t *bytes) { return (const void *)bytes; }
 
-/* Behind all groups. */
+/* The offset behind the last group. */
 static size_t end_of_groups(const uint8_t *head)
 {
 	const struct stored *st = head_at(head);
@@ -160,7 +160,8 @@ static size_t end_of_groups(const uint8_t *head)
 	return end;
 }
 
-/* Whether each of the index is an entry or none, and one is none, so that a search ends. */
+/* Whether each slot of the index names an entry or none, and at least one none, so that a search
+ * ends. */
 static bool index_is_sound(const uint8_t *head)
 {
 	const struct stored *st = head_at(head);
@@ -177,8 +178,8 @@ static bool index_is_sound(const uint8_t *head)
 	return none || !st->cap;
 }
 
-/* Whether it is what encode() made, in a file that has all of the groups; or somebody who has given
- * it the right sum. */
+/* Whether the head is one that encode() made, or somebody with the right sum, in a file with all of
+ * the groups. */
 static bool is_whole(const uint8_t *head, size_t len, size_t size)
 {
 	const struct stored *st = head_at(head);
@@ -190,7 +191,7 @@ static bool is_whole(const uint8_t *head, size_t len, size_t size)
 	       end_of_groups(head) <= size && index_is_sound(head);
 }
 
-/* All but the groups of a file, the caller's to free; NULL: there is none, or it is damaged. */
+/* Reads a file's head, for the caller to free. NULL: there is none, or it is damaged. */
 static uint8_t *read_head(const struct kept_file *f)
 {
 	struct stored st;
@@ -219,7 +220,7 @@ static bool copy_files(struct profile *p, const struct profile_file *files, size
 	return true;
 }
 
-/* What stands in the head is used where it stands. */
+/* Uses the head of the first file in place. */
 static bool use_first(struct profiles *h, struct profile *p, uint8_t *head)
 {
 	const struct stored *st = head_at(head);
@@ -255,7 +256,7 @@ static bool learn_of(struct profile *p, const struct profile_entry *h, struct pe
 	return true;
 }
 
-/* What the second file says, if it is the first one's. */
+/* Adds the entries of the second file, if it belongs to the first one. */
 static bool use_more(struct profile *p, const uint8_t *head)
 {
 	const struct stored *st = head_at(head), *first = head_at(p->head);
@@ -329,8 +330,8 @@ void profile_load_similar(struct profiles *h, struct profile *p)
 	close(dir);
 }
 
-/* Whether the first file says the same of entry i: nothing has come before it since, as then it is
- * written anew. */
+/* Whether the first file has entry i as it is now. No entry has come before it since: then the file
+ * is written anew. */
 static bool is_in_first(const struct profile *p, size_t i)
 {
 	size_t at[5];
@@ -344,8 +345,8 @@ static bool is_in_first(const struct profile *p, size_t i)
 		       sizeof(struct persisted_location));
 }
 
-/* Whether the entry's file will be known again. A file of ours that somebody has given the right
- * sum may number files as it likes. */
+/* Whether the file of entry i will be known again. A head from somebody else may have any number
+ * for it. */
 static bool is_of_known_file(const struct profile *p, size_t i)
 {
 	size_t file = p->list.entries[i].file;
@@ -353,7 +354,8 @@ static bool is_of_known_file(const struct profile *p, size_t i)
 	return file < p->file_count && p->files[file].id.len;
 }
 
-/* Those of files that will be known again. more: that the first file has not got. */
+/* Copies the entries whose files will be known again. more: only those that the first file does not
+ * have. */
 static bool keep_list(const struct profile *p, bool more, struct profile_entries *kept)
 {
 	for (size_t i = 0; i < p->list.count; i++)
@@ -385,8 +387,8 @@ static bool is_little_more(const struct profile *p)
 	return bytes < p->first.size / MORE_SHARE;
 }
 
-/* The groups of the kept entries behind one another, from `at` of the file on; where they are is
- * entered. One that is not in its file any more is to be made anew. */
+/* Appends the groups of the kept entries, which begin at offset `at` of the file, and enters their
+ * places. A group that is not in its old file any more will be made anew. */
 static void put_groups(struct profile *p, struct profile_entries *kept, uint32_t at,
 		       struct buf *out)
 {
@@ -422,7 +424,7 @@ static void put_aligned(struct buf *b, const void *bytes, size_t n)
 	buf_put(b, zeros, up(b->len) - b->len);
 }
 
-/* The head; and in `groups` what stands behind it. */
+/* Makes a file's head, and in `groups` the part behind it. */
 static bool encode(struct profile *p, uint64_t stamp, bool more, struct buf *head,
 		   struct buf *groups)
 {
@@ -486,7 +488,8 @@ static bool write_file(struct profile *p, uint64_t stamp, bool more, int fd)
 	return ok;
 }
 
-/* Whether there are too many files, or too much in them; then the oldest gives way. */
+/* If there are too many files, or too many bytes in them, deletes the oldest. Returns whether it
+ * did. */
 static bool shrink(int dir)
 {
 	int again = openat(dir, ".", O_RDONLY | O_DIRECTORY | O_CLOEXEC);
@@ -515,8 +518,8 @@ static bool shrink(int dir)
 	return (n > STORES_MAX || bytes > STORED_MAX) && !unlinkat(dir, oldest, 0);
 }
 
-/* The newest of the programs with that interpreter stands in for those that are not known yet.
- * Where there are no links, none is. */
+/* Links the file under the interpreter's name, so that the newest program with it stands in for
+ * unknown ones. On a file system without links nothing is linked. */
 static void become_similar(const struct profile *p, int dir, const struct file_name *of)
 {
 	struct profile interpreter = {.all = p->all};

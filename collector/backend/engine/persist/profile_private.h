@@ -22,8 +22,8 @@ enum {
 	SIMILAR_ENTRIES_MAX = 1 << 15, /* ... and the list is read as a whole */
 };
 
-/* What tells a file from others: its build-id; or, of one that has none, which it is and since when
- * (stat(2)), behind a byte that makes it as long as no build-id is. len 0: not known. */
+/* A file's identity: its build-id; or, if it has none, device, inode, size and time (stat(2)),
+ * behind a byte that makes it longer than any build-id. len 0: not known. */
 struct profile_identity {
 	uint8_t len, bytes[BT_BUILD_ID_MAX];
 };
@@ -35,11 +35,11 @@ struct profile_file {
 
 _Static_assert(PERSISTED_BYTES <= (int)KEPT_PIECE_MAX, "a group is a piece of a file");
 
-/* Where the group of an entry is; entries that have one in common have one place. */
+/* Where the group of an entry is. Entries with the same group have the same place. */
 struct persisted_location {
-	uint32_t at; /* in the file, in the second one (more), or in what was made */
+	uint32_t at; /* offset in the first file, in the second one (more), or in `made` */
 	uint32_t size : 24, made : 1, tried : 1, more : 1,
-		weak : 1; /* weak: one that had no safe point did not do */
+		weak : 1; /* weak: a group without a safe point there did not meet a demand */
 };
 
 struct profile_entries {
@@ -64,11 +64,11 @@ struct profile {
 	} last; /* file that had entries made; ino 0: none */
 	struct profile_entries list;
 	bool exact;
-	bool changed;                              /* since it was read, in what matters */
-	size_t added;                              /* entries and groups since then */
-	char name[2 * BT_BUILD_ID_MAX + 1];        /* of its file: the identity; "": none */
-	char interpreter[2 * BT_BUILD_ID_MAX + 1]; /* that file's, by which it is known to be
-						      similar to others; "": none */
+	bool changed;                       /* since it was read, so that it must be written */
+	size_t added;                       /* entries and groups since then */
+	char name[2 * BT_BUILD_ID_MAX + 1]; /* of its file: the identity; "": none */
+	char interpreter[2 * BT_BUILD_ID_MAX + 1]; /* its interpreter's name: programs with the same
+						      are similar; "": none */
 	struct kept_file first, more;              /* a new one takes a file's place by rename */
 	uint8_t *head;   /* of the first one, all but the groups; NULL: there is none */
 	struct buf made; /* groups that are not in the file */
@@ -79,7 +79,7 @@ struct profiles {
 	struct fragment_kind kind;
 	uint64_t stamp;
 	struct profile *programs;
-	struct profile *similar; /* what is kept of others, named by their interpreters */
+	struct profile *similar; /* kept profiles of others, named by their interpreters */
 	struct kept_window window;
 	size_t made; /* bytes of groups */
 	uint64_t leavings;
@@ -88,12 +88,12 @@ struct profiles {
 /* ---- profile_entries.c ---- */
 
 void profile_entries_release(struct profile_entries *l);
-/* What is in the file stays as it is: what has changed since is known by that. False without
- * memory. */
+/* Copies the list out of the file's head, so that it can change: what has changed is found by
+ * comparing with the head. False without memory. */
 bool profile_entries_own(struct profile_entries *l);
-/* The number of the entry, PROFILE_NONE. */
+/* The number of the entry; PROFILE_NONE: there is none. */
 size_t profile_entries_find(const struct profile_entries *l, uint64_t file, uint64_t offset);
-/* Whether something is new. */
+/* Enters an entry. Returns whether anything is new. */
 bool profile_entries_enter(struct profile_entries *l, const struct profile_entry *h,
 			   const struct persisted_location *group);
 
@@ -101,16 +101,16 @@ bool profile_entries_enter(struct profile_entries *l, const struct profile_entry
 
 struct slice profile_group_at(const struct profile *p, const struct persisted_location *t);
 
-/* Whether it can stand in for similar programs. */
+/* Whether the profile can stand in for similar programs. */
 bool profile_can_be_similar(const struct profile *p);
 
 /* ---- profile_kept.c ---- */
 
-/* What is kept of the program comes to it, if there is something. */
+/* Reads the program's files into p, if there are any. */
 void profile_load(struct profiles *h, struct profile *p);
-/* What is kept of one of the programs whose interpreter has the name of p comes to p. */
+/* Reads into p the kept profile of a program whose interpreter has p's name. */
 void profile_load_similar(struct profiles *h, struct profile *p);
-/* Keeps what is new. */
+/* Writes new entries and groups to files. */
 void profile_save(const struct profiles *h, struct profile *p);
 
 #endif
