@@ -25,14 +25,14 @@ enum {
 				counted */
 };
 
-/* What the cache's code counts while others wait for the turn. As it lies in the tracee (layout.h),
- * like: */
+/* Counts of the cache's code while others wait for the turn. It lies in the tracee (layout.h), as
+ * does the context: */
 struct turn_watch {
 	uint64_t spins, spins_from, spin_next, pauses, waited;
 };
 
-/* The context. The program can write any number there: what is negative is kept as the unsigned
- * number of the same bits, for sums of those wrap around. */
+/* The context. The program can write any number there: negative offsets are kept as unsigned
+ * numbers, as sums of these wrap around. */
 struct context {
 	uint64_t spill, rax, rcx, bits, r11;
 	uint64_t next;
@@ -72,7 +72,7 @@ _Static_assert(sizeof(struct syscall_note) == NOTE_SIZE && sizeof(struct args_no
 _Static_assert(SYSCALL_NOTES_BYTES % sizeof(struct syscall_note) == 0,
 	       "the last note ends at their end");
 
-/* What the engine keeps for all tasks. */
+/* The engine's part for all tasks. */
 struct engine_shared {
 	struct profiles *profiles;
 	struct left_caches *left;
@@ -96,7 +96,7 @@ struct cache_sample {
 	size_t count, room;
 };
 
-/* What system calls in the cache may not touch (cache_mappings.c), as it was last written to a
+/* The ranges that system calls in the cache may not touch (cache_mappings.c), as last written to a
  * window. */
 struct code_ranges {
 	uint32_t region, area,
@@ -126,13 +126,12 @@ struct profile_view {
 	size_t end, ahead; /* what was made ahead ended there; so many were made */
 };
 
-/* What the engine keeps for an address space. */
+/* The engine's part of an address space. */
 struct engine_space {
 	struct code_cache *cache;
-	struct left_program
-		program;          /* what the cache is of: the next process may be one of it, too */
-	struct left_caches *left; /* those of processes that are gone, NULL */
-	struct code_pages *left_pages; /* what of the code the next process may have; NULL: the
+	struct left_program program;   /* the cache's program: a later process may run it, too */
+	struct left_caches *left;      /* the caches of processes that are gone; NULL */
+	struct code_pages *left_pages; /* code pages that a later process may have, too; NULL: the
 					  cache is not left to any */
 	bool careful; /* the task that runs, or ran last, is near its stop_point, and in no hurry to
 			 come there */
@@ -142,39 +141,37 @@ struct engine_space {
 		lost[16]; /* code that the copy is to forget; the last piece may stand for many */
 	size_t lost_count;
 	struct profile_view profile; /* of its program */
-	struct profile_view
-		similar; /* where nothing is known of that: of another that begins alike */
-	bool knew;       /* they were exact when it began */
-	bool learns;     /* fragments that it runs become entries of it, too */
-	uint32_t noted;  /* stops that became entries */
+	struct profile_view similar; /* if its program has no profile: that of a similar program */
+	bool knew;                   /* the profile was exact at the beginning */
+	bool learns;                 /* fragments that run become entries of the profile */
+	uint32_t noted;              /* stops that became entries */
 	struct window window;
 	/* Where tasks run side by side: */
 	bool parallel;
-	bool quiesce; /* all tasks are to leave the cache before any goes on: something of it is to
-			 go */
-	bool turns; /* what they would need cannot be had: they run one at a time in the first data
-		       area */
+	bool quiesce; /* all tasks are to leave the cache before any goes on, so that something of
+			 it can change */
+	bool turns;   /* tasks take turns in the first data area: memory for others cannot be had */
 	bool turns_told;
 	bool area_used[AREAS];       /* by a task */
 	uint32_t area_tables[AREAS]; /* the region whose tables are mapped there (regions) */
 	uint32_t regions;            /* how often the region was made */
 	uint64_t opened;             /* how often watched pages were given back */
 	bool mapped;
-	unsigned harming; /* calls under way that may do the like: nobody runs in it */
-	uint64_t unmade;  /* where the last fragment that was wanted could not be made, 0 */
-	bool torn; /* the program has unmapped a part of it, or the like: it is to be made anew */
-	bool scribbled, scribbled_told; /* the program has written over what is kept of a task in
-					   the cache */
-	uint8_t attempts;               /* to make it, in vain */
+	unsigned harming; /* calls under way that may harm the region: no task runs in it */
+	uint64_t unmade;  /* pc of the last fragment that could not be made; 0 */
+	bool torn; /* the program has unmapped a part of the region, or the like: it is to be made
+		      anew */
+	bool scribbled, scribbled_told; /* the program has written over a context or records */
+	uint8_t attempts;               /* to make the region, in vain */
 	bool refused;                   /* there is no room for the region: everything is stepped */
-	bool filtered;    /* the program has a filter that may look at where a system call is made:
-			     none are made in the cache */
-	bool shares_file; /* a call in the cache may have mapped one that is shared, of which the
-			     space does not know yet */
-	bool serves_faults;  /* the program may serve page faults itself (userfaultfd(2)) */
+	bool filtered; /* the program has a filter that may look at a call's address: no calls are
+			  made in the cache */
+	bool shares_file;   /* a call in the cache may have made a shared mapping of a file that the
+			       space does not know yet */
+	bool serves_faults; /* the program may serve page faults itself (userfaultfd(2)) */
 	bool ignores_faults; /* it may ignore SIGSEGV or SIGBUS, which the kernel would undo at a
 				fault of the routines' */
-	bool cpuid_traps; /* the program may have asked for that: CPUID is left to the processor */
+	bool cpuid_traps;    /* the program may have made CPUID trap: it is left to the processor */
 	struct descriptors descriptors;
 	uint64_t words; /* bytes that were written to descriptor 2 in the cache, as far as they have
 			   been taken */
@@ -192,7 +189,7 @@ struct engine_space {
 	size_t dead_wanted; /* dead segments from which on they are looked for, 0: not set yet */
 };
 
-/* What stepping an instruction of the cache has left of itself. */
+/* Where a step in the cache's code has left TF. */
 enum sweep_shows {
 	SWEEP_NOTHING,
 	SWEEP_PUSHED, /* TF in the flags that were pushed */
@@ -301,12 +298,11 @@ static inline bool engine_others_run(const struct task *task)
 
 /* ---- engine_space.c ---- */
 
-/* What is kept for all tasks, made now if need be. NULL without memory. */
+/* The engine's part for all tasks, made now if need be. NULL without memory. */
 struct engine_shared *engine_shared_of(struct backend *b);
 void engine_shared_free(struct engine_shared *shared); /* of NULL: nothing */
 
-/* The task's space with its region in place (made now, if need be), or NULL when there is none to
- * be had. */
+/* The task's space with its region in place (made now, if need be). NULL when it cannot be had. */
 struct engine_space *engine_space_of(struct backend *b, struct task *task);
 
 /* Why there is no room for the region. */
@@ -320,14 +316,14 @@ enum engine_refusal {
 /* Tells the observer, and the user, that the task's process is single-stepped, and why. */
 void engine_refuse(const struct backend *b, const struct task *task, enum engine_refusal why);
 
-/* Whether a task but this one, which has just left the cache or comes to it, has been stopped
- * there; or, where tasks run side by side, may be running anywhere. */
+/* Whether another task is stopped in the cache, or, if tasks run side by side, may be running
+ * anywhere. This one has just left the cache or comes to it. */
 bool engine_space_is_busy(const struct engine_space *es, const struct task *task);
 
-/* Of which kind its fragments are to be for the task that is about to run. */
+/* The kind that the cache's fragments must be of for the task that is about to run. */
 struct fragment_kind engine_space_kind(const struct backend *b, const struct engine_space *es);
 
-/* Whether it cannot go on with its cache as it is. */
+/* Whether the space cannot go on with its cache as it is. */
 bool engine_space_wants_change(const struct backend *b, const struct engine_space *es);
 
 /* In what company the task may run on. */
@@ -338,56 +334,55 @@ enum backend_company engine_space_company(const struct task *task);
  * -BT_E_NO_MEMORY or -BT_E_UNSUPPORTED when it cannot be now; or -BT_E_GONE. */
 int engine_space_prepare_area(struct task *task, struct engine_space *es);
 
-/* Where in the windows that of the task is that it runs in. */
+/* The offset in the windows of `at` in the window that the task runs in. */
 uint64_t engine_window_at(const struct task *task, uint64_t at);
 
 /* Whether engine_space_collect() would do something. */
 bool engine_space_has_much_dead(const struct engine_space *es);
 
-/* The task is about to record in this space; it will not any more. */
+/* The task is about to record in this space; the task will not record there any more. */
 void engine_space_join(struct engine_space *es, struct task *task);
 void engine_space_leave(struct task *task);
 
 /* The task enters the cache, or has left it. */
 void engine_set_in_cache(struct engine_task *et, bool in_cache);
 
-/* Segments of code that is gone are freed when there are many: those that no record refers to, or,
- * where they are not enough, all, after the records have been settled. The task is about to enter.
- */
+/* Frees dead segments when there are many: those that no record refers to; if these are too few,
+ * all, after settling the records. The task is about to enter the cache. */
 void engine_space_collect(struct engine_space *es, const struct task *task);
 
 /* ---- cache_learn.c ---- */
 
-/* The fragments that have run in the cache as it is now become entries of the profile: it is about
- * to be cleared, or to go. */
+/* The cache is about to be cleared, or to go: enters the fragments that have run in it into the
+ * profile. */
 void cache_learn(const struct task *task, struct engine_space *es);
 
-/* The task will run no more in its address space. With the last one's end the fragments that have
- * run there become entries of the profile, and are kept for the next process. */
+/* The task will run no more in its address space. With the last task the fragments that have run
+ * there are entered into the profile, and the cache is kept for the next process. */
 void cache_keep(const struct backend *b, struct task *task);
 
 /* ---- cache_prediction.c ---- */
 
-/* Looks at the task's newest branches, or (no history is kept) begins a sample or looks at it:
- * where some lead mostly to one place that becomes their prediction, and predictions that are
- * mostly wrong go. The task is about to enter the cache, in which nobody is. */
+/* Looks at the task's newest branches; if no history is kept, begins a sample or looks at one. A
+ * branch that mostly leads to one place gets that as its prediction; a prediction that is mostly
+ * wrong goes. The task is about to enter the cache, in which no task is. */
 void cache_prediction(const struct backend *b, struct task *task, struct engine_space *es,
 		      const struct code_source *source);
 
-/* Whether that is now. */
+/* Whether cache_prediction() is due. */
 bool cache_predictions_now(const struct backend *b, const struct task *task,
 			   const struct engine_space *es);
 
 /* ---- cache_sample.c ---- */
 
-/* From the next entry on a sample is taken, over so many ticks, unless there is no memory for one.
- * The cache has one user, nobody is in it, and no history is kept. */
+/* Begins a sample over so many ticks, from the next entry on, unless memory is short. The cache has
+ * one user, no task is in it, and no history is kept. */
 void cache_sample_begin(struct engine_space *es, size_t wanted);
-/* One that was begun has what was wanted. */
+/* Whether the sample has as many ticks as were wanted. */
 bool cache_sample_is_full(const struct cache_sample *s);
 void cache_sample_end(struct engine_space *es);
-/* For a task that is about to enter the cache: its CTX_SAMPLE; how far it may run at most, with so
- * many ticks to its stop point. */
+/* For a task that is about to enter the cache: its CTX_SAMPLE; and how many ticks it may run at
+ * most, with `ahead` to its stop point. */
 uint64_t cache_sample_offset(const struct engine_space *es);
 uint64_t cache_sample_ahead(const struct engine_space *es, uint64_t ahead);
 /* The task has left the cache, after so many ticks there. Returns 0 or -BT_E_GONE. */
@@ -397,7 +392,7 @@ void cache_sample_release(struct cache_sample *s);
 
 /* ---- cache_profile.c ---- */
 
-/* The number of the entry at pc, PROFILE_NONE; that, too, where there is no profile. */
+/* The number of the entry at pc. PROFILE_NONE: there is none, or no profile. */
 size_t cache_profile_find(struct profile_view *v, const struct address_space *s, uint64_t pc);
 
 /* The address of entry i in this space, 0: its file is not mapped. */
@@ -415,27 +410,27 @@ enum {
  * -BT_E_GONE. */
 int cache_enter(struct backend *b, struct task *task, bool indirect);
 
-/* The task stands at a trap of the cache's own with these registers. Where that is for want of a
- * fragment, and the fragment can be made of code that stays as it is, the task is put to where it
- * would be had it been there before: its stretch goes on. False: it has to leave the cache. */
+/* The task stands at a trap of the cache's own with these registers. If it wants a fragment that
+ * can be made of code that does not change, makes it, and puts the task where it would be if the
+ * fragment had been there: its stretch goes on. False: the task has to leave the cache. */
 bool cache_stay(struct backend *b, struct task *task, const struct bt_regs *raw);
 
-/* The same where that is for want of room for records. s->regs are the tracee's; what of them has
- * been taken is known in s. */
+/* The same if the trap is for want of room for records. s->regs are the tracee's; s knows how many
+ * records have been taken. */
 bool cache_make_room(struct backend *b, struct task *task, struct stretch *s);
 
 /* ---- cache_spin.c ---- */
 
-/* For a task that is about to enter the cache with this context, so many ticks before its stop
- * point: where others wait for its turn it will stop to be looked at. Gives how many ticks it may
- * run at most. */
+/* For a task that is about to enter the cache with this context, `ahead` ticks before its stop
+ * point. If others wait for its turn, it will stop now and then so that one sees whether it spins.
+ * Returns how many ticks it may run at most. */
 uint64_t cache_watch_turn(const struct task *task, struct context *ctx, uint64_t ahead);
 
-/* Whether it will. */
+/* Whether the task will stop so. */
 bool cache_is_watched(const struct engine_task *et);
 
-/* The task has left the cache so, at a trap that may be one of those stops. Whether it is to give
- * up its turn: it spins. */
+/* The task has left the cache with this stretch, at a trap that may be such a stop. Whether it
+ * spins, and is to give up its turn. */
 bool cache_gives_way(struct task *task, const struct stretch *s);
 
 /* backend_ops. */
@@ -444,9 +439,9 @@ bool engine_still_spins(struct backend *b, struct task *task);
 
 /* ---- cache_syscalls.c ---- */
 
-/* What is granted to system calls in the cache (ctx->syscalls: enum syscall_policy), and by what
- * they are judged there, for a task that is about to enter it with its unit's turn and this
- * context. */
+/* For a task that is about to enter the cache with its unit's turn and this context: sets what is
+ * granted to system calls there (ctx->syscalls: enum syscall_policy), and what they are judged by.
+ */
 void cache_syscalls_grant(struct task *task, struct engine_space *es, struct context *ctx);
 
 /* The task is at the entry or the exit of a system call that is made at a stop. */
@@ -456,33 +451,34 @@ void cache_syscalls_left(struct task *task);
 /* The task is gone. */
 void cache_syscalls_forget_task(struct task *task);
 
-/* The task has just left the cache, where a signal or a stop of ours may have ended its call: says
- * whether the kernel will make that again. */
+/* The task has just left the cache, where a signal or a stop of ours may have interrupted its call:
+ * sets whether the kernel will make the call again. */
 void cache_syscalls_interrupted(struct task *task, const struct stretch *s);
 
-/* Corrects what a signal that the task got in the cache tells of a call. */
+/* Corrects siginfo of a signal that the task got in the cache, if it tells of a call. */
 void cache_syscalls_signalled(const struct task *task, siginfo_t *info);
 
-/* Enters the system calls made in the cache into the task's list, and the records that stand before
- * them into its log. Returns 0 or -BT_E_GONE. */
+/* Tells the observer of the system calls made in the cache, and takes the records before them into
+ * the task's log. Returns 0 or -BT_E_GONE. */
 int cache_syscalls_take(struct task *task, struct engine_space *es, struct stretch *s);
 
 /* Whether a fault in the cache is a routine's, at memory that a system call names. Then *raw, which
  * is to be set in the task, is where the routine goes on. */
 bool cache_syscalls_fault(const struct code_cache *c, const siginfo_t *info, struct bt_regs *raw);
 
-/* cache_words.c: takes what the task, which has stopped, has written to descriptor 2 meanwhile. */
+/* cache_words.c: takes the bytes that the stopped task has written to descriptor 2 in the cache. */
 void words_take(const struct task *task, struct engine_space *es);
 /* The region has just been made, or is a fork's child's: nothing has been written yet. */
 void words_begin(const struct task *task, struct engine_space *es);
 
 /* ---- cache_mappings.c ---- */
 
-/* Whether calls that change mappings may be made in the cache by a task that is about to enter it
- * with this context; sets in that, and writes to its window, by what they are judged. */
+/* Whether a task that is about to enter the cache may make calls there that change mappings. Sets
+ * in this context, and writes to its window, what such calls are judged by. */
 bool cache_mappings_allow(struct task *task, struct engine_space *es, struct context *ctx);
 
-/* The task has made a call there with these arguments: notes in its space what that has changed. */
+/* The task has made such a call in the cache, with these arguments: notes the change in its space.
+ */
 void cache_mappings_changed(struct task *task, const struct syscall_note *note,
 			    const struct args_note *args);
 
@@ -492,9 +488,8 @@ void cache_mappings_changed(struct task *task, const struct syscall_note *note,
 bool stretch_is_own_trap(const struct code_cache *c, const siginfo_t *info,
 			 const struct bt_regs *raw);
 
-/* The application's state behind such a trap, or, where its flags are lost there, an instruction
- * further on; s->regs are the tracee's. False when it is none of this cache, and as
- * stretch_find_state(). */
+/* Finds the application's state at such a trap; s->regs are the tracee's. False when the trap is
+ * none of this cache, or as stretch_find_state(). */
 bool stretch_at_trap(struct task *task, const struct engine_space *es, struct stretch *s);
 
 /* Brings a task that was stopped anywhere in the cache to the next place at which the application's
@@ -505,8 +500,8 @@ bool stretch_find_state(struct task *task, const struct engine_space *es, struct
 /* Whether these are registers of a tracee in the cache's code. */
 bool stretch_is_in_code(const struct bt_regs *raw);
 
-/* The application's state of a task that was killed in the cache and will not run again: where that
- * is in the middle of a sequence, what can be said of it (s->lost). */
+/* Finds the application's state of a task that was killed in the cache and will not run again. In
+ * the middle of a sequence it is a guess (s->lost). */
 void stretch_guess_state(struct task *task, const struct engine_space *es, struct stretch *s);
 
 /* Takes the records and the state over: the task is out of the cache, task->regs are the
@@ -517,12 +512,13 @@ int stretch_leave(struct task *task, struct engine_space *es, struct stretch *s)
  * -BT_E_GONE. */
 int stretch_take_records(struct task *task, struct engine_space *es, struct stretch *s, size_t to);
 
-/* The task stands at a trap of the cache's own; s->regs are the tracee's. Whether that is a safe
- * point's for want of room for records, and nothing but records is to be taken over; then they have
- * been. */
+/* The task stands at a trap of the cache's own; s->regs are the tracee's. If the trap is a safe
+ * point's for want of room for records, and there is nothing else to take, takes the records and
+ * returns true. */
 bool stretch_take_full(struct task *task, struct engine_space *es, struct stretch *s);
 
-/* Then there is room again: the stretch goes on behind the trap. False: the task is gone. */
+/* After that: gives the records their room again, so that the stretch goes on behind the trap.
+ * False: the task is gone. */
 bool stretch_go_on(struct task *task, struct engine_space *es, const struct stretch *s);
 
 /* ---- sweep.c ---- */
