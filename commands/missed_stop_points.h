@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
-/* Which of the points of --snap-at no task came to, for the line at the end of a recording (btrec
- * run). No state. */
+/* Which of the points of --snap-at no task came to, for the line at the end of a recording. Used by
+ * btrec run. No state. */
 #ifndef BT_MISSED_STOP_POINTS_H
 #define BT_MISSED_STOP_POINTS_H
 

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /* Instructions for people: their text, and what they do with memory, for explaining a fault.
- * Decoded by Zydis. Pure: no state, any bytes. */
+ * Decoded by Zydis. Pure: no state, any bytes. Used by the explanation of faults and the
+ * disassembly view. */
 #ifndef BT_DISASM_H
 #define BT_DISASM_H
 

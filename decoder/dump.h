@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: MIT */
-/* A trace as it lies in its files, for people who debug one (`btrec dump`). Interprets nothing. */
+/* A trace as it lies in its files, for people who debug one. Used by `btrec dump`. Interprets
+ * nothing. */
 #ifndef BT_DUMP_H
 #define BT_DUMP_H
 

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
-/* The time of a recording: nanoseconds since it began, of CLOCK_MONOTONIC. Whoever begins the
- * recording starts the clock; all others only read it. */
+/* The time of a recording: nanoseconds since it began, of CLOCK_MONOTONIC. The recording starts
+ * the clock when it begins; all others only read it. */
 #ifndef BT_CLOCK_H
 #define BT_CLOCK_H
 

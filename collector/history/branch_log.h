@@ -6,7 +6,10 @@
  *
  * A stretch: branch_log_begin(pc), any number of records, branch_log_end(bits, pc). Each record
  * says which conditional branches were executed since the one before (or since the stretch began),
- * and where execution then was. */
+ * and where execution then was.
+ *
+ * Used by the engine, one log a task, through task.h. Records come from memory that the program can
+ * write: any bytes can be given, and decoding them ends. */
 #ifndef BT_BRANCH_LOG_H
 #define BT_BRANCH_LOG_H
 

@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: MIT */
-/* Snapshots: what is kept of a moment (design, "snapshot"). */
+/* Snapshots: registers, memory and branches that are kept of a moment (doc/GLOSSARY.md). Used by
+ * the recording alone. The tasks whose memory is read are stopped meanwhile. */
 #ifndef BT_SNAPSHOT_H
 #define BT_SNAPSHOT_H
 

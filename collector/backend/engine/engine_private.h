@@ -378,7 +378,7 @@ bool cache_predictions_now(const struct backend *b, const struct task *task,
 /* Begins a sample over so many ticks, from the next entry on, unless memory is short. The cache has
  * one user, no task is in it, and no history is kept. */
 void cache_sample_begin(struct engine_space *es, size_t wanted);
-/* Whether the sample has as many ticks as were wanted. */
+/* Whether the sample has as many ticks as were wanted, or no room for more visits. */
 bool cache_sample_is_full(const struct cache_sample *s);
 void cache_sample_end(struct engine_space *es);
 /* For a task that is about to enter the cache: its CTX_SAMPLE; and how many ticks it may run at
