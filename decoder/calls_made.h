@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /* Which system call an entry of a history was: the calls of a task, sorted by where they were made.
- * Used by the report, one for the range of ticks that it shows. What is not certain is not told. */
+ * Used by the report, one for the range of ticks that it shows. A call that is not certain is not
+ * told. */
 #ifndef BT_CALLS_MADE_H
 #define BT_CALLS_MADE_H
 

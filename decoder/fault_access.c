@@ -8,7 +8,7 @@
  * instruction's operands are tried for one that is not canonical or not aligned. Else the operand
  * at the failed address is found, and its registers and its mapping say why.
  *
- * What is said rests on registers, memory and mappings of the snapshot alone. Eight bytes that look
+ * The words rest on registers, memory and mappings of the snapshot alone. Eight bytes that look
  * like text are said to be, as an overwritten pointer often holds text. */
 #include <ctype.h>
 #include <inttypes.h>

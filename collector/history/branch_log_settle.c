@@ -12,7 +12,8 @@
  * found from the end back (skip_to_newest()). Of a repeated round only as many are delivered as are
  * wanted.
  *
- * What cannot be decoded becomes a gap. Afterwards the ring's counts are those of the log. */
+ * Records that cannot be decoded become a gap. Afterwards the ring's counts are those of the log.
+ */
 #include "collector/history/branch_log_private.h"
 
 #include <string.h>

@@ -1,8 +1,7 @@
 /* SPDX-License-Identifier: MIT */
-/* The files that code of an address space is privately mapped from. What is written to such a file
- * is seen in the space at once, without a system call, as long as the space has no copy of the
- * page. A file that takes another's place under its name changes nothing. Part of an address space.
- */
+/* The files that code of an address space is privately mapped from. A write to such a file is seen
+ * in the space at once, without a system call, as long as the space has no copy of the page. A file
+ * that takes another's place under its name changes nothing. Part of an address space. */
 #ifndef BT_MAPPED_FILES_H
 #define BT_MAPPED_FILES_H
 

@@ -11,8 +11,8 @@
  * stretch_leave() ends the stretch: records go into the task's log, or ticks are counted; notes of
  * system calls are taken; task->regs become the application's.
  *
- * The program can write to the window. What was read there is checked (is_bound_whole()), and what
- * makes no sense becomes a gap. */
+ * The program can write to the window. So records and context are checked (is_bound_whole()), and
+ * damage becomes a gap. */
 #include <signal.h>
 #include <string.h>
 #include <sys/ptrace.h>

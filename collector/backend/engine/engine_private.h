@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 /* What the engine's source files share, and nobody else: engine_space.c keeps its part of an
  * address space, cache_entry.c brings a task into the cache, cache_stretch.c out of it, engine.c
- * decides what its stops mean. What they keep of a task is struct engine_task, of an address space
- * struct engine_space. Outside a stretch in the cache task->regs are the application's. */
+ * decides what its stops mean. A task's part is struct engine_task, an address space's is struct
+ * engine_space. Outside a stretch in the cache task->regs are the application's. */
 #ifndef BT_ENGINE_PRIVATE_H
 #define BT_ENGINE_PRIVATE_H
 

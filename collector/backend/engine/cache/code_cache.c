@@ -14,10 +14,10 @@
  * The code may be running while jumps in it change. patch() makes one aligned store, and keeps a
  * list of them where the tracee has its own copy.
  *
- * What is dropped leaves its memory where it is: a fragment is unlinked, so that the jumps to it
- * lead to their int3s, and counts as dead. code_cache_clear() frees all at once, when dead code is
- * too much or there is no room. Fragments are found by page in an index, which is brought up to
- * date when it is needed. Only a cache with one user drops or unlinks anything. */
+ * A dropped fragment keeps its memory: it is unlinked, so that the jumps to it lead to their int3s,
+ * and counts as dead. code_cache_clear() frees all at once, when dead code is too much or there is
+ * no room. Fragments are found by page in an index, which is brought up to date when it is needed.
+ * Only a cache with one user drops or unlinks anything. */
 #include "collector/backend/engine/cache/code_cache.h"
 
 #include <assert.h>

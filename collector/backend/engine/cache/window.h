@@ -3,7 +3,7 @@
  * both have it mapped, so that nothing is copied by system calls. Where it cannot be shared (a
  * system call filter of the program's might end it for asking), it is private memory of the tracee
  * and every access goes through the kernel: slower, otherwise the same. Used by the engine and the
- * table of descriptors. What is read there may be anything: the program can write to it. */
+ * table of descriptors. The program can write to it: any bytes may be read there. */
 #ifndef BT_WINDOW_H
 #define BT_WINDOW_H
 

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
-/* What the kernel may write in a system call is one function for each kind of call, chosen by
- * number in a table (rows). It gives the ranges by a callback. It may give too much, never too
- * little.
+/* A table (rows) has a function for each system call, which knows the memory that the kernel may
+ * write, or the mapping that it changes. The function gives the ranges by a callback. It may give
+ * too much, never too little.
  *
  * A call without a row is taken for one that may write at each of its arguments, as far as the
  * largest number among them says (any_argument()). In a call that is newer than this table, the

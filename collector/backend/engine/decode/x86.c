@@ -5,7 +5,7 @@
  * to others by the mandatory prefix or by ModRM (resolve_form()). Opcodes that stand for several
  * instructions have a case in take_quirk().
  *
- * What must run outside of the cache counts as touching all registers and flags.
+ * An instruction that must run outside of the cache counts as touching all registers and flags.
  *
  * A short input is padded, and only at the end is it seen whether the instruction was longer. */
 #include "collector/backend/engine/decode/x86.h"

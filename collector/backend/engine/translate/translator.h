@@ -2,8 +2,8 @@
 /* From application code to the cache's code, a fragment at a time: a fragment follows fall-throughs
  * and direct jumps from its first instruction until a call, a return, an indirect jump, an
  * instruction that is not for the cache, or its size limit. Used by cache_entry.c and
- * persisted_maker.c. What it reads of the application comes from a struct code_source. At each
- * instruction's code the state map must say where the application's registers are. */
+ * persisted_maker.c. Application code comes from a struct code_source. At each instruction's code
+ * the state map must say where the application's registers are. */
 #ifndef BT_TRANSLATOR_H
 #define BT_TRANSLATOR_H
 
