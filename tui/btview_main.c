@@ -14,9 +14,9 @@
 #include <string.h>
 #include <unistd.h>
 
-#include "decoder/export.h"
 #include "decoder/json.h"
 #include "decoder/report.h"
+#include "export/export.h"
 #include "lib/array_size.h"
 #include "lib/escape.h"
 #include "lib/options.h"

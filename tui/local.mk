@@ -20,7 +20,7 @@ tui_libtui_a_SOURCES = \
 	tui/view.c tui/view.h \
 	tui/viewer.c tui/viewer.h
 EXTRA_DIST += tui/README.md
-TUI_LIBS = tui/libtui.a $(DECODER_LIBS)
+TUI_LIBS = tui/libtui.a $(EXPORT_LIBS)
 TUI_SYSTEM_LIBS = $(NCURSES_LIBS) $(DECODER_SYSTEM_LIBS)
 bin_PROGRAMS += btview
 btview_SOURCES = tui/btview_main.c

@@ -2,7 +2,7 @@
 /* A whole trace in memory, in every form of other tools. */
 #include "tests/fuzz/fuzz.h"
 
-#include "decoder/export.h"
+#include "export/export.h"
 #include "tests/fuzz/trace_bytes.h"
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)

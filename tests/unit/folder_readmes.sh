@@ -19,8 +19,8 @@ named() {
 	return 1
 }
 
-folders="lib syscalls format hardware import commands collector collector/tracee collector/space collector/history collector/task collector/backend collector/supervisor collector/record collector/backend/step
-collector/backend/engine collector/backend/engine/decode collector/backend/engine/cache collector/backend/engine/translate collector/backend/engine/changes
+folders="lib syscalls format hardware import export commands collector collector/tracee collector/space collector/history collector/task collector/backend collector/supervisor collector/record collector/backend/step
+collector/backend/engine collector/backend/engine/x86 collector/backend/engine/cache collector/backend/engine/translate collector/backend/engine/written_code
 collector/backend/engine/persist collector/backend/pmu collector/doctor decoder tui tests bench"
 while read -r folder; do
 	[[ " ${folders//$'\n'/ } include examples " == *" $folder "* || $folder == tests/* ]] || fail "nobody looks at $folder/README.md"

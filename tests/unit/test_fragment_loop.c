@@ -7,7 +7,7 @@
 #include <string.h>
 
 #include "collector/backend/engine/cache/layout.h"
-#include "collector/backend/engine/decode/x86.h"
+#include "collector/backend/engine/x86/x86.h"
 #include "tests/unit/program.h"
 
 #define AT 0x5555550de000u

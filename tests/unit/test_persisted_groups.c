@@ -7,8 +7,8 @@
 #include <link.h>
 #include <string.h>
 
-#include "collector/backend/engine/decode/x86.h"
 #include "collector/backend/engine/persist/persisted_maker.h"
+#include "collector/backend/engine/x86/x86.h"
 #include "lib/array_size.h"
 #include "tests/unit/program.h"
 

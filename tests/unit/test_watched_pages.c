@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 #include "tests/unit/unit.h"
 
-#include "collector/backend/engine/changes/watched_pages.h"
+#include "collector/backend/engine/written_code/watched_pages.h"
 #include "lib/page.h"
 
 #define MS 1000000ull

@@ -1,10 +1,10 @@
 /* SPDX-License-Identifier: MIT */
-/* What Zydis says of an instruction, in the terms of collector/backend/engine/decode/x86.h: what
+/* What Zydis says of an instruction, in the terms of collector/backend/engine/x86/x86.h: what
  * that decoder is compared with. */
 #ifndef BT_X86_ORACLE_H
 #define BT_X86_ORACLE_H
 
-#include "collector/backend/engine/decode/x86.h"
+#include "collector/backend/engine/x86/x86.h"
 
 /* As x86_decode(), about ten times slower. */
 int x86_oracle(const uint8_t *bytes, size_t n, struct x86_insn *insn);

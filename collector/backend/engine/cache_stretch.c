@@ -19,9 +19,9 @@
 #include <sys/wait.h>
 
 #include "collector/backend/engine/cache/emit.h"
-#include "collector/backend/engine/decode/operand.h"
-#include "collector/backend/engine/decode/x86.h"
 #include "collector/backend/engine/engine_private.h"
+#include "collector/backend/engine/x86/operand.h"
+#include "collector/backend/engine/x86/x86.h"
 #include "collector/history/branch_walk.h"
 #include "collector/tracee/tracee.h"
 #include "lib/canonical.h"

@@ -10,8 +10,8 @@
 #include <unistd.h>
 
 #include "collector/backend/engine/cache/syscall_policy.h"
-#include "collector/backend/engine/changes/watch_syscalls.h"
 #include "collector/backend/engine/engine_private.h"
+#include "collector/backend/engine/written_code/watch_syscalls.h"
 #include "collector/task/cut_transfer.h"
 #include "collector/task/last_words.h"
 #include "collector/tracee/tracee.h"

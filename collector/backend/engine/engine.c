@@ -25,9 +25,9 @@
 #include <sys/syscall.h>
 #include <unistd.h>
 
-#include "collector/backend/engine/decode/x86.h"
 #include "collector/backend/engine/region_syscalls.h"
 #include "collector/backend/engine/watch.h"
+#include "collector/backend/engine/x86/x86.h"
 #include "collector/task/cut_transfer.h"
 #include "collector/tracee/tracee.h"
 #include "lib/array_size.h"

@@ -11,12 +11,12 @@
 #include "collector/backend/engine/cache/descriptors.h"
 #include "collector/backend/engine/cache/layout.h"
 #include "collector/backend/engine/cache/window.h"
-#include "collector/backend/engine/changes/watched_pages.h"
 #include "collector/backend/engine/persist/left_caches.h"
 #include "collector/backend/engine/persist/profile.h"
 #include "collector/backend/engine/spin.h"
 #include "collector/backend/engine/timer_signals.h"
 #include "collector/backend/engine/translate/translator.h"
+#include "collector/backend/engine/written_code/watched_pages.h"
 #include "collector/backend/step/stepper.h"
 
 enum {

@@ -18,11 +18,11 @@ collector_libcollector_a_SOURCES += \
 	collector/backend/engine/timer_signals.c collector/backend/engine/timer_signals.h \
 	collector/backend/engine/watch.c collector/backend/engine/watch.h
 collector_libcollector_a_SOURCES += \
-	collector/backend/engine/decode/operand.c collector/backend/engine/decode/operand.h \
-	collector/backend/engine/decode/x86.c collector/backend/engine/decode/x86.h \
-	collector/backend/engine/decode/x86_forms.h \
-	collector/backend/engine/decode/x86_legacy.c \
-	collector/backend/engine/decode/x86_vector.c
+	collector/backend/engine/x86/operand.c collector/backend/engine/x86/operand.h \
+	collector/backend/engine/x86/x86.c collector/backend/engine/x86/x86.h \
+	collector/backend/engine/x86/x86_forms.h \
+	collector/backend/engine/x86/x86_legacy.c \
+	collector/backend/engine/x86/x86_vector.c
 collector_libcollector_a_SOURCES += \
 	collector/backend/engine/cache/cache_region.c collector/backend/engine/cache/cache_region.h \
 	collector/backend/engine/cache/code_cache.c collector/backend/engine/cache/code_cache.h \
@@ -51,9 +51,9 @@ collector_libcollector_a_SOURCES += \
 	collector/backend/engine/translate/translation.h \
 	collector/backend/engine/translate/translator.c collector/backend/engine/translate/translator.h
 collector_libcollector_a_SOURCES += \
-	collector/backend/engine/changes/robust_list.c collector/backend/engine/changes/robust_list.h \
-	collector/backend/engine/changes/watch_syscalls.c collector/backend/engine/changes/watch_syscalls.h \
-	collector/backend/engine/changes/watched_pages.c collector/backend/engine/changes/watched_pages.h
+	collector/backend/engine/written_code/robust_list.c collector/backend/engine/written_code/robust_list.h \
+	collector/backend/engine/written_code/watch_syscalls.c collector/backend/engine/written_code/watch_syscalls.h \
+	collector/backend/engine/written_code/watched_pages.c collector/backend/engine/written_code/watched_pages.h
 collector_libcollector_a_SOURCES += \
 	collector/backend/engine/persist/kept_file.c collector/backend/engine/persist/kept_file.h \
 	collector/backend/engine/persist/left_caches.c collector/backend/engine/persist/left_caches.h \
@@ -64,4 +64,4 @@ collector_libcollector_a_SOURCES += \
 	collector/backend/engine/persist/profile_entries.c \
 	collector/backend/engine/persist/profile_kept.c \
 	collector/backend/engine/persist/profile_private.h
-EXTRA_DIST += collector/backend/engine/README.md collector/backend/engine/decode/README.md collector/backend/engine/cache/README.md collector/backend/engine/translate/README.md collector/backend/engine/changes/README.md collector/backend/engine/persist/README.md
+EXTRA_DIST += collector/backend/engine/README.md collector/backend/engine/x86/README.md collector/backend/engine/cache/README.md collector/backend/engine/translate/README.md collector/backend/engine/written_code/README.md collector/backend/engine/persist/README.md

@@ -16,7 +16,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "collector/backend/engine/decode/operand.h"
+#include "collector/backend/engine/x86/operand.h"
 #include "lib/array_size.h"
 
 enum {

@@ -7,8 +7,8 @@
 #include <sys/syscall.h>
 #include <unistd.h>
 
-#include "collector/backend/engine/decode/x86.h"
 #include "collector/backend/engine/engine_private.h"
+#include "collector/backend/engine/x86/x86.h"
 #include "collector/tracee/tracee.h"
 
 enum {

@@ -23,9 +23,9 @@
 #include <sys/mman.h>
 #include <sys/syscall.h>
 
-#include "collector/backend/engine/changes/robust_list.h"
-#include "collector/backend/engine/changes/watch_syscalls.h"
 #include "collector/backend/engine/region_syscalls.h"
+#include "collector/backend/engine/written_code/robust_list.h"
+#include "collector/backend/engine/written_code/watch_syscalls.h"
 #include "collector/backend/step/stepper.h"
 #include "collector/tracee/tracee.h"
 #include "lib/page.h"

@@ -11,7 +11,7 @@
 #include <string.h>
 
 #include "collector/backend/engine/cache/layout.h"
-#include "collector/backend/engine/decode/x86.h"
+#include "collector/backend/engine/x86/x86.h"
 
 struct emitter {
 	uint8_t *bytes;

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-#include "collector/backend/engine/changes/robust_list.h"
+#include "collector/backend/engine/written_code/robust_list.h"
 
 #include <errno.h>
 #include <linux/futex.h>

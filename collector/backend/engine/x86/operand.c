@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-#include "collector/backend/engine/decode/operand.h"
+#include "collector/backend/engine/x86/operand.h"
 
 #include <string.h>
 

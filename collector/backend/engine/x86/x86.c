@@ -8,11 +8,11 @@
  * An instruction that must run outside of the cache counts as touching all registers and flags.
  *
  * A short input is padded, and only at the end is it seen whether the instruction was longer. */
-#include "collector/backend/engine/decode/x86.h"
+#include "collector/backend/engine/x86/x86.h"
 
 #include <string.h>
 
-#include "collector/backend/engine/decode/x86_forms.h"
+#include "collector/backend/engine/x86/x86_forms.h"
 #include "lib/error.h"
 
 enum {

@@ -14,7 +14,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "decoder/export_private.h"
+#include "export/export_private.h"
 #include "lib/escape.h"
 #include "lib/output.h"
 

@@ -11,7 +11,7 @@
  * The other functions answer one question each about a call, by a switch over its number: whether
  * watching ends with it, whether contents change without a write, which memory is never to be
  * watched. */
-#include "collector/backend/engine/changes/watch_syscalls.h"
+#include "collector/backend/engine/written_code/watch_syscalls.h"
 
 #include <linux/prctl.h>
 #include <netinet/in.h>

@@ -2,7 +2,7 @@
 /* One row an opcode. Flags that the manuals call undefined count as written where processors do
  * write them; of mul, div, bsf and bt, which leave some of them alone on one processor or other,
  * only the defined ones do. */
-#include "collector/backend/engine/decode/x86_forms.h"
+#include "collector/backend/engine/x86/x86_forms.h"
 #include "lib/array_size.h"
 
 #include <assert.h>

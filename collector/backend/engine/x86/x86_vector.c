@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /* VEX and EVEX: by map, mandatory prefix and opcode. W, L, vvvv and masks are not looked at: where
  * they are wrong the processor raises #UD, in the code cache as well. */
-#include "collector/backend/engine/decode/x86_forms.h"
+#include "collector/backend/engine/x86/x86_forms.h"
 
 /* What vector instructions do with general registers besides addressing memory, mostly nothing. */
 enum vector_form {

@@ -5,7 +5,7 @@
 #ifndef BT_WATCH_SYSCALLS_H
 #define BT_WATCH_SYSCALLS_H
 
-#include "collector/backend/engine/changes/watched_pages.h"
+#include "collector/backend/engine/written_code/watched_pages.h"
 #include "collector/task/task.h"
 
 enum watch_syscall {

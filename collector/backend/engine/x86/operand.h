@@ -4,7 +4,7 @@
 #ifndef BT_OPERAND_H
 #define BT_OPERAND_H
 
-#include "collector/backend/engine/decode/x86.h"
+#include "collector/backend/engine/x86/x86.h"
 #include "lib/regs.h"
 
 /* The general register of this number (enum x86_reg; its low four bits). */

@@ -4,7 +4,7 @@
 #ifndef BT_EXPORT_PRIVATE_H
 #define BT_EXPORT_PRIVATE_H
 
-#include "decoder/export.h"
+#include "export/export.h"
 #include "format/trace_cursor.h"
 #include "lib/branch.h"
 

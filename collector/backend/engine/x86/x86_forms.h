@@ -4,7 +4,7 @@
 #ifndef BT_X86_FORMS_H
 #define BT_X86_FORMS_H
 
-#include "collector/backend/engine/decode/x86.h"
+#include "collector/backend/engine/x86/x86.h"
 
 /* The mandatory prefix in force: of f2 and f3 the last one, else 66. Numbered as VEX.pp. */
 enum form_prefix { PP_NONE, PP_66, PP_F3, PP_F2, PP_COUNT };

@@ -2,7 +2,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "decoder/export_private.h"
+#include "export/export_private.h"
 
 enum {
 	/* Empty slots of a run that are believed: no processor has so many. */

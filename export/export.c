@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: MIT */
-#include "decoder/export.h"
+#include "export/export.h"
 
 #include <string.h>
 
-#include "decoder/export_private.h"
+#include "export/export_private.h"
 
 const struct export_kind export_kinds[] = {
 	{"perf-script", "a line a snapshot with its branches, as perf script prints brstack",

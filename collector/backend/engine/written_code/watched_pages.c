@@ -8,7 +8,7 @@
  *
  * A fork's child has the bytes of its parent's pages in common with it, until one of them changes.
  * When there are too many pages, open ones are forgotten. */
-#include "collector/backend/engine/changes/watched_pages.h"
+#include "collector/backend/engine/written_code/watched_pages.h"
 
 #include <stddef.h>
 #include <stdlib.h>

@@ -1,0 +1,7 @@
+noinst_LIBRARIES += export/libexport.a
+export_libexport_a_SOURCES = \
+	export/export.c export/export.h export/export_private.h \
+	export/perf_script.c \
+	export/runs.c
+EXTRA_DIST += export/README.md
+EXPORT_LIBS = export/libexport.a $(DECODER_LIBS)
