@@ -90,7 +90,7 @@ struct run {
 	int *inherited; /* descriptors from 3 on that the program gets */
 	size_t inherited_count;
 	struct launch launch;
-	struct recording *session; /* while it runs */
+	struct recording session; /* while it runs */
 	struct control control;
 	timer_t timer;
 	struct front_group group;
@@ -342,7 +342,7 @@ static void summarize(const struct run *run, const struct supervisor *sup, bool 
 		      struct front_message *m)
 {
 	const struct supervisor_outcome *o = &sup->outcome;
-	const struct recording *r = run->session;
+	const struct recording *r = &run->session;
 	char name[SIGNAL_NAME_MAX], how[64], stopped[128] = "", never[256] = "",
 					     missed[MISSED_STOP_POINTS_TEXT] = "";
 	int failure = trace_writer_stopped(r->writer);
@@ -386,7 +386,7 @@ static void notify(void *arg, const struct supervisor *sup, int stop_signal)
 		return;
 	}
 	run->front_due = false;
-	trace_writer_flush(run->session->writer); /* the user may look at it now */
+	trace_writer_flush(run->session.writer); /* the user may look at it now */
 	if (!stop_signal)
 		summarize(run, sup, true, &m);
 	send_message(run, &m);
@@ -404,7 +404,7 @@ static void forward(struct run *run, const struct supervisor *sup, struct front_
 {
 	if (!sup->initial_pid || (signo == SIGCONT && !sup->stopped_by))
 		return;
-	run->session->passed_on[signo] = s.from;
+	run->session.passed_on[signo] = s.from;
 	kill(s.to, signo);
 }
 
@@ -412,7 +412,7 @@ static void forward(struct run *run, const struct supervisor *sup, struct front_
 static void tell_stopped(struct run *run, const struct supervisor *sup)
 {
 	struct front_message m = {.type = FRONT_SAYS};
-	int failure = trace_writer_stopped(run->session->writer);
+	int failure = trace_writer_stopped(run->session.writer);
 
 	if (!failure || run->told_stopped || !sup->notify)
 		return;
@@ -463,7 +463,7 @@ static void on_tick(void *arg, struct supervisor *sup)
 		kill(run->front_pid, SIGCONT);
 	link_latest(run, sup);
 	tell_stopped(run, sup);
-	control_serve(&run->control, run->session, sup);
+	control_serve(&run->control, &run->session, sup);
 	supervisor_adopt_orphans(sup);
 	detach_leaving(sup);
 }
@@ -598,7 +598,7 @@ static int record(struct run *run)
 	struct rlimit limits[RLIM_NLIMITS];
 	struct front_message m = {0};
 	struct trace_writer *w;
-	struct recording r;
+	struct recording *r = &run->session;
 	struct supervisor sup;
 	struct bt_error err;
 	pid_t pid;
@@ -635,18 +635,17 @@ static int record(struct run *run)
 	if (directory_cache(run->cache))
 		run->supervisor.cache = run->cache;
 	large_heap_begin();
-	recording_init(&r, w, &run->recording);
-	run->session = &r;
+	recording_init(r, w, &run->recording);
 	run->supervisor.ticks = !run->recording.history;
 	run->supervisor.late_start = run->recording.from;
 	run->supervisor.tests = &run->tests;
-	supervisor_init(&sup, &r.session, &r.observer, r.clock, &run->backend, &run->supervisor);
+	supervisor_init(&sup, &r->session, &r->observer, r->clock, &run->backend, &run->supervisor);
 	if (run->pmu.lacking[0])
 		supervisor_note(&sup, NULL, "%s", run->pmu.lacking);
 	if (supervisor_adopt(&sup, pid, run->actions[SIGTRAP].sa_handler == SIG_IGN, &err)) {
 		kill(pid, SIGKILL);
 		supervisor_release(&sup);
-		recording_close(&r, &sup.outcome);
+		recording_close(r, &sup.outcome);
 		return fail_before_start(run, &err);
 	}
 	sup.notify = notify;
@@ -658,10 +657,10 @@ static int record(struct run *run)
 	sup.on_tick_arg = run;
 	start_timer(run, &sup);
 	supervisor_run(&sup);
-	control_close(&run->control, &r);
+	control_close(&run->control, r);
 	if (exec_failed(run, &err)) {
 		supervisor_release(&sup);
-		recording_discard(&r, run->trace);
+		recording_discard(r, run->trace);
 		return fail_before_start(run, &err);
 	}
 	link_latest(run, &sup);
@@ -669,7 +668,7 @@ static int record(struct run *run)
 	trace_writer_flush(w); /* now, so that the line says whether all of it could be written */
 	summarize(run, &sup, false, &m);
 	supervisor_release(&sup);
-	recording_close(&r, &sup.outcome);
+	recording_close(r, &sup.outcome);
 	if (!ended_early)
 		send_message(run, &m);
 	return 0;
