@@ -27,6 +27,7 @@ enum {
 	BLOCK_MIN = 16,
 	SPARE_MAX = 4, /* blocks kept for the next time */
 	REPEAT_SLOTS = 2,
+	AGAIN_MOST = 16, /* records compared with the newest */
 };
 
 /* Counting transfers */
@@ -321,6 +322,58 @@ static size_t take_repeated(struct branch_log *log, const struct branch_log_reco
 	return r.records * (1 + r.times);
 }
 
+/* Whether a slot is what was written as the record. */
+static bool is_record(const struct branch_log_record *slot, const struct branch_log_record *written)
+{
+	return slot->bits == branch_log_bits(written->bits) && slot->to == written->to &&
+	       slot->kind <= BRANCH_LOG_MISS;
+}
+
+/* Whether transfers have been counted as far as behind a slot of the newest block. */
+static bool is_counted(const struct branch_log *log, size_t slot)
+{
+	const struct counted *c = log->counted;
+
+	return !c->cond && c->block == log->next - 1 && c->slot > slot;
+}
+
+/* So many records, few, that are the same as the newest ones come one time more. False where they
+ * are others. A loop of system calls has its records taken one round at a time. */
+static bool take_again(struct branch_log *log, const struct branch_log_record *records, size_t n)
+{
+	struct block *b = block_at(log, log->next - 1);
+	size_t end = b->used > REPEAT_SLOTS && b->slots[b->used - REPEAT_SLOTS].kind == SLOT_REPEAT
+			     ? b->used - REPEAT_SLOTS
+			     : b->used;
+	struct branch_log_record *repeat = end < b->used ? &b->slots[end] : NULL;
+	struct record_sums s = {0};
+
+	if (end < n || (repeat ? repeat->segment != n || is_counted(log, end)
+			       : b->used + REPEAT_SLOTS > log->block_slots))
+		return false;
+	for (size_t i = 0; i < n; i++) {
+		const struct branch_log_record *slot = &b->slots[end - n + i];
+
+		if (!is_record(slot, &records[i]))
+			return false;
+		s.ticks += branch_log_slot_ticks(slot);
+		s.arrivals += slot->kind <= BRANCH_LOG_LOOP;
+	}
+	if (!repeat) {
+		put_repeat(log, n, s, 1);
+		return true;
+	}
+	repeat[0].bits += s.ticks;
+	repeat[1].bits++;
+	log->tick += s.ticks;
+	log->entries += s.ticks + s.arrivals;
+	if (s.ticks) {
+		log->counted->cond = true;
+		log->counted->cond_block = log->next - 1;
+	}
+	return true;
+}
+
 static size_t take_piece(struct branch_log *log, const struct branch_log_record *records, size_t n)
 {
 	struct block *b = block_at(log, log->next - 1);
@@ -336,6 +389,8 @@ static size_t take_piece(struct branch_log *log, const struct branch_log_record 
 
 void branch_log_records(struct branch_log *log, const struct branch_log_record *records, size_t n)
 {
+	if (n && n <= AGAIN_MOST && take_again(log, records, n))
+		return;
 	for (size_t taken; n; records += taken, n -= taken) {
 		taken = take_repeated(log, records, n);
 		if (!taken)

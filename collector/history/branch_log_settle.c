@@ -334,16 +334,48 @@ static void look_at_repeat(struct reader *r, const struct log_unit *u, uint64_t 
 	reader_pass_repeat(r, u);
 }
 
-void branch_log_look(const struct branch_log *log, uint64_t newest,
-		     void (*take)(void *arg, const struct bt_branch *entries, size_t n), void *arg)
+/* How many branches the slot at a place stands for: all of what repeats, else those that it says
+ * itself. */
+static uint64_t branches_at(const struct branch_log *log, const struct log_place *p)
 {
-	uint64_t block = log->next - 1;
+	const struct branch_log_record *slot = &block_at(log, p->block)->slots[p->slot];
+	uint64_t branches;
 	struct reader r;
 	struct log_unit u;
 
-	while (block > log->oldest && log->entries - block_at(log, block)->entries < newest)
-		block--;
-	reader_start(&r, log, block, 0, &block_at(log, block)->context);
+	if (slot->kind <= BRANCH_LOG_MISS)
+		return conditionals(slot->bits) + (slot->kind <= BRANCH_LOG_LOOP);
+	if (slot->kind == SLOT_END)
+		return conditionals(slot->bits);
+	if (slot->kind != SLOT_REPEAT)
+		return slot->kind == SLOT_BRANCH;
+	reader_start_inside(&r, log, p->block, p->slot);
+	if (!reader_next(&r, &u) || u.type != UNIT_REPEAT)
+		return 0;
+	return __builtin_mul_overflow(u.repeat.rounds, u.repeat.branches, &branches) ? UINT64_MAX
+										     : branches;
+}
+
+/* In front of so many of the newest branches, or at the log's beginning. */
+static struct log_place place_of_newest(const struct branch_log *log, uint64_t newest)
+{
+	const struct log_place oldest = {log->oldest, 0};
+	struct log_place p = {log->next - 1, block_at(log, log->next - 1)->used};
+
+	for (uint64_t branches; newest && step_back(log, &oldest, &p);
+	     newest -= branches < newest ? branches : newest)
+		branches = branches_at(log, &p);
+	return p;
+}
+
+void branch_log_look(const struct branch_log *log, uint64_t newest,
+		     void (*take)(void *arg, const struct bt_branch *entries, size_t n), void *arg)
+{
+	const struct log_place start = place_of_newest(log, newest);
+	struct reader r;
+	struct log_unit u;
+
+	reader_start_inside(&r, log, start.block, start.slot);
 	while (reader_next(&r, &u))
 		if (u.type == UNIT_WALKED || u.type == UNIT_BRANCH)
 			take(arg, r.out.entries, r.out.n);

@@ -182,16 +182,17 @@ static void many_jumps_on_each_lap_of_a_loop_are_whole(void **state)
 static void damaged_records_use_up_the_long_legs_but_no_short_ones(void **state)
 {
 	struct hand h;
-	uint32_t jumps, place;
+	uint32_t jumps, place, other;
 
 	(void)state;
 	hand_init(&h, 2000);
 	jumps = hand_jumps(&h, 1000, 0x9000); /* nothing is there */
 	place = hand_segment(&h, 0x2000, BT_BRANCH_JMP, 0x10000);
+	other = hand_segment(&h, 0x2800, BT_BRANCH_JMP, 0x10000);
 	hand_segment(&h, 0x3000, BT_BRANCH_JCC, 0x10000);
 	hand_begin(&h, 0x2000);
 	for (int i = 0; i < 50; i++)
-		hand_record(&h, 1, place, BRANCH_LOG_INDIRECT);
+		hand_record(&h, 1, i % 2 ? place : other, BRANCH_LOG_INDIRECT);
 	branch_log_end(h.log, 1, 0x2000);
 	hand_begin(&h, 0x3000);
 	branch_log_end(h.log, 2, 0x10000 + 16 * 999); /* would be too long now */
@@ -329,6 +330,91 @@ static void records_that_repeat_take_no_room(void **state)
 	assert_rounds(5000, 2);
 }
 
+/* As a loop of system calls has its records taken. */
+static void records_that_are_taken_one_round_at_a_time_take_no_room_either(void **state)
+{
+	for (int counted = 0; counted < 2; counted++) {
+		enum { ROUNDS = 100000 };
+		struct hand h;
+		uint32_t one, two;
+
+		(void)state;
+		hand_init(&h, 5000);
+		one = hand_segment(&h, 0x1000, BT_BRANCH_RET, 0);
+		two = hand_segment(&h, 0x2000, BT_BRANCH_RET, 0);
+		hand_begin(&h, 0x1000);
+		for (int i = 0; i < ROUNDS; i++) {
+			const struct branch_log_record round[2] = {
+				{.bits = branch_log_written(1), .to = 0x2000},
+				{.bits = branch_log_written(1), .to = 0x1000}};
+
+			branch_log_records(h.log, round, 2);
+			if (counted && i % 1000 == 0) /* what has been counted stays as it is */
+				assert_int_equal(branch_log_now(h.log).transfers, 2 + 2 * (i + 1));
+		}
+		hand_record(&h, 1, one, BRANCH_LOG_INDIRECT); /* another round than those */
+		hand_record(&h, 1, two, BRANCH_LOG_INDIRECT);
+		branch_log_end(h.log, 1, 0x2004);
+		assert_in_range(branch_log_memory(h.log), 1, 20000);
+		branch_log_settle(h.log, &h.ring);
+		assert_int_equal(h.ring.now.transfers, 2 + 2 * ROUNDS + 2);
+		assert_int_equal(count_gaps(&h.ring, BT_GAP_SCRIBBLED), 0);
+		assert_entry(&h, h.ring.next - 1, BT_BRANCH_RET, 0x1007, 0x2000);
+		assert_entry(&h, h.ring.next - 2, BT_BRANCH_RET, 0x1007, 0x1000);
+		for (uint64_t i = 3; i < 4000; i += 2) {
+			assert_entry(&h, h.ring.next - i, BT_BRANCH_RET, 0x2007, 0x1000);
+			assert_entry(&h, h.ring.next - i - 1, BT_BRANCH_RET, 0x1007, 0x2000);
+		}
+		hand_release(&h);
+	}
+}
+
+struct looked {
+	uint64_t count;
+	struct bt_branch newest;
+};
+
+static void take_looked(void *arg, const struct bt_branch *entries, size_t n)
+{
+	struct looked *l = arg;
+
+	l->count += n;
+	if (n)
+		l->newest = entries[n - 1];
+}
+
+/* Not more than are asked for, by much, whatever lies between them that is no branch, and of what
+ * repeats its newest. */
+static void a_look_finds_the_newest(void **state)
+{
+	enum { VISITS = 200, EACH = 10 };
+	struct hand h;
+
+	(void)state;
+	hand_init(&h, 5000);
+	hand_segment(&h, 0x1000, BT_BRANCH_RET, 0);
+	for (uint64_t i = 0; i < VISITS; i++) {
+		uint32_t to = hand_segment(&h, 0x2000 + 16 * i, BT_BRANCH_RET, 0);
+
+		hand_begin(&h, 0x1000);
+		for (int k = 0; k < EACH; k++) /* the last ones are the same again and again */
+			hand_record(&h, 1, to, BRANCH_LOG_INDIRECT);
+		branch_log_end(h.log, 1, 0x2000 + 16 * i);
+		for (int k = 0; k < 3; k++) { /* nothing is done */
+			hand_begin(&h, 0x1000);
+			branch_log_end(h.log, 1, 0x1000);
+		}
+	}
+	for (uint64_t wanted = 1; wanted < 30; wanted++) {
+		struct looked l = {0};
+
+		branch_log_look(h.log, wanted, take_looked, &l);
+		assert_in_range(l.count, wanted, wanted + 2 * EACH);
+		assert_int_equal(l.newest.to, 0x2000 + 16 * (VISITS - 1));
+	}
+	hand_release(&h);
+}
+
 static void one_leg_longer_than_the_limit_is_no_loss(void **state)
 {
 	struct hand h;
@@ -363,16 +449,17 @@ static void a_conditional_that_has_no_bit_is_no_way(void **state)
 static void given_up_damage_leaves_the_counts_of_now(void **state)
 {
 	struct hand h;
-	uint32_t place;
+	uint32_t place, other;
 
 	(void)state;
 	hand_init(&h, 2000);
 	hand_jumps(&h, 1000, 0x9000);
 	place = hand_segment(&h, 0x2000, BT_BRANCH_JMP, 0x10000);
+	other = hand_segment(&h, 0x2800, BT_BRANCH_JMP, 0x10000);
 	hand_segment(&h, 0x3000, BT_BRANCH_JCC, 0x10000);
 	hand_begin(&h, 0x2000);
 	for (int i = 0; i < 50; i++)
-		hand_record(&h, 1, place, BRANCH_LOG_INDIRECT);
+		hand_record(&h, 1, i % 2 ? place : other, BRANCH_LOG_INDIRECT);
 	branch_log_end(h.log, 1, 0x2000);
 	hand_begin(&h, 0x3000);
 	branch_log_end(h.log, 2, 0x10000 + 16 * 999); /* found when looked for alone */
@@ -512,7 +599,7 @@ static void ticks_that_are_not_known_stay_so(void **state)
 	assert_int_equal(branch_log_now(h.log).transfers, 5);
 	hand_begin(&h, 0x2000);
 	for (int i = 0; i < 1000; i++)
-		hand_record(&h, 4, jcc, BRANCH_LOG_DIRECT);
+		hand_record(&h, i % 2 ? 4 : 2, jcc, BRANCH_LOG_DIRECT);
 	branch_log_end(h.log, 1, 0x2000);
 	branch_log_settle(h.log, &h.ring);
 	assert_true(h.ring.now.tick == BT_TICKS_UNKNOWN);
@@ -525,21 +612,22 @@ static void a_lowered_log_keeps_its_newest_and_says_why_not_more(void **state)
 {
 	struct hand h;
 	size_t before;
-	uint32_t ret;
+	uint32_t ret, other;
 
 	(void)state;
 	hand_init(&h, 1 << 16);
 	ret = hand_segment(&h, 0x1000, BT_BRANCH_RET, 0);
+	other = hand_segment(&h, 0x3000, BT_BRANCH_RET, 0);
 	hand_begin(&h, 0x1000);
 	for (int i = 0; i < 50000; i++)
-		hand_record(&h, 1, ret, BRANCH_LOG_INDIRECT);
+		hand_record(&h, 1, i % 2 ? ret : other, BRANCH_LOG_INDIRECT);
 	before = branch_log_memory(h.log);
 	assert_int_equal(branch_log_entries(h.log), 50000);
 	branch_log_lower(h.log, 4096);
 	assert_in_range(branch_log_entries(h.log), 4096, 3 * 4096);
 	assert_in_range(branch_log_memory(h.log), 1, before / 4);
 	for (int i = 0; i < 100; i++)
-		hand_record(&h, 1, ret, BRANCH_LOG_INDIRECT);
+		hand_record(&h, 1, i % 2 ? ret : other, BRANCH_LOG_INDIRECT);
 	branch_log_end(h.log, 1, 0x1000);
 	branch_log_settle(h.log, &h.ring);
 	assert_int_equal(branch_log_entries(h.log), 0);
@@ -732,7 +820,7 @@ static void a_table_goes_with_its_last_record(void **state)
 {
 	struct segment_table *first;
 	struct hand h;
-	uint32_t ret;
+	uint32_t ret, other;
 
 	(void)state;
 	hand_init(&h, 100);
@@ -743,10 +831,11 @@ static void a_table_goes_with_its_last_record(void **state)
 	assert_true(branch_log_holds(h.log, first));
 	h.t = segment_table_new();
 	ret = hand_segment(&h, 0x1000, BT_BRANCH_RET, 0);
+	other = hand_segment(&h, 0x3000, BT_BRANCH_RET, 0);
 	hand_begin(&h, 0x1000);
 	assert_true(branch_log_holds(h.log, first));
 	for (int i = 0; i < 1000; i++)
-		hand_record(&h, 1, ret, BRANCH_LOG_INDIRECT);
+		hand_record(&h, 1, i % 2 ? ret : other, BRANCH_LOG_INDIRECT);
 	assert_false(branch_log_holds(h.log, first));
 	assert_int_equal(segment_table_holders(first), 1);
 	branch_log_end(h.log, 1, 0x1000);
@@ -788,6 +877,8 @@ int main(void)
 		cmocka_unit_test(a_silent_cycle_in_vain_costs_one_lap),
 		cmocka_unit_test(of_far_too_many_branches_the_newest_are_decoded),
 		cmocka_unit_test(records_that_repeat_take_no_room),
+		cmocka_unit_test(records_that_are_taken_one_round_at_a_time_take_no_room_either),
+		cmocka_unit_test(a_look_finds_the_newest),
 		cmocka_unit_test(one_leg_longer_than_the_limit_is_no_loss),
 		cmocka_unit_test(a_conditional_that_has_no_bit_is_no_way),
 		cmocka_unit_test(given_up_damage_leaves_the_counts_of_now),
