@@ -258,7 +258,9 @@ static uint64_t mark_bad_records(struct branch_log_record *records, size_t n)
 	uint64_t ticks = 0;
 
 	for (size_t i = 0; i < n; i++) {
-		if (branch_log_bits_are_wrong(records[i].bits) || records[i].kind > BRANCH_LOG_MISS)
+		if (records[i].kind != BRANCH_LOG_ROUNDS &&
+		    (branch_log_bits_are_wrong(records[i].bits) ||
+		     records[i].kind > BRANCH_LOG_MISS))
 			records[i].kind = SLOT_BAD;
 		ticks += branch_log_slot_ticks(&records[i]);
 	}
@@ -279,7 +281,11 @@ static struct record_sums take_records(struct branch_log *log, struct branch_log
 		log->counted->cond = true;
 		log->counted->cond_block = log->next - 1;
 	}
-	log->at.last = to[n - 1];
+	for (size_t last = n; last--;)
+		if (to[last].kind != BRANCH_LOG_ROUNDS) {
+			log->at.last = to[last];
+			break;
+		}
 	return s;
 }
 
@@ -301,6 +307,14 @@ static void put_repeat(struct branch_log *log, size_t records, struct record_sum
 			: arrivals;
 }
 
+static bool has_rounds(const struct branch_log_record *records, size_t n)
+{
+	for (size_t i = 0; i < n; i++)
+		if (records[i].kind == BRANCH_LOG_ROUNDS)
+			return true;
+	return false;
+}
+
 /* Where many records are the same ones again and again, takes those once, and how often. Returns
  * how many of them that were: a cycle without a conditional writes millions in a second, each of
  * which would have to be decoded to count transfers. */
@@ -312,7 +326,7 @@ static size_t take_repeated(struct branch_log *log, const struct branch_log_reco
 	struct block *b = block_at(log, log->next - 1);
 	struct record_sums s;
 
-	if (!r.times)
+	if (!r.times || has_rounds(records, r.records))
 		return 0;
 	if (b->used + r.records + REPEAT_SLOTS > log->block_slots)
 		b = new_block(log);
@@ -401,15 +415,12 @@ void branch_log_records(struct branch_log *log, const struct branch_log_record *
 void branch_log_rounds(struct branch_log *log, uint64_t rounds)
 {
 	const struct branch_log_record again = {
-		.bits = 1, .segment = log->at.last.segment, .kind = BRANCH_LOG_DIRECT};
+		.bits = rounds, .segment = log->at.last.segment, .kind = BRANCH_LOG_ROUNDS};
 
 	if (!rounds)
 		return;
-	if (block_at(log, log->next - 1)->used + 1 + REPEAT_SLOTS > log->block_slots)
-		new_block(log);
 	put(log, &again, 1);
-	if (rounds > 1)
-		put_repeat(log, 1, (struct record_sums){.arrivals = 1}, rounds - 1);
+	log->entries += rounds < log->limit ? rounds : log->limit; /* as of put_repeat() */
 }
 
 static void put_end(struct branch_log *log, uint64_t bits, enum walk_goal goal, uint64_t pc)
@@ -515,6 +526,8 @@ bool branch_log_crowded(const struct branch_log *log)
 	return full + log->max_blocks / 4 + 2 >= log->max_blocks &&
 	       entries * (log->max_blocks - 1) < log->limit * full;
 }
+
+uint64_t branch_log_passed(const struct branch_log *log) { return log->entries; }
 
 uint64_t branch_log_entries(const struct branch_log *log)
 {

@@ -53,14 +53,17 @@ enum branch_log_kind {
 			* at its target. A backward one (to <= from) from whose target one can come
 			* back to it without a conditional writes this whenever it is executed, so
 			* that no address comes twice between two conditionals or records: a cycle
-			* of direct branches is counted, and where a stretch ends is plain. */
+			* of direct branches is counted, and where a stretch ends is plain. So does
+			* an indirect one that leads to its prediction, and closes such a cycle. */
 	BRANCH_LOG_DIRECT, /* at a safe point of the code: the first visit of segment->pc since the
 			    * last conditional or record, that place itself included; but directly
 			    * behind another DIRECT, the next visit */
 	BRANCH_LOG_MISS,   /* before the indirect branch that ends the segment, which has a
-			    * prediction: the first visit of that branch since the last   conditional
-			    * or   record. It leads elsewhere. Without this it leads where the
-			    * prediction   says, and writes no record. */
+			    * prediction: the first visit of that branch since the last conditional
+			    * or record. It leads elsewhere. Without this it leads where the
+			    * prediction says, and writes no record. */
+	BRANCH_LOG_ROUNDS, /* the DIRECT before it came so many times more, each without a
+			      conditional: that number stands for the bits */
 };
 
 static inline bool branch_log_is_indirect(const struct branch_log_record *r)
@@ -120,6 +123,9 @@ size_t branch_log_memory(const struct branch_log *log);
  * short stretches, or stretches of many tables (an execve brings a new one). Settle it then:
  * between stretches that always helps. */
 bool branch_log_crowded(const struct branch_log *log);
+
+/* About how many entries it has had, all told. */
+uint64_t branch_log_passed(const struct branch_log *log);
 
 /* About how many entries of the ring will come of it. */
 uint64_t branch_log_entries(const struct branch_log *log);

@@ -12,15 +12,15 @@
 /* Kinds of slots beside enum branch_log_kind. What the program scribbles on its records cannot make
  * one of these. */
 enum slot_kind {
-	SLOT_BAD = BRANCH_LOG_MISS + 1, /* a record that cannot be one */
-	SLOT_BEGIN,                     /* bits: pc; segment: generation */
-	SLOT_END,                       /* bits; segment: enum walk_goal. A SLOT_PC follows */
-	SLOT_PC,                        /* bits: pc */
-	SLOT_BRANCH,                    /* bits: from; segment: packed. A SLOT_TO follows */
-	SLOT_TO,                        /* bits: to */
-	SLOT_EPOCH,                     /* bits: epoch; segment: space */
-	SLOT_TABLE,                     /* bits: the table's address */
-	SLOT_BREAK,                     /* segment: enum bt_gap_reason */
+	SLOT_BAD = BRANCH_LOG_ROUNDS + 1, /* a record that cannot be one */
+	SLOT_BEGIN,                       /* bits: pc; segment: generation */
+	SLOT_END,                         /* bits; segment: enum walk_goal. A SLOT_PC follows */
+	SLOT_PC,                          /* bits: pc */
+	SLOT_BRANCH,                      /* bits: from; segment: packed. A SLOT_TO follows */
+	SLOT_TO,                          /* bits: to */
+	SLOT_EPOCH,                       /* bits: epoch; segment: space */
+	SLOT_TABLE,                       /* bits: the table's address */
+	SLOT_BREAK,                       /* segment: enum bt_gap_reason */
 	SLOT_COUNT, /* bits: ticks; segment: enum bt_gap_reason. A SLOT_PC with transfers follows */
 	SLOT_REPEAT, /* the records before it, `segment` of them, which are in the same block, again
 			and again. bits: ticks of all that. A SLOT_PC with how often follows */
@@ -145,7 +145,8 @@ struct log_unit {
 		uint64_t rounds;   /* so many, */
 		uint64_t branches; /* each of so many, never 0 */
 		uint64_t block;
-		size_t first, end; /* their slots there; the unit's own follow */
+		size_t first, end; /* the slots to read for one of them */
+		size_t behind;     /* the unit's own */
 	} repeat;                  /* of UNIT_REPEAT */
 };
 
@@ -174,7 +175,8 @@ const struct branch_log_record *reader_slot(struct reader *r);
 /* Reads what the next slot says. Returns false at the log's end. */
 bool reader_next(struct reader *r, struct log_unit *u);
 
-/* Behind a unit of UNIT_REPEAT: the slots of a round of it, up to u->repeat.end, are read next. */
+/* Behind a unit of UNIT_REPEAT: the slots of a round of it, up to u->repeat.end, are read next;
+ * each leaves its branches in r->out. */
 void reader_again(struct reader *r, const struct log_unit *u);
 /* Behind that round: on behind the unit. */
 void reader_pass_repeat(struct reader *r, const struct log_unit *u);

@@ -23,6 +23,8 @@ uint64_t branch_log_slot_ticks(const struct branch_log_record *slot)
 {
 	if (slot->kind == SLOT_COUNT || slot->kind == SLOT_REPEAT)
 		return slot->bits;
+	if (slot->kind == BRANCH_LOG_ROUNDS)
+		return 0;
 	if (slot->kind <= SLOT_BAD || slot->kind == SLOT_END)
 		return conditionals(slot->bits);
 	return slot->kind == SLOT_BRANCH && unpacked_tick(slot);
@@ -46,6 +48,8 @@ void branch_log_pass(struct log_context *c, const struct branch_log_record *slot
 		break;
 	case SLOT_TABLE:
 		c->table = (const struct segment_table *)(uintptr_t)slot->bits;
+		break;
+	case BRANCH_LOG_ROUNDS:
 		break;
 	default:
 		if (slot->kind <= SLOT_BAD)
@@ -81,7 +85,7 @@ static bool leg_to(const struct log_context *c, const struct branch_log_record *
 		leg->segment = c->table ? segment_at(c->table, slot->to, c->generation) : NULL;
 		return leg->segment;
 	}
-	s = slot->kind >= SLOT_BAD ? NULL : segment_of(c, slot->segment);
+	s = slot->kind >= BRANCH_LOG_ROUNDS ? NULL : segment_of(c, slot->segment);
 	if (!s)
 		return false;
 	leg->goal = goals[slot->kind - BRANCH_LOG_LOOP];
@@ -90,7 +94,8 @@ static bool leg_to(const struct log_context *c, const struct branch_log_record *
 	leg->segment = leg->goal == WALK_LOOP ? NULL : s;
 	if (leg->goal == WALK_MISS)
 		return segment_has_prediction(s);
-	return leg->goal != WALK_LOOP || s->kind == BT_BRANCH_JMP || s->kind == BT_BRANCH_CALL;
+	return leg->goal != WALK_LOOP || s->kind == BT_BRANCH_JMP || s->kind == BT_BRANCH_CALL ||
+	       segment_has_prediction(s);
 }
 
 struct log_context branch_log_context(const struct branch_log *log, uint64_t block, size_t slot)
@@ -110,7 +115,9 @@ void reader_start_inside(struct reader *r, const struct branch_log *log, uint64_
 	struct log_context c = b->context;
 	size_t last = slot > 2 && b->slots[slot - 2].kind == SLOT_REPEAT ? slot - 2 : slot;
 
-	if (slot && c.table && c.table == log->at.table && c.generation == log->at.generation) {
+	while (last && b->slots[last - 1].kind == BRANCH_LOG_ROUNDS)
+		last--;
+	if (last && c.table && c.table == log->at.table && c.generation == log->at.generation) {
 		c.stretch = true;
 		c.last = b->slots[last - 1];
 	} else {
@@ -195,7 +202,7 @@ void reader_again(struct reader *r, const struct log_unit *u)
 	r->slot = u->repeat.first;
 }
 
-void reader_pass_repeat(struct reader *r, const struct log_unit *u) { r->slot = u->repeat.end + 2; }
+void reader_pass_repeat(struct reader *r, const struct log_unit *u) { r->slot = u->repeat.behind; }
 
 /* One round is read: execution is at its end, as it was before it, so that the others are the same.
  */
@@ -209,6 +216,7 @@ static void read_repeat(struct reader *r, const struct branch_log_record *slot, 
 	u->repeat.block = r->block;
 	u->repeat.end = r->slot;
 	u->repeat.first = r->slot - slot->segment;
+	u->repeat.behind = r->slot + 2;
 	reader_again(r, u);
 	while (r->slot < u->repeat.end && reader_next(r, &one)) {
 		known &= one.type == UNIT_WALKED;
@@ -218,6 +226,30 @@ static void read_repeat(struct reader *r, const struct branch_log_record *slot, 
 	reader_pass_repeat(r, u);
 	if (!known || !u->repeat.branches)
 		u->type = UNIT_UNKNOWN;
+}
+
+/* So does the DIRECT before the slot, at whose place execution is. */
+static void read_rounds(struct reader *r, const struct branch_log_record *slot, struct log_unit *u)
+{
+	const struct branch_log_record *direct = &r->context.last;
+
+	u->type = UNIT_UNKNOWN;
+	u->repeat.rounds = slot->bits;
+	u->repeat.block = r->block;
+	u->repeat.first = r->slot;
+	u->repeat.end = u->repeat.behind = r->slot + 1;
+	reader_pass_repeat(r, u);
+	r->known = r->known && r->context.stretch && direct->kind == BRANCH_LOG_DIRECT &&
+		   leg_to(&r->context, direct, &u->leg);
+	u->leg.bits = 1;
+	u->leg.onward = true;
+	if (!r->known || !reader_walk(r, &u->leg))
+		return;
+	r->walk.segment = u->leg.segment;
+	u->repeat.branches = r->out.total;
+	u->transfers = r->out.transfers;
+	if (r->out.total && r->out.total == r->out.n)
+		u->type = UNIT_REPEAT;
 }
 
 bool reader_next(struct reader *r, struct log_unit *u)
@@ -230,6 +262,10 @@ bool reader_next(struct reader *r, struct log_unit *u)
 	*u = (struct log_unit){.type = UNIT_NONE, .ticks = branch_log_slot_ticks(slot)};
 	if (slot->kind == SLOT_REPEAT) {
 		read_repeat(r, slot, u);
+		return true;
+	}
+	if (slot->kind == BRANCH_LOG_ROUNDS) {
+		read_rounds(r, slot, u);
 		return true;
 	}
 	r->slot += slot->kind == SLOT_END || slot->kind == SLOT_BRANCH || slot->kind == SLOT_COUNT

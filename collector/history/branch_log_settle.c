@@ -347,7 +347,7 @@ static uint64_t branches_at(const struct branch_log *log, const struct log_place
 		return conditionals(slot->bits) + (slot->kind <= BRANCH_LOG_LOOP);
 	if (slot->kind == SLOT_END)
 		return conditionals(slot->bits);
-	if (slot->kind != SLOT_REPEAT)
+	if (slot->kind != SLOT_REPEAT && slot->kind != BRANCH_LOG_ROUNDS)
 		return slot->kind == SLOT_BRANCH;
 	reader_start_inside(&r, log, p->block, p->slot);
 	if (!reader_next(&r, &u) || u.type != UNIT_REPEAT)

@@ -34,7 +34,7 @@ struct segment {
 			  the code is [pc, end) */
 	uint64_t end;  /* behind it: where a not-taken conditional goes on */
 	uint64_t to;   /* target of a direct one, or where SEGMENT_FALL or a system call goes on; of
-			* an indirect one its prediction: where it leads   unless a record says
+			* an indirect one its prediction: where it leads unless a record says
 			* otherwise, 0: none, there is a record each time */
 	uint32_t born, died;
 	uint8_t kind; /* enum bt_branch_kind: JCC, JMP, CALL, RET, IJMP, ICALL, SYSCALL; or

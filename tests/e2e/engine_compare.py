@@ -31,6 +31,7 @@ MODES = {
 }
 CONTEXT = 12 # entries shown before the first that differs
 OUTSIDE_MOST = 4 # fields of one event
+FAR = "-Wl,-Ttext-segment=0x555500000000" # addresses of more than 32 bits
 
 
 # Of fault_at_branch.S.
@@ -46,6 +47,8 @@ BARE_PROGRAMS = [
     ("returns that no call foretells, deep and thrown away frames", "returns.S"),
     ("cycles without a conditional branch", "cycles.S"),
     ("cycles without a conditional branch, each ended by a fault", "rounds.S"),
+    ("cycles without a conditional branch, again and again", "guessed_cycles.S"),
+    ("cycles where no displacement reaches", "rounds.S", FAR),
     ("a long line of conditionals that lead forward", "forward.S"),
     ("signal handlers", "handlers.S"),
     ("code that changes", "jit.S"),

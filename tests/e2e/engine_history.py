@@ -97,10 +97,10 @@ def generated_programs():
     check(not failures, "%d of %d programs from seed %d on; the first: %s" % (len(failures), SEEDS, FIRST, failures[0] if failures else ""))
 
 
-def fatal_point(program, options):
-    """(tick, transfers) of the signal that ends a program."""
+def last_point(program, options, event="SIGNAL"):
+    """(tick, transfers) of the one event of this kind: of the signal that ends a program, or of its end."""
     result = record(program, [*WHOLE, *options])
-    row, = [row for row in engine_compare.events(result.trace) if row.startswith("SIGNAL ")]
+    row, = [row for row in engine_compare.events(result.trace) if row.startswith(event + " ")]
     return tuple(map(int, re.search(r" point=(\d+)\+(\d+)", row).groups()))
 
 
@@ -110,8 +110,8 @@ def add_silent(name, rounds, transfers, *flags):
         program = [build("silent.S", *BARE, "-DBYTES=%d" % rounds, *flags)]
         # The jump on, the fault in the round that is one too many; no transfers before.
         expected = (1, rounds * transfers)
-        equal(fatal_point(program, OFF[1]), expected, "off")
-        equal(fatal_point(program, FULL[1]), expected, "full")
+        equal(last_point(program, OFF[1]), expected, "off")
+        equal(last_point(program, FULL[1]), expected, "full")
 
 
 add_silent("a jump", 20 << 20, 1)
@@ -121,12 +121,14 @@ add_silent("calls and returns", 8 << 20, 3, "-DRETURN")
 
 @case("cycles without a conditional come out the same, and have the same history, whichever instruction an alarm interrupts")
 def swept_rounds():
-    program = [build("rounds.S", *BARE, "-DLEN=40")]
-    for options in ([], ["--plain-processor"]):
+    near, far = ([build("rounds.S", *BARE, "-DLEN=17", *flags)] for flags in ((), (engine_compare.FAR,)))
+    eager = ["--predict-eagerly"]
+    for program, options in (near, [*eager, "--plain-processor"]), (near, [*eager, "--history", "off"]), (far, [*eager, "--parallel"]):
         result = record(program, ["--backend", "engine", "--alarm-each", "101", "--snap-exit", "always", *options])
-        equal(result.status, native(program).status, "exit status")
-        done = execute([CHECK, result.trace])
-        equal(done.status, 0, "check_history: %s" % done.out.decode(errors="replace")[:400])
+        equal(result.status, native(program).status, "exit status, %s" % options)
+        if "off" not in options:
+            done = execute([CHECK, result.trace])
+            equal(done.status, 0, "check_history, %s: %s" % (options, done.out.decode(errors="replace")[:400]))
         shutil.rmtree(result.trace)
 
 
@@ -135,15 +137,48 @@ def switches():
     return resource.getrusage(resource.RUSAGE_CHILDREN).ru_nvcsw
 
 
-@case("a cycle of jumps alone does not stop")
-def rounds_do_not_stop():
-    few, many = (build("silent.S", *BARE, "-DBYTES=%d" % rounds, name="silent%d" % rounds) for rounds in (1 << 20, 200 << 20))
-    taken = []
-    for program in few, many:
-        before = switches()
-        equal(fatal_point([program], [*FULL[1], "--history", "5000"]), (1, (1 << 20) if program == few else 200 << 20), "where it ends")
-        taken.append(switches() - before)
-    check(taken[1] < taken[0] + 500, "%d and %d switches" % tuple(taken)) # with a record each round 3200 stops, two or three each
+def add_endless(name, transfers, *flags):
+    @case("a cycle without a conditional does not stop: " + name)
+    def run():
+        taken = []
+        for rounds in 8 << 20, 200 << 20:
+            program = build("silent.S", *BARE, "-DBYTES=%d" % rounds, *flags, name="silent%d" % rounds)
+            before = switches()
+            equal(last_point([program], [*FULL[1], "--history", "5000"]), (1, rounds * transfers), "where it ends")
+            taken.append(switches() - before)
+        check(taken[1] < taken[0] + 500, "%d and %d switches" % tuple(taken)) # with a record each round 3200 stops, two or three each
+
+
+add_endless("a jump", 1)
+add_endless("an indirect jump", 1, "-DINDIRECT")
+add_endless("calls and returns", 3, "-DRETURN")
+
+
+def add_met(loop, end, *options):
+    @case("what comes in an endless loop without a conditional: %s" % " ".join([loop, end, *options]))
+    def run():
+        result = record([build("endless.c", "-O1", "-pthread"), loop, end], ["--backend", "engine", "--snap-exit", "always", *options])
+        equal((result.status, result.out), (0, end.encode() + b"\n"), "status and output")
+        if "off" not in options:
+            equal(execute([CHECK, result.trace]).status, 0, "check_history")
+
+
+for met in (("returns", "alarms"), ("calls", "alarms", "--history", "off"), ("itself", "alarms"), ("itself", "alarms", "--history", "off"),
+            ("operations", "limit"), ("returns", "turn"), ("returns", "code"), ("calls", "code", "--parallel")):
+    add_met(*met)
+
+
+@case("counted as recorded: cycles without a conditional whose branches mostly lead to one place")
+def guessed_cycles():
+    eager = ("--predict-eagerly",)
+    for flags in (), (engine_compare.FAR,):
+        modes = [(name, [*options, *eager]) for name, options in (OFF, TURNS, ("off, plain processor", [*OFF[1], "--plain-processor"]))]
+        same_points([build("guessed_cycles.S", *BARE, *flags)], [*modes, STEP], points=eager)
+        many = [build("guessed_cycles.S", *BARE, "-DROUNDS=100000", *flags)] # so many that predictions are made as they mostly are
+        for options in OFF[1], [*TURNS[1], "--history", "5000"], ["--parallel", "--history", "5000"]:
+            equal(last_point(many, options, "EXIT"), last_point(many, [*FULL[1], "--history", "5000"], "EXIT"), "end, %s" % options)
+    points = [option for point in ("1+3", "2+500", "3+100", "4+40", "5") for option in ("--snap-at", point)]
+    same_points([build("guessed_cycles.S", *BARE)], (OFF, STEP), points=points)
 
 
 @case("more transfers without a conditional than half of r11 has room for")
@@ -151,13 +186,13 @@ def many_transfers():
     rounds = (1 << 32) + 1000
     program = [build("many_transfers.S", *BARE, "-DROUNDS=%d" % rounds)]
     for options in ((), ("--plain-processor",)):
-        equal(fatal_point(program, [*OFF[1], *options]), (1, rounds), "off" + " ".join(options))
+        equal(last_point(program, [*OFF[1], *options]), (1, rounds), "off" + " ".join(options))
 
 
 @case("more conditionals than the engine counts at once")
 def many_ticks():
     program = [build("branchy.c", *STATIC, "-pthread"), "1", "10000000"]
-    off, full = fatal_point(program, OFF[1]), fatal_point(program, FULL[1])
+    off, full = last_point(program, OFF[1]), last_point(program, FULL[1])
     equal(off, full, "where it crashes")
     check(off[0] > 18 << 20, "only %d ticks" % off[0])
 

@@ -525,11 +525,13 @@ static void a_record_that_cannot_be_is_a_gap(void **state)
 		unsigned ticks;
 	} rows[] = {
 		{0, 1, BRANCH_LOG_INDIRECT, 0},         {4, 1, BRANCH_LOG_MISS, 2},
-		{4, 1, BRANCH_LOG_MISS + 1, 2},         {4, 1, UINT32_MAX, 2},
+		{4, 1, BRANCH_LOG_ROUNDS + 1, 2},       {4, 1, UINT32_MAX, 2},
 		{1, 99, BRANCH_LOG_INDIRECT, 0},        {1, SEGMENT_NONE, BRANCH_LOG_LOOP, 0},
 		{8, 1, BRANCH_LOG_INDIRECT, 3},         {1, 1, BRANCH_LOG_LOOP, 0},
 		{1, 1, BRANCH_LOG_DIRECT, 0},           {4, 0, BRANCH_LOG_LOOP - 1, 2},
 		{UINT64_MAX, 1, BRANCH_LOG_DIRECT, 63}, {1, 2, BRANCH_LOG_INDIRECT, 0}, /* dead */
+		{4, 1, BRANCH_LOG_ROUNDS, 0},           {0, 1, BRANCH_LOG_ROUNDS, 0},
+		{UINT64_MAX, 99, BRANCH_LOG_ROUNDS, 0},
 	};
 
 	(void)state;

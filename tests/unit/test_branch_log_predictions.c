@@ -134,6 +134,84 @@ static void a_miss_that_cannot_be_is_a_gap(void **state)
 	}
 }
 
+/* A cycle of a jump and a return that is predicted right, from 2000 on, so many times, LAPS times;
+ * then the return leads to 5000, and a jump back. */
+static void assert_rounds(uint64_t rounds, size_t limit)
+{
+	enum { LAPS = 700 };
+	uint64_t in_lap = 2 * rounds + 2, entries = LAPS * in_lap + 1,
+		 wanted = limit < entries ? limit : entries;
+	uint32_t head, arrived;
+	struct hand h;
+
+	hand_init(&h, limit);
+	hand_segment(&h, 0x1000, BT_BRANCH_JMP, 0x2000);
+	head = hand_segment(&h, 0x2000, BT_BRANCH_RET, 0x1000);
+	arrived = hand_segment(&h, 0x5000, BT_BRANCH_JMP, 0x2000);
+	hand_begin(&h, 0x1000);
+	for (int i = 0; i < LAPS; i++) {
+		hand_record(&h, 1, head, BRANCH_LOG_DIRECT);
+		if (i % 2)
+			hand_record(&h, rounds, head, BRANCH_LOG_ROUNDS);
+		else /* as at a stop */
+			branch_log_rounds(h.log, rounds);
+		hand_record(&h, 1, head, BRANCH_LOG_MISS);
+		hand_record(&h, 1, arrived, BRANCH_LOG_INDIRECT);
+	}
+	branch_log_end(h.log, 1, 0x5004);
+	assert_int_equal(branch_log_now(h.log).transfers, 2 + entries - 1);
+	branch_log_settle(h.log, &h.ring);
+	assert_int_equal(h.ring.now.tick, 10);
+	assert_int_equal(h.ring.now.transfers, 2 + entries - 1);
+	assert_int_equal(count_gaps(&h.ring, BT_GAP_SCRIBBLED), 0);
+	for (uint64_t i = 1; i < wanted - 1; i++) {
+		uint64_t of_lap = (i - 1) % in_lap, at = h.ring.next - i;
+
+		if (of_lap == 0)
+			assert_entry(&h, at, BT_BRANCH_RET, 0x2007, 0x5000);
+		else if (of_lap == in_lap - 1)
+			assert_entry(&h, at, BT_BRANCH_JMP, i + 1 < entries - 1 ? 0x5007 : 0x1007,
+				     0x2000);
+		else if (of_lap % 2)
+			assert_entry(&h, at, BT_BRANCH_JMP, 0x1007, 0x2000);
+		else
+			assert_entry(&h, at, BT_BRANCH_RET, 0x2007, 0x1000);
+	}
+	hand_release(&h);
+}
+
+static void rounds_of_a_cycle_are_one_record(void **state)
+{
+	(void)state;
+	assert_rounds(0, 1 << 20);
+	assert_rounds(1, 1 << 20);
+	assert_rounds(300, 1 << 20);
+	assert_rounds(300, 5000);
+	assert_rounds(1 << 30, 5000);
+}
+
+/* As the program may scribble them. */
+static void rounds_beyond_all_counts_are_decoded_as_far_as_there_is_room(void **state)
+{
+	struct hand h;
+	uint32_t head;
+
+	(void)state;
+	hand_init(&h, 1000);
+	hand_segment(&h, 0x1000, BT_BRANCH_JMP, 0x2000);
+	head = hand_segment(&h, 0x2000, BT_BRANCH_RET, 0x1000);
+	hand_begin(&h, 0x1000);
+	for (int i = 0; i < 100; i++) {
+		hand_record(&h, 1, head, BRANCH_LOG_DIRECT);
+		hand_record(&h, UINT64_MAX >> i % 3, head, BRANCH_LOG_ROUNDS);
+		hand_record(&h, 1, head, BRANCH_LOG_LOOP);
+	}
+	branch_log_end(h.log, 1, 0x1000);
+	branch_log_settle(h.log, &h.ring);
+	assert_in_range(h.ring.next - h.ring.oldest, 1, 2000);
+	hand_release(&h);
+}
+
 static void segments_of_other_generations_have_other_predictions(void **state)
 {
 	struct hand h;
@@ -161,6 +239,8 @@ int main(void)
 		cmocka_unit_test(behind_a_miss_execution_is_before_the_branch),
 		cmocka_unit_test(a_record_may_name_the_end_of_a_segment),
 		cmocka_unit_test(a_miss_that_cannot_be_is_a_gap),
+		cmocka_unit_test(rounds_of_a_cycle_are_one_record),
+		cmocka_unit_test(rounds_beyond_all_counts_are_decoded_as_far_as_there_is_room),
 		cmocka_unit_test(segments_of_other_generations_have_other_predictions),
 	};
 

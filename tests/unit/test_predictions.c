@@ -168,7 +168,14 @@ static void they_are_found_by_the_code_they_rest_on(void **state)
 	predictions_release(&g);
 }
 
-static void none_closes_a_cycle_without_a_conditional(void **state)
+static bool closes(struct world *w, uint64_t from, uint64_t to)
+{
+	struct prediction g;
+
+	return may_predict(w, from, to, &g) && g.closes;
+}
+
+static void what_closes_a_cycle_without_a_conditional_says_so(void **state)
 {
 	struct world *w = world_new();
 	struct prediction g;
@@ -179,16 +186,79 @@ static void none_closes_a_cycle_without_a_conditional(void **state)
 	assert_int_equal(g.span_count, 1);
 	assert_int_equal(g.spans[0].start, AT + 0x11);
 	assert_int_equal(g.spans[0].end, AT + 0x22);
-	assert_false(may_predict(w, 0x10, 0x10, &g));
-	assert_false(may_predict(w, 0x10, 0x08, &g));
-	assert_false(may_predict(w, 0x10, 0x28, &g));    /* by the jump back */
+	assert_false(g.closes);
+	assert_true(closes(w, 0x10, 0x08));
+	assert_true(closes(w, 0x10, 0x28));              /* by the jump back */
 	assert_true(may_predict(w, 0x10, 0x31 + 4, &g)); /* to a branch that leaves a record */
 	make_prediction(w, 0x40, 0x44); /* ... no more: on by the call, to a conditional */
 	assert_true(may_predict(w, 0x10, 0x35, &g));
 	assert_int_equal(g.span_count, 3);
 	make_prediction(w, 0x40, 0x24); /* ... and now back */
-	assert_false(may_predict(w, 0x10, 0x35, &g));
+	assert_true(closes(w, 0x10, 0x35));
 	assert_false(may_predict(w, 0x61, 0x200, &g)); /* too far */
+	world_free(w);
+}
+
+static void a_cycle_of_indirect_branches_alone_is_not_closed(void **state)
+{
+	struct world *w = world_new();
+	struct prediction g;
+
+	(void)state;
+	assert_false(may_predict(w, 0x10, 0x10, &g));
+	make_prediction(w, 0x10, 0x40);
+	assert_false(may_predict(w, 0x40, 0x10, &g));
+	assert_true(closes(w, 0x40, 0x0f)); /* by an instruction that is none */
+	world_free(w);
+}
+
+/* Where its prediction is wrong, the fragment that begins with the branch makes it. */
+static void a_cycle_does_not_begin_with_an_indirect_branch(void **state)
+{
+	struct world *w = world_new();
+
+	(void)state;
+	make_prediction(w, 0x10, 0x30);
+	for (int i = 0; i < 2; i++) {
+		static const uint64_t begins[] = {0x10, 0x30};
+		uint32_t n = translator_translate(w->cache, &w->source, AT + begins[i], true);
+
+		assert_int_equal(w->cache->fragments[n].rounds_end != 0, begins[i] == 0x30);
+	}
+	world_free(w);
+}
+
+static void a_cycle_that_is_predicted_is_one_fragment(void **state)
+{
+	struct world *w = world_new();
+	uint32_t cycle, middle;
+	struct prediction other;
+
+	(void)state;
+	make_prediction(w, 0x40, 0x24);
+	make_prediction(w, 0x10, 0x35); /* closes the cycle from 24 by 30, 10, 35 and 40 */
+	cycle = translator_translate(w->cache, &w->source, AT + 0x24, true);
+	assert_int_not_equal(w->cache->fragments[cycle].rounds_end, 0);
+	assert_true(fragment_counts_rounds(&w->cache->fragments[cycle],
+					   w->cache->fragments[cycle].start +
+						   w->cache->fragments[cycle].rounds));
+	assert_false(fragment_counts_rounds(&w->cache->fragments[cycle],
+					    w->cache->fragments[cycle].start));
+	assert_false(fragment_counts_rounds(&w->cache->fragments[cycle],
+					    w->cache->fragments[cycle].end - 1));
+	middle = translator_translate(
+		w->cache, &w->source, AT + 0x26,
+		true); /* who comes in there is in the cycle when it has been round */
+	assert_int_equal(w->cache->fragments[middle].rounds_end, 0);
+	other = *predictions_get(&w->cache->predictions, AT + 0x40);
+	other.to = 0;
+	assert_true(code_cache_predict(w->cache, &other));
+	assert_int_equal(predictions_find(&w->cache->predictions, AT + 0x10), 0);
+	assert_true(w->cache->fragments[cycle].dead);
+	cycle = translator_translate(w->cache, &w->source, AT + 0x24, true);
+	assert_int_equal(w->cache->fragments[cycle].rounds_end, 0);
+	assert_true(may_predict(w, 0x10, 0x35, &other));
+	assert_false(other.closes);
 	world_free(w);
 }
 
@@ -284,7 +354,10 @@ int main(void)
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(each_branch_has_its_own),
 		cmocka_unit_test(they_are_found_by_the_code_they_rest_on),
-		cmocka_unit_test(none_closes_a_cycle_without_a_conditional),
+		cmocka_unit_test(what_closes_a_cycle_without_a_conditional_says_so),
+		cmocka_unit_test(a_cycle_of_indirect_branches_alone_is_not_closed),
+		cmocka_unit_test(a_cycle_does_not_begin_with_an_indirect_branch),
+		cmocka_unit_test(a_cycle_that_is_predicted_is_one_fragment),
 		cmocka_unit_test(all_lies_on_pages_that_do_not_change),
 		cmocka_unit_test(segments_and_fragments_have_them_from_then_on),
 		cmocka_unit_test(groups_have_none),

@@ -426,14 +426,16 @@ static void prepare_ticks(struct context *ctx, uint64_t start)
 }
 
 /* How far the task may run in the cache: not to its stop_point, which is so many ticks ahead,
- * STOP_NEAR or more. */
-static void bound_stretch(struct engine_task *et, uint64_t ahead)
+ * STOP_NEAR or more; nor, where only ticks are counted, much farther than so many transfers without
+ * one. */
+static void bound_stretch(struct engine_task *et, uint64_t ahead, uint64_t transfers)
 {
 	uint64_t records = ahead / RECORD_TICKS, ticks = ahead - TICKS_AHEAD;
 
 	et->room = records < RECORDS_BYTES / RECORD_SIZE ? (uint32_t)records * RECORD_SIZE
 							 : RECORDS_BYTES;
-	et->ticks_start = TICKS_START | (ticks < TICKS_LIMIT ? TICKS_LIMIT - ticks : 0);
+	et->ticks_start =
+		transfers << TICKS_SHIFT | (ticks < TICKS_LIMIT ? TICKS_LIMIT - ticks : 0);
 }
 
 /* Whether the task, which is near its stop point and about to make a step, has made so many without
@@ -608,8 +610,9 @@ int cache_enter(struct backend *b, struct task *task, bool indirect)
 	et->ticks = b->ticks;
 	/* Where fragments have no conditionals none of them comes nearer. */
 	ahead = es->careful ? UINT64_MAX : ahead;
-	bound_stretch(et, cache_watch_turn(task, &ctx,
-					   et->ticks ? cache_sample_ahead(es, ahead) : ahead));
+	bound_stretch(
+		et, cache_watch_turn(task, &ctx, et->ticks ? cache_sample_ahead(es, ahead) : ahead),
+		cache_sample_transfers(es));
 	ctx.next = -(uint64_t)et->room;
 	et->sample_room = 0;
 	if (et->ticks) {

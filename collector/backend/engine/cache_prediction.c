@@ -6,11 +6,11 @@
 
 /* How sure one is to be. */
 struct caution {
-	uint64_t ticks, ticks_most; /* from one look to the next: at first; each time twice that
-				       (four times where the look was in vain), up to */
-	size_t entries;             /* of the history, at each look */
-	size_t visits;              /* of a branch among them, at least */
-	uint64_t pays;              /* a prediction does after so many */
+	uint64_t wait, wait_most; /* branches from one look to the next: at first; each time twice
+				     that (four times where the look was in vain), up to */
+	size_t entries;           /* of the history, at each look */
+	size_t visits;            /* of a branch among them, at least */
+	uint64_t pays;            /* a prediction does after so many */
 	uint64_t fragment; /* the first prediction does after so many for each fragment: to forget
 			      some, all are looked through (code_cache.h) */
 	size_t worth; /* percent of all branches that could be predicted: with fewer there is no
@@ -34,9 +34,9 @@ static const struct caution *caution_of(const struct backend *b)
 
 struct sample {
 	const struct caution *caution;
-	uint64_t ticks; /* until now */
-	size_t visits;  /* of a branch, from which on a prediction pays, if all goes on for as long
-			   as it went */
+	uint64_t made; /* branches until now, conditionals and those that write records */
+	size_t visits; /* of a branch, from which on a prediction pays, if all goes on for as long
+			  as it went */
 	struct indirect_visit *list;
 	size_t count;
 	uint64_t seen; /* branches of any kind */
@@ -128,7 +128,7 @@ static bool is_worth_it(const struct code_cache *c, const struct sample *s)
 		i += site.visits;
 	}
 	return promising * 100 >= s->seen * s->caution->worth &&
-	       new *(s->ticks / (s->seen | 1)) >=
+	       new *(s->made / (s->seen | 1)) >=
 		       s->caution->fragment *(c->fragment_count - c->indexed);
 }
 
@@ -167,25 +167,31 @@ static bool look_at(struct code_cache *c, const struct code_source *source, cons
 static void wait_longer(struct code_cache *c, const struct caution *caution, bool worth_it)
 {
 	if (!c->prediction_wait)
-		c->prediction_wait = caution->ticks;
-	else if (c->prediction_wait < caution->ticks_most)
+		c->prediction_wait = caution->wait;
+	else if (c->prediction_wait < caution->wait_most)
 		c->prediction_wait *= worth_it ? 2 : 4;
+}
+
+/* How many branches the task has made in caches, about: a loop may have no conditional. */
+static uint64_t branches_made(const struct task *task)
+{
+	return ((const struct engine_task *)task->backend)->counted +
+	       (task->log ? branch_log_passed(task->log) : 0);
 }
 
 bool cache_predictions_now(const struct backend *b, const struct task *task,
 			   const struct engine_space *es)
 {
 	const struct engine_task *et = task->backend;
-	uint64_t tick = task_tick(task);
 
-	if (tick == BT_TICKS_UNKNOWN || es->cache->users != 1 || es->cache->busy ||
-	    engine_space_is_busy(es, task))
+	if (es->cache->users != 1 || es->cache->busy || engine_space_is_busy(es, task))
 		return false;
 	if (es->cache->kind.ticks && es->sample.wanted)
 		return cache_sample_is_full(&es->sample);
 	return (es->cache->kind.ticks || task->log) &&
-	       tick - et->predicted_tick >= (es->cache->prediction_wait ? es->cache->prediction_wait
-									: caution_of(b)->ticks);
+	       branches_made(task) - et->predicted_at >= (es->cache->prediction_wait
+								  ? es->cache->prediction_wait
+								  : caution_of(b)->wait);
 }
 
 /* Makes predictions of it, and takes some back. */
@@ -195,7 +201,7 @@ static void look(const struct backend *b, struct task *task, struct engine_space
 	size_t made = 0;
 	bool worth_it;
 
-	s->visits = s->caution->pays * s->caution->entries / (s->ticks | 1);
+	s->visits = s->caution->pays * s->caution->entries / (s->made | 1);
 	if (s->visits < s->caution->visits)
 		s->visits = s->caution->visits;
 	qsort(s->list, s->count, sizeof *s->list, by_branch);
@@ -207,22 +213,22 @@ static void look(const struct backend *b, struct task *task, struct engine_space
 		made += look_at(es->cache, source, s, &site, worth_it);
 		i += site.visits;
 	}
-	((struct engine_task *)task->backend)->predicted_tick = s->ticks;
+	((struct engine_task *)task->backend)->predicted_at = s->made;
 }
 
 void cache_prediction(const struct backend *b, struct task *task, struct engine_space *es,
 		      const struct code_source *source)
 {
 	const struct caution *caution = caution_of(b);
-	struct sample s = {.caution = caution, .ticks = task_tick(task)};
+	struct sample s = {.caution = caution, .made = branches_made(task)};
 
 	if (es->cache->kind.ticks && !es->sample.wanted) {
 		cache_sample_begin(es, caution->entries);
-		((struct engine_task *)task->backend)->predicted_tick = s.ticks;
+		((struct engine_task *)task->backend)->predicted_at = s.made;
 	} else if (es->cache->kind.ticks) {
 		s.list = es->sample.list;
 		s.count = es->sample.count;
-		s.seen = es->sample.ticks + s.count;
+		s.seen = es->sample.made + s.count;
 		look(b, task, es, source, &s);
 		cache_sample_end(es);
 	} else if ((s.list = malloc(caution->entries * sizeof *s.list))) {

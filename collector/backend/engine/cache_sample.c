@@ -18,7 +18,7 @@ enum { NOTED_MOST = SAMPLE_BYTES / RECORD_BYTES };
 
 bool cache_sample_is_full(const struct cache_sample *s)
 {
-	return s->ticks >= s->wanted || s->count == s->room;
+	return s->made >= s->wanted || s->count == s->room;
 }
 
 void cache_sample_begin(struct engine_space *es, size_t wanted)
@@ -31,7 +31,7 @@ void cache_sample_begin(struct engine_space *es, size_t wanted)
 	if (!s->list)
 		return;
 	s->count = 0;
-	s->ticks = 0;
+	s->made = 0;
 	s->wanted = wanted;
 	tables_free_first(&es->cache->tables);
 }
@@ -55,6 +55,13 @@ uint64_t cache_sample_ahead(const struct engine_space *es, uint64_t ahead)
 	return s->wanted && !cache_sample_is_full(s) && ahead > most ? most : ahead;
 }
 
+uint64_t cache_sample_transfers(const struct engine_space *es)
+{
+	const struct cache_sample *s = &es->sample;
+
+	return s->wanted && !cache_sample_is_full(s) ? s->room : TICKS_TRANSFERS;
+}
+
 /* Notes that the program may have written over are believed as far as they name an indirect branch
  * of the cache. */
 static void add(struct engine_space *es, const struct noted_arrival *noted, size_t n)
@@ -74,7 +81,7 @@ static void add(struct engine_space *es, const struct noted_arrival *noted, size
 }
 
 int cache_sample_take(const struct task *task, struct engine_space *es, const struct stretch *s,
-		      uint64_t ticks)
+		      uint64_t made)
 {
 	const struct engine_task *et = task->backend;
 	struct noted_arrival noted[256];
@@ -84,7 +91,7 @@ int cache_sample_take(const struct task *task, struct engine_space *es, const st
 
 	if (!room)
 		return 0;
-	es->sample.ticks += ticks;
+	es->sample.made += made;
 	if (bytes % sizeof noted[0] || count > room) /* it is scribbled over */
 		return 0;
 	for (size_t done = 0, n; done < count; done += n) {

@@ -74,8 +74,21 @@ static void take_kept(const struct code_cache *c, struct stretch *s,
 		fragment &&
 		fragment_counts_rounds(fragment, (uint32_t)(s->regs.rip - region_address(CODE_AT)));
 
-	s->rounds = rounds ? kept : 0;
+	s->rounds = rounds ? branch_log_bits(kept) : 0;
 	s->bits = rounds ? 1 : bits_as(c, kept);
+}
+
+/* In rounds of a cycle some registers are lent. */
+static void take_lent(struct stretch *s, const struct fragment *fragment,
+		      const struct state_entry *p)
+{
+	struct bt_regs *r = &s->regs;
+
+	if (p->state & STATE_RCX && fragment->lent[LENT_RCX])
+		r->rcx = *operand_register(r, fragment->lent[LENT_RCX] - 1u);
+	for (int i = 0; i < LENT_COUNT; i++)
+		if (fragment->lent[i])
+			*operand_register(r, fragment->lent[i] - 1u) = s->ctx.lent[i];
 }
 
 /* The application's state at a stop in the middle of the code. False: in the middle of a sequence.
@@ -88,10 +101,11 @@ static bool state_at_entry(struct task *task, const struct engine_space *es, str
 	struct state_entry room;
 	struct branch_log_record noted;
 	struct bt_regs *r = &s->regs;
+	uint32_t at = (uint32_t)(r->rip - region_address(CODE_AT));
 
 	if (!in_code(r->rip))
 		return false;
-	p = code_cache_state_at(c, (uint32_t)(r->rip - region_address(CODE_AT)), &fragment, &room);
+	p = code_cache_state_at(c, at, &fragment, &room);
 	if (!p || (p->state & STATE_BETWEEN && !(s->fault && p->state & STATE_PROBED)))
 		return false;
 	if (p->state & STATE_NOTED && !read_record(task, es, s->ctx.next, &noted))
@@ -116,6 +130,8 @@ static bool state_at_entry(struct task *task, const struct engine_space *es, str
 		r->rcx = s->ctx.rcx;
 	if (p->state & STATE_RCX && p->reg == X86_R10)
 		r->r10 = s->ctx.r10;
+	if (fragment_in_rounds(fragment, at))
+		take_lent(s, fragment, p);
 	s->compares = p->state & STATE_RCX && p->reg == X86_RDX;
 	if (s->compares) {
 		r->rax = s->ctx.rax;
@@ -324,6 +340,8 @@ static void guess_state(const struct code_cache *c, struct stretch *s, uint64_t 
 	}
 	if (p && p->state & STATE_SPILLED)
 		*operand_register(&s->regs, p->reg) = s->ctx.spill;
+	if (p && fragment_in_rounds(fragment, at))
+		take_lent(s, fragment, p);
 	if (p)
 		s->regs.rip = fragment->pc + (uint64_t)(int64_t)p->pc;
 	else if (fragment)
@@ -533,18 +551,20 @@ static void undo_noted_branch(struct task *task, struct engine_space *es, struct
 		undo_branch(task, s, fragment->pc + (uint64_t)(int64_t)p->pc);
 }
 
-/* How many conditionals and transfers there were (fragment_ticks.c). */
-static void count_stretch(struct task *task, const struct stretch *s)
+/* How many conditionals and transfers there were (fragment_ticks.c). Returns how many of both, as
+ * far as they are known one by one. */
+static uint64_t count_stretch(struct task *task, const struct stretch *s)
 {
-	const struct engine_task *et = task->backend;
-	uint64_t transfers = 0;
+	struct engine_task *et = task->backend;
+	uint64_t transfers = 0, ticks = ticks_of(s->bits) - ticks_of(et->ticks_start);
 
 	for (uint32_t i = 0; i < CTX_SLOT_COUNT; i++)
 		if (ticks_of(s->ctx.slots[i]) == ticks_of(s->bits))
 			transfers = i + (uint64_t)(uint32_t)((s->ctx.slots[i] >> TICKS_SHIFT) -
 							     (s->bits >> TICKS_SHIFT));
-	task_count(task, ticks_of(s->bits) - ticks_of(et->ticks_start),
-		   transfers - s->undone + s->called);
+	task_count(task, ticks, transfers - s->undone + s->called);
+	et->counted += ticks + transfers;
+	return ticks + transfers;
 }
 
 static void log_end(struct branch_log *log, const struct stretch *s)
@@ -572,6 +592,7 @@ static bool has_run(const struct engine_task *et, const struct stretch *s)
 int stretch_leave(struct task *task, struct engine_space *es, struct stretch *s)
 {
 	struct engine_task *et = task->backend;
+	uint64_t counted = 0;
 
 	engine_set_in_cache(et, false);
 	if (et->ticks ? cache_syscalls_take(task, es, s) : take_records(task, es, s))
@@ -579,11 +600,10 @@ int stretch_leave(struct task *task, struct engine_space *es, struct stretch *s)
 	if (s->arrival == ARRIVED_INDIRECT && !is_canonical(s->regs.rip))
 		(et->ticks ? undo_noted_branch : undo_wild_branch)(task, es, s);
 	if (et->ticks)
-		count_stretch(task, s);
+		counted = count_stretch(task, s);
 	else
 		log_end(task->log, s);
-	if (et->ticks &&
-	    cache_sample_take(task, es, s, ticks_of(s->bits) - ticks_of(et->ticks_start)))
+	if (et->ticks && cache_sample_take(task, es, s, counted))
 		return -BT_E_GONE;
 	if (task->log && branch_log_crowded(task->log))
 		task_settle(task);

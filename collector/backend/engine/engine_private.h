@@ -49,6 +49,7 @@ struct context {
 	uint64_t heap, code_bytes;
 	uint64_t device;
 	struct turn_watch turn;
+	uint64_t lent[LENT_COUNT];
 };
 _Static_assert(sizeof(struct context) == CTX_SIZE, "layout.h");
 _Static_assert(sizeof(struct branch_log_record) == RECORD_BYTES, "layout.h");
@@ -90,8 +91,9 @@ struct indirect_visit {
 
 /* Some of those visits, where no history is kept. */
 struct cache_sample {
-	uint64_t wanted; /* it is being taken over so many ticks; 0: it is not */
-	uint64_t ticks;  /* until now */
+	uint64_t wanted; /* it is being taken over so many branches, conditionals mostly; 0: it is
+			    not */
+	uint64_t made;   /* until now */
 	struct indirect_visit *list;
 	size_t count, room;
 };
@@ -226,8 +228,10 @@ struct engine_task {
 			*/
 	bool counts_on; /* ... and it has not */
 	struct descriptors_task descriptors;
-	uint64_t predicted_tick;    /* when its branches were last looked at for predictions */
-	bool looked_at;             /* of one that ran unseen */
+	uint64_t counted;      /* branches, in stretches of which no history is kept */
+	uint64_t predicted_at; /* how many branches there had been when they were last looked at for
+				predictions */
+	bool looked_at;        /* of one that ran unseen */
 	uint64_t gs_base, orig_rax; /* the application's, while it is in the cache */
 	bool straight;   /* out of the cache and into it again: signals are hidden as they were
 			    (stepper_hide_trap()), */
@@ -375,19 +379,21 @@ bool cache_predictions_now(const struct backend *b, const struct task *task,
 
 /* ---- cache_sample.c ---- */
 
-/* Begins a sample over so many ticks, from the next entry on, unless memory is short. The cache has
- * one user, no task is in it, and no history is kept. */
+/* Begins a sample over so many branches, from the next entry on, unless memory is short. The cache
+ * has one user, no task is in it, and no history is kept. */
 void cache_sample_begin(struct engine_space *es, size_t wanted);
-/* Whether the sample has as many ticks as were wanted, or no room for more visits. */
+/* Whether the sample has as many branches as were wanted, or no room for more visits. */
 bool cache_sample_is_full(const struct cache_sample *s);
 void cache_sample_end(struct engine_space *es);
 /* For a task that is about to enter the cache: its CTX_SAMPLE; and how many ticks it may run at
  * most, with `ahead` to its stop point. */
 uint64_t cache_sample_offset(const struct engine_space *es);
 uint64_t cache_sample_ahead(const struct engine_space *es, uint64_t ahead);
-/* The task has left the cache, after so many ticks there. Returns 0 or -BT_E_GONE. */
+/* ... how many transfers it may make without a conditional. */
+uint64_t cache_sample_transfers(const struct engine_space *es);
+/* The task has left the cache, after so many branches there. Returns 0 or -BT_E_GONE. */
 int cache_sample_take(const struct task *task, struct engine_space *es, const struct stretch *s,
-		      uint64_t ticks);
+		      uint64_t made);
 void cache_sample_release(struct cache_sample *s);
 
 /* ---- cache_profile.c ---- */

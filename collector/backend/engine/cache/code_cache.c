@@ -626,11 +626,26 @@ static bool drop(struct code_cache *c, uint64_t start, uint64_t end)
 	return w.any;
 }
 
+/* A branch there has no prediction any more: what closed a cycle with it closes none. */
+static void open_cycles(struct code_cache *c, uint64_t start, uint64_t end)
+{
+	struct prediction *g;
+
+	for (uint32_t i = 0; (g = predictions_next(&c->predictions, start, end, &i)); i++) {
+		if (!g->closes)
+			continue;
+		g->to = 0;
+		drop(c, g->from, g->from + g->len);
+	}
+}
+
 bool code_cache_predict(struct code_cache *c, const struct prediction *prediction)
 {
 	if (!predictions_put(&c->predictions, prediction))
 		return false;
 	drop(c, prediction->from, prediction->from + prediction->len);
+	if (!prediction->to)
+		open_cycles(c, prediction->from, prediction->from + prediction->len);
 	return true;
 }
 

@@ -35,6 +35,15 @@
 
 #define FRAGMENT_NONE ADDRESS_LISTS_NONE
 
+/* What registers are for that a cycle does not use, in the rounds of it that are a fragment
+ * (fragment_rounds.c). */
+enum lent {
+	LENT_RCX,        /* is rcx, which may be used; or has the application's while rcx is used */
+	LENT_BASE,       /* an address near which operands lie that are beside their code */
+	LENT_PREDICTION, /* 0 less an address near which predictions lie */
+	LENT_COUNT,
+};
+
 /* A piece of cache code with one way in (two: the indirect entry checks the address first). */
 struct fragment {
 	uint64_t pc;
@@ -60,18 +69,26 @@ struct fragment {
 	uint8_t debt; /* with at most so many conditionals since the last one may it be entered */
 	bool passes; /* what leads on from it leads back, for that has no conditional where it leads
 			to */
-	uint8_t last_len; /* of its last instruction */
-	bool head : 1;    /* of a loop, most likely: it needs its safe point */
-	bool x87 : 1;     /* it has x87 instructions */
-	uint16_t rounds;  /* of a cycle of direct jumps that is the whole fragment: from here on, as
-			     an offset from start, r11 counts rounds (fragment_rounds.c); 0: it does
-			     not */
+	uint8_t last_len;            /* of its last instruction */
+	bool head : 1;               /* of a loop, most likely: it needs its safe point */
+	bool x87 : 1;                /* it has x87 instructions */
+	uint16_t rounds, rounds_end; /* between these offsets from start are rounds of a cycle; end
+					0: there are none. There */
+	bool counts : 1;             /* ... r11 counts them; */
+	uint8_t lent[LENT_COUNT]; /* ... these registers are lent, one more than their numbers; 0:
+				     none. The application's are in the context */
 };
 
-/* Whether r11 counts rounds at an offset of the code that lies in the fragment. */
+/* Whether an offset of the code lies in rounds of the fragment. */
+static inline bool fragment_in_rounds(const struct fragment *frag, uint32_t offset)
+{
+	return offset >= frag->start + frag->rounds && offset < frag->start + frag->rounds_end;
+}
+
+/* Whether r11 counts rounds there. */
 static inline bool fragment_counts_rounds(const struct fragment *frag, uint32_t offset)
 {
-	return frag->rounds && offset >= frag->start + frag->rounds;
+	return frag->counts && fragment_in_rounds(frag, offset);
 }
 
 /* What those that wait for a fragment want of it. Along links between fragments without a safe
@@ -129,8 +146,8 @@ struct code_cache {
 	int mem;         /* else: /proc/TID/mem of the space, -1: not open */
 	struct segment_table *segments;
 	struct predictions predictions;
-	uint64_t prediction_wait; /* a task's branches are not looked at for predictions before it
-				     has made so many more ticks, 0: at first */
+	uint64_t prediction_wait; /* a task's branches are not looked at for predictions before
+				     there are so many more, 0: at first */
 	uint8_t *code; /* the code area: the file's, or a mirror of it as far as it is used */
 	size_t code_len, code_cap, filled; /* filled: of the file, memory that is real */
 	struct fragment *fragments;

@@ -70,7 +70,9 @@ enum {
 	CTX_SPIN_NEXT = 0x110,  /* CTX_NEXT at the last of them */
 	CTX_PAUSES = 0x118,     /* PAUSEs after which it stops */
 	CTX_WAITED = 0x120,     /* nonzero: they do */
-	CTX_SIZE = 0x128,
+	CTX_LENT = 0x128, /* the application's registers that a cycle lends to its fragment (enum
+			     lent) */
+	CTX_SIZE = 0x140,
 	STOP_BYTES = 5, /* of what leads to a stop, or is one, where CTX_BACK leads to; behind it
 			   the task goes on */
 
@@ -173,12 +175,12 @@ enum { BITS_CAPACITY = 46, BITS_DEBT = 15 };
 
 /* The same where only ticks are counted: conditionals below, room for transfers from bit
  * TICKS_SHIFT on, which is as far as an LEA reaches. From this number of conditionals on, or when
- * bits of the mask are 1, either is used up. */
+ * bits of the mask are 1, either is used up: so many transfers there are room for. */
 enum { TICKS_SHIFT = 31 };
-#define TICKS_LIMIT (1ull << 24)
-#define TICKS_START 0x00ffffff80000000ull
-#define TICKS_MASK  0xff0000007f000000ull
-#define TICKS_NONE  0x7fffffffull /* a number of conditionals that there never is */
+#define TICKS_LIMIT     (1ull << 24)
+#define TICKS_TRANSFERS 0x1ffffffull
+#define TICKS_MASK      0xff0000007f000000ull
+#define TICKS_NONE      0x7fffffffull /* a number of conditionals that there never is */
 
 static inline uint32_t ticks_of(uint64_t r11) { return r11 & TICKS_NONE; }
 

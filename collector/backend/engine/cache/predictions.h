@@ -5,9 +5,10 @@
  *
  * A prediction is the branch's from one generation of segments to another. It must not close a
  * cycle that leaves no record: the code from the prediction on, up to the next conditional or the
- * next indirect branch without a prediction, does not come back to the branch. So the prediction
- * goes when something of that code does. Part of the code cache, which drops the fragments of a
- * prediction when it changes. No state but the struct. */
+ * next indirect branch that writes a record, does not come back to the branch. So the prediction
+ * goes when something of that code does. Or the branch writes a record even where the prediction is
+ * right: it *closes* a cycle. Part of the code cache, which drops the fragments of a prediction
+ * when it changes. No state but the struct. */
 #ifndef BT_PREDICTIONS_H
 #define BT_PREDICTIONS_H
 
@@ -25,7 +26,8 @@ struct prediction {
 	uint64_t from;  /* the branch */
 	uint64_t to;    /* 0: none any more */
 	uint32_t wrong; /* how often it had to be taken back */
-	uint32_t len;   /* of the branch */
+	bool closes;
+	uint32_t len; /* of the branch */
 	struct {
 		uint64_t start, end;
 	} spans[PREDICTION_SPANS]; /* the code that leads on from there */

@@ -230,7 +230,7 @@ static bool take_made(struct made *made, const struct code_cache *c,
 	made->len = fragment->end - fragment->start;
 	made->exits = c->exit_count - fragment->exit_first;
 	if (made->len > CODE_MAX || fragment->span_count > PERSISTED_SEGMENTS ||
-	    !fragment->span_count || fragment->dead || fragment->unlinked || fragment->rounds)
+	    !fragment->span_count || fragment->dead || fragment->unlinked || fragment->rounds_end)
 		return false;
 	memcpy(made->code, c->code + fragment->start, made->len);
 	for (uint32_t i = 0; i < made->exits; i++) {

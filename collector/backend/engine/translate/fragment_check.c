@@ -218,7 +218,7 @@ void fragment_emit_loop_record(struct translation *t, const struct step *s)
 	fragment_map_state(t, s, STATE_BETWEEN, 0);
 	t->loop_trap = fragment_emit_record(t, t->last_segment, BRANCH_LOG_LOOP,
 					    t->cache->safe_point_record);
-	t->loop_target = target_of(s);
+	t->loop_target = fragment_way_on(t, s);
 }
 
 void fragment_emit_mark(struct translation *t)

@@ -178,7 +178,12 @@ static void emit_rip_relative(struct translation *t, const struct step *s)
 		return;
 	}
 	if (t->loop.lent) {
-		fragment_emit_lent(t, s);
+		fragment_emit_lent(t, s, t->loop.reg, t->loop.base);
+		return;
+	}
+	if (fragment_lent(t, LENT_BASE) >= 0) {
+		fragment_emit_lent(t, s, (unsigned)fragment_lent(t, LENT_BASE),
+				   t->lent_near[LENT_BASE]);
 		return;
 	}
 	for (size_t i = 0; i < sizeof lent; i++)
@@ -532,6 +537,21 @@ static void emit_plain_indirect(struct translation *t, const struct step *s)
 		emit_indirect(t, s);
 }
 
+/* The same in the midst of code: the literal comes behind the fragment. */
+static void push_return_address(struct translation *t, uint64_t addr)
+{
+	size_t site = emit_return_address(t, addr);
+
+	if (site)
+		t->literals[t->literal_count++] = (struct literal){site, addr};
+}
+
+void fragment_emit_literals(struct translation *t)
+{
+	for (int i = 0; i < t->literal_count; i++)
+		emit_literal(t, t->literals[i].value, t->literals[i].site);
+}
+
 static void emit_call(struct translation *t, const struct step *s)
 {
 	size_t literal;
@@ -547,6 +567,13 @@ static void emit_call(struct translation *t, const struct step *s)
 	emit_literal(t, behind(s), literal);
 }
 
+/* A return leads where it is predicted to. */
+static void emit_pop(struct translation *t, const struct step *s)
+{
+	EMIT(&t->out, 0x48, 0x8d, 0xa4, 0x24); /* lea rsp, [rsp+8+more] */
+	emit_u32(&t->out, 8 + popped_more(s));
+}
+
 /* The branch leads where it is predicted to. */
 static void emit_hit(struct translation *t, const struct step *s, uint64_t prediction)
 {
@@ -555,26 +582,35 @@ static void emit_hit(struct translation *t, const struct step *s, uint64_t predi
 
 	emit_load(e, X86_RCX, CTX_RCX);
 	fragment_map_state(t, s, 0, 0);
-	if (s->insn.class == BT_INSN_ICALL) {
+	if (s->insn.class == BT_INSN_ICALL)
 		literal = emit_return_address(t, behind(s));
-	} else if (s->insn.class == BT_INSN_RET) {
-		EMIT(e, 0x48, 0x8d, 0xa4, 0x24); /* lea rsp, [rsp+8+more] */
-		emit_u32(e, 8 + popped_more(s));
-	}
+	else if (s->insn.class == BT_INSN_RET)
+		emit_pop(t, s);
 	fragment_map_state(t, s, STATE_BETWEEN, 0);
 	fragment_count_transfer(t, s);
+	fragment_emit_loop_record(t, s);
 	emit_align_link(e, 1);
 	fragment_add_cold(t, emit_jump(e), prediction, EXIT_LINK);
 	emit_literal(t, behind(s), literal);
 }
 
-/* From rcx, which is what the branch leads to, the prediction is taken. r10 is lent where that is
+/* From rcx, which is what the branch leads to, the prediction is taken. r10 is used where that is
  * no displacement. */
-static void emit_difference(struct emitter *e, uint64_t prediction)
+static void emit_difference(struct translation *t, uint64_t prediction)
 {
+	struct emitter *e = &t->out;
+	int lent = fragment_lent(t, LENT_PREDICTION);
+
 	if (prediction <= INT32_MAX) {
 		EMIT(e, 0x48, 0x8d, 0x89); /* lea rcx, [rcx-prediction] */
 		emit_u32(e, -(uint32_t)prediction);
+		return;
+	}
+	if (lent >= 0) {
+		EMIT(e, (uint8_t)(0x48 | lent >> 3 << 1), 0x8d, 0x8c,
+		     (uint8_t)((lent & 7) << 3 |
+			       X86_RCX)); /* lea rcx, [rcx+lent+near-prediction] */
+		emit_u32(e, (uint32_t)(t->lent_near[LENT_PREDICTION] - prediction));
 		return;
 	}
 	EMIT(e, 0x49, 0xba); /* mov r10, -prediction */
@@ -582,16 +618,17 @@ static void emit_difference(struct emitter *e, uint64_t prediction)
 	EMIT(e, 0x4a, 0x8d, 0x0c, 0x11); /* lea rcx, [rcx+r10] */
 }
 
-static void emit_prediction(struct translation *t, const struct step *s, uint64_t prediction)
+/* rcx, which goes to the context, becomes `right` where the branch leads where it is predicted to.
+ */
+static void emit_guess_test(struct translation *t, const struct step *s, uint64_t prediction,
+			    unsigned right)
 {
 	struct emitter *e = &t->out;
-	bool lends = prediction > INT32_MAX;
-	int transfers = t->transfers;
-	size_t over = 0;
+	bool lends = prediction > INT32_MAX && fragment_lent(t, LENT_PREDICTION) < 0;
 
 	fragment_bring_bits(t, s);
 	fragment_map_state(t, s, 0, 0);
-	emit_store(e, X86_RCX, CTX_RCX);
+	fragment_take_rcx(t);
 	if (lends)
 		emit_store(e, X86_R10, CTX_R10);
 	if (s->insn.class == BT_INSN_RET)
@@ -599,10 +636,20 @@ static void emit_prediction(struct translation *t, const struct step *s, uint64_
 	else
 		emit_target(t, s, X86_RCX, false);
 	fragment_map_state(t, s, STATE_RCX, lends ? X86_R10 : 0);
-	emit_difference(e, prediction - t->cache->fast_loop);
+	emit_difference(t, prediction - right);
 	if (lends)
 		emit_load(e, X86_R10, CTX_R10);
-	if (t->cache->fast_loop) {
+}
+
+static void emit_prediction(struct translation *t, const struct step *s, uint64_t prediction)
+{
+	struct emitter *e = &t->out;
+	bool loops = t->cache->fast_loop && !t->loops; /* a record is too long for it */
+	int transfers = t->transfers;
+	size_t over = 0;
+
+	emit_guess_test(t, s, prediction, loops);
+	if (loops) {
 		EMIT(e, 0xe2, 0); /* loop, behind the hit */
 		over = e->len;
 	} else {
@@ -610,7 +657,7 @@ static void emit_prediction(struct translation *t, const struct step *s, uint64_
 		t->miss_site = emit_jump(e);
 	}
 	emit_hit(t, s, prediction);
-	if (t->cache->fast_loop) {
+	if (loops) {
 		emit_short(e, over, e->len);
 		fragment_map_state(t, s, STATE_RCX, 0);
 		t->miss_site = emit_jump(e);
@@ -644,6 +691,28 @@ static void emit_any_indirect(struct translation *t, const struct step *s)
 		emit_prediction(t, s, prediction);
 	else
 		emit_plain_indirect(t, s);
+}
+
+void fragment_emit_on(struct translation *t, const struct step *s)
+{
+	struct emitter *e = &t->out;
+
+	if (is_indirect(s)) {
+		emit_guess_test(t, s, fragment_prediction(t, s), 0);
+		EMIT(e, 0xe3, 5); /* jrcxz over the jump */
+		t->misses[t->miss_count++] =
+			(struct missed){emit_jump(e), (int)(s - t->steps) % t->round};
+		fragment_give_rcx(t);
+	}
+	fragment_bring_bits(t, s);
+	fragment_map_state(t, s, 0, 0);
+	if (s->insn.class == BT_INSN_CALL || s->insn.class == BT_INSN_ICALL)
+		push_return_address(t, behind(s));
+	else if (s->insn.class == BT_INSN_RET)
+		emit_pop(t, s);
+	if (s->insn.class != BT_INSN_JMP && s->insn.class != BT_INSN_IJMP)
+		fragment_map_state(t, s, STATE_BETWEEN, 0);
+	fragment_count_transfer(t, s);
 }
 
 void fragment_emit_end(struct translation *t, uint64_t pc, uint8_t kind)
@@ -794,8 +863,10 @@ void fragment_emit_step(struct translation *t, int i)
 		fragment_emit_comparison(t);
 	if (is_paired(t, i))
 		emit_before_pair(t, i);
-	if (t->round && s->insn.class == BT_INSN_JMP && target_of(s) == t->pc) {
-		fragment_emit_round(t, s, i + 1 == t->count);
+	if (t->round && s->insn.class != BT_INSN_PLAIN) {
+		fragment_emit_on(t, s);
+		if ((i + 1) % t->round == 0)
+			fragment_end_round(t, i + 1 == t->count);
 		return;
 	}
 	if (s->insn.class == BT_INSN_JMP) {

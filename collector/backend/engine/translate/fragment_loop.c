@@ -112,13 +112,13 @@ void fragment_end_loop(struct translation *t)
 	fragment_map_state(t, NULL, 0, 0);
 }
 
-void fragment_emit_lent(struct translation *t, const struct step *s)
+void fragment_emit_lent(struct translation *t, const struct step *s, unsigned reg, uint64_t base)
 {
 	const struct x86_insn *in = &s->insn;
 
 	emit_bytes(&t->out, s->bytes, in->modrm_at);
-	emit_u8(&t->out, (uint8_t)(0x80 | (s->bytes[in->modrm_at] & 0x38) | t->loop.reg));
-	emit_u32(&t->out, (uint32_t)(target_of(s) - t->loop.base));
+	emit_u8(&t->out, (uint8_t)(0x80 | (s->bytes[in->modrm_at] & 0x38) | reg));
+	emit_u32(&t->out, (uint32_t)(target_of(s) - base));
 	emit_bytes(&t->out, s->bytes + in->disp_at + 4, (size_t)(in->len - in->disp_at - 4));
 }
 

@@ -249,8 +249,41 @@ static int conditionals(const struct translation *t)
 	return n;
 }
 
-/* The instruction at pc may be part of a cycle of direct jumps. In the routines nobody knows that
- * r11 counts rounds. */
+static const struct prediction *prediction_of(const struct translation *t, const struct step *s)
+{
+	if (!is_indirect(s))
+		return NULL;
+	return t->supposed && t->supposed->from == s->pc
+		       ? t->supposed
+		       : predictions_get(&t->cache->predictions, s->pc);
+}
+
+uint64_t fragment_prediction(const struct translation *t, const struct step *s)
+{
+	const struct prediction *prediction = prediction_of(t, s);
+
+	return prediction ? prediction->to : 0;
+}
+
+/* Whether the branch leads on without a record where its prediction is right. */
+static bool leads_on_silently(const struct translation *t, const struct step *s)
+{
+	const struct prediction *prediction = prediction_of(t, s);
+
+	return prediction && prediction->to && !prediction->closes;
+}
+
+uint64_t fragment_way_on(const struct translation *t, const struct step *s)
+{
+	if (s->insn.class == BT_INSN_PLAIN)
+		return behind(s);
+	return s->insn.class == BT_INSN_JMP || s->insn.class == BT_INSN_CALL
+		       ? target_of(s)
+		       : fragment_prediction(t, s);
+}
+
+/* The instruction at pc may be part of a cycle without a conditional. Where a task is in
+ * a routine, what r11 counts is not known. */
 static bool fetch_of_cycle(struct translation *t, uint64_t pc, struct step *s)
 {
 	*s = (struct step){0};
@@ -258,20 +291,25 @@ static bool fetch_of_cycle(struct translation *t, uint64_t pc, struct step *s)
 	    is_mutable(t, behind(s) - 1))
 		return false;
 	s->inlined_jump = s->insn.class == BT_INSN_JMP;
-	return s->inlined_jump || (s->insn.class == BT_INSN_PLAIN && !fragment_needs_routine(s));
+	return fragment_way_on(t, s) && !fragment_needs_routine(s);
 }
 
-/* How many instructions execution passes from the fragment's beginning until a jump leads back to
- * it, where nothing but direct jumps lies between. 0: there are others, or too many. */
+/* How many instructions execution passes from the fragment's beginning until a branch leads back to
+ * it, where nothing lies between but direct branches and those that have a prediction. 0: there are
+ * others, or too many; or it begins with an indirect branch. For where a prediction of the cycle is
+ * wrong, the fragment that begins with its branch makes that: a cycle would lead back to its own
+ * beginning for ever. */
 static int steps_of_cycle(struct translation *t)
 {
 	uint64_t pc = t->pc;
 	struct step s;
 
 	for (int n = 1; n <= FRAGMENT_INSNS && fetch_of_cycle(t, pc, &s); n++) {
-		pc = s.inlined_jump ? target_of(&s) : behind(&s);
+		if (n == 1 && is_indirect(&s))
+			return 0;
+		pc = fragment_way_on(t, &s);
 		if (pc == t->pc)
-			return s.inlined_jump ? n : 0;
+			return s.insn.class == BT_INSN_PLAIN ? 0 : n;
 	}
 	return 0;
 }
@@ -283,15 +321,17 @@ static void read_rounds(struct translation *t)
 	uint64_t pc = t->pc;
 	int n, rounds;
 
-	if (t->cache->kind.ticks || t->mutable || t->ends_outside ||
-	    last->insn.class != BT_INSN_JMP || last->inlined_jump || conditionals(t))
+	if (t->mutable || t->ends_outside || last->inlined_jump || conditionals(t))
+		return;
+	if (last->insn.class != BT_INSN_JMP &&
+	    !t->cache->predictions.count) /* what it calls does not return, then */
 		return;
 	n = steps_of_cycle(t);
 	if (!n)
 		return;
 	for (int i = 0; i < n; i++) {
 		(void)fetch_of_cycle(t, pc, &t->steps[i]);
-		pc = t->steps[i].inlined_jump ? target_of(&t->steps[i]) : behind(&t->steps[i]);
+		pc = fragment_way_on(t, &t->steps[i]);
 	}
 	rounds = FRAGMENT_INSNS / n < ROUNDS_MOST ? FRAGMENT_INSNS / n : ROUNDS_MOST;
 	for (int i = n; i < n * rounds; i++)
@@ -311,11 +351,6 @@ void fragment_read(struct translation *t)
 	if (t->count == FRAGMENT_INSNS ||
 	    (t->count && !t->ends_outside && t->steps[t->count - 1].inlined_jump))
 		t->steps[t->count - 1].inlined_jump = false;
-}
-
-uint64_t fragment_prediction(const struct translation *t, const struct step *s)
-{
-	return is_indirect(s) ? predictions_find(&t->cache->predictions, s->pc) : 0;
 }
 
 /* What begins at start and ends with the instruction s. */
@@ -365,11 +400,13 @@ static bool may_come_to(struct translation *t, uint64_t pc, uint64_t to)
 }
 
 /* A cycle of direct branches without a conditional leaves no other record; each has a branch that
- * leads back. */
+ * leads back. Of those with a prediction one says so. */
 static bool closes_silent_cycle(struct translation *t)
 {
 	const struct step *last = &t->steps[t->count - 1];
 
+	if (!t->round && !t->ends_outside && is_indirect(last))
+		return fragment_prediction(t, last) && !leads_on_silently(t, last);
 	if (t->round || t->ends_outside ||
 	    (last->insn.class != BT_INSN_JMP && last->insn.class != BT_INSN_CALL) ||
 	    target_of(last) > last->pc)
@@ -482,6 +519,8 @@ void fragment_place_safe_point(struct translation *t, bool indirect)
 
 	t->loops = closes_silent_cycle(t);
 	t->check_at = -1;
+	if (t->round) /* it looks between its rounds */
+		return;
 	/* Where only ticks are counted, who comes by an indirect branch is to look: here, where
 	 * that costs least, or in the entry. */
 	t->fragment.head = needed;
@@ -512,10 +551,11 @@ static void read_on(struct translation *t, uint64_t start, struct step *s)
 /* The code of s is part of what leads on from a prediction. */
 static bool note_span(struct prediction *g, const struct step *s)
 {
-	if (g->span_count && g->spans[g->span_count - 1].end == s->pc) {
-		g->spans[g->span_count - 1].end = behind(s);
-		return true;
-	}
+	for (size_t i = g->span_count; i--;)
+		if (g->spans[i].end == s->pc) {
+			g->spans[i].end = behind(s);
+			return true;
+		}
 	if (g->span_count == PREDICTION_SPANS)
 		return false;
 	g->spans[g->span_count].start = s->pc;
@@ -530,6 +570,21 @@ static bool fetch_fixed(struct translation *t, uint64_t pc, struct step *s)
 	       fetch(t, pc, s);
 }
 
+/* Whether the prediction closes a cycle that can be a fragment by itself: one that begins where an
+ * indirect branch leads to an instruction that is none. Else a record where it is right costs more
+ * than one without a prediction. */
+static bool may_close(struct translation *t, struct prediction *prediction)
+{
+	struct step s = {0};
+
+	prediction->closes = true;
+	t->supposed = prediction;
+	t->pc = prediction->to;
+	while (t->pc != prediction->from && fetch_of_cycle(t, t->pc, &s) && is_indirect(&s))
+		t->pc = fragment_way_on(t, &s);
+	return steps_of_cycle(t);
+}
+
 bool fragment_may_predict(struct translation *t, uint64_t from, uint64_t to,
 			  struct prediction *prediction)
 {
@@ -542,7 +597,9 @@ bool fragment_may_predict(struct translation *t, uint64_t from, uint64_t to,
 		return false;
 	prediction->len = s.insn.len;
 	for (int i = 0; i < LOOK_AHEAD; i++) {
-		if (to == from || !fetch_fixed(t, to, &s) || !note_span(prediction, &s))
+		if (to == from)
+			return may_close(t, prediction);
+		if (!fetch_fixed(t, to, &s) || !note_span(prediction, &s))
 			return false;
 		if (is_conditional(&s))
 			return true;
@@ -550,7 +607,9 @@ bool fragment_may_predict(struct translation *t, uint64_t from, uint64_t to,
 			to = behind(&s);
 		else if (s.insn.class == BT_INSN_JMP || s.insn.class == BT_INSN_CALL)
 			to = target_of(&s);
-		else if (!(to = fragment_prediction(t, &s)))
+		else if (leads_on_silently(t, &s))
+			to = fragment_prediction(t, &s);
+		else
 			return true;
 	}
 	return false;
@@ -588,7 +647,8 @@ bool fragment_add_segments(struct translation *t)
 			return false;
 		if (number == SEGMENT_NONE)
 			number = t->last_segment;
-		start = seg.kind == BT_BRANCH_JMP ? seg.to : seg.end;
+		if (!last)
+			start = t->steps[i + 1].pc;
 	}
 	t->fragment.segment = number;
 	for (int i = 0; i < t->seen_count; i++)

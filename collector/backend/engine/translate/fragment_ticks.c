@@ -107,7 +107,7 @@ void fragment_emit_loop_test(struct translation *t, const struct step *s)
 	fragment_patch_stop(t, sites);
 	emit_load(e, X86_RCX, CTX_RCX);
 	t->loop_trap = (uint32_t)e->len;
-	t->loop_target = target_of(s);
+	t->loop_target = fragment_way_on(t, s);
 	emit_u8(e, 0xcc);
 	emit_patch(e, over, e->base + e->len);
 }

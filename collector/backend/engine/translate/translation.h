@@ -47,6 +47,18 @@ struct cold {
 	struct fragment_demand demand;
 };
 
+/* Of a prediction in the rounds of a cycle: the jump to where it is wrong; which step. */
+struct missed {
+	size_t site;
+	int step;
+};
+
+/* A number that code refers to with a displacement at site. */
+struct literal {
+	size_t site;
+	uint64_t value;
+};
+
 struct translation {
 	struct step steps[FRAGMENT_INSNS];
 	struct cold cold[COLD_MAX];
@@ -66,6 +78,8 @@ struct translation {
 	bool mutable;      /* the code compares itself */
 	bool marked;       /* it marks that it has run */
 	bool loops; /* its last branch closes a cycle that would leave no record: it writes one */
+	const struct prediction
+		*supposed;              /* is tried: it counts as one of the cache's. NULL: none */
 	struct segment seen[SEEN_MOST]; /* where one was looked for, in vain: the fragment rests on
 					   that code, too */
 	int seen_count;
@@ -78,9 +92,17 @@ struct translation {
 	int cold_count;
 	uint32_t loop_trap;
 	uint64_t loop_target;
-	uint32_t rounds_trap;          /* of the stop behind some rounds; 0: none */
-	size_t check_site, check_back; /* of the safe point's cold part; site 0: none */
-	size_t check_behind;           /* behind the instruction that it stands before */
+	uint32_t rounds_trap;            /* of the stop between some of them and others; 0: none */
+	size_t rounds_sites[STOP_TESTS]; /* of the jumps to it, where only ticks are counted */
+	struct missed misses[FRAGMENT_INSNS]; /* of predictions in the rounds */
+	int miss_count;
+	struct literal literals[FRAGMENT_INSNS]; /* return addresses of calls in them */
+	int literal_count;
+	uint64_t lent_near[LENT_COUNT]; /* what LENT_BASE is, what LENT_PREDICTION is the negative
+					   of */
+	bool lends;                     /* fragment.lent are lent now */
+	size_t check_site, check_back;  /* of the safe point's cold part; site 0: none */
+	size_t check_behind;            /* behind the instruction that it stands before */
 	int state_count;
 	bool r11_in;                 /* r11 is the application's now */
 	size_t full_site, full_trap; /* of the jump of the indirect branch on the way to where it
@@ -150,6 +172,9 @@ bool fragment_may_predict(struct translation *t, uint64_t from, uint64_t to,
 /* Where the branch is predicted to lead, 0. */
 uint64_t fragment_prediction(const struct translation *t, const struct step *s);
 
+/* Where execution goes on behind s: 0, that is not known. */
+uint64_t fragment_way_on(const struct translation *t, const struct step *s);
+
 /* Enters its segments and spans. False without memory. */
 bool fragment_add_segments(struct translation *t);
 
@@ -188,6 +213,12 @@ void fragment_emit_plain(struct translation *t, const struct step *s);
  * int3 at which it stops; where no history is kept there is none. */
 uint32_t fragment_emit_miss(struct translation *t);
 
+/* The branch s in the midst of a fragment: on to where it leads, or is predicted to lead. */
+void fragment_emit_on(struct translation *t, const struct step *s);
+
+/* Behind the fragment. */
+void fragment_emit_literals(struct translation *t);
+
 /* Behind the last step: on to pc. */
 void fragment_emit_end(struct translation *t, uint64_t pc, uint8_t kind);
 
@@ -206,8 +237,9 @@ bool fragment_closes_loop(const struct translation *t, const struct step *s);
 void fragment_emit_branch_back(struct translation *t, const struct step *s);
 void fragment_end_loop(struct translation *t);
 
-/* An instruction in the loop with the operand that the register is for. */
-void fragment_emit_lent(struct translation *t, const struct step *s);
+/* An instruction with its operand beside its code made one of the register, which is so many bytes
+ * away from there. */
+void fragment_emit_lent(struct translation *t, const struct step *s, unsigned reg, uint64_t base);
 
 /* The safe point's cold part begins: the register is the application's there; and it is about to go
  * back. */
@@ -251,13 +283,26 @@ void fragment_patch_stop(struct translation *t, const size_t sites[STOP_TESTS]);
 /* The last branch, which closes a cycle without a conditional: whether to stop there. */
 void fragment_emit_loop_test(struct translation *t, const struct step *s);
 
-/* ---- fragment_rounds.c: only where history is kept, in a fragment with t->round ---- */
+/* ---- fragment_rounds.c: in a fragment with t->round ---- */
+
+/* Decides which registers are lent. */
+void fragment_plan_rounds(struct translation *t);
+
+/* The register that is lent for this now, -1. */
+int fragment_lent(const struct translation *t, enum lent what);
+
+/* rcx is used from here on; it is the application's again. */
+void fragment_take_rcx(struct translation *t);
+void fragment_give_rcx(struct translation *t);
 
 /* Before the first step. */
 void fragment_begin_rounds(struct translation *t);
 
-/* The jump s, which ends a round. last: of the fragment. */
-void fragment_emit_round(struct translation *t, const struct step *s, bool last);
+/* Behind the branch that ends a round. last: of the fragment. */
+void fragment_end_round(struct translation *t, bool last);
+
+/* Behind the fragment: where predictions in its rounds are wrong. */
+void fragment_emit_misses(struct translation *t);
 
 /* ---- fragment_check.c ---- */
 

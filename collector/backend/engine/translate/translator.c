@@ -32,6 +32,7 @@ static void emit_exits(struct translation *t)
 				  .goes_on = !t->cache->kind.ticks};
 	uint32_t trap;
 
+	fragment_emit_literals(t);
 	if (t->loop_trap && !t->out.overflow)
 		t->out.overflow = !code_cache_add_exit(t->cache, &loop);
 	if (t->rounds_trap && !t->out.overflow) {
@@ -41,6 +42,7 @@ static void emit_exits(struct translation *t)
 
 		t->out.overflow = !code_cache_add_exit(t->cache, &x);
 	}
+	fragment_emit_misses(t);
 	if (t->miss_site) {
 		struct cache_exit x = {.kind = EXIT_STOP,
 				       .target = t->steps[t->count - 1].pc,
@@ -218,6 +220,7 @@ uint32_t translator_translate(struct code_cache *c, const struct code_source *so
 	if (t->count) {
 		fragment_place_safe_point(t, indirect);
 		fragment_plan_loop(t);
+		fragment_plan_rounds(t);
 		t->marked = source->is_marked && c->fragment_count < MARKS &&
 			    source->is_marked(source->arg, pc);
 		number = build(t, indirect);

@@ -39,8 +39,9 @@ uint32_t translator_translate(struct code_cache *c, const struct code_source *so
 			      bool indirect);
 
 /* Whether the indirect branch at `from`, if it were predicted to lead to `to`, would close no cycle
- * that leaves no record, as far as is known for as long as this code stays: all of it lies on pages
- * that change only with their mappings. Fills in *prediction then. */
+ * that leaves no record, or one that can be a fragment by itself; as far as is known for as long as
+ * this code stays: all of it lies on pages that change only with their mappings. Fills in
+ * *prediction then. */
 bool translator_may_predict(struct code_cache *c, const struct code_source *source, uint64_t from,
 			    uint64_t to, struct prediction *prediction);
 
