@@ -55,11 +55,63 @@ static uint64_t syscalls(uint64_t x) { return x + (uint64_t)syscall(SYS_getppid)
 /* As daemons close what may be open; it is not. */
 static uint64_t closes(uint64_t x) { return x + !close(1000 + (int)(x & 0xffff)) + 1; }
 
+/* Loops without a conditional: where the last jump leads says a CMOV. */
+enum { SILENT_ROUNDS = 1 << 20 };
+
+/* ... around a call. */
+static uint64_t returns(uint64_t x)
+{
+	uint64_t count = SILENT_ROUNDS;
+
+	__asm__ volatile("lea -128(%%rsp), %%rsp\n\tlea 1f(%%rip), %%rdx\n\tlea 3f(%%rip), "
+			 "%%rdi\n1: call 2f\n\tdec %1\n\tcmovz %%rdi, %%rdx\n\tjmp *%%rdx\n"
+			 "2: lea 3(%0,%0), %0\n\tret\n3: lea 128(%%rsp), %%rsp"
+			 : "+r"(x), "+r"(count)::"rdx", "rdi", "cc", "memory");
+	return x;
+}
+
+/* ... an interpreter's, of four operations, in a loop of its program. */
+static uint64_t operations(uint64_t x)
+{
+	static const uint8_t program[] = {0, 1, 2, 3};
+	uint64_t count = SILENT_ROUNDS, table[5];
+	const uint8_t *at = program;
+
+	__asm__ volatile("lea 1f(%%rip), %%rdx\n\tmov %%rdx, (%3)\n\tlea 2f(%%rip), %%rdx\n\tmov "
+			 "%%rdx, 8(%3)\n\tlea 3f(%%rip), %%rdx\n\tmov %%rdx, 16(%3)\n\t"
+			 "lea 4f(%%rip), %%rdx\n\tmov %%rdx, 24(%3)\n\tlea 5f(%%rip), %%rdi\n\txor "
+			 "%%edx, %%edx\n"
+			 "1: lea 7(%0), %0\n\tmovzbl 1(%2,%%rdx), %%eax\n\tjmp *(%3,%%rax,8)\n"
+			 "2: lea (%0,%0), %0\n\tmovzbl 2(%2,%%rdx), %%eax\n\tjmp *(%3,%%rax,8)\n"
+			 "3: lea (%0,%1), %0\n\tmovzbl 3(%2,%%rdx), %%eax\n\tjmp *(%3,%%rax,8)\n"
+			 "4: dec %1\n\tmov (%3), %%rax\n\tcmovz %%rdi, %%rax\n\tjmp *%%rax\n"
+			 "5:"
+			 : "+r"(x), "+r"(count)
+			 : "r"(at), "r"(table)
+			 : "rax", "rdx", "rdi", "cc", "memory");
+	return x;
+}
+
+/* ... around a system call. */
+static uint64_t asks(uint64_t x)
+{
+	uint64_t count = SILENT_ROUNDS >> 8;
+
+	__asm__ volatile(
+		"lea 1f(%%rip), %%rdx\n\tlea 3f(%%rip), %%rdi\n1: mov %2, %%eax\n\tsyscall\n\tinc "
+		"%0\n\tdec %1\n\tcmovz %%rdi, %%rdx\n\tjmp *%%rdx\n3:"
+		: "+r"(x), "+r"(count)
+		: "i"(SYS_getppid)
+		: "rax", "rcx", "rdx", "rdi", "r11", "cc", "memory");
+	return x;
+}
+
 static const struct kind {
 	const char *name;
 	uint64_t (*round)(uint64_t);
-} kinds[] = {{"branches", branches}, {"shorts", shorts},     {"calls", calls},
-	     {"memory", memory},     {"syscalls", syscalls}, {"closes", closes}};
+} kinds[] = {{"branches", branches}, {"shorts", shorts},         {"calls", calls},
+	     {"memory", memory},     {"syscalls", syscalls},     {"closes", closes},
+	     {"returns", returns},   {"operations", operations}, {"asks", asks}};
 
 int main(int argc, char **argv)
 {
