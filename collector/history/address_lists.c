@@ -61,7 +61,7 @@ bool address_lists_reserve(struct address_lists *l, uint32_t number)
 				   sizeof *l->links);
 }
 
-static void enter(struct address_lists *l, uint32_t number)
+static void enter_number(struct address_lists *l, uint32_t number)
 {
 	uint32_t *bucket = &l->buckets[address_lists_bucket(l, l->links[number].key)];
 
@@ -70,7 +70,7 @@ static void enter(struct address_lists *l, uint32_t number)
 }
 
 /* The same list, the last one first. */
-static uint32_t reversed(struct address_lists *l, uint32_t first)
+static uint32_t reverse_list(struct address_lists *l, uint32_t first)
 {
 	uint32_t done = ADDRESS_LISTS_NONE;
 
@@ -93,9 +93,10 @@ static void grow_buckets(struct address_lists *l)
 	l->buckets = buckets;
 	l->bucket_count = old_count * GROWTH;
 	for (uint32_t i = 0; i < old_count; i++)
-		for (uint32_t n = reversed(l, old[i]), next; n != ADDRESS_LISTS_NONE; n = next) {
+		for (uint32_t n = reverse_list(l, old[i]), next; n != ADDRESS_LISTS_NONE;
+		     n = next) {
 			next = l->links[n].next;
-			enter(l, n);
+			enter_number(l, n);
 		}
 	free(old);
 }
@@ -104,7 +105,7 @@ void address_lists_put(struct address_lists *l, uint64_t addr, uint32_t number)
 {
 	grow_buckets(l);
 	l->links[number].key = address_lists_key(addr);
-	enter(l, number);
+	enter_number(l, number);
 	l->count++;
 }
 

@@ -106,7 +106,7 @@ static void free_spares(struct branch_log *log, size_t but)
 }
 
 /* The oldest block gives way, to log->spare. */
-static void drop_oldest(struct branch_log *log)
+static void drop_oldest_block(struct branch_log *log)
 {
 	struct block *b = block_at(log, log->oldest);
 	struct counted *c = log->counted;
@@ -130,12 +130,12 @@ static struct block *new_block(struct branch_log *log)
 	while (log->next - log->oldest == log->max_blocks ||
 	       (log->next - log->oldest > 1 &&
 		log->entries - block_at(log, log->oldest + 1)->entries >= log->limit))
-		drop_oldest(log);
+		drop_oldest_block(log);
 	b = take_spare(log);
 	if (!b)
 		b = malloc(sizeof *b + log->block_slots * sizeof *b->slots);
 	if (!b) {
-		drop_oldest(log);
+		drop_oldest_block(log);
 		b = take_spare(log);
 	}
 	b->context = log->at;
@@ -147,7 +147,7 @@ static struct block *new_block(struct branch_log *log)
 }
 
 /* Appends n slots that stay together. */
-static void put(struct branch_log *log, const struct branch_log_record *slots, size_t n)
+static void put_slots(struct branch_log *log, const struct branch_log_record *slots, size_t n)
 {
 	struct block *b = block_at(log, log->next - 1);
 	uint64_t ticks = branch_log_slot_ticks(slots);
@@ -243,13 +243,14 @@ void branch_log_begin(struct branch_log *log, struct segment_table *t, uint64_t 
 {
 	if (t != log->at.table) {
 		branch_log_change_table(log, t);
-		put(log, &(struct branch_log_record){.bits = (uintptr_t)t, .kind = SLOT_TABLE}, 1);
+		put_slots(log,
+			  &(struct branch_log_record){.bits = (uintptr_t)t, .kind = SLOT_TABLE}, 1);
 	}
 	branch_log_epoch(log, space, epoch);
-	put(log,
-	    &(struct branch_log_record){
-		    .bits = pc, .segment = segment_generation(t), .kind = SLOT_BEGIN},
-	    1);
+	put_slots(log,
+		  &(struct branch_log_record){
+			  .bits = pc, .segment = segment_generation(t), .kind = SLOT_BEGIN},
+		  1);
 }
 
 /* Returns how many ticks they hold. */
@@ -268,7 +269,7 @@ static uint64_t mark_bad_records(struct branch_log_record *records, size_t n)
 }
 
 /* Returns what they hold; what is said of arrivals is of no use where some are bad. */
-static struct record_sums take_records(struct branch_log *log, struct branch_log_record *to,
+static struct record_sums copy_records(struct branch_log *log, struct branch_log_record *to,
 				       const struct branch_log_record *records, size_t n)
 {
 	struct record_sums s = log->copy(to, records, n);
@@ -299,7 +300,7 @@ static void put_repeat(struct branch_log *log, size_t records, struct record_sum
 	};
 	uint64_t arrivals;
 
-	put(log, repeat, REPEAT_SLOTS);
+	put_slots(log, repeat, REPEAT_SLOTS);
 	/* More than the limit are as many: none before them is wanted. */
 	log->entries +=
 		__builtin_mul_overflow(s.arrivals, times, &arrivals) || arrivals > log->limit
@@ -330,14 +331,15 @@ static size_t take_repeated(struct branch_log *log, const struct branch_log_reco
 		return 0;
 	if (b->used + r.records + REPEAT_SLOTS > log->block_slots)
 		b = new_block(log);
-	s = take_records(log, b->slots + b->used, records, r.records);
+	s = copy_records(log, b->slots + b->used, records, r.records);
 	b->used += r.records;
 	put_repeat(log, r.records, s, r.times);
 	return r.records * (1 + r.times);
 }
 
 /* Whether a slot is what was written as the record. */
-static bool is_record(const struct branch_log_record *slot, const struct branch_log_record *written)
+static bool is_written_record(const struct branch_log_record *slot,
+			      const struct branch_log_record *written)
 {
 	return slot->bits == branch_log_bits(written->bits) && slot->to == written->to &&
 	       slot->kind <= BRANCH_LOG_MISS;
@@ -368,7 +370,7 @@ static bool take_again(struct branch_log *log, const struct branch_log_record *r
 	for (size_t i = 0; i < n; i++) {
 		const struct branch_log_record *slot = &b->slots[end - n + i];
 
-		if (!is_record(slot, &records[i]))
+		if (!is_written_record(slot, &records[i]))
 			return false;
 		s.ticks += branch_log_slot_ticks(slot);
 		s.arrivals += slot->kind <= BRANCH_LOG_LOOP;
@@ -396,7 +398,7 @@ static size_t take_piece(struct branch_log *log, const struct branch_log_record 
 	if (b->used == log->block_slots)
 		b = new_block(log);
 	piece = log->block_slots - b->used < n ? log->block_slots - b->used : n;
-	(void)take_records(log, b->slots + b->used, records, piece);
+	(void)copy_records(log, b->slots + b->used, records, piece);
 	b->used += piece;
 	return piece;
 }
@@ -419,7 +421,7 @@ void branch_log_rounds(struct branch_log *log, uint64_t rounds)
 
 	if (!rounds)
 		return;
-	put(log, &again, 1);
+	put_slots(log, &again, 1);
 	log->entries += rounds < log->limit ? rounds : log->limit; /* as of put_repeat() */
 }
 
@@ -430,7 +432,7 @@ static void put_end(struct branch_log *log, uint64_t bits, enum walk_goal goal, 
 		{.bits = pc, .kind = SLOT_PC},
 	};
 
-	put(log, end, 2);
+	put_slots(log, end, 2);
 }
 
 void branch_log_end(struct branch_log *log, uint64_t bits, uint64_t pc)
@@ -447,7 +449,7 @@ void branch_log_arrive(struct branch_log *log, uint64_t bits, enum branch_log_ki
 
 void branch_log_break(struct branch_log *log, enum bt_gap_reason reason)
 {
-	put(log, &(struct branch_log_record){.segment = reason, .kind = SLOT_BREAK}, 1);
+	put_slots(log, &(struct branch_log_record){.segment = reason, .kind = SLOT_BREAK}, 1);
 }
 
 void branch_log_skip(struct branch_log *log, enum bt_gap_reason reason, uint64_t ticks,
@@ -458,7 +460,7 @@ void branch_log_skip(struct branch_log *log, enum bt_gap_reason reason, uint64_t
 		{.bits = transfers, .kind = SLOT_PC},
 	};
 
-	put(log, count, 2);
+	put_slots(log, count, 2);
 }
 
 void branch_log_count(struct branch_log *log, uint64_t ticks, uint64_t transfers)
@@ -476,16 +478,16 @@ void branch_log_branch(struct branch_log *log, const struct bt_branch *b, bool t
 		{.bits = b->to, .kind = SLOT_TO},
 	};
 
-	put(log, slots, 2);
+	put_slots(log, slots, 2);
 }
 
 void branch_log_epoch(struct branch_log *log, uint32_t space, uint32_t epoch)
 {
 	if (space != log->at.space || epoch != log->at.epoch)
-		put(log,
-		    &(struct branch_log_record){
-			    .bits = epoch, .segment = space, .kind = SLOT_EPOCH},
-		    1);
+		put_slots(log,
+			  &(struct branch_log_record){
+				  .bits = epoch, .segment = space, .kind = SLOT_EPOCH},
+			  1);
 }
 
 void branch_log_lower(struct branch_log *log, size_t limit)
@@ -498,7 +500,7 @@ void branch_log_lower(struct branch_log *log, size_t limit)
 	while (log->next - log->oldest > log->max_blocks ||
 	       (log->next - log->oldest > 1 &&
 		log->entries - block_at(log, log->oldest + 1)->entries >= log->limit))
-		drop_oldest(log);
+		drop_oldest_block(log);
 	free_spares(log, 0);
 }
 

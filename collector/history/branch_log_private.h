@@ -88,7 +88,7 @@ static inline struct block *block_at(const struct branch_log *log, uint64_t numb
 	return log->blocks[number % log->state_map];
 }
 
-static inline unsigned conditionals(uint64_t bits)
+static inline unsigned conditional_count(uint64_t bits)
 {
 	return (unsigned)__builtin_clzll(bits | 1) ^ 63;
 }

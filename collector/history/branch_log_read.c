@@ -26,7 +26,7 @@ uint64_t branch_log_slot_ticks(const struct branch_log_record *slot)
 	if (slot->kind == BRANCH_LOG_ROUNDS)
 		return 0;
 	if (slot->kind <= SLOT_BAD || slot->kind == SLOT_END)
-		return conditionals(slot->bits);
+		return conditional_count(slot->bits);
 	return slot->kind == SLOT_BRANCH && unpacked_tick(slot);
 }
 
@@ -57,7 +57,7 @@ void branch_log_pass(struct log_context *c, const struct branch_log_record *slot
 	}
 }
 
-static const struct segment *segment_of(const struct log_context *c, uint32_t number)
+static const struct segment *segment_number(const struct log_context *c, uint32_t number)
 {
 	const struct segment *s = c->table ? segment_get(c->table, number) : NULL;
 
@@ -85,7 +85,7 @@ static bool leg_to(const struct log_context *c, const struct branch_log_record *
 		leg->segment = c->table ? segment_at(c->table, slot->to, c->generation) : NULL;
 		return leg->segment;
 	}
-	s = slot->kind >= BRANCH_LOG_ROUNDS ? NULL : segment_of(c, slot->segment);
+	s = slot->kind >= BRANCH_LOG_ROUNDS ? NULL : segment_number(c, slot->segment);
 	if (!s)
 		return false;
 	leg->goal = goals[slot->kind - BRANCH_LOG_LOOP];
@@ -169,8 +169,8 @@ static bool reader_walk(struct reader *r, const struct walk_leg *leg)
 /* Whether what led here can be told or not: where a record says that execution is, there reading
  * goes on. Behind a bad record nobody knows until the next. That it depends on nothing older lets
  * reading start anywhere. */
-static void read_record(struct reader *r, const struct branch_log_record *slot, struct log_unit *u,
-			uint32_t kind_before)
+static void read_log_record(struct reader *r, const struct branch_log_record *slot,
+			    struct log_unit *u, uint32_t kind_before)
 {
 	bool was_known = r->known;
 
@@ -229,7 +229,8 @@ static void read_repeat(struct reader *r, const struct branch_log_record *slot, 
 }
 
 /* So does the DIRECT before the slot, at whose place execution is. */
-static void read_rounds(struct reader *r, const struct branch_log_record *slot, struct log_unit *u)
+static void read_repeated_rounds(struct reader *r, const struct branch_log_record *slot,
+				 struct log_unit *u)
 {
 	const struct branch_log_record *direct = &r->context.last;
 
@@ -265,7 +266,7 @@ bool reader_next(struct reader *r, struct log_unit *u)
 		return true;
 	}
 	if (slot->kind == BRANCH_LOG_ROUNDS) {
-		read_rounds(r, slot, u);
+		read_repeated_rounds(r, slot, u);
 		return true;
 	}
 	r->slot += slot->kind == SLOT_END || slot->kind == SLOT_BRANCH || slot->kind == SLOT_COUNT
@@ -273,7 +274,7 @@ bool reader_next(struct reader *r, struct log_unit *u)
 			   : 1;
 	branch_log_pass(&r->context, slot);
 	if (slot->kind <= SLOT_BAD) {
-		read_record(r, slot, u, kind_before);
+		read_log_record(r, slot, u, kind_before);
 	} else if (slot->kind == SLOT_END) {
 		read_end(r, slot, u);
 	} else if (slot->kind == SLOT_BEGIN) {

@@ -34,7 +34,7 @@ struct settle {
 	struct reader reader;
 };
 
-static void gap(struct settle *d, enum bt_gap_reason reason, uint64_t transfers)
+static void append_gap(struct settle *d, enum bt_gap_reason reason, uint64_t transfers)
 {
 	struct ring_state state = {.tick = shown_tick(d->log, d->tick),
 				   .transfers = transfers,
@@ -56,14 +56,14 @@ static void deliver_one(struct settle *d, const struct bt_branch *b, bool tick)
 	if (!d->adrift) {
 		branch_ring_push(d->ring, b, tick);
 	} else if (tick) {
-		gap(d, why_lost(d), 0);
+		append_gap(d, why_lost(d), 0);
 		d->adrift = false;
 	} else {
 		d->drifted += bt_branch_info[b->kind].transfer;
 	}
 }
 
-static void deliver(void *arg, const struct bt_branch *entries, size_t n)
+static void deliver_branches(void *arg, const struct bt_branch *entries, size_t n)
 {
 	struct settle *d = arg;
 
@@ -80,10 +80,10 @@ static void deliver_long(struct settle *d, const struct log_unit *u, uint64_t st
 	again.pc = start;
 	again.segment = NULL; /* behind a MISS no leg is long */
 	again.missed = false;
-	d->reader.out.take = deliver;
+	d->reader.out.take = deliver_branches;
 	d->reader.out.arg = d;
 	(void)branch_walk(&again, &u->leg, &d->reader.out);
-	deliver(d, d->reader.out.entries, d->reader.out.n);
+	deliver_branches(d, d->reader.out.entries, d->reader.out.n);
 	d->reader.out.take = NULL;
 }
 
@@ -96,9 +96,9 @@ static void deliver_gap(struct settle *d, const struct log_unit *u, enum bt_gap_
 		return; /* part of a gap that will stand there anyway */
 	}
 	if (d->adrift)
-		gap(d, why_lost(d), 0);
+		append_gap(d, why_lost(d), 0);
 	d->adrift = false;
-	gap(d, reason, u->transfers + (u->ticks ? 0 : d->ring->now.transfers));
+	append_gap(d, reason, u->transfers + (u->ticks ? 0 : d->ring->now.transfers));
 }
 
 /* The first rounds of u, so many, are more than is kept. */
@@ -106,8 +106,8 @@ static void pass_rounds(struct settle *d, const struct log_unit *u, uint64_t rou
 {
 	d->tick += u->ticks / u->repeat.rounds * rounds;
 	d->adrift = false;
-	gap(d, why_lost(d),
-	    u->ticks ? u->transfers : u->transfers * rounds + d->ring->now.transfers);
+	append_gap(d, why_lost(d),
+		   u->ticks ? u->transfers : u->transfers * rounds + d->ring->now.transfers);
 }
 
 static void settle_unit(struct settle *d, const struct log_unit *u, uint64_t start);
@@ -157,7 +157,7 @@ static void deliver_repeat(struct settle *d, const struct log_unit *u)
 		if (is_long)
 			deliver_long_round(d, u);
 		else
-			deliver(d, entries, u->repeat.branches);
+			deliver_branches(d, entries, u->repeat.branches);
 	}
 }
 
@@ -170,7 +170,7 @@ static void settle_unit(struct settle *d, const struct log_unit *u, uint64_t sta
 	else if (u->type == UNIT_WALKED && d->reader.out.total > d->reader.out.n)
 		deliver_long(d, u, start);
 	else if (u->type == UNIT_WALKED)
-		deliver(d, d->reader.out.entries, d->reader.out.n);
+		deliver_branches(d, d->reader.out.entries, d->reader.out.n);
 	else if (u->type == UNIT_REPEAT)
 		deliver_repeat(d, u);
 	else if (u->type == UNIT_UNKNOWN)
@@ -191,7 +191,7 @@ static void go_to(struct settle *d, const struct log_place *p)
 }
 
 /* How many branches settle_unit() delivers of u, about. */
-static uint64_t branches_of(const struct settle *d, const struct log_unit *u)
+static uint64_t unit_branches(const struct settle *d, const struct log_unit *u)
 {
 	uint64_t branches;
 
@@ -212,7 +212,7 @@ static bool settle_from(struct settle *d, struct log_place *from, uint64_t most)
 
 	go_to(d, from);
 	for (start = d->reader.walk.pc; reader_next(&d->reader, &u); start = d->reader.walk.pc) {
-		uint64_t branches = branches_of(d, &u);
+		uint64_t branches = unit_branches(d, &u);
 
 		if (branches > most)
 			return false;
@@ -257,7 +257,7 @@ static bool skip_to_newest(struct settle *d, struct log_place *from, uint64_t wa
 		if (!reader_next(&d->reader, &u) ||
 		    (found >= wanted && (u.ticks || u.type == UNIT_REPEAT)))
 			break;
-		found += branches_of(d, &u);
+		found += unit_branches(d, &u);
 		steps = d->reader.walk.steps;
 	}
 	if (p.block == from->block && p.slot <= from->slot)
@@ -299,7 +299,7 @@ static void settle_all(struct settle *d, const struct ring_state *now)
 	/* No conditional in all that: the transfers before it are those of now less those met. */
 	d->adrift = false;
 	go_to(d, &start);
-	gap(d, why_lost(d), now->transfers > d->drifted ? now->transfers - d->drifted : 0);
+	append_gap(d, why_lost(d), now->transfers > d->drifted ? now->transfers - d->drifted : 0);
 	settle_from(d, &start, UINT64_MAX);
 }
 
@@ -311,7 +311,7 @@ void branch_log_settle(struct branch_log *log, struct branch_ring *ring)
 	settle_all(&d, &now);
 	if (ring->now.transfers != now.transfers) { /* damaged records that were given up */
 		d.reader.context = log->at;
-		gap(&d, BT_GAP_SCRIBBLED, now.transfers);
+		append_gap(&d, BT_GAP_SCRIBBLED, now.transfers);
 	}
 	branch_ring_epoch(ring, now.space, now.epoch);
 	branch_log_empty(log);
@@ -344,9 +344,9 @@ static uint64_t branches_at(const struct branch_log *log, const struct log_place
 	struct log_unit u;
 
 	if (slot->kind <= BRANCH_LOG_MISS)
-		return conditionals(slot->bits) + (slot->kind <= BRANCH_LOG_LOOP);
+		return conditional_count(slot->bits) + (slot->kind <= BRANCH_LOG_LOOP);
 	if (slot->kind == SLOT_END)
-		return conditionals(slot->bits);
+		return conditional_count(slot->bits);
 	if (slot->kind != SLOT_REPEAT && slot->kind != BRANCH_LOG_ROUNDS)
 		return slot->kind == SLOT_BRANCH;
 	reader_start_inside(&r, log, p->block, p->slot);

@@ -1,13 +1,15 @@
 /* SPDX-License-Identifier: MIT */
 /* Entries lie at their number modulo the capacity. The ring keeps the state (tick, transfers,
- * epoch) before its oldest entry and behind its newest: advance() brings a state over one entry.
+ * epoch) before its oldest entry and behind its newest: advance_state() brings a state over one
+ * entry.
  *
  * A gap that says the counts behind it keeps them in the entry, in memory only. In what an observer
  * is told, the next run's `before` says them, so a run ends behind such a gap (run_end()).
  *
- * flush() tells the newest entries as runs. `told` are ranges of entries that are still in the ring
- * and that were told before: they are passed over. When all has been told, the memory is freed. An
- * entry that gives way before it was told is lost, and a gap says so if the limit was lowered. */
+ * flush_branches() tells the newest entries as runs. `told` are ranges of entries that are still in
+ * the ring and that were told before: they are passed over. When all has been told, the memory is
+ * freed. An entry that gives way before it was told is lost, and a gap says so if the limit was
+ * lowered. */
 #include "collector/history/branch_ring.h"
 
 #include <stdlib.h>
@@ -34,7 +36,7 @@ void branch_ring_release(struct branch_ring *r)
 	*r = (struct branch_ring){0};
 }
 
-static struct bt_branch *slot(const struct branch_ring *r, uint64_t number)
+static struct bt_branch *branch_slot(const struct branch_ring *r, uint64_t number)
 {
 	return &r->entries[number & (r->cap - 1)];
 }
@@ -47,7 +49,7 @@ enum {
 	REASON_BITS = 8,
 };
 
-static void advance(struct ring_state *s, const struct bt_branch *b)
+static void advance_state(struct ring_state *s, const struct bt_branch *b)
 {
 	if (b->flags & FLAG_COUNTS) {
 		s->tick = b->from;
@@ -67,7 +69,7 @@ static void advance(struct ring_state *s, const struct bt_branch *b)
 
 /* Doubles the room. False when the limit is reached or memory is short: then the oldest entry gives
  * way. */
-static bool grow(struct branch_ring *r)
+static bool grow_ring(struct branch_ring *r)
 {
 	size_t cap = r->cap ? r->cap * 2 : FIRST_CAP;
 	struct bt_branch *entries;
@@ -78,7 +80,7 @@ static bool grow(struct branch_ring *r)
 	if (!entries)
 		return false;
 	for (uint64_t n = r->oldest; n < r->next; n++)
-		entries[n & (cap - 1)] = *slot(r, n);
+		entries[n & (cap - 1)] = *branch_slot(r, n);
 	free(r->entries);
 	r->entries = entries;
 	r->cap = cap;
@@ -93,36 +95,37 @@ static bool is_told(const struct branch_ring *r, uint64_t n)
 	return false;
 }
 
-static void drop_oldest(struct branch_ring *r)
+static void drop_oldest_branch(struct branch_ring *r)
 {
 	r->lost |= r->limited && !is_told(r, r->oldest);
-	advance(&r->before, slot(r, r->oldest));
+	advance_state(&r->before, branch_slot(r, r->oldest));
 	r->oldest++;
 }
 
-static void flush(struct branch_ring *r, const struct observer *o, uint32_t task, size_t newest);
+static void flush_branches(struct branch_ring *r, const struct observer *o, uint32_t task,
+			   size_t newest);
 
-static void append(struct branch_ring *r, const struct bt_branch *b)
+static void append_branch(struct branch_ring *r, const struct bt_branch *b)
 {
 	if (r->listener && r->next - r->oldest >= CHUNK)
-		flush(r, r->listener, r->listener_task, SIZE_MAX);
+		flush_branches(r, r->listener, r->listener_task, SIZE_MAX);
 	r->told_gap = 0;
 	if (!r->limit) {
-		advance(&r->now, b);
+		advance_state(&r->now, b);
 		r->before = r->now;
 		return;
 	}
-	if (r->next - r->oldest == r->cap && !grow(r)) {
+	if (r->next - r->oldest == r->cap && !grow_ring(r)) {
 		if (!r->cap) { /* no memory at all: the entry is lost, its number shows as a gap */
-			advance(&r->now, b);
+			advance_state(&r->now, b);
 			r->before = r->now;
 			r->oldest = ++r->next;
 			return;
 		}
-		drop_oldest(r);
+		drop_oldest_branch(r);
 	}
-	*slot(r, r->next++) = *b;
-	advance(&r->now, b);
+	*branch_slot(r, r->next++) = *b;
+	advance_state(&r->now, b);
 }
 
 void branch_ring_push(struct branch_ring *r, const struct bt_branch *b, bool tick)
@@ -132,14 +135,14 @@ void branch_ring_push(struct branch_ring *r, const struct bt_branch *b, bool tic
 	entry.flags &= BT_BRANCH_TAKEN | BT_BRANCH_PREDICTION_KNOWN | BT_BRANCH_MISPREDICTED;
 	if (!tick && b->kind == BT_BRANCH_JCC)
 		entry.flags |= FLAG_NO_TICK;
-	append(r, &entry);
+	append_branch(r, &entry);
 }
 
 void branch_ring_gap(struct branch_ring *r, enum bt_gap_reason reason)
 {
 	struct bt_branch b = {.kind = BT_BRANCH_GAP, .to = reason};
 
-	append(r, &b);
+	append_branch(r, &b);
 }
 
 void branch_ring_resume(struct branch_ring *r, enum bt_gap_reason reason,
@@ -149,16 +152,16 @@ void branch_ring_resume(struct branch_ring *r, enum bt_gap_reason reason,
 			      .flags = FLAG_COUNTS,
 			      .from = state->tick,
 			      .to = state->transfers << REASON_BITS | reason};
-	struct bt_branch *last = r->next > r->oldest ? slot(r, r->next - 1) : NULL;
+	struct bt_branch *last = r->next > r->oldest ? branch_slot(r, r->next - 1) : NULL;
 
 	if (last && last->flags & FLAG_COUNTS && (last->to & ((1u << REASON_BITS) - 1)) == reason) {
 		*last = b;
-		advance(&r->now, &b);
+		advance_state(&r->now, &b);
 	} else if (r->told_gap == reason + 1) {
-		advance(&r->now, &b);
+		advance_state(&r->now, &b);
 		r->before = r->now;
 	} else {
-		append(r, &b);
+		append_branch(r, &b);
 	}
 	branch_ring_epoch(r, state->space, state->epoch);
 }
@@ -188,7 +191,7 @@ void branch_ring_epoch(struct branch_ring *r, uint32_t space, uint32_t epoch)
 		.kind = BT_BRANCH_EPOCH, .from = space == r->now.space ? 0 : space, .to = epoch};
 
 	if (space != r->now.space || epoch != r->now.epoch)
-		append(r, &b);
+		append_branch(r, &b);
 }
 
 void branch_ring_lower(struct branch_ring *r, size_t limit)
@@ -206,12 +209,12 @@ void branch_ring_lower(struct branch_ring *r, size_t limit)
 		return;
 	entries = malloc(rounded * sizeof *entries);
 	while (r->next - r->oldest > rounded)
-		drop_oldest(r);
+		drop_oldest_branch(r);
 	for (uint64_t n = r->oldest; entries && n < r->next; n++)
-		entries[n & (rounded - 1)] = *slot(r, n);
+		entries[n & (rounded - 1)] = *branch_slot(r, n);
 	if (!entries) { /* all of it, then */
 		while (r->oldest < r->next)
-			drop_oldest(r);
+			drop_oldest_branch(r);
 		rounded = 0;
 	}
 	free(r->entries);
@@ -221,7 +224,7 @@ void branch_ring_lower(struct branch_ring *r, size_t limit)
 
 const struct bt_branch *branch_ring_newest(const struct branch_ring *r)
 {
-	return r->next > r->oldest ? slot(r, r->next - 1) : NULL;
+	return r->next > r->oldest ? branch_slot(r, r->next - 1) : NULL;
 }
 
 size_t branch_ring_memory(const struct branch_ring *r) { return r->cap * sizeof *r->entries; }
@@ -231,8 +234,8 @@ static void mark_lost(struct branch_ring *r)
 {
 	if (!r->lost || r->oldest == r->next || is_told(r, r->oldest))
 		return;
-	advance(&r->before, slot(r, r->oldest));
-	*slot(r, r->oldest) =
+	advance_state(&r->before, branch_slot(r, r->oldest));
+	*branch_slot(r, r->oldest) =
 		(struct bt_branch){.kind = BT_BRANCH_GAP,
 				   .flags = FLAG_COUNTS,
 				   .from = r->before.tick,
@@ -241,9 +244,9 @@ static void mark_lost(struct branch_ring *r)
 }
 
 /* All of it has been told. */
-static void forget(struct branch_ring *r)
+static void forget_branches(struct branch_ring *r)
 {
-	const struct bt_branch *last = r->next > r->oldest ? slot(r, r->next - 1) : NULL;
+	const struct bt_branch *last = r->next > r->oldest ? branch_slot(r, r->next - 1) : NULL;
 
 	if (last)
 		r->told_gap = last->flags & FLAG_COUNTS
@@ -270,7 +273,7 @@ static void tell_run(struct branch_ring *r, const struct observer *o, uint32_t t
 	struct buf bytes = {0};
 
 	for (uint64_t n = first; n < end; n++) {
-		struct bt_branch b = *slot(r, n);
+		struct bt_branch b = *branch_slot(r, n);
 
 		if (b.flags & FLAG_COUNTS) {
 			b.from = 0;
@@ -292,7 +295,7 @@ static uint64_t run_end(const struct branch_ring *r, uint64_t first, uint64_t en
 	if (end > first + CHUNK)
 		end = first + CHUNK;
 	for (uint64_t n = first; n < end; n++)
-		if (slot(r, n)->flags & FLAG_COUNTS)
+		if (branch_slot(r, n)->flags & FLAG_COUNTS)
 			return n + 1;
 	return end;
 }
@@ -324,7 +327,8 @@ static void note_told(struct branch_ring *r, uint64_t first, uint64_t end)
 	r->told_count = count;
 }
 
-static void flush(struct branch_ring *r, const struct observer *o, uint32_t task, size_t newest)
+static void flush_branches(struct branch_ring *r, const struct observer *o, uint32_t task,
+			   size_t newest)
 {
 	uint64_t start = r->next - r->oldest > newest ? r->next - newest : r->oldest;
 	struct ring_state state;
@@ -343,13 +347,13 @@ static void flush(struct branch_ring *r, const struct observer *o, uint32_t task
 		}
 		end = run_end(r, start, end);
 		for (; at < start; at++)
-			advance(&state, slot(r, at));
+			advance_state(&state, branch_slot(r, at));
 		tell_run(r, o, task, start, end, &state);
 		start = end;
 	}
 	start = r->next - r->oldest > newest ? r->next - newest : r->oldest;
 	if (start == r->oldest)
-		forget(r);
+		forget_branches(r);
 	else
 		note_told(r, start, r->next);
 }
@@ -358,7 +362,7 @@ void branch_ring_flush(struct branch_ring *r, const struct observer *o, uint32_t
 		       size_t newest)
 {
 	r->listener = NULL;
-	flush(r, o, task, newest);
+	flush_branches(r, o, task, newest);
 }
 
 void branch_ring_stream(struct branch_ring *r, const struct observer *o, uint32_t task)

@@ -5,8 +5,8 @@ enum {
 	FREE_STEPS = 256,
 };
 
-static void emit(struct walk_out *out, const struct segment *s, uint64_t from, uint64_t to,
-		 bool taken)
+static void emit_branch(struct walk_out *out, const struct segment *s, uint64_t from, uint64_t to,
+			bool taken)
 {
 	if (out->n == WALK_BUFFER && out->take) {
 		out->take(out->arg, out->entries, out->n);
@@ -28,7 +28,8 @@ static void emit(struct walk_out *out, const struct segment *s, uint64_t from, u
 
 /* Whether execution, at the begin of s with no conditional left to pass, has come where the leg
  * ends. */
-static bool arrived(const struct walk_leg *leg, uint64_t pc, const struct segment *s, bool moved)
+static bool reached_leg_end(const struct walk_leg *leg, uint64_t pc, const struct segment *s,
+			    bool moved)
 {
 	bool within = s && leg->pc > s->pc && leg->pc <= s->from;
 
@@ -43,7 +44,7 @@ static bool take_indirect(struct branch_walk *w, const struct walk_leg *leg,
 {
 	if (leg->goal != WALK_INDIRECT && leg->goal != WALK_WITHIN)
 		return false;
-	emit(out, s, s->from, leg->pc, true);
+	emit_branch(out, s, s->from, leg->pc, true);
 	w->pc = leg->pc;
 	return true;
 }
@@ -67,7 +68,7 @@ bool branch_walk(struct branch_walk *w, const struct walk_leg *leg, struct walk_
 			w->segment ? w->segment : segment_at(w->table, w->pc, w->generation);
 
 		w->segment = NULL;
-		if (!left && (loop || arrived(leg, w->pc, s, moved))) {
+		if (!left && (loop || reached_leg_end(leg, w->pc, s, moved))) {
 			w->pc = leg->pc;
 			return true;
 		}
@@ -85,18 +86,18 @@ bool branch_walk(struct branch_walk *w, const struct walk_leg *leg, struct walk_
 				break;
 			taken = !(leg->bits >> --left & 1);
 			w->pc = taken ? s->to : s->end;
-			emit(out, s, s->from, w->pc, taken);
+			emit_branch(out, s, s->from, w->pc, taken);
 			idle = 0;
 		} else if (s->kind == BT_BRANCH_JMP || s->kind == BT_BRANCH_CALL ||
 			   s->kind == BT_BRANCH_SYSCALL) {
 			w->pc = s->to;
-			emit(out, s, s->from, w->pc, true);
+			emit_branch(out, s, s->from, w->pc, true);
 		} else if (!left && leg->goal == WALK_MISS && s->from == leg->branch) {
 			w->pc = leg->pc;
 			return true;
 		} else if (s->to && !missed) {
 			w->pc = s->to;
-			emit(out, s, s->from, w->pc, true);
+			emit_branch(out, s, s->from, w->pc, true);
 		} else if (!left && take_indirect(w, leg, s, out)) {
 			return true;
 		} else {

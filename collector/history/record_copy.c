@@ -45,7 +45,7 @@ static inline __attribute__((always_inline)) struct record_sums copy(
 	return sums;
 }
 
-static struct record_sums both(struct record_sums a, struct record_sums b)
+static struct record_sums add_sums(struct record_sums a, struct record_sums b)
 {
 	return (struct record_sums){a.ticks + b.ticks, a.arrivals + b.arrivals, a.bad || b.bad};
 }
@@ -55,7 +55,7 @@ static inline __attribute__((always_inline)) struct record_sums copy_past(
 {
 	size_t most = n > VECTOR && can_pass(to) ? n - VECTOR : 0;
 
-	return both(copy(to, from, most, true), copy(to + most, from + most, n - most, false));
+	return add_sums(copy(to, from, most, true), copy(to + most, from + most, n - most, false));
 }
 
 struct record_sums record_copy_by_bsr(struct branch_log_record *to,
@@ -106,8 +106,8 @@ __attribute__((target("avx2,lzcnt"))) struct record_sums record_copy_by_pairs(
 	sums.ticks = 63 * (uint64_t)(end - first) - zeros;
 	sums.arrivals = lanes[1] + lanes[3];
 	sums.bad = _mm256_movemask_pd(_mm256_castsi256_pd(bad)) != 0;
-	return both(sums,
-		    both(copy(to, from, first, false), copy(to + end, from + end, n - end, false)));
+	return add_sums(sums, add_sums(copy(to, from, first, false),
+				       copy(to + end, from + end, n - end, false)));
 }
 
 /* The same lanes. */
@@ -140,8 +140,8 @@ __attribute__((target("avx512f,avx512cd"))) struct record_sums record_copy_by_ve
 		63 * (uint64_t)(end - first) - (uint64_t)_mm512_mask_reduce_add_epi64(even, zeros);
 	sums.arrivals = (uint64_t)_mm512_mask_reduce_add_epi64(odd, arrivals);
 	sums.bad = bad != 0;
-	return both(sums,
-		    both(copy(to, from, first, false), copy(to + end, from + end, n - end, false)));
+	return add_sums(sums, add_sums(copy(to, from, first, false),
+				       copy(to + end, from + end, n - end, false)));
 }
 
 record_copy_fn *record_copy_best(const struct processor *p)

@@ -11,7 +11,8 @@ enum {
 	AT_ONCE = 64,       /* compared */
 };
 
-static bool same(const struct branch_log_record *a, const struct branch_log_record *b, size_t n)
+static bool same_records(const struct branch_log_record *a, const struct branch_log_record *b,
+			 size_t n)
 {
 	return !memcmp(a, b, n * sizeof *a);
 }
@@ -21,9 +22,9 @@ static size_t same_behind(const struct branch_log_record *records, size_t n, siz
 {
 	size_t i = 0;
 
-	while (i + AT_ONCE <= n && same(records + i, records + i + period, AT_ONCE))
+	while (i + AT_ONCE <= n && same_records(records + i, records + i + period, AT_ONCE))
 		i += AT_ONCE;
-	while (i < n && same(records + i, records + i + period, 1))
+	while (i < n && same_records(records + i, records + i + period, 1))
 		i++;
 	return i;
 }
@@ -35,7 +36,7 @@ struct record_repeat record_repeat_find(const struct branch_log_record *records,
 	for (size_t period = 1; period <= most && period * (1 + TIMES_LEAST) <= n; period++) {
 		size_t times;
 
-		if (!same(records, records + period, 1))
+		if (!same_records(records, records + period, 1))
 			continue;
 		times = same_behind(records, n - period, period) / period;
 		if (times >= TIMES_LEAST && times * period >= RECORDS_LEAST)

@@ -235,7 +235,7 @@ struct kill {
 };
 
 /* Lets a segment die if it overlaps [start, end). Whether it lives. */
-static bool survives(void *arg, uint32_t n)
+static bool survives_change(void *arg, uint32_t n)
 {
 	const struct kill *k = arg;
 	struct segment *s = &k->table->segments[n];
@@ -253,8 +253,8 @@ static void kill_range(struct segment_table *t, uint64_t start, uint64_t end)
 			kill_one(t, &t->segments[i], start, end);
 		return;
 	}
-	page_lists_walk(&t->pages, start, end, survives, &k);
-	page_lists_walk(&t->pages, LONG_PAGE, survives, &k);
+	page_lists_walk(&t->pages, start, end, survives_change, &k);
+	page_lists_walk(&t->pages, LONG_PAGE, survives_change, &k);
 }
 
 uint32_t segment_kill(struct segment_table *t, uint64_t start, uint64_t end)
@@ -283,7 +283,7 @@ static void unlink_dead(struct segment_table *t)
 {
 	struct kill none = {.table = t};
 
-	page_lists_walk(&t->pages, 0, UINT64_MAX, survives, &none);
+	page_lists_walk(&t->pages, 0, UINT64_MAX, survives_change, &none);
 }
 
 /* Frees those of a list that died in or before the generation. Returns its new head. */

@@ -30,7 +30,7 @@ static struct task *whose_turn_to_give(const struct supervisor *sup)
 	return found;
 }
 
-static void halve(struct task *task)
+static void halve_history(struct task *task)
 {
 	task->history /= 2;
 	branch_ring_lower(&task->ring, task->history);
@@ -38,7 +38,7 @@ static void halve(struct task *task)
 		branch_log_lower(task->log, task->history);
 }
 
-static void count(struct recording *r, struct task *task)
+static void count_history(struct recording *r, struct task *task)
 {
 	if (!task->record) /* it has not begun */
 		return;
@@ -48,16 +48,16 @@ static void count(struct recording *r, struct task *task)
 }
 
 /* Where all together use more than they may, shortens some. */
-static void bound(struct recording *r, struct supervisor *sup)
+static void bound_histories(struct recording *r, struct supervisor *sup)
 {
 	uint64_t most = r->options.history_memory;
 	struct task *task;
 
 	for (task = sup->tasks.first; task; task = task->next)
-		count(r, task);
+		count_history(r, task);
 	while (r->history_used > most && (task = whose_turn_to_give(sup))) {
-		halve(task);
-		count(r, task);
+		halve_history(task);
+		count_history(r, task);
 		if (!r->history_bounded)
 			supervisor_note(
 				sup, task,
@@ -73,12 +73,15 @@ static void bound(struct recording *r, struct supervisor *sup)
 
 void history_limit_count(struct recording *r, struct supervisor *sup, struct task *task)
 {
-	count(r, task);
+	count_history(r, task);
 	if (r->history_used > r->history_next)
-		bound(r, sup);
+		bound_histories(r, sup);
 }
 
-void history_limit_count_all(struct recording *r, struct supervisor *sup) { bound(r, sup); }
+void history_limit_count_all(struct recording *r, struct supervisor *sup)
+{
+	bound_histories(r, sup);
+}
 
 void history_limit_discount(struct recording *r, const struct task *task)
 {

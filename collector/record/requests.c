@@ -3,7 +3,7 @@
 #include "collector/record/recording_private.h"
 #include "collector/record/snapshot.h"
 
-static void keep(struct recording *r, struct supervisor *sup, struct task *task)
+static void keep_snapshot(struct recording *r, struct supervisor *sup, struct task *task)
 {
 	task->process->snapshot_wanted = false;
 	snapshot_take(r, sup, task, BT_SNAPSHOT_REQUEST, 0, "btrec snap");
@@ -13,7 +13,7 @@ static void keep(struct recording *r, struct supervisor *sup, struct task *task)
 void recording_serve_request(struct recording *r, struct supervisor *sup, struct task *task)
 {
 	if (task->process->snapshot_wanted && !sup->frozen)
-		keep(r, sup, task);
+		keep_snapshot(r, sup, task);
 }
 
 void recording_on_slice(struct session *session, struct supervisor *sup, struct task *task)
@@ -70,7 +70,7 @@ void recording_on_stop_point(struct session *session, struct supervisor *sup, st
 }
 
 /* Of a running task the snapshot is taken when it stops, which it is asked to do. */
-static void request(struct recording *r, struct supervisor *sup, struct task *task)
+static void request_snapshot(struct recording *r, struct supervisor *sup, struct task *task)
 {
 	switch (task->state) {
 	case TASK_RUNNING:
@@ -82,7 +82,7 @@ static void request(struct recording *r, struct supervisor *sup, struct task *ta
 	case TASK_GROUP_STOPPED:
 		supervisor_freeze(sup);
 		if (supervisor_halt(sup, task))
-			keep(r, sup, task);
+			keep_snapshot(r, sup, task);
 		else if (task->state != TASK_EXITING)
 			task->process->snapshot_wanted = true; /* it waits uninterruptibly */
 		supervisor_thaw(sup);
@@ -120,7 +120,7 @@ unsigned recording_request(struct recording *r, struct supervisor *sup, pid_t pi
 		if (pid && pid != task->process->pid)
 			continue;
 		task->process->request_mark = mark;
-		request(r, sup, task);
+		request_snapshot(r, sup, task);
 		count++;
 	}
 	return count;

@@ -40,13 +40,13 @@ static bool is_full(enum bt_snapshot_kind kind)
 /* What a handled event costs. Nearly all of that is reading the records since the last one, some 50
  * ms for a million branches: where many come in a second, a program that is busy gets one of a
  * fault every two seconds, of a signal every dozen, and it takes a few percent of its time. */
-static int64_t price(const struct task *task, enum bt_snapshot_kind kind)
+static int64_t snapshot_price(const struct task *task, enum bt_snapshot_kind kind)
 {
 	return 1 + (int64_t)(task_unsettled(task) / priced_branches[kind]);
 }
 
 /* One that is admitted may cost more than there is: the next waits until that is paid for. */
-static bool admitted(struct recording *r, struct task *task, enum bt_snapshot_kind kind)
+static bool admit_snapshot(struct recording *r, struct task *task, enum bt_snapshot_kind kind)
 {
 	uint64_t now = bt_clock_now(r->clock);
 	int64_t gained = (int64_t)((now - task->record->bucket_time) / BUCKET_REFILL_NS);
@@ -60,7 +60,7 @@ static bool admitted(struct recording *r, struct task *task, enum bt_snapshot_ki
 				       : task->record->bucket + gained;
 	if (task->record->bucket <= 0)
 		return false;
-	task->record->bucket -= price(task, kind);
+	task->record->bucket -= snapshot_price(task, kind);
 	return true;
 }
 
@@ -118,7 +118,7 @@ static void keep_memory(struct recording *r, const struct task *task, uint32_t s
 
 /* The mapping that sp lies in; after an overflow, which leaves it in no writable memory, the one
  * above. */
-static const struct mapping *stack_of(const struct address_space *space, uint64_t sp)
+static const struct mapping *find_stack(const struct address_space *space, uint64_t sp)
 {
 	for (uint64_t addr = sp; addr - sp <= OVERFLOW_MAX; addr += BT_PAGE) {
 		const struct mapping *m = address_space_map_at(space, addr);
@@ -136,7 +136,7 @@ struct range {
 /* The stack that sp points to, from the red zone up, at most so many bytes. */
 static struct range stack_from(const struct task *task, uint64_t sp, uint64_t most)
 {
-	const struct mapping *m = stack_of(task->process->space, sp);
+	const struct mapping *m = find_stack(task->process->space, sp);
 	struct range stack = {0};
 
 	if (!m)
@@ -199,14 +199,14 @@ static void keep_thread(struct recording *r, struct task *task, uint32_t snapsho
 		keep_thread_memory(r, task, snapshot, stack);
 }
 
-static void settle(struct supervisor *sup, struct task *task)
+static void settle_records(struct supervisor *sup, struct task *task)
 {
 	if (sup->backend.ops->settle)
 		sup->backend.ops->settle(&sup->backend, task);
 }
 
 /* Of each that is halted. */
-static uint64_t share_of_stacks(const struct supervisor *sup, const struct process *process)
+static uint64_t halted_stacks_share(const struct supervisor *sup, const struct process *process)
 {
 	uint64_t *sizes = malloc(process->tasks * sizeof *sizes), share = STACK_SHARE_LEAST;
 	size_t n = 0;
@@ -237,12 +237,12 @@ static void keep_other_threads(struct recording *r, struct supervisor *sup, cons
 		if (other->record)
 			other->record->halted = other != task && other->process == task->process &&
 						supervisor_halt(sup, other);
-	share = share_of_stacks(sup, task->process);
+	share = halted_stacks_share(sup, task->process);
 	for (struct task *other = sup->tasks.first; other; other = other->next) {
 		if (!other->record || !other->record->halted)
 			continue;
 		other->record->halted = false;
-		settle(sup, other);
+		settle_records(sup, other);
 		task_tell_history(other, &r->observer);
 		keep_thread(r, other, snapshot, share);
 		trace_writer_flush(r->writer); /* a megabyte or so of it waits in memory */
@@ -265,11 +265,11 @@ uint32_t snapshot_take(struct recording *r, struct supervisor *sup, struct task 
 		.label = bt_str(label),
 	};
 
-	if (!full && !admitted(r, task, kind)) {
+	if (!full && !admit_snapshot(r, task, kind)) {
 		task->record->suppressed[kind]++;
 		return 0;
 	}
-	settle(sup, task);
+	settle_records(sup, task);
 	/* Before the records that tell its position: those may go out at any time. */
 	if (full) {
 		task_tell_history(task, &r->observer);

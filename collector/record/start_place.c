@@ -107,7 +107,7 @@ static uint64_t find_symbol(Elf *elf, const char *name, bool labels)
 
 /* Whether where is an address: hexadecimal, as tools print it, with 0x or without. It begins with a
  * digit, as no function's name does: `add` is a name, 0add an address. */
-static bool is_address(const char *where, uint64_t *value)
+static bool parse_address(const char *where, uint64_t *value)
 {
 	char *end;
 
@@ -121,7 +121,7 @@ bool start_place_is_one(const char *where)
 	uint64_t value;
 
 	if (*where == '-' || *where == '+' || (*where >= '0' && *where <= '9'))
-		return is_address(where, &value);
+		return parse_address(where, &value);
 	return *where;
 }
 
@@ -129,7 +129,7 @@ static uint64_t resolve_in(const struct mapping *m, pid_t pid, const char *where
 {
 	char path[4200];
 	uint64_t value, addr = 0;
-	bool number = is_address(where, &value);
+	bool number = parse_address(where, &value);
 	Elf *elf;
 	int fd;
 

@@ -323,8 +323,8 @@ static bool follows_file(pid_t pid, const struct mapping *m)
 	       m->prot & PROT_EXEC && !is_sealed(pid, m);
 }
 
-static void examine_file(const struct address_space *s, pid_t pid, struct mapping *m,
-			 const struct patch *p)
+static void examine_mapped_file(const struct address_space *s, pid_t pid, struct mapping *m,
+				const struct patch *p)
 {
 	m->follows = follows_file(pid, m);
 	read_build_id(s, pid, m, p);
@@ -513,7 +513,7 @@ static void apply_patches(struct address_space *s, pid_t pid, struct patch *patc
 				if (!patches[i].now.maps[k].looked_at) {
 					struct mapping *m = &patches[i].now.maps[k];
 
-					examine_file(s, pid, m, &patches[i]);
+					examine_mapped_file(s, pid, m, &patches[i]);
 					m->fresh = is_program_code(m) || shares_file(m);
 					any_fresh |= m->fresh;
 				}

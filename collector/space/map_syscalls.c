@@ -13,7 +13,7 @@
 
 /* The pages that n bytes from start on touch. Lengths that reach to the end of all addresses are
  * refused by the kernel. */
-static void add_range(struct map_change *out, uint64_t start, uint64_t n)
+static void add_touched_range(struct map_change *out, uint64_t start, uint64_t n)
 {
 	uint64_t end = start + n;
 
@@ -30,7 +30,7 @@ static void mmap_changes(struct address_space *s, const uint64_t *args, uint64_t
 	s->grows |= (args[3] & MAP_GROWSDOWN) != 0;
 	out->all = call_has_failed(result);
 	if (!out->all)
-		add_range(out, result, args[1]);
+		add_touched_range(out, result, args[1]);
 }
 
 /* A call that fails may have been done in part. */
@@ -39,7 +39,7 @@ static void unmap_changes(struct address_space *s, const uint64_t *args, uint64_
 {
 	(void)s;
 	(void)result;
-	add_range(out, args[0], args[1]);
+	add_touched_range(out, args[0], args[1]);
 }
 
 /* PROT_GROWSDOWN: from wherever the mapping begins, which may have grown by itself. */
@@ -57,8 +57,8 @@ static void mremap_changes(struct address_space *s, const uint64_t *args, uint64
 	out->all = call_has_failed(result);
 	if (out->all)
 		return;
-	add_range(out, args[0], args[1]);
-	add_range(out, result, args[2]);
+	add_touched_range(out, args[0], args[1]);
+	add_touched_range(out, result, args[2]);
 }
 
 /* Its result is where the heap ends, also when nothing was done. */
@@ -70,8 +70,8 @@ static void brk_changes(struct address_space *s, const uint64_t *args, uint64_t 
 	s->heap_end = result;
 	out->all = !before && args[0];
 	if (before && before != result)
-		add_range(out, before < result ? before : result,
-			  before < result ? result - before : before - result);
+		add_touched_range(out, before < result ? before : result,
+				  before < result ? result - before : before - result);
 }
 
 static void prctl_changes(struct address_space *s, const uint64_t *args, uint64_t result,
@@ -79,7 +79,7 @@ static void prctl_changes(struct address_space *s, const uint64_t *args, uint64_
 {
 	(void)result;
 	if (args[0] == PR_SET_VMA)
-		add_range(out, args[2], args[3]);
+		add_touched_range(out, args[2], args[3]);
 	if (args[0] == PR_SET_MM) {
 		out->all = true;
 		s->heap_end = 0;

@@ -40,7 +40,7 @@ static const struct {
 #define APART_MOST  (6400 * MILLISECOND)
 #define PROVEN      (1000 * MILLISECOND) /* after so long together, the next time comes soon */
 
-static uint64_t now(void)
+static uint64_t now_ns(void)
 {
 	struct timespec t;
 
@@ -97,7 +97,7 @@ static bool may_use(pid_t tid, const cpu_set_t *set)
 }
 
 /* Changes an affinity of ours. One that somebody else has set stays. */
-static bool move(pid_t tid, const cpu_set_t *from, const cpu_set_t *to)
+static bool move_affinity(pid_t tid, const cpu_set_t *from, const cpu_set_t *to)
 {
 	return may_use(tid, from) && !sched_setaffinity(tid, sizeof *to, to);
 }
@@ -107,14 +107,14 @@ static void go_apart(struct affinity *a, struct task_table *t)
 	if (!a->together)
 		return;
 	a->together = false;
-	a->looked = now();
-	(void)move(0, &a->one, &a->own);
+	a->looked = now_ns();
+	(void)move_affinity(0, &a->one, &a->own);
 	for (struct task *task = t->first; task; task = task->next)
-		(void)move(task->host_tid, &a->one, &a->own);
+		(void)move_affinity(task->host_tid, &a->one, &a->own);
 }
 
 /* Chooses the processor that the recorder is on. */
-static bool choose(struct affinity *a)
+static bool choose_processor(struct affinity *a)
 {
 	int cpu = sched_getcpu();
 
@@ -122,7 +122,7 @@ static bool choose(struct affinity *a)
 		return false;
 	CPU_ZERO(&a->one);
 	CPU_SET(cpu, &a->one);
-	return move(0, &a->own, &a->one);
+	return move_affinity(0, &a->own, &a->one);
 }
 
 static void come_together(struct affinity *a, struct task_table *t)
@@ -130,10 +130,10 @@ static void come_together(struct affinity *a, struct task_table *t)
 	for (struct task *task = t->first; task; task = task->next)
 		if (task->supervised->affinity_syscall)
 			return;
-	a->since = a->looked = now();
-	a->together = a->on = choose(a);
+	a->since = a->looked = now_ns();
+	a->together = a->on = choose_processor(a);
 	for (struct task *task = t->first; task && a->on; task = task->next)
-		(void)move(task->host_tid, &a->own, &a->one);
+		(void)move_affinity(task->host_tid, &a->own, &a->one);
 	(void)all_waited(a, t);
 }
 
@@ -144,24 +144,24 @@ void affinity_begin(struct affinity *a)
 		return;
 	a->begun = true;
 	a->wait = APART_FIRST;
-	a->since = a->looked = now();
-	a->together = a->on = choose(a);
+	a->since = a->looked = now_ns();
+	a->together = a->on = choose_processor(a);
 }
 
 void affinity_join(const struct affinity *a, pid_t tid, const struct task *parent)
 {
 	if (a->on && a->together)
-		(void)move(tid, &a->own, &a->one);
+		(void)move_affinity(tid, &a->own, &a->one);
 	else if (a->begun &&
 		 !(parent &&
 		   may_use(parent->host_tid, &a->one))) /* else it is what the program has set */
-		(void)move(tid, &a->one, &a->own);
+		(void)move_affinity(tid, &a->one, &a->own);
 }
 
 void affinity_leave(const struct affinity *a, pid_t tid)
 {
 	if (a->on && a->together)
-		(void)move(tid, &a->one, &a->own);
+		(void)move_affinity(tid, &a->one, &a->own);
 }
 
 static bool is_untraced(const struct task *task)
@@ -199,7 +199,7 @@ void affinity_syscall_left(struct task *task) { task->supervised->affinity_sysca
 
 void affinity_look(struct affinity *a, struct task_table *t)
 {
-	uint64_t at = now(), past = at - a->looked;
+	uint64_t at = now_ns(), past = at - a->looked;
 
 	if (!a->on || past < (a->together ? LOOK_EACH : a->wait))
 		return;

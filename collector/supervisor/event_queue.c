@@ -37,7 +37,7 @@ static bool is_of_the_moment(const struct event_queue *q, pid_t tid, int status)
 	       task->supervised->first_stop_seen;
 }
 
-static bool is_empty(const struct event_queue *q) { return q->first == q->end; }
+static bool queue_is_empty(const struct event_queue *q) { return q->first == q->end; }
 
 /* The count for this tid's low bits. 0: no event is of this tid. */
 static uint32_t *queued_of(const struct event_queue *q, pid_t tid)
@@ -55,7 +55,7 @@ static size_t find_event(const struct event_queue *q, pid_t tid, size_t from)
 	return from;
 }
 
-static void take_out(struct event_queue *q, size_t at)
+static void remove_event(struct event_queue *q, size_t at)
 {
 	if (q->queued_of)
 		--*queued_of(q, q->events[at].tid);
@@ -74,7 +74,7 @@ static void drop_earlier(struct event_queue *q, pid_t tid)
 
 	while (at < q->end) {
 		if (is_of_the_moment(q, tid, q->events[at].status))
-			take_out(q, at);
+			remove_event(q, at);
 		else
 			at++;
 		at = find_event(q, tid, at > q->first ? at : q->first);
@@ -82,12 +82,12 @@ static void drop_earlier(struct event_queue *q, pid_t tid)
 }
 
 /* Makes room for one more. False without memory. */
-static bool make_room(struct event_queue *q)
+static bool make_queue_room(struct event_queue *q)
 {
 	size_t cap = q->cap ? q->cap * 2 : 64;
 	struct queued_event *queue;
 
-	if (!q->queued_of && is_empty(q))
+	if (!q->queued_of && queue_is_empty(q))
 		q->queued_of = calloc(TIDS_APART, sizeof *q->queued_of);
 	if (q->end < q->cap)
 		return true;
@@ -111,7 +111,7 @@ static bool queue_event(struct event_queue *q, pid_t tid, int status)
 	if (tracee_put_back(tid, status))
 		return false;
 	drop_earlier(q, tid);
-	if (!make_room(q))
+	if (!make_queue_room(q))
 		return true;
 	q->events[q->end++] = (struct queued_event){tid, status};
 	if (q->queued_of)
@@ -161,7 +161,7 @@ void event_queue_drop(struct event_queue *q, pid_t tid)
 	size_t at = find_event(q, tid, q->first);
 
 	if (at < q->end)
-		take_out(q, at);
+		remove_event(q, at);
 }
 
 bool event_queue_take(struct event_queue *q, pid_t tid, enum wait_type type, int signo,
@@ -192,7 +192,7 @@ bool event_queue_await(struct event_queue *q, pid_t tid, uint64_t until)
 }
 
 /* Takes one more status of tid, or (-1) of any. Returns what waitpid(2) does. */
-static pid_t take(struct event_queue *q, pid_t tid, int options)
+static pid_t take_status(struct event_queue *q, pid_t tid, int options)
 {
 	int status;
 	pid_t got = waitpid(tid, &status, OF_OURS | options);
@@ -207,8 +207,8 @@ static void take_any(struct event_queue *q)
 {
 	pid_t got;
 
-	while (is_empty(q) || q->tasks->count > 1) {
-		got = take(q, -1, is_empty(q) ? 0 : WNOHANG);
+	while (queue_is_empty(q) || q->tasks->count > 1) {
+		got = take_status(q, -1, queue_is_empty(q) ? 0 : WNOHANG);
 		if (got < 0 && errno == EINTR)
 			q->on_wake(q->arg);
 		else if (got <= 0)
@@ -235,7 +235,7 @@ static bool take_told(struct event_queue *q, long nanoseconds)
 	if (sigtimedwait(&set, &info, &time) != SIGCHLD)
 		return false;
 	q->unseen = true;
-	q->told_of += take(q, info.si_pid, WNOHANG) > 0;
+	q->told_of += take_status(q, info.si_pid, WNOHANG) > 0;
 	return true;
 }
 
@@ -247,7 +247,7 @@ static bool look_at_all(struct event_queue *q)
 	size_t before = q->end - q->first;
 	pid_t got;
 
-	while ((got = take(q, -1, WNOHANG)) > 0)
+	while ((got = take_status(q, -1, WNOHANG)) > 0)
 		;
 	q->look_after = q->end - q->first > before || late < soon ? soon
 			: late < LOOK_LATE                        ? late
@@ -267,7 +267,7 @@ static void take_told_first(struct event_queue *q)
 		told++;
 	if (q->told_of > q->tasks->count / LOOK_SHARE)
 		(void)look_at_all(q);
-	while (is_empty(q)) {
+	while (queue_is_empty(q)) {
 		if (told++ < q->tasks->count &&
 		    take_told(q, q->unseen ? (long)q->look_after : LOOK_ANYWAY))
 			continue;
@@ -281,10 +281,10 @@ static void take_told_first(struct event_queue *q)
 bool event_queue_next(struct event_queue *q, struct wait_event *ev)
 {
 	(q->tasks->count < MANY ? take_any : take_told_first)(q);
-	if (is_empty(q))
+	if (queue_is_empty(q))
 		return false;
 	*ev = wait_event_of(q->events[q->first].tid, q->events[q->first].status);
-	take_out(q, q->first);
+	remove_event(q, q->first);
 	return true;
 }
 

@@ -25,7 +25,7 @@ enum {
 };
 
 /* Calls execve(2) without libc, as the child shares our errno. Returns -errno. */
-static int execute(const struct launch *l)
+static int exec_program(const struct launch *l)
 {
 	long rc = SYS_execve;
 
@@ -38,7 +38,7 @@ static int execute(const struct launch *l)
 
 /* The child ends by returning its status: before a call that does not return AddressSanitizer
  * clears the stack, and needs more of it than there is. */
-static int child(void *arg)
+static int run_child(void *arg)
 {
 	const struct launch *l = arg;
 	char byte;
@@ -57,7 +57,7 @@ static int child(void *arg)
 		personality(ADDR_NO_RANDOMIZE);
 	if (l->limits)
 		limits_put_back(l->limits);
-	error = -execute(l);
+	error = -exec_program(l);
 	(void)!write(l->child.failure[1], &error, sizeof error);
 	return 127;
 }
@@ -116,8 +116,8 @@ pid_t launch_seized(struct launch *l, int *failure, struct bt_error *err)
 
 	go[0] = go[1] = failed[0] = failed[1] = -1;
 	if (!pipe2(go, O_CLOEXEC) && !pipe2(failed, O_CLOEXEC))
-		pid = clone(child, l->child.stack + ARRAY_SIZE(l->child.stack), CLONE_VM | SIGCHLD,
-			    l);
+		pid = clone(run_child, l->child.stack + ARRAY_SIZE(l->child.stack),
+			    CLONE_VM | SIGCHLD, l);
 	cause = errno;
 	close(go[0]);
 	close(failed[1]);

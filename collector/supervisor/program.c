@@ -23,7 +23,7 @@ enum {
 };
 
 /* The rest of the first line of /proc/PID/status that begins with key. */
-static bool status_line(pid_t pid, const char *key, char *out, size_t size)
+static bool read_status_line(pid_t pid, const char *key, char *out, size_t size)
 {
 	char path[32], line[256];
 	bool found = false;
@@ -70,13 +70,13 @@ static struct credentials credentials_of(pid_t pid)
 	unsigned real, effective;
 	char line[128];
 
-	if (status_line(pid, "Uid:", line, sizeof line) &&
+	if (read_status_line(pid, "Uid:", line, sizeof line) &&
 	    sscanf(line, "%u %u", &real, &effective) == 2)
 		c.euid = effective;
-	if (status_line(pid, "Gid:", line, sizeof line) &&
+	if (read_status_line(pid, "Gid:", line, sizeof line) &&
 	    sscanf(line, "%u %u", &real, &effective) == 2)
 		c.egid = effective;
-	if (status_line(pid, "NoNewPrivs:", line, sizeof line))
+	if (read_status_line(pid, "NoNewPrivs:", line, sizeof line))
 		c.fixed = atoi(line);
 	return c;
 }
@@ -124,13 +124,13 @@ static int check_elf(const char *path, const uint8_t *head, size_t len, struct b
 	return 0;
 }
 
-static int check(const char *path, int depth, struct bt_error *err);
+static int check_program(const char *path, int depth, struct bt_error *err);
 
 static int check_interpreter(const char *path, const char *interpreter, int depth,
 			     struct bt_error *err)
 {
 	struct bt_error cause;
-	int rc = check(interpreter, depth + 1, &cause);
+	int rc = check_program(interpreter, depth + 1, &cause);
 
 	return rc ? bt_fail(err, cause.code, 0, "%s: its interpreter %s", path, cause.text) : 0;
 }
@@ -144,7 +144,7 @@ static bool is_text(const uint8_t *head, size_t len)
 	return len;
 }
 
-static int check(const char *path, int depth, struct bt_error *err)
+static int check_program(const char *path, int depth, struct bt_error *err)
 {
 	uint8_t head[SCRIPT_HEAD + 1] = {0};
 	const char *privilege;
@@ -241,7 +241,7 @@ int program_find(const char *name, char path[4096], struct bt_error *err)
 		snprintf(path, 4096, "%s", name);
 	else if (!search_path(name, path))
 		return bt_fail(err, BT_E_NOT_FOUND, 0, "%s: program not found in $PATH", name);
-	return check(path, 0, err);
+	return check_program(path, 0, err);
 }
 
 bool program_gains_privileges(pid_t tid, bool at, const uint64_t args[2], char *reason, size_t size)

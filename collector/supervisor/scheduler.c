@@ -33,7 +33,7 @@ void scheduler_enqueue_first(struct task *task)
 
 /* A task that gave up its turn for a call must not wait for a slice of each task that computes:
  * until its own slice is used up it comes before them. */
-static void enqueue(struct task *task)
+static void enqueue_task(struct task *task)
 {
 	struct unit_turns *turns = task->unit->turns;
 	bool early = task->supervised->turn_used < SLICE_NS && !task->supervised->spins;
@@ -145,7 +145,7 @@ void supervisor_give_up_turn(struct supervisor *sup, struct task *task)
 void supervisor_make_syscall(struct supervisor *sup, struct task *task)
 {
 	if (!sup->scheduler->may_call(sup, task)) {
-		enqueue(task);
+		enqueue_task(task);
 		supervisor_schedule(sup, task->unit);
 		return;
 	}
@@ -169,7 +169,7 @@ void supervisor_make_ready(struct supervisor *sup, struct task *task)
 	}
 	if (sup->backend.ops->rest)
 		sup->backend.ops->rest(&sup->backend, task);
-	enqueue(task);
+	enqueue_task(task);
 	sup->scheduler->waits(sup, task);
 	supervisor_schedule(sup, task->unit);
 }

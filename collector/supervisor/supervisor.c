@@ -150,7 +150,7 @@ static void on_syscall_or_signal(struct supervisor *sup, struct task *task,
 
 /* An event of a task that is not in the table. A new task that stops before its parent's event is
  * entered. Any other is about to end, or was forgotten: it is resumed. */
-static struct task *stranger(struct supervisor *sup, const struct wait_event *ev)
+static struct task *find_stranger(struct supervisor *sup, const struct wait_event *ev)
 {
 	if (ev->type == WAIT_INTERRUPT || ev->type == WAIT_GROUP_STOP)
 		return supervised_task(&sup->tasks, ev->tid);
@@ -159,7 +159,7 @@ static struct task *stranger(struct supervisor *sup, const struct wait_event *ev
 	return NULL;
 }
 
-static void dispatch(struct supervisor *sup, const struct wait_event *ev)
+static void dispatch_event(struct supervisor *sup, const struct wait_event *ev)
 {
 	static void (*const rows[WAIT_TYPES])(struct supervisor *, struct task *,
 					      const struct wait_event *) = {
@@ -178,7 +178,7 @@ static void dispatch(struct supervisor *sup, const struct wait_event *ev)
 	if (ev->tid == sup->initial_pid && (ev->type == WAIT_EXITED || ev->type == WAIT_KILLED))
 		supervisor_note_outcome(sup, ev);
 	if (!task)
-		task = stranger(sup, ev);
+		task = find_stranger(sup, ev);
 	if (task)
 		rows[ev->type](sup, task, ev);
 	supervisor_release_front(sup);
@@ -240,7 +240,7 @@ void supervisor_run(struct supervisor *sup)
 
 	hear_of_statuses(&before, &mask);
 	while (event_queue_next(&sup->events, &ev)) {
-		dispatch(sup, &ev);
+		dispatch_event(sup, &ev);
 		serve_tick(sup);
 	}
 	sigaction(SIGCHLD, &before, NULL);

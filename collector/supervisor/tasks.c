@@ -2,9 +2,9 @@
 /* Tasks coming, becoming other programs, and going.
  *
  * A new task is known from two events, its own first stop and its parent's, in either order. At the
- * parent's, settle() gives it process, space and unit; when both have come, supervisor_start_new()
- * lets it run. If the parent was killed before its event, the task is adopted after some ticks
- * (supervisor_adopt_orphans()).
+ * parent's, place_task() gives it process, space and unit; when both have come,
+ * supervisor_start_new() lets it run. If the parent was killed before its event, the task is
+ * adopted after some ticks (supervisor_adopt_orphans()).
  *
  * At an execve the kernel ends the other threads and gives the caller the leader's id: the leader's
  * task is forgotten and the caller takes its tid. It then moves to a new process, unit and space.
@@ -23,7 +23,7 @@
 #include "collector/tracee/tracee.h"
 
 /* Tells the session of a task's end, once, and only if it knows of its start. */
-static void tell_end(struct supervisor *sup, struct task *task, const struct task_end *end)
+static void tell_task_end(struct supervisor *sup, struct task *task, const struct task_end *end)
 {
 	if (task->supervised->ended || !task->supervised->started)
 		return;
@@ -38,7 +38,7 @@ static void tell_start(struct supervisor *sup, struct task *task)
 }
 
 /* Prepares session and backend for the task. False without memory. */
-static bool begin(struct supervisor *sup, struct task *task)
+static bool begin_task(struct supervisor *sup, struct task *task)
 {
 	return sup->session->ops->on_new(sup->session, sup, task) &&
 	       !sup->backend.ops->task_init(&sup->backend, task);
@@ -46,7 +46,7 @@ static bool begin(struct supervisor *sup, struct task *task)
 
 /* Makes a process with a unit of its own and an empty space. NULL without memory: then an empty
  * unit may stay in the table. */
-static struct process *alone(struct supervisor *sup, pid_t pid, struct unit **unit)
+static struct process *make_process(struct supervisor *sup, pid_t pid, struct unit **unit)
 {
 	struct address_space *space;
 
@@ -80,7 +80,7 @@ int supervisor_adopt(struct supervisor *sup, pid_t pid, bool trap_ignored, struc
 {
 	struct task *task = supervised_task(&sup->tasks, pid);
 	struct unit *unit;
-	struct process *process = alone(sup, pid, &unit);
+	struct process *process = make_process(sup, pid, &unit);
 
 	if (!task || !process)
 		return bt_no_memory(err, NULL);
@@ -93,7 +93,7 @@ int supervisor_adopt(struct supervisor *sup, pid_t pid, bool trap_ignored, struc
 	task->supervised->first_stop_seen = true;
 	task_set_state(task, TASK_NEW);
 	sup->initial_pid = pid;
-	if (!begin(sup, task))
+	if (!begin_task(sup, task))
 		return bt_no_memory(err, NULL);
 	affinity_join(&sup->affinity, pid, NULL);
 	return 0;
@@ -101,7 +101,7 @@ int supervisor_adopt(struct supervisor *sup, pid_t pid, bool trap_ignored, struc
 
 /* The flags of the clone by which the task makes another. False for fork and vfork. They are read
  * from its registers: a native task's call was not seen. */
-static bool clone_flags(const struct task *parent, uint64_t *flags)
+static bool parent_clone_flags(const struct task *parent, uint64_t *flags)
 {
 	const struct tracee_syscall call = {.nr = parent->regs.orig_rax,
 					    .compat = parent->syscall.compat ||
@@ -118,7 +118,7 @@ static enum bt_task_how how_of(const struct task *parent, int trace_event)
 {
 	uint64_t flags;
 
-	if (!clone_flags(parent, &flags))
+	if (!parent_clone_flags(parent, &flags))
 		return trace_event == PTRACE_EVENT_FORK    ? BT_TASK_FORK
 		       : trace_event == PTRACE_EVENT_VFORK ? BT_TASK_VFORK
 							   : BT_TASK_THREAD;
@@ -130,7 +130,7 @@ static enum bt_task_how how_of(const struct task *parent, int trace_event)
 }
 
 /* Gives a new task its process, space and unit. False without memory. */
-static bool settle(struct supervisor *sup, struct task *parent, struct task *child)
+static bool place_task(struct supervisor *sup, struct task *parent, struct task *child)
 {
 	bool shares = child->how != BT_TASK_FORK;
 	uint64_t flags;
@@ -160,7 +160,7 @@ static bool settle(struct supervisor *sup, struct task *parent, struct task *chi
 		process->trap_ignored = parent->process->trap_ignored;
 		process->trap_known = parent->process->trap_known;
 		process->limits = parent->process->limits;
-		if (clone_flags(parent, &flags)) {
+		if (parent_clone_flags(parent, &flags)) {
 			if (!shares && flags & CLONE_FILES)
 				process->files_shared = parent->process->files_shared = true;
 			if (flags & CLONE_SIGHAND) /* both have one table of dispositions */
@@ -169,7 +169,7 @@ static bool settle(struct supervisor *sup, struct task *parent, struct task *chi
 		task_join_process(child, process);
 	}
 	task_join_unit(child, unit);
-	return begin(sup, child);
+	return begin_task(sup, child);
 }
 
 static const struct task *parent_of(const struct supervisor *sup, const struct task *child)
@@ -210,7 +210,7 @@ void supervisor_on_new_task(struct supervisor *sup, struct task *task, const str
 		child = supervised_task(&sup->tasks, (pid_t)tid);
 	if (child && !child->process) {
 		child->how = how_of(task, ev->trace_event);
-		if (!settle(sup, task, child))
+		if (!place_task(sup, task, child))
 			supervisor_note(sup, task, "out of memory: process %lu is not recorded",
 					tid);
 		else if (child->supervised->first_stop_seen)
@@ -253,7 +253,7 @@ static struct task *take_over_leader(struct supervisor *sup, struct task *leader
 
 	if (!caller || caller == leader)
 		return leader;
-	tell_end(sup, leader, &(struct task_end){.kind = BT_EXIT_UNKNOWN});
+	tell_task_end(sup, leader, &(struct task_end){.kind = BT_EXIT_UNKNOWN});
 	supervisor_forget(sup, leader);
 	task_rename(&sup->tasks, caller, pid);
 	return caller;
@@ -261,11 +261,11 @@ static struct task *take_over_leader(struct supervisor *sup, struct task *leader
 
 /* Moves the task, which runs another program now, to a new process and unit. False without memory:
  * nothing has changed. */
-static bool move_out(struct supervisor *sup, struct task *task)
+static bool move_to_new_process(struct supervisor *sup, struct task *task)
 {
 	struct process *old = task->process;
 	struct unit *unit;
-	struct process *process = alone(sup, task->host_tid, &unit);
+	struct process *process = make_process(sup, task->host_tid, &unit);
 
 	if (!process)
 		return false;
@@ -292,7 +292,7 @@ void supervisor_on_exec(struct supervisor *sup, struct task *task, const struct 
 			sup->backend.ops->execed(&sup->backend, task);
 		task->native = false;
 		supervisor_give_up_turn(sup, task);
-		if (!move_out(sup, task)) {
+		if (!move_to_new_process(sup, task)) {
 			affinity_leave(&sup->affinity, task->host_tid);
 			tracee_resume(task->host_tid, PTRACE_DETACH, 0);
 			return;
@@ -312,7 +312,7 @@ void supervisor_on_exec(struct supervisor *sup, struct task *task, const struct 
 }
 
 /* A task's end by its wait status. */
-static struct task_end end_of(int status)
+static struct task_end status_end(int status)
 {
 	bool by_signal = WIFSIGNALED(status);
 
@@ -337,9 +337,9 @@ void supervisor_on_exiting(struct supervisor *sup, struct task *task, const stru
 			sup->backend.ops->exiting(&sup->backend, task, &regs);
 		sup->session->ops->on_stop(sup->session, sup, task, false);
 		supervisor_follow_mappings(sup, task);
-		end = end_of((int)status);
+		end = status_end((int)status);
 		end.last_look = true;
-		tell_end(sup, task, &end);
+		tell_task_end(sup, task, &end);
 	}
 	task_set_state(task, TASK_EXITING);
 	if (wait_event_holds(ev)) /* else the tid may be of another program, whose stop is still to
@@ -351,7 +351,7 @@ void supervisor_on_exiting(struct supervisor *sup, struct task *task, const stru
 
 void supervisor_note_outcome(struct supervisor *sup, const struct wait_event *ev)
 {
-	struct task_end end = end_of(ev->status);
+	struct task_end end = status_end(ev->status);
 
 	sup->outcome = (struct supervisor_outcome){
 		.ended = true, .kind = end.kind, .status = end.status, .core = end.core};
@@ -360,10 +360,10 @@ void supervisor_note_outcome(struct supervisor *sup, const struct wait_event *ev
 
 void supervisor_on_gone(struct supervisor *sup, struct task *task, const struct wait_event *ev)
 {
-	struct task_end end = end_of(ev->status);
+	struct task_end end = status_end(ev->status);
 
 	if (task->process)
-		tell_end(sup, task, &end);
+		tell_task_end(sup, task, &end);
 	supervisor_forget(sup, task);
 }
 
@@ -387,12 +387,12 @@ static void adopt_orphan(struct supervisor *sup, struct task *task)
 		sibling = sibling->next;
 	if (sibling) {
 		task->how = BT_TASK_THREAD;
-		if (settle(sup, sibling, task))
+		if (place_task(sup, sibling, task))
 			supervisor_start_new(sup, task);
 		return;
 	}
 	task->how = BT_TASK_FORK;
-	process = alone(sup, group, &unit);
+	process = make_process(sup, group, &unit);
 	if (!process)
 		return;
 	task_join_unit(task, unit);
@@ -400,7 +400,7 @@ static void adopt_orphan(struct supervisor *sup, struct task *task)
 	if (sup->session->ops->on_orphan)
 		sup->session->ops->on_orphan(sup->session, sup, task);
 	address_space_refresh(process->space, task->host_tid);
-	if (begin(sup, task))
+	if (begin_task(sup, task))
 		supervisor_start_new(sup, task);
 }
 

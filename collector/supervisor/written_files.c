@@ -12,7 +12,7 @@ struct telling {
 	const struct task *task;
 };
 
-static void tell(void *arg, const struct mapping *m)
+static void tell_mapping(void *arg, const struct mapping *m)
 {
 	const struct telling *t = arg;
 
@@ -25,7 +25,7 @@ void supervisor_look_at_files_of(struct supervisor *sup, struct task *task)
 {
 	struct address_space *s = task->process->space;
 
-	address_space_look_at_files(s, task->host_tid, tell, &(struct telling){sup, task});
+	address_space_look_at_files(s, task->host_tid, tell_mapping, &(struct telling){sup, task});
 	if (s->files.written && task->state == TASK_RUNNING)
 		sup->backend.ops->stop_soon(&sup->backend, task);
 }

@@ -22,7 +22,7 @@ enum {
 
 /* The kind of file of the descriptor in the first argument. Asks no file system: the program itself
  * may serve it (FUSE). */
-static bool describe(const struct task *task, struct statx *st)
+static bool describe_descriptor(const struct task *task, struct statx *st)
 {
 	char path[64];
 
@@ -35,16 +35,17 @@ static bool is_stream(const struct task *task)
 {
 	struct statx st;
 
-	return describe(task, &st) &&
+	return describe_descriptor(task, &st) &&
 	       (S_ISFIFO(st.stx_mode) || S_ISSOCK(st.stx_mode) || S_ISCHR(st.stx_mode));
 }
 
 /* Whether a read from it moves all that is asked for. Other files give what they have. */
-static bool is_endless(const struct task *task)
+static bool is_endless_read(const struct task *task)
 {
 	struct statx st;
 
-	return describe(task, &st) && S_ISCHR(st.stx_mode) && st.stx_rdev_major == MEM_MAJOR;
+	return describe_descriptor(task, &st) && S_ISCHR(st.stx_mode) &&
+	       st.stx_rdev_major == MEM_MAJOR;
 }
 
 /* Whether a recvfrom() waits for all bytes: on a stream only, as messages come one by one. */
@@ -66,7 +67,8 @@ static const struct form {
 	size_t buffer, count;
 	bool (*applies)(const struct task *task); /* NULL: always */
 } forms[] = {
-	{SYS_read, true, offsetof(struct bt_regs, rsi), offsetof(struct bt_regs, rdx), is_endless},
+	{SYS_read, true, offsetof(struct bt_regs, rsi), offsetof(struct bt_regs, rdx),
+	 is_endless_read},
 	{SYS_write, true, offsetof(struct bt_regs, rsi), offsetof(struct bt_regs, rdx), is_stream},
 	{SYS_sendto, true, offsetof(struct bt_regs, rsi), offsetof(struct bt_regs, rdx), NULL},
 	{SYS_recvfrom, true, offsetof(struct bt_regs, rsi), offsetof(struct bt_regs, rdx),
@@ -80,7 +82,7 @@ static uint64_t *reg_at(struct bt_regs *regs, size_t offset)
 	return (uint64_t *)(void *)((char *)regs + offset);
 }
 
-static const struct form *form_of(const struct bt_regs *regs)
+static const struct form *transfer_syscall(const struct bt_regs *regs)
 {
 	for (size_t i = 0; i < ARRAY_SIZE(forms); i++)
 		if (forms[i].nr == regs->orig_rax)
@@ -91,21 +93,22 @@ static const struct form *form_of(const struct bt_regs *regs)
 bool cut_transfer_may_be_short(const struct task *task)
 {
 	struct bt_regs regs = task->regs;
-	const struct form *f = tracee_is_in_64_bit(&regs) ? form_of(&regs) : NULL;
+	const struct form *f = tracee_is_in_64_bit(&regs) ? transfer_syscall(&regs) : NULL;
 
 	return f && (int64_t)regs.rax > 0 && regs.rax < *reg_at(&regs, f->count);
 }
 
 bool cut_transfer_is_short(const struct task *task)
 {
-	const struct form *f = cut_transfer_may_be_short(task) ? form_of(&task->regs) : NULL;
+	const struct form *f =
+		cut_transfer_may_be_short(task) ? transfer_syscall(&task->regs) : NULL;
 
 	return f && (!f->applies || f->applies(task));
 }
 
 void cut_transfer_again(struct task *task, bool rewinds)
 {
-	const struct form *f = form_of(&task->regs);
+	const struct form *f = transfer_syscall(&task->regs);
 	struct cut_transfer *t = &task->transfer;
 	uint64_t moved = (int64_t)task->regs.rax > 0 ? task->regs.rax : 0,
 		 *count = reg_at(&task->regs, f->count), *buffer = reg_at(&task->regs, f->buffer);
@@ -137,7 +140,7 @@ void cut_transfer_begun(struct task *task) { task->transfer.rewound = false; }
 
 void cut_transfer_end(struct task *task)
 {
-	const struct form *f = form_of(&task->regs);
+	const struct form *f = transfer_syscall(&task->regs);
 	struct cut_transfer *t = &task->transfer;
 
 	if (!t->moved || !f)

@@ -37,7 +37,7 @@ static const uint64_t patience[] = {[OTHERS_NONE] = 0,
 
 #define MASK_OF(signo) (1ull << ((signo)-1))
 
-static enum hidden_signal kind_of(const siginfo_t *info)
+static enum hidden_signal hidden_kind(const siginfo_t *info)
 {
 	return info->si_signo == SIGSEGV ? HIDDEN_SEGV : HIDDEN_TRAP;
 }
@@ -151,7 +151,7 @@ static int let_others_look(const struct task *task, struct hidden_signals *h, ui
 	return 0;
 }
 
-static void count(struct task *task, struct hidden_signals *h, bool counted)
+static void count_hidden(struct task *task, struct hidden_signals *h, bool counted)
 {
 	task->process->signals_held += counted - h->counted;
 	h->counted = counted;
@@ -159,8 +159,8 @@ static void count(struct task *task, struct hidden_signals *h, bool counted)
 
 /* Offers those of the signals that are pending for the process to its other threads, before the
  * task has them unblocked. */
-static int offer(struct task *task, struct hidden_signals *h, uint64_t signals,
-		 struct tracee_signals *s)
+static int offer_signals(struct task *task, struct hidden_signals *h, uint64_t signals,
+			 struct tracee_signals *s)
 {
 	if (task->process->tasks == 1)
 		return 0;
@@ -168,7 +168,7 @@ static int offer(struct task *task, struct hidden_signals *h, uint64_t signals,
 		return -BT_E_GONE;
 	h->looked = s->shared_pending & signals;
 	if (h->looked)
-		count(task, h, true);
+		count_hidden(task, h, true);
 	return 0;
 }
 
@@ -190,7 +190,7 @@ int hidden_signals_hide(struct task *task, struct hidden_signals *h)
 		return -BT_E_GONE;
 	if ((s.pending | s.shared_pending) & ~s.blocked)
 		return mask & MASK_OF(SIGTRAP) ? HIDE_SIGNAL_FIRST : HIDE_SIGNAL_MAY_COME;
-	if (offer(task, h, mask & hide, &s))
+	if (offer_signals(task, h, mask & hide, &s))
 		return -BT_E_GONE;
 	h->mask |= mask & hide;
 	return tracee_set_mask(task->host_tid, mask & ~hide);
@@ -200,7 +200,7 @@ int hidden_signals_hide(struct task *task, struct hidden_signals *h)
  * and sender. The kernel lets nobody send a plain kill() in another's name (rt_sigqueueinfo(2)). */
 void hidden_signals_post(struct task *task, struct hidden_signals *h, const siginfo_t *info)
 {
-	enum hidden_signal kind = kind_of(info);
+	enum hidden_signal kind = hidden_kind(info);
 	bool wide = is_wide(info);
 	int signo = info->si_signo;
 	pid_t pid = task->process->host_pid;
@@ -228,7 +228,7 @@ int hidden_signals_unhide(struct task *task, struct hidden_signals *h)
 }
 
 /* Sends held signals again. wide: those for the process; else those for the thread. */
-static void post_held(struct task *task, struct hidden_signals *h, bool wide)
+static void post_signals(struct task *task, struct hidden_signals *h, bool wide)
 {
 	for (int i = 0; i < HIDDEN_SIGNALS; i++) {
 		struct held_signal *s = &h->held[i][wide];
@@ -238,15 +238,15 @@ static void post_held(struct task *task, struct hidden_signals *h, bool wide)
 		s->held = false;
 	}
 	if (wide)
-		count(task, h, false);
+		count_hidden(task, h, false);
 }
 
 void hidden_signals_give_back(struct task *task, struct hidden_signals *h)
 {
 	if (h->mask) /* still hidden: the task would get them itself */
 		return;
-	post_held(task, h, false);
-	post_held(task, h, true);
+	post_signals(task, h, false);
+	post_signals(task, h, true);
 }
 
 void hidden_signals_let_kill(struct hidden_signals *h, int signo) { h->mask &= ~MASK_OF(signo); }
@@ -268,7 +268,7 @@ int hidden_signals_rest(struct task *task, struct hidden_signals *h)
 	/* The mask stays: a trap of ours may be pending, or come next. While it is pending the
 	 * kernel would drop a second SIGTRAP for the thread, so those stay held. */
 	h->looked = 0;
-	post_held(task, h, true);
+	post_signals(task, h, true);
 	return 0;
 }
 
@@ -278,7 +278,9 @@ int hidden_signals_go_on(struct task *task, struct hidden_signals *h)
 
 	if (!h->mask || task->process->tasks == 1)
 		return 0;
-	return tracee_signals(task->host_tid, &s) || offer(task, h, h->mask, &s) ? -BT_E_GONE : 0;
+	return tracee_signals(task->host_tid, &s) || offer_signals(task, h, h->mask, &s)
+		       ? -BT_E_GONE
+		       : 0;
 }
 
 /* si_pid of a sender outside the receiver's pid namespace is 0. */
@@ -290,7 +292,7 @@ static bool was_posted(const struct posted_signal *p, const siginfo_t *info)
 
 bool hidden_signals_keep(struct task *task, struct hidden_signals *h, siginfo_t *info, bool sent)
 {
-	enum hidden_signal kind = kind_of(info);
+	enum hidden_signal kind = hidden_kind(info);
 	bool wide = is_wide(info), looked = h->looked & MASK_OF(info->si_signo);
 	struct posted_signal *p = wide ? &task->process->posted[kind] : &h->posted[kind];
 	struct held_signal *s = &h->held[kind][wide];
@@ -310,7 +312,7 @@ bool hidden_signals_keep(struct task *task, struct hidden_signals *h, siginfo_t 
 	s->info = *info;
 	if (!wide || task->process->tasks == 1)
 		return true;
-	count(task, h, true);
+	count_hidden(task, h, true);
 	/* Natively this thread blocks the signal, and the kernel would have chosen another that
 	 * waits for it. */
 	if (!looked && !task->mid_run)

@@ -11,7 +11,7 @@
 #include "collector/tracee/tracee.h"
 
 /* Makes room for n bytes behind the kept ones, and drops the oldest for it. */
-static char *make_room(struct last_words *w, size_t n)
+static char *make_words_room(struct last_words *w, size_t n)
 {
 	size_t kept = w->len < LAST_WORDS_MAX - n ? w->len : LAST_WORDS_MAX - n;
 
@@ -21,12 +21,12 @@ static char *make_room(struct last_words *w, size_t n)
 }
 
 /* Unreadable memory leaves a hole: the kept bytes before it are not the end any more, and go. */
-static void hear(struct last_words *w, pid_t tid, uint64_t at, uint64_t len)
+static void hear_range(struct last_words *w, pid_t tid, uint64_t at, uint64_t len)
 {
 	size_t n = len < LAST_WORDS_MAX ? (size_t)len : LAST_WORDS_MAX;
 
 	w->total += len;
-	if (tracee_read(tid, at + len - n, make_room(w, n), n) != n)
+	if (tracee_read(tid, at + len - n, make_words_room(w, n), n) != n)
 		w->len = 0;
 }
 
@@ -48,7 +48,7 @@ static void hear_vectors(struct last_words *w, pid_t tid, uint64_t at, uint64_t 
 				break;
 		}
 		n = v[i % AT_ONCE].iov_len < len ? v[i % AT_ONCE].iov_len : len;
-		hear(w, tid, (uintptr_t)v[i % AT_ONCE].iov_base, n);
+		hear_range(w, tid, (uintptr_t)v[i % AT_ONCE].iov_base, n);
 		len -= n;
 	}
 	if (len) {
@@ -74,7 +74,7 @@ void last_words_add(struct process *process, const void *bytes, size_t n, uint64
 	if (unknown)
 		w->len = 0;
 	w->total += unknown + n;
-	memcpy(make_room(w, n), bytes, n);
+	memcpy(make_words_room(w, n), bytes, n);
 }
 
 void last_words_wrote(struct process *process, pid_t tid, uint64_t at, uint64_t len)
@@ -82,7 +82,7 @@ void last_words_wrote(struct process *process, pid_t tid, uint64_t at, uint64_t 
 	struct last_words *w = words_of(process);
 
 	if (w)
-		hear(w, tid, at, len);
+		hear_range(w, tid, at, len);
 }
 
 void last_words_heard(struct task *task)

@@ -2,8 +2,9 @@
 /* The kernel's limit of a process is `own` + share: `own` is what the program knows and sets, the
  * share is the backend's memory. struct limit holds both for each of the limited resources.
  *
- * limits_raise() adds the share before a backend maps its memory. Before each change refresh()
- * reads the limit again: where another process has changed it, the new limit is the program's own.
+ * limits_raise() adds the share before a backend maps its memory. Before each change
+ * refresh_limit() reads the limit again: where another process has changed it, the new limit is the
+ * program's own.
  *
  * getrlimit, setrlimit and prlimit64 are changed at both ends. At the entry a new limit is read,
  * the share is added, and the call's argument points to the sum, below the thread's stack. At the
@@ -33,15 +34,15 @@
 static const __rlimit_resource_t resources[LIMITED] = {
 	[LIMITED_AS] = RLIMIT_AS, [LIMITED_DATA] = RLIMIT_DATA};
 
-static bool same(const struct rlimit *a, const struct rlimit *b)
+static bool same_limit(const struct rlimit *a, const struct rlimit *b)
 {
 	return a->rlim_cur == b->rlim_cur && a->rlim_max == b->rlim_max;
 }
 
-static rlim_t smaller(rlim_t a, rlim_t b) { return a < b ? a : b; }
+static rlim_t smaller_limit(rlim_t a, rlim_t b) { return a < b ? a : b; }
 
 /* RLIM_INFINITY stays so; a finite limit stays finite. */
-static rlim_t plus(rlim_t own, uint64_t share)
+static rlim_t limit_plus(rlim_t own, uint64_t share)
 {
 	if (own == RLIM_INFINITY)
 		return own;
@@ -52,17 +53,17 @@ static rlim_t plus(rlim_t own, uint64_t share)
  * (may_expand_vm, Linux 4.6), and brk fails. */
 static rlim_t plus_soft(enum limited which, rlim_t own, uint64_t share)
 {
-	return which == LIMITED_DATA && !own ? own : plus(own, share);
+	return which == LIMITED_DATA && !own ? own : limit_plus(own, share);
 }
 
-static rlim_t number(const char *text)
+static rlim_t limit_number(const char *text)
 {
 	return strncmp(text, "unlimited", 9) ? strtoull(text, NULL, 10) : RLIM_INFINITY;
 }
 
 /* Reads a limit from /proc/PID/limits (proc(5)): two columns behind its name. prlimit(2) needs
  * CAP_SYS_RESOURCE for a process that has changed its user. */
-static bool read_file(pid_t pid, const char *name, struct rlimit *now)
+static bool read_limits_file(pid_t pid, const char *name, struct rlimit *now)
 {
 	char path[32], line[256], soft[32], hard[32];
 	bool found = false;
@@ -76,7 +77,7 @@ static bool read_file(pid_t pid, const char *name, struct rlimit *now)
 	if (f)
 		fclose(f);
 	if (found)
-		*now = (struct rlimit){number(soft), number(hard)};
+		*now = (struct rlimit){limit_number(soft), limit_number(hard)};
 	return found;
 }
 
@@ -90,7 +91,7 @@ bool limits_get(pid_t pid, int resource, struct rlimit *now)
 
 	if (!prlimit(pid, (__rlimit_resource_t)resource, NULL, now))
 		return true;
-	return errno == EPERM && names[resource] && read_file(pid, names[resource], now);
+	return errno == EPERM && names[resource] && read_limits_file(pid, names[resource], now);
 }
 
 /* ---- The recorder's own ---- */
@@ -138,7 +139,7 @@ bool limits_has_spare(int fd, unsigned quarters)
 
 /* ---- A process ---- */
 
-static bool set(struct limit *l, enum limited which, pid_t pid, struct rlimit kernel)
+static bool set_limit(struct limit *l, enum limited which, pid_t pid, struct rlimit kernel)
 {
 	if (prlimit(pid, resources[which], &kernel, NULL))
 		return false;
@@ -148,13 +149,13 @@ static bool set(struct limit *l, enum limited which, pid_t pid, struct rlimit ke
 
 /* Reads the kernel's limit. If another process has changed it, that is the program's own now. False
  * when the process is gone. */
-static bool refresh(struct limit *l, enum limited which, pid_t pid)
+static bool refresh_limit(struct limit *l, enum limited which, pid_t pid)
 {
 	struct rlimit now;
 
 	if (!limits_get(pid, (int)resources[which], &now))
 		return false;
-	if (!same(&now, &l->kernel))
+	if (!same_limit(&now, &l->kernel))
 		l->own = l->kernel = now;
 	return true;
 }
@@ -162,13 +163,13 @@ static bool refresh(struct limit *l, enum limited which, pid_t pid)
 static void raise_limit(struct limit *l, enum limited which, pid_t pid, uint64_t share)
 {
 	struct rlimit wanted = {plus_soft(which, l->own.rlim_cur, share),
-				plus(l->own.rlim_max, share)};
+				limit_plus(l->own.rlim_max, share)};
 
-	if (same(&wanted, &l->kernel) || set(l, which, pid, wanted) || errno != EPERM)
+	if (same_limit(&wanted, &l->kernel) || set_limit(l, which, pid, wanted) || errno != EPERM)
 		return;
 	wanted.rlim_max = l->kernel.rlim_max;
-	wanted.rlim_cur = smaller(wanted.rlim_cur, wanted.rlim_max);
-	set(l, which, pid, wanted);
+	wanted.rlim_cur = smaller_limit(wanted.rlim_cur, wanted.rlim_max);
+	set_limit(l, which, pid, wanted);
 }
 
 void limits_raise(struct limits *l, pid_t pid, const struct limits_share *share)
@@ -176,7 +177,7 @@ void limits_raise(struct limits *l, pid_t pid, const struct limits_share *share)
 	if (l->share == share && !l->set_aside)
 		return;
 	for (enum limited i = 0; i < LIMITED; i++) {
-		if (!refresh(&l->of[i], i, pid))
+		if (!refresh_limit(&l->of[i], i, pid))
 			return;
 		raise_limit(&l->of[i], i, pid, share->bytes[i]);
 	}
@@ -198,8 +199,8 @@ void limits_restore(struct limits *l, pid_t pid)
 	bool restored = true;
 
 	for (enum limited i = 0; l->share && i < LIMITED; i++)
-		if (refresh(&l->of[i], i, pid))
-			restored &= set(&l->of[i], i, pid, l->of[i].own);
+		if (refresh_limit(&l->of[i], i, pid))
+			restored &= set_limit(&l->of[i], i, pid, l->of[i].own);
 	if (restored)
 		*l = (struct limits){0};
 }
@@ -210,9 +211,9 @@ void limits_restore(struct limits *l, pid_t pid)
 static void set_aside(struct limits *l, pid_t pid)
 {
 	for (enum limited i = 0; i < LIMITED; i++)
-		if (refresh(&l->of[i], i, pid))
-			set(&l->of[i], i, pid,
-			    (struct rlimit){l->of[i].own.rlim_cur, l->of[i].kernel.rlim_max});
+		if (refresh_limit(&l->of[i], i, pid))
+			set_limit(&l->of[i], i, pid,
+				  (struct rlimit){l->of[i].own.rlim_cur, l->of[i].kernel.rlim_max});
 	l->set_aside = true;
 }
 
@@ -224,7 +225,7 @@ struct form {
 	int8_t pid, resource, new, old;
 };
 
-static const struct form *form_of(const struct tracee_syscall *call)
+static const struct form *limit_syscall(const struct tracee_syscall *call)
 {
 	static const struct form forms[] = {
 		{SYS_getrlimit, .pid = -1, .resource = 0, .new = -1, .old = 1},
@@ -305,8 +306,8 @@ static struct process *process_known_as(const struct task_table *t, const struct
 	return NULL;
 }
 
-static struct process *target_of(const struct task_table *t, const struct task *task,
-				 const struct form *f)
+static struct process *target_process(const struct task_table *t, const struct task *task,
+				      const struct form *f)
 {
 	pid_t pid = f->pid < 0 ? 0 : (pid_t)task->syscall.args[f->pid];
 
@@ -324,7 +325,7 @@ static struct process *process_by_pid(const struct task_table *t, pid_t pid)
 
 /* ---- Calls that get and set limits ---- */
 
-static uint64_t *argument(struct bt_regs *regs, int i)
+static uint64_t *syscall_argument(struct bt_regs *regs, int i)
 {
 	uint64_t *const at[] = {&regs->rdi, &regs->rsi, &regs->rdx, &regs->r10};
 
@@ -344,25 +345,25 @@ static bool read_as_program(pid_t tid, uint64_t addr, void *out, size_t n)
 static struct rlimit with_share(const struct limit *l, enum limited which, uint64_t share,
 				struct rlimit asked)
 {
-	struct rlimit passed = {.rlim_max = plus(asked.rlim_max, share)};
+	struct rlimit passed = {.rlim_max = limit_plus(asked.rlim_max, share)};
 
 	if (asked.rlim_cur > asked.rlim_max)
 		return asked;
 	if (asked.rlim_max <= l->own.rlim_max)
-		passed.rlim_max = smaller(passed.rlim_max, l->kernel.rlim_max);
-	passed.rlim_cur = smaller(plus_soft(which, asked.rlim_cur, share), passed.rlim_max);
+		passed.rlim_max = smaller_limit(passed.rlim_max, l->kernel.rlim_max);
+	passed.rlim_cur = smaller_limit(plus_soft(which, asked.rlim_cur, share), passed.rlim_max);
 	return passed;
 }
 
 /* Lets the call read c->passed instead of the limit at addr. It lies below the red zone of the
  * thread's stack, so that no other thread of the program sees it; without a stack it lies at addr.
  */
-static bool redirect(struct task *task, struct limits_syscall *c, int arg, uint64_t addr)
+static bool redirect_argument(struct task *task, struct limits_syscall *c, int arg, uint64_t addr)
 {
 	enum {
 		BELOW_STACK = 1024,
 	};
-	uint64_t *at = argument(&task->regs, arg);
+	uint64_t *at = syscall_argument(&task->regs, arg);
 
 	c->scratch = (task->regs.rsp - BELOW_STACK) & ~15ull;
 	if (!read_as_program(task->host_tid, c->scratch, &c->saved, sizeof c->saved)) {
@@ -382,15 +383,15 @@ static void undo_redirect(struct task *task, const struct limits_syscall *c, int
 	/* Where old and new are at the same address, the kernel may have written the old one over
 	 * it. */
 	if (read_as_program(task->host_tid, c->scratch, &there, sizeof there) &&
-	    same(&there, &c->passed))
+	    same_limit(&there, &c->passed))
 		tracee_write(task->host_tid, c->scratch, &c->saved, sizeof c->saved);
-	*argument(&task->regs, arg) = task->syscall.args[arg];
+	*syscall_argument(&task->regs, arg) = task->syscall.args[arg];
 	(void)!tracee_set_regs(task->host_tid, &task->regs);
 }
 
 void limits_syscall_entered(const struct task_table *t, struct task *task)
 {
-	const struct form *f = form_of(&task->syscall);
+	const struct form *f = limit_syscall(&task->syscall);
 	struct limits_syscall *c = &task->limits_syscall;
 	enum limited which = f ? limited_by(f, &task->syscall) : LIMITED;
 	struct process *p;
@@ -401,8 +402,8 @@ void limits_syscall_entered(const struct task_table *t, struct task *task)
 	if ((syscall_is(&task->syscall, SYS_execve) || syscall_is(&task->syscall, SYS_execveat)) &&
 	    task->process->limits.share && task->process->tasks == 1)
 		set_aside(&task->process->limits, task->process->host_pid);
-	p = which < LIMITED ? target_of(t, task, f) : NULL;
-	if (!p || !p->limits.share || !refresh(&p->limits.of[which], which, p->host_pid))
+	p = which < LIMITED ? target_process(t, task, f) : NULL;
+	if (!p || !p->limits.share || !refresh_limit(&p->limits.of[which], which, p->host_pid))
 		return;
 	c->target = p->host_pid;
 	c->which = which;
@@ -411,7 +412,7 @@ void limits_syscall_entered(const struct task_table *t, struct task *task)
 	if (!new || !read_as_program(task->host_tid, new, &c->asked, sizeof c->asked))
 		return;
 	c->passed = with_share(&c->before, which, p->limits.share->bytes[which], c->asked);
-	c->sets = redirect(task, c, f->new, new);
+	c->sets = redirect_argument(task, c, f->new, new);
 }
 
 /* Replaces the old limit that the kernel has written by the program's own. */
@@ -420,14 +421,14 @@ static void correct_old(const struct task *task, const struct limits_syscall *c,
 	struct rlimit told = {0};
 
 	if (addr && read_as_program(task->host_tid, addr, &told, sizeof told) &&
-	    same(&told, &c->before.kernel))
+	    same_limit(&told, &c->before.kernel))
 		tracee_write(task->host_tid, addr, &c->before.own, sizeof c->before.own);
 }
 
 void limits_syscall_left(const struct task_table *t, struct task *task)
 {
 	struct limits_syscall *c = &task->limits_syscall;
-	const struct form *f = form_of(&task->syscall);
+	const struct form *f = limit_syscall(&task->syscall);
 	int64_t result = (int64_t)task->regs.rax;
 	struct process *p = c->target ? process_by_pid(t, c->target) : NULL;
 

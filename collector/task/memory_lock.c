@@ -69,7 +69,7 @@ static struct piece *read_pieces(pid_t tid, const struct limits_share *share, si
 	return pieces;
 }
 
-static void call(struct task *task, long nr, uint64_t a, uint64_t b, uint64_t c)
+static void inject_call(struct task *task, long nr, uint64_t a, uint64_t b, uint64_t c)
 {
 	const uint64_t args[6] = {a, b, c};
 
@@ -85,12 +85,12 @@ static bool lock_pieces(struct task *task, const struct limits_share *share, uns
 
 	if (!pieces)
 		return false;
-	call(task, SYS_munlockall, 0, 0, 0); /* future mappings, too */
+	inject_call(task, SYS_munlockall, 0, 0, 0); /* future mappings, too */
 	for (size_t i = 0; i < count; i++)
-		call(task, SYS_mlock2, pieces[i].start, pieces[i].size,
-		     flags & MCL_ONFAULT ? MLOCK_ONFAULT : 0);
+		inject_call(task, SYS_mlock2, pieces[i].start, pieces[i].size,
+			    flags & MCL_ONFAULT ? MLOCK_ONFAULT : 0);
 	if (flags & MCL_FUTURE)
-		call(task, SYS_mlockall, flags & ~(unsigned)MCL_CURRENT, 0, 0);
+		inject_call(task, SYS_mlockall, flags & ~(unsigned)MCL_CURRENT, 0, 0);
 	free(pieces);
 	task->regs.rax = 0;
 	return true;
@@ -113,7 +113,7 @@ void memory_lock_syscall_left(struct task *task)
 	    tracee_set_mask(task->host_tid, UINT64_MAX))
 		return;
 	if (!result)
-		call(task, SYS_munlock, share->start, share->bytes[LIMITED_AS], 0);
+		inject_call(task, SYS_munlock, share->start, share->bytes[LIMITED_AS], 0);
 	else if (lock_pieces(task, share, flags))
 		(void)!tracee_set_regs(task->host_tid, &task->regs);
 	(void)!tracee_set_mask(task->host_tid, mask);

@@ -58,7 +58,7 @@ struct bpf_machine {
 };
 
 /* False: a division by zero, which ends the program with 0. */
-static bool compute(struct bpf_machine *m, uint16_t op, uint32_t operand)
+static bool compute_operation(struct bpf_machine *m, uint16_t op, uint32_t operand)
 {
 	switch (op) {
 	case BPF_ADD:
@@ -96,7 +96,7 @@ static bool compute(struct bpf_machine *m, uint16_t op, uint32_t operand)
 	}
 }
 
-static bool holds(uint16_t op, uint32_t a, uint32_t operand)
+static bool condition_holds(uint16_t op, uint32_t a, uint32_t operand)
 {
 	switch (op) {
 	case BPF_JEQ:
@@ -113,8 +113,8 @@ static bool holds(uint16_t op, uint32_t a, uint32_t operand)
 }
 
 /* False for an instruction that no filter can have. */
-static bool load(struct bpf_machine *m, uint16_t code, uint32_t k, const struct seccomp_data *call,
-		 uint32_t *to)
+static bool load_value(struct bpf_machine *m, uint16_t code, uint32_t k,
+		       const struct seccomp_data *call, uint32_t *to)
 {
 	switch (BPF_MODE(code)) {
 	case BPF_IMM:
@@ -137,7 +137,7 @@ static bool load(struct bpf_machine *m, uint16_t code, uint32_t k, const struct 
 }
 
 /* What the filter returns. Invalid code gives kill, as the kernel gives for an unknown action. */
-static uint32_t run(const struct syscall_filter *f, const struct seccomp_data *call)
+static uint32_t run_filter(const struct syscall_filter *f, const struct seccomp_data *call)
 {
 	struct bpf_machine m = {0};
 
@@ -148,10 +148,10 @@ static uint32_t run(const struct syscall_filter *f, const struct seccomp_data *c
 
 		switch (BPF_CLASS(i->code)) {
 		case BPF_LD:
-			ok = load(&m, i->code, i->k, call, &m.a);
+			ok = load_value(&m, i->code, i->k, call, &m.a);
 			break;
 		case BPF_LDX:
-			ok = load(&m, i->code, i->k, call, &m.x);
+			ok = load_value(&m, i->code, i->k, call, &m.x);
 			break;
 		case BPF_ST:
 		case BPF_STX:
@@ -159,12 +159,12 @@ static uint32_t run(const struct syscall_filter *f, const struct seccomp_data *c
 			m.memory[i->k % BPF_MEMWORDS] = BPF_CLASS(i->code) == BPF_ST ? m.a : m.x;
 			break;
 		case BPF_ALU:
-			ok = compute(&m, BPF_OP(i->code), operand);
+			ok = compute_operation(&m, BPF_OP(i->code), operand);
 			break;
 		case BPF_JMP:
-			pc += BPF_OP(i->code) == BPF_JA              ? i->k
-			      : holds(BPF_OP(i->code), m.a, operand) ? i->jt
-								     : i->jf;
+			pc += BPF_OP(i->code) == BPF_JA                        ? i->k
+			      : condition_holds(BPF_OP(i->code), m.a, operand) ? i->jt
+									       : i->jf;
 			break;
 		case BPF_RET:
 			return BPF_RVAL(i->code) == BPF_A ? m.a : i->k;
@@ -182,7 +182,7 @@ static uint32_t run(const struct syscall_filter *f, const struct seccomp_data *c
 bool syscall_filter_allows(const struct syscall_filter *f, const struct seccomp_data *call)
 {
 	for (; f; f = f->older) {
-		uint32_t action = run(f, call) & SECCOMP_RET_ACTION_FULL;
+		uint32_t action = run_filter(f, call) & SECCOMP_RET_ACTION_FULL;
 
 		if (action != SECCOMP_RET_ALLOW && action != SECCOMP_RET_LOG)
 			return false;
@@ -231,7 +231,8 @@ struct installation {
 
 /* As the kernel takes the arguments: prctl's first is an int, seccomp's first two are unsigned
  * ints. */
-static bool installs(const struct tracee_syscall *c, uint64_t result, struct installation *in)
+static bool installs_filter(const struct tracee_syscall *c, uint64_t result,
+			    struct installation *in)
 {
 	bool prctl = c->nr == SYS_prctl && (uint32_t)c->args[0] == PR_SET_SECCOMP;
 	uint32_t flags = prctl ? 0 : (uint32_t)c->args[1];
@@ -274,7 +275,7 @@ void syscall_filter_left(struct task_table *t, struct task *task)
 {
 	struct installation in;
 
-	if (!installs(&task->syscall, task->regs.rax, &in))
+	if (!installs_filter(&task->syscall, task->regs.rax, &in))
 		return;
 	if (in.strict)
 		task->filter = syscall_filter_add(task->filter, strict, ARRAY_SIZE(strict));

@@ -48,7 +48,7 @@ static const struct form {
 	{SYS_sendmsg, UNIT_SEND, offsetof(struct bt_regs, rdi), -EAGAIN},
 };
 
-static const struct form *form_of(const struct bt_regs *regs)
+static const struct form *timed_syscall(const struct bt_regs *regs)
 {
 	for (size_t i = 0; i < ARRAY_SIZE(forms); i++)
 		if (forms[i].nr == regs->orig_rax)
@@ -97,7 +97,7 @@ void syscall_timeout_begin(struct task *task, uint64_t now)
 
 bool syscall_timeout_is_over(struct task *task, uint64_t now, bool unseen, int64_t *result)
 {
-	const struct form *f = form_of(&task->regs);
+	const struct form *f = timed_syscall(&task->regs);
 	struct syscall_timeout *t = &task->timeout;
 
 	if (unseen)

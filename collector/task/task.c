@@ -17,7 +17,7 @@ struct task *task_find(const struct task_table *t, pid_t tid)
 	return s ? s->pointer : NULL;
 }
 
-static void take_out(struct task_table *t, const struct task *task)
+static void remove_task(struct task_table *t, const struct task *task)
 {
 	hash_table_take_out(&t->by_tid, hash_table_find(&t->by_tid, (uint32_t)task->host_tid));
 }
@@ -44,7 +44,7 @@ struct task *task_add(struct task_table *t, pid_t tid)
 
 void task_rename(struct task_table *t, struct task *task, pid_t tid)
 {
-	take_out(t, task);
+	remove_task(t, task);
 	task->tid = task->host_tid = tid;
 	hash_table_add(&t->by_tid,
 		       (struct hash_slot){(uint32_t)tid,
@@ -89,7 +89,7 @@ void task_remove(struct task_table *t, struct task *task)
 	*task->link = task->next;
 	if (task->next)
 		task->next->link = task->link;
-	take_out(t, task);
+	remove_task(t, task);
 	if (!--t->count)
 		hash_table_release(&t->by_tid);
 	task_leave_process(task);

@@ -83,7 +83,8 @@ struct fragment_source {
 };
 
 /* Of one page. */
-static size_t read_page(const struct fragment_source *s, uint64_t addr, uint8_t *bytes, size_t n)
+static size_t read_code_page(const struct fragment_source *s, uint64_t addr, uint8_t *bytes,
+			     size_t n)
 {
 	struct address_space *space = s->task->process->space;
 	uint64_t page = page_down(addr);
@@ -96,7 +97,7 @@ static size_t read_page(const struct fragment_source *s, uint64_t addr, uint8_t 
 	return n;
 }
 
-static size_t read_code(void *arg, uint64_t addr, uint8_t *bytes, size_t n)
+static size_t read_segment_code(void *arg, uint64_t addr, uint8_t *bytes, size_t n)
 {
 	const struct fragment_source *s = arg;
 	size_t here = BT_PAGE - addr % BT_PAGE, got;
@@ -104,9 +105,10 @@ static size_t read_code(void *arg, uint64_t addr, uint8_t *bytes, size_t n)
 	if (!s->es->watch.protected)
 		return address_space_code(s->task->process->space, s->task->host_tid, addr, bytes,
 					  n);
-	got = read_page(s, addr, bytes, n < here ? n : here);
-	return got == here && here < n ? got + read_page(s, addr + here, bytes + here, n - here)
-				       : got;
+	got = read_code_page(s, addr, bytes, n < here ? n : here);
+	return got == here && here < n
+		       ? got + read_code_page(s, addr + here, bytes + here, n - here)
+		       : got;
 }
 
 static const uint8_t *fixed_page(void *arg, uint64_t addr)
@@ -121,14 +123,14 @@ static const uint8_t *fixed_page(void *arg, uint64_t addr)
 	return s->page;
 }
 
-static void read_ahead(void *arg, const uint64_t *addrs, size_t n)
+static void read_code_ahead(void *arg, const uint64_t *addrs, size_t n)
 {
 	const struct fragment_source *s = arg;
 
 	address_space_read_ahead(s->task->process->space, s->task->host_tid, addrs, n);
 }
 
-static bool is_mutable(void *arg, uint64_t addr)
+static bool is_watched_code(void *arg, uint64_t addr)
 {
 	struct fragment_source *s = arg;
 	enum watch_result rc;
@@ -194,7 +196,7 @@ static uint32_t fragment_there(struct fragment_source *s, uint64_t pc)
 	if (fragment != FRAGMENT_NONE ||
 	    address_space_code_kind(s->task->process->space, pc) != CODE_MUTABLE)
 		return fragment;
-	is_mutable(s, pc);
+	is_watched_code(s, pc);
 	return code_cache_find(c, pc);
 }
 
@@ -248,8 +250,8 @@ static uint32_t fragment_of_entry(struct code_cache *c, const struct code_source
 	return translator_translate(c, source, pc, indirect);
 }
 
-static uint32_t fragment_at(struct code_cache *c, const struct code_source *source, uint64_t pc,
-			    bool indirect)
+static uint32_t enter_fragment_at(struct code_cache *c, const struct code_source *source,
+				  uint64_t pc, bool indirect)
 {
 	return fragment_of_entry(c, source, pc, indirect, PROFILE_UNKNOWN);
 }
@@ -287,7 +289,8 @@ static void translate_ahead(struct code_cache *c, const struct code_source *sour
 		if (lead.slot)
 			lead.pc = address_in(s, lead.slot);
 		before = c->fragment_count;
-		fragment = lead.pc ? fragment_at(c, source, lead.pc, lead.indirect) : FRAGMENT_NONE;
+		fragment = lead.pc ? enter_fragment_at(c, source, lead.pc, lead.indirect)
+				   : FRAGMENT_NONE;
 		if (c->clears != clears || s->interrupted)
 			return;
 		if (fragment == FRAGMENT_NONE || fragment < before)
@@ -375,15 +378,15 @@ static void note_in_profile(const struct fragment_source *src, uint64_t pc, bool
 /* The fragment at pc, made if need be, with some that lie ahead of it. */
 static uint32_t fragment_for(struct fragment_source *src, uint64_t pc, bool indirect)
 {
-	struct code_source source = {.read = read_code,
+	struct code_source source = {.read = read_segment_code,
 				     .fixed_page = fixed_page,
-				     .ahead = read_ahead,
-				     .is_mutable = is_mutable,
+				     .ahead = read_code_ahead,
+				     .is_mutable = is_watched_code,
 				     .others_write = others_write,
 				     .is_marked = is_marked,
 				     .arg = src};
 	struct code_cache *c = src->es->cache;
-	uint32_t before = c->fragment_count, fragment = fragment_at(c, &source, pc, indirect),
+	uint32_t before = c->fragment_count, fragment = enter_fragment_at(c, &source, pc, indirect),
 		 clears = c->clears;
 	struct profile_view *view = &src->es->profile;
 	size_t entry = PROFILE_NONE;
@@ -406,7 +409,7 @@ static uint32_t fragment_for(struct fragment_source *src, uint64_t pc, bool indi
 	if (c->clears == clears &&
 	    (fragment == FRAGMENT_NONE || code_cache_find(c, pc) == fragment))
 		return fragment;
-	return fragment_at(c, &source, pc, indirect);
+	return enter_fragment_at(c, &source, pc, indirect);
 }
 
 /* An execve that fails late ends in an address space that has nothing in it, with a signal on its
@@ -589,9 +592,9 @@ int cache_enter(struct backend *b, struct task *task, bool indirect)
 		}
 		if (src.alone && cache_predictions_now(b, task, es))
 			cache_prediction(b, task, es,
-					 &(struct code_source){.read = read_code,
+					 &(struct code_source){.read = read_segment_code,
 							       .fixed_page = fixed_page,
-							       .is_mutable = is_mutable,
+							       .is_mutable = is_watched_code,
 							       .arg = &src});
 		fragment = fragment_for(&src, task->regs.rip, indirect);
 	}

@@ -15,8 +15,8 @@ enum {
 };
 
 /* Of code that is known again elsewhere. */
-static void add(struct engine_space *es, const struct address_space *space,
-		const struct fragment *fragment)
+static void learn_fragment(struct engine_space *es, const struct address_space *space,
+			   const struct fragment *fragment)
 {
 	const struct mapping *m = address_space_map_at(space, fragment->pc);
 
@@ -54,7 +54,7 @@ void cache_learn(const struct task *task, struct engine_space *es)
 	}
 	for (size_t i = 0; i < n && !profile_is_full(es->profile.program); i++)
 		if (have_run[i] && !c->fragments[i].dead)
-			add(es, task->process->space, &c->fragments[i]);
+			learn_fragment(es, task->process->space, &c->fragments[i]);
 	if (known && profile_count(es->profile.program))
 		profile_set_exact(es->profile.program);
 out:

@@ -11,7 +11,7 @@
 
 /* Of more than there are rows for the last row stands for all the others, and what lies between
  * them. */
-static void add_range(struct code_ranges *r, uint64_t start, uint64_t end)
+static void add_code_range(struct code_ranges *r, uint64_t start, uint64_t end)
 {
 	if (r->count < CODE_RANGES)
 		r->list[r->count++] = (struct code_range){start, end};
@@ -20,7 +20,7 @@ static void add_range(struct code_ranges *r, uint64_t start, uint64_t end)
 }
 
 /* All that is executable, and the region, by address. */
-static void collect(struct code_ranges *r, const struct address_space *s)
+static void collect_ranges(struct code_ranges *r, const struct address_space *s)
 {
 	const uint64_t start = WORLD_RESERVED_START, end = start + WORLD_RESERVED_SIZE;
 	bool passed = false;
@@ -32,12 +32,12 @@ static void collect(struct code_ranges *r, const struct address_space *s)
 		if (!(m->prot & PROT_EXEC) || m->start - start < WORLD_RESERVED_SIZE)
 			continue;
 		if (!passed && m->start >= end)
-			add_range(r, start, end);
+			add_code_range(r, start, end);
 		passed |= m->start >= end;
-		add_range(r, m->start, m->end);
+		add_code_range(r, m->start, m->end);
 	}
 	if (!passed)
-		add_range(r, start, end);
+		add_code_range(r, start, end);
 }
 
 bool cache_mappings_allow(struct task *task, struct engine_space *es, struct context *ctx)
@@ -52,7 +52,7 @@ bool cache_mappings_allow(struct task *task, struct engine_space *es, struct con
 	if (task->unit->tasks > 1 || es->adopted || s->reads_run)
 		return false;
 	if (r->region != es->regions || r->area != et->runs_in || r->code_epoch != s->code_epoch) {
-		collect(r, s);
+		collect_ranges(r, s);
 		if (!window_write(&es->window, task->host_tid,
 				  engine_window_at(task, CODE_RANGES_AT), r->list,
 				  r->count * sizeof r->list[0]))

@@ -195,8 +195,8 @@ bool cache_predictions_now(const struct backend *b, const struct task *task,
 }
 
 /* Makes predictions of it, and takes some back. */
-static void look(const struct backend *b, struct task *task, struct engine_space *es,
-		 const struct code_source *source, struct sample *s)
+static void update_predictions(const struct backend *b, struct task *task, struct engine_space *es,
+			       const struct code_source *source, struct sample *s)
 {
 	size_t made = 0;
 	bool worth_it;
@@ -229,11 +229,11 @@ void cache_prediction(const struct backend *b, struct task *task, struct engine_
 		s.list = es->sample.list;
 		s.count = es->sample.count;
 		s.seen = es->sample.made + s.count;
-		look(b, task, es, source, &s);
+		update_predictions(b, task, es, source, &s);
 		cache_sample_end(es);
 	} else if ((s.list = malloc(caution->entries * sizeof *s.list))) {
 		branch_log_look(task->log, caution->entries, add_visits, &s);
-		look(b, task, es, source, &s);
+		update_predictions(b, task, es, source, &s);
 		free(s.list);
 	}
 }

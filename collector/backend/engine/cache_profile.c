@@ -4,7 +4,7 @@
 #include "lib/array_size.h"
 
 /* Mappings have changed, or files have got numbers. */
-static void refresh(struct profile_view *v, const struct address_space *s)
+static void refresh_view(struct profile_view *v, const struct address_space *s)
 {
 	v->code_epoch = s->code_epoch;
 	v->files = profile_files(v->program);
@@ -31,7 +31,7 @@ size_t cache_profile_find(struct profile_view *v, const struct address_space *s,
 	if (!v->program)
 		return PROFILE_NONE;
 	if (is_old(v, s))
-		refresh(v, s);
+		refresh_view(v, s);
 	for (size_t i = 0; i < v->map_count; i++) {
 		const struct profile_map *m = &v->maps[i];
 
@@ -46,7 +46,7 @@ uint64_t cache_profile_address(struct profile_view *v, const struct address_spac
 	struct profile_entry h = profile_get(v->program, i);
 
 	if (is_old(v, s))
-		refresh(v, s);
+		refresh_view(v, s);
 	for (size_t k = 0; k < v->map_count; k++) {
 		const struct profile_map *m = &v->maps[k];
 

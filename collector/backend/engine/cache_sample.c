@@ -64,7 +64,7 @@ uint64_t cache_sample_transfers(const struct engine_space *es)
 
 /* Notes that the program may have written over are believed as far as they name an indirect branch
  * of the cache. */
-static void add(struct engine_space *es, const struct noted_arrival *noted, size_t n)
+static void add_noted_arrivals(struct engine_space *es, const struct noted_arrival *noted, size_t n)
 {
 	struct cache_sample *s = &es->sample;
 
@@ -99,7 +99,7 @@ int cache_sample_take(const struct task *task, struct engine_space *es, const st
 		if (!window_read(&es->window, task->host_tid, at + done * sizeof noted[0], noted,
 				 n * sizeof noted[0]))
 			return -BT_E_GONE;
-		add(es, noted, n);
+		add_noted_arrivals(es, noted, n);
 	}
 	return 0;
 }

@@ -22,7 +22,7 @@ enum {
 	LOOKS_LATER = 3,
 };
 
-static unsigned later(const struct task *task)
+static unsigned conditionals_to_stop(const struct task *task)
 {
 	const struct engine_task *et = task->backend;
 	unsigned looks = et->confirms ? 0 : et->looks;
@@ -41,21 +41,22 @@ static bool is_waited_for(const struct task *task)
 }
 
 /* With which of the conditionals' bits a task stops that has counted this many so far. */
-static uint64_t mask_of(const struct task *task)
+static uint64_t conditionals_mask(const struct task *task)
 {
 	const struct engine_task *et = task->backend;
 
-	return TICKS_MASK |
-	       (et->looks <= LOOKS_FURTHER ? UINT64_C(1) << (LOOK_TICKS + later(task)) : 0);
+	return TICKS_MASK | (et->looks <= LOOKS_FURTHER
+				     ? UINT64_C(1) << (LOOK_TICKS + conditionals_to_stop(task))
+				     : 0);
 }
 
 static struct turn_watch watch_of(const struct task *task)
 {
-	uint64_t spins = (uint64_t)LOOK_SPINS << later(task);
+	uint64_t spins = (uint64_t)LOOK_SPINS << conditionals_to_stop(task);
 
 	return (struct turn_watch){.spins_from = spins,
 				   .spins = spins,
-				   .pauses = (uint64_t)LOOK_PAUSES << later(task)};
+				   .pauses = (uint64_t)LOOK_PAUSES << conditionals_to_stop(task)};
 }
 
 bool cache_is_watched(const struct engine_task *et)
@@ -74,8 +75,8 @@ uint64_t cache_watch_turn(const struct task *task, struct context *ctx, uint64_t
 		return ahead;
 	ctx->turn = watch_of(task);
 	ctx->turn.waited = 1;
-	et->watched_later = later(task);
-	most <<= later(task);
+	et->watched_later = conditionals_to_stop(task);
+	most <<= conditionals_to_stop(task);
 	return ahead < most ? ahead : most;
 }
 
@@ -84,14 +85,14 @@ void engine_waited_for(struct backend *b, struct task *task)
 	struct engine_task *et = task->backend;
 	const struct engine_space *es = task->process->space->extension;
 	const struct turn_watch watch = watch_of(task);
-	const uint64_t waited = 1, mask = mask_of(task);
+	const uint64_t waited = 1, mask = conditionals_mask(task);
 
 	(void)b;
 	if (!et->in_cache || et->stop_wanted ||
-	    (et->waited_for && et->watched_later == later(task)))
+	    (et->waited_for && et->watched_later == conditionals_to_stop(task)))
 		return;
 	et->waited_for = true;
-	et->watched_later = later(task);
+	et->watched_later = conditionals_to_stop(task);
 	/* The code counts only once somebody waits: that is written last. Where it does already, it
 	 * may count on from what it has: the look is as late then as it was to be. */
 	(void)!(window_write(&es->window, task->host_tid, engine_window_at(task, CTX_TURN), &watch,
@@ -113,7 +114,7 @@ struct looked_at {
 	uint8_t line[64];
 };
 
-static size_t read_code(void *arg, uint64_t addr, uint8_t *bytes, size_t n)
+static size_t read_spin_code(void *arg, uint64_t addr, uint8_t *bytes, size_t n)
 {
 	struct looked_at *l = arg;
 	size_t at = addr % BT_PAGE;
@@ -146,10 +147,10 @@ static size_t read_memory(void *arg, uint64_t addr, uint8_t *bytes, size_t n)
 	return n;
 }
 
-static void look(struct task *task, bool whole, struct spin *spin)
+static void find_task_spin(struct task *task, bool whole, struct spin *spin)
 {
 	struct looked_at l = {.task = task};
-	const struct spin_reader reader = {read_code, read_memory, &l};
+	const struct spin_reader reader = {read_spin_code, read_memory, &l};
 	const struct engine_space *es = task->process->space->extension;
 
 	*spin = (struct spin){.kind = SPIN_NOT};
@@ -170,10 +171,10 @@ bool cache_gives_way(struct task *task, const struct stretch *s)
 
 	if (!et->waited_for || !is_waited_for(task))
 		return false;
-	look(task, false, &spin);
+	find_task_spin(task, false, &spin);
 	counts_on = spin_goes_on(&et->spin, &spin);
 	if (spin.kind == SPIN_COUNTS && et->confirms && !counts_on)
-		look(task, true, &spin);
+		find_task_spin(task, true, &spin);
 	gives_way = spin.kind == SPIN_FIXED || counts_on || !s->ctx.turn.pauses;
 	et->confirms = spin.kind == SPIN_COUNTS && !gives_way;
 	if (counts_on)
@@ -195,6 +196,6 @@ bool engine_still_spins(struct backend *b, struct task *task)
 	if (et->spin.kind != SPIN_FIXED || et->holds || task->pending_signal || task->mid_run ||
 	    task->process->snapshot_wanted)
 		return false;
-	look(task, false, &spin);
+	find_task_spin(task, false, &spin);
 	return spin.kind == SPIN_FIXED;
 }

@@ -46,8 +46,8 @@ static bool read_context(struct task *task, const struct engine_space *es, struc
 }
 
 /* The record that is at ctx.next, or was, as the log has it. False where there is no such place. */
-static bool read_record(struct task *task, const struct engine_space *es, uint64_t next,
-			struct branch_log_record *r)
+static bool read_stretch_record(struct task *task, const struct engine_space *es, uint64_t next,
+				struct branch_log_record *r)
 {
 	uint64_t at = next + RECORDS_BYTES;
 
@@ -108,7 +108,7 @@ static bool state_at_entry(struct task *task, const struct engine_space *es, str
 	p = code_cache_state_at(c, at, &fragment, &room);
 	if (!p || (p->state & STATE_BETWEEN && !(s->fault && p->state & STATE_PROBED)))
 		return false;
-	if (p->state & STATE_NOTED && !read_record(task, es, s->ctx.next, &noted))
+	if (p->state & STATE_NOTED && !read_stretch_record(task, es, s->ctx.next, &noted))
 		return false;
 	s->rounds = 0;
 	if (p->state & STATE_NOTED) {
@@ -151,7 +151,7 @@ static void state_at_miss(struct task *task, const struct engine_space *es, stru
 	if (es->cache->kind.ticks) {
 		s->bits = s->ctx.bits;
 	} else {
-		s->bits = read_record(task, es, s->ctx.next - RECORD_SIZE, &made) &&
+		s->bits = read_stretch_record(task, es, s->ctx.next - RECORD_SIZE, &made) &&
 					  made.to == s->regs.r11
 				  ? made.bits
 				  : 0;
@@ -265,7 +265,7 @@ static bool state_arriving(struct task *task, const struct engine_space *es, str
 	     entering = !p && (fragment || at >= ROUTINES_SIZE);
 
 	if (c->kind.ticks || !(searching || entering || (p && is_dispatching(c, s->regs.rip, p))) ||
-	    !read_record(task, es, s->ctx.next - RECORD_SIZE, &made) ||
+	    !read_stretch_record(task, es, s->ctx.next - RECORD_SIZE, &made) ||
 	    !branch_log_is_indirect(&made) || made.to >= BT_USER_END)
 		return false;
 	/* An entry may be one that sends it on to the search; before that it has r11. */
@@ -453,7 +453,7 @@ bool stretch_go_on(struct task *task, struct engine_space *es, const struct stre
 
 /* Takes the records of the stretch into the task's log, and the system calls made meanwhile into
  * its list. Returns 0 or -BT_E_GONE. */
-static int take_records(struct task *task, struct engine_space *es, struct stretch *s)
+static int take_stretch_records(struct task *task, struct engine_space *es, struct stretch *s)
 {
 	const struct engine_task *et = task->backend;
 	uint64_t bytes = s->ctx.next + et->room;
@@ -595,7 +595,7 @@ int stretch_leave(struct task *task, struct engine_space *es, struct stretch *s)
 	uint64_t counted = 0;
 
 	engine_set_in_cache(et, false);
-	if (et->ticks ? cache_syscalls_take(task, es, s) : take_records(task, es, s))
+	if (et->ticks ? cache_syscalls_take(task, es, s) : take_stretch_records(task, es, s))
 		return -BT_E_GONE;
 	if (s->arrival == ARRIVED_INDIRECT && !is_canonical(s->regs.rip))
 		(et->ticks ? undo_noted_branch : undo_wild_branch)(task, es, s);

@@ -39,7 +39,7 @@ static struct engine_space *space_of(const struct task *task)
 /* ---- Which may be made ---- */
 
 /* Whether the program looks at the address of each call (Linux 6.4; before, nobody can tell). */
-static bool dispatches(pid_t tid)
+static bool dispatches_syscalls(pid_t tid)
 {
 	struct {
 		uint64_t mode, selector, offset, len;
@@ -58,11 +58,11 @@ static void look_at_adopted(struct task *task, struct engine_space *es)
 	if (!es->adopted || et->looked_at)
 		return;
 	et->looked_at = true;
-	es->filtered |= tracee_is_filtered(task->host_tid) || dispatches(task->host_tid);
+	es->filtered |= tracee_is_filtered(task->host_tid) || dispatches_syscalls(task->host_tid);
 	descriptors_adopted(&es->descriptors, es->adopted, task->host_tid);
 }
 
-static uint64_t granted(struct task *task, struct engine_space *es)
+static uint64_t granted_ticks(struct task *task, struct engine_space *es)
 {
 	struct engine_task *et = task->backend;
 	bool table;
@@ -110,7 +110,7 @@ static uint64_t granted(struct task *task, struct engine_space *es)
 
 void cache_syscalls_grant(struct task *task, struct engine_space *es, struct context *ctx)
 {
-	ctx->syscalls = granted(task, es);
+	ctx->syscalls = granted_ticks(task, es);
 	/* Where nobody can close it meanwhile. */
 	if (ctx->syscalls & POLICY_TABLE && ctx->syscalls & POLICY_COPY &&
 	    !(es->parallel && task->unit->tasks > 1))
@@ -186,7 +186,10 @@ void cache_syscalls_forget_task(struct task *task)
 
 /* ---- What was made ---- */
 
-static unsigned conditionals(uint64_t bits) { return (unsigned)__builtin_clzll(bits | 1) ^ 63; }
+static unsigned conditional_count(uint64_t bits)
+{
+	return (unsigned)__builtin_clzll(bits | 1) ^ 63;
+}
 
 /* The notes of the stretch, into es->notes: how many there are. Of what the program has scribbled
  * on them no more is believed than that. */
@@ -206,8 +209,8 @@ static size_t read_notes(struct task *task, struct engine_space *es, const struc
 
 /* What it has just written to descriptor 2, should it have: a routine has not come to that. A part
  * may be made whole at a stop, and is heard with the whole then. */
-static void hear(struct task *task, const struct engine_space *es, const struct stretch *s,
-		 size_t n)
+static void hear_last_words(struct task *task, const struct engine_space *es,
+			    const struct stretch *s, size_t n)
 {
 	if (s->called && n && es->notes[n - 1].nr == SYS_write &&
 	    (int)s->regs.rdi == STDERR_FILENO && s->regs.rax && s->regs.rax == s->regs.rdx)
@@ -223,7 +226,7 @@ int cache_syscalls_take(struct task *task, struct engine_space *es, struct stret
 	uint64_t tick = 0;
 
 	words_take(task, es);
-	hear(task, es, s, n);
+	hear_last_words(task, es, s, n);
 	es->shares_file |= s->ctx.syscalls & POLICY_MAPS && !(s->ctx.syscalls & POLICY_PROTECTS);
 	for (size_t i = 0; i < n; i++) {
 		const struct syscall_note *note = &es->notes[i];
@@ -240,7 +243,7 @@ int cache_syscalls_take(struct task *task, struct engine_space *es, struct stret
 		call.tick = task_tick(task);
 		if (call.tick != BT_TICKS_UNKNOWN)
 			call.tick += et->ticks ? ticks_of(note->bits) - ticks_of(et->ticks_start)
-					       : conditionals(branch_log_bits(note->bits));
+					       : conditional_count(branch_log_bits(note->bits));
 		tick = call.tick = call.tick < tick ? tick : call.tick;
 		observer->ops->syscall(observer->arg, task, &call);
 		if (args)

@@ -48,8 +48,8 @@ int engine_step(struct backend *b, struct task *task, int signo, enum bt_signal_
 	return rc;
 }
 
-static enum backend_stop step_stopped(struct backend *b, struct task *task,
-				      const struct wait_event *ev, siginfo_t *info)
+static enum backend_stop step_engine_task(struct backend *b, struct task *task,
+					  const struct wait_event *ev, siginfo_t *info)
 {
 	enum backend_stop stop = stepper_ops.stopped(b, task, ev, info);
 
@@ -70,14 +70,15 @@ static void drop_fragment_at(struct code_cache *c, uint64_t pc)
 }
 
 /* Gives the task this signal, in the place of the one that it has stopped for. */
-static enum backend_stop tell(const struct task *task, siginfo_t *info, const siginfo_t *signal)
+static enum backend_stop deliver_signal(const struct task *task, siginfo_t *info,
+					const siginfo_t *signal)
 {
 	*info = *signal;
 	return tracee_set_siginfo(task->host_tid, info) ? BACKEND_GONE : BACKEND_SIGNAL;
 }
 
 /* The task stands where its state is known: reports a held signal, or the stop that was wanted. */
-static enum backend_stop report(struct task *task, siginfo_t *info)
+static enum backend_stop report_stop(struct task *task, siginfo_t *info)
 {
 	struct engine_task *et = task->backend;
 
@@ -86,7 +87,7 @@ static enum backend_stop report(struct task *task, siginfo_t *info)
 		return BACKEND_SLICE;
 	}
 	et->holds = false;
-	return tell(task, info, &et->held);
+	return deliver_signal(task, info, &et->held);
 }
 
 static void engine_stop_soon(struct backend *b, struct task *task)
@@ -126,7 +127,7 @@ static void engine_stop_soon(struct backend *b, struct task *task)
 }
 
 /* The meaning of a stop, by the result of resuming its task. */
-static enum backend_stop resumed(int rc)
+static enum backend_stop resume_result(int rc)
 {
 	return rc == CACHE_WAITS ? BACKEND_SLICE : rc ? BACKEND_GONE : BACKEND_RUNS;
 }
@@ -155,7 +156,7 @@ static enum backend_stop on_trap(struct backend *b, struct task *task, struct en
 		return BACKEND_GONE;
 	if (et->holds || et->stop_wanted)
 		return tracee_set_regs(task->host_tid, &task->regs) ? BACKEND_GONE
-								    : report(task, info);
+								    : report_stop(task, info);
 	if (s->kind == EXIT_STOP && cache_gives_way(task, s))
 		return tracee_set_regs(task->host_tid, &task->regs) ? BACKEND_GONE : BACKEND_SPINS;
 	indirect = s->arrival == ARRIVED_INDIRECT;
@@ -168,13 +169,13 @@ static enum backend_stop on_trap(struct backend *b, struct task *task, struct en
 			     : engine_step(b, task, 0, BT_ACTION_IGNORE);
 	else
 		rc = cache_enter(b, task, indirect);
-	return resumed(rc);
+	return resume_result(rc);
 }
 
 /* The task writes to a watched page: gives the page back, and steps the instruction at its
  * application address, as it may write to its own page. */
-static enum backend_stop written(struct backend *b, struct task *task, struct engine_space *es,
-				 uint64_t addr)
+static enum backend_stop watched_write(struct backend *b, struct task *task,
+				       struct engine_space *es, uint64_t addr)
 {
 	struct engine_task *et = task->backend;
 
@@ -207,7 +208,7 @@ static void keep_held(struct task *task)
 
 /* Another stop was reported before the held signal: sends the signal again, as a system call may
  * wait for it. If that is not permitted (the program has changed its user), it stays held. */
-static void post_held(struct task *task)
+static void post_held_signal(struct task *task)
 {
 	struct engine_task *et = task->backend;
 
@@ -310,7 +311,7 @@ static int engine_resume(struct backend *b, struct task *task, int signo,
 
 	if (end_wait(task)) /* it was stopped meanwhile */
 		return -BT_E_GONE;
-	post_held(task);
+	post_held_signal(task);
 	if (es && es->parallel && !es->refused)
 		engine_space_join(es, task);
 	if (et->syscall_alone && watch_before_syscall(b, task, true))
@@ -330,8 +331,8 @@ static int engine_resume(struct backend *b, struct task *task, int signo,
 
 /* A fault of the cache's own: the program has written over what it needs. The program gets the
  * signal, near where it was; should it go on, it does so in a region that is made anew. */
-static enum backend_stop wrecked(const struct backend *b, struct task *task,
-				 struct engine_space *es, struct stretch *s)
+static enum backend_stop wrecked_cache(const struct backend *b, struct task *task,
+				       struct engine_space *es, struct stretch *s)
 {
 	stretch_guess_state(task, es, s);
 	s->lost = s->wrecked = true;
@@ -410,7 +411,7 @@ static bool is_wreck(const struct engine_task *et, const siginfo_t *info)
 /* Timers go on while the recorder keeps the moment of a signal. What one has sent meanwhile would
  * come before the program gets on, which might then do nothing but handle it: it comes a tick
  * later, as if the timer were as much slower, or some instructions later, where no tick comes. A
- * system call that is made meanwhile may wait for it: it comes there (post_held()). */
+ * system call that is made meanwhile may wait for it: it comes there (post_held_signal()). */
 static bool comes_too_soon(const struct task *task, const siginfo_t *info)
 {
 	const struct engine_task *et = task->backend;
@@ -463,7 +464,7 @@ static enum backend_stop on_signal(struct backend *b, struct task *task, struct 
 	s->fault = tracee_is_fault(info) && info->si_signo != SIGTRAP;
 	if (!stretch_find_state(task, es, s)) {
 		if (s->fault && is_wreck(et, info))
-			return wrecked(b, task, es, s);
+			return wrecked_cache(b, task, es, s);
 		/* Another stop comes first, or the place is far: the signal waits for the next trap
 		 * of the cache's own. */
 		et->holds = true;
@@ -474,13 +475,13 @@ static enum backend_stop on_signal(struct backend *b, struct task *task, struct 
 	if (stretch_leave(task, es, s) || tracee_set_regs(task->host_tid, &task->regs))
 		return BACKEND_GONE;
 	if (watch_is_fault(es, info))
-		return written(b, task, es, (uint64_t)(uintptr_t)info->si_addr);
+		return watched_write(b, task, es, (uint64_t)(uintptr_t)info->si_addr);
 	cache_syscalls_interrupted(task, s);
 	/* The page can be executed, but not read (pkeys(7)). */
 	if (s->compares && s->fault && info->si_code == SEGV_PKUERR)
 		return engine_step(b, task, 0, BT_ACTION_IGNORE) ? BACKEND_GONE : BACKEND_RUNS;
 	if (stepper_keep_trap(task, info, false))
-		return resumed(engine_resume(b, task, 0, BT_ACTION_IGNORE));
+		return resume_result(engine_resume(b, task, 0, BT_ACTION_IGNORE));
 	if (!task->syscall_restarts && !task->syscall_cut && may_be_raised(task, info))
 		return raise_again(b, task, info) ? BACKEND_GONE : BACKEND_RUNS;
 	if (comes_too_soon(task, info))
@@ -652,9 +653,9 @@ static enum backend_stop step_signalled(struct backend *b, struct task *task, si
 	if (recognize_posted(task, info))
 		return BACKEND_GONE;
 	if (es && vsyscall_writes(es, task, info, &addr))
-		return written(b, task, es, addr);
+		return watched_write(b, task, es, addr);
 	if (es && watch_is_fault(es, info))
-		return written(b, task, es, (uint64_t)(uintptr_t)info->si_addr);
+		return watched_write(b, task, es, (uint64_t)(uintptr_t)info->si_addr);
 	if (es && es->parallel && info->si_signo == SIGSEGV && info->si_code > 0 &&
 	    ((struct engine_task *)task->backend)->opened != es->opened)
 		return engine_step(b, task, 0, BT_ACTION_IGNORE)
@@ -716,7 +717,7 @@ static enum backend_stop meaning_of(struct backend *b, struct task *task,
 		tell_scribbled(b, task);
 		return stop;
 	}
-	stop = step_stopped(b, task, ev, info);
+	stop = step_engine_task(b, task, ev, info);
 	if (et->waits)
 		stop = waiting_stopped(b, task, ev, stop);
 	if (et->raises && stop == BACKEND_SLICE && jumped_there(task)) {
@@ -730,7 +731,7 @@ static enum backend_stop meaning_of(struct backend *b, struct task *task,
 			return BACKEND_GONE;
 		if (stop == BACKEND_SLICE && was_sent(task, &et->raised) &&
 		    !stepper_keep_trap(task, &et->raised, true))
-			return tell(task, info, &et->raised);
+			return deliver_signal(task, info, &et->raised);
 	}
 	if (stop == BACKEND_SYSCALL_ENTER) {
 		if (syscall_is(&task->syscall, SYS_rt_sigreturn))
@@ -754,13 +755,12 @@ static enum backend_stop meaning_of(struct backend *b, struct task *task,
 		return step_signalled(b, task, info);
 	if (stop != BACKEND_SLICE)
 		return stop;
-	if (et->holds &&
-	    ev->type ==
-		    WAIT_INTERRUPT) /* no signal can be given to it at such a stop: post_held() */
+	if (et->holds && ev->type == WAIT_INTERRUPT) /* no signal can be given to it at such a stop:
+							post_held_signal() */
 		return BACKEND_SLICE;
 	if (et->holds || et->stop_wanted || stop_point_side(task) != STOP_POINT_AHEAD)
-		return report(task, info);
-	return resumed(cache_enter(b, task, false));
+		return report_stop(task, info);
+	return resume_result(cache_enter(b, task, false));
 }
 
 static enum backend_stop engine_stopped(struct backend *b, struct task *task,

@@ -22,7 +22,7 @@ enum harm {
 	HARM_TAKEN, /* the program has something there */
 };
 
-static bool hits(uint64_t end, uint64_t start, uint64_t n)
+static bool ranges_overlap(uint64_t end, uint64_t start, uint64_t n)
 {
 	return start < end && (start + n < start || start + n > region_address(0));
 }
@@ -49,7 +49,7 @@ static bool any_hits(pid_t tid, uint64_t end, uint64_t iovecs, uint64_t count)
 
 	for (uint64_t i = 0; i < count && i < IOVECS_MAX; i++)
 		if (tracee_read(tid, iovecs + i * sizeof v, v, sizeof v) == sizeof v &&
-		    hits(end, v[0], v[1]))
+		    ranges_overlap(end, v[0], v[1]))
 			return true;
 	return false;
 }
@@ -82,25 +82,27 @@ static enum harm harm_of(const struct task *task, uint64_t end)
 	case SYS_mprotect:
 	case SYS_pkey_mprotect:
 	case SYS_remap_file_pages:
-		return hits(end, args[0], args[1]) ? HARM_TORN : HARM_NONE;
+		return ranges_overlap(end, args[0], args[1]) ? HARM_TORN : HARM_NONE;
 	case SYS_madvise:
-		return hits(end, args[0], args[1]) && is_destructive((int)args[2]) ? HARM_TORN
-										   : HARM_NONE;
+		return ranges_overlap(end, args[0], args[1]) && is_destructive((int)args[2])
+			       ? HARM_TORN
+			       : HARM_NONE;
 	case SYS_process_madvise: /* of itself, since Linux 6.13 */
 		return is_destructive((int)args[3]) &&
 				       any_hits(task->host_tid, end, args[1], args[2])
 			       ? HARM_TORN
 			       : HARM_NONE;
 	case SYS_mmap:
-		return args[3] & MAP_FIXED && hits(end, args[0], args[1]) ? HARM_TAKEN : HARM_NONE;
+		return args[3] & MAP_FIXED && ranges_overlap(end, args[0], args[1]) ? HARM_TAKEN
+										    : HARM_NONE;
 	case SYS_mremap:
-		if (args[3] & MREMAP_FIXED && hits(end, args[4], args[2]))
+		if (args[3] & MREMAP_FIXED && ranges_overlap(end, args[4], args[2]))
 			return HARM_TAKEN;
-		return hits(end, args[0], args[1]) ? HARM_TORN : HARM_NONE;
+		return ranges_overlap(end, args[0], args[1]) ? HARM_TORN : HARM_NONE;
 	case SYS_shmat:
 		return args[2] & SHM_REMAP && args[1] &&
-				       hits(end, args[1],
-					    segment_size(task, end - region_address(0)))
+				       ranges_overlap(end, args[1],
+						      segment_size(task, end - region_address(0)))
 			       ? HARM_TAKEN
 			       : HARM_NONE;
 	default:
@@ -116,7 +118,7 @@ static struct engine_space *space_of(const struct task *task)
 }
 
 /* The end of the region, with the data areas of tasks that run side by side. */
-static uint64_t end_of(const struct task *task)
+static uint64_t region_end(const struct task *task)
 {
 	const struct engine_space *es = space_of(task);
 
@@ -128,7 +130,7 @@ bool region_before_syscall(struct task *task)
 	struct engine_space *es = space_of(task);
 	struct engine_task *et = task->backend;
 
-	if (es && !et->harms && harm_of(task, end_of(task)) != HARM_NONE) {
+	if (es && !et->harms && harm_of(task, region_end(task)) != HARM_NONE) {
 		et->harms = true;
 		es->harming++;
 	}
@@ -136,7 +138,7 @@ bool region_before_syscall(struct task *task)
 }
 
 /* From here on the tracer neither reads nor writes the region's window. */
-static void leave_region(struct engine_space *es)
+static void forget_region(struct engine_space *es)
 {
 	window_close(&es->window);
 	es->window = (struct window){.inherited = true};
@@ -145,11 +147,11 @@ static void leave_region(struct engine_space *es)
 void region_after_syscall(const struct backend *b, struct task *task)
 {
 	struct engine_space *es = space_of(task);
-	enum harm harm = es ? harm_of(task, end_of(task)) : HARM_NONE;
+	enum harm harm = es ? harm_of(task, region_end(task)) : HARM_NONE;
 
 	if (harm == HARM_TAKEN && !call_has_failed(task->regs.rax)) {
 		es->refused = true;
-		leave_region(es);
+		forget_region(es);
 		engine_refuse(b, task, REFUSED_TAKEN);
 	} else if (harm != HARM_NONE) {
 		es->torn = true;
@@ -172,6 +174,6 @@ bool region_begin_anew(const struct backend *b, struct engine_space *es, const s
 	es->cache = fresh;
 	es->leaves = es->torn = false;
 	es->lost_count = 0;
-	leave_region(es);
+	forget_region(es);
 	return true;
 }

@@ -74,7 +74,7 @@ struct spin_machine {
 
 /* ---- Memory ---- */
 
-static void visit(struct spin_machine *m, uint64_t addr)
+static void visit_memory(struct spin_machine *m, uint64_t addr)
 {
 	if (m->visit_count == VISITS)
 		m->over = true;
@@ -101,11 +101,11 @@ static struct word *word_at(struct spin_machine *m, uint64_t addr)
 	return w;
 }
 
-static uint64_t load(struct spin_machine *m, uint64_t addr, unsigned size)
+static uint64_t load_memory(struct spin_machine *m, uint64_t addr, unsigned size)
 {
 	uint64_t value = 0;
 
-	visit(m, addr);
+	visit_memory(m, addr);
 	for (unsigned i = 0; i < size; i++) {
 		const struct word *w = word_at(m, (addr + i) & ~(uint64_t)(WORD - 1));
 
@@ -115,9 +115,9 @@ static uint64_t load(struct spin_machine *m, uint64_t addr, unsigned size)
 	return value;
 }
 
-static void store(struct spin_machine *m, uint64_t addr, unsigned size, uint64_t value)
+static void store_memory(struct spin_machine *m, uint64_t addr, unsigned size, uint64_t value)
 {
-	visit(m, addr);
+	visit_memory(m, addr);
 	for (unsigned i = 0; i < size; i++) {
 		struct word *w = word_at(m, (addr + i) & ~(uint64_t)(WORD - 1));
 		unsigned bit = 8 * (unsigned)((addr + i) % WORD);
@@ -127,15 +127,15 @@ static void store(struct spin_machine *m, uint64_t addr, unsigned size, uint64_t
 	}
 }
 
-static void push(struct spin_machine *m, uint64_t value)
+static void push_value(struct spin_machine *m, uint64_t value)
 {
 	m->regs.rsp -= WORD;
-	store(m, m->regs.rsp, WORD, value);
+	store_memory(m, m->regs.rsp, WORD, value);
 }
 
-static uint64_t pop(struct spin_machine *m)
+static uint64_t pop_value(struct spin_machine *m)
 {
-	uint64_t value = load(m, m->regs.rsp, WORD);
+	uint64_t value = load_memory(m, m->regs.rsp, WORD);
 
 	m->regs.rsp += WORD;
 	return value;
@@ -143,13 +143,13 @@ static uint64_t pop(struct spin_machine *m)
 
 /* ---- Operands ---- */
 
-static uint64_t mask_of(unsigned size) { return UINT64_MAX >> (64 - 8 * size); }
+static uint64_t operand_mask(unsigned size) { return UINT64_MAX >> (64 - 8 * size); }
 
 static uint64_t sign_extended(uint64_t value, unsigned size)
 {
 	uint64_t sign = UINT64_C(1) << (8 * size - 1);
 
-	return ((value & mask_of(size)) ^ sign) - sign;
+	return ((value & operand_mask(size)) ^ sign) - sign;
 }
 
 /* AH and its like. */
@@ -161,36 +161,36 @@ static bool is_high_byte(const struct spin_machine *m, unsigned reg, unsigned si
 static uint64_t get_register(struct spin_machine *m, unsigned reg, unsigned size)
 {
 	m->over |= is_high_byte(m, reg, size);
-	return *operand_register(&m->regs, reg) & mask_of(size);
+	return *operand_register(&m->regs, reg) & operand_mask(size);
 }
 
 static void set_register(struct spin_machine *m, unsigned reg, unsigned size, uint64_t value)
 {
-	uint64_t *r = operand_register(&m->regs, reg), keep = size < 4 ? ~mask_of(size) : 0;
+	uint64_t *r = operand_register(&m->regs, reg), keep = size < 4 ? ~operand_mask(size) : 0;
 
 	m->over |= is_high_byte(m, reg, size);
-	*r = (*r & keep) | (value & mask_of(size));
+	*r = (*r & keep) | (value & operand_mask(size));
 }
 
-static unsigned modrm(const struct spin_machine *m) { return m->bytes[m->insn.modrm_at]; }
-static bool in_memory(const struct spin_machine *m) { return modrm(m) < 0xc0; }
-static unsigned group(const struct spin_machine *m)
+static unsigned insn_modrm(const struct spin_machine *m) { return m->bytes[m->insn.modrm_at]; }
+static bool in_memory(const struct spin_machine *m) { return insn_modrm(m) < 0xc0; }
+static unsigned modrm_group(const struct spin_machine *m)
 {
-	return modrm(m) >> 3 & 7;
+	return insn_modrm(m) >> 3 & 7;
 } /* which of those with this opcode it is */
 static unsigned reg_field(const struct spin_machine *m)
 {
-	return group(m) | (m->insn.rex & 4) << 1;
+	return modrm_group(m) | (m->insn.rex & 4) << 1;
 }
 static unsigned rm_field(const struct spin_machine *m)
 {
-	return (modrm(m) & 7) | (m->insn.rex & 1) << 3;
+	return (insn_modrm(m) & 7) | (m->insn.rex & 1) << 3;
 }
 static unsigned low_register(const struct spin_machine *m)
 {
 	return (m->insn.opcode & 7) | (m->insn.rex & 1) << 3;
 }
-static uint64_t address(struct spin_machine *m)
+static uint64_t spin_address(struct spin_machine *m)
 {
 	return operand_address(&m->insn, m->bytes, &m->regs, m->pc);
 }
@@ -200,19 +200,19 @@ static uint64_t get_rm(struct spin_machine *m, unsigned size)
 	if (!in_memory(m))
 		return get_register(m, rm_field(m), size);
 	m->waits = true;
-	return load(m, address(m), size);
+	return load_memory(m, spin_address(m), size);
 }
 
 static void set_rm(struct spin_machine *m, uint64_t value)
 {
 	if (in_memory(m))
-		store(m, address(m), m->size, value);
+		store_memory(m, spin_address(m), m->size, value);
 	else
 		set_register(m, rm_field(m), m->size, value);
 }
 
 /* The immediate, with its sign. */
-static uint64_t immediate(const struct spin_machine *m)
+static uint64_t insn_immediate(const struct spin_machine *m)
 {
 	uint64_t value = 0;
 
@@ -222,11 +222,11 @@ static uint64_t immediate(const struct spin_machine *m)
 
 /* ---- Flags ---- */
 
-static void set_flags(struct spin_machine *m, uint64_t result, bool carry, bool overflow)
+static void set_result_flags(struct spin_machine *m, uint64_t result, bool carry, bool overflow)
 {
 	uint64_t sign = UINT64_C(1) << (8 * m->size - 1), flags = 0;
 
-	result &= mask_of(m->size);
+	result &= operand_mask(m->size);
 	flags |= carry ? CF : 0;
 	flags |= overflow ? OF : 0;
 	flags |= result ? 0 : ZF;
@@ -235,7 +235,7 @@ static void set_flags(struct spin_machine *m, uint64_t result, bool carry, bool 
 	m->regs.eflags = (m->regs.eflags & ~(uint64_t)FLAGS) | flags;
 }
 
-static bool condition(const struct spin_machine *m)
+static bool condition_holds(const struct spin_machine *m)
 {
 	uint64_t f = m->regs.eflags;
 	bool less = !(f & SF) != !(f & OF);
@@ -249,21 +249,21 @@ static bool condition(const struct spin_machine *m)
 
 enum { ADD, OR, ADC, SBB, AND, SUB, XOR, CMP };
 
-static uint64_t compute(struct spin_machine *m, unsigned what, uint64_t a, uint64_t b)
+static uint64_t compute_result(struct spin_machine *m, unsigned what, uint64_t a, uint64_t b)
 {
-	uint64_t mask = mask_of(m->size), r = 0;
+	uint64_t mask = operand_mask(m->size), r = 0;
 
 	a &= mask;
 	b &= mask;
 	switch (what) {
 	case ADD:
 		r = (a + b) & mask;
-		set_flags(m, r, r < a, ((a ^ r) & (b ^ r)) >> (8 * m->size - 1));
+		set_result_flags(m, r, r < a, ((a ^ r) & (b ^ r)) >> (8 * m->size - 1));
 		return r;
 	case SUB:
 	case CMP:
 		r = (a - b) & mask;
-		set_flags(m, r, a < b, ((a ^ b) & (a ^ r)) >> (8 * m->size - 1));
+		set_result_flags(m, r, a < b, ((a ^ b) & (a ^ r)) >> (8 * m->size - 1));
 		return r;
 	case OR:
 		r = a | b;
@@ -277,11 +277,11 @@ static uint64_t compute(struct spin_machine *m, unsigned what, uint64_t a, uint6
 	default:
 		m->over = true;
 	}
-	set_flags(m, r, false, false);
+	set_result_flags(m, r, false, false);
 	return r;
 }
 
-static void arithmetic(struct spin_machine *m)
+static void run_arithmetic(struct spin_machine *m)
 {
 	unsigned what = m->insn.opcode >> 3, form = m->insn.opcode & 7;
 	bool to_register = form == 2 || form == 3;
@@ -290,13 +290,14 @@ static void arithmetic(struct spin_machine *m)
 	if (form >= 6) {
 		m->over = true;
 	} else if (form >= 4) {
-		result = compute(m, what, m->regs.rax, immediate(m));
+		result = compute_result(m, what, m->regs.rax, insn_immediate(m));
 		if (what != CMP)
 			set_register(m, X86_RAX, m->size, result);
 	} else {
 		uint64_t rm = get_rm(m, m->size), reg = get_register(m, reg_field(m), m->size);
 
-		result = to_register ? compute(m, what, reg, rm) : compute(m, what, rm, reg);
+		result = to_register ? compute_result(m, what, reg, rm)
+				     : compute_result(m, what, rm, reg);
 		if (what != CMP && to_register)
 			set_register(m, reg_field(m), m->size, result);
 		else if (what != CMP)
@@ -306,58 +307,62 @@ static void arithmetic(struct spin_machine *m)
 
 static void arithmetic_immediate(struct spin_machine *m)
 {
-	uint64_t result = compute(m, group(m), get_rm(m, m->size), immediate(m));
+	uint64_t result = compute_result(m, modrm_group(m), get_rm(m, m->size), insn_immediate(m));
 
-	if (group(m) != CMP)
+	if (modrm_group(m) != CMP)
 		set_rm(m, result);
 }
 
-static void increment(struct spin_machine *m)
+static void run_increment(struct spin_machine *m)
 {
 	uint64_t carry = m->regs.eflags & CF,
-		 result = compute(m, group(m) ? SUB : ADD, get_rm(m, m->size), 1);
+		 result = compute_result(m, modrm_group(m) ? SUB : ADD, get_rm(m, m->size), 1);
 
 	m->regs.eflags = (m->regs.eflags & ~(uint64_t)CF) | carry;
 	set_rm(m, result);
 }
 
-static void test(struct spin_machine *m)
+static void run_test(struct spin_machine *m)
 {
-	compute(m, AND, get_rm(m, m->size), get_register(m, reg_field(m), m->size));
+	compute_result(m, AND, get_rm(m, m->size), get_register(m, reg_field(m), m->size));
 }
-static void test_accumulator(struct spin_machine *m) { compute(m, AND, m->regs.rax, immediate(m)); }
+static void test_accumulator(struct spin_machine *m)
+{
+	compute_result(m, AND, m->regs.rax, insn_immediate(m));
+}
 
 /* Shifts to the left and right; the others have flags of their own. */
-static void shift(struct spin_machine *m)
+static void run_shift(struct spin_machine *m)
 {
-	unsigned n =
-		(m->insn.opcode < 0xd0 ? (unsigned)immediate(m) : 1) & (m->size == 8 ? 63 : 31);
-	uint64_t value = get_rm(m, m->size), result = group(m) == 4 ? value << n : value >> n;
+	unsigned n = (m->insn.opcode < 0xd0 ? (unsigned)insn_immediate(m) : 1) &
+		     (m->size == 8 ? 63 : 31);
+	uint64_t value = get_rm(m, m->size), result = modrm_group(m) == 4 ? value << n : value >> n;
 
-	if ((group(m) != 4 && group(m) != 5) || !n || n >= 8 * m->size)
+	if ((modrm_group(m) != 4 && modrm_group(m) != 5) || !n || n >= 8 * m->size)
 		m->over = true;
 	else
-		set_flags(m, result,
-			  (group(m) == 4 ? value >> (8 * m->size - n) : value >> (n - 1)) & 1,
-			  false);
+		set_result_flags(
+			m, result,
+			(modrm_group(m) == 4 ? value >> (8 * m->size - n) : value >> (n - 1)) & 1,
+			false);
 	set_rm(m, result);
 }
 
 /* BT and BTS of a bit that the instruction names. */
 static void bit_test(struct spin_machine *m)
 {
-	unsigned bit = (unsigned)immediate(m) & (8 * m->size - 1);
+	unsigned bit = (unsigned)insn_immediate(m) & (8 * m->size - 1);
 	uint64_t value = get_rm(m, m->size);
 
 	m->regs.eflags = (m->regs.eflags & ~(uint64_t)CF) | (value >> bit & 1);
-	if (group(m) == 5)
+	if (modrm_group(m) == 5)
 		set_rm(m, value | UINT64_C(1) << bit);
-	m->over |= group(m) != 4 && group(m) != 5;
+	m->over |= modrm_group(m) != 4 && modrm_group(m) != 5;
 }
 
 /* ---- Moves ---- */
 
-static void move(struct spin_machine *m)
+static void run_move(struct spin_machine *m)
 {
 	if (m->insn.opcode & 2)
 		set_register(m, reg_field(m), m->size, get_rm(m, m->size));
@@ -365,11 +370,11 @@ static void move(struct spin_machine *m)
 		set_rm(m, get_register(m, reg_field(m), m->size));
 }
 
-static void move_immediate(struct spin_machine *m) { set_rm(m, immediate(m)); }
+static void move_immediate(struct spin_machine *m) { set_rm(m, insn_immediate(m)); }
 
 static void move_constant(struct spin_machine *m)
 {
-	set_register(m, low_register(m), m->size, immediate(m));
+	set_register(m, low_register(m), m->size, insn_immediate(m));
 }
 
 /* MOVZX, MOVSX, MOVSXD. */
@@ -394,17 +399,17 @@ static void move_if(struct spin_machine *m)
 	uint64_t value = get_rm(m, m->size);
 
 	set_register(m, reg_field(m), m->size,
-		     condition(m) ? value : get_register(m, reg_field(m), m->size));
+		     condition_holds(m) ? value : get_register(m, reg_field(m), m->size));
 }
 
-static void set_if(struct spin_machine *m) { set_rm(m, condition(m)); }
+static void set_if(struct spin_machine *m) { set_rm(m, condition_holds(m)); }
 
 static void load_address(struct spin_machine *m)
 {
-	set_register(m, reg_field(m), m->size, address(m));
+	set_register(m, reg_field(m), m->size, spin_address(m));
 }
 
-static void exchange(struct spin_machine *m)
+static void run_exchange(struct spin_machine *m)
 {
 	uint64_t rm = get_rm(m, m->size), reg = get_register(m, reg_field(m), m->size);
 
@@ -415,7 +420,7 @@ static void exchange(struct spin_machine *m)
 static void exchange_add(struct spin_machine *m)
 {
 	uint64_t rm = get_rm(m, m->size), reg = get_register(m, reg_field(m), m->size),
-		 sum = compute(m, ADD, rm, reg);
+		 sum = compute_result(m, ADD, rm, reg);
 
 	set_register(m, reg_field(m), m->size, rm);
 	set_rm(m, sum);
@@ -425,7 +430,7 @@ static void compare_exchange(struct spin_machine *m)
 {
 	uint64_t rm = get_rm(m, m->size);
 
-	compute(m, CMP, m->regs.rax, rm);
+	compute_result(m, CMP, m->regs.rax, rm);
 	if (m->regs.eflags & ZF)
 		set_rm(m, get_register(m, reg_field(m), m->size));
 	else
@@ -434,74 +439,74 @@ static void compare_exchange(struct spin_machine *m)
 
 static void push_register(struct spin_machine *m)
 {
-	push(m, *operand_register(&m->regs, low_register(m)));
+	push_value(m, *operand_register(&m->regs, low_register(m)));
 }
-static void push_immediate(struct spin_machine *m) { push(m, immediate(m)); }
+static void push_immediate(struct spin_machine *m) { push_value(m, insn_immediate(m)); }
 static void pop_register(struct spin_machine *m)
 {
-	*operand_register(&m->regs, low_register(m)) = pop(m);
+	*operand_register(&m->regs, low_register(m)) = pop_value(m);
 }
 
-static void leave(struct spin_machine *m)
+static void run_leave(struct spin_machine *m)
 {
 	m->regs.rsp = m->regs.rbp;
-	m->regs.rbp = pop(m);
+	m->regs.rbp = pop_value(m);
 }
 
 /* ---- Branches ---- */
 
-static void jump(struct spin_machine *m) { m->regs.rip += (uint64_t)m->insn.displacement; }
+static void run_jump(struct spin_machine *m) { m->regs.rip += (uint64_t)m->insn.displacement; }
 
 static void jump_if(struct spin_machine *m)
 {
 	m->ticks++;
-	if (condition(m))
-		jump(m);
+	if (condition_holds(m))
+		run_jump(m);
 }
 
-static void call(struct spin_machine *m)
+static void run_call(struct spin_machine *m)
 {
-	push(m, m->regs.rip);
-	jump(m);
+	push_value(m, m->regs.rip);
+	run_jump(m);
 }
 
-static void give_back(struct spin_machine *m) { m->regs.rip = pop(m); }
+static void free_machine_pages(struct spin_machine *m) { m->regs.rip = pop_value(m); }
 
 /* CALL and JMP through a register or memory, INC, DEC, PUSH. */
 static void group_ff(struct spin_machine *m)
 {
 	uint64_t to;
 
-	if (group(m) < 2) {
-		increment(m);
+	if (modrm_group(m) < 2) {
+		run_increment(m);
 		return;
 	}
 	m->size = WORD;
 	to = get_rm(m, WORD);
-	if (group(m) == 2 || group(m) == 6)
-		push(m, group(m) == 2 ? m->regs.rip : to);
-	if (group(m) == 2 || group(m) == 4)
+	if (modrm_group(m) == 2 || modrm_group(m) == 6)
+		push_value(m, modrm_group(m) == 2 ? m->regs.rip : to);
+	if (modrm_group(m) == 2 || modrm_group(m) == 4)
 		m->regs.rip = to;
-	m->over |= group(m) != 2 && group(m) != 4 && group(m) != 6;
+	m->over |= modrm_group(m) != 2 && modrm_group(m) != 4 && modrm_group(m) != 6;
 }
 
 static void group_fe(struct spin_machine *m)
 {
-	if (group(m) < 2)
-		increment(m);
+	if (modrm_group(m) < 2)
+		run_increment(m);
 	else
 		m->over = true;
 }
 
 static void group_f6(struct spin_machine *m)
 {
-	if (group(m) < 2)
-		compute(m, AND, get_rm(m, m->size), immediate(m));
+	if (modrm_group(m) < 2)
+		compute_result(m, AND, get_rm(m, m->size), insn_immediate(m));
 	else
 		m->over = true;
 }
 
-static void nothing(struct spin_machine *m) { (void)m; }
+static void run_nop(struct spin_machine *m) { (void)m; }
 
 /* XCHG with the accumulator; with itself: PAUSE, and the instruction without effect. */
 static void exchange_accumulator(struct spin_machine *m)
@@ -517,7 +522,7 @@ static void exchange_accumulator(struct spin_machine *m)
 }
 
 /* LFENCE, MFENCE, SFENCE. */
-static void fence(struct spin_machine *m) { m->over |= in_memory(m) || group(m) < 5; }
+static void run_fence(struct spin_machine *m) { m->over |= in_memory(m) || modrm_group(m) < 5; }
 
 /* ---- Execution ---- */
 
@@ -530,7 +535,7 @@ static const struct row {
 	} size; /* of its operands: bytes where the opcode is even; or these */
 	void (*run)(struct spin_machine *);
 } rows[] = {
-	{X86_MAP_1, 0x00, 0x3f, BY_OPCODE, arithmetic},
+	{X86_MAP_1, 0x00, 0x3f, BY_OPCODE, run_arithmetic},
 	{X86_MAP_1, 0x50, 0x57, BY_OPCODE, push_register},
 	{X86_MAP_1, 0x58, 0x5f, BY_OPCODE, pop_register},
 	{X86_MAP_1, 0x63, 0x63, WIDE, move_extended},
@@ -538,31 +543,31 @@ static const struct row {
 	{X86_MAP_1, 0x6a, 0x6a, BY_OPCODE, push_immediate},
 	{X86_MAP_1, 0x70, 0x7f, BY_OPCODE, jump_if},
 	{X86_MAP_1, 0x80, 0x83, BY_OPCODE, arithmetic_immediate},
-	{X86_MAP_1, 0x84, 0x85, BY_OPCODE, test},
-	{X86_MAP_1, 0x86, 0x87, BY_OPCODE, exchange},
-	{X86_MAP_1, 0x88, 0x8b, BY_OPCODE, move},
+	{X86_MAP_1, 0x84, 0x85, BY_OPCODE, run_test},
+	{X86_MAP_1, 0x86, 0x87, BY_OPCODE, run_exchange},
+	{X86_MAP_1, 0x88, 0x8b, BY_OPCODE, run_move},
 	{X86_MAP_1, 0x8d, 0x8d, WIDE, load_address},
 	{X86_MAP_1, 0x90, 0x97, WIDE, exchange_accumulator},
 	{X86_MAP_1, 0x98, 0x98, WIDE, extend_accumulator},
 	{X86_MAP_1, 0xa8, 0xa9, BY_OPCODE, test_accumulator},
 	{X86_MAP_1, 0xb0, 0xb7, BYTES, move_constant},
 	{X86_MAP_1, 0xb8, 0xbf, WIDE, move_constant},
-	{X86_MAP_1, 0xc0, 0xc1, BY_OPCODE, shift},
-	{X86_MAP_1, 0xc3, 0xc3, BY_OPCODE, give_back},
+	{X86_MAP_1, 0xc0, 0xc1, BY_OPCODE, run_shift},
+	{X86_MAP_1, 0xc3, 0xc3, BY_OPCODE, free_machine_pages},
 	{X86_MAP_1, 0xc6, 0xc7, BY_OPCODE, move_immediate},
-	{X86_MAP_1, 0xc9, 0xc9, BY_OPCODE, leave},
-	{X86_MAP_1, 0xd0, 0xd1, BY_OPCODE, shift},
-	{X86_MAP_1, 0xe8, 0xe8, BY_OPCODE, call},
-	{X86_MAP_1, 0xe9, 0xe9, BY_OPCODE, jump},
-	{X86_MAP_1, 0xeb, 0xeb, BY_OPCODE, jump},
+	{X86_MAP_1, 0xc9, 0xc9, BY_OPCODE, run_leave},
+	{X86_MAP_1, 0xd0, 0xd1, BY_OPCODE, run_shift},
+	{X86_MAP_1, 0xe8, 0xe8, BY_OPCODE, run_call},
+	{X86_MAP_1, 0xe9, 0xe9, BY_OPCODE, run_jump},
+	{X86_MAP_1, 0xeb, 0xeb, BY_OPCODE, run_jump},
 	{X86_MAP_1, 0xf6, 0xf7, BY_OPCODE, group_f6},
 	{X86_MAP_1, 0xfe, 0xfe, BY_OPCODE, group_fe},
 	{X86_MAP_1, 0xff, 0xff, BY_OPCODE, group_ff},
-	{X86_MAP_0F, 0x1e, 0x1f, BY_OPCODE, nothing},
+	{X86_MAP_0F, 0x1e, 0x1f, BY_OPCODE, run_nop},
 	{X86_MAP_0F, 0x40, 0x4f, WIDE, move_if},
 	{X86_MAP_0F, 0x80, 0x8f, BY_OPCODE, jump_if},
 	{X86_MAP_0F, 0x90, 0x9f, BYTES, set_if},
-	{X86_MAP_0F, 0xae, 0xae, BY_OPCODE, fence},
+	{X86_MAP_0F, 0xae, 0xae, BY_OPCODE, run_fence},
 	{X86_MAP_0F, 0xb0, 0xb1, BY_OPCODE, compare_exchange},
 	{X86_MAP_0F, 0xb6, 0xb7, WIDE, move_extended},
 	{X86_MAP_0F, 0xba, 0xba, WIDE, bit_test},
@@ -580,7 +585,7 @@ static const struct row *row_of(const struct x86_insn *insn)
 }
 
 /* The instruction at pc. */
-static const struct decoded *decode(struct spin_machine *m, uint64_t pc)
+static const struct decoded *decode_insn(struct spin_machine *m, uint64_t pc)
 {
 	struct decoded *d = &m->decoded[pc % DECODED];
 	size_t n;
@@ -594,9 +599,9 @@ static const struct decoded *decode(struct spin_machine *m, uint64_t pc)
 	return d;
 }
 
-static void execute(struct spin_machine *m)
+static void run_insn(struct spin_machine *m)
 {
-	const struct decoded *d = decode(m, m->regs.rip);
+	const struct decoded *d = decode_insn(m, m->regs.rip);
 
 	if (!d->row) {
 		m->over = true;
@@ -609,7 +614,7 @@ static void execute(struct spin_machine *m)
 	if (d->row->size == BYTES || (d->row->size == BY_OPCODE && !(m->insn.opcode & 1)))
 		m->size = 1;
 	m->regs.rip = m->pc + m->insn.len;
-	visit(m, 0);
+	visit_memory(m, 0);
 	d->row->run(m);
 }
 
@@ -676,12 +681,12 @@ static enum spin_kind kind_of_round(const struct spin_machine *m, struct spin *s
 }
 
 /* whole: a loop that counts may be part of a longer round, which changes nothing. */
-static enum spin_kind look(struct spin_machine *m, bool whole, struct spin *spin)
+static enum spin_kind find_spin(struct spin_machine *m, bool whole, struct spin *spin)
 {
 	enum spin_kind kind;
 
 	while (m->returns < RETURNS) {
-		execute(m);
+		run_insn(m);
 		if (m->over)
 			return SPIN_NOT;
 		if (m->regs.rip != spin->at.rip)
@@ -715,7 +720,7 @@ void spin_look(const struct bt_regs *regs, const struct spin_reader *reader, boo
 	for (size_t i = 0; i < DECODED; i++)
 		m->decoded[i].pc = i + 1; /* which has another place */
 	m->waits = m->over = false;
-	spin->kind = look(m, whole, spin);
+	spin->kind = find_spin(m, whole, spin);
 	free(m);
 }
 

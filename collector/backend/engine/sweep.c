@@ -26,7 +26,7 @@ static bool insn_at(const struct code_cache *c, uint64_t rip, struct x86_insn *i
 	return at < c->code_len && !x86_decode(c->code + at, c->code_len - at, insn);
 }
 
-static enum sweep_shows shows(const struct x86_insn *insn)
+static enum sweep_shows insn_shows(const struct x86_insn *insn)
 {
 	if (insn->map == X86_MAP_1 && insn->opcode == OPCODE_PUSHF)
 		return SWEEP_PUSHED;
@@ -47,14 +47,14 @@ int engine_run(const struct backend *b, struct task *task)
 	if (tracee_get_regs(task->host_tid, &regs))
 		return -BT_E_GONE;
 	known = insn_at(es->cache, regs.rip, &insn);
-	et->sweep.shows = known ? shows(&insn) : SWEEP_NOTHING;
+	et->sweep.shows = known ? insn_shows(&insn) : SWEEP_NOTHING;
 	/* Not each iteration: a test that clears its memory would do nothing else. */
 	et->sweep.over = known && insn.traits & X86_REPEATED &&
 			 !tracee_set_breakpoint(task->host_tid, regs.rip + insn.len);
 	return tracee_resume(task->host_tid, et->sweep.over ? PTRACE_CONT : PTRACE_SINGLESTEP, 0);
 }
 
-static void hide(pid_t tid, enum sweep_shows what, struct bt_regs *regs)
+static void hide_trap_flag(pid_t tid, enum sweep_shows what, struct bt_regs *regs)
 {
 	uint8_t high;
 
@@ -93,7 +93,7 @@ int sweep_stopped(const struct backend *b, struct task *task, const siginfo_t *i
 	et->sweep.over = false;
 	if (!step)
 		return 0;
-	hide(task->host_tid, et->sweep.shows, regs);
+	hide_trap_flag(task->host_tid, et->sweep.shows, regs);
 	if (++et->sweep.steps % b->tests->alarm_each == 0 && catches_alarms(task->host_tid))
 		(void)!syscall(SYS_tgkill, task->process->host_pid, task->host_tid, SIGALRM);
 	return engine_run(b, task) ? -BT_E_GONE : 1;

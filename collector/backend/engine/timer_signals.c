@@ -18,7 +18,7 @@ static bool is_of_timer(const siginfo_t *info)
 		(signo == SIGALRM || signo == SIGVTALRM || signo == SIGPROF));
 }
 
-static void note(struct timer_signals *t, const struct task *task, uint64_t signals)
+static void note_signals(struct timer_signals *t, const struct task *task, uint64_t signals)
 {
 	uint64_t tick = task_tick(task);
 
@@ -36,7 +36,7 @@ void timer_signals_entered(struct timer_signals *t, const struct task *task)
 	if (!t->delivered)
 		return;
 	t->handlers[t->next++ % TIMER_HANDLERS] = task->regs.rsp;
-	note(t, task, bit_of(t->delivered));
+	note_signals(t, task, bit_of(t->delivered));
 	t->delivered = 0;
 }
 
@@ -54,7 +54,7 @@ void timer_signals_return(struct timer_signals *t, const struct task *task)
 void timer_signals_returned(struct timer_signals *t, const struct task *task)
 {
 	if (t->returns)
-		note(t, task, UINT64_MAX);
+		note_signals(t, task, UINT64_MAX);
 	t->returns = false;
 }
 

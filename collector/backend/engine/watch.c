@@ -2,7 +2,7 @@
 /* Three functions make a page's life. watch_page() is called when code is to be made from it: it
  * asks whether the page may be watched, has the task call mprotect(2), reads the bytes, and links
  * those fragments again that the bytes still bear out. watch_open() is called before anybody
- * writes: it gives the page back and unlinks its fragments. compare() leaves the page to the
+ * writes: it gives the page back and unlinks its fragments. compare_page() leaves the page to the
  * program for a while.
  *
  * The kernel's write to a protected page would make a system call fail. So pages are opened before
@@ -41,8 +41,9 @@ enum {
 
 /* Injects an mprotect() into the stopped task. *done: it was made, maybe with another stop right
  * behind it. */
-static enum watch_result protect(struct task *task, const struct engine_space *es, uint64_t start,
-				 uint64_t end, int prot, bool at_entry, bool *done)
+static enum watch_result protect_pages(struct task *task, const struct engine_space *es,
+				       uint64_t start, uint64_t end, int prot, bool at_entry,
+				       bool *done)
 {
 	const uint64_t args[6] = {start, end - start, (uint64_t)prot};
 	long result;
@@ -94,7 +95,7 @@ static bool awaited_by_kernel(const struct engine_space *es, uint64_t page)
 	return r.hit;
 }
 
-static bool is_near(uint64_t sp, uint64_t page)
+static bool is_near_sp(uint64_t sp, uint64_t page)
 {
 	return sp < page + BT_PAGE + FRAME_MAX && page < sp + NEAR_STACK;
 }
@@ -103,11 +104,11 @@ static bool is_near(uint64_t sp, uint64_t page)
  * moment. */
 static bool is_near_stack(const struct engine_space *es, const struct task *task, uint64_t page)
 {
-	bool near = is_near(task->regs.rsp, page);
+	bool near = is_near_sp(task->regs.rsp, page);
 
 	for (const struct engine_task *et = es->parallel ? es->tasks : NULL; et && !near;
 	     et = et->next_in_space)
-		near = is_near(et->task->regs.rsp, page);
+		near = is_near_sp(et->task->regs.rsp, page);
 	return near;
 }
 
@@ -203,8 +204,8 @@ static bool take_bytes(struct task *task, struct engine_space *es, struct watche
 }
 
 /* Leaves the page to the program for a while. */
-static void compare(struct task *task, struct engine_space *es, struct watched_page *p,
-		    uint64_t now)
+static void compare_page(struct task *task, struct engine_space *es, struct watched_page *p,
+			 uint64_t now)
 {
 	task->process->space->watched =
 		true; /* reading it may fault where executing it does not (pkeys(7)) */
@@ -234,15 +235,15 @@ enum watch_result watch_page(const struct backend *b, struct task *task, struct 
 			return rc;
 	}
 	if (watched_is_hot(&es->watch, p, now) || !may_watch(es, task, page)) {
-		compare(task, es, p, now);
+		compare_page(task, es, p, now);
 		return WATCH_NOT;
 	}
 	p->prot = address_space_map_at(task->process->space, page)->prot;
 	task->process->space->watched = true; /* before SIGSEGV is hidden */
 	/* If the processor has protection keys, Linux makes execute-only pages unreadable. Writable
 	 * pages never are, so PROT_READ stays in. */
-	rc = protect(task, es, page, page + BT_PAGE, (p->prot & ~PROT_WRITE) | PROT_READ, false,
-		     &done);
+	rc = protect_pages(task, es, page, page + BT_PAGE, (p->prot & ~PROT_WRITE) | PROT_READ,
+			   false, &done);
 	if (done && !take_bytes(task, es, p, now)) {
 		if (rc == WATCH_INTERRUPTED) { /* no call can be made now: it is given back when it
 						  is written to */
@@ -250,11 +251,11 @@ enum watch_result watch_page(const struct backend *b, struct task *task, struct 
 			watched_protect(&es->watch, p, now);
 			return rc;
 		}
-		(void)protect(task, es, page, page + BT_PAGE, p->prot, false, &done);
+		(void)protect_pages(task, es, page, page + BT_PAGE, p->prot, false, &done);
 		rc = WATCH_NOT;
 	}
 	if (rc == WATCH_NOT)
-		compare(task, es, p, now);
+		compare_page(task, es, p, now);
 	return rc;
 }
 
@@ -311,11 +312,11 @@ enum watch_result watch_open(const struct backend *b, struct task *task, struct 
 			if (code_cache_push(es->cache, task->host_tid))
 				return WATCH_GONE;
 		}
-		rc = protect(task, es, p->addr, run, p->prot, at_entry, &done);
+		rc = protect_pages(task, es, p->addr, run, p->prot, at_entry, &done);
 		if (rc == WATCH_NOT) { /* there may be no room for another mapping: a whole run
 					  needs none */
 			run = watched_run(&es->watch, p, UINT64_MAX);
-			rc = protect(task, es, p->addr, run, p->prot, at_entry, &done);
+			rc = protect_pages(task, es, p->addr, run, p->prot, at_entry, &done);
 		}
 		if (!done)
 			return rc;

@@ -118,8 +118,8 @@ static void syscall_left(const struct backend *b, struct task *task, const struc
 		enter_transfer(b, task, &branch);
 }
 
-static enum backend_stop syscall_stop(const struct backend *b, struct task *task,
-				      struct native_task *nt)
+static enum backend_stop native_syscall_stop(const struct backend *b, struct task *task,
+					     struct native_task *nt)
 {
 	enum tracee_syscall_stop stop = tracee_syscall_stop(task->host_tid, &task->syscall);
 
@@ -136,8 +136,8 @@ static enum backend_stop syscall_stop(const struct backend *b, struct task *task
 	return BACKEND_SYSCALL_ENTER;
 }
 
-static enum backend_stop handler_entered(const struct backend *b, struct task *task,
-					 struct native_task *nt)
+static enum backend_stop native_handler_entered(const struct backend *b, struct task *task,
+						struct native_task *nt)
 {
 	struct bt_branch branch = {.kind = BT_BRANCH_ASYNC, .flags = BT_BRANCH_TAKEN};
 
@@ -160,7 +160,7 @@ static enum backend_stop native_stopped(struct backend *b, struct task *task,
 
 	(void)b;
 	if (ev->type == WAIT_SYSCALL)
-		return syscall_stop(b, task, nt);
+		return native_syscall_stop(b, task, nt);
 	if (ev->type == WAIT_INTERRUPT) {
 		nt->interrupting = false;
 		return tracee_get_regs(task->host_tid, &task->regs) ? BACKEND_GONE : BACKEND_SLICE;
@@ -168,7 +168,7 @@ static enum backend_stop native_stopped(struct backend *b, struct task *task,
 	if (tracee_get_siginfo(task->host_tid, info))
 		return BACKEND_GONE;
 	if (nt->delivering && ev->value == SIGTRAP && info->si_code == TRAP_NOTIFY)
-		return handler_entered(b, task, nt);
+		return native_handler_entered(b, task, nt);
 	if (tracee_get_regs(task->host_tid, &task->regs))
 		return BACKEND_GONE;
 	if (nt->delivering && ev->value == SIGTRAP && tracee_may_have_stepped(info) &&

@@ -13,7 +13,7 @@ struct pmu_task {
 	bool attached, failed;
 };
 
-static void detach_task(struct pmu *p, struct task *task)
+static void detach_pmu_task(struct pmu *p, struct task *task)
 {
 	struct pmu_task *pt = task->backend;
 
@@ -73,7 +73,7 @@ static void pmu_task_release(struct backend *b, struct task *task)
 
 	if (!pt)
 		return;
-	detach_task(b->pmu, task);
+	detach_pmu_task(b->pmu, task);
 	b->pmu->runner->task_release(b, task);
 	free(pt);
 	task->backend = NULL;
@@ -97,7 +97,7 @@ static void pmu_stop_soon(struct backend *b, struct task *task)
 
 static void pmu_leave(struct backend *b, struct task *task)
 {
-	detach_task(b->pmu, task);
+	detach_pmu_task(b->pmu, task);
 	b->pmu->runner->leave(b, task);
 }
 

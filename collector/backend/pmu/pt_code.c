@@ -60,7 +60,7 @@ static struct pt_page *page_of(struct pt_code *c, uint64_t addr)
 	return p && (c->again || p->look == c->look) ? p : read_now(c, start, p);
 }
 
-static size_t read_page(struct pt_code *c, uint64_t addr, uint8_t *out, size_t n)
+static size_t read_pt_page(struct pt_code *c, uint64_t addr, uint8_t *out, size_t n)
 {
 	struct pt_page *p = page_of(c, addr);
 	size_t at = addr % BT_PAGE;
@@ -102,10 +102,10 @@ static void tell_insn(struct pt_code *c, uint64_t addr, const uint8_t *bytes, si
 size_t pt_code_read(void *arg, uint64_t addr, uint8_t *bytes, size_t n)
 {
 	struct pt_code *c = arg;
-	size_t got = read_page(c, addr, bytes, n);
+	size_t got = read_pt_page(c, addr, bytes, n);
 
 	if (got && got < n && (addr + got) % BT_PAGE == 0)
-		got += read_page(c, addr + got, bytes + got, n - got);
+		got += read_pt_page(c, addr + got, bytes + got, n - got);
 	if (got && !c->again)
 		tell_insn(c, addr, bytes, got);
 	return got;

@@ -8,8 +8,8 @@
  *
  * A cache begins as a mirror. code_cache_map() has the tracee make a memory file, and move_into()
  * copies the mirror into it; without a file the memory is private. A cache that another process has
- * left (left_caches.h) has a file already, which is mapped; where that is refused, move_out() makes
- * a mirror of it again.
+ * left (left_caches.h) has a file already, which is mapped; where that is refused,
+ * leave_shared_file() makes a mirror of it again.
  *
  * The file grows in steps, and its pages are populated some at a time. The descriptor of
  * /proc/PID/mem is closed after each use if many descriptors are in use. */
@@ -41,7 +41,7 @@ enum {
 };
 
 /* The file has memory up to there. */
-static void fill(struct code_cache *c, size_t end)
+static void fill_file(struct code_cache *c, size_t end)
 {
 	size_t next = (end + FILL_STEP - 1) / FILL_STEP * FILL_STEP;
 
@@ -63,7 +63,7 @@ bool cache_region_reserve(struct code_cache *c, size_t n)
 		c->code_cap = cap;
 	}
 	if (c->shared)
-		fill(c, c->code_len + n);
+		fill_file(c, c->code_len + n);
 	if (c->code_len + n <= c->code_cap)
 		return true;
 	while (cap < c->code_len + n)
@@ -76,7 +76,7 @@ bool cache_region_reserve(struct code_cache *c, size_t n)
 	return true;
 }
 
-static bool write_all(int fd, uint64_t at, const void *bytes, size_t n)
+static bool write_file(int fd, uint64_t at, const void *bytes, size_t n)
 {
 	const char *p = bytes;
 
@@ -120,8 +120,8 @@ static void close_unless_spare(struct code_cache *c)
 
 static bool write_code(struct code_cache *c)
 {
-	bool ok = write_all(c->mem, CODE_AT + c->synced, c->code + c->synced,
-			    c->code_len - c->synced);
+	bool ok = write_file(c->mem, CODE_AT + c->synced, c->code + c->synced,
+			     c->code_len - c->synced);
 
 	c->synced = c->code_len;
 	return ok;
@@ -132,7 +132,7 @@ struct piece {
 	uint64_t start, end, prot, flags;
 };
 
-static bool map_piece(pid_t tid, const struct piece *p, uint64_t flags, uint64_t fd)
+static bool map_region_piece(pid_t tid, const struct piece *p, uint64_t flags, uint64_t fd)
 {
 	bool of_file = !(p->flags & MAP_ANONYMOUS);
 	const uint64_t args[6] = {
@@ -148,9 +148,9 @@ static bool map_pieces(pid_t tid, const struct piece p[2], bool over, uint64_t f
 	const uint64_t flags = MAP_NORESERVE | (uint64_t)(over ? MAP_FIXED : MAP_FIXED_NOREPLACE);
 	const uint64_t first[6] = {region_address(p[0].start), p[0].end - p[0].start};
 
-	if (!map_piece(tid, &p[0], flags, fd))
+	if (!map_region_piece(tid, &p[0], flags, fd))
 		return false;
-	if (map_piece(tid, &p[1], flags, fd))
+	if (map_region_piece(tid, &p[1], flags, fd))
 		return true;
 	if (!over)
 		tracee_syscall(tid, SYS_munmap, first);
@@ -186,7 +186,7 @@ static void move_into(struct code_cache *c, int file, uint8_t *shared)
 	c->code = shared + (CODE_AT - SHARED_AT);
 	c->code_cap = file_room(c);
 	c->filled = 0;
-	fill(c, c->code_len);
+	fill_file(c, c->code_len);
 	memcpy(c->code, was, c->code_len);
 	free(was);
 	c->file = file;
@@ -212,7 +212,7 @@ static bool map_left(const struct code_cache *c, pid_t tid, bool over)
 
 /* Out of the file that another process had, which this one cannot have. False without memory:
  * nothing has changed. */
-static bool move_out(struct code_cache *c)
+static bool leave_shared_file(struct code_cache *c)
 {
 	uint8_t *own = malloc(c->code_cap);
 
@@ -229,7 +229,7 @@ static bool move_out(struct code_cache *c)
 	return true;
 }
 
-static bool map_shared(struct code_cache *c, pid_t tid, bool over)
+static bool map_shared_region(struct code_cache *c, pid_t tid, bool over)
 {
 	int file;
 	long fd = memory_file_open(tid, 0, CODE_AT + file_room(c), &file);
@@ -267,14 +267,14 @@ static bool map_private(struct code_cache *c, pid_t tid, bool over)
 
 static bool map_new(struct code_cache *c, pid_t tid, bool over, bool no_file)
 {
-	return (!no_file && map_shared(c, tid, over)) || map_private(c, tid, over);
+	return (!no_file && map_shared_region(c, tid, over)) || map_private(c, tid, over);
 }
 
 int code_cache_map(struct code_cache *c, pid_t tid, bool over, bool no_file)
 {
 	if (c->shared)
 		c->placed = (!no_file && map_left(c, tid, over)) ||
-			    (move_out(c) && map_new(c, tid, over, no_file));
+			    (leave_shared_file(c) && map_new(c, tid, over, no_file));
 	else
 		c->placed = map_new(c, tid, over, no_file);
 	return c->placed ? 0 : -BT_E_NO_MEMORY;
@@ -307,7 +307,7 @@ static bool write_patches(struct code_cache *c)
 		for (next = i + 1; next < c->patch_count && c->patches[next] < end + PATCH_GAP;
 		     next++)
 			end = c->patches[next] + 4;
-		ok = write_all(c->mem, CODE_AT + start, c->code + start, end - start);
+		ok = write_file(c->mem, CODE_AT + start, c->code + start, end - start);
 	}
 	c->patch_count = 0;
 	return ok;

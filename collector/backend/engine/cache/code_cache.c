@@ -11,8 +11,8 @@
  * code_cache_append() enters a fragment; code_cache_let_in() makes it reachable, and enters it into
  * the tables of indirect branches if it has an entry for these.
  *
- * The code may be running while jumps in it change. patch() makes one aligned store, and keeps a
- * list of them where the tracee has its own copy.
+ * The code may be running while jumps in it change. write_site() makes one aligned store, and keeps
+ * a list of them where the tracee has its own copy.
  *
  * A dropped fragment keeps its memory: it is unlinked, so that the jumps to it lead to their int3s,
  * and counts as dead. code_cache_clear() frees all at once, when dead code is too much or there is
@@ -65,7 +65,7 @@ static bool room_for(void *array, size_t needed, size_t *cap, size_t size)
 }
 
 /* The same of one more. */
-static bool grow(void *array, uint32_t count, size_t *cap, size_t size)
+static bool grow_array(void *array, uint32_t count, size_t *cap, size_t size)
 {
 	return room_for(array, (size_t)count + 1, cap, size);
 }
@@ -97,7 +97,7 @@ struct displacement {
 
 /* Writes the displacement or operand at site: in the mirror, and later in the tracee where that has
  * it already. */
-static void patch(struct code_cache *c, uint32_t site, uint32_t value)
+static void write_site(struct code_cache *c, uint32_t site, uint32_t value)
 {
 	((volatile struct displacement *)(void *)(c->code + site))->value = value;
 	if (c->shared || site >= c->synced)
@@ -108,7 +108,7 @@ static void patch(struct code_cache *c, uint32_t site, uint32_t value)
 		c->synced = site; /* what cannot be said by a change is said by all from there on */
 }
 
-static void set_mask(struct code_cache *c) { patch(c, c->mask_site, tables_mask(&c->tables)); }
+static void set_mask(struct code_cache *c) { write_site(c, c->mask_site, tables_mask(&c->tables)); }
 
 struct code_cache *code_cache_new(const struct processor *processor, bool apart)
 {
@@ -248,7 +248,7 @@ bool code_cache_add_state_map(struct code_cache *c, const uint8_t *list, uint32_
 {
 	if (!len)
 		return true;
-	if (!grow(&c->state_map, c->state_map_len + len - 1, &c->state_map_cap, 1))
+	if (!grow_array(&c->state_map, c->state_map_len + len - 1, &c->state_map_cap, 1))
 		return false;
 	memcpy(c->state_map + c->state_map_len, list, len);
 	c->state_map_len += len;
@@ -260,7 +260,7 @@ bool code_cache_add_span(struct code_cache *c, uint64_t start, uint64_t end)
 	const struct span s = {start & SPAN_START_MAX, (end - start) & SPAN_LEN_MAX};
 
 	if (s.start != start || span_end(&s) != end ||
-	    !grow(&c->spans, c->span_count, &c->span_cap, sizeof *c->spans))
+	    !grow_array(&c->spans, c->span_count, &c->span_cap, sizeof *c->spans))
 		return false;
 	c->spans[c->span_count++] = s;
 	return true;
@@ -268,7 +268,7 @@ bool code_cache_add_span(struct code_cache *c, uint64_t start, uint64_t end)
 
 static void patch_site(struct code_cache *c, uint32_t site, uint32_t leads_to)
 {
-	patch(c, site, leads_to - (site + 4));
+	write_site(c, site, leads_to - (site + 4));
 }
 
 /* Notes that the exit's jump leads to the fragment. */
@@ -294,9 +294,9 @@ static void wait_for_fragment(struct code_cache *c, uint32_t exit)
 	address_lists_put(&c->waiting, c->exits[exit].target, exit);
 }
 
-static bool put_exit(struct code_cache *c, const struct cache_exit *x)
+static bool add_exit(struct code_cache *c, const struct cache_exit *x)
 {
-	if (!grow(&c->exits, c->exit_count, &c->exit_cap, sizeof *c->exits) ||
+	if (!grow_array(&c->exits, c->exit_count, &c->exit_cap, sizeof *c->exits) ||
 	    !address_lists_reserve(&c->waiting, c->exit_count))
 		return false;
 	c->exits[c->exit_count] = *x;
@@ -312,7 +312,7 @@ bool code_cache_add_exit(struct code_cache *c, const struct cache_exit *x)
 {
 	uint32_t fragment, exit = c->exit_count;
 
-	if (!put_exit(c, x))
+	if (!add_exit(c, x))
 		return false;
 	if (x->kind != EXIT_LINK || !x->site)
 		return true;
@@ -328,7 +328,7 @@ bool code_cache_add_linked_exit(struct code_cache *c, const struct cache_exit *x
 {
 	uint32_t exit = c->exit_count;
 
-	if (!put_exit(c, x))
+	if (!add_exit(c, x))
 		return false;
 	enter_link(c, exit, fragment);
 	return true;
@@ -340,7 +340,7 @@ struct arrival {
 };
 
 /* Whether the exit waits no longer: it is linked. */
-static bool meet(void *arg, uint32_t exit)
+static bool link_exit(void *arg, uint32_t exit)
 {
 	const struct arrival *a = arg;
 	const struct fragment *frag = &a->cache->fragments[a->fragment];
@@ -356,7 +356,7 @@ static void link_waiting(struct code_cache *c, uint32_t fragment)
 {
 	struct arrival a = {c, fragment};
 
-	address_lists_sweep(&c->waiting, c->fragments[fragment].pc, meet, &a);
+	address_lists_sweep(&c->waiting, c->fragments[fragment].pc, link_exit, &a);
 }
 
 struct fragment_demand code_cache_demand(const struct code_cache *c, uint64_t pc)
@@ -403,7 +403,7 @@ uint32_t code_cache_append(struct code_cache *c, const struct fragment *fragment
 {
 	uint32_t number = c->fragment_count;
 
-	if (!grow(&c->fragments, c->fragment_count, &c->fragment_cap, sizeof *c->fragments) ||
+	if (!grow_array(&c->fragments, c->fragment_count, &c->fragment_cap, sizeof *c->fragments) ||
 	    !address_lists_reserve(&c->found, number))
 		return FRAGMENT_NONE;
 	c->fragments[number] = *fragment;
@@ -463,7 +463,7 @@ void code_cache_publish(struct code_cache *c, uint32_t fragment)
 }
 
 /* The fragment whose code the offset is in: fragments are added in the order of their code. */
-static const struct fragment *fragment_at(const struct code_cache *c, uint32_t offset)
+static const struct fragment *find_fragment_of_code(const struct code_cache *c, uint32_t offset)
 {
 	uint32_t low = 0, high = c->fragment_count;
 
@@ -488,7 +488,7 @@ const struct state_entry *code_cache_state_at(const struct code_cache *c, uint32
 					      const struct fragment **fragment,
 					      struct state_entry *room)
 {
-	const struct fragment *frag = fragment_at(c, offset);
+	const struct fragment *frag = find_fragment_of_code(c, offset);
 
 	*fragment = frag;
 	return frag && state_map_find(code_cache_state_map(c, frag), frag->state_map_len,
@@ -499,8 +499,8 @@ const struct state_entry *code_cache_state_at(const struct code_cache *c, uint32
 
 /* ---- Forgetting ---- */
 
-static bool overlaps(const struct code_cache *c, const struct fragment *frag, uint64_t start,
-		     uint64_t end)
+static bool fragment_overlaps(const struct code_cache *c, const struct fragment *frag,
+			      uint64_t start, uint64_t end)
 {
 	for (uint32_t i = 0; i < frag->span_count; i++)
 		if (c->spans[frag->span_first + i].start < end &&
@@ -539,7 +539,7 @@ static void unlink_fragment(struct code_cache *c, uint32_t number)
 		code_cache_publish(c, other);
 }
 
-static bool waits(const struct cache_exit *x)
+static bool exit_waits(const struct cache_exit *x)
 {
 	return x->kind == EXIT_LINK && x->site && x->linked == FRAGMENT_NONE && !x->dead;
 }
@@ -550,7 +550,7 @@ static void forget_fragment(struct code_cache *c, uint32_t number)
 						      : c->exit_count;
 
 	for (uint32_t i = c->fragments[number].exit_first; i < end; i++) {
-		if (waits(&c->exits[i]))
+		if (exit_waits(&c->exits[i]))
 			address_lists_remove(&c->waiting, c->exits[i].target, i);
 		c->exits[i].dead = true;
 	}
@@ -582,7 +582,7 @@ static bool drop_one(void *arg, uint32_t number)
 
 	if (w->cache->fragments[number].dead)
 		return false;
-	if (!overlaps(w->cache, &w->cache->fragments[number], w->start, w->end))
+	if (!fragment_overlaps(w->cache, &w->cache->fragments[number], w->start, w->end))
 		return true;
 	code_cache_drop_fragment(w->cache, number);
 	w->any = true;
@@ -611,12 +611,12 @@ static void walk_fragments(struct code_cache *c, uint64_t start, uint64_t end,
 		return;
 	}
 	for (uint32_t i = 0; i < c->fragment_count && start < end; i++) /* no memory for an index */
-		if (overlaps(c, &c->fragments[i], page_down(start),
-			     page_down(end - 1) + (BT_PAGE - 1)))
+		if (fragment_overlaps(c, &c->fragments[i], page_down(start),
+				      page_down(end - 1) + (BT_PAGE - 1)))
 			keep(arg, i);
 }
 
-static bool drop(struct code_cache *c, uint64_t start, uint64_t end)
+static bool drop_fragments(struct code_cache *c, uint64_t start, uint64_t end)
 {
 	struct walk w = {.cache = c, .start = start, .end = end};
 
@@ -635,7 +635,7 @@ static void open_cycles(struct code_cache *c, uint64_t start, uint64_t end)
 		if (!g->closes)
 			continue;
 		g->to = 0;
-		drop(c, g->from, g->from + g->len);
+		drop_fragments(c, g->from, g->from + g->len);
 	}
 }
 
@@ -643,7 +643,7 @@ bool code_cache_predict(struct code_cache *c, const struct prediction *predictio
 {
 	if (!predictions_put(&c->predictions, prediction))
 		return false;
-	drop(c, prediction->from, prediction->from + prediction->len);
+	drop_fragments(c, prediction->from, prediction->from + prediction->len);
 	if (!prediction->to)
 		open_cycles(c, prediction->from, prediction->from + prediction->len);
 	return true;
@@ -655,9 +655,9 @@ bool code_cache_drop(struct code_cache *c, uint64_t start, uint64_t end)
 
 	for (uint32_t i = 0; (g = predictions_next(&c->predictions, start, end, &i)); i++) {
 		g->to = 0;
-		drop(c, g->from, g->from + g->len);
+		drop_fragments(c, g->from, g->from + g->len);
 	}
-	return drop(c, start, end);
+	return drop_fragments(c, start, end);
 }
 
 static bool prediction_stays(const struct prediction *g,
@@ -694,7 +694,7 @@ void code_cache_retain(struct code_cache *c, bool (*stays)(void *arg, uint64_t s
 		if (prediction_stays(g, stays, arg))
 			continue;
 		g->to = 0;
-		drop(c, g->from, g->from + g->len);
+		drop_fragments(c, g->from, g->from + g->len);
 	}
 }
 

@@ -3,9 +3,9 @@
  * says how calls on it go: they return at once, may wait, or are to be made at a stop. The number's
  * lower bits choose the row, so one descriptor can put another one out.
  *
- * kind_of() finds the kind by statx(2) of /proc/TID/fd/N: of a file by the type of its file system,
- * of others by their mode and device number. mountinfo says that type; answers for the last mounts
- * are kept. No question goes to a file system that may not answer.
+ * descriptor_kind() finds the kind by statx(2) of /proc/TID/fd/N: of a file by the type of its file
+ * system, of others by their mode and device number. mountinfo says that type; answers for the last
+ * mounts are kept. No question goes to a file system that may not answer.
  *
  * The tracer learns late. At the exit of a call it notes one descriptor that is worth a look
  * (descriptors_left()), and enters it when the task goes into the cache again
@@ -120,7 +120,7 @@ static uint8_t kind_on_mount(struct descriptors *d, pid_t tid, const char *path,
 }
 
 /* null, zero, full, random, urandom (Documentation/admin-guide/devices.txt). */
-static bool is_endless(const struct statx *st)
+static bool is_endless_device(const struct statx *st)
 {
 	static const uint8_t minors[] = {3, 5, 7, 8, 9};
 
@@ -132,7 +132,7 @@ static bool is_endless(const struct statx *st)
 
 /* What the table is to say of a descriptor. Without asking a file system that may not answer: one
  * of FUSE may be served by the very program that is stopped. */
-static uint8_t kind_of(struct descriptors *d, pid_t tid, uint32_t fd)
+static uint8_t descriptor_kind(struct descriptors *d, pid_t tid, uint32_t fd)
 {
 	struct statx st;
 	char path[48];
@@ -142,7 +142,7 @@ static uint8_t kind_of(struct descriptors *d, pid_t tid, uint32_t fd)
 		  &st))
 		return UNKNOWN;
 	if (S_ISCHR(st.stx_mode))
-		return is_endless(&st) ? AT_ONCE : WAITS;
+		return is_endless_device(&st) ? AT_ONCE : WAITS;
 	if (S_ISREG(st.stx_mode) || S_ISDIR(st.stx_mode))
 		return st.stx_mask & (STATX_MNT_ID | MNT_ID_UNIQUE)
 			       ? kind_on_mount(d, tid, path, &st)
@@ -174,7 +174,7 @@ static uint8_t look_up(const struct window *w, pid_t tid, uint32_t fd)
 	return kind >> DESCRIPTOR_KIND_BITS ? (uint8_t)UNKNOWN : (uint8_t)kind;
 }
 
-static void enter(const struct window *w, pid_t tid, uint32_t fd, uint8_t kind)
+static void enter_descriptor(const struct window *w, pid_t tid, uint32_t fd, uint8_t kind)
 {
 	uint16_t row = (uint16_t)(number_in_row(fd) | kind);
 
@@ -193,7 +193,7 @@ static void take_out_all(const struct window *w, pid_t tid)
 }
 
 /* ... and, of others that share a row with one of them, what is known. */
-static void take_out(const struct window *w, pid_t tid, uint32_t first, uint32_t last)
+static void forget_descriptors(const struct window *w, pid_t tid, uint32_t first, uint32_t last)
 {
 	uint32_t from = first % DESCRIPTOR_ROWS, to = last % DESCRIPTOR_ROWS;
 
@@ -231,7 +231,7 @@ static bool closed_by(const struct tracee_syscall *c, uint32_t *first, uint32_t 
 }
 
 /* The flags of clone and its kin; 0 where there are none. */
-static uint64_t clone_flags(pid_t tid, const struct tracee_syscall *c)
+static uint64_t call_clone_flags(pid_t tid, const struct tracee_syscall *c)
 {
 	uint64_t flags = 0;
 
@@ -250,7 +250,7 @@ static uint64_t clone_flags(pid_t tid, const struct tracee_syscall *c)
 static void note_sharing(struct descriptors *d, pid_t tid, const struct tracee_syscall *c,
 			 unsigned tasks)
 {
-	uint64_t flags = clone_flags(tid, c);
+	uint64_t flags = call_clone_flags(tid, c);
 
 	if (c->compat || (uint32_t)c->nr - X32_FIRST < X32_COUNT) { /* of another table: anything */
 		d->shared = true;
@@ -285,14 +285,14 @@ void descriptors_entered(struct descriptors *d, struct descriptors_task *dt, con
 	note_sharing(d, tid, call, tasks);
 	if (call->compat || !closed_by(call, &first, &last))
 		return;
-	take_out(w, tid, first, last);
+	forget_descriptors(w, tid, first, last);
 	if (!dt->closing)
 		d->closing++;
 	dt->closing = true;
 }
 
 /* Whether the call gives a descriptor that is probably used soon. */
-static bool opens(const struct tracee_syscall *c)
+static bool opens_descriptor(const struct tracee_syscall *c)
 {
 	static const uint16_t calls[] = {SYS_open, SYS_openat, SYS_openat2, SYS_creat,
 					 SYS_dup,  SYS_dup2,   SYS_dup3};
@@ -307,7 +307,7 @@ static bool opens(const struct tracee_syscall *c)
 /* The descriptor that is worth a look behind this call, or one that has no row. */
 static uint32_t worth_a_look(const struct tracee_syscall *c, uint64_t result)
 {
-	if (opens(c))
+	if (opens_descriptor(c))
 		return call_has_failed(result) ? UINT32_MAX : (uint32_t)result;
 	return syscall_policy(c->nr) & POLICY_DESCRIPTORS && c->nr != SYS_close &&
 			       (int64_t)result != -EBADF
@@ -323,13 +323,13 @@ void descriptors_left(struct descriptors *d, struct descriptors_task *dt, const 
 	if (call->compat)
 		return;
 	if (dt->closing && closed_by(call, &first, &last)) {
-		take_out(w, tid, first, last);
+		forget_descriptors(w, tid, first, last);
 		descriptors_forget_task(d, dt);
 	}
 	fd = worth_a_look(call, result);
 	dt->learns = fd < DESCRIPTOR_END;
 	dt->learn = fd;
-	dt->fresh = opens(call);
+	dt->fresh = opens_descriptor(call);
 }
 
 /* Whether a descriptor of the process is an io_uring. */
@@ -370,7 +370,7 @@ bool descriptors_ready(struct descriptors *d, struct descriptors_task *dt, const
 		take_out_all(w, tid);
 	d->split = d->stale = false;
 	if (learns && !d->closing && (dt->fresh || look_up(w, tid, dt->learn) == UNKNOWN))
-		enter(w, tid, dt->learn, kind_of(d, tid, dt->learn));
+		enter_descriptor(w, tid, dt->learn, descriptor_kind(d, tid, dt->learn));
 	return true;
 }
 

@@ -19,7 +19,7 @@ enum {
 	LENT = 48, /* bytes around the task's next instruction that are lent to a name */
 };
 
-static long create(pid_t tid, uint64_t name)
+static long create_file(pid_t tid, uint64_t name)
 {
 	const uint64_t args[6] = {name, MFD_CLOEXEC | MFD_ALLOW_SEALING};
 
@@ -70,7 +70,7 @@ void memory_file_close_there(pid_t tid, long fd)
 
 long memory_file_open(pid_t tid, uint64_t name, uint64_t size, int *own)
 {
-	long fd = name ? create(tid, name) : call_with(tid, "btrec", create);
+	long fd = name ? create_file(tid, name) : call_with(tid, "btrec", create_file);
 
 	if (fd < 0)
 		return -1;

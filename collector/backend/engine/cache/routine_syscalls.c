@@ -115,12 +115,12 @@ static void emit_operation(struct emitter *e, const struct policy_operation *o,
 		emit_u32(e, o->value);
 	}
 	if (!(o->need & POLICY_ASKS)) {
-		jump_if(e, way_of(o, to), CC_E);
+		emit_jump_if(e, way_of(o, to), CC_E);
 		return;
 	}
 	other = emit_jcc(e, CC_NE);
 	EMIT(e, 0x48, 0x85, 0xd2); /* test rdx, rdx */
-	jump_if(e, way_of(o, to), CC_E);
+	emit_jump_if(e, way_of(o, to), CC_E);
 	emit_patch(e, other, e->base + e->len);
 }
 
@@ -191,7 +191,7 @@ static void emit_kind(struct emitter *e)
 	EMIT(e, 0x83, 0xf9, 1 << DESCRIPTOR_KIND_BITS); /* cmp ecx, kinds */
 	own = short_jump(e, JB);
 	EMIT(e, 0x31, 0xc9); /* xor ecx, ecx: DESCRIPTOR_UNKNOWN */
-	land(e, own);
+	land_jump(e, own);
 }
 
 /* cmp ecx, kind */
@@ -221,8 +221,8 @@ static void emit_leaving(struct emitter *e)
 	EMIT(e, 0x89, 0xf9); /* mov ecx, edi */
 	emit_row(e);
 	EMIT(e, 0x66, 0xc7, 0x01, 0, 0); /* mov word [rcx], 0 */
-	land(e, unknown);
-	land(e, keep);
+	land_jump(e, unknown);
+	land_jump(e, keep);
 }
 
 /* Whether the first argument is open is asked of the kernel, which alone knows: other tasks and
@@ -244,7 +244,7 @@ static void emit_ask(struct code_cache *c, struct emitter *e, struct syscall_way
 	c->asked = (uint32_t)e->len;
 	emit_load(e, X86_R11, CTX_BITS);
 	EMIT(e, 0x83, 0xf8, (uint8_t)-EBADF); /* cmp eax, error */
-	jump_if(e, &to->no, CC_NE);
+	emit_jump_if(e, &to->no, CC_NE);
 	emit_set(e, CTX_COPY, 0);
 	to->yes.sites[to->yes.count++] = emit_jump(e);
 }
@@ -263,21 +263,21 @@ static void emit_descriptor(struct code_cache *c, struct emitter *e,
 	emit_kind(e);
 	emit_class(e, tables);
 	emit_compare_kind(e, DESCRIPTOR_AT_ONCE);
-	jump_if(e, &known, CC_E);
+	emit_jump_if(e, &known, CC_E);
 	emit_test_grant(e, POLICY_WAIT);
 	unsure = emit_jcc(e, CC_E);
 	emit_test_class(e, POLICY_ANY);
-	jump_if(e, &known, CC_NE);
+	emit_jump_if(e, &known, CC_NE);
 	emit_compare_kind(e, DESCRIPTOR_WAITS);
-	jump_if(e, &known, CC_E);
+	emit_jump_if(e, &known, CC_E);
 	emit_patch(e, unsure, e->base + e->len);
 	emit_compare_kind(e, DESCRIPTOR_UNKNOWN);
-	jump_if(e, &to->no, CC_NE);
+	emit_jump_if(e, &to->no, CC_NE);
 	emit_patch(e, no_table, e->base + e->len);
 	emit_test_class(e, POLICY_ANY);
 	any = emit_jcc(e, CC_NE);
 	emit_test_grant(e, POLICY_WAIT);
-	jump_if(e, &to->no, CC_E);
+	emit_jump_if(e, &to->no, CC_E);
 	emit_patch(e, any, e->base + e->len);
 	emit_ask(c, e, to);
 	land_all(e, &known);
@@ -297,9 +297,9 @@ static void emit_opening(struct emitter *e, struct forward *no)
 	emit_u32(e, SYS_openat);
 	at = short_jump(e, JE);
 	EMIT(e, 0x89, 0xf1); /* mov ecx, esi */
-	land(e, at);
+	land_jump(e, at);
 	EMIT(e, 0xf6, 0xc1, O_ACCMODE); /* test cl, mode */
-	jump_if(e, no, CC_NE);
+	emit_jump_if(e, no, CC_NE);
 	emit_patch(e, other, e->base + e->len);
 }
 
@@ -309,7 +309,7 @@ static void emit_protection(struct emitter *e, struct forward *no)
 {
 	EMIT(e, 0x48, 0xf7, 0xc2);
 	emit_u32(e, (uint32_t) ~(PROT_READ | PROT_WRITE));
-	jump_if(e, no, CC_NE);
+	emit_jump_if(e, no, CC_NE);
 }
 
 /* test r10, mask: flags */
@@ -327,7 +327,7 @@ static void emit_letting_write(struct emitter *e, struct forward *no)
 	EMIT(e, 0xf6, 0xc2, PROT_WRITE); /* test dl, mask */
 	reads = emit_jcc(e, CC_E);
 	emit_test_grant(e, POLICY_PROTECTS);
-	jump_if(e, no, CC_E);
+	emit_jump_if(e, no, CC_E);
 	emit_patch(e, reads, e->base + e->len);
 }
 
@@ -335,12 +335,12 @@ static void emit_letting_write(struct emitter *e, struct forward *no)
 static void emit_heap(struct emitter *e, struct syscall_ways *to)
 {
 	EMIT(e, 0x48, 0x85, 0xff); /* test rdi, rdi */
-	jump_if(e, &to->yes, CC_E);
+	emit_jump_if(e, &to->yes, CC_E);
 	emit_load(e, X86_RCX, CTX_HEAP);
 	EMIT(e, 0x48, 0x83, 0xe9, 1); /* sub rcx, 1 */
-	jump_if(e, &to->no, CC_B);
+	emit_jump_if(e, &to->no, CC_B);
 	EMIT(e, 0x48, 0x39, 0xcf); /* cmp rdi, rcx */
-	jump_if(e, &to->yes, CC_A);
+	emit_jump_if(e, &to->yes, CC_A);
 	to->no.sites[to->no.count++] = emit_jump(e);
 }
 
@@ -355,15 +355,15 @@ static void emit_mapping(struct emitter *e, struct syscall_ways *to)
 	emit_test_flags(e, (uint32_t) ~(MAP_PRIVATE | MAP_SHARED | MAP_ANONYMOUS | MAP_FIXED |
 					MAP_DENYWRITE | MAP_EXECUTABLE | MAP_NORESERVE |
 					MAP_POPULATE | MAP_STACK));
-	jump_if(e, &to->no, CC_NE);
+	emit_jump_if(e, &to->no, CC_NE);
 	emit_test_flags(e, MAP_ANONYMOUS);
 	anonymous = emit_jcc(e, CC_NE);
 	/* What is written through it may be code elsewhere: mov ecx, edx; shr ecx; and ecx, r10d;
 	 * test cl, MAP_SHARED */
 	EMIT(e, 0x89, 0xd1, 0xd1, 0xe9, 0x44, 0x21, 0xd1, 0xf6, 0xc1, MAP_SHARED);
-	jump_if(e, &to->no, CC_NE);
+	emit_jump_if(e, &to->no, CC_NE);
 	emit_test_grant(e, POLICY_WAIT);
-	jump_if(e, &to->no, CC_E);
+	emit_jump_if(e, &to->no, CC_E);
 	/* It may be made writable later. */
 	emit_test_flags(e, MAP_SHARED);
 	own = emit_jcc(e, CC_E);
@@ -372,17 +372,17 @@ static void emit_mapping(struct emitter *e, struct syscall_ways *to)
 	emit_u32(e, ~(uint32_t)POLICY_PROTECTS);
 	emit_patch(e, own, e->base + e->len);
 	emit_test_flags(e, MAP_FIXED);
-	jump_if(e, &to->yes, CC_E);
+	emit_jump_if(e, &to->yes, CC_E);
 	emit_test_grant(e, POLICY_TABLE);
-	jump_if(e, &to->no, CC_E);
+	emit_jump_if(e, &to->no, CC_E);
 	EMIT(e, 0x44, 0x89, 0xc1); /* mov ecx, r8d */
 	emit_kind(e);
 	emit_compare_kind(e, DESCRIPTOR_AT_ONCE);
-	jump_if(e, &to->no, CC_NE);
+	emit_jump_if(e, &to->no, CC_NE);
 	fixed.sites[fixed.count++] = emit_jump(e);
 	emit_patch(e, anonymous, e->base + e->len);
 	emit_test_flags(e, MAP_FIXED);
-	jump_if(e, &to->yes, CC_E);
+	emit_jump_if(e, &to->yes, CC_E);
 	land_all(e, &fixed);
 }
 
@@ -392,12 +392,12 @@ static void emit_range(struct emitter *e, struct syscall_ways *to)
 	size_t again;
 
 	EMIT(e, 0x48, 0x89, 0xf9, 0x48, 0x01, 0xf1); /* mov rcx, rdi; add rcx, rsi */
-	jump_if(e, &to->no, CC_B);
+	emit_jump_if(e, &to->no, CC_B);
 	EMIT(e, 0x65, 0x8b, 0x04, 0x25); /* mov eax, gs:[bytes] */
 	emit_u32(e, CTX_CODE_BYTES);
 	again = e->len;
 	EMIT(e, 0x83, 0xe8, 16); /* sub eax, 16 */
-	jump_if(e, &to->yes, CC_B);
+	emit_jump_if(e, &to->yes, CC_B);
 	EMIT(e, 0x65, 0x48, 0x3b, 0xb8); /* cmp rdi, gs:[rax+end] */
 	emit_u32(e, CODE_RANGES_AT + 8);
 	emit_patch(e, emit_jcc(e, CC_AE), e->base + again);
@@ -414,18 +414,18 @@ static void emit_telling(struct emitter *e, const struct class_tables *tables)
 	struct forward no = {.count = 0};
 
 	emit_test_class(e, POLICY_PATHS);
-	jump_if(e, &no, CC_E);
+	emit_jump_if(e, &no, CC_E);
 	no.sites[no.count++] = emit_unless_syscall(e, SYS_newfstatat);
 	EMIT(e, 0x41, 0xf7, 0xc2); /* test r10d, flag */
 	emit_u32(e, AT_EMPTY_PATH);
-	jump_if(e, &no, CC_E);
+	emit_jump_if(e, &no, CC_E);
 	emit_is_zero(e, CTX_DEVICE);
-	jump_if(e, &no, CC_E);
+	emit_jump_if(e, &no, CC_E);
 	EMIT(e, 0x89, 0xf9); /* mov ecx, edi */
 	emit_kind(e);
 	emit_class(e, tables);
 	emit_compare_kind(e, DESCRIPTOR_UNKNOWN);
-	jump_if(e, &no, CC_NE);
+	emit_jump_if(e, &no, CC_NE);
 	emit_set(e, CTX_COPY, COPY_TOLD);
 	land_all(e, &no);
 }
@@ -437,11 +437,11 @@ static void emit_saying(struct emitter *e, struct forward *no)
 	struct forward other = {.count = 0};
 
 	emit_test_class(e, POLICY_TELLS);
-	jump_if(e, &other, CC_E);
+	emit_jump_if(e, &other, CC_E);
 	EMIT(e, 0x83, 0xff, STDERR_FILENO); /* cmp edi, descriptor */
-	jump_if(e, &other, CC_NE);
+	emit_jump_if(e, &other, CC_NE);
 	emit_test_grant(e, POLICY_COPIES);
-	jump_if(e, no, CC_E);
+	emit_jump_if(e, no, CC_E);
 	no->sites[no->count++] = emit_unless_syscall(e, SYS_write);
 	emit_set(e, CTX_COPY, COPY_WORDS);
 	land_all(e, &other);
@@ -457,7 +457,7 @@ static void emit_said(struct code_cache *c, struct emitter *e)
 
 	emit_load(e, X86_RCX, CTX_RAX);
 	EMIT(e, 0x48, 0x85, 0xc9); /* test rcx, rcx: its result */
-	jump_if(e, &nothing, CC_LE);
+	emit_jump_if(e, &nothing, CC_LE);
 	emit_store(e, X86_RSI, CTX_SPILL);
 	emit_store(e, X86_RDX, CTX_RDX);
 	emit_store(e, X86_RDI, CTX_R10);
@@ -510,17 +510,17 @@ static void emit_told(struct code_cache *c, struct emitter *e)
 	EMIT(e, 0xb8); /* mov eax, number */
 	emit_u32(e, SYS_fstat);
 	EMIT(e, 0x0f, 0x05, 0x85, 0xc0); /* syscall; test eax, eax */
-	jump_if(e, &no, CC_NE);
+	emit_jump_if(e, &no, CC_NE);
 	EMIT(e, 0x8b, 0x46, offsetof(struct stat, st_mode),
 	     0x25); /* mov eax, [rsi+mode]; and eax, type */
 	emit_u32(e, S_IFMT);
 	emit_u8(e, 0x3d); /* cmp eax, type */
 	emit_u32(e, S_IFREG);
-	jump_if(e, &no, CC_NE);
+	emit_jump_if(e, &no, CC_NE);
 	EMIT(e, 0x48, 0x8b, 0x46, offsetof(struct stat, st_dev)); /* mov rax, [rsi+device] */
 	EMIT(e, 0x65, 0x48, 0x3b, 0x04, 0x25);                    /* cmp rax, gs:[device] */
 	emit_u32(e, CTX_DEVICE);
-	jump_if(e, &no, CC_NE);
+	emit_jump_if(e, &no, CC_NE);
 	emit_set(e, CTX_COPY, DESCRIPTOR_AT_ONCE);
 	EMIT(e, 0x89, 0xf9); /* mov ecx, edi */
 	emit_enter(e);
@@ -565,7 +565,7 @@ static void emit_maps(struct emitter *e, struct syscall_ways *ways)
 	EMIT(e, 0x65, 0x83, 0x3c, 0x25); /* cmp dword gs:[next], two notes */
 	emit_u32(e, CTX_SYSCALL_NEXT);
 	emit_u8(e, (uint8_t)(-2 * NOTE_SIZE));
-	jump_if(e, &to->no, CC_G);
+	emit_jump_if(e, &to->no, CC_G);
 	other = emit_unless_syscall(e, SYS_brk);
 	emit_heap(e, to);
 	emit_patch(e, other, e->base + e->len);
@@ -580,19 +580,19 @@ static void emit_maps(struct emitter *e, struct syscall_ways *ways)
 	emit_patch(e, other, e->base + e->len);
 	other = emit_unless_syscall(e, SYS_madvise);
 	EMIT(e, 0x83, 0xfa, MADV_DONTNEED); /* cmp edx, advice */
-	jump_if(e, &range, CC_E);
+	emit_jump_if(e, &range, CC_E);
 	EMIT(e, 0x83, 0xfa, MADV_FREE);
-	jump_if(e, &to->no, CC_NE);
+	emit_jump_if(e, &to->no, CC_NE);
 	range.sites[range.count++] = emit_jump(e);
 	emit_patch(e, other, e->base + e->len);
 	other = emit_unless_syscall(e, SYS_mremap);
 	emit_test_flags(e, (uint32_t)~MREMAP_MAYMOVE);
-	jump_if(e, &to->no, CC_NE);
+	emit_jump_if(e, &to->no, CC_NE);
 	EMIT(e, 0x48, 0x85, 0xf6); /* test rsi, rsi: none of it is another of the same */
-	jump_if(e, &to->no, CC_E);
+	emit_jump_if(e, &to->no, CC_E);
 	EMIT(e, 0x48, 0x89, 0xd0, 0x48, 0xc1, 0xe8,
 	     32 + BT_PAGE_BITS - 1); /* mov rax, rdx; shr rax: to be noted in pages */
-	jump_if(e, &to->no, CC_NE);
+	emit_jump_if(e, &to->no, CC_NE);
 	emit_patch(e, other, e->base + e->len); /* munmap */
 	land_all(e, &range);
 	emit_range(e, to);
@@ -609,7 +609,7 @@ static void emit_action(struct emitter *e, struct syscall_ways *to)
 
 	for (size_t i = 0; i < sizeof ours; i++) {
 		EMIT(e, 0x83, 0xff, ours[i]); /* cmp edi, signal */
-		jump_if(e, &to->no, CC_E);
+		emit_jump_if(e, &to->no, CC_E);
 	}
 	to->yes.sites[to->yes.count++] = emit_jump(e);
 }
@@ -619,15 +619,15 @@ static void emit_action(struct emitter *e, struct syscall_ways *to)
 static void emit_masking(struct code_cache *c, struct emitter *e, struct syscall_ways *to)
 {
 	EMIT(e, 0x48, 0x85, 0xf6); /* test rsi, rsi: it only asks */
-	jump_if(e, &to->yes, CC_E);
+	emit_jump_if(e, &to->yes, CC_E);
 	EMIT(e, 0x83, 0xff, SIG_UNBLOCK); /* cmp edi, how */
-	jump_if(e, &to->yes, CC_E);
+	emit_jump_if(e, &to->yes, CC_E);
 	c->masking = (uint32_t)e->len;
 	EMIT(e, 0x48, 0x8b, 0x0e); /* mov rcx, [rsi] */
 	c->masked = (uint32_t)e->len;
 	EMIT(e, 0xf7, 0xc1); /* test ecx, signals */
 	emit_u32(e, 1u << (SIGTRAP - 1) | 1u << (SIGSEGV - 1) | 1u << (SIGBUS - 1));
-	jump_if(e, &to->no, CC_NE);
+	emit_jump_if(e, &to->no, CC_NE);
 	to->yes.sites[to->yes.count++] = emit_jump(e);
 }
 
@@ -664,14 +664,14 @@ void routine_emit_syscall(struct code_cache *c, struct emitter *e)
 	emit_load(e, X86_RCX, CTX_RAX);
 	EMIT(e, 0x48, 0x81, 0xf9); /* cmp rcx, numbers */
 	emit_u32(e, POLICY_NUMBERS);
-	jump_if(e, &to.no, CC_AE);
+	emit_jump_if(e, &to.no, CC_AE);
 	emit_class(e, &tables);
 	EMIT(e, 0x65, 0x8b, 0x0c, 0x25); /* mov ecx, gs:[syscalls] */
 	emit_u32(e, CTX_SYSCALLS);
 	EMIT(e, 0xf7, 0xd1, 0x85, 0xc1); /* not ecx; test ecx, eax */
-	jump_if(e, &to.no, CC_NE);
+	emit_jump_if(e, &to.no, CC_NE);
 	emit_is_zero(e, CTX_SYSCALL_NEXT);
-	jump_if(e, &to.no, CC_E);
+	emit_jump_if(e, &to.no, CC_E);
 	emit_test_class(e, POLICY_DESCRIPTORS);
 	plain = emit_jcc(e, CC_E);
 	emit_descriptor(c, e, &tables, &to);
@@ -693,24 +693,24 @@ void routine_emit_syscall(struct code_cache *c, struct emitter *e)
 	emit_masking(c, e, &to);
 	emit_patch(e, other, e->base + e->len);
 	emit_test_class(e, POLICY_COPY);
-	jump_if(e, &to.copy, CC_NE);
+	emit_jump_if(e, &to.copy, CC_NE);
 	emit_test_class(e, POLICY_GIVES);
 	known = emit_jcc(e, CC_E);
 	emit_set(e, CTX_COPY, DESCRIPTOR_WAITS);
 	emit_patch(e, known, e->base + e->len);
 	emit_test_class(e, POLICY_OPERATION);
-	jump_if(e, &to.yes, CC_E);
+	emit_jump_if(e, &to.yes, CC_E);
 	emit_operations(e, &to);
 	land_all(e, &to.copy);
 	emit_test_grant(e, POLICY_COPY);
-	jump_if(e, &to.no, CC_E);
+	emit_jump_if(e, &to.no, CC_E);
 	EMIT(e, 0x89, 0xf9); /* mov ecx, edi */
 	emit_kind(e);
 	emit_store(e, X86_RCX, CTX_COPY);
 	to.yes.sites[to.yes.count++] = emit_jump(e);
 	land_all(e, &to.wait);
 	emit_test_grant(e, POLICY_WAIT);
-	jump_if(e, &to.no, CC_E);
+	emit_jump_if(e, &to.no, CC_E);
 	land_all(e, &to.yes);
 	/* Who asks for a stop looks whether the task is here after that, and interrupts it then:
 	 * one of the two is seen. */
@@ -718,7 +718,7 @@ void routine_emit_syscall(struct code_cache *c, struct emitter *e)
 	     0x25); /* mov ecx, 1; xchg gs:[calling], ecx: a barrier */
 	emit_u32(e, CTX_CALLING);
 	emit_is_zero(e, CTX_STOP);
-	jump_if(e, &to.no, CC_NE);
+	emit_jump_if(e, &to.no, CC_NE);
 	emit_load(e, X86_RCX, CTX_SYSCALL_NEXT);
 	emit_note(e);
 	emit_load(e, X86_RCX, CTX_BACK);
@@ -749,7 +749,7 @@ void routine_emit_syscall_behind(struct code_cache *c, struct emitter *e)
 	emit_load(e, X86_RCX, CTX_COPY);
 	nothing = short_jump(e, JRCXZ);
 	some = emit_jump(e);
-	land(e, nothing);
+	land_jump(e, nothing);
 	jump_through(e, CTX_BACK);
 	emit_patch(e, some, e->base + e->len);
 	emit_store(e, X86_RAX, CTX_RAX);

@@ -39,14 +39,14 @@ static void emit_search(struct code_cache *c, struct emitter *e)
 	EMIT(e, 0x83, 0xc0, 16); /* add eax, 16 */
 	back = short_jump(e, JMP8);
 	e->bytes[back - 1] = (uint8_t)(again - back);
-	land(e, found);
+	land_jump(e, found);
 	EMIT(e, 0x65, 0x48, 0x8b, 0x80); /* mov rax, gs:[rax+table2+8] */
 	emit_u32(e, TABLE2_AT + 8);
 	emit_store(e, X86_RAX, CTX_ENTRY);
 	emit_load(e, X86_RCX, CTX_SAMPLE);
 	keep = short_jump(e, JRCXZ);
 	note = emit_jump(e);
-	land(e, keep);
+	land_jump(e, keep);
 	EMIT(e, 0x41, 0x0f, 0xb7, 0xcb);       /* movzx ecx, r11w */
 	EMIT(e, 0x65, 0x48, 0x89, 0x04, 0xcd); /* mov gs:[rcx*8+table1], rax */
 	emit_u32(e, TABLE1_AT);
@@ -54,8 +54,8 @@ static void emit_search(struct code_cache *c, struct emitter *e)
 	restore_flags(e);
 	emit_load(e, X86_RAX, CTX_RAX);
 	jump_through(e, CTX_ENTRY);
-	land(e, absent);
-	land(e, null);
+	land_jump(e, absent);
+	land_jump(e, null);
 	restore_flags(e);
 	emit_load(e, X86_RAX, CTX_RAX);
 	c->miss_trap = (uint32_t)e->len;
@@ -118,12 +118,12 @@ static void emit_spin(struct emitter *e, uint64_t on)
 	next = short_jump(e, JRCXZ);
 	emit_load(e, X86_RCX, CTX_SPINS_FROM);
 	emit_store(e, X86_RCX, CTX_SPINS);
-	land(e, waited);
+	land_jump(e, waited);
 	emit_patch(e, emit_jump(e), on);
-	land(e, next);
+	land_jump(e, next);
 	stop = emit_count_down(e, CTX_SPINS);
 	emit_patch(e, emit_jump(e), on);
-	land(e, stop);
+	land_jump(e, stop);
 	emit_load(e, X86_RCX, CTX_RCX);
 	jump_through(e, CTX_BACK);
 }
@@ -146,7 +146,7 @@ static void emit_safe_point(struct code_cache *c, struct emitter *e)
 	jump_through(e, CTX_BACK);
 	c->safe_point_record = (uint32_t)e->len;
 	emit_store(e, X86_RCX, CTX_ENTRY);
-	land(e, record);
+	land_jump(e, record);
 	emit_load(e, X86_RCX, CTX_NEXT);
 	EMIT(e, 0x65, 0x4c, 0x89, 0x99); /* mov gs:[rcx+records_end], r11 */
 	emit_u32(e, RECORDS_END);
@@ -164,12 +164,12 @@ static void emit_safe_point(struct code_cache *c, struct emitter *e)
 	EMIT(e, 0x65, 0x8b, 0x0c, 0x25); /* mov ecx, gs:[stop] */
 	emit_u32(e, CTX_STOP);
 	go = short_jump(e, JRCXZ);
-	land(e, full);
+	land_jump(e, full);
 	emit_load(e, X86_RCX, CTX_RCX);
 	jump_through(e, CTX_BACK);
-	land(e, go);
+	land_jump(e, go);
 	emit_go_on(e);
-	land(e, sampled);
+	land_jump(e, sampled);
 	emit_spin(e, on);
 }
 
@@ -183,9 +183,9 @@ static void emit_pause(struct code_cache *c, struct emitter *e)
 	emit_is_waited_for(e);
 	calm = short_jump(e, JRCXZ);
 	stop = emit_count_down(e, CTX_PAUSES);
-	land(e, calm);
+	land_jump(e, calm);
 	emit_go_on(e);
-	land(e, stop);
+	land_jump(e, stop);
 	emit_load(e, X86_RCX, CTX_RCX);
 	jump_through(e, CTX_BACK);
 }
@@ -220,7 +220,7 @@ static void emit_cpuid(struct code_cache *c, struct emitter *e, struct cpuid_sit
 	emit_store(e, X86_RAX, CTX_FLAGS);
 	emit_load(e, X86_RAX, CTX_RAX);
 	emit_is_zero(e, CTX_CPUID);
-	jump_if(e, &unknown, CC_E);
+	emit_jump_if(e, &unknown, CC_E);
 	emit_u8(e, 0xba); /* mov edx, table */
 	table->begin = e->len;
 	emit_u32(e, 0);
@@ -228,7 +228,7 @@ static void emit_cpuid(struct code_cache *c, struct emitter *e, struct cpuid_sit
 	EMIT(e, 0x81, 0xfa); /* cmp edx, its end */
 	table->end = e->len;
 	emit_u32(e, 0);
-	jump_if(e, &unknown, CC_AE);
+	emit_jump_if(e, &unknown, CC_AE);
 	emit_with_row(e, CMP, X86_RAX, offsetof(struct processor_leaf, leaf));
 	other = emit_jcc(e, CC_NE);
 	EMIT(e, 0x65, 0x8b, 0x0c, 0x25); /* mov ecx, gs:[rcx] */
@@ -240,7 +240,7 @@ static void emit_cpuid(struct code_cache *c, struct emitter *e, struct cpuid_sit
 	EMIT(e, 0x83, 0xc2, sizeof(struct processor_leaf)); /* add edx, row */
 	back = short_jump(e, JMP8);
 	e->bytes[back - 1] = (uint8_t)(again - back);
-	land(e, found);
+	land_jump(e, found);
 	emit_load(e, X86_RCX, CTX_BACK);
 	EMIT(e, 0x48, 0x8d, 0x49, CPUID_BYTES); /* lea rcx, [rcx+cpuid]: over it */
 	emit_store(e, X86_RCX, CTX_ENTRY);

@@ -33,7 +33,7 @@ static inline size_t short_jump(struct emitter *e, uint8_t opcode)
 	return e->len;
 }
 
-static inline void land(struct emitter *e, size_t from)
+static inline void land_jump(struct emitter *e, size_t from)
 {
 	assert(e->len - from <= INT8_MAX);
 	e->bytes[from - 1] = (uint8_t)(e->len - from);
@@ -58,7 +58,7 @@ struct forward {
 	int count;
 };
 
-static inline void jump_if(struct emitter *e, struct forward *f, uint8_t condition)
+static inline void emit_jump_if(struct emitter *e, struct forward *f, uint8_t condition)
 {
 	assert(f->count < FORWARD_MOST);
 	f->sites[f->count++] = emit_jcc(e, condition);

@@ -36,7 +36,7 @@ size_t state_map_encode(const struct state_entry *state_map, size_t n, uint8_t *
 }
 
 /* How long the place is that begins at `list`, but for its register. */
-static size_t length(const uint8_t *list)
+static size_t entry_length(const uint8_t *list)
 {
 	return 2 + ((*list & FAR) == FAR ? sizeof((struct state_entry *)0)->at : 0) +
 	       (*list >> 4 == FAR ? sizeof((struct state_entry *)0)->pc : 0);
@@ -44,11 +44,11 @@ static size_t length(const uint8_t *list)
 
 /* The place behind *p, whose list goes on at `list`; returns where that goes on then: NULL where it
  * is cut off. */
-static const uint8_t *next(const uint8_t *list, const uint8_t *end, struct state_entry *p)
+static const uint8_t *next_entry(const uint8_t *list, const uint8_t *end, struct state_entry *p)
 {
 	uint8_t both = *list;
 
-	if ((size_t)(end - list) < length(list))
+	if ((size_t)(end - list) < entry_length(list))
 		return NULL;
 	list++;
 	if ((both & FAR) < FAR) {
@@ -79,7 +79,7 @@ bool state_map_find(const uint8_t *list, size_t len, uint32_t at, struct state_e
 	struct state_entry p = {.at = 0};
 	bool any = false;
 
-	while (list < end && (list = next(list, end, &p))) {
+	while (list < end && (list = next_entry(list, end, &p))) {
 		if (p.at > at)
 			break;
 		*found = p;

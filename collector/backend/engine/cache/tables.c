@@ -105,7 +105,7 @@ void tables_clear(struct tables *t)
 }
 
 /* n bytes at an offset of the region are to be others now in the tracee. */
-static void change(struct tables *t, uint64_t at, struct table_pair pair, uint32_t n)
+static void change_pair(struct tables *t, uint64_t at, struct table_pair pair, uint32_t n)
 {
 	if (t->all)
 		return;
@@ -126,8 +126,8 @@ static void change(struct tables *t, uint64_t at, struct table_pair pair, uint32
 /* Frees the entry of table 1. A new entry is not told: the search finds it in table 2. */
 static void free_in_table1(struct tables *t, uint64_t pc)
 {
-	change(t, TABLE1_AT + (pc & (TABLE1_ENTRIES - 1)) * 8, (struct table_pair){.pc = t->miss},
-	       8);
+	change_pair(t, TABLE1_AT + (pc & (TABLE1_ENTRIES - 1)) * 8,
+		    (struct table_pair){.pc = t->miss}, 8);
 }
 
 /* A search that runs meanwhile finds the entry with its address, or neither. */
@@ -136,11 +136,11 @@ static void set_pair(struct tables *t, struct table_pair *p, uint64_t pc, uint64
 	__atomic_store_n(&p->entry, entry, __ATOMIC_RELEASE);
 	__atomic_store_n(&p->pc, pc, __ATOMIC_RELEASE);
 	if (!t->shared)
-		change(t, TABLE2_AT + (uint64_t)(p - t->pairs) * sizeof *p, *p, sizeof *p);
+		change_pair(t, TABLE2_AT + (uint64_t)(p - t->pairs) * sizeof *p, *p, sizeof *p);
 }
 
 /* Where pc is, or a place for it. */
-static struct table_pair *find(const struct tables *t, uint64_t pc)
+static struct table_pair *find_pair(const struct tables *t, uint64_t pc)
 {
 	uint32_t slot = table2_hash(pc) & (size_of(t) - 1);
 	struct table_pair *gone = NULL;
@@ -153,7 +153,7 @@ static struct table_pair *find(const struct tables *t, uint64_t pc)
 
 /* Those that are nobody's stay behind. Tasks may be searching: an entry that one may have found
  * belongs to some fragment at any time, and fragments look at the address themselves. */
-static bool grow(struct tables *t)
+static bool grow_tables(struct tables *t)
 {
 	uint32_t old_size = size_of(t);
 	struct table_pair *old = t->bits < TABLE2_BITS ? malloc(old_size * sizeof *old) : NULL,
@@ -175,7 +175,7 @@ static bool grow(struct tables *t)
 	t->count = 0;
 	for (uint32_t i = 0; i < old_size; i++)
 		if (old[i].pc > NOBODY) {
-			struct table_pair *p = find(t, old[i].pc);
+			struct table_pair *p = find_pair(t, old[i].pc);
 
 			__atomic_store_n(&p->entry, old[i].entry, __ATOMIC_RELEASE);
 			__atomic_store_n(&p->pc, old[i].pc, __ATOMIC_RELEASE);
@@ -188,7 +188,7 @@ static bool grow(struct tables *t)
 
 void tables_reserve(struct tables *t, unsigned times)
 {
-	while (t->count * times > size_of(t) / 2 && grow(t))
+	while (t->count * times > size_of(t) / 2 && grow_tables(t))
 		;
 }
 
@@ -197,11 +197,12 @@ bool tables_put(struct tables *t, uint64_t pc, uint64_t entry, bool fixed)
 	struct table_pair *p;
 
 	/* Half empty, so that searches are short, as long as it can grow. */
-	if (t->count >= size_of(t) / 2 && (fixed || !grow(t)) && t->count >= size_of(t) / 4 * 3)
+	if (t->count >= size_of(t) / 2 && (fixed || !grow_tables(t)) &&
+	    t->count >= size_of(t) / 4 * 3)
 		return false;
 	if (pc <= NOBODY)
 		return true; /* nobody lives there; each branch to it stops */
-	p = find(t, pc);
+	p = find_pair(t, pc);
 	t->count += !p->pc;
 	set_pair(t, p, pc, entry);
 	return true;
@@ -209,7 +210,7 @@ bool tables_put(struct tables *t, uint64_t pc, uint64_t entry, bool fixed)
 
 void tables_remove(struct tables *t, uint64_t pc)
 {
-	struct table_pair *p = find(t, pc);
+	struct table_pair *p = find_pair(t, pc);
 
 	free_in_table1(t, pc);
 	if (p->pc == pc && pc > NOBODY)

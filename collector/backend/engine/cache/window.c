@@ -26,7 +26,7 @@ struct piece {
 
 static const struct piece first_window = {WORLD_RESERVED_START, WINDOW_SIZE, 0};
 
-static bool map_piece(pid_t tid, const struct piece *p, uint64_t flags, uint64_t fd)
+static bool map_window_piece(pid_t tid, const struct piece *p, uint64_t flags, uint64_t fd)
 {
 	const uint64_t map[6] = {p->start, p->size, PROT_READ | PROT_WRITE,
 				 flags,    fd,      fd == UINT64_MAX ? 0 : p->offset};
@@ -39,7 +39,7 @@ static size_t mapped_here(const struct window *w)
 	return w->areas ? (size_t)AREAS * AREA_SIZE : WINDOW_SIZE;
 }
 
-static bool map_shared(struct window *w, pid_t tid, uint64_t name, uint64_t fixed)
+static bool map_shared_window(struct window *w, pid_t tid, uint64_t name, uint64_t fixed)
 {
 	void *bytes = MAP_FAILED;
 	int own;
@@ -52,7 +52,7 @@ static bool map_shared(struct window *w, pid_t tid, uint64_t name, uint64_t fixe
 		bytes = mmap(NULL, WINDOW_SIZE, PROT_READ | PROT_WRITE, MAP_SHARED, own, 0);
 	close(own);
 	if (bytes != MAP_FAILED &&
-	    !map_piece(tid, &first_window, MAP_SHARED | fixed, (uint64_t)fd)) {
+	    !map_window_piece(tid, &first_window, MAP_SHARED | fixed, (uint64_t)fd)) {
 		munmap(bytes, WINDOW_SIZE);
 		bytes = MAP_FAILED;
 	}
@@ -79,8 +79,8 @@ static bool map_areas(struct window *w, pid_t tid, uint64_t name, uint64_t fixed
 		bytes = mmap(NULL, (size_t)AREAS * AREA_SIZE, PROT_READ | PROT_WRITE,
 			     MAP_SHARED | MAP_NORESERVE, own, 0);
 	while (bytes != MAP_FAILED && mapped < PIECES &&
-	       map_piece(tid, &pieces[mapped], MAP_SHARED | MAP_NORESERVE | flags[mapped],
-			 (uint64_t)fd))
+	       map_window_piece(tid, &pieces[mapped], MAP_SHARED | MAP_NORESERVE | flags[mapped],
+				(uint64_t)fd))
 		mapped++;
 	memory_file_close_there(tid, fd);
 	if (mapped == PIECES) {
@@ -106,10 +106,11 @@ int window_map(struct window *w, pid_t tid, uint64_t name, bool over, bool no_fi
 	w->inherited = false;
 	w->bytes = NULL;
 	w->areas = 0;
-	if (!no_file && (areas ? map_areas(w, tid, name, fixed) : map_shared(w, tid, name, fixed)))
+	if (!no_file &&
+	    (areas ? map_areas(w, tid, name, fixed) : map_shared_window(w, tid, name, fixed)))
 		return 0;
-	return map_piece(tid, &first_window, MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE | fixed,
-			 UINT64_MAX)
+	return map_window_piece(tid, &first_window,
+				MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE | fixed, UINT64_MAX)
 		       ? 0
 		       : -BT_E_NO_MEMORY;
 }

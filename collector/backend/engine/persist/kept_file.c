@@ -41,7 +41,7 @@ void kept_file_close(struct kept_file *f)
 }
 
 /* How many of at most n bytes are there. */
-static size_t read_at(int fd, size_t at, uint8_t *bytes, size_t n)
+static size_t read_file_at(int fd, size_t at, uint8_t *bytes, size_t n)
 {
 	size_t done = 0;
 	ssize_t k;
@@ -53,35 +53,36 @@ static size_t read_at(int fd, size_t at, uint8_t *bytes, size_t n)
 
 bool kept_file_read(const struct kept_file *f, size_t at, void *bytes, size_t n)
 {
-	return f->fd >= 0 && read_at(f->fd, at, bytes, n) == n;
+	return f->fd >= 0 && read_file_at(f->fd, at, bytes, n) == n;
 }
 
-static bool has(const struct kept_window *w, int fd, size_t at, size_t n)
+static bool window_holds(const struct kept_window *w, int fd, size_t at, size_t n)
 {
 	return w->len && w->fd == fd && at >= w->at && at - w->at <= w->len &&
 	       n <= w->len - (at - w->at);
 }
 
 /* Whether what follows is likely to be wanted, too. */
-static bool goes_on(const struct kept_window *w, int fd, size_t at)
+static bool reads_sequentially(const struct kept_window *w, int fd, size_t at)
 {
 	return w->len && w->fd == fd && at >= w->at && at - w->at <= w->len + GAP_MAX;
 }
 
 struct slice kept_file_piece(const struct kept_file *f, struct kept_window *w, size_t at, size_t n)
 {
-	size_t wanted = goes_on(w, f->fd, at) && n < AHEAD ? AHEAD : n;
+	size_t wanted = reads_sequentially(w, f->fd, at) && n < AHEAD ? AHEAD : n;
 
 	if (f->fd < 0 || !n || n > KEPT_PIECE_MAX)
 		return slice_of(NULL, 0);
-	if (!has(w, f->fd, at, n)) {
+	if (!window_holds(w, f->fd, at, n)) {
 		if (!w->bytes && !(w->bytes = malloc(KEPT_PIECE_MAX)))
 			return slice_of(NULL, 0);
 		w->fd = f->fd;
 		w->at = at;
-		w->len = read_at(f->fd, at, w->bytes, wanted);
+		w->len = read_file_at(f->fd, at, w->bytes, wanted);
 	}
-	return has(w, f->fd, at, n) ? slice_of(w->bytes + (at - w->at), n) : slice_of(NULL, 0);
+	return window_holds(w, f->fd, at, n) ? slice_of(w->bytes + (at - w->at), n)
+					     : slice_of(NULL, 0);
 }
 
 void kept_window_release(struct kept_window *w)

@@ -34,23 +34,23 @@ struct left_caches {
 
 struct left_caches *left_caches_new(void) { return calloc(1, sizeof(struct left_caches)); }
 
-static void take_out(struct left_caches *l, size_t i)
+static void take_cache_out(struct left_caches *l, size_t i)
 {
 	l->count--;
 	memmove(&l->list[i], &l->list[i + 1], (l->count - i) * sizeof l->list[0]);
 }
 
-static void drop(struct left_caches *l, size_t i)
+static void drop_cache(struct left_caches *l, size_t i)
 {
 	code_cache_put(l->list[i].cache);
 	code_pages_put(l->list[i].pages);
-	take_out(l, i);
+	take_cache_out(l, i);
 }
 
 void left_caches_free(struct left_caches *l)
 {
 	while (l && l->count)
-		drop(l, 0);
+		drop_cache(l, 0);
 	free(l);
 }
 
@@ -121,7 +121,7 @@ void left_caches_put(struct left_caches *l, const struct left_program *program,
 		return;
 	}
 	while (l->count == MOST || (l->count && code_bytes(l) + c->code_len > MOST_CODE))
-		drop(l, least_wanted(l, program));
+		drop_cache(l, least_wanted(l, program));
 	cache_region_leave(c);
 	l->list[l->count++] = (struct left_cache){*program, c, pages};
 }
@@ -147,7 +147,7 @@ static int by_address(const void *a, const void *b)
 }
 
 /* How many pages from number i on lie behind one another. */
-static size_t run_at(const struct page_list *list, size_t i)
+static size_t page_run_length(const struct page_list *list, size_t i)
 {
 	size_t n = 1;
 
@@ -168,7 +168,7 @@ static bool drop_others(struct code_pages *pages, struct address_space *s, pid_t
 	code_pages_each(pages, add_page, &list);
 	qsort(list.at, list.count, sizeof *list.at, by_address);
 	for (size_t i = 0, n; i < list.count; i += n) {
-		n = run_at(&list, i);
+		n = page_run_length(&list, i);
 		address_space_adopt(s, tid, list.at[i], n, pages);
 	}
 	free(list.at);
@@ -192,17 +192,19 @@ static bool has_pages(void *arg, uint64_t start, uint64_t end)
 	return true;
 }
 
-static uint32_t alive(const struct code_cache *c) { return c->fragment_count - c->dead; }
+static uint32_t count_alive(const struct code_cache *c) { return c->fragment_count - c->dead; }
 
 /* The one with the most in it, l->count: none. */
-static size_t best(const struct left_caches *l, const struct left_program *program, bool ticks)
+static size_t best_cache(const struct left_caches *l, const struct left_program *program,
+			 bool ticks)
 {
 	size_t found = l->count;
 
 	for (size_t i = 0; i < l->count; i++)
 		if (l->list[i].cache->kind.ticks == ticks && !l->list[i].cache->kind.careful &&
 		    same_program(&l->list[i].program, program) &&
-		    (found == l->count || alive(l->list[i].cache) > alive(l->list[found].cache)))
+		    (found == l->count ||
+		     count_alive(l->list[i].cache) > count_alive(l->list[found].cache)))
 			found = i;
 	return found;
 }
@@ -210,13 +212,13 @@ static size_t best(const struct left_caches *l, const struct left_program *progr
 struct code_cache *left_caches_take(struct left_caches *l, const struct left_program *program,
 				    bool ticks, struct address_space *s, pid_t tid)
 {
-	size_t i = best(l, program, ticks), pages;
+	size_t i = best_cache(l, program, ticks), pages;
 	struct left_cache left;
 
 	if (i == l->count)
 		return NULL;
 	left = l->list[i];
-	take_out(l, i);
+	take_cache_out(l, i);
 	pages = code_pages_count(left.pages);
 	if (drop_others(left.pages, s, tid)) {
 		bool all = code_pages_count(left.pages) == pages;

@@ -1,12 +1,12 @@
 /* SPDX-License-Identifier: MIT */
 /* A group is a piece of a file, and any byte of it may be wrong. persisted_add() lays pointers over
- * its parts (find_parts()) and checks that numbers, offsets and order hold (makes_sense()). Then it
- * compares the application bytes in the group with those at their place (same_source()): only pages
- * count that cannot change without their mapping.
+ * its parts (find_parts()) and checks that numbers, offsets and order hold (group_makes_sense()).
+ * Then it compares the application bytes in the group with those at their place (same_source()):
+ * only pages count that cannot change without their mapping.
  *
- * choose() takes the fragments that the cache does not have yet. Memory for all of them is
- * reserved, so that nothing fails half-way. The code is copied to its place; then addresses,
- * displacements and numbers of segments in it are set (put_code()). A jump to a fragment that was
+ * choose_fragments() takes the fragments that the cache does not have yet. Memory for all of them
+ * is reserved, so that nothing fails half-way. The code is copied to its place; then addresses,
+ * displacements and numbers of segments in it are set (place_code()). A jump to a fragment that was
  * not taken leads to its own int3. At last the fragments are let in, when all of them are whole.
  *
  * persisted_stamp() names the btrec and the processor that a group is good for. */
@@ -146,7 +146,7 @@ static bool fragment_makes_sense(const struct parts *p, const struct persisted_f
 }
 
 /* No number in the group leads out of it, and the parts are in the order that a cache keeps. */
-static bool makes_sense(const struct parts *p)
+static bool group_makes_sense(const struct parts *p)
 {
 	size_t exits = 0, state_map = 0, refs = 0;
 
@@ -184,7 +184,7 @@ static bool same_bytes(const struct code_source *source, uint64_t addr, const ui
 	return true;
 }
 
-static void read_ahead(const struct parts *p, const struct code_source *source, uint64_t base)
+static void read_parts_ahead(const struct parts *p, const struct code_source *source, uint64_t base)
 {
 	uint64_t addrs[2 * RANGES_AHEAD];
 	size_t n = p->head.ranges < RANGES_AHEAD ? p->head.ranges : RANGES_AHEAD;
@@ -202,7 +202,7 @@ static bool same_source(const struct parts *p, const struct code_source *source,
 	const uint8_t *bytes = p->source;
 	size_t left = p->source_len;
 
-	read_ahead(p, source, base);
+	read_parts_ahead(p, source, base);
 	for (size_t i = 0; i < p->head.ranges; i++) {
 		size_t n = p->ranges[i].len;
 
@@ -214,7 +214,8 @@ static bool same_source(const struct parts *p, const struct code_source *source,
 	return true;
 }
 
-static uint64_t address_of(const struct parts *p, enum number_kind kind, size_t i, uint64_t base)
+static uint64_t number_address(const struct parts *p, enum number_kind kind, size_t i,
+			       uint64_t base)
 {
 	uint64_t v = persisted_get64(p->code + p->numbers[kind][i]);
 
@@ -229,7 +230,7 @@ static bool numbers_fit(const struct parts *p, uint64_t base)
 			if (p->numbers[kind][i] + (kind <= NUMBER_NEGATIVE ? 8 : 4) >
 				    p->head.code ||
 			    (kind <= NUMBER_NEGATIVE &&
-			     persisted_is_low(address_of(p, kind, i, base))))
+			     persisted_is_low(number_address(p, kind, i, base))))
 				return false;
 	return true;
 }
@@ -244,7 +245,7 @@ static bool has_prediction(const struct adding *a, const struct persisted_fragme
 }
 
 /* Chooses the fragments to take. Returns the one at pc; PERSISTED_NONE: it cannot be taken. */
-static uint8_t choose(struct adding *a, uint64_t pc)
+static uint8_t choose_fragments(struct adding *a, uint64_t pc)
 {
 	const struct parts *p = a->parts;
 	const uint16_t *refs = p->refs;
@@ -267,11 +268,11 @@ static void put_addresses(const struct adding *a, uint8_t *code)
 	uint64_t v;
 
 	for (size_t i = 0; i < p->head.numbers[NUMBER_ADDRESS]; i++) {
-		v = address_of(p, NUMBER_ADDRESS, i, a->base);
+		v = number_address(p, NUMBER_ADDRESS, i, a->base);
 		memcpy(code + p->numbers[NUMBER_ADDRESS][i], &v, sizeof v);
 	}
 	for (size_t i = 0; i < p->head.numbers[NUMBER_NEGATIVE]; i++) {
-		v = -address_of(p, NUMBER_NEGATIVE, i, a->base);
+		v = -number_address(p, NUMBER_NEGATIVE, i, a->base);
 		memcpy(code + p->numbers[NUMBER_NEGATIVE][i], &v, sizeof v);
 	}
 }
@@ -306,7 +307,7 @@ static void unlink_exits(const struct adding *a, uint8_t *code)
 }
 
 /* Copies the code to its place, and sets the numbers in it. */
-static void put_code(const struct adding *a, uint8_t *code, const uint32_t *segments)
+static void place_code(const struct adding *a, uint8_t *code, const uint32_t *segments)
 {
 	const struct parts *p = a->parts;
 
@@ -457,13 +458,14 @@ uint32_t persisted_add(struct code_cache *c, const struct code_source *source, u
 	uint8_t *code, wanted;
 
 	*fault = PERSISTED_REFUSED;
-	if (!find_parts(bytes, &p) || !makes_sense(&p) || !fragment_kind_is(c->kind, p.head.kind))
+	if (!find_parts(bytes, &p) || !group_makes_sense(&p) ||
+	    !fragment_kind_is(c->kind, p.head.kind))
 		return FRAGMENT_NONE;
 	a = (struct adding){.cache = c, .parts = &p, .base = pc - (offset - p.head.origin)};
 	if ((p.head.pc ? p.head.pc != a.base : persisted_is_low(a.base)) ||
 	    !numbers_fit(&p, a.base))
 		return FRAGMENT_NONE;
-	wanted = choose(&a, pc);
+	wanted = choose_fragments(&a, pc);
 	if (wanted == PERSISTED_NONE)
 		*fault = PERSISTED_UNFIT;
 	else if (!meets_demand(&a, wanted, pc))
@@ -474,7 +476,7 @@ uint32_t persisted_add(struct code_cache *c, const struct code_source *source, u
 	    !code_cache_reserve(c, p.head.fragments, p.head.exits, p.head.refs, p.head.state_map) ||
 	    !add_segments(&a, segments))
 		return FRAGMENT_NONE;
-	put_code(&a, code, segments);
+	place_code(&a, code, segments);
 	append_fragments(&a, segments);
 	add_exits(&a);
 	for (size_t i = 0; i < p.head.fragments; i++)

@@ -210,7 +210,7 @@ static bool translate_both(struct persisted_maker *m, uint64_t pc, bool indirect
 /* ---- What is the same in both but for the move ---- */
 
 /* The number of the living segment with the span's bounds. */
-static uint32_t segment_of(const struct code_cache *c, const struct span *span)
+static uint32_t living_segment(const struct code_cache *c, const struct span *span)
 {
 	const struct segment *s =
 		segment_at(c->segments, span->start, segment_generation(c->segments));
@@ -245,7 +245,7 @@ static bool take_made(struct made *made, const struct code_cache *c,
 	}
 	for (uint32_t i = 0; i < fragment->span_count; i++) {
 		made->segments[i] =
-			c->kind.ticks ? 0 : segment_of(c, &c->spans[fragment->span_first + i]);
+			c->kind.ticks ? 0 : living_segment(c, &c->spans[fragment->span_first + i]);
 		if (made->segments[i] == SEGMENT_NONE)
 			return false;
 	}
@@ -417,7 +417,7 @@ static size_t draft_size(const struct draft *d)
 	return size + bytes_of(&d->ranges);
 }
 
-static uint64_t relative(const struct draft *d, uint64_t addr)
+static uint64_t relative_to_origin(const struct draft *d, uint64_t addr)
 {
 	return addr ? addr - d->base : PERSISTED_NOWHERE;
 }
@@ -430,7 +430,7 @@ static uint16_t draft_segment(struct draft *d, struct segment s)
 	s.pc -= d->base;
 	s.from -= d->base;
 	s.end -= d->base;
-	s.to = relative(d, s.to);
+	s.to = relative_to_origin(d, s.to);
 	s.born = s.died = 0;
 	for (i = 0; i < d->segments.len / sizeof s; i++) {
 		struct segment o;
@@ -460,8 +460,8 @@ static void put_fragment(struct draft *d, const struct made *a, uint16_t start)
 
 	memset(&t, 0, sizeof t);
 	t.pc = c->pc - d->base;
-	t.returns_to = relative(d, c->returns_to);
-	t.slot = relative(d, c->slot);
+	t.returns_to = relative_to_origin(d, c->returns_to);
+	t.slot = relative_to_origin(d, c->slot);
 	t.start = start;
 	t.end = (uint16_t)(start + a->len);
 	t.body = (uint16_t)(start + c->body - c->start);
@@ -504,8 +504,8 @@ static void put_exits(struct draft *d, const struct made *a, uint16_t start)
 
 /* Appends the code as it would be with the origin and the code at 0, and the offsets of the numbers
  * that depend on these. */
-static void put_code(struct draft *d, const struct persisted_maker *m, uint16_t start,
-		     const uint16_t refs[PERSISTED_SEGMENTS])
+static void append_code(struct draft *d, const struct persisted_maker *m, uint16_t start,
+			const uint16_t refs[PERSISTED_SEGMENTS])
 {
 	const struct made *a = &m->made[0];
 	uint32_t moved = a->fragment->start - start;
@@ -586,7 +586,7 @@ static bool draft_take(struct draft *d, const struct persisted_maker *m)
 	put_exits(d, a, start);
 	buf_put(&d->state_map, code_cache_state_map(a->cache, a->fragment),
 		a->fragment->state_map_len);
-	put_code(d, m, start, refs);
+	append_code(d, m, start, refs);
 	return true;
 }
 

@@ -37,7 +37,7 @@ struct profiles *profiles_new(const char *dir, struct fragment_kind kind, uint64
 	return h;
 }
 
-static bool same_file(const struct stat *a, const struct stat *b)
+static bool same_stat(const struct stat *a, const struct stat *b)
 {
 	return a->st_dev == b->st_dev && a->st_ino == b->st_ino && a->st_size == b->st_size &&
 	       a->st_mtim.tv_sec == b->st_mtim.tv_sec && a->st_mtim.tv_nsec == b->st_mtim.tv_nsec;
@@ -294,7 +294,7 @@ void profiles_free(struct profiles *h)
 	free(h);
 }
 
-static void put_name(char name[2 * BT_BUILD_ID_MAX + 1], const struct profile_identity *id)
+static void put_file_name(char name[2 * BT_BUILD_ID_MAX + 1], const struct profile_identity *id)
 {
 	for (size_t k = 0; k < id->len; k++)
 		snprintf(name + 2 * k, 3, "%02x", id->bytes[k]);
@@ -315,9 +315,9 @@ static void name_program(struct profile *p, const struct address_space *s)
 		else if (m->build_id_len >= PROFILE_NAME_MIN)
 			id = identity_of(m);
 	}
-	put_name(p->name, &id);
+	put_file_name(p->name, &id);
 	if (interpreter.len >= PROFILE_NAME_MIN)
-		put_name(p->interpreter, &interpreter);
+		put_file_name(p->interpreter, &interpreter);
 }
 
 struct profile *profiles_find(struct profiles *h, pid_t pid, const struct address_space *s)
@@ -330,7 +330,7 @@ struct profile *profiles_find(struct profiles *h, pid_t pid, const struct addres
 	if (!h || stat(path, &exe))
 		return NULL;
 	for (p = h->programs; p; p = p->next)
-		if (same_file(&p->exe, &exe)) {
+		if (same_stat(&p->exe, &exe)) {
 			p->uses++;
 			return p;
 		}

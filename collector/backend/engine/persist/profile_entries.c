@@ -6,7 +6,7 @@
 #include "collector/backend/engine/persist/profile_private.h"
 
 /* Where the entry is, or a free place. */
-static uint32_t *place_of(const struct profile_entries *l, uint64_t file, uint64_t offset)
+static uint32_t *entry_place(const struct profile_entries *l, uint64_t file, uint64_t offset)
 {
 	size_t mask = 2 * l->cap - 1, i = (offset * 0x9e3779b97f4a7c15u + file) >> 32 & mask;
 
@@ -26,7 +26,7 @@ void profile_entries_release(struct profile_entries *l)
 	*l = (struct profile_entries){0};
 }
 
-static bool make_room(struct profile_entries *l)
+static bool make_entry_room(struct profile_entries *l)
 {
 	size_t cap = l->count < l->cap ? l->cap
 		     : l->cap          ? 2 * l->cap
@@ -51,17 +51,17 @@ static bool make_room(struct profile_entries *l)
 	if (cap == l->cap)
 		memcpy(grown.index, l->index, 2 * cap * sizeof *grown.index);
 	for (uint32_t i = 0; cap != l->cap && i < l->count; i++)
-		*place_of(&grown, l->entries[i].file, l->entries[i].offset) = i + 1;
+		*entry_place(&grown, l->entries[i].file, l->entries[i].offset) = i + 1;
 	profile_entries_release(l);
 	*l = grown;
 	return true;
 }
 
-bool profile_entries_own(struct profile_entries *l) { return !l->borrowed || make_room(l); }
+bool profile_entries_own(struct profile_entries *l) { return !l->borrowed || make_entry_room(l); }
 
 size_t profile_entries_find(const struct profile_entries *l, uint64_t file, uint64_t offset)
 {
-	uint32_t n = l->cap ? *place_of(l, file, offset) : 0;
+	uint32_t n = l->cap ? *entry_place(l, file, offset) : 0;
 
 	return n ? n - 1 : PROFILE_NONE;
 }
@@ -77,10 +77,10 @@ bool profile_entries_enter(struct profile_entries *l, const struct profile_entry
 		l->entries[i].indirect = true; /* its group has no such entry, but gets one */
 		return true;
 	}
-	if (!make_room(l))
+	if (!make_entry_room(l))
 		return false;
 	l->entries[l->count] = *h;
 	l->groups[l->count] = *group;
-	*place_of(l, h->file, h->offset) = (uint32_t)++l->count;
+	*entry_place(l, h->file, h->offset) = (uint32_t)++l->count;
 	return true;
 }

@@ -12,7 +12,8 @@
  * offsets and the index before anything is used.
  *
  * The newest program with an interpreter is also linked under the interpreter's name, for programs
- * without a profile (become_similar()). When there are too many files, the oldest go (shrink()). */
+ * without a profile (become_similar()). When there are too many files, the oldest go
+ * (shrink_folder()). */
 #include <dirent.h>
 #include <fcntl.h>
 #include <limits.h>
@@ -81,7 +82,7 @@ struct stored {
 	uint64_t exact;
 };
 
-static size_t up(size_t n) { return (n + 7) & ~(size_t)7; }
+static size_t round_up(size_t n) { return (n + 7) & ~(size_t)7; }
 
 /* The offsets of the parts of a head, and of its end. */
 static void lay_out(const struct stored *st, size_t at[5])
@@ -90,7 +91,7 @@ static void lay_out(const struct stored *st, size_t at[5])
 	at[1] = at[0] + st->files * sizeof(struct profile_file);
 	at[2] = at[1] + st->entries * sizeof(struct profile_entry);
 	at[3] = at[2] + st->entries * sizeof(struct persisted_location);
-	at[4] = up(at[3] + 2 * (size_t)st->cap * sizeof(uint32_t));
+	at[4] = round_up(at[3] + 2 * (size_t)st->cap * sizeof(uint32_t));
 }
 
 struct file_name {
@@ -131,7 +132,7 @@ static bool is_file_name(const char *name)
 }
 
 /* Whether this can be the beginning of a file of `size` bytes. */
-static bool makes_sense(const struct stored *st, size_t size)
+static bool head_makes_sense(const struct stored *st, size_t size)
 {
 	size_t at[5];
 
@@ -178,13 +179,13 @@ static bool index_is_sound(const uint8_t *head)
 	return none || !st->cap;
 }
 
-/* Whether the head is one that encode() made, or somebody with the right sum, in a file with all of
- * the groups. */
+/* Whether the head is one that encode_head() made, or somebody with the right sum, in a file with
+ * all of the groups. */
 static bool is_whole(const uint8_t *head, size_t len, size_t size)
 {
 	const struct stored *st = head_at(head);
 
-	return makes_sense(st, size) && st->groups_at == len &&
+	return head_makes_sense(st, size) && st->groups_at == len &&
 	       st->check == content_hash(head + offsetof(struct stored, stamp),
 					 len - offsetof(struct stored, stamp))
 				    .first &&
@@ -197,7 +198,7 @@ static uint8_t *read_head(const struct kept_file *f)
 	struct stored st;
 	uint8_t *head;
 
-	if (!kept_file_read(f, 0, &st, sizeof st) || !makes_sense(&st, f->size))
+	if (!kept_file_read(f, 0, &st, sizeof st) || !head_makes_sense(&st, f->size))
 		return NULL;
 	head = malloc(st.groups_at);
 	if (!head ||
@@ -421,12 +422,12 @@ static void put_aligned(struct buf *b, const void *bytes, size_t n)
 	const char zeros[8] = {0};
 
 	buf_put(b, bytes, n);
-	buf_put(b, zeros, up(b->len) - b->len);
+	buf_put(b, zeros, round_up(b->len) - b->len);
 }
 
 /* Makes a file's head, and in `groups` the part behind it. */
-static bool encode(struct profile *p, uint64_t stamp, bool more, struct buf *head,
-		   struct buf *groups)
+static bool encode_head(struct profile *p, uint64_t stamp, bool more, struct buf *head,
+			struct buf *groups)
 {
 	struct profile_entries kept = {0};
 	struct stored st;
@@ -462,7 +463,7 @@ static bool encode(struct profile *p, uint64_t stamp, bool more, struct buf *hea
 	return ok;
 }
 
-static bool write_all(int fd, const void *bytes, size_t n)
+static bool write_bytes(int fd, const void *bytes, size_t n)
 {
 	const char *at = bytes;
 
@@ -480,8 +481,8 @@ static bool write_all(int fd, const void *bytes, size_t n)
 static bool write_file(struct profile *p, uint64_t stamp, bool more, int fd)
 {
 	struct buf head = {0}, groups = {0};
-	bool ok = encode(p, stamp, more, &head, &groups) && write_all(fd, head.data, head.len) &&
-		  write_all(fd, groups.data, groups.len);
+	bool ok = encode_head(p, stamp, more, &head, &groups) &&
+		  write_bytes(fd, head.data, head.len) && write_bytes(fd, groups.data, groups.len);
 
 	buf_release(&head);
 	buf_release(&groups);
@@ -490,7 +491,7 @@ static bool write_file(struct profile *p, uint64_t stamp, bool more, int fd)
 
 /* If there are too many files, or too many bytes in them, deletes the oldest. Returns whether it
  * did. */
-static bool shrink(int dir)
+static bool shrink_folder(int dir)
 {
 	int again = openat(dir, ".", O_RDONLY | O_DIRECTORY | O_CLOEXEC);
 	DIR *d = again < 0 ? NULL : fdopendir(again);
@@ -572,7 +573,7 @@ void profile_save(const struct profiles *h, struct profile *p)
 	if (dir < 0)
 		return;
 	save_in(p, dir);
-	for (int i = 0; i < STORES_MAX && shrink(dir); i++)
+	for (int i = 0; i < STORES_MAX && shrink_folder(dir); i++)
 		;
 	close(dir);
 }

@@ -164,7 +164,7 @@ static uint32_t emit_stop_behind(struct translation *t, const struct step *s)
 
 	fragment_emit_plain(t, s);
 	lose_flags(t, s, begin);
-	t->at_pc = behind(s);
+	t->at_pc = step_end(s);
 	fragment_map_state(t, NULL, 0, 0);
 	emit_u8(&t->out, 0xcc);
 	return (uint32_t)t->out.len - 1;

@@ -129,7 +129,7 @@ static bool needs_sib(const struct x86_insn *in)
  * there needs no register. */
 static bool is_absolute(const struct step *s)
 {
-	return target_of(s) <= INT32_MAX && s->insn.len < BT_INSN_MAX &&
+	return step_target(s) <= INT32_MAX && s->insn.len < BT_INSN_MAX &&
 	       !fragment_extends(s, EXTENDS_INDEX) && !needs_sib(&s->insn);
 }
 
@@ -146,19 +146,19 @@ static void emit_absolute(struct translation *t, const struct step *s)
 	const struct x86_insn *in = &s->insn;
 
 	emit_bytes(&t->out, s->bytes, in->modrm_at);
-	emit_absolute_operand(&t->out, s->bytes[in->modrm_at], target_of(s));
+	emit_absolute_operand(&t->out, s->bytes[in->modrm_at], step_target(s));
 	emit_bytes(&t->out, s->bytes + in->disp_at + 4, (size_t)(in->len - in->disp_at - 4));
 }
 
 /* An LEA that gives a constant. */
-static bool is_address(const struct step *s)
+static bool is_constant_lea(const struct step *s)
 {
 	return is_lea(&s->insn) && (!s->insn.prefix_66 || s->insn.rex & 8);
 }
 
 bool fragment_needs_base(const struct step *s)
 {
-	return s->insn.traits & X86_RIP_RELATIVE && !is_address(s) && !is_absolute(s);
+	return s->insn.traits & X86_RIP_RELATIVE && !is_constant_lea(s) && !is_absolute(s);
 }
 
 static void emit_rip_relative(struct translation *t, const struct step *s)
@@ -168,9 +168,9 @@ static void emit_rip_relative(struct translation *t, const struct step *s)
 	bool into_itself =
 		loads_whole_register(&s->insn) && reg < 8 && reg != X86_RSP && reg != X86_RBP;
 
-	if (is_address(s)) {
+	if (is_constant_lea(s)) {
 		emit_constant(&t->out, reg,
-			      s->insn.rex & 8 ? target_of(s) : (uint32_t)target_of(s));
+			      s->insn.rex & 8 ? step_target(s) : (uint32_t)step_target(s));
 		return;
 	}
 	if (is_absolute(s)) {
@@ -194,12 +194,12 @@ static void emit_rip_relative(struct translation *t, const struct step *s)
 	if (into_itself)
 		base = reg;
 	emit_store(&t->out, base, CTX_SPILL);
-	emit_constant(&t->out, base, target_of(s));
+	emit_constant(&t->out, base, step_target(s));
 	fragment_map_state(t, s, STATE_SPILLED, base);
 	emit_rebased(t, s, base);
 	if (into_itself)
 		return;
-	t->at_pc = behind(s);
+	t->at_pc = step_end(s);
 	fragment_map_state(t, NULL, STATE_SPILLED, base);
 	emit_load(&t->out, base, CTX_SPILL);
 }
@@ -210,7 +210,7 @@ static bool is_cpuid(const struct x86_insn *in)
 }
 
 /* CPUID: the routines may know what it gives. */
-static void emit_cpuid(struct translation *t, const struct step *s)
+static void emit_cpuid_exit(struct translation *t, const struct step *s)
 {
 	struct emitter *e = &t->out;
 
@@ -224,7 +224,7 @@ static void emit_cpuid(struct translation *t, const struct step *s)
 	emit_patch(e, emit_jump(e), region_address(CODE_AT) + t->cache->cpuid);
 	fragment_map_state(t, s, 0, 0);
 	EMIT(e, 0x0f, 0xa2); /* what prefixes it has mean nothing */
-	t->at_pc = behind(s);
+	t->at_pc = step_end(s);
 	fragment_map_state(t, NULL, 0, 0);
 }
 
@@ -236,14 +236,14 @@ static bool is_pause(const struct x86_insn *in)
 
 /* PAUSE: a routine counts it while others wait for the turn, and decides whether the task stops
  * behind it. */
-static void emit_pause(struct translation *t, const struct step *s)
+static void emit_pause_exit(struct translation *t, const struct step *s)
 {
 	struct emitter *e = &t->out;
 
 	fragment_bring_bits(t, s);
 	fragment_map_state(t, s, 0, 0);
 	emit_bytes(e, s->bytes, s->insn.len);
-	t->at_pc = behind(s);
+	t->at_pc = step_end(s);
 	fragment_map_state(t, NULL, 0, 0);
 	emit_store(e, X86_RCX, CTX_RCX);
 	EMIT(e, 0x48, 0x8d, 0x0d); /* lea rcx, [rip+stop] */
@@ -252,7 +252,7 @@ static void emit_pause(struct translation *t, const struct step *s)
 	emit_store(e, X86_RCX, CTX_BACK);
 	emit_patch(e, emit_jump(e), region_address(CODE_AT) + t->cache->pause);
 	fragment_map_state(t, NULL, 0, 0);
-	fragment_add_cold(t, emit_jump(e), behind(s), EXIT_STOP);
+	fragment_add_cold(t, emit_jump(e), step_end(s), EXIT_STOP);
 	fragment_map_state(t, NULL, 0, 0);
 }
 
@@ -266,11 +266,11 @@ void fragment_emit_plain(struct translation *t, const struct step *s)
 	int first;
 
 	if (is_pause(&s->insn)) {
-		emit_pause(t, s);
+		emit_pause_exit(t, s);
 		return;
 	}
 	if (is_cpuid(&s->insn)) {
-		emit_cpuid(t, s);
+		emit_cpuid_exit(t, s);
 		return;
 	}
 	if (s->insn.regs & X86_BIT(X86_R11))
@@ -348,7 +348,7 @@ static void emit_conditional(struct translation *t, const struct step *s)
 	t->transfers = 0;
 	t->conditionals++;
 	if (!back) {
-		fragment_add_cold(t, site, target_of(s), EXIT_LINK);
+		fragment_add_cold(t, site, step_target(s), EXIT_LINK);
 		t->cold[t->cold_count - 1].conditional = true;
 		t->cold[t->cold_count - 1].fresh |=
 			!t->cache->kind.ticks; /* its bit comes in there */
@@ -358,7 +358,7 @@ static void emit_conditional(struct translation *t, const struct step *s)
 		fragment_map_state(t, s, STATE_BETWEEN, 0);
 		emit_bit_not_taken(e);
 	}
-	t->at_pc = behind(s);
+	t->at_pc = step_end(s);
 	fragment_map_state(t, NULL, 0, 0);
 	if (back)
 		fragment_end_loop(t);
@@ -465,10 +465,10 @@ static void emit_load_target(struct translation *t, const struct step *s, unsign
 	uint8_t modrm = s->bytes[in->modrm_at], rex = (uint8_t)(0x48 | (reg >> 3) << 2),
 		field = (uint8_t)((reg & 7) << 3);
 	bool relative = in->traits & X86_RIP_RELATIVE,
-	     absolute = relative && target_of(s) <= INT32_MAX;
+	     absolute = relative && step_target(s) <= INT32_MAX;
 
 	if (relative && !absolute) {
-		emit_constant(e, reg, target_of(s));
+		emit_constant(e, reg, step_target(s));
 		fragment_map_state(t, s, STATE_RCX | (reg == X86_R11 ? STATE_NOTED : 0), 0);
 	}
 	/* Of the prefixes those that matter, once: more would make it longer than an instruction
@@ -479,7 +479,7 @@ static void emit_load_target(struct translation *t, const struct step *s, unsign
 		emit_u8(e, 0x67);
 	if (absolute) {
 		EMIT(e, rex, 0x8b);
-		emit_absolute_operand(e, field, target_of(s));
+		emit_absolute_operand(e, field, step_target(s));
 	} else if (relative) {
 		EMIT(e, (uint8_t)(rex | reg >> 3), 0x8b,
 		     (uint8_t)(field | (reg & 7))); /* mov reg, [reg] */
@@ -519,14 +519,14 @@ static void emit_indirect(struct translation *t, const struct step *s)
 	emit_target(t, s, ticks ? X86_RCX : X86_R11, true);
 	fragment_map_state(t, s, STATE_RCX | (ticks ? 0 : STATE_NOTED), 0);
 	if (s->insn.class == BT_INSN_ICALL)
-		literal = emit_return_address(t, behind(s));
+		literal = emit_return_address(t, step_end(s));
 	fragment_map_state(t, s, STATE_BETWEEN | (ticks ? 0 : STATE_NOTED), 0);
 	if (s->insn.regs & X86_BIT(X86_RCX) && !ticks)
 		emit_load_next(e);
 	emit_record_end(t, s);
 	emit_dispatch(e);
 	emit_full(t, s);
-	emit_literal(t, behind(s), literal);
+	emit_literal(t, step_end(s), literal);
 }
 
 static void emit_plain_indirect(struct translation *t, const struct step *s)
@@ -558,13 +558,13 @@ static void emit_call(struct translation *t, const struct step *s)
 
 	fragment_bring_bits(t, s);
 	fragment_map_state(t, s, 0, 0);
-	literal = emit_return_address(t, behind(s));
+	literal = emit_return_address(t, step_end(s));
 	fragment_map_state(t, s, STATE_BETWEEN, 0);
 	fragment_count_transfer(t, s);
 	fragment_emit_loop_record(t, s);
 	emit_align_link(&t->out, 1);
-	fragment_add_cold(t, emit_jump(&t->out), target_of(s), EXIT_LINK);
-	emit_literal(t, behind(s), literal);
+	fragment_add_cold(t, emit_jump(&t->out), step_target(s), EXIT_LINK);
+	emit_literal(t, step_end(s), literal);
 }
 
 /* A return leads where it is predicted to. */
@@ -583,7 +583,7 @@ static void emit_hit(struct translation *t, const struct step *s, uint64_t predi
 	emit_load(e, X86_RCX, CTX_RCX);
 	fragment_map_state(t, s, 0, 0);
 	if (s->insn.class == BT_INSN_ICALL)
-		literal = emit_return_address(t, behind(s));
+		literal = emit_return_address(t, step_end(s));
 	else if (s->insn.class == BT_INSN_RET)
 		emit_pop(t, s);
 	fragment_map_state(t, s, STATE_BETWEEN, 0);
@@ -591,7 +591,7 @@ static void emit_hit(struct translation *t, const struct step *s, uint64_t predi
 	fragment_emit_loop_record(t, s);
 	emit_align_link(e, 1);
 	fragment_add_cold(t, emit_jump(e), prediction, EXIT_LINK);
-	emit_literal(t, behind(s), literal);
+	emit_literal(t, step_end(s), literal);
 }
 
 /* From rcx, which is what the branch leads to, the prediction is taken. r10 is used where that is
@@ -707,7 +707,7 @@ void fragment_emit_on(struct translation *t, const struct step *s)
 	fragment_bring_bits(t, s);
 	fragment_map_state(t, s, 0, 0);
 	if (s->insn.class == BT_INSN_CALL || s->insn.class == BT_INSN_ICALL)
-		push_return_address(t, behind(s));
+		push_return_address(t, step_end(s));
 	else if (s->insn.class == BT_INSN_RET)
 		emit_pop(t, s);
 	if (s->insn.class != BT_INSN_JMP && s->insn.class != BT_INSN_IJMP)
@@ -789,19 +789,19 @@ static void emit_system_call(struct translation *t, const struct step *s)
 	t->r11_in = true; /* now; the kernel leaves the flags in it */
 	fragment_map_state(t, s, 0, 0);
 	emit_bytes(e, s->bytes, s->insn.len);
-	t->at_pc = behind(s);
+	t->at_pc = step_end(s);
 	fragment_map_state(t, NULL, STATE_CALLED, 0);
 	EMIT(e, 0x48, 0x8d, 0x0d); /* lea rcx, [rip+back] */
 	emit_u32(e, emit_move_len(e) + 5);
 	emit_store(e, X86_RCX, CTX_BACK);
 	emit_patch(e, emit_jump(e), region_address(CODE_AT) + t->cache->called);
 	fragment_map_state(t, NULL, STATE_BETWEEN, 0);
-	emit_constant(e, X86_RCX, behind(s)); /* not where the kernel saw the call */
+	emit_constant(e, X86_RCX, step_end(s)); /* not where the kernel saw the call */
 	emit_store(e, X86_R11, CTX_R11);
 	emit_load(e, X86_R11, CTX_BITS);
 	t->r11_in = false;
 	fragment_count_transfer(t, NULL);
-	fragment_emit_end(t, behind(s), EXIT_LINK);
+	fragment_emit_end(t, step_end(s), EXIT_LINK);
 }
 
 static void emit_last_jump(struct translation *t, const struct step *s)
@@ -811,7 +811,7 @@ static void emit_last_jump(struct translation *t, const struct step *s)
 	fragment_count_transfer(t, s);
 	fragment_emit_loop_record(t, s);
 	emit_align_link(&t->out, 1);
-	fragment_add_cold(t, emit_jump(&t->out), target_of(s), EXIT_LINK);
+	fragment_add_cold(t, emit_jump(&t->out), step_target(s), EXIT_LINK);
 }
 
 /* Whether nothing is to come between the instruction and the conditional behind it: the processor

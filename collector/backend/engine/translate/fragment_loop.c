@@ -14,7 +14,7 @@ enum { AGAIN_ALIGN = 32 };
 /* rcx is what safe points use; others take another REX prefix, or a SIB byte. */
 static const uint8_t lendable[] = {X86_RAX, X86_RDX, X86_RBX, X86_RSI, X86_RDI, X86_RBP};
 
-static bool reaches(uint64_t from, uint64_t to)
+static bool reaches_near(uint64_t from, uint64_t to)
 {
 	int64_t d = (int64_t)(to - from);
 
@@ -31,7 +31,7 @@ static int find_branch_back(const struct translation *t)
 	       !fragment_needs_routine(&t->steps[i]))
 		i++;
 	return i < t->count && t->steps[i].insn.class == BT_INSN_JCC &&
-			       target_of(&t->steps[i]) == t->pc
+			       step_target(&t->steps[i]) == t->pc
 		       ? i
 		       : -1;
 }
@@ -51,8 +51,8 @@ void fragment_plan_loop(struct translation *t)
 		if (!fragment_needs_base(s))
 			continue;
 		if (!any)
-			t->loop.base = target_of(s);
-		else if (!reaches(t->loop.base, target_of(s)))
+			t->loop.base = step_target(s);
+		else if (!reaches_near(t->loop.base, step_target(s)))
 			return;
 		any = true;
 	}
@@ -64,7 +64,7 @@ void fragment_plan_loop(struct translation *t)
 }
 
 /* rip-relative operands are [base+...] from here on. */
-static void lend(struct translation *t)
+static void lend_base(struct translation *t)
 {
 	emit_store(&t->out, t->loop.reg, CTX_SPILL);
 	emit_constant(&t->out, t->loop.reg, t->loop.base);
@@ -80,7 +80,7 @@ void fragment_begin_loop(struct translation *t)
 	if (!t->loop.last)
 		return;
 	fragment_map_state(t, &t->steps[0], 0, 0);
-	lend(t);
+	lend_base(t);
 	t->loop.again = e->len;
 	if (t->cache->kind.ticks)
 		return;
@@ -118,7 +118,7 @@ void fragment_emit_lent(struct translation *t, const struct step *s, unsigned re
 
 	emit_bytes(&t->out, s->bytes, in->modrm_at);
 	emit_u8(&t->out, (uint8_t)(0x80 | (s->bytes[in->modrm_at] & 0x38) | reg));
-	emit_u32(&t->out, (uint32_t)(target_of(s) - base));
+	emit_u32(&t->out, (uint32_t)(step_target(s) - base));
 	emit_bytes(&t->out, s->bytes + in->disp_at + 4, (size_t)(in->len - in->disp_at - 4));
 }
 

@@ -6,7 +6,7 @@
  * that lead forward to code without a fragment. It ends behind any other branch, before an
  * instruction that is not for the cache, where code that can change begins or ends, and at size
  * limits. A fragment that is one cycle of direct jumps becomes several rounds of it
- * (read_rounds()).
+ * (unroll_rounds()).
  *
  * fragment_place_safe_point() asks how many conditionals may have been executed since the last safe
  *  * point (the demands of the exits that lead here). If they could become too many, or an exit
@@ -56,12 +56,12 @@ static bool on_fixed_page(struct translation *t, uint64_t pc)
 	return t->page;
 }
 
-static bool is_mutable(struct translation *t, uint64_t pc)
+static bool is_mutable_code(struct translation *t, uint64_t pc)
 {
 	return !on_fixed_page(t, pc) && t->source->is_mutable(t->source->arg, pc);
 }
 
-static bool decode(struct translation *t, uint64_t pc, struct step *s)
+static bool decode_step(struct translation *t, uint64_t pc, struct step *s)
 {
 	size_t at = pc % BT_PAGE, n;
 
@@ -77,7 +77,7 @@ static bool decode(struct translation *t, uint64_t pc, struct step *s)
 /* Memory that nothing has been written to yet is add %al,(%rax) again and again, for as long as it
  * is: JITs have megabytes of it behind what they made last, in which no branch would ever be found.
  * Should it be executed, it is stepped. */
-static bool is_empty(const struct step *s)
+static bool is_empty_memory(const struct step *s)
 {
 	static const uint8_t zeros[BT_INSN_MAX];
 
@@ -91,13 +91,13 @@ static bool leads_astray(const struct step *s)
 	bool direct =
 		is_conditional(s) || s->insn.class == BT_INSN_JMP || s->insn.class == BT_INSN_CALL;
 
-	return direct && !is_canonical(target_of(s));
+	return direct && !is_canonical(step_target(s));
 }
 
-static bool fetch(struct translation *t, uint64_t pc, struct step *s)
+static bool fetch_step(struct translation *t, uint64_t pc, struct step *s)
 {
 	s->pc = pc;
-	if (!decode(t, pc, s) || is_empty(s) ||
+	if (!decode_step(t, pc, s) || is_empty_memory(s) ||
 	    (s->insn.traits & X86_RIP_RELATIVE && fragment_extends(s, EXTENDS_BASE)) ||
 	    leads_astray(s))
 		return false;
@@ -131,7 +131,7 @@ static bool near_start(const struct translation *t, uint64_t pc)
  * a fragment of its own). */
 static bool follow_jump(const struct translation *t, const struct step *s)
 {
-	uint64_t target = target_of(s);
+	uint64_t target = step_target(s);
 
 	return target > s->pc && !t->mutable && !in_fragment(t, target) && near_start(t, target) &&
 	       code_cache_find(t->cache, target) == FRAGMENT_NONE;
@@ -197,15 +197,15 @@ static void read_steps(struct translation *t)
 	uint64_t pc = t->pc;
 	int conditionals = 0, jumps = 0;
 
-	t->mutable = is_mutable(t, pc);
+	t->mutable = is_mutable_code(t, pc);
 	while (t->count < (t->mutable ? MUTABLE_INSNS : FRAGMENT_INSNS)) {
 		struct step *s = &t->steps[t->count];
 
 		t->next = pc;
 		*s = (struct step){0};
-		if (t->count && is_mutable(t, pc) != t->mutable)
+		if (t->count && is_mutable_code(t, pc) != t->mutable)
 			return;
-		if (!fetch(t, pc, s)) {
+		if (!fetch_step(t, pc, s)) {
 			t->ends_outside = true;
 			return;
 		}
@@ -213,15 +213,16 @@ static void read_steps(struct translation *t)
 			t->ends_outside = t->ends_careful = true;
 			return;
 		}
-		if (!t->mutable && page_number(pc) != page_number(behind(s) - 1) &&
+		if (!t->mutable && page_number(pc) != page_number(step_end(s) - 1) &&
 		    t->source->is_mutable(t->source->arg,
-					  behind(s) - 1)) { /* it ends on a page that may change */
+					  step_end(s) -
+						  1)) { /* it ends on a page that may change */
 			if (t->count)
 				return;
 			t->mutable = true;
 		}
 		t->count++;
-		pc = behind(s);
+		pc = step_end(s);
 		t->next = pc;
 		if (is_conditional(s)) {
 			if (++conditionals == FRAGMENT_CONDITIONALS || in_fragment(t, pc))
@@ -232,7 +233,7 @@ static void read_steps(struct translation *t)
 					  (!t->cache->kind.ticks || ++jumps <= JUMPS_KNOWN);
 			if (!s->inlined_jump)
 				return;
-			pc = t->next = target_of(s);
+			pc = t->next = step_target(s);
 		} else if (s->insn.class != BT_INSN_PLAIN ||
 			   (t->mutable && may_change_code(t, s))) {
 			return;
@@ -240,7 +241,7 @@ static void read_steps(struct translation *t)
 	}
 }
 
-static int conditionals(const struct translation *t)
+static int count_conditionals(const struct translation *t)
 {
 	int n = 0;
 
@@ -276,9 +277,9 @@ static bool leads_on_silently(const struct translation *t, const struct step *s)
 uint64_t fragment_way_on(const struct translation *t, const struct step *s)
 {
 	if (s->insn.class == BT_INSN_PLAIN)
-		return behind(s);
+		return step_end(s);
 	return s->insn.class == BT_INSN_JMP || s->insn.class == BT_INSN_CALL
-		       ? target_of(s)
+		       ? step_target(s)
 		       : fragment_prediction(t, s);
 }
 
@@ -287,8 +288,8 @@ uint64_t fragment_way_on(const struct translation *t, const struct step *s)
 static bool fetch_of_cycle(struct translation *t, uint64_t pc, struct step *s)
 {
 	*s = (struct step){0};
-	if (!near_start(t, pc) || is_mutable(t, pc) || !fetch(t, pc, s) ||
-	    is_mutable(t, behind(s) - 1))
+	if (!near_start(t, pc) || is_mutable_code(t, pc) || !fetch_step(t, pc, s) ||
+	    is_mutable_code(t, step_end(s) - 1))
 		return false;
 	s->inlined_jump = s->insn.class == BT_INSN_JMP;
 	return fragment_way_on(t, s) && !fragment_needs_routine(s);
@@ -315,13 +316,13 @@ static int steps_of_cycle(struct translation *t)
 }
 
 /* Where the fragment is such a cycle, its steps become some rounds of it. */
-static void read_rounds(struct translation *t)
+static void unroll_rounds(struct translation *t)
 {
 	const struct step *last = &t->steps[t->count - 1];
 	uint64_t pc = t->pc;
 	int n, rounds;
 
-	if (t->mutable || t->ends_outside || last->inlined_jump || conditionals(t))
+	if (t->mutable || t->ends_outside || last->inlined_jump || count_conditionals(t))
 		return;
 	if (last->insn.class != BT_INSN_JMP &&
 	    !t->cache->predictions.count) /* what it calls does not return, then */
@@ -345,7 +346,7 @@ void fragment_read(struct translation *t)
 {
 	read_steps(t);
 	if (t->count)
-		read_rounds(t);
+		unroll_rounds(t);
 	for (int i = 0; i < t->count; i++)
 		t->fragment.x87 |= is_x87(&t->steps[i]);
 	if (t->count == FRAGMENT_INSNS ||
@@ -359,8 +360,8 @@ static struct segment segment_from(const struct translation *t, uint64_t start,
 {
 	struct segment seg = {.pc = start,
 			      .from = s->pc,
-			      .end = behind(s),
-			      .to = behind(s),
+			      .end = step_end(s),
+			      .to = step_end(s),
 			      .kind = SEGMENT_FALL};
 
 	if (s->insn.class == BT_INSN_PLAIN)
@@ -368,7 +369,7 @@ static struct segment segment_from(const struct translation *t, uint64_t start,
 	seg.kind = (uint8_t)bt_insn_branch_kind(s->insn.class);
 	seg.tick = seg.kind == BT_BRANCH_JCC;
 	if (seg.kind == BT_BRANCH_JCC || seg.kind == BT_BRANCH_JMP || seg.kind == BT_BRANCH_CALL)
-		seg.to = target_of(s);
+		seg.to = step_target(s);
 	else if (seg.kind != BT_BRANCH_SYSCALL)
 		seg.to = fragment_prediction(t, s);
 	return seg;
@@ -384,14 +385,14 @@ static bool may_come_to(struct translation *t, uint64_t pc, uint64_t to)
 	for (int i = 0; i < LOOK_AHEAD && t->seen_count < SEEN_MOST; i++) {
 		struct step s = {0};
 
-		if (pc == to || is_mutable(t, pc) || !fetch(t, pc, &s))
+		if (pc == to || is_mutable_code(t, pc) || !fetch_step(t, pc, &s))
 			return true;
-		pc = behind(&s);
+		pc = step_end(&s);
 		if (s.insn.class == BT_INSN_PLAIN)
 			continue;
 		t->seen[t->seen_count++] = segment_from(t, start, &s);
 		if (s.insn.class == BT_INSN_JMP || s.insn.class == BT_INSN_CALL)
-			pc = target_of(&s);
+			pc = step_target(&s);
 		else if (s.insn.class != BT_INSN_SYSCALL)
 			return false;
 		start = pc;
@@ -409,9 +410,9 @@ static bool closes_silent_cycle(struct translation *t)
 		return fragment_prediction(t, last) && !leads_on_silently(t, last);
 	if (t->round || t->ends_outside ||
 	    (last->insn.class != BT_INSN_JMP && last->insn.class != BT_INSN_CALL) ||
-	    target_of(last) > last->pc)
+	    step_target(last) > last->pc)
 		return false;
-	if (!may_come_to(t, target_of(last), last->pc))
+	if (!may_come_to(t, step_target(last), last->pc))
 		return false;
 	t->seen_count = 0; /* a record too many does no harm */
 	return true;
@@ -487,7 +488,7 @@ static bool needs_safe_point(struct translation *t)
 {
 	struct fragment_demand d =
 		t->source->demand ? *t->source->demand : code_cache_demand(t->cache, t->pc);
-	int n = conditionals(t), most = code_cache_most_debt(t->cache);
+	int n = count_conditionals(t), most = code_cache_most_debt(t->cache);
 
 	if (n && (d.back || t->mutable || d.debt + n > most))
 		return true;
@@ -541,7 +542,7 @@ static void read_on(struct translation *t, uint64_t start, struct step *s)
 {
 	struct step next = *s;
 
-	while (fetch(t, behind(s), &next) && behind(&next) - start <= SPAN_LEN_MAX) {
+	while (fetch_step(t, step_end(s), &next) && step_end(&next) - start <= SPAN_LEN_MAX) {
 		*s = next;
 		if (s->insn.class != BT_INSN_PLAIN)
 			return;
@@ -553,13 +554,13 @@ static bool note_span(struct prediction *g, const struct step *s)
 {
 	for (size_t i = g->span_count; i--;)
 		if (g->spans[i].end == s->pc) {
-			g->spans[i].end = behind(s);
+			g->spans[i].end = step_end(s);
 			return true;
 		}
 	if (g->span_count == PREDICTION_SPANS)
 		return false;
 	g->spans[g->span_count].start = s->pc;
-	g->spans[g->span_count++].end = behind(s);
+	g->spans[g->span_count++].end = step_end(s);
 	return true;
 }
 
@@ -567,7 +568,7 @@ static bool fetch_fixed(struct translation *t, uint64_t pc, struct step *s)
 {
 	*s = (struct step){0};
 	return on_fixed_page(t, pc) && on_fixed_page(t, pc + BT_INSN_MAX) && on_fixed_page(t, pc) &&
-	       fetch(t, pc, s);
+	       fetch_step(t, pc, s);
 }
 
 /* Whether the prediction closes a cycle that can be a fragment by itself: one that begins where an
@@ -604,9 +605,9 @@ bool fragment_may_predict(struct translation *t, uint64_t from, uint64_t to,
 		if (is_conditional(&s))
 			return true;
 		if (s.insn.class == BT_INSN_PLAIN || s.insn.class == BT_INSN_SYSCALL)
-			to = behind(&s);
+			to = step_end(&s);
 		else if (s.insn.class == BT_INSN_JMP || s.insn.class == BT_INSN_CALL)
-			to = target_of(&s);
+			to = step_target(&s);
 		else if (leads_on_silently(t, &s))
 			to = fragment_prediction(t, &s);
 		else

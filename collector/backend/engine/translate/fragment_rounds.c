@@ -14,7 +14,7 @@
  * use are lent to all its rounds (enum lent). */
 #include "collector/backend/engine/translate/translation.h"
 
-static bool is_near(uint64_t from, uint64_t to)
+static bool is_near_address(uint64_t from, uint64_t to)
 {
 	int64_t d = (int64_t)(to - from);
 
@@ -28,13 +28,13 @@ enum want {
 };
 
 /* Notes a place that a register is wanted for: all are to lie near one another. */
-static void want(struct translation *t, enum lent what, uint64_t place,
-		 enum want wanted[LENT_COUNT])
+static void want_register(struct translation *t, enum lent what, uint64_t place,
+			  enum want wanted[LENT_COUNT])
 {
 	if (wanted[what] == WANT_NOT)
 		t->lent_near[what] = place;
 	if (wanted[what] != WANT_TOO_MUCH)
-		wanted[what] = is_near(t->lent_near[what], place) ? WANTED : WANT_TOO_MUCH;
+		wanted[what] = is_near_address(t->lent_near[what], place) ? WANTED : WANT_TOO_MUCH;
 }
 
 /* One that is not used yet, of which these may be. */
@@ -65,9 +65,9 @@ void fragment_plan_rounds(struct translation *t)
 
 		used |= s->insn.regs;
 		if (s->insn.class == BT_INSN_PLAIN && fragment_needs_base(s))
-			want(t, LENT_BASE, target_of(s), wanted);
+			want_register(t, LENT_BASE, step_target(s), wanted);
 		if (prediction > INT32_MAX)
-			want(t, LENT_PREDICTION, prediction, wanted);
+			want_register(t, LENT_PREDICTION, prediction, wanted);
 		if (prediction)
 			wanted[LENT_RCX] = WANTED;
 	}
@@ -115,7 +115,7 @@ void fragment_give_rcx(struct translation *t)
 }
 
 /* The task is to stop at no place of this before the first round. */
-static void lend(struct translation *t)
+static void lend_registers(struct translation *t)
 {
 	struct emitter *e = &t->out;
 
@@ -132,7 +132,7 @@ static void lend(struct translation *t)
 }
 
 /* Behind fragment_take_rcx() all are the application's again. */
-static void give_back(struct translation *t)
+static void return_registers(struct translation *t)
 {
 	t->lends = true;
 	fragment_give_rcx(t);
@@ -153,7 +153,7 @@ static void begin_history(struct translation *t)
 					    t->cache->safe_point_record);
 	t->loop_target = t->pc;
 	fragment_map_state(t, s, 0, 0);
-	lend(t);
+	lend_registers(t);
 	emit_constant(e, X86_R11, branch_log_written(0));
 	t->fragment.rounds = (uint16_t)e->len;
 	t->fragment.counts = true;
@@ -161,7 +161,7 @@ static void begin_history(struct translation *t)
 
 static void begin_ticks(struct translation *t)
 {
-	lend(t);
+	lend_registers(t);
 	t->fragment.rounds = (uint16_t)t->out.len;
 	fragment_take_rcx(t);
 	fragment_emit_stop_test(t, t->rounds_sites);
@@ -216,7 +216,7 @@ void fragment_end_round(struct translation *t, bool last)
 	t->at_pc = t->pc;
 	fragment_map_state(t, NULL, 0, 0);
 	(ticks ? end_ticks : end_history)(t);
-	give_back(t);
+	return_registers(t);
 	t->rounds_trap = (uint32_t)e->len;
 	emit_trap(e);
 	t->fragment.rounds_end = (uint16_t)e->len;
@@ -227,7 +227,7 @@ static void emit_miss(struct translation *t, const struct step *s)
 	struct emitter *e = &t->out;
 	struct cache_exit x = {.kind = EXIT_STOP, .target = s->pc, .goes_on = true};
 
-	give_back(t);
+	return_registers(t);
 	if (!t->cache->kind.ticks) {
 		emit_store(e, X86_RCX, CTX_RCX);
 		x.trap = t->fragment.start + fragment_emit_record(t, t->fragment.segment,

@@ -69,7 +69,7 @@ static const struct saving_insn *saving_insn(const struct step *s)
 	return NULL;
 }
 
-static int64_t displacement(const struct step *s)
+static int64_t step_displacement(const struct step *s)
 {
 	const struct x86_insn *in = &s->insn;
 	int32_t wide = 0;
@@ -83,7 +83,8 @@ bool fragment_saves_x87(const struct step *s) { return saving_insn(s); }
 
 bool fragment_reaches_x87(const struct step *s)
 {
-	return !(s->insn.traits & X86_ADDRESS32) && displacement(s) <= INT32_MAX - XSTATE_BV_AT;
+	return !(s->insn.traits & X86_ADDRESS32) &&
+	       step_displacement(s) <= INT32_MAX - XSTATE_BV_AT;
 }
 
 /* Its ModRM byte, and SIB, with a 32-bit displacement; reg: the other operand's number. Without a
@@ -97,7 +98,7 @@ static void emit_operand(struct emitter *e, const struct step *s, unsigned reg, 
 	emit_u8(e, (uint8_t)((no_base ? 0 : 0x80) | reg << 3 | (modrm & 7)));
 	if (has_sib)
 		emit_u8(e, (uint8_t)sib);
-	emit_u32(e, (uint32_t)displacement(s) + at);
+	emit_u32(e, (uint32_t)step_displacement(s) + at);
 }
 
 /* What comes before the opcode: W is REX.W or 0. */
@@ -117,7 +118,7 @@ static void emit_made(struct translation *t, const struct step *s, struct step *
 	int rc = x86_decode(made->bytes, sizeof made->bytes, &made->insn);
 
 	assert(!rc);
-	made->pc = behind(s) - made->insn.len;
+	made->pc = step_end(s) - made->insn.len;
 	fragment_emit_plain(t, made);
 }
 
@@ -191,6 +192,6 @@ void fragment_emit_x87_save(struct translation *t, const struct step *s, int fir
 		if (t->state_map[i].at >= clears ||
 		    t->state_map[i].pc != (int32_t)(int64_t)(s->pc - t->pc))
 			t->state_map[i].state |= STATE_BETWEEN;
-	t->at_pc = behind(s);
+	t->at_pc = step_end(s);
 	fragment_map_state(t, NULL, 0, 0);
 }

@@ -35,13 +35,13 @@ void lookahead_begin(struct lookahead *l, uint32_t least)
 	l->count = 0;
 }
 
-static void add(struct lookahead *l, const struct lookahead_entry *lead)
+static void add_entry(struct lookahead *l, const struct lookahead_entry *lead)
 {
 	if (lead->likelihood >= l->least && l->count < LOOKAHEAD_MAX)
 		l->entries[l->count++] = *lead;
 }
 
-static uint32_t both(uint32_t a, uint32_t b) { return a * b / LOOKAHEAD_CERTAIN; }
+static uint32_t gcd_or_other(uint32_t a, uint32_t b) { return a * b / LOOKAHEAD_CERTAIN; }
 
 void lookahead_add(struct lookahead *l, const struct code_cache *c, uint32_t fragment,
 		   uint32_t likelihood)
@@ -56,24 +56,29 @@ void lookahead_add(struct lookahead *l, const struct code_cache *c, uint32_t fra
 		const struct cache_exit *x = &c->exits[exit];
 
 		if (x->conditional)
-			at_end = both(at_end, STAYS) > END_LEAST ? both(at_end, STAYS) : END_LEAST;
+			at_end = gcd_or_other(at_end, STAYS) > END_LEAST
+					 ? gcd_or_other(at_end, STAYS)
+					 : END_LEAST;
 		if (x->kind == EXIT_LINK && x->linked == FRAGMENT_NONE)
-			add(l, &(struct lookahead_entry){
-				       .pc = x->target,
-				       .likelihood = both(
-					       likelihood,
-					       x->conditional
-						       ? when_taken((int64_t)(x->target - frag->pc))
-						       : at_end)});
+			add_entry(l,
+				  &(struct lookahead_entry){
+					  .pc = x->target,
+					  .likelihood = gcd_or_other(
+						  likelihood,
+						  x->conditional ? when_taken((int64_t)(x->target -
+											frag->pc))
+								 : at_end)});
 	}
 	if (frag->returns_to)
-		add(l, &(struct lookahead_entry){.pc = frag->returns_to,
-						 .likelihood = both(likelihood, at_end),
-						 .indirect = true});
+		add_entry(l,
+			  &(struct lookahead_entry){.pc = frag->returns_to,
+						    .likelihood = gcd_or_other(likelihood, at_end),
+						    .indirect = true});
 	if (frag->slot)
-		add(l, &(struct lookahead_entry){.slot = frag->slot,
-						 .likelihood = both(likelihood, at_end),
-						 .indirect = true});
+		add_entry(l,
+			  &(struct lookahead_entry){.slot = frag->slot,
+						    .likelihood = gcd_or_other(likelihood, at_end),
+						    .indirect = true});
 }
 
 bool lookahead_take(struct lookahead *l, struct lookahead_entry *lead)

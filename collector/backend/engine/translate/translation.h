@@ -127,12 +127,12 @@ struct translation {
 					   none */
 };
 
-static inline uint64_t behind(const struct step *s) { return s->pc + s->insn.len; }
+static inline uint64_t step_end(const struct step *s) { return s->pc + s->insn.len; }
 
 /* Of a direct branch; and what a rip-relative operand refers to. */
-static inline uint64_t target_of(const struct step *s)
+static inline uint64_t step_target(const struct step *s)
 {
-	return behind(s) + (uint64_t)s->insn.displacement;
+	return step_end(s) + (uint64_t)s->insn.displacement;
 }
 
 static inline bool is_conditional(const struct step *s)

@@ -7,7 +7,7 @@ enum {
 	ENTRY_BYTES = 256, /* more than an indirect entry has */
 };
 
-static bool goes_on(const struct step *s)
+static bool step_falls_through(const struct step *s)
 {
 	return s->insn.class == BT_INSN_PLAIN || is_conditional(s);
 }
@@ -79,7 +79,7 @@ static void emit_exits(struct translation *t)
 	if (t->check_site) {
 		const struct step *s = &t->steps[t->check_at];
 		struct cache_exit x = {.kind = EXIT_STOP,
-				       .target = t->check_flags ? behind(s) : s->pc,
+				       .target = t->check_flags ? step_end(s) : s->pc,
 				       .goes_on = !t->cache->kind.ticks};
 
 		fragment_emit_safe_point_cold(t, &trap);
@@ -135,8 +135,8 @@ static void emit_fragment(struct translation *t, bool indirect)
 			   skips ? t->check_back : t->fragment.body - t->fragment.start);
 	if (t->ends_outside)
 		fragment_emit_end(t, t->next, EXIT_OUTSIDE);
-	else if (goes_on(&t->steps[t->count - 1]))
-		fragment_emit_end(t, behind(&t->steps[t->count - 1]), EXIT_LINK);
+	else if (step_falls_through(&t->steps[t->count - 1]))
+		fragment_emit_end(t, step_end(&t->steps[t->count - 1]), EXIT_LINK);
 	if (!t->at_pc)
 		t->at_pc = t->pc;
 	fragment_map_state(t, NULL, STATE_BETWEEN, 0);
@@ -161,13 +161,13 @@ static void note_lookahead(struct translation *t)
 	if (t->ends_outside)
 		return;
 	if (last->insn.class == BT_INSN_CALL || last->insn.class == BT_INSN_ICALL)
-		t->fragment.returns_to = behind(last);
+		t->fragment.returns_to = step_end(last);
 	if ((last->insn.class == BT_INSN_IJMP || last->insn.class == BT_INSN_ICALL) &&
 	    last->insn.traits & X86_RIP_RELATIVE && !(last->insn.traits & X86_SEGMENT))
-		t->fragment.slot = target_of(last);
+		t->fragment.slot = step_target(last);
 }
 
-static uint32_t build(struct translation *t, bool indirect)
+static uint32_t build_fragment(struct translation *t, bool indirect)
 {
 	struct code_cache *c = t->cache;
 	uint8_t *bytes;
@@ -223,7 +223,7 @@ uint32_t translator_translate(struct code_cache *c, const struct code_source *so
 		fragment_plan_rounds(t);
 		t->marked = source->is_marked && c->fragment_count < MARKS &&
 			    source->is_marked(source->arg, pc);
-		number = build(t, indirect);
+		number = build_fragment(t, indirect);
 		if (number ==
 		    FRAGMENT_NONE) /* half a fragment has left exits and state maps: begin anew */
 			code_cache_clear(c);

@@ -5,8 +5,8 @@
  *
  * A call without a row is taken for one that may write at each of its arguments, as far as the
  * largest number among them says (any_argument()). In a call that is newer than this table, the
- * memory that arguments point to is searched for addresses, too (structures()). Calls of 32-bit
- * code may write everywhere.
+ * memory that arguments point to is searched for addresses, too (show_structures()). Calls of
+ * 32-bit code may write everywhere.
  *
  * The other functions answer one question each about a call, by a switch over its number: whether
  * watching ends with it, whether contents change without a write, which memory is never to be
@@ -58,17 +58,17 @@ struct shower {
 };
 
 /* Gives a range, also a low one: it may begin below all mappings and reach into them. */
-static void show(const struct shower *s, uint64_t start, uint64_t n)
+static void show_range(const struct shower *s, uint64_t start, uint64_t n)
 {
 	if (n)
 		s->range(s->arg, start, start + n < start ? UINT64_MAX : start + n);
 }
 
 /* Gives a range at a number that may be an address. */
-static void guess(const struct shower *s, uint64_t start, uint64_t n)
+static void show_if_address(const struct shower *s, uint64_t start, uint64_t n)
 {
 	if (start >= LOWEST)
-		show(s, start, n);
+		show_range(s, start, n);
 }
 
 /* A call whose arguments are unknown: each may be an address, of memory as long as the largest of
@@ -82,14 +82,14 @@ static void any_argument(const struct shower *s)
 			most = s->task->syscall.args[i];
 	reach = REACH_MIN + most + REACH_FACTOR * (most < REACH_COUNT ? most : REACH_COUNT);
 	for (int i = 0; i < 6; i++)
-		guess(s, s->task->syscall.args[i], reach);
+		show_if_address(s, s->task->syscall.args[i], reach);
 }
 
 /* A call without a length: each argument may be the address of a small structure. */
 static void small_arguments(const struct shower *s)
 {
 	for (int i = 0; i < 6; i++)
-		guess(s, s->task->syscall.args[i], SMALL);
+		show_if_address(s, s->task->syscall.args[i], SMALL);
 }
 
 /* Sets of descriptors: a bit each, in words. */
@@ -99,39 +99,39 @@ static void descriptor_sets(const struct shower *s)
 
 	small_arguments(s);
 	for (int i = 1; i < 4; i++)
-		show(s, s->task->syscall.args[i], n);
+		show_range(s, s->task->syscall.args[i], n);
 }
 
 static void second_buffer(const struct shower *s)
 {
-	show(s, s->task->syscall.args[1], s->task->syscall.args[2]);
+	show_range(s, s->task->syscall.args[1], s->task->syscall.args[2]);
 }
 
-static void received(const struct shower *s)
+static void show_received(const struct shower *s)
 {
 	second_buffer(s);
-	show(s, s->task->syscall.args[4], SMALL);
-	show(s, s->task->syscall.args[5], SMALL);
+	show_range(s, s->task->syscall.args[4], SMALL);
+	show_range(s, s->task->syscall.args[5], SMALL);
 }
 
 static void poll_entries(const struct shower *s)
 {
-	show(s, s->task->syscall.args[0], s->task->syscall.args[1] * 8);
+	show_range(s, s->task->syscall.args[0], s->task->syscall.args[1] * 8);
 }
 
 /* The kernel also writes the time that is left. */
 static void timed_poll_entries(const struct shower *s)
 {
 	poll_entries(s);
-	show(s, s->task->syscall.args[2], SMALL);
+	show_range(s, s->task->syscall.args[2], SMALL);
 }
 
 static void epoll_entries(const struct shower *s)
 {
-	show(s, s->task->syscall.args[1], s->task->syscall.args[2] * 12);
+	show_range(s, s->task->syscall.args[1], s->task->syscall.args[2] * 12);
 }
 
-static void iovecs(const struct shower *s, uint64_t at, uint64_t n)
+static void show_iovecs(const struct shower *s, uint64_t at, uint64_t n)
 {
 	uint64_t v[2 * 64];
 
@@ -140,46 +140,46 @@ static void iovecs(const struct shower *s, uint64_t at, uint64_t n)
 		if (tracee_read(s->task->host_tid, at + done * 16, v, now * 16) != now * 16)
 			return;
 		for (uint64_t i = 0; i < now; i++)
-			show(s, v[2 * i], v[2 * i + 1]);
+			show_range(s, v[2 * i], v[2 * i + 1]);
 	}
 }
 
-static void message(const struct shower *s, uint64_t at)
+static void show_message(const struct shower *s, uint64_t at)
 {
 	uint64_t m[7]; /* struct msghdr: name, its length; vectors, their number; control, its
 			  length; flags */
 
-	show(s, at, sizeof m);
+	show_range(s, at, sizeof m);
 	if (tracee_read(s->task->host_tid, at, m, sizeof m) != sizeof m)
 		return;
-	show(s, m[0], m[1] & UINT32_MAX);
-	iovecs(s, m[2], m[3]);
-	show(s, m[4], m[5]);
+	show_range(s, m[0], m[1] & UINT32_MAX);
+	show_iovecs(s, m[2], m[3]);
+	show_range(s, m[4], m[5]);
 }
 
 static void second_iovecs(const struct shower *s)
 {
 	any_argument(s);
-	iovecs(s, s->task->syscall.args[1], s->task->syscall.args[2]);
+	show_iovecs(s, s->task->syscall.args[1], s->task->syscall.args[2]);
 }
 
 static void remote_iovecs(const struct shower *s)
 {
 	second_iovecs(s);
-	iovecs(s, s->task->syscall.args[3], s->task->syscall.args[4]);
+	show_iovecs(s, s->task->syscall.args[3], s->task->syscall.args[4]);
 }
 
-static void one_message(const struct shower *s) { message(s, s->task->syscall.args[1]); }
+static void one_message(const struct shower *s) { show_message(s, s->task->syscall.args[1]); }
 
-static void messages(const struct shower *s)
+static void show_messages(const struct shower *s)
 {
 	any_argument(s);
 	for (uint64_t i = 0; i < s->task->syscall.args[2] && i < IOVECS_MAX; i++)
-		message(s, s->task->syscall.args[1] + i * MESSAGE_SIZE);
+		show_message(s, s->task->syscall.args[1] + i * MESSAGE_SIZE);
 }
 
 /* A structure may hold addresses, with lengths behind them. */
-static void structures(const struct shower *s)
+static void show_structures(const struct shower *s)
 {
 	uint64_t words[SCAN_MAX / 8];
 	size_t n;
@@ -191,9 +191,10 @@ static void structures(const struct shower *s)
 		n = tracee_read(s->task->host_tid, s->task->syscall.args[i], words, sizeof words) /
 		    8;
 		for (size_t k = 0; k < n; k++)
-			guess(s, words[k],
-			      REACH_MIN +
-				      (k + 1 < n && words[k + 1] <= UINT32_MAX ? words[k + 1] : 0));
+			show_if_address(s, words[k],
+					REACH_MIN + (k + 1 < n && words[k + 1] <= UINT32_MAX
+							     ? words[k + 1]
+							     : 0));
 	}
 }
 
@@ -201,39 +202,39 @@ static void socket_option(const struct shower *s)
 {
 	if ((int)s->task->syscall.args[1] == IPPROTO_TCP &&
 	    (int)s->task->syscall.args[2] == OPTION_ZEROCOPY)
-		structures(s);
+		show_structures(s);
 	else
 		any_argument(s);
 }
 
 /* struct xattr_args: an address, a length. */
-static void attribute(const struct shower *s)
+static void show_attribute(const struct shower *s)
 {
 	uint64_t args[2];
 
 	if (tracee_read(s->task->host_tid, s->task->syscall.args[4], args, sizeof args) ==
 	    sizeof args)
-		show(s, args[0], args[1] & UINT32_MAX);
+		show_range(s, args[0], args[1] & UINT32_MAX);
 }
 
 /* A number for each page. */
 static void states_of_pages(const struct shower *s)
 {
-	show(s, s->task->syscall.args[4], s->task->syscall.args[1] * sizeof(int));
+	show_range(s, s->task->syscall.args[4], s->task->syscall.args[1] * sizeof(int));
 }
 
 static void first_range(const struct shower *s)
 {
-	show(s, s->task->syscall.args[0], s->task->syscall.args[1]);
+	show_range(s, s->task->syscall.args[0], s->task->syscall.args[1]);
 }
 
-static void everything(const struct shower *s) { s->range(s->arg, 0, UINT64_MAX); }
+static void show_everything(const struct shower *s) { s->range(s->arg, 0, UINT64_MAX); }
 
 /* With PROT_GROWSDOWN it begins where the mapping does, which may have grown by itself. */
 static void protected_range(const struct shower *s)
 {
 	if (s->task->syscall.args[2] & PROT_GROWSDOWN)
-		everything(s);
+		show_everything(s);
 	else
 		first_range(s);
 }
@@ -248,7 +249,7 @@ static void moved_mapping(const struct shower *s)
 {
 	first_range(s);
 	if (s->task->syscall.args[3] & MREMAP_FIXED)
-		show(s, s->task->syscall.args[4], s->task->syscall.args[2]);
+		show_range(s, s->task->syscall.args[4], s->task->syscall.args[2]);
 }
 
 /* Memory behind the new end goes, up to the old end if that is known. It comes back as other pages.
@@ -258,10 +259,10 @@ static void heap_behind(const struct shower *s)
 	uint64_t end = s->task->process->space->heap_end, new = s->task->syscall.args[0];
 
 	if (new && (!end || new < end))
-		show(s, new, end ? page_up(end - new) : UINT64_MAX);
+		show_range(s, new, end ? page_up(end - new) : UINT64_MAX);
 }
 
-static void nothing(const struct shower *s) { (void)s; }
+static void show_nothing(const struct shower *s) { (void)s; }
 
 static const struct {
 	uint16_t nr;
@@ -275,31 +276,31 @@ static const struct {
 	{SYS_madvise, first_range},
 	{SYS_mremap, moved_mapping},
 	{SYS_remap_file_pages, first_range},
-	{SYS_shmat, everything},
+	{SYS_shmat, show_everything},
 	{SYS_brk, heap_behind},
 	{SYS_process_madvise, remote_iovecs},
-	{SYS_munlockall, nothing},
+	{SYS_munlockall, show_nothing},
 	{SYS_readv, second_iovecs},
 	{SYS_preadv, second_iovecs},
 	{SYS_preadv2, second_iovecs},
 	{SYS_recvmsg, one_message},
-	{SYS_recvmmsg, messages},
+	{SYS_recvmmsg, show_messages},
 	{SYS_vmsplice, second_iovecs},
 	{SYS_getsockopt, socket_option},
-	{SYSCALL_GETXATTRAT, attribute},
+	{SYSCALL_GETXATTRAT, show_attribute},
 	{SYS_move_pages, states_of_pages},
 	{SYS_process_vm_readv, remote_iovecs},
 	{SYS_process_vm_writev, remote_iovecs},
-	{SYS_ioctl, structures},
-	{SYS_clone3, structures},
-	{SYS_bpf, structures},
-	{SYS_keyctl, structures},
-	{SYS_ptrace, structures},
-	{SYS_io_submit, structures},
-	{SYS_futex_waitv, structures},
+	{SYS_ioctl, show_structures},
+	{SYS_clone3, show_structures},
+	{SYS_bpf, show_structures},
+	{SYS_keyctl, show_structures},
+	{SYS_ptrace, show_structures},
+	{SYS_io_submit, show_structures},
+	{SYS_futex_waitv, show_structures},
 	{SYS_read, second_buffer},
 	{SYS_pread64, second_buffer},
-	{SYS_recvfrom, received},
+	{SYS_recvfrom, show_received},
 	{SYS_getdents64, second_buffer},
 	{SYS_readlink, second_buffer},
 	{SYS_poll, poll_entries},
@@ -330,23 +331,23 @@ static const struct {
 	{SYS_getrusage, small_arguments},
 	{SYS_times, small_arguments},
 	{SYS_uname, small_arguments},
-	{SYS_lseek, nothing},
-	{SYS_openat, nothing},
-	{SYS_open, nothing},
-	{SYS_writev, nothing},
-	{SYS_sendto, nothing},
-	{SYS_sendmsg, nothing},
-	{SYS_tgkill, nothing},
-	{SYS_epoll_ctl, nothing},
-	{SYS_exit, nothing},
-	{SYS_exit_group, nothing},
-	{SYS_write, nothing},
-	{SYS_pwrite64, nothing},
-	{SYS_close, nothing},
-	{SYS_sched_yield, nothing},
-	{SYS_rt_sigreturn, nothing},
-	{SYS_gettid, nothing},
-	{SYS_getpid, nothing},
+	{SYS_lseek, show_nothing},
+	{SYS_openat, show_nothing},
+	{SYS_open, show_nothing},
+	{SYS_writev, show_nothing},
+	{SYS_sendto, show_nothing},
+	{SYS_sendmsg, show_nothing},
+	{SYS_tgkill, show_nothing},
+	{SYS_epoll_ctl, show_nothing},
+	{SYS_exit, show_nothing},
+	{SYS_exit_group, show_nothing},
+	{SYS_write, show_nothing},
+	{SYS_pwrite64, show_nothing},
+	{SYS_close, show_nothing},
+	{SYS_sched_yield, show_nothing},
+	{SYS_rt_sigreturn, show_nothing},
+	{SYS_gettid, show_nothing},
+	{SYS_getpid, show_nothing},
 };
 
 void watch_syscall_ranges(const struct task *task,
@@ -355,7 +356,7 @@ void watch_syscall_ranges(const struct task *task,
 	const struct shower s = {task, range, arg};
 
 	if (task->syscall.compat) {
-		everything(&s);
+		show_everything(&s);
 		return;
 	}
 	for (size_t i = 0; i < ARRAY_SIZE(rows); i++)
@@ -366,7 +367,7 @@ void watch_syscall_ranges(const struct task *task,
 	if (task->syscall.nr < POLICY_KNOWN)
 		any_argument(&s);
 	else
-		structures(&s);
+		show_structures(&s);
 }
 
 void watch_syscall_replaced(const struct task *task,
@@ -377,25 +378,25 @@ void watch_syscall_replaced(const struct task *task,
 	bool mapped = !call_has_failed(result);
 
 	if (task->syscall.compat) {
-		everything(&s);
+		show_everything(&s);
 		return;
 	}
 	switch (task->syscall.nr) {
 	case SYS_mmap:
-		show(&s, result, mapped ? args[1] : 0);
+		show_range(&s, result, mapped ? args[1] : 0);
 		break;
 	case SYS_mremap:
-		show(&s, args[0], args[1]);
-		show(&s, result, mapped ? args[2] : 0);
+		show_range(&s, args[0], args[1]);
+		show_range(&s, result, mapped ? args[2] : 0);
 		break;
 	case SYS_munmap:
 	case SYS_madvise:
 	case SYS_remap_file_pages:
-		show(&s, args[0], args[1]);
+		show_range(&s, args[0], args[1]);
 		break;
 	case SYS_shmat:
 	case SYS_process_madvise:
-		everything(&s);
+		show_everything(&s);
 		break;
 	default:
 		break;

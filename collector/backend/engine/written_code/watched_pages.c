@@ -107,7 +107,7 @@ bool watched_copy(struct watched_pages *to, const struct watched_pages *from)
 }
 
 /* The index of the first page at addr or above. */
-static size_t place_of(const struct watched_pages *w, uint64_t addr)
+static size_t page_index(const struct watched_pages *w, uint64_t addr)
 {
 	size_t low = 0, high = w->count;
 
@@ -124,7 +124,7 @@ static size_t place_of(const struct watched_pages *w, uint64_t addr)
 
 struct watched_page *watched_find(const struct watched_pages *w, uint64_t addr)
 {
-	size_t at = place_of(w, addr);
+	size_t at = page_index(w, addr);
 
 	return at < w->count && w->pages[at]->addr == addr ? w->pages[at] : NULL;
 }
@@ -142,7 +142,7 @@ static void forget_idle(struct watched_pages *w)
 	w->count = kept;
 }
 
-static bool grow(struct watched_pages *w)
+static bool grow_pages(struct watched_pages *w)
 {
 	size_t cap = w->cap ? w->cap * 2 : 64;
 	struct watched_page **pages;
@@ -168,13 +168,13 @@ struct watched_page *watched_add(struct watched_pages *w, uint64_t addr)
 
 	if (p)
 		return p;
-	if (!grow(w))
+	if (!grow_pages(w))
 		return NULL;
 	p = calloc(1, sizeof *p);
 	if (!p)
 		return NULL;
 	p->addr = addr;
-	at = place_of(w, addr);
+	at = page_index(w, addr);
 	memmove(w->pages + at + 1, w->pages + at, (w->count - at) * sizeof *w->pages);
 	w->pages[at] = p;
 	w->count++;
@@ -185,7 +185,8 @@ struct watched_page *watched_protected(const struct watched_pages *w, uint64_t s
 {
 	if (!w->protected || start >= end)
 		return NULL;
-	for (size_t i = place_of(w, page_down(start)); i < w->count && w->pages[i]->addr < end; i++)
+	for (size_t i = page_index(w, page_down(start)); i < w->count && w->pages[i]->addr < end;
+	     i++)
 		if (w->pages[i]->state == WATCH_PROTECTED)
 			return w->pages[i];
 	return NULL;
@@ -195,7 +196,7 @@ uint64_t watched_run(const struct watched_pages *w, const struct watched_page *p
 {
 	uint64_t at = p->addr;
 
-	for (size_t i = place_of(w, at); i < w->count && at < end; i++) {
+	for (size_t i = page_index(w, at); i < w->count && at < end; i++) {
 		const struct watched_page *q = w->pages[i];
 
 		if (q->addr != at || q->state != WATCH_PROTECTED || q->prot != p->prot)
@@ -216,7 +217,7 @@ static void set_state(struct watched_pages *w, struct watched_page *p, enum watc
 }
 
 /* Halves the heat for the time that has passed since *time. */
-static void cool(uint32_t *heat, uint64_t *time, uint64_t now)
+static void cool_heat(uint32_t *heat, uint64_t *time, uint64_t now)
 {
 	uint64_t halvings = (now - *time) / HEAT_HALVES_NS;
 
@@ -229,8 +230,8 @@ static void cool(uint32_t *heat, uint64_t *time, uint64_t now)
 void watched_opened(struct watched_pages *w, struct watched_page *p, uint64_t now)
 {
 	set_state(w, p, WATCH_OPEN);
-	cool(&p->heat, &p->heat_time, now);
-	cool(&w->heat, &w->heat_time, now);
+	cool_heat(&p->heat, &p->heat_time, now);
+	cool_heat(&w->heat, &w->heat_time, now);
 	p->heat++;
 	w->heat++;
 	while (p->backoff &&
@@ -250,8 +251,8 @@ void watched_protect(struct watched_pages *w, struct watched_page *p, uint64_t n
 
 bool watched_is_hot(struct watched_pages *w, struct watched_page *p, uint64_t now)
 {
-	cool(&p->heat, &p->heat_time, now);
-	cool(&w->heat, &w->heat_time, now);
+	cool_heat(&p->heat, &p->heat_time, now);
+	cool_heat(&w->heat, &w->heat_time, now);
 	return p->heat > HEAT_MAX || (w->heat > ALL_HEAT_MAX && p->heat > 1);
 }
 

@@ -427,7 +427,7 @@ static void take_the_rest(struct scan *s, struct x86_insn *insn, unsigned modrm)
 }
 
 /* Returns false when it is no instruction. */
-static bool scan(struct scan *s, struct x86_insn *insn)
+static bool scan_insn(struct scan *s, struct x86_insn *insn)
 {
 	unsigned modrm, regs;
 
@@ -462,7 +462,7 @@ int x86_decode(const uint8_t *bytes, size_t n, struct x86_insn *insn)
 		s.bytes = padded;
 	}
 	*insn = (struct x86_insn){0};
-	valid = scan(&s, insn);
+	valid = scan_insn(&s, insn);
 	if (valid && s.at <= n && s.at <= BT_INSN_MAX)
 		return 0;
 	*insn = (struct x86_insn){0};
