@@ -39,6 +39,11 @@ struct branch_log_record {
  * two or three. */
 static inline uint64_t branch_log_written(uint64_t bits) { return ~bits; }
 static inline uint64_t branch_log_bits(uint64_t written) { return ~written; }
+/* How many conditionals the bits are of: those below the sentinel. */
+static inline unsigned branch_log_conditionals(uint64_t bits)
+{
+	return (unsigned)__builtin_clzll(bits | 1) ^ 63;
+}
 /* Code writes neither: no sentinel, or one with nothing above it. */
 static inline bool branch_log_bits_are_wrong(uint64_t bits) { return (int64_t)bits <= 0; }
 

@@ -88,11 +88,6 @@ static inline struct block *block_at(const struct branch_log *log, uint64_t numb
 	return log->blocks[number % log->state_map];
 }
 
-static inline unsigned conditional_count(uint64_t bits)
-{
-	return (unsigned)__builtin_clzll(bits | 1) ^ 63;
-}
-
 static inline uint64_t shown_tick(const struct branch_log *log, uint64_t tick)
 {
 	return log->tick_unknown ? BT_TICKS_UNKNOWN : tick;

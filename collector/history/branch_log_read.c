@@ -26,7 +26,7 @@ uint64_t branch_log_slot_ticks(const struct branch_log_record *slot)
 	if (slot->kind == BRANCH_LOG_ROUNDS)
 		return 0;
 	if (slot->kind <= SLOT_BAD || slot->kind == SLOT_END)
-		return conditional_count(slot->bits);
+		return branch_log_conditionals(slot->bits);
 	return slot->kind == SLOT_BRANCH && unpacked_tick(slot);
 }
 

@@ -344,9 +344,9 @@ static uint64_t branches_at(const struct branch_log *log, const struct log_place
 	struct log_unit u;
 
 	if (slot->kind <= BRANCH_LOG_MISS)
-		return conditional_count(slot->bits) + (slot->kind <= BRANCH_LOG_LOOP);
+		return branch_log_conditionals(slot->bits) + (slot->kind <= BRANCH_LOG_LOOP);
 	if (slot->kind == SLOT_END)
-		return conditional_count(slot->bits);
+		return branch_log_conditionals(slot->bits);
 	if (slot->kind != SLOT_REPEAT && slot->kind != BRANCH_LOG_ROUNDS)
 		return slot->kind == SLOT_BRANCH;
 	reader_start_inside(&r, log, p->block, p->slot);

@@ -107,7 +107,7 @@ bool page_lists_add(struct page_lists *l, uint64_t start, uint64_t end, uint32_t
 	return true;
 }
 
-struct walk {
+struct page_walk {
 	struct page_lists *lists;
 	uint64_t first, last; /* pages */
 	bool (*keep)(void *arg, uint32_t number);
@@ -117,7 +117,7 @@ struct walk {
 /* Whether nothing is left on the page. */
 static bool walk_page(void *arg, struct hash_slot *page)
 {
-	const struct walk *w = arg;
+	const struct page_walk *w = arg;
 	struct page_lists *l = w->lists;
 	uint32_t first = (uint32_t)page->number, *at = &first;
 
@@ -141,7 +141,7 @@ static bool walk_page(void *arg, struct hash_slot *page)
 void page_lists_walk(struct page_lists *l, uint64_t start, uint64_t end,
 		     bool (*keep)(void *arg, uint32_t number), void *arg)
 {
-	struct walk w = {l, page_number(start), page_number(end - 1), keep, arg};
+	struct page_walk w = {l, page_number(start), page_number(end - 1), keep, arg};
 
 	if (start >= end)
 		return;

@@ -61,7 +61,7 @@ static bool waits_for_all(const struct task *task)
 }
 
 /* The registers with the buffer and the count of a transfer. */
-static const struct form {
+static const struct transfer_syscall {
 	uint16_t nr;
 	bool advances; /* the buffer must be moved on; else the kernel keeps the position itself */
 	size_t buffer, count;
@@ -82,7 +82,7 @@ static uint64_t *reg_at(struct bt_regs *regs, size_t offset)
 	return (uint64_t *)(void *)((char *)regs + offset);
 }
 
-static const struct form *transfer_syscall(const struct bt_regs *regs)
+static const struct transfer_syscall *find_transfer_syscall(const struct bt_regs *regs)
 {
 	for (size_t i = 0; i < ARRAY_SIZE(forms); i++)
 		if (forms[i].nr == regs->orig_rax)
@@ -93,22 +93,23 @@ static const struct form *transfer_syscall(const struct bt_regs *regs)
 bool cut_transfer_may_be_short(const struct task *task)
 {
 	struct bt_regs regs = task->regs;
-	const struct form *f = tracee_is_in_64_bit(&regs) ? transfer_syscall(&regs) : NULL;
+	const struct transfer_syscall *f =
+		tracee_is_in_64_bit(&regs) ? find_transfer_syscall(&regs) : NULL;
 
 	return f && (int64_t)regs.rax > 0 && regs.rax < *reg_at(&regs, f->count);
 }
 
 bool cut_transfer_is_short(const struct task *task)
 {
-	const struct form *f =
-		cut_transfer_may_be_short(task) ? transfer_syscall(&task->regs) : NULL;
+	const struct transfer_syscall *f =
+		cut_transfer_may_be_short(task) ? find_transfer_syscall(&task->regs) : NULL;
 
 	return f && (!f->applies || f->applies(task));
 }
 
 void cut_transfer_again(struct task *task, bool rewinds)
 {
-	const struct form *f = transfer_syscall(&task->regs);
+	const struct transfer_syscall *f = find_transfer_syscall(&task->regs);
 	struct cut_transfer *t = &task->transfer;
 	uint64_t moved = (int64_t)task->regs.rax > 0 ? task->regs.rax : 0,
 		 *count = reg_at(&task->regs, f->count), *buffer = reg_at(&task->regs, f->buffer);
@@ -140,7 +141,7 @@ void cut_transfer_begun(struct task *task) { task->transfer.rewound = false; }
 
 void cut_transfer_end(struct task *task)
 {
-	const struct form *f = transfer_syscall(&task->regs);
+	const struct transfer_syscall *f = find_transfer_syscall(&task->regs);
 	struct cut_transfer *t = &task->transfer;
 
 	if (!t->moved || !f)

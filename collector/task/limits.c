@@ -220,14 +220,14 @@ static void set_aside(struct limits *l, pid_t pid)
 /* ---- Whose limits a call is about ---- */
 
 /* Indices of a call's arguments; -1: it has no such argument. */
-struct form {
+struct limit_syscall {
 	uint16_t nr;
 	int8_t pid, resource, new, old;
 };
 
-static const struct form *limit_syscall(const struct tracee_syscall *call)
+static const struct limit_syscall *find_limit_syscall(const struct tracee_syscall *call)
 {
-	static const struct form forms[] = {
+	static const struct limit_syscall forms[] = {
 		{SYS_getrlimit, .pid = -1, .resource = 0, .new = -1, .old = 1},
 		{SYS_setrlimit, .pid = -1, .resource = 0, .new = 1, .old = -1},
 		{SYS_prlimit64, .pid = 0, .resource = 1, .new = 2, .old = 3},
@@ -239,7 +239,7 @@ static const struct form *limit_syscall(const struct tracee_syscall *call)
 	return NULL;
 }
 
-static enum limited limited_by(const struct form *f, const struct tracee_syscall *call)
+static enum limited limited_by(const struct limit_syscall *f, const struct tracee_syscall *call)
 {
 	enum limited which = 0;
 
@@ -307,7 +307,7 @@ static struct process *process_known_as(const struct task_table *t, const struct
 }
 
 static struct process *target_process(const struct task_table *t, const struct task *task,
-				      const struct form *f)
+				      const struct limit_syscall *f)
 {
 	pid_t pid = f->pid < 0 ? 0 : (pid_t)task->syscall.args[f->pid];
 
@@ -391,7 +391,7 @@ static void undo_redirect(struct task *task, const struct limits_syscall *c, int
 
 void limits_syscall_entered(const struct task_table *t, struct task *task)
 {
-	const struct form *f = limit_syscall(&task->syscall);
+	const struct limit_syscall *f = find_limit_syscall(&task->syscall);
 	struct limits_syscall *c = &task->limits_syscall;
 	enum limited which = f ? limited_by(f, &task->syscall) : LIMITED;
 	struct process *p;
@@ -428,7 +428,7 @@ static void correct_old(const struct task *task, const struct limits_syscall *c,
 void limits_syscall_left(const struct task_table *t, struct task *task)
 {
 	struct limits_syscall *c = &task->limits_syscall;
-	const struct form *f = limit_syscall(&task->syscall);
+	const struct limit_syscall *f = find_limit_syscall(&task->syscall);
 	int64_t result = (int64_t)task->regs.rax;
 	struct process *p = c->target ? process_by_pid(t, c->target) : NULL;
 

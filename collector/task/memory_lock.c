@@ -12,7 +12,7 @@
 #include "collector/tracee/tracee.h"
 #include "lib/page.h"
 
-struct piece {
+struct locked_piece {
 	uint64_t start, size;
 };
 
@@ -39,11 +39,11 @@ static bool would_fit(const struct task *task, const struct limits_share *share)
 }
 
 /* All mappings but the backend's memory: an array to be freed, NULL without memory. */
-static struct piece *read_pieces(pid_t tid, const struct limits_share *share, size_t *count)
+static struct locked_piece *read_pieces(pid_t tid, const struct limits_share *share, size_t *count)
 {
 	uint64_t end = share->start + share->bytes[LIMITED_AS];
 	unsigned long long from, to;
-	struct piece *pieces = NULL;
+	struct locked_piece *pieces = NULL;
 	size_t n = 0, cap = 0, line_cap = 0;
 	char *line = NULL;
 	FILE *f = open_proc(tid, "maps");
@@ -53,14 +53,14 @@ static struct piece *read_pieces(pid_t tid, const struct limits_share *share, si
 		    (from >= share->start && from < end))
 			continue;
 		if (n == cap) {
-			struct piece *grown =
+			struct locked_piece *grown =
 				realloc(pieces, (cap = cap ? 2 * cap : 64) * sizeof *pieces);
 
 			if (!grown)
 				break;
 			pieces = grown;
 		}
-		pieces[n++] = (struct piece){from, to - from};
+		pieces[n++] = (struct locked_piece){from, to - from};
 	}
 	if (f)
 		fclose(f);
@@ -81,7 +81,7 @@ static void inject_call(struct task *task, long nr, uint64_t a, uint64_t b, uint
 static bool lock_pieces(struct task *task, const struct limits_share *share, unsigned flags)
 {
 	size_t count;
-	struct piece *pieces = read_pieces(task->host_tid, share, &count);
+	struct locked_piece *pieces = read_pieces(task->host_tid, share, &count);
 
 	if (!pieces)
 		return false;

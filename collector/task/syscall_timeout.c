@@ -24,7 +24,7 @@ enum timeout_unit {
 
 /* The register of a call's timeout, and what the call returns when it is over (the calls' manual
  * pages; signal(7) lists the calls that are not restarted). */
-static const struct form {
+static const struct timed_syscall {
 	uint16_t nr;
 	enum timeout_unit unit;
 	size_t timeout;
@@ -48,7 +48,7 @@ static const struct form {
 	{SYS_sendmsg, UNIT_SEND, offsetof(struct bt_regs, rdi), -EAGAIN},
 };
 
-static const struct form *timed_syscall(const struct bt_regs *regs)
+static const struct timed_syscall *find_timed_syscall(const struct bt_regs *regs)
 {
 	for (size_t i = 0; i < ARRAY_SIZE(forms); i++)
 		if (forms[i].nr == regs->orig_rax)
@@ -67,7 +67,7 @@ static uint64_t timeout_of_socket(const struct task *task, int there, int option
 }
 
 /* In nanoseconds, UINT64_MAX: none. */
-static uint64_t timeout_of(const struct task *task, const struct form *f)
+static uint64_t timeout_of(const struct task *task, const struct timed_syscall *f)
 {
 	uint64_t arg = *(const uint64_t *)(const void *)((const char *)&task->regs + f->timeout);
 	struct timespec t;
@@ -97,7 +97,7 @@ void syscall_timeout_begin(struct task *task, uint64_t now)
 
 bool syscall_timeout_is_over(struct task *task, uint64_t now, bool unseen, int64_t *result)
 {
-	const struct form *f = timed_syscall(&task->regs);
+	const struct timed_syscall *f = find_timed_syscall(&task->regs);
 	struct syscall_timeout *t = &task->timeout;
 
 	if (unseen)

@@ -569,8 +569,8 @@ int cache_enter(struct backend *b, struct task *task, bool indirect)
 	/* At the stop point's tick its transfers are counted. */
 	if (careful && (!ahead || !is_far_in_time(et, task_tick(task))))
 		return step_first(b, task);
-	if (task->process->space->extension)
-		((struct engine_space *)task->process->space->extension)->careful = careful;
+	if (engine_space_made(task))
+		engine_space_made(task)->careful = careful;
 	/* The cache has a gs of its own: the program's is to be put back. */
 	if (!(task->regs.eflags & (EFLAGS_TF | EFLAGS_AC)) && !has_failed_to_exec(&task->regs) &&
 	    tracee_is_in_64_bit(&task->regs) && tracee_can_set_base(task->regs.gs_base))
@@ -693,7 +693,7 @@ static bool may_stay(const struct backend *b, const struct task *task)
 
 bool cache_stay(struct backend *b, struct task *task, const struct bt_regs *raw)
 {
-	struct engine_space *es = task->process->space->extension;
+	struct engine_space *es = engine_space_made(task);
 	struct code_cache *c = es->cache;
 	struct fragment_source src = {.b = b, .task = task, .es = es, .alone = true, .stays = true};
 	uint32_t exit, fragment, way;
@@ -716,7 +716,7 @@ bool cache_stay(struct backend *b, struct task *task, const struct bt_regs *raw)
 
 bool cache_make_room(struct backend *b, struct task *task, struct stretch *s)
 {
-	struct engine_space *es = task->process->space->extension;
+	struct engine_space *es = engine_space_made(task);
 
 	/* What cache_enter() sees to from time to time, and the stop point that it looks at, are
 	 * not to be missed. */

@@ -83,7 +83,7 @@ uint64_t cache_watch_turn(const struct task *task, struct context *ctx, uint64_t
 void engine_waited_for(struct backend *b, struct task *task)
 {
 	struct engine_task *et = task->backend;
-	const struct engine_space *es = task->process->space->extension;
+	const struct engine_space *es = engine_space_made(task);
 	const struct turn_watch watch = watch_of(task);
 	const uint64_t waited = 1, mask = conditionals_mask(task);
 
@@ -151,7 +151,7 @@ static void find_task_spin(struct task *task, bool whole, struct spin *spin)
 {
 	struct looked_at l = {.task = task};
 	const struct spin_reader reader = {read_spin_code, read_memory, &l};
-	const struct engine_space *es = task->process->space->extension;
+	const struct engine_space *es = engine_space_made(task);
 
 	*spin = (struct spin){.kind = SPIN_NOT};
 	/* To read memory may be to wait for the program (userfaultfd(2)). */

@@ -31,11 +31,6 @@ enum {
 };
 #define X32_SYSCALL 0x40000000ull /* in the number of an x32 call */
 
-static struct engine_space *space_of(const struct task *task)
-{
-	return task->process ? task->process->space->extension : NULL;
-}
-
 /* ---- Which may be made ---- */
 
 /* Whether the program looks at the address of each call (Linux 6.4; before, nobody can tell). */
@@ -146,7 +141,7 @@ static bool may_serve_faults(const struct tracee_syscall *c)
 void cache_syscalls_entered(struct task *task)
 {
 	struct engine_task *et = task->backend;
-	struct engine_space *es = space_of(task);
+	struct engine_space *es = engine_space_made(task);
 	bool filtered, shared;
 
 	if (!es)
@@ -168,7 +163,7 @@ void cache_syscalls_entered(struct task *task)
 void cache_syscalls_left(struct task *task)
 {
 	struct engine_task *et = task->backend;
-	struct engine_space *es = space_of(task);
+	struct engine_space *es = engine_space_made(task);
 
 	if (es)
 		descriptors_left(&es->descriptors, &et->descriptors, &es->window, task->host_tid,
@@ -178,18 +173,13 @@ void cache_syscalls_left(struct task *task)
 void cache_syscalls_forget_task(struct task *task)
 {
 	struct engine_task *et = task->backend;
-	struct engine_space *es = space_of(task);
+	struct engine_space *es = engine_space_made(task);
 
 	if (es)
 		descriptors_forget_task(&es->descriptors, &et->descriptors);
 }
 
 /* ---- What was made ---- */
-
-static unsigned conditional_count(uint64_t bits)
-{
-	return (unsigned)__builtin_clzll(bits | 1) ^ 63;
-}
 
 /* The notes of the stretch, into es->notes: how many there are. Of what the program has scribbled
  * on them no more is believed than that. */
@@ -242,8 +232,9 @@ int cache_syscalls_take(struct task *task, struct engine_space *es, struct stret
 			return -BT_E_GONE;
 		call.tick = task_tick(task);
 		if (call.tick != BT_TICKS_UNKNOWN)
-			call.tick += et->ticks ? ticks_of(note->bits) - ticks_of(et->ticks_start)
-					       : conditional_count(branch_log_bits(note->bits));
+			call.tick += et->ticks
+					     ? ticks_of(note->bits) - ticks_of(et->ticks_start)
+					     : branch_log_conditionals(branch_log_bits(note->bits));
 		tick = call.tick = call.tick < tick ? tick : call.tick;
 		observer->ops->syscall(observer->arg, task, &call);
 		if (args)

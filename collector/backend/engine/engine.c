@@ -37,7 +37,7 @@
 int engine_step(struct backend *b, struct task *task, int signo, enum bt_signal_action action)
 {
 	const struct engine_space *es =
-		task->process->space->extension; /* also of one that is only stepped there */
+		engine_space_made(task); /* also of one that is only stepped there */
 	struct engine_task *et = task->backend;
 	int rc;
 
@@ -100,7 +100,7 @@ static void engine_stop_soon(struct backend *b, struct task *task)
 	const uint64_t now[3] = {UINT64_MAX, 1,
 				 et->ticks ? UINT64_MAX
 					   : 0}; /* limit (where history is kept), stop, mask */
-	struct engine_space *es = task->process ? task->process->space->extension : NULL;
+	struct engine_space *es = engine_space_made(task);
 	uint64_t calling = 0;
 
 	(void)b;
@@ -306,7 +306,7 @@ static int end_wait(struct task *task)
 static int engine_resume(struct backend *b, struct task *task, int signo,
 			 enum bt_signal_action action)
 {
-	struct engine_space *es = task->process->space->extension;
+	struct engine_space *es = engine_space_made(task);
 	struct engine_task *et = task->backend;
 
 	if (end_wait(task)) /* it was stopped meanwhile */
@@ -391,7 +391,7 @@ static bool jumped_there(const struct task *task)
  * has meanwhile made valid what was not. */
 static bool was_sent(const struct task *task, const siginfo_t *info)
 {
-	const struct engine_space *es = task->process->space->extension;
+	const struct engine_space *es = engine_space_made(task);
 	bool in_file =
 		info->si_signo == SIGBUS && info->si_code == BUS_ADRERR; /* which has grown */
 	bool paged = info->si_signo == SIGSEGV &&
@@ -495,7 +495,7 @@ static enum backend_stop on_signal(struct backend *b, struct task *task, struct 
 static enum backend_stop cache_interrupted(struct backend *b, struct task *task)
 {
 	struct engine_task *et = task->backend;
-	struct engine_space *es = task->process->space->extension;
+	struct engine_space *es = engine_space_made(task);
 	struct tracee_signals signals;
 	struct stretch s = {0};
 
@@ -522,7 +522,7 @@ static enum backend_stop cache_interrupted(struct backend *b, struct task *task)
 
 static enum backend_stop cache_stopped(struct backend *b, struct task *task, siginfo_t *info)
 {
-	struct engine_space *es = task->process->space->extension;
+	struct engine_space *es = engine_space_made(task);
 	struct stretch s = {0};
 	int swept;
 
@@ -591,7 +591,7 @@ static int engine_proceed(struct backend *b, struct task *task)
 
 static void engine_leave(struct backend *b, struct task *task)
 {
-	struct engine_space *es = task->process->space->extension;
+	struct engine_space *es = engine_space_made(task);
 
 	watch_forget_task(task);
 	(void)!end_wait(task);
@@ -647,7 +647,7 @@ static bool vsyscall_writes(const struct engine_space *es, const struct task *ta
 /* A signal while the stepper had the task. */
 static enum backend_stop step_signalled(struct backend *b, struct task *task, siginfo_t *info)
 {
-	struct engine_space *es = task->process->space->extension;
+	struct engine_space *es = engine_space_made(task);
 	uint64_t addr;
 
 	if (recognize_posted(task, info))
@@ -670,7 +670,7 @@ static enum backend_stop step_signalled(struct backend *b, struct task *task, si
 
 static void tell_scribbled(const struct backend *b, const struct task *task)
 {
-	struct engine_space *es = task->process ? task->process->space->extension : NULL;
+	struct engine_space *es = engine_space_made(task);
 
 	if (!es || !es->scribbled || es->scribbled_told)
 		return;
@@ -691,8 +691,8 @@ static void engine_exiting(struct backend *b, struct task *task, const struct bt
 			stepper_ops.exiting(b, task, regs);
 		return;
 	}
-	stretch_guess_state(task, task->process->space->extension, &s);
-	(void)!stretch_leave(task, task->process->space->extension, &s);
+	stretch_guess_state(task, engine_space_made(task), &s);
+	(void)!stretch_leave(task, engine_space_made(task), &s);
 	tell_scribbled(b, task);
 }
 

@@ -302,6 +302,12 @@ static inline bool engine_others_run(const struct task *task)
 
 /* ---- engine_space.c ---- */
 
+/* The task's space as it is; NULL where the engine has not made one. */
+static inline struct engine_space *engine_space_made(const struct task *task)
+{
+	return task->process ? task->process->space->extension : NULL;
+}
+
 /* The engine's part for all tasks, made now if need be. NULL without memory. */
 struct engine_shared *engine_shared_of(struct backend *b);
 void engine_shared_free(struct engine_shared *shared); /* of NULL: nothing */

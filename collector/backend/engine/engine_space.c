@@ -621,7 +621,7 @@ void engine_set_in_cache(struct engine_task *et, bool in_cache)
 
 enum backend_company engine_space_company(const struct task *task)
 {
-	const struct engine_space *es = task->process->space->extension;
+	const struct engine_space *es = engine_space_made(task);
 
 	if (es && es->refused)
 		return COMPANY_ANY;

@@ -110,9 +110,10 @@ static enum harm harm_of(const struct task *task, uint64_t end)
 	}
 }
 
-static struct engine_space *space_of(const struct task *task)
+/* NULL: the process has no region that a call may harm. */
+static struct engine_space *mapped_space(const struct task *task)
 {
-	struct engine_space *es = task->process ? task->process->space->extension : NULL;
+	struct engine_space *es = engine_space_made(task);
 
 	return es && es->mapped && !es->refused ? es : NULL;
 }
@@ -120,14 +121,14 @@ static struct engine_space *space_of(const struct task *task)
 /* The end of the region, with the data areas of tasks that run side by side. */
 static uint64_t region_end(const struct task *task)
 {
-	const struct engine_space *es = space_of(task);
+	const struct engine_space *es = mapped_space(task);
 
 	return es && es->parallel ? area_address(AREAS) : region_address(REGION_SIZE);
 }
 
 bool region_before_syscall(struct task *task)
 {
-	struct engine_space *es = space_of(task);
+	struct engine_space *es = mapped_space(task);
 	struct engine_task *et = task->backend;
 
 	if (es && !et->harms && harm_of(task, region_end(task)) != HARM_NONE) {
@@ -146,7 +147,7 @@ static void forget_region(struct engine_space *es)
 
 void region_after_syscall(const struct backend *b, struct task *task)
 {
-	struct engine_space *es = space_of(task);
+	struct engine_space *es = mapped_space(task);
 	enum harm harm = es ? harm_of(task, region_end(task)) : HARM_NONE;
 
 	if (harm == HARM_TAKEN && !call_has_failed(task->regs.rax)) {

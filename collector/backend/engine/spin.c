@@ -39,13 +39,13 @@ struct visit {
 	uint64_t pc, addr; /* of memory; 0: the instruction itself */
 };
 
-struct row;
+struct spin_insn;
 
 struct decoded {
 	uint64_t pc;
 	struct x86_insn insn;
 	uint8_t bytes[BT_INSN_MAX + 1];
-	const struct row *row; /* NULL: it is not for us */
+	const struct spin_insn *row; /* NULL: it is not for us */
 };
 
 struct spin_machine {
@@ -526,7 +526,7 @@ static void run_fence(struct spin_machine *m) { m->over |= in_memory(m) || modrm
 
 /* ---- Execution ---- */
 
-static const struct row {
+static const struct spin_insn {
 	uint8_t map, first, last;
 	enum {
 		BY_OPCODE,
@@ -575,7 +575,7 @@ static const struct row {
 	{X86_MAP_0F, 0xc0, 0xc1, BY_OPCODE, exchange_add},
 };
 
-static const struct row *row_of(const struct x86_insn *insn)
+static const struct spin_insn *find_spin_insn(const struct x86_insn *insn)
 {
 	for (size_t i = 0; i < ARRAY_SIZE(rows); i++)
 		if (rows[i].map == insn->map && rows[i].first <= insn->opcode &&
@@ -595,7 +595,7 @@ static const struct decoded *decode_insn(struct spin_machine *m, uint64_t pc)
 	*d = (struct decoded){.pc = pc};
 	n = m->reader->code(m->reader->arg, pc, d->bytes, BT_INSN_MAX);
 	if (!x86_decode(d->bytes, n, &d->insn) && !(d->insn.traits & X86_OUTSIDE))
-		d->row = row_of(&d->insn);
+		d->row = find_spin_insn(&d->insn);
 	return d;
 }
 

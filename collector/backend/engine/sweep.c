@@ -37,7 +37,7 @@ static enum sweep_shows insn_shows(const struct x86_insn *insn)
 int engine_run(const struct backend *b, struct task *task)
 {
 	struct engine_task *et = task->backend;
-	const struct engine_space *es = task->process->space->extension;
+	const struct engine_space *es = engine_space_made(task);
 	struct x86_insn insn = {0};
 	struct bt_regs regs;
 	bool known;

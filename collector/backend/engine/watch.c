@@ -332,9 +332,9 @@ enum watch_result watch_open(const struct backend *b, struct task *task, struct 
 	return WATCH_DONE;
 }
 
-static struct engine_space *space_of(const struct task *task)
+static struct engine_space *mapped_space(const struct task *task)
 {
-	struct engine_space *es = task->process ? task->process->space->extension : NULL;
+	struct engine_space *es = engine_space_made(task);
 
 	return es && es->mapped ? es : NULL;
 }
@@ -396,7 +396,7 @@ static bool look_at_syscall(struct task *task, struct engine_space *es, struct o
 
 int watch_before_syscall(const struct backend *b, struct task *task, bool at_last)
 {
-	struct engine_space *es = space_of(task);
+	struct engine_space *es = mapped_space(task);
 	struct engine_task *et = task->backend;
 	struct opening o = {b, task, es, at_last, WATCH_DONE};
 
@@ -460,7 +460,7 @@ static bool wrote_memory(const struct task *task, const struct engine_space *es)
 
 void watch_after_syscall(struct task *task)
 {
-	struct engine_space *es = space_of(task);
+	struct engine_space *es = mapped_space(task);
 
 	watch_forget_task(task);
 	watch_syscall_replaced(task, forget_range, task->process->space);
@@ -470,7 +470,7 @@ void watch_after_syscall(struct task *task)
 
 void watch_forked(struct task *task)
 {
-	struct engine_space *es = space_of(task);
+	struct engine_space *es = mapped_space(task);
 	struct engine_task *et = task->backend;
 
 	if (es)
@@ -480,7 +480,7 @@ void watch_forked(struct task *task)
 
 void watch_forget_task(struct task *task)
 {
-	struct engine_space *es = space_of(task);
+	struct engine_space *es = mapped_space(task);
 	struct engine_task *et = task->backend;
 
 	if (!es || !et->in_syscall)
@@ -496,7 +496,7 @@ void watch_forget_task(struct task *task)
 
 int watch_before_signal(const struct backend *b, struct task *task, enum bt_signal_action action)
 {
-	struct engine_space *es = space_of(task);
+	struct engine_space *es = mapped_space(task);
 	uint64_t start = task->regs.rsp - FRAME_MAX, end = task->regs.rsp, mask,
 		 but_ours = ~(1ull << (SIGTRAP - 1) | 1ull << (SIGSEGV - 1));
 	enum watch_result rc;

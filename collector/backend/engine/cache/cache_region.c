@@ -128,11 +128,11 @@ static bool write_code(struct code_cache *c)
 }
 
 /* A piece of the region in the tracee. */
-struct piece {
+struct region_piece {
 	uint64_t start, end, prot, flags;
 };
 
-static bool map_region_piece(pid_t tid, const struct piece *p, uint64_t flags, uint64_t fd)
+static bool map_region_piece(pid_t tid, const struct region_piece *p, uint64_t flags, uint64_t fd)
 {
 	bool of_file = !(p->flags & MAP_ANONYMOUS);
 	const uint64_t args[6] = {
@@ -143,7 +143,7 @@ static bool map_region_piece(pid_t tid, const struct piece *p, uint64_t flags, u
 }
 
 /* Both, or nothing new. over: whatever is there gives way. */
-static bool map_pieces(pid_t tid, const struct piece p[2], bool over, uint64_t fd)
+static bool map_pieces(pid_t tid, const struct region_piece p[2], bool over, uint64_t fd)
 {
 	const uint64_t flags = MAP_NORESERVE | (uint64_t)(over ? MAP_FIXED : MAP_FIXED_NOREPLACE);
 	const uint64_t first[6] = {region_address(p[0].start), p[0].end - p[0].start};
@@ -195,7 +195,7 @@ static void move_into(struct code_cache *c, int file, uint8_t *shared)
 	tables_place(&c->tables, shared);
 }
 
-static const struct piece shared_pieces[2] = {
+static const struct region_piece shared_pieces[2] = {
 	{TABLE1_AT, SHARED_AT, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS},
 	{SHARED_AT, REGION_SIZE, PROT_READ | PROT_EXEC, MAP_SHARED}};
 
@@ -253,7 +253,7 @@ static bool map_shared_region(struct code_cache *c, pid_t tid, bool over)
 
 static bool map_private(struct code_cache *c, pid_t tid, bool over)
 {
-	static const struct piece pieces[2] = {
+	static const struct region_piece pieces[2] = {
 		{TABLE1_AT, DATA_SIZE, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS},
 		{CODE_AT, REGION_SIZE, PROT_READ | PROT_EXEC, MAP_PRIVATE | MAP_ANONYMOUS}};
 	bool written;

@@ -334,7 +334,7 @@ bool code_cache_add_linked_exit(struct code_cache *c, const struct cache_exit *x
 	return true;
 }
 
-struct arrival {
+struct fragment_arrival {
 	struct code_cache *cache;
 	uint32_t fragment;
 };
@@ -342,7 +342,7 @@ struct arrival {
 /* Whether the exit waits no longer: it is linked. */
 static bool link_exit(void *arg, uint32_t exit)
 {
-	const struct arrival *a = arg;
+	const struct fragment_arrival *a = arg;
 	const struct fragment *frag = &a->cache->fragments[a->fragment];
 	const struct cache_exit *x = &a->cache->exits[exit];
 
@@ -354,7 +354,7 @@ static bool link_exit(void *arg, uint32_t exit)
 
 static void link_waiting(struct code_cache *c, uint32_t fragment)
 {
-	struct arrival a = {c, fragment};
+	struct fragment_arrival a = {c, fragment};
 
 	address_lists_sweep(&c->waiting, c->fragments[fragment].pc, link_exit, &a);
 }
@@ -568,7 +568,7 @@ void code_cache_drop_fragment(struct code_cache *c, uint32_t number)
 }
 
 /* What a walk over the fragments of some pages needs. */
-struct walk {
+struct fragment_walk {
 	struct code_cache *cache;
 	uint64_t start, end;
 	bool any;
@@ -578,7 +578,7 @@ struct walk {
 
 static bool drop_one(void *arg, uint32_t number)
 {
-	struct walk *w = arg;
+	struct fragment_walk *w = arg;
 
 	if (w->cache->fragments[number].dead)
 		return false;
@@ -618,7 +618,7 @@ static void walk_fragments(struct code_cache *c, uint64_t start, uint64_t end,
 
 static bool drop_fragments(struct code_cache *c, uint64_t start, uint64_t end)
 {
-	struct walk w = {.cache = c, .start = start, .end = end};
+	struct fragment_walk w = {.cache = c, .start = start, .end = end};
 
 	assert(c->users == 1);
 	walk_fragments(c, start, end, drop_one, &w);
@@ -700,7 +700,7 @@ void code_cache_retain(struct code_cache *c, bool (*stays)(void *arg, uint64_t s
 
 static bool unlink_one(void *arg, uint32_t number)
 {
-	struct walk *w = arg;
+	struct fragment_walk *w = arg;
 	struct fragment *frag = &w->cache->fragments[number];
 
 	if (frag->dead || frag->unlinked)
@@ -712,13 +712,13 @@ static bool unlink_one(void *arg, uint32_t number)
 
 void code_cache_unlink(struct code_cache *c, uint64_t start, uint64_t end)
 {
-	struct walk w = {.cache = c};
+	struct fragment_walk w = {.cache = c};
 
 	assert(c->users == 1);
 	walk_fragments(c, start, end, unlink_one, &w);
 }
 
-static bool is_blocked(const struct walk *w, const struct fragment *frag)
+static bool is_blocked(const struct fragment_walk *w, const struct fragment *frag)
 {
 	for (uint32_t i = 0; i < frag->span_count; i++)
 		if (w->blocked(w->arg, w->cache->spans[frag->span_first + i].start,
@@ -729,7 +729,7 @@ static bool is_blocked(const struct walk *w, const struct fragment *frag)
 
 static bool relink_one(void *arg, uint32_t number)
 {
-	struct walk *w = arg;
+	struct fragment_walk *w = arg;
 	struct code_cache *c = w->cache;
 	struct fragment *frag = &c->fragments[number];
 
@@ -751,7 +751,7 @@ static bool relink_one(void *arg, uint32_t number)
 void code_cache_relink(struct code_cache *c, uint64_t start, uint64_t end,
 		       bool (*blocked)(void *arg, uint64_t start, uint64_t end), void *arg)
 {
-	struct walk w = {.cache = c, .blocked = blocked, .arg = arg};
+	struct fragment_walk w = {.cache = c, .blocked = blocked, .arg = arg};
 
 	assert(c->users == 1);
 	walk_fragments(c, start, end, relink_one, &w);

@@ -20,13 +20,13 @@ enum {
 };
 
 /* A piece of the tracee's memory, and where it begins in the memory file. */
-struct piece {
+struct window_piece {
 	uint64_t start, size, offset;
 };
 
-static const struct piece first_window = {WORLD_RESERVED_START, WINDOW_SIZE, 0};
+static const struct window_piece first_window = {WORLD_RESERVED_START, WINDOW_SIZE, 0};
 
-static bool map_window_piece(pid_t tid, const struct piece *p, uint64_t flags, uint64_t fd)
+static bool map_window_piece(pid_t tid, const struct window_piece *p, uint64_t flags, uint64_t fd)
 {
 	const uint64_t map[6] = {p->start, p->size, PROT_READ | PROT_WRITE,
 				 flags,    fd,      fd == UINT64_MAX ? 0 : p->offset};
@@ -65,9 +65,10 @@ static bool map_shared_window(struct window *w, pid_t tid, uint64_t name, uint64
 /* Table 1, which is there, gives way to one that can be mapped more than once. */
 static bool map_areas(struct window *w, pid_t tid, uint64_t name, uint64_t fixed)
 {
-	const struct piece pieces[PIECES] = {{area_address(1), AREAS_BYTES, area_window(1)},
-					     first_window,
-					     {region_address(TABLE1_AT), TABLE1_BYTES, TABLE1_AT}};
+	const struct window_piece pieces[PIECES] = {
+		{area_address(1), AREAS_BYTES, area_window(1)},
+		first_window,
+		{region_address(TABLE1_AT), TABLE1_BYTES, TABLE1_AT}};
 	const uint64_t flags[PIECES] = {fixed, fixed, MAP_FIXED};
 	void *bytes = MAP_FAILED;
 	int own, mapped = 0;
