@@ -10,11 +10,12 @@
 
 /* What a user asks of a report. */
 struct report_options {
-	size_t count;      /* branches to show, 0: all */
+	size_t count;      /* lines of branches to show, in JSON branches; 0: all */
 	uint32_t snapshot; /* the moment; 0: the one that explains the end */
 	bool has_thread;
 	uint32_t thread;      /* a task number, else a thread id */
 	const char *function; /* only branches from or to it; NULL: all */
+	bool all;             /* library code is shown branch by branch, too */
 	bool utf8;            /* what is written to shows UTF-8 */
 };
 

@@ -4,6 +4,8 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "lib/insn.h"
+
 /* Folding works on tokens: at first one for each line, then, level by level, a run of equal rounds
  * becomes one. Tokens are compared by class, a hash of what they show; a loop's class leaves its
  * count out, so that an outer loop is seen although its inner loops go round a different number of
@@ -57,16 +59,72 @@ static void add_line(struct level *l, uint64_t class, struct fold_line line)
 	l->tokens[l->token_count++] = (struct token){.class = class, .lines = 1};
 }
 
-static bool first_level(struct level *l, const struct history *h, size_t stop)
+/* How many entries from `at` on, up to where the task stood, are within library code. */
+static size_t library_run(const struct history *h, const struct fold_options *o, size_t at)
+{
+	size_t i = at;
+
+	while (i < h->count && (i == at || i != o->stop) &&
+	       o->sides[i] == (FOLD_FROM_LIBRARY | FOLD_TO_LIBRARY))
+		i++;
+	return i - at;
+}
+
+/* Of a call into a library the entries behind it, up to its return; 0: it is no such call, or does
+ * not return to where it was called. */
+static size_t library_call(const struct history *h, const struct fold_options *o, size_t at)
+{
+	const struct history_entry *call = &h->entries[at], *ret;
+	size_t end = at + 1;
+
+	if ((call->kind != BT_BRANCH_CALL && call->kind != BT_BRANCH_ICALL) ||
+	    o->sides[at] != FOLD_TO_LIBRARY || end == o->stop)
+		return 0;
+	end += library_run(h, o, end);
+	if (end == h->count || end == o->stop)
+		return 0;
+	ret = &h->entries[end];
+	return ret->kind == BT_BRANCH_RET && o->sides[end] == FOLD_FROM_LIBRARY &&
+			       ret->to - call->from - 1 < BT_INSN_MAX
+		       ? end - at
+		       : 0;
+}
+
+/* The line that begins with an entry, and its class. A library's line stands for whatever the
+ * library did: a loop that calls it is still a loop. */
+static struct fold_line line_from(const struct history *h, const struct fold_options *o, size_t at,
+				  uint64_t *class)
+{
+	const struct history_entry *e = &h->entries[at];
+	size_t run = o->sides ? library_run(h, o, at) : 0,
+	       call = o->sides ? library_call(h, o, at) : 0;
+
+	if (run) {
+		*class = mix_hash(3, e->space);
+		return (struct fold_line){
+			.entry = (uint32_t)at, .count = (uint32_t)run, .kind = FOLD_LIBRARY};
+	}
+	*class = mix_hash(entry_class(e, at), call != 0);
+	return (struct fold_line){.entry = (uint32_t)at,
+				  .count = (uint32_t)call,
+				  .kind = call ? FOLD_CALL : FOLD_ENTRY};
+}
+
+static bool first_level(struct level *l, const struct history *h, const struct fold_options *o)
 {
 	if (!level_init(l, h->count + 1, h->count + 1))
 		return false;
-	for (size_t i = 0; i <= h->count; i++) {
-		if (i == stop)
+	for (size_t i = 0; i <= h->count;) {
+		struct fold_line line;
+		uint64_t class;
+
+		if (i == o->stop)
 			add_line(l, 0, (struct fold_line){.entry = (uint32_t)i, .kind = FOLD_STOP});
-		if (i < h->count)
-			add_line(l, entry_class(&h->entries[i], i),
-				 (struct fold_line){.entry = (uint32_t)i});
+		if (i == h->count)
+			break;
+		line = line_from(h, o, i, &class);
+		add_line(l, class, line);
+		i += line.kind == FOLD_LIBRARY ? line.count : line.count + 1;
 	}
 	return true;
 }
@@ -120,7 +178,7 @@ static void add_loop(struct level *to, const struct level *from, size_t at, size
 	for (size_t i = 0; i < period; i++)
 		class = mix_hash(class, from->tokens[at + i].class);
 	to->lines[to->line_count++] = (struct fold_line){.entry = from->lines[line].entry,
-							 .rounds = (uint32_t)rounds,
+							 .count = (uint32_t)rounds,
 							 .kind = FOLD_LOOP,
 							 .nesting = from->lines[line].nesting};
 	copy_lines(to, from, line + skipped, kept, 1);
@@ -164,15 +222,15 @@ static void finish_level(struct fold *f, struct level *l)
 	level_release(l);
 }
 
-int fold_init(struct fold *f, const struct history *h, size_t stop, bool loops,
+int fold_init(struct fold *f, const struct history *h, const struct fold_options *o,
 	      struct bt_error *err)
 {
 	struct level level, next;
 	bool memory;
 
 	*f = (struct fold){0};
-	memory = h->count < UINT32_MAX && first_level(&level, h, stop);
-	for (unsigned n = 0; memory && loops && n < FOLD_NESTING_MAX; n++) {
+	memory = h->count < UINT32_MAX && first_level(&level, h, o);
+	for (unsigned n = 0; memory && o->loops && n < FOLD_NESTING_MAX; n++) {
 		long found = fold_level(&next, &level);
 
 		level_release(&level);

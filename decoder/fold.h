@@ -1,6 +1,8 @@
 /* SPDX-License-Identifier: MIT */
-/* The lines of a branch list, for the report and the viewer: one per entry, with rounds of loops
- * (also nested ones) folded into a heading and the last round. Pure. */
+/* The lines of a branch list, for the report and the viewer. At first each entry has a line. Runs of
+ * entries in library code are folded into one line, and so is a call into libraries up to its
+ * return. Rounds of loops, also nested ones, are then folded into a heading and the last round.
+ * Pure. */
 #ifndef BT_FOLD_H
 #define BT_FOLD_H
 
@@ -8,15 +10,28 @@
 
 enum fold_kind {
 	FOLD_ENTRY,
-	FOLD_LOOP, /* heading; entry is the first of all its rounds, its last round follows */
+	FOLD_LIBRARY, /* `count` entries from `entry` on, all of them within library code */
+	FOLD_CALL, /* the call `entry` into a library, and the `count` entries up to its return */
+	FOLD_LOOP, /* heading of `count` rounds from `entry` on; the last round follows */
 	FOLD_STOP, /* where the task stood: before entry `entry` */
 };
 
 struct fold_line {
-	uint32_t entry;
-	uint32_t rounds; /* of a loop */
+	uint32_t entry, count;
 	uint8_t kind;    /* enum fold_kind */
 	uint8_t nesting; /* loops around it */
+};
+
+/* Which ends of an entry lie in library code. */
+enum fold_side {
+	FOLD_FROM_LIBRARY = 1,
+	FOLD_TO_LIBRARY = 2,
+};
+
+struct fold_options {
+	size_t stop;          /* a FOLD_STOP line goes before that entry; SIZE_MAX: none */
+	const uint8_t *sides; /* enum fold_side of each entry; NULL: libraries are not folded */
+	bool loops;           /* fold them */
 };
 
 struct fold {
@@ -31,13 +46,12 @@ enum {
 	FOLD_NESTING_MAX = 4,
 };
 
-/* Makes the lines. stop: a FOLD_STOP line goes before that entry (SIZE_MAX: none). loops: fold
- * them. Errors: BT_E_NO_MEMORY. */
-int fold_init(struct fold *f, const struct history *h, size_t stop, bool loops,
+/* Makes the lines. Errors: BT_E_NO_MEMORY. */
+int fold_init(struct fold *f, const struct history *h, const struct fold_options *o,
 	      struct bt_error *err) BT_MUST_USE;
 void fold_release(struct fold *f);
 
-/* The line of an entry, or the heading of the loop it is folded into. */
+/* The line of an entry, or the line that it is folded into: a loop's heading, a library's. */
 size_t fold_line_of(const struct fold *f, size_t entry);
 
 #endif

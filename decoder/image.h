@@ -50,6 +50,7 @@ struct image_module {
 	size_t cu_count;
 	struct unit_set units; /* those that were looked at */
 	bool cus_read, missing_noted, split_noted;
+	bool has_debug; /* debug information was found, when missing_noted was set */
 };
 
 struct image {

@@ -19,6 +19,7 @@ decoder_libdecoder_a_SOURCES = \
 	decoder/last_words.c decoder/last_words.h \
 	decoder/model.c decoder/model.h decoder/model_private.h \
 	decoder/model_branches.c decoder/model_snapshots.c decoder/model_tasks.c \
+	decoder/own_code.c decoder/own_code.h \
 	decoder/plt.c decoder/plt.h \
 	decoder/seen_sources.c decoder/seen_sources.h \
 	decoder/report.c decoder/report_branches.c decoder/report_stacks.c decoder/report_system.c \

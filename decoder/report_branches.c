@@ -1,31 +1,38 @@
 /* SPDX-License-Identifier: MIT */
-/* The last branches in columns: tick, kind, from -> to; calls indented, loops folded, gaps as
- * lines.
+/* The last branches in columns: tick, kind, from -> to; calls indented, library code and loops
+ * folded, gaps as lines.
  *
- * Entries that pass the filter are selected, loops are folded (fold.h), and the line to begin with
- * is found from the end. Of a long history only the newest WINDOW entries are looked at first; if
- * the first line lies near the window's beginning, all are, as a loop may begin earlier. Then depth
- * and columns of the lines are measured, and they are written.
+ * Entries that pass the filter are selected, library code (own_code.h) and loops are folded
+ * (fold.h), and the line to begin with is found from the end. Of a long history only the newest
+ * WINDOW entries are looked at first. If the first line lies near the window's beginning, the
+ * window grows, as a loop may begin earlier. Then depth and columns of the lines are measured, and
+ * they are written.
+ *
+ * Where no code of the user's ran, or only branches of one function are asked for, library code is
+ * shown as any other.
  *
  * The verdict stands above them: which branches can be relied on. */
 #include <inttypes.h>
 #include <stdlib.h>
 
 #include "decoder/calls_made.h"
-#include "decoder/fold.h"
+#include "decoder/own_code.h"
 #include "decoder/report_private.h"
 #include "decoder/verdict.h"
 #include "syscalls/syscall_names.h"
 
 enum {
 	INDENT_MAX = 20,
-	WINDOW = 1 << 16,    /* entries that are looked at first, of a history that has more */
+	WINDOW = 1 << 14,    /* entries that are looked at first, of a history that has more */
+	WINDOW_GROWTH = 8,
 	FROM_WIDTH_MAX = 64, /* a longer place pushes its arrow to the right */
 };
 
 struct branch_rows {
 	struct history shown; /* the newest entries that pass the filter; its array is owned */
 	size_t count;         /* of all that pass it */
+	struct own_code *own; /* NULL: library code is not to be folded */
+	bool folded;          /* library code is */
 	struct fold fold;
 	size_t first; /* line of fold to begin with */
 	int *depth;   /* of each line from first on */
@@ -56,6 +63,20 @@ static int select_entries(struct report *r, struct branch_rows *b, size_t from,
 	return 0;
 }
 
+/* How much deeper in calls the task is after a line. */
+static int depth_change(const struct branch_rows *b, const struct fold_line *line)
+{
+	size_t entries = line->kind == FOLD_ENTRY ? 1 : line->kind == FOLD_LIBRARY ? line->count : 0;
+	int change = 0;
+
+	for (size_t i = 0; i < entries; i++) {
+		const struct history_entry *e = &b->shown.entries[line->entry + i];
+
+		change += is_call(e) - (e->kind == BT_BRANCH_RET);
+	}
+	return change;
+}
+
 /* How deep in calls each line lies, the shallowest one 0. */
 static int measure_depth(struct branch_rows *b, struct bt_error *err)
 {
@@ -65,12 +86,8 @@ static int measure_depth(struct branch_rows *b, struct bt_error *err)
 	if (!b->depth)
 		return bt_no_memory(err, NULL);
 	for (size_t i = b->first; i < b->fold.count; i++) {
-		const struct fold_line *line = &b->fold.lines[i];
-		const struct history_entry *e = &b->shown.entries[line->entry];
-
 		b->depth[i - b->first] = depth;
-		if (line->kind == FOLD_ENTRY)
-			depth += is_call(e) - (e->kind == BT_BRANCH_RET);
+		depth += depth_change(b, &b->fold.lines[i]);
 		if (b->depth[i - b->first] < least)
 			least = b->depth[i - b->first];
 	}
@@ -109,6 +126,13 @@ static void put_from(struct report *r, const struct branch_rows *b, size_t i)
 	put_place(r, e->space, e->epoch, e->from);
 }
 
+/* Whether a line shows an entry in columns. */
+static bool has_columns(const struct branch_rows *b, const struct fold_line *line)
+{
+	return line->kind == FOLD_CALL ||
+	       (line->kind == FOLD_ENTRY && b->shown.entries[line->entry].kind != BT_BRANCH_GAP);
+}
+
 /* How wide the first column and ticks are. */
 static void measure_columns(struct report *r, struct branch_rows *b)
 {
@@ -118,7 +142,7 @@ static void measure_columns(struct report *r, struct branch_rows *b)
 		const struct history_entry *e = &b->shown.entries[b->fold.lines[i].entry];
 		unsigned digits = 1;
 
-		if (b->fold.lines[i].kind != FOLD_ENTRY || e->kind == BT_BRANCH_GAP)
+		if (!has_columns(b, &b->fold.lines[i]))
 			continue;
 		for (uint64_t t = e->tick == BT_TICKS_UNKNOWN ? 0 : e->tick; t >= 10; t /= 10)
 			digits++;
@@ -152,8 +176,19 @@ static void put_loop(struct report *r, const struct branch_rows *b, size_t i)
 		lines++;
 	text_printf(&r->t, "  %*s  %-7s ", (int)b->tick_width, "", "loop");
 	put_indent(r, b->depth[i - b->first]);
-	text_printf(&r->t, "%u rounds of the next %zu line%s, the last one shown\n", line->rounds,
+	text_printf(&r->t, "%u rounds of the next %zu line%s, the last one shown\n", line->count,
 		    lines, lines == 1 ? "" : "s");
+}
+
+/* Branches of a library, from a line of the user's own code to the next. */
+static void put_library(struct report *r, const struct branch_rows *b, size_t i)
+{
+	const struct fold_line *line = &b->fold.lines[i];
+
+	text_printf(&r->t, "  %*s  %-7s ", (int)b->tick_width, "", "...");
+	put_indent(r, b->depth[i - b->first]);
+	text_printf(&r->t, "%u branch%s in libraries\n", line->count,
+		    line->count == 1 ? "" : "es");
 }
 
 /* Looks for the calls of the lines that are shown. */
@@ -184,7 +219,8 @@ static const char *kind_text(const struct history_entry *e)
 
 static void put_entry(struct report *r, const struct branch_rows *b, size_t i)
 {
-	const struct history_entry *e = &b->shown.entries[b->fold.lines[i].entry];
+	const struct fold_line *line = &b->fold.lines[i];
+	const struct history_entry *e = &b->shown.entries[line->entry];
 	char name[SYSCALL_NAME_MAX];
 	uint64_t nr = 0;
 	uint32_t space, epoch;
@@ -206,30 +242,36 @@ static void put_entry(struct report *r, const struct branch_rows *b, size_t i)
 			    (compat ? syscall_name_32 : syscall_name)(nr, name));
 	history_target(&r->focus.history, e, &space, &epoch);
 	put_place(r, space, epoch, e->to);
+	if (line->kind == FOLD_CALL)
+		text_printf(&r->t, ", back after %u branch%s", line->count,
+			    line->count == 1 ? "" : "es");
 	text_printf(&r->t, "\n");
 }
 
 static void put_rows(struct report *r, struct branch_rows *b)
 {
 	for (size_t i = b->first; i < b->fold.count; i++) {
-		const struct history_entry *e = &b->shown.entries[b->fold.lines[i].entry];
+		const struct fold_line *line = &b->fold.lines[i];
 
-		if (b->fold.lines[i].kind == FOLD_LOOP)
+		if (line->kind == FOLD_LOOP)
 			put_loop(r, b, i);
-		else if (b->fold.lines[i].kind == FOLD_ENTRY && e->kind == BT_BRANCH_GAP)
-			put_gap(r, b, e);
-		else if (b->fold.lines[i].kind == FOLD_ENTRY)
+		else if (line->kind == FOLD_LIBRARY)
+			put_library(r, b, i);
+		else if (has_columns(b, line))
 			put_entry(r, b, i);
+		else
+			put_gap(r, b, &b->shown.entries[line->entry]);
 	}
 }
 
-/* The line to begin with, so that `count` entries are shown; a loop is not cut in two. */
+/* The line to begin with, so that `count` lines are shown besides headings; a loop is not cut in
+ * two. */
 static size_t first_line(const struct fold *f, size_t count)
 {
 	size_t i = f->count, shown = 0;
 
 	while (i > 0 && (!count || shown < count))
-		shown += f->lines[--i].kind == FOLD_ENTRY;
+		shown += f->lines[--i].kind != FOLD_LOOP;
 	while (i > 0 && f->lines[i].nesting)
 		i--;
 	return i;
@@ -243,6 +285,8 @@ static void put_title(struct report *r, const struct branch_rows *b)
 		text_outside(&r->t, r->o->function);
 	}
 	text_printf(&r->t, " (%zu in the trace), oldest first: tick, kind, from -> to\n", b->count);
+	if (b->folded)
+		text_printf(&r->t, "  Code of libraries is folded; --all shows every branch.\n");
 	if (focus_is_outside(&r->focus))
 		text_printf(&r->t,
 			    "  Task %u is no part of snapshot %u: what it did is shown to its end, "
@@ -292,8 +336,26 @@ static const char *why_none(const struct report *r)
 	return r->o->function ? ": no such function in this history" : "";
 }
 
+/* Folds b->shown. Library code is folded unless nothing else ran. */
+static int fold_shown(struct branch_rows *b, struct bt_error *err)
+{
+	struct fold_options o = {.stop = SIZE_MAX, .loops = true};
+	uint8_t *sides = b->own ? malloc(b->shown.count + 1) : NULL;
+	int rc;
+
+	if (b->own && !sides)
+		return bt_no_memory(err, NULL);
+	if (b->own && own_code_sides(b->own, &b->shown, sides))
+		o.sides = sides;
+	rc = fold_init(&b->fold, &b->shown, &o, err);
+	b->folded = o.sides != NULL;
+	free(sides);
+	return rc;
+}
+
 /* The lines to show, of the entries from `from` on. */
-static int fold_entries(struct report *r, struct branch_rows *b, size_t from, struct bt_error *err)
+static int fold_entries(struct report *r, struct branch_rows *b, size_t from, size_t count,
+			struct bt_error *err)
 {
 	int rc;
 
@@ -301,35 +363,62 @@ static int fold_entries(struct report *r, struct branch_rows *b, size_t from, st
 	free(b->shown.entries);
 	rc = select_entries(r, b, from, err);
 	if (!rc)
-		rc = fold_init(&b->fold, &b->shown, SIZE_MAX, true, err);
+		rc = fold_shown(b, err);
 	if (!rc)
-		b->first = first_line(&b->fold, r->o->count);
+		b->first = first_line(&b->fold, count);
+	return rc;
+}
+
+/* Whether what the first line is may depend on entries before the window. A loop that begins before
+ * the window begins in its first third here, since three rounds are in it: its rounds would be too
+ * few. Where no code of the user's is in the window, it may be before it. */
+static bool needs_more(const struct branch_rows *b)
+{
+	return b->first == b->fold.count || b->fold.lines[b->first].entry < b->shown.count / 2 ||
+	       (b->own && !b->folded);
+}
+
+/* The lines to show, of no more entries than they need. */
+static int find_lines(struct report *r, struct branch_rows *b, struct bt_error *err)
+{
+	size_t window = r->o->count && !r->o->function ? WINDOW : SIZE_MAX;
+
+	for (;;) {
+		size_t from = window < r->focus.end ? r->focus.end - window : 0;
+		int rc = fold_entries(r, b, from, r->o->count, err);
+
+		if (rc || !from || !needs_more(b))
+			return rc;
+		window *= WINDOW_GROWTH;
+	}
+}
+
+/* Puts depth and columns of the lines that were found, and the calls that they show, into b. */
+static int measure_lines(struct report *r, struct branch_rows *b, struct bt_error *err)
+{
+	int rc = measure_depth(b, err);
+
+	if (!rc)
+		rc = find_calls(r, b, err);
+	if (!rc)
+		measure_columns(r, b);
 	return rc;
 }
 
 static int put_branches(struct report *r, struct branch_rows *b, struct bt_error *err)
 {
-	size_t from =
-		r->focus.end > WINDOW && r->o->count && !r->o->function ? r->focus.end - WINDOW : 0;
 	struct verdict verdict;
 	int rc =
 		verdict_find(&verdict, &r->focus.history, r->focus.end, r->m, r->focus.thread, err);
 
+	if (!rc && !r->o->all && !r->o->function)
+		rc = own_code_open(&b->own, r->m, r->s, r->focus.snap, r->focus.thread, err);
 	if (!rc)
-		rc = fold_entries(r, b, from, err);
-	/* A loop that begins before the window begins in its first third here, since three rounds
-	 * are in it: its rounds would be too few. */
-	if (!rc && from &&
-	    (b->first == b->fold.count || b->fold.lines[b->first].entry < WINDOW / 2))
-		rc = fold_entries(r, b, 0, err);
+		rc = find_lines(r, b, err);
+	if (!rc)
+		rc = measure_lines(r, b, err);
 	if (rc)
 		return rc;
-	rc = measure_depth(b, err);
-	if (!rc)
-		rc = find_calls(r, b, err);
-	if (rc)
-		return rc;
-	measure_columns(r, b);
 	put_title(r, b);
 	put_verdict(r, &verdict);
 	put_rows(r, b);
@@ -340,6 +429,7 @@ static int put_branches(struct report *r, struct branch_rows *b, struct bt_error
 
 static void release_branch_rows(struct branch_rows *b)
 {
+	own_code_close(b->own);
 	fold_release(&b->fold);
 	calls_made_release(&b->calls);
 	free(b->shown.entries);
@@ -354,19 +444,11 @@ int report_branch_rows(struct report *r, size_t from, size_t end, size_t count,
 	int rc;
 
 	r->focus.end = end;
-	rc = select_entries(r, &b, from, err);
+	rc = fold_entries(r, &b, from, count, err);
 	if (!rc)
-		rc = fold_init(&b.fold, &b.shown, SIZE_MAX, true, err);
-	if (!rc) {
-		b.first = first_line(&b.fold, count);
-		rc = measure_depth(&b, err);
-	}
+		rc = measure_lines(r, &b, err);
 	if (!rc)
-		rc = find_calls(r, &b, err);
-	if (!rc) {
-		measure_columns(r, &b);
 		put_rows(r, &b);
-	}
 	r->focus.end = before;
 	release_branch_rows(&b);
 	return rc;

@@ -312,7 +312,10 @@ static void check_missing(struct symbols *s, struct image_module *mod)
 		note_missing(s, mod, of_state[mod->state], NULL);
 		return;
 	}
-	if (!mod->mod || dwfl_module_getdwarf(mod->mod, &bias))
+	if (!mod->mod)
+		return;
+	mod->has_debug = dwfl_module_getdwarf(mod->mod, &bias) != NULL;
+	if (mod->has_debug)
 		return;
 	dwfl_module_getsymtab(mod->mod);
 	dwfl_module_info(mod->mod, NULL, NULL, NULL, NULL, NULL, NULL, &debug_file);
@@ -422,6 +425,7 @@ static void look_up_in_module(struct symbols *s, struct image_module *mod, bool 
 	uint64_t pc = loc->addr - is_return;
 
 	check_missing(s, mod);
+	loc->has_lines = mod->has_debug;
 	loc->vaddr = image_module_vaddr(mod, loc->addr);
 	if (!mod->mod)
 		return;

@@ -28,6 +28,7 @@ struct location {
 	const char *file; /* of addr itself: of the innermost inlined frame when there are inlined
 			     frames */
 	int line;
+	bool has_lines; /* the module has debug information, whether or not it tells of addr */
 	const struct inlined_frame
 		*inlined; /* innermost first; the last one was inlined into function */
 	size_t inlined_count;

@@ -35,7 +35,7 @@ static void assert_folds(const char *letters, size_t stop, bool loops, const cha
 	char *p = got;
 	unsigned nesting = 0;
 
-	assert_int_equal(fold_init(&f, &h, stop, loops, NULL), 0);
+	assert_int_equal(fold_init(&f, &h, &(struct fold_options){.stop = stop, .loops = loops}, NULL), 0);
 	for (size_t i = 0; i < f.count; i++) {
 		const struct fold_line *l = &f.lines[i];
 
@@ -43,7 +43,7 @@ static void assert_folds(const char *letters, size_t stop, bool loops, const cha
 			*p++ = ')';
 		nesting = l->nesting;
 		if (l->kind == FOLD_LOOP) {
-			p += sprintf(p, "%u(", l->rounds);
+			p += sprintf(p, "%u(", l->count);
 			nesting++;
 		} else {
 			*p++ = l->kind == FOLD_STOP ? '!' : letters[l->entry];
@@ -114,7 +114,7 @@ static void an_entry_is_found_by_its_line_or_its_heading(void **state)
 	struct fold f;
 
 	(void)state;
-	assert_int_equal(fold_init(&f, &h, 8, true, NULL), 0); /* x 3( a b ) y ! */
+	assert_int_equal(fold_init(&f, &h, &(struct fold_options){.stop = 8, .loops = true}, NULL), 0); /* x 3( a b ) y ! */
 	assert_int_equal(f.count, 6);
 	assert_int_equal(fold_line_of(&f, 0), 0);
 	assert_int_equal(fold_line_of(&f, 1), 1);

@@ -1,0 +1,34 @@
+/* SPDX-License-Identifier: MIT */
+/* Whether code is the user's own or a library's: the report and the viewer show the user's own and
+ * fold the rest.
+ *
+ * Library code is what lies in the system's shared libraries and the vdso, what was compiled from a
+ * source of the system or of a package (so also a statically linked library and a template's
+ * function), and what has no line in a file that has lines. A function that has the user's code
+ * inlined is the user's own. A program of the system, such as an interpreter, is a library where
+ * the stack has the user's own code.
+ *
+ * Answers are remembered. It borrows model and symbols. One thread (symbols.h). */
+#ifndef BT_OWN_CODE_H
+#define BT_OWN_CODE_H
+
+#include "decoder/fold.h"
+#include "decoder/symbols.h"
+
+struct own_code;
+
+/* snap, thread: the moment whose stack tells whether a program of the system is a library; NULL: no
+ * stack is known. Errors: BT_E_NO_MEMORY. */
+int own_code_open(struct own_code **out, const struct model *m, struct symbols *s,
+		  const struct model_snapshot *snap, const struct bt_record_thread *thread,
+		  struct bt_error *err) BT_MUST_USE;
+void own_code_close(struct own_code *own);
+
+/* Whether the code at an address is the user's own. An address that no mapping has is. */
+bool own_code_has(struct own_code *own, uint32_t space, uint32_t epoch, uint64_t addr);
+
+/* Sets sides[0 .. h->count - 1], enum fold_side of each entry. Returns how many of them touch the
+ * user's own code. */
+size_t own_code_sides(struct own_code *own, const struct history *h, uint8_t *sides);
+
+#endif
