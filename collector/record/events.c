@@ -62,10 +62,10 @@ static void keep_killed(struct recording *r, struct supervisor *sup, struct task
 {
 	struct process *p = task->process;
 
-	if (!end->last_look || end->kind != BT_EXIT_SIGNAL || p->fatal_kept ||
+	if (!end->last_look || end->kind != BT_EXIT_SIGNAL || p->record->fatal_kept ||
 	    (p->pid != task->tid && end->status != SIGKILL))
 		return;
-	p->fatal_kept = true;
+	p->record->fatal_kept = true;
 	snapshot_take(r, sup, task, BT_SNAPSHOT_FATAL, 0, NULL);
 }
 
@@ -212,9 +212,9 @@ static void keep_signal(struct recording *r, struct supervisor *sup, struct task
 {
 	if (signal->fatal) {
 		supervisor_look_at_files_of(sup, task);
-		if (!task->process->fatal_kept)
+		if (!task->process->record->fatal_kept)
 			snapshot_take(r, sup, task, BT_SNAPSHOT_FATAL, seq, NULL);
-		task->process->fatal_kept = true;
+		task->process->record->fatal_kept = true;
 	} else if (signal->action == BT_ACTION_HANDLER && !task->native) {
 		snapshot_take(r, sup, task, signal->sync ? BT_SNAPSHOT_FAULT : BT_SNAPSHOT_SIGNAL,
 			      seq, NULL);

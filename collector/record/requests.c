@@ -5,14 +5,14 @@
 
 static void keep_snapshot(struct recording *r, struct supervisor *sup, struct task *task)
 {
-	task->process->snapshot_wanted = false;
+	task->process->stop_wanted = false;
 	snapshot_take(r, sup, task, BT_SNAPSHOT_REQUEST, 0, "btrec snap");
-	r->request_kept += task->process->request_mark == r->request;
+	r->request_kept += task->process->record->request_mark == r->request;
 }
 
 void recording_serve_request(struct recording *r, struct supervisor *sup, struct task *task)
 {
-	if (task->process->snapshot_wanted && !sup->frozen)
+	if (task->process->stop_wanted && !sup->frozen)
 		keep_snapshot(r, sup, task);
 }
 
@@ -74,7 +74,7 @@ static void request_snapshot(struct recording *r, struct supervisor *sup, struct
 {
 	switch (task->state) {
 	case TASK_RUNNING:
-		task->process->snapshot_wanted = true;
+		task->process->stop_wanted = true;
 		sup->backend.ops->stop_soon(&sup->backend, task);
 		break;
 	case TASK_READY:
@@ -84,7 +84,7 @@ static void request_snapshot(struct recording *r, struct supervisor *sup, struct
 		if (supervisor_halt(sup, task))
 			keep_snapshot(r, sup, task);
 		else if (task->state != TASK_EXITING)
-			task->process->snapshot_wanted = true; /* it waits uninterruptibly */
+			task->process->stop_wanted = true; /* it waits uninterruptibly */
 		supervisor_thaw(sup);
 		break;
 	default:
@@ -114,12 +114,12 @@ unsigned recording_request(struct recording *r, struct supervisor *sup, pid_t pi
 	r->request_kept = 0;
 	for (task = sup->tasks.first; task; task = next) {
 		next = task->next;
-		if (!task->process || task->process->request_mark == mark ||
+		if (!task->process || task->process->record->request_mark == mark ||
 		    !speaks_for_process(sup, task))
 			continue;
 		if (pid && pid != task->process->pid)
 			continue;
-		task->process->request_mark = mark;
+		task->process->record->request_mark = mark;
 		request_snapshot(r, sup, task);
 		count++;
 	}
@@ -131,7 +131,7 @@ unsigned recording_due(const struct recording *r, const struct supervisor *sup)
 	unsigned count = 0;
 
 	for (const struct task *task = sup->tasks.first; task; task = task->next)
-		count += task->process && task->process->request_mark == r->request &&
-			 task->process->snapshot_wanted && task == task->process->members;
+		count += task->process && task->process->record->request_mark == r->request &&
+			 task->process->stop_wanted && task == task->process->members;
 	return count;
 }

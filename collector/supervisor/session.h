@@ -21,6 +21,7 @@
 #include "lib/event.h"
 #include "lib/point.h"
 
+struct process;
 struct session;
 struct supervisor;
 struct task;
@@ -43,6 +44,15 @@ struct arrived_signal {
 };
 
 struct session_ops {
+	/* A process has come, and has no task yet. before: the process that its first task leaves
+	 * by an execve; NULL: none. False without memory. */
+	bool (*on_new_process)(struct session *session, struct supervisor *sup,
+			       struct process *process, const struct process *before);
+
+	/* It is about to be freed: so is what the session keeps of it. */
+	void (*on_forget_process)(struct session *session, struct supervisor *sup,
+				  struct process *process);
+
 	/* A task has come, and has its process and unit: its history begins, and its first stop
 	 * point is set. Nothing of it may be read yet. False without memory. */
 	bool (*on_new)(struct session *session, struct supervisor *sup, struct task *task);
