@@ -16,13 +16,10 @@ static const uint8_t int3 = 0xcc;
 
 static bool auxv_value(pid_t pid, uint64_t type, uint64_t *value)
 {
-	char path[32];
 	uint64_t pair[2];
 	bool found = false;
-	FILE *f;
+	FILE *f = tracee_open_file(pid, "auxv");
 
-	snprintf(path, sizeof path, "/proc/%d/auxv", (int)pid);
-	f = fopen(path, "re");
 	while (f && !found && fread(pair, sizeof pair, 1, f) == 1)
 		if (pair[0] == type) {
 			*value = pair[1];

@@ -53,13 +53,10 @@ static uint64_t now_ns(void)
  * that is not known. */
 static bool read_waited(pid_t tid, uint64_t *waited)
 {
-	char path[64];
 	unsigned long long ran, delay;
-	FILE *f;
+	FILE *f = tracee_open_file(tid ? tid : getpid(), "schedstat");
 	bool known;
 
-	snprintf(path, sizeof path, "/proc/%d/schedstat", tid ? tid : getpid());
-	f = fopen(path, "re");
 	if (!f)
 		return false;
 	known = fscanf(f, "%llu %llu", &ran, &delay) == 2;
