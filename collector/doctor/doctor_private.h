@@ -41,6 +41,8 @@ void verdict_set(struct doctor_verdict *v, enum doctor_answer answer, const char
 	__attribute__((format(printf, 3, 4)));
 void verdict_change(struct doctor_verdict *v, const char *fmt, ...)
 	__attribute__((format(printf, 2, 3)));
+/* No, for the reason that another row has given. */
+void verdict_no_as(struct doctor_verdict *v, const struct doctor_verdict *cause);
 
 enum doctor_event {
 	DOCTOR_EVENT_CYCLES,

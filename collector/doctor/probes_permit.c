@@ -53,8 +53,7 @@ void probe_ptrace(struct doctor *d, struct doctor_verdict *v)
 	if (machine_field(&d->machine, "/proc/self/status", "TracerPid", text, sizeof text))
 		sscanf(text, "%lld", &tracer);
 	if (yama->answer == DOCTOR_NO) {
-		verdict_set(v, DOCTOR_NO, "%s", yama->why);
-		verdict_change(v, "%s", yama->change);
+		verdict_no_as(v, yama);
 	} else if (doctor_is_filtered(d) && is_refusal(rc)) {
 		verdict_set(v, DOCTOR_NO,
 			    "ptrace is refused by a seccomp filter, as containers set one");

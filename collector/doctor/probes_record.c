@@ -24,8 +24,7 @@ static bool can_trace(struct doctor *d, struct doctor_verdict *v)
 
 		if (needed->answer != DOCTOR_NO)
 			continue;
-		verdict_set(v, DOCTOR_NO, "%s", needed->why);
-		verdict_change(v, "%s", needed->change);
+		verdict_no_as(v, needed);
 		return false;
 	}
 	return true;
@@ -108,8 +107,7 @@ static bool has_pmu(struct doctor *d, struct doctor_verdict *v)
 
 	if (pmu->answer == DOCTOR_YES)
 		return can_trace(d, v);
-	verdict_set(v, DOCTOR_NO, "%s", pmu->why);
-	verdict_change(v, "%s", pmu->change);
+	verdict_no_as(v, pmu);
 	return false;
 }
 
@@ -229,8 +227,7 @@ static void look_for_pt(struct doctor *d, struct doctor_verdict *v)
 		return;
 	perf = doctor_ask(d, DOCTOR_PERF);
 	if (perf->answer == DOCTOR_NO) {
-		verdict_set(v, DOCTOR_NO, "%s", perf->why);
-		verdict_change(v, "%s", perf->change);
+		verdict_no_as(v, perf);
 		return;
 	}
 	rc = doctor_open_event(d, DOCTOR_EVENT_PT);
