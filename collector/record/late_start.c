@@ -12,8 +12,8 @@
 #include "collector/supervisor/detach.h"
 #include "collector/tracee/tracee.h"
 
-/* Whether a task that has stopped for a system call may go on without that being looked at: it is
- * no execve. */
+/* Whether the system call for which the task has stopped needs no look: it is at its exit, or no
+ * execve. */
 static bool makes_no_program(pid_t tid)
 {
 	struct tracee_syscall call;
@@ -24,7 +24,7 @@ static bool makes_no_program(pid_t tid)
 		!syscall_is(&call, SYS_execveat));
 }
 
-/* The others have stopped before this one goes on: they are recorded from here, even if it ends the
+/* Waits until the others have stopped: they are recorded from here, even if this task ends the
  * process at once. */
 static void await_others(struct supervisor *sup, const struct task *task)
 {
@@ -117,8 +117,8 @@ static void on_native_syscall(struct recording *r, struct supervisor *sup, struc
 				       .compat = !tracee_is_in_64_bit(&task->regs)};
 	if (stop == TRACEE_SYSCALL_ENTRY && detach_before_exec(sup, task))
 		return;
-	/* Behind such a call it might be out of reach, and the breakpoint stay: without
-	 * CAP_SYS_PTRACE, where all calls are watched. */
+	/* Without CAP_SYS_PTRACE the memory may be out of reach behind such a call, and the
+	 * breakpoint would stay. All calls are watched then. */
 	if (space->from_addr && stop == TRACEE_SYSCALL_ENTRY &&
 	    map_syscall_changes_rights(&task->syscall))
 		space->from_lifted = start_place_disarm(space, task->host_tid) ? task->host_tid : 0;

@@ -27,7 +27,7 @@ void recording_on_request(struct session *session, struct supervisor *sup, struc
 	snapshot_take(recording_of(session), sup, task, BT_SNAPSHOT_REQUEST, 0, label);
 }
 
-/* Sets its next stop point; or none, after the last. */
+/* Sets the task's next stop point, or none after the last. */
 static void set_next(struct supervisor *sup, struct task *task)
 {
 	struct task_record *record = task->record;
@@ -69,7 +69,7 @@ void recording_on_stop_point(struct session *session, struct supervisor *sup, st
 	snapshot_take(r, sup, task, BT_SNAPSHOT_REQUEST, 0, text);
 }
 
-/* Of a running task the snapshot is taken when it stops, which it is asked to do. */
+/* A running task is asked to stop. The snapshot is taken then. */
 static void request_snapshot(struct recording *r, struct supervisor *sup, struct task *task)
 {
 	switch (task->state) {
@@ -97,7 +97,8 @@ static bool can_be_asked(const struct task *task)
 	return task->supervised->started && !task->native && task->state != TASK_EXITING;
 }
 
-/* The snapshot holds all of its threads, and tells of this one first. */
+/* Whether the process's snapshot is to be this task's: it holds all threads, and tells of this one
+ * first. */
 static bool speaks_for_process(const struct supervisor *sup, const struct task *task)
 {
 	const struct task *first = task_find(&sup->tasks, task->process->host_pid);

@@ -205,7 +205,6 @@ static const struct task *parent_of(const struct supervisor *sup, const struct t
 	return task && task->number == child->parent ? task : NULL;
 }
 
-/* Both events have come. */
 void supervisor_start_new(struct supervisor *sup, struct task *child)
 {
 	struct address_space *space = child->process->space;
