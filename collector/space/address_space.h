@@ -64,7 +64,7 @@ struct address_space {
 	struct mapping_list mappings;
 	struct mapped_files files; /* that code is mapped from */
 	unsigned files_looked;     /* when the recorder looked at them last */
-	uint64_t heap_end;         /* what brk() gave last; 0: not known */
+	uint64_t heap_end;         /* result of the last brk(); 0: not known */
 	uint32_t code_epoch;       /* changes with the mappings that code can run in */
 	bool unsure; /* mappings may have changed elsewhere than system calls said: all are to be
 			read next */

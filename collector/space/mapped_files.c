@@ -14,7 +14,7 @@ struct mapped_files mapped_files_new(void)
 {
 	struct mapped_files f = {0};
 
-	clock_gettime(CLOCK_REALTIME_COARSE, &f.since); /* that of files' times */
+	clock_gettime(CLOCK_REALTIME_COARSE, &f.since); /* the clock of files' times */
 	return f;
 }
 
@@ -55,7 +55,7 @@ static bool is_of_kernel(const char *mount)
 	return type && strncmp(type + 3, "fuse", 4) != 0;
 }
 
-/* Whether that is so of all mounts of the device where the process can see them. False when that
+/* Whether the kernel serves all mounts of the device that the process can see. False when that
  * cannot be told now. */
 static bool ask_mounts(pid_t pid, uint64_t dev, bool *answers)
 {

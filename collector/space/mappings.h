@@ -17,13 +17,13 @@ struct mapping {
 	bool shared;
 	bool looked_at; /* for its build-id, and whether it follows its file */
 	bool fresh;     /* new among those that are known: to be compared with the others once */
-	bool follows; /* a private one of a file that is written meanwhile: what is in it may change
+	bool follows; /* a private one of a file that is written meanwhile: its contents may change
 			 as if it were shared */
 	char *path;   /* owned, "" for none */
 	uint8_t build_id_len, build_id[64];
 };
 
-/* Whether what it has can change without a system call that changes mappings. */
+/* Whether its contents can change without a system call that changes mappings. */
 static inline bool mapping_is_mutable(const struct mapping *m)
 {
 	return m->prot & PROT_WRITE || m->shared || m->follows;

@@ -65,7 +65,7 @@ int tracee_clear_x87_address(pid_t tid)
 	return ptrace_result(ptrace(PTRACE_SETFPREGS, tid, NULL, &f));
 }
 
-/* One by one those that are not there already, which are the application's or ours. */
+/* Sets the registers that differ, one by one: their values are the application's or ours. */
 static int set_regs_that_differ(pid_t tid, const struct bt_regs *regs)
 {
 	struct bt_regs now;

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* What /proc says of a thread: its signals, its filters, its state, its names. */
+/* A thread as /proc has it: its files, signals, filters, state and names. */
 #include "collector/tracee/tracee.h"
 
 #include <fcntl.h>

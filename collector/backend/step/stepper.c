@@ -85,7 +85,7 @@ bool stepper_hides_signals(const struct task *task)
 }
 
 /* QUIRK(step-sigtrap-ignored): the kernel also resets an ignored SIGTRAP to its default at every
- * trap. Ignored it is again whenever the program can ask. */
+ * trap. It is ignored again whenever the program can ask. */
 static int restore_trap_disposition(struct task *task)
 {
 	/* struct kernel_sigaction: handler, flags, restorer, mask */
@@ -152,8 +152,8 @@ int stepper_fault_again(struct task *task)
 	return hidden_signals_restore(task, &st->hidden) ? -BT_E_GONE : step_insn(task);
 }
 
-/* A signal is to come before the next instruction. Another thread may get it in the meantime: then
- * the task would run on, and nobody see where to. */
+/* Lets a signal come before the next instruction. Another thread may get it in the meantime: then
+ * the task would run on unseen, so it is interrupted. */
 static int take_signal(struct task *task)
 {
 	const struct timespec pause = {.tv_nsec = 20000};
@@ -180,7 +180,7 @@ int stepper_take_signal(struct backend *b, struct task *task)
 	return take_signal(task);
 }
 
-/* It was interrupted instead. */
+/* The task was interrupted before the signal came. */
 static enum backend_stop no_signal(struct task *task)
 {
 	const struct bt_branch gap = {.kind = BT_BRANCH_GAP, .to = BT_GAP_UNDECODED};
@@ -239,9 +239,9 @@ static enum backend_stop handler_entered(struct task *task)
 	return BACKEND_HANDLER;
 }
 
-/* Where the instruction is that has made the system call: the one that was to be executed, prefixes
- * and all; or, where the kernel makes a call again, the two bytes of syscall, sysenter or int 0x80
- * alone. */
+/* The address of the instruction that has made the system call: of the one that was to be executed,
+ * with its prefixes; or, where the kernel makes a call again, of the two bytes of syscall, sysenter
+ * or int 0x80 alone. */
 static uint64_t system_call_address(const struct task *task)
 {
 	const struct step_task *st = task->step;
@@ -334,7 +334,7 @@ static bool is_in_handler(const struct task *task, const struct bt_regs *before)
 	return back && (back == before->rip || back == before->rip - 2);
 }
 
-/* Killed on its errand, it had done it when no stop told of that any more. */
+/* The task may have been killed when its errand was done, before a stop told so. */
 static void step_exiting(struct backend *b, struct task *task, const struct bt_regs *regs)
 {
 	const struct step_task *st = task->step;
