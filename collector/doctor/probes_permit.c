@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* What is permitted: by the kernel's settings, by capabilities, by a container's filter. */
+/* Permissions: by the kernel's settings, by capabilities, by a container's filter. */
 #include <errno.h>
 #include <inttypes.h>
 #include <string.h>
@@ -8,7 +8,7 @@
 #include "lib/array_size.h"
 
 enum {
-	RING_KB = 512, /* what a buffer of branches needs at least to be of use */
+	RING_KB = 512, /* a buffer of branches is of no use with less */
 	UNREADABLE = -100,
 };
 

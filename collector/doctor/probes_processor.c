@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* What processor, hypervisor and kernel have. Kernel versions are those of doc/SOURCES.md. */
+/* The features of processor, hypervisor and kernel. Kernel versions are those of doc/SOURCES.md. */
 #include <errno.h>
 #include <string.h>
 

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
-/* Where the branches of natively running tasks come from: the rows of one table (source.c). A
- * source opens events for each task, and at every stop brings what the processor recorded into the
- * task's history. Used by pmu.c only; a source reaches the kernel through perf_ops only. */
+/* The sources of the branches of natively running tasks: the rows of one table (source.c). A source
+ * opens events for each task, and at every stop brings what the processor recorded into the task's
+ * history. Used by pmu.c only; a source reaches the kernel through perf_ops only. */
 #ifndef BT_BRANCH_SOURCE_H
 #define BT_BRANCH_SOURCE_H
 
@@ -30,7 +30,7 @@ struct pmu {
 				       Said once, at the start */
 };
 
-/* Why a task stands still while it is asked. */
+/* Why the task stands still while its branches are captured. */
 enum capture_why {
 	CAPTURE_STOP,     /* an event of the program's: a system call, a signal handler, its turn is
 			     over */

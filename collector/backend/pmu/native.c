@@ -75,8 +75,8 @@ static void native_stop_soon(struct backend *b, struct task *task)
 	struct native_task *nt = task->runner;
 
 	(void)b;
-	/* Again, where the last one was met by the recorder itself, in a system call; two at once
-	 * are one. */
+	/* Also where one is on its way, which the recorder itself may have met in a system call.
+	 * Two at once are one. */
 	nt->interrupting = !tracee_resume(task->host_tid, PTRACE_INTERRUPT, 0);
 }
 
