@@ -156,8 +156,8 @@ static struct range keep_stack(struct recording *r, const struct task *task, uin
 	return stack;
 }
 
-/* The task's stack, those that its handlers on alternate stacks have interrupted, and what lies
- * around the addresses that registers hold. */
+/* Keeps the task's stack, the stacks that its handlers on alternate stacks have interrupted, and
+ * memory near the addresses that registers hold. */
 static void keep_thread_memory(struct recording *r, const struct task *task, uint32_t snapshot,
 			       uint64_t most)
 {

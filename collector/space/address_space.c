@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* What the kernel has mapped is read, never computed: a system call says only where something has
+/* Mappings are read from the kernel, never computed: a system call says only where something has
  * changed.
  *
  * A change is a patch: a range, the known mappings that lie in it, and those that are there now.
@@ -330,8 +330,8 @@ static void examine_mapped_file(const struct address_space *s, pid_t pid, struct
 	read_build_id(s, pid, m, p);
 }
 
-/* Walks what was known and what is there now side by side, calling drop for what is only known, add
- * for what is new. Returns whether they differ. Both callbacks may be NULL. */
+/* Walks the known and the present mappings side by side: calls drop for those that are only known,
+ * add for those that are new. Returns whether they differ. Both callbacks may be NULL. */
 struct map_diff {
 	void (*drop)(struct address_space *s, const struct mapping *m,
 		     const struct mapping_list *now);
@@ -620,7 +620,7 @@ static size_t sort_patches(struct patch *patches, size_t n, bool *overlap)
 	return n;
 }
 
-/* The mappings beside it are looked at, too: what is there may be one with them now. */
+/* The mappings beside it are looked at, too: those in it may be one with them now. */
 static struct patch patch_around(uint64_t start, uint64_t end)
 {
 	return (struct patch){.range = {start ? start - 1 : 0, end + 1 ? end + 1 : end}};

@@ -57,9 +57,8 @@ bool mappings_leave_out(pid_t tid);
 /* An open /proc/PID/maps, for mappings_around(); negative when there is none. */
 int mappings_open(pid_t pid);
 
-/* Appends those that touch [start, end), by PROCMAP_QUERY (Linux 6.11); what is the kernel's own
- * ([vsyscall]) is not among them. False where that cannot be had: what was appended is not to be
- * used. */
+/* Appends those that touch [start, end), by PROCMAP_QUERY (Linux 6.11), without the kernel's own
+ * ([vsyscall]). False where that cannot be had: the appended ones are not to be used. */
 bool mappings_around(int fd, uint64_t start, uint64_t end, struct mapping_list *out);
 
 #endif

@@ -69,8 +69,8 @@ struct branch_source_ops {
 	void (*capture)(struct pmu *p, struct task *task, void *state, enum capture_why why,
 			const siginfo_t *info);
 
-	/* The task runs another program from here on; task->tid may be another. What was recorded
-	 * before has been captured. May be NULL. */
+	/* The task runs another program from here on; task->tid may be another. Its branches before
+	 * have been captured. May be NULL. */
 	void (*execed)(struct pmu *p, struct task *task, void *state);
 };
 

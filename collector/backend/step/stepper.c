@@ -6,12 +6,12 @@
  * cannot be stepped over, to the next system call stop, into a handler, to a signal that waits. The
  * instruction is decoded before (next_insn.c), and that decides the errand. The stop that follows
  * is looked at with the errand in mind: a SIGTRAP is ours or the program's, a system call is
- * entered or left, a signal came before the instruction or was raised by it. What has run goes into
- * the task's history (step_history.c). The task is stepped on at once, without a word to the
- * supervisor, until its slice is over or something comes that the supervisor has to know.
+ * entered or left, a signal came before the instruction or was raised by it. Executed instructions
+ * go into the task's history (step_history.c). The task is stepped on at once, without a word to
+ * the supervisor, until its slice is over or something comes that the supervisor has to know.
  *
- * What single-stepping would show to the program is repaired: TF in pushed flags and frames, RF, a
- * blocked or ignored SIGTRAP (hidden_signals.h, doc/QUIRKS.md). */
+ * Traces of single-stepping that the program would see are repaired: TF in pushed flags and frames,
+ * RF, a blocked or ignored SIGTRAP (hidden_signals.h, doc/QUIRKS.md). */
 #include "collector/backend/step/stepper_private.h"
 
 #include <stdlib.h>
