@@ -217,11 +217,11 @@ const struct history_entry *fault_arrival(const struct fault_context *c)
 	return last && last->to == c->f->pc && last->kind <= BT_BRANCH_ICALL ? last : NULL;
 }
 
-static bool is_executable(const struct fault_context *c, uint64_t addr)
+bool fault_is_executable(const struct fault_context *c, uint64_t addr)
 {
 	const struct space_map *map = fault_map(c, addr);
 
-	return map && map->prot & 4;
+	return map && map->prot & PROT_EXECUTE;
 }
 
 /* Where the program is to be looked at: the instruction at pc, or the branch that went to a pc
@@ -233,7 +233,7 @@ static void find_insn(struct fault_context *c)
 
 	f->where = symbols_signal_from(c->s, c->snap, f->epoch, f->pc);
 	f->has_trapped = f->where != f->pc;
-	f->pc_is_wild = !is_executable(c, f->where);
+	f->pc_is_wild = !fault_is_executable(c, f->where);
 	f->is_32_bit = !f->pc_is_wild && c->regs && c->regs->cs == USER32_CS;
 	if ((f->pc_is_wild && !last) || f->is_32_bit)
 		return;

@@ -36,6 +36,7 @@ enum {
 	SIG_SYS = 31,
 	SI_KERNEL_CODE = 0x80,
 	SYS_NR_MAX = 4096,
+	PROT_EXECUTE = 4,
 	/* Offsets from a null pointer reach this far (the kernel's default vm.mmap_min_addr is as
 	   much). */
 	NEAR_NULL = 0x10000,
@@ -50,6 +51,9 @@ void fault_say_place(struct fault_context *c, const char *before, uint64_t addr,
 const struct history_entry *fault_arrival(const struct fault_context *c);
 
 const struct space_map *fault_map(const struct fault_context *c, uint64_t addr);
+
+/* Whether addr lies in a mapping whose code may run. */
+bool fault_is_executable(const struct fault_context *c, uint64_t addr);
 
 /* The mapping that ends closest below addr, and the one that begins closest above; NULL: none. */
 void fault_neighbours(const struct fault_context *c, uint64_t addr, const struct space_map **below,

@@ -18,7 +18,6 @@ enum {
 	FPE_INTDIV = 1,
 	SYS_SECCOMP = 1,
 	ILL_ILLOPN = 2, /* the only one of x86 */
-	PROT_EXECUTE = 4,
 };
 
 /* The bits of a mapping's prot that an access needs are those of the access. */
@@ -60,13 +59,6 @@ static bool infer_refused(struct fault_context *c, struct bt_record_signal *g)
 	return false;
 }
 
-static bool is_executable(const struct fault_context *c, uint64_t addr)
-{
-	const struct space_map *map = fault_map(c, addr);
-
-	return map && map->prot & PROT_EXECUTE;
-}
-
 static bool infer_segv(struct fault_context *c, struct bt_record_signal *g)
 {
 	if (c->f->pc_is_wild) {
@@ -75,7 +67,7 @@ static bool infer_segv(struct fault_context *c, struct bt_record_signal *g)
 		return true;
 	}
 	/* An instruction that reaches into where no code can be. */
-	if (c->f->code_is_cut && !is_executable(c, c->f->pc + c->f->code_len)) {
+	if (c->f->code_is_cut && !fault_is_executable(c, c->f->pc + c->f->code_len)) {
 		g->addr = c->f->pc + c->f->code_len;
 		g->code = fault_map(c, g->addr) ? SEGV_ACCERR : SEGV_MAPERR;
 		return true;
