@@ -73,15 +73,6 @@ static const struct perf_fields *parse_trailer(struct perf_reader *r,
 }
 
 /* The bytes up to a NUL. */
-static struct slice c_string(struct slice s)
-{
-	const void *end = s.len ? memchr(s.at, 0, s.len) : NULL;
-
-	if (end)
-		s.len = (size_t)((const uint8_t *)end - s.at);
-	return s;
-}
-
 /* --- one function for each type of record --- */
 
 typedef int take_record(struct perf_reader *r, const struct perf_record *record);
@@ -124,7 +115,7 @@ static int take_comm(struct perf_reader *r, const struct perf_record *record)
 	id.tid = slice_u32(&body);
 	if (body.bad)
 		return fail_damaged(r, record, "the name of a thread");
-	importer_comm(r->im, id, f->time, c_string(body), record->misc & PERF_MISC_COMM_EXEC);
+	importer_comm(r->im, id, f->time, perf_c_string(body), record->misc & PERF_MISC_COMM_EXEC);
 	return 0;
 }
 
@@ -154,7 +145,7 @@ static int take_fork(struct perf_reader *r, const struct perf_record *record)
 static int put_map(struct perf_reader *r, const struct perf_record *record, struct import_map *map,
 		   struct slice *body, uint64_t len)
 {
-	map->path = c_string(*body);
+	map->path = perf_c_string(*body);
 	map->end = map->start + len;
 	if (body->bad || map->end < map->start)
 		return fail_damaged(r, record, "a mapping");
@@ -416,7 +407,7 @@ static int take_update(struct perf_reader *r, const struct perf_record *record)
 	uint64_t what = slice_u64(&body);
 	struct perf_attr *a = perf_attr_by_id(r, slice_u64(&body));
 
-	name = c_string(body);
+	name = perf_c_string(body);
 	if (what == EVENT_NAME && a && !body.bad && name.len)
 		snprintf(a->name, sizeof a->name, "%.*s",
 			 (int)(name.len < PERF_NAME_MAX ? name.len : PERF_NAME_MAX - 1),

@@ -116,8 +116,7 @@ struct perf_attr *perf_attr_by_id(struct perf_reader *r, uint64_t id)
 	return lo < r->id_count && r->ids[lo].id == id ? &r->attrs[r->ids[lo].attr] : NULL;
 }
 
-/* The bytes up to a NUL or the end. */
-static struct slice c_string(struct slice s)
+struct slice perf_c_string(struct slice s)
 {
 	const void *end = s.len ? memchr(s.at, 0, s.len) : NULL;
 
@@ -136,7 +135,7 @@ void perf_add_build_id(struct perf_reader *r, struct slice body, uint16_t misc)
 	id = slice_take(&body, BUILD_ID_ROOM);
 	if (misc & PERF_MISC_BUILD_ID_SIZE && !id.bad)
 		size = id.at[BUILD_ID_SIZE] < BUILD_ID_SIZE ? id.at[BUILD_ID_SIZE] : BUILD_ID_SIZE;
-	b = (struct perf_build_id){.path = c_string(body), .id = {.at = id.at, .len = size}};
+	b = (struct perf_build_id){.path = perf_c_string(body), .id = {.at = id.at, .len = size}};
 	if (body.bad || !b.path.len)
 		return;
 	grown = array_grow(r->build_ids, r->build_id_count, &r->build_id_cap, sizeof *grown);
@@ -182,7 +181,7 @@ struct slice perf_find_build_id(const struct perf_reader *r, struct slice path)
 /* A string with its length, which counts padding too. */
 static struct slice take_string(struct slice *in)
 {
-	return c_string(slice_take(in, slice_u32(in)));
+	return perf_c_string(slice_take(in, slice_u32(in)));
 }
 
 static void take_build_ids(struct perf_reader *r, struct slice in)

@@ -96,6 +96,9 @@ struct perf_attr *perf_attr_by_id(struct perf_reader *r, uint64_t id);
 struct slice perf_find_build_id(const struct perf_reader *r, struct slice path);
 int perf_no_memory(struct perf_reader *r);
 
+/* The bytes up to a NUL or the end. */
+struct slice perf_c_string(struct slice s);
+
 /* perf_tracing.c. Names the tracepoints that the formats tell of; what cannot be read names
  * nothing. Fails without memory. */
 int perf_tracing_data(struct perf_reader *r, struct slice in);
