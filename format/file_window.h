@@ -45,8 +45,4 @@ struct slice file_window_at(struct file_window *w, uint64_t offset, size_t n);
 int file_window_error(const struct file_window *w, uint64_t offset,
 		      struct bt_error *err) BT_MUST_USE;
 
-/* Opens a regular file for reading and fills *st. Returns a descriptor, or -1 with errno: EINVAL
- * for what is no regular file, since opening a device may act on it. */
-int file_open_regular(int dir, const char *name, struct stat *st);
-
 #endif

@@ -17,6 +17,7 @@
 #include <unistd.h>
 
 #include "lib/array_size.h"
+#include "lib/regular_file.h"
 
 enum {
 	HOLES_MAX = BT_BLOCK_MAX, /* bytes of a file's holes that are read, as zeros; the rest of
@@ -89,7 +90,7 @@ static bool may_hold(int fd)
 static int take_file_size(int dir, struct trace_file *file)
 {
 	struct stat st;
-	int fd = file_open_regular(dir, file->name, &st);
+	int fd = regular_file_open(dir, file->name, &st);
 
 	if (fd < 0)
 		return errno;
@@ -128,7 +129,7 @@ static bool is_locked(int dir)
 	int fd;
 
 	trace_file_name(name, BT_FILE_EVENTS, 0);
-	fd = file_open_regular(dir, name, &st);
+	fd = regular_file_open(dir, name, &st);
 	locked = fd >= 0 && !fcntl(fd, F_OFD_GETLK, &lock) && lock.l_type != F_UNLCK;
 	if (fd >= 0)
 		close(fd);
