@@ -394,27 +394,6 @@ static void add_tail(struct history *h, const struct chunk_source *l, const stru
 		.epoch = h->epoch};
 }
 
-/* A trace's files are sorted by kind and number. */
-static const struct trace_file *branch_file(const struct model *m, uint32_t task)
-{
-	const struct trace_file *files = m->trace->files;
-	size_t lo = 0, hi = m->trace->file_count;
-
-	while (lo < hi) {
-		size_t mid = lo + (hi - lo) / 2;
-
-		if (files[mid].kind < BT_FILE_BRANCHES ||
-		    (files[mid].kind == BT_FILE_BRANCHES && files[mid].number < task))
-			lo = mid + 1;
-		else
-			hi = mid;
-	}
-	return lo < m->trace->file_count && files[lo].kind == BT_FILE_BRANCHES &&
-			       files[lo].number == task
-		       ? &files[lo]
-		       : NULL;
-}
-
 /* Hardware records tell only branches that were taken. */
 static bool is_taken_only(const struct model *m)
 {
@@ -497,7 +476,7 @@ static struct history_entry *allocate_entries(size_t n)
 static int load_entries(struct history *h, const struct model *m, uint32_t task, bool calls_only,
 			struct bt_error *err)
 {
-	struct chunk_source l = {.m = m, .task = task, .file = branch_file(m, task)};
+	struct chunk_source l = {.m = m, .task = task, .file = trace_branch_file(m->trace, task)};
 	struct chunks chunks = {0};
 	struct fill f = {.h = h, .m = m, .chunks = &chunks, .calls_only = calls_only};
 	const struct model_task *t = model_task(m, task);

@@ -11,14 +11,6 @@ enum {
 	RUN_MAX = 1 << 20,
 };
 
-static const struct trace_file *branch_file(const struct trace *t, uint32_t task)
-{
-	for (size_t i = 0; i < t->file_count; i++)
-		if (t->files[i].kind == BT_FILE_BRANCHES && t->files[i].number == task)
-			return &t->files[i];
-	return NULL;
-}
-
 static uint64_t next_word(struct run_words *w)
 {
 	while (!w->left && w->in.len && !w->in.bad) {
@@ -138,7 +130,7 @@ static bool take_entry(struct run_reader *r, const struct bt_branch *b, uint64_t
 
 static bool open_reader(struct run_reader *r, const struct trace *t, uint32_t task)
 {
-	const struct trace_file *file = branch_file(t, task);
+	const struct trace_file *file = trace_branch_file(t, task);
 
 	if (r->opened || !file)
 		return r->opened;

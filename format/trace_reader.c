@@ -105,6 +105,13 @@ static int take_file_size(int dir, struct trace_file *file)
 	return 0;
 }
 
+const struct trace_file *trace_branch_file(const struct trace *t, uint32_t task)
+{
+	const struct trace_file key = {.kind = BT_FILE_BRANCHES, .number = task};
+
+	return bsearch(&key, t->files, t->file_count, sizeof key, compare_files);
+}
+
 void trace_file_window(struct file_window *w, const struct trace *t, const struct trace_file *file)
 {
 	struct disk_file disk = {.dir = t->dir,

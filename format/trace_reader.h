@@ -50,6 +50,9 @@ int trace_open_memory(struct trace **out, const struct trace_file *files, size_t
 
 void trace_close(struct trace *t);
 
+/* The branch stream of the task, or NULL. */
+const struct trace_file *trace_branch_file(const struct trace *t, uint32_t task);
+
 /* A window over a file of the trace. The trace must live as long as the window. */
 void trace_file_window(struct file_window *w, const struct trace *t, const struct trace_file *file);
 
