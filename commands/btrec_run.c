@@ -1,10 +1,10 @@
 /* SPDX-License-Identifier: MIT */
 /* btrec run: finds the program, makes the trace, starts front and recorder.
  *
- * run_command() reads the options, chooses backend and branch source (by asking the doctor, where
- * the user leaves it open), and finds the program. An error up to there ends it with a message.
- * start() forks: the parent becomes the front (front.h), the child the recorder, and a pipe leads
- * from child to parent.
+ * run_command() reads the options, chooses backend and branch source (by the doctor, if the user
+ * does not choose), and finds the program. An error up to there ends it with a message. start()
+ * forks: the parent becomes the front (front.h), the child the recorder, and a pipe leads from
+ * child to parent.
  *
  * record() is the recorder's life: raise limits, open the source, make the trace, start the program
  * stopped, adopt it, serve it until all of it has ended, close the trace. A failure before the
@@ -60,8 +60,7 @@ enum {
 
 struct run {
 	struct run_options options;
-	const struct perf_kernel
-		*kernel; /* what a processor's branch records are reached through */
+	const struct perf_kernel *kernel; /* gives access to a processor's branch records */
 	const struct backend_ops *runner; /* below the pmu backend */
 	/* Found out: */
 	struct doctor_choice choice;
@@ -557,7 +556,7 @@ static int start(struct run *run)
 		_exit(record(run));
 	}
 	close(pipes[1]);
-	drop_descriptors(run, 1); /* what it has to say goes to stderr */
+	drop_descriptors(run, 1); /* it writes to stderr */
 	free(run->inherited);
 	return front_wait(pipes[0], recorder, run->trace, run->options.quiet);
 }
@@ -596,7 +595,7 @@ static int choose_backend(struct run *run, struct bt_error *err)
 	return 0;
 }
 
-/* Finds the row of the table for what the user asked for. */
+/* Finds the row of the table that fits the user's options. */
 static int choose_mode(struct run *run, struct bt_error *err)
 {
 	bool wished = strcmp(run->options.wish.backend, "auto") != 0 ||
