@@ -64,8 +64,7 @@ void bts_records(struct slice in, const struct bts_code *code, bts_take *take, v
 
 		if (!from && !to)
 			continue;
-		/* That a bit is not set does not say that it was mispredicted: not every model has
-		 * it. */
+		/* A clear bit does not mean a misprediction: not every model sets it. */
 		if (!from || !to)
 			give_gap(&r, BT_GAP_LOST, "a record without an address");
 		else
