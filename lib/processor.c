@@ -63,7 +63,7 @@ static struct processor_leaf ask_leaf(uint32_t leaf, uint32_t subleaf)
 	return l;
 }
 
-/* Keeps what it is told, where there is room. */
+/* Keeps a leaf if there is room. */
 static struct processor_leaf learn_leaf(struct processor *p, uint32_t leaf, uint32_t subleaf)
 {
 	struct processor_leaf l = ask_leaf(leaf, subleaf);
@@ -115,7 +115,7 @@ static void learn_caches(struct processor *p, uint32_t leaf, uint32_t most)
 		;
 }
 
-/* Where XSAVE keeps what: of the states of which there is one. */
+/* The offsets and sizes of the states in XSAVE's area. */
 static void learn_states(struct processor *p)
 {
 	uint32_t states = learn_leaf(p, LEAF_STATES, 0).eax;
@@ -126,8 +126,8 @@ static void learn_states(struct processor *p)
 			learn_leaf(p, LEAF_STATES, i);
 }
 
-/* What programs ask for when they start, but for leaves that number processors (1, 0xb, 0x1f,
- * 0x8000001e), or tell of caches that dies have of their own (0x80000006): those differ. */
+/* Leaves that programs read at their start, without those that differ between processors: processor
+ * numbers (1, 0xb, 0x1f, 0x8000001e) and the caches of a die (0x80000006). */
 static void learn_others(struct processor *p, enum vendor vendor, uint32_t last,
 			 uint32_t last_extended)
 {
