@@ -60,7 +60,7 @@ static size_t read_piece(struct file_window *w, uint8_t *to, size_t n, uint64_t 
 	return done;
 }
 
-/* Moves the window to offset, with at least n bytes. What it has of them already is kept. */
+/* Moves the window to offset, with at least n bytes. Keeps those of them that it has already. */
 static void move_window(struct file_window *w, uint64_t offset, size_t n)
 {
 	uint64_t left = w->size - offset;

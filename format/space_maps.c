@@ -364,7 +364,7 @@ void space_maps_index(struct space_maps *s, struct arena *a)
 	size_t kept = 0;
 
 	live_maps_release(&s->live);
-	/* Drop what a later record of the same epoch replaced: no epoch ever saw it. */
+	/* Drop mappings that a later record of the same epoch replaced: no epoch ever saw them. */
 	for (size_t i = 0; i < s->count; i++)
 		if (s->maps[i]->first_epoch < s->maps[i]->end_epoch)
 			s->maps[kept++] = s->maps[i];

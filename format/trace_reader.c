@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
-/* To open a trace is to list its files, kind by kind, and to decode the header record. Of each file
- * its size is noted: what a recorder appends later is not read. A file that is no regular one, or
- * cannot be opened, makes the whole trace an error; what is wrong inside a file does not.
+/* To open a trace is to list its files, kind by kind, and to decode the header record. The size of
+ * each file is noted: bytes appended later are not read. A file that is not regular, or cannot be
+ * opened, makes the whole trace an error; damage inside a file does not.
  *
  * Files are held open, or opened again for each piece that is read of them if descriptors are few.
  * A file that is opened again must be the one that was listed (device and inode). */
@@ -22,7 +22,7 @@
 enum {
 	HOLES_MAX = BT_BLOCK_MAX, /* bytes of a file's holes that are read, as zeros; the rest of
 				     the file is not */
-	DESCRIPTORS_MAX = 4096,   /* as many are reckoned with where the limit is higher */
+	DESCRIPTORS_MAX = 4096,   /* a higher limit counts as this one */
 };
 
 /* Kind and number from a file's name. False for a name that no file of a trace has. */
@@ -354,8 +354,8 @@ static int open_kinds(struct trace **out, const char *path, enum bt_file_kind la
 		return bt_no_memory(err, NULL);
 	}
 	t->being_written = is_locked(dir);
-	/* A recorder may be writing: it writes what is named before what names it. So what names is
-	 * looked at first. */
+	/* A recorder may be writing. It writes a record after everything that the record names, so
+	 * records that name others are looked at first. */
 	for (enum bt_file_kind kind = BT_FILE_EVENTS; !failure && kind <= last; kind++)
 		failure = add_files(t, d, kind);
 	t->dir = failure ? -1 : fcntl(dir, F_DUPFD_CLOEXEC, 0);
