@@ -20,7 +20,7 @@
 
 enum {
 	OUT_FLUSH = 1 << 18,
-	ENTRY_MAX = 72,   /* characters of an entry, and what is copied too much behind it */
+	ENTRY_MAX = 72,   /* characters of an entry, and of the excess that is copied behind it */
 	ENTRY_USUAL = 48, /* of most of them */
 	FLAGS_MAX = 32,   /* of its flags */
 	HEAD_MAX = 256,
@@ -57,7 +57,7 @@ struct script {
 	bool damaged;
 	bool unwritten; /* err says why */
 	struct bt_error *err;
-	bool closed; /* END is there, which is written last */
+	bool closed; /* the trace has END, which is written last */
 	/* Texts that are most often those of the line or entry before. */
 	uint64_t flags;
 	char flags_text[FLAGS_MAX];
@@ -103,7 +103,7 @@ static void set_comm(struct script_task *t, struct slice name)
 	t->head_len = strlen(t->head);
 }
 
-/* What a program is called by when it begins: its path's last part. */
+/* The name of a program at its start: the last part of its path. */
 static struct slice name_of_path(struct slice path)
 {
 	size_t n = path.len;

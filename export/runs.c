@@ -5,7 +5,7 @@
 #include "export/export_private.h"
 
 enum {
-	/* Empty slots of a run that are believed: no processor has so many. */
+	/* The most empty slots of a run; no processor has as many. */
 	SLOTS_MAX = 4096,
 	/* A run is a snapshot's history; of a longer one the newest part is kept. */
 	RUN_MAX = 1 << 20,
@@ -153,7 +153,8 @@ bool run_reader_advance(struct run_reader *r, const struct trace *t, uint32_t ta
 
 		if (r->number >= r->end && !next_chunk(r))
 			return true;
-		/* What is not there was not kept, or a chunk begins behind the position. */
+		/* Entries are missing: they were not kept, or a chunk begins behind the
+		 * position. */
 		if (r->number >= position)
 			break;
 		if (r->number >= r->end)

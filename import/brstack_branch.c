@@ -15,8 +15,8 @@ enum {
 
 static bool is_prediction(uint8_t c) { return c == 'P' || c == 'M' || c == '-'; }
 
-/* Whether the slash behind a file's name is followed by what is printed there: an address, or an
- * event and a slash. */
+/* Whether an address, or an event and a slash, follows the slash behind a file's name, as perf
+ * prints it. */
 static bool is_end_of_name(struct slice behind, bool address)
 {
 	if (address)

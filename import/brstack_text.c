@@ -66,7 +66,7 @@ static bool is_source(struct slice line)
 	       *line.at == ' ';
 }
 
-/* Of the field metric: it begins as a sample does. */
+/* A line of the field metric, which begins as a sample does. */
 static bool is_metric(struct slice head)
 {
 	static const char metric[] = "\tmetric: ";
@@ -130,7 +130,7 @@ static void add_to_group(struct groups *g, const struct script_line *line)
 		end_group(g);
 }
 
-/* What brstackinsn prints, and what stands behind a branch there. */
+/* A line of brstackinsn, or text behind a branch there. */
 static bool is_disassembly(struct slice line)
 {
 	uint64_t address;
@@ -319,8 +319,8 @@ static void take_chain(struct text_reader *r, struct slice line)
 	}
 }
 
-/* A line behind one without branches may go on with that sample, as that of srcline does: it lacks
- * what the first one has. */
+/* A line behind one without branches may continue that sample, as one of srcline does: then it
+ * lacks fields of the first line. */
 static bool begins_sample(const struct text_reader *r, const struct script_head *h)
 {
 	bool pending = r->open && !r->has_branches;

@@ -1,11 +1,11 @@
 /* SPDX-License-Identifier: MIT */
-/* A core file is notes and segments. The notes tell of threads with their registers, of the
- * signal, of mapped files and of the process's names; segments are the mappings that were dumped
- * (core_map.c). From both a trace is written that has one moment: the mappings, then the signal
- * and a snapshot of the first thread, which it came to, then for each thread its registers, the
- * code at its instruction pointer, its stack (core_stack.c) and memory near register values.
+/* A core file is notes and segments. The notes have the threads with their registers, the signal,
+ * the mapped files and the process's names; segments are the dumped mappings (core_map.c). The
+ * trace made from them has one snapshot: the mappings, then the signal and a snapshot of the first
+ * thread, which received it, then for each thread its registers, the code at its instruction
+ * pointer, its stack (core_stack.c) and memory near register values.
  *
- * What of code was not dumped is read from the file that was mapped, where it still is that file.
+ * Code that was not dumped is read from the mapped file, if it is still the same file.
  *
  * Layouts: elf(5), core(5); struct elf_prstatus and elf_prpsinfo of the kernel's
  * include/linux/elfcore.h and uapi/linux/elfcore.h for x86-64. */
@@ -60,7 +60,7 @@ bool core_file_is(struct slice bytes)
 	       bytes.at[is_big_endian(bytes) ? 17 : 16] == TYPE_CORE;
 }
 
-/* What it is of, where that is none of x86-64; else NULL. */
+/* The machine of the core file if it is not x86-64; else NULL. */
 static const char *other_machine(struct slice bytes)
 {
 	struct slice machine = bytes;
@@ -193,7 +193,7 @@ static int take_notes(struct core *c, struct slice notes)
 
 /* --- segments --- */
 
-/* What of the file a segment is. */
+/* A segment's part of the file. */
 static struct slice file_part(struct core *c, uint64_t offset, uint64_t size)
 {
 	if (size && size <= UINT64_MAX - offset && offset + size > c->whole)
@@ -330,7 +330,7 @@ static void put_code(struct core *c, uint64_t addr, uint32_t epoch)
 	code_file_close(&file);
 }
 
-/* Returns what was kept. */
+/* Returns the bytes that were kept. */
 static struct slice put_memory(struct core *c, uint64_t start, uint64_t end)
 {
 	struct bt_record_memory body = {.snapshot = 1, .space = c->space, .addr = start};
@@ -385,7 +385,7 @@ static uint64_t share_of_stacks(const struct core *c)
 	return share;
 }
 
-/* most: what is kept of its stack. */
+/* most: the bytes kept of its stack. */
 static void put_thread_memory(struct core *c, const struct core_thread *t, uint32_t epoch,
 			      uint64_t most)
 {
@@ -464,7 +464,7 @@ static uint64_t put_signal(struct core *c, uint32_t task, const struct core_thre
 	slice_take(&info, 4);
 	body.code = slice_u32(&info);
 	slice_take(&info, 4);
-	/* Codes above 0 are the kernel's, with an address; else sender and user stand there. */
+	/* Codes above 0 are the kernel's and have an address; others have sender and user. */
 	body.sync = !info.bad && (int32_t)body.code > 0;
 	if (body.sync) {
 		body.addr = slice_u64(&info);

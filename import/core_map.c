@@ -207,8 +207,8 @@ static struct slice program_headers(struct slice file)
 	return size == SEGMENT_HEADER && !table.bad ? table : (struct slice){0};
 }
 
-/* How a loader maps what of a file is at addr, by the file's own headers. What these do not tell
- * of, and what is of no ELF file, can be read: more is not claimed. */
+/* The protection with which a loader maps the file at addr, by the file's own headers. Without a
+ * header or an ELF file it is read-only: no more is known. */
 static uint8_t loaded_as(const struct core_image *image, uint64_t addr, uint64_t offset)
 {
 	struct slice table = program_headers(image->bytes);
@@ -250,7 +250,7 @@ static void name_segments(struct core *c)
 			image = (struct core_image){s->bytes, s->start};
 			build_id = find_build_id(s->bytes);
 		}
-		/* A segment is named once, whatever the rows say. */
+		/* A segment is named once, even if rows overlap. */
 		for (;
 		     s && s < c->segments + c->segment_count && s->start < row.end && !s->path.len;
 		     s++) {

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* Layout of what the kernel pushes for a handler: struct rt_sigframe of
+/* Layout of the frame that the kernel pushes for a handler: struct rt_sigframe of
  * arch/x86/include/asm/sigframe.h, uapi/asm/ucontext.h and sigcontext.h for x86-64. */
 #include "import/core_private.h"
 #include "lib/page.h"

@@ -31,7 +31,7 @@ int importer_new(struct importer **out, const char *dir, struct bt_error *err)
 		return bt_no_memory(err, NULL);
 	}
 	im->end.kind = BT_EXIT_UNKNOWN;
-	im->header.parallel = true; /* whatever it was, it ran natively */
+	im->header.parallel = true; /* captured programs run natively */
 	*out = im;
 	return 0;
 }

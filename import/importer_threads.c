@@ -1,14 +1,14 @@
 /* SPDX-License-Identifier: MIT */
 /* Captures name threads by pid and tid, which are used again; a trace has a task, a space and an
- * epoch for each. Two tables lead from a number to what it names now: fork, exec and exit change
- * what that is.
+ * epoch for each. Two tables lead from a number to the thread or process that it names now; fork,
+ * exec and exit change them.
  *
- * A task is given late, when a sample or a switch first names the thread, and then that of its
- * process's first thread before it: threads of which nothing is told get none.
+ * A thread gets a task late, when a sample or a switch first names it, and after its process's
+ * first thread. Threads that are never named get none.
  *
- * A process has a space of its own from the first mapping or task on, and a new one with each
- * exec. Mappings that come before something was seen in an epoch belong to that epoch; behind that
- * a new one begins. A fork copies its parent's space as of the parent's epoch then.
+ * A process has a space of its own from the first mapping or task on, and a new one with each exec.
+ * Mappings that precede the first sample of an epoch belong to that epoch; later ones begin a new
+ * one. A fork copies its parent's space as of the parent's epoch then.
  *
  * The code of mapped files (code_map.h) is kept beside, to decode hardware traces. */
 #include <stdio.h>
@@ -27,7 +27,7 @@ static size_t table_find(const struct hash_table *t, uint32_t number)
 	return s ? s->number - 1 : SIZE_MAX;
 }
 
-/* Lets the number name the item, whatever it named before. There is room for one more. */
+/* Makes the number name the item. The table has room for one more. */
 static void table_set(struct hash_table *t, uint32_t number, size_t index)
 {
 	struct hash_slot *s = hash_table_find(t, number);

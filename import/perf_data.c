@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 /* The records of perf.data, in the order that perf gives them, as calls of the importer.
  *
- * What comes through a pipe has no header that describes the rest: it is read once more before
- * (scan_records()), for events, build-ids and sections that may stand anywhere in it.
+ * A capture from a pipe has no header that describes the rest: an earlier pass (scan_records())
+ * finds the events, build-ids and sections, which may stand anywhere in it.
  *
  * A record of the kernel's with a time waits in a queue (perf_queue.c), because each CPU's buffer
  * was written out on its own; perf marks rounds, after which nothing older can come. Then the row
@@ -10,7 +10,7 @@
  * (perf_aux.c). Records of perf's own are taken at once (user_records); compressed ones are
  * unpacked to records of the kernel's (perf_unpack.c).
  *
- * Nothing in the file is trusted: every size is checked by the cursor that it is read with. */
+ * Nothing in the file is trusted: the cursor checks every size. */
 #include "import/perf_data.h"
 
 #include <inttypes.h>
@@ -133,8 +133,8 @@ static int take_fork(struct perf_reader *r, const struct perf_record *record)
 	time = slice_u64(&body);
 	if (body.bad)
 		return fail_damaged(r, record, record->type == PERF_FORK ? "a fork" : "an exit");
-	/* What perf makes itself of a process that ran already: its mappings follow, and are not
-	 * those of its parent. */
+	/* Records that perf makes for a process that ran already: its own mappings follow, and it
+	 * has none of its parent's. */
 	if (record->type == PERF_FORK)
 		importer_fork(r->im, id, parent, !(record->misc & PERF_MISC_FORK_EXEC), time);
 	else
@@ -338,7 +338,7 @@ static int take_kernel_record(struct perf_reader *r, const struct perf_record *r
 
 /* --- the stream --- */
 
-/* What stands behind a record and does not count in its size: of AUXTRACE the trace, in a pipe the
+/* The bytes behind a record that its size does not count: the trace behind AUXTRACE, in a pipe the
  * format of tracepoints. */
 static uint64_t bytes_behind(const struct perf_record *record)
 {
@@ -351,8 +351,8 @@ static uint64_t bytes_behind(const struct perf_record *record)
 	return 0;
 }
 
-/* Takes the next record and what stands behind it (*bytes) off in. Returns 1; 0 at the end, torn
- * when that is in the middle of a record; an error. */
+/* Takes the next record and the bytes behind it (*bytes) off in. Returns 1; 0 at the end, torn when
+ * that is in the middle of a record; an error. */
 static int next_record(struct perf_reader *r, struct slice *in, struct perf_record *record,
 		       uint64_t end, struct slice *bytes)
 {
@@ -423,8 +423,7 @@ static int take_round(struct perf_reader *r, const struct perf_record *record)
 	return finish_round(r);
 }
 
-/* The trace data stand behind records anywhere in the file; what they tell is needed in the order
- * of time. */
+/* The trace data stand behind records anywhere in the file, and are needed in the order of time. */
 static int take_auxtrace_info(struct perf_reader *r, const struct perf_record *record)
 {
 	struct slice body = record->body, in = r->data, bytes;
@@ -488,13 +487,13 @@ static int take_compressed(struct perf_reader *r, const struct perf_record *reco
 
 /* --- the whole --- */
 
-/* What tells the names of events that may be described later. */
+/* Records that name events, which may be described later. */
 struct scanned {
 	struct slice event_names, tracing_data;
 };
 
-/* What a pipe says of the whole: events, sections, build-ids (these even at its end). All of it is
- * needed first. */
+/* The global records of a pipe: events, sections, build-ids (these even at its end). All are needed
+ * first. */
 static int scan_record(struct perf_reader *r, const struct perf_record *record, struct slice behind,
 		       struct scanned *s)
 {

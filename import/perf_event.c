@@ -86,9 +86,9 @@ static const char *base_name(const struct perf_attr *a)
 
 static bool excludes_mode(const struct perf_attr *a, uint64_t what) { return a->flags & what; }
 
-/* As perf has them (evsel__add_modifiers, tools/perf/util/evsel.c): who is counted where somebody
- * is not; precision; host and guest where one of them is not counted. Of an event without any
- * other, perf before 6.13 leaves out guests by itself: there they are not told. */
+/* Modifiers as perf prints them (evsel__add_modifiers, tools/perf/util/evsel.c): the counted modes
+ * if some mode is excluded; precision; host or guest if one is excluded. For an event without other
+ * modifiers perf before 6.13 excludes guests by itself; then they are not printed. */
 static void put_modifiers(const struct perf_attr *a, char out[MODIFIERS_MAX])
 {
 	bool some = excludes_mode(a, ATTR_EXCLUDE_USER | ATTR_EXCLUDE_KERNEL | ATTR_EXCLUDE_HV);
@@ -112,7 +112,7 @@ static void put_modifiers(const struct perf_attr *a, char out[MODIFIERS_MAX])
 	out[n] = '\0';
 }
 
-/* As perf names an event of which it knows no more than the attributes. */
+/* perf's name for an event of which only the attributes are known. */
 static void make_name(struct perf_attr *a)
 {
 	const char *base = base_name(a), *colon;
@@ -187,7 +187,7 @@ int perf_attr_id_in_others(const struct perf_attr *a)
 	return 1 + ((a->sample_type & S_CPU) != 0) + ((a->sample_type & S_STREAM_ID) != 0);
 }
 
-/* n items of `size` bytes; marks in bad when there are not so many. */
+/* Takes n items of `size` bytes; marks in bad when there are fewer. */
 static struct slice take_items(struct slice *in, uint64_t n, size_t size)
 {
 	return slice_take(in, n > in->len / size ? in->len + 1 : (size_t)n * size);

@@ -2,9 +2,9 @@
 /* The header of perf.data, the attributes and the feature sections.
  *
  * A file begins with a header that says where its parts lie. Behind the records is a table of
- * feature sections, a row for each bit that is set in the header. What comes through a pipe has a
- * short header, and says the rest in records (perf_data.c), which call the same functions. Where
- * perf was killed before it completed the file, it is read as far as it goes.
+ * feature sections, a row for each bit that is set in the header. A capture from a pipe has a short
+ * header, and the rest in records (perf_data.c), which call the same functions. If perf was killed
+ * before it completed the file, the file is read as far as it goes.
  *
  * Attributes are kept in a table, with the ids by which records name them. The sections give the
  * command line, the processor and the kernel for the trace's header, build-ids of mapped files,
@@ -247,7 +247,7 @@ static void take_cpuid(struct perf_reader *r, struct slice in)
 		snprintf(r->cpuid, sizeof r->cpuid, "%.*s", (int)text.len, (const char *)text.at);
 }
 
-/* What a section does not hold is not missed: nothing else depends on it. */
+/* Missing parts of a section do no harm: nothing else depends on them. */
 int perf_feature(struct perf_reader *r, unsigned feature, struct slice in)
 {
 	switch (feature) {
