@@ -24,7 +24,7 @@ static void print_entry(FILE *to, uint64_t number, const struct bt_branch *b)
 	fputc('\n', to);
 }
 
-/* Returns 1 when the entries are not what the record says. */
+/* Returns 1 when the entries do not fit the record. */
 static size_t print_entries(FILE *to, const struct bt_record_branches *r)
 {
 	struct bt_branch_codec codec = {0};
@@ -41,7 +41,7 @@ static size_t print_entries(FILE *to, const struct bt_record_branches *r)
 	return 1;
 }
 
-/* Returns 1 when the calls are not what the record says. */
+/* Returns 1 when the calls do not fit the record. */
 static size_t print_calls(FILE *to, const struct bt_record_calls *r)
 {
 	struct bt_syscall_codec codec = {r->tick};

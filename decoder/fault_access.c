@@ -101,7 +101,7 @@ static void say_unmapped(struct fault_context *c, uint64_t addr)
 	}
 }
 
-/* What the mappings say of the address. */
+/* Explains the address by the mappings. */
 static void say_why(struct fault_context *c, uint64_t addr, unsigned access)
 {
 	const struct space_map *map = fault_map(c, addr);
@@ -131,7 +131,7 @@ static void say_index(struct fault_context *c, const struct disasm_memory *m)
 			  (int64_t)bt_regs_get(c->regs, m->index), m->scale);
 }
 
-/* What the registers say of the address: "through rbx, a null structure pointer, at offset 16". */
+/* Explains the address by the registers: "through rbx, a null structure pointer, at offset 16". */
 static void say_through(struct fault_context *c, const struct disasm_memory *m, uint64_t addr)
 {
 	uint64_t value;
@@ -258,8 +258,8 @@ static const struct disasm_memory *non_canonical_operand(const struct fault_cont
 	return NULL;
 }
 
-/* What the address of an operand must be a multiple of, if anything; begun with: the instructions
- * for which that is not the operand's size. */
+/* The alignment that an operand's address needs; 1: none. others: instructions for which it is not
+ * the operand's size. */
 static unsigned alignment_of(const struct fault_context *c, const struct disasm_memory *m)
 {
 	static const struct {
@@ -273,7 +273,7 @@ static unsigned alignment_of(const struct fault_context *c, const struct disasm_
 	return m->size & (m->size - 1) ? 1 : m->size;
 }
 
-/* The operand that is not aligned, of those that must be to at least so many bytes. */
+/* The misaligned operand among those that need an alignment of at least `least` bytes. */
 static const struct disasm_memory *misaligned_operand(const struct fault_context *c, unsigned least,
 						      uint64_t *addr)
 {
@@ -290,7 +290,7 @@ static const struct disasm_memory *misaligned_operand(const struct fault_context
 	return NULL;
 }
 
-/* A far return by what lies on the stack: any program may make one, but not to everywhere. */
+/* A far return through values on the stack: any program may make one, but not to every target. */
 static bool explain_interrupt_return(struct fault_context *c)
 {
 	unsigned size = fault_insn_is(c, "iretq") ? 8 : fault_insn_is(c, "iretd") ? 4 : 2;
@@ -320,8 +320,8 @@ static bool is_privileged(const struct fault_context *c)
 	return false;
 }
 
-/* Of the instructions with operands of 16 bytes and more: the others accept them anywhere (Intel
- * SDM vol. 1, 14.9; vol. 2, 2.4). */
+/* For instructions with operands of 16 bytes and more: others accept any alignment (Intel SDM vol.
+ * 1, 14.9; vol. 2, 2.4). */
 static bool demands_alignment(const struct fault_context *c)
 {
 	static const char *const no[] = {"movups", "movupd",   "movdqu",
@@ -353,8 +353,7 @@ bool fault_is_misaligned(const struct fault_context *c)
 	return c->regs->eflags & ALIGNMENT_CHECK && misaligned_operand(c, 2, &addr);
 }
 
-/* The kernel names no address for a general protection or stack segment fault: it is 0, whatever
- * the operand was. */
+/* The kernel names no address for a general protection or stack segment fault: it is always 0. */
 static void explain_protection(struct fault_context *c)
 {
 	const struct disasm_memory *m;
@@ -394,8 +393,8 @@ static void say_code(struct fault_context *c)
 		fault_say(c, " %02x", c->f->code[i]);
 }
 
-/* The same of what is not known as an instruction; the processor says so of one that is too long.
- */
+/* A general protection fault of an unknown instruction; the processor raises it for one that is too
+ * long. */
 static void explain_unknown_protection(struct fault_context *c)
 {
 	fault_say(c, "general protection fault");

@@ -11,8 +11,9 @@
 enum {
 	STACK_REACH = 1 << 20, /* as far below its stack pointer a program may write, and below a
 				  mapping that may be a stack: the kernel's guard gap */
-	STACK_LIMIT_MAX = 1 << 30, /* so far below what is surely one: a frame of any size */
-	RECURSION_MIN = 4,         /* entries of one function that are worth telling */
+	STACK_LIMIT_MAX =
+		1 << 30,   /* as far below a mapping that is surely a stack: a frame of any size */
+	RECURSION_MIN = 4, /* entries of one function that are worth telling */
 };
 
 struct stack_range {

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
-/* Signals whose code the source does not tell, as core files without NT_SIGINFO: what the
- * instruction raises with the registers that it had. Only what they show for sure is inferred: the
- * signal may have been sent, and then the instruction is any. */
+/* Infers the code of signals whose source does not tell it (core files without NT_SIGINFO) from the
+ * instruction and its registers. Only certain results count: the signal may have been sent, and
+ * then the instruction is unrelated. */
 #include <assert.h>
 #include <string.h>
 
@@ -42,7 +42,7 @@ static bool infer_refused(struct fault_context *c, struct bt_record_signal *g)
 		const struct disasm_memory *m = &d->memory[i];
 		uint64_t addr, last;
 
-		/* What is no address has no mapping either: that is a matter of protection. */
+		/* A non-canonical address has no mapping either: that is a protection fault. */
 		if (!m->access || m->masked || !disasm_address(d, m, c->regs, &addr) ||
 		    !is_canonical(addr))
 			continue;
@@ -86,9 +86,9 @@ static bool is_relative(const struct disasm_memory *m)
 	return m->base != DISASM_NO_REG && !strcmp(bt_reg_info[m->base].name, "rip");
 }
 
-/* An access to a mapped file is what the kernel sends that for, unless the core file has what is
- * there. Of a program's own variables that is not known: what is kept of a core file's memory lies
- * near registers. */
+/* The kernel sends SIGBUS for an access to a mapped file, unless the core file has the bytes there.
+ * This is not known of a program's own variables: of a core file's memory only parts near registers
+ * are kept. */
 static bool infer_bus(struct fault_context *c, struct bt_record_signal *g)
 {
 	const struct disasm *d = &c->f->insn;

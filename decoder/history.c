@@ -2,14 +2,14 @@
 /* A task's history is in its file as chunks, one BRANCHES record each. They may overlap, lack what
  * lies between them, or be damaged.
  *
- * The file is read twice. First only the heads of chunks are taken, put in order, and each entry
- * is left to the first chunk that has it; of too many the oldest go. So the room that is needed is
- * known. Then each chunk is decoded into its place, with tick, transfers and epoch counted on from
- * its head. At last the chunks are moved together, with a gap for what is missing between them,
- * and why.
+ * The file is read twice. First only the heads of chunks are read and sorted; the first chunk that
+ * has an entry keeps it; of too many entries the oldest are dropped. This gives the size of the
+ * history. Then each chunk is decoded into its place, with tick, transfers and epoch counted on
+ * from its head. At last the chunks are moved together, with a gap for missing entries between
+ * them, and its reason.
  *
- * Of sources that tell only branches taken, what they are known to record wrongly is dropped
- * (QUIRK(skl-dup0), QUIRK(lbr-speculative)).
+ * For sources that tell only branches taken, entries that they are known to record wrongly are
+ * dropped (QUIRK(skl-dup0), QUIRK(lbr-speculative)).
  *
  * The code between two entries is not stored: history_straight() decodes it from the code of the
  * epoch. */
@@ -26,7 +26,7 @@
 enum {
 	/* The newest entries that are read; older ones become a gap. About a gigabyte of memory. */
 	ENTRIES_MAX = 1 << 24,
-	/* Instructions between two branches; what is longer is no code that ever ran. */
+	/* Instructions between two branches; no real code runs longer without one. */
 	STRAIGHT_MAX = 1 << 20,
 	/* Instructions of a loop of one branch that are looked at. */
 	LOOP_MAX = 4096,
@@ -42,9 +42,9 @@ struct chunk_state {
 struct chunk {
 	uint64_t first;   /* number of its first entry */
 	uint64_t claimed; /* entries it says it has */
-	size_t count; /* entries: as many as its bytes can hold; once decoded, as many as they do */
-	size_t skip;  /* of them, left to an earlier chunk */
-	size_t index; /* of the record in the file */
+	size_t count;     /* the most entries that its bytes can hold; once decoded, their number */
+	size_t skip;      /* of them, left to an earlier chunk */
+	size_t index;     /* of the record in the file */
 	struct chunk_state before; /* its first entry */
 	struct chunk_state after;  /* its last one */
 	size_t at;                 /* place of its entries in history.entries while loading */
@@ -212,7 +212,7 @@ struct fill {
 	bool in_order; /* of the file, which is that of their numbers */
 };
 
-/* Of what is most of a history no call or return depends on. */
+/* Conditional branches and direct jumps, most of a history, do not matter to calls and returns. */
 static bool is_wanted(const struct fill *f, const struct history_entry *e)
 {
 	return !f->calls_only || (e->kind != BT_BRANCH_JCC && e->kind != BT_BRANCH_JMP);
@@ -309,8 +309,8 @@ static size_t lay_out_chunks(struct chunks *c)
 	return at;
 }
 
-/* Why what lies before entry number end of an undamaged file is missing. What the ring still held
- * when the newest chunk was written has not been overwritten: only the newest entries of a handled
+/* Why entries before number end of an undamaged file are missing. Entries that the ring still held
+ * when the newest chunk was written were not overwritten: only the newest entries of a handled
  * event were kept, and no full snapshot followed. */
 static enum bt_gap_reason why_missing(const struct chunk_source *l, uint64_t end,
 				      uint64_t newest_end)
@@ -326,9 +326,9 @@ static bool absorbs_gap(const struct history_entry *e, const struct chunk *chunk
 	return chunk->used && e->kind == BT_BRANCH_GAP && e->to == BT_GAP_LIMIT;
 }
 
-/* Moves what the chunks gave together, never to a later place, with an entry for what is missing
- * between them. The counts of such an entry are those at the start of the chunk behind it; its code
- * is that of the entries before it, whose targets are there. */
+/* Moves the entries of the chunks together, always towards the front, with a gap for missing ones
+ * between them. A gap has the counts at the start of the chunk behind it, and the space and epoch
+ * of the entries before it, whose targets are there. */
 static void join_chunks(struct history *h, const struct chunk_source *l, const struct chunks *c)
 {
 	const struct chunk *newest = &c->at[c->count - 1];
@@ -361,7 +361,7 @@ static void join_chunks(struct history *h, const struct chunk_source *l, const s
 			memmove(h->entries + h->count, h->entries + chunk->at,
 				chunk->used * sizeof *h->entries);
 		h->count += chunk->used;
-		/* A chunk that ends before it should is damage, whatever the checksums say. */
+		/* A chunk that ends early is damage, even with right checksums. */
 		reason = l->damaged || chunk->claimed > chunk->count ? BT_GAP_DAMAGED
 								     : BT_GAP_NOT_KEPT;
 		next = chunk_end(chunk);
@@ -370,7 +370,8 @@ static void join_chunks(struct history *h, const struct chunk_source *l, const s
 	h->next = next;
 }
 
-/* What is missing behind the newest chunk: damage tells, or a moment that comes later. */
+/* Adds a gap for entries missing behind the newest chunk; damage or a later snapshot tells of
+ * them. */
 static void add_tail(struct history *h, const struct chunk_source *l, const struct chunk *newest)
 {
 	bool short_chunk = newest && newest->claimed > newest->count,
@@ -424,8 +425,8 @@ static bool cannot_repeat(const struct model *m, const struct history_entry *e)
 	return pc > e->from;
 }
 
-/* QUIRK(skl-dup0): the newest entry of a run stands there twice. Real loops of one branch look the
- * same and stay. */
+/* QUIRK(skl-dup0): the newest entry of a run is duplicated. Real loops of one branch look the same
+ * and stay. */
 static void drop_duplicates(struct history *h, const struct model *m)
 {
 	size_t kept = 0;
@@ -445,7 +446,7 @@ static void drop_duplicates(struct history *h, const struct model *m)
 	h->count = kept;
 }
 
-/* QUIRK(lbr-speculative): what the processor recorded of a path that it gave up is no history. */
+/* QUIRK(lbr-speculative): branches of an abandoned speculative path are no history. */
 static void drop_wrong_paths(struct history *h)
 {
 	size_t kept = 0;
@@ -588,7 +589,7 @@ static bool add_insn(struct insns *v, uint64_t addr, const uint8_t *bytes, uint8
 struct code {
 	const struct model *m;
 	uint32_t space, epoch;
-	bool taken_only; /* the source leaves out what was not taken, and system calls */
+	bool taken_only; /* the source leaves out branches not taken, and system calls */
 };
 
 /* Takes one instruction at *pc. False when it cannot be read. */

@@ -105,9 +105,8 @@ static void attach_memory(struct loader *l, struct model_snapshot *s)
 		const struct bt_record_memory *r = &l->memory.at[i].event->rec.u.memory;
 
 		l->memory.at[i].event = NULL;
-		/* What lies within another piece adds nothing. Without it starts and ends both
-		 * ascend, so that the last piece that begins at or before an address is the one to
-		 * read. */
+		/* A piece within another adds nothing. Without it starts and ends both ascend, so
+		 * that the last piece that begins at or before an address is the one to read. */
 		if (r->space != s->rec->space || l->memory.at[i].end <= covered)
 			continue;
 		covered = l->memory.at[i].end;

@@ -44,7 +44,7 @@ static struct walker *walker_of(struct builder *b, uint32_t task)
 	return t ? &b->walkers[t - b->m->tasks] : NULL;
 }
 
-/* Ends the stretch: what came up to position is the task's there. */
+/* Ends the stretch; it gets the task's entries up to position. */
 static void end_stretch(struct builder *b, struct walker *w, uint64_t time, uint64_t position,
 			enum system_end how)
 {
@@ -58,7 +58,7 @@ static void end_stretch(struct builder *b, struct walker *w, uint64_t time, uint
 	add_stretch(b, &w->now);
 }
 
-/* A stretch begins. What the task did since the last one is nowhere. */
+/* Begins a stretch. Entries since the last one belong to no stretch. */
 static void begin_stretch(struct walker *w, uint32_t task, uint32_t cpu, uint64_t time,
 			  uint64_t position)
 {
@@ -104,7 +104,7 @@ static void on_sched(struct builder *b, const struct bt_record_sched *r)
 	begin_stretch(w, r->task, cpu_of(r->cpu), known_time(r->time), position);
 }
 
-/* A sample. Without a CPU it tells of nothing but itself. */
+/* A sample. Without a CPU it makes no stretch. */
 static void on_snapshot(struct builder *b, const struct bt_record_snapshot *r)
 {
 	struct walker *w = walker_of(b, r->task);
