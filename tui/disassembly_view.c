@@ -90,9 +90,9 @@ static bool add_instruction(struct disassembly *d, struct instruction insn)
 	return true;
 }
 
-/* The length of the instruction at addr, 1 for a byte that begins none; 0 without code bytes. What
- * is known to begin an instruction (the place) begins one here, whatever bytes before it seem to
- * say. */
+/* The length of the instruction at addr, 1 for a byte that begins none; 0 without code bytes. The
+ * place, where an instruction is known to begin, begins one here, whatever the bytes before it
+ * decode to. */
 static uint8_t length_at(struct viewer *v, const struct view_place *p, uint64_t addr)
 {
 	uint8_t bytes[BT_INSN_MAX];

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
-/* The registers of the snapshot's threads: what they point to, and which have changed since the
- * task's snapshot before. */
+/* The registers of the snapshot's threads, with their targets, and marks on those that changed
+ * since the task's previous snapshot. */
 #include <inttypes.h>
 #include <string.h>
 
