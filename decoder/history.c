@@ -21,6 +21,7 @@
 #include <sys/mman.h>
 
 #include "format/trace_cursor.h"
+#include "lib/grow.h"
 #include "lib/page.h"
 
 enum {
@@ -94,18 +95,13 @@ static bool collect_chunk(void *arg, size_t index, const struct bt_record_branch
 	struct chunks *c = arg;
 	/* An entry has at least three bytes. */
 	size_t n = r->count < r->entries.len / 3 ? (size_t)r->count : r->entries.len / 3;
+	struct chunk *at = array_grow(c->at, c->count, &c->cap, sizeof *at);
 
-	if (c->count == c->cap) {
-		size_t cap = c->cap ? c->cap * 2 : 64;
-		struct chunk *at = realloc(c->at, cap * sizeof *at);
-
-		if (!at) {
-			c->failed = true;
-			return false;
-		}
-		c->at = at;
-		c->cap = cap;
+	if (!at) {
+		c->failed = true;
+		return false;
 	}
+	c->at = at;
 	if (n && r->first <= UINT64_MAX - n)
 		c->at[c->count++] = (struct chunk){.first = r->first,
 						   .claimed = r->count,
@@ -570,15 +566,10 @@ static bool add_insn(struct insns *v, uint64_t addr, const uint8_t *bytes, uint8
 
 	if (v->count == STRAIGHT_MAX)
 		return false;
-	if (v->count == v->cap) {
-		size_t cap = v->cap ? v->cap * 2 : 16;
-
-		at = realloc(v->at, cap * sizeof *at);
-		if (!at)
-			return false;
-		v->at = at;
-		v->cap = cap;
-	}
+	at = array_grow(v->at, v->count, &v->cap, sizeof *at);
+	if (!at)
+		return false;
+	v->at = at;
 	at = &v->at[v->count++];
 	*at = (struct history_insn){.addr = addr, .len = len};
 	memcpy(at->bytes, bytes, len);

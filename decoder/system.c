@@ -3,6 +3,8 @@
 
 #include <stdlib.h>
 
+#include "lib/grow.h"
+
 /* A task on its way through the events. */
 struct walker {
 	uint64_t position; /* branches that are accounted for */
@@ -25,15 +27,12 @@ static void add_stretch(struct builder *b, const struct system_stretch *s)
 
 	if (s->start == SYSTEM_UNKNOWN && s->end == SYSTEM_UNKNOWN) /* nowhere among the others */
 		return;
-	if (v->count == b->cap) {
-		b->cap = b->cap ? 2 * b->cap : 256;
-		grown = realloc(v->at, b->cap * sizeof *grown);
-		if (!grown) {
-			b->failed = true;
-			return;
-		}
-		v->at = grown;
+	grown = array_grow(v->at, v->count, &b->cap, sizeof *grown);
+	if (!grown) {
+		b->failed = true;
+		return;
 	}
+	v->at = grown;
 	v->at[v->count++] = *s;
 }
 

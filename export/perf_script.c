@@ -16,6 +16,7 @@
 
 #include "export/export_private.h"
 #include "lib/escape.h"
+#include "lib/grow.h"
 #include "lib/output.h"
 
 enum {
@@ -126,20 +127,15 @@ static struct slice first_name(const struct script *s, const struct bt_record_ta
 
 static bool add_task(struct script *s, const struct bt_record_task *r)
 {
-	struct script_task *t;
+	struct script_task *t, **at;
 	size_t place;
 
 	if (find_task(s, r->task, &place))
 		return true;
-	if (s->count == s->cap) {
-		size_t cap = s->cap ? s->cap * 2 : 64;
-		struct script_task **at = realloc(s->tasks, cap * sizeof *at);
-
-		if (!at)
-			return false;
-		s->tasks = at;
-		s->cap = cap;
-	}
+	at = array_grow(s->tasks, s->count, &s->cap, sizeof *at);
+	if (!at)
+		return false;
+	s->tasks = at;
 	t = calloc(1, sizeof *t);
 	if (!t)
 		return false;

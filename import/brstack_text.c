@@ -16,6 +16,7 @@
 #include "import/script_head.h"
 #include "import/text_cursor.h"
 #include "lib/array_size.h"
+#include "lib/grow.h"
 
 enum {
 	BRANCHES_MAX = 1 << 16, /* of a sample */
@@ -235,16 +236,12 @@ static void begin_sample(struct text_reader *r, const struct script_head *h)
 
 static int add_branch(struct text_reader *r, const struct import_branch *b)
 {
-	if (r->count == r->cap) {
-		size_t cap = r->cap ? r->cap * 2 : 64;
-		struct import_branch *at = realloc(r->branches, cap * sizeof *at);
+	struct import_branch *at = array_grow(r->branches, r->count, &r->cap, sizeof *at);
 
-		if (!at)
-			return bt_no_memory(r->err, "the import");
-		r->branches = at;
-		r->cap = cap;
-	}
-	r->branches[r->count++] = *b;
+	if (!at)
+		return bt_no_memory(r->err, "the import");
+	r->branches = at;
+	at[r->count++] = *b;
 	return 0;
 }
 

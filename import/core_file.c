@@ -18,6 +18,7 @@
 #include "import/code_file.h"
 #include "import/core_private.h"
 #include "lib/abort_message.h"
+#include "lib/grow.h"
 #include "lib/page.h"
 #include "lib/stack_share.h"
 
@@ -101,15 +102,10 @@ static int take_status(struct core *c, struct slice desc)
 
 	if (desc.len < PRSTATUS_SIZE || c->thread_count == THREADS_MAX)
 		return 0;
-	if (c->thread_count == c->thread_cap) {
-		size_t cap = c->thread_cap ? c->thread_cap * 2 : 16;
-
-		t = realloc(c->threads, cap * sizeof *t);
-		if (!t)
-			return bt_no_memory(c->err, "the import");
-		c->threads = t;
-		c->thread_cap = cap;
-	}
+	t = array_grow(c->threads, c->thread_count, &c->thread_cap, sizeof *t);
+	if (!t)
+		return bt_no_memory(c->err, "the import");
+	c->threads = t;
 	t = &c->threads[c->thread_count++];
 	slice_take(&desc, 12);
 	t->signal = slice_u16(&desc);

@@ -16,6 +16,7 @@
 #include <string.h>
 
 #include "import/importer_private.h"
+#include "lib/grow.h"
 
 /* --- tables --- */
 
@@ -38,30 +39,15 @@ static void table_set(struct hash_table *t, uint32_t number, size_t index)
 		hash_table_add(t, (struct hash_slot){number, {index + 1}});
 }
 
-static bool grow_array(void **at, size_t count, size_t *cap, size_t size)
-{
-	size_t more = *cap ? *cap * 2 : 64;
-	void *grown;
-
-	if (count < *cap)
-		return true;
-	grown = realloc(*at, more * size);
-	if (!grown)
-		return false;
-	*at = grown;
-	*cap = more;
-	return true;
-}
-
 /* --- processes and their spaces --- */
 
 static size_t add_process(struct importer *im, uint32_t pid)
 {
-	void *at = im->processes;
-	bool room = grow_array(&at, im->process_count, &im->process_cap, sizeof *im->processes);
+	struct import_process *grown =
+		array_grow(im->processes, im->process_count, &im->process_cap, sizeof *grown);
 
-	im->processes = at;
-	if (!room || !hash_table_reserve(&im->by_pid, 1)) {
+	im->processes = grown ? grown : im->processes;
+	if (!grown || !hash_table_reserve(&im->by_pid, 1)) {
 		importer_no_memory(im);
 		return SIZE_MAX;
 	}
@@ -135,9 +121,7 @@ void importer_map(struct importer *im, const struct import_map *map)
 static struct thread *add_thread(struct importer *im, struct import_thread_id id)
 {
 	size_t process = process_of(im, id.pid);
-	void *at = im->threads;
-	struct thread *t;
-	bool room;
+	struct thread *t, **grown;
 
 	if (process == SIZE_MAX)
 		return NULL;
@@ -146,10 +130,10 @@ static struct thread *add_thread(struct importer *im, struct import_thread_id id
 			      "the capture has more threads than one trace takes (131072)");
 		return NULL;
 	}
-	room = grow_array(&at, im->thread_count, &im->thread_cap, sizeof *im->threads);
-	im->threads = at;
+	grown = array_grow(im->threads, im->thread_count, &im->thread_cap, sizeof *grown);
+	im->threads = grown ? grown : im->threads;
 	t = calloc(1, sizeof *t);
-	if (!t || !room || !hash_table_reserve(&im->by_tid, 1)) {
+	if (!t || !grown || !hash_table_reserve(&im->by_tid, 1)) {
 		free(t);
 		importer_no_memory(im);
 		return NULL;

@@ -8,6 +8,7 @@
 
 #include "decoder/disasm.h"
 #include "decoder/text.h"
+#include "lib/grow.h"
 #include "tui/label.h"
 
 enum {
@@ -77,16 +78,12 @@ static uint64_t find_start(struct viewer *v, const struct view_place *p, uint64_
 
 static bool add_instruction(struct disassembly *d, struct instruction insn)
 {
-	if (d->count == d->cap) {
-		size_t cap = d->cap ? d->cap * 2 : 256;
-		struct instruction *at = reallocarray(d->at, cap, sizeof *at);
+	struct instruction *at = array_grow(d->at, d->count, &d->cap, sizeof *at);
 
-		if (!at)
-			return false;
-		d->at = at;
-		d->cap = cap;
-	}
-	d->at[d->count++] = insn;
+	if (!at)
+		return false;
+	d->at = at;
+	at[d->count++] = insn;
 	return true;
 }
 
