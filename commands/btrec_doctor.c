@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* btrec doctor: what of this machine a recording can use. */
+/* btrec doctor: the facilities of this machine that a recording can use. */
 #include <signal.h>
 #include <stdio.h>
 #include <stdlib.h>

@@ -5,9 +5,9 @@
  * listens, so that it is not taken for a dead one. One client is served at a time. It is answered
  * when the snapshots of all processes in its request are kept, or when its time is over.
  *
- * The client's half: control_request_snapshot() reads from /proc who traces the process, connects
- * to that recorder's socket (or to that of its child, for the front of btrec run), and checks that
- * the recorder's user listens there. It waits for a recorder that does not listen yet. */
+ * The client's half: control_request_snapshot() reads the process's tracer from /proc, connects to
+ * that recorder's socket (or to that of its child, for the front of btrec run), and checks that the
+ * recorder's user listens there. It waits for a recorder that does not listen yet. */
 #include "commands/control.h"
 
 #include <dirent.h>
@@ -45,7 +45,7 @@ static bool make_private_directory(const char *socket_path)
 	directory_of(dir, socket_path);
 	if (mkdir(dir, 0700) && errno != EEXIST)
 		return false;
-	/* /tmp is everybody's: one that somebody else made is not used. */
+	/* All can write to /tmp: a directory that another user made is not used. */
 	return !lstat(dir, &st) && S_ISDIR(st.st_mode) && st.st_uid == geteuid() &&
 	       !(st.st_mode & 022);
 }
@@ -280,8 +280,8 @@ static unsigned owner_of(int pid)
 	return stat(path, &st) ? geteuid() : st.st_uid;
 }
 
-/* Whether that user listens there. Where the directory of the sockets was not there yet anybody may
- * have made it. */
+/* Whether that user listens there. If the directory of the sockets was missing, any user may have
+ * made it. */
 static bool is_listener(int fd, unsigned uid)
 {
 	struct ucred peer = {0};

@@ -229,8 +229,9 @@ static void stop_by(int signo)
 	}
 }
 
-/* The shell sees its job stop by the same signal. It goes on with the program's SIGCONT, or passes
- * one on that only it got; not one that the program has had: it may have been stopped again. */
+/* The shell sees its job stop by the same signal. The front continues with the program's SIGCONT,
+ * or passes on one that only the front got. It does not pass on one that the program has had: the
+ * program may have been stopped again. */
 static void stop_like(int signo, pid_t recorder)
 {
 	pid_t by = 0;
