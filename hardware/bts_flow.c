@@ -96,7 +96,7 @@ static bool is_record(struct slice s)
 	return (type == TYPE_SAMPLE || type == TYPE_SWITCH) && slice_u16(&s) == BTS_RECORD;
 }
 
-/* Where the oldest record is that leads to the head without a break. */
+/* The position of the oldest record from which records reach the head without a break. */
 static uint64_t oldest_record(const struct bts_ring *ring, uint64_t limit)
 {
 	uint8_t bytes[BTS_RECORD];

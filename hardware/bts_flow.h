@@ -39,7 +39,7 @@ struct bts_ring {
 	const uint8_t *data;
 	uint64_t size; /* bytes, a power of two */
 	uint64_t head; /* data_head: bytes ever written */
-	uint64_t seen; /* those of them that were read before */
+	uint64_t seen; /* bytes that were read before */
 };
 
 /* Takes the records written since `seen`, oldest first. A gap stands for overwritten records and

@@ -173,7 +173,7 @@ static void put_gap(struct pt_flow *f, enum bt_gap_reason reason, uint64_t addr,
 	struct bt_branch b = {.kind = BT_BRANCH_GAP, .to = reason};
 
 	f->pending = false;
-	/* Where nothing could be read in between, it is one gap. */
+	/* Adjacent gaps of one reason are one gap. */
 	if (f->gap != (int)reason + 1)
 		put_item(f, FLOW_GAP, &b, addr, cause);
 	f->gap = (int)reason + 1;
@@ -279,8 +279,8 @@ size_t pt_flow_last_sync(struct slice bytes)
 	return bytes.len;
 }
 
-/* Where the newest part begins, at a synchronization point: at first one that leaves enough, then
- * the last of all; the stream's length: there is none at or behind `from`. */
+/* The beginning of the newest part, a synchronization point: at first one that leaves NEWEST bytes,
+ * then the last of all. The stream's length if there is none at or behind `from`. */
 static size_t newest_part(const struct pt_flow *f, uint64_t from)
 {
 	const struct slice bytes = f->config.bytes;
@@ -319,7 +319,7 @@ static void run_out(struct pt_flow *f)
 	take_sync(f, next);
 }
 
-/* Whether there is budget for a step; where there was none, decoding goes on elsewhere. */
+/* Takes a step from the budget. False: it was used up, and run_out() moved decoding elsewhere. */
 static bool may_step(struct pt_flow *f)
 {
 	if (!f->budget) {
@@ -393,8 +393,8 @@ static void next_insn(struct pt_flow *f)
 	if (!may_step(f))
 		return;
 	f->status = f->ipt.pt_insn_next(f->decoder, &insn, sizeof insn);
-	/* Where it stands is known even where the instruction there is not. At the end that is all:
-	 * whether it ran, nothing says. */
+	/* The address is known even if the instruction there is not. At the end only the address
+	 * counts: nothing tells whether the instruction ran. */
 	if ((last || f->status < 0) && f->pending && insn.ip)
 		arrive_at_ip(f, insn.ip);
 	if (last || f->status == -pte_eos) {
