@@ -137,7 +137,7 @@ int directory_new_traces(char dir[BT_PATH_MAX], struct bt_error *err)
 	return directory_prepare(dir, err);
 }
 
-/* So that the name can be shown and typed. */
+/* Makes a name that can be shown and typed. */
 static void make_printable(char *name)
 {
 	for (size_t len = strlen(name), at = 0, used; at < len; at += used) {

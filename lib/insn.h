@@ -11,7 +11,7 @@
 #include "lib/branch.h"
 
 enum bt_insn_class {
-	BT_INSN_PLAIN, /* goes on behind itself */
+	BT_INSN_PLAIN, /* continues behind itself */
 	BT_INSN_JCC,
 	BT_INSN_JRCXZ, /* jcxz, jecxz, jrcxz */
 	BT_INSN_LOOP,  /* loop, loope, loopne */
@@ -54,7 +54,7 @@ struct bt_insn {
  * few; -BT_E_CORRUPT when they are no instruction. *insn is zeroed on error. */
 int bt_insn_decode(const uint8_t *bytes, size_t n, struct bt_insn *insn);
 
-/* The same of 32-bit code (compatibility mode). */
+/* bt_insn_decode() for 32-bit code (compatibility mode). */
 int bt_insn_decode_32(const uint8_t *bytes, size_t n, struct bt_insn *insn);
 
 /* The branch kind of a class, or -1 for one that is no branch. */

@@ -24,8 +24,7 @@ enum {
 	XCR0_AVX = 6, /* the states that a system must have enabled: XMM, YMM (volume 1, 14.3) */
 	XCR0_AVX512 = 0xe6, /* those, opmask, both parts of ZMM (volume 1, 15.2) */
 	CACHES_MOST = 8,
-	AMD_OWN_CACHES = 3, /* those of a core: of the third level there may be more on one die than
-			       on another (Ryzen 7950X3D) */
+	AMD_OWN_CACHES = 3, /* a core's own: dies may differ in their third level (Ryzen 7950X3D) */
 	CACHE_TYPE = 0x1f,  /* in eax; 0: no more caches */
 	STATES_MOST = 10,
 	XBEGIN_LEN = 6,
@@ -85,7 +84,7 @@ static enum vendor vendor_of(const struct processor_leaf *l)
 	return memcmp(name, "AuthenticAMD", sizeof name) ? VENDOR_OTHER : VENDOR_AMD;
 }
 
-/* AMD's, and those of its licensee, have it in microcode, some hundred cycles of it, before Zen 3
+/* Before Zen 3, processors of AMD and its licensee have it in microcode of some hundred cycles
  * (Software Optimization Guide for AMD Family 17h Processors; the Guide for Family 19h has it at
  * three cycles). */
 static bool has_fast_pext(enum vendor vendor, uint32_t family)
