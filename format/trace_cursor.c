@@ -54,7 +54,8 @@ static void waste_bytes(struct trace_cursor *c, uint64_t bytes)
 		give_up_file(c);
 }
 
-/* Unpacks the next block. Returns 1; 0 at the end; or an error, behind which reading goes on. */
+/* Unpacks the next block. Returns 1; 0 at the end; or an error; the next call reads on behind
+ * it. */
 static int next_block(struct trace_cursor *c, struct bt_error *err)
 {
 	uint64_t ordinal, expected = c->next_ordinal, offset = c->at, left = c->window.size - c->at;

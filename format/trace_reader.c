@@ -52,9 +52,9 @@ static int compare_files(const void *a, const void *b)
 	return x->number < y->number ? -1 : x->number > y->number;
 }
 
-/* Where reading a file ends: before the hole with which its holes exceed HOLES_MAX, else at its
- * end. Recorders leave no holes, but anybody can make a file of any length out of one, at no cost.
- */
+/* The end of the readable part: before the hole with which a file's holes exceed HOLES_MAX, else
+ * the file's end. Recorders leave no holes, but a hostile file of any length costs nothing with
+ * them. */
 static off_t readable_end(int fd, off_t size)
 {
 	off_t at = 0, holes = 0;
@@ -86,7 +86,7 @@ static bool may_hold(int fd)
 	return (rlim_t)fd < limit.rlim_cur / 4;
 }
 
-/* Notes what of the file will be read. Returns 0 or an errno. */
+/* Notes the part of the file that will be read. Returns 0 or an errno. */
 static int take_file_size(int dir, struct trace_file *file)
 {
 	struct stat st;

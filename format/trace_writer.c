@@ -1,11 +1,11 @@
 /* SPDX-License-Identifier: MIT */
 /* A trace is some files, and a file is a stream here: records are encoded into its buffer, and the
- * buffer becomes one block when it is large enough or when somebody flushes. A file is made with
- * its first block. It is opened for each block, but for events, which stays open and locked.
+ * buffer becomes one block when it is large enough or flushed. A file is made with its first block.
+ * It is opened for each block, but for events, which stays open and locked.
  *
  * Events name objects and entries of branches by number. So when events are flushed, objects go
- * first, then the branches of all tasks. Objects are stored once: a table finds those with the
- * same bytes by their fingerprint.
+ * first, then the branches of all tasks. Objects are stored once: a table finds those with the same
+ * bytes by their fingerprint.
  *
  * A record that would make its block too large begins the next one. One that no block can hold is
  * left out, with a note.
@@ -29,7 +29,7 @@
 #include "lib/hash_table.h"
 
 enum {
-	BUFFER_KEPT = 1 << 16,  /* bytes of memory that a flushed stream goes on holding */
+	BUFFER_KEPT = 1 << 16,  /* bytes of memory that a flushed stream keeps */
 	BLOCK_TARGET = 1 << 20, /* a stream is flushed when this much is buffered */
 	CODE_TARGET = 1 << 16,  /* for blocks that are not packed: their bytes, copied again, are
 				   still in a near cache */
@@ -249,8 +249,8 @@ static void stream_free(struct stream *s)
 	free(s);
 }
 
-/* Where nothing has come since the last time, as nothing does from tasks that are gone, no memory
- * is kept: there may be a million. */
+/* A stream without new records since the last flush, as of a dead task, gives up its memory: there
+ * may be a million. */
 static void branches_flush(struct trace_writer *w)
 {
 	for (size_t i = 0; i < w->branches_count; i++) {
@@ -304,7 +304,7 @@ static void leave_out(struct trace_writer *w, enum bt_record_kind kind, size_t s
 	stream_put(&w->events, 0, BT_RECORD_NOTE, &note);
 }
 
-/* The same where a block has room for it: the one that is being filled, or else the next. */
+/* stream_put() into a block with room for it: the present one, or else the next. */
 static void stream_fit(struct trace_writer *w, struct stream *s, uint32_t unit,
 		       enum bt_record_kind kind, const void *body)
 {
