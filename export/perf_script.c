@@ -6,10 +6,10 @@
  * names; each snapshot becomes a line at once. Its branches are those of its task since the last
  * gap or snapshot: a run_reader for each task goes on in that task's file (export_private.h).
  *
- * Text is written by hand and not with printf, as it is most of the work of an export. Programs
- * loop, so a cache keeps the text of entries that were printed lately.
+ * Text is written without printf, as it is most of the work of an export. Programs loop, so a cache
+ * keeps the text of entries that were printed lately.
  *
- * Names may hold anything: characters that a terminal obeys, or that would begin another line, are
+ * Names may hold any byte: characters that a terminal obeys, or that would begin another line, are
  * replaced. */
 #include <stdlib.h>
 #include <string.h>
@@ -44,7 +44,7 @@ struct entry_text {
 struct script_task {
 	uint32_t task, pid, tid;
 	char comm[COMM_MAX];
-	char head[COMM_MAX + 40]; /* what its lines begin with: name and ids */
+	char head[COMM_MAX + 40]; /* the beginning of its lines: name and ids */
 	size_t head_len;
 	struct run_reader runs;
 };
@@ -59,7 +59,7 @@ struct script {
 	bool unwritten; /* err says why */
 	struct bt_error *err;
 	bool closed; /* the trace has END, which is written last */
-	/* Texts that are most often those of the line or entry before. */
+	/* Texts of the line or entry before, which mostly repeat. */
 	uint64_t flags;
 	char flags_text[FLAGS_MAX];
 	size_t flags_len;

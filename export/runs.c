@@ -115,7 +115,7 @@ static bool take_entry(struct run_reader *r, const struct bt_branch *b, uint64_t
 		if (!r->imported)
 			e.flags |= type_of(b);
 		return (!bt_branch_taken(b) && !r->imported) ||
-		       push_entry(r, &e); /* a capture's are all those of its record */
+		       push_entry(r, &e); /* a capture has all entries of its record */
 	}
 	if (b->kind != BT_BRANCH_GAP)
 		return true;

@@ -101,7 +101,8 @@ static bool take_line(struct slice *text, struct script_line *out)
 
 /* --- the layout of the file --- */
 
-/* The lines up to that with branches are a sample's; layouts: those that one of them may have. */
+/* The lines of a sample, up to that with branches. layouts: those that some line of the sample may
+ * have. */
 struct groups {
 	bool layouts[SCRIPT_LAYOUTS];
 	size_t counts[SCRIPT_LAYOUTS], samples;
@@ -117,7 +118,7 @@ static void end_group(struct groups *g)
 	g->has_lines = false;
 }
 
-/* Where other lines of the sample came before, branches alone say nothing of its fields. */
+/* After other lines of the sample, a line of branches alone tells nothing of its fields. */
 static void add_to_group(struct groups *g, const struct script_line *line)
 {
 	bool blank = !text_trimmed(line->head).len;
@@ -198,7 +199,7 @@ static bool is_idle(const struct text_reader *r)
 	return r->has_ids && !r->sample.id.pid && !r->sample.id.tid;
 }
 
-/* Where nothing else shows that a sample begins, one without branches is none. */
+/* A sample without branches counts only if its lines surely begin samples. */
 static void give_sample(struct text_reader *r)
 {
 	struct slice comm =
@@ -256,8 +257,8 @@ static bool is_one_place(struct slice file)
 	return slice_is(file, "[kernel.kallsyms]") || (file.len && *file.at == '/');
 }
 
-/* brstackoff prints what brstack does, but of addresses their offsets in their files. Where a
- * sample's own address is in the same file, it shows: no file reaches that far. */
+/* brstackoff prints like brstack, but offsets in files for addresses. It shows if a sample's own
+ * address is in the same file: no file reaches that far. */
 static bool is_offset(const struct text_reader *r, struct slice head,
 		      const struct brstack_branch *b)
 {

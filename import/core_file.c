@@ -363,7 +363,7 @@ static struct core_range put_stacks(struct core *c, const struct core_thread *t,
 	return r;
 }
 
-/* Of each thread but the first, which the signal came to. */
+/* The share of each thread but the first, which received the signal. */
 static uint64_t share_of_stacks(const struct core *c)
 {
 	size_t n = c->thread_count ? c->thread_count - 1 : 0;
@@ -405,7 +405,7 @@ static struct bt_point point_of(const struct core_thread *t)
 
 struct libc_memory {
 	const struct core *c;
-	struct code_file file; /* what of it was not dumped */
+	struct code_file file; /* the part that was not dumped */
 	struct slice path;
 };
 
@@ -474,7 +474,8 @@ static uint64_t put_signal(struct core *c, uint32_t task, const struct core_thre
 						 .signo = t->signal,
 						 .code = BT_SIGNAL_CODE_UNTOLD,
 						 .action = BT_ACTION_CORE};
-	/* A debugger writes a core file of a process that goes on, and tells what stopped it. */
+	/* A debugger can write a core file of a process that lives on, with the signal that stopped
+	 * it. */
 	if (!(body.signo < 64 && DUMPING >> body.signo & 1))
 		return 0;
 	if (body.signo == SIG_ABRT) {

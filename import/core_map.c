@@ -108,8 +108,8 @@ static int add_named(struct core *c, uint64_t start, uint64_t end)
 }
 
 /* The kernel writes a program header for every mapping; gdb none for one of a file that the process
- * did not change. Rows come by address: those that do not add nothing, and all is done in one pass.
- */
+ * did not change. Rows are in order of address: rows that are not add nothing, and one pass
+ * suffices. */
 static int add_what_rows_name(struct core *c)
 {
 	struct file_rows rows = rows_of(c);

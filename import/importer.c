@@ -120,7 +120,7 @@ static void put_snapshot(struct importer *im, const struct import_sample *s, con
 		put_thread(im, s, &body);
 }
 
-/* Keeps what waits in memory within its limit. */
+/* Keeps the buffered bytes within their limit. */
 static void bound_pending(struct importer *im, struct thread *t)
 {
 	if (t->entries.len >= CHUNK_TARGET)

@@ -148,7 +148,7 @@ static struct thread *add_thread(struct importer *im, struct import_thread_id id
 	return t;
 }
 
-/* NULL: there is none of that tid in that process. */
+/* NULL: the process has no thread of that tid. */
 static struct thread *find_thread(const struct importer *im, struct import_thread_id id)
 {
 	size_t index = table_find(&im->by_tid, id.tid);
@@ -172,7 +172,7 @@ static void put_comm(struct importer *im, const struct thread *t, uint64_t time)
 	importer_event(im, BT_RECORD_COMM, &body);
 }
 
-/* Gives a thread its task; that of its process's first thread comes before. */
+/* Gives a thread its task, after its process's first thread. */
 bool importer_give_task(struct importer *im, struct thread *t)
 {
 	struct thread *leader = t;
@@ -244,7 +244,7 @@ static void copy_maps(struct importer *im, struct import_process *child,
 		begin_space(im, child, parent);
 		code_map_copy(&child->code, &im->files, &parent->code);
 	}
-	parent->seen = true; /* the copy is that of this epoch */
+	parent->seen = true; /* the copy was made in this epoch */
 }
 
 void importer_fork(struct importer *im, struct import_thread_id child,

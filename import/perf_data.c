@@ -22,8 +22,8 @@
 
 enum {
 	RECORD_HEADER = 8,
-	/* Records that wait to be put in order. Captures say when what waits can go; one that does
-	   not is sorted in a window. */
+	/* Records that wait to be put in order. Captures tell when waiting records can go; one that
+	 * does not is sorted in a window. */
 	QUEUE_MAX = 4 << 20,
 	QUEUE_BYTES_MAX = 256 << 20,
 	NO_PID = -1,

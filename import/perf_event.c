@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: MIT */
 /* A record's fields have no names and no fixed places: the attributes of its event say which there
- * are, and their order is the kernel's (perf_output_sample() in kernel/events/core.c). So each is
- * taken or stepped over in that order, off the front of the bytes. Records that are no samples
- * have some of them at their end (perf_trailer_parse()). The cursor remembers a read beyond the
- * end, and one look at it tells in the end whether the record was whole. */
+ * are, and their order is the kernel's (perf_output_sample() in kernel/events/core.c). So each
+ * field is taken or skipped in that order, off the front of the bytes. Other records have some of
+ * them at their end (perf_trailer_parse()). The cursor remembers a read beyond the end: one check
+ * at the end tells whether the record was whole. */
 #include "import/perf_event.h"
 
 #include <stdio.h>
@@ -313,7 +313,7 @@ bool perf_sample_parse(const struct perf_attr *a, struct slice body, struct perf
 		take_regs(in, a->regs_user, f);
 	if (type & S_STACK_USER)
 		take_stack(in, f);
-	return !in->bad; /* what follows is not read */
+	return !in->bad; /* the rest is not read */
 }
 
 bool perf_trailer_parse(const struct perf_attr *a, struct slice body, struct perf_fields *f)

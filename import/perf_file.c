@@ -353,7 +353,7 @@ static int open_file_mode(struct perf_reader *r, struct slice head, struct slice
 	rc = take_attrs(r, attrs, attrs_at, attr_row);
 	if (rc)
 		return rc;
-	/* A size of 0 is that of a recording that was cut off. */
+	/* The size is 0 if the recording was cut off. */
 	r->seen.unclosed = !size;
 	if (!size)
 		size = r->file.len - *offset;

@@ -85,7 +85,7 @@ struct perf_reader {
 	} seen;
 };
 
-/* perf_file.c. Where the records are, in *data at *offset. */
+/* perf_file.c. Finds the records: *data, at *offset. */
 int perf_file_open(struct perf_reader *r, struct slice *data, uint64_t *offset);
 int perf_add_attr(struct perf_reader *r, struct slice *attr, struct slice ids, uint64_t offset);
 void perf_add_build_id(struct perf_reader *r, struct slice body, uint16_t misc);

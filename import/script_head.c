@@ -21,7 +21,7 @@ enum {
 	COMM_MAX_LEN = 63, /* of names that others than perf print */
 	PERIOD_COLUMNS = 10,
 	NUMBER_COLUMNS = 16,  /* of ip, addr, weight and the like */
-	EVENT_MAX_LEN = 4096, /* with what perf was told to count, which can be long */
+	EVENT_MAX_LEN = 4096, /* with the events as given to perf, which can be long */
 	MISC_COLUMNS = 6,
 	PID_LIMIT = 1 << 22,      /* the kernel's PID_MAX_LIMIT */
 	NOT_AN_ADDRESS = 1 << 16, /* numbers below: the kernel's default vm.mmap_min_addr */
@@ -196,7 +196,7 @@ static bool is_number(struct slice word, unsigned base)
 	return text_take_number(&word, base, &v) && !word.len;
 }
 
-/* How many words the name of an event has: those that are made of attributes have more than one. */
+/* The number of words in an event's name: names made from attributes have more than one. */
 static unsigned words_of_name(struct slice first)
 {
 	static const struct {
@@ -392,7 +392,7 @@ static bool try_until(struct line_reading *r, size_t len, unsigned kind)
 {
 	bool ends = len <= r->line.len && (len == r->line.len || text_is_blank(r->line.at[len]));
 
-	/* Where it is known that there are columns, a blank may be a name's last character. */
+	/* With known columns a blank may be a name's last character. */
 	return ends && ((!r->all && kind == COMM_COLUMN) || !text_is_blank(r->line.at[len - 1])) &&
 	       try_comm(r, len, kind);
 }
@@ -410,8 +410,8 @@ static bool try_column(struct line_reading *r)
 	return try_until(r, is_long ? word.len : COMM_COLUMNS, COMM_COLUMN);
 }
 
-/* Without columns. The longest name that the kernel may have given first: a part of a name can look
- * like what follows. */
+/* Without columns. Tries the longest name that the kernel allows first: a part of a name can look
+ * like the next field. */
 static bool try_plain(struct line_reading *r)
 {
 	struct slice rest = r->line;

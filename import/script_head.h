@@ -22,7 +22,7 @@ struct script_head {
 	uint64_t time, ip;
 	uint32_t cpu; /* + 1 */
 	bool has_ids;
-	bool has_ip; /* in the line itself; that of a callchain is in the next one */
+	bool has_ip; /* in the line itself; with a callchain it is in the next line */
 };
 
 /* Marks the layouts that a line may have, up to its first branch. */
