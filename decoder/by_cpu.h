@@ -19,7 +19,7 @@ struct by_cpu {
 	bool *loaded;
 };
 
-/* Returns 0; 1 when there is no such thread; -BT_E_NO_MEMORY. To be closed in any case. */
+/* Returns 0; 1 when there is no such thread; -BT_E_NO_MEMORY. Close it in any case. */
 int by_cpu_open(struct by_cpu *b, const struct model *m, struct symbols *s,
 		const struct report_options *o, struct bt_error *err) BT_MUST_USE;
 void by_cpu_close(struct by_cpu *b);

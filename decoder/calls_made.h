@@ -26,7 +26,7 @@ struct calls_made {
 };
 
 /* Finds the calls that a task made from tick `first` to tick `last`, in one pass over the events.
- * Errors: BT_E_NO_MEMORY. To be released in any case. */
+ * Errors: BT_E_NO_MEMORY. Release it in any case. */
 int calls_made_find(struct calls_made *c, const struct model *m, uint32_t task, uint64_t first,
 		    uint64_t last, struct bt_error *err) BT_MUST_USE;
 void calls_made_release(struct calls_made *c);

@@ -77,7 +77,7 @@ static size_t print_file(FILE *to, const struct trace *t, const struct trace_fil
 	trace_cursor_init(&c, t, file);
 	while ((rc = trace_cursor_next(&c, &rec, &err)) != 0) {
 		if (rc == 1) {
-			/* Else a reader would go by the UNIT of the block before. */
+			/* Otherwise the UNIT of the block before would count. */
 			if (c.unit != unit && rec.kind != BT_RECORD_UNIT)
 				fputs("block begins: unit 0\n", to);
 			unit = c.unit;

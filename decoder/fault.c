@@ -67,7 +67,7 @@ bool fault_read(const struct fault_context *c, uint64_t addr, unsigned n, uint64
 	if (model_memory(c->m, c->snap, addr, bytes, n) < n) {
 		const struct space_map *map = fault_map(c, addr);
 
-		/* what cannot be written is as the file has it */
+		/* read-only memory is as the file has it */
 		if (!map || map->prot & 2 ||
 		    symbols_code(c->s, c->f->space, c->f->epoch, addr, bytes, n) < n)
 			return false;

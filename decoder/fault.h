@@ -45,8 +45,8 @@ struct fault {
 	struct fault_value values[FAULT_VALUES_MAX];
 	size_t value_count;
 	char text[FAULT_TEXT_MAX];       /* one line; escape it for a terminal */
-	char message[FAULT_MESSAGE_MAX]; /* what libc says of why it ended the program, "": nothing;
-					    from outside, too */
+	char message[FAULT_MESSAGE_MAX]; /* libc's message on ending the program, or ""; escape it,
+					    too */
 };
 
 /* Explains a snapshot. thread: its registers, or NULL. h, end: the branches before it; h may be

@@ -71,7 +71,7 @@ static const char *const runtime_modules[] = {
 static const char *const allocators[] = {"malloc",  "free",     "cfree",        "calloc",
 					 "realloc", "memalign", "operator new", "operator delete"};
 
-/* Of programs that have their runtime in themselves: between it and the program's own place. */
+/* Functions of the runtime in statically linked programs. */
 static const char *const runtime_functions[] = {"_start",
 						"restore_rt",
 						"_int_malloc",
@@ -93,7 +93,7 @@ static const char *const runtime_functions[] = {"_start",
 static const char *const runtime_scopes[] = {
 	"std::", "__rustc::", "__gnu_cxx::", "__cxxabiv1::", "_Unwind_", "runtime."};
 
-/* Of Rust alone: a C++ program may have a core of its own. */
+/* For Rust alone: a C++ program may have a namespace core. */
 static const char *const rust_scopes[] = {"core::", "alloc::", "<std::", "<core::", "<alloc::"};
 
 /* In paths of sources: of libraries' functions that stand in no scope of theirs. */
@@ -266,7 +266,7 @@ static bool is_trampoline(const struct fault_context *c, const struct place_on_s
 	return p->is_return && !*p->loc.function && *loc.function && !loc.offset;
 }
 
-/* The program's own place behind that of number i, n: none. */
+/* The index of the program's own place behind place i; n if there is none. */
 static size_t own_place(const struct fault_context *c, const struct place_on_stack *places,
 			size_t n, size_t i)
 {
@@ -424,7 +424,7 @@ static void set_caller(struct fault *f, uint64_t addr, bool is_return)
 	f->caller_is_return = is_return;
 }
 
-/* Whether what faulted is an address that an allocator has taken from memory. */
+/* Whether the failed address may be one that an allocator read from memory. */
 static bool may_be_the_heap(const struct fault_context *c)
 {
 	return c->signal && c->signal->sync &&

@@ -2,9 +2,9 @@
 /* Accesses to memory that failed: by the address the kernel gave, the operands of the instruction
  * and the mappings.
  *
- * fault_explain_access() sorts out the cause, and one function says it. The program may be at an
- * address where no code is: then the branch that led there is blamed. Without an instruction only
- * address and mapping are told. The kernel gives no address for a general protection fault: the
+ * fault_explain_access() sorts out the cause, and one function says it. If the program is at an
+ * address without code, the branch that led there is blamed. Without an instruction only address
+ * and mapping are told. The kernel gives no address for a general protection fault: the
  * instruction's operands are tried for one that is not canonical or not aligned. Else the operand
  * at the failed address is found, and its registers and its mapping say why.
  *
@@ -195,7 +195,7 @@ static void explain_wild_pc(struct fault_context *c)
 		fault_say(c, " by \"%s\"", c->f->insn_text);
 }
 
-/* Where a branch instruction that faulted itself wanted to go. */
+/* The target of a branch instruction that faulted itself. */
 static bool branch_target(const struct fault_context *c, uint64_t *target)
 {
 	const struct disasm *d = &c->f->insn;
@@ -472,7 +472,7 @@ void fault_explain_access(struct fault_context *c)
 		explain_wild_pc(c);
 		return;
 	}
-	/* Of a general protection fault the address is 0. */
+	/* For a general protection fault the address is 0. */
 	if (!c->regs || !c->f->has_insn) {
 		if (c->signal->code == SI_KERNEL_CODE)
 			explain_unknown_protection(c);

@@ -67,8 +67,8 @@ static void say_recursion(struct fault_context *c)
 	callstack_release(&calls);
 }
 
-/* glibc and musl keep a thread's control block at the end of its stack; not that of the first
- * thread. */
+/* glibc and musl keep a thread's control block at the end of its stack, except the first
+ * thread's. */
 static bool find_threads_stack(const struct fault_context *c, struct stack_range *stack)
 {
 	const struct model_task *task = model_task(c->m, c->thread->task);
@@ -83,7 +83,7 @@ static bool find_threads_stack(const struct fault_context *c, struct stack_range
 	return true;
 }
 
-/* The stack that would have to grow to addr: the mapping right above, with what guards it, or the
+/* The stack that would have to grow to addr: the mapping right above, with its guard, or the
  * thread's. */
 static bool find_stack_above(const struct fault_context *c, uint64_t addr,
 			     struct stack_range *stack)

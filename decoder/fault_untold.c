@@ -20,7 +20,7 @@ enum {
 	ILL_ILLOPN = 2, /* the only one of x86 */
 };
 
-/* The bits of a mapping's prot that an access needs are those of the access. */
+/* An access needs the same bits in a mapping's prot. */
 static_assert(DISASM_READ == 1 && DISASM_WRITE == 2, "as PROT_READ and PROT_WRITE");
 
 /* Why the byte at addr cannot be accessed so; 0: it can. */

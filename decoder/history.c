@@ -33,7 +33,7 @@ enum {
 	LOOP_MAX = 4096,
 };
 
-/* Where the decoding of a chunk stands. */
+/* The state of decoding a chunk. */
 struct chunk_state {
 	uint64_t tick, transfers;
 	uint32_t space, epoch;
@@ -518,8 +518,9 @@ int history_load(struct history *h, const struct model *m, uint32_t task, struct
 int history_load_calls(struct history *h, const struct model *m, uint32_t task,
 		       struct bt_error *err)
 {
-	return load_entries(h, m, task, !is_taken_only(m),
-			    err); /* what of those is wrong or there twice, only all of them tell */
+	return load_entries(
+		h, m, task, !is_taken_only(m),
+		err); /* wrong and duplicate entries of those sources show only among all entries */
 }
 
 void history_release(struct history *h)
@@ -576,7 +577,7 @@ static bool add_insn(struct insns *v, uint64_t addr, const uint8_t *bytes, uint8
 	return true;
 }
 
-/* Where straight-line code is read from. */
+/* The source of straight-line code. */
 struct code {
 	const struct model *m;
 	uint32_t space, epoch;
@@ -603,9 +604,8 @@ static bool goes_straight(const struct code *c, const struct bt_insn *insn)
 	return kind < 0 || (c->taken_only && (kind == BT_BRANCH_JCC || kind == BT_BRANCH_SYSCALL));
 }
 
-/* From start up to and without stop; every branch on the way would have been an entry. But for one:
- * a system call that has not returned yet, or never does, has none, and stop is behind it
- * (in_syscall). */
+/* Walks from start up to and without stop; every branch on the way would have been an entry.
+ * Exception (in_syscall): a system call right before stop that has not returned has no entry. */
 static bool walk_code(const struct code *c, struct insns *v, uint64_t start, uint64_t stop,
 		      bool in_syscall)
 {
@@ -622,10 +622,9 @@ static bool walk_code(const struct code *c, struct insns *v, uint64_t start, uin
 	return true;
 }
 
-/* A system call that the kernel makes again, because a signal interrupted it, goes on at its own
- * instruction, and not behind it where it stood when it was left: without a branch nothing else
- * leads back there. Prefixes the kernel does not know: it goes back by the two bytes of syscall and
- * int 0x80. */
+/* Whether the kernel restarted an interrupted system call: it continues at its own instruction, not
+ * behind it; no branch leads back there. The kernel ignores prefixes: it goes back by the two bytes
+ * of syscall and int 0x80. */
 static bool is_restarted(const struct history_entry *call, const struct history_entry *next)
 {
 	return call->kind == BT_BRANCH_SYSCALL &&
@@ -657,7 +656,7 @@ static bool is_kind(const struct bt_insn *insn, unsigned kind)
 long history_straight(const struct history *h, const struct model *m, size_t i, uint64_t stop,
 		      struct history_insn **out)
 {
-	/* Nothing is known of what runs into a gap but where a snapshot before it stood. */
+	/* Of the code that runs into a gap only the place of a snapshot before it is known. */
 	const struct history_entry *last =
 		i < h->count && bt_branch_kind_is_branch(h->entries[i].kind) ? &h->entries[i]
 									     : NULL;

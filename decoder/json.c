@@ -64,7 +64,7 @@ static json_t *json_known(const char *s) { return *s ? json_text(s) : json_null(
 
 static json_t *json_line(int line) { return line ? json_integer(line) : json_null(); }
 
-/* file and line are those of the call that was inlined, in the next frame out. */
+/* file and line are the inlined call's, in the next frame out. */
 static json_t *json_inlined(const struct location *loc)
 {
 	json_t *all = json_array();
@@ -254,7 +254,7 @@ static json_t *json_frames(struct json_report *r, const struct bt_record_thread 
 	return all;
 }
 
-/* Where the calls were made, innermost first; handlers are none. */
+/* The places of the calls, innermost first, without handlers. */
 static json_t *json_open_calls(struct json_report *r, const struct bt_record_thread *thread,
 			       const struct callstack *calls)
 {
@@ -283,7 +283,7 @@ static json_t *json_stack_check(struct json_report *r, const struct bt_record_th
 		disagrees ? json_open_calls(r, thread, calls) : json_array());
 }
 
-/* The unwound frames, those that only the branch history still knows, and what that says of the
+/* The unwound frames, those that only the branch history still has, and its judgement of the
  * first. */
 static json_t *json_thread(struct json_report *r, const struct bt_record_thread *thread)
 {

@@ -35,7 +35,7 @@ struct json_report {
 	struct location_text *cache; /* 2^JSON_CACHE_BITS, by hash */
 };
 
-/* False without memory. To be released in any case. */
+/* False without memory. Release it in any case. */
 bool json_report_init(struct json_report *r, FILE *to, const struct model *m, struct symbols *s,
 		      const struct report_options *o);
 void json_report_release(struct json_report *r);

@@ -12,11 +12,11 @@ enum {
 };
 
 struct kept_words {
-	struct slice rest; /* what is still to be given */
+	struct slice rest; /* the lines to come */
 	bool earlier;      /* the process had written more before */
 };
 
-/* The last LAST_WORDS_LINES lines. The slices stay those of r, which may be NULL: none. */
+/* The last LAST_WORDS_LINES lines. w borrows from r; NULL: no lines. */
 void last_words_begin(struct kept_words *w, const struct bt_record_last_words *r);
 
 /* The next line, NUL-terminated. Colours and other terminal controls are removed, tabs become

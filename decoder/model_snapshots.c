@@ -132,8 +132,8 @@ static const struct trace_event *find_event(const struct model *m, uint64_t seq,
 		       : NULL;
 }
 
-/* How much a snapshot says of the end. A crash says more than a death that somebody asked for: in
- * `yes | head -1` SIGPIPE is no fault. */
+/* Ranks how well a snapshot explains the end. A crash ranks above a death by request: in `yes |
+ * head -1` SIGPIPE is no fault. */
 enum rank {
 	RANK_ANY,
 	RANK_FATAL,
@@ -154,7 +154,7 @@ static enum rank rank_of(struct loader *l, const struct model_snapshot *s)
 	return process && process->initial ? rank + 1 : rank;
 }
 
-/* Of those that end something the first, else the newest. */
+/* The first of those that end something, else the newest. */
 static void choose_final(struct loader *l)
 {
 	const struct model *m = l->m;

@@ -67,9 +67,9 @@ static void begin_stretch(struct walker *w, uint32_t task, uint32_t cpu, uint64_
 	w->position = position;
 }
 
-/* The task is seen on a CPU (unknown: it may be any) without having been seen to arrive: since when
- * is unknown. Its branches since its last stretch are taken for those of this one; where some are
- * missing its history has gaps. */
+/* The task is on a CPU (unknown: any) without a recorded arrival, so the stretch's start is
+ * unknown. It gets the branches since the task's last stretch; the history has gaps for missing
+ * ones. */
 static void find_runner(struct builder *b, struct walker *w, uint32_t task, uint32_t cpu)
 {
 	if (w->runs && (cpu == SYSTEM_UNKNOWN_CPU || w->now.cpu == cpu))

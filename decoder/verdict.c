@@ -229,8 +229,8 @@ static bool check_moment(struct judge *j, size_t end, const struct bt_record_thr
 	    (last->tick != thread->point.tick || last->transfers != thread->point.transfers))
 		return contradict_history(j, VERDICT_COUNTS, unbroken_start(j->h, end));
 	space = end < j->h->count ? j->h->entries[end].space : j->h->space;
-	/* Where a system call is made again the moment is at its instruction; it has its entry, or
-	 * not yet. */
+	/* A restarted system call: the snapshot is at its instruction, whose entry may not exist
+	 * yet. */
 	if (last->kind == BT_BRANCH_SYSCALL && last->from == thread->point.rip)
 		return true;
 	return run_passes(j, space, thread->epoch, last->to, thread->point.rip) != NO ||
