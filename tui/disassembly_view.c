@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
-/* The instructions around the place at the main view's cursor; what ran since the branch before is
- * marked. */
+/* The instructions around the place at the main view's cursor, with marks on those that ran since
+ * the branch before. */
 #include <inttypes.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -188,7 +188,7 @@ static void put_text(struct viewer *v, const struct view_place *p, const struct 
 			    disasm_text(&d, &style, text, sizeof text), 0);
 }
 
-/* The source line, where it differs from that of the instruction before. */
+/* The source line, if the instruction before has another. */
 static void put_line(struct viewer *v, const struct disassembly *d, size_t i, struct row *out)
 {
 	const struct view_place *p = &d->place;

@@ -108,8 +108,7 @@ static void end_by(int signo)
 /* Ignored signals stay ignored (nohup). */
 static void signals_set(void (*handler)(int))
 {
-	/* Where the terminal takes nothing (^S), the handler waits, and a second signal is to end
-	 * us. */
+	/* If the terminal is stopped (^S), the handler blocks; a second signal then ends btview. */
 	struct sigaction a = {.sa_handler = handler, .sa_flags = (int)SA_RESETHAND | SA_NODEFER},
 			 old;
 
@@ -145,7 +144,7 @@ int screen_open(struct screen *s, struct bt_error *err)
 void screen_close(struct screen *s)
 {
 	curs_set(1);
-	/* Where there is no second screen to leave, the shell goes on in the last row. */
+	/* Without a second screen to leave, the shell continues in the last row. */
 	move(s->rows - 1, 0);
 	clrtoeol();
 	refresh();

@@ -341,7 +341,7 @@ static bool summary_view_request(struct viewer *v, struct view *view, enum reque
 	return true;
 }
 
-/* Lines that are about no code show that of the moment. */
+/* Lines without code show the snapshot's. */
 static bool summary_view_place(struct viewer *v, const struct view *view, size_t line,
 			       struct view_place *out)
 {

@@ -63,7 +63,7 @@ static inline size_t view_count(const struct view *view) { return view->ops->cou
 
 /* Moves the cursor, within the lines there are. */
 void view_move(struct view *view, long lines);
-/* The same by a screen's height, keeping the cursor's place on the screen. */
+/* Moves the cursor by a screen's height, keeping its place on the screen. */
 void view_scroll(struct view *view, long lines);
 /* Puts the cursor on a line and remembers where it was ('' comes back). */
 void view_jump(struct view *view, size_t line);

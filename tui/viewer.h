@@ -40,7 +40,7 @@ struct viewer {
 				   one only */
 	bool code_shown;
 	bool target_shown;       /* for the branch list, the code panes show the branch's target */
-	struct view_place place; /* what the code panes show */
+	struct view_place place; /* shown in the code panes */
 	bool has_place;
 	bool code_stale; /* the code panes are to be placed anew */
 
