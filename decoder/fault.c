@@ -19,6 +19,7 @@
 #include "decoder/signals.h"
 #include "decoder/text.h"
 #include "lib/array_size.h"
+#include "lib/page.h"
 #include "syscalls/syscall_names.h"
 
 enum {
@@ -68,7 +69,7 @@ bool fault_read(const struct fault_context *c, uint64_t addr, unsigned n, uint64
 		const struct space_map *map = fault_map(c, addr);
 
 		/* read-only memory is as the file has it */
-		if (!map || map->prot & 2 ||
+		if (!map || map->prot & BT_PROT_WRITE ||
 		    symbols_code(c->s, c->f->space, c->f->epoch, addr, bytes, n) < n)
 			return false;
 	}
@@ -221,7 +222,7 @@ bool fault_is_executable(const struct fault_context *c, uint64_t addr)
 {
 	const struct space_map *map = fault_map(c, addr);
 
-	return map && map->prot & PROT_EXECUTE;
+	return map && map->prot & BT_PROT_EXEC;
 }
 
 /* Finds the relevant instruction: the one at pc, or the branch that went to a pc without code. */

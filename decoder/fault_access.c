@@ -20,6 +20,7 @@
 #include "decoder/text.h"
 #include "lib/array_size.h"
 #include "lib/canonical.h"
+#include "lib/page.h"
 
 enum {
 	BUS_ADRALN = 1,
@@ -113,9 +114,9 @@ static void say_why(struct fault_context *c, uint64_t addr, unsigned access)
 	}
 	if (!map->prot)
 		fault_say(c, ", in memory that allows no access");
-	else if (access & DISASM_WRITE && !(map->prot & 2))
+	else if (access & DISASM_WRITE && !(map->prot & BT_PROT_WRITE))
 		fault_say(c, ", in read-only memory");
-	else if (access & DISASM_READ && !(map->prot & 1))
+	else if (access & DISASM_READ && !(map->prot & BT_PROT_READ))
 		fault_say(c, ", in memory that cannot be read");
 	else
 		fault_say(c, ": %s", signal_code_text(c->signal->signo, c->signal->code));

@@ -36,7 +36,6 @@ enum {
 	SIG_SYS = 31,
 	SI_KERNEL_CODE = 0x80,
 	SYS_NR_MAX = 4096,
-	PROT_EXECUTE = 4,
 	/* The largest offset from a null pointer (the kernel's default vm.mmap_min_addr). */
 	NEAR_NULL = 0x10000,
 };

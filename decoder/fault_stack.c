@@ -67,6 +67,11 @@ static void say_recursion(struct fault_context *c)
 	callstack_release(&calls);
 }
 
+static bool may_be_stack(const struct space_map *map)
+{
+	return map && map->prot & BT_PROT_READ && map->prot & BT_PROT_WRITE;
+}
+
 /* glibc and musl keep a thread's control block at the end of its stack, except the first
  * thread's. */
 static bool find_threads_stack(const struct fault_context *c, struct stack_range *stack)
@@ -77,7 +82,7 @@ static bool find_threads_stack(const struct fault_context *c, struct stack_range
 	if (!task || task->tid == task->pid)
 		return false;
 	map = fault_map(c, c->regs->fs_base);
-	if (!map || (map->prot & 3) != 3)
+	if (!may_be_stack(map))
 		return false;
 	*stack = (struct stack_range){map->start, c->regs->fs_base};
 	return true;
@@ -93,7 +98,7 @@ static bool find_stack_above(const struct fault_context *c, uint64_t addr,
 	if (here && here->prot)
 		return false;
 	fault_neighbours(c, here ? here->end - 1 : addr, &below, &above);
-	if (above && (above->prot & 3) == 3) {
+	if (may_be_stack(above)) {
 		*stack = (struct stack_range){above->start, above->end};
 		/* The [stack] that was recorded may be smaller than it has become. */
 		if (stack->start - addr <=

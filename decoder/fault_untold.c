@@ -21,7 +21,8 @@ enum {
 };
 
 /* An access needs the same bits in a mapping's prot. */
-static_assert(DISASM_READ == 1 && DISASM_WRITE == 2, "as PROT_READ and PROT_WRITE");
+static_assert((int)DISASM_READ == BT_PROT_READ && (int)DISASM_WRITE == BT_PROT_WRITE,
+	      "as of a mapping");
 
 /* Why the byte at addr cannot be accessed so; 0: it can. */
 static uint32_t access_refusal(const struct fault_context *c, uint64_t addr, unsigned access)

@@ -16,7 +16,7 @@
 struct space_map {
 	uint64_t start, end, offset, dev, ino;
 	uint32_t first_epoch, end_epoch;
-	uint8_t prot; /* PROT_READ 1, PROT_WRITE 2, PROT_EXEC 4 */
+	uint8_t prot; /* enum bt_protection */
 	bool shared;
 	const char *path; /* as in /proc/PID/maps: "[vdso]", "[stack]"; "" for anonymous memory */
 	struct slice build_id;

@@ -210,8 +210,7 @@ static void add_segment(struct core *c, struct slice row)
 	slice_take(&row, 8);
 	filed = slice_u64(&row);
 	size = slice_u64(&row);
-	/* ELF: execute 1, write 2, read 4 */
-	s->prot = (uint8_t)((flags & 4 ? 1 : 0) | (flags & 2 ? 2 : 0) | (flags & 1 ? 4 : 0));
+	s->prot = core_protection(flags);
 	s->end = s->start + size;
 	s->bytes = file_part(c, offset, filed < size ? filed : size);
 	if (s->bytes.bad)
@@ -312,7 +311,7 @@ static void put_code(struct core *c, uint64_t addr, uint32_t epoch)
 	struct code_file file = {.mapping = NULL};
 	struct slice bytes = core_map_memory(c, page, BT_PAGE);
 
-	if (!s || !(s->prot & 4))
+	if (!s || !(s->prot & BT_PROT_EXEC))
 		return;
 	if (!bytes.len) {
 		code_file_open(&file, s->path, s->build_id);

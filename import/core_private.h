@@ -50,6 +50,9 @@ struct slice core_string(struct slice s);
  * that only NT_FILE has, and names all. Returns how many it added, or -BT_E_NO_MEMORY. */
 int64_t core_map_complete(struct core *c) BT_MUST_USE;
 
+/* The protection for p_flags of a program header, as enum bt_protection. */
+uint8_t core_protection(uint32_t flags);
+
 /* The segment at addr, or NULL. */
 struct core_segment *core_map_at(const struct core *c, uint64_t addr);
 

@@ -14,7 +14,6 @@ enum {
 	THREADS_MAX = 1 << 17, /* each has a file of branches */
 	CHUNK_TARGET = 32 << 10,
 	PENDING_MAX = 32 << 20, /* buffered bytes before a flush */
-	PROT_EXECUTE = 4,
 };
 
 /* Words of branch entries as pairs of count and word. */

@@ -17,6 +17,7 @@
 
 #include "import/importer_private.h"
 #include "lib/grow.h"
+#include "lib/page.h"
 
 /* --- tables --- */
 
@@ -113,7 +114,7 @@ void importer_map(struct importer *im, const struct import_map *map)
 	im->pending += map->path.len;
 	importer_event(im, BT_RECORD_MAP, &body);
 	code_map_add(&p->code, &im->files, map->start, map->end, map->offset,
-		     map->prot & PROT_EXECUTE, map->path, map->build_id);
+		     map->prot & BT_PROT_EXEC, map->path, map->build_id);
 }
 
 /* --- threads --- */

@@ -19,6 +19,7 @@
 
 #include "import/perf_private.h"
 #include "lib/array_size.h"
+#include "lib/page.h"
 
 enum {
 	RECORD_HEADER = 8,
@@ -162,7 +163,9 @@ static int take_mmap(struct perf_reader *r, const struct perf_record *record)
 {
 	struct slice body = record->body;
 	struct import_map map = {.pid = slice_u32(&body),
-				 .prot = record->misc & PERF_MISC_MMAP_DATA ? 3 : 5};
+				 .prot = record->misc & PERF_MISC_MMAP_DATA
+						 ? BT_PROT_READ | BT_PROT_WRITE
+						 : BT_PROT_READ | BT_PROT_EXEC};
 	uint64_t len;
 
 	slice_take(&body, 4);
@@ -193,7 +196,7 @@ static int take_mmap2(struct perf_reader *r, const struct perf_record *record)
 		map.dev = major << 8 | slice_u32(&identity);
 		map.ino = slice_u64(&identity);
 	}
-	map.prot = slice_u32(&body) & 7;
+	map.prot = slice_u32(&body) & (BT_PROT_READ | BT_PROT_WRITE | BT_PROT_EXEC);
 	map.shared = slice_u32(&body) & 1; /* MAP_SHARED */
 	return put_map(r, record, &map, &body, len);
 }

@@ -12,6 +12,13 @@ enum {
 	BT_LARGE_PAGE = 2 << 20, /* the size that madvise(MADV_HUGEPAGE) asks for */
 };
 
+/* The protection of a mapping: bits as in mmap(2). Traces hold them. */
+enum bt_protection {
+	BT_PROT_READ = 1,
+	BT_PROT_WRITE = 2,
+	BT_PROT_EXEC = 4,
+};
+
 /* The beginning of addr's page. */
 static inline uint64_t page_down(uint64_t addr) { return addr & ~(uint64_t)(BT_PAGE - 1); }
 
