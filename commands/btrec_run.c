@@ -15,7 +15,6 @@
  *
  * At the end summarize() writes the line for the user. It goes to the front when the initial
  * process has ended, even if others live on. */
-#include <dirent.h>
 #include <errno.h>
 #include <fcntl.h>
 #include <linux/limits.h>
@@ -40,6 +39,7 @@
 #include "commands/btrec_commands.h"
 #include "commands/control.h"
 #include "commands/front.h"
+#include "commands/inherited.h"
 #include "commands/missed_stop_points.h"
 #include "commands/mode.h"
 #include "commands/run_options.h"
@@ -76,8 +76,7 @@ struct run {
 	sigset_t mask;
 	int front; /* the recorder's end of the pipe */
 	pid_t front_pid;
-	int *inherited; /* descriptors from 3 on that the program gets */
-	size_t inherited_count;
+	struct inherited inherited;
 	struct launch launch;
 	struct recording session; /* while it runs */
 	struct control control;
@@ -349,50 +348,6 @@ static void start_timer(struct run *run, struct supervisor *sup)
 	set_timer(run, SUPERVISOR_SLICE_MS);
 }
 
-/* Standard descriptors that the user closed are held by /dev/null, so that none of ours lands
- * there; the program finds them closed all the same (O_CLOEXEC). Then notes which further ones the
- * program inherits. */
-static void note_descriptors(struct run *run)
-{
-	struct dirent *e;
-	DIR *d;
-	int fd;
-
-	while ((fd = open("/dev/null", O_RDWR | O_CLOEXEC)) >= 0 && fd <= 2)
-		;
-	if (fd > 2)
-		close(fd);
-	d = opendir("/proc/self/fd");
-	while (d && (e = readdir(d))) {
-		int *grown;
-
-		fd = atoi(e->d_name);
-		if (fd <= 2 || fd == dirfd(d))
-			continue;
-		grown = realloc(run->inherited, (run->inherited_count + 1) * sizeof *grown);
-		if (!grown)
-			break;
-		run->inherited = grown;
-		grown[run->inherited_count++] = fd;
-	}
-	if (d)
-		closedir(d);
-}
-
-/* Front and recorder keep none of the program's descriptors, up to `last` of the standard ones: a
- * pipe must see its end when the program closes it. */
-static void drop_descriptors(const struct run *run, int last)
-{
-	int null = open("/dev/null", O_RDWR | O_CLOEXEC);
-
-	for (int fd = 0; fd <= last && null >= 0; fd++)
-		dup3(null, fd, O_CLOEXEC);
-	if (null > 2)
-		close(null);
-	for (size_t i = 0; i < run->inherited_count; i++)
-		close(run->inherited[i]);
-}
-
 static int fail_before_start(const struct run *run, const struct bt_error *err)
 {
 	struct front_message m = {.type = FRONT_FAILED, .value = OURS};
@@ -481,7 +436,7 @@ static int record(struct run *run)
 	umask(077); /* the program has its own: under that one we might be unable to use our files
 		     */
 	front_program_born();
-	drop_descriptors(run, 2);
+	inherited_drop(&run->inherited, 2);
 	if (directory_cache(run->cache))
 		run->options.supervisor.cache = run->cache;
 	large_heap_begin();
@@ -539,7 +494,7 @@ static int start(struct run *run)
 	int pipes[2];
 	pid_t recorder;
 
-	note_descriptors(run);
+	inherited_note(&run->inherited);
 	save_signals(run);
 	run->front_pid = getpid();
 	front_shield(); /* before the fork: the front may pass a signal on before the recorder has
@@ -556,8 +511,8 @@ static int start(struct run *run)
 		_exit(record(run));
 	}
 	close(pipes[1]);
-	drop_descriptors(run, 1); /* it writes to stderr */
-	free(run->inherited);
+	inherited_drop(&run->inherited, 1); /* the front writes to stderr */
+	inherited_release(&run->inherited);
 	return front_wait(pipes[0], recorder, run->trace, run->options.quiet);
 }
 
