@@ -78,12 +78,13 @@ tests_unit_test_calls_made_LDADD = $(UNIT_DECODER_LIBS)
 tests_unit_test_no_memory_LDADD = $(UNIT_DECODER_LIBS)
 tests_unit_test_no_memory_LDFLAGS = $(AM_LDFLAGS) -Wl,--wrap=malloc,--wrap=calloc,--wrap=realloc
 
-UNIT_TESTS += tests/unit/test_abort_message tests/unit/test_output tests/unit/test_escape tests/unit/test_large_array tests/unit/test_late_library tests/unit/test_fold tests/unit/test_calls tests/unit/test_keys tests/unit/test_row \
+UNIT_TESTS += tests/unit/test_abort_message tests/unit/test_output tests/unit/test_regular_file tests/unit/test_escape tests/unit/test_large_array tests/unit/test_late_library tests/unit/test_fold tests/unit/test_calls tests/unit/test_keys tests/unit/test_row \
 	tests/unit/test_view tests/unit/test_label
 UNIT_TUI_LIBS = $(TUI_LIBS) $(CMOCKA_LIBS) $(TUI_SYSTEM_LIBS)
 tests_unit_test_escape_LDADD = $(UNIT_FORMAT_LIBS)
 tests_unit_test_abort_message_LDADD = $(UNIT_FORMAT_LIBS)
 tests_unit_test_output_LDADD = $(UNIT_FORMAT_LIBS)
+tests_unit_test_regular_file_LDADD = $(UNIT_FORMAT_LIBS)
 tests_unit_test_large_array_LDADD = $(UNIT_FORMAT_LIBS)
 tests_unit_test_late_library_LDADD = $(UNIT_FORMAT_LIBS)
 tests_unit_test_fold_LDADD = $(UNIT_DECODER_LIBS)

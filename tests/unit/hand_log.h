@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* A branch log of small programs that are written by hand, and what is expected of it. */
+/* A branch log of small programs that are written by hand, and its expected entries. */
 #ifndef BT_UNIT_HAND_LOG_H
 #define BT_UNIT_HAND_LOG_H
 
