@@ -27,8 +27,6 @@
 #include "lib/page.h"
 
 enum {
-	EFLAGS_TF = 0x100,
-	EFLAGS_AC = 0x40000,  /* what the cache adds is not aligned */
 	SLOTS = 128,          /* addresses read at once */
 	PROFILE_NOTED = 8192, /* stops of a process that become entries of the profile */
 	AHEAD = 64, /* fragments translated with the one that is needed, at most: fewer stops */
@@ -571,7 +569,8 @@ int cache_enter(struct backend *b, struct task *task, bool indirect)
 		return step_first(b, task);
 	if (engine_space_made(task))
 		engine_space_made(task)->careful = careful;
-	/* The cache has a gs of its own: the program's is to be put back. */
+	/* The cache has a gs of its own: the program's is to be put back. What the cache adds is
+	 * not aligned (AC). */
 	if (!(task->regs.eflags & (EFLAGS_TF | EFLAGS_AC)) && !has_failed_to_exec(&task->regs) &&
 	    tracee_is_in_64_bit(&task->regs) && tracee_can_set_base(task->regs.gs_base))
 		es = engine_space_of(b, task);

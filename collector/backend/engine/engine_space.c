@@ -28,13 +28,13 @@
 #include "collector/task/syscall_filter.h"
 #include "collector/tracee/tracee.h"
 #include "lib/array_size.h"
+#include "lib/insn.h"
 
 enum {
 	DEAD_MIN = 8192,
 	DEAD_SHARE = 4,
 	VDSO_MOST = 1 << 14,
-	SYSCALL_BYTES = 2, /* of the instruction */
-	ATTEMPTS = 16,     /* to make again the region of a space that had one */
+	ATTEMPTS = 16, /* to make again the region of a space that had one */
 };
 
 /* What the program may have written over (torn) is nobody else's. */
@@ -651,7 +651,7 @@ static int map_again(struct task *task, const struct engine_space *es, uint64_t 
 	const uint64_t call_at = region_address(CODE_AT + es->cache->own_syscall);
 	int rc;
 
-	if (!syscall_filter_passes(task, call_at + SYSCALL_BYTES, SYS_mremap, args))
+	if (!syscall_filter_passes(task, call_at + BT_SYSCALL_LEN, SYS_mremap, args))
 		return -BT_E_NO_MEMORY;
 	rc = tracee_inject(task->host_tid, &task->regs, call_at, SYS_mremap, args, &result);
 	return rc ? rc

@@ -8,8 +8,6 @@
 #include "collector/backend/step/stepper.h"
 #include "collector/task/hidden_signals.h"
 
-enum { EFLAGS_TF = 0x100 };
-
 /* What the resumed task was sent to do. */
 enum errand {
 	ERRAND_STEP,    /* one instruction, and the second */

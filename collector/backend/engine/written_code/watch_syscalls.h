@@ -8,6 +8,9 @@
 #include "collector/backend/engine/written_code/watched_pages.h"
 #include "collector/task/task.h"
 
+/* An argument below this is a number rather than an address; nothing is watched there. */
+enum { WATCH_LOWEST = 65536 };
+
 enum watch_syscall {
 	WATCH_SYSCALL_PLAIN,
 	/* After it nothing can be watched any more: calls of ours may be filtered, the kernel may
