@@ -1,8 +1,9 @@
 /* SPDX-License-Identifier: MIT */
 /* What the engine's source files share, and nobody else: engine_space.c keeps its part of an
  * address space, cache_entry.c brings a task into the cache, cache_stretch.c out of it, engine.c
- * decides what its stops mean. A task's part is struct engine_task, an address space's is struct
- * engine_space. Outside a stretch in the cache task->regs are the application's. */
+ * decides what its stops mean. engine_signals.c keeps signals that cannot be reported where they
+ * come. A task's part is struct engine_task, an address space's is struct engine_space. Outside a
+ * stretch in the cache task->regs are the application's. */
 #ifndef BT_ENGINE_PRIVATE_H
 #define BT_ENGINE_PRIVATE_H
 
@@ -532,6 +533,67 @@ bool stretch_take_full(struct task *task, struct engine_space *es, struct stretc
 /* After that: gives the records their room again, so that the stretch goes on behind the trap.
  * False: the task is gone. */
 bool stretch_go_on(struct task *task, struct engine_space *es, const struct stretch *s);
+
+/* ---- engine_signals.c ---- */
+
+/* Gives the task this signal, in the place of the one that it has stopped for. Returns
+ * BACKEND_SIGNAL, or BACKEND_GONE. */
+enum backend_stop engine_signals_deliver(const struct task *task, siginfo_t *info,
+					 const siginfo_t *signal);
+
+/* Holds a signal that cannot be reported here. */
+void engine_signals_hold(struct engine_task *et, const siginfo_t *info);
+
+/* If the held signal is one that the program blocks, the stepper keeps it as it keeps others. */
+void engine_signals_keep_held(struct task *task);
+
+/* Another stop was reported before the held signal: sends the signal again, as a system call may
+ * wait for it. If that is not permitted (the program has changed its user), it stays held. */
+void engine_signals_post_held(struct task *task);
+
+/* If this is the posted signal, gives it its first siginfo again. Returns 0 or -BT_E_GONE. */
+int engine_signals_recognize_posted(struct task *task, siginfo_t *info);
+
+/* The task is behind a call in which it may have waited for the posted signal: writes the first
+ * siginfo to its memory. */
+void engine_signals_tell_waited(struct task *task);
+
+/* Whether a signal comes before the next instruction, which is not to run: the kernel has found the
+ * frame of the sigreturn wrong that the task has just made. */
+bool engine_signals_comes_first(const struct task *task);
+
+/* Whether a signal that looks like a fault may be one of the instruction at task->regs.rip, where
+ * it is none of the cache's own. Any process may send itself such a signal (rt_sigqueueinfo(2)),
+ * and the kernel makes some that no instruction raises (TRAP_PERF). */
+bool engine_signals_may_be_raised(const struct task *task, const siginfo_t *info);
+
+/* Steps the instruction at task->regs.rip, which may have raised this signal in the cache: then it
+ * raises it again. Other signals are blocked meanwhile: one that came first would leave open
+ * whether this one was sent. Returns 0 or -BT_E_GONE. */
+int engine_signals_raise_again(struct backend *b, struct task *task, const siginfo_t *info);
+
+/* The stepper's stop may be the one after that step. True: *stop is what the engine returns of it.
+ */
+bool engine_signals_raise_stopped(struct backend *b, struct task *task, siginfo_t *info,
+				  enum backend_stop *stop);
+
+/* Whether a timer's signal would come before the program gets on. Timers go on while the recorder
+ * keeps the moment of a signal: the program might do nothing but handle signals. */
+bool engine_signals_comes_too_soon(const struct task *task, const siginfo_t *info);
+
+/* Lets such a signal wait for a tick, as if the timer were as much slower, or for some instructions
+ * where no tick comes, or for a system call, which may wait for it (engine_signals_post_held()). */
+enum backend_stop engine_signals_let_wait(struct backend *b, struct task *task,
+					  const siginfo_t *info);
+
+/* A stop of the stepper's while a signal waits (et->waits): what it means. After an instruction
+ * another one runs, until the signal has waited long enough. */
+enum backend_stop engine_signals_waiting_stopped(struct backend *b, struct task *task,
+						 const struct wait_event *ev,
+						 enum backend_stop stop);
+
+/* The held signal does not wait any longer. Returns 0 or -BT_E_GONE. */
+int engine_signals_end_wait(struct task *task);
 
 /* ---- sweep.c ---- */
 

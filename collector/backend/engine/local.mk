@@ -11,6 +11,7 @@ collector_libcollector_a_SOURCES += \
 	collector/backend/engine/cache_words.c \
 	collector/backend/engine/engine.c \
 	collector/backend/engine/engine_private.h \
+	collector/backend/engine/engine_signals.c \
 	collector/backend/engine/engine_space.c \
 	collector/backend/engine/region_syscalls.c collector/backend/engine/region_syscalls.h \
 	collector/backend/engine/spin.c collector/backend/engine/spin.h \

@@ -325,8 +325,8 @@ static void take_quirk(struct scan *s, struct x86_insn *insn, unsigned modrm)
 			s->form.regs = X86_BIT(X86_RAX) | X86_BIT(X86_R8);
 	} else if (insn->map == X86_MAP_1 && insn->opcode == 0xc8) { /* enter */
 		/* With a level (of 5 bits) it copies what may lie where it pushes: when it faults
-		 * half-way and is raised again at its own address (engine.c), it reads what it has
-		 * pushed the first time. */
+		 * half-way and is raised again at its own address (engine_signals.c), it reads what
+		 * it has pushed the first time. */
 		if (last & 31)
 			s->form.what |= FORM_OUTSIDE;
 	} else if (insn->map == X86_MAP_1) { /* int */
