@@ -41,6 +41,7 @@ collector_libcollector_a_SOURCES += \
 	collector/backend/engine/cache/tables.c collector/backend/engine/cache/tables.h \
 	collector/backend/engine/cache/window.c collector/backend/engine/cache/window.h
 collector_libcollector_a_SOURCES += \
+	collector/backend/engine/translate/fragment_branches.c \
 	collector/backend/engine/translate/fragment_check.c \
 	collector/backend/engine/translate/fragment_code.c \
 	collector/backend/engine/translate/fragment_loop.c \

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 /* A fragment on its way from application code to the cache's code: what the translator's source
- * files share, and nobody else. fragment_read.c reads it, fragment_code.c, fragment_loop.c,
- * fragment_x87.c, fragment_check.c and fragment_ticks.c write its code, translator.c puts it
- * together. A translation lives for one call of the translator. */
+ * files share, and nobody else. fragment_read.c reads it, fragment_code.c, fragment_branches.c,
+ * fragment_loop.c, fragment_x87.c, fragment_check.c and fragment_ticks.c write its code,
+ * translator.c puts it together. A translation lives for one call of the translator. */
 #ifndef BT_TRANSLATION_H
 #define BT_TRANSLATION_H
 
@@ -190,12 +190,12 @@ void fragment_add_cold(struct translation *t, size_t site, uint64_t target, uint
 /* Makes the stolen register the history bits again. */
 void fragment_bring_bits(struct translation *t, const struct step *s);
 
-/* The indirect entry: is r11, where the branch leads, the fragment's address? Then the registers
- * are the application's behind it, and r11 says that there are no bits; or will, when it has been
- * rotated as for a conditional that is taken (before_fresh). looks: it is looked whether the task
- * is to stop; fragment_emit_entry_stop() is to come behind the fragment. Gives its offset in what
- * is emitted. */
-size_t fragment_emit_indirect_entry(struct translation *t, bool before_fresh, bool looks);
+/* Makes it the application's r11, if it is not yet. state: beside that of r11, as in
+ * fragment_map_state(). */
+void fragment_bring_r11(struct translation *t, const struct step *s, unsigned state);
+
+/* Counts the conditional that comes; there is nothing left to do then where it is not taken. */
+void fragment_count_tick(struct translation *t);
 
 /* Whether the code of an instruction that is no branch goes through a routine, or asks what it
  * left. */
@@ -209,6 +209,17 @@ void fragment_emit_step(struct translation *t, int i);
 /* An instruction that is no branch. */
 void fragment_emit_plain(struct translation *t, const struct step *s);
 
+/* Behind the last step: on to pc. */
+void fragment_emit_end(struct translation *t, uint64_t pc, uint8_t kind);
+
+/* ---- fragment_branches.c ---- */
+
+void fragment_emit_conditional(struct translation *t, const struct step *s);
+void fragment_emit_call(struct translation *t, const struct step *s);
+void fragment_emit_indirect(struct translation *t, const struct step *s);
+/* A jump that the fragment does not follow. */
+void fragment_emit_last_jump(struct translation *t, const struct step *s);
+
 /* Behind the fragment: its last branch leads elsewhere than its prediction. Gives the place of the
  * int3 at which it stops; where no history is kept there is none. */
 uint32_t fragment_emit_miss(struct translation *t);
@@ -219,8 +230,12 @@ void fragment_emit_on(struct translation *t, const struct step *s);
 /* Behind the fragment. */
 void fragment_emit_literals(struct translation *t);
 
-/* Behind the last step: on to pc. */
-void fragment_emit_end(struct translation *t, uint64_t pc, uint8_t kind);
+/* The indirect entry: is r11, where the branch leads, the fragment's address? Then the registers
+ * are the application's behind it, and r11 says that there are no bits; or will, when it has been
+ * rotated as for a conditional that is taken (before_fresh). looks: it is looked whether the task
+ * is to stop; fragment_emit_entry_stop() is to come behind the fragment. Gives its offset in what
+ * is emitted. */
+size_t fragment_emit_indirect_entry(struct translation *t, bool before_fresh, bool looks);
 
 /* ---- fragment_loop.c ---- */
 
