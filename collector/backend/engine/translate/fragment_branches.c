@@ -10,7 +10,7 @@
 
 /* ---- Direct branches ---- */
 
-/* Pushes a return address. What it gives is for emit_literal(), which is to come behind the jump.
+/* Pushes a return address. Returns the site for emit_literal(), which is to come behind the jump.
  */
 static size_t emit_return_address(struct translation *t, uint64_t addr)
 {
@@ -159,7 +159,7 @@ static void emit_record_end(struct translation *t, const struct step *s)
 	emit_store(e, X86_RCX, CTX_NEXT);
 }
 
-/* Behind the jump of an indirect branch: where it stops when there is no room for its record. */
+/* Behind the jump of an indirect branch: the stop for want of room for its record. */
 static void emit_full(struct translation *t, const struct step *s)
 {
 	struct emitter *e = &t->out;
@@ -200,7 +200,7 @@ static void emit_return(struct translation *t, const struct step *s)
 	emit_full(t, s);
 }
 
-/* mov reg (rcx, r11), what the indirect jump or call leads to. */
+/* mov reg (rcx, r11), the target of the indirect jump or call. */
 static void emit_load_target(struct translation *t, const struct step *s, unsigned reg)
 {
 	const struct x86_insn *in = &s->insn;
@@ -214,8 +214,8 @@ static void emit_load_target(struct translation *t, const struct step *s, unsign
 		emit_constant(e, reg, step_target(s));
 		fragment_map_state(t, s, STATE_RCX | (reg == X86_R11 ? STATE_NOTED : 0), 0);
 	}
-	/* Of the prefixes those that matter, once: more would make it longer than an instruction
-	 * can be. */
+	/* Keeps only the prefixes that matter, once each: more would exceed the longest
+	 * instruction. */
 	if (in->traits & X86_SEGMENT)
 		emit_u8(e, 0x64);
 	if (in->traits & X86_ADDRESS32)
@@ -309,8 +309,8 @@ static void emit_hit(struct translation *t, const struct step *s, uint64_t predi
 	emit_literal(t, step_end(s), literal);
 }
 
-/* From rcx, which is what the branch leads to, the prediction is taken. r10 is used where that is
- * no displacement. */
+/* Subtracts the prediction from rcx, the target of the branch. Uses r10 if the prediction does not
+ * fit a displacement. */
 static void emit_difference(struct translation *t, uint64_t prediction)
 {
 	struct emitter *e = &t->out;
@@ -333,8 +333,8 @@ static void emit_difference(struct translation *t, uint64_t prediction)
 	EMIT(e, 0x4a, 0x8d, 0x0c, 0x11); /* lea rcx, [rcx+r10] */
 }
 
-/* rcx, which goes to the context, becomes `right` where the branch leads where it is predicted to.
- */
+/* rcx becomes `right` if the branch leads to its prediction. The application's rcx goes to the
+ * context. */
 static void emit_guess_test(struct translation *t, const struct step *s, uint64_t prediction,
 			    unsigned right)
 {
@@ -449,8 +449,8 @@ void fragment_emit_on(struct translation *t, const struct step *s)
 
 /* ---- The indirect entry ---- */
 
-/* rcx becomes 0 where r11 is the fragment's address, else it goes on to the search. Gives where
- * that begins. */
+/* rcx becomes 0 if r11 is the fragment's address; else execution goes on to the search. Returns the
+ * offset of the test. */
 static size_t emit_address_test(struct translation *t)
 {
 	struct emitter *e = &t->out;

@@ -118,8 +118,8 @@ static bool needs_sib(const struct x86_insn *in)
 	return in->map == X86_MAP_OTHER && in->opcode == 0x4b;
 }
 
-/* Whether its [rip+disp32] can be [disp32]: programs at fixed addresses lie below 2 GB, and what is
- * there needs no register. */
+/* Whether its [rip+disp32] can be [disp32]. Programs at fixed addresses lie below 2 GB; operands
+ * there need no register. */
 static bool is_absolute(const struct step *s)
 {
 	return step_target(s) <= INT32_MAX && s->insn.len < BT_INSN_MAX &&
@@ -281,7 +281,7 @@ void fragment_emit_end(struct translation *t, uint64_t pc, uint8_t kind)
 	fragment_add_cold(t, emit_jump(&t->out), pc, kind);
 }
 
-/* A system call. The routines decides where it is made: outside, or here. */
+/* A system call. The routine decides where it is made: outside, or here. */
 static void emit_system_call(struct translation *t, const struct step *s)
 {
 	struct emitter *e = &t->out;
@@ -322,8 +322,8 @@ void fragment_count_tick(struct translation *t)
 	t->shifted = true;
 }
 
-/* Whether nothing is to come between the instruction and the conditional behind it: the processor
- * makes one operation of many such pairs. */
+/* Whether the instruction and the conditional behind it stay adjacent: the processor fuses many
+ * such pairs into one operation. */
 static bool is_paired(const struct translation *t, int i)
 {
 	const struct step *s = &t->steps[i];
@@ -333,7 +333,7 @@ static bool is_paired(const struct translation *t, int i)
 	       !(s->insn.regs & X86_BIT(X86_R11));
 }
 
-/* What the conditional needs of a tick and of alignment comes before the pair. */
+/* Emits the tick and the alignment of the conditional before the pair. */
 static void emit_before_pair(struct translation *t, int i)
 {
 	const struct step *s = &t->steps[i];

@@ -47,7 +47,7 @@ struct cold {
 	struct fragment_demand demand;
 };
 
-/* Of a prediction in the rounds of a cycle: the jump to where it is wrong; which step. */
+/* A prediction in the rounds of a cycle: the jump for a wrong one; the step. */
 struct missed {
 	size_t site;
 	int step;
@@ -129,7 +129,7 @@ struct translation {
 
 static inline uint64_t step_end(const struct step *s) { return s->pc + s->insn.len; }
 
-/* Of a direct branch; and what a rip-relative operand refers to. */
+/* The target of a direct branch, or the address of a rip-relative operand. */
 static inline uint64_t step_target(const struct step *s)
 {
 	return step_end(s) + (uint64_t)s->insn.displacement;
@@ -180,7 +180,7 @@ bool fragment_add_segments(struct translation *t);
 
 /* ---- fragment_code.c ---- */
 
-/* What the state is at the place reached: before the instruction s, or (NULL) before what is at
+/* Enters the state at the place reached: before the instruction s, or (NULL) before that at
  * t->at_pc. */
 void fragment_map_state(struct translation *t, const struct step *s, unsigned state, unsigned reg);
 
@@ -190,7 +190,7 @@ void fragment_add_cold(struct translation *t, size_t site, uint64_t target, uint
 /* Makes the stolen register the history bits again. */
 void fragment_bring_bits(struct translation *t, const struct step *s);
 
-/* Makes it the application's r11, if it is not yet. state: beside that of r11, as in
+/* Makes r11 the application's, if it is not yet. state: beside that of r11, as in
  * fragment_map_state(). */
 void fragment_bring_r11(struct translation *t, const struct step *s, unsigned state);
 
@@ -220,11 +220,11 @@ void fragment_emit_indirect(struct translation *t, const struct step *s);
 /* A jump that the fragment does not follow. */
 void fragment_emit_last_jump(struct translation *t, const struct step *s);
 
-/* Behind the fragment: its last branch leads elsewhere than its prediction. Gives the place of the
- * int3 at which it stops; where no history is kept there is none. */
+/* Behind the fragment: its last branch leads elsewhere than its prediction. Returns the place of
+ * the int3 at which it stops; where no history is kept there is none. */
 uint32_t fragment_emit_miss(struct translation *t);
 
-/* The branch s in the midst of a fragment: on to where it leads, or is predicted to lead. */
+/* The branch s in the midst of a fragment: on to its target, or its prediction. */
 void fragment_emit_on(struct translation *t, const struct step *s);
 
 /* Behind the fragment. */
@@ -246,7 +246,7 @@ void fragment_plan_loop(struct translation *t);
 /* Before the first step: lends it, if so. */
 void fragment_begin_loop(struct translation *t);
 
-/* Whether s is the branch back of such a loop; that; and what comes behind it, where it is not
+/* Whether s is the branch back of such a loop; that branch; and the code behind it, where it is not
  * taken. */
 bool fragment_closes_loop(const struct translation *t, const struct step *s);
 void fragment_emit_branch_back(struct translation *t, const struct step *s);
@@ -263,8 +263,8 @@ void fragment_return_to_loop(struct translation *t);
 
 /* ---- fragment_x87.c ---- */
 
-/* Whether it saves the address of the x87 instruction that was executed last; and, if it does,
- * whether what clears that can be told in code. */
+/* Whether it saves the address of the x87 instruction that was executed last; and, if so, whether
+ * code can reach the saved address to clear it. */
 bool fragment_saves_x87(const struct step *s);
 bool fragment_reaches_x87(const struct step *s);
 
@@ -290,7 +290,7 @@ void fragment_note_origin(struct translation *t);
 /* Whether its first branch is no conditional: it needs an entry that writes slot 0. */
 bool fragment_needs_slot(const struct translation *t);
 
-/* Is the task to stop? Then jumps to what fragment_patch_stop() stands before, else goes on. rcx is
+/* If the task is to stop, jumps to the code behind fragment_patch_stop(), else goes on. rcx is
  * used. */
 void fragment_emit_stop_test(struct translation *t, size_t sites[STOP_TESTS]);
 void fragment_patch_stop(struct translation *t, const size_t sites[STOP_TESTS]);
