@@ -1,13 +1,14 @@
 /* SPDX-License-Identifier: MIT */
-/* What lies where in the engine's region of an address space, and what the cache's code agrees on.
+/* The layout of the engine's region of an address space, and the constants that the cache's code
+ * agrees on.
  *
  * One region per address space, at a fixed place (world.h): data, readable and writable; then code,
  * readable and executable. While a task runs in the cache its gs base is the region's start, and
  * r11 (the stolen register: compilers use it least) holds the history bits, as the records do: the
  * complement of a sentinel 1 and one bit per conditional branch since the last record
- * (branch_log.h). One task of a unit runs at a time, so the context belongs to whichever runs, and
- * code may reach it relative to rip; or (--parallel) each has a data area of its own, in which gs
- * points.
+ * (branch_log.h). One task of a unit runs at a time, so the context belongs to the one that runs,
+ * and code may reach it relative to rip; or (--parallel) each has a data area of its own, in which
+ * gs points.
  *
  * Used by all that emits code or reads the window; the doctor tries a region of this size. Kept
  * code has these offsets in it: persisted_stamp() tells builds of btrec apart. */
@@ -89,8 +90,8 @@ enum {
 	 * (descriptors.h; in the first data area). */
 	COPY_WORDS = 0x101, /* CTX_COPY: of a write to descriptor 2: what it writes */
 	COPY_TOLD = 0x100,  /* CTX_COPY: of a call that tells what a descriptor is (fstat) */
-	/* What was written to descriptor 2 in the cache (in the first data area): how many bytes so
-	   far, and the last of them, where that number leads. */
+	/* Bytes written to descriptor 2 in the cache (in the first data area): how many so far, and
+	 * the last of them, where that number leads. */
 	WORDS_TOTAL_AT = 0x700,
 	WORDS_AT = 0x1000,
 	WORDS_BYTES = 0x1000,
