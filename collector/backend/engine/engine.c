@@ -171,7 +171,8 @@ static enum backend_stop watched_write(struct backend *b, struct task *task,
 	struct engine_task *et = task->backend;
 
 	if (es->parallel &&
-	    engine_space_is_busy(es, task)) { /* who may be running what it is about to change */
+	    engine_space_is_busy(
+		    es, task)) { /* others may be running the code that it is about to change */
 		es->quiesce = true;
 		et->opens = addr;
 		return BACKEND_SLICE;
@@ -214,8 +215,8 @@ static int engine_resume(struct backend *b, struct task *task, int signo,
 	return cache_enter(b, task, false);
 }
 
-/* A fault of the cache's own: the program has written over what it needs. The program gets the
- * signal, near where it was; should it go on, it does so in a region that is made anew. */
+/* A fault of the cache's own: the program has written over memory that the cache needs. The program
+ * gets the signal, near where it was; should it go on, it does so in a region that is made anew. */
 static enum backend_stop wrecked_cache(const struct backend *b, struct task *task,
 				       struct engine_space *es, struct stretch *s)
 {
@@ -287,7 +288,7 @@ static enum backend_stop cache_interrupted(struct backend *b, struct task *task)
 
 	if (tracee_signals(task->host_tid, &signals) || tracee_get_regs(task->host_tid, &s.regs))
 		return BACKEND_GONE;
-	/* What waits already comes first: it may be a trap or a fault of the cache's. */
+	/* A signal that waits already comes first: it may be a trap or a fault of the cache's. */
 	if (et->holds || (signals.pending | signals.shared_pending) & ~signals.blocked)
 		return engine_run(b, task) ? BACKEND_GONE : BACKEND_RUNS;
 	if (!stretch_find_state(task, es, &s))
@@ -381,7 +382,7 @@ static void engine_leave(struct backend *b, struct task *task)
 
 	watch_forget_task(task);
 	(void)!engine_signals_end_wait(task);
-	/* What cannot be given back stays protected: the task is gone. */
+	/* Pages that cannot be given back stay protected: the task is gone. */
 	if (es && es->mapped)
 		(void)!watch_open(b, task, es, 0, UINT64_MAX,
 				  tracee_syscall_stop(task->host_tid, NULL) ==

@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: MIT */
-/* What the engine's source files share, and nobody else: engine_space.c keeps its part of an
- * address space, cache_entry.c brings a task into the cache, cache_stretch.c out of it, engine.c
- * decides what its stops mean. engine_signals.c keeps signals that cannot be reported where they
- * come. A task's part is struct engine_task, an address space's is struct engine_space. Outside a
- * stretch in the cache task->regs are the application's. */
+/* Shared by the engine's source files, and nobody else: engine_space.c keeps its part of an address
+ * space, cache_entry.c brings a task into the cache, cache_stretch.c out of it, engine.c decides
+ * what its stops mean. engine_signals.c keeps signals that cannot be reported where they come. A
+ * task's part is struct engine_task, an address space's is struct engine_space. Outside a stretch
+ * in the cache task->regs are the application's. */
 #ifndef BT_ENGINE_PRIVATE_H
 #define BT_ENGINE_PRIVATE_H
 
@@ -126,7 +126,7 @@ struct profile_view {
 	size_t files;                /* when so many files had a number */
 	struct profile_map maps[32]; /* where its files are mapped */
 	size_t map_count;
-	size_t end, ahead; /* what was made ahead ended there; so many were made */
+	size_t end, ahead; /* the entries made ahead ended there; so many were made */
 };
 
 /* The engine's part of an address space. */
@@ -281,17 +281,17 @@ struct stretch {
 	bool fault;      /* the stop is one */
 	enum arrival arrival;
 	enum exit_kind kind;
-	bool called;    /* a system call has just been made in the cache, and not been noted */
-	bool compares;  /* it was reading the code that a fragment is made from, as the instruction
-			   itself may not be allowed to */
-	bool lost;      /* what it did since the last record is not known */
-	bool far;       /* no place was found in many steps */
-	bool undone;    /* its last branch */
-	bool damaged;   /* the records make no sense */
-	bool wrecked;   /* the cache does not work any more: the program has written over what it
-			   needs */
-	size_t records; /* how many there were */
-	size_t taken;   /* of them, into the log */
+	bool called;   /* a system call has just been made in the cache, and not been noted */
+	bool compares; /* it was reading the code that a fragment is made from, as the instruction
+			  itself may not be allowed to */
+	bool lost;     /* what it did since the last record is not known */
+	bool far;      /* no place was found in many steps */
+	bool undone;   /* its last branch */
+	bool damaged;  /* the records make no sense */
+	bool wrecked;  /* the cache does not work any more: the program has written over memory that
+			  it needs */
+	size_t records;                /* how many there were */
+	size_t taken;                  /* of them, into the log */
 	struct branch_log_record last; /* of them; its bits are as they were written */
 };
 
@@ -586,7 +586,7 @@ bool engine_signals_comes_too_soon(const struct task *task, const siginfo_t *inf
 enum backend_stop engine_signals_let_wait(struct backend *b, struct task *task,
 					  const siginfo_t *info);
 
-/* A stop of the stepper's while a signal waits (et->waits): what it means. After an instruction
+/* The meaning of a stop of the stepper's while a signal waits (et->waits). After an instruction
  * another one runs, until the signal has waited long enough. */
 enum backend_stop engine_signals_waiting_stopped(struct backend *b, struct task *task,
 						 const struct wait_event *ev,

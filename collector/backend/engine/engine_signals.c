@@ -175,7 +175,7 @@ static bool was_sent(const struct task *task, const siginfo_t *info)
 	return !in_file && !(paged && (task->unit->tasks > 1 || (es && es->parallel)));
 }
 
-/* The step of engine_signals_raise_again() is over, whatever has come of it. */
+/* The step of engine_signals_raise_again() is over, with any result. */
 static int end_raise(struct task *task)
 {
 	struct engine_task *et = task->backend;

@@ -37,7 +37,7 @@ enum {
 	ATTEMPTS = 16, /* to make again the region of a space that had one */
 };
 
-/* What the program may have written over (torn) is nobody else's. */
+/* A cache that the program may have written over (torn) is left to nobody. */
 static void release_cache(struct engine_space *es)
 {
 	if (es->left_pages && es->cache->users == 1 && !es->leaves && !es->torn && !es->refused) {
@@ -549,7 +549,7 @@ struct engine_space *engine_space_of(struct backend *b, struct task *task)
 		filtered = tracee_is_filtered(task->host_tid);
 	over = es->mapped || there;
 	es->refused = taken || !make_region(es, s, task, over, filtered);
-	s->unsure = true; /* what is ours is among its mappings, too */
+	s->unsure = true; /* our mappings are among its mappings, too */
 	if (es->refused && es->mapped &&
 	    ++es->attempts < ATTEMPTS) { /* a stop of another kind came between: once more, an
 					    instruction on */

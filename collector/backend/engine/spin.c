@@ -628,7 +628,7 @@ static void keep_state(struct spin_machine *m)
 		s->memory[i] = m->words[i].is;
 }
 
-/* What it did until the middle of the returns is what it has done since. */
+/* Whether it did the same before the middle of the returns as after it. */
 static bool halves_are_alike(const struct spin_machine *m)
 {
 	size_t half = m->returned[m->returns / 2];
@@ -642,8 +642,8 @@ static bool is_flags(unsigned i)
 	return i == offsetof(struct bt_regs, eflags) / sizeof(uint64_t);
 }
 
-/* What becomes of a value from the beginning over the middle to the end: it is as it was in the
- * middle, or has become more by so much in each half, *step. Else false. */
+/* Whether a value is the same in the middle and at the end, or has grown by the same *step in both
+ * halves, from the beginning over the middle to the end. */
 static bool is_steady(uint64_t begin, uint64_t middle, uint64_t end, uint64_t *step)
 {
 	*step = end - middle;

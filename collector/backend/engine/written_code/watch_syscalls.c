@@ -33,7 +33,7 @@
 
 enum {
 	SCAN_MAX = 4096,   /* bytes of an unknown structure that are searched for addresses */
-	REACH_MIN = 65536, /* what a call without a length may write */
+	REACH_MIN = 65536, /* bytes that a call without a length may write */
 	REACH_FACTOR = 32, /* bytes of the largest element that is counted by an argument */
 	REACH_COUNT = 65536,
 	IOVECS_MAX = 1024,       /* UIO_MAXIOV */
