@@ -5,8 +5,7 @@
  * (state_at_trap()). A stop elsewhere (a signal, an interruption) is looked up in the fragment's
  * state map (state_at_entry()). In the middle of a sequence the map has no entry: the task is
  * stepped on to the next one (step_to_entry()). A task that has died cannot be stepped, so its
- * state is worked out from what registers and context hold, and in the end guessed
- * (stretch_guess_state()).
+ * state is worked out from registers and context, and in the end guessed (stretch_guess_state()).
  *
  * stretch_leave() ends the stretch: records go into the task's log, or ticks are counted; notes of
  * system calls are taken; task->regs become the application's.

@@ -180,7 +180,7 @@ struct engine_space {
 			   been taken */
 	pid_t adopted;  /* a task that ran here unseen (--from); 0: everything has been seen */
 	bool shared; /* more than one task has run in it: a fork's copy of the region may be newer
-			than what it was copied from */
+			than its source */
 	struct branch_log_record *records; /* room to read them into */
 	struct syscall_note *notes;        /* likewise */
 	struct code_ranges code_ranges;
@@ -206,7 +206,7 @@ struct engine_task {
 	struct branch_log_record roomed_last; /* the last of which was this, as it was written */
 	uint32_t room; /* for the stretch's records, in bytes: the last of those that there are */
 	size_t sample_room;   /* arrivals that could be noted in the stretch */
-	uint64_t ticks_start; /* what r11 counted on from, where only ticks are counted */
+	uint64_t ticks_start; /* r11 counted on from this, where only ticks are counted */
 	uint32_t begin_generation, begin_epoch; /* of the segments, of the image then: what the
 						   stretch's branches are read by */
 	uint32_t area; /* the data area that is its own where tasks run side by side; AREAS: none */
@@ -253,7 +253,7 @@ struct engine_task {
 	struct engine_space *space; /* in whose list of tasks it is */
 	struct engine_task *next_in_space, **link_in_space;
 	bool in_syscall; /* in the space's list of those in system calls */
-	struct engine_task *next_in_syscall, **link_in_syscall; /* link: what points to it */
+	struct engine_task *next_in_syscall, **link_in_syscall; /* link: the pointer to it */
 	bool suspends;      /* its call keeps pages from being watched */
 	bool harms;         /* its call may take the region away, or parts of it */
 	bool syscall_alone; /* it is at the entry of a call that is made when no other is in the

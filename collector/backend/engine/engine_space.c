@@ -80,7 +80,7 @@ static void inherit_cache(struct engine_space *n, struct engine_space *es, bool 
 	n->cache = code_cache_copy(es->cache);
 	if (!n->cache)
 		return;
-	if (es->shared) /* a private one may be newer in the tracee than what it was copied from */
+	if (es->shared) /* a private one may be newer in the tracee than its source */
 		code_cache_clear(n->cache);
 	forget_lost(n);
 }

@@ -101,7 +101,7 @@ struct fragment_demand {
 			 safe point there at once */
 };
 
-/* Of application code. */
+/* A range of application code. */
 struct span {
 	uint64_t start : 48, len : 16;
 };

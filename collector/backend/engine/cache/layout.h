@@ -98,7 +98,7 @@ enum {
 	SYSCALL_NOTES_AT = 0x4000,
 	SYSCALL_NOTES_BYTES = 0xc000,
 	SYSCALL_NOTES_END = SYSCALL_NOTES_AT + SYSCALL_NOTES_BYTES,
-	NOTE_NR = 0, /* what is where in a note (struct syscall_note) */
+	NOTE_NR = 0, /* offsets in a note (struct syscall_note) */
 	NOTE_NEXT = 4,
 	NOTE_BITS = 8,
 	NOTE_RESULT = 16,
@@ -187,7 +187,7 @@ static inline uint32_t ticks_of(uint64_t r11) { return r11 & TICKS_NONE; }
 
 /* A record stands for fewer ticks than RECORD_TICKS. With less room than for RECORDS_LEAST a task
  * might not get on: a safe point, a prediction that missed, an indirect branch, and what stays
- * free. Where it is to stop nearer than at STOP_NEAR ticks it is stepped. Where only ticks are
+ * free. A task that is to stop nearer than at STOP_NEAR ticks is stepped. Where only ticks are
  * counted, at most TICKS_DEBT conditionals come between two places that look whether to stop, and a
  * stretch is bounded TICKS_AHEAD before its stop point. */
 enum {

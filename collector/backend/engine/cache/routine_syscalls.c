@@ -491,9 +491,10 @@ static void emit_said(struct code_cache *c, struct emitter *e)
 	land_all(e, &nothing);
 }
 
-/* Behind such a call: a file of a local file system becomes known as one. What the kernel has
- * written may be others' to change or take away, so it is asked once more, into memory of ours. rax
- * and rcx are used, and flags; the call's flags, in r11, and rsi are kept in the context. */
+/* Behind such a call: a file of a local file system becomes known as one. Others may change or take
+ * away the memory that the kernel has written, so the kernel is asked once more, into memory of
+ * ours. rax and rcx are used, and flags; the call's flags, in r11, and rsi are kept in the context.
+ */
 static void emit_told(struct code_cache *c, struct emitter *e)
 {
 	struct forward no = {.count = 0};

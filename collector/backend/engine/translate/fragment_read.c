@@ -83,8 +83,8 @@ static bool is_empty_memory(const struct step *s)
 	return !memcmp(s->bytes, zeros, sizeof zeros);
 }
 
-/* Whether it is a direct branch to an address that no page can have: the branch itself faults,
- * before it has done anything. */
+/* Whether it is a direct branch to a non-canonical address: the branch itself faults, before it has
+ * done anything. */
 static bool leads_astray(const struct step *s)
 {
 	bool direct =
@@ -140,8 +140,8 @@ static bool follow_jump(const struct translation *t, const struct step *s)
  */
 static bool writes_unnamed(const struct step *s)
 {
-	bool vex = s->insn.map == X86_MAP_OTHER; /* of all that has no memory operand some write too
-						    much here: no harm */
+	bool vex = s->insn.map == X86_MAP_OTHER; /* some instructions without a memory operand count
+						    as writers: no harm */
 
 	return (s->insn.opcode == 0xf7 && (vex || s->insn.map == X86_MAP_0F)) ||
 	       (s->insn.map == X86_MAP_0F && s->insn.opcode == 0x01 &&

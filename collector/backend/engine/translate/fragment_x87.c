@@ -3,10 +3,10 @@
  * that was executed last (FIP, Intel SDM volume 1, 8.1.8): that is one in the cache. The program is
  * given 0, as under the stepper (tracee_clear_x87_address()).
  *
- * Where it stands in memory is written over, in the cache, for such instructions may be frequent:
- * FNSTENV in feclearexcept(3), XSAVE in what binds a function lazily. Its own address it is not
- * made again: who translates code and who runs it are not the same, and AMD's processors mostly
- * drop it at a switch to another task, so that nobody can count on it. */
+ * The cache's code overwrites the address in memory, as such instructions may be frequent: FNSTENV
+ * in feclearexcept(3), XSAVE in the lazy binding of functions. Its own address it is not made
+ * again: who translates code and who runs it are not the same, and AMD's processors mostly drop it
+ * at a switch to another task, so that nobody can count on it. */
 #include <assert.h>
 
 #include "collector/backend/engine/translate/translation.h"

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* What system calls may do to watched pages: which memory the kernel may write, which mappings
+/* The effect of system calls on watched pages: which memory the kernel may write, which mappings
  * change, and after which calls nothing can be watched. Used by watch.c and cache_syscalls.c. No
  * state. It may name too much memory, never too little. */
 #ifndef BT_WATCH_SYSCALLS_H
