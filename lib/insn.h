@@ -40,7 +40,10 @@ enum bt_insn_trait {
 				     the address of an x87 instruction */
 };
 
-enum { BT_INSN_MAX = 15 };
+enum {
+	BT_INSN_MAX = 15,
+	BT_SYSCALL_LEN = 2, /* of syscall, sysenter and int 0x80 */
+};
 
 struct bt_insn {
 	uint8_t len;

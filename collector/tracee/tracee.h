@@ -56,6 +56,9 @@ int tracee_set_siginfo(pid_t tid, const siginfo_t *info);
  * is positive only then). System calls that a filter turns into SIGSYS are left out. */
 bool tracee_is_fault(const siginfo_t *info);
 
+/* si_code of the stop after a handler's frame was made (ptrace_notify in the kernel). */
+enum { TRAP_NOTIFY = SIGTRAP };
+
 /* The same, with the SIGSYS of filters: signals that the kernel delivers before all others
  * (SYNCHRONOUS_MASK in kernel/signal.c). */
 bool tracee_is_synchronous(const siginfo_t *info);

@@ -148,7 +148,6 @@ int tracee_inject(pid_t tid, const struct bt_regs *regs, uint64_t at, long nr,
 		  const uint64_t args[6], long *result)
 {
 	enum {
-		EFLAGS_TF = 0x100,
 		BEHIND = 3, /* syscall; int3 */
 		INTERRUPTED = SIGTRAP | PTRACE_EVENT_STOP << 8,
 	};

@@ -55,6 +55,18 @@ static inline uint32_t hand_segment(struct hand *h, uint64_t pc, uint8_t kind, u
 	return segment_add(h->t, &s);
 }
 
+/* Jumps in a row from 0x10000 on, 16 bytes apart, and then to `to`. Returns the last one's number.
+ */
+static inline uint32_t hand_jumps(struct hand *h, unsigned n, uint64_t to)
+{
+	uint32_t last = SEGMENT_NONE;
+
+	for (unsigned i = 0; i < n; i++)
+		last = hand_segment(h, 0x10000 + i * 16, BT_BRANCH_JMP,
+				    i + 1 < n ? 0x10000 + (i + 1) * 16 : to);
+	return last;
+}
+
 static inline void hand_begin(struct hand *h, uint64_t pc)
 {
 	branch_log_begin(h->log, h->t, pc, 1, 0);

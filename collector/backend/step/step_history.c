@@ -10,14 +10,6 @@
 #include "collector/tracee/tracee.h"
 #include "lib/processor.h"
 
-enum {
-	EFLAGS_CF = 1,
-	EFLAGS_PF = 4,
-	EFLAGS_ZF = 0x40,
-	EFLAGS_SF = 0x80,
-	EFLAGS_OF = 0x800,
-};
-
 /* The prefixes of an instruction. */
 struct prefixes {
 	uint8_t len;

@@ -25,11 +25,8 @@
 #include "collector/tracee/tracee.h"
 
 enum {
-	EFLAGS_RF = 0x10000,
 	SLICE = 2000,       /* instructions a task runs before another of its unit gets its turn */
 	SIGNAL_LOOKS = 200, /* for a signal that is there */
-	TRAP_NOTIFY = SIGTRAP, /* si_code of the stop after a handler's frame was made
-				  (ptrace_notify in the kernel) */
 };
 
 #define MASK_OF(signo) (1ull << ((signo)-1))

@@ -8,8 +8,6 @@
 #include "collector/backend/step/stepper.h"
 #include "collector/task/hidden_signals.h"
 
-enum { EFLAGS_TF = 0x100 };
-
 /* Why the task was resumed. */
 enum errand {
 	ERRAND_STEP,    /* one instruction, and the second */
