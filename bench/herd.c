@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
-/* herd COUNT: each of so many threads wakes all that wait, and waits, until all are there. Prints
- * how many there were. */
+/* herd COUNT: each of COUNT threads wakes all waiting threads, and waits, until all have come.
+ * Prints their number. */
 #include <pthread.h>
 #include <stdbool.h>
 #include <stdio.h>

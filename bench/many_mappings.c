@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* many_mappings COUNT: so many mappings, then so many single pages mapped anew, then a crash. */
+/* many_mappings COUNT: COUNT mappings, then COUNT single pages mapped anew, then a crash. */
 #include <stdlib.h>
 #include <sys/mman.h>
 

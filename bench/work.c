@@ -52,7 +52,7 @@ static uint64_t memory(uint64_t x)
 
 static uint64_t syscalls(uint64_t x) { return x + (uint64_t)syscall(SYS_getppid); }
 
-/* As daemons close what may be open; it is not. */
+/* Closes unopened descriptors, as daemons do. */
 static uint64_t closes(uint64_t x) { return x + !close(1000 + (int)(x & 0xffff)) + 1; }
 
 /* Loops without a conditional: where the last jump leads says a CMOV. */

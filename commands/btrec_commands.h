@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: MIT */
-/* The commands of the program btrec. Each takes its own argv (argv[0] is its name) and returns the
- * exit status. Each is in a file of its own; btrec_main.c chooses. They print; what they call does
- * not. */
+/* The commands of the program btrec. Each takes its own argv (argv[0] is its name), prints, and
+ * returns the exit status. Each has a file of its own; btrec_main.c chooses. No library prints. */
 #ifndef BT_BTREC_COMMANDS_H
 #define BT_BTREC_COMMANDS_H
 
@@ -12,8 +11,7 @@
 struct backend_ops;
 
 int btrec_run(int argc, char **argv);
-/* The same over another kernel and another way to run code, for the tests: those of the pmu
- * backend. */
+/* btrec_run() over another kernel and another runner of code, for tests of the pmu backend. */
 int btrec_run_on(int argc, char **argv, const struct perf_kernel *kernel,
 		 const struct backend_ops *runner);
 int btrec_snap(int argc, char **argv);
@@ -23,8 +21,8 @@ int btrec_info(int argc, char **argv);
 int btrec_dump(int argc, char **argv);
 int btrec_doctor(int argc, char **argv);
 
-/* Parses the arguments of a command that has no option but --help, and shows usage for that.
- * Returns the index of the first operand; 0 when help was shown; -BT_E_MISUSE. */
+/* Parses the arguments of a command whose only option is --help; prints usage on --help. Returns
+ * the index of the first operand; 0 when help was shown; -BT_E_MISUSE. */
 int btrec_parse_plain(int argc, char **argv, const char *usage, struct bt_error *err);
 
 /* Prints "btrec: TEXT" to stderr and returns the error's exit status. */

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* btrec doctor: what of this machine a recording can use. */
+/* btrec doctor: the facilities of this machine that a recording can use. */
 #include <signal.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -8,26 +8,26 @@
 #include "commands/btrec_commands.h"
 #include "lib/array_size.h"
 
-struct asked {
+struct doctor_arguments {
 	bool json, help;
 };
 
 static const struct option_row rows[] = {
 	{"json", 0, NULL, "print it as JSON, schema btrec-doctor/1",
-	 .at = offsetof(struct asked, json)},
-	{"help", 'h', NULL, "show this", .at = offsetof(struct asked, help)},
+	 .at = offsetof(struct doctor_arguments, json)},
+	{"help", 'h', NULL, "show this", .at = offsetof(struct doctor_arguments, help)},
 };
 
 enum { ROWS = ARRAY_SIZE(rows) };
 
 int btrec_doctor(int argc, char **argv)
 {
-	struct asked asked = {0};
+	struct doctor_arguments args = {0};
 	struct doctor *doctor;
 	struct bt_error err;
-	int rc = options_parse(rows, ROWS, &asked, argc, argv, &err);
+	int rc = options_parse(rows, ROWS, &args, argc, argv, &err);
 
-	if (rc >= 0 && asked.help) {
+	if (rc >= 0 && args.help) {
 		puts("Usage: btrec doctor [OPTIONS]\nTells what of this machine a recording can "
 		     "use, why not the rest, and what changes that.\n\nOptions:");
 		options_help(stdout, rows, ROWS);
@@ -44,8 +44,8 @@ int btrec_doctor(int argc, char **argv)
 		return btrec_complain(&err);
 	}
 	doctor_init(doctor, machine_here());
-	rc = asked.json ? doctor_print_json(stdout, doctor, &err)
-			: doctor_print_text(stdout, doctor);
+	rc = args.json ? doctor_print_json(stdout, doctor, &err)
+		       : doctor_print_text(stdout, doctor);
 	free(doctor);
 	if (rc < 0)
 		return btrec_complain(&err);

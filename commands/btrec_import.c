@@ -18,7 +18,7 @@ enum {
 	NAMES_MAX = 100000,
 };
 
-#define COPIED_MAX (16ull << 30) /* bytes of what comes from a pipe or a device */
+#define COPIED_MAX (16ull << 30) /* bytes of a capture from a pipe or a device */
 
 struct arguments {
 	const char *output; /* NULL: a new name */

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* btrec info: what a trace holds and how it was made, without looking up a single symbol. */
+/* btrec info: the content of a trace and how it was made. Looks up no symbol. */
 #include <dirent.h>
 #include <fcntl.h>
 #include <inttypes.h>
@@ -207,7 +207,7 @@ static void print_info(const struct model *m)
 			print_text("detached", m->events.at[i].rec.u.detach.reason);
 }
 
-/* Lists what could not be read. Returns whether any of it is damage. */
+/* Lists the unreadable places. Returns whether any of them is damage. */
 static bool print_damage(const struct model *m)
 {
 	bool damaged = false;

@@ -26,13 +26,13 @@ static const struct command commands[] = {
 	{"dump", "[TRACE]", "print every record of a trace", btrec_dump},
 };
 
-struct asked {
+struct main_arguments {
 	bool help, version;
 };
 
 static const struct option_row rows[] = {
-	{"help", 'h', NULL, "show this", .at = offsetof(struct asked, help)},
-	{"version", 'V', NULL, "show the version", .at = offsetof(struct asked, version)},
+	{"help", 'h', NULL, "show this", .at = offsetof(struct main_arguments, help)},
+	{"version", 'V', NULL, "show the version", .at = offsetof(struct main_arguments, version)},
 };
 
 static void help(FILE *to)
@@ -57,10 +57,10 @@ int btrec_complain(const struct bt_error *err)
 int btrec_parse_plain(int argc, char **argv, const char *usage, struct bt_error *err)
 {
 	const struct option_row *help_row = &rows[0];
-	struct asked asked = {0};
-	int at = options_parse(help_row, 1, &asked, argc, argv, err);
+	struct main_arguments args = {0};
+	int at = options_parse(help_row, 1, &args, argc, argv, err);
 
-	if (at < 0 || !asked.help)
+	if (at < 0 || !args.help)
 		return at;
 	printf("%s\n\nOptions:\n", usage);
 	options_help(stdout, help_row, 1);
@@ -90,16 +90,16 @@ static bool is_program(const char *name)
 
 static int command(int argc, char **argv)
 {
-	struct asked asked = {0};
+	struct main_arguments args = {0};
 	struct bt_error err;
-	int at = options_parse(rows, ARRAY_SIZE(rows), &asked, argc, argv, &err);
+	int at = options_parse(rows, ARRAY_SIZE(rows), &args, argc, argv, &err);
 	const char *name;
 
-	if (asked.help) {
+	if (args.help) {
 		help(stdout);
 		return 0;
 	}
-	if (asked.version) {
+	if (args.version) {
 		puts("btrec " PACKAGE_VERSION);
 		return 0;
 	}

@@ -1,10 +1,10 @@
 /* SPDX-License-Identifier: MIT */
 /* btrec run: finds the program, makes the trace, starts front and recorder.
  *
- * run_command() reads the options, chooses backend and branch source (by asking the doctor, where
- * the user leaves it open), and finds the program. An error up to there ends it with a message.
- * start() forks: the parent becomes the front (front.h), the child the recorder, and a pipe leads
- * from child to parent.
+ * run_command() reads the options, chooses backend and branch source (by the doctor, if the user
+ * does not choose), and finds the program. An error up to there ends it with a message. start()
+ * forks: the parent becomes the front (front.h), the child the recorder, and a pipe leads from
+ * child to parent.
  *
  * record() is the recorder's life: raise limits, open the source, make the trace, start the program
  * stopped, adopt it, serve it until all of it has ended, close the trace. A failure before the
@@ -15,7 +15,6 @@
  *
  * At the end summarize() writes the line for the user. It goes to the front when the initial
  * process has ended, even if others live on. */
-#include <dirent.h>
 #include <errno.h>
 #include <fcntl.h>
 #include <linux/limits.h>
@@ -32,7 +31,6 @@
 #include "collector/backend/pmu/pmu.h"
 #include "collector/doctor/doctor.h"
 #include "collector/record/recording.h"
-#include "collector/record/start_place.h"
 #include "collector/supervisor/detach.h"
 #include "collector/supervisor/launch.h"
 #include "collector/supervisor/program.h"
@@ -41,11 +39,12 @@
 #include "commands/btrec_commands.h"
 #include "commands/control.h"
 #include "commands/front.h"
+#include "commands/inherited.h"
 #include "commands/missed_stop_points.h"
 #include "commands/mode.h"
+#include "commands/run_options.h"
 #include "config.h"
 #include "decoder/signals.h"
-#include "lib/array_size.h"
 #include "lib/directories.h"
 #include "lib/large_heap.h"
 #include "lib/page.h"
@@ -57,21 +56,11 @@ enum {
 	PAUSE_MOST = 10000000, /* ns between two looks */
 	OURS = 125,            /* everything of ours that fails before the program started */
 	NAMES_MAX = 100000,    /* NAME-N tried */
-	HISTORY = 1 << 20,
-	HISTORY_MEMORY_MB = 512,
-	MEMORY_MAX_MB = 1 << 24,
 };
 
 struct run {
-	struct recording_options recording;
-	struct supervisor_options supervisor;
-	struct test_knobs tests; /* supervisor.tests */
-	struct mode_wish wish;
-	struct stop_point *stop_points; /* recording.stop_points */
-	const char *output;             /* -o */
-	bool quiet, help;
-	const struct perf_kernel
-		*kernel; /* what a processor's branch records are reached through */
+	struct run_options options;
+	const struct perf_kernel *kernel; /* gives access to a processor's branch records */
 	const struct backend_ops *runner; /* below the pmu backend */
 	/* Found out: */
 	struct doctor_choice choice;
@@ -87,8 +76,7 @@ struct run {
 	sigset_t mask;
 	int front; /* the recorder's end of the pipe */
 	pid_t front_pid;
-	int *inherited; /* descriptors from 3 on that the program gets */
-	size_t inherited_count;
+	struct inherited inherited;
 	struct launch launch;
 	struct recording session; /* while it runs */
 	struct control control;
@@ -101,145 +89,6 @@ struct run {
 	bool told_slow;    /* that a process is single-stepped */
 	int exec_failure;
 };
-
-/* ---- Options ---- */
-
-static int set_history(void *target, const char *value, struct bt_error *err)
-{
-	unsigned long long n = !strcmp(value, "full") ? HISTORY : 0;
-	int rc = n || !strcmp(value, "off")
-			 ? 0
-			 : options_number("--history", value, 1, UINT64_MAX, &n, err);
-
-	if (rc)
-		return bt_fail(err, BT_E_MISUSE, 0,
-			       "--history: %s is neither a number of at least 1 nor full nor off",
-			       value);
-	if (n > 1ull << 32)
-		return bt_fail(err, BT_E_MISUSE, 0, "--history: %s is more than 4294967296", value);
-	((struct run *)target)->recording.history = n;
-	((struct run *)target)->wish.history_off = !n;
-	((struct run *)target)->wish.history_on = n;
-	return 0;
-}
-
-static int set_history_memory(void *target, const char *value, struct bt_error *err)
-{
-	unsigned long long n;
-	int rc = options_number("--history-memory", value, 1, MEMORY_MAX_MB, &n, err);
-
-	if (!rc)
-		((struct run *)target)->recording.history_memory = n << 20;
-	return rc;
-}
-
-static int set_from(void *target, const char *value, struct bt_error *err)
-{
-	if (!*value)
-		return bt_fail(err, BT_E_MISUSE, 0, "--from: an empty name");
-	if (!start_place_is_one(value))
-		return bt_fail(err, BT_E_MISUSE, 0,
-			       "--from: %s is neither a name nor an address (hexadecimal, of 64 "
-			       "bits, beginning with a digit)",
-			       value);
-	((struct run *)target)->recording.from = value;
-	return 0;
-}
-
-static int set_snap_at(void *target, const char *value, struct bt_error *err)
-{
-	struct run *run = target;
-	struct stop_point *more =
-		realloc(run->stop_points, (run->recording.stop_point_count + 1) * sizeof *more);
-
-	if (!more)
-		return bt_no_memory(err, NULL);
-	run->stop_points = more;
-	run->recording.stop_points = more;
-	if (!stop_point_parse(value, &more[run->recording.stop_point_count]))
-		return bt_fail(err, BT_E_MISUSE, 0,
-			       "--snap-at: %s is no point: [TASK:]TICK[+TRANSFERS][@ADDRESS[,RCX]]",
-			       value);
-	run->recording.stop_point_count++;
-	qsort(more, run->recording.stop_point_count, sizeof *more, stop_point_compare);
-	return 0;
-}
-
-static int set_snap_exit(void *target, const char *value, struct bt_error *err)
-{
-	static const char *const names[] = {[SNAP_EXIT_NEVER] = "never",
-					    [SNAP_EXIT_FAILURE] = "failure",
-					    [SNAP_EXIT_ALWAYS] = "always"};
-
-	for (size_t i = 0; i < ARRAY_SIZE(names); i++)
-		if (!strcmp(value, names[i])) {
-			((struct run *)target)->recording.snap_exit = (enum snap_exit)i;
-			return 0;
-		}
-	return bt_fail(err, BT_E_MISUSE, 0, "--snap-exit: %s is none of never, failure, always",
-		       value);
-}
-
-static int set_backend(void *target, const char *value, struct bt_error *err)
-{
-	if (!mode_has_backend(value))
-		return bt_fail(err, BT_E_MISUSE, 0,
-			       "--backend: %s is none of auto, engine, step, pmu", value);
-	((struct run *)target)->wish.backend = value;
-	return 0;
-}
-
-static int set_source(void *target, const char *value, struct bt_error *err)
-{
-	if (!mode_has_source(value))
-		return bt_fail(err, BT_E_MISUSE, 0,
-			       "--source: %s is none of auto, bits, lbr, bts, pt, none", value);
-	((struct run *)target)->wish.source = value;
-	return 0;
-}
-
-static int set_alarm_each(void *target, const char *value, struct bt_error *err)
-{
-	unsigned long long n;
-	int rc = options_number("--alarm-each", value, 1, UINT32_MAX, &n, err);
-
-	if (!rc)
-		((struct run *)target)->tests.alarm_each = (unsigned)n;
-	return rc;
-}
-
-static const struct option_row rows[] = {
-	{"output", 'o', "DIR", "make the trace DIR, which must not exist",
-	 .at = offsetof(struct run, output)},
-	{"from", 0, "SYMBOL|ADDRESS", "run natively, record from this function or address on",
-	 .set = set_from},
-	{"history", 0, "N|full|off", "branches kept per thread (full: 1048576); off: only counts",
-	 .set = set_history},
-	{"history-memory", 0, "MB", "memory for the branches of all threads (512)",
-	 .set = set_history_memory},
-	{"snap-at", 0, "POINT", "keep the moment there: [TASK:]TICK[+TRANSFERS][@ADDRESS[,RCX]]",
-	 .set = set_snap_at},
-	{"snap-exit", 0, "WHEN", "keep exits: never, failure (of the first process), always",
-	 .set = set_snap_exit},
-	{"backend", 0, "NAME", "how code is run: auto, engine, step, pmu", .set = set_backend},
-	{"source", 0, "NAME", "where branches come from: auto, bits, lbr, bts, pt, none",
-	 .set = set_source},
-	{"parallel", 0, NULL, "let threads of a process run side by side",
-	 .at = offsetof(struct run, wish.parallel)},
-	{"unbound", 0, NULL, "leave it to the kernel which processors are used",
-	 .at = offsetof(struct run, supervisor.unbound)},
-	{"quiet", 'q', NULL, "no line at the end, unless something was not recorded",
-	 .at = offsetof(struct run, quiet)},
-	{"deterministic", 0, NULL, NULL, .at = offsetof(struct run, supervisor.deterministic)},
-	{"alarm-each", 0, "N", NULL, .set = set_alarm_each},
-	{"plain-processor", 0, NULL, NULL, .at = offsetof(struct run, tests.plain_processor)},
-	{"predict-eagerly", 0, NULL, NULL, .at = offsetof(struct run, tests.predict_eagerly)},
-	{"switch-history", 0, NULL, NULL, .at = offsetof(struct run, tests.switch_history)},
-	{"whole-maps", 0, NULL, NULL, .at = offsetof(struct run, tests.whole_maps)},
-	{"help", 'h', NULL, "show this", .at = offsetof(struct run, help)},
-};
-
-enum { ROWS = ARRAY_SIZE(rows) };
 
 /* ---- The trace ---- */
 
@@ -256,13 +105,13 @@ static int open_writer(const struct run *run, const char *path, struct trace_wri
 		.source = bt_str(run->source_name),
 		.reason = bt_str(run->reason),
 		.tick_classes = run->backend.tick_classes,
-		.ring = run->recording.history,
+		.ring = run->options.recording.history,
 		.page_size = BT_PAGE,
 		.recorder_pid = (uint32_t)getpid(),
-		.from = bt_str(run->recording.from),
-		.deterministic = run->supervisor.deterministic,
+		.from = bt_str(run->options.recording.from),
+		.deterministic = run->options.supervisor.deterministic,
 		.version = bt_str(PACKAGE_VERSION),
-		.parallel = run->supervisor.parallel || run->backend.native,
+		.parallel = run->options.supervisor.parallel || run->backend.native,
 	};
 	int rc;
 
@@ -288,15 +137,15 @@ static int make_trace(struct run *run, struct trace_writer **w, struct bt_error 
 {
 	int rc;
 
-	if (run->output) {
+	if (run->options.output) {
 		/* Absolute, because the line at the end and `latest` are read elsewhere. */
 		char cwd[2048];
 
-		if (*run->output != '/' && getcwd(cwd, sizeof cwd))
-			snprintf(run->trace, BT_PATH_MAX, "%s/%.2000s", cwd, run->output);
+		if (*run->options.output != '/' && getcwd(cwd, sizeof cwd))
+			snprintf(run->trace, BT_PATH_MAX, "%s/%.2000s", cwd, run->options.output);
 		else
-			snprintf(run->trace, BT_PATH_MAX, "%s", run->output);
-		return open_writer(run, run->output, w, err);
+			snprintf(run->trace, BT_PATH_MAX, "%s", run->options.output);
+		return open_writer(run, run->options.output, w, err);
 	}
 	rc = directory_new_traces(run->directory, err);
 	for (unsigned n = 0; !rc && n < NAMES_MAX; n++) {
@@ -499,50 +348,6 @@ static void start_timer(struct run *run, struct supervisor *sup)
 	set_timer(run, SUPERVISOR_SLICE_MS);
 }
 
-/* Standard descriptors that the user closed are held by /dev/null, so that none of ours lands
- * there; the program finds them closed all the same (O_CLOEXEC). Then notes which further ones the
- * program inherits. */
-static void note_descriptors(struct run *run)
-{
-	struct dirent *e;
-	DIR *d;
-	int fd;
-
-	while ((fd = open("/dev/null", O_RDWR | O_CLOEXEC)) >= 0 && fd <= 2)
-		;
-	if (fd > 2)
-		close(fd);
-	d = opendir("/proc/self/fd");
-	while (d && (e = readdir(d))) {
-		int *grown;
-
-		fd = atoi(e->d_name);
-		if (fd <= 2 || fd == dirfd(d))
-			continue;
-		grown = realloc(run->inherited, (run->inherited_count + 1) * sizeof *grown);
-		if (!grown)
-			break;
-		run->inherited = grown;
-		grown[run->inherited_count++] = fd;
-	}
-	if (d)
-		closedir(d);
-}
-
-/* Front and recorder keep none of the program's descriptors, up to `last` of the standard ones: a
- * pipe must see its end when the program closes it. */
-static void drop_descriptors(const struct run *run, int last)
-{
-	int null = open("/dev/null", O_RDWR | O_CLOEXEC);
-
-	for (int fd = 0; fd <= last && null >= 0; fd++)
-		dup3(null, fd, O_CLOEXEC);
-	if (null > 2)
-		close(null);
-	for (size_t i = 0; i < run->inherited_count; i++)
-		close(run->inherited[i]);
-}
-
 static int fail_before_start(const struct run *run, const struct bt_error *err)
 {
 	struct front_message m = {.type = FRONT_FAILED, .value = OURS};
@@ -575,7 +380,7 @@ static int open_source(struct run *run, struct bt_error *err)
 
 	if (run->mode->ops != &pmu_ops)
 		return 0;
-	if (run->recording.stop_point_count)
+	if (run->options.recording.stop_point_count)
 		return bt_fail(err, BT_E_MISUSE, 0,
 			       "--snap-at needs ticks, which are unknown under --backend pmu");
 	if (!strcmp(run->mode->source, "auto") && !(run->source = pmu_choose(run->kernel, err)))
@@ -583,10 +388,10 @@ static int open_source(struct run *run, struct bt_error *err)
 	rc = pmu_open(&run->pmu, run->kernel, run->source, run->runner, err);
 	if (rc)
 		return rc;
-	run->supervisor.pmu = &run->pmu;
+	run->options.supervisor.pmu = &run->pmu;
 	run->source_name = run->source ? run->source->name : "none";
 	run->reason = run->pmu.how;
-	if (run->pmu.lacking[0] && !run->quiet)
+	if (run->pmu.lacking[0] && !run->options.quiet)
 		say("%s", run->pmu.lacking);
 	return 0;
 }
@@ -606,16 +411,16 @@ static int record(struct run *run)
 
 	run->launch = (struct launch){.path = run->program,
 				      .argv = run->argv,
-				      .envp = run->supervisor.deterministic
+				      .envp = run->options.supervisor.deterministic
 						      ? (char *const *)(uintptr_t)fixed_environment
 						      : environ,
 				      .actions = run->actions,
 				      .mask = run->mask,
 				      .limits = limits,
-				      .fixed_addresses = run->supervisor.deterministic};
+				      .fixed_addresses = run->options.supervisor.deterministic};
 	limits_lift_own(limits);
-	if (limits_room_of_own() < run->recording.history_memory)
-		run->recording.history_memory = limits_room_of_own();
+	if (limits_room_of_own() < run->options.recording.history_memory)
+		run->options.recording.history_memory = limits_room_of_own();
 	if (open_source(run, &err))
 		return fail_before_start(run, &err);
 	if (make_trace(run, &w, &err)) {
@@ -631,15 +436,16 @@ static int record(struct run *run)
 	umask(077); /* the program has its own: under that one we might be unable to use our files
 		     */
 	front_program_born();
-	drop_descriptors(run, 2);
+	inherited_drop(&run->inherited, 2);
 	if (directory_cache(run->cache))
-		run->supervisor.cache = run->cache;
+		run->options.supervisor.cache = run->cache;
 	large_heap_begin();
-	recording_init(r, w, &run->recording);
-	run->supervisor.ticks = !run->recording.history;
-	run->supervisor.late_start = run->recording.from;
-	run->supervisor.tests = &run->tests;
-	supervisor_init(&sup, &r->session, &r->observer, r->clock, &run->backend, &run->supervisor);
+	recording_init(r, w, &run->options.recording);
+	run->options.supervisor.ticks = !run->options.recording.history;
+	run->options.supervisor.late_start = run->options.recording.from;
+	run->options.supervisor.tests = &run->options.tests;
+	supervisor_init(&sup, &r->session, &r->observer, r->clock, &run->backend,
+			&run->options.supervisor);
 	if (run->pmu.lacking[0])
 		supervisor_note(&sup, NULL, "%s", run->pmu.lacking);
 	if (supervisor_adopt(&sup, pid, run->actions[SIGTRAP].sa_handler == SIG_IGN, &err)) {
@@ -688,7 +494,7 @@ static int start(struct run *run)
 	int pipes[2];
 	pid_t recorder;
 
-	note_descriptors(run);
+	inherited_note(&run->inherited);
 	save_signals(run);
 	run->front_pid = getpid();
 	front_shield(); /* before the fork: the front may pass a signal on before the recorder has
@@ -705,9 +511,9 @@ static int start(struct run *run)
 		_exit(record(run));
 	}
 	close(pipes[1]);
-	drop_descriptors(run, 1); /* what it has to say goes to stderr */
-	free(run->inherited);
-	return front_wait(pipes[0], recorder, run->trace, run->quiet);
+	inherited_drop(&run->inherited, 1); /* the front writes to stderr */
+	inherited_release(&run->inherited);
+	return front_wait(pipes[0], recorder, run->trace, run->options.quiet);
 }
 
 /* Everything about the program is read from /proc, by pids as we see them. */
@@ -739,29 +545,30 @@ static int choose_backend(struct run *run, struct bt_error *err)
 	doctor_hurry(doctor);
 	doctor_choose(doctor, &run->choice);
 	if (run->choice.backend)
-		run->wish.backend = run->choice.backend;
+		run->options.wish.backend = run->choice.backend;
 	free(doctor);
 	return 0;
 }
 
-/* Finds the row of the table for what the user asked for. */
+/* Finds the row of the table that fits the user's options. */
 static int choose_mode(struct run *run, struct bt_error *err)
 {
-	bool wished =
-		strcmp(run->wish.backend, "auto") != 0 || strcmp(run->wish.source, "auto") != 0;
+	bool wished = strcmp(run->options.wish.backend, "auto") != 0 ||
+		      strcmp(run->options.wish.source, "auto") != 0;
 	int rc = wished ? 0 : choose_backend(run, err);
 
 	if (rc)
 		return rc;
-	rc = mode_find(&run->wish, &run->mode, err);
+	rc = mode_find(&run->options.wish, &run->mode, err);
 	if (rc)
 		return rc;
 	run->backend = *run->mode->ops;
 	run->source_name = run->mode->source;
 	run->reason = wished ? "asked for" : run->choice.reason;
 	if (!strcmp(run->mode->source, "none"))
-		run->recording.history = 0;
-	run->supervisor.parallel = run->wish.parallel && run->mode->ops == &engine_ops;
+		run->options.recording.history = 0;
+	run->options.supervisor.parallel =
+		run->options.wish.parallel && run->mode->ops == &engine_ops;
 	if (run->mode->ops != &pmu_ops)
 		return 0;
 	run->backend.native = run->runner->native;
@@ -776,12 +583,12 @@ static int choose_mode(struct run *run, struct bt_error *err)
 static int run_command(struct run *run, int argc, char **argv)
 {
 	struct bt_error err;
-	int at = options_parse(rows, ROWS, run, argc, argv, &err), status;
+	int at = run_options_parse(&run->options, argc, argv, &err), status;
 
-	if (at >= 0 && run->help) {
+	if (at >= 0 && run->options.help) {
 		puts("Usage: btrec run [OPTIONS] [--] PROGRAM [ARG...]\nRecords a program and "
 		     "everything it starts; ends as the program ends.\n\nOptions:");
-		options_help(stdout, rows, ROWS);
+		run_options_help(stdout);
 		return 0;
 	}
 	if (at >= 0 && at >= argc)
@@ -812,15 +619,11 @@ int btrec_run_on(int argc, char **argv, const struct perf_kernel *kernel,
 		say("out of memory");
 		return OURS;
 	}
-	run->wish = (struct mode_wish){.backend = "auto", .source = "auto"};
+	run_options_init(&run->options);
 	run->kernel = kernel;
 	run->runner = runner;
-	run->recording =
-		(struct recording_options){.history = HISTORY,
-					   .history_memory = (uint64_t)HISTORY_MEMORY_MB << 20,
-					   .snap_exit = SNAP_EXIT_FAILURE};
 	status = run_command(run, argc, argv);
-	free(run->stop_points);
+	run_options_release(&run->options);
 	free(run);
 	return status;
 }

@@ -2,12 +2,12 @@
 /* The recorder's half: control_serve() is called at each tick of the recorder and never waits long.
  * It makes the socket at its first call, in a directory that is the user's alone, and removes
  * sockets of recorders that were killed. The socket is bound under another name and renamed once it
- * listens, so that nobody takes it for a dead one. One client is served at a time. It is answered
- * when all processes have been kept that its request asks for, or when its time is over.
+ * listens, so that it is not taken for a dead one. One client is served at a time. It is answered
+ * when the snapshots of all processes in its request are kept, or when its time is over.
  *
- * The client's half: control_request_snapshot() reads from /proc who traces the process, connects
- * to that recorder's socket (or to that of its child, for the front of btrec run), and checks that
- * the recorder's user listens there. It waits for a recorder that does not listen yet. */
+ * The client's half: control_request_snapshot() reads the process's tracer from /proc, connects to
+ * that recorder's socket (or to that of its child, for the front of btrec run), and checks that the
+ * recorder's user listens there. It waits for a recorder that does not listen yet. */
 #include "commands/control.h"
 
 #include <dirent.h>
@@ -45,7 +45,7 @@ static bool make_private_directory(const char *socket_path)
 	directory_of(dir, socket_path);
 	if (mkdir(dir, 0700) && errno != EEXIST)
 		return false;
-	/* /tmp is everybody's: one that somebody else made is not used. */
+	/* All can write to /tmp: a directory that another user made is not used. */
 	return !lstat(dir, &st) && S_ISDIR(st.st_mode) && st.st_uid == geteuid() &&
 	       !(st.st_mode & 022);
 }
@@ -58,8 +58,8 @@ static struct sockaddr_un address_of(const char *path)
 	return a;
 }
 
-/* Nobody listens: the recorder was killed. Its pid would not tell: another pid namespace may share
- * the directory. */
+/* Whether no process listens: the recorder was killed. Its pid does not tell: another pid namespace
+ * may share the directory. */
 static bool is_dead(const char *path)
 {
 	struct sockaddr_un a = address_of(path);
@@ -92,8 +92,8 @@ static void sweep(const char *socket_path)
 		closedir(d);
 }
 
-/* Binds and listens. Until it listens, its name is one that nobody takes for a dead recorder's. The
- * directory may go at any moment: who cleans /tmp takes empty ones. */
+/* Binds and listens. Until it listens, its name is not taken for a dead recorder's. The directory
+ * may vanish at any moment: cleaners of /tmp remove empty ones. */
 static bool make_socket(const struct control *c)
 {
 	struct sockaddr_un a;
@@ -166,8 +166,8 @@ static void answer_stopped(int fd, const struct recording *r)
 	answer(fd, text);
 }
 
-/* Tells the client of the newest request what was kept for it, and how many processes have yet to
- * stop. */
+/* Tells the client of the newest request how many snapshots are kept, and how many processes have
+ * yet to stop. */
 static void conclude(struct control *c, const struct recording *r, unsigned due)
 {
 	char text[64];
@@ -280,8 +280,8 @@ static unsigned owner_of(int pid)
 	return stat(path, &st) ? geteuid() : st.st_uid;
 }
 
-/* Whether that user listens there. Where the directory of the sockets was not there yet anybody may
- * have made it. */
+/* Whether that user listens there. If the directory of the sockets was missing, any user may have
+ * made it. */
 static bool is_listener(int fd, unsigned uid)
 {
 	struct ucred peer = {0};

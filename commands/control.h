@@ -1,9 +1,10 @@
 /* SPDX-License-Identifier: MIT */
-/* The control socket of a running recorder: `btrec snap PID` asks it for a snapshot. One request
- * and one answer, each a line, a connection: "snap PID" (0: every process), answered "ok KEPT DUE"
- * (of processes that did not stop in two seconds the snapshot is kept when they do), "stopped TEXT"
- * or "error TEXT". Only the same user and root are served. Server: btrec run, at each tick; client:
- * btrec snap. Lines from the socket may be anything. */
+/* The control socket of a running recorder: `btrec snap PID` asks it for a snapshot. A connection
+ * carries one request and one answer, each a line. The request is "snap PID"; PID 0 means every
+ * process. The answer is "ok KEPT DUE", "stopped TEXT" or "error TEXT". DUE counts processes that
+ * did not stop within two seconds; their snapshots are kept when they stop. Only the same user and
+ * root are served. The server is btrec run, at each tick; the client is btrec snap. Lines from the
+ * socket are not trusted. */
 #ifndef BT_CONTROL_H
 #define BT_CONTROL_H
 
@@ -20,14 +21,13 @@ struct control {
 	uint64_t deadline; /* of the recording's clock */
 };
 
-/* Listens from its first call on. That is late enough: nobody can have learned of the recording
- * before, and most programs end earlier. Serves a client that waits. Meanwhile recorded tasks stand
- * still; a client that says nothing has a tenth of a second. The answer comes when the snapshots
- * are kept, at this call or a later one; other clients wait until then. If it cannot listen, a note
- * in the trace says why. */
+/* Serves a waiting client. The first call begins to listen: most programs end before it, and nobody
+ * can have learned of the recording earlier. Recorded tasks stand still during a call; a silent
+ * client has a tenth of a second. The answer follows when the snapshots are kept, at this call or a
+ * later one; other clients wait until then. If it cannot listen, a note in the trace says why. */
 void control_serve(struct control *c, struct recording *r, struct supervisor *sup);
 
-/* The recording has ended: answers clients that wait, and stops listening. */
+/* Answers waiting clients and stops listening, at the end of the recording. */
 void control_close(struct control *c, const struct recording *r);
 
 /* The client: asks the recorder of process pid (a recorded process, or a recorder itself) for a

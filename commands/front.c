@@ -17,8 +17,8 @@
 #include "lib/array_size.h"
 #include "lib/say.h"
 
-/* The front passes on every signal that it can get and that is not about itself: what a user, a
- * supervisor or a terminal sends to the program's process. The recorder drops what reached the
+/* The front passes on every signal that it can get and that is not about itself: signals of users,
+ * supervisors and terminals to the program's process. The recorder drops those that reached the
  * program by itself, with the rest of its process group. */
 static const int kept[] = {SIGKILL, SIGSTOP, SIGCONT, SIGCHLD, SIGPIPE, SIGXFSZ};
 
@@ -131,7 +131,7 @@ int front_forwarded(struct front_group *group, pid_t program, struct front_signa
 }
 
 /* Waits for orphans. If we are the first process of a PID namespace (a container), they become our
- * children, and nobody else waits for them. */
+ * children, and no other process waits for them. */
 static void reap_orphans(pid_t recorder)
 {
 	siginfo_t info = {0};
@@ -229,8 +229,9 @@ static void stop_by(int signo)
 	}
 }
 
-/* The shell sees its job stop by the same signal. It goes on with the program's SIGCONT, or passes
- * one on that only it got; not one that the program has had: it may have been stopped again. */
+/* The shell sees its job stop by the same signal. The front continues with the program's SIGCONT,
+ * or passes on one that only the front got. It does not pass on one that the program has had: the
+ * program may have been stopped again. */
 static void stop_like(int signo, pid_t recorder)
 {
 	pid_t by = 0;
@@ -251,8 +252,8 @@ int front_wait(int pipe, pid_t recorder, const char *trace, bool quiet)
 	int fd;
 
 	sigemptyset(&own);
-	sigaddset(&own, forward_request()); /* the shield is the recorder's; whoever sends us this
-					       one means to end us */
+	sigaddset(&own, forward_request()); /* the shield is the recorder's; this signal is meant to
+					       end us */
 	sigprocmask(SIG_UNBLOCK, &own, NULL);
 	sigemptyset(&children);
 	sigaddset(&children, SIGCHLD);

@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: MIT */
-/* The two processes of `btrec run`. The front is what the user's shell sees: it waits, stops when
- * the program stops, passes on signals sent to it, and ends as the program ended. The recorder is
- * its child and the program's parent; it may live on when the program leaves others behind (a
- * daemon). Used by btrec run alone. Messages go over a pipe, from recorder to front; the other way
- * there are only signals. */
+/* The two processes of `btrec run`. The user's shell sees the front: it waits, stops when the
+ * program stops, passes on signals sent to it, and ends as the program ended. The recorder is its
+ * child and the program's parent; it may live on when the program leaves others behind (a daemon).
+ * Used by btrec run alone. The recorder sends messages over a pipe; the front sends only
+ * signals. */
 #ifndef BT_FRONT_H
 #define BT_FRONT_H
 
@@ -14,43 +14,41 @@
 
 enum front_message_type {
 	FRONT_FAILED,  /* the program did not start: text, exit status in value */
-	FRONT_STOPPED, /* it was stopped by the signal in value; a FRONT_WENT_ON follows, which is
-			  read when the front itself has been stopped */
+	FRONT_STOPPED, /* the signal in value stopped it; the front stops too, and reads a
+			  FRONT_WENT_ON when it goes on */
 	FRONT_WENT_ON,
 	FRONT_SAYS,  /* text is an error, a line for the user; the program runs on */
 	FRONT_ENDED, /* it ended: kind, value; text is the one line for the user */
 };
 
-/* What the recorder tells the front, over a pipe, one struct a message. */
+/* A message from the recorder to the front; one struct each. */
 struct front_message {
 	enum front_message_type type;
 	enum bt_exit_kind kind;
 	int value;
 	bool lives_on; /* the recorder runs on: do not wait for it */
-	bool lacks;    /* FRONT_ENDED: text names something that was not recorded: it is shown even
-			  with
-			  --quiet */
+	bool lacks;    /* FRONT_ENDED: text names something that was not recorded; --quiet does not
+			  hide it */
 	char text[3888]; /* a message is one write to a pipe: at most 4096 */
 };
 
-/* Waits for the recorder's messages and acts on them, until the program has ended. Then it returns
- * the exit status, or ends this process by the program's signal. quiet: no line at the end, unless
- * it lacks something. trace: the trace's path, in memory shared with the recorder; empty until the
- * recorder has begun it. */
+/* Acts on the recorder's messages until the program has ended. Then returns the exit status, or
+ * ends this process by the program's signal. quiet: no line at the end, unless it lacks something.
+ * trace: the trace's path, in memory shared with the recorder; empty until the recorder has begun
+ * it. */
 int front_wait(int pipe, pid_t recorder, const char *trace, bool quiet);
 
-/* To be called before the fork. The recorder ignores signals that the terminal sends to the whole
- * job, and collects those that the front forwards. The front serves its own from front_wait() on.
- */
+/* Call it before the fork. The recorder ignores signals that the terminal sends to the whole job,
+ * and collects those that the front forwards. The front serves its own from front_wait() on. */
 void front_shield(void);
 
-/* In the recorder: whether the front has read every message and is not stopped. If it has to go on,
- * send it SIGCONT until this is true: it may read of a stop late, or be about to stop, and would
- * then stay stopped for ever. */
+/* In the recorder: whether the front has read every message and is not stopped. To make it go on,
+ * send SIGCONT until this is true: the front may read of a stop late, or be about to stop, and
+ * would then stay stopped. */
 bool front_goes_on(int pipe, pid_t front);
 
-/* In the recorder: the program's process exists from now on. Signals that the group was sent before
- * did not reach it. */
+/* In the recorder: the program's process exists from now on. Earlier signals to the group did not
+ * reach it. */
 void front_program_born(void);
 
 /* A signal for the recorder's timer that nobody else uses. */
@@ -71,9 +69,9 @@ struct front_signal {
 	pid_t from; /* the sender's pid; 0: no process */
 };
 
-/* In the recorder, at each tick until it gives 0: the number of a signal that the front was sent,
- * and that did not reach the program by itself (as one to their common group does). A SIGCONT is
- * meant for a program that is stopped. */
+/* In the recorder, at each tick, called until it returns 0. Returns a signal that was sent to the
+ * front and did not reach the program by itself (a signal to their common group does). A SIGCONT is
+ * meant for a stopped program. */
 int front_forwarded(struct front_group *group, pid_t program, struct front_signal *s);
 
 #endif

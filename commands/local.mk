@@ -3,8 +3,10 @@ noinst_LIBRARIES += commands/libcommands.a
 commands_libcommands_a_SOURCES = \
 	commands/control.c commands/control.h \
 	commands/front.c commands/front.h \
+	commands/inherited.c commands/inherited.h \
 	commands/missed_stop_points.c commands/missed_stop_points.h \
-	commands/mode.c commands/mode.h
+	commands/mode.c commands/mode.h \
+	commands/run_options.c commands/run_options.h
 
 bin_PROGRAMS += btrec
 btrec_SOURCES = \

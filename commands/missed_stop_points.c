@@ -10,7 +10,7 @@ enum {
 	SHOWN = 3, /* of hundreds */
 };
 
-/* Marks the first point of that name that is not marked: two may be the same. */
+/* Marks the first unmarked point of that name: two may be the same. */
 static void mark(const struct stop_point *stop_points, size_t count, struct slice label,
 		 bool *reached)
 {

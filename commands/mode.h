@@ -23,12 +23,12 @@ struct mode {
 	bool parallel;   /* threads of a process can run side by side */
 };
 
-/* The first row of the table that is as wished. Returns 0 or -BT_E_MISUSE, naming what goes with
- * what. */
+/* Finds the first row of the table that fits. Returns 0, or -BT_E_MISUSE with a text that names the
+ * combinations. */
 int mode_find(const struct mode_wish *wish, const struct mode **out,
 	      struct bt_error *err) BT_MUST_USE;
 
-/* Whether there is a row with such a name. */
+/* Whether some row has this name. */
 bool mode_has_backend(const char *name);
 bool mode_has_source(const char *name);
 

@@ -22,7 +22,7 @@ static bool add_stop(struct calls_made *c, size_t event, const struct bt_record_
 	return true;
 }
 
-/* Those of the record that were made from first to last. */
+/* Adds the record's calls from tick first to tick last. */
 static bool add_other_calls(struct calls_made *c, const struct bt_record_calls *r, uint64_t first,
 			    uint64_t last)
 {

@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: MIT */
-/* Which system call an entry of a history was: the calls of a task, sorted by where they were made.
- * Used by the report, one for the range of ticks that it shows. A call that is not certain is not
- * told. */
+/* The system calls of a task, sorted by their points, so that an entry of a history finds its call.
+ * Used by the report, one for the range of ticks that it shows. Uncertain calls are not told. */
 #ifndef BT_CALLS_MADE_H
 #define BT_CALLS_MADE_H
 
@@ -27,14 +26,14 @@ struct calls_made {
 };
 
 /* Finds the calls that a task made from tick `first` to tick `last`, in one pass over the events.
- * Errors: BT_E_NO_MEMORY. To be released in any case. */
+ * Errors: BT_E_NO_MEMORY. Release it in any case. */
 int calls_made_find(struct calls_made *c, const struct model *m, uint32_t task, uint64_t first,
 		    uint64_t last, struct bt_error *err) BT_MUST_USE;
 void calls_made_release(struct calls_made *c);
 
-/* The number of the call that an entry of kind syscall made, whose tick is in that range; compat:
- * of the table for 32-bit code. False when that is not known: of several calls made without a stop
- * at one tick nobody knows which is which. */
+/* The number of the call that an entry of kind syscall made; its tick must be in that range.
+ * compat: a number of the table for 32-bit code. False when it is not known: several calls without
+ * a stop at one tick cannot be told apart. */
 bool calls_made_at(const struct calls_made *c, const struct history_entry *e, uint64_t *nr,
 		   bool *compat);
 

@@ -24,7 +24,7 @@ static void print_entry(FILE *to, uint64_t number, const struct bt_branch *b)
 	fputc('\n', to);
 }
 
-/* Returns 1 when the entries are not what the record says. */
+/* Returns 1 when the entries do not fit the record. */
 static size_t print_entries(FILE *to, const struct bt_record_branches *r)
 {
 	struct bt_branch_codec codec = {0};
@@ -41,7 +41,7 @@ static size_t print_entries(FILE *to, const struct bt_record_branches *r)
 	return 1;
 }
 
-/* Returns 1 when the calls are not what the record says. */
+/* Returns 1 when the calls do not fit the record. */
 static size_t print_calls(FILE *to, const struct bt_record_calls *r)
 {
 	struct bt_syscall_codec codec = {r->tick};
@@ -77,7 +77,7 @@ static size_t print_file(FILE *to, const struct trace *t, const struct trace_fil
 	trace_cursor_init(&c, t, file);
 	while ((rc = trace_cursor_next(&c, &rec, &err)) != 0) {
 		if (rc == 1) {
-			/* Else a reader would go by the UNIT of the block before. */
+			/* Otherwise the UNIT of the block before would count. */
 			if (c.unit != unit && rec.kind != BT_RECORD_UNIT)
 				fputs("block begins: unit 0\n", to);
 			unit = c.unit;

@@ -1,11 +1,11 @@
 /* SPDX-License-Identifier: MIT */
-/* The kind of a moment decides who explains it: a signal that an instruction raised has its row in
- * the table of explainers; one that was sent, one whose cause nobody told, and a moment without a
- * signal have a function each. Each of them says its part with fault_say() and leaves in struct
- * fault what it looked at: the instruction, values, the place that is to be looked at.
+/* The kind of a snapshot selects its explainer: a signal that an instruction raised has a row in
+ * the table of explainers; a sent signal, a signal without a known cause, and a snapshot without a
+ * signal have a function each. Each explainer adds its text with fault_say() and fills struct
+ * fault: the instruction, values, the relevant place.
  *
- * Accesses to memory are explained in fault_access.c, what is wrong with a stack in fault_stack.c,
- * aborts in fault_abort.c. Where the cause was not told, fault_untold.c first tries to infer it. */
+ * Memory accesses are explained in fault_access.c, stacks in fault_stack.c, aborts in
+ * fault_abort.c. If the cause was not told, fault_untold.c first tries to infer it. */
 #include "decoder/fault.h"
 
 #include <ctype.h>
@@ -19,6 +19,7 @@
 #include "decoder/signals.h"
 #include "decoder/text.h"
 #include "lib/array_size.h"
+#include "lib/page.h"
 #include "syscalls/syscall_names.h"
 
 enum {
@@ -67,8 +68,8 @@ bool fault_read(const struct fault_context *c, uint64_t addr, unsigned n, uint64
 	if (model_memory(c->m, c->snap, addr, bytes, n) < n) {
 		const struct space_map *map = fault_map(c, addr);
 
-		/* what cannot be written is as the file has it */
-		if (!map || map->prot & 2 ||
+		/* read-only memory is as the file has it */
+		if (!map || map->prot & BT_PROT_WRITE ||
 		    symbols_code(c->s, c->f->space, c->f->epoch, addr, bytes, n) < n)
 			return false;
 	}
@@ -157,7 +158,7 @@ static void take_memory_operand(struct fault_context *c, const struct disasm_mem
 	char name[64];
 	uint64_t addr, held;
 
-	/* Behind the branch that went wild rsp is another; and what a call would have pushed says
+	/* After the wild branch rsp has changed; and the value that a call would have pushed tells
 	 * nothing. */
 	if (m->implicit && (f->pc_is_wild || m->access == DISASM_WRITE))
 		return;
@@ -217,15 +218,14 @@ const struct history_entry *fault_arrival(const struct fault_context *c)
 	return last && last->to == c->f->pc && last->kind <= BT_BRANCH_ICALL ? last : NULL;
 }
 
-static bool is_executable(const struct fault_context *c, uint64_t addr)
+bool fault_is_executable(const struct fault_context *c, uint64_t addr)
 {
 	const struct space_map *map = fault_map(c, addr);
 
-	return map && map->prot & 4;
+	return map && map->prot & BT_PROT_EXEC;
 }
 
-/* Where the program is to be looked at: the instruction at pc, or the branch that went to a pc
- * without code. */
+/* Finds the relevant instruction: the one at pc, or the branch that went to a pc without code. */
 static void find_insn(struct fault_context *c)
 {
 	struct fault *f = c->f;
@@ -233,7 +233,7 @@ static void find_insn(struct fault_context *c)
 
 	f->where = symbols_signal_from(c->s, c->snap, f->epoch, f->pc);
 	f->has_trapped = f->where != f->pc;
-	f->pc_is_wild = !is_executable(c, f->where);
+	f->pc_is_wild = !fault_is_executable(c, f->where);
 	f->is_32_bit = !f->pc_is_wild && c->regs && c->regs->cs == USER32_CS;
 	if ((f->pc_is_wild && !last) || f->is_32_bit)
 		return;
@@ -248,7 +248,7 @@ static const struct model_task *task_of(const struct fault_context *c)
 
 static bool is_sent(const struct bt_record_signal *g) { return (int32_t)g->code <= 0; }
 
-/* Of the others the field holds something else: of a POSIX timer its number. */
+/* For other codes the field has another meaning: for a POSIX timer its number. */
 static bool has_sender(const struct bt_record_signal *g)
 {
 	static const int32_t codes[] = {
@@ -260,8 +260,8 @@ static bool has_sender(const struct bt_record_signal *g)
 	return false;
 }
 
-/* The kernel sends these to who made the call, and gives that for the sender; in a PID namespace by
- * another number, and then nobody has named it. */
+/* The kernel sends these to the caller of a system call, and names the caller as sender; in a PID
+ * namespace by another number, and then the sender has no name. */
 static bool is_of_a_call(const struct bt_record_signal *g, const struct model_task *task)
 {
 	static const uint32_t signals[] = {SIG_PIPE, SIG_XFSZ};
@@ -272,7 +272,7 @@ static bool is_of_a_call(const struct bt_record_signal *g, const struct model_ta
 	return found && !g->code && (!task || g->sender == task->pid || !g->sender_name.len);
 }
 
-/* What the signal means, unless it means nothing of its own, as real-time ones do. */
+/* The signal's meaning; real-time signals have none. */
 static void say_meaning(struct fault_context *c)
 {
 	const char *text = signal_text(c->signal->signo);
@@ -513,7 +513,7 @@ static const struct {
 	{SIG_ILL, explain_ill},           {SIG_TRAP, explain_trap},        {SIG_SYS, explain_sys},
 };
 
-/* Nobody told why, and the instruction raises no such signal. */
+/* The cause is unknown, and the instruction raises no such signal. */
 static void explain_untold(struct fault_context *c)
 {
 	char name[SIGNAL_NAME_MAX];
@@ -570,7 +570,7 @@ static void explain_other(struct fault_context *c)
 	}
 }
 
-/* What c names but f, signal and regs is given. */
+/* All of c but f, signal and regs is filled. */
 static void explain_fault(struct fault_context *c)
 {
 	c->signal = c->snap->signal;

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
-/* Which place of the program to look at when the moment's own place is in its language's runtime:
- * why the program ended itself, and where it called the library that faulted or waits.
+/* The program's place to look at when the snapshot's own place is in the language's runtime: why
+ * the program ended itself, and where it called the library that faulted or waits.
  *
  * The stack is unwound. For an abort its functions are looked up in a table, most telling first
  * (abort_reasons), which gives the words. The place to blame is the first one behind that is the
@@ -26,7 +26,7 @@ enum {
 	FRAMES_MAX = 32, /* between the moment and the program's own place */
 };
 
-/* What is on the stack when a program ends itself, most telling first. */
+/* Functions on the stack when a program ends itself, most telling first. */
 static const struct abort_reason {
 	const char *function, *text;
 	bool is_libc; /* which has left a message then */
@@ -71,7 +71,7 @@ static const char *const runtime_modules[] = {
 static const char *const allocators[] = {"malloc",  "free",     "cfree",        "calloc",
 					 "realloc", "memalign", "operator new", "operator delete"};
 
-/* Of programs that have their runtime in themselves: between it and the program's own place. */
+/* Functions of the runtime in statically linked programs. */
 static const char *const runtime_functions[] = {"_start",
 						"restore_rt",
 						"_int_malloc",
@@ -93,7 +93,7 @@ static const char *const runtime_functions[] = {"_start",
 static const char *const runtime_scopes[] = {
 	"std::", "__rustc::", "__gnu_cxx::", "__cxxabiv1::", "_Unwind_", "runtime."};
 
-/* Of Rust alone: a C++ program may have a core of its own. */
+/* For Rust alone: a C++ program may have a namespace core. */
 static const char *const rust_scopes[] = {"core::", "alloc::", "<std::", "<core::", "<alloc::"};
 
 /* In paths of sources: of libraries' functions that stand in no scope of theirs. */
@@ -152,7 +152,7 @@ static bool has_parameters(const char *function)
 	return *function;
 }
 
-/* What a Rust trait of the runtime's gives a type that is nobody's: <usize as
+/* A Rust runtime trait's method of a built-in type: <usize as
  * core::slice::index::SliceIndex<[T]>>::index. */
 static bool is_of_builtin_type(const char *function)
 {
@@ -164,7 +164,7 @@ static bool is_of_builtin_type(const char *function)
 		!strncmp(trait + 4, "alloc::", 7));
 }
 
-/* Where the name itself begins: those of templates have what they return before it. */
+/* The beginning of the name itself: names of templates have their return type before it. */
 static const char *name_behind_type(const char *function)
 {
 	const char *word = function;
@@ -220,8 +220,9 @@ static struct inlined_frame part_of(const struct location *loc, size_t i)
 	};
 }
 
-/* Of a place's functions the innermost that is the program's own: a library's template has what it
- * is given inlined, and the program has the library's inlined. Behind all of them: none. */
+/* The index of a place's innermost function that is the program's own: a library's template inlines
+ * functions of the program, and the program those of the library. The number of functions if there
+ * is none. */
 static size_t own_part(const struct location *loc)
 {
 	size_t i = 0, n = loc->inlined_count + 1;
@@ -255,7 +256,8 @@ static size_t stack_of(const struct fault_context *c, struct place_on_stack *pla
 	return n;
 }
 
-/* What a handler returns to: a function's first byte, with none before that could end in a call. */
+/* The return address of a handler: a function's first byte, with no code before it that could end
+ * in a call. */
 static bool is_trampoline(const struct fault_context *c, const struct place_on_stack *p)
 {
 	struct location loc;
@@ -264,7 +266,7 @@ static bool is_trampoline(const struct fault_context *c, const struct place_on_s
 	return p->is_return && !*p->loc.function && *loc.function && !loc.offset;
 }
 
-/* The program's own place behind that of number i, n: none. */
+/* The index of the program's own place behind place i; n if there is none. */
 static size_t own_place(const struct fault_context *c, const struct place_on_stack *places,
 			size_t n, size_t i)
 {
@@ -274,8 +276,8 @@ static size_t own_place(const struct fault_context *c, const struct place_on_sta
 	return i;
 }
 
-/* The same, by the calls that the branches left open, where memory does not tell, or was not kept.
- * through_handlers: also what a signal has interrupted. */
+/* The program's own place from the calls that the branches left open, if memory does not tell or
+ * was not kept. through_handlers: also code that a signal has interrupted. */
 static bool own_open_call(const struct fault_context *c, bool through_handlers, uint64_t *from)
 {
 	struct callstack calls;
@@ -343,8 +345,8 @@ static void take_message(struct fault_context *c)
 		 (const char *)message.at);
 }
 
-/* Whether a caller of abort is one of libc's functions that leave a message: not one that runs what
- * the program has asked for. */
+/* Whether a caller of abort is one of libc's functions that leave a message: not one that runs
+ * functions of the program. */
 static bool may_have_said_it(const struct location *caller)
 {
 	static const char *const others[] = {"run_exit_handlers", "exit", "start_thread",
@@ -422,7 +424,7 @@ static void set_caller(struct fault *f, uint64_t addr, bool is_return)
 	f->caller_is_return = is_return;
 }
 
-/* Whether what faulted is an address that an allocator has taken from memory. */
+/* Whether the failed address may be one that an allocator read from memory. */
 static bool may_be_the_heap(const struct fault_context *c)
 {
 	return c->signal && c->signal->sync &&

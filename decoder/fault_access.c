@@ -2,9 +2,9 @@
 /* Accesses to memory that failed: by the address the kernel gave, the operands of the instruction
  * and the mappings.
  *
- * fault_explain_access() sorts out the cause, and one function says it. The program may be at an
- * address where no code is: then the branch that led there is blamed. Without an instruction only
- * address and mapping are told. The kernel gives no address for a general protection fault: the
+ * fault_explain_access() sorts out the cause, and one function says it. If the program is at an
+ * address without code, the branch that led there is blamed. Without an instruction only address
+ * and mapping are told. The kernel gives no address for a general protection fault: the
  * instruction's operands are tried for one that is not canonical or not aligned. Else the operand
  * at the failed address is found, and its registers and its mapping say why.
  *
@@ -20,6 +20,7 @@
 #include "decoder/text.h"
 #include "lib/array_size.h"
 #include "lib/canonical.h"
+#include "lib/page.h"
 
 enum {
 	BUS_ADRALN = 1,
@@ -101,7 +102,7 @@ static void say_unmapped(struct fault_context *c, uint64_t addr)
 	}
 }
 
-/* What the mappings say of the address. */
+/* Explains the address by the mappings. */
 static void say_why(struct fault_context *c, uint64_t addr, unsigned access)
 {
 	const struct space_map *map = fault_map(c, addr);
@@ -113,9 +114,9 @@ static void say_why(struct fault_context *c, uint64_t addr, unsigned access)
 	}
 	if (!map->prot)
 		fault_say(c, ", in memory that allows no access");
-	else if (access & DISASM_WRITE && !(map->prot & 2))
+	else if (access & DISASM_WRITE && !(map->prot & BT_PROT_WRITE))
 		fault_say(c, ", in read-only memory");
-	else if (access & DISASM_READ && !(map->prot & 1))
+	else if (access & DISASM_READ && !(map->prot & BT_PROT_READ))
 		fault_say(c, ", in memory that cannot be read");
 	else
 		fault_say(c, ": %s", signal_code_text(c->signal->signo, c->signal->code));
@@ -131,7 +132,7 @@ static void say_index(struct fault_context *c, const struct disasm_memory *m)
 			  (int64_t)bt_regs_get(c->regs, m->index), m->scale);
 }
 
-/* What the registers say of the address: "through rbx, a null structure pointer, at offset 16". */
+/* Explains the address by the registers: "through rbx, a null structure pointer, at offset 16". */
 static void say_through(struct fault_context *c, const struct disasm_memory *m, uint64_t addr)
 {
 	uint64_t value;
@@ -195,7 +196,7 @@ static void explain_wild_pc(struct fault_context *c)
 		fault_say(c, " by \"%s\"", c->f->insn_text);
 }
 
-/* Where a branch instruction that faulted itself wanted to go. */
+/* The target of a branch instruction that faulted itself. */
 static bool branch_target(const struct fault_context *c, uint64_t *target)
 {
 	const struct disasm *d = &c->f->insn;
@@ -258,8 +259,8 @@ static const struct disasm_memory *non_canonical_operand(const struct fault_cont
 	return NULL;
 }
 
-/* What the address of an operand must be a multiple of, if anything; begun with: the instructions
- * for which that is not the operand's size. */
+/* The alignment that an operand's address needs; 1: none. others: instructions for which it is not
+ * the operand's size. */
 static unsigned alignment_of(const struct fault_context *c, const struct disasm_memory *m)
 {
 	static const struct {
@@ -273,7 +274,7 @@ static unsigned alignment_of(const struct fault_context *c, const struct disasm_
 	return m->size & (m->size - 1) ? 1 : m->size;
 }
 
-/* The operand that is not aligned, of those that must be to at least so many bytes. */
+/* The misaligned operand among those that need an alignment of at least `least` bytes. */
 static const struct disasm_memory *misaligned_operand(const struct fault_context *c, unsigned least,
 						      uint64_t *addr)
 {
@@ -290,7 +291,7 @@ static const struct disasm_memory *misaligned_operand(const struct fault_context
 	return NULL;
 }
 
-/* A far return by what lies on the stack: any program may make one, but not to everywhere. */
+/* A far return through values on the stack: any program may make one, but not to every target. */
 static bool explain_interrupt_return(struct fault_context *c)
 {
 	unsigned size = fault_insn_is(c, "iretq") ? 8 : fault_insn_is(c, "iretd") ? 4 : 2;
@@ -320,8 +321,8 @@ static bool is_privileged(const struct fault_context *c)
 	return false;
 }
 
-/* Of the instructions with operands of 16 bytes and more: the others accept them anywhere (Intel
- * SDM vol. 1, 14.9; vol. 2, 2.4). */
+/* For instructions with operands of 16 bytes and more: others accept any alignment (Intel SDM vol.
+ * 1, 14.9; vol. 2, 2.4). */
 static bool demands_alignment(const struct fault_context *c)
 {
 	static const char *const no[] = {"movups", "movupd",   "movdqu",
@@ -353,8 +354,7 @@ bool fault_is_misaligned(const struct fault_context *c)
 	return c->regs->eflags & ALIGNMENT_CHECK && misaligned_operand(c, 2, &addr);
 }
 
-/* The kernel names no address for a general protection or stack segment fault: it is 0, whatever
- * the operand was. */
+/* The kernel names no address for a general protection or stack segment fault: it is always 0. */
 static void explain_protection(struct fault_context *c)
 {
 	const struct disasm_memory *m;
@@ -394,8 +394,8 @@ static void say_code(struct fault_context *c)
 		fault_say(c, " %02x", c->f->code[i]);
 }
 
-/* The same of what is not known as an instruction; the processor says so of one that is too long.
- */
+/* A general protection fault of an unknown instruction; the processor raises it for one that is too
+ * long. */
 static void explain_unknown_protection(struct fault_context *c)
 {
 	fault_say(c, "general protection fault");
@@ -473,7 +473,7 @@ void fault_explain_access(struct fault_context *c)
 		explain_wild_pc(c);
 		return;
 	}
-	/* Of a general protection fault the address is 0. */
+	/* For a general protection fault the address is 0. */
 	if (!c->regs || !c->f->has_insn) {
 		if (c->signal->code == SI_KERNEL_CODE)
 			explain_unknown_protection(c);

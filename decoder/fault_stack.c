@@ -11,8 +11,9 @@
 enum {
 	STACK_REACH = 1 << 20, /* as far below its stack pointer a program may write, and below a
 				  mapping that may be a stack: the kernel's guard gap */
-	STACK_LIMIT_MAX = 1 << 30, /* so far below what is surely one: a frame of any size */
-	RECURSION_MIN = 4,         /* entries of one function that are worth telling */
+	STACK_LIMIT_MAX =
+		1 << 30,   /* as far below a mapping that is surely a stack: a frame of any size */
+	RECURSION_MIN = 4, /* entries of one function that are worth telling */
 };
 
 struct stack_range {
@@ -66,8 +67,13 @@ static void say_recursion(struct fault_context *c)
 	callstack_release(&calls);
 }
 
-/* glibc and musl keep a thread's control block at the end of its stack; not that of the first
- * thread. */
+static bool may_be_stack(const struct space_map *map)
+{
+	return map && map->prot & BT_PROT_READ && map->prot & BT_PROT_WRITE;
+}
+
+/* glibc and musl keep a thread's control block at the end of its stack, except the first
+ * thread's. */
 static bool find_threads_stack(const struct fault_context *c, struct stack_range *stack)
 {
 	const struct model_task *task = model_task(c->m, c->thread->task);
@@ -76,13 +82,13 @@ static bool find_threads_stack(const struct fault_context *c, struct stack_range
 	if (!task || task->tid == task->pid)
 		return false;
 	map = fault_map(c, c->regs->fs_base);
-	if (!map || (map->prot & 3) != 3)
+	if (!may_be_stack(map))
 		return false;
 	*stack = (struct stack_range){map->start, c->regs->fs_base};
 	return true;
 }
 
-/* The stack that would have to grow to addr: the mapping right above, with what guards it, or the
+/* The stack that would have to grow to addr: the mapping right above, with its guard, or the
  * thread's. */
 static bool find_stack_above(const struct fault_context *c, uint64_t addr,
 			     struct stack_range *stack)
@@ -92,7 +98,7 @@ static bool find_stack_above(const struct fault_context *c, uint64_t addr,
 	if (here && here->prot)
 		return false;
 	fault_neighbours(c, here ? here->end - 1 : addr, &below, &above);
-	if (above && (above->prot & 3) == 3) {
+	if (may_be_stack(above)) {
 		*stack = (struct stack_range){above->start, above->end};
 		/* The [stack] that was recorded may be smaller than it has become. */
 		if (stack->start - addr <=

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
-/* Signals whose code the source does not tell, as core files without NT_SIGINFO: what the
- * instruction raises with the registers that it had. Only what they show for sure is inferred: the
- * signal may have been sent, and then the instruction is any. */
+/* Infers the code of signals whose source does not tell it (core files without NT_SIGINFO) from the
+ * instruction and its registers. Only certain results count: the signal may have been sent, and
+ * then the instruction is unrelated. */
 #include <assert.h>
 #include <string.h>
 
@@ -18,11 +18,11 @@ enum {
 	FPE_INTDIV = 1,
 	SYS_SECCOMP = 1,
 	ILL_ILLOPN = 2, /* the only one of x86 */
-	PROT_EXECUTE = 4,
 };
 
-/* The bits of a mapping's prot that an access needs are those of the access. */
-static_assert(DISASM_READ == 1 && DISASM_WRITE == 2, "as PROT_READ and PROT_WRITE");
+/* An access needs the same bits in a mapping's prot. */
+static_assert((int)DISASM_READ == BT_PROT_READ && (int)DISASM_WRITE == BT_PROT_WRITE,
+	      "as of a mapping");
 
 /* Why the byte at addr cannot be accessed so; 0: it can. */
 static uint32_t access_refusal(const struct fault_context *c, uint64_t addr, unsigned access)
@@ -43,7 +43,7 @@ static bool infer_refused(struct fault_context *c, struct bt_record_signal *g)
 		const struct disasm_memory *m = &d->memory[i];
 		uint64_t addr, last;
 
-		/* What is no address has no mapping either: that is a matter of protection. */
+		/* A non-canonical address has no mapping either: that is a protection fault. */
 		if (!m->access || m->masked || !disasm_address(d, m, c->regs, &addr) ||
 		    !is_canonical(addr))
 			continue;
@@ -60,13 +60,6 @@ static bool infer_refused(struct fault_context *c, struct bt_record_signal *g)
 	return false;
 }
 
-static bool is_executable(const struct fault_context *c, uint64_t addr)
-{
-	const struct space_map *map = fault_map(c, addr);
-
-	return map && map->prot & PROT_EXECUTE;
-}
-
 static bool infer_segv(struct fault_context *c, struct bt_record_signal *g)
 {
 	if (c->f->pc_is_wild) {
@@ -75,7 +68,7 @@ static bool infer_segv(struct fault_context *c, struct bt_record_signal *g)
 		return true;
 	}
 	/* An instruction that reaches into where no code can be. */
-	if (c->f->code_is_cut && !is_executable(c, c->f->pc + c->f->code_len)) {
+	if (c->f->code_is_cut && !fault_is_executable(c, c->f->pc + c->f->code_len)) {
 		g->addr = c->f->pc + c->f->code_len;
 		g->code = fault_map(c, g->addr) ? SEGV_ACCERR : SEGV_MAPERR;
 		return true;
@@ -94,9 +87,9 @@ static bool is_relative(const struct disasm_memory *m)
 	return m->base != DISASM_NO_REG && !strcmp(bt_reg_info[m->base].name, "rip");
 }
 
-/* An access to a mapped file is what the kernel sends that for, unless the core file has what is
- * there. Of a program's own variables that is not known: what is kept of a core file's memory lies
- * near registers. */
+/* The kernel sends SIGBUS for an access to a mapped file, unless the core file has the bytes there.
+ * This is not known of a program's own variables: of a core file's memory only parts near registers
+ * are kept. */
 static bool infer_bus(struct fault_context *c, struct bt_record_signal *g)
 {
 	const struct disasm *d = &c->f->insn;

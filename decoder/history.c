@@ -2,14 +2,14 @@
 /* A task's history is in its file as chunks, one BRANCHES record each. They may overlap, lack what
  * lies between them, or be damaged.
  *
- * The file is read twice. First only the heads of chunks are taken, put in order, and each entry
- * is left to the first chunk that has it; of too many the oldest go. So the room that is needed is
- * known. Then each chunk is decoded into its place, with tick, transfers and epoch counted on from
- * its head. At last the chunks are moved together, with a gap for what is missing between them,
- * and why.
+ * The file is read twice. First only the heads of chunks are read and sorted; the first chunk that
+ * has an entry keeps it; of too many entries the oldest are dropped. This gives the size of the
+ * history. Then each chunk is decoded into its place, with tick, transfers and epoch counted on
+ * from its head. At last the chunks are moved together, with a gap for missing entries between
+ * them, and its reason.
  *
- * Of sources that tell only branches taken, what they are known to record wrongly is dropped
- * (QUIRK(skl-dup0), QUIRK(lbr-speculative)).
+ * For sources that tell only branches taken, entries that they are known to record wrongly are
+ * dropped (QUIRK(skl-dup0), QUIRK(lbr-speculative)).
  *
  * The code between two entries is not stored: history_straight() decodes it from the code of the
  * epoch. */
@@ -21,18 +21,19 @@
 #include <sys/mman.h>
 
 #include "format/trace_cursor.h"
+#include "lib/grow.h"
 #include "lib/page.h"
 
 enum {
 	/* The newest entries that are read; older ones become a gap. About a gigabyte of memory. */
 	ENTRIES_MAX = 1 << 24,
-	/* Instructions between two branches; what is longer is no code that ever ran. */
+	/* Instructions between two branches; no real code runs longer without one. */
 	STRAIGHT_MAX = 1 << 20,
 	/* Instructions of a loop of one branch that are looked at. */
 	LOOP_MAX = 4096,
 };
 
-/* Where the decoding of a chunk stands. */
+/* The state of decoding a chunk. */
 struct chunk_state {
 	uint64_t tick, transfers;
 	uint32_t space, epoch;
@@ -42,9 +43,9 @@ struct chunk_state {
 struct chunk {
 	uint64_t first;   /* number of its first entry */
 	uint64_t claimed; /* entries it says it has */
-	size_t count; /* entries: as many as its bytes can hold; once decoded, as many as they do */
-	size_t skip;  /* of them, left to an earlier chunk */
-	size_t index; /* of the record in the file */
+	size_t count;     /* the most entries that its bytes can hold; once decoded, their number */
+	size_t skip;      /* of them, left to an earlier chunk */
+	size_t index;     /* of the record in the file */
 	struct chunk_state before; /* its first entry */
 	struct chunk_state after;  /* its last one */
 	size_t at;                 /* place of its entries in history.entries while loading */
@@ -94,18 +95,13 @@ static bool collect_chunk(void *arg, size_t index, const struct bt_record_branch
 	struct chunks *c = arg;
 	/* An entry has at least three bytes. */
 	size_t n = r->count < r->entries.len / 3 ? (size_t)r->count : r->entries.len / 3;
+	struct chunk *at = array_grow(c->at, c->count, &c->cap, sizeof *at);
 
-	if (c->count == c->cap) {
-		size_t cap = c->cap ? c->cap * 2 : 64;
-		struct chunk *at = realloc(c->at, cap * sizeof *at);
-
-		if (!at) {
-			c->failed = true;
-			return false;
-		}
-		c->at = at;
-		c->cap = cap;
+	if (!at) {
+		c->failed = true;
+		return false;
 	}
+	c->at = at;
 	if (n && r->first <= UINT64_MAX - n)
 		c->at[c->count++] = (struct chunk){.first = r->first,
 						   .claimed = r->count,
@@ -212,7 +208,7 @@ struct fill {
 	bool in_order; /* of the file, which is that of their numbers */
 };
 
-/* Of what is most of a history no call or return depends on. */
+/* Conditional branches and direct jumps, most of a history, do not matter to calls and returns. */
 static bool is_wanted(const struct fill *f, const struct history_entry *e)
 {
 	return !f->calls_only || (e->kind != BT_BRANCH_JCC && e->kind != BT_BRANCH_JMP);
@@ -309,8 +305,8 @@ static size_t lay_out_chunks(struct chunks *c)
 	return at;
 }
 
-/* Why what lies before entry number end of an undamaged file is missing. What the ring still held
- * when the newest chunk was written has not been overwritten: only the newest entries of a handled
+/* Why entries before number end of an undamaged file are missing. Entries that the ring still held
+ * when the newest chunk was written were not overwritten: only the newest entries of a handled
  * event were kept, and no full snapshot followed. */
 static enum bt_gap_reason why_missing(const struct chunk_source *l, uint64_t end,
 				      uint64_t newest_end)
@@ -326,9 +322,9 @@ static bool absorbs_gap(const struct history_entry *e, const struct chunk *chunk
 	return chunk->used && e->kind == BT_BRANCH_GAP && e->to == BT_GAP_LIMIT;
 }
 
-/* Moves what the chunks gave together, never to a later place, with an entry for what is missing
- * between them. The counts of such an entry are those at the start of the chunk behind it; its code
- * is that of the entries before it, whose targets are there. */
+/* Moves the entries of the chunks together, always towards the front, with a gap for missing ones
+ * between them. A gap has the counts at the start of the chunk behind it, and the space and epoch
+ * of the entries before it, whose targets are there. */
 static void join_chunks(struct history *h, const struct chunk_source *l, const struct chunks *c)
 {
 	const struct chunk *newest = &c->at[c->count - 1];
@@ -361,7 +357,7 @@ static void join_chunks(struct history *h, const struct chunk_source *l, const s
 			memmove(h->entries + h->count, h->entries + chunk->at,
 				chunk->used * sizeof *h->entries);
 		h->count += chunk->used;
-		/* A chunk that ends before it should is damage, whatever the checksums say. */
+		/* A chunk that ends early is damage, even with right checksums. */
 		reason = l->damaged || chunk->claimed > chunk->count ? BT_GAP_DAMAGED
 								     : BT_GAP_NOT_KEPT;
 		next = chunk_end(chunk);
@@ -370,7 +366,8 @@ static void join_chunks(struct history *h, const struct chunk_source *l, const s
 	h->next = next;
 }
 
-/* What is missing behind the newest chunk: damage tells, or a moment that comes later. */
+/* Adds a gap for entries missing behind the newest chunk; damage or a later snapshot tells of
+ * them. */
 static void add_tail(struct history *h, const struct chunk_source *l, const struct chunk *newest)
 {
 	bool short_chunk = newest && newest->claimed > newest->count,
@@ -392,27 +389,6 @@ static void add_tail(struct history *h, const struct chunk_source *l, const stru
 		.kind = BT_BRANCH_GAP,
 		.space = h->space,
 		.epoch = h->epoch};
-}
-
-/* A trace's files are sorted by kind and number. */
-static const struct trace_file *branch_file(const struct model *m, uint32_t task)
-{
-	const struct trace_file *files = m->trace->files;
-	size_t lo = 0, hi = m->trace->file_count;
-
-	while (lo < hi) {
-		size_t mid = lo + (hi - lo) / 2;
-
-		if (files[mid].kind < BT_FILE_BRANCHES ||
-		    (files[mid].kind == BT_FILE_BRANCHES && files[mid].number < task))
-			lo = mid + 1;
-		else
-			hi = mid;
-	}
-	return lo < m->trace->file_count && files[lo].kind == BT_FILE_BRANCHES &&
-			       files[lo].number == task
-		       ? &files[lo]
-		       : NULL;
 }
 
 /* Hardware records tell only branches that were taken. */
@@ -445,8 +421,8 @@ static bool cannot_repeat(const struct model *m, const struct history_entry *e)
 	return pc > e->from;
 }
 
-/* QUIRK(skl-dup0): the newest entry of a run stands there twice. Real loops of one branch look the
- * same and stay. */
+/* QUIRK(skl-dup0): the newest entry of a run is duplicated. Real loops of one branch look the same
+ * and stay. */
 static void drop_duplicates(struct history *h, const struct model *m)
 {
 	size_t kept = 0;
@@ -466,7 +442,7 @@ static void drop_duplicates(struct history *h, const struct model *m)
 	h->count = kept;
 }
 
-/* QUIRK(lbr-speculative): what the processor recorded of a path that it gave up is no history. */
+/* QUIRK(lbr-speculative): branches of an abandoned speculative path are no history. */
 static void drop_wrong_paths(struct history *h)
 {
 	size_t kept = 0;
@@ -497,7 +473,7 @@ static struct history_entry *allocate_entries(size_t n)
 static int load_entries(struct history *h, const struct model *m, uint32_t task, bool calls_only,
 			struct bt_error *err)
 {
-	struct chunk_source l = {.m = m, .task = task, .file = branch_file(m, task)};
+	struct chunk_source l = {.m = m, .task = task, .file = trace_branch_file(m->trace, task)};
 	struct chunks chunks = {0};
 	struct fill f = {.h = h, .m = m, .chunks = &chunks, .calls_only = calls_only};
 	const struct model_task *t = model_task(m, task);
@@ -542,8 +518,9 @@ int history_load(struct history *h, const struct model *m, uint32_t task, struct
 int history_load_calls(struct history *h, const struct model *m, uint32_t task,
 		       struct bt_error *err)
 {
-	return load_entries(h, m, task, !is_taken_only(m),
-			    err); /* what of those is wrong or there twice, only all of them tell */
+	return load_entries(
+		h, m, task, !is_taken_only(m),
+		err); /* wrong and duplicate entries of those sources show only among all entries */
 }
 
 void history_release(struct history *h)
@@ -590,26 +567,21 @@ static bool add_insn(struct insns *v, uint64_t addr, const uint8_t *bytes, uint8
 
 	if (v->count == STRAIGHT_MAX)
 		return false;
-	if (v->count == v->cap) {
-		size_t cap = v->cap ? v->cap * 2 : 16;
-
-		at = realloc(v->at, cap * sizeof *at);
-		if (!at)
-			return false;
-		v->at = at;
-		v->cap = cap;
-	}
+	at = array_grow(v->at, v->count, &v->cap, sizeof *at);
+	if (!at)
+		return false;
+	v->at = at;
 	at = &v->at[v->count++];
 	*at = (struct history_insn){.addr = addr, .len = len};
 	memcpy(at->bytes, bytes, len);
 	return true;
 }
 
-/* Where straight-line code is read from. */
+/* The source of straight-line code. */
 struct code {
 	const struct model *m;
 	uint32_t space, epoch;
-	bool taken_only; /* the source leaves out what was not taken, and system calls */
+	bool taken_only; /* the source leaves out branches not taken, and system calls */
 };
 
 /* Takes one instruction at *pc. False when it cannot be read. */
@@ -632,9 +604,8 @@ static bool goes_straight(const struct code *c, const struct bt_insn *insn)
 	return kind < 0 || (c->taken_only && (kind == BT_BRANCH_JCC || kind == BT_BRANCH_SYSCALL));
 }
 
-/* From start up to and without stop; every branch on the way would have been an entry. But for one:
- * a system call that has not returned yet, or never does, has none, and stop is behind it
- * (in_syscall). */
+/* Walks from start up to and without stop; every branch on the way would have been an entry.
+ * Exception (in_syscall): a system call right before stop that has not returned has no entry. */
 static bool walk_code(const struct code *c, struct insns *v, uint64_t start, uint64_t stop,
 		      bool in_syscall)
 {
@@ -651,10 +622,9 @@ static bool walk_code(const struct code *c, struct insns *v, uint64_t start, uin
 	return true;
 }
 
-/* A system call that the kernel makes again, because a signal interrupted it, goes on at its own
- * instruction, and not behind it where it stood when it was left: without a branch nothing else
- * leads back there. Prefixes the kernel does not know: it goes back by the two bytes of syscall and
- * int 0x80. */
+/* Whether the kernel restarted an interrupted system call: it continues at its own instruction, not
+ * behind it; no branch leads back there. The kernel ignores prefixes: it goes back by the two bytes
+ * of syscall and int 0x80. */
 static bool is_restarted(const struct history_entry *call, const struct history_entry *next)
 {
 	return call->kind == BT_BRANCH_SYSCALL &&
@@ -686,7 +656,7 @@ static bool is_kind(const struct bt_insn *insn, unsigned kind)
 long history_straight(const struct history *h, const struct model *m, size_t i, uint64_t stop,
 		      struct history_insn **out)
 {
-	/* Nothing is known of what runs into a gap but where a snapshot before it stood. */
+	/* Of the code that runs into a gap only the place of a snapshot before it is known. */
 	const struct history_entry *last =
 		i < h->count && bt_branch_kind_is_branch(h->entries[i].kind) ? &h->entries[i]
 									     : NULL;

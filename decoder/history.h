@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
-/* The branch history of one task: one sequence of entries whatever source made them, oldest first,
- * gaps as entries of their own; and the straight-line code between them. Loaded once from the
- * model, then constant. The report, the JSON, call stacks, verdicts and the viewer read it. */
+/* The branch history of one task: one sequence of entries from any source, oldest first, with gaps
+ * as entries of their own; and the straight-line code between them. Loaded once from the model,
+ * then constant. The report, the JSON, call stacks, verdicts and the viewer read it. */
 #ifndef BT_HISTORY_H
 #define BT_HISTORY_H
 
@@ -24,18 +24,18 @@ struct history {
 	uint32_t task;
 	struct history_entry *entries;
 	size_t count;
-	uint32_t space, epoch; /* of what runs behind the last entry */
-	uint64_t next; /* the number behind the last entry that is stored: from here on there is at
-			  most a GAP for what snapshots name */
+	uint32_t space, epoch; /* behind the last entry */
+	uint64_t next; /* the number behind the last stored entry; behind it there is at most a GAP
+			  for entries that snapshots count */
 };
 
-/* Loads the whole history of a task. A task without branches gives an empty one. Chunks that are
- * missing or damaged become GAP entries; so does what a snapshot counted behind the last of them.
+/* Loads the whole history of a task. A task without branches gives an empty one. Missing and
+ * damaged chunks become GAP entries; so do entries behind the last chunk that a snapshot counted.
  * Errors: BT_E_NO_MEMORY. */
 int history_load(struct history *h, const struct model *m, uint32_t task,
 		 struct bt_error *err) BT_MUST_USE;
-/* The same without conditional branches and direct jumps, where the source is one that tells all:
- * as much as callstack_build() needs, for a tenth of the memory. */
+/* history_load() for callstack_build(), in a tenth of the memory: without conditional branches and
+ * direct jumps, if the source tells all branches. */
 int history_load_calls(struct history *h, const struct model *m, uint32_t task,
 		       struct bt_error *err) BT_MUST_USE;
 
@@ -44,8 +44,8 @@ void history_release(struct history *h);
 /* The number of entries that lie before a stream position (snapshot.position, thread.position). */
 size_t history_index(const struct history *h, uint64_t position);
 
-/* The state in which an entry's target is looked up: the entry's own, but of an execve that of the
- * new program. e: of h, or a copy of it. */
+/* The space and epoch to look up an entry's target in: the entry's own; for an execve, those of the
+ * new program. e: an entry of h, or a copy. */
 void history_target(const struct history *h, const struct history_entry *e, uint32_t *space,
 		    uint32_t *epoch);
 
@@ -56,8 +56,8 @@ struct history_insn {
 	uint8_t bytes[BT_INSN_MAX];
 };
 
-/* Where the code between entries i-1 and i begins (i <= count). False when that is not known:
- * behind a gap. */
+/* The address where the code between entries i-1 and i begins (i <= count). False behind a gap,
+ * where it is not known. */
 bool history_start(const struct history *h, size_t i, uint64_t *start);
 
 /* The instructions executed between entry i-1 and entry i, the branch instruction of entry i

@@ -23,6 +23,7 @@
 
 #include "decoder/unpacked.h"
 #include "lib/page.h"
+#include "lib/regular_file.h"
 
 enum {
 	PROT_EXECUTE = 4,
@@ -228,18 +229,6 @@ static bool bias_of(Elf *elf, const struct space_map *map, uint64_t *bias)
 		return true;
 	}
 	return false;
-}
-
-static int open_regular(const char *path)
-{
-	int fd = open(path, O_RDONLY | O_NONBLOCK | O_CLOEXEC | O_NOCTTY);
-	struct stat st;
-
-	if (fd >= 0 && (fstat(fd, &st) || !S_ISREG(st.st_mode))) {
-		close(fd);
-		return -1;
-	}
-	return fd;
 }
 
 /* Where the trace's mappings and code are. */
@@ -453,7 +442,8 @@ static void report_right_file(struct image *image, struct image_module *im, int 
 static void report_file(struct image *image, struct image_module *im, const struct moment *moment,
 			const struct space_map *map)
 {
-	int fd = open_regular(im->path);
+	struct stat st;
+	int fd = regular_file_open(AT_FDCWD, im->path, &st);
 
 	im->state = fd < 0 ? IMAGE_FILE_MISSING : examine_file(im, fd, moment, map);
 	if (im->state == IMAGE_FILE_OK) {

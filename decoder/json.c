@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 /* Each part of the report is a function that makes a value of jansson's; the value is written as
  * one member, and freed, before the next is made. Branches, which may be millions, are written one
- * by one. Locations are kept as text in a small cache: a history comes to the same places again
- * and again.
+ * by one. Locations are kept as text in a small cache: a history visits the same places again and
+ * again.
  *
  * A member that could not be made marks the report as failed. All that is not ASCII is escaped. */
 #include "decoder/json.h"
@@ -64,7 +64,7 @@ static json_t *json_known(const char *s) { return *s ? json_text(s) : json_null(
 
 static json_t *json_line(int line) { return line ? json_integer(line) : json_null(); }
 
-/* file and line are those of the call that was inlined, in the next frame out. */
+/* file and line are the inlined call's, in the next frame out. */
 static json_t *json_inlined(const struct location *loc)
 {
 	json_t *all = json_array();
@@ -176,7 +176,7 @@ static json_t *json_end(const struct json_report *r)
 						       : json_exit(BT_EXIT_UNKNOWN, 0);
 }
 
-/* The fault is the trace's, whatever thread the branches were asked for. */
+/* The fault is the trace's, even if the branches are another thread's. */
 static json_t *json_fault(struct json_report *r, const struct model_snapshot *snap)
 {
 	const struct model_task *task;
@@ -254,7 +254,7 @@ static json_t *json_frames(struct json_report *r, const struct bt_record_thread 
 	return all;
 }
 
-/* Where the calls were made, innermost first; handlers are none. */
+/* The places of the calls, innermost first, without handlers. */
 static json_t *json_open_calls(struct json_report *r, const struct bt_record_thread *thread,
 			       const struct callstack *calls)
 {
@@ -283,7 +283,7 @@ static json_t *json_stack_check(struct json_report *r, const struct bt_record_th
 		disagrees ? json_open_calls(r, thread, calls) : json_array());
 }
 
-/* The unwound frames, those that only the branch history still knows, and what that says of the
+/* The unwound frames, those that only the branch history still has, and its judgement of the
  * first. */
 static json_t *json_thread(struct json_report *r, const struct bt_record_thread *thread)
 {
@@ -496,7 +496,7 @@ static void put_report(struct json_report *r)
 	json_put_member(r, "threads", json_threads(r));
 	json_put_member(r, "snapshots", json_snapshots(r));
 	put_branches(r);
-	/* what is missing comes last: looking things up finds it */
+	/* missing comes last: look-ups find more of it */
 	json_put_member(r, "missing", json_missing(r));
 	json_put_member(r, "verdict", json_verdict(r));
 	fputs("}\n", r->to);

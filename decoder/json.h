@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
-/* The report of a trace as JSON, schema btrec-report/1 (doc/report.schema.json): what `btview
- * --json` prints. Used by btview. */
+/* The report of a trace as JSON, schema btrec-report/1 (doc/report.schema.json), for `btview
+ * --json`. Used by btview. */
 #ifndef BT_JSON_H
 #define BT_JSON_H
 
@@ -9,14 +9,14 @@
 #include "decoder/focus.h"
 
 /* Prints the report as one JSON object. Text that is no UTF-8 has its bad bytes replaced by \xNN.
- * Errors of `to` are left for the caller to find (ferror). Returns 0; 1 when a filter matched
- * nothing (nothing is printed when it is the thread); -BT_E_NO_MEMORY. */
+ * The caller checks `to` for errors (ferror). Returns 0; 1 when a filter matched nothing (nothing
+ * is printed when it is the thread); -BT_E_NO_MEMORY. */
 int json_print(FILE *to, const struct model *m, struct symbols *s, const struct report_options *o,
 	       struct bt_error *err) BT_MUST_USE;
 
 /* Prints which tasks ran where and when (schema btrec-cpus/1, doc/cpus.schema.json). Returns 0; 1
- * when a filter matched nothing, or the trace tells of no CPU and time (nothing is printed for
- * that, and for a thread that is not there); -BT_E_NO_MEMORY. */
+ * when a filter matched nothing, or the trace has no CPU and time (prints nothing then, and for a
+ * missing thread); -BT_E_NO_MEMORY. */
 int json_print_by_cpu(FILE *to, const struct model *m, struct symbols *s,
 		      const struct report_options *o, struct bt_error *err) BT_MUST_USE;
 

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
-/* What the JSON of a report (json.c) and that by CPU (json_system.c) share, and nobody else. A
- * member is written as soon as it is complete: the report is never in memory as a whole. */
+/* Shared by the JSON of a report (json.c) and that by CPU (json_system.c) alone. A member is
+ * written as soon as it is complete: the report is never in memory as a whole. */
 #ifndef BT_JSON_PRIVATE_H
 #define BT_JSON_PRIVATE_H
 
@@ -11,8 +11,8 @@
 
 enum {
 	JSON_CACHE_BITS = 13,
-	/* Whatever is not ASCII is escaped: a terminal may act on control characters beyond it, and
-	   turn text around. */
+	/* All but ASCII is escaped: a terminal may act on other control characters and reorder
+	 * text. */
 	JSON_FLAGS = JSON_COMPACT | JSON_PRESERVE_ORDER | JSON_ENSURE_ASCII,
 };
 
@@ -30,12 +30,12 @@ struct json_report {
 	struct focus focus;
 	size_t branches; /* written so far */
 	struct verdict verdict;
-	size_t reliable; /* branches written that lie before what the verdict is about */
-	bool failed;     /* memory ran out */
+	size_t reliable;             /* branches written that lie before the verdict's entry */
+	bool failed;                 /* memory ran out */
 	struct location_text *cache; /* 2^JSON_CACHE_BITS, by hash */
 };
 
-/* False without memory. To be released in any case. */
+/* False without memory. Release it in any case. */
 bool json_report_init(struct json_report *r, FILE *to, const struct model *m, struct symbols *s,
 		      const struct report_options *o);
 void json_report_release(struct json_report *r);
@@ -46,7 +46,7 @@ void json_put_member(struct json_report *r, const char *name, json_t *value);
 /* An entry of a history that is a branch, as an object. */
 void json_put_branch(struct json_report *r, const struct history *h, const struct history_entry *e);
 
-/* Text from outside: what is no UTF-8 of it is escaped. */
+/* A string from outside; bytes that are no UTF-8 are escaped. */
 json_t *json_text(const char *s);
 
 json_t *json_trace(const struct json_report *r);

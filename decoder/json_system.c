@@ -37,7 +37,7 @@ static json_t *json_gap(size_t before, const struct history_entry *e)
 			 e->to < BT_GAP_REASONS ? bt_gap_info[e->to].name : "unknown");
 }
 
-/* Where the newest `limit` entries of [from, end) that the filter shows begin. */
+/* The beginning of the newest `limit` entries of [from, end) that pass the filter. */
 static size_t newest_shown(const struct cpu_json *c, const struct history *h, size_t from,
 			   size_t end, size_t limit)
 {

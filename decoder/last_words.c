@@ -45,7 +45,7 @@ void last_words_begin(struct kept_words *w, const struct bt_record_last_words *r
 				 .earlier = r && (start || r->total > r->text.len)};
 }
 
-/* What a carriage return lets be seen of a line: what is behind the last one that something
+/* The part of a line that carriage returns leave visible: the text behind the last one that text
  * follows. */
 static struct slice seen(struct slice s)
 {

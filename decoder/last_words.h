@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
-/* What a process wrote to its standard error last, line by line as it would look. Used by the
- * report and the viewer. Pure; any bytes can be given. */
+/* The last lines that a process wrote to its standard error, as they would look. Used by the report
+ * and the viewer. Pure; any bytes can be given. */
 #ifndef BT_DECODER_LAST_WORDS_H
 #define BT_DECODER_LAST_WORDS_H
 
@@ -12,16 +12,16 @@ enum {
 };
 
 struct kept_words {
-	struct slice rest; /* what is still to be given */
-	bool earlier;      /* it had written more before that */
+	struct slice rest; /* the lines to come */
+	bool earlier;      /* the process had written more before */
 };
 
-/* The last LAST_WORDS_LINES lines. The slices stay those of r, which may be NULL: none. */
+/* The last LAST_WORDS_LINES lines. w borrows from r; NULL: no lines. */
 void last_words_begin(struct kept_words *w, const struct bt_record_last_words *r);
 
-/* The next line, NUL-terminated, without colours and what else a terminal would obey and not show,
- * tabs as spaces, of what a carriage return overwrites the last; otherwise it comes out as it is.
- * False: there is none. */
+/* The next line, NUL-terminated. Colours and other terminal controls are removed, tabs become
+ * spaces, and a carriage return leaves the last text written over; all else is unchanged. False:
+ * there is none. */
 bool last_words_next(struct kept_words *w, char line[LAST_WORDS_LINE_MAX]);
 
 #endif

@@ -4,8 +4,7 @@
  * its handler, here or in a model_*.c, or the trace index. Last the files of branches are scanned
  * for their counts and their damage; the history of a task is read only when it is asked for.
  *
- * Whatever the trace takes is held to a budget. What does not fit is left out, and listed as
- * damage. */
+ * Memory is held to a budget. Records beyond it are left out, and listed as damage. */
 #include "decoder/model_private.h"
 #include "lib/array_size.h"
 

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
-/* A trace as a reader wants it: all events in order, the index of mappings and code, tasks,
- * snapshots, damage. The report, the JSON and the viewer are views of this one model. It never
- * changes once it is loaded; any number of readers may share it. */
+/* A loaded trace: all events in order, the index of mappings and code, tasks, snapshots, damage.
+ * The report, the JSON and the viewer are views of this one model. It never changes once it is
+ * loaded; any number of readers may share it. */
 #ifndef BT_MODEL_H
 #define BT_MODEL_H
 
@@ -17,8 +17,8 @@ struct model_task {
 	uint64_t branch_count; /* entries in the trace; each gap between chunks counts as one */
 	uint64_t branch_end;   /* number behind the newest of them */
 	const struct bt_record_last_words *last_words; /* the newest of its process; NULL: none */
-	uint64_t position; /* of the newest snapshot: entries recorded until then, in the trace or
-			      not */
+	uint64_t position; /* of the newest snapshot: entries recorded until then, even if they are
+			      not in the trace */
 };
 
 struct model_snapshot {
@@ -31,7 +31,7 @@ struct model_snapshot {
 	size_t memory_count;
 };
 
-/* Something in the trace that could not be read. torn: the recorder was cut off here, was writing
+/* A place in the trace that could not be read. torn: the recorder was cut off here, was writing
  * here, or could write no more. That is no damage; a closed trace has no such place. */
 struct model_damage {
 	char file[32]; /* "": of no one file */
@@ -64,10 +64,10 @@ void model_free(struct model *m);
 /* Whether the recorder wrote END, the last record, and so everything else. */
 bool model_is_closed(const struct model *m);
 
-/* Why END, or something before it, is missing: words for the user. NULL: nothing is missing. */
+/* Says for the user why END, or something before it, is missing. NULL: nothing is missing. */
 const char *model_unclosed(const struct model *m);
 
-/* What the damage is, in words; not escaped. */
+/* The damage in words; not escaped. */
 const char *model_damage_text(const struct model *m, const struct model_damage *d);
 
 const struct model_task *model_task(const struct model *m, uint32_t task); /* NULL: none */
@@ -77,8 +77,8 @@ const struct model_task *model_task(const struct model *m, uint32_t task); /* NU
  * by another signal; else of another process's; else the newest snapshot of any kind. */
 const struct model_snapshot *model_final_snapshot(const struct model *m);
 
-/* Copies up to n bytes at addr of the memory kept with a snapshot. Returns how many consecutive
- * bytes were there. */
+/* Copies up to n bytes at addr from the snapshot's memory. Returns how many consecutive bytes it
+ * has. */
 size_t model_memory(const struct model *m, const struct model_snapshot *s, uint64_t addr,
 		    uint8_t *out, size_t n);
 

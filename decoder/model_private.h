@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /* Shared by the files of the model alone: the model's private part, and the state of its loading.
- * Every model_*.c has the handlers of its record kinds and the look-ups into what they made. */
+ * Each model_*.c has the handlers of its record kinds and the look-ups in their results. */
 #ifndef BT_MODEL_PRIVATE_H
 #define BT_MODEL_PRIVATE_H
 

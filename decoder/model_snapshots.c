@@ -105,9 +105,8 @@ static void attach_memory(struct loader *l, struct model_snapshot *s)
 		const struct bt_record_memory *r = &l->memory.at[i].event->rec.u.memory;
 
 		l->memory.at[i].event = NULL;
-		/* What lies within another piece adds nothing. Without it starts and ends both
-		 * ascend, so that the last piece that begins at or before an address is the one to
-		 * read. */
+		/* A piece within another adds nothing. Without it starts and ends both ascend, so
+		 * that the last piece that begins at or before an address is the one to read. */
 		if (r->space != s->rec->space || l->memory.at[i].end <= covered)
 			continue;
 		covered = l->memory.at[i].end;
@@ -133,8 +132,8 @@ static const struct trace_event *find_event(const struct model *m, uint64_t seq,
 		       : NULL;
 }
 
-/* How much a snapshot says of the end. A crash says more than a death that somebody asked for: in
- * `yes | head -1` SIGPIPE is no fault. */
+/* Ranks how well a snapshot explains the end. A crash ranks above a death by request: in `yes |
+ * head -1` SIGPIPE is no fault. */
 enum rank {
 	RANK_ANY,
 	RANK_FATAL,
@@ -155,7 +154,7 @@ static enum rank rank_of(struct loader *l, const struct model_snapshot *s)
 	return process && process->initial ? rank + 1 : rank;
 }
 
-/* Of those that end something the first, else the newest. */
+/* The first of those that end something, else the newest. */
 static void choose_final(struct loader *l)
 {
 	const struct model *m = l->m;

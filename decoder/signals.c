@@ -44,7 +44,7 @@ const char *signal_text(uint32_t signo)
 	return signo < ARRAY_SIZE(signals) && signals[signo].text ? signals[signo].text : "";
 }
 
-/* The codes of signal 0 are those of every signal. */
+/* The codes of signal 0 apply to every signal. */
 static const struct code_row *code_of(uint32_t signo, uint32_t code)
 {
 	for (size_t i = 0; i < ARRAY_SIZE(codes); i++)

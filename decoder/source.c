@@ -8,24 +8,22 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
-/* The path is from debug information: it may name a pipe or a device. */
-static FILE *open_regular(const char *path)
-{
-	int fd = open(path, O_RDONLY | O_NONBLOCK | O_NOCTTY | O_CLOEXEC);
-	struct stat st;
-	FILE *f;
+#include "lib/regular_file.h"
 
-	if (fd < 0)
-		return NULL;
-	f = !fstat(fd, &st) && S_ISREG(st.st_mode) ? fdopen(fd, "r") : NULL;
-	if (!f)
+static FILE *open_source(const char *path)
+{
+	struct stat st;
+	int fd = regular_file_open(AT_FDCWD, path, &st);
+	FILE *f = fd >= 0 ? fdopen(fd, "r") : NULL;
+
+	if (fd >= 0 && !f)
 		close(fd);
 	return f;
 }
 
 bool source_line(const char *path, int line, char *out, size_t cap)
 {
-	FILE *f = *path == '/' && line > 0 ? open_regular(path) : NULL;
+	FILE *f = *path == '/' && line > 0 ? open_source(path) : NULL;
 	char *text = NULL;
 	size_t room = 0;
 	ssize_t n = -1;

@@ -3,6 +3,8 @@
 
 #include <stdlib.h>
 
+#include "lib/grow.h"
+
 /* A task on its way through the events. */
 struct walker {
 	uint64_t position; /* branches that are accounted for */
@@ -25,15 +27,12 @@ static void add_stretch(struct builder *b, const struct system_stretch *s)
 
 	if (s->start == SYSTEM_UNKNOWN && s->end == SYSTEM_UNKNOWN) /* nowhere among the others */
 		return;
-	if (v->count == b->cap) {
-		b->cap = b->cap ? 2 * b->cap : 256;
-		grown = realloc(v->at, b->cap * sizeof *grown);
-		if (!grown) {
-			b->failed = true;
-			return;
-		}
-		v->at = grown;
+	grown = array_grow(v->at, v->count, &b->cap, sizeof *grown);
+	if (!grown) {
+		b->failed = true;
+		return;
 	}
+	v->at = grown;
 	v->at[v->count++] = *s;
 }
 
@@ -44,7 +43,7 @@ static struct walker *walker_of(struct builder *b, uint32_t task)
 	return t ? &b->walkers[t - b->m->tasks] : NULL;
 }
 
-/* Ends the stretch: what came up to position is the task's there. */
+/* Ends the stretch; it gets the task's entries up to position. */
 static void end_stretch(struct builder *b, struct walker *w, uint64_t time, uint64_t position,
 			enum system_end how)
 {
@@ -58,7 +57,7 @@ static void end_stretch(struct builder *b, struct walker *w, uint64_t time, uint
 	add_stretch(b, &w->now);
 }
 
-/* A stretch begins. What the task did since the last one is nowhere. */
+/* Begins a stretch. Entries since the last one belong to no stretch. */
 static void begin_stretch(struct walker *w, uint32_t task, uint32_t cpu, uint64_t time,
 			  uint64_t position)
 {
@@ -68,9 +67,9 @@ static void begin_stretch(struct walker *w, uint32_t task, uint32_t cpu, uint64_
 	w->position = position;
 }
 
-/* The task is seen on a CPU (unknown: it may be any) without having been seen to arrive: since when
- * is unknown. Its branches since its last stretch are taken for those of this one; where some are
- * missing its history has gaps. */
+/* The task is on a CPU (unknown: any) without a recorded arrival, so the stretch's start is
+ * unknown. It gets the branches since the task's last stretch; the history has gaps for missing
+ * ones. */
 static void find_runner(struct builder *b, struct walker *w, uint32_t task, uint32_t cpu)
 {
 	if (w->runs && (cpu == SYSTEM_UNKNOWN_CPU || w->now.cpu == cpu))
@@ -104,7 +103,7 @@ static void on_sched(struct builder *b, const struct bt_record_sched *r)
 	begin_stretch(w, r->task, cpu_of(r->cpu), known_time(r->time), position);
 }
 
-/* A sample. Without a CPU it tells of nothing but itself. */
+/* A sample. Without a CPU it makes no stretch. */
 static void on_snapshot(struct builder *b, const struct bt_record_snapshot *r)
 {
 	struct walker *w = walker_of(b, r->task);

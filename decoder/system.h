@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: MIT */
-/* Who ran where and when: tasks' stretches on CPUs, between their arrivals and departures (SCHED
- * records) or up to a sample that names CPU and time, with the branches that the task made there.
- * Built from a model, immutable. Used by by_cpu. */
+/* Stretches of tasks on CPUs, with their branches: from an arrival to a departure (SCHED records),
+ * or up to a sample that names CPU and time. Built from a model, immutable. Used by by_cpu. */
 #ifndef BT_SYSTEM_H
 #define BT_SYSTEM_H
 
@@ -13,7 +12,7 @@
 /* How a stretch ends. */
 enum system_end {
 	SYSTEM_BLOCKED,   /* the task departed, to wait for something */
-	SYSTEM_PREEMPTED, /* it departed, though it could have run on */
+	SYSTEM_PREEMPTED, /* it departed while it could run */
 	SYSTEM_EXITED,    /* it ended */
 	SYSTEM_SAMPLED,   /* a sample was taken; nothing tells how it went on */
 	SYSTEM_LOST,      /* its departure is not in the trace */

@@ -1,12 +1,12 @@
 /* SPDX-License-Identifier: MIT */
-/* Entries are checked one after the other. Where an entry led, straight-line code begins; it must
- * come to the next entry's instruction, of that kind, before any other branch. A direct branch
- * must go where its instruction says. At the end the code must lead to where the task stood, and
- * the counts must be those of the moment. The first contradiction ends the check.
+/* Entries are checked one after the other. Straight-line code begins at an entry's target; it must
+ * reach the next entry's instruction, of that kind, before any other branch. A direct branch must
+ * go where its instruction says. At the end the code must lead to where the task stood, and the
+ * counts must be those of the moment. The first contradiction ends the check.
  *
- * Most of a history is loops, so what straight-line code leads to is kept by its start. The number
- * of instructions that are decoded is bounded by the history's length. What cannot be decoded, for
- * its code is not in the trace, contradicts nothing and counts as not checked. */
+ * Most of a history is loops, so the end of straight-line code is cached by its start. The number
+ * of decoded instructions is bounded by the history's length. Code that is not in the trace
+ * contradicts nothing; its entries count as not checked. */
 #include "decoder/verdict.h"
 
 #include <stdio.h>
@@ -16,8 +16,8 @@
 enum {
 	CACHE_MIN_BITS = 8,
 	CACHE_MAX_BITS = 18,
-	/* Instructions that are decoded: so many, and so many more for each entry. A trace made to
-	   be slow gets no further. */
+	/* The most instructions decoded: BUDGET_BASE, and BUDGET_ENTRY for each entry. It bounds a
+	 * trace made to be slow. */
 	BUDGET_BASE = 1 << 20,
 	BUDGET_ENTRY = 8,
 };
@@ -182,8 +182,8 @@ static bool is_since(const struct history_entry *e, const struct bt_point *p)
 	return e->tick > p->tick || (e->tick == p->tick && e->transfers >= p->transfers);
 }
 
-/* At each system call at a stop the recorder took what had been noted: nobody can write over that
- * any more. Finds the first entry behind the last such moment before entry i. */
+/* At each system call at a stop the recorder took the records: the program cannot overwrite them
+ * any more. Finds the first entry behind the last such stop before entry i. */
 static size_t first_in_doubt(const struct judge *j, size_t i)
 {
 	const struct bt_point *taken = NULL;
@@ -229,8 +229,8 @@ static bool check_moment(struct judge *j, size_t end, const struct bt_record_thr
 	    (last->tick != thread->point.tick || last->transfers != thread->point.transfers))
 		return contradict_history(j, VERDICT_COUNTS, unbroken_start(j->h, end));
 	space = end < j->h->count ? j->h->entries[end].space : j->h->space;
-	/* Where a system call is made again the moment is at its instruction; it has its entry, or
-	 * not yet. */
+	/* A restarted system call: the snapshot is at its instruction, whose entry may not exist
+	 * yet. */
 	if (last->kind == BT_BRANCH_SYSCALL && last->from == thread->point.rip)
 		return true;
 	return run_passes(j, space, thread->epoch, last->to, thread->point.rip) != NO ||

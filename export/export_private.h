@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
-/* What the exports share: the runs of branches before a trace's snapshots, in one pass over its
- * events. Nobody else includes this. One pass: positions that are asked for only grow. */
+/* Shared by the exports: the runs of branches before a trace's snapshots, in one pass over its
+ * events. Nobody else includes this. Positions only grow from call to call. */
 #ifndef BT_EXPORT_PRIVATE_H
 #define BT_EXPORT_PRIVATE_H
 
@@ -13,7 +13,7 @@ struct run_entry {
 	uint64_t from, to, flags;
 };
 
-/* Pairs of BRANCH_WORDS on their way. */
+/* Pairs of BRANCH_WORDS that are being read. */
 struct run_words {
 	struct buf bytes;
 	struct slice in;
@@ -28,7 +28,7 @@ struct run_reader {
 	bool whole;      /* an import of whole histories: no sample has branches of its own */
 	struct slice in; /* of the chunk */
 	struct bt_branch_codec codec;
-	uint64_t number, end; /* of the next entry; of the chunk */
+	uint64_t number, end; /* number: of the next entry; end: of the chunk */
 	struct run_words flags;
 	struct run_entry *at; /* the run: entries since the last gap or snapshot, oldest first */
 	size_t count, cap;

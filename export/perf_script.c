@@ -6,21 +6,22 @@
  * names; each snapshot becomes a line at once. Its branches are those of its task since the last
  * gap or snapshot: a run_reader for each task goes on in that task's file (export_private.h).
  *
- * Text is written by hand and not with printf, as it is most of the work of an export. Programs
- * loop, so a cache keeps the text of entries that were printed lately.
+ * Text is written without printf, as it is most of the work of an export. Programs loop, so a cache
+ * keeps the text of entries that were printed lately.
  *
- * Names may hold anything: characters that a terminal obeys, or that would begin another line, are
+ * Names may hold any byte: characters that a terminal obeys, or that would begin another line, are
  * replaced. */
 #include <stdlib.h>
 #include <string.h>
 
 #include "export/export_private.h"
 #include "lib/escape.h"
+#include "lib/grow.h"
 #include "lib/output.h"
 
 enum {
 	OUT_FLUSH = 1 << 18,
-	ENTRY_MAX = 72,   /* characters of an entry, and what is copied too much behind it */
+	ENTRY_MAX = 72,   /* characters of an entry, and of the excess that is copied behind it */
 	ENTRY_USUAL = 48, /* of most of them */
 	FLAGS_MAX = 32,   /* of its flags */
 	HEAD_MAX = 256,
@@ -43,7 +44,7 @@ struct entry_text {
 struct script_task {
 	uint32_t task, pid, tid;
 	char comm[COMM_MAX];
-	char head[COMM_MAX + 40]; /* what its lines begin with: name and ids */
+	char head[COMM_MAX + 40]; /* the beginning of its lines: name and ids */
 	size_t head_len;
 	struct run_reader runs;
 };
@@ -57,8 +58,8 @@ struct script {
 	bool damaged;
 	bool unwritten; /* err says why */
 	struct bt_error *err;
-	bool closed; /* END is there, which is written last */
-	/* Texts that are most often those of the line or entry before. */
+	bool closed; /* the trace has END, which is written last */
+	/* Texts of the line or entry before, which mostly repeat. */
 	uint64_t flags;
 	char flags_text[FLAGS_MAX];
 	size_t flags_len;
@@ -103,7 +104,7 @@ static void set_comm(struct script_task *t, struct slice name)
 	t->head_len = strlen(t->head);
 }
 
-/* What a program is called by when it begins: its path's last part. */
+/* The name of a program at its start: the last part of its path. */
 static struct slice name_of_path(struct slice path)
 {
 	size_t n = path.len;
@@ -126,20 +127,15 @@ static struct slice first_name(const struct script *s, const struct bt_record_ta
 
 static bool add_task(struct script *s, const struct bt_record_task *r)
 {
-	struct script_task *t;
+	struct script_task *t, **at;
 	size_t place;
 
 	if (find_task(s, r->task, &place))
 		return true;
-	if (s->count == s->cap) {
-		size_t cap = s->cap ? s->cap * 2 : 64;
-		struct script_task **at = realloc(s->tasks, cap * sizeof *at);
-
-		if (!at)
-			return false;
-		s->tasks = at;
-		s->cap = cap;
-	}
+	at = array_grow(s->tasks, s->count, &s->cap, sizeof *at);
+	if (!at)
+		return false;
+	s->tasks = at;
 	t = calloc(1, sizeof *t);
 	if (!t)
 		return false;

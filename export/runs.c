@@ -5,19 +5,11 @@
 #include "export/export_private.h"
 
 enum {
-	/* Empty slots of a run that are believed: no processor has so many. */
+	/* The most empty slots of a run; no processor has as many. */
 	SLOTS_MAX = 4096,
 	/* A run is a snapshot's history; of a longer one the newest part is kept. */
 	RUN_MAX = 1 << 20,
 };
-
-static const struct trace_file *branch_file(const struct trace *t, uint32_t task)
-{
-	for (size_t i = 0; i < t->file_count; i++)
-		if (t->files[i].kind == BT_FILE_BRANCHES && t->files[i].number == task)
-			return &t->files[i];
-	return NULL;
-}
 
 static uint64_t next_word(struct run_words *w)
 {
@@ -123,7 +115,7 @@ static bool take_entry(struct run_reader *r, const struct bt_branch *b, uint64_t
 		if (!r->imported)
 			e.flags |= type_of(b);
 		return (!bt_branch_taken(b) && !r->imported) ||
-		       push_entry(r, &e); /* a capture's are all those of its record */
+		       push_entry(r, &e); /* a capture has all entries of its record */
 	}
 	if (b->kind != BT_BRANCH_GAP)
 		return true;
@@ -138,7 +130,7 @@ static bool take_entry(struct run_reader *r, const struct bt_branch *b, uint64_t
 
 static bool open_reader(struct run_reader *r, const struct trace *t, uint32_t task)
 {
-	const struct trace_file *file = branch_file(t, task);
+	const struct trace_file *file = trace_branch_file(t, task);
 
 	if (r->opened || !file)
 		return r->opened;
@@ -161,7 +153,8 @@ bool run_reader_advance(struct run_reader *r, const struct trace *t, uint32_t ta
 
 		if (r->number >= r->end && !next_chunk(r))
 			return true;
-		/* What is not there was not kept, or a chunk begins behind the position. */
+		/* Entries are missing: they were not kept, or a chunk begins behind the
+		 * position. */
 		if (r->number >= position)
 			break;
 		if (r->number >= r->end)

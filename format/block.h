@@ -2,8 +2,8 @@
 /* Framing: the file header and the blocks of a trace file (doc/FORMAT.md, "Files" and "Blocks").
  * trace_writer encodes them, trace_reader and its cursors decode them.
  *
- * Sizes that a block names are checked before anything is made of them. What is damaged is an error
- * with its offset, and a reader goes on at the next block. */
+ * Sizes in a block are checked before they are used. Damage is an error with its offset; a reader
+ * goes on at the next block. */
 #ifndef BT_BLOCK_H
 #define BT_BLOCK_H
 
@@ -49,7 +49,7 @@ int bt_file_header_decode(struct slice *in, struct bt_file_header *h,
 enum bt_block_effort {
 	BT_BLOCK_FULL,
 	BT_BLOCK_QUICK, /* less time, more bytes */
-	BT_BLOCK_PLAIN, /* nothing: not packed */
+	BT_BLOCK_PLAIN, /* not packed */
 };
 
 /* Appends a block that holds records, packed with zstd if that is smaller. ordinal counts the

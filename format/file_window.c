@@ -2,9 +2,10 @@
 #include "format/file_window.h"
 
 #include <errno.h>
-#include <fcntl.h>
 #include <string.h>
 #include <unistd.h>
+
+#include "lib/regular_file.h"
 
 enum {
 	/* Bytes that are read at a time, if no more are asked for: several small blocks, or the
@@ -24,28 +25,11 @@ void file_window_init_disk(struct file_window *w, const struct disk_file *disk, 
 
 void file_window_release(struct file_window *w) { buf_release(&w->room); }
 
-int file_open_regular(int dir, const char *name, struct stat *st)
-{
-	int fd;
-
-	if (fstatat(dir, name, st, 0))
-		return -1;
-	fd = S_ISREG(st->st_mode) ? openat(dir, name, O_RDONLY | O_CLOEXEC | O_NONBLOCK | O_NOCTTY)
-				  : -1;
-	if (fd >= 0 && !fstat(fd, st) && S_ISREG(st->st_mode))
-		return fd;
-	if (fd >= 0)
-		close(fd);
-	if (fd >= 0 || !S_ISREG(st->st_mode))
-		errno = EINVAL;
-	return -1;
-}
-
 /* Opens the file again. Returns -1 with errno if it is not there, or another one is. */
 static int reopen_file(const struct disk_file *f)
 {
 	struct stat st;
-	int fd = file_open_regular(f->dir, f->name, &st);
+	int fd = regular_file_open(f->dir, f->name, &st);
 
 	if (fd < 0 || (st.st_dev == f->dev && st.st_ino == f->ino))
 		return fd;
@@ -76,7 +60,7 @@ static size_t read_piece(struct file_window *w, uint8_t *to, size_t n, uint64_t 
 	return done;
 }
 
-/* Moves the window to offset, with at least n bytes. What it has of them already is kept. */
+/* Moves the window to offset, with at least n bytes. Keeps those of them that it has already. */
 static void move_window(struct file_window *w, uint64_t offset, size_t n)
 {
 	uint64_t left = w->size - offset;

@@ -3,8 +3,8 @@
  * read through it. The file may be in memory instead (tests, fuzz targets): then the window is all
  * of it.
  *
- * A window sees a file of fixed size, whatever becomes of the file meanwhile. It does not read what
- * was appended later. If the file was cut short, or reading fails, the file ends there. */
+ * A window sees a file of fixed size. It does not read bytes that were appended later. If the file
+ * was cut short, or reading fails, the file ends there. */
 #ifndef BT_FILE_WINDOW_H
 #define BT_FILE_WINDOW_H
 
@@ -19,7 +19,7 @@ struct disk_file {
 	int dir;          /* the directory */
 	const char *name; /* in dir */
 	int fd;           /* -1: the file is not held open, but opened for each piece */
-	dev_t dev;        /* with ino: whether it is the same file then */
+	dev_t dev;        /* with ino: the identity of the file */
 	ino_t ino;
 };
 
@@ -29,7 +29,7 @@ struct file_window {
 	uint64_t start;        /* of the window, in the file */
 	struct slice bytes;    /* the window */
 	struct buf room;       /* its memory, for a file on disk */
-	int failure;           /* errno of what cut the file short, or 0 */
+	int failure;           /* errno of the failure that cut the file short, or 0 */
 };
 
 void file_window_init_memory(struct file_window *w, struct slice bytes);
@@ -44,9 +44,5 @@ struct slice file_window_at(struct file_window *w, uint64_t offset, size_t n);
  * failure. */
 int file_window_error(const struct file_window *w, uint64_t offset,
 		      struct bt_error *err) BT_MUST_USE;
-
-/* Opens a regular file for reading and fills *st. Returns a descriptor, or -1 with errno: EINVAL
- * for what is no regular file, since opening a device may act on it. */
-int file_open_regular(int dir, const char *name, struct stat *st);
 
 #endif

@@ -16,7 +16,7 @@ struct live_maps {
 	size_t count, cap;
 };
 
-/* Where a mapping stands. Behind the last one: {count, 0}. */
+/* The position of a mapping. Behind the last one: {count, 0}. */
 struct live_pos {
 	size_t block, index;
 };

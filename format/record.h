@@ -16,14 +16,14 @@
 #include "lib/regs.h"
 #include "lib/slice.h"
 
-/* The code of a signal where the source does not tell it: no kernel gives that one. */
+/* The code of a signal if the source does not tell it; no kernel uses this number. */
 #define BT_SIGNAL_CODE_UNTOLD 0x80000000u
 
-/* What the words of a BRANCH_WORDS record are. */
+/* The meaning of the words of a BRANCH_WORDS record. */
 enum bt_branch_words {
-	BT_WORDS_FLAGS,    /* perf's flags word of a branch entry, but for what the entry holds
-			      (FORMAT.md, section 7) */
-	BT_WORDS_COUNTERS, /* the counters that came with the entry */
+	BT_WORDS_FLAGS,    /* perf's flags word of a branch entry, without the bits that the entry
+			      holds (FORMAT.md, section 7) */
+	BT_WORDS_COUNTERS, /* the entry's counters */
 };
 
 enum bt_record_kind {

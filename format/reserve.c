@@ -18,9 +18,8 @@ enum {
 
 static const char file_name[] = "reserve";
 
-/* File systems that write what is appended into the block that is there, and have disk for it when
- * they have accepted its first byte. Others may copy the block on a write, and tell sizes of blocks
- * that are not those of the disk. */
+/* File systems that append within the file's last block, whose disk they hold from its first byte
+ * on. Others may copy the block on a write, and report other block sizes than the disk's. */
 static bool keeps_blocks(const struct statfs *fs)
 {
 	static const unsigned long types[] = {EXT4_SUPER_MAGIC, XFS_SUPER_MAGIC, TMPFS_MAGIC};
@@ -101,7 +100,7 @@ int reserve_make_room(struct reserve *r, size_t len)
 	failure = allocate_reserve(r, size, most < limit ? most : limit);
 	if (failure == ENOSPC || failure == EDQUOT)
 		return allocate_reserve(r, size, least);
-	/* EOPNOTSUPP, ENOSYS, or whatever else keeps a file system from it. */
+	/* EOPNOTSUPP, ENOSYS or another reason: the file system cannot allocate. */
 	return failure ? make_file(r) : 0;
 }
 
@@ -117,7 +116,7 @@ void reserve_close(struct reserve *r)
 	off_t size;
 
 	reserve_break(r);
-	/* Cut to the size that it has, a file loses what is allocated behind it. */
+	/* Truncating a file to its own size frees the disk allocated behind it. */
 	if (r->allocated && (size = lseek(r->events, 0, SEEK_END)) >= 0 && size < r->allocated)
 		(void)!ftruncate(r->events, size);
 	*r = (struct reserve){.dir = -1, .events = -1};

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: MIT */
-/* Disk behind the end of a trace's events, so that the record which says that the disk is full
- * finds room. Used by the writer. Mostly the rest of the file's last block does, for nothing. Else
- * disk is allocated behind the end, which readers do not see; where the file system cannot do that,
- * a file holds some. One thread at a time. */
+/* Disk reserved behind the end of a trace's events, for the record that says that the disk is full.
+ * Used by the writer. Mostly the rest of the file's last block suffices. Else disk is allocated
+ * behind the end, which readers do not see; if the file system cannot do that, a file holds some.
+ * One thread at a time. */
 #ifndef BT_RESERVE_H
 #define BT_RESERVE_H
 
@@ -19,25 +19,25 @@ enum {
 
 struct reserve {
 	int dir, events; /* borrowed descriptors; -1: nothing is kept */
-	off_t block; /* of the file system, where all of the file's last one is the file's; 0: not
-			so */
-	off_t allocated; /* the offset in events up to which disk was allocated; 0: none was */
-	bool file;       /* it cannot be: there is a file */
+	off_t block; /* block size of the file system, if the file owns all of its last block; else
+			0 */
+	off_t allocated; /* disk is allocated up to this offset in events; 0: none is */
+	bool file;       /* it cannot be allocated: a file holds the reserve */
 };
 
 /* dir is the trace, events its file of that name, open for writing; both stay open until
  * reserve_close. */
 void reserve_init(struct reserve *r, int dir, int events);
 
-/* To be called before len bytes are appended to events. Returns 0: behind them there is room; or an
- * errno: there is not, for want of disk or because no file may be as large, and they are not to be
- * written. Behind what is there already the room stays then. */
+/* Call it before len bytes are appended to events. Returns 0 if the reserve fits behind them.
+ * Otherwise returns an errno (the disk is full, or the file would be too large): do not write them;
+ * the reserve behind the present end stays. */
 int reserve_make_room(struct reserve *r, size_t len) BT_MUST_USE;
 
-/* The room is to be used now. */
+/* Frees the reserve for use. */
 void reserve_break(struct reserve *r);
 
-/* Gives the file system back what was not used. */
+/* Returns the unused reserve to the file system. */
 void reserve_close(struct reserve *r);
 
 #endif

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /* While records are applied, `live` has the mappings of the newest epoch, sorted by address.
  * Applying a record carves its range out of them: every mapping there ends at the record's epoch,
- * and what of it lies outside the range begins anew as a mapping of its own. A MAP then inserts its
+ * and its parts outside the range begin anew as mappings of their own. A MAP then inserts its
  * mapping into the hole. Mappings that ended stay in `maps`.
  *
  * space_maps_index() builds a segment tree. Its leaves are the ranges between two neighbours of all
@@ -77,8 +77,8 @@ static void insert_map(struct space_maps *s, struct arena *a, struct live_pos *p
 	}
 }
 
-/* Ends everything in [start, end) at the current epoch. Returns where a mapping of that range
- * belongs. */
+/* Ends everything in [start, end) at the current epoch. Returns the position for a mapping of that
+ * range. */
 static struct live_pos carve_range(struct space_maps *s, struct arena *a, uint64_t start,
 				   uint64_t end)
 {
@@ -320,7 +320,7 @@ static int compare_meeting(const struct space_map *ended, const struct space_map
 	return ended->end <= begun->start ? -1 : ended->start >= begun->end;
 }
 
-/* Joins the memory of mappings that a record told anew. A mapping that begins at the epoch and
+/* Joins the memory of mappings that a record repeated. A mapping that begins at the epoch and
  * address where another one ends is the same memory; behind an unmapping it is not. The mappings
  * that end at one epoch do not overlap, nor do those that begin at one epoch: so two sorted lists
  * can be merged. */
@@ -364,7 +364,7 @@ void space_maps_index(struct space_maps *s, struct arena *a)
 	size_t kept = 0;
 
 	live_maps_release(&s->live);
-	/* Drop what a later record of the same epoch replaced: no epoch ever saw it. */
+	/* Drop mappings that a later record of the same epoch replaced: no epoch ever saw them. */
 	for (size_t i = 0; i < s->count; i++)
 		if (s->maps[i]->first_epoch < s->maps[i]->end_epoch)
 			s->maps[kept++] = s->maps[i];

@@ -16,12 +16,12 @@
 struct space_map {
 	uint64_t start, end, offset, dev, ino;
 	uint32_t first_epoch, end_epoch;
-	uint8_t prot; /* PROT_READ 1, PROT_WRITE 2, PROT_EXEC 4 */
+	uint8_t prot; /* enum bt_protection */
 	bool shared;
 	const char *path; /* as in /proc/PID/maps: "[vdso]", "[stack]"; "" for anonymous memory */
 	struct slice build_id;
-	/* Identity of memory that is no file's. Mappings that are one memory have the same one
-	 * here, also after the memory was split, grown, protected or forked. */
+	/* Identity of anonymous memory. Mappings of one memory share it, also after the memory was
+	 * split, grown, protected or forked. */
 	struct space_map *memory;
 };
 
@@ -48,13 +48,13 @@ struct space_maps {
 void space_maps_init(struct space_maps *s, uint32_t number);
 void space_maps_release(struct space_maps *s);
 
-/* Adds a copy of map, valid from epoch on; ends what lay in its range there. Its strings are
- * borrowed. An epoch older than one already applied counts as that one. Past the budget or without
- * memory it does nothing, and the arena says so. */
+/* Adds a copy of map, valid from epoch on; ends mappings in its range. Its strings are borrowed. An
+ * epoch older than one already applied counts as that one. Past the budget or without memory it
+ * does nothing, and the arena says so. */
 void space_maps_add(struct space_maps *s, struct arena *a, uint32_t epoch,
 		    const struct space_map *map);
 
-/* Ends what lies in [start, end). As space_maps_add() otherwise. */
+/* Ends mappings in [start, end). Otherwise as space_maps_add(). */
 void space_maps_remove(struct space_maps *s, struct arena *a, uint32_t epoch, uint64_t start,
 		       uint64_t end);
 

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
-/* How CALLS records hold system calls (lib/syscall.h). Used by the recorder and by the decoder. A
- * call's tick is told as the difference from that of the one before. Any bytes can be decoded.
+/* The encoding of system calls (lib/syscall.h) in CALLS records. Used by the recorder and by the
+ * decoder. A call's tick is the difference from that of the call before. Any bytes can be decoded.
  * Pure. */
 #ifndef BT_SYSCALL_CODEC_H
 #define BT_SYSCALL_CODEC_H

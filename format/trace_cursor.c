@@ -44,9 +44,9 @@ static int begin_file(struct trace_cursor *c, struct bt_error *err)
 	return rc;
 }
 
-/* Counts bytes that damage may have us read again. A hostile file can be a row of block headers,
- * each of which promises the rest of the file: to read on behind each would be to read every byte
- * once per header. No real damage reaches this limit; past it the rest is left out. */
+/* Counts bytes that damage may cause to be read again. A hostile file can be a row of block headers
+ * that each claim the rest of the file; reading on behind each would read every byte once per
+ * header. No real damage reaches this limit; past it the rest is left out. */
 static void waste_bytes(struct trace_cursor *c, uint64_t bytes)
 {
 	c->wasted += bytes < BT_BLOCK_MAX ? bytes : BT_BLOCK_MAX;
@@ -54,7 +54,8 @@ static void waste_bytes(struct trace_cursor *c, uint64_t bytes)
 		give_up_file(c);
 }
 
-/* Unpacks the next block. Returns 1; 0 at the end; or an error, behind which reading goes on. */
+/* Unpacks the next block. Returns 1; 0 at the end; or an error; the next call reads on behind
+ * it. */
 static int next_block(struct trace_cursor *c, struct bt_error *err)
 {
 	uint64_t ordinal, expected = c->next_ordinal, offset = c->at, left = c->window.size - c->at;
@@ -81,7 +82,8 @@ static int next_block(struct trace_cursor *c, struct bt_error *err)
 			  (unsigned long long)ordinal, (unsigned long long)expected);
 }
 
-/* Tells once, at the end of what can be read, that there is more. rc: why reading ends here. */
+/* Tells once, at the end of the readable part, that the file has more. rc: why reading ends
+ * here. */
 static int tell_end(struct trace_cursor *c, int rc, uint64_t offset, struct bt_error *err)
 {
 	if (c->end_told)

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
-/* A cursor over the records of one file of a trace, and whatever stands in the file: it survives
- * any bytes. It holds one block at a time, whatever the size of the file. Any number of cursors may
- * read one trace. The decoder and the exports read through it; a cursor is used by one thread. */
+/* A cursor over the records of one file of a trace. It survives any bytes. It holds one block at a
+ * time, whatever the size of the file. Any number of cursors may read one trace. The decoder and
+ * the exports read through it; a cursor is used by one thread. */
 #ifndef BT_TRACE_CURSOR_H
 #define BT_TRACE_CURSOR_H
 
@@ -16,7 +16,7 @@ struct trace_cursor {
 	uint32_t unit;        /* of the newest record, if it is an event */
 	uint64_t next_ordinal;
 	uint64_t unpacked; /* bytes, of all blocks so far */
-	uint64_t wasted;   /* bytes that may have been read again because of damage */
+	uint64_t wasted;   /* bytes that damage may have caused to be read again */
 	bool header_read, end_told;
 	uint8_t uuid[BT_UUID_SIZE];
 };
@@ -30,7 +30,7 @@ void trace_cursor_release(struct trace_cursor *c);
  * Returns 1; 0 at the end; or an error: something is missing at the offset in err, and the next
  * call reads on behind it.
  * - BT_E_CORRUPT, BT_E_NOT_TRACE, BT_E_VERSION: damage. A file with long holes is read up to them.
- *   What unpacks to more than 1 GiB and 64 times the file's size is left out.
+ *   Records beyond 1 GiB and 64 times the file's size, unpacked, are left out.
  * - BT_E_TRUNCATED: a torn tail; the recorder was cut off.
  * - BT_E_NO_MEMORY, BT_E_IO: bytes that are there could not be read. */
 int trace_cursor_next(struct trace_cursor *c, struct bt_record *rec,

@@ -11,7 +11,7 @@ void trace_events_release(struct trace_events *ev)
 	*ev = (struct trace_events){0};
 }
 
-/* Copies what a record borrowed from its block, kind by kind (records.def). */
+/* Copies a record's slices, which it borrowed from its block, kind by kind (records.def). */
 #define OWN_u8(field)
 #define OWN_u16(field)
 #define OWN_u32(field)

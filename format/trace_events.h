@@ -27,8 +27,7 @@ void trace_events_release(struct trace_events *ev);
 void trace_events_add(struct trace_events *ev, struct arena *a, uint32_t unit,
 		      const struct bt_record *rec);
 
-/* Sorts what was added by seq; events with the same one stay in their order. False without memory.
- */
+/* Sorts the events by seq; those with the same seq stay in their order. False without memory. */
 bool trace_events_sort(struct trace_events *ev);
 
 /* How many events are of a kind (enum bt_record_kind). */

@@ -34,7 +34,7 @@ struct code_page {
 	const struct space_map *map; /* at addr then; NULL: none is known */
 };
 
-/* What a space was copied from: the parent's place in spaces, or SPACE_NONE. */
+/* The space it was copied from: the parent's place in spaces, or SPACE_NONE. */
 struct origin {
 	long parent;
 	uint32_t epoch;
@@ -177,7 +177,7 @@ static void apply_space(struct trace_index *x, const struct bt_record *rec)
 	const struct bt_record_space *r = &rec->u.space;
 	long child = find_space(x, r->space), parent = find_space(x, r->parent);
 
-	/* A space that has begun already stays what it is. */
+	/* A space that has begun already does not change. */
 	if (child < 0 || parent < 0 || child == parent || x->spaces[child].count ||
 	    x->origins[child].parent >= 0)
 		return;

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
-/* What lies where: the mapping and the code bytes at an address of a space at an image epoch.
- * The decoder's model asks it; a replaying session can, without the model.
+/* The mapping and the code bytes at an address of a space at an epoch. The decoder's model asks it;
+ * a replaying session can, without the model.
  *
  * Built in four steps: every OBJECT record is added, then the spaces that events name are begun,
  * then every event is applied in the order of seq, then the index is finished. After that it never
@@ -40,9 +40,9 @@ const struct space_map *trace_index_map_at(const struct trace_index *x, uint32_t
 size_t trace_index_maps(const struct trace_index *x, uint32_t space, uint32_t epoch,
 			const struct space_map ***out);
 
-/* Copies up to n code bytes at addr as they were at an epoch. Only CODE records count, and of them
- * only those of a page that was read where the same was mapped as at the epoch. Returns how many
- * consecutive bytes were there (0: none). */
+/* Copies up to n code bytes at addr as they were at an epoch. They come from CODE records alone,
+ * and only if the same was mapped when the page was read as at the epoch. Returns how many
+ * consecutive bytes are known. */
 size_t trace_index_code(const struct trace_index *x, uint32_t space, uint32_t epoch, uint64_t addr,
 			uint8_t *out, size_t n);
 

@@ -24,7 +24,7 @@ void trace_objects_release(struct trace_objects *o);
 /* Adds an object. Past the budget or without memory it does nothing, and the arena says so. */
 void trace_objects_add(struct trace_objects *o, struct arena *a, const struct bt_record_object *r);
 
-/* Sorts what was added. Called before the first look-up. */
+/* Sorts the objects. Called before the first look-up. */
 void trace_objects_sort(struct trace_objects *o);
 
 /* The object of a number, or NULL. */

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
-/* To open a trace is to list its files, kind by kind, and to decode the header record. Of each file
- * its size is noted: what a recorder appends later is not read. A file that is no regular one, or
- * cannot be opened, makes the whole trace an error; what is wrong inside a file does not.
+/* To open a trace is to list its files, kind by kind, and to decode the header record. The size of
+ * each file is noted: bytes appended later are not read. A file that is not regular, or cannot be
+ * opened, makes the whole trace an error; damage inside a file does not.
  *
  * Files are held open, or opened again for each piece that is read of them if descriptors are few.
  * A file that is opened again must be the one that was listed (device and inode). */
@@ -17,11 +17,12 @@
 #include <unistd.h>
 
 #include "lib/array_size.h"
+#include "lib/regular_file.h"
 
 enum {
 	HOLES_MAX = BT_BLOCK_MAX, /* bytes of a file's holes that are read, as zeros; the rest of
 				     the file is not */
-	DESCRIPTORS_MAX = 4096,   /* as many are reckoned with where the limit is higher */
+	DESCRIPTORS_MAX = 4096,   /* a higher limit counts as this one */
 };
 
 /* Kind and number from a file's name. False for a name that no file of a trace has. */
@@ -51,9 +52,9 @@ static int compare_files(const void *a, const void *b)
 	return x->number < y->number ? -1 : x->number > y->number;
 }
 
-/* Where reading a file ends: before the hole with which its holes exceed HOLES_MAX, else at its
- * end. Recorders leave no holes, but anybody can make a file of any length out of one, at no cost.
- */
+/* The end of the readable part: before the hole with which a file's holes exceed HOLES_MAX, else
+ * the file's end. Recorders leave no holes, but a hostile file of any length costs nothing with
+ * them. */
 static off_t readable_end(int fd, off_t size)
 {
 	off_t at = 0, holes = 0;
@@ -85,11 +86,11 @@ static bool may_hold(int fd)
 	return (rlim_t)fd < limit.rlim_cur / 4;
 }
 
-/* Notes what of the file will be read. Returns 0 or an errno. */
+/* Notes the part of the file that will be read. Returns 0 or an errno. */
 static int take_file_size(int dir, struct trace_file *file)
 {
 	struct stat st;
-	int fd = file_open_regular(dir, file->name, &st);
+	int fd = regular_file_open(dir, file->name, &st);
 
 	if (fd < 0)
 		return errno;
@@ -102,6 +103,13 @@ static int take_file_size(int dir, struct trace_file *file)
 	else
 		close(fd);
 	return 0;
+}
+
+const struct trace_file *trace_branch_file(const struct trace *t, uint32_t task)
+{
+	const struct trace_file key = {.kind = BT_FILE_BRANCHES, .number = task};
+
+	return bsearch(&key, t->files, t->file_count, sizeof key, compare_files);
 }
 
 void trace_file_window(struct file_window *w, const struct trace *t, const struct trace_file *file)
@@ -128,7 +136,7 @@ static bool is_locked(int dir)
 	int fd;
 
 	trace_file_name(name, BT_FILE_EVENTS, 0);
-	fd = file_open_regular(dir, name, &st);
+	fd = regular_file_open(dir, name, &st);
 	locked = fd >= 0 && !fcntl(fd, F_OFD_GETLK, &lock) && lock.l_type != F_UNLCK;
 	if (fd >= 0)
 		close(fd);
@@ -346,8 +354,8 @@ static int open_kinds(struct trace **out, const char *path, enum bt_file_kind la
 		return bt_no_memory(err, NULL);
 	}
 	t->being_written = is_locked(dir);
-	/* A recorder may be writing: it writes what is named before what names it. So what names is
-	 * looked at first. */
+	/* A recorder may be writing. It writes a record after everything that the record names, so
+	 * records that name others are looked at first. */
 	for (enum bt_file_kind kind = BT_FILE_EVENTS; !failure && kind <= last; kind++)
 		failure = add_files(t, d, kind);
 	t->dir = failure ? -1 : fcntl(dir, F_DUPFD_CLOEXEC, 0);

@@ -9,7 +9,7 @@
 #include "format/block.h"
 #include "format/record.h"
 
-/* One file of a trace. What is appended to it after it was opened is not read. */
+/* One file of a trace. Bytes appended after it was opened are not read. */
 struct trace_file {
 	char name[32];
 	enum bt_file_kind kind;
@@ -40,15 +40,18 @@ struct trace {
  * Damage anywhere else is no error here: the file's cursor tells it. */
 int trace_open(struct trace **out, const char *path, struct bt_error *err) BT_MUST_USE;
 
-/* The same, without branches and objects. */
+/* trace_open() without branches and objects. */
 int trace_open_events(struct trace **out, const char *path, struct bt_error *err) BT_MUST_USE;
 
-/* The same from files in memory, named as in a trace directory. Of files only name and bytes are
+/* trace_open() of files in memory, named as in a trace directory. Only name and bytes of files are
  * read; the bytes are borrowed. */
 int trace_open_memory(struct trace **out, const struct trace_file *files, size_t count,
 		      struct bt_error *err) BT_MUST_USE;
 
 void trace_close(struct trace *t);
+
+/* The branch stream of the task, or NULL. */
+const struct trace_file *trace_branch_file(const struct trace *t, uint32_t task);
 
 /* A window over a file of the trace. The trace must live as long as the window. */
 void trace_file_window(struct file_window *w, const struct trace *t, const struct trace_file *file);

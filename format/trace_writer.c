@@ -1,11 +1,11 @@
 /* SPDX-License-Identifier: MIT */
 /* A trace is some files, and a file is a stream here: records are encoded into its buffer, and the
- * buffer becomes one block when it is large enough or when somebody flushes. A file is made with
- * its first block. It is opened for each block, but for events, which stays open and locked.
+ * buffer becomes one block when it is large enough or flushed. A file is made with its first block.
+ * It is opened for each block, but for events, which stays open and locked.
  *
  * Events name objects and entries of branches by number. So when events are flushed, objects go
- * first, then the branches of all tasks. Objects are stored once: a table finds those with the
- * same bytes by their fingerprint.
+ * first, then the branches of all tasks. Objects are stored once: a table finds those with the same
+ * bytes by their fingerprint.
  *
  * A record that would make its block too large begins the next one. One that no block can hold is
  * left out, with a note.
@@ -29,10 +29,10 @@
 #include "lib/hash_table.h"
 
 enum {
-	BUFFER_KEPT = 1 << 16,  /* bytes of memory that a flushed stream goes on holding */
+	BUFFER_KEPT = 1 << 16,  /* bytes of memory that a flushed stream keeps */
 	BLOCK_TARGET = 1 << 20, /* a stream is flushed when this much is buffered */
-	CODE_TARGET = 1 << 16,  /* or, where nothing is packed, this: what is copied again is still
-				   near the processor */
+	CODE_TARGET = 1 << 16,  /* for blocks that are not packed: their bytes, copied again, are
+				   still in a near cache */
 	OBJECT_MAX = BT_BLOCK_MAX - 64, /* with its record's head */
 	CODE_PLAIN_MOST = 16 << 20,
 };
@@ -99,10 +99,10 @@ static int append_to_file(int fd, const struct buf *b)
 
 static bool is_mostly_code(const struct stream *s) { return s->code > s->records.len / 2; }
 
-/* The trace's header is small, and for eyes, too. Of program code no packer leaves less than two
- * thirds, and what starts is mostly that: packing it would be a tenth of what recording a short
- * program costs. What still comes behind so much of it are pages that the program writes again and
- * again, each nearly as before. */
+/* The trace's header is small, and people read it. Packed program code keeps at least two thirds of
+ * its size, and a start is mostly code: packing it would take a tenth of the time of recording a
+ * short program. Code beyond CODE_PLAIN_MOST is mostly pages that the program writes again and
+ * again with few changes. */
 static enum bt_block_effort effort_of(const struct trace_writer *w, const struct stream *s)
 {
 	if ((s->kind == BT_FILE_EVENTS && !s->ordinal) ||
@@ -136,8 +136,8 @@ static int stream_append(struct trace_writer *w, const struct stream *s, const s
 
 	if (failure)
 		return failure;
-	/* Events too get a descriptor that is closed: some file systems say only then what they
-	 * could not write. */
+	/* The descriptor of events is duplicated and closed: some file systems report a failed
+	 * write only then. */
 	fd = events ? fcntl(w->events_fd, F_DUPFD_CLOEXEC, 0) : stream_open(w, s);
 	if (fd < 0)
 		return errno;
@@ -220,7 +220,7 @@ static void stop_writing(struct trace_writer *w, int failure)
 	w->stopped = failure;
 	reserve_break(&w->reserve);
 	body.seq = w->seq++;
-	stream_reset(&w->events); /* whatever was buffered may be what did not fit */
+	stream_reset(&w->events); /* a buffered record may be the one that did not fit */
 	bt_record_encode(&w->events.records, BT_RECORD_STOPPED, &body);
 	if (stream_write(w, &w->events))
 		stream_reset(&w->events);
@@ -249,8 +249,8 @@ static void stream_free(struct stream *s)
 	free(s);
 }
 
-/* Where nothing has come since the last time, as nothing does from tasks that are gone, no memory
- * is kept: there may be a million. */
+/* A stream without new records since the last flush, as of a dead task, gives up its memory: there
+ * may be a million. */
 static void branches_flush(struct trace_writer *w)
 {
 	for (size_t i = 0; i < w->branches_count; i++) {
@@ -268,8 +268,7 @@ static void branches_flush(struct trace_writer *w)
 
 static void stream_flush(struct trace_writer *w, struct stream *s)
 {
-	/* What is named goes before what names it: a trace cut off between two writes has no
-	 * dangling numbers. */
+	/* Named records go first: a trace cut off between two writes has no dangling numbers. */
 	if (s->kind == BT_FILE_EVENTS) {
 		stream_hand_over(w, &w->objects);
 		branches_flush(w);
@@ -293,7 +292,7 @@ static void stream_put(struct stream *s, uint32_t unit, enum bt_record_kind kind
 	bt_record_encode(&s->records, kind, body);
 }
 
-/* Says what was left out: a reader would not accept a block that holds it. */
+/* Notes a record that was left out: a reader would refuse its block. */
 static void leave_out(struct trace_writer *w, enum bt_record_kind kind, size_t size)
 {
 	struct bt_record_note note = {.seq = w->seq++, .time = bt_clock_now(&w->clock)};
@@ -305,7 +304,7 @@ static void leave_out(struct trace_writer *w, enum bt_record_kind kind, size_t s
 	stream_put(&w->events, 0, BT_RECORD_NOTE, &note);
 }
 
-/* The same where a block has room for it: the one that is being filled, or else the next. */
+/* stream_put() into a block with room for it: the present one, or else the next. */
 static void stream_fit(struct trace_writer *w, struct stream *s, uint32_t unit,
 		       enum bt_record_kind kind, const void *body)
 {
@@ -334,8 +333,8 @@ static void stream_record(struct trace_writer *w, struct stream *s, uint32_t uni
 		return;
 	stream_fit(w, s, unit, kind, body);
 	if (kind == BT_RECORD_END)
-		return; /* it goes last, when the trace is closed: who finds it knows that all else
-			   was written */
+		return; /* it goes last, when the trace is closed: it proves that all else was
+			   written */
 	if (s == &w->objects && is_mostly_code(s) && s->records.len >= CODE_TARGET)
 		stream_flush(w, s);
 	else if (s->records.len >= BLOCK_TARGET || s->records.failed)

@@ -64,8 +64,7 @@ void bts_records(struct slice in, const struct bts_code *code, bts_take *take, v
 
 		if (!from && !to)
 			continue;
-		/* That a bit is not set does not say that it was mispredicted: not every model has
-		 * it. */
+		/* A clear bit does not mean a misprediction: not every model sets it. */
 		if (!from || !to)
 			give_gap(&r, BT_GAP_LOST, "a record without an address");
 		else
@@ -97,7 +96,7 @@ static bool is_record(struct slice s)
 	return (type == TYPE_SAMPLE || type == TYPE_SWITCH) && slice_u16(&s) == BTS_RECORD;
 }
 
-/* Where the oldest record is that leads to the head without a break. */
+/* The position of the oldest record from which records reach the head without a break. */
 static uint64_t oldest_record(const struct bts_ring *ring, uint64_t limit)
 {
 	uint8_t bytes[BTS_RECORD];

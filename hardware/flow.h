@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
-/* What a processor's record tells of user code, piece by piece, whatever record that is; and how
- * the pieces become entries of a task's history. Made by pt_flow and bts_flow; used by the pmu
- * backend and the import of perf.data. Pure. */
+/* A processor's record of user code as items, the same for every kind of record; and how items
+ * become entries of a task's history. Made by pt_flow and bts_flow; used by the pmu backend and the
+ * import of perf.data. Pure. */
 #ifndef BT_FLOW_H
 #define BT_FLOW_H
 
@@ -23,7 +23,7 @@ enum flow_kind {
 struct flow_item {
 	enum flow_kind kind;
 	struct bt_branch branch;
-	uint64_t tsc;  /* about when, in ticks of the time-stamp counter; 0: unknown */
+	uint64_t tsc;  /* approximate, in ticks of the time-stamp counter; 0: unknown */
 	uint64_t time; /* of ARRIVE and DEPART: ns */
 	uint32_t cpu;
 	bool preempted;    /* of DEPART: it could have run on */
@@ -31,25 +31,25 @@ struct flow_item {
 	const char *cause; /* of a gap: in words, or NULL */
 };
 
-/* Up to n bytes of code at addr into bytes; returns how many, 0: none is known there. */
+/* Copies up to n bytes of code at addr. Returns how many; 0: no code is known there. */
 typedef size_t flow_code(void *arg, uint64_t addr, uint8_t *bytes, size_t n);
 
-/* What the code at addr is: a kind of branch; ASYNC for what is none, so that only an interrupt
- * leads away from it; BRANCH where there is no code to tell. code may be NULL. */
+/* The kind of branch at addr. ASYNC: another instruction, which only an interrupt leaves this way.
+ * BRANCH: no code is known there. code may be NULL. */
 enum bt_branch_kind flow_kind_at(flow_code *code, void *arg, uint64_t addr);
 
 /* Addresses of the kernel's half, the vsyscall page included. */
 static inline bool flow_is_kernel(uint64_t addr) { return addr >> 63; }
 
-/* Makes entries of one task's history from the items that belong to it: what left user code and
- * what entered it again are one entry. Zero it for a new task. */
+/* Makes entries of one task's history from its items: a LEAVE and the next ENTER become one entry.
+ * Zero it for a new task. */
 struct flow_join {
 	bool left;
 	struct bt_branch at;
 };
 
-/* Whether the item completes an entry, which is in *out then. Coming back from an interrupt to
- * where it happened is none. */
+/* Returns whether the item completes an entry, and puts that into *out. A return from an interrupt
+ * to the interrupted instruction is no entry. */
 bool flow_join(struct flow_join *j, const struct flow_item *item, struct bt_branch *out);
 
 #endif

@@ -1,16 +1,16 @@
 /* SPDX-License-Identifier: MIT */
-/* libipt decodes packets and follows the code; this makes branches of what it gives.
+/* libipt decodes packets and follows the code; this file makes branches from its output.
  *
  * pt_flow_next() makes one step at a time: to the next synchronization point, or one event, or one
  * instruction. A step puts items into a small queue, from which they are taken first.
  *
- * libipt gives instructions and not where they led. So a branch is pending until the next
- * instruction is known, which is its target; then it becomes an item. An event may say before that
- * that tracing ends there: the branch led into the kernel or out of a filter.
+ * libipt gives instructions without their targets. So a branch is pending until the next
+ * instruction, its target, is known; then it becomes an item. An event may come first and end
+ * tracing there: the branch led into the kernel or out of a filter.
  *
- * What cannot be decoded becomes a gap, and decoding goes on at the next synchronization point.
- * Each step is paid from a budget, so that no stream takes for ever. When it is used up, run_out()
- * goes on in the newest part, twice at most. */
+ * Undecodable bytes become a gap, and decoding goes on at the next synchronization point. Each step
+ * is paid from a budget, so that no stream takes for ever. When it is used up, run_out() goes on in
+ * the newest part, twice at most. */
 #include "hardware/pt_flow.h"
 
 #include <intel-pt.h>
@@ -27,12 +27,13 @@ enum {
 	/* Instructions without one that consumes trace. Real code has branches; a cycle of direct
 	 * jumps consumes nothing, and libipt would follow it for ever. */
 	QUIET_MAX = 1 << 16,
-	/* Instructions that are decoded of a stream at most: so many, and so many a byte; */
+	/* The most instructions decoded of a stream: BUDGET_BASE, and BUDGET_PER_BYTE for each
+	 * byte; */
 	BUDGET_BASE = 1 << 20,
 	BUDGET_PER_BYTE = 1024,
-	/* where that does not do, more of the newest part, twice at most. It has NEWEST bytes at
-	 * least, as far as synchronization points usually lie apart, where there is one before
-	 * that; bytes beyond NEWEST_MAX count for nothing, so that no odd stream takes for ever. */
+	/* if that runs out, more for the newest part, twice at most. That part has at least NEWEST
+	 * bytes, the usual distance of synchronization points, if there is one before them. Bytes
+	 * beyond NEWEST_MAX add nothing, so that no odd stream takes for ever. */
 	NEWEST = 2048,
 	NEWEST_MAX = 16 << 10,
 	NEWEST_PER_BYTE = 16 << 10,
@@ -60,7 +61,7 @@ struct pt_flow {
 	int status;                      /* of libipt: events and the end */
 	bool synced, ended, user;        /* user: the flow is in user code */
 	uint64_t sync;                   /* offset of the newest synchronization point + 1 */
-	/* A branch instruction whose target is what comes next. */
+	/* A branch instruction whose target is the next instruction. */
 	bool pending;
 	struct bt_branch branch;
 	uint64_t behind; /* the instruction behind it */
@@ -172,7 +173,7 @@ static void put_gap(struct pt_flow *f, enum bt_gap_reason reason, uint64_t addr,
 	struct bt_branch b = {.kind = BT_BRANCH_GAP, .to = reason};
 
 	f->pending = false;
-	/* Where nothing could be read in between, it is one gap. */
+	/* Adjacent gaps of one reason are one gap. */
 	if (f->gap != (int)reason + 1)
 		put_item(f, FLOW_GAP, &b, addr, cause);
 	f->gap = (int)reason + 1;
@@ -194,7 +195,7 @@ static void put_enter(struct pt_flow *f, uint64_t to)
 	put_item(f, FLOW_ENTER, &b, 0, NULL);
 }
 
-/* The pending branch led out of what is traced. */
+/* The pending branch led out of the traced code. */
 static void leave_by_branch(struct pt_flow *f)
 {
 	if (f->trap)
@@ -227,8 +228,8 @@ static void arrive_at_ip(struct pt_flow *f, uint64_t ip)
 
 /* --- synchronization --- */
 
-/* libipt has gone to the synchronization point at that offset. Whose code it is that comes now, the
- * one who reads decides by the time. */
+/* libipt has gone to the synchronization point at that offset. The reader decides by the time whose
+ * code follows. */
 static void take_sync(struct pt_flow *f, uint64_t at)
 {
 	const struct bt_branch none = {0};
@@ -278,8 +279,8 @@ size_t pt_flow_last_sync(struct slice bytes)
 	return bytes.len;
 }
 
-/* Where the newest part begins, at a synchronization point: at first one that leaves enough, then
- * the last of all; the stream's length: there is none at or behind `from`. */
+/* The beginning of the newest part, a synchronization point: at first one that leaves NEWEST bytes,
+ * then the last of all. The stream's length if there is none at or behind `from`. */
 static size_t newest_part(const struct pt_flow *f, uint64_t from)
 {
 	const struct slice bytes = f->config.bytes;
@@ -292,9 +293,9 @@ static size_t newest_part(const struct pt_flow *f, uint64_t from)
 	return at == head.len || at < from ? bytes.len : at;
 }
 
-/* Decoding takes too long. The newest is what is wanted most: it goes on there, with a reserve for
- * it; where it is there already, without a gap. Once more where that was too little; then it is the
- * end. */
+/* Decoding takes too long. It goes on in the newest part, which matters most, with a reserve for
+ * that; without a gap if it is there already. If the reserve runs out too, once more; then it
+ * ends. */
 static void run_out(struct pt_flow *f)
 {
 	const uint64_t len = f->config.bytes.len;
@@ -318,7 +319,7 @@ static void run_out(struct pt_flow *f)
 	take_sync(f, next);
 }
 
-/* Whether there is budget for a step; where there was none, decoding goes on elsewhere. */
+/* Takes a step from the budget. False: it was used up, and run_out() moved decoding elsewhere. */
 static bool may_step(struct pt_flow *f)
 {
 	if (!f->budget) {
@@ -361,7 +362,7 @@ static int insn_branch_kind(const struct pt_insn *insn)
 							       : bt_insn_branch_kind(decoded.class);
 }
 
-/* Whether what comes behind such a branch is not in the code but in the trace. */
+/* Whether the target of such a branch is in the trace, not in the code. */
 static bool needs_trace(int kind)
 {
 	return kind >= 0 && kind != BT_BRANCH_JMP && kind != BT_BRANCH_CALL &&
@@ -392,8 +393,8 @@ static void next_insn(struct pt_flow *f)
 	if (!may_step(f))
 		return;
 	f->status = f->ipt.pt_insn_next(f->decoder, &insn, sizeof insn);
-	/* Where it stands is known even where the instruction there is not. At the end that is all:
-	 * whether it ran, nothing says. */
+	/* The address is known even if the instruction there is not. At the end only the address
+	 * counts: nothing tells whether the instruction ran. */
 	if ((last || f->status < 0) && f->pending && insn.ip)
 		arrive_at_ip(f, insn.ip);
 	if (last || f->status == -pte_eos) {

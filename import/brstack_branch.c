@@ -15,8 +15,8 @@ enum {
 
 static bool is_prediction(uint8_t c) { return c == 'P' || c == 'M' || c == '-'; }
 
-/* Whether the slash behind a file's name is followed by what is printed there: an address, or an
- * event and a slash. */
+/* Whether an address, or an event and a slash, follows the slash behind a file's name, as perf
+ * prints it. */
 static bool is_end_of_name(struct slice behind, bool address)
 {
 	if (address)
@@ -26,8 +26,8 @@ static bool is_end_of_name(struct slice behind, bool address)
 		behind.at[2] == '/');
 }
 
-/* (FILE)/ where there is one, else the slash. Names hold blanks, brackets and slashes: it ends
- * where what must follow does. */
+/* Takes (FILE)/ if there is one, else the slash. Names hold blanks, brackets and slashes: the
+ * file's name ends before a text that must follow one. */
 static bool take_file(struct slice *in, bool address, struct slice *file)
 {
 	struct slice rest = *in, name;
@@ -125,7 +125,7 @@ static uint64_t type_flags(struct slice name)
 		"ARCH_2",          "ARCH_3",           "ARCH_4",           "ARCH_5",
 		"ARM64_FIQ",       "ARM64_DEBUG_HALT", "ARM64_DEBUG_EXIT", "ARM64_DEBUG_INST",
 		"ARM64_DEBUG_DATA"};
-	enum { ARCH_1 = 3, ARM64_FIQ = 8 }; /* the second set is what Arm calls ARCH_1 to ARCH_5 */
+	enum { ARCH_1 = 3, ARM64_FIQ = 8 }; /* the second set is Arm's ARCH_1 to ARCH_5 */
 
 	for (uint64_t i = 1; i < ARRAY_SIZE(types); i++)
 		if (slice_is(name, types[i]))

@@ -10,21 +10,21 @@
 
 struct brstack_branch {
 	struct import_branch entry;
-	struct slice file; /* that its first address is in; empty: not told */
-	bool taken; /* false of one that the processor reports though it was not taken (Arm) */
+	struct slice file; /* of its first address; empty: not told */
+	bool taken;        /* false: the processor reports a branch that was not taken (Arm) */
 };
 
 /* Whether a branch begins here: an address with or without a file, a slash, an address. */
 bool brstack_branch_begins(struct slice text);
 
-/* Takes the next branch off the text. False, with the text as it was, when none is there. */
+/* Takes the next branch off the text. Returns false and leaves the text if there is none. */
 bool brstack_branch_take(struct slice *text, struct brstack_branch *b);
 
-/* Where the first branch of a line begins; line.len: it has none. */
+/* The offset of the first branch in a line; line.len if there is none. */
 size_t brstack_branch_find(struct slice line);
 
-/* Whether the line has what perf prints behind a branch's addresses: so do the fields of symbols,
- * too. */
+/* Whether the line has the flags that perf prints behind a branch's addresses. The fields of
+ * symbols print them, too. */
 bool brstack_flags_stand_in(struct slice line);
 
 #endif

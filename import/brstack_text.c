@@ -16,6 +16,7 @@
 #include "import/script_head.h"
 #include "import/text_cursor.h"
 #include "lib/array_size.h"
+#include "lib/grow.h"
 
 enum {
 	BRANCHES_MAX = 1 << 16, /* of a sample */
@@ -66,7 +67,7 @@ static bool is_source(struct slice line)
 	       *line.at == ' ';
 }
 
-/* Of the field metric: it begins as a sample does. */
+/* A line of the field metric, which begins as a sample does. */
 static bool is_metric(struct slice head)
 {
 	static const char metric[] = "\tmetric: ";
@@ -100,7 +101,8 @@ static bool take_line(struct slice *text, struct script_line *out)
 
 /* --- the layout of the file --- */
 
-/* The lines up to that with branches are a sample's; layouts: those that one of them may have. */
+/* The lines of a sample, up to that with branches. layouts: those that some line of the sample may
+ * have. */
 struct groups {
 	bool layouts[SCRIPT_LAYOUTS];
 	size_t counts[SCRIPT_LAYOUTS], samples;
@@ -116,7 +118,7 @@ static void end_group(struct groups *g)
 	g->has_lines = false;
 }
 
-/* Where other lines of the sample came before, branches alone say nothing of its fields. */
+/* After other lines of the sample, a line of branches alone tells nothing of its fields. */
 static void add_to_group(struct groups *g, const struct script_line *line)
 {
 	bool blank = !text_trimmed(line->head).len;
@@ -130,7 +132,7 @@ static void add_to_group(struct groups *g, const struct script_line *line)
 		end_group(g);
 }
 
-/* What brstackinsn prints, and what stands behind a branch there. */
+/* A line of brstackinsn, or text behind a branch there. */
 static bool is_disassembly(struct slice line)
 {
 	uint64_t address;
@@ -197,7 +199,7 @@ static bool is_idle(const struct text_reader *r)
 	return r->has_ids && !r->sample.id.pid && !r->sample.id.tid;
 }
 
-/* Where nothing else shows that a sample begins, one without branches is none. */
+/* A sample without branches counts only if its lines surely begin samples. */
 static void give_sample(struct text_reader *r)
 {
 	struct slice comm =
@@ -235,16 +237,12 @@ static void begin_sample(struct text_reader *r, const struct script_head *h)
 
 static int add_branch(struct text_reader *r, const struct import_branch *b)
 {
-	if (r->count == r->cap) {
-		size_t cap = r->cap ? r->cap * 2 : 64;
-		struct import_branch *at = realloc(r->branches, cap * sizeof *at);
+	struct import_branch *at = array_grow(r->branches, r->count, &r->cap, sizeof *at);
 
-		if (!at)
-			return bt_no_memory(r->err, "the import");
-		r->branches = at;
-		r->cap = cap;
-	}
-	r->branches[r->count++] = *b;
+	if (!at)
+		return bt_no_memory(r->err, "the import");
+	r->branches = at;
+	at[r->count++] = *b;
 	return 0;
 }
 
@@ -259,8 +257,8 @@ static bool is_one_place(struct slice file)
 	return slice_is(file, "[kernel.kallsyms]") || (file.len && *file.at == '/');
 }
 
-/* brstackoff prints what brstack does, but of addresses their offsets in their files. Where a
- * sample's own address is in the same file, it shows: no file reaches that far. */
+/* brstackoff prints like brstack, but offsets in files for addresses. It shows if a sample's own
+ * address is in the same file: no file reaches that far. */
 static bool is_offset(const struct text_reader *r, struct slice head,
 		      const struct brstack_branch *b)
 {
@@ -319,8 +317,8 @@ static void take_chain(struct text_reader *r, struct slice line)
 	}
 }
 
-/* A line behind one without branches may go on with that sample, as that of srcline does: it lacks
- * what the first one has. */
+/* A line behind one without branches may continue that sample, as one of srcline does: then it
+ * lacks fields of the first line. */
 static bool begins_sample(const struct text_reader *r, const struct script_head *h)
 {
 	bool pending = r->open && !r->has_branches;

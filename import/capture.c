@@ -32,8 +32,7 @@ static const char no_capture[] = "no capture that can be imported: neither perf.
 				 "perf script with brstack, nor a core file";
 
 enum {
-	LOOKED_AT = BRSTACK_TEXT_LOOKED_AT, /* bytes that say of which format all is: the others
-					       need fewer */
+	LOOKED_AT = BRSTACK_TEXT_LOOKED_AT, /* bytes that show the format */
 };
 
 /* NULL: of none. */
@@ -99,7 +98,7 @@ static int temporary_file(void)
 	return fd;
 }
 
-/* What is copied, under the name that is said of it. */
+/* The input that is copied, with its name for messages. */
 struct source {
 	int fd;
 	const char *name;
@@ -138,7 +137,7 @@ static int write_all(int to, const uint8_t *bytes, size_t size, const char *name
 	return 0;
 }
 
-/* What has no end, as a device may, is refused: mostly by how it begins. */
+/* Refuses endless input, as of a device: mostly by its beginning. */
 static int copy_by(const struct source *from, int to, uint8_t bytes[LOOKED_AT],
 		   struct bt_error *err)
 {

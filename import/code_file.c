@@ -9,8 +9,9 @@
 #include <unistd.h>
 
 #include "lib/build_id.h"
+#include "lib/regular_file.h"
 
-static int open_regular(struct slice path, struct stat *st)
+static int open_code_file(struct slice path, struct stat *st)
 {
 	char name[PATH_MAX];
 	int fd;
@@ -19,13 +20,8 @@ static int open_regular(struct slice path, struct stat *st)
 		return -1;
 	memcpy(name, path.at, path.len);
 	name[path.len] = '\0';
-	/* Opening a device can do something; the name comes from a file that nobody vouches for. */
-	if (stat(name, st) || !S_ISREG(st->st_mode))
-		return -1;
-	fd = open(name, O_RDONLY | O_CLOEXEC | O_NOCTTY | O_NONBLOCK);
-	if (fd < 0)
-		return -1;
-	if (fstat(fd, st) || !S_ISREG(st->st_mode) || !st->st_size) {
+	fd = regular_file_open(AT_FDCWD, name, st);
+	if (fd >= 0 && !st->st_size) {
 		close(fd);
 		return -1;
 	}
@@ -36,7 +32,7 @@ void code_file_open(struct code_file *f, struct slice path, struct slice build_i
 {
 	uint8_t found[BT_BUILD_ID_MAX];
 	struct stat st;
-	int fd = build_id.len ? open_regular(path, &st) : -1;
+	int fd = build_id.len ? open_code_file(path, &st) : -1;
 	size_t n;
 
 	*f = (struct code_file){.mapping = NULL};

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
-/* Code of a mapped file, from the file itself where it still is the one that was mapped: its
- * build-id says so. A file without a build-id on either side is not believed. Opens regular files
- * only, for reading. Used by code_map.c and core_file.c. */
+/* Code of a mapped file, read from the file if its build-id shows that it is still the one that was
+ * mapped. Without a build-id on either side it is not used. Opens regular files only, for reading.
+ * Used by code_map.c and core_file.c. */
 #ifndef BT_CODE_FILE_H
 #define BT_CODE_FILE_H
 
@@ -10,11 +10,11 @@
 #include "lib/slice.h"
 
 struct code_file {
-	struct slice bytes; /* empty: not there, or another one */
+	struct slice bytes; /* empty: missing, or another file */
 	void *mapping;
 };
 
-/* Opens the file at path (not NUL-terminated) when its build-id is this one; else it is empty. */
+/* Opens the file at path (not NUL-terminated) if it has this build-id; else *f is empty. */
 void code_file_open(struct code_file *f, struct slice path, struct slice build_id);
 void code_file_close(struct code_file *f);
 

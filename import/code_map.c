@@ -11,8 +11,8 @@ enum {
 	FILES_MAX = 512, /* kept mapped at once */
 	NAMES_MAX = 1024,
 	RANGES_MAX = 512,
-	/* Bytes that ranges may take, of all address spaces there ever were: forks copy them. What
-	   comes later has no code. */
+	/* The most bytes for ranges of all address spaces so far: forks copy them. Later ranges
+	 * have no code. */
 	SPENT_MAX = 256 << 20,
 };
 
@@ -64,7 +64,7 @@ static bool is_entry(const struct code_files_entry *e, struct slice path, struct
 	       !memcmp(e->build_id, build_id.at, build_id.len);
 }
 
-/* The bytes of a file, opened when it is new; empty where it cannot be had. */
+/* The bytes of a file, opened at its first use; empty if it is not available. */
 static struct slice find_file(struct code_files *f, struct slice path, struct slice build_id)
 {
 	struct code_files_entry *e, fresh = {.build_id_len = build_id.len};
@@ -76,7 +76,7 @@ static struct slice find_file(struct code_files *f, struct slice path, struct sl
 			return f->at[i].file.bytes;
 	if (f->count == FILES_MAX)
 		return (struct slice){0};
-	/* What cannot be had is not kept: the table is for those that can. */
+	/* Unavailable files are not kept: the table is for the others. */
 	code_file_open(&fresh.file, path, build_id);
 	if (!fresh.file.bytes.len)
 		return (struct slice){0};
@@ -93,8 +93,8 @@ static struct slice find_file(struct code_files *f, struct slice path, struct sl
 	return fresh.file.bytes;
 }
 
-/* What a new mapping covers, even in part, has no code from then on: half a mapping is rare, and
- * half wrong code is worse than none. */
+/* Drops the code of ranges that a new mapping covers, even in part: partly covered mappings are
+ * rare, and wrong code is worse than none. */
 static void drop_covered(struct code_map *m, uint64_t start, uint64_t end)
 {
 	size_t kept = 0;

@@ -1,11 +1,11 @@
 /* SPDX-License-Identifier: MIT */
-/* A core file is notes and segments. The notes tell of threads with their registers, of the
- * signal, of mapped files and of the process's names; segments are the mappings that were dumped
- * (core_map.c). From both a trace is written that has one moment: the mappings, then the signal
- * and a snapshot of the first thread, which it came to, then for each thread its registers, the
- * code at its instruction pointer, its stack (core_stack.c) and memory near register values.
+/* A core file is notes and segments. The notes have the threads with their registers, the signal,
+ * the mapped files and the process's names; segments are the dumped mappings (core_map.c). The
+ * trace made from them has one snapshot: the mappings, then the signal and a snapshot of the first
+ * thread, which received it, then for each thread its registers, the code at its instruction
+ * pointer, its stack (core_stack.c) and memory near register values.
  *
- * What of code was not dumped is read from the file that was mapped, where it still is that file.
+ * Code that was not dumped is read from the mapped file, if it is still the same file.
  *
  * Layouts: elf(5), core(5); struct elf_prstatus and elf_prpsinfo of the kernel's
  * include/linux/elfcore.h and uapi/linux/elfcore.h for x86-64. */
@@ -18,6 +18,7 @@
 #include "import/code_file.h"
 #include "import/core_private.h"
 #include "lib/abort_message.h"
+#include "lib/grow.h"
 #include "lib/page.h"
 #include "lib/stack_share.h"
 
@@ -60,7 +61,7 @@ bool core_file_is(struct slice bytes)
 	       bytes.at[is_big_endian(bytes) ? 17 : 16] == TYPE_CORE;
 }
 
-/* What it is of, where that is none of x86-64; else NULL. */
+/* The machine of the core file if it is not x86-64; else NULL. */
 static const char *other_machine(struct slice bytes)
 {
 	struct slice machine = bytes;
@@ -101,15 +102,10 @@ static int take_status(struct core *c, struct slice desc)
 
 	if (desc.len < PRSTATUS_SIZE || c->thread_count == THREADS_MAX)
 		return 0;
-	if (c->thread_count == c->thread_cap) {
-		size_t cap = c->thread_cap ? c->thread_cap * 2 : 16;
-
-		t = realloc(c->threads, cap * sizeof *t);
-		if (!t)
-			return bt_no_memory(c->err, "the import");
-		c->threads = t;
-		c->thread_cap = cap;
-	}
+	t = array_grow(c->threads, c->thread_count, &c->thread_cap, sizeof *t);
+	if (!t)
+		return bt_no_memory(c->err, "the import");
+	c->threads = t;
 	t = &c->threads[c->thread_count++];
 	slice_take(&desc, 12);
 	t->signal = slice_u16(&desc);
@@ -193,7 +189,7 @@ static int take_notes(struct core *c, struct slice notes)
 
 /* --- segments --- */
 
-/* What of the file a segment is. */
+/* A segment's part of the file. */
 static struct slice file_part(struct core *c, uint64_t offset, uint64_t size)
 {
 	if (size && size <= UINT64_MAX - offset && offset + size > c->whole)
@@ -214,8 +210,7 @@ static void add_segment(struct core *c, struct slice row)
 	slice_take(&row, 8);
 	filed = slice_u64(&row);
 	size = slice_u64(&row);
-	/* ELF: execute 1, write 2, read 4 */
-	s->prot = (uint8_t)((flags & 4 ? 1 : 0) | (flags & 2 ? 2 : 0) | (flags & 1 ? 4 : 0));
+	s->prot = core_protection(flags);
 	s->end = s->start + size;
 	s->bytes = file_part(c, offset, filed < size ? filed : size);
 	if (s->bytes.bad)
@@ -316,7 +311,7 @@ static void put_code(struct core *c, uint64_t addr, uint32_t epoch)
 	struct code_file file = {.mapping = NULL};
 	struct slice bytes = core_map_memory(c, page, BT_PAGE);
 
-	if (!s || !(s->prot & 4))
+	if (!s || !(s->prot & BT_PROT_EXEC))
 		return;
 	if (!bytes.len) {
 		code_file_open(&file, s->path, s->build_id);
@@ -330,7 +325,7 @@ static void put_code(struct core *c, uint64_t addr, uint32_t epoch)
 	code_file_close(&file);
 }
 
-/* Returns what was kept. */
+/* Returns the bytes that were kept. */
 static struct slice put_memory(struct core *c, uint64_t start, uint64_t end)
 {
 	struct bt_record_memory body = {.snapshot = 1, .space = c->space, .addr = start};
@@ -367,7 +362,7 @@ static struct core_range put_stacks(struct core *c, const struct core_thread *t,
 	return r;
 }
 
-/* Of each thread but the first, which the signal came to. */
+/* The share of each thread but the first, which received the signal. */
 static uint64_t share_of_stacks(const struct core *c)
 {
 	size_t n = c->thread_count ? c->thread_count - 1 : 0;
@@ -385,7 +380,7 @@ static uint64_t share_of_stacks(const struct core *c)
 	return share;
 }
 
-/* most: what is kept of its stack. */
+/* most: the bytes kept of its stack. */
 static void put_thread_memory(struct core *c, const struct core_thread *t, uint32_t epoch,
 			      uint64_t most)
 {
@@ -409,7 +404,7 @@ static struct bt_point point_of(const struct core_thread *t)
 
 struct libc_memory {
 	const struct core *c;
-	struct code_file file; /* what of it was not dumped */
+	struct code_file file; /* the part that was not dumped */
 	struct slice path;
 };
 
@@ -464,7 +459,7 @@ static uint64_t put_signal(struct core *c, uint32_t task, const struct core_thre
 	slice_take(&info, 4);
 	body.code = slice_u32(&info);
 	slice_take(&info, 4);
-	/* Codes above 0 are the kernel's, with an address; else sender and user stand there. */
+	/* Codes above 0 are the kernel's and have an address; others have sender and user. */
 	body.sync = !info.bad && (int32_t)body.code > 0;
 	if (body.sync) {
 		body.addr = slice_u64(&info);
@@ -478,7 +473,8 @@ static uint64_t put_signal(struct core *c, uint32_t task, const struct core_thre
 						 .signo = t->signal,
 						 .code = BT_SIGNAL_CODE_UNTOLD,
 						 .action = BT_ACTION_CORE};
-	/* A debugger writes a core file of a process that goes on, and tells what stopped it. */
+	/* A debugger can write a core file of a process that lives on, with the signal that stopped
+	 * it. */
 	if (!(body.signo < 64 && DUMPING >> body.signo & 1))
 		return 0;
 	if (body.signo == SIG_ABRT) {

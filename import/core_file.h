@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
-/* Reads a core file of an x86-64 process (core(5)): threads with registers, mapped files, the
- * stacks and what else of memory is dumped near registers, and the signal that ended it, as one
- * fatal snapshot without branch history. Used by capture.c. Survives any bytes. */
+/* Reads a core file of an x86-64 process (core(5)): threads with registers, mapped files, stacks
+ * and other dumped memory near register values, and the signal that ended it. They become one fatal
+ * snapshot without branch history. Used by capture.c. Survives any bytes. */
 #ifndef BT_CORE_FILE_H
 #define BT_CORE_FILE_H
 

@@ -14,8 +14,10 @@ enum {
 	ELF_HEADER = 64,
 	SEGMENT_HEADER = 56,
 	SEGMENT_LOAD = 1,
-	PROT_READ_ONLY = 1,
-	PROT_WRITABLE = 2,
+	/* p_flags (elf(5)) */
+	ELF_EXECUTE = 1,
+	ELF_WRITE = 2,
+	ELF_READ = 4,
 };
 
 /* --- the rows of NT_FILE --- */
@@ -108,8 +110,8 @@ static int add_named(struct core *c, uint64_t start, uint64_t end)
 }
 
 /* The kernel writes a program header for every mapping; gdb none for one of a file that the process
- * did not change. Rows come by address: those that do not add nothing, and all is done in one pass.
- */
+ * did not change. Rows are in order of address: rows that are not add nothing, and one pass
+ * suffices. */
 static int add_what_rows_name(struct core *c)
 {
 	struct file_rows rows = rows_of(c);
@@ -153,10 +155,11 @@ static struct slice find_build_id(struct slice image)
 	return (struct slice){0};
 }
 
-/* ELF: execute 1, write 2, read 4. */
-static uint8_t protection_of_flags(uint32_t flags)
+uint8_t core_protection(uint32_t flags)
 {
-	return (uint8_t)((flags & 4 ? 1 : 0) | (flags & 2 ? 2 : 0) | (flags & 1 ? 4 : 0));
+	return (uint8_t)((flags & ELF_READ ? BT_PROT_READ : 0) |
+			 (flags & ELF_WRITE ? BT_PROT_WRITE : 0) |
+			 (flags & ELF_EXECUTE ? BT_PROT_EXEC : 0));
 }
 
 /* A mapping of a file's beginning. */
@@ -207,8 +210,8 @@ static struct slice program_headers(struct slice file)
 	return size == SEGMENT_HEADER && !table.bad ? table : (struct slice){0};
 }
 
-/* How a loader maps what of a file is at addr, by the file's own headers. What these do not tell
- * of, and what is of no ELF file, can be read: more is not claimed. */
+/* The protection with which a loader maps the file at addr, by the file's own headers. Without a
+ * header or an ELF file it is read-only: no more is known. */
 static uint8_t loaded_as(const struct core_image *image, uint64_t addr, uint64_t offset)
 {
 	struct slice table = program_headers(image->bytes);
@@ -224,9 +227,9 @@ static uint8_t loaded_as(const struct core_image *image, uint64_t addr, uint64_t
 		start += bias;
 		if (addr >= start && addr - start < l.filed + (l.addr - page_down(l.addr)) &&
 		    offset - from == addr - start)
-			return protection_of_flags(l.flags);
+			return core_protection(l.flags);
 	}
-	return PROT_READ_ONLY;
+	return BT_PROT_READ;
 }
 
 static void name_segments(struct core *c)
@@ -250,7 +253,7 @@ static void name_segments(struct core *c)
 			image = (struct core_image){s->bytes, s->start};
 			build_id = find_build_id(s->bytes);
 		}
-		/* A segment is named once, whatever the rows say. */
+		/* A segment is named once, even if rows overlap. */
 		for (;
 		     s && s < c->segments + c->segment_count && s->start < row.end && !s->path.len;
 		     s++) {
@@ -270,7 +273,7 @@ static void name_others(struct core *c)
 
 	if (vdso && !vdso->path.len)
 		vdso->path = bt_str("[vdso]");
-	if (stack && !stack->path.len && stack->prot & PROT_WRITABLE)
+	if (stack && !stack->path.len && stack->prot & BT_PROT_WRITE)
 		stack->path = bt_str("[stack]");
 }
 

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* Layout of what the kernel pushes for a handler: struct rt_sigframe of
+/* Layout of the frame that the kernel pushes for a handler: struct rt_sigframe of
  * arch/x86/include/asm/sigframe.h, uapi/asm/ucontext.h and sigcontext.h for x86-64. */
 #include "import/core_private.h"
 #include "lib/page.h"
@@ -9,7 +9,6 @@ enum {
 	OVERFLOW_MAX =
 		1
 		<< 20, /* how far below its stack rsp is looked for: the kernel's stack guard gap */
-	PROT_WRITABLE = 2,
 	/* A frame: return address, flags, link, the alternate stack (address, flags, size),
 	   registers. */
 	FRAME_ALIGN = 16, /* it lies 8 bytes below such an address */
@@ -27,7 +26,7 @@ static const struct core_segment *find_stack(const struct core *c, uint64_t sp)
 	for (uint64_t addr = sp; addr - sp <= OVERFLOW_MAX; addr += BT_PAGE) {
 		const struct core_segment *s = core_map_at(c, addr);
 
-		if (s && s->prot & PROT_WRITABLE)
+		if (s && s->prot & BT_PROT_WRITE)
 			return s;
 	}
 	return NULL;

@@ -31,7 +31,7 @@ int importer_new(struct importer **out, const char *dir, struct bt_error *err)
 		return bt_no_memory(err, NULL);
 	}
 	im->end.kind = BT_EXIT_UNKNOWN;
-	im->header.parallel = true; /* whatever it was, it ran natively */
+	im->header.parallel = true; /* captured programs run natively */
 	*out = im;
 	return 0;
 }
@@ -120,7 +120,7 @@ static void put_snapshot(struct importer *im, const struct import_sample *s, con
 		put_thread(im, s, &body);
 }
 
-/* Keeps what waits in memory within its limit. */
+/* Keeps the buffered bytes within their limit. */
 static void bound_pending(struct importer *im, struct thread *t)
 {
 	if (t->entries.len >= CHUNK_TARGET)

@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: MIT */
 /* Writes the trace of an imported capture: threads, maps, samples as snapshots, their branches as
- * runs. Used by every reader of a foreign format; knows none of them. A trace is made when the
- * first record is written, so that a capture that is refused at once leaves nothing behind. Calls
- * do not fail one by one: the first failure stops the writing, and importer_close tells it. Threads
- * are known by pid and tid, as captures do; one that no sample names gets no task in the trace. */
+ * runs. Used by every reader of a foreign format; knows none of them. The trace is made at the
+ * first record, so that a capture that is refused at once leaves nothing behind. Calls do not fail
+ * one by one: the first failure stops the writing, and importer_close returns it. Threads are
+ * identified by pid and tid; a thread without a sample gets no task in the trace. */
 #ifndef BT_IMPORTER_H
 #define BT_IMPORTER_H
 
@@ -61,12 +61,12 @@ struct import_sample {
 	struct slice stack;         /* from regs->rsp on */
 };
 
-/* An importer that will make the trace directory dir (it must not exist, its parent must). dir
- * NULL: it reads and counts, and writes nothing. */
+/* Makes an importer for the trace directory dir (it must not exist, its parent must). dir NULL: it
+ * reads and counts, and writes nothing. */
 int importer_new(struct importer **out, const char *dir, struct bt_error *err) BT_MUST_USE;
 
-/* The header of the trace, to be filled before anything else is called. Its strings are borrowed
- * until the first record. */
+/* The header of the trace; fill it before any other call. Its strings are borrowed until the first
+ * record. */
 struct bt_record_header *importer_header(struct importer *im);
 
 void importer_comm(struct importer *im, struct import_thread_id id, uint64_t time,
@@ -80,47 +80,46 @@ void importer_sched(struct importer *im, struct import_thread_id id, uint64_t ti
 		    enum bt_sched what);
 void importer_sample(struct importer *im, const struct import_sample *s);
 
-/* For captures that hold whole histories, and not only what came before each sample. traced: from
- * now on a sample without branches of its own stands in the history as it is. entry: appends one
- * entry (branch or gap); a gap behind an equal one is left out: false. */
+/* For captures with whole histories, not only the branches before each sample. importer_traced:
+ * from now on a sample without branches has its place in the history. importer_entry: appends a
+ * branch or a gap; returns false for a gap behind an equal one, which is left out. */
 void importer_traced(struct importer *im);
 bool importer_entry(struct importer *im, struct import_thread_id id, const struct bt_branch *b);
 
-/* Up to n bytes of the code of a thread's process at addr into bytes; returns how many. */
+/* Copies up to n bytes of code of a thread's process at addr. Returns how many. */
 size_t importer_code(struct importer *im, struct import_thread_id id, uint64_t addr, uint8_t *bytes,
 		     size_t n);
 
-/* Code at addr was needed and is not at hand: a note that names the file, once for each. */
+/* Notes that code at addr was needed and is missing. The note names the file; each file has one. */
 void importer_lacks(struct importer *im, struct import_thread_id id, uint64_t addr);
 
-/* The process of a thread that is known by its tid alone; 0: no record has told of it yet. */
+/* The process of a thread by its tid; 0: no record has told it yet. */
 uint32_t importer_pid(const struct importer *im, uint32_t tid);
 
-/* Records were lost here: the next sample of every thread stands behind a gap that says so. */
+/* Notes that records were lost here: the next sample of every thread follows a gap that says so. */
 void importer_lost(struct importer *im);
 
 /* A note about the capture, as printf. */
 void importer_note(struct importer *im, const char *fmt, ...) __attribute__((format(printf, 2, 3)));
 
-/* A note that the user should be told at once, too: the capture is not whole. The last one is kept.
- */
+/* A note that is also for the user: the capture is not whole. The last one is kept. */
 void importer_warn(struct importer *im, const char *fmt, ...) __attribute__((format(printf, 2, 3)));
 
-/* That note; "" when there was none. The importer's. */
+/* The last warning, or "". Owned by the importer. */
 const char *importer_warning(const struct importer *im);
 
-/* For the readers: what was found so far, and whether going on is of any use. */
+/* For the readers: the samples and branches found so far, and whether to go on. */
 uint64_t importer_samples(const struct importer *im);
 uint64_t importer_branches(const struct importer *im);
 bool importer_failed(const struct importer *im);
 
-/* The writer and the task of a thread, for readers with more to say than samples (core files); NULL
- * when writing failed. */
+/* The writer and the task of a thread, for readers that write more than samples (core files). The
+ * writer is NULL if writing failed. */
 struct trace_writer *importer_writer(struct importer *im);
 uint32_t importer_task(struct importer *im, struct import_thread_id id, uint32_t *space,
 		       uint32_t *epoch);
 
-/* How the initial process ended, where the capture says it. */
+/* Sets how the initial process ended, if the capture tells. */
 void importer_ended(struct importer *im, enum bt_exit_kind kind, uint32_t status);
 
 /* Ends the trace and frees. Errors: those of trace_writer_open; BT_E_NO_MEMORY, BT_E_UNSUPPORTED

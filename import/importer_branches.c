@@ -103,9 +103,9 @@ struct slice importer_put_code(struct importer *im, struct thread *t, uint64_t a
 	return code;
 }
 
-/* A branch that perf did not classify is what its instruction is. A system call is not: the entry
- * ends in the kernel, and ours where user code goes on; and what is no branch instruction was
- * interrupted there. */
+/* The kind of a branch that perf did not classify, from its instruction. Not for a system call:
+ * perf's entry ends in the kernel, ours where user code goes on. Other instructions that do not
+ * branch were interrupted. */
 static uint8_t kind_of_code(struct slice code)
 {
 	struct bt_insn insn;

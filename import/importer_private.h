@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
-/* What the files of the importer share. importer.c: the trace, samples, the end;
- * importer_threads.c: threads, processes, their spaces and mappings; importer_branches.c:
- * histories. Nobody else includes this. */
+/* Shared by the files of the importer. importer.c: the trace, samples, the end; importer_threads.c:
+ * threads, processes, their spaces and mappings; importer_branches.c: histories. Nobody else
+ * includes this. */
 #ifndef BT_IMPORTER_PRIVATE_H
 #define BT_IMPORTER_PRIVATE_H
 
@@ -13,15 +13,14 @@ enum {
 	COMM_MAX = 64,
 	THREADS_MAX = 1 << 17, /* each has a file of branches */
 	CHUNK_TARGET = 32 << 10,
-	PENDING_MAX = 32 << 20, /* bytes held before everything goes to the kernel */
-	PROT_EXECUTE = 4,
+	PENDING_MAX = 32 << 20, /* buffered bytes before a flush */
 };
 
-/* Pairs of how often and what: words of branch entries. */
+/* Words of branch entries as pairs of count and word. */
 struct runs {
 	struct buf bytes;
 	uint64_t length, word;
-	bool any; /* a word that is not 0 */
+	bool any; /* some word is not 0 */
 };
 
 struct import_process {
@@ -40,13 +39,13 @@ struct thread {
 	bool exited;
 	uint64_t lost; /* importer.lost at its newest sample */
 	char comm[COMM_MAX];
-	/* Its history: the chunk that is being made, and what came before. */
+	/* Its history: the present chunk, and the number of earlier entries. */
 	struct bt_branch_codec codec;
 	struct buf entries;
 	struct runs flags, counters;
 	uint64_t first, count;
 	uint32_t chunk_space, chunk_epoch, space, epoch;
-	uint8_t gap; /* the reason of the newest entry + 1, where that is a gap of a traced history
+	uint8_t gap; /* reason + 1 of the newest entry if that is a gap of a traced history; else 0
 		      */
 };
 
@@ -59,14 +58,14 @@ struct importer {
 	struct import_process *processes;
 	size_t thread_count, thread_cap, process_count, process_cap;
 	struct hash_table by_tid,
-		by_pid; /* threads and processes: index + 1 of the newest of that number */
+		by_pid; /* index + 1 of the newest thread or process with that number */
 	uint32_t tasks, spaces, snapshots;
 	struct bt_record_end end;
 	uint64_t samples, branches, lost, pending, last_time;
 	struct code_files files;
 	char warning[512]; /* importer_warn() */
 	bool traced;       /* importer_traced() */
-	bool told_wild;    /* that code ran where nothing is known to be mapped */
+	bool told_wild;    /* the user was told that code ran outside all known mappings */
 };
 
 void importer_fail(struct importer *im, enum bt_error_code code, const char *text);
@@ -86,8 +85,8 @@ bool importer_give_task(struct importer *im,
 			struct thread *t); /* false when the import has failed */
 void importer_release_threads(struct importer *im);
 
-/* importer_branches.c. begin_run: the gap before the branches of a sample; put_code: the page at
- * addr into the trace. */
+/* importer_branches.c. begin_run: puts the gap before the branches of a sample; put_code: puts the
+ * page at addr into the trace. */
 void importer_begin_run(const struct importer *im, struct thread *t);
 void importer_put_branches(struct importer *im, struct thread *t, const struct import_branch *at,
 			   size_t n);

@@ -1,14 +1,14 @@
 /* SPDX-License-Identifier: MIT */
 /* Captures name threads by pid and tid, which are used again; a trace has a task, a space and an
- * epoch for each. Two tables lead from a number to what it names now: fork, exec and exit change
- * what that is.
+ * epoch for each. Two tables lead from a number to the thread or process that it names now; fork,
+ * exec and exit change them.
  *
- * A task is given late, when a sample or a switch first names the thread, and then that of its
- * process's first thread before it: threads of which nothing is told get none.
+ * A thread gets a task late, when a sample or a switch first names it, and after its process's
+ * first thread. Threads that are never named get none.
  *
- * A process has a space of its own from the first mapping or task on, and a new one with each
- * exec. Mappings that come before something was seen in an epoch belong to that epoch; behind that
- * a new one begins. A fork copies its parent's space as of the parent's epoch then.
+ * A process has a space of its own from the first mapping or task on, and a new one with each exec.
+ * Mappings that precede the first sample of an epoch belong to that epoch; later ones begin a new
+ * one. A fork copies its parent's space as of the parent's epoch then.
  *
  * The code of mapped files (code_map.h) is kept beside, to decode hardware traces. */
 #include <stdio.h>
@@ -16,6 +16,8 @@
 #include <string.h>
 
 #include "import/importer_private.h"
+#include "lib/grow.h"
+#include "lib/page.h"
 
 /* --- tables --- */
 
@@ -27,7 +29,7 @@ static size_t table_find(const struct hash_table *t, uint32_t number)
 	return s ? s->number - 1 : SIZE_MAX;
 }
 
-/* Lets the number name the item, whatever it named before. There is room for one more. */
+/* Makes the number name the item. The table has room for one more. */
 static void table_set(struct hash_table *t, uint32_t number, size_t index)
 {
 	struct hash_slot *s = hash_table_find(t, number);
@@ -38,30 +40,15 @@ static void table_set(struct hash_table *t, uint32_t number, size_t index)
 		hash_table_add(t, (struct hash_slot){number, {index + 1}});
 }
 
-static bool grow_array(void **at, size_t count, size_t *cap, size_t size)
-{
-	size_t more = *cap ? *cap * 2 : 64;
-	void *grown;
-
-	if (count < *cap)
-		return true;
-	grown = realloc(*at, more * size);
-	if (!grown)
-		return false;
-	*at = grown;
-	*cap = more;
-	return true;
-}
-
 /* --- processes and their spaces --- */
 
 static size_t add_process(struct importer *im, uint32_t pid)
 {
-	void *at = im->processes;
-	bool room = grow_array(&at, im->process_count, &im->process_cap, sizeof *im->processes);
+	struct import_process *grown =
+		array_grow(im->processes, im->process_count, &im->process_cap, sizeof *grown);
 
-	im->processes = at;
-	if (!room || !hash_table_reserve(&im->by_pid, 1)) {
+	im->processes = grown ? grown : im->processes;
+	if (!grown || !hash_table_reserve(&im->by_pid, 1)) {
 		importer_no_memory(im);
 		return SIZE_MAX;
 	}
@@ -127,7 +114,7 @@ void importer_map(struct importer *im, const struct import_map *map)
 	im->pending += map->path.len;
 	importer_event(im, BT_RECORD_MAP, &body);
 	code_map_add(&p->code, &im->files, map->start, map->end, map->offset,
-		     map->prot & PROT_EXECUTE, map->path, map->build_id);
+		     map->prot & BT_PROT_EXEC, map->path, map->build_id);
 }
 
 /* --- threads --- */
@@ -135,9 +122,7 @@ void importer_map(struct importer *im, const struct import_map *map)
 static struct thread *add_thread(struct importer *im, struct import_thread_id id)
 {
 	size_t process = process_of(im, id.pid);
-	void *at = im->threads;
-	struct thread *t;
-	bool room;
+	struct thread *t, **grown;
 
 	if (process == SIZE_MAX)
 		return NULL;
@@ -146,10 +131,10 @@ static struct thread *add_thread(struct importer *im, struct import_thread_id id
 			      "the capture has more threads than one trace takes (131072)");
 		return NULL;
 	}
-	room = grow_array(&at, im->thread_count, &im->thread_cap, sizeof *im->threads);
-	im->threads = at;
+	grown = array_grow(im->threads, im->thread_count, &im->thread_cap, sizeof *grown);
+	im->threads = grown ? grown : im->threads;
 	t = calloc(1, sizeof *t);
-	if (!t || !room || !hash_table_reserve(&im->by_tid, 1)) {
+	if (!t || !grown || !hash_table_reserve(&im->by_tid, 1)) {
 		free(t);
 		importer_no_memory(im);
 		return NULL;
@@ -164,7 +149,7 @@ static struct thread *add_thread(struct importer *im, struct import_thread_id id
 	return t;
 }
 
-/* NULL: there is none of that tid in that process. */
+/* NULL: the process has no thread of that tid. */
 static struct thread *find_thread(const struct importer *im, struct import_thread_id id)
 {
 	size_t index = table_find(&im->by_tid, id.tid);
@@ -188,7 +173,7 @@ static void put_comm(struct importer *im, const struct thread *t, uint64_t time)
 	importer_event(im, BT_RECORD_COMM, &body);
 }
 
-/* Gives a thread its task; that of its process's first thread comes before. */
+/* Gives a thread its task, after its process's first thread. */
 bool importer_give_task(struct importer *im, struct thread *t)
 {
 	struct thread *leader = t;
@@ -260,7 +245,7 @@ static void copy_maps(struct importer *im, struct import_process *child,
 		begin_space(im, child, parent);
 		code_map_copy(&child->code, &im->files, &parent->code);
 	}
-	parent->seen = true; /* the copy is that of this epoch */
+	parent->seen = true; /* the copy was made in this epoch */
 }
 
 void importer_fork(struct importer *im, struct import_thread_id child,

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 /* AUX area data of perf.data: Intel PT and BTS. The bytes stand behind AUXTRACE records, anywhere
- * in the file, a stream for each CPU or thread; what ran when is told by the other records. Intel
- * PT has times of its own: before a record is taken, so is what the streams tell until then. BTS
- * has none: a piece is taken with the AUX record that tells of it. */
+ * in the file, a stream for each CPU or thread; other records tell which thread ran when. Intel PT
+ * has times: before a record is taken, the streams are decoded up to its time. BTS has none: a
+ * piece is taken with its AUX record. */
 #include <inttypes.h>
 #include <stdlib.h>
 #include <string.h>
@@ -23,8 +23,7 @@ enum {
 	AUX_COLLISION = 8,
 };
 
-/* Of AUXTRACE_INFO: what perf tells of Intel PT, by place (tools/perf/util/intel-pt.h). BTS has the
- * first five. */
+/* Indices of AUXTRACE_INFO for Intel PT (tools/perf/util/intel-pt.h). BTS has the first five. */
 enum pt_info {
 	INFO_PMU_TYPE,
 	INFO_TIME_SHIFT,
@@ -52,7 +51,7 @@ struct aux_stream {
 	uint32_t idx;
 	int32_t cpu; /* NO_CPU: of a thread */
 	struct import_thread_id
-		running; /* whose code the stream is of now; tid 0: nobody's that is traced */
+		running; /* the thread whose code the stream has now; tid 0: no traced thread */
 	struct aux_piece *pieces;
 	size_t count, cap, at, part; /* part: bytes of the piece that were begun with */
 	uint64_t end;                /* of that part: its offset in the stream */
@@ -123,8 +122,8 @@ static bool append_to_piece(struct aux_piece *p, struct slice bytes)
 	return true;
 }
 
-/* Snapshots may overlap, and need not meet: what is there already is left out, and what does not
- * follow is a piece of its own. */
+/* Snapshots may overlap or leave gaps. Bytes that are there already are skipped; bytes that do not
+ * follow begin a new piece. */
 static bool add_bytes(struct aux_stream *s, uint64_t offset, struct slice bytes)
 {
 	struct aux_piece *last = s->count ? &s->pieces[s->count - 1] : NULL;
@@ -162,7 +161,7 @@ int perf_aux_add(struct perf_reader *r, struct slice body, struct slice bytes)
 	return s && add_bytes(s, offset, bytes) ? 0 : perf_no_memory(r);
 }
 
-/* --- what the capture tells of itself --- */
+/* --- the capture's own description --- */
 
 static uint64_t config_of(const struct perf_aux *x)
 {
@@ -261,8 +260,8 @@ static struct flow_join *join_of(struct perf_aux *x, uint32_t tid)
 	return &at[lo].join;
 }
 
-/* Whose code is asked for now, or entered. A thread whose process no record has told of is taken
- * for one of its own. */
+/* The thread whose code is read or entered now. A thread of unknown process counts as a process of
+ * its own. */
 static const struct import_thread_id *running_of(struct aux_stream *s)
 {
 	if (s->running.tid && !s->running.pid)
@@ -367,7 +366,7 @@ static int begin_part(struct aux_stream *s)
 	}
 	slice_take(&bytes, s->part);
 	cut = next_cut(s, start + 1);
-	if (cut > start && cut - start < bytes.len) /* offsets are whatever the file says */
+	if (cut > start && cut - start < bytes.len) /* offsets of the file are not trusted */
 		bytes.len = (size_t)(cut - start);
 	s->part += bytes.len;
 	s->end = start + bytes.len;
@@ -435,8 +434,8 @@ static bool add_cut(struct aux_stream *s, uint64_t offset)
 	return true;
 }
 
-/* Something is missing: with times, in what came until now; without, behind the bytes that the
- * record tells of, if it says which. */
+/* Bytes are missing. With times: before now. Without: behind the record's bytes, if it names
+ * them. */
 static void take_missing(struct perf_aux *x, struct aux_stream *s, uint64_t end, uint64_t flags)
 {
 	s->aux = x;
@@ -522,7 +521,7 @@ void perf_aux_record(struct perf_reader *r, struct slice body, const struct perf
 		take_missing(x, s, offset + size, flags);
 }
 
-/* --- who runs --- */
+/* --- the running threads --- */
 
 void perf_aux_runs(struct perf_reader *r, struct import_thread_id id, uint32_t cpu)
 {

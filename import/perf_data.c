@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 /* The records of perf.data, in the order that perf gives them, as calls of the importer.
  *
- * What comes through a pipe has no header that describes the rest: it is read once more before
- * (scan_records()), for events, build-ids and sections that may stand anywhere in it.
+ * A capture from a pipe has no header that describes the rest: an earlier pass (scan_records())
+ * finds the events, build-ids and sections, which may stand anywhere in it.
  *
  * A record of the kernel's with a time waits in a queue (perf_queue.c), because each CPU's buffer
  * was written out on its own; perf marks rounds, after which nothing older can come. Then the row
@@ -10,7 +10,7 @@
  * (perf_aux.c). Records of perf's own are taken at once (user_records); compressed ones are
  * unpacked to records of the kernel's (perf_unpack.c).
  *
- * Nothing in the file is trusted: every size is checked by the cursor that it is read with. */
+ * Nothing in the file is trusted: the cursor checks every size. */
 #include "import/perf_data.h"
 
 #include <inttypes.h>
@@ -19,11 +19,12 @@
 
 #include "import/perf_private.h"
 #include "lib/array_size.h"
+#include "lib/page.h"
 
 enum {
 	RECORD_HEADER = 8,
-	/* Records that wait to be put in order. Captures say when what waits can go; one that does
-	   not is sorted in a window. */
+	/* Records that wait to be put in order. Captures tell when waiting records can go; one that
+	 * does not is sorted in a window. */
 	QUEUE_MAX = 4 << 20,
 	QUEUE_BYTES_MAX = 256 << 20,
 	NO_PID = -1,
@@ -73,15 +74,6 @@ static const struct perf_fields *parse_trailer(struct perf_reader *r,
 }
 
 /* The bytes up to a NUL. */
-static struct slice c_string(struct slice s)
-{
-	const void *end = s.len ? memchr(s.at, 0, s.len) : NULL;
-
-	if (end)
-		s.len = (size_t)((const uint8_t *)end - s.at);
-	return s;
-}
-
 /* --- one function for each type of record --- */
 
 typedef int take_record(struct perf_reader *r, const struct perf_record *record);
@@ -124,7 +116,7 @@ static int take_comm(struct perf_reader *r, const struct perf_record *record)
 	id.tid = slice_u32(&body);
 	if (body.bad)
 		return fail_damaged(r, record, "the name of a thread");
-	importer_comm(r->im, id, f->time, c_string(body), record->misc & PERF_MISC_COMM_EXEC);
+	importer_comm(r->im, id, f->time, perf_c_string(body), record->misc & PERF_MISC_COMM_EXEC);
 	return 0;
 }
 
@@ -142,8 +134,8 @@ static int take_fork(struct perf_reader *r, const struct perf_record *record)
 	time = slice_u64(&body);
 	if (body.bad)
 		return fail_damaged(r, record, record->type == PERF_FORK ? "a fork" : "an exit");
-	/* What perf makes itself of a process that ran already: its mappings follow, and are not
-	 * those of its parent. */
+	/* Records that perf makes for a process that ran already: its own mappings follow, and it
+	 * has none of its parent's. */
 	if (record->type == PERF_FORK)
 		importer_fork(r->im, id, parent, !(record->misc & PERF_MISC_FORK_EXEC), time);
 	else
@@ -154,7 +146,7 @@ static int take_fork(struct perf_reader *r, const struct perf_record *record)
 static int put_map(struct perf_reader *r, const struct perf_record *record, struct import_map *map,
 		   struct slice *body, uint64_t len)
 {
-	map->path = c_string(*body);
+	map->path = perf_c_string(*body);
 	map->end = map->start + len;
 	if (body->bad || map->end < map->start)
 		return fail_damaged(r, record, "a mapping");
@@ -171,7 +163,9 @@ static int take_mmap(struct perf_reader *r, const struct perf_record *record)
 {
 	struct slice body = record->body;
 	struct import_map map = {.pid = slice_u32(&body),
-				 .prot = record->misc & PERF_MISC_MMAP_DATA ? 3 : 5};
+				 .prot = record->misc & PERF_MISC_MMAP_DATA
+						 ? BT_PROT_READ | BT_PROT_WRITE
+						 : BT_PROT_READ | BT_PROT_EXEC};
 	uint64_t len;
 
 	slice_take(&body, 4);
@@ -202,7 +196,7 @@ static int take_mmap2(struct perf_reader *r, const struct perf_record *record)
 		map.dev = major << 8 | slice_u32(&identity);
 		map.ino = slice_u64(&identity);
 	}
-	map.prot = slice_u32(&body) & 7;
+	map.prot = slice_u32(&body) & (BT_PROT_READ | BT_PROT_WRITE | BT_PROT_EXEC);
 	map.shared = slice_u32(&body) & 1; /* MAP_SHARED */
 	return put_map(r, record, &map, &body, len);
 }
@@ -347,7 +341,7 @@ static int take_kernel_record(struct perf_reader *r, const struct perf_record *r
 
 /* --- the stream --- */
 
-/* What stands behind a record and does not count in its size: of AUXTRACE the trace, in a pipe the
+/* The bytes behind a record that its size does not count: the trace behind AUXTRACE, in a pipe the
  * format of tracepoints. */
 static uint64_t bytes_behind(const struct perf_record *record)
 {
@@ -360,8 +354,8 @@ static uint64_t bytes_behind(const struct perf_record *record)
 	return 0;
 }
 
-/* Takes the next record and what stands behind it (*bytes) off in. Returns 1; 0 at the end, torn
- * when that is in the middle of a record; an error. */
+/* Takes the next record and the bytes behind it (*bytes) off in. Returns 1; 0 at the end, torn when
+ * that is in the middle of a record; an error. */
 static int next_record(struct perf_reader *r, struct slice *in, struct perf_record *record,
 		       uint64_t end, struct slice *bytes)
 {
@@ -416,7 +410,7 @@ static int take_update(struct perf_reader *r, const struct perf_record *record)
 	uint64_t what = slice_u64(&body);
 	struct perf_attr *a = perf_attr_by_id(r, slice_u64(&body));
 
-	name = c_string(body);
+	name = perf_c_string(body);
 	if (what == EVENT_NAME && a && !body.bad && name.len)
 		snprintf(a->name, sizeof a->name, "%.*s",
 			 (int)(name.len < PERF_NAME_MAX ? name.len : PERF_NAME_MAX - 1),
@@ -432,8 +426,7 @@ static int take_round(struct perf_reader *r, const struct perf_record *record)
 	return finish_round(r);
 }
 
-/* The trace data stand behind records anywhere in the file; what they tell is needed in the order
- * of time. */
+/* The trace data stand behind records anywhere in the file, and are needed in the order of time. */
 static int take_auxtrace_info(struct perf_reader *r, const struct perf_record *record)
 {
 	struct slice body = record->body, in = r->data, bytes;
@@ -497,13 +490,13 @@ static int take_compressed(struct perf_reader *r, const struct perf_record *reco
 
 /* --- the whole --- */
 
-/* What tells the names of events that may be described later. */
+/* Records that name events, which may be described later. */
 struct scanned {
 	struct slice event_names, tracing_data;
 };
 
-/* What a pipe says of the whole: events, sections, build-ids (these even at its end). All of it is
- * needed first. */
+/* The global records of a pipe: events, sections, build-ids (these even at its end). All are needed
+ * first. */
 static int scan_record(struct perf_reader *r, const struct perf_record *record, struct slice behind,
 		       struct scanned *s)
 {

@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: MIT */
 /* A record's fields have no names and no fixed places: the attributes of its event say which there
- * are, and their order is the kernel's (perf_output_sample() in kernel/events/core.c). So each is
- * taken or stepped over in that order, off the front of the bytes. Records that are no samples
- * have some of them at their end (perf_trailer_parse()). The cursor remembers a read beyond the
- * end, and one look at it tells in the end whether the record was whole. */
+ * are, and their order is the kernel's (perf_output_sample() in kernel/events/core.c). So each
+ * field is taken or skipped in that order, off the front of the bytes. Other records have some of
+ * them at their end (perf_trailer_parse()). The cursor remembers a read beyond the end: one check
+ * at the end tells whether the record was whole. */
 #include "import/perf_event.h"
 
 #include <stdio.h>
@@ -86,9 +86,9 @@ static const char *base_name(const struct perf_attr *a)
 
 static bool excludes_mode(const struct perf_attr *a, uint64_t what) { return a->flags & what; }
 
-/* As perf has them (evsel__add_modifiers, tools/perf/util/evsel.c): who is counted where somebody
- * is not; precision; host and guest where one of them is not counted. Of an event without any
- * other, perf before 6.13 leaves out guests by itself: there they are not told. */
+/* Modifiers as perf prints them (evsel__add_modifiers, tools/perf/util/evsel.c): the counted modes
+ * if some mode is excluded; precision; host or guest if one is excluded. For an event without other
+ * modifiers perf before 6.13 excludes guests by itself; then they are not printed. */
 static void put_modifiers(const struct perf_attr *a, char out[MODIFIERS_MAX])
 {
 	bool some = excludes_mode(a, ATTR_EXCLUDE_USER | ATTR_EXCLUDE_KERNEL | ATTR_EXCLUDE_HV);
@@ -112,7 +112,7 @@ static void put_modifiers(const struct perf_attr *a, char out[MODIFIERS_MAX])
 	out[n] = '\0';
 }
 
-/* As perf names an event of which it knows no more than the attributes. */
+/* perf's name for an event of which only the attributes are known. */
 static void make_name(struct perf_attr *a)
 {
 	const char *base = base_name(a), *colon;
@@ -187,7 +187,7 @@ int perf_attr_id_in_others(const struct perf_attr *a)
 	return 1 + ((a->sample_type & S_CPU) != 0) + ((a->sample_type & S_STREAM_ID) != 0);
 }
 
-/* n items of `size` bytes; marks in bad when there are not so many. */
+/* Takes n items of `size` bytes; marks in bad when there are fewer. */
 static struct slice take_items(struct slice *in, uint64_t n, size_t size)
 {
 	return slice_take(in, n > in->len / size ? in->len + 1 : (size_t)n * size);
@@ -313,7 +313,7 @@ bool perf_sample_parse(const struct perf_attr *a, struct slice body, struct perf
 		take_regs(in, a->regs_user, f);
 	if (type & S_STACK_USER)
 		take_stack(in, f);
-	return !in->bad; /* what follows is not read */
+	return !in->bad; /* the rest is not read */
 }
 
 bool perf_trailer_parse(const struct perf_attr *a, struct slice body, struct perf_fields *f)

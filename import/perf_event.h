@@ -1,8 +1,7 @@
 /* SPDX-License-Identifier: MIT */
-/* What the kernel writes for perf: the attributes of an event and the records that they shape
- * (perf_event_open(2), include/uapi/linux/perf_event.h). Pure: bytes in, fields out; nothing of the
- * bytes is trusted. Bits and fields that this version does not know are stepped over, never a
- * reason to refuse. Used by the perf.data reader. */
+/* Data of the kernel for perf: the attributes of an event and the records that they shape
+ * (perf_event_open(2), include/uapi/linux/perf_event.h). Pure. The bytes are not trusted. Unknown
+ * bits and fields are skipped, never a reason to refuse. Used by the perf.data reader. */
 #ifndef BT_PERF_EVENT_H
 #define BT_PERF_EVENT_H
 
@@ -61,18 +60,18 @@ struct perf_attr {
 	char name[PERF_NAME_MAX];
 };
 
-/* Reads the attributes off the front of in, as many bytes as they say they have, and gives the
- * event a name made from them. False when they are none. */
+/* Takes the attributes off the front of in, by their own size, and makes a name for the event from
+ * them. False when they are malformed. */
 bool perf_attr_parse(struct perf_attr *a, struct slice *in);
 
 bool perf_attr_has_branches(const struct perf_attr *a);
 
-/* Where the id of an event stands in its records: in a sample, as 8-byte words from the start; in
- * others, from the end. -1: they have none. */
+/* The place of an event's id in its records, in 8-byte words: from the start in samples, from the
+ * end in others. -1: they have none. */
 int perf_attr_id_in_sample(const struct perf_attr *a);
 int perf_attr_id_in_others(const struct perf_attr *a);
 
-/* The fields of a sample, and of what follows the other records. */
+/* The fields of a sample, and of the trailer of other records. */
 struct perf_fields {
 	struct import_thread_id id;
 	uint64_t ip, time, hw_index;
@@ -87,7 +86,7 @@ struct perf_fields {
 /* Reads the body of a PERF_SAMPLE. False when the body is shorter than its fields. */
 bool perf_sample_parse(const struct perf_attr *a, struct slice body, struct perf_fields *f);
 
-/* Reads the fields behind another record, from its end. False when there are none. */
+/* Reads the trailer of another record, from its end. False when there is none. */
 bool perf_trailer_parse(const struct perf_attr *a, struct slice body, struct perf_fields *f);
 
 /* The time of a record: of a sample or in the trailer; 0 where there is none. */

@@ -2,9 +2,9 @@
 /* The header of perf.data, the attributes and the feature sections.
  *
  * A file begins with a header that says where its parts lie. Behind the records is a table of
- * feature sections, a row for each bit that is set in the header. What comes through a pipe has a
- * short header, and says the rest in records (perf_data.c), which call the same functions. Where
- * perf was killed before it completed the file, it is read as far as it goes.
+ * feature sections, a row for each bit that is set in the header. A capture from a pipe has a short
+ * header, and the rest in records (perf_data.c), which call the same functions. If perf was killed
+ * before it completed the file, the file is read as far as it goes.
  *
  * Attributes are kept in a table, with the ids by which records name them. The sections give the
  * command line, the processor and the kernel for the trace's header, build-ids of mapped files,
@@ -116,8 +116,7 @@ struct perf_attr *perf_attr_by_id(struct perf_reader *r, uint64_t id)
 	return lo < r->id_count && r->ids[lo].id == id ? &r->attrs[r->ids[lo].attr] : NULL;
 }
 
-/* The bytes up to a NUL or the end. */
-static struct slice c_string(struct slice s)
+struct slice perf_c_string(struct slice s)
 {
 	const void *end = s.len ? memchr(s.at, 0, s.len) : NULL;
 
@@ -136,7 +135,7 @@ void perf_add_build_id(struct perf_reader *r, struct slice body, uint16_t misc)
 	id = slice_take(&body, BUILD_ID_ROOM);
 	if (misc & PERF_MISC_BUILD_ID_SIZE && !id.bad)
 		size = id.at[BUILD_ID_SIZE] < BUILD_ID_SIZE ? id.at[BUILD_ID_SIZE] : BUILD_ID_SIZE;
-	b = (struct perf_build_id){.path = c_string(body), .id = {.at = id.at, .len = size}};
+	b = (struct perf_build_id){.path = perf_c_string(body), .id = {.at = id.at, .len = size}};
 	if (body.bad || !b.path.len)
 		return;
 	grown = array_grow(r->build_ids, r->build_id_count, &r->build_id_cap, sizeof *grown);
@@ -182,7 +181,7 @@ struct slice perf_find_build_id(const struct perf_reader *r, struct slice path)
 /* A string with its length, which counts padding too. */
 static struct slice take_string(struct slice *in)
 {
-	return c_string(slice_take(in, slice_u32(in)));
+	return perf_c_string(slice_take(in, slice_u32(in)));
 }
 
 static void take_build_ids(struct perf_reader *r, struct slice in)
@@ -248,7 +247,7 @@ static void take_cpuid(struct perf_reader *r, struct slice in)
 		snprintf(r->cpuid, sizeof r->cpuid, "%.*s", (int)text.len, (const char *)text.at);
 }
 
-/* What a section does not hold is not missed: nothing else depends on it. */
+/* Missing parts of a section do no harm: nothing else depends on them. */
 int perf_feature(struct perf_reader *r, unsigned feature, struct slice in)
 {
 	switch (feature) {
@@ -354,7 +353,7 @@ static int open_file_mode(struct perf_reader *r, struct slice head, struct slice
 	rc = take_attrs(r, attrs, attrs_at, attr_row);
 	if (rc)
 		return rc;
-	/* A size of 0 is that of a recording that was cut off. */
+	/* The size is 0 if the recording was cut off. */
 	r->seen.unclosed = !size;
 	if (!size)
 		size = r->file.len - *offset;

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: MIT */
-/* What the files of the perf.data reader share. perf_file.c: header, features, attributes;
+/* Shared by the files of the perf.data reader. perf_file.c: header, features, attributes;
  * perf_queue.c: records by time; perf_unpack.c: compressed records; perf_tracing.c: formats of
- * tracepoints; perf_aux.c: Intel PT and BTS; perf_data.c: the records. Nobody else includes this.
- */
+ * tracepoints; perf_aux.c: Intel PT and BTS; perf_data.c: the records. Nobody else includes
+ * this. */
 #ifndef BT_PERF_PRIVATE_H
 #define BT_PERF_PRIVATE_H
 
@@ -19,14 +19,14 @@ struct perf_record {
 	uint64_t offset; /* in the file, for errors */
 };
 
-/* A record that waits for its turn; the body is a copy where owned. */
+/* A record that waits for its turn; an owned body is a copy. */
 struct perf_queued {
 	uint64_t time, order;
 	struct perf_record record;
 	bool owned;
 };
 
-/* A heap: the oldest first, those of one time in the order in which they came. */
+/* A heap: the oldest first; records of the same time in the order of arrival. */
 struct perf_queue {
 	struct perf_queued *at;
 	size_t count, cap;
@@ -34,9 +34,8 @@ struct perf_queue {
 };
 
 bool perf_queue_put(struct perf_queue *q, uint64_t time, const struct perf_record *r,
-		    bool copy); /* false: no memory */
-struct perf_queued perf_queue_take(
-	struct perf_queue *q); /* the oldest; free() its body where owned */
+		    bool copy);                           /* false: no memory */
+struct perf_queued perf_queue_take(struct perf_queue *q); /* the oldest; free() its body if owned */
 void perf_queue_release(struct perf_queue *q);
 
 /* One zstd stream over all compressed records; rest: the beginning of a record whose end is in the
@@ -72,12 +71,12 @@ struct perf_reader {
 	struct perf_build_id *build_ids; /* sorted by path once the file is scanned */
 	size_t build_id_count, build_id_cap;
 	struct perf_queue queue;
-	uint64_t newest, flush_to; /* perf's rule for rounds: what is older than all of the last
-				      round can go */
+	uint64_t newest, flush_to; /* perf's rule for rounds: records older than all of the last
+				      round are complete */
 	struct perf_unpack unpack;
 	struct buf argv, cpu, kernel;
 	char cpuid[64];
-	struct perf_aux *aux;      /* NULL: none that can be decoded */
+	struct perf_aux *aux;      /* NULL: no stream can be decoded */
 	struct perf_fields fields; /* of the record being taken */
 	struct {
 		uint64_t lost, lost_samples, throttled, undescribed, aux_bytes, aux_type,
@@ -86,7 +85,7 @@ struct perf_reader {
 	} seen;
 };
 
-/* perf_file.c. Where the records are, in *data at *offset. */
+/* perf_file.c. Finds the records: *data, at *offset. */
 int perf_file_open(struct perf_reader *r, struct slice *data, uint64_t *offset);
 int perf_add_attr(struct perf_reader *r, struct slice *attr, struct slice ids, uint64_t offset);
 void perf_add_build_id(struct perf_reader *r, struct slice body, uint16_t misc);
@@ -96,14 +95,17 @@ struct perf_attr *perf_attr_by_id(struct perf_reader *r, uint64_t id);
 struct slice perf_find_build_id(const struct perf_reader *r, struct slice path);
 int perf_no_memory(struct perf_reader *r);
 
-/* perf_tracing.c. Names the tracepoints that the formats tell of; what cannot be read names
- * nothing. Fails without memory. */
+/* The bytes up to a NUL or the end. */
+struct slice perf_c_string(struct slice s);
+
+/* perf_tracing.c. Names the tracepoints from their formats; skips unreadable ones. Fails without
+ * memory. */
 int perf_tracing_data(struct perf_reader *r, struct slice in);
 
-/* perf_aux.c. begin: AUXTRACE_INFO; false without memory; r->aux is NULL where nothing of that kind
- * can be decoded. add: what stands behind an AUXTRACE record; all of it comes before the first of
- * the others. until: takes what the streams tell up to a time of the capture's clock. record: an
- * AUX record. runs: the thread runs on that CPU (+ 1). finish: takes all that is left. */
+/* perf_aux.c. begin: takes AUXTRACE_INFO; false without memory; r->aux is NULL if its kind cannot
+ * be decoded. add: takes the bytes behind an AUXTRACE record, before any call below. until: decodes
+ * the streams up to a time of the capture's clock. record: takes an AUX record. runs: the thread
+ * runs on that CPU (+ 1). finish: decodes the rest. */
 bool perf_aux_begin(struct perf_reader *r, struct slice body);
 int perf_aux_add(struct perf_reader *r, struct slice body, struct slice bytes);
 int perf_aux_until(struct perf_reader *r, uint64_t time);
@@ -112,7 +114,7 @@ void perf_aux_runs(struct perf_reader *r, struct import_thread_id id, uint32_t c
 int perf_aux_finish(struct perf_reader *r);
 void perf_aux_release(struct perf_aux *x);
 
-/* perf_unpack.c: gives the records that a compressed one holds to take, one by one. */
+/* perf_unpack.c: calls take for each record in a compressed one. */
 typedef int perf_take(struct perf_reader *r, const struct perf_record *record, bool transient);
 int perf_unpack(struct perf_reader *r, struct slice packed, uint64_t offset, perf_take *take);
 void perf_unpack_release(struct perf_unpack *u);

@@ -9,11 +9,11 @@ enum {
 	RECORD_HEADER = 8,
 };
 
-/* What a capture may unpack to: real ones pack 3 to 100 times. */
+/* The most bytes that a capture may unpack to: real ones pack 3 to 100 times. */
 static const uint64_t unpacked_base = 1u << 28;
 static const uint64_t unpacked_ratio = 2000;
 
-/* Gives the whole records at the front of rest to take, and keeps what is left. */
+/* Calls take for the complete records at the front of rest; keeps the remaining bytes. */
 static int take_whole(struct perf_reader *r, uint64_t offset, perf_take *take)
 {
 	struct buf *rest = &r->unpack.rest;
@@ -47,7 +47,7 @@ int perf_unpack(struct perf_reader *r, struct slice packed, uint64_t offset, per
 {
 	struct perf_unpack *u = &r->unpack;
 	ZSTD_inBuffer in = {.src = packed.at, .size = packed.len};
-	bool full = false; /* there may be more to come of what was read */
+	bool full = false; /* the stream may hold more output of the input so far */
 	int rc = 0;
 
 	if (!u->stream && !(u->stream = ZSTD_createDStream()))

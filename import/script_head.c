@@ -1,11 +1,11 @@
 /* SPDX-License-Identifier: MIT */
 /* A line is tried in every layout at once: a tree of choices, first the form of the name, then of
- * the ids, then field by field, each there or not. Every way through the tree that comes to what
- * may follow a head marks its layout.
+ * the ids, then each field, present or not. A path through the tree marks its layout if valid text
+ * follows the head.
  *
- * script_head_layouts() goes all ways and marks all that fit. script_head_parse() goes only the
- * ways of one layout, and keeps the values it reads there. script_head_choose() takes, of the
- * layouts that nearly all samples have, the one that has most. */
+ * script_head_layouts() takes all paths and marks all layouts that fit. script_head_parse() takes
+ * only the paths of one layout, and keeps the values. script_head_choose() takes the one with most
+ * (layout_rank()) of the layouts that nearly all samples have. */
 #include "import/script_head.h"
 
 #include <assert.h>
@@ -21,7 +21,7 @@ enum {
 	COMM_MAX_LEN = 63, /* of names that others than perf print */
 	PERIOD_COLUMNS = 10,
 	NUMBER_COLUMNS = 16,  /* of ip, addr, weight and the like */
-	EVENT_MAX_LEN = 4096, /* with what perf was told to count, which can be long */
+	EVENT_MAX_LEN = 4096, /* with the events as given to perf, which can be long */
 	MISC_COLUMNS = 6,
 	PID_LIMIT = 1 << 22,      /* the kernel's PID_MAX_LIMIT */
 	NOT_AN_ADDRESS = 1 << 16, /* numbers below: the kernel's default vm.mmap_min_addr */
@@ -60,7 +60,7 @@ static size_t offset_in_line(const struct line_reading *r, struct slice rest)
 	return (size_t)(rest.at - r->line.at);
 }
 
-/* What separates a field from the next: a blank, which the line's end may lack. */
+/* Takes the blank that separates a field from the next; the line's end may lack it. */
 static bool take_end(struct slice *in)
 {
 	if (!in->len)
@@ -196,7 +196,7 @@ static bool is_number(struct slice word, unsigned base)
 	return text_take_number(&word, base, &v) && !word.len;
 }
 
-/* How many words the name of an event has: those that are made of attributes have more than one. */
+/* The number of words in an event's name: names made from attributes have more than one. */
 static unsigned words_of_name(struct slice first)
 {
 	static const struct {
@@ -251,11 +251,11 @@ enum {
 };
 static_assert(1 << (FIELDS_SHIFT + FIELDS) <= SCRIPT_LAYOUTS, "a bit for each field");
 
-/* --- what stands behind the event --- */
+/* --- behind the event --- */
 
-/* ip is a blank and 16 columns. addr, weight and others have no such blank; what they leave to it
- * is the last. Where no number has columns, because somebody has taken out blanks, it is the first
- * one, but for a period. */
+/* ip is a blank and 16 columns. addr, weight and others have no such blank, so ip is the last
+ * number with one. If no number has columns, because blanks were removed, ip is the first one,
+ * except a period. */
 static void find_ip(struct line_reading *r, struct slice rest, unsigned layout)
 {
 	bool has_columns = false, has_source = false;
@@ -286,8 +286,8 @@ static void find_ip(struct line_reading *r, struct slice rest, unsigned layout)
 	}
 }
 
-/* Without an event or a time nothing says where the fields end: a number, a cgroup, registers or
- * nothing must follow, and what is an id must not be the address. */
+/* Without an event or a time nothing marks the end of the fields: a number, a cgroup, registers or
+ * nothing must follow, and the address must not pass for an id. */
 static bool may_follow(const struct line_reading *r, unsigned layout, struct slice rest)
 {
 	unsigned ids = layout >> IDS_SHIFT & 3;
@@ -315,7 +315,7 @@ static bool may_follow(const struct line_reading *r, unsigned layout, struct sli
 	       (word.len > 4 && !memcmp(word.at, "ABI:", 4));
 }
 
-/* What looks like a sample and is none: a record that perf script was asked to show. */
+/* A line that looks like a sample but is another record, which perf script shows on request. */
 static bool is_other_line(struct slice rest)
 {
 	static const char record[] = "PERF_RECORD_";
@@ -392,7 +392,7 @@ static bool try_until(struct line_reading *r, size_t len, unsigned kind)
 {
 	bool ends = len <= r->line.len && (len == r->line.len || text_is_blank(r->line.at[len]));
 
-	/* Where it is known that there are columns, a blank may be a name's last character. */
+	/* With known columns a blank may be a name's last character. */
 	return ends && ((!r->all && kind == COMM_COLUMN) || !text_is_blank(r->line.at[len - 1])) &&
 	       try_comm(r, len, kind);
 }
@@ -410,8 +410,8 @@ static bool try_column(struct line_reading *r)
 	return try_until(r, is_long ? word.len : COMM_COLUMNS, COMM_COLUMN);
 }
 
-/* Without columns. The longest name that the kernel may have given first: a part of a name can look
- * like what follows. */
+/* Without columns. Tries the longest name that the kernel allows first: a part of a name can look
+ * like the next field. */
 static bool try_plain(struct line_reading *r)
 {
 	struct slice rest = r->line;
@@ -457,8 +457,8 @@ bool script_head_parse(struct slice line, unsigned layout, struct script_head *h
 	return true;
 }
 
-/* More is better. Columns are no accident where all samples have them; then every field that is
- * there is one less to be a name's part. */
+/* More is better. Columns that all samples have are no accident; after them, each further field
+ * leaves less that could be part of a name. */
 static unsigned layout_rank(unsigned layout)
 {
 	unsigned comm = layout & COMM_MASK, ids = layout >> IDS_SHIFT & 3;

@@ -4,16 +4,16 @@
  * callchains, "%8.8s " with --latency; pid and tid "%5d/%-5d ", one of them "%5d ", in later
  * versions of 7 columns; cpu "[%03d] ", "%3d " with --latency; misc, letters in 6 columns; tod, a
  * date; time "%12s: "; period "%10u "; event "%*s: "; others; ip " %16lx", or alone in the lines of
- * a callchain. A line does not say which of these it has, and a name can look like any of them. A
- * layout is a set of them that a line may have; the layout of a file is the one that all its
- * samples may have. Pure. Used by brstack_text.c. */
+ * a callchain. A line does not name its fields, and a comm can look like any of them. A layout is a
+ * set of fields that a line may have; the layout of a file is one that all its samples may have.
+ * Pure. Used by brstack_text.c. */
 #ifndef BT_SCRIPT_HEAD_H
 #define BT_SCRIPT_HEAD_H
 
 #include "import/importer.h"
 
 enum {
-	SCRIPT_LAYOUTS = 512, /* more than a layout's number */
+	SCRIPT_LAYOUTS = 512, /* layouts have lower numbers */
 };
 
 struct script_head {
@@ -22,21 +22,21 @@ struct script_head {
 	uint64_t time, ip;
 	uint32_t cpu; /* + 1 */
 	bool has_ids;
-	bool has_ip; /* in the line itself; that of a callchain is in the next one */
+	bool has_ip; /* in the line itself; with a callchain it is in the next line */
 };
 
-/* Marks the layouts that a line, up to its first branch, may have. */
+/* Marks the layouts that a line may have, up to its first branch. */
 void script_head_layouts(struct slice line, bool layouts[SCRIPT_LAYOUTS]);
 
-/* The best layout of a file, by how many of its samples may have each: of those that fit nine of
- * ten, one with columns as perf prints them before one that only may be meant, then that with most
- * fields. Returns false when none fits so many. */
+/* Chooses the best layout of a file from the number of samples that fit each. Of layouts that fit
+ * nine of ten samples, it prefers exact columns of perf over looser ones, then most fields. Returns
+ * false when none fits so many. */
 bool script_head_choose(const size_t counts[SCRIPT_LAYOUTS], size_t samples, unsigned *layout);
 
-/* Whether every line of the layout shows that it begins a sample. */
+/* Whether each line of the layout shows that it begins a sample. */
 bool script_head_is_strong(unsigned layout);
 
-/* Reads a line of the layout. False when it has not that layout. */
+/* Reads a line of the layout. False when the line does not fit it. */
 bool script_head_parse(struct slice line, unsigned layout, struct script_head *head);
 
 /* The address that a line of a callchain begins with. */

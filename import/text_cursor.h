@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /* Words and numbers off the front of text that nobody vouches for. Used by the readers of text
- * formats. Pure: what is taken is a slice of the text. */
+ * formats. Pure: words are slices of the text. */
 #ifndef BT_TEXT_CURSOR_H
 #define BT_TEXT_CURSOR_H
 
@@ -22,7 +22,7 @@ bool text_take_char(struct slice *in, char c);
 /* Takes a number. False when there is none, or it has more than 64 bits. */
 bool text_take_number(struct slice *in, unsigned base, uint64_t *out);
 
-/* Without blanks at either end. */
+/* The slice without blanks at either end. */
 struct slice text_trimmed(struct slice s);
 
 #endif

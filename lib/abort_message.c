@@ -17,10 +17,10 @@ struct program_memory {
 	void *arg;
 };
 
-/* What finds symbols in a library that is loaded (gABI, chapter 5; DT_GNU_HASH as binutils' ld
+/* The tables that find symbols in a loaded library (gABI, chapter 5; DT_GNU_HASH as binutils' ld
  * writes it). */
 struct dynamic {
-	uint64_t bias; /* what is added to a link-time address */
+	uint64_t bias; /* added to a link-time address */
 	uint64_t symbols, strings, hash;
 };
 

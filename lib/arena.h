@@ -15,14 +15,14 @@ struct arena {
 	struct arena_block *blocks;
 	size_t used;     /* of the first block */
 	uint64_t budget; /* bytes left to allocate or charge */
-	bool over;       /* something was refused for the budget */
-	bool failed;     /* something was refused for lack of memory */
+	bool over;       /* an allocation exceeded the budget */
+	bool failed;     /* an allocation found no memory */
 };
 
 void arena_init(struct arena *a, uint64_t budget);
 void arena_release(struct arena *a);
 
-/* Takes n bytes off the budget for memory that is kept elsewhere. False, and `over` set, when fewer
+/* Takes n bytes off the budget for memory kept elsewhere. Returns false and sets `over` if fewer
  * are left. */
 bool arena_charge(struct arena *a, uint64_t n);
 

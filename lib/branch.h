@@ -27,8 +27,8 @@ enum bt_gap_reason {
 };
 
 enum bt_branch_flags {
-	BT_BRANCH_TAKEN = 1, /* always set but for a conditional that fell through, and what an
-				imported record has of a wrong path */
+	BT_BRANCH_TAKEN = 1, /* clear only for a conditional that fell through, and for an imported
+				entry of a wrong path */
 	BT_BRANCH_PREDICTION_KNOWN = 2,
 	BT_BRANCH_MISPREDICTED = 4,
 };
@@ -38,9 +38,9 @@ enum bt_branch_flags {
  * epoch. */
 struct bt_branch {
 	uint64_t from; /* address of the branch instruction */
-	uint64_t to;  /* address of the instruction executed next; of a not-taken one the one behind
-			 it */
-	uint8_t kind; /* enum bt_branch_kind */
+	uint64_t to;   /* address of the instruction executed next; of a branch not taken: the one
+			  behind it */
+	uint8_t kind;  /* enum bt_branch_kind */
 	uint8_t flags;
 	uint16_t cycles; /* since the entry before, 0: unknown */
 	uint32_t reserved;
@@ -65,8 +65,8 @@ static inline bool bt_branch_is_branch(const struct bt_branch *b)
 }
 static inline bool bt_branch_taken(const struct bt_branch *b) { return b->flags & BT_BRANCH_TAKEN; }
 
-/* What an entry says of the flags word of Linux's struct perf_branch_entry; BRANCH_WORDS records
- * hold the rest (FORMAT.md, section 6). */
+/* The part of the flags word of Linux's struct perf_branch_entry that an entry holds; BRANCH_WORDS
+ * records hold the rest (FORMAT.md, section 6). */
 static inline uint64_t bt_branch_perf_flags(const struct bt_branch *b)
 {
 	uint64_t flags = (uint64_t)b->cycles << 4;
@@ -91,9 +91,9 @@ enum {
 	BT_BRANCH_LEAD_CYCLES = 0x80,
 };
 
-/* Reads one entry. Returns 1; 0 at the end of the bytes; -BT_E_CORRUPT when they are no entry, *b
- * zeroed then. Here, because whoever reads millions of them would else wait for its words to come
- * back from memory. */
+/* Reads one entry. Returns 1; 0 at the end of the bytes; -BT_E_CORRUPT when they are no entry, with
+ * *b zeroed. Inline, so that a reader of millions of entries gets them in registers, not through
+ * memory. */
 static inline int bt_branch_decode(struct bt_branch_codec *c, struct slice *in, struct bt_branch *b)
 {
 	uint64_t from, to, cycles;

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /* A growing byte buffer with little-endian putters. Without memory it is marked `failed` and drops
- * what follows, so that an encoder puts all its fields and checks once. Whoever writes a trace, a
- * report or a file of the cache uses it. The owner releases it. */
+ * further bytes, so that an encoder puts all its fields and checks once. Writers of traces, reports
+ * and kept files use it. The owner releases it. */
 #ifndef BT_BUF_H
 #define BT_BUF_H
 

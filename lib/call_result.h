@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: MIT */
-/* What a system call of x86-64 left in rax: a value, or the negative of an errno up to 4095 (Linux:
- * MAX_ERRNO, include/linux/err.h). An address of the upper half is a value. Pure; for everybody. */
+/* The result of a system call of x86-64 in rax: a value, or the negative of an errno up to 4095
+ * (Linux: MAX_ERRNO, include/linux/err.h). An address of the upper half is a value. Pure; for
+ * everybody. */
 #ifndef BT_CALL_RESULT_H
 #define BT_CALL_RESULT_H
 

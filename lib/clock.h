@@ -16,7 +16,7 @@ struct bt_clock bt_clock_start(void);
 /* Nanoseconds since it began. */
 uint64_t bt_clock_now(const struct bt_clock *c);
 
-/* The same at an instant that is given in nanoseconds of CLOCK_MONOTONIC; 0 before it began. */
+/* The recording's time at an instant in nanoseconds of CLOCK_MONOTONIC; 0 before it began. */
 uint64_t bt_clock_at(const struct bt_clock *c, uint64_t monotonic);
 
 #endif

@@ -14,8 +14,8 @@
 
 static bool is_shared(const struct stat *st) { return st->st_mode & (S_IWGRP | S_IWOTH); }
 
-/* Whether what is the user's own in that directory is nobody else's to replace: under sudo HOME may
- * be another's, /tmp and its kin are everybody's, but what is there is its owner's. */
+/* Whether no other user can replace the user's own files in that directory. Under sudo, HOME may
+ * belong to another; in /tmp, a sticky directory, each file stays its owner's. */
 static bool is_base(const struct stat *st)
 {
 	return S_ISDIR(st->st_mode) && (st->st_uid == geteuid() || !st->st_uid) &&
@@ -38,8 +38,8 @@ static bool leads_to_base(const char *path)
 	return is_base(&st);
 }
 
-/* The cache directory in its base, -1. What counts is what is opened: a link may lead there, but in
- * a directory that others can put one into. */
+/* Opens the cache directory in its base, or returns -1. Checks the opened directory: it may be
+ * reached by a link, except in a base that others can write to. */
 static int open_in_base(int base, const char *name)
 {
 	struct stat st;
@@ -70,7 +70,7 @@ int directory_open_cache(const char *dir, bool make)
 		return -1;
 	}
 	if (make && leads_to_base(base))
-		(void)!directory_prepare(dir, NULL); /* what is there now is looked at below */
+		(void)!directory_prepare(dir, NULL); /* the directory is checked below */
 	base_fd = open(base, O_PATH | O_DIRECTORY | O_CLOEXEC);
 	if (base_fd < 0)
 		return -1;
@@ -137,7 +137,7 @@ int directory_new_traces(char dir[BT_PATH_MAX], struct bt_error *err)
 	return directory_prepare(dir, err);
 }
 
-/* So that the name can be shown and typed. */
+/* Makes a name that can be shown and typed. */
 static void make_printable(char *name)
 {
 	for (size_t len = strlen(name), at = 0, used; at < len; at += used) {

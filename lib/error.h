@@ -18,8 +18,7 @@ enum bt_error_code {
 struct bt_error {
 	enum bt_error_code code;
 	int os_errno;    /* errno of the failed call, or 0 */
-	uint64_t offset; /* byte offset in the file where the fault lies, where that means something
-			  */
+	uint64_t offset; /* byte offset of the fault in the file, if there is one */
 	char text[400];  /* one line: what happened, to which file or process, what to do */
 };
 
@@ -29,15 +28,15 @@ struct bt_error {
 int bt_fail(struct bt_error *err, enum bt_error_code code, int os_errno, const char *fmt, ...)
 	__attribute__((format(printf, 4, 5)));
 
-/* The same with the offset of the damage in a file. */
+/* bt_fail() with the offset of the damage in a file. */
 int bt_fail_at(struct bt_error *err, enum bt_error_code code, uint64_t offset, const char *fmt, ...)
 	__attribute__((format(printf, 4, 5)));
 
-/* -BT_E_NO_MEMORY, filled: "out of memory", and what for unless that is NULL ("the report"). */
+/* Fills err and returns -BT_E_NO_MEMORY: "out of memory", with what it was for ("the report")
+ * unless that is NULL. */
 int bt_no_memory(struct bt_error *err, const char *what);
 
-/* What an errno of a file or a directory is to the user: no memory, no permission, or an I/O error.
- */
+/* The code for an errno of a file or a directory: no memory, no permission, or an I/O error. */
 enum bt_error_code bt_code_of_errno(int os_errno);
 
 /* The exit status of a command that ends with this error; 0 for BT_OK. code may be negative as

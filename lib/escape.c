@@ -10,7 +10,7 @@ struct code_points {
 	uint32_t first, last;
 };
 
-/* Valid code points that do not show or that act on what stands around them (Unicode 15: general
+/* Valid code points that are invisible or act on the text around them (Unicode 15: general
  * categories Cc, Cf, Zl, Zp and Cs; the last planes: tags and private use). */
 static const struct code_points hidden[] = {
 	{0x0000, 0x001f},   {0x007f, 0x009f},   {0x00ad, 0x00ad},   {0x0600, 0x0605},
@@ -32,7 +32,7 @@ static bool is_hidden(uint32_t c)
 size_t bt_printable(const uint8_t *p, size_t len)
 {
 	static const uint32_t least[] = {0, 0, 0x80, 0x800,
-					 0x10000}; /* by length: what is below is overlong */
+					 0x10000}; /* by length: lower code points are overlong */
 	size_t n;
 	uint32_t c;
 

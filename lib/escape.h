@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /* Makes text from outside (paths, symbol names, arguments) fit to be shown: no byte of it can act
- * on a terminal, reorder what stands around it or hide. Everything that a trace or a symbol table
- * names goes through here on its way to a terminal. Pure. */
+ * on a terminal, reorder what stands around it or hide. All names from traces and symbol tables
+ * pass through it on their way to a terminal. Pure. */
 #ifndef BT_ESCAPE_H
 #define BT_ESCAPE_H
 
@@ -13,8 +13,8 @@
  * characters. No NUL is added. */
 void bt_escape(struct buf *out, struct slice text, bool utf8);
 
-/* The same of a C string into out[cap], always terminated; what does not fit is cut between two
- * characters. Returns the length written. cap > 0. */
+/* Escapes a C string into out[cap], always terminated, cut between two characters if it does not
+ * fit. Returns the length written. cap > 0. */
 size_t bt_escape_str(char *out, size_t cap, const char *text, bool utf8);
 
 /* The length of the printable UTF-8 character at p, or 0 when the bytes there are none. */

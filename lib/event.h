@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: MIT */
-/* Kinds of events (GLOSSARY.md) and of moments that are kept. Those who run a program and those who
- * keep or read a record of it mean the same by them. Records hold these numbers: they never change.
- */
+/* Kinds of events (GLOSSARY.md) and of snapshots, shared by recorder and readers. Records hold
+ * these numbers: they never change. */
 #ifndef BT_EVENT_H
 #define BT_EVENT_H
 
@@ -14,14 +13,14 @@ enum bt_task_how {
 	BT_TASK_CLONE,   /* a process that shares the address space for good */
 };
 
-/* How one ended. */
+/* How a task ended. */
 enum bt_exit_kind {
 	BT_EXIT_STATUS,  /* exited; status is its exit status */
 	BT_EXIT_SIGNAL,  /* killed; status is the signal */
 	BT_EXIT_UNKNOWN, /* vanished: another thread's execve, or the recorder lost it */
 };
 
-/* What a signal does to the task that it reaches. */
+/* The effect of a signal on the task that it reaches. */
 enum bt_signal_action {
 	BT_ACTION_HANDLER,   /* its handler is entered next */
 	BT_ACTION_IGNORE,    /* dropped: ignored, or default action is to ignore */
@@ -31,7 +30,7 @@ enum bt_signal_action {
 	BT_ACTION_CONTINUE,
 };
 
-/* Why a moment is kept. */
+/* Why a snapshot is taken. */
 enum bt_snapshot_kind {
 	BT_SNAPSHOT_FAULT,   /* a synchronous fault that a handler will see */
 	BT_SNAPSHOT_SIGNAL,  /* an asynchronous signal that a handler will see */
@@ -42,7 +41,7 @@ enum bt_snapshot_kind {
 	BT_SNAPSHOT_KINDS
 };
 
-/* A task and a processor. */
+/* What a task does on a processor. */
 enum bt_sched {
 	BT_SCHED_IN,      /* arrives */
 	BT_SCHED_OUT,     /* departs: it blocks */

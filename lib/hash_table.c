@@ -78,7 +78,7 @@ bool hash_table_add(struct hash_table *t, struct hash_slot slot)
 	return true;
 }
 
-/* Those behind it that a search would not find any more move up. */
+/* Slots behind the hole that a search would miss move up. */
 void hash_table_take_out(struct hash_table *t, struct hash_slot *slot)
 {
 	size_t mask = t->cap - 1, hole = (size_t)(slot - t->slots);
@@ -92,7 +92,7 @@ void hash_table_take_out(struct hash_table *t, struct hash_slot *slot)
 	t->count--;
 }
 
-/* From behind a free slot on: what moves up then has not been shown. */
+/* It begins behind a free slot: then only slots that were not shown yet move up. */
 void hash_table_sweep(struct hash_table *t, bool (*take)(void *arg, struct hash_slot *slot),
 		      void *arg)
 {

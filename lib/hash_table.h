@@ -1,14 +1,14 @@
 /* SPDX-License-Identifier: MIT */
-/* The hash table of all that look something up: from keys of 64 bits to numbers or pointers. Open
- * addressing with linear probing, at most half full; what is taken out leaves no mark. All zero is
- * an empty table without memory.
+/* The project's hash table: from keys of 64 bits to numbers or pointers. Open addressing with
+ * linear probing, at most half full; a removal leaves no mark. All zero is an empty table without
+ * memory.
  *
  * A key may be there more than once. A key of bytes or of a struct is given by the 64 bits that
  * content_hash() makes of it; the caller keeps the bytes themselves and tells equal ones by them
  * (hash_table_find_same()).
  *
- * A slot is valid until something is added or taken out. Nothing here is locked: a table belongs to
- * one thread at a time. */
+ * A slot is valid until the next addition or removal. Nothing is locked: a table belongs to one
+ * thread at a time. */
 #ifndef BT_HASH_TABLE_H
 #define BT_HASH_TABLE_H
 
@@ -31,38 +31,38 @@ struct hash_table {
 
 void hash_table_release(struct hash_table *t);
 
-/* *to, of which nothing need be released, becomes a copy. False without memory: *to is empty. */
+/* Makes *to a copy, without releasing it first. False without memory: *to is empty. */
 bool hash_table_copy(struct hash_table *to, const struct hash_table *from);
 
-/* Takes all out; the memory stays. */
+/* Removes all keys; keeps the memory. */
 void hash_table_clear(struct hash_table *t);
 
-/* Room for n more: as many calls of hash_table_add() do not fail. False without memory: nothing has
- * changed. */
+/* Makes room for n more: as many calls of hash_table_add() do not fail. False without memory:
+ * nothing has changed. */
 bool hash_table_reserve(struct hash_table *t, size_t n);
 
-/* Enters a slot that is not free, whether or not its key is there. False without memory: nothing
- * has changed. */
+/* Adds a slot with a value; its key may be there already. False without memory: nothing has
+ * changed. */
 bool hash_table_add(struct hash_table *t, struct hash_slot slot);
 
-/* Takes the slot out, which is one of the table's. */
+/* Removes one of the table's slots. */
 void hash_table_take_out(struct hash_table *t, struct hash_slot *slot);
 
-/* Shows each slot, in no order; where take() is true, it is taken out. take() may change numbers
- * and pointers, not the table. */
+/* Calls take() for each slot, in no order, and removes the slot if that returns true. take() may
+ * change numbers and pointers, not the table. */
 void hash_table_sweep(struct hash_table *t, bool (*take)(void *arg, struct hash_slot *slot),
 		      void *arg);
 
 /* The slot behind this one, in no order, or the first behind NULL; NULL: there is none. */
 struct hash_slot *hash_table_next(const struct hash_table *t, const struct hash_slot *slot);
 
-/* Of the slots with the key one for which same() is true of what is wanted; NULL: there is none. */
+/* A slot with the key for which same(wanted, slot) is true, or NULL. */
 struct hash_slot *hash_table_find_same(const struct hash_table *t, uint64_t key,
 				       bool (*same)(const void *wanted,
 						    const struct hash_slot *slot),
 				       const void *wanted);
 
-/* Where a key would stand if all others were elsewhere. The table has slots. */
+/* The slot of a key if no other is in the way. The table has slots. */
 static inline size_t hash_table_home(const struct hash_table *t, uint64_t key)
 {
 	key *= 0x9E3779B97F4A7C15u; /* 2^64 divided by the golden ratio: neighbours come far apart

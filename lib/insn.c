@@ -128,8 +128,8 @@ static unsigned traits_of(const ZydisDecodedInstruction *z)
 	return traits;
 }
 
-/* Recorders come to it most: often it is all that a short program has decoded, and Zydis' tables
- * are large. */
+/* The most frequent instruction for a recorder: short programs often need no other decoded, and
+ * Zydis' tables are large. */
 static const uint8_t syscall_bytes[] = {0x0f, 0x05};
 
 static int decode_insn(ZydisMachineMode mode, ZydisStackWidth width, const uint8_t *bytes, size_t n,

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
-/* What one instruction means to a branch recorder: its length, whether and how it transfers
- * control, and the traits a single-stepper must know. Decoded by Zydis. Pure. */
+/* Facts about one instruction that a branch recorder needs: its length, whether and how it
+ * transfers control, and the traits a single-stepper must know. Decoded by Zydis. Pure. */
 #ifndef BT_INSN_H
 #define BT_INSN_H
 
@@ -11,7 +11,7 @@
 #include "lib/branch.h"
 
 enum bt_insn_class {
-	BT_INSN_PLAIN, /* goes on behind itself */
+	BT_INSN_PLAIN, /* continues behind itself */
 	BT_INSN_JCC,
 	BT_INSN_JRCXZ, /* jcxz, jecxz, jrcxz */
 	BT_INSN_LOOP,  /* loop, loope, loopne */
@@ -33,15 +33,17 @@ enum bt_insn_trait {
 	BT_TRAIT_BREAKPOINT = 8, /* int3, int n, into, int1: its trap is the program's own */
 	BT_TRAIT_COMPAT = 16,    /* int 0x80, sysenter: 32-bit system call numbers */
 	BT_TRAIT_POPF = 32,      /* popf: the program may set TF */
-	BT_TRAIT_EMULATED = 64,  /* sgdt, sidt, smsw, str, sldt, cli, sti: may fault, and be done by
-				    the kernel then */
-	BT_TRAIT_BEGINS =
-		128, /* xbegin: jumps by its displacement where the transaction is given up */
-	BT_TRAIT_SAVES_X87 = 256, /* fnstenv, fnsave, fxsave, xsave, xsavec, xsaveopt: what they
-				     save may have the address of an x87 instruction */
+	BT_TRAIT_EMULATED = 64,  /* sgdt, sidt, smsw, str, sldt, cli, sti: may fault, and then the
+				    kernel may emulate them */
+	BT_TRAIT_BEGINS = 128,   /* xbegin: jumps by its displacement when the transaction aborts */
+	BT_TRAIT_SAVES_X87 = 256, /* fnstenv, fnsave, fxsave, xsave, xsavec, xsaveopt: they may save
+				     the address of an x87 instruction */
 };
 
-enum { BT_INSN_MAX = 15 };
+enum {
+	BT_INSN_MAX = 15,
+	BT_SYSCALL_LEN = 2, /* of syscall, sysenter and int 0x80 */
+};
 
 struct bt_insn {
 	uint8_t len;
@@ -55,7 +57,7 @@ struct bt_insn {
  * few; -BT_E_CORRUPT when they are no instruction. *insn is zeroed on error. */
 int bt_insn_decode(const uint8_t *bytes, size_t n, struct bt_insn *insn);
 
-/* The same of 32-bit code (compatibility mode). */
+/* bt_insn_decode() for 32-bit code (compatibility mode). */
 int bt_insn_decode_32(const uint8_t *bytes, size_t n, struct bt_insn *insn);
 
 /* The branch kind of a class, or -1 for one that is no branch. */

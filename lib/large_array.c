@@ -13,14 +13,15 @@
 
 enum {
 	FIRST_BYTES = 1 << 15,
-	STEP = 1 << 16, /* at least so many more bytes; or a part of what there is */
+	STEP = 1 << 16, /* the least growth in bytes; more for a large array: 1/PART of it */
 	PART = 4,
-	READY_MOST = 1 << 22, /* a step of no more is made ready at once: the kernel gives many
-				 pages for less than as many faults cost */
-	ADDRESSES = 1 << 19,  /* addresses are taken in multiples of that: few steps need more */
+	READY_MOST = 1 << 22, /* a step of at most this size is populated at once, which costs less
+				 than the faults */
+	ADDRESSES = 1 << 19,  /* addresses are reserved in multiples of this, so that few steps need
+				 to remap */
 };
 
-/* Of the addresses of an array with so many bytes. */
+/* The size of the address range of an array of this many bytes. */
 static size_t mapped_size(size_t bytes) { return (bytes + ADDRESSES - 1) / ADDRESSES * ADDRESSES; }
 
 static size_t next_bytes(size_t bytes)

@@ -1,19 +1,19 @@
 /* SPDX-License-Identifier: MIT */
-/* Memory of arrays that become large: in whole pages of their own, which are moved, not copied,
- * when there are to be more, and which are there before they are written to, some at a time. An
- * array is freed with the capacity it has. For the code cache, segments and lists by address. */
+/* Memory of large arrays, in whole pages of their own. An array that grows is remapped, not copied.
+ * Pages are populated some at a time, before they are written to. An array is freed with its
+ * capacity. Used by the code cache, segments and lists by address. */
 #ifndef BT_LARGE_ARRAY_H
 #define BT_LARGE_ARRAY_H
 
 #include <stdbool.h>
 #include <stddef.h>
 
-/* Room in the array at *array (NULL: none yet) of *cap elements of `size` bytes, at most 4096, for
- * `needed` elements, and for some more. New elements are zero. False without memory: nothing has
- * changed. */
+/* Grows the array at *array (NULL: none yet) of *cap elements of `size` bytes, at most 4096, to at
+ * least `needed` elements. New elements are zero. False without memory: nothing has changed. */
 bool large_array_reserve(void **array, size_t *cap, size_t needed, size_t size);
 
-/* A copy, as large, of which `count` elements are the same. NULL without memory; of cap 0, too. */
+/* Returns a copy of the first `count` elements with the same capacity. NULL without memory, and for
+ * cap 0. */
 void *large_array_copy(const void *array, size_t count, size_t cap, size_t size);
 
 void large_array_free(void *array, size_t cap, size_t size);

@@ -1,10 +1,9 @@
 /* SPDX-License-Identifier: MIT */
-/* Libraries that few runs need, loaded by those that do. What a program is linked to is loaded each
- *time it starts, and given up by each process it makes: libbpf, libipt and jansson together were 5
- *to 10 % of what recording true costs.
+/* Libraries that few runs need, loaded by those that do. A linked library is loaded at each start
+ * of the program, and unmapped by each process it makes: libbpf, libipt and jansson together took
+ * 5 to 10 % of the time of recording true.
  *
- * Of such a library one struct has pointers to the functions in use, made from one list of their
- *names:
+ * A struct has pointers to the functions in use, made from one list of their names:
  *
  *	#define LIBX_FUNCTIONS(F) F(x_open) F(x_close)
  *	struct libx { LIBX_FUNCTIONS(LATE_FUNCTION) };
@@ -25,8 +24,8 @@ struct late_symbol {
 #define LATE_FUNCTION(name)     __typeof__(name) *name;
 #define LATE_SYMBOL(type, name) {#name, offsetof(type, name)},
 
-/* Loads the library of this soname, unless it is, and sets the pointers in *functions. It stays
- * loaded. Errors: BT_E_UNSUPPORTED, when it is not there or lacks one of them; *functions is
+/* Loads the library of this soname, unless it is loaded, and sets the pointers in *functions. It
+ * stays loaded. Errors: BT_E_UNSUPPORTED: it is missing or lacks a function; *functions is
  * undefined then. */
 int late_library_load(const char *soname, const struct late_symbol *symbols, size_t count,
 		      void *functions, struct bt_error *err) BT_MUST_USE;

@@ -22,6 +22,7 @@ lib_libbt_a_SOURCES = \
 	lib/output.c lib/output.h \
 	lib/point.c lib/point.h \
 	lib/processor.c lib/processor.h \
+	lib/regular_file.c lib/regular_file.h \
 	lib/regs.c lib/regs.def lib/regs.h \
 	lib/room_for_stack.c lib/room_for_stack.h \
 	lib/say.c lib/say.h \

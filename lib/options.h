@@ -1,9 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 /* The options of a command line from one table: parsing and --help. The commands of btrec and
- * btview use it; the tests compare what
- * --help prints with the man pages and the completion. A long name may be cut short as long as one
- * option begins so; its argument follows it, or a "=". Letters may stand together, and the argument
- * of the last one behind it. */
+ * btview use it; the tests compare what --help prints with the man pages and the completion. A long
+ * name may be cut short as long as it stays unique; its argument follows as the next word or behind
+ * a "=". Letters may be joined; the argument of the last one may follow at once. */
 #ifndef BT_OPTIONS_H
 #define BT_OPTIONS_H
 
@@ -18,21 +17,20 @@ struct option_row {
 	char letter;          /* or 0 */
 	const char *argument; /* name of its argument in --help, or NULL */
 	const char *help;     /* NULL: not shown (for tests) */
-	/* Takes the value (NULL without argument) into target. Returns 0 or an error, filled. NULL:
+	/* Stores the value (NULL without argument) in target. Returns 0 or an error, filled. NULL:
 	 * see at. */
 	int (*set)(void *target, const char *value, struct bt_error *err);
-	/* Without set: where in target the const char * lies that the argument is stored in; of an
-	 * option without argument, the bool that becomes true. */
+	/* Without set: the offset in target of the const char * for the argument, or of the bool
+	 * that an option without argument sets. */
 	size_t at;
 };
 
 /* Parses argv[1..] up to the first operand or "--". Returns the index of the first operand, or
- * -BT_E_MISUSE. What was parsed before an error is in target. */
+ * -BT_E_MISUSE. Options before an error are in target. */
 int options_parse(const struct option_row *rows, size_t count, void *target, int argc, char **argv,
 		  struct bt_error *err) BT_MUST_USE;
 
-/* The same, but options may stand behind operands, too. Operands come to stand behind all options.
- */
+/* options_parse() that takes options behind operands, too. Moves operands behind all options. */
 int options_parse_anywhere(const struct option_row *rows, size_t count, void *target, int argc,
 			   char **argv, struct bt_error *err) BT_MUST_USE;
 

@@ -19,7 +19,8 @@ int bt_output_end(FILE *f, struct bt_error *err)
 {
 	int cause = fflush(f) ? errno : 0;
 
-	/* The stream has dropped what failed before, and why: one more byte fails as that did. */
+	/* The stream has dropped the failed bytes and the cause: one more byte fails with the same
+	 * cause. */
 	if (!cause && ferror(f) && write(fileno(f), "\n", 1) < 0)
 		cause = errno;
 	return cause || ferror(f) ? fail_unwritten(cause, err) : 0;

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
-/* One instant in a task's life, and what is counted to tell it (GLOSSARY.md: tick, transfer,
- * point). The same in a trace, at a stop of a task, and where a task is asked to stop. Pure. */
+/* One instant in a task's life, and the counts that identify it (GLOSSARY.md: tick, transfer,
+ * point). Traces, stops and stop points share it. Pure. */
 #ifndef BT_POINT_H
 #define BT_POINT_H
 
@@ -26,8 +26,8 @@ struct bt_point {
 /* Room for bt_point_print(), with the NUL. */
 enum { BT_POINT_TEXT = 64 };
 
-/* Puts it into out[BT_POINT_TEXT] as TICK+TRANSFERS@ADDRESS; an unknown tick is "?". Without rcx.
- */
+/* Prints it into out[BT_POINT_TEXT] as TICK+TRANSFERS@ADDRESS, without rcx; an unknown tick is
+ * "?". */
 void bt_point_print(const struct bt_point *p, char *out);
 
 #endif

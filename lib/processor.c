@@ -24,8 +24,7 @@ enum {
 	XCR0_AVX = 6, /* the states that a system must have enabled: XMM, YMM (volume 1, 14.3) */
 	XCR0_AVX512 = 0xe6, /* those, opmask, both parts of ZMM (volume 1, 15.2) */
 	CACHES_MOST = 8,
-	AMD_OWN_CACHES = 3, /* those of a core: of the third level there may be more on one die than
-			       on another (Ryzen 7950X3D) */
+	AMD_OWN_CACHES = 3, /* a core's own: dies may differ in their third level (Ryzen 7950X3D) */
 	CACHE_TYPE = 0x1f,  /* in eax; 0: no more caches */
 	STATES_MOST = 10,
 	XBEGIN_LEN = 6,
@@ -63,7 +62,7 @@ static struct processor_leaf ask_leaf(uint32_t leaf, uint32_t subleaf)
 	return l;
 }
 
-/* Keeps what it is told, where there is room. */
+/* Keeps a leaf if there is room. */
 static struct processor_leaf learn_leaf(struct processor *p, uint32_t leaf, uint32_t subleaf)
 {
 	struct processor_leaf l = ask_leaf(leaf, subleaf);
@@ -85,7 +84,7 @@ static enum vendor vendor_of(const struct processor_leaf *l)
 	return memcmp(name, "AuthenticAMD", sizeof name) ? VENDOR_OTHER : VENDOR_AMD;
 }
 
-/* AMD's, and those of its licensee, have it in microcode, some hundred cycles of it, before Zen 3
+/* Before Zen 3, processors of AMD and its licensee have it in microcode of some hundred cycles
  * (Software Optimization Guide for AMD Family 17h Processors; the Guide for Family 19h has it at
  * three cycles). */
 static bool has_fast_pext(enum vendor vendor, uint32_t family)
@@ -115,7 +114,7 @@ static void learn_caches(struct processor *p, uint32_t leaf, uint32_t most)
 		;
 }
 
-/* Where XSAVE keeps what: of the states of which there is one. */
+/* The offsets and sizes of the states in XSAVE's area. */
 static void learn_states(struct processor *p)
 {
 	uint32_t states = learn_leaf(p, LEAF_STATES, 0).eax;
@@ -126,8 +125,8 @@ static void learn_states(struct processor *p)
 			learn_leaf(p, LEAF_STATES, i);
 }
 
-/* What programs ask for when they start, but for leaves that number processors (1, 0xb, 0x1f,
- * 0x8000001e), or tell of caches that dies have of their own (0x80000006): those differ. */
+/* Leaves that programs read at their start, without those that differ between processors: processor
+ * numbers (1, 0xb, 0x1f, 0x8000001e) and the caches of a die (0x80000006). */
 static void learn_others(struct processor *p, enum vendor vendor, uint32_t last,
 			 uint32_t last_extended)
 {

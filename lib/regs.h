@@ -13,6 +13,18 @@ struct bt_regs {
 #undef BT_REG
 };
 
+/* Bits of eflags (Intel SDM volume 1, 3.4.3). */
+enum bt_eflag {
+	EFLAGS_CF = 1,
+	EFLAGS_PF = 4,
+	EFLAGS_ZF = 0x40,
+	EFLAGS_SF = 0x80,
+	EFLAGS_TF = 0x100,
+	EFLAGS_OF = 0x800,
+	EFLAGS_RF = 0x10000,
+	EFLAGS_AC = 0x40000,
+};
+
 enum { BT_REG_COUNT = sizeof(struct bt_regs) / sizeof(uint64_t) };
 
 /* Register i in regs.def order, 0 <= i < BT_REG_COUNT. */

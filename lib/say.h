@@ -5,13 +5,13 @@
 
 #include <stddef.h>
 
-/* Writes "btrec: TEXT" and a newline, in one piece; what could act on a terminal (names of programs
- * and files hold any byte) is escaped. */
+/* Writes "btrec: TEXT" and a newline in one piece. Bytes that could act on a terminal are escaped:
+ * names of programs and files hold any byte. */
 void say(const char *format, ...) __attribute__((format(printf, 1, 2)));
 
-/* Escapes text as the user's locale wants it, into safe[size] (bt_escape_str()), and gives that.
- * The locale is asked for only where it matters: to load it costs a recorder a hundredth of what a
- * short program does. */
+/* Escapes text into safe[size] for the user's locale (bt_escape_str()) and returns safe. Loads the
+ * locale only if the text needs it: loading costs a recorder a hundredth of a short program's
+ * run. */
 const char *say_safely(char *safe, size_t size, const char *text);
 
 #endif

@@ -21,7 +21,7 @@ static inline struct slice slice_of(const void *bytes, size_t len)
 	return (struct slice){.at = bytes, .len = len};
 }
 
-/* Takes n bytes off the front; an empty bad slice, and s marked bad, when fewer are left. */
+/* Takes n bytes off the front. If fewer are left, marks s bad and returns an empty bad slice. */
 static inline struct slice slice_take(struct slice *s, size_t n)
 {
 	struct slice out = {.at = s->at, .len = n};

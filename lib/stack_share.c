@@ -3,7 +3,7 @@
 
 #include "lib/page.h"
 
-/* What is kept of all of them where each may have so many bytes. */
+/* The bytes kept of all stacks if each may keep this many. */
 static uint64_t all_of(const uint64_t *sizes, size_t n, uint64_t most)
 {
 	uint64_t sum = 0;

@@ -78,12 +78,13 @@ tests_unit_test_calls_made_LDADD = $(UNIT_DECODER_LIBS)
 tests_unit_test_no_memory_LDADD = $(UNIT_DECODER_LIBS)
 tests_unit_test_no_memory_LDFLAGS = $(AM_LDFLAGS) -Wl,--wrap=malloc,--wrap=calloc,--wrap=realloc
 
-UNIT_TESTS += tests/unit/test_abort_message tests/unit/test_output tests/unit/test_escape tests/unit/test_large_array tests/unit/test_late_library tests/unit/test_fold tests/unit/test_calls tests/unit/test_keys tests/unit/test_row \
+UNIT_TESTS += tests/unit/test_abort_message tests/unit/test_output tests/unit/test_regular_file tests/unit/test_escape tests/unit/test_large_array tests/unit/test_late_library tests/unit/test_fold tests/unit/test_calls tests/unit/test_keys tests/unit/test_row \
 	tests/unit/test_view tests/unit/test_label
 UNIT_TUI_LIBS = $(TUI_LIBS) $(CMOCKA_LIBS) $(TUI_SYSTEM_LIBS)
 tests_unit_test_escape_LDADD = $(UNIT_FORMAT_LIBS)
 tests_unit_test_abort_message_LDADD = $(UNIT_FORMAT_LIBS)
 tests_unit_test_output_LDADD = $(UNIT_FORMAT_LIBS)
+tests_unit_test_regular_file_LDADD = $(UNIT_FORMAT_LIBS)
 tests_unit_test_large_array_LDADD = $(UNIT_FORMAT_LIBS)
 tests_unit_test_late_library_LDADD = $(UNIT_FORMAT_LIBS)
 tests_unit_test_fold_LDADD = $(UNIT_DECODER_LIBS)
@@ -110,7 +111,7 @@ tests_unit_test_x86_LDADD = collector/libcollector.a $(UNIT_FORMAT_LIBS)
 tests_unit_test_x86_cpu_SOURCES = tests/unit/test_x86_cpu.c tests/unit/x86_oracle.c tests/unit/x86_oracle.h
 tests_unit_test_x86_cpu_LDADD = collector/libcollector.a $(UNIT_FORMAT_LIBS)
 
-UNIT_TESTS += tests/unit/test_segment tests/unit/test_lookahead tests/unit/test_stop_point tests/unit/test_code_pages tests/unit/test_watched_pages tests/unit/test_address_lists tests/unit/test_state_map tests/unit/test_page_lists tests/unit/test_persisted_groups tests/unit/test_kept_file tests/unit/test_record_copy tests/unit/test_branch_log tests/unit/test_branch_log_cases tests/unit/test_branch_log_predictions tests/unit/test_predictions tests/unit/test_safe_points tests/unit/test_spin tests/unit/test_branch_ring tests/unit/test_syscall_record tests/unit/test_fragment_loop
+UNIT_TESTS += tests/unit/test_segment tests/unit/test_lookahead tests/unit/test_stop_point tests/unit/test_code_pages tests/unit/test_watched_pages tests/unit/test_address_lists tests/unit/test_state_map tests/unit/test_page_lists tests/unit/test_persisted_groups tests/unit/test_kept_file tests/unit/test_record_copy tests/unit/test_branch_log tests/unit/test_branch_log_cases tests/unit/test_branch_log_gaps tests/unit/test_branch_log_kept tests/unit/test_branch_log_long tests/unit/test_branch_log_predictions tests/unit/test_predictions tests/unit/test_safe_points tests/unit/test_spin tests/unit/test_branch_ring tests/unit/test_syscall_record tests/unit/test_fragment_loop
 tests_unit_test_stop_point_LDADD = collector/libcollector.a $(UNIT_FORMAT_LIBS)
 tests_unit_test_lookahead_LDADD = collector/libcollector.a $(UNIT_FORMAT_LIBS)
 tests_unit_test_segment_LDADD = collector/libcollector.a $(UNIT_FORMAT_LIBS)
@@ -128,13 +129,17 @@ tests_unit_test_fragment_loop_LDADD = collector/libcollector.a $(UNIT_FORMAT_LIB
 tests_unit_test_record_copy_LDADD = collector/libcollector.a $(UNIT_FORMAT_LIBS)
 tests_unit_test_branch_log_LDADD = collector/libcollector.a $(UNIT_FORMAT_LIBS)
 tests_unit_test_branch_log_cases_LDADD = collector/libcollector.a $(UNIT_FORMAT_LIBS)
+tests_unit_test_branch_log_gaps_LDADD = collector/libcollector.a $(UNIT_FORMAT_LIBS)
+tests_unit_test_branch_log_kept_LDADD = collector/libcollector.a $(UNIT_FORMAT_LIBS)
+tests_unit_test_branch_log_long_LDADD = collector/libcollector.a $(UNIT_FORMAT_LIBS)
 tests_unit_test_branch_log_predictions_LDADD = collector/libcollector.a $(UNIT_FORMAT_LIBS)
 tests_unit_test_syscall_record_LDADD = collector/libcollector.a $(UNIT_FORMAT_LIBS)
 tests_unit_test_branch_ring_LDADD = collector/libcollector.a $(UNIT_FORMAT_LIBS)
 
-UNIT_TESTS += tests/unit/test_syscall_filter tests/unit/test_observer tests/unit/test_launch tests/unit/test_event_queue tests/unit/test_limits tests/unit/test_map_syscalls tests/unit/test_mapped_files
+UNIT_TESTS += tests/unit/test_syscall_filter tests/unit/test_observer tests/unit/test_requests tests/unit/test_launch tests/unit/test_event_queue tests/unit/test_limits tests/unit/test_map_syscalls tests/unit/test_mapped_files
 tests_unit_test_syscall_filter_LDADD = collector/libcollector.a $(UNIT_FORMAT_LIBS)
 tests_unit_test_observer_LDADD = collector/libcollector.a $(UNIT_FORMAT_LIBS)
+tests_unit_test_requests_LDADD = collector/libcollector.a $(UNIT_FORMAT_LIBS)
 tests_unit_test_map_syscalls_LDADD = collector/libcollector.a $(UNIT_FORMAT_LIBS)
 tests_unit_test_mapped_files_LDADD = collector/libcollector.a $(UNIT_FORMAT_LIBS)
 tests_unit_test_limits_LDADD = collector/libcollector.a $(UNIT_FORMAT_LIBS)

@@ -18,8 +18,8 @@ struct call_walk {
 	uint32_t below; /* returns out of functions that were entered before the history began */
 };
 
-/* What ends what: a return its call, by where it goes; sigreturn, a system call that goes on
- * elsewhere, its handler. */
+/* Whether end ends open: a return ends its call, by its target; sigreturn, a system call that goes
+ * on elsewhere, ends its handler. */
 static bool ends_call(const struct history_entry *open, const struct history_entry *end)
 {
 	if (end->kind == BT_BRANCH_SYSCALL || open->kind == BT_BRANCH_ASYNC)
@@ -58,7 +58,7 @@ static void walk_entries(struct call_walk *w, struct calls *c)
 		const struct history_entry *e = &w->h->entries[i];
 
 		if (i &&
-		    e->space != e[-1].space) /* an execve: nobody returns to the program before */
+		    e->space != e[-1].space) /* an execve: no return leads to the old program */
 			w->open = 0;
 		c->caller[i] = w->open ? w->stack[w->open - 1] : CALLS_NONE;
 		c->partner[i] = CALLS_NONE;

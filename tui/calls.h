@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 /* The call structure of a branch history: how deep each entry lies, which call it lies in, which
- * return belongs to which call. Follows returns by their target, so that longjmp, exceptions, and
+ * return belongs to which call. Matches returns by their target, so that longjmp, exceptions, and
  * call and ret used as jumps do not shift the rest. Pure. Part of the viewer, made once for each
- * history that is shown. */
+ * history shown. */
 #ifndef BT_CALLS_H
 #define BT_CALLS_H
 

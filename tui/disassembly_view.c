@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
-/* The instructions around the place at the main view's cursor; what ran since the branch before is
- * marked. */
+/* The instructions around the place at the main view's cursor, with marks on those that ran since
+ * the branch before. */
 #include <inttypes.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -8,6 +8,7 @@
 
 #include "decoder/disasm.h"
 #include "decoder/text.h"
+#include "lib/grow.h"
 #include "tui/label.h"
 
 enum {
@@ -77,22 +78,18 @@ static uint64_t find_start(struct viewer *v, const struct view_place *p, uint64_
 
 static bool add_instruction(struct disassembly *d, struct instruction insn)
 {
-	if (d->count == d->cap) {
-		size_t cap = d->cap ? d->cap * 2 : 256;
-		struct instruction *at = reallocarray(d->at, cap, sizeof *at);
+	struct instruction *at = array_grow(d->at, d->count, &d->cap, sizeof *at);
 
-		if (!at)
-			return false;
-		d->at = at;
-		d->cap = cap;
-	}
-	d->at[d->count++] = insn;
+	if (!at)
+		return false;
+	d->at = at;
+	at[d->count++] = insn;
 	return true;
 }
 
-/* The length of the instruction at addr, 1 for a byte that begins none; 0 without code bytes. What
- * is known to begin an instruction (the place) begins one here, whatever bytes before it seem to
- * say. */
+/* The length of the instruction at addr, 1 for a byte that begins none; 0 without code bytes. The
+ * place, where an instruction is known to begin, begins one here, whatever the bytes before it
+ * decode to. */
 static uint8_t length_at(struct viewer *v, const struct view_place *p, uint64_t addr)
 {
 	uint8_t bytes[BT_INSN_MAX];
@@ -191,7 +188,7 @@ static void put_text(struct viewer *v, const struct view_place *p, const struct 
 			    disasm_text(&d, &style, text, sizeof text), 0);
 }
 
-/* The source line, where it differs from that of the instruction before. */
+/* The source line, if the instruction before has another. */
 static void put_line(struct viewer *v, const struct disassembly *d, size_t i, struct row *out)
 {
 	const struct view_place *p = &d->place;

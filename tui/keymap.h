@@ -42,7 +42,7 @@ extern const size_t key_row_count;
  * end. -1: no such key. */
 int key_parse(const char **names);
 
-/* What a key asks for in a view. */
+/* The request of a key in a view. */
 enum request keymap_lookup(int key, enum view_id view);
 
 #endif

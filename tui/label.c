@@ -7,6 +7,7 @@
 #include <string.h>
 
 #include "decoder/text.h"
+#include "lib/page.h"
 
 enum {
 	NAME_MIN = 8, /* a name is cut no shorter */
@@ -95,7 +96,7 @@ void label_pointer(struct viewer *v, struct row *out, uint32_t space, uint32_t e
 		return;
 	row_put(out, STYLE_NORMAL, "  ");
 	symbols_lookup(v->s, space, epoch, value, false, &loc);
-	if (*loc.function || loc.in_file || map->prot & 4) {
+	if (*loc.function || loc.in_file || map->prot & BT_PROT_EXEC) {
 		label_code(v, out, space, epoch, value, false, POINTER_COLUMNS);
 		return;
 	}

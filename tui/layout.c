@@ -5,7 +5,7 @@ struct view *layout_main(struct viewer *v) { return &v->views[v->open[v->open_co
 
 bool layout_can_split(const struct viewer *v) { return v->screen.rows >= SPLIT_ROWS; }
 
-/* A pane of so many rows, its last row being its title where there is room for one. */
+/* Places a pane; its last row is its title if there is room for one. */
 static void put_view(struct view *view, int y, int x, int height, int width)
 {
 	view->y = y;

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
-/* Which views show, and where. Sets y, x, height and width of the viewer's views. Used by tui.c and
- * viewer.c. */
+/* Chooses which views show, and where. Sets y, x, height and width of the viewer's views. Used by
+ * tui.c and viewer.c. */
 #ifndef BT_LAYOUT_H
 #define BT_LAYOUT_H
 
@@ -17,11 +17,11 @@ struct view *layout_main(struct viewer *v);
 /* Places the views on the screen, loads those that show, and gives the focus to one of them. */
 void layout(struct viewer *v);
 
-/* The panes one goes through with Tab, in order, in panes[3]. Returns their number; some may show
- * only with the focus. */
+/* The panes that Tab goes through, in order, in panes[3]. Returns their number; some may show only
+ * with the focus. */
 size_t layout_panes(struct viewer *v, enum view_id panes[3]);
 
-/* There is room for code beside the main view. */
+/* Whether there is room for code beside the main view. */
 bool layout_can_split(const struct viewer *v);
 
 #endif

@@ -4,23 +4,22 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "lib/grow.h"
+
 static bool grow_lines(struct lines *l)
 {
-	size_t cap = l->cap ? l->cap * 2 : 32;
-	struct line *at = reallocarray(l->at, cap, sizeof *at);
+	struct line *at = array_grow(l->at, l->count, &l->cap, sizeof *at);
 
-	if (!at)
-		return false;
-	l->at = at;
-	l->cap = cap;
-	return true;
+	if (at)
+		l->at = at;
+	return at != NULL;
 }
 
 void lines_add(struct lines *l, const struct row *row, const struct target *target)
 {
 	struct line line = {.span_count = (uint32_t)row->span_count};
 
-	if (l->failed || (l->count == l->cap && !grow_lines(l))) {
+	if (l->failed || !grow_lines(l)) {
 		l->failed = true;
 		return;
 	}

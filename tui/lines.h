@@ -1,13 +1,13 @@
 /* SPDX-License-Identifier: MIT */
-/* Prepared lines, for views that are short and laid out once: summary, registers, threads, help.
- * Lines do not change after the view is loaded. */
+/* Prepared lines for short views: summary, registers, threads, help. Lines do not change after the
+ * view is loaded. */
 #ifndef BT_LINES_H
 #define BT_LINES_H
 
 #include "decoder/model.h"
 #include "tui/view.h"
 
-/* What a line leads to with Enter. */
+/* The target of Enter on a line. */
 struct target {
 	bool history; /* a task's history at a position */
 	uint32_t task;
@@ -15,7 +15,7 @@ struct target {
 	const struct model_snapshot *snapshot; /* NULL: the one shown */
 	bool has_place;
 	struct view_place place;
-	size_t group; /* the view's own */
+	size_t group; /* for the view's own use */
 };
 
 struct line {
@@ -42,7 +42,7 @@ void lines_view_row(struct viewer *v, const struct view *view, size_t line, stru
 bool lines_view_place(struct viewer *v, const struct view *view, size_t line,
 		      struct view_place *out);
 void lines_view_release(struct view *view);
-/* Empties the view's lines, making them at first. NULL without memory. */
+/* Empties the view's lines; makes them first if there are none. NULL without memory. */
 struct lines *lines_view_begin(struct view *view, struct bt_error *err);
 /* Returns 0, or -BT_E_NO_MEMORY when a line is missing. */
 int lines_view_end(const struct lines *l, struct bt_error *err);

@@ -1,10 +1,11 @@
 /* SPDX-License-Identifier: MIT */
-/* The registers of the snapshot's threads: what they point to, and which have changed since the
- * task's snapshot before. */
+/* The registers of the snapshot's threads, with their targets, and marks on those that changed
+ * since the task's previous snapshot. */
 #include <inttypes.h>
 #include <string.h>
 
 #include "lib/array_size.h"
+#include "lib/page.h"
 #include "syscalls/syscall_names.h"
 #include "tui/label.h"
 
@@ -55,7 +56,7 @@ static void add_register(struct viewer *v, struct lines *l, const struct bt_reco
 	bool changed = old && bt_regs_get(old, i) != value;
 	uint32_t space = v->snap->rec->space;
 	const struct space_map *map = trace_index_map_at(v->m->index, space, t->epoch, value);
-	bool code = map && map->prot & 4;
+	bool code = map && map->prot & BT_PROT_EXEC;
 	struct target target = {
 		.has_place = true,
 		.place = {.addr = code ? value : t->regs.rip,

@@ -1,10 +1,10 @@
 /* SPDX-License-Identifier: MIT */
-/* Curses, and what it leaves to its users. A row (row.h) is drawn span by span: the style of a
- * span and the emphasis of its line make the attributes, by colours or without. A field is always
- * drawn to its end, so nothing is left of what stood there.
+/* Curses, and drawing, keys, signals and the prompt on top of it. A row (row.h) is drawn span by
+ * span: the style of a span and the emphasis of its line make the attributes, by colours or
+ * without. A field is always drawn to its end, so nothing is left of what stood there.
  *
- * Keys come one at a time. A change of size is a key, too, and so is ^Z: the viewer decides when
- * to stop. The signals that end btview give the terminal back first (end_by()).
+ * Keys come one at a time. A change of size is a key, too, and so is ^Z: the viewer decides when to
+ * stop. The signals that end btview give the terminal back first (end_by()).
  *
  * screen_prompt() reads a line of text by itself, with its own few keys. */
 #include "tui/screen.h"
@@ -26,7 +26,7 @@ enum {
 	ESCAPE_DELAY_MS = 25,
 	KEY_ESCAPE = 27,
 	KEY_CANCELS = 'G' & 0x1f,
-	WAITING_MAX = 32, /* keys looked through for one that stops; curses gives back so many */
+	WAITING_MAX = 32, /* keys searched for one that stops; curses can push back as many */
 	ERRORS_MAX = 50,  /* reads that fail in a row: the terminal is gone */
 };
 
@@ -105,11 +105,10 @@ static void end_by(int signo)
 	raise(signo); /* its default action again */
 }
 
-/* What is ignored stays so (nohup). */
+/* Ignored signals stay ignored (nohup). */
 static void signals_set(void (*handler)(int))
 {
-	/* Where the terminal takes nothing (^S), the handler waits, and a second signal is to end
-	 * us. */
+	/* If the terminal is stopped (^S), the handler blocks; a second signal then ends btview. */
 	struct sigaction a = {.sa_handler = handler, .sa_flags = (int)SA_RESETHAND | SA_NODEFER},
 			 old;
 
@@ -145,7 +144,7 @@ int screen_open(struct screen *s, struct bt_error *err)
 void screen_close(struct screen *s)
 {
 	curs_set(1);
-	/* Where there is no second screen to leave, the shell goes on in the last row. */
+	/* Without a second screen to leave, the shell continues in the last row. */
 	move(s->rows - 1, 0);
 	clrtoeol();
 	refresh();

@@ -15,7 +15,7 @@ struct screen {
 	bool colour;    /* the terminal has colours and NO_COLOR is not set */
 	bool utf8;
 	int rows, columns;
-	bool resized; /* since the user last set it to false */
+	bool resized; /* since the caller last set it to false */
 };
 
 /* How a whole line stands out. */
@@ -34,12 +34,12 @@ int screen_open(struct screen *s, struct bt_error *err) BT_MUST_USE;
 void screen_close(struct screen *s);
 
 void screen_clear(struct screen *s);
-/* Draws a row from its column `left` on into a field; what matches the expression (unless NULL)
- * stands out. */
+/* Draws a row from its column `left` on into a field; matches of the expression (unless NULL) stand
+ * out. */
 void screen_row(struct screen *s, int y, int x, int width, const struct row *row, unsigned left,
 		enum emphasis emphasis, const regex_t *match);
 void screen_separator(struct screen *s, int y, int x, int height);
-/* Where the terminal's cursor rests: programs that read screens aloud go by it. */
+/* Places the terminal's cursor; screen readers follow it. */
 void screen_cursor(struct screen *s, int y, int x);
 void screen_flush(struct screen *s);
 /* Everything is drawn anew by the next flush. */
@@ -53,7 +53,7 @@ enum {
 
 /* Waits for a key: its curses code, or one of the above. */
 int screen_key(struct screen *s);
-/* Escape or ^G waits to be read, and is taken; other keys stay. */
+/* Whether Escape or ^G waits to be read; takes it. Other keys stay. */
 bool screen_stopped(struct screen *s);
 
 /* Asks for a line of text on the last row. Returns false when cancelled. */

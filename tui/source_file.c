@@ -7,6 +7,8 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
+#include "lib/regular_file.h"
+
 enum {
 	SIZE_LIMIT = 64 << 20, /* no source file is larger; a name from debug information may point
 				  anywhere */
@@ -42,15 +44,14 @@ static bool index_lines(struct source_file *f, size_t len)
 
 bool source_file_read(struct source_file *f, const char *path)
 {
-	/* Not blocking: the name may be a pipe's. */
-	int fd = open(path, O_RDONLY | O_CLOEXEC | O_NONBLOCK | O_NOCTTY);
 	struct stat st;
+	int fd = regular_file_open(AT_FDCWD, path, &st);
 	size_t len = 0;
 	bool ok;
 
 	*f = (struct source_file){.path = strdup(path)};
 	ok = f->path != NULL;
-	if (ok && fd >= 0 && !fstat(fd, &st) && S_ISREG(st.st_mode) && st.st_size <= SIZE_LIMIT) {
+	if (ok && fd >= 0 && st.st_size <= SIZE_LIMIT) {
 		f->bytes = read_whole_file(fd, (size_t)st.st_size, &len);
 		f->readable = ok = f->bytes && index_lines(f, len);
 	}

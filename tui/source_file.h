@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* A source file in memory, by lines. Used by the source view. Any bytes can be in it; it is read
+/* A source file in memory, by lines. Used by the source view. It may hold any bytes. It is read
  * once. */
 #ifndef BT_SOURCE_FILE_H
 #define BT_SOURCE_FILE_H
@@ -15,8 +15,8 @@ struct source_file {
 	bool readable;
 };
 
-/* Reads a file; one that cannot be read, or is no regular file, has no lines. Returns false without
- * memory. */
+/* Reads a file. An unreadable file, or one that is no regular file, has no lines. Returns false
+ * without memory. */
 bool source_file_read(struct source_file *f, const char *path);
 void source_file_release(struct source_file *f);
 

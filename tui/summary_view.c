@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
-/* What happened: the program, its end, the fault, the snapshots, and what the trace lacks. All
- * lines are made when the view is loaded (lines.h), each with the place that it leads to; long
- * texts are wrapped to the screen, so a change of its size loads the view again. */
+/* The summary: the program, its end, the fault, the snapshots, and the gaps of the trace. All lines
+ * are made when the view is loaded (lines.h), each with the place that it leads to; long texts are
+ * wrapped to the screen, so a change of its size loads the view again. */
 #include <inttypes.h>
 #include <stdlib.h>
 #include <string.h>
@@ -105,7 +105,7 @@ static void add_snapshot(struct viewer *v, struct lines *l, const struct model_s
 	lines_add(l, &row, &target);
 }
 
-/* The length of what goes on the next line of a text: as many words as fit into so many bytes. */
+/* The length of a text's next line: as many words as fit into the width. */
 static size_t fitting_length(const char *text, size_t room)
 {
 	size_t len = strlen(text), cut = room;
@@ -121,7 +121,7 @@ static size_t fitting_length(const char *text, size_t room)
 	return cut ? cut : room;
 }
 
-/* Text from outside on as many lines as it takes. */
+/* Puts text from outside on as many lines as it needs. */
 static void add_text(struct viewer *v, struct lines *l, const char *name, enum style style,
 		     const char *text, const struct target *target)
 {
@@ -131,7 +131,7 @@ static void add_text(struct viewer *v, struct lines *l, const char *name, enum s
 	       n;
 	struct buf safe = {0};
 
-	/* Escaped first, so that what is cut is what shows. */
+	/* Escape first, so that the cut counts visible text. */
 	bt_escape(&safe, slice_of(text, strlen(text)), v->screen.utf8);
 	buf_u8(&safe, 0);
 	for (char *p = (char *)safe.data; !safe.failed && *p; p += n + (p[n] == ' ')) {
@@ -215,7 +215,7 @@ static void add_fault(struct viewer *v, struct lines *l)
 	add_values(v, l, &f, &target);
 }
 
-/* What the moment's process has written to its standard error last. */
+/* The last lines that the snapshot's process wrote to its standard error. */
 static void add_last_words(struct viewer *v, struct lines *l)
 {
 	char line[LAST_WORDS_LINE_MAX];
@@ -341,7 +341,7 @@ static bool summary_view_request(struct viewer *v, struct view *view, enum reque
 	return true;
 }
 
-/* Lines that are about no code show that of the moment. */
+/* Lines without code show the snapshot's. */
 static bool summary_view_place(struct viewer *v, const struct view *view, size_t line,
 			       struct view_place *out)
 {

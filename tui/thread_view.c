@@ -22,7 +22,7 @@ enum {
 
 #define NO_GROUP SIZE_MAX
 
-/* The stack of a thread, and what its branch history says of it. */
+/* The stack of a thread, and its branch history's judgement of it. */
 struct thread_stack {
 	struct stack_frame *frames; /* NULL: not looked for yet */
 	size_t count, unwound;      /* frames behind the unwound ones are the history's */
@@ -114,7 +114,7 @@ static bool find_stack(struct viewer *v, struct thread_stack *s, const struct bt
 	return true;
 }
 
-/* Where the stack cannot be trusted. */
+/* Shows the open calls instead of a stack that cannot be trusted. */
 static void add_open_calls(struct viewer *v, struct lines *l, const struct callstack *c,
 			   struct target target)
 {
@@ -156,7 +156,7 @@ static void add_verdict(struct viewer *v, struct lines *l, const struct thread_s
 		add_open_calls(v, l, &s->calls, *target);
 }
 
-/* Of an endless recursion both ends tell more than its middle. */
+/* Both ends of an endless recursion tell more than its middle. */
 static void add_stack(struct viewer *v, struct lines *l, struct thread_stack *s,
 		      const struct target *target)
 {

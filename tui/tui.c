@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: MIT */
-/* The viewer's loop: draw, wait for a key, do what it asks for. A key is a request by keymap.h,
- * and a request goes to the focused view first (view_ops.request); what that does not want is done
- * by the row of the table of handlers. Drawing lays out the views (layout.h), has the code panes
- * follow the cursor, and asks each view that shows for its lines, one by one. What is not on the
- * screen is never made.
+/* The viewer's loop: draw, wait for a key, serve its request. keymap.h makes a request of a key. A
+ * request goes to the focused view first (view_ops.request); those it does not serve have a row in
+ * the table of handlers. Drawing lays out the views (layout.h), has the code panes follow the
+ * cursor, and asks each view that shows for its lines, one by one. Lines off the screen are never
+ * made.
  *
  * A search looks through the lines of a view as they would be drawn. It may be long, so it looks
  * now and then for a key that stops it.
@@ -361,8 +361,8 @@ static int handle_keys(struct viewer *v, struct bt_error *err)
 		if (v->screen.resized) {
 			v->screen.resized = false;
 			v->views[VIEW_SUMMARY].stale = true; /* its text is wrapped */
-			/* A pane one reads in keeps its cursor; others keep what they show in the
-			 * middle. */
+			/* The pane with the focus keeps its cursor; others keep their middle
+			 * line. */
 			v->code_stale = v->focus == layout_main(v)->ops->id;
 		}
 		draw_screen(v);
@@ -382,7 +382,7 @@ static int handle_keys(struct viewer *v, struct bt_error *err)
 	return -(int)v->failure.code;
 }
 
-/* Searches for a name, whatever is in it. */
+/* Searches for a name, with no character special. */
 static void search_name(struct viewer *v, const char *name)
 {
 	struct buf b = {0};

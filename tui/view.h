@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
-/* A view: lines, a cursor among them, and a table of operations. What all views have in common is
- * here; it knows neither terminal nor trace. Pure. Used by every view and by the viewer. */
+/* A view: lines, a cursor among them, and a table of operations. It knows neither terminal nor
+ * trace. Pure. Used by every view and by the viewer. */
 #ifndef BT_VIEW_H
 #define BT_VIEW_H
 
@@ -18,25 +18,27 @@ struct view_place {
 	uint64_t addr;
 	uint32_t space, epoch;
 	bool is_return; /* addr is a return address: the line is the call's */
-	size_t entry;   /* of the history shown: what ran before it is marked; NO_ENTRY: none */
-	uint64_t stop;  /* with entry one past the last: where the task stopped */
+	size_t entry;  /* of the history shown: code that ran before it is marked; NO_ENTRY: none */
+	uint64_t stop; /* with entry one past the last: where the task stopped */
 };
 
 struct view_ops {
 	enum view_id id;
 	const char *name;
-	/* Fills in what the view shows; called before it shows when the viewer's snapshot or
-	 * history has changed. */
+	/* Fills the view; called before it shows if the viewer's snapshot or history has
+	 * changed. */
 	int (*load)(struct viewer *v, struct view *view, struct bt_error *err);
 	void (*release)(struct view *view);
 	size_t (*count)(const struct view *view);
 	void (*row)(struct viewer *v, const struct view *view, size_t line, struct row *out);
-	/* What follows the name in the title; NULL: nothing. */
+	/* The title's text behind the name; NULL: none. */
 	void (*title)(struct viewer *v, const struct view *view, struct row *out);
-	/* The code a line is about; false: none. NULL: never any, and no room is given to code. */
+	/* The code that a line is about; false: none. NULL: no line has code, and no room is given
+	 * to code panes. */
 	bool (*place)(struct viewer *v, const struct view *view, size_t line,
 		      struct view_place *out);
-	/* Requests of this view alone, Enter among them; false: not one of them. NULL: none. */
+	/* Serves requests of this view alone, Enter among them; false: another request. NULL:
+	 * none. */
 	bool (*request)(struct viewer *v, struct view *view, enum request r);
 };
 
@@ -61,13 +63,13 @@ static inline size_t view_count(const struct view *view) { return view->ops->cou
 
 /* Moves the cursor, within the lines there are. */
 void view_move(struct view *view, long lines);
-/* The same by a screen's height, keeping the cursor's place on the screen. */
+/* Moves the cursor by a screen's height, keeping its place on the screen. */
 void view_scroll(struct view *view, long lines);
 /* Puts the cursor on a line and remembers where it was ('' comes back). */
 void view_jump(struct view *view, size_t line);
 /* Makes top fit the cursor and the height. */
 void view_fit(struct view *view);
-/* The lines are others than before: marks, and where '' leads, are forgotten. */
+/* Forgets the marks and the target of '': the lines have changed. */
 void view_forget_marks(struct view *view);
 /* Puts the cursor on a line with context around it. */
 void view_centre(struct view *view, size_t line);

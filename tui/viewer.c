@@ -40,7 +40,7 @@ static void find_stop(struct viewer *v)
 	v->stop_rip = t ? t->regs.rip : v->snap->rec->point.rip;
 }
 
-/* What others move in or show code in before it is drawn. */
+/* Views that others move in, or show code in, before they are drawn. */
 static const enum view_id eager[] = {VIEW_BRANCHES, VIEW_SOURCE, VIEW_DISASSEMBLY};
 
 static int view_load(struct viewer *v, enum view_id id, struct bt_error *err)
@@ -99,7 +99,7 @@ void viewer_open(struct viewer *v, enum view_id id)
 	v->open[kept++] = id;
 	v->open_count = kept;
 	v->focus = id;
-	v->views[VIEW_SUMMARY].stale = true; /* more may be known of what is missing */
+	v->views[VIEW_SUMMARY].stale = true; /* more missing files may be known */
 }
 
 void viewer_follow(struct viewer *v, const struct target *t)

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
-/* The viewer's state, and what its views ask of it. Private to tui/. A view keeps what it shows in
- * its own state, and loads it again when the snapshot or the history of the viewer has changed. One
- * thread. */
+/* The viewer's state, and the functions for its views. Private to tui/. A view keeps what it shows
+ * in its own state, and loads it again when the snapshot or the history of the viewer has changed.
+ * One thread. */
 #ifndef BT_VIEWER_H
 #define BT_VIEWER_H
 
@@ -21,8 +21,8 @@ struct viewer {
 	struct symbols *s;
 	struct screen screen;
 
-	/* What is shown: a snapshot (NULL: the trace has none), a task, its history, and where in
-	 * it the task stands in the snapshot. */
+	/* What is shown: a snapshot (NULL: the trace has none), a task, its history, and the task's
+	 * place in it at the snapshot. */
 	const struct model_snapshot *snap;
 	uint32_t task;
 	struct history history;
@@ -36,54 +36,54 @@ struct viewer {
 		open[VIEW_COUNT]; /* the last one shows; those below come back when it closes */
 	size_t open_count;
 	enum view_id focus;
-	enum view_id code_pane; /* the one of source and disassembly that shows where there is room
-				   for one */
+	enum view_id code_pane; /* source or disassembly: the one that shows if there is room for
+				   one only */
 	bool code_shown;
-	bool target_shown;       /* the branch list's code is that of the branch's target */
-	struct view_place place; /* what the code panes show */
+	bool target_shown;       /* for the branch list, the code panes show the branch's target */
+	struct view_place place; /* shown in the code panes */
 	bool has_place;
 	bool code_stale; /* the code panes are to be placed anew */
 
 	struct search search;
 	char message[200]; /* own text, one screen line */
 	bool quit;
-	struct bt_error failure; /* that made it quit; code 0: none */
+	struct bt_error failure; /* the error that made it quit; code 0: none */
 };
 
 extern const struct view_ops summary_view, branch_view, source_view, disassembly_view,
 	register_view, thread_view, help_view;
 
-/* Begins with a moment and task; v is zeroed but for the screen. Errors: BT_E_NO_MEMORY. */
+/* Begins with a snapshot and a task; v is zeroed but for the screen. Errors: BT_E_NO_MEMORY. */
 int viewer_init(struct viewer *v, struct model *m, struct symbols *s, const struct focus *begin,
 		struct bt_error *err) BT_MUST_USE;
-/* After viewer_init, whatever it returned, and of a zeroed viewer. */
+/* Call it after viewer_init, even if that failed; a zeroed viewer may be released too. */
 void viewer_release(struct viewer *v);
 
-/* Shows another snapshot or another task's history. Errors: BT_E_NO_MEMORY; what is shown is
- * undefined then. */
+/* Shows another snapshot or another task's history. Errors: BT_E_NO_MEMORY; the view is undefined
+ * then. */
 int viewer_show(struct viewer *v, const struct model_snapshot *snap, uint32_t task,
 		struct bt_error *err) BT_MUST_USE;
 
-/* Loads a view that is stale. */
+/* Loads a stale view. */
 void viewer_ready(struct viewer *v, enum view_id id);
 void viewer_open(struct viewer *v, enum view_id id);
-/* Goes where a line leads. */
+/* Goes to a line's target. */
 void viewer_follow(struct viewer *v, const struct target *t);
-/* Lets the code panes show the place of the main view's cursor. After layout(). */
+/* Shows the place of the main view's cursor in the code panes. Call it after layout(). */
 void viewer_follow_cursor(struct viewer *v);
-/* It cannot go on: half of what is to be shown would be read as the whole. */
+/* Ends the viewer with an error: an incomplete view would be read as complete. */
 void viewer_fail(struct viewer *v, const struct bt_error *err);
 void viewer_message(struct viewer *v, const char *fmt, ...) __attribute__((format(printf, 2, 3)));
 
 /* The record of a task in the snapshot shown, or NULL. */
 const struct bt_record_thread *viewer_thread(const struct viewer *v, uint32_t task);
 
-/* The code panes show another place. */
+/* Show another place in a code pane. */
 void source_view_show(struct viewer *v, const struct view_place *p);
 void disassembly_view_show(struct viewer *v, const struct view_place *p);
 
-/* The branch list's line of a stream position in the history shown; with comes_back, '' leads to
- * where its cursor was. */
+/* Moves the branch list's cursor to a stream position in the history shown. comes_back: '' leads
+ * back to the old line. */
 void branch_view_go(struct viewer *v, uint64_t position, bool comes_back);
 
 #endif

@@ -80,6 +80,12 @@ void verdict_change(struct doctor_verdict *v, const char *fmt, ...)
 	va_end(ap);
 }
 
+void verdict_no_as(struct doctor_verdict *v, const struct doctor_verdict *cause)
+{
+	verdict_set(v, DOCTOR_NO, "%s", cause->why);
+	verdict_change(v, "%s", cause->change);
+}
+
 int doctor_try(const struct doctor *d, enum machine_attempt what)
 {
 	return d->machine.ops->attempt(d->machine.state, what);

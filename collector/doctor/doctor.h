@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
-/* What of this machine a recording can use, each with its reason and with what changes it. `btrec
- * doctor` prints all of it; `btrec run` asks for what it needs to choose. A row is probed when it
- * is asked for, once: rows rest on others. */
+/* The parts of this machine that a recording can use, each with the reason for its verdict and with
+ * what changes it. `btrec doctor` prints all of it; `btrec run` asks for what it needs to choose. A
+ * row is probed when it is asked for, once: rows rest on others. */
 #ifndef BT_DOCTOR_H
 #define BT_DOCTOR_H
 

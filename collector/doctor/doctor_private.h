@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
-/* What the doctor's probes and its two ways to print share, and nobody else: the table of rows
- * (rows.def), and helpers to answer. A probe fills one verdict and asks for other rows by
- * doctor_ask() alone, so that each is probed once. */
+/* Shared by the doctor's probes and its two ways to print alone: the table of rows (rows.def), and
+ * helpers to answer. A probe fills one verdict and asks for other rows by doctor_ask() alone, so
+ * that each is probed once. */
 #ifndef BT_DOCTOR_PRIVATE_H
 #define BT_DOCTOR_PRIVATE_H
 
@@ -41,6 +41,8 @@ void verdict_set(struct doctor_verdict *v, enum doctor_answer answer, const char
 	__attribute__((format(printf, 3, 4)));
 void verdict_change(struct doctor_verdict *v, const char *fmt, ...)
 	__attribute__((format(printf, 2, 3)));
+/* No, for the reason that another row has given. */
+void verdict_no_as(struct doctor_verdict *v, const struct doctor_verdict *cause);
 
 enum doctor_event {
 	DOCTOR_EVENT_CYCLES,
@@ -52,14 +54,14 @@ enum doctor_event {
 	DOCTOR_EVENTS,
 };
 
-/* Opens and closes it. Returns 0 or -errno. Only where the row of perf events says that they are
- * permitted: a filter may kill who asks for one, which that row finds out. */
+/* Opens and closes it. Returns 0 or -errno. To be called only where the row of perf events says
+ * that they are permitted. It finds out whether a filter kills whoever asks for one. */
 int doctor_open_event(const struct doctor *d, enum doctor_event which);
 
 int doctor_try(const struct doctor *d, enum machine_attempt what);
 bool doctor_is_yes(struct doctor *d, enum doctor_row row);
 
-/* Of /proc/cpuinfo. */
+/* By the vendor in /proc/cpuinfo. */
 bool doctor_is_intel(const struct doctor *d);
 bool doctor_is_amd(const struct doctor *d);
 

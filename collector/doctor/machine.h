@@ -15,7 +15,7 @@
 #define MACHINE_RELEASE \
 	"/proc/sys/kernel/osrelease" /* can be read even where there is no such file */
 
-/* What is tried. Each gives 0 or more, or -errno. */
+/* Attempts. Each gives 0 or more, or -errno. */
 enum machine_attempt {
 	TRY_PROC,   /* /proc is that of our PID namespace; -ENOENT: there is none, -EXDEV: another's
 		     */

@@ -52,8 +52,9 @@ static int opened_result(long fd)
 	return rc < 0 ? rc : 0;
 }
 
-/* Gives what call returns, made in a child, which has our memory: a copy would be most of what this
- * costs. What it maps it unmaps. -MACHINE_KILLED when it did not live to tell. */
+/* Makes the call in a child, which has our memory: a copy would be most of the cost. The child
+ * unmaps what it maps. Returns what the call returns, or -MACHINE_KILLED when the child did not
+ * live to tell. */
 static int in_child(int (*call)(void))
 {
 	volatile int result = -MACHINE_KILLED;
@@ -81,10 +82,10 @@ static int try_proc(void)
 	return atoi(self) == getpid() ? 0 : -EXDEV;
 }
 
-/* In a child with our memory: a copy would be most of what this costs. It makes no call that could
- * fail, for errno is ours, too. Where a filter ends its parent it ends with that. It ends by
- * returning: before a call that does not return AddressSanitizer clears the stack, and needs more
- * of it than there is. */
+/* Runs in a child with our memory: a copy would be most of the cost. It makes no call that could
+ * fail, for errno is ours, too. If a filter ends its parent, it ends too. It ends by returning:
+ * before a call that does not return AddressSanitizer clears the stack, and needs more of it than
+ * there is. */
 static int wait_for_end(void *parent)
 {
 	prctl(PR_SET_PDEATHSIG, SIGKILL);
@@ -116,7 +117,7 @@ static int try_vm_read(void)
 	return attempt_result(process_vm_readv(getpid(), &local, 1, &remote, 1, 0));
 }
 
-/* Whether that can be mapped. */
+/* Whether these bytes of the region can be mapped. They are unmapped again. */
 static int map_at(uint64_t offset, size_t size, int protection, int flags, int fd)
 {
 	void *at = mmap((void *)region_address(offset), size, protection,
@@ -139,7 +140,7 @@ static int map_shared_code(void)
 	return rc;
 }
 
-/* And where there can be none. */
+/* The whole region, with code in a memory file if none can be made elsewhere. */
 static int map_region(void)
 {
 	static const struct limits_share share = {
@@ -166,7 +167,7 @@ static bool has_limits(void)
 	       space.rlim_cur != RLIM_INFINITY || data.rlim_cur != RLIM_INFINITY;
 }
 
-/* Limits are raised for it: a child's. */
+/* Limits are raised for it: in a child, where there are any. */
 static int try_region(void) { return has_limits() ? in_child(map_region) : map_region(); }
 
 /* ---- perf and BPF ---- */

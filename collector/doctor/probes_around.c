@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* What is around a recording: where traces go, core files, symbols. */
+/* Around a recording: where traces go, core files, symbols. */
 #include <errno.h>
 #include <inttypes.h>
 #include <string.h>

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* What is permitted: by the kernel's settings, by capabilities, by a container's filter. */
+/* Permissions: by the kernel's settings, by capabilities, by a container's filter. */
 #include <errno.h>
 #include <inttypes.h>
 #include <string.h>
@@ -8,7 +8,7 @@
 #include "lib/array_size.h"
 
 enum {
-	RING_KB = 512, /* what a buffer of branches needs at least to be of use */
+	RING_KB = 512, /* a buffer of branches is of no use with less */
 	UNREADABLE = -100,
 };
 
@@ -53,8 +53,7 @@ void probe_ptrace(struct doctor *d, struct doctor_verdict *v)
 	if (machine_field(&d->machine, "/proc/self/status", "TracerPid", text, sizeof text))
 		sscanf(text, "%lld", &tracer);
 	if (yama->answer == DOCTOR_NO) {
-		verdict_set(v, DOCTOR_NO, "%s", yama->why);
-		verdict_change(v, "%s", yama->change);
+		verdict_no_as(v, yama);
 	} else if (doctor_is_filtered(d) && is_refusal(rc)) {
 		verdict_set(v, DOCTOR_NO,
 			    "ptrace is refused by a seccomp filter, as containers set one");

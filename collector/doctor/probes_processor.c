@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* What processor, hypervisor and kernel have. Kernel versions are those of doc/SOURCES.md. */
+/* The features of processor, hypervisor and kernel. Kernel versions are those of doc/SOURCES.md. */
 #include <errno.h>
 #include <string.h>
 
@@ -133,8 +133,7 @@ void probe_snapshot(struct doctor *d, struct doctor_verdict *v)
 		return;
 	}
 	if (bpf->answer != DOCTOR_YES) {
-		verdict_set(v, DOCTOR_NO, "%s", bpf->why);
-		verdict_change(v, "%s", bpf->change);
+		verdict_no_as(v, bpf);
 		return;
 	}
 	rc = doctor_try(d, TRY_SNAPSHOT);
@@ -160,8 +159,7 @@ void probe_breakpoint(struct doctor *d, struct doctor_verdict *v)
 	int rc;
 
 	if (perf->answer == DOCTOR_NO) {
-		verdict_set(v, DOCTOR_NO, "%s", perf->why);
-		verdict_change(v, "%s", perf->change);
+		verdict_no_as(v, perf);
 		return;
 	}
 	rc = doctor_open_event(d, DOCTOR_EVENT_BREAKPOINT);

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* What can record: the backends, and the processor's own branch records. */
+/* Ways to record: the backends, and the processor's own branch records. */
 #include <errno.h>
 #include <inttypes.h>
 #include <stdlib.h>
@@ -24,14 +24,14 @@ static bool can_trace(struct doctor *d, struct doctor_verdict *v)
 
 		if (needed->answer != DOCTOR_NO)
 			continue;
-		verdict_set(v, DOCTOR_NO, "%s", needed->why);
-		verdict_change(v, "%s", needed->change);
+		verdict_no_as(v, needed);
 		return false;
 	}
 	return true;
 }
 
-/* Programs may be smaller than btrec, or larger: whether the region fits into one is seen there. */
+/* Programs may be smaller than btrec, or larger. Only a recording shows whether the region fits
+ * into one. */
 static void tell_no_room(const struct doctor *d, struct doctor_verdict *v)
 {
 	uint64_t soft, hard;
@@ -88,7 +88,7 @@ void probe_step(struct doctor *d, struct doctor_verdict *v)
 			    "every branch and exact ticks, an instruction at a time: slow");
 }
 
-/* What an event of the processor's that was refused says. */
+/* The verdict on an event of the processor's that was refused. */
 static void set_refused(struct doctor_verdict *v, int rc, const char *lacking, const char *busy)
 {
 	if (rc == -EBUSY) {
@@ -101,19 +101,19 @@ static void set_refused(struct doctor_verdict *v, int rc, const char *lacking, c
 	}
 }
 
-/* All need a PMU. */
+/* All sources need a PMU. */
 static bool has_pmu(struct doctor *d, struct doctor_verdict *v)
 {
 	const struct doctor_verdict *pmu = doctor_ask(d, DOCTOR_PMU);
 
 	if (pmu->answer == DOCTOR_YES)
 		return can_trace(d, v);
-	verdict_set(v, DOCTOR_NO, "%s", pmu->why);
-	verdict_change(v, "%s", pmu->change);
+	verdict_no_as(v, pmu);
 	return false;
 }
 
-/* The machine has it: does btrec, and what does its own probe say, by which btrec run goes? */
+/* The machine has the source. Asks whether btrec has it, and then its own probe, by which btrec run
+ * goes. */
 static void ask_source(const struct doctor *d, struct doctor_verdict *v, const char *name)
 {
 	struct pmu pmu = {.kernel = d->machine.perf, .source = branch_source_find(name)};
@@ -229,8 +229,7 @@ static void look_for_pt(struct doctor *d, struct doctor_verdict *v)
 		return;
 	perf = doctor_ask(d, DOCTOR_PERF);
 	if (perf->answer == DOCTOR_NO) {
-		verdict_set(v, DOCTOR_NO, "%s", perf->why);
-		verdict_change(v, "%s", perf->change);
+		verdict_no_as(v, perf);
 		return;
 	}
 	rc = doctor_open_event(d, DOCTOR_EVENT_PT);

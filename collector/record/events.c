@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* What the supervisor tells, as records, and the moments that are kept for it. */
+/* Writes the supervisor's facts as records, and keeps the moments that belong to them. */
 #include <stdio.h>
 #include <sys/syscall.h>
 #include <unistd.h>
@@ -55,17 +55,17 @@ void recording_on_exec(struct session *session, struct supervisor *sup, struct t
 	buf_release(&argv);
 }
 
-/* Killed by a signal that was never delivered (SIGKILL, which ends all of them, or a filter's):
- * this is the last look. */
+/* The task was killed by a signal that was never delivered: SIGKILL, which ends all tasks of a
+ * process, or a filter's. This is the last look at it. */
 static void keep_killed(struct recording *r, struct supervisor *sup, struct task *task,
 			const struct task_end *end)
 {
 	struct process *p = task->process;
 
-	if (!end->last_look || end->kind != BT_EXIT_SIGNAL || p->fatal_kept ||
+	if (!end->last_look || end->kind != BT_EXIT_SIGNAL || p->record->fatal_kept ||
 	    (p->pid != task->tid && end->status != SIGKILL))
 		return;
-	p->fatal_kept = true;
+	p->record->fatal_kept = true;
 	snapshot_take(r, sup, task, BT_SNAPSHOT_FATAL, 0, NULL);
 }
 
@@ -128,7 +128,8 @@ static void keep_before_exit(struct recording *r, struct supervisor *sup, struct
 	bool ends = syscall_is(call, SYS_exit_group) || (thread && p->tasks == 1);
 	bool failure = (call->args[0] & 0xff) != 0;
 
-	/* A thread that ends before its process: what its snapshot would have kept of it. */
+	/* A thread ends before its process: keeps its history as the process's snapshot would have.
+	 */
 	if (!ends && thread && r->options.snap_exit == SNAP_EXIT_ALWAYS)
 		task_tell_history(task, &r->observer);
 	if (ends && (r->options.snap_exit == SNAP_EXIT_ALWAYS ||
@@ -178,7 +179,7 @@ static size_t read_of_task(void *arg, uint64_t addr, void *to, size_t n)
 	return tracee_read(task->host_tid, addr, to, n);
 }
 
-/* What the task's libc has left to be said of its end. */
+/* Reads the message that the task's libc has left about its end. */
 static void find_message(struct task *task, char text[MESSAGE_MAX])
 {
 	const struct mapping_list *all = &task->process->space->mappings;
@@ -189,8 +190,8 @@ static void find_message(struct task *task, char text[MESSAGE_MAX])
 			bt_abort_message(read_of_task, task, all->maps[i].start, text, MESSAGE_MAX);
 }
 
-/* What its sender is called; of a signal that was meant for the front, which passes it on, whose it
- * was. */
+/* Names the signal's sender. If the front has passed the signal on, also names who had sent it to
+ * the front. */
 static void name_sender(const struct recording *r, const struct task *task, const siginfo_t *info,
 			char text[SENDER_MAX])
 {
@@ -206,15 +207,15 @@ static void name_sender(const struct recording *r, const struct task *task, cons
 		 *name ? " (" : "", name, *name ? ")" : "");
 }
 
-/* The moment of a signal that ends the process, or that a handler will see. */
+/* Keeps the moment of a signal that ends the process, or that a handler will see. */
 static void keep_signal(struct recording *r, struct supervisor *sup, struct task *task,
 			const struct arrived_signal *signal, uint64_t seq)
 {
 	if (signal->fatal) {
 		supervisor_look_at_files_of(sup, task);
-		if (!task->process->fatal_kept)
+		if (!task->process->record->fatal_kept)
 			snapshot_take(r, sup, task, BT_SNAPSHOT_FATAL, seq, NULL);
-		task->process->fatal_kept = true;
+		task->process->record->fatal_kept = true;
 	} else if (signal->action == BT_ACTION_HANDLER && !task->native) {
 		snapshot_take(r, sup, task, signal->sync ? BT_SNAPSHOT_FAULT : BT_SNAPSHOT_SIGNAL,
 			      seq, NULL);
@@ -226,7 +227,7 @@ void recording_on_signal(struct session *session, struct supervisor *sup, struct
 {
 	struct recording *r = recording_of(session);
 	const siginfo_t *info = signal->info;
-	/* Of a timer's, its number stands where si_pid is. */
+	/* A timer's signal has the timer's number where si_pid is. */
 	bool sent = (info->si_code <= 0 && info->si_code != SI_TIMER) || info->si_signo == SIGCHLD;
 	bool at_address = signal->sync && info->si_signo != SIGSYS;
 	struct bt_record_signal rec = {

@@ -47,7 +47,7 @@ static void count_history(struct recording *r, struct task *task)
 	r->history_used += task->record->history_counted;
 }
 
-/* Where all together use more than they may, shortens some. */
+/* Shortens some histories if all together use more than they may. */
 static void bound_histories(struct recording *r, struct supervisor *sup)
 {
 	uint64_t most = r->options.history_memory;
@@ -66,8 +66,8 @@ static void bound_histories(struct recording *r, struct supervisor *sup)
 				(unsigned long long)(most >> 20));
 		r->history_bounded = true;
 	}
-	/* What each may keep in any case may be more than all may: who are very many are not asked
-	 * at each of their stops. */
+	/* The least that each may keep can be more in sum than all may. Then the next look comes
+	 * when the sum has grown by a share. */
 	r->history_next = r->history_used > most ? r->history_used + r->history_used / SHARE : most;
 }
 

@@ -12,8 +12,8 @@
 #include "collector/supervisor/detach.h"
 #include "collector/tracee/tracee.h"
 
-/* Whether a task that has stopped for a system call may go on without that being looked at: it is
- * no execve. */
+/* Whether the system call for which the task has stopped needs no look: it is at its exit, or no
+ * execve. */
 static bool makes_no_program(pid_t tid)
 {
 	struct tracee_syscall call;
@@ -24,7 +24,7 @@ static bool makes_no_program(pid_t tid)
 		!syscall_is(&call, SYS_execveat));
 }
 
-/* The others have stopped before this one goes on: they are recorded from here, even if it ends the
+/* Waits until the others have stopped: they are recorded from here, even if this task ends the
  * process at once. */
 static void await_others(struct supervisor *sup, const struct task *task)
 {
@@ -117,8 +117,8 @@ static void on_native_syscall(struct recording *r, struct supervisor *sup, struc
 				       .compat = !tracee_is_in_64_bit(&task->regs)};
 	if (stop == TRACEE_SYSCALL_ENTRY && detach_before_exec(sup, task))
 		return;
-	/* Behind such a call it might be out of reach, and the breakpoint stay: without
-	 * CAP_SYS_PTRACE, where all calls are watched. */
+	/* Without CAP_SYS_PTRACE the memory may be out of reach behind such a call, and the
+	 * breakpoint would stay. All calls are watched then. */
 	if (space->from_addr && stop == TRACEE_SYSCALL_ENTRY &&
 	    map_syscall_changes_rights(&task->syscall))
 		space->from_lifted = start_place_disarm(space, task->host_tid) ? task->host_tid : 0;
@@ -139,17 +139,21 @@ static void on_native_syscall(struct recording *r, struct supervisor *sup, struc
 	supervisor_resume_native(sup, task);
 }
 
-static void on_native_signal(struct recording *r, struct supervisor *sup, struct task *task,
-			     const struct wait_event *ev)
+/* Whether the signal is the trap of a breakpoint at addr. The task's registers have been read. */
+static bool is_trap_at(const struct task *task, const siginfo_t *info, uint64_t addr)
 {
-	struct address_space *space = task->process->space;
+	return info->si_signo == SIGTRAP && info->si_code == SI_KERNEL && addr &&
+	       task->regs.rip == addr + 1;
+}
+
+static void on_native_signal(struct recording *r, struct supervisor *sup, struct task *task)
+{
 	siginfo_t info;
 
 	if (tracee_get_siginfo(task->host_tid, &info) ||
 	    tracee_get_regs(task->host_tid, &task->regs))
 		return;
-	if (ev->value != SIGTRAP || info.si_code != SI_KERNEL || !space->from_addr ||
-	    task->regs.rip != space->from_addr + 1) {
+	if (!is_trap_at(task, &info, task->process->space->from_addr)) {
 		supervisor_signal_arrived(sup, task, &info);
 		return;
 	}
@@ -182,8 +186,7 @@ static void on_first_syscall(struct supervisor *sup, struct task *task)
 }
 
 /* A signal reaches a task after --from was reached by another, before it was interrupted. */
-static void on_first_signal(struct recording *r, struct supervisor *sup, struct task *task,
-			    const struct wait_event *ev)
+static void on_first_signal(struct recording *r, struct supervisor *sup, struct task *task)
 {
 	uint64_t place = task->process->space->from_reached;
 	siginfo_t info;
@@ -191,7 +194,7 @@ static void on_first_signal(struct recording *r, struct supervisor *sup, struct 
 	if (tracee_get_siginfo(task->host_tid, &info) ||
 	    tracee_get_regs(task->host_tid, &task->regs))
 		return;
-	if (ev->value == SIGTRAP && info.si_code == SI_KERNEL && task->regs.rip == place + 1) {
+	if (is_trap_at(task, &info, place)) {
 		/* It came to the breakpoint at the same time as the other. */
 		task->regs.rip = place;
 		tracee_set_regs(task->host_tid, &task->regs);
@@ -209,11 +212,11 @@ void recording_on_native_stop(struct session *session, struct supervisor *sup, s
 	struct recording *r = recording_of(session);
 
 	if (task->native && ev->type == WAIT_SIGNAL)
-		on_native_signal(r, sup, task, ev);
+		on_native_signal(r, sup, task);
 	else if (task->native)
 		on_native_syscall(r, sup, task);
 	else if (ev->type == WAIT_SIGNAL)
-		on_first_signal(r, sup, task, ev);
+		on_first_signal(r, sup, task);
 	else
 		on_first_syscall(sup, task);
 }

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* The session's table, and the life of a recording and of what it keeps of a task. */
+/* The session's table, and the life of a recording and of what it keeps of processes and tasks. */
 #include "collector/record/recording.h"
 
 #include <stdlib.h>
@@ -13,6 +13,26 @@ enum {
 	SYSCALLS_PER_RECORD =
 		1 << 14, /* about; fewer when something else is to be told of the task */
 };
+
+static bool on_new_process(struct session *session, struct supervisor *sup, struct process *process,
+			   const struct process *before)
+{
+	(void)session;
+	(void)sup;
+	process->record = calloc(1, sizeof *process->record);
+	if (process->record && before)
+		process->record->request_mark = before->record->request_mark;
+	return process->record;
+}
+
+static void on_forget_process(struct session *session, struct supervisor *sup,
+			      struct process *process)
+{
+	(void)session;
+	(void)sup;
+	free(process->record);
+	process->record = NULL;
+}
 
 static bool on_new(struct session *session, struct supervisor *sup, struct task *task)
 {
@@ -75,6 +95,8 @@ void recording_init(struct recording *r, struct trace_writer *w,
 		    const struct recording_options *options)
 {
 	static const struct session_ops ops = {
+		.on_new_process = on_new_process,
+		.on_forget_process = on_forget_process,
 		.on_new = on_new,
 		.on_start = recording_on_start,
 		.on_exec = recording_on_exec,

@@ -31,10 +31,10 @@ struct recording {
 	struct observer observer;     /* of the spaces and of the backend: writes records */
 	struct recording_options options;
 	uint32_t snapshots;
-	unsigned request;      /* the newest one from outside for snapshots: its mark */
-	uint32_t request_kept; /* snapshots for it */
-	uint64_t history_used, history_next; /* bytes of all histories, as last counted; when some
-						are to be shortened */
+	unsigned request;      /* mark of the newest request for snapshots from outside */
+	uint32_t request_kept; /* snapshots kept for it */
+	uint64_t history_used, history_next; /* bytes of all histories, as last counted, and beyond
+						which some are shortened */
 	bool history_bounded;          /* some history was shortened for options.history_memory */
 	bool from_found, from_reached; /* by any task */
 	size_t stop_points_kept;       /* of options.stop_points */
@@ -54,8 +54,9 @@ void recording_close(struct recording *r, const struct supervisor_outcome *outco
 /* The program never started: takes the trace back out of the directory dir. */
 void recording_discard(struct recording *r, const char *dir);
 
-/* Asks for snapshots of process pid, or (0) of all that have begun. Taken now, or when they have
- * stopped. Returns of how many; r->request_kept counts those that are kept. */
+/* Asks for a snapshot of process pid, or (0) of each process that has begun. It is taken now, or
+ * when the process has stopped. Returns the number of processes; r->request_kept counts the
+ * snapshots that are kept. */
 unsigned recording_request(struct recording *r, struct supervisor *sup, pid_t pid);
 
 /* Processes of the newest request that have yet to stop. */

@@ -1,6 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* What the recording's parts call of each other, by the file that it is in. Nobody else includes
- * this. */
+/* Calls between the recording's parts, by the file that defines them. Nobody else includes this. */
 #ifndef BT_RECORDING_PRIVATE_H
 #define BT_RECORDING_PRIVATE_H
 
@@ -46,7 +45,7 @@ void recording_on_detach(struct session *session, struct supervisor *sup, struct
  * and history agree. */
 void recording_serve_request(struct recording *r, struct supervisor *sup, struct task *task);
 
-/* The task, which has come, is to be stopped at those of --snap-at that are its. */
+/* The task has come: sets the first of its points of --snap-at. */
 void recording_set_stop_points(const struct recording *r, struct supervisor *sup,
 			       struct task *task);
 
@@ -58,11 +57,12 @@ void recording_on_stop_point(struct session *session, struct supervisor *sup, st
 
 /* ---- history_limit.c ---- */
 
-/* The task's history may have grown or shrunk. Where those of all use more memory than they may,
- * some are shortened. */
+/* The task's history may have grown or shrunk. If all together use more memory than they may, some
+ * are shortened. */
 void history_limit_count(struct recording *r, struct supervisor *sup, struct task *task);
 
-/* The same of all: what has grown without a stop of its own. To be called every now and then. */
+/* The same for all tasks: some grow without a stop of their own. To be called every now and then.
+ */
 void history_limit_count_all(struct recording *r, struct supervisor *sup);
 
 /* The task is gone. */

@@ -5,14 +5,14 @@
 
 static void keep_snapshot(struct recording *r, struct supervisor *sup, struct task *task)
 {
-	task->process->snapshot_wanted = false;
+	task->process->stop_wanted = false;
 	snapshot_take(r, sup, task, BT_SNAPSHOT_REQUEST, 0, "btrec snap");
-	r->request_kept += task->process->request_mark == r->request;
+	r->request_kept += task->process->record->request_mark == r->request;
 }
 
 void recording_serve_request(struct recording *r, struct supervisor *sup, struct task *task)
 {
-	if (task->process->snapshot_wanted && !sup->frozen)
+	if (task->process->stop_wanted && !sup->frozen)
 		keep_snapshot(r, sup, task);
 }
 
@@ -27,7 +27,7 @@ void recording_on_request(struct session *session, struct supervisor *sup, struc
 	snapshot_take(recording_of(session), sup, task, BT_SNAPSHOT_REQUEST, 0, label);
 }
 
-/* Sets its next stop point; or none, after the last. */
+/* Sets the task's next stop point, or none after the last. */
 static void set_next(struct supervisor *sup, struct task *task)
 {
 	struct task_record *record = task->record;
@@ -69,12 +69,12 @@ void recording_on_stop_point(struct session *session, struct supervisor *sup, st
 	snapshot_take(r, sup, task, BT_SNAPSHOT_REQUEST, 0, text);
 }
 
-/* Of a running task the snapshot is taken when it stops, which it is asked to do. */
+/* A running task is asked to stop. The snapshot is taken then. */
 static void request_snapshot(struct recording *r, struct supervisor *sup, struct task *task)
 {
 	switch (task->state) {
 	case TASK_RUNNING:
-		task->process->snapshot_wanted = true;
+		task->process->stop_wanted = true;
 		sup->backend.ops->stop_soon(&sup->backend, task);
 		break;
 	case TASK_READY:
@@ -84,7 +84,7 @@ static void request_snapshot(struct recording *r, struct supervisor *sup, struct
 		if (supervisor_halt(sup, task))
 			keep_snapshot(r, sup, task);
 		else if (task->state != TASK_EXITING)
-			task->process->snapshot_wanted = true; /* it waits uninterruptibly */
+			task->process->stop_wanted = true; /* it waits uninterruptibly */
 		supervisor_thaw(sup);
 		break;
 	default:
@@ -97,7 +97,8 @@ static bool can_be_asked(const struct task *task)
 	return task->supervised->started && !task->native && task->state != TASK_EXITING;
 }
 
-/* The snapshot holds all of its threads, and tells of this one first. */
+/* Whether the process's snapshot is to be this task's: it holds all threads, and tells of this one
+ * first. */
 static bool speaks_for_process(const struct supervisor *sup, const struct task *task)
 {
 	const struct task *first = task_find(&sup->tasks, task->process->host_pid);
@@ -114,12 +115,12 @@ unsigned recording_request(struct recording *r, struct supervisor *sup, pid_t pi
 	r->request_kept = 0;
 	for (task = sup->tasks.first; task; task = next) {
 		next = task->next;
-		if (!task->process || task->process->request_mark == mark ||
+		if (!task->process || task->process->record->request_mark == mark ||
 		    !speaks_for_process(sup, task))
 			continue;
 		if (pid && pid != task->process->pid)
 			continue;
-		task->process->request_mark = mark;
+		task->process->record->request_mark = mark;
 		request_snapshot(r, sup, task);
 		count++;
 	}
@@ -131,7 +132,7 @@ unsigned recording_due(const struct recording *r, const struct supervisor *sup)
 	unsigned count = 0;
 
 	for (const struct task *task = sup->tasks.first; task; task = task->next)
-		count += task->process && task->process->request_mark == r->request &&
-			 task->process->snapshot_wanted && task == task->process->members;
+		count += task->process && task->process->record->request_mark == r->request &&
+			 task->process->stop_wanted && task == task->process->members;
 	return count;
 }

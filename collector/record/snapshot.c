@@ -25,9 +25,9 @@ enum {
 
 #define BUCKET_REFILL_NS 100000000u /* one more every tenth of a second */
 
-/* So many branches cost as much as an event. What led to a signal that another has sent matters
- * less than what led to a fault, and each child of a shell sends it one: in a configure script
- * decoding these took a tenth of all time. */
+/* So many branches cost as much as an event. Branches before a sent signal matter less than those
+ * before a fault, and each child of a shell sends it one: in a configure script decoding them took
+ * a tenth of all time. */
 static const uint64_t priced_branches[] = {
 	[BT_SNAPSHOT_FAULT] = 1 << 16, [BT_SNAPSHOT_SIGNAL] = 1 << 13};
 
@@ -37,15 +37,15 @@ static bool is_full(enum bt_snapshot_kind kind)
 	return kind != BT_SNAPSHOT_FAULT && kind != BT_SNAPSHOT_SIGNAL;
 }
 
-/* What a handled event costs. Nearly all of that is reading the records since the last one, some 50
- * ms for a million branches: where many come in a second, a program that is busy gets one of a
- * fault every two seconds, of a signal every dozen, and it takes a few percent of its time. */
+/* The cost of a handled event. Nearly all of it is reading the records since the last one: some 50
+ * ms for a million branches. A busy program with many events a second gets a snapshot of a fault
+ * every two seconds and of a signal every dozen, which takes a few percent of its time. */
 static int64_t snapshot_price(const struct task *task, enum bt_snapshot_kind kind)
 {
 	return 1 + (int64_t)(task_unsettled(task) / priced_branches[kind]);
 }
 
-/* One that is admitted may cost more than there is: the next waits until that is paid for. */
+/* A snapshot may cost more than is left: the next one waits until that is paid for. */
 static bool admit_snapshot(struct recording *r, struct task *task, enum bt_snapshot_kind kind)
 {
 	uint64_t now = bt_clock_now(r->clock);
@@ -146,7 +146,7 @@ static struct range stack_from(const struct task *task, uint64_t sp, uint64_t mo
 	return stack;
 }
 
-/* Returns what it was. */
+/* Returns the range. */
 static struct range keep_stack(struct recording *r, const struct task *task, uint32_t snapshot,
 			       uint64_t sp, uint64_t most)
 {
@@ -156,8 +156,8 @@ static struct range keep_stack(struct recording *r, const struct task *task, uin
 	return stack;
 }
 
-/* The task's stack, those that its handlers on alternate stacks have interrupted, and what lies
- * around the addresses that registers hold. */
+/* Keeps the task's stack, the stacks that its handlers on alternate stacks have interrupted, and
+ * memory near the addresses that registers hold. */
 static void keep_thread_memory(struct recording *r, const struct task *task, uint32_t snapshot,
 			       uint64_t most)
 {
@@ -179,8 +179,8 @@ static void keep_thread_memory(struct recording *r, const struct task *task, uin
 	}
 }
 
-/* What is to be kept of the task's history has been written. stack: the most that is kept of one,
- * 0: no memory at all. */
+/* The task's history has been written, as far as it is kept. stack: the bytes that are kept of a
+ * stack at most; 0: no memory is kept. */
 static void keep_thread(struct recording *r, struct task *task, uint32_t snapshot, uint64_t stack)
 {
 	struct bt_record_thread rec = {
@@ -205,7 +205,7 @@ static void settle_records(struct supervisor *sup, struct task *task)
 		sup->backend.ops->settle(&sup->backend, task);
 }
 
-/* Of each that is halted. */
+/* The bytes that are kept of each halted task's stack. */
 static uint64_t halted_stacks_share(const struct supervisor *sup, const struct process *process)
 {
 	uint64_t *sizes = malloc(process->tasks * sizeof *sizes), share = STACK_SHARE_LEAST;
@@ -232,7 +232,7 @@ static void keep_other_threads(struct recording *r, struct supervisor *sup, cons
 	if (task->process->tasks == 1)
 		return;
 	supervisor_freeze(sup);
-	/* First all are halted, as soon as can be; writing may take its time then. */
+	/* All are halted first, as soon as possible. Writing may take its time then. */
 	for (struct task *other = sup->tasks.first; other; other = other->next)
 		if (other->record)
 			other->record->halted = other != task && other->process == task->process &&
@@ -245,7 +245,7 @@ static void keep_other_threads(struct recording *r, struct supervisor *sup, cons
 		settle_records(sup, other);
 		task_tell_history(other, &r->observer);
 		keep_thread(r, other, snapshot, share);
-		trace_writer_flush(r->writer); /* a megabyte or so of it waits in memory */
+		trace_writer_flush(r->writer); /* about a megabyte of it waits in memory */
 	}
 	if (!frozen)
 		supervisor_thaw(sup);
@@ -270,7 +270,8 @@ uint32_t snapshot_take(struct recording *r, struct supervisor *sup, struct task 
 		return 0;
 	}
 	settle_records(sup, task);
-	/* Before the records that tell its position: those may go out at any time. */
+	/* The history goes before the records that tell its position: those may be flushed at any
+	 * time. */
 	if (full) {
 		task_tell_history(task, &r->observer);
 	} else {

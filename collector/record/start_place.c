@@ -16,13 +16,10 @@ static const uint8_t int3 = 0xcc;
 
 static bool auxv_value(pid_t pid, uint64_t type, uint64_t *value)
 {
-	char path[32];
 	uint64_t pair[2];
 	bool found = false;
-	FILE *f;
+	FILE *f = tracee_open_file(pid, "auxv");
 
-	snprintf(path, sizeof path, "/proc/%d/auxv", (int)pid);
-	f = fopen(path, "re");
 	while (f && !found && fread(pair, sizeof pair, 1, f) == 1)
 		if (pair[0] == type) {
 			*value = pair[1];
@@ -41,7 +38,7 @@ static uint64_t entry_point(pid_t pid)
 	return entry;
 }
 
-/* What is added to a link-time address of the file that is mapped at m with its beginning. */
+/* The number to add to link-time addresses of the file whose beginning is mapped at m. */
 static uint64_t load_bias(Elf *elf, const struct mapping *m)
 {
 	size_t count = 0;
@@ -58,8 +55,8 @@ static uint64_t load_bias(Elf *elf, const struct mapping *m)
 	return 0;
 }
 
-/* Whether it stands for a place of code: a function, or (labels) a label of assembly's. What an
- * IFUNC stands for is not known before its first call. */
+/* Whether the symbol names code: a function, or (labels) a label in assembly. The function of an
+ * IFUNC is not known before its first call. */
 static bool is_place_of_code(Elf *elf, const GElf_Sym *sym, bool labels)
 {
 	GElf_Shdr shdr;

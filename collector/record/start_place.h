@@ -6,8 +6,8 @@
 
 #include "collector/space/address_space.h"
 
-/* Whether where can be a place at all: what begins with a digit or a sign is an address, of 64
- * bits, or nothing. */
+/* Whether `where` can be a place. Text that begins with a digit or a sign must be an address of 64
+ * bits. */
 bool start_place_is_one(const char *where);
 
 /* Resolves where, the name of a function or of a label in code, or an address as `nm` prints it

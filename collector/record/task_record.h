@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
-/* What a recording keeps of a task (task->record), besides what is in the trace. Made when the task
- * comes, freed when it is forgotten. */
+/* The recording's parts of a process and of a task, besides what is in the trace. Each is made when
+ * the process or task comes, and freed when that is forgotten. */
 #ifndef BT_TASK_RECORD_H
 #define BT_TASK_RECORD_H
 
@@ -10,13 +10,20 @@
 #include "format/syscall_codec.h"
 #include "lib/buf.h"
 
+/* Of a process: process->record. */
+struct process_record {
+	bool fatal_kept;       /* its fatal snapshot has been taken */
+	unsigned request_mark; /* of the last request for a snapshot of it (recording.request) */
+};
+
+/* Of a task: task->record. */
 struct task_record {
 	/* System calls made without a stop, as a CALLS record holds them. */
 	uint64_t tick, count;
 	struct bt_syscall_codec codec;
 	struct buf bytes;
 
-	uint64_t history_counted; /* bytes of its history, of the sum of all tasks */
+	uint64_t history_counted; /* bytes of its history, as counted in recording.history_used */
 
 	const struct stop_point *stop_point, *stop_points_end; /* the next of --snap-at, in order */
 	enum backend_reach reach; /* how near to it the task is stopped */

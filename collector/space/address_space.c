@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* What the kernel has mapped is read, never computed: a system call says only where something has
+/* Mappings are read from the kernel, never computed: a system call says only where something has
  * changed.
  *
  * A change is a patch: a range, the known mappings that lie in it, and those that are there now.
@@ -47,13 +47,13 @@ static bool copy_maps(struct address_space *s, const struct address_space *paren
 	return true;
 }
 
-/* Whether code of the program's can be there; what is ours does not count. */
+/* Whether the program's code can be there. Our own code does not count. */
 static bool is_program_code(const struct mapping *m)
 {
 	return m->prot & PROT_EXEC && m->start - WORLD_RESERVED_START >= WORLD_RESERVED_SIZE;
 }
 
-/* Whether code of it can change without a word: then a copy of it does not stay the same. */
+/* Whether the space's code can change unseen: then no copy of it stays true. */
 static bool may_change_unseen(const struct address_space *s)
 {
 	for (size_t i = 0; i < s->mappings.count; i++)
@@ -127,8 +127,7 @@ struct address_space *address_space_new(const struct observer *observer, uint32_
 		s->grows = parent->grows;
 		s->reads_run = parent->reads_run;
 		s->lends_code = parent->lends_code;
-		s->unsure = true; /* what is not inherited may have been said in a way that nobody
-				     has heard */
+		s->unsure = true; /* a call that nobody saw may have kept mappings from the child */
 		s->leaves_out = s->stale = parent->leaves_out;
 		same = !may_change_unseen(parent) && !s->leaves_out;
 		if (!copy_maps(s, parent) || !copy_pages(s, parent, same)) {
@@ -240,7 +239,7 @@ static bool same_mapping(const struct mapping *a, const struct mapping *b)
 	       a->ino == b->ino && !strcmp(a->path, b->path);
 }
 
-/* What is at some of the known mappings' places now. */
+/* The mappings that are now in the place of some known ones. */
 struct patch {
 	struct map_range range; /* no mapping, known or new, is partly in it */
 	size_t first, end;      /* the known ones there */
@@ -275,7 +274,8 @@ static void read_build_id(const struct address_space *s, pid_t pid, struct mappi
 		free(head);
 		return;
 	}
-	/* The other segments of a file: as the mapping of its beginning, which lies before them. */
+	/* Other segments have the build-id of the mapping of the file's beginning, which lies
+	 * before them. */
 	m->looked_at = true;
 	first = beginning_of(m, p->now.maps, (size_t)(m - p->now.maps));
 	if (!first)
@@ -286,9 +286,9 @@ static void read_build_id(const struct address_space *s, pid_t pid, struct mappi
 	memcpy(m->build_id, first->build_id, sizeof m->build_id);
 }
 
-/* Whether nobody can write the memory file any more (F_SEAL_WRITE), nor make it shorter and, empty
- * there, longer; where that can be told: of the program's own file, and, with
- * CAP_CHECKPOINT_RESTORE, of all. */
+/* Whether the memory file is sealed: nobody can write it (F_SEAL_WRITE), or make it shorter and
+ * then longer, with zeros. That is known of the program's own file, and with CAP_CHECKPOINT_RESTORE
+ * of all. */
 static bool is_sealed(pid_t pid, const struct mapping *m)
 {
 	const int all = F_SEAL_WRITE | F_SEAL_SHRINK;
@@ -330,8 +330,8 @@ static void examine_mapped_file(const struct address_space *s, pid_t pid, struct
 	read_build_id(s, pid, m, p);
 }
 
-/* Walks what was known and what is there now side by side, calling drop for what is only known, add
- * for what is new. Returns whether they differ. Both callbacks may be NULL. */
+/* Walks the known and the present mappings side by side: calls drop for those that are only known,
+ * add for those that are new. Returns whether they differ. Both callbacks may be NULL. */
 struct map_diff {
 	void (*drop)(struct address_space *s, const struct mapping *m,
 		     const struct mapping_list *now);
@@ -368,7 +368,8 @@ static bool diff_maps(struct address_space *s, struct patch *p, const struct map
 	return differ;
 }
 
-/* Returns how many pages it had. */
+/* Drops the copies of the code pages in the range, and tells the extension. Returns how many there
+ * were. */
 static size_t forget_code(struct address_space *s, uint64_t start, uint64_t end)
 {
 	size_t pages;
@@ -398,10 +399,10 @@ void address_space_forget(struct address_space *s, uint64_t start, uint64_t end)
 	start = page_down(start);
 	end = page_up(end) < end ? end : page_up(end);
 	if (has_code(s, start, end) && forget_code(s, start, end))
-		s->epoch++; /* what is read there next belongs to no branch of before */
+		s->epoch++; /* code that is read there next belongs to no earlier branch */
 }
 
-/* Whether the same lies at an address in both. */
+/* Whether both mappings have the same contents and rights at addr. */
 static bool same_at(const struct mapping *a, const struct mapping *b, uint64_t addr)
 {
 	return a->prot == b->prot && a->shared == b->shared && a->dev == b->dev &&
@@ -453,7 +454,7 @@ static void add_mapping(struct address_space *s, const struct mapping *m)
 	s->observer->ops->mapped(s->observer->arg, s, m);
 }
 
-/* Whether what is written through it, or may come to be, goes to a file. */
+/* Whether writes through the mapping go to a file, or may come to. */
 static bool shares_file(const struct mapping *m) { return m->shared && m->ino; }
 
 static bool is_code_of(const struct mapping *code, const struct mapping *other)
@@ -497,8 +498,8 @@ static void follow_own_writes(struct address_space *s)
 	}
 }
 
-/* Makes the known mappings what they are now, and tells of that. The patches, which are taken over,
- * are in the order of their addresses. */
+/* Applies the patches to the known mappings, and tells the observer. The patches, which are taken
+ * over, are in the order of their addresses. */
 static void apply_patches(struct address_space *s, pid_t pid, struct patch *patches, size_t n)
 {
 	static const struct map_diff look = {0}, drop = {.drop = drop_mapping},
@@ -619,7 +620,7 @@ static size_t sort_patches(struct patch *patches, size_t n, bool *overlap)
 	return n;
 }
 
-/* The mappings beside it are looked at, too: what is there may be one with them now. */
+/* The mappings beside it are looked at, too: those in it may be one with them now. */
 static struct patch patch_around(uint64_t start, uint64_t end)
 {
 	return (struct patch){.range = {start ? start - 1 : 0, end + 1 ? end + 1 : end}};
@@ -685,7 +686,7 @@ void address_space_update(struct address_space *s, pid_t pid, const struct map_c
 		address_space_refresh(s, pid);
 }
 
-/* Into the range that it touches, if there is one. False when there is no room. */
+/* Joins r to a known range that it touches, else adds it. False when there is no room. */
 static bool join_range(struct map_change *c, const struct map_range *r)
 {
 	for (unsigned i = 0; i < c->count; i++) {

@@ -15,7 +15,7 @@
 #include "lib/insn.h"
 
 /* Copies of code pages. A fork's child and its parent share them, also those that either reads
- * later, until the code of one of them is not any more what it was at the fork. */
+ * later, until the code of one of them is no longer as at the fork. */
 struct code_pages;
 
 enum {
@@ -64,7 +64,7 @@ struct address_space {
 	struct mapping_list mappings;
 	struct mapped_files files; /* that code is mapped from */
 	unsigned files_looked;     /* when the recorder looked at them last */
-	uint64_t heap_end;         /* what brk() gave last; 0: not known */
+	uint64_t heap_end;         /* result of the last brk(); 0: not known */
 	uint32_t code_epoch;       /* changes with the mappings that code can run in */
 	bool unsure; /* mappings may have changed elsewhere than system calls said: all are to be
 			read next */
@@ -108,7 +108,7 @@ void address_space_refresh(struct address_space *s, pid_t pid);
 /* The same if nothing can have changed but c's ranges, and the initial stack: reads only these. */
 void address_space_update(struct address_space *s, pid_t pid, const struct map_change *c);
 
-/* Notes that c's ranges may have changed, for address_space_catch_up(). That must come before the
+/* Notes that c's ranges may have changed, for address_space_catch_up(), which must come before the
  * task runs on if a mapping there is or was executable. */
 void address_space_change_later(struct address_space *s, const struct map_change *c);
 /* As address_space_update(), for all changes noted since the last time. */

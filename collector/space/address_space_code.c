@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* The code of an address space: what of it is known, and how others hear of it. */
+/* The code of an address space: the copies of its pages, and who is told of them. */
 #include <stdlib.h>
 #include <string.h>
 #include <sys/mman.h>
@@ -9,8 +9,7 @@
 #include "lib/page.h"
 
 enum {
-	BATCH = TRACEE_PAGES, /* pages that are read ahead come to lie in memory that is got for so
-				 many */
+	BATCH = TRACEE_PAGES, /* pages that are read ahead get memory for so many at once */
 };
 
 /* Tells the observers of all spaces that share the page. */
@@ -92,7 +91,7 @@ int address_space_fetch(struct address_space *s, pid_t tid, uint64_t addr, bool 
 		got += tracee_read(tid, addr + here, bytes + here, BT_INSN_MAX - here);
 		rc = decode(bytes, got, insn);
 	}
-	if (got && rc) /* what is no instruction is worth keeping too: the report shows it */
+	if (got && rc) /* bytes that are no instruction are kept, too: the report shows them */
 		check_page(s, tid, addr - at, at, bytes, got < here ? got : here);
 	if (rc)
 		return rc;

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
-/* What the source files of address spaces share, and nobody else: how a space stops sharing code
- * with the spaces that a fork made of it. */
+/* Shared by the source files of address spaces alone: how a space stops sharing code with the
+ * spaces that a fork made of it. */
 #ifndef BT_ADDRESS_SPACE_PRIVATE_H
 #define BT_ADDRESS_SPACE_PRIVATE_H
 

@@ -36,7 +36,7 @@ static void put_bytes(struct page_bytes *p)
 		free(p);
 }
 
-/* Whole pages, in front of those of the bytes. */
+/* The size of a batch's head: whole pages, in front of those with the bytes. */
 static size_t batch_head(size_t count)
 {
 	size_t bytes = sizeof(struct page_batch) + count * sizeof(struct page_bytes);
@@ -179,8 +179,8 @@ void code_pages_each(const struct code_pages *t, void (*page)(void *arg, uint64_
 
 size_t code_pages_count(const struct code_pages *t) { return t->pages.count; }
 
-/* Also partly. A program may name the last pages that there are: an address behind them would be 0.
- */
+/* Counts pages that [start, end) touches only in part, too. A program may name the last pages that
+ * there are: an address behind them would be 0. */
 static uint64_t pages_in(uint64_t start, uint64_t end) { return (end - 1 - start) / BT_PAGE + 1; }
 
 bool code_pages_touch(const struct code_pages *t, uint64_t start, uint64_t end)

@@ -61,7 +61,7 @@ static void mremap_changes(struct address_space *s, const uint64_t *args, uint64
 	add_touched_range(out, result, args[2]);
 }
 
-/* Its result is where the heap ends, also when nothing was done. */
+/* The result of brk is where the heap ends, also when nothing was done. */
 static void brk_changes(struct address_space *s, const uint64_t *args, uint64_t result,
 			struct map_change *out)
 {
@@ -164,7 +164,7 @@ bool map_syscall_changes(struct address_space *s, const struct tracee_syscall *c
 
 	*out = (struct map_change){
 		.all = map_syscall_changes_rights(
-			call)}; /* whether they are still ours to see: by looking at all */
+			call)}; /* all are read, to see whether they still can be */
 	if (call->compat) {     /* of another table: look each time */
 		s->heap_end = 0;
 		s->leaves_out = s->reads_run = true;

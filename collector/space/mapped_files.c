@@ -8,11 +8,13 @@
 #include <sys/stat.h>
 #include <sys/sysmacros.h>
 
+#include "collector/tracee/tracee.h"
+
 struct mapped_files mapped_files_new(void)
 {
 	struct mapped_files f = {0};
 
-	clock_gettime(CLOCK_REALTIME_COARSE, &f.since); /* that of files' times */
+	clock_gettime(CLOCK_REALTIME_COARSE, &f.since); /* the clock of files' times */
 	return f;
 }
 
@@ -53,18 +55,16 @@ static bool is_of_kernel(const char *mount)
 	return type && strncmp(type + 3, "fuse", 4) != 0;
 }
 
-/* Whether that is so of all mounts of the device where the process can see them. False when that
+/* Whether the kernel serves all mounts of the device that the process can see. False when that
  * cannot be told now. */
 static bool ask_mounts(pid_t pid, uint64_t dev, bool *answers)
 {
-	char path[32], *line = NULL;
+	char *line = NULL;
 	size_t room = 0;
 	unsigned major_, minor_;
 	bool found = false, all = true;
-	FILE *f;
+	FILE *f = tracee_open_file(pid, "mountinfo");
 
-	snprintf(path, sizeof path, "/proc/%d/mountinfo", (int)pid);
-	f = fopen(path, "re");
 	while (f && getline(&line, &room, f) > 0)
 		if (sscanf(line, "%*u %*u %u:%u", &major_, &minor_) == 2 &&
 		    makedev(major_, minor_) == dev) {

@@ -25,7 +25,7 @@ struct mapped_files {
 	struct mapped_file *list;
 	size_t count, cap;
 	struct timespec
-		since; /* what was modified before that was not written to since it was mapped */
+		since; /* a file modified before has not been written to since it was mapped */
 	bool written;  /* one of them was */
 };
 

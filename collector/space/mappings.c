@@ -11,6 +11,8 @@
 #include <sys/mman.h>
 #include <sys/sysmacros.h>
 
+#include "collector/tracee/tracee.h"
+
 /* linux/fs.h, which may be older than the kernel. */
 struct map_query {
 	uint64_t size, flags, addr;
@@ -159,12 +161,10 @@ bool mappings_read(pid_t pid, struct mapping_list *out)
 {
 	struct mapping m;
 	size_t line_cap = 0;
-	char path[32], *line = NULL;
-	FILE *f;
+	char *line = NULL;
+	FILE *f = tracee_open_file(pid, "maps");
 
 	*out = (struct mapping_list){0};
-	snprintf(path, sizeof path, "/proc/%d/maps", (int)pid);
-	f = fopen(path, "re");
 	if (!f)
 		return false;
 	while (getline(&line, &line_cap, f) > 0)
@@ -180,12 +180,10 @@ bool mappings_read(pid_t pid, struct mapping_list *out)
 bool mappings_leave_out(pid_t tid)
 {
 	size_t line_cap = 0;
-	char path[32], *line = NULL;
+	char *line = NULL;
 	bool told = false, leave_out = false;
-	FILE *f;
+	FILE *f = tracee_open_file(tid, "smaps");
 
-	snprintf(path, sizeof path, "/proc/%d/smaps", (int)tid);
-	f = fopen(path, "re");
 	while (f && !leave_out && getline(&line, &line_cap, f) > 0)
 		if (!strncmp(line, "VmFlags:", 8)) { /* proc_pid_smaps(5) */
 			told = true;

@@ -17,13 +17,13 @@ struct mapping {
 	bool shared;
 	bool looked_at; /* for its build-id, and whether it follows its file */
 	bool fresh;     /* new among those that are known: to be compared with the others once */
-	bool follows; /* a private one of a file that is written meanwhile: what is in it may change
+	bool follows; /* a private one of a file that is written meanwhile: its contents may change
 			 as if it were shared */
 	char *path;   /* owned, "" for none */
 	uint8_t build_id_len, build_id[64];
 };
 
-/* Whether what it has can change without a system call that changes mappings. */
+/* Whether its contents can change without a system call that changes mappings. */
 static inline bool mapping_is_mutable(const struct mapping *m)
 {
 	return m->prot & PROT_WRITE || m->shared || m->follows;
@@ -57,9 +57,8 @@ bool mappings_leave_out(pid_t tid);
 /* An open /proc/PID/maps, for mappings_around(); negative when there is none. */
 int mappings_open(pid_t pid);
 
-/* Appends those that touch [start, end), by PROCMAP_QUERY (Linux 6.11); what is the kernel's own
- * ([vsyscall]) is not among them. False where that cannot be had: what was appended is not to be
- * used. */
+/* Appends those that touch [start, end), by PROCMAP_QUERY (Linux 6.11), without the kernel's own
+ * ([vsyscall]). False where that cannot be had: the appended ones are not to be used. */
 bool mappings_around(int fd, uint64_t start, uint64_t end, struct mapping_list *out);
 
 #endif

@@ -1,11 +1,11 @@
 /* SPDX-License-Identifier: MIT */
-/* What address spaces and backends tell an observer of the run. Below this table nobody knows what
- * becomes of it: a recording session writes it to a trace (record_observer.h); another session may
- * compare it with one, or ignore it.
+/* The facts that address spaces and backends tell an observer of the run. They do not know what
+ * becomes of a fact: a recording session writes it to a trace (record_observer.h); another session
+ * may compare it with a trace, or ignore it.
  * - Each operation is one fact, told once, in the order in which the facts came to be. It returns
  *   nothing: the program runs on whatever becomes of the record.
  * - No operation touches the program, or what is told of.
- * - What is passed is valid during the call.
+ * - Arguments are valid during the call.
  * - One thread. */
 #ifndef BT_OBSERVER_H
 #define BT_OBSERVER_H

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
-/* The deterministic start of the tests: what the kernel makes different from run to run at an
- * execve is made the same, so that two backends can be compared branch by branch. (Addresses are
+/* The deterministic start of the tests: differences that the kernel makes from run to run at an
+ * execve are taken away, so that two backends can be compared branch by branch. (Addresses are
  * fixed by the personality, the environment by btrec run.) The supervisor calls it at each execve.
  * The reserved range is where the engine has its region. */
 #ifndef BT_WORLD_H

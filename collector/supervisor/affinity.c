@@ -12,8 +12,8 @@
 #include "lib/array_size.h"
 
 enum {
-	TASKS_MOST = 32, /* with more there are always some that could run */
-	MUCH = 4,        /* waiting: one part in so many of the time */
+	TASKS_MOST = 32, /* of more tasks some can always run */
+	MUCH = 4,        /* tasks that waited for 1/MUCH of the time go apart */
 };
 
 enum affinity_syscall {
@@ -38,7 +38,7 @@ static const struct {
 #define LOOK_EACH   (50 * MILLISECOND)
 #define APART_FIRST (100 * MILLISECOND)
 #define APART_MOST  (6400 * MILLISECOND)
-#define PROVEN      (1000 * MILLISECOND) /* after so long together, the next time comes soon */
+#define PROVEN      (1000 * MILLISECOND) /* after so long together the next time apart is short */
 
 static uint64_t now_ns(void)
 {
@@ -53,13 +53,10 @@ static uint64_t now_ns(void)
  * that is not known. */
 static bool read_waited(pid_t tid, uint64_t *waited)
 {
-	char path[64];
 	unsigned long long ran, delay;
-	FILE *f;
+	FILE *f = tracee_open_file(tid ? tid : getpid(), "schedstat");
 	bool known;
 
-	snprintf(path, sizeof path, "/proc/%d/schedstat", tid ? tid : getpid());
-	f = fopen(path, "re");
 	if (!f)
 		return false;
 	known = fscanf(f, "%llu %llu", &ran, &delay) == 2;

@@ -11,6 +11,7 @@
 
 #include "collector/supervisor/supervised.h"
 #include "collector/tracee/tracee.h"
+#include "lib/grow.h"
 
 /* Tasks of all kinds, and none that another supervisor's thread traces (waitpid(2)). */
 #define OF_OURS (__WALL | __WNOTHREAD)
@@ -84,25 +85,19 @@ static void drop_earlier(struct event_queue *q, pid_t tid)
 /* Makes room for one more. False without memory. */
 static bool make_queue_room(struct event_queue *q)
 {
-	size_t cap = q->cap ? q->cap * 2 : 64;
 	struct queued_event *queue;
 
 	if (!q->queued_of && queue_is_empty(q))
 		q->queued_of = calloc(TIDS_APART, sizeof *q->queued_of);
-	if (q->end < q->cap)
-		return true;
-	if (q->first > q->cap / 2) {
+	if (q->end == q->cap && q->first > q->cap / 2) {
 		memmove(q->events, q->events + q->first, (q->end - q->first) * sizeof *q->events);
 		q->end -= q->first;
 		q->first = 0;
-		return true;
 	}
-	queue = realloc(q->events, cap * sizeof *queue);
-	if (!queue)
-		return false;
-	q->events = queue;
-	q->cap = cap;
-	return true;
+	queue = array_grow(q->events, q->end, &q->cap, sizeof *queue);
+	if (queue)
+		q->events = queue;
+	return queue;
 }
 
 /* False when the stop is not to be served: another one follows. */

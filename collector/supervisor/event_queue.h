@@ -20,7 +20,7 @@ struct queued_event {
 	int status;
 };
 
-/* To begin with all is zero but these three. */
+/* All fields but these three are zero at the start. */
 struct event_queue {
 	const struct task_table *tasks;
 	const struct bt_clock *clock;
@@ -52,20 +52,21 @@ bool event_queue_has(const struct event_queue *q, pid_t tid);
 /* The type of the oldest event of tid; WAIT_TYPES: there is none. */
 enum wait_type event_queue_type(const struct event_queue *q, pid_t tid);
 
-/* Its signal, where that is one; else 0. */
+/* The signal of the oldest event of tid; 0: that event is no signal. */
 int event_queue_signal(const struct event_queue *q, pid_t tid);
 
-/* Whether that is one of PTRACE_EVENT_*, and the task is still at it (wait_event_holds). */
+/* Whether the oldest event of tid is one of PTRACE_EVENT_*, and the task is still at it
+ * (wait_event_holds). */
 bool event_queue_holds(const struct event_queue *q, pid_t tid);
 
-/* Takes that event out. */
+/* Takes the oldest event of tid out. */
 void event_queue_drop(struct event_queue *q, pid_t tid);
 
 /* Takes the oldest event of tid out if it is a stop of this type and signal. */
 bool event_queue_take(struct event_queue *q, pid_t tid, enum wait_type type, int signo,
 		      struct wait_event *ev);
 
-/* What is queued is lost. */
+/* Frees the queue. Queued events are lost. */
 void event_queue_release(struct event_queue *q);
 
 #endif

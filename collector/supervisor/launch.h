@@ -19,8 +19,8 @@ struct launch {
 	sigset_t mask;                   /* its signal mask */
 	const struct rlimit *limits;     /* [RLIM_NLIMITS]: its limits, NULL: ours */
 	bool fixed_addresses;            /* no address space randomization */
-	/* The child has our memory until its execve: to copy it, and to give it up again, would be
-	 * most of the cost. This is the child's own part, and stays for as long. */
+	/* The child shares our memory until its execve: a copy would be most of the cost. This part
+	 * is the child's own, and stays for as long. */
 	struct {
 		int go[2], failure[2];
 		uint64_t stack[1024];

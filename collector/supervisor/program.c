@@ -22,25 +22,6 @@ enum {
 	SCRIPT_HEAD = 256, /* bytes of a script that it reads (BINPRM_BUF_SIZE) */
 };
 
-/* The rest of the first line of /proc/PID/status that begins with key. */
-static bool read_status_line(pid_t pid, const char *key, char *out, size_t size)
-{
-	char path[32], line[256];
-	bool found = false;
-	FILE *f;
-
-	snprintf(path, sizeof path, "/proc/%d/status", (int)pid);
-	f = fopen(path, "re");
-	while (f && !found && fgets(line, sizeof line, f))
-		if (!strncmp(line, key, strlen(key))) {
-			snprintf(out, size, "%s", line + strlen(key));
-			found = true;
-		}
-	if (f)
-		fclose(f);
-	return found;
-}
-
 /* With CAP_SYS_PTRACE in the recorder, a traced program keeps the privileges its file gives it
  * (ptrace(2), "execve(2) under ptrace"). */
 bool program_privileges_survive(void)
@@ -68,15 +49,15 @@ static struct credentials credentials_of(pid_t pid)
 {
 	struct credentials c = {geteuid(), getegid(), false};
 	unsigned real, effective;
-	char line[128];
+	char line[TRACEE_LINE];
 
-	if (read_status_line(pid, "Uid:", line, sizeof line) &&
+	if (tracee_file_line(pid, "status", "Uid:", line) &&
 	    sscanf(line, "%u %u", &real, &effective) == 2)
 		c.euid = effective;
-	if (read_status_line(pid, "Gid:", line, sizeof line) &&
+	if (tracee_file_line(pid, "status", "Gid:", line) &&
 	    sscanf(line, "%u %u", &real, &effective) == 2)
 		c.egid = effective;
-	if (read_status_line(pid, "NoNewPrivs:", line, sizeof line))
+	if (tracee_file_line(pid, "status", "NoNewPrivs:", line))
 		c.fixed = atoi(line);
 	return c;
 }
@@ -278,8 +259,7 @@ void program_of(pid_t tid, char *path, size_t size, struct buf *argv)
 	snprintf(link, sizeof link, "/proc/%d/exe", (int)tid);
 	n = readlink(link, path, size - 1);
 	path[n < 0 ? 0 : n] = '\0';
-	snprintf(link, sizeof link, "/proc/%d/cmdline", (int)tid);
-	f = fopen(link, "re");
+	f = tracee_open_file(tid, "cmdline");
 	while (f && (n = (ssize_t)fread(bytes, 1, sizeof bytes, f)) > 0)
 		buf_put(argv, bytes, (size_t)n);
 	if (f)

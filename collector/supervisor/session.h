@@ -1,12 +1,13 @@
 /* SPDX-License-Identifier: MIT */
-/* What a supervisor tells the session that it runs programs for, and asks of it. A recording
- * session (collector/record) writes it to a trace; a replaying one compares it with a trace.
+/* The interface of a session: the supervisor tells it what happens to the programs, and asks it
+ * some things. A recording session (collector/record) writes it to a trace; a replaying one
+ * compares it with a trace.
  * - An operation is called once for each fact, in the order of the facts, on the supervisor's
  *   thread. Several supervisors may share a session, so each call names its own.
  * - Unless told otherwise the task is stopped, task->regs are the application's registers there,
  *   and the session may read and change its memory and registers.
  * - A session may call the supervisor (supervisor.h): to halt other tasks, say. It resumes none.
- * - What spaces and backends tell goes to the observer (observer.h), which is the session's, too.
+ * - Spaces and backends tell the observer (observer.h), which is the session's, too.
  * A row may be NULL where that is said. */
 #ifndef BT_SESSION_H
 #define BT_SESSION_H
@@ -21,6 +22,7 @@
 #include "lib/event.h"
 #include "lib/point.h"
 
+struct process;
 struct session;
 struct supervisor;
 struct task;
@@ -43,6 +45,15 @@ struct arrived_signal {
 };
 
 struct session_ops {
+	/* A process has come, and has no task yet. before: the process that its first task leaves
+	 * by an execve; NULL: none. False without memory. */
+	bool (*on_new_process)(struct session *session, struct supervisor *sup,
+			       struct process *process, const struct process *before);
+
+	/* It is about to be freed: the session frees its part of it. */
+	void (*on_forget_process)(struct session *session, struct supervisor *sup,
+				  struct process *process);
+
 	/* A task has come, and has its process and unit: its history begins, and its first stop
 	 * point is set. Nothing of it may be read yet. False without memory. */
 	bool (*on_new)(struct session *session, struct supervisor *sup, struct task *task);
@@ -56,7 +67,7 @@ struct session_ops {
 	/* It stands before the first instruction of a program. May make it native. */
 	void (*on_program)(struct session *session, struct supervisor *sup, struct task *task);
 
-	/* It has stopped under its backend, for whatever reason: called before what that was.
+	/* It has stopped under its backend. Called before the operation for the cause of the stop.
 	 * goes_on: it has been resumed already. */
 	void (*on_stop)(struct session *session, struct supervisor *sup, struct task *task,
 			bool goes_on);
@@ -89,7 +100,7 @@ struct session_ops {
 	 */
 	void (*on_handler)(struct session *session, struct supervisor *sup, struct task *task);
 
-	/* Of the unit's tasks another one runs user code from here on. from stands at that point.
+	/* Another task of the unit, `to`, runs user code from here on. `from` stands at that point.
 	 */
 	void (*on_switch)(struct session *session, struct supervisor *sup, const struct unit *unit,
 			  uint32_t from, uint32_t to, const struct bt_point *point);
@@ -103,13 +114,14 @@ struct session_ops {
 	void (*on_detach)(struct session *session, struct supervisor *sup, struct task *task,
 			  const char *reason, bool in_memory);
 
-	/* It is about to be freed: so is what the session keeps of it. on_new may have failed. */
+	/* It is about to be freed: the session frees its part of it. on_new may have failed. */
 	void (*on_forget)(struct session *session, struct supervisor *sup, struct task *task);
 
 	/* Called each SUPERVISOR_SLICES slices. */
 	void (*on_tick)(struct session *session, struct supervisor *sup);
 
-	/* Where tasks can be native (supervisor_options.late_start); else the rows are NULL. */
+	/* The rows below may be NULL where no task can be native (supervisor_options.late_start).
+	 */
 
 	/* A native task, or one with start_pending, has stopped for a signal or a system call. */
 	void (*on_native_stop)(struct session *session, struct supervisor *sup, struct task *task,

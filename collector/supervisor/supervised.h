@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
-/* What the supervisor keeps of a task and of a unit, besides the part that all share (task.h). Used
- * by the supervisor's files alone: rooms below do not see it. */
+/* The supervisor's parts of a task and of a unit, besides those that all share (task.h). Used by
+ * the supervisor's files alone: rooms below do not see it. */
 #ifndef BT_SUPERVISED_H
 #define BT_SUPERVISED_H
 

@@ -52,8 +52,8 @@ struct supervisor {
 	struct event_queue events;
 	bool tracing_refused; /* the program tried to trace what is supervised */
 	pid_t initial_pid;
-	pid_t stopped_by; /* the initial process is stopped: the task whose stop told so, and which
-			     will tell that it goes on; 0: it is not stopped */
+	pid_t stopped_by; /* the task whose stop the front was told of as the initial process's; 0:
+			     the initial process is not stopped */
 	uint64_t doomed_next; /* when processes that are to be detached are looked at again */
 	bool initial_left; /* the initial process was detached: it is waited for, but has no task */
 	struct supervisor_outcome outcome;
@@ -62,9 +62,9 @@ struct supervisor {
 	bool frozen;       /* nobody gets a turn: a snapshot is being taken */
 	uint64_t patience; /* until when the snapshot waits for tasks to stop */
 	bool started;      /* the initial process is past its execve */
-	/* The caller's timer sets *tick: every SUPERVISOR_SLICE_MS while somebody waits for a turn
-	 * (hurried; at first, too), else each SUPERVISOR_SLICES times that, as on_pace says; then
-	 * turns change. on_tick is called each SUPERVISOR_SLICES slices. */
+	/* The caller's timer sets *tick, and turns change then. on_pace says how often: every
+	 * SUPERVISOR_SLICE_MS at first and while somebody waits for a turn (hurried), else every
+	 * SUPERVISOR_SLICES times that. on_tick is called each SUPERVISOR_SLICES slices. */
 	volatile sig_atomic_t *tick;
 	bool hurried;
 	unsigned slices, told; /* slices so far, when on_tick was called last */

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
-/* What the supervisor's parts call of each other, by the file that it is in. Nobody else includes
- * this. */
+/* Calls between the supervisor's parts, by the file that defines them. Included by these and by
+ * their tests. */
 #ifndef BT_SUPERVISOR_PRIVATE_H
 #define BT_SUPERVISOR_PRIVATE_H
 

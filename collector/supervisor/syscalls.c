@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* System calls: what they change, and those that mean something to the supervisor itself.
+/* System calls: their consequences, and those that mean something to the supervisor itself.
  *
  * At an entry the session is told first. Then the modules that hide the recorder from the program
  * get their say, each for its own calls: limits, affinity, the prctl of btrec.h, calls that are

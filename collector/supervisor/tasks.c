@@ -15,6 +15,7 @@
 #include "collector/supervisor/supervisor_private.h"
 
 #include <sched.h>
+#include <stdlib.h>
 #include <sys/ptrace.h>
 #include <sys/syscall.h>
 #include <sys/wait.h>
@@ -44,17 +45,31 @@ static bool begin_task(struct supervisor *sup, struct task *task)
 	       !sup->backend.ops->task_init(&sup->backend, task);
 }
 
-/* Makes a process with a unit of its own and an empty space. NULL without memory: then an empty
- * unit may stay in the table. */
-static struct process *make_process(struct supervisor *sup, pid_t pid, struct unit **unit)
+/* Makes a process, and prepares the session for it. before: as in on_new_process(). NULL without
+ * memory. */
+static struct process *begin_process(struct supervisor *sup, pid_t pid, struct address_space *space,
+				     const struct process *before)
 {
-	struct address_space *space;
+	struct process *process = space ? process_new(pid, space) : NULL;
 
+	if (!process || sup->session->ops->on_new_process(sup->session, sup, process, before))
+		return process;
+	free(process);
+	return NULL;
+}
+
+/* Makes a process with a unit of its own and an empty space. before: as in on_new_process(). NULL
+ * without memory: then an empty unit may stay in the table. */
+static struct process *make_process(struct supervisor *sup, pid_t pid, const struct process *before,
+				    struct unit **unit)
+{
 	*unit = supervised_unit(&sup->tasks);
 	if (!*unit)
 		return NULL;
-	space = address_space_new(sup->observer, ++sup->tasks.next_space, (*unit)->number, NULL);
-	return space ? process_new(pid, space) : NULL;
+	return begin_process(
+		sup, pid,
+		address_space_new(sup->observer, ++sup->tasks.next_space, (*unit)->number, NULL),
+		before);
 }
 
 void supervisor_leave_unit(struct task *task)
@@ -62,6 +77,16 @@ void supervisor_leave_unit(struct task *task)
 	if (task->unit && task->unit->turns->dumps == task)
 		task->unit->turns->dumps = NULL;
 	task_leave_unit(task);
+}
+
+/* Takes the task out of its process, if it is in one. */
+static void leave_process(struct supervisor *sup, struct task *task)
+{
+	struct process *process = task->process;
+
+	if (process && process->tasks == 1)
+		sup->session->ops->on_forget_process(sup->session, sup, process);
+	task_leave_process(task);
 }
 
 void supervisor_forget(struct supervisor *sup, struct task *task)
@@ -73,6 +98,7 @@ void supervisor_forget(struct supervisor *sup, struct task *task)
 	sup->backend.ops->task_release(&sup->backend, task);
 	sup->session->ops->on_forget(sup->session, sup, task);
 	supervisor_leave_unit(task);
+	leave_process(sup, task);
 	task_remove(&sup->tasks, task);
 }
 
@@ -80,7 +106,7 @@ int supervisor_adopt(struct supervisor *sup, pid_t pid, bool trap_ignored, struc
 {
 	struct task *task = supervised_task(&sup->tasks, pid);
 	struct unit *unit;
-	struct process *process = make_process(sup, pid, &unit);
+	struct process *process = make_process(sup, pid, NULL, &unit);
 
 	if (!task || !process)
 		return bt_no_memory(err, NULL);
@@ -152,7 +178,7 @@ static bool place_task(struct supervisor *sup, struct task *parent, struct task 
 		space = shares ? address_space_get(parent->process->space)
 			       : address_space_new(sup->observer, ++sup->tasks.next_space,
 						   unit->number, parent->process->space);
-		process = space ? process_new(child->host_tid, space) : NULL;
+		process = begin_process(sup, child->host_tid, space, NULL);
 		if (!process)
 			return false;
 		/* The parent's other threads may be changing mappings just now. */
@@ -179,7 +205,6 @@ static const struct task *parent_of(const struct supervisor *sup, const struct t
 	return task && task->number == child->parent ? task : NULL;
 }
 
-/* Both events have come. */
 void supervisor_start_new(struct supervisor *sup, struct task *child)
 {
 	struct address_space *space = child->process->space;
@@ -265,18 +290,17 @@ static bool move_to_new_process(struct supervisor *sup, struct task *task)
 {
 	struct process *old = task->process;
 	struct unit *unit;
-	struct process *process = make_process(sup, task->host_tid, &unit);
+	struct process *process = make_process(sup, task->host_tid, old, &unit);
 
 	if (!process)
 		return false;
 	process->initial = old->initial;
 	process->limits = old->limits;
-	process->snapshot_wanted = old->snapshot_wanted;
-	process->request_mark = old->request_mark;
+	process->stop_wanted = old->stop_wanted;
 	process->last_words = old->last_words;
 	old->last_words = NULL;
 	supervisor_leave_unit(task);
-	task_leave_process(task);
+	leave_process(sup, task);
 	task_join_unit(task, unit);
 	task_join_process(task, process);
 	return true;
@@ -392,7 +416,7 @@ static void adopt_orphan(struct supervisor *sup, struct task *task)
 		return;
 	}
 	task->how = BT_TASK_FORK;
-	process = make_process(sup, group, &unit);
+	process = make_process(sup, group, NULL, &unit);
 	if (!process)
 		return;
 	task_join_unit(task, unit);

@@ -13,9 +13,9 @@
 #include "collector/task/task.h"
 #include "collector/tracee/tracee.h"
 #include "lib/array_size.h"
+#include "lib/insn.h"
 
 enum {
-	SYSCALL_LEN = 2,
 	MEM_MAJOR = 1, /* /dev/zero, /dev/urandom and their like (the kernel's
 			  admin-guide/devices.txt) */
 };
@@ -126,7 +126,7 @@ void cut_transfer_again(struct task *task, bool rewinds)
 		return;
 	}
 	task->regs.rax = task->regs.orig_rax;
-	task->regs.rip -= SYSCALL_LEN;
+	task->regs.rip -= BT_SYSCALL_LEN;
 }
 
 void cut_syscall_again(struct task *task)
@@ -150,7 +150,7 @@ void cut_transfer_end(struct task *task)
 	task->regs.rax =
 		t->moved + (!t->rewound && (int64_t)task->regs.rax > 0 ? task->regs.rax : 0);
 	if (t->rewound)
-		task->regs.rip += SYSCALL_LEN;
+		task->regs.rip += BT_SYSCALL_LEN;
 	*reg_at(&task->regs, f->count) = t->count;
 	if (f->advances)
 		*reg_at(&task->regs, f->buffer) = t->buffer;

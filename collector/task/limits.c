@@ -65,20 +65,13 @@ static rlim_t limit_number(const char *text)
  * CAP_SYS_RESOURCE for a process that has changed its user. */
 static bool read_limits_file(pid_t pid, const char *name, struct rlimit *now)
 {
-	char path[32], line[256], soft[32], hard[32];
-	bool found = false;
-	FILE *f;
+	char line[TRACEE_LINE], soft[32], hard[32];
 
-	snprintf(path, sizeof path, "/proc/%d/limits", (int)pid);
-	f = fopen(path, "re");
-	while (f && !found && fgets(line, sizeof line, f))
-		found = !strncmp(line, name, strlen(name)) &&
-			sscanf(line + strlen(name), "%31s %31s", soft, hard) == 2;
-	if (f)
-		fclose(f);
-	if (found)
-		*now = (struct rlimit){limit_number(soft), limit_number(hard)};
-	return found;
+	if (!tracee_file_line(pid, "limits", name, line) ||
+	    sscanf(line, "%31s %31s", soft, hard) != 2)
+		return false;
+	*now = (struct rlimit){limit_number(soft), limit_number(hard)};
+	return true;
 }
 
 bool limits_get(pid_t pid, int resource, struct rlimit *now)
@@ -256,23 +249,15 @@ enum {
  * is gone. */
 static int numbers_of(pid_t tid, pid_t numbers[LEVELS])
 {
-	char path[32], line[512], *at, *end;
-	int n = 0;
-	FILE *f;
+	char line[TRACEE_LINE], *at = line, *end;
+	int n;
 
-	snprintf(path, sizeof path, "/proc/%d/status", (int)tid);
-	f = fopen(path, "re");
-	while (f && !n && fgets(line, sizeof line, f)) {
-		if (strncmp(line, "NSpid:", 6))
-			continue;
-		for (at = line + 6; n < LEVELS; at = end, n++) {
-			numbers[n] = (pid_t)strtol(at, &end, 10);
-			if (end == at)
-				break;
-		}
+	(void)tracee_file_line(tid, "status", "NSpid:", line);
+	for (n = 0; n < LEVELS; at = end, n++) {
+		numbers[n] = (pid_t)strtol(at, &end, 10);
+		if (end == at)
+			break;
 	}
-	if (f)
-		fclose(f);
 	return n;
 }
 

@@ -10,26 +10,19 @@
 
 #include "collector/task/task.h"
 #include "collector/tracee/tracee.h"
+#include "lib/grow.h"
 #include "lib/page.h"
 
 struct locked_piece {
 	uint64_t start, size;
 };
 
-static FILE *open_proc(pid_t tid, const char *name)
-{
-	char path[32];
-
-	snprintf(path, sizeof path, "/proc/%d/%s", (int)tid, name);
-	return fopen(path, "re");
-}
-
 /* The kernel compares the size of the whole address space with the limit. */
 static bool would_fit(const struct task *task, const struct limits_share *share)
 {
 	unsigned long long pages = 0;
 	struct rlimit limit;
-	FILE *f = open_proc(task->host_tid, "statm");
+	FILE *f = tracee_open_file(task->host_tid, "statm");
 	bool known = f && fscanf(f, "%llu", &pages) == 1;
 
 	if (f)
@@ -43,23 +36,19 @@ static struct locked_piece *read_pieces(pid_t tid, const struct limits_share *sh
 {
 	uint64_t end = share->start + share->bytes[LIMITED_AS];
 	unsigned long long from, to;
-	struct locked_piece *pieces = NULL;
+	struct locked_piece *pieces = NULL, *grown;
 	size_t n = 0, cap = 0, line_cap = 0;
 	char *line = NULL;
-	FILE *f = open_proc(tid, "maps");
+	FILE *f = tracee_open_file(tid, "maps");
 
 	while (f && getline(&line, &line_cap, f) > 0) {
 		if (sscanf(line, "%llx-%llx", &from, &to) != 2 ||
 		    (from >= share->start && from < end))
 			continue;
-		if (n == cap) {
-			struct locked_piece *grown =
-				realloc(pieces, (cap = cap ? 2 * cap : 64) * sizeof *pieces);
-
-			if (!grown)
-				break;
-			pieces = grown;
-		}
+		grown = array_grow(pieces, n, &cap, sizeof *pieces);
+		if (!grown)
+			break;
+		pieces = grown;
 		pieces[n++] = (struct locked_piece){from, to - from};
 	}
 	if (f)

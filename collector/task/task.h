@@ -70,11 +70,9 @@ struct process {
 	struct address_space *space;
 	unsigned tasks;
 	bool initial;
-	bool fatal_kept;          /* its fatal snapshot has been taken */
 	const char *leaving;      /* why it is to be detached at the next tick; until then it stays
 				     stopped. NULL: it is not to be */
-	unsigned request_mark;    /* of the last request for a snapshot of it */
-	bool snapshot_wanted;     /* at the next stop of any of its tasks */
+	bool stop_wanted;         /* the session waits for one of its tasks to stop */
 	bool files_shared;        /* another process has the same descriptors (CLONE_FILES without
 				     CLONE_VM) */
 	struct task *members;     /* its tasks */
@@ -87,6 +85,8 @@ struct process {
 			      ignored, a handled one is not ignored afterwards */
 	struct limits limits;
 	struct last_words *last_words; /* NULL: none */
+
+	struct process_record *record; /* the session's; gone before the process is freed */
 };
 
 enum {

@@ -4,7 +4,6 @@
 #include "collector/tracee/tracee.h"
 
 enum {
-	EFLAGS_TF = 0x100,
 	/* From the frame's beginning. */
 	STACK_64 = 8 + 16,          /* behind the return address: uc_stack of the ucontext */
 	CONTEXT_64 = STACK_64 + 24, /* uc_mcontext: 16 registers, rip, flags */

@@ -3,8 +3,8 @@
  * rt_sigframe_ia32 in arch/x86/include/asm/sigframe.h), read from a task at the handler's first
  * instruction, where regs are its registers: all frames then begin at rsp. Handlers that 32-bit
  * code has set have frames of their own, and run as such code. Used by the stepper, native code,
- * supervisor and session. No state. The frame is the program's memory: what is read there may be
- * anything. */
+ * supervisor and session. No state. The frame is the program's memory: any bytes may be read there.
+ */
 #ifndef BT_SIGNAL_FRAME_H
 #define BT_SIGNAL_FRAME_H
 

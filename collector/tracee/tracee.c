@@ -3,10 +3,10 @@
  *
  * The result of each ptrace call is one of three: it was done, the thread is gone (ESRCH), the
  * kernel refuses.
- * Memory is read by process_vm_readv(2), which is fast, but respects the protection of pages. What
- * that does not give, and all that is written, goes through /proc/TID/mem, which does not.
+ * Memory is read by process_vm_readv(2), which is fast, but respects the protection of pages. Other
+ * reads, and all writes, go through /proc/TID/mem, which does not respect it.
  * A thread that was killed may be at another stop than the one that is being served, or its id may
- * be another program's (QUIRK(stop-left)): what would change that program asks first.
+ * be another program's (QUIRK(stop-left)): calls that would change that program ask first.
  *
  * tracee_status.c reads what /proc says of a thread; tracee_inject.c has it make system calls. */
 #include "collector/tracee/tracee_private.h"
@@ -65,7 +65,7 @@ int tracee_clear_x87_address(pid_t tid)
 	return ptrace_result(ptrace(PTRACE_SETFPREGS, tid, NULL, &f));
 }
 
-/* One by one those that are not there already, which are the application's or ours. */
+/* Sets the registers that differ, one by one: their values are the application's or ours. */
 static int set_regs_that_differ(pid_t tid, const struct bt_regs *regs)
 {
 	struct bt_regs now;

@@ -12,6 +12,7 @@
 #include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
+#include <stdio.h>
 #include <sys/types.h>
 
 #include "lib/error.h"
@@ -54,6 +55,9 @@ int tracee_set_siginfo(pid_t tid, const siginfo_t *info);
 /* Whether the signal was raised by an instruction, and not sent (rr's rule, too: si_code of these
  * is positive only then). System calls that a filter turns into SIGSYS are left out. */
 bool tracee_is_fault(const siginfo_t *info);
+
+/* si_code of the stop after a handler's frame was made (ptrace_notify in the kernel). */
+enum { TRAP_NOTIFY = SIGTRAP };
 
 /* The same, with the SIGSYS of filters: signals that the kernel delivers before all others
  * (SYNCHRONOUS_MASK in kernel/signal.c). */
@@ -207,6 +211,15 @@ int tracee_inject(pid_t tid, const struct bt_regs *regs, uint64_t at, long nr,
  * no way back to the entry (sysenter); or -BT_E_GONE. */
 int tracee_inject_at_entry(pid_t tid, const struct bt_regs *regs, long nr, const uint64_t args[6],
 			   long *result);
+
+/* Opens the file `name` of /proc/TID for reading. NULL, with errno, when that cannot be done. Works
+ * on running tasks too. */
+FILE *tracee_open_file(pid_t tid, const char *name);
+
+enum { TRACEE_LINE = 512 };
+/* Reads the first line of that file that begins with key: what stands behind the key, or "" and
+ * false when there is none. Works on running tasks too. */
+bool tracee_file_line(pid_t tid, const char *name, const char *key, char rest[TRACEE_LINE]);
 
 /* The process that a thread belongs to, 0 when it is gone. Works on running tasks too. */
 pid_t tracee_thread_group(pid_t tid);

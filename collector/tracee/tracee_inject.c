@@ -21,9 +21,10 @@
 #include <sys/syscall.h>
 
 /* Resumes tid to its next system call stop. False when another event comes instead: that one is
- * left to be waited for. Nobody can block SIGSTOP: its process is stopped, as its parent is told,
- * and so is the task, once it has done what we want; likewise where another thread has stopped the
- * process, or SIGCONT, which a task is told of at once, comes meanwhile. */
+ * left to be waited for. SIGSTOP, which nobody can block, does not end the wait: the process is
+ * stopped, as its parent is told, and so is the task, once it has made the call. The same holds
+ * where another thread has stopped the process, and for SIGCONT, of which a task is told at once.
+ */
 static bool await_syscall_stop(pid_t tid)
 {
 	bool told = false;
@@ -147,7 +148,6 @@ int tracee_inject(pid_t tid, const struct bt_regs *regs, uint64_t at, long nr,
 		  const uint64_t args[6], long *result)
 {
 	enum {
-		EFLAGS_TF = 0x100,
 		BEHIND = 3, /* syscall; int3 */
 		INTERRUPTED = SIGTRAP | PTRACE_EVENT_STOP << 8,
 	};
@@ -191,9 +191,9 @@ static int replace_syscall(pid_t tid, const struct bt_regs *regs, long nr, const
 	return 0;
 }
 
-/* The same at an entry by int 0x80, whose calls have numbers of their own and only the lower halves
- * of arguments: that call is left out, and for the other the instruction is one of syscall
- * meanwhile, which is as long. */
+/* The same at an entry by int 0x80. Its calls have other numbers and only the lower halves of
+ * arguments, so that call is left out. For the other one its instruction is a syscall meanwhile,
+ * which is as long. */
 static int replace_compat_syscall(pid_t tid, const struct bt_regs *regs, long nr,
 				  const uint64_t args[6], long *result)
 {

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* What the source files of tracee.h share, and nobody else: stops that are waited for at once. */
+/* Shared by the source files of tracee.h alone: stops that are waited for at once. */
 #ifndef BT_TRACEE_PRIVATE_H
 #define BT_TRACEE_PRIVATE_H
 

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* What /proc says of a thread: its signals, its filters, its state, its names. */
+/* A thread as /proc has it: its files, signals, filters, state and names. */
 #include "collector/tracee/tracee.h"
 
 #include <fcntl.h>
@@ -50,11 +50,34 @@ static void parse_filtering(const char *line, struct filtering *out)
 		out->filters = n;
 }
 
-/* Reads a status file (proc_pid_status(5)) once. False when it is not there. */
-static bool read_status(const char *path, struct tracee_signals *signals,
-			struct filtering *filtering)
+FILE *tracee_open_file(pid_t tid, const char *name)
 {
-	FILE *f = fopen(path, "re");
+	char path[40];
+
+	snprintf(path, sizeof path, "/proc/%d/%s", (int)tid, name);
+	return fopen(path, "re");
+}
+
+bool tracee_file_line(pid_t tid, const char *name, const char *key, char rest[TRACEE_LINE])
+{
+	FILE *f = tracee_open_file(tid, name);
+	size_t len = strlen(key);
+	bool found = false;
+
+	while (f && !found && fgets(rest, TRACEE_LINE, f))
+		found = !strncmp(rest, key, len);
+	if (f)
+		fclose(f);
+	if (found)
+		memmove(rest, rest + len, strlen(rest + len) + 1);
+	else
+		*rest = '\0';
+	return found;
+}
+
+/* Reads a status file (proc_pid_status(5)), and closes it. False when it is not there. */
+static bool read_status(FILE *f, struct tracee_signals *signals, struct filtering *filtering)
+{
 	char line[256];
 
 	*signals = (struct tracee_signals){0};
@@ -69,19 +92,11 @@ static bool read_status(const char *path, struct tracee_signals *signals,
 	return true;
 }
 
-static bool read_status_of(pid_t tid, struct tracee_signals *signals, struct filtering *filtering)
-{
-	char path[32];
-
-	snprintf(path, sizeof path, "/proc/%d/status", (int)tid);
-	return read_status(path, signals, filtering);
-}
-
 int tracee_signals(pid_t tid, struct tracee_signals *out)
 {
 	struct filtering filtering;
 
-	return read_status_of(tid, out, &filtering) ? 0 : -BT_E_GONE;
+	return read_status(tracee_open_file(tid, "status"), out, &filtering) ? 0 : -BT_E_GONE;
 }
 
 static int own_filters(void)
@@ -89,7 +104,7 @@ static int own_filters(void)
 	struct tracee_signals signals;
 	struct filtering own;
 
-	read_status("/proc/self/status", &signals, &own);
+	read_status(fopen("/proc/self/status", "re"), &signals, &own);
 	return own.filters;
 }
 
@@ -104,7 +119,7 @@ int tracee_signals_filtered(pid_t tid, struct tracee_signals *out, bool *filtere
 {
 	struct filtering theirs;
 
-	if (!read_status_of(tid, out, &theirs))
+	if (!read_status(tracee_open_file(tid, "status"), out, &theirs))
 		return -BT_E_GONE;
 	*filtered = is_filtered(&theirs);
 	return 0;
@@ -115,7 +130,7 @@ int tracee_filters(pid_t tid)
 	struct tracee_signals signals;
 	struct filtering theirs;
 
-	read_status_of(tid, &signals, &theirs);
+	read_status(tracee_open_file(tid, "status"), &signals, &theirs);
 	return theirs.filters < 0 ? theirs.filters : theirs.filters - own_filters();
 }
 
@@ -124,27 +139,8 @@ bool tracee_is_filtered(pid_t tid)
 	struct tracee_signals signals;
 	struct filtering theirs;
 
-	read_status_of(tid, &signals, &theirs);
+	read_status(tracee_open_file(tid, "status"), &signals, &theirs);
 	return is_filtered(&theirs);
-}
-
-/* The line of /proc/TID/status that begins with the key. False, and an empty line, when there is
- * none. */
-static bool status_line(pid_t tid, const char *key, char line[256])
-{
-	char path[32];
-	bool found = false;
-	FILE *f;
-
-	snprintf(path, sizeof path, "/proc/%d/status", (int)tid);
-	f = fopen(path, "re");
-	while (f && !found && fgets(line, 256, f))
-		found = !strncmp(line, key, strlen(key));
-	if (f)
-		fclose(f);
-	if (!found)
-		*line = 0;
-	return found;
 }
 
 /* The beginning of a file of /proc/TID, as text; empty where it is not there. */
@@ -185,17 +181,19 @@ bool tracee_is_awake(pid_t tid) { return tracee_state(tid) == 'R'; }
 
 pid_t tracee_thread_group(pid_t tid)
 {
-	char line[256];
+	char line[TRACEE_LINE];
 	int group = 0;
 
-	return status_line(tid, "Tgid:", line) && sscanf(line, "Tgid: %d", &group) == 1 ? group : 0;
+	return tracee_file_line(tid, "status", "Tgid:", line) && sscanf(line, "%d", &group) == 1
+		       ? group
+		       : 0;
 }
 
 bool tracee_is_init(pid_t pid)
 {
-	char line[256], *last;
+	char line[TRACEE_LINE], *last;
 
-	if (!status_line(pid, "NSpid:", line))
+	if (!tracee_file_line(pid, "status", "NSpid:", line))
 		return false;
 	last = strrchr(line, '\t'); /* one number for each namespace, ours first */
 	return last && last != strchr(line, '\t') && !strcmp(last, "\t1\n");
@@ -203,10 +201,11 @@ bool tracee_is_init(pid_t pid)
 
 void tracee_sender_name(pid_t tid, pid_t sender, char name[TRACEE_NAME])
 {
-	char line[256];
+	char line[TRACEE_LINE];
 
 	*name = '\0';
-	if (!status_line(tid, "NSpid:", line) || strchr(line, '\t') != strrchr(line, '\t'))
+	if (!tracee_file_line(tid, "status", "NSpid:", line) ||
+	    strchr(line, '\t') != strrchr(line, '\t'))
 		return;
 	read_beginning(sender, "comm", name, TRACEE_NAME);
 	name[strcspn(name, "\n")] = '\0';

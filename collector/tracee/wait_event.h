@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
-/* What a wait status of a traced task means, as one value: the only place that knows the status
- * bits (ptrace(2), "The PTRACE_SEIZE ... stops"). Made by the event queue; backends, supervisor and
- * session read it. */
+/* The meaning of a traced task's wait status, as one value. This is the only place that knows the
+ * status bits (ptrace(2), "The PTRACE_SEIZE ... stops"). Made by the event queue; backends,
+ * supervisor and session read it. */
 #ifndef BT_WAIT_EVENT_H
 #define BT_WAIT_EVENT_H
 

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* A branch log of small programs that are written by hand, and what is expected of it. */
+/* A branch log of small programs that are written by hand, and its expected entries. */
 #ifndef BT_UNIT_HAND_LOG_H
 #define BT_UNIT_HAND_LOG_H
 
@@ -53,6 +53,18 @@ static inline uint32_t hand_segment(struct hand *h, uint64_t pc, uint8_t kind, u
 			    .tick = kind == BT_BRANCH_JCC};
 
 	return segment_add(h->t, &s);
+}
+
+/* Jumps in a row from 0x10000 on, 16 bytes apart, and then to `to`. Returns the last one's number.
+ */
+static inline uint32_t hand_jumps(struct hand *h, unsigned n, uint64_t to)
+{
+	uint32_t last = SEGMENT_NONE;
+
+	for (unsigned i = 0; i < n; i++)
+		last = hand_segment(h, 0x10000 + i * 16, BT_BRANCH_JMP,
+				    i + 1 < n ? 0x10000 + (i + 1) * 16 : to);
+	return last;
 }
 
 static inline void hand_begin(struct hand *h, uint64_t pc)

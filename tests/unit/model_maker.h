@@ -1,12 +1,12 @@
 /* SPDX-License-Identifier: MIT */
-/* Models and histories of traces made in memory, for tests of what reads them. */
+/* Models and histories of traces made in memory, for tests of their readers. */
 #ifndef BT_MODEL_MAKER_H
 #define BT_MODEL_MAKER_H
 
 #include "decoder/history.h"
 #include "tests/unit/trace_maker.h"
 
-/* The model of what was made; k's bytes must live as long as it. */
+/* The model of the trace made; k's bytes must live as long as it. */
 static inline struct model *maker_load(struct maker *k)
 {
 	struct trace *t = maker_open(k);
@@ -18,7 +18,7 @@ static inline struct model *maker_load(struct maker *k)
 	return m;
 }
 
-/* A trace being made and what was loaded of it: a test's state, ready for records when the test
+/* A trace being made, and its model and history: a test's state, ready for records when the test
  * begins. */
 struct made {
 	struct maker k;
@@ -59,10 +59,10 @@ static inline int made_teardown(void **state)
 
 #define MADE_TEST(test) cmocka_unit_test_setup_teardown(test, made_setup, made_teardown)
 
-/* Nothing is recorded any more. */
+/* Loads the model; the trace takes no more records. */
 static inline void made_load(struct made *t) { t->m = maker_load(&t->k); }
 
-/* The same, and the history of a task. */
+/* Loads the model and the history of a task. */
 static inline void made_history(struct made *t, uint32_t task)
 {
 	struct bt_error err;

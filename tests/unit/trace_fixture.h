@@ -1,6 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* Traces on disk in a directory of a test's own: writing them, and reading back what a test
- * compares. */
+/* Traces on disk in a directory of a test's own: writes them, and reads back records to compare. */
 #ifndef BT_UNIT_TRACE_FIXTURE_H
 #define BT_UNIT_TRACE_FIXTURE_H
 

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* Traces in memory, record by record, for tests of what reads them. */
+/* Traces in memory, record by record, for tests of their readers. */
 #ifndef BT_TRACE_MAKER_H
 #define BT_TRACE_MAKER_H
 
@@ -111,7 +111,7 @@ static inline void maker_block(struct maker *k, size_t file, const struct buf *r
 		abort();
 }
 
-/* The file's header, and that of the trace in a block of its own. */
+/* The file's header, and the trace's header in a block of its own. */
 static inline void maker_begin(struct maker *k, size_t file)
 {
 	static const uint8_t uuid[BT_UUID_SIZE] = "made by a test";

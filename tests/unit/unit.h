@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* What every unit test includes: cmocka with what its header needs before it. */
+/* Included by every unit test: cmocka, after the headers that it needs. */
 #ifndef BT_UNIT_H
 #define BT_UNIT_H
 

@@ -27,8 +27,6 @@
 #include "lib/page.h"
 
 enum {
-	EFLAGS_TF = 0x100,
-	EFLAGS_AC = 0x40000,  /* what the cache adds is not aligned */
 	SLOTS = 128,          /* addresses read at once */
 	PROFILE_NOTED = 8192, /* stops of a process that become entries of the profile */
 	AHEAD = 64, /* fragments translated with the one that is needed, at most: fewer stops */
@@ -325,8 +323,8 @@ static void read_pages(const struct fragment_source *s, struct profile_view *v, 
 }
 
 /* Execution has come to entry `first` and needed a fragment there: it is likely to come to those
- * behind it, too. Read ahead as files are: the more of them, the longer that holds. So what a long
- * run left behind costs a short one no more than what it comes to. */
+ * behind it, too. Read ahead as files are: the more of them, the longer that holds. So a long run's
+ * profile costs a short run no more than the entries that it comes to. */
 static void follow_profile(const struct code_source *source, struct profile_view *v, size_t first)
 {
 	const struct fragment_source *s = source->arg;
@@ -362,7 +360,7 @@ static void follow_profile(const struct code_source *source, struct profile_view
 	}
 }
 
-/* Of what a program does only the beginning is alike from run to run. */
+/* Only the beginning of a program is alike from run to run. */
 static void note_in_profile(const struct fragment_source *src, uint64_t pc, bool indirect)
 {
 	const struct address_space *space = src->task->process->space;
@@ -404,8 +402,7 @@ static uint32_t fragment_for(struct fragment_source *src, uint64_t pc, bool indi
 		if (entry != PROFILE_NONE && c->clears == clears)
 			follow_profile(&source, view, entry);
 	}
-	/* What lies ahead may have been found to have changed, and the fragment to reach into it.
-	 */
+	/* Code ahead may have been found to have changed, and the fragment to reach into it. */
 	if (c->clears == clears &&
 	    (fragment == FRAGMENT_NONE || code_cache_find(c, pc) == fragment))
 		return fragment;
@@ -571,7 +568,8 @@ int cache_enter(struct backend *b, struct task *task, bool indirect)
 		return step_first(b, task);
 	if (engine_space_made(task))
 		engine_space_made(task)->careful = careful;
-	/* The cache has a gs of its own: the program's is to be put back. */
+	/* The cache has a gs of its own: the program's is to be put back. The accesses that the
+	 * cache adds are not aligned (AC). */
 	if (!(task->regs.eflags & (EFLAGS_TF | EFLAGS_AC)) && !has_failed_to_exec(&task->regs) &&
 	    tracee_is_in_64_bit(&task->regs) && tracee_can_set_base(task->regs.gs_base))
 		es = engine_space_of(b, task);
@@ -601,7 +599,7 @@ int cache_enter(struct backend *b, struct task *task, bool indirect)
 	if (src.interrupted)
 		return src.interrupted == WATCH_GONE ? -BT_E_GONE : 0;
 	if (src.alone && es)
-		es->quiesce = false; /* what has changed since was changed by this task alone */
+		es->quiesce = false; /* this task alone has changed code since */
 	rc = fragment == FRAGMENT_NONE || es->quiesce ? -BT_E_NO_MEMORY
 						      : engine_space_prepare_area(task, es);
 	if (rc == -BT_E_GONE || rc > 0)
@@ -718,8 +716,8 @@ bool cache_make_room(struct backend *b, struct task *task, struct stretch *s)
 {
 	struct engine_space *es = engine_space_made(task);
 
-	/* What cache_enter() sees to from time to time, and the stop point that it looks at, are
-	 * not to be missed. */
+	/* The periodic work of cache_enter(), and its look at the stop point, are not to be missed.
+	 */
 	return !b->tests->alarm_each && !((struct engine_task *)task->backend)->ticks &&
 	       may_stay(b, task) && stop_point_ticks_ahead(task) == UINT64_MAX &&
 	       !cache_is_watched(task->backend) && !engine_space_has_much_dead(es) &&

@@ -62,7 +62,7 @@ out:
 	free(have_run);
 }
 
-/* What has been read of the space: the process may be gone. */
+/* The code that has been read of the space: the process may be gone. */
 struct kept {
 	const struct address_space *space;
 	uint64_t at; /* the page asked for last */

@@ -9,8 +9,8 @@
 #include "collector/space/map_syscalls.h"
 #include "lib/page.h"
 
-/* Of more than there are rows for the last row stands for all the others, and what lies between
- * them. */
+/* If there are more ranges than rows, the last row stands for all the others, and the memory
+ * between them. */
 static void add_code_range(struct code_ranges *r, uint64_t start, uint64_t end)
 {
 	if (r->count < CODE_RANGES)

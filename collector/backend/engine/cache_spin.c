@@ -194,7 +194,7 @@ bool engine_still_spins(struct backend *b, struct task *task)
 
 	(void)b;
 	if (et->spin.kind != SPIN_FIXED || et->holds || task->pending_signal || task->mid_run ||
-	    task->process->snapshot_wanted)
+	    task->process->stop_wanted)
 		return false;
 	find_task_spin(task, false, &spin);
 	return spin.kind == SPIN_FIXED;

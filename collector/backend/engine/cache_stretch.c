@@ -5,8 +5,7 @@
  * (state_at_trap()). A stop elsewhere (a signal, an interruption) is looked up in the fragment's
  * state map (state_at_entry()). In the middle of a sequence the map has no entry: the task is
  * stepped on to the next one (step_to_entry()). A task that has died cannot be stepped, so its
- * state is worked out from what registers and context hold, and in the end guessed
- * (stretch_guess_state()).
+ * state is worked out from registers and context, and in the end guessed (stretch_guess_state()).
  *
  * stretch_leave() ends the stretch: records go into the task's log, or ticks are counted; notes of
  * system calls are taken; task->regs become the application's.
@@ -59,7 +58,7 @@ static bool read_stretch_record(struct task *task, const struct engine_space *es
 	return true;
 }
 
-/* What the cache's code has as its bits, or as what it has counted. */
+/* The bits, or the count, of the cache's code. */
 static uint64_t bits_as(const struct code_cache *c, uint64_t kept)
 {
 	return c->kind.ticks ? kept : branch_log_bits(kept);
@@ -250,9 +249,9 @@ static bool is_dispatching(const struct code_cache *c, uint64_t rip, const struc
 	       (stands_at(c, rip, &e, 0) || stands_at(c, rip, &e, DISPATCH_JUMP));
 }
 
-/* Of a task that died between an indirect branch's record and the code that it leads to: before its
- * jump, in the search, or in an indirect entry. It is as at a miss: there may be no code there yet.
- * False where it was elsewhere. */
+/* The task died between an indirect branch's record and the code that it leads to: before its jump,
+ * in the search, or in an indirect entry. The state is as at a miss: there may be no code there
+ * yet. False if it died elsewhere. */
 static bool state_arriving(struct task *task, const struct engine_space *es, struct stretch *s)
 {
 	const struct code_cache *c = es->cache;
@@ -466,8 +465,8 @@ static int take_stretch_records(struct task *task, struct engine_space *es, stru
 						: stretch_take_records(task, es, s, s->records);
 }
 
-/* A call has pushed its return address over its own operand, or a part of it. What that was is
- * known: where it leads. */
+/* A call has pushed its return address over its own operand, or a part of it. The operand is known:
+ * it is the call's target. */
 static void restore_operand(struct task *task, const struct stretch *s, uint64_t at,
 			    uint64_t target)
 {
@@ -506,7 +505,7 @@ static void undo_branch(struct task *task, struct stretch *s, uint64_t from)
 	s->undone = true;
 }
 
-/* What is in a walk's buffer makes room for what comes: only the last branch is wanted. */
+/* Drops the branches in a walk's buffer: only the last branch is wanted. */
 static void pass_over(void *arg, const struct bt_branch *entries, size_t n)
 {
 	(void)arg;
@@ -669,7 +668,7 @@ bool stretch_find_state(struct task *task, const struct engine_space *es, struct
 		return false;
 	if (state_at_entry(task, es, s))
 		return true;
-	/* Of a fault nothing comes behind it; and raised once more while it is blocked, it would
+	/* A fault lets nothing run behind it; and raised once more while it is blocked, it would
 	 * take the program's handler away. */
 	return !s->fault && step_to_entry(task, es, s);
 }

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* System calls in the cache, from the tracer's side: when they may be made there, and what was
+/* System calls in the cache, from the tracer's side: when they may be made there, and which were
  * made. */
 #include <errno.h>
 #include <linux/sched.h>
@@ -75,7 +75,8 @@ static uint64_t granted_ticks(struct task *task, struct engine_space *es)
 	if (es->serves_faults && task->unit->tasks > 1 && !(es->parallel && !es->turns))
 		return 0;
 	if (task->unit->tasks > 1 && es->parallel &&
-	    !es->turns) /* what the tracer has just learned of it may not be true any more */
+	    !es->turns) /* the facts that the tracer has just learned of it may not be true any more
+			 */
 		grant &= ~(uint64_t)(POLICY_CLOSE | POLICY_ACTION);
 	else if (task->unit->tasks > 1) /* nobody has the turn while it waits; a slow file system
 					   may be served by another of the unit */

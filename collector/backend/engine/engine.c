@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 /* The software engine: application code runs translated, in a code cache inside the traced process.
- * What is not plain user code - system calls, deliveries of signals, faults, instructions that are
- * not for the cache - is done at the application's own addresses by the stepper, an instruction at
- * a time, so that the kernel and the program see only application state.
+ * The stepper executes everything else at the application's own addresses, an instruction at a
+ * time: system calls, deliveries of signals, faults, instructions that are not for the cache. So
+ * the kernel and the program see only application state.
  *
  * engine_resume() sends a task into the cache (cache_enter()), or steps it where a signal is to be
  * delivered or a system call goes on. At a stop et->in_cache says who ran it. Behind a step of the
@@ -10,24 +10,23 @@
  *
  * In the cache there are three stops.
  * - A trap of ours (on_trap()): for a fragment that is missing, room for records, an instruction
- * that is not for the cache, or a stop that was wanted.
+ *   that is not for the cache, or a stop that was wanted.
  * - A signal (on_signal()). If the instruction may have raised it, the task leaves the cache and
- *   executes it once more at its application address, so that siginfo is authentic (raise_again()).
+ *   executes it once more at its application address, so that siginfo is authentic
+ *   (engine_signals_raise_again()).
  * - An interruption (cache_interrupted()): the supervisor wants a task that may wait in a system
- * call.
+ *   call.
  *
  * A signal that came where the application's state cannot be found is held until the next trap of
- * ours (et->held). engine_stop_soon() asks for such a trap. */
+ * ours (engine_signals.c). engine_stop_soon() asks for such a trap. */
 #include <signal.h>
 #include <stdatomic.h>
 #include <stdlib.h>
 #include <sys/ptrace.h>
 #include <sys/syscall.h>
-#include <unistd.h>
 
 #include "collector/backend/engine/region_syscalls.h"
 #include "collector/backend/engine/watch.h"
-#include "collector/backend/engine/x86/x86.h"
 #include "collector/task/cut_transfer.h"
 #include "collector/tracee/tracee.h"
 #include "lib/array_size.h"
@@ -69,14 +68,6 @@ static void drop_fragment_at(struct code_cache *c, uint64_t pc)
 		code_cache_drop_fragment(c, fragment);
 }
 
-/* Gives the task this signal, in the place of the one that it has stopped for. */
-static enum backend_stop deliver_signal(const struct task *task, siginfo_t *info,
-					const siginfo_t *signal)
-{
-	*info = *signal;
-	return tracee_set_siginfo(task->host_tid, info) ? BACKEND_GONE : BACKEND_SIGNAL;
-}
-
 /* The task stands where its state is known: reports a held signal, or the stop that was wanted. */
 static enum backend_stop report_stop(struct task *task, siginfo_t *info)
 {
@@ -87,7 +78,7 @@ static enum backend_stop report_stop(struct task *task, siginfo_t *info)
 		return BACKEND_SLICE;
 	}
 	et->holds = false;
-	return deliver_signal(task, info, &et->held);
+	return engine_signals_deliver(task, info, &et->held);
 }
 
 static void engine_stop_soon(struct backend *b, struct task *task)
@@ -180,7 +171,8 @@ static enum backend_stop watched_write(struct backend *b, struct task *task,
 	struct engine_task *et = task->backend;
 
 	if (es->parallel &&
-	    engine_space_is_busy(es, task)) { /* who may be running what it is about to change */
+	    engine_space_is_busy(
+		    es, task)) { /* others may be running the code that it is about to change */
 		es->quiesce = true;
 		et->opens = addr;
 		return BACKEND_SLICE;
@@ -197,121 +189,15 @@ static enum backend_stop watched_write(struct backend *b, struct task *task,
 	}
 }
 
-/* If the held signal is one that the program blocks, the stepper keeps it as it keeps others. */
-static void keep_held(struct task *task)
-{
-	struct engine_task *et = task->backend;
-
-	if (et->holds && stepper_keep_trap(task, &et->held, true))
-		et->holds = false;
-}
-
-/* Another stop was reported before the held signal: sends the signal again, as a system call may
- * wait for it. If that is not permitted (the program has changed its user), it stays held. */
-static void post_held_signal(struct task *task)
-{
-	struct engine_task *et = task->backend;
-
-	keep_held(task);
-	if (et->holds && !tgkill(task->process->host_pid, task->host_tid, et->held.si_signo)) {
-		et->holds = false;
-		et->posted = true;
-	}
-}
-
-static bool is_posted(const struct task *task, const siginfo_t *info)
-{
-	const struct engine_task *et = task->backend;
-
-	return et->posted && info->si_signo == et->held.si_signo && info->si_code == SI_TKILL &&
-	       info->si_pid == getpid();
-}
-
-/* The task is behind a call in which it may have waited for the posted signal: writes the first
- * siginfo to its memory. */
-static void tell_waited(struct task *task)
-{
-	struct engine_task *et = task->backend;
-	uint64_t at = task->syscall.args[1];
-	siginfo_t info;
-
-	if (!syscall_is(&task->syscall, SYS_rt_sigtimedwait) || (int64_t)task->regs.rax <= 0 ||
-	    !at || tracee_read(task->host_tid, at, &info, sizeof info) != sizeof info ||
-	    !is_posted(task, &info))
-		return;
-	et->posted = false;
-	tracee_write(task->host_tid, at, &et->held, sizeof et->held);
-}
-
-/* If this is the posted signal, it gets the first siginfo again. */
-static int recognize_posted(struct task *task, siginfo_t *info)
-{
-	struct engine_task *et = task->backend;
-
-	if (!is_posted(task, info))
-		return 0;
-	et->posted = false;
-	*info = et->held;
-	return tracee_set_siginfo(task->host_tid, info);
-}
-
-/* The kernel has found the frame of a sigreturn wrong: the signal for that comes before the next
- * instruction, which is not to run. */
-static bool signal_waits(pid_t tid)
-{
-	struct tracee_signals s;
-
-	return tracee_has_own_signal(tid) && !tracee_signals(tid, &s) &&
-	       s.pending & ~s.blocked & 1ull << (SIGSEGV - 1);
-}
-
-/* Blocks all signals that no instruction raises, until unblock_others(). */
-static int block_others(struct task *task)
-{
-	/* A blocked signal that an instruction raises would end the program. */
-	const int raised_by_instructions[] = {SIGSEGV, SIGBUS, SIGILL, SIGFPE, SIGTRAP, SIGSYS};
-	uint64_t mask, others = UINT64_MAX;
-	struct engine_task *et = task->backend;
-
-	for (size_t i = 0; i < ARRAY_SIZE(raised_by_instructions); i++)
-		others &= ~(1ull << (raised_by_instructions[i] - 1));
-	if (tracee_get_mask(task->host_tid, &mask) ||
-	    tracee_set_mask(task->host_tid, mask | others))
-		return -BT_E_GONE;
-	et->blocks = others & ~mask;
-	return 0;
-}
-
-static int unblock_others(struct task *task)
-{
-	const struct engine_task *et = task->backend;
-	uint64_t mask;
-
-	return tracee_get_mask(task->host_tid, &mask) ||
-			       tracee_set_mask(task->host_tid, mask & ~et->blocks)
-		       ? -BT_E_GONE
-		       : 0;
-}
-
-/* The held signal does not wait any longer. */
-static int end_wait(struct task *task)
-{
-	struct engine_task *et = task->backend;
-	bool waited = et->waits;
-
-	et->waits = false;
-	return waited ? unblock_others(task) : 0;
-}
-
 static int engine_resume(struct backend *b, struct task *task, int signo,
 			 enum bt_signal_action action)
 {
 	struct engine_space *es = engine_space_made(task);
 	struct engine_task *et = task->backend;
 
-	if (end_wait(task)) /* it was stopped meanwhile */
+	if (engine_signals_end_wait(task)) /* it was stopped meanwhile */
 		return -BT_E_GONE;
-	post_held_signal(task);
+	engine_signals_post_held(task);
 	if (es && es->parallel && !es->refused)
 		engine_space_join(es, task);
 	if (et->syscall_alone && watch_before_syscall(b, task, true))
@@ -329,8 +215,8 @@ static int engine_resume(struct backend *b, struct task *task, int signo,
 	return cache_enter(b, task, false);
 }
 
-/* A fault of the cache's own: the program has written over what it needs. The program gets the
- * signal, near where it was; should it go on, it does so in a region that is made anew. */
+/* A fault of the cache's own: the program has written over memory that the cache needs. The program
+ * gets the signal, near where it was; should it go on, it does so in a region that is made anew. */
 static enum backend_stop wrecked_cache(const struct backend *b, struct task *task,
 				       struct engine_space *es, struct stretch *s)
 {
@@ -345,111 +231,12 @@ static enum backend_stop wrecked_cache(const struct backend *b, struct task *tas
 		       : BACKEND_SIGNAL;
 }
 
-/* The class of the instruction there, plain where it cannot be read. */
-static enum bt_insn_class class_at(const struct task *task, uint64_t pc)
-{
-	uint8_t bytes[BT_INSN_MAX] = {0};
-	size_t n = tracee_read(task->host_tid, pc, bytes, sizeof bytes);
-	struct x86_insn insn;
-
-	return x86_decode(bytes, n, &insn) ? BT_INSN_PLAIN : insn.class;
-}
-
-/* Whether a signal that looks like a fault may be one of the instruction at task->regs.rip, where
- * it is none of the cache's own. Anybody may send such a one to himself (rt_sigqueueinfo(2)), and
- * the kernel makes some that no instruction raises (TRAP_PERF). */
-static bool may_be_raised(const struct task *task, const siginfo_t *info)
-{
-	return tracee_is_fault(info) && info->si_signo != SIGTRAP &&
-	       class_at(task, task->regs.rip) != BT_INSN_SYSCALL;
-}
-
-/* Steps the instruction at task->regs.rip, which may have raised this signal in the cache: then it
- * raises it again. Other signals are blocked meanwhile: one that came first would leave open
- * whether this one was sent. */
-static int raise_again(struct backend *b, struct task *task, const siginfo_t *info)
-{
-	struct engine_task *et = task->backend;
-
-	if (block_others(task))
-		return -BT_E_GONE;
-	et->raises = true;
-	et->raise_at = task->regs.rip;
-	et->raised = *info;
-	return engine_step(b, task, 0, BT_ACTION_IGNORE);
-}
-
-/* A jump that a fragment follows has no code: a signal at its place was raised by its target. */
-static bool jumped_there(const struct task *task)
-{
-	const struct engine_task *et = task->backend;
-
-	return class_at(task, et->raise_at) == BT_INSN_JMP && may_be_raised(task, &et->raised);
-}
-
-/* The instruction has run, and has raised nothing. It was sent, unless another thread or process
- * has meanwhile made valid what was not. */
-static bool was_sent(const struct task *task, const siginfo_t *info)
-{
-	const struct engine_space *es = engine_space_made(task);
-	bool in_file =
-		info->si_signo == SIGBUS && info->si_code == BUS_ADRERR; /* which has grown */
-	bool paged = info->si_signo == SIGSEGV &&
-		     (info->si_code == SEGV_MAPERR || info->si_code == SEGV_ACCERR);
-
-	return !in_file && !(paged && (task->unit->tasks > 1 || (es && es->parallel)));
-}
-
 /* A fault that came in the midst of a sequence is the cache's own where the program has taken away
  * what that needs; else it was sent, and waits for the next trap of the cache's own. */
 static bool is_wreck(const struct engine_task *et, const siginfo_t *info)
 {
 	return et->holds ||
 	       (uint64_t)(uintptr_t)info->si_addr - WORLD_RESERVED_START < WORLD_RESERVED_SIZE;
-}
-
-/* Timers go on while the recorder keeps the moment of a signal. What one has sent meanwhile would
- * come before the program gets on, which might then do nothing but handle it: it comes a tick
- * later, as if the timer were as much slower, or some instructions later, where no tick comes. A
- * system call that is made meanwhile may wait for it: it comes there (post_held_signal()). */
-static bool comes_too_soon(const struct task *task, const siginfo_t *info)
-{
-	const struct engine_task *et = task->backend;
-
-	return !et->holds && timer_signals_comes_at_once(&et->timers, task, info) &&
-	       !task->syscall_restarts && !task->syscall_cut && !task->in_syscall &&
-	       stop_point_side(task) == STOP_POINT_AHEAD;
-}
-
-static enum backend_stop let_wait(struct backend *b, struct task *task, const siginfo_t *info)
-{
-	enum {
-		MOST = 64,
-	};
-	struct engine_task *et = task->backend;
-
-	timer_signals_waited(&et->timers, info);
-	et->holds = true;
-	et->held = *info;
-	et->waits = true;
-	et->patience = MOST;
-	return block_others(task) || engine_step(b, task, 0, BT_ACTION_IGNORE) ? BACKEND_GONE
-									       : BACKEND_RUNS;
-}
-
-/* A stop of the stepper's meanwhile. Behind an instruction another one runs, until the signal has
- * waited long enough. */
-static enum backend_stop waiting_stopped(struct backend *b, struct task *task,
-					 const struct wait_event *ev, enum backend_stop stop)
-{
-	struct engine_task *et = task->backend;
-
-	if (stop == BACKEND_RUNS || stop == BACKEND_MID_RUN)
-		return stop;
-	if (stop == BACKEND_SLICE && ev->type != WAIT_INTERRUPT && --et->patience &&
-	    task_tick(task) == et->timers.tick && stop_point_side(task) == STOP_POINT_AHEAD)
-		return engine_step(b, task, 0, BT_ACTION_IGNORE) ? BACKEND_GONE : BACKEND_RUNS;
-	return end_wait(task) ? BACKEND_GONE : stop;
 }
 
 /* A signal while the task was in the cache. After a fault the instruction is executed again at its
@@ -459,7 +246,7 @@ static enum backend_stop on_signal(struct backend *b, struct task *task, struct 
 {
 	struct engine_task *et = task->backend;
 
-	if (recognize_posted(task, info))
+	if (engine_signals_recognize_posted(task, info))
 		return BACKEND_GONE;
 	s->fault = tracee_is_fault(info) && info->si_signo != SIGTRAP;
 	if (!stretch_find_state(task, es, s)) {
@@ -467,8 +254,7 @@ static enum backend_stop on_signal(struct backend *b, struct task *task, struct 
 			return wrecked_cache(b, task, es, s);
 		/* Another stop comes first, or the place is far: the signal waits for the next trap
 		 * of the cache's own. */
-		et->holds = true;
-		et->held = *info;
+		engine_signals_hold(et, info);
 		s->far |= s->fault;
 		return go_on(b, task, s);
 	}
@@ -482,10 +268,11 @@ static enum backend_stop on_signal(struct backend *b, struct task *task, struct 
 		return engine_step(b, task, 0, BT_ACTION_IGNORE) ? BACKEND_GONE : BACKEND_RUNS;
 	if (stepper_keep_trap(task, info, false))
 		return resume_result(engine_resume(b, task, 0, BT_ACTION_IGNORE));
-	if (!task->syscall_restarts && !task->syscall_cut && may_be_raised(task, info))
-		return raise_again(b, task, info) ? BACKEND_GONE : BACKEND_RUNS;
-	if (comes_too_soon(task, info))
-		return let_wait(b, task, info);
+	if (!task->syscall_restarts && !task->syscall_cut &&
+	    engine_signals_may_be_raised(task, info))
+		return engine_signals_raise_again(b, task, info) ? BACKEND_GONE : BACKEND_RUNS;
+	if (engine_signals_comes_too_soon(task, info))
+		return engine_signals_let_wait(b, task, info);
 	cache_syscalls_signalled(task, info);
 	return tracee_set_siginfo(task->host_tid, info) ? BACKEND_GONE : BACKEND_SIGNAL;
 }
@@ -501,7 +288,7 @@ static enum backend_stop cache_interrupted(struct backend *b, struct task *task)
 
 	if (tracee_signals(task->host_tid, &signals) || tracee_get_regs(task->host_tid, &s.regs))
 		return BACKEND_GONE;
-	/* What waits already comes first: it may be a trap or a fault of the cache's. */
+	/* A signal that waits already comes first: it may be a trap or a fault of the cache's. */
 	if (et->holds || (signals.pending | signals.shared_pending) & ~signals.blocked)
 		return engine_run(b, task) ? BACKEND_GONE : BACKEND_RUNS;
 	if (!stretch_find_state(task, es, &s))
@@ -594,8 +381,8 @@ static void engine_leave(struct backend *b, struct task *task)
 	struct engine_space *es = engine_space_made(task);
 
 	watch_forget_task(task);
-	(void)!end_wait(task);
-	/* What cannot be given back stays protected: the task is gone. */
+	(void)!engine_signals_end_wait(task);
+	/* Pages that cannot be given back stay protected: the task is gone. */
 	if (es && es->mapped)
 		(void)!watch_open(b, task, es, 0, UINT64_MAX,
 				  tracee_syscall_stop(task->host_tid, NULL) ==
@@ -605,7 +392,7 @@ static void engine_leave(struct backend *b, struct task *task)
 
 static void engine_rest(struct backend *b, struct task *task)
 {
-	keep_held(task);
+	engine_signals_keep_held(task);
 	stepper_ops.rest(b, task);
 }
 
@@ -650,7 +437,7 @@ static enum backend_stop step_signalled(struct backend *b, struct task *task, si
 	struct engine_space *es = engine_space_made(task);
 	uint64_t addr;
 
-	if (recognize_posted(task, info))
+	if (engine_signals_recognize_posted(task, info))
 		return BACKEND_GONE;
 	if (es && vsyscall_writes(es, task, info, &addr))
 		return watched_write(b, task, es, addr);
@@ -663,8 +450,8 @@ static enum backend_stop step_signalled(struct backend *b, struct task *task, si
 			       : BACKEND_RUNS; /* the page may have been given back meanwhile */
 	if (info->si_signo == SIGSEGV && info->si_code > 0 && stepper_hides_fault(task))
 		return stepper_fault_again(task) ? BACKEND_GONE : BACKEND_RUNS;
-	if (comes_too_soon(task, info))
-		return let_wait(b, task, info);
+	if (engine_signals_comes_too_soon(task, info))
+		return engine_signals_let_wait(b, task, info);
 	return BACKEND_SIGNAL;
 }
 
@@ -696,15 +483,6 @@ static void engine_exiting(struct backend *b, struct task *task, const struct bt
 	tell_scribbled(b, task);
 }
 
-/* The step of raise_again() is over, whatever has come of it. */
-static int end_raise(struct task *task)
-{
-	struct engine_task *et = task->backend;
-
-	et->raises = false;
-	return unblock_others(task);
-}
-
 static enum backend_stop meaning_of(struct backend *b, struct task *task,
 				    const struct wait_event *ev, siginfo_t *info)
 {
@@ -719,20 +497,9 @@ static enum backend_stop meaning_of(struct backend *b, struct task *task,
 	}
 	stop = step_engine_task(b, task, ev, info);
 	if (et->waits)
-		stop = waiting_stopped(b, task, ev, stop);
-	if (et->raises && stop == BACKEND_SLICE && jumped_there(task)) {
-		const siginfo_t raised = et->raised;
-
-		return end_raise(task) || raise_again(b, task, &raised) ? BACKEND_GONE
-									: BACKEND_RUNS;
-	}
-	if (et->raises && stop != BACKEND_RUNS && stop != BACKEND_MID_RUN) {
-		if (end_raise(task))
-			return BACKEND_GONE;
-		if (stop == BACKEND_SLICE && was_sent(task, &et->raised) &&
-		    !stepper_keep_trap(task, &et->raised, true))
-			return deliver_signal(task, info, &et->raised);
-	}
+		stop = engine_signals_waiting_stopped(b, task, ev, stop);
+	if (engine_signals_raise_stopped(b, task, info, &stop))
+		return stop;
 	if (stop == BACKEND_SYSCALL_ENTER) {
 		if (syscall_is(&task->syscall, SYS_rt_sigreturn))
 			timer_signals_return(&et->timers, task);
@@ -741,12 +508,11 @@ static enum backend_stop meaning_of(struct backend *b, struct task *task,
 			return BACKEND_GONE;
 	}
 	if (stop == BACKEND_SYSCALL_EXIT) {
-		tell_waited(task);
+		engine_signals_tell_waited(task);
 		cache_syscalls_left(task);
 		watch_after_syscall(task);
 		region_after_syscall(b, task);
-		et->signal_first = syscall_is(&task->syscall, SYS_rt_sigreturn) &&
-				   signal_waits(task->host_tid);
+		et->signal_first = engine_signals_comes_first(task);
 		timer_signals_returned(&et->timers, task);
 	}
 	if (stop == BACKEND_HANDLER)
@@ -756,7 +522,7 @@ static enum backend_stop meaning_of(struct backend *b, struct task *task,
 	if (stop != BACKEND_SLICE)
 		return stop;
 	if (et->holds && ev->type == WAIT_INTERRUPT) /* no signal can be given to it at such a stop:
-							post_held_signal() */
+							engine_signals_post_held() */
 		return BACKEND_SLICE;
 	if (et->holds || et->stop_wanted || stop_point_side(task) != STOP_POINT_AHEAD)
 		return report_stop(task, info);

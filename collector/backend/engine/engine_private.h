@@ -1,8 +1,9 @@
 /* SPDX-License-Identifier: MIT */
-/* What the engine's source files share, and nobody else: engine_space.c keeps its part of an
- * address space, cache_entry.c brings a task into the cache, cache_stretch.c out of it, engine.c
- * decides what its stops mean. A task's part is struct engine_task, an address space's is struct
- * engine_space. Outside a stretch in the cache task->regs are the application's. */
+/* Shared by the engine's source files, and nobody else: engine_space.c keeps its part of an address
+ * space, cache_entry.c brings a task into the cache, cache_stretch.c out of it, engine.c decides
+ * what its stops mean. engine_signals.c keeps signals that cannot be reported where they come. A
+ * task's part is struct engine_task, an address space's is struct engine_space. Outside a stretch
+ * in the cache task->regs are the application's. */
 #ifndef BT_ENGINE_PRIVATE_H
 #define BT_ENGINE_PRIVATE_H
 
@@ -125,7 +126,7 @@ struct profile_view {
 	size_t files;                /* when so many files had a number */
 	struct profile_map maps[32]; /* where its files are mapped */
 	size_t map_count;
-	size_t end, ahead; /* what was made ahead ended there; so many were made */
+	size_t end, ahead; /* the entries made ahead ended there; so many were made */
 };
 
 /* The engine's part of an address space. */
@@ -179,7 +180,7 @@ struct engine_space {
 			   been taken */
 	pid_t adopted;  /* a task that ran here unseen (--from); 0: everything has been seen */
 	bool shared; /* more than one task has run in it: a fork's copy of the region may be newer
-			than what it was copied from */
+			than its source */
 	struct branch_log_record *records; /* room to read them into */
 	struct syscall_note *notes;        /* likewise */
 	struct code_ranges code_ranges;
@@ -205,7 +206,7 @@ struct engine_task {
 	struct branch_log_record roomed_last; /* the last of which was this, as it was written */
 	uint32_t room; /* for the stretch's records, in bytes: the last of those that there are */
 	size_t sample_room;   /* arrivals that could be noted in the stretch */
-	uint64_t ticks_start; /* what r11 counted on from, where only ticks are counted */
+	uint64_t ticks_start; /* r11 counted on from this, where only ticks are counted */
 	uint32_t begin_generation, begin_epoch; /* of the segments, of the image then: what the
 						   stretch's branches are read by */
 	uint32_t area; /* the data area that is its own where tasks run side by side; AREAS: none */
@@ -252,7 +253,7 @@ struct engine_task {
 	struct engine_space *space; /* in whose list of tasks it is */
 	struct engine_task *next_in_space, **link_in_space;
 	bool in_syscall; /* in the space's list of those in system calls */
-	struct engine_task *next_in_syscall, **link_in_syscall; /* link: what points to it */
+	struct engine_task *next_in_syscall, **link_in_syscall; /* link: the pointer to it */
 	bool suspends;      /* its call keeps pages from being watched */
 	bool harms;         /* its call may take the region away, or parts of it */
 	bool syscall_alone; /* it is at the entry of a call that is made when no other is in the
@@ -280,17 +281,17 @@ struct stretch {
 	bool fault;      /* the stop is one */
 	enum arrival arrival;
 	enum exit_kind kind;
-	bool called;    /* a system call has just been made in the cache, and not been noted */
-	bool compares;  /* it was reading the code that a fragment is made from, as the instruction
-			   itself may not be allowed to */
-	bool lost;      /* what it did since the last record is not known */
-	bool far;       /* no place was found in many steps */
-	bool undone;    /* its last branch */
-	bool damaged;   /* the records make no sense */
-	bool wrecked;   /* the cache does not work any more: the program has written over what it
-			   needs */
-	size_t records; /* how many there were */
-	size_t taken;   /* of them, into the log */
+	bool called;   /* a system call has just been made in the cache, and not been noted */
+	bool compares; /* it was reading the code that a fragment is made from, as the instruction
+			  itself may not be allowed to */
+	bool lost;     /* what it did since the last record is not known */
+	bool far;      /* no place was found in many steps */
+	bool undone;   /* its last branch */
+	bool damaged;  /* the records make no sense */
+	bool wrecked;  /* the cache does not work any more: the program has written over memory that
+			  it needs */
+	size_t records;                /* how many there were */
+	size_t taken;                  /* of them, into the log */
 	struct branch_log_record last; /* of them; its bits are as they were written */
 };
 
@@ -532,6 +533,67 @@ bool stretch_take_full(struct task *task, struct engine_space *es, struct stretc
 /* After that: gives the records their room again, so that the stretch goes on behind the trap.
  * False: the task is gone. */
 bool stretch_go_on(struct task *task, struct engine_space *es, const struct stretch *s);
+
+/* ---- engine_signals.c ---- */
+
+/* Gives the task this signal, in the place of the one that it has stopped for. Returns
+ * BACKEND_SIGNAL, or BACKEND_GONE. */
+enum backend_stop engine_signals_deliver(const struct task *task, siginfo_t *info,
+					 const siginfo_t *signal);
+
+/* Holds a signal that cannot be reported here. */
+void engine_signals_hold(struct engine_task *et, const siginfo_t *info);
+
+/* If the held signal is one that the program blocks, the stepper keeps it as it keeps others. */
+void engine_signals_keep_held(struct task *task);
+
+/* Another stop was reported before the held signal: sends the signal again, as a system call may
+ * wait for it. If that is not permitted (the program has changed its user), it stays held. */
+void engine_signals_post_held(struct task *task);
+
+/* If this is the posted signal, gives it its first siginfo again. Returns 0 or -BT_E_GONE. */
+int engine_signals_recognize_posted(struct task *task, siginfo_t *info);
+
+/* The task is behind a call in which it may have waited for the posted signal: writes the first
+ * siginfo to its memory. */
+void engine_signals_tell_waited(struct task *task);
+
+/* Whether a signal comes before the next instruction, which is not to run: the kernel has found the
+ * frame of the sigreturn wrong that the task has just made. */
+bool engine_signals_comes_first(const struct task *task);
+
+/* Whether a signal that looks like a fault may be one of the instruction at task->regs.rip, where
+ * it is none of the cache's own. Any process may send itself such a signal (rt_sigqueueinfo(2)),
+ * and the kernel makes some that no instruction raises (TRAP_PERF). */
+bool engine_signals_may_be_raised(const struct task *task, const siginfo_t *info);
+
+/* Steps the instruction at task->regs.rip, which may have raised this signal in the cache: then it
+ * raises it again. Other signals are blocked meanwhile: one that came first would leave open
+ * whether this one was sent. Returns 0 or -BT_E_GONE. */
+int engine_signals_raise_again(struct backend *b, struct task *task, const siginfo_t *info);
+
+/* The stepper's stop may be the one after that step. True: *stop is what the engine returns of it.
+ */
+bool engine_signals_raise_stopped(struct backend *b, struct task *task, siginfo_t *info,
+				  enum backend_stop *stop);
+
+/* Whether a timer's signal would come before the program gets on. Timers go on while the recorder
+ * keeps the moment of a signal: the program might do nothing but handle signals. */
+bool engine_signals_comes_too_soon(const struct task *task, const siginfo_t *info);
+
+/* Lets such a signal wait for a tick, as if the timer were as much slower, or for some instructions
+ * where no tick comes, or for a system call, which may wait for it (engine_signals_post_held()). */
+enum backend_stop engine_signals_let_wait(struct backend *b, struct task *task,
+					  const siginfo_t *info);
+
+/* The meaning of a stop of the stepper's while a signal waits (et->waits). After an instruction
+ * another one runs, until the signal has waited long enough. */
+enum backend_stop engine_signals_waiting_stopped(struct backend *b, struct task *task,
+						 const struct wait_event *ev,
+						 enum backend_stop stop);
+
+/* The held signal does not wait any longer. Returns 0 or -BT_E_GONE. */
+int engine_signals_end_wait(struct task *task);
 
 /* ---- sweep.c ---- */
 

@@ -28,16 +28,16 @@
 #include "collector/task/syscall_filter.h"
 #include "collector/tracee/tracee.h"
 #include "lib/array_size.h"
+#include "lib/insn.h"
 
 enum {
 	DEAD_MIN = 8192,
 	DEAD_SHARE = 4,
 	VDSO_MOST = 1 << 14,
-	SYSCALL_BYTES = 2, /* of the instruction */
-	ATTEMPTS = 16,     /* to make again the region of a space that had one */
+	ATTEMPTS = 16, /* to make again the region of a space that had one */
 };
 
-/* What the program may have written over (torn) is nobody else's. */
+/* A cache that the program may have written over (torn) is left to nobody. */
 static void release_cache(struct engine_space *es)
 {
 	if (es->left_pages && es->cache->users == 1 && !es->leaves && !es->torn && !es->refused) {
@@ -80,7 +80,7 @@ static void inherit_cache(struct engine_space *n, struct engine_space *es, bool 
 	n->cache = code_cache_copy(es->cache);
 	if (!n->cache)
 		return;
-	if (es->shared) /* a private one may be newer in the tracee than what it was copied from */
+	if (es->shared) /* a private one may be newer in the tracee than its source */
 		code_cache_clear(n->cache);
 	forget_lost(n);
 }
@@ -549,7 +549,7 @@ struct engine_space *engine_space_of(struct backend *b, struct task *task)
 		filtered = tracee_is_filtered(task->host_tid);
 	over = es->mapped || there;
 	es->refused = taken || !make_region(es, s, task, over, filtered);
-	s->unsure = true; /* what is ours is among its mappings, too */
+	s->unsure = true; /* our mappings are among its mappings, too */
 	if (es->refused && es->mapped &&
 	    ++es->attempts < ATTEMPTS) { /* a stop of another kind came between: once more, an
 					    instruction on */
@@ -651,7 +651,7 @@ static int map_again(struct task *task, const struct engine_space *es, uint64_t 
 	const uint64_t call_at = region_address(CODE_AT + es->cache->own_syscall);
 	int rc;
 
-	if (!syscall_filter_passes(task, call_at + SYSCALL_BYTES, SYS_mremap, args))
+	if (!syscall_filter_passes(task, call_at + BT_SYSCALL_LEN, SYS_mremap, args))
 		return -BT_E_NO_MEMORY;
 	rc = tracee_inject(task->host_tid, &task->regs, call_at, SYS_mremap, args, &result);
 	return rc ? rc

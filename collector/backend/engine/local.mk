@@ -11,6 +11,7 @@ collector_libcollector_a_SOURCES += \
 	collector/backend/engine/cache_words.c \
 	collector/backend/engine/engine.c \
 	collector/backend/engine/engine_private.h \
+	collector/backend/engine/engine_signals.c \
 	collector/backend/engine/engine_space.c \
 	collector/backend/engine/region_syscalls.c collector/backend/engine/region_syscalls.h \
 	collector/backend/engine/spin.c collector/backend/engine/spin.h \
@@ -40,6 +41,7 @@ collector_libcollector_a_SOURCES += \
 	collector/backend/engine/cache/tables.c collector/backend/engine/cache/tables.h \
 	collector/backend/engine/cache/window.c collector/backend/engine/cache/window.h
 collector_libcollector_a_SOURCES += \
+	collector/backend/engine/translate/fragment_branches.c \
 	collector/backend/engine/translate/fragment_check.c \
 	collector/backend/engine/translate/fragment_code.c \
 	collector/backend/engine/translate/fragment_loop.c \

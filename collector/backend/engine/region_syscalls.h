@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
-/* What the program's system calls do to the engine's region: a program may unmap all that it does
- * not know, or map over it. Used by watch.c at entries, by engine.c at exits, and by
+/* The effect of the program's system calls on the engine's region: a program may unmap all memory
+ * that it does not know, or map over it. Used by watch.c at entries, by engine.c at exits, and by
  * engine_space.c. No task runs in a region that is not whole. */
 #ifndef BT_REGION_SYSCALLS_H
 #define BT_REGION_SYSCALLS_H

@@ -28,8 +28,8 @@ enum {
 	DECODED = 64, /* instructions of a loop that are decoded once */
 };
 
-/* As in the register of flags. AF is not kept: nothing here reads it. */
-enum { CF = 1, PF = 4, ZF = 0x40, SF = 0x80, OF = 0x800, FLAGS = CF | PF | ZF | SF | OF };
+/* AF is not kept: nothing here reads it. */
+enum { FLAGS = EFLAGS_CF | EFLAGS_PF | EFLAGS_ZF | EFLAGS_SF | EFLAGS_OF };
 
 struct word {
 	uint64_t addr, was, is;
@@ -227,20 +227,21 @@ static void set_result_flags(struct spin_machine *m, uint64_t result, bool carry
 	uint64_t sign = UINT64_C(1) << (8 * m->size - 1), flags = 0;
 
 	result &= operand_mask(m->size);
-	flags |= carry ? CF : 0;
-	flags |= overflow ? OF : 0;
-	flags |= result ? 0 : ZF;
-	flags |= result & sign ? SF : 0;
-	flags |= __builtin_parityll(result & 0xff) ? 0 : PF;
+	flags |= carry ? EFLAGS_CF : 0;
+	flags |= overflow ? EFLAGS_OF : 0;
+	flags |= result ? 0 : EFLAGS_ZF;
+	flags |= result & sign ? EFLAGS_SF : 0;
+	flags |= __builtin_parityll(result & 0xff) ? 0 : EFLAGS_PF;
 	m->regs.eflags = (m->regs.eflags & ~(uint64_t)FLAGS) | flags;
 }
 
 static bool condition_holds(const struct spin_machine *m)
 {
 	uint64_t f = m->regs.eflags;
-	bool less = !(f & SF) != !(f & OF);
-	const bool met[8] = {f & OF, f & CF, f & ZF, f & (CF | ZF),
-			     f & SF, f & PF, less,   less || f & ZF};
+	bool less = !(f & EFLAGS_SF) != !(f & EFLAGS_OF);
+	const bool met[8] = {
+		f & EFLAGS_OF, f & EFLAGS_CF, f & EFLAGS_ZF, f & (EFLAGS_CF | EFLAGS_ZF),
+		f & EFLAGS_SF, f & EFLAGS_PF, less,          less || f & EFLAGS_ZF};
 
 	return met[m->insn.opcode >> 1 & 7] != (m->insn.opcode & 1);
 }
@@ -315,10 +316,10 @@ static void arithmetic_immediate(struct spin_machine *m)
 
 static void run_increment(struct spin_machine *m)
 {
-	uint64_t carry = m->regs.eflags & CF,
+	uint64_t carry = m->regs.eflags & EFLAGS_CF,
 		 result = compute_result(m, modrm_group(m) ? SUB : ADD, get_rm(m, m->size), 1);
 
-	m->regs.eflags = (m->regs.eflags & ~(uint64_t)CF) | carry;
+	m->regs.eflags = (m->regs.eflags & ~(uint64_t)EFLAGS_CF) | carry;
 	set_rm(m, result);
 }
 
@@ -354,7 +355,7 @@ static void bit_test(struct spin_machine *m)
 	unsigned bit = (unsigned)insn_immediate(m) & (8 * m->size - 1);
 	uint64_t value = get_rm(m, m->size);
 
-	m->regs.eflags = (m->regs.eflags & ~(uint64_t)CF) | (value >> bit & 1);
+	m->regs.eflags = (m->regs.eflags & ~(uint64_t)EFLAGS_CF) | (value >> bit & 1);
 	if (modrm_group(m) == 5)
 		set_rm(m, value | UINT64_C(1) << bit);
 	m->over |= modrm_group(m) != 4 && modrm_group(m) != 5;
@@ -431,7 +432,7 @@ static void compare_exchange(struct spin_machine *m)
 	uint64_t rm = get_rm(m, m->size);
 
 	compute_result(m, CMP, m->regs.rax, rm);
-	if (m->regs.eflags & ZF)
+	if (m->regs.eflags & EFLAGS_ZF)
 		set_rm(m, get_register(m, reg_field(m), m->size));
 	else
 		set_register(m, X86_RAX, m->size, rm);
@@ -627,7 +628,7 @@ static void keep_state(struct spin_machine *m)
 		s->memory[i] = m->words[i].is;
 }
 
-/* What it did until the middle of the returns is what it has done since. */
+/* Whether it did the same before the middle of the returns as after it. */
 static bool halves_are_alike(const struct spin_machine *m)
 {
 	size_t half = m->returned[m->returns / 2];
@@ -641,8 +642,8 @@ static bool is_flags(unsigned i)
 	return i == offsetof(struct bt_regs, eflags) / sizeof(uint64_t);
 }
 
-/* What becomes of a value from the beginning over the middle to the end: it is as it was in the
- * middle, or has become more by so much in each half, *step. Else false. */
+/* Whether a value is the same in the middle and at the end, or has grown by the same *step in both
+ * halves, from the beginning over the middle to the end. */
 static bool is_steady(uint64_t begin, uint64_t middle, uint64_t end, uint64_t *step)
 {
 	*step = end - middle;

@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: MIT */
 /* Whether a task does nothing but wait for what others do: it goes round in a short loop that reads
  * the same places again and again, and changes nothing but counters. That is found by executing a
- * copy of its registers, two rounds ahead, for the few instructions that such loops are made of.
- * What is not one of them, or takes longer, is taken for work. Nothing of the task is changed. The
- * answer decides only who has the turn. Used by cache_spin.c. */
+ * copy of its registers, two rounds ahead, for the few instructions that such loops are made of. A
+ * loop with another instruction, or one that takes longer, is taken for work. Nothing of the task
+ * is changed. The answer decides only who has the turn. Used by cache_spin.c. */
 #ifndef BT_SPIN_H
 #define BT_SPIN_H
 
@@ -37,7 +37,7 @@ struct spin {
 	enum spin_kind kind;
 	struct bt_regs at;   /* where it was looked at */
 	uint64_t tick;       /* the task's then: to be set by the caller */
-	struct bt_regs step; /* what is added to each register in a round, modulo 2^64; flags are
+	struct bt_regs step; /* the number added to each register in a round, modulo 2^64; flags are
 				not told */
 	uint64_t ticks;      /* conditional branches in a round */
 	struct spin_word words[SPIN_WORDS];

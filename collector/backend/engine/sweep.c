@@ -12,8 +12,6 @@
 #include "collector/tracee/tracee.h"
 
 enum {
-	EFLAGS_TF = 0x100,
-	TRAP_HARDWARE = 4, /* si_code TRAP_HWBKPT */
 	OPCODE_PUSHF = 0x9c,
 	OPCODE_SYSCALL = 0x05, /* behind 0x0f */
 };
@@ -78,7 +76,7 @@ static bool is_step(const struct engine_task *et, const siginfo_t *info)
 {
 	if (info->si_signo != SIGTRAP)
 		return false;
-	return et->sweep.over ? info->si_code == TRAP_BRKPT || info->si_code == TRAP_HARDWARE
+	return et->sweep.over ? info->si_code == TRAP_BRKPT || info->si_code == TRAP_HWBKPT
 			      : tracee_may_have_stepped(info); /* QUIRK(step-dr6-lost) */
 }
 

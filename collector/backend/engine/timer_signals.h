@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: MIT */
-/* Signals of timers that come before the program gets on (engine.c): at the tick at which a handler
- * of the same signal was entered, or one of any timer's has returned. They are to wait, else the
- * program might do nothing but handle them. Signals of two timers that come together are no such
- * case: natively the one's handler begins in the other's. Of the engine's task. Used by engine.c;
- * the struct is part of the engine's task. */
+/* Signals of timers that come before the program gets on (engine_signals.c): at the tick at which a
+ * handler of the same signal was entered, or one of any timer's has returned. They are to wait,
+ * else the program might do nothing but handle them. Signals of two timers that come together are
+ * no such case: natively the one's handler begins in the other's. Used by engine.c and
+ * engine_signals.c; the struct is part of the engine's task. */
 #ifndef BT_TIMER_SIGNALS_H
 #define BT_TIMER_SIGNALS_H
 

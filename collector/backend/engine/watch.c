@@ -31,12 +31,10 @@
 #include "lib/page.h"
 
 enum {
-	SEGV_ACCESS = 2,   /* SEGV_ACCERR */
 	FRAME_MAX = 16384, /* more than a signal frame and the red zone take: the state of AMX is
 			      11 KiB */
 	NEAR_STACK = 65536,
-	LOWEST = 65536, /* below, a call's argument may as well be a number */
-	DIFF_GAP = 16,  /* bytes that changed are one range unless so many between them did not */
+	DIFF_GAP = 16, /* bytes that changed are one range unless so many between them did not */
 };
 
 /* Injects an mprotect() into the stopped task. *done: it was made, maybe with another stop right
@@ -139,7 +137,7 @@ static bool may_watch(const struct engine_space *es, const struct task *task, ui
 {
 	const struct mapping *m = address_space_map_at(task->process->space, page);
 
-	if (page < LOWEST || !m || m->shared || m->follows || !(m->prot & PROT_WRITE) ||
+	if (page < WATCH_LOWEST || !m || m->shared || m->follows || !(m->prot & PROT_WRITE) ||
 	    es->watch.refused || es->watch.suspended)
 		return false;
 	if (!strcmp(m->path, "[stack]") || is_near_stack(es, task, page) ||
@@ -292,7 +290,7 @@ bool watch_is_fault(const struct engine_space *es, const siginfo_t *info)
 {
 	uint64_t addr = (uint64_t)(uintptr_t)info->si_addr;
 
-	return info->si_signo == SIGSEGV && info->si_code == SEGV_ACCESS &&
+	return info->si_signo == SIGSEGV && info->si_code == SEGV_ACCERR &&
 	       watched_protected(&es->watch, addr, addr + 1);
 }
 

@@ -1,10 +1,10 @@
 /* SPDX-License-Identifier: MIT */
 /* Code in private writable memory runs as other code does as long as nobody writes to it: its pages
  * are write-protected in the tracee. A write faults, the page is the program's again, its fragments
- * are unlinked; when execution comes to the page again, it is protected again, and of the fragments
- * those go whose bytes have changed. A page for which this happens often is left alone for a while,
- * and its fragments compare themselves. The program sees neither the faults nor a system call that
- * fails. What it can see is /proc/self/maps.
+ * are unlinked; when execution comes to the page again, it is protected again, and the fragments
+ * whose bytes have changed go. A page for which this happens often is left alone for a while, and
+ * its fragments compare themselves. The program sees neither the faults nor a system call that
+ * fails. It can see the protections in /proc/self/maps.
  *
  * Used by cache_entry.c, engine.c and engine_space.c. A page may be protected only while no system
  * call in progress may write to it. */
@@ -13,7 +13,7 @@
 
 #include "collector/backend/engine/engine_private.h"
 
-/* How an attempt to change what is protected ended. */
+/* How an attempt to change protections ended. */
 enum watch_result {
 	WATCH_DONE,
 	WATCH_NOT,         /* the page is not to be watched (now) */

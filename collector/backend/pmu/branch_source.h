@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
-/* Where the branches of natively running tasks come from: the rows of one table (source.c). A
- * source opens events for each task, and at every stop brings what the processor recorded into the
- * task's history. Used by pmu.c only; a source reaches the kernel through perf_ops only. */
+/* The sources of the branches of natively running tasks: the rows of one table (source.c). A source
+ * opens events for each task, and at every stop brings what the processor recorded into the task's
+ * history. Used by pmu.c only; a source reaches the kernel through perf_ops only. */
 #ifndef BT_BRANCH_SOURCE_H
 #define BT_BRANCH_SOURCE_H
 
@@ -30,7 +30,7 @@ struct pmu {
 				       Said once, at the start */
 };
 
-/* Why a task stands still while it is asked. */
+/* Why the task stands still while its branches are captured. */
 enum capture_why {
 	CAPTURE_STOP,     /* an event of the program's: a system call, a signal handler, its turn is
 			     over */
@@ -69,8 +69,8 @@ struct branch_source_ops {
 	void (*capture)(struct pmu *p, struct task *task, void *state, enum capture_why why,
 			const siginfo_t *info);
 
-	/* The task runs another program from here on; task->tid may be another. What was recorded
-	 * before has been captured. May be NULL. */
+	/* The task runs another program from here on; task->tid may be another. Its branches before
+	 * have been captured. May be NULL. */
 	void (*execed)(struct pmu *p, struct task *task, void *state);
 };
 

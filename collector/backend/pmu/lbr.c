@@ -154,7 +154,7 @@ static int try_event(const struct perf_kernel *k, const struct lbr_shared *l, un
 	return fd == -EINVAL ? k->ops->open(k->arg, &sampling, 0, -1, -1, 0) : fd;
 }
 
-/* What can be had: fills all of *l but its programs. */
+/* Finds out what can be had: fills all of *l but its programs. */
 static int survey_machine(const struct perf_kernel *k, struct lbr_shared *l, struct bt_error *err)
 {
 	*l = (struct lbr_shared){
@@ -381,9 +381,9 @@ static bool follows_newest(const struct lbr_reading *r, uint64_t addr)
 	       code_leads((void *)(uintptr_t)r, last->to, addr);
 }
 
-/* users: of the record, 1 is ours; -1: unknown. What the code does not connect has a gap between:
- * another's filter may be in force (QUIRK(lbr-last-filter)), or the kernel's have closed up an
- * empty slot (QUIRK(lbr-zero)). */
+/* users: of the record, 1 is ours; -1: unknown. A gap stands between entries that the code does not
+ * connect: another's filter may be in force (QUIRK(lbr-last-filter)), or the kernel's have closed
+ * up an empty slot (QUIRK(lbr-zero)). */
 static void enter_run(const struct lbr_reading *r, const struct lbr_run *run, int users)
 {
 	if (!run->complete || users > 1 || (run->began && !follows_newest(r, run->began)))

@@ -9,7 +9,7 @@
  * fault has a place of its own. A read gives the windows that came since the one before, and how
  * many were overwritten meanwhile.
  *
- * A slot keeps what the task before left in it. What counts as read begins behind that.
+ * A slot keeps what the task before left in it. Reading begins behind that.
  *
  * Built without BPF, every call says so. */
 #include "collector/backend/pmu/lbr_bpf.h"

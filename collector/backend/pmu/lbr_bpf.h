@@ -14,7 +14,7 @@ void lbr_bpf_forget(void *arg, void *snap, pid_t tid);
 int lbr_bpf_read(void *arg, void *snap, pid_t tid, struct snap_read *out);
 void lbr_bpf_close(void *arg, void *snap);
 
-/* What was kept in *t beyond *read windows, which is then what has been read. */
+/* Gives the windows of *t since the first *read ones, and counts them as read. */
 void lbr_task_read(const struct lbr_task *t, uint64_t *read, struct snap_read *out);
 
 #endif

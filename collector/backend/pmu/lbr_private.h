@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
-/* What the parts of the LBR source share: lbr (events, windows) and lbr_samples (the ring of
- * periodic samples). Nobody else includes this. */
+/* Shared by the parts of the LBR source alone: lbr (events, windows) and lbr_samples (the ring of
+ * periodic samples). */
 #ifndef BT_LBR_PRIVATE_H
 #define BT_LBR_PRIVATE_H
 

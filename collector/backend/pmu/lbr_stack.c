@@ -30,8 +30,8 @@ static size_t without_repeats(const struct lbr_entry *e, size_t n)
 	return n;
 }
 
-/* Empty slots, and those that the filter cleared, have no `from`. What lies behind the first one is
- * not believed. */
+/* Empty slots, and those that the filter cleared, have no `from`. Nothing behind the first one is
+ * believed. */
 static size_t until_zero(const struct lbr_entry *e, size_t n)
 {
 	size_t i = 0;
@@ -72,9 +72,10 @@ static void take_entries(struct lbr_run *run, const struct lbr_entry *e, size_t 
 	}
 }
 
-/* QUIRK(lbr-old-tail): that fewer are valid than there are slots does not say that the record was
- * not full: the filter may have left some out. Then the last valid one stands again behind itself,
- * or an address was cleared. And what came first in the window is the kernel's way to user code. */
+/* QUIRK(lbr-old-tail): a record may have been full though fewer entries are valid than there are
+ * slots: the filter may have left some out. Then the last valid one stands again behind itself, or
+ * an address was cleared. In a window from its start the first branch is the kernel's way to user
+ * code. */
 static bool is_from_its_start(const struct lbr_entry *e, size_t n, size_t given)
 {
 	const struct lbr_entry *behind = &e[n];
@@ -87,8 +88,8 @@ static bool is_from_its_start(const struct lbr_entry *e, size_t n, size_t given)
 					      behind->flags != e[n - 1].flags));
 }
 
-/* QUIRK(lbr-abort): each of them may have left one entry out, so as many slots at the end are of
- * another time. */
+/* QUIRK(lbr-abort): each aborted transaction may have left one entry out, so as many slots at the
+ * end are of another time. */
 static size_t without_old_slots(const struct lbr_entry *e, size_t n)
 {
 	size_t aborts = 0;

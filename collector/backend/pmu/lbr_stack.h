@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
-/* What of a processor's branch record (LBR), as the kernel gives it, can be believed: entries
- * oldest first, without those that are stale, were never executed, or are the kernel's. Used by the
- * LBR source. Pure functions of bytes and code; any bytes can be read. */
+/* The believable part of a processor's branch record (LBR), as the kernel gives it: entries oldest
+ * first, without those that are stale, were never executed, or are the kernel's. Used by the LBR
+ * source. Pure functions of bytes and code; any bytes can be read. */
 #ifndef BT_LBR_STACK_H
 #define BT_LBR_STACK_H
 
@@ -12,11 +12,11 @@
 #include "collector/backend/pmu/lbr_window.h"
 #include "lib/branch.h"
 
-/* What is known of the processor. */
+/* The processor, as far as it is known. */
 struct lbr_machine {
 	unsigned depth; /* entries of the record; 0: unknown */
-	bool tail_told; /* what the record has no entries for is zeros in what the kernel gives;
-			   else what was there before: QUIRK(lbr-old-tail) */
+	bool tail_told; /* slots without an entry are zeros in what the kernel gives; else they hold
+			   what was there before: QUIRK(lbr-old-tail) */
 };
 
 /* Whether straight-line code, branches not taken, leads from start to end; true also where the code

@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: MIT */
-/* What the BPF programs keep of a task's branch record, as kernel and recorder share it. A window
- * is what the record held of one stretch between two switches of the task: the record is empty at
- * its start. Included by the BPF programs (snapshot.bpf.c), too, and needs no other header. Used by
- * the LBR source through perf_ops.h. The kernel writes windows while tasks run; a stopped task's do
- * not change. */
+/* A task's branch record as the BPF programs keep it, shared by kernel and recorder. A window holds
+ * the record of one stretch between two switches of the task: the record is empty at its start.
+ * Included by the BPF programs (snapshot.bpf.c), too, and needs no other header. Used by the LBR
+ * source through perf_ops.h. The kernel writes windows while tasks run; a stopped task's do not
+ * change. */
 #ifndef BT_LBR_WINDOW_H
 #define BT_LBR_WINDOW_H
 

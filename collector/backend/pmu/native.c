@@ -10,13 +10,7 @@
 #include "collector/backend/step/stepper.h"
 #include "collector/tracee/signal_frame.h"
 #include "collector/tracee/tracee.h"
-
-enum {
-	EFLAGS_TF = 0x100,
-	TRAP_NOTIFY = SIGTRAP, /* si_code of the stop after a handler's frame was made
-				  (ptrace_notify in the kernel) */
-	SYSCALL_LEN = 2,       /* syscall, sysenter and int 0x80 */
-};
+#include "lib/insn.h"
 
 struct native_task {
 	bool delivering;      /* a handler is being entered with PTRACE_SINGLESTEP: the kernel stops
@@ -75,8 +69,8 @@ static void native_stop_soon(struct backend *b, struct task *task)
 	struct native_task *nt = task->runner;
 
 	(void)b;
-	/* Again, where the last one was met by the recorder itself, in a system call; two at once
-	 * are one. */
+	/* Also where one is on its way, which the recorder itself may have met in a system call.
+	 * Two at once are one. */
 	nt->interrupting = !tracee_resume(task->host_tid, PTRACE_INTERRUPT, 0);
 }
 
@@ -114,7 +108,8 @@ static void syscall_left(const struct backend *b, struct task *task, const struc
 				   .from = nt->syscall_rip,
 				   .to = task->regs.rip};
 
-	if (nt->syscall_rip && branch.to != branch.from && branch.to != branch.from + SYSCALL_LEN)
+	if (nt->syscall_rip && branch.to != branch.from &&
+	    branch.to != branch.from + BT_SYSCALL_LEN)
 		enter_transfer(b, task, &branch);
 }
 
@@ -131,7 +126,7 @@ static enum backend_stop native_syscall_stop(const struct backend *b, struct tas
 		nt->interrupting = false;
 		return BACKEND_SYSCALL_EXIT;
 	}
-	nt->syscall_rip = task->regs.rip - SYSCALL_LEN;
+	nt->syscall_rip = task->regs.rip - BT_SYSCALL_LEN;
 	task->interrupted |= nt->interrupting; /* the interruption will be found in the call */
 	return BACKEND_SYSCALL_ENTER;
 }

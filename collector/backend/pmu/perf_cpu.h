@@ -14,11 +14,11 @@ struct perf_cpu {
 	unsigned family, model, stepping;
 };
 
-/* Who may hold what EBUSY is about, and what to do (x86_add_exclusive in arch/x86/events/core.c,
- * Linux 4.1 on): the branch record and the branch event of period 1, the PMU intel_bts, and Intel
- * PT exclude each other on all of the machine; PT not on processors that let it run beside the
- * others (from Goldmont and Ice Lake on). One of a kind does not exclude another, but for PT, of
- * which a task has one. */
+/* Messages for EBUSY: who may hold the resource, and what to do (x86_add_exclusive in
+ * arch/x86/events/core.c, Linux 4.1 on): the branch record and the branch event of period 1, the
+ * PMU intel_bts, and Intel PT exclude each other on all of the machine; PT not on processors that
+ * let it run beside the others (from Goldmont and Ice Lake on). One of a kind does not exclude
+ * another, but for PT, of which a task has one. */
 #define PERF_BUSY_LBR                                                                           \
 	"somebody records with Intel PT or the PMU intel_bts (perf record -e intel_pt//, perf " \
 	"record -e intel_bts//, gdb's "                                                         \
@@ -28,7 +28,7 @@ struct perf_cpu {
 	"perf record --call-graph lbr, "                                                       \
 	"gdb's record btrace), which exclude it; end that"
 
-/* What cannot be read is 0. */
+/* Fields that cannot be read are 0. */
 void perf_cpu_read(struct perf_cpu *c, const struct perf_kernel *k);
 
 /* Fills err for an event that perf_event_open or mmap refused with -errno rc; what is its name for

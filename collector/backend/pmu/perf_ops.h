@@ -20,7 +20,8 @@ enum {
 	PERF_FILE_MAX = 4096,
 };
 
-/* What the BPF programs have kept of a task since it was last asked. Valid until the task runs. */
+/* The windows that the BPF programs have kept of a task since the last read. Valid until the task
+ * runs. */
 struct snap_read {
 	uint64_t lost; /* windows that were overwritten before they were read, before the first of
 			  these */
@@ -31,8 +32,8 @@ struct snap_read {
 };
 
 struct snap_info {
-	long helper;  /* what bpf_get_branch_snapshot() gave when it was called for a try: bytes, or
-			 a negative errno (-ENOENT: the processor has no record) */
+	long helper;  /* result of a call of bpf_get_branch_snapshot() for a try: bytes, or a
+			 negative errno (-ENOENT: the processor has no record) */
 	bool counted; /* windows tell how many entries are valid, and whether the record was in use
 		       */
 };
@@ -63,7 +64,7 @@ struct perf_ops {
 	/* From now on, or no longer, windows of this task are kept. 0 or -errno. */
 	int (*snap_watch)(void *arg, void *snap, pid_t tid);
 	void (*snap_forget)(void *arg, void *snap, pid_t tid);
-	/* Takes what was kept of it. The task is stopped. 0 or -errno. */
+	/* Takes the task's windows. The task is stopped. 0 or -errno. */
 	int (*snap_read)(void *arg, void *snap, pid_t tid, struct snap_read *out);
 	void (*snap_close)(void *arg, void *snap);
 };

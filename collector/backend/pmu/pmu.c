@@ -23,7 +23,7 @@ static void detach_pmu_task(struct pmu *p, struct task *task)
 	pt->failed = true; /* not again */
 }
 
-/* The first time that it runs here. */
+/* The task runs here for the first time. */
 static void attach_task(struct backend *b, struct task *task)
 {
 	struct pmu_task *pt = task->backend;

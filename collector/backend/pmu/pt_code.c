@@ -72,7 +72,7 @@ static size_t read_pt_page(struct pt_code *c, uint64_t addr, uint8_t *out, size_
 	return n;
 }
 
-/* The observer knows the n bytes of code at addr. What else is on their page may be data, whose
+/* The observer knows the n bytes of code at addr. Other bytes of their page may be data, whose
  * changes begin no epoch. */
 static void tell_page(struct pt_code *c, uint64_t addr, size_t n)
 {
@@ -83,7 +83,7 @@ static void tell_page(struct pt_code *c, uint64_t addr, size_t n)
 					    c->bytes[p - c->pages], addr - p->addr, n);
 }
 
-/* Of the n bytes at addr those of the instruction; of what is none, all. */
+/* Tells the instruction's bytes of the n at addr; all n, if they are no instruction. */
 static void tell_insn(struct pt_code *c, uint64_t addr, const uint8_t *bytes, size_t n)
 {
 	size_t here = BT_PAGE - addr % BT_PAGE;

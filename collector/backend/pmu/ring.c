@@ -8,7 +8,7 @@
 #include "lib/page.h"
 
 enum {
-	AUX_RECORDS = 4, /* a ring of records is a part of its AUX area as small as this */
+	AUX_RECORDS = 4, /* the AUX area is so many times as large as its ring of records */
 };
 
 /* Where mmap(2) fails because of a limit, half of it may do. */
@@ -34,7 +34,7 @@ int perf_ring_map(struct perf_ring *r, const struct perf_kernel *k, int fd, uint
 	return -error;
 }
 
-/* Both parts, or neither. */
+/* Maps both parts, or neither. */
 static int map_both(struct perf_ring *r, const struct perf_kernel *k, int fd, uint64_t size)
 {
 	uint64_t share = size / AUX_RECORDS;

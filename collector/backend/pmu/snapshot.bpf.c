@@ -25,8 +25,8 @@ enum {
 	SI_CODE = 8, /* offset of si_code in a siginfo_t (x86-64) */
 };
 
-/* Of struct cpu_hw_events (arch/x86/events/perf_event.h) what is looked at; where the fields lie is
- * found by the kernel's BTF. */
+/* The fields that are read of struct cpu_hw_events (arch/x86/events/perf_event.h). The kernel's BTF
+ * says where they lie. */
 struct perf_branch_stack {
 	__u64 nr;
 } __attribute__((preserve_access_index));
@@ -38,7 +38,7 @@ struct cpu_hw_events {
 
 extern const struct cpu_hw_events cpu_hw_events __ksym __weak;
 
-/* The recorder's PID namespace: the thread ids that it knows are of that. */
+/* The recorder's PID namespace, of which its thread ids are. */
 const volatile __u64 pidns_dev, pidns_ino;
 
 struct {
@@ -73,7 +73,7 @@ static __always_inline struct lbr_task *current_task(void)
 	return slot ? bpf_map_lookup_elem(&tasks, slot) : NULL;
 }
 
-/* What only the kernel's own state tells: QUIRK(lbr-stale-tail), QUIRK(lbr-unused). */
+/* Facts that only the kernel's own state tells: QUIRK(lbr-stale-tail), QUIRK(lbr-unused). */
 static __always_inline void look_behind(struct lbr_window *w, int counted)
 {
 	w->valid = w->users = -1;
@@ -126,9 +126,9 @@ static __always_inline int on_generate(const struct bpf_raw_tracepoint_args *ctx
 	return 0;
 }
 
-/* sched_switch: the current task is the one that is switched away from. Whether it is one of ours
- * comes first: this runs for every switch of the machine, and reading the record takes
- * microseconds. */
+/* sched_switch: the current task is the one that is switched away from. The first question is
+ * whether it is one of ours: this runs for every switch of the machine, and reading the record
+ * takes microseconds. */
 static __always_inline int on_switch(int counted)
 {
 	struct lbr_task *t = current_task();

@@ -52,8 +52,8 @@ static uint8_t kind_of_flags(uint64_t flags)
 	return kind ? kind - 1 : BT_BRANCH_BRANCH;
 }
 
-/* The pages from the last branch's target to this branch: the code in which those that were not
- * taken are found. */
+/* Makes the pages from the last branch's target to this branch known: branches that were not taken
+ * are found in that code. */
 static void keep_code_between(const struct task *task, uint64_t start, uint64_t end)
 {
 	enum {
@@ -91,8 +91,8 @@ void pmu_branch(struct task *task, uint64_t from, uint64_t to, uint64_t flags)
 	if (!address_space_fetch(space, task->host_tid, from, false, bytes, &insn)) {
 		int kind = bt_insn_branch_kind(insn.class);
 
-		/* What is no branch was interrupted there (a return from the kernel); a system
-		 * call's entry leads on, and not into the kernel. */
+		/* An instruction that is no branch was interrupted there (a return from the
+		 * kernel). A system call's entry leads on, and not into the kernel. */
 		b.kind = kind < 0 || kind == BT_BRANCH_SYSCALL ? BT_BRANCH_BRANCH : (uint8_t)kind;
 	}
 	(void)!address_space_fetch(space, task->host_tid, to, false, bytes, &insn);

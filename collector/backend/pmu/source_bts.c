@@ -36,7 +36,7 @@ bool bts_has_erratum(const struct perf_cpu *c)
 	return c->family == 6 && c->model < 256 && memchr(models, (int)c->model, sizeof models);
 }
 
-/* Of two PMUs (PERF_PMU_TYPE_SHIFT, Linux 5.13): what runs on the cores of the smaller ones is idle
+/* Whether there are two PMUs (PERF_PMU_TYPE_SHIFT, Linux 5.13). Time on the smaller cores is idle
  * time of the event, and so a gap. */
 static bool is_hybrid(const struct perf_kernel *k) { return perf_pmu_type(k, "cpu_core") > 0; }
 
@@ -57,10 +57,10 @@ static int open_branches(const struct perf_kernel *k, pid_t tid)
 	return k->ops->open(k->arg, &attr, tid, -1, -1, 0);
 }
 
-/* Into the ring of the branches, when it is mapped; both have the same clock, as the kernel wants
- * it. In the group of the branches: before Linux 6.3 an event of software's may write into the ring
- * of one of hardware's only from there (24d3ae2f37d8: their contexts were compared, not their
- * tasks). */
+/* The event of switches writes into the ring of the branches, which is mapped already. Both have
+ * the same clock, as the kernel wants it. It is in the group of the branches: before Linux 6.3 a
+ * software event may write into the ring of a hardware event only from there (24d3ae2f37d8: their
+ * contexts were compared, not their tasks). */
 static int open_switches(const struct perf_kernel *k, pid_t tid, int into)
 {
 	const struct perf_event_attr attr = {.size = sizeof attr,
@@ -177,7 +177,7 @@ struct taker {
 	bool idle; /* the event had no counter for a while */
 };
 
-/* What the kernel passes on begins and ends in user code. */
+/* Branches that the kernel passes on begin and end in user code. */
 static void take_flow_item(void *arg, const struct flow_item *item)
 {
 	const struct taker *t = arg;

@@ -60,9 +60,9 @@ struct pt_task {
 		    */
 	uint64_t seen; /* offset in the AUX area up to which it was read */
 	uint64_t idle;
-	uint8_t tail[TAIL]; /* what was before that */
+	uint8_t tail[TAIL]; /* the bytes before that */
 	size_t back; /* how far before it the last synchronization point is; 0: none is known */
-	struct pt_told told; /* what was told from there on */
+	struct pt_told told; /* items that were told from there on */
 	struct pt_code *code;
 	struct flow_join join;
 	struct pt_setup setup;
@@ -203,12 +203,12 @@ static void copy_out(const struct perf_ring *r, uint64_t from, uint8_t *out, siz
 	copy_ring(r->aux, r->aux_size, from, out, n);
 }
 
-/* QUIRK(pt-partial): what was not traced is told in the ring of records only. There is a record of
- * 32 bytes for every switch away from the task: for an AUX area that is overwritten pt_event_stop()
- * in arch/x86/events/intel/pt.c tells its whole size, and perf_aux_output_end() in
- * kernel/events/ring_buffer.c drops none that tells of bytes. So they are read at every stop; what
- * is left are the switches between two of them: where the task is preempted, or sleeps more than
- * once in one call. */
+/* QUIRK(pt-partial): only the ring of records says that something was not traced. There is a record
+ * of 32 bytes for every switch away from the task: for an AUX area that is overwritten
+ * pt_event_stop() in arch/x86/events/intel/pt.c tells its whole size, and perf_aux_output_end() in
+ * kernel/events/ring_buffer.c drops none that tells of bytes. So they are read at every stop. Only
+ * switches between two stops are left: where the task is preempted, or sleeps more than once in one
+ * call. */
 static void read_records(struct pt_task *t)
 {
 	const struct perf_ring *r = &t->ring;
@@ -249,8 +249,8 @@ static size_t tail_size(const struct perf_ring *r)
 	return r->aux_size / 4 < TAIL ? (size_t)r->aux_size / 4 : TAIL;
 }
 
-/* Whether the processor has gone round the ring since the last time: what was before the place that
- * was reached then is another. */
+/* Whether the processor has gone round the ring since the last time: the bytes before the place
+ * that was reached then have changed. */
 static bool went_round(const struct pt_task *t)
 {
 	uint8_t now[TAIL];
@@ -333,7 +333,7 @@ static bool decode_trace(struct task *task, struct pt_task *t, struct slice byte
 
 /* --- a look --- */
 
-/* Nothing is known of what was told: the next look decodes what is new then. */
+/* Forgets what was told: the next look decodes what is new then. */
 static void forget_trace(struct pt_task *t)
 {
 	t->back = 0;
@@ -460,7 +460,7 @@ static void pt_capture(struct pmu *p, struct task *task, void *state, enum captu
 	read_records(t);
 	if (why == CAPTURE_STOP && !takes_code_away(task))
 		return;
-	/* Off, so that head and ring are the kernel's last word. */
+	/* The event is off now, so head and ring are the kernel's last word. */
 	(void)p->kernel->ops->ioctl(p->kernel->arg, t->fd, PERF_EVENT_IOC_DISABLE, 0);
 	read_ring(p, task, t);
 	(void)p->kernel->ops->ioctl(p->kernel->arg, t->fd, PERF_EVENT_IOC_ENABLE, 0);

@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: MIT */
-/* The instruction that a task executes next. It is decoded before it runs: what it is decides
- * whether it can be stepped over, or is passed with a breakpoint behind it, as a system call, or
- * not at all. */
+/* The instruction that a task executes next. It is decoded before it runs: some can be stepped
+ * over, some are passed with a breakpoint behind them or as a system call, some not at all. */
 #include "collector/backend/step/stepper_private.h"
 
 #include "collector/tracee/tracee.h"
@@ -22,8 +21,8 @@ enum {
  * it, as a fault sets RF (17.3.1.1). */
 enum { NO_TRAP_BEHIND = BT_TRAIT_LOADS_SS | BT_TRAIT_EMULATED };
 
-/* Looks at what the step over such an instruction executes, too; it is at addr, if it is not of the
- * same kind itself. */
+/* The step over such an instruction executes a second one, too: the first from addr on that is not
+ * of the same kind. Looks at that. */
 static void look_second(struct task *task, uint64_t addr)
 {
 	struct step_task *st = task->step;

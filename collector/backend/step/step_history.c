@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
-/* What a step means to the task's history. The instruction was decoded before (next_insn.c); where
- * rip stands now says whether a conditional was taken and where an indirect branch led. Where both
- * ways of a conditional lead to the same place, its condition is computed from the registers. */
+/* Enters steps into the task's history. The instruction was decoded before (next_insn.c); where rip
+ * stands now says whether a conditional was taken and where an indirect branch led. Where both ways
+ * of a conditional lead to the same place, its condition is computed from the registers. */
 #include "collector/backend/step/stepper_private.h"
 
 #include <string.h>
@@ -10,15 +10,7 @@
 #include "collector/tracee/tracee.h"
 #include "lib/processor.h"
 
-enum {
-	EFLAGS_CF = 1,
-	EFLAGS_PF = 4,
-	EFLAGS_ZF = 0x40,
-	EFLAGS_SF = 0x80,
-	EFLAGS_OF = 0x800,
-};
-
-/* What comes before an instruction's opcode. */
+/* The prefixes of an instruction. */
 struct prefixes {
 	uint8_t len;
 	uint8_t repeat; /* the last of F2 and F3, 0: neither */
@@ -44,8 +36,8 @@ static struct prefixes prefixes_of(const uint8_t *bytes, size_t n)
 	return p;
 }
 
-/* Whether F2 and F3 before LOOPE and LOOPNE say for which ZF they go on. QUIRK(loop-repeat): nobody
- * says that it is so: this processor is asked. */
+/* Whether F2 and F3 before LOOPE and LOOPNE say for which ZF they go on. QUIRK(loop-repeat): no
+ * manual says so, so this processor is asked. */
 static bool repeat_rules_loop(void)
 {
 	bool rules = true;

@@ -6,12 +6,12 @@
  * cannot be stepped over, to the next system call stop, into a handler, to a signal that waits. The
  * instruction is decoded before (next_insn.c), and that decides the errand. The stop that follows
  * is looked at with the errand in mind: a SIGTRAP is ours or the program's, a system call is
- * entered or left, a signal came before the instruction or was raised by it. What has run goes into
- * the task's history (step_history.c). The task is stepped on at once, without a word to the
- * supervisor, until its slice is over or something comes that the supervisor has to know.
+ * entered or left, a signal came before the instruction or was raised by it. Executed instructions
+ * go into the task's history (step_history.c). The task is stepped on at once, without a word to
+ * the supervisor, until its slice is over or something comes that the supervisor has to know.
  *
- * What single-stepping would show to the program is repaired: TF in pushed flags and frames, RF, a
- * blocked or ignored SIGTRAP (hidden_signals.h, doc/QUIRKS.md). */
+ * Traces of single-stepping that the program would see are repaired: TF in pushed flags and frames,
+ * RF, a blocked or ignored SIGTRAP (hidden_signals.h, doc/QUIRKS.md). */
 #include "collector/backend/step/stepper_private.h"
 
 #include <stdlib.h>
@@ -25,11 +25,8 @@
 #include "collector/tracee/tracee.h"
 
 enum {
-	EFLAGS_RF = 0x10000,
 	SLICE = 2000,       /* instructions a task runs before another of its unit gets its turn */
 	SIGNAL_LOOKS = 200, /* for a signal that is there */
-	TRAP_NOTIFY = SIGTRAP, /* si_code of the stop after a handler's frame was made
-				  (ptrace_notify in the kernel) */
 };
 
 #define MASK_OF(signo) (1ull << ((signo)-1))
@@ -85,7 +82,7 @@ bool stepper_hides_signals(const struct task *task)
 }
 
 /* QUIRK(step-sigtrap-ignored): the kernel also resets an ignored SIGTRAP to its default at every
- * trap. Ignored it is again whenever the program can ask. */
+ * trap. It is ignored again whenever the program can ask. */
 static int restore_trap_disposition(struct task *task)
 {
 	/* struct kernel_sigaction: handler, flags, restorer, mask */
@@ -152,8 +149,8 @@ int stepper_fault_again(struct task *task)
 	return hidden_signals_restore(task, &st->hidden) ? -BT_E_GONE : step_insn(task);
 }
 
-/* A signal is to come before the next instruction. Another thread may get it in the meantime: then
- * the task would run on, and nobody see where to. */
+/* Lets a signal come before the next instruction. Another thread may get it in the meantime: then
+ * the task would run on unseen, so it is interrupted. */
 static int take_signal(struct task *task)
 {
 	const struct timespec pause = {.tv_nsec = 20000};
@@ -180,7 +177,7 @@ int stepper_take_signal(struct backend *b, struct task *task)
 	return take_signal(task);
 }
 
-/* It was interrupted instead. */
+/* The task was interrupted before the signal came. */
 static enum backend_stop no_signal(struct task *task)
 {
 	const struct bt_branch gap = {.kind = BT_BRANCH_GAP, .to = BT_GAP_UNDECODED};
@@ -239,9 +236,9 @@ static enum backend_stop handler_entered(struct task *task)
 	return BACKEND_HANDLER;
 }
 
-/* Where the instruction is that has made the system call: the one that was to be executed, prefixes
- * and all; or, where the kernel makes a call again, the two bytes of syscall, sysenter or int 0x80
- * alone. */
+/* The address of the instruction that has made the system call: of the one that was to be executed,
+ * with its prefixes; or, where the kernel makes a call again, of the two bytes of syscall, sysenter
+ * or int 0x80 alone. */
 static uint64_t system_call_address(const struct task *task)
 {
 	const struct step_task *st = task->step;
@@ -334,7 +331,7 @@ static bool is_in_handler(const struct task *task, const struct bt_regs *before)
 	return back && (back == before->rip || back == before->rip - 2);
 }
 
-/* Killed on its errand, it had done it when no stop told of that any more. */
+/* The task may have been killed when its errand was done, before a stop told so. */
 static void step_exiting(struct backend *b, struct task *task, const struct bt_regs *regs)
 {
 	const struct step_task *st = task->step;

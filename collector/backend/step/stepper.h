@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
-/* What other backends use of the stepper, beside its operations: they hand it the instructions that
- * they do not run themselves. Used by the engine, and by native code under the pmu backend. The
- * task is stopped in all of these calls, with its application registers in task->regs. */
+/* The stepper for other backends, beside its operations: they hand it the instructions that they do
+ * not run themselves. Used by the engine, and by native code under the pmu backend. The task is
+ * stopped in all of these calls, with its application registers in task->regs. */
 #ifndef BT_STEPPER_H
 #define BT_STEPPER_H
 

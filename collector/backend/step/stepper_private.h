@@ -1,16 +1,14 @@
 /* SPDX-License-Identifier: MIT */
-/* What the source files of the stepper share, and nobody else: what it knows of a task, the
- * instruction that the task executes next (next_insn.c), and what has been executed, as the task's
- * history tells it (step_history.c). task->regs are up to date in all of these calls. */
+/* Shared by the stepper's source files alone: its part of a task, the instruction that the task
+ * executes next (next_insn.c), and executed instructions in the task's history (step_history.c).
+ * task->regs are up to date in all of these calls. */
 #ifndef BT_STEPPER_PRIVATE_H
 #define BT_STEPPER_PRIVATE_H
 
 #include "collector/backend/step/stepper.h"
 #include "collector/task/hidden_signals.h"
 
-enum { EFLAGS_TF = 0x100 };
-
-/* What the resumed task was sent to do. */
+/* Why the task was resumed. */
 enum errand {
 	ERRAND_STEP,    /* one instruction, and the second */
 	ERRAND_OVER,    /* a whole instruction without a step, to the breakpoint where it leads */
@@ -43,20 +41,20 @@ struct step_task {
  * behind it. */
 void next_insn_look_ahead(struct task *task);
 
-/* The same; a transaction that would begin there is aborted first, and what comes then is looked
- * at. Returns 0 or -BT_E_GONE. */
+/* The same, but aborts a transaction that would begin there, and looks at the instruction that
+ * comes then. Returns 0 or -BT_E_GONE. */
 int next_insn_look(struct task *task);
 
 /* Where a breakpoint stops the task behind its next instruction, for those that are not stepped; 0
  * for a step. */
 uint64_t next_insn_end(const struct task *task);
 
-/* Whether what comes next is a system call, stopped at with PTRACE_SYSCALL.
+/* Whether the next instruction is a system call, stopped at with PTRACE_SYSCALL.
  * QUIRK(step-syscall-r11): stepped over, syscall would leave TF in r11. */
 bool next_insn_is_syscall(const struct task *task);
 
-/* Whether what comes next saves the address of the last x87 instruction, which all backends keep
- * from the program. */
+/* Whether the next instruction saves the address of the last x87 instruction, which all backends
+ * keep from the program. */
 bool next_insn_saves_x87(const struct step_task *st);
 
 /* Adds b, a branch of 64-bit code or a gap, to the history (task_branch()). */
@@ -68,7 +66,7 @@ void step_history_skip(struct task *task, int kind, bool goes_on);
 /* One step has been made: task->regs are the registers behind it. trapped: its trap has come. */
 void step_history_step(struct task *task, bool trapped);
 
-/* The kernel has emulated a call of the vsyscall page, if that was what came next. */
+/* The kernel has emulated a call of the vsyscall page, if that came next. */
 void step_history_vsyscall(struct task *task);
 
 /* A handler has been entered: task->regs are the registers there. */

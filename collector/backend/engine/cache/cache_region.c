@@ -35,8 +35,8 @@
 
 enum {
 	PATCH_GAP = 2048,    /* writing so much more costs less than another call */
-	FILE_STEP = 1 << 20, /* the file grows by so much: what locks all memory (mlockall(2)) makes
-				all of it real */
+	FILE_STEP = 1 << 20, /* the file grows by so much: a program that locks all memory
+				(mlockall(2)) makes all of it real */
 	FILL_STEP = 1 << 16, /* and so much of it is made real at once: cheaper than page by page */
 };
 
@@ -178,7 +178,7 @@ static size_t file_room(const struct code_cache *c)
 	return (c->code_len + FILE_STEP - 1) / FILE_STEP * FILE_STEP;
 }
 
-/* What has been made so far moves into the file. */
+/* Moves the code made so far into the file. */
 static void move_into(struct code_cache *c, int file, uint8_t *shared)
 {
 	uint8_t *was = c->code;
@@ -295,7 +295,7 @@ static int by_offset(const void *a, const void *b)
 }
 
 /* Writes displacements in code that the tracee has; those that lie near each other at once, with
- * what is between them. */
+ * the bytes between them. */
 static bool write_patches(struct code_cache *c)
 {
 	bool ok = true;

@@ -38,7 +38,7 @@ enum {
 				 is not, are too much */
 	STALE_FRAGMENTS = 2,
 	LAST_CODE = 2 << 20, /* room that is left: more than is mostly made at one entry
-				(cache_entry.c); what has none makes the cache full */
+				(cache_entry.c); a fragment without room makes the cache full */
 	SHARED_ROOM =
 		4, /* table 2 of a cache that is shared has room for so many times what it holds */
 };
@@ -184,7 +184,7 @@ struct code_cache *code_cache_copy(const struct code_cache *c)
 
 bool code_cache_share(struct code_cache *c, bool running)
 {
-	/* What the one process has not been told yet the other cannot be told. */
+	/* Changes that the one process has not been told yet cannot be told to the other. */
 	if (!c->shared || c->full || tables_has_changes(&c->tables))
 		return false;
 	if (c->users == 1 && !running) {
@@ -509,8 +509,8 @@ static bool fragment_overlaps(const struct code_cache *c, const struct fragment 
 	return false;
 }
 
-/* Nothing leads to the fragment any more: what did leads to the one that has superseded it, or
- * waits. */
+/* Nothing leads to the fragment any more: exits that did lead to the one that has superseded it, or
+ * wait. */
 static void unlink_fragment(struct code_cache *c, uint32_t number)
 {
 	struct fragment *frag = &c->fragments[number];
@@ -567,7 +567,7 @@ void code_cache_drop_fragment(struct code_cache *c, uint32_t number)
 	forget_fragment(c, number);
 }
 
-/* What a walk over the fragments of some pages needs. */
+/* The state of a walk over the fragments of some pages. */
 struct fragment_walk {
 	struct code_cache *cache;
 	uint64_t start, end;

@@ -3,11 +3,11 @@
  * the memory in which they lie.
  *
  * Mostly that is a memory file, which the tracer writes and the tracees can only read and execute:
- * what it writes is there at once. Spaces that a fork made of one another have one cache (users) as
- * long as what is executable is the same in them, so that what one has translated all have. Tasks
- * of one may be running in it while another's are stopped and code is made for them: then it only
- * grows, and displacements of jumps change, each with one store. What goes, goes where there is one
- * user.
+ * its writes are there at once. Spaces that a fork made of one another have one cache (users) as
+ * long as the executable code in them is the same: all have the fragments that one has translated.
+ * Tasks of one may be running in it while another's are stopped and code is made for them: then it
+ * only grows, and displacements of jumps change, each with one store. Fragments are removed only
+ * where there is one user.
  *
  * Where a tracee cannot have a memory file, the code is its own private memory, and changes reach
  * it with code_cache_sync().
@@ -35,7 +35,7 @@
 
 #define FRAGMENT_NONE ADDRESS_LISTS_NONE
 
-/* What registers are for that a cycle does not use, in the rounds of it that are a fragment
+/* The uses of registers that a cycle does not use, in the rounds of it that are a fragment
  * (fragment_rounds.c). */
 enum lent {
 	LENT_RCX,        /* is rcx, which may be used; or has the application's while rcx is used */
@@ -91,7 +91,7 @@ static inline bool fragment_counts_rounds(const struct fragment *frag, uint32_t 
 	return frag->counts && fragment_in_rounds(frag, offset);
 }
 
-/* What those that wait for a fragment want of it. Along links between fragments without a safe
+/* The demand of the exits that wait for a fragment. Along links between fragments without a safe
  * point the debt grows with each conditional, up to code_cache_most_debt(): so a cycle either
  * passes a safe point, or has no conditional (then it writes records, or tests whether to stop). */
 struct fragment_demand {
@@ -101,7 +101,7 @@ struct fragment_demand {
 			 safe point there at once */
 };
 
-/* Of application code. */
+/* A range of application code. */
 struct span {
 	uint64_t start : 48, len : 16;
 };
@@ -172,7 +172,7 @@ struct code_cache {
 	bool full;     /* nothing more is made in it */
 	bool busy;     /* tasks may be running in it: it only grows */
 	bool x87;      /* some fragment of it has, or had, x87 instructions */
-	/* What the tracee has not got yet, where nothing is shared. */
+	/* Changes that the tracee has not got yet, where nothing is shared. */
 	size_t synced;     /* code before this is there, but for: */
 	uint32_t *patches; /* offsets of displacements that have changed since */
 	uint32_t patch_count, patch_cap;
@@ -182,7 +182,7 @@ struct code_cache {
 				 indirect entry that is another's */
 	uint32_t miss_kept;   /* from there on flags are in the context */
 	uint32_t mask_site;   /* of the mask of table 2's hash in a routine */
-	uint32_t miss_trap;   /* where it stops when the address is in no table */
+	uint32_t miss_trap;   /* the stop for an address that is in no table */
 	uint32_t safe_point,
 		safe_point_record; /* of the routine that writes a safe point's record */
 	uint32_t pause;            /* of the routine behind PAUSE */
@@ -199,7 +199,7 @@ struct code_cache {
 	uint32_t masking, masked, syscall_stops; /* in the former: a fault from masking up to masked
 						    goes on at syscall_stops, the way to a stop */
 	uint32_t cpuid;  /* of the routine that answers CPUID, or leaves that to the processor */
-	uint32_t name;   /* of the routines' page: what the region is called */
+	uint32_t name;   /* of the routines' page: the region's name */
 	uint32_t clears; /* how often everything has been forgotten */
 };
 
@@ -213,20 +213,20 @@ struct code_cache *code_cache_copy(const struct code_cache *c);
 /* Another space uses it from now on, a fork's child, if that can be: false for a private one.
  * running: tasks may be running in it now. */
 bool code_cache_share(struct code_cache *c, bool running);
-/* A space does not use it any more; the last one frees it. Of NULL: nothing. */
+/* A space does not use it any more; the last one frees it. NULL: does nothing. */
 void code_cache_put(struct code_cache *c);
 
 /* Maps the region, but for its window, in a stopped task of the space whose signals are blocked (by
  * system calls made in it) and fills it. Returns 0, -BT_E_GONE, or -BT_E_NO_MEMORY when the kernel
- * refuses. over: whatever is mapped there gives way. no_file: other threads may use descriptors
+ * refuses. over: mappings that are there give way. no_file: other threads may use descriptors
  * meanwhile, or a filter of the program's may forbid the calls that a memory file takes. */
 int code_cache_map(struct code_cache *c, pid_t tid, bool over, bool no_file);
 
 /* Brings the tracee up to date. Returns 0 or -BT_E_GONE. */
 int code_cache_sync(struct code_cache *c, pid_t tid);
 
-/* Tells the tracee, whose code is shared and where tasks may be running, of what is gone: it will
- * be told again with the next sync. Returns 0 or -BT_E_GONE. */
+/* Tells the tracee, whose code is shared and where tasks may be running, of entries that are gone:
+ * it will be told again with the next sync. Returns 0 or -BT_E_GONE. */
 int code_cache_push(struct code_cache *c, pid_t tid);
 
 /* By this, which is not 0, fragments of now differ from those that were forgotten with
@@ -253,8 +253,8 @@ static inline bool fragment_meets(const struct fragment *frag, struct fragment_d
 	return frag->checked || d.debt <= frag->debt;
 }
 
-/* Where exits wait for a fragment at pc because the one there does not meet their demand: it is not
- * found any more, so that another can be made. What is linked to it stays. Returns whether. */
+/* If exits wait for a fragment at pc because the one there does not meet their demand, it is not
+ * found any more, so that another can be made. Links to it stay. Returns whether that was so. */
 bool code_cache_supersede(struct code_cache *c, uint64_t pc);
 
 /* Where it begins. */
@@ -311,18 +311,17 @@ const struct state_entry *code_cache_state_at(const struct code_cache *c, uint32
 					      const struct fragment **fragment,
 					      struct state_entry *room);
 
-/* Of a cache with one user that nobody is in: the branch has this prediction from now on, none
- * where its `to` is 0. Fragments that end in it are forgotten. False without memory; nothing has
- * changed then. */
+/* Gives the branch this prediction; `to` 0: none. The cache has one user, and no task is in it.
+ * Fragments that end in it are forgotten. False without memory; nothing has changed then. */
 bool code_cache_predict(struct code_cache *c, const struct prediction *prediction);
 
-/* Of a cache with one user: forgets every fragment made from code in [start, end), and the
- * predictions that rest on it. Returns whether there was such a fragment. */
+/* Forgets every fragment made from code in [start, end), and the predictions that rest on it. The
+ * cache has one user. Returns whether there was such a fragment. */
 bool code_cache_drop(struct code_cache *c, uint64_t start, uint64_t end);
 
-/* Of a cache with one user: forgets every fragment made from code of which stays() is not true for
- * each piece, and the predictions that rest on such code. It costs a look at everything there is.
- */
+/* Forgets every fragment made from code of which stays() is not true for each piece, and the
+ * predictions that rest on such code. The cache has one user. It costs a look at everything there
+ * is. */
 void code_cache_retain(struct code_cache *c, bool (*stays)(void *arg, uint64_t start, uint64_t end),
 		       void *arg);
 
@@ -330,7 +329,7 @@ void code_cache_retain(struct code_cache *c, bool (*stays)(void *arg, uint64_t s
  * somebody may be writing there. */
 void code_cache_unlink(struct code_cache *c, uint64_t start, uint64_t end);
 
-/* What of them has not been forgotten meanwhile may be entered again, unless blocked() says that
+/* Those that have not been forgotten meanwhile may be entered again, unless blocked() says that
  * code it was made from may still change. */
 void code_cache_relink(struct code_cache *c, uint64_t start, uint64_t end,
 		       bool (*blocked)(void *arg, uint64_t start, uint64_t end), void *arg);

@@ -34,7 +34,7 @@
 #include "lib/array_size.h"
 #include "lib/call_result.h"
 
-/* What a byte of the table says. */
+/* The meaning of a byte of the table. */
 enum {
 	UNKNOWN = DESCRIPTOR_UNKNOWN,
 	AT_ONCE = DESCRIPTOR_AT_ONCE,
@@ -130,8 +130,8 @@ static bool is_endless_device(const struct statx *st)
 	return false;
 }
 
-/* What the table is to say of a descriptor. Without asking a file system that may not answer: one
- * of FUSE may be served by the very program that is stopped. */
+/* The table's byte for a descriptor. Asks no file system that may not answer: one of FUSE may be
+ * served by the very program that is stopped. */
 static uint8_t descriptor_kind(struct descriptors *d, pid_t tid, uint32_t fd)
 {
 	struct statx st;
@@ -157,7 +157,7 @@ static uint64_t row_at(uint32_t fd)
 	return DESCRIPTORS_AT + (uint64_t)(fd % DESCRIPTOR_ROWS) * DESCRIPTOR_BYTES;
 }
 
-/* What its row holds, but for the kind. */
+/* The contents of its row, but for the kind. */
 static uint32_t number_in_row(uint32_t fd)
 {
 	return fd >> DESCRIPTOR_NUMBER_BITS << DESCRIPTOR_KIND_BITS;

@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: MIT */
-/* What is known of a process's descriptors, in a table in the engine's region (layout.h), by which
- * the cache's code decides whether a call on them needs a stop: their calls return at once, may
- * wait, or are made at stops. Descriptors whose numbers have the same lower bits share a row: which
- * of them was used last is known. Whether one of which nothing is known is open at all, that code
- * asks the kernel.
+/* Facts about a process's descriptors, in a table in the engine's region (layout.h), by which the
+ * cache's code decides whether a call on them needs a stop: their calls return at once, may wait,
+ * or are made at stops. Descriptors whose numbers have the same lower bits share a row: which of
+ * them was used last is known. That code asks the kernel whether a descriptor of which nothing is
+ * known is open at all.
  *
  * An entry says that the descriptor is open, is such a file, and that nobody is about to close it.
  * The tracer enters it while the task that used the descriptor has its unit's turn, or (--parallel)
@@ -23,7 +23,7 @@
 #include "collector/backend/engine/cache/window.h"
 #include "collector/tracee/tracee.h"
 
-/* What the table says of files of a mounted file system. */
+/* The table's entry for files of a mounted file system. */
 struct mount_kind {
 	uint64_t id;
 	uint32_t major, minor; /* of its files */

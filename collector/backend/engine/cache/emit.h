@@ -181,4 +181,12 @@ static inline void emit_short(struct emitter *e, size_t behind, size_t to)
 		e->bytes[behind - 1] = (uint8_t)d;
 }
 
+/* A memory operand [disp32]: a SIB byte with neither base nor index (Intel SDM volume 2, table
+ * 2-3). */
+static inline void emit_absolute_operand(struct emitter *e, uint8_t modrm, uint64_t addr)
+{
+	EMIT(e, (uint8_t)((modrm & 0x38) | 4), 0x25);
+	emit_u32(e, (uint32_t)addr);
+}
+
 #endif

@@ -1,13 +1,14 @@
 /* SPDX-License-Identifier: MIT */
-/* What lies where in the engine's region of an address space, and what the cache's code agrees on.
+/* The layout of the engine's region of an address space, and the constants that the cache's code
+ * agrees on.
  *
  * One region per address space, at a fixed place (world.h): data, readable and writable; then code,
  * readable and executable. While a task runs in the cache its gs base is the region's start, and
  * r11 (the stolen register: compilers use it least) holds the history bits, as the records do: the
  * complement of a sentinel 1 and one bit per conditional branch since the last record
- * (branch_log.h). One task of a unit runs at a time, so the context belongs to whichever runs, and
- * code may reach it relative to rip; or (--parallel) each has a data area of its own, in which gs
- * points.
+ * (branch_log.h). One task of a unit runs at a time, so the context belongs to the one that runs,
+ * and code may reach it relative to rip; or (--parallel) each has a data area of its own, in which
+ * gs points.
  *
  * Used by all that emits code or reads the window; the doctor tries a region of this size. Kept
  * code has these offsets in it: persisted_stamp() tells builds of btrec apart. */
@@ -89,15 +90,15 @@ enum {
 	 * (descriptors.h; in the first data area). */
 	COPY_WORDS = 0x101, /* CTX_COPY: of a write to descriptor 2: what it writes */
 	COPY_TOLD = 0x100,  /* CTX_COPY: of a call that tells what a descriptor is (fstat) */
-	/* What was written to descriptor 2 in the cache (in the first data area): how many bytes so
-	   far, and the last of them, where that number leads. */
+	/* Bytes written to descriptor 2 in the cache (in the first data area): how many so far, and
+	 * the last of them, where that number leads. */
 	WORDS_TOTAL_AT = 0x700,
 	WORDS_AT = 0x1000,
 	WORDS_BYTES = 0x1000,
 	SYSCALL_NOTES_AT = 0x4000,
 	SYSCALL_NOTES_BYTES = 0xc000,
 	SYSCALL_NOTES_END = SYSCALL_NOTES_AT + SYSCALL_NOTES_BYTES,
-	NOTE_NR = 0, /* what is where in a note (struct syscall_note) */
+	NOTE_NR = 0, /* offsets in a note (struct syscall_note) */
 	NOTE_NEXT = 4,
 	NOTE_BITS = 8,
 	NOTE_RESULT = 16,
@@ -186,7 +187,7 @@ static inline uint32_t ticks_of(uint64_t r11) { return r11 & TICKS_NONE; }
 
 /* A record stands for fewer ticks than RECORD_TICKS. With less room than for RECORDS_LEAST a task
  * might not get on: a safe point, a prediction that missed, an indirect branch, and what stays
- * free. Where it is to stop nearer than at STOP_NEAR ticks it is stepped. Where only ticks are
+ * free. A task that is to stop nearer than at STOP_NEAR ticks is stepped. Where only ticks are
  * counted, at most TICKS_DEBT conditionals come between two places that look whether to stop, and a
  * stretch is bounded TICKS_AHEAD before its stop point. */
 enum {

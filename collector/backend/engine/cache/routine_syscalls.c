@@ -225,10 +225,10 @@ static void emit_leaving(struct emitter *e)
 	land_jump(e, keep);
 }
 
-/* Whether the first argument is open is asked of the kernel, which alone knows: other tasks and
- * processes open descriptors, and messages bring them. Of one that is not, the call fails at once,
- * whatever it is: EBADF. Should another task open it in between, that may wait, and is interrupted
- * as any other that does. Ends at yes or no. */
+/* Asks the kernel whether the first argument is open. Only the kernel knows: other tasks and
+ * processes open descriptors, and messages bring them. On a closed one every call fails at once
+ * with EBADF. If another task opens it in between, the call may wait, and is interrupted as any
+ * other that waits. Ends at yes or no. */
 static void emit_ask(struct code_cache *c, struct emitter *e, struct syscall_ways *to)
 {
 	to->ask = e->base + e->len;
@@ -358,8 +358,8 @@ static void emit_mapping(struct emitter *e, struct syscall_ways *to)
 	emit_jump_if(e, &to->no, CC_NE);
 	emit_test_flags(e, MAP_ANONYMOUS);
 	anonymous = emit_jcc(e, CC_NE);
-	/* What is written through it may be code elsewhere: mov ecx, edx; shr ecx; and ecx, r10d;
-	 * test cl, MAP_SHARED */
+	/* Writes through it may change code elsewhere: mov ecx, edx; shr ecx; and ecx, r10d; test
+	 * cl, MAP_SHARED */
 	EMIT(e, 0x89, 0xd1, 0xd1, 0xe9, 0x44, 0x21, 0xd1, 0xf6, 0xc1, MAP_SHARED);
 	emit_jump_if(e, &to->no, CC_NE);
 	emit_test_grant(e, POLICY_WAIT);
@@ -491,9 +491,10 @@ static void emit_said(struct code_cache *c, struct emitter *e)
 	land_all(e, &nothing);
 }
 
-/* Behind such a call: a file of a local file system becomes known as one. What the kernel has
- * written may be others' to change or take away, so it is asked once more, into memory of ours. rax
- * and rcx are used, and flags; the call's flags, in r11, and rsi are kept in the context. */
+/* Behind such a call: a file of a local file system becomes known as one. Others may change or take
+ * away the memory that the kernel has written, so the kernel is asked once more, into memory of
+ * ours. rax and rcx are used, and flags; the call's flags, in r11, and rsi are kept in the context.
+ */
 static void emit_told(struct code_cache *c, struct emitter *e)
 {
 	struct forward no = {.count = 0};
@@ -554,7 +555,7 @@ static void emit_args(struct emitter *e)
 	emit_store(e, X86_RCX, CTX_SYSCALL_NEXT);
 }
 
-/* A call that changes mappings. What it may not touch is in the table: all that holds code, and the
+/* A call that changes mappings. The table holds the ranges that it may not touch: all code, and the
  * region. Ends at yes or no. */
 static void emit_maps(struct emitter *e, struct syscall_ways *ways)
 {

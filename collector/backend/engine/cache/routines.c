@@ -79,7 +79,7 @@ static void emit_is_waited_for(struct emitter *e)
 	emit_u32(e, CTX_WAITED);
 }
 
-/* Of what is at gs:[at] one less; rcx is used. Jumps when that is 0: the jump is to be landed. */
+/* Decrements gs:[at]; rcx is used. Jumps when it becomes 0: the jump is to be landed. */
 static size_t emit_count_down(struct emitter *e, uint32_t at)
 {
 	emit_load(e, X86_RCX, at);
@@ -195,7 +195,7 @@ struct cpuid_sites {
 	size_t begin, end;
 };
 
-/* An operation of a 32-bit register with what is at gs:[rdx+at]. */
+/* An operation of a 32-bit register with gs:[rdx+at]. */
 static void emit_with_row(struct emitter *e, uint8_t opcode, unsigned reg, size_t at)
 {
 	EMIT(e, 0x65, opcode, (uint8_t)(0x82 | reg << 3));

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* What the source files of the routines share, and nobody else: jumps to places that are not known
+/* Shared by the source files of the routines, and nobody else: jumps to places that are not known
  * yet, and sequences that several routines have. */
 #ifndef BT_ROUTINES_PRIVATE_H
 #define BT_ROUTINES_PRIVATE_H

@@ -9,8 +9,7 @@
 #include <stddef.h>
 #include <stdint.h>
 
-/* What the registers are at a place in the code: the state before the application's instruction at
- * pc. */
+/* The registers at a place in the code: the state before the application's instruction at pc. */
 enum state_flag {
 	STATE_R11 = 1,     /* r11 is the application's, the bits are in the context */
 	STATE_SHIFTED = 2, /* the coming conditional has been counted */

@@ -10,7 +10,7 @@
 #include <stddef.h>
 #include <stdint.h>
 
-/* What a call needs (syscall_policy) and what is granted at the moment (CTX_SYSCALLS): it runs in
+/* The needs of a call (syscall_policy), and the grants of the moment (CTX_SYSCALLS): a call runs in
  * the cache when all that it needs is granted. */
 enum syscall_policy {
 	POLICY_CACHE = 1 << 0, /* any call */

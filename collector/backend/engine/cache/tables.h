@@ -2,10 +2,10 @@
 /* Where indirect branches find their fragments: table 1, entries by the low 16 bits of the address,
  * and table 2, all of them by a hash of the address (layout.h). Table 2 lies in memory that tracer
  * and tracees share, so that changes are there at once. Table 1 is each process's own, and the
- * cache's code alone enters what its searches find in table 2: the tracer only frees it, and what
- * is gone. That, and where nothing is shared all changes, is collected and sent with tables_sync().
- * What goes or grows does so while the tasks of the only space that uses them are stopped. Part of
- * the code cache, and used through it. */
+ * cache's code alone enters what its searches find in table 2: the tracer only frees it, and
+ * entries that are gone. These, and where nothing is shared all changes, are collected and sent
+ * with tables_sync(). Entries go, and tables grow, while the tasks of the only space that uses them
+ * are stopped. Part of the code cache, and used through it. */
 #ifndef BT_TABLES_H
 #define BT_TABLES_H
 
@@ -43,11 +43,11 @@ bool tables_init(struct tables *t, uint64_t miss, uint64_t miss_trap);
 bool tables_copy(struct tables *to, const struct tables *from);
 void tables_release(struct tables *t);
 
-/* What the routines' search masks a hash with: changes when table 2 grows. */
+/* The mask of hashes in the routines' search: changes when table 2 grows. */
 uint32_t tables_mask(const struct tables *t);
 
-/* They lie in new memory of the tracee's from now on; shared: zero-filled, as above, or NULL. What
- * has to be sent is with the next sync. */
+/* They lie in new memory of the tracee's from now on; shared: zero-filled, as above, or NULL.
+ * Changes that have to be sent are with the next sync. */
 void tables_place(struct tables *t, uint8_t *shared);
 /* The tracee that had them is gone: another will, and is to be sent everything. */
 void tables_leave(struct tables *t);

@@ -21,10 +21,10 @@ struct window {
 };
 
 /* Maps it in a stopped task whose signals are blocked, by system calls made in it. name: address in
- * the tracee of a string, by which the kernel shows it (memfd_create(2)). over: whatever is mapped
- * there gives way. no_file: as code_cache_map(); the window is private. areas: with room for
- * windows of all data areas, and with table 1, where that can be. Returns 0, -BT_E_GONE, or
- * -BT_E_NO_MEMORY when the kernel refuses. */
+ * the tracee of a string, by which the kernel shows it (memfd_create(2)). over: mappings that are
+ * there give way. no_file: as code_cache_map(); the window is private. areas: with room for windows
+ * of all data areas, and with table 1, where that can be. Returns 0, -BT_E_GONE, or -BT_E_NO_MEMORY
+ * when the kernel refuses. */
 int window_map(struct window *w, pid_t tid, uint64_t name, bool over, bool no_file, bool areas);
 
 /* The window of this data area is about to be used. False when there is no room. */
@@ -38,7 +38,8 @@ void window_close(struct window *w);
 bool window_read(const struct window *w, pid_t tid, uint64_t at, void *bytes, size_t n);
 bool window_write(const struct window *w, pid_t tid, uint64_t at, const void *bytes, size_t n);
 
-/* Writes zeros. Of pages that are all in it the memory is given back, where it is shared. */
+/* Writes zeros. Where the window is shared, the memory of pages that lie wholly in the range is
+ * given back. */
 void window_clear(const struct window *w, pid_t tid, uint64_t at, size_t n);
 
 #endif

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /* A file of the user's cache, read while anybody who may can write to it, cut it short or delete
- * it. Nothing of it is mapped: what is looked at is a copy, which stays what it was when it was
- * checked, and what is not there any more is no fault. Used by profiles. */
+ * it. The file is read, never mapped: a checked copy stays as it was, and a file cut short raises
+ * no fault. Used by profiles. */
 #ifndef BT_KEPT_FILE_H
 #define BT_KEPT_FILE_H
 
@@ -20,8 +20,8 @@ struct kept_file {
 	size_t size; /* when it was opened */
 };
 
-/* What was read last, of whichever file that is open: pieces are mostly wanted in the order in
- * which they stand. All 0: nothing yet. */
+/* The piece that was read last, of any open file: pieces are mostly wanted in the order in which
+ * they stand. All 0: nothing yet. */
 struct kept_window {
 	uint8_t *bytes;
 	size_t at, len; /* in the file */

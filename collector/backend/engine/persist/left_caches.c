@@ -175,7 +175,7 @@ static bool drop_others(struct code_pages *pages, struct address_space *s, pid_t
 	return true;
 }
 
-/* What of a cache's code the space has. */
+/* The part of a cache's code that the space has. */
 struct adopted {
 	const struct code_pages *pages;
 	uint64_t end; /* all of it that lies below */

@@ -1,8 +1,9 @@
 /* SPDX-License-Identifier: MIT */
 /* Code caches that processes have left behind. A later process of the program that has the same
  * code at the same addresses takes one over, with all that was translated: one of a program that is
- * not position independent, or whose addresses are not random. What lies elsewhere in it, or is not
- * there yet, is forgotten. Used by the engine. A cache has one owner: a space, or this list. */
+ * not position independent, or whose addresses are not random. Code that lies elsewhere in it, or
+ * is not there yet, is forgotten. Used by the engine. A cache has one owner: a space, or this list.
+ */
 #ifndef BT_LEFT_CACHES_H
 #define BT_LEFT_CACHES_H
 
@@ -17,7 +18,7 @@
 struct left_program {
 	uint64_t start, dev,
 		ino;  /* of the first mapping of a file; ino 0: it will have its code elsewhere */
-	uint64_t end; /* what lies behind it will be elsewhere */
+	uint64_t end; /* code behind it will be elsewhere */
 	uid_t user;
 };
 
@@ -32,8 +33,8 @@ void left_caches_free(struct left_caches *l); /* of NULL: nothing */
 struct left_program left_program_of(const struct address_space *s, pid_t pid,
 				    unsigned long persona);
 
-/* What of the pages of a space's code may be the same in the next process, to be put. NULL without
- * memory. */
+/* The pages of a space's code that may be the same in the next process; the caller puts them. NULL
+ * without memory. */
 struct code_pages *left_pages_of(const struct left_program *program, const struct address_space *s);
 
 /* Takes over a cache that no space uses but the one that is about to go, and that no record refers

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: MIT */
-/* What a group consists of; shared by persisted_maker.c, which writes it, and persisted_groups.c,
- * which reads it. Addresses are relative to the group's origin, an address in the file that its
- * fragments are of. Places in the code are relative to the beginning of the code, unless a struct
- * of the cache's says otherwise. The bytes come from a file: a reader checks all of them. */
+/* The parts of a group; shared by persisted_maker.c, which writes it, and persisted_groups.c, which
+ * reads it. Addresses are relative to the group's origin, an address in the file that its fragments
+ * are of. Places in the code are relative to the beginning of the code, unless a struct of the
+ * cache's says otherwise. The bytes come from a file: a reader checks all of them. */
 #ifndef BT_PERSISTED_FORM_H
 #define BT_PERSISTED_FORM_H
 
@@ -69,7 +69,7 @@ struct persisted_exit {
 };
 
 /* A group has every member of these, but fragment.last_len and fragment.head, which only the maker
- * needs, and what is of rounds: such fragments are not kept. */
+ * needs, and those of rounds: such fragments are not kept. */
 _Static_assert(sizeof(struct fragment) == 88 && sizeof(struct cache_exit) == 32 &&
 		       sizeof(struct segment) == 48,
 	       "a group has all of a fragment");

@@ -3,7 +3,7 @@
  * code without the addresses of this process, linked to one another, and the application's bytes
  * from which they were made. They go into a cache only where exactly these bytes lie, on pages that
  * change only with their mappings. Used when a fragment is wanted (cache_entry.c). The bytes of a
- * group may be anything: what does not hold is refused, and the fragment is translated. */
+ * group may be anything: a group that is not valid is refused, and the fragment is translated. */
 #ifndef BT_PERSISTED_GROUPS_H
 #define BT_PERSISTED_GROUPS_H
 

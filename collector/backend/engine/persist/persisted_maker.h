@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: MIT */
-/* Makes groups (persisted_groups.h). What in a fragment's code depends on where it and its source
- * lie is not told by the translator: the fragment is made twice, in different places, and what
- * differs is looked at. A difference that has no known form makes a fragment that is not kept. Used
- * when a cache goes or is emptied (cache_learn.c), never on the way into it. */
+/* Makes groups (persisted_groups.h). The translator does not tell which numbers in a fragment's
+ * code depend on where it and its source lie. So the fragment is made twice, in different places,
+ * and the differences are looked at. A fragment with a difference of no known form is not kept.
+ * Used when a cache goes or is emptied (cache_learn.c), never on the way into it. */
 #ifndef BT_PERSISTED_MAKER_H
 #define BT_PERSISTED_MAKER_H
 

@@ -8,9 +8,9 @@
  * They are kept in a directory from one recording to the next, a file for each program, named by
  * its build-id, or by which file it is where it has none (those of Go and of Rust's tools), and a
  * second one beside it for what came later. The one that was written last has a name by its
- * interpreter, too, under which those find it that are not known yet. A file that is not ours alone
- * to write, or damaged, or another btrec's or processor's, is not used; what becomes of one while
- * it is used is of no consequence (kept_file.h).
+ * interpreter, too, under which those find it that are not known yet. A file that others can write,
+ * that is damaged, or that is another btrec's or processor's, is not used. Changes to a file in use
+ * do no harm (kept_file.h).
  *
  * Used by engine_space.c, cache_profile.c, cache_learn.c and cache_entry.c. One thread. */
 #ifndef BT_PROFILE_H

@@ -33,8 +33,8 @@ enum {
 		128, /* entries that have a group in common are not far from one another */
 	FILE_SIZE_MAX = 2 * PROFILE_PERSISTED_MAX,
 	STORED_MAX = 384 << 20, /* of all programs */
-	MORE_SHARE = 4, /* what has come since a file was written stands in a second one, until that
-			   would be so large a part of the first */
+	MORE_SHARE = 4, /* later entries stand in a second file, until that would be so large a part
+			   of the first */
 };
 
 static const char magic[8] = "btrhint8";

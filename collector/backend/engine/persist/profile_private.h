@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
-/* What a profile consists of: what profile.c, profile_entries.c and profile_kept.c share, and
- * nobody else. */
+/* The parts of a profile, shared by profile.c, profile_entries.c and profile_kept.c, and nobody
+ * else. */
 #ifndef BT_PROFILE_PRIVATE_H
 #define BT_PROFILE_PRIVATE_H
 
@@ -88,8 +88,8 @@ struct profiles {
 /* ---- profile_entries.c ---- */
 
 void profile_entries_release(struct profile_entries *l);
-/* Copies the list out of the file's head, so that it can change: what has changed is found by
- * comparing with the head. False without memory. */
+/* Copies the list out of the file's head, so that it can change: changes are found by comparing
+ * with the head. False without memory. */
 bool profile_entries_own(struct profile_entries *l);
 /* The number of the entry; PROFILE_NONE: there is none. */
 size_t profile_entries_find(const struct profile_entries *l, uint64_t file, uint64_t offset);

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* What a fragment does beside the application's instructions: safe points, records, and the
+/* The code of a fragment beside the application's instructions: safe points, records, and the
  * comparison with its source. */
 #include "collector/backend/engine/translate/translation.h"
 
@@ -137,8 +137,8 @@ uint32_t fragment_emit_record(struct translation *t, uint32_t segment, enum bran
 	return (uint32_t)t->out.len - STOP_BYTES;
 }
 
-/* Until the instruction s, which rewrites all flags, has run, they are lost at the places from
- * offset `from` on. */
+/* Marks the flags as lost at the places from offset `from` on, until the instruction s, which
+ * rewrites all flags, has run. */
 static void lose_flags(struct translation *t, const struct step *s, size_t from)
 {
 	for (int k = 0; k < t->state_count; k++)
@@ -155,9 +155,9 @@ void fragment_end_safe_point(struct translation *t, const struct step *s)
 		lose_flags(t, s, t->check_back);
 }
 
-/* A stop where the flags are lost would need a step to where they are known, and a step costs more
- * than a stop: so the instruction that rewrites them, which changes nothing but registers, runs
- * here first. Gives the place of the int3. */
+/* Runs the instruction that rewrites the flags before the stop; it changes nothing but registers. A
+ * stop with lost flags would need a step, which costs more than a stop. Returns the place of the
+ * int3. */
 static uint32_t emit_stop_behind(struct translation *t, const struct step *s)
 {
 	size_t begin = t->out.len;

@@ -3,14 +3,8 @@
  * known.
  *
  * fragment_emit_step() writes the code of one step. Most instructions are copied as they are.
- * Changed are those that use r11, which holds the history bits (bring_r11()), those with an operand
- * relative to rip, CPUID, PAUSE, and all branches.
- *
- * A conditional becomes a jump to an exit if it is taken, and goes on in the fragment if not;
- * either way its bit comes into r11 (without history it is counted before). A direct jump that the
- * fragment follows has no code. An indirect branch writes a record and goes through the tables; one
- * with a prediction compares first, and writes a record only when it misses. A call pushes the
- * application's return address.
+ * Changed are those that use r11, which holds the history bits (fragment_bring_r11()), those with
+ * an operand relative to rip, CPUID, PAUSE, system calls, and all branches (fragment_branches.c).
  *
  * fragment_map_state() notes, for an offset in the code, at which instruction the application is
  * and where its registers and flags are. A fault must find an entry at its instruction; another
@@ -66,8 +60,7 @@ void fragment_add_cold(struct translation *t, size_t site, uint64_t target, uint
 
 /* ---- The stolen register ---- */
 
-/* state: beside that of r11, as in fragment_map_state(). */
-static void bring_r11(struct translation *t, const struct step *s, unsigned state)
+void fragment_bring_r11(struct translation *t, const struct step *s, unsigned state)
 {
 	if (t->r11_in)
 		return;
@@ -125,20 +118,12 @@ static bool needs_sib(const struct x86_insn *in)
 	return in->map == X86_MAP_OTHER && in->opcode == 0x4b;
 }
 
-/* Whether its [rip+disp32] can be [disp32]: programs at fixed addresses lie below 2 GB, and what is
- * there needs no register. */
+/* Whether its [rip+disp32] can be [disp32]. Programs at fixed addresses lie below 2 GB; operands
+ * there need no register. */
 static bool is_absolute(const struct step *s)
 {
 	return step_target(s) <= INT32_MAX && s->insn.len < BT_INSN_MAX &&
 	       !fragment_extends(s, EXTENDS_INDEX) && !needs_sib(&s->insn);
-}
-
-/* A memory operand [disp32]: a SIB byte with neither base nor index (Intel SDM volume 2, table
- * 2-3). */
-static void emit_absolute_operand(struct emitter *e, uint8_t modrm, uint64_t addr)
-{
-	EMIT(e, (uint8_t)((modrm & 0x38) | 4), 0x25);
-	emit_u32(e, (uint32_t)addr);
 }
 
 static void emit_absolute(struct translation *t, const struct step *s)
@@ -274,7 +259,7 @@ void fragment_emit_plain(struct translation *t, const struct step *s)
 		return;
 	}
 	if (s->insn.regs & X86_BIT(X86_R11))
-		bring_r11(t, s, 0);
+		fragment_bring_r11(t, s, 0);
 	first = t->state_count;
 	fragment_map_state(t, s, 0, 0);
 	if (s->insn.traits & X86_RIP_RELATIVE)
@@ -285,435 +270,7 @@ void fragment_emit_plain(struct translation *t, const struct step *s)
 		fragment_emit_x87_save(t, s, first);
 }
 
-/* ---- Branches ---- */
-
-/* Pushes a return address. What it gives is for emit_literal(), which is to come behind the jump.
- */
-static size_t emit_return_address(struct translation *t, uint64_t addr)
-{
-	struct emitter *e = &t->out;
-
-	if (addr <= INT32_MAX) {
-		emit_u8(e, 0x68); /* push imm32 */
-		emit_u32(e, (uint32_t)addr);
-		return 0;
-	}
-	EMIT(e, 0xff, 0x35); /* push [rip+...] */
-	emit_u32(e, 0);
-	return e->len - 4;
-}
-
-static void emit_literal(struct translation *t, uint64_t addr, size_t site)
-{
-	if (!site)
-		return;
-	emit_patch(&t->out, site, t->out.base + t->out.len);
-	emit_u64(&t->out, addr);
-}
-
-/* Counts the conditional that comes; there is nothing left to do then where it is not taken. */
-static void count_tick(struct translation *t)
-{
-	emit_tick(&t->out);
-	t->shifted = true;
-}
-
-static void emit_conditional(struct translation *t, const struct step *s)
-{
-	struct emitter *e = &t->out;
-	bool back = fragment_closes_loop(t, s);
-	size_t site = 0;
-
-	fragment_bring_bits(t, s);
-	if (t->cache->kind.ticks && !t->shifted) {
-		fragment_map_state(t, s, 0, 0);
-		count_tick(t);
-	}
-	fragment_map_state(t, s, 0, 0);
-	if (back) {
-		fragment_emit_branch_back(t, s);
-	} else if (s->insn.class == BT_INSN_JCC) {
-		emit_align_link(e, 2);
-		site = emit_jcc(e, s->insn.opcode & 15);
-	} else {
-		emit_align_link(e, 5 + !!(s->insn.traits & X86_ADDRESS32));
-		if (s->insn.traits & X86_ADDRESS32)
-			emit_u8(e, 0x67);
-		EMIT(e, s->insn.opcode, 2);
-		fragment_map_state(t, s, STATE_BETWEEN, 0); /* LOOP has counted */
-		EMIT(e, 0xeb, 5);
-		site = emit_jump(e);
-	}
-	t->known = true;
-	t->transfers = 0;
-	t->conditionals++;
-	if (!back) {
-		fragment_add_cold(t, site, step_target(s), EXIT_LINK);
-		t->cold[t->cold_count - 1].conditional = true;
-		t->cold[t->cold_count - 1].fresh |=
-			!t->cache->kind.ticks; /* its bit comes in there */
-	}
-	t->shifted = false;
-	if (!t->cache->kind.ticks) {
-		fragment_map_state(t, s, STATE_BETWEEN, 0);
-		emit_bit_not_taken(e);
-	}
-	t->at_pc = step_end(s);
-	fragment_map_state(t, NULL, 0, 0);
-	if (back)
-		fragment_end_loop(t);
-}
-
-/* rcx becomes what CTX_NEXT will be behind the next record. */
-static void emit_load_next(struct emitter *e)
-{
-	emit_load(e, X86_RCX, CTX_NEXT);
-	EMIT(e, 0x48, 0x8d, 0x49, RECORD_BYTES); /* lea rcx, [rcx+record] */
-}
-
-/* mov gs:[rcx+records_end-record+at], r11 */
-static void emit_note_r11(struct emitter *e, uint32_t at)
-{
-	EMIT(e, 0x65, 0x4c, 0x89, 0x99);
-	emit_u32(e, RECORDS_END - RECORD_BYTES + at);
-}
-
-/* An indirect branch begins: rcx goes to the context, and (not where ticks are counted) becomes
- * what CTX_NEXT will be; the bits are where the next record will be, which is none before that. The
- * room for one record stays: the common parts need it, before they stop for want of room.
- * emit_full() is to come behind the branch. */
-static void emit_record_begin(struct translation *t, const struct step *s)
-{
-	struct emitter *e = &t->out;
-
-	fragment_bring_bits(t, s);
-	fragment_map_state(t, s, 0, 0);
-	emit_store(e, X86_RCX, CTX_RCX);
-	fragment_map_state(t, s, STATE_RCX, 0);
-	if (t->cache->kind.ticks)
-		return;
-	emit_load_next(e);
-	EMIT(e, 0xe3, 0); /* jrcxz full */
-	t->full_site = e->len;
-	emit_note_r11(e, 0);
-}
-
-/* The branch has been made: r11 is where it leads, rcx what CTX_NEXT will be. Or (ticks) rcx is
- * that, and r11 what has been counted. */
-static void emit_record_end(struct translation *t, const struct step *s)
-{
-	struct emitter *e = &t->out;
-
-	if (t->cache->kind.ticks) {
-		fragment_count_transfer(t, s);
-		emit_store(e, X86_R11, CTX_BITS);
-		EMIT(e, 0x49, 0x89, 0xcb); /* mov r11, rcx */
-		fragment_map_state(t, s, STATE_BETWEEN | STATE_NOTED, 0);
-		fragment_note_origin(t);
-		return;
-	}
-	emit_note_r11(e, 8);
-	emit_store(e, X86_RCX, CTX_NEXT);
-}
-
-/* Behind the jump of an indirect branch: where it stops when there is no room for its record. */
-static void emit_full(struct translation *t, const struct step *s)
-{
-	struct emitter *e = &t->out;
-
-	if (t->cache->kind.ticks)
-		return;
-	emit_short(e, t->full_site, e->len);
-	fragment_map_state(t, s, STATE_RCX, 0);
-	t->full_trap = e->len;
-	emit_trap(e);
-}
-
-/* By a return, behind its address. */
-static uint32_t popped_more(const struct step *s)
-{
-	return s->insn.imm_size
-		       ? (uint32_t)(s->bytes[s->insn.imm_at] | s->bytes[s->insn.imm_at + 1] << 8)
-		       : 0;
-}
-
-static void emit_return(struct translation *t, const struct step *s)
-{
-	struct emitter *e = &t->out;
-	uint32_t more = popped_more(s);
-
-	emit_record_begin(t, s);
-	if (t->cache->kind.ticks)
-		emit_u8(e, 0x59); /* pop rcx */
-	else
-		EMIT(e, 0x41, 0x5b); /* pop r11 */
-	fragment_map_state(t, s, STATE_BETWEEN | (t->cache->kind.ticks ? 0 : STATE_NOTED), 0);
-	if (more) {
-		EMIT(e, 0x48, 0x8d, 0xa4, 0x24); /* lea rsp, [rsp+more] */
-		emit_u32(e, more);
-	}
-	emit_record_end(t, s);
-	emit_dispatch(e);
-	emit_full(t, s);
-}
-
-/* mov reg (rcx, r11), what the indirect jump or call leads to. */
-static void emit_load_target(struct translation *t, const struct step *s, unsigned reg)
-{
-	const struct x86_insn *in = &s->insn;
-	struct emitter *e = &t->out;
-	uint8_t modrm = s->bytes[in->modrm_at], rex = (uint8_t)(0x48 | (reg >> 3) << 2),
-		field = (uint8_t)((reg & 7) << 3);
-	bool relative = in->traits & X86_RIP_RELATIVE,
-	     absolute = relative && step_target(s) <= INT32_MAX;
-
-	if (relative && !absolute) {
-		emit_constant(e, reg, step_target(s));
-		fragment_map_state(t, s, STATE_RCX | (reg == X86_R11 ? STATE_NOTED : 0), 0);
-	}
-	/* Of the prefixes those that matter, once: more would make it longer than an instruction
-	 * can be. */
-	if (in->traits & X86_SEGMENT)
-		emit_u8(e, 0x64);
-	if (in->traits & X86_ADDRESS32)
-		emit_u8(e, 0x67);
-	if (absolute) {
-		EMIT(e, rex, 0x8b);
-		emit_absolute_operand(e, field, step_target(s));
-	} else if (relative) {
-		EMIT(e, (uint8_t)(rex | reg >> 3), 0x8b,
-		     (uint8_t)(field | (reg & 7))); /* mov reg, [reg] */
-	} else {
-		EMIT(e, (uint8_t)(rex | (in->rex & 3)), 0x8b, (uint8_t)((modrm & 0xc7) | field));
-		emit_bytes(e, s->bytes + in->modrm_at + 1, (size_t)(in->len - in->modrm_at - 1));
-	}
-}
-
-/* The same with the application's registers: its rcx is in the context, and in rcx unless `lent`.
- * The bits are in r11, which is left alone, or (where that is reg) where the next record will be.
- */
-static void emit_target(struct translation *t, const struct step *s, unsigned reg, bool lent)
-{
-	struct emitter *e = &t->out;
-
-	if (s->insn.regs & X86_BIT(X86_RCX) && lent)
-		emit_load(e, X86_RCX, CTX_RCX);
-	if (s->insn.regs & X86_BIT(X86_R11))
-		bring_r11(t, s, STATE_RCX);
-	fragment_map_state(t, s, STATE_RCX, 0);
-	emit_load_target(t, s, reg);
-	if (t->r11_in && reg != X86_R11) {
-		fragment_map_state(t, s, STATE_RCX, 0);
-		emit_load(e, X86_R11, CTX_BITS);
-	}
-	t->r11_in = false;
-}
-
-static void emit_indirect(struct translation *t, const struct step *s)
-{
-	struct emitter *e = &t->out;
-	bool ticks = t->cache->kind.ticks;
-	size_t literal = 0;
-
-	emit_record_begin(t, s);
-	emit_target(t, s, ticks ? X86_RCX : X86_R11, true);
-	fragment_map_state(t, s, STATE_RCX | (ticks ? 0 : STATE_NOTED), 0);
-	if (s->insn.class == BT_INSN_ICALL)
-		literal = emit_return_address(t, step_end(s));
-	fragment_map_state(t, s, STATE_BETWEEN | (ticks ? 0 : STATE_NOTED), 0);
-	if (s->insn.regs & X86_BIT(X86_RCX) && !ticks)
-		emit_load_next(e);
-	emit_record_end(t, s);
-	emit_dispatch(e);
-	emit_full(t, s);
-	emit_literal(t, step_end(s), literal);
-}
-
-static void emit_plain_indirect(struct translation *t, const struct step *s)
-{
-	if (s->insn.class == BT_INSN_RET)
-		emit_return(t, s);
-	else
-		emit_indirect(t, s);
-}
-
-/* The same in the midst of code: the literal comes behind the fragment. */
-static void push_return_address(struct translation *t, uint64_t addr)
-{
-	size_t site = emit_return_address(t, addr);
-
-	if (site)
-		t->literals[t->literal_count++] = (struct literal){site, addr};
-}
-
-void fragment_emit_literals(struct translation *t)
-{
-	for (int i = 0; i < t->literal_count; i++)
-		emit_literal(t, t->literals[i].value, t->literals[i].site);
-}
-
-static void emit_call(struct translation *t, const struct step *s)
-{
-	size_t literal;
-
-	fragment_bring_bits(t, s);
-	fragment_map_state(t, s, 0, 0);
-	literal = emit_return_address(t, step_end(s));
-	fragment_map_state(t, s, STATE_BETWEEN, 0);
-	fragment_count_transfer(t, s);
-	fragment_emit_loop_record(t, s);
-	emit_align_link(&t->out, 1);
-	fragment_add_cold(t, emit_jump(&t->out), step_target(s), EXIT_LINK);
-	emit_literal(t, step_end(s), literal);
-}
-
-/* A return leads where it is predicted to. */
-static void emit_pop(struct translation *t, const struct step *s)
-{
-	EMIT(&t->out, 0x48, 0x8d, 0xa4, 0x24); /* lea rsp, [rsp+8+more] */
-	emit_u32(&t->out, 8 + popped_more(s));
-}
-
-/* The branch leads where it is predicted to. */
-static void emit_hit(struct translation *t, const struct step *s, uint64_t prediction)
-{
-	struct emitter *e = &t->out;
-	size_t literal = 0;
-
-	emit_load(e, X86_RCX, CTX_RCX);
-	fragment_map_state(t, s, 0, 0);
-	if (s->insn.class == BT_INSN_ICALL)
-		literal = emit_return_address(t, step_end(s));
-	else if (s->insn.class == BT_INSN_RET)
-		emit_pop(t, s);
-	fragment_map_state(t, s, STATE_BETWEEN, 0);
-	fragment_count_transfer(t, s);
-	fragment_emit_loop_record(t, s);
-	emit_align_link(e, 1);
-	fragment_add_cold(t, emit_jump(e), prediction, EXIT_LINK);
-	emit_literal(t, step_end(s), literal);
-}
-
-/* From rcx, which is what the branch leads to, the prediction is taken. r10 is used where that is
- * no displacement. */
-static void emit_difference(struct translation *t, uint64_t prediction)
-{
-	struct emitter *e = &t->out;
-	int lent = fragment_lent(t, LENT_PREDICTION);
-
-	if (prediction <= INT32_MAX) {
-		EMIT(e, 0x48, 0x8d, 0x89); /* lea rcx, [rcx-prediction] */
-		emit_u32(e, -(uint32_t)prediction);
-		return;
-	}
-	if (lent >= 0) {
-		EMIT(e, (uint8_t)(0x48 | lent >> 3 << 1), 0x8d, 0x8c,
-		     (uint8_t)((lent & 7) << 3 |
-			       X86_RCX)); /* lea rcx, [rcx+lent+near-prediction] */
-		emit_u32(e, (uint32_t)(t->lent_near[LENT_PREDICTION] - prediction));
-		return;
-	}
-	EMIT(e, 0x49, 0xba); /* mov r10, -prediction */
-	emit_u64(e, -prediction);
-	EMIT(e, 0x4a, 0x8d, 0x0c, 0x11); /* lea rcx, [rcx+r10] */
-}
-
-/* rcx, which goes to the context, becomes `right` where the branch leads where it is predicted to.
- */
-static void emit_guess_test(struct translation *t, const struct step *s, uint64_t prediction,
-			    unsigned right)
-{
-	struct emitter *e = &t->out;
-	bool lends = prediction > INT32_MAX && fragment_lent(t, LENT_PREDICTION) < 0;
-
-	fragment_bring_bits(t, s);
-	fragment_map_state(t, s, 0, 0);
-	fragment_take_rcx(t);
-	if (lends)
-		emit_store(e, X86_R10, CTX_R10);
-	if (s->insn.class == BT_INSN_RET)
-		EMIT(e, 0x48, 0x8b, 0x0c, 0x24); /* mov rcx, [rsp] */
-	else
-		emit_target(t, s, X86_RCX, false);
-	fragment_map_state(t, s, STATE_RCX, lends ? X86_R10 : 0);
-	emit_difference(t, prediction - right);
-	if (lends)
-		emit_load(e, X86_R10, CTX_R10);
-}
-
-static void emit_prediction(struct translation *t, const struct step *s, uint64_t prediction)
-{
-	struct emitter *e = &t->out;
-	bool loops = t->cache->fast_loop && !t->loops; /* a record is too long for it */
-	int transfers = t->transfers;
-	size_t over = 0;
-
-	emit_guess_test(t, s, prediction, loops);
-	if (loops) {
-		EMIT(e, 0xe2, 0); /* loop, behind the hit */
-		over = e->len;
-	} else {
-		EMIT(e, 0xe3, 5); /* jrcxz */
-		t->miss_site = emit_jump(e);
-	}
-	emit_hit(t, s, prediction);
-	if (loops) {
-		emit_short(e, over, e->len);
-		fragment_map_state(t, s, STATE_RCX, 0);
-		t->miss_site = emit_jump(e);
-	}
-	t->transfers = transfers; /* those before a miss */
-}
-
-uint32_t fragment_emit_miss(struct translation *t)
-{
-	const struct step *s = &t->steps[t->count - 1];
-	uint32_t trap = 0;
-
-	emit_patch(&t->out, t->miss_site, t->out.base + t->out.len);
-	if (t->cache->kind.ticks) {
-		fragment_map_state(t, s, STATE_RCX, 0);
-		emit_load(&t->out, X86_RCX, CTX_RCX);
-	} else {
-		trap = fragment_emit_record(t, t->last_segment, BRANCH_LOG_MISS,
-					    t->cache->safe_point_record);
-	}
-	emit_plain_indirect(t, s);
-	fragment_map_state(t, s, STATE_BETWEEN, 0);
-	return trap;
-}
-
-static void emit_any_indirect(struct translation *t, const struct step *s)
-{
-	uint64_t prediction = fragment_prediction(t, s);
-
-	if (prediction)
-		emit_prediction(t, s, prediction);
-	else
-		emit_plain_indirect(t, s);
-}
-
-void fragment_emit_on(struct translation *t, const struct step *s)
-{
-	struct emitter *e = &t->out;
-
-	if (is_indirect(s)) {
-		emit_guess_test(t, s, fragment_prediction(t, s), 0);
-		EMIT(e, 0xe3, 5); /* jrcxz over the jump */
-		t->misses[t->miss_count++] =
-			(struct missed){emit_jump(e), (int)(s - t->steps) % t->round};
-		fragment_give_rcx(t);
-	}
-	fragment_bring_bits(t, s);
-	fragment_map_state(t, s, 0, 0);
-	if (s->insn.class == BT_INSN_CALL || s->insn.class == BT_INSN_ICALL)
-		push_return_address(t, step_end(s));
-	else if (s->insn.class == BT_INSN_RET)
-		emit_pop(t, s);
-	if (s->insn.class != BT_INSN_JMP && s->insn.class != BT_INSN_IJMP)
-		fragment_map_state(t, s, STATE_BETWEEN, 0);
-	fragment_count_transfer(t, s);
-}
+/* ---- The end, system calls ---- */
 
 void fragment_emit_end(struct translation *t, uint64_t pc, uint8_t kind)
 {
@@ -724,54 +281,7 @@ void fragment_emit_end(struct translation *t, uint64_t pc, uint8_t kind)
 	fragment_add_cold(t, emit_jump(&t->out), pc, kind);
 }
 
-/* rcx becomes 0 where r11 is the fragment's address, else it goes on to the search. Gives where
- * that begins. */
-static size_t emit_address_test(struct translation *t)
-{
-	struct emitter *e = &t->out;
-	bool loops = t->cache->fast_loop;
-	size_t miss = e->len, entry;
-
-	if (loops)
-		emit_patch(e, emit_jump(e), region_address(CODE_AT) + t->cache->miss);
-	entry = e->len;
-	if (t->pc <= INT32_MAX) {
-		EMIT(e, 0x49, 0x8d,
-		     0x8b); /* lea rcx, [r11-pc] (one more where LOOP is to take it away) */
-		emit_u32(e, loops - (uint32_t)t->pc);
-	} else {
-		EMIT(e, 0x48, 0xb9); /* mov rcx, -pc (likewise) */
-		emit_u64(e, loops - t->pc);
-		EMIT(e, 0x4a, 0x8d, 0x0c, 0x19); /* lea rcx, [rcx+r11] */
-	}
-	if (loops) {
-		EMIT(e, 0xe2, 0); /* loop, to the jump */
-		emit_short(e, e->len, miss);
-		return entry;
-	}
-	EMIT(e, 0xe3, 5); /* jrcxz over the jump */
-	emit_patch(e, emit_jump(e), region_address(CODE_AT) + t->cache->miss);
-	return entry;
-}
-
-size_t fragment_emit_indirect_entry(struct translation *t, bool before_fresh, bool looks)
-{
-	struct emitter *e = &t->out;
-	size_t entry = emit_address_test(t);
-
-	if (t->cache->kind.ticks)
-		emit_load(e, X86_R11, CTX_BITS);
-	else if (before_fresh)
-		emit_constant(e, X86_R11, BITS_EMPTY >> 1 | BITS_EMPTY << 63);
-	else
-		emit_bits_empty(e);
-	if (looks)
-		fragment_emit_stop_test(t, t->entry_sites);
-	emit_load(e, X86_RCX, CTX_RCX);
-	return entry;
-}
-
-/* A system call. The routines decides where it is made: outside, or here. */
+/* A system call. The routine decides where it is made: outside, or here. */
 static void emit_system_call(struct translation *t, const struct step *s)
 {
 	struct emitter *e = &t->out;
@@ -804,18 +314,16 @@ static void emit_system_call(struct translation *t, const struct step *s)
 	fragment_emit_end(t, step_end(s), EXIT_LINK);
 }
 
-static void emit_last_jump(struct translation *t, const struct step *s)
+/* ---- Steps ---- */
+
+void fragment_count_tick(struct translation *t)
 {
-	fragment_bring_bits(t, s);
-	fragment_map_state(t, s, 0, 0);
-	fragment_count_transfer(t, s);
-	fragment_emit_loop_record(t, s);
-	emit_align_link(&t->out, 1);
-	fragment_add_cold(t, emit_jump(&t->out), step_target(s), EXIT_LINK);
+	emit_tick(&t->out);
+	t->shifted = true;
 }
 
-/* Whether nothing is to come between the instruction and the conditional behind it: the processor
- * makes one operation of many such pairs. */
+/* Whether the instruction and the conditional behind it stay adjacent: the processor fuses many
+ * such pairs into one operation. */
 static bool is_paired(const struct translation *t, int i)
 {
 	const struct step *s = &t->steps[i];
@@ -825,7 +333,7 @@ static bool is_paired(const struct translation *t, int i)
 	       !(s->insn.regs & X86_BIT(X86_R11));
 }
 
-/* What the conditional needs of a tick and of alignment comes before the pair. */
+/* Emits the tick and the alignment of the conditional before the pair. */
 static void emit_before_pair(struct translation *t, int i)
 {
 	const struct step *s = &t->steps[i];
@@ -833,7 +341,7 @@ static void emit_before_pair(struct translation *t, int i)
 
 	fragment_map_state(t, s, state, 0);
 	if (t->cache->kind.ticks) {
-		count_tick(t);
+		fragment_count_tick(t);
 		fragment_map_state(t, s, state, 0);
 	}
 	if (!(s->insn.traits & X86_RIP_RELATIVE) &&
@@ -846,13 +354,13 @@ void fragment_emit_step(struct translation *t, int i)
 	const struct step *s = &t->steps[i];
 	static void (*const rows[BT_INSN_CLASSES])(struct translation *, const struct step *) = {
 		[BT_INSN_PLAIN] = fragment_emit_plain,
-		[BT_INSN_JCC] = emit_conditional,
-		[BT_INSN_JRCXZ] = emit_conditional,
-		[BT_INSN_LOOP] = emit_conditional,
-		[BT_INSN_CALL] = emit_call,
-		[BT_INSN_RET] = emit_any_indirect,
-		[BT_INSN_IJMP] = emit_any_indirect,
-		[BT_INSN_ICALL] = emit_any_indirect,
+		[BT_INSN_JCC] = fragment_emit_conditional,
+		[BT_INSN_JRCXZ] = fragment_emit_conditional,
+		[BT_INSN_LOOP] = fragment_emit_conditional,
+		[BT_INSN_CALL] = fragment_emit_call,
+		[BT_INSN_RET] = fragment_emit_indirect,
+		[BT_INSN_IJMP] = fragment_emit_indirect,
+		[BT_INSN_ICALL] = fragment_emit_indirect,
 		[BT_INSN_SYSCALL] = emit_system_call,
 	};
 
@@ -876,7 +384,7 @@ void fragment_emit_step(struct translation *t, int i)
 		if (s->inlined_jump)
 			fragment_count_transfer(t, s);
 		else
-			emit_last_jump(t, s);
+			fragment_emit_last_jump(t, s);
 		return;
 	}
 	if (rows[s->insn.class])

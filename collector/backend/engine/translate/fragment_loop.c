@@ -3,10 +3,10 @@
  * the loop does not use holds their address while it goes round, and the application's value is in
  * CTX_SPILL.
  *
- * Without that each such operand lends a register for itself: store, and load again. Then each
- * round waits for a load of what the round before has stored: some five cycles, in a loop that may
+ * Otherwise each such operand lends a register for itself: store, and load again. Then each round
+ * waits for a load of the value that the round before stored: some five cycles, in a loop that may
  * natively take one. The branch back stays in the fragment, so it is no exit: the fragment's safe
- * point is in the loop, and who takes fragments away has all tasks out of the cache. */
+ * point is in the loop, and fragments are removed only when all tasks are out of the cache. */
 #include "collector/backend/engine/translate/translation.h"
 
 enum { AGAIN_ALIGN = 32 };

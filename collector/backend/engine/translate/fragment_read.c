@@ -74,9 +74,8 @@ static bool decode_step(struct translation *t, uint64_t pc, struct step *s)
 	return !x86_decode(s->bytes, n, &s->insn);
 }
 
-/* Memory that nothing has been written to yet is add %al,(%rax) again and again, for as long as it
- * is: JITs have megabytes of it behind what they made last, in which no branch would ever be found.
- * Should it be executed, it is stepped. */
+/* Zeroed memory decodes as add %al,(%rax), again and again. JITs have megabytes of it behind their
+ * newest code, without a branch. If it is executed, it is stepped. */
 static bool is_empty_memory(const struct step *s)
 {
 	static const uint8_t zeros[BT_INSN_MAX];
@@ -84,8 +83,8 @@ static bool is_empty_memory(const struct step *s)
 	return !memcmp(s->bytes, zeros, sizeof zeros);
 }
 
-/* Whether it is a direct branch to an address that no page can have: the branch itself faults,
- * before it has done anything. */
+/* Whether it is a direct branch to a non-canonical address: the branch itself faults, before it has
+ * done anything. */
 static bool leads_astray(const struct step *s)
 {
 	bool direct =
@@ -141,16 +140,16 @@ static bool follow_jump(const struct translation *t, const struct step *s)
  */
 static bool writes_unnamed(const struct step *s)
 {
-	bool vex = s->insn.map == X86_MAP_OTHER; /* of all that has no memory operand some write too
-						    much here: no harm */
+	bool vex = s->insn.map == X86_MAP_OTHER; /* some instructions without a memory operand count
+						    as writers: no harm */
 
 	return (s->insn.opcode == 0xf7 && (vex || s->insn.map == X86_MAP_0F)) ||
 	       (s->insn.map == X86_MAP_0F && s->insn.opcode == 0x01 &&
 		s->bytes[s->insn.modrm_at] == 0xfc);
 }
 
-/* Whether the instruction may write memory other than by a push: in mutable code what follows it
- * may be something else then. */
+/* Whether the instruction may write memory other than by a push. In mutable code this may change
+ * the code behind it. */
 static bool may_write(const struct step *s)
 {
 	static const uint8_t loads[] = {0x8b, 0x8a, 0x8d, 0x63, 0x03, 0x0b, 0x13, 0x1b, 0x23,
@@ -183,9 +182,8 @@ static bool keeps_to_registers(const struct step *s)
 	       (op >= 0xb0 && op <= 0xbf);
 }
 
-/* Whether what follows the instruction in mutable code may have become something else: it may have
- * written that itself; or it has read that somebody else has, and from then on the program may rely
- * on it. */
+/* Whether the code behind the instruction may have changed (mutable code). The instruction may have
+ * written it; or it may have read that another thread has, and the program may rely on that. */
 static bool may_change_code(const struct translation *t, const struct step *s)
 {
 	return t->source->others_write(t->source->arg, s->pc) ? !keeps_to_registers(s)
@@ -283,8 +281,8 @@ uint64_t fragment_way_on(const struct translation *t, const struct step *s)
 		       : fragment_prediction(t, s);
 }
 
-/* The instruction at pc may be part of a cycle without a conditional. Where a task is in
- * a routine, what r11 counts is not known. */
+/* The instruction at pc may be part of a cycle without a conditional. In a routine the count in r11
+ * is not known. */
 static bool fetch_of_cycle(struct translation *t, uint64_t pc, struct step *s)
 {
 	*s = (struct step){0};
@@ -297,9 +295,9 @@ static bool fetch_of_cycle(struct translation *t, uint64_t pc, struct step *s)
 
 /* How many instructions execution passes from the fragment's beginning until a branch leads back to
  * it, where nothing lies between but direct branches and those that have a prediction. 0: there are
- * others, or too many; or it begins with an indirect branch. For where a prediction of the cycle is
- * wrong, the fragment that begins with its branch makes that: a cycle would lead back to its own
- * beginning for ever. */
+ * others, or too many; or it begins with an indirect branch. At a wrong prediction the fragment
+ * that begins with that branch executes it; so a cycle that began with it would lead back to its
+ * own beginning for ever. */
 static int steps_of_cycle(struct translation *t)
 {
 	uint64_t pc = t->pc;
@@ -315,7 +313,7 @@ static int steps_of_cycle(struct translation *t)
 	return 0;
 }
 
-/* Where the fragment is such a cycle, its steps become some rounds of it. */
+/* If the fragment is such a cycle, its steps become some rounds of it. */
 static void unroll_rounds(struct translation *t)
 {
 	const struct step *last = &t->steps[t->count - 1];
@@ -354,7 +352,7 @@ void fragment_read(struct translation *t)
 		t->steps[t->count - 1].inlined_jump = false;
 }
 
-/* What begins at start and ends with the instruction s. */
+/* The segment that begins at start and ends with the instruction s. */
 static struct segment segment_from(const struct translation *t, uint64_t start,
 				   const struct step *s)
 {
@@ -375,9 +373,9 @@ static struct segment segment_from(const struct translation *t, uint64_t start,
 	return seg;
 }
 
-/* Whether execution can come from pc to the branch at `to` along direct branches alone, as far as
- * one can see, now or once what cannot be seen now is there. Where not, t->seen is the code that
- * says so. */
+/* Whether execution can come from pc to the branch at `to` along direct branches alone. Code that
+ * can change, cannot be read or goes on too far counts as a way. If false, t->seen is the code that
+ * proves it. */
 static bool may_come_to(struct translation *t, uint64_t pc, uint64_t to)
 {
 	uint64_t start = pc;
@@ -418,7 +416,7 @@ static bool closes_silent_cycle(struct translation *t)
 	return true;
 }
 
-/* CMPS and SCAS: what they read is no operand with a ModRM byte. */
+/* CMPS and SCAS: they read memory without a ModRM byte. */
 static bool compares_strings(const struct step *s)
 {
 	return s->insn.map == X86_MAP_1 && (s->insn.opcode & 0xf6) == 0xa6;
@@ -469,8 +467,8 @@ static bool leads_nowhere(const struct translation *t)
 	return t->ends_outside || t->round || (is_indirect(last) && !fragment_prediction(t, last));
 }
 
-/* With how many conditionals since the last safe point a fragment that is to have none may be
- * entered: as many as those that wait for it have made, or some more, that others need not have one
+/* The number of conditionals since the last safe point with which a fragment without one may be
+ * entered: that of the exits that wait for it, or some more, so that other exits need no fragment
  * of their own. It has n itself. */
 static int debt_for(const struct translation *t, int wanted, int n)
 {
@@ -522,8 +520,8 @@ void fragment_place_safe_point(struct translation *t, bool indirect)
 	t->check_at = -1;
 	if (t->round) /* it looks between its rounds */
 		return;
-	/* Where only ticks are counted, who comes by an indirect branch is to look: here, where
-	 * that costs least, or in the entry. */
+	/* Where only ticks are counted, a task that comes by an indirect branch is to look: here,
+	 * where that costs least, or in the entry. */
 	t->fragment.head = needed;
 	t->fragment.checked =
 		((needed || (indirect && t->cache->kind.ticks)) && place_where_flags_are_free(t)) ||
@@ -571,9 +569,9 @@ static bool fetch_fixed(struct translation *t, uint64_t pc, struct step *s)
 	       fetch_step(t, pc, s);
 }
 
-/* Whether the prediction closes a cycle that can be a fragment by itself: one that begins where an
- * indirect branch leads to an instruction that is none. Else a record where it is right costs more
- * than one without a prediction. */
+/* Whether the prediction closes a cycle that can be a fragment by itself. Such a cycle begins at an
+ * instruction that is no indirect branch, to which one leads. In other cycles a right prediction
+ * with a record costs more than a branch without a prediction. */
 static bool may_close(struct translation *t, struct prediction *prediction)
 {
 	struct step s = {0};
@@ -616,7 +614,7 @@ bool fragment_may_predict(struct translation *t, uint64_t from, uint64_t to,
 	return false;
 }
 
-/* Enters it, and its code as the fragment's. Its number, SEGMENT_NONE without memory. */
+/* Enters it, and its code as the fragment's. Returns its number, or SEGMENT_NONE without memory. */
 static uint32_t add_segment(struct translation *t, const struct segment *seg)
 {
 	/* Where no history is kept nobody asks for segments. */

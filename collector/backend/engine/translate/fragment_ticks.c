@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* What a fragment does where no history is kept: ticks and transfers are counted, and nothing else.
+/* The code of a fragment where no history is kept: it counts ticks and transfers, and nothing else.
  *
  * r11 is a pair then (TICKS_SHIFT). Its lower part counts conditionals. Its upper part goes down by
  * one for each transfer whose number since the last conditional the fragment does not know, because

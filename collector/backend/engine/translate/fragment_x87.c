@@ -3,10 +3,10 @@
  * that was executed last (FIP, Intel SDM volume 1, 8.1.8): that is one in the cache. The program is
  * given 0, as under the stepper (tracee_clear_x87_address()).
  *
- * Where it stands in memory is written over, in the cache, for such instructions may be frequent:
- * FNSTENV in feclearexcept(3), XSAVE in what binds a function lazily. Its own address it is not
- * made again: who translates code and who runs it are not the same, and AMD's processors mostly
- * drop it at a switch to another task, so that nobody can count on it. */
+ * The cache's code overwrites the address in memory, as such instructions may be frequent: FNSTENV
+ * in feclearexcept(3), XSAVE in the lazy binding of functions. Its own address it is not made
+ * again: who translates code and who runs it are not the same, and AMD's processors mostly drop it
+ * at a switch to another task, so that nobody can count on it. */
 #include <assert.h>
 
 #include "collector/backend/engine/translate/translation.h"
@@ -101,7 +101,7 @@ static void emit_operand(struct emitter *e, const struct step *s, unsigned reg, 
 	emit_u32(e, (uint32_t)step_displacement(s) + at);
 }
 
-/* What comes before the opcode: W is REX.W or 0. */
+/* The prefixes before the opcode: W is REX.W or 0. */
 static void emit_prefixes(struct emitter *e, const struct step *s, unsigned w)
 {
 	unsigned rex = 0x40 | w | (s->insn.rex & 3);
@@ -186,8 +186,8 @@ void fragment_emit_x87_save(struct translation *t, const struct step *s, int fir
 
 	fragment_map_state(t, s, STATE_BETWEEN, 0);
 	(x->masked ? emit_clear_if_saved : emit_clear)(t, s, x);
-	/* What is behind the instruction has not been reached before the end of this, nor does it
-	 * run again. */
+	/* Before the end of this the code behind the instruction is not reached; nor does the
+	 * instruction run again. */
 	for (int i = first_entry; i < t->state_count; i++)
 		if (t->state_map[i].at >= clears ||
 		    t->state_map[i].pc != (int32_t)(int64_t)(s->pc - t->pc))

@@ -31,8 +31,8 @@ struct lookahead {
 
 void lookahead_begin(struct lookahead *l, uint32_t least);
 
-/* Adds where the fragment leads, when it is itself come to with this likelihood: along direct
- * branches that are linked to no fragment, back from calls, and through a fixed slot. */
+/* Adds the successors of a fragment that is reached with this likelihood: along direct branches
+ * that are linked to no fragment, back from calls, and through a fixed slot. */
 void lookahead_add(struct lookahead *l, const struct code_cache *c, uint32_t fragment,
 		   uint32_t likelihood);
 

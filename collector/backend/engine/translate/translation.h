@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 /* A fragment on its way from application code to the cache's code: what the translator's source
- * files share, and nobody else. fragment_read.c reads it, fragment_code.c, fragment_loop.c,
- * fragment_x87.c, fragment_check.c and fragment_ticks.c write its code, translator.c puts it
- * together. A translation lives for one call of the translator. */
+ * files share, and nobody else. fragment_read.c reads it, fragment_code.c, fragment_branches.c,
+ * fragment_loop.c, fragment_x87.c, fragment_check.c and fragment_ticks.c write its code,
+ * translator.c puts it together. A translation lives for one call of the translator. */
 #ifndef BT_TRANSLATION_H
 #define BT_TRANSLATION_H
 
@@ -47,7 +47,7 @@ struct cold {
 	struct fragment_demand demand;
 };
 
-/* Of a prediction in the rounds of a cycle: the jump to where it is wrong; which step. */
+/* A prediction in the rounds of a cycle: the jump for a wrong one; the step. */
 struct missed {
 	size_t site;
 	int step;
@@ -129,7 +129,7 @@ struct translation {
 
 static inline uint64_t step_end(const struct step *s) { return s->pc + s->insn.len; }
 
-/* Of a direct branch; and what a rip-relative operand refers to. */
+/* The target of a direct branch, or the address of a rip-relative operand. */
 static inline uint64_t step_target(const struct step *s)
 {
 	return step_end(s) + (uint64_t)s->insn.displacement;
@@ -180,7 +180,7 @@ bool fragment_add_segments(struct translation *t);
 
 /* ---- fragment_code.c ---- */
 
-/* What the state is at the place reached: before the instruction s, or (NULL) before what is at
+/* Enters the state at the place reached: before the instruction s, or (NULL) before that at
  * t->at_pc. */
 void fragment_map_state(struct translation *t, const struct step *s, unsigned state, unsigned reg);
 
@@ -190,12 +190,12 @@ void fragment_add_cold(struct translation *t, size_t site, uint64_t target, uint
 /* Makes the stolen register the history bits again. */
 void fragment_bring_bits(struct translation *t, const struct step *s);
 
-/* The indirect entry: is r11, where the branch leads, the fragment's address? Then the registers
- * are the application's behind it, and r11 says that there are no bits; or will, when it has been
- * rotated as for a conditional that is taken (before_fresh). looks: it is looked whether the task
- * is to stop; fragment_emit_entry_stop() is to come behind the fragment. Gives its offset in what
- * is emitted. */
-size_t fragment_emit_indirect_entry(struct translation *t, bool before_fresh, bool looks);
+/* Makes r11 the application's, if it is not yet. state: beside that of r11, as in
+ * fragment_map_state(). */
+void fragment_bring_r11(struct translation *t, const struct step *s, unsigned state);
+
+/* Counts the conditional that comes; there is nothing left to do then where it is not taken. */
+void fragment_count_tick(struct translation *t);
 
 /* Whether the code of an instruction that is no branch goes through a routine, or asks what it
  * left. */
@@ -209,18 +209,33 @@ void fragment_emit_step(struct translation *t, int i);
 /* An instruction that is no branch. */
 void fragment_emit_plain(struct translation *t, const struct step *s);
 
-/* Behind the fragment: its last branch leads elsewhere than its prediction. Gives the place of the
- * int3 at which it stops; where no history is kept there is none. */
+/* Behind the last step: on to pc. */
+void fragment_emit_end(struct translation *t, uint64_t pc, uint8_t kind);
+
+/* ---- fragment_branches.c ---- */
+
+void fragment_emit_conditional(struct translation *t, const struct step *s);
+void fragment_emit_call(struct translation *t, const struct step *s);
+void fragment_emit_indirect(struct translation *t, const struct step *s);
+/* A jump that the fragment does not follow. */
+void fragment_emit_last_jump(struct translation *t, const struct step *s);
+
+/* Behind the fragment: its last branch leads elsewhere than its prediction. Returns the place of
+ * the int3 at which it stops; where no history is kept there is none. */
 uint32_t fragment_emit_miss(struct translation *t);
 
-/* The branch s in the midst of a fragment: on to where it leads, or is predicted to lead. */
+/* The branch s in the midst of a fragment: on to its target, or its prediction. */
 void fragment_emit_on(struct translation *t, const struct step *s);
 
 /* Behind the fragment. */
 void fragment_emit_literals(struct translation *t);
 
-/* Behind the last step: on to pc. */
-void fragment_emit_end(struct translation *t, uint64_t pc, uint8_t kind);
+/* The indirect entry: is r11, where the branch leads, the fragment's address? Then the registers
+ * are the application's behind it, and r11 says that there are no bits; or will, when it has been
+ * rotated as for a conditional that is taken (before_fresh). looks: it is looked whether the task
+ * is to stop; fragment_emit_entry_stop() is to come behind the fragment. Gives its offset in what
+ * is emitted. */
+size_t fragment_emit_indirect_entry(struct translation *t, bool before_fresh, bool looks);
 
 /* ---- fragment_loop.c ---- */
 
@@ -231,7 +246,7 @@ void fragment_plan_loop(struct translation *t);
 /* Before the first step: lends it, if so. */
 void fragment_begin_loop(struct translation *t);
 
-/* Whether s is the branch back of such a loop; that; and what comes behind it, where it is not
+/* Whether s is the branch back of such a loop; that branch; and the code behind it, where it is not
  * taken. */
 bool fragment_closes_loop(const struct translation *t, const struct step *s);
 void fragment_emit_branch_back(struct translation *t, const struct step *s);
@@ -248,8 +263,8 @@ void fragment_return_to_loop(struct translation *t);
 
 /* ---- fragment_x87.c ---- */
 
-/* Whether it saves the address of the x87 instruction that was executed last; and, if it does,
- * whether what clears that can be told in code. */
+/* Whether it saves the address of the x87 instruction that was executed last; and, if so, whether
+ * code can reach the saved address to clear it. */
 bool fragment_saves_x87(const struct step *s);
 bool fragment_reaches_x87(const struct step *s);
 
@@ -275,7 +290,7 @@ void fragment_note_origin(struct translation *t);
 /* Whether its first branch is no conditional: it needs an entry that writes slot 0. */
 bool fragment_needs_slot(const struct translation *t);
 
-/* Is the task to stop? Then jumps to what fragment_patch_stop() stands before, else goes on. rcx is
+/* If the task is to stop, jumps to the code behind fragment_patch_stop(), else goes on. rcx is
  * used. */
 void fragment_emit_stop_test(struct translation *t, size_t sites[STOP_TESTS]);
 void fragment_patch_stop(struct translation *t, const size_t sites[STOP_TESTS]);

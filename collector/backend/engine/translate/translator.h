@@ -18,8 +18,8 @@ struct code_source {
 	/* Pages at these addresses will be asked for in a moment: reading them together costs less.
 	 * NULL: it does not. */
 	void (*ahead)(void *arg, const uint64_t *addrs, size_t n);
-	/* Whether the code at addr can change without a word: then its fragments compare it with
-	 * what they were made from, each time. */
+	/* Whether the code at addr can change unnoticed: then its fragments compare it with their
+	 * source each time they run. */
 	bool (*is_mutable)(void *arg, uint64_t addr);
 	/* Whether such code may be written by others while it runs. */
 	bool (*others_write)(void *arg, uint64_t addr);
@@ -28,7 +28,7 @@ struct code_source {
 	bool (*is_marked)(void *arg, uint64_t pc);
 	void *arg;
 	const struct fragment_demand
-		*demand; /* what the fragment is to meet, NULL: what the cache's exits want of it */
+		*demand; /* the demand to meet; NULL: that of the cache's exits */
 };
 
 /* Translates the fragment at pc and links it; indirect: it will be jumped to indirectly, so it gets

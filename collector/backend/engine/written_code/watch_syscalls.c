@@ -33,7 +33,7 @@
 
 enum {
 	SCAN_MAX = 4096,   /* bytes of an unknown structure that are searched for addresses */
-	REACH_MIN = 65536, /* what a call without a length may write */
+	REACH_MIN = 65536, /* bytes that a call without a length may write */
 	REACH_FACTOR = 32, /* bytes of the largest element that is counted by an argument */
 	REACH_COUNT = 65536,
 	IOVECS_MAX = 1024,       /* UIO_MAXIOV */
@@ -41,7 +41,6 @@ enum {
 	SMALL = 1024,            /* more than any structure of the calls in question has */
 	LENGTH_MAX = 0x7ffff000, /* MAX_RW_COUNT */
 	FRAME_STACK = 16, /* of the ucontext that rsp points to in a handler's return: uc_stack */
-	LOWEST = 65536,   /* less is a number rather than an address; nothing is watched there */
 	PRCTL_MDWE =
 		65, /* PR_SET_MDWE, Linux 6.3: nothing becomes writable and executable any more */
 	SYSCALL_MSEAL = 462,      /* Linux 6.10: protections can no longer be changed */
@@ -67,7 +66,7 @@ static void show_range(const struct shower *s, uint64_t start, uint64_t n)
 /* Gives a range at a number that may be an address. */
 static void show_if_address(const struct shower *s, uint64_t start, uint64_t n)
 {
-	if (start >= LOWEST)
+	if (start >= WATCH_LOWEST)
 		show_range(s, start, n);
 }
 
@@ -186,7 +185,7 @@ static void show_structures(const struct shower *s)
 
 	any_argument(s);
 	for (int i = 0; i < 6; i++) {
-		if (s->task->syscall.args[i] < LOWEST)
+		if (s->task->syscall.args[i] < WATCH_LOWEST)
 			continue;
 		n = tracee_read(s->task->host_tid, s->task->syscall.args[i], words, sizeof words) /
 		    8;
@@ -540,7 +539,7 @@ static bool signal_stack(const struct task *task, uint64_t at, struct watch_rang
 static bool id_word(uint64_t addr, struct watch_range *range)
 {
 	*range = (struct watch_range){addr, addr + sizeof(pid_t)};
-	return addr >= LOWEST && range->end > addr;
+	return addr >= WATCH_LOWEST && range->end > addr;
 }
 
 bool watch_syscall_spared(const struct task *task, struct watch_range *range)

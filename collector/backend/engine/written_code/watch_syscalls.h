@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* What system calls may do to watched pages: which memory the kernel may write, which mappings
+/* The effect of system calls on watched pages: which memory the kernel may write, which mappings
  * change, and after which calls nothing can be watched. Used by watch.c and cache_syscalls.c. No
  * state. It may name too much memory, never too little. */
 #ifndef BT_WATCH_SYSCALLS_H
@@ -7,6 +7,9 @@
 
 #include "collector/backend/engine/written_code/watched_pages.h"
 #include "collector/task/task.h"
+
+/* An argument below this is a number rather than an address; nothing is watched there. */
+enum { WATCH_LOWEST = 65536 };
 
 enum watch_syscall {
 	WATCH_SYSCALL_PLAIN,

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: MIT */
-/* What an instruction's operands refer to, by the registers it is executed with. Used by spin.c and
- * when a stretch ends (cache_stretch.c). The instruction was decoded by x86_decode(). Pure. */
+/* The address and value of an instruction's operands, by the registers that it is executed with.
+ * Used by spin.c and when a stretch ends (cache_stretch.c). The instruction was decoded by
+ * x86_decode(). Pure. */
 #ifndef BT_OPERAND_H
 #define BT_OPERAND_H
 

@@ -16,8 +16,8 @@
 #include "lib/error.h"
 
 enum {
-	/* What may be looked at before the length is compared with the limit: 15 prefixes, 5 bytes
-	 * of EVEX and opcode, ModRM, SIB and displacement. */
+	/* The bytes that may be looked at before the length is compared with the limit: 15
+	 * prefixes, 5 bytes of EVEX and opcode, ModRM, SIB and displacement. */
 	LOOKAHEAD = 32
 };
 
@@ -175,7 +175,7 @@ static void find_xop_form(struct scan *s, struct x86_insn *insn)
 	s->form = map < 3 ? xop_forms[map] : no_form;
 }
 
-/* In 64-bit mode c4, c5 and 62 are VEX and EVEX whatever follows; 8f is XOP where it would not be
+/* In 64-bit mode c4, c5 and 62 are VEX and EVEX before any byte; 8f is XOP where it would not be
  * pop. */
 static void find_form(struct scan *s, struct x86_insn *insn)
 {
@@ -227,7 +227,7 @@ static unsigned resolve_form(struct scan *s, struct x86_insn *insn)
 	return modrm;
 }
 
-/* The memory operand: what it is addressed with. */
+/* The memory operand: the parts of its address. */
 static unsigned take_memory(struct scan *s, struct x86_insn *insn, unsigned modrm)
 {
 	unsigned mod = modrm >> 6, base = modrm & 7,
@@ -325,8 +325,8 @@ static void take_quirk(struct scan *s, struct x86_insn *insn, unsigned modrm)
 			s->form.regs = X86_BIT(X86_RAX) | X86_BIT(X86_R8);
 	} else if (insn->map == X86_MAP_1 && insn->opcode == 0xc8) { /* enter */
 		/* With a level (of 5 bits) it copies what may lie where it pushes: when it faults
-		 * half-way and is raised again at its own address (engine.c), it reads what it has
-		 * pushed the first time. */
+		 * half-way and is raised again at its own address (engine_signals.c), it reads what
+		 * it has pushed the first time. */
 		if (last & 31)
 			s->form.what |= FORM_OUTSIDE;
 	} else if (insn->map == X86_MAP_1) { /* int */

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* What the translator must know of one instruction: where its parts lie, which registers and flags
+/* One instruction, as the translator must know it: where its parts lie, which registers and flags
  * it touches, and whether it may run in the code cache at all. 64-bit mode. Pure, no allocation.
  * Used by the translator, the engine at stops, and spin.c. Any bytes can be decoded. An instruction
  * that is unknown, or does what the cache cannot do, must be X86_OUTSIDE or an error: the stepper
@@ -62,7 +62,7 @@ enum x86_map { X86_MAP_1, X86_MAP_0F, X86_MAP_0F38, X86_MAP_0F3A, X86_MAP_OTHER 
 
 struct x86_insn {
 	uint8_t len;
-	uint8_t class;      /* enum bt_insn_class: what it is to the history */
+	uint8_t class;      /* enum bt_insn_class: its meaning to the history */
 	uint8_t traits;     /* enum x86_trait */
 	uint8_t flags_read; /* enum x86_flag: may depend on these (all that it might, in any case)
 			     */

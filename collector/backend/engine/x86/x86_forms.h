@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
-/* The decoder's tables: what each opcode is, in eight bytes. Facts from the Intel SDM, volume 2,
- * and the AMD APM, volume 3. Used by the decoder's source files alone. Constant. */
+/* The decoder's tables: each opcode in eight bytes. Facts from the Intel SDM, volume 2, and the AMD
+ * APM, volume 3. Used by the decoder's source files alone. Constant. */
 #ifndef BT_X86_FORMS_H
 #define BT_X86_FORMS_H
 
@@ -24,7 +24,7 @@ enum form_what {
 	FORM_VSIB = 1 << 8,       /* the index of its memory operand is a vector */
 	FORM_NO_MEMORY = 1 << 9,  /* only with ModRM.mod 3 */
 	FORM_ONLY_MEMORY = 1 << 10, /* only without */
-	FORM_MOD_IGNORED = 1 << 11, /* ModRM.rm is a register whatever mod says */
+	FORM_MOD_IGNORED = 1 << 11, /* ModRM.rm is a register with any mod */
 	FORM_OUTSIDE = 1 << 12,
 	FORM_STRING = 1 << 13, /* f2 and f3 repeat it */
 	FORM_SHIFT = 1 << 14,  /* by an immediate: writes its flags when that, masked, is not 0 */
@@ -33,7 +33,7 @@ enum form_what {
 	FORM_BY_PREFIX = 1 << 15, /* x86_forms_by_prefix[regs][enum form_prefix] */
 	FORM_BY_REG = 1 << 16,    /* x86_forms_by_reg[regs][ModRM.reg] */
 	FORM_SPLIT = 1 << 17,     /* and with ModRM.mod 3 x86_forms_by_reg[regs + 1] */
-	FORM_QUIRK = 1 << 18,     /* what no bit says; a function of the decoder */
+	FORM_QUIRK = 1 << 18,     /* an irregular opcode: a function of the decoder */
 	FORM_IMM_SHIFT = 20,      /* enum form_imm */
 	FORM_CLASS_SHIFT = 24,    /* enum bt_insn_class */
 	FORM_MANDATORY_SHIFT =
@@ -150,7 +150,7 @@ extern const struct x86_form x86_forms_by_reg[REG_ROWS][8];
 /* By opcode; the maps 1, 0F, 0F38 and 0F3A. */
 extern const struct x86_form x86_legacy_forms[4][256];
 
-/* What 0F 01 is with ModRM.mod 3: most of it runs outside. */
+/* 0F 01 with ModRM.mod 3: most of it runs outside. */
 struct x86_form_0f01 {
 	uint8_t modrm, prefixes; /* set of 1 << enum form_prefix */
 	struct x86_form form;

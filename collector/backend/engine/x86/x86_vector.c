@@ -3,7 +3,7 @@
  * they are wrong the processor raises #UD, in the code cache as well. */
 #include "collector/backend/engine/x86/x86_forms.h"
 
-/* What vector instructions do with general registers besides addressing memory, mostly nothing. */
+/* The effect of vector instructions on general registers besides addressing memory: mostly none. */
 enum vector_form {
 	NONE,
 	V,   /* nothing */
