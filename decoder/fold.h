@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
-/* The lines of a branch list, for the report and the viewer. At first each entry has a line. Runs of
- * entries in library code are folded into one line, and so is a call into libraries up to its
+/* The lines of a branch list, for the report and the viewer. At first each entry has a line. Runs
+ * of entries in library code are folded into one line, and so is a call into libraries up to its
  * return. Rounds of loops, also nested ones, are then folded into a heading and the last round.
  * Pure. */
 #ifndef BT_FOLD_H

@@ -23,8 +23,8 @@ struct own_code {
 
 /* Folders of what is installed. /usr/local is the user's. */
 static const char *const system_folders[] = {
-	"/lib/",         "/lib32/",      "/lib64/", "/libx32/",    "/usr/lib/", "/usr/lib32/",
-	"/usr/lib64/",   "/usr/libx32/", "/usr/libexec/", "/nix/store/", "/gnu/store/", "/snap/",
+	"/lib/",       "/lib32/",      "/lib64/",       "/libx32/",    "/usr/lib/",   "/usr/lib32/",
+	"/usr/lib64/", "/usr/libx32/", "/usr/libexec/", "/nix/store/", "/gnu/store/", "/snap/",
 };
 
 static const char *const program_folders[] = {
@@ -33,19 +33,19 @@ static const char *const program_folders[] = {
 
 /* Libraries of the toolchain, wherever they lie: programs bring copies. Up to ".so" or a '-'. */
 static const char *const toolchain_libraries[] = {
-	"ld-linux-x86-64", "ld-linux", "ld-musl-x86_64", "libc",     "libm",       "libpthread",
-	"libdl",           "librt",    "libutil",        "libresolv", "libgcc_s",  "libstdc++",
-	"libc++",          "libc++abi", "libunwind",     "libgfortran", "libquadmath", "libgomp",
-	"libomp",          "libasan",  "libtsan",        "libubsan", "liblsan",    "libatomic",
-	"libclang_rt.asan", "libmvec", "libanl",         "libnsl",   "libthread_db",
+	"ld-linux-x86-64", "ld-linux",    "ld-musl-x86_64", "libc",         "libm",
+	"libpthread",      "libdl",       "librt",          "libutil",      "libresolv",
+	"libgcc_s",        "libstdc++",   "libc++",         "libc++abi",    "libunwind",
+	"libgfortran",     "libquadmath", "libgomp",        "libomp",       "libasan",
+	"libtsan",         "libubsan",    "liblsan",        "libatomic",    "libclang_rt.asan",
+	"libmvec",         "libanl",      "libnsl",         "libthread_db",
 };
 
 /* Where the sources of systems, toolchains and packages lie. */
 static const char *const source_folders[] = {
-	"/usr/include/", "/usr/local/include/", "/usr/lib/",      "/usr/lib64/",
-	"/usr/src/",     "/usr/share/",         "/usr/local/go/", "/rustc/",
-	"library/std/",  "library/core/",       "library/alloc/", "../sysdeps/",
-	"/build/glibc",  "/build/gcc",          "/nix/store/",
+	"/usr/include/",  "/usr/local/include/", "/usr/lib/",    "/usr/lib64/",  "/usr/src/",
+	"/usr/share/",    "/usr/local/go/",      "/rustc/",      "library/std/", "library/core/",
+	"library/alloc/", "../sysdeps/",         "/build/glibc", "/build/gcc",   "/nix/store/",
 };
 
 /* The same, anywhere in a path. */
@@ -199,9 +199,9 @@ size_t own_code_sides(struct own_code *own, const struct history *h, uint8_t *si
 		if (!bt_branch_kind_is_branch(e->kind))
 			continue;
 		history_target(h, e, &space, &epoch);
-		sides[i] = (own_code_has(own, e->space, e->epoch, e->from) ? 0
-									   : FOLD_FROM_LIBRARY) |
-			   (own_code_has(own, space, epoch, e->to) ? 0 : FOLD_TO_LIBRARY);
+		sides[i] =
+			(own_code_has(own, e->space, e->epoch, e->from) ? 0 : FOLD_FROM_LIBRARY) |
+			(own_code_has(own, space, epoch, e->to) ? 0 : FOLD_TO_LIBRARY);
 		touched += sides[i] != (FOLD_FROM_LIBRARY | FOLD_TO_LIBRARY);
 	}
 	return touched;

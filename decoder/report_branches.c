@@ -23,7 +23,7 @@
 
 enum {
 	INDENT_MAX = 20,
-	WINDOW = 1 << 14,    /* entries that are looked at first, of a history that has more */
+	WINDOW = 1 << 14, /* entries that are looked at first, of a history that has more */
 	WINDOW_GROWTH = 8,
 	FROM_WIDTH_MAX = 64, /* a longer place pushes its arrow to the right */
 };
@@ -63,18 +63,13 @@ static int select_entries(struct report *r, struct branch_rows *b, size_t from,
 	return 0;
 }
 
-/* How much deeper in calls the task is after a line. */
+/* How much deeper in calls the task is after a line. Folded library code counts as one call,
+ * however deep it goes. */
 static int depth_change(const struct branch_rows *b, const struct fold_line *line)
 {
-	size_t entries = line->kind == FOLD_ENTRY ? 1 : line->kind == FOLD_LIBRARY ? line->count : 0;
-	int change = 0;
+	const struct history_entry *e = &b->shown.entries[line->entry];
 
-	for (size_t i = 0; i < entries; i++) {
-		const struct history_entry *e = &b->shown.entries[line->entry + i];
-
-		change += is_call(e) - (e->kind == BT_BRANCH_RET);
-	}
-	return change;
+	return line->kind == FOLD_ENTRY ? is_call(e) - (e->kind == BT_BRANCH_RET) : 0;
 }
 
 /* How deep in calls each line lies, the shallowest one 0. */
@@ -187,8 +182,7 @@ static void put_library(struct report *r, const struct branch_rows *b, size_t i)
 
 	text_printf(&r->t, "  %*s  %-7s ", (int)b->tick_width, "", "...");
 	put_indent(r, b->depth[i - b->first]);
-	text_printf(&r->t, "%u branch%s in libraries\n", line->count,
-		    line->count == 1 ? "" : "es");
+	text_printf(&r->t, "%u branch%s in libraries\n", line->count, line->count == 1 ? "" : "es");
 }
 
 /* Looks for the calls of the lines that are shown. */

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
-/* The branch list: every entry of a task's history, calls indented, loops folded, gaps and
- * not-taken branches shown.
+/* The branch list: every entry of a task's history, calls indented, library code and loops folded,
+ * gaps and not-taken branches shown.
  *
  * Its lines are made by decoder/fold.h, anew when the history or the folding changes; depth and
  * partners of calls and returns come from calls.h. A row is made when it is drawn. Requests of its
@@ -9,7 +9,7 @@
 #include <inttypes.h>
 #include <stdlib.h>
 
-#include "decoder/fold.h"
+#include "decoder/own_code.h"
 #include "decoder/signals.h"
 #include "tui/label.h"
 
@@ -22,7 +22,8 @@ enum {
 
 struct branch_list {
 	struct fold fold;
-	bool folded;
+	bool folded;    /* loops are */
+	uint8_t *sides; /* enum fold_side of each entry; NULL: no code of the user's ran */
 	unsigned tick_width;
 };
 
@@ -50,14 +51,39 @@ static unsigned digits_of_last_tick(const struct history *h)
 
 static int refold_branches(struct viewer *v, struct branch_list *b, struct bt_error *err)
 {
+	const struct fold_options o = {.stop = v->stopped ? v->stop_index : SIZE_MAX,
+				       .sides = v->libraries_shown ? NULL : b->sides,
+				       .loops = b->folded};
+
 	fold_release(&b->fold);
-	return fold_init(&b->fold, &v->history, v->stopped ? v->stop_index : SIZE_MAX, b->folded,
-			 err);
+	return fold_init(&b->fold, &v->history, &o, err);
+}
+
+/* Where no code of the user's ran, all is shown. */
+static int find_sides(struct viewer *v, struct branch_list *b, struct bt_error *err)
+{
+	struct own_code *own;
+	int rc;
+
+	free(b->sides);
+	b->sides = malloc(v->history.count + 1);
+	if (!b->sides)
+		return bt_no_memory(err, NULL);
+	rc = own_code_open(&own, v->m, v->s, v->snap, viewer_thread(v, v->task), err);
+	if (rc)
+		return rc;
+	if (!own_code_sides(own, &v->history, b->sides)) {
+		free(b->sides);
+		b->sides = NULL;
+	}
+	own_code_close(own);
+	return 0;
 }
 
 static int branch_view_load(struct viewer *v, struct view *view, struct bt_error *err)
 {
 	struct branch_list *b = view->state;
+	int rc;
 
 	if (!b) {
 		b = view->state = calloc(1, sizeof *b);
@@ -66,15 +92,18 @@ static int branch_view_load(struct viewer *v, struct view *view, struct bt_error
 		b->folded = true;
 	}
 	b->tick_width = digits_of_last_tick(&v->history);
-	return refold_branches(v, b, err);
+	rc = find_sides(v, b, err);
+	return rc ? rc : refold_branches(v, b, err);
 }
 
 static void branch_view_release(struct view *view)
 {
 	struct branch_list *b = view->state;
 
-	if (b)
+	if (b) {
 		fold_release(&b->fold);
+		free(b->sides);
+	}
 	free(b);
 	view->state = NULL;
 }
@@ -190,13 +219,19 @@ static void branch_view_row(struct viewer *v, const struct view *view, size_t li
 	} else if (l->kind == FOLD_LOOP) {
 		row_pad(out, b->fold.nesting + b->tick_width + 2);
 		row_put(out, STYLE_MARK, "loop    %" PRIu32 " rounds, the last one shown",
-			l->rounds);
+			l->count);
+	} else if (l->kind == FOLD_LIBRARY) {
+		row_pad(out, b->fold.nesting + b->tick_width + 2);
+		row_put(out, STYLE_DIM, "...     %" PRIu32 " branch%s in libraries", l->count,
+			l->count == 1 ? "" : "es");
 	} else {
 		put_tick(b, e->tick, out);
 		if (e->kind == BT_BRANCH_GAP)
 			put_gap(e, out);
 		else
 			put_branch(v, view, l->entry, out);
+		if (l->kind == FOLD_CALL)
+			row_put(out, STYLE_DIM, ", back after %" PRIu32, l->count);
 	}
 }
 
@@ -253,8 +288,8 @@ static uint32_t entry_of_mark(const struct branch_list *b, size_t mark)
 	return mark && mark - 1 < b->fold.count ? b->fold.lines[mark - 1].entry : 0;
 }
 
-/* Marks stay with their entries. */
-static void toggle_fold(struct viewer *v, struct view *view)
+/* Changes what is folded. Marks stay with their entries. Returns false without memory. */
+static bool toggle_fold(struct viewer *v, struct view *view, bool *what)
 {
 	struct branch_list *b = view->state;
 	const struct fold_line *l = line_at(b, view->cursor);
@@ -264,10 +299,10 @@ static void toggle_fold(struct viewer *v, struct view *view)
 
 	for (size_t i = 0; i < MARKS; i++)
 		marked[i] = entry_of_mark(b, view->marks[i]);
-	b->folded = !b->folded;
+	*what = !*what;
 	if (refold_branches(v, b, &err)) {
 		viewer_fail(v, &err);
-		return;
+		return false;
 	}
 	for (size_t i = 0; i < MARKS; i++)
 		if (view->marks[i])
@@ -275,7 +310,26 @@ static void toggle_fold(struct viewer *v, struct view *view)
 	if (view->before_jump)
 		view->before_jump = fold_line_of(&b->fold, before) + 1;
 	view_centre(view, fold_line_of(&b->fold, entry));
-	viewer_message(v, b->folded ? "loops are folded" : "every round is shown");
+	return true;
+}
+
+static void toggle_loops(struct viewer *v, struct view *view)
+{
+	struct branch_list *b = view->state;
+
+	if (toggle_fold(v, view, &b->folded))
+		viewer_message(v, b->folded ? "loops are folded" : "every round is shown");
+}
+
+static void toggle_libraries(struct viewer *v, struct view *view)
+{
+	struct branch_list *b = view->state;
+
+	if (!b->sides)
+		viewer_message(v, "nothing but libraries ran: all is shown");
+	else if (toggle_fold(v, view, &v->libraries_shown))
+		viewer_message(v, v->libraries_shown ? "what ran in libraries is shown"
+						     : "what ran in libraries is folded");
 }
 
 static void go_to_entry(struct viewer *v, struct view *view, uint32_t entry, const char *otherwise)
@@ -295,7 +349,9 @@ static bool branch_view_request(struct viewer *v, struct view *view, enum reques
 	uint32_t entry = l && l->entry < v->history.count ? l->entry : CALLS_NONE;
 
 	if (r == REQUEST_FOLD || (r == REQUEST_ENTER && l && l->kind == FOLD_LOOP)) {
-		toggle_fold(v, view);
+		toggle_loops(v, view);
+	} else if (r == REQUEST_LIBRARIES || (r == REQUEST_ENTER && l && l->kind == FOLD_LIBRARY)) {
+		toggle_libraries(v, view);
 	} else if (r == REQUEST_TARGET) {
 		v->target_shown = !v->target_shown;
 		viewer_message(v, v->target_shown ? "code at the target" : "code at the branch");

@@ -91,6 +91,14 @@ static int set_count(void *target, const char *value, struct bt_error *err)
 	return rc;
 }
 
+static int set_all(void *target, const char *value, struct bt_error *err)
+{
+	(void)value;
+	(void)err;
+	((struct btview_arguments *)target)->report.all = true;
+	return 0;
+}
+
 static int set_snapshot(void *target, const char *value, struct bt_error *err)
 {
 	unsigned long long n;
@@ -124,8 +132,10 @@ static const struct option_row rows[] = {
 	 .set = set_export},
 	{"by", 0, "cpu", "print which tasks ran on which CPU when, with their branches",
 	 .set = set_by},
-	{NULL, 'n', "N", "show the last N branches (40; with --json 65536; the terminal has all)",
+	{NULL, 'n', "N",
+	 "show the last N lines (40; of --json branches, 65536; the terminal has all)",
 	 .set = set_count},
+	{"all", 0, NULL, "show what ran in libraries branch by branch, too", .set = set_all},
 	{"snapshot", 0, "N", "show this moment (listed in the report), not the end",
 	 .set = set_snapshot},
 	{"thread", 0, "TASK", "show the branches of this task, or thread id", .set = set_thread},

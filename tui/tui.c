@@ -431,6 +431,7 @@ int tui_run(struct model *m, struct symbols *s, const struct report_options *o,
 	rc = screen_open(&v->screen, err);
 	if (!rc) {
 		rc = viewer_init(v, m, s, &begin, err);
+		v->libraries_shown = o->all || o->function;
 		if (!rc && o->has_thread)
 			viewer_open(v, VIEW_BRANCHES);
 		if (!rc && o->function)

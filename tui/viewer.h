@@ -39,6 +39,7 @@ struct viewer {
 	enum view_id code_pane; /* source or disassembly: the one that shows if there is room for
 				   one only */
 	bool code_shown;
+	bool libraries_shown;    /* the branch list does not fold what ran in libraries */
 	bool target_shown;       /* for the branch list, the code panes show the branch's target */
 	struct view_place place; /* shown in the code panes */
 	bool has_place;

@@ -19,9 +19,9 @@ static const int sizes[SIZES][2] = {{30, 100}, {10, 40}, {5, 20}, {1, 1}};
 static const enum view_id mains[] = {VIEW_SUMMARY, VIEW_BRANCHES, VIEW_THREADS, VIEW_REGISTERS,
 				     VIEW_HELP};
 
-static const enum request requests[] = {REQUEST_FOLD,  REQUEST_UNFOLD, REQUEST_TARGET,
-					REQUEST_MATCH, REQUEST_CALLER, REQUEST_FOLD,
-					REQUEST_ENTER};
+static const enum request requests[] = {REQUEST_LIBRARIES, REQUEST_FOLD,  REQUEST_UNFOLD,
+					REQUEST_TARGET,    REQUEST_MATCH, REQUEST_CALLER,
+					REQUEST_FOLD,      REQUEST_ENTER};
 
 static void look_at_row(struct viewer *v, struct view *view, size_t line)
 {

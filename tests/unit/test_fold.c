@@ -7,6 +7,8 @@
 
 enum { MAX = 4096 };
 
+static const struct fold_options all_loops = {.stop = SIZE_MAX, .loops = true};
+
 /* A history from letters: equal letters are equal branches; '-' is a gap. */
 static struct history history_of(const char *letters, struct history_entry entries[MAX])
 {
@@ -30,12 +32,13 @@ static void assert_folds(const char *letters, size_t stop, bool loops, const cha
 {
 	static struct history_entry entries[MAX];
 	struct history h = history_of(letters, entries);
+	const struct fold_options o = {.stop = stop, .loops = loops};
 	struct fold f;
 	static char got[4 * MAX];
 	char *p = got;
 	unsigned nesting = 0;
 
-	assert_int_equal(fold_init(&f, &h, &(struct fold_options){.stop = stop, .loops = loops}, NULL), 0);
+	assert_int_equal(fold_init(&f, &h, &o, NULL), 0);
 	for (size_t i = 0; i < f.count; i++) {
 		const struct fold_line *l = &f.lines[i];
 
@@ -111,10 +114,11 @@ static void an_entry_is_found_by_its_line_or_its_heading(void **state)
 {
 	static struct history_entry entries[MAX];
 	struct history h = history_of("xabababy", entries);
+	const struct fold_options o = {.stop = 8, .loops = true};
 	struct fold f;
 
 	(void)state;
-	assert_int_equal(fold_init(&f, &h, &(struct fold_options){.stop = 8, .loops = true}, NULL), 0); /* x 3( a b ) y ! */
+	assert_int_equal(fold_init(&f, &h, &o, NULL), 0); /* x 3( a b ) y ! */
 	assert_int_equal(f.count, 6);
 	assert_int_equal(fold_line_of(&f, 0), 0);
 	assert_int_equal(fold_line_of(&f, 1), 1);
@@ -144,7 +148,7 @@ static void random_histories_keep_their_order(void **state)
 			letters[i] = "ab"[unit_random(&seed) % 4 == 0];
 		letters[n ? n - 1 : 0] = '\0';
 		h = history_of(letters, entries);
-		assert_int_equal(fold_init(&f, &h, SIZE_MAX, true, NULL), 0);
+		assert_int_equal(fold_init(&f, &h, &all_loops, NULL), 0);
 		for (size_t i = 1; i < f.count; i++)
 			assert_true(f.lines[i].entry >=
 				    f.lines[i - 1].entry + (f.lines[i - 1].kind == FOLD_ENTRY));
@@ -155,6 +159,117 @@ static void random_histories_keep_their_order(void **state)
 		}
 		fold_release(&f);
 	}
+}
+
+/* Folds libraries: 'c' calls from the user's own code into a library, 'r' returns to behind that
+ * call, 'w' returns to elsewhere, 'k' calls back, 'l' stays in the library, others are the user's
+ * own; '-' is a gap. A library's run shows as "[n]", a call with its return as "(n)". */
+static void assert_libraries_fold(const char *letters, size_t stop, const char *want)
+{
+	static struct history_entry entries[MAX];
+	static uint8_t sides[MAX];
+	struct history h = history_of(letters, entries);
+	const struct fold_options o = {.stop = stop, .sides = sides, .loops = true};
+	struct fold f;
+	static char got[4 * MAX];
+	char *p = got;
+
+	for (size_t i = 0; i < h.count; i++) {
+		struct history_entry *e = &entries[i];
+
+		sides[i] = 0;
+		switch (letters[i]) {
+		case 'c':
+			sides[i] = FOLD_TO_LIBRARY;
+			e->kind = BT_BRANCH_CALL;
+			break;
+		case 'r':
+		case 'w':
+			sides[i] = FOLD_FROM_LIBRARY;
+			e->kind = BT_BRANCH_RET;
+			e->to = 'c' * 16 + (letters[i] == 'r' ? 5 : 16);
+			break;
+		case 'k':
+			sides[i] = FOLD_FROM_LIBRARY;
+			e->kind = BT_BRANCH_ICALL;
+			break;
+		case 'l':
+			sides[i] = FOLD_FROM_LIBRARY | FOLD_TO_LIBRARY;
+			break;
+		default:
+			break;
+		}
+	}
+	assert_int_equal(fold_init(&f, &h, &o, NULL), 0);
+	for (size_t i = 0; i < f.count; i++) {
+		const struct fold_line *l = &f.lines[i];
+
+		if (l->kind == FOLD_LOOP)
+			p += sprintf(p, "%ux", l->count);
+		else if (l->kind == FOLD_LIBRARY)
+			p += sprintf(p, "[%u]", l->count);
+		else if (l->kind == FOLD_CALL)
+			p += sprintf(p, "(%u)", l->count);
+		else
+			*p++ = l->kind == FOLD_STOP ? '!' : letters[l->entry];
+	}
+	*p = '\0';
+	assert_string_equal(got, want);
+	for (size_t i = 0; i < h.count; i++) {
+		const struct fold_line *l = &f.lines[fold_line_of(&f, i)];
+
+		assert_true(l->entry == i || l->kind == FOLD_LOOP ||
+			    (l->entry < i && i <= l->entry + l->count));
+	}
+	fold_release(&f);
+}
+
+static void what_runs_in_libraries_is_one_line(void **state)
+{
+	(void)state;
+	assert_libraries_fold("lllla", SIZE_MAX, "[4]a");
+	assert_libraries_fold("al", SIZE_MAX, "a[1]");
+	assert_libraries_fold("ll-ll", SIZE_MAX, "[2]-[2]");
+}
+
+static void a_call_into_a_library_and_its_return_are_one_line(void **state)
+{
+	(void)state;
+	assert_libraries_fold("acllrb", SIZE_MAX, "a(3)b");
+	assert_libraries_fold("acrb", SIZE_MAX, "a(1)b");
+}
+
+static void a_call_that_does_not_come_back_is_shown_as_it_went_on(void **state)
+{
+	(void)state;
+	assert_libraries_fold("cll", SIZE_MAX, "c[2]");
+	assert_libraries_fold("c", SIZE_MAX, "c");
+	assert_libraries_fold("cllwb", SIZE_MAX, "c[2]wb");
+	assert_libraries_fold("cl-lr", SIZE_MAX, "c[1]-[1]r");
+}
+
+static void calls_back_are_shown(void **state)
+{
+	(void)state;
+	assert_libraries_fold("cllkaplr", SIZE_MAX, "c[2]kap[1]r");
+}
+
+static void a_loop_that_calls_a_library_is_a_loop(void **state)
+{
+	(void)state;
+	assert_libraries_fold("aclrb"
+			      "acllrb"
+			      "acrb",
+			      SIZE_MAX, "3xa(1)b");
+}
+
+static void a_library_is_cut_where_the_task_stood(void **state)
+{
+	(void)state;
+	assert_libraries_fold("cllr", 2, "c[1]![1]r");
+	assert_libraries_fold("cllr", 1, "c![2]r");
+	assert_libraries_fold("cllr", 3, "c[2]!r");
+	assert_libraries_fold("cllr", 4, "(3)!");
 }
 
 int main(void)
@@ -169,6 +284,12 @@ int main(void)
 		cmocka_unit_test(the_stop_stands_between_entries_and_is_never_folded),
 		cmocka_unit_test(an_entry_is_found_by_its_line_or_its_heading),
 		cmocka_unit_test(random_histories_keep_their_order),
+		cmocka_unit_test(what_runs_in_libraries_is_one_line),
+		cmocka_unit_test(a_call_into_a_library_and_its_return_are_one_line),
+		cmocka_unit_test(a_call_that_does_not_come_back_is_shown_as_it_went_on),
+		cmocka_unit_test(calls_back_are_shown),
+		cmocka_unit_test(a_loop_that_calls_a_library_is_a_loop),
+		cmocka_unit_test(a_library_is_cut_where_the_task_stood),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);
