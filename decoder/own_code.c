@@ -187,16 +187,17 @@ bool own_code_has(struct own_code *own, uint32_t space, uint32_t epoch, uint64_t
 	return own->whole ? own->own : look_up_own(own, space, epoch, addr);
 }
 
-size_t own_code_sides(struct own_code *own, const struct history *h, uint8_t *sides)
+size_t own_code_sides(struct own_code *own, const struct history *h,
+		      const struct history_entry *entries, size_t count, uint8_t *sides)
 {
 	size_t touched = 0;
 
-	for (size_t i = 0; i < h->count; i++) {
-		const struct history_entry *e = &h->entries[i];
+	for (size_t i = 0; i < count; i++) {
+		const struct history_entry *e = &entries[i];
 		uint32_t space, epoch;
 
 		sides[i] = 0;
-		if (!bt_branch_kind_is_branch(e->kind))
+		if (e->kind == BT_BRANCH_GAP)
 			continue;
 		history_target(h, e, &space, &epoch);
 		sides[i] =

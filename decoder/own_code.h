@@ -27,8 +27,9 @@ void own_code_close(struct own_code *own);
 /* Whether the code at an address is the user's own. An address that no mapping has is. */
 bool own_code_has(struct own_code *own, uint32_t space, uint32_t epoch, uint64_t addr);
 
-/* Sets sides[0 .. h->count - 1], enum fold_side of each entry. Returns how many of them touch the
- * user's own code. */
-size_t own_code_sides(struct own_code *own, const struct history *h, uint8_t *sides);
+/* Sets sides[0 .. count - 1], enum fold_side of each of the entries, which are of h or copies.
+ * Returns how many of them touch the user's own code. */
+size_t own_code_sides(struct own_code *own, const struct history *h,
+		      const struct history_entry *entries, size_t count, uint8_t *sides);
 
 #endif

@@ -331,7 +331,7 @@ static const char *why_none(const struct report *r)
 }
 
 /* Folds b->shown. Library code is folded unless nothing else ran. */
-static int fold_shown(struct branch_rows *b, struct bt_error *err)
+static int fold_shown(struct report *r, struct branch_rows *b, struct bt_error *err)
 {
 	struct fold_options o = {.stop = SIZE_MAX, .loops = true};
 	uint8_t *sides = b->own ? malloc(b->shown.count + 1) : NULL;
@@ -339,7 +339,8 @@ static int fold_shown(struct branch_rows *b, struct bt_error *err)
 
 	if (b->own && !sides)
 		return bt_no_memory(err, NULL);
-	if (b->own && own_code_sides(b->own, &b->shown, sides))
+	if (b->own &&
+	    own_code_sides(b->own, &r->focus.history, b->shown.entries, b->shown.count, sides))
 		o.sides = sides;
 	rc = fold_init(&b->fold, &b->shown, &o, err);
 	b->folded = o.sides != NULL;
@@ -357,7 +358,7 @@ static int fold_entries(struct report *r, struct branch_rows *b, size_t from, si
 	free(b->shown.entries);
 	rc = select_entries(r, b, from, err);
 	if (!rc)
-		rc = fold_shown(b, err);
+		rc = fold_shown(r, b, err);
 	if (!rc)
 		b->first = first_line(&b->fold, count);
 	return rc;

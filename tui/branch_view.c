@@ -72,7 +72,7 @@ static int find_sides(struct viewer *v, struct branch_list *b, struct bt_error *
 	rc = own_code_open(&own, v->m, v->s, v->snap, viewer_thread(v, v->task), err);
 	if (rc)
 		return rc;
-	if (!own_code_sides(own, &v->history, b->sides)) {
+	if (!own_code_sides(own, &v->history, v->history.entries, v->history.count, b->sides)) {
 		free(b->sides);
 		b->sides = NULL;
 	}
