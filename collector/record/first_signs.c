@@ -172,26 +172,38 @@ static void add_place(struct sign_file *file, uint64_t offset, uint16_t sign)
 	places[file->count++] = (struct sign_place){offset, sign};
 }
 
+/* The strings of a symbol table: NULL, or len bytes of which the last is 0. */
+static const char *strings_of(Elf *elf, const GElf_Shdr *shdr, size_t *len)
+{
+	Elf_Scn *scn = elf_getscn(elf, shdr->sh_link);
+	Elf_Data *data = scn ? elf_getdata(scn, NULL) : NULL;
+	const char *strings = data ? data->d_buf : NULL;
+
+	*len = strings ? data->d_size : 0;
+	return *len && !strings[*len - 1] ? strings : NULL;
+}
+
+/* There may be a million of them: each is looked at where it lies (libelf(3): data of a symbol
+ * table is an array of the class's structs). */
 static void look_through(struct first_signs *f, struct sign_file *file, Elf *elf, Elf_Scn *scn,
 			 const GElf_Shdr *shdr)
 {
 	Elf_Data *data = elf_getdata(scn, NULL);
-	size_t count = shdr->sh_entsize ? shdr->sh_size / shdr->sh_entsize : 0;
+	const Elf64_Sym *symbols = data && gelf_getclass(elf) == ELFCLASS64 ? data->d_buf : NULL;
+	size_t count = symbols ? data->d_size / sizeof *symbols : 0, len;
+	const char *strings = strings_of(elf, shdr, &len);
 
-	for (size_t i = 0; data && i < count; i++) {
-		GElf_Sym sym;
-		const char *name;
+	for (size_t i = 0; strings && i < count; i++) {
+		const Elf64_Sym *sym = &symbols[i];
 		int sign;
 
-		if (!gelf_getsym(data, (int)i, &sym))
-			return;
-		if (sym.st_shndx == SHN_UNDEF || GELF_ST_TYPE(sym.st_info) != STT_FUNC)
+		if (sym->st_shndx == SHN_UNDEF || ELF64_ST_TYPE(sym->st_info) != STT_FUNC ||
+		    sym->st_name >= len)
 			continue;
-		name = elf_strptr(elf, shdr->sh_link, sym.st_name);
-		sign = name ? first_signs_match(f, name) : -1;
+		sign = first_signs_match(f, strings + sym->st_name);
 		if (sign < 0)
 			continue;
-		add_place(file, offset_of(elf, sym.st_value), (uint16_t)sign);
+		add_place(file, offset_of(elf, sym->st_value), (uint16_t)sign);
 		if (sign >= SIGN_COUNT)
 			f->found[sign - SIGN_COUNT] = true;
 	}
