@@ -38,6 +38,7 @@ enum bt_snapshot_kind {
 	BT_SNAPSHOT_EXIT,    /* an exit (--snap-exit) */
 	BT_SNAPSHOT_REQUEST, /* btrec snap, or btrec_snapshot() in the program */
 	BT_SNAPSHOT_IMPORT,  /* a sample of an imported capture */
+	BT_SNAPSHOT_FAILURE, /* an exit with failure of a process other than the first */
 	BT_SNAPSHOT_KINDS
 };
 
