@@ -223,7 +223,10 @@ uint32_t snapshot_take(struct recording *r, struct supervisor *sup, struct task 
 		       enum bt_snapshot_kind kind, uint64_t event, const char *label)
 {
 	bool full = !is_short(kind);
-	struct bt_record_snapshot rec = {
+	struct bt_record_snapshot rec;
+
+	task_prune_frames(task); /* an exit inside a handler is told from one behind a longjmp */
+	rec = (struct bt_record_snapshot){
 		.task = task->number,
 		.kind = (uint8_t)kind,
 		.point = task_point(task),

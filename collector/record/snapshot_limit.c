@@ -10,7 +10,7 @@ enum {
 	FAILURES_IN_ALL = 1000,
 };
 
-#define BUCKET_REFILL_NS 100000000u /* one more every tenth of a second */
+#define BUCKET_REFILL_NS 100000000u  /* one more every tenth of a second */
 #define FAILURES_TIME_NS 1000000000u /* no more than RECORDING_FAILURES of them */
 
 /* So many branches cost as much as an event. Branches before a sent signal matter less than those

@@ -110,10 +110,122 @@ def rate_limit():
     equal(result.status, 0, "end")
     times = [number(s, "time") for s in dump(result.trace, "SNAPSHOT") if number(s, "kind") == 6]
     equal(len(times) + suppressed(result.trace, 6), 3000, "kept and suppressed")
+    said = text(result.trace, "-n", "1")
+    check("\n  %d exits with failure were counted and not kept: " % (3000 - len(times)) in said, said[-2000:])
     check(SECOND <= len(times) <= MOST, "%d are kept" % len(times))
     # The clock is read again for the record, behind what is written before it.
     close = [b - a for a, b in zip(times, times[SECOND:]) if b - a < 990000000]
     equal(close, [], "times in which more than %d were kept" % SECOND)
+
+
+def happened(said):
+    """The lines under What happened."""
+    return re.search(r"^What happened\n((?:  .*\n)+)", said, re.M).group(1)
+
+
+def listed(said):
+    """The lines under Failures: (shown here, snapshot or None, end, command)."""
+    part = re.search(r"^Failures: (\d+) of (\d+) processes, in the order of their ends\n((?:[> ] .*\n)+)", said, re.M)
+    check(part, "no failures are listed:\n" + said[:2000])
+    rows = [re.match(r"([> ]) (?:--snapshot (\d+)|not kept) +((?:killed by|exited with) .*?)  +task (\d+): (.*)$", line) for line in part.group(3).splitlines()]
+    check(all(rows), "a line of another form:\n" + part.group(3))
+    return [(row.group(1) == ">", row.group(2) and int(row.group(2)), row.group(3), row.group(5)) for row in rows]
+
+
+@case("from `make: *** Error` to the child that died: the first screen says each failure and how to see it")
+def make_leads():
+    folder = fresh_dir("make")
+    crashing = shell(*failing("work=100", "null"))
+    with open(os.path.join(folder, "Makefile"), "w") as file:
+        file.write("all:\n\t%s\n" % shell("sh", "-c", crashing + "; exit $?").replace("$", "$$"))
+    result = record(["make", "-C", folder])
+    check(b"Error 139" in result.err, result.err)
+    said = text(result.trace, "-n", "5")
+    rows = listed(said)
+    equal([(row[0], row[2]) for row in rows], [(True, "killed by SIGSEGV"), (False, "exited with status 139"), (False, "exited with status 2")], "failures")
+    equal([row[3].split()[0] for row in rows], ["failing", "sh", "make"], "commands")
+    check("SIGSEGV" in happened(said) and "a null pointer" in happened(said), said)
+    check(said.index("\nFailures") < said.index("\nWhere\n"), "the list is below:\n" + said)
+    for shown, snapshot, end, command in rows:
+        one = text(result.trace, "-n", "5", "--snapshot", str(snapshot))
+        check(end.replace("exited", "exit") in happened(one) or shown, one)
+        equal([row[0] for row in listed(one)], [row[1] == snapshot for row in rows], "which is shown")
+    found = report(result.trace, "-n", "1")
+    fits_schema(found, "report.schema.json")
+    equal([(f["exit"].get("signal") or f["exit"]["status"], f["snapshot"], os.path.basename(f["command"][0])) for f in found["failures"]],
+          [("SIGSEGV", rows[0][1], "failing"), (139, rows[1][1], "sh"), (2, rows[2][1], "make")], "JSON")
+
+
+@case("a make whose compiler exits with failure: the compiler's exit is listed, with what it said")
+def make_error():
+    folder = fresh_dir("make")
+    with open(os.path.join(folder, "Makefile"), "w") as file:
+        file.write("all:\n\ttrue\n\t%s\n" % shell(*failing("say=x.c:1: error", "exit=1")))
+    result = record(["make", "-C", folder])
+    equal(result.status, 2, "end")
+    rows = listed(text(result.trace, "-n", "5"))
+    equal([row[2] for row in rows], ["exited with status 1", "exited with status 2"], "failures")
+    one = text(result.trace, "-n", "5", "--snapshot", str(rows[0][1]))
+    check("  x.c:1: error\n" in one and "exit with status 1" in happened(one), one)
+
+
+@case("nested shells: each process that failed has a line, in the order of their ends")
+def nested():
+    script = "sh -c '%s; sh -c \"exit 9\"; kill -TERM $$'; exit 6" % shell(*failing("exit=8"))
+    rows = listed(text(record(["sh", "-c", script]).trace, "-n", "5"))
+    equal([row[2] for row in rows], ["exited with status 8", "exited with status 9", "killed by SIGTERM", "exited with status 6"], "failures")
+
+
+@case("a failure that is all there is, and ends that are none, have no list")
+def no_list():
+    for argv in (failing("exit=3"), failing("null"), ["sh", "-c", "true; (exit 0)"]):
+        said = text(record(argv, ["-q"]).trace, "-n", "5")
+        check("\nFailures" not in said, said[:2000])
+
+
+@case("what was handled is never what happened when something else ended the program")
+def handled():
+    for ways, status, expected in ((["see-child", "null"], -signal.SIGSEGV, "read from 0x0 through"), (["see-child", "exit=1"], 1, "exit with status 1\n"),
+                                   (["survive-fault", "exit=1"], 1, "exit with status 1\n"),
+                                   (["see-child"], 0, "no moment of its end was kept: the program ended with 0 "),
+                                   (["survive-fault", "see-child"], 0, "no moment of its end was kept: the program ended with 0 ")):
+        result = record(failing(*ways), ["-q"])
+        equal(result.status, status, "end of %s" % ways)
+        said = text(result.trace, "-n", "5")
+        check(expected in happened(said), "%s: %s" % (ways, happened(said)))
+        check("SIGCHLD" not in happened(said) and "handler" not in happened(said), "%s: %s" % (ways, happened(said)))
+        check(("SIGSEGV" in happened(said)) == (status < 0), "%s: %s" % (ways, happened(said)))
+        check("handled, " in said[said.index("\nSnapshots\n"):], "what was handled is not told of:\n" + said)
+
+
+@case("bash, which handles SIGCHLD, exits with failure: that is what happened")
+def handled_by_shell():
+    bash = shutil.which("bash")
+    if not bash:
+        raise Skip("bash is missing")
+    said = text(record([bash, "-c", "/bin/true; /bin/false; /bin/true; exit 4"], ["--snap-exit", "never"]).trace, "-n", "5")
+    equal(happened(said), "  no moment of its end was kept\n", "what happened")
+    said = text(record([bash, "-c", "/bin/true; /bin/false; /bin/true; exit 4"]).trace, "-n", "5")
+    check("  exit with status 4\n" in happened(said) and "SIGCHLD" not in happened(said), said)
+
+
+@case("an exit out of a handler of a fault names the fault")
+def leave_handler():
+    result = record(failing("leave-fault", "null"), ["-q"])
+    equal(result.status, 7, "end")
+    said = happened(text(result.trace, "-n", "5"))
+    check("exit with status 7" in said and "the fault before it, which a handler got: read from 0x0 through" in said, said)
+
+
+@case("of very many failures the first crashes and the newest are listed, and the rest is counted")
+def many():
+    script = "%s; for i in 1 2 3 4 5 6 7 8 9 10 11 12 13 14 15; do (exit $i); done; exit 33" % shell(*failing("null"))
+    trace = record(["sh", "-c", script]).trace
+    said = text(trace, "-n", "5")
+    rows = listed(said.replace("  and 7 more, which --json lists\n", ""))
+    equal([row[2] for row in rows], ["killed by SIGSEGV"] + ["exited with status %d" % n for n in (*range(8, 16), 33)], "failures")
+    check("  and 7 more, which --json lists\n" in said, said)
+    equal(len(report(trace, "-n", "1")["failures"]), 17, "failures in the JSON")
 
 
 main()
