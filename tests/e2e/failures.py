@@ -228,4 +228,36 @@ def many():
     equal(len(report(trace, "-n", "1")["failures"]), 17, "failures in the JSON")
 
 
+@case("the viewer's summary lists the same failures, and Enter goes to one's moment")
+def viewer():
+    if not shutil.which("tmux"):
+        raise Skip("tmux is missing")
+    trace = record(["sh", "-c", "%s; %s; exit 3" % (shell(*failing("null")), shell(*failing("say=no such thing", "exit=4")))]).trace
+    rows = listed(text(trace, "-n", "1"))
+    tmux = ["tmux", "-u", "-L", "failures", "-f", "/dev/null"]
+    env = dict(os.environ, TMUX_TMPDIR=fresh_dir("tmux"), TERM="xterm")
+
+    def screen():
+        return execute([*tmux, "capture-pane", "-p"], env=env).out.decode()
+
+    def shows(what):
+        return wait_until(lambda: re.search(what, screen()) and screen(), "on the screen: " + what)
+
+    def keys(*names):
+        equal(execute([*tmux, "send-keys", *names], env=env).status, 0, "send-keys")
+
+    execute([*tmux, "new-session", "-d", "-x", "120", "-y", "50", "env LC_ALL=C.UTF-8 %s %s" % (BTVIEW, trace)], env=env)
+    try:
+        seen = shows(r"failures +Failures: 3 of 3 processes, in the order of their ends")
+        for shown, _, end, command in rows:
+            line = re.search(r"^ +%s%s +task \d+: %s$" % ("> " if shown else "", re.escape(end), re.escape(command)), seen, re.M)
+            check(line, "no line of %s:\n%s" % (end, seen))
+        keys("/", "exited with status 4", "Enter")
+        keys("Enter", "s")
+        seen = shows(r"> exited with status 4")
+        check("exit with status 4" in seen and "no such thing" in seen, seen)
+    finally:
+        execute([*tmux, "kill-server"], env=env)
+
+
 main()
