@@ -281,25 +281,25 @@ static void say_meaning(struct fault_context *c)
 		fault_say(c, ": %s", text);
 }
 
-/* The fault that the task's newest handler of one got, when the signal comes from that handler: it
- * stands in it still, or where that has returned to, with the same signal again. Crash handlers do
- * so to end the program. */
+/* The fault that the task's newest handler of one got, when the signal or the exit comes from that
+ * handler: it stands in it still, or where that has returned to, with the same signal again. Crash
+ * handlers do so to end the program. */
 static const struct model_snapshot *handled_before(const struct fault_context *c)
 {
+	uint64_t seq = c->signal ? c->signal->seq : c->snap->rec->seq;
 	const struct bt_record_signal *fault = NULL;
 
-	for (size_t i = 0; i < c->m->events.count && &c->m->events.at[i].rec.u.signal != c->signal;
-	     i++) {
+	for (size_t i = 0; i < c->m->events.count && c->m->events.at[i].seq < seq; i++) {
 		const struct bt_record *rec = &c->m->events.at[i].rec;
 
-		if (rec->kind == BT_RECORD_SIGNAL && rec->u.signal.task == c->signal->task &&
+		if (rec->kind == BT_RECORD_SIGNAL && rec->u.signal.task == c->snap->rec->task &&
 		    rec->u.signal.sync)
 			fault = &rec->u.signal;
 	}
 	for (size_t i = 0; fault && i < c->m->snapshot_count; i++) {
 		const struct model_snapshot *s = &c->m->snapshots[i];
 		bool is_in_handler = c->snap->rec->depth > s->rec->depth;
-		bool is_back = fault->signo == c->signal->signo &&
+		bool is_back = c->signal && fault->signo == c->signal->signo &&
 			       c->snap->rec->point.rip == s->rec->point.rip;
 
 		if (s->signal == fault && s->rec->kind == BT_SNAPSHOT_FAULT &&
@@ -562,9 +562,10 @@ static void explain_other(struct fault_context *c)
 		if (r->label.len)
 			fault_say(c, ": %.*s", (int)(r->label.len > 200 ? 200 : r->label.len),
 				  (const char *)r->label.at);
-	} else if (r->kind == BT_SNAPSHOT_EXIT && task && task->exit &&
-		   task->exit->kind == BT_EXIT_STATUS) {
+	} else if ((r->kind == BT_SNAPSHOT_EXIT || r->kind == BT_SNAPSHOT_FAILURE) && task &&
+		   task->exit && task->exit->kind == BT_EXIT_STATUS) {
 		fault_say(c, "exit with status %u", task->exit->status);
+		say_handled_before(c);
 	} else if (task && task->exit && task->exit->kind == BT_EXIT_SIGNAL) {
 		fault_say(c, "killed by %s", signal_name(task->exit->status, name));
 	} else {

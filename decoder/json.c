@@ -229,6 +229,24 @@ static json_t *json_processes(const struct json_report *r)
 	return all;
 }
 
+static json_t *json_failures(const struct json_report *r)
+{
+	json_t *all = json_array();
+
+	for (size_t i = 0; i < r->m->failure_count; i++) {
+		const struct model_failure *f = &r->m->failures[i];
+
+		json_array_append_new(
+			all, json_pack("{s:I, s:I, s:o, s:o, s:o}", "pid", (json_int_t)f->task->pid,
+				       "task", (json_int_t)f->task->task, "command",
+				       json_arguments(f->argv), "exit",
+				       json_exit(f->exit->kind, f->exit->status), "snapshot",
+				       f->snap ? json_integer((json_int_t)f->snap->rec->snapshot)
+					       : json_null()));
+	}
+	return all;
+}
+
 static json_t *json_registers(const struct bt_regs *regs)
 {
 	json_t *j = json_object();
@@ -344,7 +362,7 @@ static json_t *json_snapshots(const struct json_report *r)
 		[BT_SNAPSHOT_FAULT] = "fault",       [BT_SNAPSHOT_SIGNAL] = "signal",
 		[BT_SNAPSHOT_FATAL] = "fatal",       [BT_SNAPSHOT_EXIT] = "exit",
 		[BT_SNAPSHOT_REQUEST] = "request",   [BT_SNAPSHOT_IMPORT] = "import",
-		[BT_SNAPSHOT_FUNCTION] = "function",
+		[BT_SNAPSHOT_FUNCTION] = "function", [BT_SNAPSHOT_FAILURE] = "failure",
 	};
 	json_t *all = json_array();
 
@@ -494,6 +512,7 @@ static void put_report(struct json_report *r)
 	json_put_member(r, "exit", json_end(r));
 	json_put_member(r, "fault", json_fault(r, model_final_snapshot(r->m)));
 	json_put_member(r, "processes", json_processes(r));
+	json_put_member(r, "failures", json_failures(r));
 	json_put_member(r, "threads", json_threads(r));
 	json_put_member(r, "snapshots", json_snapshots(r));
 	put_branches(r);

@@ -7,6 +7,7 @@ decoder_libdecoder_a_SOURCES = \
 	decoder/demangle.c decoder/demangle.h \
 	decoder/disasm.c decoder/disasm.h \
 	decoder/dump.c decoder/dump.h \
+	decoder/failures.c decoder/failures.h \
 	decoder/fault.c decoder/fault_abort.c decoder/fault_access.c decoder/fault_sign.c decoder/fault_stack.c decoder/fault_untold.c \
 	decoder/fault.h decoder/fault_private.h \
 	decoder/focus.c decoder/focus.h \
@@ -18,11 +19,11 @@ decoder_libdecoder_a_SOURCES = \
 	decoder/json.c decoder/json.h decoder/json_private.h decoder/json_system.c \
 	decoder/last_words.c decoder/last_words.h \
 	decoder/model.c decoder/model.h decoder/model_private.h \
-	decoder/model_branches.c decoder/model_snapshots.c decoder/model_tasks.c \
+	decoder/model_branches.c decoder/model_failures.c decoder/model_snapshots.c decoder/model_tasks.c \
 	decoder/own_code.c decoder/own_code.h \
 	decoder/plt.c decoder/plt.h \
 	decoder/seen_sources.c decoder/seen_sources.h \
-	decoder/report.c decoder/report_branches.c decoder/report_stacks.c decoder/report_system.c \
+	decoder/report.c decoder/report_branches.c decoder/report_failures.c decoder/report_stacks.c decoder/report_system.c \
 	decoder/report.h decoder/report_private.h \
 	decoder/signals.c decoder/signals.def decoder/signals.h \
 	decoder/source.c decoder/source.h \

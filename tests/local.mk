@@ -321,6 +321,7 @@ PYTHON_TESTS = \
 	tests/e2e/report.py \
 	tests/e2e/older_traces.py \
 	tests/e2e/trees.py \
+	tests/e2e/failures.py \
 	tests/e2e/moments.py \
 	tests/e2e/affinity.py \
 	tests/e2e/behaviour.py \
