@@ -99,7 +99,7 @@ def snap_exit():
     for when, exits, failures in (("never", 0, 0), ("failure", 1, 1), ("always", 2, 0)):
         trace = record(["sh", "-c", script], ["--snap-exit", when]).trace
         equal((len(kept(trace, "exit")), len(kept(trace, "failure"))), (exits, failures), "--snap-exit %s" % when)
-        equal(suppressed(trace, 6), 0, "suppressed with --snap-exit %s" % when)
+        equal(suppressed(trace, 7), 0, "suppressed with --snap-exit %s" % when)
     trace = record(["sh", "-c", "(exit 0); exit 0"]).trace
     equal([s["kind"] for s in report(trace, "-n", "1")["snapshots"]], ["signal"], "of ends without failure")
 
@@ -109,7 +109,7 @@ def rate_limit():
     result = record(failing("children=3000"), ["-q"])
     equal(result.status, 0, "end")
     times = [number(s, "time") for s in dump(result.trace, "SNAPSHOT") if number(s, "kind") == 7]
-    equal(len(times) + suppressed(result.trace, 6), 3000, "kept and suppressed")
+    equal(len(times) + suppressed(result.trace, 7), 3000, "kept and suppressed")
     said = text(result.trace, "-n", "1")
     check("\n  %d exits with failure were counted and not kept: " % (3000 - len(times)) in said, said[-2000:])
     check(SECOND <= len(times) <= MOST, "%d are kept" % len(times))
