@@ -91,7 +91,7 @@ _btview() {
 	--export) mapfile -t COMPREPLY < <(compgen -W "perf-script" -- "$cur") ;;
 	*)
 		if [[ $cur == -* ]]; then
-			mapfile -t COMPREPLY < <(compgen -W "--stdio --json --export --by -n --all --snapshot --thread --function -h --help -V --version" -- "$cur")
+			mapfile -t COMPREPLY < <(compgen -W "--stdio --json --export --signature --by -n --all --snapshot --thread --function -h --help -V --version" -- "$cur")
 		else
 			mapfile -t COMPREPLY < <(_btrec_traces "$cur")
 		fi
