@@ -74,6 +74,12 @@ _btrec() {
 			mapfile -t COMPREPLY < <(compgen -f -- "$cur")
 		fi
 		;;
+	list)
+		case $prev in
+		--group) mapfile -t COMPREPLY < <(compgen -W "signature" -- "$cur") ;;
+		*) mapfile -t COMPREPLY < <(compgen -W "--group -h --help" -- "$cur") ;;
+		esac
+		;;
 	doctor) mapfile -t COMPREPLY < <(compgen -W "--json -h --help" -- "$cur") ;;
 	snap) mapfile -t COMPREPLY < <(compgen -W "$(cd /proc && echo [0-9]*)" -- "$cur") ;;
 	info | dump) mapfile -t COMPREPLY < <(_btrec_traces "$cur") ;;

@@ -24,7 +24,8 @@ void fault_set_cause(struct fault_context *c, const char *fmt, ...)
 void fault_set_access_cause(struct fault_context *c, uint64_t addr, unsigned access)
 {
 	const struct space_map *map = fault_map(c, addr);
-	bool readable = map && map->prot & BT_PROT_READ, writable = map && map->prot & BT_PROT_WRITE;
+	bool readable = map && map->prot & BT_PROT_READ,
+	     writable = map && map->prot & BT_PROT_WRITE;
 
 	if (addr < NEAR_NULL)
 		fault_set_cause(c, "null pointer");

@@ -11,8 +11,8 @@
 
 /* What compilers and linkers put behind the names of parts and copies of a function. Go's names
  * have dots, too: only these are cut. */
-static const char *const suffixes[] = {".cold",     ".part",  ".constprop", ".isra",
-				       ".lto_priv", ".llvm.", ".localalias", ".clone",
+static const char *const suffixes[] = {".cold",     ".part",   ".constprop",  ".isra",
+				       ".lto_priv", ".llvm.",  ".localalias", ".clone",
 				       ".uniq",     ".__uniq", ".specialized"};
 
 /* Groups that are names: as they begin, and what is kept of them. Compilers number lambdas in
@@ -84,7 +84,8 @@ static size_t group_of(const char *s)
 	return group_length(s);
 }
 
-/* Takes what is at s, if it is more than a character. Returns its length, 0: it is one character. */
+/* Takes what is at s, if it is more than a character. Returns its length, 0: it is one character.
+ */
 static size_t take_group(struct plain *p, const char *s, const char *name)
 {
 	for (size_t i = 0; i < ARRAY_SIZE(named_groups); i++)

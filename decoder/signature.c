@@ -4,9 +4,10 @@
  * functions, then its own, then those that jumped into it (tail_jumps.h): so the names are those
  * that the stack of a program has in which nothing is inlined.
  *
- * Names of libraries are left out, unless a signal has met no others: a program exits in libc. A name counts once, where it is
- * innermost: recursion has any depth. Of a stack overflow only what recurs counts, in the order of
- * the alphabet: which of the functions touches the end of the stack is chance. */
+ * Names of libraries are left out, unless a signal has met no others: a program exits in libc. A
+ * name counts once, where it is innermost: recursion has any depth. Of a stack overflow only what
+ * recurs counts, in the order of the alphabet: which of the functions touches the end of the stack
+ * is chance. */
 #include "decoder/signature.h"
 
 #include <inttypes.h>
@@ -81,12 +82,13 @@ static void add_place(struct maker *k, uint64_t addr, bool is_return)
 	struct location loc;
 
 	symbols_lookup(k->s, space, epoch, addr, is_return, &loc);
-	if (!*loc.module || (!k->with_libraries && !own_code_has(k->own, space, epoch, addr - is_return)))
+	if (!*loc.module ||
+	    (!k->with_libraries && !own_code_has(k->own, space, epoch, addr - is_return)))
 		return;
 	for (size_t i = 0; i <= loc.inlined_count; i++) {
 		const char *file = i ? loc.inlined[i - 1].file : loc.file,
-			   *function = i < loc.inlined_count ? loc.inlined[i].function
-							     : loc.function;
+			   *function =
+				   i < loc.inlined_count ? loc.inlined[i].function : loc.function;
 
 		if (k->with_libraries || !own_code_is_library_source(file))
 			add_name(k, *function ? function : text_basename(loc.module), file,
@@ -201,8 +203,8 @@ static void make_text(struct signature *sig)
 	size_t n = (size_t)snprintf(sig->text, sizeof sig->text, "%s", sig->kind);
 
 	for (size_t i = 0; i < sig->count; i++) {
-		n += (size_t)snprintf(sig->text + n, sizeof sig->text - n, "%s%s",
-				      i ? " < " : ": ", sig->functions[i]);
+		n += (size_t)snprintf(sig->text + n, sizeof sig->text - n, "%s%s", i ? " < " : ": ",
+				      sig->functions[i]);
 		if (!i && *sig->file)
 			n += (size_t)snprintf(sig->text + n, sizeof sig->text - n, " (%s)",
 					      sig->file);
@@ -280,8 +282,9 @@ static int make_of_snapshot(struct maker *k, const struct model_snapshot *snap,
 /* A moment in which the program went on is none of a failure. */
 static bool is_end(const struct model_snapshot *snap)
 {
-	return snap && (snap->rec->kind == BT_SNAPSHOT_FATAL || snap->rec->kind == BT_SNAPSHOT_EXIT ||
-			snap->rec->kind == BT_SNAPSHOT_IMPORT);
+	return snap &&
+	       (snap->rec->kind == BT_SNAPSHOT_FATAL || snap->rec->kind == BT_SNAPSHOT_EXIT ||
+		snap->rec->kind == BT_SNAPSHOT_IMPORT);
 }
 
 int signature_make(struct signature *sig, const struct model *m, struct symbols *s,

@@ -9,8 +9,8 @@
 #include "decoder/symbols.h"
 
 /* Finds the jumps from one function into another in the frame that the call at entry `call` made;
- * entry `end` of h is the next call of the stack, or the moment. Fills jumps, the newest first, with
- * indexes of entries of h. Returns how many there are; of more than max the newest. */
+ * entry `end` of h is the next call of the stack, or the moment. Fills jumps, the newest first,
+ * with indexes of entries of h. Returns how many there are; of more than max the newest. */
 size_t tail_jumps_find(const struct history *h, struct symbols *s, size_t call, size_t end,
 		       size_t *jumps, size_t max);
 

@@ -106,6 +106,28 @@ def handled():
     equal(with_handler, plain, "signature with a handler")
 
 
+@case("btrec list --group signature puts failures of one bug together, the most frequent first")
+def groups():
+    home = fresh_dir("home")
+    program = build("signatures.cc", *FLAGS, "-O0")
+    traces = []
+    for argument in ("9", "12", "9", "0"):
+        traces.append(os.path.join(home, "t%d" % len(traces)))
+        execute([BTREC, "run", "-q", "-o", traces[-1], "--", program, argument])
+    os.mkdir(os.path.join(home, "damaged"))
+    with open(os.path.join(home, "damaged", "events"), "wb") as file:
+        file.write(b"BTREC")
+    environment = dict(os.environ, BTREC_TRACE_DIR=home)
+    listed = execute([BTREC, "list", "--group", "signature"], env=environment)
+    equal(listed.status, 0, listed.err.decode())
+    lines = listed.out.decode().splitlines()
+    found = [(*re.fullmatch(r" *(\d+)  [\d-]+ [\d:]+  (.*)", line).groups(), place.strip()) for line, place in zip(lines[::2], lines[1::2])]
+    equal(found[0], ("2", "  ".join(signature(traces[2])), traces[2]), "the most frequent")
+    equal(sorted(found[1:])[:2], sorted([("1", "  ".join(signature(traces[1])), traces[1]), ("1", "no failure", traces[3])]), "the others")
+    equal(execute([BTREC, "list", "--group", "size"], env=environment).status, 2, "another group")
+    equal(execute([BTREC, "list", "--group", "signature"], env=dict(environment, BTREC_TRACE_DIR=fresh_dir("none"))).status, 1, "no traces")
+
+
 @case("without debug information functions have names, without symbols the program has one")
 def stripped():
     flags = ["-fno-optimize-sibling-calls", "-g0"]

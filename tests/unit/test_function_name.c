@@ -53,8 +53,9 @@ static void lambdas_have_no_number(void **state)
 static void what_compilers_append_goes(void **state)
 {
 	static const char *const names[] = {
-		"parse.cold",        "parse.part.0", "parse.constprop.0.isra.1", "parse.lto_priv.0",
-		"parse.llvm.123456", "parse(int) [clone .cold]", "parse.localalias"};
+		"parse.cold",       "parse.part.0",      "parse.constprop.0.isra.1",
+		"parse.lto_priv.0", "parse.llvm.123456", "parse(int) [clone .cold]",
+		"parse.localalias"};
 
 	(void)state;
 	for (size_t i = 0; i < ARRAY_SIZE(names); i++)
@@ -74,9 +75,12 @@ static void other_languages_names_stay(void **state)
 
 static void any_text_can_be_given(void **state)
 {
-	static const char *const pieces[] = {"(", ")", "<", ">", "[",  "]",  "{",        "}", "->",
-					     " ", ":", "'", ".", "$_", "f",  "operator", "",  " const",
-					     "{lambda", "(anonymous class)", ".cold"};
+	static const char *const pieces[] = {"(",    ")",      "<",       ">",
+					     "[",    "]",      "{",       "}",
+					     "->",   " ",      ":",       "'",
+					     ".",    "$_",     "f",       "operator",
+					     "",     " const", "{lambda", "(anonymous class)",
+					     ".cold"};
 	char name[3 * FUNCTION_NAME_MAX], out[FUNCTION_NAME_MAX];
 
 	(void)state;
