@@ -63,8 +63,7 @@ static void read_line(int from, char line[LINE_MAX_SIZE])
 	size_t len = 0;
 	ssize_t n;
 
-	while (len < LINE_MAX_SIZE - 1 &&
-	       (n = read(from, line + len, LINE_MAX_SIZE - 1 - len)) > 0)
+	while (len < LINE_MAX_SIZE - 1 && (n = read(from, line + len, LINE_MAX_SIZE - 1 - len)) > 0)
 		len += (size_t)n;
 	line[len] = '\0';
 	line[strcspn(line, "\n")] = '\0';

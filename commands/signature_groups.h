@@ -16,8 +16,8 @@ struct grouped_trace {
 
 /* Opens all the traces, and prints a group in two lines, the largest first: how many they are,
  * when the newest began, hash and readable form; and the newest trace. Traces without a failure,
- * and those that cannot be read, are groups, too. Errors: BT_E_NO_MEMORY; BT_E_NOT_FOUND: there is no
- * btview beside this program; BT_E_IO: no process can be started. */
+ * and those that cannot be read, are groups, too. Errors: BT_E_NO_MEMORY; BT_E_NOT_FOUND: there is
+ * no btview beside this program; BT_E_IO: no process can be started. */
 int signature_groups_print(const char *dir, const struct grouped_trace *traces, size_t count,
 			   struct bt_error *err) BT_MUST_USE;
 

@@ -197,10 +197,14 @@ static int check_arguments(const struct btview_arguments *a, int operands, struc
 			       "--signature is the whole trace's: no -n, --thread, --snapshot nor "
 			       "--function");
 	if (a->view == VIEW_EXPORT &&
-	    (a->count_given || a->report.has_thread || a->report.snapshot || a->report.function))
+	    (a->count_given || a->report.function ||
+	     (a->export->print && (a->report.has_thread || a->report.snapshot))))
 		return bt_fail(err, BT_E_MISUSE, 0,
-			       "--export prints the whole trace: no -n, --thread, --snapshot nor "
-			       "--function");
+			       a->export->print_moment ? "--export goes with --snapshot and "
+							 "--thread, not with -n nor --function"
+						       : "--export prints the whole trace: no -n, "
+							 "--thread, --snapshot nor "
+							 "--function");
 	return 0;
 }
 
@@ -220,6 +224,12 @@ static int parse_arguments(struct btview_arguments *a, int argc, char **argv)
 	}
 	if (at < 0 || check_arguments(a, argc - at, &err))
 		return fail_with(&err);
+	if (a->view == VIEW_EXPORT && a->export->is_binary && isatty(STDOUT_FILENO)) {
+		bt_fail(&err, BT_E_MISUSE, 0,
+			"--export %s: it is not for a terminal; put > FILE behind it",
+			a->export->name);
+		return fail_with(&err);
+	}
 	if (a->by_cpu && a->view == VIEW_TERMINAL)
 		a->view = VIEW_TEXT;
 	a->trace = argv[at];
@@ -250,6 +260,8 @@ static int show_as(const struct btview_arguments *a, struct model *m, struct sym
 
 	if (a->view == VIEW_TERMINAL && (rc = tui_run(m, s, &options, err)) != -BT_E_UNSUPPORTED)
 		return rc;
+	if (a->view == VIEW_EXPORT)
+		return a->export->print_moment(stdout, m, s, &options, err);
 	if (a->view == VIEW_SIGNATURE)
 		return print_signature(m, s, a->report.utf8, err);
 	if (a->view == VIEW_JSON && !a->count_given)
@@ -382,7 +394,8 @@ static int btview(int argc, char **argv)
 		return fail_with(&err);
 	if (!a.trace)
 		a.trace = latest;
-	return a.view == VIEW_EXPORT ? export_trace(&a, a.trace) : view_trace(&a, a.trace);
+	return a.view == VIEW_EXPORT && a.export->print ? export_trace(&a, a.trace)
+							: view_trace(&a, a.trace);
 }
 
 int main(int argc, char **argv) { return with_room_for_stack(btview, argc, argv); }
