@@ -94,7 +94,7 @@ _btview() {
 	case $prev in
 	-n | --snapshot | --thread | --function) ;;
 	--by) mapfile -t COMPREPLY < <(compgen -W "cpu" -- "$cur") ;;
-	--export) mapfile -t COMPREPLY < <(compgen -W "core perf-script" -- "$cur") ;;
+	--export) mapfile -t COMPREPLY < <(compgen -W "core folded perfetto perf-script" -- "$cur") ;;
 	*)
 		if [[ $cur == -* ]]; then
 			mapfile -t COMPREPLY < <(compgen -W "--stdio --json --export --signature --by -n --all --snapshot --thread --function -h --help -V --version" -- "$cur")

@@ -18,7 +18,7 @@ enum {
 
 static void put_header(struct buf *b, size_t segments)
 {
-	static const uint8_t ident[EI_NIDENT] = {0x7f,        'E',           'L',       'F',
+	static const uint8_t ident[EI_NIDENT] = {0x7f,       'E',         'L',       'F',
 						 ELFCLASS64, ELFDATA2LSB, EV_CURRENT};
 
 	buf_put(b, ident, sizeof ident);

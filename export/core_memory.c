@@ -38,8 +38,8 @@ static bool add_code(struct core_export *c)
 		if (rec->kind != BT_RECORD_CODE)
 			continue;
 		addr = rec->u.code.addr;
-		n = trace_index_code(c->m->index, c->focus.snap->rec->space,
-				     c->focus.thread->epoch, addr, page, sizeof page);
+		n = trace_index_code(c->m->index, c->focus.snap->rec->space, c->focus.thread->epoch,
+				     addr, page, sizeof page);
 		if (n && addr <= UINT64_MAX - n && !add_range(c, addr, addr + n))
 			return false;
 	}

@@ -84,7 +84,7 @@ static void put_process(struct buf *b, struct buf *d, const struct core_export *
 	buf_put(d, name, len);
 	put_zeros(d, NAME_SIZE - len);
 	put_arguments(d, task && task->how == BT_TASK_INITIAL ? c->m->trace->header.argv
-							       : slice_of(name, strlen(name)));
+							      : slice_of(name, strlen(name)));
 	put_note(b, NT_PRPSINFO, d);
 }
 

@@ -3,8 +3,8 @@
 #ifndef BT_EXPORT_CORE_PRIVATE_H
 #define BT_EXPORT_CORE_PRIVATE_H
 
-#include "export/linker_list.h"
 #include "decoder/focus.h"
+#include "export/linker_list.h"
 
 struct core_range {
 	uint64_t start, end;

@@ -216,8 +216,7 @@ static int read_files(struct linker_list *l, struct listed_files *files, struct 
 			continue;
 		if (is_interpreter(maps[i]->path) && !l->interpreter)
 			l->interpreter = maps[i]->start;
-		if (files->count && read_elf(e, maps[i]) &&
-		    e->dynamic)
+		if (files->count && read_elf(e, maps[i]) && e->dynamic)
 			files->count++;
 	}
 	return 0;
@@ -282,7 +281,8 @@ int linker_list_make(struct linker_list *l, struct symbols *s, uint32_t space, u
 	return rc;
 }
 
-void linker_list_release(struct linker_list *l) {
+void linker_list_release(struct linker_list *l)
+{
 	buf_release(&l->bytes);
 	free(l->pages);
 }

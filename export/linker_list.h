@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
-/* What a debugger wants of the dynamic linker: where each ELF file is mapped. The linker keeps it in
- * a list in memory (link.h of glibc), which a trace seldom has; here it is made of the mappings and
- * of the files that the trace was recorded with. Used by the export of core files. */
+/* What a debugger wants of the dynamic linker: where each ELF file is mapped. The linker keeps it
+ * in a list in memory (link.h of glibc), which a trace seldom has; here it is made of the mappings
+ * and of the files that the trace was recorded with. Used by the export of core files. */
 #ifndef BT_LINKER_LIST_H
 #define BT_LINKER_LIST_H
 
@@ -9,7 +9,8 @@
 #include "lib/buf.h"
 #include "lib/page.h"
 
-/* The first page of a mapped file, which has its build-id; the kernel puts it into core files, too. */
+/* The first page of a mapped file, which has its build-id; the kernel puts it into core files, too.
+ */
 struct linker_page {
 	uint64_t address;
 	size_t len;

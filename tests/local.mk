@@ -318,6 +318,7 @@ PYTHON_TESTS = \
 	tests/e2e/crashes.py \
 	tests/e2e/own_code.py \
 	tests/e2e/signatures.py \
+	tests/e2e/export_calls.py \
 	tests/e2e/export_core.py \
 	tests/e2e/report.py \
 	tests/e2e/older_traces.py \
