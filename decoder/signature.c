@@ -212,13 +212,24 @@ static void make_text(struct signature *sig)
 	sig->hash = content_hash(sig->text, strlen(sig->text)).first;
 }
 
-/* Of a moment: its signal, else how its task ended. False: that is no failure. */
+/* How the process of a task ended: its last task, else this one. NULL: the trace does not say. */
+static const struct bt_record_exit *end_of_process(const struct model *m,
+						   const struct model_task *task)
+{
+	for (size_t i = 0; i < m->task_count; i++)
+		if (m->tasks[i].pid == task->pid && m->tasks[i].exit && m->tasks[i].exit->last)
+			return m->tasks[i].exit;
+	return task->exit;
+}
+
+/* Of a moment: its signal, else how its process ended. False: that is no failure. */
 static bool take_kind(struct signature *sig, const struct model *m,
 		      const struct model_snapshot *snap, const char *cause)
 {
 	const struct model_task *task = snap ? model_task(m, snap->rec->task) : NULL;
-	enum bt_exit_kind kind = task && task->exit ? task->exit->kind : BT_EXIT_UNKNOWN;
-	uint32_t status = task && task->exit ? task->exit->status : 0;
+	const struct bt_record_exit *end = task ? end_of_process(m, task) : NULL;
+	enum bt_exit_kind kind = end ? end->kind : BT_EXIT_UNKNOWN;
+	uint32_t status = end ? end->status : 0;
 	char name[SIGNAL_NAME_MAX];
 	bool core;
 
@@ -284,7 +295,7 @@ static bool is_end(const struct model_snapshot *snap)
 {
 	return snap &&
 	       (snap->rec->kind == BT_SNAPSHOT_FATAL || snap->rec->kind == BT_SNAPSHOT_EXIT ||
-		snap->rec->kind == BT_SNAPSHOT_IMPORT);
+		snap->rec->kind == BT_SNAPSHOT_IMPORT || snap->rec->kind == BT_SNAPSHOT_FUNCTION);
 }
 
 int signature_make(struct signature *sig, const struct model *m, struct symbols *s,

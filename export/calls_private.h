@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
-/* Shared by the exports that show calls: the tasks and their histories one after the other, and what
- * functions are called there. Nobody else includes this. */
+/* Shared by the exports that show calls: the tasks and their histories one after the other, and
+ * what functions are called there. Nobody else includes this. */
 #ifndef BT_EXPORT_CALLS_PRIVATE_H
 #define BT_EXPORT_CALLS_PRIVATE_H
 
@@ -20,9 +20,10 @@ struct task_calls {
 /* Shows a task. Returns 0 or an error. */
 typedef int calls_show(void *arg, struct task_calls *c, struct bt_error *err);
 
-/* Calls show for each task that o chooses, those with an empty history, too: all of them with all of
- * their histories; of a thread that was asked for its own; with a snapshot those that stand in it, up
- * to there. Errors: show's; BT_E_NO_MEMORY; BT_E_UNSUPPORTED: there is no such moment or thread. */
+/* Calls show for each task that o chooses, those with an empty history, too: all of them with all
+ * of their histories; of a thread that was asked for its own; with a snapshot those that stand in
+ * it, up to there. Errors: show's; BT_E_NO_MEMORY; BT_E_UNSUPPORTED: there is no such moment or
+ * thread. */
 int calls_of_tasks(const struct model *m, struct symbols *s, const struct report_options *o,
 		   calls_show *show, void *arg, struct bt_error *err) BT_MUST_USE;
 

@@ -86,8 +86,8 @@ static const char *name_at(struct folded *f, struct task_calls *c, const struct 
 		f->known[i].addr = e->from;
 		f->known[i].space = e->space;
 		f->known[i].epoch = e->epoch;
-		f->known[i].name = intern_str(
-			&f->names, calls_name(c->s, e->space, e->epoch, e->from, name));
+		f->known[i].name =
+			intern_str(&f->names, calls_name(c->s, e->space, e->epoch, e->from, name));
 	}
 	return f->known[i].name;
 }
@@ -108,8 +108,7 @@ static void follow_calls(struct folded *f, struct task_calls *c, uint32_t base)
 			return;
 		f->open = open;
 		open[f->open_count] = child_of(
-			f, outer,
-			name_at(f, c, &c->h.entries[stack->calls[f->open_count].entry]));
+			f, outer, name_at(f, c, &c->h.entries[stack->calls[f->open_count].entry]));
 		f->open_count++;
 	}
 }
@@ -124,8 +123,7 @@ static int count_task(void *arg, struct task_calls *c, struct bt_error *err)
 {
 	struct folded *f = arg;
 	char name[FUNCTION_NAME_MAX];
-	uint32_t base = child_of(
-		f, 0, intern_str(&f->names, program_name(c->task->command, name)));
+	uint32_t base = child_of(f, 0, intern_str(&f->names, program_name(c->task->command, name)));
 
 	f->open_count = 0;
 	while (c->at < c->end && !f->failed) {

@@ -1,10 +1,11 @@
 /* SPDX-License-Identifier: MIT */
-/* Trace Event Format in JSON, which Perfetto (ui.perfetto.dev) and chrome://tracing read: a track for
- * each thread, its calls as nested slices. A trace tells when a branch was made by its number, so
- * time is that: one branch is a microsecond.
+/* Trace Event Format in JSON, which Perfetto (ui.perfetto.dev) and chrome://tracing read: a track
+ * for each thread, its calls as nested slices. A trace tells when a branch was made by its number,
+ * so time is that: one branch is a microsecond.
  *
- * The outermost slice of a track is the function that the history begins in; a return beyond what is
- * known ends it and begins that of the caller. A gap ends all slices, and is an event of its own. */
+ * The outermost slice of a track is the function that the history begins in; a return beyond what
+ * is known ends it and begins that of the caller. A gap ends all slices, and is an event of its
+ * own. */
 #include <inttypes.h>
 #include <stdlib.h>
 #include <string.h>
