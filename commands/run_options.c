@@ -77,7 +77,7 @@ static int set_snap_at(void *target, const char *value, struct bt_error *err)
 
 static int set_snap_at_function(void *target, const char *value, struct bt_error *err)
 {
-	enum { MOST = 1000 };
+	enum { MOST = 100 };
 	struct run_options *o = target;
 	const char **more;
 

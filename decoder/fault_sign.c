@@ -27,6 +27,7 @@ static const struct {
 	{"std::terminate", "terminate", "std::terminate was called"},
 	{"__cxa_pure_virtual", "pure virtual call", "a pure virtual function was called"},
 	{"rust_begin_unwind", "panic", "Rust code panicked"},
+	{"begin_panic", "panic", "Rust code panicked"},
 	{"runtime.gopanic", "panic", "Go code panicked"},
 	{"runtime.fatalpanic", "panic", "Go code panicked, and no deferred function recovered"},
 	{"runtime.throw", "Go runtime error", "the Go runtime found an error it cannot go on from"},

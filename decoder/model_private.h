@@ -66,6 +66,10 @@ loader_handler tasks_on_task, tasks_on_exec, tasks_on_exit, tasks_on_comm, tasks
 /* model_snapshots.c */
 void snapshots_collect(struct loader *l);
 void snapshots_finish(struct loader *l);
+
+/* Whether it is the first sign of a failure by which its process may have ended so (NULL: its end
+ * is not known). A Rust program catches panics, and goes on. */
+bool snapshots_is_sign(const struct model_snapshot *s, const struct bt_record_exit *end);
 loader_handler snapshots_on_snapshot, snapshots_on_thread, snapshots_on_memory;
 
 /* model_failures.c: the ends of processes that failed. After all others. */

@@ -234,16 +234,26 @@ static enum rank rank_of(struct loader *l, const struct model_snapshot *s, const
 	return t->known && rank <= RANK_ASKED_TO_END ? RANK_NONE : rank;
 }
 
+bool snapshots_is_sign(const struct model_snapshot *s, const struct bt_record_exit *end)
+{
+	enum { RUST_STATUS = 101 }; /* of a main thread that panicked (library/std/src/rt.rs) */
+	bool panic = slice_is(s->rec->label, "rust_begin_unwind") ||
+		     slice_is(s->rec->label, "begin_panic");
+
+	return s->rec->kind == BT_SNAPSHOT_FUNCTION && !s->rec->brief && end &&
+	       (end->kind == BT_EXIT_SIGNAL || (end->kind == BT_EXIT_STATUS && end->status &&
+						(!panic || end->status == RUST_STATUS)));
+}
+
 /* A process that ends itself with a failure has most often told of it before: the newest first sign
- * of that which is kept whole tells more than the end. */
+ * of that tells more than the end. */
 static const struct model_snapshot *sign_before(struct loader *l, const struct model_snapshot *end)
 {
 	const struct model *m = l->m;
 	const struct model_process *process = tasks_process(l, end->rec->task);
 
 	for (const struct model_snapshot *s = end; process && s-- > m->snapshots;)
-		if (s->rec->kind == BT_SNAPSHOT_FUNCTION && !s->rec->brief &&
-		    tasks_process(l, s->rec->task) == process)
+		if (tasks_process(l, s->rec->task) == process && snapshots_is_sign(s, process->end))
 			return s;
 	return end;
 }

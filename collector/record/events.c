@@ -36,6 +36,7 @@ void recording_on_start(struct session *session, struct supervisor *sup, struct 
 
 	(void)sup;
 	RECORDING_EVENT(r, task->unit->number, TASK, &rec);
+	function_moments_rearm(r, task);
 }
 
 void recording_on_exec(struct session *session, struct supervisor *sup, struct task *task)

@@ -20,9 +20,10 @@
 #include "lib/hash_table.h"
 
 enum sign_match {
-	MATCH_NAME,   /* the symbol is the text */
-	MATCH_PREFIX, /* it begins with it */
-	MATCH_RUST,   /* a mangled name of Rust's that has it as the last part of its path */
+	MATCH_NAME,         /* the symbol is the text */
+	MATCH_PREFIX,       /* it begins with it */
+	MATCH_RUST,         /* a mangled name of Rust's that has it as the last part of its path */
+	MATCH_RUST_GENERIC, /* the same, of a generic function */
 };
 
 struct sign {
@@ -51,6 +52,7 @@ static const struct sign signs[] = {
 	/* Rust (library/std/src/panicking.rs): the handler of all panics, before its hook */
 	{"rust_begin_unwind", NULL, MATCH_RUST, SIGN_WHOLE},
 	{"rust_begin_unwind", NULL, MATCH_NAME, SIGN_WHOLE},
+	{"begin_panic", NULL, MATCH_RUST_GENERIC, SIGN_WHOLE}, /* before edition 2021; panic_any */
 	/* Go (runtime/panic.go) */
 	{"runtime.gopanic", NULL, MATCH_NAME, SIGN_BRIEF},
 	{"runtime.fatalpanic", NULL, MATCH_NAME, SIGN_WHOLE}, /* nobody has recovered */
@@ -64,6 +66,10 @@ static const struct sign signs[] = {
 	{"__tsan_on_report", NULL, MATCH_NAME, SIGN_BRIEF},
 	{"__msan_warning", NULL, MATCH_PREFIX, SIGN_WHOLE},
 };
+
+/* Virtual calls of a correct program ask whether their type is right, when it is not in a cache:
+ * -fsanitize=vptr. */
+static const char no_sign[] = "__ubsan_handle_dynamic_type_cache_miss";
 
 enum {
 	SIGN_COUNT = ARRAY_SIZE(signs),
@@ -93,23 +99,31 @@ struct first_signs {
 	struct sign_file *file_list;
 };
 
-/* Mangled names (rustc's v0: _R...; before: _ZN...17h, 16 digits, E) say how long each part of the
- * path is. */
-static bool is_rust(const char *symbol, const char *text)
+/* Behind the part of a mangled path that has this name, with its length before it; NULL: it has no
+ * such part. */
+static const char *behind_part(const char *symbol, const char *text)
 {
-	size_t n = strlen(symbol), len = strlen(text);
 	char part[64];
-	const char *at;
+	int n = snprintf(part, sizeof part, "%zu%s", strlen(text), text);
+	const char *at = strstr(symbol, part);
 
-	if (!strncmp(symbol, "_R", 2)) {
-		at = strstr(symbol, text);
-		return at && at > symbol + 2 && at[-1] >= '0' && at[-1] <= '9' && !at[len];
-	}
-	if (strncmp(symbol, "_ZN", 3) || n < 23 || strncmp(symbol + n - 20, "17h", 3))
+	return at && at > symbol && !(at[-1] >= '0' && at[-1] <= '9') ? at + n : NULL;
+}
+
+/* Whether the name is the last one of a path, by rustc's v0 (_R ...; generic: _RINv, and arguments
+ * behind it) or its older scheme (_ZN ... 17h, 16 digits, E). */
+static bool is_rust(const char *symbol, const char *text, bool generic)
+{
+	bool old = !strncmp(symbol, "_ZN", 3);
+	const char *behind = old || !strncmp(symbol, generic ? "_RINv" : "_R", generic ? 5 : 2)
+				     ? behind_part(symbol, text)
+				     : NULL;
+
+	if (!behind)
 		return false;
-	snprintf(part, sizeof part, "%zu%s17h", len, text);
-	at = strstr(symbol, part);
-	return at && (size_t)(at - symbol) + strlen(part) + 17 == n;
+	if (old)
+		return !strncmp(behind, "17h", 3) && strlen(behind) == 20;
+	return generic ? *behind && !(*behind >= '0' && *behind <= '9') : !*behind;
 }
 
 static bool is_sign(const struct sign *s, const char *symbol)
@@ -118,9 +132,10 @@ static bool is_sign(const struct sign *s, const char *symbol)
 	case MATCH_NAME:
 		return !strcmp(symbol, s->text);
 	case MATCH_PREFIX:
-		return !strncmp(symbol, s->text, strlen(s->text));
+		return !strncmp(symbol, s->text, strlen(s->text)) &&
+		       strncmp(symbol, no_sign, sizeof no_sign - 1) != 0;
 	default:
-		return is_rust(symbol, s->text);
+		return is_rust(symbol, s->text, s->match == MATCH_RUST_GENERIC);
 	}
 }
 
@@ -173,10 +188,14 @@ static void add_place(struct sign_file *file, uint64_t offset, uint16_t sign)
 }
 
 /* The strings of a symbol table: NULL, or len bytes of which the last is 0. */
-static const char *strings_of(Elf *elf, const GElf_Shdr *shdr, size_t *len)
+static const char *strings_of(Elf *elf, const GElf_Shdr *table, size_t *len)
 {
-	Elf_Scn *scn = elf_getscn(elf, shdr->sh_link);
-	Elf_Data *data = scn ? elf_getdata(scn, NULL) : NULL;
+	Elf_Scn *scn = elf_getscn(elf, table->sh_link);
+	GElf_Shdr shdr;
+	/* What is compressed may unpack to any size. Linkers compress no symbols. */
+	Elf_Data *data = scn && gelf_getshdr(scn, &shdr) && !(shdr.sh_flags & SHF_COMPRESSED)
+				 ? elf_getdata(scn, NULL)
+				 : NULL;
 	const char *strings = data ? data->d_buf : NULL;
 
 	*len = strings ? data->d_size : 0;
@@ -211,16 +230,25 @@ static void look_through(struct first_signs *f, struct sign_file *file, Elf *elf
 
 static void read_file(struct first_signs *f, struct sign_file *file, int fd)
 {
+	bool seen_symtab = false, seen_dynsym = false;
 	Elf_Scn *scn = NULL;
 	GElf_Shdr shdr;
 	Elf *elf;
 
 	elf_version(EV_CURRENT);
 	elf = elf_begin(fd, ELF_C_READ, NULL);
-	while (elf && (scn = elf_nextscn(elf, scn)))
-		if (gelf_getshdr(scn, &shdr) &&
-		    (shdr.sh_type == SHT_SYMTAB || shdr.sh_type == SHT_DYNSYM))
-			look_through(f, file, elf, scn, &shdr);
+	/* An ELF file has one of each at most (gABI); so no more is read than the file is long. */
+	while (elf && (scn = elf_nextscn(elf, scn))) {
+		bool *seen = !gelf_getshdr(scn, &shdr)    ? NULL
+			     : shdr.sh_type == SHT_SYMTAB ? &seen_symtab
+			     : shdr.sh_type == SHT_DYNSYM ? &seen_dynsym
+							  : NULL;
+
+		if (!seen || *seen || shdr.sh_flags & SHF_COMPRESSED)
+			continue;
+		*seen = true;
+		look_through(f, file, elf, scn, &shdr);
+	}
 	elf_end(elf);
 }
 
@@ -256,20 +284,33 @@ static struct sign_file *add_file(struct first_signs *f, const struct mapping *m
 	return file;
 }
 
-/* Reads the file at path, which is to be that of m. */
-static void read_again(struct first_signs *f, struct sign_file *file, const char *path,
-		       const struct mapping *m)
+/* Reads the file at path, if it is that of m. Another file may have taken its place under its name.
+ * (A file system in layers gives mappings a device of its own.) */
+static bool read_at(struct first_signs *f, struct sign_file *file, const char *path,
+		    const struct mapping *m)
 {
 	int fd = open(path, O_RDONLY | O_CLOEXEC | O_NONBLOCK | O_NOCTTY);
+	bool is_it;
 
-	file->count = 0;
 	if (fd < 0)
-		return;
-	/* Another file may have taken its place under its name. A file system in layers gives
-	 * mappings a device of its own. */
-	if (!fstat(fd, &file->st) && S_ISREG(file->st.st_mode) && file->st.st_ino == m->ino)
+		return false;
+	is_it = !fstat(fd, &file->st) && S_ISREG(file->st.st_mode) && file->st.st_ino == m->ino;
+	file->count = 0;
+	if (is_it)
 		read_file(f, file, fd);
 	close(fd);
+	return is_it;
+}
+
+/* The path is one of ours (also of a process in a chroot), or (another mount namespace) one of the
+ * process's. */
+static void path_of(char path[PATH_MAX], pid_t pid, const struct mapping *m, bool ours)
+{
+	int n = ours ? snprintf(path, PATH_MAX, "%s", m->path)
+		     : snprintf(path, PATH_MAX, "/proc/%d/root%s", (int)pid, m->path);
+
+	if (n >= PATH_MAX)
+		*path = 0;
 }
 
 /* The file of m, as it is now; NULL: it cannot be read. */
@@ -280,14 +321,21 @@ static const struct sign_file *file_of(struct first_signs *f, pid_t pid, const s
 	char path[PATH_MAX];
 	struct stat st;
 
-	if (snprintf(path, sizeof path, "/proc/%d/root%s", (int)pid, m->path) >= PATH_MAX)
+	for (int ours = 1; ours >= 0; ours--) {
+		path_of(path, pid, m, ours);
+		if (file && !stat(path, &st) && is_as_read(file, &st))
+			return file;
+	}
+	if (!file && !(file = add_file(f, m)))
 		return NULL;
-	if (file && !stat(path, &st) && is_as_read(file, &st))
-		return file;
-	/* A file system of a process's own may wait for one that we have stopped. */
-	if (!mapped_files_answers(pid, m->path) || (!file && !(file = add_file(f, m))))
-		return NULL;
-	read_again(f, file, path, m);
+	for (int ours = 1; ours >= 0; ours--) {
+		path_of(path, pid, m, ours);
+		/* A file system of a process's own may wait for one that we have stopped. */
+		if (mapped_files_answers(ours ? getpid() : pid, m->path) &&
+		    read_at(f, file, path, m))
+			return file;
+	}
+	file->count = 0;
 	return file;
 }
 
@@ -317,7 +365,7 @@ struct first_signs *first_signs_new(const char *const *names, size_t count)
 	f->name_count = count;
 	f->found = calloc(count + 1, sizeof *f->found);
 	for (size_t i = 0; i < SIGN_COUNT; i++)
-		f->first[signs[i].match == MATCH_RUST ? '_' : (unsigned char)*signs[i].text] = true;
+		f->first[signs[i].match >= MATCH_RUST ? '_' : (unsigned char)*signs[i].text] = true;
 	for (size_t i = 0; i < count; i++)
 		f->first[(unsigned char)*names[i]] = true;
 	if (f->found)

@@ -21,54 +21,77 @@ static const struct {
 	[SIGN_ASKED] = {1000, 100},
 };
 
-static unsigned *budget_of(const struct recording *r, struct process_record *process, uint16_t sign)
+/* Of a process, for one function. */
+struct sign_budget {
+	unsigned left;
+	bool noted; /* that it was used up */
+};
+
+static struct sign_budget *budget_of(const struct recording *r, struct process_record *process,
+				     uint16_t sign)
 {
 	size_t count = first_signs_count(r->signs);
 
-	if (!process->visits) {
-		process->visits = malloc(count * sizeof *process->visits);
-		for (size_t i = 0; process->visits && i < count; i++)
-			process->visits[i] =
+	if (!process->signs) {
+		process->signs = calloc(count, sizeof *process->signs);
+		for (size_t i = 0; process->signs && i < count; i++)
+			process->signs[i].left =
 				budgets[first_signs_extent(r->signs, (uint16_t)i)].first;
 	}
-	return process->visits ? &process->visits[sign] : NULL;
+	return process->signs ? &process->signs[sign] : NULL;
 }
 
 /* The stop was the last of the budget. */
-static void disarm(struct recording *r, struct supervisor *sup, struct task *task, uint16_t sign)
+static void disarm(struct recording *r, struct supervisor *sup, struct task *task, uint16_t sign,
+		   struct sign_budget *budget)
 {
 	struct process_record *process = task->process->record;
-	enum sign_extent extent = first_signs_extent(r->signs, sign);
+	bool again = !sup->options.parallel; /* side by side, code that others run cannot be taken
+						out of the cache for this */
 
 	address_space_disarm(task->process->space, task->regs.rip);
-	/* Side by side, code that others run cannot be taken out of the cache for this. */
-	if (!sup->options.parallel)
+	if (again && !process->rearm_at)
 		process->rearm_at = bt_clock_now(r->clock) + REARM_NS;
+	if (!budget || budget->noted)
+		return;
+	budget->noted = true;
 	supervisor_note(sup, task, "%s was entered %u times: %s", first_signs_name(r->signs, sign),
-			budgets[extent].first,
-			sup->options.parallel ? "later times are not kept"
-					      : "of later times some are kept every ten seconds");
+			budgets[first_signs_extent(r->signs, sign)].first,
+			again ? "of later times some are kept every ten seconds"
+			      : "later times are not kept");
 }
 
-void function_moments_rearm(struct recording *r, const struct supervisor *sup, struct task *task)
+void function_moments_rearm(struct recording *r, struct task *task)
 {
 	struct process_record *process = task->process ? task->process->record : NULL;
 	struct address_space *space;
 
-	(void)sup;
-	if (!process || !process->rearm_at || bt_clock_now(r->clock) < process->rearm_at)
+	if (!process || !r->signs || !process->rearm_at ||
+	    bt_clock_now(r->clock) < process->rearm_at)
 		return;
 	process->rearm_at = 0;
 	space = task->process->space;
 	for (size_t i = 0; i < space->stops.count; i++) {
 		const struct function_stop *stop = &space->stops.list[i];
-		unsigned *budget = budget_of(r, process, stop->function);
+		struct sign_budget *budget =
+			stop->armed ? NULL : budget_of(r, process, stop->function);
 
-		if (stop->armed || !budget || *budget)
+		if (!budget)
 			continue;
-		*budget = budgets[first_signs_extent(r->signs, stop->function)].again;
+		if (!budget->left)
+			budget->left = budgets[first_signs_extent(r->signs, stop->function)].again;
 		address_space_arm(space, stop->addr);
 	}
+}
+
+void function_moments_look(const struct recording *r, struct supervisor *sup)
+{
+	uint64_t now = bt_clock_now(r->clock);
+
+	for (struct task *task = sup->tasks.first; task; task = task->next)
+		if (task->state == TASK_RUNNING && task->process->record->rearm_at &&
+		    task->process->record->rearm_at <= now && sup->backend.ops->stop_soon)
+			sup->backend.ops->stop_soon(&sup->backend, task);
 }
 
 /* Whether the last function at whose entry the moment was kept has called this one: what this one
@@ -99,11 +122,11 @@ void recording_on_function(struct session *session, struct supervisor *sup, stru
 {
 	struct recording *r = recording_of(session);
 	enum sign_extent extent = first_signs_extent(r->signs, function);
-	unsigned *budget = budget_of(r, task->process->record, function);
+	struct sign_budget *budget = budget_of(r, task->process->record, function);
 	bool brief = extent == SIGN_BRIEF;
 
-	if (!budget || !*budget || !--*budget)
-		disarm(r, sup, task, function);
+	if (!budget || !budget->left || !--budget->left)
+		disarm(r, sup, task, function, budget);
 	if (extent == SIGN_ASKED) {
 		snapshot_take(r, sup, task, BT_SNAPSHOT_REQUEST, 0,
 			      first_signs_name(r->signs, function));

@@ -21,6 +21,9 @@ static bool on_new_process(struct session *session, struct supervisor *sup, stru
 	(void)session;
 	(void)sup;
 	process->record = calloc(1, sizeof *process->record);
+	/* A fork's child has its parent's disarmed functions, and budgets of its own. */
+	if (process->record)
+		process->record->rearm_at = 1;
 	if (process->record && before)
 		process->record->request_mark = before->record->request_mark;
 	return process->record;
@@ -32,7 +35,7 @@ static void on_forget_process(struct session *session, struct supervisor *sup,
 	(void)session;
 	(void)sup;
 	if (process->record)
-		free(process->record->visits);
+		free(process->record->signs);
 	free(process->record);
 	process->record = NULL;
 }
@@ -63,7 +66,7 @@ static void on_stop(struct session *session, struct supervisor *sup, struct task
 	if (!goes_on || task->record->count >= SYSCALLS_PER_RECORD)
 		record_write_syscalls(r->writer, task);
 	if (!goes_on)
-		function_moments_rearm(r, sup, task);
+		function_moments_rearm(r, task);
 }
 
 static void on_forget(struct session *session, struct supervisor *sup, struct task *task)
@@ -93,6 +96,7 @@ static void on_tick(struct session *session, struct supervisor *sup)
 	struct recording *r = recording_of(session);
 
 	history_limit_count_all(r, sup);
+	function_moments_look(r, sup);
 	flush_due(r);
 }
 

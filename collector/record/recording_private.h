@@ -61,7 +61,10 @@ void recording_on_function(struct session *session, struct supervisor *sup, stru
 			   uint16_t function);
 
 /* The stopped task's process: arms the functions again whose time has come. */
-void function_moments_rearm(struct recording *r, const struct supervisor *sup, struct task *task);
+void function_moments_rearm(struct recording *r, struct task *task);
+
+/* To be called every now and then: stops tasks of processes whose functions are due. */
+void function_moments_look(const struct recording *r, struct supervisor *sup);
 
 /* ---- history_limit.c ---- */
 

@@ -14,8 +14,8 @@
 struct process_record {
 	bool fatal_kept;       /* its fatal snapshot has been taken */
 	unsigned request_mark; /* of the last request for a snapshot of it (recording.request) */
-	unsigned *visits;      /* by first sign, of those of it that may be kept now; NULL: none */
-	uint64_t rearm_at;     /* when signs that were disarmed are armed again; 0: none was */
+	struct sign_budget *signs; /* by first sign; NULL: at none was it stopped */
+	uint64_t rearm_at;         /* when signs that were disarmed are armed again; 0: none was */
 };
 
 /* Of a task: task->record. */

@@ -511,8 +511,10 @@ static void find_functions(struct address_space *s, pid_t pid)
 	for (size_t i = 0; s->finder && i < l->count; i++) {
 		struct mapping *m = &l->maps[i];
 
-		if (!m->searched && m->ino && is_program_code(m) && !mapping_is_mutable(m))
+		if (!m->searched && m->ino && is_program_code(m))
 			s->finder->find(s->finder->arg, &s->stops, pid, m);
+		if (!m->searched && mapping_is_mutable(m)) /* it may be other code by now */
+			function_stops_drop(&s->stops, m->start, m->end);
 		m->searched = true;
 	}
 }

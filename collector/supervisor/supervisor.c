@@ -77,7 +77,8 @@ void supervisor_serve_stop_points(struct supervisor *sup, struct task *task)
 	stop = sup->frozen ? NULL : task_function_stop(task);
 	if (!stop)
 		return;
-	task->told = task_point(task);
+	task->told.rip = task->regs.rip;
+	task->told.rsp = task->regs.rsp;
 	sup->session->ops->on_function(sup->session, sup, task, stop->function);
 }
 

@@ -231,15 +231,10 @@ const struct function_stop *task_function_stop(const struct task *task)
 	const struct function_stops *stops = &task->process->space->stops;
 	const struct function_stop *stop =
 		stops->count ? function_stops_at(stops, task->regs.rip) : NULL;
-	struct bt_point now;
+	/* A signal may be handled first: it comes back then, and has not been there twice. */
+	bool told = task->told.rip == task->regs.rip && task->told.rsp == task->regs.rsp;
 
-	if (!stop || !stop->armed)
-		return NULL;
-	now = task_point(task);
-	return now.tick == task->told.tick && now.transfers == task->told.transfers &&
-			       now.rip == task->told.rip
-		       ? NULL
-		       : stop;
+	return stop && stop->armed && !told ? stop : NULL;
 }
 
 void task_prune_frames(struct task *task)

@@ -124,7 +124,10 @@ struct task {
 	struct bt_regs regs; /* of the last stop, as the application sees them */
 	bool mid_run; /* it was stopped in the midst of a step: regs are those before the step */
 	const struct stop_point *stop_point; /* where it is to be stopped; NULL: nowhere */
-	struct bt_point told; /* the last function stop that the session was told of */
+	struct {
+		uint64_t rip, rsp;
+	} told; /* at the function stop of which the session was told; rip 0: it has executed the
+		   instruction there since */
 	struct handler_frame frames[HANDLER_DEPTH_MAX]; /* of handlers that it has not left */
 	unsigned depth;
 	int pending_signal; /* to deliver when it is resumed */

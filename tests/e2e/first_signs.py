@@ -71,6 +71,46 @@ SOURCES = {
         static int use(int *p, int n) { return p[n]; }
         int main(int argc, char **argv) { int *p = malloc(4 * sizeof *p), n = use(p, argc - 1); if (argc > 1) free(p + 1); free(p); return n ? use(p, 0) : use(p, 0); }
         """,
+    "survives.c": r"""
+        #include <setjmp.h>
+        #include <signal.h>
+        #include <stdlib.h>
+        #include <sys/time.h>
+        #include <sys/wait.h>
+        #include <unistd.h>
+        static sigjmp_buf back;
+        static void handle(int number) { (void)number; siglongjmp(back, 1); }
+        static void alarmed(int number) { (void)number; }
+        static void give_up(void) { if (!sigsetjmp(back, 1)) abort(); }
+        __attribute__((noinline)) void visited(int n) { __asm__ volatile("" :: "r"(n)); }
+        int main(int argc, char **argv)
+        {
+            struct itimerval timer = {{0, 300}, {0, 300}};
+            (void)argv;
+            signal(SIGABRT, handle);
+            signal(SIGALRM, alarmed);
+            if (argc > 1) {
+                setitimer(ITIMER_REAL, &timer, 0);
+                for (int i = 0; i < 20; i++)
+                    visited(i);
+                return 0;
+            }
+            for (int i = 0; i < 12; i++)
+                give_up();
+            if (!fork()) {
+                give_up();
+                _exit(0);
+            }
+            wait(0);
+            return 0;
+        }
+        """,
+    "virtual.cc": r"""
+        struct A { virtual ~A() {} virtual int value() { return 0; } };
+        struct B : A { int value() override { return 3; } };
+        __attribute__((noinline)) static int use(A *a) { return a->value(); }
+        int main(int argc, char **) { B b; int sum = 2147483647; volatile int one = argc > 1; sum += one; return use(&b) == 3 ? sum < 0 : 9; }
+        """,
     "tail.c": r"""
         __attribute__((noinline)) void last(int n) { __asm__ volatile("" :: "r"(n)); }
         __attribute__((noinline)) void middle(int n) { last(n + 1); }
@@ -169,6 +209,28 @@ def sanitizer():
     check("AddressSanitizer found a bad read, at use+" in happened(read.trace), happened(read.trace))
     freed = record([*command, "x"], ["--history", "20000"], env=plain)
     check("AddressSanitizer found an error, at main+" in happened(freed.trace), happened(freed.trace))
+
+
+@case("UndefinedBehaviorSanitizer: what it reports, and not what correct programs ask it")
+def undefined():
+    program = made("virtual.cc", "-fsanitize=undefined")
+    command = ["/bin/sh", "-c", 'unset UBSAN_OPTIONS; exec "$0" "$@" 2>said', program]
+    equal([line for line in snapshots(record(command, ["--snap-exit", "always"]).trace) if "(__ubsan" in line], [], "moments")
+    kept = snapshots(record([*command, "overflow"]).trace)
+    equal(len([line for line in kept if "(__ubsan_handle_)" in line]), 1, "moments: %s" % kept)
+
+
+@case("a child has a budget of its own")
+def child():
+    found = report(record([made("survives.c")]).trace)
+    tasks = [s["task"] for s in found["snapshots"] if s["kind"] == "function"]
+    equal((tasks.count(1), tasks.count(2)), (8, 1), "moments of the process, of its child")
+
+
+@case("a signal that comes while a moment is kept makes no second one")
+def interrupted():
+    recorded = record([made("survives.c"), "timer"], ["--snap-at-function", "visited"])
+    equal(sum(s["kind"] == "request" for s in report(recorded.trace)["snapshots"]), 20, "moments")
 
 
 @case("functions that the user names: each entry, also by a jump; what is reached is counted")

@@ -221,6 +221,8 @@ static enum backend_stop insn_stepped(struct task *task, const siginfo_t *info)
 	struct step_task *st = task->step;
 
 	step_history_step(task, true);
+	if (task->told.rip == st->addr && task->regs.rip != st->addr) /* REP stays there */
+		task->told.rip = 0;
 	if (st->program_tf && info->si_code != TRAP_HWBKPT)
 		return BACKEND_SIGNAL;
 	if (--st->budget == 0 || stop_point_side(task) != STOP_POINT_AHEAD ||
