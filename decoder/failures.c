@@ -26,8 +26,8 @@ bool failures_are_told(const struct model *m, const struct model_snapshot *snap)
 static bool is_crash(const struct model_failure *f)
 {
 	return f->exit->kind == BT_EXIT_SIGNAL &&
-	       (f->exit->core || (f->snap && f->snap->signal &&
-				  f->snap->signal->action == BT_ACTION_CORE));
+	       (f->exit->core ||
+		(f->snap && f->snap->signal && f->snap->signal->action == BT_ACTION_CORE));
 }
 
 /* Puts an index among the chosen, in order, once. Returns how many they are. */
@@ -131,7 +131,8 @@ const char *failures_heading(const struct model *m, char out[FAILURE_TEXT_MAX])
 
 	for (size_t i = 0; i < m->task_count; i++)
 		processes += m->tasks[i].how != BT_TASK_THREAD;
-	snprintf(out, FAILURE_TEXT_MAX, "Failures: %zu of %zu processes, in the order of their ends",
-		 m->failure_count, processes);
+	snprintf(out, FAILURE_TEXT_MAX,
+		 "Failures: %zu of %zu processes, in the order of their ends", m->failure_count,
+		 processes);
 	return out;
 }

@@ -16,6 +16,7 @@ enum {
 	SHORT_BRANCHES = 256, /* kept of one that is not full */
 	DECODED_BRANCHES =
 		512, /* of a process that exits with failure, at least: a million take 50 ms */
+	FAILURE_STACK = 4096,  /* bytes kept of its stack: mostly all the calls that led to exit */
 	PIECE_MAX = 256 << 10, /* of a record */
 	RED_ZONE = 128,
 	OVERFLOW_MAX =
@@ -261,6 +262,8 @@ uint32_t snapshot_take(struct recording *r, struct supervisor *sup, struct task 
 	rec.snapshot = ++r->snapshots;
 	RECORDING_EVENT(r, task->unit->number, SNAPSHOT, &rec);
 	keep_thread(r, task, rec.snapshot, full ? STACK_SHARE_MOST : 0);
+	if (kind == BT_SNAPSHOT_FAILURE)
+		keep_stack(r, task, rec.snapshot, task->regs.rsp, FAILURE_STACK);
 	if (full)
 		keep_other_threads(r, sup, task, rec.snapshot);
 	trace_writer_flush(r->writer);

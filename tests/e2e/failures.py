@@ -84,6 +84,7 @@ def failed_child():
     found = report(result.trace, "--snapshot", str(number_), "-n", "100000")
     thread = found["threads"][0]
     equal((thread["task"], thread["in_syscall"]), (task, "exit_group"), "whose moment")
+    equal([name for name in functions(thread) if name in ("exit", "give_up", "main")], ["exit", "give_up", "main"], "stack")
     leads = [b["from"]["function"] for b in found["branches"] if b["kind"] == "call"]
     check("give_up" in leads, "the branches do not show who called exit: %s" % leads)
     check(SHORT // 2 < len(found["branches"]) <= SHORT, "%d branches" % len(found["branches"]))
