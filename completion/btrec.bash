@@ -18,7 +18,7 @@ _btrec_program_at() {
 		fi
 		case ${COMP_WORDS[i]} in
 		--) echo $((i + 1)); return ;;
-		-o | --output | --history | --history-memory | --from | --snap-at | --snap-exit | --backend | --source) ((i++)) ;;
+		-o | --output | --history | --history-memory | --from | --snap-at | --snap-at-function | --snap-exit | --backend | --source) ((i++)) ;;
 		-*) ;;
 		*) echo "$i"; return ;;
 		esac
@@ -54,13 +54,13 @@ _btrec() {
 		-o | --output) mapfile -t COMPREPLY < <(compgen -d -- "$cur") ;;
 		--history) mapfile -t COMPREPLY < <(compgen -W "full off 65536" -- "$cur") ;;
 		--history-memory) mapfile -t COMPREPLY < <(compgen -W "128 512 2048" -- "$cur") ;;
-		--from | --snap-at) ;;
+		--from | --snap-at | --snap-at-function) ;;
 		--snap-exit) mapfile -t COMPREPLY < <(compgen -W "never failure always" -- "$cur") ;;
 		--source) mapfile -t COMPREPLY < <(compgen -W "auto bits lbr bts pt none" -- "$cur") ;;
 		--backend) mapfile -t COMPREPLY < <(compgen -W "auto engine step pmu" -- "$cur") ;;
 		*)
 			if [[ $cur == -* ]]; then
-				mapfile -t COMPREPLY < <(compgen -W "-o --output --history --history-memory --from --snap-at --snap-exit --backend --source --parallel --unbound -q --quiet -h --help --" -- "$cur")
+				mapfile -t COMPREPLY < <(compgen -W "-o --output --history --history-memory --from --snap-at --snap-at-function --snap-exit --backend --source --parallel --unbound -q --quiet -h --help --" -- "$cur")
 			else
 				mapfile -t COMPREPLY < <(compgen -c -- "$cur"; compgen -f -- "$cur")
 			fi

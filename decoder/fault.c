@@ -555,13 +555,15 @@ static void explain_other(struct fault_context *c)
 	const struct model_task *task = task_of(c);
 	char name[SIGNAL_NAME_MAX];
 
-	if (r->kind == BT_SNAPSHOT_REQUEST) {
+	if (r->kind == BT_SNAPSHOT_FUNCTION) {
+		fault_explain_sign(c);
+	} else if (r->kind == BT_SNAPSHOT_REQUEST) {
 		fault_say(c, "a snapshot was asked for");
 		if (r->label.len)
 			fault_say(c, ": %.*s", (int)(r->label.len > 200 ? 200 : r->label.len),
 				  (const char *)r->label.at);
-	} else if ((r->kind == BT_SNAPSHOT_EXIT || r->kind == BT_SNAPSHOT_FAILURE) && task &&
-		   task->exit && task->exit->kind == BT_EXIT_STATUS) {
+	} else if (r->kind == BT_SNAPSHOT_EXIT && task && task->exit &&
+		   task->exit->kind == BT_EXIT_STATUS) {
 		fault_say(c, "exit with status %u", task->exit->status);
 		say_handled_before(c);
 	} else if (task && task->exit && task->exit->kind == BT_EXIT_SIGNAL) {

@@ -12,8 +12,7 @@ static bool has_failed(const struct model_process *process)
 
 static bool is_of_an_end(const struct model_snapshot *s)
 {
-	return s->rec->kind == BT_SNAPSHOT_FATAL || s->rec->kind == BT_SNAPSHOT_EXIT ||
-	       s->rec->kind == BT_SNAPSHOT_FAILURE;
+	return s->rec->kind == BT_SNAPSHOT_FATAL || s->rec->kind == BT_SNAPSHOT_EXIT;
 }
 
 static int compare_failures(const void *a, const void *b)

@@ -140,6 +140,7 @@ enum rank {
 	RANK_FAULT,
 	RANK_ASKED_TO_END,
 	RANK_OTHERS_EXIT,
+	RANK_SIGN,   /* the first of a failure */
 	RANK_MOMENT, /* the initial process's exit, or a moment that was asked for */
 	RANK_FATAL,
 	RANK_FATAL_INITIAL,
@@ -218,17 +219,35 @@ static enum rank rank_of(struct loader *l, const struct model_snapshot *s, const
 	static const enum rank ranks[BT_SNAPSHOT_KINDS] = {
 		[BT_SNAPSHOT_FAULT] = RANK_FAULT,   [BT_SNAPSHOT_SIGNAL] = RANK_SIGNAL,
 		[BT_SNAPSHOT_EXIT] = RANK_MOMENT,   [BT_SNAPSHOT_REQUEST] = RANK_MOMENT,
-		[BT_SNAPSHOT_IMPORT] = RANK_MOMENT, [BT_SNAPSHOT_FAILURE] = RANK_NONE,
+		[BT_SNAPSHOT_IMPORT] = RANK_MOMENT, [BT_SNAPSHOT_FUNCTION] = RANK_SIGN,
 	};
 	const struct model_process *process = tasks_process(l, s->rec->task);
 	bool initial = process && process->initial;
 	enum rank rank = s->rec->kind < BT_SNAPSHOT_KINDS ? ranks[s->rec->kind] : RANK_NONE;
 
+	if (s->rec->brief)
+		return RANK_NONE;
 	if (s->rec->kind == BT_SNAPSHOT_FATAL)
 		rank = rank_of_death(l, s, initial, t);
 	else if (s->rec->kind == BT_SNAPSHOT_EXIT && !initial)
 		rank = RANK_OTHERS_EXIT;
-	return t->known && rank <= RANK_ASKED_TO_END ? RANK_NONE : rank;
+	if ((t->known && rank <= RANK_ASKED_TO_END) || (t->well && rank == RANK_SIGN))
+		return RANK_NONE;
+	return rank;
+}
+
+/* A process that ends itself with a failure has most often told of it before: the newest first sign
+ * of that which is kept whole tells more than the end. */
+static const struct model_snapshot *sign_before(struct loader *l, const struct model_snapshot *end)
+{
+	const struct model *m = l->m;
+	const struct model_process *process = tasks_process(l, end->rec->task);
+
+	for (const struct model_snapshot *s = end; process && s-- > m->snapshots;)
+		if (s->rec->kind == BT_SNAPSHOT_FUNCTION && !s->rec->brief &&
+		    tasks_process(l, s->rec->task) == process)
+			return s;
+	return end;
 }
 
 static void choose_final(struct loader *l)
@@ -246,6 +265,8 @@ static void choose_final(struct loader *l)
 			l->p->final = &m->snapshots[i];
 		}
 	}
+	if (l->p->final && l->p->final->rec->kind == BT_SNAPSHOT_EXIT && !t.well)
+		l->p->final = sign_before(l, l->p->final);
 	free(t.pids);
 }
 
@@ -265,10 +286,14 @@ void snapshots_finish(struct loader *l)
 	qsort(l->memory.at, l->memory.count, sizeof *l->memory.at, compare_parts);
 	for (size_t i = 0; i < m->snapshot_count; i++) {
 		struct model_snapshot *s = &m->snapshots[i];
+		const struct model_process *process = tasks_process(l, s->rec->task);
 		const struct trace_event *e =
 			s->rec->event ? find_event(m, s->rec->event, BT_RECORD_SIGNAL) : NULL;
 
 		s->signal = e ? &e->rec.u.signal : NULL;
+		if (s->rec->kind == BT_SNAPSHOT_FUNCTION && process)
+			s->last_words =
+				process->last_words; /* what is told of it comes behind it */
 		attach_threads(l, s);
 		attach_memory(l, s);
 		note_position(m, s->rec->task, s->rec->position);

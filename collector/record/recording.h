@@ -14,7 +14,7 @@ enum snap_exit {
 };
 
 enum {
-	RECORDING_FAILURES = 32, /* exits with failure kept in a second (BT_SNAPSHOT_FAILURE) */
+	RECORDING_FAILURES = 32, /* exits with failure kept in a second (snapshot_take_failure()) */
 };
 
 struct recording_options {
@@ -26,6 +26,8 @@ struct recording_options {
 	const struct stop_point
 		*stop_points; /* moments to keep, sorted; stay as long as the recording */
 	size_t stop_point_count;
+	const char *const *functions; /* moments at their entries are kept, too (first_signs.h) */
+	size_t function_count;
 };
 
 struct recording {
@@ -35,7 +37,7 @@ struct recording {
 	struct observer observer;     /* of the spaces and of the backend: writes records */
 	struct recording_options options;
 	uint32_t snapshots;
-	uint64_t failures_kept;                     /* snapshots of BT_SNAPSHOT_FAILURE */
+	uint64_t failures_kept;                     /* exits with failure that were kept */
 	uint64_t failure_times[RECORDING_FAILURES]; /* of the newest of them, by their number */
 	unsigned request;      /* mark of the newest request for snapshots from outside */
 	uint32_t request_kept; /* snapshots kept for it */
@@ -44,6 +46,7 @@ struct recording {
 	bool history_bounded;          /* some history was shortened for options.history_memory */
 	bool from_found, from_reached; /* by any task */
 	size_t stop_points_kept;       /* of options.stop_points */
+	struct first_signs *signs;     /* NULL: no memory for them */
 	pid_t passed_on[NSIG]; /* [signo]: pid that sent the signal the front last forwarded; 0 if
 				  unknown */
 	uint64_t last_flush;
@@ -52,6 +55,9 @@ struct recording {
 /* Takes over the writer. */
 void recording_init(struct recording *r, struct trace_writer *w,
 		    const struct recording_options *options);
+
+/* Whether options.functions[i] was in any file whose code was mapped. */
+bool recording_found_function(const struct recording *r, size_t i);
 
 /* Closes the trace, which ends as the supervisor's initial process has. The supervisor is released
  * already. */

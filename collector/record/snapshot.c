@@ -13,10 +13,12 @@
 #include "lib/stack_share.h"
 
 enum {
-	SHORT_BRANCHES = 256, /* kept of one that is not full */
-	DECODED_BRANCHES =
-		512, /* of a process that exits with failure, at least: a million take 50 ms */
-	FAILURE_STACK = 4096,  /* bytes kept of its stack: mostly all the calls that led to exit */
+	HANDLED_BRANCHES = 256,
+	BRIEF_BRANCHES = 1024,
+	BRIEF_STACK = 16 << 10,
+	FAILURE_BRANCHES = 256,
+	FAILURE_STACK = 4096,  /* mostly all the calls that led to exit */
+	FAILURE_DECODED = 512, /* a million take 50 ms */
 	PIECE_MAX = 256 << 10, /* of a record */
 	RED_ZONE = 128,
 	OVERFLOW_MAX =
@@ -26,12 +28,22 @@ enum {
 	NEAR_AFTER = 192,
 };
 
-/* The others are kept in full. */
-static bool is_short(enum bt_snapshot_kind kind)
-{
-	return kind == BT_SNAPSHOT_FAULT || kind == BT_SNAPSHOT_SIGNAL ||
-	       kind == BT_SNAPSHOT_FAILURE;
-}
+/* What is kept of a moment. */
+struct snapshot_extent {
+	bool full;         /* all threads, the whole history */
+	uint64_t branches; /* else: so many of the newest */
+	uint64_t stack;    /* bytes of the task's */
+	uint64_t decoded;  /* it is the task's last: of its records those of so many branches, at
+			      least, are decoded; 0: all */
+};
+
+static const struct snapshot_extent full_extent = {.full = true, .stack = STACK_SHARE_MOST},
+				    brief_extent = {.branches = BRIEF_BRANCHES,
+						    .stack = BRIEF_STACK},
+				    failure_extent = {.branches = FAILURE_BRANCHES,
+						      .stack = FAILURE_STACK,
+						      .decoded = FAILURE_DECODED},
+				    handled_extent = {.branches = HANDLED_BRANCHES};
 
 void snapshot_write_suppressed(struct recording *r, struct task *task)
 {
@@ -220,10 +232,11 @@ static void keep_other_threads(struct recording *r, struct supervisor *sup, cons
 		supervisor_thaw(sup);
 }
 
-uint32_t snapshot_take(struct recording *r, struct supervisor *sup, struct task *task,
-		       enum bt_snapshot_kind kind, uint64_t event, const char *label)
+static uint32_t keep_moment(struct recording *r, struct supervisor *sup, struct task *task,
+			    enum bt_snapshot_kind kind, uint64_t event, const char *label,
+			    const struct snapshot_extent *extent)
 {
-	bool full = !is_short(kind);
+	bool full = extent->full;
 	struct bt_record_snapshot rec;
 
 	task_prune_frames(task); /* an exit inside a handler is told from one behind a longjmp */
@@ -235,37 +248,57 @@ uint32_t snapshot_take(struct recording *r, struct supervisor *sup, struct task 
 		.event = event,
 		.depth = task->depth,
 		.label = bt_str(label),
+		.brief = !full && extent->stack,
 	};
 
-	if (!snapshot_is_admitted(r, task, kind)) {
+	if (!full && !snapshot_is_admitted(r, task, kind)) {
 		task->record->suppressed[kind]++;
 		return 0;
 	}
 	settle_records(sup, task);
-	if (kind == BT_SNAPSHOT_FAILURE)
-		task_drop_history(task, DECODED_BRANCHES);
+	if (extent->decoded)
+		task_drop_history(task, extent->decoded);
 	/* The history goes before the records that tell its position: those may be flushed at any
 	 * time. */
 	if (full) {
 		task_tell_history(task, &r->observer);
 	} else {
 		task_settle(task);
-		branch_ring_flush(&task->ring, &r->observer, task->number, SHORT_BRANCHES);
+		branch_ring_flush(&task->ring, &r->observer, task->number, extent->branches);
 	}
 	rec.position = task->ring.next;
 	snapshot_write_suppressed(r, task);
-	if (full || kind == BT_SNAPSHOT_FAILURE)
+	if (full || extent->decoded)
 		snapshot_write_last_words(r, task);
 	if (full)
 		address_space_refresh(task->process->space, task->host_tid);
 	rec.epoch = task->process->space->epoch;
 	rec.snapshot = ++r->snapshots;
 	RECORDING_EVENT(r, task->unit->number, SNAPSHOT, &rec);
-	keep_thread(r, task, rec.snapshot, full ? STACK_SHARE_MOST : 0);
-	if (kind == BT_SNAPSHOT_FAILURE)
-		keep_stack(r, task, rec.snapshot, task->regs.rsp, FAILURE_STACK);
+	keep_thread(r, task, rec.snapshot, extent->stack);
 	if (full)
 		keep_other_threads(r, sup, task, rec.snapshot);
 	trace_writer_flush(r->writer);
 	return rec.snapshot;
+}
+
+uint32_t snapshot_take(struct recording *r, struct supervisor *sup, struct task *task,
+		       enum bt_snapshot_kind kind, uint64_t event, const char *label)
+{
+	bool handled = kind == BT_SNAPSHOT_FAULT || kind == BT_SNAPSHOT_SIGNAL;
+
+	return keep_moment(r, sup, task, kind, event, label,
+			   handled ? &handled_extent : &full_extent);
+}
+
+uint32_t snapshot_take_at_function(struct recording *r, struct supervisor *sup, struct task *task,
+				   const char *function, bool brief)
+{
+	return keep_moment(r, sup, task, BT_SNAPSHOT_FUNCTION, 0, function,
+			   brief ? &brief_extent : &full_extent);
+}
+
+uint32_t snapshot_take_failure(struct recording *r, struct supervisor *sup, struct task *task)
+{
+	return keep_moment(r, sup, task, BT_SNAPSHOT_EXIT, 0, NULL, &failure_extent);
 }

@@ -16,12 +16,14 @@ enum {
 /* So many branches cost as much as an event. Branches before a sent signal matter less than those
  * before a fault, and each child of a shell sends it one: in a configure script decoding them took
  * a tenth of all time. */
-static const uint64_t priced_branches[] = {
-	[BT_SNAPSHOT_FAULT] = 1 << 16, [BT_SNAPSHOT_SIGNAL] = 1 << 13};
+static const uint64_t priced_branches[] = {[BT_SNAPSHOT_FAULT] = 1 << 16,
+					   [BT_SNAPSHOT_SIGNAL] = 1 << 13,
+					   [BT_SNAPSHOT_FUNCTION] = 1 << 16};
 
-/* The cost of a handled event. Nearly all of it is reading the records since the last one: some 50
- * ms for a million branches. A busy program with many events a second gets a snapshot of a fault
- * every two seconds and of a signal every dozen, which takes a few percent of its time. */
+/* The cost of an event from which the program goes on. Nearly all of it is reading the records
+ * since the last one: some 50 ms for a million branches. A busy program with many events a second
+ * gets a snapshot of a fault every two seconds and of a signal every dozen, which takes a few
+ * percent of its time. */
 static int64_t handled_price(const struct task *task, enum bt_snapshot_kind kind)
 {
 	return 1 + (int64_t)(task_unsettled(task) / priced_branches[kind]);
@@ -66,8 +68,9 @@ bool snapshot_is_admitted(struct recording *r, struct task *task, enum bt_snapsh
 	switch (kind) {
 	case BT_SNAPSHOT_FAULT:
 	case BT_SNAPSHOT_SIGNAL:
+	case BT_SNAPSHOT_FUNCTION:
 		return admit_handled(r, task, kind);
-	case BT_SNAPSHOT_FAILURE:
+	case BT_SNAPSHOT_EXIT:
 		return admit_failure(r);
 	default:
 		return true;

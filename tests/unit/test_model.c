@@ -274,6 +274,7 @@ static void what_a_program_went_on_from_explains_no_end(void **state)
 			uint8_t task; /* 1 is the initial process's */
 			uint8_t kind, signo, action;
 			uint8_t sender; /* task whose pid it is */
+			uint8_t brief;
 		} snaps[3];
 		uint32_t final; /* 0: none */
 	} rows[] = {
@@ -282,13 +283,24 @@ static void what_a_program_went_on_from_explains_no_end(void **state)
 		{NOT_KNOWN, {{1, BT_SNAPSHOT_FAULT, 11}, {1, BT_SNAPSHOT_SIGNAL, 17}}, 1},
 		{NOT_KNOWN, {{1, BT_SNAPSHOT_SIGNAL, 17}, {1, BT_SNAPSHOT_SIGNAL, 17}}, 2},
 		{4, {{1, BT_SNAPSHOT_EXIT}, {2, BT_SNAPSHOT_SIGNAL, 17}}, 1},
-		{4, {{2, BT_SNAPSHOT_FAILURE}, {1, BT_SNAPSHOT_EXIT}, {3, BT_SNAPSHOT_FAILURE}}, 2},
-		{1, {{2, BT_SNAPSHOT_FAILURE}}, 0},
+		{4,
+		 {{2, BT_SNAPSHOT_EXIT, .brief = 1},
+		  {1, BT_SNAPSHOT_EXIT},
+		  {3, BT_SNAPSHOT_EXIT, .brief = 1}},
+		 2},
+		{1, {{2, BT_SNAPSHOT_EXIT, .brief = 1}}, 0},
 		{1, {{2, BT_SNAPSHOT_EXIT}}, 1},
 		{1, {{1, BT_SNAPSHOT_EXIT}, {2, BT_SNAPSHOT_EXIT}}, 1},
 		{KILLED,
 		 {{1, BT_SNAPSHOT_FATAL, 15, BT_ACTION_TERMINATE}, {1, BT_SNAPSHOT_SIGNAL, 17}},
 		 1},
+		/* a panic that was caught, and one that ended the program */
+		{1, {{1, BT_SNAPSHOT_FUNCTION}}, 0},
+		{1, {{1, BT_SNAPSHOT_FUNCTION}, {1, BT_SNAPSHOT_EXIT}}, 2},
+		{4, {{1, BT_SNAPSHOT_FUNCTION}, {1, BT_SNAPSHOT_EXIT}}, 1},
+		{4, {{2, BT_SNAPSHOT_FUNCTION}, {1, BT_SNAPSHOT_EXIT}}, 2},
+		{4, {{1, BT_SNAPSHOT_FUNCTION, .brief = 1}, {1, BT_SNAPSHOT_EXIT}}, 2},
+		{4, {{1, BT_SNAPSHOT_FUNCTION}, {1, BT_SNAPSHOT_SIGNAL, 17}}, 1},
 		/* yes | head -1 */
 		{1, {{2, BT_SNAPSHOT_FATAL, 13, BT_ACTION_TERMINATE, 2}}, 0},
 		{4, {{2, BT_SNAPSHOT_FATAL, 13, BT_ACTION_TERMINATE, 2}, {1, BT_SNAPSHOT_EXIT}}, 2},
@@ -319,7 +331,8 @@ static void what_a_program_went_on_from_explains_no_end(void **state)
 					  .sender = 10 * (uint32_t)rows[i].snaps[k].sender);
 			maker_add(&t->k, 0, SNAPSHOT, snapshot, .snapshot = k + 1,
 				  .task = rows[i].snaps[k].task, .kind = rows[i].snaps[k].kind,
-				  .event = rows[i].snaps[k].signo ? event : 0);
+				  .event = rows[i].snaps[k].signo ? event : 0,
+				  .brief = rows[i].snaps[k].brief);
 		}
 		if (rows[i].end)
 			maker_add(&t->k, 0, EXIT, exit, .task = 1, .last = 1,
@@ -347,13 +360,12 @@ static void failures_stand_in_the_order_of_their_ends_with_their_moments(void **
 	maker_add(&t->k, 0, EXEC, exec, .task = 4, .path = bt_str("/bin/cc"), .argv = bt_str("cc"));
 	/* the first thread of process 2 has ended before, with a status of its own */
 	maker_add(&t->k, 0, EXIT, exit, .task = 2, .status = 0);
-	maker_add(&t->k, 0, SNAPSHOT, snapshot, .snapshot = 1, .task = 4,
-		  .kind = BT_SNAPSHOT_FAILURE);
+	maker_add(&t->k, 0, SNAPSHOT, snapshot, .snapshot = 1, .task = 4, .kind = BT_SNAPSHOT_EXIT);
 	maker_add(&t->k, 0, EXIT, exit, .task = 4, .status = 1, .last = 1);
 	maker_add(&t->k, 0, SNAPSHOT, snapshot, .snapshot = 2, .task = 3,
 		  .kind = BT_SNAPSHOT_FATAL);
 	maker_add(&t->k, 0, EXIT, exit, .task = 3, .kind = BT_EXIT_SIGNAL, .status = 11, .last = 1);
-	maker_add(&t->k, 0, SUPPRESSED, suppressed, .task = 5, .kind = BT_SNAPSHOT_FAILURE,
+	maker_add(&t->k, 0, SUPPRESSED, suppressed, .task = 5, .kind = BT_SNAPSHOT_EXIT,
 		  .count = 1);
 	maker_add(&t->k, 0, EXIT, exit, .task = 5, .status = 3, .last = 1);
 	maker_add(&t->k, 0, SUPPRESSED, suppressed, .task = 1, .kind = BT_SNAPSHOT_SIGNAL,
