@@ -562,8 +562,8 @@ static void explain_other(struct fault_context *c)
 		if (r->label.len)
 			fault_say(c, ": %.*s", (int)(r->label.len > 200 ? 200 : r->label.len),
 				  (const char *)r->label.at);
-	} else if (r->kind == BT_SNAPSHOT_EXIT && task && task->exit &&
-		   task->exit->kind == BT_EXIT_STATUS) {
+	} else if ((r->kind == BT_SNAPSHOT_EXIT || r->kind == BT_SNAPSHOT_FAILURE) && task &&
+		   task->exit && task->exit->kind == BT_EXIT_STATUS) {
 		fault_say(c, "exit with status %u", task->exit->status);
 		say_handled_before(c);
 	} else if (task && task->exit && task->exit->kind == BT_EXIT_SIGNAL) {

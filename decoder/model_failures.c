@@ -10,9 +10,17 @@ static bool has_failed(const struct model_process *process)
 	return end && (end->kind == BT_EXIT_SIGNAL || (end->kind == BT_EXIT_STATUS && end->status));
 }
 
-static bool is_of_an_end(const struct model_snapshot *s)
+static bool is_sign(const struct model_snapshot *s)
 {
-	return s->rec->kind == BT_SNAPSHOT_FATAL || s->rec->kind == BT_SNAPSHOT_EXIT;
+	return s && s->rec->kind == BT_SNAPSHOT_FUNCTION && !s->rec->brief;
+}
+
+/* Whether the snapshot tells more of how its process failed than `last`, which is older. */
+static bool tells_more(const struct model_snapshot *s, const struct model_snapshot *last)
+{
+	if (s->rec->kind == BT_SNAPSHOT_EXIT || s->rec->kind == BT_SNAPSHOT_FAILURE)
+		return !is_sign(last);
+	return s->rec->kind == BT_SNAPSHOT_FATAL || is_sign(s);
 }
 
 static int compare_failures(const void *a, const void *b)
@@ -30,7 +38,7 @@ void failures_find(struct loader *l)
 	for (size_t i = 0; i < m->snapshot_count; i++) {
 		struct model_process *process = tasks_process(l, m->snapshots[i].rec->task);
 
-		if (process && is_of_an_end(&m->snapshots[i]))
+		if (process && tells_more(&m->snapshots[i], process->last))
 			process->last = &m->snapshots[i];
 	}
 	for (size_t i = 0; i < l->process_count; i++)

@@ -20,7 +20,7 @@ struct model_process {
 	struct slice argv;
 	const struct bt_record_last_words *last_words;
 	const struct bt_record_exit *end;  /* of its last task; NULL: none in the trace */
-	const struct model_snapshot *last; /* of its end, or NULL */
+	const struct model_snapshot *last; /* of its end, or the first sign of that; NULL: none */
 	bool initial;
 };
 

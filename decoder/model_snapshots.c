@@ -137,10 +137,9 @@ static const struct trace_event *find_event(const struct model *m, uint64_t seq,
 enum rank {
 	RANK_NONE,
 	RANK_SIGNAL, /* handled */
-	RANK_FAULT,
+	RANK_FAULT,  /* the same; a first sign of failure */
 	RANK_ASKED_TO_END,
 	RANK_OTHERS_EXIT,
-	RANK_SIGN,   /* the first of a failure */
 	RANK_MOMENT, /* the initial process's exit, or a moment that was asked for */
 	RANK_FATAL,
 	RANK_FATAL_INITIAL,
@@ -219,21 +218,19 @@ static enum rank rank_of(struct loader *l, const struct model_snapshot *s, const
 	static const enum rank ranks[BT_SNAPSHOT_KINDS] = {
 		[BT_SNAPSHOT_FAULT] = RANK_FAULT,   [BT_SNAPSHOT_SIGNAL] = RANK_SIGNAL,
 		[BT_SNAPSHOT_EXIT] = RANK_MOMENT,   [BT_SNAPSHOT_REQUEST] = RANK_MOMENT,
-		[BT_SNAPSHOT_IMPORT] = RANK_MOMENT, [BT_SNAPSHOT_FUNCTION] = RANK_SIGN,
+		[BT_SNAPSHOT_IMPORT] = RANK_MOMENT, [BT_SNAPSHOT_FAILURE] = RANK_NONE,
 	};
 	const struct model_process *process = tasks_process(l, s->rec->task);
 	bool initial = process && process->initial;
 	enum rank rank = s->rec->kind < BT_SNAPSHOT_KINDS ? ranks[s->rec->kind] : RANK_NONE;
 
-	if (s->rec->brief)
-		return RANK_NONE;
+	if (s->rec->kind == BT_SNAPSHOT_FUNCTION && !s->rec->brief)
+		rank = RANK_FAULT;
 	if (s->rec->kind == BT_SNAPSHOT_FATAL)
 		rank = rank_of_death(l, s, initial, t);
 	else if (s->rec->kind == BT_SNAPSHOT_EXIT && !initial)
 		rank = RANK_OTHERS_EXIT;
-	if ((t->known && rank <= RANK_ASKED_TO_END) || (t->well && rank == RANK_SIGN))
-		return RANK_NONE;
-	return rank;
+	return t->known && rank <= RANK_ASKED_TO_END ? RANK_NONE : rank;
 }
 
 /* A process that ends itself with a failure has most often told of it before: the newest first sign
@@ -265,9 +262,9 @@ static void choose_final(struct loader *l)
 			l->p->final = &m->snapshots[i];
 		}
 	}
+	free(t.pids);
 	if (l->p->final && l->p->final->rec->kind == BT_SNAPSHOT_EXIT && !t.well)
 		l->p->final = sign_before(l, l->p->final);
-	free(t.pids);
 }
 
 static void note_position(const struct model *m, uint32_t task, uint64_t position)

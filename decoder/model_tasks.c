@@ -144,7 +144,7 @@ void tasks_on_suppressed(struct loader *l, const struct trace_event *e)
 	const struct bt_record_suppressed *r = &e->rec.u.suppressed;
 	struct model_task *t = tasks_find(l->m, r->task);
 
-	if (r->kind == BT_SNAPSHOT_EXIT)
+	if (r->kind == BT_SNAPSHOT_FAILURE)
 		l->m->failures_suppressed += r->count;
 	else if (t)
 		t->suppressed += r->count;

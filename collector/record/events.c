@@ -136,7 +136,7 @@ static void keep_before_exit(struct recording *r, struct supervisor *sup, struct
 		     (r->options.snap_exit == SNAP_EXIT_FAILURE && p->initial && failure)))
 		snapshot_take(r, sup, task, BT_SNAPSHOT_EXIT, 0, NULL);
 	else if (ends && r->options.snap_exit == SNAP_EXIT_FAILURE && failure)
-		snapshot_take_failure(r, sup, task);
+		snapshot_take(r, sup, task, BT_SNAPSHOT_FAILURE, 0, NULL);
 }
 
 void recording_on_syscall_enter(struct session *session, struct supervisor *sup, struct task *task)

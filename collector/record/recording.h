@@ -14,7 +14,7 @@ enum snap_exit {
 };
 
 enum {
-	RECORDING_FAILURES = 32, /* exits with failure kept in a second (snapshot_take_failure()) */
+	RECORDING_FAILURES = 32, /* exits with failure kept in a second (BT_SNAPSHOT_FAILURE) */
 };
 
 struct recording_options {
@@ -37,7 +37,7 @@ struct recording {
 	struct observer observer;     /* of the spaces and of the backend: writes records */
 	struct recording_options options;
 	uint32_t snapshots;
-	uint64_t failures_kept;                     /* exits with failure that were kept */
+	uint64_t failures_kept;                     /* snapshots of BT_SNAPSHOT_FAILURE */
 	uint64_t failure_times[RECORDING_FAILURES]; /* of the newest of them, by their number */
 	unsigned request;      /* mark of the newest request for snapshots from outside */
 	uint32_t request_kept; /* snapshots kept for it */

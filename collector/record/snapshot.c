@@ -16,7 +16,6 @@ enum {
 	HANDLED_BRANCHES = 256,
 	BRIEF_BRANCHES = 1024,
 	BRIEF_STACK = 16 << 10,
-	FAILURE_BRANCHES = 256,
 	FAILURE_STACK = 4096,  /* mostly all the calls that led to exit */
 	FAILURE_DECODED = 512, /* a million take 50 ms */
 	PIECE_MAX = 256 << 10, /* of a record */
@@ -40,10 +39,18 @@ struct snapshot_extent {
 static const struct snapshot_extent full_extent = {.full = true, .stack = STACK_SHARE_MOST},
 				    brief_extent = {.branches = BRIEF_BRANCHES,
 						    .stack = BRIEF_STACK},
-				    failure_extent = {.branches = FAILURE_BRANCHES,
+				    failure_extent = {.branches = HANDLED_BRANCHES,
 						      .stack = FAILURE_STACK,
 						      .decoded = FAILURE_DECODED},
 				    handled_extent = {.branches = HANDLED_BRANCHES};
+
+/* A function's entry has its own. */
+static const struct snapshot_extent *const extents[BT_SNAPSHOT_KINDS] = {
+	[BT_SNAPSHOT_FAULT] = &handled_extent,   [BT_SNAPSHOT_SIGNAL] = &handled_extent,
+	[BT_SNAPSHOT_FATAL] = &full_extent,      [BT_SNAPSHOT_EXIT] = &full_extent,
+	[BT_SNAPSHOT_REQUEST] = &full_extent,    [BT_SNAPSHOT_IMPORT] = &full_extent,
+	[BT_SNAPSHOT_FAILURE] = &failure_extent,
+};
 
 void snapshot_write_suppressed(struct recording *r, struct task *task)
 {
@@ -285,10 +292,7 @@ static uint32_t keep_moment(struct recording *r, struct supervisor *sup, struct 
 uint32_t snapshot_take(struct recording *r, struct supervisor *sup, struct task *task,
 		       enum bt_snapshot_kind kind, uint64_t event, const char *label)
 {
-	bool handled = kind == BT_SNAPSHOT_FAULT || kind == BT_SNAPSHOT_SIGNAL;
-
-	return keep_moment(r, sup, task, kind, event, label,
-			   handled ? &handled_extent : &full_extent);
+	return keep_moment(r, sup, task, kind, event, label, extents[kind]);
 }
 
 uint32_t snapshot_take_at_function(struct recording *r, struct supervisor *sup, struct task *task,
@@ -296,9 +300,4 @@ uint32_t snapshot_take_at_function(struct recording *r, struct supervisor *sup, 
 {
 	return keep_moment(r, sup, task, BT_SNAPSHOT_FUNCTION, 0, function,
 			   brief ? &brief_extent : &full_extent);
-}
-
-uint32_t snapshot_take_failure(struct recording *r, struct supervisor *sup, struct task *task)
-{
-	return keep_moment(r, sup, task, BT_SNAPSHOT_EXIT, 0, NULL, &failure_extent);
 }

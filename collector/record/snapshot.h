@@ -8,7 +8,9 @@
 
 /* Keeps a moment of a stopped task. Fatal, exit and requested ones stop every thread of the
  * process, keep registers, stacks and memory near register values, and flush the whole ring; those
- * of handled events keep the newest 256 branches and the task's registers and are rate-limited.
+ * of handled events, and of exits with failure of processes other than the first, keep the newest
+ * 256 branches and the task's registers, of an exit also the newest 4 KiB of its stack, and are
+ * limited in number (snapshot_limit.h).
  * event: seq of the event it belongs to, or 0. label: of a requested one, or NULL. Flushes the
  * trace, unless it was suppressed. Returns the snapshot's number, 0 when suppressed. */
 uint32_t snapshot_take(struct recording *r, struct supervisor *sup, struct task *task,
@@ -19,11 +21,6 @@ uint32_t snapshot_take(struct recording *r, struct supervisor *sup, struct task 
  * the handled events. Else as above. */
 uint32_t snapshot_take_at_function(struct recording *r, struct supervisor *sup, struct task *task,
 				   const char *function, bool brief);
-
-/* Keeps the moment before a process exits with failure (BT_SNAPSHOT_EXIT, brief): the newest 256
- * branches, the registers, the newest 4 KiB of the task's stack and what the process has written to
- * its descriptor 2. Limited in number (snapshot_limit.h). The task's older branches are lost. */
-uint32_t snapshot_take_failure(struct recording *r, struct supervisor *sup, struct task *task);
 
 /* Writes how many snapshots of the task were suppressed since the last one. */
 void snapshot_write_suppressed(struct recording *r, struct task *task);

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: MIT */
-/* Handled events are limited for each task, by what they cost; exits with failure for the whole
- * recording, by their number: each is the only one of its process. */
+/* Handled events, and entries of functions from which programs go on, are limited for each task, by
+ * what they cost; exits with failure for the whole recording, by their number: each is the only one
+ * of its process. */
 #include "collector/record/snapshot_limit.h"
 
 #include "collector/record/recording_private.h"
@@ -20,10 +21,9 @@ static const uint64_t priced_branches[] = {[BT_SNAPSHOT_FAULT] = 1 << 16,
 					   [BT_SNAPSHOT_SIGNAL] = 1 << 13,
 					   [BT_SNAPSHOT_FUNCTION] = 1 << 16};
 
-/* The cost of an event from which the program goes on. Nearly all of it is reading the records
- * since the last one: some 50 ms for a million branches. A busy program with many events a second
- * gets a snapshot of a fault every two seconds and of a signal every dozen, which takes a few
- * percent of its time. */
+/* The cost of a handled event. Nearly all of it is reading the records since the last one: some 50
+ * ms for a million branches. A busy program with many events a second gets a snapshot of a fault
+ * every two seconds and of a signal every dozen, which takes a few percent of its time. */
 static int64_t handled_price(const struct task *task, enum bt_snapshot_kind kind)
 {
 	return 1 + (int64_t)(task_unsettled(task) / priced_branches[kind]);
@@ -70,7 +70,7 @@ bool snapshot_is_admitted(struct recording *r, struct task *task, enum bt_snapsh
 	case BT_SNAPSHOT_SIGNAL:
 	case BT_SNAPSHOT_FUNCTION:
 		return admit_handled(r, task, kind);
-	case BT_SNAPSHOT_EXIT:
+	case BT_SNAPSHOT_FAILURE:
 		return admit_failure(r);
 	default:
 		return true;

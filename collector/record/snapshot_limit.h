@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: MIT */
-/* Which snapshots are taken of those that are not kept whole and may come too fast: of events from
- * which the program goes on, and of exits with failure. Used by the recording alone. */
+/* Which snapshots are taken of those that may come too fast: of handled events, of entries of
+ * functions that are kept brief, and of exits with failure. All others always are. Used by the
+ * recording alone. */
 #ifndef BT_SNAPSHOT_LIMIT_H
 #define BT_SNAPSHOT_LIMIT_H
 
