@@ -74,6 +74,12 @@ _btrec() {
 			mapfile -t COMPREPLY < <(compgen -f -- "$cur")
 		fi
 		;;
+	list)
+		case $prev in
+		--group) mapfile -t COMPREPLY < <(compgen -W "signature" -- "$cur") ;;
+		*) mapfile -t COMPREPLY < <(compgen -W "--group -h --help" -- "$cur") ;;
+		esac
+		;;
 	doctor) mapfile -t COMPREPLY < <(compgen -W "--json -h --help" -- "$cur") ;;
 	snap) mapfile -t COMPREPLY < <(compgen -W "$(cd /proc && echo [0-9]*)" -- "$cur") ;;
 	info | dump) mapfile -t COMPREPLY < <(_btrec_traces "$cur") ;;
@@ -88,10 +94,10 @@ _btview() {
 	case $prev in
 	-n | --snapshot | --thread | --function) ;;
 	--by) mapfile -t COMPREPLY < <(compgen -W "cpu" -- "$cur") ;;
-	--export) mapfile -t COMPREPLY < <(compgen -W "perf-script" -- "$cur") ;;
+	--export) mapfile -t COMPREPLY < <(compgen -W "core folded perfetto perf-script" -- "$cur") ;;
 	*)
 		if [[ $cur == -* ]]; then
-			mapfile -t COMPREPLY < <(compgen -W "--stdio --json --export --by -n --all --snapshot --thread --function -h --help -V --version" -- "$cur")
+			mapfile -t COMPREPLY < <(compgen -W "--stdio --json --export --signature --by -n --all --snapshot --thread --function -h --help -V --version" -- "$cur")
 		else
 			mapfile -t COMPREPLY < <(_btrec_traces "$cur")
 		fi

@@ -18,6 +18,7 @@
 #include "decoder/json_private.h"
 #include "decoder/report_private.h"
 #include "decoder/signals.h"
+#include "decoder/signature.h"
 #include "decoder/text.h"
 #include "decoder/verdict.h"
 #include "lib/array_size.h"
@@ -200,6 +201,22 @@ static json_t *json_fault(struct json_report *r, const struct model_snapshot *sn
 			 f.has_caller
 				 ? json_location(r, f.space, f.epoch, f.caller, f.caller_is_return)
 				 : json_null());
+}
+
+static json_t *json_signature_of_failure(const struct json_report *r)
+{
+	struct signature sig;
+	json_t *functions;
+	int rc = signature_make(&sig, r->m, r->s, NULL);
+
+	if (rc)
+		return rc > 0 ? json_null() : NULL;
+	functions = json_array();
+	for (size_t i = 0; i < sig.count; i++)
+		json_array_append_new(functions, json_text(sig.functions[i]));
+	return json_pack("{s:o, s:o, s:o, s:o, s:o}", "hash", json_sprintf("%016" PRIx64, sig.hash),
+			 "text", json_text(sig.text), "kind", json_text(sig.kind), "file",
+			 json_known(sig.file), "functions", functions);
 }
 
 static json_t *json_last_words(const struct bt_record_last_words *r)
@@ -511,6 +528,7 @@ static void put_report(struct json_report *r)
 	json_put_member(r, "trace", json_trace(r));
 	json_put_member(r, "exit", json_end(r));
 	json_put_member(r, "fault", json_fault(r, model_final_snapshot(r->m)));
+	json_put_member(r, "signature", json_signature_of_failure(r));
 	json_put_member(r, "processes", json_processes(r));
 	json_put_member(r, "failures", json_failures(r));
 	json_put_member(r, "threads", json_threads(r));

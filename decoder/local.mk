@@ -8,10 +8,11 @@ decoder_libdecoder_a_SOURCES = \
 	decoder/disasm.c decoder/disasm.h \
 	decoder/dump.c decoder/dump.h \
 	decoder/failures.c decoder/failures.h \
-	decoder/fault.c decoder/fault_abort.c decoder/fault_access.c decoder/fault_sign.c decoder/fault_stack.c decoder/fault_untold.c \
+	decoder/fault.c decoder/fault_abort.c decoder/fault_access.c decoder/fault_cause.c decoder/fault_sign.c decoder/fault_stack.c decoder/fault_untold.c \
 	decoder/fault.h decoder/fault_private.h \
 	decoder/focus.c decoder/focus.h \
 	decoder/fold.c decoder/fold.h \
+	decoder/function_name.c decoder/function_name.h \
 	decoder/history.c decoder/history.h \
 	decoder/image.c decoder/image.h \
 	decoder/inlined.c decoder/inlined.h \
@@ -25,10 +26,12 @@ decoder_libdecoder_a_SOURCES = \
 	decoder/seen_sources.c decoder/seen_sources.h \
 	decoder/report.c decoder/report_branches.c decoder/report_failures.c decoder/report_stacks.c decoder/report_system.c \
 	decoder/report.h decoder/report_private.h \
+	decoder/signature.c decoder/signature.h \
 	decoder/signals.c decoder/signals.def decoder/signals.h \
 	decoder/source.c decoder/source.h \
 	decoder/symbols.c decoder/symbols.h decoder/symbols_private.h \
 	decoder/system.c decoder/system.h \
+	decoder/tail_jumps.c decoder/tail_jumps.h \
 	decoder/text.c decoder/text.h \
 	decoder/unpacked.c decoder/unpacked.h \
 	decoder/unwind.c \
