@@ -226,7 +226,6 @@ static enum rank rank_of(struct loader *l, const struct model_snapshot *s, const
 
 	if (s->rec->kind == BT_SNAPSHOT_FUNCTION && !s->rec->brief)
 		rank = RANK_FAULT;
-
 	if (s->rec->kind == BT_SNAPSHOT_FATAL)
 		rank = rank_of_death(l, s, initial, t);
 	else if (s->rec->kind == BT_SNAPSHOT_EXIT && !initial)
@@ -274,7 +273,7 @@ static void choose_final(struct loader *l)
 		}
 	}
 	free(t.pids);
-	if (l->p->final && l->p->final->rec->kind == BT_SNAPSHOT_EXIT)
+	if (l->p->final && l->p->final->rec->kind == BT_SNAPSHOT_EXIT && !t.well)
 		l->p->final = sign_before(l, l->p->final);
 }
 

@@ -16,8 +16,8 @@ enum {
 	HANDLED_BRANCHES = 256,
 	BRIEF_BRANCHES = 1024,
 	BRIEF_STACK = 16 << 10,
-	DECODED_BRANCHES =
-		512, /* of a process that exits with failure, at least: a million take 50 ms */
+	FAILURE_STACK = 4096,  /* mostly all the calls that led to exit */
+	FAILURE_DECODED = 512, /* a million take 50 ms */
 	PIECE_MAX = 256 << 10, /* of a record */
 	RED_ZONE = 128,
 	OVERFLOW_MAX =
@@ -32,19 +32,25 @@ struct snapshot_extent {
 	bool full;         /* all threads, the whole history */
 	uint64_t branches; /* else: so many of the newest */
 	uint64_t stack;    /* bytes of the task's */
+	uint64_t decoded;  /* it is the task's last: of its records those of so many branches, at
+			      least, are decoded; 0: all */
 };
 
 static const struct snapshot_extent full_extent = {.full = true, .stack = STACK_SHARE_MOST},
 				    brief_extent = {.branches = BRIEF_BRANCHES,
 						    .stack = BRIEF_STACK},
+				    failure_extent = {.branches = HANDLED_BRANCHES,
+						      .stack = FAILURE_STACK,
+						      .decoded = FAILURE_DECODED},
 				    handled_extent = {.branches = HANDLED_BRANCHES};
 
-/* The others are kept in full. */
-static bool is_short(enum bt_snapshot_kind kind)
-{
-	return kind == BT_SNAPSHOT_FAULT || kind == BT_SNAPSHOT_SIGNAL ||
-	       kind == BT_SNAPSHOT_FAILURE;
-}
+/* A function's entry has its own. */
+static const struct snapshot_extent *const extents[BT_SNAPSHOT_KINDS] = {
+	[BT_SNAPSHOT_FAULT] = &handled_extent,   [BT_SNAPSHOT_SIGNAL] = &handled_extent,
+	[BT_SNAPSHOT_FATAL] = &full_extent,      [BT_SNAPSHOT_EXIT] = &full_extent,
+	[BT_SNAPSHOT_REQUEST] = &full_extent,    [BT_SNAPSHOT_IMPORT] = &full_extent,
+	[BT_SNAPSHOT_FAILURE] = &failure_extent,
+};
 
 void snapshot_write_suppressed(struct recording *r, struct task *task)
 {
@@ -257,8 +263,8 @@ static uint32_t keep_moment(struct recording *r, struct supervisor *sup, struct 
 		return 0;
 	}
 	settle_records(sup, task);
-	if (kind == BT_SNAPSHOT_FAILURE)
-		task_drop_history(task, DECODED_BRANCHES);
+	if (extent->decoded)
+		task_drop_history(task, extent->decoded);
 	/* The history goes before the records that tell its position: those may be flushed at any
 	 * time. */
 	if (full) {
@@ -269,7 +275,7 @@ static uint32_t keep_moment(struct recording *r, struct supervisor *sup, struct 
 	}
 	rec.position = task->ring.next;
 	snapshot_write_suppressed(r, task);
-	if (full || kind == BT_SNAPSHOT_FAILURE)
+	if (full || extent->decoded)
 		snapshot_write_last_words(r, task);
 	if (full)
 		address_space_refresh(task->process->space, task->host_tid);
@@ -286,8 +292,7 @@ static uint32_t keep_moment(struct recording *r, struct supervisor *sup, struct 
 uint32_t snapshot_take(struct recording *r, struct supervisor *sup, struct task *task,
 		       enum bt_snapshot_kind kind, uint64_t event, const char *label)
 {
-	return keep_moment(r, sup, task, kind, event, label,
-			   is_short(kind) ? &handled_extent : &full_extent);
+	return keep_moment(r, sup, task, kind, event, label, extents[kind]);
 }
 
 uint32_t snapshot_take_at_function(struct recording *r, struct supervisor *sup, struct task *task,

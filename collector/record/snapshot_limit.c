@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /* Handled events, and entries of functions from which programs go on, are limited for each task, by
- * what they cost; exits with failure for the whole
- * recording, by their number: each is the only one of its process. */
+ * what they cost; exits with failure for the whole recording, by their number: each is the only one
+ * of its process. */
 #include "collector/record/snapshot_limit.h"
 
 #include "collector/record/recording_private.h"

@@ -52,15 +52,16 @@ def killed_child():
     fatal = kept(recorded.trace, "fatal")
     equal(len(fatal), 1, "deaths that are kept")
     number_, task = fatal[0]
-    for found in report(recorded.trace, "-n", "100000"), report(recorded.trace, "-n", "100000", "--snapshot", str(number_)):
-        equal((found["fault"]["signal"], found["fault"]["task"]), ("SIGSEGV", task), "the fault")
-        thread = found["threads"][0]
-        equal(functions(thread)[:5], ["parse"] * 4 + ["main"], "stack")
-        equal((thread["stack"][0]["line"], thread["stack_end"]), (line_of("failing.c", "parse"), "outermost"), "stack")
-        equal(int(thread["registers"]["rip"], 0), int(found["fault"]["pc"], 0), "rip")
-        jccs = [b for b in found["branches"] if b["kind"] == "jcc" and b["from"]["function"] == "work"]
-        equal((len(jccs), found["gaps"]), (5001, []), "branches of the loop, and gaps")
-        equal(found["verdict"]["state"], "consistent", "verdict")
+    found = report(recorded.trace, "-n", "100000")
+    equal((found["fault"]["signal"], found["fault"]["task"]), ("SIGSEGV", task), "the fault")
+    thread = found["threads"][0]
+    equal(functions(thread)[:5], ["parse"] * 4 + ["main"], "stack")
+    equal((thread["stack"][0]["line"], thread["stack_end"]), (line_of("failing.c", "parse"), "outermost"), "stack")
+    equal(int(thread["registers"]["rip"], 0), int(found["fault"]["pc"], 0), "rip")
+    jccs = [b for b in found["branches"] if b["kind"] == "jcc" and b["from"]["function"] == "work"]
+    equal((len(jccs), found["gaps"]), (5001, []), "branches of the loop, and gaps")
+    equal(found["verdict"]["state"], "consistent", "verdict")
+    equal(report(recorded.trace, "-n", "1", "--snapshot", str(number_))["threads"][0]["task"], task, "the moment by its number")
 
 
 @case("a child that is killed by SIGKILL is kept whole")
@@ -84,6 +85,7 @@ def failed_child():
     found = report(result.trace, "--snapshot", str(number_), "-n", "100000")
     thread = found["threads"][0]
     equal((thread["task"], thread["in_syscall"]), (task, "exit_group"), "whose moment")
+    equal([name for name in functions(thread) if name in ("exit", "give_up", "main")], ["exit", "give_up", "main"], "stack")
     leads = [b["from"]["function"] for b in found["branches"] if b["kind"] == "call"]
     check("give_up" in leads, "the branches do not show who called exit: %s" % leads)
     check(SHORT // 2 < len(found["branches"]) <= SHORT, "%d branches" % len(found["branches"]))
