@@ -13,8 +13,8 @@
  * A timer interrupts the recorder's waiting. Then on_tick() passes on signals that the front was
  * sent, serves the control socket (control.h), and lets go of processes that are to be detached.
  *
- * At the end summarize() writes the line for the user. It goes to the front when the initial
- * process has ended, even if others live on. */
+ * At the end summarize() tells the front how it ended, when the initial process has, even if others
+ * live on. The front writes the line for the user (ending.h). */
 #include <errno.h>
 #include <fcntl.h>
 #include <linux/limits.h>
@@ -44,7 +44,6 @@
 #include "commands/mode.h"
 #include "commands/run_options.h"
 #include "config.h"
-#include "decoder/signals.h"
 #include "lib/directories.h"
 #include "lib/large_heap.h"
 #include "lib/page.h"
@@ -192,17 +191,13 @@ static void summarize(const struct run *run, const struct supervisor *sup, bool 
 {
 	const struct supervisor_outcome *o = &sup->outcome;
 	const struct recording *r = &run->session;
-	char name[SIGNAL_NAME_MAX], how[64], stopped[128] = "", never[256] = "",
-					     missed[MISSED_STOP_POINTS_TEXT] = "";
+	char stopped[128] = "", never[256] = "", missed[MISSED_STOP_POINTS_TEXT] = "";
 	int failure = trace_writer_stopped(r->writer);
 
 	m->type = FRONT_ENDED;
 	m->kind = o->kind;
 	m->value = o->status;
-	if (o->kind == BT_EXIT_SIGNAL)
-		snprintf(how, sizeof how, "killed by %s", signal_name((uint32_t)o->status, name));
-	else
-		snprintf(how, sizeof how, "exited with %d", o->status);
+	m->failed = o->kind == BT_EXIT_SIGNAL || o->status || r->crashes;
 	if (failure)
 		snprintf(stopped, sizeof stopped, "; recording stopped early: %.100s",
 			 strerror(failure));
@@ -216,12 +211,12 @@ static void summarize(const struct run *run, const struct supervisor *sup, bool 
 				   r->stop_points_kept, missed);
 	m->lives_on = lives_on;
 	m->lacks = *stopped || *never || *missed;
-	snprintf(m->text, sizeof m->text, "%s%s%s%s%s%s%s; trace: %.2800s", how,
+	snprintf(m->text, sizeof m->text, "%s%s%s%s%s%s",
 		 sup->initial_left
 			 ? "; it was detached, and ran on unrecorded (btrec info says why)"
 			 : "",
 		 stopped, never, *missed ? "; " : "", missed,
-		 lives_on ? "; what it left running is recorded on" : "", run->trace);
+		 lives_on ? "; what it left running is recorded on" : "");
 }
 
 static void notify(void *arg, const struct supervisor *sup, int stop_signal)
@@ -513,7 +508,10 @@ static int start(struct run *run)
 	close(pipes[1]);
 	inherited_drop(&run->inherited, 1); /* the front writes to stderr */
 	inherited_release(&run->inherited);
-	return front_wait(pipes[0], recorder, run->trace, run->options.quiet);
+	return front_wait(pipes[0], recorder,
+			  &(struct front_options){.quiet = run->options.quiet,
+						  .patience = run->options.patience,
+						  .trace = run->trace});
 }
 
 /* Everything about the program is read from /proc, by pids as we see them. */

@@ -1,7 +1,9 @@
 # What the commands are made of; tests/simulated has a main of its own.
 noinst_LIBRARIES += commands/libcommands.a
 commands_libcommands_a_SOURCES = \
+	commands/cause.c commands/cause.h \
 	commands/control.c commands/control.h \
+	commands/ending.c commands/ending.h \
 	commands/front.c commands/front.h \
 	commands/inherited.c commands/inherited.h \
 	commands/missed_stop_points.c commands/missed_stop_points.h \

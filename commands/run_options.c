@@ -5,6 +5,7 @@
 #include <string.h>
 
 #include "collector/record/start_place.h"
+#include "commands/cause.h"
 #include "lib/array_size.h"
 #include "lib/options.h"
 
@@ -118,6 +119,16 @@ static int set_alarm_each(void *target, const char *value, struct bt_error *err)
 	return rc;
 }
 
+static int set_patience(void *target, const char *value, struct bt_error *err)
+{
+	unsigned long long n;
+	int rc = options_number("--patience", value, 0, 1000000, &n, err);
+
+	if (!rc)
+		((struct run_options *)target)->patience = (int)n;
+	return rc;
+}
+
 static const struct option_row rows[] = {
 	{"output", 'o', "DIR", "make the trace DIR, which must not exist",
 	 .at = offsetof(struct run_options, output)},
@@ -143,6 +154,7 @@ static const struct option_row rows[] = {
 	{"deterministic", 0, NULL, NULL,
 	 .at = offsetof(struct run_options, supervisor.deterministic)},
 	{"alarm-each", 0, "N", NULL, .set = set_alarm_each},
+	{"patience", 0, "MS", NULL, .set = set_patience},
 	{"plain-processor", 0, NULL, NULL,
 	 .at = offsetof(struct run_options, tests.plain_processor)},
 	{"predict-eagerly", 0, NULL, NULL,
@@ -155,6 +167,7 @@ static const struct option_row rows[] = {
 void run_options_init(struct run_options *o)
 {
 	*o = (struct run_options){
+		.patience = CAUSE_PATIENCE_MS,
 		.wish = {.backend = "auto", .source = "auto"},
 		.recording = {.history = HISTORY,
 			      .history_memory = (uint64_t)HISTORY_MEMORY_MB << 20,

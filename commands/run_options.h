@@ -18,6 +18,7 @@ struct run_options {
 	struct mode_wish wish;
 	struct stop_point *stop_points; /* owned; recording.stop_points */
 	const char *output;             /* -o, or NULL */
+	int patience;                   /* ms for what happened (cause.h) */
 	bool quiet, help;
 };
 

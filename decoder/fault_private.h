@@ -42,6 +42,10 @@ enum {
 
 void fault_say(struct fault_context *c, const char *fmt, ...) __attribute__((format(printf, 2, 3)));
 
+/* Gives the few words of struct fault's brief, unless it has some. */
+void fault_brief(struct fault_context *c, const char *fmt, ...)
+	__attribute__((format(printf, 2, 3)));
+
 /* Says " in f+0x1 (file.c:2)". */
 void fault_say_place(struct fault_context *c, const char *before, uint64_t addr, bool is_return);
 
@@ -93,8 +97,9 @@ void fault_explain_abort(struct fault_context *c);
 /* If `where` lies in the runtime, finds the program's place that called it. */
 void fault_find_caller(struct fault_context *c);
 
-/* The access of the operand in words: "write to". */
+/* The access of the operand in words: "write to"; and as a noun: "write". */
 const char *fault_access_verb(const struct disasm_memory *m);
+const char *fault_access_noun(const struct disasm_memory *m);
 
 /* Explains the failed access of operand m to addr if it lies below an exhausted stack. Returns
  * whether it does. */

@@ -11,6 +11,7 @@ decoder_libdecoder_a_SOURCES = \
 	decoder/fault.h decoder/fault_private.h \
 	decoder/focus.c decoder/focus.h \
 	decoder/fold.c decoder/fold.h \
+	decoder/headline.c decoder/headline.h \
 	decoder/history.c decoder/history.h \
 	decoder/image.c decoder/image.h \
 	decoder/inlined.c decoder/inlined.h \

@@ -187,6 +187,23 @@ bool own_code_has(struct own_code *own, uint32_t space, uint32_t epoch, uint64_t
 	return own->whole ? own->own : look_up_own(own, space, epoch, addr);
 }
 
+static struct inlined_frame part_of(const struct location *loc, size_t i)
+{
+	return (struct inlined_frame){
+		.function = i < loc->inlined_count ? loc->inlined[i].function : loc->function,
+		.file = i ? loc->inlined[i - 1].file : loc->file,
+		.line = i ? loc->inlined[i - 1].line : loc->line,
+	};
+}
+
+struct inlined_frame own_code_part(const struct location *loc)
+{
+	for (size_t i = 0; i <= loc->inlined_count; i++)
+		if (is_own_source(part_of(loc, i).file))
+			return part_of(loc, i);
+	return part_of(loc, 0);
+}
+
 size_t own_code_sides(struct own_code *own, const struct history *h,
 		      const struct history_entry *entries, size_t count, uint8_t *sides)
 {

@@ -27,6 +27,10 @@ void own_code_close(struct own_code *own);
 /* Whether the code at an address is the user's own. An address that no mapping has is. */
 bool own_code_has(struct own_code *own, uint32_t space, uint32_t epoch, uint64_t addr);
 
+/* The function of a place that is to be named for it: the innermost whose source is the user's own,
+ * else the innermost of all; with the line in it. Strings are loc's. */
+struct inlined_frame own_code_part(const struct location *loc);
+
 /* Sets sides[0 .. count - 1], enum fold_side of each of the entries, which are of h or copies.
  * Returns how many of them touch the user's own code. */
 size_t own_code_sides(struct own_code *own, const struct history *h,

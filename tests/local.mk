@@ -316,6 +316,7 @@ PYTHON_TESTS = \
 	tests/e2e/gdb_step.py \
 	tests/e2e/crashes.py \
 	tests/e2e/own_code.py \
+	tests/e2e/daily.py \
 	tests/e2e/report.py \
 	tests/e2e/older_traces.py \
 	tests/e2e/trees.py \

@@ -14,6 +14,7 @@
 #include <string.h>
 #include <unistd.h>
 
+#include "decoder/headline.h"
 #include "decoder/json.h"
 #include "decoder/report.h"
 #include "export/export.h"
@@ -30,6 +31,7 @@ enum output {
 	VIEW_TEXT,
 	VIEW_JSON,
 	VIEW_EXPORT,
+	VIEW_HEADLINE,
 };
 
 enum {
@@ -59,6 +61,14 @@ static int set_json(void *target, const char *value, struct bt_error *err)
 	(void)value;
 	(void)err;
 	((struct btview_arguments *)target)->view = VIEW_JSON;
+	return 0;
+}
+
+static int set_headline(void *target, const char *value, struct bt_error *err)
+{
+	(void)value;
+	(void)err;
+	((struct btview_arguments *)target)->view = VIEW_HEADLINE;
 	return 0;
 }
 
@@ -140,6 +150,7 @@ static const struct option_row rows[] = {
 	 .set = set_snapshot},
 	{"thread", 0, "TASK", "show the branches of this task, or thread id", .set = set_thread},
 	{"function", 0, "NAME", "show only branches from or to this function", .set = set_function},
+	{"headline", 0, NULL, NULL, .set = set_headline}, /* for btrec run */
 	{"help", 'h', NULL, "print this and end", .at = offsetof(struct btview_arguments, help)},
 	{"version", 'V', NULL, "print the version and end",
 	 .at = offsetof(struct btview_arguments, version)},
@@ -207,6 +218,24 @@ static int parse_arguments(struct btview_arguments *a, int argc, char **argv)
 	return -1;
 }
 
+static int print_headline(struct model *m, struct symbols *s, bool utf8, struct bt_error *err)
+{
+	struct headline h;
+	struct text t = {.utf8 = utf8};
+	int rc = headline_make(&h, m, s, err);
+
+	if (rc)
+		return rc;
+	headline_put(&h, &t);
+	text_printf(&t, "\n");
+	if (t.buf.failed)
+		rc = bt_no_memory(err, NULL);
+	else if (bt_output(stdout, t.buf.data, t.buf.len, err))
+		rc = -BT_E_IO;
+	buf_release(&t.buf);
+	return rc;
+}
+
 /* A terminal that cannot be drawn on still shows text. */
 static int show_as(const struct btview_arguments *a, struct model *m, struct symbols *s,
 		   struct bt_error *err)
@@ -221,6 +250,8 @@ static int show_as(const struct btview_arguments *a, struct model *m, struct sym
 	if (a->view == VIEW_JSON)
 		return a->by_cpu ? json_print_by_cpu(stdout, m, s, &options, err)
 				 : json_print(stdout, m, s, &options, err);
+	if (a->view == VIEW_HEADLINE)
+		return print_headline(m, s, options.utf8, err);
 	if (!a->count_given)
 		options.count = BRANCHES_SHOWN;
 	return a->by_cpu ? report_print_by_cpu(stdout, m, s, &options, err)
