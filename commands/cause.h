@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: MIT */
-/* What happened and where, for the last line of btrec run: "SIGSEGV: null read in port config.c:10".
- * btview tells it, in a process of its own: it has the libraries for symbols, which no recording is
- * to load, and however large the debug information or strange the trace, the run ends in time. */
+/* What happened and where, for the last line of btrec run: "SIGSEGV: null read in port
+ * config.c:10". btview tells it, in a process of its own: it has the libraries for symbols, which
+ * no recording is to load, and however large the debug information or strange the trace, the run
+ * ends in time. */
 #ifndef BT_CAUSE_H
 #define BT_CAUSE_H
 

@@ -87,11 +87,12 @@ _btview() {
 	[ "$cur" != = ] || cur=
 	case $prev in
 	-n | --snapshot | --thread | --function) ;;
+	--format) mapfile -t COMPREPLY < <(compgen -W "github" -- "$cur") ;;
 	--by) mapfile -t COMPREPLY < <(compgen -W "cpu" -- "$cur") ;;
 	--export) mapfile -t COMPREPLY < <(compgen -W "perf-script" -- "$cur") ;;
 	*)
 		if [[ $cur == -* ]]; then
-			mapfile -t COMPREPLY < <(compgen -W "--stdio --json --export --by -n --all --snapshot --thread --function -h --help -V --version" -- "$cur")
+			mapfile -t COMPREPLY < <(compgen -W "--stdio --summary --format --json --export --by -n --all --snapshot --thread --function -h --help -V --version" -- "$cur")
 		else
 			mapfile -t COMPREPLY < <(_btrec_traces "$cur")
 		fi

@@ -16,6 +16,7 @@ struct report_options {
 	uint32_t thread;      /* a task number, else a thread id */
 	const char *function; /* only branches from or to it; NULL: all */
 	bool all;             /* library code is shown branch by branch, too */
+	bool summary;         /* only what happened, where, and the stack */
 	bool utf8;            /* what is written to shows UTF-8 */
 };
 

@@ -98,8 +98,7 @@ int headline_make(struct headline *h, const struct model *m, struct symbols *s,
 		  struct bt_error *err)
 {
 	const struct model_snapshot *snap = model_final_snapshot(m);
-	const struct bt_record_thread *thread =
-		snap ? focus_thread(snap, snap->rec->task) : NULL;
+	const struct bt_record_thread *thread = snap ? focus_thread(snap, snap->rec->task) : NULL;
 	struct own_code *own;
 	struct place place;
 	struct fault f;
@@ -114,6 +113,8 @@ int headline_make(struct headline *h, const struct model *m, struct symbols *s,
 	if (rc)
 		return rc;
 	snprintf(h->what, sizeof h->what, "%s", f.brief);
+	if (snap->signal)
+		snprintf(h->text, sizeof h->text, "%s", f.text);
 	place = (struct place){f.where, f.where_is_return};
 	if (own_code_has(own, f.space, f.epoch, f.where - f.where_is_return) ||
 	    (thread && find_own(own, s, snap, thread, &place)))
@@ -124,7 +125,7 @@ int headline_make(struct headline *h, const struct model *m, struct symbols *s,
 	return 0;
 }
 
-void headline_put_place(const struct headline *h, struct text *t)
+static void put_place(const struct headline *h, struct text *t)
 {
 	if (*h->function) {
 		text_printf(t, " in ");
@@ -137,7 +138,7 @@ void headline_put_place(const struct headline *h, struct text *t)
 	}
 }
 
-void headline_put(const struct headline *h, struct text *t)
+void headline_put_event(const struct headline *h, struct text *t)
 {
 	text_printf(t, "%s", h->name);
 	if (h->command) {
@@ -149,5 +150,10 @@ void headline_put(const struct headline *h, struct text *t)
 		text_printf(t, ": ");
 		text_outside(t, h->what);
 	}
-	headline_put_place(h, t);
+}
+
+void headline_put(const struct headline *h, struct text *t)
+{
+	headline_put_event(h, t);
+	put_place(h, t);
 }

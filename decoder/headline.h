@@ -9,8 +9,9 @@
 #include "decoder/text.h"
 
 struct headline {
-	char name[64]; /* "SIGSEGV", "exited with 3" */
+	char name[64];              /* "SIGSEGV", "exited with 3" */
 	char what[FAULT_BRIEF_MAX]; /* "null read", or "" */
+	char text[FAULT_TEXT_MAX];  /* the same as a sentence (fault.h), or "" */
 	const char *command;        /* of another process than the first; NULL: of the first */
 	uint32_t pid;               /* of that process */
 	/* The place; all "": not known. */
@@ -31,7 +32,7 @@ int headline_make(struct headline *h, const struct model *m, struct symbols *s,
 /* "SIGSEGV in cc1 (process 12): null read in port config.c:10", escaped. */
 void headline_put(const struct headline *h, struct text *t);
 
-/* " in port config.c:10", escaped; nothing when no place is known. */
-void headline_put_place(const struct headline *h, struct text *t);
+/* "SIGSEGV in cc1 (process 12): null read", escaped. */
+void headline_put_event(const struct headline *h, struct text *t);
 
 #endif

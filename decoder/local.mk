@@ -1,5 +1,6 @@
 noinst_LIBRARIES += decoder/libdecoder.a
 decoder_libdecoder_a_SOURCES = \
+	decoder/annotation.c decoder/annotation.h \
 	decoder/by_cpu.c decoder/by_cpu.h \
 	decoder/calls_made.c decoder/calls_made.h \
 	decoder/callstack.c decoder/callstack.h \

@@ -14,6 +14,7 @@
 #include <string.h>
 #include <unistd.h>
 
+#include "decoder/annotation.h"
 #include "decoder/headline.h"
 #include "decoder/json.h"
 #include "decoder/report.h"
@@ -32,6 +33,7 @@ enum output {
 	VIEW_JSON,
 	VIEW_EXPORT,
 	VIEW_HEADLINE,
+	VIEW_GITHUB,
 };
 
 enum {
@@ -70,6 +72,25 @@ static int set_headline(void *target, const char *value, struct bt_error *err)
 	(void)err;
 	((struct btview_arguments *)target)->view = VIEW_HEADLINE;
 	return 0;
+}
+
+static int set_summary(void *target, const char *value, struct bt_error *err)
+{
+	struct btview_arguments *a = target;
+
+	(void)value;
+	(void)err;
+	a->view = VIEW_TEXT;
+	a->report.summary = true;
+	return 0;
+}
+
+static int set_format(void *target, const char *value, struct bt_error *err)
+{
+	((struct btview_arguments *)target)->view = VIEW_GITHUB;
+	return strcmp(value, "github")
+		       ? bt_fail(err, BT_E_MISUSE, 0, "--format: %s is not github", value)
+		       : 0;
 }
 
 static int set_export(void *target, const char *value, struct bt_error *err)
@@ -137,6 +158,10 @@ static int set_function(void *target, const char *value, struct bt_error *err)
 
 static const struct option_row rows[] = {
 	{"stdio", 0, NULL, "print a report as text, as without a terminal", .set = set_text},
+	{"summary", 0, NULL, "print what happened, where, and the stack; no branches",
+	 .set = set_summary},
+	{"format", 0, "github", "print a failure as the annotation of its source line, for CI",
+	 .set = set_format},
 	{"json", 0, NULL, "print a report as JSON (schema btrec-report/1)", .set = set_json},
 	{"export", 0, "KIND", "print the trace in the form of another tool (listed below)",
 	 .set = set_export},
@@ -188,6 +213,18 @@ static int check_arguments(const struct btview_arguments *a, int operands, struc
 		return bt_fail(err, BT_E_MISUSE, 0, "one trace at a time (see --help)");
 	if (a->by_cpu && a->view == VIEW_EXPORT)
 		return bt_fail(err, BT_E_MISUSE, 0, "--by goes with --stdio or --json");
+	if (a->report.summary && (a->view != VIEW_TEXT || a->by_cpu))
+		return bt_fail(err, BT_E_MISUSE, 0,
+			       "--summary is a text of its own: no --json, --format, --export nor "
+			       "--by");
+	if (a->report.summary && (a->count_given || a->report.function || a->report.all))
+		return bt_fail(err, BT_E_MISUSE, 0,
+			       "--summary shows no branches: no -n, --function nor --all");
+	if (a->view == VIEW_GITHUB && (a->count_given || a->report.has_thread ||
+				       a->report.snapshot || a->report.function || a->by_cpu))
+		return bt_fail(err, BT_E_MISUSE, 0,
+			       "--format github tells of the failure alone: no -n, --thread, "
+			       "--snapshot, --function nor --by");
 	if (a->view == VIEW_EXPORT &&
 	    (a->count_given || a->report.has_thread || a->report.snapshot || a->report.function))
 		return bt_fail(err, BT_E_MISUSE, 0,
@@ -218,16 +255,33 @@ static int parse_arguments(struct btview_arguments *a, int argc, char **argv)
 	return -1;
 }
 
-static int print_headline(struct model *m, struct symbols *s, bool utf8, struct bt_error *err)
+/* The folder of the checkout: GitHub's, else the one in which btview runs. */
+static const char *checkout(char folder[BT_PATH_MAX])
+{
+	const char *workspace = getenv("GITHUB_WORKSPACE");
+
+	if (workspace && *workspace == '/')
+		return workspace;
+	return getcwd(folder, BT_PATH_MAX) ? folder : "";
+}
+
+/* Nothing where there is no failure. */
+static int print_headline(struct model *m, struct symbols *s, const struct btview_arguments *a,
+			  struct bt_error *err)
 {
 	struct headline h;
-	struct text t = {.utf8 = utf8};
+	struct text t = {.utf8 = a->report.utf8};
+	char folder[BT_PATH_MAX];
 	int rc = headline_make(&h, m, s, err);
 
 	if (rc)
-		return rc;
-	headline_put(&h, &t);
-	text_printf(&t, "\n");
+		return rc < 0 ? rc : 0;
+	if (a->view == VIEW_GITHUB) {
+		annotation_put_github(&h, checkout(folder), &t);
+	} else {
+		headline_put(&h, &t);
+		text_printf(&t, "\n");
+	}
 	if (t.buf.failed)
 		rc = bt_no_memory(err, NULL);
 	else if (bt_output(stdout, t.buf.data, t.buf.len, err))
@@ -250,8 +304,8 @@ static int show_as(const struct btview_arguments *a, struct model *m, struct sym
 	if (a->view == VIEW_JSON)
 		return a->by_cpu ? json_print_by_cpu(stdout, m, s, &options, err)
 				 : json_print(stdout, m, s, &options, err);
-	if (a->view == VIEW_HEADLINE)
-		return print_headline(m, s, options.utf8, err);
+	if (a->view == VIEW_HEADLINE || a->view == VIEW_GITHUB)
+		return print_headline(m, s, a, err);
 	if (!a->count_given)
 		options.count = BRANCHES_SHOWN;
 	return a->by_cpu ? report_print_by_cpu(stdout, m, s, &options, err)

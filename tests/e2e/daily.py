@@ -89,4 +89,48 @@ def cause_untold():
     equal(record([port, "null"], ["--quiet"]).own_err, "", "quiet")
 
 
+@case("--summary is the first screen alone: what happened, where and the stack")
+def summary():
+    trace = record([program("port.c"), "null"]).trace
+    shown, whole = text(trace, "--summary"), text(trace)
+    headings = re.findall(r"^\S.*", shown, re.M)
+    equal([heading.split()[0] for heading in headings], ["Program", "Recorded", "Ended", "What", "Where", "Stack"], "headings")
+    before, stack = shown.split("\nStack of task 1")
+    check(whole.startswith(before), "the report begins as it: " + shown)
+    check("\nStack of task 1" + stack in whole, "its stack: " + shown)
+    for option in (["-n", "3"], ["--all"], ["--json"], ["--by", "cpu"], ["--function", "main"]):
+        equal(execute([BTVIEW, "--summary", *option, trace]).status, 2, "with " + option[0])
+
+
+def annotation(trace, **env):
+    return execute([BTVIEW, "--format", "github", trace], cwd=TMP, env={**os.environ, **env}).out.decode()
+
+
+@case("--format github: an annotation of the line that failed, its file as seen from the checkout")
+def github():
+    port = program("port.c")
+    trace = record([port, "null"]).trace
+    line, folder = line_at("port.c", "null"), os.path.dirname(port)
+    parts = re.fullmatch(r"::error file=(.*?),line=%d,title=SIGSEGV%%3A null read::(.*)\n" % line, annotation(trace, GITHUB_WORKSPACE=folder))
+    check(parts, annotation(trace, GITHUB_WORKSPACE=folder))
+    equal(parts.group(1), "port.c", "in the checkout")
+    check(re.fullmatch(r"SIGSEGV: null read in port port.c:%d%%0Aread from 0x8 through .*" % line, parts.group(2)), parts.group(2))
+    check("file=%s/port.c," % os.path.basename(folder) in annotation(trace, GITHUB_WORKSPACE=""), "from the working directory")
+    check("file=%s/port.c," % folder in annotation(trace, GITHUB_WORKSPACE="/nowhere"), "outside")
+    check(annotation(record([port, "3"]).trace).endswith("::exited with 3 in give_up port.c:%d\n" % line_at("port.c", "exit")), "exit with failure")
+    equal(annotation(record([port, "0"]).trace), "", "a good end")
+    equal(execute([BTVIEW, "--format", "gitlab", trace]).status, 2, "another one")
+
+
+@case("--format github: no name can end the line, or a property of it")
+def github_names():
+    odd = os.path.join(fresh_dir("odd"), "50%, a:b\n::error::c.c")
+    with open(odd, "w") as file:
+        file.write("int main(void) { return *(volatile int *)0; }\n")
+    equal(execute([*CC, "-g", odd, "-o", odd[:-2]]).status, 0, "compiler")
+    said = annotation(record([odd[:-2]]).trace, GITHUB_WORKSPACE=os.path.dirname(odd))
+    check(said.startswith("::error file=50%25%2C a%3Ab\\x0a%3A%3Aerror%3A%3Ac.c,line=1,title=SIGSEGV%3A null read::"), said)
+    equal(said.count("\n"), 1, "lines")
+
+
 main()
