@@ -82,6 +82,7 @@ struct run {
 	timer_t timer;
 	struct front_group group;
 	bool front_due;    /* the program goes on, and so must the front */
+	bool dropped;      /* the trace is not kept: --only-crashes */
 	bool ending;       /* by a SIGTERM to the recorder of a daemon */
 	bool linked;       /* `latest` names the trace */
 	bool told_stopped; /* that nothing more is recorded */
@@ -185,6 +186,12 @@ static void send_message(const struct run *run, const struct front_message *m)
 	}
 }
 
+/* The program, or one that it started. */
+static bool has_failed(const struct run *run, const struct supervisor *sup)
+{
+	return sup->outcome.kind == BT_EXIT_SIGNAL || sup->outcome.status || run->session.crashes;
+}
+
 /* lives_on: processes of the program are left. */
 static void summarize(const struct run *run, const struct supervisor *sup, bool lives_on,
 		      struct front_message *m)
@@ -197,7 +204,7 @@ static void summarize(const struct run *run, const struct supervisor *sup, bool 
 	m->type = FRONT_ENDED;
 	m->kind = o->kind;
 	m->value = o->status;
-	m->failed = o->kind == BT_EXIT_SIGNAL || o->status || r->crashes;
+	m->failed = has_failed(run, sup);
 	if (failure)
 		snprintf(stopped, sizeof stopped, "; recording stopped early: %.100s",
 			 strerror(failure));
@@ -234,6 +241,12 @@ static void notify(void *arg, const struct supervisor *sup, int stop_signal)
 	if (!stop_signal)
 		summarize(run, sup, true, &m);
 	send_message(run, &m);
+}
+
+/* Nothing failed, and nobody asked for a moment of it. */
+static bool ended_well(const struct run *run, const struct supervisor *sup)
+{
+	return !has_failed(run, sup) && !run->session.asked_kept;
 }
 
 /* Once the program has started: a trace that is taken back leaves the one before it the latest. */
@@ -305,7 +318,8 @@ static void on_tick(void *arg, struct supervisor *sup)
 		run->front_due = false;
 	if (run->front_due)
 		kill(run->front_pid, SIGCONT);
-	link_latest(run, sup);
+	if (!run->options.only_crashes) /* else it may be taken back yet */
+		link_latest(run, sup);
 	tell_stopped(run, sup);
 	control_serve(&run->control, &run->session, sup);
 	supervisor_adopt_orphans(sup);
@@ -464,12 +478,15 @@ static int record(struct run *run)
 		recording_discard(r, run->trace);
 		return fail_before_start(run, &err);
 	}
-	link_latest(run, &sup);
+	run->dropped = run->options.only_crashes && ended_well(run, &sup);
+	if (!run->dropped)
+		link_latest(run, &sup);
 	ended_early = !sup.notify; /* the front knows already */
 	trace_writer_flush(w); /* now, so that the line says whether all of it could be written */
 	summarize(run, &sup, false, &m);
 	supervisor_release(&sup);
 	recording_close(r, &sup.outcome);
+	m.dropped = run->dropped && !trace_remove(run->trace, NULL);
 	if (!ended_early)
 		send_message(run, &m);
 	return 0;
@@ -482,6 +499,24 @@ static void save_signals(struct run *run)
 	for (int signo = 1; signo < NSIG; signo++)
 		sigaction(signo, NULL, &run->actions[signo]);
 	sigprocmask(SIG_SETMASK, NULL, &run->mask);
+}
+
+/* Removes what --keep and --max-size leave no room for. */
+static void prune(void *arg)
+{
+	const struct run *run = arg;
+	struct shelf_limits limits = run->options.limits;
+	char dir[BT_PATH_MAX], *slash;
+	struct bt_error err;
+
+	snprintf(dir, sizeof dir, "%s", run->trace);
+	slash = strrchr(dir, '/');
+	if (!slash || !(limits.has_count || limits.size))
+		return;
+	*slash = '\0';
+	limits.spare = slash + 1;
+	if (trace_shelf_prune(dir, &limits, false, NULL, NULL, &err))
+		btrec_complain(&err);
 }
 
 static int start(struct run *run)
@@ -511,7 +546,9 @@ static int start(struct run *run)
 	return front_wait(pipes[0], recorder,
 			  &(struct front_options){.quiet = run->options.quiet,
 						  .patience = run->options.patience,
-						  .trace = run->trace});
+						  .trace = run->trace,
+						  .at_end = prune,
+						  .arg = run});
 }
 
 /* Everything about the program is read from /proc, by pids as we see them. */

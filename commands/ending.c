@@ -59,7 +59,9 @@ void ending_say(const struct front_message *m, const char *trace, int patience)
 	if (m->failed && patience)
 		cause_tell(trace, patience, cause);
 	describe(m, cause, how, sizeof how);
-	if (m->failed)
+	if (m->dropped)
+		say("%s%s; no trace is kept", how, m->text);
+	else if (m->failed)
 		say("%s%s; btview %s", how, m->text, quote(trace, quoted));
 	else
 		say("%s%s; trace: %s", how, m->text, trace);

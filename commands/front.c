@@ -195,6 +195,7 @@ static int act_on(const struct front_message *m, pid_t recorder, const struct fr
 		waitpid(recorder, NULL, 0);
 	if (!o->quiet || m->lacks)
 		ending_say(m, o->trace, o->quiet ? 0 : o->patience);
+	o->at_end(o->arg);
 	return end_like(m);
 }
 

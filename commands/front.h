@@ -29,6 +29,7 @@ struct front_message {
 	bool lives_on; /* the recorder runs on: do not wait for it */
 	bool lacks;    /* FRONT_ENDED: text names something that was not recorded; --quiet does not
 			  hide it */
+	bool dropped;  /* FRONT_ENDED: its trace is not kept */
 	bool failed;   /* FRONT_ENDED: the program, or one that it started, failed: the line says
 			  what happened, and where */
 	char text[3880]; /* a message is one write to a pipe: at most 4096 */
@@ -39,6 +40,8 @@ struct front_options {
 	int patience;      /* ms that may pass until the line says what happened */
 	const char *trace; /* its path, in memory shared with the recorder; empty until the recorder
 			      has begun it */
+	void (*at_end)(void *arg); /* called when all is said, before this process ends */
+	void *arg;
 };
 
 /* Acts on the recorder's messages until the program has ended. Then returns the exit status, or

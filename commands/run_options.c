@@ -119,6 +119,22 @@ static int set_alarm_each(void *target, const char *value, struct bt_error *err)
 	return rc;
 }
 
+static int set_keep(void *target, const char *value, struct bt_error *err)
+{
+	struct shelf_limits *l = &((struct run_options *)target)->limits;
+	unsigned long long n;
+	int rc = options_number("--keep", value, 1, UINT32_MAX, &n, err);
+
+	l->has_count = true;
+	l->count = n;
+	return rc;
+}
+
+static int set_max_size(void *target, const char *value, struct bt_error *err)
+{
+	return shelf_size("--max-size", value, &((struct run_options *)target)->limits.size, err);
+}
+
 static int set_patience(void *target, const char *value, struct bt_error *err)
 {
 	unsigned long long n;
@@ -132,6 +148,12 @@ static int set_patience(void *target, const char *value, struct bt_error *err)
 static const struct option_row rows[] = {
 	{"output", 'o', "DIR", "make the trace DIR, which must not exist",
 	 .at = offsetof(struct run_options, output)},
+	{"only-crashes", 0, NULL, "keep no trace of a run that ends well",
+	 .at = offsetof(struct run_options, only_crashes)},
+	{"keep", 0, "N", "keep the newest N traces in the trace directory, with this one",
+	 .set = set_keep},
+	{"max-size", 0, "SIZE", "the same, as many as take SIZE together: 500M, 2G",
+	 .set = set_max_size},
 	{"from", 0, "SYMBOL|ADDRESS", "run natively, record from this function or address on",
 	 .set = set_from},
 	{"history", 0, "N|full|off", "branches kept per thread (full: 1048576); off: only counts",
@@ -179,7 +201,14 @@ void run_options_release(struct run_options *o) { free(o->stop_points); }
 
 int run_options_parse(struct run_options *o, int argc, char **argv, struct bt_error *err)
 {
-	return options_parse(rows, ARRAY_SIZE(rows), o, argc, argv, err);
+	int at = options_parse(rows, ARRAY_SIZE(rows), o, argc, argv, err);
+
+	if (at >= 0 && o->output && (o->limits.has_count || o->limits.size))
+		return bt_fail(
+			err, BT_E_MISUSE, 0,
+			"--keep and --max-size are about the trace directory: they do not go "
+			"with -o");
+	return at;
 }
 
 void run_options_help(FILE *to) { options_help(to, rows, ARRAY_SIZE(rows)); }

@@ -18,7 +18,7 @@ _btrec_program_at() {
 		fi
 		case ${COMP_WORDS[i]} in
 		--) echo $((i + 1)); return ;;
-		-o | --output | --history | --history-memory | --from | --snap-at | --snap-exit | --backend | --source) ((i++)) ;;
+		-o | --output | --keep | --max-size | --history | --history-memory | --from | --snap-at | --snap-exit | --backend | --source) ((i++)) ;;
 		-*) ;;
 		*) echo "$i"; return ;;
 		esac
@@ -40,7 +40,7 @@ _btrec() {
 	COMPREPLY=()
 	[ "$cur" != = ] || cur=
 	if [ "$COMP_CWORD" -eq 1 ]; then
-		mapfile -t COMPREPLY < <(compgen -W "run snap import list info doctor dump --help -h --version -V" -- "$cur")
+		mapfile -t COMPREPLY < <(compgen -W "run snap import list rm prune info doctor dump --help -h --version -V" -- "$cur")
 		return
 	fi
 	case ${COMP_WORDS[1]} in
@@ -54,13 +54,13 @@ _btrec() {
 		-o | --output) mapfile -t COMPREPLY < <(compgen -d -- "$cur") ;;
 		--history) mapfile -t COMPREPLY < <(compgen -W "full off 65536" -- "$cur") ;;
 		--history-memory) mapfile -t COMPREPLY < <(compgen -W "128 512 2048" -- "$cur") ;;
-		--from | --snap-at) ;;
+		--from | --snap-at | --keep | --max-size) ;;
 		--snap-exit) mapfile -t COMPREPLY < <(compgen -W "never failure always" -- "$cur") ;;
 		--source) mapfile -t COMPREPLY < <(compgen -W "auto bits lbr bts pt none" -- "$cur") ;;
 		--backend) mapfile -t COMPREPLY < <(compgen -W "auto engine step pmu" -- "$cur") ;;
 		*)
 			if [[ $cur == -* ]]; then
-				mapfile -t COMPREPLY < <(compgen -W "-o --output --history --history-memory --from --snap-at --snap-exit --backend --source --parallel --unbound -q --quiet -h --help --" -- "$cur")
+				mapfile -t COMPREPLY < <(compgen -W "-o --output --only-crashes --keep --max-size --history --history-memory --from --snap-at --snap-exit --backend --source --parallel --unbound -q --quiet -h --help --" -- "$cur")
 			else
 				mapfile -t COMPREPLY < <(compgen -c -- "$cur"; compgen -f -- "$cur")
 			fi
@@ -74,9 +74,16 @@ _btrec() {
 			mapfile -t COMPREPLY < <(compgen -f -- "$cur")
 		fi
 		;;
+	list) mapfile -t COMPREPLY < <(compgen -W "--json -h --help" -- "$cur") ;;
+	prune)
+		case $prev in
+		--keep | --max-size | --older) ;;
+		*) mapfile -t COMPREPLY < <(compgen -W "--keep --max-size --older -n --dry-run -h --help" -- "$cur") ;;
+		esac
+		;;
 	doctor) mapfile -t COMPREPLY < <(compgen -W "--json -h --help" -- "$cur") ;;
 	snap) mapfile -t COMPREPLY < <(compgen -W "$(cd /proc && echo [0-9]*)" -- "$cur") ;;
-	info | dump) mapfile -t COMPREPLY < <(_btrec_traces "$cur") ;;
+	info | dump | rm) mapfile -t COMPREPLY < <(_btrec_traces "$cur") ;;
 	esac
 }
 

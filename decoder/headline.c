@@ -75,7 +75,7 @@ static void take_place(struct headline *h, struct symbols *s, const struct fault
 	text_brief_name(h->function, sizeof h->function, part.function);
 	h->file = part.file;
 	h->line = part.line;
-	h->module = loc.in_file ? loc.module : "";
+	h->module = loc.in_file && *h->what ? loc.module : ""; /* of an exit it tells nothing */
 	h->vaddr = loc.vaddr;
 }
 

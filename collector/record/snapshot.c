@@ -286,6 +286,7 @@ uint32_t snapshot_take(struct recording *r, struct supervisor *sup, struct task 
 	}
 	rec.epoch = task->process->space->epoch;
 	rec.snapshot = ++r->snapshots;
+	r->asked_kept += kind == BT_SNAPSHOT_REQUEST;
 	RECORDING_EVENT(r, task->unit->number, SNAPSHOT, &rec);
 	keep_thread(r, task, rec.snapshot, full ? STACK_SHARE_MOST : 0);
 	if (full)

@@ -133,4 +133,166 @@ def github_names():
     equal(said.count("\n"), 1, "lines")
 
 
+def home():
+    """A trace directory, and the environment that names it."""
+    folder = fresh("home")
+    return folder, {**os.environ, "BTREC_TRACE_DIR": folder}
+
+
+def command(*words, env, status=0):
+    result = execute([BTREC, *words], env=env, cwd=TMP)
+    equal(result.status, status, "status of btrec %s (%s)" % (" ".join(words), result.err.decode()))
+    return result
+
+
+def run(env, *argv, status):
+    command("run", "-q", *argv, env=env, status=status)
+
+
+def traces(folder):
+    return sorted(name for name in os.listdir(folder) if name != "latest") if os.path.isdir(folder) else []
+
+
+def latest(folder):
+    link = os.path.join(folder, "latest")
+    return os.readlink(link) if os.path.islink(link) else None
+
+
+def snapshot(folder):
+    """All that is below it."""
+    return sorted(os.path.join(at, name) for at, folders, files in os.walk(folder) for name in folders + files)
+
+
+@case("list: how it ended, of any process, size and command; --json fits its schema")
+def list_all():
+    folder, env = home()
+    port = program("port.c")
+    run(env, port, "3", status=3)
+    run(env, "sh", "-c", '"$0" null 2>&-; exit 2', port, status=2)
+    os.mkdir(os.path.join(folder, "damaged"))
+    with open(os.path.join(folder, "damaged", "events"), "wb") as file:
+        file.write(b"btrec")
+    size = sum(os.path.getsize(os.path.join(folder, "port-0", name)) for name in os.listdir(os.path.join(folder, "port-0")))
+    lines = sorted(command("list", env=env).out.decode().splitlines(), key=lambda line: "damaged" in line)
+    equal(len(lines), 3, "lines")
+    check(re.search(r"  exit 3 +%.0f KB  %s/port-0  %s 3$" % (size / 1024, folder, port), lines[0]), lines[0])
+    check(re.search(r"  exit 2; SIGSEGV in port +\d+ KB  %s/sh-0  sh -c " % folder, lines[1]), lines[1])
+    check(re.search(r"  damaged +\d KB  %s/damaged$" % folder, lines[2]), lines[2])
+    listed = json.loads(command("list", "--json", env=env).out)
+    fits_schema(listed, "list.schema.json")
+    first, second, third = sorted(listed["traces"], key=lambda trace: trace["state"] == "unreadable")
+    equal((first["argv"], first["size"], first["end"], first["failures"], first["latest"]), ([port, "3"], size, {"status": 3}, [], False), "the first")
+    equal([(f["command"], f["signal"], f["crash"]) for f in second["failures"]], [("port", "SIGSEGV", True)], "failures")
+    equal((second["latest"], third["state"], third["why"]), (True, "unreadable", "damaged"), "states")
+    equal(json.loads(command("list", "--json", env=home()[1]).out)["traces"], [], "of none")
+
+
+@case("rm: traces go, latest names the newest that is left; what is no trace, or is more, stays whole")
+def rm():
+    folder, env = home()
+    for status in (3, 4, 5):
+        run(env, program("port.c"), str(status), status=status)
+    with open(os.path.join(folder, "port-0", "notes"), "w") as file:
+        file.write("mine")
+    other = fresh_dir("other")
+    with open(os.path.join(other, "events"), "w") as file:
+        file.write("no trace")
+    before = snapshot(folder)
+    for argument, status, why in ((other, 76, "not a btrec trace"), (fresh("nothing"), 66, "no such trace"), (os.path.join(folder, "port-0"), 2, "notes in it is not of a trace"), (folder, 76, "not a btrec trace")):
+        refused = command("rm", argument, env=env, status=status)
+        check(why in refused.err.decode() and refused.err.count(b"\n") == 1, refused.err)
+    equal((snapshot(folder), os.listdir(other)), (before, ["events"]), "all that was there")
+    command("rm", env=env, status=2)
+    command("rm", "port-2", env=env)
+    equal((traces(folder), latest(folder)), (["port-0", "port-1"], "port-1"), "after one")
+    link = fresh("link")
+    os.symlink(os.path.join(folder, "port-1"), link)
+    os.unlink(os.path.join(folder, "port-0", "notes"))
+    command("rm", link, os.path.join(folder, "port-0") + "/", env=env)
+    equal((traces(folder), latest(folder)), ([], None), "after all")
+    check(os.path.islink(link), "the user's own link is left alone")
+
+
+@case("rm and prune leave alone what is being recorded; what a killed recorder left goes by name alone")
+def rm_recorded():
+    folder, env = home()
+    run(env, program("port.c"), "3", status=3)
+    process = start([BTREC, "run", "-q", "cat"], stdin=subprocess.PIPE, env=env, cwd=TMP)
+    wait_until(lambda: latest(folder) == "cat-0", "the recording")
+    refused = command("rm", "cat-0", env=env, status=2)
+    check(b"it is being recorded" in refused.err, refused.err)
+    command("prune", "--keep", "0", env=env)
+    equal(traces(folder), ["cat-0"], "after prune")
+    pid = recorder_of(process)
+    os.kill(pid, signal.SIGKILL)
+    process.wait()
+    forget_recorder(pid)
+    command("prune", "--keep", "0", env=env)
+    equal(traces(folder), ["cat-0"], "of a killed recorder")
+    command("rm", "cat-0", env=env)
+    equal(traces(folder), [], "that, removed by name")
+
+
+@case("prune: by number, by size, by age; -n only says it; what is no complete trace stays")
+def prune():
+    folder, env = home()
+    for status in range(1, 6):
+        run(env, program("port.c"), str(status), status=status)
+    for name in ("notes", "damaged"):
+        os.mkdir(os.path.join(folder, name))
+    with open(os.path.join(folder, "damaged", "events"), "wb") as file:
+        file.write(b"btrec")
+    others = ["damaged", "notes"]
+    said = command("prune", "-n", "--keep", "3", env=env).out.decode()
+    equal([re.sub(r" \(\d+ KB\)$", "", line) for line in said.splitlines()], ["would remove %s/port-%d" % (folder, n) for n in (0, 1)], "a trial")
+    equal(len(traces(folder)), 7, "after a trial")
+    command("prune", "--keep", "3", env=env)
+    equal(traces(folder), others + ["port-2", "port-3", "port-4"], "by number")
+    size = {trace["path"]: trace["size"] for trace in json.loads(command("list", "--json", env=env).out)["traces"]}
+    two = size[folder + "/port-3"] + size[folder + "/port-4"]
+    command("prune", "--max-size", str(two), env=env)
+    equal(traces(folder), others + ["port-3", "port-4"], "by size")
+    command("prune", "--max-size", str(two - 1), env=env)
+    equal(traces(folder), others + ["port-4"], "by one byte less")
+    command("prune", "--older", "1h", env=env)
+    equal((traces(folder), latest(folder)), (others + ["port-4"], "port-4"), "by age")
+    time.sleep(2.1)
+    command("prune", "--older", "1s", env=env)
+    equal((traces(folder), latest(folder)), (others, None), "older than a second")
+    for words in ([], ["--keep", "x"], ["--max-size", "3X"], ["--max-size", "0"], ["--max-size", "99999999999T"], ["--older", "7"], ["--keep", "1", "more"]):
+        equal(command("prune", *words, env=env, status=2).err.count(b"\n"), 1, "lines of %s" % words)
+
+
+@case("run --only-crashes keeps nothing of a run that ends well, and all of one that fails")
+def only_crashes():
+    folder, env = home()
+    port = program("port.c")
+    run(env, port, "3", status=3)
+    said = command("run", "--only-crashes", port, "0", env=env).err
+    equal((said, traces(folder), latest(folder)), (b"btrec: exited with 0; no trace is kept\n", ["port-0"], "port-0"), "a good end")
+    own = fresh("own")
+    command("run", "--only-crashes", "-o", own, port, "0", env=env)
+    check(not os.path.exists(own), "-o")
+    run(env, "--only-crashes", port, "4", status=4)
+    equal((traces(folder), latest(folder)), (["port-0", "port-1"], "port-1"), "a failure")
+    run(env, "--only-crashes", "sh", "-c", '"$0" null 2>&-; :', port, status=0)
+    equal((traces(folder), latest(folder)), (["port-0", "port-1", "sh-0"], "sh-0"), "a crash of another process")
+    run(env, "--only-crashes", "--snap-at", "10", port, "0", status=0)
+    equal((traces(folder), latest(folder)), (["port-0", "port-1", "port-2", "sh-0"], "port-2"), "a moment that was asked for")
+
+
+@case("run --keep and --max-size remove older traces, and never the new one")
+def keep():
+    folder, env = home()
+    port = program("port.c")
+    for status in range(1, 5):
+        run(env, port, str(status), status=status)
+    run(env, "--keep", "2", port, "5", status=5)
+    equal((traces(folder), latest(folder)), (["port-3", "port-4"], "port-4"), "by number")
+    run(env, "--max-size", "1K", port, "6", status=6)
+    equal(len(traces(folder)), 1, "by size")
+    equal(latest(folder), traces(folder)[0], "latest")
+    equal(command("run", "-o", fresh("own"), "--keep", "2", port, "0", env=env, status=125).err.count(b"\n"), 1, "with -o")
+
+
 main()
