@@ -39,7 +39,8 @@ static int set_older(void *target, const char *value, struct bt_error *err)
 
 static const struct option_row rows[] = {
 	{"keep", 0, "N", "keep the newest N traces", .set = set_keep},
-	{"max-size", 0, "SIZE", "keep as many as take SIZE together: 500M, 2G", .set = set_max_size},
+	{"max-size", 0, "SIZE", "keep as many as take SIZE together: 500M, 2G",
+	 .set = set_max_size},
 	{"older", 0, "AGE", "remove those that began longer ago: 12h, 7d", .set = set_older},
 	{"dry-run", 'n', NULL, "only say what would be removed",
 	 .at = offsetof(struct prune_arguments, trial)},
@@ -76,8 +77,9 @@ int btrec_prune(int argc, char **argv)
 	if (rc >= 0 && rc < argc)
 		rc = bt_fail(&err, BT_E_MISUSE, 0, "prune: takes no argument, not %s", argv[rc]);
 	if (rc >= 0 && !l->has_count && !l->size && !l->older)
-		rc = bt_fail(&err, BT_E_MISUSE, 0, "prune: --keep, --max-size or --older says how "
-						   "much is kept");
+		rc = bt_fail(&err, BT_E_MISUSE, 0,
+			     "prune: --keep, --max-size or --older says how "
+			     "much is kept");
 	if (rc >= 0)
 		rc = trace_home(dir, &err);
 	if (rc >= 0)

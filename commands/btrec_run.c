@@ -22,6 +22,7 @@
 #include <stdlib.h>
 #include <string.h>
 #include <sys/mman.h>
+#include <sys/personality.h>
 #include <sys/stat.h>
 #include <sys/utsname.h>
 #include <sys/wait.h>
@@ -38,6 +39,7 @@
 #include "collector/task/limits.h"
 #include "commands/btrec_commands.h"
 #include "commands/control.h"
+#include "commands/from_names.h"
 #include "commands/front.h"
 #include "commands/inherited.h"
 #include "commands/missed_stop_points.h"
@@ -76,6 +78,8 @@ struct run {
 	int front; /* the recorder's end of the pipe */
 	pid_t front_pid;
 	struct inherited inherited;
+	const char *from; /* --from, as the user says it */
+	char from_address[FROM_ADDRESS_MAX];
 	struct launch launch;
 	struct recording session; /* while it runs */
 	struct control control;
@@ -108,7 +112,7 @@ static int open_writer(const struct run *run, const char *path, struct trace_wri
 		.ring = run->options.recording.history,
 		.page_size = BT_PAGE,
 		.recorder_pid = (uint32_t)getpid(),
-		.from = bt_str(run->options.recording.from),
+		.from = bt_str(run->from),
 		.deterministic = run->options.supervisor.deterministic,
 		.version = bt_str(PACKAGE_VERSION),
 		.parallel = run->options.supervisor.parallel || run->backend.native,
@@ -209,7 +213,7 @@ static void summarize(const struct run *run, const struct supervisor *sup, bool 
 		snprintf(stopped, sizeof stopped, "; recording stopped early: %.100s",
 			 strerror(failure));
 	if (!lives_on && r->options.from && !r->from_reached)
-		snprintf(never, sizeof never, "; %.100s was never reached%s", r->options.from,
+		snprintf(never, sizeof never, "; %.100s was never reached%s", run->from,
 			 r->from_found ? ""
 				       : ": no function of that name, nor code at that address, "
 					 "was found in the program and the libraries it loaded");
@@ -426,7 +430,8 @@ static int record(struct run *run)
 				      .actions = run->actions,
 				      .mask = run->mask,
 				      .limits = limits,
-				      .fixed_addresses = run->options.supervisor.deterministic};
+				      .fixed_addresses = run->options.supervisor.deterministic ||
+							 run->options.no_aslr};
 	limits_lift_own(limits);
 	if (limits_room_of_own() < run->options.recording.history_memory)
 		run->options.recording.history_memory = limits_room_of_own();
@@ -615,6 +620,39 @@ static int choose_mode(struct run *run, struct bt_error *err)
 	return 0;
 }
 
+/* Filters of containers may refuse it. */
+static int check_no_aslr(struct bt_error *err)
+{
+	unsigned long own = (unsigned long)personality(0xffffffff);
+
+	if (personality(own | ADDR_NO_RANDOMIZE) < 0)
+		return bt_fail(err, BT_E_PERMISSION, errno,
+			       "--no-aslr: personality(2) is refused here");
+	personality(own);
+	return 0;
+}
+
+/* A name that is not known is no error: code that is loaded later may have it. */
+static int find_from(struct run *run, struct bt_error *err)
+{
+	bool known;
+	int rc;
+
+	run->from = run->options.recording.from;
+	if (!run->from)
+		return 0;
+	rc = from_names_find(run->program, run->from, run->from_address, &known, err);
+	if (rc)
+		return rc;
+	if (*run->from_address)
+		run->options.recording.from = run->from_address;
+	if (!known)
+		say("--from: no function %s in %s and the libraries that it starts with: it is "
+		    "waited for in what is loaded later",
+		    run->from, run->program);
+	return 0;
+}
+
 static int run_command(struct run *run, int argc, char **argv)
 {
 	struct bt_error err;
@@ -637,7 +675,8 @@ static int run_command(struct run *run, int argc, char **argv)
 		status = btrec_complain(&err);
 		return status == 126 || status == 127 ? status : OURS;
 	}
-	if (check_proc(&err)) {
+	if ((run->options.no_aslr && check_no_aslr(&err)) || find_from(run, &err) ||
+	    check_proc(&err)) {
 		btrec_complain(&err);
 		return OURS;
 	}

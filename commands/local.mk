@@ -5,7 +5,9 @@ commands_libcommands_a_SOURCES = \
 	commands/control.c commands/control.h \
 	commands/ending.c commands/ending.h \
 	commands/front.c commands/front.h \
+	commands/helper.c commands/helper.h \
 	commands/inherited.c commands/inherited.h \
+	commands/from_names.c commands/from_names.h \
 	commands/json_out.c commands/json_out.h \
 	commands/missed_stop_points.c commands/missed_stop_points.h \
 	commands/mode.c commands/mode.h \

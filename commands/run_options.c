@@ -7,6 +7,7 @@
 #include "collector/record/start_place.h"
 #include "commands/cause.h"
 #include "lib/array_size.h"
+#include "lib/function_name.h"
 #include "lib/options.h"
 
 enum {
@@ -46,11 +47,15 @@ static int set_history_memory(void *target, const char *value, struct bt_error *
 
 static int set_from(void *target, const char *value, struct bt_error *err)
 {
+	size_t len;
+	int line;
+
 	if (!*value)
 		return bt_fail(err, BT_E_MISUSE, 0, "--from: an empty name");
-	if (!start_place_is_one(value))
+	if (!start_place_is_one(value) && !source_place_parse(value, &len, &line))
 		return bt_fail(err, BT_E_MISUSE, 0,
-			       "--from: %s is neither a name nor an address (hexadecimal, of 64 "
+			       "--from: %s is neither a name nor a line of a source nor an address "
+			       "(hexadecimal, of 64 "
 			       "bits, beginning with a digit)",
 			       value);
 	((struct run_options *)target)->recording.from = value;
@@ -154,7 +159,7 @@ static const struct option_row rows[] = {
 	 .set = set_keep},
 	{"max-size", 0, "SIZE", "the same, as many as take SIZE together: 500M, 2G",
 	 .set = set_max_size},
-	{"from", 0, "SYMBOL|ADDRESS", "run natively, record from this function or address on",
+	{"from", 0, "NAME|FILE:LINE|ADDRESS", "run natively, record from there on",
 	 .set = set_from},
 	{"history", 0, "N|full|off", "branches kept per thread (full: 1048576); off: only counts",
 	 .set = set_history},
@@ -167,6 +172,8 @@ static const struct option_row rows[] = {
 	{"backend", 0, "NAME", "how code is run: auto, engine, step, pmu", .set = set_backend},
 	{"source", 0, "NAME", "where branches come from: auto, bits, lbr, bts, pt, none",
 	 .set = set_source},
+	{"no-aslr", 0, NULL, "give the program the same addresses each time",
+	 .at = offsetof(struct run_options, no_aslr)},
 	{"parallel", 0, NULL, "let threads of a process run side by side",
 	 .at = offsetof(struct run_options, wish.parallel)},
 	{"unbound", 0, NULL, "leave it to the kernel which processors are used",

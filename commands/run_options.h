@@ -21,6 +21,7 @@ struct run_options {
 	const char *output;             /* -o, or NULL */
 	int patience;                   /* ms for what happened (cause.h) */
 	struct shelf_limits limits;     /* of the traces in the trace directory */
+	bool no_aslr;                   /* the program's addresses are not randomized */
 	bool only_crashes;              /* of a run that ends well no trace is kept */
 	bool quiet, help;
 };

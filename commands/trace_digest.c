@@ -178,7 +178,7 @@ bool trace_digest_read(struct trace_digest *d, const char *dir, const char *name
 	snprintf(path, sizeof path, "%s/%s", dir, name);
 	snprintf(d->name, sizeof d->name, "%s", name);
 	rc = trace_open_events(&t, path, NULL);
-	d->why = rc ? why_unreadable((enum bt_error_code)-rc) : NULL;
+	d->why = rc ? why_unreadable((enum bt_error_code) - rc) : NULL;
 	if (rc && !d->why)
 		return false;
 	d->started = rc ? changed(path) : t->header.started;
@@ -213,8 +213,8 @@ void exit_words(uint8_t kind, uint32_t status, char *text, size_t size)
 
 void trace_digest_end(const struct trace_digest *d, char *text, size_t size)
 {
-	static const char *const states[] = {[TRACE_BEING_WRITTEN] = "being written",
-					     [TRACE_NOT_CLOSED] = "not closed"};
+	static const char *const states[] = {
+		[TRACE_BEING_WRITTEN] = "being written", [TRACE_NOT_CLOSED] = "not closed"};
 
 	if (d->state == TRACE_COMPLETE)
 		exit_words(d->end, d->status, text, size);

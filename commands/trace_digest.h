@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /* What is told of a trace among others: when it began, of what program, how that ended, which
- * processes failed, its size. Read from its events alone, without symbols. Used by the commands that
- * list and remove traces. */
+ * processes failed, its size. Read from its events alone, without symbols. Used by the commands
+ * that list and remove traces. */
 #ifndef BT_TRACE_DIGEST_H
 #define BT_TRACE_DIGEST_H
 
@@ -30,14 +30,14 @@ struct process_failure {
 struct trace_digest {
 	char name[256]; /* in its directory */
 	enum trace_state state;
-	const char *why;         /* of TRACE_UNREADABLE: in a word or two */
-	uint64_t started;        /* ns since 1970; TRACE_UNREADABLE: when it was last changed */
-	uint64_t size;           /* bytes of its files */
-	bool has_end;            /* the next two are known */
-	uint8_t end;             /* enum bt_exit_kind, of the first process */
+	const char *why;  /* of TRACE_UNREADABLE: in a word or two */
+	uint64_t started; /* ns since 1970; TRACE_UNREADABLE: when it was last changed */
+	uint64_t size;    /* bytes of its files */
+	bool has_end;     /* the next two are known */
+	uint8_t end;      /* enum bt_exit_kind, of the first process */
 	uint32_t status;
-	struct buf argv;         /* NUL-terminated words */
-	struct buf program;      /* path, without NUL */
+	struct buf argv;                               /* NUL-terminated words */
+	struct buf program;                            /* path, without NUL */
 	struct process_failure failures[FAILURES_MAX]; /* the first of them */
 	size_t failure_count, crash_count;             /* of all */
 };

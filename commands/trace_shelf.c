@@ -261,8 +261,11 @@ static int parse_with_unit(const char *value, const struct unit *units, size_t c
 
 int shelf_size(const char *option, const char *value, uint64_t *bytes, struct bt_error *err)
 {
-	static const struct unit units[] = {
-		{'\0', 1}, {'K', 1u << 10}, {'M', 1u << 20}, {'G', 1u << 30}, {'T', UINT64_C(1) << 40}};
+	static const struct unit units[] = {{'\0', 1},
+					    {'K', 1u << 10},
+					    {'M', 1u << 20},
+					    {'G', 1u << 30},
+					    {'T', UINT64_C(1) << 40}};
 
 	if (parse_with_unit(value, units, ARRAY_SIZE(units), bytes))
 		return bt_fail(err, BT_E_MISUSE, 0,

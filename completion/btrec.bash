@@ -7,6 +7,18 @@ _btrec_traces() {
 	compgen -d -- "$1"
 }
 
+# The pids of processes that are recorded, and of the btrec run above them.
+_btrec_recorded() {
+	local status tracer
+	while IFS=: read -r status _ tracer; do
+		tracer=${tracer//[[:space:]]/}
+		[ "$(cat "/proc/$tracer/comm" 2>/dev/null)" = btrec ] || continue
+		status=${status#/proc/}
+		echo "${status%/status}"
+		sed -n 's/^PPid:[[:space:]]*//p' "/proc/$tracer/status" 2>/dev/null
+	done < <(grep -s '^TracerPid:[[:space:]]*[1-9]' /proc/[0-9]*/status) | sort -un
+}
+
 # Where the recorded program's name is among the words, or nothing.
 _btrec_program_at() {
 	local i
@@ -40,7 +52,7 @@ _btrec() {
 	COMPREPLY=()
 	[ "$cur" != = ] || cur=
 	if [ "$COMP_CWORD" -eq 1 ]; then
-		mapfile -t COMPREPLY < <(compgen -W "run snap import list rm prune info doctor dump --help -h --version -V" -- "$cur")
+		mapfile -t COMPREPLY < <(compgen -W "run snap import list rm prune info doctor dump help --help -h --version -V" -- "$cur")
 		return
 	fi
 	case ${COMP_WORDS[1]} in
@@ -60,7 +72,7 @@ _btrec() {
 		--backend) mapfile -t COMPREPLY < <(compgen -W "auto engine step pmu" -- "$cur") ;;
 		*)
 			if [[ $cur == -* ]]; then
-				mapfile -t COMPREPLY < <(compgen -W "-o --output --only-crashes --keep --max-size --history --history-memory --from --snap-at --snap-exit --backend --source --parallel --unbound -q --quiet -h --help --" -- "$cur")
+				mapfile -t COMPREPLY < <(compgen -W "-o --output --only-crashes --keep --max-size --history --history-memory --from --snap-at --snap-exit --backend --source --no-aslr --parallel --unbound -q --quiet -h --help --" -- "$cur")
 			else
 				mapfile -t COMPREPLY < <(compgen -c -- "$cur"; compgen -f -- "$cur")
 			fi
@@ -82,7 +94,8 @@ _btrec() {
 		esac
 		;;
 	doctor) mapfile -t COMPREPLY < <(compgen -W "--json -h --help" -- "$cur") ;;
-	snap) mapfile -t COMPREPLY < <(compgen -W "$(cd /proc && echo [0-9]*)" -- "$cur") ;;
+	snap) mapfile -t COMPREPLY < <(compgen -W "$(_btrec_recorded)" -- "$cur") ;;
+	help) mapfile -t COMPREPLY < <(compgen -W "run snap import list rm prune info doctor dump" -- "$cur") ;;
 	info | dump | rm) mapfile -t COMPREPLY < <(_btrec_traces "$cur") ;;
 	esac
 }

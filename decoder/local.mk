@@ -5,7 +5,6 @@ decoder_libdecoder_a_SOURCES = \
 	decoder/calls_made.c decoder/calls_made.h \
 	decoder/callstack.c decoder/callstack.h \
 	decoder/debug_unit.c decoder/debug_unit.h \
-	decoder/demangle.c decoder/demangle.h \
 	decoder/disasm.c decoder/disasm.h \
 	decoder/dump.c decoder/dump.h \
 	decoder/fault.c decoder/fault_abort.c decoder/fault_access.c decoder/fault_stack.c decoder/fault_untold.c \
@@ -28,6 +27,7 @@ decoder_libdecoder_a_SOURCES = \
 	decoder/report.h decoder/report_private.h \
 	decoder/signals.c decoder/signals.def decoder/signals.h \
 	decoder/source.c decoder/source.h \
+	decoder/source_address.c decoder/source_address.h \
 	decoder/symbols.c decoder/symbols.h decoder/symbols_private.h \
 	decoder/system.c decoder/system.h \
 	decoder/text.c decoder/text.h \
@@ -36,4 +36,4 @@ decoder_libdecoder_a_SOURCES = \
 	decoder/verdict.c decoder/verdict.h
 EXTRA_DIST += decoder/README.md
 DECODER_LIBS = decoder/libdecoder.a $(FORMAT_LIBS)
-DECODER_SYSTEM_LIBS = $(JANSSON_LIBS) $(LIBDW_LIBS) $(DEMANGLE_LIBS) $(FORMAT_SYSTEM_LIBS)
+DECODER_SYSTEM_LIBS = $(JANSSON_LIBS) $(LIBDW_LIBS) $(FORMAT_SYSTEM_LIBS)

@@ -7,6 +7,7 @@
  * (lib/err.def). A damaged trace is shown as far as it goes, and the status tells. */
 #include "config.h"
 
+#include <inttypes.h>
 #include <langinfo.h>
 #include <locale.h>
 #include <stdio.h>
@@ -18,6 +19,7 @@
 #include "decoder/headline.h"
 #include "decoder/json.h"
 #include "decoder/report.h"
+#include "decoder/source_address.h"
 #include "export/export.h"
 #include "lib/array_size.h"
 #include "lib/escape.h"
@@ -47,7 +49,8 @@ struct btview_arguments {
 	struct report_options report;
 	bool count_given, by_cpu, help, version;
 	const struct export_kind *export; /* of VIEW_EXPORT */
-	const char *trace;                /* NULL: the latest */
+	const char *address_of; /* a line of a source of the program that stands for trace */
+	const char *trace;      /* NULL: the latest */
 };
 
 static int set_text(void *target, const char *value, struct bt_error *err)
@@ -176,6 +179,8 @@ static const struct option_row rows[] = {
 	{"thread", 0, "TASK", "show the branches of this task, or thread id", .set = set_thread},
 	{"function", 0, "NAME", "show only branches from or to this function", .set = set_function},
 	{"headline", 0, NULL, NULL, .set = set_headline}, /* for btrec run */
+	{"address-of", 0, "LINE", NULL,                   /* the same */
+	 .at = offsetof(struct btview_arguments, address_of)},
 	{"help", 'h', NULL, "print this and end", .at = offsetof(struct btview_arguments, help)},
 	{"version", 'V', NULL, "print the version and end",
 	 .at = offsetof(struct btview_arguments, version)},
@@ -411,6 +416,20 @@ static int view_trace(const struct btview_arguments *a, const char *path)
 	return status ? status : damage;
 }
 
+static int print_address(const char *program, const char *place)
+{
+	struct bt_error err;
+	uint64_t addr;
+	int rc = source_address_find(program, place, &addr, &err);
+
+	if (rc < 0)
+		return fail_with(&err);
+	if (rc)
+		return EXIT_NO_MATCH;
+	printf("0x%" PRIx64 "\n", addr);
+	return is_written() ? 0 : bt_error_exit_status(BT_E_IO);
+}
+
 static int btview(int argc, char **argv)
 {
 	struct btview_arguments a = {.view = VIEW_TERMINAL};
@@ -425,6 +444,8 @@ static int btview(int argc, char **argv)
 		return is_written() ? status : bt_error_exit_status(BT_E_IO);
 	if (a.view == VIEW_TERMINAL && !(isatty(STDIN_FILENO) && isatty(STDOUT_FILENO)))
 		a.view = VIEW_TEXT;
+	if (a.address_of)
+		return print_address(a.trace ? a.trace : "", a.address_of);
 	if (!a.trace && trace_home_latest(latest, &err))
 		return fail_with(&err);
 	if (!a.trace)

@@ -27,6 +27,42 @@ SOURCES = {
             give_up(atoi(argv[1]));
         }
         """,
+    "where.c": r"""
+        #include <stdio.h>
+        #include <stdlib.h>
+        #include <sys/personality.h>
+        int main(void)
+        {
+            void *block = malloc(1);
+            return printf("%x %p %p %p %p\\n", (unsigned)personality(0xffffffff), (void *)main, (void *)qsort, block, (void *)getenv("PATH")) < 0;
+        }
+        """,
+    "bus.cc": r"""
+        #include <cstdio>
+        #include <cstdlib>
+        #define APART __attribute__((noinline))
+        namespace app {
+        template <class T> struct Bus {
+            T v;
+            APART int emit(const char *s) const { return printf("%s %d\\n", s, (int)v); } /* @emit */
+        };
+        struct Line {
+            APART void emit() { puts("line"); }
+            APART void draw() { puts("draw"); }                               /* @draw */
+        };
+        }
+        namespace { APART void hidden(int n) { printf("%d\\n", n); } }
+        int main()
+        {
+            app::Bus<int> bus{3};
+            app::Line line;
+            hidden(2);
+            line.draw();
+            line.emit();
+            bus.emit("x");
+            return 0;                                                         /* @end */
+        }
+        """,
 }
 PATIENT = ["--patience", "60000"]
 made = {}
@@ -293,6 +329,98 @@ def keep():
     equal(len(traces(folder)), 1, "by size")
     equal(latest(folder), traces(folder)[0], "latest")
     equal(command("run", "-o", fresh("own"), "--keep", "2", port, "0", env=env, status=125).err.count(b"\n"), 1, "with -o")
+
+
+def begins_in(trace):
+    """The function in which the recorded branches begin."""
+    lines = text(trace, "--all", "-n", "1000000").partition("\nLast branches of task")[2].splitlines()[1:]
+    return next(line for line in lines if re.match(r" +\d+ ", line)).split("->")[0].split(maxsplit=2)[2].split("+0x")[0]
+
+
+@case("--from takes names as people write them, and lines")
+def from_names():
+    bus = program("bus.cc")
+    emit, draw = "app::Bus<int>::emit(char const*) const", "app::Line::draw()"
+    for name, function in (("Bus::emit", emit), ("app::Bus<int>::emit", emit), ("emit(char const*) const", emit), ("Line::dr*", draw), ("draw", draw),
+                           ("::app::Line::draw", draw), ("hidden", "(anonymous namespace)::hidden(int)"), ("main", "main"), ("_ZN3app4Line4drawEv", draw),
+                           ("bus.cc:%d" % line_at("bus.cc", "draw"), draw), ("bus.cc:%d" % line_at("bus.cc", "emit"), emit)):
+        result = record([bus], ["--snap-exit", "always", "--from", name])
+        equal((result.status, result.own_err.count("\n")), (0, 1), "end and lines of %s: %s" % (name, result.own_err))
+        equal(begins_in(result.trace), function, "--from " + name)
+        check("from %s on" % name in text(result.trace), "the report's head")
+
+
+@case("--from: several functions are listed, unknown names and lines told, all before the program runs")
+def from_candidates():
+    bus, folder = program("bus.cc"), fresh_dir("cwd")
+    for name, said in (("emit", "--from: emit names more than one function: app::Bus<int>::emit(char const*) const, app::Line::emit()"),
+                       ("Line::*", "--from: Line::* names more than one function: app::Line::draw(), app::Line::emit()"),
+                       ("bus.cc:1", "--from: %s has no code of bus.cc:1 (is it compiled with -g?)" % bus)):
+        result = execute([BTREC, "run", "-o", "trace", "--from", name, bus], cwd=folder)
+        words = sorted(re.split(": |, ", result.err.decode().strip()))
+        equal((result.status, result.out, words, os.listdir(folder)), (125, b"", sorted(re.split(": |, ", "btrec: " + said)), []), name)
+    result = record(["sh", "-c", "echo ran >&2"], ["--from", "no_such_function"])
+    lines = result.err.decode().splitlines()
+    equal(result.status, 0, "unknown: it runs")
+    check(lines[0].startswith("btrec: --from: no function no_such_function in ") and lines[1] == "ran", lines)
+    result = record([bus], ["--from", "qsort"])
+    equal(result.own_err.count("\n"), 1, "one of a library, which is not called: " + result.own_err)
+
+
+@case("--function takes the same names, and lists several functions")
+def function_names():
+    trace = record([program("bus.cc")], ["--snap-exit", "always"]).trace
+    for name, functions in (("Line::draw", ["app::Line::draw()"]), ("emit", ["app::Bus<int>::emit(char const*) const", "app::Line::emit()"]),
+                            ("bus.cc:%d" % line_at("bus.cc", "draw"), ["app::Line::draw()"]), ("::main", ["main"])):
+        lines = text(trace, "-n", "1000", "--function", name).partition("\nLast branches of task")[2].splitlines()[1:]
+        rows = [line for line in lines if re.match(r" +\d+ ", line)]
+        check(rows and all(any(function in row for function in functions) for row in rows), "\n".join(lines))
+        check(all(any(function in row for row in rows) for function in functions), "\n".join(lines))
+        listed = [line for line in lines if "Functions of that name" in line]
+        equal([sorted(line.partition(": ")[2].split(", ")) for line in listed], [sorted(functions)] if len(functions) > 1 else [], "listed")
+    for name in ("raw", "Line::nothing", "bus.cc:1"):
+        equal(execute([BTVIEW, "--stdio", "--function", name, trace]).status, 1, name)
+
+
+@case("--no-aslr: the same addresses each time, as natively without randomization")
+def no_aslr():
+    show = [program("where.c", "-fpie", "-pie")]
+    first, second = (record(show, ["--no-aslr"]) for _ in range(2))
+    alone = native(["setarch", "-R", *show])
+    equal((first.status, first.out), (0, second.out), "twice")
+    if alone.status == 0:
+        equal(first.out, alone.out, "natively")
+    equal(int(first.out.split()[0], 16) & 0x40000, 0x40000, "ADDR_NO_RANDOMIZE")
+    equal(int(record(show).out.split()[0], 16) & 0x40000, 0, "without it")
+
+
+@case("help COMMAND is COMMAND --help")
+def help_command():
+    for name in ("run", "snap", "import", "list", "rm", "prune", "info", "doctor", "dump"):
+        equal(execute([BTREC, "help", name]).out, execute([BTREC, name, "--help"]).out, name)
+    equal(execute([BTREC, "help"]).out, execute([BTREC, "--help"]).out, "help alone")
+    for words in (["nothing"], ["run", "snap"]):
+        result = execute([BTREC, "help", *words])
+        equal((result.status, result.out, result.err.count(b"\n")), (2, b"", 1), words)
+
+
+def completed(*words):
+    script = 'source "$1"; shift; COMP_WORDS=("$@"); COMP_CWORD=$(($# - 1)); "_$1"; printf "%s\\n" "${COMPREPLY[@]}"'
+    file = os.path.join(HERE, "..", "..", "completion", "btrec.bash")
+    return execute(["bash", "-c", script, "_", file, *words]).out.decode().split()
+
+
+@case("completion: snap offers what is recorded, and nothing else; help the commands")
+def completion():
+    process = start([BTREC, "run", "-q", "-o", fresh("trace"), "cat"], stdin=subprocess.PIPE, cwd=TMP)
+    recorder = recorder_of(process)
+    child = wait_until(lambda: open("/proc/%d/task/%d/children" % (recorder, recorder)).read().split(), "the program")[0]
+    wait_until(lambda: {child, str(process.pid)} <= set(completed("btrec", "snap", "")), "both in the completion")
+    check(not {"1", str(os.getpid()), str(recorder)} & set(completed("btrec", "snap", "")), completed("btrec", "snap", ""))
+    process.stdin.close()
+    equal(process.wait(TIMEOUT), 0, "end")
+    check(not {child, str(process.pid)} & set(completed("btrec", "snap", "")), "after its end")
+    equal(completed("btrec", "help", "pr"), ["prune"], "help")
 
 
 main()
