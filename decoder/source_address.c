@@ -60,8 +60,7 @@ int source_address_find(const char *program, const char *place, uint64_t *addr,
 
 	if (!module)
 		rc = bt_fail(err, BT_E_NOT_FOUND, 0, "cannot read %.300s", program);
-	else if ((dwarf = dwfl_module_getdwarf(module, &bias)) &&
-		 find_in_dwarf(dwarf, place, addr))
+	else if ((dwarf = dwfl_module_getdwarf(module, &bias)) && find_in_dwarf(dwarf, place, addr))
 		rc = 0;
 	dwfl_end(dwfl);
 	return rc;

@@ -47,8 +47,8 @@ static size_t operator_length(const char *name, size_t at)
 /* What compilers add to names of copies and parts of functions. Go has dots between names. */
 static bool is_of_compiler(const char *s)
 {
-	static const char *const suffixes[] = {".constprop.", ".isra.", ".part.", ".cold",
-					       ".lto_priv.",  ".llvm."};
+	static const char *const suffixes[] = {".constprop.", ".isra.",     ".part.",
+					       ".cold",       ".lto_priv.", ".llvm."};
 
 	for (size_t i = 0; i < ARRAY_SIZE(suffixes); i++)
 		if (begins_with(s, suffixes[i]))
@@ -183,11 +183,15 @@ bool function_name_matches(const char *pattern, const char *name)
 	bool is_operator = strstr(pattern, "operator") != NULL;
 	bool whole = begins_with(pattern, "::");
 	struct name simple, squeezed, wanted;
+	char certain[FUNCTION_NAME_MAX];
 
 	if (!*pattern)
 		return false;
 	if (!strcmp(pattern, name))
 		return true;
+	function_name_certain_part(pattern, certain);
+	if (!strstr(name, certain)) /* most names by far */
+		return false;
 	if (!is_operator && strchr(pattern, '(')) {
 		squeeze(&squeezed, name);
 		squeeze(&wanted, pattern);
@@ -225,8 +229,7 @@ bool source_place_parse(const char *pattern, size_t *file_len, int *line)
 	char *end;
 	long n;
 
-	if (!colon || colon == pattern || colon[-1] == ':' ||
-	    !isdigit((unsigned char)colon[1]))
+	if (!colon || colon == pattern || colon[-1] == ':' || !isdigit((unsigned char)colon[1]))
 		return false;
 	n = strtol(colon + 1, &end, 10);
 	if (*end || n <= 0 || n > 1 << 30)

@@ -5,8 +5,8 @@
  *
  * A pattern names the last components of a qualified name. * stands for any characters, ? for one.
  * Parameters, template arguments, return types, anonymous namespaces and hashes of Rust are left
- * out, unless the pattern has a parameter list, or template arguments. A pattern that begins with ::
- * is a whole name. */
+ * out, unless the pattern has a parameter list, or template arguments. A pattern that begins with
+ * :: is a whole name. */
 #ifndef BT_FUNCTION_NAME_H
 #define BT_FUNCTION_NAME_H
 
@@ -20,12 +20,12 @@ enum {
 /* Whether the pattern names the function. name: demangled, or as it is in the symbol table. */
 bool function_name_matches(const char *pattern, const char *name);
 
-/* The longest part of the pattern that every mangled name of a function that it names has in it,
- * into out[FUNCTION_NAME_MAX]; "" when there is none. */
+/* The longest part of the pattern that every name of a function that it names has in it, mangled or
+ * not, into out[FUNCTION_NAME_MAX]; "" when there is none. */
 void function_name_certain_part(const char *pattern, char *out);
 
-/* Whether a pattern is a place in a source, "config.c:10", "src/config.c:10". Sets the length of the
- * file's name and the line. */
+/* Whether a pattern is a place in a source, "config.c:10", "src/config.c:10". Sets the length of
+ * the file's name and the line. */
 bool source_place_parse(const char *pattern, size_t *file_len, int *line);
 
 /* Whether a place names the line of a file, whose path may have more folders before. */

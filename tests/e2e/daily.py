@@ -369,7 +369,7 @@ def from_candidates():
 
 @case("--function takes the same names, and lists several functions")
 def function_names():
-    trace = record([program("bus.cc")], ["--snap-exit", "always"]).trace
+    trace = record([program("bus.cc")], ["--snap-exit", "always", "--from", "main"]).trace
     for name, functions in (("Line::draw", ["app::Line::draw()"]), ("emit", ["app::Bus<int>::emit(char const*) const", "app::Line::emit()"]),
                             ("bus.cc:%d" % line_at("bus.cc", "draw"), ["app::Line::draw()"]), ("::main", ["main"])):
         lines = text(trace, "-n", "1000", "--function", name).partition("\nLast branches of task")[2].splitlines()[1:]
