@@ -9,7 +9,7 @@ collector_libcollector_a_SOURCES = \
 	collector/space/address_space_private.h \
 	collector/space/code_pages.c collector/space/code_pages.h \
 	collector/space/map_syscalls.c collector/space/map_syscalls.h \
-	collector/space/mapped_files.c collector/space/mapped_files.h \
+	collector/space/function_stops.c collector/space/function_stops.h collector/space/mapped_files.c collector/space/mapped_files.h \
 	collector/space/mappings.c collector/space/mappings.h \
 	collector/space/observer.h \
 	collector/space/world.c collector/space/world.h \
@@ -59,6 +59,8 @@ collector_libcollector_a_SOURCES = \
 	collector/supervisor/turns.c \
 	collector/supervisor/written_files.c \
 	collector/record/events.c \
+	collector/record/first_signs.c collector/record/first_signs.h \
+	collector/record/function_moments.c \
 	collector/record/history_limit.c \
 	collector/record/late_start.c \
 	collector/record/record_observer.c collector/record/record_observer.h \

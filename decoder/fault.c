@@ -595,7 +595,9 @@ static void explain_other(struct fault_context *c)
 	const struct model_task *task = task_of(c);
 	char name[SIGNAL_NAME_MAX];
 
-	if (r->kind == BT_SNAPSHOT_REQUEST) {
+	if (r->kind == BT_SNAPSHOT_FUNCTION) {
+		fault_explain_sign(c);
+	} else if (r->kind == BT_SNAPSHOT_REQUEST) {
 		fault_say(c, "a snapshot was asked for");
 		if (r->label.len)
 			fault_say(c, ": %.*s", (int)(r->label.len > 200 ? 200 : r->label.len),

@@ -59,13 +59,18 @@ static const struct abort_reason {
 	 "own",
 	 true},
 	{"__libc_fatal", "libc found an error it cannot go on from", true},
+	{"__asan_report_error", "AddressSanitizer found an error", false},
+	{"__asan::ScopedInErrorReport::~ScopedInErrorReport", "AddressSanitizer found an error",
+	 false},
+	{"__sanitizer::Die", "a sanitizer ended the program", false},
 	{"abort", "abort was called", false},
 };
 
 /* Beginnings of the names of files. */
 static const char *const runtime_modules[] = {
-	"libc.so",    "libc-2.",      "ld-linux",  "ld-2.",        "libc.musl-", "ld-musl-",
-	"libpthread", "libstdc++.so", "libc++.so", "libc++abi.so", "libgcc_s.so"};
+	"libc.so",     "libc-2.",      "ld-linux",   "ld-2.",        "libc.musl-",  "ld-musl-",
+	"libpthread",  "libstdc++.so", "libc++.so",  "libc++abi.so", "libgcc_s.so", "libasan.so",
+	"libubsan.so", "libtsan.so",   "liblsan.so", "libclang_rt."};
 
 /* Some have names with __ or __libc_ before. */
 static const char *const allocators[] = {"malloc",  "free",     "cfree",        "calloc",
@@ -89,9 +94,11 @@ static const char *const runtime_functions[] = {"_start",
 						"rust_begin_unwind",
 						"rust_eh_personality"};
 
-/* Beginnings of names: of C++ and Rust, of Go. */
+/* Beginnings of names: of C++ and Rust, of Go, of sanitizers. */
 static const char *const runtime_scopes[] = {
-	"std::", "__rustc::", "__gnu_cxx::", "__cxxabiv1::", "_Unwind_", "runtime."};
+	"std::",    "__rustc::",     "__gnu_cxx::",   "__cxxabiv1::", "_Unwind_",
+	"runtime.", "__sanitizer::", "__asan",        "__ubsan",      "__tsan",
+	"__msan",   "__lsan",        "__interceptor_"};
 
 /* For Rust alone: a C++ program may have a namespace core. */
 static const char *const rust_scopes[] = {"core::", "alloc::", "<std::", "<core::", "<alloc::"};
@@ -432,6 +439,21 @@ void fault_explain_abort(struct fault_context *c)
 				blame_place(c, &places[i + 1]);
 			return;
 		}
+}
+
+bool fault_blame_own_place(struct fault_context *c)
+{
+	struct place_on_stack places[FRAMES_MAX];
+	size_t n = stack_of(c, places), own = n ? own_place(c, places, n, 0) : 0;
+	uint64_t from;
+
+	if (own < n)
+		blame_place(c, &places[own]);
+	else if (own_open_call(c, true, &from))
+		blame_place(c, &(struct place_on_stack){.addr = from});
+	else
+		return false;
+	return true;
 }
 
 static void set_caller(struct fault *f, uint64_t addr, bool is_return)

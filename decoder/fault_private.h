@@ -94,6 +94,14 @@ void fault_explain_access(struct fault_context *c);
  * from. */
 void fault_explain_abort(struct fault_context *c);
 
+/* Explains the moment at a function's entry, a first sign of failure, and sets `where` to the
+ * program's place that it came from. */
+void fault_explain_sign(struct fault_context *c);
+
+/* Sets `where` to the program's own place behind the function that the thread is in, and says it.
+ * False, with nothing changed, when there is none. */
+bool fault_blame_own_place(struct fault_context *c);
+
 /* If `where` lies in the runtime, finds the program's place that called it. */
 void fault_find_caller(struct fault_context *c);
 

@@ -341,9 +341,10 @@ static json_t *json_threads(struct json_report *r)
 static json_t *json_snapshots(const struct json_report *r)
 {
 	static const char *const kinds[BT_SNAPSHOT_KINDS] = {
-		[BT_SNAPSHOT_FAULT] = "fault",     [BT_SNAPSHOT_SIGNAL] = "signal",
-		[BT_SNAPSHOT_FATAL] = "fatal",     [BT_SNAPSHOT_EXIT] = "exit",
-		[BT_SNAPSHOT_REQUEST] = "request", [BT_SNAPSHOT_IMPORT] = "import",
+		[BT_SNAPSHOT_FAULT] = "fault",       [BT_SNAPSHOT_SIGNAL] = "signal",
+		[BT_SNAPSHOT_FATAL] = "fatal",       [BT_SNAPSHOT_EXIT] = "exit",
+		[BT_SNAPSHOT_REQUEST] = "request",   [BT_SNAPSHOT_IMPORT] = "import",
+		[BT_SNAPSHOT_FUNCTION] = "function",
 	};
 	json_t *all = json_array();
 

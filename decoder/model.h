@@ -24,7 +24,8 @@ struct model_task {
 struct model_snapshot {
 	const struct bt_record_snapshot *rec;
 	const struct bt_record_signal *signal;         /* the event it belongs to, or NULL */
-	const struct bt_record_last_words *last_words; /* of its process until then; NULL: none */
+	const struct bt_record_last_words *last_words; /* of its process until then, of a first
+							  sign of failure to its end; NULL: none */
 	const struct bt_record_thread **threads;       /* the snapshot's task first */
 	size_t thread_count;
 	const struct bt_record_memory **memory;

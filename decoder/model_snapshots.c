@@ -135,6 +135,7 @@ static const struct trace_event *find_event(const struct model *m, uint64_t seq,
 /* Ranks how well a snapshot explains the end. A crash ranks above a death by request: in `yes |
  * head -1` SIGPIPE is no fault. */
 enum rank {
+	RANK_NONE, /* the program went on from it */
 	RANK_ANY,
 	RANK_FATAL,
 	RANK_FATAL_INITIAL,
@@ -148,26 +149,44 @@ static enum rank rank_of(struct loader *l, const struct model_snapshot *s)
 	const struct model_process *process = tasks_process(l, s->rec->task);
 	enum rank rank;
 
+	if (s->rec->kind == BT_SNAPSHOT_FUNCTION && s->rec->brief)
+		return RANK_NONE;
 	if (s->rec->kind != BT_SNAPSHOT_FATAL)
 		return RANK_ANY;
 	rank = s->signal && s->signal->action == BT_ACTION_CORE ? RANK_CORE : RANK_FATAL;
 	return process && process->initial ? rank + 1 : rank;
 }
 
+/* A process that ends itself with a failure has most often told of it before: the newest first sign
+ * of that which is kept whole tells more than the end. */
+static const struct model_snapshot *sign_before(struct loader *l, const struct model_snapshot *end)
+{
+	const struct model *m = l->m;
+	const struct model_process *process = tasks_process(l, end->rec->task);
+
+	for (const struct model_snapshot *s = end; process && s-- > m->snapshots;)
+		if (s->rec->kind == BT_SNAPSHOT_FUNCTION && !s->rec->brief &&
+		    tasks_process(l, s->rec->task) == process)
+			return s;
+	return end;
+}
+
 /* The first of those that end something, else the newest. */
 static void choose_final(struct loader *l)
 {
 	const struct model *m = l->m;
-	enum rank best = RANK_ANY;
+	enum rank best = RANK_NONE;
 
 	for (size_t i = 0; i < m->snapshot_count && best < RANK_BEST; i++) {
 		enum rank rank = rank_of(l, &m->snapshots[i]);
 
-		if (rank == RANK_ANY ? best == RANK_ANY : rank > best) {
+		if (rank > best || (rank == RANK_ANY && best == RANK_ANY)) {
 			best = rank;
 			l->p->final = &m->snapshots[i];
 		}
 	}
+	if (l->p->final && l->p->final->rec->kind == BT_SNAPSHOT_EXIT)
+		l->p->final = sign_before(l, l->p->final);
 }
 
 static void note_position(const struct model *m, uint32_t task, uint64_t position)
@@ -186,10 +205,14 @@ void snapshots_finish(struct loader *l)
 	qsort(l->memory.at, l->memory.count, sizeof *l->memory.at, compare_parts);
 	for (size_t i = 0; i < m->snapshot_count; i++) {
 		struct model_snapshot *s = &m->snapshots[i];
+		const struct model_process *process = tasks_process(l, s->rec->task);
 		const struct trace_event *e =
 			s->rec->event ? find_event(m, s->rec->event, BT_RECORD_SIGNAL) : NULL;
 
 		s->signal = e ? &e->rec.u.signal : NULL;
+		if (s->rec->kind == BT_SNAPSHOT_FUNCTION && process)
+			s->last_words =
+				process->last_words; /* what is told of it comes behind it */
 		attach_threads(l, s);
 		attach_memory(l, s);
 		note_position(m, s->rec->task, s->rec->position);

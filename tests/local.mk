@@ -137,11 +137,12 @@ tests_unit_test_branch_log_predictions_LDADD = collector/libcollector.a $(UNIT_F
 tests_unit_test_syscall_record_LDADD = collector/libcollector.a $(UNIT_FORMAT_LIBS)
 tests_unit_test_branch_ring_LDADD = collector/libcollector.a $(UNIT_FORMAT_LIBS)
 
-UNIT_TESTS += tests/unit/test_syscall_filter tests/unit/test_observer tests/unit/test_requests tests/unit/test_launch tests/unit/test_event_queue tests/unit/test_limits tests/unit/test_map_syscalls tests/unit/test_mapped_files
+UNIT_TESTS += tests/unit/test_syscall_filter tests/unit/test_observer tests/unit/test_requests tests/unit/test_launch tests/unit/test_event_queue tests/unit/test_limits tests/unit/test_map_syscalls tests/unit/test_mapped_files tests/unit/test_function_stops
 tests_unit_test_syscall_filter_LDADD = collector/libcollector.a $(UNIT_FORMAT_LIBS)
 tests_unit_test_observer_LDADD = collector/libcollector.a $(UNIT_FORMAT_LIBS)
 tests_unit_test_requests_LDADD = collector/libcollector.a $(UNIT_FORMAT_LIBS)
 tests_unit_test_map_syscalls_LDADD = collector/libcollector.a $(UNIT_FORMAT_LIBS)
+tests_unit_test_function_stops_LDADD = collector/libcollector.a $(UNIT_FORMAT_LIBS)
 tests_unit_test_mapped_files_LDADD = collector/libcollector.a $(UNIT_FORMAT_LIBS)
 tests_unit_test_limits_LDADD = collector/libcollector.a $(UNIT_FORMAT_LIBS)
 tests_unit_test_launch_LDADD = collector/libcollector.a $(UNIT_FORMAT_LIBS)
@@ -318,6 +319,7 @@ PYTHON_TESTS = \
 	tests/e2e/crashes.py \
 	tests/e2e/own_code.py \
 	tests/e2e/daily.py \
+	tests/e2e/first_signs.py \
 	tests/e2e/report.py \
 	tests/e2e/older_traces.py \
 	tests/e2e/trees.py \

@@ -18,9 +18,10 @@ enum {
 };
 
 static const char *const snapshot_kinds[BT_SNAPSHOT_KINDS] = {
-	[BT_SNAPSHOT_FAULT] = "fault, handled", [BT_SNAPSHOT_SIGNAL] = "signal, handled",
-	[BT_SNAPSHOT_FATAL] = "fatal signal",   [BT_SNAPSHOT_EXIT] = "exit",
-	[BT_SNAPSHOT_REQUEST] = "requested",    [BT_SNAPSHOT_IMPORT] = "imported",
+	[BT_SNAPSHOT_FAULT] = "fault, handled",      [BT_SNAPSHOT_SIGNAL] = "signal, handled",
+	[BT_SNAPSHOT_FATAL] = "fatal signal",        [BT_SNAPSHOT_EXIT] = "exit",
+	[BT_SNAPSHOT_REQUEST] = "requested",         [BT_SNAPSHOT_IMPORT] = "imported",
+	[BT_SNAPSHOT_FUNCTION] = "function entered",
 };
 
 static void begin_row(struct viewer *v, struct row *row, const char *name)

@@ -22,6 +22,8 @@ struct recording_options {
 	const struct stop_point
 		*stop_points; /* moments to keep, sorted; stay as long as the recording */
 	size_t stop_point_count;
+	const char *const *functions; /* moments at their entries are kept, too (first_signs.h) */
+	size_t function_count;
 };
 
 struct recording {
@@ -40,6 +42,7 @@ struct recording {
 	uint32_t asked_kept;           /* moments that somebody asked for */
 	uint32_t crashes;              /* processes that a signal that dumps core has ended */
 	size_t stop_points_kept;       /* of options.stop_points */
+	struct first_signs *signs;     /* NULL: no memory for them */
 	pid_t passed_on[NSIG]; /* [signo]: pid that sent the signal the front last forwarded; 0 if
 				  unknown */
 	uint64_t last_flush;
@@ -48,6 +51,9 @@ struct recording {
 /* Takes over the writer. */
 void recording_init(struct recording *r, struct trace_writer *w,
 		    const struct recording_options *options);
+
+/* Whether options.functions[i] was in any file whose code was mapped. */
+bool recording_found_function(const struct recording *r, size_t i);
 
 /* Closes the trace, which ends as the supervisor's initial process has. The supervisor is released
  * already. */

@@ -13,6 +13,8 @@
 
 enum {
 	HANDLED_BRANCHES = 256,
+	BRIEF_BRANCHES = 1024,
+	BRIEF_STACK = 16 << 10,
 	PIECE_MAX = 256 << 10, /* of a record */
 	RED_ZONE = 128,
 	OVERFLOW_MAX =
@@ -28,18 +30,26 @@ enum {
 /* So many branches cost as much as an event. Branches before a sent signal matter less than those
  * before a fault, and each child of a shell sends it one: in a configure script decoding them took
  * a tenth of all time. */
-static const uint64_t priced_branches[] = {
-	[BT_SNAPSHOT_FAULT] = 1 << 16, [BT_SNAPSHOT_SIGNAL] = 1 << 13};
+static const uint64_t priced_branches[] = {[BT_SNAPSHOT_FAULT] = 1 << 16,
+					   [BT_SNAPSHOT_SIGNAL] = 1 << 13,
+					   [BT_SNAPSHOT_FUNCTION] = 1 << 16};
 
-/* Everything but the two kinds that a handler will see is kept in full. */
-static bool is_full(enum bt_snapshot_kind kind)
-{
-	return kind != BT_SNAPSHOT_FAULT && kind != BT_SNAPSHOT_SIGNAL;
-}
+/* What is kept of a moment. */
+struct snapshot_extent {
+	bool full;         /* all threads, the whole history */
+	uint64_t branches; /* else: so many of the newest */
+	uint64_t stack;    /* bytes of the task's */
+};
 
-/* The cost of a handled event. Nearly all of it is reading the records since the last one: some 50
- * ms for a million branches. A busy program with many events a second gets a snapshot of a fault
- * every two seconds and of a signal every dozen, which takes a few percent of its time. */
+static const struct snapshot_extent full_extent = {.full = true, .stack = STACK_SHARE_MOST},
+				    brief_extent = {.branches = BRIEF_BRANCHES,
+						    .stack = BRIEF_STACK},
+				    handled_extent = {.branches = HANDLED_BRANCHES};
+
+/* The cost of an event from which the program goes on. Nearly all of it is reading the records
+ * since the last one: some 50 ms for a million branches. A busy program with many events a second
+ * gets a snapshot of a fault every two seconds and of a signal every dozen, which takes a few
+ * percent of its time. */
 static int64_t snapshot_price(const struct task *task, enum bt_snapshot_kind kind)
 {
 	return 1 + (int64_t)(task_unsettled(task) / priced_branches[kind]);
@@ -251,10 +261,11 @@ static void keep_other_threads(struct recording *r, struct supervisor *sup, cons
 		supervisor_thaw(sup);
 }
 
-uint32_t snapshot_take(struct recording *r, struct supervisor *sup, struct task *task,
-		       enum bt_snapshot_kind kind, uint64_t event, const char *label)
+static uint32_t keep_moment(struct recording *r, struct supervisor *sup, struct task *task,
+			    enum bt_snapshot_kind kind, uint64_t event, const char *label,
+			    const struct snapshot_extent *extent)
 {
-	bool full = is_full(kind);
+	bool full = extent->full;
 	struct bt_record_snapshot rec = {
 		.task = task->number,
 		.kind = (uint8_t)kind,
@@ -263,6 +274,7 @@ uint32_t snapshot_take(struct recording *r, struct supervisor *sup, struct task 
 		.event = event,
 		.depth = task->depth,
 		.label = bt_str(label),
+		.brief = !full && extent->stack,
 	};
 
 	if (!full && !admit_snapshot(r, task, kind)) {
@@ -276,7 +288,7 @@ uint32_t snapshot_take(struct recording *r, struct supervisor *sup, struct task 
 		task_tell_history(task, &r->observer);
 	} else {
 		task_settle(task);
-		branch_ring_flush(&task->ring, &r->observer, task->number, HANDLED_BRANCHES);
+		branch_ring_flush(&task->ring, &r->observer, task->number, extent->branches);
 	}
 	rec.position = task->ring.next;
 	snapshot_write_suppressed(r, task);
@@ -288,9 +300,25 @@ uint32_t snapshot_take(struct recording *r, struct supervisor *sup, struct task 
 	rec.snapshot = ++r->snapshots;
 	r->asked_kept += kind == BT_SNAPSHOT_REQUEST;
 	RECORDING_EVENT(r, task->unit->number, SNAPSHOT, &rec);
-	keep_thread(r, task, rec.snapshot, full ? STACK_SHARE_MOST : 0);
+	keep_thread(r, task, rec.snapshot, extent->stack);
 	if (full)
 		keep_other_threads(r, sup, task, rec.snapshot);
 	trace_writer_flush(r->writer);
 	return rec.snapshot;
+}
+
+uint32_t snapshot_take(struct recording *r, struct supervisor *sup, struct task *task,
+		       enum bt_snapshot_kind kind, uint64_t event, const char *label)
+{
+	bool handled = kind == BT_SNAPSHOT_FAULT || kind == BT_SNAPSHOT_SIGNAL;
+
+	return keep_moment(r, sup, task, kind, event, label,
+			   handled ? &handled_extent : &full_extent);
+}
+
+uint32_t snapshot_take_at_function(struct recording *r, struct supervisor *sup, struct task *task,
+				   const char *function, bool brief)
+{
+	return keep_moment(r, sup, task, BT_SNAPSHOT_FUNCTION, 0, function,
+			   brief ? &brief_extent : &full_extent);
 }

@@ -14,6 +14,12 @@
 uint32_t snapshot_take(struct recording *r, struct supervisor *sup, struct task *task,
 		       enum bt_snapshot_kind kind, uint64_t event, const char *label);
 
+/* Keeps the moment at a function's entry (BT_SNAPSHOT_FUNCTION): as a requested one; or brief: the
+ * newest 1,024 branches, the registers and the newest 16 KiB of the task's stack, rate-limited with
+ * the handled events. Else as above. */
+uint32_t snapshot_take_at_function(struct recording *r, struct supervisor *sup, struct task *task,
+				   const char *function, bool brief);
+
 /* Writes how many snapshots of the task were suppressed since the last one. */
 void snapshot_write_suppressed(struct recording *r, struct task *task);
 

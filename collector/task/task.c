@@ -220,6 +220,22 @@ struct bt_point task_point(const struct task *task)
 				 .rcx = task->regs.rcx};
 }
 
+const struct function_stop *task_function_stop(const struct task *task)
+{
+	const struct function_stops *stops = &task->process->space->stops;
+	const struct function_stop *stop =
+		stops->count ? function_stops_at(stops, task->regs.rip) : NULL;
+	struct bt_point now;
+
+	if (!stop || !stop->armed)
+		return NULL;
+	now = task_point(task);
+	return now.tick == task->told.tick && now.transfers == task->told.transfers &&
+			       now.rip == task->told.rip
+		       ? NULL
+		       : stop;
+}
+
 void task_prune_frames(struct task *task)
 {
 	uint64_t sp = task->regs.rsp;
