@@ -45,7 +45,8 @@ void annotation_put_github(const struct headline *h, const char *folder, struct 
 	if (*h->file) {
 		text_outside(&part, in_folder(h->file, folder));
 		put_property(t, " file=", &part);
-		text_printf(t, h->line > 0 ? ",line=%d" : "", h->line);
+		if (h->line > 0)
+			text_printf(t, ",line=%d", h->line);
 		before = ",title=";
 	}
 	headline_put_event(h, &part);

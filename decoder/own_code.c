@@ -13,8 +13,12 @@ enum { FRAMES_MAX = 64 };
 struct own_code {
 	const struct model *m;
 	struct symbols *s;
-	bool programs_are_libraries; /* those of the system */
-	struct hash_table known;     /* bool + 1, by known_key() */
+	/* Whether programs of the system are libraries is found out when one is met: the functions
+	 * of a stack cost much to look up. */
+	const struct model_snapshot *snap;
+	const struct bt_record_thread *thread;
+	bool programs_known, programs_are_libraries;
+	struct hash_table known; /* bool + 1, by known_key() */
 	/* The mapping looked at last. Its parts are all of one kind where whole is true. */
 	const struct space_map *map;
 	uint32_t space, epoch;
@@ -136,14 +140,26 @@ static bool is_stub(const char *function)
 	return len > 4 && !strcmp(function + len - 4, "@plt");
 }
 
+static bool stack_has_own(struct own_code *own, const struct model_snapshot *snap,
+			  const struct bt_record_thread *thread);
+
+static bool programs_are_libraries(struct own_code *own)
+{
+	if (!own->programs_known)
+		own->programs_are_libraries =
+			own->snap && own->thread && stack_has_own(own, own->snap, own->thread);
+	own->programs_known = true;
+	return own->programs_are_libraries;
+}
+
 /* By its source; by its name where the file has no lines. */
-static bool is_own_location(const struct own_code *own, const struct location *loc)
+static bool is_own_location(struct own_code *own, const struct location *loc)
 {
 	if (has_own_source(loc))
 		return true;
 	if (loc->has_lines || is_stub(loc->function))
 		return false;
-	return !(own->programs_are_libraries && is_system_program(loc->module));
+	return !(is_system_program(loc->module) && programs_are_libraries(own));
 }
 
 /* Two that share a key, which is not to be expected, would share an answer. */
@@ -255,7 +271,8 @@ int own_code_open(struct own_code **out, const struct model *m, struct symbols *
 		return bt_no_memory(err, NULL);
 	own->m = m;
 	own->s = s;
-	own->programs_are_libraries = snap && thread && stack_has_own(own, snap, thread);
+	own->snap = snap;
+	own->thread = thread;
 	*out = own;
 	return 0;
 }
