@@ -68,6 +68,7 @@ collector_libcollector_a_SOURCES = \
 	collector/record/recording_private.h \
 	collector/record/requests.c \
 	collector/record/snapshot.c collector/record/snapshot.h \
+	collector/record/snapshot_limit.c collector/record/snapshot_limit.h \
 	collector/record/start_place.c collector/record/start_place.h \
 	collector/record/task_record.h
 

@@ -11,6 +11,7 @@
 
 #include "commands/btrec_commands.h"
 #include "commands/json_out.h"
+#include "commands/signature_groups.h"
 #include "commands/trace_shelf.h"
 #include "lib/array_size.h"
 #include "lib/escape.h"
@@ -24,7 +25,7 @@ enum {
 };
 
 struct list_arguments {
-	bool json, help;
+	bool by_signature, json, help;
 };
 
 /* A path, and as it is shown: each byte may become four. */
@@ -207,9 +208,35 @@ static int print_json(const struct trace_shelf *s, const char *dir, struct shown
 	return rc;
 }
 
+/* ---- Groups ---- */
+
+static int print_groups(const struct trace_shelf *s, const char *dir, struct bt_error *err)
+{
+	struct grouped_trace *traces = calloc(s->count + 1, sizeof *traces);
+	int rc;
+
+	if (!traces)
+		return bt_no_memory(err, NULL);
+	for (size_t i = 0; i < s->count; i++)
+		traces[i] = (struct grouped_trace){s->at[i].name, s->at[i].started};
+	rc = signature_groups_print(dir, traces, s->count, err);
+	free(traces);
+	return rc;
+}
+
 /* ---- The command ---- */
 
+static int set_group(void *target, const char *value, struct bt_error *err)
+{
+	((struct list_arguments *)target)->by_signature = true;
+	return strcmp(value, "signature")
+		       ? bt_fail(err, BT_E_MISUSE, 0, "--group: %s is not signature", value)
+		       : 0;
+}
+
 static const struct option_row rows[] = {
+	{"group", 0, "signature", "put failures of one bug together; reads each trace",
+	 .set = set_group},
 	{"json", 0, NULL, "print it as JSON, schema btrec-list/1",
 	 .at = offsetof(struct list_arguments, json)},
 	{"help", 'h', NULL, "show this", .at = offsetof(struct list_arguments, help)},
@@ -226,6 +253,8 @@ static int list(const struct list_arguments *args, const char *dir, struct bt_er
 	if (!rc) {
 		if (args->json)
 			rc = print_json(&s, dir, shown, err);
+		else if (args->by_signature && s.count)
+			rc = print_groups(&s, dir, err);
 		else
 			print_lines(&s, dir, shown);
 		if (!rc && !s.count && !args->json) {
@@ -253,6 +282,8 @@ int btrec_list(int argc, char **argv)
 	}
 	if (rc >= 0 && rc < argc)
 		rc = bt_fail(&err, BT_E_MISUSE, 0, "list takes no arguments");
+	if (rc >= 0 && args.json && args.by_signature)
+		rc = bt_fail(&err, BT_E_MISUSE, 0, "list: --json lists no groups");
 	if (rc >= 0)
 		rc = trace_home(dir, &err);
 	if (rc >= 0)

@@ -13,7 +13,7 @@
 
 #include "collector/record/start_place.h"
 #include "commands/helper.h"
-#include "lib/function_name.h"
+#include "lib/name_pattern.h"
 
 enum {
 	SHOWN = 8, /* candidates */

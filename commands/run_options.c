@@ -7,7 +7,7 @@
 #include "collector/record/start_place.h"
 #include "commands/cause.h"
 #include "lib/array_size.h"
-#include "lib/function_name.h"
+#include "lib/name_pattern.h"
 #include "lib/options.h"
 
 enum {
@@ -188,7 +188,8 @@ static const struct option_row rows[] = {
 	 .set = set_snap_at},
 	{"snap-at-function", 0, "NAME", "keep the moments at which this function is entered",
 	 .set = set_snap_at_function},
-	{"snap-exit", 0, "WHEN", "keep exits: never, failure (of the first process), always",
+	{"snap-exit", 0, "WHEN",
+	 "keep exits: never, failure (of others than the first their last branches), always",
 	 .set = set_snap_exit},
 	{"backend", 0, "NAME", "how code is run: auto, engine, step, pmu", .set = set_backend},
 	{"source", 0, "NAME", "where branches come from: auto, bits, lbr, bts, pt, none",

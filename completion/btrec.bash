@@ -86,7 +86,12 @@ _btrec() {
 			mapfile -t COMPREPLY < <(compgen -f -- "$cur")
 		fi
 		;;
-	list) mapfile -t COMPREPLY < <(compgen -W "--json -h --help" -- "$cur") ;;
+	list)
+		case $prev in
+		--group) mapfile -t COMPREPLY < <(compgen -W "signature" -- "$cur") ;;
+		*) mapfile -t COMPREPLY < <(compgen -W "--group --json -h --help" -- "$cur") ;;
+		esac
+		;;
 	prune)
 		case $prev in
 		--keep | --max-size | --older) ;;
@@ -109,10 +114,10 @@ _btview() {
 	-n | --snapshot | --thread | --function) ;;
 	--format) mapfile -t COMPREPLY < <(compgen -W "github" -- "$cur") ;;
 	--by) mapfile -t COMPREPLY < <(compgen -W "cpu" -- "$cur") ;;
-	--export) mapfile -t COMPREPLY < <(compgen -W "perf-script" -- "$cur") ;;
+	--export) mapfile -t COMPREPLY < <(compgen -W "core folded perfetto perf-script" -- "$cur") ;;
 	*)
 		if [[ $cur == -* ]]; then
-			mapfile -t COMPREPLY < <(compgen -W "--stdio --summary --format --json --export --by -n --all --snapshot --thread --function -h --help -V --version" -- "$cur")
+			mapfile -t COMPREPLY < <(compgen -W "--stdio --summary --format --json --export --signature --by -n --all --snapshot --thread --function -h --help -V --version" -- "$cur")
 		else
 			mapfile -t COMPREPLY < <(_btrec_traces "$cur")
 		fi

@@ -13,6 +13,7 @@ enum {
 	FAULT_TEXT_MAX = 1000,
 	FAULT_MESSAGE_MAX = 1000,
 	FAULT_BRIEF_MAX = 128,
+	FAULT_CAUSE_MAX = 200,
 	FAULT_VALUES_MAX = 8,
 };
 
@@ -50,6 +51,10 @@ struct fault {
 					    place; or ""; escape it */
 	char message[FAULT_MESSAGE_MAX]; /* libc's message on ending the program, or ""; escape it,
 					    too */
+	char cause[FAULT_CAUSE_MAX];     /* why, in a few words that are the same for every build of
+					    the program; "" unknown; escape it */
+	const struct model_snapshot *before; /* of the fault that a handler of the program got, and
+						which this one comes of; NULL: none */
 };
 
 /* Explains a snapshot. thread: its registers, or NULL. h, end: the branches before it; h may be

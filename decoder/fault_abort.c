@@ -28,42 +28,46 @@ enum {
 
 /* Functions on the stack when a program ends itself, most telling first. */
 static const struct abort_reason {
-	const char *function, *text;
+	const char *function;
+	const char *cause; /* of struct fault */
+	const char *text;
 	bool is_libc; /* which has left a message then */
 } abort_reasons[] = {
-	{"__assert_fail", "an assertion failed", true},
-	{"__assert_fail_base", "an assertion failed", true},
-	{"__assert_perror_fail", "an assertion failed", true},
-	{"std::__glibcxx_assert_fail", "an assertion of the C++ library failed", false},
-	{"__stack_chk_fail", "stack smashing detected: a function wrote past a buffer on its stack",
+	{"__assert_fail", "assertion", "an assertion failed", true},
+	{"__assert_fail_base", "assertion", "an assertion failed", true},
+	{"__assert_perror_fail", "assertion", "an assertion failed", true},
+	{"std::__glibcxx_assert_fail", "assertion", "an assertion of the C++ library failed",
+	 false},
+	{"__stack_chk_fail", "stack smashing",
+	 "stack smashing detected: a function wrote past a buffer on its stack", true},
+	{"__chk_fail", "buffer overflow", "buffer overflow detected by a checking library function",
 	 true},
-	{"__chk_fail", "buffer overflow detected by a checking library function", true},
-	{"__fortify_fail", "a checking library function found an error", true},
-	{"__cxa_pure_virtual", "a pure virtual function was called", false},
-	{"__cxa_throw",
+	{"__fortify_fail", "fortify check", "a checking library function found an error", true},
+	{"__cxa_pure_virtual", "pure virtual call", "a pure virtual function was called", false},
+	{"__cxa_throw", "uncaught exception",
 	 "an exception was thrown and not caught: no handler, noexcept, or another one on its way",
 	 false},
-	{"__cxa_rethrow", "an exception was thrown again and not caught: no handler, or noexcept",
-	 false},
-	{"rust_begin_unwind", "Rust code panicked", false},
-	{"__rustc::rust_begin_unwind", "Rust code panicked", false},
-	{"std::panicking::panic_with_hook", "Rust code panicked",
+	{"__cxa_rethrow", "uncaught exception",
+	 "an exception was thrown again and not caught: no handler, or noexcept", false},
+	{"rust_begin_unwind", "panic", "Rust code panicked", false},
+	{"__rustc::rust_begin_unwind", "panic", "Rust code panicked", false},
+	{"std::panicking::panic_with_hook", "panic", "Rust code panicked",
 	 false}, /* names of runtimes change */
-	{"std::sys::unix::stack_overflow::imp::signal_handler",
+	{"std::sys::unix::stack_overflow::imp::signal_handler", "stack overflow",
 	 "stack overflow, found by Rust's handler", false},
-	{"std::sys::pal::unix::stack_overflow::imp::signal_handler",
+	{"std::sys::pal::unix::stack_overflow::imp::signal_handler", "stack overflow",
 	 "stack overflow, found by Rust's handler", false},
-	{"std::terminate", "std::terminate was called", false},
-	{"malloc_printerr",
+	{"std::terminate", "terminate", "std::terminate was called", false},
+	{"malloc_printerr", "corrupt heap",
 	 "malloc found its data overwritten, memory freed twice, or a pointer to no block of its "
 	 "own",
 	 true},
-	{"__libc_fatal", "libc found an error it cannot go on from", true},
-	{"__asan_report_error", "AddressSanitizer found an error", false},
-	{"__asan::ScopedInErrorReport::~ScopedInErrorReport", "AddressSanitizer found an error",
-	 false},
-	{"__sanitizer::Die", "a sanitizer ended the program", false},
-	{"abort", "abort was called", false},
+	{"__libc_fatal", "libc error", "libc found an error it cannot go on from", true},
+	{"__asan_report_error", "AddressSanitizer", "AddressSanitizer found an error", false},
+	{"__asan::ScopedInErrorReport::~ScopedInErrorReport", "AddressSanitizer",
+	 "AddressSanitizer found an error", false},
+	{"__sanitizer::Die", "sanitizer", "a sanitizer ended the program", false},
+	{"abort", "abort", "abort was called", false},
 };
 
 /* Beginnings of the names of files. */
@@ -408,8 +412,10 @@ void fault_explain_abort(struct fault_context *c)
 
 	if (n <= 1) /* nothing contradicts it */
 		take_message(c);
-	if (*c->f->message || has_called_abort(c, places, n))
+	if (*c->f->message || has_called_abort(c, places, n)) {
+		fault_set_cause(c, "abort");
 		fault_say(c, " with abort");
+	}
 	for (size_t r = 0; r < ARRAY_SIZE(abort_reasons); r++)
 		for (size_t i = 0; i < n; i++) {
 			if (!is_named(places[i].loc.function, abort_reasons[r].function))
@@ -430,6 +436,8 @@ void fault_explain_abort(struct fault_context *c)
 			}
 			fault_say(c, ": %s", text);
 			brief_abort(c, text);
+			fault_set_cause(c, "%s", abort_reasons[r].cause);
+			fault_set_message_cause(c);
 			own = own_place(c, places, n, i);
 			if (own < n)
 				blame_place(c, &places[own]);

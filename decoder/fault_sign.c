@@ -9,31 +9,36 @@
 #include "lib/array_size.h"
 
 static const struct {
-	const char *function, *text;
+	const char *function;
+	const char *cause; /* of struct fault */
+	const char *text;
 } sign_texts[] = {
-	{"abort", "the program called abort"},
-	{"__assert_fail", "an assertion failed"},
-	{"__assert_perror_fail", "an assertion failed"},
-	{"__stack_chk_fail",
+	{"abort", "abort", "the program called abort"},
+	{"__assert_fail", "assertion", "an assertion failed"},
+	{"__assert_perror_fail", "assertion", "an assertion failed"},
+	{"__stack_chk_fail", "stack smashing",
 	 "stack smashing detected: a function wrote past a buffer on its stack"},
-	{"__fortify_fail", "a checking library function found an error"},
-	{"__chk_fail", "buffer overflow detected by a checking library function"},
-	{"__libc_fatal", "libc found an error it cannot go on from"},
-	{"__cxa_throw", "an exception was thrown"},
-	{"__cxa_rethrow", "an exception was thrown again"},
-	{"std::terminate", "std::terminate was called"},
-	{"__cxa_pure_virtual", "a pure virtual function was called"},
-	{"rust_begin_unwind", "Rust code panicked"},
-	{"runtime.gopanic", "Go code panicked"},
-	{"runtime.fatalpanic", "Go code panicked, and no deferred function recovered"},
-	{"runtime.throw", "the Go runtime found an error it cannot go on from"},
-	{"runtime.fatal", "the Go runtime found an error it cannot go on from"},
-	{"__asan_report_load", "AddressSanitizer found a bad read"},
-	{"__asan_report_store", "AddressSanitizer found a bad write"},
-	{"__asan_on_error", "AddressSanitizer found an error"},
-	{"__ubsan_handle_", "UndefinedBehaviorSanitizer found an error"},
-	{"__tsan_on_report", "ThreadSanitizer found an error"},
-	{"__msan_warning", "MemorySanitizer found a use of a value that was never set"},
+	{"__fortify_fail", "fortify check", "a checking library function found an error"},
+	{"__chk_fail", "buffer overflow",
+	 "buffer overflow detected by a checking library function"},
+	{"__libc_fatal", "libc error", "libc found an error it cannot go on from"},
+	{"__cxa_throw", "exception", "an exception was thrown"},
+	{"__cxa_rethrow", "exception", "an exception was thrown again"},
+	{"std::terminate", "terminate", "std::terminate was called"},
+	{"__cxa_pure_virtual", "pure virtual call", "a pure virtual function was called"},
+	{"rust_begin_unwind", "panic", "Rust code panicked"},
+	{"runtime.gopanic", "panic", "Go code panicked"},
+	{"runtime.fatalpanic", "panic", "Go code panicked, and no deferred function recovered"},
+	{"runtime.throw", "Go runtime error", "the Go runtime found an error it cannot go on from"},
+	{"runtime.fatal", "Go runtime error", "the Go runtime found an error it cannot go on from"},
+	{"__asan_report_load", "AddressSanitizer", "AddressSanitizer found a bad read"},
+	{"__asan_report_store", "AddressSanitizer", "AddressSanitizer found a bad write"},
+	{"__asan_on_error", "AddressSanitizer", "AddressSanitizer found an error"},
+	{"__ubsan_handle_", "UndefinedBehaviorSanitizer",
+	 "UndefinedBehaviorSanitizer found an error"},
+	{"__tsan_on_report", "ThreadSanitizer", "ThreadSanitizer found an error"},
+	{"__msan_warning", "MemorySanitizer",
+	 "MemorySanitizer found a use of a value that was never set"},
 };
 
 static void say_function(struct fault_context *c, struct slice label)
@@ -42,8 +47,11 @@ static void say_function(struct fault_context *c, struct slice label)
 		if (label.len == strlen(sign_texts[i].function) &&
 		    !memcmp(label.at, sign_texts[i].function, label.len)) {
 			fault_say(c, "%s", sign_texts[i].text);
+			fault_set_cause(c, "%s", sign_texts[i].cause);
 			return;
 		}
+	fault_set_cause(c, "%.*s", (int)(label.len > 200 ? 200 : label.len),
+			(const char *)label.at);
 	fault_say(c, "%.*s was entered", (int)(label.len > 200 ? 200 : label.len),
 		  (const char *)label.at);
 }

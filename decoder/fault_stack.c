@@ -134,6 +134,7 @@ bool fault_explain_overflow(struct fault_context *c, uint64_t addr, const struct
 		  fault_access_verb(m), addr, rsp, (stack.end - rsp) >> 10);
 	fault_brief(c, "stack overflow");
 	say_recursion(c);
+	fault_set_cause(c, "stack overflow");
 	c->is_overflow = true;
 	return true;
 }

@@ -3,7 +3,7 @@
 
 #include <string.h>
 
-#include "lib/function_name.h"
+#include "lib/name_pattern.h"
 
 static const struct model_task *task_asked(const struct model *m, uint32_t number)
 {
@@ -141,6 +141,21 @@ bool focus_exit(const struct model *m, enum bt_exit_kind *kind, uint32_t *status
 	return *kind != BT_EXIT_UNKNOWN;
 }
 
+const char *focus_without_moment(const struct model *m)
+{
+	enum bt_exit_kind kind;
+	uint32_t status;
+	bool core, ended = focus_exit(m, &kind, &status, &core);
+
+	if (ended && kind == BT_EXIT_STATUS && !status)
+		return "no moment of its end was kept: the program ended with 0 (btrec run "
+		       "--snap-exit always keeps it)";
+	if (ended)
+		return "no moment of its end was kept";
+	return m->trace->being_written ? "no moment has been kept yet"
+				       : "no moment was kept before the recording ended";
+}
+
 const struct bt_record_last_words *focus_last_words(const struct focus *f)
 {
 	if (f->snap && !focus_is_outside(f))
@@ -150,7 +165,7 @@ const struct bt_record_last_words *focus_last_words(const struct focus *f)
 
 static bool is_named(const char *function, const char *file, int line, const char *wanted)
 {
-	return function_name_matches(wanted, function) || source_place_matches(wanted, file, line);
+	return name_pattern_matches(wanted, function) || source_place_matches(wanted, file, line);
 }
 
 const char *focus_function_at(struct symbols *s, uint32_t space, uint32_t epoch, uint64_t addr,

@@ -15,7 +15,7 @@ struct report_options {
 	bool has_thread;
 	uint32_t thread;      /* a task number, else a thread id */
 	const char *function; /* only branches from or to what it names, a function or a line
-				 (lib/function_name.h); NULL: all */
+				 (lib/name_pattern.h); NULL: all */
 	bool all;             /* library code is shown branch by branch, too */
 	bool summary;         /* only what happened, where, and the stack */
 	bool utf8;            /* what is written to shows UTF-8 */
@@ -49,6 +49,9 @@ bool focus_is_outside(const struct focus *f);
 
 /* How the initial process ended. Returns false when the trace does not say. */
 bool focus_exit(const struct model *m, enum bt_exit_kind *kind, uint32_t *status, bool *core);
+
+/* In the words of the report and the viewer: why no moment explains the end. */
+const char *focus_without_moment(const struct model *m);
 
 /* What the process that it is about wrote to its standard error last, until the moment; NULL: that
  * is not known. */

@@ -8,7 +8,7 @@
 
 #include "lib/error.h"
 
-/* Finds where the code of a line ("config.c:10", lib/function_name.h) begins: the lowest link-time
+/* Finds where the code of a line ("config.c:10", lib/name_pattern.h) begins: the lowest link-time
  * address of the first source that has it. Returns 0; 1 when the file tells of none;
  * -BT_E_NOT_FOUND: it cannot be read. */
 int source_address_find(const char *program, const char *place, uint64_t *addr,

@@ -39,6 +39,7 @@ enum bt_snapshot_kind {
 	BT_SNAPSHOT_REQUEST,  /* btrec snap, or btrec_snapshot() in the program */
 	BT_SNAPSHOT_IMPORT,   /* a sample of an imported capture */
 	BT_SNAPSHOT_FUNCTION, /* a function is entered: a first sign of failure */
+	BT_SNAPSHOT_FAILURE,  /* an exit with failure of a process other than the first */
 	BT_SNAPSHOT_KINDS
 };
 

@@ -9,8 +9,12 @@
 
 enum snap_exit {
 	SNAP_EXIT_NEVER,
-	SNAP_EXIT_FAILURE, /* of the initial process */
+	SNAP_EXIT_FAILURE, /* of the initial process; of others the newest branches */
 	SNAP_EXIT_ALWAYS,  /* of every process */
+};
+
+enum {
+	RECORDING_FAILURES = 32, /* exits with failure kept in a second (BT_SNAPSHOT_FAILURE) */
 };
 
 struct recording_options {
@@ -33,6 +37,8 @@ struct recording {
 	struct observer observer;     /* of the spaces and of the backend: writes records */
 	struct recording_options options;
 	uint32_t snapshots;
+	uint64_t failures_kept;                     /* snapshots of BT_SNAPSHOT_FAILURE */
+	uint64_t failure_times[RECORDING_FAILURES]; /* of the newest of them, by their number */
 	unsigned request;      /* mark of the newest request for snapshots from outside */
 	uint32_t request_kept; /* snapshots kept for it */
 	uint64_t history_used, history_next; /* bytes of all histories, as last counted, and beyond

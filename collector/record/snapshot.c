@@ -6,6 +6,7 @@
 #include <sys/mman.h>
 
 #include "collector/record/recording_private.h"
+#include "collector/record/snapshot_limit.h"
 #include "collector/task/last_words.h"
 #include "collector/tracee/tracee.h"
 #include "lib/page.h"
@@ -15,6 +16,8 @@ enum {
 	HANDLED_BRANCHES = 256,
 	BRIEF_BRANCHES = 1024,
 	BRIEF_STACK = 16 << 10,
+	DECODED_BRANCHES =
+		512, /* of a process that exits with failure, at least: a million take 50 ms */
 	PIECE_MAX = 256 << 10, /* of a record */
 	RED_ZONE = 128,
 	OVERFLOW_MAX =
@@ -22,17 +25,7 @@ enum {
 		<< 20, /* how far below its stack rsp is looked for: the kernel's stack guard gap */
 	NEAR_BEFORE = 64, /* bytes kept before and behind an address that a register holds */
 	NEAR_AFTER = 192,
-	BUCKET_MAX = 32, /* handled events kept in a burst, per task */
 };
-
-#define BUCKET_REFILL_NS 100000000u /* one more every tenth of a second */
-
-/* So many branches cost as much as an event. Branches before a sent signal matter less than those
- * before a fault, and each child of a shell sends it one: in a configure script decoding them took
- * a tenth of all time. */
-static const uint64_t priced_branches[] = {[BT_SNAPSHOT_FAULT] = 1 << 16,
-					   [BT_SNAPSHOT_SIGNAL] = 1 << 13,
-					   [BT_SNAPSHOT_FUNCTION] = 1 << 16};
 
 /* What is kept of a moment. */
 struct snapshot_extent {
@@ -46,32 +39,11 @@ static const struct snapshot_extent full_extent = {.full = true, .stack = STACK_
 						    .stack = BRIEF_STACK},
 				    handled_extent = {.branches = HANDLED_BRANCHES};
 
-/* The cost of an event from which the program goes on. Nearly all of it is reading the records
- * since the last one: some 50 ms for a million branches. A busy program with many events a second
- * gets a snapshot of a fault every two seconds and of a signal every dozen, which takes a few
- * percent of its time. */
-static int64_t snapshot_price(const struct task *task, enum bt_snapshot_kind kind)
+/* The others are kept in full. */
+static bool is_short(enum bt_snapshot_kind kind)
 {
-	return 1 + (int64_t)(task_unsettled(task) / priced_branches[kind]);
-}
-
-/* A snapshot may cost more than is left: the next one waits until that is paid for. */
-static bool admit_snapshot(struct recording *r, struct task *task, enum bt_snapshot_kind kind)
-{
-	uint64_t now = bt_clock_now(r->clock);
-	int64_t gained = (int64_t)((now - task->record->bucket_time) / BUCKET_REFILL_NS);
-
-	if (!task->record->bucket_time)
-		task->record->bucket = BUCKET_MAX;
-	if (gained || !task->record->bucket_time)
-		task->record->bucket_time = now ? now : 1;
-	task->record->bucket = gained > BUCKET_MAX - task->record->bucket
-				       ? BUCKET_MAX
-				       : task->record->bucket + gained;
-	if (task->record->bucket <= 0)
-		return false;
-	task->record->bucket -= snapshot_price(task, kind);
-	return true;
+	return kind == BT_SNAPSHOT_FAULT || kind == BT_SNAPSHOT_SIGNAL ||
+	       kind == BT_SNAPSHOT_FAILURE;
 }
 
 void snapshot_write_suppressed(struct recording *r, struct task *task)
@@ -266,7 +238,10 @@ static uint32_t keep_moment(struct recording *r, struct supervisor *sup, struct 
 			    const struct snapshot_extent *extent)
 {
 	bool full = extent->full;
-	struct bt_record_snapshot rec = {
+	struct bt_record_snapshot rec;
+
+	task_prune_frames(task); /* an exit inside a handler is told from one behind a longjmp */
+	rec = (struct bt_record_snapshot){
 		.task = task->number,
 		.kind = (uint8_t)kind,
 		.point = task_point(task),
@@ -277,11 +252,13 @@ static uint32_t keep_moment(struct recording *r, struct supervisor *sup, struct 
 		.brief = !full && extent->stack,
 	};
 
-	if (!full && !admit_snapshot(r, task, kind)) {
+	if (!full && !snapshot_is_admitted(r, task, kind)) {
 		task->record->suppressed[kind]++;
 		return 0;
 	}
 	settle_records(sup, task);
+	if (kind == BT_SNAPSHOT_FAILURE)
+		task_drop_history(task, DECODED_BRANCHES);
 	/* The history goes before the records that tell its position: those may be flushed at any
 	 * time. */
 	if (full) {
@@ -292,10 +269,10 @@ static uint32_t keep_moment(struct recording *r, struct supervisor *sup, struct 
 	}
 	rec.position = task->ring.next;
 	snapshot_write_suppressed(r, task);
-	if (full) {
+	if (full || kind == BT_SNAPSHOT_FAILURE)
 		snapshot_write_last_words(r, task);
+	if (full)
 		address_space_refresh(task->process->space, task->host_tid);
-	}
 	rec.epoch = task->process->space->epoch;
 	rec.snapshot = ++r->snapshots;
 	r->asked_kept += kind == BT_SNAPSHOT_REQUEST;
@@ -310,10 +287,8 @@ static uint32_t keep_moment(struct recording *r, struct supervisor *sup, struct 
 uint32_t snapshot_take(struct recording *r, struct supervisor *sup, struct task *task,
 		       enum bt_snapshot_kind kind, uint64_t event, const char *label)
 {
-	bool handled = kind == BT_SNAPSHOT_FAULT || kind == BT_SNAPSHOT_SIGNAL;
-
 	return keep_moment(r, sup, task, kind, event, label,
-			   handled ? &handled_extent : &full_extent);
+			   is_short(kind) ? &handled_extent : &full_extent);
 }
 
 uint32_t snapshot_take_at_function(struct recording *r, struct supervisor *sup, struct task *task,

@@ -8,7 +8,8 @@
 
 /* Keeps a moment of a stopped task. Fatal, exit and requested ones stop every thread of the
  * process, keep registers, stacks and memory near register values, and flush the whole ring; those
- * of handled events keep the newest 256 branches and the task's registers and are rate-limited.
+ * of handled events, and of exits with failure of processes other than the first, keep the newest
+ * 256 branches and the task's registers and are limited in number (snapshot_limit.h).
  * event: seq of the event it belongs to, or 0. label: of a requested one, or NULL. Flushes the
  * trace, unless it was suppressed. Returns the snapshot's number, 0 when suppressed. */
 uint32_t snapshot_take(struct recording *r, struct supervisor *sup, struct task *task,

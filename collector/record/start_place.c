@@ -12,7 +12,7 @@
 
 #include "collector/tracee/tracee.h"
 #include "lib/demangle.h"
-#include "lib/function_name.h"
+#include "lib/name_pattern.h"
 
 static const uint8_t int3 = 0xcc;
 
@@ -91,7 +91,7 @@ static uint64_t symbol_in(Elf *elf, Elf_Scn *scn, const GElf_Shdr *shdr, const c
 
 struct search {
 	const char *pattern;
-	char certain[FUNCTION_NAME_MAX]; /* function_name_certain_part() */
+	char certain[NAME_PATTERN_MAX]; /* name_pattern_certain_part() */
 	bool (*found)(void *arg, const char *name, uint64_t value);
 	void *arg;
 };
@@ -105,7 +105,7 @@ static bool try_symbol(const struct search *s, const char *symbol, uint64_t valu
 	if (!strstr(symbol, s->certain) || strstr(symbol, ".cold"))
 		return true;
 	plain = demangle(symbol);
-	goes_on = !function_name_matches(s->pattern, plain ? plain : symbol) ||
+	goes_on = !name_pattern_matches(s->pattern, plain ? plain : symbol) ||
 		  s->found(s->arg, plain ? plain : symbol, value);
 	free(plain);
 	return goes_on;
@@ -133,7 +133,7 @@ static void search_functions(Elf *elf, struct search *s)
 {
 	Elf_Scn *scn = NULL;
 
-	function_name_certain_part(s->pattern, s->certain);
+	name_pattern_certain_part(s->pattern, s->certain);
 	while ((scn = elf_nextscn(elf, scn))) {
 		GElf_Shdr shdr;
 

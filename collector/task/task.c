@@ -193,6 +193,12 @@ void task_settle(struct task *task)
 		branch_log_settle(task->log, &task->ring);
 }
 
+void task_drop_history(struct task *task, uint64_t entries)
+{
+	if (task->log)
+		branch_log_lower(task->log, entries);
+}
+
 uint64_t task_unsettled(const struct task *task)
 {
 	return task->log ? branch_log_entries(task->log) : 0;

@@ -203,6 +203,10 @@ void task_skip(struct task *task, enum bt_gap_reason reason, uint64_t ticks, uin
 /* About how many entries task_settle() will add to the ring. */
 uint64_t task_unsettled(const struct task *task);
 
+/* Of what is not settled about so many of the newest entries are kept, at least; the older ones are
+ * lost, undecoded. For a task that is about to end. */
+void task_drop_history(struct task *task, uint64_t entries);
+
 /* Brings everything recorded into task->ring. To be called before the ring is read. */
 void task_settle(struct task *task);
 

@@ -410,11 +410,16 @@ def completed(*words):
     return execute(["bash", "-c", script, "_", file, *words]).out.decode().split()
 
 
+def children(pid):
+    with open("/proc/%d/task/%d/children" % (pid, pid)) as file:
+        return [int(child) for child in file.read().split()]
+
+
 @case("completion: snap offers what is recorded, and nothing else; help the commands")
 def completion():
     process = start([BTREC, "run", "-q", "-o", fresh("trace"), "cat"], stdin=subprocess.PIPE, cwd=TMP)
-    recorder = recorder_of(process)
-    child = wait_until(lambda: open("/proc/%d/task/%d/children" % (recorder, recorder)).read().split(), "the program")[0]
+    recorder = wait_until(lambda: children(process.pid), "the recorder")[0]
+    child = str(wait_until(lambda: children(recorder), "the program")[0])
     wait_until(lambda: {child, str(process.pid)} <= set(completed("btrec", "snap", "")), "both in the completion")
     check(not {"1", str(os.getpid()), str(recorder)} & set(completed("btrec", "snap", "")), completed("btrec", "snap", ""))
     process.stdin.close()

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /* A name is copied without what the pattern leaves out (simplify()); then the pattern is compared
  * with it from each of its components on. */
-#include "lib/function_name.h"
+#include "lib/name_pattern.h"
 
 #include <ctype.h>
 #include <stdlib.h>
@@ -10,7 +10,7 @@
 #include "lib/array_size.h"
 
 struct name {
-	char text[FUNCTION_NAME_MAX];
+	char text[NAME_PATTERN_MAX];
 	size_t len;
 };
 
@@ -178,18 +178,18 @@ static bool matches_from_component(const char *pattern, const char *name)
 	return false;
 }
 
-bool function_name_matches(const char *pattern, const char *name)
+bool name_pattern_matches(const char *pattern, const char *name)
 {
 	bool is_operator = strstr(pattern, "operator") != NULL;
 	bool whole = begins_with(pattern, "::");
 	struct name simple, squeezed, wanted;
-	char certain[FUNCTION_NAME_MAX];
+	char certain[NAME_PATTERN_MAX];
 
 	if (!*pattern)
 		return false;
 	if (!strcmp(pattern, name))
 		return true;
-	function_name_certain_part(pattern, certain);
+	name_pattern_certain_part(pattern, certain);
 	if (!strstr(name, certain)) /* most names by far */
 		return false;
 	if (!is_operator && strchr(pattern, '(')) {
@@ -205,7 +205,7 @@ bool function_name_matches(const char *pattern, const char *name)
 }
 
 /* Mangled names have identifiers as they are. */
-void function_name_certain_part(const char *pattern, char *out)
+void name_pattern_certain_part(const char *pattern, char *out)
 {
 	size_t best = 0, len, end = strcspn(pattern, "(<");
 
@@ -215,7 +215,7 @@ void function_name_certain_part(const char *pattern, char *out)
 	for (size_t at = 0; at < end; at += len ? len : 1) {
 		for (len = 0; at + len < end && is_word(pattern[at + len]);)
 			len++;
-		if (len > best && len < FUNCTION_NAME_MAX) {
+		if (len > best && len < NAME_PATTERN_MAX) {
 			best = len;
 			memcpy(out, pattern + at, len);
 			out[len] = '\0';

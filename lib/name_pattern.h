@@ -7,22 +7,22 @@
  * Parameters, template arguments, return types, anonymous namespaces and hashes of Rust are left
  * out, unless the pattern has a parameter list, or template arguments. A pattern that begins with
  * :: is a whole name. */
-#ifndef BT_FUNCTION_NAME_H
-#define BT_FUNCTION_NAME_H
+#ifndef BT_NAME_PATTERN_H
+#define BT_NAME_PATTERN_H
 
 #include <stdbool.h>
 #include <stddef.h>
 
 enum {
-	FUNCTION_NAME_MAX = 1024, /* longer names are compared up to there */
+	NAME_PATTERN_MAX = 1024, /* longer names are compared up to there */
 };
 
 /* Whether the pattern names the function. name: demangled, or as it is in the symbol table. */
-bool function_name_matches(const char *pattern, const char *name);
+bool name_pattern_matches(const char *pattern, const char *name);
 
 /* The longest part of the pattern that every name of a function that it names has in it, mangled or
- * not, into out[FUNCTION_NAME_MAX]; "" when there is none. */
-void function_name_certain_part(const char *pattern, char *out);
+ * not, into out[NAME_PATTERN_MAX]; "" when there is none. */
+void name_pattern_certain_part(const char *pattern, char *out);
 
 /* Whether a pattern is a place in a source, "config.c:10", "src/config.c:10". Sets the length of
  * the file's name and the line. */
