@@ -41,7 +41,7 @@ static void set_next(struct supervisor *sup, struct task *task)
 void recording_set_stop_points(const struct recording *r, struct supervisor *sup, struct task *task)
 {
 	const struct stop_point *point = r->options.stop_points;
-	const struct stop_point *end = point + r->options.stop_point_count;
+	const struct stop_point *end = point ? point + r->options.stop_point_count : NULL;
 	struct task_record *record = task->record;
 
 	while (point < end && point->task < task->number)
