@@ -17,6 +17,8 @@ int btrec_run_on(int argc, char **argv, const struct perf_kernel *kernel,
 int btrec_snap(int argc, char **argv);
 int btrec_import(int argc, char **argv);
 int btrec_list(int argc, char **argv);
+int btrec_rm(int argc, char **argv);
+int btrec_prune(int argc, char **argv);
 int btrec_info(int argc, char **argv);
 int btrec_dump(int argc, char **argv);
 int btrec_doctor(int argc, char **argv);

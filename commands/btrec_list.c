@@ -1,180 +1,230 @@
 /* SPDX-License-Identifier: MIT */
-/* btrec list: the traces in the trace directory, oldest first. */
-#include <dirent.h>
-#include <errno.h>
+/* btrec list: the traces in the trace directory, oldest first, for people and as JSON
+ * (doc/list.schema.json). */
+#include <inttypes.h>
+#include <limits.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include <sys/stat.h>
 #include <time.h>
+#include <unistd.h>
 
 #include "commands/btrec_commands.h"
+#include "commands/json_out.h"
 #include "commands/signature_groups.h"
-#include "decoder/signals.h"
-#include "format/trace_cursor.h"
+#include "commands/trace_shelf.h"
 #include "lib/array_size.h"
-#include "lib/directories.h"
+#include "lib/escape.h"
+#include "lib/output.h"
 #include "lib/say.h"
+#include "lib/trace_home.h"
+
+enum {
+	COMMAND_MAX = 100, /* bytes of a command that are shown */
+	HOW_MAX = 128,
+};
 
 struct list_arguments {
-	bool by_signature, help;
-};
-
-struct listed {
-	uint64_t started; /* of a trace that cannot be read: when it was last changed */
-	char name[256], how[64];
-};
-
-struct listing {
-	struct listed *at;
-	size_t count;
+	bool by_signature, json, help;
 };
 
 /* A path, and as it is shown: each byte may become four. */
 struct shown_path {
-	char path[BT_PATH_MAX + sizeof((struct listed *)0)->name],
-		safe[4 * (BT_PATH_MAX + sizeof((struct listed *)0)->name)];
+	char path[BT_PATH_MAX + sizeof((struct trace_digest *)0)->name],
+		safe[4 * (BT_PATH_MAX + sizeof((struct trace_digest *)0)->name)];
 };
 
-static int by_start(const void *a, const void *b)
+/* "exit 2; SIGSEGV in cc1" */
+static void describe_end(const struct trace_digest *d, char how[HOW_MAX])
 {
-	const struct listed *x = a, *y = b;
+	char end[64], name[4 * sizeof d->failures->command];
+	size_t n;
 
-	return x->started != y->started ? (x->started < y->started ? -1 : 1)
-					: strcmp(x->name, y->name);
-}
+	trace_digest_end(d, how, HOW_MAX);
+	for (size_t i = 0; i < d->failure_count && i < FAILURES_MAX; i++) {
+		const struct process_failure *f = &d->failures[i];
 
-/* How the program ended. */
-static void describe_end(const struct trace *t, char *how, size_t size)
-{
-	struct trace_cursor c;
-	struct bt_record rec;
-	int rc;
-
-	snprintf(how, size, t->being_written ? "being written" : "not closed");
-	trace_cursor_init(&c, t, &t->files[0]);
-	while ((rc = trace_cursor_next(&c, &rec, NULL))) {
-		char name[SIGNAL_NAME_MAX];
-
-		if (rc < 0 || rec.kind != BT_RECORD_END)
+		if (!f->is_crash)
 			continue;
-		if (rec.u.end.kind == BT_EXIT_SIGNAL)
-			snprintf(how, size, "%s", signal_name(rec.u.end.status, name));
-		else if (rec.u.end.kind == BT_EXIT_UNKNOWN)
-			snprintf(how, size, "unknown");
-		else
-			snprintf(how, size, "exit %u", rec.u.end.status);
-	}
-	trace_cursor_release(&c);
-}
-
-/* Why a trace cannot be opened, in a word; NULL: there is no trace. */
-static const char *why_unreadable(enum bt_error_code code)
-{
-	static const char *const whys[BT_E_COUNT] = {
-		[BT_E_VERSION] = "unknown version", [BT_E_TRUNCATED] = "damaged",
-		[BT_E_CORRUPT] = "damaged",         [BT_E_PERMISSION] = "no permission",
-		[BT_E_IO] = "not readable",         [BT_E_NO_MEMORY] = "no memory"};
-
-	return whys[code];
-}
-
-static uint64_t changed(const char *path)
-{
-	struct stat st;
-
-	return stat(path, &st) || st.st_mtime < 0 ? 0 : (uint64_t)st.st_mtime * 1000000000u;
-}
-
-static void add(struct listing *l, const char *dir, const char *name)
-{
-	char path[BT_PATH_MAX + 300];
-	struct listed *grown, *entry;
-	struct trace *t = NULL;
-	int rc;
-
-	snprintf(path, sizeof path, "%s/%s", dir, name);
-	rc = trace_open_events(&t, path, NULL);
-	if (rc && !why_unreadable((enum bt_error_code) - rc))
+		exit_words(f->kind, f->status, end, sizeof end);
+		n = strlen(how);
+		snprintf(how + n, HOW_MAX - n, "; %s in %.60s", end,
+			 say_safely(name, sizeof name, f->command));
+		n = strlen(how);
+		if (d->crash_count > 1)
+			snprintf(how + n, HOW_MAX - n, " and %zu more", d->crash_count - 1);
 		return;
-	grown = realloc(l->at, (l->count + 1) * sizeof *grown);
-	if (grown) {
-		l->at = grown;
-		entry = &grown[l->count++];
-		entry->started = rc ? changed(path) : t->header.started;
-		snprintf(entry->name, sizeof entry->name, "%s", name);
-		if (rc)
-			snprintf(entry->how, sizeof entry->how, "%s",
-				 why_unreadable((enum bt_error_code) - rc));
-		else
-			describe_end(t, entry->how, sizeof entry->how);
 	}
-	if (!rc)
-		trace_close(t);
 }
 
-/* A directory that is not there yet has no traces. */
-static int cannot_read(const char *dir, int cause)
+/* The words as one would type them, cut to COMMAND_MAX. */
+static void describe_command(const struct trace_digest *d, char *text, size_t size)
 {
-	struct bt_error err;
+	char words[COMMAND_MAX + 1];
+	size_t len = d->argv.len < COMMAND_MAX ? d->argv.len : COMMAND_MAX;
 
-	bt_fail(&err, bt_code_of_errno(cause), cause, "cannot read %.300s", dir);
-	return btrec_complain(&err);
+	*text = '\0';
+	if (!len)
+		return;
+	memcpy(words, d->argv.data, len);
+	while (len && !words[len - 1])
+		len--;
+	words[len] = '\0';
+	for (size_t i = 0; i < len; i++)
+		words[i] = words[i] ? words[i] : ' ';
+	say_safely(text, size, words);
+	if (d->argv.len > COMMAND_MAX)
+		snprintf(text + strlen(text), size - strlen(text), "...");
 }
 
-static void print_listed(const struct listed *l, const char *dir, struct shown_path *shown)
+static void print_line(const struct trace_digest *d, const char *dir, int width,
+		       struct shown_path *shown)
 {
-	time_t seconds = (time_t)(l->started / 1000000000u);
-	char when[64] = "?";
+	time_t seconds = (time_t)(d->started / 1000000000u);
+	char when[64] = "?", how[HOW_MAX], size[24], command[4 * COMMAND_MAX + 8];
 	struct tm tm;
 
 	if (localtime_r(&seconds, &tm))
 		strftime(when, sizeof when, "%F %T", &tm);
-	snprintf(shown->path, sizeof shown->path, "%s/%s", dir, l->name);
-	printf("%s  %-12s %s\n", when, l->how,
-	       say_safely(shown->safe, sizeof shown->safe, shown->path));
+	snprintf(shown->path, sizeof shown->path, "%s/%s", dir, d->name);
+	describe_end(d, how);
+	describe_command(d, command, sizeof command);
+	printf("%s  %-*s  %7s  %s%s%s\n", when, width, how, size_words(d->size, size),
+	       say_safely(shown->safe, sizeof shown->safe, shown->path), *command ? "  " : "",
+	       command);
 }
 
-static int print_groups(const struct listing *l, const char *dir)
+static void print_lines(const struct trace_shelf *s, const char *dir, struct shown_path *shown)
 {
-	struct grouped_trace *traces = calloc(l->count + 1, sizeof *traces);
-	struct bt_error err;
+	char how[HOW_MAX];
+	int width = 8;
+
+	for (size_t i = 0; i < s->count; i++) {
+		describe_end(&s->at[i], how);
+		width = (int)strlen(how) > width ? (int)strlen(how) : width;
+	}
+	for (size_t i = 0; i < s->count; i++)
+		print_line(&s->at[i], dir, width, shown);
+}
+
+/* ---- JSON ---- */
+
+static void put_argv(struct buf *b, const struct buf *argv)
+{
+	json_out(b, "[");
+	for (size_t at = 0; at < argv->len;) {
+		size_t len = strnlen((const char *)argv->data + at, argv->len - at);
+
+		json_out(b, at ? ", " : "");
+		json_out_text(b, slice_of(argv->data + at, len));
+		at += len + 1;
+	}
+	json_out(b, "]");
+}
+
+static void put_end(struct buf *b, uint8_t kind, uint32_t status)
+{
+	char words[64];
+
+	exit_words(kind, status, words, sizeof words);
+	json_out(b, kind == BT_EXIT_SIGNAL ? "\"signal\": " : "\"status\": ");
+	if (kind == BT_EXIT_SIGNAL)
+		json_out_text(b, bt_str(words));
+	else
+		json_out(b, "%" PRIu32, status);
+}
+
+static void put_failures(struct buf *b, const struct trace_digest *d)
+{
+	json_out(b, ", \"failures\": [");
+	for (size_t i = 0; i < d->failure_count && i < FAILURES_MAX; i++) {
+		const struct process_failure *f = &d->failures[i];
+
+		json_out(b, "%s{\"process\": %" PRIu32 ", \"command\": ", i ? ", " : "", f->pid);
+		json_out_text(b, bt_str(f->command));
+		json_out(b, ", ");
+		put_end(b, f->kind, f->status);
+		json_out(b, ", \"crash\": %s}", f->is_crash ? "true" : "false");
+	}
+	json_out(b, "], \"failure_count\": %zu", d->failure_count);
+}
+
+static void put_trace(struct buf *b, const struct trace_digest *d, const char *path, bool latest)
+{
+	static const char *const states[] = {[TRACE_COMPLETE] = "complete",
+					     [TRACE_BEING_WRITTEN] = "being written",
+					     [TRACE_NOT_CLOSED] = "not closed",
+					     [TRACE_UNREADABLE] = "unreadable"};
+
+	json_out(b, "{\"path\": ");
+	json_out_text(b, bt_str(path));
+	json_out(b, ", \"state\": \"%s\", \"why\": ", states[d->state]);
+	if (d->why)
+		json_out_text(b, bt_str(d->why));
+	else
+		json_out(b, "null");
+	json_out(b, ", \"latest\": %s, \"started\": \"%" PRIu64 "\", \"size\": %" PRIu64,
+		 latest ? "true" : "false", d->started, d->size);
+	json_out(b, ", \"program\": ");
+	json_out_text(b, slice_of(d->program.data, d->program.len));
+	json_out(b, ", \"argv\": ");
+	put_argv(b, &d->argv);
+	json_out(b, ", \"end\": ");
+	if (d->has_end) {
+		json_out(b, "{");
+		put_end(b, d->end, d->status);
+		json_out(b, "}");
+	} else {
+		json_out(b, "null");
+	}
+	put_failures(b, d);
+	json_out(b, "}");
+}
+
+static int print_json(const struct trace_shelf *s, const char *dir, struct shown_path *shown,
+		      struct bt_error *err)
+{
+	char link[BT_PATH_MAX + 16], latest[NAME_MAX + 2] = "";
+	struct buf b = {0};
 	int rc = 0;
 
-	for (size_t i = 0; traces && i < l->count; i++)
-		traces[i] = (struct grouped_trace){l->at[i].name, l->at[i].started};
-	rc = traces ? signature_groups_print(dir, traces, l->count, &err)
-		    : bt_no_memory(&err, NULL);
-	free(traces);
-	return rc ? btrec_complain(&err) : 0;
+	snprintf(link, sizeof link, "%s/latest", dir);
+	if (readlink(link, latest, sizeof latest - 1) < 0)
+		*latest = '\0';
+	json_out(&b, "{\"schema\": \"btrec-list/1\", \"directory\": ");
+	json_out_text(&b, bt_str(dir));
+	json_out(&b, ", \"traces\": [");
+	for (size_t i = 0; i < s->count; i++) {
+		snprintf(shown->path, sizeof shown->path, "%s/%s", dir, s->at[i].name);
+		json_out(&b, i ? ",\n  " : "\n  ");
+		put_trace(&b, &s->at[i], shown->path, !strcmp(latest, s->at[i].name));
+	}
+	json_out(&b, "]}\n");
+	if (b.failed)
+		rc = bt_no_memory(err, NULL);
+	else
+		rc = bt_output(stdout, b.data, b.len, err);
+	buf_release(&b);
+	return rc;
 }
 
-static int list(const struct list_arguments *args, const char *dir, struct shown_path *shown)
+/* ---- Groups ---- */
+
+static int print_groups(const struct trace_shelf *s, const char *dir, struct bt_error *err)
 {
-	int status;
-	struct listing l = {0};
-	DIR *d = opendir(dir);
-	struct dirent *e;
+	struct grouped_trace *traces = calloc(s->count + 1, sizeof *traces);
+	int rc;
 
-	if (!d && errno != ENOENT)
-		return cannot_read(dir, errno);
-	while (d && (e = readdir(d)))
-		if (e->d_name[0] != '.' && strcmp(e->d_name, "latest"))
-			add(&l, dir, e->d_name);
-	if (d)
-		closedir(d);
-	if (l.count)
-		qsort(l.at, l.count, sizeof *l.at, by_start);
-	status = l.count ? 0 : 1;
-	if (args->by_signature && l.count)
-		status = print_groups(&l, dir);
-	for (size_t i = 0; i < l.count && !args->by_signature; i++)
-		print_listed(&l.at[i], dir, shown);
-	if (!l.count)
-		say("no traces in %s", dir);
-	free(l.at);
-	return status;
+	if (!traces)
+		return bt_no_memory(err, NULL);
+	for (size_t i = 0; i < s->count; i++)
+		traces[i] = (struct grouped_trace){s->at[i].name, s->at[i].started};
+	rc = signature_groups_print(dir, traces, s->count, err);
+	free(traces);
+	return rc;
 }
+
+/* ---- The command ---- */
 
 static int set_group(void *target, const char *value, struct bt_error *err)
 {
@@ -187,32 +237,56 @@ static int set_group(void *target, const char *value, struct bt_error *err)
 static const struct option_row rows[] = {
 	{"group", 0, "signature", "put failures of one bug together; reads each trace",
 	 .set = set_group},
+	{"json", 0, NULL, "print it as JSON, schema btrec-list/1",
+	 .at = offsetof(struct list_arguments, json)},
 	{"help", 'h', NULL, "show this", .at = offsetof(struct list_arguments, help)},
 };
 
+enum { ROWS = ARRAY_SIZE(rows) };
+
+static int list(const struct list_arguments *args, const char *dir, struct bt_error *err)
+{
+	struct shown_path *shown = malloc(sizeof *shown);
+	struct trace_shelf s;
+	int rc = shown ? trace_shelf_open(&s, dir, err) : bt_no_memory(err, NULL);
+
+	if (!rc) {
+		if (args->json)
+			rc = print_json(&s, dir, shown, err);
+		else if (args->by_signature && s.count)
+			rc = print_groups(&s, dir, err);
+		else
+			print_lines(&s, dir, shown);
+		if (!rc && !s.count && !args->json) {
+			say("no traces in %s", dir);
+			rc = 1;
+		}
+		trace_shelf_close(&s);
+	}
+	free(shown);
+	return rc;
+}
+
 int btrec_list(int argc, char **argv)
 {
-	struct shown_path *shown;
+	struct list_arguments args = {0};
 	struct bt_error err;
 	char dir[BT_PATH_MAX];
-	struct list_arguments args = {0};
-	int at = options_parse(rows, ARRAY_SIZE(rows), &args, argc, argv, &err), status;
+	int rc = options_parse(rows, ROWS, &args, argc, argv, &err);
 
-	if (at >= 0 && args.help) {
-		puts("Usage: btrec list [OPTIONS]\nLists the traces, oldest first.\n\nOptions:");
-		options_help(stdout, rows, ARRAY_SIZE(rows));
+	if (rc >= 0 && args.help) {
+		puts("Usage: btrec list [OPTIONS]\nLists the traces, oldest first: when, how the "
+		     "program ended, size, trace, command.\n\nOptions:");
+		options_help(stdout, rows, ROWS);
 		return 0;
 	}
-	if (at >= 0 && at < argc)
-		at = bt_fail(&err, BT_E_MISUSE, 0, "list takes no arguments");
-	if (at < 0 || trace_home(dir, &err))
-		return btrec_complain(&err);
-	shown = malloc(sizeof *shown);
-	if (!shown) {
-		bt_no_memory(&err, NULL);
-		return btrec_complain(&err);
-	}
-	status = list(&args, dir, shown);
-	free(shown);
-	return status;
+	if (rc >= 0 && rc < argc)
+		rc = bt_fail(&err, BT_E_MISUSE, 0, "list takes no arguments");
+	if (rc >= 0 && args.json && args.by_signature)
+		rc = bt_fail(&err, BT_E_MISUSE, 0, "list: --json lists no groups");
+	if (rc >= 0)
+		rc = trace_home(dir, &err);
+	if (rc >= 0)
+		rc = list(&args, dir, &err);
+	return rc < 0 ? btrec_complain(&err) : rc;
 }

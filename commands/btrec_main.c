@@ -16,14 +16,19 @@ struct command {
 	int (*run)(int argc, char **argv);
 };
 
+static int btrec_help(int argc, char **argv);
+
 static const struct command commands[] = {
 	{"run", "[OPTIONS] [--] PROGRAM [ARG...]", "record a program", btrec_run},
 	{"snap", "PID", "keep the present moment of a recorded process", btrec_snap},
 	{"import", "[OPTIONS] FILE|-", "make a trace of a perf.data or a core file", btrec_import},
-	{"list", "", "list the traces", btrec_list},
+	{"list", "[--json]", "list the traces", btrec_list},
+	{"rm", "TRACE...", "remove traces", btrec_rm},
+	{"prune", "[OPTIONS]", "remove the oldest traces", btrec_prune},
 	{"info", "[TRACE]", "what a trace holds and how it was made", btrec_info},
 	{"doctor", "[--json]", "what of this machine a recording can use", btrec_doctor},
 	{"dump", "[TRACE]", "print every record of a trace", btrec_dump},
+	{"help", "[COMMAND]", "show the options of a command", btrec_help},
 };
 
 struct main_arguments {
@@ -45,7 +50,7 @@ static void help(FILE *to)
 			commands[i].help);
 	fputs("\nOptions:\n", to);
 	options_help(to, rows, ARRAY_SIZE(rows));
-	fputs("\n`btrec COMMAND --help` tells more. btview(1) shows a trace.\n", to);
+	fputs("\n`btrec help COMMAND` tells more. btview(1) shows a trace.\n", to);
 }
 
 int btrec_complain(const struct bt_error *err)
@@ -80,6 +85,44 @@ int btrec_trace_argument(int argc, char **argv, int operand, char path[BT_PATH_M
 	return trace_home_latest(path, err);
 }
 
+static const struct command *command_find(const char *name)
+{
+	for (size_t i = 0; i < ARRAY_SIZE(commands); i++)
+		if (!strcmp(commands[i].name, name))
+			return &commands[i];
+	return NULL;
+}
+
+static const char help_usage[] =
+	"Usage: btrec help [COMMAND]\nShows the commands, or the options of one.";
+
+/* btrec help COMMAND: the same as btrec COMMAND --help. */
+static int btrec_help(int argc, char **argv)
+{
+	char option[] = "--help", *words[] = {NULL, option, NULL};
+	const struct command *c;
+	struct bt_error err;
+	int at = btrec_parse_plain(argc, argv, help_usage, &err);
+
+	if (!at)
+		return 0;
+	if (at > 0 && argc - at > 1)
+		at = bt_fail(&err, BT_E_MISUSE, 0, "help: one command at a time");
+	if (at < 0)
+		return btrec_complain(&err);
+	if (at == argc) {
+		help(stdout);
+		return 0;
+	}
+	c = command_find(argv[at]);
+	if (!c) {
+		say("help: there is no command %s (see btrec help)", argv[at]);
+		return bt_error_exit_status(BT_E_MISUSE);
+	}
+	words[0] = argv[at];
+	return c->run(2, words);
+}
+
 /* Whether the name is a program that the user wants to record, and not a command. */
 static bool is_program(const char *name)
 {
@@ -93,6 +136,7 @@ static int command(int argc, char **argv)
 	struct main_arguments args = {0};
 	struct bt_error err;
 	int at = options_parse(rows, ARRAY_SIZE(rows), &args, argc, argv, &err);
+	const struct command *found;
 	const char *name;
 
 	if (args.help) {
@@ -106,9 +150,9 @@ static int command(int argc, char **argv)
 	if (at < 0)
 		return btrec_complain(&err);
 	name = at < argc ? argv[at] : "";
-	for (size_t i = 0; i < ARRAY_SIZE(commands); i++)
-		if (!strcmp(commands[i].name, name))
-			return commands[i].run(argc - at, argv + at);
+	found = command_find(name);
+	if (found)
+		return found->run(argc - at, argv + at);
 	if (is_program(name)) {
 		say("unknown command %s; to record it: btrec run %s", name, name);
 		return 2;

@@ -13,8 +13,8 @@
  * A timer interrupts the recorder's waiting. Then on_tick() passes on signals that the front was
  * sent, serves the control socket (control.h), and lets go of processes that are to be detached.
  *
- * At the end summarize() writes the line for the user. It goes to the front when the initial
- * process has ended, even if others live on. */
+ * At the end summarize() tells the front how it ended, when the initial process has, even if others
+ * live on. The front writes the line for the user (ending.h). */
 #include <errno.h>
 #include <fcntl.h>
 #include <linux/limits.h>
@@ -22,6 +22,7 @@
 #include <stdlib.h>
 #include <string.h>
 #include <sys/mman.h>
+#include <sys/personality.h>
 #include <sys/stat.h>
 #include <sys/utsname.h>
 #include <sys/wait.h>
@@ -38,13 +39,13 @@
 #include "collector/task/limits.h"
 #include "commands/btrec_commands.h"
 #include "commands/control.h"
+#include "commands/from_names.h"
 #include "commands/front.h"
 #include "commands/inherited.h"
 #include "commands/missed_stop_points.h"
 #include "commands/mode.h"
 #include "commands/run_options.h"
 #include "config.h"
-#include "decoder/signals.h"
 #include "lib/directories.h"
 #include "lib/large_heap.h"
 #include "lib/page.h"
@@ -77,12 +78,15 @@ struct run {
 	int front; /* the recorder's end of the pipe */
 	pid_t front_pid;
 	struct inherited inherited;
+	const char *from; /* --from, as the user says it */
+	char from_address[FROM_ADDRESS_MAX];
 	struct launch launch;
 	struct recording session; /* while it runs */
 	struct control control;
 	timer_t timer;
 	struct front_group group;
 	bool front_due;    /* the program goes on, and so must the front */
+	bool dropped;      /* the trace is not kept: --only-crashes */
 	bool ending;       /* by a SIGTERM to the recorder of a daemon */
 	bool linked;       /* `latest` names the trace */
 	bool told_stopped; /* that nothing more is recorded */
@@ -108,7 +112,7 @@ static int open_writer(const struct run *run, const char *path, struct trace_wri
 		.ring = run->options.recording.history,
 		.page_size = BT_PAGE,
 		.recorder_pid = (uint32_t)getpid(),
-		.from = bt_str(run->options.recording.from),
+		.from = bt_str(run->from),
 		.deterministic = run->options.supervisor.deterministic,
 		.version = bt_str(PACKAGE_VERSION),
 		.parallel = run->options.supervisor.parallel || run->backend.native,
@@ -186,6 +190,12 @@ static void send_message(const struct run *run, const struct front_message *m)
 	}
 }
 
+/* The program, or one that it started. */
+static bool has_failed(const struct run *run, const struct supervisor *sup)
+{
+	return sup->outcome.kind == BT_EXIT_SIGNAL || sup->outcome.status || run->session.crashes;
+}
+
 /* Names the first function of --snap-at-function that no file of the program had, if there is one.
  */
 static void name_unfound(const struct recording *r, char *text, size_t size)
@@ -206,23 +216,19 @@ static void summarize(const struct run *run, const struct supervisor *sup, bool 
 {
 	const struct supervisor_outcome *o = &sup->outcome;
 	const struct recording *r = &run->session;
-	char name[SIGNAL_NAME_MAX], how[64], stopped[128] = "", never[256] = "",
-					     missed[MISSED_STOP_POINTS_TEXT] = "",
-					     unfound[200] = "";
+	char stopped[128] = "", never[256] = "", missed[MISSED_STOP_POINTS_TEXT] = "",
+	     unfound[200] = "";
 	int failure = trace_writer_stopped(r->writer);
 
 	m->type = FRONT_ENDED;
 	m->kind = o->kind;
 	m->value = o->status;
-	if (o->kind == BT_EXIT_SIGNAL)
-		snprintf(how, sizeof how, "killed by %s", signal_name((uint32_t)o->status, name));
-	else
-		snprintf(how, sizeof how, "exited with %d", o->status);
+	m->failed = has_failed(run, sup);
 	if (failure)
 		snprintf(stopped, sizeof stopped, "; recording stopped early: %.100s",
 			 strerror(failure));
 	if (!lives_on && r->options.from && !r->from_reached)
-		snprintf(never, sizeof never, "; %.100s was never reached%s", r->options.from,
+		snprintf(never, sizeof never, "; %.100s was never reached%s", run->from,
 			 r->from_found ? ""
 				       : ": no function of that name, nor code at that address, "
 					 "was found in the program and the libraries it loaded");
@@ -233,12 +239,12 @@ static void summarize(const struct run *run, const struct supervisor *sup, bool 
 		name_unfound(r, unfound, sizeof unfound);
 	m->lives_on = lives_on;
 	m->lacks = *stopped || *never || *missed || *unfound;
-	snprintf(m->text, sizeof m->text, "%s%s%s%s%s%s%s%s; trace: %.2800s", how,
+	snprintf(m->text, sizeof m->text, "%s%s%s%s%s%s%s",
 		 sup->initial_left
 			 ? "; it was detached, and ran on unrecorded (btrec info says why)"
 			 : "",
 		 stopped, never, *missed ? "; " : "", missed, unfound,
-		 lives_on ? "; what it left running is recorded on" : "", run->trace);
+		 lives_on ? "; what it left running is recorded on" : "");
 }
 
 static void notify(void *arg, const struct supervisor *sup, int stop_signal)
@@ -256,6 +262,12 @@ static void notify(void *arg, const struct supervisor *sup, int stop_signal)
 	if (!stop_signal)
 		summarize(run, sup, true, &m);
 	send_message(run, &m);
+}
+
+/* Nothing failed, and nobody asked for a moment of it. */
+static bool ended_well(const struct run *run, const struct supervisor *sup)
+{
+	return !has_failed(run, sup) && !run->session.asked_kept;
 }
 
 /* Once the program has started: a trace that is taken back leaves the one before it the latest. */
@@ -327,7 +339,8 @@ static void on_tick(void *arg, struct supervisor *sup)
 		run->front_due = false;
 	if (run->front_due)
 		kill(run->front_pid, SIGCONT);
-	link_latest(run, sup);
+	if (!run->options.only_crashes) /* else it may be taken back yet */
+		link_latest(run, sup);
 	tell_stopped(run, sup);
 	control_serve(&run->control, &run->session, sup);
 	supervisor_adopt_orphans(sup);
@@ -438,7 +451,8 @@ static int record(struct run *run)
 				      .actions = run->actions,
 				      .mask = run->mask,
 				      .limits = limits,
-				      .fixed_addresses = run->options.supervisor.deterministic};
+				      .fixed_addresses = run->options.supervisor.deterministic ||
+							 run->options.no_aslr};
 	limits_lift_own(limits);
 	if (limits_room_of_own() < run->options.recording.history_memory)
 		run->options.recording.history_memory = limits_room_of_own();
@@ -490,12 +504,15 @@ static int record(struct run *run)
 		recording_discard(r, run->trace);
 		return fail_before_start(run, &err);
 	}
-	link_latest(run, &sup);
+	run->dropped = run->options.only_crashes && ended_well(run, &sup);
+	if (!run->dropped)
+		link_latest(run, &sup);
 	ended_early = !sup.notify; /* the front knows already */
 	trace_writer_flush(w); /* now, so that the line says whether all of it could be written */
 	summarize(run, &sup, false, &m);
 	supervisor_release(&sup);
 	recording_close(r, &sup.outcome);
+	m.dropped = run->dropped && !trace_remove(run->trace, NULL);
 	if (!ended_early)
 		send_message(run, &m);
 	return 0;
@@ -508,6 +525,24 @@ static void save_signals(struct run *run)
 	for (int signo = 1; signo < NSIG; signo++)
 		sigaction(signo, NULL, &run->actions[signo]);
 	sigprocmask(SIG_SETMASK, NULL, &run->mask);
+}
+
+/* Removes what --keep and --max-size leave no room for. */
+static void prune(void *arg)
+{
+	const struct run *run = arg;
+	struct shelf_limits limits = run->options.limits;
+	char dir[BT_PATH_MAX], *slash;
+	struct bt_error err;
+
+	snprintf(dir, sizeof dir, "%s", run->trace);
+	slash = strrchr(dir, '/');
+	if (!slash || !(limits.has_count || limits.size))
+		return;
+	*slash = '\0';
+	limits.spare = slash + 1;
+	if (trace_shelf_prune(dir, &limits, false, NULL, NULL, &err))
+		btrec_complain(&err);
 }
 
 static int start(struct run *run)
@@ -534,7 +569,12 @@ static int start(struct run *run)
 	close(pipes[1]);
 	inherited_drop(&run->inherited, 1); /* the front writes to stderr */
 	inherited_release(&run->inherited);
-	return front_wait(pipes[0], recorder, run->trace, run->options.quiet);
+	return front_wait(pipes[0], recorder,
+			  &(struct front_options){.quiet = run->options.quiet,
+						  .patience = run->options.patience,
+						  .trace = run->trace,
+						  .at_end = prune,
+						  .arg = run});
 }
 
 /* Everything about the program is read from /proc, by pids as we see them. */
@@ -601,6 +641,39 @@ static int choose_mode(struct run *run, struct bt_error *err)
 	return 0;
 }
 
+/* Filters of containers may refuse it. */
+static int check_no_aslr(struct bt_error *err)
+{
+	unsigned long own = (unsigned long)personality(0xffffffff);
+
+	if (personality(own | ADDR_NO_RANDOMIZE) < 0)
+		return bt_fail(err, BT_E_PERMISSION, errno,
+			       "--no-aslr: personality(2) is refused here");
+	personality(own);
+	return 0;
+}
+
+/* A name that is not known is no error: code that is loaded later may have it. */
+static int find_from(struct run *run, struct bt_error *err)
+{
+	bool known;
+	int rc;
+
+	run->from = run->options.recording.from;
+	if (!run->from)
+		return 0;
+	rc = from_names_find(run->program, run->from, run->from_address, &known, err);
+	if (rc)
+		return rc;
+	if (*run->from_address)
+		run->options.recording.from = run->from_address;
+	if (!known)
+		say("--from: no function %s in %s and the libraries that it starts with: it is "
+		    "waited for in what is loaded later",
+		    run->from, run->program);
+	return 0;
+}
+
 static int run_command(struct run *run, int argc, char **argv)
 {
 	struct bt_error err;
@@ -623,7 +696,8 @@ static int run_command(struct run *run, int argc, char **argv)
 		status = btrec_complain(&err);
 		return status == 126 || status == 127 ? status : OURS;
 	}
-	if (check_proc(&err)) {
+	if ((run->options.no_aslr && check_no_aslr(&err)) || find_from(run, &err) ||
+	    check_proc(&err)) {
 		btrec_complain(&err);
 		return OURS;
 	}

@@ -14,6 +14,7 @@
 #include <unistd.h>
 
 #include "collector/tracee/tracee.h"
+#include "commands/ending.h"
 #include "lib/array_size.h"
 #include "lib/say.h"
 
@@ -183,7 +184,7 @@ static int end_like(const struct front_message *m)
 				  harmless */
 }
 
-static int act_on(const struct front_message *m, pid_t recorder, bool quiet)
+static int act_on(const struct front_message *m, pid_t recorder, const struct front_options *o)
 {
 	if (m->type == FRONT_FAILED) {
 		waitpid(recorder, NULL, 0);
@@ -192,8 +193,9 @@ static int act_on(const struct front_message *m, pid_t recorder, bool quiet)
 	}
 	if (!m->lives_on)
 		waitpid(recorder, NULL, 0);
-	if (!quiet || m->lacks)
-		say("%s", m->text);
+	if (!o->quiet || m->lacks)
+		ending_say(m, o->trace, o->quiet ? 0 : o->patience);
+	o->at_end(o->arg);
 	return end_like(m);
 }
 
@@ -246,7 +248,7 @@ static void stop_like(int signo, pid_t recorder)
 		sigqueue(recorder, forward_request(), request_for(SIGCONT, false, by));
 }
 
-int front_wait(int pipe, pid_t recorder, const char *trace, bool quiet)
+int front_wait(int pipe, pid_t recorder, const struct front_options *options)
 {
 	sigset_t set = forwarded_set(), own, children;
 	int fd;
@@ -278,9 +280,9 @@ int front_wait(int pipe, pid_t recorder, const char *trace, bool quiet)
 		else if (m.type == FRONT_SAYS)
 			say("%s", m.text);
 		else if (m.type != FRONT_WENT_ON)
-			return act_on(&m, recorder, quiet);
+			return act_on(&m, recorder, options);
 	}
 	say("the recorder was killed, and the program with it%s%s",
-	    *trace ? "; what it had written can be read; trace: " : "", trace);
+	    *options->trace ? "; what it had written can be read; trace: " : "", options->trace);
 	return 125;
 }

@@ -18,7 +18,7 @@ enum front_message_type {
 			  FRONT_WENT_ON when it goes on */
 	FRONT_WENT_ON,
 	FRONT_SAYS,  /* text is an error, a line for the user; the program runs on */
-	FRONT_ENDED, /* it ended: kind, value; text is the one line for the user */
+	FRONT_ENDED, /* it ended: kind, value; text is what else the one line for the user says */
 };
 
 /* A message from the recorder to the front; one struct each. */
@@ -29,14 +29,24 @@ struct front_message {
 	bool lives_on; /* the recorder runs on: do not wait for it */
 	bool lacks;    /* FRONT_ENDED: text names something that was not recorded; --quiet does not
 			  hide it */
-	char text[3888]; /* a message is one write to a pipe: at most 4096 */
+	bool dropped;  /* FRONT_ENDED: its trace is not kept */
+	bool failed;   /* FRONT_ENDED: the program, or one that it started, failed: the line says
+			  what happened, and where */
+	char text[3880]; /* a message is one write to a pipe: at most 4096 */
+};
+
+struct front_options {
+	bool quiet;        /* no line at the end, unless it lacks something */
+	int patience;      /* ms that may pass until the line says what happened */
+	const char *trace; /* its path, in memory shared with the recorder; empty until the recorder
+			      has begun it */
+	void (*at_end)(void *arg); /* called when all is said, before this process ends */
+	void *arg;
 };
 
 /* Acts on the recorder's messages until the program has ended. Then returns the exit status, or
- * ends this process by the program's signal. quiet: no line at the end, unless it lacks something.
- * trace: the trace's path, in memory shared with the recorder; empty until the recorder has begun
- * it. */
-int front_wait(int pipe, pid_t recorder, const char *trace, bool quiet);
+ * ends this process by the program's signal. */
+int front_wait(int pipe, pid_t recorder, const struct front_options *options);
 
 /* Call it before the fork. The recorder ignores signals that the terminal sends to the whole job,
  * and collects those that the front forwards. The front serves its own from front_wait() on. */

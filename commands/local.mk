@@ -1,13 +1,20 @@
 # What the commands are made of; tests/simulated has a main of its own.
 noinst_LIBRARIES += commands/libcommands.a
 commands_libcommands_a_SOURCES = \
+	commands/cause.c commands/cause.h \
 	commands/control.c commands/control.h \
+	commands/ending.c commands/ending.h \
 	commands/front.c commands/front.h \
+	commands/helper.c commands/helper.h \
 	commands/inherited.c commands/inherited.h \
+	commands/from_names.c commands/from_names.h \
+	commands/json_out.c commands/json_out.h \
 	commands/missed_stop_points.c commands/missed_stop_points.h \
 	commands/mode.c commands/mode.h \
 	commands/run_options.c commands/run_options.h \
-	commands/signature_groups.c commands/signature_groups.h
+	commands/signature_groups.c commands/signature_groups.h \
+	commands/trace_digest.c commands/trace_digest.h \
+	commands/trace_shelf.c commands/trace_shelf.h
 
 bin_PROGRAMS += btrec
 btrec_SOURCES = \
@@ -18,6 +25,8 @@ btrec_SOURCES = \
 	commands/btrec_info.c \
 	commands/btrec_list.c \
 	commands/btrec_main.c \
+	commands/btrec_prune.c \
+	commands/btrec_rm.c \
 	commands/btrec_run.c \
 	commands/btrec_snap.c
 # Nothing of the decoder that needs libdw.

@@ -5,7 +5,9 @@
 #include <string.h>
 
 #include "collector/record/start_place.h"
+#include "commands/cause.h"
 #include "lib/array_size.h"
+#include "lib/name_pattern.h"
 #include "lib/options.h"
 
 enum {
@@ -45,11 +47,15 @@ static int set_history_memory(void *target, const char *value, struct bt_error *
 
 static int set_from(void *target, const char *value, struct bt_error *err)
 {
+	size_t len;
+	int line;
+
 	if (!*value)
 		return bt_fail(err, BT_E_MISUSE, 0, "--from: an empty name");
-	if (!start_place_is_one(value))
+	if (!start_place_is_one(value) && !source_place_parse(value, &len, &line))
 		return bt_fail(err, BT_E_MISUSE, 0,
-			       "--from: %s is neither a name nor an address (hexadecimal, of 64 "
+			       "--from: %s is neither a name nor a line of a source nor an address "
+			       "(hexadecimal, of 64 "
 			       "bits, beginning with a digit)",
 			       value);
 	((struct run_options *)target)->recording.from = value;
@@ -137,10 +143,42 @@ static int set_alarm_each(void *target, const char *value, struct bt_error *err)
 	return rc;
 }
 
+static int set_keep(void *target, const char *value, struct bt_error *err)
+{
+	struct shelf_limits *l = &((struct run_options *)target)->limits;
+	unsigned long long n;
+	int rc = options_number("--keep", value, 1, UINT32_MAX, &n, err);
+
+	l->has_count = true;
+	l->count = n;
+	return rc;
+}
+
+static int set_max_size(void *target, const char *value, struct bt_error *err)
+{
+	return shelf_size("--max-size", value, &((struct run_options *)target)->limits.size, err);
+}
+
+static int set_patience(void *target, const char *value, struct bt_error *err)
+{
+	unsigned long long n;
+	int rc = options_number("--patience", value, 0, 1000000, &n, err);
+
+	if (!rc)
+		((struct run_options *)target)->patience = (int)n;
+	return rc;
+}
+
 static const struct option_row rows[] = {
 	{"output", 'o', "DIR", "make the trace DIR, which must not exist",
 	 .at = offsetof(struct run_options, output)},
-	{"from", 0, "SYMBOL|ADDRESS", "run natively, record from this function or address on",
+	{"only-crashes", 0, NULL, "keep no trace of a run that ends well",
+	 .at = offsetof(struct run_options, only_crashes)},
+	{"keep", 0, "N", "keep the newest N traces in the trace directory, with this one",
+	 .set = set_keep},
+	{"max-size", 0, "SIZE", "the same, as many as take SIZE together: 500M, 2G",
+	 .set = set_max_size},
+	{"from", 0, "NAME|FILE:LINE|ADDRESS", "run natively, record from there on",
 	 .set = set_from},
 	{"history", 0, "N|full|off", "branches kept per thread (full: 1048576); off: only counts",
 	 .set = set_history},
@@ -156,6 +194,8 @@ static const struct option_row rows[] = {
 	{"backend", 0, "NAME", "how code is run: auto, engine, step, pmu", .set = set_backend},
 	{"source", 0, "NAME", "where branches come from: auto, bits, lbr, bts, pt, none",
 	 .set = set_source},
+	{"no-aslr", 0, NULL, "give the program the same addresses each time",
+	 .at = offsetof(struct run_options, no_aslr)},
 	{"parallel", 0, NULL, "let threads of a process run side by side",
 	 .at = offsetof(struct run_options, wish.parallel)},
 	{"unbound", 0, NULL, "leave it to the kernel which processors are used",
@@ -165,6 +205,7 @@ static const struct option_row rows[] = {
 	{"deterministic", 0, NULL, NULL,
 	 .at = offsetof(struct run_options, supervisor.deterministic)},
 	{"alarm-each", 0, "N", NULL, .set = set_alarm_each},
+	{"patience", 0, "MS", NULL, .set = set_patience},
 	{"plain-processor", 0, NULL, NULL,
 	 .at = offsetof(struct run_options, tests.plain_processor)},
 	{"predict-eagerly", 0, NULL, NULL,
@@ -177,6 +218,7 @@ static const struct option_row rows[] = {
 void run_options_init(struct run_options *o)
 {
 	*o = (struct run_options){
+		.patience = CAUSE_PATIENCE_MS,
 		.wish = {.backend = "auto", .source = "auto"},
 		.recording = {.history = HISTORY,
 			      .history_memory = (uint64_t)HISTORY_MEMORY_MB << 20,
@@ -192,7 +234,14 @@ void run_options_release(struct run_options *o)
 
 int run_options_parse(struct run_options *o, int argc, char **argv, struct bt_error *err)
 {
-	return options_parse(rows, ARRAY_SIZE(rows), o, argc, argv, err);
+	int at = options_parse(rows, ARRAY_SIZE(rows), o, argc, argv, err);
+
+	if (at >= 0 && o->output && (o->limits.has_count || o->limits.size))
+		return bt_fail(
+			err, BT_E_MISUSE, 0,
+			"--keep and --max-size are about the trace directory: they do not go "
+			"with -o");
+	return at;
 }
 
 void run_options_help(FILE *to) { options_help(to, rows, ARRAY_SIZE(rows)); }

@@ -9,6 +9,7 @@
 #include "collector/record/recording.h"
 #include "collector/supervisor/supervisor.h"
 #include "commands/mode.h"
+#include "commands/trace_shelf.h"
 #include "lib/error.h"
 
 struct run_options {
@@ -19,6 +20,10 @@ struct run_options {
 	struct stop_point *stop_points; /* owned; recording.stop_points */
 	const char **functions;         /* owned; recording.functions */
 	const char *output;             /* -o, or NULL */
+	int patience;                   /* ms for what happened (cause.h) */
+	struct shelf_limits limits;     /* of the traces in the trace directory */
+	bool no_aslr;                   /* the program's addresses are not randomized */
+	bool only_crashes;              /* of a run that ends well no trace is kept */
 	bool quiet, help;
 };
 

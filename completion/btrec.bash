@@ -7,6 +7,18 @@ _btrec_traces() {
 	compgen -d -- "$1"
 }
 
+# The pids of processes that are recorded, and of the btrec run above them.
+_btrec_recorded() {
+	local status tracer
+	while IFS=: read -r status _ tracer; do
+		tracer=${tracer//[[:space:]]/}
+		[ "$(cat "/proc/$tracer/comm" 2>/dev/null)" = btrec ] || continue
+		status=${status#/proc/}
+		echo "${status%/status}"
+		sed -n 's/^PPid:[[:space:]]*//p' "/proc/$tracer/status" 2>/dev/null
+	done < <(grep -s '^TracerPid:[[:space:]]*[1-9]' /proc/[0-9]*/status) | sort -un
+}
+
 # Where the recorded program's name is among the words, or nothing.
 _btrec_program_at() {
 	local i
@@ -18,7 +30,7 @@ _btrec_program_at() {
 		fi
 		case ${COMP_WORDS[i]} in
 		--) echo $((i + 1)); return ;;
-		-o | --output | --history | --history-memory | --from | --snap-at | --snap-at-function | --snap-exit | --backend | --source) ((i++)) ;;
+		-o | --output | --keep | --max-size | --history | --history-memory | --from | --snap-at | --snap-at-function | --snap-exit | --backend | --source) ((i++)) ;;
 		-*) ;;
 		*) echo "$i"; return ;;
 		esac
@@ -40,7 +52,7 @@ _btrec() {
 	COMPREPLY=()
 	[ "$cur" != = ] || cur=
 	if [ "$COMP_CWORD" -eq 1 ]; then
-		mapfile -t COMPREPLY < <(compgen -W "run snap import list info doctor dump --help -h --version -V" -- "$cur")
+		mapfile -t COMPREPLY < <(compgen -W "run snap import list rm prune info doctor dump help --help -h --version -V" -- "$cur")
 		return
 	fi
 	case ${COMP_WORDS[1]} in
@@ -54,13 +66,13 @@ _btrec() {
 		-o | --output) mapfile -t COMPREPLY < <(compgen -d -- "$cur") ;;
 		--history) mapfile -t COMPREPLY < <(compgen -W "full off 65536" -- "$cur") ;;
 		--history-memory) mapfile -t COMPREPLY < <(compgen -W "128 512 2048" -- "$cur") ;;
-		--from | --snap-at | --snap-at-function) ;;
+		--from | --snap-at | --snap-at-function | --keep | --max-size) ;;
 		--snap-exit) mapfile -t COMPREPLY < <(compgen -W "never failure always" -- "$cur") ;;
 		--source) mapfile -t COMPREPLY < <(compgen -W "auto bits lbr bts pt none" -- "$cur") ;;
 		--backend) mapfile -t COMPREPLY < <(compgen -W "auto engine step pmu" -- "$cur") ;;
 		*)
 			if [[ $cur == -* ]]; then
-				mapfile -t COMPREPLY < <(compgen -W "-o --output --history --history-memory --from --snap-at --snap-at-function --snap-exit --backend --source --parallel --unbound -q --quiet -h --help --" -- "$cur")
+				mapfile -t COMPREPLY < <(compgen -W "-o --output --only-crashes --keep --max-size --history --history-memory --from --snap-at --snap-at-function --snap-exit --backend --source --no-aslr --parallel --unbound -q --quiet -h --help --" -- "$cur")
 			else
 				mapfile -t COMPREPLY < <(compgen -c -- "$cur"; compgen -f -- "$cur")
 			fi
@@ -77,12 +89,19 @@ _btrec() {
 	list)
 		case $prev in
 		--group) mapfile -t COMPREPLY < <(compgen -W "signature" -- "$cur") ;;
-		*) mapfile -t COMPREPLY < <(compgen -W "--group -h --help" -- "$cur") ;;
+		*) mapfile -t COMPREPLY < <(compgen -W "--group --json -h --help" -- "$cur") ;;
+		esac
+		;;
+	prune)
+		case $prev in
+		--keep | --max-size | --older) ;;
+		*) mapfile -t COMPREPLY < <(compgen -W "--keep --max-size --older -n --dry-run -h --help" -- "$cur") ;;
 		esac
 		;;
 	doctor) mapfile -t COMPREPLY < <(compgen -W "--json -h --help" -- "$cur") ;;
-	snap) mapfile -t COMPREPLY < <(compgen -W "$(cd /proc && echo [0-9]*)" -- "$cur") ;;
-	info | dump) mapfile -t COMPREPLY < <(_btrec_traces "$cur") ;;
+	snap) mapfile -t COMPREPLY < <(compgen -W "$(_btrec_recorded)" -- "$cur") ;;
+	help) mapfile -t COMPREPLY < <(compgen -W "run snap import list rm prune info doctor dump" -- "$cur") ;;
+	info | dump | rm) mapfile -t COMPREPLY < <(_btrec_traces "$cur") ;;
 	esac
 }
 
@@ -93,11 +112,12 @@ _btview() {
 	[ "$cur" != = ] || cur=
 	case $prev in
 	-n | --snapshot | --thread | --function) ;;
+	--format) mapfile -t COMPREPLY < <(compgen -W "github" -- "$cur") ;;
 	--by) mapfile -t COMPREPLY < <(compgen -W "cpu" -- "$cur") ;;
 	--export) mapfile -t COMPREPLY < <(compgen -W "core folded perfetto perf-script" -- "$cur") ;;
 	*)
 		if [[ $cur == -* ]]; then
-			mapfile -t COMPREPLY < <(compgen -W "--stdio --json --export --signature --by -n --all --snapshot --thread --function -h --help -V --version" -- "$cur")
+			mapfile -t COMPREPLY < <(compgen -W "--stdio --summary --format --json --export --signature --by -n --all --snapshot --thread --function -h --help -V --version" -- "$cur")
 		else
 			mapfile -t COMPREPLY < <(_btrec_traces "$cur")
 		fi

@@ -36,6 +36,17 @@ void fault_say(struct fault_context *c, const char *fmt, ...)
 	va_end(ap);
 }
 
+void fault_brief(struct fault_context *c, const char *fmt, ...)
+{
+	va_list ap;
+
+	if (*c->f->brief)
+		return;
+	va_start(ap, fmt);
+	vsnprintf(c->f->brief, sizeof c->f->brief, fmt, ap);
+	va_end(ap);
+}
+
 void fault_say_place(struct fault_context *c, const char *before, uint64_t addr, bool is_return)
 {
 	struct location loc;
@@ -326,6 +337,23 @@ static void say_handled_before(struct fault_context *c)
 		fault_say_place(&before, ", at ", f.where, f.where_is_return);
 	fault_say(c, "; the fault before it, which a handler got: %s", f.text);
 	c->f->before = snap;
+	fault_brief(c, "%s", f.brief);
+}
+
+static void brief_sender(struct fault_context *c, const struct model_task *task)
+{
+	const struct bt_record_signal *g = c->signal;
+
+	if (!has_sender(g) || (task && g->sender == task->pid))
+		return;
+	if (!g->sender)
+		fault_brief(c, "sent from outside");
+	else if (g->sender_name.len)
+		fault_brief(c, "sent by %.*s",
+			    (int)(g->sender_name.len < 80 ? g->sender_name.len : 80),
+			    (const char *)g->sender_name.at);
+	else
+		fault_brief(c, "sent by process %u", g->sender);
 }
 
 static void explain_sent(struct fault_context *c)
@@ -340,6 +368,7 @@ static void explain_sent(struct fault_context *c)
 		say_meaning(c);
 		return;
 	}
+	brief_sender(c, task);
 	if (!has_sender(g)) {
 		const char *how = signal_code_text(g->signo, g->code);
 
@@ -433,11 +462,16 @@ static void explain_division(struct fault_context *c)
 	uint64_t value;
 	unsigned size;
 	char name[64];
+	bool known = c->regs && (is_signed || fault_insn_is(c, "div")) &&
+		     divisor_of(c, name, &value, &size);
 
 	/* Whether the divisor is known depends on where the compiler put it. */
 	fault_set_cause(c, "division by zero, or overflow");
-	if (!c->regs || !(is_signed || fault_insn_is(c, "div")) ||
-	    !divisor_of(c, name, &value, &size)) {
+	fault_brief(c, "%s",
+		    !known  ? "division by zero or overflow"
+		    : value ? "division overflow"
+			    : "division by zero");
+	if (!known) {
 		fault_say(c, "integer division by zero, or overflow of its quotient");
 	} else if (!value) {
 		fault_say(c, "integer division by zero: the divisor %s is 0", name);
@@ -460,6 +494,7 @@ static void explain_fpe(struct fault_context *c)
 	else {
 		fault_set_cause(c, "%s", signal_code_text(c->signal->signo, c->signal->code));
 		fault_say(c, "%s", signal_code_text(c->signal->signo, c->signal->code));
+		fault_brief(c, "%s", signal_code_text(c->signal->signo, c->signal->code));
 	}
 }
 
@@ -468,6 +503,7 @@ static void explain_ill(struct fault_context *c)
 	uint8_t bytes[8];
 	size_t n = symbols_code(c->s, c->f->space, c->f->epoch, c->f->pc, bytes, sizeof bytes);
 
+	fault_brief(c, "illegal instruction%s", fault_insn_is(c, "ud2") ? " ud2" : "");
 	fault_set_cause(c, fault_insn_is(c, "ud2") ? "trap" : "illegal instruction");
 	if (fault_insn_is(c, "ud2")) {
 		fault_say(c, "illegal instruction ud2: compilers put it where code must not be "
@@ -489,6 +525,8 @@ static void explain_ill(struct fault_context *c)
 
 static void explain_trap(struct fault_context *c)
 {
+	fault_brief(c, "%s",
+		    c->f->has_trapped ? "breakpoint instruction" : signal_text(c->signal->signo));
 	fault_set_cause(c, c->f->has_trapped ? "breakpoint" : "");
 	if (c->f->has_trapped)
 		fault_say_place(c, "breakpoint instruction int3 at ", c->f->where, false);
@@ -507,7 +545,8 @@ static void explain_sys(struct fault_context *c)
 						  : c->regs->orig_rax;
 
 	if (c->signal->code == 1)
-		fault_set_cause(c, "%s refused", name_of(nr, name));
+		fault_brief(c, "%s refused by a seccomp filter", name_of(nr, name));
+	fault_set_cause(c, "%s refused", name_of(nr, name));
 	if (c->signal->code == 1)
 		fault_say(c, "%s refused by a seccomp filter", name_of(nr, name));
 	else

@@ -12,6 +12,7 @@
 enum {
 	FAULT_TEXT_MAX = 1000,
 	FAULT_MESSAGE_MAX = 1000,
+	FAULT_BRIEF_MAX = 128,
 	FAULT_CAUSE_MAX = 200,
 	FAULT_VALUES_MAX = 8,
 };
@@ -46,6 +47,8 @@ struct fault {
 	struct fault_value values[FAULT_VALUES_MAX];
 	size_t value_count;
 	char text[FAULT_TEXT_MAX];       /* one line; escape it for a terminal */
+	char brief[FAULT_BRIEF_MAX];     /* text in a few words, "null read", without signal and
+					    place; or ""; escape it */
 	char message[FAULT_MESSAGE_MAX]; /* libc's message on ending the program, or ""; escape it,
 					    too */
 	char cause[FAULT_CAUSE_MAX];     /* why, in a few words that are the same for every build of

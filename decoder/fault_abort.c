@@ -387,6 +387,22 @@ static bool has_called_abort(const struct fault_context *c, const struct place_o
 	return found;
 }
 
+/* In libc's words: of "prog: file.c:3: f: Assertion `x' failed." from the assertion on. Without
+ * any, the text up to its explanation. */
+static void brief_abort(struct fault_context *c, const char *text)
+{
+	const char *message = c->f->message, *assertion = strstr(message, "Assertion `");
+	size_t len;
+
+	if (assertion)
+		message = assertion;
+	len = strcspn(message, "\n");
+	if (len)
+		fault_brief(c, "%.*s", (int)len - (message[len - 1] == '.'), message);
+	else
+		fault_brief(c, "%.*s", (int)strcspn(text, ":"), text);
+}
+
 void fault_explain_abort(struct fault_context *c)
 {
 	struct place_on_stack places[FRAMES_MAX];
@@ -419,6 +435,7 @@ void fault_explain_abort(struct fault_context *c)
 				text = "libc found an error it cannot go on from";
 			}
 			fault_say(c, ": %s", text);
+			brief_abort(c, text);
 			fault_set_cause(c, "%s", abort_reasons[r].cause);
 			fault_set_message_cause(c);
 			own = own_place(c, places, n, i);

@@ -41,6 +41,11 @@ const char *fault_access_verb(const struct disasm_memory *m)
 	}
 }
 
+const char *fault_access_noun(const struct disasm_memory *m)
+{
+	return m->access == DISASM_WRITE ? "write" : m->access == DISASM_READ ? "read" : "update";
+}
+
 static const char *const transfer_verbs[BT_BRANCH_KINDS] = {
 	[BT_BRANCH_JCC] = "jump to",   [BT_BRANCH_JMP] = "jump to",  [BT_BRANCH_CALL] = "call to",
 	[BT_BRANCH_RET] = "return to", [BT_BRANCH_IJMP] = "jump to", [BT_BRANCH_ICALL] = "call to",
@@ -125,6 +130,41 @@ static void say_why(struct fault_context *c, uint64_t addr, unsigned access)
 	fault_say(c, ")");
 }
 
+/* The same in a few words, behind "read". */
+static const char *where_to(const struct fault_context *c, uint64_t addr, unsigned access)
+{
+	const struct space_map *map = fault_map(c, addr);
+
+	if (addr < NEAR_NULL)
+		return "close to null";
+	if (!map)
+		return "where nothing is mapped";
+	if (map->prot && access & DISASM_WRITE && !(map->prot & BT_PROT_WRITE))
+		return "in read-only memory";
+	return "in memory that does not allow it";
+}
+
+/* Whether the access went through a null pointer: it is the base, or there is no other register. */
+static bool is_through_null(const struct fault_context *c, const struct disasm_memory *m,
+			    uint64_t addr)
+{
+	if (m->segment != DISASM_NO_REG || addr >= NEAR_NULL)
+		return false;
+	if (m->base == DISASM_NO_REG || !strcmp(bt_reg_info[m->base].name, "rip"))
+		return !addr && m->index == DISASM_NO_REG;
+	return !bt_regs_get(c->regs, m->base);
+}
+
+static void brief_access(struct fault_context *c, const struct disasm_memory *m, uint64_t addr)
+{
+	const char *noun = fault_access_noun(m);
+
+	if (is_through_null(c, m, addr))
+		fault_brief(c, "null %s", noun);
+	else
+		fault_brief(c, "%s %s", noun, where_to(c, addr, m->access));
+}
+
 static void say_index(struct fault_context *c, const struct disasm_memory *m)
 {
 	if (m->index != DISASM_NO_REG)
@@ -165,6 +205,18 @@ static void say_through(struct fault_context *c, const struct disasm_memory *m, 
 		fault_say(c, ", at offset %" PRId64, m->displacement);
 }
 
+static void brief_wild_pc(struct fault_context *c, const char *verb, const struct space_map *map)
+{
+	uint64_t pc = c->f->pc;
+
+	fault_brief(c, "%s %s", verb,
+		    !pc                 ? "null"
+		    : pc < NEAR_NULL    ? "an address close to null"
+		    : !is_canonical(pc) ? "a non-canonical address"
+		    : map               ? "memory that is not executable"
+					: "an address where nothing is mapped");
+}
+
 /* A tail call is a jump in one build and a call in another. */
 static void set_branch_cause(struct fault_context *c, const char *verb, uint64_t target)
 {
@@ -182,6 +234,7 @@ static void explain_wild_pc(struct fault_context *c)
 	const char *verb = transfer_verb(last ? last->kind : -1);
 
 	fault_say(c, "%s 0x%" PRIx64, verb, pc);
+	brief_wild_pc(c, verb, map);
 	if (!pc)
 		fault_say(c, is_return_verb(verb) ? ", a null return address"
 						  : ", a null function pointer");
@@ -235,6 +288,7 @@ static bool explain_wild_branch(struct fault_context *c)
 	if (!branch_target(c, &target) || is_canonical(target))
 		return false;
 	fault_say(c, "%s 0x%" PRIx64 ", a non-canonical address", verb, target);
+	fault_brief(c, "%s a non-canonical address", verb);
 	set_branch_cause(c, verb, target);
 	say_if_text(c, target);
 	if (is_return_verb(verb))
@@ -373,6 +427,7 @@ static void explain_protection(struct fault_context *c)
 	m = non_canonical_operand(c, &addr);
 	if (m) {
 		fault_say(c, "%s 0x%" PRIx64, fault_access_verb(m), addr);
+		fault_brief(c, "%s a non-canonical address", fault_access_verb(m));
 		say_if_text(c, addr);
 		say_through(c, m, addr);
 		fault_say(c, ", a non-canonical address");
@@ -383,6 +438,7 @@ static void explain_protection(struct fault_context *c)
 		return;
 	m = misaligned_operand(c, 16, &addr);
 	if (m) {
+		fault_brief(c, "misaligned %s", fault_access_noun(m));
 		fault_set_cause(c, "misaligned access");
 		fault_say(c,
 			  "%s 0x%" PRIx64
@@ -393,6 +449,8 @@ static void explain_protection(struct fault_context *c)
 	fault_set_cause(c, is_privileged(c) ? "privileged instruction" : "protection fault");
 	if (explain_interrupt_return(c))
 		return;
+	fault_brief(c, "%s",
+		    is_privileged(c) ? "privileged instruction" : "general protection fault");
 	if (is_privileged(c))
 		fault_say(c, "privileged instruction \"%s\": only the kernel may run it",
 			  c->f->insn_text);
@@ -412,6 +470,7 @@ static void say_code(struct fault_context *c)
 static void explain_unknown_protection(struct fault_context *c)
 {
 	fault_say(c, "general protection fault");
+	fault_brief(c, "general protection fault");
 	fault_set_cause(c, "protection fault");
 	if (c->f->is_32_bit)
 		fault_say(c, " of 32-bit code");
@@ -445,6 +504,8 @@ static void explain_bus(struct fault_context *c, uint64_t addr, const struct dis
 {
 	const struct space_map *map = fault_map(c, addr);
 
+	if (c->signal->code == BUS_ADRALN)
+		fault_brief(c, "misaligned access");
 	if (c->signal->code == BUS_ADRALN && !addr) {
 		explain_misaligned(c);
 		return;
@@ -458,6 +519,8 @@ static void explain_bus(struct fault_context *c, uint64_t addr, const struct dis
 		fault_say(c, ", byte %" PRIu64 " of ", addr - map->start + map->offset);
 		say_map_name(c, map);
 		fault_say(c, ": beyond the end of the file");
+		fault_brief(c, "%s beyond the end of a mapped file",
+			    m ? fault_access_noun(m) : "access");
 		fault_set_cause(c, "beyond the end of a file");
 	} else {
 		fault_say(c, ": %s", signal_code_text(c->signal->signo, c->signal->code));
@@ -469,6 +532,7 @@ static void explain_unknown(struct fault_context *c, uint64_t addr)
 	bool is_in_code = c->f->code_is_cut && addr == c->f->pc + c->f->code_len;
 
 	fault_say(c, "%s 0x%" PRIx64, is_in_code ? "execution at" : "access to", addr);
+	fault_brief(c, "%s %s", is_in_code ? "execution" : "access", where_to(c, addr, 0));
 	fault_set_access_cause(c, addr, 0);
 	if (addr < NEAR_NULL)
 		fault_say(c, ", close to null");
@@ -511,6 +575,7 @@ void fault_explain_access(struct fault_context *c)
 		explain_unknown(c, addr);
 	} else if (!fault_explain_overflow(c, addr, m)) {
 		fault_say(c, "%s 0x%" PRIx64, fault_access_verb(m), addr);
+		brief_access(c, m, addr);
 		say_through(c, m, addr);
 		say_why(c, addr, m->access);
 		fault_set_access_cause(c, addr, m->access);

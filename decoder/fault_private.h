@@ -43,6 +43,10 @@ enum {
 
 void fault_say(struct fault_context *c, const char *fmt, ...) __attribute__((format(printf, 2, 3)));
 
+/* Gives the few words of struct fault's brief, unless it has some. */
+void fault_brief(struct fault_context *c, const char *fmt, ...)
+	__attribute__((format(printf, 2, 3)));
+
 /* Sets the cause. It tells no address, no register and no size: they are other ones in another
  * build of the program. */
 void fault_set_cause(struct fault_context *c, const char *fmt, ...)
@@ -116,8 +120,9 @@ bool fault_blame_own_place(struct fault_context *c);
 /* If `where` lies in the runtime, finds the program's place that called it. */
 void fault_find_caller(struct fault_context *c);
 
-/* The access of the operand in words: "write to". */
+/* The access of the operand in words: "write to"; and as a noun: "write". */
 const char *fault_access_verb(const struct disasm_memory *m);
+const char *fault_access_noun(const struct disasm_memory *m);
 
 /* Explains the failed access of operand m to addr if it lies below an exhausted stack. Returns
  * whether it does. */

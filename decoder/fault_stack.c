@@ -132,6 +132,7 @@ bool fault_explain_overflow(struct fault_context *c, uint64_t addr, const struct
 		  "stack overflow: %s 0x%" PRIx64 ", below the end of the stack (rsp = 0x%" PRIx64
 		  ", %" PRIu64 " KiB deep)",
 		  fault_access_verb(m), addr, rsp, (stack.end - rsp) >> 10);
+	fault_brief(c, "stack overflow");
 	say_recursion(c);
 	fault_set_cause(c, "stack overflow");
 	c->is_overflow = true;

@@ -3,6 +3,8 @@
 
 #include <string.h>
 
+#include "lib/name_pattern.h"
+
 static const struct model_task *task_asked(const struct model *m, uint32_t number)
 {
 	const struct model_task *found = model_task(m, number);
@@ -161,19 +163,28 @@ const struct bt_record_last_words *focus_last_words(const struct focus *f)
 	return f->task ? f->task->last_words : NULL;
 }
 
-static bool is_in_function(uint64_t addr, uint32_t space, uint32_t epoch, struct symbols *s,
-			   const char *function)
+static bool is_named(const char *function, const char *file, int line, const char *wanted)
+{
+	return name_pattern_matches(wanted, function) || source_place_matches(wanted, file, line);
+}
+
+const char *focus_function_at(struct symbols *s, uint32_t space, uint32_t epoch, uint64_t addr,
+			      const char *wanted)
 {
 	struct location loc;
-	size_t n = strlen(function);
+	const char *file;
+	int line;
 
 	symbols_lookup(s, space, epoch, addr, false, &loc);
-	for (size_t i = 0; i < loc.inlined_count; i++)
-		if (!strcmp(loc.inlined[i].function, function))
-			return true;
-	/* with or without its parameters */
-	return !strncmp(loc.function, function, n) &&
-	       (!loc.function[n] || loc.function[n] == '(' || loc.function[n] == '@');
+	file = loc.file;
+	line = loc.line;
+	for (size_t i = 0; i < loc.inlined_count; i++) {
+		if (is_named(loc.inlined[i].function, file, line, wanted))
+			return loc.inlined[i].function;
+		file = loc.inlined[i].file;
+		line = loc.inlined[i].line;
+	}
+	return is_named(loc.function, file, line, wanted) ? loc.function : NULL;
 }
 
 bool focus_shows(const struct history *h, const struct history_entry *e, struct symbols *s,
@@ -185,8 +196,8 @@ bool focus_shows(const struct history *h, const struct history_entry *e, struct 
 		return true;
 	history_target(h, e, &space, &epoch);
 	return e->kind != BT_BRANCH_GAP &&
-	       (is_in_function(e->from, e->space, e->epoch, s, function) ||
-		is_in_function(e->to, space, epoch, s, function));
+	       (focus_function_at(s, e->space, e->epoch, e->from, function) ||
+		focus_function_at(s, space, epoch, e->to, function));
 }
 
 bool focus_is_crash(const struct model_snapshot *snap)

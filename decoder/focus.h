@@ -14,8 +14,10 @@ struct report_options {
 	uint32_t snapshot; /* the moment; 0: the one that explains the end */
 	bool has_thread;
 	uint32_t thread;      /* a task number, else a thread id */
-	const char *function; /* only branches from or to it; NULL: all */
+	const char *function; /* only branches from or to what it names, a function or a line
+				 (lib/name_pattern.h); NULL: all */
 	bool all;             /* library code is shown branch by branch, too */
+	bool summary;         /* only what happened, where, and the stack */
 	bool utf8;            /* what is written to shows UTF-8 */
 };
 
@@ -54,6 +56,11 @@ const char *focus_without_moment(const struct model *m);
 /* What the process that it is about wrote to its standard error last, until the moment; NULL: that
  * is not known. */
 const struct bt_record_last_words *focus_last_words(const struct focus *f);
+
+/* The function at an address, or one that is inlined there, that --function names, or whose line it
+ * names; NULL: none. Owned by s. */
+const char *focus_function_at(struct symbols *s, uint32_t space, uint32_t epoch, uint64_t addr,
+			      const char *wanted);
 
 /* Whether an entry of a history belongs to what --function asks for. NULL: all do. */
 bool focus_shows(const struct history *h, const struct history_entry *e, struct symbols *s,

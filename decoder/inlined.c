@@ -6,8 +6,8 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "decoder/demangle.h"
 #include "lib/array_size.h"
+#include "lib/demangle.h"
 
 enum {
 	DEPTH_MAX = 256, /* of what is inlined into one another, with the blocks between */

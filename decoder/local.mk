@@ -1,10 +1,10 @@
 noinst_LIBRARIES += decoder/libdecoder.a
 decoder_libdecoder_a_SOURCES = \
+	decoder/annotation.c decoder/annotation.h \
 	decoder/by_cpu.c decoder/by_cpu.h \
 	decoder/calls_made.c decoder/calls_made.h \
 	decoder/callstack.c decoder/callstack.h \
 	decoder/debug_unit.c decoder/debug_unit.h \
-	decoder/demangle.c decoder/demangle.h \
 	decoder/disasm.c decoder/disasm.h \
 	decoder/dump.c decoder/dump.h \
 	decoder/failures.c decoder/failures.h \
@@ -12,6 +12,7 @@ decoder_libdecoder_a_SOURCES = \
 	decoder/fault.h decoder/fault_private.h \
 	decoder/focus.c decoder/focus.h \
 	decoder/fold.c decoder/fold.h \
+	decoder/headline.c decoder/headline.h \
 	decoder/function_name.c decoder/function_name.h \
 	decoder/history.c decoder/history.h \
 	decoder/image.c decoder/image.h \
@@ -29,6 +30,7 @@ decoder_libdecoder_a_SOURCES = \
 	decoder/signature.c decoder/signature.h \
 	decoder/signals.c decoder/signals.def decoder/signals.h \
 	decoder/source.c decoder/source.h \
+	decoder/source_address.c decoder/source_address.h \
 	decoder/symbols.c decoder/symbols.h decoder/symbols_private.h \
 	decoder/system.c decoder/system.h \
 	decoder/tail_jumps.c decoder/tail_jumps.h \
@@ -38,4 +40,4 @@ decoder_libdecoder_a_SOURCES = \
 	decoder/verdict.c decoder/verdict.h
 EXTRA_DIST += decoder/README.md
 DECODER_LIBS = decoder/libdecoder.a $(FORMAT_LIBS)
-DECODER_SYSTEM_LIBS = $(JANSSON_LIBS) $(LIBDW_LIBS) $(DEMANGLE_LIBS) $(FORMAT_SYSTEM_LIBS)
+DECODER_SYSTEM_LIBS = $(JANSSON_LIBS) $(LIBDW_LIBS) $(FORMAT_SYSTEM_LIBS)

@@ -13,8 +13,12 @@ enum { FRAMES_MAX = 64 };
 struct own_code {
 	const struct model *m;
 	struct symbols *s;
-	bool programs_are_libraries; /* those of the system */
-	struct hash_table known;     /* bool + 1, by known_key() */
+	/* Whether programs of the system are libraries is found out when one is met: the functions
+	 * of a stack cost much to look up. */
+	const struct model_snapshot *snap;
+	const struct bt_record_thread *thread;
+	bool programs_known, programs_are_libraries;
+	struct hash_table known; /* bool + 1, by known_key() */
 	/* The mapping looked at last. Its parts are all of one kind where whole is true. */
 	const struct space_map *map;
 	uint32_t space, epoch;
@@ -136,14 +140,26 @@ static bool is_stub(const char *function)
 	return len > 4 && !strcmp(function + len - 4, "@plt");
 }
 
+static bool stack_has_own(struct own_code *own, const struct model_snapshot *snap,
+			  const struct bt_record_thread *thread);
+
+static bool programs_are_libraries(struct own_code *own)
+{
+	if (!own->programs_known)
+		own->programs_are_libraries =
+			own->snap && own->thread && stack_has_own(own, own->snap, own->thread);
+	own->programs_known = true;
+	return own->programs_are_libraries;
+}
+
 /* By its source; by its name where the file has no lines. */
-static bool is_own_location(const struct own_code *own, const struct location *loc)
+static bool is_own_location(struct own_code *own, const struct location *loc)
 {
 	if (has_own_source(loc))
 		return true;
 	if (loc->has_lines || is_stub(loc->function))
 		return false;
-	return !(own->programs_are_libraries && is_system_program(loc->module));
+	return !(is_system_program(loc->module) && programs_are_libraries(own));
 }
 
 /* Two that share a key, which is not to be expected, would share an answer. */
@@ -185,6 +201,23 @@ bool own_code_has(struct own_code *own, uint32_t space, uint32_t epoch, uint64_t
 	    addr >= own->map->end)
 		take_map(own, space, epoch, addr);
 	return own->whole ? own->own : look_up_own(own, space, epoch, addr);
+}
+
+static struct inlined_frame part_of(const struct location *loc, size_t i)
+{
+	return (struct inlined_frame){
+		.function = i < loc->inlined_count ? loc->inlined[i].function : loc->function,
+		.file = i ? loc->inlined[i - 1].file : loc->file,
+		.line = i ? loc->inlined[i - 1].line : loc->line,
+	};
+}
+
+struct inlined_frame own_code_part(const struct location *loc)
+{
+	for (size_t i = 0; i <= loc->inlined_count; i++)
+		if (is_own_source(part_of(loc, i).file))
+			return part_of(loc, i);
+	return part_of(loc, 0);
 }
 
 size_t own_code_sides(struct own_code *own, const struct history *h,
@@ -238,7 +271,8 @@ int own_code_open(struct own_code **out, const struct model *m, struct symbols *
 		return bt_no_memory(err, NULL);
 	own->m = m;
 	own->s = s;
-	own->programs_are_libraries = snap && thread && stack_has_own(own, snap, thread);
+	own->snap = snap;
+	own->thread = thread;
 	*out = own;
 	return 0;
 }

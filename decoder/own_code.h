@@ -27,6 +27,9 @@ void own_code_close(struct own_code *own);
 /* Whether the code at an address is the user's own. An address that no mapping has is. */
 bool own_code_has(struct own_code *own, uint32_t space, uint32_t epoch, uint64_t addr);
 
+/* The function of a place that is to be named for it: the innermost whose source is the user's own,
+ * else the innermost of all; with the line in it. Strings are loc's. */
+struct inlined_frame own_code_part(const struct location *loc);
 /* Whether a source is the system's, a toolchain's or a package's. "": no. */
 bool own_code_is_library_source(const char *file) BT_MUST_USE;
 

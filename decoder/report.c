@@ -287,7 +287,7 @@ static int put_moment(struct report *r, struct bt_error *err)
 	report_failures(r);
 	put_where(r, &f);
 	put_last_words(r);
-	if (r->focus.thread)
+	if (r->focus.thread && !r->o->summary)
 		put_registers(r, r->focus.thread);
 	return 0;
 }
@@ -494,6 +494,8 @@ static int put_report(struct report *r, struct bt_error *err)
 	if (rc)
 		return rc;
 	report_stacks(r);
+	if (r->o->summary)
+		return 0;
 	rc = report_branches(r, err);
 	if (rc < 0)
 		return rc;

@@ -14,6 +14,7 @@
  * The verdict stands above them: which branches can be relied on. */
 #include <inttypes.h>
 #include <stdlib.h>
+#include <string.h>
 
 #include "decoder/calls_made.h"
 #include "decoder/own_code.h"
@@ -25,6 +26,7 @@ enum {
 	INDENT_MAX = 20,
 	WINDOW = 1 << 14, /* entries that are looked at first, of a history that has more */
 	WINDOW_GROWTH = 8,
+	FUNCTIONS_SHOWN = 8,
 	FROM_WIDTH_MAX = 64, /* a longer place pushes its arrow to the right */
 };
 
@@ -400,6 +402,44 @@ static int measure_lines(struct report *r, struct branch_rows *b, struct bt_erro
 	return rc;
 }
 
+struct found_functions {
+	const char *names[FUNCTIONS_SHOWN + 1];
+	size_t count; /* FUNCTIONS_SHOWN + 1: more than are shown */
+};
+
+static void add_function(struct found_functions *f, const char *name)
+{
+	for (size_t i = 0; name && i < f->count; i++)
+		if (!strcmp(f->names[i], name))
+			return;
+	if (name && f->count <= FUNCTIONS_SHOWN)
+		f->names[f->count++] = name;
+}
+
+/* Which functions a name stands for, if they are several. */
+static void put_functions(struct report *r, const struct branch_rows *b)
+{
+	struct found_functions f = {.count = 0};
+
+	for (size_t i = 0; r->o->function && i < b->shown.count; i++) {
+		const struct history_entry *e = &b->shown.entries[i];
+		uint32_t space, epoch;
+
+		history_target(&r->focus.history, e, &space, &epoch);
+		add_function(&f,
+			     focus_function_at(r->s, e->space, e->epoch, e->from, r->o->function));
+		add_function(&f, focus_function_at(r->s, space, epoch, e->to, r->o->function));
+	}
+	if (f.count < 2)
+		return;
+	text_printf(&r->t, "  Functions of that name:");
+	for (size_t i = 0; i < f.count && i < FUNCTIONS_SHOWN; i++) {
+		text_printf(&r->t, i ? ", " : " ");
+		text_outside(&r->t, f.names[i]);
+	}
+	text_printf(&r->t, f.count > FUNCTIONS_SHOWN ? " ...\n" : "\n");
+}
+
 static int put_branches(struct report *r, struct branch_rows *b, struct bt_error *err)
 {
 	struct verdict verdict;
@@ -416,6 +456,7 @@ static int put_branches(struct report *r, struct branch_rows *b, struct bt_error
 		return rc;
 	put_title(r, b);
 	put_verdict(r, &verdict);
+	put_functions(r, b);
 	put_rows(r, b);
 	if (!b->shown.count)
 		text_printf(&r->t, "  none%s\n", why_none(r));

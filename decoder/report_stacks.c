@@ -313,7 +313,7 @@ void report_stacks(struct report *r)
 
 	if (r->focus.thread && frames)
 		put_thread(r, r->focus.thread, frames);
-	if (frames && snap && !r->focus.asked)
+	if (frames && snap && !r->focus.asked && !r->o->summary)
 		put_others(r, snap, frames);
 	free(frames);
 }

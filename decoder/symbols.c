@@ -20,7 +20,6 @@
 #include <string.h>
 #include <unistd.h>
 
-#include "decoder/demangle.h"
 #include "decoder/inlined.h"
 #include "decoder/intern.h"
 #include "decoder/plt.h"
@@ -30,6 +29,7 @@
 #include "decoder/unpacked.h"
 #include "lib/array_size.h"
 #include "lib/content_hash.h"
+#include "lib/demangle.h"
 #include "lib/grow.h"
 #include "lib/hash_table.h"
 #include "lib/page.h"

@@ -8,10 +8,12 @@ lib_libbt_a_SOURCES = \
 	lib/build_id.c lib/build_id.h \
 	lib/clock.c lib/clock.h \
 	lib/content_hash.c lib/content_hash.h \
+	lib/demangle.c lib/demangle.h \
 	lib/directories.c lib/directories.h \
 	lib/err.def lib/error.c lib/error.h \
 	lib/escape.c lib/escape.h \
 	lib/event.h \
+	lib/name_pattern.c lib/name_pattern.h \
 	lib/hash_table.c lib/hash_table.h \
 	lib/insn.c lib/insn.h \
 	lib/grow.c lib/grow.h \

@@ -94,13 +94,14 @@ tests_unit_test_row_LDADD = $(UNIT_TUI_LIBS)
 tests_unit_test_view_LDADD = $(UNIT_TUI_LIBS)
 tests_unit_test_label_LDADD = $(UNIT_TUI_LIBS)
 
-UNIT_TESTS += tests/unit/test_last_words tests/unit/test_fault tests/unit/test_symbols tests/unit/test_debug_files tests/unit/test_debug_unit tests/unit/test_callstack tests/unit/test_demangle tests/unit/test_function_name tests/unit/test_text
+UNIT_TESTS += tests/unit/test_last_words tests/unit/test_fault tests/unit/test_symbols tests/unit/test_debug_files tests/unit/test_debug_unit tests/unit/test_callstack tests/unit/test_demangle tests/unit/test_function_name tests/unit/test_name_pattern tests/unit/test_text
 tests_unit_test_symbols_LDADD = $(UNIT_DECODER_LIBS) -ldl
 tests_unit_test_symbols_LDFLAGS = $(AM_LDFLAGS) -Wl,--wrap=trace_index_maps
 tests_unit_test_debug_files_LDADD = $(UNIT_DECODER_LIBS) -ldl
 tests_unit_test_debug_unit_LDADD = $(UNIT_DECODER_LIBS)
 tests_unit_test_callstack_LDADD = $(UNIT_DECODER_LIBS)
 tests_unit_test_demangle_LDADD = $(UNIT_DECODER_LIBS)
+tests_unit_test_name_pattern_LDADD = $(UNIT_FORMAT_LIBS)
 tests_unit_test_function_name_LDADD = $(UNIT_DECODER_LIBS)
 tests_unit_test_text_LDADD = $(UNIT_DECODER_LIBS)
 tests_unit_test_last_words_LDADD = $(UNIT_DECODER_LIBS)
@@ -318,6 +319,7 @@ PYTHON_TESTS = \
 	tests/e2e/gdb_step.py \
 	tests/e2e/crashes.py \
 	tests/e2e/own_code.py \
+	tests/e2e/daily.py \
 	tests/e2e/signatures.py \
 	tests/e2e/export_calls.py \
 	tests/e2e/export_core.py \

@@ -15,9 +15,12 @@
 #include <string.h>
 #include <unistd.h>
 
+#include "decoder/annotation.h"
+#include "decoder/headline.h"
 #include "decoder/json.h"
 #include "decoder/report.h"
 #include "decoder/signature.h"
+#include "decoder/source_address.h"
 #include "export/export.h"
 #include "lib/array_size.h"
 #include "lib/escape.h"
@@ -32,6 +35,8 @@ enum output {
 	VIEW_TEXT,
 	VIEW_JSON,
 	VIEW_EXPORT,
+	VIEW_HEADLINE,
+	VIEW_GITHUB,
 	VIEW_SIGNATURE,
 };
 
@@ -46,7 +51,8 @@ struct btview_arguments {
 	struct report_options report;
 	bool count_given, by_cpu, help, version;
 	const struct export_kind *export; /* of VIEW_EXPORT */
-	const char *trace;                /* NULL: the latest */
+	const char *address_of; /* a line of a source of the program that stands for trace */
+	const char *trace;      /* NULL: the latest */
 };
 
 static int set_text(void *target, const char *value, struct bt_error *err)
@@ -63,6 +69,33 @@ static int set_json(void *target, const char *value, struct bt_error *err)
 	(void)err;
 	((struct btview_arguments *)target)->view = VIEW_JSON;
 	return 0;
+}
+
+static int set_headline(void *target, const char *value, struct bt_error *err)
+{
+	(void)value;
+	(void)err;
+	((struct btview_arguments *)target)->view = VIEW_HEADLINE;
+	return 0;
+}
+
+static int set_summary(void *target, const char *value, struct bt_error *err)
+{
+	struct btview_arguments *a = target;
+
+	(void)value;
+	(void)err;
+	a->view = VIEW_TEXT;
+	a->report.summary = true;
+	return 0;
+}
+
+static int set_format(void *target, const char *value, struct bt_error *err)
+{
+	((struct btview_arguments *)target)->view = VIEW_GITHUB;
+	return strcmp(value, "github")
+		       ? bt_fail(err, BT_E_MISUSE, 0, "--format: %s is not github", value)
+		       : 0;
 }
 
 static int set_signature(void *target, const char *value, struct bt_error *err)
@@ -138,6 +171,10 @@ static int set_function(void *target, const char *value, struct bt_error *err)
 
 static const struct option_row rows[] = {
 	{"stdio", 0, NULL, "print a report as text, as without a terminal", .set = set_text},
+	{"summary", 0, NULL, "print what happened, where, and the stack; no branches",
+	 .set = set_summary},
+	{"format", 0, "github", "print a failure as the annotation of its source line, for CI",
+	 .set = set_format},
 	{"json", 0, NULL, "print a report as JSON (schema btrec-report/1)", .set = set_json},
 	{"export", 0, "KIND", "print the trace in the form of another tool (listed below)",
 	 .set = set_export},
@@ -154,6 +191,9 @@ static const struct option_row rows[] = {
 	 .set = set_snapshot},
 	{"thread", 0, "TASK", "show the branches of this task, or thread id", .set = set_thread},
 	{"function", 0, "NAME", "show only branches from or to this function", .set = set_function},
+	{"headline", 0, NULL, NULL, .set = set_headline}, /* for btrec run */
+	{"address-of", 0, "LINE", NULL,                   /* the same */
+	 .at = offsetof(struct btview_arguments, address_of)},
 	{"help", 'h', NULL, "print this and end", .at = offsetof(struct btview_arguments, help)},
 	{"version", 'V', NULL, "print the version and end",
 	 .at = offsetof(struct btview_arguments, version)},
@@ -191,6 +231,18 @@ static int check_arguments(const struct btview_arguments *a, int operands, struc
 		return bt_fail(err, BT_E_MISUSE, 0, "one trace at a time (see --help)");
 	if (a->by_cpu && (a->view == VIEW_EXPORT || a->view == VIEW_SIGNATURE))
 		return bt_fail(err, BT_E_MISUSE, 0, "--by goes with --stdio or --json");
+	if (a->report.summary && (a->view != VIEW_TEXT || a->by_cpu))
+		return bt_fail(err, BT_E_MISUSE, 0,
+			       "--summary is a text of its own: no --json, --format, --export nor "
+			       "--by");
+	if (a->report.summary && (a->count_given || a->report.function || a->report.all))
+		return bt_fail(err, BT_E_MISUSE, 0,
+			       "--summary shows no branches: no -n, --function nor --all");
+	if (a->view == VIEW_GITHUB && (a->count_given || a->report.has_thread ||
+				       a->report.snapshot || a->report.function || a->by_cpu))
+		return bt_fail(err, BT_E_MISUSE, 0,
+			       "--format github tells of the failure alone: no -n, --thread, "
+			       "--snapshot, --function nor --by");
 	if (a->view == VIEW_SIGNATURE &&
 	    (a->count_given || a->report.has_thread || a->report.snapshot || a->report.function))
 		return bt_fail(err, BT_E_MISUSE, 0,
@@ -236,6 +288,41 @@ static int parse_arguments(struct btview_arguments *a, int argc, char **argv)
 	return -1;
 }
 
+/* The folder of the checkout: GitHub's, else the one in which btview runs. */
+static const char *checkout(char folder[BT_PATH_MAX])
+{
+	const char *workspace = getenv("GITHUB_WORKSPACE");
+
+	if (workspace && *workspace == '/')
+		return workspace;
+	return getcwd(folder, BT_PATH_MAX) ? folder : "";
+}
+
+/* Nothing where there is no failure. */
+static int print_headline(struct model *m, struct symbols *s, const struct btview_arguments *a,
+			  struct bt_error *err)
+{
+	struct headline h;
+	struct text t = {.utf8 = a->report.utf8};
+	char folder[BT_PATH_MAX];
+	int rc = headline_make(&h, m, s, err);
+
+	if (rc)
+		return rc < 0 ? rc : 0;
+	if (a->view == VIEW_GITHUB) {
+		annotation_put_github(&h, checkout(folder), &t);
+	} else {
+		headline_put(&h, &t);
+		text_printf(&t, "\n");
+	}
+	if (t.buf.failed)
+		rc = bt_no_memory(err, NULL);
+	else if (bt_output(stdout, t.buf.data, t.buf.len, err))
+		rc = -BT_E_IO;
+	buf_release(&t.buf);
+	return rc;
+}
+
 static int print_signature(const struct model *m, struct symbols *s, bool utf8,
 			   struct bt_error *err)
 {
@@ -269,6 +356,8 @@ static int show_as(const struct btview_arguments *a, struct model *m, struct sym
 	if (a->view == VIEW_JSON)
 		return a->by_cpu ? json_print_by_cpu(stdout, m, s, &options, err)
 				 : json_print(stdout, m, s, &options, err);
+	if (a->view == VIEW_HEADLINE || a->view == VIEW_GITHUB)
+		return print_headline(m, s, a, err);
 	if (!a->count_given)
 		options.count = BRANCHES_SHOWN;
 	return a->by_cpu ? report_print_by_cpu(stdout, m, s, &options, err)
@@ -376,6 +465,20 @@ static int view_trace(const struct btview_arguments *a, const char *path)
 	return status ? status : damage;
 }
 
+static int print_address(const char *program, const char *place)
+{
+	struct bt_error err;
+	uint64_t addr;
+	int rc = source_address_find(program, place, &addr, &err);
+
+	if (rc < 0)
+		return fail_with(&err);
+	if (rc)
+		return EXIT_NO_MATCH;
+	printf("0x%" PRIx64 "\n", addr);
+	return is_written() ? 0 : bt_error_exit_status(BT_E_IO);
+}
+
 static int btview(int argc, char **argv)
 {
 	struct btview_arguments a = {.view = VIEW_TERMINAL};
@@ -390,6 +493,8 @@ static int btview(int argc, char **argv)
 		return is_written() ? status : bt_error_exit_status(BT_E_IO);
 	if (a.view == VIEW_TERMINAL && !(isatty(STDIN_FILENO) && isatty(STDOUT_FILENO)))
 		a.view = VIEW_TEXT;
+	if (a.address_of)
+		return print_address(a.trace ? a.trace : "", a.address_of);
 	if (!a.trace && trace_home_latest(latest, &err))
 		return fail_with(&err);
 	if (!a.trace)

@@ -218,6 +218,7 @@ static void keep_signal(struct recording *r, struct supervisor *sup, struct task
 		supervisor_look_at_files_of(sup, task);
 		if (!task->process->record->fatal_kept)
 			snapshot_take(r, sup, task, BT_SNAPSHOT_FATAL, seq, NULL);
+		r->crashes += signal->action == BT_ACTION_CORE;
 		task->process->record->fatal_kept = true;
 	} else if (signal->action == BT_ACTION_HANDLER && !task->native) {
 		snapshot_take(r, sup, task, signal->sync ? BT_SNAPSHOT_FAULT : BT_SNAPSHOT_SIGNAL,

@@ -45,6 +45,8 @@ struct recording {
 						which some are shortened */
 	bool history_bounded;          /* some history was shortened for options.history_memory */
 	bool from_found, from_reached; /* by any task */
+	uint32_t asked_kept;           /* moments that somebody asked for */
+	uint32_t crashes;              /* processes that a signal that dumps core has ended */
 	size_t stop_points_kept;       /* of options.stop_points */
 	struct first_signs *signs;     /* NULL: no memory for them */
 	pid_t passed_on[NSIG]; /* [signo]: pid that sent the signal the front last forwarded; 0 if

@@ -281,6 +281,7 @@ static uint32_t keep_moment(struct recording *r, struct supervisor *sup, struct 
 		address_space_refresh(task->process->space, task->host_tid);
 	rec.epoch = task->process->space->epoch;
 	rec.snapshot = ++r->snapshots;
+	r->asked_kept += kind == BT_SNAPSHOT_REQUEST;
 	RECORDING_EVENT(r, task->unit->number, SNAPSHOT, &rec);
 	keep_thread(r, task, rec.snapshot, extent->stack);
 	if (full)

@@ -11,6 +11,8 @@
 #include <unistd.h>
 
 #include "collector/tracee/tracee.h"
+#include "lib/demangle.h"
+#include "lib/name_pattern.h"
 
 static const uint8_t int3 = 0xcc;
 
@@ -87,6 +89,61 @@ static uint64_t symbol_in(Elf *elf, Elf_Scn *scn, const GElf_Shdr *shdr, const c
 	return 0;
 }
 
+struct search {
+	const char *pattern;
+	char certain[NAME_PATTERN_MAX]; /* name_pattern_certain_part() */
+	bool (*found)(void *arg, const char *name, uint64_t value);
+	void *arg;
+};
+
+/* Parts that compilers split off are no place where a function begins. Returns whether to go on. */
+static bool try_symbol(const struct search *s, const char *symbol, uint64_t value)
+{
+	char *plain;
+	bool goes_on;
+
+	if (!strstr(symbol, s->certain) || strstr(symbol, ".cold"))
+		return true;
+	plain = demangle(symbol);
+	goes_on = !name_pattern_matches(s->pattern, plain ? plain : symbol) ||
+		  s->found(s->arg, plain ? plain : symbol, value);
+	free(plain);
+	return goes_on;
+}
+
+static bool search_in(Elf *elf, Elf_Scn *scn, const GElf_Shdr *shdr, const struct search *s)
+{
+	Elf_Data *data = elf_getdata(scn, NULL);
+	size_t count = shdr->sh_entsize ? shdr->sh_size / shdr->sh_entsize : 0;
+
+	for (size_t i = 0; data && i < count; i++) {
+		const char *name;
+		GElf_Sym sym;
+
+		if (!gelf_getsym(data, (int)i, &sym) || !is_place_of_code(elf, &sym, false))
+			continue;
+		name = elf_strptr(elf, shdr->sh_link, sym.st_name);
+		if (name && !try_symbol(s, name, sym.st_value))
+			return false;
+	}
+	return true;
+}
+
+static void search_functions(Elf *elf, struct search *s)
+{
+	Elf_Scn *scn = NULL;
+
+	name_pattern_certain_part(s->pattern, s->certain);
+	while ((scn = elf_nextscn(elf, scn))) {
+		GElf_Shdr shdr;
+
+		if (gelf_getshdr(scn, &shdr) &&
+		    (shdr.sh_type == SHT_SYMTAB || shdr.sh_type == SHT_DYNSYM) &&
+		    !search_in(elf, scn, &shdr, s))
+			return;
+	}
+}
+
 static uint64_t find_symbol(Elf *elf, const char *name, bool labels)
 {
 	uint64_t value = 0;
@@ -122,7 +179,47 @@ bool start_place_is_one(const char *where)
 	return *where;
 }
 
-static uint64_t resolve_in(const struct mapping *m, pid_t pid, const char *where)
+static bool take_first(void *arg, const char *name, uint64_t value)
+{
+	(void)name;
+	*(uint64_t *)arg = value;
+	return false;
+}
+
+/* As it is in the symbol table: a function, else a label. */
+static uint64_t find_exactly(Elf *elf, const char *where)
+{
+	uint64_t value = find_symbol(elf, where, false);
+
+	return value ? value : find_symbol(elf, where, true);
+}
+
+static uint64_t find_by_pattern(Elf *elf, const char *where)
+{
+	uint64_t value = 0;
+	struct search s = {.pattern = where, .found = take_first, .arg = &value};
+
+	search_functions(elf, &s);
+	return value;
+}
+
+static Elf *open_elf(const char *path, int *fd)
+{
+	Elf *elf;
+
+	*fd = open(path, O_RDONLY | O_CLOEXEC);
+	if (*fd < 0)
+		return NULL;
+	elf_version(EV_CURRENT);
+	elf = elf_begin(*fd, ELF_C_READ, NULL);
+	if (elf && elf_kind(elf) == ELF_K_ELF)
+		return elf;
+	elf_end(elf);
+	close(*fd);
+	return NULL;
+}
+
+static uint64_t resolve_in(const struct mapping *m, pid_t pid, const char *where, bool by_pattern)
 {
 	char path[4200];
 	uint64_t value, addr = 0;
@@ -131,31 +228,47 @@ static uint64_t resolve_in(const struct mapping *m, pid_t pid, const char *where
 	int fd;
 
 	snprintf(path, sizeof path, "/proc/%d/root%s", (int)pid, m->path);
-	fd = open(path, O_RDONLY | O_CLOEXEC);
-	if (fd < 0)
+	elf = open_elf(path, &fd);
+	if (!elf)
 		return 0;
-	elf_version(EV_CURRENT);
-	elf = elf_begin(fd, ELF_C_READ, NULL);
-	if (elf && elf_kind(elf) == ELF_K_ELF) {
-		if (!number)
-			value = find_symbol(elf, where, false);
-		if (!number && !value)
-			value = find_symbol(elf, where, true);
-		if (value)
-			addr = value + load_bias(elf, m);
-	}
+	if (!number)
+		value = by_pattern ? find_by_pattern(elf, where) : find_exactly(elf, where);
+	if (value)
+		addr = value + load_bias(elf, m);
 	elf_end(elf);
 	close(fd);
 	return addr;
 }
 
-uint64_t start_place_resolve(const struct address_space *space, pid_t pid, const char *where)
+enum start_place_kind start_place_in_file(const char *path, const char *where,
+					  bool (*found)(void *arg, const char *name,
+							uint64_t value),
+					  void *arg)
+{
+	struct search s = {.pattern = where, .found = found, .arg = arg};
+	enum start_place_kind kind = START_PLACE_PATTERN;
+	int fd;
+	Elf *elf = open_elf(path, &fd);
+
+	if (!elf)
+		return START_PLACE_NO_FILE;
+	if (find_exactly(elf, where))
+		kind = START_PLACE_EXACT;
+	else
+		search_functions(elf, &s);
+	elf_end(elf);
+	close(fd);
+	return kind;
+}
+
+/* The main program, whose file is mapped where the entry point is, then the rest in address order.
+ */
+static uint64_t resolve(const struct address_space *space, pid_t pid, const char *where,
+			bool by_pattern)
 {
 	uint64_t entry = entry_point(pid), addr = 0;
 	const struct mapping *main_map = address_space_map_at(space, entry);
 
-	/* The main program, whose file is mapped where the entry point is, then the rest in address
-	 * order. */
 	for (int pass = 0; pass < 2 && !addr; pass++)
 		for (size_t i = 0; i < space->mappings.count && !addr; i++) {
 			const struct mapping *m = &space->mappings.maps[i];
@@ -163,11 +276,19 @@ uint64_t start_place_resolve(const struct address_space *space, pid_t pid, const
 				main_map && m->ino == main_map->ino && m->dev == main_map->dev;
 
 			if (m->ino && m->offset == 0 && is_main == (pass == 0))
-				addr = resolve_in(m, pid, where);
+				addr = resolve_in(m, pid, where, by_pattern);
 			if (pass == 1 && *where >= '0' && *where <= '9')
 				return 0; /* an address is the main program's */
 		}
 	return addr;
+}
+
+uint64_t start_place_resolve(const struct address_space *space, pid_t pid, const char *where)
+{
+	uint64_t addr = resolve(space, pid, where, false);
+	bool number = *where >= '0' && *where <= '9';
+
+	return addr || number ? addr : resolve(space, pid, where, true);
 }
 
 bool start_place_insert(struct address_space *space, pid_t tid, uint64_t addr)

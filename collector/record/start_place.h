@@ -10,9 +10,25 @@
  * bits. */
 bool start_place_is_one(const char *where);
 
+enum start_place_kind {
+	START_PLACE_NO_FILE, /* it cannot be read, or is no ELF file */
+	START_PLACE_EXACT,   /* a symbol of that name is in it */
+	START_PLACE_PATTERN, /* none is: found() was called for each function that the pattern
+				(lib/name_pattern.h) names */
+};
+
+/* Looks for a place in a file. found() is given the demangled name and the link-time address, and
+ * returns whether to go on; a function may come twice. */
+enum start_place_kind start_place_in_file(const char *path, const char *where,
+					  bool (*found)(void *arg, const char *name,
+							uint64_t value),
+					  void *arg);
+
 /* Resolves where, the name of a function or of a label in code, or an address as `nm` prints it
  * (hexadecimal, beginning with a digit; the load bias is added), in the files mapped into a space:
- * the main program first. Returns the address in memory, 0 when it is in none of them. */
+ * the main program first. A symbol of that name in any of them counts before a function that the
+ * pattern names (lib/name_pattern.h), of which the first is taken. Returns the address in memory,
+ * 0 when it is in none of them. */
 uint64_t start_place_resolve(const struct address_space *space, pid_t pid, const char *where);
 
 /* Puts the breakpoint at addr. False when addr is 0 or cannot be written; nothing has changed then.

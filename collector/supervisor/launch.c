@@ -54,7 +54,7 @@ static int run_child(void *arg)
 			sigaction(signo, &l->actions[signo], NULL);
 	sigprocmask(SIG_SETMASK, &l->mask, NULL);
 	if (l->fixed_addresses)
-		personality(ADDR_NO_RANDOMIZE);
+		personality((unsigned long)personality(0xffffffff) | ADDR_NO_RANDOMIZE);
 	if (l->limits)
 		limits_put_back(l->limits);
 	error = -exec_program(l);

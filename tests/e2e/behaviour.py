@@ -4,6 +4,7 @@
 import os
 import re
 import select
+import shlex
 import shutil
 import signal
 import struct
@@ -260,10 +261,11 @@ def any_name():
         env = {"BTREC_TRACE_DIR": os.path.join(folder, b"d" * 200, b"d" * 200, b"d" * 200), "LC_ALL": "C.UTF-8"}
         result = execute([BTREC, "run", os.path.join(folder, name), "x"], env=env, cwd=TMP)
         trace = os.path.join(env["BTREC_TRACE_DIR"], kept + b"-0")
-        equal((result.status, result.err), (1, b"btrec: exited with 1; trace: " + trace + b"\n"), "end and line")
+        equal(result.status, 1, "status")
+        check(re.fullmatch(b"btrec: exited with 1( in .*)?; btview " + re.escape(os.fsencode(shlex.quote(os.fsdecode(trace)))) + b"\n", result.err), "line: " + short(result.err))
         check(os.path.isdir(trace), "no directory of that name")
         listed = execute([BTREC, "list"], env=env)
-        check(listed.out.endswith(b"  " + trace + b"\n"), "list: " + short(listed.out))
+        check(b"  " + trace + b"  " in listed.out, "list: " + short(listed.out))
     refused = execute([BTREC, "run", b"\x1b]2;x\x07"], cwd=TMP)
     equal((refused.status, refused.err.count(b"\x1b"), refused.err.count(b"\\x1b")), (127, 0, 1), "a name that is not there")
 
@@ -672,7 +674,7 @@ def unwritable_output():
     trace = record([world(), "crash"]).trace
     env = dict(os.environ, BTREC_TRACE_DIR=os.path.dirname(trace))
     commands = [["info", trace], ["dump", trace], ["list"], ["doctor"], ["--help"], ["--version"],
-                *([name, "--help"] for name in ("run", "snap", "import", "list", "info", "doctor", "dump"))]
+                *([name, "--help"] for name in ("run", "snap", "import", "list", "rm", "prune", "info", "doctor", "dump"))]
     for command in commands:
         with open("/dev/full", "wb") as full:
             done = execute([BTREC, *command], stdout=full, env=env)

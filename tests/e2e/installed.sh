@@ -39,7 +39,7 @@ btview --stdio trace >report 2>"$work/err"
 expect_text report 'write to 0x8'
 expect_text report 'main\+0x[0-9a-f]+ .*crash.c:9'
 expect_text report 'request'
-for file in README.md FORMAT.md report.schema.json cpus.schema.json doctor.schema.json; do
+for file in README.md FORMAT.md report.schema.json cpus.schema.json doctor.schema.json list.schema.json; do
 	expect "$file is installed" [ -s "$doc/$file" ]
 done
 finish

@@ -4,7 +4,10 @@
 #include "tests/fuzz/fuzz.h"
 
 #include <jansson.h>
+#include <string.h>
 
+#include "decoder/annotation.h"
+#include "decoder/headline.h"
 #include "decoder/json.h"
 #include "decoder/report.h"
 #include "lib/array_size.h"
@@ -56,12 +59,34 @@ static void look_at_json(print_report *report, const struct model *m, struct sym
 	free(text);
 }
 
+/* Each is one line, whatever names a trace has. */
+static void look_at_headline(const struct model *m, struct symbols *s)
+{
+	struct text line = {.utf8 = true}, annotation = {.utf8 = true};
+	struct bt_error err;
+	struct headline h;
+	int rc = headline_make(&h, m, s, &err);
+
+	MUST(rc >= 0);
+	if (rc)
+		return;
+	headline_put(&h, &line);
+	annotation_put_github(&h, "/src", &annotation);
+	MUST(!line.buf.failed && !annotation.buf.failed);
+	MUST(!memchr(line.buf.data, '\n', line.buf.len));
+	MUST((uint8_t *)memchr(annotation.buf.data, '\n', annotation.buf.len) ==
+	     annotation.buf.data + annotation.buf.len - 1);
+	buf_release(&line.buf);
+	buf_release(&annotation.buf);
+}
+
 static void look_at_trace(const struct trace_file *files, size_t n)
 {
 	static const struct report_options options[] = {
 		{.count = 40, .utf8 = true},
 		{.count = 100, .has_thread = true, .thread = 2},
 		{.function = "main"},
+		{.summary = true},
 	};
 	struct symbols *s;
 	struct bt_error err;
@@ -72,6 +97,7 @@ static void look_at_trace(const struct trace_file *files, size_t n)
 		return;
 	MUST(!model_load(&m, t, &err));
 	MUST(!symbols_open(&s, m, &err));
+	look_at_headline(m, s);
 	for (size_t i = 0; i < ARRAY_SIZE(options); i++) {
 		look_at_text(report_print, m, s, &options[i]);
 		look_at_text(report_print_by_cpu, m, s, &options[i]);

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-#include "decoder/demangle.h"
+#include "lib/demangle.h"
 
 #include <stdio.h>
 #include <stdlib.h>

@@ -41,42 +41,45 @@ struct fault_case {
 	uint64_t on_stack; /* what lies at rsp */
 	int arrived_by;    /* kind of the branch from TEXT to rip, or NO_BRANCH */
 	const char *text;
+	const char *brief; /* NULL: any */
 };
 
 #define CODE(bytes) .code = bytes, .code_len = sizeof bytes - 1
 
 static const struct fault_case cases[] = {
 	{"null structure", CODE("\x48\xc7\x43\x10\x07\0\0\0"), .signo = 11, .signal_code = 1,
-	 .addr = 0x10, .text = "write to 0x10 through rbx, a null structure pointer, at offset 16"},
+	 .addr = 0x10, .brief = "null write",
+	 .text = "write to 0x10 through rbx, a null structure pointer, at offset 16"},
 	{"null pointer", CODE("\x48\x8b\x03"), .signo = 11, .signal_code = 1, .addr = 0,
-	 .text = "read from 0x0 through rbx, a null pointer"},
+	 .brief = "null read", .text = "read from 0x0 through rbx, a null pointer"},
 	{"null array", CODE("\x48\x8b\x04\xcb"), .regs.rcx = 5, .signo = 11, .signal_code = 1,
-	 .addr = 0x28,
+	 .addr = 0x28, .brief = "null read",
 	 .text = "read from 0x28 through rbx, a null array pointer, index rcx = 5 times 8"},
 	{"near null", CODE("\x8b\x43\x08"), .regs.rbx = 0x20, .signo = 11, .signal_code = 1,
-	 .addr = 0x28,
+	 .addr = 0x28, .brief = "read close to null",
 	 .text = "read from 0x28 through rbx = 0x20, too small to be a pointer, at offset 8"},
 	{"read-modify-write", CODE("\x48\xff\x03"), .signo = 11, .signal_code = 1, .addr = 0,
-	 .text = "update of 0x0 through rbx, a null pointer"},
+	 .brief = "null update", .text = "update of 0x0 through rbx, a null pointer"},
 	{"null constant", CODE("\x8b\x04\x25\0\0\0\0"), .signo = 11, .signal_code = 1,
-	 .text = "read from 0x0, a null pointer"},
+	 .brief = "null read", .text = "read from 0x0, a null pointer"},
 	{"unmapped", CODE("\x88\x03"), .regs.rbx = WILD, .signo = 11, .signal_code = 1,
-	 .addr = WILD,
+	 .addr = WILD, .brief = "write where nothing is mapped",
 	 .text = "write to 0x123456789000 through rbx = 0x123456789000, where nothing is mapped"},
 	{"past the end of the heap", CODE("\x88\x03"), .regs.rbx = HEAP + 0x1008, .signo = 11,
 	 .signal_code = 1, .addr = HEAP + 0x1008,
 	 .text = "write to 0x601008 through rbx = 0x601008, where nothing is mapped, 8 bytes past "
 		 "the end of [heap]"},
 	{"read-only", CODE("\x88\x43\x01"), .regs.rbx = RODATA, .signo = 11, .signal_code = 2,
-	 .addr = RODATA + 1,
+	 .addr = RODATA + 1, .brief = "write in read-only memory",
 	 .text = "write to 0x403001 through rbx = 0x403000, at offset 1, in read-only memory "
 		 "(app)"},
 	{"thread storage", CODE("\x64\x48\x8b\x04\x25\x28\0\0\0"), .regs.fs_base = WILD,
 	 .signo = 11, .signal_code = 1, .addr = WILD + 0x28,
+	 .brief = "read where nothing is mapped",
 	 .text = "read from 0x123456789028 through fs_base = 0x123456789000, where nothing is "
 		 "mapped"},
 	{"non-canonical", CODE("\x48\x8b\x03"), .regs.rbx = NON_CANONICAL, .signo = 11,
-	 .signal_code = KERNEL,
+	 .signal_code = KERNEL, .brief = "read from a non-canonical address",
 	 .text = "read from 0x8000000000001234 through rbx = 0x8000000000001234, a non-canonical "
 		 "address"},
 	{"text for a pointer", CODE("\x48\x8b\x03"), .regs.rbx = 0x4847464544434241, .signo = 11,
@@ -89,23 +92,25 @@ static const struct fault_case cases[] = {
 	 .signo = 11, .signal_code = KERNEL,
 	 .text = "read from 0x4141414141414141 (the text \"AAAAAAAA\"), a non-canonical address"},
 	{"call to null", CODE("\xff\xd3"), .regs.rip = 0, .arrived_by = BT_BRANCH_ICALL,
-	 .signo = 11, .signal_code = 1,
+	 .signo = 11, .signal_code = 1, .brief = "call to null",
 	 .text = "call to 0x0, a null function pointer, at app+0x1000 by \"call rbx\""},
 	{"call to unmapped", CODE("\xff\xd3"), .regs.rip = WILD, .arrived_by = BT_BRANCH_ICALL,
 	 .regs.rbx = WILD, .signo = 11, .signal_code = 1, .addr = WILD,
 	 .text = "call to 0x123456789000, where nothing is mapped, at app+0x1000 by \"call rbx\""},
 	{"jump into the heap", CODE("\xff\xe3"), .regs.rip = HEAP, .arrived_by = BT_BRANCH_IJMP,
 	 .regs.rbx = HEAP, .signo = 11, .signal_code = 2, .addr = HEAP,
+	 .brief = "jump to memory that is not executable",
 	 .text = "jump to 0x600000, in memory that is not executable ([heap]), at app+0x1000 by "
 		 "\"jmp rbx\""},
 	{"return to unmapped", CODE("\xc3"), .regs.rip = WILD, .arrived_by = BT_BRANCH_RET,
 	 .signo = 11, .signal_code = 1, .addr = WILD,
+	 .brief = "return to an address where nothing is mapped",
 	 .text = "return to 0x123456789000, where nothing is mapped: the return address on the "
 		 "stack was overwritten, at app+0x1000 by \"ret\""},
 	{"wild without history", CODE("\x90"), .regs.rip = WILD, .signo = 11, .signal_code = 1,
 	 .addr = WILD, .text = "execution at 0x123456789000, where nothing is mapped"},
 	{"call to non-canonical", CODE("\xff\xd3"), .regs.rbx = NON_CANONICAL, .signo = 11,
-	 .signal_code = KERNEL,
+	 .signal_code = KERNEL, .brief = "call to a non-canonical address",
 	 .text = "call to 0x8000000000001234, a non-canonical address, by \"call rbx\""},
 	{"return to non-canonical", CODE("\xc3"), .on_stack = 0x4141414141414141, .signo = 11,
 	 .signal_code = KERNEL,
@@ -113,7 +118,7 @@ static const struct fault_case cases[] = {
 		 "the return address on the stack was "
 		 "overwritten"},
 	{"misaligned", CODE("\x0f\x29\x03"), .regs.rbx = HEAP + 1, .signo = 11,
-	 .signal_code = KERNEL,
+	 .signal_code = KERNEL, .brief = "misaligned write",
 	 .text = "write to 0x600001, which is not aligned to the 16 bytes that \"movaps xmmword "
 		 "ptr [rbx], xmm0\" needs"},
 	{"misaligned area of the processor's state", CODE("\x0f\xae\x07"), .regs.rdi = HEAP + 4,
@@ -125,24 +130,25 @@ static const struct fault_case cases[] = {
 	 .text = "update of 0x600010, which is not aligned to the 64 bytes that \"xsave [rdi]\" "
 		 "needs"},
 	{"alignment check", CODE("\x89\x40\x01"), .regs.rax = HEAP, .regs.eflags = 0x40202,
-	 .signo = 7, .signal_code = 1,
+	 .signo = 7, .signal_code = 1, .brief = "misaligned access",
 	 .text = "write to 0x600001, which is not aligned to its 4 bytes, and alignment is checked "
 		 "(the AC flag is set)"},
 	{"split lock", CODE("\xf0\x48\xff\x03"), .regs.rbx = HEAP + 61, .regs.eflags = 0x202,
 	 .signo = 7, .signal_code = 1,
 	 .text = "update of 0x60003d, which is not aligned to its 8 bytes"},
 	{"return from an interrupt", CODE("\x48\xcf"), .on_stack = 0x1234, .signo = 11,
-	 .signal_code = KERNEL,
+	 .signal_code = KERNEL, .brief = "",
 	 .text = "return by \"iretq\": the frame on the stack is none that a program may return "
 		 "by"},
 	{"too long", CODE("\x66\x66\x66\x66\x66\x66\x66\x66\x66\x66\x66\x66\x66\x66\x66\x90"),
-	 .signo = 11, .signal_code = KERNEL,
+	 .signo = 11, .signal_code = KERNEL, .brief = "general protection fault",
 	 .text = "general protection fault, bytes 66 66 66 66 66 66 66 66 66 66 66 66 66 66 66: no "
 		 "known instruction, or one of more than 15 bytes"},
 	{"privileged", CODE("\xf4"), .signo = 11, .signal_code = KERNEL,
+	 .brief = "privileged instruction",
 	 .text = "privileged instruction \"hlt\": only the kernel may run it"},
 	{"stack overflow by push", CODE("\x50"), .regs.rsp = STACK, .signo = 11, .signal_code = 1,
-	 .addr = STACK - 8,
+	 .addr = STACK - 8, .brief = "stack overflow",
 	 .text = "stack overflow: write to 0x7ffdfffffff8, below the end of the stack (rsp = "
 		 "0x7ffe00000000, 132 KiB deep)"},
 	{"stack overflow by a frame", CODE("\x48\x89\x44\x24\x08"), .regs.rsp = STACK - 0x2000,
@@ -181,32 +187,37 @@ static const struct fault_case cases[] = {
 		 "bytes before [stack]"},
 	{"beyond the file", CODE("\x8b\x03"), .regs.rbx = DATA_FILE + 0x1010, .signo = 7,
 	 .signal_code = 2, .addr = DATA_FILE + 0x1010,
+	 .brief = "read beyond the end of a mapped file",
 	 .text = "read from 0x701010, byte 8208 of data: beyond the end of the file"},
 	{"division by zero", CODE("\xf7\xf3"), .signo = 8, .signal_code = 1, .addr = TEXT,
-	 .text = "integer division by zero: the divisor ebx is 0"},
+	 .brief = "division by zero", .text = "integer division by zero: the divisor ebx is 0"},
 	{"division by half a register", CODE("\xf6\xf7"), .regs.rbx = 0xff00ff, .signo = 8,
 	 .signal_code = 1, .addr = TEXT, .text = "integer division by zero: the divisor bh is 0"},
 	{"division by memory", CODE("\x48\xf7\x3c\x24"), .on_stack = (uint64_t)-1, .signo = 8,
-	 .signal_code = 1, .addr = TEXT,
+	 .signal_code = 1, .addr = TEXT, .brief = "division overflow",
 	 .text = "integer division overflow: divided by [rsp] = -1, the quotient does not fit into "
 		 "64 bits"},
 	{"floating point", CODE("\xd9\xfa"), .signo = 8, .signal_code = 7, .addr = TEXT,
-	 .text = "invalid floating-point operation"},
+	 .brief = "invalid floating-point operation", .text = "invalid floating-point operation"},
 	{"ud2", CODE("\x0f\x0b"), .signo = 4, .signal_code = 2, .addr = TEXT,
+	 .brief = "illegal instruction ud2",
 	 .text = "illegal instruction ud2: compilers put it where code must not be reached, and "
 		 "for __builtin_trap"},
 	{"no instruction", CODE("\x06\x06"), .signo = 4, .signal_code = 2, .addr = TEXT,
+	 .brief = "illegal instruction",
 	 .text = "illegal instruction, bytes 06 06 cc cc cc cc cc cc"},
 	{"int3", CODE("\xcc\x90"), .regs.rip = TEXT + 1, .signo = 5, .signal_code = KERNEL,
-	 .text = "breakpoint instruction int3 at app+0x1000"},
+	 .brief = "breakpoint instruction", .text = "breakpoint instruction int3 at app+0x1000"},
 	{"seccomp", CODE("\x90"), .regs.rax = 110, .signo = 31, .signal_code = 1,
+	 .brief = "getppid refused by a seccomp filter",
 	 .text = "getppid refused by a seccomp filter"},
 	{"from outside", CODE("\x90"), .signo = 11, .signal_code = 0, .sender = 77,
-	 .text = "SIGSEGV, sent by process 77 (user 0)"},
+	 .brief = "sent by process 77", .text = "SIGSEGV, sent by process 77 (user 0)"},
 	{"from outside, by name", CODE("\x90"), .signo = 15, .signal_code = 0, .sender = 77,
-	 .sender_name = "supervisor", .text = "SIGTERM, sent by process 77 (supervisor, user 0)"},
+	 .sender_name = "supervisor", .brief = "sent by supervisor",
+	 .text = "SIGTERM, sent by process 77 (supervisor, user 0)"},
 	{"by itself", CODE("\x90"), .signo = 3, .signal_code = (uint32_t)-6, .sender = PID,
-	 .text = "SIGQUIT, raised by the program itself"},
+	 .brief = "", .text = "SIGQUIT, raised by the program itself"},
 	{"by itself, with what libc says", CODE("\x90"), .signo = 6, .signal_code = (uint32_t)-6,
 	 .sender = PID, .message = "free(): invalid pointer",
 	 .text = "SIGABRT, raised by the program itself with abort"},
@@ -220,12 +231,13 @@ static const struct fault_case cases[] = {
 	 .text = "SIGRTMIN+0, sent by a timer"},
 	{"code that nobody knows", CODE("\x90"), .signo = 15, .signal_code = (uint32_t)-60,
 	 .sender = 7, .text = "SIGTERM: asked to end"},
-	{"broken pipe", CODE("\x90"), .signo = 13, .signal_code = 0, .sender = PID,
+	{"broken pipe", CODE("\x90"), .signo = 13, .signal_code = 0, .sender = PID, .brief = "",
 	 .text = "SIGPIPE: write to a pipe or socket that nobody reads"},
 	{"broken pipe, raised", CODE("\x90"), .signo = 13, .signal_code = (uint32_t)-6,
 	 .sender = PID, .text = "SIGPIPE, raised by the program itself"},
 	{"broken pipe, sent", CODE("\x90"), .signo = 13, .signal_code = 0, .sender = 77,
-	 .sender_name = "supervisor", .text = "SIGPIPE, sent by process 77 (supervisor, user 0)"},
+	 .sender_name = "supervisor", .brief = "sent by supervisor",
+	 .text = "SIGPIPE, sent by process 77 (supervisor, user 0)"},
 	{"broken pipe in a PID namespace", CODE("\x90"), .signo = 13, .signal_code = 0, .sender = 2,
 	 .text = "SIGPIPE: write to a pipe or socket that nobody reads"},
 	{"file too large", CODE("\x90"), .signo = 25, .signal_code = 0, .sender = PID,
@@ -305,6 +317,8 @@ static void every_fault_is_told_in_words(void **state)
 		if (strcmp(f.text, c->text))
 			fail_msg("%s:\n  says     %s\n  expected %s", c->name, f.text, c->text);
 		assert_string_equal(f.message, c->message ? c->message : "");
+		if (c->brief)
+			assert_string_equal(f.brief, c->brief);
 		symbols_close(s);
 		model_free(m);
 		maker_release(&k);

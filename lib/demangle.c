@@ -3,7 +3,7 @@
  * libsupc++.a, where its object needs nothing but libc: no C++ runtime, and no package beyond the
  * compiler's own. elfutils exports none. Rust's names, of both its schemes, are libiberty's to
  * read. */
-#include "decoder/demangle.h"
+#include "lib/demangle.h"
 
 #include <libiberty/demangle.h>
 #include <setjmp.h>

@@ -1,0 +1,68 @@
+/* SPDX-License-Identifier: MIT */
+#include "commands/ending.h"
+
+#include <stdio.h>
+#include <string.h>
+
+#include "commands/cause.h"
+#include "decoder/signals.h"
+#include "lib/directories.h"
+#include "lib/say.h"
+
+enum {
+	QUOTED_MAX = 2 * BT_PATH_MAX,
+};
+
+/* The path as a shell takes it. */
+static const char *quote(const char *path, char quoted[QUOTED_MAX])
+{
+	static const char plain[] = "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789"
+				    "_./+:@%,=-";
+	size_t n = 0;
+
+	if (!path[strspn(path, plain)])
+		return path;
+	quoted[n++] = '\'';
+	for (const char *c = path; *c && n < QUOTED_MAX - 8; c++) {
+		if (*c == '\'') {
+			memcpy(quoted + n, "'\\'", 3);
+			n += 3;
+		}
+		quoted[n++] = *c;
+	}
+	quoted[n++] = '\'';
+	quoted[n] = '\0';
+	return quoted;
+}
+
+/* What the cause begins with, if it is of the first process, is how that ended. */
+static void describe(const struct front_message *m, const char *cause, char *how, size_t size)
+{
+	char name[SIGNAL_NAME_MAX], ended[64];
+	bool killed = m->kind == BT_EXIT_SIGNAL;
+
+	if (killed)
+		snprintf(ended, sizeof ended, "%s", signal_name((uint32_t)m->value, name));
+	else
+		snprintf(ended, sizeof ended, "exited with %d", m->value);
+	if (!strncmp(cause, ended, strlen(ended)))
+		snprintf(how, size, "%s", cause);
+	else
+		snprintf(how, size, "%s%s%s%s", killed ? "killed by " : "", ended,
+			 *cause ? "; " : "", cause);
+}
+
+void ending_say(const struct front_message *m, const char *trace, int patience)
+{
+	char cause[CAUSE_TEXT_MAX] = "", how[CAUSE_TEXT_MAX + 64], quoted[QUOTED_MAX];
+
+	if (m->failed && patience)
+		cause_tell(trace, patience, cause);
+	describe(m, cause, how, sizeof how);
+	if (m->dropped)
+		say("%s%s; no trace is kept", how, m->text);
+	else if (m->failed)
+		say("%s%s; btview %s", how, m->text, quote(trace, quoted));
+	else
+		say("%s%s; trace: %s", how, m->text, trace);
+}

@@ -1,0 +1,106 @@
+/* SPDX-License-Identifier: MIT */
+#include "commands/helper.h"
+
+#include <fcntl.h>
+#include <poll.h>
+#include <signal.h>
+#include <stdint.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/prctl.h>
+#include <sys/resource.h>
+#include <sys/wait.h>
+#include <time.h>
+#include <unistd.h>
+
+bool helper_btview(char path[PATH_MAX])
+{
+	static const char name[] = "btview";
+	ssize_t len = readlink("/proc/self/exe", path, PATH_MAX - sizeof name);
+	char *slash;
+
+	if (len <= 0)
+		return false;
+	path[len] = '\0';
+	slash = strrchr(path, '/');
+	if (!slash)
+		return false;
+	memcpy(slash + 1, name, sizeof name);
+	return !access(path, X_OK);
+}
+
+/* In the child. The signals that the front blocks and ignores are as usual. */
+static void become(const char *const *argv, int out)
+{
+	const struct rlimit none = {0};
+	int nothing = open("/dev/null", O_RDWR | O_CLOEXEC);
+	sigset_t set;
+
+	prctl(PR_SET_PDEATHSIG, SIGKILL);
+	setrlimit(RLIMIT_CORE, &none);
+	for (int signo = 1; signo < NSIG; signo++)
+		signal(signo, SIG_DFL);
+	sigemptyset(&set);
+	sigprocmask(SIG_SETMASK, &set, NULL);
+	unsetenv("DEBUGINFOD_URLS"); /* a server is not to be waited for */
+	if (nothing < 0 || dup2(nothing, 0) < 0 || dup2(nothing, 2) < 0 || dup2(out, 1) < 0)
+		return;
+	execv(argv[0], (char *const *)(uintptr_t)argv);
+}
+
+static int milliseconds_left(const struct timespec *since, int patience)
+{
+	struct timespec now;
+	long long passed;
+
+	clock_gettime(CLOCK_MONOTONIC, &now);
+	passed = (now.tv_sec - since->tv_sec) * 1000LL + (now.tv_nsec - since->tv_nsec) / 1000000;
+	return passed < patience ? (int)(patience - passed) : 0;
+}
+
+/* Reads all, also what does not fit. Returns false unless its end has come in time. */
+static bool read_all(int from, int patience, char *out, size_t size)
+{
+	struct pollfd fd = {.fd = from, .events = POLLIN};
+	struct timespec began;
+	char more[4096];
+	size_t len = 0;
+
+	clock_gettime(CLOCK_MONOTONIC, &began);
+	while (poll(&fd, 1, milliseconds_left(&began, patience)) > 0) {
+		ssize_t n = read(from, more, sizeof more);
+		size_t taken = n > 0 && (size_t)n < size - 1 - len ? (size_t)n : size - 1 - len;
+
+		if (n <= 0)
+			return !n;
+		memcpy(out + len, more, taken);
+		len += taken;
+		out[len] = '\0';
+	}
+	return false;
+}
+
+bool helper_ask(const char *const *argv, int patience, char *out, size_t size)
+{
+	int pipes[2], status = 0;
+	bool told = false;
+	pid_t pid;
+
+	*out = '\0';
+	if (pipe2(pipes, O_CLOEXEC))
+		return false;
+	pid = fork();
+	if (!pid) {
+		become(argv, pipes[1]);
+		_exit(127);
+	}
+	close(pipes[1]);
+	if (pid > 0) {
+		told = read_all(pipes[0], patience, out, size);
+		if (!told)
+			kill(pid, SIGKILL);
+		told = waitpid(pid, &status, 0) == pid && told && !status;
+	}
+	close(pipes[0]);
+	return told;
+}

@@ -1,0 +1,57 @@
+/* SPDX-License-Identifier: MIT */
+/* What is told of a trace among others: when it began, of what program, how that ended, which
+ * processes failed, its size. Read from its events alone, without symbols. Used by the commands
+ * that list and remove traces. */
+#ifndef BT_TRACE_DIGEST_H
+#define BT_TRACE_DIGEST_H
+
+#include "format/record.h"
+#include "lib/buf.h"
+
+enum trace_state {
+	TRACE_COMPLETE, /* the recorder has closed it */
+	TRACE_BEING_WRITTEN,
+	TRACE_NOT_CLOSED, /* the recorder was killed, or could write no more */
+	TRACE_UNREADABLE,
+};
+
+enum {
+	FAILURES_MAX = 64,
+};
+
+/* How a process other than the first failed. */
+struct process_failure {
+	uint32_t pid, status; /* exit status or signal number */
+	uint8_t kind;         /* enum bt_exit_kind */
+	bool is_crash;        /* a signal that dumps core */
+	char command[64];     /* cut to that; of the file that it executed last, or "" */
+};
+
+struct trace_digest {
+	char name[256]; /* in its directory */
+	enum trace_state state;
+	const char *why;  /* of TRACE_UNREADABLE: in a word or two */
+	uint64_t started; /* ns since 1970; TRACE_UNREADABLE: when it was last changed */
+	uint64_t size;    /* bytes of its files */
+	bool has_end;     /* the next two are known */
+	uint8_t end;      /* enum bt_exit_kind, of the first process */
+	uint32_t status;
+	struct buf argv;                               /* NUL-terminated words */
+	struct buf program;                            /* path, without NUL */
+	struct process_failure failures[FAILURES_MAX]; /* the first of them */
+	size_t failure_count, crash_count;             /* of all */
+};
+
+/* Reads the trace dir/name. Returns false when there is no trace, or no memory. The caller releases
+ * it. */
+bool trace_digest_read(struct trace_digest *d, const char *dir, const char *name);
+
+void trace_digest_release(struct trace_digest *d);
+
+/* "exit 2", "SIGSEGV", "damaged": how it ended, or why that is not known. */
+void trace_digest_end(const struct trace_digest *d, char *text, size_t size);
+
+/* The same of a process: "exit 2". */
+void exit_words(uint8_t kind, uint32_t status, char *text, size_t size);
+
+#endif
