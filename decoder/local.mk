@@ -24,7 +24,7 @@ decoder_libdecoder_a_SOURCES = \
 	decoder/seen_sources.c decoder/seen_sources.h \
 	decoder/report.c decoder/report_branches.c decoder/report_stacks.c decoder/report_system.c \
 	decoder/report.h decoder/report_private.h \
-	decoder/signals.c decoder/signals.def decoder/signals.h \
+	decoder/signals.c decoder/signals.h \
 	decoder/source.c decoder/source.h \
 	decoder/symbols.c decoder/symbols.h decoder/symbols_private.h \
 	decoder/system.c decoder/system.h \

@@ -237,7 +237,7 @@ int cache_syscalls_take(struct task *task, struct engine_space *es, struct stret
 					     ? ticks_of(note->bits) - ticks_of(et->ticks_start)
 					     : branch_log_conditionals(branch_log_bits(note->bits));
 		tick = call.tick = call.tick < tick ? tick : call.tick;
-		observer->ops->syscall(observer->arg, task, &call);
+		observer->ops->syscall(observer->arg, task, &call, NULL);
 		if (args)
 			cache_mappings_changed(task, note, args);
 		args = NULL;
