@@ -6,12 +6,12 @@
 #include "lib/array_size.h"
 #include "syscalls/syscall_names.h"
 
-#define NOTHING                \
-	{                      \
+#define NOTHING                        \
+	{                              \
 		SYSCALL_ARG_NONE, NULL \
 	}
-#define ARG(kind, name)                  \
-	{                                \
+#define ARG(kind, name)                   \
+	{                                 \
 		SYSCALL_ARG_##kind, #name \
 	}
 

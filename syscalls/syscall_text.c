@@ -231,8 +231,7 @@ void syscall_put_arg(struct buf *out, const struct syscall_known *call, unsigned
 
 static bool is_left_out(const struct syscall_known *call, enum syscall_arg_kind kind, unsigned i)
 {
-	return kind == SYSCALL_ARG_OPEN_MODE && i &&
-	       !(call->args[i - 1] & (CREATES | TEMPORARY));
+	return kind == SYSCALL_ARG_OPEN_MODE && i && !(call->args[i - 1] & (CREATES | TEMPORARY));
 }
 
 void syscall_put_call(struct buf *out, const struct syscall_known *call)
@@ -254,10 +253,7 @@ void syscall_put_call(struct buf *out, const struct syscall_known *call)
 
 /* ---- Results ---- */
 
-static bool is_restart(uint64_t result)
-{
-	return -result >= RESTARTS && -result <= RESTARTS_LAST;
-}
+static bool is_restart(uint64_t result) { return -result >= RESTARTS && -result <= RESTARTS_LAST; }
 
 bool syscall_has_failed(const struct syscall_known *call)
 {
@@ -266,7 +262,8 @@ bool syscall_has_failed(const struct syscall_known *call)
 
 void syscall_put_result(struct buf *out, const struct syscall_known *call)
 {
-	enum syscall_arg_kind kind = call->compat ? SYSCALL_ARG_LONG : syscall_shape(call->nr)->result;
+	enum syscall_arg_kind kind =
+		call->compat ? SYSCALL_ARG_LONG : syscall_shape(call->nr)->result;
 	uint32_t error = (uint32_t)-call->result;
 
 	if (!call->has_result || kind == SYSCALL_ARG_NONE) {

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
-/* System calls as strace(1) writes them: openat(AT_FDCWD, "/etc/app.conf", O_RDONLY) = -1 ENOENT (No
- * such file or directory). Used by everything that shows calls. Constant tables. Pure. Any numbers
- * and bytes can be given. */
+/* System calls as strace(1) writes them: openat(AT_FDCWD, "/etc/app.conf", O_RDONLY) = -1 ENOENT
+ * (No such file or directory). Used by everything that shows calls. Constant tables. Pure. Any
+ * numbers and bytes can be given. */
 #ifndef BT_SYSCALL_TEXT_H
 #define BT_SYSCALL_TEXT_H
 

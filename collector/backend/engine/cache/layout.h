@@ -18,6 +18,7 @@
 #include <stdint.h>
 
 #include "collector/space/world.h"
+#include "syscalls/syscall_args.h"
 
 enum {
 	/* The context: 8 bytes each, at gs:[offset], the area's beginning. */
@@ -108,6 +109,16 @@ enum {
 	NOTE_OF_ARGS = -1, /* in the place of the number */
 	NOTE_PAGES = 4,
 	NOTE_ARGS = 8,
+	/* Behind the note of a call that failed there is one of its arguments, longer than others:
+	   all of them, and what two of them pointed to, one behind the other. */
+	NOTE_OF_FAILURE = -2,
+	FAILURE_ENDS = 4, /* of each of these two, from FAILURE_BYTES on: 16 bits; 0: none */
+	FAILURE_ARGS = 8,
+	FAILURE_BYTES = 56,
+	FAILURE_PIECES = 2,
+	FAILURE_LEAST = 72, /* whole notes */
+	/* Free where a call is made. */
+	SYSCALL_NOTES_FREE = 2 * NOTE_SIZE + FAILURE_BYTES + FAILURE_PIECES * SYSCALL_POINTED_MAX,
 	RECORDS_AT = 0x10000,
 	RECORDS_BYTES = 0x100000,
 	RECORD_BYTES = 16,

@@ -563,10 +563,6 @@ static void emit_maps(struct emitter *e, struct syscall_ways *ways)
 	struct forward range = {.count = 0};
 	size_t other;
 
-	EMIT(e, 0x65, 0x83, 0x3c, 0x25); /* cmp dword gs:[next], two notes */
-	emit_u32(e, CTX_SYSCALL_NEXT);
-	emit_u8(e, (uint8_t)(-2 * NOTE_SIZE));
-	emit_jump_if(e, &to->no, CC_G);
 	other = emit_unless_syscall(e, SYS_brk);
 	emit_heap(e, to);
 	emit_patch(e, other, e->base + e->len);
@@ -671,8 +667,10 @@ void routine_emit_syscall(struct code_cache *c, struct emitter *e)
 	emit_u32(e, CTX_SYSCALLS);
 	EMIT(e, 0xf7, 0xd1, 0x85, 0xc1); /* not ecx; test ecx, eax */
 	emit_jump_if(e, &to.no, CC_NE);
-	emit_is_zero(e, CTX_SYSCALL_NEXT);
-	emit_jump_if(e, &to.no, CC_E);
+	EMIT(e, 0x65, 0x81, 0x3c, 0x25); /* cmp dword gs:[next], free */
+	emit_u32(e, CTX_SYSCALL_NEXT);
+	emit_u32(e, (uint32_t)-SYSCALL_NOTES_FREE);
+	emit_jump_if(e, &to.no, CC_G);
 	emit_test_class(e, POLICY_DESCRIPTORS);
 	plain = emit_jcc(e, CC_E);
 	emit_descriptor(c, e, &tables, &to);
@@ -738,7 +736,8 @@ void routine_emit_syscall(struct code_cache *c, struct emitter *e)
  * argument is, or what it has told. Keeps all but rcx, and goes to CTX_BACK. */
 void routine_emit_syscall_behind(struct code_cache *c, struct emitter *e)
 {
-	size_t nothing, some, failed, copied, told, other, said;
+	size_t nothing, some, failed, copied, told, other, said, good, bad, behind;
+	uint32_t table = failed_call_table(e);
 
 	c->called = (uint32_t)e->len;
 	emit_load(e, X86_RCX, CTX_SYSCALL_NEXT);
@@ -747,6 +746,13 @@ void routine_emit_syscall_behind(struct code_cache *c, struct emitter *e)
 	EMIT(e, 0x48, 0x8d, 0x49, NOTE_SIZE); /* lea rcx, [rcx+note] */
 	emit_store(e, X86_RCX, CTX_SYSCALL_NEXT);
 	emit_set(e, CTX_CALLING, 0);
+	/* A result below zero: movsx rcx, byte gs:[rcx+sign]. It changes no flags. */
+	EMIT(e, 0x65, 0x48, 0x0f, 0xbe, 0x89);
+	emit_u32(e, SYSCALL_NOTES_END - NOTE_SIZE + NOTE_RESULT + 7);
+	good = short_jump(e, JRCXZ);
+	bad = emit_jump(e);
+	land_jump(e, good);
+	behind = e->len;
 	emit_load(e, X86_RCX, CTX_COPY);
 	nothing = short_jump(e, JRCXZ);
 	some = emit_jump(e);
@@ -778,4 +784,12 @@ void routine_emit_syscall_behind(struct code_cache *c, struct emitter *e)
 	restore_flags(e);
 	emit_load(e, X86_RAX, CTX_RAX);
 	jump_through(e, CTX_BACK);
+	emit_patch(e, bad, e->base + e->len);
+	emit_store(e, X86_RAX, CTX_RAX);
+	EMIT(e, 0x9f, 0x0f, 0x90, 0xc0); /* lahf; seto al */
+	emit_store(e, X86_RAX, CTX_FLAGS);
+	failed_call_emit_note(c, e, table);
+	restore_flags(e);
+	emit_load(e, X86_RAX, CTX_RAX);
+	emit_patch(e, emit_jump(e), e->base + behind);
 }

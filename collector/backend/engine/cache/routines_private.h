@@ -88,6 +88,15 @@ static inline void emit_back_to_syscall(struct emitter *e)
 	jump_through(e, CTX_BACK);
 }
 
+/* ---- routine_failed_call.c ---- */
+
+/* Where its table is, for the other one. */
+uint32_t failed_call_table(struct emitter *e);
+
+/* Behind the note of a call that may have failed, with its result and flags in the context: notes
+ * its arguments if it has. rax and rcx are used, and flags. */
+void failed_call_emit_note(struct code_cache *c, struct emitter *e, uint32_t table);
+
 /* ---- routine_syscalls.c ---- */
 
 /* Before a system call, and behind it: notes in c where they are. */
