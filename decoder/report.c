@@ -283,8 +283,9 @@ static int put_moment(struct report *r, struct bt_error *err)
 	report_heading(r, "What happened");
 	if (!r->focus.snap) {
 		put_no_moment(r);
+		rc = report_failed_calls(r, err);
 		put_last_words(r);
-		return 0;
+		return rc;
 	}
 	rc = fault_explain_snapshot(&f, r->m, r->s, r->focus.snap, err);
 	if (rc)
@@ -298,6 +299,9 @@ static int put_moment(struct report *r, struct bt_error *err)
 		text_outside(&r->t, f.message);
 		text_printf(&r->t, "\n");
 	}
+	rc = report_failed_calls(r, err);
+	if (rc)
+		return rc;
 	put_where(r, &f);
 	put_last_words(r);
 	if (r->focus.thread)
@@ -514,6 +518,8 @@ static int put_report(struct report *r, struct bt_error *err)
 	rc = report_branches(r, err);
 	if (rc < 0)
 		return rc;
+	if (report_last_calls(r, err))
+		return -BT_E_NO_MEMORY;
 	put_processes(r);
 	put_snapshots(r);
 	put_missing(r);

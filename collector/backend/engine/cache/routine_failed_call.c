@@ -126,7 +126,8 @@ static void emit_whole_notes(struct emitter *e)
 	EMIT(e, 0x83, 0xea, FAILURE_LEAST - FAILURE_BYTES); /* sub edx, some */
 	fits = emit_jcc(e, CC_LE);
 	again = e->len;
-	EMIT(e, 0x48, 0x83, 0xc1, NOTE_SIZE, 0x83, 0xea, NOTE_SIZE); /* add rcx, note; sub edx, note */
+	EMIT(e, 0x48, 0x83, 0xc1, NOTE_SIZE, 0x83, 0xea,
+	     NOTE_SIZE); /* add rcx, note; sub edx, note */
 	emit_patch(e, emit_jcc(e, CC_G), e->base + again);
 	emit_store(e, X86_RCX, CTX_SYSCALL_NEXT);
 	emit_patch(e, fits, e->base + e->len);
