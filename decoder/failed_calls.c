@@ -42,8 +42,8 @@ static const struct probe {
 	{EACH_CALL, NOT_YET, NULL, WEIGHT_NONE},
 	{EACH_CALL, INTERRUPTED, NULL, WEIGHT_NONE},
 	{EACH_CALL, IN_PROGRESS, NULL, WEIGHT_NONE},
-	{EACH_CALL, UNKNOWN_CALL, NULL, WEIGHT_NONE}, /* is the kernel new enough? */
-	{SYSCALL_NR_ioctl, NO_TERMINAL, NULL, WEIGHT_NONE}, /* isatty() */
+	{EACH_CALL, UNKNOWN_CALL, NULL, WEIGHT_NONE},        /* is the kernel new enough? */
+	{SYSCALL_NR_ioctl, NO_TERMINAL, NULL, WEIGHT_NONE},  /* isatty() */
 	{SYSCALL_NR_lseek, NOT_SEEKABLE, NULL, WEIGHT_NONE}, /* stdio, of a pipe */
 	{SYSCALL_NR_wait4, NO_CHILD, NULL, WEIGHT_NONE},     /* shells, make */
 	{SYSCALL_NR_readlink, INVALID, NULL, WEIGHT_NONE},   /* realpath(): no link */

@@ -13,9 +13,9 @@ enum {
 };
 
 struct failed_calls {
-	struct system_calls all;                            /* owned */
+	struct system_calls all;                             /* owned */
 	const struct system_call *shown[FAILED_CALLS_SHOWN]; /* oldest first */
-	unsigned repeated[FAILED_CALLS_SHOWN];               /* the same call running, this one too */
+	unsigned repeated[FAILED_CALLS_SHOWN]; /* the same call running, this one too */
 	size_t count;
 };
 

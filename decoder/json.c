@@ -495,6 +495,8 @@ static void put_report(struct json_report *r)
 	json_put_member(r, "processes", json_processes(r));
 	json_put_member(r, "threads", json_threads(r));
 	json_put_member(r, "snapshots", json_snapshots(r));
+	json_put_member(r, "failed_calls", json_failed_calls(r));
+	json_put_member(r, "calls", json_calls(r));
 	put_branches(r);
 	/* missing comes last: look-ups find more of it */
 	json_put_member(r, "missing", json_missing(r));

@@ -16,7 +16,7 @@ decoder_libdecoder_a_SOURCES = \
 	decoder/inlined.c decoder/inlined.h \
 	decoder/intern.c decoder/intern.h \
 	decoder/json.c decoder/json.h decoder/json_private.h decoder/json_system.c \
-	decoder/failed_calls.c decoder/failed_calls.h decoder/system_calls.c decoder/system_calls.h decoder/report_calls.c \
+	decoder/failed_calls.c decoder/failed_calls.h decoder/system_calls.c decoder/system_calls.h decoder/report_calls.c decoder/json_calls.c \
 	decoder/last_words.c decoder/last_words.h \
 	decoder/model.c decoder/model.h decoder/model_private.h \
 	decoder/model_branches.c decoder/model_snapshots.c decoder/model_tasks.c \

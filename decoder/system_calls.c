@@ -145,7 +145,8 @@ static void take_event(struct search *s, const struct bt_record *rec)
 
 	if (rec->kind == BT_RECORD_CALLS && is_wanted(s, rec->u.calls.task)) {
 		add_in_cache(s, &rec->u.calls);
-	} else if (rec->kind == BT_RECORD_SYSCALL_ENTER && is_wanted(s, rec->u.syscall_enter.task) &&
+	} else if (rec->kind == BT_RECORD_SYSCALL_ENTER &&
+		   is_wanted(s, rec->u.syscall_enter.task) &&
 		   model_task(s->m, rec->u.syscall_enter.task)) {
 		open = open_of(s, rec->u.syscall_enter.task);
 		if (*open)

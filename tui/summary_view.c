@@ -6,6 +6,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "decoder/failed_calls.h"
 #include "decoder/fault.h"
 #include "decoder/last_words.h"
 #include "decoder/signals.h"
@@ -215,6 +216,28 @@ static void add_fault(struct viewer *v, struct lines *l)
 	add_values(v, l, &f, &target);
 }
 
+/* The system calls that failed before the program ended itself. */
+static int add_failed_calls(struct viewer *v, struct lines *l, struct bt_error *err)
+{
+	const struct focus focus = {.snap = v->snap, .task = model_task(v->m, v->snap->rec->task)};
+	struct failed_calls f;
+	int rc = failed_calls_find(&f, v->m, &focus, err);
+
+	for (size_t i = 0; !rc && i < f.count; i++) {
+		struct buf text = {0};
+
+		syscall_put_call(&text, &f.shown[i]->known);
+		syscall_put_result(&text, &f.shown[i]->known);
+		buf_u8(&text, 0);
+		add_text(v, l, i ? "" : "failed", STYLE_FAULT,
+			 text.failed ? "" : (const char *)text.data, NULL);
+		l->failed |= text.failed;
+		buf_release(&text);
+	}
+	failed_calls_release(&f);
+	return rc;
+}
+
 /* The last lines that the snapshot's process wrote to its standard error. */
 static void add_last_words(struct viewer *v, struct lines *l)
 {
@@ -321,6 +344,8 @@ static int summary_view_load(struct viewer *v, struct view *view, struct bt_erro
 	add_end(v, l);
 	if (v->snap)
 		add_fault(v, l);
+	if (v->snap && add_failed_calls(v, l, err))
+		return -BT_E_NO_MEMORY;
 	add_history(v, l);
 	if (v->snap)
 		add_last_words(v, l);
