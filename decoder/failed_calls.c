@@ -59,6 +59,10 @@ static const struct probe {
 	{EACH_CALL, NOT_THERE, "/etc/localtime", WEIGHT_NONE},
 	{EACH_CALL, NOT_THERE, "/terminfo/", WEIGHT_NONE},
 	{EACH_CALL, NOT_THERE, "/selinux", WEIGHT_NONE},
+	/* Who prints a stack looks for debug information. */
+	{EACH_CALL, NOT_THERE, "/.build-id/", WEIGHT_NONE},
+	{EACH_CALL, NOT_THERE, ".debug", WEIGHT_NONE},
+	{EACH_CALL, NOT_THERE, ".dwp", WEIGHT_NONE},
 	{EACH_CALL, NOT_THERE, "pyvenv.cfg", WEIGHT_NONE}, /* Python's start, and its imports */
 	{EACH_CALL, NOT_THERE, "pybuilddir.txt", WEIGHT_NONE},
 	{EACH_CALL, NOT_THERE, "._pth", WEIGHT_NONE},

@@ -204,8 +204,9 @@ static json_t *json_fault(struct json_report *r, const struct model_snapshot *sn
 
 static json_t *json_last_words(const struct bt_record_last_words *r)
 {
-	return r ? json_pack("{s:o, s:o}", "text", json_bytes(r->text), "total",
-			     json_sprintf("%" PRIu64, r->total))
+	return r ? json_pack("{s:o, s:o, s:o, s:o}", "text", json_bytes(r->text), "total",
+			     json_sprintf("%" PRIu64, r->total), "first", json_bytes(r->first),
+			     "telling", json_bytes(r->telling))
 		 : json_null();
 }
 

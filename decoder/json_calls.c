@@ -30,10 +30,10 @@ static json_t *json_call_arguments(const struct syscall_known *known)
 		struct buf text = {0};
 
 		syscall_put_arg(&text, known, i);
-		json_array_append_new(all, json_pack("{s:s, s:o, s:o}", "name", shape->args[i].name,
-						     "value",
-						     json_sprintf("0x%" PRIx64, known->args[i]),
-						     "text", json_of(&text)));
+		json_array_append_new(all,
+				      json_pack("{s:s, s:o, s:o}", "name", shape->args[i].name,
+						"value", json_sprintf("0x%" PRIx64, known->args[i]),
+						"text", json_of(&text)));
 	}
 	return all;
 }
@@ -41,8 +41,8 @@ static json_t *json_call_arguments(const struct syscall_known *known)
 static json_t *json_call(const struct system_call *call)
 {
 	const struct syscall_known *known = &call->known;
-	const char *error = syscall_has_failed(known) ? syscall_errno_name((uint32_t)-known->result)
-						      : NULL;
+	const char *error =
+		syscall_has_failed(known) ? syscall_errno_name((uint32_t)-known->result) : NULL;
 	char name[SYSCALL_NAME_MAX];
 	struct buf text = {0};
 
@@ -81,8 +81,8 @@ json_t *json_calls(const struct json_report *r)
 		.most = LAST_CALLS,
 	};
 	struct system_calls calls = {0};
-	json_t *all = wanted.task && system_calls_find(&calls, r->m, &wanted, NULL) ? NULL
-										    : json_array();
+	json_t *all =
+		wanted.task && system_calls_find(&calls, r->m, &wanted, NULL) ? NULL : json_array();
 
 	for (size_t i = 0; all && i < calls.count; i++)
 		json_array_append_new(all, json_call(&calls.at[i]));

@@ -264,7 +264,7 @@ static void put_last_words(struct report *r)
 	char line[LAST_WORDS_LINE_MAX];
 
 	last_words_begin(&w, focus_last_words(&r->focus));
-	if (!w.rest.len)
+	if (!last_words_has_lines(&w))
 		return;
 	report_heading(r, w.earlier ? "What it wrote to its standard error last"
 				    : "What it wrote to its standard error");
@@ -283,6 +283,7 @@ static int put_moment(struct report *r, struct bt_error *err)
 	report_heading(r, "What happened");
 	if (!r->focus.snap) {
 		put_no_moment(r);
+		report_telling_words(r, "");
 		rc = report_failed_calls(r, err);
 		put_last_words(r);
 		return rc;
@@ -299,6 +300,7 @@ static int put_moment(struct report *r, struct bt_error *err)
 		text_outside(&r->t, f.message);
 		text_printf(&r->t, "\n");
 	}
+	report_telling_words(r, f.message);
 	rc = report_failed_calls(r, err);
 	if (rc)
 		return rc;

@@ -1,6 +1,10 @@
 /* SPDX-License-Identifier: MIT */
-/* System calls in the text report: those that failed before the end, and the last ones of all. */
+/* What the program itself tells of its end, in the text report: lines of its standard error that
+ * say why, the system calls that failed before it, and the last ones of all. */
+#include <string.h>
+
 #include "decoder/failed_calls.h"
+#include "decoder/last_words.h"
 #include "decoder/report_private.h"
 #include "lib/escape.h"
 
@@ -18,6 +22,24 @@ static void put_call(struct report *r, const struct system_call *call, const cha
 	bt_escape(&r->t.buf, slice_of(text.data, text.len), r->t.utf8);
 	r->t.buf.failed |= text.failed;
 	buf_release(&text);
+}
+
+void report_telling_words(struct report *r, const char *message)
+{
+	struct kept_words w;
+	char line[LAST_WORDS_LINE_MAX];
+	size_t lines = 0;
+
+	last_words_begin_telling(&w, focus_last_words(&r->focus));
+	while (last_words_next(&w, line)) {
+		if (*message && strstr(line, message))
+			continue;
+		if (!lines++)
+			text_printf(&r->t, "  Its standard error says:\n");
+		text_printf(&r->t, "    ");
+		text_outside(&r->t, line);
+		text_printf(&r->t, "\n");
+	}
 }
 
 int report_failed_calls(struct report *r, struct bt_error *err)

@@ -28,6 +28,7 @@ lib_libbt_a_SOURCES = \
 	lib/say.c lib/say.h \
 	lib/signals.def lib/slice.c lib/slice.h \
 	lib/stack_share.c lib/stack_share.h \
+	lib/telling.c lib/telling.h \
 	lib/syscall.h \
 	lib/trace_home.c lib/trace_home.h
 EXTRA_DIST += lib/README.md

@@ -167,6 +167,22 @@ static void add_values(struct viewer *v, struct lines *l, const struct fault *f,
 	}
 }
 
+/* Lines of its standard error that say why the process ended, but for that of libc's message. */
+static void add_telling_words(struct viewer *v, struct lines *l, const char *message)
+{
+	char line[LAST_WORDS_LINE_MAX];
+	const char *name = "it says";
+	struct kept_words w;
+
+	last_words_begin_telling(&w, v->snap->last_words);
+	while (last_words_next(&w, line)) {
+		if (*message && strstr(line, message))
+			continue;
+		add_text(v, l, name, STYLE_FAULT, line, NULL);
+		name = "";
+	}
+}
+
 /* The moment shown, in words. */
 static void add_fault(struct viewer *v, struct lines *l)
 {
@@ -197,6 +213,7 @@ static void add_fault(struct viewer *v, struct lines *l)
 	add_text(v, l, "what", STYLE_FAULT, f.text, &target);
 	if (*f.message)
 		add_text(v, l, "libc says", STYLE_FAULT, f.message, &target);
+	add_telling_words(v, l, f.message);
 	begin_row(v, &row, "where");
 	label_code(v, &row, f.space, f.epoch, f.where, f.where_is_return, 0);
 	lines_add(l, &row, &target);

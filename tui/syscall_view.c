@@ -57,7 +57,8 @@ static int syscall_view_load(struct viewer *v, struct view *view, struct bt_erro
 		add_call(v, l, &calls.at[i]);
 	if (!rc && !calls.count) {
 		row_init(&row, v->screen.utf8);
-		row_put(&row, STYLE_DIM, "no system call of task %" PRIu32 " is in the trace", v->task);
+		row_put(&row, STYLE_DIM, "no system call of task %" PRIu32 " is in the trace",
+			v->task);
 		lines_add(l, &row, NULL);
 	}
 	if (!rc)

@@ -94,8 +94,10 @@ enum {
 	/* Bytes written to descriptor 2 in the cache (in the first data area): how many so far, and
 	 * the last of them, where that number leads. */
 	WORDS_TOTAL_AT = 0x700,
+	WORDS_MOST_AT = 0x708, /* how many there may be before the tracer takes them: one more, and
+				  the call is made at a stop */
 	WORDS_AT = 0x1000,
-	WORDS_BYTES = 0x1000,
+	WORDS_BYTES = 0x2000,
 	SYSCALL_NOTES_AT = 0x4000,
 	SYSCALL_NOTES_BYTES = 0xc000,
 	SYSCALL_NOTES_END = SYSCALL_NOTES_AT + SYSCALL_NOTES_BYTES,

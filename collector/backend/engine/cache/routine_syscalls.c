@@ -443,6 +443,12 @@ static void emit_saying(struct emitter *e, struct forward *no)
 	emit_test_grant(e, POLICY_COPIES);
 	emit_jump_if(e, no, CC_E);
 	no->sites[no->count++] = emit_unless_syscall(e, SYS_write);
+	emit_load(e, X86_RCX, WORDS_TOTAL_AT);
+	EMIT(e, 0x48, 0x01, 0xd1); /* add rcx, rdx */
+	emit_jump_if(e, no, CC_B);
+	EMIT(e, 0x65, 0x48, 0x3b, 0x0c, 0x25); /* cmp rcx, gs:[most] */
+	emit_u32(e, WORDS_MOST_AT);
+	emit_jump_if(e, no, CC_A);
 	emit_set(e, CTX_COPY, COPY_WORDS);
 	land_all(e, &other);
 }
