@@ -89,8 +89,9 @@ enum {
 	/* The window (window.h), of one process: the context, system calls made in the cache, the
 	 * records, which fragments have run (cache_learn.c), what is known of descriptors
 	 * (descriptors.h; in the first data area). */
-	COPY_WORDS = 0x101, /* CTX_COPY: of a write to descriptor 2: what it writes */
-	COPY_TOLD = 0x100,  /* CTX_COPY: of a call that tells what a descriptor is (fstat) */
+	COPY_WORDS = 0x101,  /* CTX_COPY: of a write to descriptor 2: what it writes */
+	COPY_OPENED = 0x102, /* CTX_COPY: of a call that opens a file: which */
+	COPY_TOLD = 0x100,   /* CTX_COPY: of a call that tells what a descriptor is (fstat) */
 	/* Bytes written to descriptor 2 in the cache (in the first data area): how many so far, and
 	 * the last of them, where that number leads. */
 	WORDS_TOTAL_AT = 0x700,

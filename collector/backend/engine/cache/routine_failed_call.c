@@ -1,9 +1,10 @@
 /* SPDX-License-Identifier: MIT */
-/* The arguments of a system call that has failed in the cache, and what they point to (paths,
- * addresses of sockets): noted behind the call, where the kernel has left them in their registers
- * and has just read that memory. Why only then: a call that succeeds is told by what follows it,
- * and costs nothing more than a look at its result's sign. EAGAIN says that there is nothing yet,
- * and programs that poll get it all day long: it is left out.
+/* The arguments of a system call that has failed in the cache, or has opened a file, and what they
+ * point to (paths, addresses of sockets): noted behind the call, where the kernel has left them in
+ * their registers and has just read that memory. Why only these: which file a descriptor is, and
+ * what could not be done, explain what follows. Another call that succeeds costs nothing more than
+ * a look at its result's sign. EAGAIN says that there is nothing yet, and programs that poll get it
+ * all day long: it is left out.
  *
  * A fault of the loops is one at failing_end (cache_syscalls_fault()): what is being copied is not
  * noted then. The recorder trusts nothing that it reads (failed_note_of()). */
@@ -155,9 +156,11 @@ static void emit_arguments(struct emitter *e)
 	emit_store(e, X86_RCX, CTX_SYSCALL_NEXT);
 }
 
-void failed_call_emit_note(struct code_cache *c, struct emitter *e, uint32_t table)
+void failed_call_emit_note(struct code_cache *c, struct emitter *e, uint32_t table,
+			   const struct forward *opened)
 {
 	struct forward nothing = {.count = 0};
+	size_t noted;
 
 	emit_load(e, X86_RCX, CTX_RAX);
 	EMIT(e, 0x48, 0x81, 0xf9); /* cmp rcx, errors */
@@ -165,6 +168,15 @@ void failed_call_emit_note(struct code_cache *c, struct emitter *e, uint32_t tab
 	emit_jump_if(e, &nothing, CC_B);
 	EMIT(e, 0x83, 0xf9, (uint8_t)-EAGAIN); /* cmp ecx, error */
 	emit_jump_if(e, &nothing, CC_E);
+	noted = emit_jump(e);
+	land_all(e, opened);
+	EMIT(e, 0x65, 0x48, 0xc7, 0x04, 0x25); /* mov qword gs:[copy], 0 */
+	emit_u32(e, CTX_COPY);
+	emit_u32(e, 0);
+	emit_load(e, X86_RCX, CTX_RAX);
+	EMIT(e, 0x48, 0x85, 0xc9); /* test rcx, rcx: its failure has been noted */
+	emit_jump_if(e, &nothing, CC_S);
+	emit_patch(e, noted, e->base + e->len);
 	emit_load(e, X86_RCX, CTX_SYSCALL_NEXT);
 	emit_arguments(e);
 	EMIT(e, 0x65, 0x8b, 0x81); /* mov eax, gs:[rcx+number] */

@@ -300,6 +300,7 @@ static void emit_opening(struct emitter *e, struct forward *no)
 	land_jump(e, at);
 	EMIT(e, 0xf6, 0xc1, O_ACCMODE); /* test cl, mode */
 	emit_jump_if(e, no, CC_NE);
+	emit_set(e, CTX_COPY, COPY_OPENED);
 	emit_patch(e, other, e->base + e->len);
 }
 
@@ -681,8 +682,8 @@ void routine_emit_syscall(struct code_cache *c, struct emitter *e)
 	plain = emit_jcc(e, CC_E);
 	emit_descriptor(c, e, &tables, &to);
 	emit_patch(e, plain, e->base + e->len);
-	emit_opening(e, &to.no);
 	emit_set(e, CTX_COPY, 0);
+	emit_opening(e, &to.no);
 	emit_telling(e, &tables);
 	emit_saying(e, &to.no);
 	emit_test_class(e, POLICY_MAPS);
@@ -743,6 +744,7 @@ void routine_emit_syscall(struct code_cache *c, struct emitter *e)
 void routine_emit_syscall_behind(struct code_cache *c, struct emitter *e)
 {
 	size_t nothing, some, failed, copied, told, other, said, good, bad, behind;
+	struct forward opened = {.count = 0};
 	uint32_t table = failed_call_table(e);
 
 	c->called = (uint32_t)e->len;
@@ -774,6 +776,9 @@ void routine_emit_syscall_behind(struct code_cache *c, struct emitter *e)
 	emit_said(c, e);
 	said = emit_jump(e);
 	emit_patch(e, other, e->base + e->len);
+	EMIT(e, 0x81, 0xf9); /* cmp ecx, opened */
+	emit_u32(e, COPY_OPENED);
+	emit_jump_if(e, &opened, CC_E);
 	EMIT(e, 0x81, 0xf9); /* cmp ecx, told */
 	emit_u32(e, COPY_TOLD);
 	copied = emit_jcc(e, CC_NE);
@@ -794,7 +799,7 @@ void routine_emit_syscall_behind(struct code_cache *c, struct emitter *e)
 	emit_store(e, X86_RAX, CTX_RAX);
 	EMIT(e, 0x9f, 0x0f, 0x90, 0xc0); /* lahf; seto al */
 	emit_store(e, X86_RAX, CTX_FLAGS);
-	failed_call_emit_note(c, e, table);
+	failed_call_emit_note(c, e, table, &opened);
 	restore_flags(e);
 	emit_load(e, X86_RAX, CTX_RAX);
 	emit_patch(e, emit_jump(e), e->base + behind);

@@ -94,8 +94,10 @@ static inline void emit_back_to_syscall(struct emitter *e)
 uint32_t failed_call_table(struct emitter *e);
 
 /* Behind the note of a call that may have failed, with its result and flags in the context: notes
- * its arguments if it has. rax and rcx are used, and flags. */
-void failed_call_emit_note(struct code_cache *c, struct emitter *e, uint32_t table);
+ * its arguments if it has. `opened` leads here from behind one that may have opened a file, which
+ * is noted if it has. rax and rcx are used, flags, and CTX_COPY if that was COPY_OPENED. */
+void failed_call_emit_note(struct code_cache *c, struct emitter *e, uint32_t table,
+			   const struct forward *opened);
 
 /* ---- routine_syscalls.c ---- */
 
