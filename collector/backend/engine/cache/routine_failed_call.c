@@ -3,11 +3,12 @@
  * point to (paths, addresses of sockets): noted behind the call, where the kernel has left them in
  * their registers and has just read that memory. Why only these: which file a descriptor is, and
  * what could not be done, explain what follows. Another call that succeeds costs nothing more than
- * a look at its result's sign. EAGAIN says that there is nothing yet, and programs that poll get it
- * all day long: it is left out.
+ * a look at its result's sign. Two errors are left out, which some programs get a million times and
+ * which say nothing of an end: EAGAIN, for there is nothing yet, and EBADF, of loops that close
+ * whatever may be open.
  *
  * A fault of the loops is one at failing_end (cache_syscalls_fault()): what is being copied is not
- * noted then. The recorder trusts nothing that it reads (failed_note_of()). */
+ * noted then. The recorder trusts nothing that it reads (take_failed()). */
 #include <errno.h>
 
 #include "collector/backend/engine/cache/routines_private.h"
@@ -159,6 +160,7 @@ static void emit_arguments(struct emitter *e)
 void failed_call_emit_note(struct code_cache *c, struct emitter *e, uint32_t table,
 			   const struct forward *opened)
 {
+	static const uint8_t left_out[] = {EAGAIN, EBADF};
 	struct forward nothing = {.count = 0};
 	size_t noted;
 
@@ -166,8 +168,10 @@ void failed_call_emit_note(struct code_cache *c, struct emitter *e, uint32_t tab
 	EMIT(e, 0x48, 0x81, 0xf9); /* cmp rcx, errors */
 	emit_u32(e, (uint32_t)ERRORS);
 	emit_jump_if(e, &nothing, CC_B);
-	EMIT(e, 0x83, 0xf9, (uint8_t)-EAGAIN); /* cmp ecx, error */
-	emit_jump_if(e, &nothing, CC_E);
+	for (size_t i = 0; i < sizeof left_out; i++) {
+		EMIT(e, 0x83, 0xf9, (uint8_t)-left_out[i]); /* cmp ecx, error */
+		emit_jump_if(e, &nothing, CC_E);
+	}
 	noted = emit_jump(e);
 	land_all(e, opened);
 	EMIT(e, 0x65, 0x48, 0xc7, 0x04, 0x25); /* mov qword gs:[copy], 0 */
