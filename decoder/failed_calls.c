@@ -105,12 +105,17 @@ static enum weight weight_of(const struct syscall_known *call)
 
 static bool is_same(const struct syscall_known *a, const struct syscall_known *b)
 {
+	const struct syscall_shape *shape = syscall_shape(a->nr);
+
 	if (a->nr != b->nr || a->result != b->result || a->has_args != b->has_args)
 		return false;
-	for (unsigned i = 0; i < SYSCALL_ARGS; i++) {
+	for (unsigned i = 0; i < syscall_arg_count(shape); i++) {
 		struct slice x = a->pointed[i].bytes, y = b->pointed[i].bytes;
+		enum syscall_arg_kind kind = shape->args[i].kind;
 
-		/* Where it lies is of no interest. */
+		/* Where it lies is of no interest; nor is a mode, which may be no argument. */
+		if (kind == SYSCALL_ARG_ADDRESS || kind == SYSCALL_ARG_OPEN_MODE)
+			continue;
 		if (a->pointed[i].is_known != b->pointed[i].is_known || x.len != y.len ||
 		    (x.len && memcmp(x.at, y.at, x.len)) ||
 		    (!a->pointed[i].is_known && a->args[i] != b->args[i]))

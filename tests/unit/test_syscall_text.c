@@ -16,7 +16,8 @@ static struct syscall_known call(uint64_t nr, uint64_t result, const uint64_t *a
 	return c;
 }
 
-#define CALL(nr, result, ...) call(nr, (uint64_t)(result), (const uint64_t[SYSCALL_ARGS]){__VA_ARGS__})
+#define CALL(nr, result, ...) \
+	call(nr, (uint64_t)(result), (const uint64_t[SYSCALL_ARGS]){__VA_ARGS__})
 
 static void point(struct syscall_known *c, unsigned i, const void *bytes, size_t n, bool is_cut)
 {
@@ -170,7 +171,8 @@ static void memory_that_belongs_to_a_call(void **state)
 			 16);
 	assert_false(is_text);
 	assert_int_equal(syscall_pointed_size(syscall_shape(SYSCALL_NR_sendto), 4,
-					      (const uint64_t[]){1, 2, 3, 4, 5, 1u << 20}, &is_text),
+					      (const uint64_t[]){1, 2, 3, 4, 5, 1u << 20},
+					      &is_text),
 			 SYSCALL_ADDRESS_MAX);
 	assert_int_equal(syscall_arg_count(syscall_shape(SYSCALL_NR_rename)), 2);
 	assert_int_equal(syscall_arg_count(syscall_shape(SYSCALL_NR_getpid)), 0);
@@ -180,10 +182,8 @@ static void memory_that_belongs_to_a_call(void **state)
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(a_file_that_is_not_there),
-		cmocka_unit_test(flags_are_named),
-		cmocka_unit_test(addresses_of_sockets),
-		cmocka_unit_test(results),
+		cmocka_unit_test(a_file_that_is_not_there),      cmocka_unit_test(flags_are_named),
+		cmocka_unit_test(addresses_of_sockets),          cmocka_unit_test(results),
 		cmocka_unit_test(memory_that_belongs_to_a_call),
 	};
 

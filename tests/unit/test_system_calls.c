@@ -144,14 +144,14 @@ static void expect_failed(struct made *t, uint32_t status, size_t count, const c
 static void what_every_program_asks_is_no_cause(void **state)
 {
 	static const char *const paths[] = {"/etc/app.conf", "/etc/ld.so.preload",
-					    "/usr/lib/locale/locale-archive",
-					    "/usr/lib/libx.so.1"};
+					    "/usr/lib/locale/locale-archive", "/usr/lib/libx.so.1"};
 	struct made *t = *state;
 
 	add_task(&t->k, 1, 10);
 	add_failing(&t->k, paths, 4);
-	expect_failed(t, 1, 1, "openat(AT_FDCWD, \"/etc/app.conf\", O_RDONLY) = -1 ENOENT (No such "
-			       "file or directory)");
+	expect_failed(t, 1, 1,
+		      "openat(AT_FDCWD, \"/etc/app.conf\", O_RDONLY) = -1 ENOENT (No such "
+		      "file or directory)");
 }
 
 static void a_library_is_one_if_nothing_else_is(void **state)
@@ -161,8 +161,9 @@ static void a_library_is_one_if_nothing_else_is(void **state)
 
 	add_task(&t->k, 1, 10);
 	add_failing(&t->k, paths, 2);
-	expect_failed(t, 127, 1, "openat(AT_FDCWD, \"/usr/lib/libx.so.1\", O_RDONLY) = -1 ENOENT (No "
-				 "such file or directory)");
+	expect_failed(t, 127, 1,
+		      "openat(AT_FDCWD, \"/usr/lib/libx.so.1\", O_RDONLY) = -1 ENOENT (No "
+		      "such file or directory)");
 }
 
 static void of_many_the_last_and_each_once(void **state)
@@ -172,8 +173,9 @@ static void of_many_the_last_and_each_once(void **state)
 
 	add_task(&t->k, 1, 10);
 	add_failing(&t->k, paths, 9);
-	expect_failed(t, 1, 4, "openat(AT_FDCWD, \"/6\", O_RDONLY) = -1 ENOENT (No such file or "
-			       "directory)");
+	expect_failed(t, 1, 4,
+		      "openat(AT_FDCWD, \"/6\", O_RDONLY) = -1 ENOENT (No such file or "
+		      "directory)");
 }
 
 static void who_ended_well_has_none(void **state)
@@ -200,10 +202,9 @@ static void any_bytes_can_be_decoded(void **state)
 		struct slice in = slice_of(good.data, cut);
 
 		codec = (struct bt_details_codec){0};
-		assert_int_equal(bt_details_decode(&codec, &in, &call, &d),
-				 cut == good.len ? 1
-				 : cut           ? -BT_E_CORRUPT
-						 : 0);
+		assert_int_equal(bt_details_decode(&codec, &in, &call, &d), cut == good.len ? 1
+									    : cut ? -BT_E_CORRUPT
+										  : 0);
 	}
 	assert_int_equal(call, 3);
 	assert_int_equal(d.pointed[0].bytes.len, 13);

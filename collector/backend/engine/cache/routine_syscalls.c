@@ -288,7 +288,7 @@ static void emit_descriptor(struct code_cache *c, struct emitter *e,
  * stays. */
 static void emit_opening(struct emitter *e, struct forward *no)
 {
-	size_t other, at;
+	size_t other, at, folder;
 
 	emit_test_class(e, POLICY_OPENS);
 	other = emit_jcc(e, CC_E);
@@ -300,7 +300,12 @@ static void emit_opening(struct emitter *e, struct forward *no)
 	land_jump(e, at);
 	EMIT(e, 0xf6, 0xc1, O_ACCMODE); /* test cl, mode */
 	emit_jump_if(e, no, CC_NE);
+	/* Folders are not noted: find(1) opens thousands, and they explain little. */
+	EMIT(e, 0xf7, 0xc1); /* test ecx, folder */
+	emit_u32(e, O_DIRECTORY);
+	folder = emit_jcc(e, CC_NE);
 	emit_set(e, CTX_COPY, COPY_OPENED);
+	emit_patch(e, folder, e->base + e->len);
 	emit_patch(e, other, e->base + e->len);
 }
 
