@@ -352,6 +352,8 @@ PYTHON_TESTS = \
 	tests/e2e/doctor.py \
 	tests/e2e/pmu.py \
 	tests/e2e/last_words.py \
+	tests/e2e/failed_calls.py \
+	tests/e2e/telling.py \
 	tests/e2e/out_of_sight.py \
 	tests/e2e/stacks.py \
 	tests/e2e/parallel.py \

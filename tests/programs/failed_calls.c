@@ -57,7 +57,7 @@ static void checked(void)
 	register uint64_t r10 __asm__("r10"), r8 __asm__("r8"), r9 __asm__("r9");
 	unsigned failed = 0;
 
-	for (int i = 0; i < 500; i++) {
+	for (int i = 0; i < 50; i++) {
 		uint64_t flags = 0, rax = SYS_access, rdi = (uintptr_t)path, rsi = 4, rdx = 0x1234567;
 
 		r10 = 0x1111;
