@@ -10,7 +10,7 @@ collector_libcollector_a_SOURCES = \
 	collector/space/address_space_private.h \
 	collector/space/code_pages.c collector/space/code_pages.h \
 	collector/space/map_syscalls.c collector/space/map_syscalls.h \
-	collector/space/mapped_files.c collector/space/mapped_files.h \
+	collector/space/function_stops.c collector/space/function_stops.h collector/space/mapped_files.c collector/space/mapped_files.h \
 	collector/space/mappings.c collector/space/mappings.h \
 	collector/space/observer.h \
 	collector/space/world.c collector/space/world.h \
@@ -60,6 +60,8 @@ collector_libcollector_a_SOURCES = \
 	collector/supervisor/turns.c \
 	collector/supervisor/written_files.c \
 	collector/record/events.c \
+	collector/record/first_signs.c collector/record/first_signs.h \
+	collector/record/function_moments.c \
 	collector/record/history_limit.c \
 	collector/record/late_start.c \
 	collector/record/record_observer.c collector/record/record_observer.h \
@@ -67,6 +69,7 @@ collector_libcollector_a_SOURCES = \
 	collector/record/recording_private.h \
 	collector/record/requests.c \
 	collector/record/snapshot.c collector/record/snapshot.h \
+	collector/record/snapshot_limit.c collector/record/snapshot_limit.h \
 	collector/record/start_place.c collector/record/start_place.h \
 	collector/record/task_record.h
 

@@ -9,10 +9,16 @@
 #include <time.h>
 
 #include "commands/btrec_commands.h"
+#include "commands/signature_groups.h"
 #include "decoder/signals.h"
 #include "format/trace_cursor.h"
+#include "lib/array_size.h"
 #include "lib/directories.h"
 #include "lib/say.h"
+
+struct list_arguments {
+	bool by_signature, help;
+};
 
 struct listed {
 	uint64_t started; /* of a trace that cannot be read: when it was last changed */
@@ -129,8 +135,23 @@ static void print_listed(const struct listed *l, const char *dir, struct shown_p
 	       say_safely(shown->safe, sizeof shown->safe, shown->path));
 }
 
-static int list(const char *dir, struct shown_path *shown)
+static int print_groups(const struct listing *l, const char *dir)
 {
+	struct grouped_trace *traces = calloc(l->count + 1, sizeof *traces);
+	struct bt_error err;
+	int rc = 0;
+
+	for (size_t i = 0; traces && i < l->count; i++)
+		traces[i] = (struct grouped_trace){l->at[i].name, l->at[i].started};
+	rc = traces ? signature_groups_print(dir, traces, l->count, &err)
+		    : bt_no_memory(&err, NULL);
+	free(traces);
+	return rc ? btrec_complain(&err) : 0;
+}
+
+static int list(const struct list_arguments *args, const char *dir, struct shown_path *shown)
+{
+	int status;
 	struct listing l = {0};
 	DIR *d = opendir(dir);
 	struct dirent *e;
@@ -144,26 +165,45 @@ static int list(const char *dir, struct shown_path *shown)
 		closedir(d);
 	if (l.count)
 		qsort(l.at, l.count, sizeof *l.at, by_start);
-	for (size_t i = 0; i < l.count; i++)
+	status = l.count ? 0 : 1;
+	if (args->by_signature && l.count)
+		status = print_groups(&l, dir);
+	for (size_t i = 0; i < l.count && !args->by_signature; i++)
 		print_listed(&l.at[i], dir, shown);
 	if (!l.count)
 		say("no traces in %s", dir);
 	free(l.at);
-	return l.count ? 0 : 1;
+	return status;
 }
 
-static const char usage[] = "Usage: btrec list\nLists the traces, oldest first.";
+static int set_group(void *target, const char *value, struct bt_error *err)
+{
+	((struct list_arguments *)target)->by_signature = true;
+	return strcmp(value, "signature")
+		       ? bt_fail(err, BT_E_MISUSE, 0, "--group: %s is not signature", value)
+		       : 0;
+}
+
+static const struct option_row rows[] = {
+	{"group", 0, "signature", "put failures of one bug together; reads each trace",
+	 .set = set_group},
+	{"help", 'h', NULL, "show this", .at = offsetof(struct list_arguments, help)},
+};
 
 int btrec_list(int argc, char **argv)
 {
 	struct shown_path *shown;
 	struct bt_error err;
 	char dir[BT_PATH_MAX];
-	int at = btrec_parse_plain(argc, argv, usage, &err), status;
+	struct list_arguments args = {0};
+	int at = options_parse(rows, ARRAY_SIZE(rows), &args, argc, argv, &err), status;
 
-	if (!at)
+	if (at >= 0 && args.help) {
+		puts("Usage: btrec list [OPTIONS]\nLists the traces, oldest first.\n\nOptions:");
+		options_help(stdout, rows, ARRAY_SIZE(rows));
 		return 0;
-	if (at > 0 && at < argc)
+	}
+	if (at >= 0 && at < argc)
 		at = bt_fail(&err, BT_E_MISUSE, 0, "list takes no arguments");
 	if (at < 0 || trace_home(dir, &err))
 		return btrec_complain(&err);
@@ -172,7 +212,7 @@ int btrec_list(int argc, char **argv)
 		bt_no_memory(&err, NULL);
 		return btrec_complain(&err);
 	}
-	status = list(dir, shown);
+	status = list(&args, dir, shown);
 	free(shown);
 	return status;
 }

@@ -186,6 +186,20 @@ static void send_message(const struct run *run, const struct front_message *m)
 	}
 }
 
+/* Names the first function of --snap-at-function that no file of the program had, if there is one.
+ */
+static void name_unfound(const struct recording *r, char *text, size_t size)
+{
+	for (size_t i = 0; i < r->options.function_count; i++)
+		if (!recording_found_function(r, i)) {
+			snprintf(text, size,
+				 "; --snap-at-function %.60s: the program and the libraries it "
+				 "loaded have no such function",
+				 r->options.functions[i]);
+			return;
+		}
+}
+
 /* lives_on: processes of the program are left. */
 static void summarize(const struct run *run, const struct supervisor *sup, bool lives_on,
 		      struct front_message *m)
@@ -193,7 +207,8 @@ static void summarize(const struct run *run, const struct supervisor *sup, bool 
 	const struct supervisor_outcome *o = &sup->outcome;
 	const struct recording *r = &run->session;
 	char name[SIGNAL_NAME_MAX], how[64], stopped[128] = "", never[256] = "",
-					     missed[MISSED_STOP_POINTS_TEXT] = "";
+					     missed[MISSED_STOP_POINTS_TEXT] = "",
+					     unfound[200] = "";
 	int failure = trace_writer_stopped(r->writer);
 
 	m->type = FRONT_ENDED;
@@ -214,13 +229,15 @@ static void summarize(const struct run *run, const struct supervisor *sup, bool 
 	if (!lives_on && r->stop_points_kept < r->options.stop_point_count)
 		missed_stop_points(run->trace, r->options.stop_points, r->options.stop_point_count,
 				   r->stop_points_kept, missed);
+	if (!lives_on)
+		name_unfound(r, unfound, sizeof unfound);
 	m->lives_on = lives_on;
-	m->lacks = *stopped || *never || *missed;
-	snprintf(m->text, sizeof m->text, "%s%s%s%s%s%s%s; trace: %.2800s", how,
+	m->lacks = *stopped || *never || *missed || *unfound;
+	snprintf(m->text, sizeof m->text, "%s%s%s%s%s%s%s%s; trace: %.2800s", how,
 		 sup->initial_left
 			 ? "; it was detached, and ran on unrecorded (btrec info says why)"
 			 : "",
-		 stopped, never, *missed ? "; " : "", missed,
+		 stopped, never, *missed ? "; " : "", missed, unfound,
 		 lives_on ? "; what it left running is recorded on" : "", run->trace);
 }
 
@@ -383,6 +400,10 @@ static int open_source(struct run *run, struct bt_error *err)
 	if (run->options.recording.stop_point_count)
 		return bt_fail(err, BT_E_MISUSE, 0,
 			       "--snap-at needs ticks, which are unknown under --backend pmu");
+	if (run->options.recording.function_count)
+		return bt_fail(err, BT_E_MISUSE, 0,
+			       "--snap-at-function needs code that is translated or stepped, "
+			       "which --backend pmu does not do");
 	if (!strcmp(run->mode->source, "auto") && !(run->source = pmu_choose(run->kernel, err)))
 		return -(int)err->code;
 	rc = pmu_open(&run->pmu, run->kernel, run->source, run->runner, err);

@@ -6,7 +6,8 @@ commands_libcommands_a_SOURCES = \
 	commands/inherited.c commands/inherited.h \
 	commands/missed_stop_points.c commands/missed_stop_points.h \
 	commands/mode.c commands/mode.h \
-	commands/run_options.c commands/run_options.h
+	commands/run_options.c commands/run_options.h \
+	commands/signature_groups.c commands/signature_groups.h
 
 bin_PROGRAMS += btrec
 btrec_SOURCES = \

@@ -75,6 +75,25 @@ static int set_snap_at(void *target, const char *value, struct bt_error *err)
 	return 0;
 }
 
+static int set_snap_at_function(void *target, const char *value, struct bt_error *err)
+{
+	enum { MOST = 1000 };
+	struct run_options *o = target;
+	const char **more;
+
+	if (!*value)
+		return bt_fail(err, BT_E_MISUSE, 0, "--snap-at-function: an empty name");
+	if (o->recording.function_count == MOST)
+		return bt_fail(err, BT_E_MISUSE, 0, "--snap-at-function: more than %d names", MOST);
+	more = realloc(o->functions, (o->recording.function_count + 1) * sizeof *more);
+	if (!more)
+		return bt_no_memory(err, NULL);
+	o->functions = more;
+	o->recording.functions = more;
+	more[o->recording.function_count++] = value;
+	return 0;
+}
+
 static int set_snap_exit(void *target, const char *value, struct bt_error *err)
 {
 	static const char *const names[] = {[SNAP_EXIT_NEVER] = "never",
@@ -129,7 +148,10 @@ static const struct option_row rows[] = {
 	 .set = set_history_memory},
 	{"snap-at", 0, "POINT", "keep the moment there: [TASK:]TICK[+TRANSFERS][@ADDRESS[,RCX]]",
 	 .set = set_snap_at},
-	{"snap-exit", 0, "WHEN", "keep exits: never, failure (of the first process), always",
+	{"snap-at-function", 0, "NAME", "keep the moments at which this function is entered",
+	 .set = set_snap_at_function},
+	{"snap-exit", 0, "WHEN",
+	 "keep exits: never, failure (of others than the first their last branches), always",
 	 .set = set_snap_exit},
 	{"backend", 0, "NAME", "how code is run: auto, engine, step, pmu", .set = set_backend},
 	{"source", 0, "NAME", "where branches come from: auto, bits, lbr, bts, pt, none",
@@ -162,7 +184,11 @@ void run_options_init(struct run_options *o)
 	};
 }
 
-void run_options_release(struct run_options *o) { free(o->stop_points); }
+void run_options_release(struct run_options *o)
+{
+	free(o->stop_points);
+	free(o->functions);
+}
 
 int run_options_parse(struct run_options *o, int argc, char **argv, struct bt_error *err)
 {

@@ -17,6 +17,7 @@ struct run_options {
 	struct test_knobs tests;
 	struct mode_wish wish;
 	struct stop_point *stop_points; /* owned; recording.stop_points */
+	const char **functions;         /* owned; recording.functions */
 	const char *output;             /* -o, or NULL */
 	bool quiet, help;
 };

@@ -18,7 +18,7 @@ _btrec_program_at() {
 		fi
 		case ${COMP_WORDS[i]} in
 		--) echo $((i + 1)); return ;;
-		-o | --output | --history | --history-memory | --from | --snap-at | --snap-exit | --backend | --source) ((i++)) ;;
+		-o | --output | --history | --history-memory | --from | --snap-at | --snap-at-function | --snap-exit | --backend | --source) ((i++)) ;;
 		-*) ;;
 		*) echo "$i"; return ;;
 		esac
@@ -54,13 +54,13 @@ _btrec() {
 		-o | --output) mapfile -t COMPREPLY < <(compgen -d -- "$cur") ;;
 		--history) mapfile -t COMPREPLY < <(compgen -W "full off 65536" -- "$cur") ;;
 		--history-memory) mapfile -t COMPREPLY < <(compgen -W "128 512 2048" -- "$cur") ;;
-		--from | --snap-at) ;;
+		--from | --snap-at | --snap-at-function) ;;
 		--snap-exit) mapfile -t COMPREPLY < <(compgen -W "never failure always" -- "$cur") ;;
 		--source) mapfile -t COMPREPLY < <(compgen -W "auto bits lbr bts pt none" -- "$cur") ;;
 		--backend) mapfile -t COMPREPLY < <(compgen -W "auto engine step pmu" -- "$cur") ;;
 		*)
 			if [[ $cur == -* ]]; then
-				mapfile -t COMPREPLY < <(compgen -W "-o --output --history --history-memory --from --snap-at --snap-exit --backend --source --parallel --unbound -q --quiet -h --help --" -- "$cur")
+				mapfile -t COMPREPLY < <(compgen -W "-o --output --history --history-memory --from --snap-at --snap-at-function --snap-exit --backend --source --parallel --unbound -q --quiet -h --help --" -- "$cur")
 			else
 				mapfile -t COMPREPLY < <(compgen -c -- "$cur"; compgen -f -- "$cur")
 			fi
@@ -73,6 +73,12 @@ _btrec() {
 		else
 			mapfile -t COMPREPLY < <(compgen -f -- "$cur")
 		fi
+		;;
+	list)
+		case $prev in
+		--group) mapfile -t COMPREPLY < <(compgen -W "signature" -- "$cur") ;;
+		*) mapfile -t COMPREPLY < <(compgen -W "--group -h --help" -- "$cur") ;;
+		esac
 		;;
 	doctor) mapfile -t COMPREPLY < <(compgen -W "--json -h --help" -- "$cur") ;;
 	snap) mapfile -t COMPREPLY < <(compgen -W "$(cd /proc && echo [0-9]*)" -- "$cur") ;;
@@ -88,10 +94,10 @@ _btview() {
 	case $prev in
 	-n | --snapshot | --thread | --function) ;;
 	--by) mapfile -t COMPREPLY < <(compgen -W "cpu" -- "$cur") ;;
-	--export) mapfile -t COMPREPLY < <(compgen -W "perf-script" -- "$cur") ;;
+	--export) mapfile -t COMPREPLY < <(compgen -W "core folded perfetto perf-script" -- "$cur") ;;
 	*)
 		if [[ $cur == -* ]]; then
-			mapfile -t COMPREPLY < <(compgen -W "--stdio --json --export --by -n --all --snapshot --thread --function -h --help -V --version" -- "$cur")
+			mapfile -t COMPREPLY < <(compgen -W "--stdio --json --export --signature --by -n --all --snapshot --thread --function -h --help -V --version" -- "$cur")
 		else
 			mapfile -t COMPREPLY < <(_btrec_traces "$cur")
 		fi

@@ -168,59 +168,73 @@ static uint32_t space_behind(const struct history *h, size_t i)
 	return i + 1 < h->count ? h->entries[i + 1].space : h->space;
 }
 
+int callstack_walk_init(struct callstack_walk *w, struct bt_error *err)
+{
+	*w = (struct callstack_walk){.places = calloc(1, sizeof *w->places)};
+	return w->places ? 0 : bt_no_memory(err, "the open calls");
+}
+
+void callstack_walk_release(struct callstack_walk *w)
+{
+	callstack_release(&w->stack);
+	free(w->places);
+}
+
+void callstack_walk_take(struct callstack_walk *w, const struct history *h, struct symbols *s,
+			 size_t i)
+{
+	const struct history_entry *e = &h->entries[i];
+	struct callstack *c = &w->stack;
+	uint64_t ret;
+
+	switch (e->kind) {
+	case BT_BRANCH_CALL:
+	case BT_BRANCH_ICALL:
+		ret = return_address(w->places, s, e);
+		if (ret != e->to) /* else it only asks where it is: call 1f; 1: pop */
+			push_call(c, &w->cap,
+				  (struct open_call){
+					  .from = e->from, .to = e->to, .ret = ret, .entry = i});
+		break;
+	case BT_BRANCH_ASYNC:
+		push_call(c, &w->cap,
+			  (struct open_call){
+				  .from = e->from, .to = e->to, .entry = i, .is_handler = true});
+		break;
+	case BT_BRANCH_RET:
+		if (pop_calls(c, e->to))
+			break;
+		if (!c->count) /* nothing known is left of a stack that was left at an older
+				  level */
+			c->unmatched++;
+		else if (leaves_frames(s, e))
+			land_in_caller(c, s, e);
+		break;
+	case BT_BRANCH_IJMP:
+		if (c->count && is_far(e) && leaves_frames(s, e))
+			land_in_caller(c, s, e);
+		break;
+	case BT_BRANCH_SYSCALL:
+		if (e->to != e->from + SYSCALL_SIZE)
+			pop_handler(c);
+		break;
+	case BT_BRANCH_GAP:
+		forget_calls(c);
+		break;
+	}
+	/* execve: the program that called has no frame in the new one's stack */
+	if (space_behind(h, i) != e->space)
+		forget_calls(c);
+}
+
 void callstack_build(struct callstack *c, const struct history *h, struct symbols *s, size_t n)
 {
 	struct return_places places = {0};
-	size_t cap = 0;
+	struct callstack_walk w = {.places = &places};
 
-	*c = (struct callstack){0};
-	for (size_t i = 0; i < n && i < h->count; i++) {
-		const struct history_entry *e = &h->entries[i];
-		uint64_t ret;
-
-		switch (e->kind) {
-		case BT_BRANCH_CALL:
-		case BT_BRANCH_ICALL:
-			ret = return_address(&places, s, e);
-			if (ret != e->to) /* else it only asks where it is: call 1f; 1: pop */
-				push_call(c, &cap,
-					  (struct open_call){.from = e->from,
-							     .to = e->to,
-							     .ret = ret,
-							     .entry = i});
-			break;
-		case BT_BRANCH_ASYNC:
-			push_call(c, &cap,
-				  (struct open_call){.from = e->from,
-						     .to = e->to,
-						     .entry = i,
-						     .is_handler = true});
-			break;
-		case BT_BRANCH_RET:
-			if (pop_calls(c, e->to))
-				break;
-			if (!c->count) /* nothing known is left of a stack that was left at an older
-					  level */
-				c->unmatched++;
-			else if (leaves_frames(s, e))
-				land_in_caller(c, s, e);
-			break;
-		case BT_BRANCH_IJMP:
-			if (c->count && is_far(e) && leaves_frames(s, e))
-				land_in_caller(c, s, e);
-			break;
-		case BT_BRANCH_SYSCALL:
-			if (e->to != e->from + SYSCALL_SIZE)
-				pop_handler(c);
-			break;
-		case BT_BRANCH_GAP:
-			forget_calls(c);
-			break;
-		}
-		/* execve: the program that called has no frame in the new one's stack */
-		if (space_behind(h, i) != e->space)
-			forget_calls(c);
-	}
+	for (size_t i = 0; i < n && i < h->count; i++)
+		callstack_walk_take(&w, h, s, i);
+	*c = w.stack;
 }
 
 void callstack_release(struct callstack *c)

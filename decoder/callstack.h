@@ -28,6 +28,21 @@ struct callstack {
 void callstack_build(struct callstack *c, const struct history *h, struct symbols *s, size_t n);
 void callstack_release(struct callstack *c);
 
+/* The same entry by entry, for those that want the calls open at each. */
+struct callstack_walk {
+	struct callstack stack; /* the calls open behind the entries that were taken */
+	size_t cap;
+	struct return_places *places;
+};
+
+/* Errors: BT_E_NO_MEMORY. */
+int callstack_walk_init(struct callstack_walk *w, struct bt_error *err) BT_MUST_USE;
+void callstack_walk_release(struct callstack_walk *w);
+
+/* Takes entry i of h, the next one. Either closes open calls, or opens one, or neither. */
+void callstack_walk_take(struct callstack_walk *w, const struct history *h, struct symbols *s,
+			 size_t i);
+
 enum stack_verdict {
 	STACK_AGREES,    /* every frame that the history can know of is in it */
 	STACK_DISAGREES, /* from frame `frame` on */

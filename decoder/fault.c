@@ -281,25 +281,25 @@ static void say_meaning(struct fault_context *c)
 		fault_say(c, ": %s", text);
 }
 
-/* The fault that the task's newest handler of one got, when the signal comes from that handler: it
- * stands in it still, or where that has returned to, with the same signal again. Crash handlers do
- * so to end the program. */
+/* The fault that the task's newest handler of one got, when the signal or the exit comes from that
+ * handler: it stands in it still, or where that has returned to, with the same signal again. Crash
+ * handlers do so to end the program. */
 static const struct model_snapshot *handled_before(const struct fault_context *c)
 {
+	uint64_t seq = c->signal ? c->signal->seq : c->snap->rec->seq;
 	const struct bt_record_signal *fault = NULL;
 
-	for (size_t i = 0; i < c->m->events.count && &c->m->events.at[i].rec.u.signal != c->signal;
-	     i++) {
+	for (size_t i = 0; i < c->m->events.count && c->m->events.at[i].seq < seq; i++) {
 		const struct bt_record *rec = &c->m->events.at[i].rec;
 
-		if (rec->kind == BT_RECORD_SIGNAL && rec->u.signal.task == c->signal->task &&
+		if (rec->kind == BT_RECORD_SIGNAL && rec->u.signal.task == c->snap->rec->task &&
 		    rec->u.signal.sync)
 			fault = &rec->u.signal;
 	}
 	for (size_t i = 0; fault && i < c->m->snapshot_count; i++) {
 		const struct model_snapshot *s = &c->m->snapshots[i];
 		bool is_in_handler = c->snap->rec->depth > s->rec->depth;
-		bool is_back = fault->signo == c->signal->signo &&
+		bool is_back = c->signal && fault->signo == c->signal->signo &&
 			       c->snap->rec->point.rip == s->rec->point.rip;
 
 		if (s->signal == fault && s->rec->kind == BT_SNAPSHOT_FAULT &&
@@ -325,6 +325,7 @@ static void say_handled_before(struct fault_context *c)
 	if (!f.pc_is_wild && !f.has_trapped) /* else it says so already */
 		fault_say_place(&before, ", at ", f.where, f.where_is_return);
 	fault_say(c, "; the fault before it, which a handler got: %s", f.text);
+	c->f->before = snap;
 }
 
 static void explain_sent(struct fault_context *c)
@@ -358,6 +359,7 @@ static void explain_sent(struct fault_context *c)
 		say_meaning(c);
 		return;
 	}
+	fault_set_cause(c, "sent");
 	fault_say(c, "%s, sent by process %u (", name, g->sender);
 	if (g->sender_name.len)
 		fault_say(c, "%.*s, ", (int)(g->sender_name.len < 80 ? g->sender_name.len : 80),
@@ -432,12 +434,14 @@ static void explain_division(struct fault_context *c)
 	unsigned size;
 	char name[64];
 
+	/* Whether the divisor is known depends on where the compiler put it. */
+	fault_set_cause(c, "division by zero, or overflow");
 	if (!c->regs || !(is_signed || fault_insn_is(c, "div")) ||
-	    !divisor_of(c, name, &value, &size))
+	    !divisor_of(c, name, &value, &size)) {
 		fault_say(c, "integer division by zero, or overflow of its quotient");
-	else if (!value)
+	} else if (!value) {
 		fault_say(c, "integer division by zero: the divisor %s is 0", name);
-	else if (is_signed)
+	} else if (is_signed)
 		fault_say(c,
 			  "integer division overflow: divided by %s = %" PRId64
 			  ", the quotient does not fit into %u bits",
@@ -453,8 +457,10 @@ static void explain_fpe(struct fault_context *c)
 {
 	if (c->signal->code == 1)
 		explain_division(c);
-	else
+	else {
+		fault_set_cause(c, "%s", signal_code_text(c->signal->signo, c->signal->code));
 		fault_say(c, "%s", signal_code_text(c->signal->signo, c->signal->code));
+	}
 }
 
 static void explain_ill(struct fault_context *c)
@@ -462,6 +468,7 @@ static void explain_ill(struct fault_context *c)
 	uint8_t bytes[8];
 	size_t n = symbols_code(c->s, c->f->space, c->f->epoch, c->f->pc, bytes, sizeof bytes);
 
+	fault_set_cause(c, fault_insn_is(c, "ud2") ? "trap" : "illegal instruction");
 	if (fault_insn_is(c, "ud2")) {
 		fault_say(c, "illegal instruction ud2: compilers put it where code must not be "
 			     "reached, and for __builtin_trap");
@@ -482,6 +489,7 @@ static void explain_ill(struct fault_context *c)
 
 static void explain_trap(struct fault_context *c)
 {
+	fault_set_cause(c, c->f->has_trapped ? "breakpoint" : "");
 	if (c->f->has_trapped)
 		fault_say_place(c, "breakpoint instruction int3 at ", c->f->where, false);
 	else
@@ -498,6 +506,8 @@ static void explain_sys(struct fault_context *c)
 		      : c->regs->rax < SYS_NR_MAX ? c->regs->rax
 						  : c->regs->orig_rax;
 
+	if (c->signal->code == 1)
+		fault_set_cause(c, "%s refused", name_of(nr, name));
 	if (c->signal->code == 1)
 		fault_say(c, "%s refused by a seccomp filter", name_of(nr, name));
 	else
@@ -555,14 +565,17 @@ static void explain_other(struct fault_context *c)
 	const struct model_task *task = task_of(c);
 	char name[SIGNAL_NAME_MAX];
 
-	if (r->kind == BT_SNAPSHOT_REQUEST) {
+	if (r->kind == BT_SNAPSHOT_FUNCTION) {
+		fault_explain_sign(c);
+	} else if (r->kind == BT_SNAPSHOT_REQUEST) {
 		fault_say(c, "a snapshot was asked for");
 		if (r->label.len)
 			fault_say(c, ": %.*s", (int)(r->label.len > 200 ? 200 : r->label.len),
 				  (const char *)r->label.at);
-	} else if (r->kind == BT_SNAPSHOT_EXIT && task && task->exit &&
-		   task->exit->kind == BT_EXIT_STATUS) {
+	} else if ((r->kind == BT_SNAPSHOT_EXIT || r->kind == BT_SNAPSHOT_FAILURE) && task &&
+		   task->exit && task->exit->kind == BT_EXIT_STATUS) {
 		fault_say(c, "exit with status %u", task->exit->status);
+		say_handled_before(c);
 	} else if (task && task->exit && task->exit->kind == BT_EXIT_SIGNAL) {
 		fault_say(c, "killed by %s", signal_name(task->exit->status, name));
 	} else {
@@ -585,6 +598,7 @@ static void explain_fault(struct fault_context *c)
 		explain_signal(c);
 	else
 		explain_other(c);
+	fault_set_words_cause(c);
 	fault_find_caller(c);
 }
 

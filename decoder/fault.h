@@ -12,6 +12,7 @@
 enum {
 	FAULT_TEXT_MAX = 1000,
 	FAULT_MESSAGE_MAX = 1000,
+	FAULT_CAUSE_MAX = 200,
 	FAULT_VALUES_MAX = 8,
 };
 
@@ -47,6 +48,10 @@ struct fault {
 	char text[FAULT_TEXT_MAX];       /* one line; escape it for a terminal */
 	char message[FAULT_MESSAGE_MAX]; /* libc's message on ending the program, or ""; escape it,
 					    too */
+	char cause[FAULT_CAUSE_MAX];     /* why, in a few words that are the same for every build of
+					    the program; "" unknown; escape it */
+	const struct model_snapshot *before; /* of the fault that a handler of the program got, and
+						which this one comes of; NULL: none */
 };
 
 /* Explains a snapshot. thread: its registers, or NULL. h, end: the branches before it; h may be

@@ -28,44 +28,53 @@ enum {
 
 /* Functions on the stack when a program ends itself, most telling first. */
 static const struct abort_reason {
-	const char *function, *text;
+	const char *function;
+	const char *cause; /* of struct fault */
+	const char *text;
 	bool is_libc; /* which has left a message then */
 } abort_reasons[] = {
-	{"__assert_fail", "an assertion failed", true},
-	{"__assert_fail_base", "an assertion failed", true},
-	{"__assert_perror_fail", "an assertion failed", true},
-	{"std::__glibcxx_assert_fail", "an assertion of the C++ library failed", false},
-	{"__stack_chk_fail", "stack smashing detected: a function wrote past a buffer on its stack",
+	{"__assert_fail", "assertion", "an assertion failed", true},
+	{"__assert_fail_base", "assertion", "an assertion failed", true},
+	{"__assert_perror_fail", "assertion", "an assertion failed", true},
+	{"std::__glibcxx_assert_fail", "assertion", "an assertion of the C++ library failed",
+	 false},
+	{"__stack_chk_fail", "stack smashing",
+	 "stack smashing detected: a function wrote past a buffer on its stack", true},
+	{"__chk_fail", "buffer overflow", "buffer overflow detected by a checking library function",
 	 true},
-	{"__chk_fail", "buffer overflow detected by a checking library function", true},
-	{"__fortify_fail", "a checking library function found an error", true},
-	{"__cxa_pure_virtual", "a pure virtual function was called", false},
-	{"__cxa_throw",
+	{"__fortify_fail", "fortify check", "a checking library function found an error", true},
+	{"__cxa_pure_virtual", "pure virtual call", "a pure virtual function was called", false},
+	{"__cxa_throw", "uncaught exception",
 	 "an exception was thrown and not caught: no handler, noexcept, or another one on its way",
 	 false},
-	{"__cxa_rethrow", "an exception was thrown again and not caught: no handler, or noexcept",
-	 false},
-	{"rust_begin_unwind", "Rust code panicked", false},
-	{"__rustc::rust_begin_unwind", "Rust code panicked", false},
-	{"std::panicking::panic_with_hook", "Rust code panicked",
+	{"__cxa_rethrow", "uncaught exception",
+	 "an exception was thrown again and not caught: no handler, or noexcept", false},
+	{"rust_begin_unwind", "panic", "Rust code panicked", false},
+	{"__rustc::rust_begin_unwind", "panic", "Rust code panicked", false},
+	{"std::panicking::panic_with_hook", "panic", "Rust code panicked",
 	 false}, /* names of runtimes change */
-	{"std::sys::unix::stack_overflow::imp::signal_handler",
+	{"std::sys::unix::stack_overflow::imp::signal_handler", "stack overflow",
 	 "stack overflow, found by Rust's handler", false},
-	{"std::sys::pal::unix::stack_overflow::imp::signal_handler",
+	{"std::sys::pal::unix::stack_overflow::imp::signal_handler", "stack overflow",
 	 "stack overflow, found by Rust's handler", false},
-	{"std::terminate", "std::terminate was called", false},
-	{"malloc_printerr",
+	{"std::terminate", "terminate", "std::terminate was called", false},
+	{"malloc_printerr", "corrupt heap",
 	 "malloc found its data overwritten, memory freed twice, or a pointer to no block of its "
 	 "own",
 	 true},
-	{"__libc_fatal", "libc found an error it cannot go on from", true},
-	{"abort", "abort was called", false},
+	{"__libc_fatal", "libc error", "libc found an error it cannot go on from", true},
+	{"__asan_report_error", "AddressSanitizer", "AddressSanitizer found an error", false},
+	{"__asan::ScopedInErrorReport::~ScopedInErrorReport", "AddressSanitizer",
+	 "AddressSanitizer found an error", false},
+	{"__sanitizer::Die", "sanitizer", "a sanitizer ended the program", false},
+	{"abort", "abort", "abort was called", false},
 };
 
 /* Beginnings of the names of files. */
 static const char *const runtime_modules[] = {
-	"libc.so",    "libc-2.",      "ld-linux",  "ld-2.",        "libc.musl-", "ld-musl-",
-	"libpthread", "libstdc++.so", "libc++.so", "libc++abi.so", "libgcc_s.so"};
+	"libc.so",     "libc-2.",      "ld-linux",   "ld-2.",        "libc.musl-",  "ld-musl-",
+	"libpthread",  "libstdc++.so", "libc++.so",  "libc++abi.so", "libgcc_s.so", "libasan.so",
+	"libubsan.so", "libtsan.so",   "liblsan.so", "libclang_rt."};
 
 /* Some have names with __ or __libc_ before. */
 static const char *const allocators[] = {"malloc",  "free",     "cfree",        "calloc",
@@ -89,9 +98,11 @@ static const char *const runtime_functions[] = {"_start",
 						"rust_begin_unwind",
 						"rust_eh_personality"};
 
-/* Beginnings of names: of C++ and Rust, of Go. */
+/* Beginnings of names: of C++ and Rust, of Go, of sanitizers. */
 static const char *const runtime_scopes[] = {
-	"std::", "__rustc::", "__gnu_cxx::", "__cxxabiv1::", "_Unwind_", "runtime."};
+	"std::",    "__rustc::",     "__gnu_cxx::",   "__cxxabiv1::", "_Unwind_",
+	"runtime.", "__sanitizer::", "__asan",        "__ubsan",      "__tsan",
+	"__msan",   "__lsan",        "__interceptor_"};
 
 /* For Rust alone: a C++ program may have a namespace core. */
 static const char *const rust_scopes[] = {"core::", "alloc::", "<std::", "<core::", "<alloc::"};
@@ -385,8 +396,10 @@ void fault_explain_abort(struct fault_context *c)
 
 	if (n <= 1) /* nothing contradicts it */
 		take_message(c);
-	if (*c->f->message || has_called_abort(c, places, n))
+	if (*c->f->message || has_called_abort(c, places, n)) {
+		fault_set_cause(c, "abort");
 		fault_say(c, " with abort");
+	}
 	for (size_t r = 0; r < ARRAY_SIZE(abort_reasons); r++)
 		for (size_t i = 0; i < n; i++) {
 			if (!is_named(places[i].loc.function, abort_reasons[r].function))
@@ -406,6 +419,8 @@ void fault_explain_abort(struct fault_context *c)
 				text = "libc found an error it cannot go on from";
 			}
 			fault_say(c, ": %s", text);
+			fault_set_cause(c, "%s", abort_reasons[r].cause);
+			fault_set_message_cause(c);
 			own = own_place(c, places, n, i);
 			if (own < n)
 				blame_place(c, &places[own]);
@@ -415,6 +430,21 @@ void fault_explain_abort(struct fault_context *c)
 				blame_place(c, &places[i + 1]);
 			return;
 		}
+}
+
+bool fault_blame_own_place(struct fault_context *c)
+{
+	struct place_on_stack places[FRAMES_MAX];
+	size_t n = stack_of(c, places), own = n ? own_place(c, places, n, 0) : 0;
+	uint64_t from;
+
+	if (own < n)
+		blame_place(c, &places[own]);
+	else if (own_open_call(c, true, &from))
+		blame_place(c, &(struct place_on_stack){.addr = from});
+	else
+		return false;
+	return true;
 }
 
 static void set_caller(struct fault *f, uint64_t addr, bool is_return)

@@ -165,6 +165,14 @@ static void say_through(struct fault_context *c, const struct disasm_memory *m, 
 		fault_say(c, ", at offset %" PRId64, m->displacement);
 }
 
+/* A tail call is a jump in one build and a call in another. */
+static void set_branch_cause(struct fault_context *c, const char *verb, uint64_t target)
+{
+	fault_set_cause(c, is_return_verb(verb) ? "overwritten return address"
+			   : target < NEAR_NULL ? "call of a null pointer"
+						: "call of a wild pointer");
+}
+
 /* A call, jump or return to an address where no code is. */
 static void explain_wild_pc(struct fault_context *c)
 {
@@ -188,6 +196,7 @@ static void explain_wild_pc(struct fault_context *c)
 		fault_say(c, ", where nothing is mapped");
 	if (is_return_verb(verb))
 		fault_say(c, ": the return address on the stack was overwritten");
+	set_branch_cause(c, verb, pc);
 	say_if_text(c, pc);
 	if (!last)
 		return;
@@ -226,6 +235,7 @@ static bool explain_wild_branch(struct fault_context *c)
 	if (!branch_target(c, &target) || is_canonical(target))
 		return false;
 	fault_say(c, "%s 0x%" PRIx64 ", a non-canonical address", verb, target);
+	set_branch_cause(c, verb, target);
 	say_if_text(c, target);
 	if (is_return_verb(verb))
 		fault_say(c, ": the return address on the stack was overwritten");
@@ -366,18 +376,21 @@ static void explain_protection(struct fault_context *c)
 		say_if_text(c, addr);
 		say_through(c, m, addr);
 		fault_say(c, ", a non-canonical address");
+		fault_set_cause(c, "wild pointer");
 		return;
 	}
 	if (explain_wild_branch(c))
 		return;
 	m = misaligned_operand(c, 16, &addr);
 	if (m) {
+		fault_set_cause(c, "misaligned access");
 		fault_say(c,
 			  "%s 0x%" PRIx64
 			  ", which is not aligned to the %u bytes that \"%s\" needs",
 			  fault_access_verb(m), addr, alignment_of(c, m), c->f->insn_text);
 		return;
 	}
+	fault_set_cause(c, is_privileged(c) ? "privileged instruction" : "protection fault");
 	if (explain_interrupt_return(c))
 		return;
 	if (is_privileged(c))
@@ -399,6 +412,7 @@ static void say_code(struct fault_context *c)
 static void explain_unknown_protection(struct fault_context *c)
 {
 	fault_say(c, "general protection fault");
+	fault_set_cause(c, "protection fault");
 	if (c->f->is_32_bit)
 		fault_say(c, " of 32-bit code");
 	else if (c->f->has_insn)
@@ -417,6 +431,7 @@ static void explain_misaligned(struct fault_context *c)
 	uint64_t addr;
 	const struct disasm_memory *m = misaligned_operand(c, 2, &addr);
 
+	fault_set_cause(c, "misaligned access");
 	if (m)
 		fault_say(c, "%s 0x%" PRIx64 ", which is not aligned to its %u bytes",
 			  fault_access_verb(m), addr, alignment_of(c, m));
@@ -435,12 +450,15 @@ static void explain_bus(struct fault_context *c, uint64_t addr, const struct dis
 		return;
 	}
 	fault_say(c, "%s 0x%" PRIx64, m ? fault_access_verb(m) : "access to", addr);
+	fault_set_cause(c, "%s", signal_code_text(c->signal->signo, c->signal->code));
 	if (c->signal->code == BUS_ADRALN) {
+		fault_set_cause(c, "misaligned access");
 		fault_say(c, ", which is not aligned");
 	} else if (map && *map->path == '/' && c->signal->code == BUS_ADRERR) {
 		fault_say(c, ", byte %" PRIu64 " of ", addr - map->start + map->offset);
 		say_map_name(c, map);
 		fault_say(c, ": beyond the end of the file");
+		fault_set_cause(c, "beyond the end of a file");
 	} else {
 		fault_say(c, ": %s", signal_code_text(c->signal->signo, c->signal->code));
 	}
@@ -451,6 +469,7 @@ static void explain_unknown(struct fault_context *c, uint64_t addr)
 	bool is_in_code = c->f->code_is_cut && addr == c->f->pc + c->f->code_len;
 
 	fault_say(c, "%s 0x%" PRIx64, is_in_code ? "execution at" : "access to", addr);
+	fault_set_access_cause(c, addr, 0);
 	if (addr < NEAR_NULL)
 		fault_say(c, ", close to null");
 	say_why(c, addr, 0);
@@ -494,5 +513,6 @@ void fault_explain_access(struct fault_context *c)
 		fault_say(c, "%s 0x%" PRIx64, fault_access_verb(m), addr);
 		say_through(c, m, addr);
 		say_why(c, addr, m->access);
+		fault_set_access_cause(c, addr, m->access);
 	}
 }

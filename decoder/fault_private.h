@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 /* Shared by the files that explain a fault: fault.c (signals), fault_access.c (memory),
  * fault_stack.c, fault_abort.c, fault_untold.c (signals whose code was not told). Nobody else
- * includes this. Each adds to the text of the context (fault_say()). */
+ * includes this. Each adds to the text of the context (fault_say()), and sets its cause
+ * (fault_cause.c). */
 #ifndef BT_FAULT_PRIVATE_H
 #define BT_FAULT_PRIVATE_H
 
@@ -41,6 +42,20 @@ enum {
 };
 
 void fault_say(struct fault_context *c, const char *fmt, ...) __attribute__((format(printf, 2, 3)));
+
+/* Sets the cause. It tells no address, no register and no size: they are other ones in another
+ * build of the program. */
+void fault_set_cause(struct fault_context *c, const char *fmt, ...)
+	__attribute__((format(printf, 2, 3)));
+
+/* Sets the cause of a failed access. Only the address and its mapping decide: through which
+ * register it was is the compiler's choice. access: enum disasm_access, 0 unknown. */
+void fault_set_access_cause(struct fault_context *c, uint64_t addr, unsigned access);
+
+/* The cause by libc's message; by the process's last words, which name the type of an exception.
+ * Each leaves the cause as it is where they tell nothing. */
+void fault_set_message_cause(struct fault_context *c);
+void fault_set_words_cause(struct fault_context *c);
 
 /* Says " in f+0x1 (file.c:2)". */
 void fault_say_place(struct fault_context *c, const char *before, uint64_t addr, bool is_return);
@@ -89,6 +104,14 @@ void fault_explain_access(struct fault_context *c);
 /* Explains a SIGABRT that the program raised, and sets `where` to the program's place that it came
  * from. */
 void fault_explain_abort(struct fault_context *c);
+
+/* Explains the moment at a function's entry, a first sign of failure, and sets `where` to the
+ * program's place that it came from. */
+void fault_explain_sign(struct fault_context *c);
+
+/* Sets `where` to the program's own place behind the function that the thread is in, and says it.
+ * False, with nothing changed, when there is none. */
+bool fault_blame_own_place(struct fault_context *c);
 
 /* If `where` lies in the runtime, finds the program's place that called it. */
 void fault_find_caller(struct fault_context *c);

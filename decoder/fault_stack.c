@@ -133,6 +133,7 @@ bool fault_explain_overflow(struct fault_context *c, uint64_t addr, const struct
 		  ", %" PRIu64 " KiB deep)",
 		  fault_access_verb(m), addr, rsp, (stack.end - rsp) >> 10);
 	say_recursion(c);
+	fault_set_cause(c, "stack overflow");
 	c->is_overflow = true;
 	return true;
 }

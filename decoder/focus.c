@@ -139,6 +139,21 @@ bool focus_exit(const struct model *m, enum bt_exit_kind *kind, uint32_t *status
 	return *kind != BT_EXIT_UNKNOWN;
 }
 
+const char *focus_without_moment(const struct model *m)
+{
+	enum bt_exit_kind kind;
+	uint32_t status;
+	bool core, ended = focus_exit(m, &kind, &status, &core);
+
+	if (ended && kind == BT_EXIT_STATUS && !status)
+		return "no moment of its end was kept: the program ended with 0 (btrec run "
+		       "--snap-exit always keeps it)";
+	if (ended)
+		return "no moment of its end was kept";
+	return m->trace->being_written ? "no moment has been kept yet"
+				       : "no moment was kept before the recording ended";
+}
+
 const struct bt_record_last_words *focus_last_words(const struct focus *f)
 {
 	if (f->snap && !focus_is_outside(f))

@@ -48,6 +48,9 @@ bool focus_is_outside(const struct focus *f);
 /* How the initial process ended. Returns false when the trace does not say. */
 bool focus_exit(const struct model *m, enum bt_exit_kind *kind, uint32_t *status, bool *core);
 
+/* In the words of the report and the viewer: why no moment explains the end. */
+const char *focus_without_moment(const struct model *m);
+
 /* What the process that it is about wrote to its standard error last, until the moment; NULL: that
  * is not known. */
 const struct bt_record_last_words *focus_last_words(const struct focus *f);

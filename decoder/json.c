@@ -18,6 +18,7 @@
 #include "decoder/json_private.h"
 #include "decoder/report_private.h"
 #include "decoder/signals.h"
+#include "decoder/signature.h"
 #include "decoder/text.h"
 #include "decoder/verdict.h"
 #include "lib/array_size.h"
@@ -202,6 +203,22 @@ static json_t *json_fault(struct json_report *r, const struct model_snapshot *sn
 				 : json_null());
 }
 
+static json_t *json_signature_of_failure(const struct json_report *r)
+{
+	struct signature sig;
+	json_t *functions;
+	int rc = signature_make(&sig, r->m, r->s, NULL);
+
+	if (rc)
+		return rc > 0 ? json_null() : NULL;
+	functions = json_array();
+	for (size_t i = 0; i < sig.count; i++)
+		json_array_append_new(functions, json_text(sig.functions[i]));
+	return json_pack("{s:o, s:o, s:o, s:o, s:o}", "hash", json_sprintf("%016" PRIx64, sig.hash),
+			 "text", json_text(sig.text), "kind", json_text(sig.kind), "file",
+			 json_known(sig.file), "functions", functions);
+}
+
 static json_t *json_last_words(const struct bt_record_last_words *r)
 {
 	return r ? json_pack("{s:o, s:o, s:o, s:o}", "text", json_bytes(r->text), "total",
@@ -226,6 +243,24 @@ static json_t *json_processes(const struct json_report *r)
 				       task->exit ? json_exit(task->exit->kind, task->exit->status)
 						  : json_exit(BT_EXIT_UNKNOWN, 0),
 				       "last_words", json_last_words(task->last_words)));
+	}
+	return all;
+}
+
+static json_t *json_failures(const struct json_report *r)
+{
+	json_t *all = json_array();
+
+	for (size_t i = 0; i < r->m->failure_count; i++) {
+		const struct model_failure *f = &r->m->failures[i];
+
+		json_array_append_new(
+			all, json_pack("{s:I, s:I, s:o, s:o, s:o}", "pid", (json_int_t)f->task->pid,
+				       "task", (json_int_t)f->task->task, "command",
+				       json_arguments(f->argv), "exit",
+				       json_exit(f->exit->kind, f->exit->status), "snapshot",
+				       f->snap ? json_integer((json_int_t)f->snap->rec->snapshot)
+					       : json_null()));
 	}
 	return all;
 }
@@ -342,9 +377,10 @@ static json_t *json_threads(struct json_report *r)
 static json_t *json_snapshots(const struct json_report *r)
 {
 	static const char *const kinds[BT_SNAPSHOT_KINDS] = {
-		[BT_SNAPSHOT_FAULT] = "fault",     [BT_SNAPSHOT_SIGNAL] = "signal",
-		[BT_SNAPSHOT_FATAL] = "fatal",     [BT_SNAPSHOT_EXIT] = "exit",
-		[BT_SNAPSHOT_REQUEST] = "request", [BT_SNAPSHOT_IMPORT] = "import",
+		[BT_SNAPSHOT_FAULT] = "fault",       [BT_SNAPSHOT_SIGNAL] = "signal",
+		[BT_SNAPSHOT_FATAL] = "fatal",       [BT_SNAPSHOT_EXIT] = "exit",
+		[BT_SNAPSHOT_REQUEST] = "request",   [BT_SNAPSHOT_IMPORT] = "import",
+		[BT_SNAPSHOT_FUNCTION] = "function", [BT_SNAPSHOT_FAILURE] = "failure",
 	};
 	json_t *all = json_array();
 
@@ -493,7 +529,9 @@ static void put_report(struct json_report *r)
 	json_put_member(r, "trace", json_trace(r));
 	json_put_member(r, "exit", json_end(r));
 	json_put_member(r, "fault", json_fault(r, model_final_snapshot(r->m)));
+	json_put_member(r, "signature", json_signature_of_failure(r));
 	json_put_member(r, "processes", json_processes(r));
+	json_put_member(r, "failures", json_failures(r));
 	json_put_member(r, "threads", json_threads(r));
 	json_put_member(r, "snapshots", json_snapshots(r));
 	json_put_member(r, "failed_calls", json_failed_calls(r));

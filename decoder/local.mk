@@ -7,10 +7,12 @@ decoder_libdecoder_a_SOURCES = \
 	decoder/demangle.c decoder/demangle.h \
 	decoder/disasm.c decoder/disasm.h \
 	decoder/dump.c decoder/dump.h \
-	decoder/fault.c decoder/fault_abort.c decoder/fault_access.c decoder/fault_stack.c decoder/fault_untold.c \
+	decoder/failures.c decoder/failures.h \
+	decoder/fault.c decoder/fault_abort.c decoder/fault_access.c decoder/fault_cause.c decoder/fault_sign.c decoder/fault_stack.c decoder/fault_untold.c \
 	decoder/fault.h decoder/fault_private.h \
 	decoder/focus.c decoder/focus.h \
 	decoder/fold.c decoder/fold.h \
+	decoder/function_name.c decoder/function_name.h \
 	decoder/history.c decoder/history.h \
 	decoder/image.c decoder/image.h \
 	decoder/inlined.c decoder/inlined.h \
@@ -19,16 +21,18 @@ decoder_libdecoder_a_SOURCES = \
 	decoder/failed_calls.c decoder/failed_calls.h decoder/system_calls.c decoder/system_calls.h decoder/report_calls.c decoder/json_calls.c \
 	decoder/last_words.c decoder/last_words.h \
 	decoder/model.c decoder/model.h decoder/model_private.h \
-	decoder/model_branches.c decoder/model_snapshots.c decoder/model_tasks.c \
+	decoder/model_branches.c decoder/model_failures.c decoder/model_snapshots.c decoder/model_tasks.c \
 	decoder/own_code.c decoder/own_code.h \
 	decoder/plt.c decoder/plt.h \
 	decoder/seen_sources.c decoder/seen_sources.h \
-	decoder/report.c decoder/report_branches.c decoder/report_stacks.c decoder/report_system.c \
+	decoder/report.c decoder/report_branches.c decoder/report_failures.c decoder/report_stacks.c decoder/report_system.c \
 	decoder/report.h decoder/report_private.h \
+	decoder/signature.c decoder/signature.h \
 	decoder/signals.c decoder/signals.h \
 	decoder/source.c decoder/source.h \
 	decoder/symbols.c decoder/symbols.h decoder/symbols_private.h \
 	decoder/system.c decoder/system.h \
+	decoder/tail_jumps.c decoder/tail_jumps.h \
 	decoder/text.c decoder/text.h \
 	decoder/unpacked.c decoder/unpacked.h \
 	decoder/unwind.c \

@@ -123,6 +123,7 @@ static loader_handler *const handlers[] = {
 	[BT_RECORD_SNAPSHOT] = snapshots_on_snapshot,
 	[BT_RECORD_THREAD] = snapshots_on_thread,
 	[BT_RECORD_MEMORY] = snapshots_on_memory,
+	[BT_RECORD_SUPPRESSED] = tasks_on_suppressed,
 	[BT_RECORD_STOPPED] = on_stopped,
 	[BT_RECORD_END] = on_recording_end,
 };
@@ -157,6 +158,7 @@ static void interpret_events(struct loader *l)
 	tasks_finish(l);
 	finish_index(l);
 	snapshots_finish(l);
+	failures_find(l);
 }
 
 bool model_is_closed(const struct model *m)
@@ -308,6 +310,7 @@ void model_free(struct model *m)
 	trace_events_release(&m->events);
 	free(m->tasks);
 	free(m->snapshots);
+	free(m->failures);
 	free(m->damage);
 	trace_close(m->trace);
 	free(m);

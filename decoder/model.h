@@ -19,16 +19,27 @@ struct model_task {
 	const struct bt_record_last_words *last_words; /* the newest of its process; NULL: none */
 	uint64_t position; /* of the newest snapshot: entries recorded until then, even if they are
 			      not in the trace */
+	uint64_t suppressed; /* snapshots of handled events that were only counted */
 };
 
 struct model_snapshot {
 	const struct bt_record_snapshot *rec;
 	const struct bt_record_signal *signal;         /* the event it belongs to, or NULL */
-	const struct bt_record_last_words *last_words; /* of its process until then; NULL: none */
+	const struct bt_record_last_words *last_words; /* of its process until then, of a first
+							  sign of failure to its end; NULL: none */
 	const struct bt_record_thread **threads;       /* the snapshot's task first */
 	size_t thread_count;
 	const struct bt_record_memory **memory;
 	size_t memory_count;
+};
+
+/* The end of a process by a signal, or with another status than 0. */
+struct model_failure {
+	const struct model_task *task;     /* its first */
+	const struct bt_record_exit *exit; /* of its last */
+	const struct model_snapshot *snap; /* its last moment; NULL: none was kept */
+	struct slice argv; /* of the program that it or, before it was forked, a forebear executed
+			      last, each with a NUL behind it */
 };
 
 /* A place in the trace that could not be read. torn: the recorder was cut off here, was writing
@@ -49,6 +60,9 @@ struct model {
 	size_t task_count;
 	struct model_snapshot *snapshots; /* in order */
 	size_t snapshot_count;
+	struct model_failure *failures; /* of all processes, in the order of their ends */
+	size_t failure_count;
+	uint64_t failures_suppressed; /* snapshots of them that were only counted */
 	struct model_damage *damage;
 	size_t damage_count;
 	const struct bt_record_end *end;         /* NULL: the trace was not closed */
@@ -74,7 +88,11 @@ const struct model_task *model_task(const struct model *m, uint32_t task); /* NU
 
 /* The snapshot that explains the end, or NULL. It is the first of the initial process's death by a
  * signal that dumps core; else of another process's such death; else of the initial process's death
- * by another signal; else of another process's; else the newest snapshot of any kind. */
+ * by another signal; else of another process's. Else it is the newest exit of the initial process,
+ * or moment that was asked for; else another process's exit that was asked for. Where the trace
+ * does not tell how the initial process ended, it may also be the death of another process that was
+ * asked to end, or the newest event that a handler got. What the program went on from explains no
+ * end that is known. */
 const struct model_snapshot *model_final_snapshot(const struct model *m);
 
 /* Copies up to n bytes at addr from the snapshot's memory. Returns how many consecutive bytes it

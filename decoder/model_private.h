@@ -15,8 +15,12 @@ struct model_private {
 };
 
 struct model_process {
+	const struct model_task *first;
 	const char *command;
+	struct slice argv;
 	const struct bt_record_last_words *last_words;
+	const struct bt_record_exit *end;  /* of its last task; NULL: none in the trace */
+	const struct model_snapshot *last; /* of its end, or the first sign of that; NULL: none */
 	bool initial;
 };
 
@@ -56,12 +60,16 @@ void tasks_collect(struct loader *l);
 void tasks_finish(struct loader *l);
 struct model_task *tasks_find(const struct model *m, uint32_t task);  /* NULL: none */
 struct model_process *tasks_process(struct loader *l, uint32_t task); /* NULL: not begun */
-loader_handler tasks_on_task, tasks_on_exec, tasks_on_exit, tasks_on_comm, tasks_on_last_words;
+loader_handler tasks_on_task, tasks_on_exec, tasks_on_exit, tasks_on_comm, tasks_on_last_words,
+	tasks_on_suppressed;
 
 /* model_snapshots.c */
 void snapshots_collect(struct loader *l);
 void snapshots_finish(struct loader *l);
 loader_handler snapshots_on_snapshot, snapshots_on_thread, snapshots_on_memory;
+
+/* model_failures.c: the ends of processes that failed. After all others. */
+void failures_find(struct loader *l);
 
 /* model_branches.c: counts a task's branches and lists the damage in their file. history.c reads
  * the history. */

@@ -132,10 +132,15 @@ static const struct trace_event *find_event(const struct model *m, uint64_t seq,
 		       : NULL;
 }
 
-/* Ranks how well a snapshot explains the end. A crash ranks above a death by request: in `yes |
- * head -1` SIGPIPE is no fault. */
+/* How well a snapshot explains the end, least first. A crash goes before a death by request: in
+ * `yes | head -1` SIGPIPE is no fault. */
 enum rank {
-	RANK_ANY,
+	RANK_NONE,
+	RANK_SIGNAL, /* handled */
+	RANK_FAULT,  /* the same; a first sign of failure */
+	RANK_ASKED_TO_END,
+	RANK_OTHERS_EXIT,
+	RANK_MOMENT, /* the initial process's exit, or a moment that was asked for */
 	RANK_FATAL,
 	RANK_FATAL_INITIAL,
 	RANK_CORE,
@@ -143,31 +148,124 @@ enum rank {
 	RANK_BEST = RANK_CORE_INITIAL,
 };
 
-static enum rank rank_of(struct loader *l, const struct model_snapshot *s)
+/* Ranks whose first snapshot counts: the others' is the newest. */
+static bool is_first_best(enum rank rank)
 {
-	const struct model_process *process = tasks_process(l, s->rec->task);
-	enum rank rank;
-
-	if (s->rec->kind != BT_SNAPSHOT_FATAL)
-		return RANK_ANY;
-	rank = s->signal && s->signal->action == BT_ACTION_CORE ? RANK_CORE : RANK_FATAL;
-	return process && process->initial ? rank + 1 : rank;
+	return rank == RANK_ASKED_TO_END || rank >= RANK_FATAL;
 }
 
-/* The first of those that end something, else the newest. */
+/* How the initial process ended, and what choosing needs beside it. */
+struct tree_end {
+	bool known, well; /* well: with status 0 */
+	uint32_t *pids;   /* of all tasks, sorted */
+};
+
+static int compare_pids(const void *a, const void *b)
+{
+	uint32_t x = *(const uint32_t *)a, y = *(const uint32_t *)b;
+
+	return x < y ? -1 : x > y;
+}
+
+static void find_end(struct loader *l, struct tree_end *t)
+{
+	const struct model *m = l->m;
+	bool exited = m->end && m->end->kind == BT_EXIT_STATUS;
+
+	*t = (struct tree_end){.known = m->end && m->end->kind != BT_EXIT_UNKNOWN,
+			       .well = exited && !m->end->status,
+			       .pids = loader_array(l, m->task_count, sizeof *t->pids)};
+	for (size_t i = 0; i < l->process_count && !t->known; i++) {
+		const struct bt_record_exit *end = l->processes[i].end;
+
+		t->known = l->processes[i].initial && end;
+		t->well = t->known && end->kind == BT_EXIT_STATUS && !end->status;
+	}
+	for (size_t i = 0; t->pids && i < m->task_count; i++)
+		t->pids[i] = m->tasks[i].pid;
+	if (t->pids)
+		qsort(t->pids, m->task_count, sizeof *t->pids, compare_pids);
+}
+
+/* Nobody read any more what the process wrote, or another one of the tree has ended it, and the
+ * tree ended well. Where that ended with failure it may be the failure: of a program that hangs
+ * timeout(1) does so. */
+static bool was_asked_to_end(const struct loader *l, const struct model_snapshot *s,
+			     const struct tree_end *t)
+{
+	enum { PIPE = 13 };
+	const struct bt_record_signal *g = s->signal;
+	const struct model_task *task = tasks_find(l->m, s->rec->task);
+
+	if (!g || g->signo == PIPE)
+		return g;
+	return t->well && t->pids && task && task->pid != g->sender &&
+	       bsearch(&g->sender, t->pids, l->m->task_count, sizeof *t->pids, compare_pids);
+}
+
+static enum rank rank_of_death(struct loader *l, const struct model_snapshot *s, bool initial,
+			       const struct tree_end *t)
+{
+	if (s->signal && s->signal->action == BT_ACTION_CORE)
+		return initial ? RANK_CORE_INITIAL : RANK_CORE;
+	if (initial)
+		return RANK_FATAL_INITIAL;
+	return was_asked_to_end(l, s, t) ? RANK_ASKED_TO_END : RANK_FATAL;
+}
+
+static enum rank rank_of(struct loader *l, const struct model_snapshot *s, const struct tree_end *t)
+{
+	static const enum rank ranks[BT_SNAPSHOT_KINDS] = {
+		[BT_SNAPSHOT_FAULT] = RANK_FAULT,   [BT_SNAPSHOT_SIGNAL] = RANK_SIGNAL,
+		[BT_SNAPSHOT_EXIT] = RANK_MOMENT,   [BT_SNAPSHOT_REQUEST] = RANK_MOMENT,
+		[BT_SNAPSHOT_IMPORT] = RANK_MOMENT, [BT_SNAPSHOT_FAILURE] = RANK_NONE,
+	};
+	const struct model_process *process = tasks_process(l, s->rec->task);
+	bool initial = process && process->initial;
+	enum rank rank = s->rec->kind < BT_SNAPSHOT_KINDS ? ranks[s->rec->kind] : RANK_NONE;
+
+	if (s->rec->kind == BT_SNAPSHOT_FUNCTION && !s->rec->brief)
+		rank = RANK_FAULT;
+
+	if (s->rec->kind == BT_SNAPSHOT_FATAL)
+		rank = rank_of_death(l, s, initial, t);
+	else if (s->rec->kind == BT_SNAPSHOT_EXIT && !initial)
+		rank = RANK_OTHERS_EXIT;
+	return t->known && rank <= RANK_ASKED_TO_END ? RANK_NONE : rank;
+}
+
+/* A process that ends itself with a failure has most often told of it before: the newest first sign
+ * of that which is kept whole tells more than the end. */
+static const struct model_snapshot *sign_before(struct loader *l, const struct model_snapshot *end)
+{
+	const struct model *m = l->m;
+	const struct model_process *process = tasks_process(l, end->rec->task);
+
+	for (const struct model_snapshot *s = end; process && s-- > m->snapshots;)
+		if (s->rec->kind == BT_SNAPSHOT_FUNCTION && !s->rec->brief &&
+		    tasks_process(l, s->rec->task) == process)
+			return s;
+	return end;
+}
+
 static void choose_final(struct loader *l)
 {
 	const struct model *m = l->m;
-	enum rank best = RANK_ANY;
+	enum rank best = RANK_NONE;
+	struct tree_end t;
 
+	find_end(l, &t);
 	for (size_t i = 0; i < m->snapshot_count && best < RANK_BEST; i++) {
-		enum rank rank = rank_of(l, &m->snapshots[i]);
+		enum rank rank = rank_of(l, &m->snapshots[i], &t);
 
-		if (rank == RANK_ANY ? best == RANK_ANY : rank > best) {
+		if (rank > best || (rank == best && rank && !is_first_best(rank))) {
 			best = rank;
 			l->p->final = &m->snapshots[i];
 		}
 	}
+	free(t.pids);
+	if (l->p->final && l->p->final->rec->kind == BT_SNAPSHOT_EXIT)
+		l->p->final = sign_before(l, l->p->final);
 }
 
 static void note_position(const struct model *m, uint32_t task, uint64_t position)
@@ -186,10 +284,14 @@ void snapshots_finish(struct loader *l)
 	qsort(l->memory.at, l->memory.count, sizeof *l->memory.at, compare_parts);
 	for (size_t i = 0; i < m->snapshot_count; i++) {
 		struct model_snapshot *s = &m->snapshots[i];
+		const struct model_process *process = tasks_process(l, s->rec->task);
 		const struct trace_event *e =
 			s->rec->event ? find_event(m, s->rec->event, BT_RECORD_SIGNAL) : NULL;
 
 		s->signal = e ? &e->rec.u.signal : NULL;
+		if (s->rec->kind == BT_SNAPSHOT_FUNCTION && process)
+			s->last_words =
+				process->last_words; /* what is told of it comes behind it */
 		attach_threads(l, s);
 		attach_memory(l, s);
 		note_position(m, s->rec->task, s->rec->position);

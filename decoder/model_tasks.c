@@ -92,7 +92,9 @@ void tasks_on_task(struct loader *l, const struct trace_event *e)
 		return;
 	}
 	l->processes[l->process_count++] = (struct model_process){
+		.first = t,
 		.command = parent ? parent->command : basename_of(l, l->m->trace->header.program),
+		.argv = parent ? parent->argv : l->m->trace->header.argv,
 		.initial = r->how == BT_TASK_INITIAL,
 	};
 	*slot = (uint32_t)l->process_count;
@@ -102,8 +104,10 @@ void tasks_on_exec(struct loader *l, const struct trace_event *e)
 {
 	struct model_process *process = tasks_process(l, e->rec.u.exec.task);
 
-	if (process)
-		process->command = basename_of(l, e->rec.u.exec.path);
+	if (!process)
+		return;
+	process->command = basename_of(l, e->rec.u.exec.path);
+	process->argv = e->rec.u.exec.argv;
 }
 
 /* A process is called as its first thread is. */
@@ -126,10 +130,24 @@ void tasks_on_last_words(struct loader *l, const struct trace_event *e)
 
 void tasks_on_exit(struct loader *l, const struct trace_event *e)
 {
+	struct model_process *process = tasks_process(l, e->rec.u.exit.task);
 	struct model_task *t = tasks_find(l->m, e->rec.u.exit.task);
 
 	if (t && !t->exit)
 		t->exit = &e->rec.u.exit;
+	if (process && !process->end && e->rec.u.exit.last)
+		process->end = &e->rec.u.exit;
+}
+
+void tasks_on_suppressed(struct loader *l, const struct trace_event *e)
+{
+	const struct bt_record_suppressed *r = &e->rec.u.suppressed;
+	struct model_task *t = tasks_find(l->m, r->task);
+
+	if (r->kind == BT_SNAPSHOT_FAILURE)
+		l->m->failures_suppressed += r->count;
+	else if (t)
+		t->suppressed += r->count;
 }
 
 void tasks_finish(struct loader *l)

@@ -67,7 +67,7 @@ static bool begins_with_one(const char *s, const char *const *prefixes, size_t c
 	return false;
 }
 
-static bool is_library_source(const char *file)
+bool own_code_is_library_source(const char *file)
 {
 	if (begins_with_one(file, source_folders, ARRAY_SIZE(source_folders)))
 		return true;
@@ -79,7 +79,7 @@ static bool is_library_source(const char *file)
 
 static bool is_own_source(const char *file)
 {
-	return *file && *file != '<' && !is_library_source(file);
+	return *file && *file != '<' && !own_code_is_library_source(file);
 }
 
 /* "libfoo.so", "libfoo.so.6", "libfoo.so (deleted)", and "libfoo-2.31.so" of older systems. */

@@ -27,6 +27,9 @@ void own_code_close(struct own_code *own);
 /* Whether the code at an address is the user's own. An address that no mapping has is. */
 bool own_code_has(struct own_code *own, uint32_t space, uint32_t epoch, uint64_t addr);
 
+/* Whether a source is the system's, a toolchain's or a package's. "": no. */
+bool own_code_is_library_source(const char *file) BT_MUST_USE;
+
 /* Sets sides[0 .. count - 1], enum fold_side of each of the entries, which are of h or copies.
  * Returns how many of them touch the user's own code. */
 size_t own_code_sides(struct own_code *own, const struct history *h,

@@ -242,21 +242,6 @@ static void put_registers(struct report *r, const struct bt_record_thread *threa
 	}
 }
 
-static void put_no_moment(struct report *r)
-{
-	enum bt_exit_kind kind;
-	uint32_t status;
-	bool core, ended = focus_exit(r->m, &kind, &status, &core);
-
-	if (ended && kind == BT_EXIT_STATUS && !status)
-		text_printf(&r->t, "  no moment was kept: the program ended with 0 (btrec run "
-				   "--snap-exit always keeps its end)\n");
-	else
-		text_printf(&r->t, r->m->trace->being_written
-					   ? "  no moment has been kept yet\n"
-					   : "  no moment was kept before the recording ended\n");
-}
-
 /* What the process said last: until the moment, or to its end. */
 static void put_last_words(struct report *r)
 {
@@ -282,9 +267,10 @@ static int put_moment(struct report *r, struct bt_error *err)
 
 	report_heading(r, "What happened");
 	if (!r->focus.snap) {
-		put_no_moment(r);
+		text_printf(&r->t, "  %s\n", focus_without_moment(r->m));
 		report_telling_words(r, "");
 		rc = report_failed_calls(r, err);
+		report_failures(r);
 		put_last_words(r);
 		return rc;
 	}
@@ -304,6 +290,7 @@ static int put_moment(struct report *r, struct bt_error *err)
 	rc = report_failed_calls(r, err);
 	if (rc)
 		return rc;
+	report_failures(r);
 	put_where(r, &f);
 	put_last_words(r);
 	if (r->focus.thread)
@@ -350,9 +337,10 @@ static void put_processes(struct report *r)
 }
 
 static const char *const snapshot_texts[BT_SNAPSHOT_KINDS] = {
-	[BT_SNAPSHOT_FAULT] = "fault, handled", [BT_SNAPSHOT_SIGNAL] = "signal, handled",
-	[BT_SNAPSHOT_FATAL] = "fatal signal",   [BT_SNAPSHOT_EXIT] = "exit",
-	[BT_SNAPSHOT_REQUEST] = "on request",   [BT_SNAPSHOT_IMPORT] = "imported",
+	[BT_SNAPSHOT_FAULT] = "fault, handled",      [BT_SNAPSHOT_SIGNAL] = "signal, handled",
+	[BT_SNAPSHOT_FATAL] = "fatal signal",        [BT_SNAPSHOT_EXIT] = "exit",
+	[BT_SNAPSHOT_REQUEST] = "on request",        [BT_SNAPSHOT_IMPORT] = "imported",
+	[BT_SNAPSHOT_FUNCTION] = "function entered", [BT_SNAPSHOT_FAILURE] = "exit with failure",
 };
 
 static void put_snapshots(struct report *r)
@@ -360,7 +348,7 @@ static void put_snapshots(struct report *r)
 	enum { SHOWN = 20 };
 	size_t skipped = r->m->snapshot_count > SHOWN ? r->m->snapshot_count - SHOWN : 0;
 
-	if (r->m->snapshot_count < 2)
+	if (r->m->snapshot_count < 2 && (!r->m->snapshot_count || r->focus.snap))
 		return;
 	report_heading(r, "Snapshots");
 	if (skipped)
@@ -441,11 +429,6 @@ static void put_note(struct report *r, const struct bt_record *rec)
 		if (rec->u.note.task)
 			text_printf(&r->t, "task %u: ", rec->u.note.task);
 		put_slice(&r->t, rec->u.note.text);
-	} else if (rec->kind == BT_RECORD_SUPPRESSED) {
-		text_printf(&r->t,
-			    "  task %u: %" PRIu64
-			    " further snapshots were suppressed, because they came too fast",
-			    rec->u.suppressed.task, rec->u.suppressed.count);
 	} else if (rec->kind == BT_RECORD_DETACH) {
 		text_printf(&r->t,
 			    "  task %u was detached and ran on unrecorded: ", rec->u.detach.task);
@@ -491,10 +474,10 @@ static void put_notes(struct report *r)
 	for (size_t i = 0; i < r->m->events.count; i++) {
 		const struct bt_record *rec = &r->m->events.at[i].rec;
 
-		if (rec->kind == BT_RECORD_NOTE || rec->kind == BT_RECORD_SUPPRESSED ||
-		    rec->kind == BT_RECORD_DETACH)
+		if (rec->kind == BT_RECORD_NOTE || rec->kind == BT_RECORD_DETACH)
 			put_note(r, rec);
 	}
+	report_suppressed(r);
 	put_never_reached(r);
 	if (r->m->stopped) {
 		text_printf(&r->t, "  recording stopped before the program ended: ");

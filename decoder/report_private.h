@@ -18,6 +18,11 @@ struct report {
 void report_heading(struct report *r, const char *text);
 void report_stacks(struct report *r);
 
+/* The processes that failed, where the moment does not tell all of it; and of Notes, what was
+ * counted and not kept. */
+void report_failures(struct report *r);
+void report_suppressed(struct report *r);
+
 /* Returns 0; 1 when the filter matched no branch; -BT_E_NO_MEMORY. */
 int report_branches(struct report *r, struct bt_error *err) BT_MUST_USE;
 

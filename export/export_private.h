@@ -39,6 +39,14 @@ bool run_reader_advance(struct run_reader *r, const struct trace *t, uint32_t ta
 			uint64_t position);
 void run_reader_release(struct run_reader *r);
 
+int export_core(FILE *to, const struct model *m, struct symbols *s, const struct report_options *o,
+		struct bt_error *err);
+
+int export_folded(FILE *to, const struct model *m, struct symbols *s,
+		  const struct report_options *o, struct bt_error *err);
+int export_perfetto(FILE *to, const struct model *m, struct symbols *s,
+		    const struct report_options *o, struct bt_error *err);
+
 int export_perf_script(FILE *to, const struct trace *t, struct bt_error *err);
 
 #endif

@@ -32,12 +32,14 @@ enum bt_signal_action {
 
 /* Why a snapshot is taken. */
 enum bt_snapshot_kind {
-	BT_SNAPSHOT_FAULT,   /* a synchronous fault that a handler will see */
-	BT_SNAPSHOT_SIGNAL,  /* an asynchronous signal that a handler will see */
-	BT_SNAPSHOT_FATAL,   /* a signal that ends the process */
-	BT_SNAPSHOT_EXIT,    /* an exit (--snap-exit) */
-	BT_SNAPSHOT_REQUEST, /* btrec snap, or btrec_snapshot() in the program */
-	BT_SNAPSHOT_IMPORT,  /* a sample of an imported capture */
+	BT_SNAPSHOT_FAULT,    /* a synchronous fault that a handler will see */
+	BT_SNAPSHOT_SIGNAL,   /* an asynchronous signal that a handler will see */
+	BT_SNAPSHOT_FATAL,    /* a signal that ends the process */
+	BT_SNAPSHOT_EXIT,     /* an exit (--snap-exit) */
+	BT_SNAPSHOT_REQUEST,  /* btrec snap, or btrec_snapshot() in the program */
+	BT_SNAPSHOT_IMPORT,   /* a sample of an imported capture */
+	BT_SNAPSHOT_FUNCTION, /* a function is entered: a first sign of failure */
+	BT_SNAPSHOT_FAILURE,  /* an exit with failure of a process other than the first */
 	BT_SNAPSHOT_KINDS
 };
 

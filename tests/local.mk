@@ -96,13 +96,14 @@ tests_unit_test_row_LDADD = $(UNIT_TUI_LIBS)
 tests_unit_test_view_LDADD = $(UNIT_TUI_LIBS)
 tests_unit_test_label_LDADD = $(UNIT_TUI_LIBS)
 
-UNIT_TESTS += tests/unit/test_last_words tests/unit/test_fault tests/unit/test_symbols tests/unit/test_debug_files tests/unit/test_debug_unit tests/unit/test_callstack tests/unit/test_demangle tests/unit/test_text
+UNIT_TESTS += tests/unit/test_last_words tests/unit/test_fault tests/unit/test_symbols tests/unit/test_debug_files tests/unit/test_debug_unit tests/unit/test_callstack tests/unit/test_demangle tests/unit/test_function_name tests/unit/test_text
 tests_unit_test_symbols_LDADD = $(UNIT_DECODER_LIBS) -ldl
 tests_unit_test_symbols_LDFLAGS = $(AM_LDFLAGS) -Wl,--wrap=trace_index_maps
 tests_unit_test_debug_files_LDADD = $(UNIT_DECODER_LIBS) -ldl
 tests_unit_test_debug_unit_LDADD = $(UNIT_DECODER_LIBS)
 tests_unit_test_callstack_LDADD = $(UNIT_DECODER_LIBS)
 tests_unit_test_demangle_LDADD = $(UNIT_DECODER_LIBS)
+tests_unit_test_function_name_LDADD = $(UNIT_DECODER_LIBS)
 tests_unit_test_text_LDADD = $(UNIT_DECODER_LIBS)
 tests_unit_test_last_words_LDADD = $(UNIT_DECODER_LIBS)
 tests_unit_test_fault_LDADD = $(UNIT_DECODER_LIBS)
@@ -138,11 +139,12 @@ tests_unit_test_branch_log_predictions_LDADD = collector/libcollector.a $(UNIT_F
 tests_unit_test_syscall_record_LDADD = collector/libcollector.a $(UNIT_FORMAT_LIBS)
 tests_unit_test_branch_ring_LDADD = collector/libcollector.a $(UNIT_FORMAT_LIBS)
 
-UNIT_TESTS += tests/unit/test_syscall_filter tests/unit/test_observer tests/unit/test_requests tests/unit/test_launch tests/unit/test_event_queue tests/unit/test_limits tests/unit/test_map_syscalls tests/unit/test_mapped_files
+UNIT_TESTS += tests/unit/test_syscall_filter tests/unit/test_observer tests/unit/test_requests tests/unit/test_launch tests/unit/test_event_queue tests/unit/test_limits tests/unit/test_map_syscalls tests/unit/test_mapped_files tests/unit/test_function_stops
 tests_unit_test_syscall_filter_LDADD = collector/libcollector.a $(UNIT_FORMAT_LIBS)
 tests_unit_test_observer_LDADD = collector/libcollector.a $(UNIT_FORMAT_LIBS)
 tests_unit_test_requests_LDADD = collector/libcollector.a $(UNIT_FORMAT_LIBS)
 tests_unit_test_map_syscalls_LDADD = collector/libcollector.a $(UNIT_FORMAT_LIBS)
+tests_unit_test_function_stops_LDADD = collector/libcollector.a $(UNIT_FORMAT_LIBS)
 tests_unit_test_mapped_files_LDADD = collector/libcollector.a $(UNIT_FORMAT_LIBS)
 tests_unit_test_limits_LDADD = collector/libcollector.a $(UNIT_FORMAT_LIBS)
 tests_unit_test_launch_LDADD = collector/libcollector.a $(UNIT_FORMAT_LIBS)
@@ -318,9 +320,14 @@ PYTHON_TESTS = \
 	tests/e2e/gdb_step.py \
 	tests/e2e/crashes.py \
 	tests/e2e/own_code.py \
+	tests/e2e/signatures.py \
+	tests/e2e/export_calls.py \
+	tests/e2e/export_core.py \
+	tests/e2e/first_signs.py \
 	tests/e2e/report.py \
 	tests/e2e/older_traces.py \
 	tests/e2e/trees.py \
+	tests/e2e/failures.py \
 	tests/e2e/moments.py \
 	tests/e2e/affinity.py \
 	tests/e2e/behaviour.py \

@@ -7,6 +7,7 @@
  * (lib/err.def). A damaged trace is shown as far as it goes, and the status tells. */
 #include "config.h"
 
+#include <inttypes.h>
 #include <langinfo.h>
 #include <locale.h>
 #include <stdio.h>
@@ -16,6 +17,7 @@
 
 #include "decoder/json.h"
 #include "decoder/report.h"
+#include "decoder/signature.h"
 #include "export/export.h"
 #include "lib/array_size.h"
 #include "lib/escape.h"
@@ -30,6 +32,7 @@ enum output {
 	VIEW_TEXT,
 	VIEW_JSON,
 	VIEW_EXPORT,
+	VIEW_SIGNATURE,
 };
 
 enum {
@@ -59,6 +62,14 @@ static int set_json(void *target, const char *value, struct bt_error *err)
 	(void)value;
 	(void)err;
 	((struct btview_arguments *)target)->view = VIEW_JSON;
+	return 0;
+}
+
+static int set_signature(void *target, const char *value, struct bt_error *err)
+{
+	(void)value;
+	(void)err;
+	((struct btview_arguments *)target)->view = VIEW_SIGNATURE;
 	return 0;
 }
 
@@ -130,6 +141,9 @@ static const struct option_row rows[] = {
 	{"json", 0, NULL, "print a report as JSON (schema btrec-report/1)", .set = set_json},
 	{"export", 0, "KIND", "print the trace in the form of another tool (listed below)",
 	 .set = set_export},
+	{"signature", 0, NULL,
+	 "print what this failure has in common with others of the same bug, as a line",
+	 .set = set_signature},
 	{"by", 0, "cpu", "print which tasks ran on which CPU when, with their branches",
 	 .set = set_by},
 	{NULL, 'n', "N",
@@ -175,13 +189,22 @@ static int check_arguments(const struct btview_arguments *a, int operands, struc
 {
 	if (operands > 1)
 		return bt_fail(err, BT_E_MISUSE, 0, "one trace at a time (see --help)");
-	if (a->by_cpu && a->view == VIEW_EXPORT)
+	if (a->by_cpu && (a->view == VIEW_EXPORT || a->view == VIEW_SIGNATURE))
 		return bt_fail(err, BT_E_MISUSE, 0, "--by goes with --stdio or --json");
-	if (a->view == VIEW_EXPORT &&
+	if (a->view == VIEW_SIGNATURE &&
 	    (a->count_given || a->report.has_thread || a->report.snapshot || a->report.function))
 		return bt_fail(err, BT_E_MISUSE, 0,
-			       "--export prints the whole trace: no -n, --thread, --snapshot nor "
+			       "--signature is the whole trace's: no -n, --thread, --snapshot nor "
 			       "--function");
+	if (a->view == VIEW_EXPORT &&
+	    (a->count_given || a->report.function ||
+	     (a->export->print && (a->report.has_thread || a->report.snapshot))))
+		return bt_fail(err, BT_E_MISUSE, 0,
+			       a->export->print_moment ? "--export goes with --snapshot and "
+							 "--thread, not with -n nor --function"
+						       : "--export prints the whole trace: no -n, "
+							 "--thread, --snapshot nor "
+							 "--function");
 	return 0;
 }
 
@@ -201,10 +224,31 @@ static int parse_arguments(struct btview_arguments *a, int argc, char **argv)
 	}
 	if (at < 0 || check_arguments(a, argc - at, &err))
 		return fail_with(&err);
+	if (a->view == VIEW_EXPORT && a->export->is_binary && isatty(STDOUT_FILENO)) {
+		bt_fail(&err, BT_E_MISUSE, 0,
+			"--export %s: it is not for a terminal; put > FILE behind it",
+			a->export->name);
+		return fail_with(&err);
+	}
 	if (a->by_cpu && a->view == VIEW_TERMINAL)
 		a->view = VIEW_TEXT;
 	a->trace = argv[at];
 	return -1;
+}
+
+static int print_signature(const struct model *m, struct symbols *s, bool utf8,
+			   struct bt_error *err)
+{
+	struct signature sig;
+	struct buf line = {0};
+	int rc = signature_make(&sig, m, s, err);
+
+	if (rc)
+		return rc;
+	bt_escape(&line, slice_of(sig.text, strlen(sig.text)), utf8);
+	printf("%016" PRIx64 "  %.*s\n", sig.hash, (int)line.len, (const char *)line.data);
+	buf_release(&line);
+	return 0;
 }
 
 /* A terminal that cannot be drawn on still shows text. */
@@ -216,6 +260,10 @@ static int show_as(const struct btview_arguments *a, struct model *m, struct sym
 
 	if (a->view == VIEW_TERMINAL && (rc = tui_run(m, s, &options, err)) != -BT_E_UNSUPPORTED)
 		return rc;
+	if (a->view == VIEW_EXPORT)
+		return a->export->print_moment(stdout, m, s, &options, err);
+	if (a->view == VIEW_SIGNATURE)
+		return print_signature(m, s, a->report.utf8, err);
 	if (a->view == VIEW_JSON && !a->count_given)
 		options.count = BRANCHES_JSON;
 	if (a->view == VIEW_JSON)
@@ -231,6 +279,8 @@ static const char *what_is_missing(const struct btview_arguments *a, const struc
 {
 	struct focus f;
 
+	if (a->view == VIEW_SIGNATURE)
+		return "nothing has failed in this trace: no signature";
 	if ((a->report.has_thread || a->report.snapshot) && focus_choose(&f, m, &a->report))
 		return f.snap || !a->report.snapshot ? "no such task or thread"
 						     : "no such snapshot";
@@ -344,7 +394,8 @@ static int btview(int argc, char **argv)
 		return fail_with(&err);
 	if (!a.trace)
 		a.trace = latest;
-	return a.view == VIEW_EXPORT ? export_trace(&a, a.trace) : view_trace(&a, a.trace);
+	return a.view == VIEW_EXPORT && a.export->print ? export_trace(&a, a.trace)
+							: view_trace(&a, a.trace);
 }
 
 int main(int argc, char **argv) { return with_room_for_stack(btview, argc, argv); }

@@ -7,6 +7,7 @@
 #include <string.h>
 
 #include "decoder/failed_calls.h"
+#include "decoder/failures.h"
 #include "decoder/fault.h"
 #include "decoder/last_words.h"
 #include "decoder/signals.h"
@@ -16,12 +17,14 @@
 
 enum {
 	NAME_WIDTH = 12,
+	FAILURE_WIDTH = 38, /* of a failure up to its command */
 };
 
 static const char *const snapshot_kinds[BT_SNAPSHOT_KINDS] = {
-	[BT_SNAPSHOT_FAULT] = "fault, handled", [BT_SNAPSHOT_SIGNAL] = "signal, handled",
-	[BT_SNAPSHOT_FATAL] = "fatal signal",   [BT_SNAPSHOT_EXIT] = "exit",
-	[BT_SNAPSHOT_REQUEST] = "requested",    [BT_SNAPSHOT_IMPORT] = "imported",
+	[BT_SNAPSHOT_FAULT] = "fault, handled",      [BT_SNAPSHOT_SIGNAL] = "signal, handled",
+	[BT_SNAPSHOT_FATAL] = "fatal signal",        [BT_SNAPSHOT_EXIT] = "exit",
+	[BT_SNAPSHOT_REQUEST] = "requested",         [BT_SNAPSHOT_IMPORT] = "imported",
+	[BT_SNAPSHOT_FUNCTION] = "function entered", [BT_SNAPSHOT_FAILURE] = "exit with failure",
 };
 
 static void begin_row(struct viewer *v, struct row *row, const char *name)
@@ -255,6 +258,43 @@ static int add_failed_calls(struct viewer *v, struct lines *l, struct bt_error *
 	return rc;
 }
 
+/* The processes that failed: Enter goes to one's moment. */
+static void add_failures(struct viewer *v, struct lines *l)
+{
+	size_t chosen[FAILURES_SHOWN], count;
+	char text[FAILURE_TEXT_MAX];
+	struct row row;
+
+	if (!failures_are_told(v->m, v->snap))
+		return;
+	begin_row(v, &row, "failures");
+	row_put(&row, STYLE_NORMAL, "%s", failures_heading(v->m, text));
+	lines_add(l, &row, NULL);
+	count = failures_choose(v->m, chosen);
+	for (size_t i = 0; i < count; i++) {
+		const struct model_failure *f = &v->m->failures[chosen[i]];
+		const struct model_snapshot *snap = f->snap;
+		struct target target = {.history = true,
+					.task = snap ? snap->rec->task : f->task->task,
+					.position = snap ? snap->rec->position : UINT64_MAX,
+					.snapshot = snap};
+
+		begin_row(v, &row, "");
+		row_put(&row, STYLE_MARK, "%s", snap && snap == v->snap ? "> " : "  ");
+		row_put(&row, STYLE_FAULT, "%s", failure_end(f, text));
+		row_pad(&row, FAILURE_WIDTH);
+		row_outside(&row, STYLE_NORMAL, failure_command(f, text), 0);
+		if (!snap)
+			row_put(&row, STYLE_GAP, " (not kept)");
+		lines_add(l, &row, &target);
+	}
+	begin_row(v, &row, "");
+	if (!*failures_rest(v->m, count, text))
+		return;
+	row_put(&row, STYLE_DIM, "  %s", text);
+	lines_add(l, &row, NULL);
+}
+
 /* The last lines that the snapshot's process wrote to its standard error. */
 static void add_last_words(struct viewer *v, struct lines *l)
 {
@@ -361,8 +401,11 @@ static int summary_view_load(struct viewer *v, struct view *view, struct bt_erro
 	add_end(v, l);
 	if (v->snap)
 		add_fault(v, l);
+	else
+		add_text(v, l, "what", STYLE_NORMAL, focus_without_moment(v->m), NULL);
 	if (v->snap && add_failed_calls(v, l, err))
 		return -BT_E_NO_MEMORY;
+	add_failures(v, l);
 	add_history(v, l);
 	if (v->snap)
 		add_last_words(v, l);

@@ -21,8 +21,9 @@
 
 enum backend_stop {
 	BACKEND_RUNS,  /* a stop of the backend's own; the task has been resumed */
-	BACKEND_SLICE, /* between two instructions, after the budget or an interruption, or at the
-			  task's stop point: the recorder may run another task */
+	BACKEND_SLICE, /* between two instructions, after the budget or an interruption, at the
+			  task's stop point, or at a function stop (task_function_stop()): the
+			  recorder may run another task */
 	BACKEND_SPINS, /* the same; others wait for its turn, and it only waits for them: another is
 			  to have the turn */
 	BACKEND_SYSCALL_ENTER, /* at the entry of a system call: arguments are in the registers */

@@ -266,10 +266,13 @@ static bool skip_to_newest(struct settle *d, struct log_place *from, uint64_t wa
 	return true;
 }
 
-/* So many branches are delivered before it is seen which of them are the newest. */
+/* So many branches are delivered before it is seen which of them are the newest. The blocks of a
+ * log whose limit was lowered are larger than those of one that began with that limit. */
 static uint64_t most_in_vain(const struct branch_log *log)
 {
-	return 4 * (uint64_t)log->limit + 64 * log->block_slots;
+	uint64_t blocks = 64 * log->block_slots, limits = 8 * (uint64_t)log->limit;
+
+	return 4 * (uint64_t)log->limit + (log->limited && limits < blocks ? limits : blocks);
 }
 
 /* Whether there are more, as far as that is known beforehand: records that repeat. */

@@ -137,6 +137,8 @@ static void keep_before_exit(struct recording *r, struct supervisor *sup, struct
 	if (ends && (r->options.snap_exit == SNAP_EXIT_ALWAYS ||
 		     (r->options.snap_exit == SNAP_EXIT_FAILURE && p->initial && failure)))
 		snapshot_take(r, sup, task, BT_SNAPSHOT_EXIT, 0, NULL);
+	else if (ends && r->options.snap_exit == SNAP_EXIT_FAILURE && failure)
+		snapshot_take(r, sup, task, BT_SNAPSHOT_FAILURE, 0, NULL);
 }
 
 void recording_on_syscall_enter(struct session *session, struct supervisor *sup, struct task *task)

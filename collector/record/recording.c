@@ -4,6 +4,7 @@
 
 #include <stdlib.h>
 
+#include "collector/record/first_signs.h"
 #include "collector/record/record_observer.h"
 #include "collector/record/recording_private.h"
 
@@ -30,6 +31,8 @@ static void on_forget_process(struct session *session, struct supervisor *sup,
 {
 	(void)session;
 	(void)sup;
+	if (process->record)
+		free(process->record->visits);
 	free(process->record);
 	process->record = NULL;
 }
@@ -59,6 +62,8 @@ static void on_stop(struct session *session, struct supervisor *sup, struct task
 	history_limit_count(r, sup, task);
 	if (!goes_on || task->record->count >= SYSCALLS_PER_RECORD)
 		record_write_syscalls(r->writer, task);
+	if (!goes_on)
+		function_moments_rearm(r, sup, task);
 }
 
 static void on_forget(struct session *session, struct supervisor *sup, struct task *task)
@@ -105,6 +110,7 @@ void recording_init(struct recording *r, struct trace_writer *w,
 		.on_stop = on_stop,
 		.on_slice = recording_on_slice,
 		.on_stop_point = recording_on_stop_point,
+		.on_function = recording_on_function,
 		.on_syscall_enter = recording_on_syscall_enter,
 		.on_syscall_exit = recording_on_syscall_exit,
 		.on_request = recording_on_request,
@@ -120,11 +126,20 @@ void recording_init(struct recording *r, struct trace_writer *w,
 		.on_orphan = recording_on_orphan,
 	};
 
-	*r = (struct recording){.session = {.ops = &ops},
-				.writer = w,
-				.clock = trace_writer_clock(w),
-				.observer = record_observer(w),
-				.options = *options};
+	*r = (struct recording){
+		.session = {.ops = &ops},
+		.writer = w,
+		.clock = trace_writer_clock(w),
+		.observer = record_observer(w),
+		.options = *options,
+		.signs = first_signs_new(options->functions, options->function_count)};
+	if (r->signs)
+		r->session.finder = first_signs_finder(r->signs);
+}
+
+bool recording_found_function(const struct recording *r, size_t i)
+{
+	return r->signs && first_signs_found(r->signs, i);
 }
 
 void recording_close(struct recording *r, const struct supervisor_outcome *outcome)
@@ -136,9 +151,13 @@ void recording_close(struct recording *r, const struct supervisor_outcome *outco
 		rec.kind = BT_EXIT_UNKNOWN;
 	RECORDING_EVENT(r, 0, END, &rec);
 	trace_writer_close(r->writer);
+	first_signs_free(r->signs);
+	r->signs = NULL;
 }
 
 void recording_discard(struct recording *r, const char *dir)
 {
 	trace_writer_discard(r->writer, dir);
+	first_signs_free(r->signs);
+	r->signs = NULL;
 }

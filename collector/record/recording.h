@@ -9,8 +9,12 @@
 
 enum snap_exit {
 	SNAP_EXIT_NEVER,
-	SNAP_EXIT_FAILURE, /* of the initial process */
+	SNAP_EXIT_FAILURE, /* of the initial process; of others the newest branches */
 	SNAP_EXIT_ALWAYS,  /* of every process */
+};
+
+enum {
+	RECORDING_FAILURES = 32, /* exits with failure kept in a second (BT_SNAPSHOT_FAILURE) */
 };
 
 struct recording_options {
@@ -22,6 +26,8 @@ struct recording_options {
 	const struct stop_point
 		*stop_points; /* moments to keep, sorted; stay as long as the recording */
 	size_t stop_point_count;
+	const char *const *functions; /* moments at their entries are kept, too (first_signs.h) */
+	size_t function_count;
 };
 
 struct recording {
@@ -31,6 +37,8 @@ struct recording {
 	struct observer observer;     /* of the spaces and of the backend: writes records */
 	struct recording_options options;
 	uint32_t snapshots;
+	uint64_t failures_kept;                     /* snapshots of BT_SNAPSHOT_FAILURE */
+	uint64_t failure_times[RECORDING_FAILURES]; /* of the newest of them, by their number */
 	unsigned request;      /* mark of the newest request for snapshots from outside */
 	uint32_t request_kept; /* snapshots kept for it */
 	uint64_t history_used, history_next; /* bytes of all histories, as last counted, and beyond
@@ -38,6 +46,7 @@ struct recording {
 	bool history_bounded;          /* some history was shortened for options.history_memory */
 	bool from_found, from_reached; /* by any task */
 	size_t stop_points_kept;       /* of options.stop_points */
+	struct first_signs *signs;     /* NULL: no memory for them */
 	pid_t passed_on[NSIG]; /* [signo]: pid that sent the signal the front last forwarded; 0 if
 				  unknown */
 	uint64_t last_flush;
@@ -46,6 +55,9 @@ struct recording {
 /* Takes over the writer. */
 void recording_init(struct recording *r, struct trace_writer *w,
 		    const struct recording_options *options);
+
+/* Whether options.functions[i] was in any file whose code was mapped. */
+bool recording_found_function(const struct recording *r, size_t i);
 
 /* Closes the trace, which ends as the supervisor's initial process has. The supervisor is released
  * already. */

@@ -55,6 +55,14 @@ void recording_on_request(struct session *session, struct supervisor *sup, struc
 void recording_on_stop_point(struct session *session, struct supervisor *sup, struct task *task,
 			     enum stop_point_side side);
 
+/* ---- function_moments.c ---- */
+
+void recording_on_function(struct session *session, struct supervisor *sup, struct task *task,
+			   uint16_t function);
+
+/* The stopped task's process: arms the functions again whose time has come. */
+void function_moments_rearm(struct recording *r, const struct supervisor *sup, struct task *task);
+
 /* ---- history_limit.c ---- */
 
 /* The task's history may have grown or shrunk. If all together use more memory than they may, some

@@ -6,6 +6,7 @@
 #include <sys/mman.h>
 
 #include "collector/record/recording_private.h"
+#include "collector/record/snapshot_limit.h"
 #include "collector/task/last_words.h"
 #include "collector/tracee/tracee.h"
 #include "lib/page.h"
@@ -13,6 +14,10 @@
 
 enum {
 	HANDLED_BRANCHES = 256,
+	BRIEF_BRANCHES = 1024,
+	BRIEF_STACK = 16 << 10,
+	DECODED_BRANCHES =
+		512, /* of a process that exits with failure, at least: a million take 50 ms */
 	PIECE_MAX = 256 << 10, /* of a record */
 	RED_ZONE = 128,
 	OVERFLOW_MAX =
@@ -20,48 +25,25 @@ enum {
 		<< 20, /* how far below its stack rsp is looked for: the kernel's stack guard gap */
 	NEAR_BEFORE = 64, /* bytes kept before and behind an address that a register holds */
 	NEAR_AFTER = 192,
-	BUCKET_MAX = 32, /* handled events kept in a burst, per task */
 };
 
-#define BUCKET_REFILL_NS 100000000u /* one more every tenth of a second */
+/* What is kept of a moment. */
+struct snapshot_extent {
+	bool full;         /* all threads, the whole history */
+	uint64_t branches; /* else: so many of the newest */
+	uint64_t stack;    /* bytes of the task's */
+};
 
-/* So many branches cost as much as an event. Branches before a sent signal matter less than those
- * before a fault, and each child of a shell sends it one: in a configure script decoding them took
- * a tenth of all time. */
-static const uint64_t priced_branches[] = {
-	[BT_SNAPSHOT_FAULT] = 1 << 16, [BT_SNAPSHOT_SIGNAL] = 1 << 13};
+static const struct snapshot_extent full_extent = {.full = true, .stack = STACK_SHARE_MOST},
+				    brief_extent = {.branches = BRIEF_BRANCHES,
+						    .stack = BRIEF_STACK},
+				    handled_extent = {.branches = HANDLED_BRANCHES};
 
-/* Everything but the two kinds that a handler will see is kept in full. */
-static bool is_full(enum bt_snapshot_kind kind)
+/* The others are kept in full. */
+static bool is_short(enum bt_snapshot_kind kind)
 {
-	return kind != BT_SNAPSHOT_FAULT && kind != BT_SNAPSHOT_SIGNAL;
-}
-
-/* The cost of a handled event. Nearly all of it is reading the records since the last one: some 50
- * ms for a million branches. A busy program with many events a second gets a snapshot of a fault
- * every two seconds and of a signal every dozen, which takes a few percent of its time. */
-static int64_t snapshot_price(const struct task *task, enum bt_snapshot_kind kind)
-{
-	return 1 + (int64_t)(task_unsettled(task) / priced_branches[kind]);
-}
-
-/* A snapshot may cost more than is left: the next one waits until that is paid for. */
-static bool admit_snapshot(struct recording *r, struct task *task, enum bt_snapshot_kind kind)
-{
-	uint64_t now = bt_clock_now(r->clock);
-	int64_t gained = (int64_t)((now - task->record->bucket_time) / BUCKET_REFILL_NS);
-
-	if (!task->record->bucket_time)
-		task->record->bucket = BUCKET_MAX;
-	if (gained || !task->record->bucket_time)
-		task->record->bucket_time = now ? now : 1;
-	task->record->bucket = gained > BUCKET_MAX - task->record->bucket
-				       ? BUCKET_MAX
-				       : task->record->bucket + gained;
-	if (task->record->bucket <= 0)
-		return false;
-	task->record->bucket -= snapshot_price(task, kind);
-	return true;
+	return kind == BT_SNAPSHOT_FAULT || kind == BT_SNAPSHOT_SIGNAL ||
+	       kind == BT_SNAPSHOT_FAILURE;
 }
 
 void snapshot_write_suppressed(struct recording *r, struct task *task)
@@ -254,11 +236,15 @@ static void keep_other_threads(struct recording *r, struct supervisor *sup, cons
 		supervisor_thaw(sup);
 }
 
-uint32_t snapshot_take(struct recording *r, struct supervisor *sup, struct task *task,
-		       enum bt_snapshot_kind kind, uint64_t event, const char *label)
+static uint32_t keep_moment(struct recording *r, struct supervisor *sup, struct task *task,
+			    enum bt_snapshot_kind kind, uint64_t event, const char *label,
+			    const struct snapshot_extent *extent)
 {
-	bool full = is_full(kind);
-	struct bt_record_snapshot rec = {
+	bool full = extent->full;
+	struct bt_record_snapshot rec;
+
+	task_prune_frames(task); /* an exit inside a handler is told from one behind a longjmp */
+	rec = (struct bt_record_snapshot){
 		.task = task->number,
 		.kind = (uint8_t)kind,
 		.point = task_point(task),
@@ -266,33 +252,50 @@ uint32_t snapshot_take(struct recording *r, struct supervisor *sup, struct task 
 		.event = event,
 		.depth = task->depth,
 		.label = bt_str(label),
+		.brief = !full && extent->stack,
 	};
 
-	if (!full && !admit_snapshot(r, task, kind)) {
+	if (!full && !snapshot_is_admitted(r, task, kind)) {
 		task->record->suppressed[kind]++;
 		return 0;
 	}
 	settle_records(sup, task);
+	if (kind == BT_SNAPSHOT_FAILURE)
+		task_drop_history(task, DECODED_BRANCHES);
 	/* The history goes before the records that tell its position: those may be flushed at any
 	 * time. */
 	if (full) {
 		task_tell_history(task, &r->observer);
 	} else {
 		task_settle(task);
-		branch_ring_flush(&task->ring, &r->observer, task->number, HANDLED_BRANCHES);
+		branch_ring_flush(&task->ring, &r->observer, task->number, extent->branches);
 	}
 	rec.position = task->ring.next;
 	snapshot_write_suppressed(r, task);
-	if (full) {
+	if (full || kind == BT_SNAPSHOT_FAILURE)
 		snapshot_write_last_words(r, task);
+	if (full)
 		address_space_refresh(task->process->space, task->host_tid);
-	}
 	rec.epoch = task->process->space->epoch;
 	rec.snapshot = ++r->snapshots;
 	RECORDING_EVENT(r, task->unit->number, SNAPSHOT, &rec);
-	keep_thread(r, task, rec.snapshot, full ? STACK_SHARE_MOST : 0);
+	keep_thread(r, task, rec.snapshot, extent->stack);
 	if (full)
 		keep_other_threads(r, sup, task, rec.snapshot);
 	trace_writer_flush(r->writer);
 	return rec.snapshot;
+}
+
+uint32_t snapshot_take(struct recording *r, struct supervisor *sup, struct task *task,
+		       enum bt_snapshot_kind kind, uint64_t event, const char *label)
+{
+	return keep_moment(r, sup, task, kind, event, label,
+			   is_short(kind) ? &handled_extent : &full_extent);
+}
+
+uint32_t snapshot_take_at_function(struct recording *r, struct supervisor *sup, struct task *task,
+				   const char *function, bool brief)
+{
+	return keep_moment(r, sup, task, BT_SNAPSHOT_FUNCTION, 0, function,
+			   brief ? &brief_extent : &full_extent);
 }

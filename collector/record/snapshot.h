@@ -8,11 +8,18 @@
 
 /* Keeps a moment of a stopped task. Fatal, exit and requested ones stop every thread of the
  * process, keep registers, stacks and memory near register values, and flush the whole ring; those
- * of handled events keep the newest 256 branches and the task's registers and are rate-limited.
+ * of handled events, and of exits with failure of processes other than the first, keep the newest
+ * 256 branches and the task's registers and are limited in number (snapshot_limit.h).
  * event: seq of the event it belongs to, or 0. label: of a requested one, or NULL. Flushes the
  * trace, unless it was suppressed. Returns the snapshot's number, 0 when suppressed. */
 uint32_t snapshot_take(struct recording *r, struct supervisor *sup, struct task *task,
 		       enum bt_snapshot_kind kind, uint64_t event, const char *label);
+
+/* Keeps the moment at a function's entry (BT_SNAPSHOT_FUNCTION): as a requested one; or brief: the
+ * newest 1,024 branches, the registers and the newest 16 KiB of the task's stack, rate-limited with
+ * the handled events. Else as above. */
+uint32_t snapshot_take_at_function(struct recording *r, struct supervisor *sup, struct task *task,
+				   const char *function, bool brief);
 
 /* Writes how many snapshots of the task were suppressed since the last one. */
 void snapshot_write_suppressed(struct recording *r, struct task *task);

@@ -15,6 +15,8 @@
 struct process_record {
 	bool fatal_kept;       /* its fatal snapshot has been taken */
 	unsigned request_mark; /* of the last request for a snapshot of it (recording.request) */
+	unsigned *visits;      /* by first sign, of those of it that may be kept now; NULL: none */
+	uint64_t rearm_at;     /* when signs that were disarmed are armed again; 0: none was */
 };
 
 /* Of a task: task->record. */
@@ -36,6 +38,10 @@ struct task_record {
 	int64_t bucket;       /* rate limit of handled events: what may be spent on them */
 	uint64_t bucket_time; /* 0: not begun */
 	uint64_t suppressed[BT_SNAPSHOT_KINDS];
+	struct {
+		uint64_t sp, from; /* at the entry: rsp, and the return address there. sp 0: none */
+		bool brief;
+	} sign; /* the last function at whose entry the moment was kept */
 };
 
 #endif

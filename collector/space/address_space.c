@@ -118,6 +118,8 @@ struct address_space *address_space_new(const struct observer *observer, uint32_
 	s->files = mapped_files_new();
 	if (parent) {
 		mapped_files_copy(&s->files, &parent->files);
+		s->finder = parent->finder;
+		function_stops_copy(&s->stops, &parent->stops);
 		s->epoch = parent->epoch;
 		s->from_addr = parent->from_addr;
 		s->from_byte = parent->from_byte;
@@ -161,6 +163,7 @@ void address_space_put(struct address_space *s)
 		s->extension_ops->release(s->extension);
 	mappings_release(&s->mappings);
 	mapped_files_release(&s->files);
+	function_stops_release(&s->stops);
 	leave_same(s);
 	code_pages_put(s->pages);
 	if (s->ahead.batch)
@@ -349,6 +352,7 @@ static bool diff_maps(struct address_space *s, struct patch *p, const struct map
 		if (i < p->end && j < count && same_mapping(&known[i], &now[j])) {
 			now[j].build_id_len = known[i].build_id_len;
 			now[j].looked_at = known[i].looked_at;
+			now[j].searched = known[i].searched;
 			now[j].follows = known[i].follows;
 			memcpy(now[j].build_id, known[i].build_id, sizeof now[j].build_id);
 			i++;
@@ -436,6 +440,7 @@ static void drop_mapping(struct address_space *s, const struct mapping *m,
 {
 	s->observer->ops->unmapped(s->observer->arg, s, m);
 	s->code_epoch += is_program_code(m);
+	function_stops_drop(&s->stops, m->start, m->end);
 	if (is_program_code(m))
 		forget_lost_code(s, m, now);
 	else if (code_pages_touch(s->pages, m->start, m->end))
@@ -498,6 +503,38 @@ static void follow_own_writes(struct address_space *s)
 	}
 }
 
+/* Has functions looked for in mappings that are new. */
+static void find_functions(struct address_space *s, pid_t pid)
+{
+	struct mapping_list *l = &s->mappings;
+
+	for (size_t i = 0; s->finder && i < l->count; i++) {
+		struct mapping *m = &l->maps[i];
+
+		if (!m->searched && m->ino && is_program_code(m) && !mapping_is_mutable(m))
+			s->finder->find(s->finder->arg, &s->stops, pid, m);
+		m->searched = true;
+	}
+}
+
+void address_space_arm(struct address_space *s, uint64_t addr)
+{
+	struct function_stop *stop = function_stops_at(&s->stops, addr);
+
+	if (!stop || stop->armed)
+		return;
+	stop->armed = true;
+	address_space_forget(s, addr, addr + 1);
+}
+
+void address_space_disarm(struct address_space *s, uint64_t addr)
+{
+	struct function_stop *stop = function_stops_at(&s->stops, addr);
+
+	if (stop)
+		stop->armed = false;
+}
+
 /* Applies the patches to the known mappings, and tells the observer. The patches, which are taken
  * over, are in the order of their addresses. */
 static void apply_patches(struct address_space *s, pid_t pid, struct patch *patches, size_t n)
@@ -530,6 +567,7 @@ static void apply_patches(struct address_space *s, pid_t pid, struct patch *patc
 				s->unsure = true;
 		if (any_fresh)
 			follow_own_writes(s);
+		find_functions(s, pid);
 	}
 	for (size_t i = 0; i < n; i++)
 		mappings_release(&patches[i].now);

@@ -9,6 +9,7 @@
 #include <sys/types.h>
 
 #include "collector/space/code_pages.h"
+#include "collector/space/function_stops.h"
 #include "collector/space/mapped_files.h"
 #include "collector/space/mappings.h"
 #include "collector/space/observer.h"
@@ -61,6 +62,8 @@ struct address_space {
 	bool stale;   /* mappings are those of the parent before the fork, and may be too old */
 	bool watched; /* the backend has write-protected pages: a SIGSEGV may be the backend's */
 	unsigned users;
+	const struct function_finder *finder; /* NULL: no task is stopped at functions */
+	struct function_stops stops;
 	struct mapping_list mappings;
 	struct mapped_files files; /* that code is mapped from */
 	unsigned files_looked;     /* when the recorder looked at them last */
@@ -94,8 +97,8 @@ struct address_space {
 };
 
 /* A new space with one user; parent (or NULL) is copied: mappings, epoch, code pages (by reference
- * where it can be). The observer, which stays as long as the space, is told of it. NULL without
- * memory. */
+ * where it can be), function stops. The observer, which stays as long as the space, is told of it.
+ * Tasks are stopped at no function until s->finder is set. NULL without memory. */
 struct address_space *address_space_new(const struct observer *observer, uint32_t number,
 					uint32_t unit, struct address_space *parent);
 struct address_space *address_space_get(struct address_space *s);
@@ -107,6 +110,11 @@ void address_space_refresh(struct address_space *s, pid_t pid);
 
 /* The same if nothing can have changed but c's ranges, and the initial stack: reads only these. */
 void address_space_update(struct address_space *s, pid_t pid, const struct map_change *c);
+
+/* From here on tasks are stopped at the function whose entry is at addr, or (disarm) not any more.
+ * To arm it again has the backend forget the code that it has made of the entry. */
+void address_space_arm(struct address_space *s, uint64_t addr);
+void address_space_disarm(struct address_space *s, uint64_t addr);
 
 /* Notes that c's ranges may have changed, for address_space_catch_up(), which must come before the
  * task runs on if a mapping there is or was executable. */

@@ -76,6 +76,54 @@ static bool ask_mounts(pid_t pid, uint64_t dev, bool *answers)
 	return f && !fclose(f);
 }
 
+/* proc_pid_mountinfo(5) has blanks and backslashes as \ and three octal digits. */
+static void unescape(char *text)
+{
+	char *to = text;
+
+	for (const char *from = text; *from; from++) {
+		unsigned code;
+
+		if (*from == '\\' && sscanf(from + 1, "%3o", &code) == 1) {
+			*to++ = (char)code;
+			from += 3;
+		} else {
+			*to++ = *from;
+		}
+	}
+	*to = 0;
+}
+
+bool mapped_files_answers(pid_t pid, const char *path)
+{
+	char *line = NULL, at[PATH_MAX];
+	size_t room = 0, longest = 0;
+	bool answers = false;
+	FILE *f = tracee_open_file(pid, "mountinfo");
+
+	while (f && getline(&line, &room, f) > 0) {
+		size_t n;
+
+		if (sscanf(line, "%*u %*u %*s %*s %4095s", at) != 1)
+			continue;
+		unescape(at);
+		n = strlen(at);
+		if (n == 1)
+			n = 0; /* the root: a prefix of every path */
+		else if (strncmp(path, at, n) || (path[n] != '/' && path[n]))
+			continue;
+		/* Of those at one place the last lies over the others. */
+		if (n < longest)
+			continue;
+		longest = n;
+		answers = is_of_kernel(line);
+	}
+	free(line);
+	if (f)
+		fclose(f);
+	return answers;
+}
+
 /* Files of the same device are asked alike. */
 static bool ask_file(const struct mapped_files *f, pid_t pid, uint64_t dev, bool *answers)
 {

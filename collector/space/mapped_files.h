@@ -42,6 +42,10 @@ void mapped_files_release(struct mapped_files *f);
  * Returns whether it has been modified since it was last looked at. */
 bool mapped_files_look(struct mapped_files *f, pid_t pid, const struct mapping *m);
 
+/* Whether the kernel alone serves the file system that the process sees at path: a file there can
+ * be opened without waiting for a process (FUSE). */
+bool mapped_files_answers(pid_t pid, const char *path);
+
 /* Whether the file of m is marked. */
 bool mapped_files_is_written(const struct mapped_files *f, const struct mapping *m);
 

@@ -16,6 +16,7 @@ struct mapping {
 	uint8_t prot; /* PROT_* */
 	bool shared;
 	bool looked_at; /* for its build-id, and whether it follows its file */
+	bool searched;  /* for functions (function_stops.h) */
 	bool fresh;     /* new among those that are known: to be compared with the others once */
 	bool follows; /* a private one of a file that is written meanwhile: its contents may change
 			 as if it were shared */

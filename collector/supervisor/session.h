@@ -22,6 +22,7 @@
 #include "lib/event.h"
 #include "lib/point.h"
 
+struct function_finder;
 struct process;
 struct session;
 struct supervisor;
@@ -80,6 +81,11 @@ struct session_ops {
 	void (*on_stop_point)(struct session *session, struct supervisor *sup, struct task *task,
 			      enum stop_point_side side);
 
+	/* It stands before the first instruction of a function that the session's finder has named
+	 * by this number. The session may disarm the stop (address_space_disarm()). */
+	void (*on_function)(struct session *session, struct supervisor *sup, struct task *task,
+			    uint16_t function);
+
 	/* task->syscall is entered. */
 	void (*on_syscall_enter)(struct session *session, struct supervisor *sup,
 				 struct task *task);
@@ -137,6 +143,9 @@ struct session_ops {
 
 struct session {
 	const struct session_ops *ops;
+	const struct function_finder *finder; /* of the functions at which tasks are to be stopped;
+						 NULL: at none, and on_function may be NULL. Not
+						 with a backend that is native */
 };
 
 #endif

@@ -70,8 +70,15 @@ void supervisor_serve_stop_points(struct supervisor *sup, struct task *task)
 {
 	enum stop_point_side side;
 
+	const struct function_stop *stop;
+
 	while (!sup->frozen && (side = stop_point_side(task)) != STOP_POINT_AHEAD)
 		sup->session->ops->on_stop_point(sup->session, sup, task, side);
+	stop = sup->frozen ? NULL : task_function_stop(task);
+	if (!stop)
+		return;
+	task->told = task_point(task);
+	sup->session->ops->on_function(sup->session, sup, task, stop->function);
 }
 
 static void slice_over(struct supervisor *sup, struct task *task)

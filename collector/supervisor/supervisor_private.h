@@ -13,8 +13,8 @@
 void supervisor_on_backend_stop(struct supervisor *sup, struct task *task,
 				const struct wait_event *ev);
 
-/* Tells the session of the stop points that the task is at or past. It is stopped between two
- * instructions. */
+/* Tells the session of the stop points that the task is at or past, and of the function at whose
+ * entry it is. It is stopped between two instructions. */
 void supervisor_serve_stop_points(struct supervisor *sup, struct task *task);
 
 /* Somebody waits for a turn: from now on ticks come every SUPERVISOR_SLICE_MS, until nobody has

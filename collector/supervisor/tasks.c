@@ -63,13 +63,15 @@ static struct process *begin_process(struct supervisor *sup, pid_t pid, struct a
 static struct process *make_process(struct supervisor *sup, pid_t pid, const struct process *before,
 				    struct unit **unit)
 {
+	struct address_space *space;
+
 	*unit = supervised_unit(&sup->tasks);
 	if (!*unit)
 		return NULL;
-	return begin_process(
-		sup, pid,
-		address_space_new(sup->observer, ++sup->tasks.next_space, (*unit)->number, NULL),
-		before);
+	space = address_space_new(sup->observer, ++sup->tasks.next_space, (*unit)->number, NULL);
+	if (space && !sup->backend.ops->native)
+		space->finder = sup->session->finder;
+	return begin_process(sup, pid, space, before);
 }
 
 void supervisor_leave_unit(struct task *task)

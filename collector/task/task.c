@@ -193,6 +193,12 @@ void task_settle(struct task *task)
 		branch_log_settle(task->log, &task->ring);
 }
 
+void task_drop_history(struct task *task, uint64_t entries)
+{
+	if (task->log)
+		branch_log_lower(task->log, entries);
+}
+
 uint64_t task_unsettled(const struct task *task)
 {
 	return task->log ? branch_log_entries(task->log) : 0;
@@ -218,6 +224,22 @@ struct bt_point task_point(const struct task *task)
 				 .transfers = now.transfers,
 				 .rip = task->regs.rip,
 				 .rcx = task->regs.rcx};
+}
+
+const struct function_stop *task_function_stop(const struct task *task)
+{
+	const struct function_stops *stops = &task->process->space->stops;
+	const struct function_stop *stop =
+		stops->count ? function_stops_at(stops, task->regs.rip) : NULL;
+	struct bt_point now;
+
+	if (!stop || !stop->armed)
+		return NULL;
+	now = task_point(task);
+	return now.tick == task->told.tick && now.transfers == task->told.transfers &&
+			       now.rip == task->told.rip
+		       ? NULL
+		       : stop;
 }
 
 void task_prune_frames(struct task *task)

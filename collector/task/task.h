@@ -124,6 +124,7 @@ struct task {
 	struct bt_regs regs; /* of the last stop, as the application sees them */
 	bool mid_run; /* it was stopped in the midst of a step: regs are those before the step */
 	const struct stop_point *stop_point; /* where it is to be stopped; NULL: nowhere */
+	struct bt_point told; /* the last function stop that the session was told of */
 	struct handler_frame frames[HANDLER_DEPTH_MAX]; /* of handlers that it has not left */
 	unsigned depth;
 	int pending_signal; /* to deliver when it is resumed */
@@ -202,6 +203,10 @@ void task_skip(struct task *task, enum bt_gap_reason reason, uint64_t ticks, uin
 /* About how many entries task_settle() will add to the ring. */
 uint64_t task_unsettled(const struct task *task);
 
+/* Of what is not settled about so many of the newest entries are kept, at least; the older ones are
+ * lost, undecoded. For a task that is about to end. */
+void task_drop_history(struct task *task, uint64_t entries);
+
 /* Brings everything recorded into task->ring. To be called before the ring is read. */
 void task_settle(struct task *task);
 
@@ -214,6 +219,10 @@ void task_tell_history(struct task *task, const struct observer *o);
 
 /* The point at which the task is. */
 struct bt_point task_point(const struct task *task);
+
+/* The function stop at whose entry the task stands; NULL: at none, or the session was told of it.
+ * Cheap elsewhere. */
+const struct function_stop *task_function_stop(const struct task *task);
 
 /* Drops handler frames that were left without a sigreturn (siglongjmp): the stack pointer has moved
  * past them. */

@@ -159,8 +159,8 @@ def snap_exit():
 
 @case("without a moment the report says why, and shows no branches of nobody")
 def no_moment():
-    for status, said in (("0", "no moment was kept: the program ended with 0 (btrec run --snap-exit always keeps its end)"),
-                         ("3", "no moment was kept before the recording ended")):
+    for status, said in (("0", "no moment of its end was kept: the program ended with 0 (btrec run --snap-exit always keeps it)"),
+                         ("3", "no moment of its end was kept")):
         shown = text(record(moments("exit", status), ["--snap-exit", "never"]).trace)
         check("\nWhat happened\n  %s\n" % said in shown, shown)
         check("Last branches of task 1 " in shown, shown)

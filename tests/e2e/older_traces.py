@@ -7,6 +7,9 @@ import tarfile
 
 from e2e import *
 
+# Fields that records have got since, as a trace without them reads.
+LATER = {b"SNAPSHOT": b" brief=0"}
+
 OLDER = os.path.join(os.path.dirname(os.path.abspath(__file__)), "older")
 
 
@@ -38,7 +41,8 @@ def dumps():
         result = execute([BTREC, "dump", trace])
         equal(result.status, 0, "status of dump, %s: %s" % (name, result.err))
         with open(trace + ".dump", "rb") as file:
-            equal(result.out, file.read(), "dump of %s" % name)
+            expected = [line + LATER.get(line.split(b" ", 1)[0], b"") for line in file.read().split(b"\n")]
+        equal(result.out.split(b"\n"), expected, "dump of %s" % name)
     each(dump)
 
 

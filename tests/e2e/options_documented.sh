@@ -32,14 +32,14 @@ if ! [ -x "$BTREC" ] || ! [ -x "$BTVIEW" ]; then
 	fail "btrec and btview are not built"
 	finish
 fi
-for words in "btrec --help" "btrec run --help" "btrec doctor --help" "btview --help" "btrec --version" "btview --version"; do
+for words in "btrec --help" "btrec run --help" "btrec doctor --help" "btrec list --help" "btview --help" "btrec --version" "btview --version"; do
 	set -- $words
 	case $1 in btrec) program=$BTREC ;; *) program=$BTVIEW ;; esac
 	expect_status 0 "$program" "${@:2}"
 	expect "$words says nothing on stderr" test ! -s "$work/err"
 	[ "${words##* }" = --help ] && options <"$work/out" >"$work/help.${words// /.}"
 done
-cat "$work/help.btrec.--help" "$work/help.btrec.run.--help" "$work/help.btrec.doctor.--help" | sort -u >"$work/help.btrec"
+cat "$work/help.btrec.--help" "$work/help.btrec.run.--help" "$work/help.btrec.doctor.--help" "$work/help.btrec.list.--help" | sort -u >"$work/help.btrec"
 cp "$work/help.btview.--help" "$work/help.btview"
 
 for program in btrec btview; do
@@ -51,6 +51,7 @@ done
 	offered btrec
 	offered btrec run
 	offered btrec doctor
+	offered btrec list
 } | sort -u >"$work/completion.btrec"
 offered btview >"$work/completion.btview"
 # = ends a word for bash, as it comes.

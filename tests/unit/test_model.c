@@ -264,6 +264,116 @@ static void a_death_that_dumps_core_goes_before_others(void **state)
 	}
 }
 
+/* Where it is known how the first process ended. */
+static void what_a_program_went_on_from_explains_no_end(void **state)
+{
+	enum { NOT_KNOWN, KILLED = 100 }; /* else 1 more than the status */
+	static const struct {
+		uint8_t end;
+		struct {
+			uint8_t task; /* 1 is the initial process's */
+			uint8_t kind, signo, action;
+			uint8_t sender; /* task whose pid it is */
+		} snaps[3];
+		uint32_t final; /* 0: none */
+	} rows[] = {
+		{1, {{1, BT_SNAPSHOT_SIGNAL, 17}}, 0},
+		{4, {{1, BT_SNAPSHOT_SIGNAL, 17}, {1, BT_SNAPSHOT_FAULT, 11}}, 0},
+		{NOT_KNOWN, {{1, BT_SNAPSHOT_FAULT, 11}, {1, BT_SNAPSHOT_SIGNAL, 17}}, 1},
+		{NOT_KNOWN, {{1, BT_SNAPSHOT_SIGNAL, 17}, {1, BT_SNAPSHOT_SIGNAL, 17}}, 2},
+		{4, {{1, BT_SNAPSHOT_EXIT}, {2, BT_SNAPSHOT_SIGNAL, 17}}, 1},
+		{4, {{2, BT_SNAPSHOT_FAILURE}, {1, BT_SNAPSHOT_EXIT}, {3, BT_SNAPSHOT_FAILURE}}, 2},
+		{1, {{2, BT_SNAPSHOT_FAILURE}}, 0},
+		{1, {{2, BT_SNAPSHOT_EXIT}}, 1},
+		{1, {{1, BT_SNAPSHOT_EXIT}, {2, BT_SNAPSHOT_EXIT}}, 1},
+		{KILLED,
+		 {{1, BT_SNAPSHOT_FATAL, 15, BT_ACTION_TERMINATE}, {1, BT_SNAPSHOT_SIGNAL, 17}},
+		 1},
+		/* yes | head -1 */
+		{1, {{2, BT_SNAPSHOT_FATAL, 13, BT_ACTION_TERMINATE, 2}}, 0},
+		{4, {{2, BT_SNAPSHOT_FATAL, 13, BT_ACTION_TERMINATE, 2}, {1, BT_SNAPSHOT_EXIT}}, 2},
+		/* kill, of a helper; timeout(1), of a program that hangs; from outside */
+		{1, {{2, BT_SNAPSHOT_FATAL, 15, BT_ACTION_TERMINATE, 1}}, 0},
+		{125,
+		 {{2, BT_SNAPSHOT_FATAL, 15, BT_ACTION_TERMINATE, 1}, {1, BT_SNAPSHOT_EXIT}},
+		 1},
+		{1, {{2, BT_SNAPSHOT_FATAL, 9, BT_ACTION_TERMINATE}}, 1},
+		{1, {{2, BT_SNAPSHOT_FATAL, 11, BT_ACTION_CORE, 1}}, 1},
+	};
+	struct made *t = *state;
+
+	for (size_t i = 0; i < ARRAY_SIZE(rows); i++) {
+		bool killed = rows[i].end == KILLED;
+
+		for (uint32_t task = 1; task <= 3; task++)
+			maker_add(&t->k, 0, TASK, task, .task = task, .parent = task > 1,
+				  .pid = 10 * task, .tid = 10 * task,
+				  .how = task == 1 ? BT_TASK_INITIAL : BT_TASK_FORK);
+		for (uint32_t k = 0; k < 3 && rows[i].snaps[k].task; k++) {
+			uint64_t event = t->k.seq;
+
+			if (rows[i].snaps[k].signo)
+				maker_add(&t->k, 0, SIGNAL, signal, .task = rows[i].snaps[k].task,
+					  .signo = rows[i].snaps[k].signo,
+					  .action = rows[i].snaps[k].action,
+					  .sender = 10 * (uint32_t)rows[i].snaps[k].sender);
+			maker_add(&t->k, 0, SNAPSHOT, snapshot, .snapshot = k + 1,
+				  .task = rows[i].snaps[k].task, .kind = rows[i].snaps[k].kind,
+				  .event = rows[i].snaps[k].signo ? event : 0);
+		}
+		if (rows[i].end)
+			maker_add(&t->k, 0, EXIT, exit, .task = 1, .last = 1,
+				  .kind = killed ? BT_EXIT_SIGNAL : BT_EXIT_STATUS,
+				  .status = killed ? 15 : rows[i].end - 1u);
+		made_load(t);
+		if (rows[i].final)
+			assert_int_equal(model_final_snapshot(t->m)->rec->snapshot, rows[i].final);
+		else
+			assert_null(model_final_snapshot(t->m));
+		made_clear(t);
+	}
+}
+
+static void failures_stand_in_the_order_of_their_ends_with_their_moments(void **state)
+{
+	struct made *t = *state;
+
+	maker_add(&t->k, 0, TASK, task, .task = 1, .how = BT_TASK_INITIAL);
+	maker_add(&t->k, 0, EXEC, exec, .task = 1, .path = bt_str("/bin/sh"), .argv = bt_str("sh"));
+	maker_add(&t->k, 0, TASK, task, .task = 2, .parent = 1, .how = BT_TASK_FORK);
+	maker_add(&t->k, 0, TASK, task, .task = 3, .parent = 2, .how = BT_TASK_THREAD);
+	maker_add(&t->k, 0, TASK, task, .task = 4, .parent = 1, .how = BT_TASK_VFORK);
+	maker_add(&t->k, 0, TASK, task, .task = 5, .parent = 1, .how = BT_TASK_FORK);
+	maker_add(&t->k, 0, EXEC, exec, .task = 4, .path = bt_str("/bin/cc"), .argv = bt_str("cc"));
+	/* the first thread of process 2 has ended before, with a status of its own */
+	maker_add(&t->k, 0, EXIT, exit, .task = 2, .status = 0);
+	maker_add(&t->k, 0, SNAPSHOT, snapshot, .snapshot = 1, .task = 4,
+		  .kind = BT_SNAPSHOT_FAILURE);
+	maker_add(&t->k, 0, EXIT, exit, .task = 4, .status = 1, .last = 1);
+	maker_add(&t->k, 0, SNAPSHOT, snapshot, .snapshot = 2, .task = 3,
+		  .kind = BT_SNAPSHOT_FATAL);
+	maker_add(&t->k, 0, EXIT, exit, .task = 3, .kind = BT_EXIT_SIGNAL, .status = 11, .last = 1);
+	maker_add(&t->k, 0, SUPPRESSED, suppressed, .task = 5, .kind = BT_SNAPSHOT_FAILURE,
+		  .count = 1);
+	maker_add(&t->k, 0, EXIT, exit, .task = 5, .status = 3, .last = 1);
+	maker_add(&t->k, 0, SUPPRESSED, suppressed, .task = 1, .kind = BT_SNAPSHOT_SIGNAL,
+		  .count = 6);
+	maker_add(&t->k, 0, EXIT, exit, .task = 1, .status = 0, .last = 1);
+	made_load(t);
+	assert_int_equal(t->m->failure_count, 3);
+	assert_int_equal(t->m->failures[0].task->task, 4);
+	assert_int_equal(t->m->failures[0].snap->rec->snapshot, 1);
+	assert_string_equal((const char *)t->m->failures[0].argv.at, "cc");
+	assert_int_equal(t->m->failures[1].task->task, 2);
+	assert_int_equal(t->m->failures[1].exit->task, 3);
+	assert_int_equal(t->m->failures[1].snap->rec->snapshot, 2);
+	assert_string_equal((const char *)t->m->failures[1].argv.at, "sh");
+	assert_int_equal(t->m->failures[2].task->task, 5);
+	assert_null(t->m->failures[2].snap);
+	assert_int_equal(t->m->failures_suppressed, 1);
+	assert_int_equal(model_task(t->m, 1)->suppressed, 6);
+}
+
 static void damage_is_listed_and_the_rest_is_read(void **state)
 {
 	struct made *t = *state;
@@ -474,6 +584,8 @@ int main(void)
 		MADE_TEST(the_end_is_explained_by_the_initial_process),
 		MADE_TEST(without_it_by_the_first_in_the_tree_that_died),
 		MADE_TEST(a_death_that_dumps_core_goes_before_others),
+		MADE_TEST(what_a_program_went_on_from_explains_no_end),
+		MADE_TEST(failures_stand_in_the_order_of_their_ends_with_their_moments),
 		MADE_TEST(damage_is_listed_and_the_rest_is_read),
 		MADE_TEST(a_hole_in_the_numbers_of_events_is_damage),
 		MADE_TEST(branches_that_lack_at_the_end_of_a_closed_trace_are_damage),

@@ -170,6 +170,13 @@ static bool is_marked(void *arg, uint64_t pc)
 		cache_profile_find(&s->es->profile, space, pc) == PROFILE_NONE);
 }
 
+static bool stops_in(void *arg, uint64_t start, uint64_t end)
+{
+	const struct fragment_source *s = arg;
+
+	return function_stops_armed(&s->task->process->space->stops, start, end);
+}
+
 /* Whether there is a fragment at pc, or one can be made of what lies there: code that changes is
  * looked at when nobody runs it, unless it is watched. */
 static bool is_ready(const struct fragment_source *s, uint64_t pc)
@@ -382,6 +389,7 @@ static uint32_t fragment_for(struct fragment_source *src, uint64_t pc, bool indi
 				     .is_mutable = is_watched_code,
 				     .others_write = others_write,
 				     .is_marked = is_marked,
+				     .stops_in = stops_in,
 				     .arg = src};
 	struct code_cache *c = src->es->cache;
 	uint32_t before = c->fragment_count, fragment = enter_fragment_at(c, &source, pc, indirect),
@@ -593,6 +601,7 @@ int cache_enter(struct backend *b, struct task *task, bool indirect)
 					 &(struct code_source){.read = read_segment_code,
 							       .fixed_page = fixed_page,
 							       .is_mutable = is_watched_code,
+							       .stops_in = stops_in,
 							       .arg = &src});
 		fragment = fragment_for(&src, task->regs.rip, indirect);
 	}

@@ -10,7 +10,7 @@
  *
  * In the cache there are three stops.
  * - A trap of ours (on_trap()): for a fragment that is missing, room for records, an instruction
- *   that is not for the cache, or a stop that was wanted.
+ *   that is not for the cache, a stop that was wanted, or a function at which tasks are stopped.
  * - A signal (on_signal()). If the instruction may have raised it, the task leaves the cache and
  *   executes it once more at its application address, so that siginfo is authentic
  *   (engine_signals_raise_again()).
@@ -145,7 +145,7 @@ static enum backend_stop on_trap(struct backend *b, struct task *task, struct en
 		return go_on(b, task, s);
 	if (stretch_leave(task, es, s))
 		return BACKEND_GONE;
-	if (et->holds || et->stop_wanted)
+	if (et->holds || et->stop_wanted || task_function_stop(task))
 		return tracee_set_regs(task->host_tid, &task->regs) ? BACKEND_GONE
 								    : report_stop(task, info);
 	if (s->kind == EXIT_STOP && cache_gives_way(task, s))
@@ -524,7 +524,8 @@ static enum backend_stop meaning_of(struct backend *b, struct task *task,
 	if (et->holds && ev->type == WAIT_INTERRUPT) /* no signal can be given to it at such a stop:
 							engine_signals_post_held() */
 		return BACKEND_SLICE;
-	if (et->holds || et->stop_wanted || stop_point_side(task) != STOP_POINT_AHEAD)
+	if (et->holds || et->stop_wanted || stop_point_side(task) != STOP_POINT_AHEAD ||
+	    task_function_stop(task))
 		return report_stop(task, info);
 	return resume_result(cache_enter(b, task, false));
 }

@@ -255,7 +255,8 @@ enum backend_stop engine_signals_waiting_stopped(struct backend *b, struct task 
 	if (stop == BACKEND_RUNS || stop == BACKEND_MID_RUN)
 		return stop;
 	if (stop == BACKEND_SLICE && ev->type != WAIT_INTERRUPT && --et->patience &&
-	    task_tick(task) == et->timers.tick && stop_point_side(task) == STOP_POINT_AHEAD)
+	    task_tick(task) == et->timers.tick && stop_point_side(task) == STOP_POINT_AHEAD &&
+	    !task_function_stop(task))
 		return engine_step(b, task, 0, BT_ACTION_IGNORE) ? BACKEND_GONE : BACKEND_RUNS;
 	return engine_signals_end_wait(task) ? BACKEND_GONE : stop;
 }

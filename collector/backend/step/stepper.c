@@ -223,7 +223,8 @@ static enum backend_stop insn_stepped(struct task *task, const siginfo_t *info)
 	step_history_step(task, true);
 	if (st->program_tf && info->si_code != TRAP_HWBKPT)
 		return BACKEND_SIGNAL;
-	if (--st->budget == 0 || stop_point_side(task) != STOP_POINT_AHEAD)
+	if (--st->budget == 0 || stop_point_side(task) != STOP_POINT_AHEAD ||
+	    task_function_stop(task))
 		return BACKEND_SLICE;
 	return step_insn(task) ? BACKEND_GONE : BACKEND_RUNS;
 }

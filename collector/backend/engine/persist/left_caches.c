@@ -178,6 +178,7 @@ static bool drop_others(struct code_pages *pages, struct address_space *s, pid_t
 /* The part of a cache's code that the space has. */
 struct adopted {
 	const struct code_pages *pages;
+	const struct function_stops *stops;
 	uint64_t end; /* all of it that lies below */
 };
 
@@ -186,6 +187,8 @@ static bool has_pages(void *arg, uint64_t start, uint64_t end)
 	const struct adopted *a = arg;
 	uint64_t page = page_down(start);
 
+	if (function_stops_armed(a->stops, start, end))
+		return false;
 	for (; page < end && end > a->end; page += BT_PAGE)
 		if (!code_pages_find(a->pages, page))
 			return false;
@@ -224,7 +227,7 @@ struct code_cache *left_caches_take(struct left_caches *l, const struct left_pro
 		bool all = code_pages_count(left.pages) == pages;
 
 		code_cache_retain(left.cache, has_pages,
-				  &(struct adopted){left.pages, all ? program->end : 0});
+				  &(struct adopted){left.pages, &s->stops, all ? program->end : 0});
 	} else {
 		code_cache_put(left.cache);
 		left.cache = NULL;

@@ -244,8 +244,21 @@ static bool has_prediction(const struct adding *a, const struct persisted_fragme
 				a->base + a->parts->segments[refs[t->segments - 1]].from);
 }
 
+/* Tasks are stopped in the midst of such a fragment's code. */
+static bool has_stop(const struct adding *a, const struct code_source *source,
+		     const struct persisted_fragment *t, const uint16_t *refs)
+{
+	for (size_t i = 0; source->stops_in && i < t->segments; i++) {
+		const struct segment *seg = &a->parts->segments[refs[i]];
+
+		if (source->stops_in(source->arg, a->base + seg->pc, a->base + seg->end))
+			return true;
+	}
+	return false;
+}
+
 /* Chooses the fragments to take. Returns the one at pc; PERSISTED_NONE: it cannot be taken. */
-static uint8_t choose_fragments(struct adding *a, uint64_t pc)
+static uint8_t choose_fragments(struct adding *a, const struct code_source *source, uint64_t pc)
 {
 	const struct parts *p = a->parts;
 	const uint16_t *refs = p->refs;
@@ -255,7 +268,8 @@ static uint8_t choose_fragments(struct adding *a, uint64_t pc)
 		uint64_t at = a->base + p->fragments[i].pc;
 
 		a->taken[i] = code_cache_find(a->cache, at) == FRAGMENT_NONE &&
-			      !has_prediction(a, &p->fragments[i], refs);
+			      !has_prediction(a, &p->fragments[i], refs) &&
+			      !has_stop(a, source, &p->fragments[i], refs);
 		if (at == pc && a->taken[i])
 			wanted = i;
 	}
@@ -465,7 +479,7 @@ uint32_t persisted_add(struct code_cache *c, const struct code_source *source, u
 	if ((p.head.pc ? p.head.pc != a.base : persisted_is_low(a.base)) ||
 	    !numbers_fit(&p, a.base))
 		return FRAGMENT_NONE;
-	wanted = choose_fragments(&a, pc);
+	wanted = choose_fragments(&a, source, pc);
 	if (wanted == PERSISTED_NONE)
 		*fault = PERSISTED_UNFIT;
 	else if (!meets_demand(&a, wanted, pc))

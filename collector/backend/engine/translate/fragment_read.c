@@ -93,6 +93,12 @@ static bool leads_astray(const struct step *s)
 	return direct && !is_canonical(step_target(s));
 }
 
+/* Tasks are stopped there. */
+static bool is_stop(const struct translation *t, uint64_t pc)
+{
+	return t->source->stops_in && t->source->stops_in(t->source->arg, pc, pc + 1);
+}
+
 static bool fetch_step(struct translation *t, uint64_t pc, struct step *s)
 {
 	s->pc = pc;
@@ -133,7 +139,7 @@ static bool follow_jump(const struct translation *t, const struct step *s)
 	uint64_t target = step_target(s);
 
 	return target > s->pc && !t->mutable && !in_fragment(t, target) && near_start(t, target) &&
-	       code_cache_find(t->cache, target) == FRAGMENT_NONE;
+	       code_cache_find(t->cache, target) == FRAGMENT_NONE && !is_stop(t, target);
 }
 
 /* Whether it writes memory that no operand names: (V)MASKMOVDQU and MASKMOVQ at rdi, CLZERO at rax.
@@ -200,6 +206,10 @@ static void read_steps(struct translation *t)
 		struct step *s = &t->steps[t->count];
 
 		t->next = pc;
+		/* The exit behind a fragment that falls through to a stop is linked when that is
+		 * none any more. */
+		if (is_stop(t, pc))
+			return;
 		*s = (struct step){0};
 		if (t->count && is_mutable_code(t, pc) != t->mutable)
 			return;
@@ -286,8 +296,8 @@ uint64_t fragment_way_on(const struct translation *t, const struct step *s)
 static bool fetch_of_cycle(struct translation *t, uint64_t pc, struct step *s)
 {
 	*s = (struct step){0};
-	if (!near_start(t, pc) || is_mutable_code(t, pc) || !fetch_step(t, pc, s) ||
-	    is_mutable_code(t, step_end(s) - 1))
+	if (!near_start(t, pc) || is_stop(t, pc) || is_mutable_code(t, pc) ||
+	    !fetch_step(t, pc, s) || is_mutable_code(t, step_end(s) - 1))
 		return false;
 	s->inlined_jump = s->insn.class == BT_INSN_JMP;
 	return fragment_way_on(t, s) && !fragment_needs_routine(s);

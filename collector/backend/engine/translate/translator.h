@@ -26,6 +26,9 @@ struct code_source {
 	/* Whether the fragment at pc is to mark that it has run: the byte at MARKS_AT + its number
 	 * of the task's window gets code_cache_mark(). NULL: none is. */
 	bool (*is_marked)(void *arg, uint64_t pc);
+	/* Whether a task is to be stopped before an instruction that begins in [start, end)
+	 * (function_stops.h): the cache gets no code for it. NULL: before none. */
+	bool (*stops_in)(void *arg, uint64_t start, uint64_t end);
 	void *arg;
 	const struct fragment_demand
 		*demand; /* the demand to meet; NULL: that of the cache's exits */

@@ -1,0 +1,360 @@
+/* SPDX-License-Identifier: MIT */
+/* A file's symbols are looked through once in a recording: the places of signs in it are kept by
+ * device and inode (struct sign_file), and each mapping of the file's code turns them into
+ * addresses. Files come from the program and are not trusted: libelf checks what it reads. */
+#include "collector/record/first_signs.h"
+
+#include <elf.h>
+#include <fcntl.h>
+#include <gelf.h>
+#include <limits.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include "collector/space/function_stops.h"
+#include "collector/space/mapped_files.h"
+#include "lib/array_size.h"
+#include "lib/hash_table.h"
+
+enum sign_match {
+	MATCH_NAME,   /* the symbol is the text */
+	MATCH_PREFIX, /* it begins with it */
+	MATCH_RUST,   /* a mangled name of Rust's that has it as the last part of its path */
+};
+
+struct sign {
+	const char *text;
+	const char *name; /* as a reader knows it; NULL: the text */
+	enum sign_match match;
+	enum sign_extent extent;
+};
+
+/* The first in the order of a failure's functions that a library exports: what calls it has not yet
+ * reported anything. */
+static const struct sign signs[] = {
+	/* C (glibc, musl) */
+	{"abort", NULL, MATCH_NAME, SIGN_WHOLE},
+	{"__assert_fail", NULL, MATCH_NAME, SIGN_WHOLE},
+	{"__assert_perror_fail", NULL, MATCH_NAME, SIGN_WHOLE},
+	{"__stack_chk_fail", NULL, MATCH_NAME, SIGN_WHOLE},
+	{"__fortify_fail", NULL, MATCH_NAME, SIGN_WHOLE},
+	{"__chk_fail", NULL, MATCH_NAME, SIGN_WHOLE},
+	{"__libc_fatal", NULL, MATCH_NAME, SIGN_WHOLE},
+	/* C++ (libstdc++, libc++): the Itanium ABI's names */
+	{"__cxa_throw", NULL, MATCH_NAME, SIGN_BRIEF},
+	{"__cxa_rethrow", NULL, MATCH_NAME, SIGN_BRIEF},
+	{"_ZSt9terminatev", "std::terminate", MATCH_NAME, SIGN_WHOLE},
+	{"__cxa_pure_virtual", NULL, MATCH_NAME, SIGN_WHOLE},
+	/* Rust (library/std/src/panicking.rs): the handler of all panics, before its hook */
+	{"rust_begin_unwind", NULL, MATCH_RUST, SIGN_WHOLE},
+	{"rust_begin_unwind", NULL, MATCH_NAME, SIGN_WHOLE},
+	/* Go (runtime/panic.go) */
+	{"runtime.gopanic", NULL, MATCH_NAME, SIGN_BRIEF},
+	{"runtime.fatalpanic", NULL, MATCH_NAME, SIGN_WHOLE}, /* nobody has recovered */
+	{"runtime.throw", NULL, MATCH_NAME, SIGN_WHOLE},
+	{"runtime.fatal", NULL, MATCH_NAME, SIGN_WHOLE},
+	/* Sanitizers (compiler-rt, libgcc's copies): what instrumented code calls to report */
+	{"__asan_report_load", NULL, MATCH_PREFIX, SIGN_WHOLE},
+	{"__asan_report_store", NULL, MATCH_PREFIX, SIGN_WHOLE},
+	{"__asan_on_error", NULL, MATCH_NAME, SIGN_WHOLE}, /* before any other report is printed */
+	{"__ubsan_handle_", NULL, MATCH_PREFIX, SIGN_BRIEF},
+	{"__tsan_on_report", NULL, MATCH_NAME, SIGN_BRIEF},
+	{"__msan_warning", NULL, MATCH_PREFIX, SIGN_WHOLE},
+};
+
+enum {
+	SIGN_COUNT = ARRAY_SIZE(signs),
+	PLACES_MAX = 4096, /* in one file */
+};
+
+struct sign_place {
+	uint64_t offset; /* in the file */
+	uint16_t sign;
+};
+
+struct sign_file {
+	uint64_t dev;   /* as mappings have it */
+	struct stat st; /* when it was read */
+	struct sign_file *next;
+	size_t count;
+	struct sign_place *places;
+};
+
+struct first_signs {
+	struct function_finder finder;
+	const char *const *names; /* the user's, numbered behind the table */
+	size_t name_count;
+	bool *found;               /* by name */
+	bool first[UCHAR_MAX + 1]; /* characters with which a symbol may begin */
+	struct hash_table files;   /* by inode, as mappings have it */
+	struct sign_file *file_list;
+};
+
+/* Mangled names (rustc's v0: _R...; before: _ZN...17h, 16 digits, E) say how long each part of the
+ * path is. */
+static bool is_rust(const char *symbol, const char *text)
+{
+	size_t n = strlen(symbol), len = strlen(text);
+	char part[64];
+	const char *at;
+
+	if (!strncmp(symbol, "_R", 2)) {
+		at = strstr(symbol, text);
+		return at && at > symbol + 2 && at[-1] >= '0' && at[-1] <= '9' && !at[len];
+	}
+	if (strncmp(symbol, "_ZN", 3) || n < 23 || strncmp(symbol + n - 20, "17h", 3))
+		return false;
+	snprintf(part, sizeof part, "%zu%s17h", len, text);
+	at = strstr(symbol, part);
+	return at && (size_t)(at - symbol) + strlen(part) + 17 == n;
+}
+
+static bool is_sign(const struct sign *s, const char *symbol)
+{
+	switch (s->match) {
+	case MATCH_NAME:
+		return !strcmp(symbol, s->text);
+	case MATCH_PREFIX:
+		return !strncmp(symbol, s->text, strlen(s->text));
+	default:
+		return is_rust(symbol, s->text);
+	}
+}
+
+int first_signs_match(const struct first_signs *f, const char *symbol)
+{
+	if (!f->first[(unsigned char)*symbol])
+		return -1;
+	for (size_t i = 0; i < f->name_count; i++)
+		if (!strcmp(symbol, f->names[i]))
+			return (int)(SIGN_COUNT + i);
+	for (size_t i = 0; i < SIGN_COUNT; i++)
+		if (is_sign(&signs[i], symbol))
+			return (int)i;
+	return -1;
+}
+
+/* ---- Files ---- */
+
+/* The offset in the file of code at this link-time address; 0: it is none. */
+static uint64_t offset_of(Elf *elf, uint64_t value)
+{
+	size_t count = 0;
+
+	if (elf_getphdrnum(elf, &count))
+		return 0;
+	for (size_t i = 0; i < count; i++) {
+		GElf_Phdr p;
+
+		if (gelf_getphdr(elf, (int)i, &p) && p.p_type == PT_LOAD && p.p_flags & PF_X &&
+		    value >= p.p_vaddr && value - p.p_vaddr < p.p_filesz)
+			return value - p.p_vaddr + p.p_offset;
+	}
+	return 0;
+}
+
+static void add_place(struct sign_file *file, uint64_t offset, uint16_t sign)
+{
+	struct sign_place *places;
+
+	if (!offset || file->count == PLACES_MAX)
+		return;
+	for (size_t i = 0; i < file->count; i++)
+		if (file->places[i].offset == offset)
+			return;
+	places = realloc(file->places, (file->count + 1) * sizeof *places);
+	if (!places)
+		return;
+	file->places = places;
+	places[file->count++] = (struct sign_place){offset, sign};
+}
+
+/* The strings of a symbol table: NULL, or len bytes of which the last is 0. */
+static const char *strings_of(Elf *elf, const GElf_Shdr *shdr, size_t *len)
+{
+	Elf_Scn *scn = elf_getscn(elf, shdr->sh_link);
+	Elf_Data *data = scn ? elf_getdata(scn, NULL) : NULL;
+	const char *strings = data ? data->d_buf : NULL;
+
+	*len = strings ? data->d_size : 0;
+	return *len && !strings[*len - 1] ? strings : NULL;
+}
+
+/* There may be a million of them: each is looked at where it lies (libelf(3): data of a symbol
+ * table is an array of the class's structs). */
+static void look_through(struct first_signs *f, struct sign_file *file, Elf *elf, Elf_Scn *scn,
+			 const GElf_Shdr *shdr)
+{
+	Elf_Data *data = elf_getdata(scn, NULL);
+	const Elf64_Sym *symbols = data && gelf_getclass(elf) == ELFCLASS64 ? data->d_buf : NULL;
+	size_t count = symbols ? data->d_size / sizeof *symbols : 0, len;
+	const char *strings = strings_of(elf, shdr, &len);
+
+	for (size_t i = 0; strings && i < count; i++) {
+		const Elf64_Sym *sym = &symbols[i];
+		int sign;
+
+		if (sym->st_shndx == SHN_UNDEF || ELF64_ST_TYPE(sym->st_info) != STT_FUNC ||
+		    sym->st_name >= len)
+			continue;
+		sign = first_signs_match(f, strings + sym->st_name);
+		if (sign < 0)
+			continue;
+		add_place(file, offset_of(elf, sym->st_value), (uint16_t)sign);
+		if (sign >= SIGN_COUNT)
+			f->found[sign - SIGN_COUNT] = true;
+	}
+}
+
+static void read_file(struct first_signs *f, struct sign_file *file, int fd)
+{
+	Elf_Scn *scn = NULL;
+	GElf_Shdr shdr;
+	Elf *elf;
+
+	elf_version(EV_CURRENT);
+	elf = elf_begin(fd, ELF_C_READ, NULL);
+	while (elf && (scn = elf_nextscn(elf, scn)))
+		if (gelf_getshdr(scn, &shdr) &&
+		    (shdr.sh_type == SHT_SYMTAB || shdr.sh_type == SHT_DYNSYM))
+			look_through(f, file, elf, scn, &shdr);
+	elf_end(elf);
+}
+
+/* What a mapping says of its file. */
+static bool is_file_of(const void *wanted, const struct hash_slot *slot)
+{
+	const struct sign_file *file = slot->pointer;
+	const struct mapping *m = wanted;
+
+	return file->dev == m->dev;
+}
+
+static bool is_as_read(const struct sign_file *file, const struct stat *st)
+{
+	return file->st.st_ino == st->st_ino && file->st.st_dev == st->st_dev &&
+	       file->st.st_size == st->st_size && file->st.st_mtim.tv_sec == st->st_mtim.tv_sec &&
+	       file->st.st_mtim.tv_nsec == st->st_mtim.tv_nsec;
+}
+
+/* An empty entry for the file of m. NULL without memory. */
+static struct sign_file *add_file(struct first_signs *f, const struct mapping *m)
+{
+	struct sign_file *file = calloc(1, sizeof *file);
+
+	if (!file ||
+	    !hash_table_add(&f->files, (struct hash_slot){.key = m->ino, .pointer = file})) {
+		free(file);
+		return NULL;
+	}
+	file->dev = m->dev;
+	file->next = f->file_list;
+	f->file_list = file;
+	return file;
+}
+
+/* Reads the file at path, which is to be that of m. */
+static void read_again(struct first_signs *f, struct sign_file *file, const char *path,
+		       const struct mapping *m)
+{
+	int fd = open(path, O_RDONLY | O_CLOEXEC | O_NONBLOCK | O_NOCTTY);
+
+	file->count = 0;
+	if (fd < 0)
+		return;
+	/* Another file may have taken its place under its name. A file system in layers gives
+	 * mappings a device of its own. */
+	if (!fstat(fd, &file->st) && S_ISREG(file->st.st_mode) && file->st.st_ino == m->ino)
+		read_file(f, file, fd);
+	close(fd);
+}
+
+/* The file of m, as it is now; NULL: it cannot be read. */
+static const struct sign_file *file_of(struct first_signs *f, pid_t pid, const struct mapping *m)
+{
+	struct hash_slot *slot = hash_table_find_same(&f->files, m->ino, is_file_of, m);
+	struct sign_file *file = slot ? slot->pointer : NULL;
+	char path[PATH_MAX];
+	struct stat st;
+
+	if (snprintf(path, sizeof path, "/proc/%d/root%s", (int)pid, m->path) >= PATH_MAX)
+		return NULL;
+	if (file && !stat(path, &st) && is_as_read(file, &st))
+		return file;
+	/* A file system of a process's own may wait for one that we have stopped. */
+	if (!mapped_files_answers(pid, m->path) || (!file && !(file = add_file(f, m))))
+		return NULL;
+	read_again(f, file, path, m);
+	return file;
+}
+
+static void find(void *arg, struct function_stops *stops, pid_t pid, const struct mapping *m)
+{
+	const struct sign_file *file = file_of(arg, pid, m);
+
+	for (size_t i = 0; file && i < file->count; i++) {
+		uint64_t offset = file->places[i].offset;
+
+		if (offset >= m->offset && offset - m->offset < m->end - m->start)
+			function_stops_add(stops, m->start + (offset - m->offset),
+					   file->places[i].sign);
+	}
+}
+
+/* ---- The whole ---- */
+
+struct first_signs *first_signs_new(const char *const *names, size_t count)
+{
+	struct first_signs *f = calloc(1, sizeof *f);
+
+	if (!f)
+		return NULL;
+	f->finder = (struct function_finder){.find = find, .arg = f};
+	f->names = names;
+	f->name_count = count;
+	f->found = calloc(count + 1, sizeof *f->found);
+	for (size_t i = 0; i < SIGN_COUNT; i++)
+		f->first[signs[i].match == MATCH_RUST ? '_' : (unsigned char)*signs[i].text] = true;
+	for (size_t i = 0; i < count; i++)
+		f->first[(unsigned char)*names[i]] = true;
+	if (f->found)
+		return f;
+	free(f);
+	return NULL;
+}
+
+void first_signs_free(struct first_signs *f)
+{
+	if (!f)
+		return;
+	for (struct sign_file *file = f->file_list, *next; file; file = next) {
+		next = file->next;
+		free(file->places);
+		free(file);
+	}
+	hash_table_release(&f->files);
+	free(f->found);
+	free(f);
+}
+
+const struct function_finder *first_signs_finder(const struct first_signs *f) { return &f->finder; }
+
+size_t first_signs_count(const struct first_signs *f) { return SIGN_COUNT + f->name_count; }
+
+enum sign_extent first_signs_extent(const struct first_signs *f, uint16_t sign)
+{
+	(void)f;
+	return sign < SIGN_COUNT ? signs[sign].extent : SIGN_ASKED;
+}
+
+const char *first_signs_name(const struct first_signs *f, uint16_t sign)
+{
+	if (sign >= SIGN_COUNT)
+		return f->names[sign - SIGN_COUNT];
+	return signs[sign].name ? signs[sign].name : signs[sign].text;
+}
+
+bool first_signs_found(const struct first_signs *f, size_t name) { return f->found[name]; }
