@@ -459,50 +459,6 @@ static void emit_saying(struct emitter *e, struct forward *no)
 	land_all(e, &other);
 }
 
-/* Behind it: its last bytes go where the ring ends. A fault in the loop is one at copy_end
- * (cache_syscalls_fault()): the kernel need not have looked at what goes to /dev/null, and another
- * thread may have unmapped it meanwhile. rax and rcx are used, and flags. */
-static void emit_said(struct code_cache *c, struct emitter *e)
-{
-	struct forward nothing = {.count = 0};
-	size_t few, again;
-
-	emit_load(e, X86_RCX, CTX_RAX);
-	EMIT(e, 0x48, 0x85, 0xc9); /* test rcx, rcx: its result */
-	emit_jump_if(e, &nothing, CC_LE);
-	emit_store(e, X86_RSI, CTX_SPILL);
-	emit_store(e, X86_RDX, CTX_RDX);
-	emit_store(e, X86_RDI, CTX_R10);
-	c->copying = (uint32_t)e->len;
-	emit_load(e, X86_RDX, WORDS_TOTAL_AT);
-	EMIT(e, 0x48, 0x81, 0xf9); /* cmp rcx, bytes */
-	emit_u32(e, WORDS_BYTES);
-	few = emit_jcc(e, CC_BE);
-	EMIT(e, 0x48, 0x8d, 0xb4, 0x0e); /* lea rsi, [rsi+rcx-bytes] */
-	emit_u32(e, (uint32_t)-WORDS_BYTES);
-	EMIT(e, 0x48, 0x8d, 0x94, 0x0a); /* lea rdx, [rdx+rcx-bytes] */
-	emit_u32(e, (uint32_t)-WORDS_BYTES);
-	EMIT(e, 0xb9); /* mov ecx, bytes */
-	emit_u32(e, WORDS_BYTES);
-	emit_patch(e, few, e->base + e->len);
-	again = e->len;
-	EMIT(e, 0x8a, 0x06, 0x89, 0xd7, 0x81,
-	     0xe7); /* mov al, [rsi]; mov edi, edx; and edi, mask */
-	emit_u32(e, WORDS_BYTES - 1);
-	EMIT(e, 0x65, 0x88, 0x87); /* mov gs:[rdi+ring], al */
-	emit_u32(e, WORDS_AT);
-	EMIT(e, 0x48, 0xff, 0xc6, 0x48, 0xff, 0xc2, 0x48, 0xff,
-	     0xc9); /* inc rsi; inc rdx; dec rcx */
-	emit_patch(e, emit_jcc(e, CC_NE), e->base + again);
-	c->copy_end = (uint32_t)e->len;
-	emit_store(e, X86_RDX, WORDS_TOTAL_AT);
-	emit_load(e, X86_RDI, CTX_R10);
-	emit_load(e, X86_RDX, CTX_RDX);
-	emit_load(e, X86_RSI, CTX_SPILL);
-	c->copied = (uint32_t)e->len;
-	land_all(e, &nothing);
-}
-
 /* Behind such a call: a file of a local file system becomes known as one. Others may change or take
  * away the memory that the kernel has written, so the kernel is asked once more, into memory of
  * ours. rax and rcx are used, and flags; the call's flags, in r11, and rsi are kept in the context.
@@ -778,7 +734,7 @@ void routine_emit_syscall_behind(struct code_cache *c, struct emitter *e)
 	EMIT(e, 0x81, 0xf9); /* cmp ecx, words */
 	emit_u32(e, COPY_WORDS);
 	other = emit_jcc(e, CC_NE);
-	emit_said(c, e);
+	words_emit_copy(c, e);
 	said = emit_jump(e);
 	emit_patch(e, other, e->base + e->len);
 	EMIT(e, 0x81, 0xf9); /* cmp ecx, opened */

@@ -99,6 +99,12 @@ uint32_t failed_call_table(struct emitter *e);
 void failed_call_emit_note(struct code_cache *c, struct emitter *e, uint32_t table,
 			   const struct forward *opened);
 
+/* ---- routine_words.c ---- */
+
+/* Behind a write to descriptor 2, with its result in the context: copies what it has written. rax
+ * and rcx are used, and flags. */
+void words_emit_copy(struct code_cache *c, struct emitter *e);
+
 /* ---- routine_syscalls.c ---- */
 
 /* Before a system call, and behind it: notes in c where they are. */
