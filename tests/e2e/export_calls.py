@@ -6,11 +6,13 @@ from e2e import *
 SOURCE = r"""
 #include <pthread.h>
 #include <signal.h>
+#include <unistd.h>
 static volatile int n;
 __attribute__((noinline)) static void inner(int times) { for (int i = 0; i < times; i++) n += i & 1; }
 __attribute__((noinline)) static void outer(int depth) { if (depth) outer(depth - 1); else inner(3); inner(depth); }
 static void handle(int number) { inner(number); }
-static void *thread(void *arg) { outer(2); return arg; }
+static volatile int done;
+static void *thread(void *arg) { outer(2); done = 1; for (;;) pause(); return arg; } // one that has ended keeps no history
 int main(void)
 {
     pthread_t t;
@@ -18,7 +20,7 @@ int main(void)
     outer(4);
     raise(SIGUSR1);
     pthread_create(&t, 0, thread, 0);
-    pthread_join(t, 0);
+    while (!done) usleep(1000);
     return *(volatile int *)0;
 }
 """
