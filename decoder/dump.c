@@ -4,6 +4,7 @@
 #include <inttypes.h>
 
 #include "format/syscall_codec.h"
+#include "format/syscall_details.h"
 #include "format/trace_cursor.h"
 #include "lib/branch.h"
 
@@ -41,6 +42,29 @@ static size_t print_entries(FILE *to, const struct bt_record_branches *r)
 	return 1;
 }
 
+/* The arguments of some calls. Returns 1 when they cannot be read. */
+static size_t print_details(FILE *to, const struct bt_record_calls *r)
+{
+	struct bt_details_codec codec = {0};
+	struct slice in = r->details;
+	struct bt_syscall_details d;
+	uint64_t call;
+	int rc;
+
+	while ((rc = bt_details_decode(&codec, &in, &call, &d)) == 1) {
+		fprintf(to, "  call %" PRIu64 ":", call);
+		for (unsigned i = 0; i < d.count; i++)
+			fprintf(to, " 0x%" PRIx64, d.args[i]);
+		for (unsigned i = 0; i < d.pointed_count; i++)
+			fprintf(to, " *%u=[%zu]", d.pointed[i].arg, d.pointed[i].bytes.len);
+		fputc('\n', to);
+	}
+	if (!rc)
+		return 0;
+	fputs("  damage: arguments that cannot be read\n", to);
+	return 1;
+}
+
 /* Returns 1 when the calls do not fit the record. */
 static size_t print_calls(FILE *to, const struct bt_record_calls *r)
 {
@@ -56,7 +80,7 @@ static size_t print_calls(FILE *to, const struct bt_record_calls *r)
 		fputc('\n', to);
 	}
 	if (rc == 0 && n == r->count)
-		return 0;
+		return print_details(to, r);
 	fprintf(to, "  damage: %" PRIu64 " of %" PRIu64 " calls can be read\n", n, r->count);
 	return 1;
 }

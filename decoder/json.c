@@ -221,8 +221,9 @@ static json_t *json_signature_of_failure(const struct json_report *r)
 
 static json_t *json_last_words(const struct bt_record_last_words *r)
 {
-	return r ? json_pack("{s:o, s:o}", "text", json_bytes(r->text), "total",
-			     json_sprintf("%" PRIu64, r->total))
+	return r ? json_pack("{s:o, s:o, s:o, s:o}", "text", json_bytes(r->text), "total",
+			     json_sprintf("%" PRIu64, r->total), "first", json_bytes(r->first),
+			     "telling", json_bytes(r->telling))
 		 : json_null();
 }
 
@@ -533,6 +534,8 @@ static void put_report(struct json_report *r)
 	json_put_member(r, "failures", json_failures(r));
 	json_put_member(r, "threads", json_threads(r));
 	json_put_member(r, "snapshots", json_snapshots(r));
+	json_put_member(r, "failed_calls", json_failed_calls(r));
+	json_put_member(r, "calls", json_calls(r));
 	put_branches(r);
 	/* missing comes last: look-ups find more of it */
 	json_put_member(r, "missing", json_missing(r));

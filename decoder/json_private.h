@@ -52,4 +52,10 @@ json_t *json_text(const char *s);
 json_t *json_trace(const struct json_report *r);
 json_t *json_missing(const struct json_report *r);
 
+/* ---- json_calls.c ---- */
+
+/* The system calls that failed last before an end with failure; the last ones of the task. */
+json_t *json_failed_calls(const struct json_report *r);
+json_t *json_calls(const struct json_report *r);
+
 #endif

@@ -1,27 +1,36 @@
 /* SPDX-License-Identifier: MIT */
-/* The last lines that a process wrote to its standard error, as they would look. Used by the report
- * and the viewer. Pure; any bytes can be given. */
+/* The first and last lines that a process wrote to its standard error, and those that say why it
+ * ended, as they would look. Used by the report and the viewer. Pure; any bytes can be given. */
 #ifndef BT_DECODER_LAST_WORDS_H
 #define BT_DECODER_LAST_WORDS_H
 
 #include "format/record.h"
 
 enum {
-	LAST_WORDS_LINES = 20,
+	LAST_WORDS_LINES = 20,     /* shown; one more says what was left out between them */
+	FIRST_WORDS_LINES = 5,     /* of these, where not all are shown */
+	TELLING_LINES = 6,         /* the first of those that say why, and the last */
 	LAST_WORDS_LINE_MAX = 320, /* bytes of a line that are shown, NUL included */
 };
 
 struct kept_words {
-	struct slice rest; /* the lines to come */
-	bool earlier;      /* the process had written more before */
+	struct slice head, rest; /* the lines to come: before what was left out, and behind it */
+	uint64_t left_out;       /* bytes between them; 0: none */
+	bool earlier;            /* the process had written more before, which is not known */
 };
 
-/* The last LAST_WORDS_LINES lines. w borrows from r; NULL: no lines. */
+/* The lines that are to be shown. w borrows from r; NULL: no lines. */
 void last_words_begin(struct kept_words *w, const struct bt_record_last_words *r);
 
+/* The lines that say why the process ended: a sanitizer's ERROR, a panic, a failed assertion. */
+void last_words_begin_telling(struct kept_words *w, const struct bt_record_last_words *r);
+
+/* Whether there are any to come. */
+bool last_words_has_lines(const struct kept_words *w);
+
 /* The next line, NUL-terminated. Colours and other terminal controls are removed, tabs become
- * spaces, and a carriage return leaves the last text written over; all else is unchanged. False:
- * there is none. */
+ * spaces, and a carriage return leaves the last text written over; all else is unchanged. Where
+ * bytes were left out, a line says how many. False: there is none. */
 bool last_words_next(struct kept_words *w, char line[LAST_WORDS_LINE_MAX]);
 
 #endif

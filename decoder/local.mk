@@ -19,6 +19,7 @@ decoder_libdecoder_a_SOURCES = \
 	decoder/inlined.c decoder/inlined.h \
 	decoder/intern.c decoder/intern.h \
 	decoder/json.c decoder/json.h decoder/json_private.h decoder/json_system.c \
+	decoder/failed_calls.c decoder/failed_calls.h decoder/system_calls.c decoder/system_calls.h decoder/report_calls.c decoder/json_calls.c \
 	decoder/last_words.c decoder/last_words.h \
 	decoder/model.c decoder/model.h decoder/model_private.h \
 	decoder/model_branches.c decoder/model_failures.c decoder/model_snapshots.c decoder/model_tasks.c \
@@ -28,7 +29,7 @@ decoder_libdecoder_a_SOURCES = \
 	decoder/report.c decoder/report_branches.c decoder/report_failures.c decoder/report_stacks.c decoder/report_system.c \
 	decoder/report.h decoder/report_private.h \
 	decoder/signature.c decoder/signature.h \
-	decoder/signals.c decoder/signals.def decoder/signals.h \
+	decoder/signals.c decoder/signals.h \
 	decoder/source.c decoder/source.h \
 	decoder/source_address.c decoder/source_address.h \
 	decoder/symbols.c decoder/symbols.h decoder/symbols_private.h \

@@ -249,7 +249,7 @@ static void put_last_words(struct report *r)
 	char line[LAST_WORDS_LINE_MAX];
 
 	last_words_begin(&w, focus_last_words(&r->focus));
-	if (!w.rest.len)
+	if (!last_words_has_lines(&w))
 		return;
 	report_heading(r, w.earlier ? "What it wrote to its standard error last"
 				    : "What it wrote to its standard error");
@@ -268,9 +268,11 @@ static int put_moment(struct report *r, struct bt_error *err)
 	report_heading(r, "What happened");
 	if (!r->focus.snap) {
 		text_printf(&r->t, "  %s\n", focus_without_moment(r->m));
+		report_telling_words(r, "");
+		rc = report_failed_calls(r, err);
 		report_failures(r);
 		put_last_words(r);
-		return 0;
+		return rc;
 	}
 	rc = fault_explain_snapshot(&f, r->m, r->s, r->focus.snap, err);
 	if (rc)
@@ -284,6 +286,10 @@ static int put_moment(struct report *r, struct bt_error *err)
 		text_outside(&r->t, f.message);
 		text_printf(&r->t, "\n");
 	}
+	report_telling_words(r, f.message);
+	rc = report_failed_calls(r, err);
+	if (rc)
+		return rc;
 	report_failures(r);
 	put_where(r, &f);
 	put_last_words(r);
@@ -499,6 +505,8 @@ static int put_report(struct report *r, struct bt_error *err)
 	rc = report_branches(r, err);
 	if (rc < 0)
 		return rc;
+	if (report_last_calls(r, err))
+		return -BT_E_NO_MEMORY;
 	put_processes(r);
 	put_snapshots(r);
 	put_missing(r);

@@ -31,6 +31,15 @@ int report_branches(struct report *r, struct bt_error *err) BT_MUST_USE;
 int report_branch_rows(struct report *r, size_t from, size_t end, size_t count,
 		       struct bt_error *err) BT_MUST_USE;
 
+/* report_calls.c: lines of standard error that say why the process ended, but for that of the
+ * message, which has been shown ("": none). */
+void report_telling_words(struct report *r, const char *message);
+
+/* The system calls that failed last before an end with failure; the last ones of
+ * the task. Return 0 or -BT_E_NO_MEMORY. */
+int report_failed_calls(struct report *r, struct bt_error *err) BT_MUST_USE;
+int report_last_calls(struct report *r, struct bt_error *err) BT_MUST_USE;
+
 /* What the program was, and how it ended. */
 void report_header(struct report *r);
 

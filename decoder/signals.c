@@ -20,12 +20,12 @@ static const struct {
 	const char *name, *text;
 } signals[] = {
 #define BT_SIGNAL(number, id, meaning) [number] = {"SIG" #id, meaning},
-#include "decoder/signals.def"
+#include "lib/signals.def"
 };
 
 static const struct code_row codes[] = {
 #define BT_SIGNAL_CODE(signal, number, id, meaning) {signal, number, #id, meaning},
-#include "decoder/signals.def"
+#include "lib/signals.def"
 };
 
 const char *signal_name(uint32_t signo, char name[SIGNAL_NAME_MAX])

@@ -2,6 +2,7 @@ noinst_LIBRARIES += format/libformat.a
 format_libformat_a_SOURCES = \
 	format/block.c format/block.h \
 	format/syscall_codec.c format/syscall_codec.h \
+	format/syscall_details.c format/syscall_details.h \
 	format/file_window.c format/file_window.h \
 	format/live_maps.c format/live_maps.h \
 	format/record.c format/record.h format/records.def \

@@ -28,8 +28,9 @@ lib_libbt_a_SOURCES = \
 	lib/regs.c lib/regs.def lib/regs.h \
 	lib/room_for_stack.c lib/room_for_stack.h \
 	lib/say.c lib/say.h \
-	lib/slice.c lib/slice.h \
+	lib/signals.def lib/slice.c lib/slice.h \
 	lib/stack_share.c lib/stack_share.h \
+	lib/telling.c lib/telling.h \
 	lib/syscall.h \
 	lib/trace_home.c lib/trace_home.h
 EXTRA_DIST += lib/README.md

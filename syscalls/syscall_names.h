@@ -13,6 +13,13 @@ enum {
 	IN_SYSCALL_MAX = SYSCALL_NAME_MAX + 24,
 };
 
+/* Their numbers: SYSCALL_NR_openat. */
+enum {
+#define BT_SYSCALL(number, id) SYSCALL_NR_##id = (number),
+#include "syscalls/syscall_names.def"
+#undef BT_SYSCALL
+};
+
 /* "openat"; "system call 999" for an unknown number. Returns name. */
 const char *syscall_name(uint64_t nr, char name[SYSCALL_NAME_MAX]);
 

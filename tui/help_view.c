@@ -9,7 +9,7 @@ enum {
 
 static const struct view_ops *const all_views[] = {&summary_view,     &branch_view,   &source_view,
 						   &disassembly_view, &register_view, &thread_view,
-						   &help_view};
+						   &syscall_view,     &help_view};
 
 static void add_key(struct viewer *v, struct lines *l, const struct key_row *key)
 {

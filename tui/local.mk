@@ -15,7 +15,7 @@ tui_libtui_a_SOURCES = \
 	tui/source_view.c \
 	tui/summary_view.c \
 	tui/terminfo.c tui/terminfo.h \
-	tui/thread_view.c \
+	tui/syscall_view.c tui/thread_view.c \
 	tui/tui.c tui/tui.h \
 	tui/view.c tui/view.h \
 	tui/viewer.c tui/viewer.h

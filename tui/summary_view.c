@@ -6,6 +6,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "decoder/failed_calls.h"
 #include "decoder/failures.h"
 #include "decoder/fault.h"
 #include "decoder/last_words.h"
@@ -169,6 +170,22 @@ static void add_values(struct viewer *v, struct lines *l, const struct fault *f,
 	}
 }
 
+/* Lines of its standard error that say why the process ended, but for that of libc's message. */
+static void add_telling_words(struct viewer *v, struct lines *l, const char *message)
+{
+	char line[LAST_WORDS_LINE_MAX];
+	const char *name = "it says";
+	struct kept_words w;
+
+	last_words_begin_telling(&w, v->snap->last_words);
+	while (last_words_next(&w, line)) {
+		if (*message && strstr(line, message))
+			continue;
+		add_text(v, l, name, STYLE_FAULT, line, NULL);
+		name = "";
+	}
+}
+
 /* The moment shown, in words. */
 static void add_fault(struct viewer *v, struct lines *l)
 {
@@ -199,6 +216,7 @@ static void add_fault(struct viewer *v, struct lines *l)
 	add_text(v, l, "what", STYLE_FAULT, f.text, &target);
 	if (*f.message)
 		add_text(v, l, "libc says", STYLE_FAULT, f.message, &target);
+	add_telling_words(v, l, f.message);
 	begin_row(v, &row, "where");
 	label_code(v, &row, f.space, f.epoch, f.where, f.where_is_return, 0);
 	lines_add(l, &row, &target);
@@ -216,6 +234,28 @@ static void add_fault(struct viewer *v, struct lines *l)
 	row_outside(&row, STYLE_NORMAL, f.insn_named, 0);
 	lines_add(l, &row, &target);
 	add_values(v, l, &f, &target);
+}
+
+/* The system calls that failed before the program ended itself. */
+static int add_failed_calls(struct viewer *v, struct lines *l, struct bt_error *err)
+{
+	const struct focus focus = {.snap = v->snap, .task = model_task(v->m, v->snap->rec->task)};
+	struct failed_calls f;
+	int rc = failed_calls_find(&f, v->m, &focus, err);
+
+	for (size_t i = 0; !rc && i < f.count; i++) {
+		struct buf text = {0};
+
+		syscall_put_call(&text, &f.shown[i]->known);
+		syscall_put_result(&text, &f.shown[i]->known);
+		buf_u8(&text, 0);
+		add_text(v, l, i ? "" : "failed", STYLE_FAULT,
+			 text.failed ? "" : (const char *)text.data, NULL);
+		l->failed |= text.failed;
+		buf_release(&text);
+	}
+	failed_calls_release(&f);
+	return rc;
 }
 
 /* The processes that failed: Enter goes to one's moment. */
@@ -363,6 +403,8 @@ static int summary_view_load(struct viewer *v, struct view *view, struct bt_erro
 		add_fault(v, l);
 	else
 		add_text(v, l, "what", STYLE_NORMAL, focus_without_moment(v->m), NULL);
+	if (v->snap && add_failed_calls(v, l, err))
+		return -BT_E_NO_MEMORY;
 	add_failures(v, l);
 	add_history(v, l);
 	if (v->snap)

@@ -155,6 +155,7 @@ static void do_summary(struct viewer *v) { viewer_open(v, VIEW_SUMMARY); }
 static void do_branches(struct viewer *v) { viewer_open(v, VIEW_BRANCHES); }
 static void do_threads(struct viewer *v) { viewer_open(v, VIEW_THREADS); }
 static void do_registers(struct viewer *v) { viewer_open(v, VIEW_REGISTERS); }
+static void do_syscalls(struct viewer *v) { viewer_open(v, VIEW_SYSCALLS); }
 static void do_help(struct viewer *v) { viewer_open(v, VIEW_HELP); }
 static void do_redraw(struct viewer *v) { screen_redraw(&v->screen); }
 static void do_suspend(struct viewer *v) { screen_suspend(&v->screen); }
@@ -270,10 +271,10 @@ static void (*const handlers[REQUEST_COUNT])(struct viewer *) = {
 	[REQUEST_ENTER] = do_enter,         [REQUEST_NEXT_PANE] = do_next_pane,
 	[REQUEST_PREV_PANE] = do_prev_pane, [REQUEST_SUMMARY] = do_summary,
 	[REQUEST_BRANCHES] = do_branches,   [REQUEST_THREADS] = do_threads,
-	[REQUEST_REGISTERS] = do_registers, [REQUEST_CODE] = do_code,
-	[REQUEST_HELP] = do_help,           [REQUEST_REDRAW] = do_redraw,
-	[REQUEST_SUSPEND] = do_suspend,     [REQUEST_CLOSE] = do_close,
-	[REQUEST_QUIT] = do_quit,
+	[REQUEST_REGISTERS] = do_registers, [REQUEST_SYSCALLS] = do_syscalls,
+	[REQUEST_CODE] = do_code,           [REQUEST_HELP] = do_help,
+	[REQUEST_REDRAW] = do_redraw,       [REQUEST_SUSPEND] = do_suspend,
+	[REQUEST_CLOSE] = do_close,         [REQUEST_QUIT] = do_quit,
 };
 
 static void handle_request(struct viewer *v, enum request r)

@@ -52,7 +52,8 @@ static int view_load(struct viewer *v, enum view_id id, struct bt_error *err)
 }
 
 /* Views whose lines are others when another moment or task is shown. */
-static const enum view_id of_moment[] = {VIEW_BRANCHES, VIEW_THREADS, VIEW_REGISTERS};
+static const enum view_id of_moment[] = {VIEW_BRANCHES, VIEW_THREADS, VIEW_REGISTERS,
+					 VIEW_SYSCALLS};
 
 int viewer_show(struct viewer *v, const struct model_snapshot *snap, uint32_t task,
 		struct bt_error *err)
@@ -147,7 +148,7 @@ static const struct view_ops *const view_table[VIEW_COUNT] = {
 	[VIEW_SUMMARY] = &summary_view,    [VIEW_BRANCHES] = &branch_view,
 	[VIEW_SOURCE] = &source_view,      [VIEW_DISASSEMBLY] = &disassembly_view,
 	[VIEW_REGISTERS] = &register_view, [VIEW_THREADS] = &thread_view,
-	[VIEW_HELP] = &help_view,
+	[VIEW_SYSCALLS] = &syscall_view,   [VIEW_HELP] = &help_view,
 };
 
 int viewer_init(struct viewer *v, struct model *m, struct symbols *s, const struct focus *begin,

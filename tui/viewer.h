@@ -52,7 +52,7 @@ struct viewer {
 };
 
 extern const struct view_ops summary_view, branch_view, source_view, disassembly_view,
-	register_view, thread_view, help_view;
+	register_view, thread_view, syscall_view, help_view;
 
 /* Begins with a snapshot and a task; v is zeroed but for the screen. Errors: BT_E_NO_MEMORY. */
 int viewer_init(struct viewer *v, struct model *m, struct symbols *s, const struct focus *begin,

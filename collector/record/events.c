@@ -9,8 +9,10 @@
 #include "collector/record/snapshot.h"
 #include "collector/record/start_place.h"
 #include "collector/supervisor/program.h"
+#include "collector/tracee/call_memory.h"
 #include "collector/tracee/signal_frame.h"
 #include "collector/tracee/tracee.h"
+#include "format/syscall_details.h"
 #include "lib/abort_message.h"
 
 enum {
@@ -156,8 +158,14 @@ void recording_on_syscall_enter(struct session *session, struct supervisor *sup,
 		.arg5 = c->args[5],
 		.compat = c->compat,
 	};
+	struct call_memory memory;
+	struct buf pointed = {0};
 
+	call_memory_read(&memory, task->host_tid, c);
+	bt_pointed_encode(&pointed, memory.pointed, memory.count);
+	rec.pointed = slice_of(pointed.data, pointed.failed ? 0 : pointed.len);
 	RECORDING_EVENT(r, task->unit->number, SYSCALL_ENTER, &rec);
+	buf_release(&pointed);
 	recording_serve_request(r, sup, task);
 	keep_before_exit(r, sup, task);
 }

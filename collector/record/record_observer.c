@@ -95,11 +95,14 @@ static void record_note(void *arg, const struct task *task, const char *text)
 	trace_writer_event(w, task && task->unit ? task->unit->number : 0, BT_RECORD_NOTE, &rec);
 }
 
-static void record_syscall(void *arg, struct task *task, const struct bt_syscall *call)
+static void record_syscall(void *arg, struct task *task, const struct bt_syscall *call,
+			   const struct bt_syscall_details *details)
 {
 	struct task_record *record = task->record;
 
 	(void)arg;
+	if (details)
+		bt_details_encode(&record->details_codec, &record->details, record->count, details);
 	if (!record->count++)
 		record->tick = record->codec.tick = call->tick;
 	bt_syscall_encode(&record->codec, &record->bytes, call);
@@ -129,7 +132,8 @@ void record_write_syscalls(struct trace_writer *w, struct task *task)
 	rec.tick = record->tick;
 	rec.count = record->count;
 	rec.calls = slice_of(record->bytes.data, record->bytes.len);
-	if (!record->bytes.failed) {
+	rec.details = slice_of(record->details.data, record->details.len);
+	if (!record->bytes.failed && !record->details.failed) {
 		rec.seq = trace_writer_next_seq(w);
 		rec.time = bt_clock_now(trace_writer_clock(w));
 		trace_writer_event(w, task->unit->number, BT_RECORD_CALLS, &rec);
@@ -140,6 +144,8 @@ void record_write_syscalls(struct trace_writer *w, struct task *task)
 	}
 	record->count = 0;
 	buf_reset(&record->bytes);
+	buf_reset(&record->details);
+	record->details_codec = (struct bt_details_codec){0};
 }
 
 struct observer record_observer(struct trace_writer *w)

@@ -76,6 +76,7 @@ static void on_forget(struct session *session, struct supervisor *sup, struct ta
 		return;
 	history_limit_discount(recording_of(session), task);
 	buf_release(&task->record->bytes);
+	buf_release(&task->record->details);
 	free(task->record);
 	task->record = NULL;
 }

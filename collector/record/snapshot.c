@@ -74,7 +74,10 @@ void snapshot_write_last_words(struct recording *r, struct task *task)
 	if (!w || w->written == w->total)
 		return;
 	rec.total = w->written = w->total;
+	last_words_end_line(w);
 	rec.text = slice_of(w->text, w->len);
+	rec.first = slice_of(w->first, w->first_len);
+	rec.telling = slice_of(w->telling, w->telling_len);
 	RECORDING_EVENT(r, task->unit->number, LAST_WORDS, &rec);
 }
 

@@ -8,6 +8,7 @@
 #include "collector/task/stop_point.h"
 #include "collector/task/task.h"
 #include "format/syscall_codec.h"
+#include "format/syscall_details.h"
 #include "lib/buf.h"
 
 /* Of a process: process->record. */
@@ -24,6 +25,8 @@ struct task_record {
 	uint64_t tick, count;
 	struct bt_syscall_codec codec;
 	struct buf bytes;
+	struct bt_details_codec details_codec;
+	struct buf details;
 
 	uint64_t history_counted; /* bytes of its history, as counted in recording.history_used */
 

@@ -17,6 +17,7 @@
 struct address_space;
 struct branch_run;
 struct bt_syscall;
+struct bt_syscall_details;
 struct mapping;
 struct task;
 
@@ -44,8 +45,10 @@ struct observer_ops {
 	/* Branches of a task that nobody was told of (branch_ring.h). */
 	void (*branches)(void *arg, const struct branch_run *run);
 
-	/* The task made a system call without a stop. Called a million times a second. */
-	void (*syscall)(void *arg, struct task *task, const struct bt_syscall *call);
+	/* The task made a system call without a stop. Called a million times a second. details:
+	 * its arguments; NULL: they were not noted. */
+	void (*syscall)(void *arg, struct task *task, const struct bt_syscall *call,
+			const struct bt_syscall_details *details);
 
 	void (*processor)(void *arg, const struct task *task, const struct processor_change *c);
 

@@ -9,25 +9,125 @@
 
 #include "collector/task/task.h"
 #include "collector/tracee/tracee.h"
+#include "lib/telling.h"
 
-/* Makes room for n bytes behind the kept ones, and drops the oldest for it. */
-static char *make_words_room(struct last_words *w, size_t n)
+/* ---- What is kept ---- */
+
+/* The line's beginning is known. Drops the oldest lines that say why for it. */
+static void keep_telling(struct last_words *w)
 {
-	size_t kept = w->len < LAST_WORDS_MAX - n ? w->len : LAST_WORDS_MAX - n;
+	size_t over = w->telling_len + w->line_len + 1, dropped = 0;
 
-	memmove(w->text, w->text + w->len - kept, kept);
-	w->len = kept + n;
-	return w->text + kept;
+	while (over - dropped > TELLING_WORDS_MAX) {
+		const char *end = memchr(w->telling + dropped, '\n', w->telling_len - dropped);
+
+		dropped = end ? (size_t)(end - w->telling) + 1 : w->telling_len;
+	}
+	memmove(w->telling, w->telling + dropped, w->telling_len - dropped);
+	w->telling_len -= dropped;
+	memcpy(w->telling + w->telling_len, w->line, w->line_len);
+	w->telling_len += w->line_len;
+	w->telling[w->telling_len++] = '\n';
 }
 
-/* Unreadable memory leaves a hole: the kept bytes before it are not the end any more, and go. */
+void last_words_end_line(struct last_words *w)
+{
+	if (w->line_len) {
+		if (telling_line(slice_of(w->line, w->line_len), &w->more)) {
+			keep_telling(w);
+		} else if (w->more) {
+			w->more--;
+			keep_telling(w);
+		}
+	}
+	w->line_len = 0;
+}
+
+static void look_at_lines(struct last_words *w, const char *bytes, size_t n)
+{
+	while (n) {
+		const char *end = memchr(bytes, '\n', n);
+		size_t part = end ? (size_t)(end - bytes) : n, room = WORDS_LINE_MAX - w->line_len,
+		       kept = part < room ? part : room;
+
+		memcpy(w->line + w->line_len, bytes, kept);
+		w->line_len += kept;
+		if (end)
+			last_words_end_line(w);
+		bytes += part + (end != NULL);
+		n -= part + (end != NULL);
+	}
+}
+
+static void keep_first(struct last_words *w, const char *bytes, size_t n)
+{
+	size_t room = FIRST_WORDS_MAX - w->first_len;
+
+	if (w->first_ended)
+		return;
+	n = n < room ? n : room;
+	memcpy(w->first + w->first_len, bytes, n);
+	w->first_len += n;
+}
+
+/* Drops the oldest bytes. */
+static void keep_last(struct last_words *w, const char *bytes, size_t n)
+{
+	size_t kept;
+
+	if (n > LAST_WORDS_MAX) {
+		bytes += n - LAST_WORDS_MAX;
+		n = LAST_WORDS_MAX;
+	}
+	kept = w->len < LAST_WORDS_MAX - n ? w->len : LAST_WORDS_MAX - n;
+	memmove(w->text, w->text + w->len - kept, kept);
+	memcpy(w->text + kept, bytes, n);
+	w->len = kept + n;
+}
+
+static void hear(struct last_words *w, const char *bytes, size_t n)
+{
+	w->total += n;
+	keep_first(w, bytes, n);
+	keep_last(w, bytes, n);
+	look_at_lines(w, bytes, n);
+}
+
+/* Bytes that nobody saw leave a hole: the kept ones before it are not the end any more, and go. */
+static void miss(struct last_words *w, uint64_t n)
+{
+	if (!n)
+		return;
+	w->total += n;
+	w->len = w->line_len = 0;
+	w->first_ended = true;
+}
+
+/* ---- What is written ---- */
+
+static void hear_piece(struct last_words *w, pid_t tid, uint64_t at, uint64_t len)
+{
+	char bytes[LAST_WORDS_MAX];
+
+	for (uint64_t done = 0; done < len;) {
+		size_t n = len - done < sizeof bytes ? (size_t)(len - done) : sizeof bytes;
+
+		if (tracee_read(tid, at + done, bytes, n) == n)
+			hear(w, bytes, n);
+		else
+			miss(w, n);
+		done += n;
+	}
+}
+
 static void hear_range(struct last_words *w, pid_t tid, uint64_t at, uint64_t len)
 {
-	size_t n = len < LAST_WORDS_MAX ? (size_t)len : LAST_WORDS_MAX;
+	uint64_t begin = len <= 2 * WORDS_AT_ONCE ? len : WORDS_AT_ONCE,
+		 end = len - begin < WORDS_AT_ONCE ? len - begin : WORDS_AT_ONCE;
 
-	w->total += len;
-	if (tracee_read(tid, at + len - n, make_words_room(w, n), n) != n)
-		w->len = 0;
+	hear_piece(w, tid, at, begin);
+	miss(w, len - begin - end);
+	hear_piece(w, tid, at + len - end, end);
 }
 
 /* len bytes were written, of the memory that the vectors name. */
@@ -51,10 +151,7 @@ static void hear_vectors(struct last_words *w, pid_t tid, uint64_t at, uint64_t 
 		hear_range(w, tid, (uintptr_t)v[i % AT_ONCE].iov_base, n);
 		len -= n;
 	}
-	if (len) {
-		w->total += len;
-		w->len = 0;
-	}
+	miss(w, len);
 }
 
 /* NULL without memory. */
@@ -71,10 +168,8 @@ void last_words_add(struct process *process, const void *bytes, size_t n, uint64
 
 	if (!w)
 		return;
-	if (unknown)
-		w->len = 0;
-	w->total += unknown + n;
-	memcpy(make_words_room(w, n), bytes, n);
+	miss(w, unknown);
+	hear(w, bytes, n);
 }
 
 void last_words_wrote(struct process *process, pid_t tid, uint64_t at, uint64_t len)

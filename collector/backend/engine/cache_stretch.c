@@ -332,7 +332,8 @@ static void guess_state(const struct code_cache *c, struct stretch *s, uint64_t 
 		s->regs.r11 = s->ctx.r11;
 	if (asking || (noting && at >= c->telling && at < c->told))
 		s->regs.rsi = s->ctx.spill;
-	if (noting && at >= c->copying && at < c->copied) {
+	if (noting &&
+	    ((at >= c->copying && at < c->copied) || (at >= c->failing && at < c->failed))) {
 		s->regs.rsi = s->ctx.spill;
 		s->regs.rdx = s->ctx.rdx;
 		s->regs.rdi = s->ctx.r10;

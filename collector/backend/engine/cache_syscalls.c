@@ -4,6 +4,7 @@
 #include <errno.h>
 #include <linux/sched.h>
 #include <signal.h>
+#include <string.h>
 #include <sys/prctl.h>
 #include <sys/ptrace.h>
 #include <sys/syscall.h>
@@ -14,8 +15,10 @@
 #include "collector/backend/engine/written_code/watch_syscalls.h"
 #include "collector/task/cut_transfer.h"
 #include "collector/task/last_words.h"
+#include "collector/tracee/call_memory.h"
 #include "collector/tracee/tracee.h"
 #include "lib/array_size.h"
+#include "lib/call_result.h"
 #include "lib/syscall.h"
 
 #ifndef ARCH_SET_CPUID
@@ -90,7 +93,7 @@ static uint64_t granted_ticks(struct task *task, struct engine_space *es)
 	if (stepper_blocks_faults(task) ||
 	    es->ignores_faults) /* one of the routines' (cache_syscalls_fault()) would change what
 				   such signals do */
-		grant &= ~(uint64_t)(POLICY_MASKS | POLICY_COPIES);
+		grant &= ~(uint64_t)(POLICY_MASKS | POLICY_COPIES | POLICY_READS);
 	if (es->watch.protected) /* the kernel cannot write there: at a stop the pages are given
 				    back before */
 		grant &= ~(uint64_t)POLICY_WRITE;
@@ -208,13 +211,87 @@ static void hear_last_words(struct task *task, const struct engine_space *es,
 		last_words_wrote(task->process, task->host_tid, s->regs.rsi, s->regs.rax);
 }
 
+/* The pieces of the call's arguments that the note holds; end: of all notes. False: the program has
+ * scribbled on it. */
+static bool take_pieces(struct bt_syscall_details *d, const struct failed_note *note, uint64_t nr,
+			const uint8_t *end)
+{
+	const uint8_t *bytes = (const uint8_t *)(note + 1);
+	const struct syscall_shape *shape = syscall_shape(nr);
+	size_t from = 0;
+	unsigned piece = 0;
+
+	for (unsigned i = 0; i < d->count && piece < FAILURE_PIECES; i++) {
+		bool is_text;
+		size_t n, to;
+
+		if (!syscall_pointed_size(shape, i, d->args, &is_text))
+			continue;
+		to = note->ends[piece++];
+		if (!to)
+			continue;
+		if (to < from || to - from > SYSCALL_POINTED_MAX || to > (size_t)(end - bytes))
+			return false;
+		n = is_text ? strnlen((const char *)bytes + from, to - from) : to - from;
+		d->pointed[d->pointed_count++] = (struct bt_pointed){
+			.arg = i,
+			.is_cut = is_text && n == to - from,
+			.bytes = slice_of(bytes + from, n),
+		};
+		from = to;
+	}
+	return true;
+}
+
+/* The arguments of a call that has failed, if they are noted at `at`. Returns how many notes these
+ * take. */
+static size_t take_failed(struct bt_syscall_details *d, const struct syscall_note *call,
+			  const struct syscall_note *at, const struct syscall_note *end)
+{
+	const struct failed_note *note = (const void *)at;
+	size_t bytes = 0, notes;
+
+	*d = (struct bt_syscall_details){0};
+	if ((size_t)(end - at) < FAILURE_LEAST / NOTE_SIZE ||
+	    note->marker != (uint32_t)NOTE_OF_FAILURE)
+		return 0;
+	for (unsigned i = 0; i < FAILURE_PIECES; i++)
+		bytes = note->ends[i] > bytes ? note->ends[i] : bytes;
+	notes = (FAILURE_BYTES + bytes + NOTE_SIZE - 1) / NOTE_SIZE;
+	notes = notes > FAILURE_LEAST / NOTE_SIZE ? notes : FAILURE_LEAST / NOTE_SIZE;
+	d->count = syscall_arg_count(syscall_shape(call->nr));
+	memcpy(d->args, note->args, d->count * sizeof d->args[0]);
+	if (!take_pieces(d, note, call->nr, (const uint8_t *)end))
+		d->pointed_count = 0;
+	return notes < (size_t)(end - at) ? notes : (size_t)(end - at);
+}
+
+/* The same of a call that the task has been stopped behind. */
+static void look_at_failed(struct bt_syscall_details *d, struct call_memory *memory,
+			   const struct task *task, const struct syscall_note *note,
+			   const struct bt_regs *regs)
+{
+	const struct tracee_syscall call = {
+		.nr = note->nr,
+		.args = {regs->rdi, regs->rsi, regs->rdx, regs->r10, regs->r8, regs->r9}};
+
+	call_memory_read(memory, task->host_tid, &call);
+	d->count = syscall_arg_count(syscall_shape(call.nr));
+	memcpy(d->args, call.args, d->count * sizeof d->args[0]);
+	d->pointed_count = memory->count;
+	memcpy(d->pointed, memory->pointed, memory->count * sizeof d->pointed[0]);
+}
+
 int cache_syscalls_take(struct task *task, struct engine_space *es, struct stretch *s)
 {
 	const struct observer *observer = task->process->space->observer;
 	const struct engine_task *et = task->backend;
 	size_t n = read_notes(task, es, s);
 	const struct args_note *args = NULL;
+	struct bt_syscall_details details;
+	struct call_memory memory;
 	uint64_t tick = 0;
+	size_t failed;
 
 	words_take(task, es);
 	hear_last_words(task, es, s, n);
@@ -237,7 +314,11 @@ int cache_syscalls_take(struct task *task, struct engine_space *es, struct stret
 					     ? ticks_of(note->bits) - ticks_of(et->ticks_start)
 					     : branch_log_conditionals(branch_log_bits(note->bits));
 		tick = call.tick = call.tick < tick ? tick : call.tick;
-		observer->ops->syscall(observer->arg, task, &call);
+		failed = take_failed(&details, note, note + 1, es->notes + n);
+		if (!failed && i == n - 1 && s->called && call_has_failed(note->result))
+			look_at_failed(&details, &memory, task, note, &s->regs);
+		observer->ops->syscall(observer->arg, task, &call, details.count ? &details : NULL);
+		i += failed;
 		if (args)
 			cache_mappings_changed(task, note, args);
 		args = NULL;
@@ -264,6 +345,7 @@ bool cache_syscalls_fault(const struct code_cache *c, const siginfo_t *info, str
 	const struct {
 		uint32_t from, end, to;
 	} reads[] = {{c->copying, c->copy_end, c->copy_end},
+		     {c->failing, c->failing_end, c->failing_end},
 		     {c->masking, c->masked, c->syscall_stops}};
 	uint64_t at = raw->rip - region_address(CODE_AT);
 

@@ -1,36 +1,45 @@
 /* SPDX-License-Identifier: MIT */
 /* What the program writes to its descriptor 2 in the cache: a routine copies it behind the call,
- * where the kernel has just read it, and the tracer takes it at the next stop (last_words.h). */
+ * where the kernel has just read it, and the tracer takes it at the next stop (last_words.h). What
+ * the ring has no room for is written at a stop: so the tracer sees every line. */
 #include "collector/backend/engine/engine_private.h"
 #include "collector/task/last_words.h"
 
-_Static_assert((int)WORDS_BYTES == (int)LAST_WORDS_MAX, "no more is kept");
+/* The ring holds what is written from here on until it is full. */
+static void set_most(const struct task *task, struct engine_space *es)
+{
+	const uint64_t words[] = {es->words, es->words + WORDS_BYTES};
+
+	_Static_assert(WORDS_MOST_AT == WORDS_TOTAL_AT + 8, "one behind the other");
+	(void)!window_write(&es->window, task->host_tid, WORDS_TOTAL_AT, words, sizeof words);
+}
 
 void words_take(const struct task *task, struct engine_space *es)
 {
-	uint8_t ring[WORDS_BYTES], bytes[WORDS_BYTES];
+	uint8_t ring[WORDS_BYTES];
 	uint64_t total, before = es->words;
-	size_t n;
+	size_t n, from, part;
 
 	if (es->parallel ||
 	    !window_read(&es->window, task->host_tid, WORDS_TOTAL_AT, &total, sizeof total) ||
 	    total == before)
 		return;
 	es->words = total;
+	set_most(task, es);
 	if (total < before) /* nonsense, which the program has written there */
 		return;
 	n = total - before < WORDS_BYTES ? (size_t)(total - before) : WORDS_BYTES;
 	if (!window_read(&es->window, task->host_tid, WORDS_AT, ring, sizeof ring))
 		return;
-	for (size_t i = 0; i < n; i++)
-		bytes[i] = ring[(total - n + i) % WORDS_BYTES];
-	last_words_add(task->process, bytes, n, total - before - n);
+	from = (total - n) % WORDS_BYTES;
+	part = n < WORDS_BYTES - from ? n : WORDS_BYTES - from;
+	last_words_add(task->process, ring + from, part, total - before - n);
+	last_words_add(task->process, ring, n - part, 0);
 }
 
 void words_begin(const struct task *task, struct engine_space *es)
 {
 	es->words = 0;
 	if (!es->parallel)
-		(void)!window_write(&es->window, task->host_tid, WORDS_TOTAL_AT, &es->words,
-				    sizeof es->words);
+		set_most(task, es);
 }

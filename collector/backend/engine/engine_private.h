@@ -69,6 +69,16 @@ struct args_note {
 	uint32_t pages;  /* the third one */
 	uint64_t args[2];
 };
+/* All arguments of the call that is noted before, which has failed. */
+struct failed_note {
+	uint32_t marker; /* NOTE_OF_FAILURE */
+	uint16_t ends[FAILURE_PIECES];
+	uint64_t args[SYSCALL_ARGS];
+	/* what some of them pointed to */
+};
+_Static_assert(sizeof(struct failed_note) == FAILURE_BYTES && FAILURE_LEAST % NOTE_SIZE == 0 &&
+		       SYSCALL_NOTES_FREE % NOTE_SIZE == 0,
+	       "layout.h");
 _Static_assert(sizeof(struct syscall_note) == NOTE_SIZE && sizeof(struct args_note) == NOTE_SIZE,
 	       "layout.h");
 _Static_assert(SYSCALL_NOTES_BYTES % sizeof(struct syscall_note) == 0,

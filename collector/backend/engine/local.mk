@@ -33,7 +33,9 @@ collector_libcollector_a_SOURCES += \
 	collector/backend/engine/cache/layout.h \
 	collector/backend/engine/cache/memory_file.c collector/backend/engine/cache/memory_file.h \
 	collector/backend/engine/cache/predictions.c collector/backend/engine/cache/predictions.h \
+	collector/backend/engine/cache/routine_failed_call.c \
 	collector/backend/engine/cache/routine_syscalls.c \
+	collector/backend/engine/cache/routine_words.c \
 	collector/backend/engine/cache/routines.c collector/backend/engine/cache/routines.h \
 	collector/backend/engine/cache/routines_private.h \
 	collector/backend/engine/cache/state_map.c collector/backend/engine/cache/state_map.h \

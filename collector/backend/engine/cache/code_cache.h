@@ -196,6 +196,7 @@ struct code_cache {
 				   application's in the context */
 	uint32_t copying, copy_end, copied; /* likewise: between the first and the last rsi, rdx and
 					       rdi are ours; faults before copy_end go on there */
+	uint32_t failing, failing_end, failed;   /* the same, where a call has failed */
 	uint32_t masking, masked, syscall_stops; /* in the former: a fault from masking up to masked
 						    goes on at syscall_stops, the way to a stop */
 	uint32_t cpuid;  /* of the routine that answers CPUID, or leaves that to the processor */

@@ -18,6 +18,7 @@
 #include <stdint.h>
 
 #include "collector/space/world.h"
+#include "syscalls/syscall_args.h"
 
 enum {
 	/* The context: 8 bytes each, at gs:[offset], the area's beginning. */
@@ -88,13 +89,16 @@ enum {
 	/* The window (window.h), of one process: the context, system calls made in the cache, the
 	 * records, which fragments have run (cache_learn.c), what is known of descriptors
 	 * (descriptors.h; in the first data area). */
-	COPY_WORDS = 0x101, /* CTX_COPY: of a write to descriptor 2: what it writes */
-	COPY_TOLD = 0x100,  /* CTX_COPY: of a call that tells what a descriptor is (fstat) */
+	COPY_WORDS = 0x101,  /* CTX_COPY: of a write to descriptor 2: what it writes */
+	COPY_OPENED = 0x102, /* CTX_COPY: of a call that opens a file: which */
+	COPY_TOLD = 0x100,   /* CTX_COPY: of a call that tells what a descriptor is (fstat) */
 	/* Bytes written to descriptor 2 in the cache (in the first data area): how many so far, and
 	 * the last of them, where that number leads. */
 	WORDS_TOTAL_AT = 0x700,
+	WORDS_MOST_AT = 0x708, /* how many there may be before the tracer takes them: one more, and
+				  the call is made at a stop */
 	WORDS_AT = 0x1000,
-	WORDS_BYTES = 0x1000,
+	WORDS_BYTES = 0x2000,
 	SYSCALL_NOTES_AT = 0x4000,
 	SYSCALL_NOTES_BYTES = 0xc000,
 	SYSCALL_NOTES_END = SYSCALL_NOTES_AT + SYSCALL_NOTES_BYTES,
@@ -108,6 +112,16 @@ enum {
 	NOTE_OF_ARGS = -1, /* in the place of the number */
 	NOTE_PAGES = 4,
 	NOTE_ARGS = 8,
+	/* Behind the note of a call that failed there is one of its arguments, longer than others:
+	   all of them, and what two of them pointed to, one behind the other. */
+	NOTE_OF_FAILURE = -2,
+	FAILURE_ENDS = 4, /* of each of these two, from FAILURE_BYTES on: 16 bits; 0: none */
+	FAILURE_ARGS = 8,
+	FAILURE_BYTES = 56,
+	FAILURE_PIECES = 2,
+	FAILURE_LEAST = 72, /* whole notes */
+	/* Free where a call is made. */
+	SYSCALL_NOTES_FREE = 2 * NOTE_SIZE + FAILURE_BYTES + FAILURE_PIECES * SYSCALL_POINTED_MAX,
 	RECORDS_AT = 0x10000,
 	RECORDS_BYTES = 0x100000,
 	RECORD_BYTES = 16,

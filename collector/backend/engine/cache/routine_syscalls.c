@@ -288,7 +288,7 @@ static void emit_descriptor(struct code_cache *c, struct emitter *e,
  * stays. */
 static void emit_opening(struct emitter *e, struct forward *no)
 {
-	size_t other, at;
+	size_t other, at, folder;
 
 	emit_test_class(e, POLICY_OPENS);
 	other = emit_jcc(e, CC_E);
@@ -300,6 +300,12 @@ static void emit_opening(struct emitter *e, struct forward *no)
 	land_jump(e, at);
 	EMIT(e, 0xf6, 0xc1, O_ACCMODE); /* test cl, mode */
 	emit_jump_if(e, no, CC_NE);
+	/* Folders are not noted: find(1) opens thousands, and they explain little. */
+	EMIT(e, 0xf7, 0xc1); /* test ecx, folder */
+	emit_u32(e, O_DIRECTORY);
+	folder = emit_jcc(e, CC_NE);
+	emit_set(e, CTX_COPY, COPY_OPENED);
+	emit_patch(e, folder, e->base + e->len);
 	emit_patch(e, other, e->base + e->len);
 }
 
@@ -443,52 +449,14 @@ static void emit_saying(struct emitter *e, struct forward *no)
 	emit_test_grant(e, POLICY_COPIES);
 	emit_jump_if(e, no, CC_E);
 	no->sites[no->count++] = emit_unless_syscall(e, SYS_write);
+	emit_load(e, X86_RCX, WORDS_TOTAL_AT);
+	EMIT(e, 0x48, 0x01, 0xd1); /* add rcx, rdx */
+	emit_jump_if(e, no, CC_B);
+	EMIT(e, 0x65, 0x48, 0x3b, 0x0c, 0x25); /* cmp rcx, gs:[most] */
+	emit_u32(e, WORDS_MOST_AT);
+	emit_jump_if(e, no, CC_A);
 	emit_set(e, CTX_COPY, COPY_WORDS);
 	land_all(e, &other);
-}
-
-/* Behind it: its last bytes go where the ring ends. A fault in the loop is one at copy_end
- * (cache_syscalls_fault()): the kernel need not have looked at what goes to /dev/null, and another
- * thread may have unmapped it meanwhile. rax and rcx are used, and flags. */
-static void emit_said(struct code_cache *c, struct emitter *e)
-{
-	struct forward nothing = {.count = 0};
-	size_t few, again;
-
-	emit_load(e, X86_RCX, CTX_RAX);
-	EMIT(e, 0x48, 0x85, 0xc9); /* test rcx, rcx: its result */
-	emit_jump_if(e, &nothing, CC_LE);
-	emit_store(e, X86_RSI, CTX_SPILL);
-	emit_store(e, X86_RDX, CTX_RDX);
-	emit_store(e, X86_RDI, CTX_R10);
-	c->copying = (uint32_t)e->len;
-	emit_load(e, X86_RDX, WORDS_TOTAL_AT);
-	EMIT(e, 0x48, 0x81, 0xf9); /* cmp rcx, bytes */
-	emit_u32(e, WORDS_BYTES);
-	few = emit_jcc(e, CC_BE);
-	EMIT(e, 0x48, 0x8d, 0xb4, 0x0e); /* lea rsi, [rsi+rcx-bytes] */
-	emit_u32(e, (uint32_t)-WORDS_BYTES);
-	EMIT(e, 0x48, 0x8d, 0x94, 0x0a); /* lea rdx, [rdx+rcx-bytes] */
-	emit_u32(e, (uint32_t)-WORDS_BYTES);
-	EMIT(e, 0xb9); /* mov ecx, bytes */
-	emit_u32(e, WORDS_BYTES);
-	emit_patch(e, few, e->base + e->len);
-	again = e->len;
-	EMIT(e, 0x8a, 0x06, 0x89, 0xd7, 0x81,
-	     0xe7); /* mov al, [rsi]; mov edi, edx; and edi, mask */
-	emit_u32(e, WORDS_BYTES - 1);
-	EMIT(e, 0x65, 0x88, 0x87); /* mov gs:[rdi+ring], al */
-	emit_u32(e, WORDS_AT);
-	EMIT(e, 0x48, 0xff, 0xc6, 0x48, 0xff, 0xc2, 0x48, 0xff,
-	     0xc9); /* inc rsi; inc rdx; dec rcx */
-	emit_patch(e, emit_jcc(e, CC_NE), e->base + again);
-	c->copy_end = (uint32_t)e->len;
-	emit_store(e, X86_RDX, WORDS_TOTAL_AT);
-	emit_load(e, X86_RDI, CTX_R10);
-	emit_load(e, X86_RDX, CTX_RDX);
-	emit_load(e, X86_RSI, CTX_SPILL);
-	c->copied = (uint32_t)e->len;
-	land_all(e, &nothing);
 }
 
 /* Behind such a call: a file of a local file system becomes known as one. Others may change or take
@@ -563,10 +531,6 @@ static void emit_maps(struct emitter *e, struct syscall_ways *ways)
 	struct forward range = {.count = 0};
 	size_t other;
 
-	EMIT(e, 0x65, 0x83, 0x3c, 0x25); /* cmp dword gs:[next], two notes */
-	emit_u32(e, CTX_SYSCALL_NEXT);
-	emit_u8(e, (uint8_t)(-2 * NOTE_SIZE));
-	emit_jump_if(e, &to->no, CC_G);
 	other = emit_unless_syscall(e, SYS_brk);
 	emit_heap(e, to);
 	emit_patch(e, other, e->base + e->len);
@@ -671,14 +635,16 @@ void routine_emit_syscall(struct code_cache *c, struct emitter *e)
 	emit_u32(e, CTX_SYSCALLS);
 	EMIT(e, 0xf7, 0xd1, 0x85, 0xc1); /* not ecx; test ecx, eax */
 	emit_jump_if(e, &to.no, CC_NE);
-	emit_is_zero(e, CTX_SYSCALL_NEXT);
-	emit_jump_if(e, &to.no, CC_E);
+	EMIT(e, 0x65, 0x81, 0x3c, 0x25); /* cmp dword gs:[next], free */
+	emit_u32(e, CTX_SYSCALL_NEXT);
+	emit_u32(e, (uint32_t)-SYSCALL_NOTES_FREE);
+	emit_jump_if(e, &to.no, CC_G);
 	emit_test_class(e, POLICY_DESCRIPTORS);
 	plain = emit_jcc(e, CC_E);
 	emit_descriptor(c, e, &tables, &to);
 	emit_patch(e, plain, e->base + e->len);
-	emit_opening(e, &to.no);
 	emit_set(e, CTX_COPY, 0);
+	emit_opening(e, &to.no);
 	emit_telling(e, &tables);
 	emit_saying(e, &to.no);
 	emit_test_class(e, POLICY_MAPS);
@@ -738,7 +704,9 @@ void routine_emit_syscall(struct code_cache *c, struct emitter *e)
  * argument is, or what it has told. Keeps all but rcx, and goes to CTX_BACK. */
 void routine_emit_syscall_behind(struct code_cache *c, struct emitter *e)
 {
-	size_t nothing, some, failed, copied, told, other, said;
+	size_t nothing, some, failed, copied, told, other, said, good, bad, behind;
+	struct forward opened = {.count = 0};
+	uint32_t table = failed_call_table(e);
 
 	c->called = (uint32_t)e->len;
 	emit_load(e, X86_RCX, CTX_SYSCALL_NEXT);
@@ -747,6 +715,13 @@ void routine_emit_syscall_behind(struct code_cache *c, struct emitter *e)
 	EMIT(e, 0x48, 0x8d, 0x49, NOTE_SIZE); /* lea rcx, [rcx+note] */
 	emit_store(e, X86_RCX, CTX_SYSCALL_NEXT);
 	emit_set(e, CTX_CALLING, 0);
+	/* A result below zero: movsx rcx, byte gs:[rcx+sign]. It changes no flags. */
+	EMIT(e, 0x65, 0x48, 0x0f, 0xbe, 0x89);
+	emit_u32(e, SYSCALL_NOTES_END - NOTE_SIZE + NOTE_RESULT + 7);
+	good = short_jump(e, JRCXZ);
+	bad = emit_jump(e);
+	land_jump(e, good);
+	behind = e->len;
 	emit_load(e, X86_RCX, CTX_COPY);
 	nothing = short_jump(e, JRCXZ);
 	some = emit_jump(e);
@@ -759,9 +734,12 @@ void routine_emit_syscall_behind(struct code_cache *c, struct emitter *e)
 	EMIT(e, 0x81, 0xf9); /* cmp ecx, words */
 	emit_u32(e, COPY_WORDS);
 	other = emit_jcc(e, CC_NE);
-	emit_said(c, e);
+	words_emit_copy(c, e);
 	said = emit_jump(e);
 	emit_patch(e, other, e->base + e->len);
+	EMIT(e, 0x81, 0xf9); /* cmp ecx, opened */
+	emit_u32(e, COPY_OPENED);
+	emit_jump_if(e, &opened, CC_E);
 	EMIT(e, 0x81, 0xf9); /* cmp ecx, told */
 	emit_u32(e, COPY_TOLD);
 	copied = emit_jcc(e, CC_NE);
@@ -778,4 +756,12 @@ void routine_emit_syscall_behind(struct code_cache *c, struct emitter *e)
 	restore_flags(e);
 	emit_load(e, X86_RAX, CTX_RAX);
 	jump_through(e, CTX_BACK);
+	emit_patch(e, bad, e->base + e->len);
+	emit_store(e, X86_RAX, CTX_RAX);
+	EMIT(e, 0x9f, 0x0f, 0x90, 0xc0); /* lahf; seto al */
+	emit_store(e, X86_RAX, CTX_FLAGS);
+	failed_call_emit_note(c, e, table, &opened);
+	restore_flags(e);
+	emit_load(e, X86_RAX, CTX_RAX);
+	emit_patch(e, emit_jump(e), e->base + behind);
 }

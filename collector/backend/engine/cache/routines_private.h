@@ -88,6 +88,23 @@ static inline void emit_back_to_syscall(struct emitter *e)
 	jump_through(e, CTX_BACK);
 }
 
+/* ---- routine_failed_call.c ---- */
+
+/* Where its table is, for the other one. */
+uint32_t failed_call_table(struct emitter *e);
+
+/* Behind the note of a call that may have failed, with its result and flags in the context: notes
+ * its arguments if it has. `opened` leads here from behind one that may have opened a file, which
+ * is noted if it has. rax and rcx are used, flags, and CTX_COPY if that was COPY_OPENED. */
+void failed_call_emit_note(struct code_cache *c, struct emitter *e, uint32_t table,
+			   const struct forward *opened);
+
+/* ---- routine_words.c ---- */
+
+/* Behind a write to descriptor 2, with its result in the context: copies what it has written. rax
+ * and rcx are used, and flags. */
+void words_emit_copy(struct code_cache *c, struct emitter *e);
+
 /* ---- routine_syscalls.c ---- */
 
 /* Before a system call, and behind it: notes in c where they are. */

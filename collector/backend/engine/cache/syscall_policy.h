@@ -46,10 +46,12 @@ enum syscall_policy {
 	POLICY_TABLE = 1 << 19,  /* of no call as such: there is a table of descriptors. Where there
 				    is none, only those that are not open are known */
 	POLICY_MASKS = 1 << 20,  /* it sets the signal mask: likewise, and where none is hidden */
+	POLICY_READS = 1 << 21,  /* of no call as such: of one that failed, what its arguments point
+				    to is read */
 	POLICY_ALL = POLICY_CACHE | POLICY_PATHS | POLICY_DESCRIPTORS | POLICY_WRITE |
 		     POLICY_OPERATION | POLICY_CLOSE | POLICY_COPY | POLICY_WAIT | POLICY_ANY |
 		     POLICY_GIVES | POLICY_OPENS | POLICY_MAPS | POLICY_ACTION | POLICY_PROTECTS |
-		     POLICY_TELLS | POLICY_COPIES | POLICY_TABLE | POLICY_MASKS,
+		     POLICY_TELLS | POLICY_COPIES | POLICY_TABLE | POLICY_MASKS | POLICY_READS,
 };
 
 enum {

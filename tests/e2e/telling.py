@@ -1,0 +1,114 @@
+#!/usr/bin/env python3
+# SPDX-License-Identifier: MIT
+# Lines of standard error that say why a program ended stand in "What happened", however much was written behind them.
+import signal
+
+from e2e import *
+
+MODES = [], ["--parallel"], ["--history", "off"]
+
+
+def compiled(compiler, name, content, *options):
+    """The program of that source; skips where a compiler or a sanitizer's library is missing."""
+    if not shutil.which(compiler[0]):
+        raise Skip("%s is missing" % compiler[0])
+    folder = fresh_dir("source")
+    path, out = os.path.join(folder, name), os.path.join(folder, "program")
+    with open(path, "w") as file:
+        file.write(content)
+    done = execute([*compiler, "-g", "-o", out, path, *options])
+    if done.status and options:
+        raise Skip("%s %s does not work here" % (compiler[0], " ".join(options)))
+    equal(done.status, 0, "%s: %s" % (name, done.err.decode()))
+    return out
+
+
+def happened(trace):
+    """The section "What happened"."""
+    return re.search(r"\nWhat happened\n(.*?)\n\n", text(trace), re.S).group(1)
+
+
+def says(program, status, *lines, modes=MODES[:1]):
+    for mode in modes:
+        result = record([program], ["-q", *mode])
+        equal(result.status, status, "end, %s" % mode)
+        said = happened(result.trace)
+        for line in lines:
+            check(re.search(line, said), "%s: %s is not in: %s" % (mode, line, said))
+        fits_schema(report(result.trace, "-n", "10"), "report.schema.json")
+    return result
+
+
+@case("C++: terminate called, what()")
+def terminate():
+    program = compiled(CXX, "a.cc", '#include <stdexcept>\nint main() { throw std::runtime_error("no such tenant"); }\n')
+    says(program, -signal.SIGABRT, r"\n    terminate called after throwing an instance of 'std::runtime_error'", r"\n      what\(\):  no such tenant")
+
+
+@case("an assertion, once: libc says it")
+def assertion():
+    program = compiled(CC, "a.c", "#include <assert.h>\nint main(int c, char **v) { (void)v; assert(c == 7); }\n")
+    result = says(program, -signal.SIGABRT, r"libc says: .*Assertion `c == 7' failed\.")
+    equal(happened(result.trace).count("Assertion"), 1, "how often")
+
+
+@case("Rust: panicked at, and its message")
+def panic():
+    program = compiled(["rustc"], "a.rs", 'fn main() { let v: Vec<usize> = Vec::new(); println!("{}", v[std::env::args().count()]); }\n')
+    says(program, 101, r"\n    thread 'main'.* panicked at .*a\.rs:1:", r"\n    index out of bounds: the len is 0 but the index is 1")
+
+
+@case("AddressSanitizer: a report longer than what is kept of the last words, behind other lines")
+def sanitizer():
+    program = compiled(CC, "a.c", """#include <stdio.h>
+#include <stdlib.h>
+static __attribute__((noinline)) void deep(int n, char *p) { volatile char pad[64]; pad[0] = 1; if (n) deep(n - 1, p); else p[10] = 1; pad[1] = 2; }
+int main(void) { for (int i = 0; i < 100; i++) fprintf(stderr, "working on item %d\\n", i); deep(90, malloc(10)); }
+""", "-fsanitize=address")
+    path = fresh("stderr") # execute() takes a report in a pipe for one of btrec's
+    with open(path, "wb") as file: # ASAN_OPTIONS would send the report elsewhere
+        result = record(["/usr/bin/env", "-u", "ASAN_OPTIONS", program], ["-q"], stderr=file)
+    check(os.path.getsize(path) > 3 * 4096 // 2, "the report is short: %d" % os.path.getsize(path))
+    said = happened(result.trace)
+    check(re.search(r"\n    ==\d+==ERROR: AddressSanitizer: heap-buffer-overflow on address", said), said)
+    check(re.search(r"\n    SUMMARY: AddressSanitizer: heap-buffer-overflow", said), said)
+    check(re.search(r"\n  working on item 0\n(.*\n){4}  \[\.\.\. \d+ bytes left out \.\.\.\]\n", text(result.trace)), text(result.trace))
+
+
+@case("much more than is kept, however it is written, and in every mode: no line is missed")
+def much():
+    program = compiled(CC, "a.c", """#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+static char big[100000];
+int main(int c, char **v)
+{
+	(void)v;
+	memset(big, '.', sizeof big);
+	for (size_t i = 79; i < sizeof big; i += 80) big[i] = '\\n';
+	write(2, "starting\\n", 9);
+	for (int i = 0; i < 2000; i++) { fprintf(stderr, "item %d\\n", i); if (i == 1000) fprintf(stderr, "FATAL: the "), fprintf(stderr, "disk is gone\\n"); }
+	write(2, big, sizeof big);
+	write(2, "app: error: the end", 19);
+	return c == 1 ? 3 : 0;
+}
+""")
+    for mode in MODES:
+        result = says(program, 3, r"\n    FATAL: the disk is gone\n", r"\n    app: error: the end", modes=[mode])
+        check("\nWhat it wrote to its standard error\n  starting\n  item 0\n" in text(result.trace), "its first lines")
+        words = report(result.trace, "-n", "10")["processes"][0]["last_words"]
+        equal(int(words["total"]), len(result.program_err), "bytes, %s" % mode)
+        equal((words["first"].encode(), words["text"].encode()), (result.program_err[:1024], result.program_err[-4096:]), "kept, %s" % mode)
+
+
+@case("of many errors the first and the last that are kept; of a program that ends well nothing")
+def errors():
+    program = compiled(CC, "a.c", '#include <stdio.h>\nint main(int c, char **v) { for (int i = 0; i < 3000; i++) fprintf(stderr, "error: number %d\\n", i); return c < 2; (void)v; }\n')
+    said = happened(says(program, 1, "error: number 2999").trace)
+    check(said.count("\n    error: number") == 6 and "bytes left out" in said, said)
+    result = record([program, "good"], ["-q"])
+    equal(report(result.trace, "-n", "10")["processes"][0]["last_words"], None, "words of who ended well")
+
+
+main()
