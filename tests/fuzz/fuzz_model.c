@@ -44,7 +44,7 @@ static void look_at_snapshots(const struct model *m)
 	const struct model_snapshot *final = model_final_snapshot(m);
 	uint8_t bytes[64];
 
-	MUST(!m->snapshot_count || final);
+	MUST(!final || (final >= m->snapshots && final < m->snapshots + m->snapshot_count));
 	for (size_t i = 0; i < m->snapshot_count; i++) {
 		const struct model_snapshot *s = &m->snapshots[i];
 
