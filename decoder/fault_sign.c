@@ -49,6 +49,7 @@ static void say_function(struct fault_context *c, struct slice label)
 		    !memcmp(label.at, sign_texts[i].function, label.len)) {
 			fault_say(c, "%s", sign_texts[i].text);
 			fault_set_cause(c, "%s", sign_texts[i].cause);
+			fault_brief(c, "%s", sign_texts[i].text);
 			return;
 		}
 	fault_set_cause(c, "%.*s", (int)(label.len > 200 ? 200 : label.len),
@@ -57,21 +58,9 @@ static void say_function(struct fault_context *c, struct slice label)
 		  (const char *)label.at);
 }
 
-/* How the task's process ended, if the trace says. */
-static const struct bt_record_exit *end_of(const struct fault_context *c)
-{
-	const struct model_task *task = model_task(c->m, c->snap->rec->task);
-
-	for (size_t i = c->m->task_count; task && i-- > 0;)
-		if (c->m->tasks[i].pid == task->pid && c->m->tasks[i].exit &&
-		    c->m->tasks[i].exit->last)
-			return c->m->tasks[i].exit;
-	return NULL;
-}
-
 void fault_explain_sign(struct fault_context *c)
 {
-	const struct bt_record_exit *end = end_of(c);
+	const struct bt_record_exit *end = model_process_end(c->m, c->snap->rec->task);
 	char name[SIGNAL_NAME_MAX];
 
 	say_function(c, c->snap->rec->label);

@@ -31,13 +31,17 @@ static bool take_moment(struct headline *h, const struct model *m,
 			const struct model_snapshot *snap)
 {
 	const struct model_task *task = model_task(m, snap->rec->task), *first = first_task(m);
+	bool is_sign = snap->rec->kind == BT_SNAPSHOT_FUNCTION;
+	const struct bt_record_exit *end = is_sign ? model_process_end(m, snap->rec->task)
+					   : task  ? task->exit
+						   : NULL;
 	char name[SIGNAL_NAME_MAX];
 
 	if (snap->rec->kind == BT_SNAPSHOT_FATAL && snap->signal)
 		snprintf(h->name, sizeof h->name, "%s", signal_name(snap->signal->signo, name));
-	else if (snap->rec->kind == BT_SNAPSHOT_EXIT && task && task->exit &&
-		 task->exit->kind == BT_EXIT_STATUS && task->exit->status)
-		snprintf(h->name, sizeof h->name, "exited with %u", task->exit->status);
+	else if ((snap->rec->kind == BT_SNAPSHOT_EXIT || is_sign) && end &&
+		 end->kind == BT_EXIT_STATUS && end->status)
+		snprintf(h->name, sizeof h->name, "exited with %u", end->status);
 	else
 		return false;
 	if (task && first && task->pid != first->pid) {
@@ -113,7 +117,7 @@ int headline_make(struct headline *h, const struct model *m, struct symbols *s,
 	if (rc)
 		return rc;
 	snprintf(h->what, sizeof h->what, "%s", f.brief);
-	if (snap->signal)
+	if (snap->signal || snap->rec->kind == BT_SNAPSHOT_FUNCTION)
 		snprintf(h->text, sizeof h->text, "%s", f.text);
 	place = (struct place){f.where, f.where_is_return};
 	if (own_code_has(own, f.space, f.epoch, f.where - f.where_is_return) ||

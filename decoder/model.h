@@ -86,6 +86,9 @@ const char *model_damage_text(const struct model *m, const struct model_damage *
 
 const struct model_task *model_task(const struct model *m, uint32_t task); /* NULL: none */
 
+/* How the process of a task ended; NULL: the trace does not say. */
+const struct bt_record_exit *model_process_end(const struct model *m, uint32_t task);
+
 /* The snapshot that explains the end, or NULL. It is the first of the initial process's death by a
  * signal that dumps core; else of another process's such death; else of the initial process's death
  * by another signal; else of another process's. Else it is the newest exit of the initial process,

@@ -167,3 +167,13 @@ const struct model_task *model_task(const struct model *m, uint32_t task)
 {
 	return tasks_find(m, task);
 }
+
+const struct bt_record_exit *model_process_end(const struct model *m, uint32_t number)
+{
+	const struct model_task *task = model_task(m, number);
+
+	for (size_t i = m->task_count; task && i-- > 0;)
+		if (m->tasks[i].pid == task->pid && m->tasks[i].exit && m->tasks[i].exit->last)
+			return m->tasks[i].exit;
+	return NULL;
+}

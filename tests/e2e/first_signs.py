@@ -145,6 +145,8 @@ for backend in "engine", "step":
         equal(recorded.status, 4, "status")
         said = happened(recorded.trace)
         check("an assertion failed, at check+" in said and "later the process exited with status 4" in said, said)
+        line = btview("--headline", "--", recorded.trace).out.decode()
+        check(line.startswith("exited with 4: an assertion failed in check asserts.c:"), "in one line: " + line)
         lines = text(recorded.trace).partition("\nLast branches of task")[2]
         check(re.search(r"call +check\+0x\w+ asserts.c:\d+ +-> __assert_fail", lines), lines)
         # abort lies inside it: once is enough
