@@ -12,6 +12,7 @@ enum {
 	ABORT = 6, /* SIGABRT */
 	/* errno (syscalls/errno.def) */
 	NOT_THERE = 2,
+	NO_DEVICE = 6,
 	INTERRUPTED = 4,
 	NO_CHILD = 10,
 	NOT_YET = 11,
@@ -19,6 +20,7 @@ enum {
 	NO_TERMINAL = 25,
 	NOT_SEEKABLE = 29,
 	UNKNOWN_CALL = 38,
+	NO_SOCKET = 88,
 	NOT_KNOWN_THERE = 95,
 	IN_PROGRESS = 115,
 };
@@ -42,11 +44,13 @@ static const struct probe {
 	{EACH_CALL, NOT_YET, NULL, WEIGHT_NONE},
 	{EACH_CALL, INTERRUPTED, NULL, WEIGHT_NONE},
 	{EACH_CALL, IN_PROGRESS, NULL, WEIGHT_NONE},
-	{EACH_CALL, UNKNOWN_CALL, NULL, WEIGHT_NONE},        /* is the kernel new enough? */
-	{SYSCALL_NR_ioctl, NO_TERMINAL, NULL, WEIGHT_NONE},  /* isatty() */
-	{SYSCALL_NR_lseek, NOT_SEEKABLE, NULL, WEIGHT_NONE}, /* stdio, of a pipe */
-	{SYSCALL_NR_wait4, NO_CHILD, NULL, WEIGHT_NONE},     /* shells, make */
-	{SYSCALL_NR_readlink, INVALID, NULL, WEIGHT_NONE},   /* realpath(): no link */
+	{EACH_CALL, UNKNOWN_CALL, NULL, WEIGHT_NONE},           /* is the kernel new enough? */
+	{SYSCALL_NR_ioctl, NO_TERMINAL, NULL, WEIGHT_NONE},     /* isatty() */
+	{SYSCALL_NR_lseek, NOT_SEEKABLE, NULL, WEIGHT_NONE},    /* stdio, of a pipe */
+	{SYSCALL_NR_getpeername, NO_SOCKET, NULL, WEIGHT_NONE}, /* bash: is it run by rshd? */
+	{EACH_CALL, NO_DEVICE, "/dev/tty", WEIGHT_NONE},        /* shells */
+	{SYSCALL_NR_wait4, NO_CHILD, NULL, WEIGHT_NONE},        /* shells, make */
+	{SYSCALL_NR_readlink, INVALID, NULL, WEIGHT_NONE},      /* realpath(): no link */
 	{SYSCALL_NR_readlinkat, INVALID, NULL, WEIGHT_NONE},
 	{SYSCALL_NR_arch_prctl, INVALID, NULL, WEIGHT_NONE}, /* ld.so, of a shadow stack */
 	{SYSCALL_NR_fgetxattr, NOT_KNOWN_THERE, NULL, WEIGHT_NONE},
