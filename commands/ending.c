@@ -54,7 +54,7 @@ static void describe(const struct front_message *m, const char *cause, char *how
 
 void ending_say(const struct front_message *m, const char *trace, int patience)
 {
-	char cause[CAUSE_TEXT_MAX] = "", how[CAUSE_TEXT_MAX + 64], quoted[QUOTED_MAX];
+	char cause[CAUSE_TEXT_MAX] = "", how[CAUSE_TEXT_MAX + 128], quoted[QUOTED_MAX];
 
 	if (m->failed && patience)
 		cause_tell(trace, patience, cause);

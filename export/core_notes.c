@@ -73,7 +73,7 @@ static void put_process(struct buf *b, struct buf *d, const struct core_export *
 {
 	const struct model_task *task = task_of(c, c->focus.thread);
 	const char *name = task ? task->command : "";
-	size_t len = strnlen(name, NAME_SIZE - 1);
+	size_t whole = strlen(name), len = whole < NAME_SIZE ? whole : NAME_SIZE - 1;
 
 	buf_reset(d);
 	put_zeros(d, 1);

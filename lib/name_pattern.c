@@ -75,8 +75,11 @@ static size_t behind_bracket(const char *name, size_t at)
 static void cut_hash(struct name *n)
 {
 	enum { HASH = 19 };
-	const char *hash = n->len > HASH ? n->text + n->len - HASH : "";
+	const char *hash;
 
+	if (n->len <= HASH)
+		return;
+	hash = n->text + n->len - HASH;
 	if (begins_with(hash, "::h") && strspn(hash + 3, "0123456789abcdef") == HASH - 3)
 		n->text[n->len -= HASH] = '\0';
 }
