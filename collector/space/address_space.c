@@ -503,7 +503,7 @@ static void follow_own_writes(struct address_space *s)
 	}
 }
 
-/* Has functions looked for in mappings that are new. */
+/* Has functions looked for in new mappings of code. */
 static void find_functions(struct address_space *s, pid_t pid)
 {
 	struct mapping_list *l = &s->mappings;
@@ -511,11 +511,12 @@ static void find_functions(struct address_space *s, pid_t pid)
 	for (size_t i = 0; s->finder && i < l->count; i++) {
 		struct mapping *m = &l->maps[i];
 
-		if (!m->searched && m->ino && is_program_code(m))
-			s->finder->find(s->finder->arg, &s->stops, pid, m);
-		if (!m->searched && mapping_is_mutable(m)) /* it may be other code by now */
-			function_stops_drop(&s->stops, m->start, m->end);
+		if (m->searched || !m->ino || !is_program_code(m))
+			continue;
 		m->searched = true;
+		s->finder->find(s->finder->arg, &s->stops, pid, m);
+		if (mapping_is_mutable(m)) /* it may be other code by now */
+			function_stops_drop(&s->stops, m->start, m->end);
 	}
 }
 
@@ -567,9 +568,10 @@ static void apply_patches(struct address_space *s, pid_t pid, struct patch *patc
 			if (!mappings_replace(&s->mappings, patches[i].first, patches[i].end,
 					      &patches[i].now))
 				s->unsure = true;
-		if (any_fresh)
+		if (any_fresh) {
 			follow_own_writes(s);
-		find_functions(s, pid);
+			find_functions(s, pid);
+		}
 	}
 	for (size_t i = 0; i < n; i++)
 		mappings_release(&patches[i].now);
