@@ -1,6 +1,5 @@
 /* SPDX-License-Identifier: MIT */
 /* btrec info: the content of a trace and how it was made. Looks up no symbol. */
-#include <dirent.h>
 #include <fcntl.h>
 #include <inttypes.h>
 #include <stdio.h>
@@ -10,6 +9,7 @@
 #include <time.h>
 
 #include "commands/btrec_commands.h"
+#include "commands/trace_digest.h"
 #include "decoder/model.h"
 #include "decoder/signals.h"
 #include "lib/branch.h"
@@ -85,21 +85,6 @@ static void print_end(const struct model *m)
 	}
 }
 
-static uint64_t directory_size(const char *path)
-{
-	DIR *d = opendir(path);
-	uint64_t size = 0;
-	struct dirent *e;
-	struct stat st;
-
-	while (d && (e = readdir(d)))
-		if (!fstatat(dirfd(d), e->d_name, &st, AT_SYMLINK_NOFOLLOW) && S_ISREG(st.st_mode))
-			size += (uint64_t)st.st_size;
-	if (d)
-		closedir(d);
-	return size;
-}
-
 /* How many instructions ran outside the code cache, and a share of all that theirs is not above:
  * each tick was an instruction, too. */
 static void print_stepped(const struct model *m)
@@ -150,7 +135,7 @@ static void print_counts(const struct model *m)
 	putchar('\n');
 	if (h->backend.len == 6 && !memcmp(h->backend.at, "engine", 6))
 		print_stepped(m);
-	printf("%-12s%" PRIu64 " bytes\n", "size", directory_size(m->trace->path));
+	printf("%-12s%" PRIu64 " bytes\n", "size", trace_digest_size(m->trace->path));
 	printf("%-12s%s\n", "privacy",
 	       memory ? "holds memory of the program (stacks at its snapshots), its arguments and "
 			"paths"

@@ -36,7 +36,7 @@ static const char *why_unreadable(enum bt_error_code code)
 	return whys[code];
 }
 
-static uint64_t size_of_files(const char *path)
+uint64_t trace_digest_size(const char *path)
 {
 	DIR *d = opendir(path);
 	struct dirent *e;
@@ -182,7 +182,7 @@ bool trace_digest_read(struct trace_digest *d, const char *dir, const char *name
 	if (rc && !d->why)
 		return false;
 	d->started = rc ? changed(path) : t->header.started;
-	d->size = size_of_files(path);
+	d->size = trace_digest_size(path);
 	if (rc)
 		return true;
 	d->state = t->being_written ? TRACE_BEING_WRITTEN : TRACE_NOT_CLOSED;

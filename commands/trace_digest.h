@@ -54,4 +54,7 @@ void trace_digest_end(const struct trace_digest *d, char *text, size_t size);
 /* The same of a process: "exit 2". */
 void exit_words(uint8_t kind, uint32_t status, char *text, size_t size);
 
+/* Bytes of all files in the directory of a trace, 0 where it cannot be read. */
+uint64_t trace_digest_size(const char *path);
+
 #endif
