@@ -113,11 +113,12 @@ _btview() {
 	case $prev in
 	-n | --snapshot | --thread | --function) ;;
 	--format) mapfile -t COMPREPLY < <(compgen -W "github" -- "$cur") ;;
+	--color) mapfile -t COMPREPLY < <(compgen -W "auto always never" -- "$cur") ;;
 	--by) mapfile -t COMPREPLY < <(compgen -W "cpu" -- "$cur") ;;
 	--export) mapfile -t COMPREPLY < <(compgen -W "core folded perfetto perf-script" -- "$cur") ;;
 	*)
 		if [[ $cur == -* ]]; then
-			mapfile -t COMPREPLY < <(compgen -W "--stdio --summary --format --json --export --signature --by -n --all --snapshot --thread --function -h --help -V --version" -- "$cur")
+			mapfile -t COMPREPLY < <(compgen -W "--stdio --summary --color --no-pager --format --json --export --signature --by -n --all --snapshot --thread --function -h --help -V --version" -- "$cur")
 		else
 			mapfile -t COMPREPLY < <(_btrec_traces "$cur")
 		fi

@@ -19,6 +19,8 @@ struct report_options {
 	bool all;             /* library code is shown branch by branch, too */
 	bool summary;         /* only what happened, where, and the stack */
 	bool utf8;            /* what is written to shows UTF-8 */
+	bool marks;           /* text with marks (text.h) */
+	unsigned width;       /* columns that a line should fit in; 0: no limit */
 };
 
 struct focus {

@@ -26,7 +26,12 @@ static void put_slice(struct text *t, struct slice s)
 	free(copy);
 }
 
-void report_heading(struct report *r, const char *text) { text_printf(&r->t, "\n%s\n", text); }
+void report_heading(struct report *r, const char *text)
+{
+	text_printf(&r->t, "\n");
+	text_mark(&r->t, TEXT_HEADING);
+	text_printf(&r->t, "%s\n", text);
+}
 
 /* Arguments as one would type them, but for what quoting would need. */
 static void put_command(struct report *r, struct slice argv)
@@ -201,6 +206,7 @@ static void put_place(struct report *r, const struct fault *f, uint64_t addr, bo
 	text_frame(&r->t, &loc, 2, true);
 	text_printf(&r->t, "\n");
 	if (source_line(loc.file, loc.line, source, sizeof source)) {
+		text_mark(&r->t, TEXT_SOURCE);
 		text_printf(&r->t, "  %d: ", loc.line);
 		text_outside(&r->t, source);
 		text_printf(&r->t, "\n");
@@ -228,17 +234,24 @@ static void put_registers(struct report *r, const struct bt_record_thread *threa
 		"r10", "r11", "r12", "r13", "r14", "r15", "rip", "eflags", "fs_base", "gs_base"};
 	enum {
 		COLUMNS = 4,
+		COLUMN_WIDTH = 26,
 		COUNT = ARRAY_SIZE(shown),
 	};
+	unsigned fit = r->t.width / COLUMN_WIDTH, columns = !r->t.width || fit > COLUMNS ? COLUMNS
+							    : fit                        ? fit
+											 : 1;
 
-	text_printf(&r->t, "\nRegisters of task %u\n", thread->task);
+	text_printf(&r->t, "\n");
+	text_mark(&r->t, TEXT_HEADING);
+	text_printf(&r->t, "Registers of task %u\n", thread->task);
 	for (unsigned i = 0; i < COUNT; i++) {
 		unsigned n = 0;
 
 		while (strcmp(bt_reg_info[n].name, shown[i]))
 			n++;
 		text_printf(&r->t, "  %-7s %016" PRIx64 "%s", shown[i],
-			    bt_regs_get(&thread->regs, n), i % COLUMNS == COLUMNS - 1 ? "\n" : "");
+			    bt_regs_get(&thread->regs, n),
+			    i % columns == columns - 1 || i == COUNT - 1 ? "\n" : "");
 	}
 }
 
@@ -278,10 +291,12 @@ static int put_moment(struct report *r, struct bt_error *err)
 	if (rc)
 		return rc;
 	put_fault_title(r);
+	text_mark(&r->t, TEXT_FAILURE);
 	text_printf(&r->t, "  ");
 	text_outside(&r->t, f.text);
 	text_printf(&r->t, "\n");
 	if (*f.message) {
+		text_mark(&r->t, TEXT_REASON);
 		text_printf(&r->t, "  libc says: ");
 		text_outside(&r->t, f.message);
 		text_printf(&r->t, "\n");
@@ -517,7 +532,12 @@ static int put_report(struct report *r, struct bt_error *err)
 int report_print(FILE *to, const struct model *m, struct symbols *s, const struct report_options *o,
 		 struct bt_error *err)
 {
-	struct report r = {.t.utf8 = o->utf8, .m = m, .s = s, .o = o};
+	struct report r = {.t.utf8 = o->utf8,
+			   .t.marks = o->marks,
+			   .t.width = o->width,
+			   .m = m,
+			   .s = s,
+			   .o = o};
 	int rc = focus_open(&r.focus, m, o, err);
 
 	if (!rc)

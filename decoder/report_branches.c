@@ -28,6 +28,9 @@ enum {
 	WINDOW_GROWTH = 8,
 	FUNCTIONS_SHOWN = 8,
 	FROM_WIDTH_MAX = 64, /* a longer place pushes its arrow to the right */
+	FROM_WIDTH_MIN = 20, /* also on the narrowest terminal */
+	NARROW = 100,
+	BEFORE_FROM = 12, /* columns of a row but for its tick */
 };
 
 struct branch_rows {
@@ -42,6 +45,9 @@ struct branch_rows {
 	size_t from_width;
 	struct calls_made calls;
 };
+
+/* Whether the longer phrases have no room. */
+static bool is_narrow(const struct report *r) { return r->t.width && r->t.width < NARROW; }
 
 static bool is_call(const struct history_entry *e)
 {
@@ -100,6 +106,8 @@ static void put_place(struct report *r, uint32_t space, uint32_t epoch, uint64_t
 	char name[80];
 
 	symbols_lookup(r->s, space, epoch, addr, false, &loc);
+	if (r->t.width && *loc.file)
+		loc.offset = 0; /* the line says it, in less room */
 	text_place(&r->t, &loc, true);
 	if (loc.inlined_count && *loc.inlined[0].function) {
 		text_brief_name(name, sizeof name, loc.inlined[0].function);
@@ -130,10 +138,18 @@ static bool has_columns(const struct branch_rows *b, const struct fold_line *lin
 	       (line->kind == FOLD_ENTRY && b->shown.entries[line->entry].kind != BT_BRANCH_GAP);
 }
 
+/* How wide the first column may be, so that the second one has as much room. */
+static size_t half_of(unsigned width, unsigned tick_width)
+{
+	size_t taken = BEFORE_FROM + tick_width + sizeof " -> " - 1;
+
+	return width < taken + 2 * FROM_WIDTH_MIN ? FROM_WIDTH_MIN : (width - taken) / 2;
+}
+
 /* How wide the first column and ticks are. */
 static void measure_columns(struct report *r, struct branch_rows *b)
 {
-	size_t mark = r->t.buf.len, width;
+	size_t mark = r->t.buf.len, width, most = FROM_WIDTH_MAX;
 
 	for (size_t i = b->first; i < b->fold.count; i++) {
 		const struct history_entry *e = &b->shown.entries[b->fold.lines[i].entry];
@@ -151,12 +167,17 @@ static void measure_columns(struct report *r, struct branch_rows *b)
 		if (width > b->from_width && width <= FROM_WIDTH_MAX)
 			b->from_width = width;
 	}
+	if (r->t.width)
+		most = half_of(r->t.width, b->tick_width);
+	if (b->from_width > most)
+		b->from_width = most;
 }
 
 static void put_gap(struct report *r, const struct branch_rows *b, const struct history_entry *e)
 {
 	const char *why = e->to < BT_GAP_REASONS ? bt_gap_info[e->to].text : "unknown reason";
 
+	text_mark(&r->t, TEXT_MISSING);
 	text_printf(&r->t, "  %*s  ~~~ ", (int)b->tick_width, "");
 	if (e->from)
 		text_printf(&r->t, "%" PRIu64 " branches are missing: %s\n", e->from, why);
@@ -182,6 +203,7 @@ static void put_library(struct report *r, const struct branch_rows *b, size_t i)
 {
 	const struct fold_line *line = &b->fold.lines[i];
 
+	text_mark(&r->t, TEXT_QUIET);
 	text_printf(&r->t, "  %*s  %-7s ", (int)b->tick_width, "", "...");
 	put_indent(r, b->depth[i - b->first]);
 	text_printf(&r->t, "%u branch%s in libraries\n", line->count, line->count == 1 ? "" : "es");
@@ -213,6 +235,37 @@ static const char *kind_text(const struct history_entry *e)
 	return bt_branch_info[e->kind].name;
 }
 
+/* Puts the arrow, which stands directly behind the first place, under the others; nearer where the
+ * line would be too wide for the terminal; in a line of its own where it would be, still. */
+static void align_arrow(struct report *r, const struct branch_rows *b, size_t i, size_t from,
+			size_t arrow)
+{
+	size_t before = BEFORE_FROM + b->tick_width, behind = text_width(&r->t, arrow), pad = 0,
+	       width = text_width(&r->t, from) - behind;
+	struct slice rest = slice_of(r->t.buf.data + arrow, r->t.buf.len - arrow);
+	uint8_t *copy = malloc(rest.len);
+
+	if (!copy) {
+		r->t.buf.failed = true;
+		return;
+	}
+	memcpy(copy, rest.at, rest.len);
+	r->t.buf.len = arrow;
+	if (width < b->from_width)
+		pad = b->from_width - width;
+	if (r->t.width && before + width + pad + behind > r->t.width)
+		pad = before + width + behind < r->t.width ? r->t.width - before - width - behind
+							   : 0;
+	if (r->t.width && before + width + behind > r->t.width) {
+		text_printf(&r->t, "\n%*s", (int)before + 1, "");
+		put_indent(r, b->depth[i - b->first]);
+	} else {
+		text_printf(&r->t, "%*s", (int)pad, "");
+	}
+	buf_put(&r->t.buf, copy, rest.len);
+	free(copy);
+}
+
 static void put_entry(struct report *r, const struct branch_rows *b, size_t i)
 {
 	const struct fold_line *line = &b->fold.lines[i];
@@ -222,16 +275,16 @@ static void put_entry(struct report *r, const struct branch_rows *b, size_t i)
 	uint32_t space, epoch;
 	bool compat = false,
 	     known = e->kind == BT_BRANCH_SYSCALL && calls_made_at(&b->calls, e, &nr, &compat);
-	size_t mark;
+	size_t from, arrow;
 
 	if (e->tick == BT_TICKS_UNKNOWN)
 		text_printf(&r->t, "  %*s  ", (int)b->tick_width, "?");
 	else
 		text_printf(&r->t, "  %*" PRIu64 "  ", (int)b->tick_width, e->tick);
 	text_printf(&r->t, "%-7s ", kind_text(e));
-	mark = r->t.buf.len;
+	from = r->t.buf.len;
 	put_from(r, b, i);
-	text_pad(&r->t, mark, b->from_width);
+	arrow = r->t.buf.len;
 	text_printf(&r->t, " -> ");
 	if (known)
 		text_printf(&r->t, "%s, then ",
@@ -239,8 +292,9 @@ static void put_entry(struct report *r, const struct branch_rows *b, size_t i)
 	history_target(&r->focus.history, e, &space, &epoch);
 	put_place(r, space, epoch, e->to);
 	if (line->kind == FOLD_CALL)
-		text_printf(&r->t, ", back after %u branch%s", line->count,
-			    line->count == 1 ? "" : "es");
+		text_printf(&r->t, is_narrow(r) ? " (%u branch%s)" : ", back after %u branch%s",
+			    line->count, line->count == 1 ? "" : "es");
+	align_arrow(r, b, i, from, arrow);
 	text_printf(&r->t, "\n");
 }
 
@@ -275,12 +329,17 @@ static size_t first_line(const struct fold *f, size_t count)
 
 static void put_title(struct report *r, const struct branch_rows *b)
 {
-	text_printf(&r->t, "\nLast branches of task %u", r->focus.history.task);
+	text_printf(&r->t, "\n");
+	text_mark(&r->t, TEXT_HEADING);
+	text_printf(&r->t, "Last branches of task %u", r->focus.history.task);
 	if (r->o->function) {
 		text_printf(&r->t, " from or to ");
 		text_outside(&r->t, r->o->function);
 	}
-	text_printf(&r->t, " (%zu in the trace), oldest first: tick, kind, from -> to\n", b->count);
+	text_printf(&r->t,
+		    is_narrow(r) ? " (%zu in the trace)\n  Oldest first: tick, kind, from -> to\n"
+				 : " (%zu in the trace), oldest first: tick, kind, from -> to\n",
+		    b->count);
 	if (b->folded)
 		text_printf(&r->t, "  Code of libraries is folded; --all shows every branch.\n");
 	if (focus_is_outside(&r->focus))

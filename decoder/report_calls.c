@@ -36,6 +36,7 @@ void report_telling_words(struct report *r, const char *message)
 			continue;
 		if (!lines++)
 			text_printf(&r->t, "  Its standard error says:\n");
+		text_mark(&r->t, TEXT_REASON);
 		text_printf(&r->t, "    ");
 		text_outside(&r->t, line);
 		text_printf(&r->t, "\n");
@@ -75,7 +76,9 @@ int report_last_calls(struct report *r, struct bt_error *err)
 		return 0;
 	rc = system_calls_find(&calls, r->m, &wanted, err);
 	if (!rc && calls.count) {
-		text_printf(&r->t, "\nLast system calls of task %u\n", wanted.task);
+		text_printf(&r->t, "\n");
+		text_mark(&r->t, TEXT_HEADING);
+		text_printf(&r->t, "Last system calls of task %u\n", wanted.task);
 		for (size_t i = 0; i < calls.count; i++) {
 			put_call(r, &calls.at[i], "  ");
 			text_printf(&r->t, "\n");

@@ -33,6 +33,7 @@ static void put_frame(struct report *r, const struct bt_record_thread *thread,
 	struct location loc;
 
 	symbols_lookup(r->s, r->focus.snap->rec->space, thread->epoch, f->pc, f->is_return, &loc);
+	text_mark(&r->t, *loc.file ? TEXT_PLAIN : TEXT_QUIET);
 	text_printf(&r->t, "  #%-3zu ", number);
 	text_frame(&r->t, &loc, 7, false);
 	text_printf(&r->t, "%s\n",
@@ -247,7 +248,9 @@ static void put_heading(struct report *r, const struct bt_record_thread *const *
 	}
 	for (size_t i = 0; i < n; i++)
 		numbers[i] = threads[i]->task;
-	text_printf(&r->t, "\nStack of ");
+	text_printf(&r->t, "\n");
+	text_mark(&r->t, TEXT_HEADING);
+	text_printf(&r->t, "Stack of ");
 	if (n == 1)
 		text_printf(&r->t, "task ");
 	else

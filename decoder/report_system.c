@@ -159,7 +159,12 @@ static int put_cpus(struct cpu_report *c, struct bt_error *err)
 int report_print_by_cpu(FILE *to, const struct model *m, struct symbols *s,
 			const struct report_options *o, struct bt_error *err)
 {
-	struct cpu_report c = {.r = {.t.utf8 = o->utf8, .m = m, .s = s, .o = o}};
+	struct cpu_report c = {.r = {.t.utf8 = o->utf8,
+				     .t.marks = o->marks,
+				     .t.width = o->width,
+				     .m = m,
+				     .s = s,
+				     .o = o}};
 	int rc = by_cpu_open(&c.b, m, s, o, err);
 
 	if (!rc)

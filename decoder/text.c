@@ -12,6 +12,7 @@
 enum {
 	NAME_SHORT = 40, /* characters of a name that needs no shortening */
 	NAME_BRIEF_MAX = 120,
+	PLACE_ROOM = 32,         /* beside a name: its number, its line */
 	NAME_MAX_COLUMNS = 1000, /* shown of a name: those of deep templates have megabytes */
 };
 
@@ -29,6 +30,12 @@ void text_printf(struct text *t, const char *fmt, ...)
 	vsnprintf((char *)t->buf.data + t->buf.len, (size_t)n + 1, fmt, ap);
 	va_end(ap);
 	t->buf.len += (size_t)n;
+}
+
+void text_mark(struct text *t, enum text_mark mark)
+{
+	if (t->marks)
+		buf_u8(&t->buf, (uint8_t)mark);
 }
 
 void text_outside(struct text *t, const char *s)
@@ -153,19 +160,31 @@ void text_line(struct text *t, const char *file, int line, bool full)
 		text_printf(t, ":%d", line);
 }
 
+/* The name, or its brief form where a line would have no room for it and a place. */
+static const char *fitting_name(const struct text *t, const char *name, char brief[NAME_BRIEF_MAX])
+{
+	if (!t->width || strlen(name) + PLACE_ROOM <= t->width)
+		return name;
+	text_brief_name(brief, NAME_BRIEF_MAX, name);
+	return brief;
+}
+
 void text_frame(struct text *t, const struct location *loc, unsigned indent, bool full)
 {
 	const char *file = loc->file;
 	int line = loc->line;
+	char brief[NAME_BRIEF_MAX];
 
 	for (size_t i = 0; i < loc->inlined_count; i++) {
-		put_name(t, *loc->inlined[i].function ? loc->inlined[i].function : "?");
+		const char *name = loc->inlined[i].function;
+
+		put_name(t, *name ? fitting_name(t, name, brief) : "?");
 		text_line(t, file, line, full);
 		text_printf(t, ", inlined into\n%*s", (int)indent, "");
 		file = loc->inlined[i].file;
 		line = loc->inlined[i].line;
 	}
-	text_place(t, loc, false);
+	text_place(t, loc, fitting_name(t, loc->function, brief) == brief);
 	text_line(t, file, line, full);
 	if (*loc->module && *loc->function && (full || !*file)) {
 		text_printf(t, " in ");
@@ -178,7 +197,7 @@ size_t text_width(const struct text *t, size_t from)
 	size_t width = 0;
 
 	for (size_t i = from; i < t->buf.len; i++)
-		width += (t->buf.data[i] & 0xc0) != 0x80;
+		width += (t->buf.data[i] & 0xc0) != 0x80 && t->buf.data[i] >= TEXT_MARKS;
 	return width;
 }
 

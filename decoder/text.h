@@ -8,12 +8,31 @@
 #include "decoder/symbols.h"
 #include "lib/buf.h"
 
+/* What stands behind one of these, up to the next one or to the end of the line. They are bytes
+ * that no text has otherwise, as text from outside is escaped, and take no room. Only a text with
+ * `marks` has them: one for a terminal, which tui/terminal_text.h draws. Nothing is said by them
+ * alone. */
+enum text_mark {
+	TEXT_PLAIN = 1,
+	TEXT_HEADING,
+	TEXT_FAILURE, /* what happened */
+	TEXT_REASON,  /* what the program says of it */
+	TEXT_SOURCE,  /* a line of source */
+	TEXT_QUIET,   /* what recedes: libraries */
+	TEXT_MISSING, /* branches are missing */
+	TEXT_MARKS,
+};
+
 struct text {
 	struct buf buf;
-	bool utf8; /* printable characters beyond ASCII may pass */
+	bool utf8;      /* printable characters beyond ASCII may pass */
+	bool marks;     /* it has marks */
+	unsigned width; /* columns that a line should fit in; 0: no limit */
 };
 
 void text_printf(struct text *t, const char *fmt, ...) __attribute__((format(printf, 2, 3)));
+
+void text_mark(struct text *t, enum text_mark mark);
 
 /* Text from outside. */
 void text_outside(struct text *t, const char *s);

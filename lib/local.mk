@@ -21,7 +21,7 @@ lib_libbt_a_SOURCES = \
 	lib/large_heap.c lib/large_heap.h \
 	lib/late_library.c lib/late_library.h \
 	lib/options.c lib/options.h \
-	lib/output.c lib/output.h \
+	lib/output.c lib/output.h lib/pager.c lib/pager.h \
 	lib/point.c lib/point.h \
 	lib/processor.c lib/processor.h \
 	lib/regular_file.c lib/regular_file.h \

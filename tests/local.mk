@@ -81,7 +81,7 @@ tests_unit_test_no_memory_LDADD = $(UNIT_DECODER_LIBS)
 tests_unit_test_no_memory_LDFLAGS = $(AM_LDFLAGS) -Wl,--wrap=malloc,--wrap=calloc,--wrap=realloc
 
 UNIT_TESTS += tests/unit/test_abort_message tests/unit/test_output tests/unit/test_regular_file tests/unit/test_escape tests/unit/test_large_array tests/unit/test_late_library tests/unit/test_fold tests/unit/test_calls tests/unit/test_keys tests/unit/test_row \
-	tests/unit/test_view tests/unit/test_label
+	tests/unit/test_view tests/unit/test_label tests/unit/test_terminal_text
 UNIT_TUI_LIBS = $(TUI_LIBS) $(CMOCKA_LIBS) $(TUI_SYSTEM_LIBS)
 tests_unit_test_escape_LDADD = $(UNIT_FORMAT_LIBS)
 tests_unit_test_abort_message_LDADD = $(UNIT_FORMAT_LIBS)
@@ -93,6 +93,7 @@ tests_unit_test_fold_LDADD = $(UNIT_DECODER_LIBS)
 tests_unit_test_calls_LDADD = $(UNIT_TUI_LIBS)
 tests_unit_test_keys_LDADD = $(UNIT_TUI_LIBS)
 tests_unit_test_row_LDADD = $(UNIT_TUI_LIBS)
+tests_unit_test_terminal_text_LDADD = $(UNIT_TUI_LIBS)
 tests_unit_test_view_LDADD = $(UNIT_TUI_LIBS)
 tests_unit_test_label_LDADD = $(UNIT_TUI_LIBS)
 
@@ -363,6 +364,7 @@ PYTHON_TESTS = \
 	tests/e2e/last_words.py \
 	tests/e2e/failed_calls.py \
 	tests/e2e/telling.py \
+	tests/e2e/terminal_report.py \
 	tests/e2e/out_of_sight.py \
 	tests/e2e/stacks.py \
 	tests/e2e/parallel.py \

@@ -28,6 +28,7 @@
 #include "lib/output.h"
 #include "lib/room_for_stack.h"
 #include "lib/trace_home.h"
+#include "tui/report_output.h"
 #include "tui/tui.h"
 
 enum output {
@@ -49,7 +50,8 @@ enum {
 struct btview_arguments {
 	enum output view;
 	struct report_options report;
-	bool count_given, by_cpu, help, version;
+	bool count_given, by_cpu, no_pager, help, version;
+	enum colour_when colour;
 	const struct export_kind *export; /* of VIEW_EXPORT */
 	const char *address_of; /* a line of a source of the program that stands for trace */
 	const char *trace;      /* NULL: the latest */
@@ -115,6 +117,19 @@ static int set_export(void *target, const char *value, struct bt_error *err)
 	return a->export ? 0
 			 : bt_fail(err, BT_E_MISUSE, 0,
 				   "--export: %s is no form that there is (see --help)", value);
+}
+
+static int set_colour(void *target, const char *value, struct bt_error *err)
+{
+	static const char *const names[] = {
+		[COLOUR_AUTO] = "auto", [COLOUR_ALWAYS] = "always", [COLOUR_NEVER] = "never"};
+
+	for (size_t i = 0; i < ARRAY_SIZE(names); i++)
+		if (!strcmp(value, names[i])) {
+			((struct btview_arguments *)target)->colour = (enum colour_when)i;
+			return 0;
+		}
+	return bt_fail(err, BT_E_MISUSE, 0, "--color: %s is not auto, always or never", value);
 }
 
 static int set_by(void *target, const char *value, struct bt_error *err)
@@ -191,6 +206,11 @@ static const struct option_row rows[] = {
 	 .set = set_snapshot},
 	{"thread", 0, "TASK", "show the branches of this task, or thread id", .set = set_thread},
 	{"function", 0, "NAME", "show only branches from or to this function", .set = set_function},
+	{"color", 0, "WHEN",
+	 "colours of the text: auto (on a terminal, unless NO_COLOR is set), always, never",
+	 .set = set_colour},
+	{"no-pager", 0, NULL, "print the text on a terminal without $BTREC_PAGER, $PAGER or less",
+	 .at = offsetof(struct btview_arguments, no_pager)},
 	{"headline", 0, NULL, NULL, .set = set_headline}, /* for btrec run */
 	{"address-of", 0, "LINE", NULL,                   /* the same */
 	 .at = offsetof(struct btview_arguments, address_of)},
@@ -360,8 +380,8 @@ static int show_as(const struct btview_arguments *a, struct model *m, struct sym
 		return print_headline(m, s, a, err);
 	if (!a->count_given)
 		options.count = BRANCHES_SHOWN;
-	return a->by_cpu ? report_print_by_cpu(stdout, m, s, &options, err)
-			 : report_print(stdout, m, s, &options, err);
+	return report_output(a->by_cpu ? report_print_by_cpu : report_print, m, s, &options,
+			     a->colour, !a->no_pager, err);
 }
 
 static const char *what_is_missing(const struct btview_arguments *a, const struct model *m)

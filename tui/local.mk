@@ -9,11 +9,13 @@ tui_libtui_a_SOURCES = \
 	tui/layout.c tui/layout.h \
 	tui/lines.c tui/lines.h \
 	tui/register_view.c \
+	tui/report_output.c tui/report_output.h \
 	tui/row.c tui/row.h \
 	tui/screen.c tui/screen.h \
 	tui/source_file.c tui/source_file.h \
 	tui/source_view.c \
 	tui/summary_view.c \
+	tui/terminal_text.c tui/terminal_text.h \
 	tui/terminfo.c tui/terminfo.h \
 	tui/syscall_view.c tui/thread_view.c \
 	tui/tui.c tui/tui.h \

@@ -1,0 +1,108 @@
+#!/usr/bin/env python3
+# SPDX-License-Identifier: MIT
+# The text report on a terminal: lines that fit it, colours, the pager; and the same text as ever in a pipe.
+import fcntl
+import functools
+import pty
+import select
+import struct
+import termios
+
+from e2e import *
+
+LIMIT = 20
+
+
+@functools.cache
+def crash():
+    path = os.path.join(HERE, "..", "..", "examples", "stale.c")
+    program = fresh("stale")
+    equal(execute([*CC, "-g", "-O1", "-o", program, path]).status, 0, "stale.c")
+    return record([program], ["-q"]).trace
+
+
+def on_terminal(*arguments, columns=80, environment=None):
+    """What btview shows on a terminal of that width, and how it ended."""
+    leader, follower = pty.openpty()
+    fcntl.ioctl(follower, termios.TIOCSWINSZ, struct.pack("HHHH", 24, columns, 0, 0))
+    env = {k: v for k, v in os.environ.items() if k not in ("NO_COLOR", "PAGER", "BTREC_PAGER", "LESS", "COLUMNS")}
+    env.update({"TERM": "xterm", "BTREC_PAGER": ""}, **(environment or {}))
+    process = subprocess.Popen([BTVIEW, *arguments], stdin=follower, stdout=follower, stderr=follower, env=env, start_new_session=True)
+    os.close(follower)
+    out, end = b"", time.monotonic() + LIMIT
+    while select.select([leader], [], [], max(0, end - time.monotonic()))[0]:
+        try:
+            piece = os.read(leader, 65536)
+        except OSError: # all have closed it
+            break
+        if not piece:
+            break
+        out += piece
+    os.close(leader)
+    if time.monotonic() >= end:
+        process.kill()
+    return out.decode().replace("\r\n", "\n"), process.wait()
+
+
+def words(shown):
+    return re.sub(r"\033\[[0-9;]*m", "", shown).split()
+
+
+@case("each line fits the terminal, and none of a stack's functions and lines is lost")
+def fits():
+    piped = text(crash())
+    frames = re.findall(r"#\d+ +([a-z_]+)\S* ([a-z.-]+:\d+)", piped)
+    check(len(frames) >= 3, "frames: %s" % frames)
+    for columns in 40, 80, 100, 200:
+        shown, status = on_terminal("--stdio", "--color=never", crash(), columns=columns)
+        equal(status, 0, "end")
+        longest = max(len(line) for line in shown.splitlines())
+        check(longest <= columns, "%d columns: a line has %d" % (columns, longest))
+        for function, line in frames:
+            check(re.search(r"%s\S*\s+%s" % (function, line), shown), "%d columns: no %s %s" % (columns, function, line))
+        for line in re.findall(r"(stale\.c:\d+)", piped):
+            check(line in shown, "%d columns: no %s" % (columns, line))
+
+
+@case("a pipe gets whole lines without colours; --color=always colours them and breaks none")
+def piped():
+    plain, coloured = text(crash()), text(crash(), "--color", "always")
+    check("\033" not in plain and max(len(line) for line in plain.splitlines()) > 80, plain)
+    equal(re.sub(r"\033\[[0-9;]*m", "", coloured), plain, "without its colours")
+    check("\033[1mWhat happened\033[0m\n" in coloured, coloured)
+
+
+@case("colours on a terminal, unless NO_COLOR, TERM=dumb or --color=never say otherwise; they say nothing by themselves")
+def colours():
+    shown, _ = on_terminal("--stdio", crash())
+    check("\033[1;31m" in shown, shown)
+    for options, environment in ([], {"NO_COLOR": "1"}), ([], {"TERM": "dumb"}), (["--color=never"], {}):
+        bare, _ = on_terminal("--stdio", *options, crash(), environment=environment)
+        check("\033" not in bare, "%s %s: %s" % (options, environment, bare))
+        equal(words(bare), words(shown), "the words")
+    check("\033[" in on_terminal("--stdio", "--color=always", crash(), environment={"NO_COLOR": "1"})[0], "--color=always")
+    equal(execute([BTVIEW, "--color", "x", crash()]).status, 2, "--color x")
+
+
+@case("the pager gets the report; --no-pager, an empty one and cat are none")
+def pager():
+    whole = on_terminal("--stdio", crash())[0]
+    for environment in {"BTREC_PAGER": "sed s/^/:/"}, {"BTREC_PAGER": "sed 's/^/:/'", "PAGER": "false"}:
+        equal(on_terminal("--stdio", crash(), environment=environment), ("".join(":%s\n" % line for line in whole.splitlines()), 0), "by sed")
+    for environment in {"BTREC_PAGER": "cat"}, {}:
+        equal(on_terminal("--stdio", crash(), environment=environment), (whole, 0), "none")
+    equal(on_terminal("--stdio", "--no-pager", crash(), environment={"BTREC_PAGER": "false"}), (whole, 0), "--no-pager")
+
+
+@case("a pager that is missing, ends at once or is killed does no harm")
+def bad_pager():
+    whole = on_terminal("--stdio", crash())[0]
+    equal(on_terminal("--stdio", crash(), environment={"BTREC_PAGER": "no-such-pager -x"}), (whole, 0), "missing")
+    shown, status = on_terminal("--stdio", crash(), environment={"BTREC_PAGER": "no-such-pager | cat -x 2>/dev/null; exit 127"})
+    check(status == 0 and shown.endswith(whole), shown)
+    # More than a pipe holds: the writer meets a closed one.
+    for command in "true", "kill -9 $$", "head -n 1 >/dev/null":
+        equal(on_terminal("--stdio", "--all", "-n", "5000", crash(), environment={"BTREC_PAGER": command}), ("", 0), command)
+
+
+main()
