@@ -16,7 +16,16 @@
 #include "decoder/signals.h"
 #include "decoder/source.h"
 #include "lib/array_size.h"
+#include "lib/escape.h"
 #include "lib/output.h"
+
+enum {
+	SUMMARY_VALUES = 3,  /* of the instruction; the rest is in the report */
+	SUMMARY_WORDS = 3,   /* lines of standard error, the last ones */
+	SUMMARY_BYTES = 140, /* of a line from outside: it takes two lines of the screen */
+	SCREEN_WIDTH = 80,
+	CONTINUATION_WIDTH = 40, /* of a line that is too wide, at least: it goes on with a word */
+};
 
 static void put_slice(struct text *t, struct slice s)
 {
@@ -24,6 +33,37 @@ static void put_slice(struct text *t, struct slice s)
 
 	text_outside(t, copy ? copy : "");
 	free(copy);
+}
+
+size_t report_screen_lines(const struct report *r)
+{
+	size_t lines = 0, from = 0;
+
+	for (size_t i = 0; i < r->t.buf.len; i++) {
+		size_t width;
+
+		if (r->t.buf.data[i] != '\n')
+			continue;
+		width = text_width(&(struct text){.buf = {.data = r->t.buf.data, .len = i}}, from);
+		lines += 1 + (width > SCREEN_WIDTH ? (width - SCREEN_WIDTH) / CONTINUATION_WIDTH + 1
+						   : 0);
+		from = i + 1;
+	}
+	return lines;
+}
+
+void report_outside(struct report *r, const char *text)
+{
+	size_t len = strlen(text), keep = SUMMARY_BYTES;
+
+	if (!r->o->summary || len <= SUMMARY_BYTES) {
+		text_outside(&r->t, text);
+		return;
+	}
+	while (keep && ((unsigned char)text[keep] & 0xc0) == 0x80)
+		keep--; /* not in the midst of a character */
+	bt_escape(&r->t.buf, slice_of(text, keep), r->t.utf8);
+	text_printf(&r->t, "...");
 }
 
 void report_heading(struct report *r, const char *text)
@@ -116,7 +156,8 @@ void report_header(struct report *r)
 	const struct bt_record_header *h = &r->m->trace->header;
 
 	put_command(r, h->argv);
-	put_recorded(r, h);
+	if (!r->o->summary)
+		put_recorded(r, h);
 	put_program_end(r);
 }
 
@@ -183,7 +224,7 @@ static void put_insn(struct report *r, const struct fault *f)
 	text_printf(&r->t, "  0x%" PRIx64 ": ", f->where);
 	text_outside(&r->t, f->insn_named);
 	text_printf(&r->t, "\n");
-	for (size_t i = 0; i < f->value_count; i++) {
+	for (size_t i = 0; i < f->value_count && !(r->o->summary && i == SUMMARY_VALUES); i++) {
 		const struct fault_value *v = &f->values[i];
 
 		text_printf(&r->t,
@@ -208,7 +249,7 @@ static void put_place(struct report *r, const struct fault *f, uint64_t addr, bo
 	if (source_line(loc.file, loc.line, source, sizeof source)) {
 		text_mark(&r->t, TEXT_SOURCE);
 		text_printf(&r->t, "  %d: ", loc.line);
-		text_outside(&r->t, source);
+		report_outside(r, source);
 		text_printf(&r->t, "\n");
 	}
 }
@@ -219,11 +260,15 @@ static void put_where(struct report *r, const struct fault *f)
 
 	report_heading(r, is_here ? "Where" : "Where it came from");
 	put_place(r, f, f->where, f->where_is_return);
-	if (f->has_insn || is_here || f->pc_is_wild) /* not of a caller */
+	if ((f->has_insn || is_here || f->pc_is_wild) && /* not of a caller */
+	    !(r->o->summary && f->has_caller))
 		put_insn(r, f);
 	if (!f->has_caller)
 		return;
-	report_heading(r, "Called from");
+	if (r->o->summary)
+		text_printf(&r->t, "  called from\n");
+	else
+		report_heading(r, "Called from");
 	put_place(r, f, f->caller, f->caller_is_return);
 }
 
@@ -255,20 +300,40 @@ static void put_registers(struct report *r, const struct bt_record_thread *threa
 	}
 }
 
-/* What the process said last: until the moment, or to its end. */
+/* In a summary: how many of the lines have no room. */
+static size_t words_without_room(const struct report *r, struct kept_words w)
+{
+	char line[LAST_WORDS_LINE_MAX];
+	size_t lines = 0;
+
+	if (!r->o->summary)
+		return 0;
+	while (last_words_next(&w, line))
+		lines++;
+	return lines > SUMMARY_WORDS ? lines - SUMMARY_WORDS : 0;
+}
+
+/* What the process said last: until the moment, or to its end. A summary leaves that out where the
+ * lines that say why have been shown. */
 static void put_last_words(struct report *r)
 {
 	struct kept_words w;
 	char line[LAST_WORDS_LINE_MAX];
 
+	last_words_begin_telling(&w, focus_last_words(&r->focus));
+	if (r->o->summary && last_words_has_lines(&w))
+		return;
 	last_words_begin(&w, focus_last_words(&r->focus));
 	if (!last_words_has_lines(&w))
 		return;
 	report_heading(r, w.earlier ? "What it wrote to its standard error last"
 				    : "What it wrote to its standard error");
+	for (size_t skipped = words_without_room(r, w); skipped; skipped--)
+		if (!last_words_next(&w, line))
+			return;
 	while (last_words_next(&w, line)) {
 		text_printf(&r->t, "  ");
-		text_outside(&r->t, line);
+		report_outside(r, line);
 		text_printf(&r->t, "\n");
 	}
 }
@@ -506,6 +571,26 @@ static void put_notes(struct report *r)
 		r->t.buf.len = before;
 }
 
+/* Takes out empty lines, the last ones first, until a summary fits the screen: its sections have
+ * headings. Where that is not enough its last lines go, outer frames of the stack. */
+static void squeeze(struct report *r)
+{
+	struct buf *b = &r->t.buf;
+	size_t lines = report_screen_lines(r);
+
+	for (size_t i = b->len; i-- > 1 && lines > SUMMARY_LINES;) {
+		if (b->data[i] != '\n' || b->data[i - 1] != '\n')
+			continue;
+		memmove(b->data + i, b->data + i + 1, b->len - i - 1);
+		b->len--;
+		lines--;
+	}
+	while (b->len && report_screen_lines(r) > SUMMARY_LINES)
+		do {
+			b->len--;
+		} while (b->len && b->data[b->len - 1] != '\n');
+}
+
 static int put_report(struct report *r, struct bt_error *err)
 {
 	int rc;
@@ -515,8 +600,10 @@ static int put_report(struct report *r, struct bt_error *err)
 	if (rc)
 		return rc;
 	report_stacks(r);
-	if (r->o->summary)
+	if (r->o->summary) {
+		squeeze(r);
 		return 0;
+	}
 	rc = report_branches(r, err);
 	if (rc < 0)
 		return rc;

@@ -10,6 +10,9 @@
 
 enum {
 	LAST_CALLS = 10,
+	/* What a summary has room for. */
+	SUMMARY_TELLING = 3,
+	SUMMARY_CALLS = 2,
 };
 
 static void put_call(struct report *r, const struct system_call *call, const char *indent)
@@ -27,18 +30,20 @@ static void put_call(struct report *r, const struct system_call *call, const cha
 void report_telling_words(struct report *r, const char *message)
 {
 	struct kept_words w;
-	char line[LAST_WORDS_LINE_MAX];
+	char line[LAST_WORDS_LINE_MAX], last[LAST_WORDS_LINE_MAX] = "";
 	size_t lines = 0;
 
 	last_words_begin_telling(&w, focus_last_words(&r->focus));
 	while (last_words_next(&w, line)) {
-		if (*message && strstr(line, message))
+		if ((*message && strstr(line, message)) ||
+		    (r->o->summary && (lines == SUMMARY_TELLING || !strcmp(line, last))))
 			continue;
+		snprintf(last, sizeof last, "%s", line);
 		if (!lines++)
 			text_printf(&r->t, "  Its standard error says:\n");
 		text_mark(&r->t, TEXT_REASON);
 		text_printf(&r->t, "    ");
-		text_outside(&r->t, line);
+		report_outside(r, line);
 		text_printf(&r->t, "\n");
 	}
 }
@@ -47,11 +52,14 @@ int report_failed_calls(struct report *r, struct bt_error *err)
 {
 	struct failed_calls f;
 	int rc = failed_calls_find(&f, r->m, &r->focus, err);
+	size_t first = 0;
 
+	if (!rc && r->o->summary && f.count > SUMMARY_CALLS)
+		first = f.count - SUMMARY_CALLS;
 	if (!rc && f.count)
-		text_printf(&r->t, f.count == 1 ? "  The system call that failed last:\n"
-						: "  The system calls that failed last:\n");
-	for (size_t i = 0; !rc && i < f.count; i++) {
+		text_printf(&r->t, f.count - first == 1 ? "  The system call that failed last:\n"
+							: "  The system calls that failed last:\n");
+	for (size_t i = first; !rc && i < f.count; i++) {
 		put_call(r, f.shown[i], "    ");
 		if (f.repeated[i] > 1)
 			text_printf(&r->t, ", %u times", f.repeated[i]);

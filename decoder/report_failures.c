@@ -9,6 +9,7 @@
 enum {
 	OPTION_WIDTH = 18, /* with the margin */
 	END_WIDTH = 42,
+	SUMMARY_FAILURES = 2, /* what a summary has room for */
 };
 
 static void put_failure(struct report *r, const struct model_failure *f)
@@ -37,6 +38,8 @@ void report_failures(struct report *r)
 		return;
 	report_heading(r, failures_heading(r->m, text));
 	count = failures_choose(r->m, chosen);
+	if (r->o->summary && count > SUMMARY_FAILURES)
+		count = SUMMARY_FAILURES;
 	for (size_t i = 0; i < count; i++)
 		put_failure(r, &r->m->failures[chosen[i]]);
 	if (*failures_rest(r->m, count, text))

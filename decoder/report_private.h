@@ -7,6 +7,10 @@
 #include "decoder/focus.h"
 #include "decoder/text.h"
 
+enum {
+	SUMMARY_LINES = 23, /* of a terminal of 24, whose last one is the prompt's */
+};
+
 struct report {
 	struct text t;
 	const struct model *m;
@@ -16,6 +20,13 @@ struct report {
 };
 
 void report_heading(struct report *r, const char *text);
+
+/* Text from outside, of which a summary has the beginning. */
+void report_outside(struct report *r, const char *text);
+
+/* How many lines of a terminal of the usual width the text takes so far. */
+size_t report_screen_lines(const struct report *r);
+
 void report_stacks(struct report *r);
 
 /* The processes that failed, where the moment does not tell all of it; and of Notes, what was

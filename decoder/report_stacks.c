@@ -14,6 +14,7 @@
 #include <string.h>
 
 #include "decoder/callstack.h"
+#include "decoder/own_code.h"
 #include "decoder/report_private.h"
 #include "lib/grow.h"
 #include "syscalls/syscall_names.h"
@@ -25,6 +26,8 @@ enum {
 	RECURSION_PERIOD_MAX = 8, /* functions that call each other in turn */
 	RECURSION_ROUNDS_MIN = 3, /* more rounds than this are shown as one */
 	OPEN_CALLS_SHOWN = 20,
+	SUMMARY_FRAMES_MIN = 3,
+	SECTIONS = 3, /* before the stack: their empty lines can go */
 };
 
 static void put_frame(struct report *r, const struct bt_record_thread *thread,
@@ -103,6 +106,55 @@ static void put_frames(struct report *r, const struct bt_record_thread *thread,
 	}
 }
 
+/* Frames of libraries from i on. */
+static size_t library_frames(struct report *r, struct own_code *own,
+			     const struct bt_record_thread *thread,
+			     const struct stack_frame *frames, size_t count, size_t i)
+{
+	size_t n = 0;
+
+	while (i + n < count && !own_code_has(own, r->focus.snap->rec->space, thread->epoch,
+					      frames[i + n].pc - frames[i + n].is_return))
+		n++;
+	return n;
+}
+
+/* A summary has the frames of the user's own code, as many as the screen has room for; where there
+ * are none, those of libraries. */
+static void put_summary_frames(struct report *r, struct own_code *own,
+			       const struct bt_record_thread *thread,
+			       const struct stack_frame *frames, size_t count)
+{
+	size_t used = report_screen_lines(r) - SECTIONS,
+	       room = used + SUMMARY_FRAMES_MIN < SUMMARY_LINES ? SUMMARY_LINES - used
+								: SUMMARY_FRAMES_MIN,
+	       rounds, period, step;
+	bool all_library = library_frames(r, own, thread, frames, count, 0) == count;
+
+	for (size_t i = 0, lines = 1; i < count; i += step, lines++) {
+		size_t library = all_library ? 0 : library_frames(r, own, thread, frames, count, i);
+
+		if (lines >= room && count - i > 1) {
+			text_printf(&r->t, "  ...  %zu more frames\n", count - i);
+			return;
+		}
+		step = library ? library : 1;
+		if (library > 1) {
+			text_mark(&r->t, TEXT_QUIET);
+			text_printf(&r->t, "  ...  %zu frames of libraries\n", library);
+			continue;
+		}
+		period = library ? 0 : find_recursion(frames, count, i, &rounds);
+		if (period == 1) {
+			put_recursion(r, thread, &frames[i], i, period, rounds);
+			step = rounds;
+			lines++;
+		} else {
+			put_frame(r, thread, &frames[i], i);
+		}
+	}
+}
+
 /* What the history says where the stack cannot be trusted. */
 static void put_open_calls(struct report *r, const struct bt_record_thread *thread,
 			   const struct callstack *c)
@@ -134,14 +186,17 @@ static void put_check(struct report *r, const struct bt_record_thread *thread,
 
 	callstack_build(&calls, h, r->s, history_index(h, thread->position));
 	check = callstack_check(&calls, frames, count);
-	if (*callstack_words(&check, words))
+	/* A summary says only what is wrong. */
+	if (*callstack_words(&check, words) && !(r->o->summary && check.verdict == STACK_AGREES))
 		text_printf(&r->t, "  %s\n", words);
 	extended = complete ? count : callstack_extend(&calls, &check, frames, count, FRAMES_MAX);
 	if (!complete)
 		text_printf(&r->t, "  %s\n",
 			    callstack_end_words(&frames[count - 1], extended > count));
+	if (r->o->summary && extended - count > SUMMARY_FRAMES_MIN)
+		extended = count + SUMMARY_FRAMES_MIN;
 	put_frames(r, thread, frames + count, extended - count, count);
-	if (calls.count && check.verdict == STACK_DISAGREES)
+	if (calls.count && check.verdict == STACK_DISAGREES && !r->o->summary)
 		put_open_calls(r, thread, &calls);
 	callstack_release(&calls);
 }
@@ -153,8 +208,16 @@ static void put_stack(struct report *r, const struct bt_record_thread *thread,
 	bool is_focus = r->focus.task && thread->task == r->focus.task->task, complete;
 	struct history h = {0};
 	size_t count = symbols_unwind(r->s, r->focus.snap, thread, frames, FRAMES_MAX, &complete);
+	struct own_code *own = NULL;
 
-	put_frames(r, thread, frames, count, 0);
+	if (r->o->summary && own_code_open(&own, r->m, r->s, r->focus.snap, thread, NULL))
+		r->t.buf.failed = true;
+
+	if (own)
+		put_summary_frames(r, own, thread, frames, count);
+	else
+		put_frames(r, thread, frames, count, 0);
+	own_code_close(own);
 	if (is_focus)
 		put_check(r, thread, &r->focus.history, frames, count, complete);
 	else if (!history_load_calls(&h, r->m, thread->task, NULL))

@@ -9,7 +9,8 @@
 #include "lib/slice.h"
 
 /* Shows the text, which goes to standard output where there is no pager, or none could be started.
- * Returns when the user has left the pager. One that ends early is left in peace. Errors: BT_E_IO. */
+ * Returns when the user has left the pager. One that ends early is left in peace. Errors: BT_E_IO.
+ */
 int pager_show(struct slice text, struct bt_error *err) BT_MUST_USE;
 
 /* Whether it passes colours on: less(1) does so with -R only, which $LESS may leave out. */

@@ -20,8 +20,8 @@ static const char left_out[] = "...";
 
 /* ECMA-48, SGR. */
 static const char *const colours[TEXT_MARKS] = {
-	[TEXT_HEADING] = "1",  [TEXT_FAILURE] = "1;31", [TEXT_REASON] = "33",
-	[TEXT_SOURCE] = "36",  [TEXT_QUIET] = "2",      [TEXT_MISSING] = "35",
+	[TEXT_HEADING] = "1", [TEXT_FAILURE] = "1;31", [TEXT_REASON] = "33",
+	[TEXT_SOURCE] = "36", [TEXT_QUIET] = "2",      [TEXT_MISSING] = "35",
 };
 
 struct page {
@@ -148,8 +148,7 @@ static void put_word(struct page *p, struct slice word)
 /* Blanks where a line breaks are left out. */
 static void put_blanks(struct page *p, size_t count, struct slice word)
 {
-	if (p->width && p->column + count + columns_of_all(word) > p->width &&
-	    p->begun) {
+	if (p->width && p->column + count + columns_of_all(word) > p->width && p->begun) {
 		go_on_below(p);
 		return;
 	}

@@ -94,6 +94,48 @@ def pager():
     equal(on_terminal("--stdio", "--no-pager", crash(), environment={"BTREC_PAGER": "false"}), (whole, 0), "--no-pager")
 
 
+# What is to be found on the first screen, wherever it fails.
+SCREENS = {
+    "assertion.c": (r"""#include <assert.h>
+#include <stdio.h>
+static void parse(int n) { assert(n == 7); }
+int main(int c, char **v) { (void)v; fprintf(stderr, "starting\nreading\n"); parse(c); }
+""", ["Assertion `n == 7'", "parse", "assertion.c:3", "main"]),
+    "exception.cc": (r"""#include <map>
+#include <string>
+struct Tenants { std::map<std::string, int> all; int find(const std::string &n) { return all.at(n); } };
+int main() { Tenants t; return t.find("no such tenant with a name that is long"); }
+""", ["std::out_of_range", "Tenants::find", "exception.cc:3", "main"]),
+    "overflow.c": (r"""int depth(int n, volatile char *p) { volatile char b[200]; b[n % 200] = p ? *p : 0; return depth(n + 1, b) + b[3]; }
+int main(void) { return depth(0, 0); }
+""", ["stack overflow", "overflow.c:1", "int depth(int n", "the same frame"]),
+    "failure.c": (r"""#include <errno.h>
+#include <fcntl.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+static void load(const char *f) { if (open(f, O_RDONLY) < 0) { for (int i = 0; i < 30; i++) fprintf(stderr, "app: error: cannot open %s: %s\n", f, strerror(errno)); exit(3); } }
+int main(void) { for (int i = 0; i < 12; i++) if (!fork()) load("/nothing/here"); sleep(1); load("/nothing/here"); }
+""", ["exit with status 3", "cannot open /nothing/here", "ENOENT", "load", "failure.c:7", "Failures:"]),
+}
+
+
+@case("--summary fits a terminal of 24 lines of 80, with the sentence, why, where, and the user's own frames")
+def first_screen():
+    for name, (content, expected) in SCREENS.items():
+        folder = fresh_dir("source")
+        path, program = os.path.join(folder, name), os.path.join(folder, "program")
+        with open(path, "w") as file:
+            file.write(content)
+        equal(execute([*(CXX if name.endswith(".cc") else CC), "-g", "-O0", "-o", program, path]).status, 0, name)
+        shown, status = on_terminal("--summary", "--color=never", record([program], ["-q"]).trace)
+        lines = shown.splitlines()
+        check(status == 0 and len(lines) <= 23 and max(map(len, lines)) <= 80, "%s: %d lines: %s" % (name, len(lines), shown))
+        for word in expected:
+            check(word in shown, "%s: no %s in: %s" % (name, word, shown))
+
+
 @case("a pager that is missing, ends at once or is killed does no harm")
 def bad_pager():
     whole = on_terminal("--stdio", crash())[0]

@@ -16,12 +16,12 @@ static void make(struct buf *out, const char *text, unsigned width, bool colour)
 	assert_false(out->failed);
 }
 
-#define MAKES(text, width, colour, expected)                                                       \
-	do {                                                                                       \
-		struct buf out = {0};                                                              \
-		make(&out, text, width, colour);                                                   \
-		assert_string_equal((char *)out.data, expected);                                   \
-		buf_release(&out);                                                                 \
+#define MAKES(text, width, colour, expected)                     \
+	do {                                                     \
+		struct buf out = {0};                            \
+		make(&out, text, width, colour);                 \
+		assert_string_equal((char *)out.data, expected); \
+		buf_release(&out);                               \
 	} while (0)
 
 static void a_line_that_fits_stays_as_it_is(void **state)
@@ -36,7 +36,8 @@ static void a_line_that_fits_stays_as_it_is(void **state)
 static void a_line_that_is_too_wide_goes_on_with_the_next_word(void **state)
 {
 	(void)state;
-	MAKES("  read from 0x7d7 through rdi\n", 20, false, "  read from 0x7d7\n      through rdi\n");
+	MAKES("  read from 0x7d7 through rdi\n", 20, false,
+	      "  read from 0x7d7\n      through rdi\n");
 	MAKES("a bb  1234567890123456\n", 20, false, "a bb\n    1234567890123456\n");
 }
 
@@ -60,8 +61,9 @@ static void marks_become_colours_or_nothing(void **state)
 	MAKES("\x02Where\nf.c:1\n", 20, false, "Where\nf.c:1\n");
 	MAKES("\x02Where\nf.c:1\n", 20, true, "\033[1mWhere\033[0m\nf.c:1\n");
 	/* They take no room; a colour ends with each line. */
-	MAKES("\x06" "1234567890 1234567890\n", 20, true,
-	      "\033[2m1234567890\033[0m\n    \033[2m1234567890\033[0m\n");
+	MAKES("\x06"
+	      "1234567890 1234567890\n",
+	      20, true, "\033[2m1234567890\033[0m\n    \033[2m1234567890\033[0m\n");
 }
 
 static void wide_characters_take_two_columns(void **state)
