@@ -136,6 +136,34 @@ def first_screen():
             check(word in shown, "%s: no %s in: %s" % (name, word, shown))
 
 
+def without_numbers(lines):
+    """Of a report what does not depend on where and when: the lines of the user's own code, and the sentence."""
+    told = (line for line in lines if "stale.c" in line or line.startswith("  read from"))
+    replaced = (r"\S*examples/", "examples/"), (r"\+0x\w+", "+0x"), (r"^ +\d+  ", "  "), (r"\(\d+ branches\)", "(branches)"), (r" +", " ")
+    for line in told:
+        for pattern, by in replaced:
+            line = re.sub(pattern, by, line)
+        yield line
+
+
+@case("the README's example is what is printed")
+def readme():
+    if not shutil.which("gcc"):
+        raise Skip("gcc, which compiles the example, is missing")
+    root = os.path.join(HERE, "..", "..")
+    with open(os.path.join(root, "README.md")) as file:
+        page = file.read()
+    ran, arguments, shown = re.search(r"\$ btrec run -o trace \./stale\n(.*?)    \$ btview (.*?) trace\n\n```\n(.*?)```", page, re.S).groups()
+    folder = fresh_dir("readme")
+    os.mkdir(os.path.join(folder, "examples"))
+    shutil.copy(os.path.join(root, "examples", "stale.c"), os.path.join(folder, "examples"))
+    equal(execute(["gcc", "-g", "-O1", "-o", "stale", "examples/stale.c"], cwd=folder).status, 0, "stale.c")
+    result = execute([BTREC, "run", "-o", "trace", "./stale"], cwd=folder)
+    equal((result.out + result.err).decode().replace(folder + "/", "").splitlines(), [line.strip() for line in ran.splitlines()], "the run")
+    printed, status = on_terminal(*arguments.split(), "--color=never", os.path.join(folder, "trace"))
+    equal((list(without_numbers(printed.splitlines())), status), (list(without_numbers(shown.splitlines())), 0), "the report")
+
+
 @case("a pager that is missing, ends at once or is killed does no harm")
 def bad_pager():
     whole = on_terminal("--stdio", crash())[0]
