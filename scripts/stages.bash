@@ -253,6 +253,15 @@ real_programs() {
 	sed -nE 's/^(not installed: .*|[0-9]+ programs, .*)/  \1/p' "$log"
 }
 
+# The package is built, and installed and removed in a fresh root.
+debian_package() {
+	local log="$out/full/debian.log" status
+	"$source_dir/scripts/debian_package.bash" >"$log" 2>&1
+	status=$?
+	[ "$status" -eq 0 ] || tail -n 20 "$log"
+	return $status
+}
+
 # engine_test NAME TEST [CASE...], with BTREC_CALLS, BTREC_SEED, BTREC_SEEDS, BTREC_ALARMS and BTREC_BRANCHES: one of the end-to-end tests of the engine.
 engine_test() {
 	local log="$out/full/engine-$1.log" test=$2
@@ -301,6 +310,7 @@ stages_full() {
 	forget_unknown
 	say "full: commit $(git rev-parse --short HEAD 2>/dev/null), seed $seed, $seconds s for each fuzz target, $repeat runs"
 	step "real programs: the same output, and next to nothing outside the cache" real_programs
+	step "the Debian package, in a fresh root" debian_package
 	stages_engine "$seed"
 	if stage_build fuzz CC=clang CXX=clang++ --enable-sanitizers CFLAGS="-g -O1 -fsanitize=fuzzer-no-link" &&
 		run_quietly fuzz.log make -j"$jobs" fuzz-targets; then

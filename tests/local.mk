@@ -285,7 +285,8 @@ SHELL_TESTS = \
 	tests/e2e/waits.sh
 TESTS += $(SHELL_TESTS)
 EXTRA_DIST += $(SHELL_TESTS) tests/unit/cmocka_missing.sh
-EXTRA_DIST += scripts/README.md scripts/packages.bash scripts/stages.bash scripts/format.bash .clang-format .git-blame-ignore-revs scripts/cppcheck-suppressions examples/stale.c
+EXTRA_DIST += scripts/README.md scripts/debian_package.bash scripts/packages.bash scripts/stages.bash scripts/format.bash .clang-format .git-blame-ignore-revs scripts/cppcheck-suppressions examples/stale.c examples/ci.sh examples/ci.yml \
+	debian/README.md debian/changelog debian/control debian/copyright debian/rules debian/source/format
 
 # What was installed is tried from where it is (also by distcheck).
 EXTRA_DIST += tests/e2e/installed.sh
