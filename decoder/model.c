@@ -133,7 +133,7 @@ static void finish_index(struct loader *l)
 	size_t dangling = trace_index_finish(l->m->index);
 	char text[100];
 
-	if (!dangling)
+	if (!dangling || (l->m->end && l->m->end->code_left_out))
 		return;
 	snprintf(text, sizeof text, "%zu code pages name bytes that are not in the trace",
 		 dangling);

@@ -69,7 +69,9 @@ struct trace_writer {
 					      second half: */
 	uint64_t *second_halves;           /* by number, counted from 1 on */
 	size_t object_count, object_cap;
-	uint64_t code;    /* bytes of it, of programs */
+	uint64_t code;   /* bytes of it, of programs */
+	bool needs_code; /* there are snapshots, or branches */
+	bool code_left_out;
 	struct buf block; /* scratch */
 };
 
@@ -421,6 +423,7 @@ const struct bt_clock *trace_writer_clock(const struct trace_writer *w) { return
 void trace_writer_event(struct trace_writer *w, uint32_t unit, enum bt_record_kind kind,
 			const void *body)
 {
+	w->needs_code |= kind == BT_RECORD_SNAPSHOT;
 	stream_record(w, &w->events, unit, kind, body);
 }
 
@@ -429,6 +432,7 @@ static void branches_record(struct trace_writer *w, uint32_t task, enum bt_recor
 {
 	struct stream *s = branches_of(w, task);
 
+	w->needs_code = true;
 	if (s)
 		stream_record(w, s, 0, kind, body);
 	else if (!w->stopped)
@@ -511,10 +515,21 @@ void trace_writer_flush(struct trace_writer *w) { stream_empty(w, &w->events); }
 
 int trace_writer_stopped(const struct trace_writer *w) { return w->stopped; }
 
+bool trace_writer_leave_code_out(struct trace_writer *w)
+{
+	w->code_left_out = !w->needs_code && !w->stopped;
+	if (w->code_left_out)
+		stream_reset(&w->objects);
+	return w->code_left_out;
+}
+
 void trace_writer_close(struct trace_writer *w)
 {
 	if (w->dir >= 0) {
 		trace_writer_flush(w);
+		/* END is there now, and says so. */
+		if (w->code_left_out && !w->stopped)
+			remove_stream(w, BT_FILE_OBJECTS, 0);
 		reserve_close(&w->reserve);
 		close(w->dir);
 	}

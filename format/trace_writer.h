@@ -44,6 +44,11 @@ uint64_t trace_writer_object(struct trace_writer *w, const void *bytes, size_t l
 /* trace_writer_object() for program code, which is mostly not packed. */
 uint64_t trace_writer_code(struct trace_writer *w, const void *bytes, size_t len);
 
+/* Whether nothing in the trace needs the objects: it has no snapshot and no branches. If so, they
+ * are removed when the trace is closed, which END must say (code_left_out). To be asked when all
+ * but END has been added. */
+bool trace_writer_leave_code_out(struct trace_writer *w);
+
 /* Hands everything buffered to the kernel. */
 void trace_writer_flush(struct trace_writer *w);
 

@@ -153,6 +153,7 @@ void recording_close(struct recording *r, const struct supervisor_outcome *outco
 
 	if (!outcome->ended)
 		rec.kind = BT_EXIT_UNKNOWN;
+	rec.code_left_out = trace_writer_leave_code_out(r->writer);
 	RECORDING_EVENT(r, 0, END, &rec);
 	trace_writer_close(r->writer);
 	first_signs_free(r->signs);

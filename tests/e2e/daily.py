@@ -125,6 +125,22 @@ def cause_untold():
     equal(record([port, "null"], ["--quiet"]).own_err, "", "quiet")
 
 
+@case("a trace without moments and branches has no code, and no reader misses it; one with a moment of any process has all")
+def without_code():
+    cases = ([["true"]], False), ([["env", "ls", "/"]], False), ([["true"], ["--snap-exit", "always"]], True), ([["sh", "-c", "(exit 3); exit 0"]], True)
+    for arguments, kept in cases:
+        result = record(arguments[0], [*PATIENT, "-q", *(arguments[1] if len(arguments) > 1 else [])])
+        trace = result.trace
+        equal(result.status, 0, "end")
+        equal(os.path.exists(os.path.join(trace, "objects")), kept, "objects of %s" % arguments)
+        dumped = execute([BTREC, "dump", trace])
+        equal((dumped.status, re.search(rb"^END .* code_left_out=(\d)$", dumped.out, re.M).group(1) == b"%d" % (not kept)), (0, True), "END of %s" % arguments)
+        check(b"\nCODE " in dumped.out, "what ran is told: %s" % arguments)
+        for command in [BTREC, "info", trace], [BTVIEW, "--stdio", trace], [BTVIEW, "--json", trace], [BTREC, "list", "--json"], [BTVIEW, "--export", "folded", trace]:
+            read = execute(command)
+            equal((read.status, read.err), (0, b""), "%s of %s" % (command[1:], arguments))
+
+
 @case("--summary is the first screen alone: what happened, where and the stack")
 def summary():
     trace = record([program("port.c"), "null"]).trace
