@@ -139,6 +139,21 @@ def handler():
     check("deadlock" not in shown, shown)
 
 
+@case("a loop without an end: the function that is not left, and not those that it calls")
+def spins():
+    trace = fresh("trace")
+    recorder = start([BTREC, "run", "-q", "-o", trace, "--", program(), "spins"], stdout=subprocess.PIPE, cwd=TMP)
+    equal(recorder.stdout.readline(), b"ready\n", "the program's line")
+    pid = children(children(recorder.pid)[0])[0]
+    time.sleep(1)
+    os.kill(pid, signal.SIGTERM)
+    recorder.communicate(timeout=TIMEOUT)
+    shown = said(trace)
+    found = re.search(r"; task 1 has not left spin for at least (\d+) ticks\n", shown)
+    check(found, shown)
+    check("\n  task 1 runs\n" in shown, shown)
+
+
 @case("waits that may end are no deadlock")
 def controls():
     expected = {
