@@ -90,6 +90,20 @@ static void put_command(struct report *r, struct slice argv)
 	text_printf(&r->t, "\n");
 }
 
+/* Of a line that began at byte `from` a summary has what takes two lines of the screen: arguments
+ * may be thousands. */
+static void cut_line(struct report *r, size_t from)
+{
+	struct buf *b = &r->t.buf;
+
+	if (!r->o->summary || b->len - from <= SUMMARY_BYTES)
+		return;
+	b->len = from + SUMMARY_BYTES;
+	while (b->len > from && (b->data[b->len] & 0xc0) == 0x80)
+		b->len--; /* not in the midst of a character */
+	text_printf(&r->t, "...\n");
+}
+
 static void put_recorded(struct report *r, const struct bt_record_header *h)
 {
 	time_t seconds = (time_t)(h->started / 1000000000);
@@ -155,7 +169,10 @@ void report_header(struct report *r)
 {
 	const struct bt_record_header *h = &r->m->trace->header;
 
+	size_t from = r->t.buf.len;
+
 	put_command(r, h->argv);
+	cut_line(r, from);
 	if (!r->o->summary)
 		put_recorded(r, h);
 	put_program_end(r);

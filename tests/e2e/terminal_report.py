@@ -14,11 +14,16 @@ LIMIT = 20
 
 
 @functools.cache
-def crash():
+def stale():
     path = os.path.join(HERE, "..", "..", "examples", "stale.c")
     program = fresh("stale")
     equal(execute([*CC, "-g", "-O1", "-o", program, path]).status, 0, "stale.c")
-    return record([program], ["-q"]).trace
+    return program
+
+
+@functools.cache
+def crash():
+    return record([stale()], ["-q"]).trace
 
 
 def on_terminal(*arguments, columns=80, environment=None):
@@ -134,6 +139,15 @@ def first_screen():
         check(status == 0 and len(lines) <= 23 and max(map(len, lines)) <= 80, "%s: %d lines: %s" % (name, len(lines), shown))
         for word in expected:
             check(word in shown, "%s: no %s in: %s" % (name, word, shown))
+
+
+@case("a command line of thousands of bytes leaves the rest its place on the first screen")
+def long_command():
+    trace = record([stale(), *(["argument"] * 2000)], ["-q"]).trace
+    shown, status = on_terminal("--summary", "--color=never", trace)
+    check(status == 0 and len(shown.splitlines()) <= 23, shown)
+    for word in "read from 0x7d7", "stale.c:67", "checkout", "main":
+        check(word in shown, "no %s in: %s" % (word, shown))
 
 
 def without_numbers(lines):
