@@ -44,26 +44,44 @@ static size_t most_frequent(uint64_t *addrs, size_t n, uint64_t *which)
 	return best;
 }
 
+/* Where the function was called most often; nothing where that is not half of its calls. Overwrites
+ * addrs. */
+static void say_recursive_call(struct fault_context *c, const struct callstack *calls,
+			       uint64_t function, size_t times, uint64_t *addrs)
+{
+	uint64_t from;
+	size_t n = 0;
+
+	for (size_t i = 0; i < calls->count; i++)
+		if (calls->calls[i].to == function)
+			addrs[n++] = calls->calls[i].from;
+	if (most_frequent(addrs, n, &from) * 2 > times) {
+		fault_say_place(c, ", called from ", from, false);
+		fault_say(c, ",");
+	}
+}
+
 /* The function that stands most often in the open calls. */
 static void say_recursion(struct fault_context *c)
 {
 	struct callstack calls;
-	uint64_t *entries, which = 0;
+	uint64_t *addrs, which = 0;
 	size_t times = 0;
 
 	if (!c->h)
 		return;
 	callstack_build(&calls, c->h, c->s, c->end);
-	entries = calloc(calls.count + 1, sizeof *entries);
-	for (size_t i = 0; entries && i < calls.count; i++)
-		entries[i] = calls.calls[i].to;
-	if (entries && calls.count)
-		times = most_frequent(entries, calls.count, &which);
+	addrs = calloc(calls.count + 1, sizeof *addrs);
+	for (size_t i = 0; addrs && i < calls.count; i++)
+		addrs[i] = calls.calls[i].to;
+	if (addrs && calls.count)
+		times = most_frequent(addrs, calls.count, &which);
 	if (times > RECURSION_MIN) {
 		fault_say_place(c, "; ", which, false);
+		say_recursive_call(c, &calls, which, times, addrs);
 		fault_say(c, " was entered %zu times without returning", times);
 	}
-	free(entries);
+	free(addrs);
 	callstack_release(&calls);
 }
 

@@ -32,7 +32,7 @@ static struct image *image_new(int width, int height)
 
 int main(void)
 {
-	const int sizes[][2] = { { 640, 480 }, { 4096, 4096 }, { 30000, -20000 } };
+	const int sizes[][2] = { { 640, 480 }, { 4096, 4096 }, { 300, -20000 } };
 
 	for (int i = 0; i < 3; i++) {
 		struct image *image = image_new(sizes[i][0], sizes[i][1]);

@@ -434,7 +434,7 @@ static void a_handlers_own_signal_does_not_hide_the_fault(void **state)
 				 0);
 		assert_string_equal(f.text, rows[i].is_told
 						    ? "SIGSEGV, raised by the program itself; the "
-						      "fault before it, which a handler got: "
+						      "SIGSEGV before it, which a handler got: "
 						      "write to 0x10 through rbx, a null structure "
 						      "pointer, at offset 16, at app+0x1000"
 						    : "SIGSEGV, raised by the program itself");
