@@ -617,6 +617,8 @@ static void explain_other(struct fault_context *c)
 		   task->exit && task->exit->kind == BT_EXIT_STATUS) {
 		fault_say(c, "exit with status %u", task->exit->status);
 		say_handled_before(c);
+		if (task->exit->status && !c->is_plain && !c->f->before)
+			fault_say_failed_child(c);
 	} else if (task && task->exit && task->exit->kind == BT_EXIT_SIGNAL) {
 		fault_say(c, "killed by %s", signal_name(task->exit->status, name));
 	} else {
@@ -659,6 +661,12 @@ static void explain_fault(struct fault_context *c)
 		explain_other(c);
 	fault_set_words_cause(c);
 	fault_find_caller(c);
+}
+
+void fault_explain_plainly(struct fault_context *c)
+{
+	c->is_plain = true;
+	explain_fault(c);
 }
 
 void fault_explain(struct fault *f, const struct model *m, struct symbols *s,

@@ -20,11 +20,13 @@ import termios
 import time
 
 import e2e
-from e2e import Failure, Skip, case, check
+from e2e import Failure, Skip, case, check, equal
 
 GALLERY = os.path.join(e2e.HERE, "..", "gallery")
 SOURCES = os.path.normpath(GALLERY)
 OF, MUST_BE_RIGHT = 40, 34
+# All builds of all failures whose signatures are compared, and not a few of them: some minutes.
+FULL = bool(os.environ.get("BTREC_GALLERY_FULL"))
 ROWS, COLUMNS = 24, 80
 # What claims a cause, where nothing has failed or all that is known is how it ended.
 NO_CAUSE = r"null|overflow|freed|free\(\)|non-canonical|too small|uninitiali[sz]ed|deadlock|divi|SIGSEGV|SIGBUS|SIGABRT|SIGFPE|SIGILL|SIGCHLD|SIGPIPE|exception|assert|panic|terminate called|read from 0x|write to 0x"
@@ -37,7 +39,7 @@ TOOLS = {
 class Entry:
     def __init__(self, name, row):
         self.name, self.row = name, row
-        self.control, self.known = row.getboolean("control"), row.get("known")
+        self.control, self.other, self.known = row.getboolean("control"), row.getboolean("other"), row.get("known")
         self.run = shlex.split(row.get("run", "./" + name))
         self.sentences = [line for line in row.get("sentence", "").splitlines() if line]
         self.never = [line for line in row.get("never", "").splitlines() if line]
@@ -71,6 +73,7 @@ class Seen:
 
     def __init__(self, screen="", wrong=(), false=(), skipped=None):
         self.screen, self.wrong, self.false, self.skipped = screen, list(wrong), list(false), skipped
+        self.signature = None
 
 
 def expand(step):
@@ -79,8 +82,6 @@ def expand(step):
 
 def compiled(entry, where):
     """Makes the entry's program. The reason why not, or None."""
-    for name in os.listdir(SOURCES):
-        os.symlink(os.path.join(SOURCES, name), os.path.join(where, name))
     if entry.run[0][0] != "." and not shutil.which(entry.run[0]):
         return "%s is missing" % entry.run[0]
     for step in entry.steps():
@@ -233,14 +234,53 @@ def judge(entry, shown):
     return seen
 
 
-def look(entry):
+def signature(trace):
+    """The line, or None: nothing has failed."""
+    found = e2e.execute([e2e.BTVIEW, "--signature", trace])
+    check(found.status in (0, 1), "btview --signature: status %d: %s" % (found.status, found.err.decode(errors="replace")))
+    return found.out.decode().strip() or None
+
+
+def builds_of(entry):
+    """How its program is made, each a list of flags behind the compiler: all eight ways, or in a short run four of them."""
+    compilers = {".c": ("gcc", "clang"), ".cc": ("g++", "clang++")}
+    source = entry.name + (".cc" if os.path.exists(os.path.join(SOURCES, entry.name + ".cc")) else ".c")
+    told = expand(entry.steps()[0])
+    kept = [word for word in told if word.startswith(("-pthread", "-fstack-protector"))]
+    rows = []
+    for number, compiler in enumerate(compilers[os.path.splitext(source)[1]]):
+        for optimised, level in enumerate(("-O0", "-O2")):
+            for pie, flags in enumerate((["-fno-pie", "-no-pie"], ["-fPIE", "-pie"])):
+                if shutil.which(compiler) and (FULL or (number + optimised + pie) % 2):
+                    rows.append([compiler, "-g", level, "-w", *flags, source, "-o", entry.name, *kept])
+    return rows
+
+
+def built_signature(entry, argv):
+    where = folder()
+    done = subprocess.run(argv, cwd=where, stdin=subprocess.DEVNULL, stdout=subprocess.PIPE, stderr=subprocess.STDOUT)
+    check(not done.returncode, "%s: %s" % (" ".join(argv), done.stdout.decode(errors="replace")))
+    return signature(recorded(entry, where)[0])
+
+
+def folder():
+    """A fresh one with all sources."""
     where = e2e.fresh_dir("gallery")
+    for name in os.listdir(SOURCES):
+        os.symlink(os.path.join(SOURCES, name), os.path.join(where, name))
+    return where
+
+
+def look(entry):
+    where = folder()
     why = compiled(entry, where)
     if why:
         return Seen(skipped=why)
     trace, done = recorded(entry, where)
     try:
-        return judge(entry, first_screen(trace))
+        seen = judge(entry, first_screen(trace))
+        seen.signature = signature(trace)
+        return seen
     finally:
         done()
 
@@ -256,6 +296,7 @@ SHOW = "--show" in sys.argv
 sys.argv = [argument for argument in sys.argv if argument != "--show"]
 entries = read_table()
 wanted = [entry for entry in entries if not sys.argv[1:] or any(word in entry.name for word in sys.argv[1:])]
+del sys.argv[1:] # all cases of these
 pool = concurrent.futures.ThreadPoolExecutor(max(2, len(os.sched_getaffinity(0))))
 looks = {}
 
@@ -283,20 +324,51 @@ for entry_ in wanted:
     entry_case(entry_)
 
 
+def count(which):
+    """Of these entries: those that are right, and those that were tried."""
+    tried = [entry for entry in which if not seen_of(entry).skipped]
+    return [entry for entry in tried if not seen_of(entry).wrong and not seen_of(entry).false], tried
+
+
 @case("figures")
 def figures():
-    failures = [(entry, seen_of(entry)) for entry in wanted if not entry.control]
-    controls = [(entry, seen_of(entry)) for entry in wanted if entry.control]
-    skipped = [entry.name for entry, seen in failures + controls if seen.skipped]
-    right = [entry for entry, seen in failures if not seen.skipped and not seen.wrong and not seen.false]
-    false = [entry.name for entry, seen in failures + controls if seen.false]
-    print("right %d of %d, false causes %d of %d controls, %d in all" % (len(right), len(failures), sum(1 for _, seen in controls if seen.false), len(controls), len(false)))
-    if skipped:
-        print("not tried: " + " ".join(skipped))
+    gallery = [entry for entry in wanted if not entry.control and not entry.other]
+    controls = [entry for entry in wanted if entry.control]
+    (right, tried), (others_right, others) = count(gallery), count([entry for entry in wanted if entry.other])
+    false = [entry.name for entry in wanted if seen_of(entry).false]
+    print("right %d of %d, false causes %d of %d" % (len(right), len(gallery), sum(1 for entry in controls if seen_of(entry).false), len(controls)))
+    print("other programs: right %d of %d; false causes of all: %d of %d" % (len(others_right), len(others), len(false), len(wanted)))
+    if len(tried) < len(gallery):
+        print("not tried: " + " ".join(entry.name for entry in gallery if entry not in tried))
     check(not false, "false causes: " + " ".join(false))
-    if len(failures) >= OF:
-        tried = sum(1 for _, seen in failures if not seen.skipped)
-        check(len(right) * OF >= tried * MUST_BE_RIGHT, "fewer than %d of %d are right" % (MUST_BE_RIGHT, OF))
+    if len(wanted) == len(entries):
+        equal(len(gallery), OF, "failures in the table")
+        check(len(right) * OF >= len(tried) * MUST_BE_RIGHT, "fewer than %d of %d are right" % (MUST_BE_RIGHT, OF))
+
+
+@case("signatures of different failures differ")
+def differ():
+    known = {entry.name: seen_of(entry).signature for entry in wanted if not entry.control and seen_of(entry).signature}
+    hashes = {}
+    for name, line in known.items():
+        hashes.setdefault(line.split()[0], []).append("%s: %s" % (name, line))
+    print("signatures: %d distinct of %d failures" % (len(hashes), len(known)))
+    twice = [lines for lines in hashes.values() if len(lines) > 1]
+    check(not twice, "two failures have one signature:\n" + "\n".join("\n".join(lines) for lines in twice))
+
+
+@case("one failure has one signature, built by gcc and clang, optimised or not, PIE or not")
+def agree():
+    chosen = [entry for entry in wanted if entry.row.get("builds") == "short" or (FULL and entry.row.get("builds"))]
+    jobs = [(entry, argv, pool.submit(built_signature, entry, argv)) for entry in chosen for argv in builds_of(entry)]
+    if not jobs:
+        raise Skip("none of them is to be built so")
+    found = {}
+    for entry, argv, job in jobs:
+        found.setdefault(entry.name, {}).setdefault(job.result(), []).append(" ".join(argv[:6]))
+    parted = {name: lines for name, lines in found.items() if len(lines) > 1 or None in lines}
+    print("signatures: equal over %d builds for %d of %d failures" % (len(jobs) // len(chosen), len(found) - len(parted), len(found)))
+    check(not parted, "\n".join("%s: %s: %s" % (name, line, "; ".join(how)) for name, lines in parted.items() for line, how in lines.items()))
 
 
 # As threads end what they have started (e2e.reap), nothing may run on when a case ends: all is looked at first.

@@ -105,8 +105,8 @@ static const struct fault_case cases[] = {
 	{"return to unmapped", CODE("\xc3"), .regs.rip = WILD, .arrived_by = BT_BRANCH_RET,
 	 .signo = 11, .signal_code = 1, .addr = WILD,
 	 .brief = "return to an address where nothing is mapped",
-	 .text = "return to 0x123456789000, where nothing is mapped: the return address on the "
-		 "stack was overwritten, at app+0x1000 by \"ret\""},
+	 .text = "return to 0x123456789000, where nothing is mapped: the stack held no return "
+		 "address there, as when it is overwritten, at app+0x1000 by \"ret\""},
 	{"wild without history", CODE("\x90"), .regs.rip = WILD, .signo = 11, .signal_code = 1,
 	 .addr = WILD, .text = "execution at 0x123456789000, where nothing is mapped"},
 	{"call to non-canonical", CODE("\xff\xd3"), .regs.rbx = NON_CANONICAL, .signo = 11,
@@ -115,8 +115,7 @@ static const struct fault_case cases[] = {
 	{"return to non-canonical", CODE("\xc3"), .on_stack = 0x4141414141414141, .signo = 11,
 	 .signal_code = KERNEL,
 	 .text = "return to 0x4141414141414141, a non-canonical address (the text \"AAAAAAAA\"): "
-		 "the return address on the stack was "
-		 "overwritten"},
+		 "the stack held no return address there, as when it is overwritten"},
 	{"misaligned", CODE("\x0f\x29\x03"), .regs.rbx = HEAP + 1, .signo = 11,
 	 .signal_code = KERNEL, .brief = "misaligned write",
 	 .text = "write to 0x600001, which is not aligned to the 16 bytes that \"movaps xmmword "
