@@ -14,6 +14,7 @@ enum {
 	STACK_LIMIT_MAX =
 		1 << 30,   /* as far below a mapping that is surely a stack: a frame of any size */
 	RECURSION_MIN = 4, /* entries of one function that are worth telling */
+	FRAMES_MAX = 64,   /* looked through for a large one */
 };
 
 struct stack_range {
@@ -61,15 +62,32 @@ static void say_recursive_call(struct fault_context *c, const struct callstack *
 	}
 }
 
-/* The function that stands most often in the open calls. */
-static void say_recursion(struct fault_context *c)
+/* The frame that takes more than half of the stack. depth: bytes of that in use. */
+static void say_large_frame(struct fault_context *c, uint64_t depth)
+{
+	struct stack_frame frames[FRAMES_MAX];
+	uint64_t below = c->regs->rsp;
+	bool complete;
+	size_t n = symbols_unwind(c->s, c->snap, c->thread, frames, FRAMES_MAX, &complete);
+
+	for (size_t i = 0; i < n && frames[i].cfa > below; below = frames[i++].cfa) {
+		if (frames[i].cfa - below <= depth / 2)
+			continue;
+		fault_say_place(c, "; the frame of ", frames[i].pc, frames[i].is_return);
+		fault_say(c, " takes %" PRIu64 " KiB of it", (frames[i].cfa - below) >> 10);
+		return;
+	}
+}
+
+/* The function that stands most often in the open calls. False: none does. */
+static bool say_recursion(struct fault_context *c)
 {
 	struct callstack calls;
 	uint64_t *addrs, which = 0;
 	size_t times = 0;
 
 	if (!c->h)
-		return;
+		return false;
 	callstack_build(&calls, c->h, c->s, c->end);
 	addrs = calloc(calls.count + 1, sizeof *addrs);
 	for (size_t i = 0; addrs && i < calls.count; i++)
@@ -83,6 +101,7 @@ static void say_recursion(struct fault_context *c)
 	}
 	free(addrs);
 	callstack_release(&calls);
+	return times > RECURSION_MIN;
 }
 
 static bool may_be_stack(const struct space_map *map)
@@ -151,7 +170,8 @@ bool fault_explain_overflow(struct fault_context *c, uint64_t addr, const struct
 		  ", %" PRIu64 " KiB deep)",
 		  fault_access_verb(m), addr, rsp, (stack.end - rsp) >> 10);
 	fault_brief(c, "stack overflow");
-	say_recursion(c);
+	if (!say_recursion(c))
+		say_large_frame(c, stack.end - rsp);
 	fault_set_cause(c, "stack overflow");
 	c->is_overflow = true;
 	return true;

@@ -5,29 +5,22 @@
 # Named entries alone: gallery.py list_null. With --show the screens are printed.
 import concurrent.futures
 import configparser
-import fcntl
 import os
-import pty
 import re
-import select
 import shlex
 import shutil
-import signal
-import struct
 import subprocess
 import sys
-import termios
-import time
 
 import e2e
 from e2e import Failure, Skip, case, check, equal
+from first_screen import as_shown, first_screen, lacking, on_screen, recorded
 
 GALLERY = os.path.join(e2e.HERE, "..", "gallery")
 SOURCES = os.path.normpath(GALLERY)
 OF, MUST_BE_RIGHT = 40, 34
 # All builds of all failures whose signatures are compared, and not a few of them: some minutes.
 FULL = bool(os.environ.get("BTREC_GALLERY_FULL"))
-ROWS, COLUMNS = 24, 80
 # What claims a cause, where nothing has failed or all that is known is how it ended.
 NO_CAUSE = r"null|overflow|freed|free\(\)|non-canonical|too small|uninitiali[sz]ed|deadlock|divi|SIGSEGV|SIGBUS|SIGABRT|SIGFPE|SIGILL|SIGCHLD|SIGPIPE|exception|assert|panic|terminate called|read from 0x|write to 0x"
 TOOLS = {
@@ -97,136 +90,11 @@ def compiled(entry, where):
     return None
 
 
-def descendants(pid):
-    found = []
-    for task in os.listdir("/proc/%d/task" % pid):
-        with open("/proc/%d/task/%s/children" % (pid, task)) as file:
-            for child in map(int, file.read().split()):
-                found += [child] + descendants(child)
-    return found
-
-
-def tasks_of(pids):
-    """(state, ticks of CPU) of each thread."""
-    tasks = []
-    for pid in pids:
-        for task in os.listdir("/proc/%d/task" % pid):
-            with open("/proc/%d/task/%s/stat" % (pid, task)) as file:
-                fields = file.read().rpartition(")")[2].split()
-            tasks.append((task, fields[0], int(fields[11]) + int(fields[12])))
-    return tasks
-
-
-def programs_of(process):
-    """The processes that are recorded: children of the recorder, and theirs."""
-    try:
-        return descendants(e2e.recorder_of(process))
-    except (OSError, IndexError):
-        return []
-
-
-def wait_for_hang(process, busy):
-    """Until every thread waits and goes on to, or, where it is busy, until it has computed for a while."""
-    before, still = None, 0
-    end = time.monotonic() + 60
-    while time.monotonic() < end:
-        check(process.poll() is None, "it has ended instead of hanging")
-        try:
-            now = tasks_of(programs_of(process))
-        except (OSError, IndexError):
-            now = None
-        if now and busy:
-            if sum(ticks for _, _, ticks in now) >= 50:
-                return
-        elif now and now == before and all(state in "SZ" for _, state, _ in now):
-            still += 1
-            if still == 15:
-                return
-        else:
-            still = 0
-        before = now
-        time.sleep(0.02)
-    raise Failure("it does not come to hang")
-
-
-def end(process):
-    for pid in programs_of(process):
-        try:
-            os.kill(pid, signal.SIGKILL)
-        except OSError:
-            pass
-    process.communicate(timeout=e2e.TIMEOUT)
-
-
-def first_screen(trace):
-    """What btview --summary shows on a terminal of 24 lines and 80 columns, without colours; what does not fit is off it."""
-    ours, its = pty.openpty()
-    fcntl.ioctl(its, termios.TIOCSWINSZ, struct.pack("HHHH", ROWS, COLUMNS, 0, 0))
-    process = e2e.start([e2e.BTVIEW, "--summary", trace], stdin=its, stdout=its, stderr=subprocess.PIPE, env=dict(os.environ, TERM="xterm", LINES=str(ROWS), COLUMNS=str(COLUMNS), NO_COLOR="1", PAGER="cat"))
-    os.close(its)
-    said = b""
-    limit = time.monotonic() + e2e.TIMEOUT
-    while time.monotonic() < limit and select.select([ours], [], [], e2e.TIMEOUT)[0]:
-        try:
-            part = os.read(ours, 65536)
-        except OSError:
-            break
-        if not part:
-            break
-        said += part
-    os.close(ours)
-    _, err = process.communicate(timeout=e2e.TIMEOUT)
-    check(process.returncode == 0, "btview --summary: status %d: %s" % (process.returncode, err.decode(errors="replace")))
-    return re.sub(r"\x1b\[[0-9;?]*[a-zA-Z]", "", said.decode(errors="replace")).replace("\r", "").split("\n")
-
-
-def on_screen(lines):
-    """The lines that the first screen has room for; one that is wider than it takes several rows, and is read as one."""
-    room, text = ROWS * COLUMNS, []
-    for line in lines:
-        rows = max(1, -(-len(line) // COLUMNS))
-        text.append(line[:room])
-        room -= rows * COLUMNS
-        if room <= 0:
-            break
-    return "\n".join(text)
-
-
-def recorded(entry, where):
-    """The trace, recorded as the table says, and what is to be called when it has been looked at."""
-    trace = e2e.fresh("trace")
-    options = os.environ.get("BTREC_TEST_OPTIONS", "").split()
-    until = entry.row.get("until")
-    argv = [e2e.BTREC, "run", "-o", trace, *options, "--", *entry.run]
-    # A sanitizer's own options are the user's; those of the test's environment are for btrec.
-    environment = {name: value for name, value in os.environ.items() if not name.endswith("SAN_OPTIONS")}
-    environment["ASAN_OPTIONS"] = "detect_leaks=0"
-    process = e2e.start(argv, cwd=where, env=environment, preexec_fn=lambda: e2e.limit_core(0))
-    if not until:
-        process.communicate(timeout=e2e.TIMEOUT)
-        return trace, lambda: None
-    wait_for_hang(process, until == "busy")
-    if until in ("hang", "busy"):
-        done = e2e.execute([e2e.BTREC, "snap", str(process.pid)])
-        check(done.status == 0, "btrec snap: %s" % done.err.decode(errors="replace"))
-        return trace, lambda: end(process)
-    for pid in programs_of(process):
-        os.kill(pid, getattr(signal, until))
-    process.communicate(timeout=e2e.TIMEOUT)
-    return trace, lambda: None
-
-
 def judge(entry, shown):
     screen = on_screen(shown)
     # What the program's name or a line of its source says is no claim.
     said = re.sub(r"^ *\d+: .*", "", screen, flags=re.M).replace(entry.name, "")
-    seen = Seen(screen + "\n" + "-" * COLUMNS + "\n" + "\n".join(shown)[len(screen) + 1:])
-    for sentence in entry.sentences:
-        if not re.search(sentence, screen, re.I):
-            seen.wrong.append("does not say: " + sentence)
-    lines = entry.wanted_lines()
-    if lines and not any(re.search(re.escape(line) + r"(?!\d)", screen) for line in lines):
-        seen.wrong.append("does not lead to " + " or ".join(lines))
+    seen = Seen(as_shown(screen, shown), lacking(screen, entry.sentences, entry.wanted_lines()))
     for never in entry.never + ([NO_CAUSE] if entry.control else []):
         claimed = re.search(never, entry.without_facts(said), re.I)
         if claimed:
@@ -260,7 +128,7 @@ def built_signature(entry, argv):
     where = folder()
     done = subprocess.run(argv, cwd=where, stdin=subprocess.DEVNULL, stdout=subprocess.PIPE, stderr=subprocess.STDOUT)
     check(not done.returncode, "%s: %s" % (" ".join(argv), done.stdout.decode(errors="replace")))
-    return signature(recorded(entry, where)[0])
+    return signature(recorded(entry.run, where)[0])
 
 
 def folder():
@@ -276,7 +144,7 @@ def look(entry):
     why = compiled(entry, where)
     if why:
         return Seen(skipped=why)
-    trace, done = recorded(entry, where)
+    trace, done = recorded(entry.run, where, entry.row.get("until"))
     try:
         seen = judge(entry, first_screen(trace))
         seen.signature = signature(trace)
