@@ -16,8 +16,7 @@ import e2e
 from e2e import Failure, Skip, case, check, equal
 from first_screen import as_shown, first_screen, lacking, on_screen, recorded
 
-GALLERY = os.path.join(e2e.HERE, "..", "gallery")
-SOURCES = os.path.normpath(GALLERY)
+SOURCES = os.path.normpath(os.path.join(e2e.HERE, "..", "gallery"))
 OF, MUST_BE_RIGHT = 40, 34
 # All builds of all failures whose signatures are compared, and not a few of them: some minutes.
 FULL = bool(os.environ.get("BTREC_GALLERY_FULL"))

@@ -28,7 +28,7 @@ int main(void)
 {
 	struct config config = { "localhost", 1 };
 
-	config_load(&config, "/etc/hostname");
+	config_load(&config, "/etc/passwd");
 	config_load(&config, "/etc/service-of-mine/main.conf");
 	printf("%s\n", config.listen);
 	return 0;
