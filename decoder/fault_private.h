@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 /* Shared by the files that explain a fault: fault.c (signals), fault_access.c (memory),
- * fault_stack.c, fault_abort.c, fault_child.c (children that failed before), fault_untold.c
- * (signals whose code was not told). Nobody else includes this. Each adds to the text of the
- * context (fault_say()), and sets its cause (fault_cause.c). */
+ * fault_stack.c, fault_abort.c, fault_child.c (children that failed before), fault_hang.c,
+ * fault_untold.c (signals whose code was not told). Nobody else includes this. Each adds to the
+ * text of the context (fault_say()), and sets its cause (fault_cause.c). */
 #ifndef BT_FAULT_PRIVATE_H
 #define BT_FAULT_PRIVATE_H
 
@@ -119,6 +119,10 @@ void fault_say_failed_child(struct fault_context *c);
 
 /* fault_explain() without what is said of children. All of c but f, signal and regs is filled. */
 void fault_explain_plainly(struct fault_context *c);
+
+/* Adds to the explanation of a moment that was asked for from outside why threads can never go on,
+ * if that is known. */
+void fault_explain_hang(struct fault_context *c);
 
 /* Sets `where` to the program's own place behind the function that the thread is in, and says it.
  * False, with nothing changed, when there is none. */
