@@ -92,7 +92,7 @@ def compiled(entry, where):
 def judge(entry, shown):
     screen = on_screen(shown)
     # What the program's name or a line of its source says is no claim.
-    said = re.sub(r"^ *\d+: .*", "", screen, flags=re.M).replace(entry.name, "")
+    said = re.sub(r"^( *\d+| {6}\S.*\.\w+:\d+): .*", "", screen, flags=re.M).replace(entry.name, "")
     seen = Seen(as_shown(screen, shown), lacking(screen, entry.sentences, entry.wanted_lines()))
     for never in entry.never + ([NO_CAUSE] if entry.control else []):
         claimed = re.search(never, entry.without_facts(said), re.I)
