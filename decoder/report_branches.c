@@ -275,12 +275,17 @@ static size_t first_line(const struct fold *f, size_t count)
 
 static void put_title(struct report *r, const struct branch_rows *b)
 {
-	text_printf(&r->t, "\nLast branches of task %u", r->focus.history.task);
+	text_printf(&r->t, "\n");
+	report_about(r, &(struct report_about){.kind = REPORT_HISTORY,
+					       .task = r->focus.history.task,
+					       .position = UINT64_MAX});
+	text_printf(&r->t, "Last branches of task %u", r->focus.history.task);
 	if (r->o->function) {
 		text_printf(&r->t, " from or to ");
 		text_outside(&r->t, r->o->function);
 	}
 	text_printf(&r->t, " (%zu in the trace), oldest first: tick, kind, from -> to\n", b->count);
+	report_about(r, &(struct report_about){.kind = REPORT_REMARK});
 	if (b->folded)
 		text_printf(&r->t, "  Code of libraries is folded; --all shows every branch.\n");
 	if (focus_is_outside(&r->focus))
@@ -488,6 +493,25 @@ int report_branch_rows(struct report *r, size_t from, size_t end, size_t count,
 	r->focus.end = before;
 	release_branch_rows(&b);
 	return rc;
+}
+
+int report_branch_words(struct report *r, struct bt_error *err)
+{
+	struct branch_rows b = {.count = r->focus.end};
+	struct verdict verdict;
+	int rc;
+
+	if (!r->m->task_count)
+		return 0;
+	rc = verdict_find(&verdict, &r->focus.history, r->focus.end, r->m, r->focus.thread, err);
+	if (rc)
+		return rc;
+	report_about_nothing(r);
+	put_title(r, &b);
+	put_verdict(r, &verdict);
+	if (!b.count)
+		text_printf(&r->t, "  none%s\n", why_none(r));
+	return 0;
 }
 
 int report_branches(struct report *r, struct bt_error *err)

@@ -32,6 +32,15 @@ static void put_frame(struct report *r, const struct bt_record_thread *thread,
 {
 	struct location loc;
 
+	report_about(r, &(struct report_about){.kind = REPORT_FRAME,
+					       .task = thread->task,
+					       .position = thread->position,
+					       .frame = number,
+					       .has_place = true,
+					       .space = r->focus.snap->rec->space,
+					       .epoch = thread->epoch,
+					       .addr = f->pc,
+					       .is_return = f->is_return});
 	symbols_lookup(r->s, r->focus.snap->rec->space, thread->epoch, f->pc, f->is_return, &loc);
 	text_printf(&r->t, "  #%-3zu ", number);
 	text_frame(&r->t, &loc, 7, false);
@@ -39,6 +48,7 @@ static void put_frame(struct report *r, const struct bt_record_thread *thread,
 		    f->is_guess     ? " (" STACK_GUESS ")"
 		    : f->is_history ? " (" STACK_BY_HISTORY ")"
 				    : "");
+	report_about(r, &(struct report_about){.kind = REPORT_REMARK});
 }
 
 static bool same_frame(const struct stack_frame *a, const struct stack_frame *b)
@@ -104,7 +114,7 @@ static void put_frames(struct report *r, const struct bt_record_thread *thread,
 
 /* What the history says where the stack cannot be trusted. */
 static void put_open_calls(struct report *r, const struct bt_record_thread *thread,
-			   const struct callstack *c)
+			   const struct history *h, const struct callstack *c)
 {
 	size_t shown = 0;
 
@@ -114,9 +124,18 @@ static void put_open_calls(struct report *r, const struct bt_record_thread *thre
 
 		symbols_lookup(r->s, r->focus.snap->rec->space, thread->epoch, c->calls[i].from,
 			       false, &loc);
+		report_about(
+			r, &(struct report_about){.kind = REPORT_PLACE,
+						  .task = thread->task,
+						  .position = h->entries[c->calls[i].entry].number,
+						  .has_place = true,
+						  .space = r->focus.snap->rec->space,
+						  .epoch = thread->epoch,
+						  .addr = c->calls[i].from});
 		text_printf(&r->t, c->calls[i].is_handler ? "    interrupted at " : "    call at ");
 		text_frame(&r->t, &loc, 12, false);
 		text_printf(&r->t, "\n");
+		report_about(r, &(struct report_about){.kind = REPORT_REMARK});
 	}
 	if (c->count > shown)
 		text_printf(&r->t, "    ... %zu more\n", c->count - shown);
@@ -141,7 +160,7 @@ static void put_check(struct report *r, const struct bt_record_thread *thread,
 			    callstack_end_words(&frames[count - 1], extended > count));
 	put_frames(r, thread, frames + count, extended - count, count);
 	if (calls.count && check.verdict == STACK_DISAGREES)
-		put_open_calls(r, thread, &calls);
+		put_open_calls(r, thread, h, &calls);
 	callstack_release(&calls);
 }
 
@@ -165,7 +184,8 @@ static void put_stack(struct report *r, const struct bt_record_thread *thread,
 struct stack_group {
 	const struct bt_record_thread **threads;
 	size_t count, cap;
-	struct buf words; /* of put_stack() */
+	struct buf words;          /* of put_stack() */
+	struct report_piece marks; /* of the words */
 };
 
 struct stack_groups {
@@ -247,7 +267,16 @@ static void put_heading(struct report *r, const struct bt_record_thread *const *
 	}
 	for (size_t i = 0; i < n; i++)
 		numbers[i] = threads[i]->task;
-	text_printf(&r->t, "\nStack of ");
+	report_about_nothing(r);
+	text_printf(&r->t, "\n");
+	report_about(r, &(struct report_about){.kind = REPORT_THREAD,
+					       .task = threads[0]->task,
+					       .position = threads[0]->position,
+					       .has_place = true,
+					       .space = r->focus.snap->rec->space,
+					       .epoch = threads[0]->epoch,
+					       .addr = threads[0]->regs.rip});
+	text_printf(&r->t, "Stack of ");
 	if (n == 1)
 		text_printf(&r->t, "task ");
 	else
@@ -266,6 +295,7 @@ static void put_heading(struct report *r, const struct bt_record_thread *const *
 			    threads[0]->in_syscall ? in_syscall(&threads[0]->regs, call) : "");
 	}
 	text_printf(&r->t, "\n");
+	report_about(r, &(struct report_about){.kind = REPORT_REMARK});
 	free(numbers);
 }
 
@@ -285,20 +315,31 @@ static void put_others(struct report *r, const struct model_snapshot *snap,
 	size_t end = r->t.buf.len;
 
 	for (size_t i = 0; i < snap->thread_count; i++) {
+		struct stack_group *g;
+		struct report_piece marks;
+
 		if (snap->threads[i] == r->focus.thread)
 			continue;
 		put_stack(r, snap->threads[i], frames);
-		if (r->t.buf.failed ||
-		    !join_group(&groups, snap->threads[i],
-				slice_of(r->t.buf.data + end, r->t.buf.len - end)))
-			r->t.buf.failed = true;
+		marks = report_take_marks(r, end);
+		g = r->t.buf.failed ? NULL
+				    : join_group(&groups, snap->threads[i],
+						 slice_of(r->t.buf.data + end, r->t.buf.len - end));
+		if (g && g->count == 1)
+			g->marks = marks;
 		else
+			report_piece_release(&marks);
+		if (g)
 			r->t.buf.len = end;
+		else
+			r->t.buf.failed = true;
 	}
 	for (size_t i = 0; i < groups.count; i++) {
 		struct stack_group *g = &groups.at[i];
 
 		put_heading(r, g->threads, g->count);
+		report_put_marks(r, &g->marks);
+		report_piece_release(&g->marks);
 		buf_put(&r->t.buf, g->words.data, g->words.len);
 		buf_release(&g->words);
 		free(g->threads);

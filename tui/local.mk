@@ -16,6 +16,7 @@ tui_libtui_a_SOURCES = \
 	tui/summary_view.c \
 	tui/terminfo.c tui/terminfo.h \
 	tui/syscall_view.c tui/thread_view.c \
+	tui/thread_stack.c tui/thread_stack.h \
 	tui/tui.c tui/tui.h \
 	tui/view.c tui/view.h \
 	tui/viewer.c tui/viewer.h

@@ -18,6 +18,8 @@ struct view_place {
 	uint64_t addr;
 	uint32_t space, epoch;
 	bool is_return; /* addr is a return address: the line is the call's */
+	unsigned part;  /* of inlined functions there, from the innermost on; the last is what they
+			   are inlined into */
 	size_t entry;  /* of the history shown: code that ran before it is marked; NO_ENTRY: none */
 	uint64_t stop; /* with entry one past the last: where the task stopped */
 };

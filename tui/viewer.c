@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 #include "lib/array_size.h"
 #include "tui/layout.h"
+#include "tui/thread_stack.h"
 
 #include <stdarg.h>
 #include <stdio.h>
@@ -103,6 +104,27 @@ void viewer_open(struct viewer *v, enum view_id id)
 	v->views[VIEW_SUMMARY].stale = true; /* more missing files may be known */
 }
 
+/* Of a frame the call that made it, in the history of its task; a frame that no call there made
+ * leads to the moment. */
+static void find_call(struct viewer *v, struct target *to)
+{
+	const struct bt_record_thread *t = viewer_thread(v, to->task);
+	struct thread_stack stack = {0};
+	uint64_t number;
+
+	if (!t || (to->kind != REPORT_FRAME && to->kind != REPORT_PLACE) || !to->place.is_return ||
+	    (to->snapshot && to->snapshot != v->snap))
+		return;
+	if (!thread_stack_find(&stack, v, t))
+		viewer_message(v, "out of memory");
+	else if (to->kind == REPORT_FRAME ? thread_stack_call(&stack, to->frame, &number)
+					  : thread_stack_returning(&stack, to->place.addr, &number))
+		to->position = number;
+	else
+		viewer_message(v, "its call is not in the history: this is the moment");
+	thread_stack_release(&stack);
+}
+
 void viewer_follow(struct viewer *v, const struct target *t)
 {
 	struct target to; /* a copy: showing something else makes the lines anew */
@@ -112,6 +134,7 @@ void viewer_follow(struct viewer *v, const struct target *t)
 	if (!t || !t->history)
 		return;
 	to = *t;
+	find_call(v, &to);
 	same = to.task == v->task && (!to.snapshot || to.snapshot == v->snap);
 	if (viewer_show(v, to.snapshot ? to.snapshot : v->snap, to.task, &err)) {
 		viewer_fail(v, &err);
@@ -124,7 +147,8 @@ void viewer_follow(struct viewer *v, const struct target *t)
 static bool same_place(const struct view_place *a, const struct view_place *b)
 {
 	return a->addr == b->addr && a->space == b->space && a->epoch == b->epoch &&
-	       a->is_return == b->is_return && a->entry == b->entry && a->stop == b->stop;
+	       a->is_return == b->is_return && a->part == b->part && a->entry == b->entry &&
+	       a->stop == b->stop;
 }
 
 void viewer_follow_cursor(struct viewer *v)
