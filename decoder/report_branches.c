@@ -497,7 +497,8 @@ int report_branch_rows(struct report *r, size_t from, size_t end, size_t count,
 
 int report_branch_words(struct report *r, struct bt_error *err)
 {
-	struct branch_rows b = {.count = r->focus.end};
+	struct branch_rows b = {.count = r->focus.history.is_part ? r->focus.task->branch_count
+								  : r->focus.end};
 	struct verdict verdict;
 	int rc;
 

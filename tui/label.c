@@ -12,6 +12,7 @@
 enum {
 	NAME_MIN = 8, /* a name is cut no shorter */
 	NAME_BYTES = 512,
+	BRACKETS = 3,
 	POINTER_COLUMNS = 72,
 };
 
@@ -101,6 +102,26 @@ static void put_line(struct row *out, const char *file, int line)
 		row_put(out, STYLE_FILE, ":%d", line);
 }
 
+/* For inlined code its own function in brackets, as in the report, where there is room for it. */
+static void put_innermost(struct row *out, const struct location *loc, unsigned columns)
+{
+	char brief[NAME_BYTES];
+	unsigned rest;
+
+	if (!loc->inlined_count || !*loc->inlined[0].function)
+		return;
+	text_brief_name(brief, sizeof brief, loc->inlined[0].function);
+	rest = room_for_name(loc, columns);
+	if (columns && !out->whole &&
+	    strlen(brief) + BRACKETS +
+			    (rest < strlen(loc->function) ? rest : strlen(loc->function)) >
+		    rest)
+		return;
+	row_put(out, STYLE_DIM, " [");
+	row_outside(out, STYLE_FUNCTION, brief, 0);
+	row_put(out, STYLE_DIM, "]");
+}
+
 void label_code(struct viewer *v, struct row *out, uint32_t space, uint32_t epoch, uint64_t addr,
 		bool is_return, unsigned columns)
 {
@@ -108,9 +129,20 @@ void label_code(struct viewer *v, struct row *out, uint32_t space, uint32_t epoc
 
 	symbols_lookup(v->s, space, epoch, addr, is_return, &loc);
 	put_place(out, &loc, columns);
+	put_innermost(out, &loc, columns);
 	put_line(out, loc.file, loc.line);
 	if (out->whole)
 		put_other_names(out, &loc, columns);
+}
+
+void label_function(struct viewer *v, struct row *out, uint32_t space, uint32_t epoch,
+		    uint64_t addr, unsigned columns)
+{
+	struct location loc;
+
+	symbols_lookup(v->s, space, epoch, addr, false, &loc);
+	loc.file = "";
+	put_place(out, &loc, columns);
 }
 
 void label_part(struct row *out, const struct location *loc, unsigned part)

@@ -96,6 +96,13 @@ void source_view_show(struct viewer *v, const struct view_place *p)
 		view->cursor = view->top = 0;
 }
 
+bool source_view_has_text(const struct viewer *v)
+{
+	const struct source_text *s = v->views[VIEW_SOURCE].state;
+
+	return s && s->file.lines;
+}
+
 static size_t source_view_count(const struct view *view)
 {
 	const struct source_text *s = view->state;

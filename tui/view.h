@@ -10,6 +10,7 @@
 
 struct viewer;
 struct view;
+struct busy;
 
 #define NO_ENTRY SIZE_MAX
 
@@ -42,6 +43,9 @@ struct view_ops {
 	/* Serves requests of this view alone, Enter among them; false: another request. NULL:
 	 * none. */
 	bool (*request)(struct viewer *v, struct view *view, enum request r);
+	/* Moves the cursor to the next match of v->search, once around. False: there is none, or
+	 * the user has stopped it. NULL: the lines are looked through as they are drawn. */
+	bool (*find)(struct viewer *v, struct view *view, bool backward, struct busy *busy);
 };
 
 enum {
