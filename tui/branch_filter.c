@@ -153,7 +153,8 @@ bool branch_filter_wants(void *arg, struct viewer *v, size_t i)
 	const struct branch_filter *f = arg;
 
 	for (size_t k = 0; k < f->count; k++)
-		if (word_holds(&f->words[k], f->text + f->words[k].value, v, i) == f->words[k].inverted)
+		if (word_holds(&f->words[k], f->text + f->words[k].value, v, i) ==
+		    f->words[k].inverted)
 			return false;
 	return true;
 }

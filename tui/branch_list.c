@@ -169,7 +169,8 @@ static void tell_reading(struct viewer *v)
 	if (!v->screen.terminal)
 		return;
 	row_init(&row, v->screen.utf8);
-	row_put(&row, STYLE_NORMAL, "reading all %" PRIu64 " branches ...", t ? t->branch_count : 0);
+	row_put(&row, STYLE_NORMAL, "reading all %" PRIu64 " branches ...",
+		t ? t->branch_count : 0);
 	screen_row(&v->screen, v->screen.rows - 1, 0, v->screen.columns, &row, 0, EMPHASIS_NONE,
 		   NULL);
 	screen_flush(&v->screen);

@@ -43,8 +43,8 @@ bool branch_list_toggle(struct viewer *v, struct view *view, bool *what);
 bool branch_list_open(struct viewer *v, struct view *view, size_t first, size_t end);
 /* Reads older entries, if they have not been read yet, and makes the lines anew. */
 bool branch_list_read_all(struct viewer *v, struct view *view);
-/* Shows only what the filter wants; NULL: everything. False: also where nothing is left, or the user
- * has stopped it, and then nothing has changed. */
+/* Shows only what the filter wants; NULL: everything. False: also where nothing is left, or the
+ * user has stopped it, and then nothing has changed. */
 bool branch_list_filter(struct viewer *v, struct view *view, struct branch_filter *filter);
 
 #endif

@@ -135,8 +135,7 @@ bool branch_moves_find(struct viewer *v, struct view *view, bool backward, struc
 		entry_match_release(&b->found);
 	b->serial = v->search.serial;
 	b->found.test = search_test;
-	if (!backward &&
-	    find_entry(&w, folded_from(b, line), branch_list_end(v, b, line), false))
+	if (!backward && find_entry(&w, folded_from(b, line), branch_list_end(v, b, line), false))
 		return true;
 	for (size_t n = 1; n < count && !busy->stopped; n++) {
 		bool wrapped = backward ? line == 0 : line + 1 >= count;
@@ -315,7 +314,7 @@ static void same(struct viewer *v, struct view *view, bool backward)
 		    &(struct wanted){.is = is_same_branch, .like = &v->history.entries[entry]},
 		    backward ? entry : entry + 1, backward, &busy))
 		viewer_message(v, busy.stopped ? "the search was stopped"
-			       : backward      ? "it was not executed before"
+				  : backward   ? "it was not executed before"
 					       : "it is not executed again");
 }
 
@@ -427,8 +426,8 @@ void branch_moves_goto(struct viewer *v, struct view *view, const char *place)
 		return;
 	sought.is_line = match.with_run = source_place_parse(place, &len, &line);
 	if (is_number && place[0] == '0' && (place[1] == 'x' || place[1] == 'X'))
-		go_to_place(v, view,
-			    &(struct wanted){.is = is_at_address, .address = number}, place);
+		go_to_place(v, view, &(struct wanted){.is = is_at_address, .address = number},
+			    place);
 	else if (is_number)
 		go_to_tick(v, view, strtoull(place, NULL, 10));
 	else
@@ -437,10 +436,14 @@ void branch_moves_goto(struct viewer *v, struct view *view, const char *place)
 }
 
 static void (*const moves[REQUEST_COUNT])(struct viewer *, struct view *) = {
-	[REQUEST_MATCH] = do_match,         [REQUEST_CALLER] = do_caller,
-	[REQUEST_OUT] = do_out,             [REQUEST_STEP] = do_step,
-	[REQUEST_STEP_BACK] = do_step_back, [REQUEST_OVER] = do_over,
-	[REQUEST_OVER_BACK] = do_over_back, [REQUEST_SAME] = do_same,
+	[REQUEST_MATCH] = do_match,
+	[REQUEST_CALLER] = do_caller,
+	[REQUEST_OUT] = do_out,
+	[REQUEST_STEP] = do_step,
+	[REQUEST_STEP_BACK] = do_step_back,
+	[REQUEST_OVER] = do_over,
+	[REQUEST_OVER_BACK] = do_over_back,
+	[REQUEST_SAME] = do_same,
 	[REQUEST_SAME_BACK] = do_same_back,
 };
 

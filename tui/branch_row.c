@@ -73,7 +73,8 @@ void branch_row_put(struct viewer *v, struct row *out, size_t i, unsigned room, 
 	uint32_t space, epoch;
 
 	if (!i && v->history.is_part) {
-		row_put(out, STYLE_GAP, "~~~ older branches: they are read when the cursor comes here");
+		row_put(out, STYLE_GAP,
+			"~~~ older branches: they are read when the cursor comes here");
 		return;
 	}
 	if (e->kind == BT_BRANCH_GAP) {

@@ -2,10 +2,10 @@
 #include "tui/busy.h"
 
 enum {
-	STEPS = 256,            /* between two looks at the clock */
-	FIRST_NS = 300000000,   /* before progress is shown: most work is shorter */
-	AGAIN_NS = 100000000,   /* and between two times */
-	LOOK_NS = 20000000,     /* between two looks for a key that stops it */
+	STEPS = 256,          /* between two looks at the clock */
+	FIRST_NS = 300000000, /* before progress is shown: most work is shorter */
+	AGAIN_NS = 100000000, /* and between two times */
+	LOOK_NS = 20000000,   /* between two looks for a key that stops it */
 };
 
 void busy_begin(struct busy *b, struct screen *screen, const char *what, size_t total)

@@ -16,7 +16,7 @@ enum {
  * links, which no recorder writes, are left out. */
 struct family {
 	size_t process, parent, child, last, sibling; /* indices; NOBODY */
-	const struct model_snapshot *snap; /* of a process: its last; NULL: none */
+	const struct model_snapshot *snap;            /* of a process: its last; NULL: none */
 	bool listed;
 };
 
@@ -42,10 +42,8 @@ static struct family *find_family(const struct model *m)
 		const struct model_task *t = &m->tasks[i], *parent = model_task(m, t->parent);
 		size_t at = parent && parent < t ? (size_t)(parent - m->tasks) : NOBODY;
 
-		f[i] = (struct family){.process = i,
-				       .parent = NOBODY,
-				       .child = NOBODY,
-				       .sibling = NOBODY};
+		f[i] = (struct family){
+			.process = i, .parent = NOBODY, .child = NOBODY, .sibling = NOBODY};
 		if (at == NOBODY)
 			continue;
 		if (!is_process(t))
@@ -76,8 +74,8 @@ static void put_end(struct row *row, const struct bt_record_exit *e)
 		row_put(row, STYLE_FAULT, "killed by %s%s", signal_name(e->status, name),
 			e->core ? ", core dumped" : "");
 	else if (e->kind == BT_EXIT_STATUS)
-		row_put(row, e->status ? STYLE_FAULT : STYLE_NORMAL,
-			"exited with status %" PRIu32, e->status);
+		row_put(row, e->status ? STYLE_FAULT : STYLE_NORMAL, "exited with status %" PRIu32,
+			e->status);
 	else
 		row_put(row, STYLE_DIM, "vanished");
 }

@@ -15,16 +15,17 @@
 
 enum {
 	CHILDREN_MAX = 20000,
-	DEPTH_MAX = 2000,   /* of the tree: a recursion may be deeper */
-	DEPTH_SHOWN = 40,   /* deeper ones stand there */
-	LOOK_AHEAD = 1024,  /* entries in which a call is looked for, for the mark of a line */
+	DEPTH_MAX = 2000,  /* of the tree: a recursion may be deeper */
+	DEPTH_SHOWN = 40,  /* deeper ones stand there */
+	LOOK_AHEAD = 1024, /* entries in which a call is looked for, for the mark of a line */
 	TICK_WIDTH = 12,
 	NAME_COLUMNS = 60,
 };
 
 struct tree_line {
 	uint32_t entry; /* the call; CALLS_NONE: a remark */
-	uint32_t count; /* calls of one function that follow each other; of a remark: what is left out */
+	uint32_t count; /* calls of one function that follow each other; of a remark: what is left
+			   out */
 	uint16_t depth;
 };
 
@@ -154,8 +155,7 @@ static uint32_t add_next(struct viewer *v, struct tree *t, struct tree_level *l,
 	}
 	l->row -= l->row > 0;
 	l->at = next;
-	add_line(t, (struct tree_line){
-			    .entry = (uint32_t)call, .count = count, .depth = depth});
+	add_line(t, (struct tree_line){.entry = (uint32_t)call, .count = count, .depth = depth});
 	return (uint32_t)call;
 }
 
@@ -269,7 +269,8 @@ static bool has_calls(const struct viewer *v, const struct tree *t, uint32_t cal
 	size_t end = end_of(v, t, call), n = 0;
 
 	for (size_t i = (size_t)call + 1; i < end; i++)
-		if (++n > LOOK_AHEAD || (is_call(&v->history.entries[i]) && v->calls.caller[i] == call))
+		if (++n > LOOK_AHEAD ||
+		    (is_call(&v->history.entries[i]) && v->calls.caller[i] == call))
 			return true;
 	return false;
 }
@@ -301,8 +302,8 @@ static void put_size(struct viewer *v, const struct tree_line *l, struct row *ou
 	else if (ret == CALLS_NONE)
 		row_put(out, STYLE_CALL, ", has not returned");
 	else
-		row_put(out, STYLE_DIM, ", back after %" PRIu32 " branch%s",
-			ret - l->entry - 1, ret - l->entry == 2 ? "" : "es");
+		row_put(out, STYLE_DIM, ", back after %" PRIu32 " branch%s", ret - l->entry - 1,
+			ret - l->entry == 2 ? "" : "es");
 }
 
 static void tree_view_row(struct viewer *v, const struct view *view, size_t line, struct row *out)
@@ -315,8 +316,8 @@ static void tree_view_row(struct viewer *v, const struct view *view, size_t line
 
 	if (l->entry == CALLS_NONE) {
 		row_pad(out, TICK_WIDTH + indent + 2);
-		row_put(out, STYLE_DIM, line ? "more calls, which are not shown"
-					     : "the history has no calls");
+		row_put(out, STYLE_DIM,
+			line ? "more calls, which are not shown" : "the history has no calls");
 		return;
 	}
 	e = &v->history.entries[l->entry];
