@@ -284,7 +284,7 @@ SHELL_TESTS = \
 	tests/e2e/waits.sh
 TESTS += $(SHELL_TESTS)
 EXTRA_DIST += $(SHELL_TESTS) tests/unit/cmocka_missing.sh
-EXTRA_DIST += scripts/README.md scripts/packages.bash scripts/stages.bash scripts/format.bash scripts/key_manual.bash .clang-format .git-blame-ignore-revs scripts/cppcheck-suppressions examples/stale.c
+EXTRA_DIST += scripts/README.md scripts/packages.bash scripts/stages.bash scripts/format.bash scripts/key_manual.bash scripts/pictures.py .clang-format .git-blame-ignore-revs scripts/cppcheck-suppressions examples/stale.c
 
 # What was installed is tried from where it is (also by distcheck).
 EXTRA_DIST += tests/e2e/installed.sh
