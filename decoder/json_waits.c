@@ -9,8 +9,9 @@
 static json_t *json_wait(const struct json_report *r, const struct wait *w)
 {
 	static const char *const kinds[] = {
-		[WAIT_NONE] = "none",       [WAIT_CALL] = "call",     [WAIT_FUTEX] = "futex",
-		[WAIT_LOCK] = "lock",       [WAIT_OBJECT] = "object", [WAIT_PRIVATE] = "library lock",
+		[WAIT_NONE] = "none",       [WAIT_CALL] = "call",
+		[WAIT_FUTEX] = "futex",     [WAIT_LOCK] = "lock",
+		[WAIT_OBJECT] = "object",   [WAIT_PRIVATE] = "library lock",
 		[WAIT_JOIN] = "thread end", [WAIT_REFUSED] = "refused lock",
 	};
 	static const char *const owners[] = {
@@ -27,9 +28,9 @@ static json_t *json_wait(const struct json_report *r, const struct wait *w)
 		*w->what ? json_text(w->what) : json_null(), "address",
 		w->object ? json_sprintf("0x%" PRIx64, w->object) : json_null(), "owner",
 		w->owner_task ? json_integer((json_int_t)w->owner_task->task) : json_null(),
-		"owner_state", owners[w->owner_state] ? json_string(owners[w->owner_state])
-						       : json_null(),
-		"timed", w->is_timed, "deadlocked", wait_is_dead(w), "text", json_text(text));
+		"owner_state",
+		owners[w->owner_state] ? json_string(owners[w->owner_state]) : json_null(), "timed",
+		w->is_timed, "deadlocked", wait_is_dead(w), "text", json_text(text));
 }
 
 json_t *json_waits(const struct json_report *r)

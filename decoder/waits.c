@@ -289,8 +289,8 @@ static bool is_forebear(const struct finder *f, uint32_t pid)
 static void take_owner(const struct finder *f, struct wait *w, uint32_t tid)
 {
 	const struct model_task *task = tid ? owner_task(f, tid) : NULL;
-	const struct space_map *map = trace_index_map_at(f->m->index, f->snap->rec->space,
-							 w->thread->epoch, w->object);
+	const struct space_map *map =
+		trace_index_map_at(f->m->index, f->snap->rec->space, w->thread->epoch, w->object);
 
 	if (!task || !f->process)
 		return;
@@ -373,14 +373,14 @@ static int compare_waits(const void *a, const void *b)
 int waits_find(struct waits *w, const struct model *m, struct symbols *s,
 	       const struct model_snapshot *snap, struct bt_error *err)
 {
-	struct finder f = {
-		.m = m, .s = s, .snap = snap, .process = model_task(m, snap->rec->task)};
+	struct finder f = {.m = m, .s = s, .snap = snap, .process = model_task(m, snap->rec->task)};
 	struct stack_frame *frames = calloc(FRAMES_MAX, sizeof *frames);
 	bool done = index_threads(&f);
 
 	*w = (struct waits){.at = calloc(snap->thread_count + 1, sizeof *w->at)};
 	for (size_t i = 0; done && frames && w->at && i < snap->thread_count; i++) {
-		w->at[w->count] = (struct wait){.thread = snap->threads[i], .what = "", .interrupted = ""};
+		w->at[w->count] =
+			(struct wait){.thread = snap->threads[i], .what = "", .interrupted = ""};
 		find_wait(&f, &w->at[w->count++], frames);
 	}
 	done = done && frames && w->at && find_rings(&f, w);
@@ -400,8 +400,8 @@ void waits_release(struct waits *w)
 bool wait_is_dead(const struct wait *wait)
 {
 	return wait->ring || wait->kind == WAIT_REFUSED ||
-	       (!wait->is_timed && (wait->owner_state == OWNER_ENDED ||
-						  wait->owner_state == OWNER_ELSEWHERE));
+	       (!wait->is_timed &&
+		(wait->owner_state == OWNER_ENDED || wait->owner_state == OWNER_ELSEWHERE));
 }
 
 static void say(char out[WAIT_TEXT_MAX], const char *fmt, ...)
@@ -451,8 +451,7 @@ static void say_owner(char out[WAIT_TEXT_MAX], const struct wait *w)
 		say(out, ", which task %u held when it ended", owner->task);
 		break;
 	case OWNER_ELSEWHERE:
-		say(out,
-		    ", which task %u of process %u held when this process was forked from it",
+		say(out, ", which task %u of process %u held when this process was forked from it",
 		    owner->task, owner->pid);
 		break;
 	default:
@@ -530,7 +529,10 @@ static void say_ring(char out[WAIT_TEXT_MAX], const struct waits *w, uint32_t ri
 	for (size_t i = 0; i < w->count && n < RING_SHOWN; i++)
 		if (w->at[i].ring == ring) {
 			n++;
-			say(out, "%s%" PRIu32, n == 1 ? "" : n == size ? " and " : ", ",
+			say(out, "%s%" PRIu32,
+			    n == 1      ? ""
+			    : n == size ? " and "
+					: ", ",
 			    w->at[i].thread->task);
 		}
 	if (size > n)

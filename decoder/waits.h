@@ -32,7 +32,7 @@ enum wait_kind {
 enum owner_state {
 	OWNER_UNKNOWN,
 	OWNER_LIVES,
-	OWNER_ENDED,    /* while it held the lock */
+	OWNER_ENDED,     /* while it held the lock */
 	OWNER_ELSEWHERE, /* it is another process's: the lock was held when this one was forked */
 };
 
@@ -47,7 +47,7 @@ struct wait {
 	enum owner_state owner_state;
 	uint32_t owner; /* thread id of who holds it, or whose end is waited for; 0 unknown */
 	const struct model_task *owner_task; /* NULL: not in the trace */
-	uint32_t ring; /* of the ring of threads that it is part of; 0: of none */
+	uint32_t ring;           /* of the ring of threads that it is part of; 0: of none */
 	const char *interrupted; /* the function that the handler which waits has interrupted, the
 				    one that the program called; "" */
 };

@@ -210,6 +210,76 @@ def it_opens_on_the_first_source_that_can_be_read():
         screen.end()
 
 
+def cursor(lines, name):
+    """The number of the cursor's line in a view, and how many there are."""
+    for line in lines:
+        found = re.match(r"\[%s\].* (\d+)/(\d+)$" % re.escape(name), line)
+        if found:
+            return int(found.group(1)), int(found.group(2))
+    return 0, 0
+
+
+@case("a search finds what is folded, and unfolds it")
+def a_search_finds_what_is_folded():
+    need_tmux()
+    screen = Screen([BTVIEW, record_source("folded", LIBRARY_CRASH, "-fno-builtin")], 150, 50)
+    try:
+        screen.title("summary")
+        screen.keys("b", "G")
+        before = cursor(screen.title("branches"), "branches")[1]
+        check(not any("_start+0x3" in line for line in screen.lines()), "the start is not folded")
+        screen.type("/_start\\+0x3 ")
+        screen.keys("Enter")
+        screen.until(lambda lines: any(re.match(r" *0  call +_start\+0x3 ", line) for line in lines) and cursor(lines, "branches")[1] > before, "the first branch")
+        screen.keys("f", "f")
+        screen.until(lambda lines: cursor(lines, "branches")[1] == before, "folded again")
+    finally:
+        screen.end()
+
+
+@case("goto, filter, the tree of calls, moments")
+def ways():
+    need_tmux()
+    screen = Screen([BTVIEW, record_source("ways", THREADS_CRASH, "-pthread")], 150, 50)
+    try:
+        screen.title("summary")
+        screen.keys("[")
+        screen.until(lambda lines: lines[-1].startswith("moment 1 of 2"), "the moment before")
+        screen.keys("[")
+        screen.until(lambda lines: lines[-1].startswith("no moment before"), "the first moment")
+        screen.keys("]")
+        screen.until(lambda lines: lines[-1].startswith("moment 2 of 2"), "the next moment")
+        screen.type("b:handle")
+        screen.keys("Enter")
+        screen.until(lambda lines: any("[source]" in line for line in lines) and any("> static void handle" in line for line in lines), "a function")
+        screen.type(":ways.c:%d" % (1 + THREADS_CRASH.split("\n").index("\traise(SIGUSR1);")))
+        screen.keys("Enter")
+        screen.until(lambda lines: any(">         raise(SIGUSR1)" in line for line in lines), "a line")
+        screen.type(":no_such_function")
+        screen.keys("Enter")
+        screen.until(lambda lines: lines[-1].startswith("not in this history"), "no function")
+        screen.type("&kind:call function:main")
+        screen.keys("Enter")
+        lines = screen.until(lambda lines: any("only kind:call function:main" in line for line in lines), "the filter")
+        rows = [line for line in lines[:[line.startswith("[branches]") for line in lines].index(True)] if line.strip() and "=>" not in line]
+        check(rows and all(re.search(r"\bcall\b.*\bmain\b", line) or "loop" in line for line in rows), "the filter shows\n%s" % "\n".join(rows))
+        screen.keys("&", "Enter")
+        screen.until(lambda lines: any(line.startswith("[branches]") and "only" not in line for line in lines), "no filter")
+        screen.type("&thread:2")
+        screen.keys("Enter")
+        screen.until(lambda lines: any(line.startswith("[branches] of task 2") for line in lines), "another thread")
+        screen.type("&kind:nosuchkind")
+        screen.keys("Enter")
+        screen.until(lambda lines: lines[-1].startswith("no branch passes"), "nothing passes")
+        screen.type("&thread:1")
+        screen.keys("Enter", "T")
+        screen.until(lambda lines: any("main" in line and "has not returned" in line for line in lines), "the calls")
+        screen.keys("C-c")
+        screen.until(lambda lines: lines[-1].startswith("nothing runs"), "^C")
+    finally:
+        screen.end()
+
+
 NAMES = {"Space": "Space", "PgDn": "PageDown", "PgUp": "PageUp", "BackTab": "BTab", "Esc": "Escape"}
 
 
