@@ -351,7 +351,8 @@ class Pty:
             if pid:
                 os.close(self.fd)
                 return status
-            self.drain(0.1)
+            if not self.drain(0.1):
+                time.sleep(0.1)
         os.kill(self.pid, signal.SIGKILL)
         os.waitpid(self.pid, 0)
         os.close(self.fd)
@@ -359,7 +360,7 @@ class Pty:
 
 
 SEQUENCES = {"Down": b"\x1b[B", "Up": b"\x1b[A", "Right": b"\x1b[C", "Left": b"\x1b[D", "PgDn": b"\x1b[6~", "PgUp": b"\x1b[5~", "Home": b"\x1b[1~",
-             "End": b"\x1b[4~", "Enter": b"\r", "Tab": b"\t", "BackTab": b"\x1b[Z", "Space": b" ", "F1": b"\x1bOP"}
+             "End": b"\x1b[4~", "Enter": b"\r", "Tab": b"\t", "BackTab": b"\x1b[Z", "Space": b" ", "F1": b"\x1bOP", "Esc": b"\x1b"}
 PROMPTS = {b"/", b"?", b":", b"&"}
 TEXTS = [b"main", b"strlen|jcc", b"(", b"kind:call", b"!module:libc*", b"function:ma*", b"file:*.c", b"thread:1", b"thread:2", b"thread:99", b"0x401000", b"100",
          b"0", b"99999999999999999999", b"x.c:3", b"library.c:9", b"", b"\xff\xfe", b"a" * 300, b"[[:alpha:]]+ ret", b"kind:", b"a b c d e f g h i j"]
