@@ -25,6 +25,7 @@ enum {
 	RECURSION_PERIOD_MAX = 8, /* functions that call each other in turn */
 	RECURSION_ROUNDS_MIN = 3, /* more rounds than this are shown as one */
 	OPEN_CALLS_SHOWN = 20,
+	THREADS_AS_LINES = 64, /* more stacks are not among the lines for the viewer */
 };
 
 static void put_frame(struct report *r, const struct bt_record_thread *thread,
@@ -347,6 +348,14 @@ static void put_others(struct report *r, const struct model_snapshot *snap,
 	free(groups.at);
 }
 
+/* A viewer's first screen does not wait for a thousand stacks. */
+static void put_left_out(struct report *r, const struct model_snapshot *snap)
+{
+	report_about_nothing(r);
+	text_printf(&r->t, "\nStacks of %zu other tasks: the view of threads has them\n",
+		    snap->thread_count - (r->focus.thread != NULL));
+}
+
 void report_stacks(struct report *r)
 {
 	const struct model_snapshot *snap = r->focus.snap;
@@ -354,7 +363,9 @@ void report_stacks(struct report *r)
 
 	if (r->focus.thread && frames)
 		put_thread(r, r->focus.thread, frames);
-	if (frames && snap && !r->focus.asked && !r->o->summary)
+	if (r->lines && snap && snap->thread_count > THREADS_AS_LINES)
+		put_left_out(r, snap);
+	else if (frames && snap && !r->focus.asked && !r->o->summary)
 		put_others(r, snap, frames);
 	free(frames);
 }
