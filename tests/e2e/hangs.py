@@ -64,7 +64,7 @@ def two():
     equal(waits["deadlock"], "deadlock: tasks 1 and 2 wait for each other", "in the JSON")
     equal([(w["task"], w["kind"], w["owner"], w["deadlocked"]) for w in waits["threads"]], [(1, "lock", 2, True), (2, "lock", 1, True)], "waits")
     equal(btview("--headline", trace).out.decode().strip(), "SIGTERM: deadlock of 2 threads in both %s" % line("both"), "headline")
-    check("SIGTERM deadlock: " in btview("--signature", trace).out.decode(), "signature")
+    equal(btview("--signature", trace).out.decode().split(None, 1)[1].strip(), "SIGTERM deadlock: both (hangs.c) < two < main", "signature")
 
 
 @case("the same under --backend step and --parallel, and when it is asked for by btrec snap")
@@ -137,6 +137,21 @@ def handler():
     shown = said(hang("handler"))
     check("\n  task 1 waits for a lock inside malloc, in a signal handler that interrupted free\n      allocate %s: " % line("handler") in shown, shown)
     check("deadlock" not in shown, shown)
+
+
+@case("a loop without an end: the function that is not left, and not those that it calls")
+def spins():
+    trace = fresh("trace")
+    recorder = start([BTREC, "run", "-q", "-o", trace, "--", program(), "spins"], stdout=subprocess.PIPE, cwd=TMP)
+    equal(recorder.stdout.readline(), b"ready\n", "the program's line")
+    pid = children(children(recorder.pid)[0])[0]
+    time.sleep(1)
+    os.kill(pid, signal.SIGTERM)
+    recorder.communicate(timeout=TIMEOUT)
+    shown = said(trace)
+    found = re.search(r"; task 1 has not left spin for at least (\d+) ticks\n", shown)
+    check(found, shown)
+    check("\n  task 1 runs\n" in shown, shown)
 
 
 @case("waits that may end are no deadlock")

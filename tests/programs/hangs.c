@@ -238,6 +238,23 @@ static void handler(void)
 	free(next);
 }
 
+static __attribute__((noinline)) unsigned next(unsigned x)
+{
+	return x & 1 ? 3 * x + 1 : x / 2;
+}
+
+static __attribute__((noinline)) void spin(unsigned x)
+{
+	while (x)
+		x = next(x); /* @spins */
+}
+
+static void spins(void)
+{
+	ready();
+	spin(27);
+}
+
 static void reads(void)
 {
 	char byte;
@@ -256,7 +273,7 @@ static const struct {
 } kinds[] = {
 	{"two", two},         {"ring", ring},       {"itself", itself},       {"inherits", robust}, {"left", left},
 	{"forked", forked},   {"writer", writer},   {"readers", readers},     {"join", join_holder}, {"condition", condition},
-	{"timed", timed},     {"held", held},       {"handler", handler},     {"pipe", reads},
+	{"timed", timed},     {"held", held},       {"handler", handler},     {"pipe", reads},       {"spins", spins},
 };
 
 int main(int argc, char **argv)
