@@ -297,7 +297,8 @@ void screen_redraw(struct screen *s)
 static int read_key(struct screen *s, wint_t *ch)
 {
 	for (int errors = 0; errors < ERRORS_MAX; errors++) {
-		int rc = get_wch(ch);
+		/* One that came while a key was served has ended no read. */
+		int rc = interrupted ? ERR : get_wch(ch);
 
 		if (rc == KEY_CODE_YES && *ch == KEY_RESIZE) {
 			measure_screen(s);
