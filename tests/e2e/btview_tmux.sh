@@ -373,7 +373,9 @@ yes '' | head -4000000 >>screen_sample.S
 touch -d 2020-01-01 screen_sample.S
 run "$BTVIEW trace"
 wait_for '[summary]'
-keys b Tab g / 'zzzz' Enter C-c
+keys b Tab g / 'zzzz' Enter
+wait_for 'searching: '
+keys C-c # at once it would take from the terminal what was typed before
 wait_for 'the search was stopped'
 keys / 'zzzz' Enter j Escape # another key waits in front of the one that stops it, and is read behind it
 wait_for ' 2/4000087'
