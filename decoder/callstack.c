@@ -315,6 +315,20 @@ struct stack_check callstack_check(const struct callstack *c, const struct stack
 	return r;
 }
 
+size_t callstack_call_of(const struct callstack *c, const struct stack_frame *frames, size_t frame)
+{
+	size_t top = c->count, at = c->count;
+
+	for (size_t i = 1; i <= frame; i++) {
+		at = frames[i].is_return ? find_open_call(c, top, frames[i].pc)
+					 : pass_handler(c, top, &frames[i]);
+		if (at == top && frames[i].is_return)
+			return c->count;
+		top = at;
+	}
+	return frame && frames[frame].is_return ? at : c->count;
+}
+
 const char *callstack_words(const struct stack_check *check, char words[STACK_WORDS_MAX])
 {
 	*words = '\0';

@@ -61,6 +61,10 @@ struct stack_check {
 struct stack_check callstack_check(const struct callstack *c, const struct stack_frame *frames,
 				   size_t count);
 
+/* The open call that made frame `frame`, an index of c->calls; c->count when the history has none.
+ */
+size_t callstack_call_of(const struct callstack *c, const struct stack_frame *frames, size_t frame);
+
 enum {
 	STACK_WORDS_MAX = 160,
 };

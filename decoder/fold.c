@@ -59,13 +59,18 @@ static void add_line(struct level *l, uint64_t class, struct fold_line line)
 	l->tokens[l->token_count++] = (struct token){.class = class, .lines = 1};
 }
 
+static bool is_marked(const struct fold_options *o, size_t i, enum fold_mark mark)
+{
+	return o->marks && (o->marks[i] & mark);
+}
+
 /* How many entries from `at` on, up to where the task stood, are within library code. */
 static size_t library_run(const struct history *h, const struct fold_options *o, size_t at)
 {
 	size_t i = at;
 
 	while (i < h->count && (i == at || i != o->stop) &&
-	       o->sides[i] == (FOLD_FROM_LIBRARY | FOLD_TO_LIBRARY))
+	       o->sides[i] == (FOLD_FROM_LIBRARY | FOLD_TO_LIBRARY) && !is_marked(o, i, FOLD_OPEN))
 		i++;
 	return i - at;
 }
@@ -105,6 +110,9 @@ static struct fold_line line_from(const struct history *h, const struct fold_opt
 			.entry = (uint32_t)at, .count = (uint32_t)run, .kind = FOLD_LIBRARY};
 	}
 	*class = mix_hash(entry_class(e, at), call != 0);
+	/* So that it is in no loop. */
+	if (is_marked(o, at, FOLD_OPEN))
+		*class = mix_hash(*class, at);
 	return (struct fold_line){.entry = (uint32_t)at,
 				  .count = (uint32_t)call,
 				  .kind = call ? FOLD_CALL : FOLD_ENTRY};
@@ -122,6 +130,10 @@ static bool first_level(struct level *l, const struct history *h, const struct f
 			add_line(l, 0, (struct fold_line){.entry = (uint32_t)i, .kind = FOLD_STOP});
 		if (i == h->count)
 			break;
+		if (is_marked(o, i, FOLD_LEFT_OUT)) {
+			i++;
+			continue;
+		}
 		line = line_from(h, o, i, &class);
 		add_line(l, class, line);
 		i += line.kind == FOLD_LIBRARY ? line.count : line.count + 1;

@@ -28,9 +28,16 @@ enum fold_side {
 	FOLD_TO_LIBRARY = 2,
 };
 
+/* How a reader wants an entry. */
+enum fold_mark {
+	FOLD_OPEN = 1,     /* it has a line of its own, whatever lies around it */
+	FOLD_LEFT_OUT = 2, /* it has none, and is in no other: a filter leaves it out */
+};
+
 struct fold_options {
 	size_t stop;          /* a FOLD_STOP line goes before that entry; SIZE_MAX: none */
 	const uint8_t *sides; /* enum fold_side of each entry; NULL: libraries are not folded */
+	const uint8_t *marks; /* enum fold_mark of each entry; NULL: none */
 	bool loops;           /* fold them */
 };
 

@@ -27,6 +27,8 @@
 enum {
 	/* The newest entries that are read; older ones become a gap. About a gigabyte of memory. */
 	ENTRIES_MAX = 1 << 24,
+	/* A part is loaded only where there is so much more. */
+	MANY_TIMES = 8,
 	/* Instructions between two branches; no real code runs longer without one. */
 	STRAIGHT_MAX = 1 << 20,
 	/* Instructions of a loop of one branch that are looked at. */
@@ -132,7 +134,7 @@ static int compare_index(const void *a, const void *b)
 
 /* Puts the chunks in order, leaves each entry to the first chunk that has it, and drops the oldest
  * of too many. */
-static void trim_chunks(struct chunks *c)
+static void trim_chunks(struct chunks *c, size_t most)
 {
 	uint64_t next = 0;
 	size_t kept = 0, total = 0, oldest;
@@ -151,7 +153,7 @@ static void trim_chunks(struct chunks *c)
 	}
 	c->count = oldest = kept;
 	while (oldest &&
-	       total + (c->at[oldest - 1].count - c->at[oldest - 1].skip) <= ENTRIES_MAX) {
+	       (!total || total + (c->at[oldest - 1].count - c->at[oldest - 1].skip) <= most)) {
 		oldest--;
 		total += c->at[oldest].count - c->at[oldest].skip;
 	}
@@ -471,7 +473,7 @@ static struct history_entry *allocate_entries(size_t n)
 }
 
 static int load_entries(struct history *h, const struct model *m, uint32_t task, bool calls_only,
-			struct bt_error *err)
+			size_t most, struct bt_error *err)
 {
 	struct chunk_source l = {.m = m, .task = task, .file = trace_branch_file(m->trace, task)};
 	struct chunks chunks = {0};
@@ -481,7 +483,8 @@ static int load_entries(struct history *h, const struct model *m, uint32_t task,
 	*h = (struct history){.task = task, .space = t ? t->space : 0};
 	if (l.file)
 		for_chunks(&l, collect_chunk, &chunks);
-	trim_chunks(&chunks);
+	trim_chunks(&chunks, most);
+	h->is_part = chunks.dropped && most < ENTRIES_MAX;
 	/* One more for a gap behind the newest chunk. */
 	h->entries = chunks.failed ? NULL : allocate_entries(lay_out_chunks(&chunks) + 1);
 	if (!h->entries) {
@@ -512,14 +515,23 @@ static int load_entries(struct history *h, const struct model *m, uint32_t task,
 
 int history_load(struct history *h, const struct model *m, uint32_t task, struct bt_error *err)
 {
-	return load_entries(h, m, task, false, err);
+	return load_entries(h, m, task, false, ENTRIES_MAX, err);
+}
+
+int history_load_newest(struct history *h, const struct model *m, uint32_t task, size_t most,
+			struct bt_error *err)
+{
+	const struct model_task *t = model_task(m, task);
+	bool few = !t || t->branch_count / MANY_TIMES < most;
+
+	return load_entries(h, m, task, false, few ? ENTRIES_MAX : most, err);
 }
 
 int history_load_calls(struct history *h, const struct model *m, uint32_t task,
 		       struct bt_error *err)
 {
 	return load_entries(
-		h, m, task, !is_taken_only(m),
+		h, m, task, !is_taken_only(m), ENTRIES_MAX,
 		err); /* wrong and duplicate entries of those sources show only among all entries */
 }
 

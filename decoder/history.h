@@ -27,6 +27,8 @@ struct history {
 	uint32_t space, epoch; /* behind the last entry */
 	uint64_t next; /* the number behind the last stored entry; behind it there is at most a GAP
 			  for entries that snapshots count */
+	bool is_part;  /* older entries are in the trace: history_load_newest() has left them out,
+			  and a gap stands for them */
 };
 
 /* Loads the whole history of a task. A task without branches gives an empty one. Missing and
@@ -38,6 +40,11 @@ int history_load(struct history *h, const struct model *m, uint32_t task,
  * direct jumps, if the source tells all branches. */
 int history_load_calls(struct history *h, const struct model *m, uint32_t task,
 		       struct bt_error *err) BT_MUST_USE;
+
+/* history_load() for at least the newest `most` entries, in the time and memory that they take: of
+ * millions a screen shows some. If there are not many more, it loads all. Errors: as above. */
+int history_load_newest(struct history *h, const struct model *m, uint32_t task, size_t most,
+			struct bt_error *err) BT_MUST_USE;
 
 void history_release(struct history *h);
 

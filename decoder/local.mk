@@ -26,7 +26,7 @@ decoder_libdecoder_a_SOURCES = \
 	decoder/own_code.c decoder/own_code.h \
 	decoder/plt.c decoder/plt.h \
 	decoder/seen_sources.c decoder/seen_sources.h \
-	decoder/report.c decoder/report_branches.c decoder/report_failures.c decoder/report_stacks.c decoder/report_system.c decoder/report_waits.c \
+	decoder/report.c decoder/report_branches.c decoder/report_failures.c decoder/report_lines.c decoder/report_lines.h decoder/report_stacks.c decoder/report_system.c decoder/report_waits.c \
 	decoder/report.h decoder/report_private.h \
 	decoder/signature.c decoder/signature.h \
 	decoder/signals.c decoder/signals.h \

@@ -68,9 +68,12 @@ void report_outside(struct report *r, const char *text)
 
 void report_heading(struct report *r, const char *text)
 {
+	report_about_nothing(r);
 	text_printf(&r->t, "\n");
+	report_about(r, &(struct report_about){.kind = REPORT_HEADING});
 	text_mark(&r->t, TEXT_HEADING);
 	text_printf(&r->t, "%s\n", text);
+	report_about_nothing(r);
 }
 
 /* Arguments as one would type them, but for what quoting would need. */
@@ -256,9 +259,19 @@ static void put_insn(struct report *r, const struct fault *f)
 
 static void put_place(struct report *r, const struct fault *f, uint64_t addr, bool is_return)
 {
+	const struct report_about about = {.kind = REPORT_PLACE,
+					   .snap = r->focus.snap,
+					   .task = r->focus.snap->rec->task,
+					   .position = r->focus.snap->rec->position,
+					   .has_place = true,
+					   .space = f->space,
+					   .epoch = f->epoch,
+					   .addr = addr,
+					   .is_return = is_return};
 	struct location loc;
 	char source[400];
 
+	report_about(r, &about);
 	symbols_lookup(r->s, f->space, f->epoch, addr, is_return, &loc);
 	text_printf(&r->t, "  ");
 	text_frame(&r->t, &loc, 2, true);
@@ -355,6 +368,19 @@ static void put_last_words(struct report *r)
 	}
 }
 
+/* Most often the history at hand is that of the moment's own task. */
+static int explain_moment(struct report *r, struct fault *f, struct bt_error *err)
+{
+	const struct model_snapshot *snap = r->focus.snap;
+	const struct history *h = &r->focus.history;
+
+	if (!h->entries || h->task != snap->rec->task)
+		return fault_explain_snapshot(f, r->m, r->s, snap, err);
+	fault_explain(f, r->m, r->s, snap, focus_thread(snap, h->task), h,
+		      history_index(h, snap->rec->position));
+	return 0;
+}
+
 static int put_moment(struct report *r, struct bt_error *err)
 {
 	struct fault f;
@@ -369,9 +395,10 @@ static int put_moment(struct report *r, struct bt_error *err)
 		put_last_words(r);
 		return rc;
 	}
-	rc = fault_explain_snapshot(&f, r->m, r->s, r->focus.snap, err);
+	rc = explain_moment(r, &f, err);
 	if (rc)
 		return rc;
+	report_about_moment(r, REPORT_CAUSE);
 	put_fault_title(r);
 	text_mark(&r->t, TEXT_FAILURE);
 	text_printf(&r->t, "  ");
@@ -395,8 +422,6 @@ static int put_moment(struct report *r, struct bt_error *err)
 	}
 	put_where(r, &f);
 	put_last_words(r);
-	if (r->focus.thread && !r->o->summary)
-		put_registers(r, r->focus.thread);
 	return 0;
 }
 
@@ -404,6 +429,8 @@ static bool is_process_start(const struct model_task *task) { return task->how !
 
 static void put_process(struct report *r, const struct model_task *task)
 {
+	report_about(r, &(struct report_about){
+				.kind = REPORT_TASK, .task = task->task, .position = UINT64_MAX});
 	text_printf(&r->t, "  process %u, task %u ", task->pid, task->task);
 	text_outside(&r->t, task->command);
 	text_printf(&r->t, ": ");
@@ -459,6 +486,14 @@ static void put_snapshots(struct report *r)
 		const struct model_snapshot *s = &r->m->snapshots[i];
 		char name[SIGNAL_NAME_MAX], label[80];
 
+		report_about(r, &(struct report_about){.kind = REPORT_MOMENT,
+						       .snap = s,
+						       .task = s->rec->task,
+						       .position = s->rec->position,
+						       .has_place = true,
+						       .space = s->rec->space,
+						       .epoch = s->rec->epoch,
+						       .addr = s->rec->point.rip});
 		text_printf(&r->t, "  %u: %s", s->rec->snapshot,
 			    s->rec->kind < BT_SNAPSHOT_KINDS ? snapshot_texts[s->rec->kind] : "?");
 		if (s->rec->label.len) {
@@ -621,6 +656,8 @@ static int put_report(struct report *r, struct bt_error *err)
 	rc = put_moment(r, err);
 	if (rc)
 		return rc;
+	if (r->focus.snap && r->focus.thread && !r->o->summary)
+		put_registers(r, r->focus.thread);
 	report_stacks(r);
 	if (r->o->summary) {
 		squeeze(r);
@@ -635,6 +672,43 @@ static int put_report(struct report *r, struct bt_error *err)
 	put_snapshots(r);
 	put_missing(r);
 	put_notes(r);
+	return rc;
+}
+
+/* What is said of the branches, of registers and of system calls beyond this has views. */
+static int put_lines(struct report *r, struct bt_error *err)
+{
+	int rc;
+
+	report_header(r);
+	rc = put_moment(r, err);
+	if (rc)
+		return rc;
+	report_stacks(r);
+	rc = report_branch_words(r, err);
+	if (rc)
+		return rc;
+	put_processes(r);
+	put_snapshots(r);
+	put_missing(r);
+	put_notes(r);
+	report_about_nothing(r);
+	return 0;
+}
+
+int report_make_lines(struct report_lines *lines, const struct model *m, struct symbols *s,
+		      const struct focus *focus, bool utf8, struct bt_error *err)
+{
+	const struct report_options options = {.utf8 = utf8};
+	struct report r = {
+		.t.utf8 = utf8, .m = m, .s = s, .o = &options, .focus = *focus, .lines = lines};
+	int rc;
+
+	*lines = (struct report_lines){0};
+	rc = put_lines(&r, err);
+	if (!rc && (r.t.buf.failed || lines->failed))
+		rc = bt_no_memory(err, "the report");
+	lines->text = r.t.buf;
 	return rc;
 }
 

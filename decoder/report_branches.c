@@ -331,6 +331,9 @@ static void put_title(struct report *r, const struct branch_rows *b)
 {
 	text_printf(&r->t, "\n");
 	text_mark(&r->t, TEXT_HEADING);
+	report_about(r, &(struct report_about){.kind = REPORT_HISTORY,
+					       .task = r->focus.history.task,
+					       .position = UINT64_MAX});
 	text_printf(&r->t, "Last branches of task %u", r->focus.history.task);
 	if (r->o->function) {
 		text_printf(&r->t, " from or to ");
@@ -340,6 +343,7 @@ static void put_title(struct report *r, const struct branch_rows *b)
 		    is_narrow(r) ? " (%zu in the trace)\n  Oldest first: tick, kind, from -> to\n"
 				 : " (%zu in the trace), oldest first: tick, kind, from -> to\n",
 		    b->count);
+	report_about(r, &(struct report_about){.kind = REPORT_REMARK});
 	if (b->folded)
 		text_printf(&r->t, "  Code of libraries is folded; --all shows every branch.\n");
 	if (focus_is_outside(&r->focus))
@@ -547,6 +551,26 @@ int report_branch_rows(struct report *r, size_t from, size_t end, size_t count,
 	r->focus.end = before;
 	release_branch_rows(&b);
 	return rc;
+}
+
+int report_branch_words(struct report *r, struct bt_error *err)
+{
+	struct branch_rows b = {.count = r->focus.history.is_part ? r->focus.task->branch_count
+								  : r->focus.end};
+	struct verdict verdict;
+	int rc;
+
+	if (!r->m->task_count)
+		return 0;
+	rc = verdict_find(&verdict, &r->focus.history, r->focus.end, r->m, r->focus.thread, err);
+	if (rc)
+		return rc;
+	report_about_nothing(r);
+	put_title(r, &b);
+	put_verdict(r, &verdict);
+	if (!b.count)
+		text_printf(&r->t, "  none%s\n", why_none(r));
+	return 0;
 }
 
 int report_branches(struct report *r, struct bt_error *err)

@@ -17,6 +17,11 @@ static void put_failure(struct report *r, const struct model_failure *f)
 	size_t from = r->t.buf.len;
 	char text[FAILURE_TEXT_MAX];
 
+	report_about(r, &(struct report_about){.kind = f->snap ? REPORT_MOMENT : REPORT_TASK,
+					       .snap = f->snap,
+					       .task = f->snap ? f->snap->rec->task : f->task->task,
+					       .position = f->snap ? f->snap->rec->position
+								   : UINT64_MAX});
 	text_printf(&r->t, "%s", f->snap && f->snap == r->focus.snap ? "> " : "  ");
 	if (f->snap)
 		text_printf(&r->t, "--snapshot %" PRIu32, f->snap->rec->snapshot);
@@ -42,6 +47,7 @@ void report_failures(struct report *r)
 		count = SUMMARY_FAILURES;
 	for (size_t i = 0; i < count; i++)
 		put_failure(r, &r->m->failures[chosen[i]]);
+	report_about_nothing(r);
 	if (*failures_rest(r->m, count, text))
 		text_printf(&r->t, "  %s\n", text);
 }

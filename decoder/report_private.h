@@ -4,7 +4,7 @@
 #ifndef BT_REPORT_PRIVATE_H
 #define BT_REPORT_PRIVATE_H
 
-#include "decoder/focus.h"
+#include "decoder/report_lines.h"
 #include "decoder/text.h"
 
 enum {
@@ -17,7 +17,26 @@ struct report {
 	struct symbols *s;
 	const struct report_options *o;
 	struct focus focus;
+	struct report_lines *lines; /* NULL: only the text is wanted */
 };
+
+/* What the text is about from here on. Nothing where only the text is wanted. */
+void report_about(struct report *r, const struct report_about *about);
+/* The same: of the moment that the report is about, or of none of its own. */
+void report_about_moment(struct report *r, enum report_kind kind);
+void report_about_nothing(struct report *r);
+
+/* Marks of text that is taken back, and perhaps written again. */
+struct report_piece {
+	struct report_mark *marks; /* at: from the beginning of the text */
+	size_t count;
+};
+
+/* Takes the marks from byte `from` on; they are no longer of the report. */
+struct report_piece report_take_marks(struct report *r, size_t from) BT_MUST_USE;
+/* Puts them to where the text is written next. */
+void report_put_marks(struct report *r, const struct report_piece *piece);
+void report_piece_release(struct report_piece *piece);
 
 void report_heading(struct report *r, const char *text);
 
@@ -39,6 +58,9 @@ int report_waits(struct report *r, struct bt_error *err) BT_MUST_USE;
 
 /* Returns 0; 1 when the filter matched no branch; -BT_E_NO_MEMORY. */
 int report_branches(struct report *r, struct bt_error *err) BT_MUST_USE;
+
+/* Only what is said above the branches. Returns 0 or -BT_E_NO_MEMORY. */
+int report_branch_words(struct report *r, struct bt_error *err) BT_MUST_USE;
 
 /* Of the entries from `from` up to `end` of r->focus.history those that the filter shows, the last
  * `count` of them (0: all), a line each. Returns 0 or -BT_E_NO_MEMORY. */

@@ -28,6 +28,7 @@ enum {
 	OPEN_CALLS_SHOWN = 20,
 	SUMMARY_FRAMES_MIN = 3,
 	SECTIONS = 3, /* before the stack: their empty lines can go */
+	THREADS_AS_LINES = 64, /* more stacks are not among the lines for the viewer */
 };
 
 static void put_frame(struct report *r, const struct bt_record_thread *thread,
@@ -35,6 +36,15 @@ static void put_frame(struct report *r, const struct bt_record_thread *thread,
 {
 	struct location loc;
 
+	report_about(r, &(struct report_about){.kind = REPORT_FRAME,
+					       .task = thread->task,
+					       .position = thread->position,
+					       .frame = number,
+					       .has_place = true,
+					       .space = r->focus.snap->rec->space,
+					       .epoch = thread->epoch,
+					       .addr = f->pc,
+					       .is_return = f->is_return});
 	symbols_lookup(r->s, r->focus.snap->rec->space, thread->epoch, f->pc, f->is_return, &loc);
 	text_mark(&r->t, *loc.file ? TEXT_PLAIN : TEXT_QUIET);
 	text_printf(&r->t, "  #%-3zu ", number);
@@ -43,6 +53,7 @@ static void put_frame(struct report *r, const struct bt_record_thread *thread,
 		    f->is_guess     ? " (" STACK_GUESS ")"
 		    : f->is_history ? " (" STACK_BY_HISTORY ")"
 				    : "");
+	report_about(r, &(struct report_about){.kind = REPORT_REMARK});
 }
 
 static bool same_frame(const struct stack_frame *a, const struct stack_frame *b)
@@ -157,7 +168,7 @@ static void put_summary_frames(struct report *r, struct own_code *own,
 
 /* What the history says where the stack cannot be trusted. */
 static void put_open_calls(struct report *r, const struct bt_record_thread *thread,
-			   const struct callstack *c)
+			   const struct history *h, const struct callstack *c)
 {
 	size_t shown = 0;
 
@@ -167,9 +178,18 @@ static void put_open_calls(struct report *r, const struct bt_record_thread *thre
 
 		symbols_lookup(r->s, r->focus.snap->rec->space, thread->epoch, c->calls[i].from,
 			       false, &loc);
+		report_about(
+			r, &(struct report_about){.kind = REPORT_PLACE,
+						  .task = thread->task,
+						  .position = h->entries[c->calls[i].entry].number,
+						  .has_place = true,
+						  .space = r->focus.snap->rec->space,
+						  .epoch = thread->epoch,
+						  .addr = c->calls[i].from});
 		text_printf(&r->t, c->calls[i].is_handler ? "    interrupted at " : "    call at ");
 		text_frame(&r->t, &loc, 12, false);
 		text_printf(&r->t, "\n");
+		report_about(r, &(struct report_about){.kind = REPORT_REMARK});
 	}
 	if (c->count > shown)
 		text_printf(&r->t, "    ... %zu more\n", c->count - shown);
@@ -197,7 +217,7 @@ static void put_check(struct report *r, const struct bt_record_thread *thread,
 		extended = count + SUMMARY_FRAMES_MIN;
 	put_frames(r, thread, frames + count, extended - count, count);
 	if (calls.count && check.verdict == STACK_DISAGREES && !r->o->summary)
-		put_open_calls(r, thread, &calls);
+		put_open_calls(r, thread, h, &calls);
 	callstack_release(&calls);
 }
 
@@ -229,7 +249,8 @@ static void put_stack(struct report *r, const struct bt_record_thread *thread,
 struct stack_group {
 	const struct bt_record_thread **threads;
 	size_t count, cap;
-	struct buf words; /* of put_stack() */
+	struct buf words;          /* of put_stack() */
+	struct report_piece marks; /* of the words */
 };
 
 struct stack_groups {
@@ -311,7 +332,15 @@ static void put_heading(struct report *r, const struct bt_record_thread *const *
 	}
 	for (size_t i = 0; i < n; i++)
 		numbers[i] = threads[i]->task;
+	report_about_nothing(r);
 	text_printf(&r->t, "\n");
+	report_about(r, &(struct report_about){.kind = REPORT_THREAD,
+					       .task = threads[0]->task,
+					       .position = threads[0]->position,
+					       .has_place = true,
+					       .space = r->focus.snap->rec->space,
+					       .epoch = threads[0]->epoch,
+					       .addr = threads[0]->regs.rip});
 	text_mark(&r->t, TEXT_HEADING);
 	text_printf(&r->t, "Stack of ");
 	if (n == 1)
@@ -332,6 +361,7 @@ static void put_heading(struct report *r, const struct bt_record_thread *const *
 			    threads[0]->in_syscall ? in_syscall(&threads[0]->regs, call) : "");
 	}
 	text_printf(&r->t, "\n");
+	report_about(r, &(struct report_about){.kind = REPORT_REMARK});
 	free(numbers);
 }
 
@@ -351,25 +381,44 @@ static void put_others(struct report *r, const struct model_snapshot *snap,
 	size_t end = r->t.buf.len;
 
 	for (size_t i = 0; i < snap->thread_count; i++) {
+		struct stack_group *g;
+		struct report_piece marks;
+
 		if (snap->threads[i] == r->focus.thread)
 			continue;
 		put_stack(r, snap->threads[i], frames);
-		if (r->t.buf.failed ||
-		    !join_group(&groups, snap->threads[i],
-				slice_of(r->t.buf.data + end, r->t.buf.len - end)))
-			r->t.buf.failed = true;
+		marks = report_take_marks(r, end);
+		g = r->t.buf.failed ? NULL
+				    : join_group(&groups, snap->threads[i],
+						 slice_of(r->t.buf.data + end, r->t.buf.len - end));
+		if (g && g->count == 1)
+			g->marks = marks;
 		else
+			report_piece_release(&marks);
+		if (g)
 			r->t.buf.len = end;
+		else
+			r->t.buf.failed = true;
 	}
 	for (size_t i = 0; i < groups.count; i++) {
 		struct stack_group *g = &groups.at[i];
 
 		put_heading(r, g->threads, g->count);
+		report_put_marks(r, &g->marks);
+		report_piece_release(&g->marks);
 		buf_put(&r->t.buf, g->words.data, g->words.len);
 		buf_release(&g->words);
 		free(g->threads);
 	}
 	free(groups.at);
+}
+
+/* A viewer's first screen does not wait for a thousand stacks. */
+static void put_left_out(struct report *r, const struct model_snapshot *snap)
+{
+	report_about_nothing(r);
+	text_printf(&r->t, "\nStacks of %zu other tasks: the view of threads has them\n",
+		    snap->thread_count - (r->focus.thread != NULL));
 }
 
 void report_stacks(struct report *r)
@@ -379,7 +428,9 @@ void report_stacks(struct report *r)
 
 	if (r->focus.thread && frames)
 		put_thread(r, r->focus.thread, frames);
-	if (frames && snap && !r->focus.asked && !r->o->summary)
+	if (r->lines && snap && snap->thread_count > THREADS_AS_LINES)
+		put_left_out(r, snap);
+	else if (frames && snap && !r->focus.asked && !r->o->summary)
 		put_others(r, snap, frames);
 	free(frames);
 }

@@ -48,8 +48,12 @@ int report_waits(struct report *r, struct bt_error *err)
 		return rc;
 	}
 	report_heading(r, wait_groups_heading(g));
-	for (size_t i = 0; i < g->count; i++)
+	for (size_t i = 0; i < g->count; i++) {
+		report_about(r, &(struct report_about){.kind = REPORT_TASK,
+						       .task = g->at[i].thread->task,
+						       .position = g->at[i].thread->position});
 		put_group(r, &g->at[i]);
+	}
 	if (g->left)
 		text_printf(&r->t, "  and %zu more threads\n", g->left);
 	free(g);

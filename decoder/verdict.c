@@ -250,7 +250,7 @@ static int judge_init(struct judge *j, struct bt_error *err)
 }
 
 /* Only this source tells every branch; others leave out those not taken, or kinds. */
-static bool tells_every_branch(const struct model *m)
+bool verdict_is_possible(const struct model *m)
 {
 	return slice_is(m->trace->header.source, "bits");
 }
@@ -280,7 +280,7 @@ int verdict_find(struct verdict *v, const struct history *h, size_t end, const s
 	int rc;
 
 	*v = (struct verdict){.damaged = is_damaged(m, h->task)};
-	if (!tells_every_branch(m))
+	if (!verdict_is_possible(m))
 		return 0;
 	rc = judge_init(&j, err);
 	if (rc)

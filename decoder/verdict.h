@@ -46,6 +46,9 @@ int verdict_find(struct verdict *v, const struct history *h, size_t end, const s
 
 /* A verdict that no entry contradicts, as a sentence without its full stop; "" for
  * VERDICT_UNCHECKED. Returns words. */
+/* Whether the source tells every branch: of others there is no verdict. */
+bool verdict_is_possible(const struct model *m) BT_MUST_USE;
+
 enum {
 	VERDICT_WORDS_MAX = 200,
 };

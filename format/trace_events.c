@@ -70,7 +70,10 @@ void trace_events_add(struct trace_events *ev, struct arena *a, uint32_t unit,
 	/* seq is the first member of every event, of END as of any other. */
 	*at = (struct trace_event){.seq = rec->u.end.seq, .unit = unit, .rec = *rec};
 	own(a, &at->rec);
-	ev->count += !a->over && !a->failed;
+	if (a->over || a->failed)
+		return;
+	ev->count++;
+	ev->counts[rec->kind]++;
 }
 
 static int compare_events(const void *a, const void *b)
@@ -118,9 +121,5 @@ bool trace_events_sort(struct trace_events *ev)
 
 size_t trace_events_count(const struct trace_events *ev, uint16_t kind)
 {
-	size_t n = 0;
-
-	for (size_t i = 0; i < ev->count; i++)
-		n += ev->at[i].rec.kind == kind;
-	return n;
+	return kind < TRACE_EVENT_KINDS ? ev->counts[kind] : 0;
 }

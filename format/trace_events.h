@@ -14,9 +14,14 @@ struct trace_event {
 	struct bt_record rec; /* its slices are copies in the arena */
 };
 
+enum {
+	TRACE_EVENT_KINDS = 256, /* above all numbers of records.def */
+};
+
 struct trace_events {
 	struct trace_event *at; /* sorted by seq, once trace_events_sort() was called */
 	size_t count, cap;
+	size_t counts[TRACE_EVENT_KINDS];
 	bool unknown; /* a record was of a kind that this version does not know */
 };
 

@@ -277,7 +277,7 @@ SHELL_TESTS = \
 	tests/fuzz/replay.sh \
 	tests/unit/include_arrows.sh tests/unit/room_links.sh \
 	tests/unit/folder_readmes.sh tests/unit/documents.sh \
-	tests/unit/quirks_listed.sh \
+	tests/unit/quirks_listed.sh tests/unit/key_manual.sh \
 	tests/unit/check_counts.sh \
 	tests/e2e/options_documented.sh \
 	tests/e2e/configure_packages.sh \
@@ -285,7 +285,7 @@ SHELL_TESTS = \
 	tests/e2e/waits.sh
 TESTS += $(SHELL_TESTS)
 EXTRA_DIST += $(SHELL_TESTS) tests/unit/cmocka_missing.sh
-EXTRA_DIST += scripts/README.md scripts/debian_package.bash scripts/packages.bash scripts/stages.bash scripts/format.bash .clang-format .git-blame-ignore-revs scripts/cppcheck-suppressions examples/stale.c examples/ci.sh examples/ci.yml \
+EXTRA_DIST += scripts/README.md scripts/debian_package.bash scripts/packages.bash scripts/stages.bash scripts/format.bash scripts/key_manual.bash scripts/pictures.py .clang-format .git-blame-ignore-revs scripts/cppcheck-suppressions examples/stale.c examples/ci.sh examples/ci.yml \
 	debian/README.md debian/changelog debian/control debian/copyright debian/rules debian/source/format
 
 # What was installed is tried from where it is (also by distcheck).
@@ -379,7 +379,7 @@ PYTHON_TESTS = \
 	tests/e2e/import_made.py \
 	tests/e2e/pmu_trace.py \
 	tests/e2e/pt_decode.py \
-	tests/e2e/terminal.py
+	tests/e2e/terminal.py tests/e2e/viewer.py
 TESTS += $(PYTHON_TESTS)
 EXTRA_DIST += tests/e2e/older tests/e2e/doctor tests/e2e/recorded_branches.py tests/hardware/README.md tests/hardware/prove.py
 EXTRA_DIST += $(PYTHON_TESTS) tests/e2e/e2e.py tests/e2e/real_programs.py tests/e2e/gdb_trace.py tests/e2e/musl.py tests/e2e/perf_made.py tests/e2e/first_screen.py tests/e2e/debian_bugs.py \

@@ -7,9 +7,9 @@ enum {
 	KEYS_WIDTH = 16,
 };
 
-static const struct view_ops *const all_views[] = {&summary_view,     &branch_view,   &source_view,
-						   &disassembly_view, &register_view, &thread_view,
-						   &syscall_view,     &help_view};
+static const struct view_ops *const all_views[] = {
+	&summary_view, &branch_view,  &source_view, &disassembly_view, &register_view,
+	&thread_view,  &syscall_view, &tree_view,   &process_view,     &help_view};
 
 static void add_key(struct viewer *v, struct lines *l, const struct key_row *key)
 {

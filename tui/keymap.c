@@ -22,7 +22,7 @@ static const struct key_name {
 	{"Down", KEY_DOWN},   {"Up", KEY_UP},      {"Left", KEY_LEFT},    {"Right", KEY_RIGHT},
 	{"PgDn", KEY_NPAGE},  {"PgUp", KEY_PPAGE}, {"Home", KEY_HOME},    {"End", KEY_END},
 	{"Enter", KEY_ENTER}, {"Tab", '\t'},       {"BackTab", KEY_BTAB}, {"Space", ' '},
-	{"F1", KEY_F(1)},
+	{"F1", KEY_F(1)},     {"Esc", 27},
 };
 
 static int key_of(const char *name, size_t len)

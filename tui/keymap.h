@@ -14,12 +14,16 @@ enum view_id {
 	VIEW_REGISTERS,
 	VIEW_THREADS,
 	VIEW_SYSCALLS,
+	VIEW_TREE,
+	VIEW_PROCESSES,
 	VIEW_HELP,
 	VIEW_COUNT
 };
 
 #define VIEW_BIT(name) (1u << VIEW_##name)
-#define VIEWS_ALL      ((1u << VIEW_COUNT) - 1)
+/* The branch list, and the code panes beside it, in which its cursor can be moved, too. */
+#define VIEWS_PATH (VIEW_BIT(BRANCHES) | VIEW_BIT(SOURCE) | VIEW_BIT(DISASSEMBLY))
+#define VIEWS_ALL  ((1u << VIEW_COUNT) - 1)
 
 enum request {
 	REQUEST_NONE,

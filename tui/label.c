@@ -12,6 +12,7 @@
 enum {
 	NAME_MIN = 8, /* a name is cut no shorter */
 	NAME_BYTES = 512,
+	BRACKETS = 3,
 	POINTER_COLUMNS = 72,
 };
 
@@ -20,6 +21,23 @@ const char *label_basename(const char *path)
 	const char *slash = strrchr(path, '/');
 
 	return slash && slash[1] ? slash + 1 : path;
+}
+
+static struct inlined_frame part_of(const struct location *loc, size_t i)
+{
+	return (struct inlined_frame){
+		.function = i < loc->inlined_count ? loc->inlined[i].function : loc->function,
+		.file = i ? loc->inlined[i - 1].file : loc->file,
+		.line = i ? loc->inlined[i - 1].line : loc->line,
+	};
+}
+
+struct inlined_frame label_source(struct viewer *v, const struct view_place *p)
+{
+	struct location loc;
+
+	symbols_lookup(v->s, p->space, p->epoch, p->addr, p->is_return, &loc);
+	return part_of(&loc, p->part <= loc.inlined_count ? p->part : 0);
 }
 
 static void put_offset(struct row *out, uint64_t offset)
@@ -52,38 +70,96 @@ static void put_other_names(struct row *out, const struct location *loc, unsigne
 	}
 }
 
+static void put_place(struct row *out, const struct location *loc, unsigned columns)
+{
+	char brief[NAME_BYTES];
+
+	if (*loc->function) {
+		text_brief_name(brief, sizeof brief, loc->function);
+		row_outside(out, STYLE_FUNCTION, columns ? brief : loc->function,
+			    out->whole ? 0 : room_for_name(loc, columns));
+		out->cut |= loc->inlined_count || strcmp(brief, loc->function) != 0;
+		put_offset(out, loc->offset);
+	} else if (loc->in_file) {
+		row_outside(out, STYLE_ADDRESS, label_basename(loc->module),
+			    columns && !out->whole ? columns / 2 + NAME_MIN : 0);
+		row_put(out, STYLE_ADDRESS, "+0x%" PRIx64, loc->vaddr);
+	} else {
+		row_put(out, STYLE_ADDRESS, "0x%" PRIx64, loc->addr);
+		if (*loc->module)
+			row_put(out, STYLE_NORMAL, " ");
+		row_outside(out, STYLE_FILE, loc->module, 0);
+	}
+}
+
+static void put_line(struct row *out, const char *file, int line)
+{
+	if (!*file)
+		return;
+	row_put(out, STYLE_NORMAL, " ");
+	row_outside(out, STYLE_FILE, label_basename(file), 0);
+	if (line)
+		row_put(out, STYLE_FILE, ":%d", line);
+}
+
+/* For inlined code its own function in brackets, as in the report, where there is room for it. */
+static void put_innermost(struct row *out, const struct location *loc, unsigned columns)
+{
+	char brief[NAME_BYTES];
+	unsigned rest;
+
+	if (!loc->inlined_count || !*loc->inlined[0].function)
+		return;
+	text_brief_name(brief, sizeof brief, loc->inlined[0].function);
+	rest = room_for_name(loc, columns);
+	if (columns && !out->whole &&
+	    strlen(brief) + BRACKETS +
+			    (rest < strlen(loc->function) ? rest : strlen(loc->function)) >
+		    rest)
+		return;
+	row_put(out, STYLE_DIM, " [");
+	row_outside(out, STYLE_FUNCTION, brief, 0);
+	row_put(out, STYLE_DIM, "]");
+}
+
 void label_code(struct viewer *v, struct row *out, uint32_t space, uint32_t epoch, uint64_t addr,
 		bool is_return, unsigned columns)
 {
 	struct location loc;
 
 	symbols_lookup(v->s, space, epoch, addr, is_return, &loc);
-	if (*loc.function) {
-		char brief[NAME_BYTES];
-
-		text_brief_name(brief, sizeof brief, loc.function);
-		row_outside(out, STYLE_FUNCTION, columns ? brief : loc.function,
-			    out->whole ? 0 : room_for_name(&loc, columns));
-		out->cut |= loc.inlined_count || strcmp(brief, loc.function) != 0;
-		put_offset(out, loc.offset);
-	} else if (loc.in_file) {
-		row_outside(out, STYLE_ADDRESS, label_basename(loc.module),
-			    columns && !out->whole ? columns / 2 + NAME_MIN : 0);
-		row_put(out, STYLE_ADDRESS, "+0x%" PRIx64, loc.vaddr);
-	} else {
-		row_put(out, STYLE_ADDRESS, "0x%" PRIx64, addr);
-		if (*loc.module)
-			row_put(out, STYLE_NORMAL, " ");
-		row_outside(out, STYLE_FILE, loc.module, 0);
-	}
-	if (*loc.file) {
-		row_put(out, STYLE_NORMAL, " ");
-		row_outside(out, STYLE_FILE, label_basename(loc.file), 0);
-		if (loc.line)
-			row_put(out, STYLE_FILE, ":%d", loc.line);
-	}
+	put_place(out, &loc, columns);
+	put_innermost(out, &loc, columns);
+	put_line(out, loc.file, loc.line);
 	if (out->whole)
 		put_other_names(out, &loc, columns);
+}
+
+void label_function(struct viewer *v, struct row *out, uint32_t space, uint32_t epoch,
+		    uint64_t addr, unsigned columns)
+{
+	struct location loc;
+
+	symbols_lookup(v->s, space, epoch, addr, false, &loc);
+	loc.file = "";
+	put_place(out, &loc, columns);
+}
+
+void label_part(struct row *out, const struct location *loc, unsigned part)
+{
+	struct inlined_frame f = part_of(loc, part);
+
+	if (part < loc->inlined_count)
+		row_outside(out, STYLE_FUNCTION, *f.function ? f.function : "?", 0);
+	else
+		put_place(out, loc, 0);
+	put_line(out, f.file, f.line);
+	if (part < loc->inlined_count) {
+		row_put(out, STYLE_DIM, ", inlined into");
+	} else if (*loc->module && *loc->function && !*f.file) {
+		row_put(out, STYLE_NORMAL, " in ");
+		row_outside(out, STYLE_FILE, label_basename(loc->module), 0);
+	}
 }
 
 void label_pointer(struct viewer *v, struct row *out, uint32_t space, uint32_t epoch,

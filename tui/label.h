@@ -12,9 +12,20 @@
 void label_code(struct viewer *v, struct row *out, uint32_t space, uint32_t epoch, uint64_t addr,
 		bool is_return, unsigned columns);
 
+/* Appends the function's name alone, else "module+0x1234", else the address. */
+void label_function(struct viewer *v, struct row *out, uint32_t space, uint32_t epoch,
+		    uint64_t addr, unsigned columns);
+
+/* Appends a part of a frame as the report writes it (text_frame()): a function that is inlined
+ * there, from the innermost on, or the one that holds them all. */
+void label_part(struct row *out, const struct location *loc, unsigned part);
+
 /* Appends the target of a data or code pointer, behind two spaces; nothing if there is none. */
 void label_pointer(struct viewer *v, struct row *out, uint32_t space, uint32_t epoch,
 		   uint64_t value);
+
+/* The source line of a place, and the function that it is in; "" and 0 where they are not known. */
+struct inlined_frame label_source(struct viewer *v, const struct view_place *p);
 
 /* The part of a path behind its last slash. */
 const char *label_basename(const char *path);

@@ -19,6 +19,11 @@ static void put_code(struct viewer *v, int y, int height)
 {
 	int columns = v->screen.columns, half = columns / 2;
 
+	/* No room for a source that cannot be shown, unless it has the keys. */
+	if (v->focus != VIEW_SOURCE && !source_view_has_text(v)) {
+		put_view(&v->views[VIEW_DISASSEMBLY], y, 0, height, columns);
+		return;
+	}
 	if (columns < SPLIT_COLUMNS) {
 		put_view(&v->views[v->code_pane], y, 0, height, columns);
 		return;

@@ -4,7 +4,7 @@
 #ifndef BT_LINES_H
 #define BT_LINES_H
 
-#include "decoder/model.h"
+#include "decoder/report_lines.h"
 #include "tui/view.h"
 
 /* The target of Enter on a line. */
@@ -13,6 +13,9 @@ struct target {
 	uint32_t task;
 	uint64_t position;
 	const struct model_snapshot *snapshot; /* NULL: the one shown */
+	enum report_kind kind;
+	size_t frame; /* of REPORT_FRAME: the call that made this one of the task's stack leads on
+		       */
 	bool has_place;
 	struct view_place place;
 	size_t group; /* for the view's own use */

@@ -1,6 +1,15 @@
 noinst_LIBRARIES += tui/libtui.a
 tui_libtui_a_SOURCES = \
+	tui/branch_filter.c tui/branch_filter.h \
+	tui/branch_list.c tui/branch_list.h \
+	tui/branch_moves.c tui/branch_moves.h \
+	tui/branch_row.c tui/branch_row.h \
 	tui/branch_view.c \
+	tui/busy.c tui/busy.h \
+	tui/entry_match.c tui/entry_match.h \
+	tui/process_view.c \
+	tui/search.c tui/search.h \
+	tui/tree_view.c \
 	tui/calls.c tui/calls.h \
 	tui/disassembly_view.c \
 	tui/help_view.c \
@@ -18,6 +27,7 @@ tui_libtui_a_SOURCES = \
 	tui/terminal_text.c tui/terminal_text.h \
 	tui/terminfo.c tui/terminfo.h \
 	tui/syscall_view.c tui/thread_view.c \
+	tui/thread_stack.c tui/thread_stack.h \
 	tui/tui.c tui/tui.h \
 	tui/view.c tui/view.h \
 	tui/viewer.c tui/viewer.h

@@ -26,6 +26,7 @@ enum {
 	ESCAPE_DELAY_MS = 25,
 	KEY_ESCAPE = 27,
 	KEY_CANCELS = 'G' & 0x1f,
+	KEY_INTERRUPTS = 'C' & 0x1f,
 	WAITING_MAX = 32, /* keys searched for one that stops; curses can push back as many */
 	ERRORS_MAX = 50,  /* reads that fail in a row: the terminal is gone */
 };
@@ -74,8 +75,8 @@ static void colours_begin(struct screen *s)
 	s->colour = true;
 }
 
-/* ^Z comes as a key, so that it is a request like the others; ^C stays with the terminal and ends
- * us even while a long lookup runs (curses restores the terminal, as it would not for ^\). */
+/* ^Z comes as a key, so that it is a request like the others. ^C stays a signal, so that it reaches
+ * us even while a long lookup runs. */
 static void keys_begin(void)
 {
 	struct termios t;
@@ -93,9 +94,11 @@ static void keys_begin(void)
 	}
 }
 
-/* Signals that end us, with the terminal given back first; curses does so for SIGINT alone without
- * losing which signal it was. */
+/* Signals that end us, with the terminal given back first. */
 static const int ending[] = {SIGHUP, SIGQUIT, SIGTERM};
+
+/* ^C was typed, and nobody has asked for it yet. */
+static volatile sig_atomic_t interrupted;
 
 /* As curses itself does in its handlers. A terminal that is another job's is left alone. */
 static void end_by(int signo)
@@ -103,6 +106,35 @@ static void end_by(int signo)
 	if (tcgetpgrp(STDIN_FILENO) == getpgrp())
 		endwin();
 	raise(signo); /* its default action again */
+}
+
+/* The first ^C is a key that stops what runs. Where nobody asks for it, the second one ends us. */
+static void interrupt(int signo)
+{
+	struct sigaction a = {.sa_handler = SIG_DFL};
+
+	if (interrupted) {
+		sigaction(signo, &a, NULL);
+		end_by(signo);
+	}
+	interrupted = 1;
+}
+
+static bool take_interrupt(void)
+{
+	bool was = interrupted;
+
+	interrupted = 0;
+	return was;
+}
+
+/* Without SA_RESTART: a read that waits for a key ends. */
+static void interrupt_set(void (*handler)(int))
+{
+	struct sigaction a = {.sa_handler = handler, .sa_flags = SA_NODEFER};
+
+	interrupted = 0;
+	sigaction(SIGINT, &a, NULL);
 }
 
 /* Ignored signals stay ignored (nohup). */
@@ -134,6 +166,7 @@ int screen_open(struct screen *s, struct bt_error *err)
 			       "cannot use a terminal of type %.40s; --stdio prints the report",
 			       terminal_name());
 	signals_set(end_by);
+	interrupt_set(interrupt);
 	keys_begin();
 	colours_begin(s);
 	curs_set(0);
@@ -150,6 +183,7 @@ void screen_close(struct screen *s)
 	refresh();
 	endwin();
 	signals_set(SIG_DFL);
+	interrupt_set(SIG_DFL);
 	delscreen(s->terminal);
 	s->terminal = NULL;
 }
@@ -263,7 +297,8 @@ void screen_redraw(struct screen *s)
 static int read_key(struct screen *s, wint_t *ch)
 {
 	for (int errors = 0; errors < ERRORS_MAX; errors++) {
-		int rc = get_wch(ch);
+		/* One that came while a key was served has ended no read. */
+		int rc = interrupted ? ERR : get_wch(ch);
 
 		if (rc == KEY_CODE_YES && *ch == KEY_RESIZE) {
 			measure_screen(s);
@@ -272,6 +307,10 @@ static int read_key(struct screen *s, wint_t *ch)
 		}
 		if (rc != ERR)
 			return rc;
+		if (take_interrupt()) {
+			*ch = KEY_INTERRUPTS;
+			return OK;
+		}
 	}
 	return ERR;
 }
@@ -294,6 +333,8 @@ bool screen_stopped(struct screen *s)
 	bool stopped = false;
 
 	(void)s;
+	if (take_interrupt())
+		return true;
 	timeout(0);
 	while (!stopped && n < WAITING_MAX && (ch = getch()) != ERR) {
 		stopped = ch == KEY_ESCAPE || ch == KEY_CANCELS;
@@ -350,7 +391,7 @@ static enum edit_result edit_key(struct line_edit *l, bool is_code, wint_t ch)
 {
 	if (ch == '\r' || ch == '\n' || (is_code && ch == KEY_ENTER))
 		return EDIT_DONE;
-	if (ch == KEY_ESCAPE || ch == KEY_CANCELS)
+	if (ch == KEY_ESCAPE || ch == KEY_CANCELS || ch == KEY_INTERRUPTS)
 		return EDIT_CANCELLED;
 	if (ch == 127 || ch == '\b' || (is_code && ch == KEY_BACKSPACE)) {
 		if (!l->len)

@@ -53,7 +53,7 @@ enum {
 
 /* Waits for a key: its curses code, or one of the above. */
 int screen_key(struct screen *s);
-/* Whether Escape or ^G waits to be read; takes it. Other keys stay. */
+/* Whether ^C was typed, or Escape or ^G waits to be read; takes it. Other keys stay. */
 bool screen_stopped(struct screen *s);
 
 /* Asks for a line of text on the last row. Returns false when cancelled. */

@@ -62,6 +62,16 @@ bool source_file_read(struct source_file *f, const char *path)
 	return ok;
 }
 
+bool source_file_is_readable(const char *path)
+{
+	struct stat st;
+	int fd = *path ? regular_file_open(AT_FDCWD, path, &st) : -1;
+
+	if (fd >= 0)
+		close(fd);
+	return fd >= 0 && st.st_size > 0 && st.st_size <= SIZE_LIMIT;
+}
+
 void source_file_release(struct source_file *f)
 {
 	free(f->path);

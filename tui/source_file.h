@@ -18,6 +18,8 @@ struct source_file {
 /* Reads a file. An unreadable file, or one that is no regular file, has no lines. Returns false
  * without memory. */
 bool source_file_read(struct source_file *f, const char *path);
+/* Whether there is a file of that name that could be read. */
+bool source_file_is_readable(const char *path);
 void source_file_release(struct source_file *f);
 
 /* Line n (from 0) without its end. */

@@ -77,10 +77,10 @@ void source_view_show(struct viewer *v, const struct view_place *p)
 {
 	struct view *view = &v->views[VIEW_SOURCE];
 	struct source_text *s = view->state;
-	struct location loc = {.file = ""};
+	struct inlined_frame loc = {.file = ""};
 
 	if (p)
-		symbols_lookup(v->s, p->space, p->epoch, p->addr, p->is_return, &loc);
+		loc = label_source(v, p);
 	s->name = loc.file;
 	s->line = loc.line > 0 ? (size_t)loc.line : 0;
 	find_ran(v, s, p);
@@ -94,6 +94,13 @@ void source_view_show(struct viewer *v, const struct view_place *p)
 		view_centre(view, s->line - 1);
 	else
 		view->cursor = view->top = 0;
+}
+
+bool source_view_has_text(const struct viewer *v)
+{
+	const struct source_text *s = v->views[VIEW_SOURCE].state;
+
+	return s && s->file.lines;
 }
 
 static size_t source_view_count(const struct view *view)

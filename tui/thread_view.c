@@ -7,29 +7,20 @@
 #include <inttypes.h>
 #include <stdlib.h>
 
-#include "decoder/callstack.h"
 #include "decoder/signals.h"
 #include "syscalls/syscall_names.h"
 #include "tui/label.h"
+#include "tui/thread_stack.h"
 
 enum {
-	FRAMES_MAX = 1 << 18, /* unwound: 8 MiB of small ones */
-	FRAMES_INNER = 200,   /* shown */
+	FRAMES_INNER = 200, /* shown */
 	FRAMES_OUTER = 50,
-	OPEN_MAX = 64,  /* threads whose stacks are unwound without being asked for */
+	OPEN_MAX = 64, /* threads whose stacks are unwound without being asked for */
+	FRAME_INDENT = 7,
 	CALLS_MAX = 20, /* shown of the open calls */
 };
 
 #define NO_GROUP SIZE_MAX
-
-/* The stack of a thread, and its branch history's judgement of it. */
-struct thread_stack {
-	struct stack_frame *frames; /* NULL: not looked for yet */
-	size_t count, unwound;      /* frames behind the unwound ones are the history's */
-	bool complete;
-	struct callstack calls;
-	struct stack_check check;
-};
 
 struct threads {
 	struct lines lines; /* first: the view's lines operations see the state as a struct lines */
@@ -46,6 +37,8 @@ static void add_frame(struct viewer *v, struct lines *l, const struct stack_fram
 	struct location loc;
 	struct row row;
 
+	target.kind = REPORT_FRAME;
+	target.frame = n;
 	target.has_place = true;
 	target.place = (struct view_place){.addr = f->pc,
 					   .space = v->snap->rec->space,
@@ -53,15 +46,17 @@ static void add_frame(struct viewer *v, struct lines *l, const struct stack_fram
 					   .is_return = f->is_return,
 					   .entry = NO_ENTRY};
 	symbols_lookup(v->s, target.place.space, t->epoch, f->pc, f->is_return, &loc);
-	for (size_t i = 0; i < loc.inlined_count; i++) {
+	for (unsigned part = 0; part <= loc.inlined_count; part++) {
+		target.place.part = part;
 		row_init(&row, v->screen.utf8);
-		row_put(&row, STYLE_DIM, "        inlined ");
-		row_outside(&row, STYLE_FUNCTION, loc.inlined[i].function, 0);
-		lines_add(l, &row, &target);
+		if (part)
+			row_pad(&row, FRAME_INDENT);
+		else
+			row_put(&row, STYLE_DIM, "  #%-3zu ", n);
+		label_part(&row, &loc, part);
+		if (part < loc.inlined_count)
+			lines_add(l, &row, &target);
 	}
-	row_init(&row, v->screen.utf8);
-	row_put(&row, STYLE_DIM, "  #%-3zu ", n);
-	label_code(v, &row, target.place.space, t->epoch, f->pc, f->is_return, 0);
 	if (f->is_guess)
 		row_put(&row, STYLE_GAP, " (" STACK_GUESS ")");
 	if (f->is_history)
@@ -84,39 +79,9 @@ static void add_remark(struct viewer *v, struct lines *l, const struct target *t
 	lines_add(l, &row, target);
 }
 
-/* Unwinds a thread's stack and asks its history. False without memory. */
-static bool find_stack(struct viewer *v, struct thread_stack *s, const struct bt_record_thread *t)
-{
-	struct history own = {0};
-	const struct history *h = t->task == v->task ? &v->history : &own;
-	struct stack_frame *shorter;
-
-	if (s->frames)
-		return true;
-	s->frames = calloc(FRAMES_MAX, sizeof *s->frames);
-	if (!s->frames)
-		return false;
-	s->unwound = symbols_unwind(v->s, v->snap, t, s->frames, FRAMES_MAX, &s->complete);
-	if (h == &own && history_load_calls(&own, v->m, t->task, NULL)) {
-		free(s->frames);
-		s->frames = NULL;
-		return false;
-	}
-	callstack_build(&s->calls, h, v->s, history_index(h, t->position));
-	s->check = callstack_check(&s->calls, s->frames, s->unwound);
-	s->count = s->complete ? s->unwound
-			       : callstack_extend(&s->calls, &s->check, s->frames, s->unwound,
-						  FRAMES_MAX);
-	history_release(&own);
-	shorter = realloc(s->frames, s->count * sizeof *s->frames);
-	if (shorter)
-		s->frames = shorter;
-	return true;
-}
-
 /* Shows the open calls instead of a stack that cannot be trusted. */
 static void add_open_calls(struct viewer *v, struct lines *l, const struct callstack *c,
-			   struct target target)
+			   const uint64_t *numbers, struct target target)
 {
 	size_t shown = 0;
 
@@ -128,6 +93,7 @@ static void add_open_calls(struct viewer *v, struct lines *l, const struct calls
 		struct row row;
 
 		target.place.addr = c->calls[i].from;
+		target.position = numbers[i];
 		row_init(&row, v->screen.utf8);
 		row_put(&row, STYLE_DIM,
 			c->calls[i].is_handler ? "          interrupted at "
@@ -146,14 +112,14 @@ static void add_verdict(struct viewer *v, struct lines *l, const struct thread_s
 	char words[STACK_WORDS_MAX];
 
 	add_remark(v, l, target, callstack_words(&s->check, words), 0);
-	if (s->count == s->unwound && s->count == FRAMES_MAX)
+	if (s->count == s->unwound && s->count == THREAD_STACK_MAX)
 		add_remark(v, l, target, "Older frames are not shown.", 0);
 	else if (!s->complete)
 		add_remark(v, l, target,
 			   callstack_end_words(&s->frames[s->unwound - 1], s->count > s->unwound),
 			   0);
 	if (s->check.verdict == STACK_DISAGREES)
-		add_open_calls(v, l, &s->calls, *target);
+		add_open_calls(v, l, &s->calls, s->numbers, *target);
 }
 
 /* Both ends of an endless recursion tell more than its middle. */
@@ -162,7 +128,7 @@ static void add_stack(struct viewer *v, struct lines *l, struct thread_stack *s,
 {
 	bool is_judged = false;
 
-	if (!find_stack(v, s, v->snap->threads[target->group])) {
+	if (!thread_stack_find(s, v, v->snap->threads[target->group])) {
 		l->failed = true;
 		return;
 	}
@@ -283,10 +249,8 @@ static void thread_view_release(struct view *view)
 {
 	struct threads *t = view->state;
 
-	for (size_t i = 0; t && t->stacks && i < t->count; i++) {
-		free(t->stacks[i].frames);
-		callstack_release(&t->stacks[i].calls);
-	}
+	for (size_t i = 0; t && t->stacks && i < t->count; i++)
+		thread_stack_release(&t->stacks[i]);
 	if (t) {
 		free(t->stacks);
 		free(t->open);

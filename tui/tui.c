@@ -5,23 +5,23 @@
  * cursor, and asks each view that shows for its lines, one by one. Lines off the screen are never
  * made.
  *
- * A search looks through the lines of a view as they would be drawn. It may be long, so it looks
- * now and then for a key that stops it.
+ * A search looks through the lines of a view as they would be drawn; that of the branch list looks
+ * into folded ones, too. It may be long, so it shows how far it is, and can be stopped (busy.h).
  *
  * tui_run() opens screen and viewer, and gives the terminal back before it returns. */
 #include "tui/tui.h"
 
-#include <ctype.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
+#include "tui/branch_moves.h"
+#include "tui/busy.h"
 #include "tui/layout.h"
 
 enum {
-	SEARCH_CHECK = 512,  /* lines searched between two looks for a key that stops it */
-	SEARCH_LONG = 50000, /* lines after which the user is told */
 	SIDEWAYS = 8,
+	PROMPT_MAX = 256,
 };
 
 static struct view *focused_view(struct viewer *v) { return &v->views[v->focus]; }
@@ -50,33 +50,20 @@ static bool line_matches(struct viewer *v, struct view *view, size_t line)
 		row_init(&row, v->screen.utf8);
 		row.whole = whole;
 		view->ops->row(v, view, line, &row);
-		if (!regexec(&v->search.expression, row.text, 0, NULL, 0))
+		if (search_matches(&v->search, row.text))
 			return true;
 		whole = !whole && row.cut;
 	} while (whole);
 	return false;
 }
 
-static void search_on(struct viewer *v, bool backward)
+static bool find_line(struct viewer *v, struct view *view, bool backward, struct busy *busy)
 {
-	struct view *view = focused_view(v);
 	size_t count = view_count(view), line = view->cursor;
 
-	if (!v->search.set) {
-		viewer_message(v, "nothing to search for: / begins");
-		return;
-	}
-	for (size_t n = 1; n <= count; n++) {
+	for (size_t n = 1; n <= count && busy_goes_on(busy); n++) {
 		bool wrapped = backward ? line == 0 : line + 1 >= count;
 
-		if (n == SEARCH_LONG) {
-			draw_status(v, "searching; Escape stops");
-			screen_flush(&v->screen);
-		}
-		if (n % SEARCH_CHECK == 0 && screen_stopped(&v->screen)) {
-			viewer_message(v, "the search was stopped");
-			return;
-		}
 		line = wrapped ? (backward ? count - 1 : 0) : backward ? line - 1 : line + 1;
 		if (wrapped)
 			viewer_message(v, "the search went on from the %s",
@@ -84,44 +71,35 @@ static void search_on(struct viewer *v, bool backward)
 		if (!line_matches(v, view, line))
 			continue;
 		view_jump(view, line);
+		return true;
+	}
+	return false;
+}
+
+static void search_on(struct viewer *v, bool backward)
+{
+	struct view *view = focused_view(v);
+	struct busy busy;
+
+	if (!v->search.set) {
+		viewer_message(v, "nothing to search for: / begins");
 		return;
 	}
-	viewer_message(v, "not found");
-}
-
-static bool has_upper(const char *text)
-{
-	while (*text && !isupper((unsigned char)*text))
-		text++;
-	return *text;
-}
-
-/* Case counts only when the expression has an upper-case letter. */
-static bool search_compile(struct viewer *v, const char *text)
-{
-	int rc;
-
-	if (v->search.set)
-		regfree(&v->search.expression);
-	rc = regcomp(&v->search.expression, text, REG_EXTENDED | (has_upper(text) ? 0 : REG_ICASE));
-	v->search.set = !rc;
-	if (rc) {
-		char why[120];
-
-		regerror(rc, &v->search.expression, why, sizeof why);
-		viewer_message(v, "no regular expression: %s", why);
-	}
-	return !rc;
+	busy_begin(&busy, &v->screen, "searching", view_count(view));
+	if (!(view->ops->find ? view->ops->find : find_line)(v, view, backward, &busy))
+		viewer_message(v, busy.stopped ? "the search was stopped" : "not found");
 }
 
 static void search_begin(struct viewer *v, bool backward)
 {
-	char text[256];
+	char text[PROMPT_MAX], why[SEARCH_WHY_MAX];
 
 	if (!screen_prompt(&v->screen, backward ? "?" : "/", text, sizeof text))
 		return;
 	v->search.backward = backward;
-	if (!*text || search_compile(v, text))
+	if (*text && !search_set(&v->search, text, why))
+		viewer_message(v, "no regular expression: %s", why);
+	else
 		search_on(v, backward);
 }
 
@@ -156,10 +134,90 @@ static void do_branches(struct viewer *v) { viewer_open(v, VIEW_BRANCHES); }
 static void do_threads(struct viewer *v) { viewer_open(v, VIEW_THREADS); }
 static void do_registers(struct viewer *v) { viewer_open(v, VIEW_REGISTERS); }
 static void do_syscalls(struct viewer *v) { viewer_open(v, VIEW_SYSCALLS); }
+static void do_tree(struct viewer *v) { viewer_open(v, VIEW_TREE); }
+static void do_processes(struct viewer *v) { viewer_open(v, VIEW_PROCESSES); }
 static void do_help(struct viewer *v) { viewer_open(v, VIEW_HELP); }
 static void do_redraw(struct viewer *v) { screen_redraw(&v->screen); }
 static void do_suspend(struct viewer *v) { screen_suspend(&v->screen); }
 static void do_quit(struct viewer *v) { v->quit = true; }
+
+static void do_stop(struct viewer *v) { viewer_message(v, "nothing runs; Q quits"); }
+
+/* Keys of the branch list in a code pane, while another view is beside it. */
+static void do_in_branches(struct viewer *v)
+{
+	viewer_message(v, "this key moves in the branches: b shows them");
+}
+
+static void do_goto(struct viewer *v)
+{
+	char place[PROMPT_MAX];
+
+	if (!screen_prompt(&v->screen, "go to TICK, FUNCTION, FILE:LINE or 0xADDRESS: ", place,
+			   sizeof place) ||
+	    !*place)
+		return;
+	viewer_open(v, VIEW_BRANCHES);
+	branch_moves_goto(v, &v->views[VIEW_BRANCHES], place);
+}
+
+/* Shows the history of the task that a filter names. False: there is none. */
+static bool show_thread(struct viewer *v, uint32_t number)
+{
+	const struct report_options o = {.has_thread = true, .thread = number};
+	struct bt_error err;
+	struct focus f;
+
+	if (focus_choose(&f, v->m, &o)) {
+		viewer_message(v, "no such task or thread: %u", number);
+		return false;
+	}
+	if (f.task->task != v->task && viewer_show(v, v->snap, f.task->task, &err)) {
+		viewer_fail(v, &err);
+		return false;
+	}
+	return true;
+}
+
+static void do_filter(struct viewer *v)
+{
+	char text[PROMPT_MAX], why[SEARCH_WHY_MAX];
+	struct branch_filter filter;
+
+	if (!screen_prompt(&v->screen, "&", text, sizeof text))
+		return;
+	if (!branch_filter_parse(&filter, text, why)) {
+		viewer_message(v, "no filter: %s", why);
+	} else if (!filter.has_thread || show_thread(v, filter.thread)) {
+		viewer_open(v, VIEW_BRANCHES);
+		if (filter.count || !filter.has_thread)
+			branch_list_filter(v, &v->views[VIEW_BRANCHES], &filter);
+	}
+	branch_filter_release(&filter);
+}
+
+static void show_moment(struct viewer *v, bool backward)
+{
+	const struct model *m = v->m;
+	size_t at = v->snap ? (size_t)(v->snap - m->snapshots) : m->snapshot_count;
+	struct bt_error err;
+
+	if (backward ? at == 0 : at + 1 >= m->snapshot_count) {
+		viewer_message(v, backward ? "no moment before this one was kept"
+					   : "no moment behind this one was kept");
+		return;
+	}
+	at = backward ? at - 1 : at + 1;
+	if (viewer_show(v, &m->snapshots[at], m->snapshots[at].rec->task, &err)) {
+		viewer_fail(v, &err);
+		return;
+	}
+	branch_view_go(v, m->snapshots[at].rec->position, false);
+	viewer_message(v, "moment %zu of %zu", at + 1, m->snapshot_count);
+}
+
+static void do_next_moment(struct viewer *v) { show_moment(v, false); }
+static void do_prev_moment(struct viewer *v) { show_moment(v, true); }
 
 static void do_right(struct viewer *v)
 {
@@ -275,13 +333,23 @@ static void (*const handlers[REQUEST_COUNT])(struct viewer *) = {
 	[REQUEST_CODE] = do_code,           [REQUEST_HELP] = do_help,
 	[REQUEST_REDRAW] = do_redraw,       [REQUEST_SUSPEND] = do_suspend,
 	[REQUEST_CLOSE] = do_close,         [REQUEST_QUIT] = do_quit,
+	[REQUEST_TREE] = do_tree,           [REQUEST_PROCESSES] = do_processes,
+	[REQUEST_STOP] = do_stop,           [REQUEST_GOTO] = do_goto,
+	[REQUEST_FILTER] = do_filter,       [REQUEST_NEXT_MOMENT] = do_next_moment,
+	[REQUEST_OUT] = do_in_branches,     [REQUEST_PREV_MOMENT] = do_prev_moment,
+	[REQUEST_STEP] = do_in_branches,    [REQUEST_STEP_BACK] = do_in_branches,
+	[REQUEST_OVER] = do_in_branches,    [REQUEST_OVER_BACK] = do_in_branches,
+	[REQUEST_SAME] = do_in_branches,    [REQUEST_SAME_BACK] = do_in_branches,
+	[REQUEST_CALLER] = do_in_branches,
 };
 
 static void handle_request(struct viewer *v, enum request r)
 {
-	struct view *view = focused_view(v);
+	struct view *view = focused_view(v), *list = &v->views[VIEW_BRANCHES];
 
 	if (view->ops->request && view->ops->request(v, view, r))
+		return;
+	if (view != list && layout_main(v) == list && branch_moves_request(v, list, r))
 		return;
 	if (handlers[r])
 		handlers[r](v);
@@ -340,7 +408,9 @@ static void draw_view(struct viewer *v, struct view *view)
 static void draw_screen(struct viewer *v)
 {
 	layout(v);
+	branch_view_settle(v);
 	viewer_follow_cursor(v);
+	layout(v); /* the place may have no source */
 	screen_clear(&v->screen);
 	for (size_t i = 0; i < VIEW_COUNT; i++)
 		if (v->views[i].height)
@@ -383,27 +453,12 @@ static int handle_keys(struct viewer *v, struct bt_error *err)
 	return -(int)v->failure.code;
 }
 
-/* Searches for a name, with no character special. */
-static void search_name(struct viewer *v, const char *name)
-{
-	struct buf b = {0};
-
-	for (; *name; name++) {
-		if (strchr(".[]()*+?{}|^$\\", *name))
-			buf_u8(&b, '\\');
-		buf_u8(&b, (uint8_t)*name);
-	}
-	buf_u8(&b, 0);
-	if (!b.failed)
-		search_compile(v, (const char *)b.data);
-	v->search.backward = true;
-	buf_release(&b);
-}
-
 /* The cursor is at the newest branch from or to the function; n goes to older ones. Returns 0; 1
  * when there is none. */
 static int begin_at(struct viewer *v, const char *function)
 {
+	char why[SEARCH_WHY_MAX];
+
 	for (size_t i = v->stop_index; i-- > 0;) {
 		const struct history_entry *e = &v->history.entries[i];
 
@@ -411,7 +466,9 @@ static int begin_at(struct viewer *v, const char *function)
 			continue;
 		viewer_open(v, VIEW_BRANCHES);
 		branch_view_go(v, e->number, false);
-		search_name(v, function);
+		if (!search_set_name(&v->search, function, why))
+			viewer_message(v, "%s", why);
+		v->search.backward = true;
 		return 0;
 	}
 	return 1;

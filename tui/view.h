@@ -10,6 +10,7 @@
 
 struct viewer;
 struct view;
+struct busy;
 
 #define NO_ENTRY SIZE_MAX
 
@@ -18,6 +19,8 @@ struct view_place {
 	uint64_t addr;
 	uint32_t space, epoch;
 	bool is_return; /* addr is a return address: the line is the call's */
+	unsigned part;  /* of inlined functions there, from the innermost on; the last is what they
+			   are inlined into */
 	size_t entry;  /* of the history shown: code that ran before it is marked; NO_ENTRY: none */
 	uint64_t stop; /* with entry one past the last: where the task stopped */
 };
@@ -40,6 +43,9 @@ struct view_ops {
 	/* Serves requests of this view alone, Enter among them; false: another request. NULL:
 	 * none. */
 	bool (*request)(struct viewer *v, struct view *view, enum request r);
+	/* Moves the cursor to the next match of v->search, once around. False: there is none, or
+	 * the user has stopped it. NULL: the lines are looked through as they are drawn. */
+	bool (*find)(struct viewer *v, struct view *view, bool backward, struct busy *busy);
 };
 
 enum {

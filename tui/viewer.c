@@ -1,9 +1,15 @@
 /* SPDX-License-Identifier: MIT */
+#include "decoder/verdict.h"
 #include "lib/array_size.h"
 #include "tui/layout.h"
+#include "tui/thread_stack.h"
 
 #include <stdarg.h>
 #include <stdio.h>
+
+enum {
+	FIRST_ENTRIES = 1 << 16, /* of a long history, until older ones are wanted */
+};
 
 void viewer_message(struct viewer *v, const char *fmt, ...)
 {
@@ -52,8 +58,57 @@ static int view_load(struct viewer *v, enum view_id id, struct bt_error *err)
 }
 
 /* Views whose lines are others when another moment or task is shown. */
-static const enum view_id of_moment[] = {VIEW_BRANCHES, VIEW_THREADS, VIEW_REGISTERS,
-					 VIEW_SYSCALLS};
+static const enum view_id of_moment[] = {VIEW_BRANCHES, VIEW_THREADS, VIEW_REGISTERS, VIEW_SYSCALLS,
+					 VIEW_TREE};
+
+static void release_history(struct viewer *v)
+{
+	history_release(&v->history);
+	calls_release(&v->calls);
+	calls_made_release(&v->made);
+}
+
+/* most: of the newest entries, for a first look; SIZE_MAX: all. */
+static int load_history(struct viewer *v, uint32_t task, size_t most, struct bt_error *err)
+{
+	int rc;
+
+	release_history(v);
+	rc = most == SIZE_MAX ? history_load(&v->history, v->m, task, err)
+			      : history_load_newest(&v->history, v->m, task, most, err);
+	if (!rc)
+		rc = calls_init(&v->calls, &v->history, err);
+	if (!rc)
+		rc = calls_made_find(&v->made, v->m, task, 0, BT_TICKS_UNKNOWN - 1, err);
+	return rc;
+}
+
+/* Whether the newest entries of a history do not do. */
+static bool needs_all(const struct viewer *v, const struct model_snapshot *snap, uint32_t task)
+{
+	const struct bt_record_thread *t = focus_thread(snap, task);
+	bool stopped = t || (snap && snap->rec->task == task);
+
+	if (verdict_is_possible(v->m))
+		return true;
+	return stopped && history_index(&v->history, t ? t->position : snap->rec->position) <
+				  v->history.count / 2;
+}
+
+int viewer_read_all(struct viewer *v, struct bt_error *err)
+{
+	int rc;
+
+	if (!v->history.is_part)
+		return 0;
+	v->reads_all = true;
+	rc = load_history(v, v->task, SIZE_MAX, err);
+	find_stop(v);
+	v->has_place = false;
+	v->code_stale = true;
+	v->views[VIEW_TREE].stale = true;
+	return rc;
+}
 
 int viewer_show(struct viewer *v, const struct model_snapshot *snap, uint32_t task,
 		struct bt_error *err)
@@ -63,13 +118,11 @@ int viewer_show(struct viewer *v, const struct model_snapshot *snap, uint32_t ta
 	for (size_t i = 0; (v->snap != snap || v->task != task) && i < ARRAY_SIZE(of_moment); i++)
 		view_forget_marks(&v->views[of_moment[i]]);
 	if (!v->history.entries || v->task != task) {
-		history_release(&v->history);
-		calls_release(&v->calls);
-		v->history = (struct history){0};
-		rc = history_load(&v->history, v->m, task, err);
-		if (!rc)
-			rc = calls_init(&v->calls, &v->history, err);
+		rc = load_history(v, task, v->reads_all ? SIZE_MAX : FIRST_ENTRIES, err);
 	}
+	/* The verdict is about all of it, and an older moment may lie before the part. */
+	if (!rc && v->history.is_part && needs_all(v, snap, task))
+		rc = load_history(v, task, SIZE_MAX, err);
 	v->snap = snap;
 	v->task = task;
 	find_stop(v);
@@ -103,6 +156,27 @@ void viewer_open(struct viewer *v, enum view_id id)
 	v->views[VIEW_SUMMARY].stale = true; /* more missing files may be known */
 }
 
+/* Of a frame the call that made it, in the history of its task; a frame that no call there made
+ * leads to the moment. */
+static void find_call(struct viewer *v, struct target *to)
+{
+	const struct bt_record_thread *t = viewer_thread(v, to->task);
+	struct thread_stack stack = {0};
+	uint64_t number;
+
+	if (!t || (to->kind != REPORT_FRAME && to->kind != REPORT_PLACE) || !to->place.is_return ||
+	    (to->snapshot && to->snapshot != v->snap))
+		return;
+	if (!thread_stack_find(&stack, v, t))
+		viewer_message(v, "out of memory");
+	else if (to->kind == REPORT_FRAME ? thread_stack_call(&stack, to->frame, &number)
+					  : thread_stack_returning(&stack, to->place.addr, &number))
+		to->position = number;
+	else
+		viewer_message(v, "its call is not in the history: this is the moment");
+	thread_stack_release(&stack);
+}
+
 void viewer_follow(struct viewer *v, const struct target *t)
 {
 	struct target to; /* a copy: showing something else makes the lines anew */
@@ -112,6 +186,7 @@ void viewer_follow(struct viewer *v, const struct target *t)
 	if (!t || !t->history)
 		return;
 	to = *t;
+	find_call(v, &to);
 	same = to.task == v->task && (!to.snapshot || to.snapshot == v->snap);
 	if (viewer_show(v, to.snapshot ? to.snapshot : v->snap, to.task, &err)) {
 		viewer_fail(v, &err);
@@ -124,7 +199,8 @@ void viewer_follow(struct viewer *v, const struct target *t)
 static bool same_place(const struct view_place *a, const struct view_place *b)
 {
 	return a->addr == b->addr && a->space == b->space && a->epoch == b->epoch &&
-	       a->is_return == b->is_return && a->entry == b->entry && a->stop == b->stop;
+	       a->is_return == b->is_return && a->part == b->part && a->entry == b->entry &&
+	       a->stop == b->stop;
 }
 
 void viewer_follow_cursor(struct viewer *v)
@@ -148,7 +224,8 @@ static const struct view_ops *const view_table[VIEW_COUNT] = {
 	[VIEW_SUMMARY] = &summary_view,    [VIEW_BRANCHES] = &branch_view,
 	[VIEW_SOURCE] = &source_view,      [VIEW_DISASSEMBLY] = &disassembly_view,
 	[VIEW_REGISTERS] = &register_view, [VIEW_THREADS] = &thread_view,
-	[VIEW_SYSCALLS] = &syscall_view,   [VIEW_HELP] = &help_view,
+	[VIEW_SYSCALLS] = &syscall_view,   [VIEW_TREE] = &tree_view,
+	[VIEW_PROCESSES] = &process_view,  [VIEW_HELP] = &help_view,
 };
 
 int viewer_init(struct viewer *v, struct model *m, struct symbols *s, const struct focus *begin,
@@ -175,8 +252,6 @@ void viewer_release(struct viewer *v)
 	for (size_t i = 0; i < VIEW_COUNT; i++)
 		if (v->views[i].ops)
 			v->views[i].ops->release(&v->views[i]);
-	if (v->search.set)
-		regfree(&v->search.expression);
-	calls_release(&v->calls);
-	history_release(&v->history);
+	search_release(&v->search);
+	release_history(v);
 }

@@ -5,16 +5,13 @@
 #ifndef BT_VIEWER_H
 #define BT_VIEWER_H
 
+#include "decoder/calls_made.h"
 #include "decoder/focus.h"
 #include "tui/calls.h"
 #include "tui/lines.h"
 #include "tui/screen.h"
+#include "tui/search.h"
 #include "tui/view.h"
-
-struct search {
-	bool set, backward;
-	regex_t expression;
-};
 
 struct viewer {
 	struct model *m;
@@ -27,8 +24,10 @@ struct viewer {
 	uint32_t task;
 	struct history history;
 	struct calls calls;
-	bool stopped;      /* the snapshot has the task: stop and stop_index count */
-	size_t stop_index; /* entries before it */
+	struct calls_made made; /* the system calls among its entries */
+	bool reads_all;         /* no history is read in part */
+	bool stopped;           /* the snapshot has the task: stop and stop_index count */
+	size_t stop_index;      /* entries before it */
 	uint64_t stop_rip;
 
 	struct view views[VIEW_COUNT];
@@ -52,7 +51,7 @@ struct viewer {
 };
 
 extern const struct view_ops summary_view, branch_view, source_view, disassembly_view,
-	register_view, thread_view, syscall_view, help_view;
+	register_view, thread_view, syscall_view, tree_view, process_view, help_view;
 
 /* Begins with a snapshot and a task; v is zeroed but for the screen. Errors: BT_E_NO_MEMORY. */
 int viewer_init(struct viewer *v, struct model *m, struct symbols *s, const struct focus *begin,
@@ -64,6 +63,10 @@ void viewer_release(struct viewer *v);
  * then. */
 int viewer_show(struct viewer *v, const struct model_snapshot *snap, uint32_t task,
 		struct bt_error *err) BT_MUST_USE;
+
+/* Reads the older entries of a history that is there in part. The branch list must be loaded anew.
+ * Errors: BT_E_NO_MEMORY. */
+int viewer_read_all(struct viewer *v, struct bt_error *err) BT_MUST_USE;
 
 /* Loads a stale view. */
 void viewer_ready(struct viewer *v, enum view_id id);
@@ -81,8 +84,11 @@ const struct bt_record_thread *viewer_thread(const struct viewer *v, uint32_t ta
 
 /* Show another place in a code pane. */
 void source_view_show(struct viewer *v, const struct view_place *p);
+bool source_view_has_text(const struct viewer *v);
 void disassembly_view_show(struct viewer *v, const struct view_place *p);
 
+/* Reads older branches where the cursor has come to them. Call it after layout(). */
+void branch_view_settle(struct viewer *v);
 /* Moves the branch list's cursor to a stream position in the history shown. comes_back: '' leads
  * back to the old line. */
 void branch_view_go(struct viewer *v, uint64_t position, bool comes_back);

@@ -7,6 +7,8 @@
 #include "lib/array_size.h"
 #include "lib/escape.h"
 #include "tests/fuzz/trace_bytes.h"
+#include "tui/branch_moves.h"
+#include "tui/busy.h"
 #include "tui/layout.h"
 
 enum {
@@ -16,12 +18,17 @@ enum {
 
 static const int sizes[SIZES][2] = {{30, 100}, {10, 40}, {5, 20}, {1, 1}};
 
-static const enum view_id mains[] = {VIEW_SUMMARY, VIEW_BRANCHES, VIEW_THREADS, VIEW_REGISTERS,
-				     VIEW_HELP};
+static const enum view_id mains[] = {VIEW_SUMMARY,  VIEW_BRANCHES, VIEW_THREADS,   VIEW_REGISTERS,
+				     VIEW_SYSCALLS, VIEW_TREE,     VIEW_PROCESSES, VIEW_HELP};
 
-static const enum request requests[] = {REQUEST_LIBRARIES, REQUEST_FOLD,  REQUEST_UNFOLD,
-					REQUEST_TARGET,    REQUEST_MATCH, REQUEST_CALLER,
-					REQUEST_FOLD,      REQUEST_ENTER};
+static const enum request requests[] = {
+	REQUEST_LIBRARIES, REQUEST_FOLD,      REQUEST_UNFOLD, REQUEST_TARGET,    REQUEST_MATCH,
+	REQUEST_CALLER,    REQUEST_STEP_BACK, REQUEST_STEP,   REQUEST_OVER_BACK, REQUEST_OVER,
+	REQUEST_OUT,       REQUEST_SAME_BACK, REQUEST_SAME,   REQUEST_FOLD,      REQUEST_ENTER};
+
+static const char *const filters[] = {"kind:call", "!module:lib* function:m*", "0x", "file:a.c:1",
+				      ""};
+static const char *const places[] = {"1", "0x1000", "main", "a.c:1"};
 
 static void look_at_row(struct viewer *v, struct view *view, size_t line)
 {
@@ -80,6 +87,33 @@ static void walk(struct viewer *v, enum view_id id)
 	}
 }
 
+/* What asks for a text: a search, the filter, goto. */
+static void look_for_texts(struct viewer *v)
+{
+	struct view *list = &v->views[VIEW_BRANCHES];
+	char why[SEARCH_WHY_MAX];
+	struct busy busy;
+
+	viewer_open(v, VIEW_BRANCHES);
+	MUST(search_set(&v->search, "call|x", why));
+	busy_begin(&busy, &v->screen, "searching", 0);
+	branch_moves_find(v, list, false, &busy);
+	branch_moves_find(v, list, true, &busy);
+	look_at_screen(v);
+	for (size_t i = 0; !v->quit && i < ARRAY_SIZE(filters); i++) {
+		struct branch_filter filter;
+
+		MUST(branch_filter_parse(&filter, filters[i], why));
+		branch_list_filter(v, list, &filter);
+		branch_filter_release(&filter);
+		look_at_screen(v);
+	}
+	for (size_t i = 0; !v->quit && i < ARRAY_SIZE(places); i++) {
+		branch_moves_goto(v, list, places[i]);
+		look_at_screen(v);
+	}
+}
+
 /* choice: of a size and of UTF-8, from the input: all of them for each would be slow. */
 static void look_at_trace(const struct trace_file *files, size_t n, unsigned choice)
 {
@@ -101,6 +135,8 @@ static void look_at_trace(const struct trace_file *files, size_t n, unsigned cho
 	MUST(!viewer_init(&v, m, s, &begin, &err));
 	for (size_t i = 0; i < ARRAY_SIZE(mains); i++)
 		walk(&v, mains[i]);
+	if (!v.quit)
+		look_for_texts(&v);
 	viewer_release(&v);
 	symbols_close(s);
 	model_free(m);

@@ -272,6 +272,43 @@ static void a_library_is_cut_where_the_task_stood(void **state)
 	assert_libraries_fold("cllr", 4, "(3)!");
 }
 
+/* Each entry that is open has a line of its own: in a loop, which is cut there, and in libraries.
+ * One that is left out has none. */
+static void marked_entries_have_lines_or_none(void **state)
+{
+	static struct history_entry entries[MAX];
+	struct history h = history_of("abababababab", entries);
+	uint8_t marks[12] = {0}, sides[12];
+	struct fold_options o = {.stop = SIZE_MAX, .marks = marks, .loops = true};
+	struct fold f;
+
+	(void)state;
+	marks[5] = FOLD_OPEN;
+	assert_int_equal(fold_init(&f, &h, &o, NULL), 0);
+	assert_int_equal(f.lines[fold_line_of(&f, 5)].kind, FOLD_ENTRY);
+	assert_int_equal(f.lines[fold_line_of(&f, 5)].entry, 5);
+	assert_int_equal(f.lines[fold_line_of(&f, 5)].nesting, 0);
+	assert_int_equal(f.lines[fold_line_of(&f, 8)].kind, FOLD_LOOP);
+	fold_release(&f);
+
+	memset(sides, FOLD_FROM_LIBRARY | FOLD_TO_LIBRARY, sizeof sides);
+	o.sides = sides;
+	assert_int_equal(fold_init(&f, &h, &o, NULL), 0);
+	assert_int_equal(f.count, 3); /* 5 in a library, the open one, 6 in a library */
+	assert_int_equal(f.lines[1].kind, FOLD_ENTRY);
+	assert_int_equal(f.lines[1].entry, 5);
+	fold_release(&f);
+
+	memset(marks, FOLD_LEFT_OUT, sizeof marks);
+	marks[3] = marks[4] = 0;
+	o.sides = NULL;
+	assert_int_equal(fold_init(&f, &h, &o, NULL), 0);
+	assert_int_equal(f.count, 2);
+	assert_int_equal(f.lines[0].entry, 3);
+	assert_int_equal(f.lines[1].entry, 4);
+	fold_release(&f);
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
@@ -290,6 +327,7 @@ int main(void)
 		cmocka_unit_test(calls_back_are_shown),
 		cmocka_unit_test(a_loop_that_calls_a_library_is_a_loop),
 		cmocka_unit_test(a_library_is_cut_where_the_task_stood),
+		cmocka_unit_test(marked_entries_have_lines_or_none),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);

@@ -603,6 +603,33 @@ static void endless_code_is_not_followed_for_ever(void **state)
 	free(insns);
 }
 
+/* For a first look at a long history: its newest chunks, with a gap for the others. */
+static void the_newest_entries_can_be_loaded_alone(void **state)
+{
+	struct made *t = *state;
+	struct history part;
+	struct bt_error err;
+
+	maker_add(&t->k, 0, TASK, task, .task = 1);
+	for (uint64_t first = 0; first < 2000; first += 100)
+		jumps(&t->k, first, 100);
+	made_history(t, 1);
+	assert_int_equal(t->h.count, 2000);
+	assert_false(t->h.is_part);
+	assert_int_equal(history_load_newest(&part, t->m, 1, 150, &err), 0);
+	assert_true(part.is_part);
+	assert_int_equal(part.count, 101);
+	assert_int_equal(part.entries[0].kind, BT_BRANCH_GAP);
+	assert_int_equal(part.entries[0].from, 1900);
+	assert_memory_equal(part.entries + 1, t->h.entries + 1900, 100 * sizeof *part.entries);
+	history_release(&part);
+	/* Not worth it. */
+	assert_int_equal(history_load_newest(&part, t->m, 1, 1000, &err), 0);
+	assert_false(part.is_part);
+	assert_int_equal(part.count, 2000);
+	history_release(&part);
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
@@ -632,6 +659,7 @@ int main(void)
 		MADE_TEST(code_that_does_not_lead_there_is_an_error),
 		MADE_TEST(code_is_read_in_the_epoch_of_the_entry),
 		MADE_TEST(endless_code_is_not_followed_for_ever),
+		MADE_TEST(the_newest_entries_can_be_loaded_alone),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);

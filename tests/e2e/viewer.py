@@ -1,0 +1,418 @@
+#!/usr/bin/env python3
+# SPDX-License-Identifier: MIT
+# btview's terminal viewer as its users meet it: that it says what the text report says, opens on source that can be read, that each key at
+# three sizes leaves it standing, and so do many random ones. Screens are compared in btview_tmux.sh.
+import fcntl
+import pty
+import random
+import select
+import struct
+import termios
+
+from e2e import *
+
+KEYS_DEF = os.path.join(HERE, "..", "..", "tui", "keys.def")
+SIZES = (80, 24), (150, 50), (40, 12)
+RANDOM_KEYS = int(os.environ.get("RANDOM_KEYS", "10000"))
+RANDOM_SECONDS = float(os.environ.get("RANDOM_SECONDS", "20"))
+
+LIBRARY_CRASH = r"""
+#include <errno.h>
+#include <fcntl.h>
+#include <string.h>
+
+struct entry { const char *name; };
+static struct entry entries[4] = {{"one"}, {"two"}, {"three"}, {0}};
+
+static size_t measure(const struct entry *e) { return strlen(e->name); }
+
+int main(void)
+{
+	size_t sum = 0;
+
+	open("/nonexistent/config", O_RDONLY);
+	for (int i = 0; i < 4; i++)
+		sum += measure(&entries[i]); /* the last has no name */
+	return (int)sum;
+}
+"""
+
+THREADS_CRASH = r"""
+#include <pthread.h>
+#include <signal.h>
+#include <unistd.h>
+
+static volatile int handled, *nowhere;
+static void handle(int signo) { handled = signo; }
+static void *wait_for_ever(void *p) { for (;;) pause(); return p; }
+
+int main(void)
+{
+	pthread_t t[2];
+
+	signal(SIGUSR1, handle);
+	raise(SIGUSR1);
+	for (int i = 0; i < 2; i++)
+		pthread_create(&t[i], 0, wait_for_ever, 0);
+	usleep(20000);
+	*nowhere = 1;
+	return 0;
+}
+"""
+
+
+class Screen:
+    """A program in a terminal of tmux."""
+
+    def __init__(self, argv, columns, rows):
+        self.socket = "btrec-viewer-%d" % os.getpid()
+        environment = dict(os.environ, LC_ALL="C.UTF-8", TMUX_TMPDIR=TMP)
+        environment.pop("TMUX", None)
+        self.environment = environment
+        self.tmux("new-session", "-d", "-s", "v", "-x", str(columns), "-y", str(rows), *argv)
+        self.tmux("set", "status", "off")
+        self.tmux("resize-window", "-t", "v", "-x", str(columns), "-y", str(rows))
+
+    def tmux(self, *argv, fails=False):
+        done = subprocess.run(["tmux", "-u", "-L", self.socket, "-f", "/dev/null", *argv], env=self.environment, capture_output=True, text=True)
+        if done.returncode and not fails:
+            raise Failure("tmux %s: %s" % (argv[0], done.stderr.strip() or "the viewer has ended"))
+        return done.stdout
+
+    def keys(self, *keys):
+        self.tmux("send-keys", "-t", "v", *keys)
+
+    def type(self, text):
+        self.tmux("send-keys", "-t", "v", "-l", text)
+
+    def lines(self):
+        return self.tmux("capture-pane", "-p", "-t", "v").rstrip("\n").split("\n")
+
+    def until(self, wanted, what):
+        """The lines of the screen once they are as wanted."""
+        lines = []
+        for _ in range(400):
+            lines = self.lines()
+            if wanted(lines):
+                return lines
+            time.sleep(0.05)
+        raise Failure("%s: the screen shows\n%s" % (what, "\n".join(lines)))
+
+    def title(self, name):
+        return self.until(lambda lines: any(line.startswith("[%s]" % name) for line in lines), name)
+
+    def all_lines(self, name):
+        """Each line of a view, which has the whole screen."""
+        seen, at = [], 1
+        self.keys("g")
+        while True:
+            place = re.compile(r"^\[%s\].* %d/(\d+)$" % (re.escape(name), at))
+            lines = self.until(lambda lines: len(lines) > 1 and place.match(lines[-2]), "%s, line %d" % (name, at))
+            count = int(place.match(lines[-2]).group(1))
+            height = len(lines) - 2
+            top = max(0, min(at - 1, count - height))
+            seen[top:] = lines[:min(height, count)]
+            if at == count:
+                return seen
+            at = min(count, at + height)
+            self.keys("PageDown")
+
+    def end(self):
+        self.tmux("kill-server", fails=True)
+
+
+def need_tmux():
+    if not shutil.which("tmux"):
+        raise Skip("tmux is missing")
+
+
+def record_source(name, source, *options):
+    folder = fresh_dir("source")
+    path = os.path.join(folder, name + ".c")
+    with open(path, "w") as file:
+        file.write(source)
+    done = execute([*CC, "-std=gnu11", "-D_GNU_SOURCE", "-O1", "-g", *options, path, "-o", os.path.join(folder, name)])
+    equal(done.status, 0, "the compiler's status (%s)" % short(done.err))
+    return record([os.path.join(folder, name)], ["-q"]).trace
+
+
+def sections(report):
+    """The report's text by its headings."""
+    found, heading = {"": []}, ""
+    for line in report.split("\n"):
+        if line and not line.startswith(" ") and heading + line and not re.match(r"(Program|Recorded|Ended) ", line):
+            heading = line
+            found[heading] = []
+        elif line:
+            found[heading].append(line)
+    return found
+
+
+def spaced(line):
+    return re.sub(r" +", " ", line.replace("|", " ")).strip()
+
+
+def says_the_same(trace):
+    report = text(trace)
+    screen = Screen([BTVIEW, trace], 300, 60)
+    try:
+        screen.title("summary")
+        screen.keys("c")
+        summary = [line.rstrip() for line in screen.all_lines("summary")]
+        screen.keys("b")
+        screen.title("branches")
+        screen.keys("G")
+        branches = {spaced(line) for line in screen.lines()}
+        screen.keys("r")
+        screen.title("registers")
+        registers = spaced(" ".join(screen.all_lines("registers")))
+        screen.keys("S")
+        screen.title("system calls")
+        calls = {spaced(line).split(" ", 1)[-1] for line in screen.all_lines("system calls")}
+    finally:
+        screen.end()
+    lacking = []
+    for heading, lines in sections(report).items():
+        if heading.startswith("Registers"):
+            for name, value in re.findall(r"(\w+) +([0-9a-f]{16})", " ".join(lines)):
+                if not re.search(r"\b%s\b\W+(0x)?0*%x\b" % (name, int(value, 16)), registers):
+                    lacking.append("%s %s" % (name, value))
+        elif heading.startswith("Last branches"):
+            words = [line for line in lines if line.startswith("  ") and re.match(r"  [A-Z]", line)]
+            lacking += [line for line in words if line not in summary and "--all" not in line]
+            lacking += [line for line in lines if line not in words and spaced(line) not in branches]
+        elif heading.startswith("Last system calls"):
+            lacking += [line for line in lines if spaced(line) not in calls]
+        else:
+            lacking += [line for line in [heading] * bool(heading) + lines if line not in summary]
+    check(not lacking, "the viewer lacks:\n%s\nits summary:\n%s" % ("\n".join(lacking), "\n".join(summary)))
+
+
+@case("the viewer says what the report says")
+def the_viewer_says_what_the_report_says():
+    need_tmux()
+    for name, source, options in ("library", LIBRARY_CRASH, ["-fno-builtin"]), ("threads", THREADS_CRASH, ["-pthread"]):
+        says_the_same(record_source(name, source, *options))
+
+
+@case("it opens on the first source that can be read")
+def it_opens_on_the_first_source_that_can_be_read():
+    need_tmux()
+    trace = record_source("opens", LIBRARY_CRASH, "-fno-builtin")
+    screen = Screen([BTVIEW, trace], 120, 40)
+    try:
+        lines = screen.until(lambda lines: any("> static size_t measure" in line for line in lines), "the source pane")
+        check(any("null pointer" in line for line in lines), "what happened is not on the first screen:\n%s" % "\n".join(lines))
+        screen.keys("Enter") # on the caller: its call in the history
+        screen.until(lambda lines: any(line.startswith("[branches]") for line in lines) and any("> static size_t measure" in line for line in lines)
+                     and any(re.match(r"\[branches\].* 7/9$", line) for line in lines), "the call")
+    finally:
+        screen.end()
+
+
+def cursor(lines, name):
+    """The number of the cursor's line in a view, and how many there are."""
+    for line in lines:
+        found = re.match(r"\[%s\].* (\d+)/(\d+)$" % re.escape(name), line)
+        if found:
+            return int(found.group(1)), int(found.group(2))
+    return 0, 0
+
+
+@case("a search finds what is folded, and unfolds it")
+def a_search_finds_what_is_folded():
+    need_tmux()
+    screen = Screen([BTVIEW, record_source("folded", LIBRARY_CRASH, "-fno-builtin")], 150, 50)
+    try:
+        screen.title("summary")
+        screen.keys("b", "G")
+        before = cursor(screen.title("branches"), "branches")[1]
+        check(not any("_start+0x3" in line for line in screen.lines()), "the start is not folded")
+        screen.type("/_start\\+0x3 ")
+        screen.keys("Enter")
+        screen.until(lambda lines: any(re.match(r" *0  call +_start\+0x3 ", line) for line in lines) and cursor(lines, "branches")[1] > before, "the first branch")
+        screen.keys("f", "f")
+        screen.until(lambda lines: cursor(lines, "branches")[1] == before, "folded again")
+    finally:
+        screen.end()
+
+
+@case("goto, filter, the tree of calls, moments")
+def ways():
+    need_tmux()
+    screen = Screen([BTVIEW, record_source("ways", THREADS_CRASH, "-pthread")], 150, 50)
+    try:
+        screen.title("summary")
+        screen.keys("[")
+        screen.until(lambda lines: lines[-1].startswith("moment 1 of 2"), "the moment before")
+        screen.keys("[")
+        screen.until(lambda lines: lines[-1].startswith("no moment before"), "the first moment")
+        screen.keys("]")
+        screen.until(lambda lines: lines[-1].startswith("moment 2 of 2"), "the next moment")
+        screen.type("b:handle")
+        screen.keys("Enter")
+        screen.until(lambda lines: any("[source]" in line for line in lines) and any("> static void handle" in line for line in lines), "a function")
+        screen.type(":ways.c:%d" % (1 + THREADS_CRASH.split("\n").index("\traise(SIGUSR1);")))
+        screen.keys("Enter")
+        screen.until(lambda lines: any(">         raise(SIGUSR1)" in line for line in lines), "a line")
+        screen.type(":no_such_function")
+        screen.keys("Enter")
+        screen.until(lambda lines: lines[-1].startswith("not in this history"), "no function")
+        screen.type("&kind:call function:main")
+        screen.keys("Enter")
+        lines = screen.until(lambda lines: any("only kind:call function:main" in line for line in lines), "the filter")
+        rows = [line for line in lines[:[line.startswith("[branches]") for line in lines].index(True)] if line.strip() and "=>" not in line]
+        check(rows and all(re.search(r"\bcall\b.*\bmain\b", line) or "loop" in line for line in rows), "the filter shows\n%s" % "\n".join(rows))
+        screen.keys("&", "Enter")
+        screen.until(lambda lines: any(line.startswith("[branches]") and "only" not in line for line in lines), "no filter")
+        screen.type("&thread:2")
+        screen.keys("Enter")
+        screen.until(lambda lines: any(line.startswith("[branches] of task 2") for line in lines), "another thread")
+        screen.type("&kind:nosuchkind")
+        screen.keys("Enter")
+        screen.until(lambda lines: lines[-1].startswith("no branch passes"), "nothing passes")
+        screen.type("&thread:1")
+        screen.keys("Enter", "T")
+        screen.until(lambda lines: any("main" in line and "has not returned" in line for line in lines), "the calls")
+        screen.keys("C-c")
+        screen.until(lambda lines: lines[-1].startswith("nothing runs"), "^C")
+    finally:
+        screen.end()
+
+
+NAMES = {"Space": "Space", "PgDn": "PageDown", "PgUp": "PageUp", "BackTab": "BTab", "Esc": "Escape"}
+
+
+def key_table():
+    keys = []
+    with open(KEYS_DEF) as file:
+        for names in re.findall(r'^BT_KEY\(\w+, *[^"]*"([^"]*)"', file.read(), re.M):
+            keys += names.split(" ")
+    return keys
+
+
+def tmux_key(name):
+    return "C-" + name[1].lower() if re.match(r"\^.$", name) else NAMES.get(name, name)
+
+
+@case("each key leaves it standing at three sizes")
+def each_key_leaves_it_standing_at_three_sizes():
+    need_tmux()
+    trace = record_source("each", THREADS_CRASH, "-pthread")
+    ends = {"q", "Q", "^Z"}
+    keys = [key for key in key_table() if key not in ends]
+    check(len(keys) > 50, "keys.def was not read: %r" % keys)
+    for columns, rows in SIZES:
+        screen = Screen([BTVIEW, trace], columns, rows)
+        try:
+            screen.until(lambda lines: any("[" in line for line in lines), "the first screen")
+            for view in "sbtrSTph":
+                for key in keys:
+                    screen.keys("Escape", view, tmux_key(key), *(["a", "Enter"] if key in "m'/?:&" else []))
+                screen.keys("Escape", "h")
+                screen.until(lambda lines: any(line.startswith("[help]") for line in lines), "help after the keys of %s at %dx%d" % (view, columns, rows))
+        finally:
+            screen.end()
+
+
+class Pty:
+    """The viewer on a terminal whose output nobody looks at."""
+
+    def __init__(self, trace):
+        self.pid, self.fd = pty.fork()
+        if self.pid == 0:
+            os.execvpe(BTVIEW, [BTVIEW, trace], dict(os.environ, TERM="xterm", LC_ALL="C.UTF-8"))
+        self.resize(100, 30)
+        self.wait_for(b"[summary]") # what is typed before is lost
+
+    def wait_for(self, wanted):
+        """False: it has ended."""
+        seen, end = b"", time.monotonic() + 60
+        while wanted not in seen:
+            check(time.monotonic() < end, "the viewer does not answer")
+            if select.select([self.fd], [], [], 1)[0]:
+                try:
+                    seen = seen[-20:] + os.read(self.fd, 1 << 16)
+                except OSError:
+                    return False
+        return True
+
+    def resize(self, columns, rows):
+        fcntl.ioctl(self.fd, termios.TIOCSWINSZ, struct.pack("HHHH", rows, columns, 0, 0))
+
+    def drain(self, seconds):
+        """Reads until it is quiet. False: it has ended."""
+        while select.select([self.fd], [], [], seconds)[0]:
+            try:
+                if not os.read(self.fd, 1 << 16):
+                    return False
+            except OSError:
+                return False
+        return True
+
+    def send(self, text):
+        try:
+            os.write(self.fd, text)
+        except OSError:
+            return False
+        select.select([self.fd], [], [], 0.01) # most keys change the screen; a terminal drops keys for which it has no room
+        return self.drain(0.001)
+
+    def end(self):
+        """How it has ended; None: it has not, in a minute, and is killed."""
+        for _ in range(600):
+            pid, status = os.waitpid(self.pid, os.WNOHANG)
+            if pid:
+                os.close(self.fd)
+                return status
+            if not self.drain(0.1):
+                time.sleep(0.1)
+        os.kill(self.pid, signal.SIGKILL)
+        os.waitpid(self.pid, 0)
+        os.close(self.fd)
+        return None
+
+
+SEQUENCES = {"Down": b"\x1b[B", "Up": b"\x1b[A", "Right": b"\x1b[C", "Left": b"\x1b[D", "PgDn": b"\x1b[6~", "PgUp": b"\x1b[5~", "Home": b"\x1b[1~",
+             "End": b"\x1b[4~", "Enter": b"\r", "Tab": b"\t", "BackTab": b"\x1b[Z", "Space": b" ", "F1": b"\x1bOP", "Esc": b"\x1b"}
+PROMPTS = {b"/", b"?", b":", b"&"}
+TEXTS = [b"main", b"strlen|jcc", b"(", b"kind:call", b"!module:libc*", b"function:ma*", b"file:*.c", b"thread:1", b"thread:2", b"thread:99", b"0x401000", b"100",
+         b"0", b"99999999999999999999", b"x.c:3", b"library.c:9", b"", b"\xff\xfe", b"a" * 300, b"[[:alpha:]]+ ret", b"kind:", b"a b c d e f g h i j"]
+
+
+def random_key(rnd, keys):
+    key = rnd.choice(keys) if rnd.random() < 0.9 else bytes([rnd.choice([n for n in range(1, 256) if n not in (3, 17, 19, 26, 28)])])
+    if key in PROMPTS:
+        key += rnd.choice(TEXTS) + rnd.choice([b"\r", b"\r", b"\r", b"\x07"])
+    elif key in (b"m", b"'"):
+        key += bytes([rnd.randrange(97, 123)])
+    return key
+
+
+@case("random keys leave it standing")
+def random_keys_leave_it_standing():
+    traces = [record_source("rand_library", LIBRARY_CRASH, "-fno-builtin"), record_source("rand_threads", THREADS_CRASH, "-pthread")]
+    keys = [SEQUENCES.get(name, name.encode() if len(name) == 1 else bytes([ord(name[1]) & 31])) for name in key_table() if name not in ("^Z", "^C", "Q")]
+    seed = int(os.environ.get("RANDOM_SEED", "39"))
+    rnd = random.Random(seed)
+    begun, pressed, viewer = time.monotonic(), 0, None
+    while pressed < RANDOM_KEYS and time.monotonic() - begun < RANDOM_SECONDS:
+        viewer = viewer or Pty(rnd.choice(traces))
+        if rnd.random() < 0.01:
+            viewer.resize(rnd.choice([1, 2, 20, 80, 100, 200]), rnd.choice([1, 2, 5, 16, 24, 60]))
+        key = random_key(rnd, keys)
+        if not viewer.send(key):
+            status = viewer.end()
+            check(status == 0, "seed %d, key %d (%r): the viewer ended with %r" % (seed, pressed, key, status))
+            viewer = None
+        pressed += 1
+    if viewer:
+        for _ in range(60):
+            if not viewer.send(b"\x07" * 8) or not viewer.send(b"Q") or not viewer.drain(1):
+                break
+        status = viewer.end()
+        check(status == 0, "seed %d, at the end (%d keys): %r" % (seed, pressed, status))
+    print("%d random keys, seed %d" % (pressed, seed))
+
+
+main()

@@ -1,0 +1,24 @@
+/* SPDX-License-Identifier: MIT */
+/* Work that may be long: a search through millions of branches. The user sees how far it is, and
+ * ends it with ^C, Escape or ^G; the viewer goes on. Without a terminal it runs to its end. */
+#ifndef BT_BUSY_H
+#define BT_BUSY_H
+
+#include "lib/clock.h"
+#include "tui/screen.h"
+
+struct busy {
+	struct screen *screen;
+	const char *what; /* "searching" */
+	size_t done, total;
+	struct bt_clock clock;
+	uint64_t told, looked; /* ns: when progress was shown last, and keys were looked for */
+	bool stopped;
+};
+
+void busy_begin(struct busy *b, struct screen *screen, const char *what, size_t total);
+
+/* Counts one step. False once the user has stopped the work. */
+bool busy_goes_on(struct busy *b);
+
+#endif
