@@ -487,6 +487,8 @@ static struct image_module *module_new(struct image *image, const struct space_m
 		return NULL;
 	}
 	to_hex(im->build_id, map->build_id.at, map->build_id.len);
+	im->dev = map->dev;
+	im->ino = map->ino;
 	im->map_start = im->start = map->start;
 	im->map_offset = im->offset = map->offset;
 	im->end = map->end;

@@ -32,6 +32,7 @@ struct cu_range {
 struct image_module {
 	char *path;                /* without " (deleted)"; owned */
 	char build_id[2 * 64 + 1]; /* hex, of the recorded mapping; "": none was recorded */
+	uint64_t dev, ino;         /* of the recorded mapping */
 	enum image_file_state state;
 	uint64_t start, end;
 	uint64_t reach;  /* the highest end of those that begin before it, and its own */
@@ -50,7 +51,12 @@ struct image_module {
 	size_t cu_count;
 	struct unit_set units; /* those that were looked at */
 	bool cus_read, missing_noted, split_noted;
-	bool has_debug; /* debug information was found, when missing_noted was set */
+	bool has_debug; /* debug information was found, when examined was set */
+	/* For symbols.c. */
+	bool examined, kept_told;
+	uint8_t level;           /* enum symbols_level, when it was examined */
+	uint8_t lack;            /* enum missing_what + 1, 0: nothing; the same */
+	uint32_t kept, noted;    /* its numbers + 1 there (kept.h), 0: not looked for yet */
 };
 
 struct image {

@@ -200,7 +200,7 @@ static void put_place(struct report *r, const struct fault *f, uint64_t addr, bo
 	text_printf(&r->t, "  ");
 	text_frame(&r->t, &loc, 2, true);
 	text_printf(&r->t, "\n");
-	if (source_line(loc.file, loc.line, source, sizeof source)) {
+	if (symbols_source_line(r->s, loc.file, loc.line, source, sizeof source)) {
 		text_printf(&r->t, "  %d: ", loc.line);
 		text_outside(&r->t, source);
 		text_printf(&r->t, "\n");
@@ -394,6 +394,7 @@ static const char *const missing_texts[] = {
 	[MISSING_PACKAGE] = "its split debug information is in a .dwp file, which libdw reads from "
 			    "0.191 on: inlined functions are not told",
 	[MISSING_SOURCE] = "newer than the program: its lines may not be those that ran",
+	[MISSING_KEPT] = "this file of the trace is damaged: not all names that it kept are known",
 };
 
 static void put_missing(struct report *r)

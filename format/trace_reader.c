@@ -28,7 +28,7 @@ enum {
 /* Kind and number from a file's name. False for a name that no file of a trace has. */
 static bool parse_name(const char *name, enum bt_file_kind *kind, uint32_t *number)
 {
-	for (enum bt_file_kind k = BT_FILE_EVENTS; k <= BT_FILE_OBJECTS; k++) {
+	for (enum bt_file_kind k = BT_FILE_EVENTS; k <= BT_FILE_LAST; k++) {
 		char expect[32];
 		const char *digits = name + strcspn(name, "0123456789");
 		unsigned long n = strtoul(digits, NULL, 10);
@@ -373,7 +373,7 @@ static int open_kinds(struct trace **out, const char *path, enum bt_file_kind la
 
 int trace_open(struct trace **out, const char *path, struct bt_error *err)
 {
-	return open_kinds(out, path, BT_FILE_OBJECTS, err);
+	return open_kinds(out, path, BT_FILE_LAST, err);
 }
 
 int trace_open_events(struct trace **out, const char *path, struct bt_error *err)

@@ -42,6 +42,16 @@ static bool index_lines(struct source_file *f, size_t len)
 	return true;
 }
 
+bool source_file_take(struct source_file *f, const char *path, char *text, size_t len)
+{
+	*f = (struct source_file){.path = strdup(path), .bytes = text};
+	f->readable = index_lines(f, len);
+	if (f->path && f->readable)
+		return true;
+	source_file_release(f);
+	return false;
+}
+
 bool source_file_read(struct source_file *f, const char *path)
 {
 	struct stat st;

@@ -358,6 +358,7 @@ static void add_missing(struct viewer *v, struct lines *l)
 		[MISSING_SPLIT] = "split debug information (.dwo) is not found",
 		[MISSING_PACKAGE] = "split debug information (.dwp) needs libdw 0.191",
 		[MISSING_SOURCE] = "newer than the program: other lines may have run",
+		[MISSING_KEPT] = "this file of the trace is damaged",
 	};
 	size_t count;
 	const struct missing_module *missing = symbols_missing(v->s, &count);
