@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /* For symbols: what a trace keeps of its files' symbols (kept.h), where it is to be used, and what
- * is noted to be kept. Kept answers are used of a file that tells less than it did then: it is gone,
- * changed or stripped. One thread. */
+ * is noted to be kept. Kept answers are used of a file that tells less than it did then: it is
+ * gone, changed or stripped. One thread. */
 #ifndef BT_ANSWERS_H
 #define BT_ANSWERS_H
 
@@ -10,9 +10,9 @@
 
 /* Zeroed: nothing was read, nothing is noted. */
 struct answers {
-	struct kept *kept; /* of the trace; NULL: it has none */
-	bool read;         /* kept was looked for */
-	bool damaged;      /* not all of it could be read */
+	struct kept *kept;  /* of the trace; NULL: it has none */
+	bool read;          /* kept was looked for */
+	bool damaged;       /* not all of it could be read */
 	struct kept *noted; /* NULL: nothing is noted; what is noted is found out of files alone */
 };
 
@@ -25,8 +25,8 @@ const struct kept *answers_kept(struct answers *a, const struct trace *t);
 /* What is kept of a module to be used instead of its files; NULL: nothing. */
 const struct kept_module *answers_instead(struct answers *a, struct image_module *mod);
 
-/* Fills *loc by what is kept, but for its addr. mod: NULL where there is none. Returns the module as
- * it was then; NULL: nothing is kept, or it is not to be used, and *loc is as it was. */
+/* Fills *loc by what is kept, but for its addr. mod: NULL where there is none. Returns the module
+ * as it was then; NULL: nothing is kept, or it is not to be used, and *loc is as it was. */
 const struct kept_module *answers_look_up(struct answers *a, struct image_module *mod,
 					  const struct space_map *map, uint32_t space,
 					  bool is_return, struct location *loc);

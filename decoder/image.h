@@ -54,9 +54,9 @@ struct image_module {
 	bool has_debug; /* debug information was found, when examined was set */
 	/* For symbols.c. */
 	bool examined, kept_told;
-	uint8_t level;           /* enum symbols_level, when it was examined */
-	uint8_t lack;            /* enum missing_what + 1, 0: nothing; the same */
-	uint32_t kept, noted;    /* its numbers + 1 there (kept.h), 0: not looked for yet */
+	uint8_t level;        /* enum symbols_level, when it was examined */
+	uint8_t lack;         /* enum missing_what + 1, 0: nothing; the same */
+	uint32_t kept, noted; /* its numbers + 1 there (kept.h), 0: not looked for yet */
 };
 
 struct image {

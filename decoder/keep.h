@@ -7,8 +7,8 @@
 
 #include "decoder/symbols.h"
 
-/* s: just opened, and symbols_note() was called of it. milliseconds: of time; what comes first is
- * always kept. Errors: those of symbols_keep(). */
+/* s: just opened, and symbols_note() was called of it. milliseconds: of time for what the first
+ * screen does not need. Errors: those of symbols_keep(). */
 int keep_symbols(const struct model *m, struct symbols *s, int milliseconds,
 		 struct bt_error *err) BT_MUST_USE;
 

@@ -98,8 +98,7 @@ static bool is_wanted_place(const void *arg, const struct hash_slot *slot)
 	return is_where(&w->kept->places[slot->number - 1].where, w->where);
 }
 
-uint32_t kept_find_place(const struct kept *k, const struct kept_where *where,
-			 struct location *loc)
+uint32_t kept_find_place(const struct kept *k, const struct kept_where *where, struct location *loc)
 {
 	const struct wanted_place wanted = {k, where};
 	const struct hash_slot *slot =
@@ -243,8 +242,8 @@ void kept_add_piece(struct kept *k, uint32_t module, uint64_t offset, const uint
 	if (!all)
 		return;
 	k->pieces = all;
-	if (hash_table_add(&k->by_offset, (struct hash_slot){piece_key(module, offset),
-							     {k->piece_count + 1}}))
+	if (hash_table_add(&k->by_offset,
+			   (struct hash_slot){piece_key(module, offset), {k->piece_count + 1}}))
 		all[k->piece_count++] = piece;
 }
 

@@ -46,9 +46,9 @@ struct encoder {
 
 static void end_block(struct encoder *e)
 {
-	if (e->records.len && bt_block_encode(&e->file, e->ordinal++,
-					      slice_of(e->records.data, e->records.len),
-					      BT_BLOCK_FULL))
+	if (e->records.len &&
+	    bt_block_encode(&e->file, e->ordinal++, slice_of(e->records.data, e->records.len),
+			    BT_BLOCK_FULL))
 		e->file.failed = true;
 	e->file.failed |= e->records.failed;
 	buf_reset(&e->records);
@@ -127,8 +127,7 @@ static void put_place(struct encoder *e, const struct kept_place *p)
 	for (size_t i = 0; i < loc->inlined_count; i++) {
 		buf_leb(&inlined, number_of_text(e, loc->inlined[i].function));
 		buf_leb(&inlined, number_of_text(e, loc->inlined[i].file));
-		buf_leb(&inlined,
-			(uint32_t)(loc->inlined[i].line > 0 ? loc->inlined[i].line : 0));
+		buf_leb(&inlined, (uint32_t)(loc->inlined[i].line > 0 ? loc->inlined[i].line : 0));
 	}
 	rec.inlined = slice_of(inlined.data, inlined.len);
 	put(e, BT_RECORD_PLACE, &rec);
@@ -443,8 +442,8 @@ static void take_record(struct decoder *d, const struct bt_record *rec)
 		enum bt_record_kind kind;
 		void (*take)(struct decoder *d, const struct bt_record *rec);
 	} rows[] = {
-		{BT_RECORD_TEXT, take_text},         {BT_RECORD_MODULE, take_module},
-		{BT_RECORD_PLACE, take_place},       {BT_RECORD_STACK, take_stack},
+		{BT_RECORD_TEXT, take_text},        {BT_RECORD_MODULE, take_module},
+		{BT_RECORD_PLACE, take_place},      {BT_RECORD_STACK, take_stack},
 		{BT_RECORD_FILE_BYTES, take_bytes}, {BT_RECORD_SOURCE, take_source},
 		{BT_RECORD_SAID, take_said},
 	};

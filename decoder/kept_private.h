@@ -11,7 +11,7 @@ enum {
 	PLACES_MAX = 1 << 16,
 	INLINED_MAX = 256, /* at one place */
 	STACKS_MAX = 1 << 10,
-	STACK_FRAMES_MAX = 1 << 16, /* of all stacks */
+	STACK_FRAMES_MAX = 1 << 18, /* of all stacks */
 	PIECES_MAX = 1 << 14,
 	MODULES_MAX = 1 << 12,
 	SOURCES_MAX = 1 << 10,

@@ -75,9 +75,9 @@ void kept_add_lines(struct kept *k, struct kept_source *source, uint32_t first, 
 
 static uint64_t modified_at(const struct stat *st)
 {
-	return st->st_mtim.tv_sec < 0 ? 0
-				      : (uint64_t)st->st_mtim.tv_sec * 1000000000u +
-						(uint64_t)st->st_mtim.tv_nsec;
+	return st->st_mtim.tv_sec < 0
+		       ? 0
+		       : (uint64_t)st->st_mtim.tv_sec * 1000000000u + (uint64_t)st->st_mtim.tv_nsec;
 }
 
 bool kept_source_differs(const struct kept_source *source)
@@ -109,8 +109,8 @@ bool kept_source_line(const struct kept_source *source, uint32_t line, struct sl
 		if (!rest.len)
 			continue;
 		*text = take_line(&rest);
-		while (text->len && (text->at[text->len - 1] == '\n' ||
-				     text->at[text->len - 1] == '\r'))
+		while (text->len &&
+		       (text->at[text->len - 1] == '\n' || text->at[text->len - 1] == '\r'))
 			text->len--;
 		return true;
 	}

@@ -238,8 +238,7 @@ static void add_missing(struct symbols *s, const char *module, const char *build
 			enum missing_what what, const char *source)
 {
 	struct missing_module *missing;
-	const char *path = intern_str(&s->strings, module),
-		   *id = intern_str(&s->strings, build_id);
+	const char *path = intern_str(&s->strings, module), *id = intern_str(&s->strings, build_id);
 
 	for (size_t i = 0; i < s->missing_count; i++)
 		if (s->missing[i].source == source &&
@@ -617,8 +616,8 @@ const struct kept_stack *symbols_kept_stack(struct symbols *s, const struct mode
 
 	for (size_t i = 0; stack && i < stack->count; i++) {
 		uint64_t pc = stack->frames[i].pc - stack->frames[i].is_return;
-		const struct space_map *map = trace_index_map_at(
-			s->model->index, snap->rec->space, thread->epoch, pc);
+		const struct space_map *map =
+			trace_index_map_at(s->model->index, snap->rec->space, thread->epoch, pc);
 		struct image_module *mod =
 			map ? module_at(s, snap->rec->space, thread->epoch, map, pc) : NULL;
 

@@ -365,6 +365,7 @@ PYTHON_TESTS = \
 	tests/e2e/telling.py \
 	tests/e2e/out_of_sight.py \
 	tests/e2e/stacks.py \
+	tests/e2e/symbols.py \
 	tests/e2e/parallel.py \
 	tests/e2e/import_fixtures.py \
 	tests/e2e/import_aux.py \

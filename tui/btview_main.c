@@ -54,7 +54,7 @@ struct btview_arguments {
 	const struct export_kind *export; /* of VIEW_EXPORT */
 	const char *address_of; /* a line of a source of the program that stands for trace */
 	int keep; /* ms in which the trace's symbols are to be kept with it, 0: they are not */
-	const char *trace;      /* NULL: the latest */
+	const char *trace; /* NULL: the latest */
 };
 
 static int set_text(void *target, const char *value, struct bt_error *err)

@@ -1,0 +1,214 @@
+#!/usr/bin/env python3
+# SPDX-License-Identifier: MIT
+# Symbols travel: what a report shows of a program is kept with its trace, and reads the same when program, library and sources are gone,
+# stripped or built anew; also in the viewer. What is damaged or left out is told.
+import fcntl
+import pty
+import select
+import struct
+import termios
+
+from e2e import *
+
+VIEWS = {"report": ["--stdio"], "all": ["--stdio", "--all", "-n", "300"], "json": ["--json", "-n", "300"], "summary": ["--summary"],
+         "signature": ["--signature"], "headline": ["--headline"], "github": ["--format", "github"]}
+
+PROGRAM = r"""
+#include <stdio.h>
+
+void store(int **where, int *from);
+
+static int *places[4];
+int answers[1000];
+
+static inline __attribute__((always_inline)) void store_behind(int n)
+{
+	store(&places[n], answers + n);
+}
+
+__attribute__((noinline)) int fill(int n)
+{
+	store_behind(n);
+	return n;
+}
+
+int main(int argc, char **argv)
+{
+	(void)argv;
+	return fill(argc) + 1;
+}
+"""
+
+LIBRARY = r"""
+struct message { int kind, *body[4]; };
+__attribute__((noinline)) static void put(int *to, int *from)
+{
+	struct message *m = (struct message *)to;
+	m->body[2] = from;
+}
+
+void store(int **where, int *from)
+{
+	put(*where, from);
+	*where = 0;
+}
+"""
+
+
+def put(path, text):
+    with open(path, "w") as file:
+        file.write(text)
+
+
+def make(folder, *flags, program_flags=()):
+    """The program and its library, in a folder of their own."""
+    put(os.path.join(folder, "fill.c"), PROGRAM)
+    put(os.path.join(folder, "store.c"), LIBRARY)
+    library, program = os.path.join(folder, "libstore.so"), os.path.join(folder, "fill")
+    for argv in ([*CC, *C_FLAGS, *flags, "-shared", "-fPIC", os.path.join(folder, "store.c"), "-o", library],
+                 [*CC, *C_FLAGS, *flags, *program_flags, os.path.join(folder, "fill.c"), "-o", program, "-L" + folder, "-lstore", "-Wl,-rpath," + folder]):
+        equal(subprocess.run(argv).returncode, 0, "status of " + " ".join(argv))
+    return program
+
+
+def recorded(options=(), flags=(), program_flags=()):
+    folder = fresh_dir("made")
+    program = make(folder, *flags, program_flags=program_flags)
+    result = record([program], ["--patience", "20000", *options])
+    equal(result.status, -signal.SIGSEGV, "end of the program")
+    return result.trace, folder
+
+
+def screen(trace):
+    """The bytes of the viewer's first screen."""
+    pid, terminal = pty.fork()
+    if not pid:
+        os.environ.update(TERM="xterm", LC_ALL="C.UTF-8", LINES="40", COLUMNS="120")
+        os.execv(BTVIEW, [BTVIEW, trace])
+    fcntl.ioctl(terminal, termios.TIOCSWINSZ, struct.pack("HHHH", 40, 120, 0, 0))
+    seen = b""
+    end = time.monotonic() + 30
+    while time.monotonic() < end:
+        ready = select.select([terminal], [], [], 1.0 if seen else 20.0)[0]
+        if not ready:
+            break
+        seen += os.read(terminal, 65536)
+    os.write(terminal, b"q")
+    try:
+        while os.read(terminal, 65536):
+            pass
+    except OSError:
+        pass
+    os.close(terminal)
+    os.waitpid(pid, 0)
+    check(b"fill" in seen, "no screen: %s" % short(seen))
+    return seen
+
+
+def views(trace):
+    return {name: execute([BTVIEW, *options, trace], cwd=TMP).out for name, options in VIEWS.items()}
+
+
+def delete(folder):
+    shutil.rmtree(folder)
+
+
+def move(folder):
+    os.rename(folder, folder + ".elsewhere")
+
+
+def strip(folder):
+    for name in "fill", "libstore.so":
+        equal(subprocess.run(["strip", os.path.join(folder, name)]).returncode, 0, "status of strip")
+
+
+def rebuild(folder):
+    """With other sources, where the old ones were."""
+    make(folder, "-O2", "-DNDEBUG")
+    for name in "fill.c", "store.c":
+        path = os.path.join(folder, name)
+        with open(path) as file:
+            text = file.read()
+        put(path, "\n\n/* another one */\n" + text.replace("m->body[2]", "m->body[3]"))
+    subprocess.run([*CC, *C_FLAGS, "-shared", "-fPIC", os.path.join(folder, "store.c"), "-o", os.path.join(folder, "libstore.so")], check=True)
+
+
+def same_after(what, flags=(), program_flags=()):
+    trace, folder = recorded(flags=flags, program_flags=program_flags)
+    then = views(trace)
+    for wanted in b"fill.c:", b"store.c:", b"m->body[2] = from;", b"answers", b"store_behind":
+        check(wanted in then["report"], "the report lacks %s:\n%s" % (wanted, then["report"].decode()))
+    what(folder)
+    now = views(trace)
+    for name in VIEWS:
+        equal(now[name].decode(), then[name].decode(), "%s after %s" % (name, what.__name__))
+    return trace
+
+
+@case("program, library and sources are deleted")
+def deleted():
+    same_after(delete)
+
+
+@case("they are moved away, and the program had fixed addresses")
+def moved():
+    same_after(move, program_flags=["-no-pie", "-fno-pie"])
+
+
+@case("they are stripped")
+def stripped():
+    same_after(strip)
+
+
+@case("they are built anew from other sources")
+def rebuilt():
+    same_after(rebuild)
+
+
+@case("without build-ids, too")
+def no_build_id():
+    same_after(rebuild, ["-Wl,--build-id=none"])
+
+
+@case("the viewer's first screen is the same")
+def viewer():
+    trace, folder = recorded()
+    then = screen(trace)
+    check(b"body[2]" in then, "the first screen has no source: %s" % short(then))
+    delete(folder)
+    equal(screen(trace), then, "first screen")
+
+
+@case("where the files are there, they are what is read")
+def files_first():
+    trace, folder = recorded()
+    then = views(trace)
+    os.unlink(os.path.join(trace, "symbols"))
+    equal(views(trace), then, "views without what is kept")
+
+
+@case("--no-symbols leaves them out")
+def left_out():
+    trace, folder = recorded(["--no-symbols"])
+    check(not os.path.exists(os.path.join(trace, "symbols")), "there are symbols")
+    delete(folder)
+    said = text(trace)
+    check("the file is gone" in said and "store.c" not in said, said)
+
+
+@case("a damaged file of symbols is told, and the trace can be read")
+def damaged():
+    trace, folder = recorded()
+    delete(folder)
+    path = os.path.join(trace, "symbols")
+    with open(path, "rb") as file:
+        whole = file.read()
+    for name, changed in ("cut", whole[:-20]), ("header", whole[:12] + b"\7" + whole[13:]), ("byte", whole[:90] + bytes([whole[90] ^ 1]) + whole[91:]), ("empty", b""):
+        with open(path, "wb") as file:
+            file.write(changed)
+        said = text(trace, "-n", "1")
+        check("symbols: this file of the trace is damaged" in said, "%s: %s" % (name, said))
+        equal(report(trace, "-n", "1")["missing"][0]["what"], "kept", "in the JSON, " + name)
+
+
+main()
