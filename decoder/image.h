@@ -11,6 +11,7 @@
 
 #include "decoder/debug_unit.h"
 #include "decoder/model.h"
+#include "decoder/vouched.h"
 
 enum image_file_state {
 	IMAGE_FILE_OK,
@@ -51,7 +52,10 @@ struct image_module {
 	size_t cu_count;
 	struct unit_set units; /* those that were looked at */
 	bool cus_read, missing_noted, split_noted;
-	bool has_debug; /* debug information was found, when examined was set */
+	bool has_debug;          /* debug information was found, when examined was set */
+	struct vouched *vouched; /* the image's */
+	bool trusted; /* nothing but the user's word says that a file is the one that ran */
+	bool refused; /* what the user names has another build-id, or other code */
 	/* For symbols.c. */
 	bool examined, kept_told;
 	uint8_t level;        /* enum symbols_level, when it was examined */
@@ -67,11 +71,12 @@ struct image {
 	struct image_module **by_start;
 	size_t count, by_start_count, cap; /* cap: of both arrays */
 	bool attached;                     /* the Dwfl has its thread callbacks (unwind.c) */
+	struct vouched *vouched;           /* what the user vouches for; not owned */
 	struct unwind_context *unwinding;  /* what they read; NULL outside symbols_unwind */
 };
 
-/* Makes an empty image; NULL without memory. */
-struct image *image_new(void);
+/* Makes an empty image; NULL without memory. vouched is borrowed. */
+struct image *image_new(struct vouched *vouched);
 void image_free(struct image *im);
 
 /* Whether a mapping is one that modules are found by: of code, of a file or the vdso. */

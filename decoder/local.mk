@@ -42,7 +42,8 @@ decoder_libdecoder_a_SOURCES = \
 	decoder/text.c decoder/text.h \
 	decoder/unpacked.c decoder/unpacked.h \
 	decoder/unwind.c \
-	decoder/verdict.c decoder/verdict.h
+	decoder/verdict.c decoder/verdict.h \
+	decoder/vouched.c decoder/vouched.h
 EXTRA_DIST += decoder/README.md
 DECODER_LIBS = decoder/libdecoder.a $(FORMAT_LIBS)
 DECODER_SYSTEM_LIBS = $(JANSSON_LIBS) $(LIBDW_LIBS) $(FORMAT_SYSTEM_LIBS)

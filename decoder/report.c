@@ -395,6 +395,10 @@ static const char *const missing_texts[] = {
 			    "0.191 on: inlined functions are not told",
 	[MISSING_SOURCE] = "newer than the program: its lines may not be those that ran",
 	[MISSING_KEPT] = "this file of the trace is damaged: not all names that it kept are known",
+	[MISSING_VOUCHED] = "taken from --symbols on your word: nothing in the trace tells whether "
+			    "it is the file that ran",
+	[MISSING_REFUSED] = "the file is gone or has changed, and what --symbols names is another "
+			    "one: it has another build-id, or other code, than what ran",
 };
 
 static void put_missing(struct report *r)

@@ -71,6 +71,7 @@ struct symbols {
 	size_t missing_count;
 	struct seen_sources sources;
 	struct answers answers;
+	struct vouched vouched;
 };
 
 int symbols_open(struct symbols **out, const struct model *m, struct bt_error *err)
@@ -126,7 +127,7 @@ static struct image *image_for(struct symbols *s, const struct space_map *const 
 	for (size_t i = s->image_count; i-- > 0;)
 		if (image_accepts(s->images[i], maps, count))
 			return s->images[i];
-	im = image_new();
+	im = image_new(&s->vouched);
 	if (im && !images_push(s, im)) {
 		image_free(im);
 		return NULL;
@@ -242,6 +243,7 @@ static void add_missing(struct symbols *s, const char *module, const char *build
 
 	for (size_t i = 0; i < s->missing_count; i++)
 		if (s->missing[i].source == source &&
+		    (s->missing[i].what == MISSING_VOUCHED) == (what == MISSING_VOUCHED) &&
 		    (source || (s->missing[i].module == path && s->missing[i].build_id == id)))
 			return;
 	missing = realloc(s->missing, (s->missing_count + 1) * sizeof *missing);
@@ -318,6 +320,10 @@ static bool has_package(const struct image_module *mod)
 static void check_missing(struct symbols *s, struct image_module *mod)
 {
 	module_examine(mod);
+	if (mod->trusted && !mod->missing_noted)
+		note_missing(s, mod, MISSING_VOUCHED, NULL);
+	if (mod->refused && mod->state != IMAGE_FILE_OK)
+		mod->lack = MISSING_REFUSED + 1;
 	if (mod->lack && !mod->missing_noted)
 		note_missing(s, mod, (enum missing_what)(mod->lack - 1), NULL);
 	mod->missing_noted = true;
@@ -652,6 +658,13 @@ char *symbols_source_text(struct symbols *s, const char *file, size_t *len)
 
 	return source && kept_source_differs(source) ? kept_source_text(source, len) : NULL;
 }
+
+int symbols_vouch(struct symbols *s, const char *path, struct bt_error *err)
+{
+	return vouched_init(&s->vouched, path, err);
+}
+
+bool symbols_vouched_used(const struct symbols *s) { return s->vouched.used; }
 
 int symbols_note(struct symbols *s, struct bt_error *err)
 {

@@ -43,9 +43,11 @@ enum missing_what {
 	MISSING_UNPACKED, /* its debug information is compressed, and cannot be unpacked */
 	MISSING_SPLIT,    /* its split debug information: no inlined frames */
 	MISSING_PACKAGE,  /* the same: it is in a .dwp file beside it, which libdw does not read */
-	MISSING_SOURCE, /* a source file is newer than the program: its lines may not be those that
-			   ran */
-	MISSING_KEPT,   /* the trace's own symbols are damaged */
+	MISSING_SOURCE,  /* a source file is newer than the program: its lines may not be those that
+			    ran */
+	MISSING_KEPT,    /* the trace's own symbols are damaged */
+	MISSING_VOUCHED, /* nothing but the user's word says that the file is the one that ran */
+	MISSING_REFUSED, /* the file is not there; what the user names instead is another one */
 };
 
 struct missing_module {
@@ -58,6 +60,13 @@ struct symbols;
 
 int symbols_open(struct symbols **out, const struct model *m, struct bt_error *err) BT_MUST_USE;
 void symbols_close(struct symbols *s);
+
+/* Takes files of the program from path, a file or a folder that the user vouches for, where those
+ * recorded are not there; path is borrowed. Call it first. Errors: those of vouched_init(). */
+int symbols_vouch(struct symbols *s, const char *path, struct bt_error *err) BT_MUST_USE;
+
+/* Whether lookups so far have taken something from there. */
+bool symbols_vouched_used(const struct symbols *s);
 
 /* Notes all that is found out from now on, for symbols_keep(). Call it first. Errors:
  * BT_E_NO_MEMORY. */

@@ -53,6 +53,7 @@ struct btview_arguments {
 	bool count_given, by_cpu, help, version;
 	const struct export_kind *export; /* of VIEW_EXPORT */
 	const char *address_of; /* a line of a source of the program that stands for trace */
+	const char *symbols;    /* a file or folder that the user vouches for; NULL: none */
 	int keep; /* ms in which the trace's symbols are to be kept with it, 0: they are not */
 	const char *trace; /* NULL: the latest */
 };
@@ -203,6 +204,8 @@ static const struct option_row rows[] = {
 	 .set = set_snapshot},
 	{"thread", 0, "TASK", "show the branches of this task, or thread id", .set = set_thread},
 	{"function", 0, "NAME", "show only branches from or to this function", .set = set_function},
+	{"symbols", 0, "FILE|DIR", "take the program's files from there where they are not found",
+	 .at = offsetof(struct btview_arguments, symbols)},
 	{"headline", 0, NULL, NULL, .set = set_headline}, /* for btrec run */
 	{"keep-symbols", 0, "MS", NULL, .set = set_keep}, /* the same; tells the headline, too */
 	{"address-of", 0, "LINE", NULL,                   /* the same */
@@ -481,7 +484,8 @@ static int view_trace(const struct btview_arguments *a, const char *path)
 		model_free(m);
 		return fail_with(&err);
 	}
-	if (a->keep && symbols_note(s, &err)) {
+	if ((a->keep && symbols_note(s, &err)) ||
+	    (a->symbols && symbols_vouch(s, a->symbols, &err))) {
 		symbols_close(s);
 		model_free(m);
 		return fail_with(&err);
@@ -490,6 +494,9 @@ static int view_trace(const struct btview_arguments *a, const char *path)
 	status = show_trace(a, m, s);
 	if (a->keep)
 		status = keep(a, m, s);
+	if (a->symbols && !symbols_vouched_used(s))
+		fprintf(stderr, "btview: --symbols: nothing of it was needed, or fits a file of "
+				"this trace\n");
 	symbols_close(s);
 	model_free(m);
 	return status ? status : damage;

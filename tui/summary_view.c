@@ -359,6 +359,8 @@ static void add_missing(struct viewer *v, struct lines *l)
 		[MISSING_PACKAGE] = "split debug information (.dwp) needs libdw 0.191",
 		[MISSING_SOURCE] = "newer than the program: other lines may have run",
 		[MISSING_KEPT] = "this file of the trace is damaged",
+		[MISSING_VOUCHED] = "from --symbols, on your word",
+		[MISSING_REFUSED] = "gone or changed; what --symbols names is another file",
 	};
 	size_t count;
 	const struct missing_module *missing = symbols_missing(v->s, &count);

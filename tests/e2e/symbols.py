@@ -196,6 +196,65 @@ def left_out():
     check("the file is gone" in said and "store.c" not in said, said)
 
 
+def vouched(place, trace):
+    return text(trace, "--symbols", place, "-n", "1")
+
+
+@case("--symbols: a program and its library from elsewhere, by build-id, path or name")
+def from_elsewhere():
+    trace, folder = recorded(["--no-symbols"])
+    elsewhere = folder + ".elsewhere"
+    move(folder)
+    for place, wanted in (elsewhere, ["put", "main+"]), (os.path.join(elsewhere, "libstore.so"), ["put store.c:6", "store.c:11"]), \
+            (os.path.join(elsewhere, "fill"), ["main+"]):
+        said = vouched(place, trace)
+        for name in wanted:
+            check(name in said, "%s: no %s in\n%s" % (place, name, said))
+        check("on your word" not in said, "a build-id is no evidence: " + said)
+    check("store.c" not in vouched(os.path.join(elsewhere, "fill"), trace), "of a file that was not named")
+    by_id = fresh_dir("debug")
+    build_id = next(m["build_id"] for m in report(trace, "-n", "1")["missing"] if m["module"].endswith("libstore.so"))
+    os.makedirs(os.path.join(by_id, ".build-id", build_id[:2]))
+    subprocess.run(["objcopy", "--only-keep-debug", os.path.join(elsewhere, "libstore.so"),
+                    os.path.join(by_id, ".build-id", build_id[:2], build_id[2:] + ".debug")], check=True)
+    check("put store.c:6" in vouched(by_id, trace) or "put " in vouched(by_id, trace), "the debug file by build-id was not taken")
+
+
+@case("--symbols: without a build-id code that ran decides")
+def by_code():
+    trace, folder = recorded(["--no-symbols"], ["-Wl,--build-id=none"])
+    elsewhere = folder + ".elsewhere"
+    move(folder)
+    said = vouched(elsewhere, trace)
+    check("put store.c:6" in said or "put " in said, said)
+    check("on your word" not in said, "code is no evidence: " + said)
+    put(os.path.join(elsewhere, "store.c"), LIBRARY.replace("put(*where, from)", "if (from[0] < 7) put(*where, from)"))
+    subprocess.run([*CC, *C_FLAGS, "-Wl,--build-id=none", "-shared", "-fPIC", os.path.join(elsewhere, "store.c"), "-o",
+                    os.path.join(elsewhere, "libstore.so")], check=True)
+    said = vouched(elsewhere, trace)
+    check("what --symbols names is another one" in said and "libstore.so+0x" in said, said)
+
+
+@case("--symbols: with neither, the user's word is taken, and that is said")
+def by_word():
+    trace, folder = recorded(["--no-symbols"], ["-Wl,--build-id=none"])
+    move(folder)
+    os.unlink(os.path.join(trace, "objects"))
+    said = execute([BTVIEW, "--stdio", "-n", "1", "--symbols", folder + ".elsewhere", trace], cwd=TMP).out.decode()
+    check("put " in said and "store.c:6" in said, said)
+    check(re.search(r"libstore.so: taken from --symbols on your word", said), said)
+
+
+@case("--symbols: what cannot be is refused")
+def not_there():
+    trace, folder = recorded(["--no-symbols"])
+    for place in os.path.join(TMP, "nowhere"), "/dev/null":
+        result = execute([BTVIEW, "--stdio", "--symbols", place, trace], cwd=TMP)
+        equal(result.status, 2, "status with %s: %s" % (place, result.err))
+    result = execute([BTVIEW, "--stdio", "-n", "1", "--symbols", "/bin/true", trace], cwd=TMP)
+    check(b"nothing of it was needed" in result.err, result.err)
+
+
 @case("a damaged file of symbols is told, and the trace can be read")
 def damaged():
     trace, folder = recorded()
