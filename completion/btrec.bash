@@ -52,7 +52,7 @@ _btrec() {
 	COMPREPLY=()
 	[ "$cur" != = ] || cur=
 	if [ "$COMP_CWORD" -eq 1 ]; then
-		mapfile -t COMPREPLY < <(compgen -W "run snap import list rm prune info doctor dump help --help -h --version -V" -- "$cur")
+		mapfile -t COMPREPLY < <(compgen -W "run snap import list rm prune pack info doctor dump help --help -h --version -V" -- "$cur")
 		return
 	fi
 	case ${COMP_WORDS[1]} in
@@ -86,6 +86,18 @@ _btrec() {
 			mapfile -t COMPREPLY < <(compgen -f -- "$cur")
 		fi
 		;;
+	pack)
+		case $prev in
+		-o | --output) mapfile -t COMPREPLY < <(compgen -f -- "$cur") ;;
+		*)
+			if [[ $cur == -* ]]; then
+				mapfile -t COMPREPLY < <(compgen -W "-o --output --no-symbols -h --help" -- "$cur")
+			else
+				mapfile -t COMPREPLY < <(_btrec_traces "$cur")
+			fi
+			;;
+		esac
+		;;
 	list)
 		case $prev in
 		--group) mapfile -t COMPREPLY < <(compgen -W "signature" -- "$cur") ;;
@@ -100,7 +112,7 @@ _btrec() {
 		;;
 	doctor) mapfile -t COMPREPLY < <(compgen -W "--json -h --help" -- "$cur") ;;
 	snap) mapfile -t COMPREPLY < <(compgen -W "$(_btrec_recorded)" -- "$cur") ;;
-	help) mapfile -t COMPREPLY < <(compgen -W "run snap import list rm prune info doctor dump" -- "$cur") ;;
+	help) mapfile -t COMPREPLY < <(compgen -W "run snap import list rm prune pack info doctor dump" -- "$cur") ;;
 	info | dump | rm) mapfile -t COMPREPLY < <(_btrec_traces "$cur") ;;
 	esac
 }

@@ -253,6 +253,8 @@ static int write_file(const struct buf *b, const struct trace *t, struct bt_erro
 	char name[32];
 	int fd, failure;
 
+	if (t->dir < 0)
+		return bt_fail(err, BT_E_MISUSE, 0, "%.300s is no directory", t->path);
 	trace_file_name(name, BT_FILE_SYMBOLS, 0);
 	fd = openat(t->dir, name, O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC, 0600);
 	if (fd < 0 && errno == EEXIST)
