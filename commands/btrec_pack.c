@@ -15,6 +15,7 @@
 #include "lib/trace_home.h"
 
 enum {
+	SYMBOLS_MS = 10000,
 	SYMBOLS_PATIENCE_MS = 60000,
 };
 
@@ -72,7 +73,7 @@ static int open_with_symbols(struct trace **out, const char *path, bool keep, st
 	if (!keep || (*out)->dir < 0 || has_symbols(*out))
 		return 0;
 	trace_close(*out);
-	cause_begin(&cause, path, true, 0);
+	cause_begin(&cause, path, SYMBOLS_MS, 0);
 	cause_end(&cause, SYMBOLS_PATIENCE_MS);
 	return trace_open(out, path, err);
 }
@@ -84,8 +85,7 @@ static int write_pack(const char *output, const struct trace *t, const char *nam
 
 	if (fd < 0 && errno == EEXIST)
 		return bt_fail(err, BT_E_EXISTS, 0,
-			       "%.300s exists already: give -o another name, or remove it",
-			       output);
+			       "%.300s exists already: give -o another name, or remove it", output);
 	if (fd < 0)
 		return bt_fail(err, bt_code_of_errno(errno), errno, "cannot make %.300s", output);
 	rc = pack_write(fd, t, name, with_symbols, err);
@@ -121,7 +121,8 @@ int btrec_pack(int argc, char **argv)
 	int at = options_parse(rows, ARRAY_SIZE(rows), &args, argc, argv, &err);
 
 	if (at >= 0 && args.help) {
-		puts("Usage: btrec pack [OPTIONS] [TRACE]\nMakes one file of a trace, the latest by "
+		puts("Usage: btrec pack [OPTIONS] [TRACE]\nMakes one file of a trace, the latest "
+		     "by "
 		     "default: btview and btrec open it as they open the trace.\n\nOptions:");
 		options_help(stdout, rows, ARRAY_SIZE(rows));
 		return 0;

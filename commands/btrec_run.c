@@ -436,7 +436,7 @@ static void keep_symbols(const struct run *run)
 {
 	struct cause cause;
 
-	cause_begin(&cause, run->trace, true, 0);
+	cause_begin(&cause, run->trace, CAUSE_KEEP_MS, 0);
 	cause_end(&cause, run->options.patience);
 }
 

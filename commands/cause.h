@@ -11,11 +11,9 @@
 enum {
 	CAUSE_TEXT_MAX = 600,
 	CAUSE_PATIENCE_MS = 500, /* a user who looks at a crash does not notice it */
+	CAUSE_KEEP_MS = 100,     /* for names that the first screen does not need */
 	CAUSE_WELL = 10,         /* of a run that ended well a tenth of it */
 };
-
-/* Time for names that the first screen does not need. */
-#define CAUSE_KEEP_MS "100"
 
 struct cause {
 	struct helper helper;
@@ -24,8 +22,8 @@ struct cause {
 
 /* Asks the btview that lies beside this program what happened, for patience milliseconds at most;
  * 0: it is not waited for. keep: it then keeps the trace's symbols with it, while the caller goes
- * on. */
-void cause_begin(struct cause *c, const char *trace, bool keep, int patience);
+ * on, and takes so many milliseconds for what the first screen does not need; 0: it does not. */
+void cause_begin(struct cause *c, const char *trace, int keep, int patience);
 
 /* Waits for that, for patience milliseconds at most. */
 void cause_end(struct cause *c, int patience);

@@ -193,7 +193,7 @@ static void say_and_keep(const struct front_message *m, const struct front_optio
 	struct cause cause = {.helper = {.pid = -1, .from = -1}};
 
 	if (o->patience && (keep || tell))
-		cause_begin(&cause, o->trace, keep, tell ? o->patience : 0);
+		cause_begin(&cause, o->trace, keep ? CAUSE_KEEP_MS : 0, tell ? o->patience : 0);
 	if (!o->quiet || m->lacks)
 		ending_say(m, o->trace, cause.text);
 	/* Nobody waits for anything after a run that ended well. */

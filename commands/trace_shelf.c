@@ -154,9 +154,9 @@ static bool is_latest(const char *dir, const char *name)
 
 static int remove_pack(const char *path, struct bt_error *err)
 {
-	return unlink(path) ? bt_fail(err, bt_code_of_errno(errno), errno, "cannot remove %.300s",
-				      path)
-			    : 0;
+	return unlink(path)
+		       ? bt_fail(err, bt_code_of_errno(errno), errno, "cannot remove %.300s", path)
+		       : 0;
 }
 
 /* path: without links. */

@@ -81,7 +81,7 @@ _btrec() {
 		;;
 	import)
 		if [[ $cur == -* ]]; then
-			mapfile -t COMPREPLY < <(compgen -W "-o --output -q --quiet -h --help" -- "$cur")
+			mapfile -t COMPREPLY < <(compgen -W "-o --output --no-symbols -q --quiet -h --help" -- "$cur")
 		else
 			mapfile -t COMPREPLY < <(compgen -f -- "$cur")
 		fi

@@ -18,9 +18,10 @@ struct vouched {
 int vouched_init(struct vouched *v, const char *path, struct bt_error *err) BT_MUST_USE;
 
 /* Offers the files that may be the module's, opened, until take() takes one: it returns true, and
- * the descriptor is its own. In a folder they are found by build-id (.build-id/xx/yyy, the same with
- * .debug; hex, "" none), and by the path of the module or an end of it, also with .debug behind it.
- * A file is offered to modules of its name or build-id. Returns whether one was taken. */
+ * the descriptor is its own. In a folder they are found by build-id (.build-id/xx/yyy, the same
+ * with .debug; hex, "" none), and by the path of the module or an end of it, also with .debug
+ * behind it. A file is offered to modules of its name or build-id. Returns whether one was taken.
+ */
 bool vouched_offer(const struct vouched *v, const char *module, const char *build_id,
 		   bool (*take)(void *arg, int fd, const char *path), void *arg);
 

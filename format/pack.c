@@ -143,7 +143,8 @@ static int write_all(int fd, const void *bytes, size_t n, struct bt_error *err)
 		ssize_t put = write(fd, (const char *)bytes + done, n - done);
 
 		if (put < 0 && errno != EINTR)
-			return bt_fail(err, bt_code_of_errno(errno), errno, "cannot write the pack");
+			return bt_fail(err, bt_code_of_errno(errno), errno,
+				       "cannot write the pack");
 		done += put > 0 ? (size_t)put : 0;
 	}
 	return 0;

@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: MIT */
-/* To open a trace is to list its files, in its directory or its pack, kind by kind, and to decode the header record. The size of
- * each file is noted: bytes appended later are not read. A file that is not regular, or cannot be
- * opened, makes the whole trace an error; damage inside a file does not.
+/* To open a trace is to list its files, in its directory or its pack, kind by kind, and to decode
+ * the header record. The size of each file is noted: bytes appended later are not read. A file that
+ * is not regular, or cannot be opened, makes the whole trace an error; damage inside a file does
+ * not.
  *
  * Files are held open, or opened again for each piece that is read of them if descriptors are few.
  * A file that is opened again must be the one that was listed (device and inode). */

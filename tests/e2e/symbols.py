@@ -238,7 +238,8 @@ def by_code():
 @case("--symbols: with neither, the user's word is taken, and that is said")
 def by_word():
     trace, folder = recorded(["--no-symbols"], ["-Wl,--build-id=none"])
-    move(folder)
+    shutil.copytree(folder, folder + ".elsewhere") # other inodes
+    delete(folder)
     os.unlink(os.path.join(trace, "objects"))
     said = execute([BTVIEW, "--stdio", "-n", "1", "--symbols", folder + ".elsewhere", trace], cwd=TMP).out.decode()
     check("put " in said and "store.c:6" in said, said)
@@ -253,6 +254,63 @@ def not_there():
         equal(result.status, 2, "status with %s: %s" % (place, result.err))
     result = execute([BTVIEW, "--stdio", "-n", "1", "--symbols", "/bin/true", trace], cwd=TMP)
     check(b"nothing of it was needed" in result.err, result.err)
+
+
+@case("btrec pack: one file, which every command opens, without the program")
+def packed():
+    trace, folder = recorded()
+    then = views(trace)
+    pack = fresh("packed")
+    equal(execute([BTREC, "pack", "-o", pack, trace], cwd=TMP).status, 0, "status of pack")
+    delete(folder)
+    dumped = execute([BTREC, "dump", trace], cwd=TMP).out
+    core = execute([BTVIEW, "--export", "core", trace], cwd=TMP).out
+    shutil.rmtree(trace)
+    equal(views(pack), then, "views of the pack")
+    equal(execute([BTREC, "dump", pack], cwd=TMP).out, dumped, "dump of the pack")
+    equal(execute([BTVIEW, "--export", "core", pack], cwd=TMP).out, core, "core of the pack")
+    said = execute([BTREC, "info", pack], cwd=TMP)
+    equal(said.status, 0, "status of info")
+    check(b"all of the trace is in this file" in said.out, said.out)
+    unpacked = fresh_dir("unpacked")
+    equal(subprocess.run(["tar", "-xf", pack, "-C", unpacked]).returncode, 0, "status of tar")
+    equal(views(os.path.join(unpacked, os.path.basename(trace))), then, "views of what tar has unpacked")
+    subprocess.run(["tar", "-cf", pack + ".tar", "-C", unpacked, os.path.basename(trace)], check=True)
+    equal(views(pack + ".tar"), then, "views of what tar has packed")
+
+
+@case("btrec pack: symbols that are missing are made; --no-symbols leaves them out")
+def pack_makes_symbols():
+    trace, folder = recorded(["--no-symbols"])
+    shutil.copytree(trace, trace + ".bare")
+    for source, options, there in (trace, [], True), (trace, ["--no-symbols"], False), (trace + ".bare", ["--no-symbols"], False):
+        pack = fresh("packed")
+        equal(execute([BTREC, "pack", "-o", pack, *options, source], cwd=TMP).status, 0, "status of pack")
+        names = subprocess.run(["tar", "-tf", pack], stdout=subprocess.PIPE, check=True).stdout
+        equal(b"/symbols\n" in names, there, "symbols in the pack %s" % options)
+
+
+@case("btrec pack: what is no pack, cut off, changed or there already is told")
+def bad_packs():
+    trace, folder = recorded()
+    pack = fresh("packed")
+    equal(execute([BTREC, "pack", "-o", pack, trace], cwd=TMP).status, 0, "status of pack")
+    with open(pack, "rb") as file:
+        whole = file.read()
+    for what, changed, status, why in ("cut in a file", whole[:5000], 76, b"cut off"), ("cut between files", whole[:-1024], 76, b"cut off"), \
+            ("a header", whole[:3] + b"X" + whole[4:], 76, b"not a btrec trace"), ("text", b"text\n" * 1000, 76, b"not a btrec trace"), ("empty", b"", 76, b"not a btrec trace"):
+        bad = fresh("bad")
+        with open(bad, "wb") as file:
+            file.write(changed)
+        result = execute([BTVIEW, "--stdio", bad], cwd=TMP)
+        equal(result.status, status, "status, " + what)
+        check(why in result.err and result.err.count(b"\n") == 1, "%s: %s" % (what, result.err))
+    result = execute([BTREC, "pack", "-o", pack, trace], cwd=TMP)
+    equal(result.status, 73, "status where the file is there")
+    result = execute([BTREC, "pack", "-o", fresh("none"), fresh("nothing")], cwd=TMP)
+    equal(result.status, 66, "status without a trace")
+    equal(execute([BTREC, "rm", pack], cwd=TMP).status, 0, "status of rm")
+    check(not os.path.exists(pack), "the pack is there")
 
 
 @case("a damaged file of symbols is told, and the trace can be read")
