@@ -109,8 +109,8 @@ static void print_symbols(const struct trace *t)
 {
 	for (size_t i = 0; i < t->file_count; i++)
 		if (t->files[i].kind == BT_FILE_SYMBOLS)
-			printf("%-12s%" PRIu64 " bytes, kept with the trace\n", "symbols",
-			       t->files[i].size);
+			printf("%-12s%" PRIu64 " bytes: names and source lines of the program\n",
+			       "symbols", t->files[i].size);
 }
 
 static void print_counts(const struct model *m)

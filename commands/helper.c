@@ -40,6 +40,7 @@ static void become(const char *const *argv, int out)
 	setrlimit(RLIMIT_CORE, &none);
 	for (int signo = 1; signo < NSIG; signo++)
 		signal(signo, SIG_DFL);
+	signal(SIGXFSZ, SIG_IGN); /* it may write to the trace, and must not leave half a file */
 	sigemptyset(&set);
 	sigprocmask(SIG_SETMASK, &set, NULL);
 	unsetenv("DEBUGINFOD_URLS"); /* a server is not to be waited for */

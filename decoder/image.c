@@ -524,6 +524,7 @@ static void report_file(struct image *image, struct image_module *im, const stru
 			close(fd);
 		fd = vouching.fd;
 		im->state = IMAGE_FILE_OK;
+		im->elsewhere = true;
 		im->vouched->used = true;
 	}
 	if (im->state == IMAGE_FILE_OK) {

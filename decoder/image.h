@@ -54,6 +54,7 @@ struct image_module {
 	bool cus_read, missing_noted, split_noted;
 	bool has_debug;          /* debug information was found, when examined was set */
 	struct vouched *vouched; /* the image's */
+	bool elsewhere;          /* its file is one of those, and not at its path */
 	bool trusted; /* nothing but the user's word says that a file is the one that ran */
 	bool refused; /* what the user names has another build-id, or other code */
 	/* For symbols.c. */

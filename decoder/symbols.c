@@ -543,6 +543,15 @@ void symbols_lookup(struct symbols *s, uint32_t space, uint32_t epoch, uint64_t 
 	answers_note_place(&s->answers, mod, map, space, is_return, loc);
 }
 
+bool symbols_file_is_there(struct symbols *s, uint32_t space, uint32_t epoch, uint64_t addr)
+{
+	const struct space_map *map = trace_index_map_at(s->model->index, space, epoch, addr);
+	const struct image_module *mod = map ? module_at(s, space, epoch, map, addr) : NULL;
+
+	return !mod || (!mod->elsewhere && mod->state != IMAGE_FILE_MISSING &&
+			mod->state != IMAGE_FILE_CHANGED);
+}
+
 const struct missing_module *symbols_missing(const struct symbols *s, size_t *count)
 {
 	*count = s->missing_count;

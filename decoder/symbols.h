@@ -68,6 +68,10 @@ int symbols_vouch(struct symbols *s, const char *path, struct bt_error *err) BT_
 /* Whether lookups so far have taken something from there. */
 bool symbols_vouched_used(const struct symbols *s);
 
+/* Whether the file mapped at an address is, at its path, the one that was recorded, as far as can
+ * be told. */
+bool symbols_file_is_there(struct symbols *s, uint32_t space, uint32_t epoch, uint64_t addr);
+
 /* Notes all that is found out from now on, for symbols_keep(). Call it first. Errors:
  * BT_E_NO_MEMORY. */
 int symbols_note(struct symbols *s, struct bt_error *err) BT_MUST_USE;
