@@ -183,7 +183,7 @@ static int read_files(struct linker_list *l, struct listed_files *files, struct 
 	l->pages = calloc(count + 1, sizeof *l->pages);
 	if (!files->at || !l->pages)
 		return bt_no_memory(err, "the core file");
-	if (program && symbols_file_is_there(s, space, epoch, program) &&
+	if (program && symbols_file_is_there(s, space, epoch, program->start) &&
 	    read_elf(files->at, program)) {
 		take_program(l, files->at);
 		files->count = 1;
@@ -193,7 +193,8 @@ static int read_files(struct linker_list *l, struct listed_files *files, struct 
 
 		if (!strcmp(maps[i]->path, "[vdso]"))
 			l->vdso = maps[i]->start;
-		if (!begins_file(maps[i]) || !symbols_file_is_there(s, space, epoch, maps[i]))
+		if (!begins_file(maps[i]) ||
+		    !symbols_file_is_there(s, space, epoch, maps[i]->start))
 			continue;
 		take_page(l, maps[i]);
 		if (maps[i] == program)
