@@ -64,7 +64,7 @@ def two():
     equal(waits["deadlock"], "deadlock: tasks 1 and 2 wait for each other", "in the JSON")
     equal([(w["task"], w["kind"], w["owner"], w["deadlocked"]) for w in waits["threads"]], [(1, "lock", 2, True), (2, "lock", 1, True)], "waits")
     equal(btview("--headline", trace).out.decode().strip(), "SIGTERM: deadlock of 2 threads in both %s" % line("both"), "headline")
-    check("SIGTERM deadlock: " in btview("--signature", trace).out.decode(), "signature")
+    equal(btview("--signature", trace).out.decode().split(None, 1)[1].strip(), "SIGTERM deadlock: both (hangs.c) < two < main", "signature")
 
 
 @case("the same under --backend step and --parallel, and when it is asked for by btrec snap")
