@@ -37,6 +37,7 @@ static struct kept_module module_as_kept(const struct image_module *mod)
 static uint32_t number_instead(struct answers *a, struct image_module *mod)
 {
 	struct kept_module wanted;
+	uint8_t level;
 
 	if (!a->kept || mod->state == IMAGE_FILE_MEMORY)
 		return 0;
@@ -44,9 +45,12 @@ static uint32_t number_instead(struct answers *a, struct image_module *mod)
 	wanted = module_as_kept(mod);
 	if (!mod->kept)
 		mod->kept = kept_find_module(a->kept, &wanted) + 1;
-	if (mod->kept == 1 || kept_module(a->kept, mod->kept - 1)->level <= mod->level)
+	if (mod->kept == 1)
 		return 0;
-	return mod->kept - 1;
+	level = kept_module(a->kept, mod->kept - 1)->level;
+	return level > mod->level || (level == mod->level && mod->state != IMAGE_FILE_OK)
+		       ? mod->kept - 1
+		       : 0;
 }
 
 const struct kept_module *answers_instead(struct answers *a, struct image_module *mod)

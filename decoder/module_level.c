@@ -28,6 +28,9 @@ void module_examine(struct image_module *mod)
 	mod->examined = true;
 	if (mod->state != IMAGE_FILE_OK) {
 		mod->lack = of_state[mod->state] + 1;
+		/* A debug file may stand in for it. */
+		if (mod->mod && dwfl_module_getdwarf(mod->mod, &bias))
+			mod->level = LEVEL_DEBUG;
 		return;
 	}
 	if (!mod->mod)
