@@ -7,6 +7,7 @@
 #include <sys/stat.h>
 
 #include "commands/btrec_commands.h"
+#include "commands/cause.h"
 #include "config.h"
 #include "import/capture.h"
 #include "lib/array_size.h"
@@ -16,18 +17,22 @@
 
 enum {
 	NAMES_MAX = 100000,
+	SYMBOLS_MS = 1000, /* for names that the first screen does not need */
+	SYMBOLS_PATIENCE_MS = 10000,
 };
 
 #define COPIED_MAX (16ull << 30) /* bytes of a capture from a pipe or a device */
 
 struct arguments {
 	const char *output; /* NULL: a new name */
-	bool help, quiet;
+	bool help, quiet, no_symbols;
 };
 
 static const struct option_row rows[] = {
 	{"output", 'o', "DIR", "the trace directory; it must not exist",
 	 .at = offsetof(struct arguments, output)},
+	{"no-symbols", 0, NULL, "do not keep names and source lines of the program with the trace",
+	 .at = offsetof(struct arguments, no_symbols)},
 	{"quiet", 'q', NULL, "say nothing when all is well",
 	 .at = offsetof(struct arguments, quiet)},
 	{"help", 'h', NULL, "show this", .at = offsetof(struct arguments, help)},
@@ -140,6 +145,14 @@ static const char usage[] = "Usage: btrec import [OPTIONS] FILE|-\n"
 			    "Makes a trace of a perf.data, of what perf script printed with "
 			    "brstack, or of a core file;\n- reads standard input.";
 
+static void keep_symbols(const char *trace)
+{
+	struct cause cause;
+
+	cause_begin(&cause, trace, SYMBOLS_MS, 0);
+	cause_end(&cause, SYMBOLS_PATIENCE_MS);
+}
+
 int btrec_import(int argc, char **argv)
 {
 	char trace[BT_PATH_MAX], directory[BT_PATH_MAX];
@@ -163,5 +176,7 @@ int btrec_import(int argc, char **argv)
 		return btrec_complain(&err);
 	if (!a.output)
 		directory_link_latest(directory, trace);
+	if (!a.no_symbols)
+		keep_symbols(trace);
 	return 0;
 }

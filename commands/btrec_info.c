@@ -104,6 +104,15 @@ static void print_stepped(const struct model *m)
 	putchar('\n');
 }
 
+/* Whether names and source lines of the program travel with the trace. */
+static void print_symbols(const struct trace *t)
+{
+	for (size_t i = 0; i < t->file_count; i++)
+		if (t->files[i].kind == BT_FILE_SYMBOLS)
+			printf("%-12s%" PRIu64 " bytes: names and source lines of the program\n",
+			       "symbols", t->files[i].size);
+}
+
 static void print_counts(const struct model *m)
 {
 	const struct bt_record_header *h = &m->trace->header;
@@ -136,6 +145,7 @@ static void print_counts(const struct model *m)
 	if (h->backend.len == 6 && !memcmp(h->backend.at, "engine", 6))
 		print_stepped(m);
 	printf("%-12s%" PRIu64 " bytes\n", "size", trace_digest_size(m->trace->path));
+	print_symbols(m->trace);
 	printf("%-12s%s\n", "privacy",
 	       memory ? "holds memory of the program (stacks at its snapshots), its arguments and "
 			"paths"
@@ -157,6 +167,8 @@ static void print_info(const struct model *m)
 
 	print_text("trace", bt_str(path ? path : m->trace->path));
 	free(path);
+	if (m->trace->pack >= 0)
+		printf("%-12s%s\n", "pack", "all of the trace is in this file");
 	print_uuid(m->trace->uuid);
 	print_text("program", h->program);
 	print_argv(h->argv);

@@ -38,6 +38,7 @@
 #include "collector/supervisor/terminal.h"
 #include "collector/task/limits.h"
 #include "commands/btrec_commands.h"
+#include "commands/cause.h"
 #include "commands/control.h"
 #include "commands/from_names.h"
 #include "commands/front.h"
@@ -430,6 +431,15 @@ static int open_source(struct run *run, struct bt_error *err)
 	return 0;
 }
 
+/* Of a program that left others running: the front has ended. */
+static void keep_symbols(const struct run *run)
+{
+	struct cause cause;
+
+	cause_begin(&cause, run->trace, CAUSE_KEEP_MS, 0);
+	cause_end(&cause, run->options.patience);
+}
+
 static int record(struct run *run)
 {
 	static const char *const fixed_environment[] = {"PATH=/usr/local/bin:/usr/bin:/bin",
@@ -515,6 +525,8 @@ static int record(struct run *run)
 	m.dropped = run->dropped && !trace_remove(run->trace, NULL);
 	if (!ended_early)
 		send_message(run, &m);
+	else if (!run->dropped && !run->options.no_symbols)
+		keep_symbols(run);
 	return 0;
 }
 
@@ -572,6 +584,7 @@ static int start(struct run *run)
 	return front_wait(pipes[0], recorder,
 			  &(struct front_options){.quiet = run->options.quiet,
 						  .patience = run->options.patience,
+						  .keep_symbols = !run->options.no_symbols,
 						  .trace = run->trace,
 						  .at_end = prune,
 						  .arg = run});

@@ -1,18 +1,22 @@
 /* SPDX-License-Identifier: MIT */
 #include "commands/cause.h"
 
+#include <stdio.h>
 #include <string.h>
 
-#include "commands/helper.h"
-
-bool cause_tell(const char *trace, int patience, char text[CAUSE_TEXT_MAX])
+void cause_begin(struct cause *c, const char *trace, int keep, int patience)
 {
-	char path[PATH_MAX];
-	const char *argv[] = {path, "--headline", "--", trace, NULL};
+	char path[PATH_MAX], time[16];
+	const char *tell[] = {path, "--headline", "--", trace, NULL};
+	const char *tell_and_keep[] = {path, "--keep-symbols", time, "--", trace, NULL};
 
-	*text = '\0';
-	if (!helper_btview(path) || !helper_ask(argv, patience, text, CAUSE_TEXT_MAX))
-		*text = '\0';
-	text[strcspn(text, "\n")] = '\0';
-	return *text;
+	snprintf(time, sizeof time, "%d", keep);
+	*c = (struct cause){.helper = {.pid = -1, .from = -1}};
+	if (!helper_btview(path) || !helper_start(&c->helper, keep ? tell_and_keep : tell))
+		return;
+	if (patience && !helper_read(&c->helper, patience, c->text, sizeof c->text))
+		*c->text = '\0';
+	c->text[strcspn(c->text, "\n")] = '\0';
 }
+
+void cause_end(struct cause *c, int patience) { helper_end(&c->helper, patience); }

@@ -52,12 +52,10 @@ static void describe(const struct front_message *m, const char *cause, char *how
 			 *cause ? "; " : "", cause);
 }
 
-void ending_say(const struct front_message *m, const char *trace, int patience)
+void ending_say(const struct front_message *m, const char *trace, const char *cause)
 {
-	char cause[CAUSE_TEXT_MAX] = "", how[CAUSE_TEXT_MAX + 128], quoted[QUOTED_MAX];
+	char how[CAUSE_TEXT_MAX + 128], quoted[QUOTED_MAX];
 
-	if (m->failed && patience)
-		cause_tell(trace, patience, cause);
 	describe(m, cause, how, sizeof how);
 	if (m->dropped)
 		say("%s%s; no trace is kept", how, m->text);

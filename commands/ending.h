@@ -6,8 +6,8 @@
 #include "commands/front.h"
 
 /* Says how the program ended, and where its trace is: "exited with 0; trace: DIR". Of a failure it
- * says what happened where, if btview tells that within patience ms (0: it is not asked), and what
- * shows the trace: "SIGSEGV: null read in port config.c:10; btview DIR". */
-void ending_say(const struct front_message *m, const char *trace, int patience);
+ * says the cause (cause.h; "" unknown), and what shows the trace: "SIGSEGV: null read in port
+ * config.c:10; btview DIR". */
+void ending_say(const struct front_message *m, const char *trace, const char *cause);
 
 #endif

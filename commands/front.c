@@ -14,6 +14,7 @@
 #include <unistd.h>
 
 #include "collector/tracee/tracee.h"
+#include "commands/cause.h"
 #include "commands/ending.h"
 #include "lib/array_size.h"
 #include "lib/say.h"
@@ -184,6 +185,21 @@ static int end_like(const struct front_message *m)
 				  harmless */
 }
 
+/* The line for the user, then the trace's symbols: whoever reads the line need not wait for them.
+ * A daemon's trace is still written, and its recorder keeps them at the end. */
+static void say_and_keep(const struct front_message *m, const struct front_options *o)
+{
+	bool keep = o->keep_symbols && !m->dropped && !m->lives_on, tell = m->failed && !o->quiet;
+	struct cause cause = {.helper = {.pid = -1, .from = -1}};
+
+	if (o->patience && (keep || tell))
+		cause_begin(&cause, o->trace, keep ? CAUSE_KEEP_MS : 0, tell ? o->patience : 0);
+	if (!o->quiet || m->lacks)
+		ending_say(m, o->trace, cause.text);
+	/* Nobody waits for anything after a run that ended well. */
+	cause_end(&cause, !keep ? 0 : m->failed ? o->patience : o->patience / CAUSE_WELL);
+}
+
 static int act_on(const struct front_message *m, pid_t recorder, const struct front_options *o)
 {
 	if (m->type == FRONT_FAILED) {
@@ -193,8 +209,7 @@ static int act_on(const struct front_message *m, pid_t recorder, const struct fr
 	}
 	if (!m->lives_on)
 		waitpid(recorder, NULL, 0);
-	if (!o->quiet || m->lacks)
-		ending_say(m, o->trace, o->quiet ? 0 : o->patience);
+	say_and_keep(m, o);
 	o->at_end(o->arg);
 	return end_like(m);
 }

@@ -37,7 +37,9 @@ struct front_message {
 
 struct front_options {
 	bool quiet;        /* no line at the end, unless it lacks something */
-	int patience;      /* ms that may pass until the line says what happened */
+	int patience;      /* ms that may pass until the line says what happened, and then until the
+			      symbols are kept; 0: neither is waited for */
+	bool keep_symbols; /* with the trace */
 	const char *trace; /* its path, in memory shared with the recorder; empty until the recorder
 			      has begun it */
 	void (*at_end)(void *arg); /* called when all is said, before this process ends */

@@ -40,6 +40,7 @@ static void become(const char *const *argv, int out)
 	setrlimit(RLIMIT_CORE, &none);
 	for (int signo = 1; signo < NSIG; signo++)
 		signal(signo, SIG_DFL);
+	signal(SIGXFSZ, SIG_IGN); /* it may write to the trace, and must not leave half a file */
 	sigemptyset(&set);
 	sigprocmask(SIG_SETMASK, &set, NULL);
 	unsetenv("DEBUGINFOD_URLS"); /* a server is not to be waited for */
@@ -80,27 +81,62 @@ static bool read_all(int from, int patience, char *out, size_t size)
 	return false;
 }
 
-bool helper_ask(const char *const *argv, int patience, char *out, size_t size)
+bool helper_start(struct helper *h, const char *const *argv)
 {
-	int pipes[2], status = 0;
-	bool told = false;
-	pid_t pid;
+	int pipes[2];
 
-	*out = '\0';
+	*h = (struct helper){.pid = -1, .from = -1};
 	if (pipe2(pipes, O_CLOEXEC))
 		return false;
-	pid = fork();
-	if (!pid) {
+	h->pid = fork();
+	if (!h->pid) {
 		become(argv, pipes[1]);
 		_exit(127);
 	}
 	close(pipes[1]);
-	if (pid > 0) {
-		told = read_all(pipes[0], patience, out, size);
-		if (!told)
-			kill(pid, SIGKILL);
-		told = waitpid(pid, &status, 0) == pid && told && !status;
+	h->from = pipes[0];
+	return h->pid > 0;
+}
+
+bool helper_read(struct helper *h, int patience, char *out, size_t size)
+{
+	*out = '\0';
+	return h->pid > 0 && read_all(h->from, patience, out, size);
+}
+
+/* It is asked each millisecond: what waits for a process for a time needs Linux 5.3. */
+static bool has_ended(const struct helper *h, int patience, int *status)
+{
+	const struct timespec pause = {.tv_nsec = 1000000};
+	struct timespec began;
+	pid_t ended;
+
+	clock_gettime(CLOCK_MONOTONIC, &began);
+	while (!(ended = waitpid(h->pid, status, WNOHANG)) && milliseconds_left(&began, patience))
+		nanosleep(&pause, NULL);
+	return ended == h->pid;
+}
+
+bool helper_end(struct helper *h, int patience)
+{
+	int status = 0;
+	bool ended = h->pid > 0 && has_ended(h, patience, &status);
+
+	if (h->pid > 0 && !ended) {
+		kill(h->pid, SIGKILL);
+		waitpid(h->pid, NULL, 0);
 	}
-	close(pipes[0]);
-	return told;
+	if (h->from >= 0)
+		close(h->from);
+	*h = (struct helper){.pid = -1, .from = -1};
+	return ended && !status;
+}
+
+bool helper_ask(const char *const *argv, int patience, char *out, size_t size)
+{
+	struct helper h;
+	bool told = helper_start(&h, argv) && helper_read(&h, patience, out, size);
+
+	/* What has closed its output is about to end. */
+	return helper_end(&h, told ? patience : 0) && told;
 }

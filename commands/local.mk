@@ -24,6 +24,7 @@ btrec_SOURCES = \
 	commands/btrec_import.c \
 	commands/btrec_info.c \
 	commands/btrec_list.c \
+	commands/btrec_pack.c \
 	commands/btrec_main.c \
 	commands/btrec_prune.c \
 	commands/btrec_rm.c \

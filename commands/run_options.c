@@ -200,6 +200,8 @@ static const struct option_row rows[] = {
 	 .at = offsetof(struct run_options, wish.parallel)},
 	{"unbound", 0, NULL, "leave it to the kernel which processors are used",
 	 .at = offsetof(struct run_options, supervisor.unbound)},
+	{"no-symbols", 0, NULL, "do not keep names and source lines of the program with the trace",
+	 .at = offsetof(struct run_options, no_symbols)},
 	{"quiet", 'q', NULL, "no line at the end, unless something was not recorded",
 	 .at = offsetof(struct run_options, quiet)},
 	{"deterministic", 0, NULL, NULL,

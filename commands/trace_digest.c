@@ -48,6 +48,8 @@ uint64_t trace_digest_size(const char *path)
 			size += (uint64_t)st.st_size;
 	if (d)
 		closedir(d);
+	else if (!stat(path, &st)) /* a pack */
+		size = (uint64_t)st.st_size;
 	return size;
 }
 
@@ -183,6 +185,7 @@ bool trace_digest_read(struct trace_digest *d, const char *dir, const char *name
 		return false;
 	d->started = rc ? changed(path) : t->header.started;
 	d->size = trace_digest_size(path);
+	d->packed = !rc && t->pack >= 0;
 	if (rc)
 		return true;
 	d->state = t->being_written ? TRACE_BEING_WRITTEN : TRACE_NOT_CLOSED;

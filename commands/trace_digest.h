@@ -33,6 +33,7 @@ struct trace_digest {
 	const char *why;  /* of TRACE_UNREADABLE: in a word or two */
 	uint64_t started; /* ns since 1970; TRACE_UNREADABLE: when it was last changed */
 	uint64_t size;    /* bytes of its files */
+	bool packed;      /* it is one file (format/pack.h) */
 	bool has_end;     /* the next two are known */
 	uint8_t end;      /* enum bt_exit_kind, of the first process */
 	uint32_t status;
@@ -54,7 +55,7 @@ void trace_digest_end(const struct trace_digest *d, char *text, size_t size);
 /* The same of a process: "exit 2". */
 void exit_words(uint8_t kind, uint32_t status, char *text, size_t size);
 
-/* Bytes of all files in the directory of a trace, 0 where it cannot be read. */
+/* Bytes of all files in the directory of a trace, or of its pack; 0 where it cannot be read. */
 uint64_t trace_digest_size(const char *path);
 
 #endif

@@ -152,6 +152,13 @@ static bool is_latest(const char *dir, const char *name)
 	return len == (ssize_t)strlen(name) && !memcmp(target, name, (size_t)len);
 }
 
+static int remove_pack(const char *path, struct bt_error *err)
+{
+	return unlink(path)
+		       ? bt_fail(err, bt_code_of_errno(errno), errno, "cannot remove %.300s", path)
+		       : 0;
+}
+
 /* path: without links. */
 static int remove_open(const struct trace *t, char *path, struct bt_error *err)
 {
@@ -162,8 +169,8 @@ static int remove_open(const struct trace *t, char *path, struct bt_error *err)
 	if (t->being_written)
 		return bt_fail(err, BT_E_MISUSE, 0, "%.300s is not removed: it is being recorded",
 			       path);
-	rc = check_files(t, err);
-	if (!rc)
+	rc = t->pack >= 0 ? remove_pack(path, err) : check_files(t, err);
+	if (!rc && t->pack < 0)
 		rc = remove_files(t, path, err);
 	if (rc)
 		return rc;
@@ -213,15 +220,16 @@ int trace_shelf_prune(const char *dir, const struct shelf_limits *limits, bool t
 
 	if (rc)
 		return rc;
+	/* A pack was made on purpose, and only its user removes it. */
 	for (size_t i = 0; i < s.count; i++)
-		if (s.at[i].state == TRACE_COMPLETE) {
+		if (s.at[i].state == TRACE_COMPLETE && !s.at[i].packed) {
 			count++;
 			size += s.at[i].size;
 		}
 	for (size_t i = 0; i < s.count && !rc; i++) {
 		const struct trace_digest *d = &s.at[i];
 
-		if (d->state != TRACE_COMPLETE || !exceeds(limits, d, count, size) ||
+		if (d->state != TRACE_COMPLETE || d->packed || !exceeds(limits, d, count, size) ||
 		    (limits->spare && !strcmp(limits->spare, d->name)))
 			continue;
 		snprintf(path, sizeof path, "%s/%s", dir, d->name);

@@ -52,7 +52,7 @@ _btrec() {
 	COMPREPLY=()
 	[ "$cur" != = ] || cur=
 	if [ "$COMP_CWORD" -eq 1 ]; then
-		mapfile -t COMPREPLY < <(compgen -W "run snap import list rm prune info doctor dump help --help -h --version -V" -- "$cur")
+		mapfile -t COMPREPLY < <(compgen -W "run snap import list rm prune pack info doctor dump help --help -h --version -V" -- "$cur")
 		return
 	fi
 	case ${COMP_WORDS[1]} in
@@ -72,7 +72,7 @@ _btrec() {
 		--backend) mapfile -t COMPREPLY < <(compgen -W "auto engine step pmu" -- "$cur") ;;
 		*)
 			if [[ $cur == -* ]]; then
-				mapfile -t COMPREPLY < <(compgen -W "-o --output --only-crashes --keep --max-size --history --history-memory --from --snap-at --snap-at-function --snap-exit --backend --source --no-aslr --parallel --unbound -q --quiet -h --help --" -- "$cur")
+				mapfile -t COMPREPLY < <(compgen -W "-o --output --only-crashes --keep --max-size --history --history-memory --from --snap-at --snap-at-function --snap-exit --backend --source --no-aslr --parallel --unbound --no-symbols -q --quiet -h --help --" -- "$cur")
 			else
 				mapfile -t COMPREPLY < <(compgen -c -- "$cur"; compgen -f -- "$cur")
 			fi
@@ -81,10 +81,22 @@ _btrec() {
 		;;
 	import)
 		if [[ $cur == -* ]]; then
-			mapfile -t COMPREPLY < <(compgen -W "-o --output -q --quiet -h --help" -- "$cur")
+			mapfile -t COMPREPLY < <(compgen -W "-o --output --no-symbols -q --quiet -h --help" -- "$cur")
 		else
 			mapfile -t COMPREPLY < <(compgen -f -- "$cur")
 		fi
+		;;
+	pack)
+		case $prev in
+		-o | --output) mapfile -t COMPREPLY < <(compgen -f -- "$cur") ;;
+		*)
+			if [[ $cur == -* ]]; then
+				mapfile -t COMPREPLY < <(compgen -W "-o --output --no-symbols -h --help" -- "$cur")
+			else
+				mapfile -t COMPREPLY < <(_btrec_traces "$cur")
+			fi
+			;;
+		esac
 		;;
 	list)
 		case $prev in
@@ -100,7 +112,7 @@ _btrec() {
 		;;
 	doctor) mapfile -t COMPREPLY < <(compgen -W "--json -h --help" -- "$cur") ;;
 	snap) mapfile -t COMPREPLY < <(compgen -W "$(_btrec_recorded)" -- "$cur") ;;
-	help) mapfile -t COMPREPLY < <(compgen -W "run snap import list rm prune info doctor dump" -- "$cur") ;;
+	help) mapfile -t COMPREPLY < <(compgen -W "run snap import list rm prune pack info doctor dump" -- "$cur") ;;
 	info | dump | rm) mapfile -t COMPREPLY < <(_btrec_traces "$cur") ;;
 	esac
 }
@@ -118,7 +130,7 @@ _btview() {
 	--export) mapfile -t COMPREPLY < <(compgen -W "core folded perfetto perf-script" -- "$cur") ;;
 	*)
 		if [[ $cur == -* ]]; then
-			mapfile -t COMPREPLY < <(compgen -W "--stdio --summary --color --no-pager --format --json --export --signature --by -n --all --snapshot --thread --function -h --help -V --version" -- "$cur")
+			mapfile -t COMPREPLY < <(compgen -W "--stdio --summary --color --no-pager --format --json --export --signature --symbols --by -n --all --snapshot --thread --function -h --help -V --version" -- "$cur")
 		else
 			mapfile -t COMPREPLY < <(_btrec_traces "$cur")
 		fi

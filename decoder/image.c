@@ -22,6 +22,7 @@
 #include <unistd.h>
 
 #include "decoder/unpacked.h"
+#include "decoder/vouched.h"
 #include "lib/page.h"
 #include "lib/regular_file.h"
 
@@ -30,6 +31,13 @@ enum {
 	VDSO_MAX = 1 << 20,
 	COMPARED_MAX = 1 << 30, /* bytes of a mapping of which the trace's code is compared with the
 				   file's */
+};
+
+/* A search for a module's debug file. */
+struct debug_search {
+	struct image_module *im;
+	int fd;
+	char *path; /* libdwfl frees it */
 };
 
 static bool same_file(const struct image_module *im, const struct space_map *map)
@@ -56,17 +64,52 @@ static void to_hex(char out[2 * 64 + 1], const uint8_t *bytes, size_t n)
 	out[2 * n] = 0;
 }
 
+/* Takes a debug file for a module: by build-id, or on the user's word where the trace has none. */
+static bool take_debug_file(void *arg, int fd, const char *path)
+{
+	struct debug_search *search = arg;
+	struct image_module *im = search->im;
+	char hex[2 * 64 + 1];
+
+	/* Of a program whose file is not there, code that was looked at has been refused. */
+	vouched_build_id(fd, hex);
+	if (*im->build_id ? strcmp(hex, im->build_id) != 0
+			  : im->state != IMAGE_FILE_OK && vouched_has_code(fd)) {
+		im->refused = true;
+		return false;
+	}
+	search->fd = fd;
+	search->path = strdup(path);
+	im->trusted |= !*im->build_id;
+	im->vouched->used = true;
+	return true;
+}
+
+/* The user's own debug file, else where such files are installed. It asks debuginfod only when
+ * DEBUGINFOD_URLS is set. */
+static int find_debuginfo(Dwfl_Module *mod, void **userdata, const char *name, Dwarf_Addr base,
+			  const char *file, const char *link, GElf_Word link_crc, char **found)
+{
+	struct debug_search search = {.im = *userdata, .fd = -1};
+
+	if (search.im && search.im->vouched &&
+	    vouched_offer(search.im->vouched, search.im->path, search.im->build_id, take_debug_file,
+			  &search)) {
+		*found = search.path;
+		return search.fd;
+	}
+	return dwfl_standard_find_debuginfo(mod, userdata, name, base, file, link, link_crc, found);
+}
+
 /* dwfl_standard_find_debuginfo wants the module's own file first. Where that is gone or another,
- * the separate debug file has the same segments and the symbols, so it stands in. It asks
- * debuginfod only when DEBUGINFOD_URLS is set. */
+ * the separate debug file has the same segments and the symbols, so it stands in. */
 static int find_stand_in(Dwfl_Module *mod, void **userdata, const char *name, Dwarf_Addr base,
 			 char **file_name, Elf **elf)
 {
 	int fd = dwfl_build_id_find_elf(mod, userdata, name, base, file_name, elf);
 
 	if (fd < 0 && !*elf)
-		fd = dwfl_standard_find_debuginfo(mod, userdata, name, base, NULL, NULL, 0,
-						  file_name);
+		fd = find_debuginfo(mod, userdata, name, base, NULL, NULL, 0, file_name);
 	return fd;
 }
 
@@ -85,17 +128,18 @@ static int find_elf(Dwfl_Module *mod, void **userdata, const char *name, Dwarf_A
 
 static const Dwfl_Callbacks callbacks = {
 	.find_elf = find_elf,
-	.find_debuginfo = dwfl_standard_find_debuginfo,
+	.find_debuginfo = find_debuginfo,
 	.section_address = dwfl_offline_section_address,
 };
 
-struct image *image_new(void)
+struct image *image_new(struct vouched *vouched)
 {
 	struct image *im = calloc(1, sizeof *im);
 
 	if (!im)
 		return NULL;
 	elf_version(EV_CURRENT);
+	im->vouched = vouched;
 	im->dwfl = dwfl_begin(&callbacks);
 	if (!im->dwfl) {
 		free(im);
@@ -293,9 +337,10 @@ static bool has_fixed_addresses(Elf *elf)
 	return gelf_getehdr(elf, &eh) && eh.e_type == ET_EXEC;
 }
 
-/* Whether the open file is what was mapped; for IMAGE_FILE_OK im gets where it lies. */
+/* Whether the open file is what was mapped; for IMAGE_FILE_OK im gets where it lies. trusted: what
+ * nothing contradicts is. */
 static enum image_file_state examine_file(struct image_module *im, int fd, const struct moment *at,
-					  const struct space_map *map)
+					  const struct space_map *map, bool trusted)
 {
 	Elf *elf = elf_begin(fd, ELF_C_READ_MMAP, NULL);
 	enum image_file_state state = IMAGE_FILE_NO_ELF;
@@ -310,6 +355,10 @@ static enum image_file_state examine_file(struct image_module *im, int fd, const
 			state = strcmp(hex, im->build_id) ? IMAGE_FILE_CHANGED : IMAGE_FILE_OK;
 		else
 			state = examine_unnamed(elf, fd, at, map, *hex);
+		if (trusted && state == IMAGE_FILE_UNKNOWN) {
+			im->trusted = true;
+			state = IMAGE_FILE_OK;
+		}
 		if (state == IMAGE_FILE_OK && !bias_of(elf, map, &im->bias))
 			state = IMAGE_FILE_NO_ELF;
 		im->moved = has_fixed_addresses(elf) ? im->bias : 0;
@@ -341,10 +390,10 @@ static void take_extent(struct image_module *im, const struct moment *at)
 static void report_stand_in(struct image *image, struct image_module *im,
 			    const struct space_map *map)
 {
-	if (!map->build_id.len)
+	if (!map->build_id.len && !(im->vouched && im->vouched->path))
 		return;
 	im->mod = dwfl_report_module(image->dwfl, im->path, im->start, im->end);
-	if (im->mod)
+	if (im->mod && map->build_id.len)
 		dwfl_module_report_build_id(im->mod, map->build_id.at, map->build_id.len, 0);
 }
 
@@ -439,13 +488,45 @@ static void report_right_file(struct image *image, struct image_module *im, int 
 	close(fd);
 }
 
+/* A module, where the file that was recorded is not there. */
+struct vouching {
+	struct image_module *im;
+	const struct moment *moment;
+	const struct space_map *map;
+	int fd;
+};
+
+static bool take_vouched(void *arg, int fd, const char *path)
+{
+	struct vouching *v = arg;
+	enum image_file_state state;
+
+	(void)path;
+	if (!vouched_has_code(fd))
+		return false;
+	state = examine_file(v->im, fd, v->moment, v->map, true);
+	v->im->refused |= state != IMAGE_FILE_OK;
+	v->fd = fd;
+	return state == IMAGE_FILE_OK;
+}
+
 static void report_file(struct image *image, struct image_module *im, const struct moment *moment,
 			const struct space_map *map)
 {
+	struct vouching vouching = {im, moment, map, -1};
 	struct stat st;
 	int fd = regular_file_open(AT_FDCWD, im->path, &st);
 
-	im->state = fd < 0 ? IMAGE_FILE_MISSING : examine_file(im, fd, moment, map);
+	im->state = fd < 0 ? IMAGE_FILE_MISSING : examine_file(im, fd, moment, map, false);
+	if (im->state != IMAGE_FILE_OK &&
+	    vouched_offer(im->vouched, im->path, im->build_id, take_vouched, &vouching)) {
+		if (fd >= 0)
+			close(fd);
+		fd = vouching.fd;
+		im->state = IMAGE_FILE_OK;
+		im->elsewhere = true;
+		im->vouched->used = true;
+	}
 	if (im->state == IMAGE_FILE_OK) {
 		report_right_file(image, im, fd);
 		fd = -1;
@@ -487,6 +568,9 @@ static struct image_module *module_new(struct image *image, const struct space_m
 		return NULL;
 	}
 	to_hex(im->build_id, map->build_id.at, map->build_id.len);
+	im->vouched = image->vouched;
+	im->dev = map->dev;
+	im->ino = map->ino;
 	im->map_start = im->start = map->start;
 	im->map_offset = im->offset = map->offset;
 	im->end = map->end;

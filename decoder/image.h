@@ -11,6 +11,7 @@
 
 #include "decoder/debug_unit.h"
 #include "decoder/model.h"
+#include "decoder/vouched.h"
 
 enum image_file_state {
 	IMAGE_FILE_OK,
@@ -32,6 +33,7 @@ struct cu_range {
 struct image_module {
 	char *path;                /* without " (deleted)"; owned */
 	char build_id[2 * 64 + 1]; /* hex, of the recorded mapping; "": none was recorded */
+	uint64_t dev, ino;         /* of the recorded mapping */
 	enum image_file_state state;
 	uint64_t start, end;
 	uint64_t reach;  /* the highest end of those that begin before it, and its own */
@@ -50,7 +52,16 @@ struct image_module {
 	size_t cu_count;
 	struct unit_set units; /* those that were looked at */
 	bool cus_read, missing_noted, split_noted;
-	bool has_debug; /* debug information was found, when missing_noted was set */
+	bool has_debug;          /* debug information was found, when examined was set */
+	struct vouched *vouched; /* the image's */
+	bool elsewhere;          /* its file is one of those, and not at its path */
+	bool trusted; /* nothing but the user's word says that a file is the one that ran */
+	bool refused; /* what the user names has another build-id, or other code */
+	/* For symbols.c. */
+	bool examined, kept_told;
+	uint8_t level;        /* enum symbols_level, when it was examined */
+	uint8_t lack;         /* enum missing_what + 1, 0: nothing; the same */
+	uint32_t kept, noted; /* its numbers + 1 there (kept.h), 0: not looked for yet */
 };
 
 struct image {
@@ -61,11 +72,12 @@ struct image {
 	struct image_module **by_start;
 	size_t count, by_start_count, cap; /* cap: of both arrays */
 	bool attached;                     /* the Dwfl has its thread callbacks (unwind.c) */
+	struct vouched *vouched;           /* what the user vouches for; not owned */
 	struct unwind_context *unwinding;  /* what they read; NULL outside symbols_unwind */
 };
 
-/* Makes an empty image; NULL without memory. */
-struct image *image_new(void);
+/* Makes an empty image; NULL without memory. vouched is borrowed. */
+struct image *image_new(struct vouched *vouched);
 void image_free(struct image *im);
 
 /* Whether a mapping is one that modules are found by: of code, of a file or the vdso. */

@@ -495,7 +495,8 @@ json_t *json_missing(const struct json_report *r)
 		[MISSING_UNKNOWN] = "unknown", [MISSING_SYMBOLS] = "symbols",
 		[MISSING_DEBUG] = "debug",     [MISSING_UNPACKED] = "unpacked",
 		[MISSING_SPLIT] = "split",     [MISSING_PACKAGE] = "package",
-		[MISSING_SOURCE] = "source"};
+		[MISSING_SOURCE] = "source",   [MISSING_KEPT] = "kept",
+		[MISSING_VOUCHED] = "vouched", [MISSING_REFUSED] = "refused"};
 	json_t *all = json_array();
 	size_t count;
 	const struct missing_module *missing = symbols_missing(r->s, &count);

@@ -1,6 +1,7 @@
 noinst_LIBRARIES += decoder/libdecoder.a
 decoder_libdecoder_a_SOURCES = \
 	decoder/annotation.c decoder/annotation.h \
+	decoder/answers.c decoder/answers.h \
 	decoder/by_cpu.c decoder/by_cpu.h \
 	decoder/calls_made.c decoder/calls_made.h \
 	decoder/callstack.c decoder/callstack.h \
@@ -19,10 +20,13 @@ decoder_libdecoder_a_SOURCES = \
 	decoder/inlined.c decoder/inlined.h \
 	decoder/intern.c decoder/intern.h \
 	decoder/json.c decoder/json.h decoder/json_private.h decoder/json_system.c \
+	decoder/keep.c decoder/keep.h \
+	decoder/kept.c decoder/kept.h decoder/kept_file.c decoder/kept_private.h decoder/kept_sources.c \
 	decoder/failed_calls.c decoder/failed_calls.h decoder/system_calls.c decoder/system_calls.h decoder/report_calls.c decoder/json_calls.c decoder/json_waits.c \
 	decoder/last_words.c decoder/last_words.h \
 	decoder/model.c decoder/model.h decoder/model_private.h \
 	decoder/model_branches.c decoder/model_failures.c decoder/model_snapshots.c decoder/model_tasks.c \
+	decoder/module_level.c decoder/module_level.h \
 	decoder/own_code.c decoder/own_code.h \
 	decoder/plt.c decoder/plt.h \
 	decoder/seen_sources.c decoder/seen_sources.h \
@@ -39,6 +43,7 @@ decoder_libdecoder_a_SOURCES = \
 	decoder/unpacked.c decoder/unpacked.h \
 	decoder/unwind.c \
 	decoder/verdict.c decoder/verdict.h \
+	decoder/vouched.c decoder/vouched.h \
 	decoder/wait_groups.c decoder/wait_groups.h \
 	decoder/waits.c decoder/waits.h
 EXTRA_DIST += decoder/README.md

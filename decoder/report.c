@@ -276,7 +276,7 @@ static void put_place(struct report *r, const struct fault *f, uint64_t addr, bo
 	text_printf(&r->t, "  ");
 	text_frame(&r->t, &loc, 2, true);
 	text_printf(&r->t, "\n");
-	if (source_line(loc.file, loc.line, source, sizeof source)) {
+	if (symbols_source_line(r->s, loc.file, loc.line, source, sizeof source)) {
 		text_mark(&r->t, TEXT_SOURCE);
 		text_printf(&r->t, "  %d: ", loc.line);
 		report_outside(r, source);
@@ -531,6 +531,11 @@ static const char *const missing_texts[] = {
 	[MISSING_PACKAGE] = "its split debug information is in a .dwp file, which libdw reads from "
 			    "0.191 on: inlined functions are not told",
 	[MISSING_SOURCE] = "newer than the program: its lines may not be those that ran",
+	[MISSING_KEPT] = "this file of the trace is damaged: not all names that it kept are known",
+	[MISSING_VOUCHED] = "taken from --symbols on your word: nothing in the trace tells whether "
+			    "it is the file that ran",
+	[MISSING_REFUSED] = "the file is gone or has changed, and what --symbols names is another "
+			    "one: it has another build-id, or other code, than what ran",
 };
 
 static void put_missing(struct report *r)

@@ -27,7 +27,7 @@ enum {
 	RECURSION_ROUNDS_MIN = 3, /* more rounds than this are shown as one */
 	OPEN_CALLS_SHOWN = 20,
 	SUMMARY_FRAMES_MIN = 3,
-	SECTIONS = 3, /* before the stack: their empty lines can go */
+	SECTIONS = 3,          /* before the stack: their empty lines can go */
 	THREADS_AS_LINES = 64, /* more stacks are not among the lines for the viewer */
 };
 

@@ -3,7 +3,6 @@
 #include <stdlib.h>
 
 #include "decoder/report_private.h"
-#include "decoder/source.h"
 #include "decoder/wait_groups.h"
 
 enum {
@@ -30,7 +29,7 @@ static void put_group(struct report *r, const struct wait_group *g)
 	else
 		text_place(&r->t, &loc, true);
 	text_line(&r->t, part.file, part.line, false);
-	if (source_line(part.file, part.line, source, sizeof source)) {
+	if (symbols_source_line(r->s, part.file, part.line, source, sizeof source)) {
 		text_printf(&r->t, ": ");
 		text_outside(&r->t, source);
 	}

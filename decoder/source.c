@@ -21,6 +21,21 @@ static FILE *open_source(const char *path)
 	return f;
 }
 
+void source_plain_line(struct slice line, char *out, size_t cap)
+{
+	size_t len = 0;
+
+	for (; len + 1 < cap && line.len; line.len--, line.at++) {
+		char c = (char)(*line.at == '\t' ? ' ' : *line.at);
+
+		if (!c || c == '\r' || c == '\n')
+			break;
+		if (len || c != ' ')
+			out[len++] = c;
+	}
+	out[len] = '\0';
+}
+
 bool source_line(const char *path, int line, char *out, size_t cap)
 {
 	FILE *f = *path == '/' && line > 0 ? open_source(path) : NULL;
@@ -34,13 +49,8 @@ bool source_line(const char *path, int line, char *out, size_t cap)
 		if ((n = getline(&text, &room, f)) < 0)
 			break;
 	fclose(f);
-	if (n >= 0) {
-		text[strcspn(text, "\r\n")] = 0;
-		for (char *c = text; *c; c++)
-			if (*c == '\t')
-				*c = ' ';
-		snprintf(out, cap, "%s", text + strspn(text, " "));
-	}
+	if (n >= 0)
+		source_plain_line(slice_of(text, (size_t)n), out, cap);
 	free(text);
 	return n >= 0;
 }

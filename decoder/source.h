@@ -8,6 +8,11 @@
 #include <stddef.h>
 #include <stdint.h>
 
+#include "lib/slice.h"
+
+/* A line without leading blanks and its end, and with spaces for its tabs. cap: at least 1. */
+void source_plain_line(struct slice line, char *out, size_t cap);
+
 /* Reads line `line` (from 1) of the file at path into out[cap], without leading blanks and its end,
  * and with spaces for its tabs. False when there is no such line or the file is no regular readable
  * one. */

@@ -20,8 +20,10 @@
 #include <string.h>
 #include <unistd.h>
 
+#include "decoder/answers.h"
 #include "decoder/inlined.h"
 #include "decoder/intern.h"
+#include "decoder/module_level.h"
 #include "decoder/plt.h"
 #include "decoder/seen_sources.h"
 #include "decoder/source.h"
@@ -68,6 +70,8 @@ struct symbols {
 	struct missing_module *missing;
 	size_t missing_count;
 	struct seen_sources sources;
+	struct answers answers;
+	struct vouched vouched;
 };
 
 int symbols_open(struct symbols **out, const struct model *m, struct bt_error *err)
@@ -98,6 +102,7 @@ void symbols_close(struct symbols *s)
 	free(s->inlined);
 	free(s->missing);
 	seen_sources_release(&s->sources);
+	answers_release(&s->answers);
 	free(s);
 }
 
@@ -122,7 +127,7 @@ static struct image *image_for(struct symbols *s, const struct space_map *const 
 	for (size_t i = s->image_count; i-- > 0;)
 		if (image_accepts(s->images[i], maps, count))
 			return s->images[i];
-	im = image_new();
+	im = image_new(&s->vouched);
 	if (im && !images_push(s, im)) {
 		image_free(im);
 		return NULL;
@@ -229,15 +234,16 @@ static struct image_module *module_at(struct symbols *s, uint32_t space, uint32_
 	return module;
 }
 
-static void note_missing(struct symbols *s, const struct image_module *mod, enum missing_what what,
-			 const char *source)
+/* Names what lookups miss, once. */
+static void add_missing(struct symbols *s, const char *module, const char *build_id,
+			enum missing_what what, const char *source)
 {
 	struct missing_module *missing;
-	const char *path = intern_str(&s->strings, mod->path),
-		   *id = intern_str(&s->strings, mod->build_id);
+	const char *path = intern_str(&s->strings, module), *id = intern_str(&s->strings, build_id);
 
 	for (size_t i = 0; i < s->missing_count; i++)
 		if (s->missing[i].source == source &&
+		    (s->missing[i].what == MISSING_VOUCHED) == (what == MISSING_VOUCHED) &&
 		    (source || (s->missing[i].module == path && s->missing[i].build_id == id)))
 			return;
 	missing = realloc(s->missing, (s->missing_count + 1) * sizeof *missing);
@@ -246,6 +252,30 @@ static void note_missing(struct symbols *s, const struct image_module *mod, enum
 	s->missing = missing;
 	missing[s->missing_count++] = (struct missing_module){
 		.module = path, .build_id = id, .what = what, .source = source};
+}
+
+static void note_missing(struct symbols *s, const struct image_module *mod, enum missing_what what,
+			 const char *source)
+{
+	add_missing(s, mod->path, mod->build_id, what, source);
+}
+
+/* What the trace keeps; NULL: nothing. */
+static const struct kept *kept_of(struct symbols *s)
+{
+	bool was_read = s->answers.read;
+	const struct kept *k = answers_kept(&s->answers, s->model->trace);
+
+	if (!was_read && s->answers.damaged)
+		add_missing(s, "symbols", "", MISSING_KEPT, NULL);
+	return k;
+}
+
+static const struct kept_source *kept_source_of(struct symbols *s, const char *path)
+{
+	const struct kept *k = kept_of(s);
+
+	return k ? kept_find_source(k, path) : NULL;
 }
 
 /* A source that was edited after the program was built has other lines. The program was there when
@@ -258,21 +288,14 @@ static void check_source(struct symbols *s, const struct image_module *mod, cons
 			1000000000); /* 1980: dates before that are made up (reproducible builds) */
 	uint64_t started = s->model->trace->header.started,
 		 built = started && started < mod->modified ? started : mod->modified;
+	const struct kept_source *source;
 
-	if (*path && built >= real && seen_sources_add(&s->sources, mod, path) &&
-	    source_is_newer(path, built))
+	if (!*path || built < real || !seen_sources_add(&s->sources, mod, path) ||
+	    !source_is_newer(path, built))
+		return;
+	source = kept_source_of(s, path);
+	if (!source || source->newer)
 		note_missing(s, mod, MISSING_SOURCE, path);
-}
-
-static bool has_symbol_table(Elf *elf)
-{
-	Elf_Scn *scn = NULL;
-	GElf_Shdr sh;
-
-	while ((scn = elf_nextscn(elf, scn)))
-		if (gelf_getshdr(scn, &sh) && sh.sh_type == SHT_SYMTAB)
-			return true;
-	return false;
 }
 
 /* Whether the split debug information of a module is packed into one file, FILE.dwp, where gdb
@@ -294,37 +317,16 @@ static bool has_package(const struct image_module *mod)
 	return found;
 }
 
-/* Asks for what is behind a module; called once for each, because looking for debug files is slow.
- */
 static void check_missing(struct symbols *s, struct image_module *mod)
 {
-	static const enum missing_what of_state[] = {[IMAGE_FILE_MISSING] = MISSING_FILE,
-						     [IMAGE_FILE_CHANGED] = MISSING_CHANGED,
-						     [IMAGE_FILE_UNKNOWN] = MISSING_UNKNOWN};
-	const char *debug_file = NULL;
-	Dwarf_Addr bias;
-
-	if (mod->missing_noted || mod->state == IMAGE_FILE_MEMORY ||
-	    mod->state == IMAGE_FILE_NO_ELF)
-		return;
+	module_examine(mod);
+	if (mod->trusted && !mod->missing_noted)
+		note_missing(s, mod, MISSING_VOUCHED, NULL);
+	if (mod->refused && mod->state != IMAGE_FILE_OK)
+		mod->lack = MISSING_REFUSED + 1;
+	if (mod->lack && !mod->missing_noted)
+		note_missing(s, mod, (enum missing_what)(mod->lack - 1), NULL);
 	mod->missing_noted = true;
-	if (mod->state != IMAGE_FILE_OK) {
-		note_missing(s, mod, of_state[mod->state], NULL);
-		return;
-	}
-	if (!mod->mod)
-		return;
-	mod->has_debug = dwfl_module_getdwarf(mod->mod, &bias) != NULL;
-	if (mod->has_debug)
-		return;
-	dwfl_module_getsymtab(mod->mod);
-	dwfl_module_info(mod->mod, NULL, NULL, NULL, NULL, NULL, NULL, &debug_file);
-	if (unpacked_is_compressed(debug_file ? debug_file : mod->path))
-		note_missing(s, mod, MISSING_UNPACKED, NULL);
-	else if (debug_file || has_symbol_table(dwfl_module_getelf(mod->mod, &bias)))
-		note_missing(s, mod, MISSING_DEBUG, NULL);
-	else
-		note_missing(s, mod, MISSING_SYMBOLS, NULL);
 }
 
 static void look_up_line(struct symbols *s, Dwarf_Die *unit, Dwarf_Addr pc, struct location *loc)
@@ -435,6 +437,35 @@ static void look_up_in_module(struct symbols *s, struct image_module *mod, bool 
 		look_up_stub(s, mod, loc);
 }
 
+/* What was said of the module and its sources then. */
+static void tell_as_then(struct symbols *s, struct image_module *mod,
+			 const struct kept_module *then, const struct location *loc)
+{
+	if (then->missing && !mod->kept_told)
+		note_missing(s, mod, (enum missing_what)(then->missing - 1), NULL);
+	mod->kept_told = true;
+	for (size_t i = 0; i <= loc->inlined_count; i++) {
+		const char *file = i ? loc->inlined[i - 1].file : loc->file;
+		const struct kept_source *source = kept_source_of(s, file);
+
+		if (source && source->newer)
+			note_missing(s, mod, MISSING_SOURCE, source->path);
+	}
+}
+
+/* In what the trace keeps, where the module's files tell less than they did then. */
+static bool look_up_kept(struct symbols *s, struct image_module *mod, const struct space_map *map,
+			 uint32_t space, bool is_return, struct location *loc)
+{
+	const struct kept_module *then;
+
+	kept_of(s);
+	then = answers_look_up(&s->answers, mod, map, space, is_return, loc);
+	if (then && mod)
+		tell_as_then(s, mod, then, loc);
+	return then;
+}
+
 static uint64_t cache_key(const struct cached *c)
 {
 	const uint64_t parts[] = {(uintptr_t)c->module, c->loc.addr, c->is_return};
@@ -496,6 +527,8 @@ void symbols_lookup(struct symbols *s, uint32_t space, uint32_t epoch, uint64_t 
 		return;
 	mod = module_at(s, space, epoch, map, addr);
 	if (!mod) {
+		if (look_up_kept(s, NULL, map, space, is_return, loc))
+			return;
 		loc->module = intern_str(&s->strings, map->path);
 		loc->vaddr = addr - map->start + map->offset;
 		loc->in_file = *map->path == '/';
@@ -504,7 +537,19 @@ void symbols_lookup(struct symbols *s, uint32_t space, uint32_t epoch, uint64_t 
 	loc->module = intern_str(&s->strings, mod->path);
 	loc->build_id = intern_str(&s->strings, mod->build_id);
 	loc->in_file = true;
+	if (look_up_kept(s, mod, map, space, is_return, loc))
+		return;
 	look_up_cached(s, mod, is_return, loc);
+	answers_note_place(&s->answers, mod, map, space, is_return, loc);
+}
+
+bool symbols_file_is_there(struct symbols *s, uint32_t space, uint32_t epoch, uint64_t addr)
+{
+	const struct space_map *map = trace_index_map_at(s->model->index, space, epoch, addr);
+	const struct image_module *mod = map ? module_at(s, space, epoch, map, addr) : NULL;
+
+	return !mod || (!mod->elsewhere && mod->state != IMAGE_FILE_MISSING &&
+			mod->state != IMAGE_FILE_CHANGED);
 }
 
 const struct missing_module *symbols_missing(const struct symbols *s, size_t *count)
@@ -534,18 +579,23 @@ static size_t file_code(struct symbols *s, uint32_t space, uint32_t epoch, uint6
 	const char *bytes;
 	uint64_t offset;
 
-	if (!mod || !mod->mod || mod->state != IMAGE_FILE_OK ||
-	    !(elf = dwfl_module_getelf(mod->mod, &bias)))
+	if (!mod)
 		return 0;
-	bytes = elf_rawfile(elf, &size);
 	offset = addr - map->start + map->offset;
-	if (!bytes || offset >= size)
-		return 0;
 	if (n > map->end - addr)
 		n = map->end - addr;
+	if (!mod->mod || mod->state != IMAGE_FILE_OK ||
+	    !(elf = dwfl_module_getelf(mod->mod, &bias))) {
+		kept_of(s);
+		return answers_bytes(&s->answers, mod, offset, out, n);
+	}
+	bytes = elf_rawfile(elf, &size);
+	if (!bytes || offset >= size)
+		return 0;
 	if (n > size - offset)
 		n = size - offset;
 	memcpy(out, bytes + offset, n);
+	answers_note_bytes(&s->answers, mod, slice_of(bytes, size), offset, n);
 	return n;
 }
 
@@ -570,4 +620,71 @@ size_t symbols_code(struct symbols *s, uint32_t space, uint32_t epoch, uint64_t 
 		done += got;
 	}
 	return done;
+}
+
+const struct kept_stack *symbols_kept_stack(struct symbols *s, const struct model_snapshot *snap,
+					    const struct bt_record_thread *thread)
+{
+	const struct kept *k = kept_of(s);
+	const struct kept_stack *stack =
+		k ? kept_find_stack(k, snap->rec->snapshot, thread->task) : NULL;
+
+	for (size_t i = 0; stack && i < stack->count; i++) {
+		uint64_t pc = stack->frames[i].pc - stack->frames[i].is_return;
+		const struct space_map *map =
+			trace_index_map_at(s->model->index, snap->rec->space, thread->epoch, pc);
+		struct image_module *mod =
+			map ? module_at(s, snap->rec->space, thread->epoch, map, pc) : NULL;
+
+		if (mod && answers_instead(&s->answers, mod))
+			return stack;
+	}
+	return NULL;
+}
+
+void symbols_note_stack(struct symbols *s, const struct kept_stack *stack)
+{
+	if (s->answers.noted)
+		kept_add_stack(s->answers.noted, stack);
+}
+
+bool symbols_source_line(struct symbols *s, const char *file, int line, char *out, size_t cap)
+{
+	const struct kept_source *source = kept_source_of(s, file);
+	struct slice text;
+
+	if (!source || !kept_source_differs(source))
+		return source_line(file, line, out, cap);
+	if (line <= 0 || !kept_source_line(source, (uint32_t)line, &text))
+		return false;
+	source_plain_line(text, out, cap);
+	return true;
+}
+
+char *symbols_source_text(struct symbols *s, const char *file, size_t *len)
+{
+	const struct kept_source *source = kept_source_of(s, file);
+
+	return source && kept_source_differs(source) ? kept_source_text(source, len) : NULL;
+}
+
+int symbols_vouch(struct symbols *s, const char *path, struct bt_error *err)
+{
+	return vouched_init(&s->vouched, path, err);
+}
+
+bool symbols_vouched_used(const struct symbols *s) { return s->vouched.used; }
+
+int symbols_note(struct symbols *s, struct bt_error *err)
+{
+	s->answers.noted = kept_new();
+	return s->answers.noted ? 0 : bt_no_memory(err, NULL);
+}
+
+static bool is_newer(void *arg, const char *path) { return symbols_source_is_newer(arg, path); }
+
+int symbols_keep(struct symbols *s, struct bt_error *err)
+{
+	kept_add_sources(s->answers.noted, is_newer, s);
+	return kept_write(s->answers.noted, s->model->trace, err);
 }

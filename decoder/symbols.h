@@ -43,8 +43,11 @@ enum missing_what {
 	MISSING_UNPACKED, /* its debug information is compressed, and cannot be unpacked */
 	MISSING_SPLIT,    /* its split debug information: no inlined frames */
 	MISSING_PACKAGE,  /* the same: it is in a .dwp file beside it, which libdw does not read */
-	MISSING_SOURCE, /* a source file is newer than the program: its lines may not be those that
-			   ran */
+	MISSING_SOURCE,  /* a source file is newer than the program: its lines may not be those that
+			    ran */
+	MISSING_KEPT,    /* the trace's own symbols are damaged */
+	MISSING_VOUCHED, /* nothing but the user's word says that the file is the one that ran */
+	MISSING_REFUSED, /* the file is not there; what the user names instead is another one */
 };
 
 struct missing_module {
@@ -58,6 +61,26 @@ struct symbols;
 int symbols_open(struct symbols **out, const struct model *m, struct bt_error *err) BT_MUST_USE;
 void symbols_close(struct symbols *s);
 
+/* Takes files of the program from path, a file or a folder that the user vouches for, where those
+ * recorded are not there; path is borrowed. Call it first. Errors: those of vouched_init(). */
+int symbols_vouch(struct symbols *s, const char *path, struct bt_error *err) BT_MUST_USE;
+
+/* Whether lookups so far have taken something from there. */
+bool symbols_vouched_used(const struct symbols *s);
+
+/* Whether the file mapped at an address is, at its path, the one that was recorded, as far as can
+ * be told. */
+bool symbols_file_is_there(struct symbols *s, uint32_t space, uint32_t epoch, uint64_t addr);
+
+/* Notes all that is found out from now on, for symbols_keep(). Call it first. Errors:
+ * BT_E_NO_MEMORY. */
+int symbols_note(struct symbols *s, struct bt_error *err) BT_MUST_USE;
+
+/* Writes what was found out, and the sources that it names, into the trace, which is closed: its
+ * readers have it when the program's files are gone or changed. Errors: BT_E_EXISTS: the trace has
+ * symbols; BT_E_IO, BT_E_PERMISSION, BT_E_NO_MEMORY. */
+int symbols_keep(struct symbols *s, struct bt_error *err) BT_MUST_USE;
+
 /* Looks addr up; *loc is valid until symbols_close. is_return: addr is a return address, so the
  * line is the call's (addr - 1), while addr, vaddr and offset stay those of addr. Never fails: what
  * is unknown is empty. Cached. */
@@ -70,6 +93,15 @@ const struct missing_module *symbols_missing(const struct symbols *s, size_t *co
 /* Whether file, as a location has it, is newer than a program that lookups so far have found it in.
  */
 bool symbols_source_is_newer(const struct symbols *s, const char *file);
+
+/* A line (from 1) of a source file, as a location has it, into out[cap]: without leading blanks and
+ * its end, with spaces for tabs. It is the kept one where the file is gone or has changed since.
+ * False: it is not known. */
+bool symbols_source_line(struct symbols *s, const char *file, int line, char *out, size_t cap);
+
+/* The kept text of a source file that is gone or has changed since; free() it. Lines that are not
+ * kept are empty. NULL: the file is to be read, or there is no memory. */
+char *symbols_source_text(struct symbols *s, const char *file, size_t *len);
 
 /* Copies up to n code bytes at addr: the trace's own first, else the module file's when it is the
  * right one. For disassembly around executed code. Returns how many consecutive bytes were there.

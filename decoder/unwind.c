@@ -301,9 +301,9 @@ uint64_t symbols_signal_from(struct symbols *s, const struct model_snapshot *sna
 											   : rip;
 }
 
-size_t symbols_unwind(struct symbols *s, const struct model_snapshot *snap,
-		      const struct bt_record_thread *thread, struct stack_frame *frames, size_t max,
-		      bool *complete)
+static size_t unwind_thread(struct symbols *s, const struct model_snapshot *snap,
+			    const struct bt_record_thread *thread, struct stack_frame *frames,
+			    size_t max, bool *complete)
 {
 	struct unwind_context u = {
 		.symbols = s,
@@ -344,4 +344,25 @@ size_t symbols_unwind(struct symbols *s, const struct model_snapshot *snap,
 	else
 		frames[count - 1].is_cut = u.cut && is_of_stack(&u, u.missing);
 	return count;
+}
+
+size_t symbols_unwind(struct symbols *s, const struct model_snapshot *snap,
+		      const struct bt_record_thread *thread, struct stack_frame *frames, size_t max,
+		      bool *complete)
+{
+	const struct kept_stack *kept = max ? symbols_kept_stack(s, snap, thread) : NULL;
+	struct kept_stack stack = {.snapshot = snap->rec->snapshot, .task = thread->task};
+
+	if (!kept) {
+		stack.count = unwind_thread(s, snap, thread, frames, max, complete);
+		stack.complete = *complete;
+		stack.frames = frames;
+		symbols_note_stack(s, &stack);
+		return stack.count;
+	}
+	*complete = kept->complete && kept->count <= max;
+	if (kept->count < max)
+		max = kept->count;
+	memcpy(frames, kept->frames, max * sizeof *frames);
+	return max;
 }

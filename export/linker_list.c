@@ -29,23 +29,6 @@ struct mapped_elf {
 	size_t dynamic_count;
 };
 
-/* Whether the file that is there now is the one that was recorded. */
-static bool is_same_file(struct symbols *s, uint32_t space, uint32_t epoch,
-			 const struct space_map *map)
-{
-	const struct missing_module *missing;
-	struct location loc;
-	size_t count;
-
-	symbols_lookup(s, space, epoch, map->start, false, &loc);
-	missing = symbols_missing(s, &count);
-	for (size_t i = 0; i < count; i++)
-		if (!strcmp(missing[i].module, loc.module) &&
-		    (missing[i].what == MISSING_FILE || missing[i].what == MISSING_CHANGED))
-			return false;
-	return true;
-}
-
 /* A trace may name a device. */
 static int open_mapped(const struct space_map *map)
 {
@@ -200,7 +183,8 @@ static int read_files(struct linker_list *l, struct listed_files *files, struct 
 	l->pages = calloc(count + 1, sizeof *l->pages);
 	if (!files->at || !l->pages)
 		return bt_no_memory(err, "the core file");
-	if (program && is_same_file(s, space, epoch, program) && read_elf(files->at, program)) {
+	if (program && symbols_file_is_there(s, space, epoch, program->start) &&
+	    read_elf(files->at, program)) {
 		take_program(l, files->at);
 		files->count = 1;
 	}
@@ -209,7 +193,8 @@ static int read_files(struct linker_list *l, struct listed_files *files, struct 
 
 		if (!strcmp(maps[i]->path, "[vdso]"))
 			l->vdso = maps[i]->start;
-		if (!begins_file(maps[i]) || !is_same_file(s, space, epoch, maps[i]))
+		if (!begins_file(maps[i]) ||
+		    !symbols_file_is_there(s, space, epoch, maps[i]->start))
 			continue;
 		take_page(l, maps[i]);
 		if (maps[i] == program)

@@ -33,6 +33,7 @@ void trace_file_name(char name[32], enum bt_file_kind kind, uint32_t number)
 		[BT_FILE_EVENTS] = "events",
 		[BT_FILE_BRANCHES] = "branches-",
 		[BT_FILE_OBJECTS] = "objects",
+		[BT_FILE_SYMBOLS] = "symbols",
 	};
 
 	if (kind == BT_FILE_BRANCHES)

@@ -50,7 +50,7 @@ static size_t read_piece(struct file_window *w, uint8_t *to, size_t n, uint64_t 
 		return 0;
 	}
 	do {
-		got = pread(fd, to + done, n - done, (off_t)(offset + done));
+		got = pread(fd, to + done, n - done, (off_t)(w->disk.base + offset + done));
 		done += got > 0 ? (size_t)got : 0;
 	} while (done < n && (got > 0 || (got < 0 && errno == EINTR)));
 	if (got < 0)

@@ -5,6 +5,7 @@ format_libformat_a_SOURCES = \
 	format/syscall_details.c format/syscall_details.h \
 	format/file_window.c format/file_window.h \
 	format/live_maps.c format/live_maps.h \
+	format/pack.c format/pack.h \
 	format/record.c format/record.h format/records.def \
 	format/reserve.c format/reserve.h \
 	format/space_maps.c format/space_maps.h \

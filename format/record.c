@@ -160,6 +160,14 @@ static const struct field_ops ops[FIELD_TYPES] = {
 #define F_branches(t, f)      F_ROW(branches, t, f)
 #define F_object(t, f)        F_ROW(object, t, f)
 #define F_branch_words(t, f)  F_ROW(branch_words, t, f)
+#define F_symbols(t, f)       F_ROW(symbols, t, f)
+#define F_text(t, f)          F_ROW(text, t, f)
+#define F_module(t, f)        F_ROW(module, t, f)
+#define F_place(t, f)         F_ROW(place, t, f)
+#define F_stack(t, f)         F_ROW(stack, t, f)
+#define F_file_bytes(t, f)    F_ROW(file_bytes, t, f)
+#define F_source(t, f)        F_ROW(source, t, f)
+#define F_said(t, f)          F_ROW(said, t, f)
 BT_RECORDS(R)
 #undef R
 

@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: MIT */
-/* To open a trace is to list its files, kind by kind, and to decode the header record. The size of
- * each file is noted: bytes appended later are not read. A file that is not regular, or cannot be
- * opened, makes the whole trace an error; damage inside a file does not.
+/* To open a trace is to list its files, in its directory or its pack, kind by kind, and to decode
+ * the header record. The size of each file is noted: bytes appended later are not read. A file that
+ * is not regular, or cannot be opened, makes the whole trace an error; damage inside a file does
+ * not.
  *
  * Files are held open, or opened again for each piece that is read of them if descriptors are few.
  * A file that is opened again must be the one that was listed (device and inode). */
@@ -16,6 +17,7 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
+#include "format/pack.h"
 #include "lib/array_size.h"
 #include "lib/regular_file.h"
 
@@ -28,7 +30,7 @@ enum {
 /* Kind and number from a file's name. False for a name that no file of a trace has. */
 static bool parse_name(const char *name, enum bt_file_kind *kind, uint32_t *number)
 {
-	for (enum bt_file_kind k = BT_FILE_EVENTS; k <= BT_FILE_OBJECTS; k++) {
+	for (enum bt_file_kind k = BT_FILE_EVENTS; k <= BT_FILE_LAST; k++) {
 		char expect[32];
 		const char *digits = name + strcspn(name, "0123456789");
 		unsigned long n = strtoul(digits, NULL, 10);
@@ -118,9 +120,12 @@ void trace_file_window(struct file_window *w, const struct trace *t, const struc
 				 .name = file->name,
 				 .fd = file->fd,
 				 .dev = file->dev,
-				 .ino = file->ino};
+				 .ino = file->ino,
+				 .base = file->base};
 
-	if (t->dir < 0)
+	if (t->pack >= 0)
+		disk.fd = t->pack;
+	if (t->dir < 0 && t->pack < 0)
 		file_window_init_memory(w, file->bytes);
 	else
 		file_window_init_disk(w, &disk, file->size);
@@ -200,7 +205,7 @@ static struct trace *trace_new(const char *path)
 
 	if (!t)
 		return NULL;
-	t->dir = -1;
+	t->dir = t->pack = -1;
 	t->path = strdup(path);
 	if (!t->path) {
 		free(t);
@@ -274,7 +279,7 @@ static int open_failure(struct bt_error *err, const char *path, int failure)
 		return bt_fail(err, BT_E_NO_TRACE, 0, "%s: no such trace", *path ? path : "''");
 	case ENOTDIR:
 		return bt_fail(err, BT_E_NOT_TRACE, 0,
-			       "%s: not a btrec trace (a trace is a directory)", path);
+			       "%s: not a btrec trace (neither its directory nor a pack)", path);
 	default:
 		return bt_fail(err, bt_code_of_errno(failure), failure, "cannot read %s", path);
 	}
@@ -332,6 +337,81 @@ static int add_files(struct trace *t, DIR *d, enum bt_file_kind wanted)
 	return failure;
 }
 
+/* Adds a member of a pack to the list, once. */
+static int add_member(struct trace *t, const struct pack_member *m, enum bt_file_kind last,
+		      uint64_t readable, struct bt_error *err)
+{
+	struct trace_file *file;
+
+	if (add_file(t, m->name, &file))
+		return bt_no_memory(err, NULL);
+	if (!file)
+		return 0;
+	if (file->kind > last) {
+		t->file_count--;
+		return 0;
+	}
+	file->base = m->offset;
+	file->size = m->size;
+	if (m->offset + m->size > readable) {
+		file->size = m->offset < readable ? readable - m->offset : 0;
+		file->unread = m->size - file->size;
+	}
+	return 0;
+}
+
+/* Of two files of the same name one would be read, nobody knows which. */
+static bool has_twins(const struct trace *t)
+{
+	for (size_t i = 1; i < t->file_count; i++)
+		if (!compare_files(&t->files[i - 1], &t->files[i]))
+			return true;
+	return false;
+}
+
+static int list_members(struct trace *t, uint64_t size, enum bt_file_kind last,
+			struct bt_error *err)
+{
+	uint64_t at = 0, readable = (uint64_t)readable_end(t->pack, (off_t)size);
+	struct pack_member m;
+	int rc;
+
+	while ((rc = pack_next(t->pack, size, &at, &m, err)) == 1)
+		if ((rc = add_member(t, &m, last, readable, err)))
+			break;
+	if (rc)
+		return rc;
+	if (t->file_count)
+		qsort(t->files, t->file_count, sizeof *t->files, compare_files);
+	return has_twins(t) ? bt_fail_at(err, BT_E_CORRUPT, 0, "the pack has a file twice") : 0;
+}
+
+static int open_pack(struct trace **out, const char *path, enum bt_file_kind last,
+		     struct bt_error *err)
+{
+	struct bt_error cause = {0};
+	struct stat st;
+	int fd = regular_file_open(AT_FDCWD, path, &st), rc;
+	struct trace *t;
+
+	if (fd < 0)
+		return open_failure(err, path, errno == EINVAL ? ENOTDIR : errno);
+	t = trace_new(path);
+	if (!t) {
+		close(fd);
+		return bt_no_memory(err, NULL);
+	}
+	t->pack = fd;
+	rc = list_members(t, (uint64_t)st.st_size, last, &cause);
+	if (!rc)
+		return finish_open(out, t, err);
+	trace_close(t);
+	if (rc == -BT_E_NOT_TRACE)
+		return open_failure(err, path, ENOTDIR);
+	return bt_fail_at(err, cause.code, cause.offset, "%s, byte %llu: %.200s", path,
+			  (unsigned long long)cause.offset, cause.text);
+}
+
 /* Opens a trace with files of the kinds up to `last`. */
 static int open_kinds(struct trace **out, const char *path, enum bt_file_kind last,
 		      struct bt_error *err)
@@ -340,6 +420,8 @@ static int open_kinds(struct trace **out, const char *path, enum bt_file_kind la
 	struct trace *t;
 	DIR *d;
 
+	if (dir < 0 && errno == ENOTDIR)
+		return open_pack(out, path, last, err);
 	if (dir < 0)
 		return open_failure(err, path, errno);
 	d = fdopendir(dir);
@@ -373,7 +455,7 @@ static int open_kinds(struct trace **out, const char *path, enum bt_file_kind la
 
 int trace_open(struct trace **out, const char *path, struct bt_error *err)
 {
-	return open_kinds(out, path, BT_FILE_OBJECTS, err);
+	return open_kinds(out, path, BT_FILE_LAST, err);
 }
 
 int trace_open_events(struct trace **out, const char *path, struct bt_error *err)
@@ -390,6 +472,8 @@ void trace_close(struct trace *t)
 			close(t->files[i].fd);
 	if (t->dir >= 0)
 		close(t->dir);
+	if (t->pack >= 0)
+		close(t->pack);
 	free(t->files);
 	free(t->path);
 	buf_release(&t->header_raw);

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: MIT */
-/* Opens a trace, in a directory or in memory. Its records are read by cursors (trace_cursor.h),
- * piece by piece: an open trace holds none of its files in memory. Nothing here interprets records:
- * that is the decoder's work. Used by the model, the exports and `btrec dump`. The open trace does
- * not change: any number of readers may share it. */
+/* Opens a trace, in a directory, in a pack or in memory. Its records are read by cursors
+ * (trace_cursor.h), piece by piece: an open trace holds none of its files in memory. Nothing here
+ * interprets records: that is the decoder's work. Used by the model, the exports and `btrec dump`.
+ * The open trace does not change: any number of readers may share it. */
 #ifndef BT_TRACE_READER_H
 #define BT_TRACE_READER_H
 
@@ -20,6 +20,7 @@ struct trace_file {
 	int fd;             /* of a file on disk; -1: it is opened when it is read */
 	dev_t dev;          /* of a file on disk: its identity */
 	ino_t ino;
+	uint64_t base; /* of a file in a pack: where it begins there */
 };
 
 struct trace {
@@ -31,13 +32,16 @@ struct trace {
 		*files; /* events, which is always there; branch streams, sorted by task; objects */
 	size_t file_count;
 	bool being_written; /* when it was opened, a writer held it open */
-	int dir;            /* the directory; -1: the files are in memory */
+	int dir;            /* the directory; -1: there is none */
+	int pack; /* the pack that has the files (pack.h); -1: there is none. Without either
+		     they are in memory */
 };
 
-/* Opens the trace directory at path. Errors: BT_E_NO_TRACE (nothing is there), BT_E_NOT_TRACE
- * (something else is), BT_E_PERMISSION, BT_E_IO, BT_E_NO_MEMORY; BT_E_VERSION, BT_E_TRUNCATED,
- * BT_E_CORRUPT: of the header in the first block of events, without which nothing can be read.
- * Damage anywhere else is no error here: the file's cursor tells it. */
+/* Opens the trace at path, a directory or a pack (pack.h). Errors: BT_E_NO_TRACE (nothing is
+ * there), BT_E_NOT_TRACE (something else is), BT_E_PERMISSION, BT_E_IO, BT_E_NO_MEMORY;
+ * BT_E_VERSION, BT_E_TRUNCATED, BT_E_CORRUPT: of a pack, or of the header in the first block of
+ * events, without which nothing can be read. Damage anywhere else is no error here: the file's
+ * cursor tells it. */
 int trace_open(struct trace **out, const char *path, struct bt_error *err) BT_MUST_USE;
 
 /* trace_open() without branches and objects. */

@@ -185,17 +185,17 @@ endif
 
 # Fuzz targets. replay_X runs target X over a corpus in the tests; `make fuzz-targets` (clang, with
 # CFLAGS=-fsanitize=fuzzer-no-link) makes libfuzzer_X.
-FUZZ_TARGETS = block record branch insn x86 trace model report views import export pt ring
+FUZZ_TARGETS = block record branch insn x86 trace model report views import export pt ring pack
 REPLAY = tests/fuzz/replay_main.c tests/fuzz/fuzz.h
 FUZZ_LIBS = $(FORMAT_LIBS) $(FORMAT_SYSTEM_LIBS)
 LIBFUZZER_FLAGS = $(AM_LDFLAGS) -fsanitize=fuzzer
 check_PROGRAMS += tests/fuzz/generate_corpus tests/fuzz/replay_block tests/fuzz/replay_record tests/fuzz/replay_branch \
 	tests/fuzz/replay_insn tests/fuzz/replay_x86 tests/fuzz/replay_trace tests/fuzz/replay_model tests/fuzz/replay_report \
-	tests/fuzz/replay_views tests/fuzz/replay_import tests/fuzz/replay_export tests/fuzz/replay_pt tests/fuzz/replay_ring
+	tests/fuzz/replay_views tests/fuzz/replay_import tests/fuzz/replay_export tests/fuzz/replay_pt tests/fuzz/replay_ring tests/fuzz/replay_pack
 EXTRA_PROGRAMS = tests/fuzz/libfuzzer_block tests/fuzz/libfuzzer_record tests/fuzz/libfuzzer_branch \
 	tests/fuzz/libfuzzer_insn tests/fuzz/libfuzzer_x86 tests/fuzz/libfuzzer_trace tests/fuzz/libfuzzer_model \
 	tests/fuzz/libfuzzer_report tests/fuzz/libfuzzer_views \
-	tests/fuzz/libfuzzer_import tests/fuzz/libfuzzer_export tests/fuzz/libfuzzer_pt tests/fuzz/libfuzzer_ring
+	tests/fuzz/libfuzzer_import tests/fuzz/libfuzzer_export tests/fuzz/libfuzzer_pt tests/fuzz/libfuzzer_ring tests/fuzz/libfuzzer_pack
 CLEANFILES += $(EXTRA_PROGRAMS)
 tests_fuzz_generate_corpus_SOURCES = tests/fuzz/generate_corpus.c tests/fuzz/generate_captures.c tests/fuzz/generate_captures.h \
 	tests/fuzz/generate_pt.c tests/fuzz/generate_pt.h tests/fuzz/trace_bytes.h tests/fuzz/faults.def
@@ -260,6 +260,11 @@ tests_fuzz_replay_pt_LDADD = $(HARDWARE_LIBS) $(HARDWARE_SYSTEM_LIBS)
 tests_fuzz_libfuzzer_pt_SOURCES = tests/fuzz/fuzz_pt.c
 tests_fuzz_libfuzzer_pt_LDADD = $(HARDWARE_LIBS) $(HARDWARE_SYSTEM_LIBS)
 tests_fuzz_libfuzzer_pt_LDFLAGS = $(LIBFUZZER_FLAGS)
+tests_fuzz_replay_pack_SOURCES = tests/fuzz/fuzz_pack.c $(REPLAY)
+tests_fuzz_replay_pack_LDADD = $(FUZZ_LIBS)
+tests_fuzz_libfuzzer_pack_SOURCES = tests/fuzz/fuzz_pack.c
+tests_fuzz_libfuzzer_pack_LDADD = $(FUZZ_LIBS)
+tests_fuzz_libfuzzer_pack_LDFLAGS = $(LIBFUZZER_FLAGS)
 tests_fuzz_replay_ring_SOURCES = tests/fuzz/fuzz_ring.c $(REPLAY)
 tests_fuzz_replay_ring_LDADD = collector/libcollector.a hardware/libhardware.a $(FUZZ_LIBS)
 tests_fuzz_libfuzzer_ring_SOURCES = tests/fuzz/fuzz_ring.c
@@ -370,6 +375,7 @@ PYTHON_TESTS = \
 	tests/e2e/terminal_report.py \
 	tests/e2e/out_of_sight.py \
 	tests/e2e/stacks.py \
+	tests/e2e/symbols.py \
 	tests/e2e/parallel.py \
 	tests/e2e/import_fixtures.py \
 	tests/e2e/import_aux.py \

@@ -18,6 +18,7 @@
 #include "decoder/annotation.h"
 #include "decoder/headline.h"
 #include "decoder/json.h"
+#include "decoder/keep.h"
 #include "decoder/report.h"
 #include "decoder/signature.h"
 #include "decoder/source_address.h"
@@ -54,7 +55,9 @@ struct btview_arguments {
 	enum colour_when colour;
 	const struct export_kind *export; /* of VIEW_EXPORT */
 	const char *address_of; /* a line of a source of the program that stands for trace */
-	const char *trace;      /* NULL: the latest */
+	const char *symbols;    /* a file or folder that the user vouches for; NULL: none */
+	int keep; /* ms in which the trace's symbols are to be kept with it, 0: they are not */
+	const char *trace; /* NULL: the latest */
 };
 
 static int set_text(void *target, const char *value, struct bt_error *err)
@@ -90,6 +93,16 @@ static int set_summary(void *target, const char *value, struct bt_error *err)
 	a->view = VIEW_TEXT;
 	a->report.summary = true;
 	return 0;
+}
+
+static int set_keep(void *target, const char *value, struct bt_error *err)
+{
+	unsigned long long n;
+	int rc = options_number("--keep-symbols", value, 1, 1000000, &n, err);
+
+	((struct btview_arguments *)target)->view = VIEW_HEADLINE;
+	((struct btview_arguments *)target)->keep = (int)n;
+	return rc;
 }
 
 static int set_format(void *target, const char *value, struct bt_error *err)
@@ -206,12 +219,15 @@ static const struct option_row rows[] = {
 	 .set = set_snapshot},
 	{"thread", 0, "TASK", "show the branches of this task, or thread id", .set = set_thread},
 	{"function", 0, "NAME", "show only branches from or to this function", .set = set_function},
+	{"symbols", 0, "FILE|DIR", "take the program's files from there where they are not found",
+	 .at = offsetof(struct btview_arguments, symbols)},
 	{"color", 0, "WHEN",
 	 "colours of the text: auto (on a terminal, unless NO_COLOR is set), always, never",
 	 .set = set_colour},
 	{"no-pager", 0, NULL, "print the text on a terminal without $BTREC_PAGER, $PAGER or less",
 	 .at = offsetof(struct btview_arguments, no_pager)},
 	{"headline", 0, NULL, NULL, .set = set_headline}, /* for btrec run */
+	{"keep-symbols", 0, "MS", NULL, .set = set_keep}, /* the same; tells the headline, too */
 	{"address-of", 0, "LINE", NULL,                   /* the same */
 	 .at = offsetof(struct btview_arguments, address_of)},
 	{"help", 'h', NULL, "print this and end", .at = offsetof(struct btview_arguments, help)},
@@ -424,6 +440,16 @@ static int show_trace(const struct btview_arguments *a, struct model *m, struct 
 	return rc ? EXIT_NO_MATCH : 0;
 }
 
+/* Whoever reads the headline has it, and its end, before the rest is done. */
+static int keep(const struct btview_arguments *a, struct model *m, struct symbols *s)
+{
+	struct bt_error err;
+
+	fflush(stdout);
+	close(STDOUT_FILENO);
+	return m->trace->being_written || keep_symbols(m, s, a->keep, &err) ? EXIT_NO_MATCH : 0;
+}
+
 /* A trace that was cut off is no damage: its recorder was killed. */
 static int tell_damage(const struct model *m)
 {
@@ -478,8 +504,19 @@ static int view_trace(const struct btview_arguments *a, const char *path)
 		model_free(m);
 		return fail_with(&err);
 	}
+	if ((a->keep && symbols_note(s, &err)) ||
+	    (a->symbols && symbols_vouch(s, a->symbols, &err))) {
+		symbols_close(s);
+		model_free(m);
+		return fail_with(&err);
+	}
 	damage = tell_damage(m);
 	status = show_trace(a, m, s);
+	if (a->keep)
+		status = keep(a, m, s);
+	if (a->symbols && !symbols_vouched_used(s))
+		fprintf(stderr, "btview: --symbols: nothing of it was needed, or fits a file of "
+				"this trace\n");
 	symbols_close(s);
 	model_free(m);
 	return status ? status : damage;

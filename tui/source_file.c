@@ -42,6 +42,16 @@ static bool index_lines(struct source_file *f, size_t len)
 	return true;
 }
 
+bool source_file_take(struct source_file *f, const char *path, char *text, size_t len)
+{
+	*f = (struct source_file){.path = strdup(path), .bytes = text};
+	f->readable = index_lines(f, len);
+	if (f->path && f->readable)
+		return true;
+	source_file_release(f);
+	return false;
+}
+
 bool source_file_read(struct source_file *f, const char *path)
 {
 	struct stat st;
@@ -60,16 +70,6 @@ bool source_file_read(struct source_file *f, const char *path)
 	if (!ok)
 		source_file_release(f);
 	return ok;
-}
-
-bool source_file_is_readable(const char *path)
-{
-	struct stat st;
-	int fd = *path ? regular_file_open(AT_FDCWD, path, &st) : -1;
-
-	if (fd >= 0)
-		close(fd);
-	return fd >= 0 && st.st_size > 0 && st.st_size <= SIZE_LIMIT;
 }
 
 void source_file_release(struct source_file *f)

@@ -18,8 +18,9 @@ struct source_file {
 /* Reads a file. An unreadable file, or one that is no regular file, has no lines. Returns false
  * without memory. */
 bool source_file_read(struct source_file *f, const char *path);
-/* Whether there is a file of that name that could be read. */
-bool source_file_is_readable(const char *path);
+/* The same of a text, which it takes over. Returns false without memory. */
+bool source_file_take(struct source_file *f, const char *path, char *text, size_t len);
+
 void source_file_release(struct source_file *f);
 
 /* Line n (from 0) without its end. */

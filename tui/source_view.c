@@ -37,6 +37,15 @@ static void source_view_release(struct view *view)
 	view->state = NULL;
 }
 
+/* The file, or its text as the trace keeps it. */
+static bool read_source(struct viewer *v, struct source_file *f, const char *path)
+{
+	size_t len;
+	char *text = symbols_source_text(v->s, path, &len);
+
+	return text ? source_file_take(f, path, text, len) : source_file_read(f, path);
+}
+
 static void add_ran(struct source_text *s, size_t line)
 {
 	for (size_t i = 0; i < s->ran_count; i++)
@@ -86,7 +95,7 @@ void source_view_show(struct viewer *v, const struct view_place *p)
 	find_ran(v, s, p);
 	if (!s->file.path || strcmp(s->file.path, loc.file)) {
 		source_file_release(&s->file);
-		if (!source_file_read(&s->file, loc.file))
+		if (!read_source(v, &s->file, loc.file))
 			viewer_message(v, "out of memory");
 		view->left = 0;
 	}

@@ -11,9 +11,10 @@
 #include "tui/source_file.h"
 
 enum {
-	HANGING = 4,   /* deeper than its first line is the rest of a long one */
-	BELOW = 3,     /* lines wanted below the one that it begins at */
-	ROOM_MIN = 16, /* columns for text, in a terminal that has none */
+	HANGING = 4,    /* deeper than its first line is the rest of a long one */
+	BELOW = 3,      /* lines wanted below the one that it begins at */
+	ROOM_MIN = 16,  /* columns for text, in a terminal that has none */
+	LINE_TRIED = 8, /* bytes of a source line, to see whether it can be read */
 };
 
 struct summary {
@@ -118,6 +119,8 @@ static void lay_out(struct viewer *v, struct summary *s)
  * first. */
 static size_t first_readable(struct viewer *v, const struct lines *l)
 {
+	struct inlined_frame part;
+	char line[LINE_TRIED];
 	size_t place = 0;
 
 	for (size_t i = 0; i < l->count; i++) {
@@ -126,7 +129,8 @@ static size_t first_readable(struct viewer *v, const struct lines *l)
 		if (t->kind != REPORT_PLACE && t->kind != REPORT_FRAME)
 			continue;
 		place = place ? place : i;
-		if (source_file_is_readable(label_source(v, &t->place).file))
+		part = label_source(v, &t->place);
+		if (symbols_source_line(v->s, part.file, part.line, line, sizeof line))
 			return i;
 	}
 	return place;

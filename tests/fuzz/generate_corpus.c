@@ -231,6 +231,60 @@ static void add_code_object(struct buf *out)
 	add_record(out, BT_RECORD_OBJECT, &object);
 }
 
+/* What is kept of the program of add_events(): all kinds of answers. */
+static void add_symbols(struct buf *out)
+{
+	static const char *const texts[] = {"/bin/app", "main", "/src/app.c", "inlined\x1b[31m"};
+	struct bt_record_symbols first = {.made = 1, .version = bt_str("1")};
+	struct bt_record_module module = {.path = 1, .level = 3, .missing = 5};
+	struct bt_record_place place = {.module = 1,
+					.at = 0x1040,
+					.flags = 6,
+					.vaddr = 0x1040,
+					.function = 2,
+					.offset = 0x40,
+					.file = 3,
+					.line = 2,
+					.inlined = slice_of("\4\3\1", 3)};
+	struct bt_record_stack stack = {.snapshot = 1, .task = 1, .complete = 1};
+	struct bt_record_file_bytes bytes = {
+		.module = 1, .offset = 0x1fc0, .bytes = bt_str("\x90\x90\xc3")};
+	struct bt_record_source source = {.path = 3,
+					  .size = 20,
+					  .newer = 1,
+					  .first = 1,
+					  .text = bt_str("int main() {\n\treturn *p;\n}\n")};
+	struct bt_record_said said = {.what = 1, .snapshot = 1, .task = 1, .text = bt_str("p = 0")};
+	struct buf frames = {0};
+
+	add_record(out, BT_RECORD_SYMBOLS, &first);
+	for (size_t i = 0; i < ARRAY_SIZE(texts); i++)
+		add_record(out, BT_RECORD_TEXT, &(struct bt_record_text){bt_str(texts[i])});
+	add_record(out, BT_RECORD_MODULE, &module);
+	add_record(out, BT_RECORD_PLACE, &place);
+	for (uint64_t at = 0x1000; at < 0x1040; at += 0x10) {
+		place.at = place.vaddr = at;
+		place.offset = at - 0x1000;
+		add_record(out, BT_RECORD_PLACE, &place);
+	}
+	place.space = 1;
+	place.base = place.at = 0x7ffc00001000;
+	add_record(out, BT_RECORD_PLACE, &place);
+	for (uint64_t pc = 0x401040; pc; pc = pc == 0x401040 ? 0x401025 : 0) {
+		buf_u64(&frames, pc);
+		buf_u64(&frames, 0x7ffc00001010);
+		buf_u8(&frames, pc == 0x401025);
+	}
+	stack.frames = slice_of(frames.data, frames.len);
+	add_record(out, BT_RECORD_STACK, &stack);
+	buf_release(&frames);
+	add_record(out, BT_RECORD_FILE_BYTES, &bytes);
+	add_record(out, BT_RECORD_SOURCE, &source);
+	source.first = 0xfffffff0;
+	add_record(out, BT_RECORD_SOURCE, &source);
+	add_record(out, BT_RECORD_SAID, &said);
+}
+
 static void generate_block(const char *dir)
 {
 	struct buf b = {0};
@@ -485,8 +539,83 @@ static void put_records(const char *dir, const char *name, void (*events)(struct
 	put_buf(dir, name, &out);
 }
 
+static void put_records_with_symbols(const char *dir, const char *name,
+				     void (*symbols)(struct buf *))
+{
+	struct buf out = {0}, b = {0};
+
+	add_header(&b);
+	add_events(&b);
+	add_file(&out, BT_FILE_EVENTS, 0, &b);
+	add_chunk(&b);
+	add_file(&out, BT_FILE_BRANCHES, 1, &b);
+	add_code_object(&b);
+	add_file(&out, BT_FILE_OBJECTS, 0, &b);
+	symbols(&b);
+	add_file(&out, BT_FILE_SYMBOLS, 0, &b);
+	put_buf(dir, name, &out);
+}
+
+/* A member of a tar archive. */
+static void add_member(struct buf *out, const char *name, const struct buf *content)
+{
+	char header[512] = {0};
+	unsigned sum = 0;
+
+	snprintf(header, 100, "trace/%s", name);
+	snprintf(header + 124, 12, "%011zo", content->len);
+	header[156] = '0';
+	memcpy(header + 257, "ustar\00000", 8);
+	memset(header + 148, ' ', 8);
+	for (size_t i = 0; i < sizeof header; i++)
+		sum += (unsigned char)header[i];
+	snprintf(header + 148, 8, "%06o", sum);
+	buf_put(out, header, sizeof header);
+	buf_put(out, content->data, content->len);
+	while (out->len % 512)
+		buf_u8(out, 0);
+}
+
+static void generate_pack(const char *dir)
+{
+	static const uint8_t end[1024];
+	struct buf out = {0}, b = {0};
+	size_t whole;
+
+	make_stream(&b, BT_FILE_EVENTS, add_events, 1);
+	add_member(&out, "events", &b);
+	add_member(&out, "of-no-trace", &b);
+	buf_release(&b);
+	make_stream(&b, BT_FILE_BRANCHES, add_chunk, 1);
+	add_member(&out, "branches-1", &b);
+	buf_release(&b);
+	make_stream(&b, BT_FILE_OBJECTS, add_code_object, 1);
+	add_member(&out, "objects", &b);
+	buf_release(&b);
+	make_stream(&b, BT_FILE_SYMBOLS, add_symbols, 1);
+	add_member(&out, "symbols", &b);
+	whole = out.len;
+	buf_put(&out, end, sizeof end);
+	put(dir, "good-pack", out.data, out.len);
+	put(dir, "bad-without-its-end", out.data, whole);
+	put(dir, "bad-cut-in-a-file", out.data, 700);
+	put(dir, "bad-cut-in-a-header", out.data, 300);
+	out.data[124] = (uint8_t)0xff; /* a size of 2^64 or so */
+	put(dir, "bad-checksum", out.data, out.len);
+	out.len = whole;
+	out.data[124] = '0';
+	add_member(&out, "events", &b);
+	buf_put(&out, end, sizeof end);
+	put(dir, "bad-a-file-twice", out.data, out.len);
+	buf_release(&out);
+	buf_release(&b);
+	put(dir, "bad-empty", "", 0);
+}
+
 static void generate_model(const char *dir)
 {
+	put_records_with_symbols(dir, "records-symbols", add_symbols);
+	put_records_with_symbols(dir, "records-symbols-of-every-kind", add_zeros);
 	generate_trace(dir);
 	put_records(dir, "records-small", add_events, add_chunk);
 	put_records(dir, "records-tree", add_tree, add_chunks);
@@ -576,7 +705,7 @@ static const struct target {
 	{"insn", generate_insn},    {"x86", generate_insn},      {"trace", generate_trace},
 	{"model", generate_model},  {"report", generate_model},  {"views", generate_model},
 	{"export", generate_model}, {"import", generate_import}, {"pt", generate_pt},
-	{"ring", generate_ring},
+	{"ring", generate_ring},    {"pack", generate_pack},
 };
 
 static const struct fault {

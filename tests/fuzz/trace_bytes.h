@@ -19,7 +19,7 @@ static inline size_t trace_bytes_split(const uint8_t *data, size_t size,
 	size_t n = 0;
 
 	while (n < TRACE_BYTES_FILES && in.len) {
-		enum bt_file_kind kind = slice_u8(&in) % BT_FILE_OBJECTS + 1;
+		enum bt_file_kind kind = slice_u8(&in) % BT_FILE_LAST + 1;
 		uint32_t number = slice_u8(&in), len = slice_u32(&in);
 
 		if (in.bad)
@@ -65,7 +65,7 @@ static inline struct buf trace_bytes_wrap_file(const struct trace_file *f)
 
 	if (f->bytes.len && f->bytes.at[0] == 0x89)
 		return out;
-	for (; kind < BT_FILE_OBJECTS; kind++) {
+	for (; kind < BT_FILE_LAST; kind++) {
 		trace_file_name(name, kind, 0);
 		if (!strncmp(name, f->name, strlen(name) - number))
 			break;
