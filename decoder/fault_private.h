@@ -105,6 +105,20 @@ bool fault_division_fits(const struct fault_context *c);
 /* Explains SIGSEGV, and SIGBUS beyond the end of a mapped file. */
 void fault_explain_access(struct fault_context *c);
 
+/* The variable through which an instruction accessed memory, and what of it. */
+struct fault_name {
+	char accessed[100]; /* "c->port" */
+	char pointer[80];   /* "c" */
+	uint64_t value;     /* of the pointer */
+	char member[48];    /* "port"; "": it is no member */
+	char structure[64]; /* "struct config" */
+};
+
+/* Names what operand m of the instruction refers to, where debug information proves that the
+ * operand's base register has the value of a variable. False: it does not. */
+bool fault_name_access(struct fault_context *c, const struct disasm_memory *m,
+		       struct fault_name *name);
+
 /* Explains a SIGABRT that the program raised, and sets `where` to the program's place that it came
  * from. */
 void fault_explain_abort(struct fault_context *c);

@@ -15,6 +15,7 @@
 
 #include "decoder/callstack.h"
 #include "decoder/fault.h"
+#include "decoder/frame_values.h"
 #include "decoder/json_private.h"
 #include "decoder/report_private.h"
 #include "decoder/signals.h"
@@ -274,19 +275,57 @@ static json_t *json_registers(const struct bt_regs *regs)
 	return j;
 }
 
+static json_t *json_values(const struct frame_values *v, enum frame_value_kind kind, size_t part)
+{
+	json_t *all = json_array();
+
+	for (size_t i = 0; i < v->count; i++)
+		if (v->at[i].kind == kind && v->at[i].part == part)
+			json_array_append_new(all, json_pack("{s:o, s:o}", "name",
+							     json_text(v->at[i].name), "value",
+							     json_text(v->at[i].text)));
+	return all;
+}
+
+static void add_values(json_t *frame, const struct frame_values *v, size_t part)
+{
+	json_object_set_new(frame, "arguments", json_values(v, VALUE_ARGUMENT, part));
+	json_object_set_new(frame, "locals", json_values(v, VALUE_LOCAL, part));
+}
+
+/* The values of frame n, in it and in what is inlined into it. values may be NULL. */
+static void add_frame_values(json_t *frame, struct thread_values *values, size_t n)
+{
+	const json_t *inlined = json_object_get(frame, "inlined");
+	struct frame_values v = {0};
+	size_t parts = json_array_size(inlined);
+
+	if (values)
+		frame_values_get(values, n, &v);
+	for (size_t i = 0; i < parts; i++)
+		add_values(json_array_get(inlined, i), &v, i);
+	add_values(frame, &v, parts);
+	frame_values_release(&v);
+}
+
 static json_t *json_frames(struct json_report *r, const struct bt_record_thread *thread,
 			   const struct stack_frame *frames, size_t n)
 {
 	json_t *all = json_array();
+	struct thread_values *values;
 
+	if (thread_values_open(&values, r->s, r->focus.snap, thread, NULL))
+		values = NULL;
 	for (size_t i = 0; i < n; i++) {
 		json_t *frame = json_location(r, r->focus.snap->rec->space, thread->epoch,
 					      frames[i].pc, frames[i].is_return);
 
 		json_object_set_new(frame, "guessed", json_boolean(frames[i].is_guess));
 		json_object_set_new(frame, "by_history", json_boolean(frames[i].is_history));
+		add_frame_values(frame, frames[i].is_history ? NULL : values, i);
 		json_array_append_new(all, frame);
 	}
+	thread_values_close(values);
 	return all;
 }
 

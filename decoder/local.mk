@@ -4,15 +4,17 @@ decoder_libdecoder_a_SOURCES = \
 	decoder/by_cpu.c decoder/by_cpu.h \
 	decoder/calls_made.c decoder/calls_made.h \
 	decoder/callstack.c decoder/callstack.h \
+	decoder/debug_type.c decoder/debug_type.h \
 	decoder/debug_unit.c decoder/debug_unit.h \
 	decoder/disasm.c decoder/disasm.h \
 	decoder/dump.c decoder/dump.h \
 	decoder/failures.c decoder/failures.h \
-	decoder/fault.c decoder/fault_abort.c decoder/fault_access.c decoder/fault_cause.c decoder/fault_sign.c decoder/fault_stack.c decoder/fault_untold.c \
+	decoder/fault.c decoder/fault_abort.c decoder/fault_access.c decoder/fault_cause.c decoder/fault_name.c decoder/fault_sign.c decoder/fault_stack.c decoder/fault_untold.c \
 	decoder/fault.h decoder/fault_private.h \
 	decoder/focus.c decoder/focus.h \
 	decoder/fold.c decoder/fold.h \
 	decoder/headline.c decoder/headline.h \
+	decoder/frame_values.c decoder/frame_values.h \
 	decoder/function_name.c decoder/function_name.h \
 	decoder/history.c decoder/history.h \
 	decoder/image.c decoder/image.h \
@@ -20,9 +22,11 @@ decoder_libdecoder_a_SOURCES = \
 	decoder/intern.c decoder/intern.h \
 	decoder/json.c decoder/json.h decoder/json_private.h decoder/json_system.c \
 	decoder/failed_calls.c decoder/failed_calls.h decoder/system_calls.c decoder/system_calls.h decoder/report_calls.c decoder/json_calls.c \
+	decoder/known_memory.c decoder/known_memory.h \
 	decoder/last_words.c decoder/last_words.h \
 	decoder/model.c decoder/model.h decoder/model_private.h \
 	decoder/model_branches.c decoder/model_failures.c decoder/model_snapshots.c decoder/model_tasks.c \
+	decoder/object_place.c decoder/object_place.h \
 	decoder/own_code.c decoder/own_code.h \
 	decoder/plt.c decoder/plt.h \
 	decoder/seen_sources.c decoder/seen_sources.h \
@@ -38,6 +42,7 @@ decoder_libdecoder_a_SOURCES = \
 	decoder/text.c decoder/text.h \
 	decoder/unpacked.c decoder/unpacked.h \
 	decoder/unwind.c \
+	decoder/value_text.c decoder/value_text.h \
 	decoder/verdict.c decoder/verdict.h
 EXTRA_DIST += decoder/README.md
 DECODER_LIBS = decoder/libdecoder.a $(FORMAT_LIBS)

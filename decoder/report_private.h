@@ -13,6 +13,7 @@ struct report {
 	struct symbols *s;
 	const struct report_options *o;
 	struct focus focus;
+	struct own_code *own; /* while stacks are written: whose frames have values; may be NULL */
 };
 
 void report_heading(struct report *r, const char *text);

@@ -14,6 +14,8 @@
 #include <string.h>
 
 #include "decoder/callstack.h"
+#include "decoder/frame_values.h"
+#include "decoder/own_code.h"
 #include "decoder/report_private.h"
 #include "lib/grow.h"
 #include "syscalls/syscall_names.h"
@@ -25,20 +27,101 @@ enum {
 	RECURSION_PERIOD_MAX = 8, /* functions that call each other in turn */
 	RECURSION_ROUNDS_MIN = 3, /* more rounds than this are shown as one */
 	OPEN_CALLS_SHOWN = 20,
+	FRAMES_WITH_LOCALS = 4,
+	LOCALS_SHOWN = 8, /* of one frame */
+	ARGUMENTS_WIDTH = 70,
+	LOCALS_WIDTH = 100,
+	NAME_WIDTH = 60, /* of a variable, at most */
 };
 
-static void put_frame(struct report *r, const struct bt_record_thread *thread,
-		      const struct stack_frame *f, size_t number)
+/* A thread's stack as it is written. */
+struct shown_stack {
+	const struct bt_record_thread *thread;
+	const struct stack_frame *frames; /* all that were unwound */
+	struct thread_values *values;     /* NULL: none are shown */
+	size_t with_locals;               /* frames whose local variables were shown */
+};
+
+struct shown_arguments {
+	const struct frame_values *values;
+	size_t width;
+};
+
+static bool put_arguments(void *arg, struct text *t, size_t part)
 {
+	const struct shown_arguments *a = arg;
+
+	return frame_values_put_arguments(t, a->values, part, a->width);
+}
+
+/* Arrays and structures among the arguments are shown as local variables are: a line each. That one
+ * is nowhere takes no line. */
+static bool is_line_of_its_own(const struct frame_value *v)
+{
+	return (v->kind == VALUE_LOCAL || !v->is_plain) && *v->text != '<';
+}
+
+/* A value on the line that began at byte `begin`. */
+static void put_clipped(struct report *r, const char *value, size_t begin)
+{
+	size_t before = r->t.buf.len, room = LOCALS_WIDTH - text_width(&r->t, begin);
+
+	text_outside(&r->t, value);
+	if (text_width(&r->t, before) <= room)
+		return;
+	while (text_width(&r->t, before) > room - 3)
+		r->t.buf.len--;
+	while (r->t.buf.len > before && (r->t.buf.data[r->t.buf.len] & 0xc0) == 0x80)
+		r->t.buf.len--; /* not in the midst of a character */
+	text_printf(&r->t, "...");
+}
+
+static void put_locals(struct report *r, const struct frame_values *v)
+{
+	size_t shown = 0, left = 0, begin;
+
+	for (size_t i = 0; i < v->count; i++) {
+		const struct frame_value *l = &v->at[i];
+
+		if (!is_line_of_its_own(l) || shown == LOCALS_SHOWN) {
+			left += is_line_of_its_own(l);
+			continue;
+		}
+		shown++;
+		begin = r->t.buf.len;
+		text_printf(&r->t, "         ");
+		text_outside(&r->t, l->name);
+		text_printf(&r->t, " = ");
+		put_clipped(r, l->text, begin);
+		text_printf(&r->t, "\n");
+	}
+	if (left)
+		text_printf(&r->t, "         ... and %zu more\n", left);
+}
+
+/* frame: of struct shown_stack; NULL where only the history tells of it. */
+static void put_frame(struct report *r, struct shown_stack *s, const struct stack_frame *f,
+		      size_t number)
+{
+	uint32_t space = r->focus.snap->rec->space, epoch = s->thread->epoch;
+	struct frame_values values = {0};
+	struct shown_arguments arguments = {&values, ARGUMENTS_WIDTH};
 	struct location loc;
 
-	symbols_lookup(r->s, r->focus.snap->rec->space, thread->epoch, f->pc, f->is_return, &loc);
+	symbols_lookup(r->s, space, epoch, f->pc, f->is_return, &loc);
+	if (s->values && !f->is_history && own_code_has(r->own, space, epoch, f->pc - f->is_return))
+		frame_values_get(s->values, number, &values);
 	text_printf(&r->t, "  #%-3zu ", number);
-	text_frame(&r->t, &loc, 7, false);
+	text_frame_arguments(&r->t, &loc, 7, false, put_arguments, &arguments);
 	text_printf(&r->t, "%s\n",
 		    f->is_guess     ? " (" STACK_GUESS ")"
 		    : f->is_history ? " (" STACK_BY_HISTORY ")"
 				    : "");
+	if (values.count && s->with_locals < FRAMES_WITH_LOCALS) {
+		put_locals(r, &values);
+		s->with_locals++;
+	}
+	frame_values_release(&values);
 }
 
 static bool same_frame(const struct stack_frame *a, const struct stack_frame *b)
@@ -67,12 +150,11 @@ static size_t find_recursion(const struct stack_frame *frames, size_t count, siz
 	return 0;
 }
 
-static void put_recursion(struct report *r, const struct bt_record_thread *thread,
-			  const struct stack_frame *frames, size_t number, size_t period,
-			  size_t rounds)
+static void put_recursion(struct report *r, struct shown_stack *s, const struct stack_frame *frames,
+			  size_t number, size_t period, size_t rounds)
 {
 	for (size_t k = 0; k < period; k++)
-		put_frame(r, thread, &frames[k], number + k);
+		put_frame(r, s, &frames[k], number + k);
 	if (period == 1)
 		text_printf(&r->t, "  ...  the same frame %zu times\n", rounds);
 	else
@@ -80,8 +162,8 @@ static void put_recursion(struct report *r, const struct bt_record_thread *threa
 }
 
 /* first: the number of the first one. */
-static void put_frames(struct report *r, const struct bt_record_thread *thread,
-		       const struct stack_frame *frames, size_t count, size_t first)
+static void put_frames(struct report *r, struct shown_stack *s, const struct stack_frame *frames,
+		       size_t count, size_t first)
 {
 	size_t lines = 0, rounds, period;
 
@@ -90,12 +172,12 @@ static void put_frames(struct report *r, const struct bt_record_thread *thread,
 
 		period = shown ? find_recursion(frames, count, i, &rounds) : 0;
 		if (period) {
-			put_recursion(r, thread, &frames[i], first + i, period, rounds);
+			put_recursion(r, s, &frames[i], first + i, period, rounds);
 			i += period * rounds;
 			continue;
 		}
 		if (shown)
-			put_frame(r, thread, &frames[i], first + i);
+			put_frame(r, s, &frames[i], first + i);
 		else if (lines == FRAMES_HEAD)
 			text_printf(&r->t, "  ...\n");
 		i++;
@@ -122,10 +204,10 @@ static void put_open_calls(struct report *r, const struct bt_record_thread *thre
 		text_printf(&r->t, "    ... %zu more\n", c->count - shown);
 }
 
-static void put_check(struct report *r, const struct bt_record_thread *thread,
-		      const struct history *h, struct stack_frame *frames, size_t count,
-		      bool complete)
+static void put_check(struct report *r, struct shown_stack *s, const struct history *h,
+		      struct stack_frame *frames, size_t count, bool complete)
 {
+	const struct bt_record_thread *thread = s->thread;
 	struct callstack calls;
 	struct stack_check check;
 	char words[STACK_WORDS_MAX];
@@ -139,7 +221,7 @@ static void put_check(struct report *r, const struct bt_record_thread *thread,
 	if (!complete)
 		text_printf(&r->t, "  %s\n",
 			    callstack_end_words(&frames[count - 1], extended > count));
-	put_frames(r, thread, frames + count, extended - count, count);
+	put_frames(r, s, frames + count, extended - count, count);
 	if (calls.count && check.verdict == STACK_DISAGREES)
 		put_open_calls(r, thread, &calls);
 	callstack_release(&calls);
@@ -147,17 +229,22 @@ static void put_check(struct report *r, const struct bt_record_thread *thread,
 
 /* Without its heading. */
 static void put_stack(struct report *r, const struct bt_record_thread *thread,
-		      struct stack_frame *frames)
+		      struct stack_frame *frames, bool with_values)
 {
+	struct shown_stack s = {.thread = thread, .frames = frames};
 	bool is_focus = r->focus.task && thread->task == r->focus.task->task, complete;
 	struct history h = {0};
 	size_t count = symbols_unwind(r->s, r->focus.snap, thread, frames, FRAMES_MAX, &complete);
 
-	put_frames(r, thread, frames, count, 0);
+	if (with_values &&
+	    (!r->own || thread_values_open(&s.values, r->s, r->focus.snap, thread, NULL)))
+		s.values = NULL; /* the stack itself is worth more */
+	put_frames(r, &s, frames, count, 0);
 	if (is_focus)
-		put_check(r, thread, &r->focus.history, frames, count, complete);
+		put_check(r, &s, &r->focus.history, frames, count, complete);
 	else if (!history_load_calls(&h, r->m, thread->task, NULL))
-		put_check(r, thread, &h, frames, count, complete);
+		put_check(r, &s, &h, frames, count, complete);
+	thread_values_close(s.values);
 	history_release(&h);
 }
 
@@ -273,7 +360,7 @@ static void put_thread(struct report *r, const struct bt_record_thread *thread,
 		       struct stack_frame *frames)
 {
 	put_heading(r, &thread, 1);
-	put_stack(r, thread, frames);
+	put_stack(r, thread, frames, true);
 }
 
 /* Those beside the first, which is shown already: each by its words, which go to the end of the
@@ -287,7 +374,7 @@ static void put_others(struct report *r, const struct model_snapshot *snap,
 	for (size_t i = 0; i < snap->thread_count; i++) {
 		if (snap->threads[i] == r->focus.thread)
 			continue;
-		put_stack(r, snap->threads[i], frames);
+		put_stack(r, snap->threads[i], frames, false);
 		if (r->t.buf.failed ||
 		    !join_group(&groups, snap->threads[i],
 				slice_of(r->t.buf.data + end, r->t.buf.len - end)))
@@ -299,7 +386,10 @@ static void put_others(struct report *r, const struct model_snapshot *snap,
 		struct stack_group *g = &groups.at[i];
 
 		put_heading(r, g->threads, g->count);
-		buf_put(&r->t.buf, g->words.data, g->words.len);
+		if (g->count == 1)
+			put_stack(r, g->threads[0], frames, true);
+		else /* their values differ */
+			buf_put(&r->t.buf, g->words.data, g->words.len);
 		buf_release(&g->words);
 		free(g->threads);
 	}
@@ -311,9 +401,13 @@ void report_stacks(struct report *r)
 	const struct model_snapshot *snap = r->focus.snap;
 	struct stack_frame *frames = calloc(FRAMES_MAX, sizeof *frames);
 
+	if (snap && own_code_open(&r->own, r->m, r->s, snap, r->focus.thread, NULL))
+		r->own = NULL;
 	if (r->focus.thread && frames)
 		put_thread(r, r->focus.thread, frames);
 	if (frames && snap && !r->focus.asked && !r->o->summary)
 		put_others(r, snap, frames);
+	own_code_close(r->own);
+	r->own = NULL;
 	free(frames);
 }

@@ -229,6 +229,16 @@ static struct image_module *module_at(struct symbols *s, uint32_t space, uint32_
 	return module;
 }
 
+struct image_module *symbols_module(struct symbols *s, uint32_t space, uint32_t epoch,
+				    uint64_t addr)
+{
+	const struct space_map *map = trace_index_map_at(s->model->index, space, epoch, addr);
+
+	return map ? module_at(s, space, epoch, map, addr) : NULL;
+}
+
+struct intern *symbols_strings(struct symbols *s) { return &s->strings; }
+
 static void note_missing(struct symbols *s, const struct image_module *mod, enum missing_what what,
 			 const char *source)
 {
@@ -570,4 +580,36 @@ size_t symbols_code(struct symbols *s, uint32_t space, uint32_t epoch, uint64_t 
 		done += got;
 	}
 	return done;
+}
+
+/* Whether the program cannot have written what its file has at an address: it is in a segment that
+ * is mapped without leave to write. What is made read-only after it was relocated is in another. */
+static bool is_constant(const struct image_module *mod, uint64_t addr)
+{
+	GElf_Addr bias;
+	Elf *elf = mod->mod && mod->state == IMAGE_FILE_OK ? image_module_elf(mod, &bias) : NULL;
+	size_t count;
+	GElf_Phdr ph;
+
+	if (!elf || elf_getphdrnum(elf, &count))
+		return false;
+	for (size_t i = 0; i < count; i++)
+		if (gelf_getphdr(elf, (int)i, &ph) && ph.p_type == PT_LOAD &&
+		    addr - bias - ph.p_vaddr < ph.p_filesz)
+			return !(ph.p_flags & PF_W);
+	return false;
+}
+
+size_t symbols_constant(struct symbols *s, uint32_t space, uint32_t epoch, uint64_t addr,
+			uint8_t *out, size_t n)
+{
+	const struct space_map *map = trace_index_map_at(s->model->index, space, epoch, addr);
+	const struct image_module *mod = map && *map->path == '/' && !(map->prot & BT_PROT_WRITE)
+						 ? module_at(s, space, epoch, map, addr)
+						 : NULL;
+	size_t room = BT_PAGE - addr % BT_PAGE;
+
+	if (!mod || !is_constant(mod, addr))
+		return 0;
+	return file_code(s, space, epoch, addr, out, n < room ? n : room);
 }

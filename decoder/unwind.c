@@ -34,6 +34,7 @@ struct unwind_context {
 	uint32_t space, epoch;
 	struct bt_regs regs; /* of the frame to begin with */
 	struct stack_frame *frames;
+	struct frame_registers *registers; /* of each of them, or NULL */
 	size_t count, max;
 	struct {
 		bool is_there, has_info; /* info: of how to unwind it */
@@ -147,6 +148,21 @@ static void note_newest(struct unwind_context *u, Dwfl_Frame *state, const struc
 	u->newest.rbp = dwfl_frame_reg(state, DWARF_RBP, &rbp) ? UINT64_MAX : rbp;
 }
 
+static void note_registers(const struct unwind_context *u, Dwfl_Frame *state)
+{
+	struct frame_registers *r = u->registers ? &u->registers[u->count] : NULL;
+	Dwarf_Word value;
+
+	if (!r)
+		return;
+	*r = (struct frame_registers){.known = 0};
+	for (unsigned i = 0; i < FRAME_REGISTERS; i++)
+		if (!dwfl_frame_reg(state, i, &value)) {
+			r->value[i] = value;
+			r->known |= 1u << i;
+		}
+}
+
 static int add_frame(Dwfl_Frame *state, void *arg)
 {
 	struct unwind_context *u = arg;
@@ -167,6 +183,7 @@ static int add_frame(Dwfl_Frame *state, void *arg)
 		return DWARF_CB_OK;
 	*f = (struct stack_frame){.pc = pc, .is_return = !activation};
 	f->is_guess = u->newest.is_there && (!u->newest.has_info || f[-1].is_guess);
+	note_registers(u, state);
 	u->count++;
 	note_newest(u, state, f);
 	return DWARF_CB_OK;
@@ -301,9 +318,9 @@ uint64_t symbols_signal_from(struct symbols *s, const struct model_snapshot *sna
 											   : rip;
 }
 
-size_t symbols_unwind(struct symbols *s, const struct model_snapshot *snap,
-		      const struct bt_record_thread *thread, struct stack_frame *frames, size_t max,
-		      bool *complete)
+static size_t unwind(struct symbols *s, const struct model_snapshot *snap,
+		     const struct bt_record_thread *thread, struct stack_frame *frames,
+		     struct frame_registers *registers, size_t max, bool *complete)
 {
 	struct unwind_context u = {
 		.symbols = s,
@@ -312,6 +329,7 @@ size_t symbols_unwind(struct symbols *s, const struct model_snapshot *snap,
 		.epoch = thread->epoch,
 		.regs = thread->regs,
 		.frames = frames,
+		.registers = registers,
 		.max = max,
 	};
 	size_t wild, count;
@@ -344,4 +362,21 @@ size_t symbols_unwind(struct symbols *s, const struct model_snapshot *snap,
 	else
 		frames[count - 1].is_cut = u.cut && is_of_stack(&u, u.missing);
 	return count;
+}
+
+size_t symbols_unwind(struct symbols *s, const struct model_snapshot *snap,
+		      const struct bt_record_thread *thread, struct stack_frame *frames, size_t max,
+		      bool *complete)
+{
+	return unwind(s, snap, thread, frames, NULL, max, complete);
+}
+
+size_t symbols_unwind_registers(struct symbols *s, const struct model_snapshot *snap,
+				const struct bt_record_thread *thread, struct stack_frame *frames,
+				struct frame_registers *registers, size_t max)
+{
+	bool complete;
+
+	memset(registers, 0, max * sizeof *registers);
+	return unwind(s, snap, thread, frames, registers, max, &complete);
 }

@@ -1,0 +1,264 @@
+#!/usr/bin/env python3
+# SPDX-License-Identifier: MIT
+# Arguments and local variables of frames: as gdb shows them of the same moment's core file, and never guessed.
+from e2e import *
+
+SOURCES = {
+    "config.c": r"""
+        #include <stdlib.h>
+        #include <string.h>
+        enum mode { OFF, ON = 3 };
+        struct inner { short port; char name[8]; };
+        struct config {
+            struct config *next; int port; enum mode mode; struct inner in; double ratio; float part; const char *host;
+            unsigned flag : 3; int sign : 5; union { int i; unsigned char c; } u; void (*call)(int); long double wide;
+        };
+        typedef const struct config setting;
+        volatile int looked_up;
+        static void called(int n) { (void)n; }
+        __attribute__((noinline)) static int lookup(setting *c, const char *key, unsigned long size, signed char letter)
+        {
+            int sum = (int)size;
+            looked_up++;
+            if (strcmp(key, "port") == 0)
+                sum += c->port;
+            return sum + letter;
+        }
+        static inline __attribute__((always_inline)) int inlined(setting *where, const char *key)
+        {
+            int before = where->port;
+            return before + lookup(where->next, key, before, 'x');
+        }
+        __attribute__((noinline)) int run(setting *c, int depth, char **names, double d, _Bool yes)
+        {
+            int numbers[12] = {1, -2, 3, 4, 5, 6, 7, 8, 9, 10, 11, 12}, grid[2][2] = {{1, 2}, {3, 4}};
+            char text[] = "hi \"there\"\n\001";
+            struct config copy = *c;
+            char *heap = strdup("on the heap");
+            volatile unsigned char byte = 200;
+            long long far = -5000000000;
+            int r = inlined(c, "port");
+            return r + numbers[depth] + grid[1][0] + text[depth] + copy.port + *heap + byte + (int)far + (int)d + yes + **names;
+        }
+        int main(int argc, char **argv)
+        {
+            struct config c = {0, 80, ON, {7, "inner"}, 0.1, 1.5f, "localhost", 5, -3, {65}, called, 2.25L};
+            (void)argc;
+            return run(&c, 3, argv, 2.5, 1);
+        }
+        """,
+    "bus.cc": r"""
+        #include <string>
+        #include <string_view>
+        #include <vector>
+        namespace city {
+        enum class Colour { red, green = 7 };
+        struct Base { int id; virtual ~Base() = default; };
+        struct Stop : Base { std::string name; Colour colour; Stop *next; };
+        class Bus {
+        public:
+            __attribute__((noinline)) int emit(const std::string &what, Colour c, const int &count, std::string_view view)
+            {
+                int left = count - 1;
+                Stop *stop = first.next;
+                return stop->id + left + (int)what.size() + (int)c + (int)view.size() + seats[0];
+            }
+            std::vector<int> seats;
+            Stop first;
+        };
+        }
+        int main()
+        {
+            city::Bus bus;
+            bus.seats = {4, 5, 6};
+            bus.first.name = "centre";
+            bus.first.colour = city::Colour::green;
+            bus.first.next = nullptr;
+            return bus.emit("a name of more than sixteen letters", city::Colour::red, 3, "view");
+        }
+        """,
+}
+
+# Tells of each frame what gdb thinks of its variables, one JSON list a line: function, name, value.
+ASKS_GDB = r"""
+import gdb, json
+def value_of(symbol, frame):
+    try:
+        value = symbol.value(frame)
+        kind = value.type.strip_typedefs()
+        numbers = kind.code == gdb.TYPE_CODE_ARRAY and kind.target().sizeof > 1
+        return value.format_string(raw=True, symbols=False, max_elements=8 if numbers else 64, repeat_threshold=0)
+    except gdb.MemoryError:
+        return "<not kept>"
+frame = gdb.newest_frame()
+while frame:
+    seen = set()
+    try:
+        block = frame.block()
+    except RuntimeError:
+        block = None
+    while block and not block.is_global and not block.is_static:
+        for symbol in block:
+            if (symbol.is_variable or symbol.is_argument) and symbol.name not in seen:
+                seen.add(symbol.name)
+                print("VALUE " + json.dumps([frame.name(), symbol.name, value_of(symbol, frame), symbol.is_argument]))
+        if block.function:
+            break
+        block = block.superblock
+    frame = frame.older()
+"""
+
+
+def made(name, compiler, *flags):
+    source = os.path.join(TMP, name)
+    with open(source, "w") as file:
+        file.write(SOURCES[name])
+    program = source + "-" + os.path.basename(compiler) + "".join(flags)
+    done = execute([compiler, "-g", *flags, source, "-o", program])
+    equal(done.status, 0, "%s: %s" % (program, done.err))
+    return program
+
+
+def bare(function):
+    return re.split(r"[(.]", function)[0]
+
+
+def values(frame):
+    """Of a frame of the JSON and what is inlined there: function, name, value, is an argument."""
+    for part in [*frame["inlined"], frame]:
+        for kind in ("arguments", "locals"):
+            for value in part[kind]:
+                yield bare(part["function"]), value["name"], value["value"], kind == "arguments"
+
+
+def crash_thread(found):
+    return next(thread for thread in found["threads"] if thread["task"] == found["fault"]["task"])
+
+
+def ours(trace):
+    found = report(trace, "-n", "10")
+    fits_schema(found, "report.schema.json")
+    return [value for frame in crash_thread(found)["stack"] for value in values(frame)]
+
+
+def gdbs(program, trace):
+    if not shutil.which("gdb"):
+        raise Skip("gdb is missing")
+    core, script = fresh("core"), os.path.join(TMP, "asks.py")
+    with open(core, "wb") as file:
+        file.write(btview("--export", "core", trace).out)
+    with open(script, "w") as file:
+        file.write(ASKS_GDB)
+    said = execute(["gdb", "-q", "-nx", "-batch", "-iex", "set debuginfod enabled off", "-ex", "set print null-stop on", "-x", script, program, core])
+    found = [json.loads(line[6:]) for line in said.out.decode().splitlines() if line.startswith("VALUE ")]
+    check(found, "gdb told nothing: %s" % (said.out + said.err).decode(errors="replace"))
+    return [(bare(function), name, value, argument) for function, name, value, argument in found]
+
+
+def plain(value):
+    """What is the same in other words."""
+    value = re.sub(r"<error: Cannot access memory at address 0x[0-9a-f]+>", "<not kept>", value)
+    return value.replace("<synthetic pointer>", "<optimized out>").replace("<no such memory>", "<not kept>")
+
+
+def differs(mine, theirs):
+    if mine is None:
+        return theirs != "<optimized out>"
+    if mine == "<not saved>":
+        return False  # gdb takes registers that calls may change for unchanged
+    if "<optimized out>" in mine and "<optimized out>" in theirs:
+        return False  # of an array gdb tells it for each element
+    return mine != theirs
+
+
+def compare(program, least):
+    trace = record([program]).trace
+    mine, theirs = {v[:2]: v[2:] for v in ours(trace)}, {v[:2]: v[2:] for v in gdbs(program, trace)}
+    differ = ["%s: %s, gdb: %s" % (key, mine.get(key), theirs[key]) for key in theirs
+              if differs(plain(mine[key][0]) if key in mine else None, plain(theirs[key][0])) or (key in mine and mine[key][1] != theirs[key][1])]
+    check(not differ, "\n".join(differ))
+    check(len(theirs) >= 16, "gdb tells of %d variables" % len(theirs))
+    known = [value for value, _ in mine.values() if "<" not in value]
+    check(len(known) >= least, "known: %s" % known)
+
+
+for compiler in ("gcc", "clang"):
+    for flags in (["-O0"], ["-O2"], ["-O0", "-gdwarf-4"], ["-O2", "-gdwarf-4"], ["-Og"]):
+
+        @case("variables of C are as gdb shows them, %s %s" % (compiler, " ".join(flags)))
+        def like_gdb(compiler=compiler, flags=flags):
+            if not shutil.which(compiler):
+                raise Skip(compiler + " is missing")
+            compare(made("config.c", compiler, *flags), 16 if "-O0" in flags else 4)
+
+
+POINTERS = r"""
+#ifdef __clang__
+#define KEPT __attribute__((noinline))
+#else
+#define KEPT __attribute__((noipa))
+#endif
+#include <stdlib.h>
+struct leaf { long id; char tag[8]; };
+struct node { struct node *next; int port; struct leaf leaf; int list[4]; union { int a; long b; } u; };
+typedef struct node *handle;
+static struct node *volatile none;
+KEPT static int member(handle c, int n) { return c->port + n; }
+KEPT static int chain(struct node *c, int n) { return c->next->leaf.tag[0] + n; }
+KEPT static int plain(int *count, int n) { *count += n; return n; }
+KEPT static long indexed(long *sums, long n) { return sums[n] + n; }
+KEPT static int written(struct node *c, int n) { c->leaf.id = n; return n; }
+KEPT static int of_union(struct node *c, int n) { return c->u.a + n; }
+KEPT static struct node *find(int n) { return n > 100 ? malloc(9) : none; }
+KEPT static int result(struct node *other, int n) { return find(n)->port + (other ? 1 : 2); }
+int main(int argc, char **argv)
+{
+    struct node first = {.next = none};
+    switch (atoi(argv[1])) {
+    case 0: return member(none, argc);
+    case 1: return chain(&first, argc);
+    case 2: return plain((int *)none, argc);
+    case 3: return (int)indexed((long *)none, argc + 1);
+    case 4: return written(none, argc);
+    case 5: return of_union(none, argc);
+    case 6: return result(none, argc);
+    }
+    return 0;
+}
+"""
+
+# What is said of the failed access, and its brief form; None: nothing has a name that is proven.
+NAMED = [
+    ("c->port (member port of struct node, c is null)", "null read of c->port"),
+    ("c->next->leaf.tag (member leaf.tag of struct node, c->next is null)", "null read of c->next->leaf.tag"),
+    ("*count (count is null)", r"null (read|update) of \*count"),
+    ("sums[3] (sums is null)", r"null read of sums\[3\]"),
+    ("c->leaf.id (member leaf.id of struct node, c is null)", "null write of c->leaf.id"),
+    (None, "null read"),
+    (None, "null read"),
+]
+
+
+@case("a failed access is named by the variable that it went through, where that is proven")
+def named():
+    source = os.path.join(TMP, "pointers.c")
+    with open(source, "w") as file:
+        file.write(POINTERS)
+    for compiler in ("gcc", "clang"):
+        if not shutil.which(compiler):
+            continue
+        for flag in ("-O0", "-O2"):
+            program = "%s-%s%s" % (source, compiler, flag)
+            equal(execute([compiler, "-g", flag, source, "-o", program]).status, 0, program)
+            for number, (text_of_it, brief) in enumerate(NAMED):
+                recorded = record([program, str(number)])
+                said = report(recorded.trace, "-n", "1")["fault"]["text"]
+                where = "%s %s %d: " % (compiler, flag, number)
+                if text_of_it:
+                    check(said.endswith(": " + text_of_it), where + said)
+                else:
+                    check("(" not in said and "->" not in said, where + said)
+                check(re.search("SIGSEGV: %s in " % brief, recorded.err.decode()), where + recorded.err.decode())
+
+
+main()
