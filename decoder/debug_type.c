@@ -161,8 +161,7 @@ bool debug_member_offset(Dwarf_Die *member, uint64_t *offset)
 	if (debug_number(member, DW_AT_data_member_location, offset) ||
 	    !dwarf_attr(member, DW_AT_data_member_location, &attr))
 		return true;
-	if (dwarf_getlocation(&attr, &ops, &count) || count != 1 ||
-	    ops->atom != DW_OP_plus_uconst)
+	if (dwarf_getlocation(&attr, &ops, &count) || count != 1 || ops->atom != DW_OP_plus_uconst)
 		return false;
 	*offset = ops->number;
 	return true;
@@ -274,7 +273,8 @@ bool debug_member_at(Dwarf_Die *structure, uint64_t offset, uint64_t size, char 
 			return false;
 		name = dwarf_tag(&member) == DW_TAG_member ? dwarf_diename(&member) : NULL;
 		if (name) {
-			len += (size_t)snprintf(text + len, cap - len, "%s%s", len ? "." : "", name);
+			len += (size_t)snprintf(text + len, cap - len, "%s%s", len ? "." : "",
+						name);
 			if (len >= cap)
 				return false;
 		}

@@ -26,8 +26,8 @@ bool debug_is_structure(Dwarf_Die *type);
 /* Whether strings are made of it: char and its signed and unsigned forms. */
 bool debug_is_character(Dwarf_Die *type);
 
-/* The entries below one, in order. Begin with *die = {0}. Each entry is behind the one before it, or
- * the walk ends. */
+/* The entries below one, in order. Begin with *die = {0}. Each entry is behind the one before it,
+ * or the walk ends. */
 bool debug_next_child(Dwarf_Die *parent, Dwarf_Die *die);
 
 /* A member's bytes from the structure's start. False for one that has no place in it. */

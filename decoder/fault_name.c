@@ -3,8 +3,9 @@
  *
  * Optimized code has variables in registers, and the DWARF says which at each address. Other code
  * loads a variable from its place in memory first: the instructions since the last branch, by the
- * history or by the function's code, are followed (follow()). Each register that gets a variable's value, or what a
- * named pointer's target holds, has that as its expression until it is written again.
+ * history or by the function's code, are followed (follow()). Each register that gets a variable's
+ * value, or what a named pointer's target holds, has that as its expression until it is written
+ * again.
  *
  * Nothing is concluded from values: many variables may be null. */
 #include <dwarf.h>
@@ -18,10 +19,10 @@
 #include "decoder/frame_values.h"
 
 enum {
-	FOLLOWED_MAX = 256, /* instructions */
+	FOLLOWED_MAX = 256,     /* instructions */
 	FUNCTION_MAX = 1 << 16, /* bytes */
 	VARIABLES_MAX = 256,
-	TEXT_MAX = sizeof ((struct fault_name *)0)->pointer,
+	TEXT_MAX = sizeof((struct fault_name *)0)->pointer,
 };
 
 /* What a register holds; text "": nothing that has a name. */
@@ -143,8 +144,8 @@ static bool find_element(Dwarf_Die *target, const struct disasm_memory *m,
 	*e = (struct element){0};
 	if (!debug_type_size(target, &size) || !size || size > INT32_MAX)
 		return false;
-	e->is_indexed = base->is_moved || m->index != DISASM_NO_REG ||
-			(at && !debug_is_structure(target));
+	e->is_indexed =
+		base->is_moved || m->index != DISASM_NO_REG || (at && !debug_is_structure(target));
 	if (base->is_moved) {
 		int64_t moved = regs ? (int64_t)(bt_regs_get(regs, m->base) - base->value) : 0;
 
@@ -219,7 +220,8 @@ static bool name_load(const struct follower *f, size_t i, struct expression *e)
 
 	if (m->size != 8)
 		return false;
-	if (is_certain(f, i, m) && disasm_address(d, m, f->c->regs, &addr) && value_at(f, addr, e)) {
+	if (is_certain(f, i, m) && disasm_address(d, m, f->c->regs, &addr) &&
+	    value_at(f, addr, e)) {
 		e->has_value = fault_read(f->c, addr, 8, &e->value);
 		return true;
 	}
@@ -228,8 +230,8 @@ static bool name_load(const struct follower *f, size_t i, struct expression *e)
 			    &e->type);
 }
 
-/* A name that begins with a variable's, or that goes through a pointer, may tell of what memory held
- * before it was written. */
+/* A name that begins with a variable's, or that goes through a pointer, may tell of what memory
+ * held before it was written. */
 static void forget_written(struct follower *f, size_t i, const struct disasm_memory *m)
 {
 	uint64_t addr;
@@ -364,8 +366,7 @@ static size_t block_instructions(const struct follower *f, struct history_insn *
 	size = end - at;
 	code = malloc(size);
 	*out = calloc(FOLLOWED_MAX, sizeof **out);
-	if (!code || !*out ||
-	    symbols_code(c->s, c->f->space, c->f->epoch, at, code, size) < size)
+	if (!code || !*out || symbols_code(c->s, c->f->space, c->f->epoch, at, code, size) < size)
 		b.is_known = false;
 	for (uint64_t i = 0; b.is_known && i < size;) {
 		struct bt_insn insn;

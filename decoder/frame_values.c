@@ -16,8 +16,8 @@
 #include "lib/array_size.h"
 
 enum {
-	DEPTH_MAX = 128,       /* of blocks and what is inlined */
-	ENTRY_DEPTH_MAX = 4,   /* values at entries that are told by those of callers */
+	DEPTH_MAX = 128,     /* of blocks and what is inlined */
+	ENTRY_DEPTH_MAX = 4, /* values at entries that are told by those of callers */
 	SITES_SOUGHT_MAX = 256,
 	ENTRIES_MAX = 1 << 16, /* looked at in one function */
 };
@@ -103,8 +103,8 @@ static bool begin_walk(struct walk *w, struct thread_values *t, size_t n, uint64
 				     .function = &w->function,
 				     .at_entry = value_at_entry,
 				     .arg = w},
-			  .t = t,
-			  .n = n};
+			   .t = t,
+			   .n = n};
 	if (f->is_guess || f->is_history || f->is_trampoline)
 		return false;
 	mod = symbols_module(t->s, t->memory.space, t->memory.epoch, pc);
@@ -243,8 +243,8 @@ static bool find_call(struct walk *w, Dwarf_Die *callee, uint64_t return_addr, D
 				   .fits = may_jump_to_callee,
 				   .callee = callee};
 
-	if (!find_site(&call, &w->function, 0) ||
-	    target_of(&call.site, callee) != CALLS_CALLEE || find_site(&jump, callee, 0))
+	if (!find_site(&call, &w->function, 0) || target_of(&call.site, callee) != CALLS_CALLEE ||
+	    find_site(&jump, callee, 0))
 		return false;
 	*site = call.site;
 	return true;
@@ -301,7 +301,7 @@ static void tell_variable(struct walk *w, Dwarf_Die *die, size_t level)
 		return;
 	/* Go marks its results so: nothing has been passed. */
 	v.kind = is_parameter && !dwarf_hasattr(die, DW_AT_variable_parameter) ? VALUE_ARGUMENT
-									        : VALUE_LOCAL;
+									       : VALUE_LOCAL;
 	v.has_type = debug_type_of(die, &v.type);
 	object_locate(&v.object, &w->place, die);
 	if (w->prologue_end && is_always_in_memory(die, &v.object))
@@ -421,8 +421,7 @@ void frame_values_get(struct thread_values *t, size_t n, struct frame_values *v)
 	struct walk w;
 
 	*v = (struct frame_values){0};
-	if (n >= t->count ||
-	    !begin_walk(&w, t, n, t->frames[n].pc - t->frames[n].is_return))
+	if (n >= t->count || !begin_walk(&w, t, n, t->frames[n].pc - t->frames[n].is_return))
 		return;
 	v->at = calloc(FRAME_VALUES_MAX, sizeof *v->at);
 	if (!v->at)

@@ -59,7 +59,7 @@ bool frame_values_put_arguments(struct text *t, const struct frame_values *v, si
 struct frame_variable {
 	const char *name;
 	enum frame_value_kind kind;
-	size_t level;    /* 0: the function's own, 1: of what is inlined into it ... */
+	size_t level; /* 0: the function's own, 1: of what is inlined into it ... */
 	Dwarf_Die entry;
 	Dwarf_Die type;
 	bool has_type;

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
-/* libdw decodes an expression to operations; a stack machine runs them (run()). What it ends with is
- * an address, a register, a value, or pieces of an object with a place each (put_pieces()). */
+/* libdw decodes an expression to operations; a stack machine runs them (run()). What it ends with
+ * is an address, a register, a value, or pieces of an object with a place each (put_pieces()). */
 #include "decoder/object_place.h"
 
 #include <dwarf.h>
@@ -114,8 +114,8 @@ static bool push_register_plus(struct machine *m, uint64_t reg, uint64_t offset)
 	return read_register(m, reg, &value) && push(m, value + offset);
 }
 
-static bool evaluate(const struct frame_place *f, Dwarf_Attribute *attr, Dwarf_Op *ops, size_t count,
-		     unsigned nested, uint64_t *value, enum object_state *why);
+static bool evaluate(const struct frame_place *f, Dwarf_Attribute *attr, Dwarf_Op *ops,
+		     size_t count, unsigned nested, uint64_t *value, enum object_state *why);
 
 static bool frame_base(struct machine *m, uint64_t *base)
 {
@@ -296,8 +296,7 @@ static bool entry_value(struct machine *m, const Dwarf_Op *op)
 
 	if (!m->f->at_entry || dwarf_getlocation_attr(m->attr, op, &attr) ||
 	    dwarf_getlocation(&attr, &ops, &count) || count != 1 || ops->atom < DW_OP_reg0 ||
-	    ops->atom > DW_OP_reg31 ||
-	    !m->f->at_entry(m->f->arg, ops->atom - DW_OP_reg0, &value))
+	    ops->atom > DW_OP_reg31 || !m->f->at_entry(m->f->arg, ops->atom - DW_OP_reg0, &value))
 		return fail(m, OBJECT_OPTIMIZED_OUT);
 	return push(m, value);
 }
@@ -485,8 +484,8 @@ static bool run(struct machine *m)
 }
 
 /* An expression as a value: an address is one, and of a register what it holds. */
-static bool evaluate(const struct frame_place *f, Dwarf_Attribute *attr, Dwarf_Op *ops, size_t count,
-		     unsigned nested, uint64_t *value, enum object_state *why)
+static bool evaluate(const struct frame_place *f, Dwarf_Attribute *attr, Dwarf_Op *ops,
+		     size_t count, unsigned nested, uint64_t *value, enum object_state *why)
 {
 	struct machine m = {.f = f, .attr = attr, .ops = ops, .count = count, .nested = nested};
 	bool fine = run(&m);

@@ -40,12 +40,12 @@ struct object {
 struct frame_place {
 	const struct known_memory *memory;
 	const struct frame_registers *registers;
-	uint64_t cfa;         /* 0: unknown */
-	uint64_t bias;        /* addresses less those in the DWARF */
-	Dwarf_Addr pc;        /* in the DWARF; of a caller, in its call */
-	Dwarf_Die *function;  /* has the frame's base; NULL: none */
-	/* What the parameter in this register was when the function was entered, DWARF number; NULL:
-	 * not known of any. */
+	uint64_t cfa;        /* 0: unknown */
+	uint64_t bias;       /* addresses less those in the DWARF */
+	Dwarf_Addr pc;       /* in the DWARF; of a caller, in its call */
+	Dwarf_Die *function; /* has the frame's base; NULL: none */
+	/* What the parameter in this register was when the function was entered, DWARF number;
+	 * NULL: not known of any. */
 	bool (*at_entry)(void *arg, unsigned reg, uint64_t *value);
 	void *arg;
 };

@@ -145,7 +145,8 @@ static void put_string_at(struct writer *w, uint64_t addr)
 	}
 	if (got)
 		put_string(w, bytes, got, true);
-	put_state(w, known_memory_is_mapped(w->k, addr + got) ? OBJECT_NOT_KEPT : OBJECT_NOT_MAPPED);
+	put_state(w,
+		  known_memory_is_mapped(w->k, addr + got) ? OBJECT_NOT_KEPT : OBJECT_NOT_MAPPED);
 }
 
 static void put_float(struct writer *w, struct part p, uint64_t size)
@@ -364,11 +365,12 @@ static void put_array(struct writer *w, Dwarf_Die *type, struct part p)
 /* The string and sequence types of languages' libraries, by the members that they have; "a.b": b of
  * a. */
 static const struct sequence {
-	const char *name; /* that of the type begins with it */
-	const char *data; /* member that points to the first element */
+	const char *name;        /* that of the type begins with it */
+	const char *data;        /* member that points to the first element */
 	const char *count, *end; /* one of them: number of elements, or where they end */
 	bool is_text;
-	const char *element; /* parameter that names the element's type; NULL: what data points to */
+	const char
+		*element; /* parameter that names the element's type; NULL: what data points to */
 } sequences[] = {
 	{"basic_string<char,", "_M_dataplus._M_p", "_M_string_length", NULL, true, NULL},
 	{"basic_string_view<char,", "_M_str", "_M_len", NULL, true, NULL},
@@ -383,8 +385,8 @@ static const struct sequence {
 	{"Vec<", "buf.inner.ptr.pointer.pointer", "len", NULL, false, "T"},
 	{"Vec<", "buf.ptr.pointer.pointer", "len", NULL, false, "T"},
 	{"Vec<", "buf.ptr.pointer", "len", NULL, false, "T"},
-	{"string", "str", "len", NULL, true, NULL},   /* Go */
-	{"[]", "array", "len", NULL, false, NULL},    /* Go */
+	{"string", "str", "len", NULL, true, NULL}, /* Go */
+	{"[]", "array", "len", NULL, false, NULL},  /* Go */
 };
 
 /* Follows a path of members. */
@@ -464,9 +466,8 @@ static bool put_sequence(struct writer *w, Dwarf_Die *type, struct part p)
 	if (!name || i == ARRAY_SIZE(sequences))
 		return false;
 	if (!read_number(w, (struct part){p.o, p.offset + f.data}, 8, &data) ||
-	    !read_number(w,
-			 (struct part){p.o, p.offset + (sequences[i].count ? f.count : f.end)}, 8,
-			 &count))
+	    !read_number(w, (struct part){p.o, p.offset + (sequences[i].count ? f.count : f.end)},
+			 8, &count))
 		return true;
 	if (!sequences[i].count)
 		count = f.size && count >= data ? (count - data) / f.size : 0;
@@ -476,8 +477,7 @@ static bool put_sequence(struct writer *w, Dwarf_Die *type, struct part p)
 	}
 	o = object_at(data);
 	put(w, "length %" PRIu64 " ", count);
-	put_elements(w, &(struct elements){&f.element, f.size, &count, 1}, 0,
-		     (struct part){&o, 0});
+	put_elements(w, &(struct elements){&f.element, f.size, &count, 1}, 0, (struct part){&o, 0});
 	return true;
 }
 
@@ -586,7 +586,8 @@ static void put_members(struct writer *w, Dwarf_Die *type, struct part p)
 	uint64_t offset;
 
 	put(w, "{");
-	for (unsigned i = 0; i < DEBUG_MEMBERS_MAX && !w->full && debug_next_child(type, &die); i++) {
+	for (unsigned i = 0; i < DEBUG_MEMBERS_MAX && !w->full && debug_next_child(type, &die);
+	     i++) {
 		int tag = dwarf_tag(&die);
 
 		if (tag == DW_TAG_variant_part) {
