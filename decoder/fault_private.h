@@ -47,6 +47,9 @@ void fault_say(struct fault_context *c, const char *fmt, ...) __attribute__((for
 void fault_brief(struct fault_context *c, const char *fmt, ...)
 	__attribute__((format(printf, 2, 3)));
 
+/* The same with what was thrown, where an exception is on its way. False: none is known to be. */
+bool fault_brief_thrown(struct fault_context *c);
+
 /* Sets the cause. It tells no address, no register and no size: they are other ones in another
  * build of the program. */
 void fault_set_cause(struct fault_context *c, const char *fmt, ...)

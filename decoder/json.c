@@ -21,6 +21,7 @@
 #include "decoder/signals.h"
 #include "decoder/signature.h"
 #include "decoder/text.h"
+#include "decoder/throws.h"
 #include "decoder/verdict.h"
 #include "lib/array_size.h"
 #include "lib/escape.h"
@@ -29,6 +30,7 @@
 enum {
 	FRAMES_MAX = 4096, /* of one stack */
 	OPEN_CALLS_MAX = 64,
+	THROWS_MAX = 64,
 };
 
 /* JSON has only UTF-8, and many readers have no NUL: a path or an argument may hold anything. */
@@ -400,6 +402,31 @@ static json_t *json_thread(struct json_report *r, const struct bt_record_thread 
 	return j;
 }
 
+/* Newest first. */
+static json_t *json_throws(struct json_report *r)
+{
+	const struct model_snapshot *throws[THROWS_MAX];
+	size_t all,
+		n = r->focus.snap ? throws_until(r->m, r->focus.snap, throws, THROWS_MAX, &all) : 0;
+	json_t *list = json_array();
+
+	for (size_t i = 0; i < n; i++) {
+		struct thrown t;
+
+		thrown_read(&t, r->m, r->s, throws[i]);
+		json_array_append_new(
+			list, json_pack("{s:I, s:I, s:o, s:o, s:o, s:o}", "snapshot",
+					(json_int_t)throws[i]->rec->snapshot, "task",
+					(json_int_t)throws[i]->rec->task, "ticks",
+					json_ticks(throws[i]->rec->point.tick), "type",
+					json_known(t.type), "what", json_known(t.what), "where",
+					t.has_place ? json_location(r, throws[i]->rec->space,
+								    t.epoch, t.addr, true)
+						    : json_null()));
+	}
+	return list;
+}
+
 static json_t *json_threads(struct json_report *r)
 {
 	const struct model_snapshot *snap = r->focus.snap;
@@ -573,6 +600,7 @@ static void put_report(struct json_report *r)
 	json_put_member(r, "failures", json_failures(r));
 	json_put_member(r, "threads", json_threads(r));
 	json_put_member(r, "snapshots", json_snapshots(r));
+	json_put_member(r, "throws", json_throws(r));
 	json_put_member(r, "failed_calls", json_failed_calls(r));
 	json_put_member(r, "calls", json_calls(r));
 	put_branches(r);

@@ -40,6 +40,7 @@ decoder_libdecoder_a_SOURCES = \
 	decoder/system.c decoder/system.h \
 	decoder/tail_jumps.c decoder/tail_jumps.h \
 	decoder/text.c decoder/text.h \
+	decoder/throws.c decoder/throws.h decoder/report_throws.c \
 	decoder/unpacked.c decoder/unpacked.h \
 	decoder/unwind.c \
 	decoder/value_text.c decoder/value_text.h \

@@ -36,6 +36,9 @@ int report_branch_rows(struct report *r, size_t from, size_t end, size_t count,
  * message, which has been shown ("": none). */
 void report_telling_words(struct report *r, const char *message);
 
+/* The exceptions that the process threw until the moment, if it then failed. */
+void report_throws(struct report *r);
+
 /* The system calls that failed last before an end with failure; the last ones of
  * the task. Return 0 or -BT_E_NO_MEMORY. */
 int report_failed_calls(struct report *r, struct bt_error *err) BT_MUST_USE;

@@ -45,8 +45,8 @@ static bool add_near(struct gathering *g, uint64_t addr, uint64_t before, uint64
 static void add_words_at(struct gathering *g, uint64_t addr, size_t count)
 {
 	uint64_t words[STACK_WORDS];
-	size_t n = tracee_read(g->task->host_tid, addr, words, count * sizeof *words) /
-		   sizeof *words;
+	size_t n =
+		tracee_read(g->task->host_tid, addr, words, count * sizeof *words) / sizeof *words;
 
 	for (size_t i = 0; i < n; i++)
 		add_near(g, words[i], WORD_BEFORE, WORD_AFTER, true);

@@ -261,4 +261,48 @@ def named():
                 check(re.search("SIGSEGV: %s in " % brief, recorded.err.decode()), where + recorded.err.decode())
 
 
+THROWS = r"""
+#include <cstdio>
+#include <stdexcept>
+#include <string>
+struct port_error : std::runtime_error { int port; explicit port_error(int p) : std::runtime_error("no such port: " + std::to_string(p)), port(p) {} };
+struct odd { long a, b; };
+static void parse(int n)
+{
+    switch (n) {
+    case 0: throw std::out_of_range("an index that is out of range, long enough to be on the heap");
+    case 1: throw 42;
+    case 2: throw "plain \\ text";
+    case 3: throw odd{7, 8};
+    default: throw port_error(n);
+    }
+}
+int main()
+{
+    for (int i = 0; i < 4; i++)
+        try { parse(i); } catch (...) { puts("caught"); }
+    parse(4);
+}
+"""
+
+
+@case("exceptions have type and message, the newest first, and the one on its way is in run's last line")
+def thrown():
+    source = os.path.join(TMP, "throws.cc")
+    with open(source, "w") as file:
+        file.write(THROWS)
+    program = source[:-3]
+    equal(execute([*CXX, "-g", "-O1", source, "-o", program]).status, 0, "build")
+    recorded = record([program])
+    check(re.search(r'btrec: SIGABRT: threw port_error: "no such port: 4" in ', recorded.err.decode()), recorded.err)
+    found = report(recorded.trace, "-n", "1")
+    fits_schema(found, "report.schema.json")
+    equal([(t["type"], t["what"]) for t in found["throws"]],
+          [("port_error", '"no such port: 4"'), ("odd", None), ("char const*", '"plain \\ text"'), ("int", "42"),
+           ("std::out_of_range", '"an index that is out of range, long enough to be on the heap"')], "throws")
+    said = text(recorded.trace)
+    check(re.search(r'\n  It threw exceptions, the newest first:\n    port_error: "no such port: 4", in parse.* throws.cc:14\n    odd, in ', said), said[:1500])
+    check("\n    and 1 older\n" in said, said[:1500])
+
+
 main()
