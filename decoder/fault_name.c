@@ -79,13 +79,22 @@ static void take_register(struct follower *f, const struct frame_variable *v)
 		*f->held[reg].text = 0;
 }
 
+static bool has_arrows(Dwarf_Die *die)
+{
+	Dwarf_Die unit;
+	int language = dwarf_diecu(die, &unit, NULL, NULL) ? dwarf_srclang(&unit) : -1;
+
+	return language != DW_LANG_Rust && language != DW_LANG_Go;
+}
+
 static void take_variable(void *arg, const struct frame_variable *v)
 {
 	struct follower *f = arg;
 	struct variable_in_memory *in;
-	Dwarf_Die type = v->type;
+	Dwarf_Die type = v->type, entry = v->entry;
 	uint64_t size;
 
+	f->arrow = has_arrows(&entry) ? "->" : ".";
 	take_register(f, v);
 	if (!v->object.in_memory || !v->has_type || f->variable_count == VARIABLES_MAX ||
 	    !debug_type_size(&type, &size) || !size)
@@ -444,14 +453,6 @@ static const char *keyword(Dwarf_Die *structure)
 	}
 }
 
-static bool has_arrows(Dwarf_Die *die)
-{
-	Dwarf_Die unit;
-	int language = dwarf_diecu(die, &unit, NULL, NULL) ? dwarf_srclang(&unit) : -1;
-
-	return language != DW_LANG_Rust && language != DW_LANG_Go;
-}
-
 static bool name_by_base(struct follower *f, const struct disasm_memory *m, struct fault_name *name)
 {
 	struct expression *base = &f->held[m->base];
@@ -460,7 +461,6 @@ static bool name_by_base(struct follower *f, const struct disasm_memory *m, stru
 
 	if (!*base->text)
 		return false;
-	f->arrow = has_arrows(&base->type) ? "->" : ".";
 	if (!name_operand(f, m, f->c->regs, base, name->accessed, sizeof name->accessed, member,
 			  &target, &type))
 		return false;

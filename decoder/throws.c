@@ -97,10 +97,10 @@ static bool type_name(const struct known_memory *k, uint64_t info, char *out, si
 static bool holds_text(const struct known_memory *k, uint64_t info)
 {
 	static const char *const holders[] = {"std::runtime_error", "std::logic_error"};
-	static const char *const derived[] = {
-		"std::out_of_range", "std::invalid_argument", "std::length_error",
-		"std::domain_error", "std::range_error",      "std::overflow_error",
-		"std::underflow_error", "std::system_error"};
+	static const char *const derived[] = {"std::out_of_range",    "std::invalid_argument",
+					      "std::length_error",    "std::domain_error",
+					      "std::range_error",     "std::overflow_error",
+					      "std::underflow_error", "std::system_error"};
 	static const char single[] = "vtable for __cxxabiv1::__si_class_type_info";
 	char name[THROWN_TYPE_MAX];
 	uint64_t table;
@@ -172,7 +172,7 @@ const struct model_snapshot *throw_in_stack(const struct model *m, struct symbol
 	bool complete;
 	size_t n;
 
-	while (throw-- > m->snapshots && !(is_throw(throw) && throw->rec->task == thread->task))
+	while (throw -- > m->snapshots && !(is_throw(throw) && throw->rec->task == thread->task))
 		;
 	if (throw < m->snapshots || !(then = focus_thread(throw, thread->task)))
 		return NULL;
@@ -195,6 +195,9 @@ const struct model_snapshot *throw_in_stack(const struct model *m, struct symbol
 const char *thrown_text(const struct thrown *t, char *out, size_t cap)
 {
 	snprintf(out, cap, "%s%s%s", *t->type ? t->type : "an exception of an unknown type",
-		 !*t->what ? "" : *t->what == '"' ? ": " : " ", t->what);
+		 !*t->what         ? ""
+		 : *t->what == '"' ? ": "
+				   : " ",
+		 t->what);
 	return out;
 }

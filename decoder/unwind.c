@@ -11,6 +11,7 @@
  * end where no call instruction comes before a return address (plausible_frames()). Memory that is
  * not in the trace ends the stack; the last frame then says that it was cut. */
 #include <elfutils/libdwfl.h>
+#include <stddef.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -26,6 +27,7 @@ enum {
 	SIG_TRAP = 5,
 	SI_KERNEL_CODE = 0x80,
 	INT3 = 0xcc,
+	HANDLERS_MAX = 32, /* in one another */
 };
 
 struct unwind_context {
@@ -259,6 +261,90 @@ static void mark_trampolines(const struct unwind_context *u)
 		}
 }
 
+/* Whether unwind information tells that a signal interrupted what is above the frame at pc. */
+static bool is_signal_frame(Dwfl *dwfl, Dwarf_Addr pc)
+{
+	static Dwarf_CFI *(*const tables[])(Dwfl_Module *, Dwarf_Addr *) = {dwfl_module_eh_cfi,
+									    dwfl_module_dwarf_cfi};
+	Dwfl_Module *mod = dwfl_addrmodule(dwfl, pc);
+	bool found = false;
+
+	for (size_t i = 0; mod && i < ARRAY_SIZE(tables) && !found; i++) {
+		Dwarf_Addr bias, start, end;
+		Dwarf_CFI *cfi = tables[i](mod, &bias);
+		Dwarf_Frame *frame;
+
+		if (!cfi || dwarf_cfi_addrframe(cfi, pc - bias, &frame))
+			continue;
+		if (dwarf_frame_info(frame, &start, &end, &found) < 0)
+			found = false;
+		free(frame);
+	}
+	return found;
+}
+
+/* The trampoline from `from` on of which unwind information does not tell what was interrupted, as
+ * Go's and musl's. u->count: there is none. */
+static size_t find_plain_trampoline(const struct unwind_context *u, size_t from)
+{
+	struct image *im = symbols_image(u->symbols, u->space, u->epoch);
+
+	for (size_t i = from > 0 ? from : 1; im && i < u->count; i++)
+		if (u->frames[i].is_trampoline && u->frames[i - 1].cfa &&
+		    !is_signal_frame(im->dwfl, u->frames[i].pc))
+			return i;
+	return u->count;
+}
+
+/* Takes the registers that the kernel has saved for a handler: of its ucontext, which lies above
+ * the trampoline's address (the kernel's struct rt_sigframe and asm/sigcontext.h). */
+static bool take_interrupted(struct unwind_context *u, uint64_t ucontext)
+{
+	static const size_t offsets[] = {
+		offsetof(struct bt_regs, r8),  offsetof(struct bt_regs, r9),
+		offsetof(struct bt_regs, r10), offsetof(struct bt_regs, r11),
+		offsetof(struct bt_regs, r12), offsetof(struct bt_regs, r13),
+		offsetof(struct bt_regs, r14), offsetof(struct bt_regs, r15),
+		offsetof(struct bt_regs, rdi), offsetof(struct bt_regs, rsi),
+		offsetof(struct bt_regs, rbp), offsetof(struct bt_regs, rbx),
+		offsetof(struct bt_regs, rdx), offsetof(struct bt_regs, rax),
+		offsetof(struct bt_regs, rcx), offsetof(struct bt_regs, rsp),
+		offsetof(struct bt_regs, rip)};
+	enum { GREGS = 40 };
+	struct bt_regs regs = u->regs;
+
+	for (size_t i = 0; i < ARRAY_SIZE(offsets); i++) {
+		uint64_t value;
+
+		if (!read_word(u, ucontext + GREGS + 8 * i, &value))
+			return false;
+		memcpy((char *)&regs + offsets[i], &value, sizeof value);
+	}
+	if (!is_code_address(u, regs.rip))
+		return false;
+	u->regs = regs;
+	return true;
+}
+
+/* Goes on with what plain trampolines' handlers interrupted. Returns whether the outermost frame
+ * was reached in the end. */
+static bool unwind_interrupted(struct unwind_context *u, bool complete)
+{
+	size_t at = find_plain_trampoline(u, 0);
+
+	for (unsigned n = 0; at < u->count && n < HANDLERS_MAX;
+	     n++, at = find_plain_trampoline(u, at + 1)) {
+		if (!take_interrupted(u, u->frames[at - 1].cfa))
+			return complete;
+		u->count = at + 1;
+		u->frames[at].cfa = 0;
+		u->newest.is_there = false;
+		complete = unwind_from(u);
+		mark_trampolines(u);
+	}
+	return complete;
+}
+
 /* Where CFI is missing libdwfl follows rbp, which may hold anything. A frame that no call can have
  * made ends the stack. */
 static size_t plausible_frames(const struct unwind_context *u)
@@ -356,6 +442,7 @@ static size_t unwind(struct symbols *s, const struct model_snapshot *snap,
 		frames[0].is_return = true;
 	}
 	mark_trampolines(&u);
+	*complete = unwind_interrupted(&u, *complete);
 	count = plausible_frames(&u);
 	if (count < u.count)
 		*complete = false;
