@@ -176,6 +176,15 @@ static bool find_element(Dwarf_Die *target, const struct disasm_memory *m,
 	return true;
 }
 
+/* Go reads a byte of what a pointer points to only to see whether it is null. */
+static bool is_null_check(const struct follower *f, const struct disasm_memory *m, Dwarf_Die *type)
+{
+	uint64_t size;
+
+	return *f->arrow == '.' && m->size == 1 && !m->displacement &&
+	       debug_type_size(type, &size) && size > 1;
+}
+
 /* What an operand whose base register holds an expression refers to. member: text of the member,
  * "" for none. */
 static bool name_operand(const struct follower *f, const struct disasm_memory *m,
@@ -196,6 +205,10 @@ static bool name_operand(const struct follower *f, const struct disasm_memory *m
 		return false;
 	if (!*member && e.offset)
 		return false;
+	if (is_null_check(f, m, type)) {
+		*member = 0;
+		*type = *target;
+	}
 	if (e.is_indexed) {
 		int n = snprintf(indexed, sizeof indexed, "%s[%" PRId64 "]", base->text, e.number);
 

@@ -31,6 +31,8 @@ struct thread_values {
 	unsigned sites_sought; /* calls that were looked for */
 };
 
+static void forget_registers(struct thread_values *t);
+
 int thread_values_open(struct thread_values **out, struct symbols *s,
 		       const struct model_snapshot *snap, const struct bt_record_thread *thread,
 		       struct bt_error *err)
@@ -44,6 +46,7 @@ int thread_values_open(struct thread_values **out, struct symbols *s,
 		.s = s, .snap = snap, .space = snap->rec->space, .epoch = thread->epoch};
 	t->count = symbols_unwind_registers(s, snap, thread, t->frames, t->registers,
 					    VALUED_FRAMES_MAX);
+	forget_registers(t);
 	*out = t;
 	return 0;
 }
@@ -88,6 +91,68 @@ static Dwarf_Addr prologue_end(Dwarf_Die *function, Dwarf_Addr pc, bool is_retur
 
 static bool value_at_entry(void *arg, unsigned reg, uint64_t *value);
 
+/* The CFA by unwind information, where the stack was not unwound further. 0: unknown. */
+static uint64_t cfa_of(struct image_module *mod, uint64_t pc, const struct frame_place *place)
+{
+	static Dwarf_CFI *(*const tables[])(Dwfl_Module *, Dwarf_Addr *) = {dwfl_module_dwarf_cfi,
+									    dwfl_module_eh_cfi};
+	uint64_t cfa = 0;
+
+	for (size_t i = 0; i < ARRAY_SIZE(tables) && !cfa; i++) {
+		Dwarf_Addr bias;
+		Dwarf_CFI *cfi = tables[i](mod->mod, &bias);
+		Dwarf_Frame *frame;
+		Dwarf_Op *ops;
+		size_t count;
+
+		if (!cfi || dwarf_cfi_addrframe(cfi, pc - mod->moved - bias, &frame))
+			continue;
+		if (dwarf_frame_cfa(frame, &ops, &count) ||
+		    object_operations(place, ops, count, &cfa) != OBJECT_KNOWN)
+			cfa = 0;
+		free(frame);
+	}
+	return cfa;
+}
+
+static struct debug_unit *unit_at(struct thread_values *t, uint64_t pc, struct image_module **mod,
+				  Dwarf_Addr *bias)
+{
+	*mod = symbols_module(t->s, t->memory.space, t->memory.epoch, pc);
+	return *mod && (*mod)->mod ? image_module_unit(*mod, pc, bias) : NULL;
+}
+
+/* Whether a frame's code may have changed registers that the System V ABI has callees preserve,
+ * which unwind information does not say: Go preserves none. */
+static bool preserves_nothing(struct thread_values *t, size_t n)
+{
+	static const char go[] = "Go ";
+	struct image_module *mod;
+	Dwarf_Addr bias;
+	struct debug_unit *unit = unit_at(t, t->frames[n].pc - t->frames[n].is_return, &mod, &bias);
+	Dwarf_Attribute attr;
+	const char *producer =
+		unit ? dwarf_formstring(dwarf_attr(&unit->die, DW_AT_producer, &attr)) : NULL;
+
+	return producer && !strncmp(producer, go, sizeof go - 1);
+}
+
+/* Takes back what unwinding believes of registers behind frames that preserve none. */
+static void forget_registers(struct thread_values *t)
+{
+	enum { KEPT = 1 << 7 | 1 << 16 }; /* rsp, the return address */
+	bool lost = false;
+
+	for (size_t i = 1; i < t->count; i++) {
+		if (t->frames[i - 1].is_trampoline)
+			lost = false; /* the kernel has saved all */
+		else
+			lost = lost || preserves_nothing(t, i - 1);
+		if (lost)
+			t->registers[i].known &= KEPT;
+	}
+}
+
 /* The function at the pc of a frame. */
 static bool begin_walk(struct walk *w, struct thread_values *t, size_t n, uint64_t pc)
 {
@@ -107,8 +172,7 @@ static bool begin_walk(struct walk *w, struct thread_values *t, size_t n, uint64
 			   .n = n};
 	if (f->is_guess || f->is_history || f->is_trampoline)
 		return false;
-	mod = symbols_module(t->s, t->memory.space, t->memory.epoch, pc);
-	unit = mod && mod->mod ? image_module_unit(mod, pc, &bias) : NULL;
+	unit = unit_at(t, pc, &mod, &bias);
 	if (!unit)
 		return false;
 	unit = unit_with_functions(&mod->units, unit, &missing);
@@ -116,6 +180,8 @@ static bool begin_walk(struct walk *w, struct thread_values *t, size_t n, uint64
 	w->place.pc = pc - bias;
 	if (!unit_function_at(unit, w->place.pc, &w->function))
 		return false;
+	if (!f->cfa)
+		w->place.cfa = cfa_of(mod, pc, &w->place);
 	w->prologue_end = prologue_end(&w->function, w->place.pc, f->is_return);
 	return true;
 }
@@ -288,6 +354,16 @@ static bool is_always_in_memory(Dwarf_Die *variable, const struct object *o)
 	       dwarf_whatform(&attr) == DW_FORM_exprloc;
 }
 
+/* Go tells results as parameters, with a mark: nothing has been passed in them. */
+static bool is_result(Dwarf_Die *parameter)
+{
+	Dwarf_Attribute attr;
+	bool marked = false;
+
+	return dwarf_attr_integrate(parameter, DW_AT_variable_parameter, &attr) &&
+	       !dwarf_formflag(&attr, &marked) && marked;
+}
+
 static void tell_variable(struct walk *w, Dwarf_Die *die, size_t level)
 {
 	bool is_parameter = dwarf_tag(die) == DW_TAG_formal_parameter;
@@ -299,9 +375,7 @@ static void tell_variable(struct walk *w, Dwarf_Die *die, size_t level)
 	    dwarf_hasattr_integrate(die, DW_AT_declaration) ||
 	    (!is_parameter && dwarf_hasattr_integrate(die, DW_AT_artificial)))
 		return;
-	/* Go marks its results so: nothing has been passed. */
-	v.kind = is_parameter && !dwarf_hasattr(die, DW_AT_variable_parameter) ? VALUE_ARGUMENT
-									       : VALUE_LOCAL;
+	v.kind = is_parameter && !is_result(die) ? VALUE_ARGUMENT : VALUE_LOCAL;
 	v.has_type = debug_type_of(die, &v.type);
 	object_locate(&v.object, &w->place, die);
 	if (w->prologue_end && is_always_in_memory(die, &v.object))

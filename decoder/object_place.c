@@ -123,8 +123,11 @@ static bool frame_base(struct machine *m, uint64_t *base)
 	Dwarf_Op *ops;
 	size_t count;
 
-	if (!m->f->function || !dwarf_attr_integrate(m->f->function, DW_AT_frame_base, &attr) ||
-	    dwarf_getlocation_addr(&attr, m->f->pc, &ops, &count, LOCATIONS_MAX) != 1)
+	if (!m->f->function || !dwarf_attr_integrate(m->f->function, DW_AT_frame_base, &attr))
+		return fail(m, OBJECT_NOT_DECODED);
+	/* libdw takes a frame base only in the form that DWARF 4 has for it; Go's is a block. */
+	attr.code = DW_AT_location;
+	if (dwarf_getlocation_addr(&attr, m->f->pc, &ops, &count, LOCATIONS_MAX) != 1)
 		return fail(m, OBJECT_NOT_DECODED);
 	return evaluate(m->f, &attr, ops, count, m->nested + 1, base, &m->failure);
 }
@@ -272,7 +275,7 @@ static bool convert(struct machine *m, const Dwarf_Op *op)
 
 	if (!op->number)
 		return true;
-	if (dwarf_getlocation_die(m->attr, op, &type) ||
+	if (!m->attr || dwarf_getlocation_die(m->attr, op, &type) ||
 	    dwarf_formudata(dwarf_attr(&type, DW_AT_byte_size, &attr), &size) ||
 	    dwarf_formudata(dwarf_attr(&type, DW_AT_encoding, &attr), &encoding) || !size ||
 	    size > 8 || encoding == DW_ATE_float)
@@ -294,7 +297,7 @@ static bool entry_value(struct machine *m, const Dwarf_Op *op)
 	size_t count;
 	uint64_t value;
 
-	if (!m->f->at_entry || dwarf_getlocation_attr(m->attr, op, &attr) ||
+	if (!m->f->at_entry || !m->attr || dwarf_getlocation_attr(m->attr, op, &attr) ||
 	    dwarf_getlocation(&attr, &ops, &count) || count != 1 || ops->atom < DW_OP_reg0 ||
 	    ops->atom > DW_OP_reg31 || !m->f->at_entry(m->f->arg, ops->atom - DW_OP_reg0, &value))
 		return fail(m, OBJECT_OPTIMIZED_OUT);
@@ -307,7 +310,7 @@ static bool indexed_address(struct machine *m, const Dwarf_Op *op, bool is_addre
 	Dwarf_Addr addr;
 	Dwarf_Word word;
 
-	if (dwarf_getlocation_attr(m->attr, op, &attr))
+	if (!m->attr || dwarf_getlocation_attr(m->attr, op, &attr))
 		return fail(m, OBJECT_NOT_DECODED);
 	if (is_address)
 		return dwarf_formaddr(&attr, &addr) ? fail(m, OBJECT_NOT_DECODED)
@@ -511,6 +514,18 @@ enum object_state object_expression(const struct frame_place *f, Dwarf_Attribute
 	if (dwarf_getlocation(attr, &ops, &count))
 		return why;
 	return evaluate(f, attr, ops, count, 0, value, &why) ? OBJECT_KNOWN : why;
+}
+
+enum object_state object_operations(const struct frame_place *f, Dwarf_Op *ops, size_t count,
+				    uint64_t *value)
+{
+	enum object_state why = OBJECT_NOT_DECODED;
+
+	for (size_t i = 0; i < count; i++)
+		if (ops[i].atom == DW_OP_call_frame_cfa || ops[i].atom == DW_OP_fbreg ||
+		    tells_place(ops[i].atom))
+			return why;
+	return evaluate(f, NULL, ops, count, NESTED_MAX, value, &why) ? OBJECT_KNOWN : why;
 }
 
 static void put_bytes(struct object *o, uint64_t at, const void *bytes, size_t n)

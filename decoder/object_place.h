@@ -57,6 +57,10 @@ void object_locate(struct object *o, const struct frame_place *f, Dwarf_Die *var
 enum object_state object_expression(const struct frame_place *f, Dwarf_Attribute *attr,
 				    uint64_t *value);
 
+/* The value of operations that refer to nothing but registers and memory, as those of a CFA do. */
+enum object_state object_operations(const struct frame_place *f, Dwarf_Op *ops, size_t count,
+				    uint64_t *value);
+
 /* Copies n bytes at an offset of the object. */
 enum object_state object_read(const struct object *o, const struct known_memory *k, uint64_t offset,
 			      void *out, size_t n);

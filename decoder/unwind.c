@@ -345,6 +345,17 @@ static bool unwind_interrupted(struct unwind_context *u, bool complete)
 	return complete;
 }
 
+/* Go's handler of faults lets the program go on in runtime.sigpanic as if the instruction that
+ * failed had called it. */
+static bool is_made_up_call(const struct unwind_context *u, size_t i)
+{
+	struct location loc;
+
+	symbols_lookup(u->symbols, u->space, u->epoch, u->frames[i - 1].pc,
+		       u->frames[i - 1].is_return, &loc);
+	return !strcmp(loc.function, "runtime.sigpanic") && is_code_address(u, u->frames[i].pc);
+}
+
 /* Where CFI is missing libdwfl follows rbp, which may hold anything. A frame that no call can have
  * made ends the stack. */
 static size_t plausible_frames(const struct unwind_context *u)
@@ -355,10 +366,13 @@ static size_t plausible_frames(const struct unwind_context *u)
 
 		if (!u->frames[i].is_return)
 			continue;
-		if (!is_code_address(u, pc - 1) ||
-		    (symbols_code(u->symbols, u->space, u->epoch, pc - 1, &byte, 1) &&
-		     !follows_call(u, pc)))
+		if (is_code_address(u, pc - 1) &&
+		    (!symbols_code(u->symbols, u->space, u->epoch, pc - 1, &byte, 1) ||
+		     follows_call(u, pc)))
+			continue;
+		if (!is_made_up_call(u, i))
 			return i;
+		u->frames[i].is_return = false;
 	}
 	return u->count;
 }
