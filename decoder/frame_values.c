@@ -373,8 +373,8 @@ static void tell_variable(struct walk *w, Dwarf_Die *die, size_t level)
 	v.name = dwarf_formstring(dwarf_attr_integrate(die, DW_AT_name, &attr));
 	if (!v.name || !*v.name || *v.name == '~' ||
 	    dwarf_hasattr_integrate(die, DW_AT_declaration) ||
-	    (!is_parameter && dwarf_hasattr_integrate(die, DW_AT_artificial)))
-		return;
+	    (dwarf_hasattr_integrate(die, DW_AT_artificial) && strcmp(v.name, "this") != 0))
+		return; /* nobody has written them */
 	v.kind = is_parameter && !is_result(die) ? VALUE_ARGUMENT : VALUE_LOCAL;
 	v.has_type = debug_type_of(die, &v.type);
 	object_locate(&v.object, &w->place, die);
@@ -516,29 +516,54 @@ void frame_values_release(struct frame_values *v)
 	*v = (struct frame_values){0};
 }
 
+/* The beginning of a text, not cut in the midst of a character. */
+static void put_begin(struct text *t, const char *text, size_t n)
+{
+	char *begin;
+
+	while (n && ((unsigned char)text[n] & 0xc0) == 0x80)
+		n--;
+	begin = strndup(text, n);
+	text_outside(t, begin ? begin : "");
+	text_printf(t, "...");
+	free(begin);
+}
+
+static void put_argument(struct text *t, const struct frame_value *a, size_t width)
+{
+	text_outside(t, a->name);
+	text_printf(t, "=");
+	if (!a->is_plain || !width)
+		text_printf(t, "...");
+	else if (strlen(a->text) <= width)
+		text_outside(t, a->text);
+	else
+		put_begin(t, a->text, width);
+}
+
 bool frame_values_put_arguments(struct text *t, const struct frame_values *v, size_t part,
 				size_t width)
 {
-	enum { VALUE_WIDTH = 48 };
+	enum { VALUE_WIDTH = 40 };
 	size_t begin = t->buf.len;
 	bool any = false;
 
 	for (size_t i = 0; i < v->count; i++) {
 		const struct frame_value *a = &v->at[i];
-		size_t before = t->buf.len;
+		size_t before;
 
 		if (a->kind != VALUE_ARGUMENT || a->part != part)
 			continue;
 		text_printf(t, any ? ", " : " (");
-		text_outside(t, a->name);
-		text_printf(t, "=");
-		if (a->is_plain && strlen(a->text) <= VALUE_WIDTH)
-			text_outside(t, a->text);
-		else
-			text_printf(t, "...");
+		before = t->buf.len;
+		put_argument(t, a, VALUE_WIDTH);
 		if (any && text_width(t, begin) > width) {
 			t->buf.len = before;
-			text_printf(t, ", ...");
+			put_argument(t, a, 0);
+		}
+		if (any && text_width(t, begin) > width) {
+			t->buf.len = before;
+			text_printf(t, "...");
 			break;
 		}
 		any = true;

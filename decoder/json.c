@@ -311,8 +311,10 @@ static void add_frame_values(json_t *frame, struct thread_values *values, size_t
 }
 
 static json_t *json_frames(struct json_report *r, const struct bt_record_thread *thread,
-			   const struct stack_frame *frames, size_t n)
+			   const struct stack_frame *frames, size_t n,
+			   const struct stack_check *check)
 {
+	size_t valued = check->verdict == STACK_DISAGREES ? check->frame : n;
 	json_t *all = json_array();
 	struct thread_values *values;
 
@@ -324,7 +326,7 @@ static json_t *json_frames(struct json_report *r, const struct bt_record_thread 
 
 		json_object_set_new(frame, "guessed", json_boolean(frames[i].is_guess));
 		json_object_set_new(frame, "by_history", json_boolean(frames[i].is_history));
-		add_frame_values(frame, frames[i].is_history ? NULL : values, i);
+		add_frame_values(frame, i >= valued || frames[i].is_history ? NULL : values, i);
 		json_array_append_new(all, frame);
 	}
 	thread_values_close(values);
@@ -384,18 +386,19 @@ static json_t *json_thread(struct json_report *r, const struct bt_record_thread 
 	}
 	if (!complete)
 		n = callstack_extend(&calls, &check, frames, n, FRAMES_MAX);
-	j = json_pack(
-		"{s:I, s:I, s:I, s:o, s:o, s:o, s:o, s:I, s:o, s:o}", "task",
-		(json_int_t)thread->task, "pid", (json_int_t)(task ? task->pid : 0), "tid",
-		(json_int_t)(task ? task->tid : 0), "ticks", json_ticks(thread->point.tick),
-		"in_syscall",
-		thread->in_syscall ? json_string(syscall_of(&thread->regs, call)) : json_null(),
-		"registers", json_registers(&thread->regs), "stack",
-		json_frames(r, thread, frames, n), "unwound", (json_int_t)unwound, "stack_end",
-		json_string(complete                                ? "outermost"
-			    : unwound && frames[unwound - 1].is_cut ? "trace"
-								    : "unknown"),
-		"by_history", json_stack_check(r, thread, &calls, &check));
+	j = json_pack("{s:I, s:I, s:I, s:o, s:o, s:o, s:o, s:I, s:o, s:o}", "task",
+		      (json_int_t)thread->task, "pid", (json_int_t)(task ? task->pid : 0), "tid",
+		      (json_int_t)(task ? task->tid : 0), "ticks", json_ticks(thread->point.tick),
+		      "in_syscall",
+		      thread->in_syscall ? json_string(syscall_of(&thread->regs, call))
+					 : json_null(),
+		      "registers", json_registers(&thread->regs), "stack",
+		      json_frames(r, thread, frames, n, &check), "unwound", (json_int_t)unwound,
+		      "stack_end",
+		      json_string(complete                                ? "outermost"
+				  : unwound && frames[unwound - 1].is_cut ? "trace"
+									  : "unknown"),
+		      "by_history", json_stack_check(r, thread, &calls, &check));
 	callstack_release(&calls);
 	history_release(&own);
 	free(frames);

@@ -117,6 +117,17 @@ static bool push_register_plus(struct machine *m, uint64_t reg, uint64_t offset)
 static bool evaluate(const struct frame_place *f, Dwarf_Attribute *attr, Dwarf_Op *ops,
 		     size_t count, unsigned nested, uint64_t *value, enum object_state *why);
 
+/* Go writes expressions as blocks, as before DWARF 4, and libdw does not take them. A short one has
+ * the same bytes in the form that it takes. */
+static void take_block(Dwarf_Attribute *attr)
+{
+	Dwarf_Block block;
+
+	if (dwarf_whatform(attr) == DW_FORM_block1 && !dwarf_formblock(attr, &block) &&
+	    block.length < 128)
+		attr->form = DW_FORM_exprloc;
+}
+
 static bool frame_base(struct machine *m, uint64_t *base)
 {
 	Dwarf_Attribute attr;
@@ -125,8 +136,7 @@ static bool frame_base(struct machine *m, uint64_t *base)
 
 	if (!m->f->function || !dwarf_attr_integrate(m->f->function, DW_AT_frame_base, &attr))
 		return fail(m, OBJECT_NOT_DECODED);
-	/* libdw takes a frame base only in the form that DWARF 4 has for it; Go's is a block. */
-	attr.code = DW_AT_location;
+	take_block(&attr);
 	if (dwarf_getlocation_addr(&attr, m->f->pc, &ops, &count, LOCATIONS_MAX) != 1)
 		return fail(m, OBJECT_NOT_DECODED);
 	return evaluate(m->f, &attr, ops, count, m->nested + 1, base, &m->failure);
@@ -639,8 +649,10 @@ void object_locate(struct object *o, const struct frame_place *f, Dwarf_Die *var
 
 	*o = (struct object){.why = OBJECT_OPTIMIZED_OUT};
 	if (dwarf_attr_integrate(variable, DW_AT_location, m.attr)) {
-		int found = dwarf_getlocation_addr(m.attr, f->pc, &m.ops, &m.count, LOCATIONS_MAX);
+		int found;
 
+		take_block(m.attr);
+		found = dwarf_getlocation_addr(m.attr, f->pc, &m.ops, &m.count, LOCATIONS_MAX);
 		if (found == 1 && m.count)
 			locate_by(o, &m);
 		else if (found < 0)

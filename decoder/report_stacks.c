@@ -37,9 +37,9 @@ enum {
 /* A thread's stack as it is written. */
 struct shown_stack {
 	const struct bt_record_thread *thread;
-	const struct stack_frame *frames; /* all that were unwound */
-	struct thread_values *values;     /* NULL: none are shown */
-	size_t with_locals;               /* frames whose local variables were shown */
+	struct thread_values *values; /* NULL: none are shown */
+	size_t valued;                /* frames that may have some */
+	size_t with_locals;           /* frames whose local variables were shown */
 };
 
 struct shown_arguments {
@@ -99,7 +99,6 @@ static void put_locals(struct report *r, const struct frame_values *v)
 		text_printf(&r->t, "         ... and %zu more\n", left);
 }
 
-/* frame: of struct shown_stack; NULL where only the history tells of it. */
 static void put_frame(struct report *r, struct shown_stack *s, const struct stack_frame *f,
 		      size_t number)
 {
@@ -109,7 +108,8 @@ static void put_frame(struct report *r, struct shown_stack *s, const struct stac
 	struct location loc;
 
 	symbols_lookup(r->s, space, epoch, f->pc, f->is_return, &loc);
-	if (s->values && !f->is_history && own_code_has(r->own, space, epoch, f->pc - f->is_return))
+	if (s->values && number < s->valued && !f->is_history &&
+	    own_code_has(r->own, space, epoch, f->pc - f->is_return))
 		frame_values_get(s->values, number, &values);
 	text_printf(&r->t, "  #%-3zu ", number);
 	text_frame_arguments(&r->t, &loc, 7, false, put_arguments, &arguments);
@@ -204,48 +204,63 @@ static void put_open_calls(struct report *r, const struct bt_record_thread *thre
 		text_printf(&r->t, "    ... %zu more\n", c->count - shown);
 }
 
-static void put_check(struct report *r, struct shown_stack *s, const struct history *h,
-		      struct stack_frame *frames, size_t count, bool complete)
-{
-	const struct bt_record_thread *thread = s->thread;
+/* What the history says of the frames that unwinding gave. */
+struct judged_stack {
 	struct callstack calls;
 	struct stack_check check;
+	bool complete;
+};
+
+static void put_check(struct report *r, struct shown_stack *s, struct judged_stack *j,
+		      struct stack_frame *frames, size_t count)
+{
 	char words[STACK_WORDS_MAX];
 	size_t extended;
 
-	callstack_build(&calls, h, r->s, history_index(h, thread->position));
-	check = callstack_check(&calls, frames, count);
-	if (*callstack_words(&check, words))
+	if (*callstack_words(&j->check, words))
 		text_printf(&r->t, "  %s\n", words);
-	extended = complete ? count : callstack_extend(&calls, &check, frames, count, FRAMES_MAX);
-	if (!complete)
+	extended = j->complete ? count
+			       : callstack_extend(&j->calls, &j->check, frames, count, FRAMES_MAX);
+	if (!j->complete)
 		text_printf(&r->t, "  %s\n",
 			    callstack_end_words(&frames[count - 1], extended > count));
 	put_frames(r, s, frames + count, extended - count, count);
-	if (calls.count && check.verdict == STACK_DISAGREES)
-		put_open_calls(r, thread, &calls);
-	callstack_release(&calls);
+	if (j->calls.count && j->check.verdict == STACK_DISAGREES)
+		put_open_calls(r, s->thread, &j->calls);
+}
+
+/* Frames that the history contradicts have no values. */
+static void open_values(struct report *r, struct shown_stack *s, const struct judged_stack *j)
+{
+	if (!r->own || thread_values_open(&s->values, r->s, r->focus.snap, s->thread, NULL))
+		s->values = NULL; /* the stack itself is worth more */
+	s->valued = j->check.verdict == STACK_DISAGREES ? j->check.frame : SIZE_MAX;
 }
 
 /* Without its heading. */
 static void put_stack(struct report *r, const struct bt_record_thread *thread,
 		      struct stack_frame *frames, bool with_values)
 {
-	struct shown_stack s = {.thread = thread, .frames = frames};
-	bool is_focus = r->focus.task && thread->task == r->focus.task->task, complete;
-	struct history h = {0};
-	size_t count = symbols_unwind(r->s, r->focus.snap, thread, frames, FRAMES_MAX, &complete);
+	bool is_focus = r->focus.task && thread->task == r->focus.task->task, is_judged;
+	struct judged_stack j = {.check.verdict = STACK_UNKNOWN};
+	struct shown_stack s = {.thread = thread};
+	struct history own = {0};
+	const struct history *h = is_focus ? &r->focus.history : &own;
+	size_t count = symbols_unwind(r->s, r->focus.snap, thread, frames, FRAMES_MAX, &j.complete);
 
-	if (with_values &&
-	    (!r->own || thread_values_open(&s.values, r->s, r->focus.snap, thread, NULL)))
-		s.values = NULL; /* the stack itself is worth more */
+	is_judged = is_focus || !history_load_calls(&own, r->m, thread->task, NULL);
+	if (is_judged) {
+		callstack_build(&j.calls, h, r->s, history_index(h, thread->position));
+		j.check = callstack_check(&j.calls, frames, count);
+	}
+	if (with_values)
+		open_values(r, &s, &j);
 	put_frames(r, &s, frames, count, 0);
-	if (is_focus)
-		put_check(r, &s, &r->focus.history, frames, count, complete);
-	else if (!history_load_calls(&h, r->m, thread->task, NULL))
-		put_check(r, &s, &h, frames, count, complete);
+	if (is_judged)
+		put_check(r, &s, &j, frames, count);
 	thread_values_close(s.values);
-	history_release(&h);
+	callstack_release(&j.calls);
+	history_release(&own);
 }
 
 /* Threads of which the same words are said: a pool of them waits in one place. */

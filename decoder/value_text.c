@@ -556,6 +556,16 @@ static bool find_variant(struct writer *w, Dwarf_Die *variants, struct part p, D
 	return fallback.addr != NULL;
 }
 
+static bool has_members(Dwarf_Die *type)
+{
+	Dwarf_Die die = {0};
+
+	for (unsigned i = 0; i < MEMBERS_SHOWN && debug_next_child(type, &die); i++)
+		if (dwarf_tag(&die) == DW_TAG_member)
+			return true;
+	return false;
+}
+
 static void put_variant(struct writer *w, Dwarf_Die *variants, struct part p)
 {
 	Dwarf_Die variant, member = {0}, type;
@@ -575,7 +585,7 @@ static void put_variant(struct writer *w, Dwarf_Die *variants, struct part p)
 		return;
 	}
 	put(w, "%s", dwarf_diename(&member) ? dwarf_diename(&member) : "");
-	if (dwarf_haschildren(&type) > 0)
+	if (has_members(&type))
 		put_value(w, &type, (struct part){p.o, p.offset + offset});
 }
 
@@ -590,11 +600,6 @@ static void put_members(struct writer *w, Dwarf_Die *type, struct part p)
 	     i++) {
 		int tag = dwarf_tag(&die);
 
-		if (tag == DW_TAG_variant_part) {
-			put_variant(w, &die, p);
-			shown++;
-			continue;
-		}
 		if ((tag != DW_TAG_member && tag != DW_TAG_inheritance) ||
 		    !debug_member_offset(&die, &offset))
 			continue;
@@ -608,11 +613,23 @@ static void put_members(struct writer *w, Dwarf_Die *type, struct part p)
 	put(w, "}");
 }
 
+static bool put_enum_of_rust(struct writer *w, Dwarf_Die *type, struct part p)
+{
+	Dwarf_Die die = {0};
+
+	for (unsigned i = 0; i < MEMBERS_SHOWN && debug_next_child(type, &die); i++)
+		if (dwarf_tag(&die) == DW_TAG_variant_part) {
+			put_variant(w, &die, p);
+			return true;
+		}
+	return false;
+}
+
 static void put_structure(struct writer *w, Dwarf_Die *type, struct part p)
 {
 	if (dwarf_hasattr(type, DW_AT_declaration))
 		put(w, "<incomplete type>");
-	else if (!put_sequence(w, type, p))
+	else if (!put_sequence(w, type, p) && !put_enum_of_rust(w, type, p))
 		put_members(w, type, p);
 }
 

@@ -1,6 +1,8 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: MIT
 # Arguments and local variables of frames: as gdb shows them of the same moment's core file, and never guessed.
+import random
+
 from e2e import *
 
 SOURCES = {
@@ -77,6 +79,58 @@ SOURCES = {
             return bus.emit("a name of more than sixteen letters", city::Colour::red, 3, "view");
         }
         """,
+    "lookup.rs": r"""
+        enum Shape { Circle { r: f64 }, Square(u32), Nothing }
+        struct Conf<'a> { name: String, tags: Vec<u32>, host: &'a str, next: Option<Box<Conf<'a>>>, shape: Shape, limit: Option<u32> }
+        #[inline(never)]
+        fn lookup(c: &Conf, key: &str, nums: &[i32], idx: usize, letter: char, flag: bool) -> i32 {
+            let total = c.tags.len() + key.len();
+            let p: *const i32 = std::ptr::null();
+            if flag { unsafe { return *p + nums[idx] + total as i32 + letter as i32; } }
+            0
+        }
+        fn main() {
+            let c = Conf { name: String::from("the name"), tags: vec![1, 2, 3], host: "localhost", next: None, shape: Shape::Square(7), limit: Some(5) };
+            let round = Shape::Circle { r: 2.5 };
+            let none = Shape::Nothing;
+            let n = lookup(&c, "port", &[4, 5, 6], 2, 'x', std::env::args().count() > 0);
+            for shape in [&round, &none, &c.shape] {
+                match shape { Shape::Circle { r } => println!("{}", r), Shape::Square(n) => println!("{}", n), Shape::Nothing => println!("-") }
+            }
+            println!("{} {} {} {:?} {}", n, c.name, c.host, c.limit, c.next.is_some());
+        }
+        """,
+    "lookup.go": r"""
+        package main
+        import "fmt"
+        type conf struct { name string; port int; next *conf; tags []int }
+        //go:noinline
+        func lookup(c *conf, key string, list []string, n int) int {
+            total := len(key) + n
+            if list[0] == "a" { total += c.next.port }
+            return total
+        }
+        func main() {
+            c := &conf{name: "main", port: 80, tags: []int{1, 2}}
+            fmt.Println(lookup(c, "port", []string{"a", "b"}, 3))
+        }
+        """,
+    "inner.f90": r"""
+        module m
+        contains
+          subroutine inner(n, name)
+            integer, intent(in) :: n
+            character(len=4), intent(in) :: name
+            integer, pointer :: p
+            nullify(p)
+            p = n + len(name)
+          end subroutine
+        end module
+        program main
+          use m
+          call inner(2, "port")
+        end program
+        """,
 }
 
 # Tells of each frame what gdb thinks of its variables, one JSON list a line: function, name, value.
@@ -110,11 +164,14 @@ while frame:
 
 
 def made(name, compiler, *flags):
-    source = os.path.join(TMP, name)
+    if not shutil.which(compiler):
+        raise Skip(compiler + " is missing")
+    source = os.path.join(fresh_dir("source"), name)
     with open(source, "w") as file:
         file.write(SOURCES[name])
-    program = source + "-" + os.path.basename(compiler) + "".join(flags)
-    done = execute([compiler, "-g", *flags, source, "-o", program])
+    program = source + "-" + os.path.basename(compiler) + "".join(flags).replace("=", "")
+    command = [compiler, "build", *flags, "-o", program, source] if compiler == "go" else [compiler, "-g", *flags, source, "-o", program]
+    done = execute(command, env={**os.environ, "GOCACHE": os.path.join(TMP, "gocache")} if compiler == "go" else None)
     equal(done.status, 0, "%s: %s" % (program, done.err))
     return program
 
@@ -183,13 +240,92 @@ def compare(program, least):
 
 
 for compiler in ("gcc", "clang"):
-    for flags in (["-O0"], ["-O2"], ["-O0", "-gdwarf-4"], ["-O2", "-gdwarf-4"], ["-Og"]):
+    for flags in (["-O0"], ["-O2"], ["-Og", "-gdwarf-4"]):
 
         @case("variables of C are as gdb shows them, %s %s" % (compiler, " ".join(flags)))
         def like_gdb(compiler=compiler, flags=flags):
-            if not shutil.which(compiler):
-                raise Skip(compiler + " is missing")
             compare(made("config.c", compiler, *flags), 16 if "-O0" in flags else 4)
+
+
+def has(trace, expected):
+    """Of the stack: function, name and value."""
+    found = {}
+    for function, name, value, _ in ours(trace):
+        found.setdefault((function, name), value)
+    for key, value in expected.items():
+        equal(found.get(key), value, str(key))
+
+
+@case("strings, vectors, base classes and enumerations of C++")
+def of_cpp():
+    trace = record([made("bus.cc", "g++", "-O0")]).trace
+    has(trace, {("city::Bus::emit", "c"): "red", ("city::Bus::emit", "left"): "2", ("city::Bus::emit", "stop"): "0x0"})
+    found = {value[:2]: value[2] for value in ours(trace)}
+    what = found["city::Bus::emit", "what"]
+    check(re.fullmatch(r'@0x[0-9a-f]+: "a name of more than sixteen letters"', what), what)
+    check(re.fullmatch(r"@0x[0-9a-f]+: 3", found["city::Bus::emit", "count"]), found["city::Bus::emit", "count"])
+    equal(found["city::Bus::emit", "view"], '"view"', "view")
+    bus = found["main", "bus"]
+    check(re.match(r"\{seats = length 3 \{4, 5, 6\}, first = \{<Base> = \{_vptr\.Base = 0x[0-9a-f]+, id = -?\d+\}, name = \"centre\", colour = green, next = 0x0\}\}", bus), bus)
+    said = text(trace)
+    check(re.search(r"\n  #0   city::Bus::emit \(this=0x[0-9a-f]+, what=.*, c=red, .*\) bus\.cc:\d+\n         left = 2\n", said), said)
+
+
+@case("strings, slices, vectors and enumerations of Rust")
+def of_rust():
+    trace = record([made("lookup.rs", "rustc")]).trace
+    has(trace, {
+        ("lookup::lookup", "key"): '"port"', ("lookup::lookup", "nums"): "length 3 {4, 5, 6}", ("lookup::lookup", "letter"): "120 'x'",
+        ("lookup::lookup", "flag"): "true", ("lookup::lookup", "total"): "7", ("lookup::lookup", "p"): "0x0", ("lookup::main", "round"): "Circle{r = 2.5}",
+        ("lookup::main", "none"): "Nothing",
+        ("lookup::main", "c"): '{name = "the name", tags = length 3 {1, 2, 3}, host = "localhost", next = None, shape = Square{__0 = 7}, limit = Some{__0 = 5}}',
+    })
+
+
+@case("strings and slices of Go; what its handler interrupted is unwound; of registers that Go changes nothing is told")
+def of_go():
+    for flags, expected in (["-gcflags=-N -l"], {"key": '"port"', "list": 'length 2 {"a", "b"}', "n": "3", "total": "7"}), ([], {"c": "<not saved>"}):
+        recorded = record([made("lookup.go", "go", *flags)], env={**os.environ, "GOTRACEBACK": "crash"})
+        frames = [frame for frame in crash_thread(report(recorded.trace, "-n", "1"))["stack"] if not frame["by_history"]]
+        lookup = next((frame for frame in frames if frame["function"] == "main.lookup"), None)
+        check(lookup, [frame["function"] for frame in frames])
+        found = {value["name"]: value["value"] for value in lookup["arguments"] + lookup["locals"]}
+        for name, value in expected.items():
+            equal(found.get(name), value, "%s %s" % (flags, name))
+        check("c.next.port" in text(recorded.trace) or "*c.next (c.next is null)" in text(recorded.trace), "the null pointer's name")
+
+
+@case("Fortran's procedures have the names that are written")
+def of_fortran():
+    recorded = record([made("inner.f90", "gfortran", "-O0")])
+    check(re.search(r"btrec: SIGSEGV: null write of \*p in m::inner inner\.f90:\d+; ", recorded.err.decode()), recorded.err)
+    check(re.search(r'\n  #\d+ +m::inner \(n=(@0x[0-9a-f]+: )?2, name="port"\) inner\.f90:', text(recorded.trace)), text(recorded.trace))
+
+
+@case("debug information that is damaged ends nothing")
+def damaged():
+    program = made("config.c", "gcc", "-O2")
+    trace = record([program]).trace
+    with open(program, "rb") as file:
+        whole = file.read()
+    sections = execute(["readelf", "-SW", program]).out.decode()
+    places = [(int(m.group(2), 16), int(m.group(3), 16)) for m in re.finditer(r"(\.debug_\w+) +PROGBITS +0+ ([0-9a-f]+) ([0-9a-f]+)", sections)]
+    check(len(places) >= 5, sections)
+    shown = 0
+    dice = random.Random(39)
+    for _ in range(60):
+        bytes = bytearray(whole)
+        for _ in range(dice.choice((1, 3, 20))):
+            start, size = dice.choice(places)
+            bytes[start + dice.randrange(size)] = dice.randrange(256)
+        os.remove(program)
+        with open(program, "wb") as file:
+            file.write(bytes)
+        os.chmod(program, 0o755)
+        done = execute([BTVIEW, "--stdio", "--summary", trace])
+        equal(done.status, 0, "btview: %s" % done.err)
+        shown += b"port" in done.out
+    check(shown, "nothing was shown of any")
 
 
 POINTERS = r"""
