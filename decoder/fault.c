@@ -622,6 +622,17 @@ static void explain_other(struct fault_context *c)
 	}
 }
 
+bool fault_is_from_outside(const struct model *m, const struct model_snapshot *snap)
+{
+	const struct bt_record_signal *g = snap->signal;
+	const struct model_task *task = model_task(m, snap->rec->task);
+
+	if (!g)
+		return snap->rec->kind == BT_SNAPSHOT_REQUEST;
+	return !g->sync && g->code != BT_SIGNAL_CODE_UNTOLD && !is_of_a_call(g, task) &&
+	       !(has_sender(g) && task && g->sender == task->pid);
+}
+
 /* All of c but f, signal and regs is filled. */
 static void explain_fault(struct fault_context *c)
 {
@@ -637,6 +648,8 @@ static void explain_fault(struct fault_context *c)
 		explain_signal(c);
 	else
 		explain_other(c);
+	if (fault_is_from_outside(c->m, c->snap))
+		fault_explain_hang(c);
 	fault_set_words_cause(c);
 	fault_find_caller(c);
 }

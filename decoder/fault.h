@@ -53,8 +53,10 @@ struct fault {
 					    too */
 	char cause[FAULT_CAUSE_MAX];     /* why, in a few words that are the same for every build of
 					    the program; "" unknown; escape it */
-	const struct model_snapshot *before; /* of the fault that a handler of the program got, and
-						which this one comes of; NULL: none */
+	const struct bt_record_thread *stuck; /* the first thread that can never go on, of a moment
+						 from outside; NULL: none is known to */
+	const struct model_snapshot *before;  /* of the fault that a handler of the program got, and
+						 which this one comes of; NULL: none */
 };
 
 /* Explains a snapshot. thread: its registers, or NULL. h, end: the branches before it; h may be
@@ -62,6 +64,10 @@ struct fault {
 void fault_explain(struct fault *f, const struct model *m, struct symbols *s,
 		   const struct model_snapshot *snap, const struct bt_record_thread *thread,
 		   const struct history *h, size_t end);
+
+/* Whether nothing in the process has brought the moment about: it was asked for, or is a signal
+ * from outside. The program may hang. */
+bool fault_is_from_outside(const struct model *m, const struct model_snapshot *snap);
 
 /* fault_explain() for the snapshot's own task; loads its history. Returns 0 or -BT_E_NO_MEMORY. */
 int fault_explain_snapshot(struct fault *f, const struct model *m, struct symbols *s,

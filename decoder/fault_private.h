@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /* Shared by the files that explain a fault: fault.c (signals), fault_access.c (memory),
- * fault_stack.c, fault_abort.c, fault_untold.c (signals whose code was not told). Nobody else
- * includes this. Each adds to the text of the context (fault_say()), and sets its cause
+ * fault_stack.c, fault_abort.c, fault_hang.c, fault_untold.c (signals whose code was not told).
+ * Nobody else includes this. Each adds to the text of the context (fault_say()), and sets its cause
  * (fault_cause.c). */
 #ifndef BT_FAULT_PRIVATE_H
 #define BT_FAULT_PRIVATE_H
@@ -129,6 +129,10 @@ void fault_explain_abort(struct fault_context *c);
 /* Explains the moment at a function's entry, a first sign of failure, and sets `where` to the
  * program's place that it came from. */
 void fault_explain_sign(struct fault_context *c);
+
+/* Adds to the explanation of a moment that was asked for from outside why threads can never go on,
+ * if that is known. */
+void fault_explain_hang(struct fault_context *c);
 
 /* Sets `where` to the program's own place behind the function that the thread is in, and says it.
  * False, with nothing changed, when there is none. */

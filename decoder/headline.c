@@ -3,20 +3,10 @@
 
 #include <inttypes.h>
 #include <stdio.h>
-#include <stdlib.h>
 
 #include "decoder/focus.h"
 #include "decoder/own_code.h"
 #include "decoder/signals.h"
-
-enum {
-	FRAMES_MAX = 256, /* looked through for the user's own code */
-};
-
-struct place {
-	uint64_t addr;
-	bool is_return;
-};
 
 static const struct model_task *first_task(const struct model *m)
 {
@@ -51,25 +41,8 @@ static bool take_moment(struct headline *h, const struct model *m,
 	return true;
 }
 
-/* Stacks that are used up are deep, and their own code is near: FRAMES_MAX do. */
-static bool find_own(struct own_code *own, struct symbols *s, const struct model_snapshot *snap,
-		     const struct bt_record_thread *thread, struct place *place)
-{
-	struct stack_frame *frames = calloc(FRAMES_MAX, sizeof *frames);
-	bool complete, found = false;
-	size_t n = frames ? symbols_unwind(s, snap, thread, frames, FRAMES_MAX, &complete) : 0;
-
-	for (size_t i = 0; i < n && !found; i++) {
-		found = own_code_has(own, snap->rec->space, thread->epoch,
-				     frames[i].pc - frames[i].is_return);
-		*place = (struct place){frames[i].pc, frames[i].is_return};
-	}
-	free(frames);
-	return found;
-}
-
 static void take_place(struct headline *h, struct symbols *s, const struct fault *f,
-		       struct place place)
+		       struct own_place place)
 {
 	struct inlined_frame part;
 	struct location loc;
@@ -104,7 +77,7 @@ int headline_make(struct headline *h, const struct model *m, struct symbols *s,
 	const struct model_snapshot *snap = model_final_snapshot(m);
 	const struct bt_record_thread *thread = snap ? focus_thread(snap, snap->rec->task) : NULL;
 	struct own_code *own;
-	struct place place;
+	struct own_place place;
 	struct fault f;
 	int rc;
 
@@ -119,12 +92,13 @@ int headline_make(struct headline *h, const struct model *m, struct symbols *s,
 	snprintf(h->what, sizeof h->what, "%s", f.brief);
 	if (snap->signal || snap->rec->kind == BT_SNAPSHOT_FUNCTION)
 		snprintf(h->text, sizeof h->text, "%s", f.text);
-	place = (struct place){f.where, f.where_is_return};
-	if (own_code_has(own, f.space, f.epoch, f.where - f.where_is_return) ||
-	    (thread && find_own(own, s, snap, thread, &place)))
+	place = (struct own_place){f.where, f.where_is_return};
+	if ((f.stuck && own_code_frame(own, snap, f.stuck, &place)) ||
+	    own_code_has(own, f.space, f.epoch, f.where - f.where_is_return) ||
+	    (thread && own_code_frame(own, snap, thread, &place)))
 		take_place(h, s, &f, place);
 	else if (snap->signal && snap->signal->sync)
-		take_place(h, s, &f, (struct place){f.where, f.where_is_return});
+		take_place(h, s, &f, (struct own_place){f.where, f.where_is_return});
 	own_code_close(own);
 	return 0;
 }

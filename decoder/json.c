@@ -604,6 +604,7 @@ static void put_report(struct json_report *r)
 	json_put_member(r, "threads", json_threads(r));
 	json_put_member(r, "snapshots", json_snapshots(r));
 	json_put_member(r, "throws", json_throws(r));
+	json_put_member(r, "waits", json_waits(r));
 	json_put_member(r, "failed_calls", json_failed_calls(r));
 	json_put_member(r, "calls", json_calls(r));
 	put_branches(r);

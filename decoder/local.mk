@@ -9,7 +9,7 @@ decoder_libdecoder_a_SOURCES = \
 	decoder/disasm.c decoder/disasm.h \
 	decoder/dump.c decoder/dump.h \
 	decoder/failures.c decoder/failures.h \
-	decoder/fault.c decoder/fault_abort.c decoder/fault_access.c decoder/fault_cause.c decoder/fault_name.c decoder/fault_sign.c decoder/fault_stack.c decoder/fault_untold.c \
+	decoder/fault.c decoder/fault_abort.c decoder/fault_access.c decoder/fault_cause.c decoder/fault_hang.c decoder/fault_name.c decoder/fault_sign.c decoder/fault_stack.c decoder/fault_untold.c \
 	decoder/fault.h decoder/fault_private.h \
 	decoder/focus.c decoder/focus.h \
 	decoder/fold.c decoder/fold.h \
@@ -21,7 +21,7 @@ decoder_libdecoder_a_SOURCES = \
 	decoder/inlined.c decoder/inlined.h \
 	decoder/intern.c decoder/intern.h \
 	decoder/json.c decoder/json.h decoder/json_private.h decoder/json_system.c \
-	decoder/failed_calls.c decoder/failed_calls.h decoder/system_calls.c decoder/system_calls.h decoder/report_calls.c decoder/json_calls.c \
+	decoder/failed_calls.c decoder/failed_calls.h decoder/system_calls.c decoder/system_calls.h decoder/report_calls.c decoder/json_calls.c decoder/json_waits.c \
 	decoder/known_memory.c decoder/known_memory.h \
 	decoder/last_words.c decoder/last_words.h \
 	decoder/model.c decoder/model.h decoder/model_private.h \
@@ -30,7 +30,7 @@ decoder_libdecoder_a_SOURCES = \
 	decoder/own_code.c decoder/own_code.h \
 	decoder/plt.c decoder/plt.h \
 	decoder/seen_sources.c decoder/seen_sources.h \
-	decoder/report.c decoder/report_branches.c decoder/report_failures.c decoder/report_stacks.c decoder/report_system.c \
+	decoder/report.c decoder/report_branches.c decoder/report_failures.c decoder/report_stacks.c decoder/report_system.c decoder/report_waits.c \
 	decoder/report.h decoder/report_private.h \
 	decoder/signature.c decoder/signature.h \
 	decoder/signals.c decoder/signals.h \
@@ -44,7 +44,9 @@ decoder_libdecoder_a_SOURCES = \
 	decoder/unpacked.c decoder/unpacked.h \
 	decoder/unwind.c \
 	decoder/value_text.c decoder/value_text.h \
-	decoder/verdict.c decoder/verdict.h
+	decoder/verdict.c decoder/verdict.h \
+	decoder/wait_groups.c decoder/wait_groups.h \
+	decoder/waits.c decoder/waits.h
 EXTRA_DIST += decoder/README.md
 DECODER_LIBS = decoder/libdecoder.a $(FORMAT_LIBS)
 DECODER_SYSTEM_LIBS = $(JANSSON_LIBS) $(LIBDW_LIBS) $(FORMAT_SYSTEM_LIBS)

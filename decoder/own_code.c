@@ -8,7 +8,10 @@
 #include "lib/array_size.h"
 #include "lib/hash_table.h"
 
-enum { FRAMES_MAX = 64 };
+enum {
+	FRAMES_MAX = 64,
+	OWN_FRAMES_MAX = 256, /* Stacks that are used up are deep, and their own code is near. */
+};
 
 struct own_code {
 	const struct model *m;
@@ -259,6 +262,25 @@ static bool stack_has_own(struct own_code *own, const struct model_snapshot *sna
 			return true;
 	}
 	return false;
+}
+
+bool own_code_frame(struct own_code *own, const struct model_snapshot *snap,
+		    const struct bt_record_thread *thread, struct own_place *place)
+{
+	struct stack_frame *frames = calloc(OWN_FRAMES_MAX, sizeof *frames);
+	bool complete, found = false;
+	size_t n = frames ? symbols_unwind(own->s, snap, thread, frames, OWN_FRAMES_MAX, &complete)
+			  : 0;
+
+	*place = (struct own_place){.addr = thread->regs.rip};
+	for (size_t i = 0; i < n && !found; i++) {
+		found = own_code_has(own, snap->rec->space, thread->epoch,
+				     frames[i].pc - frames[i].is_return);
+		if (found)
+			*place = (struct own_place){frames[i].pc, frames[i].is_return};
+	}
+	free(frames);
+	return found;
 }
 
 int own_code_open(struct own_code **out, const struct model *m, struct symbols *s,

@@ -27,6 +27,16 @@ void own_code_close(struct own_code *own);
 /* Whether the code at an address is the user's own. An address that no mapping has is. */
 bool own_code_has(struct own_code *own, uint32_t space, uint32_t epoch, uint64_t addr);
 
+struct own_place {
+	uint64_t addr;
+	bool is_return;
+};
+
+/* The innermost place on a thread's stack that is the user's own. False if there is none among the
+ * first 256 frames: *place is where the thread stands. */
+bool own_code_frame(struct own_code *own, const struct model_snapshot *snap,
+		    const struct bt_record_thread *thread, struct own_place *place);
+
 /* The function of a place that is to be named for it: the innermost whose source is the user's own,
  * else the innermost of all; with the line in it. Strings are loc's. */
 struct inlined_frame own_code_part(const struct location *loc);

@@ -292,6 +292,11 @@ static int put_moment(struct report *r, struct bt_error *err)
 	if (rc)
 		return rc;
 	report_failures(r);
+	if (fault_is_from_outside(r->m, r->focus.snap)) {
+		rc = report_waits(r, err);
+		if (rc)
+			return rc;
+	}
 	put_where(r, &f);
 	put_last_words(r);
 	if (r->focus.thread && !r->o->summary)

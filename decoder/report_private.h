@@ -24,6 +24,9 @@ void report_stacks(struct report *r);
 void report_failures(struct report *r);
 void report_suppressed(struct report *r);
 
+/* What each thread of the moment does or waits for. Returns 0 or -BT_E_NO_MEMORY. */
+int report_waits(struct report *r, struct bt_error *err) BT_MUST_USE;
+
 /* Returns 0; 1 when the filter matched no branch; -BT_E_NO_MEMORY. */
 int report_branches(struct report *r, struct bt_error *err) BT_MUST_USE;
 

@@ -255,6 +255,10 @@ static void explain(struct maker *k, const struct model_snapshot *snap)
 	k->thread = focus_thread(snap, snap->rec->task);
 	k->end = history_index(&k->h, snap->rec->position);
 	fault_explain(&k->fault, k->m, k->s, snap, k->thread, &k->h, k->end);
+	if (!k->fault.stuck)
+		return;
+	k->thread = k->fault.stuck;
+	k->end = 0; /* the history is another thread's */
 }
 
 static int add_functions(struct maker *k, struct bt_error *err)

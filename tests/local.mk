@@ -327,6 +327,7 @@ PYTHON_TESTS = \
 	tests/e2e/export_calls.py \
 	tests/e2e/export_core.py \
 	tests/e2e/first_signs.py \
+	tests/e2e/hangs.py \
 	tests/e2e/report.py \
 	tests/e2e/older_traces.py \
 	tests/e2e/trees.py \

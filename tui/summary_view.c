@@ -12,6 +12,7 @@
 #include "decoder/last_words.h"
 #include "decoder/signals.h"
 #include "decoder/verdict.h"
+#include "decoder/wait_groups.h"
 #include "lib/escape.h"
 #include "tui/label.h"
 
@@ -258,6 +259,30 @@ static int add_failed_calls(struct viewer *v, struct lines *l, struct bt_error *
 	return rc;
 }
 
+/* What the threads wait for: Enter goes to one's history. */
+static int add_waits(struct viewer *v, struct lines *l, struct bt_error *err)
+{
+	struct wait_groups *g;
+	int rc = wait_groups_find(&g, v->m, v->s, v->snap, WAIT_GROUPS_MAX, err);
+
+	for (size_t i = 0; !rc && i < g->count; i++) {
+		const struct wait_group *w = &g->at[i];
+		struct target target = {
+			.history = true, .task = w->thread->task, .position = w->thread->position};
+		struct row row;
+
+		begin_row(v, &row, i ? "" : "threads");
+		row_put(&row, STYLE_NORMAL, "task %" PRIu32, w->thread->task);
+		if (w->threads > 1)
+			row_put(&row, STYLE_NORMAL, " and %zu more, each", w->threads - 1);
+		row_put(&row, STYLE_NORMAL, " ");
+		row_outside(&row, w->dead ? STYLE_FAULT : STYLE_NORMAL, w->text, 0);
+		lines_add(l, &row, &target);
+	}
+	free(g);
+	return rc;
+}
+
 /* The processes that failed: Enter goes to one's moment. */
 static void add_failures(struct viewer *v, struct lines *l)
 {
@@ -403,6 +428,8 @@ static int summary_view_load(struct viewer *v, struct view *view, struct bt_erro
 		add_fault(v, l);
 	else
 		add_text(v, l, "what", STYLE_NORMAL, focus_without_moment(v->m), NULL);
+	if (v->snap && fault_is_from_outside(v->m, v->snap) && add_waits(v, l, err))
+		return -BT_E_NO_MEMORY;
 	if (v->snap && add_failed_calls(v, l, err))
 		return -BT_E_NO_MEMORY;
 	add_failures(v, l);

@@ -17,7 +17,9 @@
 #include "collector/space/function_stops.h"
 #include "collector/space/mapped_files.h"
 #include "lib/array_size.h"
+#include "lib/demangle.h"
 #include "lib/hash_table.h"
+#include "lib/name_pattern.h"
 
 enum sign_match {
 	MATCH_NAME,         /* the symbol is the text */
@@ -89,11 +91,17 @@ struct sign_file {
 	struct sign_place *places;
 };
 
+/* A name of the user's, numbered behind the table. */
+struct asked_name {
+	const char *pattern;            /* lib/name_pattern.h */
+	char certain[NAME_PATTERN_MAX]; /* is in every symbol that it names */
+	bool found;
+};
+
 struct first_signs {
 	struct function_finder finder;
-	const char *const *names; /* the user's, numbered behind the table */
+	struct asked_name *names;
 	size_t name_count;
-	bool *found;               /* by name */
 	bool first[UCHAR_MAX + 1]; /* characters with which a symbol may begin */
 	struct hash_table files;   /* by inode, as mappings have it */
 	struct sign_file *file_list;
@@ -139,13 +147,28 @@ static bool is_sign(const struct sign *s, const char *symbol)
 	}
 }
 
+static bool is_asked(const struct asked_name *name, const char *symbol)
+{
+	char *plain;
+	bool is;
+
+	if (!strcmp(symbol, name->pattern))
+		return true;
+	if (!strstr(symbol, name->certain))
+		return false;
+	plain = demangle(symbol);
+	is = name_pattern_matches(name->pattern, plain ? plain : symbol);
+	free(plain);
+	return is;
+}
+
 int first_signs_match(const struct first_signs *f, const char *symbol)
 {
+	for (size_t i = 0; i < f->name_count; i++)
+		if (is_asked(&f->names[i], symbol))
+			return (int)(SIGN_COUNT + i);
 	if (!f->first[(unsigned char)*symbol])
 		return -1;
-	for (size_t i = 0; i < f->name_count; i++)
-		if (!strcmp(symbol, f->names[i]))
-			return (int)(SIGN_COUNT + i);
 	for (size_t i = 0; i < SIGN_COUNT; i++)
 		if (is_sign(&signs[i], symbol))
 			return (int)i;
@@ -224,7 +247,7 @@ static void look_through(struct first_signs *f, struct sign_file *file, Elf *elf
 			continue;
 		add_place(file, offset_of(elf, sym->st_value), (uint16_t)sign);
 		if (sign >= SIGN_COUNT)
-			f->found[sign - SIGN_COUNT] = true;
+			f->names[sign - SIGN_COUNT].found = true;
 	}
 }
 
@@ -361,14 +384,15 @@ struct first_signs *first_signs_new(const char *const *names, size_t count)
 	if (!f)
 		return NULL;
 	f->finder = (struct function_finder){.find = find, .arg = f};
-	f->names = names;
-	f->name_count = count;
-	f->found = calloc(count + 1, sizeof *f->found);
+	f->names = calloc(count + 1, sizeof *f->names);
+	f->name_count = f->names ? count : 0;
 	for (size_t i = 0; i < SIGN_COUNT; i++)
 		f->first[signs[i].match >= MATCH_RUST ? '_' : (unsigned char)*signs[i].text] = true;
-	for (size_t i = 0; i < count; i++)
-		f->first[(unsigned char)*names[i]] = true;
-	if (f->found)
+	for (size_t i = 0; i < f->name_count; i++) {
+		f->names[i].pattern = names[i];
+		name_pattern_certain_part(names[i], f->names[i].certain);
+	}
+	if (f->names)
 		return f;
 	free(f);
 	return NULL;
@@ -384,7 +408,7 @@ void first_signs_free(struct first_signs *f)
 		free(file);
 	}
 	hash_table_release(&f->files);
-	free(f->found);
+	free(f->names);
 	free(f);
 }
 
@@ -401,8 +425,8 @@ enum sign_extent first_signs_extent(const struct first_signs *f, uint16_t sign)
 const char *first_signs_name(const struct first_signs *f, uint16_t sign)
 {
 	if (sign >= SIGN_COUNT)
-		return f->names[sign - SIGN_COUNT];
+		return f->names[sign - SIGN_COUNT].pattern;
 	return signs[sign].name ? signs[sign].name : signs[sign].text;
 }
 
-bool first_signs_found(const struct first_signs *f, size_t name) { return f->found[name]; }
+bool first_signs_found(const struct first_signs *f, size_t name) { return f->names[name].found; }

@@ -209,21 +209,22 @@ static uint64_t halted_stacks_share(const struct supervisor *sup, const struct p
 	return share;
 }
 
-static void keep_other_threads(struct recording *r, struct supervisor *sup, const struct task *task,
-			       uint32_t snapshot)
+/* Halts the other threads of the task's process. All are halted before any memory is read: what it
+ * says of locks is of one moment. */
+static void halt_others(struct supervisor *sup, const struct task *task)
 {
-	bool frozen = sup->frozen;
-	uint64_t share;
-
-	if (task->process->tasks == 1)
-		return;
 	supervisor_freeze(sup);
-	/* All are halted first, as soon as possible. Writing may take its time then. */
 	for (struct task *other = sup->tasks.first; other; other = other->next)
 		if (other->record)
 			other->record->halted = other != task && other->process == task->process &&
 						supervisor_halt(sup, other);
-	share = halted_stacks_share(sup, task->process);
+}
+
+static void keep_halted(struct recording *r, struct supervisor *sup, const struct task *task,
+			uint32_t snapshot)
+{
+	uint64_t share = halted_stacks_share(sup, task->process);
+
 	for (struct task *other = sup->tasks.first; other; other = other->next) {
 		if (!other->record || !other->record->halted)
 			continue;
@@ -233,7 +234,20 @@ static void keep_other_threads(struct recording *r, struct supervisor *sup, cons
 		keep_thread(r, other, snapshot, share, false);
 		trace_writer_flush(r->writer); /* about a megabyte of it waits in memory */
 	}
-	if (!frozen)
+}
+
+/* Of all threads of the task's process. */
+static void keep_threads(struct recording *r, struct supervisor *sup, struct task *task,
+			 uint32_t snapshot, const struct snapshot_extent *extent)
+{
+	bool frozen = sup->frozen, others = task->process->tasks > 1;
+
+	if (others)
+		halt_others(sup, task);
+	keep_thread(r, task, snapshot, extent->stack, extent->words);
+	if (others)
+		keep_halted(r, sup, task, snapshot);
+	if (others && !frozen)
 		supervisor_thaw(sup);
 }
 
@@ -281,9 +295,10 @@ static uint32_t keep_moment(struct recording *r, struct supervisor *sup, struct 
 	rec.snapshot = ++r->snapshots;
 	r->asked_kept += kind == BT_SNAPSHOT_REQUEST;
 	RECORDING_EVENT(r, task->unit->number, SNAPSHOT, &rec);
-	keep_thread(r, task, rec.snapshot, extent->stack, extent->words);
 	if (full)
-		keep_other_threads(r, sup, task, rec.snapshot);
+		keep_threads(r, sup, task, rec.snapshot, extent);
+	else
+		keep_thread(r, task, rec.snapshot, extent->stack, extent->words);
 	trace_writer_flush(r->writer);
 	return rec.snapshot;
 }

@@ -245,6 +245,13 @@ def named():
         check(re.search(r"#0 +last ", shown), shown)
 
 
+@case("names of C++ as people write them, and with *")
+def named_in_cxx():
+    for name, times in ("times", 1), ("parse", 4), ("par*", 4), ("parse(std::string const&)", 0):
+        recorded = record([made("throws.cc"), "4"], ["--snap-at-function", name])
+        equal(sum(s["kind"] == "request" for s in report(recorded.trace, "-n", 10)["snapshots"]), times, "moments of " + name)
+
+
 @case("--snap-at-function: a name that no file has, and wrong ones")
 def unnamed():
     program = made("tail.c", "-O2")

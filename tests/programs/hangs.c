@@ -1,0 +1,285 @@
+/* SPDX-License-Identifier: MIT */
+/* Programs that hang, one by argument. Each prints "ready" before its last thread begins to wait. */
+#include <pthread.h>
+#include <semaphore.h>
+#include <signal.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/mman.h>
+#include <sys/wait.h>
+#include <time.h>
+#include <unistd.h>
+
+enum { SEATS = 3 };
+
+static pthread_mutex_t first = PTHREAD_MUTEX_INITIALIZER, second = PTHREAD_MUTEX_INITIALIZER;
+static pthread_mutex_t forks[SEATS] = {PTHREAD_MUTEX_INITIALIZER, PTHREAD_MUTEX_INITIALIZER, PTHREAD_MUTEX_INITIALIZER};
+static pthread_rwlock_t table = PTHREAD_RWLOCK_INITIALIZER;
+static pthread_cond_t filled = PTHREAD_COND_INITIALIZER;
+static pthread_barrier_t all;
+static sem_t seats;
+static char *volatile block_of_handler;
+
+static void ready(void)
+{
+	static const char text[] = "ready\n";
+
+	if (write(1, text, sizeof text - 1) < 0)
+		_exit(9);
+}
+
+static void both(pthread_mutex_t *a, pthread_mutex_t *b)
+{
+	pthread_mutex_lock(a);
+	if (pthread_barrier_wait(&all) == PTHREAD_BARRIER_SERIAL_THREAD)
+		ready();
+	pthread_mutex_lock(b); /* @both */
+	pthread_mutex_unlock(b);
+	pthread_mutex_unlock(a);
+}
+
+static void *backwards(void *unused)
+{
+	both(&second, &first);
+	return unused;
+}
+
+static void two(void)
+{
+	pthread_t thread;
+
+	pthread_barrier_init(&all, NULL, 2);
+	pthread_create(&thread, NULL, backwards, NULL);
+	both(&first, &second);
+	pthread_join(thread, NULL);
+}
+
+static void *dine(void *seat)
+{
+	size_t n = (size_t)seat;
+
+	both(&forks[n], &forks[(n + 1) % SEATS]);
+	return NULL;
+}
+
+static void ring(void)
+{
+	pthread_t threads[SEATS];
+
+	pthread_barrier_init(&all, NULL, SEATS);
+	for (size_t i = 0; i < SEATS; i++)
+		pthread_create(&threads[i], NULL, dine, (void *)i);
+	for (size_t i = 0; i < SEATS; i++)
+		pthread_join(threads[i], NULL); /* @joins */
+}
+
+static void itself(void)
+{
+	pthread_mutex_lock(&first);
+	ready();
+	pthread_mutex_lock(&first); /* @itself */
+}
+
+static void robust(void)
+{
+	pthread_mutexattr_t attr;
+
+	pthread_mutexattr_init(&attr);
+	pthread_mutexattr_setprotocol(&attr, PTHREAD_PRIO_INHERIT);
+	pthread_mutex_init(&first, &attr);
+	pthread_mutex_init(&second, &attr);
+	two();
+}
+
+static void *lock_and_end(void *unused)
+{
+	pthread_mutex_lock(&first);
+	return unused;
+}
+
+static void left(void)
+{
+	pthread_t thread;
+
+	pthread_create(&thread, NULL, lock_and_end, NULL);
+	pthread_join(thread, NULL);
+	ready();
+	pthread_mutex_lock(&first); /* @left */
+}
+
+static void forked(void)
+{
+	pid_t child;
+
+	pthread_mutex_lock(&first);
+	child = fork();
+	if (!child) {
+		ready();
+		pthread_mutex_lock(&first); /* @forked */
+		_exit(1);
+	}
+	waitpid(child, NULL, 0);
+}
+
+static void writer(void)
+{
+	pthread_rwlock_wrlock(&table);
+	ready();
+	pthread_rwlock_rdlock(&table); /* @writer: glibc says EDEADLK for its own */
+	pause();
+}
+
+static void *read_table(void *unused)
+{
+	pthread_mutex_lock(&second);
+	pthread_barrier_wait(&all);
+	pthread_rwlock_rdlock(&table); /* @reads */
+	return unused;
+}
+
+static void readers(void)
+{
+	pthread_t thread;
+
+	pthread_barrier_init(&all, NULL, 2);
+	pthread_rwlock_wrlock(&table);
+	pthread_create(&thread, NULL, read_table, NULL);
+	pthread_barrier_wait(&all);
+	ready();
+	pthread_mutex_lock(&second); /* @holds */
+}
+
+static void join_holder(void)
+{
+	pthread_t thread;
+
+	pthread_barrier_init(&all, NULL, 2);
+	pthread_rwlock_wrlock(&table);
+	pthread_create(&thread, NULL, read_table, NULL);
+	pthread_barrier_wait(&all);
+	ready();
+	pthread_join(thread, NULL); /* @join_holder */
+}
+
+static void *fill(void *unused)
+{
+	pthread_mutex_lock(&first);
+	for (;;)
+		pthread_cond_wait(&filled, &first); /* @condition */
+	return unused;
+}
+
+static void condition(void)
+{
+	pthread_t threads[4];
+
+	for (size_t i = 0; i < 4; i++)
+		pthread_create(&threads[i], NULL, fill, NULL);
+	ready();
+	sem_init(&seats, 0, 0);
+	sem_wait(&seats); /* @semaphore */
+}
+
+static void timed(void)
+{
+	struct timespec until;
+
+	clock_gettime(CLOCK_REALTIME, &until);
+	until.tv_sec += 1000;
+	pthread_mutex_lock(&first);
+	ready();
+	pthread_mutex_timedlock(&first, &until); /* @timed */
+}
+
+static void *hold(void *unused)
+{
+	pthread_mutex_lock(&first);
+	pthread_barrier_wait(&all);
+	for (;;)
+		sleep(1000); /* @sleeps */
+	return unused;
+}
+
+static void held(void)
+{
+	pthread_t thread;
+
+	pthread_barrier_init(&all, NULL, 2);
+	pthread_create(&thread, NULL, hold, NULL);
+	pthread_barrier_wait(&all);
+	ready();
+	pthread_mutex_lock(&first); /* @held */
+}
+
+static void allocate(int number)
+{
+	(void)number;
+	ready();
+	block_of_handler = malloc(5000); /* @handler */
+}
+
+static void *doze(void *unused)
+{
+	pause();
+	return unused;
+}
+
+/* malloc finds its data overwritten while it holds its lock. Of one thread alone it takes none. */
+static void handler(void)
+{
+	char *volatile block = malloc(3000), *volatile next = malloc(3000); /* the compiler keeps them */
+	pthread_t thread;
+
+	pthread_create(&thread, NULL, doze, NULL);
+	signal(SIGABRT, allocate);
+	explicit_bzero(block, 3016); /* no store that is left out */
+	free(block);
+	free(next);
+}
+
+static __attribute__((noinline)) unsigned next(unsigned x)
+{
+	return x & 1 ? 3 * x + 1 : x / 2;
+}
+
+static __attribute__((noinline)) void spin(unsigned x)
+{
+	while (x)
+		x = next(x); /* @spins */
+}
+
+static void spins(void)
+{
+	ready();
+	spin(27);
+}
+
+static void reads(void)
+{
+	char byte;
+	int ends[2];
+
+	if (pipe(ends))
+		exit(9);
+	ready();
+	if (read(ends[0], &byte, 1) < 0) /* @reads_pipe */
+		exit(9);
+}
+
+static const struct {
+	const char *name;
+	void (*run)(void);
+} kinds[] = {
+	{"two", two},         {"ring", ring},       {"itself", itself},       {"inherits", robust}, {"left", left},
+	{"forked", forked},   {"writer", writer},   {"readers", readers},     {"join", join_holder}, {"condition", condition},
+	{"timed", timed},     {"held", held},       {"handler", handler},     {"pipe", reads},       {"spins", spins},
+};
+
+int main(int argc, char **argv)
+{
+	for (size_t i = 0; i < sizeof kinds / sizeof *kinds; i++)
+		if (argc > 1 && !strcmp(argv[1], kinds[i].name))
+			kinds[i].run();
+	return 0;
+}
