@@ -105,7 +105,7 @@ size_t debug_array_counts(Dwarf_Die *array, uint64_t *counts, size_t max)
 	Dwarf_Die die = {0};
 	size_t n = 0;
 
-	while (debug_next_child(array, &die)) {
+	for (unsigned i = 0; i < DEBUG_MEMBERS_MAX && debug_next_child(array, &die); i++) {
 		if (dwarf_tag(&die) != DW_TAG_subrange_type)
 			continue;
 		if (n == max || !dimension_count(&die, &counts[n++]))

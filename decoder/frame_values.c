@@ -330,7 +330,7 @@ static bool value_at_entry(void *arg, unsigned reg, uint64_t *value)
 	    !find_call(&caller, &callee->function, t->frames[n].pc, &site))
 		return false;
 	caller.callees = callee->callees + 1;
-	while (debug_next_child(&site, &die))
+	for (unsigned i = 0; i < DEBUG_MEMBERS_MAX && debug_next_child(&site, &die); i++)
 		if (has_register(&die, reg))
 			return (dwarf_attr(&die, DW_AT_call_value, &attr) ||
 				dwarf_attr(&die, DW_AT_GNU_call_site_value, &attr)) &&
