@@ -397,7 +397,7 @@ bool fault_brief_thrown(struct fault_context *c)
 
 	if (!snap)
 		return false;
-	thrown_read(&t, c->m, c->s, snap);
+	thrown_read(&t, c->s, snap);
 	if (!*t.type)
 		return false;
 	fault_brief(c, "threw %s", thrown_text(&t, text, sizeof text));

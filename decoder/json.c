@@ -416,7 +416,7 @@ static json_t *json_throws(struct json_report *r)
 	for (size_t i = 0; i < n; i++) {
 		struct thrown t;
 
-		thrown_read(&t, r->m, r->s, throws[i]);
+		thrown_read(&t, r->s, throws[i]);
 		json_array_append_new(
 			list, json_pack("{s:I, s:I, s:o, s:o, s:o, s:o}", "snapshot",
 					(json_int_t)throws[i]->rec->snapshot, "task",

@@ -57,7 +57,7 @@ void report_throws(struct report *r)
 		struct thrown t;
 		char text[TEXT_MAX];
 
-		thrown_read(&t, r->m, r->s, throws[i]);
+		thrown_read(&t, r->s, throws[i]);
 		text_printf(&r->t, "    ");
 		text_outside(&r->t, thrown_text(&t, text, sizeof text));
 		if (t.has_place)

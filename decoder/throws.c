@@ -146,13 +146,11 @@ static void read_what(struct thrown *t, const struct known_memory *k, uint64_t o
 		read_text(k, word, t->what);
 }
 
-void thrown_read(struct thrown *t, const struct model *m, struct symbols *s,
-		 const struct model_snapshot *snap)
+void thrown_read(struct thrown *t, struct symbols *s, const struct model_snapshot *snap)
 {
 	const struct bt_record_thread *thread = focus_thread(snap, snap->rec->task);
 	struct known_memory k = {.s = s, .snap = snap, .space = snap->rec->space};
 
-	(void)m;
 	*t = (struct thrown){.snap = snap};
 	if (!thread)
 		return;
