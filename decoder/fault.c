@@ -327,6 +327,7 @@ static void say_handled_before(struct fault_context *c)
 	const struct model_snapshot *snap = handled_before(c);
 	struct fault f = {0};
 	struct fault_context before = {.f = &f, .m = c->m, .s = c->s, .snap = snap, .h = c->h};
+	char name[SIGNAL_NAME_MAX];
 
 	if (!snap)
 		return;
@@ -335,7 +336,8 @@ static void say_handled_before(struct fault_context *c)
 	explain_fault(&before);
 	if (!f.pc_is_wild && !f.has_trapped) /* else it says so already */
 		fault_say_place(&before, ", at ", f.where, f.where_is_return);
-	fault_say(c, "; the fault before it, which a handler got: %s", f.text);
+	fault_say(c, "; the %s before it, which a handler got: %s",
+		  signal_name(snap->signal->signo, name), f.text);
 	c->f->before = snap;
 	fault_brief(c, "%s", f.brief);
 }
@@ -615,11 +617,31 @@ static void explain_other(struct fault_context *c)
 		   task->exit && task->exit->kind == BT_EXIT_STATUS) {
 		fault_say(c, "exit with status %u", task->exit->status);
 		say_handled_before(c);
+		if (task->exit->status && !c->is_plain && !c->f->before)
+			fault_say_failed_child(c);
 	} else if (task && task->exit && task->exit->kind == BT_EXIT_SIGNAL) {
 		fault_say(c, "killed by %s", signal_name(task->exit->status, name));
 	} else {
 		fault_say(c, "a snapshot, no signal");
 	}
+}
+
+/* A failure of another process than the first, which has ended well: it may have been expected, as
+ * tests of what must end badly do. */
+static void say_good_end(struct fault_context *c)
+{
+	const struct model_task *task = task_of(c);
+	enum bt_exit_kind kind;
+	uint32_t status;
+	bool core, is_first = false;
+
+	for (size_t i = 0; task && i < c->m->task_count; i++)
+		is_first |=
+			c->m->tasks[i].how == BT_TASK_INITIAL && c->m->tasks[i].pid == task->pid;
+	if (!task || is_first || c->snap->rec->kind == BT_SNAPSHOT_REQUEST ||
+	    !focus_exit(c->m, &kind, &status, &core) || kind != BT_EXIT_STATUS || status)
+		return;
+	fault_say(c, "; the first process exited with status 0 all the same");
 }
 
 bool fault_is_from_outside(const struct model *m, const struct model_snapshot *snap)
@@ -654,6 +676,12 @@ static void explain_fault(struct fault_context *c)
 	fault_find_caller(c);
 }
 
+void fault_explain_plainly(struct fault_context *c)
+{
+	c->is_plain = true;
+	explain_fault(c);
+}
+
 void fault_explain(struct fault *f, const struct model *m, struct symbols *s,
 		   const struct model_snapshot *snap, const struct bt_record_thread *thread,
 		   const struct history *h, size_t end)
@@ -662,6 +690,7 @@ void fault_explain(struct fault *f, const struct model *m, struct symbols *s,
 		.f = f, .m = m, .s = s, .snap = snap, .thread = thread, .h = h, .end = end};
 
 	explain_fault(&c);
+	say_good_end(&c);
 }
 
 int fault_explain_snapshot(struct fault *f, const struct model *m, struct symbols *s,

@@ -288,6 +288,18 @@ static size_t own_place(const struct fault_context *c, const struct place_on_sta
 	return i;
 }
 
+/* Functions that leave the caller's stack for another one's work, and do not come back as a call
+ * does: what was open before them has not called what runs now. */
+static const char *const stack_leavers[] = {"runtime.mcall", "runtime.gogo"};
+
+static bool leaves_stack(const struct fault_context *c, const struct open_call *call)
+{
+	struct location loc;
+
+	symbols_lookup(c->s, c->f->space, c->f->epoch, call->to, false, &loc);
+	return is_one_of(loc.function, stack_leavers, ARRAY_SIZE(stack_leavers));
+}
+
 /* The program's own place from the calls that the branches left open, if memory does not tell or
  * was not kept. through_handlers: also code that a signal has interrupted. */
 static bool own_open_call(const struct fault_context *c, bool through_handlers, uint64_t *from)
@@ -301,6 +313,8 @@ static bool own_open_call(const struct fault_context *c, bool through_handlers, 
 	callstack_build(&calls, c->h, c->s, c->end);
 	for (size_t i = calls.count;
 	     i-- > 0 && !found && (through_handlers || !calls.calls[i].is_handler);) {
+		if (leaves_stack(c, &calls.calls[i]))
+			break;
 		*from = calls.calls[i].from;
 		symbols_lookup(c->s, c->f->space, c->f->epoch, *from, false, &loc);
 		found = *loc.module && !is_of_runtime(&loc);

@@ -220,6 +220,13 @@ static void say_through(struct fault_context *c, const struct disasm_memory *m, 
 		fault_say(c, ", at offset %" PRId64, m->displacement);
 }
 
+/* That it was overwritten is not proven: a function that is jumped or run into, without a call,
+ * finds something else in that place. */
+static void say_no_return_address(struct fault_context *c)
+{
+	fault_say(c, ": the stack held no return address there, as when it is overwritten");
+}
+
 static void brief_wild_pc(struct fault_context *c, const char *verb, const struct space_map *map)
 {
 	uint64_t pc = c->f->pc;
@@ -235,7 +242,7 @@ static void brief_wild_pc(struct fault_context *c, const char *verb, const struc
 /* A tail call is a jump in one build and a call in another. */
 static void set_branch_cause(struct fault_context *c, const char *verb, uint64_t target)
 {
-	fault_set_cause(c, is_return_verb(verb) ? "overwritten return address"
+	fault_set_cause(c, is_return_verb(verb) ? "wrong return address"
 			   : target < NEAR_NULL ? "call of a null pointer"
 						: "call of a wild pointer");
 }
@@ -263,7 +270,7 @@ static void explain_wild_pc(struct fault_context *c)
 	else
 		fault_say(c, ", where nothing is mapped");
 	if (is_return_verb(verb))
-		fault_say(c, ": the return address on the stack was overwritten");
+		say_no_return_address(c);
 	set_branch_cause(c, verb, pc);
 	say_if_text(c, pc);
 	if (!last)
@@ -307,7 +314,7 @@ static bool explain_wild_branch(struct fault_context *c)
 	set_branch_cause(c, verb, target);
 	say_if_text(c, target);
 	if (is_return_verb(verb))
-		fault_say(c, ": the return address on the stack was overwritten");
+		say_no_return_address(c);
 	else
 		fault_say(c, ", by \"%s\"", c->f->insn_text);
 	return true;

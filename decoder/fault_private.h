@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 /* Shared by the files that explain a fault: fault.c (signals), fault_access.c (memory),
- * fault_stack.c, fault_abort.c, fault_hang.c, fault_untold.c (signals whose code was not told).
- * Nobody else includes this. Each adds to the text of the context (fault_say()), and sets its cause
- * (fault_cause.c). */
+ * fault_stack.c, fault_abort.c, fault_child.c (children that failed before), fault_hang.c,
+ * fault_untold.c (signals whose code was not told). Nobody else includes this. Each adds to the
+ * text of the context (fault_say()), and sets its cause (fault_cause.c). */
 #ifndef BT_FAULT_PRIVATE_H
 #define BT_FAULT_PRIVATE_H
 
@@ -21,6 +21,7 @@ struct fault_context {
 	const struct history *h;
 	size_t end;
 	bool is_overflow; /* of a stack */
+	bool is_plain;    /* its children are not looked at */
 };
 
 /* Numbers of the kernel's uapi (asm/signal.h). */
@@ -129,6 +130,12 @@ void fault_explain_abort(struct fault_context *c);
 /* Explains the moment at a function's entry, a first sign of failure, and sets `where` to the
  * program's place that it came from. */
 void fault_explain_sign(struct fault_context *c);
+
+/* Says which child ended last before the failed exit of a process, if with failure, too. */
+void fault_say_failed_child(struct fault_context *c);
+
+/* fault_explain() without what is said of children. All of c but f, signal and regs is filled. */
+void fault_explain_plainly(struct fault_context *c);
 
 /* Adds to the explanation of a moment that was asked for from outside why threads can never go on,
  * if that is known. */

@@ -14,6 +14,7 @@ enum {
 	STACK_LIMIT_MAX =
 		1 << 30,   /* as far below a mapping that is surely a stack: a frame of any size */
 	RECURSION_MIN = 4, /* entries of one function that are worth telling */
+	FRAMES_MAX = 64,   /* looked through for a large one */
 };
 
 struct stack_range {
@@ -44,27 +45,63 @@ static size_t most_frequent(uint64_t *addrs, size_t n, uint64_t *which)
 	return best;
 }
 
-/* The function that stands most often in the open calls. */
-static void say_recursion(struct fault_context *c)
+/* Where the function was called most often; nothing where that is not half of its calls. Overwrites
+ * addrs. */
+static void say_recursive_call(struct fault_context *c, const struct callstack *calls,
+			       uint64_t function, size_t times, uint64_t *addrs)
+{
+	uint64_t from;
+	size_t n = 0;
+
+	for (size_t i = 0; i < calls->count; i++)
+		if (calls->calls[i].to == function)
+			addrs[n++] = calls->calls[i].from;
+	if (most_frequent(addrs, n, &from) * 2 > times) {
+		fault_say_place(c, ", called from ", from, false);
+		fault_say(c, ",");
+	}
+}
+
+/* The frame that takes more than half of the stack. depth: bytes of that in use. */
+static void say_large_frame(struct fault_context *c, uint64_t depth)
+{
+	struct stack_frame frames[FRAMES_MAX];
+	uint64_t below = c->regs->rsp;
+	bool complete;
+	size_t n = symbols_unwind(c->s, c->snap, c->thread, frames, FRAMES_MAX, &complete);
+
+	for (size_t i = 0; i < n && frames[i].cfa > below; below = frames[i++].cfa) {
+		if (frames[i].cfa - below <= depth / 2)
+			continue;
+		fault_say_place(c, "; the frame of ", frames[i].pc, frames[i].is_return);
+		fault_say(c, " takes %" PRIu64 " KiB of it", (frames[i].cfa - below) >> 10);
+		return;
+	}
+}
+
+/* The function that stands most often in the open calls. False: none does. */
+static bool say_recursion(struct fault_context *c)
 {
 	struct callstack calls;
-	uint64_t *entries, which = 0;
+	uint64_t *addrs, which = 0;
 	size_t times = 0;
 
 	if (!c->h)
-		return;
+		return false;
 	callstack_build(&calls, c->h, c->s, c->end);
-	entries = calloc(calls.count + 1, sizeof *entries);
-	for (size_t i = 0; entries && i < calls.count; i++)
-		entries[i] = calls.calls[i].to;
-	if (entries && calls.count)
-		times = most_frequent(entries, calls.count, &which);
+	addrs = calloc(calls.count + 1, sizeof *addrs);
+	for (size_t i = 0; addrs && i < calls.count; i++)
+		addrs[i] = calls.calls[i].to;
+	if (addrs && calls.count)
+		times = most_frequent(addrs, calls.count, &which);
 	if (times > RECURSION_MIN) {
 		fault_say_place(c, "; ", which, false);
+		say_recursive_call(c, &calls, which, times, addrs);
 		fault_say(c, " was entered %zu times without returning", times);
 	}
-	free(entries);
+	free(addrs);
 	callstack_release(&calls);
+	return times > RECURSION_MIN;
 }
 
 static bool may_be_stack(const struct space_map *map)
@@ -133,7 +170,8 @@ bool fault_explain_overflow(struct fault_context *c, uint64_t addr, const struct
 		  ", %" PRIu64 " KiB deep)",
 		  fault_access_verb(m), addr, rsp, (stack.end - rsp) >> 10);
 	fault_brief(c, "stack overflow");
-	say_recursion(c);
+	if (!say_recursion(c))
+		say_large_frame(c, stack.end - rsp);
 	fault_set_cause(c, "stack overflow");
 	c->is_overflow = true;
 	return true;

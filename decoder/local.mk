@@ -9,7 +9,7 @@ decoder_libdecoder_a_SOURCES = \
 	decoder/disasm.c decoder/disasm.h \
 	decoder/dump.c decoder/dump.h \
 	decoder/failures.c decoder/failures.h \
-	decoder/fault.c decoder/fault_abort.c decoder/fault_access.c decoder/fault_cause.c decoder/fault_hang.c decoder/fault_name.c decoder/fault_sign.c decoder/fault_stack.c decoder/fault_untold.c \
+	decoder/fault.c decoder/fault_abort.c decoder/fault_access.c decoder/fault_cause.c decoder/fault_child.c decoder/fault_hang.c decoder/fault_name.c decoder/fault_sign.c decoder/fault_stack.c decoder/fault_untold.c \
 	decoder/fault.h decoder/fault_private.h \
 	decoder/focus.c decoder/focus.h \
 	decoder/fold.c decoder/fold.h \

@@ -150,8 +150,39 @@ void tasks_on_suppressed(struct loader *l, const struct trace_event *e)
 		t->suppressed += r->count;
 }
 
+/* Recorders that called no end the last one where several threads ended at once have left processes
+ * without: the newest end is, where each thread has one. */
+static void find_untold_ends(struct loader *l)
+{
+	struct model_task **newest = loader_array(l, l->process_count, sizeof(struct model_task *));
+	struct bt_record_exit *end;
+	bool *open = loader_array(l, l->process_count, sizeof *open);
+
+	for (size_t i = 0; newest && open && i < l->m->task_count; i++) {
+		struct model_task *task = &l->m->tasks[i];
+		size_t p = l->process_of[i];
+
+		if (!p--)
+			continue;
+		open[p] |= !task->exit || l->processes[p].end;
+		if (task->exit && (!newest[p] || newest[p]->exit->seq < task->exit->seq))
+			newest[p] = task;
+	}
+	for (size_t p = 0; newest && open && p < l->process_count; p++) {
+		end = open[p] || !newest[p] ? NULL : arena_alloc(&l->p->arena, sizeof *end);
+		if (!end)
+			continue;
+		*end = *newest[p]->exit;
+		end->last = 1;
+		newest[p]->exit = l->processes[p].end = end;
+	}
+	free(newest);
+	free(open);
+}
+
 void tasks_finish(struct loader *l)
 {
+	find_untold_ends(l);
 	for (size_t i = 0; i < l->m->task_count; i++) {
 		const struct model_process *process =
 			l->process_of[i] ? &l->processes[l->process_of[i] - 1] : NULL;

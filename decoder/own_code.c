@@ -10,6 +10,7 @@
 
 enum {
 	FRAMES_MAX = 64,
+	PATH_TEXT_MAX = 1024,
 	OWN_FRAMES_MAX = 256, /* Stacks that are used up are deep, and their own code is near. */
 };
 
@@ -74,8 +75,36 @@ static bool begins_with_one(const char *s, const char *const *prefixes, size_t c
 	return false;
 }
 
+/* Leaves out "folder/.." as the kernel would without links: clang names what it includes so
+ * (/usr/bin/../lib/gcc/x86_64-linux-gnu/12/../../../../include/c++/12/bits/stl_vector.h). One that
+ * does not fit stays as it is. */
+static const char *without_dots(const char *file, char plain[PATH_TEXT_MAX])
+{
+	size_t n = 0;
+
+	if (*file != '/' || !strstr(file, "/../") || strlen(file) >= PATH_TEXT_MAX)
+		return file;
+	for (const char *at = file; *at;) {
+		size_t len = 1 + strcspn(at + 1, "/"); /* with the slash before */
+
+		if (len == 3 && !memcmp(at, "/..", 3)) {
+			while (n && plain[--n] != '/')
+				;
+		} else {
+			memcpy(plain + n, at, len);
+			n += len;
+		}
+		at += len;
+	}
+	plain[n] = 0;
+	return plain;
+}
+
 bool own_code_is_library_source(const char *file)
 {
+	char plain[PATH_TEXT_MAX];
+
+	file = without_dots(file, plain);
 	if (begins_with_one(file, source_folders, ARRAY_SIZE(source_folders)))
 		return true;
 	for (size_t i = 0; i < ARRAY_SIZE(source_parts); i++)

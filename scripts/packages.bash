@@ -6,7 +6,7 @@ test_packages=(libcmocka-dev libdebuginfod1 gdb tmux python3 python3-jsonschema 
 # What is recorded: small programs of tests/e2e/real_programs.py; with --full the large ones that are promised, too.
 test_packages+=(bzip2 git luajit libpython3.11-testsuite openssl perl sqlite3 xz-utils)
 ci_packages=(clang clang-format libbpf-dev libclang-rt-dev cppcheck)
-full_packages=(nodejs default-jdk-headless golang-go rustc cmake googletest)
+full_packages=(nodejs default-jdk-headless golang-go rustc cmake googletest dpkg-dev patch libpng-dev libxpm-dev)
 
 say() { printf '== %s\n' "$*"; }
 

@@ -253,6 +253,16 @@ real_programs() {
 	sed -nE 's/^(not installed: .*|[0-9]+ programs, .*)/  \1/p' "$log"
 }
 
+# gallery NAME TEST: what first screens say, of all builds, or of past bugs of Debian's programs; the figures are shown. Without the network
+# there are no sources: that is said, and no failure.
+gallery() {
+	local log="$out/full/gallery-$1.log" status=0
+	env abs_top_builddir="$out/gcc-werror" CC=gcc CXX=g++ BTREC_GALLERY_FULL=1 python3 "$source_dir/tests/e2e/$2.py" >"$log" 2>&1 || status=$?
+	[ "$status" -eq 0 ] || [ "$status" -eq 77 ] || tail -n 60 "$log" | sed 's/^/  | /'
+	grep -E '^(right|other programs|signatures|skip|[0-9]+ ok|all are skipped)' "$log" | sed 's/^/  /'
+	[ "$status" -eq 0 ] || [ "$status" -eq 77 ]
+}
+
 # engine_test NAME TEST [CASE...], with BTREC_CALLS, BTREC_SEED, BTREC_SEEDS, BTREC_ALARMS and BTREC_BRANCHES: one of the end-to-end tests of the engine.
 engine_test() {
 	local log="$out/full/engine-$1.log" test=$2
@@ -301,6 +311,8 @@ stages_full() {
 	forget_unknown
 	say "full: commit $(git rev-parse --short HEAD 2>/dev/null), seed $seed, $seconds s for each fuzz target, $repeat runs"
 	step "real programs: the same output, and next to nothing outside the cache" real_programs
+	step "gallery: signatures of all builds" gallery builds gallery
+	step "gallery: past bugs of Debian's programs" gallery debian debian_bugs
 	stages_engine "$seed"
 	if stage_build fuzz CC=clang CXX=clang++ --enable-sanitizers CFLAGS="-g -O1 -fsanitize=fuzzer-no-link" &&
 		run_quietly fuzz.log make -j"$jobs" fuzz-targets; then

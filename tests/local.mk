@@ -320,6 +320,7 @@ PYTHON_TESTS = \
 	tests/e2e/engine_alarms.py \
 	tests/e2e/gdb_step.py \
 	tests/e2e/crashes.py \
+	tests/e2e/gallery.py \
 	tests/e2e/own_code.py \
 	tests/e2e/values.py \
 	tests/e2e/daily.py \
@@ -379,7 +380,8 @@ PYTHON_TESTS = \
 	tests/e2e/terminal.py
 TESTS += $(PYTHON_TESTS)
 EXTRA_DIST += tests/e2e/older tests/e2e/doctor tests/e2e/recorded_branches.py tests/hardware/README.md tests/hardware/prove.py
-EXTRA_DIST += $(PYTHON_TESTS) tests/e2e/e2e.py tests/e2e/real_programs.py tests/e2e/gdb_trace.py tests/e2e/musl.py tests/e2e/perf_made.py tests/programs
+EXTRA_DIST += $(PYTHON_TESTS) tests/e2e/e2e.py tests/e2e/real_programs.py tests/e2e/gdb_trace.py tests/e2e/musl.py tests/e2e/perf_made.py tests/e2e/first_screen.py tests/e2e/debian_bugs.py \
+	tests/programs tests/gallery
 
 # btrec run over a simulated kernel and processor.
 check_PROGRAMS += tests/simulated/btrec_simulated

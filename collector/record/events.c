@@ -72,6 +72,17 @@ static void keep_killed(struct recording *r, struct supervisor *sup, struct task
 	snapshot_take(r, sup, task, BT_SNAPSHOT_FATAL, 0, NULL);
 }
 
+/* All others are at their ends, too: where one calls exit_group, none is gone when the last one is
+ * seen. */
+static bool is_last(const struct task *task)
+{
+	const struct task *other = task->process->members;
+
+	while (other && (other == task || other->state == TASK_EXITING))
+		other = other->member_next;
+	return !other;
+}
+
 void recording_on_exit(struct session *session, struct supervisor *sup, struct task *task,
 		       const struct task_end *end)
 {
@@ -81,7 +92,7 @@ void recording_on_exit(struct session *session, struct supervisor *sup, struct t
 		.kind = (uint8_t)end->kind,
 		.status = (uint32_t)end->status,
 		.core = end->core,
-		.last = task->process->tasks == 1,
+		.last = is_last(task),
 		.stepped = task->stepped,
 	};
 

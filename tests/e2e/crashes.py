@@ -58,11 +58,11 @@ FAULTS = {
     "free-inner": ("SIGABRT", "SI_TKILL", ANY, ANY, dict(
         mark=None, where="free_inner", words=["a pointer to no block of its own, at free_inner"], stack=["abort", "free_inner", "main"])),
     "allocate-deep": ("SIGSEGV", "SEGV_MAPERR", ANY, ANY, dict(
-        mark=None, words=["^stack overflow: .*was entered [0-9]+ times without returning$"], stack=["descend_allocating", "descend_allocating"])),
+        mark=None, words=["^stack overflow: .*, called from descend_allocating.*, was entered [0-9]+ times without returning$"], stack=["descend_allocating", "descend_allocating"])),
     "abort": ("SIGABRT", "SI_TKILL", ANY, ANY, dict(
         mark=None, where="call_abort", words=["abort"], calls=["call_abort", "abort"], stack=["raise", "abort", "call_abort", "main"])),
     "raise-again": ("SIGSEGV", "SI_TKILL", ANY, "store", dict(
-        mark="null-write", words=["^SIGSEGV, raised by the program itself; the fault before it, which a handler got: write to 0x10 .*, at store"],
+        mark="null-write", words=["^SIGSEGV, raised by the program itself; the SIGSEGV before it, which a handler got: write to 0x10 .*, at store"],
         snapshots=2, stack=["store", "raise_again", "main"])),
     "kill-by-abort": ("SIGABRT", "SI_USER", ANY, ANY, dict(
         mark=None, words=["^SIGABRT, raised by the program itself$"], stack=["kill_by_abort", "main"])),
@@ -258,7 +258,7 @@ def handler_elsewhere():
     equal(after[:4], ["give_up", "store", "abort_in_handler", "main"], "the stack from the handler on")
     equal(len(set(after)), len(after), "the stack has %s" % after)
     said = report(recorded.trace, "-n", "1")["fault"]["text"]
-    check(re.search("abort was called, at give_up.*; the fault before it, which a handler got: write to 0x10 .*, at store", said), said)
+    check(re.search("abort was called, at give_up.*; the SIGSEGV before it, which a handler got: write to 0x10 .*, at store", said), said)
     found = thread["by_history"]
     # Up to give_up all but the first were called; store was interrupted; what called main is older.
     equal((found["verdict"], found["checked"]), ("agrees", stack.index("give_up") + len(["abort_in_handler", "main"])), "by the history")

@@ -2,6 +2,7 @@
 # What the end-to-end tests share: named cases, a temporary directory, building sample programs, running them with and
 # without btrec, reading a trace through btview. Exit status of a test file: 0, 1 failed, 77 everything was skipped.
 import atexit
+import itertools
 import json
 import os
 import re
@@ -127,13 +128,12 @@ class Result:
 
 
 SANITIZER = re.compile(rb"^.*(ERROR: (Address|Leak)Sanitizer|:\d+:\d+: runtime error: )", re.M)
-serial = [0]
+serial = itertools.count(1) # next() of it is one step, for tests with threads
 
 
 def fresh(stem):
     """A path in the temporary directory at which nothing is."""
-    serial[0] += 1
-    return os.path.join(TMP, "%s.%d" % (stem, serial[0]))
+    return os.path.join(TMP, "%s.%d" % (stem, next(serial)))
 
 
 def fresh_dir(stem, mode=0o755):

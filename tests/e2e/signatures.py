@@ -13,7 +13,7 @@ NAMES = { # what each bug of signatures.cc is called
     5: "SIGSEGV stack overflow: down < up",
     6: "SIGABRT assertion n != 6: check (signatures.cc) < main",
     7: "SIGABRT assertion n < 7: check (signatures.cc) < main",
-    8: "SIGSEGV overwritten return address: overwrite (signatures.cc) < main",
+    8: "SIGSEGV wrong return address: overwrite (signatures.cc) < main",
     9: "SIGFPE division by zero, or overflow: divide (signatures.cc) < main",
     10: "SIGSEGV call of a null pointer: call (signatures.cc) < main",
     11: "SIGABRT corrupt heap: give_back_twice (signatures.cc) < main",

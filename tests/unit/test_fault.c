@@ -105,8 +105,8 @@ static const struct fault_case cases[] = {
 	{"return to unmapped", CODE("\xc3"), .regs.rip = WILD, .arrived_by = BT_BRANCH_RET,
 	 .signo = 11, .signal_code = 1, .addr = WILD,
 	 .brief = "return to an address where nothing is mapped",
-	 .text = "return to 0x123456789000, where nothing is mapped: the return address on the "
-		 "stack was overwritten, at app+0x1000 by \"ret\""},
+	 .text = "return to 0x123456789000, where nothing is mapped: the stack held no return "
+		 "address there, as when it is overwritten, at app+0x1000 by \"ret\""},
 	{"wild without history", CODE("\x90"), .regs.rip = WILD, .signo = 11, .signal_code = 1,
 	 .addr = WILD, .text = "execution at 0x123456789000, where nothing is mapped"},
 	{"call to non-canonical", CODE("\xff\xd3"), .regs.rbx = NON_CANONICAL, .signo = 11,
@@ -115,8 +115,7 @@ static const struct fault_case cases[] = {
 	{"return to non-canonical", CODE("\xc3"), .on_stack = 0x4141414141414141, .signo = 11,
 	 .signal_code = KERNEL,
 	 .text = "return to 0x4141414141414141, a non-canonical address (the text \"AAAAAAAA\"): "
-		 "the return address on the stack was "
-		 "overwritten"},
+		 "the stack held no return address there, as when it is overwritten"},
 	{"misaligned", CODE("\x0f\x29\x03"), .regs.rbx = HEAP + 1, .signo = 11,
 	 .signal_code = KERNEL, .brief = "misaligned write",
 	 .text = "write to 0x600001, which is not aligned to the 16 bytes that \"movaps xmmword "
@@ -434,7 +433,7 @@ static void a_handlers_own_signal_does_not_hide_the_fault(void **state)
 				 0);
 		assert_string_equal(f.text, rows[i].is_told
 						    ? "SIGSEGV, raised by the program itself; the "
-						      "fault before it, which a handler got: "
+						      "SIGSEGV before it, which a handler got: "
 						      "write to 0x10 through rbx, a null structure "
 						      "pointer, at offset 16, at app+0x1000"
 						    : "SIGSEGV, raised by the program itself");

@@ -448,6 +448,29 @@ static void failures_stand_in_the_order_of_their_ends_with_their_moments(void **
 	assert_int_equal(model_task(t->m, 1)->suppressed, 6);
 }
 
+static void the_newest_end_of_threads_is_the_process_s_where_none_is_called_the_last(void **state)
+{
+	struct made *t = *state;
+
+	for (uint32_t open = 0; open < 2; open++) {
+		maker_add(&t->k, 0, TASK, task, .task = 1, .how = BT_TASK_INITIAL);
+		maker_add(&t->k, 0, TASK, task, .task = 2, .parent = 1, .how = BT_TASK_THREAD);
+		maker_add(&t->k, 0, TASK, task, .task = 3, .parent = 1, .how = BT_TASK_THREAD);
+		maker_add(&t->k, 0, EXIT, exit, .task = 1, .status = 7);
+		maker_add(&t->k, 0, EXIT, exit, .task = 3, .status = 7);
+		if (!open)
+			maker_add(&t->k, 0, EXIT, exit, .task = 2, .status = 7);
+		made_load(t);
+		assert_int_equal(t->m->failure_count, !open);
+		if (!open) {
+			assert_int_equal(t->m->failures[0].task->task, 1);
+			assert_int_equal(t->m->failures[0].exit->task, 2);
+			assert_ptr_equal(model_process_end(t->m, 3), t->m->failures[0].exit);
+		}
+		made_clear(t);
+	}
+}
+
 static void damage_is_listed_and_the_rest_is_read(void **state)
 {
 	struct made *t = *state;
@@ -661,6 +684,7 @@ int main(void)
 		MADE_TEST(what_a_program_went_on_from_explains_no_end),
 		MADE_TEST(failures_stand_in_the_order_of_their_ends_with_their_moments),
 		MADE_TEST(damage_is_listed_and_the_rest_is_read),
+		MADE_TEST(the_newest_end_of_threads_is_the_process_s_where_none_is_called_the_last),
 		MADE_TEST(a_hole_in_the_numbers_of_events_is_damage),
 		MADE_TEST(branches_that_lack_at_the_end_of_a_closed_trace_are_damage),
 		MADE_TEST(a_torn_tail_is_told_from_damage),
