@@ -64,6 +64,7 @@ collector_libcollector_a_SOURCES = \
 	collector/record/function_moments.c \
 	collector/record/history_limit.c \
 	collector/record/late_start.c \
+	collector/record/pointed_memory.c collector/record/pointed_memory.h \
 	collector/record/record_observer.c collector/record/record_observer.h \
 	collector/record/recording.c collector/record/recording.h \
 	collector/record/recording_private.h \

@@ -146,6 +146,35 @@ static void add_memory(struct disasm *d, const ZydisDecodedInstruction *z,
 	d->pop = d->pop || m->access == DISASM_READ;
 }
 
+static void note_written(struct disasm *d, const ZydisDecodedOperand *o)
+{
+	uint8_t number;
+
+	if (o->type != ZYDIS_OPERAND_TYPE_REGISTER ||
+	    !(o->actions & ZYDIS_OPERAND_ACTION_MASK_WRITE))
+		return;
+	number = reg_number(o->reg.value);
+	if (number != DISASM_NO_REG)
+		d->written |= UINT32_C(1) << number;
+}
+
+static bool is_register(const ZydisDecodedOperand *o)
+{
+	return o->type == ZYDIS_OPERAND_TYPE_REGISTER && reg_number(o->reg.value) != DISASM_NO_REG;
+}
+
+static void note_move(struct disasm *d, const ZydisDecodedInstruction *z,
+		      const ZydisDecodedOperand *o)
+{
+	d->move_to = d->move_from = DISASM_NO_REG;
+	if (z->mnemonic != ZYDIS_MNEMONIC_MOV || z->operand_width != 64 || !is_register(&o[0]) ||
+	    (!is_register(&o[1]) && !d->memory_count))
+		return;
+	d->move_to = reg_number(o[0].reg.value);
+	if (is_register(&o[1]))
+		d->move_from = reg_number(o[1].reg.value);
+}
+
 int disasm_decode(struct disasm *d, const uint8_t *bytes, size_t n, uint64_t addr)
 {
 	ZydisDecodedOperand operands[ZYDIS_MAX_OPERAND_COUNT] = {0};
@@ -170,6 +199,9 @@ int disasm_decode(struct disasm *d, const uint8_t *bytes, size_t n, uint64_t add
 	/* Hidden operands come last. */
 	for (unsigned i = 0; i < z.operand_count; i++)
 		add_memory(d, &z, &operands[i]);
+	for (unsigned i = 0; i < z.operand_count; i++)
+		note_written(d, &operands[i]);
+	note_move(d, &z, operands);
 	return 0;
 }
 

@@ -54,6 +54,10 @@ struct disasm {
 	uint64_t target;                                /* of a direct branch */
 	struct disasm_memory memory[DISASM_MEMORY_MAX]; /* explicit ones first */
 	size_t memory_count;
+	uint32_t written; /* bit n: register n of lib/regs.def is changed, or a part of it */
+	uint8_t move_to;  /* the register that a mov of 64 bits sets to its other operand, which is
+			     memory[0] or move_from; else DISASM_NO_REG */
+	uint8_t move_from;
 	uint8_t bytes[BT_INSN_MAX];
 };
 

@@ -19,6 +19,7 @@
 #include "decoder/callstack.h"
 #include "decoder/fault_private.h"
 #include "decoder/text.h"
+#include "decoder/throws.h"
 #include "lib/abort_message.h"
 #include "lib/array_size.h"
 
@@ -401,6 +402,22 @@ static bool has_called_abort(const struct fault_context *c, const struct place_o
 	return found;
 }
 
+bool fault_brief_thrown(struct fault_context *c)
+{
+	const struct model_snapshot *snap =
+		c->thread ? throw_in_stack(c->m, c->s, c->snap, c->thread) : NULL;
+	struct thrown t;
+	char text[FAULT_BRIEF_MAX];
+
+	if (!snap)
+		return false;
+	thrown_read(&t, c->s, snap);
+	if (!*t.type)
+		return false;
+	fault_brief(c, "threw %s", thrown_text(&t, text, sizeof text));
+	return true;
+}
+
 /* In libc's words: of "prog: file.c:3: f: Assertion `x' failed." from the assertion on. Without
  * any, the text up to its explanation. */
 static void brief_abort(struct fault_context *c, const char *text)
@@ -413,7 +430,7 @@ static void brief_abort(struct fault_context *c, const char *text)
 	len = strcspn(message, "\n");
 	if (len)
 		fault_brief(c, "%.*s", (int)len - (message[len - 1] == '.'), message);
-	else
+	else if (!fault_brief_thrown(c))
 		fault_brief(c, "%.*s", (int)strcspn(text, ":"), text);
 }
 

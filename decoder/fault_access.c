@@ -155,14 +155,29 @@ static bool is_through_null(const struct fault_context *c, const struct disasm_m
 	return !bt_regs_get(c->regs, m->base);
 }
 
-static void brief_access(struct fault_context *c, const struct disasm_memory *m, uint64_t addr)
+/* name: of what was accessed, or NULL. */
+static void brief_access(struct fault_context *c, const struct disasm_memory *m, uint64_t addr,
+			 const struct fault_name *name)
 {
-	const char *noun = fault_access_noun(m);
+	const char *noun = fault_access_noun(m), *of = name ? " of " : "",
+		   *what = name ? name->accessed : "";
 
-	if (is_through_null(c, m, addr))
-		fault_brief(c, "null %s", noun);
+	if (name ? !name->value : is_through_null(c, m, addr))
+		fault_brief(c, "null %s%s%s", noun, of, what);
 	else
-		fault_brief(c, "%s %s", noun, where_to(c, addr, m->access));
+		fault_brief(c, "%s%s%s %s", noun, of, what, where_to(c, addr, m->access));
+}
+
+/* Says in the words of the source what was accessed. */
+static void say_name(struct fault_context *c, const struct fault_name *name)
+{
+	fault_say(c, ": %s (", name->accessed);
+	if (*name->member)
+		fault_say(c, "member %s of %s, ", name->member, name->structure);
+	if (name->value)
+		fault_say(c, "%s = 0x%" PRIx64 ")", name->pointer, name->value);
+	else
+		fault_say(c, "%s is null)", name->pointer);
 }
 
 static void say_index(struct fault_context *c, const struct disasm_memory *m)
@@ -558,6 +573,8 @@ void fault_explain_access(struct fault_context *c)
 {
 	uint64_t addr = c->signal->addr;
 	const struct disasm_memory *m;
+	struct fault_name name;
+	bool named;
 
 	if (c->f->pc_is_wild) {
 		explain_wild_pc(c);
@@ -581,10 +598,13 @@ void fault_explain_access(struct fault_context *c)
 	} else if (!m) {
 		explain_unknown(c, addr);
 	} else if (!fault_explain_overflow(c, addr, m)) {
+		named = fault_name_access(c, m, &name);
 		fault_say(c, "%s 0x%" PRIx64, fault_access_verb(m), addr);
-		brief_access(c, m, addr);
+		brief_access(c, m, addr, named ? &name : NULL);
 		say_through(c, m, addr);
 		say_why(c, addr, m->access);
+		if (named)
+			say_name(c, &name);
 		fault_set_access_cause(c, addr, m->access);
 	}
 }

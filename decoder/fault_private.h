@@ -7,6 +7,7 @@
 #define BT_FAULT_PRIVATE_H
 
 #include "decoder/fault.h"
+#include "decoder/said_values.h"
 
 struct fault_context {
 	struct fault *f;
@@ -47,6 +48,9 @@ void fault_say(struct fault_context *c, const char *fmt, ...) __attribute__((for
 /* Gives the few words of struct fault's brief, unless it has some. */
 void fault_brief(struct fault_context *c, const char *fmt, ...)
 	__attribute__((format(printf, 2, 3)));
+
+/* The same with what was thrown, where an exception is on its way. False: none is known to be. */
+bool fault_brief_thrown(struct fault_context *c);
 
 /* Sets the cause. It tells no address, no register and no size: they are other ones in another
  * build of the program. */
@@ -105,6 +109,11 @@ bool fault_division_fits(const struct fault_context *c);
 
 /* Explains SIGSEGV, and SIGBUS beyond the end of a mapped file. */
 void fault_explain_access(struct fault_context *c);
+
+/* Names what operand m of the instruction refers to, where debug information proves that the
+ * operand's base register has the value of a variable. False: it does not. */
+bool fault_name_access(struct fault_context *c, const struct disasm_memory *m,
+		       struct fault_name *name);
 
 /* Explains a SIGABRT that the program raised, and sets `where` to the program's place that it came
  * from. */

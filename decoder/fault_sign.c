@@ -42,6 +42,11 @@ static const struct {
 	 "MemorySanitizer found a use of a value that was never set"},
 };
 
+static bool is_of_exceptions(struct slice label)
+{
+	return slice_is(label, "__cxa_throw") || slice_is(label, "std::terminate");
+}
+
 static void say_function(struct fault_context *c, struct slice label)
 {
 	for (size_t i = 0; i < ARRAY_SIZE(sign_texts); i++)
@@ -49,7 +54,8 @@ static void say_function(struct fault_context *c, struct slice label)
 		    !memcmp(label.at, sign_texts[i].function, label.len)) {
 			fault_say(c, "%s", sign_texts[i].text);
 			fault_set_cause(c, "%s", sign_texts[i].cause);
-			fault_brief(c, "%s", sign_texts[i].text);
+			if (!is_of_exceptions(label) || !fault_brief_thrown(c))
+				fault_brief(c, "%s", sign_texts[i].text);
 			return;
 		}
 	fault_set_cause(c, "%.*s", (int)(label.len > 200 ? 200 : label.len),

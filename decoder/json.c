@@ -15,11 +15,13 @@
 
 #include "decoder/callstack.h"
 #include "decoder/fault.h"
+#include "decoder/frame_values.h"
 #include "decoder/json_private.h"
 #include "decoder/report_private.h"
 #include "decoder/signals.h"
 #include "decoder/signature.h"
 #include "decoder/text.h"
+#include "decoder/throws.h"
 #include "decoder/verdict.h"
 #include "lib/array_size.h"
 #include "lib/escape.h"
@@ -28,6 +30,7 @@
 enum {
 	FRAMES_MAX = 4096, /* of one stack */
 	OPEN_CALLS_MAX = 64,
+	THROWS_MAX = 64,
 };
 
 /* JSON has only UTF-8, and many readers have no NUL: a path or an argument may hold anything. */
@@ -274,19 +277,59 @@ static json_t *json_registers(const struct bt_regs *regs)
 	return j;
 }
 
-static json_t *json_frames(struct json_report *r, const struct bt_record_thread *thread,
-			   const struct stack_frame *frames, size_t n)
+static json_t *json_values(const struct frame_values *v, enum frame_value_kind kind, size_t part)
 {
 	json_t *all = json_array();
 
+	for (size_t i = 0; i < v->count; i++)
+		if (v->at[i].kind == kind && v->at[i].part == part)
+			json_array_append_new(all, json_pack("{s:o, s:o}", "name",
+							     json_text(v->at[i].name), "value",
+							     json_text(v->at[i].text)));
+	return all;
+}
+
+static void add_values(json_t *frame, const struct frame_values *v, size_t part)
+{
+	json_object_set_new(frame, "arguments", json_values(v, VALUE_ARGUMENT, part));
+	json_object_set_new(frame, "locals", json_values(v, VALUE_LOCAL, part));
+}
+
+/* The values of frame n, in it and in what is inlined into it. values may be NULL. */
+static void add_frame_values(json_t *frame, struct thread_values *values, size_t n)
+{
+	const json_t *inlined = json_object_get(frame, "inlined");
+	struct frame_values v = {0};
+	size_t parts = json_array_size(inlined);
+
+	if (values)
+		frame_values_get(values, n, &v);
+	for (size_t i = 0; i < parts; i++)
+		add_values(json_array_get(inlined, i), &v, i);
+	add_values(frame, &v, parts);
+	frame_values_release(&v);
+}
+
+static json_t *json_frames(struct json_report *r, const struct bt_record_thread *thread,
+			   const struct stack_frame *frames, size_t n,
+			   const struct stack_check *check)
+{
+	size_t valued = check->verdict == STACK_DISAGREES ? check->frame : n;
+	json_t *all = json_array();
+	struct thread_values *values;
+
+	if (thread_values_open(&values, r->s, r->focus.snap, thread, NULL))
+		values = NULL;
 	for (size_t i = 0; i < n; i++) {
 		json_t *frame = json_location(r, r->focus.snap->rec->space, thread->epoch,
 					      frames[i].pc, frames[i].is_return);
 
 		json_object_set_new(frame, "guessed", json_boolean(frames[i].is_guess));
 		json_object_set_new(frame, "by_history", json_boolean(frames[i].is_history));
+		add_frame_values(frame, i >= valued || frames[i].is_history ? NULL : values, i);
 		json_array_append_new(all, frame);
 	}
+	thread_values_close(values);
 	return all;
 }
 
@@ -343,22 +386,48 @@ static json_t *json_thread(struct json_report *r, const struct bt_record_thread 
 	}
 	if (!complete)
 		n = callstack_extend(&calls, &check, frames, n, FRAMES_MAX);
-	j = json_pack(
-		"{s:I, s:I, s:I, s:o, s:o, s:o, s:o, s:I, s:o, s:o}", "task",
-		(json_int_t)thread->task, "pid", (json_int_t)(task ? task->pid : 0), "tid",
-		(json_int_t)(task ? task->tid : 0), "ticks", json_ticks(thread->point.tick),
-		"in_syscall",
-		thread->in_syscall ? json_string(syscall_of(&thread->regs, call)) : json_null(),
-		"registers", json_registers(&thread->regs), "stack",
-		json_frames(r, thread, frames, n), "unwound", (json_int_t)unwound, "stack_end",
-		json_string(complete                                ? "outermost"
-			    : unwound && frames[unwound - 1].is_cut ? "trace"
-								    : "unknown"),
-		"by_history", json_stack_check(r, thread, &calls, &check));
+	j = json_pack("{s:I, s:I, s:I, s:o, s:o, s:o, s:o, s:I, s:o, s:o}", "task",
+		      (json_int_t)thread->task, "pid", (json_int_t)(task ? task->pid : 0), "tid",
+		      (json_int_t)(task ? task->tid : 0), "ticks", json_ticks(thread->point.tick),
+		      "in_syscall",
+		      thread->in_syscall ? json_string(syscall_of(&thread->regs, call))
+					 : json_null(),
+		      "registers", json_registers(&thread->regs), "stack",
+		      json_frames(r, thread, frames, n, &check), "unwound", (json_int_t)unwound,
+		      "stack_end",
+		      json_string(complete                                ? "outermost"
+				  : unwound && frames[unwound - 1].is_cut ? "trace"
+									  : "unknown"),
+		      "by_history", json_stack_check(r, thread, &calls, &check));
 	callstack_release(&calls);
 	history_release(&own);
 	free(frames);
 	return j;
+}
+
+/* Newest first. */
+static json_t *json_throws(struct json_report *r)
+{
+	const struct model_snapshot *throws[THROWS_MAX];
+	size_t all,
+		n = r->focus.snap ? throws_until(r->m, r->focus.snap, throws, THROWS_MAX, &all) : 0;
+	json_t *list = json_array();
+
+	for (size_t i = 0; i < n; i++) {
+		struct thrown t;
+
+		thrown_read(&t, r->s, throws[i]);
+		json_array_append_new(
+			list, json_pack("{s:I, s:I, s:o, s:o, s:o, s:o}", "snapshot",
+					(json_int_t)throws[i]->rec->snapshot, "task",
+					(json_int_t)throws[i]->rec->task, "ticks",
+					json_ticks(throws[i]->rec->point.tick), "type",
+					json_known(t.type), "what", json_known(t.what), "where",
+					t.has_place ? json_location(r, throws[i]->rec->space,
+								    t.epoch, t.addr, true)
+						    : json_null()));
+	}
+	return list;
 }
 
 static json_t *json_threads(struct json_report *r)
@@ -535,6 +604,7 @@ static void put_report(struct json_report *r)
 	json_put_member(r, "failures", json_failures(r));
 	json_put_member(r, "threads", json_threads(r));
 	json_put_member(r, "snapshots", json_snapshots(r));
+	json_put_member(r, "throws", json_throws(r));
 	json_put_member(r, "waits", json_waits(r));
 	json_put_member(r, "failed_calls", json_failed_calls(r));
 	json_put_member(r, "calls", json_calls(r));

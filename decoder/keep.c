@@ -7,6 +7,7 @@
 #include <time.h>
 
 #include "decoder/disasm.h"
+#include "decoder/frame_values.h"
 #include "decoder/headline.h"
 #include "decoder/own_code.h"
 #include "decoder/report.h"
@@ -58,6 +59,23 @@ static int ask_report(const struct model *m, struct symbols *s, struct bt_error 
 	return rc;
 }
 
+/* What the JSON tells of variables. */
+static void ask_values(struct symbols *s, const struct model_snapshot *snap,
+		       const struct bt_record_thread *thread, size_t frames,
+		       const struct deadline *d)
+{
+	struct thread_values *values;
+	struct frame_values v;
+
+	if (is_over(d) || thread_values_open(&values, s, snap, thread, NULL))
+		return;
+	for (size_t i = 0; i < frames && i < VALUED_FRAMES_MAX && !is_over(d); i++) {
+		frame_values_get(values, i, &v);
+		frame_values_release(&v);
+	}
+	thread_values_close(values);
+}
+
 /* The stacks of all moments. */
 static void ask_stacks(const struct model *m, struct symbols *s, const struct deadline *d)
 {
@@ -75,6 +93,7 @@ static void ask_stacks(const struct model *m, struct symbols *s, const struct de
 			for (size_t k = 0; k < n; k++)
 				symbols_lookup(s, snap->rec->space, t->epoch, frames[k].pc,
 					       frames[k].is_return, &loc);
+			ask_values(s, snap, t, n, d);
 		}
 	}
 	free(frames);

@@ -410,6 +410,7 @@ static int put_moment(struct report *r, struct bt_error *err)
 		text_outside(&r->t, f.message);
 		text_printf(&r->t, "\n");
 	}
+	report_throws(r);
 	report_telling_words(r, f.message);
 	rc = report_failed_calls(r, err);
 	if (rc)

@@ -18,6 +18,7 @@ struct report {
 	const struct report_options *o;
 	struct focus focus;
 	struct report_lines *lines; /* NULL: only the text is wanted */
+	struct own_code *own; /* while stacks are written: whose frames have values; may be NULL */
 };
 
 /* What the text is about from here on. Nothing where only the text is wanted. */
@@ -70,6 +71,9 @@ int report_branch_rows(struct report *r, size_t from, size_t end, size_t count,
 /* report_calls.c: lines of standard error that say why the process ended, but for that of the
  * message, which has been shown ("": none). */
 void report_telling_words(struct report *r, const char *message);
+
+/* The exceptions that the process threw until the moment, if it then failed. */
+void report_throws(struct report *r);
 
 /* The system calls that failed last before an end with failure; the last ones of
  * the task. Return 0 or -BT_E_NO_MEMORY. */

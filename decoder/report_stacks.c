@@ -14,6 +14,7 @@
 #include <string.h>
 
 #include "decoder/callstack.h"
+#include "decoder/frame_values.h"
 #include "decoder/own_code.h"
 #include "decoder/report_private.h"
 #include "lib/grow.h"
@@ -29,31 +30,112 @@ enum {
 	SUMMARY_FRAMES_MIN = 3,
 	SECTIONS = 3,          /* before the stack: their empty lines can go */
 	THREADS_AS_LINES = 64, /* more stacks are not among the lines for the viewer */
+	FRAMES_WITH_LOCALS = 4,
+	LOCALS_SHOWN = 8, /* of one frame */
+	ARGUMENTS_WIDTH = 70,
+	LOCALS_WIDTH = 100,
+	NAME_WIDTH = 60, /* of a variable, at most */
 };
 
-static void put_frame(struct report *r, const struct bt_record_thread *thread,
-		      const struct stack_frame *f, size_t number)
+/* A thread's stack as it is written. */
+struct shown_stack {
+	const struct bt_record_thread *thread;
+	struct thread_values *values; /* NULL: none are shown */
+	size_t valued;                /* frames that may have some */
+	size_t with_locals;           /* frames whose local variables were shown */
+};
+
+struct shown_arguments {
+	const struct frame_values *values;
+	size_t width;
+};
+
+static bool put_arguments(void *arg, struct text *t, size_t part)
 {
+	const struct shown_arguments *a = arg;
+
+	return frame_values_put_arguments(t, a->values, part, a->width);
+}
+
+/* Arrays and structures among the arguments are shown as local variables are: a line each. That one
+ * is nowhere takes no line. */
+static bool is_line_of_its_own(const struct frame_value *v)
+{
+	return (v->kind == VALUE_LOCAL || !v->is_plain) && *v->text != '<';
+}
+
+/* A value on the line that began at byte `begin`. */
+static void put_clipped(struct report *r, const char *value, size_t begin)
+{
+	size_t before = r->t.buf.len, room = LOCALS_WIDTH - text_width(&r->t, begin);
+
+	text_outside(&r->t, value);
+	if (text_width(&r->t, before) <= room)
+		return;
+	while (text_width(&r->t, before) > room - 3)
+		r->t.buf.len--;
+	while (r->t.buf.len > before && (r->t.buf.data[r->t.buf.len] & 0xc0) == 0x80)
+		r->t.buf.len--; /* not in the midst of a character */
+	text_printf(&r->t, "...");
+}
+
+static void put_locals(struct report *r, const struct frame_values *v)
+{
+	size_t shown = 0, left = 0, begin;
+
+	for (size_t i = 0; i < v->count; i++) {
+		const struct frame_value *l = &v->at[i];
+
+		if (!is_line_of_its_own(l) || shown == LOCALS_SHOWN) {
+			left += is_line_of_its_own(l);
+			continue;
+		}
+		shown++;
+		begin = r->t.buf.len;
+		text_printf(&r->t, "         ");
+		text_outside(&r->t, l->name);
+		text_printf(&r->t, " = ");
+		put_clipped(r, l->text, begin);
+		text_printf(&r->t, "\n");
+	}
+	if (left)
+		text_printf(&r->t, "         ... and %zu more\n", left);
+}
+
+static void put_frame(struct report *r, struct shown_stack *s, const struct stack_frame *f,
+		      size_t number)
+{
+	uint32_t space = r->focus.snap->rec->space, epoch = s->thread->epoch;
+	struct frame_values values = {0};
+	struct shown_arguments arguments = {&values, ARGUMENTS_WIDTH};
 	struct location loc;
 
 	report_about(r, &(struct report_about){.kind = REPORT_FRAME,
-					       .task = thread->task,
-					       .position = thread->position,
+					       .task = s->thread->task,
+					       .position = s->thread->position,
 					       .frame = number,
 					       .has_place = true,
-					       .space = r->focus.snap->rec->space,
-					       .epoch = thread->epoch,
+					       .space = space,
+					       .epoch = epoch,
 					       .addr = f->pc,
 					       .is_return = f->is_return});
-	symbols_lookup(r->s, r->focus.snap->rec->space, thread->epoch, f->pc, f->is_return, &loc);
+	symbols_lookup(r->s, space, epoch, f->pc, f->is_return, &loc);
 	text_mark(&r->t, *loc.file ? TEXT_PLAIN : TEXT_QUIET);
+	if (s->values && number < s->valued && !f->is_history &&
+	    own_code_has(r->own, space, epoch, f->pc - f->is_return))
+		frame_values_get(s->values, number, &values);
 	text_printf(&r->t, "  #%-3zu ", number);
-	text_frame(&r->t, &loc, 7, false);
+	text_frame_arguments(&r->t, &loc, 7, false, put_arguments, &arguments);
 	text_printf(&r->t, "%s\n",
 		    f->is_guess     ? " (" STACK_GUESS ")"
 		    : f->is_history ? " (" STACK_BY_HISTORY ")"
 				    : "");
 	report_about(r, &(struct report_about){.kind = REPORT_REMARK});
+	if (values.count && s->with_locals < FRAMES_WITH_LOCALS) {
+		put_locals(r, &values);
+		s->with_locals++;
+	}
+	frame_values_release(&values);
 }
 
 static bool same_frame(const struct stack_frame *a, const struct stack_frame *b)
@@ -82,12 +164,11 @@ static size_t find_recursion(const struct stack_frame *frames, size_t count, siz
 	return 0;
 }
 
-static void put_recursion(struct report *r, const struct bt_record_thread *thread,
-			  const struct stack_frame *frames, size_t number, size_t period,
-			  size_t rounds)
+static void put_recursion(struct report *r, struct shown_stack *s, const struct stack_frame *frames,
+			  size_t number, size_t period, size_t rounds)
 {
 	for (size_t k = 0; k < period; k++)
-		put_frame(r, thread, &frames[k], number + k);
+		put_frame(r, s, &frames[k], number + k);
 	if (period == 1)
 		text_printf(&r->t, "  ...  the same frame %zu times\n", rounds);
 	else
@@ -95,8 +176,8 @@ static void put_recursion(struct report *r, const struct bt_record_thread *threa
 }
 
 /* first: the number of the first one. */
-static void put_frames(struct report *r, const struct bt_record_thread *thread,
-		       const struct stack_frame *frames, size_t count, size_t first)
+static void put_frames(struct report *r, struct shown_stack *s, const struct stack_frame *frames,
+		       size_t count, size_t first)
 {
 	size_t lines = 0, rounds, period;
 
@@ -105,12 +186,12 @@ static void put_frames(struct report *r, const struct bt_record_thread *thread,
 
 		period = shown ? find_recursion(frames, count, i, &rounds) : 0;
 		if (period) {
-			put_recursion(r, thread, &frames[i], first + i, period, rounds);
+			put_recursion(r, s, &frames[i], first + i, period, rounds);
 			i += period * rounds;
 			continue;
 		}
 		if (shown)
-			put_frame(r, thread, &frames[i], first + i);
+			put_frame(r, s, &frames[i], first + i);
 		else if (lines == FRAMES_HEAD)
 			text_printf(&r->t, "  ...\n");
 		i++;
@@ -118,13 +199,12 @@ static void put_frames(struct report *r, const struct bt_record_thread *thread,
 }
 
 /* Frames of libraries from i on. */
-static size_t library_frames(struct report *r, struct own_code *own,
-			     const struct bt_record_thread *thread,
+static size_t library_frames(struct report *r, const struct bt_record_thread *thread,
 			     const struct stack_frame *frames, size_t count, size_t i)
 {
 	size_t n = 0;
 
-	while (i + n < count && !own_code_has(own, r->focus.snap->rec->space, thread->epoch,
+	while (i + n < count && !own_code_has(r->own, r->focus.snap->rec->space, thread->epoch,
 					      frames[i + n].pc - frames[i + n].is_return))
 		n++;
 	return n;
@@ -132,18 +212,17 @@ static size_t library_frames(struct report *r, struct own_code *own,
 
 /* A summary has the frames of the user's own code, as many as the screen has room for; where there
  * are none, those of libraries. */
-static void put_summary_frames(struct report *r, struct own_code *own,
-			       const struct bt_record_thread *thread,
+static void put_summary_frames(struct report *r, struct shown_stack *s,
 			       const struct stack_frame *frames, size_t count)
 {
 	size_t used = report_screen_lines(r) - SECTIONS,
 	       room = used + SUMMARY_FRAMES_MIN < SUMMARY_LINES ? SUMMARY_LINES - used
 								: SUMMARY_FRAMES_MIN,
 	       rounds, period, step;
-	bool all_library = library_frames(r, own, thread, frames, count, 0) == count;
+	bool all_library = library_frames(r, s->thread, frames, count, 0) == count;
 
 	for (size_t i = 0, lines = 1; i < count; i += step, lines++) {
-		size_t library = all_library ? 0 : library_frames(r, own, thread, frames, count, i);
+		size_t library = all_library ? 0 : library_frames(r, s->thread, frames, count, i);
 
 		if (lines >= room && count - i > 1) {
 			text_printf(&r->t, "  ...  %zu more frames\n", count - i);
@@ -157,11 +236,11 @@ static void put_summary_frames(struct report *r, struct own_code *own,
 		}
 		period = library ? 0 : find_recursion(frames, count, i, &rounds);
 		if (period == 1) {
-			put_recursion(r, thread, &frames[i], i, period, rounds);
+			put_recursion(r, s, &frames[i], i, period, rounds);
 			step = rounds;
 			lines++;
 		} else {
-			put_frame(r, thread, &frames[i], i);
+			put_frame(r, s, &frames[i], i);
 		}
 	}
 }
@@ -195,54 +274,72 @@ static void put_open_calls(struct report *r, const struct bt_record_thread *thre
 		text_printf(&r->t, "    ... %zu more\n", c->count - shown);
 }
 
-static void put_check(struct report *r, const struct bt_record_thread *thread,
-		      const struct history *h, struct stack_frame *frames, size_t count,
-		      bool complete)
-{
+/* What the history says of the frames that unwinding gave. */
+struct judged_stack {
+	const struct history *h;
 	struct callstack calls;
 	struct stack_check check;
+	bool complete;
+};
+
+static void put_check(struct report *r, struct shown_stack *s, struct judged_stack *j,
+		      struct stack_frame *frames, size_t count)
+{
 	char words[STACK_WORDS_MAX];
 	size_t extended;
 
-	callstack_build(&calls, h, r->s, history_index(h, thread->position));
-	check = callstack_check(&calls, frames, count);
 	/* A summary says only what is wrong. */
-	if (*callstack_words(&check, words) && !(r->o->summary && check.verdict == STACK_AGREES))
+	if (*callstack_words(&j->check, words) &&
+	    !(r->o->summary && j->check.verdict == STACK_AGREES))
 		text_printf(&r->t, "  %s\n", words);
-	extended = complete ? count : callstack_extend(&calls, &check, frames, count, FRAMES_MAX);
-	if (!complete)
+	extended = j->complete ? count
+			       : callstack_extend(&j->calls, &j->check, frames, count, FRAMES_MAX);
+	if (!j->complete)
 		text_printf(&r->t, "  %s\n",
 			    callstack_end_words(&frames[count - 1], extended > count));
 	if (r->o->summary && extended - count > SUMMARY_FRAMES_MIN)
 		extended = count + SUMMARY_FRAMES_MIN;
-	put_frames(r, thread, frames + count, extended - count, count);
-	if (calls.count && check.verdict == STACK_DISAGREES && !r->o->summary)
-		put_open_calls(r, thread, h, &calls);
-	callstack_release(&calls);
+	put_frames(r, s, frames + count, extended - count, count);
+	if (j->calls.count && j->check.verdict == STACK_DISAGREES && !r->o->summary)
+		put_open_calls(r, s->thread, j->h, &j->calls);
+}
+
+/* Frames that the history contradicts have no values. */
+static void open_values(struct report *r, struct shown_stack *s, const struct judged_stack *j)
+{
+	if (!r->own || thread_values_open(&s->values, r->s, r->focus.snap, s->thread, NULL))
+		s->values = NULL; /* the stack itself is worth more */
+	s->valued = j->check.verdict == STACK_DISAGREES ? j->check.frame : SIZE_MAX;
 }
 
 /* Without its heading. */
 static void put_stack(struct report *r, const struct bt_record_thread *thread,
-		      struct stack_frame *frames)
+		      struct stack_frame *frames, bool with_values)
 {
-	bool is_focus = r->focus.task && thread->task == r->focus.task->task, complete;
-	struct history h = {0};
-	size_t count = symbols_unwind(r->s, r->focus.snap, thread, frames, FRAMES_MAX, &complete);
-	struct own_code *own = NULL;
+	bool is_focus = r->focus.task && thread->task == r->focus.task->task, is_judged;
+	struct history own = {0};
+	struct judged_stack j = {.h = is_focus ? &r->focus.history : &own,
+				 .check.verdict = STACK_UNKNOWN};
+	struct shown_stack s = {.thread = thread,
+				.with_locals = r->o->summary ? FRAMES_WITH_LOCALS : 0};
+	size_t count = symbols_unwind(r->s, r->focus.snap, thread, frames, FRAMES_MAX, &j.complete);
 
-	if (r->o->summary && own_code_open(&own, r->m, r->s, r->focus.snap, thread, NULL))
-		r->t.buf.failed = true;
-
-	if (own)
-		put_summary_frames(r, own, thread, frames, count);
+	is_judged = is_focus || !history_load_calls(&own, r->m, thread->task, NULL);
+	if (is_judged) {
+		callstack_build(&j.calls, j.h, r->s, history_index(j.h, thread->position));
+		j.check = callstack_check(&j.calls, frames, count);
+	}
+	if (with_values)
+		open_values(r, &s, &j);
+	if (r->o->summary && r->own)
+		put_summary_frames(r, &s, frames, count);
 	else
-		put_frames(r, thread, frames, count, 0);
-	own_code_close(own);
-	if (is_focus)
-		put_check(r, thread, &r->focus.history, frames, count, complete);
-	else if (!history_load_calls(&h, r->m, thread->task, NULL))
-		put_check(r, thread, &h, frames, count, complete);
-	history_release(&h);
+		put_frames(r, &s, frames, count, 0);
+	if (is_judged)
+		put_check(r, &s, &j, frames, count);
+	thread_values_close(s.values);
+	callstack_release(&j.calls);
+	history_release(&own);
 }
 
 /* Threads of which the same words are said: a pool of them waits in one place. */
@@ -369,7 +466,7 @@ static void put_thread(struct report *r, const struct bt_record_thread *thread,
 		       struct stack_frame *frames)
 {
 	put_heading(r, &thread, 1);
-	put_stack(r, thread, frames);
+	put_stack(r, thread, frames, true);
 }
 
 /* Those beside the first, which is shown already: each by its words, which go to the end of the
@@ -386,7 +483,7 @@ static void put_others(struct report *r, const struct model_snapshot *snap,
 
 		if (snap->threads[i] == r->focus.thread)
 			continue;
-		put_stack(r, snap->threads[i], frames);
+		put_stack(r, snap->threads[i], frames, false);
 		marks = report_take_marks(r, end);
 		g = r->t.buf.failed ? NULL
 				    : join_group(&groups, snap->threads[i],
@@ -404,9 +501,13 @@ static void put_others(struct report *r, const struct model_snapshot *snap,
 		struct stack_group *g = &groups.at[i];
 
 		put_heading(r, g->threads, g->count);
-		report_put_marks(r, &g->marks);
+		if (g->count == 1) {
+			put_stack(r, g->threads[0], frames, true);
+		} else { /* their values differ */
+			report_put_marks(r, &g->marks);
+			buf_put(&r->t.buf, g->words.data, g->words.len);
+		}
 		report_piece_release(&g->marks);
-		buf_put(&r->t.buf, g->words.data, g->words.len);
 		buf_release(&g->words);
 		free(g->threads);
 	}
@@ -426,11 +527,15 @@ void report_stacks(struct report *r)
 	const struct model_snapshot *snap = r->focus.snap;
 	struct stack_frame *frames = calloc(FRAMES_MAX, sizeof *frames);
 
+	if (snap && own_code_open(&r->own, r->m, r->s, snap, r->focus.thread, NULL))
+		r->own = NULL;
 	if (r->focus.thread && frames)
 		put_thread(r, r->focus.thread, frames);
 	if (r->lines && snap && snap->thread_count > THREADS_AS_LINES)
 		put_left_out(r, snap);
 	else if (frames && snap && !r->focus.asked && !r->o->summary)
 		put_others(r, snap, frames);
+	own_code_close(r->own);
+	r->own = NULL;
 	free(frames);
 }

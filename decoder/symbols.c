@@ -234,6 +234,16 @@ static struct image_module *module_at(struct symbols *s, uint32_t space, uint32_
 	return module;
 }
 
+struct image_module *symbols_module(struct symbols *s, uint32_t space, uint32_t epoch,
+				    uint64_t addr)
+{
+	const struct space_map *map = trace_index_map_at(s->model->index, space, epoch, addr);
+
+	return map ? module_at(s, space, epoch, map, addr) : NULL;
+}
+
+struct intern *symbols_strings(struct symbols *s) { return &s->strings; }
+
 /* Names what lookups miss, once. */
 static void add_missing(struct symbols *s, const char *module, const char *build_id,
 			enum missing_what what, const char *source)
@@ -648,6 +658,23 @@ void symbols_note_stack(struct symbols *s, const struct kept_stack *stack)
 		kept_add_stack(s->answers.noted, stack);
 }
 
+const char *symbols_kept_said(struct symbols *s, enum kept_said what,
+			      const struct model_snapshot *snap,
+			      const struct bt_record_thread *thread, uint32_t frame)
+{
+	const struct kept *k = symbols_kept_stack(s, snap, thread) ? kept_of(s) : NULL;
+
+	return k ? kept_find_said(k, what, snap->rec->snapshot, thread->task, frame) : NULL;
+}
+
+void symbols_note_said(struct symbols *s, enum kept_said what, const struct model_snapshot *snap,
+		       const struct bt_record_thread *thread, uint32_t frame, const char *text)
+{
+	if (s->answers.noted)
+		kept_add_said(s->answers.noted, what, snap->rec->snapshot, thread->task, frame,
+			      intern_str(&s->strings, text));
+}
+
 bool symbols_source_line(struct symbols *s, const char *file, int line, char *out, size_t cap)
 {
 	const struct kept_source *source = kept_source_of(s, file);
@@ -687,4 +714,37 @@ int symbols_keep(struct symbols *s, struct bt_error *err)
 {
 	kept_add_sources(s->answers.noted, is_newer, s);
 	return kept_write(s->answers.noted, s->model->trace, err);
+}
+
+/* Whether the program cannot have written what its file has at an address: it is in a segment that
+ * is mapped without leave to write. What is made read-only after it was relocated is in another. */
+static bool is_constant(const struct image_module *mod, uint64_t addr)
+{
+	GElf_Addr bias;
+	Elf *elf = mod->mod && mod->state == IMAGE_FILE_OK ? image_module_elf(mod, &bias) : NULL;
+	size_t count;
+	GElf_Phdr ph;
+
+	if (!elf || elf_getphdrnum(elf, &count))
+		return false;
+	for (size_t i = 0; i < count; i++)
+		if (gelf_getphdr(elf, (int)i, &ph) && ph.p_type == PT_LOAD &&
+		    addr - bias - ph.p_vaddr < ph.p_filesz)
+			return !(ph.p_flags & PF_W);
+	return false;
+}
+
+size_t symbols_constant(struct symbols *s, uint32_t space, uint32_t epoch, uint64_t addr,
+			uint8_t *out, size_t n)
+{
+	const struct space_map *map = trace_index_map_at(s->model->index, space, epoch, addr);
+	const struct image_module *mod = map && *map->path == '/' && !(map->prot & BT_PROT_WRITE)
+						 ? module_at(s, space, epoch, map, addr)
+						 : NULL;
+	size_t room = BT_PAGE - addr % BT_PAGE;
+
+	/* Of what is kept instead of a file, bytes that may not be read were not noted. */
+	if (!mod || (mod->state == IMAGE_FILE_OK && !is_constant(mod, addr)))
+		return 0;
+	return file_code(s, space, epoch, addr, out, n < room ? n : room);
 }

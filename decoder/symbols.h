@@ -109,6 +109,13 @@ char *symbols_source_text(struct symbols *s, const char *file, size_t *len);
 size_t symbols_code(struct symbols *s, uint32_t space, uint32_t epoch, uint64_t addr, uint8_t *out,
 		    size_t n);
 
+/* Copies up to n bytes at addr of what a file, the right one, has there and the program cannot have
+ * written. Returns how many consecutive bytes there are, up to the end of the page at most. */
+size_t symbols_constant(struct symbols *s, uint32_t space, uint32_t epoch, uint64_t addr,
+			uint8_t *out, size_t n);
+
+const struct model *symbols_model(const struct symbols *s);
+
 struct stack_frame {
 	uint64_t pc, cfa;
 	bool is_return; /* pc is a return address: look it up as one */
@@ -132,5 +139,18 @@ uint64_t symbols_signal_from(struct symbols *s, const struct model_snapshot *sna
 size_t symbols_unwind(struct symbols *s, const struct model_snapshot *snap,
 		      const struct bt_record_thread *thread, struct stack_frame *frames, size_t max,
 		      bool *complete);
+
+enum { FRAME_REGISTERS = 17 }; /* rax to r15 and the return address, by their DWARF numbers */
+
+struct frame_registers {
+	uint64_t value[FRAME_REGISTERS];
+	uint32_t known; /* bit n: register n is */
+};
+
+/* The same stack, with the registers that each of its newest frames had, as far as callees have
+ * left or saved them. registers[max]. */
+size_t symbols_unwind_registers(struct symbols *s, const struct model_snapshot *snap,
+				const struct bt_record_thread *thread, struct stack_frame *frames,
+				struct frame_registers *registers, size_t max);
 
 #endif

@@ -4,6 +4,7 @@
 #include <inttypes.h>
 #include <stdarg.h>
 #include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
 
 #include "lib/array_size.h"
@@ -169,27 +170,74 @@ static const char *fitting_name(const struct text *t, const char *name, char bri
 	return brief;
 }
 
-void text_frame(struct text *t, const struct location *loc, unsigned indent, bool full)
+/* The length of a name without the types of its parameters. */
+static size_t bare_length(const char *name)
+{
+	static const char const_member[] = " const";
+	size_t n = strlen(name), depth = 0;
+
+	if (n > sizeof const_member && !strcmp(name + n - (sizeof const_member - 1), const_member))
+		n -= sizeof const_member - 1;
+	if (!n || name[n - 1] != ')')
+		return strlen(name);
+	for (size_t i = n; i-- > 1;) {
+		depth += name[i] == ')';
+		if (name[i] == '(' && !--depth)
+			return i;
+	}
+	return strlen(name);
+}
+
+/* Puts the arguments of a part with its name before them. */
+static bool put_called(struct text *t, const char *name, size_t part,
+		       bool (*put)(void *arg, struct text *t, size_t part), void *arg)
+{
+	size_t begin = t->buf.len;
+	char *bare = put ? strndup(name, bare_length(name)) : NULL;
+	bool any = false;
+
+	if (bare && *bare) {
+		put_name(t, bare);
+		any = put(arg, t, part);
+	}
+	free(bare);
+	if (!any)
+		t->buf.len = begin;
+	return any;
+}
+
+void text_frame_arguments(struct text *t, const struct location *loc, unsigned indent, bool full,
+			  bool (*put)(void *arg, struct text *t, size_t part), void *arg)
 {
 	const char *file = loc->file;
 	int line = loc->line;
 	char brief[NAME_BRIEF_MAX];
+	const char *name;
 
 	for (size_t i = 0; i < loc->inlined_count; i++) {
-		const char *name = loc->inlined[i].function;
+		name = *loc->inlined[i].function ? loc->inlined[i].function : "?";
 
-		put_name(t, *name ? fitting_name(t, name, brief) : "?");
+		name = fitting_name(t, name, brief);
+		if (!put_called(t, name, i, put, arg))
+			put_name(t, name);
 		text_line(t, file, line, full);
 		text_printf(t, ", inlined into\n%*s", (int)indent, "");
 		file = loc->inlined[i].file;
 		line = loc->inlined[i].line;
 	}
-	text_place(t, loc, fitting_name(t, loc->function, brief) == brief);
+	name = fitting_name(t, loc->function, brief);
+	if (!put_called(t, name, loc->inlined_count, put, arg))
+		text_place(t, loc, name == brief);
 	text_line(t, file, line, full);
 	if (*loc->module && *loc->function && (full || !*file)) {
 		text_printf(t, " in ");
 		text_outside(t, text_basename(loc->module));
 	}
+}
+
+void text_frame(struct text *t, const struct location *loc, unsigned indent, bool full)
+{
+	text_frame_arguments(t, loc, indent, full, NULL, NULL);
 }
 
 size_t text_width(const struct text *t, size_t from)

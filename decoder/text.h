@@ -49,6 +49,12 @@ void text_line(struct text *t, const char *file, int line, bool full);
  * text_line. */
 void text_frame(struct text *t, const struct location *loc, unsigned indent, bool full);
 
+/* The same, with arguments behind the name of each part of the frame for which put() puts some:
+ * that name goes without offset and types of parameters then. part: as of a struct location's
+ * inlined, or inlined_count. */
+void text_frame_arguments(struct text *t, const struct location *loc, unsigned indent, bool full,
+			  bool (*put)(void *arg, struct text *t, size_t part), void *arg);
+
 /* The width on a terminal of what was written from byte `from` on, counted in characters. */
 size_t text_width(const struct text *t, size_t from);
 

@@ -11,6 +11,7 @@
  * end where no call instruction comes before a return address (plausible_frames()). Memory that is
  * not in the trace ends the stack; the last frame then says that it was cut. */
 #include <elfutils/libdwfl.h>
+#include <stddef.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -26,6 +27,7 @@ enum {
 	SIG_TRAP = 5,
 	SI_KERNEL_CODE = 0x80,
 	INT3 = 0xcc,
+	HANDLERS_MAX = 32, /* in one another */
 };
 
 struct unwind_context {
@@ -34,6 +36,7 @@ struct unwind_context {
 	uint32_t space, epoch;
 	struct bt_regs regs; /* of the frame to begin with */
 	struct stack_frame *frames;
+	struct frame_registers *registers; /* of each of them, or NULL */
 	size_t count, max;
 	struct {
 		bool is_there, has_info; /* info: of how to unwind it */
@@ -147,6 +150,21 @@ static void note_newest(struct unwind_context *u, Dwfl_Frame *state, const struc
 	u->newest.rbp = dwfl_frame_reg(state, DWARF_RBP, &rbp) ? UINT64_MAX : rbp;
 }
 
+static void note_registers(const struct unwind_context *u, Dwfl_Frame *state)
+{
+	struct frame_registers *r = u->registers ? &u->registers[u->count] : NULL;
+	Dwarf_Word value;
+
+	if (!r)
+		return;
+	*r = (struct frame_registers){.known = 0};
+	for (unsigned i = 0; i < FRAME_REGISTERS; i++)
+		if (!dwfl_frame_reg(state, i, &value)) {
+			r->value[i] = value;
+			r->known |= 1u << i;
+		}
+}
+
 static int add_frame(Dwfl_Frame *state, void *arg)
 {
 	struct unwind_context *u = arg;
@@ -167,6 +185,7 @@ static int add_frame(Dwfl_Frame *state, void *arg)
 		return DWARF_CB_OK;
 	*f = (struct stack_frame){.pc = pc, .is_return = !activation};
 	f->is_guess = u->newest.is_there && (!u->newest.has_info || f[-1].is_guess);
+	note_registers(u, state);
 	u->count++;
 	note_newest(u, state, f);
 	return DWARF_CB_OK;
@@ -242,6 +261,101 @@ static void mark_trampolines(const struct unwind_context *u)
 		}
 }
 
+/* Whether unwind information tells that a signal interrupted what is above the frame at pc. */
+static bool is_signal_frame(Dwfl *dwfl, Dwarf_Addr pc)
+{
+	static Dwarf_CFI *(*const tables[])(Dwfl_Module *, Dwarf_Addr *) = {dwfl_module_eh_cfi,
+									    dwfl_module_dwarf_cfi};
+	Dwfl_Module *mod = dwfl_addrmodule(dwfl, pc);
+	bool found = false;
+
+	for (size_t i = 0; mod && i < ARRAY_SIZE(tables) && !found; i++) {
+		Dwarf_Addr bias, start, end;
+		Dwarf_CFI *cfi = tables[i](mod, &bias);
+		Dwarf_Frame *frame;
+
+		if (!cfi || dwarf_cfi_addrframe(cfi, pc - bias, &frame))
+			continue;
+		if (dwarf_frame_info(frame, &start, &end, &found) < 0)
+			found = false;
+		free(frame);
+	}
+	return found;
+}
+
+/* The trampoline from `from` on of which unwind information does not tell what was interrupted, as
+ * Go's and musl's. u->count: there is none. */
+static size_t find_plain_trampoline(const struct unwind_context *u, size_t from)
+{
+	struct image *im = symbols_image(u->symbols, u->space, u->epoch);
+
+	for (size_t i = from > 0 ? from : 1; im && i < u->count; i++)
+		if (u->frames[i].is_trampoline && u->frames[i - 1].cfa &&
+		    !is_signal_frame(im->dwfl, u->frames[i].pc))
+			return i;
+	return u->count;
+}
+
+/* Takes the registers that the kernel has saved for a handler: of its ucontext, which lies above
+ * the trampoline's address (the kernel's struct rt_sigframe and asm/sigcontext.h). */
+static bool take_interrupted(struct unwind_context *u, uint64_t ucontext)
+{
+	static const size_t offsets[] = {
+		offsetof(struct bt_regs, r8),  offsetof(struct bt_regs, r9),
+		offsetof(struct bt_regs, r10), offsetof(struct bt_regs, r11),
+		offsetof(struct bt_regs, r12), offsetof(struct bt_regs, r13),
+		offsetof(struct bt_regs, r14), offsetof(struct bt_regs, r15),
+		offsetof(struct bt_regs, rdi), offsetof(struct bt_regs, rsi),
+		offsetof(struct bt_regs, rbp), offsetof(struct bt_regs, rbx),
+		offsetof(struct bt_regs, rdx), offsetof(struct bt_regs, rax),
+		offsetof(struct bt_regs, rcx), offsetof(struct bt_regs, rsp),
+		offsetof(struct bt_regs, rip)};
+	enum { GREGS = 40 };
+	struct bt_regs regs = u->regs;
+
+	for (size_t i = 0; i < ARRAY_SIZE(offsets); i++) {
+		uint64_t value;
+
+		if (!read_word(u, ucontext + GREGS + 8 * i, &value))
+			return false;
+		memcpy((char *)&regs + offsets[i], &value, sizeof value);
+	}
+	if (!is_code_address(u, regs.rip))
+		return false;
+	u->regs = regs;
+	return true;
+}
+
+/* Goes on with what plain trampolines' handlers interrupted. Returns whether the outermost frame
+ * was reached in the end. */
+static bool unwind_interrupted(struct unwind_context *u, bool complete)
+{
+	size_t at = find_plain_trampoline(u, 0);
+
+	for (unsigned n = 0; at < u->count && n < HANDLERS_MAX;
+	     n++, at = find_plain_trampoline(u, at + 1)) {
+		if (!take_interrupted(u, u->frames[at - 1].cfa))
+			return complete;
+		u->count = at + 1;
+		u->frames[at].cfa = 0;
+		u->newest.is_there = false;
+		complete = unwind_from(u);
+		mark_trampolines(u);
+	}
+	return complete;
+}
+
+/* Go's handler of faults lets the program go on in runtime.sigpanic as if the instruction that
+ * failed had called it. */
+static bool is_made_up_call(const struct unwind_context *u, size_t i)
+{
+	struct location loc;
+
+	symbols_lookup(u->symbols, u->space, u->epoch, u->frames[i - 1].pc,
+		       u->frames[i - 1].is_return, &loc);
+	return !strcmp(loc.function, "runtime.sigpanic") && is_code_address(u, u->frames[i].pc);
+}
+
 /* Where CFI is missing libdwfl follows rbp, which may hold anything. A frame that no call can have
  * made ends the stack. */
 static size_t plausible_frames(const struct unwind_context *u)
@@ -252,10 +366,13 @@ static size_t plausible_frames(const struct unwind_context *u)
 
 		if (!u->frames[i].is_return)
 			continue;
-		if (!is_code_address(u, pc - 1) ||
-		    (symbols_code(u->symbols, u->space, u->epoch, pc - 1, &byte, 1) &&
-		     !follows_call(u, pc)))
+		if (is_code_address(u, pc - 1) &&
+		    (!symbols_code(u->symbols, u->space, u->epoch, pc - 1, &byte, 1) ||
+		     follows_call(u, pc)))
+			continue;
+		if (!is_made_up_call(u, i))
 			return i;
+		u->frames[i].is_return = false;
 	}
 	return u->count;
 }
@@ -303,7 +420,7 @@ uint64_t symbols_signal_from(struct symbols *s, const struct model_snapshot *sna
 
 static size_t unwind_thread(struct symbols *s, const struct model_snapshot *snap,
 			    const struct bt_record_thread *thread, struct stack_frame *frames,
-			    size_t max, bool *complete)
+			    struct frame_registers *registers, size_t max, bool *complete)
 {
 	struct unwind_context u = {
 		.symbols = s,
@@ -312,6 +429,7 @@ static size_t unwind_thread(struct symbols *s, const struct model_snapshot *snap
 		.epoch = thread->epoch,
 		.regs = thread->regs,
 		.frames = frames,
+		.registers = registers,
 		.max = max,
 	};
 	size_t wild, count;
@@ -338,6 +456,7 @@ static size_t unwind_thread(struct symbols *s, const struct model_snapshot *snap
 		frames[0].is_return = true;
 	}
 	mark_trampolines(&u);
+	*complete = unwind_interrupted(&u, *complete);
 	count = plausible_frames(&u);
 	if (count < u.count)
 		*complete = false;
@@ -354,7 +473,7 @@ size_t symbols_unwind(struct symbols *s, const struct model_snapshot *snap,
 	struct kept_stack stack = {.snapshot = snap->rec->snapshot, .task = thread->task};
 
 	if (!kept) {
-		stack.count = unwind_thread(s, snap, thread, frames, max, complete);
+		stack.count = unwind_thread(s, snap, thread, frames, NULL, max, complete);
 		stack.complete = *complete;
 		stack.frames = frames;
 		symbols_note_stack(s, &stack);
@@ -365,4 +484,14 @@ size_t symbols_unwind(struct symbols *s, const struct model_snapshot *snap,
 		max = kept->count;
 	memcpy(frames, kept->frames, max * sizeof *frames);
 	return max;
+}
+
+size_t symbols_unwind_registers(struct symbols *s, const struct model_snapshot *snap,
+				const struct bt_record_thread *thread, struct stack_frame *frames,
+				struct frame_registers *registers, size_t max)
+{
+	bool complete;
+
+	memset(registers, 0, max * sizeof *registers);
+	return unwind_thread(s, snap, thread, frames, registers, max, &complete);
 }

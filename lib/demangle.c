@@ -2,7 +2,7 @@
 /* __cxa_demangle is part of the Itanium C++ ABI ("3.4 Demangler API"). It is linked from
  * libsupc++.a, where its object needs nothing but libc: no C++ runtime, and no package beyond the
  * compiler's own. elfutils exports none. Rust's names, of both its schemes, are libiberty's to
- * read. */
+ * read. gfortran's have no parser: they are two names. */
 #include "lib/demangle.h"
 
 #include <libiberty/demangle.h>
@@ -57,12 +57,38 @@ static char *demangle_rust(const char *name)
 	return text;
 }
 
+/* gfortran's: __MODULE_MOD_PROCEDURE (gcc/fortran/trans-decl.cc, gfc_sym_mangled_function_id). */
+static char *demangle_fortran(const char *name)
+{
+	static const char infix[] = "_MOD_", allowed[] = "abcdefghijklmnopqrstuvwxyz0123456789_";
+	const char *module = name + 2, *procedure;
+	char *plain;
+	size_t n;
+
+	if (strncmp(name, "__", 2) != 0 || !(procedure = strstr(module, infix)))
+		return NULL;
+	n = (size_t)(procedure - module);
+	procedure += sizeof infix - 1;
+	if (!n || strspn(module, allowed) < n || !*procedure ||
+	    procedure[strspn(procedure, allowed)])
+		return NULL;
+	plain = malloc(n + strlen(procedure) + 3);
+	if (plain) {
+		memcpy(plain, module, n);
+		memcpy(plain + n, "::", 2);
+		strcpy(plain + n + 2, procedure);
+	}
+	return plain;
+}
+
 char *demangle(const char *name)
 {
 	bool rust = !strncmp(name, "_R", 2), either = !strncmp(name, "_ZN", 3);
 	char *plain = NULL;
 	int status = 0;
 
+	if (!strncmp(name, "__", 2) && strnlen(name, MANGLED_MAX) < MANGLED_MAX)
+		return demangle_fortran(name);
 	if ((strncmp(name, "_Z", 2) && !rust) || strnlen(name, MANGLED_MAX) == MANGLED_MAX)
 		return NULL;
 	if (rust || either)

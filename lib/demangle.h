@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
-/* Names of C++ and Rust as a programmer wrote them. Used by what looks for functions by name. Pure;
- * any text can be given. */
+/* Names of C++, Rust and Fortran as a programmer wrote them. Used by what looks for functions by
+ * name. Pure; any text can be given. */
 #ifndef BT_DEMANGLE_H
 #define BT_DEMANGLE_H
 

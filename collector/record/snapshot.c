@@ -5,6 +5,7 @@
 #include <string.h>
 #include <sys/mman.h>
 
+#include "collector/record/pointed_memory.h"
 #include "collector/record/recording_private.h"
 #include "collector/record/snapshot_limit.h"
 #include "collector/task/last_words.h"
@@ -23,8 +24,6 @@ enum {
 	OVERFLOW_MAX =
 		1
 		<< 20, /* how far below its stack rsp is looked for: the kernel's stack guard gap */
-	NEAR_BEFORE = 64, /* bytes kept before and behind an address that a register holds */
-	NEAR_AFTER = 192,
 };
 
 /* What is kept of a moment. */
@@ -32,13 +31,17 @@ struct snapshot_extent {
 	bool full;         /* all threads, the whole history */
 	uint64_t branches; /* else: so many of the newest */
 	uint64_t stack;    /* bytes of the task's */
+	bool words;        /* what words of its memory point to */
 	uint64_t decoded;  /* it is the task's last: of its records those of so many branches, at
 			      least, are decoded; 0: all */
 };
 
-static const struct snapshot_extent full_extent = {.full = true, .stack = STACK_SHARE_MOST},
+static const struct snapshot_extent full_extent = {.full = true,
+						   .stack = STACK_SHARE_MOST,
+						   .words = true},
 				    brief_extent = {.branches = BRIEF_BRANCHES,
-						    .stack = BRIEF_STACK},
+						    .stack = BRIEF_STACK,
+						    .words = true},
 				    failure_extent = {.branches = HANDLED_BRANCHES,
 						      .stack = FAILURE_STACK,
 						      .decoded = FAILURE_DECODED},
@@ -120,15 +123,11 @@ static const struct mapping *find_stack(const struct address_space *space, uint6
 	return NULL;
 }
 
-struct range {
-	uint64_t start, end;
-};
-
 /* The stack that sp points to, from the red zone up, at most so many bytes. */
-static struct range stack_from(const struct task *task, uint64_t sp, uint64_t most)
+static struct memory_range stack_from(const struct task *task, uint64_t sp, uint64_t most)
 {
 	const struct mapping *m = find_stack(task->process->space, sp);
-	struct range stack = {0};
+	struct memory_range stack = {0};
 
 	if (!m)
 		return stack;
@@ -138,41 +137,36 @@ static struct range stack_from(const struct task *task, uint64_t sp, uint64_t mo
 }
 
 /* Returns the range. */
-static struct range keep_stack(struct recording *r, const struct task *task, uint32_t snapshot,
-			       uint64_t sp, uint64_t most)
+static struct memory_range keep_stack(struct recording *r, const struct task *task,
+				      uint32_t snapshot, uint64_t sp, uint64_t most)
 {
-	struct range stack = stack_from(task, sp, most);
+	struct memory_range stack = stack_from(task, sp, most);
 
 	keep_memory(r, task, snapshot, stack.start, stack.end);
 	return stack;
 }
 
 /* Keeps the task's stack, the stacks that its handlers on alternate stacks have interrupted, and
- * memory near the addresses that registers hold. */
+ * memory that pointers lead to. */
 static void keep_thread_memory(struct recording *r, const struct task *task, uint32_t snapshot,
-			       uint64_t most)
+			       uint64_t most, bool with_words)
 {
-	const struct address_space *space = task->process->space;
-	struct range stack = keep_stack(r, task, snapshot, task->regs.rsp, most), other;
+	struct memory_range stack = keep_stack(r, task, snapshot, task->regs.rsp, most),
+			    ranges[POINTED_RANGES_MAX];
+	size_t count;
 
 	for (unsigned depth = task->depth; depth-- > 0;)
 		if (task->frames[depth].interrupted_sp)
 			keep_stack(r, task, snapshot, task->frames[depth].interrupted_sp, most);
-	for (unsigned i = 0; i < BT_REG_COUNT; i++) {
-		uint64_t addr = bt_regs_get(&task->regs, i);
-		const struct mapping *m = address_space_map_at(space, addr);
-
-		if (bt_reg_info[i].dwarf < 0 || !m || (addr >= stack.start && addr < stack.end))
-			continue;
-		other.start = addr - m->start < NEAR_BEFORE ? m->start : addr - NEAR_BEFORE;
-		other.end = m->end - addr < NEAR_AFTER ? m->end : addr + NEAR_AFTER;
-		keep_memory(r, task, snapshot, other.start, other.end);
-	}
+	count = pointed_memory(task, stack, with_words, ranges);
+	for (size_t i = 0; i < count; i++)
+		keep_memory(r, task, snapshot, ranges[i].start, ranges[i].end);
 }
 
 /* The task's history has been written, as far as it is kept. stack: the bytes that are kept of a
- * stack at most; 0: no memory is kept. */
-static void keep_thread(struct recording *r, struct task *task, uint32_t snapshot, uint64_t stack)
+ * stack at most; 0: no memory is kept. with_words: see pointed_memory(). */
+static void keep_thread(struct recording *r, struct task *task, uint32_t snapshot, uint64_t stack,
+			bool with_words)
 {
 	struct bt_record_thread rec = {
 		.snapshot = snapshot,
@@ -187,7 +181,7 @@ static void keep_thread(struct recording *r, struct task *task, uint32_t snapsho
 	rec.seq = trace_writer_next_seq(r->writer);
 	trace_writer_event(r->writer, task->unit->number, BT_RECORD_THREAD, &rec);
 	if (stack)
-		keep_thread_memory(r, task, snapshot, stack);
+		keep_thread_memory(r, task, snapshot, stack, with_words);
 }
 
 static void settle_records(struct supervisor *sup, struct task *task)
@@ -204,7 +198,8 @@ static uint64_t halted_stacks_share(const struct supervisor *sup, const struct p
 
 	for (const struct task *other = sup->tasks.first; sizes && other; other = other->next)
 		if (other->record && other->record->halted && n < process->tasks) {
-			struct range stack = stack_from(other, other->regs.rsp, STACK_SHARE_MOST);
+			struct memory_range stack =
+				stack_from(other, other->regs.rsp, STACK_SHARE_MOST);
 
 			sizes[n++] = stack.end - stack.start;
 		}
@@ -236,20 +231,20 @@ static void keep_halted(struct recording *r, struct supervisor *sup, const struc
 		other->record->halted = false;
 		settle_records(sup, other);
 		task_tell_history(other, &r->observer);
-		keep_thread(r, other, snapshot, share);
+		keep_thread(r, other, snapshot, share, false);
 		trace_writer_flush(r->writer); /* about a megabyte of it waits in memory */
 	}
 }
 
 /* Of all threads of the task's process. */
 static void keep_threads(struct recording *r, struct supervisor *sup, struct task *task,
-			 uint32_t snapshot, uint64_t stack)
+			 uint32_t snapshot, const struct snapshot_extent *extent)
 {
 	bool frozen = sup->frozen, others = task->process->tasks > 1;
 
 	if (others)
 		halt_others(sup, task);
-	keep_thread(r, task, snapshot, stack);
+	keep_thread(r, task, snapshot, extent->stack, extent->words);
 	if (others)
 		keep_halted(r, sup, task, snapshot);
 	if (others && !frozen)
@@ -301,9 +296,9 @@ static uint32_t keep_moment(struct recording *r, struct supervisor *sup, struct 
 	r->asked_kept += kind == BT_SNAPSHOT_REQUEST;
 	RECORDING_EVENT(r, task->unit->number, SNAPSHOT, &rec);
 	if (full)
-		keep_threads(r, sup, task, rec.snapshot, extent->stack);
+		keep_threads(r, sup, task, rec.snapshot, extent);
 	else
-		keep_thread(r, task, rec.snapshot, extent->stack);
+		keep_thread(r, task, rec.snapshot, extent->stack, extent->words);
 	trace_writer_flush(r->writer);
 	return rec.snapshot;
 }

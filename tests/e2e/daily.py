@@ -99,7 +99,7 @@ def place(function, mark):
 @case("run's last line says what happened, and where in the user's own code")
 def cause():
     port = program("port.c")
-    equal(last_line([port, "null"]), "SIGSEGV: null read in %s; btview DIR" % place("port", "null"), "null")
+    equal(last_line([port, "null"]), "SIGSEGV: null read of c->port in %s; btview DIR" % place("port", "null"), "null")
     equal(last_line([port, "library"]), "SIGSEGV: null read in %s; btview DIR" % place("measure", "library"), "in libc")
     equal(last_line([port, "assert"]), "SIGABRT: Assertion `argc == 1' failed in %s; btview DIR" % place("main", "assert"), "assertion")
     equal(last_line([port, "3"]), "exited with 3 in %s; btview DIR" % place("give_up", "exit"), "exit with failure")
@@ -110,7 +110,7 @@ def cause():
 def cause_of_child():
     for status in (0, 2):
         line = last_line(["sh", "-c", '"$0" null 2>&-; exit %d' % status, program("port.c")])
-        check(re.fullmatch(r"exited with %d; SIGSEGV in port \(process \d+\): null read in %s; btview DIR" % (status, re.escape(place("port", "null"))), line), line)
+        check(re.fullmatch(r"exited with %d; SIGSEGV in port \(process \d+\): null read of c->port in %s; btview DIR" % (status, re.escape(place("port", "null"))), line), line)
 
 
 @case("run's last line without what happened: not in time, or with no btview beside btrec; and none with --quiet")
@@ -165,10 +165,10 @@ def github():
     port = program("port.c")
     trace = record([port, "null"]).trace
     line, folder = line_at("port.c", "null"), os.path.dirname(port)
-    parts = re.fullmatch(r"::error file=(.*?),line=%d,title=SIGSEGV%%3A null read::(.*)\n" % line, annotation(trace, GITHUB_WORKSPACE=folder))
+    parts = re.fullmatch(r"::error file=(.*?),line=%d,title=SIGSEGV%%3A null read of c->port::(.*)\n" % line, annotation(trace, GITHUB_WORKSPACE=folder))
     check(parts, annotation(trace, GITHUB_WORKSPACE=folder))
     equal(parts.group(1), "port.c", "in the checkout")
-    check(re.fullmatch(r"SIGSEGV: null read in port port.c:%d%%0Aread from 0x8 through .*" % line, parts.group(2)), parts.group(2))
+    check(re.fullmatch(r"SIGSEGV: null read of c->port in port port.c:%d%%0Aread from 0x8 through .*" % line, parts.group(2)), parts.group(2))
     check("file=%s/port.c," % os.path.basename(folder) in annotation(trace, GITHUB_WORKSPACE=""), "from the working directory")
     check("file=%s/port.c," % folder in annotation(trace, GITHUB_WORKSPACE="/nowhere"), "outside")
     check(annotation(record([port, "3"]).trace).endswith("::exited with 3 in give_up port.c:%d\n" % line_at("port.c", "exit")), "exit with failure")

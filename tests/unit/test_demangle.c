@@ -29,15 +29,28 @@ static void names_are_as_they_were_written(void **state)
 	       "std::rt::lang_start::{{closure}}");
 	expect("_RNvNtCs1234_4shop5total3sum", "shop::total::sum");
 	expect("_RNCNvC4shop5total0B3_", "shop::total::{closure#0}");
+	expect("__m_MOD_inner", "m::inner");
+	expect("__my_shop_MOD_total_of_2", "my_shop::total_of_2");
 }
 
 static void what_is_no_such_name_stays(void **state)
 {
-	static const char *const names[] = {
-		"",          "_",          "_R",
-		"_Z",        "_ZN",        "main",
-		"_Rubbish",  "_RNvC4shop", "_ZN4shop5total17h5c88a7e8304aa465",
-		"__ZN4shopE"};
+	static const char *const names[] = {"",
+					    "_",
+					    "_R",
+					    "_Z",
+					    "_ZN",
+					    "main",
+					    "_Rubbish",
+					    "_RNvC4shop",
+					    "_ZN4shop5total17h5c88a7e8304aa465",
+					    "__ZN4shopE",
+					    "___MOD_",
+					    "__m_MOD_",
+					    "___MOD_f",
+					    "__m_MOD_Inner",
+					    "__m_MOD_f.0",
+					    "__libc_start_main"};
 
 	(void)state;
 	for (size_t i = 0; i < ARRAY_SIZE(names); i++)

@@ -1,0 +1,24 @@
+/* SPDX-License-Identifier: MIT */
+/* Memory that a moment keeps because pointers of a task lead there: its registers, and words near
+ * where they point and in the newest part of its stack. Strings and objects that the frames of the
+ * moment know are told by it. Bounded. Used by snapshots alone. */
+#ifndef BT_POINTED_MEMORY_H
+#define BT_POINTED_MEMORY_H
+
+#include <stddef.h>
+#include <stdint.h>
+
+#include "collector/task/task.h"
+
+enum { POINTED_RANGES_MAX = 160 };
+
+struct memory_range {
+	uint64_t start, end;
+};
+
+/* Fills ranges with what the task's pointers lead to, outside of `stack`, sorted and disjoint. with
+ * words: what words lead to, too. Returns their number. */
+size_t pointed_memory(const struct task *task, struct memory_range stack, bool with_words,
+		      struct memory_range ranges[POINTED_RANGES_MAX]);
+
+#endif

@@ -1,0 +1,444 @@
+#!/usr/bin/env python3
+# SPDX-License-Identifier: MIT
+# Arguments and local variables of frames: as gdb shows them of the same moment's core file, and never guessed.
+import random
+
+from e2e import *
+
+SOURCES = {
+    "config.c": r"""
+        #include <stdlib.h>
+        #include <string.h>
+        enum mode { OFF, ON = 3 };
+        struct inner { short port; char name[8]; };
+        struct config {
+            struct config *next; int port; enum mode mode; struct inner in; double ratio; float part; const char *host;
+            unsigned flag : 3; int sign : 5; union { int i; unsigned char c; } u; void (*call)(int); long double wide;
+        };
+        typedef const struct config setting;
+        volatile int looked_up;
+        static void called(int n) { (void)n; }
+        __attribute__((noinline)) static int lookup(setting *c, const char *key, unsigned long size, signed char letter)
+        {
+            int sum = (int)size;
+            looked_up++;
+            if (strcmp(key, "port") == 0)
+                sum += c->port;
+            return sum + letter;
+        }
+        static inline __attribute__((always_inline)) int inlined(setting *where, const char *key)
+        {
+            int before = where->port;
+            return before + lookup(where->next, key, before, 'x');
+        }
+        __attribute__((noinline)) int run(setting *c, int depth, char **names, double d, _Bool yes)
+        {
+            int numbers[12] = {1, -2, 3, 4, 5, 6, 7, 8, 9, 10, 11, 12}, grid[2][2] = {{1, 2}, {3, 4}};
+            char text[] = "hi \"there\"\n\001";
+            struct config copy = *c;
+            char *heap = strdup("on the heap");
+            volatile unsigned char byte = 200;
+            long long far = -5000000000;
+            int r = inlined(c, "port");
+            return r + numbers[depth] + grid[1][0] + text[depth] + copy.port + *heap + byte + (int)far + (int)d + yes + **names;
+        }
+        int main(int argc, char **argv)
+        {
+            struct config c = {0, 80, ON, {7, "inner"}, 0.1, 1.5f, "localhost", 5, -3, {65}, called, 2.25L};
+            (void)argc;
+            return run(&c, 3, argv, 2.5, 1);
+        }
+        """,
+    "bus.cc": r"""
+        #include <string>
+        #include <string_view>
+        #include <vector>
+        namespace city {
+        enum class Colour { red, green = 7 };
+        struct Base { int id; virtual ~Base() = default; };
+        struct Stop : Base { std::string name; Colour colour; Stop *next; };
+        class Bus {
+        public:
+            __attribute__((noinline)) int emit(const std::string &what, Colour c, const int &count, std::string_view view)
+            {
+                int left = count - 1;
+                Stop *stop = first.next;
+                return stop->id + left + (int)what.size() + (int)c + (int)view.size() + seats[0];
+            }
+            std::vector<int> seats;
+            Stop first;
+        };
+        }
+        int main()
+        {
+            city::Bus bus;
+            bus.seats = {4, 5, 6};
+            bus.first.name = "centre";
+            bus.first.colour = city::Colour::green;
+            bus.first.next = nullptr;
+            return bus.emit("a name of more than sixteen letters", city::Colour::red, 3, "view");
+        }
+        """,
+    "lookup.rs": r"""
+        enum Shape { Circle { r: f64 }, Square(u32), Nothing }
+        struct Conf<'a> { name: String, tags: Vec<u32>, host: &'a str, next: Option<Box<Conf<'a>>>, shape: Shape, limit: Option<u32> }
+        #[inline(never)]
+        fn lookup(c: &Conf, key: &str, nums: &[i32], idx: usize, letter: char, flag: bool) -> i32 {
+            let total = c.tags.len() + key.len();
+            let p: *const i32 = std::ptr::null();
+            if flag { unsafe { return *p + nums[idx] + total as i32 + letter as i32; } }
+            0
+        }
+        fn main() {
+            let c = Conf { name: String::from("the name"), tags: vec![1, 2, 3], host: "localhost", next: None, shape: Shape::Square(7), limit: Some(5) };
+            let round = Shape::Circle { r: 2.5 };
+            let none = Shape::Nothing;
+            let n = lookup(&c, "port", &[4, 5, 6], 2, 'x', std::env::args().count() > 0);
+            for shape in [&round, &none, &c.shape] {
+                match shape { Shape::Circle { r } => println!("{}", r), Shape::Square(n) => println!("{}", n), Shape::Nothing => println!("-") }
+            }
+            println!("{} {} {} {:?} {}", n, c.name, c.host, c.limit, c.next.is_some());
+        }
+        """,
+    "lookup.go": r"""
+        package main
+        import "fmt"
+        type conf struct { name string; port int; next *conf; tags []int }
+        //go:noinline
+        func lookup(c *conf, key string, list []string, n int) int {
+            total := len(key) + n
+            if list[0] == "a" { total += c.next.port }
+            return total
+        }
+        func main() {
+            c := &conf{name: "main", port: 80, tags: []int{1, 2}}
+            fmt.Println(lookup(c, "port", []string{"a", "b"}, 3))
+        }
+        """,
+    "inner.f90": r"""
+        module m
+        contains
+          subroutine inner(n, name)
+            integer, intent(in) :: n
+            character(len=4), intent(in) :: name
+            integer, pointer :: p
+            nullify(p)
+            p = n + len(name)
+          end subroutine
+        end module
+        program main
+          use m
+          call inner(2, "port")
+        end program
+        """,
+}
+
+# Tells of each frame what gdb thinks of its variables, one JSON list a line: function, name, value.
+ASKS_GDB = r"""
+import gdb, json
+def value_of(symbol, frame):
+    try:
+        value = symbol.value(frame)
+        kind = value.type.strip_typedefs()
+        numbers = kind.code == gdb.TYPE_CODE_ARRAY and kind.target().sizeof > 1
+        return value.format_string(raw=True, symbols=False, max_elements=8 if numbers else 64, repeat_threshold=0)
+    except gdb.MemoryError:
+        return "<not kept>"
+frame = gdb.newest_frame()
+while frame:
+    seen = set()
+    try:
+        block = frame.block()
+    except RuntimeError:
+        block = None
+    while block and not block.is_global and not block.is_static:
+        for symbol in block:
+            if (symbol.is_variable or symbol.is_argument) and symbol.name not in seen:
+                seen.add(symbol.name)
+                print("VALUE " + json.dumps([frame.name(), symbol.name, value_of(symbol, frame), symbol.is_argument]))
+        if block.function:
+            break
+        block = block.superblock
+    frame = frame.older()
+"""
+
+
+def made(name, compiler, *flags):
+    if not shutil.which(compiler):
+        raise Skip(compiler + " is missing")
+    source = os.path.join(fresh_dir("source"), name)
+    with open(source, "w") as file:
+        file.write(SOURCES[name])
+    program = source + "-" + os.path.basename(compiler) + "".join(flags).replace("=", "")
+    command = [compiler, "build", *flags, "-o", program, source] if compiler == "go" else [compiler, "-g", *flags, source, "-o", program]
+    done = execute(command, env={**os.environ, "GOCACHE": os.path.join(TMP, "gocache")} if compiler == "go" else None)
+    equal(done.status, 0, "%s: %s" % (program, done.err))
+    return program
+
+
+def bare(function):
+    return re.split(r"[(.]", function)[0]
+
+
+def values(frame):
+    """Of a frame of the JSON and what is inlined there: function, name, value, is an argument."""
+    for part in [*frame["inlined"], frame]:
+        for kind in ("arguments", "locals"):
+            for value in part[kind]:
+                yield bare(part["function"]), value["name"], value["value"], kind == "arguments"
+
+
+def crash_thread(found):
+    return next(thread for thread in found["threads"] if thread["task"] == found["fault"]["task"])
+
+
+def ours(trace):
+    found = report(trace, "-n", "10")
+    fits_schema(found, "report.schema.json")
+    return [value for frame in crash_thread(found)["stack"] for value in values(frame)]
+
+
+def gdbs(program, trace):
+    if not shutil.which("gdb"):
+        raise Skip("gdb is missing")
+    core, script = fresh("core"), os.path.join(TMP, "asks.py")
+    with open(core, "wb") as file:
+        file.write(btview("--export", "core", trace).out)
+    with open(script, "w") as file:
+        file.write(ASKS_GDB)
+    said = execute(["gdb", "-q", "-nx", "-batch", "-iex", "set debuginfod enabled off", "-ex", "set print null-stop on", "-x", script, program, core])
+    found = [json.loads(line[6:]) for line in said.out.decode().splitlines() if line.startswith("VALUE ")]
+    check(found, "gdb told nothing: %s" % (said.out + said.err).decode(errors="replace"))
+    return [(bare(function), name, value, argument) for function, name, value, argument in found]
+
+
+def plain(value):
+    """What is the same in other words."""
+    value = re.sub(r"<error: Cannot access memory at address 0x[0-9a-f]+>", "<not kept>", value)
+    return value.replace("<synthetic pointer>", "<optimized out>").replace("<no such memory>", "<not kept>")
+
+
+def differs(mine, theirs):
+    if mine is None:
+        return theirs != "<optimized out>"
+    if mine == "<not saved>":
+        return False  # gdb takes registers that calls may change for unchanged
+    if "<optimized out>" in mine and "<optimized out>" in theirs:
+        return False  # of an array gdb tells it for each element
+    return mine != theirs
+
+
+def compare(program, least):
+    trace = record([program]).trace
+    mine, theirs = {v[:2]: v[2:] for v in ours(trace)}, {v[:2]: v[2:] for v in gdbs(program, trace)}
+    differ = ["%s: %s, gdb: %s" % (key, mine.get(key), theirs[key]) for key in theirs
+              if differs(plain(mine[key][0]) if key in mine else None, plain(theirs[key][0])) or (key in mine and mine[key][1] != theirs[key][1])]
+    check(not differ, "\n".join(differ))
+    check(len(theirs) >= 16, "gdb tells of %d variables" % len(theirs))
+    known = [value for value, _ in mine.values() if "<" not in value]
+    check(len(known) >= least, "known: %s" % known)
+
+
+for compiler in ("gcc", "clang"):
+    for flags in (["-O0"], ["-O2"], ["-Og", "-gdwarf-4"]):
+
+        @case("variables of C are as gdb shows them, %s %s" % (compiler, " ".join(flags)))
+        def like_gdb(compiler=compiler, flags=flags):
+            compare(made("config.c", compiler, *flags), 16 if "-O0" in flags else 4)
+
+
+def has(trace, expected):
+    """Of the stack: function, name and value."""
+    found = {}
+    for function, name, value, _ in ours(trace):
+        found.setdefault((function, name), value)
+    for key, value in expected.items():
+        equal(found.get(key), value, str(key))
+
+
+@case("strings, vectors, base classes and enumerations of C++")
+def of_cpp():
+    trace = record([made("bus.cc", "g++", "-O0")]).trace
+    has(trace, {("city::Bus::emit", "c"): "red", ("city::Bus::emit", "left"): "2", ("city::Bus::emit", "stop"): "0x0"})
+    found = {value[:2]: value[2] for value in ours(trace)}
+    what = found["city::Bus::emit", "what"]
+    check(re.fullmatch(r'@0x[0-9a-f]+: "a name of more than sixteen letters"', what), what)
+    check(re.fullmatch(r"@0x[0-9a-f]+: 3", found["city::Bus::emit", "count"]), found["city::Bus::emit", "count"])
+    equal(found["city::Bus::emit", "view"], '"view"', "view")
+    bus = found["main", "bus"]
+    check(re.match(r"\{seats = length 3 \{4, 5, 6\}, first = \{<Base> = \{_vptr\.Base = 0x[0-9a-f]+, id = -?\d+\}, name = \"centre\", colour = green, next = 0x0\}\}", bus), bus)
+    said = text(trace)
+    check(re.search(r"\n  #0   city::Bus::emit \(this=0x[0-9a-f]+, what=.*, c=red, .*\) bus\.cc:\d+\n         left = 2\n", said), said)
+
+
+@case("strings, slices, vectors and enumerations of Rust")
+def of_rust():
+    trace = record([made("lookup.rs", "rustc")]).trace
+    has(trace, {
+        ("lookup::lookup", "key"): '"port"', ("lookup::lookup", "nums"): "length 3 {4, 5, 6}", ("lookup::lookup", "letter"): "120 'x'",
+        ("lookup::lookup", "flag"): "true", ("lookup::lookup", "total"): "7", ("lookup::lookup", "p"): "0x0", ("lookup::main", "round"): "Circle{r = 2.5}",
+        ("lookup::main", "none"): "Nothing",
+        ("lookup::main", "c"): '{name = "the name", tags = length 3 {1, 2, 3}, host = "localhost", next = None, shape = Square{__0 = 7}, limit = Some{__0 = 5}}',
+    })
+
+
+@case("strings and slices of Go; what its handler interrupted is unwound; of registers that Go changes nothing is told")
+def of_go():
+    for flags, expected in (["-gcflags=-N -l"], {"key": '"port"', "list": 'length 2 {"a", "b"}', "n": "3", "total": "7"}), ([], {"c": "<not saved>"}):
+        recorded = record([made("lookup.go", "go", *flags)], env={**os.environ, "GOTRACEBACK": "crash"})
+        frames = [frame for frame in crash_thread(report(recorded.trace, "-n", "1"))["stack"] if not frame["by_history"]]
+        lookup = next((frame for frame in frames if frame["function"] == "main.lookup"), None)
+        check(lookup, [frame["function"] for frame in frames])
+        found = {value["name"]: value["value"] for value in lookup["arguments"] + lookup["locals"]}
+        for name, value in expected.items():
+            equal(found.get(name), value, "%s %s" % (flags, name))
+        check("c.next.port" in text(recorded.trace) or "*c.next (c.next is null)" in text(recorded.trace), "the null pointer's name")
+
+
+@case("Fortran's procedures have the names that are written")
+def of_fortran():
+    recorded = record([made("inner.f90", "gfortran", "-O0")])
+    check(re.search(r"btrec: SIGSEGV: null write of \*p in m::inner inner\.f90:\d+; ", recorded.err.decode()), recorded.err)
+    check(re.search(r'\n  #\d+ +m::inner \(n=(@0x[0-9a-f]+: )?2, name="port"\) inner\.f90:', text(recorded.trace)), text(recorded.trace))
+
+
+@case("debug information that is damaged ends nothing")
+def damaged():
+    program = made("config.c", "gcc", "-O2")
+    trace = record([program]).trace
+    with open(program, "rb") as file:
+        whole = file.read()
+    sections = execute(["readelf", "-SW", program]).out.decode()
+    places = [(int(m.group(2), 16), int(m.group(3), 16)) for m in re.finditer(r"(\.debug_\w+) +PROGBITS +0+ ([0-9a-f]+) ([0-9a-f]+)", sections)]
+    check(len(places) >= 5, sections)
+    shown = 0
+    dice = random.Random(39)
+    for _ in range(60):
+        bytes = bytearray(whole)
+        for _ in range(dice.choice((1, 3, 20))):
+            start, size = dice.choice(places)
+            bytes[start + dice.randrange(size)] = dice.randrange(256)
+        os.remove(program)
+        with open(program, "wb") as file:
+            file.write(bytes)
+        os.chmod(program, 0o755)
+        done = execute([BTVIEW, "--stdio", "--summary", trace])
+        equal(done.status, 0, "btview: %s" % done.err)
+        shown += b"port" in done.out
+    check(shown, "nothing was shown of any")
+
+
+POINTERS = r"""
+#ifdef __clang__
+#define KEPT __attribute__((noinline))
+#else
+#define KEPT __attribute__((noipa))
+#endif
+#include <stdlib.h>
+struct leaf { long id; char tag[8]; };
+struct node { struct node *next; int port; struct leaf leaf; int list[4]; union { int a; long b; } u; };
+typedef struct node *handle;
+static struct node *volatile none;
+KEPT static int member(handle c, int n) { return c->port + n; }
+KEPT static int chain(struct node *c, int n) { return c->next->leaf.tag[0] + n; }
+KEPT static int plain(int *count, int n) { *count += n; return n; }
+KEPT static long indexed(long *sums, long n) { return sums[n] + n; }
+KEPT static int written(struct node *c, int n) { c->leaf.id = n; return n; }
+KEPT static int of_union(struct node *c, int n) { return c->u.a + n; }
+KEPT static struct node *find(int n) { return n > 100 ? malloc(9) : none; }
+KEPT static int result(struct node *other, int n) { return find(n)->port + (other ? 1 : 2); }
+int main(int argc, char **argv)
+{
+    struct node first = {.next = none};
+    switch (atoi(argv[1])) {
+    case 0: return member(none, argc);
+    case 1: return chain(&first, argc);
+    case 2: return plain((int *)none, argc);
+    case 3: return (int)indexed((long *)none, argc + 1);
+    case 4: return written(none, argc);
+    case 5: return of_union(none, argc);
+    case 6: return result(none, argc);
+    }
+    return 0;
+}
+"""
+
+# What is said of the failed access, and its brief form; None: nothing has a name that is proven.
+NAMED = [
+    ("c->port (member port of struct node, c is null)", "null read of c->port"),
+    ("c->next->leaf.tag (member leaf.tag of struct node, c->next is null)", "null read of c->next->leaf.tag"),
+    ("*count (count is null)", r"null (read|update) of \*count"),
+    ("sums[3] (sums is null)", r"null read of sums\[3\]"),
+    ("c->leaf.id (member leaf.id of struct node, c is null)", "null write of c->leaf.id"),
+    (None, "null read"),
+    (None, "null read"),
+]
+
+
+@case("a failed access is named by the variable that it went through, where that is proven")
+def named():
+    source = os.path.join(TMP, "pointers.c")
+    with open(source, "w") as file:
+        file.write(POINTERS)
+    for compiler in ("gcc", "clang"):
+        if not shutil.which(compiler):
+            continue
+        for flag in ("-O0", "-O2"):
+            program = "%s-%s%s" % (source, compiler, flag)
+            equal(execute([compiler, "-g", flag, source, "-o", program]).status, 0, program)
+            for number, (text_of_it, brief) in enumerate(NAMED):
+                recorded = record([program, str(number)])
+                said = report(recorded.trace, "-n", "1")["fault"]["text"]
+                where = "%s %s %d: " % (compiler, flag, number)
+                if text_of_it:
+                    check(said.endswith(": " + text_of_it), where + said)
+                else:
+                    check("(" not in said and "->" not in said, where + said)
+                check(re.search("SIGSEGV: %s in " % brief, recorded.err.decode()), where + recorded.err.decode())
+
+
+THROWS = r"""
+#include <cstdio>
+#include <stdexcept>
+#include <string>
+struct port_error : std::runtime_error { int port; explicit port_error(int p) : std::runtime_error("no such port: " + std::to_string(p)), port(p) {} };
+struct odd { long a, b; };
+static void parse(int n)
+{
+    switch (n) {
+    case 0: throw std::out_of_range("an index that is out of range, long enough to be on the heap");
+    case 1: throw 42;
+    case 2: throw "plain \\ text";
+    case 3: throw odd{7, 8};
+    default: throw port_error(n);
+    }
+}
+int main()
+{
+    for (int i = 0; i < 4; i++)
+        try { parse(i); } catch (...) { puts("caught"); }
+    parse(4);
+}
+"""
+
+
+@case("exceptions have type and message, the newest first, and the one on its way is in run's last line")
+def thrown():
+    source = os.path.join(TMP, "throws.cc")
+    with open(source, "w") as file:
+        file.write(THROWS)
+    program = source[:-3]
+    equal(execute([*CXX, "-g", "-O1", source, "-o", program]).status, 0, "build")
+    recorded = record([program])
+    check(re.search(r'btrec: SIGABRT: threw port_error: "no such port: 4" in ', recorded.err.decode()), recorded.err)
+    found = report(recorded.trace, "-n", "1")
+    fits_schema(found, "report.schema.json")
+    equal([(t["type"], t["what"]) for t in found["throws"]],
+          [("port_error", '"no such port: 4"'), ("odd", None), ("char const*", '"plain \\ text"'), ("int", "42"),
+           ("std::out_of_range", '"an index that is out of range, long enough to be on the heap"')], "throws")
+    said = text(recorded.trace)
+    check(re.search(r'\n  It threw exceptions, the newest first:\n    port_error: "no such port: 4", in parse.* throws.cc:14\n    odd, in ', said), said[:1500])
+    check("\n    and 1 older\n" in said, said[:1500])
+
+
+main()
