@@ -6,6 +6,7 @@
 #include "decoder/failed_calls.h"
 #include "decoder/last_words.h"
 #include "decoder/report_private.h"
+#include "decoder/throws.h"
 #include "lib/escape.h"
 
 enum {
@@ -27,15 +28,27 @@ static void put_call(struct report *r, const struct system_call *call, const cha
 	buf_release(&text);
 }
 
+/* What libstdc++ and libc++ say of an exception that nothing catches. */
+static bool tells_of_throw(const char *line)
+{
+	return strstr(line, "terminate called ") || !strncmp(line, "  what():  ", 11) ||
+	       strstr(line, "terminating due to uncaught exception");
+}
+
 void report_telling_words(struct report *r, const char *message)
 {
+	const struct model_snapshot *throw = NULL;
+	size_t throws;
+	/* A summary has told of the throw itself. */
+	bool told = r->o->summary && r->focus.snap &&
+		    throws_until(r->m, r->focus.snap, &throw, 1, &throws);
 	struct kept_words w;
 	char line[LAST_WORDS_LINE_MAX], last[LAST_WORDS_LINE_MAX] = "";
 	size_t lines = 0;
 
 	last_words_begin_telling(&w, focus_last_words(&r->focus));
 	while (last_words_next(&w, line)) {
-		if ((*message && strstr(line, message)) ||
+		if ((*message && strstr(line, message)) || (told && tells_of_throw(line)) ||
 		    (r->o->summary && (lines == SUMMARY_TELLING || !strcmp(line, last))))
 			continue;
 		snprintf(last, sizeof last, "%s", line);

@@ -21,6 +21,7 @@ static void put_place(struct report *r, struct own_code *own, const struct throw
 	uint64_t addr = t->addr;
 	struct inlined_frame part;
 	struct location loc;
+	char name[160];
 	bool complete;
 	size_t n = thread ? symbols_unwind(r->s, snap, thread, frames, FRAMES_MAX, &complete) : 0;
 
@@ -35,7 +36,8 @@ static void put_place(struct report *r, struct own_code *own, const struct throw
 	if (!*part.function)
 		return;
 	text_printf(&r->t, ", in ");
-	text_outside(&r->t, part.function);
+	text_brief_name(name, sizeof name, part.function);
+	text_outside(&r->t, name);
 	text_line(&r->t, part.file, part.line, false);
 }
 
@@ -48,23 +50,23 @@ void report_throws(struct report *r)
 
 	if (!end || (end->kind == BT_EXIT_STATUS && !end->status))
 		return;
-	n = throws_until(r->m, snap, throws, SHOWN, &all);
+	n = throws_until(r->m, snap, throws, r->o->summary ? 1 : SHOWN, &all);
 	if (!n || own_code_open(&own, r->m, r->s, snap, r->focus.thread, NULL))
 		return;
-	text_printf(&r->t, n == 1 ? "  It threw an exception:\n"
-				  : "  It threw exceptions, the newest first:\n");
+	if (n > 1)
+		text_printf(&r->t, "  It threw exceptions, the newest first:\n");
 	for (size_t i = 0; i < n; i++) {
 		struct thrown t;
 		char text[TEXT_MAX];
 
 		thrown_read(&t, r->s, throws[i]);
-		text_printf(&r->t, "    ");
+		text_printf(&r->t, n > 1 ? "    " : "  It threw ");
 		text_outside(&r->t, thrown_text(&t, text, sizeof text));
 		if (t.has_place)
 			put_place(r, own, &t);
 		text_printf(&r->t, "\n");
 	}
-	if (all > n)
+	if (all > n && !r->o->summary)
 		text_printf(&r->t, "    and %zu older\n", all - n);
 	own_code_close(own);
 }

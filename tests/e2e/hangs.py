@@ -129,7 +129,7 @@ def left():
     check("; deadlock: task 1 waits for mutex first, which task 2 held when it ended\n" in shown, shown)
     trace = hang("forked", victim=lambda pid: children(pid)[0])
     parent = report(trace)["processes"][0]["pid"]
-    check("; deadlock: task 2 waits for mutex first, which task 1 of process %d held when this process was forked from it\n" % parent in said(trace), said(trace))
+    check("; deadlock: task 2 waits for mutex first, which task 1 of process %d held when this process was forked from it; " % parent in said(trace), said(trace))
 
 
 @case("a handler that waits for malloc's lock, which what it interrupted may hold")
