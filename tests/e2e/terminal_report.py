@@ -153,7 +153,7 @@ def long_command():
 def without_numbers(lines):
     """Of a report what does not depend on where and when: the lines of the user's own code, and the sentence."""
     told = (line for line in lines if "stale.c" in line or line.startswith("  read from"))
-    replaced = (r"\S*examples/", "examples/"), (r"\+0x\w+", "+0x"), (r"^ +\d+  ", "  "), (r"\(\d+ branches\)", "(branches)"), (r" +", " ")
+    replaced = (r"\S*examples/", "examples/"), (r"\+0x\w+", "+0x"), (r"0x7f\w+", "0x7f"), (r"^ +\d+  ", "  "), (r"\(\d+ branches\)", "(branches)"), (r" +", " ")
     for line in told:
         for pattern, by in replaced:
             line = re.sub(pattern, by, line)
