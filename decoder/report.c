@@ -22,6 +22,7 @@
 enum {
 	SUMMARY_VALUES = 3,  /* of the instruction; the rest is in the report */
 	SUMMARY_WORDS = 3,   /* lines of standard error, the last ones */
+	HEADING_LINES = 2,   /* with the empty one before it */
 	SUMMARY_BYTES = 140, /* of a line from outside: it takes two lines of the screen */
 	SCREEN_WIDTH = 80,
 	CONTINUATION_WIDTH = 40, /* of a line that is too wide, at least: it goes on with a word */
@@ -634,6 +635,35 @@ static void put_notes(struct report *r)
 		r->t.buf.len = before;
 }
 
+/* What a summary has left out of the process's words, as far as the screen has room behind all
+ * else.
+ */
+static void put_words_in_room(struct report *r)
+{
+	size_t used = report_screen_lines(r) + 1; /* the heading */
+	char line[LAST_WORDS_LINE_MAX];
+	struct kept_words w;
+
+	for (size_t i = 1; i < r->t.buf.len; i++) /* empty lines can go */
+		used -= r->t.buf.data[i] == '\n' && r->t.buf.data[i - 1] == '\n';
+
+	last_words_begin_telling(&w, r->focus.snap ? focus_last_words(&r->focus) : NULL);
+	if (!last_words_has_lines(&w) || used + 1 >= SUMMARY_LINES)
+		return;
+	last_words_begin(&w, focus_last_words(&r->focus));
+	report_heading(r, "What it wrote to its standard error");
+	while (used < SUMMARY_LINES && last_words_next(&w, line)) {
+		size_t before = report_screen_lines(r);
+
+		if (!*line)
+			continue;
+		text_printf(&r->t, "  ");
+		report_outside(r, line);
+		text_printf(&r->t, "\n");
+		used += report_screen_lines(r) - before;
+	}
+}
+
 /* Takes out empty lines, the last ones first, until a summary fits the screen: its sections have
  * headings. Where that is not enough its last lines go, outer frames of the stack. */
 static void squeeze(struct report *r)
@@ -666,6 +696,7 @@ static int put_report(struct report *r, struct bt_error *err)
 		put_registers(r, r->focus.thread);
 	report_stacks(r);
 	if (r->o->summary) {
+		put_words_in_room(r);
 		squeeze(r);
 		return 0;
 	}

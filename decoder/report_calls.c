@@ -12,7 +12,7 @@
 enum {
 	LAST_CALLS = 10,
 	/* What a summary has room for. */
-	SUMMARY_TELLING = 3,
+	SUMMARY_TELLING = 4,
 	SUMMARY_CALLS = 2,
 };
 

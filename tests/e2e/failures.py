@@ -250,13 +250,13 @@ def viewer():
 
     execute([*tmux, "new-session", "-d", "-x", "120", "-y", "50", "env LC_ALL=C.UTF-8 %s %s" % (BTVIEW, trace)], env=env)
     try:
-        seen = shows(r"failures +Failures: 3 of 3 processes, in the order of their ends")
+        seen = shows(r"Failures: 3 of 3 processes, in the order of their ends")
         for shown, _, end, command in rows:
-            line = re.search(r"^ +%s%s +task \d+: %s$" % ("> " if shown else "", re.escape(end), re.escape(command)), seen, re.M)
+            line = re.search(r"^%s%s +%s +task \d+: %s$" % ("> " if shown else "  ", r"--snapshot \d+", re.escape(end), re.escape(command)), seen, re.M)
             check(line, "no line of %s:\n%s" % (end, seen))
         keys("/", "exited with status 4", "Enter")
         keys("Enter", "s")
-        seen = shows(r"> exited with status 4")
+        seen = shows(r"> --snapshot \d+ +exited with status 4")
         check("exit with status 4" in seen and "no such thing" in seen, seen)
     finally:
         execute([*tmux, "kill-server"], env=env)

@@ -135,6 +135,8 @@ def recorded(argv, where, until=None):
 
 def lacking(screen, sentences, lines):
     """What of the sentences (patterns), and of the lines of sources (one of them is enough), a screen does not hold."""
+    # A sentence goes on on the next line, deeper.
+    screen += "\n" + re.sub(r"\n +", " ", screen)
     lacks = ["does not say: " + sentence for sentence in sentences if not re.search(sentence, screen, re.I)]
     if lines and not any(re.search(re.escape(line) + r"(?!\d)", screen) for line in lines):
         lacks.append("does not lead to " + (" or ".join(lines) if len(lines) < 4 else "%s to %s" % (lines[0], lines[-1])))
