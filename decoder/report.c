@@ -635,6 +635,18 @@ static void put_notes(struct report *r)
 		r->t.buf.len = before;
 }
 
+static bool was_told(const struct report *r, const char *line)
+{
+	char told[LAST_WORDS_LINE_MAX];
+	struct kept_words w;
+
+	last_words_begin_telling(&w, focus_last_words(&r->focus));
+	while (last_words_next(&w, told))
+		if (!strcmp(told, line))
+			return true;
+	return false;
+}
+
 /* What a summary has left out of the process's words, as far as the screen has room behind all
  * else.
  */
@@ -651,11 +663,11 @@ static void put_words_in_room(struct report *r)
 	if (!last_words_has_lines(&w) || used + 1 >= SUMMARY_LINES)
 		return;
 	last_words_begin(&w, focus_last_words(&r->focus));
-	report_heading(r, "What it wrote to its standard error");
+	report_heading(r, "What else it wrote to its standard error");
 	while (used < SUMMARY_LINES && last_words_next(&w, line)) {
 		size_t before = report_screen_lines(r);
 
-		if (!*line)
+		if (!*line || was_told(r, line))
 			continue;
 		text_printf(&r->t, "  ");
 		report_outside(r, line);

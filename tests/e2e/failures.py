@@ -254,7 +254,7 @@ def viewer():
         for shown, _, end, command in rows:
             line = re.search(r"^%s%s +%s +task \d+: %s$" % ("> " if shown else "  ", r"--snapshot \d+", re.escape(end), re.escape(command)), seen, re.M)
             check(line, "no line of %s:\n%s" % (end, seen))
-        keys("/", "exited with status 4", "Enter")
+        keys("/", "3    exited with status 4", "Enter")
         keys("Enter", "s")
         seen = shows(r"> --snapshot \d+ +exited with status 4")
         check("exit with status 4" in seen and "no such thing" in seen, seen)
