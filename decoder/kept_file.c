@@ -461,11 +461,13 @@ static void read_file(struct decoder *d, const struct trace *t, const struct tra
 	struct trace_cursor c;
 	struct bt_record rec;
 	struct bt_error err;
+	bool begun = false; /* an empty file is one that was cut off */
 	int rc;
 
 	trace_cursor_init(&c, t, file);
 	while (!a->over && !a->failed && (rc = trace_cursor_next(&c, &rec, &err)) != 0) {
 		if (rc == 1) {
+			begun = true;
 			take_record(d, &rec);
 			continue;
 		}
@@ -473,7 +475,7 @@ static void read_file(struct decoder *d, const struct trace *t, const struct tra
 		d->damaged = true;
 		break;
 	}
-	d->damaged |= a->over;
+	d->damaged |= a->over || !begun;
 	trace_cursor_release(&c);
 }
 

@@ -9,6 +9,7 @@
 #include "lib/output.h"
 #include "lib/pager.h"
 #include "tui/terminal_text.h"
+#include "tui/terminfo.h"
 
 enum {
 	USUAL_WIDTH = 80,
@@ -59,9 +60,11 @@ int report_output(report_printer *print, const struct model *m, struct symbols *
 		  struct bt_error *err)
 {
 	bool terminal = isatty(STDOUT_FILENO);
+	bool paged =
+		terminal && pager && terminfo_usable(); /* less asks on one that it does not know */
 	struct terminal_text_options how = {
 		.width = terminal ? terminal_width() : 0,
-		.colour = wants_colour(colour, terminal, pager),
+		.colour = wants_colour(colour, terminal, paged),
 	};
 	struct report_options fitted = *o;
 	char *text = NULL;
@@ -79,7 +82,7 @@ int report_output(report_printer *print, const struct model *m, struct symbols *
 	rc = print(to, m, s, &fitted, err);
 	if (fclose(to) && rc >= 0)
 		rc = bt_no_memory(err, "the report");
-	if (rc >= 0 && len && (shown = show(slice_of(text, len), &how, terminal && pager, err)))
+	if (rc >= 0 && len && (shown = show(slice_of(text, len), &how, paged, err)))
 		rc = shown;
 	free(text);
 	return rc;

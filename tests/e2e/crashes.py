@@ -411,7 +411,7 @@ def stripped():
 @case("program deleted after the run")
 def deleted():
     program = build("faults.c", *STATIC, name="deleted")
-    alone, recorded = same_as_native([program, "null-write"])
+    alone, recorded = same_as_native([program, "null-write"], ["--no-symbols"])
     os.unlink(program)
     found = report(recorded.trace, "-n", "100")
     equal(number(found["fault"]["address"]), 0x10, "fault address")
@@ -421,7 +421,7 @@ def deleted():
 
 def rebuilt(*options):
     program = build("faults.c", *STATIC, *options, name="rebuilt")
-    alone, recorded = same_as_native([program, "null-write"])
+    alone, recorded = same_as_native([program, "null-write"], ["--no-symbols"])
     equal(report(recorded.trace, "-n", "1")["threads"][0]["stack"][0].get("function"), "store", "function before")
     os.rename(build("faults.c", *STATIC, *options, "-O2", name="rebuilt"), program)
     found = report(recorded.trace, "-n", "100")
