@@ -53,6 +53,8 @@ struct fault {
 					    too */
 	char cause[FAULT_CAUSE_MAX];     /* why, in a few words that are the same for every build of
 					    the program; "" unknown; escape it */
+	bool child_told;                 /* of a failed child */
+	const struct model_snapshot *child;   /* its last moment; NULL: none was kept */
 	const struct bt_record_thread *stuck; /* the first thread that can never go on, of a moment
 						 from outside; NULL: none is known to */
 	const struct model_snapshot *before;  /* of the fault that a handler of the program got, and

@@ -129,6 +129,12 @@ void fault_say_failed_child(struct fault_context *c)
 		fault_say(c, " was killed by %s", signal_name(child->exit->status, name));
 	else
 		fault_say(c, " exited with status %u", child->exit->status);
+	if (child->exit->kind == BT_EXIT_SIGNAL)
+		fault_brief(c, "%s was killed by %s", child->command, name);
+	else
+		fault_brief(c, "%s exited with %u", child->command, child->exit->status);
+	c->f->child_told = true;
+	c->f->child = failure->snap;
 	if (failure->snap)
 		say_where(c, failure->snap);
 	say_last_line(c, child->last_words);

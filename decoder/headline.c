@@ -41,19 +41,30 @@ static bool take_moment(struct headline *h, const struct model *m,
 	return true;
 }
 
-static void take_place(struct headline *h, struct symbols *s, const struct fault *f,
+static void take_place(struct headline *h, struct symbols *s, uint32_t space, uint32_t epoch,
 		       struct own_place place)
 {
 	struct inlined_frame part;
 	struct location loc;
 
-	symbols_lookup(s, f->space, f->epoch, place.addr, place.is_return, &loc);
+	symbols_lookup(s, space, epoch, place.addr, place.is_return, &loc);
 	part = own_code_part(&loc);
 	text_brief_name(h->function, sizeof h->function, part.function);
 	h->file = part.file;
 	h->line = part.line;
 	h->module = loc.in_file && *h->what ? loc.module : ""; /* of an exit it tells nothing */
 	h->vaddr = loc.vaddr;
+}
+
+/* Where the child that is told of has failed. */
+static void take_child(struct headline *h, struct symbols *s, struct own_code *own,
+		       const struct model_snapshot *child)
+{
+	const struct bt_record_thread *thread = focus_thread(child, child->rec->task);
+	struct own_place place;
+
+	if (thread && own_code_frame(own, child, thread, &place))
+		take_place(h, s, child->rec->space, thread->epoch, place);
 }
 
 /* Of the history the calls do, which take a tenth of its time. */
@@ -93,12 +104,16 @@ int headline_make(struct headline *h, const struct model *m, struct symbols *s,
 	if (snap->signal || snap->rec->kind == BT_SNAPSHOT_FUNCTION)
 		snprintf(h->text, sizeof h->text, "%s", f.text);
 	place = (struct own_place){f.where, f.where_is_return};
-	if ((f.stuck && own_code_frame(own, snap, f.stuck, &place)) ||
-	    own_code_has(own, f.space, f.epoch, f.where - f.where_is_return) ||
-	    (thread && own_code_frame(own, snap, thread, &place)))
-		take_place(h, s, &f, place);
-	else if (snap->signal && snap->signal->sync)
-		take_place(h, s, &f, (struct own_place){f.where, f.where_is_return});
+	if (f.child_told) {
+		if (f.child)
+			take_child(h, s, own, f.child);
+	} else if ((f.stuck && own_code_frame(own, snap, f.stuck, &place)) ||
+		   own_code_has(own, f.space, f.epoch, f.where - f.where_is_return) ||
+		   (thread && own_code_frame(own, snap, thread, &place))) {
+		take_place(h, s, f.space, f.epoch, place);
+	} else if (snap->signal && snap->signal->sync) {
+		take_place(h, s, f.space, f.epoch, (struct own_place){f.where, f.where_is_return});
+	}
 	own_code_close(own);
 	return 0;
 }

@@ -48,9 +48,16 @@ int report_waits(struct report *r, struct bt_error *err)
 	}
 	report_heading(r, wait_groups_heading(g));
 	for (size_t i = 0; i < g->count; i++) {
-		report_about(r, &(struct report_about){.kind = REPORT_TASK,
-						       .task = g->at[i].thread->task,
-						       .position = g->at[i].thread->position});
+		const struct wait_group *of = &g->at[i];
+
+		report_about(r, &(struct report_about){.kind = REPORT_PLACE,
+						       .task = of->thread->task,
+						       .position = of->thread->position,
+						       .has_place = true,
+						       .space = r->focus.snap->rec->space,
+						       .epoch = of->thread->epoch,
+						       .addr = of->place.addr,
+						       .is_return = of->place.is_return});
 		put_group(r, &g->at[i]);
 	}
 	if (g->left)

@@ -211,6 +211,13 @@ def handled_by_shell():
     check("  exit with status 4\n" in happened(said) and "SIGCHLD" not in happened(said), said)
 
 
+@case("run's last line tells the child that failed before, and where in it")
+def last_line():
+    script = "%s || exit 3" % shell(*failing("say=no such thing", "exit=4"))
+    result = record(["sh", "-c", script])
+    check(re.search(r"^btrec: exited with 3: failing exited with 4 in \w+ failing\.c:\d+; btview ", result.own_err, re.M), result.own_err)
+
+
 @case("an exit out of a handler of a fault names the fault")
 def leave_handler():
     result = record(failing("leave-fault", "null"), ["-q"])
