@@ -16,6 +16,7 @@
 #include <time.h>
 #include <unistd.h>
 
+#include "decoder/kept.h"
 #include "format/trace_reader.h"
 #include "lib/array_size.h"
 #include "lib/directories.h"
@@ -79,7 +80,8 @@ static int check_files(const struct trace *t, struct bt_error *err)
 	rewinddir(d);
 	while (!rc && (e = readdir(d))) {
 		bool known = !strcmp(e->d_name, ".") || !strcmp(e->d_name, "..") ||
-			     !strcmp(e->d_name, reserve_file);
+			     !strcmp(e->d_name, reserve_file) ||
+			     !strcmp(e->d_name, KEPT_UNFINISHED);
 
 		for (size_t i = 0; i < t->file_count && !known; i++)
 			known = !strcmp(t->files[i].name, e->d_name);
@@ -109,6 +111,7 @@ static int remove_files(const struct trace *t, const char *path, struct bt_error
 			return bt_fail(err, bt_code_of_errno(errno), errno,
 				       "cannot remove %.300s/%s", aside, t->files[i].name);
 	unlinkat(t->dir, reserve_file, 0);
+	unlinkat(t->dir, KEPT_UNFINISHED, 0);
 	if (rmdir(aside))
 		return bt_fail(err, bt_code_of_errno(errno), errno, "cannot remove %.300s", aside);
 	return 0;

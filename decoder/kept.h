@@ -111,6 +111,9 @@ void kept_add_said(struct kept *k, enum kept_said what, uint32_t snapshot, uint3
  * be read. */
 struct kept *kept_read(const struct trace *t, bool *damaged);
 
+/* The file's name while it is written. It stays where who writes it is killed. */
+#define KEPT_UNFINISHED "symbols.new"
+
 /* Writes the symbols of a trace into its directory. Errors: BT_E_EXISTS: it has some, and they are
  * left; BT_E_IO, BT_E_PERMISSION, BT_E_NO_MEMORY: nothing is left behind. */
 int kept_write(const struct kept *k, const struct trace *t, struct bt_error *err) BT_MUST_USE;

@@ -279,6 +279,17 @@ def packed():
     equal(views(pack + ".tar"), then, "views of what tar has packed")
 
 
+@case("a file of symbols that was left unfinished is no part of the trace, and goes with it")
+def unfinished():
+    trace, _ = recorded()
+    copy = fresh("unfinished")
+    shutil.copytree(trace, copy)
+    os.rename(os.path.join(copy, "symbols"), os.path.join(copy, "symbols.new"))
+    equal(execute([BTREC, "dump", copy], cwd=TMP).status, 0, "status of dump")
+    removed = execute([BTREC, "rm", copy], cwd=TMP)
+    equal((removed.status, os.path.exists(copy)), (0, False), "rm: %s" % removed.err)
+
+
 @case("btrec pack: symbols that are missing are made; --no-symbols leaves them out")
 def pack_makes_symbols():
     trace, folder = recorded(["--no-symbols"])
