@@ -250,20 +250,27 @@ static int write_all(int fd, const struct buf *b)
 
 static int write_file(const struct buf *b, const struct trace *t, struct bt_error *err)
 {
-	char name[32];
+	char name[32], made[48];
 	int fd, failure;
 
 	if (t->dir < 0)
 		return bt_fail(err, BT_E_MISUSE, 0, "%.300s is no directory", t->path);
 	trace_file_name(name, BT_FILE_SYMBOLS, 0);
-	fd = openat(t->dir, name, O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC, 0600);
-	if (fd < 0 && errno == EEXIST)
-		return bt_fail(err, BT_E_EXISTS, 0, "%.300s has its symbols already", t->path);
+	/* It gets its name when it is whole: a reader of this moment finds all of it or nothing. */
+	snprintf(made, sizeof made, ".%s-%d", name, (int)getpid());
+	fd = openat(t->dir, made, O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC, 0600);
 	failure = fd < 0 ? errno : write_all(fd, b);
-	if (fd >= 0 && failure)
-		unlinkat(t->dir, name, 0);
+	if (fd >= 0 && close(fd) && !failure)
+		failure = errno;
+	if (!failure && linkat(t->dir, made, t->dir, name, 0))
+		failure = errno;
+	/* A file system without hard links. */
+	if ((failure == EPERM || failure == EOPNOTSUPP) && fd >= 0)
+		failure = renameat(t->dir, made, t->dir, name) ? errno : 0;
 	if (fd >= 0)
-		close(fd);
+		unlinkat(t->dir, made, 0);
+	if (failure == EEXIST)
+		return bt_fail(err, BT_E_EXISTS, 0, "%.300s has its symbols already", t->path);
 	return failure ? bt_fail(err, bt_code_of_errno(failure), failure, "cannot write %.300s/%s",
 				 t->path, name)
 		       : 0;

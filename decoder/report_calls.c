@@ -37,11 +37,11 @@ static bool tells_of_throw(const char *line)
 
 void report_telling_words(struct report *r, const char *message)
 {
-	const struct model_snapshot *throw = NULL;
+	const struct model_snapshot *thrown = NULL;
 	size_t throws;
 	/* A summary has told of the throw itself. */
 	bool told = r->o->summary && r->focus.snap &&
-		    throws_until(r->m, r->focus.snap, &throw, 1, &throws);
+		    throws_until(r->m, r->focus.snap, &thrown, 1, &throws);
 	struct kept_words w;
 	char line[LAST_WORDS_LINE_MAX], last[LAST_WORDS_LINE_MAX] = "";
 	size_t lines = 0;

@@ -166,16 +166,16 @@ const struct model_snapshot *throw_in_stack(const struct model *m, struct symbol
 {
 	struct stack_frame frames[FRAMES_MAX];
 	const struct bt_record_thread *then = NULL;
-	const struct model_snapshot *throw = snap + 1;
+	const struct model_snapshot *thrown = snap + 1;
 	bool complete;
 	size_t n;
 
-	while (throw -- > m->snapshots && !(is_throw(throw) && throw->rec->task == thread->task))
+	while (thrown-- > m->snapshots && !(is_throw(thrown) && thrown->rec->task == thread->task))
 		;
-	if (throw < m->snapshots || !(then = focus_thread(throw, thread->task)))
+	if (thrown < m->snapshots || !(then = focus_thread(thrown, thread->task)))
 		return NULL;
-	if (throw == snap)
-		return throw;
+	if (thrown == snap)
+		return thrown;
 	n = symbols_unwind(s, snap, thread, frames, FRAMES_MAX, &complete);
 	for (size_t i = 0; i < n; i++) {
 		struct location loc;
@@ -185,7 +185,7 @@ const struct model_snapshot *throw_in_stack(const struct model *m, struct symbol
 		symbols_lookup(s, snap->rec->space, thread->epoch, frames[i].pc,
 			       frames[i].is_return, &loc);
 		if (!strcmp(loc.function, "__cxa_throw"))
-			return throw;
+			return thrown;
 	}
 	return NULL;
 }

@@ -237,12 +237,13 @@ static bool take_join(const struct finder *f, struct wait *w)
 
 /* The number of the thread that holds the lock, 0 unknown or none. Sets w->object to the lock's
  * beginning. */
-static uint32_t owner_of(const struct finder *f, struct wait *w, enum layout layout)
+static uint32_t owner_of(const struct finder *f, struct wait *w, enum layout layout, bool *robust)
 {
 	uint64_t futex = w->thread->regs.rdi;
 	unsigned operation = (unsigned)w->thread->regs.rsi & FUTEX_OPERATION;
 	uint32_t word, kind, owner;
 
+	*robust = false;
 	if (layout == LAYOUT_RWLOCK) {
 		w->object = futex - (futex % 8 ? RWLOCK_WRITERS : RWLOCK_PHASE);
 		w->slack = 0;
@@ -251,13 +252,13 @@ static uint32_t owner_of(const struct finder *f, struct wait *w, enum layout lay
 	if (layout != LAYOUT_MUTEX || !read_u32(f, futex, &word) || !word ||
 	    !read_u32(f, futex + MUTEX_KIND, &kind) || !read_u32(f, futex + MUTEX_OWNER, &owner))
 		return 0;
+	*robust = kind & MUTEX_ROBUST;
 	if (operation == LOCK_PI || operation == LOCK_PI2 || kind & (MUTEX_ROBUST | MUTEX_INHERITS))
 		return word & FUTEX_THREAD;
 	return word == MUTEX_CONTENDED ? owner : 0;
 }
 
-/* The newest task with that number that had begun at the moment: of the process, or of one that it
- * was forked from. */
+/* The newest task with that number that had begun at the moment. */
 static const struct model_task *owner_task(const struct finder *f, uint32_t tid)
 {
 	const struct model_task *found = NULL;
@@ -271,40 +272,79 @@ static const struct model_task *owner_task(const struct finder *f, uint32_t tid)
 	return found;
 }
 
-static bool is_forebear(const struct finder *f, uint32_t pid)
+/* The task that a process began with; NULL: not in the trace. */
+static const struct model_task *first_task(const struct finder *f, uint32_t pid)
 {
-	const struct model_task *task = f->process;
+	for (size_t i = 0; i < f->m->task_count; i++)
+		if (f->m->tasks[i].pid == pid && f->m->tasks[i].how != BT_TASK_THREAD)
+			return &f->m->tasks[i];
+	return NULL;
+}
 
+/* Follows the forks from the process up to that of `task`. Returns false where one of them shares
+ * its memory, or it is none of them. *copy: the process's own task that is a copy of `task`; NULL:
+ * that was another thread than the one that forked, and has none. */
+static bool find_copy(const struct finder *f, const struct model_task *task,
+		      const struct model_task **copy)
+{
+	const struct model_task *at = first_task(f, f->process->pid), *forker;
+	bool is_copy = true;
+
+	*copy = at;
 	/* Each parent is older: numbers descend. */
-	for (const struct model_task *up; task && task->parent < task->task; task = up) {
-		up = model_task(f->m, task->parent);
-		if (up && up->pid == pid && up->pid != f->process->pid)
+	for (; at && at->how == BT_TASK_FORK && at->parent < at->task;
+	     at = first_task(f, forker->pid)) {
+		forker = model_task(f->m, at->parent);
+		if (!forker)
+			return false;
+		if (forker->pid == task->pid) {
+			if (!is_copy || forker != task)
+				*copy = NULL;
 			return true;
+		}
+		is_copy = is_copy && forker->how != BT_TASK_THREAD;
 	}
 	return false;
 }
 
-/* Says who holds the lock as far as that is certain: an owner is one of the process, or of one that
- * it was forked from and shares no memory with. */
-static void take_owner(const struct finder *f, struct wait *w, uint32_t tid)
+/* An owner in a process that this one was forked from. What the thread that forked held its copy
+ * holds, and may let go of; what another thread held nobody does. */
+static void take_forked_owner(const struct finder *f, struct wait *w, const struct model_task *task)
 {
-	const struct model_task *task = tid ? owner_task(f, tid) : NULL;
 	const struct space_map *map =
 		trace_index_map_at(f->m->index, f->snap->rec->space, w->thread->epoch, w->object);
+	const struct model_task *copy;
+
+	if (!map || map->shared || !find_copy(f, task, &copy))
+		return;
+	w->owner_task = task;
+	if (!copy || copy->task == w->thread->task) {
+		w->owner_state = OWNER_ELSEWHERE;
+	} else if (thread_of(f, copy->tid) < f->snap->thread_count) {
+		w->owner_state = OWNER_LIVES;
+		w->owner_task = copy;
+	}
+}
+
+/* Says who holds the lock as far as that is certain. robust: the kernel tells who waits that the
+ * owner has ended. */
+static void take_owner(const struct finder *f, struct wait *w, uint32_t tid, bool robust)
+{
+	const struct model_task *task = tid ? owner_task(f, tid) : NULL;
 
 	if (!task || !f->process)
 		return;
-	if (task->pid == f->process->pid)
-		w->owner_state = thread_of(f, tid) < f->snap->thread_count ? OWNER_LIVES
-				 : task->exit && task->exit->seq < f->snap->rec->seq
-					 ? OWNER_ENDED
-					 : OWNER_UNKNOWN;
-	else if (map && !map->shared && is_forebear(f, task->pid))
-		w->owner_state = OWNER_ELSEWHERE;
-	if (w->owner_state == OWNER_UNKNOWN)
-		return;
-	w->owner = tid;
 	w->owner_task = task;
+	if (task->pid != f->process->pid)
+		take_forked_owner(f, w, task);
+	else if (thread_of(f, tid) < f->snap->thread_count)
+		w->owner_state = OWNER_LIVES;
+	else if (!robust && task->exit && task->exit->seq < f->snap->rec->seq)
+		w->owner_state = OWNER_ENDED;
+	if (w->owner_state == OWNER_UNKNOWN)
+		w->owner_task = NULL;
+	else
+		w->owner = w->owner_task->tid;
 }
 
 static void find_wait(const struct finder *f, struct wait *w, struct stack_frame *frames)
@@ -312,7 +352,7 @@ static void find_wait(const struct finder *f, struct wait *w, struct stack_frame
 	const struct bt_regs *regs = &w->thread->regs;
 	enum layout layout;
 	size_t count;
-	bool complete;
+	bool complete, robust;
 
 	if (!w->thread->in_syscall)
 		return;
@@ -326,8 +366,11 @@ static void find_wait(const struct finder *f, struct wait *w, struct stack_frame
 		return;
 	count = symbols_unwind(f->s, f->snap, w->thread, frames, FRAMES_MAX, &complete);
 	take_use(f, w, frames, count, &layout);
-	if (w->kind == WAIT_LOCK)
-		take_owner(f, w, owner_of(f, w, layout));
+	if (w->kind == WAIT_LOCK) {
+		uint32_t owner = owner_of(f, w, layout, &robust);
+
+		take_owner(f, w, owner, robust);
+	}
 }
 
 /* The wait of the thread that a wait is for; NULL when that may yet end it. */
@@ -399,9 +442,9 @@ void waits_release(struct waits *w)
 
 bool wait_is_dead(const struct wait *wait)
 {
-	return wait->ring || wait->kind == WAIT_REFUSED ||
-	       (!wait->is_timed &&
-		(wait->owner_state == OWNER_ENDED || wait->owner_state == OWNER_ELSEWHERE));
+	return wait->ring || (!wait->is_timed &&
+			      (wait->kind == WAIT_REFUSED || wait->owner_state == OWNER_ENDED ||
+			       wait->owner_state == OWNER_ELSEWHERE));
 }
 
 static void say(char out[WAIT_TEXT_MAX], const char *fmt, ...)
@@ -504,7 +547,8 @@ const char *wait_text(char out[WAIT_TEXT_MAX], const struct wait *w, struct symb
 		say(out, "waits for the end of task %u", w->owner_task->task);
 		break;
 	case WAIT_REFUSED:
-		say(out, "waits for ever: the kernel found that it can never get its %s", w->what);
+		say(out, "waits%s: the kernel refused it its %s, which would be a deadlock",
+		    w->is_timed ? "" : " for ever", w->what);
 		break;
 	case WAIT_PRIVATE:
 		say(out, "waits for a lock inside %s", *w->what ? w->what : "libc");

@@ -33,7 +33,8 @@ enum owner_state {
 	OWNER_UNKNOWN,
 	OWNER_LIVES,
 	OWNER_ENDED,     /* while it held the lock */
-	OWNER_ELSEWHERE, /* it is another process's: the lock was held when this one was forked */
+	OWNER_ELSEWHERE, /* it is another process's: the lock was held when this one was forked, and
+			    nobody in it holds its copy but, perhaps, who waits */
 };
 
 struct wait {

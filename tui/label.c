@@ -46,15 +46,31 @@ static void put_offset(struct row *out, uint64_t offset)
 		row_put(out, STYLE_DIM, "+0x%" PRIx64, offset);
 }
 
-static unsigned room_for_name(const struct location *loc, unsigned columns)
+/* Of the line, and of the offset where that is wanted. */
+static unsigned width_behind_name(const struct location *loc, bool offset)
 {
-	unsigned rest = (unsigned)snprintf(NULL, 0, "+0x%" PRIx64, loc->offset);
+	unsigned width = offset ? (unsigned)snprintf(NULL, 0, "+0x%" PRIx64, loc->offset) : 0;
+
+	if (*loc->file)
+		width +=
+			(unsigned)snprintf(NULL, 0, " %s:%d", label_basename(loc->file), loc->line);
+	return width;
+}
+
+static unsigned room_for_name(const struct location *loc, unsigned columns, bool offset)
+{
+	unsigned rest = width_behind_name(loc, offset);
 
 	if (!columns)
 		return 0;
-	if (*loc->file)
-		rest += (unsigned)snprintf(NULL, 0, " %s:%d", label_basename(loc->file), loc->line);
 	return columns > rest + NAME_MIN ? columns - rest : NAME_MIN;
+}
+
+/* Where there is no room for both, a line tells more than an offset. */
+static bool has_room_for_offset(const struct location *loc, const char *name, unsigned columns)
+{
+	return !columns || !*loc->file || !loc->line ||
+	       strlen(name) + width_behind_name(loc, true) <= columns;
 }
 
 /* For a search: the whole name behind a brief one, and the functions that are inlined there. */
@@ -73,13 +89,17 @@ static void put_other_names(struct row *out, const struct location *loc, unsigne
 static void put_place(struct row *out, const struct location *loc, unsigned columns)
 {
 	char brief[NAME_BYTES];
+	bool offset;
 
 	if (*loc->function) {
 		text_brief_name(brief, sizeof brief, loc->function);
+		offset = out->whole || has_room_for_offset(loc, brief, columns);
 		row_outside(out, STYLE_FUNCTION, columns ? brief : loc->function,
-			    out->whole ? 0 : room_for_name(loc, columns));
+			    out->whole ? 0 : room_for_name(loc, columns, offset));
 		out->cut |= loc->inlined_count || strcmp(brief, loc->function) != 0;
-		put_offset(out, loc->offset);
+		if (offset)
+			put_offset(out, loc->offset);
+		out->cut |= !offset;
 	} else if (loc->in_file) {
 		row_outside(out, STYLE_ADDRESS, label_basename(loc->module),
 			    columns && !out->whole ? columns / 2 + NAME_MIN : 0);
@@ -111,7 +131,7 @@ static void put_innermost(struct row *out, const struct location *loc, unsigned 
 	if (!loc->inlined_count || !*loc->inlined[0].function)
 		return;
 	text_brief_name(brief, sizeof brief, loc->inlined[0].function);
-	rest = room_for_name(loc, columns);
+	rest = room_for_name(loc, columns, true);
 	if (columns && !out->whole &&
 	    strlen(brief) + BRACKETS +
 			    (rest < strlen(loc->function) ? rest : strlen(loc->function)) >

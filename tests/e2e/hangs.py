@@ -111,7 +111,7 @@ def inherits():
     # The kernel refuses the lock that would close the ring, to whoever comes last.
     found = re.search(r"\n  task (\d) waits for mutex (first|second), which task (\d) holds\n", shown)
     check(found and found.group(1, 2, 3) in (("1", "second", "2"), ("2", "first", "1")), shown)
-    refused = "task %s waits for ever: the kernel found that it can never get its mutex\n" % found.group(3)
+    refused = "task %s waits for ever: the kernel refused it its mutex, which would be a deadlock\n" % found.group(3)
     check("; deadlock: " + refused in shown and "\n  " + refused in shown, shown)
 
 
@@ -130,6 +130,18 @@ def left():
     trace = hang("forked", victim=lambda pid: children(pid)[0])
     parent = report(trace)["processes"][0]["pid"]
     check("; deadlock: task 2 waits for mutex first, which task 1 of process %d held when this process was forked from it; " % parent in said(trace), said(trace))
+
+
+@case("locks and forks: a copy has the copied thread as owner, or none; memory that is shared has no copy")
+def forks():
+    child = lambda pid: children(pid)[0]
+    trace = hang("forked-other", victim=child)
+    parent = report(trace, "-n", 1)["processes"][0]["pid"]
+    check("; deadlock: task 3 waits for mutex first, which task 2 of process %d held when this process was forked from it; " % parent in said(trace), said(trace))
+    shown = said(hang("fork-holder", victim=child))
+    check("deadlock" not in shown and "\n  task 3 waits for mutex first, which task 2 holds\n" in shown, shown)
+    shown = said(hang("vfork", victim=child))
+    check("deadlock" not in shown and re.search(r"\n  task 3 waits for mutex first\n", shown), shown)
 
 
 @case("a handler that waits for malloc's lock, which what it interrupted may hold")
@@ -160,13 +172,14 @@ def controls():
         "condition": ["task 2 and 3 more, each waits for condition variable filled\n      fill %s: " % line("condition"),
                       "task 1 waits for semaphore seats\n      condition %s: " % line("semaphore")],
         "timed": ["task 1 waits for mutex first, which it holds itself, for a time at most\n      timed %s: " % line("timed")],
+        "refused": ["task 1 waits: the kernel refused it its mutex, which would be a deadlock, for a time at most\n"],
         "held": ["task 1 waits for mutex first, which task 2 holds\n      held %s: " % line("held"), "task 2 is in clock_nanosleep(CLOCK_REALTIME, 0, "],
         "pipe": ["task 1 is in read(3, 0x"],
         "writer": ["task 1 is in pause()\n"],
     }
     for kind, lines in expected.items():
         shown = said(hang(kind))
-        check("deadlock" not in shown, "%s: %s" % (kind, shown))
+        check("deadlock:" not in shown, "%s: %s" % (kind, shown))
         for wanted in lines:
             check("\n  " + wanted in shown, "%s: no %s in %s" % (kind, wanted, shown))
 

@@ -65,7 +65,7 @@ class Screen:
     """A program in a terminal of tmux."""
 
     def __init__(self, argv, columns, rows):
-        self.socket = "btrec-viewer-%d" % os.getpid()
+        self.socket = os.path.basename(fresh("viewer")) # each its own: a server that ends takes no new session
         environment = dict(os.environ, LC_ALL="C.UTF-8", TMUX_TMPDIR=TMP)
         environment.pop("TMUX", None)
         self.environment = environment

@@ -122,6 +122,81 @@ static void forked(void)
 	waitpid(child, NULL, 0);
 }
 
+static void *take_first(void *unused)
+{
+	ready();
+	pthread_mutex_lock(&first); /* @take_first */
+	return unused;
+}
+
+/* The thread that has forked can let go of what it held. */
+static void fork_holder(void)
+{
+	pthread_t thread;
+	pid_t child;
+
+	pthread_mutex_lock(&first);
+	child = fork();
+	if (!child) {
+		pthread_create(&thread, NULL, take_first, NULL);
+		pause();
+	}
+	waitpid(child, NULL, 0);
+}
+
+static void *hold_first(void *unused)
+{
+	pthread_mutex_lock(&first);
+	pthread_barrier_wait(&all);
+	pause();
+	return unused;
+}
+
+/* Its child has the very same mutex. */
+static void shares_memory(void)
+{
+	pthread_t thread;
+
+	pthread_barrier_init(&all, NULL, 2);
+	pthread_create(&thread, NULL, hold_first, NULL);
+	pthread_barrier_wait(&all);
+	if (!vfork()) {
+		ready();
+		pthread_mutex_lock(&first);
+		_exit(1);
+	}
+}
+
+/* A copy of what another thread held has no owner. */
+static void forked_other(void)
+{
+	pthread_t thread;
+	pid_t child;
+
+	pthread_barrier_init(&all, NULL, 2);
+	pthread_create(&thread, NULL, hold_first, NULL);
+	pthread_barrier_wait(&all);
+	child = fork();
+	if (!child)
+		take_first(NULL);
+	waitpid(child, NULL, 0);
+}
+
+static void refused_for_a_time(void)
+{
+	pthread_mutexattr_t attr;
+	struct timespec until;
+
+	clock_gettime(CLOCK_REALTIME, &until);
+	until.tv_sec += 1000;
+	pthread_mutexattr_init(&attr);
+	pthread_mutexattr_setprotocol(&attr, PTHREAD_PRIO_INHERIT);
+	pthread_mutex_init(&first, &attr);
+	pthread_mutex_lock(&first);
+	ready();
+	pthread_mutex_timedlock(&first, &until);
+}
+
 static void writer(void)
 {
 	pthread_rwlock_wrlock(&table);
@@ -274,6 +349,7 @@ static const struct {
 	{"two", two},         {"ring", ring},       {"itself", itself},       {"inherits", robust}, {"left", left},
 	{"forked", forked},   {"writer", writer},   {"readers", readers},     {"join", join_holder}, {"condition", condition},
 	{"timed", timed},     {"held", held},       {"handler", handler},     {"pipe", reads},       {"spins", spins},
+	{"fork-holder", fork_holder}, {"vfork", shares_memory}, {"forked-other", forked_other}, {"refused", refused_for_a_time},
 };
 
 int main(int argc, char **argv)

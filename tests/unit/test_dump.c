@@ -55,8 +55,9 @@ static void every_record_and_entry_has_a_line(void **state)
 	assert_int_equal(damage, 0);
 	expect(text, "file events, ");
 	expect(text, "HEADER started=");
-	expect(text, "\nUNIT unit=2\nNOTE seq=0x1 time=0x0 task=7 text=\"with \\x1b[31m in it\"\n"
-		     "block begins: unit 0\nEND seq=0x2 time=0x0 kind=0 status=3\n");
+	expect(text,
+	       "\nUNIT unit=2\nNOTE seq=0x1 time=0x0 task=7 text=\"with \\x1b[31m in it\"\n"
+	       "block begins: unit 0\nEND seq=0x2 time=0x0 kind=0 status=3 code_left_out=0\n");
 	expect(text, "\n  100 gap missing=12 reason=not-kept\n");
 	expect(text, "\n  101 jcc 0x401000 -> 0x401002 not taken mispredicted\n");
 	expect(text, "\n  102 call 0x401002 -> 0x402000 cycles=9\n");
