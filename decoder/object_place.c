@@ -631,12 +631,12 @@ static void locate_by(struct object *o, struct machine *m)
 static void locate_constant(struct object *o, Dwarf_Attribute *attr)
 {
 	Dwarf_Block block;
-	Dwarf_Sword value;
+	Dwarf_Word value; /* of forms without a sign the higher bits are 0, as compilers mean it */
 	const char *string;
 
 	if (!dwarf_formblock(attr, &block)) {
 		put_bytes(o, 0, block.data, block.length);
-	} else if (!dwarf_formsdata(attr, &value)) {
+	} else if (!dwarf_formudata(attr, &value)) {
 		put_bytes(o, 0, &value, sizeof value);
 	} else if ((string = dwarf_formstring(attr))) {
 		put_bytes(o, 0, string, strnlen(string, OBJECT_BYTES_MAX - 1) + 1);

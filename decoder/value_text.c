@@ -234,27 +234,65 @@ static void put_base(struct writer *w, Dwarf_Die *type, struct part p)
 		put_number(w, value, size, encoding);
 }
 
-static void put_enumeration(struct writer *w, Dwarf_Die *type, struct part p)
+static uint64_t bits_of(uint64_t size)
 {
-	uint64_t size = 0, value, mask;
-	Dwarf_Die die = {0};
+	return size < 8 ? (UINT64_C(1) << 8 * size) - 1 : UINT64_MAX;
+}
 
-	debug_type_size(type, &size);
-	if (!read_number(w, p, size, &value))
-		return;
-	mask = size < 8 ? (UINT64_C(1) << 8 * size) - 1 : UINT64_MAX;
+static bool has_sign(uint64_t encoding)
+{
+	return encoding == DW_ATE_signed || encoding == DW_ATE_signed_char;
+}
+
+/* By the type that the enumeration is made of; without one, by what its values need. */
+static bool enumeration_has_sign(Dwarf_Die *type)
+{
+	uint64_t encoding;
+	Dwarf_Die die = {0}, base;
+
+	if (debug_number(type, DW_AT_encoding, &encoding) ||
+	    (debug_type_of(type, &base) && debug_number(&base, DW_AT_encoding, &encoding)))
+		return has_sign(encoding);
 	for (unsigned i = 0; i < ENUMERATORS_MAX && debug_next_child(type, &die); i++) {
 		Dwarf_Attribute attr;
 		Dwarf_Sword is;
 
+		if (dwarf_tag(&die) == DW_TAG_enumerator &&
+		    dwarf_attr(&die, DW_AT_const_value, &attr) &&
+		    dwarf_whatform(&attr) == DW_FORM_sdata && !dwarf_formsdata(&attr, &is) &&
+		    is < 0)
+			return true;
+	}
+	return false;
+}
+
+/* The name of a value of `size` bytes, else the number. */
+static void put_enumerator(struct writer *w, Dwarf_Die *type, uint64_t value, uint64_t size)
+{
+	Dwarf_Die die = {0};
+
+	for (unsigned i = 0; i < ENUMERATORS_MAX && debug_next_child(type, &die); i++) {
+		uint64_t is;
+
 		if (dwarf_tag(&die) == DW_TAG_enumerator && dwarf_diename(&die) &&
-		    !dwarf_formsdata(dwarf_attr(&die, DW_AT_const_value, &attr), &is) &&
-		    ((uint64_t)is & mask) == value) {
+		    debug_number(&die, DW_AT_const_value, &is) && (is & bits_of(size)) == value) {
 			put(w, "%s", dwarf_diename(&die));
 			return;
 		}
 	}
-	put(w, "%" PRId64, with_sign(value, size));
+	if (enumeration_has_sign(type))
+		put(w, "%" PRId64, with_sign(value, size));
+	else
+		put(w, "%" PRIu64, value);
+}
+
+static void put_enumeration(struct writer *w, Dwarf_Die *type, struct part p)
+{
+	uint64_t size = 0, value;
+
+	debug_type_size(type, &size);
+	if (read_number(w, p, size, &value))
+		put_enumerator(w, type, value, size);
 }
 
 static void put_function_name(struct writer *w, uint64_t addr)

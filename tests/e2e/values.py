@@ -441,4 +441,36 @@ def thrown():
     check("\n    and 1 older\n" in said, said[:1500])
 
 
+def crashed(source, compiler, *flags):
+    """The trace of a program that is built of a text; None: the compiler is missing."""
+    if not shutil.which(compiler):
+        return None
+    path = os.path.join(fresh_dir("source"), {"gcc": "it.c", "g++": "it.cc", "gfortran": "it.f90"}[compiler])
+    with open(path, "w") as file:
+        file.write(source)
+    done = execute([compiler, "-g", *flags, path, "-o", path + ".bin"])
+    equal(done.status, 0, "%s: %s" % (path, done.err))
+    return record([path + ".bin"]).trace
+
+
+CONSTANTS = r"""
+int *volatile none;
+enum big { SMALL = 200, LARGE = 40000, LARGEST = 0x80000001u };
+__attribute__((noipa)) static int f(enum big e, enum big none_of_them)
+{
+    int a = 200, negative = -1; long b = 40000; unsigned char c = 255; short s = 200; unsigned long m = 0x90000000;
+    return *none + (int)e + (int)none_of_them;
+}
+int main(void) { return f(SMALL, 0x80000002u); }
+"""
+
+
+@case("constants have the sign of their type, not of the form that holds them")
+def constants():
+    trace = crashed(CONSTANTS, "gcc", "-O2")
+    if trace:
+        expected = {"a": "200", "negative": "-1", "b": "40000", "c": "255 '\\377'", "s": "200", "m": "2415919104", "e": "SMALL", "none_of_them": "2147483650"}
+        has(trace, {("f", name): value for name, value in expected.items()})
+
+
 main()
