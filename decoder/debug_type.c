@@ -83,20 +83,57 @@ bool debug_next_child(Dwarf_Die *parent, Dwarf_Die *die)
 	return true;
 }
 
+/* A bound that is a constant. Forms without a sign hold none. */
+static bool constant_bound(Dwarf_Die *dimension, unsigned name, int64_t *bound)
+{
+	Dwarf_Attribute attr;
+	Dwarf_Sword with_sign;
+	Dwarf_Word without;
+
+	if (!dwarf_attr_integrate(dimension, name, &attr))
+		return false;
+	if (dwarf_whatform(&attr) == DW_FORM_sdata ||
+	    dwarf_whatform(&attr) == DW_FORM_implicit_const) {
+		if (dwarf_formsdata(&attr, &with_sign))
+			return false;
+		*bound = with_sign;
+		return true;
+	}
+	if (dwarf_formudata(&attr, &without))
+		return false;
+	*bound = (int64_t)without;
+	return true;
+}
+
+static int64_t default_lower_bound(Dwarf_Die *dimension)
+{
+	Dwarf_Sword bound;
+	Dwarf_Die unit;
+
+	return dwarf_diecu(dimension, &unit, NULL, NULL) &&
+			       !dwarf_default_lower_bound(dwarf_srclang(&unit), &bound)
+		       ? bound
+		       : 0;
+}
+
 static bool dimension_count(Dwarf_Die *dimension, uint64_t *count)
 {
-	uint64_t lower = 0, upper;
+	int64_t lower, upper;
 
 	if (debug_number(dimension, DW_AT_count, count))
 		return true;
-	if (!debug_number(dimension, DW_AT_upper_bound, &upper))
+	if (!constant_bound(dimension, DW_AT_upper_bound, &upper))
 		return false;
-	debug_number(dimension, DW_AT_lower_bound, &lower);
+	if (!constant_bound(dimension, DW_AT_lower_bound, &lower)) {
+		if (dwarf_hasattr(dimension, DW_AT_lower_bound))
+			return false;
+		lower = default_lower_bound(dimension);
+	}
 	/* An upper bound of -1 is that of an array without elements. */
-	if (upper == UINT32_MAX || upper == UINT64_MAX)
+	if (upper == UINT32_MAX || upper < lower)
 		*count = 0;
 	else
-		*count = upper >= lower ? upper - lower + 1 : 0;
+		*count = (uint64_t)upper - (uint64_t)lower + 1;
 	return true;
 }
 
@@ -111,6 +148,10 @@ size_t debug_array_counts(Dwarf_Die *array, uint64_t *counts, size_t max)
 		if (n == max || !dimension_count(&die, &counts[n++]))
 			return 0;
 	}
+	/* Fortran's first index runs first; arrays that a descriptor tells of lie elsewhere. */
+	if ((n > 1 && dwarf_hasattr(array, DW_AT_ordering)) ||
+	    dwarf_hasattr(array, DW_AT_data_location))
+		return 0;
 	return n;
 }
 

@@ -198,7 +198,6 @@ struct site_search {
 	Dwarf_Off last;
 	unsigned entries;
 	bool (*fits)(struct site_search *s, Dwarf_Die *site);
-	Dwarf_Die *callee;
 };
 
 static bool is_site(int tag) { return tag == DW_TAG_call_site || tag == DW_TAG_GNU_call_site; }
@@ -283,12 +282,13 @@ static enum call_target target_of(Dwarf_Die *site, Dwarf_Die *callee)
 	return name && wanted && !strcmp(name, wanted) ? CALLS_CALLEE : CALLS_OTHER;
 }
 
-/* A function that may have jumped to itself was entered with other values than its caller gave. */
-static bool may_jump_to_callee(struct site_search *s, Dwarf_Die *site)
+/* A function that jumped to another may have been jumped to by it, with other values than its
+ * caller gave. */
+static bool is_jump(struct site_search *s, Dwarf_Die *site)
 {
-	return (dwarf_hasattr(site, DW_AT_call_tail_call) ||
-		dwarf_hasattr(site, DW_AT_GNU_tail_call)) &&
-	       target_of(site, s->callee) != CALLS_OTHER;
+	(void)s;
+	return dwarf_hasattr(site, DW_AT_call_tail_call) ||
+	       dwarf_hasattr(site, DW_AT_GNU_tail_call);
 }
 
 static bool has_register(Dwarf_Die *parameter, unsigned reg)
@@ -308,9 +308,7 @@ static bool find_call(struct walk *w, Dwarf_Die *callee, uint64_t return_addr, D
 	struct site_search call = {.return_pc = return_addr - w->place.bias,
 				   .last = dwarf_dieoffset(&w->function),
 				   .fits = returns_to},
-			   jump = {.last = dwarf_dieoffset(callee),
-				   .fits = may_jump_to_callee,
-				   .callee = callee};
+			   jump = {.last = dwarf_dieoffset(callee), .fits = is_jump};
 
 	if (!find_site(&call, &w->function, 0) || target_of(&call.site, callee) != CALLS_CALLEE ||
 	    find_site(&jump, callee, 0))
@@ -494,6 +492,7 @@ static void sort_arguments(struct frame_values *v)
 
 void frame_values_get(struct thread_values *t, size_t n, struct frame_values *v)
 {
+	const struct kept_stack *kept = symbols_kept_stack(t->s, t->memory.snap, t->thread);
 	struct collection c = {.t = t, .v = v};
 	struct walk w;
 
@@ -501,6 +500,9 @@ void frame_values_get(struct thread_values *t, size_t n, struct frame_values *v)
 	if (v->count)
 		return;
 	frame_values_release(v);
+	/* The stack that is shown may be a kept one, in which frame n is another. */
+	if (kept && (n >= kept->count || n >= t->count || kept->frames[n].pc != t->frames[n].pc))
+		return;
 	if (n >= t->count || !begin_walk(&w, t, n, t->frames[n].pc - t->frames[n].is_return))
 		return;
 	v->at = calloc(FRAME_VALUES_MAX, sizeof *v->at);

@@ -47,6 +47,7 @@ struct machine {
 	size_t count, at;
 	uint64_t stack[STACK_MAX];
 	size_t depth;
+	bool typed; /* a value was converted to a type whose arithmetic is not that of addresses */
 	unsigned steps, nested;
 	struct place place;        /* of the piece that is being told */
 	enum object_state failure; /* why it ended */
@@ -199,7 +200,8 @@ static bool compute(unsigned op, uint64_t a, uint64_t b, uint64_t *r)
 		*r = b < 64 ? a >> b : 0;
 		return true;
 	case DW_OP_shra:
-		*r = (uint64_t)(x >> (b < 64 ? b : 63));
+		b = b < 63 ? b : 63;
+		*r = a >> b | (x < 0 ? ~(UINT64_MAX >> b) : 0);
 		return true;
 	case DW_OP_eq:
 		*r = x == y;
@@ -224,10 +226,19 @@ static bool compute(unsigned op, uint64_t a, uint64_t b, uint64_t *r)
 	}
 }
 
+/* Operations whose results are the same in all types: the rest is not done in other types. */
+static bool needs_no_type(unsigned op)
+{
+	return op == DW_OP_and || op == DW_OP_or || op == DW_OP_xor || op == DW_OP_eq ||
+	       op == DW_OP_ne;
+}
+
 static bool do_binary(struct machine *m, unsigned op)
 {
 	uint64_t a, b, r;
 
+	if (m->typed && !needs_no_type(op))
+		return fail(m, OBJECT_NOT_DECODED);
 	if (!pop(m, &b) || !pop(m, &a))
 		return false;
 	return compute(op, a, b, &r) ? push(m, r) : fail(m, OBJECT_NOT_DECODED);
@@ -292,6 +303,7 @@ static bool convert(struct machine *m, const Dwarf_Op *op)
 		return fail(m, OBJECT_NOT_DECODED);
 	if (!pop(m, &value))
 		return false;
+	m->typed |= size < 8 || (encoding != DW_ATE_signed && encoding != DW_ATE_address);
 	unused = 64 - 8 * (unsigned)size;
 	value <<= unused;
 	return push(m, encoding == DW_ATE_signed || encoding == DW_ATE_signed_char

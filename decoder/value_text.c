@@ -198,22 +198,44 @@ static void put_number(struct writer *w, uint64_t value, uint64_t size, uint64_t
 	case DW_ATE_address:
 		put(w, "0x%" PRIx64, value);
 		break;
-	default:
+	case DW_ATE_unsigned:
+	case 0: /* it has none */
 		put(w, "%" PRIu64, value);
+		break;
+	default: /* decimal and packed numbers among them */
+		put_state(w, OBJECT_NOT_DECODED);
 	}
 }
 
 /* Of more than 8 bytes. */
-static void put_long_number(struct writer *w, struct part p)
+static void put_long_number(struct writer *w, struct part p, bool is_signed)
 {
 	uint64_t halves[2];
 
 	if (!read_part(w, p, halves, sizeof halves))
 		return;
-	if (halves[1])
+	if (is_signed && halves[1] == UINT64_MAX && halves[0] >> 63)
+		put(w, "%" PRId64, (int64_t)halves[0]);
+	else if (is_signed && halves[1] >> 63)
+		put_state(w, OBJECT_NOT_DECODED);
+	else if (halves[1])
 		put(w, "0x%" PRIx64 "%016" PRIx64, halves[1], halves[0]);
 	else
 		put(w, "%" PRIu64, halves[0]);
+}
+
+/* Of the floating types of 16 bytes, which their encoding does not tell apart (binary128 is
+ * another).
+ */
+static bool is_x87(Dwarf_Die *type)
+{
+	static const char *const names[] = {"long double", "real(kind=10)"};
+	const char *name = dwarf_diename(type);
+
+	for (size_t i = 0; name && i < ARRAY_SIZE(names); i++)
+		if (!strcmp(name, names[i]))
+			return true;
+	return false;
 }
 
 static void put_base(struct writer *w, Dwarf_Die *type, struct part p)
@@ -222,12 +244,14 @@ static void put_base(struct writer *w, Dwarf_Die *type, struct part p)
 
 	debug_type_size(type, &size);
 	debug_number(type, DW_AT_encoding, &encoding);
-	if (encoding == DW_ATE_float)
+	if (encoding == DW_ATE_float && size == 16 && !is_x87(type))
+		put_state(w, OBJECT_NOT_DECODED);
+	else if (encoding == DW_ATE_float)
 		put_float(w, p, size);
 	else if (!size)
 		put(w, "()"); /* Rust's unit */
 	else if (size == 16 && (encoding == DW_ATE_signed || encoding == DW_ATE_unsigned))
-		put_long_number(w, p);
+		put_long_number(w, p, encoding == DW_ATE_signed);
 	else if (encoding == DW_ATE_complex_float)
 		put_state(w, OBJECT_NOT_DECODED);
 	else if (read_number(w, p, size, &value))
@@ -534,7 +558,13 @@ static void put_bit_field(struct writer *w, Dwarf_Die *member, Dwarf_Die *type, 
 	debug_type_size(type, &size);
 	debug_number(type, DW_AT_encoding, &encoding);
 	value = value >> bit % 8 & ((UINT64_C(1) << bits) - 1);
-	if (encoding == DW_ATE_signed && value >> (bits - 1) & 1)
+	if (dwarf_tag(type) == DW_TAG_enumeration_type) {
+		if (enumeration_has_sign(type) && value >> (bits - 1) & 1)
+			value |= UINT64_MAX << bits;
+		put_enumerator(w, type, value & bits_of(size), size);
+		return;
+	}
+	if (has_sign(encoding) && value >> (bits - 1) & 1)
 		value |= UINT64_MAX << bits;
 	put_number(w, value, 8, encoding);
 }
@@ -638,6 +668,11 @@ static void put_members(struct writer *w, Dwarf_Die *type, struct part p)
 	     i++) {
 		int tag = dwarf_tag(&die);
 
+		if (tag == DW_TAG_inheritance && !debug_member_offset(&die, &offset)) {
+			put(w, "%s<virtual base> = ", shown++ ? ", " : "");
+			put_state(w, OBJECT_NOT_DECODED);
+			continue;
+		}
 		if ((tag != DW_TAG_member && tag != DW_TAG_inheritance) ||
 		    !debug_member_offset(&die, &offset))
 			continue;

@@ -302,6 +302,37 @@ def of_fortran():
     check(re.search(r'\n  #\d+ +m::inner \(n=(@0x[0-9a-f]+: )?2, name="port"\) inner\.f90:', text(recorded.trace)), text(recorded.trace))
 
 
+UNUSUAL = r"""
+#include <stdlib.h>
+enum side { NONE, LEFT = 200, RIGHT = 40000 };
+enum sign { MINUS = -1, PLUS = 1 };
+struct packed { signed char low : 3; enum sign sign : 2; };
+static void fail(struct packed p, enum side side, __float128 quad, _Decimal64 decimal, long double wide, __int128 big)
+{
+    *(volatile int *)8 = p.low + (int)side + (int)quad + (int)decimal + (int)wide + (int)big;
+}
+int main(void)
+{
+    struct packed p = {-1, MINUS};
+    fail(p, RIGHT, 1.5Q, 2.5DD, 2.25L, -5);
+    return 0;
+}
+"""
+
+
+@case("what is not decoded says so; bit fields and enumerations have their signs")
+def unusual():
+    source = os.path.join(TMP, "unusual.c")
+    with open(source, "w") as file:
+        file.write(UNUSUAL)
+    if not shutil.which("gcc"):
+        raise Skip("gcc is missing")
+    equal(execute(["gcc", "-g", "-O0", source, "-o", source + ".out"]).status, 0, "unusual.c")
+    has(record([source + ".out"]).trace, {
+        ("fail", "p"): "{low = -1, sign = MINUS}", ("fail", "side"): "RIGHT", ("fail", "quad"): "<not decoded>", ("fail", "decimal"): "<not decoded>",
+        ("fail", "wide"): "2.25", ("fail", "big"): "-5"})
+
+
 @case("debug information that is damaged ends nothing")
 def damaged():
     program = made("config.c", "gcc", "-O2")
@@ -471,6 +502,27 @@ def constants():
     if trace:
         expected = {"a": "200", "negative": "-1", "b": "40000", "c": "255 '\\377'", "s": "200", "m": "2415919104", "e": "SMALL", "none_of_them": "2147483650"}
         has(trace, {("f", name): value for name, value in expected.items()})
+
+
+TAILS = r"""
+#include <stdlib.h>
+volatile int zero; int *volatile np; extern void use(int);
+__attribute__((noinline,noclone)) int g(int a,int n);
+__attribute__((noinline,noclone)) void use(int x){ zero+=x; asm volatile("":::"memory"); asm volatile("xor %%edi,%%edi\n xor %%esi,%%esi":::"rdi","rsi"); }
+__attribute__((noinline,noclone)) int f(int a,int n){
+  if(n==0){ use(7); return *np; }
+  return g(a+1,n-1);
+}
+__attribute__((noinline,noclone)) int g(int a,int n){ return f(a+10,n); }
+int main(int c,char**v){ return f(100,3)+1; }
+"""
+
+
+@case("of functions that jump to each other no value at the entry is told by the caller")
+def tails():
+    trace = crashed(TAILS, "gcc", "-O2")
+    if trace:
+        has(trace, {("f", "a"): "<optimized out>"})
 
 
 main()
