@@ -53,6 +53,17 @@ bool debug_number(Dwarf_Die *entry, unsigned name, uint64_t *value)
 	return true;
 }
 
+bool debug_is_block(int tag)
+{
+	static const int blocks[] = {DW_TAG_lexical_block, DW_TAG_try_block, DW_TAG_catch_block,
+				     DW_TAG_with_stmt};
+
+	for (size_t i = 0; i < ARRAY_SIZE(blocks); i++)
+		if (tag == blocks[i])
+			return true;
+	return false;
+}
+
 bool debug_is_structure(Dwarf_Die *type)
 {
 	int tag = dwarf_tag(type);

@@ -21,6 +21,9 @@ bool debug_type_size(Dwarf_Die *type, uint64_t *size);
 /* A constant attribute of an entry. */
 bool debug_number(Dwarf_Die *entry, unsigned name, uint64_t *value);
 
+/* Whether entries with this tag are blocks of code in a function. */
+bool debug_is_block(int tag);
+
 bool debug_is_structure(Dwarf_Die *type);
 
 /* Whether strings are made of it: char and its signed and unsigned forms. */

@@ -384,17 +384,6 @@ static void tell_variable(struct walk *w, Dwarf_Die *die, size_t level)
 	w->found(w->arg, &v);
 }
 
-static bool is_block(int tag)
-{
-	static const int blocks[] = {DW_TAG_lexical_block, DW_TAG_try_block, DW_TAG_catch_block,
-				     DW_TAG_with_stmt};
-
-	for (size_t i = 0; i < ARRAY_SIZE(blocks); i++)
-		if (tag == blocks[i])
-			return true;
-	return false;
-}
-
 /* tells: variables directly below are told of; else only what is inlined is looked for. */
 static void walk_entries(struct walk *w, Dwarf_Die *parent, size_t level, bool tells,
 			 unsigned depth)
@@ -413,7 +402,7 @@ static void walk_entries(struct walk *w, Dwarf_Die *parent, size_t level, bool t
 		if (tag == DW_TAG_formal_parameter || tag == DW_TAG_variable) {
 			if (tells)
 				tell_variable(w, &die, level);
-		} else if (is_block(tag)) {
+		} else if (debug_is_block(tag)) {
 			bool here = dwarf_haspc(&die, w->place.pc) > 0;
 
 			if (here || !has_addresses(&die))

@@ -6,6 +6,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "decoder/debug_type.h"
 #include "lib/array_size.h"
 #include "lib/demangle.h"
 
@@ -165,17 +166,6 @@ static const char *call_file(struct intern *strings, Dwarf_Die *unit, Dwarf_Die 
 	return source_path(strings, unit, dwarf_filesrc(files, i, NULL, NULL));
 }
 
-static bool is_block(int tag)
-{
-	static const int blocks[] = {DW_TAG_lexical_block, DW_TAG_try_block, DW_TAG_catch_block,
-				     DW_TAG_with_stmt};
-
-	for (size_t i = 0; i < ARRAY_SIZE(blocks); i++)
-		if (tag == blocks[i])
-			return true;
-	return false;
-}
-
 static void push_die(struct descent *d, Dwarf_Die *die)
 {
 	Dwarf_Die *chain = realloc(d->chain, (d->count + 1) * sizeof *chain);
@@ -202,7 +192,7 @@ static bool descend_to_die(struct descent *d, Dwarf_Die *parent, unsigned depth)
 		if (at <= d->last)
 			return false;
 		d->last = at;
-		if (!inlined && !is_block(tag))
+		if (!inlined && !debug_is_block(tag))
 			continue;
 		has = dwarf_haspc(&die, d->pc);
 		if (inlined && has > 0)

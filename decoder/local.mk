@@ -36,6 +36,7 @@ decoder_libdecoder_a_SOURCES = \
 	decoder/seen_sources.c decoder/seen_sources.h \
 	decoder/report.c decoder/report_branches.c decoder/report_failures.c decoder/report_lines.c decoder/report_lines.h decoder/report_stacks.c decoder/report_system.c decoder/report_waits.c \
 	decoder/report.h decoder/report_private.h \
+	decoder/sequence_type.c decoder/sequence_type.h \
 	decoder/said_values.c decoder/said_values.h \
 	decoder/signature.c decoder/signature.h \
 	decoder/signals.c decoder/signals.h \

@@ -3,7 +3,6 @@
  * their language's library are known by name and by the members that they must have (sequences). */
 #include "decoder/value_text.h"
 
-#include <ctype.h>
 #include <dwarf.h>
 #include <inttypes.h>
 #include <stdarg.h>
@@ -11,6 +10,7 @@
 #include <string.h>
 
 #include "decoder/debug_type.h"
+#include "decoder/sequence_type.h"
 #include "decoder/text.h"
 #include "lib/array_size.h"
 
@@ -21,7 +21,6 @@ enum {
 	MEMBERS_SHOWN = 12,
 	STRING_SHOWN = 64,
 	ENUMERATORS_MAX = 4096,
-	PATH_PARTS_MAX = 8,
 	DIMENSIONS_MAX = 4,
 };
 
@@ -424,116 +423,21 @@ static void put_array(struct writer *w, Dwarf_Die *type, struct part p)
 		put_elements(w, &(struct elements){&element, size, counts, n}, 0, p);
 }
 
-/* The string and sequence types of languages' libraries, by the members that they have; "a.b": b of
- * a. */
-static const struct sequence {
-	const char *name;        /* that of the type begins with it */
-	const char *data;        /* member that points to the first element */
-	const char *count, *end; /* one of them: number of elements, or where they end */
-	bool is_text;
-	const char
-		*element; /* parameter that names the element's type; NULL: what data points to */
-} sequences[] = {
-	{"basic_string<char,", "_M_dataplus._M_p", "_M_string_length", NULL, true, NULL},
-	{"basic_string_view<char,", "_M_str", "_M_len", NULL, true, NULL},
-	{"vector<", "_M_impl._M_start", NULL, "_M_impl._M_finish", false, NULL},
-	{"&str", "data_ptr", "length", NULL, true, NULL},
-	{"&mut str", "data_ptr", "length", NULL, true, NULL},
-	{"&[", "data_ptr", "length", NULL, false, NULL},
-	{"&mut [", "data_ptr", "length", NULL, false, NULL},
-	{"String", "vec.buf.inner.ptr.pointer.pointer", "vec.len", NULL, true, NULL},
-	{"String", "vec.buf.ptr.pointer.pointer", "vec.len", NULL, true, NULL},
-	{"String", "vec.buf.ptr.pointer", "vec.len", NULL, true, NULL},
-	{"Vec<", "buf.inner.ptr.pointer.pointer", "len", NULL, false, "T"},
-	{"Vec<", "buf.ptr.pointer.pointer", "len", NULL, false, "T"},
-	{"Vec<", "buf.ptr.pointer", "len", NULL, false, "T"},
-	{"string", "str", "len", NULL, true, NULL}, /* Go */
-	{"[]", "array", "len", NULL, false, NULL},  /* Go */
-};
-
-/* Follows a path of members. */
-static bool find_path(Dwarf_Die *structure, const char *path, Dwarf_Die *type, uint64_t *offset)
-{
-	Dwarf_Die at = *structure;
-
-	*offset = 0;
-	for (unsigned i = 0; i < PATH_PARTS_MAX && *path; i++) {
-		size_t n = strcspn(path, ".");
-		char name[32];
-		uint64_t here;
-
-		if (n >= sizeof name || !debug_is_structure(&at))
-			return false;
-		memcpy(name, path, n);
-		name[n] = 0;
-		if (!debug_member(&at, name, type, &here))
-			return false;
-		*offset += here;
-		at = *type;
-		path += n + (path[n] == '.');
-	}
-	return true;
-}
-
-static bool type_parameter(Dwarf_Die *structure, const char *name, Dwarf_Die *type)
-{
-	Dwarf_Die die = {0};
-
-	for (unsigned i = 0; i < DEBUG_MEMBERS_MAX && debug_next_child(structure, &die); i++) {
-		const char *here = dwarf_tag(&die) == DW_TAG_template_type_parameter
-					   ? dwarf_diename(&die)
-					   : NULL;
-
-		if (here && !strcmp(here, name))
-			return debug_type_of(&die, type);
-	}
-	return false;
-}
-
-struct found_sequence {
-	Dwarf_Die element;
-	uint64_t data, count, end; /* offsets */
-	uint64_t size;             /* of an element */
-};
-
-static bool is_sequence(const struct sequence *s, Dwarf_Die *type, const char *name,
-			struct found_sequence *f)
-{
-	size_t n = strlen(s->name);
-	bool whole = isalnum((unsigned char)s->name[n - 1]);
-	Dwarf_Die pointer, other;
-
-	if (strncmp(name, s->name, n) || (whole && name[n]) ||
-	    !find_path(type, s->data, &pointer, &f->data) ||
-	    dwarf_tag(&pointer) != DW_TAG_pointer_type ||
-	    !find_path(type, s->count ? s->count : s->end, &other, s->count ? &f->count : &f->end))
-		return false;
-	if (s->element ? !type_parameter(type, s->element, &f->element)
-		       : !debug_type_of(&pointer, &f->element))
-		return false;
-	return debug_type_size(&f->element, &f->size);
-}
-
 /* False: it is no sequence. */
 static bool put_sequence(struct writer *w, Dwarf_Die *type, struct part p)
 {
-	const char *name = dwarf_diename(type);
-	struct found_sequence f = {0};
+	struct sequence_type f;
 	uint64_t data, count;
 	struct object o;
-	size_t i = 0;
 
-	while (name && i < ARRAY_SIZE(sequences) && !is_sequence(&sequences[i], type, name, &f))
-		i++;
-	if (!name || i == ARRAY_SIZE(sequences))
+	if (!sequence_type_find(&f, type))
 		return false;
 	if (!read_number(w, (struct part){p.o, p.offset + f.data}, 8, &data) ||
-	    !read_number(w, (struct part){p.o, p.offset + (sequences[i].count ? f.count : f.end)},
-			 8, &count))
+	    !read_number(w, (struct part){p.o, p.offset + f.behind}, 8, &count))
 		return true;
-	if (!sequences[i].count)
+	if (f.has_end)
 		count = f.size && count >= data ? (count - data) / f.size : 0;
-	if (sequences[i].is_text) {
+	if (f.is_text) {
 		put_counted_string(w, data, count);
 		return true;
 	}
@@ -772,16 +676,12 @@ void value_text(char text[VALUE_TEXT_MAX], const struct known_memory *k, Dwarf_D
 
 static bool is_text(Dwarf_Die *type)
 {
-	const char *name = debug_is_structure(type) ? dwarf_diename(type) : NULL;
-	struct found_sequence f;
+	struct sequence_type f;
 	Dwarf_Die element;
 
 	if (dwarf_tag(type) == DW_TAG_array_type)
 		return debug_type_of(type, &element) && debug_is_character(&element);
-	for (size_t i = 0; name && i < ARRAY_SIZE(sequences); i++)
-		if (sequences[i].is_text && is_sequence(&sequences[i], type, name, &f))
-			return true;
-	return false;
+	return debug_is_structure(type) && sequence_type_find(&f, type) && f.is_text;
 }
 
 bool value_is_plain(Dwarf_Die *type)
