@@ -91,7 +91,8 @@ void print_%(n)d(void) { printf("%%d\\n", compute_%(n)d(rand())); }
 def workloads(folder):
     """Rows: name, argv (or a shell pipeline)."""
     tree = os.path.dirname(HERE)
-    sources = " ".join(os.path.join(tree, f) for f in (("lib/insn.c",) if SHORT else ("decoder/symbols.c", "decoder/model.c", "decoder/history.c")))
+    decoder = ("decoder/symbols/symbols.c", "decoder/model/model.c", "decoder/model/history.c")
+    sources = " ".join(os.path.join(tree, f) for f in (("lib/insn.c",) if SHORT else decoder))
     work = os.path.join(folder, "work")
     return [
         ("branchy loop", "%s branches %d" % (work, amount(12000000))),

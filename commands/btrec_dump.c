@@ -2,7 +2,7 @@
 #include <stdio.h>
 
 #include "commands/btrec_commands.h"
-#include "decoder/dump.h"
+#include "decoder/model/dump.h"
 
 static const char usage[] =
 	"Usage: btrec dump [TRACE]\nPrints every record of a trace, the latest by default.";

@@ -10,8 +10,8 @@
 
 #include "commands/btrec_commands.h"
 #include "commands/trace_digest.h"
-#include "decoder/model.h"
-#include "decoder/signals.h"
+#include "decoder/model/model.h"
+#include "decoder/model/signals.h"
 #include "lib/branch.h"
 #include "lib/say.h"
 

@@ -5,7 +5,7 @@
 #include <string.h>
 
 #include "commands/cause.h"
-#include "decoder/signals.h"
+#include "decoder/model/signals.h"
 #include "lib/directories.h"
 #include "lib/say.h"
 

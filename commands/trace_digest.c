@@ -8,7 +8,7 @@
 #include <string.h>
 #include <sys/stat.h>
 
-#include "decoder/signals.h"
+#include "decoder/model/signals.h"
 #include "format/trace_cursor.h"
 #include "lib/hash_table.h"
 #include "lib/trace_home.h"

@@ -16,7 +16,7 @@
 #include <time.h>
 #include <unistd.h>
 
-#include "decoder/kept.h"
+#include "decoder/symbols/kept.h"
 #include "format/trace_reader.h"
 #include "lib/array_size.h"
 #include "lib/directories.h"

@@ -2,7 +2,7 @@
 #include <stdio.h>
 #include <string.h>
 
-#include "decoder/text.h"
+#include "decoder/symbols/text.h"
 #include "export/calls_private.h"
 
 /* Up to where the task's history is shown; false: the task is not. */

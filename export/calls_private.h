@@ -4,9 +4,9 @@
 #ifndef BT_EXPORT_CALLS_PRIVATE_H
 #define BT_EXPORT_CALLS_PRIVATE_H
 
-#include "decoder/callstack.h"
-#include "decoder/focus.h"
-#include "decoder/function_name.h"
+#include "decoder/cause/callstack.h"
+#include "decoder/cause/focus.h"
+#include "decoder/symbols/function_name.h"
 
 /* A history up to entry `end`, with the calls open behind the entry that was taken last. */
 struct task_calls {

@@ -3,7 +3,7 @@
 #ifndef BT_EXPORT_CORE_PRIVATE_H
 #define BT_EXPORT_CORE_PRIVATE_H
 
-#include "decoder/focus.h"
+#include "decoder/cause/focus.h"
 #include "export/linker_list.h"
 
 struct core_range {

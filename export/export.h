@@ -7,7 +7,7 @@
 
 #include <stdio.h>
 
-#include "decoder/focus.h"
+#include "decoder/cause/focus.h"
 #include "format/trace_reader.h"
 
 struct export_kind {

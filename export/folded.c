@@ -7,7 +7,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "decoder/intern.h"
+#include "decoder/symbols/intern.h"
 #include "export/calls_private.h"
 #include "export/export_private.h"
 #include "lib/content_hash.h"

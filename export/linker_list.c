@@ -8,7 +8,7 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
-#include "decoder/text.h"
+#include "decoder/symbols/text.h"
 #include "lib/page.h"
 
 enum {

@@ -5,7 +5,7 @@
 #ifndef BT_LINKER_LIST_H
 #define BT_LINKER_LIST_H
 
-#include "decoder/symbols.h"
+#include "decoder/symbols/symbols.h"
 #include "lib/buf.h"
 #include "lib/page.h"
 

@@ -4,7 +4,7 @@
 #include <inttypes.h>
 #include <stdlib.h>
 
-#include "decoder/own_code.h"
+#include "decoder/cause/own_code.h"
 #include "tui/branch_row.h"
 #include "tui/busy.h"
 

@@ -5,7 +5,7 @@
 #ifndef BT_BRANCH_LIST_H
 #define BT_BRANCH_LIST_H
 
-#include "decoder/fold.h"
+#include "decoder/cause/fold.h"
 #include "tui/branch_filter.h"
 #include "tui/entry_match.h"
 

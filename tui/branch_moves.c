@@ -5,7 +5,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "decoder/focus.h"
+#include "decoder/cause/focus.h"
 #include "lib/name_pattern.h"
 #include "tui/branch_row.h"
 #include "tui/busy.h"

@@ -3,7 +3,7 @@
 
 #include <inttypes.h>
 
-#include "decoder/calls_made.h"
+#include "decoder/model/calls_made.h"
 #include "syscalls/syscall_names.h"
 #include "tui/label.h"
 

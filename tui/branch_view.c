@@ -7,7 +7,7 @@
  * move. */
 #include <inttypes.h>
 
-#include "decoder/signals.h"
+#include "decoder/model/signals.h"
 #include "tui/branch_moves.h"
 #include "tui/branch_row.h"
 #include "tui/label.h"

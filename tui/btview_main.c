@@ -15,13 +15,13 @@
 #include <string.h>
 #include <unistd.h>
 
-#include "decoder/annotation.h"
-#include "decoder/headline.h"
-#include "decoder/json.h"
-#include "decoder/keep.h"
-#include "decoder/report.h"
-#include "decoder/signature.h"
-#include "decoder/source_address.h"
+#include "decoder/cause/annotation.h"
+#include "decoder/cause/headline.h"
+#include "decoder/cause/signature.h"
+#include "decoder/report/json.h"
+#include "decoder/report/keep.h"
+#include "decoder/report/report.h"
+#include "decoder/symbols/source_address.h"
 #include "export/export.h"
 #include "lib/array_size.h"
 #include "lib/escape.h"

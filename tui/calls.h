@@ -6,7 +6,7 @@
 #ifndef BT_CALLS_H
 #define BT_CALLS_H
 
-#include "decoder/history.h"
+#include "decoder/model/history.h"
 
 #define CALLS_NONE UINT32_MAX
 

@@ -6,8 +6,8 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "decoder/disasm.h"
-#include "decoder/text.h"
+#include "decoder/model/disasm.h"
+#include "decoder/symbols/text.h"
 #include "lib/grow.h"
 #include "tui/label.h"
 

@@ -6,7 +6,7 @@
 #include <stdio.h>
 #include <string.h>
 
-#include "decoder/text.h"
+#include "decoder/symbols/text.h"
 #include "lib/page.h"
 
 enum {

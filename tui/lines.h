@@ -4,7 +4,7 @@
 #ifndef BT_LINES_H
 #define BT_LINES_H
 
-#include "decoder/report_lines.h"
+#include "decoder/report/report_lines.h"
 #include "tui/view.h"
 
 /* The target of Enter on a line. */

@@ -4,7 +4,7 @@
 #include <inttypes.h>
 #include <stdlib.h>
 
-#include "decoder/signals.h"
+#include "decoder/model/signals.h"
 #include "tui/label.h"
 
 enum {

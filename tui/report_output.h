@@ -4,7 +4,7 @@
 #ifndef BT_REPORT_OUTPUT_H
 #define BT_REPORT_OUTPUT_H
 
-#include "decoder/report.h"
+#include "decoder/report/report.h"
 
 enum colour_when {
 	COLOUR_AUTO, /* on a terminal that can, unless NO_COLOR is set */

@@ -1,12 +1,12 @@
 /* SPDX-License-Identifier: MIT */
-/* What happened, in the words of the report (decoder/report_lines.h): each line with the code that
- * it is about, and where Enter leads. Of a frame that is the call which made it. Long lines are
- * wrapped, so a change of the screen's width lays them out again. The cursor begins at the first
- * frame whose source can be read. */
+/* What happened, in the words of the report (decoder/report/report_lines.h): each line with the
+ * code that it is about, and where Enter leads. Of a frame that is the call which made it. Long
+ * lines are wrapped, so a change of the screen's width lays them out again. The cursor begins at
+ * the first frame whose source can be read. */
 #include <stdlib.h>
 #include <string.h>
 
-#include "decoder/report_lines.h"
+#include "decoder/report/report_lines.h"
 #include "tui/label.h"
 #include "tui/source_file.h"
 

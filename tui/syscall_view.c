@@ -2,7 +2,7 @@
 /* The system calls of the task shown, until the moment shown, as strace(1) writes them. */
 #include <inttypes.h>
 
-#include "decoder/system_calls.h"
+#include "decoder/model/system_calls.h"
 #include "tui/label.h"
 
 enum {

@@ -8,7 +8,7 @@
 #include <string.h>
 #include <wchar.h>
 
-#include "decoder/text.h"
+#include "decoder/symbols/text.h"
 
 enum {
 	WIDTH_MIN = 20, /* narrower terminals break lines themselves */

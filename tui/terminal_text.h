@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
-/* A text report as a terminal shows it: its marks (decoder/text.h) as colours, its lines broken
- * where the terminal ends. Used by btview. Pure. */
+/* A text report as a terminal shows it: its marks (decoder/symbols/text.h) as colours, its lines
+ * broken where the terminal ends. Used by btview. Pure. */
 #ifndef BT_TERMINAL_TEXT_H
 #define BT_TERMINAL_TEXT_H
 

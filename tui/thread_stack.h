@@ -4,7 +4,7 @@
 #ifndef BT_THREAD_STACK_H
 #define BT_THREAD_STACK_H
 
-#include "decoder/callstack.h"
+#include "decoder/cause/callstack.h"
 #include "tui/viewer.h"
 
 enum {

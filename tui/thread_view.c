@@ -7,7 +7,7 @@
 #include <inttypes.h>
 #include <stdlib.h>
 
-#include "decoder/signals.h"
+#include "decoder/model/signals.h"
 #include "syscalls/syscall_names.h"
 #include "tui/label.h"
 #include "tui/thread_stack.h"

@@ -4,7 +4,7 @@
 #ifndef BT_TUI_H
 #define BT_TUI_H
 
-#include "decoder/focus.h"
+#include "decoder/cause/focus.h"
 
 /* Shows a trace on the terminal until the user quits, then restores the terminal. Sets the process'
  * LC_CTYPE. Begins with o's thread, at the newest branch of o's function; ignores o's count.

@@ -5,8 +5,8 @@
 #ifndef BT_VIEWER_H
 #define BT_VIEWER_H
 
-#include "decoder/calls_made.h"
-#include "decoder/focus.h"
+#include "decoder/cause/focus.h"
+#include "decoder/model/calls_made.h"
 #include "tui/calls.h"
 #include "tui/lines.h"
 #include "tui/screen.h"

@@ -3,8 +3,8 @@
  * straight-line code between its branches. */
 #include "tests/fuzz/fuzz.h"
 
-#include "decoder/dump.h"
-#include "decoder/history.h"
+#include "decoder/model/dump.h"
+#include "decoder/model/history.h"
 #include "tests/fuzz/trace_bytes.h"
 
 enum {

@@ -6,10 +6,10 @@
 #include <jansson.h>
 #include <string.h>
 
-#include "decoder/annotation.h"
-#include "decoder/headline.h"
-#include "decoder/json.h"
-#include "decoder/report.h"
+#include "decoder/cause/annotation.h"
+#include "decoder/cause/headline.h"
+#include "decoder/report/json.h"
+#include "decoder/report/report.h"
 #include "lib/array_size.h"
 #include "lib/escape.h"
 #include "tests/fuzz/trace_bytes.h"

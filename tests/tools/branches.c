@@ -8,7 +8,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "decoder/history.h"
+#include "decoder/model/history.h"
 
 static void print_error(const struct bt_error *err)
 {

@@ -8,7 +8,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 
-#include "decoder/history.h"
+#include "decoder/model/history.h"
 
 struct check {
 	const struct model *m;

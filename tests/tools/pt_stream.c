@@ -12,7 +12,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "decoder/history.h"
+#include "decoder/model/history.h"
 #include "hardware/pt_flow.h"
 #include "tests/simulated/pt_writer.h"
 

@@ -21,7 +21,7 @@ named() {
 
 folders="lib syscalls format hardware import export commands collector collector/tracee collector/space collector/history collector/task collector/backend collector/supervisor collector/record collector/backend/step
 collector/backend/engine collector/backend/engine/x86 collector/backend/engine/cache collector/backend/engine/translate collector/backend/engine/written_code
-collector/backend/engine/persist collector/backend/pmu collector/doctor decoder tui tests bench"
+collector/backend/engine/persist collector/backend/pmu collector/doctor decoder decoder/model decoder/symbols decoder/values decoder/cause decoder/report tui tests bench"
 while read -r folder; do
 	[[ " ${folders//$'\n'/ } include examples " == *" $folder "* || $folder == tests/* ]] || fail "nobody looks at $folder/README.md"
 done < <(printf '%s\n' */*.[ch] */*/*.[ch] */*/*/*.[ch] */*/*/*/*.[ch] | xargs -n1 dirname | grep -Ev '^(_?build|_inst|autom4te)' | sort -u)

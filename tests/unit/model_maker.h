@@ -3,7 +3,7 @@
 #ifndef BT_MODEL_MAKER_H
 #define BT_MODEL_MAKER_H
 
-#include "decoder/history.h"
+#include "decoder/model/history.h"
 #include "tests/unit/trace_maker.h"
 
 /* The model of the trace made; k's bytes must live as long as it. */

@@ -6,7 +6,7 @@
 #ifndef BT_UNIT_SAMPLE_LIBRARY_H
 #define BT_UNIT_SAMPLE_LIBRARY_H
 
-#include "decoder/symbols.h"
+#include "decoder/symbols/symbols.h"
 
 #include <dlfcn.h>
 #include <elfutils/libdwelf.h>

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-#include "decoder/calls_made.h"
+#include "decoder/model/calls_made.h"
 
 #include <time.h>
 

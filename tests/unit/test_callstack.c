@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-#include "decoder/callstack.h"
+#include "decoder/cause/callstack.h"
 
 #include "lib/array_size.h"
 #include "tests/unit/model_maker.h"

@@ -1,13 +1,13 @@
 /* SPDX-License-Identifier: MIT */
 /* Debug information that no compiler writes, assembled by hand: whatever it says, looking something
  * up ends, and harms nothing. */
-#include "decoder/debug_unit.h"
+#include "decoder/symbols/debug_unit.h"
 
 #include <fcntl.h>
 #include <stdio.h>
 #include <unistd.h>
 
-#include "decoder/inlined.h"
+#include "decoder/symbols/inlined.h"
 #include "tests/unit/unit.h"
 
 enum {

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-#include "decoder/disasm.h"
+#include "decoder/model/disasm.h"
 
 #include <stdio.h>
 

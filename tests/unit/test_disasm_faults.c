@@ -11,7 +11,7 @@
 #include <ucontext.h>
 #include <unistd.h>
 
-#include "decoder/disasm.h"
+#include "decoder/model/disasm.h"
 #include "lib/array_size.h"
 
 /* Nothing can be read or written here. Low enough for addresses of 32 bits, and below the shadow

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-#include "decoder/dump.h"
+#include "decoder/model/dump.h"
 
 #include <stdio.h>
 

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-#include "decoder/fault.h"
+#include "decoder/cause/fault.h"
 
 #include <stdio.h>
 

@@ -3,7 +3,7 @@
 
 #include <stdio.h>
 
-#include "decoder/fold.h"
+#include "decoder/cause/fold.h"
 
 enum { MAX = 4096 };
 

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-#include "decoder/function_name.h"
+#include "decoder/symbols/function_name.h"
 
 #include <stdio.h>
 #include <string.h>

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-#include "decoder/history.h"
+#include "decoder/model/history.h"
 
 #include "lib/array_size.h"
 #include "tests/unit/model_maker.h"

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-#include "decoder/last_words.h"
+#include "decoder/model/last_words.h"
 
 #include <string.h>
 

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-#include "decoder/model.h"
+#include "decoder/model/model.h"
 
 #include <stdio.h>
 #include <time.h>

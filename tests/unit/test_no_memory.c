@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /* The model and the history when memory runs out, at every single place where it can. Linked with
  * --wrap, so that each allocation goes through here. */
-#include "decoder/history.h"
+#include "decoder/model/history.h"
 
 #include "tests/unit/model_maker.h"
 #include "tests/unit/scarce_memory.h"

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-#include "decoder/system.h"
+#include "decoder/model/system.h"
 
 #include "tests/unit/model_maker.h"
 #include "tests/unit/unit.h"

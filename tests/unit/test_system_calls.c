@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /* System calls of a trace: those at stops and those in the cache, and which of them may be the
  * cause of an end with failure. */
-#include "decoder/failed_calls.h"
+#include "decoder/cause/failed_calls.h"
 
 #include <string.h>
 

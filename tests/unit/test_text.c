@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
-#include "decoder/text.h"
+#include "decoder/symbols/text.h"
 
-#include "decoder/signals.h"
+#include "decoder/model/signals.h"
 #include "lib/array_size.h"
 #include "syscalls/syscall_names.h"
 #include "tests/unit/unit.h"

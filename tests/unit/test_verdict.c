@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-#include "decoder/verdict.h"
+#include "decoder/model/verdict.h"
 
 #include "lib/array_size.h"
 #include "tests/unit/model_maker.h"

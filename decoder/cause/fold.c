@@ -1,0 +1,286 @@
+/* SPDX-License-Identifier: MIT */
+#include "decoder/cause/fold.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+#include "lib/insn.h"
+
+/* Folding works on tokens: at first one for each line, then, level by level, a run of equal rounds
+ * becomes one. Tokens are compared by class, a hash of what they show; a loop's class leaves its
+ * count out, so that an outer loop is seen although its inner loops go round a different number of
+ * times. */
+struct token {
+	uint64_t class;
+	uint32_t lines;
+};
+
+struct level {
+	struct token *tokens;
+	size_t token_count;
+	struct fold_line *lines;
+	size_t line_count;
+};
+
+static uint64_t mix_hash(uint64_t h, uint64_t v)
+{
+	h = (h ^ v) * 0x9E3779B97F4A7C15u;
+	return h ^ h >> 32;
+}
+
+static uint64_t entry_class(const struct history_entry *e, size_t i)
+{
+	uint64_t h = mix_hash(mix_hash(mix_hash(1, e->from), e->to),
+			      (uint64_t)e->space << 32 | (uint64_t)e->kind << 8 |
+				      (e->flags & BT_BRANCH_TAKEN));
+
+	/* What is missing is never a repetition. */
+	return e->kind == BT_BRANCH_GAP ? mix_hash(h, i) : h;
+}
+
+static void level_release(struct level *l)
+{
+	free(l->tokens);
+	free(l->lines);
+}
+
+static bool level_init(struct level *l, size_t tokens, size_t lines)
+{
+	*l = (struct level){
+		.tokens = reallocarray(NULL, tokens + 1, sizeof *l->tokens),
+		.lines = reallocarray(NULL, lines + 1, sizeof *l->lines),
+	};
+	return l->tokens && l->lines;
+}
+
+static void add_line(struct level *l, uint64_t class, struct fold_line line)
+{
+	l->lines[l->line_count++] = line;
+	l->tokens[l->token_count++] = (struct token){.class = class, .lines = 1};
+}
+
+static bool is_marked(const struct fold_options *o, size_t i, enum fold_mark mark)
+{
+	return o->marks && (o->marks[i] & mark);
+}
+
+/* How many entries from `at` on, up to where the task stood, are within library code. */
+static size_t library_run(const struct history *h, const struct fold_options *o, size_t at)
+{
+	size_t i = at;
+
+	while (i < h->count && (i == at || i != o->stop) &&
+	       o->sides[i] == (FOLD_FROM_LIBRARY | FOLD_TO_LIBRARY) && !is_marked(o, i, FOLD_OPEN))
+		i++;
+	return i - at;
+}
+
+/* Of a call into a library the entries behind it, up to its return; 0: it is no such call, or does
+ * not return to where it was called. */
+static size_t library_call(const struct history *h, const struct fold_options *o, size_t at)
+{
+	const struct history_entry *call = &h->entries[at], *ret;
+	size_t end = at + 1;
+
+	if ((call->kind != BT_BRANCH_CALL && call->kind != BT_BRANCH_ICALL) ||
+	    o->sides[at] != FOLD_TO_LIBRARY || end == o->stop)
+		return 0;
+	end += library_run(h, o, end);
+	if (end == h->count || end == o->stop)
+		return 0;
+	ret = &h->entries[end];
+	return ret->kind == BT_BRANCH_RET && o->sides[end] == FOLD_FROM_LIBRARY &&
+			       ret->to - call->from - 1 < BT_INSN_MAX
+		       ? end - at
+		       : 0;
+}
+
+/* The line that begins with an entry, and its class. A library's line stands for whatever the
+ * library did: a loop that calls it is still a loop. */
+static struct fold_line line_from(const struct history *h, const struct fold_options *o, size_t at,
+				  uint64_t *class)
+{
+	const struct history_entry *e = &h->entries[at];
+	size_t run = o->sides ? library_run(h, o, at) : 0,
+	       call = o->sides ? library_call(h, o, at) : 0;
+
+	if (run) {
+		*class = mix_hash(3, e->space);
+		return (struct fold_line){
+			.entry = (uint32_t)at, .count = (uint32_t)run, .kind = FOLD_LIBRARY};
+	}
+	*class = mix_hash(entry_class(e, at), call != 0);
+	/* So that it is in no loop. */
+	if (is_marked(o, at, FOLD_OPEN))
+		*class = mix_hash(*class, at);
+	return (struct fold_line){.entry = (uint32_t)at,
+				  .count = (uint32_t)call,
+				  .kind = call ? FOLD_CALL : FOLD_ENTRY};
+}
+
+static bool first_level(struct level *l, const struct history *h, const struct fold_options *o)
+{
+	if (!level_init(l, h->count + 1, h->count + 1))
+		return false;
+	for (size_t i = 0; i <= h->count;) {
+		struct fold_line line;
+		uint64_t class;
+
+		if (i == o->stop)
+			add_line(l, 0, (struct fold_line){.entry = (uint32_t)i, .kind = FOLD_STOP});
+		if (i == h->count)
+			break;
+		if (is_marked(o, i, FOLD_LEFT_OUT)) {
+			i++;
+			continue;
+		}
+		line = line_from(h, o, i, &class);
+		add_line(l, class, line);
+		i += line.kind == FOLD_LIBRARY ? line.count : line.count + 1;
+	}
+	return true;
+}
+
+static size_t count_rounds(const struct level *l, size_t at, size_t period)
+{
+	size_t same = 0;
+
+	while (at + period + same < l->token_count &&
+	       l->tokens[at + same].class == l->tokens[at + period + same].class)
+		same++;
+	return same / period + 1;
+}
+
+/* The period of the loop that begins at token `at`, and its rounds; 0: none. */
+static size_t find_loop(const struct level *l, size_t at, size_t *rounds)
+{
+	for (size_t period = 1; period <= FOLD_PERIOD_MAX; period++) {
+		*rounds = count_rounds(l, at, period);
+		if (*rounds >= FOLD_ROUNDS_MIN)
+			return period;
+	}
+	return 0;
+}
+
+static size_t lines_of(const struct level *l, size_t token, size_t count)
+{
+	size_t lines = 0;
+
+	for (size_t i = 0; i < count; i++)
+		lines += l->tokens[token + i].lines;
+	return lines;
+}
+
+static void copy_lines(struct level *to, const struct level *from, size_t line, size_t count,
+		       unsigned deeper)
+{
+	memcpy(to->lines + to->line_count, from->lines + line, count * sizeof *to->lines);
+	for (size_t i = 0; deeper && i < count; i++)
+		to->lines[to->line_count + i].nesting++;
+	to->line_count += count;
+}
+
+static void add_loop(struct level *to, const struct level *from, size_t at, size_t line,
+		     size_t period, size_t rounds)
+{
+	size_t last = at + period * (rounds - 1), skipped = lines_of(from, at, last - at),
+	       kept = lines_of(from, last, period);
+	uint64_t class = 2;
+
+	for (size_t i = 0; i < period; i++)
+		class = mix_hash(class, from->tokens[at + i].class);
+	to->lines[to->line_count++] = (struct fold_line){.entry = from->lines[line].entry,
+							 .count = (uint32_t)rounds,
+							 .kind = FOLD_LOOP,
+							 .nesting = from->lines[line].nesting};
+	copy_lines(to, from, line + skipped, kept, 1);
+	to->tokens[to->token_count++] = (struct token){.class = class, .lines = (uint32_t)kept + 1};
+}
+
+/* Folds the loops of one level. Returns how many, or -1 without memory. */
+static long fold_level(struct level *to, const struct level *from)
+{
+	size_t line = 0;
+	long found = 0;
+
+	if (!level_init(to, from->token_count,
+			from->line_count + from->token_count / FOLD_ROUNDS_MIN))
+		return -1;
+	for (size_t at = 0; at < from->token_count;) {
+		size_t rounds, period = find_loop(from, at, &rounds),
+			       taken = period ? period * rounds : 1;
+
+		if (period) {
+			add_loop(to, from, at, line, period, rounds);
+			found++;
+		} else {
+			copy_lines(to, from, line, from->tokens[at].lines, 0);
+			to->tokens[to->token_count++] = from->tokens[at];
+		}
+		line += lines_of(from, at, taken);
+		at += taken;
+	}
+	return found;
+}
+
+static void finish_level(struct fold *f, struct level *l)
+{
+	f->lines = l->lines;
+	f->count = l->line_count;
+	for (size_t i = 0; i < f->count; i++)
+		if (f->lines[i].nesting > f->nesting)
+			f->nesting = f->lines[i].nesting;
+	l->lines = NULL;
+	level_release(l);
+}
+
+int fold_init(struct fold *f, const struct history *h, const struct fold_options *o,
+	      struct bt_error *err)
+{
+	struct level level, next;
+	bool memory;
+
+	*f = (struct fold){0};
+	memory = h->count < UINT32_MAX && first_level(&level, h, o);
+	for (unsigned n = 0; memory && o->loops && n < FOLD_NESTING_MAX; n++) {
+		long found = fold_level(&next, &level);
+
+		level_release(&level);
+		level = next;
+		memory = found >= 0;
+		if (found <= 0)
+			break;
+	}
+	if (!memory) {
+		if (h->count < UINT32_MAX)
+			level_release(&level);
+		return bt_fail(err, BT_E_NO_MEMORY, 0,
+			       "out of memory for a history of %zu branches", h->count);
+	}
+	finish_level(f, &level);
+	return 0;
+}
+
+void fold_release(struct fold *f)
+{
+	free(f->lines);
+	*f = (struct fold){0};
+}
+
+size_t fold_line_of(const struct fold *f, size_t entry)
+{
+	size_t low = 0, high = f->count;
+
+	/* Entries never decrease from line to line. */
+	while (high - low > 1) {
+		size_t middle = low + (high - low) / 2;
+
+		if (f->lines[middle].entry <= entry)
+			low = middle;
+		else
+			high = middle;
+	}
+	/* Of lines that share the number (the stop line and the entry behind it) the last: the
+	 * entry's. */
+	return low;
+}

@@ -1,0 +1,175 @@
+/* SPDX-License-Identifier: MIT */
+#include "decoder/model/last_words.h"
+
+#include <inttypes.h>
+#include <stdio.h>
+#include <string.h>
+
+enum {
+	ESC = 0x1b,
+	BEL = 7,
+	TAB_COLUMNS = 8,
+};
+
+static bool is_in_range(uint8_t c, uint8_t first, uint8_t last) { return c >= first && c <= last; }
+
+/* The length of a control sequence of ECMA-48 (CSI and OSC, with which terminals are told colours
+ * and titles) at p, 0: there is none. */
+static size_t sequence_len(const uint8_t *p, size_t len)
+{
+	size_t n = 2;
+
+	if (len < 2 || p[0] != ESC || (p[1] != '[' && p[1] != ']'))
+		return 0;
+	if (p[1] == '[') {
+		while (n < len && is_in_range(p[n], 0x20, 0x3f))
+			n++;
+		return n < len && is_in_range(p[n], 0x40, 0x7e) ? n + 1 : n;
+	}
+	while (n < len && p[n] != BEL && p[n] != ESC)
+		n++;
+	if (n + 1 < len && p[n] == ESC && p[n + 1] == '\\')
+		return n + 2;
+	return n < len && p[n] == BEL ? n + 1 : n;
+}
+
+static struct slice words(struct slice s)
+{
+	return s.len ? s : slice_of("", 0); /* no bytes are at NULL */
+}
+
+/* The length of the first lines, with their ends: of whole ones, `most` of them. */
+static size_t first_lines(struct slice s, unsigned most)
+{
+	size_t end = 0;
+
+	for (unsigned n = 0; n < most; n++) {
+		const uint8_t *at = end < s.len ? memchr(s.at + end, '\n', s.len - end) : NULL;
+
+		if (!at)
+			break;
+		end = (size_t)(at - s.at) + 1;
+	}
+	return end;
+}
+
+/* Where the last `most` lines begin. */
+static size_t last_lines(struct slice s, unsigned most)
+{
+	size_t start = s.len;
+	unsigned lines = 0;
+
+	if (start && s.at[start - 1] == '\n')
+		start--;
+	while (start && (s.at[start - 1] != '\n' || ++lines < most))
+		start--;
+	return start;
+}
+
+static struct slice without_empty_end(struct slice s)
+{
+	while (s.len && s.at[s.len - 1] == '\n')
+		s.len--;
+	return s;
+}
+
+/* first: the process's first bytes; text, its last, of `total`. */
+static void choose(struct kept_words *w, struct slice first, struct slice text, uint64_t total,
+		   unsigned first_count, unsigned count)
+{
+	bool is_whole = total <= text.len;
+	uint64_t skipped = is_whole ? 0 : total - text.len; /* where text begins */
+	struct slice shown = without_empty_end(text), head = is_whole ? shown : first;
+	size_t start = last_lines(shown, count), head_len;
+	uint64_t behind;
+
+	*w = (struct kept_words){.head = slice_of("", 0)};
+	if ((is_whole && !start) || !head.len) {
+		w->rest = slice_of(shown.at + start, shown.len - start);
+		w->earlier = !is_whole || start;
+		return;
+	}
+	head_len = first_lines(head, first_count);
+	start = last_lines(shown, count - first_count);
+	behind = skipped + start;
+	if (behind < head_len) { /* they meet */
+		start = head_len > skipped ? (size_t)(head_len - skipped) : 0;
+		start = start < shown.len ? start : shown.len;
+		behind = skipped + start;
+	}
+	w->head = slice_of(head.at, head_len);
+	w->rest = slice_of(shown.at + start, shown.len - start);
+	w->left_out = behind - head_len;
+}
+
+void last_words_begin(struct kept_words *w, const struct bt_record_last_words *r)
+{
+	choose(w, words(r ? r->first : (struct slice){0}), words(r ? r->text : (struct slice){0}),
+	       r ? r->total : 0, FIRST_WORDS_LINES, LAST_WORDS_LINES);
+}
+
+void last_words_begin_telling(struct kept_words *w, const struct bt_record_last_words *r)
+{
+	struct slice lines = words(r ? r->telling : (struct slice){0});
+
+	choose(w, lines, lines, lines.len, TELLING_LINES / 2, TELLING_LINES);
+}
+
+bool last_words_has_lines(const struct kept_words *w) { return w->head.len || w->rest.len; }
+
+/* The part of a line that carriage returns leave visible: the text behind the last one that text
+ * follows. */
+static struct slice seen(struct slice s)
+{
+	size_t start;
+
+	while (s.len && s.at[s.len - 1] == '\r')
+		s.len--;
+	for (start = s.len; start && s.at[start - 1] != '\r'; start--)
+		;
+	return slice_of(s.at + start, s.len - start);
+}
+
+bool last_words_next(struct kept_words *w, char line[LAST_WORDS_LINE_MAX])
+{
+	struct slice *from = w->head.len ? &w->head : &w->rest, s = *from;
+	const uint8_t *end = from->len ? memchr(from->at, '\n', from->len) : NULL;
+	size_t used = 0;
+
+	if (!w->head.len && w->left_out) {
+		snprintf(line, LAST_WORDS_LINE_MAX, "[... %" PRIu64 " bytes left out ...]",
+			 w->left_out);
+		w->left_out = 0;
+		return true;
+	}
+	if (!from->len)
+		return false;
+	s.len = end ? (size_t)(end - s.at) : s.len;
+	slice_take(from, s.len + (end != NULL));
+	s = seen(s);
+	while (s.len && used + TAB_COLUMNS < LAST_WORDS_LINE_MAX) {
+		size_t n = sequence_len(s.at, s.len);
+
+		if (n) {
+			slice_take(&s, n);
+			continue;
+		}
+		if (*s.at == '\t')
+			do
+				line[used++] = ' ';
+			while (used % TAB_COLUMNS);
+		else if (*s.at)
+			line[used++] = (char)*s.at;
+		slice_take(&s, 1);
+	}
+	if (s.len) /* cut, not in the midst of a character */
+		while (used && ((uint8_t)line[used - 1] & 0xc0) == 0x80)
+			used--;
+	if (s.len) {
+		used -= used && (uint8_t)line[used - 1] >= 0xc0;
+		memcpy(line + used, "...", 3);
+		used += 3;
+	}
+	line[used] = '\0';
+	return true;
+}

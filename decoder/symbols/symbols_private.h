@@ -1,0 +1,37 @@
+/* SPDX-License-Identifier: MIT */
+/* What symbols.c shares with unwind.c and frame_values.c, and nobody else: images and modules. */
+#ifndef BT_SYMBOLS_PRIVATE_H
+#define BT_SYMBOLS_PRIVATE_H
+
+#include "decoder/symbols/image.h"
+#include "decoder/symbols/intern.h"
+#include "decoder/symbols/kept.h"
+#include "decoder/symbols/symbols.h"
+
+/* The image of an address space at an epoch; NULL only without memory. */
+struct image *symbols_image(struct symbols *s, uint32_t space, uint32_t epoch);
+
+/* The module of the code at an address; NULL: none. */
+struct image_module *symbols_module(struct symbols *s, uint32_t space, uint32_t epoch,
+				    uint64_t addr);
+
+/* Names that live as long as the symbols. */
+struct intern *symbols_strings(struct symbols *s);
+
+/* The kept stack of a thread where the files that its frames are in do not tell as much as then;
+ * else NULL. */
+const struct kept_stack *symbols_kept_stack(struct symbols *s, const struct model_snapshot *snap,
+					    const struct bt_record_thread *thread);
+
+/* Notes a stack, if it is to be noted. */
+void symbols_note_stack(struct symbols *s, const struct kept_stack *stack);
+
+/* What was said of a frame of a thread whose kept stack is used; NULL: another one is, or nothing
+ * was. And notes it, if it is to be noted; the text is copied. */
+const char *symbols_kept_said(struct symbols *s, enum kept_said what,
+			      const struct model_snapshot *snap,
+			      const struct bt_record_thread *thread, uint32_t frame);
+void symbols_note_said(struct symbols *s, enum kept_said what, const struct model_snapshot *snap,
+		       const struct bt_record_thread *thread, uint32_t frame, const char *text);
+
+#endif
