@@ -13,6 +13,7 @@ tui_libtui_a_SOURCES = \
 	tui/calls.c tui/calls.h \
 	tui/disassembly_view.c \
 	tui/help_view.c \
+	tui/hints.def \
 	tui/keymap.c tui/keymap.h tui/keys.def \
 	tui/label.c tui/label.h \
 	tui/layout.c tui/layout.h \

@@ -38,6 +38,48 @@ static void draw_status(struct viewer *v, const char *text)
 		   NULL);
 }
 
+static bool is_process(const struct model_task *t) { return t->how != BT_TASK_THREAD; }
+
+static bool has_processes(const struct model *m)
+{
+	size_t n = 0;
+
+	for (size_t i = 0; i < m->task_count && n < 2; i++)
+		n += is_process(&m->tasks[i]);
+	return n > 1;
+}
+
+/* A key that leads nowhere in this trace is not named. */
+static bool leads_somewhere(const struct viewer *v, enum request r)
+{
+	if (r == REQUEST_PREV_MOMENT)
+		return v->snap && v->snap > v->m->snapshots;
+	return r != REQUEST_PROCESSES || has_processes(v->m);
+}
+
+/* The bottom line, where there is no message: the keys of the view, as many as there is room for.
+ */
+static void draw_hints(struct viewer *v)
+{
+	static const char always[] = "h help  q close";
+	size_t room = v->screen.columns > 0 ? (size_t)v->screen.columns : 0, used = 0, len;
+	char text[PROMPT_MAX] = "";
+
+	for (size_t i = 0; i < key_hint_count; i++) {
+		const struct key_hint *hint = &key_hints[i];
+		const char *key = keymap_name(hint->request, &len);
+		size_t more = len + strlen(hint->word) + sizeof "   " - 1;
+
+		if (hint->view != v->focus || used + more + sizeof always > room ||
+		    used + more + sizeof always > sizeof text || !leads_somewhere(v, hint->request))
+			continue;
+		snprintf(text + used, sizeof text - used, "%.*s %s  ", (int)len, key, hint->word);
+		used += more;
+	}
+	snprintf(text + used, sizeof text - used, "%s", always);
+	draw_status(v, text);
+}
+
 /* Searching. */
 
 /* As it is shown, or with all of its names. */
@@ -415,7 +457,10 @@ static void draw_screen(struct viewer *v)
 	for (size_t i = 0; i < VIEW_COUNT; i++)
 		if (v->views[i].height)
 			draw_view(v, &v->views[i]);
-	draw_status(v, *v->message ? v->message : "h help  q close");
+	if (*v->message)
+		draw_status(v, v->message);
+	else
+		draw_hints(v);
 	v->message[0] = '\0';
 	screen_cursor(&v->screen,
 		      focused_view(v)->y + (int)(focused_view(v)->cursor - focused_view(v)->top),

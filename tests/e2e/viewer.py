@@ -210,6 +210,23 @@ def it_opens_on_the_first_source_that_can_be_read():
         screen.end()
 
 
+@case("24 lines show what happened and the user's frame at once, and name the keys that lead on")
+def what_happened_fits_24_lines():
+    need_tmux()
+    screen = Screen([BTVIEW, record_source("low", LIBRARY_CRASH, "-fno-builtin")], 80, 24)
+    try:
+        lines = screen.until(lambda lines: any("> static size_t measure" in line for line in lines), "the source pane")
+        shown = "\n".join(lines)
+        check(re.search(r"SIGSEGV[^$]*a null pointer[^$]*\n  measure\b.* /[^$]*low\.c:9\b", shown), "what happened, and its frame, are not there:\n%s" % shown)
+        check("b branches" in lines[-1] and lines[-1].endswith("h help  q close"), "the bottom line: %r" % lines[-1])
+        screen.keys("G")
+        screen.until(lambda lines: any(line.startswith("  b shows them") for line in lines), "where the branches are")
+        screen.keys("b")
+        screen.until(lambda lines: "u caller" in lines[-1], "the keys of the branches")
+    finally:
+        screen.end()
+
+
 def cursor(lines, name):
     """The number of the cursor's line in a view, and how many there are."""
     for line in lines:
