@@ -20,6 +20,7 @@ tui_libtui_a_SOURCES = \
 	tui/lines.c tui/lines.h \
 	tui/register_view.c \
 	tui/report_output.c tui/report_output.h \
+	tui/report_rows.c tui/report_rows.h \
 	tui/row.c tui/row.h \
 	tui/screen.c tui/screen.h \
 	tui/source_file.c tui/source_file.h \

@@ -15,6 +15,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "lib/array_size.h"
 #include "tui/branch_moves.h"
 #include "tui/busy.h"
 #include "tui/layout.h"
@@ -468,6 +469,10 @@ static void draw_screen(struct viewer *v)
 	screen_flush(&v->screen);
 }
 
+/* Views whose lines depend on the width. */
+static const enum view_id wrapped[] = {VIEW_SUMMARY,  VIEW_THREADS,   VIEW_REGISTERS,
+				       VIEW_SYSCALLS, VIEW_PROCESSES, VIEW_HELP};
+
 static int handle_keys(struct viewer *v, struct bt_error *err)
 {
 	while (!v->quit) {
@@ -476,7 +481,8 @@ static int handle_keys(struct viewer *v, struct bt_error *err)
 
 		if (v->screen.resized) {
 			v->screen.resized = false;
-			v->views[VIEW_SUMMARY].stale = true; /* its text is wrapped */
+			for (size_t i = 0; i < ARRAY_SIZE(wrapped); i++)
+				v->views[wrapped[i]].stale = true;
 			/* The pane with the focus keeps its cursor; others keep their middle
 			 * line. */
 			v->code_stale = v->focus == layout_main(v)->ops->id;
@@ -535,6 +541,7 @@ int tui_run(struct model *m, struct symbols *s, const struct report_options *o,
 	if (!rc) {
 		rc = viewer_init(v, m, s, &begin, err);
 		v->libraries_shown = o->all || o->function;
+		v->library_frames_shown = o->all;
 		if (!rc && o->has_thread)
 			viewer_open(v, VIEW_BRANCHES);
 		if (!rc && o->function)

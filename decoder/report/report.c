@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 /* The report is text in one buffer, printed at the end: a header, the moment in words, stacks
- * (report_stacks.c), the last branches (report_branches.c), then processes, snapshots, what is
- * missing, and notes. Here is the order of sections and all but those two. What focus.h has
- * chosen, the moment and the task, is what every section is about. */
+ * (report_stacks.c), the last branches (report_branches.c), system calls, registers, then
+ * processes, snapshots, what is missing, and notes. Here is the order of sections and all but those
+ * two. What focus.h has chosen, the moment and the task, is what every section is about. */
 #include "decoder/report/report.h"
 
 #include <inttypes.h>
@@ -704,8 +704,6 @@ static int put_report(struct report *r, struct bt_error *err)
 	rc = put_moment(r, err);
 	if (rc)
 		return rc;
-	if (r->focus.snap && r->focus.thread && !r->o->summary)
-		put_registers(r, r->focus.thread);
 	report_stacks(r);
 	if (r->o->summary) {
 		put_words_in_room(r);
@@ -717,6 +715,9 @@ static int put_report(struct report *r, struct bt_error *err)
 		return rc;
 	if (report_last_calls(r, err))
 		return -BT_E_NO_MEMORY;
+	/* Those that matter stand beside the instruction already. */
+	if (r->focus.snap && r->focus.thread)
+		put_registers(r, r->focus.thread);
 	put_processes(r);
 	put_snapshots(r);
 	put_missing(r);
@@ -746,11 +747,11 @@ static int put_lines(struct report *r, struct bt_error *err)
 }
 
 int report_make_lines(struct report_lines *lines, const struct model *m, struct symbols *s,
-		      const struct focus *focus, bool utf8, struct bt_error *err)
+		      const struct focus *focus, const struct report_options *o,
+		      struct bt_error *err)
 {
-	const struct report_options options = {.utf8 = utf8};
 	struct report r = {
-		.t.utf8 = utf8, .m = m, .s = s, .o = &options, .focus = *focus, .lines = lines};
+		.t.utf8 = o->utf8, .m = m, .s = s, .o = o, .focus = *focus, .lines = lines};
 	int rc;
 
 	*lines = (struct report_lines){0};
