@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
-/* Lines of the report (decoder/report/report_lines.h) as lines of a view: long ones are wrapped, and
- * each leads to what it is about. Used by the views of the summary and of threads. */
+/* Lines of the report (decoder/report/report_lines.h) as lines of a view: long ones are wrapped,
+ * and each leads to what it is about. Used by the views of the summary and of threads. */
 #ifndef BT_REPORT_ROWS_H
 #define BT_REPORT_ROWS_H
 

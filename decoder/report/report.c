@@ -587,7 +587,7 @@ static void put_never_reached(struct report *r)
 	struct slice from = r->m->trace->header.from;
 
 	for (size_t i = 0; i < r->m->events.count; i++)
-		if (r->m->events.at[i].rec.kind == BT_RECORD_START)
+		if (r->m->events.at[i]->rec.kind == BT_RECORD_START)
 			return;
 	if (!from.len)
 		return;
@@ -616,7 +616,7 @@ static void put_notes(struct report *r)
 	report_heading(r, "Notes");
 	heading = r->t.buf.len;
 	for (size_t i = 0; i < r->m->events.count; i++) {
-		const struct bt_record *rec = &r->m->events.at[i].rec;
+		const struct bt_record *rec = &r->m->events.at[i]->rec;
 
 		if (rec->kind == BT_RECORD_NOTE || rec->kind == BT_RECORD_DETACH)
 			put_note(r, rec);
