@@ -301,4 +301,4 @@ def report_of_off():
 
 
 if __name__ == "__main__":
-    main()
+    main(sanitized=5)
