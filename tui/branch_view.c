@@ -12,6 +12,10 @@
 #include "tui/branch_row.h"
 #include "tui/label.h"
 
+enum {
+	WIDE = 100, /* columns, for more words, as in the report */
+};
+
 static size_t branch_view_count(const struct view *view)
 {
 	const struct branch_list *b = view->state;
@@ -94,8 +98,10 @@ static void branch_view_row(struct viewer *v, const struct view *view, size_t li
 							     : 0,
 			       true);
 		if (l->kind == FOLD_CALL)
-			row_put(out, STYLE_DIM, ", back after %" PRIu32 " branch%s", l->count,
-				l->count == 1 ? "" : "es");
+			row_put(out, STYLE_DIM,
+				view->width < WIDE ? " (%" PRIu32 " branch%s)"
+						   : ", back after %" PRIu32 " branch%s",
+				l->count, l->count == 1 ? "" : "es");
 	}
 }
 
