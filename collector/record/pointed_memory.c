@@ -5,8 +5,13 @@
 #include <sys/mman.h>
 
 #include "collector/tracee/tracee.h"
+#include "lib/page.h"
 
 enum {
+	RED_ZONE = 128,
+	OVERFLOW_MAX =
+		1
+		<< 20, /* how far below its stack rsp is looked for: the kernel's stack guard gap */
 	NEAR_BEFORE = 64, /* bytes kept before and behind an address that a register holds */
 	NEAR_AFTER = 192,
 	WORD_BEFORE = 16, /* the same of a word in memory */
@@ -14,6 +19,31 @@ enum {
 	OBJECT_WORDS = 8,  /* looked at where a register points to */
 	STACK_WORDS = 512, /* of the stack: the newest frames' */
 };
+
+/* The mapping that sp lies in; after an overflow, which leaves it in no writable memory, the one
+ * above. */
+static const struct mapping *find_stack(const struct address_space *space, uint64_t sp)
+{
+	for (uint64_t addr = sp; addr - sp <= OVERFLOW_MAX; addr += BT_PAGE) {
+		const struct mapping *m = address_space_map_at(space, addr);
+
+		if (m && m->prot & PROT_WRITE)
+			return m;
+	}
+	return NULL;
+}
+
+struct memory_range pointed_stack(const struct task *task, uint64_t sp, uint64_t most)
+{
+	const struct mapping *m = find_stack(task->process->space, sp);
+	struct memory_range stack = {0};
+
+	if (!m)
+		return stack;
+	stack.start = sp < m->start + RED_ZONE ? m->start : sp - RED_ZONE;
+	stack.end = m->end - stack.start < most ? m->end : stack.start + most;
+	return stack;
+}
 
 struct gathering {
 	const struct task *task;

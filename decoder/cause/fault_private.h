@@ -123,6 +123,14 @@ void fault_explain_abort(struct fault_context *c);
  * program's place that it came from. */
 void fault_explain_sign(struct fault_context *c);
 
+/* Explains the moment of a process's first message, and sets `where` to the program's place that it
+ * came from. */
+void fault_explain_message(struct fault_context *c);
+
+/* Adds to the explanation of an exit with failure where the first message was written, and how long
+ * before, if that was kept. */
+void fault_say_message_before(struct fault_context *c);
+
 /* Says which child ended last before the failed exit of a process, if with failure, too. */
 void fault_say_failed_child(struct fault_context *c);
 

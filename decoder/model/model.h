@@ -86,6 +86,13 @@ const char *model_damage_text(const struct model *m, const struct model_damage *
 
 const struct model_task *model_task(const struct model *m, uint32_t task); /* NULL: none */
 
+/* Whether an end is one by a signal, or with another status than 0. */
+bool model_is_failure(const struct bt_record_exit *end);
+
+/* The child of the process of `parent` that ended last before seq; NULL: none. */
+const struct model_task *model_last_child(const struct model *m, const struct model_task *parent,
+					  uint64_t seq);
+
 /* How the process of a task ended; NULL: the trace does not say. */
 const struct bt_record_exit *model_process_end(const struct model *m, uint32_t task);
 
@@ -93,7 +100,8 @@ const struct bt_record_exit *model_process_end(const struct model *m, uint32_t t
  * signal that dumps core; else of another process's such death; else of the initial process's death
  * by another signal; else of another process's. Else it is the newest exit of the initial process,
  * or moment that was asked for; else another process's exit that was asked for. Before an exit
- * with failure the last first sign of it that was kept whole is taken. Where the trace does not
+ * with failure the last first sign of it that was kept whole is taken, else its first message, if
+ * that is near (snapshots_is_message_of()); and so where no exit was kept. Where the trace does not
  * tell how the initial process ended, it may also be the death of another process that was asked to
  * end, or the newest event that a handler got. What the program went on from explains no end that
  * is known. */

@@ -70,6 +70,12 @@ void snapshots_finish(struct loader *l);
 /* Whether it is the first sign of a failure by which its process may have ended so (NULL: its end
  * is not known). A Rust program catches panics, and goes on. */
 bool snapshots_is_sign(const struct model_snapshot *s, const struct bt_record_exit *end);
+
+/* Whether it is the first message of the process whose end is the other one, and more is to be seen
+ * there: the task that ended the process wrote it not long before, and no child failed meanwhile,
+ * of which the end itself tells. */
+bool snapshots_is_message_of(const struct loader *l, const struct model_snapshot *message,
+			     const struct model_snapshot *end);
 loader_handler snapshots_on_snapshot, snapshots_on_thread, snapshots_on_memory;
 
 /* model_failures.c: the ends of processes that failed. After all others. */

@@ -450,6 +450,7 @@ static json_t *json_snapshots(const struct json_report *r)
 		[BT_SNAPSHOT_FATAL] = "fatal",       [BT_SNAPSHOT_EXIT] = "exit",
 		[BT_SNAPSHOT_REQUEST] = "request",   [BT_SNAPSHOT_IMPORT] = "import",
 		[BT_SNAPSHOT_FUNCTION] = "function", [BT_SNAPSHOT_FAILURE] = "failure",
+		[BT_SNAPSHOT_MESSAGE] = "message",
 	};
 	json_t *all = json_array();
 

@@ -468,10 +468,15 @@ static void put_processes(struct report *r)
 }
 
 static const char *const snapshot_texts[BT_SNAPSHOT_KINDS] = {
-	[BT_SNAPSHOT_FAULT] = "fault, handled",      [BT_SNAPSHOT_SIGNAL] = "signal, handled",
-	[BT_SNAPSHOT_FATAL] = "fatal signal",        [BT_SNAPSHOT_EXIT] = "exit",
-	[BT_SNAPSHOT_REQUEST] = "on request",        [BT_SNAPSHOT_IMPORT] = "imported",
-	[BT_SNAPSHOT_FUNCTION] = "function entered", [BT_SNAPSHOT_FAILURE] = "exit with failure",
+	[BT_SNAPSHOT_FAULT] = "fault, handled",
+	[BT_SNAPSHOT_SIGNAL] = "signal, handled",
+	[BT_SNAPSHOT_FATAL] = "fatal signal",
+	[BT_SNAPSHOT_EXIT] = "exit",
+	[BT_SNAPSHOT_REQUEST] = "on request",
+	[BT_SNAPSHOT_IMPORT] = "imported",
+	[BT_SNAPSHOT_FUNCTION] = "function entered",
+	[BT_SNAPSHOT_FAILURE] = "exit with failure",
+	[BT_SNAPSHOT_MESSAGE] = "first message to standard error",
 };
 
 static void put_snapshots(struct report *r)

@@ -177,7 +177,8 @@ def elsewhere():
 def caught():
     recorded = record([made("throws.cc")])
     equal(recorded.status, 1, "status")
-    check("exit with status 1" in happened(recorded.trace), happened(recorded.trace))
+    said = happened(recorded.trace)
+    check("exit with status 1; its first message to standard error was written" in said and "It threw std::invalid_argument" in said, said)
     kept = [line for line in snapshots(recorded.trace) if "(__cxa_throw)" in line]
     equal(len(kept), 1, "throws kept")
     shown = text(recorded.trace, "--snapshot", kept[0].split(":")[0])
