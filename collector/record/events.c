@@ -181,7 +181,7 @@ void recording_on_syscall_enter(struct session *session, struct supervisor *sup,
 	RECORDING_EVENT(r, task->unit->number, SYSCALL_ENTER, &rec);
 	buf_release(&pointed);
 	recording_serve_request(r, sup, task);
-	first_message_hold(r, task);
+	first_message_hold(r, task, rec.seq);
 	keep_before_exit(r, sup, task);
 }
 

@@ -11,14 +11,14 @@
 #include "collector/tracee/tracee.h"
 
 enum {
-	STACK_KEPT = 16 << 10, /* stdio has a buffer of 8 KiB there for what is not buffered */
+	STACK_KEPT = 16 << 10,   /* stdio has a buffer of 8 KiB there for what is not buffered */
 	BRANCHES_KEPT = 256,     /* before it, where the end keeps only the newest */
 	WORTH_DECODING = 1 << 16 /* takes 3 ms */
 };
 
 struct first_message {
 	uint32_t task, space, epoch;
-	uint64_t time;
+	uint64_t time, event;
 	struct bt_point point;
 	uint64_t passed;   /* entries that its history had had, about */
 	bool is_found;     /* position is known, or never will be */
@@ -61,7 +61,7 @@ static void read_memory(struct first_message *m, const struct task *task)
 	}
 }
 
-void first_message_hold(const struct recording *r, const struct task *task)
+void first_message_hold(const struct recording *r, const struct task *task, uint64_t event)
 {
 	struct process_record *record = task->process->record;
 	struct first_message *m;
@@ -72,6 +72,7 @@ void first_message_hold(const struct recording *r, const struct task *task)
 	m->task = task->number;
 	m->space = task->process->space->number;
 	m->epoch = task->process->space->epoch;
+	m->event = event;
 	m->time = bt_clock_now(r->clock);
 	m->point = task_point(task);
 	m->passed = passed(task);
@@ -141,6 +142,7 @@ void first_message_write(struct recording *r, const struct task *task)
 					      .space = m->space,
 					      .epoch = m->epoch,
 					      .position = m->position,
+					      .event = m->event,
 					      .depth = m->depth,
 					      .snapshot = ++r->snapshots,
 					      .brief = 1};

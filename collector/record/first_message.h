@@ -11,9 +11,9 @@
 
 struct first_message;
 
-/* The task is entering a system call: holds the moment, if that is the first such write. Without
- * memory, or where nothing counts ticks, nothing is held. */
-void first_message_hold(const struct recording *r, const struct task *task);
+/* The task is entering a system call, of which the record `event` tells: holds the moment, if that
+ * is the first such write. Without memory, or where nothing counts ticks, nothing is held. */
+void first_message_hold(const struct recording *r, const struct task *task, uint64_t event);
 
 /* Whether a moment is held that is to be written now: the task is entering the call that ends its
  * process with failure. */

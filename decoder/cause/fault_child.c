@@ -68,6 +68,18 @@ static void say_last_line(struct fault_context *c, const struct bt_record_last_w
 		fault_say(c, ": %s", last);
 }
 
+/* Of a process whose first message is shown: the end. */
+static const struct model_snapshot *end_behind(const struct model *m,
+					       const struct model_snapshot *snap)
+{
+	const struct model_snapshot *end = snap + 1;
+
+	if (snap->rec->kind != BT_SNAPSHOT_MESSAGE || end == m->snapshots + m->snapshot_count ||
+	    end->rec->task != snap->rec->task || end->rec->kind != BT_SNAPSHOT_FAILURE)
+		return snap;
+	return end;
+}
+
 /* Where the child's own code ended it, as far as lines are known. */
 static void say_where(struct fault_context *c, const struct model_snapshot *snap)
 {
@@ -116,6 +128,6 @@ void fault_say_failed_child(struct fault_context *c)
 	c->f->child_told = true;
 	c->f->child = failure->snap;
 	if (failure->snap)
-		say_where(c, failure->snap);
+		say_where(c, end_behind(c->m, failure->snap));
 	say_last_line(c, child->last_words);
 }

@@ -27,7 +27,8 @@ struct model_snapshot {
 	const struct bt_record_signal *signal;         /* the event it belongs to, or NULL */
 	const struct bt_record_last_words *last_words; /* of its process until then, of a first
 							  sign of failure to its end; NULL: none */
-	const struct bt_record_thread **threads;       /* the snapshot's task first */
+	uint64_t until; /* seq of the last event before it, or of its own record */
+	const struct bt_record_thread **threads; /* the snapshot's task first */
 	size_t thread_count;
 	const struct bt_record_memory **memory;
 	size_t memory_count;

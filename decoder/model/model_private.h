@@ -72,8 +72,8 @@ void snapshots_finish(struct loader *l);
 bool snapshots_is_sign(const struct model_snapshot *s, const struct bt_record_exit *end);
 
 /* Whether it is the first message of the process whose end is the other one, and more is to be seen
- * there: the task that ended the process wrote it not long before, and no child failed meanwhile,
- * of which the end itself tells. */
+ * there: the task that ended the process wrote it not long before, in no handler of a signal, which
+ * tells more, and no child failed last, of which the end itself tells. */
 bool snapshots_is_message_of(const struct loader *l, const struct model_snapshot *message,
 			     const struct model_snapshot *end);
 loader_handler snapshots_on_snapshot, snapshots_on_thread, snapshots_on_memory;

@@ -19,7 +19,12 @@ void snapshots_on_snapshot(struct loader *l, const struct trace_event *e)
 	const struct model_process *process = tasks_process(l, e->rec.u.snapshot.task);
 
 	l->m->snapshots[l->m->snapshot_count++] = (struct model_snapshot){
-		.rec = &e->rec.u.snapshot, .last_words = process ? process->last_words : NULL};
+		.rec = &e->rec.u.snapshot,
+		/* It is written when its process has failed. */
+		.until = e->rec.u.snapshot.kind == BT_SNAPSHOT_MESSAGE && e->rec.u.snapshot.event
+				 ? e->rec.u.snapshot.event
+				 : e->rec.u.snapshot.seq,
+		.last_words = process ? process->last_words : NULL};
 }
 
 void snapshots_on_thread(struct loader *l, const struct trace_event *e)
@@ -253,7 +258,7 @@ bool snapshots_is_message_of(const struct loader *l, const struct model_snapshot
 	uint64_t from = message->rec->point.tick, to = end->rec->point.tick;
 
 	if (message->rec->kind != BT_SNAPSHOT_MESSAGE || message->rec->task != end->rec->task ||
-	    message->rec->space != end->rec->space || !task || from > to ||
+	    message->rec->space != end->rec->space || message->rec->depth || !task || from > to ||
 	    to == BT_TICKS_UNKNOWN || to - from > NEAR)
 		return false;
 	child = model_last_child(l->m, task, end->rec->seq);

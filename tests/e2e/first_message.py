@@ -44,6 +44,7 @@ WAYS = [  # way, status, functions and marks: of the message, of the exit (None:
     ("thread", 5, ("refuse", "refuse"), ("refuse_and_exit", "exit-thread")),
     ("exec", 3, ("refuse", "refuse"), None),
 ]
+CALLED = r"openat\(AT_FDCWD, \"/no/such/file\", O_RDONLY\) = -1 ENOENT" # what fails before the message; another call does so behind it
 
 for way_ in WAYS:
     @case("a message, then an exit with failure: %s" % way_[0])
@@ -59,6 +60,7 @@ for way_ in WAYS:
         found = report(recorded.trace, "-n", "200")
         equal(found["verdict"]["state"], "consistent", "verdict")
         check(found["branches"], "no branches before the message")
+        check(re.search(CALLED, said) and ("/no/such/folder" not in said or name == "exec"), "the call that failed before it: " + said)
         line = btview("--headline", "--", recorded.trace).out.decode()
         check(line.startswith("exited with %d: " % status) and "%s:%d" % (PROGRAM, line_of(PROGRAM, mark)) in line, "in one line: " + line)
 
@@ -107,11 +109,17 @@ def other_thread():
     equal(first_frame(recorded.trace), ("refuse_and_exit", line_of(PROGRAM, "exit-thread")), "the stack's first frame of the program")
 
 
+@case("a handler of a fault wrote it: the fault is what happened")
+def handler():
+    recorded = record(complaining("handler"))
+    says(happened(recorded.trace), r"exit with status 6; the SIGSEGV before it, which a handler got: .*null pointer, at " + place("handled", "handled"))
+
+
 @case("a child failed before: that is said, and the child's message is its last moment")
 def child():
     recorded = record(complaining("child"))
     equal(recorded.status, 3, "status")
-    says(happened(recorded.trace), r"exit with status 3; before that task 2 .* exited with status 4, at %s: refused: in a child" % place("refuse", "refuse"))
+    says(happened(recorded.trace), r"exit with status 3; before that task 2 .* exited with status 4, at %s: refused: in a child" % place("of_a_child", "exit-child"))
     for way in "child", "child-alone":
         trace = record(complaining(way)).trace
         failures = report(trace, "-n", "1")["failures"]
@@ -137,7 +145,7 @@ def shells():
     for script, status in ("%s %s || { echo it failed >&2; exit 7; }" % (program, way), 7), ("%s %s" % (program, way) + "; exit $?", 3):
         recorded = record(["sh", "-c", script])
         equal(recorded.status, status, "status")
-        says(happened(recorded.trace), r"before that task \d+ .*exited with status 3, at %s: refused: too old" % place("refuse", "refuse"))
+        says(happened(recorded.trace), r"before that task \d+ .*exited with status 3, at %s: refused: too old" % place("exited", "exit"))
         line = btview("--headline", "--", recorded.trace).out.decode()
         check("%s:%d" % (PROGRAM, line_of(PROGRAM, "refuse")) in line, "in one line: " + line)
 

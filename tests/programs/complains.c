@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: MIT
 /* Writes to its standard error in the way that its argument names, and ends: complains WAY. What is expected of each: tests/e2e/first_message.py. */
+#include <fcntl.h>
 #include <pthread.h>
+#include <signal.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -17,10 +19,17 @@ __attribute__((noinline)) static void work(long count)
 		rounds++;
 }
 
+static void clean_up(void)
+{
+	work(200);
+	if (!access("/no/such/folder", F_OK))
+		abort();
+}
+
 __attribute__((noinline)) static void refuse(const char *text)
 {
 	fprintf(stderr, "refused: %s\n", text); /* @refuse */
-	work(200);
+	clean_up();
 }
 
 static void *refuse_and_exit(void *text)
@@ -44,6 +53,7 @@ static int returned(void)
 static int twice(void)
 {
 	fputs("old file\n", stderr); /* @first */
+	clean_up();
 	refuse("too old");
 	return 3;
 }
@@ -54,6 +64,7 @@ static int in_pieces(void)
 
 	if (writev(2, pieces, 2) != 10) /* @pieces */
 		return 4;
+	clean_up();
 	return 3;
 }
 
@@ -68,6 +79,19 @@ static int dies(void)
 {
 	refuse("too old");
 	return *no_int; /* @null */
+}
+
+static void handle(int signo)
+{
+	(void)signo;
+	if (write(2, "crashed\n", 8) == 8)
+		_exit(6);
+}
+
+static int handled(void)
+{
+	signal(SIGSEGV, handle);
+	return *no_int; /* @handled */
 }
 
 static int aborts(void)
@@ -102,7 +126,7 @@ static int of_a_child(int and_own)
 
 	if (!fork()) {
 		refuse("in a child");
-		_exit(4);
+		_exit(4); /* @exit-child */
 	}
 	if (wait(&status) < 0)
 		return 9;
@@ -138,11 +162,13 @@ static const struct {
 	{"abort", aborts},          {"well", ends_well},
 	{"thread", of_a_thread},    {"other-thread", of_another_thread},
 	{"child", child_fails},     {"child-alone", child_fails_alone},
-	{"exec", again},
+	{"exec", again},            {"handler", handled},
 };
 
 int main(int argc, char **argv)
 {
+	if (open("/no/such/file", O_RDONLY) >= 0)
+		return 9;
 	for (size_t i = 0; argc > 1 && i < sizeof ways / sizeof ways[0]; i++)
 		if (!strcmp(argv[1], ways[i].name))
 			return ways[i].go();
