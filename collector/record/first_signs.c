@@ -38,6 +38,8 @@ struct sign {
 /* The first in the order of a failure's functions that a library exports: what calls it has not yet
  * reported anything. */
 static const struct sign signs[] = {
+	/* No sign, but where the program's own code begins. */
+	{"main", NULL, MATCH_NAME, SIGN_POINT},
 	/* C (glibc, musl) */
 	{"abort", NULL, MATCH_NAME, SIGN_WHOLE},
 	{"__assert_fail", NULL, MATCH_NAME, SIGN_WHOLE},
@@ -420,6 +422,11 @@ enum sign_extent first_signs_extent(const struct first_signs *f, uint16_t sign)
 {
 	(void)f;
 	return sign < SIGN_COUNT ? signs[sign].extent : SIGN_ASKED;
+}
+
+bool first_signs_is_main(const struct first_signs *f, uint16_t sign)
+{
+	return !strcmp(first_signs_name(f, sign), "main");
 }
 
 const char *first_signs_name(const struct first_signs *f, uint16_t sign)

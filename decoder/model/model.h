@@ -13,7 +13,8 @@ struct model_task {
 	uint32_t space;                    /* at its creation */
 	uint64_t created;                  /* seq */
 	const struct bt_record_exit *exit; /* NULL: none in the trace */
-	const char *command;   /* basename of the file that its process executed last, or "" */
+	const char *command; /* basename of the file that its process executed last, or "" */
+	const struct bt_record_main *main; /* where it entered main; NULL: not known */
 	uint64_t branch_count; /* entries in the trace; each gap between chunks counts as one */
 	uint64_t branch_end;   /* number behind the newest of them */
 	const struct bt_record_last_words *last_words; /* the newest of its process; NULL: none */
@@ -86,6 +87,10 @@ const char *model_unclosed(const struct model *m);
 const char *model_damage_text(const struct model *m, const struct model_damage *d);
 
 const struct model_task *model_task(const struct model *m, uint32_t task); /* NULL: none */
+
+/* The ticks of a point of a task since it entered main; BT_TICKS_UNKNOWN: it had not, or that is
+ * not known. */
+uint64_t model_since_main(const struct model *m, uint32_t task, uint64_t tick);
 
 /* Whether an end is one by a signal, or with another status than 0. */
 bool model_is_failure(const struct bt_record_exit *end);

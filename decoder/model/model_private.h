@@ -61,7 +61,7 @@ void tasks_finish(struct loader *l);
 struct model_task *tasks_find(const struct model *m, uint32_t task);  /* NULL: none */
 struct model_process *tasks_process(struct loader *l, uint32_t task); /* NULL: not begun */
 loader_handler tasks_on_task, tasks_on_exec, tasks_on_exit, tasks_on_comm, tasks_on_last_words,
-	tasks_on_suppressed;
+	tasks_on_main, tasks_on_suppressed;
 
 /* model_snapshots.c */
 void snapshots_collect(struct loader *l);

@@ -103,7 +103,10 @@ void tasks_on_task(struct loader *l, const struct trace_event *e)
 void tasks_on_exec(struct loader *l, const struct trace_event *e)
 {
 	struct model_process *process = tasks_process(l, e->rec.u.exec.task);
+	struct model_task *t = tasks_find(l->m, e->rec.u.exec.task);
 
+	if (t)
+		t->main = NULL;
 	if (!process)
 		return;
 	process->command = basename_of(l, e->rec.u.exec.path);
@@ -126,6 +129,15 @@ void tasks_on_last_words(struct loader *l, const struct trace_event *e)
 
 	if (process)
 		process->last_words = &e->rec.u.last_words;
+}
+
+/* Of programs that follow one another in a task the newest counts. */
+void tasks_on_main(struct loader *l, const struct trace_event *e)
+{
+	struct model_task *t = tasks_find(l->m, e->rec.u.main.task);
+
+	if (t)
+		t->main = &e->rec.u.main;
 }
 
 void tasks_on_exit(struct loader *l, const struct trace_event *e)
@@ -230,4 +242,13 @@ const struct model_task *model_last_child(const struct model *m, const struct mo
 			last = child;
 	}
 	return last;
+}
+
+uint64_t model_since_main(const struct model *m, uint32_t number, uint64_t tick)
+{
+	const struct model_task *task = model_task(m, number);
+
+	return task && task->main && tick != BT_TICKS_UNKNOWN && task->main->point.tick <= tick
+		       ? tick - task->main->point.tick
+		       : BT_TICKS_UNKNOWN;
 }

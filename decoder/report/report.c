@@ -187,6 +187,7 @@ static void put_fault_title(struct report *r)
 	const struct model_snapshot *snap = r->focus.snap;
 	const struct model_task *task = model_task(r->m, snap->rec->task);
 	char name[SIGNAL_NAME_MAX], code[SIGNAL_NAME_MAX];
+	uint64_t since;
 
 	text_printf(&r->t, "  ");
 	if (snap->signal) {
@@ -201,6 +202,9 @@ static void put_fault_title(struct report *r)
 	}
 	if (snap->rec->point.tick != BT_TICKS_UNKNOWN)
 		text_printf(&r->t, ", tick %" PRIu64, snap->rec->point.tick);
+	since = model_since_main(r->m, snap->rec->task, snap->rec->point.tick);
+	if (since != BT_TICKS_UNKNOWN)
+		text_printf(&r->t, " (%" PRIu64 " since main)", since);
 	text_printf(&r->t, "\n");
 }
 

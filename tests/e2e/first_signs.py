@@ -66,6 +66,21 @@ SOURCES = {
             try { return parse(""); } catch (const std::exception &e) { std::fprintf(stderr, "%s\n", e.what()); return 1; }
         }
         """,
+    "loops.c": r"""
+        #include <stdlib.h>
+        #include <unistd.h>
+        int main(int argc, char **argv)
+        {
+            int n = argc > 1 ? atoi(argv[1]) : 0;
+            if (argc > 2) {
+                execl(argv[2], argv[2], argv[1], (char *)0);
+                return 9;
+            }
+            for (volatile int i = 0; i < n; i++)
+                ;
+            abort();
+        }
+        """,
     "asan.c": r"""
         #include <stdlib.h>
         static int use(int *p, int n) { return p[n]; }
@@ -276,6 +291,29 @@ def kept_code():
     script = "for i in 1 2 3 4 5; do %s; done" % program
     recorded = record(["/bin/sh", "-c", script], ["--snap-at-function", "last"])
     equal(sum(s["kind"] == "request" for s in report(recorded.trace)["snapshots"]), 25, "moments")
+
+
+@case("ticks since main: the same with more to load, under each backend, behind an execve, and in the text")
+def since_main():
+    program, found = made("loops.c"), {}
+
+    def since(argv, *options, **kw):
+        recorded = record(argv, options, **kw)
+        thread = report(recorded.trace, "-n", "1")["threads"][0]
+        said = re.search(r", tick (\d+)(?: \((\d+) since main\))?$", happened(recorded.trace).splitlines()[0])
+        check(said and (said.group(1), said.group(2)) == (thread["ticks"], thread["ticks_since_main"]), happened(recorded.trace))
+        return thread["ticks_since_main"]
+
+    first = since([program, "1000"])
+    check(first and int(first) > 1000, first)
+    equal(int(since([program, "3000"])) - int(first), 2000, "with 2,000 rounds more")
+    more = dict(os.environ, **{"BTREC_OF_NO_USE_%d" % i: "x" * 100 for i in range(200)})
+    equal(since([program, "1000"], env=more), first, "with a larger environment")
+    for options in ["--backend", "step"], ["--parallel"], ["--snap-at-function", "main"]:
+        equal(since([program, "1000"], *options), first, " ".join(options))
+    equal(since([program, "1000", program]), first, "behind an execve")
+    stripped = made("loops.c", "-s")
+    equal(since([program, "1000", stripped]), None, "of a program without symbols, behind one that has them")
 
 
 if __name__ == "__main__":
