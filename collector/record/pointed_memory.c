@@ -72,6 +72,16 @@ static bool add_near(struct gathering *g, uint64_t addr, uint64_t before, uint64
 	return true;
 }
 
+/* An object may begin with a pointer to its virtual table, which was relocated and is no more as
+ * the file has it: the functions there tell what the object can do. */
+static void add_virtual_table(struct gathering *g, uint64_t object)
+{
+	uint64_t table;
+
+	if (tracee_read(g->task->host_tid, object, &table, sizeof table) == sizeof table)
+		add_near(g, table, WORD_BEFORE, WORD_AFTER, false);
+}
+
 static void add_words_at(struct gathering *g, uint64_t addr, size_t count)
 {
 	uint64_t words[STACK_WORDS];
@@ -120,8 +130,10 @@ size_t pointed_memory(const struct task *task, struct memory_range stack, bool w
 			objects[object_count++] = addr & ~(uint64_t)7;
 	}
 	for (size_t i = 0; with_words && i < object_count; i++)
-		if (objects[i] != (task->regs.rip & ~(uint64_t)7))
+		if (objects[i] != (task->regs.rip & ~(uint64_t)7)) {
+			add_virtual_table(&g, objects[i]);
 			add_words_at(&g, objects[i], OBJECT_WORDS);
+		}
 	if (with_words && stack.end - stack.start > 8)
 		add_words_at(&g, (task->regs.rsp + 7) & ~(uint64_t)7, STACK_WORDS);
 	return merge(ranges, g.count);

@@ -81,6 +81,26 @@ SOURCES = {
             abort();
         }
         """,
+    "what.cc": r"""
+        #include <stdexcept>
+        #include <string>
+        #include <cstring>
+        struct Plain : std::runtime_error { using std::runtime_error::runtime_error; };
+        struct Deep : Plain { using Plain::Plain; };
+        struct Own : std::runtime_error { std::string own; Own(const char *t) : std::runtime_error(t), own(std::string("own ") + t) {} const char *what() const noexcept override { return own.c_str(); } };
+        struct OfOwn : Own { using Own::Own; };
+        struct Range : std::out_of_range { using std::out_of_range::out_of_range; };
+        int main(int argc, char **argv)
+        {
+            const char *way = argc > 1 ? argv[1] : "";
+            if (!strcmp(way, "plain")) throw Plain("base text");
+            if (!strcmp(way, "deep")) throw Deep("base text");
+            if (!strcmp(way, "own")) throw Own("base text");
+            if (!strcmp(way, "of-own")) throw OfOwn("base text");
+            if (!strcmp(way, "range")) throw Range("base text");
+            throw std::runtime_error("base text");
+        }
+        """,
     "asan.c": r"""
         #include <stdlib.h>
         static int use(int *p, int n) { return p[n]; }
@@ -314,6 +334,15 @@ def since_main():
     equal(since([program, "1000", program]), first, "behind an execve")
     stripped = made("loops.c", "-s")
     equal(since([program, "1000", stripped]), None, "of a program without symbols, behind one that has them")
+
+
+for flags_ in ["-O0"], ["-O2", "-static"], ["-O0", "-no-pie"]:
+    @case("what an exception says is not claimed of a type that says it itself: %s" % " ".join(flags_))
+    def what(flags=flags_):
+        program = made("what.cc", *flags)
+        for way, thrown in ("plain", 'Plain: "base text"'), ("deep", 'Deep: "base text"'), ("range", 'Range: "base text"'), ("", 'std::runtime_error: "base text"'), ("own", "Own"), ("of-own", "OfOwn"):
+            said = happened(record([program, way]).trace)
+            check(re.search(r"It threw %s, in main" % re.escape(thrown), said), "%s: %s" % (way, said))
 
 
 if __name__ == "__main__":
