@@ -32,10 +32,8 @@ static bool is_exit(uint8_t kind)
 
 static bool is_message(uint8_t kind) { return kind == BT_SNAPSHOT_MESSAGE; }
 
-/* The innermost place of the user's own code on the stack of a moment's task; else one that the
- * branches tell, by what is known of runtimes. False: none is known. */
-static bool find_place(struct fault_context *c, const struct model_snapshot *snap,
-		       struct own_place *place)
+bool fault_own_place(struct fault_context *c, const struct model_snapshot *snap,
+		     struct own_place *place)
 {
 	const struct bt_record_thread *thread = focus_thread(snap, snap->rec->task);
 	struct fault f = {.space = snap->rec->space};
@@ -86,7 +84,7 @@ static void say_place_of(struct fault_context *c, const struct model_snapshot *s
 {
 	struct own_place place;
 
-	if (find_place(c, snap, &place))
+	if (fault_own_place(c, snap, &place))
 		say_place(c, snap, place);
 }
 
@@ -139,7 +137,7 @@ void fault_explain_message(struct fault_context *c)
 	fault_say(c, "; its first message to standard error was written");
 	if (end)
 		say_distance(c, c->snap, end);
-	if (find_place(c, c->snap, &place)) {
+	if (fault_own_place(c, c->snap, &place)) {
 		say_place(c, c->snap, place);
 		c->f->where = place.addr;
 		c->f->where_is_return = place.is_return;

@@ -141,6 +141,12 @@ void fault_explain_plainly(struct fault_context *c);
  * if that is known. */
 void fault_explain_hang(struct fault_context *c);
 
+/* The innermost place of the user's own code on the stack of a moment's task; else one that the
+ * branches tell, by what is known of runtimes. False: none is known. */
+struct own_place;
+bool fault_own_place(struct fault_context *c, const struct model_snapshot *snap,
+		     struct own_place *place);
+
 /* Sets `where` to the program's own place behind the function that the thread is in, and says it.
  * False, with nothing changed, when there is none. */
 bool fault_blame_own_place(struct fault_context *c);

