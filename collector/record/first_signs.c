@@ -109,7 +109,8 @@ struct first_signs {
 	size_t name_count;
 	/* How the table's symbols begin, by begin_bit(): a bit that is not set belongs to none. */
 	uint64_t begins[BEGIN_BITS / 64];
-	struct hash_table files; /* by inode, as mappings have it */
+	uint32_t begin[SIGN_COUNT]; /* and each, by begin_of() */
+	struct hash_table files;    /* by inode, as mappings have it */
 	struct sign_file *file_list;
 };
 
@@ -177,34 +178,40 @@ static bool is_asked(const struct asked_name *name, const char *symbol)
 	return is;
 }
 
-static unsigned begin_bit(const char *symbol)
+/* The first characters of a symbol, zeros behind its end. */
+static uint32_t begin_of(const char *symbol)
 {
 	uint32_t begin = 0;
 
 	for (unsigned i = 0; i < BEGIN && symbol[i]; i++)
 		begin |= (uint32_t)(unsigned char)symbol[i] << 8 * i;
-	return begin * 0x9E3779B1u >> 20;
+	return begin;
 }
 
-static bool begins_as_sign(const struct first_signs *f, const char *symbol)
+static unsigned begin_bit(uint32_t begin) { return begin * 0x9E3779B1u >> 20; }
+
+static bool may_begin_sign(const struct first_signs *f, uint32_t begin)
 {
-	unsigned bit = begin_bit(symbol);
+	unsigned bit = begin_bit(begin);
 
 	return f->begins[bit / 64] >> bit % 64 & 1;
 }
 
 int first_signs_match(const struct first_signs *f, const char *symbol)
 {
+	uint32_t begin;
 	size_t path;
 
 	for (size_t i = 0; i < f->name_count; i++)
 		if (is_asked(&f->names[i], symbol))
 			return (int)(SIGN_COUNT + i);
 	path = rust_path(symbol);
-	if (!path && !begins_as_sign(f, symbol))
+	begin = begin_of(symbol);
+	if (!path && !may_begin_sign(f, begin))
 		return -1;
 	for (size_t i = 0; i < SIGN_COUNT; i++)
-		if (path ? is_rust(&signs[i], symbol, path) : is_plain(&signs[i], symbol))
+		if (path ? is_rust(&signs[i], symbol, path)
+			 : f->begin[i] == begin && is_plain(&signs[i], symbol))
 			return (int)i;
 	return -1;
 }
@@ -421,8 +428,10 @@ struct first_signs *first_signs_new(const char *const *names, size_t count)
 	f->names = calloc(count + 1, sizeof *f->names);
 	f->name_count = f->names ? count : 0;
 	for (size_t i = 0; i < SIGN_COUNT; i++) {
-		unsigned bit = begin_bit(signs[i].text);
+		unsigned bit;
 
+		f->begin[i] = begin_of(signs[i].text);
+		bit = begin_bit(f->begin[i]);
 		f->begins[bit / 64] |= UINT64_C(1) << bit % 64;
 	}
 	for (size_t i = 0; i < f->name_count; i++) {
