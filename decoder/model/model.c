@@ -120,6 +120,7 @@ static loader_handler *const handlers[] = {
 	[BT_RECORD_EXIT] = tasks_on_exit,
 	[BT_RECORD_COMM] = tasks_on_comm,
 	[BT_RECORD_LAST_WORDS] = tasks_on_last_words,
+	[BT_RECORD_MAIN] = tasks_on_main,
 	[BT_RECORD_SNAPSHOT] = snapshots_on_snapshot,
 	[BT_RECORD_THREAD] = snapshots_on_thread,
 	[BT_RECORD_MEMORY] = snapshots_on_memory,

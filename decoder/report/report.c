@@ -187,6 +187,7 @@ static void put_fault_title(struct report *r)
 	const struct model_snapshot *snap = r->focus.snap;
 	const struct model_task *task = model_task(r->m, snap->rec->task);
 	char name[SIGNAL_NAME_MAX], code[SIGNAL_NAME_MAX];
+	uint64_t since;
 
 	text_printf(&r->t, "  ");
 	if (snap->signal) {
@@ -201,6 +202,9 @@ static void put_fault_title(struct report *r)
 	}
 	if (snap->rec->point.tick != BT_TICKS_UNKNOWN)
 		text_printf(&r->t, ", tick %" PRIu64, snap->rec->point.tick);
+	since = model_since_main(r->m, snap->rec->task, snap->rec->point.tick);
+	if (since != BT_TICKS_UNKNOWN)
+		text_printf(&r->t, " (%" PRIu64 " since main)", since);
 	text_printf(&r->t, "\n");
 }
 
@@ -468,10 +472,15 @@ static void put_processes(struct report *r)
 }
 
 static const char *const snapshot_texts[BT_SNAPSHOT_KINDS] = {
-	[BT_SNAPSHOT_FAULT] = "fault, handled",      [BT_SNAPSHOT_SIGNAL] = "signal, handled",
-	[BT_SNAPSHOT_FATAL] = "fatal signal",        [BT_SNAPSHOT_EXIT] = "exit",
-	[BT_SNAPSHOT_REQUEST] = "on request",        [BT_SNAPSHOT_IMPORT] = "imported",
-	[BT_SNAPSHOT_FUNCTION] = "function entered", [BT_SNAPSHOT_FAILURE] = "exit with failure",
+	[BT_SNAPSHOT_FAULT] = "fault, handled",
+	[BT_SNAPSHOT_SIGNAL] = "signal, handled",
+	[BT_SNAPSHOT_FATAL] = "fatal signal",
+	[BT_SNAPSHOT_EXIT] = "exit",
+	[BT_SNAPSHOT_REQUEST] = "on request",
+	[BT_SNAPSHOT_IMPORT] = "imported",
+	[BT_SNAPSHOT_FUNCTION] = "function entered",
+	[BT_SNAPSHOT_FAILURE] = "exit with failure",
+	[BT_SNAPSHOT_MESSAGE] = "first message to standard error",
 };
 
 static void put_snapshots(struct report *r)
