@@ -335,6 +335,7 @@ PYTHON_TESTS = \
 	tests/e2e/signatures.py \
 	tests/e2e/export_calls.py \
 	tests/e2e/export_core.py \
+	tests/e2e/first_message.py \
 	tests/e2e/first_signs.py \
 	tests/e2e/hangs.py \
 	tests/e2e/report.py \

@@ -18,6 +18,7 @@
 
 #include "decoder/cause/callstack.h"
 #include "decoder/cause/fault_private.h"
+#include "decoder/cause/own_code.h"
 #include "decoder/cause/throws.h"
 #include "decoder/symbols/text.h"
 #include "lib/abort_message.h"
@@ -26,6 +27,9 @@
 enum {
 	FRAMES_MAX = 32, /* between the moment and the program's own place */
 };
+
+/* Where a panic of a destructor has unwound to, which ran for another panic (library/core). */
+static const char cleanup_panic[] = "core::panicking::panic_in_cleanup";
 
 /* Functions on the stack when a program ends itself, most telling first. */
 static const struct abort_reason {
@@ -50,6 +54,8 @@ static const struct abort_reason {
 	 false},
 	{"__cxa_rethrow", "uncaught exception",
 	 "an exception was thrown again and not caught: no handler, or noexcept", false},
+	{cleanup_panic, "panic in a destructor",
+	 "Rust code panicked in a destructor while another panic unwound the stack", false},
 	{"rust_begin_unwind", "panic", "Rust code panicked", false},
 	{"__rustc::rust_begin_unwind", "panic", "Rust code panicked", false},
 	{"std::panicking::panic_with_hook", "panic", "Rust code panicked",
@@ -434,6 +440,32 @@ static void brief_abort(struct fault_context *c, const char *text)
 		fault_brief(c, "%.*s", (int)strcspn(text, ":"), text);
 }
 
+static bool is_panic(const struct model_snapshot *s)
+{
+	return s->rec->kind == BT_SNAPSHOT_FUNCTION &&
+	       (slice_is(s->rec->label, "begin_panic") ||
+		slice_is(s->rec->label, "rust_begin_unwind"));
+}
+
+/* The destructor's panic has left the stack: its moment, the newest that began elsewhere than where
+ * it has unwound to, tells its place. False: that was not kept. */
+static bool blame_panic_before(struct fault_context *c, const struct place_on_stack *unwound_to)
+{
+	enum { LOOKED_AT = 8 };
+	struct own_place place;
+	unsigned left = LOOKED_AT;
+
+	for (const struct model_snapshot *s = c->snap; left && s-- > c->m->snapshots;)
+		if (s->rec->task == c->snap->rec->task && s->rec->space == c->snap->rec->space &&
+		    is_panic(s) && left-- && fault_own_place(c, s, &place) &&
+		    place.addr != unwound_to->addr) {
+			blame_place(c, &(struct place_on_stack){.addr = place.addr,
+								.is_return = place.is_return});
+			return true;
+		}
+	return false;
+}
+
 void fault_explain_abort(struct fault_context *c)
 {
 	struct place_on_stack places[FRAMES_MAX];
@@ -470,6 +502,9 @@ void fault_explain_abort(struct fault_context *c)
 			fault_set_cause(c, "%s", abort_reasons[r].cause);
 			fault_set_message_cause(c);
 			own = own_place(c, places, n, i);
+			if (own < n && abort_reasons[r].function == cleanup_panic &&
+			    blame_panic_before(c, &places[own]))
+				return;
 			if (own < n)
 				blame_place(c, &places[own]);
 			else if (own_open_call(c, true, &from))

@@ -15,30 +15,6 @@ enum {
 	COMMAND_MAX = 120, /* bytes of a command that are said */
 };
 
-/* The child of the process of `parent` that ended last before seq; NULL: none. */
-static const struct model_task *last_child(const struct model *m, const struct model_task *parent,
-					   uint64_t seq)
-{
-	const struct model_task *last = NULL;
-
-	for (size_t i = 0; i < m->task_count; i++) {
-		const struct model_task *child = &m->tasks[i], *maker;
-
-		if (child->how == BT_TASK_THREAD || !child->exit || child->exit->seq >= seq ||
-		    child->pid == parent->pid || (last && child->exit->seq <= last->exit->seq))
-			continue;
-		maker = model_task(m, child->parent);
-		if (maker && maker->pid == parent->pid)
-			last = child;
-	}
-	return last;
-}
-
-static bool has_failed(const struct bt_record_exit *end)
-{
-	return end->kind == BT_EXIT_SIGNAL || (end->kind == BT_EXIT_STATUS && end->status);
-}
-
 /* The failed child that ended last, of that again, and so on: where the failure began. */
 static const struct model_task *first_to_fail(const struct model *m, const struct model_task *task,
 					      uint64_t seq)
@@ -46,8 +22,8 @@ static const struct model_task *first_to_fail(const struct model *m, const struc
 	const struct model_task *found = NULL;
 
 	for (size_t depth = 0; task && depth < DEPTH_MAX; depth++) {
-		task = last_child(m, task, seq);
-		if (!task || !has_failed(task->exit))
+		task = model_last_child(m, task, seq);
+		if (!task || !model_is_failure(task->exit))
 			break;
 		seq = task->exit->seq;
 		found = task;
@@ -92,22 +68,38 @@ static void say_last_line(struct fault_context *c, const struct bt_record_last_w
 		fault_say(c, ": %s", last);
 }
 
+/* Of a process whose first message is shown: the end. */
+static const struct model_snapshot *end_behind(const struct model *m,
+					       const struct model_snapshot *snap)
+{
+	const struct model_snapshot *end = snap + 1;
+
+	if (snap->rec->kind != BT_SNAPSHOT_MESSAGE || end == m->snapshots + m->snapshot_count ||
+	    end->rec->task != snap->rec->task || end->rec->kind != BT_SNAPSHOT_FAILURE)
+		return snap;
+	return end;
+}
+
 /* Where the child's own code ended it, as far as lines are known. */
 static void say_where(struct fault_context *c, const struct model_snapshot *snap)
 {
 	struct fault f = {0};
 	struct fault_context child = {.f = &f, .m = c->m, .s = c->s, .snap = snap};
 	struct location loc;
+	uint64_t addr;
+	bool is_return;
 
 	child.thread = focus_thread(snap, snap->rec->task);
 	fault_explain_plainly(&child);
-	if (!f.has_caller)
+	if (!f.has_caller && !f.where_is_return) /* nothing of its own is known */
 		return;
-	symbols_lookup(c->s, f.space, f.epoch, f.caller, f.caller_is_return, &loc);
+	addr = f.has_caller ? f.caller : f.where;
+	is_return = f.has_caller ? f.caller_is_return : true;
+	symbols_lookup(c->s, f.space, f.epoch, addr, is_return, &loc);
 	if (!*loc.file)
 		return;
 	*f.text = 0;
-	fault_say_place(&child, ", at ", f.caller, f.caller_is_return);
+	fault_say_place(&child, ", at ", addr, is_return);
 	fault_say(c, "%s", f.text);
 }
 
@@ -136,6 +128,6 @@ void fault_say_failed_child(struct fault_context *c)
 	c->f->child_told = true;
 	c->f->child = failure->snap;
 	if (failure->snap)
-		say_where(c, failure->snap);
+		say_where(c, end_behind(c->m, failure->snap));
 	say_last_line(c, child->last_words);
 }
