@@ -171,7 +171,7 @@ def made(name, compiler, *flags):
         file.write(SOURCES[name])
     program = source + "-" + os.path.basename(compiler) + "".join(flags).replace("=", "")
     command = [compiler, "build", *flags, "-o", program, source] if compiler == "go" else [compiler, "-g", *flags, source, "-o", program]
-    done = execute(command, env={**os.environ, "GOCACHE": os.path.join(TMP, "gocache")} if compiler == "go" else None)
+    done = execute(command, cwd=os.path.dirname(source), env={**os.environ, "GOCACHE": os.path.join(TMP, "gocache")} if compiler == "go" else None)
     equal(done.status, 0, "%s: %s" % (program, done.err))
     return program
 
