@@ -224,7 +224,8 @@ static bool has_parameters_in_name(Dwarf_Die *die)
 
 /* Compilers write linkage names only of functions that other files see, and with little debug
  * information of none. */
-static const char *composed_name(struct intern *strings, struct unit_set *units, Dwarf_Die *die)
+static const char *composed_name(struct intern *strings, struct unit_set *units, Dwarf_Die *die,
+				 bool is_function)
 {
 	const char *name = dwarf_diename(die), *kept;
 	Dwarf_Die origin = *die, next;
@@ -242,7 +243,7 @@ static const char *composed_name(struct intern *strings, struct unit_set *units,
 			     dwarf_formref_die(&attr, &next);
 	     i++)
 		origin = next;
-	if (has_parameters_in_name(die))
+	if (is_function && has_parameters_in_name(die))
 		put_parameters(to, units, &origin);
 	kept = intern_str(strings, fclose(to) ? name : text);
 	free(text);
@@ -256,11 +257,23 @@ static const char *linkage_name(Dwarf_Die *die, unsigned name)
 	return dwarf_formstring(dwarf_attr_integrate(die, name, &attr));
 }
 
-const char *debug_function_name(struct intern *strings, struct unit_set *units, Dwarf_Die *die)
+static const char *name_of(struct intern *strings, struct unit_set *units, Dwarf_Die *die,
+			   bool is_function)
 {
 	const char *name = linkage_name(die, DW_AT_linkage_name);
 
 	if (!name)
 		name = linkage_name(die, DW_AT_MIPS_linkage_name);
-	return name ? readable_name(strings, name) : composed_name(strings, units, die);
+	return name ? readable_name(strings, name)
+		    : composed_name(strings, units, die, is_function);
+}
+
+const char *debug_function_name(struct intern *strings, struct unit_set *units, Dwarf_Die *die)
+{
+	return name_of(strings, units, die, true);
+}
+
+const char *debug_variable_name(struct intern *strings, struct unit_set *units, Dwarf_Die *die)
+{
+	return name_of(strings, units, die, false);
 }
