@@ -330,6 +330,7 @@ PYTHON_TESTS = \
 	tests/e2e/gallery.py \
 	tests/e2e/own_code.py \
 	tests/e2e/values.py \
+	tests/e2e/names.py \
 	tests/e2e/daily.py \
 	tests/e2e/signatures.py \
 	tests/e2e/export_calls.py \

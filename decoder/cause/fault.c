@@ -300,8 +300,8 @@ static const struct model_snapshot *handled_before(const struct fault_context *c
 	uint64_t seq = c->signal ? c->signal->seq : c->snap->rec->seq;
 	const struct bt_record_signal *fault = NULL;
 
-	for (size_t i = 0; i < c->m->events.count && c->m->events.at[i].seq < seq; i++) {
-		const struct bt_record *rec = &c->m->events.at[i].rec;
+	for (size_t i = 0; i < c->m->events.count && c->m->events.at[i]->seq < seq; i++) {
+		const struct bt_record *rec = &c->m->events.at[i]->rec;
 
 		if (rec->kind == BT_RECORD_SIGNAL && rec->u.signal.task == c->snap->rec->task &&
 		    rec->u.signal.sync)

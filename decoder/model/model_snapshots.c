@@ -56,6 +56,8 @@ static int compare_parts(const void *a, const void *b)
 		return x->addr < y->addr ? -1 : 1;
 	if (x->end != y->end)
 		return x->end > y->end ? -1 : 1;
+	if (x->event->seq != y->event->seq)
+		return x->event->seq < y->event->seq ? -1 : 1;
 	return x->event < y->event ? -1 : x->event > y->event;
 }
 
@@ -127,14 +129,14 @@ static const struct trace_event *find_event(const struct model *m, uint64_t seq,
 	while (lo < hi) {
 		size_t mid = lo + (hi - lo) / 2;
 
-		if (m->events.at[mid].seq < seq)
+		if (m->events.at[mid]->seq < seq)
 			lo = mid + 1;
 		else
 			hi = mid;
 	}
-	return lo < m->events.count && m->events.at[lo].seq == seq &&
-			       m->events.at[lo].rec.kind == kind
-		       ? &m->events.at[lo]
+	return lo < m->events.count && m->events.at[lo]->seq == seq &&
+			       m->events.at[lo]->rec.kind == kind
+		       ? m->events.at[lo]
 		       : NULL;
 }
 

@@ -38,9 +38,9 @@ void tasks_collect(struct loader *l)
 	if (l->p->arena.failed)
 		return;
 	for (size_t i = 0; i < m->events.count; i++) {
-		const struct bt_record_task *r = &m->events.at[i].rec.u.task;
+		const struct bt_record_task *r = &m->events.at[i]->rec.u.task;
 
-		if (m->events.at[i].rec.kind != BT_RECORD_TASK)
+		if (m->events.at[i]->rec.kind != BT_RECORD_TASK)
 			continue;
 		m->tasks[m->task_count++] = (struct model_task){.task = r->task,
 								.parent = r->parent,

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 /* The report is text in one buffer, printed at the end: a header, the moment in words, stacks
- * (report_stacks.c), the last branches (report_branches.c), then processes, snapshots, what is
- * missing, and notes. Here is the order of sections and all but those two. What focus.h has
- * chosen, the moment and the task, is what every section is about. */
+ * (report_stacks.c), the last branches (report_branches.c), system calls, registers, then
+ * processes, snapshots, what is missing, and notes. Here is the order of sections and all but those
+ * two. What focus.h has chosen, the moment and the task, is what every section is about. */
 #include "decoder/report/report.h"
 
 #include <inttypes.h>
@@ -596,7 +596,7 @@ static void put_never_reached(struct report *r)
 	struct slice from = r->m->trace->header.from;
 
 	for (size_t i = 0; i < r->m->events.count; i++)
-		if (r->m->events.at[i].rec.kind == BT_RECORD_START)
+		if (r->m->events.at[i]->rec.kind == BT_RECORD_START)
 			return;
 	if (!from.len)
 		return;
@@ -625,7 +625,7 @@ static void put_notes(struct report *r)
 	report_heading(r, "Notes");
 	heading = r->t.buf.len;
 	for (size_t i = 0; i < r->m->events.count; i++) {
-		const struct bt_record *rec = &r->m->events.at[i].rec;
+		const struct bt_record *rec = &r->m->events.at[i]->rec;
 
 		if (rec->kind == BT_RECORD_NOTE || rec->kind == BT_RECORD_DETACH)
 			put_note(r, rec);
@@ -713,8 +713,6 @@ static int put_report(struct report *r, struct bt_error *err)
 	rc = put_moment(r, err);
 	if (rc)
 		return rc;
-	if (r->focus.snap && r->focus.thread && !r->o->summary)
-		put_registers(r, r->focus.thread);
 	report_stacks(r);
 	if (r->o->summary) {
 		put_words_in_room(r);
@@ -726,6 +724,9 @@ static int put_report(struct report *r, struct bt_error *err)
 		return rc;
 	if (report_last_calls(r, err))
 		return -BT_E_NO_MEMORY;
+	/* Those that matter stand beside the instruction already. */
+	if (r->focus.snap && r->focus.thread)
+		put_registers(r, r->focus.thread);
 	put_processes(r);
 	put_snapshots(r);
 	put_missing(r);
@@ -755,11 +756,11 @@ static int put_lines(struct report *r, struct bt_error *err)
 }
 
 int report_make_lines(struct report_lines *lines, const struct model *m, struct symbols *s,
-		      const struct focus *focus, bool utf8, struct bt_error *err)
+		      const struct focus *focus, const struct report_options *o,
+		      struct bt_error *err)
 {
-	const struct report_options options = {.utf8 = utf8};
 	struct report r = {
-		.t.utf8 = utf8, .m = m, .s = s, .o = &options, .focus = *focus, .lines = lines};
+		.t.utf8 = o->utf8, .m = m, .s = s, .o = o, .focus = *focus, .lines = lines};
 	int rc;
 
 	*lines = (struct report_lines){0};

@@ -24,10 +24,10 @@ static void events_of_all_units_are_in_order(void **state)
 	made_load(t);
 	assert_int_equal(t->m->events.count, 30);
 	for (uint32_t i = 0; i < 30; i++) {
-		assert_int_equal(t->m->events.at[i].rec.u.note.task, i);
-		assert_int_equal(t->m->events.at[i].seq, i + 1);
-		assert_int_equal(t->m->events.at[i].unit, i % 3);
-		assert_string_equal((const char *)t->m->events.at[i].rec.u.note.text.at, "text");
+		assert_int_equal(t->m->events.at[i]->rec.u.note.task, i);
+		assert_int_equal(t->m->events.at[i]->seq, i + 1);
+		assert_int_equal(t->m->events.at[i]->unit, i % 3);
+		assert_string_equal((const char *)t->m->events.at[i]->rec.u.note.text.at, "text");
 	}
 	assert_null(t->m->end);
 	assert_int_equal(t->m->damage_count, 0);
@@ -519,8 +519,8 @@ static void damage_is_listed_and_the_rest_is_read(void **state)
 	made_load(t);
 	assert_int_equal(t->m->events.count, 2);
 	assert_true(t->m->damage_count >= 1);
-	assert_int_equal(t->m->events.at[0].unit, 0);
-	assert_int_equal(t->m->events.at[1].unit, 2);
+	assert_int_equal(t->m->events.at[0]->unit, 0);
+	assert_int_equal(t->m->events.at[1]->unit, 2);
 	assert_string_equal(t->m->damage[0].file, "events");
 	assert_int_equal(t->m->damage[0].offset, offsets[1]);
 	assert_false(t->m->damage[0].torn);
