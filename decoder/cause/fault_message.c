@@ -55,7 +55,6 @@ bool fault_own_place(struct fault_context *c, const struct model_snapshot *snap,
 	other.regs = &thread->regs;
 	other.h = c->h && c->h->task == snap->rec->task ? c->h : NULL;
 	other.end = other.h ? history_index(c->h, snap->rec->position) : 0;
-	*place = (struct own_place){f.where, f.where_is_return};
 	if (!fault_blame_own_place(&other))
 		return false;
 	*place = (struct own_place){f.where, f.where_is_return};

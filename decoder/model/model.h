@@ -28,7 +28,8 @@ struct model_snapshot {
 	const struct bt_record_signal *signal;         /* the event it belongs to, or NULL */
 	const struct bt_record_last_words *last_words; /* of its process until then, of a first
 							  sign of failure to its end; NULL: none */
-	uint64_t until; /* seq of the last event before it, or of its own record */
+	bool child_failed; /* the child of its process that ended last before it, if any */
+	uint64_t until;    /* seq of the last event before it, or of its own record */
 	const struct bt_record_thread **threads; /* the snapshot's task first */
 	size_t thread_count;
 	const struct bt_record_memory **memory;

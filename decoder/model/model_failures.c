@@ -9,14 +9,13 @@ static bool has_failed(const struct model_process *process)
 }
 
 /* Whether the snapshot tells more of how its process failed than its last one, which is older. */
-static bool tells_more(const struct loader *l, const struct model_snapshot *s,
-		       const struct model_process *process)
+static bool tells_more(const struct model_snapshot *s, const struct model_process *process)
 {
 	const struct model_snapshot *last = process->last;
 
 	if (s->rec->kind == BT_SNAPSHOT_EXIT || s->rec->kind == BT_SNAPSHOT_FAILURE)
-		return !last || !(snapshots_is_sign(last, process->end) ||
-				  snapshots_is_message_of(l, last, s));
+		return !last ||
+		       !(snapshots_is_sign(last, process->end) || snapshots_is_message_of(last, s));
 	if (s->rec->kind == BT_SNAPSHOT_MESSAGE)
 		return !last;
 	return s->rec->kind == BT_SNAPSHOT_FATAL || snapshots_is_sign(s, process->end);
@@ -37,7 +36,7 @@ void failures_find(struct loader *l)
 	for (size_t i = 0; i < m->snapshot_count; i++) {
 		struct model_process *process = tasks_process(l, m->snapshots[i].rec->task);
 
-		if (process && tells_more(l, &m->snapshots[i], process))
+		if (process && tells_more(&m->snapshots[i], process))
 			process->last = &m->snapshots[i];
 	}
 	for (size_t i = 0; i < l->process_count; i++)

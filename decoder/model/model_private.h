@@ -22,6 +22,7 @@ struct model_process {
 	const struct bt_record_exit *end;  /* of its last task; NULL: none in the trace */
 	const struct model_snapshot *last; /* of its end, or the first sign of that; NULL: none */
 	bool initial;
+	bool child_failed; /* the child of it that ended last */
 };
 
 /* A record that belongs to a snapshot. */
@@ -74,7 +75,7 @@ bool snapshots_is_sign(const struct model_snapshot *s, const struct bt_record_ex
 /* Whether it is the first message of the process whose end is the other one, and more is to be seen
  * there: the task that ended the process wrote it not long before, in no handler of a signal, which
  * tells more, and no child failed last, of which the end itself tells. */
-bool snapshots_is_message_of(const struct loader *l, const struct model_snapshot *message,
+bool snapshots_is_message_of(const struct model_snapshot *message,
 			     const struct model_snapshot *end);
 loader_handler snapshots_on_snapshot, snapshots_on_thread, snapshots_on_memory;
 

@@ -20,6 +20,7 @@ void snapshots_on_snapshot(struct loader *l, const struct trace_event *e)
 
 	l->m->snapshots[l->m->snapshot_count++] = (struct model_snapshot){
 		.rec = &e->rec.u.snapshot,
+		.child_failed = process && process->child_failed,
 		/* It is written when its process has failed. */
 		.until = e->rec.u.snapshot.kind == BT_SNAPSHOT_MESSAGE && e->rec.u.snapshot.event
 				 ? e->rec.u.snapshot.event
@@ -252,19 +253,14 @@ bool snapshots_is_sign(const struct model_snapshot *s, const struct bt_record_ex
 						(!panic || end->status == RUST_STATUS)));
 }
 
-bool snapshots_is_message_of(const struct loader *l, const struct model_snapshot *message,
-			     const struct model_snapshot *end)
+bool snapshots_is_message_of(const struct model_snapshot *message, const struct model_snapshot *end)
 {
 	enum { NEAR = 1000000 }; /* ticks: about a millisecond */
-	const struct model_task *task = tasks_find(l->m, end->rec->task), *child;
 	uint64_t from = message->rec->point.tick, to = end->rec->point.tick;
 
-	if (message->rec->kind != BT_SNAPSHOT_MESSAGE || message->rec->task != end->rec->task ||
-	    message->rec->space != end->rec->space || message->rec->depth || !task || from > to ||
-	    to == BT_TICKS_UNKNOWN || to - from > NEAR)
-		return false;
-	child = model_last_child(l->m, task, end->rec->seq);
-	return !child || !model_is_failure(child->exit);
+	return message->rec->kind == BT_SNAPSHOT_MESSAGE && message->rec->task == end->rec->task &&
+	       message->rec->space == end->rec->space && !message->rec->depth && from <= to &&
+	       to != BT_TICKS_UNKNOWN && to - from <= NEAR && !end->child_failed;
 }
 
 /* A process that ends itself with a failure has most often told of it before: the newest first sign
@@ -282,7 +278,7 @@ static const struct model_snapshot *sign_before(struct loader *l,
 			continue;
 		if (snapshots_is_sign(s, process->end))
 			return s;
-		if (!other && (end ? snapshots_is_message_of(l, s, end)
+		if (!other && (end ? snapshots_is_message_of(s, end)
 				   : s->rec->kind == BT_SNAPSHOT_MESSAGE ||
 					       s->rec->kind == BT_SNAPSHOT_FUNCTION))
 			other = s;

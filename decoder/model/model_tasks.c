@@ -144,7 +144,11 @@ void tasks_on_exit(struct loader *l, const struct trace_event *e)
 {
 	struct model_process *process = tasks_process(l, e->rec.u.exit.task);
 	struct model_task *t = tasks_find(l->m, e->rec.u.exit.task);
+	struct model_process *parent =
+		t && t->how != BT_TASK_THREAD ? tasks_process(l, t->parent) : NULL;
 
+	if (parent && parent != process)
+		parent->child_failed = model_is_failure(&e->rec.u.exit);
 	if (t && !t->exit)
 		t->exit = &e->rec.u.exit;
 	if (process && !process->end && e->rec.u.exit.last)
