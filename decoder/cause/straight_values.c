@@ -90,7 +90,8 @@ static bool compute(const struct straight_values *v, size_t i, uint64_t *value)
 
 	if (r->effect == DISASM_ADDRESS)
 		return straight_values_address(v, i, &v->insns[i].memory[0], value);
-	if (r->effect == DISASM_OTHER || !r->size || r->size > 8 || !straight_values_source(v, i, value))
+	if (r->effect == DISASM_OTHER || !r->size || r->size > 8 ||
+	    !straight_values_source(v, i, value))
 		return false;
 	switch (r->effect) {
 	case DISASM_EXTEND:
@@ -125,10 +126,10 @@ void straight_values_step(struct straight_values *v, size_t i)
 	uint32_t bit = UINT32_C(1) << d->result.to;
 	uint64_t value;
 	bool is_known = d->result.effect != DISASM_OTHER && compute(v, i, &value);
-	bool is_constant =
-		is_known && (names_address(d) ||
-			     (d->result.effect == DISASM_COPY && d->result.size == 8 &&
-			      d->result.from != DISASM_NO_REG && v->constant >> d->result.from & 1));
+	bool is_constant = is_known &&
+			   (names_address(d) ||
+			    (d->result.effect == DISASM_COPY && d->result.size == 8 &&
+			     d->result.from != DISASM_NO_REG && v->constant >> d->result.from & 1));
 
 	v->known &= ~d->written;
 	v->constant &= ~d->written;

@@ -52,6 +52,21 @@ static bool is_declared_elsewhere(Dwarf_Die *scope)
 	return dwarf_tag(scope) == DW_TAG_subprogram || dwarf_hasattr(scope, DW_AT_specification);
 }
 
+/* The class of a lambda has no name, and an operator(). Demanglers number those of a function, as
+ * in {lambda()#1}, which DWARF does not. */
+static const char *unnamed_class(Dwarf_Die *class)
+{
+	Dwarf_Die die = {0};
+
+	for (unsigned i = 0; i < DEBUG_MEMBERS_MAX && debug_next_child(class, &die); i++) {
+		const char *name = dwarf_diename(&die);
+
+		if (name && !strcmp(name, "operator()"))
+			return "{lambda}";
+	}
+	return "{unnamed}";
+}
+
 static void put_scope(FILE *to, struct unit_set *units, Dwarf_Die *die, unsigned depth)
 {
 	const char *name = dwarf_diename(die);
@@ -61,7 +76,7 @@ static void put_scope(FILE *to, struct unit_set *units, Dwarf_Die *die, unsigned
 	fprintf(to, "%s::",
 		name                                 ? name
 		: dwarf_tag(die) == DW_TAG_namespace ? "(anonymous namespace)"
-						     : "(anonymous class)");
+						     : unnamed_class(die));
 }
 
 /* What the name of a function has before it: namespaces, classes, and the function that such a

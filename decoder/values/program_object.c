@@ -128,7 +128,7 @@ bool program_function_at(const struct known_memory *k, uint64_t addr, struct pro
 	return unit && unit_function_at(unit, addr - bias, &function) &&
 	       !dwarf_entrypc(&function, &entry) && entry == addr - bias &&
 	       debug_type_of(&function, &o->type) &&
-	       take_name(o, function_name_plain(plain,
-						debug_function_name(symbols_strings(k->s),
-								    &mod->units, &function)));
+	       take_name(o,
+			 function_name_plain(plain, debug_function_name(symbols_strings(k->s),
+									&mod->units, &function)));
 }
