@@ -63,6 +63,7 @@ decoder_libdecoder_a_SOURCES = \
 	decoder/cause/fold.c decoder/cause/fold.h \
 	decoder/cause/headline.c decoder/cause/headline.h \
 	decoder/cause/own_code.c decoder/cause/own_code.h \
+	decoder/cause/passed_on.c decoder/cause/passed_on.h \
 	decoder/cause/signature.c decoder/cause/signature.h \
 	decoder/cause/throws.c decoder/cause/throws.h \
 	decoder/cause/wait_groups.c decoder/cause/wait_groups.h \

@@ -690,6 +690,7 @@ void fault_explain(struct fault *f, const struct model *m, struct symbols *s,
 		.f = f, .m = m, .s = s, .snap = snap, .thread = thread, .h = h, .end = end};
 
 	explain_fault(&c);
+	fault_say_passed_on(&c);
 	say_good_end(&c);
 }
 

@@ -126,6 +126,9 @@ void fault_explain_sign(struct fault_context *c);
 /* Says which child ended last before the failed exit of a process, if with failure, too. */
 void fault_say_failed_child(struct fault_context *c);
 
+/* Says which processes failed after the failure of this one, which they may have passed on. */
+void fault_say_passed_on(struct fault_context *c);
+
 /* fault_explain() without what is said of children. All of c but f, signal and regs is filled. */
 void fault_explain_plainly(struct fault_context *c);
 

@@ -155,6 +155,17 @@ static bool is_system_program(const char *path)
 	       begins_with_one(path, program_folders, ARRAY_SIZE(program_folders));
 }
 
+bool own_code_is_system_program(struct slice path)
+{
+	char text[PATH_TEXT_MAX];
+	size_t len = path.len < sizeof text ? path.len : sizeof text - 1;
+
+	if (len)
+		memcpy(text, path.at, len);
+	text[len] = '\0';
+	return is_system_program(text);
+}
+
 static bool has_own_source(const struct location *loc)
 {
 	if (is_own_source(loc->file))

@@ -27,6 +27,9 @@ void own_code_close(struct own_code *own);
 /* Whether the code at an address is the user's own. An address that no mapping has is. */
 bool own_code_has(struct own_code *own, uint32_t space, uint32_t epoch, uint64_t addr);
 
+/* Whether a path is that of a program of the system: a shell, make, a compiler. */
+bool own_code_is_system_program(struct slice path) BT_MUST_USE;
+
 struct own_place {
 	uint64_t addr;
 	bool is_return;

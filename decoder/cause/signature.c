@@ -299,13 +299,14 @@ static bool is_end(const struct model_snapshot *snap)
 {
 	return snap &&
 	       (snap->rec->kind == BT_SNAPSHOT_FATAL || snap->rec->kind == BT_SNAPSHOT_EXIT ||
-		snap->rec->kind == BT_SNAPSHOT_IMPORT || snap->rec->kind == BT_SNAPSHOT_FUNCTION);
+		snap->rec->kind == BT_SNAPSHOT_IMPORT || snap->rec->kind == BT_SNAPSHOT_FUNCTION ||
+		snap->rec->kind == BT_SNAPSHOT_FAILURE);
 }
 
 int signature_make(struct signature *sig, const struct model *m, struct symbols *s,
 		   struct bt_error *err)
 {
-	const struct model_snapshot *snap = model_final_snapshot(m);
+	const struct model_snapshot *snap = focus_explaining(m);
 	struct maker *k = calloc(1, sizeof *k);
 	int rc;
 

@@ -285,10 +285,23 @@ static void put_place(struct report *r, const struct fault *f, uint64_t addr, bo
 	}
 }
 
+/* Of an exit the place in libc tells nothing. */
+static bool is_exit_from_library(const struct report *r, const struct fault *f)
+{
+	uint32_t kind = r->focus.snap->rec->kind;
+
+	return f->has_caller && (kind == BT_SNAPSHOT_EXIT || kind == BT_SNAPSHOT_FAILURE);
+}
+
 static void put_where(struct report *r, const struct fault *f)
 {
 	bool is_here = f->where == f->pc || f->has_trapped;
 
+	if (r->o->summary && is_exit_from_library(r, f)) {
+		report_heading(r, "Where");
+		put_place(r, f, f->caller, f->caller_is_return);
+		return;
+	}
 	report_heading(r, is_here ? "Where" : "Where it came from");
 	put_place(r, f, f->where, f->where_is_return);
 	if ((f->has_insn || is_here || f->pc_is_wild) && /* not of a caller */
