@@ -8,7 +8,7 @@
 #include "lib/array_size.h"
 
 enum {
-	DEPTH_MAX = 64, /* make calls make calls sh calls cc calls cc1 */
+	DEPTH_MAX = 64,  /* make calls make calls sh calls cc calls cc1 */
 	SIGNALLED = 128, /* sh's status for a child that a signal killed, above its number */
 };
 
@@ -20,9 +20,8 @@ static const struct {
 	uint32_t status;
 	const char *says;
 } rows[] = {
-	{"make", 2, " *** ["},       {"gmake", 2, " *** ["},    {"ninja", 1, NULL},
-	{"ctest", 8, NULL},          {"xargs", 123, NULL},      {"xargs", 124, NULL},
-	{"xargs", 125, NULL},
+	{"make", 2, " *** ["}, {"gmake", 2, " *** ["}, {"ninja", 1, NULL},   {"ctest", 8, NULL},
+	{"xargs", 123, NULL},  {"xargs", 124, NULL},   {"xargs", 125, NULL},
 };
 
 const struct model_failure *failure_of_process(const struct model *m, uint32_t task)
@@ -93,8 +92,8 @@ static bool has_said(const struct model_failure *f, const char *words)
 static bool ends_for_a_child(const struct model_failure *f)
 {
 	for (size_t i = 0; i < ARRAY_SIZE(rows); i++)
-		if (!strcmp(rows[i].command, f->task->command) &&
-		    f->exit->kind == BT_EXIT_STATUS && f->exit->status == rows[i].status)
+		if (!strcmp(rows[i].command, f->task->command) && f->exit->kind == BT_EXIT_STATUS &&
+		    f->exit->status == rows[i].status)
 			return !rows[i].says || has_said(f, rows[i].says);
 	return false;
 }
@@ -106,7 +105,7 @@ static enum passed_on how_passed(const struct model_failure *child,
 		return PASSED_ORDER;
 	if (child->exit->kind == BT_EXIT_SIGNAL)
 		return parent->exit->status == SIGNALLED + child->exit->status ? PASSED_PROVEN
-									     : PASSED_ORDER;
+									       : PASSED_ORDER;
 	return parent->exit->status == child->exit->status ? PASSED_STATUS : PASSED_ORDER;
 }
 
