@@ -67,7 +67,8 @@ static const struct probe {
 	{EACH_CALL, NOT_THERE, "/.build-id/", WEIGHT_NONE},
 	{EACH_CALL, NOT_THERE, ".debug", WEIGHT_NONE},
 	{EACH_CALL, NOT_THERE, ".dwp", WEIGHT_NONE},
-	{EACH_CALL, NOT_THERE, "pyvenv.cfg", WEIGHT_NONE}, /* Python's start, and its imports */
+	{EACH_CALL, NOT_THERE, "linux-vdso.so", WEIGHT_NONE}, /* sanitizers */
+	{EACH_CALL, NOT_THERE, "pyvenv.cfg", WEIGHT_NONE},    /* Python's start, and its imports */
 	{EACH_CALL, NOT_THERE, "pybuilddir.txt", WEIGHT_NONE},
 	{EACH_CALL, NOT_THERE, "._pth", WEIGHT_NONE},
 	{EACH_CALL, NOT_THERE, "__pycache__", WEIGHT_NONE},

@@ -379,9 +379,10 @@ static void explain_sent(struct fault_context *c)
 		return;
 	}
 	if (task && g->sender == task->pid) {
-		fault_say(c, "%s, raised by the program itself", name);
 		if (g->signo == SIG_ABRT)
-			fault_explain_abort(c);
+			fault_explain_abort(c, "SIGABRT, raised by the program itself");
+		else
+			fault_say(c, "%s, raised by the program itself", name);
 		say_handled_before(c);
 		return;
 	}
@@ -569,9 +570,10 @@ static void explain_untold(struct fault_context *c)
 {
 	char name[SIGNAL_NAME_MAX];
 
-	fault_say(c, "%s", signal_name(c->signal->signo, name));
 	if (c->signal->signo == SIG_ABRT)
-		fault_explain_abort(c);
+		fault_explain_abort(c, "SIGABRT");
+	else
+		fault_say(c, "%s", signal_name(c->signal->signo, name));
 	if (c->f->where == c->f->pc)
 		fault_say(c, ": neither a code nor the instruction tells why");
 }

@@ -116,8 +116,8 @@ bool fault_name_access(struct fault_context *c, const struct disasm_memory *m,
 		       struct fault_name *name);
 
 /* Explains a SIGABRT that the program raised, and sets `where` to the program's place that it came
- * from. */
-void fault_explain_abort(struct fault_context *c);
+ * from. raised: what is said where no reason is known. */
+void fault_explain_abort(struct fault_context *c, const char *raised);
 
 /* Explains the moment at a function's entry, a first sign of failure, and sets `where` to the
  * program's place that it came from. */
