@@ -51,7 +51,7 @@ decoder_libdecoder_a_SOURCES = \
 	decoder/cause/fault.c decoder/cause/fault.h \
 	decoder/cause/fault_abort.c \
 	decoder/cause/fault_access.c \
-	decoder/cause/fault_cause.c \
+	decoder/cause/fault_kind.c \
 	decoder/cause/fault_child.c \
 	decoder/cause/fault_hang.c \
 	decoder/cause/fault_name.c \

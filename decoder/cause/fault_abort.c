@@ -18,6 +18,7 @@
 
 #include "decoder/cause/callstack.h"
 #include "decoder/cause/fault_private.h"
+#include "decoder/cause/own_code.h"
 #include "decoder/cause/throws.h"
 #include "decoder/symbols/text.h"
 #include "lib/abort_message.h"
@@ -30,7 +31,7 @@ enum {
 /* Functions on the stack when a program ends itself, most telling first. */
 static const struct abort_reason {
 	const char *function;
-	const char *cause; /* of struct fault */
+	const char *kind; /* of struct fault */
 	const char *text;
 	bool is_libc; /* which has left a message then */
 } abort_reasons[] = {
@@ -71,12 +72,6 @@ static const struct abort_reason {
 	{"abort", "abort", "abort was called", false},
 };
 
-/* Beginnings of the names of files. */
-static const char *const runtime_modules[] = {
-	"libc.so",     "libc-2.",      "ld-linux",   "ld-2.",        "libc.musl-",  "ld-musl-",
-	"libpthread",  "libstdc++.so", "libc++.so",  "libc++abi.so", "libgcc_s.so", "libasan.so",
-	"libubsan.so", "libtsan.so",   "liblsan.so", "libclang_rt."};
-
 /* Some have names with __ or __libc_ before. */
 static const char *const allocators[] = {"malloc",  "free",     "cfree",        "calloc",
 					 "realloc", "memalign", "operator new", "operator delete"};
@@ -107,10 +102,6 @@ static const char *const runtime_scopes[] = {
 
 /* For Rust alone: a C++ program may have a namespace core. */
 static const char *const rust_scopes[] = {"core::", "alloc::", "<std::", "<core::", "<alloc::"};
-
-/* In paths of sources: of libraries' functions that stand in no scope of theirs. */
-static const char *const runtime_folders[] = {"/include/c++/", "/usr/include/x86_64-linux-gnu/",
-					      "/rustc/"};
 
 struct place_on_stack {
 	uint64_t addr;
@@ -150,8 +141,7 @@ static bool begins_as_one_of(const char *name, const char *const *all, size_t n)
 
 static bool is_in_runtime(const struct location *loc)
 {
-	return begins_as_one_of(text_basename(loc->module), runtime_modules,
-				ARRAY_SIZE(runtime_modules));
+	return own_code_is_toolchain_library(loc->module);
 }
 
 /* Names of C++ functions have their parameters behind them. */
@@ -199,14 +189,6 @@ static bool is_rust(const char *file)
 	return !n || (n > 3 && !strcmp(file + n - 3, ".rs"));
 }
 
-static bool is_runtime_source(const char *file)
-{
-	for (size_t i = 0; i < ARRAY_SIZE(runtime_folders); i++)
-		if (strstr(file, runtime_folders[i]))
-			return true;
-	return false;
-}
-
 /* What jumps to a library's function. */
 static bool is_stub(const char *function)
 {
@@ -218,7 +200,7 @@ static bool is_stub(const char *function)
 /* By its name, and by where its source is; "": not known. */
 static bool is_runtime_function(const char *function, const char *file)
 {
-	if (is_of_builtin_type(function) || is_runtime_source(file) || is_stub(function))
+	if (is_of_builtin_type(function) || own_code_is_library_source(file) || is_stub(function))
 		return true;
 	if (begins_as_one_of(name_behind_type(function), runtime_scopes,
 			     ARRAY_SIZE(runtime_scopes)))
@@ -458,7 +440,7 @@ void fault_explain_abort(struct fault_context *c, const char *raised)
 	if (n <= 1) /* nothing contradicts it */
 		take_message(c);
 	if (*c->f->message || has_called_abort(c, places, n)) {
-		fault_set_cause(c, "abort");
+		fault_set_kind(c, "abort");
 		with = " with abort";
 	}
 	for (size_t r = 0; r < ARRAY_SIZE(abort_reasons); r++)
@@ -483,8 +465,8 @@ void fault_explain_abort(struct fault_context *c, const char *raised)
 				text = heap_text(c->f->message, text);
 			fault_say(c, "%s", text);
 			brief_abort(c, text);
-			fault_set_cause(c, "%s", abort_reasons[r].cause);
-			fault_set_message_cause(c);
+			fault_set_kind(c, "%s", abort_reasons[r].kind);
+			fault_set_message_kind(c);
 			own = own_place(c, places, n, i);
 			if (own < n)
 				blame_place(c, &places[own]);

@@ -2,7 +2,7 @@
 /* Shared by the files that explain a fault: fault.c (signals), fault_access.c (memory),
  * fault_stack.c, fault_abort.c, fault_child.c (children that failed before), fault_hang.c,
  * fault_untold.c (signals whose code was not told). Nobody else includes this. Each adds to the
- * text of the context (fault_say()), and sets its cause (fault_cause.c). */
+ * text of the context (fault_say()), and sets its kind (fault_kind.c). */
 #ifndef BT_FAULT_PRIVATE_H
 #define BT_FAULT_PRIVATE_H
 
@@ -52,19 +52,19 @@ void fault_brief(struct fault_context *c, const char *fmt, ...)
 /* The same with what was thrown, where an exception is on its way. False: none is known to be. */
 bool fault_brief_thrown(struct fault_context *c);
 
-/* Sets the cause. It tells no address, no register and no size: they are other ones in another
+/* Sets the kind. It tells no address, no register and no size: they are other ones in another
  * build of the program. */
-void fault_set_cause(struct fault_context *c, const char *fmt, ...)
+void fault_set_kind(struct fault_context *c, const char *fmt, ...)
 	__attribute__((format(printf, 2, 3)));
 
-/* Sets the cause of a failed access. Only the address and its mapping decide: through which
+/* Sets the kind of a failed access. Only the address and its mapping decide: through which
  * register it was is the compiler's choice. access: enum disasm_access, 0 unknown. */
-void fault_set_access_cause(struct fault_context *c, uint64_t addr, unsigned access);
+void fault_set_access_kind(struct fault_context *c, uint64_t addr, unsigned access);
 
-/* The cause by libc's message; by the process's last words, which name the type of an exception.
- * Each leaves the cause as it is where they tell nothing. */
-void fault_set_message_cause(struct fault_context *c);
-void fault_set_words_cause(struct fault_context *c);
+/* The kind by libc's message; by the process's last words, which name the type of an exception.
+ * Each leaves the kind as it is where they tell nothing. */
+void fault_set_message_kind(struct fault_context *c);
+void fault_set_words_kind(struct fault_context *c);
 
 /* Says " in f+0x1 (file.c:2)". */
 void fault_say_place(struct fault_context *c, const char *before, uint64_t addr, bool is_return);

@@ -49,12 +49,39 @@ static const char *const program_folders[] = {
 
 /* Libraries of the toolchain, wherever they lie: programs bring copies. Up to ".so" or a '-'. */
 static const char *const toolchain_libraries[] = {
-	"ld-linux-x86-64", "ld-linux",    "ld-musl-x86_64", "libc",         "libm",
-	"libpthread",      "libdl",       "librt",          "libutil",      "libresolv",
-	"libgcc_s",        "libstdc++",   "libc++",         "libc++abi",    "libunwind",
-	"libgfortran",     "libquadmath", "libgomp",        "libomp",       "libasan",
-	"libtsan",         "libubsan",    "liblsan",        "libatomic",    "libclang_rt.asan",
-	"libmvec",         "libanl",      "libnsl",         "libthread_db",
+	"ld-linux-x86-64",
+	"ld-linux",
+	"ld-musl-x86_64",
+	"libc",
+	"libm",
+	"libpthread",
+	"libdl",
+	"librt",
+	"libutil",
+	"libresolv",
+	"libgcc_s",
+	"libstdc++",
+	"libc++",
+	"libc++abi",
+	"libunwind",
+	"libgfortran",
+	"libquadmath",
+	"libgomp",
+	"libomp",
+	"libasan",
+	"libtsan",
+	"libubsan",
+	"liblsan",
+	"libatomic",
+	"libclang_rt.asan",
+	"libmvec",
+	"libanl",
+	"libnsl",
+	"libthread_db",
+	"libc.musl",
+	"ld",
+	"libclang_rt.tsan",
+	"libclang_rt.ubsan_standalone",
 };
 
 /* Where the sources of systems, toolchains and packages lie. */
@@ -66,8 +93,9 @@ static const char *const source_folders[] = {
 
 /* The same, anywhere in a path. */
 static const char *const source_parts[] = {
-	"/.cargo/registry/", "/.cargo/git/", "/.rustup/toolchains/", "/go/pkg/mod/",
-	"/libstdc++-v3/",    "/libgcc/",     "/compiler-rt/",        "/sysdeps/",
+	"/.cargo/registry/", "/.cargo/git/",  "/.rustup/toolchains/",
+	"/go/pkg/mod/",      "/include/c++/", "/libstdc++-v3/",
+	"/libgcc/",          "/compiler-rt/", "/sysdeps/",
 };
 
 static bool begins_with(const char *s, const char *prefix)
@@ -134,7 +162,7 @@ static bool is_shared_library(const char *path)
 	return so && (!so[3] || so[3] == '.' || so[3] == ' ');
 }
 
-static bool is_toolchain_library(const char *path)
+bool own_code_is_toolchain_library(const char *path)
 {
 	const char *name = text_basename(path);
 
@@ -154,7 +182,7 @@ static bool is_system_library(const char *path)
 		return true;
 	return is_shared_library(path) &&
 	       (begins_with_one(path, system_folders, ARRAY_SIZE(system_folders)) ||
-		is_toolchain_library(path));
+		own_code_is_toolchain_library(path));
 }
 
 static bool is_system_program(const char *path)

@@ -27,6 +27,8 @@ void own_code_close(struct own_code *own);
 /* Whether the code at an address is the user's own. An address that no mapping has is. */
 bool own_code_has(struct own_code *own, uint32_t space, uint32_t epoch, uint64_t addr);
 
+/* Whether a module is a library of libc, a compiler or a sanitizer, wherever it lies. */
+bool own_code_is_toolchain_library(const char *path) BT_MUST_USE;
 /* Whether a path is that of a program of the system: a shell, make, a compiler. */
 bool own_code_is_system_program(struct slice path) BT_MUST_USE;
 
