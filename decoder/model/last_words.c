@@ -123,6 +123,15 @@ static size_t shadow_bytes(struct slice text)
 	return at ? (size_t)(at - text.at) : SIZE_MAX;
 }
 
+/* Whether the first lines that are shown are a sanitizer's, and not what the program said before.
+ */
+static bool begins_with_report(struct slice s)
+{
+	static const char title[] = "ERROR: AddressSanitizer";
+
+	return memmem(s.at, first_lines(s, FIRST_WORDS_LINES), title, sizeof title - 1);
+}
+
 void last_words_begin(struct kept_words *w, const struct bt_record_last_words *r)
 {
 	struct slice first = words(r ? r->first : (struct slice){0}),
@@ -136,7 +145,9 @@ void last_words_begin(struct kept_words *w, const struct bt_record_last_words *r
 	}
 	left = text.len - shadow;
 	choose(w, first, slice_of(text.at, shadow), total > left ? total - left : 0,
-	       REPORT_FIRST_LINES, REPORT_LINES);
+	       begins_with_report(total > text.len ? first : text) ? REPORT_FIRST_LINES
+								   : FIRST_WORDS_LINES,
+	       REPORT_LINES);
 	if (w->head.len || w->earlier)
 		return;
 	last = last_lines(text, 1);
