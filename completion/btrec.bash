@@ -113,7 +113,14 @@ _btrec() {
 	doctor) mapfile -t COMPREPLY < <(compgen -W "--json -h --help" -- "$cur") ;;
 	snap) mapfile -t COMPREPLY < <(compgen -W "$(_btrec_recorded)" -- "$cur") ;;
 	help) mapfile -t COMPREPLY < <(compgen -W "run snap import list rm prune pack info doctor dump" -- "$cur") ;;
-	info | dump | rm) mapfile -t COMPREPLY < <(_btrec_traces "$cur") ;;
+	dump)
+		if [[ $cur == -* ]]; then
+			mapfile -t COMPREPLY < <(compgen -W "--no-branches -h --help" -- "$cur")
+		else
+			mapfile -t COMPREPLY < <(_btrec_traces "$cur")
+		fi
+		;;
+	info | rm) mapfile -t COMPREPLY < <(_btrec_traces "$cur") ;;
 	esac
 }
 

@@ -243,7 +243,7 @@ fuzz_target() {
 }
 
 repeat_tests() {
-	(cd "$out/gcc-werror" && find . -name '*.trs' -delete && make -j"$jobs" check >repeat.log 2>&1)
+	(cd "$out/$1" && find . -name '*.trs' -delete && make -j"$jobs" check >repeat.log 2>&1)
 }
 
 # Each program of tests/e2e/real_programs.py; one of those promised that is not there is a failure.
@@ -337,8 +337,9 @@ stages_full() {
 		stage_failed "full: fuzz targets do not build"
 	fi
 	finish_steps
+	BTREC_ALL_CASES=1 step "tests once more, with sanitizers, all cases" repeat_tests sanitizers
 	for ((i = 1; i <= repeat; i++)); do
-		step "tests once more, run $i" repeat_tests
+		step "tests once more, run $i" repeat_tests gcc-werror
 		finish_steps
 	done
 }

@@ -26,7 +26,7 @@ static void print_entry(FILE *to, uint64_t number, const struct bt_branch *b)
 }
 
 /* Returns 1 when the entries do not fit the record. */
-static size_t print_entries(FILE *to, const struct bt_record_branches *r)
+static size_t print_entries(FILE *to, const struct bt_record_branches *r, bool shown)
 {
 	struct bt_branch_codec codec = {0};
 	struct slice in = r->entries;
@@ -34,8 +34,9 @@ static size_t print_entries(FILE *to, const struct bt_record_branches *r)
 	uint64_t n = 0;
 	int rc;
 
-	while ((rc = bt_branch_decode(&codec, &in, &b)) == 1)
-		print_entry(to, r->first + n++, &b);
+	for (; (rc = bt_branch_decode(&codec, &in, &b)) == 1; n++)
+		if (shown)
+			print_entry(to, r->first + n, &b);
 	if (rc == 0 && n == r->count)
 		return 0;
 	fprintf(to, "  damage: %" PRIu64 " of %" PRIu64 " entries can be read\n", n, r->count);
@@ -87,7 +88,7 @@ static size_t print_calls(FILE *to, const struct bt_record_calls *r)
 
 /* closed: END, the last that is written, has been printed; `events` is the first file. */
 static size_t print_file(FILE *to, const struct trace *t, const struct trace_file *file,
-			 bool *closed)
+			 bool entries, bool *closed)
 {
 	struct trace_cursor c;
 	struct bt_record rec;
@@ -107,7 +108,7 @@ static size_t print_file(FILE *to, const struct trace *t, const struct trace_fil
 			unit = c.unit;
 			bt_record_print(to, &rec);
 			if (rec.kind == BT_RECORD_BRANCHES)
-				damage += print_entries(to, &rec.u.branches);
+				damage += print_entries(to, &rec.u.branches, entries);
 			if (rec.kind == BT_RECORD_CALLS)
 				damage += print_calls(to, &rec.u.calls);
 			*closed |= rec.kind == BT_RECORD_END && !t->being_written;
@@ -125,12 +126,12 @@ static size_t print_file(FILE *to, const struct trace *t, const struct trace_fil
 	return damage;
 }
 
-size_t trace_dump(FILE *to, const struct trace *t)
+size_t trace_dump(FILE *to, const struct trace *t, bool entries)
 {
 	size_t damage = 0;
 	bool closed = false;
 
 	for (size_t i = 0; i < t->file_count; i++)
-		damage += print_file(to, t, &t->files[i], &closed);
+		damage += print_file(to, t, &t->files[i], entries, &closed);
 	return damage;
 }

@@ -401,4 +401,4 @@ def userfault():
     equal(found["verdict"]["state"], "consistent", "verdict")
 
 
-main()
+main(sanitized=5)

@@ -275,4 +275,4 @@ def all_thrown():
     equal(sorted(native([throwing()]).out.decode().split()), sorted(THROWING), "cases")
 
 
-main()
+main(sanitized=5)

@@ -323,4 +323,4 @@ def killed():
         check("has written over" not in shown and "may not be exact" not in shown and "Inconsistent" not in shown, shown[-1500:])
 
 
-main()
+main(sanitized=5)

@@ -317,4 +317,4 @@ def all_tried():
     equal(sorted(found), sorted(QUIET + CRASHES + ENDLESS), "cases")
 
 
-main()
+main(sanitized=3)

@@ -354,4 +354,4 @@ if __name__ == "__main__":
     if not os.access(SIMULATED, os.X_OK):
         print("FAIL %s is not built" % SIMULATED)
         sys.exit(1)
-    main()
+    main(sanitized=3)

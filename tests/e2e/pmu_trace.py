@@ -291,4 +291,4 @@ def pt_refused():
         check(not os.path.exists(result.trace), "there is a trace")
 
 
-main()
+main(sanitized=2)

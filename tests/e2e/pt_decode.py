@@ -171,4 +171,4 @@ def no_code():
     check(b"no memory mapped at this address" in result.err, "cause: %s" % result.err[:300])
 
 
-main()
+main(sanitized=2)

@@ -35,8 +35,18 @@ def last_block(trace, name, part=None):
     return begins + (len(bytes) - begins) // part if part else begins
 
 
+FORM = 50 # so many branches of each form are held against the schema
+
+
 def validate(found):
-    fits_schema(found, SCHEMA)
+    """Of many branches with the same fields and kind the first: a validator in Python takes a millisecond for each."""
+    forms, few = {}, []
+    for branch in found["branches"]:
+        form = (*branch, branch["kind"])
+        forms[form] = forms.get(form, 0) + 1
+        if forms[form] <= FORM:
+            few.append(branch)
+    fits_schema({**found, "branches": few}, SCHEMA)
 
 
 @case("the JSON of a fault fits its schema")

@@ -78,7 +78,7 @@ static void look_at_trace(const struct trace_file *files, size_t n)
 		return;
 	nowhere = fopen("/dev/null", "w");
 	MUST(nowhere);
-	trace_dump(nowhere, t);
+	trace_dump(nowhere, t, true);
 	fclose(nowhere);
 	MUST(!model_load(&m, t, &err));
 	for (size_t i = 0; i < m->task_count && i < 8; i++)

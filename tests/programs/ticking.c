@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: MIT
-/* ticking LETTER ROUNDS (an alarm every 300 microseconds for b, every 600 for c, none for a): the same work whatever the alarms that
- * interrupt it: their handler has no conditional branch, so ticks are the same, too. tests/e2e/engine_history.py */
+/* ticking LETTER ROUNDS (an alarm each millisecond of its own processor time for b, each two for c, none for a; the kernel rounds that up to its
+ * tick): the same work whatever the alarms that interrupt it: their handler has no conditional branch, so ticks are the same, too. By the clock
+ * a slow recorder would have the next alarm before it is done with this one. tests/e2e/engine_history.py */
 #include <signal.h>
 #include <stdlib.h>
 #include <string.h>
@@ -33,14 +34,14 @@ __attribute__((noinline)) static unsigned chain(unsigned x)
 
 int main(int argc, char **argv)
 {
-	long every = argc > 1 ? (*argv[1] - 'a') * 300 : 0; /* no conditional that depends on it */
+	long every = argc > 1 ? (*argv[1] - 'a') * 1000 : 0; /* no conditional that depends on it */
 	unsigned long rounds = argc > 2 ? strtoul(argv[2], NULL, 0) : 1000;
 	struct itimerval timer = {{0, every}, {0, every}};
 	struct sigaction action = {.sa_handler = on_alarm, .sa_flags = SA_RESTART};
 	unsigned x = 1;
 
-	sigaction(SIGALRM, &action, NULL);
-	setitimer(ITIMER_REAL, &timer, NULL);
+	sigaction(SIGPROF, &action, NULL);
+	setitimer(ITIMER_PROF, &timer, NULL);
 	for (unsigned long i = 0; i < rounds; i++) {
 		x = chain(x) + deep(x & 7);
 		if (x & 16)

@@ -7,18 +7,20 @@
 #include "tests/unit/unit.h"
 
 /* The text of a dump of what was made; free() it. */
-static char *dump(struct maker *k, size_t *damage)
+static char *dump_of(struct maker *k, bool entries, size_t *damage)
 {
 	struct model *m = maker_load(k);
 	char *text = NULL;
 	size_t len = 0;
 	FILE *to = open_memstream(&text, &len);
 
-	*damage = trace_dump(to, m->trace);
+	*damage = trace_dump(to, m->trace, entries);
 	fclose(to);
 	model_free(m);
 	return text;
 }
+
+static char *dump(struct maker *k, size_t *damage) { return dump_of(k, true, damage); }
 
 static void expect(const char *text, const char *part)
 {
@@ -63,6 +65,28 @@ static void every_record_and_entry_has_a_line(void **state)
 	expect(text, "\n  102 call 0x401002 -> 0x402000 cycles=9\n");
 	expect(text, "\n  103 epoch space=3 epoch=4\n");
 	assert_null(strchr(text, '\x1b'));
+	free(text);
+	maker_release(&k);
+}
+
+static void entries_are_read_also_where_they_are_left_out(void **state)
+{
+	static const struct bt_branch jump = {.kind = BT_BRANCH_JMP, .flags = BT_BRANCH_TAKEN};
+	struct maker k;
+	size_t damage;
+	char *text;
+	(void)state;
+
+	maker_init(&k);
+	maker_flush(&k, MAKER_EVENTS);
+	maker_branches(&k, (struct bt_record_branches){.task = 1, .count = 1}, &jump, 1);
+	maker_branches(&k, (struct bt_record_branches){.task = 1, .first = 1, .count = 3}, &jump,
+		       1);
+	text = dump_of(&k, false, &damage);
+	expect(text, "\nBRANCHES ");
+	assert_null(strstr(text, " jmp "));
+	expect(text, "  damage: 1 of 3 entries can be read\n");
+	assert_int_equal(damage, 1);
 	free(text);
 	maker_release(&k);
 }
@@ -130,6 +154,7 @@ int main(void)
 {
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(every_record_and_entry_has_a_line),
+		cmocka_unit_test(entries_are_read_also_where_they_are_left_out),
 		cmocka_unit_test(damage_is_a_line_with_its_offset),
 		cmocka_unit_test(a_cut_file_of_a_closed_trace_is_damage),
 	};
