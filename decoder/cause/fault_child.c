@@ -122,18 +122,21 @@ static void say_program(struct fault_context *c, const struct model_failure *f)
 
 void fault_say_passed_on(struct fault_context *c)
 {
-	const struct model_failure *f = failure_of_process(c->m, c->snap->rec->task), *parent;
+	const struct model_failure *first = failure_of_process(c->m, c->snap->rec->task),
+				   *f = first, *parent;
 	enum passed_on how, least = PASSED_PROVEN;
 	const char *before = NULL;
 	char name[SIGNAL_NAME_MAX];
 
+	if (!first || first->snap != c->snap) /* the process went on */
+		return;
 	/* once to see how sure it is, once to say it */
 	for (size_t depth = 0; f && depth < DEPTH_MAX; depth++, f = parent) {
 		parent = passed_on_parent(c->m, f, &how);
 		if (parent && how < least)
 			least = how;
 	}
-	f = failure_of_process(c->m, c->snap->rec->task);
+	f = first;
 	for (size_t depth = 0; f && depth < DEPTH_MAX; depth++, f = parent) {
 		parent = passed_on_parent(c->m, f, &how);
 		if (!parent)

@@ -267,6 +267,16 @@ def passed_on_by_make():
     check("exit with status 7; because of it make (task 1) exited with status 2\n" in happened(said), said)
 
 
+@case("a moment that the program went on from is not said to have led to another's failure")
+def went_on():
+    trace = record(["sh", "-c", "%s; exit $?" % shell(*failing("survive-fault", "exit=4"))]).trace
+    faults = kept(trace, "fault")
+    check(faults, "no fault is kept")
+    said = happened(text(trace, "-n", "5", "--snapshot", str(faults[0][0])))
+    check("SIGSEGV" in said and "after it" not in said and "because" not in said, said)
+    check("; after it sh " in happened(text(trace, "-n", "5")), "the end")
+
+
 @case("a program of the user's that ends in its own way after a child failed is told of itself")
 def not_passed_on():
     trace = record(failing("children=1", "exit=9"), ["-q"]).trace
