@@ -60,6 +60,7 @@ collector_libcollector_a_SOURCES = \
 	collector/supervisor/turns.c \
 	collector/supervisor/written_files.c \
 	collector/record/events.c \
+	collector/record/first_message.c collector/record/first_message.h \
 	collector/record/first_signs.c collector/record/first_signs.h \
 	collector/record/function_moments.c \
 	collector/record/history_limit.c \

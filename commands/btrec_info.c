@@ -125,9 +125,9 @@ static void print_counts(const struct model *m)
 		processes += m->tasks[i].how != BT_TASK_THREAD;
 	}
 	for (size_t i = 0; i < m->events.count; i++) {
-		stops += m->events.at[i].rec.kind == BT_RECORD_SYSCALL_ENTER;
-		calls += m->events.at[i].rec.kind == BT_RECORD_CALLS
-				 ? m->events.at[i].rec.u.calls.count
+		stops += m->events.at[i]->rec.kind == BT_RECORD_SYSCALL_ENTER;
+		calls += m->events.at[i]->rec.kind == BT_RECORD_CALLS
+				 ? m->events.at[i]->rec.u.calls.count
 				 : 0;
 	}
 	for (size_t i = 0; i < m->snapshot_count; i++)
@@ -198,10 +198,10 @@ static void print_info(const struct model *m)
 	       h->parallel ? "not possible: threads ran side by side"
 			   : "not possible: this btrec keeps no replay log");
 	for (size_t i = 0; i < m->events.count; i++)
-		if (m->events.at[i].rec.kind == BT_RECORD_NOTE)
-			print_text("note", m->events.at[i].rec.u.note.text);
-		else if (m->events.at[i].rec.kind == BT_RECORD_DETACH)
-			print_text("detached", m->events.at[i].rec.u.detach.reason);
+		if (m->events.at[i]->rec.kind == BT_RECORD_NOTE)
+			print_text("note", m->events.at[i]->rec.u.note.text);
+		else if (m->events.at[i]->rec.kind == BT_RECORD_DETACH)
+			print_text("detached", m->events.at[i]->rec.u.detach.reason);
 }
 
 /* Lists the unreadable places. Returns whether any of them is damage. */

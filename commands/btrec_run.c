@@ -517,7 +517,8 @@ static int record(struct run *run)
 	run->dropped = run->options.only_crashes && ended_well(run, &sup);
 	if (!run->dropped)
 		link_latest(run, &sup);
-	ended_early = !sup.notify; /* the front knows already */
+	ended_early = !sup.notify;            /* the front knows already */
+	(void)trace_writer_leave_code_out(w); /* before it is written, not only at the end */
 	trace_writer_flush(w); /* now, so that the line says whether all of it could be written */
 	summarize(run, &sup, false, &m);
 	supervisor_release(&sup);

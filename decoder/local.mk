@@ -20,7 +20,7 @@ decoder_libdecoder_a_SOURCES = \
 	decoder/symbols/debug_unit.c decoder/symbols/debug_unit.h \
 	decoder/symbols/function_name.c decoder/symbols/function_name.h \
 	decoder/symbols/image.c decoder/symbols/image.h \
-	decoder/symbols/inlined.c decoder/symbols/inlined.h \
+	decoder/symbols/inlined.c decoder/symbols/inlined.h decoder/symbols/debug_name.c decoder/symbols/debug_name.h \
 	decoder/symbols/intern.c decoder/symbols/intern.h \
 	decoder/symbols/kept.c decoder/symbols/kept.h \
 	decoder/symbols/kept_file.c \
@@ -56,6 +56,7 @@ decoder_libdecoder_a_SOURCES = \
 	decoder/cause/fault_hang.c \
 	decoder/cause/fault_name.c \
 	decoder/cause/fault_private.h \
+	decoder/cause/fault_message.c \
 	decoder/cause/fault_sign.c \
 	decoder/cause/fault_stack.c \
 	decoder/cause/fault_untold.c \

@@ -31,7 +31,7 @@ static bool add_code(struct core_export *c)
 	uint8_t page[BT_PAGE];
 
 	for (size_t i = 0; i < c->m->events.count; i++) {
-		const struct bt_record *rec = &c->m->events.at[i].rec;
+		const struct bt_record *rec = &c->m->events.at[i]->rec;
 		uint64_t addr;
 		size_t n;
 

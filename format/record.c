@@ -150,6 +150,7 @@ static const struct field_ops ops[FIELD_TYPES] = {
 #define F_sched(t, f)         F_ROW(sched, t, f)
 #define F_calls(t, f)         F_ROW(calls, t, f)
 #define F_last_words(t, f)    F_ROW(last_words, t, f)
+#define F_main(t, f)          F_ROW(main, t, f)
 #define F_snapshot(t, f)      F_ROW(snapshot, t, f)
 #define F_thread(t, f)        F_ROW(thread, t, f)
 #define F_memory(t, f)        F_ROW(memory, t, f)

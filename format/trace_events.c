@@ -1,7 +1,9 @@
 /* SPDX-License-Identifier: MIT */
 #include "format/trace_events.h"
 
+#include <stddef.h>
 #include <stdlib.h>
+#include <string.h>
 
 #include "lib/grow.h"
 
@@ -44,6 +46,18 @@ static void own(struct arena *a, struct bt_record *rec)
 	}
 }
 
+/* Bytes of an event of a kind. */
+static size_t event_size(uint16_t kind)
+{
+	static const uint16_t sizes[TRACE_EVENT_KINDS] = {
+#define R(number, NAME, name, text) [BT_RECORD_##NAME] = sizeof(struct bt_record_##name),
+		BT_RECORDS(R)
+#undef R
+	};
+
+	return offsetof(struct trace_event, rec.u) + sizes[kind];
+}
+
 /* Events are all kinds that begin with a seq. */
 static bool is_event_kind(uint16_t kind)
 {
@@ -55,7 +69,8 @@ static bool is_event_kind(uint16_t kind)
 void trace_events_add(struct trace_events *ev, struct arena *a, uint32_t unit,
 		      const struct bt_record *rec)
 {
-	struct trace_event *at;
+	/* seq is the first member of every event, of END as of any other. */
+	struct trace_event whole = {.seq = rec->u.end.seq, .unit = unit, .rec = *rec}, *event, **at;
 
 	ev->unknown |= !bt_record_name(rec->kind);
 	if (!is_event_kind(rec->kind) || !arena_charge(a, sizeof *at))
@@ -66,56 +81,52 @@ void trace_events_add(struct trace_events *ev, struct arena *a, uint32_t unit,
 		return;
 	}
 	ev->at = at;
-	at += ev->count;
-	/* seq is the first member of every event, of END as of any other. */
-	*at = (struct trace_event){.seq = rec->u.end.seq, .unit = unit, .rec = *rec};
-	own(a, &at->rec);
-	if (a->over || a->failed)
+	own(a, &whole.rec);
+	event = arena_alloc(a, event_size(rec->kind));
+	if (!event || a->over || a->failed)
 		return;
-	ev->count++;
+	memcpy(event, &whole, event_size(rec->kind));
+	at[ev->count++] = event;
 	ev->counts[rec->kind]++;
 }
 
-static int compare_events(const void *a, const void *b)
-{
-	const struct trace_event *const *x = a, *const *y = b;
+struct place {
+	struct trace_event *event;
+	size_t index;
+};
 
-	if ((*x)->seq != (*y)->seq)
-		return (*x)->seq < (*y)->seq ? -1 : 1;
-	return *x < *y ? -1 : *x > *y;
+static int compare_places(const void *a, const void *b)
+{
+	const struct place *x = a, *y = b;
+
+	if (x->event->seq != y->event->seq)
+		return x->event->seq < y->event->seq ? -1 : 1;
+	return x->index < y->index ? -1 : x->index > y->index;
 }
 
 static bool is_sorted(const struct trace_events *ev)
 {
 	for (size_t i = 1; i < ev->count; i++)
-		if (ev->at[i - 1].seq > ev->at[i].seq)
+		if (ev->at[i - 1]->seq > ev->at[i]->seq)
 			return false;
 	return true;
 }
 
-/* Events are large: pointers are sorted, then each event is moved once. */
 bool trace_events_sort(struct trace_events *ev)
 {
-	struct trace_event **order, *sorted;
+	struct place *order;
 
 	if (is_sorted(ev))
 		return true;
 	order = malloc(ev->count * sizeof *order);
-	sorted = malloc(ev->count * sizeof *sorted);
-	if (!order || !sorted) {
-		free(order);
-		free(sorted);
+	if (!order)
 		return false;
-	}
 	for (size_t i = 0; i < ev->count; i++)
-		order[i] = &ev->at[i];
-	qsort(order, ev->count, sizeof *order, compare_events);
+		order[i] = (struct place){ev->at[i], i};
+	qsort(order, ev->count, sizeof *order, compare_places);
 	for (size_t i = 0; i < ev->count; i++)
-		sorted[i] = *order[i];
+		ev->at[i] = order[i].event;
 	free(order);
-	free(ev->at);
-	ev->at = sorted;
-	ev->cap = ev->count;
 	return true;
 }
 

@@ -8,6 +8,8 @@
 #include "format/record.h"
 #include "lib/arena.h"
 
+/* Most kinds are smaller than the largest, and a trace may have a million of one: an event has room
+ * for its own kind's member of rec.u alone. Do not copy it as a whole. */
 struct trace_event {
 	uint64_t seq;
 	uint32_t unit;
@@ -19,7 +21,8 @@ enum {
 };
 
 struct trace_events {
-	struct trace_event *at; /* sorted by seq, once trace_events_sort() was called */
+	struct trace_event *
+		*at; /* in the arena; sorted by seq, once trace_events_sort() was called */
 	size_t count, cap;
 	size_t counts[TRACE_EVENT_KINDS];
 	bool unknown; /* a record was of a kind that this version does not know */

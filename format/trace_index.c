@@ -147,8 +147,8 @@ static size_t collect_spaces(const struct trace_events *events, uint32_t *number
 	size_t count = 0, kept = 0;
 
 	for (size_t i = 0; i < events->count; i++)
-		if (space_of_record(&events->at[i].rec))
-			numbers[count++] = space_of_record(&events->at[i].rec);
+		if (space_of_record(&events->at[i]->rec))
+			numbers[count++] = space_of_record(&events->at[i]->rec);
 	qsort(numbers, count, sizeof *numbers, compare_u32);
 	for (size_t i = 0; i < count; i++)
 		if (!i || numbers[i] != numbers[kept - 1])

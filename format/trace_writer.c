@@ -33,6 +33,9 @@ enum {
 	BLOCK_TARGET = 1 << 20, /* a stream is flushed when this much is buffered */
 	CODE_TARGET = 1 << 16,  /* for blocks that are not packed: their bytes, copied again, are
 				   still in a near cache */
+	/* Of the first code, which is held back: a short run that ends well leaves none, and never
+	   makes the file. */
+	CODE_HELD = 1 << 20,
 	OBJECT_MAX = BT_BLOCK_MAX - 64, /* with its record's head */
 	CODE_PLAIN_MOST = 16 << 20,
 };
@@ -101,14 +104,20 @@ static int append_to_file(int fd, const struct buf *b)
 
 static bool is_mostly_code(const struct stream *s) { return s->code > s->records.len / 2; }
 
-/* The trace's header is small, and people read it. Packed program code keeps at least two thirds of
- * its size, and a start is mostly code: packing it would take a tenth of the time of recording a
- * short program. Code beyond CODE_PLAIN_MOST is mostly pages that the program writes again and
- * again with few changes. */
+/* Packed program code keeps more than half of its size, and a start is mostly code: packing it
+ * would take a tenth of the time of recording a short program. Code beyond CODE_PLAIN_MOST is
+ * mostly pages that the program writes again and again with few changes. All code of a small
+ * program is packed when a moment is kept: few have one. */
+static bool is_plain_code(const struct trace_writer *w, const struct stream *s)
+{
+	return is_mostly_code(s) && w->code <= CODE_PLAIN_MOST &&
+	       !(w->needs_code && w->code <= CODE_HELD);
+}
+
+/* The trace's header is small, and people read it. */
 static enum bt_block_effort effort_of(const struct trace_writer *w, const struct stream *s)
 {
-	if ((s->kind == BT_FILE_EVENTS && !s->ordinal) ||
-	    (is_mostly_code(s) && w->code <= CODE_PLAIN_MOST))
+	if ((s->kind == BT_FILE_EVENTS && !s->ordinal) || is_plain_code(w, s))
 		return BT_BLOCK_PLAIN;
 	return s->kind == BT_FILE_OBJECTS ? BT_BLOCK_QUICK : BT_BLOCK_FULL;
 }
@@ -337,7 +346,8 @@ static void stream_record(struct trace_writer *w, struct stream *s, uint32_t uni
 	if (kind == BT_RECORD_END)
 		return; /* it goes last, when the trace is closed: it proves that all else was
 			   written */
-	if (s == &w->objects && is_mostly_code(s) && s->records.len >= CODE_TARGET)
+	if (s == &w->objects && is_mostly_code(s) && s->records.len >= CODE_TARGET &&
+	    w->code >= CODE_HELD)
 		stream_flush(w, s);
 	else if (s->records.len >= BLOCK_TARGET || s->records.failed)
 		stream_empty(w, s);

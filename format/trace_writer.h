@@ -45,8 +45,8 @@ uint64_t trace_writer_object(struct trace_writer *w, const void *bytes, size_t l
 uint64_t trace_writer_code(struct trace_writer *w, const void *bytes, size_t len);
 
 /* Whether nothing in the trace needs the objects: it has no snapshot and no branches. If so, they
- * are removed when the trace is closed, which END must say (code_left_out). To be asked when all
- * but END has been added. */
+ * are removed when the trace is closed, which END must say (code_left_out), and none that is still
+ * held is written. To be asked when all but END has been added; it may be asked again. */
 bool trace_writer_leave_code_out(struct trace_writer *w);
 
 /* Hands everything buffered to the kernel. */

@@ -40,6 +40,7 @@ enum bt_snapshot_kind {
 	BT_SNAPSHOT_IMPORT,   /* a sample of an imported capture */
 	BT_SNAPSHOT_FUNCTION, /* a function is entered: a first sign of failure */
 	BT_SNAPSHOT_FAILURE,  /* an exit with failure of a process other than the first */
+	BT_SNAPSHOT_MESSAGE,  /* the first write to standard error of a process that failed later */
 	BT_SNAPSHOT_KINDS
 };
 

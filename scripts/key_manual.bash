@@ -8,10 +8,18 @@ manual=$root/man/btview.1
 work=$(mktemp)
 trap 'rm -f "$work"' EXIT
 
-# "j Down", "one line down" -> .TP .BR j ", " Down / One line down.
+# "j Down", "one line down" -> .TP .BR j ", " Down / One line down. What a key does in some views alone has their names behind it.
 keys() {
-	sed -n 's/^BT_KEY([A-Z_]*, *[A-Z_() |]*, *"\([^"]*\)", *"\([^"]*\)").*/\1\t\2/p' "$root/tui/keys.def" |
-		awk -F'\t' '{
+	sed -n 's/^BT_KEY([A-Z_]*, *\([A-Z_() |]*\), *"\([^"]*\)", *"\([^"]*\)").*/\2\t\3\t\1/p' "$root/tui/keys.def" |
+		awk -F'\t' 'function views_of(set) {
+			if (set == "VIEWS_ALL") return ""
+			if (set == "VIEWS_PATH") return " (branches, and the code beside them)"
+			gsub(/VIEW_BIT\(|\)/, "", set)
+			gsub(/ *\| */, ", ", set)
+			sub(/TREE/, "CALLS", set)
+			return " (" tolower(set) ")"
+		}
+		{
 			n = split($1, names, " ")
 			line = ""
 			for (i = 1; i <= n; i++) {
@@ -24,7 +32,7 @@ keys() {
 			}
 			help = toupper(substr($2, 1, 1)) substr($2, 2)
 			gsub(/'\''/, "\\(aq", help)
-			printf ".TP\n.BR %s\n%s.\n", line, help
+			printf ".TP\n.BR %s\n%s%s.\n", line, help, views_of($3)
 		}'
 }
 

@@ -2,7 +2,7 @@
 # For quickstart and check: Debian packages, installed only where they are missing.
 build_packages=(autoconf automake pkg-config gcc g++ make libc6-dev libdw-dev libelf-dev libncurses-dev libzstd-dev zlib1g-dev
 	libzydis-dev libipt-dev libjansson-dev libxxhash-dev libiberty-dev)
-test_packages=(libcmocka-dev libdebuginfod1 gdb tmux python3 python3-jsonschema binutils man-db musl-tools)
+test_packages=(libcmocka-dev libdebuginfod1 dwz gdb tmux python3 python3-jsonschema binutils man-db musl-tools)
 # What is recorded: small programs of tests/e2e/real_programs.py; with --full the large ones that are promised, too.
 test_packages+=(bzip2 git luajit libpython3.11-testsuite openssl perl sqlite3 xz-utils)
 ci_packages=(clang clang-format libbpf-dev libclang-rt-dev cppcheck)

@@ -330,10 +330,12 @@ PYTHON_TESTS = \
 	tests/e2e/gallery.py \
 	tests/e2e/own_code.py \
 	tests/e2e/values.py \
+	tests/e2e/names.py \
 	tests/e2e/daily.py \
 	tests/e2e/signatures.py \
 	tests/e2e/export_calls.py \
 	tests/e2e/export_core.py \
+	tests/e2e/first_message.py \
 	tests/e2e/first_signs.py \
 	tests/e2e/hangs.py \
 	tests/e2e/report.py \

@@ -8,6 +8,10 @@
 #include "tui/branch_row.h"
 #include "tui/busy.h"
 
+enum {
+	AT_ONCE = 1 << 16, /* entries that are looked at before the user is asked */
+};
+
 static unsigned digits_of_last_tick(const struct history *h)
 {
 	unsigned digits = 1;
@@ -35,10 +39,15 @@ static int refold_branches(struct viewer *v, struct branch_list *b, struct bt_er
 	return fold_init(&b->fold, &v->history, &o, err);
 }
 
-/* Where no code of the user's ran, all is shown. */
-static int find_sides(struct viewer *v, struct branch_list *b, struct bt_error *err)
+/* Where no code of the user's ran, all is shown. busy may be NULL; returns 1 when it was stopped.
+ */
+static int find_sides(struct viewer *v, struct branch_list *b, struct busy *busy,
+		      struct bt_error *err)
 {
+	const struct history *h = &v->history;
+	size_t touched = 0, n;
 	struct own_code *own;
+	bool stopped = false;
 	int rc;
 
 	free(b->sides);
@@ -48,12 +57,17 @@ static int find_sides(struct viewer *v, struct branch_list *b, struct bt_error *
 	rc = own_code_open(&own, v->m, v->s, v->snap, viewer_thread(v, v->task), err);
 	if (rc)
 		return rc;
-	if (!own_code_sides(own, &v->history, v->history.entries, v->history.count, b->sides)) {
+	for (size_t i = 0; i < h->count && !stopped; i += n) {
+		n = h->count - i < AT_ONCE ? h->count - i : AT_ONCE;
+		touched += own_code_sides(own, h, h->entries + i, n, b->sides + i);
+		stopped = busy && !busy_at(busy, i);
+	}
+	own_code_close(own);
+	if (!touched || stopped) {
 		free(b->sides);
 		b->sides = NULL;
 	}
-	own_code_close(own);
-	return 0;
+	return stopped;
 }
 
 static void forget_marks(struct branch_list *b)
@@ -65,7 +79,7 @@ static void forget_marks(struct branch_list *b)
 	entry_match_release(&b->found);
 }
 
-int branch_list_load(struct viewer *v, struct view *view, struct bt_error *err)
+static int load_list(struct viewer *v, struct view *view, struct busy *busy, struct bt_error *err)
 {
 	struct branch_list *b = view->state;
 	int rc;
@@ -78,8 +92,13 @@ int branch_list_load(struct viewer *v, struct view *view, struct bt_error *err)
 	}
 	forget_marks(b);
 	b->tick_width = digits_of_last_tick(&v->history);
-	rc = find_sides(v, b, err);
+	rc = find_sides(v, b, busy, err);
 	return rc ? rc : refold_branches(v, b, err);
+}
+
+int branch_list_load(struct viewer *v, struct view *view, struct bt_error *err)
+{
+	return load_list(v, view, NULL, err);
 }
 
 void branch_list_release(struct view *view)
@@ -161,19 +180,12 @@ static void shift_lines(struct kept_lines *k, size_t by)
 		k->marks[i] += (uint32_t)by;
 }
 
-static void tell_reading(struct viewer *v)
+/* What is made of all entries has been stopped: the newest do again. */
+static int load_newest(struct viewer *v, struct view *view, struct bt_error *err)
 {
-	const struct model_task *t = model_task(v->m, v->task);
-	struct row row;
+	int rc = viewer_read_newest(v, err);
 
-	if (!v->screen.terminal)
-		return;
-	row_init(&row, v->screen.utf8);
-	row_put(&row, STYLE_NORMAL, "reading all %" PRIu64 " branches ...",
-		t ? t->branch_count : 0);
-	screen_row(&v->screen, v->screen.rows - 1, 0, v->screen.columns, &row, 0, EMPHASIS_NONE,
-		   NULL);
-	screen_flush(&v->screen);
+	return rc ? rc : load_list(v, view, NULL, err);
 }
 
 bool branch_list_read_all(struct viewer *v, struct view *view)
@@ -181,17 +193,31 @@ bool branch_list_read_all(struct viewer *v, struct view *view)
 	struct kept_lines k = keep_lines(view);
 	size_t before = v->history.count;
 	struct bt_error err;
+	struct busy busy;
+	int rc;
 
 	if (!v->history.is_part)
 		return true;
-	tell_reading(v);
-	if (viewer_read_all(v, &err) || branch_list_load(v, view, &err)) {
+	rc = viewer_read_all(v, &err);
+	if (rc == 1) {
+		viewer_message(v, STOPPED_READING);
+		return false;
+	}
+	busy_begin(&busy, &v->screen, "looking for your own code", v->history.count);
+	if (!rc)
+		rc = load_list(v, view, &busy, &err);
+	if (rc == 1) {
+		viewer_message(v, STOPPED_READING);
+		rc = load_newest(v, view, &err);
+		before = v->history.count;
+	}
+	if (rc) {
 		viewer_fail(v, &err);
 		return false;
 	}
 	shift_lines(&k, v->history.count > before ? v->history.count - before : 0);
 	find_lines(view, &k);
-	return true;
+	return !busy.stopped;
 }
 
 static bool make_anew(struct viewer *v, struct view *view, const struct kept_lines *k)

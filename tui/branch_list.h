@@ -41,7 +41,8 @@ bool branch_list_leaves_out(const struct branch_list *b, size_t entry);
 bool branch_list_toggle(struct viewer *v, struct view *view, bool *what);
 /* Gives each of the entries [first, end) a line of its own. */
 bool branch_list_open(struct viewer *v, struct view *view, size_t first, size_t end);
-/* Reads older entries, if they have not been read yet, and makes the lines anew. */
+/* Reads older entries, if they have not been read yet, and makes the lines anew. False: also where
+ * the user has stopped it, which the message says, and the newest ones are shown still. */
 bool branch_list_read_all(struct viewer *v, struct view *view);
 /* Shows only what the filter wants; NULL: everything. False: also where nothing is left, or the
  * user has stopped it, and then nothing has changed. */

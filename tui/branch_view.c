@@ -13,6 +13,10 @@
 #include "tui/branch_row.h"
 #include "tui/label.h"
 
+enum {
+	WIDE = 100, /* columns, for more words, as in the report */
+};
+
 static size_t branch_view_count(const struct view *view)
 {
 	const struct branch_list *b = view->state;
@@ -97,8 +101,10 @@ static void branch_view_row(struct viewer *v, const struct view *view, size_t li
 							     : 0,
 			       true);
 		if (l->kind == FOLD_CALL)
-			row_put(out, STYLE_DIM, ", back after %" PRIu32 " branch%s", l->count,
-				l->count == 1 ? "" : "es");
+			row_put(out, STYLE_DIM,
+				view->width < WIDE ? " (%" PRIu32 " branch%s)"
+						   : ", back after %" PRIu32 " branch%s",
+				l->count, l->count == 1 ? "" : "es");
 	}
 }
 
@@ -219,9 +225,11 @@ void branch_view_settle(struct viewer *v)
 {
 	struct view *view = &v->views[VIEW_BRANCHES];
 
-	/* The first line stands for older branches. */
-	if (v->history.is_part && view->height > 0 && !view->cursor)
-		branch_list_read_all(v, view);
+	/* The first line stands for older branches. Where the user stops their reading, the cursor
+	 * goes back: it would begin again. */
+	if (v->history.is_part && view->height > 0 && !view->cursor &&
+	    !branch_list_read_all(v, view) && !view->cursor)
+		view_move(view, 1);
 }
 
 void branch_view_go(struct viewer *v, uint64_t position, bool comes_back)
@@ -243,6 +251,20 @@ void branch_view_go(struct viewer *v, uint64_t position, bool comes_back)
 	if (comes_back)
 		view->before_jump = view->cursor + 1;
 	view_centre(view, line);
+}
+
+void branch_view_show(struct viewer *v, size_t entry)
+{
+	struct view *view = &v->views[VIEW_BRANCHES];
+	const struct branch_list *b = view->state;
+	uint64_t number = v->history.entries[entry].number;
+	const struct fold_line *l = branch_list_line(b, fold_line_of(&b->fold, entry));
+
+	if (l && (l->entry != entry || l->kind != FOLD_ENTRY) &&
+	    !branch_list_open(v, view, entry, entry + 1))
+		return;
+	branch_view_go(v, number, true);
+	viewer_open(v, VIEW_BRANCHES);
 }
 
 const struct view_ops branch_view = {

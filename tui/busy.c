@@ -27,11 +27,12 @@ static void tell_progress(const struct busy *b)
 	screen_flush(b->screen);
 }
 
-bool busy_goes_on(struct busy *b)
+bool busy_at(struct busy *b, size_t done)
 {
 	uint64_t now;
 
-	if (++b->done % STEPS || !b->screen->terminal || b->stopped)
+	b->done = done;
+	if (!b->screen->terminal || b->stopped)
 		return !b->stopped;
 	now = bt_clock_now(&b->clock);
 	if (now - b->looked < LOOK_NS)
@@ -43,4 +44,11 @@ bool busy_goes_on(struct busy *b)
 		tell_progress(b);
 	}
 	return !b->stopped;
+}
+
+bool busy_goes_on(struct busy *b)
+{
+	if (++b->done % STEPS)
+		return !b->stopped;
+	return busy_at(b, b->done);
 }

@@ -18,6 +18,9 @@ struct busy {
 
 void busy_begin(struct busy *b, struct screen *screen, const char *what, size_t total);
 
+/* Says how far it is, in steps of which each is long. False once the user has stopped the work. */
+bool busy_at(struct busy *b, size_t done);
+
 /* Counts one step. False once the user has stopped the work. */
 bool busy_goes_on(struct busy *b);
 

@@ -19,7 +19,7 @@ static void add_key(struct viewer *v, struct lines *l, const struct key_row *key
 	row_put(&row, STYLE_MARK, "  %s", key->keys);
 	row_pad(&row, KEYS_WIDTH);
 	row_put(&row, STYLE_NORMAL, "  %s", key->help);
-	lines_add(l, &row, NULL);
+	lines_add_wrapped(l, &row, screen_width(&v->screen), KEYS_WIDTH + 2, NULL);
 }
 
 static void add_heading(struct viewer *v, struct lines *l, const char *text)
@@ -47,6 +47,7 @@ static void add_view_keys(struct viewer *v, struct lines *l, const struct view_o
 
 static int help_view_load(struct viewer *v, struct view *view, struct bt_error *err)
 {
+	size_t whole = view->state ? lines_whole(view->state, view->cursor) : 0;
 	struct lines *l = lines_view_begin(view, err);
 
 	if (!l)
@@ -57,6 +58,7 @@ static int help_view_load(struct viewer *v, struct view *view, struct bt_error *
 			add_key(v, l, &key_rows[i]);
 	for (size_t i = 0; i < ARRAY_SIZE(all_views); i++)
 		add_view_keys(v, l, all_views[i]);
+	view->cursor = lines_first_piece(l, whole);
 	return lines_view_end(l, err);
 }
 

@@ -15,6 +15,14 @@ const struct key_row key_rows[] = {
 
 const size_t key_row_count = ARRAY_SIZE(key_rows);
 
+const struct key_hint key_hints[] = {
+#define BT_HINT(in, name, text) {.view = VIEW_##in, .request = REQUEST_##name, .word = (text)},
+#include "tui/hints.def"
+#undef BT_HINT
+};
+
+const size_t key_hint_count = ARRAY_SIZE(key_hints);
+
 static const struct key_name {
 	const char *name;
 	int key;
@@ -62,4 +70,12 @@ enum request keymap_lookup(int key, enum view_id view)
 				return key_rows[i].request;
 	}
 	return REQUEST_NONE;
+}
+
+const char *keymap_name(enum request r, size_t *len)
+{
+	const char *keys = key_rows[r - 1].keys; /* a row for each, in order */
+
+	*len = strcspn(keys, " ");
+	return keys;
 }

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: MIT */
-/* Requests, and the keys that make them, from one list (keys.def), which the help view shows. Used
- * by all views. Pure; key codes are those of curses. */
+/* Requests, and the keys that make them, from one list (keys.def), which the help view shows; those
+ * that the bottom line names (hints.def). Used by all views. Pure; key codes are those of curses.
+ */
 #ifndef BT_KEYMAP_H
 #define BT_KEYMAP_H
 
@@ -49,5 +50,19 @@ int key_parse(const char **names);
 
 /* The request of a key in a view. */
 enum request keymap_lookup(int key, enum view_id view);
+
+/* A key that the bottom line names. */
+struct key_hint {
+	enum view_id view;
+	enum request request;
+	const char *word; /* what it does */
+};
+
+/* Of each view the most useful first. */
+extern const struct key_hint key_hints[];
+extern const size_t key_hint_count;
+
+/* The name of a request's first key, of *len bytes. */
+const char *keymap_name(enum request r, size_t *len);
 
 #endif

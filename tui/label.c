@@ -142,12 +142,32 @@ static void put_innermost(struct row *out, const struct location *loc, unsigned 
 	row_put(out, STYLE_DIM, "]");
 }
 
+/* Where there is no room for function, file and line, the file is left out: "function:7". */
+static bool put_without_file(struct row *out, const struct location *loc, unsigned columns)
+{
+	unsigned line = (unsigned)snprintf(NULL, 0, ":%d", loc->line);
+	char brief[NAME_BYTES];
+
+	if (!columns || out->whole || !*loc->function || !*loc->file || !loc->line)
+		return false;
+	text_brief_name(brief, sizeof brief, loc->function);
+	if (strlen(brief) + width_behind_name(loc, false) <= columns)
+		return false;
+	row_outside(out, STYLE_FUNCTION, brief,
+		    columns > line + NAME_MIN ? columns - line : NAME_MIN);
+	row_put(out, STYLE_FILE, ":%d", loc->line);
+	out->cut = true;
+	return true;
+}
+
 void label_code(struct viewer *v, struct row *out, uint32_t space, uint32_t epoch, uint64_t addr,
 		bool is_return, unsigned columns)
 {
 	struct location loc;
 
 	symbols_lookup(v->s, space, epoch, addr, is_return, &loc);
+	if (put_without_file(out, &loc, columns))
+		return;
 	put_place(out, &loc, columns);
 	put_innermost(out, &loc, columns);
 	put_line(out, loc.file, loc.line);
@@ -163,23 +183,6 @@ void label_function(struct viewer *v, struct row *out, uint32_t space, uint32_t 
 	symbols_lookup(v->s, space, epoch, addr, false, &loc);
 	loc.file = "";
 	put_place(out, &loc, columns);
-}
-
-void label_part(struct row *out, const struct location *loc, unsigned part)
-{
-	struct inlined_frame f = part_of(loc, part);
-
-	if (part < loc->inlined_count)
-		row_outside(out, STYLE_FUNCTION, *f.function ? f.function : "?", 0);
-	else
-		put_place(out, loc, 0);
-	put_line(out, f.file, f.line);
-	if (part < loc->inlined_count) {
-		row_put(out, STYLE_DIM, ", inlined into");
-	} else if (*loc->module && *loc->function && !*f.file) {
-		row_put(out, STYLE_NORMAL, " in ");
-		row_outside(out, STYLE_FILE, label_basename(loc->module), 0);
-	}
 }
 
 void label_pointer(struct viewer *v, struct row *out, uint32_t space, uint32_t epoch,

@@ -7,18 +7,14 @@
 #include "tui/viewer.h"
 
 /* Appends "function+0x12 file.c:7" as far as it is known, else "module+0x1234", else the address.
- * The function's name is cut to fit into columns (0: no limit), but not in a `whole` row. is_return
- * as in symbols_lookup. */
+ * To fit into columns (0: no limit) the file is left out, then the function's name cut, but not in
+ * a `whole` row. is_return as in symbols_lookup. */
 void label_code(struct viewer *v, struct row *out, uint32_t space, uint32_t epoch, uint64_t addr,
 		bool is_return, unsigned columns);
 
 /* Appends the function's name alone, else "module+0x1234", else the address. */
 void label_function(struct viewer *v, struct row *out, uint32_t space, uint32_t epoch,
 		    uint64_t addr, unsigned columns);
-
-/* Appends a part of a frame as the report writes it (text_frame()): a function that is inlined
- * there, from the innermost on, or the one that holds them all. */
-void label_part(struct row *out, const struct location *loc, unsigned part);
 
 /* Appends the target of a data or code pointer, behind two spaces; nothing if there is none. */
 void label_pointer(struct viewer *v, struct row *out, uint32_t space, uint32_t epoch,

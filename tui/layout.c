@@ -55,14 +55,38 @@ static bool has_focus(struct viewer *v)
 	return false;
 }
 
+static int rows_for_panes(const struct viewer *v)
+{
+	return v->screen.rows > 1 ? v->screen.rows - 1 : 1;
+}
+
+/* Rows of the main view above code panes: half of all, or more where it wants that. */
+static int upper_rows(const struct viewer *v, const struct view *main)
+{
+	int rows = rows_for_panes(v), half = rows / 2, most = rows - CODE_ROWS_MIN;
+
+	if (most <= half || main->wanted < (size_t)half)
+		return half;
+	return main->wanted < (size_t)most ? (int)main->wanted + 1 : most;
+}
+
+size_t layout_room(const struct viewer *v, const struct view *main)
+{
+	int rows = layout_can_split(v) && v->code_shown ? upper_rows(v, main) : rows_for_panes(v);
+
+	return rows > 1 ? (size_t)rows - 1 : 1;
+}
+
 void layout(struct viewer *v)
 {
 	struct view *top = layout_main(v);
-	int rows = v->screen.rows > 1 ? v->screen.rows - 1 : 1, upper = rows / 2;
+	int rows = rows_for_panes(v), upper;
 	bool code = top->ops->place && v->code_shown;
 
 	for (size_t i = 0; i < VIEW_COUNT; i++)
 		v->views[i].height = v->views[i].width = 0;
+	viewer_ready(v, top->ops->id); /* it says how much room it wants */
+	upper = upper_rows(v, top);
 	if (!has_focus(v))
 		v->focus = top->ops->id;
 	if (v->focus == VIEW_SOURCE || v->focus == VIEW_DISASSEMBLY)

@@ -25,17 +25,27 @@ struct line {
 	char *text;
 	struct row_span *spans;
 	uint32_t span_count;
+	size_t whole; /* the number of the line that it is a piece of */
 	struct target target;
 };
 
 struct lines {
 	struct line *at;
 	size_t count, cap;
-	bool failed; /* without memory */
+	bool goes_on; /* the next one is a piece of the same line */
+	bool failed;  /* without memory */
 };
 
 void lines_add(struct lines *l, const struct row *row,
 	       const struct target *target); /* target may be NULL */
+/* The same for a line that may be wider than `columns`: it goes on, `hanging` columns further right
+ * than its first column. */
+void lines_add_wrapped(struct lines *l, const struct row *row, unsigned columns, unsigned hanging,
+		       const struct target *target);
+/* The number of a line of which line i is a piece, and its first piece: so a cursor stays when
+ * lines are wrapped anew. */
+size_t lines_whole(const struct lines *l, size_t i);
+size_t lines_first_piece(const struct lines *l, size_t whole);
 void lines_row(const struct lines *l, size_t i, struct row *out);
 void lines_release(struct lines *l);
 

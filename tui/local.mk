@@ -13,12 +13,14 @@ tui_libtui_a_SOURCES = \
 	tui/calls.c tui/calls.h \
 	tui/disassembly_view.c \
 	tui/help_view.c \
+	tui/hints.def \
 	tui/keymap.c tui/keymap.h tui/keys.def \
 	tui/label.c tui/label.h \
 	tui/layout.c tui/layout.h \
 	tui/lines.c tui/lines.h \
 	tui/register_view.c \
 	tui/report_output.c tui/report_output.h \
+	tui/report_rows.c tui/report_rows.h \
 	tui/row.c tui/row.h \
 	tui/screen.c tui/screen.h \
 	tui/source_file.c tui/source_file.h \

@@ -8,8 +8,9 @@
 #include "tui/label.h"
 
 enum {
-	DEPTH_SHOWN = 20, /* deeper ones stand there */
+	INDENT_PART = 3, /* of the width at most: deeper ones stand there */
 	COMMAND_COLUMNS = 40,
+	HANGING = 4,
 };
 
 /* What is known of each task of the model, by its index. Parents come before their children: other
@@ -89,19 +90,22 @@ static void add_process(struct viewer *v, struct lines *l, const struct family *
 				.task = snap ? snap->rec->task : t->task,
 				.position = snap ? snap->rec->position : UINT64_MAX,
 				.snapshot = snap};
+	unsigned columns = screen_width(&v->screen), most = columns / INDENT_PART / 2 * 2,
+		 indent = depth < most / 2 ? 2 * depth : most;
 	struct row row;
 
 	row_init(&row, v->screen.utf8);
-	row_pad(&row, 2 * (depth < DEPTH_SHOWN ? depth : DEPTH_SHOWN));
-	row_put(&row, snap && snap == v->snap ? STYLE_MARK : STYLE_HEADING,
-		"process %" PRIu32 ", task %" PRIu32 " ", t->pid, t->task);
+	row_pad(&row, indent);
+	row_put(&row, snap && snap == v->snap ? STYLE_MARK : STYLE_HEADING, "process %" PRIu32 " ",
+		t->pid);
 	row_outside(&row, STYLE_HEADING, t->command, COMMAND_COLUMNS);
 	row_put(&row, STYLE_NORMAL, ": ");
 	put_end(&row, t->exit);
-	row_put(&row, STYLE_DIM, ", %" PRIu64 " branches", t->branch_count);
+	row_put(&row, STYLE_DIM, ", task %" PRIu32 ", %" PRIu64 " branches", t->task,
+		t->branch_count);
 	if (snap)
 		row_put(&row, STYLE_DIM, ", snapshot %" PRIu32, snap->rec->snapshot);
-	lines_add(l, &row, &target);
+	lines_add_wrapped(l, &row, columns, indent + HANGING, &target);
 }
 
 /* A process and those that it created, with no more memory than the links. */
@@ -133,6 +137,7 @@ static void add_tree(struct viewer *v, struct lines *l, struct family *f, size_t
 
 static int process_view_load(struct viewer *v, struct view *view, struct bt_error *err)
 {
+	size_t whole = view->state ? lines_whole(view->state, view->cursor) : 0;
 	struct lines *l = lines_view_begin(view, err);
 	struct family *f = l ? find_family(v->m) : NULL;
 	struct row row;
@@ -149,6 +154,7 @@ static int process_view_load(struct viewer *v, struct view *view, struct bt_erro
 		row_put(&row, STYLE_DIM, "the trace has no processes");
 		lines_add(l, &row, NULL);
 	}
+	view->cursor = lines_first_piece(l, whole);
 	return lines_view_end(l, err);
 }
 

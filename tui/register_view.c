@@ -9,6 +9,10 @@
 #include "syscalls/syscall_names.h"
 #include "tui/label.h"
 
+enum {
+	POINTER_COLUMN = 30, /* behind the value */
+};
+
 /* Display order; the rest of regs.def (segments, orig_rax) says nothing about a program. */
 static const char *const shown[] = {"rip", "rsp", "rbp", "rax",    "rbx",     "rcx",    "rdx",
 				    "rsi", "rdi", "r8",  "r9",     "r10",     "r11",    "r12",
@@ -74,7 +78,7 @@ static void add_register(struct viewer *v, struct lines *l, const struct bt_reco
 		put_flags(&row, value);
 	else
 		label_pointer(v, &row, space, t->epoch, value);
-	lines_add(l, &row, &target);
+	lines_add_wrapped(l, &row, screen_width(&v->screen), POINTER_COLUMN, &target);
 }
 
 static void add_thread(struct viewer *v, struct lines *l, const struct bt_record_thread *t)
@@ -106,6 +110,7 @@ static void add_thread(struct viewer *v, struct lines *l, const struct bt_record
 
 static int register_view_load(struct viewer *v, struct view *view, struct bt_error *err)
 {
+	size_t whole = view->state ? lines_whole(view->state, view->cursor) : 0;
 	struct lines *l = lines_view_begin(view, err);
 	struct row row;
 
@@ -118,6 +123,7 @@ static int register_view_load(struct viewer *v, struct view *view, struct bt_err
 		row_put(&row, STYLE_DIM, "the trace keeps no registers");
 		lines_add(l, &row, NULL);
 	}
+	view->cursor = lines_first_piece(l, whole);
 	return lines_view_end(l, err);
 }
 

@@ -33,6 +33,11 @@ int screen_open(struct screen *s, struct bt_error *err) BT_MUST_USE;
 /* Gives it back as it was. */
 void screen_close(struct screen *s);
 
+static inline unsigned screen_width(const struct screen *s)
+{
+	return s->columns > 0 ? (unsigned)s->columns : 0;
+}
+
 void screen_clear(struct screen *s);
 /* Draws a row from its column `left` on into a field; matches of the expression (unless NULL) stand
  * out. */

@@ -6,14 +6,13 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "decoder/report/report_lines.h"
 #include "tui/label.h"
+#include "tui/layout.h"
+#include "tui/report_rows.h"
 #include "tui/source_file.h"
 
 enum {
-	HANGING = 4,    /* deeper than its first line is the rest of a long one */
-	BELOW = 3,      /* lines wanted below the one that it begins at */
-	ROOM_MIN = 16,  /* columns for text, in a terminal that has none */
+	BELOW = 2,      /* lines wanted below the one that it begins at */
 	LINE_TRIED = 8, /* bytes of a source line, to see whether it can be read */
 };
 
@@ -22,96 +21,42 @@ struct summary {
 	struct report_lines report;
 	const struct model_snapshot *snap; /* which the report is about */
 	uint32_t task;
+	size_t first;   /* the ordinal of the line that it begins at */
+	bool all;       /* frames of libraries are not folded */
 	size_t missing; /* files that were known to be missing */
 };
 
-static const enum style kind_styles[] = {
-	[REPORT_PLAIN] = STYLE_NORMAL, [REPORT_HEADING] = STYLE_HEADING,
-	[REPORT_CAUSE] = STYLE_FAULT,  [REPORT_PLACE] = STYLE_NORMAL,
-	[REPORT_FRAME] = STYLE_NORMAL, [REPORT_THREAD] = STYLE_HEADING,
-	[REPORT_REMARK] = STYLE_DIM,   [REPORT_HISTORY] = STYLE_HEADING,
-	[REPORT_TASK] = STYLE_NORMAL,  [REPORT_MOMENT] = STYLE_NORMAL,
-};
-
-/* The length of a text's next line: as many words as fit into the width. */
-static size_t fitting_length(const char *text, size_t room)
+/* The branches themselves have views. */
+static void add_branch_hint(struct viewer *v, struct lines *l, const struct target *target)
 {
-	size_t len = strlen(text), cut = room;
+	size_t list_len, tree_len;
+	const char *list = keymap_name(REQUEST_BRANCHES, &list_len),
+		   *tree = keymap_name(REQUEST_TREE, &tree_len);
+	struct row row;
 
-	if (len <= room)
-		return len;
-	while (cut && text[cut] != ' ')
-		cut--;
-	if (cut > strspn(text, " "))
-		return cut;
-	for (cut = room; cut && ((unsigned char)text[cut] & 0xc0) == 0x80; cut--)
-		; /* not in the midst of a character */
-	return cut ? cut : room;
-}
-
-/* Puts a line of the report on as many lines as it needs. */
-static void add_wrapped(struct viewer *v, struct lines *l, const char *text, enum style style,
-			const struct target *target)
-{
-	size_t columns = v->screen.columns > ROOM_MIN ? (size_t)v->screen.columns : ROOM_MIN,
-	       indent = 0, n;
-
-	do {
-		size_t room = columns > indent + ROOM_MIN ? columns - indent : ROOM_MIN;
-		char piece[ROW_BYTES];
-		struct row row;
-
-		n = fitting_length(text, room < sizeof piece ? room : sizeof piece - 1);
-		memcpy(piece, text, n);
-		piece[n] = '\0';
-		row_init(&row, v->screen.utf8);
-		row_pad(&row, (unsigned)indent);
-		row_outside(&row, style, piece, 0);
-		lines_add(l, &row, target);
-		if (!indent)
-			indent = strspn(text, " ") + HANGING;
-		text += n + (text[n] == ' ');
-	} while (*text);
-}
-
-static struct target target_of(const struct report_about *about, unsigned part, size_t ordinal)
-{
-	return (struct target){
-		.history = about->task != 0,
-		.task = about->task,
-		.position = about->position,
-		.snapshot = about->snap,
-		.kind = about->kind,
-		.frame = about->frame,
-		.has_place = about->has_place,
-		.place = {.addr = about->addr,
-			  .space = about->space,
-			  .epoch = about->epoch,
-			  .is_return = about->is_return,
-			  .part = part,
-			  .entry = NO_ENTRY},
-		.group = ordinal,
-	};
+	row_init(&row, v->screen.utf8);
+	row_put(&row, STYLE_MARK, "  %.*s shows them, %.*s as a tree of calls.", (int)list_len,
+		list, (int)tree_len, tree);
+	lines_add(l, &row, target);
 }
 
 /* Lays the report out for the screen's width. */
 static void lay_out(struct viewer *v, struct summary *s)
 {
 	struct report_about about;
+	enum report_kind kind = REPORT_PLAIN;
 	struct slice line;
 	size_t at = 0, ordinal = 0;
 	unsigned part;
 
 	lines_release(&s->lines);
 	while (report_lines_next(&s->report, &at, &line, &about, &part)) {
-		struct target target = target_of(&about, part, ordinal++);
-		bool chosen = about.kind == REPORT_MOMENT && about.snap == v->snap;
-		char *text = slice_dup(line);
+		struct target target = report_rows_target(&about, part, ordinal++);
 
-		s->lines.failed |= !text;
-		add_wrapped(v, &s->lines, text ? text : "",
-			    chosen ? STYLE_MARK : kind_styles[about.kind], &target);
-		free(text);
+		report_rows_add(v, &s->lines, line, &target);
+		if (about.kind == REPORT_HISTORY && kind != REPORT_HISTORY)
+			add_branch_hint(v, &s->lines, &target);
+		kind = about.kind;
 	}
 }
 
@@ -136,19 +81,60 @@ static size_t first_readable(struct viewer *v, const struct lines *l)
 	return place;
 }
 
-/* Where the screen is too low for all down to the cursor, it begins with what happened. */
-static size_t first_shown(const struct viewer *v, const struct lines *l, size_t cursor)
+/* The first line of the report's next one. */
+static size_t next_ordinal(const struct lines *l, size_t i)
 {
-	size_t room = v->screen.rows > 2 ? (size_t)v->screen.rows / 2 - 1 : 0, top = 0;
+	size_t ordinal = l->at[i].target.group;
 
-	if (cursor + BELOW < room)
-		return 0;
-	while (top < cursor && l->at[top].target.kind != REPORT_CAUSE)
-		top++;
-	return top == cursor ? 0 : top - (top > 0);
+	while (i < l->count && l->at[i].target.group == ordinal)
+		i++;
+	return i;
 }
 
-static size_t ordinal_at(const struct summary *s, size_t line)
+/* The first line about what happened; their number: there is none. */
+static size_t find_title(const struct lines *l)
+{
+	size_t i = 0;
+
+	while (i < l->count && l->at[i].target.kind != REPORT_CAUSE)
+		i++;
+	return i;
+}
+
+/* The line of what happened; behind its title where it has one. */
+static size_t find_sentence(const struct lines *l)
+{
+	size_t title = find_title(l), i;
+
+	if (title == l->count)
+		return 0;
+	i = next_ordinal(l, title);
+	return i < l->count && l->at[i].target.kind == REPORT_CAUSE ? i : title;
+}
+
+/* The pane is as high as what happened and the first frame need to show at once. */
+static void want_lines(struct view *view, const struct lines *l, size_t first)
+{
+	size_t title = find_title(l);
+
+	view->wanted = first >= title ? first - title + 1 + BELOW : 0;
+}
+
+/* All down to the cursor, where the pane has room; else it begins with the heading, the title or
+ * the sentence of what happened. */
+static size_t first_shown(const struct viewer *v, const struct view *view, const struct lines *l)
+{
+	size_t sentence = find_sentence(l), room = layout_room(v, view), top = find_title(l);
+
+	if (view->cursor + BELOW < room || top == l->count)
+		return 0;
+	top -= top > 0;
+	while (top < sentence && view->cursor >= top + room)
+		top = next_ordinal(l, top);
+	return top <= view->cursor ? top : 0;
+}
+
+static size_t ordinal_of(const struct summary *s, size_t line)
 {
 	return line < s->lines.count ? s->lines.at[line].target.group : 0;
 }
@@ -171,12 +157,15 @@ static int make_report(struct viewer *v, struct summary *s, struct bt_error *err
 		.history = v->history,
 		.end = v->stop_index,
 	};
+	const struct report_options options = {.utf8 = v->screen.utf8,
+					       .all = v->library_frames_shown};
 	int rc;
 
 	report_lines_release(&s->report);
-	rc = report_make_lines(&s->report, v->m, v->s, &focus, v->screen.utf8, err);
+	rc = report_make_lines(&s->report, v->m, v->s, &focus, &options, err);
 	s->snap = v->snap;
 	s->task = v->task;
+	s->all = v->library_frames_shown;
 	symbols_missing(v->s, &s->missing);
 	return rc;
 }
@@ -185,7 +174,7 @@ static int summary_view_load(struct viewer *v, struct view *view, struct bt_erro
 {
 	struct summary *s = view->state;
 	bool begins = !s || s->snap != v->snap || s->task != v->task;
-	size_t missing, ordinal = s ? ordinal_at(s, view->cursor) : 0;
+	size_t missing, first, ordinal = s ? ordinal_of(s, view->cursor) : 0;
 	int rc = 0;
 
 	if (!s)
@@ -193,18 +182,21 @@ static int summary_view_load(struct viewer *v, struct view *view, struct bt_erro
 	if (!s)
 		return bt_no_memory(err, NULL);
 	symbols_missing(v->s, &missing);
-	if (begins || missing != s->missing)
+	if (begins || missing != s->missing || s->all != v->library_frames_shown)
 		rc = make_report(v, s, err);
 	if (rc)
 		return rc;
 	lay_out(v, s);
 	rc = lines_view_end(&s->lines, err);
-	if (!rc && begins) {
-		view->cursor = first_readable(v, &s->lines);
-		view->top = first_shown(v, &s->lines, view->cursor);
-	} else if (!rc) {
-		view->cursor = line_of_ordinal(s, ordinal);
-	}
+	if (rc)
+		return rc;
+	if (begins)
+		s->first = ordinal_of(s, first_readable(v, &s->lines));
+	first = line_of_ordinal(s, s->first);
+	want_lines(view, &s->lines, first);
+	view->cursor = begins ? first : line_of_ordinal(s, ordinal);
+	if (begins)
+		view->top = first_shown(v, view, &s->lines);
 	return rc;
 }
 
@@ -221,6 +213,10 @@ static bool summary_view_request(struct viewer *v, struct view *view, enum reque
 {
 	const struct target *target = lines_view_target(view);
 
+	if (r == REQUEST_LIBRARIES) {
+		viewer_toggle_frames(v);
+		return true;
+	}
 	if (r != REQUEST_ENTER || !target || !target->history)
 		return false;
 	viewer_follow(v, target);

@@ -1,23 +1,20 @@
 /* SPDX-License-Identifier: MIT */
-/* The snapshot's threads and their stacks, and all other tasks. Enter goes to a task's history.
+/* The snapshot's threads and their stacks, and all other tasks. Enter goes to a task's history, and
+ * from a frame to the call that made it.
  *
- * A stack is unwound when its thread is first unfolded, and checked against the calls that the
- * thread's history left open (callstack.h). Only some threads are unfolded at first: there may be
- * thousands. The lines are made anew when one is folded or unfolded. */
+ * A stack is that of the report, with its frames, arguments and words. It is made when its thread
+ * is first unfolded. Only some threads are unfolded at first: there may be thousands. The lines are
+ * made anew when one is folded or unfolded. */
 #include <inttypes.h>
 #include <stdlib.h>
 
+#include "decoder/cause/own_code.h"
 #include "decoder/model/signals.h"
 #include "syscalls/syscall_names.h"
-#include "tui/label.h"
-#include "tui/thread_stack.h"
+#include "tui/report_rows.h"
 
 enum {
-	FRAMES_INNER = 200, /* shown */
-	FRAMES_OUTER = 50,
 	OPEN_MAX = 64, /* threads whose stacks are unwound without being asked for */
-	FRAME_INDENT = 7,
-	CALLS_MAX = 20, /* shown of the open calls */
 };
 
 #define NO_GROUP SIZE_MAX
@@ -27,125 +24,43 @@ struct threads {
 	const struct model_snapshot *snap;
 	size_t count;
 	bool *open;                  /* stacks shown, by thread */
-	struct thread_stack *stacks; /* by thread */
+	struct report_lines *stacks; /* by thread; no text: not made yet */
+	struct own_code *own;        /* NULL: nothing is known of it */
+	bool all;                    /* frames of libraries are not folded */
 };
 
-static void add_frame(struct viewer *v, struct lines *l, const struct stack_frame *f, size_t n,
-		      struct target target)
+/* The report's words of the thread's stack. */
+static void add_stack(struct viewer *v, struct threads *t, size_t i)
 {
-	const struct bt_record_thread *t = v->snap->threads[target.group];
-	struct location loc;
-	struct row row;
+	const struct focus focus = {
+		.snap = v->snap,
+		.task = model_task(v->m, v->task),
+		.thread = viewer_thread(v, v->task),
+		.history = v->history,
+		.end = v->stop_index,
+	};
+	const struct report_options options = {.utf8 = v->screen.utf8,
+					       .all = v->library_frames_shown};
+	struct report_about about;
+	struct slice line;
+	struct bt_error err;
+	size_t at = 0;
+	unsigned part;
 
-	target.kind = REPORT_FRAME;
-	target.frame = n;
-	target.has_place = true;
-	target.place = (struct view_place){.addr = f->pc,
-					   .space = v->snap->rec->space,
-					   .epoch = t->epoch,
-					   .is_return = f->is_return,
-					   .entry = NO_ENTRY};
-	symbols_lookup(v->s, target.place.space, t->epoch, f->pc, f->is_return, &loc);
-	for (unsigned part = 0; part <= loc.inlined_count; part++) {
-		target.place.part = part;
-		row_init(&row, v->screen.utf8);
-		if (part)
-			row_pad(&row, FRAME_INDENT);
-		else
-			row_put(&row, STYLE_DIM, "  #%-3zu ", n);
-		label_part(&row, &loc, part);
-		if (part < loc.inlined_count)
-			lines_add(l, &row, &target);
-	}
-	if (f->is_guess)
-		row_put(&row, STYLE_GAP, " (" STACK_GUESS ")");
-	if (f->is_history)
-		row_put(&row, STYLE_GAP, " (" STACK_BY_HISTORY ")");
-	lines_add(l, &row, &target);
-}
+	if (!t->stacks[i].text.len &&
+	    report_make_stack_lines(&t->stacks[i], v->m, v->s, &focus, v->snap->threads[i],
+				    &options, t->own, &err))
+		t->lines.failed = true;
+	while (report_lines_next(&t->stacks[i], &at, &line, &about, &part)) {
+		struct target target = report_rows_target(&about, part, i);
 
-static void add_remark(struct viewer *v, struct lines *l, const struct target *target,
-		       const char *text, size_t n)
-{
-	struct row row;
-
-	if (!*text)
-		return;
-	row_init(&row, v->screen.utf8);
-	row_put(&row, STYLE_DIM, "        ");
-	if (n)
-		row_put(&row, STYLE_DIM, "%zu ", n);
-	row_put(&row, STYLE_DIM, "%s", text);
-	lines_add(l, &row, target);
-}
-
-/* Shows the open calls instead of a stack that cannot be trusted. */
-static void add_open_calls(struct viewer *v, struct lines *l, const struct callstack *c,
-			   const uint64_t *numbers, struct target target)
-{
-	size_t shown = 0;
-
-	if (c->count)
-		add_remark(v, l, &target,
-			   "By the branch history these calls were open, innermost first:", 0);
-	target.has_place = true;
-	for (size_t i = c->count; i-- > 0 && shown < CALLS_MAX; shown++) {
-		struct row row;
-
-		target.place.addr = c->calls[i].from;
-		target.position = numbers[i];
-		row_init(&row, v->screen.utf8);
-		row_put(&row, STYLE_DIM,
-			c->calls[i].is_handler ? "          interrupted at "
-					       : "          call at ");
-		label_code(v, &row, target.place.space, target.place.epoch, target.place.addr,
-			   false, 0);
-		lines_add(l, &row, &target);
-	}
-	if (c->count > shown)
-		add_remark(v, l, &target, "more", c->count - shown);
-}
-
-static void add_verdict(struct viewer *v, struct lines *l, const struct thread_stack *s,
-			const struct target *target)
-{
-	char words[STACK_WORDS_MAX];
-
-	add_remark(v, l, target, callstack_words(&s->check, words), 0);
-	if (s->count == s->unwound && s->count == THREAD_STACK_MAX)
-		add_remark(v, l, target, "Older frames are not shown.", 0);
-	else if (!s->complete)
-		add_remark(v, l, target,
-			   callstack_end_words(&s->frames[s->unwound - 1], s->count > s->unwound),
-			   0);
-	if (s->check.verdict == STACK_DISAGREES)
-		add_open_calls(v, l, &s->calls, s->numbers, *target);
-}
-
-/* Both ends of an endless recursion tell more than its middle. */
-static void add_stack(struct viewer *v, struct lines *l, struct thread_stack *s,
-		      const struct target *target)
-{
-	bool is_judged = false;
-
-	if (!thread_stack_find(s, v, v->snap->threads[target->group])) {
-		l->failed = true;
-		return;
-	}
-	for (size_t i = 0; i < s->count; i++) {
-		if (i == FRAMES_INNER && s->count > FRAMES_INNER + FRAMES_OUTER) {
-			add_remark(v, l, target, "frames are left out",
-				   s->count - FRAMES_INNER - FRAMES_OUTER);
-			i = s->count - FRAMES_OUTER;
+		if (!target.history) {
+			target.history = true;
+			target.task = v->snap->threads[i]->task;
+			target.position = v->snap->threads[i]->position;
 		}
-		if (i >= s->unwound && !is_judged) {
-			add_verdict(v, l, s, target);
-			is_judged = true;
-		}
-		add_frame(v, l, &s->frames[i], i, *target);
+		report_rows_add(v, &t->lines, line, &target);
 	}
-	if (!is_judged)
-		add_verdict(v, l, s, target);
 }
 
 static void add_thread(struct viewer *v, struct threads *t, size_t i)
@@ -164,8 +79,13 @@ static void add_thread(struct viewer *v, struct threads *t, size_t i)
 			  .entry = NO_ENTRY},
 	};
 	char call[IN_SYSCALL_MAX];
+	struct own_place place;
 	struct row row;
 
+	if (t->own && t->open[i] && own_code_frame(t->own, v->snap, rec, &place)) {
+		target.place.addr = place.addr;
+		target.place.is_return = place.is_return;
+	}
 	row_init(&row, v->screen.utf8);
 	row_put(&row, rec->task == v->snap->rec->task ? STYLE_FAULT : STYLE_HEADING,
 		"task %" PRIu32, rec->task);
@@ -179,7 +99,7 @@ static void add_thread(struct viewer *v, struct threads *t, size_t i)
 		row_put(&row, STYLE_SYSTEM, ", %s", in_syscall(&rec->regs, call));
 	lines_add(&t->lines, &row, &target);
 	if (t->open[i])
-		add_stack(v, &t->lines, &t->stacks[i], &target);
+		add_stack(v, t, i);
 }
 
 static void put_thread_end(struct row *row, const struct bt_record_exit *e)
@@ -250,21 +170,20 @@ static void thread_view_release(struct view *view)
 	struct threads *t = view->state;
 
 	for (size_t i = 0; t && t->stacks && i < t->count; i++)
-		thread_stack_release(&t->stacks[i]);
+		report_lines_release(&t->stacks[i]);
 	if (t) {
+		own_code_close(t->own);
 		free(t->stacks);
 		free(t->open);
 	}
 	lines_view_release(view);
 }
 
-static int thread_view_load(struct viewer *v, struct view *view, struct bt_error *err)
+static int make_threads(struct viewer *v, struct view *view, struct bt_error *err)
 {
-	struct threads *t = view->state;
 	size_t count = v->snap ? v->snap->thread_count : 0;
+	struct threads *t;
 
-	if (t && t->snap == v->snap)
-		return 0;
 	thread_view_release(view);
 	t = view->state = calloc(1, sizeof *t);
 	if (t) {
@@ -275,10 +194,39 @@ static int thread_view_load(struct viewer *v, struct view *view, struct bt_error
 		return bt_no_memory(err, NULL);
 	t->snap = v->snap;
 	t->count = count;
+	t->all = v->library_frames_shown;
 	for (size_t i = 0; i < count && i < OPEN_MAX; i++)
 		t->open[i] = true;
+	return v->snap ? own_code_open(&t->own, v->m, v->s, v->snap, viewer_thread(v, v->task), err)
+		       : 0;
+}
+
+/* Frames of libraries are shown, or no longer. */
+static void forget_stacks(struct viewer *v, struct threads *t)
+{
+	for (size_t i = 0; i < t->count; i++)
+		report_lines_release(&t->stacks[i]);
+	t->all = v->library_frames_shown;
+}
+
+static int thread_view_load(struct viewer *v, struct view *view, struct bt_error *err)
+{
+	struct threads *t = view->state;
+	size_t whole;
+	int rc = 0;
+
+	if (!t || t->snap != v->snap) {
+		view->cursor = view->top = 0;
+		rc = make_threads(v, view, err);
+		t = view->state;
+	} else if (t->all != v->library_frames_shown) {
+		forget_stacks(v, t);
+	}
+	if (rc)
+		return rc;
+	whole = lines_whole(&t->lines, view->cursor);
 	fill_thread_lines(v, t);
-	view->cursor = view->top = 0;
+	view->cursor = lines_first_piece(&t->lines, whole);
 	return lines_view_end(&t->lines, err);
 }
 
@@ -301,9 +249,13 @@ static bool thread_view_request(struct viewer *v, struct view *view, enum reques
 {
 	const struct target *target = lines_view_target(view);
 
+	if (r == REQUEST_LIBRARIES) {
+		viewer_toggle_frames(v);
+		return true;
+	}
 	if (!target || !target->history)
 		return false;
-	if (r == REQUEST_UNFOLD && target->group != NO_GROUP)
+	if (r == REQUEST_FOLD && target->group != NO_GROUP)
 		toggle_thread(v, view, target->group);
 	else if (r == REQUEST_ENTER)
 		viewer_follow(v, target);

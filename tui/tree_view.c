@@ -16,10 +16,10 @@
 enum {
 	CHILDREN_MAX = 20000,
 	DEPTH_MAX = 2000,  /* of the tree: a recursion may be deeper */
-	DEPTH_SHOWN = 40,  /* deeper ones stand there */
+	INDENT_PART = 4,   /* of the width at most: deeper ones stand there */
 	LOOK_AHEAD = 1024, /* entries in which a call is looked for, for the mark of a line */
-	TICK_WIDTH = 12,
-	NAME_COLUMNS = 60,
+	TICK_WIDTH = 10,
+	NAME_MIN = 20, /* columns for a name at least */
 };
 
 struct tree_line {
@@ -239,7 +239,8 @@ static int tree_view_load(struct viewer *v, struct view *view, struct bt_error *
 	struct tree *t;
 
 	tree_view_release(view);
-	if (!branch_list_read_all(v, &v->views[VIEW_BRANCHES]))
+	/* Where the user stops that, the tree is of the newest. */
+	if (!branch_list_read_all(v, &v->views[VIEW_BRANCHES]) && v->quit)
 		return bt_no_memory(err, NULL);
 	last = v->stop_index ? (uint32_t)v->stop_index - 1 : CALLS_NONE;
 	t = view->state = calloc(1, sizeof *t);
@@ -275,25 +276,8 @@ static bool has_calls(const struct viewer *v, const struct tree *t, uint32_t cal
 	return false;
 }
 
-static void put_callee(struct viewer *v, const struct history_entry *e, struct row *out)
-{
-	struct inlined_frame at = label_source(
-		v, &(struct view_place){.addr = e->from, .space = e->space, .epoch = e->epoch});
-	uint32_t space, epoch;
-
-	history_target(&v->history, e, &space, &epoch);
-	if (e->kind == BT_BRANCH_ASYNC)
-		row_put(out, STYLE_SYSTEM, "handler ");
-	label_function(v, out, space, epoch, e->to, NAME_COLUMNS);
-	if (!*at.file)
-		return;
-	row_put(out, STYLE_DIM, "  at ");
-	row_outside(out, STYLE_FILE, label_basename(at.file), 0);
-	if (at.line)
-		row_put(out, STYLE_FILE, ":%d", at.line);
-}
-
-static void put_size(struct viewer *v, const struct tree_line *l, struct row *out)
+/* The size of a call, in a few words. */
+static void put_size(const struct viewer *v, const struct tree_line *l, struct row *out)
 {
 	uint32_t ret = v->calls.partner[l->entry];
 
@@ -306,16 +290,59 @@ static void put_size(struct viewer *v, const struct tree_line *l, struct row *ou
 			ret - l->entry == 2 ? "" : "es");
 }
 
+static void put_caller(struct viewer *v, const struct history_entry *e, struct row *out)
+{
+	struct inlined_frame at = label_source(
+		v, &(struct view_place){.addr = e->from, .space = e->space, .epoch = e->epoch});
+
+	if (!*at.file)
+		return;
+	row_put(out, STYLE_DIM, "  at ");
+	row_outside(out, STYLE_FILE, label_basename(at.file), 0);
+	if (at.line)
+		row_put(out, STYLE_FILE, ":%d", at.line);
+}
+
+/* The callee, where it was called, and how it went. Where a line has no room for all, the place is
+ * left out, and then the name is cut. */
+static void put_call(struct viewer *v, const struct tree_line *l, struct row *out)
+{
+	const struct history_entry *e = &v->history.entries[l->entry];
+	unsigned columns = screen_width(&v->screen),
+		 room = columns > out->width ? columns - out->width : 0;
+	uint32_t space, epoch;
+	struct row name, size, place;
+
+	row_init(&name, out->utf8);
+	row_init(&size, out->utf8);
+	row_init(&place, out->utf8);
+	history_target(&v->history, e, &space, &epoch);
+	label_function(v, &name, space, epoch, e->to, ROW_BYTES);
+	put_size(v, l, &size);
+	put_caller(v, e, &place);
+	if (e->kind == BT_BRANCH_ASYNC)
+		row_put(out, STYLE_SYSTEM, "handler ");
+	out->cut |= name.width + size.width + place.width > room;
+	if (!out->whole && name.width + size.width + place.width > room)
+		place.width = 0;
+	room = room > size.width + place.width ? room - size.width - place.width : 0;
+	label_function(v, out, space, epoch, e->to, room > NAME_MIN ? room : NAME_MIN);
+	if (place.width)
+		put_caller(v, e, out);
+	put_size(v, l, out);
+}
+
 static void tree_view_row(struct viewer *v, const struct view *view, size_t line, struct row *out)
 {
 	const struct tree *t = view->state;
 	const struct tree_line *l = &t->lines[line];
+	unsigned most = screen_width(&v->screen) / INDENT_PART / 2,
+		 indent = TICK_WIDTH + 2u * (l->depth < most ? l->depth : most);
 	const struct history_entry *e;
-	unsigned indent = 2u * (l->depth < DEPTH_SHOWN ? l->depth : DEPTH_SHOWN);
 	bool open;
 
 	if (l->entry == CALLS_NONE) {
-		row_pad(out, TICK_WIDTH + indent + 2);
+		row_pad(out, indent + 2);
 		row_put(out, STYLE_DIM,
 			line ? "more calls, which are not shown" : "the history has no calls");
 		return;
@@ -326,13 +353,12 @@ static void tree_view_row(struct viewer *v, const struct view *view, size_t line
 		row_put(out, STYLE_DIM, "?");
 	else
 		row_put(out, STYLE_DIM, "%" PRIu64, e->tick);
-	row_pad(out, TICK_WIDTH + indent);
+	row_pad(out, indent);
 	row_put(out, STYLE_MARK, "%s",
 		open                                        ? "- "
 		: l->count > 1 || has_calls(v, t, l->entry) ? "+ "
 							    : "  ");
-	put_callee(v, e, out);
-	put_size(v, l, out);
+	put_call(v, l, out);
 }
 
 static void tree_view_title(struct viewer *v, const struct view *view, struct row *out)
@@ -381,12 +407,10 @@ static bool tree_view_request(struct viewer *v, struct view *view, enum request 
 
 	if (!l || l->entry == CALLS_NONE)
 		return false;
-	if (r == REQUEST_UNFOLD)
+	if (r == REQUEST_FOLD)
 		toggle_line(v, view, l);
 	else if (r == REQUEST_ENTER)
-		viewer_follow(v, &(struct target){.history = true,
-						  .task = v->task,
-						  .position = v->history.entries[l->entry].number});
+		branch_view_show(v, l->entry);
 	else
 		return false;
 	return true;

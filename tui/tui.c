@@ -15,6 +15,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "lib/array_size.h"
 #include "tui/branch_moves.h"
 #include "tui/busy.h"
 #include "tui/layout.h"
@@ -36,6 +37,48 @@ static void draw_status(struct viewer *v, const char *text)
 	row_put(&row, STYLE_NORMAL, "%s", text);
 	screen_row(&v->screen, v->screen.rows - 1, 0, v->screen.columns, &row, 0, EMPHASIS_NONE,
 		   NULL);
+}
+
+static bool is_process(const struct model_task *t) { return t->how != BT_TASK_THREAD; }
+
+static bool has_processes(const struct model *m)
+{
+	size_t n = 0;
+
+	for (size_t i = 0; i < m->task_count && n < 2; i++)
+		n += is_process(&m->tasks[i]);
+	return n > 1;
+}
+
+/* A key that leads nowhere in this trace is not named. */
+static bool leads_somewhere(const struct viewer *v, enum request r)
+{
+	if (r == REQUEST_PREV_MOMENT)
+		return v->snap && v->snap > v->m->snapshots;
+	return r != REQUEST_PROCESSES || has_processes(v->m);
+}
+
+/* The bottom line, where there is no message: the keys of the view, as many as there is room for.
+ */
+static void draw_hints(struct viewer *v)
+{
+	static const char always[] = "h help  q close";
+	size_t room = v->screen.columns > 0 ? (size_t)v->screen.columns : 0, used = 0, len;
+	char text[PROMPT_MAX] = "";
+
+	for (size_t i = 0; i < key_hint_count; i++) {
+		const struct key_hint *hint = &key_hints[i];
+		const char *key = keymap_name(hint->request, &len);
+		size_t more = len + strlen(hint->word) + sizeof "   " - 1;
+
+		if (hint->view != v->focus || used + more + sizeof always > room ||
+		    used + more + sizeof always > sizeof text || !leads_somewhere(v, hint->request))
+			continue;
+		snprintf(text + used, sizeof text - used, "%.*s %s  ", (int)len, key, hint->word);
+		used += more;
+	}
+	snprintf(text + used, sizeof text - used, "%s", always);
+	draw_status(v, text);
 }
 
 /* Searching. */
@@ -415,13 +458,20 @@ static void draw_screen(struct viewer *v)
 	for (size_t i = 0; i < VIEW_COUNT; i++)
 		if (v->views[i].height)
 			draw_view(v, &v->views[i]);
-	draw_status(v, *v->message ? v->message : "h help  q close");
+	if (*v->message)
+		draw_status(v, v->message);
+	else
+		draw_hints(v);
 	v->message[0] = '\0';
 	screen_cursor(&v->screen,
 		      focused_view(v)->y + (int)(focused_view(v)->cursor - focused_view(v)->top),
 		      focused_view(v)->x);
 	screen_flush(&v->screen);
 }
+
+/* Views whose lines depend on the width. */
+static const enum view_id wrapped[] = {VIEW_SUMMARY,  VIEW_THREADS,   VIEW_REGISTERS,
+				       VIEW_SYSCALLS, VIEW_PROCESSES, VIEW_HELP};
 
 static int handle_keys(struct viewer *v, struct bt_error *err)
 {
@@ -431,7 +481,8 @@ static int handle_keys(struct viewer *v, struct bt_error *err)
 
 		if (v->screen.resized) {
 			v->screen.resized = false;
-			v->views[VIEW_SUMMARY].stale = true; /* its text is wrapped */
+			for (size_t i = 0; i < ARRAY_SIZE(wrapped); i++)
+				v->views[wrapped[i]].stale = true;
 			/* The pane with the focus keeps its cursor; others keep their middle
 			 * line. */
 			v->code_stale = v->focus == layout_main(v)->ops->id;
@@ -490,6 +541,7 @@ int tui_run(struct model *m, struct symbols *s, const struct report_options *o,
 	if (!rc) {
 		rc = viewer_init(v, m, s, &begin, err);
 		v->libraries_shown = o->all || o->function;
+		v->library_frames_shown = o->all;
 		if (!rc && o->has_thread)
 			viewer_open(v, VIEW_BRANCHES);
 		if (!rc && o->function)

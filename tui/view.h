@@ -58,6 +58,7 @@ struct view {
 	size_t cursor, top;
 	unsigned left;           /* first column shown */
 	int y, x, height, width; /* of its lines on the screen; height 0: not shown */
+	size_t wanted;           /* lines that it wants to show at once; 0: as it comes */
 	bool titled;             /* its title stands below them */
 	size_t marks[MARKS];     /* line + 1; 0: not set */
 	size_t before_jump;      /* line + 1 */

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 #include "decoder/model/verdict.h"
 #include "lib/array_size.h"
+#include "tui/busy.h"
 #include "tui/layout.h"
 #include "tui/thread_stack.h"
 
@@ -68,16 +69,31 @@ static void release_history(struct viewer *v)
 	calls_made_release(&v->made);
 }
 
-/* most: of the newest entries, for a first look; SIZE_MAX: all. */
+static bool watch_reading(void *arg, size_t done, size_t total)
+{
+	struct busy *busy = arg;
+
+	busy->total = total;
+	return busy_at(busy, done);
+}
+
+/* A history, instead of the one shown. most: of the newest entries, for a first look; SIZE_MAX:
+ * all, unless the user stops it: returns 1 then, and nothing has changed. */
 static int load_history(struct viewer *v, uint32_t task, size_t most, struct bt_error *err)
 {
+	struct busy busy;
+	const struct history_watch watch = {.goes_on = watch_reading, .arg = &busy};
+	struct history h;
 	int rc;
 
+	busy_begin(&busy, &v->screen, "reading all branches", 0);
+	rc = most == SIZE_MAX ? history_load_watched(&h, v->m, task, &watch, err)
+			      : history_load_newest(&h, v->m, task, most, err);
+	if (rc)
+		return rc;
 	release_history(v);
-	rc = most == SIZE_MAX ? history_load(&v->history, v->m, task, err)
-			      : history_load_newest(&v->history, v->m, task, most, err);
-	if (!rc)
-		rc = calls_init(&v->calls, &v->history, err);
+	v->history = h;
+	rc = calls_init(&v->calls, &v->history, err);
 	if (!rc)
 		rc = calls_made_find(&v->made, v->m, task, 0, BT_TICKS_UNKNOWN - 1, err);
 	return rc;
@@ -95,18 +111,35 @@ static bool needs_all(const struct viewer *v, const struct model_snapshot *snap,
 				  v->history.count / 2;
 }
 
+/* The history shown is another part of the task's. */
+static void change_part(struct viewer *v)
+{
+	find_stop(v);
+	v->has_place = false;
+	v->code_stale = true;
+	v->views[VIEW_TREE].stale = true;
+}
+
 int viewer_read_all(struct viewer *v, struct bt_error *err)
 {
 	int rc;
 
 	if (!v->history.is_part)
 		return 0;
-	v->reads_all = true;
 	rc = load_history(v, v->task, SIZE_MAX, err);
-	find_stop(v);
-	v->has_place = false;
-	v->code_stale = true;
-	v->views[VIEW_TREE].stale = true;
+	if (rc == 1)
+		return rc;
+	v->reads_all = true;
+	change_part(v);
+	return rc;
+}
+
+int viewer_read_newest(struct viewer *v, struct bt_error *err)
+{
+	int rc = load_history(v, v->task, FIRST_ENTRIES, err);
+
+	v->reads_all = false;
+	change_part(v);
 	return rc;
 }
 
@@ -118,11 +151,15 @@ int viewer_show(struct viewer *v, const struct model_snapshot *snap, uint32_t ta
 	for (size_t i = 0; (v->snap != snap || v->task != task) && i < ARRAY_SIZE(of_moment); i++)
 		view_forget_marks(&v->views[of_moment[i]]);
 	if (!v->history.entries || v->task != task) {
-		rc = load_history(v, task, v->reads_all ? SIZE_MAX : FIRST_ENTRIES, err);
+		rc = load_history(v, task, FIRST_ENTRIES, err);
 	}
 	/* The verdict is about all of it, and an older moment may lie before the part. */
-	if (!rc && v->history.is_part && needs_all(v, snap, task))
+	if (!rc && v->history.is_part && (v->reads_all || needs_all(v, snap, task)))
 		rc = load_history(v, task, SIZE_MAX, err);
+	if (rc == 1) {
+		viewer_message(v, STOPPED_READING);
+		rc = 0;
+	}
 	v->snap = snap;
 	v->task = task;
 	find_stop(v);
@@ -154,6 +191,16 @@ void viewer_open(struct viewer *v, enum view_id id)
 	v->open_count = kept;
 	v->focus = id;
 	v->views[VIEW_SUMMARY].stale = true; /* more missing files may be known */
+}
+
+void viewer_toggle_frames(struct viewer *v)
+{
+	v->library_frames_shown = !v->library_frames_shown;
+	v->views[VIEW_SUMMARY].stale = v->views[VIEW_THREADS].stale = true;
+	view_forget_marks(&v->views[VIEW_SUMMARY]);
+	view_forget_marks(&v->views[VIEW_THREADS]);
+	viewer_message(v, v->library_frames_shown ? "frames of libraries are shown"
+						  : "frames of libraries are folded");
 }
 
 /* Of a frame the call that made it, in the history of its task; a frame that no call there made

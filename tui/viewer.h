@@ -38,7 +38,8 @@ struct viewer {
 	enum view_id code_pane; /* source or disassembly: the one that shows if there is room for
 				   one only */
 	bool code_shown;
-	bool libraries_shown;    /* the branch list does not fold what ran in libraries */
+	bool libraries_shown;      /* the branch list does not fold what ran in libraries */
+	bool library_frames_shown; /* stacks do not fold frames of libraries */
 	bool target_shown;       /* for the branch list, the code panes show the branch's target */
 	struct view_place place; /* shown in the code panes */
 	bool has_place;
@@ -64,9 +65,13 @@ void viewer_release(struct viewer *v);
 int viewer_show(struct viewer *v, const struct model_snapshot *snap, uint32_t task,
 		struct bt_error *err) BT_MUST_USE;
 
+#define STOPPED_READING "stopped: older branches are read when the cursor comes to them"
+
 /* Reads the older entries of a history that is there in part. The branch list must be loaded anew.
- * Errors: BT_E_NO_MEMORY. */
+ * Returns 1 when the user has stopped it: nothing has changed. Errors: BT_E_NO_MEMORY. */
 int viewer_read_all(struct viewer *v, struct bt_error *err) BT_MUST_USE;
+/* The other way round. */
+int viewer_read_newest(struct viewer *v, struct bt_error *err) BT_MUST_USE;
 
 /* Loads a stale view. */
 void viewer_ready(struct viewer *v, enum view_id id);
@@ -78,6 +83,9 @@ void viewer_follow_cursor(struct viewer *v);
 /* Ends the viewer with an error: an incomplete view would be read as complete. */
 void viewer_fail(struct viewer *v, const struct bt_error *err);
 void viewer_message(struct viewer *v, const char *fmt, ...) __attribute__((format(printf, 2, 3)));
+
+/* Folds the frames of libraries in all stacks, or shows them. */
+void viewer_toggle_frames(struct viewer *v);
 
 /* The record of a task in the snapshot shown, or NULL. */
 const struct bt_record_thread *viewer_thread(const struct viewer *v, uint32_t task);
@@ -92,5 +100,8 @@ void branch_view_settle(struct viewer *v);
 /* Moves the branch list's cursor to a stream position in the history shown. comes_back: '' leads
  * back to the old line. */
 void branch_view_go(struct viewer *v, uint64_t position, bool comes_back);
+/* Opens the branch list at an entry of the history shown, which gets a line of its own if it is
+ * folded. */
+void branch_view_show(struct viewer *v, size_t entry);
 
 #endif

@@ -227,6 +227,16 @@ const struct bt_branch *branch_ring_newest(const struct branch_ring *r)
 	return r->next > r->oldest ? branch_slot(r, r->next - 1) : NULL;
 }
 
+uint64_t branch_ring_find(const struct branch_ring *r, uint64_t tick, uint64_t transfers)
+{
+	struct ring_state state = r->before;
+	uint64_t at = r->oldest;
+
+	while (at < r->next && (state.tick != tick || state.transfers != transfers))
+		advance_state(&state, branch_slot(r, at++));
+	return state.tick == tick && state.transfers == transfers ? at : UINT64_MAX;
+}
+
 size_t branch_ring_memory(const struct branch_ring *r) { return r->cap * sizeof *r->entries; }
 
 /* A gap in the place of the oldest entry says why those before it are missing. */

@@ -86,6 +86,10 @@ void branch_ring_lower(struct branch_ring *r, size_t limit);
 /* The newest entry that is still in memory, or NULL. */
 const struct bt_branch *branch_ring_newest(const struct branch_ring *r);
 
+/* How many entries it had had where its counts were these; UINT64_MAX: that has given way, was told
+ * of, or has not come. */
+uint64_t branch_ring_find(const struct branch_ring *r, uint64_t tick, uint64_t transfers);
+
 /* Bytes of memory it uses. */
 size_t branch_ring_memory(const struct branch_ring *r);
 

@@ -4,6 +4,7 @@
 #include <sys/syscall.h>
 #include <unistd.h>
 
+#include "collector/record/first_message.h"
 #include "collector/record/record_observer.h"
 #include "collector/record/recording_private.h"
 #include "collector/record/snapshot.h"
@@ -151,6 +152,8 @@ static void keep_before_exit(struct recording *r, struct supervisor *sup, struct
 		snapshot_take(r, sup, task, BT_SNAPSHOT_EXIT, 0, NULL);
 	else if (ends && r->options.snap_exit == SNAP_EXIT_FAILURE && failure)
 		snapshot_take(r, sup, task, BT_SNAPSHOT_FAILURE, 0, NULL);
+	else if (ends && first_message_is_due(task))
+		snapshot_take_first_message(r, sup, task);
 }
 
 void recording_on_syscall_enter(struct session *session, struct supervisor *sup, struct task *task)
@@ -178,6 +181,7 @@ void recording_on_syscall_enter(struct session *session, struct supervisor *sup,
 	RECORDING_EVENT(r, task->unit->number, SYSCALL_ENTER, &rec);
 	buf_release(&pointed);
 	recording_serve_request(r, sup, task);
+	first_message_hold(r, task, rec.seq);
 	keep_before_exit(r, sup, task);
 }
 

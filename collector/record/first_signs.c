@@ -22,9 +22,11 @@
 #include "lib/name_pattern.h"
 
 enum sign_match {
-	MATCH_NAME,         /* the symbol is the text */
-	MATCH_PREFIX,       /* it begins with it */
-	MATCH_RUST,         /* a mangled name of Rust's that has it as the last part of its path */
+	MATCH_NAME,   /* the symbol is the text */
+	MATCH_PREFIX, /* it begins with it */
+	/* A mangled name of Rust's that has it, with its length before it, as the last part of its
+	 * path. */
+	MATCH_RUST,
 	MATCH_RUST_GENERIC, /* the same, of a generic function */
 };
 
@@ -38,6 +40,8 @@ struct sign {
 /* The first in the order of a failure's functions that a library exports: what calls it has not yet
  * reported anything. */
 static const struct sign signs[] = {
+	/* No sign, but where the program's own code begins. */
+	{"main", NULL, MATCH_NAME, SIGN_POINT},
 	/* C (glibc, musl) */
 	{"abort", NULL, MATCH_NAME, SIGN_WHOLE},
 	{"__assert_fail", NULL, MATCH_NAME, SIGN_WHOLE},
@@ -52,9 +56,10 @@ static const struct sign signs[] = {
 	{"_ZSt9terminatev", "std::terminate", MATCH_NAME, SIGN_WHOLE},
 	{"__cxa_pure_virtual", NULL, MATCH_NAME, SIGN_WHOLE},
 	/* Rust (library/std/src/panicking.rs): the handler of all panics, before its hook */
-	{"rust_begin_unwind", NULL, MATCH_RUST, SIGN_WHOLE},
+	{"17rust_begin_unwind", "rust_begin_unwind", MATCH_RUST, SIGN_WHOLE},
 	{"rust_begin_unwind", NULL, MATCH_NAME, SIGN_WHOLE},
-	{"begin_panic", NULL, MATCH_RUST_GENERIC, SIGN_WHOLE}, /* before edition 2021; panic_any */
+	/* before edition 2021; panic_any */
+	{"11begin_panic", "begin_panic", MATCH_RUST_GENERIC, SIGN_WHOLE},
 	/* Go (runtime/panic.go) */
 	{"runtime.gopanic", NULL, MATCH_NAME, SIGN_BRIEF},
 	{"runtime.fatalpanic", NULL, MATCH_NAME, SIGN_WHOLE}, /* nobody has recovered */
@@ -76,6 +81,8 @@ static const char no_sign[] = "__ubsan_handle_dynamic_type_cache_miss";
 enum {
 	SIGN_COUNT = ARRAY_SIZE(signs),
 	PLACES_MAX = 4096, /* in one file */
+	BEGIN = 4,         /* characters of a symbol that are looked at first */
+	BEGIN_BITS = 1 << 12,
 };
 
 struct sign_place {
@@ -102,49 +109,60 @@ struct first_signs {
 	struct function_finder finder;
 	struct asked_name *names;
 	size_t name_count;
-	bool first[UCHAR_MAX + 1]; /* characters with which a symbol may begin */
-	struct hash_table files;   /* by inode, as mappings have it */
+	/* How the table's symbols begin, by begin_bit(): a bit that is not set belongs to none. */
+	uint64_t begins[BEGIN_BITS / 64];
+	uint32_t begin[SIGN_COUNT]; /* and each, by begin_of() */
+	struct hash_table files;    /* by inode, as mappings have it */
 	struct sign_file *file_list;
 };
 
-/* Behind the part of a mangled path that has this name, with its length before it; NULL: it has no
- * such part. */
-static const char *behind_part(const char *symbol, const char *text)
+static bool ends_in_part(const char *symbol, size_t len, const struct sign *s)
 {
-	char part[64];
-	int n = snprintf(part, sizeof part, "%zu%s", strlen(text), text);
-	const char *at = strstr(symbol, part);
+	size_t n = strlen(s->text);
 
-	return at && at > symbol && !(at[-1] >= '0' && at[-1] <= '9') ? at + n : NULL;
+	return len > n && !memcmp(symbol + len - n, s->text, n) &&
+	       !(symbol[len - n - 1] >= '0' && symbol[len - n - 1] <= '9');
 }
 
-/* Whether the name is the last one of a path, by rustc's v0 (_R ...; generic: _RINv, and arguments
- * behind it) or its older scheme (_ZN ... 17h, 16 digits, E). */
-static bool is_rust(const char *symbol, const char *text, bool generic)
+/* The same, with type arguments behind it. */
+static bool has_part(const char *symbol, const struct sign *s)
 {
-	bool old = !strncmp(symbol, "_ZN", 3);
-	const char *behind = old || !strncmp(symbol, generic ? "_RINv" : "_R", generic ? 5 : 2)
-				     ? behind_part(symbol, text)
-				     : NULL;
+	const char *at = strstr(symbol, s->text), *behind = at ? at + strlen(s->text) : NULL;
 
-	if (!behind)
-		return false;
-	if (old)
-		return !strncmp(behind, "17h", 3) && strlen(behind) == 20;
-	return generic ? *behind && !(*behind >= '0' && *behind <= '9') : !*behind;
+	return at && at > symbol && !(at[-1] >= '0' && at[-1] <= '9') && *behind &&
+	       !(*behind >= '0' && *behind <= '9');
 }
 
-static bool is_sign(const struct sign *s, const char *symbol)
+/* The length of a path that rustc has mangled, without the hash behind it; 0: it is none. By v0
+ * (_R ...), or by its older scheme (_ZN ... 17h, 16 digits, E). C++ has _ZN, too, and programs have
+ * a hundred thousand of them: the end tells soonest. */
+static size_t rust_path(const char *symbol)
 {
-	switch (s->match) {
-	case MATCH_NAME:
+	enum { HASH = 20 };
+	size_t len;
+
+	if (symbol[0] != '_' || (symbol[1] != 'R' && (symbol[1] != 'Z' || symbol[2] != 'N')))
+		return 0;
+	len = strlen(symbol);
+	if (symbol[1] == 'R')
+		return len;
+	return len > HASH && !memcmp(symbol + len - HASH, "17h", 3) ? len - HASH : 0;
+}
+
+/* Whether the name is the last one of a path; generic: by v0 _RINv, and arguments behind it. */
+static bool is_rust(const struct sign *s, const char *symbol, size_t path)
+{
+	if (s->match == MATCH_RUST_GENERIC && symbol[1] == 'R')
+		return !strncmp(symbol, "_RINv", 5) && has_part(symbol, s);
+	return s->match >= MATCH_RUST && ends_in_part(symbol, path, s);
+}
+
+static bool is_plain(const struct sign *s, const char *symbol)
+{
+	if (s->match == MATCH_NAME)
 		return !strcmp(symbol, s->text);
-	case MATCH_PREFIX:
-		return !strncmp(symbol, s->text, strlen(s->text)) &&
-		       strncmp(symbol, no_sign, sizeof no_sign - 1) != 0;
-	default:
-		return is_rust(symbol, s->text, s->match == MATCH_RUST_GENERIC);
-	}
+	return s->match == MATCH_PREFIX && !strncmp(symbol, s->text, strlen(s->text)) &&
+	       strncmp(symbol, no_sign, sizeof no_sign - 1) != 0;
 }
 
 static bool is_asked(const struct asked_name *name, const char *symbol)
@@ -162,15 +180,40 @@ static bool is_asked(const struct asked_name *name, const char *symbol)
 	return is;
 }
 
+/* The first characters of a symbol, zeros behind its end. */
+static uint32_t begin_of(const char *symbol)
+{
+	uint32_t begin = 0;
+
+	for (unsigned i = 0; i < BEGIN && symbol[i]; i++)
+		begin |= (uint32_t)(unsigned char)symbol[i] << 8 * i;
+	return begin;
+}
+
+static unsigned begin_bit(uint32_t begin) { return begin * 0x9E3779B1u >> 20; }
+
+static bool may_begin_sign(const struct first_signs *f, uint32_t begin)
+{
+	unsigned bit = begin_bit(begin);
+
+	return f->begins[bit / 64] >> bit % 64 & 1;
+}
+
 int first_signs_match(const struct first_signs *f, const char *symbol)
 {
+	uint32_t begin;
+	size_t path;
+
 	for (size_t i = 0; i < f->name_count; i++)
 		if (is_asked(&f->names[i], symbol))
 			return (int)(SIGN_COUNT + i);
-	if (!f->first[(unsigned char)*symbol])
+	path = rust_path(symbol);
+	begin = begin_of(symbol);
+	if (!path && !may_begin_sign(f, begin))
 		return -1;
 	for (size_t i = 0; i < SIGN_COUNT; i++)
-		if (is_sign(&signs[i], symbol))
+		if (path ? is_rust(&signs[i], symbol, path)
+			 : f->begin[i] == begin && is_plain(&signs[i], symbol))
 			return (int)i;
 	return -1;
 }
@@ -386,8 +429,13 @@ struct first_signs *first_signs_new(const char *const *names, size_t count)
 	f->finder = (struct function_finder){.find = find, .arg = f};
 	f->names = calloc(count + 1, sizeof *f->names);
 	f->name_count = f->names ? count : 0;
-	for (size_t i = 0; i < SIGN_COUNT; i++)
-		f->first[signs[i].match >= MATCH_RUST ? '_' : (unsigned char)*signs[i].text] = true;
+	for (size_t i = 0; i < SIGN_COUNT; i++) {
+		unsigned bit;
+
+		f->begin[i] = begin_of(signs[i].text);
+		bit = begin_bit(f->begin[i]);
+		f->begins[bit / 64] |= UINT64_C(1) << bit % 64;
+	}
 	for (size_t i = 0; i < f->name_count; i++) {
 		f->names[i].pattern = names[i];
 		name_pattern_certain_part(names[i], f->names[i].certain);
@@ -420,6 +468,11 @@ enum sign_extent first_signs_extent(const struct first_signs *f, uint16_t sign)
 {
 	(void)f;
 	return sign < SIGN_COUNT ? signs[sign].extent : SIGN_ASKED;
+}
+
+bool first_signs_is_main(const struct first_signs *f, uint16_t sign)
+{
+	return !strcmp(first_signs_name(f, sign), "main");
 }
 
 const char *first_signs_name(const struct first_signs *f, uint16_t sign)

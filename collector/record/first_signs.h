@@ -18,6 +18,7 @@ enum sign_extent {
 	SIGN_BRIEF, /* branches as of a handled fault, and the stack's newest part; rates are
 		       limited, as a program may go on from it at any rate */
 	SIGN_ASKED, /* a full snapshot; many in each process */
+	SIGN_POINT, /* nothing but the point, once in each program */
 	SIGN_EXTENTS,
 };
 
@@ -31,6 +32,9 @@ const struct function_finder *first_signs_finder(const struct first_signs *f);
 /* How many there are. Their numbers are below that. */
 size_t first_signs_count(const struct first_signs *f);
 enum sign_extent first_signs_extent(const struct first_signs *f, uint16_t sign);
+
+/* Whether it is the function main, whose entry is told of (also where the user has named it). */
+bool first_signs_is_main(const struct first_signs *f, uint16_t sign);
 
 /* The name that a reader knows. Valid as long as f. */
 const char *first_signs_name(const struct first_signs *f, uint16_t sign);

@@ -74,7 +74,9 @@ void function_moments_rearm(struct recording *r, struct task *task)
 	for (size_t i = 0; i < space->stops.count; i++) {
 		const struct function_stop *stop = &space->stops.list[i];
 		struct sign_budget *budget =
-			stop->armed ? NULL : budget_of(r, process, stop->function);
+			stop->armed || first_signs_extent(r->signs, stop->function) == SIGN_POINT
+				? NULL
+				: budget_of(r, process, stop->function);
 
 		if (!budget)
 			continue;
@@ -117,14 +119,34 @@ static void note_sign(struct task *task, bool brief)
 		record->sign.sp = 0;
 }
 
+/* Once in each program; a library may have a function of that name. */
+static void tell_main(struct recording *r, struct task *task)
+{
+	struct process_record *record = task->process->record;
+	struct bt_record_main rec = {.task = task->number, .point = task_point(task)};
+
+	if (record->main_told || rec.point.tick == BT_TICKS_UNKNOWN)
+		return;
+	record->main_told = true;
+	RECORDING_EVENT(r, task->unit->number, MAIN, &rec);
+}
+
 void recording_on_function(struct session *session, struct supervisor *sup, struct task *task,
 			   uint16_t function)
 {
 	struct recording *r = recording_of(session);
 	enum sign_extent extent = first_signs_extent(r->signs, function);
-	struct sign_budget *budget = budget_of(r, task->process->record, function);
+	struct sign_budget *budget;
 	bool brief = extent == SIGN_BRIEF;
 
+	if (first_signs_is_main(r->signs, function))
+		tell_main(r, task);
+	if (extent == SIGN_POINT) {
+		address_space_disarm(task->process->space, task->regs.rip);
+		return;
+	}
+
+	budget = budget_of(r, task->process->record, function);
 	if (!budget || !budget->left || !--budget->left)
 		disarm(r, sup, task, function, budget);
 	if (extent == SIGN_ASKED) {

@@ -5,8 +5,13 @@
 #include <sys/mman.h>
 
 #include "collector/tracee/tracee.h"
+#include "lib/page.h"
 
 enum {
+	RED_ZONE = 128,
+	OVERFLOW_MAX =
+		1
+		<< 20, /* how far below its stack rsp is looked for: the kernel's stack guard gap */
 	NEAR_BEFORE = 64, /* bytes kept before and behind an address that a register holds */
 	NEAR_AFTER = 192,
 	WORD_BEFORE = 16, /* the same of a word in memory */
@@ -14,6 +19,31 @@ enum {
 	OBJECT_WORDS = 8,  /* looked at where a register points to */
 	STACK_WORDS = 512, /* of the stack: the newest frames' */
 };
+
+/* The mapping that sp lies in; after an overflow, which leaves it in no writable memory, the one
+ * above. */
+static const struct mapping *find_stack(const struct address_space *space, uint64_t sp)
+{
+	for (uint64_t addr = sp; addr - sp <= OVERFLOW_MAX; addr += BT_PAGE) {
+		const struct mapping *m = address_space_map_at(space, addr);
+
+		if (m && m->prot & PROT_WRITE)
+			return m;
+	}
+	return NULL;
+}
+
+struct memory_range pointed_stack(const struct task *task, uint64_t sp, uint64_t most)
+{
+	const struct mapping *m = find_stack(task->process->space, sp);
+	struct memory_range stack = {0};
+
+	if (!m)
+		return stack;
+	stack.start = sp < m->start + RED_ZONE ? m->start : sp - RED_ZONE;
+	stack.end = m->end - stack.start < most ? m->end : stack.start + most;
+	return stack;
+}
 
 struct gathering {
 	const struct task *task;
@@ -40,6 +70,16 @@ static bool add_near(struct gathering *g, uint64_t addr, uint64_t before, uint64
 			return true;
 	g->ranges[g->count++] = r;
 	return true;
+}
+
+/* An object may begin with a pointer to its virtual table, which was relocated and is no more as
+ * the file has it: the functions there tell what the object can do. */
+static void add_virtual_table(struct gathering *g, uint64_t object)
+{
+	uint64_t table;
+
+	if (tracee_read(g->task->host_tid, object, &table, sizeof table) == sizeof table)
+		add_near(g, table, WORD_BEFORE, WORD_AFTER, false);
 }
 
 static void add_words_at(struct gathering *g, uint64_t addr, size_t count)
@@ -90,8 +130,10 @@ size_t pointed_memory(const struct task *task, struct memory_range stack, bool w
 			objects[object_count++] = addr & ~(uint64_t)7;
 	}
 	for (size_t i = 0; with_words && i < object_count; i++)
-		if (objects[i] != (task->regs.rip & ~(uint64_t)7))
+		if (objects[i] != (task->regs.rip & ~(uint64_t)7)) {
+			add_virtual_table(&g, objects[i]);
 			add_words_at(&g, objects[i], OBJECT_WORDS);
+		}
 	if (with_words && stack.end - stack.start > 8)
 		add_words_at(&g, (task->regs.rsp + 7) & ~(uint64_t)7, STACK_WORDS);
 	return merge(ranges, g.count);

@@ -4,6 +4,7 @@
 
 #include <stdlib.h>
 
+#include "collector/record/first_message.h"
 #include "collector/record/first_signs.h"
 #include "collector/record/record_observer.h"
 #include "collector/record/recording_private.h"
@@ -34,8 +35,10 @@ static void on_forget_process(struct session *session, struct supervisor *sup,
 {
 	(void)session;
 	(void)sup;
-	if (process->record)
+	if (process->record) {
+		first_message_free(process->record->message);
 		free(process->record->signs);
+	}
 	free(process->record);
 	process->record = NULL;
 }

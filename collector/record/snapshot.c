@@ -5,6 +5,7 @@
 #include <string.h>
 #include <sys/mman.h>
 
+#include "collector/record/first_message.h"
 #include "collector/record/pointed_memory.h"
 #include "collector/record/recording_private.h"
 #include "collector/record/snapshot_limit.h"
@@ -20,10 +21,6 @@ enum {
 	FAILURE_STACK = 4096,  /* mostly all the calls that led to exit */
 	FAILURE_DECODED = 512, /* a million take 50 ms */
 	PIECE_MAX = 256 << 10, /* of a record */
-	RED_ZONE = 128,
-	OVERFLOW_MAX =
-		1
-		<< 20, /* how far below its stack rsp is looked for: the kernel's stack guard gap */
 };
 
 /* What is kept of a moment. */
@@ -110,37 +107,11 @@ static void keep_memory(struct recording *r, const struct task *task, uint32_t s
 		keep_piece(r, task, snapshot, at, end - at < PIECE_MAX ? end : at + PIECE_MAX);
 }
 
-/* The mapping that sp lies in; after an overflow, which leaves it in no writable memory, the one
- * above. */
-static const struct mapping *find_stack(const struct address_space *space, uint64_t sp)
-{
-	for (uint64_t addr = sp; addr - sp <= OVERFLOW_MAX; addr += BT_PAGE) {
-		const struct mapping *m = address_space_map_at(space, addr);
-
-		if (m && m->prot & PROT_WRITE)
-			return m;
-	}
-	return NULL;
-}
-
-/* The stack that sp points to, from the red zone up, at most so many bytes. */
-static struct memory_range stack_from(const struct task *task, uint64_t sp, uint64_t most)
-{
-	const struct mapping *m = find_stack(task->process->space, sp);
-	struct memory_range stack = {0};
-
-	if (!m)
-		return stack;
-	stack.start = sp < m->start + RED_ZONE ? m->start : sp - RED_ZONE;
-	stack.end = m->end - stack.start < most ? m->end : stack.start + most;
-	return stack;
-}
-
 /* Returns the range. */
 static struct memory_range keep_stack(struct recording *r, const struct task *task,
 				      uint32_t snapshot, uint64_t sp, uint64_t most)
 {
-	struct memory_range stack = stack_from(task, sp, most);
+	struct memory_range stack = pointed_stack(task, sp, most);
 
 	keep_memory(r, task, snapshot, stack.start, stack.end);
 	return stack;
@@ -199,7 +170,7 @@ static uint64_t halted_stacks_share(const struct supervisor *sup, const struct p
 	for (const struct task *other = sup->tasks.first; sizes && other; other = other->next)
 		if (other->record && other->record->halted && n < process->tasks) {
 			struct memory_range stack =
-				stack_from(other, other->regs.rsp, STACK_SHARE_MOST);
+				pointed_stack(other, other->regs.rsp, STACK_SHARE_MOST);
 
 			sizes[n++] = stack.end - stack.start;
 		}
@@ -251,6 +222,25 @@ static void keep_threads(struct recording *r, struct supervisor *sup, struct tas
 		supervisor_thaw(sup);
 }
 
+/* The history goes before the records that tell its position: those may be flushed at any time. */
+static void tell_branches(struct recording *r, struct supervisor *sup, struct task *task,
+			  const struct snapshot_extent *extent)
+{
+	uint64_t message = first_message_is_due(task) ? first_message_reach(task) : 0;
+
+	settle_records(sup, task);
+	if (extent->decoded)
+		task_drop_history(task, extent->decoded > message ? extent->decoded : message);
+	first_message_find(task);
+	if (extent->full) {
+		task_tell_history(task, &r->observer);
+		return;
+	}
+	task_settle(task);
+	branch_ring_flush(&task->ring, &r->observer, task->number,
+			  extent->branches > message ? extent->branches : message);
+}
+
 static uint32_t keep_moment(struct recording *r, struct supervisor *sup, struct task *task,
 			    enum bt_snapshot_kind kind, uint64_t event, const char *label,
 			    const struct snapshot_extent *extent)
@@ -274,23 +264,15 @@ static uint32_t keep_moment(struct recording *r, struct supervisor *sup, struct 
 		task->record->suppressed[kind]++;
 		return 0;
 	}
-	settle_records(sup, task);
-	if (extent->decoded)
-		task_drop_history(task, extent->decoded);
-	/* The history goes before the records that tell its position: those may be flushed at any
-	 * time. */
-	if (full) {
-		task_tell_history(task, &r->observer);
-	} else {
-		task_settle(task);
-		branch_ring_flush(&task->ring, &r->observer, task->number, extent->branches);
-	}
+	tell_branches(r, sup, task, extent);
 	rec.position = task->ring.next;
 	snapshot_write_suppressed(r, task);
 	if (full || extent->decoded)
 		snapshot_write_last_words(r, task);
 	if (full)
 		address_space_refresh(task->process->space, task->host_tid);
+	if (first_message_is_due(task))
+		first_message_write(r, task);
 	rec.epoch = task->process->space->epoch;
 	rec.snapshot = ++r->snapshots;
 	r->asked_kept += kind == BT_SNAPSHOT_REQUEST;
@@ -314,4 +296,16 @@ uint32_t snapshot_take_at_function(struct recording *r, struct supervisor *sup, 
 {
 	return keep_moment(r, sup, task, BT_SNAPSHOT_FUNCTION, 0, function,
 			   brief ? &brief_extent : &full_extent);
+}
+
+void snapshot_take_first_message(struct recording *r, struct supervisor *sup, struct task *task)
+{
+	if (!snapshot_is_admitted(r, task, BT_SNAPSHOT_MESSAGE)) {
+		task->record->suppressed[BT_SNAPSHOT_MESSAGE]++;
+		return;
+	}
+	tell_branches(r, sup, task, &failure_extent);
+	snapshot_write_last_words(r, task);
+	first_message_write(r, task);
+	trace_writer_flush(r->writer);
 }

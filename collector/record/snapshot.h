@@ -22,6 +22,10 @@ uint32_t snapshot_take(struct recording *r, struct supervisor *sup, struct task 
 uint32_t snapshot_take_at_function(struct recording *r, struct supervisor *sup, struct task *task,
 				   const char *function, bool brief);
 
+/* Keeps of the end that the task is at only the moment of its process's first message, which is due
+ * (first_message.h); limited as exits with failure are. */
+void snapshot_take_first_message(struct recording *r, struct supervisor *sup, struct task *task);
+
 /* Writes how many snapshots of the task were suppressed since the last one. */
 void snapshot_write_suppressed(struct recording *r, struct task *task);
 

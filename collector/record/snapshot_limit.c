@@ -71,6 +71,7 @@ bool snapshot_is_admitted(struct recording *r, struct task *task, enum bt_snapsh
 	case BT_SNAPSHOT_FUNCTION:
 		return admit_handled(r, task, kind);
 	case BT_SNAPSHOT_FAILURE:
+	case BT_SNAPSHOT_MESSAGE:
 		return admit_failure(r);
 	default:
 		return true;

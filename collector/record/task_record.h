@@ -15,8 +15,10 @@
 struct process_record {
 	bool fatal_kept;       /* its fatal snapshot has been taken */
 	unsigned request_mark; /* of the last request for a snapshot of it (recording.request) */
-	struct sign_budget *signs; /* by first sign; NULL: at none was it stopped */
-	uint64_t rearm_at;         /* when signs that were disarmed are armed again; 0: none was */
+	bool main_told;        /* that a task has entered main */
+	struct first_message *message; /* held; NULL: none */
+	struct sign_budget *signs;     /* by first sign; NULL: at none was it stopped */
+	uint64_t rearm_at; /* when signs that were disarmed are armed again; 0: none was */
 };
 
 /* Of a task: task->record. */

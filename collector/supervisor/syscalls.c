@@ -151,6 +151,7 @@ void supervisor_syscall_entered(struct supervisor *sup, struct task *task)
 	cut_transfer_begun(task);
 	syscall_timeout_begin(task, bt_clock_now(sup->clock));
 	sup->session->ops->on_syscall_enter(sup->session, sup, task);
+	last_words_entered(task);
 	answer_request(sup, task);
 	if (detach_before_exec(sup, task))
 		return;

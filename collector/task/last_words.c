@@ -180,6 +180,22 @@ void last_words_wrote(struct process *process, pid_t tid, uint64_t at, uint64_t 
 		hear_range(w, tid, at, len);
 }
 
+static bool is_saying(const struct tracee_syscall *c)
+{
+	return (syscall_is(c, SYS_write) || syscall_is(c, SYS_writev)) &&
+	       (int)c->args[0] == STDERR_FILENO;
+}
+
+bool last_words_begin_here(const struct task *task)
+{
+	return !task->process->words_begun && is_saying(&task->syscall);
+}
+
+void last_words_entered(struct task *task)
+{
+	task->process->words_begun |= is_saying(&task->syscall);
+}
+
 void last_words_heard(struct task *task)
 {
 	const struct tracee_syscall *c = &task->syscall;

@@ -41,6 +41,13 @@ void last_words_add(struct process *process, const void *bytes, size_t n, uint64
 /* The process has written the len > 0 bytes at that address. */
 void last_words_wrote(struct process *process, pid_t tid, uint64_t at, uint64_t len);
 
+/* Whether task->syscall, which is being entered, is the first write of its program to descriptor 2.
+ */
+bool last_words_begin_here(const struct task *task);
+
+/* To be called behind that, at each entry of a system call. */
+void last_words_entered(struct task *task);
+
 /* To be called when the task stands, with task->regs, behind a system call that was not cut short.
  */
 void last_words_heard(struct task *task);

@@ -85,6 +85,7 @@ struct process {
 			      ignored, a handled one is not ignored afterwards */
 	struct limits limits;
 	struct last_words *last_words; /* NULL: none */
+	bool words_begun;              /* its program has begun a write to its descriptor 2 */
 
 	struct process_record *record; /* the session's; gone before the process is freed */
 };

@@ -167,7 +167,8 @@ static bool is_own_failure(const struct model *m, const struct focus *f)
 	if (f->snap && f->snap->rec->kind == BT_SNAPSHOT_FATAL)
 		return f->snap->signal && f->snap->signal->signo == ABORT;
 	if (f->snap && f->snap->rec->kind != BT_SNAPSHOT_EXIT &&
-	    f->snap->rec->kind != BT_SNAPSHOT_FAILURE)
+	    f->snap->rec->kind != BT_SNAPSHOT_FAILURE &&
+	    f->snap->rec->kind != BT_SNAPSHOT_MESSAGE)
 		return false;
 	if (f->task->exit)
 		return f->task->exit->kind == BT_EXIT_STATUS && f->task->exit->status;
@@ -179,7 +180,7 @@ int failed_calls_find(struct failed_calls *f, const struct model *m, const struc
 {
 	struct system_calls_wanted wanted = {
 		.pid = focus->task ? focus->task->pid : 0,
-		.until = focus->snap ? focus->snap->rec->seq : UINT64_MAX,
+		.until = focus->snap ? focus->snap->until : UINT64_MAX,
 		.failed = true,
 		.most = LOOKED_AT,
 	};

@@ -300,8 +300,8 @@ static const struct model_snapshot *handled_before(const struct fault_context *c
 	uint64_t seq = c->signal ? c->signal->seq : c->snap->rec->seq;
 	const struct bt_record_signal *fault = NULL;
 
-	for (size_t i = 0; i < c->m->events.count && c->m->events.at[i].seq < seq; i++) {
-		const struct bt_record *rec = &c->m->events.at[i].rec;
+	for (size_t i = 0; i < c->m->events.count && c->m->events.at[i]->seq < seq; i++) {
+		const struct bt_record *rec = &c->m->events.at[i]->rec;
 
 		if (rec->kind == BT_RECORD_SIGNAL && rec->u.signal.task == c->snap->rec->task &&
 		    rec->u.signal.sync)
@@ -610,6 +610,8 @@ static void explain_other(struct fault_context *c)
 
 	if (r->kind == BT_SNAPSHOT_FUNCTION) {
 		fault_explain_sign(c);
+	} else if (r->kind == BT_SNAPSHOT_MESSAGE) {
+		fault_explain_message(c);
 	} else if (r->kind == BT_SNAPSHOT_REQUEST) {
 		fault_say(c, "a snapshot was asked for");
 		if (r->label.len)
@@ -621,6 +623,8 @@ static void explain_other(struct fault_context *c)
 		say_handled_before(c);
 		if (task->exit->status && !c->is_plain && !c->f->before)
 			fault_say_failed_child(c);
+		if (task->exit->status && !c->is_plain && !c->f->before && !c->f->child_told)
+			fault_say_message_before(c);
 	} else if (task && task->exit && task->exit->kind == BT_EXIT_SIGNAL) {
 		fault_say(c, "killed by %s", signal_name(task->exit->status, name));
 	} else {

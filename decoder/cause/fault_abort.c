@@ -28,6 +28,9 @@ enum {
 	FRAMES_MAX = 32, /* between the moment and the program's own place */
 };
 
+/* Where a panic of a destructor has unwound to, which ran for another panic (library/core). */
+static const char cleanup_panic[] = "core::panicking::panic_in_cleanup";
+
 /* Functions on the stack when a program ends itself, most telling first. */
 static const struct abort_reason {
 	const char *function;
@@ -49,6 +52,8 @@ static const struct abort_reason {
 	{"__cxa_throw", "uncaught exception", "an exception was thrown and not caught", false},
 	{"__cxa_rethrow", "uncaught exception", "an exception was thrown again and not caught",
 	 false},
+	{cleanup_panic, "panic in a destructor",
+	 "Rust code panicked in a destructor while another panic unwound the stack", false},
 	{"rust_begin_unwind", "panic", "Rust code panicked", false},
 	{"__rustc::rust_begin_unwind", "panic", "Rust code panicked", false},
 	{"std::panicking::panic_with_hook", "panic", "Rust code panicked",
@@ -430,6 +435,32 @@ static const char *heap_text(const char *message, const char *otherwise)
 	return otherwise;
 }
 
+static bool is_panic(const struct model_snapshot *s)
+{
+	return s->rec->kind == BT_SNAPSHOT_FUNCTION &&
+	       (slice_is(s->rec->label, "begin_panic") ||
+		slice_is(s->rec->label, "rust_begin_unwind"));
+}
+
+/* The destructor's panic has left the stack: its moment, the newest that began elsewhere than where
+ * it has unwound to, tells its place. False: that was not kept. */
+static bool blame_panic_before(struct fault_context *c, const struct place_on_stack *unwound_to)
+{
+	enum { LOOKED_AT = 8 };
+	struct own_place place;
+	unsigned left = LOOKED_AT;
+
+	for (const struct model_snapshot *s = c->snap; left && s-- > c->m->snapshots;)
+		if (s->rec->task == c->snap->rec->task && s->rec->space == c->snap->rec->space &&
+		    is_panic(s) && left-- && fault_own_place(c, s, &place) &&
+		    place.addr != unwound_to->addr) {
+			blame_place(c, &(struct place_on_stack){.addr = place.addr,
+								.is_return = place.is_return});
+			return true;
+		}
+	return false;
+}
+
 void fault_explain_abort(struct fault_context *c, const char *raised)
 {
 	struct place_on_stack places[FRAMES_MAX];
@@ -468,6 +499,9 @@ void fault_explain_abort(struct fault_context *c, const char *raised)
 			fault_set_kind(c, "%s", abort_reasons[r].kind);
 			fault_set_message_kind(c);
 			own = own_place(c, places, n, i);
+			if (own < n && abort_reasons[r].function == cleanup_panic &&
+			    blame_panic_before(c, &places[own]))
+				return;
 			if (own < n)
 				blame_place(c, &places[own]);
 			else if (own_open_call(c, true, &from))

@@ -59,22 +59,38 @@ static void say_last_line(struct fault_context *c, const struct bt_record_last_w
 		fault_say(c, ": %s", last);
 }
 
+/* Of a process whose first message is shown: the end. */
+static const struct model_snapshot *end_behind(const struct model *m,
+					       const struct model_snapshot *snap)
+{
+	const struct model_snapshot *end = snap + 1;
+
+	if (snap->rec->kind != BT_SNAPSHOT_MESSAGE || end == m->snapshots + m->snapshot_count ||
+	    end->rec->task != snap->rec->task || end->rec->kind != BT_SNAPSHOT_FAILURE)
+		return snap;
+	return end;
+}
+
 /* Where the child's own code ended it, as far as lines are known. */
 static void say_where(struct fault_context *c, const struct model_snapshot *snap)
 {
 	struct fault f = {0};
 	struct fault_context child = {.f = &f, .m = c->m, .s = c->s, .snap = snap};
 	struct location loc;
+	uint64_t addr;
+	bool is_return;
 
 	child.thread = focus_thread(snap, snap->rec->task);
 	fault_explain_plainly(&child);
-	if (!f.has_caller)
+	if (!f.has_caller && !f.where_is_return) /* nothing of its own is known */
 		return;
-	symbols_lookup(c->s, f.space, f.epoch, f.caller, f.caller_is_return, &loc);
+	addr = f.has_caller ? f.caller : f.where;
+	is_return = f.has_caller ? f.caller_is_return : true;
+	symbols_lookup(c->s, f.space, f.epoch, addr, is_return, &loc);
 	if (!*loc.file)
 		return;
 	*f.text = 0;
-	fault_say_place(&child, ", at ", f.caller, f.caller_is_return);
+	fault_say_place(&child, ", at ", addr, is_return);
 	fault_say(c, "%s", f.text);
 }
 
@@ -100,7 +116,7 @@ void fault_say_failed_child(struct fault_context *c)
 	c->f->child_told = true;
 	c->f->child = failure->snap;
 	if (failure->snap)
-		say_where(c, failure->snap);
+		say_where(c, end_behind(c->m, failure->snap));
 	say_last_line(c, child->last_words);
 }
 

@@ -29,6 +29,8 @@ static size_t say_deadlock(struct fault_context *c)
 		fault_brief(c, "deadlock of %zu thread%s", dead, dead == 1 ? "" : "s");
 		fault_set_kind(c, "deadlock");
 		c->f->stuck = first->thread;
+	} else if (waits_ring_text(text, &w)) {
+		fault_say(c, "; %s", text);
 	}
 	waits_release(&w);
 	return dead;

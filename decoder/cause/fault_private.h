@@ -123,6 +123,14 @@ void fault_explain_abort(struct fault_context *c, const char *raised);
  * program's place that it came from. */
 void fault_explain_sign(struct fault_context *c);
 
+/* Explains the moment of a process's first message, and sets `where` to the program's place that it
+ * came from. */
+void fault_explain_message(struct fault_context *c);
+
+/* Adds to the explanation of an exit with failure where the first message was written, and how long
+ * before, if that was kept. */
+void fault_say_message_before(struct fault_context *c);
+
 /* Says which child ended last before the failed exit of a process, if with failure, too. */
 void fault_say_failed_child(struct fault_context *c);
 
@@ -135,6 +143,12 @@ void fault_explain_plainly(struct fault_context *c);
 /* Adds to the explanation of a moment that was asked for from outside why threads can never go on,
  * if that is known. */
 void fault_explain_hang(struct fault_context *c);
+
+/* The innermost place of the user's own code on the stack of a moment's task; else one that the
+ * branches tell, by what is known of runtimes. False: none is known. */
+struct own_place;
+bool fault_own_place(struct fault_context *c, const struct model_snapshot *snap,
+		     struct own_place *place);
 
 /* Sets `where` to the program's own place behind the function that the thread is in, and says it.
  * False, with nothing changed, when there is none. */

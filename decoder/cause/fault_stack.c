@@ -1,11 +1,16 @@
 /* SPDX-License-Identifier: MIT */
 /* Stacks that are used up: a frame that does not fit, or calls without end. */
+#include <dwarf.h>
 #include <inttypes.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
 #include "decoder/cause/callstack.h"
 #include "decoder/cause/fault_private.h"
+#include "decoder/symbols/debug_type.h"
+#include "decoder/symbols/text.h"
+#include "decoder/values/frame_values.h"
 #include "lib/page.h"
 
 enum {
@@ -62,6 +67,66 @@ static void say_recursive_call(struct fault_context *c, const struct callstack *
 	}
 }
 
+/* Whether the place of the variable is in its function's frame, and not a static one. */
+static bool is_in_frame(const struct frame_variable *v)
+{
+	Dwarf_Die die = v->entry;
+	Dwarf_Attribute attr;
+	Dwarf_Op *ops;
+	size_t count;
+
+	return dwarf_attr_integrate(&die, DW_AT_location, &attr) &&
+	       !dwarf_getlocation(&attr, &ops, &count) && count && ops[0].atom == DW_OP_fbreg;
+}
+
+static void take_larger(void *arg, const struct frame_variable *v)
+{
+	struct large_variable *largest = arg;
+	Dwarf_Die die = v->entry, type = v->type;
+	const char *file;
+	uint64_t size;
+	int line = 0;
+
+	if (!v->has_type || !debug_type_size(&type, &size) || size <= largest->size ||
+	    !is_in_frame(v))
+		return;
+	file = dwarf_decl_file(&die);
+	(void)dwarf_decl_line(&die, &line);
+	snprintf(largest->name, sizeof largest->name, "%s", v->name);
+	snprintf(largest->file, sizeof largest->file, "%s", file ? file : "");
+	largest->line = line > 0 ? (uint64_t)line : 0;
+	largest->size = size;
+}
+
+static bool find_largest(const struct fault_context *c, size_t n, uint64_t pc,
+			 struct large_variable *largest)
+{
+	struct thread_values *values;
+
+	*largest = (struct large_variable){.name = ""};
+	if (thread_values_open(&values, c->s, c->snap, c->thread, NULL))
+		return false;
+	frame_variables_each(values, n, pc, take_larger, largest);
+	thread_values_close(values);
+	if (!*largest->name)
+		return said_largest_find(c->s, c->snap, c->thread, n, largest);
+	return true;
+}
+
+/* The variable that takes more than half of frame n, which is so large. */
+static void say_large_variable(struct fault_context *c, size_t n, uint64_t pc, uint64_t frame)
+{
+	struct large_variable v;
+
+	if (!find_largest(c, n, pc, &v) || v.size <= frame / 2 || v.size > frame)
+		return;
+	said_largest_note(c->s, c->snap, c->thread, n, &v);
+	fault_say(c, ", its %s", v.name);
+	if (*v.file && v.line)
+		fault_say(c, " (%.200s:%" PRIu64 ")", text_basename(v.file), v.line);
+	fault_say(c, " %" PRIu64 " KiB", v.size >> 10);
+}
+
 /* The frame that takes more than half of the stack. depth: bytes of that in use. */
 static void say_large_frame(struct fault_context *c, uint64_t depth)
 {
@@ -75,6 +140,7 @@ static void say_large_frame(struct fault_context *c, uint64_t depth)
 			continue;
 		fault_say_place(c, "; the frame of ", frames[i].pc, frames[i].is_return);
 		fault_say(c, " takes %" PRIu64 " KiB of it", (frames[i].cfa - below) >> 10);
+		say_large_variable(c, i, frames[i].pc - frames[i].is_return, frames[i].cfa - below);
 		return;
 	}
 }

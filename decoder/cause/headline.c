@@ -17,12 +17,18 @@ static const struct model_task *first_task(const struct model *m)
 	return NULL;
 }
 
+/* A moment that tells why its process ended later. */
+static bool is_before_end(const struct model_snapshot *snap)
+{
+	return snap->rec->kind == BT_SNAPSHOT_FUNCTION || snap->rec->kind == BT_SNAPSHOT_MESSAGE;
+}
+
 /* Its name and process. Returns false for a moment that is no failure. */
 static bool take_moment(struct headline *h, const struct model *m,
 			const struct model_snapshot *snap)
 {
 	const struct model_task *task = model_task(m, snap->rec->task), *first = first_task(m);
-	bool is_sign = snap->rec->kind == BT_SNAPSHOT_FUNCTION;
+	bool is_sign = is_before_end(snap);
 	const struct bt_record_exit *end = is_sign ? model_process_end(m, snap->rec->task)
 					   : task  ? task->exit
 						   : NULL;
@@ -106,7 +112,7 @@ int headline_make(struct headline *h, const struct model *m, struct symbols *s,
 	if (rc)
 		return rc;
 	snprintf(h->what, sizeof h->what, "%s", f.brief);
-	if (snap->signal || snap->rec->kind == BT_SNAPSHOT_FUNCTION)
+	if (snap->signal || is_before_end(snap))
 		snprintf(h->text, sizeof h->text, "%s", f.text);
 	place = (struct own_place){f.where, f.where_is_return};
 	if (f.child_told) {

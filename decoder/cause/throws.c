@@ -2,7 +2,9 @@
 /* __cxa_throw(object, type_info, destructor): rdi and rsi at its entry. A type_info is a pointer to
  * its virtual table, one to the type's mangled name and, of a class with one base, one to the
  * base's type_info (Itanium C++ ABI, 2.9.5). std::runtime_error and std::logic_error hold a pointer
- * to their text behind that to their virtual table, in libstdc++ and libc++. */
+ * to their text behind that to their virtual table, in libstdc++ and libc++; a class derived from
+ * them may have a what() of its own, which tells another one. It is the third function of the
+ * table, behind two destructors (2.5). */
 #include "decoder/cause/throws.h"
 
 #include <inttypes.h>
@@ -20,6 +22,7 @@ enum {
 	FRAMES_MAX = 64,
 	NAME_MAX_BYTES = 256,
 	TABLE_START = 16, /* of a virtual table: offset and type_info come first */
+	WHAT_AT = 16,     /* in it */
 };
 
 static const char type_info_of[] = "typeinfo for ";
@@ -93,8 +96,26 @@ static bool type_name(const struct known_memory *k, uint64_t info, char *out, si
 	return plain != NULL;
 }
 
-/* Whether the type is one of those that hold a text, or derived from one by single inheritance. */
-static bool holds_text(const struct known_memory *k, uint64_t info)
+/* Whether what() of the object is that of a type that holds a text. */
+static bool tells_text(const struct known_memory *k, uint64_t object)
+{
+	static const char *const functions[] = {"std::runtime_error::what()",
+						"std::logic_error::what()"};
+	uint64_t table, function;
+	struct location loc;
+
+	if (!read_word(k, object, &table) || !read_word(k, table + WHAT_AT, &function))
+		return false;
+	symbols_lookup(k->s, k->space, k->epoch, function, false, &loc);
+	for (size_t i = 0; i < ARRAY_SIZE(functions); i++)
+		if (!loc.offset && !strncmp(loc.function, functions[i], strlen(functions[i])))
+			return true;
+	return false;
+}
+
+/* Whether the object's type is one of those that hold a text and tell it, or derived from one by
+ * single inheritance. */
+static bool holds_text(const struct known_memory *k, uint64_t info, uint64_t object)
 {
 	static const char *const holders[] = {"std::runtime_error", "std::logic_error"};
 	static const char *const derived[] = {"std::out_of_range",    "std::invalid_argument",
@@ -109,11 +130,11 @@ static bool holds_text(const struct known_memory *k, uint64_t info)
 	     depth++) {
 		for (size_t i = 0; i < ARRAY_SIZE(holders); i++)
 			if (!strcmp(name, holders[i]))
-				return true;
+				return !depth || tells_text(k, object);
 		/* The library's type_infos are not kept with the moment; its types are known. */
 		for (size_t i = 0; i < ARRAY_SIZE(derived); i++)
 			if (!strcmp(name, derived[i]))
-				return true;
+				return !depth || tells_text(k, object);
 		if (!read_word(k, info, &table) || !symbol_at(k, table - TABLE_START, single) ||
 		    !read_word(k, info + 16, &info))
 			return false;
@@ -142,7 +163,7 @@ static void read_what(struct thrown *t, const struct known_memory *k, uint64_t o
 	else if ((!strcmp(t->type, "char const*") || !strcmp(t->type, "char*")) &&
 		 read_word(k, object, &word))
 		read_text(k, word, t->what);
-	else if (holds_text(k, info) && read_word(k, object + 8, &word))
+	else if (holds_text(k, info, object) && read_word(k, object + 8, &word))
 		read_text(k, word, t->what);
 }
 

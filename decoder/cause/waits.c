@@ -381,25 +381,47 @@ static struct wait *waits_on(const struct finder *f, const struct waits *w, cons
 		       : &w->at[thread_of(f, wait->owner)];
 }
 
+/* Whether the wait by itself has no end, whatever other threads do. */
+static bool is_forsaken(const struct wait *wait)
+{
+	return !wait->is_timed && (wait->kind == WAIT_REFUSED || wait->owner_state == OWNER_ENDED ||
+				   wait->owner_state == OWNER_ELSEWHERE);
+}
+
+/* Marks the ring that at is part of. outsiders: there are threads that can go on. */
+static void mark_ring(struct waits *w, struct wait **next, struct wait *at, bool outsiders)
+{
+	bool joins = false;
+
+	w->rings++;
+	for (; !at->ring; at = next[at - w->at]) {
+		at->ring = w->rings;
+		joins = joins || at->kind == WAIT_JOIN;
+	}
+	for (; joins && outsiders && !at->may_be_cancelled; at = next[at - w->at])
+		at->may_be_cancelled = true;
+}
+
 /* Each thread waits for one at most: a walk that comes back to where it is has found a ring. Each
- * is walked through once. */
+ * is walked through once. All walks end in rings or forsaken waits where no thread can go on; a
+ * brief moment has not all threads. */
 static bool find_rings(const struct finder *f, struct waits *w)
 {
 	struct wait **next = calloc(w->count + 1, sizeof *next);
 	size_t *walk = calloc(w->count + 1, sizeof *walk);
+	bool outsiders = f->snap->rec->brief;
 
-	for (size_t i = 0; next && walk && i < w->count; i++)
+	for (size_t i = 0; next && walk && i < w->count; i++) {
 		next[i] = waits_on(f, w, &w->at[i]);
+		outsiders = outsiders || (!next[i] && !is_forsaken(&w->at[i]));
+	}
 	for (size_t i = 0; next && walk && i < w->count; i++) {
 		struct wait *at = &w->at[i];
 
 		for (; at && !walk[at - w->at]; at = next[at - w->at])
 			walk[at - w->at] = i + 1;
-		if (!at || walk[at - w->at] != i + 1)
-			continue;
-		w->rings++;
-		for (; !at->ring; at = next[at - w->at])
-			at->ring = w->rings;
+		if (at && walk[at - w->at] == i + 1)
+			mark_ring(w, next, at, outsiders);
 	}
 	free(walk);
 	free(next);
@@ -442,9 +464,7 @@ void waits_release(struct waits *w)
 
 bool wait_is_dead(const struct wait *wait)
 {
-	return wait->ring || (!wait->is_timed &&
-			      (wait->kind == WAIT_REFUSED || wait->owner_state == OWNER_ENDED ||
-			       wait->owner_state == OWNER_ELSEWHERE));
+	return (wait->ring && !wait->may_be_cancelled) || is_forsaken(wait);
 }
 
 static void say(char out[WAIT_TEXT_MAX], const char *fmt, ...)
@@ -613,4 +633,22 @@ size_t waits_deadlock_text(char out[WAIT_TEXT_MAX], const struct waits *w, struc
 		say(out, "; %zu more thread%s can never go on", dead - told,
 		    dead - told == 1 ? "" : "s");
 	return dead;
+}
+
+size_t waits_ring_text(char out[WAIT_TEXT_MAX], const struct waits *w)
+{
+	uint32_t ring = 0;
+	size_t size = 0;
+
+	*out = '\0';
+	for (size_t i = 0; i < w->count; i++) {
+		if (!ring && w->at[i].may_be_cancelled)
+			ring = w->at[i].ring;
+		size += ring && w->at[i].ring == ring;
+	}
+	if (ring) {
+		say_ring(out, w, ring, size);
+		say(out, ", unless one that joins is cancelled");
+	}
+	return size;
 }

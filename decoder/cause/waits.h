@@ -6,7 +6,20 @@
  * A lock's kind is told by the libc function that waits on the stack, its owner by the lock's own
  * memory, as glibc for x86-64 lays it out (sysdeps/nptl/bits/struct_mutex.h, struct_rwlock.h and
  * thread-shared-types.h, 2.25 to 2.42). The recorder keeps that memory: a register of the waiting
- * thread holds its address. Of other libraries' locks no owner is told. */
+ * thread holds its address. Of other libraries' locks no owner is told.
+ *
+ * A wait is called a deadlock only where nothing that POSIX defines can end it:
+ * - It has no time limit. A ring of which one wait has one is none.
+ * - It is for a lock that its owner alone may unlock, or for the end of a thread. What anybody may
+ *   end, a semaphore or a condition variable, is part of no ring.
+ * - The owner is in the ring, or is nobody any more. Of a robust lock the kernel ends the wait when
+ *   the owner ends; but the owners in a ring do not end.
+ * - A signal handler returns to a wait for a lock or a thread's end: both go on (signal(7)).
+ * - pthread_cancel(3) ends no wait for a lock, but a pthread_join(3), and who joined may then
+ *   unlock what it held. A ring with a join is a deadlock only where no thread can go on that could
+ *   cancel: each other one waits for the ring, or for another that is dead.
+ * What POSIX leaves undefined is not looked at: another's mutex unlocked, a handler that jumps out
+ * of a lock function, a cancellation that is asynchronous there. */
 #ifndef BT_WAITS_H
 #define BT_WAITS_H
 
@@ -49,6 +62,7 @@ struct wait {
 	uint32_t owner; /* thread id of who holds it, or whose end is waited for; 0 unknown */
 	const struct model_task *owner_task; /* NULL: not in the trace */
 	uint32_t ring;           /* of the ring of threads that it is part of; 0: of none */
+	bool may_be_cancelled;   /* a thread that can go on may end the ring: it has a join */
 	const char *interrupted; /* the function that the handler which waits has interrupted, the
 				    one that the program called; "" */
 };
@@ -64,7 +78,7 @@ int waits_find(struct waits *w, const struct model *m, struct symbols *s,
 	       const struct model_snapshot *snap, struct bt_error *err) BT_MUST_USE;
 void waits_release(struct waits *w);
 
-/* Whether no thread of the process can end the wait: it is in a ring, or its lock's owner has
+/* Whether nothing can end the wait: it is in a ring that nobody can cancel, or its lock's owner has
  * ended, or was left behind by fork(2). */
 bool wait_is_dead(const struct wait *wait);
 
@@ -78,5 +92,9 @@ const char *wait_text(char out[WAIT_TEXT_MAX], const struct wait *wait, struct s
  * are; 0: none is known to, *out is "", *first NULL. */
 size_t waits_deadlock_text(char out[WAIT_TEXT_MAX], const struct waits *w, struct symbols *s,
 			   const struct model_snapshot *snap, const struct wait **first);
+
+/* "tasks 1 and 2 wait for each other, unless one is cancelled", of the first ring that is no
+ * deadlock only because of that; "": there is none. Returns how many threads it has. */
+size_t waits_ring_text(char out[WAIT_TEXT_MAX], const struct waits *w);
 
 #endif

@@ -69,7 +69,7 @@ int calls_made_find(struct calls_made *c, const struct model *m, uint32_t task, 
 
 	*c = (struct calls_made){0};
 	for (size_t i = 0; good && i < m->events.count; i++) {
-		const struct bt_record *rec = &m->events.at[i].rec;
+		const struct bt_record *rec = &m->events.at[i]->rec;
 		const struct bt_record_syscall_enter *stop = &rec->u.syscall_enter;
 
 		if (rec->kind == BT_RECORD_SYSCALL_ENTER && stop->task == task &&

@@ -67,7 +67,10 @@ struct chunk_source {
 	uint32_t task;
 	bool damaged; /* set while reading; a torn tail is no damage where the trace was not closed
 		       */
-	bool no_memory; /* the same */
+	bool no_memory;                    /* the same */
+	const struct history_watch *watch; /* NULL: nobody waits */
+	size_t done, total;                /* entries, for watch */
+	bool stopped;
 };
 
 /* Visits the task's chunks in file order: take(arg, index, record) until it is false. */
@@ -85,8 +88,11 @@ static void for_chunks(struct chunk_source *l, take_chunk *take, void *arg)
 		l->no_memory |= rc == -BT_E_NO_MEMORY;
 		if (rc < 0 && (rc != -BT_E_TRUNCATED || model_is_closed(l->m)))
 			l->damaged = true;
-		if (rc == 1 && rec.kind == BT_RECORD_BRANCHES && rec.u.branches.task == l->task &&
-		    !take(arg, index++, &rec.u.branches))
+		if (rc != 1 || rec.kind != BT_RECORD_BRANCHES || rec.u.branches.task != l->task)
+			continue;
+		l->done += l->total ? (size_t)rec.u.branches.count : 0;
+		l->stopped = l->watch && !l->watch->goes_on(l->watch->arg, l->done, l->total);
+		if (l->stopped || !take(arg, index++, &rec.u.branches))
 			break;
 	}
 	trace_cursor_release(&c);
@@ -161,6 +167,15 @@ static void trim_chunks(struct chunks *c, size_t most)
 		memmove(c->at, c->at + oldest, (kept - oldest) * sizeof *c->at);
 	c->count = kept - oldest;
 	c->dropped = oldest;
+}
+
+static size_t chunks_entries(const struct chunks *c)
+{
+	size_t total = 0;
+
+	for (size_t i = 0; i < c->count; i++)
+		total += c->at[i].count;
+	return total;
 }
 
 /* Whether the conditional branch at addr counts as a tick. Two classes of it are one byte with
@@ -473,9 +488,10 @@ static struct history_entry *allocate_entries(size_t n)
 }
 
 static int load_entries(struct history *h, const struct model *m, uint32_t task, bool calls_only,
-			size_t most, struct bt_error *err)
+			size_t most, const struct history_watch *watch, struct bt_error *err)
 {
-	struct chunk_source l = {.m = m, .task = task, .file = trace_branch_file(m->trace, task)};
+	struct chunk_source l = {
+		.m = m, .task = task, .file = trace_branch_file(m->trace, task), .watch = watch};
 	struct chunks chunks = {0};
 	struct fill f = {.h = h, .m = m, .chunks = &chunks, .calls_only = calls_only};
 	const struct model_task *t = model_task(m, task);
@@ -492,11 +508,19 @@ static int load_entries(struct history *h, const struct model *m, uint32_t task,
 		return bt_fail(err, BT_E_NO_MEMORY, 0,
 			       "out of memory for the branch history of task %u", task);
 	}
-	if (chunks.count) {
+	if (chunks.count && !l.stopped) {
+		l.total = chunks_entries(&chunks);
 		f.newest = chunks.at[chunks.count - 1].first;
 		qsort(chunks.at, chunks.count, sizeof *chunks.at, compare_index);
 		f.in_order = is_in_order(&chunks);
 		for_chunks(&l, fill_chunk, &f);
+	}
+	if (l.stopped) {
+		free(chunks.at);
+		history_release(h);
+		return 1;
+	}
+	if (chunks.count) {
 		qsort(chunks.at, chunks.count, sizeof *chunks.at, compare_first);
 		join_chunks(h, &l, &chunks);
 	}
@@ -515,7 +539,13 @@ static int load_entries(struct history *h, const struct model *m, uint32_t task,
 
 int history_load(struct history *h, const struct model *m, uint32_t task, struct bt_error *err)
 {
-	return load_entries(h, m, task, false, ENTRIES_MAX, err);
+	return load_entries(h, m, task, false, ENTRIES_MAX, NULL, err);
+}
+
+int history_load_watched(struct history *h, const struct model *m, uint32_t task,
+			 const struct history_watch *watch, struct bt_error *err)
+{
+	return load_entries(h, m, task, false, ENTRIES_MAX, watch, err);
 }
 
 int history_load_newest(struct history *h, const struct model *m, uint32_t task, size_t most,
@@ -524,14 +554,14 @@ int history_load_newest(struct history *h, const struct model *m, uint32_t task,
 	const struct model_task *t = model_task(m, task);
 	bool few = !t || t->branch_count / MANY_TIMES < most;
 
-	return load_entries(h, m, task, false, few ? ENTRIES_MAX : most, err);
+	return load_entries(h, m, task, false, few ? ENTRIES_MAX : most, NULL, err);
 }
 
 int history_load_calls(struct history *h, const struct model *m, uint32_t task,
 		       struct bt_error *err)
 {
 	return load_entries(
-		h, m, task, !is_taken_only(m), ENTRIES_MAX,
+		h, m, task, !is_taken_only(m), ENTRIES_MAX, NULL,
 		err); /* wrong and duplicate entries of those sources show only among all entries */
 }
 

@@ -36,6 +36,15 @@ struct history {
  * Errors: BT_E_NO_MEMORY. */
 int history_load(struct history *h, const struct model *m, uint32_t task,
 		 struct bt_error *err) BT_MUST_USE;
+/* Who waits for a long history: told how far it is, goes_on says whether to go on. */
+struct history_watch {
+	bool (*goes_on)(void *arg, size_t done, size_t total); /* entries; total 0: not known yet */
+	void *arg;
+};
+
+/* history_load() that can be stopped. Returns 1 when it was: h is empty then. */
+int history_load_watched(struct history *h, const struct model *m, uint32_t task,
+			 const struct history_watch *watch, struct bt_error *err) BT_MUST_USE;
 /* history_load() for callstack_build(), in a tenth of the memory: without conditional branches and
  * direct jumps, if the source tells all branches. */
 int history_load_calls(struct history *h, const struct model *m, uint32_t task,

@@ -120,6 +120,7 @@ static loader_handler *const handlers[] = {
 	[BT_RECORD_EXIT] = tasks_on_exit,
 	[BT_RECORD_COMM] = tasks_on_comm,
 	[BT_RECORD_LAST_WORDS] = tasks_on_last_words,
+	[BT_RECORD_MAIN] = tasks_on_main,
 	[BT_RECORD_SNAPSHOT] = snapshots_on_snapshot,
 	[BT_RECORD_THREAD] = snapshots_on_thread,
 	[BT_RECORD_MEMORY] = snapshots_on_memory,
@@ -148,10 +149,10 @@ static void interpret_events(struct loader *l)
 	trace_index_begin(m->index, &m->events);
 	snapshots_collect(l);
 	for (size_t i = 0; i < m->events.count && !l->p->arena.failed; i++) {
-		uint16_t kind = m->events.at[i].rec.kind;
+		uint16_t kind = m->events.at[i]->rec.kind;
 
 		if (kind < ARRAY_SIZE(handlers) && handlers[kind])
-			handlers[kind](l, &m->events.at[i]);
+			handlers[kind](l, m->events.at[i]);
 	}
 	if (l->p->arena.failed)
 		return;
@@ -214,7 +215,7 @@ static void look_for_what_is_missing(struct loader *l)
 
 	if (!model_is_closed(m) || m->damage_count || m->events.unknown)
 		return;
-	if (m->events.at[m->events.count - 1].seq != m->events.count)
+	if (m->events.at[m->events.count - 1]->seq != m->events.count)
 		loader_damage(l, "events", 0, BT_E_CORRUPT,
 			      "events are missing, although every block is there and whole");
 	for (size_t i = 0; i < m->task_count; i++) {

@@ -13,7 +13,8 @@ struct model_task {
 	uint32_t space;                    /* at its creation */
 	uint64_t created;                  /* seq */
 	const struct bt_record_exit *exit; /* NULL: none in the trace */
-	const char *command;   /* basename of the file that its process executed last, or "" */
+	const char *command; /* basename of the file that its process executed last, or "" */
+	const struct bt_record_main *main; /* where it entered main; NULL: not known */
 	uint64_t branch_count; /* entries in the trace; each gap between chunks counts as one */
 	uint64_t branch_end;   /* number behind the newest of them */
 	const struct bt_record_last_words *last_words; /* the newest of its process; NULL: none */
@@ -27,7 +28,8 @@ struct model_snapshot {
 	const struct bt_record_signal *signal;         /* the event it belongs to, or NULL */
 	const struct bt_record_last_words *last_words; /* of its process until then, of a first
 							  sign of failure to its end; NULL: none */
-	const struct bt_record_thread **threads;       /* the snapshot's task first */
+	uint64_t until; /* seq of the last event before it, or of its own record */
+	const struct bt_record_thread **threads; /* the snapshot's task first */
 	size_t thread_count;
 	const struct bt_record_memory **memory;
 	size_t memory_count;
@@ -87,6 +89,17 @@ const char *model_damage_text(const struct model *m, const struct model_damage *
 
 const struct model_task *model_task(const struct model *m, uint32_t task); /* NULL: none */
 
+/* The ticks of a point of a task since it entered main; BT_TICKS_UNKNOWN: it had not, or that is
+ * not known. */
+uint64_t model_since_main(const struct model *m, uint32_t task, uint64_t tick);
+
+/* Whether an end is one by a signal, or with another status than 0. */
+bool model_is_failure(const struct bt_record_exit *end);
+
+/* The child of the process of `parent` that ended last before seq; NULL: none. */
+const struct model_task *model_last_child(const struct model *m, const struct model_task *parent,
+					  uint64_t seq);
+
 /* How the process of a task ended; NULL: the trace does not say. */
 const struct bt_record_exit *model_process_end(const struct model *m, uint32_t task);
 
@@ -94,7 +107,8 @@ const struct bt_record_exit *model_process_end(const struct model *m, uint32_t t
  * signal that dumps core; else of another process's such death; else of the initial process's death
  * by another signal; else of another process's. Else it is the newest exit of the initial process,
  * or moment that was asked for; else another process's exit that was asked for. Before an exit
- * with failure the last first sign of it that was kept whole is taken. Where the trace does not
+ * with failure the last first sign of it that was kept whole is taken, else its first message, if
+ * that is near (snapshots_is_message_of()); and so where no exit was kept. Where the trace does not
  * tell how the initial process ended, it may also be the death of another process that was asked to
  * end, or the newest event that a handler got. What the program went on from explains no end that
  * is known. */

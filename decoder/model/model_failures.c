@@ -5,16 +5,20 @@
 
 static bool has_failed(const struct model_process *process)
 {
-	const struct bt_record_exit *end = process->end;
-
-	return end && (end->kind == BT_EXIT_SIGNAL || (end->kind == BT_EXIT_STATUS && end->status));
+	return process->end && model_is_failure(process->end);
 }
 
 /* Whether the snapshot tells more of how its process failed than its last one, which is older. */
-static bool tells_more(const struct model_snapshot *s, const struct model_process *process)
+static bool tells_more(const struct loader *l, const struct model_snapshot *s,
+		       const struct model_process *process)
 {
+	const struct model_snapshot *last = process->last;
+
 	if (s->rec->kind == BT_SNAPSHOT_EXIT || s->rec->kind == BT_SNAPSHOT_FAILURE)
-		return !process->last || !snapshots_is_sign(process->last, process->end);
+		return !last || !(snapshots_is_sign(last, process->end) ||
+				  snapshots_is_message_of(l, last, s));
+	if (s->rec->kind == BT_SNAPSHOT_MESSAGE)
+		return !last;
 	return s->rec->kind == BT_SNAPSHOT_FATAL || snapshots_is_sign(s, process->end);
 }
 
@@ -33,7 +37,7 @@ void failures_find(struct loader *l)
 	for (size_t i = 0; i < m->snapshot_count; i++) {
 		struct model_process *process = tasks_process(l, m->snapshots[i].rec->task);
 
-		if (process && tells_more(&m->snapshots[i], process))
+		if (process && tells_more(l, &m->snapshots[i], process))
 			process->last = &m->snapshots[i];
 	}
 	for (size_t i = 0; i < l->process_count; i++)

@@ -61,7 +61,7 @@ void tasks_finish(struct loader *l);
 struct model_task *tasks_find(const struct model *m, uint32_t task);  /* NULL: none */
 struct model_process *tasks_process(struct loader *l, uint32_t task); /* NULL: not begun */
 loader_handler tasks_on_task, tasks_on_exec, tasks_on_exit, tasks_on_comm, tasks_on_last_words,
-	tasks_on_suppressed;
+	tasks_on_main, tasks_on_suppressed;
 
 /* model_snapshots.c */
 void snapshots_collect(struct loader *l);
@@ -70,6 +70,12 @@ void snapshots_finish(struct loader *l);
 /* Whether it is the first sign of a failure by which its process may have ended so (NULL: its end
  * is not known). A Rust program catches panics, and goes on. */
 bool snapshots_is_sign(const struct model_snapshot *s, const struct bt_record_exit *end);
+
+/* Whether it is the first message of the process whose end is the other one, and more is to be seen
+ * there: the task that ended the process wrote it not long before, in no handler of a signal, which
+ * tells more, and no child failed last, of which the end itself tells. */
+bool snapshots_is_message_of(const struct loader *l, const struct model_snapshot *message,
+			     const struct model_snapshot *end);
 loader_handler snapshots_on_snapshot, snapshots_on_thread, snapshots_on_memory;
 
 /* model_failures.c: the ends of processes that failed. After all others. */

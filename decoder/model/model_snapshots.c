@@ -19,7 +19,12 @@ void snapshots_on_snapshot(struct loader *l, const struct trace_event *e)
 	const struct model_process *process = tasks_process(l, e->rec.u.snapshot.task);
 
 	l->m->snapshots[l->m->snapshot_count++] = (struct model_snapshot){
-		.rec = &e->rec.u.snapshot, .last_words = process ? process->last_words : NULL};
+		.rec = &e->rec.u.snapshot,
+		/* It is written when its process has failed. */
+		.until = e->rec.u.snapshot.kind == BT_SNAPSHOT_MESSAGE && e->rec.u.snapshot.event
+				 ? e->rec.u.snapshot.event
+				 : e->rec.u.snapshot.seq,
+		.last_words = process ? process->last_words : NULL};
 }
 
 void snapshots_on_thread(struct loader *l, const struct trace_event *e)
@@ -50,6 +55,8 @@ static int compare_parts(const void *a, const void *b)
 		return x->addr < y->addr ? -1 : 1;
 	if (x->end != y->end)
 		return x->end > y->end ? -1 : 1;
+	if (x->event->seq != y->event->seq)
+		return x->event->seq < y->event->seq ? -1 : 1;
 	return x->event < y->event ? -1 : x->event > y->event;
 }
 
@@ -121,14 +128,14 @@ static const struct trace_event *find_event(const struct model *m, uint64_t seq,
 	while (lo < hi) {
 		size_t mid = lo + (hi - lo) / 2;
 
-		if (m->events.at[mid].seq < seq)
+		if (m->events.at[mid]->seq < seq)
 			lo = mid + 1;
 		else
 			hi = mid;
 	}
-	return lo < m->events.count && m->events.at[lo].seq == seq &&
-			       m->events.at[lo].rec.kind == kind
-		       ? &m->events.at[lo]
+	return lo < m->events.count && m->events.at[lo]->seq == seq &&
+			       m->events.at[lo]->rec.kind == kind
+		       ? m->events.at[lo]
 		       : NULL;
 }
 
@@ -219,6 +226,7 @@ static enum rank rank_of(struct loader *l, const struct model_snapshot *s, const
 		[BT_SNAPSHOT_FAULT] = RANK_FAULT,   [BT_SNAPSHOT_SIGNAL] = RANK_SIGNAL,
 		[BT_SNAPSHOT_EXIT] = RANK_MOMENT,   [BT_SNAPSHOT_REQUEST] = RANK_MOMENT,
 		[BT_SNAPSHOT_IMPORT] = RANK_MOMENT, [BT_SNAPSHOT_FAILURE] = RANK_NONE,
+		[BT_SNAPSHOT_MESSAGE] = RANK_NONE,
 	};
 	const struct model_process *process = tasks_process(l, s->rec->task);
 	bool initial = process && process->initial;
@@ -244,17 +252,51 @@ bool snapshots_is_sign(const struct model_snapshot *s, const struct bt_record_ex
 						(!panic || end->status == RUST_STATUS)));
 }
 
+bool snapshots_is_message_of(const struct loader *l, const struct model_snapshot *message,
+			     const struct model_snapshot *end)
+{
+	enum { NEAR = 1000000 }; /* ticks: about a millisecond */
+	const struct model_task *task = tasks_find(l->m, end->rec->task), *child;
+	uint64_t from = message->rec->point.tick, to = end->rec->point.tick;
+
+	if (message->rec->kind != BT_SNAPSHOT_MESSAGE || message->rec->task != end->rec->task ||
+	    message->rec->space != end->rec->space || message->rec->depth || !task || from > to ||
+	    to == BT_TICKS_UNKNOWN || to - from > NEAR)
+		return false;
+	child = model_last_child(l->m, task, end->rec->seq);
+	return !child || !model_is_failure(child->exit);
+}
+
 /* A process that ends itself with a failure has most often told of it before: the newest first sign
- * of that tells more than the end. */
-static const struct model_snapshot *sign_before(struct loader *l, const struct model_snapshot *end)
+ * of that tells more than the end, and so may its first message. end: NULL, if none was kept. */
+static const struct model_snapshot *sign_before(struct loader *l,
+						const struct model_process *process,
+						const struct model_snapshot *end)
 {
 	const struct model *m = l->m;
-	const struct model_process *process = tasks_process(l, end->rec->task);
+	const struct model_snapshot *other = NULL;
 
-	for (const struct model_snapshot *s = end; process && s-- > m->snapshots;)
-		if (tasks_process(l, s->rec->task) == process && snapshots_is_sign(s, process->end))
+	for (const struct model_snapshot *s = end ? end : m->snapshots + m->snapshot_count;
+	     process && s-- > m->snapshots;) {
+		if (tasks_process(l, s->rec->task) != process)
+			continue;
+		if (snapshots_is_sign(s, process->end))
 			return s;
-	return end;
+		if (!other && (end ? snapshots_is_message_of(l, s, end)
+				   : s->rec->kind == BT_SNAPSHOT_MESSAGE ||
+					       s->rec->kind == BT_SNAPSHOT_FUNCTION))
+			other = s;
+	}
+	return other ? other : end;
+}
+
+/* NULL: the trace has none. */
+static const struct model_process *initial_process(const struct loader *l)
+{
+	for (size_t i = 0; i < l->process_count; i++)
+		if (l->processes[i].initial)
+			return &l->processes[i];
+	return NULL;
 }
 
 static void choose_final(struct loader *l)
@@ -274,7 +316,9 @@ static void choose_final(struct loader *l)
 	}
 	free(t.pids);
 	if (l->p->final && l->p->final->rec->kind == BT_SNAPSHOT_EXIT && !t.well)
-		l->p->final = sign_before(l, l->p->final);
+		l->p->final = sign_before(l, tasks_process(l, l->p->final->rec->task), l->p->final);
+	else if (!l->p->final && t.known && !t.well)
+		l->p->final = sign_before(l, initial_process(l), NULL);
 }
 
 static void note_position(const struct model *m, uint32_t task, uint64_t position)
@@ -298,7 +342,8 @@ void snapshots_finish(struct loader *l)
 			s->rec->event ? find_event(m, s->rec->event, BT_RECORD_SIGNAL) : NULL;
 
 		s->signal = e ? &e->rec.u.signal : NULL;
-		if (s->rec->kind == BT_SNAPSHOT_FUNCTION && process)
+		if ((s->rec->kind == BT_SNAPSHOT_FUNCTION || s->rec->kind == BT_SNAPSHOT_MESSAGE) &&
+		    process)
 			s->last_words =
 				process->last_words; /* what is told of it comes behind it */
 		attach_threads(l, s);

@@ -38,9 +38,9 @@ void tasks_collect(struct loader *l)
 	if (l->p->arena.failed)
 		return;
 	for (size_t i = 0; i < m->events.count; i++) {
-		const struct bt_record_task *r = &m->events.at[i].rec.u.task;
+		const struct bt_record_task *r = &m->events.at[i]->rec.u.task;
 
-		if (m->events.at[i].rec.kind != BT_RECORD_TASK)
+		if (m->events.at[i]->rec.kind != BT_RECORD_TASK)
 			continue;
 		m->tasks[m->task_count++] = (struct model_task){.task = r->task,
 								.parent = r->parent,
@@ -104,7 +104,10 @@ void tasks_on_task(struct loader *l, const struct trace_event *e)
 void tasks_on_exec(struct loader *l, const struct trace_event *e)
 {
 	struct model_process *process = tasks_process(l, e->rec.u.exec.task);
+	struct model_task *t = tasks_find(l->m, e->rec.u.exec.task);
 
+	if (t)
+		t->main = NULL;
 	if (!process)
 		return;
 	process->command = basename_of(l, e->rec.u.exec.path);
@@ -130,6 +133,15 @@ void tasks_on_last_words(struct loader *l, const struct trace_event *e)
 		process->last_words = &e->rec.u.last_words;
 }
 
+/* Of programs that follow one another in a task the newest counts. */
+void tasks_on_main(struct loader *l, const struct trace_event *e)
+{
+	struct model_task *t = tasks_find(l->m, e->rec.u.main.task);
+
+	if (t)
+		t->main = &e->rec.u.main;
+}
+
 void tasks_on_exit(struct loader *l, const struct trace_event *e)
 {
 	struct model_process *process = tasks_process(l, e->rec.u.exit.task);
@@ -146,7 +158,7 @@ void tasks_on_suppressed(struct loader *l, const struct trace_event *e)
 	const struct bt_record_suppressed *r = &e->rec.u.suppressed;
 	struct model_task *t = tasks_find(l->m, r->task);
 
-	if (r->kind == BT_SNAPSHOT_FAILURE)
+	if (r->kind == BT_SNAPSHOT_FAILURE || r->kind == BT_SNAPSHOT_MESSAGE)
 		l->m->failures_suppressed += r->count;
 	else if (t)
 		t->suppressed += r->count;
@@ -209,4 +221,36 @@ const struct bt_record_exit *model_process_end(const struct model *m, uint32_t n
 		if (m->tasks[i].pid == task->pid && m->tasks[i].exit && m->tasks[i].exit->last)
 			return m->tasks[i].exit;
 	return NULL;
+}
+
+bool model_is_failure(const struct bt_record_exit *end)
+{
+	return end->kind == BT_EXIT_SIGNAL || (end->kind == BT_EXIT_STATUS && end->status);
+}
+
+const struct model_task *model_last_child(const struct model *m, const struct model_task *parent,
+					  uint64_t seq)
+{
+	const struct model_task *last = NULL;
+
+	for (size_t i = 0; i < m->task_count; i++) {
+		const struct model_task *child = &m->tasks[i], *maker;
+
+		if (child->how == BT_TASK_THREAD || !child->exit || child->exit->seq >= seq ||
+		    child->pid == parent->pid || (last && child->exit->seq <= last->exit->seq))
+			continue;
+		maker = model_task(m, child->parent);
+		if (maker && maker->pid == parent->pid)
+			last = child;
+	}
+	return last;
+}
+
+uint64_t model_since_main(const struct model *m, uint32_t number, uint64_t tick)
+{
+	const struct model_task *task = model_task(m, number);
+
+	return task && task->main && tick != BT_TICKS_UNKNOWN && task->main->point.tick <= tick
+		       ? tick - task->main->point.tick
+		       : BT_TICKS_UNKNOWN;
 }

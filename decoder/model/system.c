@@ -131,7 +131,7 @@ static void on_task_exit(struct builder *b, const struct bt_record_exit *r)
 static void walk_events(struct builder *b)
 {
 	for (size_t i = 0; i < b->m->events.count && !b->failed; i++) {
-		const struct bt_record *rec = &b->m->events.at[i].rec;
+		const struct bt_record *rec = &b->m->events.at[i]->rec;
 
 		if (rec->kind == BT_RECORD_SCHED)
 			on_sched(b, &rec->u.sched);

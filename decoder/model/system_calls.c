@@ -181,9 +181,9 @@ int system_calls_find(struct system_calls *c, const struct model *m,
 
 	*c = (struct system_calls){0};
 	s.failed = !s.open;
-	for (size_t i = 0; !s.failed && i < m->events.count && m->events.at[i].seq <= wanted->until;
-	     i++)
-		take_event(&s, &m->events.at[i].rec);
+	for (size_t i = 0;
+	     !s.failed && i < m->events.count && m->events.at[i]->seq <= wanted->until; i++)
+		take_event(&s, &m->events.at[i]->rec);
 	for (size_t i = 0; !s.failed && i < m->task_count; i++)
 		if (s.open[i])
 			add_at_stop(&s, s.open[i], NULL);

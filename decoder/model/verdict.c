@@ -189,7 +189,7 @@ static size_t first_in_doubt(const struct judge *j, size_t i)
 	const struct bt_point *taken = NULL;
 
 	for (size_t k = 0; i && k < j->m->events.count; k++) {
-		const struct bt_record *rec = &j->m->events.at[k].rec;
+		const struct bt_record *rec = &j->m->events.at[k]->rec;
 
 		if (rec->kind != BT_RECORD_SYSCALL_ENTER || rec->u.syscall_enter.task != j->h->task)
 			continue;

@@ -386,19 +386,20 @@ static json_t *json_thread(struct json_report *r, const struct bt_record_thread 
 	}
 	if (!complete)
 		n = callstack_extend(&calls, &check, frames, n, FRAMES_MAX);
-	j = json_pack("{s:I, s:I, s:I, s:o, s:o, s:o, s:o, s:I, s:o, s:o}", "task",
-		      (json_int_t)thread->task, "pid", (json_int_t)(task ? task->pid : 0), "tid",
-		      (json_int_t)(task ? task->tid : 0), "ticks", json_ticks(thread->point.tick),
-		      "in_syscall",
-		      thread->in_syscall ? json_string(syscall_of(&thread->regs, call))
-					 : json_null(),
-		      "registers", json_registers(&thread->regs), "stack",
-		      json_frames(r, thread, frames, n, &check), "unwound", (json_int_t)unwound,
-		      "stack_end",
-		      json_string(complete                                ? "outermost"
-				  : unwound && frames[unwound - 1].is_cut ? "trace"
-									  : "unknown"),
-		      "by_history", json_stack_check(r, thread, &calls, &check));
+	j = json_pack(
+		"{s:I, s:I, s:I, s:o, s:o, s:o, s:o, s:o, s:I, s:o, s:o}", "task",
+		(json_int_t)thread->task, "pid", (json_int_t)(task ? task->pid : 0), "tid",
+		(json_int_t)(task ? task->tid : 0), "ticks", json_ticks(thread->point.tick),
+		"ticks_since_main",
+		json_ticks(model_since_main(r->m, thread->task, thread->point.tick)), "in_syscall",
+		thread->in_syscall ? json_string(syscall_of(&thread->regs, call)) : json_null(),
+		"registers", json_registers(&thread->regs), "stack",
+		json_frames(r, thread, frames, n, &check), "unwound", (json_int_t)unwound,
+		"stack_end",
+		json_string(complete                                ? "outermost"
+			    : unwound && frames[unwound - 1].is_cut ? "trace"
+								    : "unknown"),
+		"by_history", json_stack_check(r, thread, &calls, &check));
 	callstack_release(&calls);
 	history_release(&own);
 	free(frames);
@@ -450,6 +451,7 @@ static json_t *json_snapshots(const struct json_report *r)
 		[BT_SNAPSHOT_FATAL] = "fatal",       [BT_SNAPSHOT_EXIT] = "exit",
 		[BT_SNAPSHOT_REQUEST] = "request",   [BT_SNAPSHOT_IMPORT] = "import",
 		[BT_SNAPSHOT_FUNCTION] = "function", [BT_SNAPSHOT_FAILURE] = "failure",
+		[BT_SNAPSHOT_MESSAGE] = "message",
 	};
 	json_t *all = json_array();
 

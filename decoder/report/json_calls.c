@@ -76,7 +76,7 @@ json_t *json_calls(const struct json_report *r)
 {
 	struct system_calls_wanted wanted = {
 		.task = r->focus.task ? r->focus.task->task : 0,
-		.until = r->focus.snap && !focus_is_outside(&r->focus) ? r->focus.snap->rec->seq
+		.until = r->focus.snap && !focus_is_outside(&r->focus) ? r->focus.snap->until
 								       : UINT64_MAX,
 		.most = LAST_CALLS,
 	};

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 /* The report is text in one buffer, printed at the end: a header, the moment in words, stacks
- * (report_stacks.c), the last branches (report_branches.c), then processes, snapshots, what is
- * missing, and notes. Here is the order of sections and all but those two. What focus.h has
- * chosen, the moment and the task, is what every section is about. */
+ * (report_stacks.c), the last branches (report_branches.c), system calls, registers, then
+ * processes, snapshots, what is missing, and notes. Here is the order of sections and all but those
+ * two. What focus.h has chosen, the moment and the task, is what every section is about. */
 #include "decoder/report/report.h"
 
 #include <inttypes.h>
@@ -187,6 +187,7 @@ static void put_fault_title(struct report *r)
 	const struct model_snapshot *snap = r->focus.snap;
 	const struct model_task *task = model_task(r->m, snap->rec->task);
 	char name[SIGNAL_NAME_MAX], code[SIGNAL_NAME_MAX];
+	uint64_t since;
 
 	text_printf(&r->t, "  ");
 	if (snap->signal) {
@@ -201,6 +202,9 @@ static void put_fault_title(struct report *r)
 	}
 	if (snap->rec->point.tick != BT_TICKS_UNKNOWN)
 		text_printf(&r->t, ", tick %" PRIu64, snap->rec->point.tick);
+	since = model_since_main(r->m, snap->rec->task, snap->rec->point.tick);
+	if (since != BT_TICKS_UNKNOWN)
+		text_printf(&r->t, " (%" PRIu64 " since main)", since);
 	text_printf(&r->t, "\n");
 }
 
@@ -482,10 +486,15 @@ static void put_processes(struct report *r)
 }
 
 static const char *const snapshot_texts[BT_SNAPSHOT_KINDS] = {
-	[BT_SNAPSHOT_FAULT] = "fault, handled",      [BT_SNAPSHOT_SIGNAL] = "signal, handled",
-	[BT_SNAPSHOT_FATAL] = "fatal signal",        [BT_SNAPSHOT_EXIT] = "exit",
-	[BT_SNAPSHOT_REQUEST] = "on request",        [BT_SNAPSHOT_IMPORT] = "imported",
-	[BT_SNAPSHOT_FUNCTION] = "function entered", [BT_SNAPSHOT_FAILURE] = "exit with failure",
+	[BT_SNAPSHOT_FAULT] = "fault, handled",
+	[BT_SNAPSHOT_SIGNAL] = "signal, handled",
+	[BT_SNAPSHOT_FATAL] = "fatal signal",
+	[BT_SNAPSHOT_EXIT] = "exit",
+	[BT_SNAPSHOT_REQUEST] = "on request",
+	[BT_SNAPSHOT_IMPORT] = "imported",
+	[BT_SNAPSHOT_FUNCTION] = "function entered",
+	[BT_SNAPSHOT_FAILURE] = "exit with failure",
+	[BT_SNAPSHOT_MESSAGE] = "first message to standard error",
 };
 
 static void put_snapshots(struct report *r)
@@ -601,7 +610,7 @@ static void put_never_reached(struct report *r)
 	struct slice from = r->m->trace->header.from;
 
 	for (size_t i = 0; i < r->m->events.count; i++)
-		if (r->m->events.at[i].rec.kind == BT_RECORD_START)
+		if (r->m->events.at[i]->rec.kind == BT_RECORD_START)
 			return;
 	if (!from.len)
 		return;
@@ -630,7 +639,7 @@ static void put_notes(struct report *r)
 	report_heading(r, "Notes");
 	heading = r->t.buf.len;
 	for (size_t i = 0; i < r->m->events.count; i++) {
-		const struct bt_record *rec = &r->m->events.at[i].rec;
+		const struct bt_record *rec = &r->m->events.at[i]->rec;
 
 		if (rec->kind == BT_RECORD_NOTE || rec->kind == BT_RECORD_DETACH)
 			put_note(r, rec);
@@ -723,8 +732,6 @@ static int put_report(struct report *r, struct bt_error *err)
 	rc = put_moment(r, err);
 	if (rc)
 		return rc;
-	if (r->focus.snap && r->focus.thread && !r->o->summary)
-		put_registers(r, r->focus.thread);
 	report_stacks(r);
 	if (r->o->summary) {
 		put_words_in_room(r);
@@ -736,6 +743,9 @@ static int put_report(struct report *r, struct bt_error *err)
 		return rc;
 	if (report_last_calls(r, err))
 		return -BT_E_NO_MEMORY;
+	/* Those that matter stand beside the instruction already. */
+	if (r->focus.snap && r->focus.thread)
+		put_registers(r, r->focus.thread);
 	put_processes(r);
 	put_snapshots(r);
 	put_missing(r);
@@ -765,11 +775,11 @@ static int put_lines(struct report *r, struct bt_error *err)
 }
 
 int report_make_lines(struct report_lines *lines, const struct model *m, struct symbols *s,
-		      const struct focus *focus, bool utf8, struct bt_error *err)
+		      const struct focus *focus, const struct report_options *o,
+		      struct bt_error *err)
 {
-	const struct report_options options = {.utf8 = utf8};
 	struct report r = {
-		.t.utf8 = utf8, .m = m, .s = s, .o = &options, .focus = *focus, .lines = lines};
+		.t.utf8 = o->utf8, .m = m, .s = s, .o = o, .focus = *focus, .lines = lines};
 	int rc;
 
 	*lines = (struct report_lines){0};

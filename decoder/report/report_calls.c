@@ -86,7 +86,7 @@ int report_last_calls(struct report *r, struct bt_error *err)
 {
 	struct system_calls_wanted wanted = {
 		.task = r->focus.task ? r->focus.task->task : 0,
-		.until = r->focus.snap && !focus_is_outside(&r->focus) ? r->focus.snap->rec->seq
+		.until = r->focus.snap && !focus_is_outside(&r->focus) ? r->focus.snap->until
 								       : UINT64_MAX,
 		.most = LAST_CALLS,
 	};

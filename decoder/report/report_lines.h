@@ -8,6 +8,8 @@
 #include "decoder/cause/focus.h"
 #include "lib/buf.h"
 
+struct own_code;
+
 enum report_kind {
 	REPORT_PLAIN,
 	REPORT_HEADING,
@@ -47,10 +49,17 @@ struct report_lines {
 	bool failed; /* without memory for a mark */
 };
 
-/* Makes the lines for a focus that was opened. It borrows from the model. Errors: BT_E_NO_MEMORY.
- * Release the lines in any case. */
+/* Makes the lines for a focus that was opened. It borrows from the model. Of the options utf8 and
+ * all count. Errors: BT_E_NO_MEMORY. Release the lines in any case. */
 int report_make_lines(struct report_lines *lines, const struct model *m, struct symbols *s,
-		      const struct focus *focus, bool utf8, struct bt_error *err) BT_MUST_USE;
+		      const struct focus *focus, const struct report_options *o,
+		      struct bt_error *err) BT_MUST_USE;
+/* The same: of the stack of one of the moment's threads, without a heading. own may be NULL: then
+ * no frame has values, and none is folded. */
+int report_make_stack_lines(struct report_lines *lines, const struct model *m, struct symbols *s,
+			    const struct focus *focus, const struct bt_record_thread *thread,
+			    const struct report_options *o, struct own_code *own,
+			    struct bt_error *err) BT_MUST_USE;
 void report_lines_release(struct report_lines *lines);
 
 /* Takes the next line from byte *at on, without its end, and what it is about. part: of a

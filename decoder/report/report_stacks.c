@@ -175,15 +175,59 @@ static void put_recursion(struct report *r, struct shown_stack *s, const struct 
 		text_printf(&r->t, "  ...  the same %zu frames %zu times\n", period, rounds);
 }
 
+/* Frames of libraries from i on. */
+static size_t library_frames(struct report *r, const struct bt_record_thread *thread,
+			     const struct stack_frame *frames, size_t count, size_t i)
+{
+	size_t n = 0;
+
+	while (i + n < count && !own_code_has(r->own, r->focus.snap->rec->space, thread->epoch,
+					      frames[i + n].pc - frames[i + n].is_return))
+		n++;
+	return n;
+}
+
+/* Of them those that fold: a frame that is marked says so itself. */
+static size_t foldable_frames(struct report *r, const struct bt_record_thread *thread,
+			      const struct stack_frame *frames, size_t count, size_t i)
+{
+	size_t n = library_frames(r, thread, frames, count, i);
+
+	for (size_t k = 0; k < n; k++)
+		if (frames[i + k].is_guess || frames[i + k].is_history)
+			return k;
+	return n;
+}
+
+static void put_library_frames(struct report *r, size_t n)
+{
+	text_mark(&r->t, TEXT_QUIET);
+	text_printf(&r->t, "  ...  %zu frames of libraries\n", n);
+}
+
+/* Whether libraries' frames that follow each other are one line: not where there are no others. */
+static bool folds_libraries(struct report *r, const struct bt_record_thread *thread,
+			    const struct stack_frame *frames, size_t count)
+{
+	return r->own && !r->o->all && library_frames(r, thread, frames, count, 0) < count;
+}
+
 /* first: the number of the first one. */
 static void put_frames(struct report *r, struct shown_stack *s, const struct stack_frame *frames,
 		       size_t count, size_t first)
 {
-	size_t lines = 0, rounds, period;
+	bool folds = folds_libraries(r, s->thread, frames, count);
+	size_t lines = 0, rounds, period, library;
 
 	for (size_t i = 0; i < count; lines++) {
 		bool shown = lines < FRAMES_HEAD || count - i <= FRAMES_TAIL;
 
+		library = shown && folds ? foldable_frames(r, s->thread, frames, count, i) : 0;
+		if (library > 1) {
+			put_library_frames(r, library);
+			i += library;
+			continue;
+		}
 		period = shown ? find_recursion(frames, count, i, &rounds) : 0;
 		if (period) {
 			put_recursion(r, s, &frames[i], first + i, period, rounds);
@@ -198,18 +242,6 @@ static void put_frames(struct report *r, struct shown_stack *s, const struct sta
 	}
 }
 
-/* Frames of libraries from i on. */
-static size_t library_frames(struct report *r, const struct bt_record_thread *thread,
-			     const struct stack_frame *frames, size_t count, size_t i)
-{
-	size_t n = 0;
-
-	while (i + n < count && !own_code_has(r->own, r->focus.snap->rec->space, thread->epoch,
-					      frames[i + n].pc - frames[i + n].is_return))
-		n++;
-	return n;
-}
-
 /* A summary has the frames of the user's own code, as many as the screen has room for; where there
  * are none, those of libraries. */
 static void put_summary_frames(struct report *r, struct shown_stack *s,
@@ -219,10 +251,10 @@ static void put_summary_frames(struct report *r, struct shown_stack *s,
 	       room = used + SUMMARY_FRAMES_MIN < SUMMARY_LINES ? SUMMARY_LINES - used
 								: SUMMARY_FRAMES_MIN,
 	       rounds, period, step;
-	bool all_library = library_frames(r, s->thread, frames, count, 0) == count;
+	bool folds = folds_libraries(r, s->thread, frames, count);
 
 	for (size_t i = 0, lines = 1; i < count; i += step, lines++) {
-		size_t library = all_library ? 0 : library_frames(r, s->thread, frames, count, i);
+		size_t library = folds ? library_frames(r, s->thread, frames, count, i) : 0;
 
 		if (lines >= room && count - i > 1) {
 			text_printf(&r->t, "  ...  %zu more frames\n", count - i);
@@ -230,8 +262,7 @@ static void put_summary_frames(struct report *r, struct shown_stack *s,
 		}
 		step = library ? library : 1;
 		if (library > 1) {
-			text_mark(&r->t, TEXT_QUIET);
-			text_printf(&r->t, "  ...  %zu frames of libraries\n", library);
+			put_library_frames(r, library);
 			continue;
 		}
 		period = library ? 0 : find_recursion(frames, count, i, &rounds);
@@ -538,4 +569,31 @@ void report_stacks(struct report *r)
 	own_code_close(r->own);
 	r->own = NULL;
 	free(frames);
+}
+
+int report_make_stack_lines(struct report_lines *lines, const struct model *m, struct symbols *s,
+			    const struct focus *focus, const struct bt_record_thread *thread,
+			    const struct report_options *o, struct own_code *own,
+			    struct bt_error *err)
+{
+	struct stack_frame *frames = calloc(FRAMES_MAX, sizeof *frames);
+	struct report r = {.t.utf8 = o->utf8,
+			   .m = m,
+			   .s = s,
+			   .o = o,
+			   .focus = *focus,
+			   .lines = lines,
+			   .own = own};
+	bool failed = !frames;
+
+	*lines = (struct report_lines){0};
+	if (frames) {
+		report_about(&r, &(struct report_about){.kind = REPORT_REMARK});
+		put_stack(&r, thread, frames, true);
+		report_about_nothing(&r);
+		failed = r.t.buf.failed || lines->failed;
+	}
+	free(frames);
+	lines->text = r.t.buf;
+	return failed ? bt_no_memory(err, "a stack") : 0;
 }

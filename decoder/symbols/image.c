@@ -646,21 +646,59 @@ static bool add_cu(struct image_module *im, size_t *cap, struct cu_range r)
 	return true;
 }
 
+static int compare_offsets(const void *a, const void *b)
+{
+	const Dwarf_Off *x = a, *y = b;
+
+	return *x < *y ? -1 : *x > *y;
+}
+
+/* The units of which .debug_aranges tells where they lie, in order; free() them. NULL: none. */
+static Dwarf_Off *units_with_ranges(Dwarf *dw, size_t *count)
+{
+	Dwarf_Aranges *ranges;
+	Dwarf_Off *units;
+	size_t n;
+
+	*count = 0;
+	if (dwarf_getaranges(dw, &ranges, &n) || !n || !(units = malloc(n * sizeof *units)))
+		return NULL;
+	for (size_t i = 0; i < n; i++) {
+		Dwarf_Arange *range = dwarf_onearange(ranges, i);
+		Dwarf_Off at;
+
+		if (range && !dwarf_getarangeinfo(range, NULL, NULL, &at) &&
+		    (!*count || units[*count - 1] != at))
+			units[(*count)++] = at;
+	}
+	if (*count)
+		qsort(units, *count, sizeof *units, compare_offsets);
+	return units;
+}
+
 /* clang writes no .debug_aranges, and what is assembled by hand often has none: then the units
- * themselves say. */
-static void read_cus(struct image_module *im)
+ * themselves say. libdwfl has found those that it tells of: to ask all of a C library is slow. */
+static void read_cus(struct image_module *im, Dwarf *dw)
 {
 	Dwarf_Die *cu = NULL;
 	Dwarf_Addr bias, base, start, end;
-	size_t cap = 0;
+	size_t cap = 0, known;
+	Dwarf_Off *units = units_with_ranges(dw, &known);
 
 	im->cus_read = true;
-	while ((cu = dwfl_module_nextcu(im->mod, cu, &bias)))
+	while ((cu = dwfl_module_nextcu(im->mod, cu, &bias))) {
+		Dwarf_Off offset = dwarf_dieoffset(cu);
+
+		if (known && bsearch(&offset, units, known, sizeof *units, compare_offsets))
+			continue;
 		for (ptrdiff_t at = 0; (at = dwarf_ranges(cu, at, &base, &start, &end)) > 0;)
-			if (!add_cu(im, &cap, (struct cu_range){start, end, dwarf_dieoffset(cu)}))
-				return;
+			if (!add_cu(im, &cap, (struct cu_range){start, end, offset}))
+				goto out;
+	}
 	if (im->cu_count)
 		qsort(im->cus, im->cu_count, sizeof *im->cus, compare_cus);
+out:
+	free(units);
 }
 
 static const struct cu_range *cu_at(const struct image_module *im, Dwarf_Addr addr)
@@ -719,7 +757,7 @@ struct debug_unit *image_module_unit(struct image_module *im, uint64_t addr, Dwa
 	if (u)
 		return u;
 	if (!im->cus_read)
-		read_cus(im);
+		read_cus(im, dw);
 	r = cu_at(im, addr - *bias);
 	return r && dwarf_offdie(dw, r->offset, &die) ? unit_of(&im->units, &die) : NULL;
 }

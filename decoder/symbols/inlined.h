@@ -26,7 +26,4 @@ void inlined_at(struct intern *strings, struct unit_set *units, struct debug_uni
  * relative path. */
 const char *source_path(struct intern *strings, Dwarf_Die *unit, const char *file);
 
-/* The demangled name, or the name itself where it is not mangled. */
-const char *readable_name(struct intern *strings, const char *name);
-
 #endif

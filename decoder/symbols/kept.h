@@ -49,8 +49,9 @@ struct kept_source {
 
 /* What else was found out of a frame, in words. */
 enum kept_said {
-	KEPT_VALUES = 1, /* its arguments and variables */
-	KEPT_ACCESS = 2, /* the name of what its instruction accessed */
+	KEPT_VALUES = 1,  /* its arguments and variables */
+	KEPT_ACCESS = 2,  /* the name of what its instruction accessed */
+	KEPT_LARGEST = 3, /* the largest of its variables */
 };
 
 struct kept;

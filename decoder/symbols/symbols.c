@@ -21,6 +21,7 @@
 #include <unistd.h>
 
 #include "decoder/symbols/answers.h"
+#include "decoder/symbols/debug_name.h"
 #include "decoder/symbols/inlined.h"
 #include "decoder/symbols/intern.h"
 #include "decoder/symbols/module_level.h"

@@ -65,42 +65,52 @@ static size_t operator_len(const char *name)
 	return 0;
 }
 
-void text_brief_name(char *out, size_t cap, const char *name)
+static void append(char *out, size_t cap, size_t *n, const char *text, size_t len)
+{
+	if (len > cap - 1 - *n)
+		len = cap - 1 - *n;
+	memcpy(out + *n, text, len);
+	*n += len;
+}
+
+/* A name without parameters; its template arguments as "..." where `arguments` is false. Returns
+ * its length. */
+static size_t bare_name(char *out, size_t cap, const char *name, bool arguments)
 {
 	static const char anonymous[] = "(anonymous namespace)";
-	size_t n = 0, len = strlen(name), keep;
+	size_t n = 0, keep;
 	unsigned depth = 0;
 	bool in_self = *name == '<'; /* Rust's <type as trait>::function */
 
-	if (len <= NAME_SHORT) {
-		snprintf(out, cap, "%s", name);
-		return;
-	}
-	for (size_t i = 0; i < len && n + 1 < cap; i += keep ? keep : 1) {
-		char c = name[i];
-
-		keep = depth ? 0 : operator_len(name + i);
-		if (!keep && !depth && !strncmp(name + i, anonymous, sizeof anonymous - 1))
+	for (const char *s = name; *s && n + 1 < cap; s += keep ? keep : 1) {
+		keep = depth ? 0 : operator_len(s);
+		if (!keep && !depth && !strncmp(s, anonymous, sizeof anonymous - 1))
 			keep = sizeof anonymous - 1;
 		if (keep) {
-			if (keep > cap - 1 - n)
-				keep = cap - 1 - n;
-			memcpy(out + n, name + i, keep);
-			n += keep;
+			append(out, cap, &n, s, keep);
 			continue;
 		}
-		if (c == '(' && !depth && !in_self)
+		if (*s == '(' && !depth && !in_self)
 			break;
-		if (c == '>' && depth)
+		if (*s == '>' && depth)
 			depth--;
-		else if (c == '>')
+		else if (*s == '>')
 			in_self = false;
-		if (!depth)
-			out[n++] = c;
-		if (c == '<' && i)
-			depth++;
+		if (!depth || arguments)
+			append(out, cap, &n, s, 1);
+		if (*s == '<' && s > name && !depth++ && !arguments)
+			append(out, cap, &n, "...", 3);
 	}
 	out[n] = 0;
+	return n;
+}
+
+void text_brief_name(char *out, size_t cap, const char *name)
+{
+	if (strlen(name) <= NAME_SHORT)
+		snprintf(out, cap, "%s", name);
+	else if (bare_name(out, cap, name, true) > NAME_SHORT)
+		bare_name(out, cap, name, false);
 }
 
 bool text_address_name(void *arg, uint64_t addr, char *out, size_t size)

@@ -71,8 +71,8 @@ struct text_names {
 };
 bool text_address_name(void *arg, uint64_t addr, char *out, size_t size);
 
-/* A C++ name without parameters and with its template arguments as <>, into out[cap]; as it is when
- * it is short. */
+/* A name as it is when it is short; else without parameters, and with its template arguments, if
+ * need be, as <...>, into out[cap]. */
 void text_brief_name(char *out, size_t cap, const char *name);
 
 #endif

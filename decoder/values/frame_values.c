@@ -30,10 +30,10 @@ struct thread_values {
 	struct stack_frame frames[VALUED_FRAMES_MAX];
 	struct frame_registers registers[VALUED_FRAMES_MAX];
 	size_t count;
+	size_t settled;        /* frames whose registers are behind forget_registers() */
+	bool lost;             /* the registers of the next are */
 	unsigned sites_sought; /* calls that were looked for */
 };
-
-static void forget_registers(struct thread_values *t);
 
 int thread_values_open(struct thread_values **out, struct symbols *s,
 		       const struct model_snapshot *snap, const struct bt_record_thread *thread,
@@ -49,7 +49,6 @@ int thread_values_open(struct thread_values **out, struct symbols *s,
 		.s = s, .snap = snap, .space = snap->rec->space, .epoch = thread->epoch};
 	t->count = symbols_unwind_registers(s, snap, thread, t->frames, t->registers,
 					    VALUED_FRAMES_MAX);
-	forget_registers(t);
 	*out = t;
 	return 0;
 }
@@ -140,20 +139,25 @@ static bool preserves_nothing(struct thread_values *t, size_t n)
 	return producer && !strncmp(producer, go, sizeof go - 1);
 }
 
-/* Takes back what unwinding believes of registers behind frames that preserve none. */
-static void forget_registers(struct thread_values *t)
+/* Takes back what unwinding believes of registers behind frames that preserve none, up to frame n.
+ * Those further out are left until they are asked for: to learn who made their code, debug files of
+ * libraries are opened, which takes longer than all else where they are compressed. */
+static void forget_registers(struct thread_values *t, size_t n)
 {
 	enum { KEPT = 1 << 7 | 1 << 16 }; /* rsp, the return address */
-	bool lost = false;
 
-	for (size_t i = 1; i < t->count; i++) {
+	if (!t->settled)
+		t->settled = 1;
+	for (size_t i = t->settled; i <= n; i++) {
 		if (t->frames[i - 1].is_trampoline)
-			lost = false; /* the kernel has saved all */
+			t->lost = false; /* the kernel has saved all */
 		else
-			lost = lost || preserves_nothing(t, i - 1);
-		if (lost)
+			t->lost = t->lost || preserves_nothing(t, i - 1);
+		if (t->lost)
 			t->registers[i].known &= KEPT;
 	}
+	if (t->settled <= n)
+		t->settled = n + 1;
 }
 
 /* The function at the pc of a frame. */
@@ -175,6 +179,7 @@ static bool begin_walk(struct walk *w, struct thread_values *t, size_t n, uint64
 			   .n = n};
 	if (f->is_guess || f->is_history || f->is_trampoline)
 		return false;
+	forget_registers(t, n);
 	unit = unit_at(t, pc, &mod, &bias);
 	if (!unit)
 		return false;

@@ -127,3 +127,32 @@ bool said_access_find(struct symbols *s, const struct model_snapshot *snap,
 	name->value = strtoull(value, NULL, 16);
 	return true;
 }
+
+void said_largest_note(struct symbols *s, const struct model_snapshot *snap,
+		       const struct bt_record_thread *thread, size_t n,
+		       const struct large_variable *v)
+{
+	struct buf b = {0};
+
+	put_field(&b, v->name, '\t');
+	put_field(&b, v->file, '\t');
+	put_number(&b, v->line, '\t');
+	put_number(&b, v->size, '\n');
+	note(s, KEPT_LARGEST, snap, thread, n, &b);
+}
+
+bool said_largest_find(struct symbols *s, const struct model_snapshot *snap,
+		       const struct bt_record_thread *thread, size_t n, struct large_variable *v)
+{
+	const char *at = symbols_kept_said(s, KEPT_LARGEST, snap, thread, (uint32_t)n);
+	char line[24], size[24];
+
+	*v = (struct large_variable){.name = ""};
+	if (!at || !take_field(&at, '\t', v->name, sizeof v->name) ||
+	    !take_field(&at, '\t', v->file, sizeof v->file) ||
+	    !take_field(&at, '\t', line, sizeof line) || !take_field(&at, '\n', size, sizeof size))
+		return false;
+	v->line = strtoull(line, NULL, 16);
+	v->size = strtoull(size, NULL, 16);
+	return true;
+}

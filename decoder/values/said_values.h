@@ -15,6 +15,12 @@ struct fault_name {
 	char structure[64]; /* "struct config" */
 };
 
+/* The largest of a frame's variables, and where it is declared. */
+struct large_variable {
+	char name[80], file[256];
+	uint64_t line, size; /* size: bytes */
+};
+
 /* Notes the values of frame n, if answers are to be noted. */
 void said_values_note(struct symbols *s, const struct model_snapshot *snap,
 		      const struct bt_record_thread *thread, size_t n,
@@ -29,5 +35,12 @@ void said_access_note(struct symbols *s, const struct model_snapshot *snap,
 		      const struct bt_record_thread *thread, const struct fault_name *name);
 bool said_access_find(struct symbols *s, const struct model_snapshot *snap,
 		      const struct bt_record_thread *thread, struct fault_name *name);
+
+/* The same of the largest variable of frame n. */
+void said_largest_note(struct symbols *s, const struct model_snapshot *snap,
+		       const struct bt_record_thread *thread, size_t n,
+		       const struct large_variable *v);
+bool said_largest_find(struct symbols *s, const struct model_snapshot *snap,
+		       const struct bt_record_thread *thread, size_t n, struct large_variable *v);
 
 #endif

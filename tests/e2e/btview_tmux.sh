@@ -349,7 +349,7 @@ run "$BTVIEW long-trace"
 wait_for '[summary]'
 keys b g / 'no_column_has' Enter
 wait_for ' 35/37'
-wait_for 'lookup_~'
+wait_for 'lookup_by_a_name~:'
 keys Q
 run "$BTVIEW --function lookup_by_a_name_that_no_column_has_room_for long-trace"
 wait_for ' 36/37'

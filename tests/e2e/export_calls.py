@@ -50,19 +50,46 @@ def entries(trace):
     return [row for row in branches(trace) if row[2] != "gap"]
 
 
-def events(trace, *options):
-    """What the Trace Event Format asks for: (google.com/document: "Trace Event Format", sections Duration, Metadata and Instant Events)"""
-    found = json.loads(btview("--export", "perfetto", *options, trace).out.decode("ascii"))
-    check(isinstance(found["traceEvents"], list), "traceEvents")
-    open_slices, times, named = {}, {}, set()
+# There is no schema of JSON that is published, but a description: "Trace Event Format" (docs.google.com/document/d/
+# 1CvAClvFfyA5R-PhYUmn5OOQtYMH4h6I0nSsKchNAySU), sections JSON Object Format, Duration, Instant and Metadata Events. Perfetto reads
+# it in src/trace_processor/importers/json/: numbers of 32 bits for pid and tid, names of threads by tid alone, and any other phase,
+# scope or kind of metadata is dropped in silence. So: what an event of each phase has, all of it and nothing else.
+WORD = lambda value: type(value) is int and 0 <= value < 1 << 32
+TIME = lambda value: type(value) is int and 0 <= value < 1 << 63
+NAME = lambda value: type(value) is str and value != ""
+EVENT = {"ph": NAME, "pid": WORD, "tid": WORD, "ts": TIME}
+PHASES = {
+    "B": {**EVENT, "name": NAME},
+    "E": EVENT,
+    "i": {**EVENT, "name": NAME, "s": lambda value: value in ("g", "p", "t"), "args": lambda value: list(value) == ["reason"] and NAME(value["reason"])},
+    "M": {**EVENT, "name": lambda value: value in ("process_name", "thread_name"), "args": lambda value: list(value) == ["name"] and NAME(value["name"])},
+}
+WHOLE = {
+    "displayTimeUnit": lambda value: value in ("ms", "ns"),
+    "otherData": lambda value: all(type(text) is str for text in value.values()),
+    "traceEvents": lambda value: type(value) is list,
+}
+
+
+def fits(value, shape):
+    return isinstance(value, dict) and set(value) == set(shape) and all(is_one(value[key]) for key, is_one in shape.items())
+
+
+def no_double(pairs):
+    equal(len({key for key, value in pairs}), len(pairs), "a key that is there twice: %s" % pairs)
+    return dict(pairs)
+
+
+def check_events(found):
+    """The events of a file of the Trace Event Format, each as the description has it, and all of them in an order that makes tracks."""
+    check(fits(found, WHOLE), "not the object: %s" % list(found))
+    open_slices, times, named, process = {}, {}, set(), {}
     for event in found["traceEvents"]:
-        check(all(isinstance(event[key], int) and event[key] >= 0 for key in ("pid", "tid", "ts")), str(event))
+        check(event.get("ph") in PHASES and fits(event, PHASES[event["ph"]]), str(event))
         track = event["pid"], event["tid"]
-        check(event["ph"] in "BEiM", str(event))
-        if event["ph"] != "E":
-            check(event["name"] and isinstance(event["name"], str), str(event))
+        equal(process.setdefault(event["tid"], event["pid"]), event["pid"], "process of thread %d" % event["tid"])
         if event["ph"] == "M":
-            check(event["name"] in ("process_name", "thread_name") and isinstance(event["args"]["name"], str), str(event))
+            check((event["name"], *track) not in named, "named twice: %s" % event)
             named.add((event["name"], *track))
             continue
         check(event["ts"] >= times.get(track, 0), "time goes back: %s" % event)
@@ -73,9 +100,12 @@ def events(trace, *options):
         elif event["ph"] == "E":
             check(open_slices.get(track), "ends nothing: %s" % event)
             open_slices[track].pop()
-        else:
-            equal(event["s"], "t", "scope of an instant event")
     equal([names for names in open_slices.values() if names], [], "slices left open")
+
+
+def events(trace, *options):
+    found = json.loads(btview("--export", "perfetto", *options, trace).out.decode("ascii"), object_pairs_hook=no_double)
+    check_events(found)
     return found["traceEvents"]
 
 
@@ -107,6 +137,26 @@ def slices():
         calls = sum(1 for b in data["branches"] if b["kind"] in ("call", "icall", "async") and b["to"]["function"] == name and b["to"]["offset"] == 0)
         equal(sum(1 for event in found if event["name"] == name), calls, "slices of " + name)
     equal(len({event["tid"] for event in events(trace)}), 2, "tracks")
+
+
+@case("perfetto: what its description does not allow is found")
+def refused():
+    names = [{"ph": "M", "pid": 1, "tid": 1, "ts": 0, "name": name, "args": {"name": "x"}} for name in ("process_name", "thread_name")]
+    begin, end = {"ph": "B", "pid": 1, "tid": 1, "ts": 5, "name": "main"}, {"ph": "E", "pid": 1, "tid": 1, "ts": 6}
+    gap = {"ph": "i", "pid": 1, "tid": 1, "ts": 6, "name": "gap", "s": "t", "args": {"reason": "lost"}}
+    whole = lambda *found: {"displayTimeUnit": "ns", "otherData": {}, "traceEvents": [*names, *found]}
+    check_events(whole(begin, end, gap))
+    wrong = [
+        [begin], [end], [begin, {**end, "ts": 4}], [{**begin, "ts": -1}, end], [{**begin, "ts": "5"}, end], [{**begin, "ts": True}, end],
+        [{**begin, "name": ""}, end], [{**begin, "pid": 2}, end], [{**begin, "tid": 1 << 32}, end], [{**begin, "dur": 1}, end], [{**begin, "ph": "b"}, end],
+        [{**gap, "s": "x"}], [{**gap, "args": {}}], [names[0]], [{**begin, "tid": 2}, {**end, "tid": 2}],
+    ]
+    for found in wrong:
+        try:
+            check_events(whole(*found))
+        except Failure:
+            continue
+        raise Failure("taken: %s" % found)
 
 
 @case("a history with gaps, one thread, one moment")

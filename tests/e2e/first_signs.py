@@ -66,6 +66,41 @@ SOURCES = {
             try { return parse(""); } catch (const std::exception &e) { std::fprintf(stderr, "%s\n", e.what()); return 1; }
         }
         """,
+    "loops.c": r"""
+        #include <stdlib.h>
+        #include <unistd.h>
+        int main(int argc, char **argv)
+        {
+            int n = argc > 1 ? atoi(argv[1]) : 0;
+            if (argc > 2) {
+                execl(argv[2], argv[2], argv[1], (char *)0);
+                return 9;
+            }
+            for (volatile int i = 0; i < n; i++)
+                ;
+            abort();
+        }
+        """,
+    "what.cc": r"""
+        #include <stdexcept>
+        #include <string>
+        #include <cstring>
+        struct Plain : std::runtime_error { using std::runtime_error::runtime_error; };
+        struct Deep : Plain { using Plain::Plain; };
+        struct Own : std::runtime_error { std::string own; Own(const char *t) : std::runtime_error(t), own(std::string("own ") + t) {} const char *what() const noexcept override { return own.c_str(); } };
+        struct OfOwn : Own { using Own::Own; };
+        struct Range : std::out_of_range { using std::out_of_range::out_of_range; };
+        int main(int argc, char **argv)
+        {
+            const char *way = argc > 1 ? argv[1] : "";
+            if (!strcmp(way, "plain")) throw Plain("base text");
+            if (!strcmp(way, "deep")) throw Deep("base text");
+            if (!strcmp(way, "own")) throw Own("base text");
+            if (!strcmp(way, "of-own")) throw OfOwn("base text");
+            if (!strcmp(way, "range")) throw Range("base text");
+            throw std::runtime_error("base text");
+        }
+        """,
     "asan.c": r"""
         #include <stdlib.h>
         static int use(int *p, int n) { return p[n]; }
@@ -177,7 +212,8 @@ def elsewhere():
 def caught():
     recorded = record([made("throws.cc")])
     equal(recorded.status, 1, "status")
-    check("exit with status 1" in happened(recorded.trace), happened(recorded.trace))
+    said = happened(recorded.trace)
+    check("exit with status 1; its first message to standard error was written" in said and "It threw std::invalid_argument" in said, said)
     kept = [line for line in snapshots(recorded.trace) if "(__cxa_throw)" in line]
     equal(len(kept), 1, "throws kept")
     shown = text(recorded.trace, "--snapshot", kept[0].split(":")[0])
@@ -275,6 +311,39 @@ def kept_code():
     script = "for i in 1 2 3 4 5; do %s; done" % program
     recorded = record(["/bin/sh", "-c", script], ["--snap-at-function", "last"])
     equal(sum(s["kind"] == "request" for s in report(recorded.trace)["snapshots"]), 25, "moments")
+
+
+@case("ticks since main: the same with more to load, under each backend, behind an execve, and in the text")
+def since_main():
+    program, found = made("loops.c"), {}
+
+    def since(argv, *options, **kw):
+        recorded = record(argv, options, **kw)
+        thread = report(recorded.trace, "-n", "1")["threads"][0]
+        said = re.search(r", tick (\d+)(?: \((\d+) since main\))?$", happened(recorded.trace).splitlines()[0])
+        check(said and (said.group(1), said.group(2)) == (thread["ticks"], thread["ticks_since_main"]), happened(recorded.trace))
+        return thread["ticks_since_main"]
+
+    first = since([program, "1000"])
+    check(first and int(first) > 1000, first)
+    equal(int(since([program, "3000"])) - int(first), 2000, "with 2,000 rounds more")
+    more = dict(os.environ, **{"BTREC_OF_NO_USE_%d" % i: "x" * 100 for i in range(200)})
+    equal(since([program, "1000"], env=more), first, "with a larger environment")
+    for options in ["--backend", "step"], ["--parallel"], ["--snap-at-function", "main"]:
+        equal(since([program, "1000"], *options), first, " ".join(options))
+    equal(since([program, "1000", program]), first, "behind an execve")
+    stripped = made("loops.c", "-s")
+    equal(since([program, "1000", stripped]), None, "of a program without symbols, behind one that has them")
+
+
+for flags_ in ["-O0"], ["-O2", "-static"], ["-O0", "-no-pie"]:
+    @case("what an exception says is not claimed of a type that says it itself: %s" % " ".join(flags_))
+    def what(flags=flags_):
+        program = made("what.cc", *flags)
+        rows = [("plain", 'Plain: "base text"'), ("own", "Own"), ("deep", 'Deep: "base text"'), ("range", 'Range: "base text"'), ("", 'std::runtime_error: "base text"'), ("of-own", "OfOwn")]
+        for way, thrown in rows if flags == ["-O0"] else rows[:2]:
+            said = happened(record([program, way]).trace)
+            check(re.search(r"It threw %s, in main" % re.escape(thrown), said), "%s: %s" % (way, said))
 
 
 if __name__ == "__main__":

@@ -166,6 +166,28 @@ def spins():
     check("\n  task 1 runs\n" in shown, shown)
 
 
+@case("a ring with a join that another thread may cancel is no deadlock; one that nobody can is")
+def cancelled():
+    trace = hang("cancels", by=signal.SIGUSR1)
+    equal(report(trace, "-n", 1)["exit"].get("status"), 0, "status of the program that cancels")
+    trace = hang("cancels")
+    shown = said(trace)
+    check("deadlock" not in shown, shown)
+    check("; tasks 2 and 3 wait for each other, unless one that joins is cancelled\n" in shown, shown)
+    waits = report(trace, "-n", 1)["waits"]
+    equal((waits["deadlock"], [w["deadlocked"] for w in waits["threads"]]), (None, [False] * 3), "in the JSON")
+    shown = said(hang("cannot-cancel"))
+    check("; deadlock: tasks 2 and 3 wait for each other\n" in shown, shown)
+
+
+@case("a handler that has run does not end a wait for a lock; nor does a robust lock whose owner waits")
+def goes_on():
+    shown = said(hang("signalled"))
+    check("; deadlock: tasks 2 and 3 wait for each other\n" in shown, shown)
+    shown = said(hang("robust-ring"))
+    check("; deadlock: tasks 1 and 2 wait for each other\n" in shown, shown)
+
+
 @case("waits that may end are no deadlock")
 def controls():
     expected = {
@@ -174,6 +196,8 @@ def controls():
         "timed": ["task 1 waits for mutex first, which it holds itself, for a time at most\n      timed %s: " % line("timed")],
         "refused": ["task 1 waits: the kernel refused it its mutex, which would be a deadlock, for a time at most\n"],
         "held": ["task 1 waits for mutex first, which task 2 holds\n      held %s: " % line("held"), "task 2 is in clock_nanosleep(CLOCK_REALTIME, 0, "],
+        "timed-ring": ["task 2 waits for mutex first, which task 1 holds, for a time at most\n", "task 1 waits for mutex second, which task 2 holds\n"],
+        "semaphore-ring": ["task 1 waits for mutex second, which task 2 holds\n", "task 2 waits for semaphore seats\n"],
         "pipe": ["task 1 is in read(3, 0x"],
         "writer": ["task 1 is in pause()\n"],
     }

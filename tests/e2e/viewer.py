@@ -152,6 +152,15 @@ def spaced(line):
     return re.sub(r" +", " ", line.replace("|", " ")).strip()
 
 
+def stack_lines(report):
+    return [line for heading, lines in sections(report).items() if heading.startswith("Stack of") for line in lines]
+
+
+def bare(line):
+    """A frame without its arguments, which the report leaves out of threads that have the same stack."""
+    return re.sub(r"^(  #\d+ +[^ +]+)(\+0x\w+| \(.*\)) ", r"\1 ", line)
+
+
 def says_the_same(trace):
     report = text(trace)
     screen = Screen([BTVIEW, trace], 300, 60)
@@ -169,9 +178,22 @@ def says_the_same(trace):
         screen.keys("S")
         screen.title("system calls")
         calls = {spaced(line).split(" ", 1)[-1] for line in screen.all_lines("system calls")}
+        screen.keys("t")
+        screen.title("threads")
+        threads = [line.rstrip() for line in screen.all_lines("threads")]
+        screen.keys("a")
+        screen.until(lambda lines: lines[-1].startswith("frames of libraries are shown"), "the frames of libraries")
+        unfolded = [line.rstrip() for line in screen.all_lines("threads")]
     finally:
         screen.end()
     lacking = []
+    whole = text(trace, "--all")
+    for report_text, seen in (report, threads), (whole, unfolded):
+        frames = stack_lines(report_text)
+        bare_ones = set(map(bare, seen))
+        check(any(line.startswith("  #") for line in frames), "the report has no stack:\n%s" % report_text)
+        lacking += [line for line in frames if line not in seen and bare(line) not in bare_ones]
+    check(any("frames of libraries" in line for line in threads) and len(unfolded) > len(threads), "nothing is folded:\n%s" % "\n".join(threads))
     for heading, lines in sections(report).items():
         if heading.startswith("Registers"):
             for name, value in re.findall(r"(\w+) +([0-9a-f]{16})", " ".join(lines)):
@@ -206,6 +228,23 @@ def it_opens_on_the_first_source_that_can_be_read():
         screen.keys("Enter") # on the caller: its call in the history
         screen.until(lambda lines: any(line.startswith("[branches]") for line in lines) and any("> static size_t measure" in line for line in lines)
                      and any(re.match(r"\[branches\].* 7/9$", line) for line in lines), "the call")
+    finally:
+        screen.end()
+
+
+@case("24 lines show what happened and the user's frame at once, and name the keys that lead on")
+def what_happened_fits_24_lines():
+    need_tmux()
+    screen = Screen([BTVIEW, record_source("low", LIBRARY_CRASH, "-fno-builtin")], 80, 24)
+    try:
+        lines = screen.until(lambda lines: any("> static size_t measure" in line for line in lines), "the source pane")
+        shown = "\n".join(lines)
+        check(re.search(r"SIGSEGV[^$]*a null pointer[^$]*\n  measure\b.* /[^$]*low\.c:9\b", shown), "what happened, and its frame, are not there:\n%s" % shown)
+        check("b branches" in lines[-1] and lines[-1].endswith("h help  q close"), "the bottom line: %r" % lines[-1])
+        screen.keys("G")
+        screen.until(lambda lines: any(line.startswith("  b shows them") for line in lines), "where the branches are")
+        screen.keys("b")
+        screen.until(lambda lines: "u caller" in lines[-1], "the keys of the branches")
     finally:
         screen.end()
 
@@ -276,6 +315,34 @@ def ways():
         screen.until(lambda lines: any("main" in line and "has not returned" in line for line in lines), "the calls")
         screen.keys("C-c")
         screen.until(lambda lines: lines[-1].startswith("nothing runs"), "^C")
+    finally:
+        screen.end()
+
+
+@case("80 columns have room for each view; a system call leads to its branch")
+def eighty_columns():
+    need_tmux()
+    screen = Screen([BTVIEW, record_source("narrow", LIBRARY_CRASH, "-fno-builtin")], 80, 24)
+    try:
+        screen.title("summary")
+        screen.keys("S")
+        screen.title("system calls")
+        shown = spaced(" ".join(screen.all_lines("system calls")))
+        check('openat(AT_FDCWD, "/nonexistent/config", O_RDONLY) = -1 ENOENT (No such file or directory)' in shown, "the calls:\n%s" % shown)
+        screen.keys("g")
+        screen.type("/nonexistent")
+        screen.keys("Enter", "Enter")
+        screen.until(lambda lines: any(line.startswith("[branches]") for line in lines) and any("openat, then" in line for line in lines)
+                     and any(re.match(r"> [0-9a-f]+ +syscall", line) for line in lines), "the call among the branches")
+        screen.keys("S", "G", "g", "Enter")
+        screen.until(lambda lines: any("brk, then" in line for line in lines), "the first call")
+        screen.keys("T")
+        screen.until(lambda lines: any(re.search(r" measure|strlen.*has not returned", line) for line in lines), "the calls")
+        screen.keys("p")
+        screen.title("processes")
+        check("killed by SIGSEGV" in screen.lines()[0] and "snapshot" in " ".join(screen.lines()[:2]), "the process: %s" % screen.lines()[0])
+        screen.keys("h")
+        screen.until(lambda lines: any(re.match(r" {18}file:, kind:, thread:", line) for line in lines), "help that is wrapped")
     finally:
         screen.end()
 

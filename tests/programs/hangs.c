@@ -45,6 +45,12 @@ static void *backwards(void *unused)
 	return unused;
 }
 
+static void *forwards(void *unused)
+{
+	both(&first, &second);
+	return unused;
+}
+
 static void two(void)
 {
 	pthread_t thread;
@@ -237,6 +243,130 @@ static void join_holder(void)
 	pthread_join(thread, NULL); /* @join_holder */
 }
 
+/* Ends, by its handler, the wait of a thread that it knows. */
+static void unlock_table(void *unused)
+{
+	(void)unused;
+	pthread_rwlock_unlock(&table);
+}
+
+static void *join_reader(void *unused)
+{
+	pthread_t thread;
+
+	pthread_rwlock_wrlock(&table);
+	pthread_cleanup_push(unlock_table, unused);
+	pthread_create(&thread, NULL, read_table, NULL);
+	pthread_barrier_wait(&all);
+	pthread_join(thread, NULL); /* @join_reader */
+	pthread_cleanup_pop(0);
+	return unused;
+}
+
+/* After a signal that it sleeps until, the outsider ends the ring: all goes on. */
+static void cancels(void)
+{
+	pthread_t thread;
+	sigset_t usr1;
+	int signo;
+
+	sigemptyset(&usr1);
+	sigaddset(&usr1, SIGUSR1);
+	pthread_sigmask(SIG_BLOCK, &usr1, NULL);
+	pthread_barrier_init(&all, NULL, 2);
+	pthread_create(&thread, NULL, join_reader, NULL);
+	ready();
+	sigwait(&usr1, &signo);
+	pthread_cancel(thread);
+	pthread_join(thread, NULL);
+}
+
+/* The only thread outside the ring waits for it. */
+static void cannot_cancel(void)
+{
+	pthread_t thread;
+
+	pthread_barrier_init(&all, NULL, 2);
+	pthread_create(&thread, NULL, join_reader, NULL);
+	ready();
+	pthread_join(thread, NULL);
+}
+
+static void on_signal(int signo)
+{
+	(void)signo;
+}
+
+/* The two have handled a signal in their waits. */
+static void signalled(void)
+{
+	pthread_t threads[2];
+
+	signal(SIGUSR1, on_signal);
+	pthread_barrier_init(&all, NULL, 2);
+	pthread_create(&threads[0], NULL, backwards, NULL);
+	pthread_create(&threads[1], NULL, forwards, NULL);
+	usleep(200000);
+	for (size_t i = 0; i < 2; i++)
+		pthread_kill(threads[i], SIGUSR1);
+	pause();
+}
+
+static void robust_ring(void)
+{
+	pthread_mutexattr_t attr;
+
+	pthread_mutexattr_init(&attr);
+	pthread_mutexattr_setrobust(&attr, PTHREAD_MUTEX_ROBUST);
+	pthread_mutex_init(&first, &attr);
+	pthread_mutex_init(&second, &attr);
+	two();
+}
+
+static void *lock_for_a_time(void *unused)
+{
+	struct timespec until;
+
+	clock_gettime(CLOCK_REALTIME, &until);
+	until.tv_sec += 1000;
+	pthread_mutex_lock(&second);
+	pthread_barrier_wait(&all);
+	pthread_mutex_timedlock(&first, &until); /* @for_a_time */
+	return unused;
+}
+
+static void timed_ring(void)
+{
+	pthread_t thread;
+
+	pthread_barrier_init(&all, NULL, 2);
+	pthread_mutex_lock(&first);
+	pthread_create(&thread, NULL, lock_for_a_time, NULL);
+	pthread_barrier_wait(&all);
+	ready();
+	pthread_mutex_lock(&second);
+}
+
+static void *wait_for_seat(void *unused)
+{
+	pthread_mutex_lock(&second);
+	pthread_barrier_wait(&all);
+	sem_wait(&seats); /* anybody may post */
+	return unused;
+}
+
+static void semaphore_ring(void)
+{
+	pthread_t thread;
+
+	sem_init(&seats, 0, 0);
+	pthread_barrier_init(&all, NULL, 2);
+	pthread_create(&thread, NULL, wait_for_seat, NULL);
+	pthread_barrier_wait(&all);
+	ready();
+	pthread_mutex_lock(&second);
+}
+
 static void *fill(void *unused)
 {
 	pthread_mutex_lock(&first);
@@ -349,6 +479,8 @@ static const struct {
 	{"two", two},         {"ring", ring},       {"itself", itself},       {"inherits", robust}, {"left", left},
 	{"forked", forked},   {"writer", writer},   {"readers", readers},     {"join", join_holder}, {"condition", condition},
 	{"timed", timed},     {"held", held},       {"handler", handler},     {"pipe", reads},       {"spins", spins},
+	{"cancels", cancels}, {"cannot-cancel", cannot_cancel}, {"signalled", signalled}, {"robust-ring", robust_ring},
+	{"timed-ring", timed_ring}, {"semaphore-ring", semaphore_ring},
 	{"fork-holder", fork_holder}, {"vfork", shares_memory}, {"forked-other", forked_other}, {"refused", refused_for_a_time},
 };
 

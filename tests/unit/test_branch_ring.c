@@ -232,6 +232,21 @@ static void flags_of_the_ring_do_not_come_from_outside(void **state)
 	assert_int_equal(f->ring.entries[0].flags, 7);
 }
 
+static void a_place_is_found_by_its_counts(void **state)
+{
+	struct fixture *f = *state;
+
+	push(f, BT_BRANCH_RET, 3);
+	push(f, BT_BRANCH_JCC, 2);
+	push(f, BT_BRANCH_RET, 2);
+	assert_int_equal(branch_ring_find(&f->ring, 100, 6), 3);
+	assert_int_equal(branch_ring_find(&f->ring, 101, 0), 4);
+	assert_int_equal(branch_ring_find(&f->ring, 102, 2), 7);
+	assert_true(branch_ring_find(&f->ring, 102, 3) == UINT64_MAX);
+	branch_ring_flush(&f->ring, &f->observer, 1, SIZE_MAX);
+	assert_true(branch_ring_find(&f->ring, 101, 0) == UINT64_MAX);
+}
+
 static void what_is_written_leaves_the_ring(void **state)
 {
 	struct fixture *f = *state;
@@ -366,6 +381,7 @@ int main(void)
 						teardown),
 		cmocka_unit_test_setup_teardown(flags_of_the_ring_do_not_come_from_outside, setup,
 						teardown),
+		cmocka_unit_test_setup_teardown(a_place_is_found_by_its_counts, setup, teardown),
 		cmocka_unit_test_setup_teardown(what_is_written_leaves_the_ring, setup, teardown),
 		cmocka_unit_test_setup_teardown(a_stream_of_entries_is_written_as_it_comes, setup,
 						teardown),

@@ -101,6 +101,8 @@ static void matched(void **state)
 		assert_true(sign >= 0 && (size_t)sign < first_signs_count(f));
 		assert_string_equal(first_signs_name(f, (uint16_t)sign), rows[i].name);
 	}
+	assert_true(first_signs_is_main(f, (uint16_t)first_signs_match(f, "main")));
+	assert_int_equal(first_signs_match(f, "main_loop"), -1);
 	/* What the user names is kept as the user asks. */
 	assert_int_equal(first_signs_extent(f, (uint16_t)first_signs_match(f, "abort")),
 			 SIGN_ASKED);

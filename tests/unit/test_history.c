@@ -630,6 +630,47 @@ static void the_newest_entries_can_be_loaded_alone(void **state)
 	history_release(&part);
 }
 
+/* Goes on for `left` answers. */
+struct patience {
+	size_t left, done, total;
+};
+
+static bool is_patient(void *arg, size_t done, size_t total)
+{
+	struct patience *p = arg;
+
+	p->done = done;
+	p->total = total;
+	return p->left && p->left--;
+}
+
+static void a_load_that_is_stopped_leaves_nothing(void **state)
+{
+	struct made *t = *state;
+	struct patience p = {0};
+	const struct history_watch watch = {.goes_on = is_patient, .arg = &p};
+	struct bt_error err;
+	struct history h;
+
+	for (uint64_t i = 0; i < 3; i++)
+		jumps(&t->k, 100 * i, 100);
+	made_history(t, 1);
+	/* Each of the three chunks is met twice: its head, then its entries. */
+	for (size_t n = 0; n < 6; n++) {
+		p.left = n;
+		assert_int_equal(history_load_watched(&h, t->m, 1, &watch, &err), 1);
+		assert_int_equal(h.count, 0);
+		assert_null(h.entries);
+		assert_int_equal(p.total, n < 3 ? 0 : 300);
+	}
+	p.left = 6;
+	assert_int_equal(history_load_watched(&h, t->m, 1, &watch, &err), 0);
+	assert_int_equal(p.done, 300);
+	assert_int_equal(h.count, t->h.count);
+	assert_memory_equal(h.entries, t->h.entries, h.count * sizeof *h.entries);
+	history_release(&h);
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
@@ -660,6 +701,7 @@ int main(void)
 		MADE_TEST(code_is_read_in_the_epoch_of_the_entry),
 		MADE_TEST(endless_code_is_not_followed_for_ever),
 		MADE_TEST(the_newest_entries_can_be_loaded_alone),
+		MADE_TEST(a_load_that_is_stopped_leaves_nothing),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);

@@ -95,6 +95,26 @@ static void unknown_keys_ask_for_nothing(void **state)
 	assert_int_equal(keymap_lookup('%', VIEW_SUMMARY), REQUEST_NONE);
 }
 
+static void the_bottom_line_names_keys_of_its_view(void **state)
+{
+	unsigned seen = 0;
+
+	(void)state;
+	for (size_t i = 0; i < key_hint_count; i++) {
+		const struct key_hint *hint = &key_hints[i];
+		size_t len;
+		const char *name = keymap_name(hint->request, &len), *names = name;
+		int key = key_parse(&names);
+
+		assert_true(len && *hint->word);
+		if (keymap_lookup(key, hint->view) != hint->request)
+			fail_msg("\"%s\" is named in a view where %.*s means something else",
+				 hint->word, (int)len, name);
+		seen |= 1u << hint->view;
+	}
+	assert_int_equal(seen, VIEWS_ALL);
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
@@ -102,6 +122,7 @@ int main(void)
 		cmocka_unit_test(no_key_is_bound_twice_in_a_view),
 		cmocka_unit_test(every_request_has_help_and_a_view),
 		cmocka_unit_test(every_key_is_found_in_its_views_alone),
+		cmocka_unit_test(the_bottom_line_names_keys_of_its_view),
 		cmocka_unit_test(return_is_enter),
 		cmocka_unit_test(unknown_keys_ask_for_nothing),
 	};

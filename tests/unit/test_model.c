@@ -24,10 +24,10 @@ static void events_of_all_units_are_in_order(void **state)
 	made_load(t);
 	assert_int_equal(t->m->events.count, 30);
 	for (uint32_t i = 0; i < 30; i++) {
-		assert_int_equal(t->m->events.at[i].rec.u.note.task, i);
-		assert_int_equal(t->m->events.at[i].seq, i + 1);
-		assert_int_equal(t->m->events.at[i].unit, i % 3);
-		assert_string_equal((const char *)t->m->events.at[i].rec.u.note.text.at, "text");
+		assert_int_equal(t->m->events.at[i]->rec.u.note.task, i);
+		assert_int_equal(t->m->events.at[i]->seq, i + 1);
+		assert_int_equal(t->m->events.at[i]->unit, i % 3);
+		assert_string_equal((const char *)t->m->events.at[i]->rec.u.note.text.at, "text");
 	}
 	assert_null(t->m->end);
 	assert_int_equal(t->m->damage_count, 0);
@@ -275,6 +275,7 @@ static void what_a_program_went_on_from_explains_no_end(void **state)
 			uint8_t kind, signo, action;
 			uint8_t sender; /* task whose pid it is */
 			uint8_t brief;
+			uint32_t tick;
 		} snaps[3];
 		uint32_t final; /* 0: none */
 	} rows[] = {
@@ -327,6 +328,37 @@ static void what_a_program_went_on_from_explains_no_end(void **state)
 		 {{.task = 1, .kind = BT_SNAPSHOT_FUNCTION, .brief = 1},
 		  {.task = 1, .kind = BT_SNAPSHOT_EXIT}},
 		 2},
+		/* a first message near the end, and long before it; where no end was kept */
+		{4,
+		 {{.task = 1, .kind = BT_SNAPSHOT_MESSAGE},
+		  {.task = 1, .kind = BT_SNAPSHOT_EXIT, .tick = 1000}},
+		 1},
+		{4,
+		 {{.task = 1, .kind = BT_SNAPSHOT_MESSAGE},
+		  {.task = 1, .kind = BT_SNAPSHOT_EXIT, .tick = 2000000}},
+		 2},
+		{4,
+		 {{.task = 1, .kind = BT_SNAPSHOT_MESSAGE, .tick = 1000},
+		  {.task = 1, .kind = BT_SNAPSHOT_EXIT}},
+		 2},
+		{4,
+		 {{.task = 2, .kind = BT_SNAPSHOT_MESSAGE}, {.task = 1, .kind = BT_SNAPSHOT_EXIT}},
+		 2},
+		{4, {{.task = 1, .kind = BT_SNAPSHOT_MESSAGE}}, 1},
+		{1, {{.task = 1, .kind = BT_SNAPSHOT_MESSAGE}}, 0},
+		/* first signs go before it, and where no end was kept brief ones are better than
+		 * nothing */
+		{4,
+		 {{.task = 1, .kind = BT_SNAPSHOT_FUNCTION},
+		  {.task = 1, .kind = BT_SNAPSHOT_MESSAGE},
+		  {.task = 1, .kind = BT_SNAPSHOT_EXIT}},
+		 1},
+		{4,
+		 {{.task = 1, .kind = BT_SNAPSHOT_FUNCTION},
+		  {.task = 1, .kind = BT_SNAPSHOT_MESSAGE}},
+		 1},
+		{4, {{.task = 1, .kind = BT_SNAPSHOT_FUNCTION, .brief = 1}}, 1},
+		{4, {{.task = 2, .kind = BT_SNAPSHOT_FUNCTION, .brief = 1}}, 0},
 		/* yes | head -1 */
 		{1,
 		 {{.task = 2,
@@ -393,7 +425,8 @@ static void what_a_program_went_on_from_explains_no_end(void **state)
 			maker_add(&t->k, 0, SNAPSHOT, snapshot, .snapshot = k + 1,
 				  .task = rows[i].snaps[k].task, .kind = rows[i].snaps[k].kind,
 				  .event = rows[i].snaps[k].signo ? event : 0,
-				  .brief = rows[i].snaps[k].brief);
+				  .brief = rows[i].snaps[k].brief,
+				  .point.tick = rows[i].snaps[k].tick);
 		}
 		if (rows[i].end)
 			maker_add(&t->k, 0, EXIT, exit, .task = 1, .last = 1,
@@ -486,8 +519,8 @@ static void damage_is_listed_and_the_rest_is_read(void **state)
 	made_load(t);
 	assert_int_equal(t->m->events.count, 2);
 	assert_true(t->m->damage_count >= 1);
-	assert_int_equal(t->m->events.at[0].unit, 0);
-	assert_int_equal(t->m->events.at[1].unit, 2);
+	assert_int_equal(t->m->events.at[0]->unit, 0);
+	assert_int_equal(t->m->events.at[1]->unit, 2);
 	assert_string_equal(t->m->damage[0].file, "events");
 	assert_int_equal(t->m->damage[0].offset, offsets[1]);
 	assert_false(t->m->damage[0].torn);

@@ -26,9 +26,9 @@ static void events_are_sorted_by_seq(void **state)
 	assert_true(trace_events_sort(&ev));
 	assert_int_equal(ev.count, 30);
 	for (uint32_t i = 0; i < 30; i++) {
-		assert_int_equal(ev.at[i].seq, i + 1);
-		assert_int_equal(ev.at[i].unit, i % 3);
-		assert_string_equal((const char *)ev.at[i].rec.u.note.text.at, "text");
+		assert_int_equal(ev.at[i]->seq, i + 1);
+		assert_int_equal(ev.at[i]->unit, i % 3);
+		assert_string_equal((const char *)ev.at[i]->rec.u.note.text.at, "text");
 	}
 	trace_events_release(&ev);
 	arena_release(&a);
@@ -48,7 +48,7 @@ static void events_of_one_seq_stay_in_their_order(void **state)
 	add(&ev, &a, 1, 0, "b");
 	assert_true(trace_events_sort(&ev));
 	for (size_t i = 0; i < 4; i++)
-		assert_string_equal((const char *)ev.at[i].rec.u.note.text.at, expected[i]);
+		assert_string_equal((const char *)ev.at[i]->rec.u.note.text.at, expected[i]);
 	trace_events_release(&ev);
 	arena_release(&a);
 }
@@ -82,7 +82,8 @@ static void what_goes_past_the_budget_is_left_out(void **state)
 	struct arena a;
 
 	(void)state;
-	arena_init(&a, sizeof(struct trace_event) + 10);
+	arena_init(&a, sizeof(void *) + offsetof(struct trace_event, rec.u) +
+			       sizeof(struct bt_record_note) + 32);
 	add(&ev, &a, 1, 0, "short");
 	assert_int_equal(ev.count, 1);
 	assert_false(a.over);

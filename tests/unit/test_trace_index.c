@@ -75,7 +75,7 @@ static void indexed_build(struct indexed *t)
 	assert_true(trace_events_sort(&t->events));
 	trace_index_begin(t->x, &t->events);
 	for (size_t i = 0; i < t->events.count; i++)
-		trace_index_apply(t->x, &t->events.at[i].rec);
+		trace_index_apply(t->x, &t->events.at[i]->rec);
 	t->dangling = trace_index_finish(t->x);
 	assert_false(t->arena.failed);
 }
@@ -432,8 +432,8 @@ static void what_goes_past_the_budget_is_left_out(void **state)
 						       .start = 0x1000,
 						       .end = 0x2000,
 						       .path = {(const uint8_t *)"a", 1, false}}};
-	struct trace_event event = {.rec = rec};
-	struct trace_events events = {.at = &event, .count = 1};
+	struct trace_event event = {.rec = rec}, *at = &event;
+	struct trace_events events = {.at = &at, .count = 1};
 	struct arena arena;
 	struct trace_index *x;
 

@@ -133,6 +133,54 @@ static void code_that_is_written_again_and_again_is_packed(void **state)
 	assert_true(st.st_size < 24 << 20);
 }
 
+/* Half a megabyte of code, of which each page packs to little. */
+static void put_small_code(struct trace_writer *w)
+{
+	uint8_t page[4096] = {0};
+
+	for (unsigned i = 0; i < 128; i++) {
+		memcpy(page, &i, sizeof i);
+		assert_true(trace_writer_code(w, page, sizeof page) > 0);
+	}
+}
+
+static void code_that_nothing_needs_makes_no_file(void **state)
+{
+	struct fixture *f = *state;
+	struct trace_writer *w = open_writer(f->path);
+	struct bt_record_end end = {.seq = 1};
+	char file[128];
+
+	put_small_code(w);
+	snprintf(file, sizeof file, "%s/objects", f->path);
+	assert_int_equal(access(file, F_OK), -1);
+	assert_true(trace_writer_leave_code_out(w));
+	trace_writer_flush(w);
+	assert_int_equal(access(file, F_OK), -1);
+	assert_true(trace_writer_leave_code_out(w));
+	end.code_left_out = 1;
+	trace_writer_event(w, 0, BT_RECORD_END, &end);
+	trace_writer_close(w);
+	assert_int_equal(access(file, F_OK), -1);
+}
+
+static void little_code_is_packed_for_a_moment(void **state)
+{
+	struct fixture *f = *state;
+	struct bt_record_snapshot moment = {.seq = 1, .snapshot = 1};
+	struct trace_writer *w = open_writer(f->path);
+	struct stat st;
+	char file[128];
+
+	put_small_code(w);
+	trace_writer_event(w, 0, BT_RECORD_SNAPSHOT, &moment);
+	assert_false(trace_writer_leave_code_out(w));
+	trace_writer_close(w);
+	snprintf(file, sizeof file, "%s/objects", f->path);
+	assert_int_equal(stat(file, &st), 0);
+	assert_in_range(st.st_size, 1, 128 * 4096 / 8);
+}
+
 /* Whoever finds END knows that all else was written, whenever the recorder was killed. */
 static void the_end_goes_out_when_all_else_has(void **state)
 {
@@ -408,6 +456,8 @@ int main(void)
 		WITH_DIR(what_was_flushed_is_there_without_a_close),
 		WITH_DIR(big_streams_go_out_in_blocks),
 		WITH_DIR(code_that_is_written_again_and_again_is_packed),
+		WITH_DIR(code_that_nothing_needs_makes_no_file),
+		WITH_DIR(little_code_is_packed_for_a_moment),
 		WITH_DIR(the_end_goes_out_when_all_else_has),
 		WITH_DIR(objects_go_out_before_events_that_may_name_them),
 		WITH_DIR(branches_go_out_before_events_that_may_name_them),

@@ -100,6 +100,8 @@ static uint64_t granted_ticks(struct task *task, struct engine_space *es)
 	if (es->parallel) /* each has memory of its own for that, and nobody knows in which order
 			     they write */
 		grant &= ~(uint64_t)POLICY_COPIES;
+	if (!task->process->words_begun) /* the first is made at a stop: the session may keep it */
+		grant &= ~(uint64_t)POLICY_COPIES;
 	if (!table)
 		grant &= ~(uint64_t)POLICY_TABLE;
 	if (es->descriptors.closing) /* dup2() by another task may replace what a copy would be */

@@ -34,7 +34,8 @@ uint32_t failed_call_table(struct emitter *e)
 		const struct syscall_shape *shape = syscall_shape(nr);
 		unsigned pieces = 0, row = 0;
 
-		for (unsigned i = 0; i < SYSCALL_ARGS && pieces < FAILURE_PIECES; i++) {
+		for (unsigned i = 0;
+		     i < SYSCALL_ARGS && shape->args[i].kind && pieces < FAILURE_PIECES; i++) {
 			bool is_text;
 
 			if (syscall_pointed_size(shape, i, some, &is_text))
