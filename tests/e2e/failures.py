@@ -214,7 +214,7 @@ def handled_by_shell():
 
 @case("run's last line tells the child that failed before, and where in it")
 def last_line():
-    script = "%s || exit 3" % shell(*failing("say=no such thing", "exit=4"))
+    script = "%s || exit 3" % shell(*failing("exit=4"))
     result = record(["sh", "-c", script])
     told = btview("--headline", result.trace).out.decode() # the line, for which run does not wait for ever
     check(re.search(r"^failing \(process \d+\) exited with 4 in give_up failing\.c:%d$" % line_of("failing.c", "give-up"), told, re.M), told)
@@ -245,7 +245,7 @@ def gdb_frames(core):
 
 @case("sh ends as the program under it: the report, the viewer's lines, signature and core file are of that")
 def passed_on_by_sh():
-    trace = record(["sh", "-c", "%s; exit $?" % shell(*failing("say=no such thing", "exit=4"))]).trace
+    trace = record(["sh", "-c", "%s; exit $?" % shell(*failing("exit=4"))]).trace
     said = begins_in(trace, "give_up")
     check("exit with status 4; after it sh (task 1) exited with status 4\n" in said, said)
     other = text(trace, "-n", "5", "--thread", "1")
