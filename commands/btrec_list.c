@@ -6,6 +6,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/ioctl.h>
 #include <time.h>
 #include <unistd.h>
 
@@ -22,6 +23,8 @@
 enum {
 	COMMAND_MAX = 100, /* bytes of a command that are shown */
 	HOW_MAX = 128,
+	HOW_PART = 3,     /* of a terminal's columns one in so many says how it ended */
+	COMMAND_MIN = 12, /* columns: less is not worth it */
 };
 
 struct list_arguments {
@@ -77,34 +80,72 @@ static void describe_command(const struct trace_digest *d, char *text, size_t si
 		snprintf(text + strlen(text), size - strlen(text), "...");
 }
 
-static void print_line(const struct trace_digest *d, const char *dir, int width,
-		       struct shown_path *shown)
+/* Columns of the terminal that is printed to; 0: it is none, and nothing is cut. */
+static size_t terminal_width(void)
+{
+	struct winsize size;
+
+	if (!isatty(STDOUT_FILENO))
+		return 0;
+	return !ioctl(STDOUT_FILENO, TIOCGWINSZ, &size) && size.ws_col ? size.ws_col : 80;
+}
+
+/* Cuts text to `most` bytes, which take no fewer columns, with "..." for what is gone. */
+static void cut(char *text, size_t most)
+{
+	size_t n = most > 3 ? most - 3 : 0;
+
+	if (strlen(text) <= most)
+		return;
+	while (n && ((unsigned char)text[n] & 0xc0) == 0x80)
+		n--; /* not in the midst of a character */
+	strcpy(text + n, "...");
+}
+
+/* how: columns for it. */
+static void print_line(const struct trace_digest *d, const char *path, size_t how_width,
+		       size_t width)
 {
 	time_t seconds = (time_t)(d->started / 1000000000u);
 	char when[64] = "?", how[HOW_MAX], size[24], command[4 * COMMAND_MAX + 8];
+	size_t taken;
 	struct tm tm;
 
 	if (localtime_r(&seconds, &tm))
-		strftime(when, sizeof when, "%F %T", &tm);
-	snprintf(shown->path, sizeof shown->path, "%s/%s", dir, d->name);
+		strftime(when, sizeof when, width ? "%F %H:%M" : "%F %T", &tm);
 	describe_end(d, how);
+	cut(how, how_width);
 	describe_command(d, command, sizeof command);
-	printf("%s  %-*s  %7s  %s%s%s\n", when, width, how, size_words(d->size, size),
-	       say_safely(shown->safe, sizeof shown->safe, shown->path), *command ? "  " : "",
-	       command);
+	size_words(d->size, size);
+	taken = strlen(when) + how_width + strlen(path) + sizeof "      1023 KB  " - 1;
+	if (width && taken + COMMAND_MIN > width)
+		*command = '\0';
+	else if (width)
+		cut(command, width - taken);
+	printf("%s  %-*s  %7s  %s%s%s\n", when, (int)how_width, how, size, path,
+	       *command ? "  " : "", command);
 }
 
+/* On a terminal a line each: the folder stands above them, and what has no room is cut. */
 static void print_lines(const struct trace_shelf *s, const char *dir, struct shown_path *shown)
 {
+	size_t width = terminal_width(), how_width = 8;
 	char how[HOW_MAX];
-	int width = 8;
 
 	for (size_t i = 0; i < s->count; i++) {
 		describe_end(&s->at[i], how);
-		width = (int)strlen(how) > width ? (int)strlen(how) : width;
+		how_width = strlen(how) > how_width ? strlen(how) : how_width;
 	}
-	for (size_t i = 0; i < s->count; i++)
-		print_line(&s->at[i], dir, width, shown);
+	if (width && how_width > width / HOW_PART)
+		how_width = width / HOW_PART > 8 ? width / HOW_PART : 8;
+	if (width && s->count)
+		printf("Traces in %s:\n", say_safely(shown->safe, sizeof shown->safe, dir));
+	for (size_t i = 0; i < s->count; i++) {
+		snprintf(shown->path, sizeof shown->path, width ? "%.0s%s" : "%s/%s", dir,
+			 s->at[i].name);
+		print_line(&s->at[i], say_safely(shown->safe, sizeof shown->safe, shown->path),
+			   how_width, width);
+	}
 }
 
 /* ---- JSON ---- */

@@ -51,7 +51,7 @@ decoder_libdecoder_a_SOURCES = \
 	decoder/cause/fault.c decoder/cause/fault.h \
 	decoder/cause/fault_abort.c \
 	decoder/cause/fault_access.c \
-	decoder/cause/fault_cause.c \
+	decoder/cause/fault_kind.c \
 	decoder/cause/fault_child.c \
 	decoder/cause/fault_hang.c \
 	decoder/cause/straight_values.c decoder/cause/straight_values.h decoder/cause/fault_name.c \
@@ -64,6 +64,7 @@ decoder_libdecoder_a_SOURCES = \
 	decoder/cause/fold.c decoder/cause/fold.h \
 	decoder/cause/headline.c decoder/cause/headline.h \
 	decoder/cause/own_code.c decoder/cause/own_code.h \
+	decoder/cause/passed_on.c decoder/cause/passed_on.h \
 	decoder/cause/signature.c decoder/cause/signature.h \
 	decoder/cause/throws.c decoder/cause/throws.h \
 	decoder/cause/wait_groups.c decoder/cause/wait_groups.h \

@@ -7,6 +7,7 @@
  * move. */
 #include <inttypes.h>
 
+#include "decoder/cause/own_code.h"
 #include "decoder/model/signals.h"
 #include "tui/branch_moves.h"
 #include "tui/branch_row.h"
@@ -75,6 +76,7 @@ static void branch_view_row(struct viewer *v, const struct view *view, size_t li
 	const struct fold_line *l = branch_list_line(b, line);
 	const struct history_entry *e =
 		l && l->entry < v->history.count ? &v->history.entries[l->entry] : NULL;
+	char folded[FOLDED_TEXT_MAX];
 
 	if (!l) {
 		row_put(out, STYLE_DIM, "the trace has no branches of this task");
@@ -89,8 +91,9 @@ static void branch_view_row(struct viewer *v, const struct view *view, size_t li
 		put_loop(b, line, out);
 	} else if (l->kind == FOLD_LIBRARY) {
 		row_pad(out, b->fold.nesting + b->tick_width + 2);
-		row_put(out, STYLE_DIM, "...     %" PRIu32 " branch%s in libraries", l->count,
-			l->count == 1 ? "" : "es");
+		row_put(out, STYLE_DIM, "...     ");
+		own_code_folded_text(v->s, v->history.entries, l, folded);
+		row_outside(out, STYLE_DIM, folded, sizeof folded);
 	} else {
 		put_tick(b, e, out);
 		branch_row_put(v, out, l->entry,

@@ -24,6 +24,7 @@ enum {
 	SYSCALL_SIZE = 2, /* of syscall, sysenter and int 0x80 */
 	NEAR = 4096,
 	PLACES_KNOWN = 256,
+	LEAVERS_KNOWN = 16,
 };
 
 /* What lies behind calls that were looked at last. */
@@ -227,6 +228,50 @@ void callstack_walk_take(struct callstack_walk *w, const struct history *h, stru
 		forget_calls(c);
 }
 
+/* Functions that leave the caller's stack for another one's work, and do not come back as a call
+ * does: Go's, between goroutines and the scheduler. */
+static const char *const stack_leavers[] = {"runtime.mcall", "runtime.gogo"};
+
+static bool is_stack_leaver(const char *function)
+{
+	for (size_t i = 0; i < ARRAY_SIZE(stack_leavers); i++) {
+		size_t len = strlen(stack_leavers[i]);
+
+		if (!strncmp(function, stack_leavers[i], len) &&
+		    (!function[len] || function[len] == '.'))
+			return true;
+	}
+	return false;
+}
+
+/* What was open before a stack was left has not called what runs now. Deep stacks are recursion:
+ * few functions are looked up. */
+static void forget_left_stacks(struct callstack *c, const struct history *h, struct symbols *s)
+{
+	uint64_t known[LEAVERS_KNOWN] = {0};
+
+	for (size_t i = c->count, n = 0; s && i-- > 0;) {
+		const struct history_entry *e = &h->entries[c->calls[i].entry];
+		uint32_t space, epoch;
+		struct location loc;
+		bool is_known = false;
+
+		for (size_t k = 0; k < LEAVERS_KNOWN; k++)
+			is_known |= known[k] == c->calls[i].to;
+		if (is_known)
+			continue;
+		history_target(h, e, &space, &epoch);
+		symbols_lookup(s, space, epoch, c->calls[i].to, false, &loc);
+		if (!is_stack_leaver(loc.function)) {
+			known[n++ % LEAVERS_KNOWN] = c->calls[i].to;
+			continue;
+		}
+		c->count -= i + 1;
+		memmove(c->calls, c->calls + i + 1, c->count * sizeof *c->calls);
+		return;
+	}
+}
+
 void callstack_build(struct callstack *c, const struct history *h, struct symbols *s, size_t n)
 {
 	struct return_places places = {0};
@@ -235,6 +280,7 @@ void callstack_build(struct callstack *c, const struct history *h, struct symbol
 	for (size_t i = 0; i < n && i < h->count; i++)
 		callstack_walk_take(&w, h, s, i);
 	*c = w.stack;
+	forget_left_stacks(c, h, s);
 }
 
 void callstack_release(struct callstack *c)

@@ -67,7 +67,8 @@ static const struct probe {
 	{EACH_CALL, NOT_THERE, "/.build-id/", WEIGHT_NONE},
 	{EACH_CALL, NOT_THERE, ".debug", WEIGHT_NONE},
 	{EACH_CALL, NOT_THERE, ".dwp", WEIGHT_NONE},
-	{EACH_CALL, NOT_THERE, "pyvenv.cfg", WEIGHT_NONE}, /* Python's start, and its imports */
+	{EACH_CALL, NOT_THERE, "linux-vdso.so", WEIGHT_NONE}, /* sanitizers */
+	{EACH_CALL, NOT_THERE, "pyvenv.cfg", WEIGHT_NONE},    /* Python's start, and its imports */
 	{EACH_CALL, NOT_THERE, "pybuilddir.txt", WEIGHT_NONE},
 	{EACH_CALL, NOT_THERE, "._pth", WEIGHT_NONE},
 	{EACH_CALL, NOT_THERE, "__pycache__", WEIGHT_NONE},
@@ -166,6 +167,7 @@ static bool is_own_failure(const struct model *m, const struct focus *f)
 	if (f->snap && f->snap->rec->kind == BT_SNAPSHOT_FATAL)
 		return f->snap->signal && f->snap->signal->signo == ABORT;
 	if (f->snap && f->snap->rec->kind != BT_SNAPSHOT_EXIT &&
+	    f->snap->rec->kind != BT_SNAPSHOT_FAILURE &&
 	    f->snap->rec->kind != BT_SNAPSHOT_MESSAGE)
 		return false;
 	if (f->task->exit)

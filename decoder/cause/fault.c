@@ -379,9 +379,10 @@ static void explain_sent(struct fault_context *c)
 		return;
 	}
 	if (task && g->sender == task->pid) {
-		fault_say(c, "%s, raised by the program itself", name);
 		if (g->signo == SIG_ABRT)
-			fault_explain_abort(c);
+			fault_explain_abort(c, "SIGABRT, raised by the program itself");
+		else
+			fault_say(c, "%s, raised by the program itself", name);
 		say_handled_before(c);
 		return;
 	}
@@ -390,7 +391,7 @@ static void explain_sent(struct fault_context *c)
 		say_meaning(c);
 		return;
 	}
-	fault_set_cause(c, "sent");
+	fault_set_kind(c, "sent");
 	fault_say(c, "%s, sent by process %u (", name, g->sender);
 	if (g->sender_name.len)
 		fault_say(c, "%.*s, ", (int)(g->sender_name.len < 80 ? g->sender_name.len : 80),
@@ -468,7 +469,7 @@ static void explain_division(struct fault_context *c)
 		     divisor_of(c, name, &value, &size);
 
 	/* Whether the divisor is known depends on where the compiler put it. */
-	fault_set_cause(c, "division by zero, or overflow");
+	fault_set_kind(c, "division by zero, or overflow");
 	fault_brief(c, "%s",
 		    !known  ? "division by zero or overflow"
 		    : value ? "division overflow"
@@ -494,7 +495,7 @@ static void explain_fpe(struct fault_context *c)
 	if (c->signal->code == 1)
 		explain_division(c);
 	else {
-		fault_set_cause(c, "%s", signal_code_text(c->signal->signo, c->signal->code));
+		fault_set_kind(c, "%s", signal_code_text(c->signal->signo, c->signal->code));
 		fault_say(c, "%s", signal_code_text(c->signal->signo, c->signal->code));
 		fault_brief(c, "%s", signal_code_text(c->signal->signo, c->signal->code));
 	}
@@ -506,7 +507,7 @@ static void explain_ill(struct fault_context *c)
 	size_t n = symbols_code(c->s, c->f->space, c->f->epoch, c->f->pc, bytes, sizeof bytes);
 
 	fault_brief(c, "illegal instruction%s", fault_insn_is(c, "ud2") ? " ud2" : "");
-	fault_set_cause(c, fault_insn_is(c, "ud2") ? "trap" : "illegal instruction");
+	fault_set_kind(c, fault_insn_is(c, "ud2") ? "trap" : "illegal instruction");
 	if (fault_insn_is(c, "ud2")) {
 		fault_say(c, "illegal instruction ud2: compilers put it where code must not be "
 			     "reached, and for __builtin_trap");
@@ -529,7 +530,7 @@ static void explain_trap(struct fault_context *c)
 {
 	fault_brief(c, "%s",
 		    c->f->has_trapped ? "breakpoint instruction" : signal_text(c->signal->signo));
-	fault_set_cause(c, c->f->has_trapped ? "breakpoint" : "");
+	fault_set_kind(c, c->f->has_trapped ? "breakpoint" : "");
 	if (c->f->has_trapped)
 		fault_say_place(c, "breakpoint instruction int3 at ", c->f->where, false);
 	else
@@ -548,7 +549,7 @@ static void explain_sys(struct fault_context *c)
 
 	if (c->signal->code == 1)
 		fault_brief(c, "%s refused by a seccomp filter", name_of(nr, name));
-	fault_set_cause(c, "%s refused", name_of(nr, name));
+	fault_set_kind(c, "%s refused", name_of(nr, name));
 	if (c->signal->code == 1)
 		fault_say(c, "%s refused by a seccomp filter", name_of(nr, name));
 	else
@@ -569,9 +570,10 @@ static void explain_untold(struct fault_context *c)
 {
 	char name[SIGNAL_NAME_MAX];
 
-	fault_say(c, "%s", signal_name(c->signal->signo, name));
 	if (c->signal->signo == SIG_ABRT)
-		fault_explain_abort(c);
+		fault_explain_abort(c, "SIGABRT");
+	else
+		fault_say(c, "%s", signal_name(c->signal->signo, name));
 	if (c->f->where == c->f->pc)
 		fault_say(c, ": neither a code nor the instruction tells why");
 }
@@ -676,7 +678,7 @@ static void explain_fault(struct fault_context *c)
 		explain_other(c);
 	if (fault_is_from_outside(c->m, c->snap))
 		fault_explain_hang(c);
-	fault_set_words_cause(c);
+	fault_set_words_kind(c);
 	fault_find_caller(c);
 }
 
@@ -694,6 +696,7 @@ void fault_explain(struct fault *f, const struct model *m, struct symbols *s,
 		.f = f, .m = m, .s = s, .snap = snap, .thread = thread, .h = h, .end = end};
 
 	explain_fault(&c);
+	fault_say_passed_on(&c);
 	say_good_end(&c);
 }
 

@@ -13,7 +13,7 @@ enum {
 	FAULT_TEXT_MAX = 1000,
 	FAULT_MESSAGE_MAX = 1000,
 	FAULT_BRIEF_MAX = 128,
-	FAULT_CAUSE_MAX = 200,
+	FAULT_KIND_MAX = 200,
 	FAULT_VALUES_MAX = 8,
 };
 
@@ -51,8 +51,9 @@ struct fault {
 					    place; or ""; escape it */
 	char message[FAULT_MESSAGE_MAX]; /* libc's message on ending the program, or ""; escape it,
 					    too */
-	char cause[FAULT_CAUSE_MAX];     /* why, in a few words that are the same for every build of
-					    the program; "" unknown; escape it */
+	char kind[FAULT_KIND_MAX];       /* for signatures: the kind of failure, the same for every
+					    build of the program: no value, no place, no name of a
+					    variable; "" unknown; escape it */
 	bool child_told;                 /* of a failed child */
 	const struct model_snapshot *child;   /* its last moment; NULL: none was kept */
 	const struct bt_record_thread *stuck; /* the first thread that can never go on, of a moment

@@ -34,7 +34,7 @@ static const char cleanup_panic[] = "core::panicking::panic_in_cleanup";
 /* Functions on the stack when a program ends itself, most telling first. */
 static const struct abort_reason {
 	const char *function;
-	const char *cause; /* of struct fault */
+	const char *kind; /* of struct fault */
 	const char *text;
 	bool is_libc; /* which has left a message then */
 } abort_reasons[] = {
@@ -49,11 +49,9 @@ static const struct abort_reason {
 	 true},
 	{"__fortify_fail", "fortify check", "a checking library function found an error", true},
 	{"__cxa_pure_virtual", "pure virtual call", "a pure virtual function was called", false},
-	{"__cxa_throw", "uncaught exception",
-	 "an exception was thrown and not caught: no handler, noexcept, or another one on its way",
+	{"__cxa_throw", "uncaught exception", "an exception was thrown and not caught", false},
+	{"__cxa_rethrow", "uncaught exception", "an exception was thrown again and not caught",
 	 false},
-	{"__cxa_rethrow", "uncaught exception",
-	 "an exception was thrown again and not caught: no handler, or noexcept", false},
 	{cleanup_panic, "panic in a destructor",
 	 "Rust code panicked in a destructor while another panic unwound the stack", false},
 	{"rust_begin_unwind", "panic", "Rust code panicked", false},
@@ -64,6 +62,8 @@ static const struct abort_reason {
 	 "stack overflow, found by Rust's handler", false},
 	{"std::sys::pal::unix::stack_overflow::imp::signal_handler", "stack overflow",
 	 "stack overflow, found by Rust's handler", false},
+	{"std::thread::~thread", "terminate",
+	 "a std::thread was destroyed that was neither joined nor detached", false},
 	{"std::terminate", "terminate", "std::terminate was called", false},
 	{"malloc_printerr", "corrupt heap",
 	 "malloc found its data overwritten, memory freed twice, or a pointer to no block of its "
@@ -76,12 +76,6 @@ static const struct abort_reason {
 	{"__sanitizer::Die", "sanitizer", "a sanitizer ended the program", false},
 	{"abort", "abort", "abort was called", false},
 };
-
-/* Beginnings of the names of files. */
-static const char *const runtime_modules[] = {
-	"libc.so",     "libc-2.",      "ld-linux",   "ld-2.",        "libc.musl-",  "ld-musl-",
-	"libpthread",  "libstdc++.so", "libc++.so",  "libc++abi.so", "libgcc_s.so", "libasan.so",
-	"libubsan.so", "libtsan.so",   "liblsan.so", "libclang_rt."};
 
 /* Some have names with __ or __libc_ before. */
 static const char *const allocators[] = {"malloc",  "free",     "cfree",        "calloc",
@@ -113,10 +107,6 @@ static const char *const runtime_scopes[] = {
 
 /* For Rust alone: a C++ program may have a namespace core. */
 static const char *const rust_scopes[] = {"core::", "alloc::", "<std::", "<core::", "<alloc::"};
-
-/* In paths of sources: of libraries' functions that stand in no scope of theirs. */
-static const char *const runtime_folders[] = {"/include/c++/", "/usr/include/x86_64-linux-gnu/",
-					      "/rustc/"};
 
 struct place_on_stack {
 	uint64_t addr;
@@ -156,8 +146,7 @@ static bool begins_as_one_of(const char *name, const char *const *all, size_t n)
 
 static bool is_in_runtime(const struct location *loc)
 {
-	return begins_as_one_of(text_basename(loc->module), runtime_modules,
-				ARRAY_SIZE(runtime_modules));
+	return own_code_is_toolchain_library(loc->module);
 }
 
 /* Names of C++ functions have their parameters behind them. */
@@ -205,18 +194,18 @@ static bool is_rust(const char *file)
 	return !n || (n > 3 && !strcmp(file + n - 3, ".rs"));
 }
 
-static bool is_runtime_source(const char *file)
+/* What jumps to a library's function. */
+static bool is_stub(const char *function)
 {
-	for (size_t i = 0; i < ARRAY_SIZE(runtime_folders); i++)
-		if (strstr(file, runtime_folders[i]))
-			return true;
-	return false;
+	size_t n = strlen(function);
+
+	return n > 4 && !strcmp(function + n - 4, "@plt");
 }
 
 /* By its name, and by where its source is; "": not known. */
 static bool is_runtime_function(const char *function, const char *file)
 {
-	if (is_of_builtin_type(function) || is_runtime_source(file))
+	if (is_of_builtin_type(function) || own_code_is_library_source(file) || is_stub(function))
 		return true;
 	if (begins_as_one_of(name_behind_type(function), runtime_scopes,
 			     ARRAY_SIZE(runtime_scopes)))
@@ -294,18 +283,6 @@ static size_t own_place(const struct fault_context *c, const struct place_on_sta
 	return i;
 }
 
-/* Functions that leave the caller's stack for another one's work, and do not come back as a call
- * does: what was open before them has not called what runs now. */
-static const char *const stack_leavers[] = {"runtime.mcall", "runtime.gogo"};
-
-static bool leaves_stack(const struct fault_context *c, const struct open_call *call)
-{
-	struct location loc;
-
-	symbols_lookup(c->s, c->f->space, c->f->epoch, call->to, false, &loc);
-	return is_one_of(loc.function, stack_leavers, ARRAY_SIZE(stack_leavers));
-}
-
 /* The program's own place from the calls that the branches left open, if memory does not tell or
  * was not kept. through_handlers: also code that a signal has interrupted. */
 static bool own_open_call(const struct fault_context *c, bool through_handlers, uint64_t *from)
@@ -319,8 +296,6 @@ static bool own_open_call(const struct fault_context *c, bool through_handlers, 
 	callstack_build(&calls, c->h, c->s, c->end);
 	for (size_t i = calls.count;
 	     i-- > 0 && !found && (through_handlers || !calls.calls[i].is_handler);) {
-		if (leaves_stack(c, &calls.calls[i]))
-			break;
 		*from = calls.calls[i].from;
 		symbols_lookup(c->s, c->f->space, c->f->epoch, *from, false, &loc);
 		found = *loc.module && !is_of_runtime(&loc);
@@ -428,7 +403,8 @@ bool fault_brief_thrown(struct fault_context *c)
  * any, the text up to its explanation. */
 static void brief_abort(struct fault_context *c, const char *text)
 {
-	const char *message = c->f->message, *assertion = strstr(message, "Assertion `");
+	const char *message = c->f->message, *assertion = strstr(message, "Assertion `"),
+		   *explained = strstr(text, ": ");
 	size_t len;
 
 	if (assertion)
@@ -437,7 +413,26 @@ static void brief_abort(struct fault_context *c, const char *text)
 	if (len)
 		fault_brief(c, "%.*s", (int)len - (message[len - 1] == '.'), message);
 	else if (!fault_brief_thrown(c))
-		fault_brief(c, "%.*s", (int)strcspn(text, ":"), text);
+		fault_brief(c, "%.*s", (int)(explained ? (size_t)(explained - text) : strlen(text)),
+			    text);
+}
+
+/* Parts of malloc's messages, which say it better than its function does. */
+static const char *heap_text(const char *message, const char *otherwise)
+{
+	static const struct {
+		const char *part, *text;
+	} rows[] = {
+		{"double free", "memory was freed twice"},
+		{"corrupt", "malloc found its data overwritten"},
+		{"free(): invalid pointer", "free was given a pointer to no block of malloc's, or "
+					    "to one whose header was overwritten"},
+	};
+
+	for (size_t i = 0; i < ARRAY_SIZE(rows); i++)
+		if (strstr(message, rows[i].part))
+			return rows[i].text;
+	return otherwise;
 }
 
 static bool is_panic(const struct model_snapshot *s)
@@ -466,18 +461,18 @@ static bool blame_panic_before(struct fault_context *c, const struct place_on_st
 	return false;
 }
 
-void fault_explain_abort(struct fault_context *c)
+void fault_explain_abort(struct fault_context *c, const char *raised)
 {
 	struct place_on_stack places[FRAMES_MAX];
 	size_t n = stack_of(c, places), own;
-	const char *text;
+	const char *text, *with = "";
 	uint64_t from;
 
 	if (n <= 1) /* nothing contradicts it */
 		take_message(c);
 	if (*c->f->message || has_called_abort(c, places, n)) {
-		fault_set_cause(c, "abort");
-		fault_say(c, " with abort");
+		fault_set_kind(c, "abort");
+		with = " with abort";
 	}
 	for (size_t r = 0; r < ARRAY_SIZE(abort_reasons); r++)
 		for (size_t i = 0; i < n; i++) {
@@ -497,10 +492,12 @@ void fault_explain_abort(struct fault_context *c)
 				take_message(c);
 				text = "libc found an error it cannot go on from";
 			}
-			fault_say(c, ": %s", text);
+			if (!strcmp(abort_reasons[r].function, "malloc_printerr"))
+				text = heap_text(c->f->message, text);
+			fault_say(c, "%s", text);
 			brief_abort(c, text);
-			fault_set_cause(c, "%s", abort_reasons[r].cause);
-			fault_set_message_cause(c);
+			fault_set_kind(c, "%s", abort_reasons[r].kind);
+			fault_set_message_kind(c);
 			own = own_place(c, places, n, i);
 			if (own < n && abort_reasons[r].function == cleanup_panic &&
 			    blame_panic_before(c, &places[own]))
@@ -513,6 +510,7 @@ void fault_explain_abort(struct fault_context *c)
 				blame_place(c, &places[i + 1]);
 			return;
 		}
+	fault_say(c, "%s%s", raised, with);
 }
 
 bool fault_blame_own_place(struct fault_context *c)

@@ -245,9 +245,9 @@ static void brief_wild_pc(struct fault_context *c, const char *verb, const struc
 /* A tail call is a jump in one build and a call in another. */
 static void set_branch_cause(struct fault_context *c, const char *verb, uint64_t target)
 {
-	fault_set_cause(c, is_return_verb(verb) ? "wrong return address"
-			   : target < NEAR_NULL ? "call of a null pointer"
-						: "call of a wild pointer");
+	fault_set_kind(c, is_return_verb(verb) ? "wrong return address"
+			  : target < NEAR_NULL ? "call of a null pointer"
+					       : "call of a wild pointer");
 }
 
 /* A call, jump or return to an address where no code is. */
@@ -456,7 +456,7 @@ static void explain_protection(struct fault_context *c)
 		say_if_text(c, addr);
 		say_through(c, m, addr);
 		fault_say(c, ", a non-canonical address");
-		fault_set_cause(c, "wild pointer");
+		fault_set_kind(c, "wild pointer");
 		return;
 	}
 	if (explain_wild_branch(c))
@@ -464,14 +464,14 @@ static void explain_protection(struct fault_context *c)
 	m = misaligned_operand(c, 16, &addr);
 	if (m) {
 		fault_brief(c, "misaligned %s", fault_access_noun(m));
-		fault_set_cause(c, "misaligned access");
+		fault_set_kind(c, "misaligned access");
 		fault_say(c,
 			  "%s 0x%" PRIx64
 			  ", which is not aligned to the %u bytes that \"%s\" needs",
 			  fault_access_verb(m), addr, alignment_of(c, m), c->f->insn_text);
 		return;
 	}
-	fault_set_cause(c, is_privileged(c) ? "privileged instruction" : "protection fault");
+	fault_set_kind(c, is_privileged(c) ? "privileged instruction" : "protection fault");
 	if (explain_interrupt_return(c))
 		return;
 	fault_brief(c, "%s",
@@ -496,7 +496,7 @@ static void explain_unknown_protection(struct fault_context *c)
 {
 	fault_say(c, "general protection fault");
 	fault_brief(c, "general protection fault");
-	fault_set_cause(c, "protection fault");
+	fault_set_kind(c, "protection fault");
 	if (c->f->is_32_bit)
 		fault_say(c, " of 32-bit code");
 	else if (c->f->has_insn)
@@ -515,7 +515,7 @@ static void explain_misaligned(struct fault_context *c)
 	uint64_t addr;
 	const struct disasm_memory *m = misaligned_operand(c, 2, &addr);
 
-	fault_set_cause(c, "misaligned access");
+	fault_set_kind(c, "misaligned access");
 	if (m)
 		fault_say(c, "%s 0x%" PRIx64 ", which is not aligned to its %u bytes",
 			  fault_access_verb(m), addr, alignment_of(c, m));
@@ -536,9 +536,9 @@ static void explain_bus(struct fault_context *c, uint64_t addr, const struct dis
 		return;
 	}
 	fault_say(c, "%s 0x%" PRIx64, m ? fault_access_verb(m) : "access to", addr);
-	fault_set_cause(c, "%s", signal_code_text(c->signal->signo, c->signal->code));
+	fault_set_kind(c, "%s", signal_code_text(c->signal->signo, c->signal->code));
 	if (c->signal->code == BUS_ADRALN) {
-		fault_set_cause(c, "misaligned access");
+		fault_set_kind(c, "misaligned access");
 		fault_say(c, ", which is not aligned");
 	} else if (map && *map->path == '/' && c->signal->code == BUS_ADRERR) {
 		fault_say(c, ", byte %" PRIu64 " of ", addr - map->start + map->offset);
@@ -546,7 +546,7 @@ static void explain_bus(struct fault_context *c, uint64_t addr, const struct dis
 		fault_say(c, ": beyond the end of the file");
 		fault_brief(c, "%s beyond the end of a mapped file",
 			    m ? fault_access_noun(m) : "access");
-		fault_set_cause(c, "beyond the end of a file");
+		fault_set_kind(c, "beyond the end of a file");
 	} else {
 		fault_say(c, ": %s", signal_code_text(c->signal->signo, c->signal->code));
 	}
@@ -558,7 +558,7 @@ static void explain_unknown(struct fault_context *c, uint64_t addr)
 
 	fault_say(c, "%s 0x%" PRIx64, is_in_code ? "execution at" : "access to", addr);
 	fault_brief(c, "%s %s", is_in_code ? "execution" : "access", where_to(c, addr, 0));
-	fault_set_access_cause(c, addr, 0);
+	fault_set_access_kind(c, addr, 0);
 	if (addr < NEAR_NULL)
 		fault_say(c, ", close to null");
 	say_why(c, addr, 0);
@@ -608,6 +608,6 @@ void fault_explain_access(struct fault_context *c)
 		say_why(c, addr, m->access);
 		if (named)
 			say_name(c, &name);
-		fault_set_access_cause(c, addr, m->access);
+		fault_set_access_kind(c, addr, m->access);
 	}
 }

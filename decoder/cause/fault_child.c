@@ -1,42 +1,33 @@
 /* SPDX-License-Identifier: MIT */
 /* A process that ends with failure right after a child of it did: scripts, make and test drivers
- * pass on what a program under them has failed at. Only the order is said, and only where no other
- * child ended in between: that the one is why the other failed is not known. */
+ * pass on what a program under them has failed at. Of the parent's moment the child is said, of the
+ * child's what its parents did. That the one is why the other failed is said where it is known
+ * (passed_on.h), else only the order. */
 #include <stdio.h>
 #include <string.h>
 
 #include "decoder/cause/fault_private.h"
 #include "decoder/cause/focus.h"
+#include "decoder/cause/passed_on.h"
 #include "decoder/model/last_words.h"
 #include "decoder/model/signals.h"
 
 enum {
-	DEPTH_MAX = 64,    /* make calls make calls sh calls cc calls cc1; a trace may lie */
+	DEPTH_MAX = 64,    /* of processes that pass a failure on; a trace may lie */
 	COMMAND_MAX = 120, /* bytes of a command that are said */
 };
 
-/* The failed child that ended last, of that again, and so on: where the failure began. */
-static const struct model_task *first_to_fail(const struct model *m, const struct model_task *task,
-					      uint64_t seq)
+/* The failed child of the process, of that again, and so on: where the failure began. */
+static const struct model_failure *first_to_fail(const struct model *m, uint32_t task)
 {
-	const struct model_task *found = NULL;
+	const struct model_failure *found = NULL, *at = failure_of_process(m, task);
+	enum passed_on how;
 
-	for (size_t depth = 0; task && depth < DEPTH_MAX; depth++) {
-		task = model_last_child(m, task, seq);
-		if (!task || !model_is_failure(task->exit))
-			break;
-		seq = task->exit->seq;
-		found = task;
+	for (size_t depth = 0; at && depth < DEPTH_MAX; depth++) {
+		at = passed_on_child(m, at, &how);
+		found = at ? at : found;
 	}
 	return found;
-}
-
-static const struct model_failure *failure_of(const struct model *m, const struct model_task *task)
-{
-	for (size_t i = 0; i < m->failure_count; i++)
-		if (m->failures[i].task == task)
-			return &m->failures[i];
-	return NULL;
 }
 
 static void say_command(struct fault_context *c, const struct model_failure *failure)
@@ -105,29 +96,76 @@ static void say_where(struct fault_context *c, const struct model_snapshot *snap
 
 void fault_say_failed_child(struct fault_context *c)
 {
-	const struct model_task *task = model_task(c->m, c->snap->rec->task), *child;
-	const struct model_failure *failure;
+	const struct model_failure *failure = first_to_fail(c->m, c->snap->rec->task);
+	const struct model_task *child;
 	char name[SIGNAL_NAME_MAX];
 
-	if (!task || !task->exit)
-		return;
-	child = first_to_fail(c->m, task, task->exit->seq);
-	failure = child ? failure_of(c->m, child) : NULL;
 	if (!failure)
 		return;
+	child = failure->task;
 	fault_say(c, "; before that task %u", child->task);
 	say_command(c, failure);
-	if (child->exit->kind == BT_EXIT_SIGNAL)
-		fault_say(c, " was killed by %s", signal_name(child->exit->status, name));
-	else
-		fault_say(c, " exited with status %u", child->exit->status);
-	if (child->exit->kind == BT_EXIT_SIGNAL)
+	if (failure->exit->kind == BT_EXIT_SIGNAL) {
+		signal_name(failure->exit->status, name);
+		fault_say(c, " was killed by %s", name);
 		fault_brief(c, "%s was killed by %s", child->command, name);
-	else
-		fault_brief(c, "%s exited with %u", child->command, child->exit->status);
+	} else {
+		fault_say(c, " exited with status %u", failure->exit->status);
+		fault_brief(c, "%s exited with %u", child->command, failure->exit->status);
+	}
 	c->f->child_told = true;
 	c->f->child = failure->snap;
 	if (failure->snap)
 		say_where(c, end_behind(c->m, failure->snap));
 	say_last_line(c, child->last_words);
+}
+
+/* As it was called: "sh" where the file is dash. */
+static void say_program(struct fault_context *c, const struct model_failure *f)
+{
+	struct slice name = slice_of(
+		f->argv.at, f->argv.len ? strnlen((const char *)f->argv.at, f->argv.len) : 0);
+	const uint8_t *slash;
+
+	while (name.len && (slash = memchr(name.at, '/', name.len)))
+		slice_take(&name, (size_t)(slash + 1 - name.at));
+	if (name.len)
+		fault_say(c, "%.*s", (int)(name.len < COMMAND_MAX ? name.len : COMMAND_MAX),
+			  (const char *)name.at);
+	else
+		fault_say(c, "%.120s", f->task->command);
+}
+
+void fault_say_passed_on(struct fault_context *c)
+{
+	const struct model_failure *first = failure_of_process(c->m, c->snap->rec->task),
+				   *f = first, *parent;
+	enum passed_on how, least = PASSED_PROVEN;
+	const char *before = NULL;
+	char name[SIGNAL_NAME_MAX];
+
+	if (!first || first->snap != c->snap) /* the process went on */
+		return;
+	/* once to see how sure it is, once to say it */
+	for (size_t depth = 0; f && depth < DEPTH_MAX; depth++, f = parent) {
+		parent = passed_on_parent(c->m, f, &how);
+		if (parent && how < least)
+			least = how;
+	}
+	f = first;
+	for (size_t depth = 0; f && depth < DEPTH_MAX; depth++, f = parent) {
+		parent = passed_on_parent(c->m, f, &how);
+		if (!parent)
+			break;
+		if (!before)
+			before = least == PASSED_PROVEN ? "; because of it " : "; after it ";
+		fault_say(c, "%s", before);
+		say_program(c, parent);
+		fault_say(c, " (task %u)", parent->task->task);
+		if (parent->exit->kind == BT_EXIT_SIGNAL)
+			fault_say(c, " was killed by %s", signal_name(parent->exit->status, name));
+		else
+			fault_say(c, " exited with status %u", parent->exit->status);
+		before = ", then ";
+	}
 }

@@ -27,7 +27,7 @@ static size_t say_deadlock(struct fault_context *c)
 		fault_say(c, "; %s", text);
 		*c->f->brief = '\0'; /* who has sent it matters less */
 		fault_brief(c, "deadlock of %zu thread%s", dead, dead == 1 ? "" : "s");
-		fault_set_cause(c, "deadlock");
+		fault_set_kind(c, "deadlock");
 		c->f->stuck = first->thread;
 	} else if (waits_ring_text(text, &w)) {
 		fault_say(c, "; %s", text);

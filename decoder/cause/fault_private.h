@@ -2,7 +2,7 @@
 /* Shared by the files that explain a fault: fault.c (signals), fault_access.c (memory),
  * fault_stack.c, fault_abort.c, fault_child.c (children that failed before), fault_hang.c,
  * fault_untold.c (signals whose code was not told). Nobody else includes this. Each adds to the
- * text of the context (fault_say()), and sets its cause (fault_cause.c). */
+ * text of the context (fault_say()), and sets its kind (fault_kind.c). */
 #ifndef BT_FAULT_PRIVATE_H
 #define BT_FAULT_PRIVATE_H
 
@@ -52,19 +52,19 @@ void fault_brief(struct fault_context *c, const char *fmt, ...)
 /* The same with what was thrown, where an exception is on its way. False: none is known to be. */
 bool fault_brief_thrown(struct fault_context *c);
 
-/* Sets the cause. It tells no address, no register and no size: they are other ones in another
+/* Sets the kind. It tells no address, no register and no size: they are other ones in another
  * build of the program. */
-void fault_set_cause(struct fault_context *c, const char *fmt, ...)
+void fault_set_kind(struct fault_context *c, const char *fmt, ...)
 	__attribute__((format(printf, 2, 3)));
 
-/* Sets the cause of a failed access. Only the address and its mapping decide: through which
+/* Sets the kind of a failed access. Only the address and its mapping decide: through which
  * register it was is the compiler's choice. access: enum disasm_access, 0 unknown. */
-void fault_set_access_cause(struct fault_context *c, uint64_t addr, unsigned access);
+void fault_set_access_kind(struct fault_context *c, uint64_t addr, unsigned access);
 
-/* The cause by libc's message; by the process's last words, which name the type of an exception.
- * Each leaves the cause as it is where they tell nothing. */
-void fault_set_message_cause(struct fault_context *c);
-void fault_set_words_cause(struct fault_context *c);
+/* The kind by libc's message; by the process's last words, which name the type of an exception.
+ * Each leaves the kind as it is where they tell nothing. */
+void fault_set_message_kind(struct fault_context *c);
+void fault_set_words_kind(struct fault_context *c);
 
 /* Says " in f+0x1 (file.c:2)". */
 void fault_say_place(struct fault_context *c, const char *before, uint64_t addr, bool is_return);
@@ -116,8 +116,8 @@ bool fault_name_access(struct fault_context *c, const struct disasm_memory *m,
 		       struct fault_name *name);
 
 /* Explains a SIGABRT that the program raised, and sets `where` to the program's place that it came
- * from. */
-void fault_explain_abort(struct fault_context *c);
+ * from. raised: what is said where no reason is known. */
+void fault_explain_abort(struct fault_context *c, const char *raised);
 
 /* Explains the moment at a function's entry, a first sign of failure, and sets `where` to the
  * program's place that it came from. */
@@ -133,6 +133,9 @@ void fault_say_message_before(struct fault_context *c);
 
 /* Says which child ended last before the failed exit of a process, if with failure, too. */
 void fault_say_failed_child(struct fault_context *c);
+
+/* Says which processes failed after the failure of this one, which they may have passed on. */
+void fault_say_passed_on(struct fault_context *c);
 
 /* fault_explain() without what is said of children. All of c but f, signal and regs is filled. */
 void fault_explain_plainly(struct fault_context *c);

@@ -10,7 +10,7 @@
 
 static const struct {
 	const char *function;
-	const char *cause; /* of struct fault */
+	const char *kind; /* of struct fault */
 	const char *text;
 } sign_texts[] = {
 	{"abort", "abort", "the program called abort"},
@@ -53,13 +53,12 @@ static void say_function(struct fault_context *c, struct slice label)
 		if (label.len == strlen(sign_texts[i].function) &&
 		    !memcmp(label.at, sign_texts[i].function, label.len)) {
 			fault_say(c, "%s", sign_texts[i].text);
-			fault_set_cause(c, "%s", sign_texts[i].cause);
+			fault_set_kind(c, "%s", sign_texts[i].kind);
 			if (!is_of_exceptions(label) || !fault_brief_thrown(c))
 				fault_brief(c, "%s", sign_texts[i].text);
 			return;
 		}
-	fault_set_cause(c, "%.*s", (int)(label.len > 200 ? 200 : label.len),
-			(const char *)label.at);
+	fault_set_kind(c, "%.*s", (int)(label.len > 200 ? 200 : label.len), (const char *)label.at);
 	fault_say(c, "%.*s was entered", (int)(label.len > 200 ? 200 : label.len),
 		  (const char *)label.at);
 }

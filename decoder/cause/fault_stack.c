@@ -238,7 +238,7 @@ bool fault_explain_overflow(struct fault_context *c, uint64_t addr, const struct
 	fault_brief(c, "stack overflow");
 	if (!say_recursion(c))
 		say_large_frame(c, stack.end - rsp);
-	fault_set_cause(c, "stack overflow");
+	fault_set_kind(c, "stack overflow");
 	c->is_overflow = true;
 	return true;
 }

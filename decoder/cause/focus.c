@@ -3,6 +3,7 @@
 
 #include <string.h>
 
+#include "decoder/cause/passed_on.h"
 #include "lib/name_pattern.h"
 
 static const struct model_task *task_asked(const struct model *m, uint32_t number)
@@ -81,10 +82,24 @@ static size_t focus_end(struct focus *f)
 	return f->history.count;
 }
 
+const struct model_snapshot *focus_explaining(const struct model *m)
+{
+	const struct model_snapshot *final = model_final_snapshot(m);
+	const struct model_failure *failure;
+
+	if (!final || (final->rec->kind != BT_SNAPSHOT_EXIT &&
+		       final->rec->kind != BT_SNAPSHOT_MESSAGE))
+		return final;
+	failure = failure_of_process(m, final->rec->task);
+	if (failure)
+		failure = passed_on_origin(m, failure);
+	return failure ? failure->snap : final;
+}
+
 int focus_choose(struct focus *f, const struct model *m, const struct report_options *o)
 {
 	*f = (struct focus){.snap = o->snapshot ? snapshot_asked(m, o->snapshot)
-						: model_final_snapshot(m),
+						: focus_explaining(m),
 			    .asked = o->has_thread};
 	if (o->snapshot && !f->snap)
 		return 1;

@@ -32,6 +32,11 @@ struct focus {
 	bool asked;                            /* the task was asked for */
 };
 
+/* The moment that explains the end: model_final_snapshot(), or where that is an exit with failure
+ * that the process passed on (passed_on.h), the moment of the process that failed first. NULL:
+ * none was kept. */
+const struct model_snapshot *focus_explaining(const struct model *m);
+
 /* Finds moment and task, without the history. Returns 0; 1 when there is no such snapshot or
  * thread. */
 int focus_choose(struct focus *f, const struct model *m,

@@ -64,14 +64,45 @@ static bool is_marked(const struct fold_options *o, size_t i, enum fold_mark mar
 	return o->marks && (o->marks[i] & mark);
 }
 
-/* How many entries from `at` on, up to where the task stood, are within library code. */
-static size_t library_run(const struct history *h, const struct fold_options *o, size_t at)
+static bool is_within_library(const struct fold_options *o, size_t i)
+{
+	return o->sides[i] == (FOLD_FROM_LIBRARY | FOLD_TO_LIBRARY);
+}
+
+/* Whether an entry is of library code that is inlined into the user's own: its own jumps, and its
+ * calls into libraries. A call or return between functions of the user's is the user's. */
+static bool is_of_inlined(const struct history_entry *e, uint8_t sides)
+{
+	switch (e->kind) {
+	case BT_BRANCH_JCC:
+		return sides & FOLD_FROM_INLINED;
+	case BT_BRANCH_JMP: /* to the user's own it may be the call of a function */
+	case BT_BRANCH_IJMP:
+		return sides == (FOLD_FROM_INLINED | FOLD_TO_INLINED);
+	case BT_BRANCH_CALL:
+	case BT_BRANCH_ICALL:
+		return sides == (FOLD_FROM_INLINED | FOLD_TO_LIBRARY);
+	case BT_BRANCH_RET:
+		return sides == (FOLD_FROM_LIBRARY | FOLD_TO_INLINED);
+	default:
+		return false;
+	}
+}
+
+/* How many entries from `at` on, up to where the task stood, are within library code. inlined: set
+ * where some of it is inlined; NULL: only what lies in libraries counts. */
+static size_t library_run(const struct history *h, const struct fold_options *o, size_t at,
+			  bool *inlined)
 {
 	size_t i = at;
 
-	while (i < h->count && (i == at || i != o->stop) &&
-	       o->sides[i] == (FOLD_FROM_LIBRARY | FOLD_TO_LIBRARY) && !is_marked(o, i, FOLD_OPEN))
-		i++;
+	for (; i < h->count && (i == at || i != o->stop) && !is_marked(o, i, FOLD_OPEN); i++) {
+		if (is_within_library(o, i))
+			continue;
+		if (!inlined || !is_of_inlined(&h->entries[i], o->sides[i]))
+			break;
+		*inlined = true;
+	}
 	return i - at;
 }
 
@@ -85,11 +116,12 @@ static size_t library_call(const struct history *h, const struct fold_options *o
 	if ((call->kind != BT_BRANCH_CALL && call->kind != BT_BRANCH_ICALL) ||
 	    o->sides[at] != FOLD_TO_LIBRARY || end == o->stop)
 		return 0;
-	end += library_run(h, o, end);
+	end += library_run(h, o, end, NULL);
 	if (end == h->count || end == o->stop)
 		return 0;
 	ret = &h->entries[end];
-	return ret->kind == BT_BRANCH_RET && o->sides[end] == FOLD_FROM_LIBRARY &&
+	return ret->kind == BT_BRANCH_RET && (o->sides[end] & FOLD_FROM_LIBRARY) &&
+			       !(o->sides[end] & FOLD_TO_LIBRARY) &&
 			       ret->to - call->from - 1 < BT_INSN_MAX
 		       ? end - at
 		       : 0;
@@ -101,13 +133,16 @@ static struct fold_line line_from(const struct history *h, const struct fold_opt
 				  uint64_t *class)
 {
 	const struct history_entry *e = &h->entries[at];
-	size_t run = o->sides ? library_run(h, o, at) : 0,
+	bool inlined = false;
+	size_t run = o->sides ? library_run(h, o, at, &inlined) : 0,
 	       call = o->sides ? library_call(h, o, at) : 0;
 
 	if (run) {
 		*class = mix_hash(3, e->space);
-		return (struct fold_line){
-			.entry = (uint32_t)at, .count = (uint32_t)run, .kind = FOLD_LIBRARY};
+		return (struct fold_line){.entry = (uint32_t)at,
+					  .count = (uint32_t)run,
+					  .kind = FOLD_LIBRARY,
+					  .inlined = inlined};
 	}
 	*class = mix_hash(entry_class(e, at), call != 0);
 	/* So that it is in no loop. */

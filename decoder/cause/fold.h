@@ -10,7 +10,8 @@
 
 enum fold_kind {
 	FOLD_ENTRY,
-	FOLD_LIBRARY, /* `count` entries from `entry` on, all of them within library code */
+	FOLD_LIBRARY, /* `count` entries from `entry` on, all of them within library code, be it
+			 inlined into the user's own functions */
 	FOLD_CALL, /* the call `entry` into a library, and the `count` entries up to its return */
 	FOLD_LOOP, /* heading of `count` rounds from `entry` on; the last round follows */
 	FOLD_STOP, /* where the task stood: before entry `entry` */
@@ -20,12 +21,16 @@ struct fold_line {
 	uint32_t entry, count;
 	uint8_t kind;    /* enum fold_kind */
 	uint8_t nesting; /* loops around it */
+	bool inlined;    /* of FOLD_LIBRARY: some of it is */
 };
 
-/* Which ends of an entry lie in library code. */
+/* Which ends of an entry lie in library code, and how. */
 enum fold_side {
 	FOLD_FROM_LIBRARY = 1,
 	FOLD_TO_LIBRARY = 2,
+	/* Of an end in the user's own function: it lies in library code that is inlined there. */
+	FOLD_FROM_INLINED = 4,
+	FOLD_TO_INLINED = 8,
 };
 
 /* How a reader wants an entry. */

@@ -3,6 +3,7 @@
 
 #include <inttypes.h>
 #include <stdio.h>
+#include <string.h>
 
 #include "decoder/cause/focus.h"
 #include "decoder/cause/own_code.h"
@@ -35,11 +36,13 @@ static bool take_moment(struct headline *h, const struct model *m,
 
 	if (snap->rec->kind == BT_SNAPSHOT_FATAL && snap->signal)
 		snprintf(h->name, sizeof h->name, "%s", signal_name(snap->signal->signo, name));
-	else if ((snap->rec->kind == BT_SNAPSHOT_EXIT || is_sign) && end &&
-		 end->kind == BT_EXIT_STATUS && end->status)
+	else if ((snap->rec->kind == BT_SNAPSHOT_EXIT || snap->rec->kind == BT_SNAPSHOT_FAILURE ||
+		  is_sign) &&
+		 end && end->kind == BT_EXIT_STATUS && end->status)
 		snprintf(h->name, sizeof h->name, "exited with %u", end->status);
 	else
 		return false;
+	h->is_exit = !(snap->rec->kind == BT_SNAPSHOT_FATAL && snap->signal);
 	if (task && first && task->pid != first->pid) {
 		h->command = task->command;
 		h->pid = task->pid;
@@ -55,6 +58,8 @@ static void take_place(struct headline *h, struct symbols *s, uint32_t space, ui
 
 	symbols_lookup(s, space, epoch, place.addr, place.is_return, &loc);
 	part = own_code_part(&loc);
+	if (!strcmp(part.function, "_start"))
+		return; /* of a program without symbols: it tells nothing */
 	text_brief_name(h->function, sizeof h->function, part.function);
 	h->file = part.file;
 	h->line = part.line;
@@ -91,7 +96,7 @@ static int explain(struct fault *f, const struct model *m, struct symbols *s,
 int headline_make(struct headline *h, const struct model *m, struct symbols *s,
 		  struct bt_error *err)
 {
-	const struct model_snapshot *snap = model_final_snapshot(m);
+	const struct model_snapshot *snap = focus_explaining(m);
 	const struct bt_record_thread *thread = snap ? focus_thread(snap, snap->rec->task) : NULL;
 	struct own_code *own;
 	struct own_place place;
@@ -139,8 +144,12 @@ static void put_place(const struct headline *h, struct text *t)
 
 void headline_put_event(const struct headline *h, struct text *t)
 {
+	if (h->command && h->is_exit) {
+		text_outside(t, h->command);
+		text_printf(t, " (process %u) ", h->pid);
+	}
 	text_printf(t, "%s", h->name);
-	if (h->command) {
+	if (h->command && !h->is_exit) {
 		text_printf(t, " in ");
 		text_outside(t, h->command);
 		text_printf(t, " (process %u)", h->pid);

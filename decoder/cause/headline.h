@@ -10,6 +10,7 @@
 
 struct headline {
 	char name[64];              /* "SIGSEGV", "exited with 3" */
+	bool is_exit;               /* name is the latter */
 	char what[FAULT_BRIEF_MAX]; /* "null read", or "" */
 	char text[FAULT_TEXT_MAX];  /* the same as a sentence (fault.h), or "" */
 	const char *command;        /* of another process than the first; NULL: of the first */
@@ -32,7 +33,7 @@ int headline_make(struct headline *h, const struct model *m, struct symbols *s,
 /* "SIGSEGV in cc1 (process 12): null read in port config.c:10", escaped. */
 void headline_put(const struct headline *h, struct text *t);
 
-/* "SIGSEGV in cc1 (process 12): null read", escaped. */
+/* "SIGSEGV in cc1 (process 12): null read", "cc1 (process 12) exited with 4", escaped. */
 void headline_put_event(const struct headline *h, struct text *t);
 
 #endif

@@ -1,6 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 #include "decoder/cause/own_code.h"
 
+#include <inttypes.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -14,6 +16,12 @@ enum {
 	OWN_FRAMES_MAX = 256, /* Stacks that are used up are deep, and their own code is near. */
 };
 
+enum owner {
+	OWNER_LIBRARY = 1,
+	OWNER_USER,
+	OWNER_INLINED, /* a library's, in a function of the user's */
+};
+
 struct own_code {
 	const struct model *m;
 	struct symbols *s;
@@ -22,7 +30,7 @@ struct own_code {
 	const struct model_snapshot *snap;
 	const struct bt_record_thread *thread;
 	bool programs_known, programs_are_libraries;
-	struct hash_table known; /* bool + 1, by known_key() */
+	struct hash_table known; /* enum owner, by known_key() */
 	/* The mapping looked at last. Its parts are all of one kind where whole is true. */
 	const struct space_map *map;
 	uint32_t space, epoch;
@@ -41,12 +49,39 @@ static const char *const program_folders[] = {
 
 /* Libraries of the toolchain, wherever they lie: programs bring copies. Up to ".so" or a '-'. */
 static const char *const toolchain_libraries[] = {
-	"ld-linux-x86-64", "ld-linux",    "ld-musl-x86_64", "libc",         "libm",
-	"libpthread",      "libdl",       "librt",          "libutil",      "libresolv",
-	"libgcc_s",        "libstdc++",   "libc++",         "libc++abi",    "libunwind",
-	"libgfortran",     "libquadmath", "libgomp",        "libomp",       "libasan",
-	"libtsan",         "libubsan",    "liblsan",        "libatomic",    "libclang_rt.asan",
-	"libmvec",         "libanl",      "libnsl",         "libthread_db",
+	"ld-linux-x86-64",
+	"ld-linux",
+	"ld-musl-x86_64",
+	"libc",
+	"libm",
+	"libpthread",
+	"libdl",
+	"librt",
+	"libutil",
+	"libresolv",
+	"libgcc_s",
+	"libstdc++",
+	"libc++",
+	"libc++abi",
+	"libunwind",
+	"libgfortran",
+	"libquadmath",
+	"libgomp",
+	"libomp",
+	"libasan",
+	"libtsan",
+	"libubsan",
+	"liblsan",
+	"libatomic",
+	"libclang_rt.asan",
+	"libmvec",
+	"libanl",
+	"libnsl",
+	"libthread_db",
+	"libc.musl",
+	"ld",
+	"libclang_rt.tsan",
+	"libclang_rt.ubsan_standalone",
 };
 
 /* Where the sources of systems, toolchains and packages lie. */
@@ -58,8 +93,9 @@ static const char *const source_folders[] = {
 
 /* The same, anywhere in a path. */
 static const char *const source_parts[] = {
-	"/.cargo/registry/", "/.cargo/git/", "/.rustup/toolchains/", "/go/pkg/mod/",
-	"/libstdc++-v3/",    "/libgcc/",     "/compiler-rt/",        "/sysdeps/",
+	"/.cargo/registry/", "/.cargo/git/",  "/.rustup/toolchains/",
+	"/go/pkg/mod/",      "/include/c++/", "/libstdc++-v3/",
+	"/libgcc/",          "/compiler-rt/", "/sysdeps/",
 };
 
 static bool begins_with(const char *s, const char *prefix)
@@ -126,7 +162,7 @@ static bool is_shared_library(const char *path)
 	return so && (!so[3] || so[3] == '.' || so[3] == ' ');
 }
 
-static bool is_toolchain_library(const char *path)
+bool own_code_is_toolchain_library(const char *path)
 {
 	const char *name = text_basename(path);
 
@@ -146,13 +182,24 @@ static bool is_system_library(const char *path)
 		return true;
 	return is_shared_library(path) &&
 	       (begins_with_one(path, system_folders, ARRAY_SIZE(system_folders)) ||
-		is_toolchain_library(path));
+		own_code_is_toolchain_library(path));
 }
 
 static bool is_system_program(const char *path)
 {
 	return !is_shared_library(path) &&
 	       begins_with_one(path, program_folders, ARRAY_SIZE(program_folders));
+}
+
+bool own_code_is_system_program(struct slice path)
+{
+	char text[PATH_TEXT_MAX];
+	size_t len = path.len < sizeof text ? path.len : sizeof text - 1;
+
+	if (len)
+		memcpy(text, path.at, len);
+	text[len] = '\0';
+	return is_system_program(text);
 }
 
 static bool has_own_source(const struct location *loc)
@@ -184,6 +231,12 @@ static bool programs_are_libraries(struct own_code *own)
 	return own->programs_are_libraries;
 }
 
+/* Whether code of the user's own function is a library's that is inlined there. */
+static bool is_inlined_library(const struct location *loc)
+{
+	return loc->inlined_count && *loc->file && own_code_is_library_source(loc->file);
+}
+
 /* By its source; by its name where the file has no lines. */
 static bool is_own_location(struct own_code *own, const struct location *loc)
 {
@@ -200,20 +253,22 @@ static uint64_t known_key(const struct space_map *map, uint64_t addr)
 	return (uintptr_t)map * 0x9E3779B97F4A7C15u ^ addr;
 }
 
-static bool look_up_own(struct own_code *own, uint32_t space, uint32_t epoch, uint64_t addr)
+static enum owner look_up_owner(struct own_code *own, uint32_t space, uint32_t epoch, uint64_t addr)
 {
 	uint64_t key = known_key(own->map, addr);
 	const struct hash_slot *slot = hash_table_find(&own->known, key);
 	struct location loc;
-	bool is_own;
+	enum owner owner;
 
 	if (slot)
-		return slot->number - 1;
+		return slot->number;
 	symbols_lookup(own->s, space, epoch, addr, false, &loc);
-	is_own = is_own_location(own, &loc);
+	owner = !is_own_location(own, &loc) ? OWNER_LIBRARY
+		: is_inlined_library(&loc)  ? OWNER_INLINED
+					    : OWNER_USER;
 	/* Without memory it is looked up again. */
-	hash_table_add(&own->known, (struct hash_slot){key, {is_own + 1}});
-	return is_own;
+	hash_table_add(&own->known, (struct hash_slot){key, {owner}});
+	return owner;
 }
 
 /* Code in no file is what the program made itself. */
@@ -226,13 +281,20 @@ static void take_map(struct own_code *own, uint32_t space, uint32_t epoch, uint6
 	own->whole = !own->own || !own->map || *own->map->path != '/';
 }
 
-bool own_code_has(struct own_code *own, uint32_t space, uint32_t epoch, uint64_t addr)
+static enum owner owner_of(struct own_code *own, uint32_t space, uint32_t epoch, uint64_t addr)
 {
 	/* Most branches stay in one mapping. */
 	if (!own->map || own->space != space || own->epoch != epoch || addr < own->map->start ||
 	    addr >= own->map->end)
 		take_map(own, space, epoch, addr);
-	return own->whole ? own->own : look_up_own(own, space, epoch, addr);
+	if (own->whole)
+		return own->own ? OWNER_USER : OWNER_LIBRARY;
+	return look_up_owner(own, space, epoch, addr);
+}
+
+bool own_code_has(struct own_code *own, uint32_t space, uint32_t epoch, uint64_t addr)
+{
+	return owner_of(own, space, epoch, addr) != OWNER_LIBRARY;
 }
 
 static struct inlined_frame part_of(const struct location *loc, size_t i)
@@ -252,9 +314,59 @@ struct inlined_frame own_code_part(const struct location *loc)
 	return part_of(loc, 0);
 }
 
+/* The function of a library that the user's own code calls there, inlined; *own: of that code.
+ * NULL: none is. */
+static const char *inlined_call(const struct location *loc, const char **own)
+{
+	for (size_t i = 1; i <= loc->inlined_count; i++)
+		if (is_own_source(part_of(loc, i).file)) {
+			*own = part_of(loc, i).function;
+			return part_of(loc, i - 1).function;
+		}
+	return NULL;
+}
+
+void own_code_folded_text(struct symbols *s, const struct history_entry *entries,
+			  const struct fold_line *line, char out[FOLDED_TEXT_MAX])
+{
+	const char *first = NULL, *own = "", *plural = line->count == 1 ? "" : "es";
+	char caller[FOLDED_NAME_MAX], called[FOLDED_NAME_MAX];
+	bool several = false;
+
+	for (size_t i = 0; line->inlined && i < line->count && i < FOLDED_LOOKED_AT && !several;
+	     i++) {
+		const struct history_entry *e = &entries[line->entry + i];
+		const char *name, *at;
+		struct location loc;
+
+		symbols_lookup(s, e->space, e->epoch, e->from, false, &loc);
+		name = inlined_call(&loc, &at);
+		several = name && first && (strcmp(name, first) != 0 || strcmp(at, own) != 0);
+		if (name && !first) {
+			first = name;
+			own = at;
+		}
+	}
+	if (!first) {
+		snprintf(out, FOLDED_TEXT_MAX, "%" PRIu32 " branch%s in libraries", line->count,
+			 plural);
+		return;
+	}
+	text_brief_name(caller, sizeof caller, own);
+	text_brief_name(called, sizeof called, first);
+	snprintf(out, FOLDED_TEXT_MAX, "%s: %s%s inlined (%" PRIu32 " branch%s)", caller, called,
+		 several ? " and others" : "", line->count, plural);
+}
+
 size_t own_code_sides(struct own_code *own, const struct history *h,
 		      const struct history_entry *entries, size_t count, uint8_t *sides)
 {
+	static const uint8_t from_sides[] = {[OWNER_LIBRARY] = FOLD_FROM_LIBRARY,
+					     [OWNER_USER] = 0,
+					     [OWNER_INLINED] = FOLD_FROM_INLINED};
+	static const uint8_t to_sides[] = {[OWNER_LIBRARY] = FOLD_TO_LIBRARY,
+					   [OWNER_USER] = 0,
+					   [OWNER_INLINED] = FOLD_TO_INLINED};
 	size_t touched = 0;
 
 	for (size_t i = 0; i < count; i++) {
@@ -265,9 +377,8 @@ size_t own_code_sides(struct own_code *own, const struct history *h,
 		if (e->kind == BT_BRANCH_GAP)
 			continue;
 		history_target(h, e, &space, &epoch);
-		sides[i] =
-			(own_code_has(own, e->space, e->epoch, e->from) ? 0 : FOLD_FROM_LIBRARY) |
-			(own_code_has(own, space, epoch, e->to) ? 0 : FOLD_TO_LIBRARY);
+		sides[i] = (uint8_t)(from_sides[owner_of(own, e->space, e->epoch, e->from)] |
+				     to_sides[owner_of(own, space, epoch, e->to)]);
 		touched += sides[i] != (FOLD_FROM_LIBRARY | FOLD_TO_LIBRARY);
 	}
 	return touched;

@@ -27,6 +27,11 @@ void own_code_close(struct own_code *own);
 /* Whether the code at an address is the user's own. An address that no mapping has is. */
 bool own_code_has(struct own_code *own, uint32_t space, uint32_t epoch, uint64_t addr);
 
+/* Whether a module is a library of libc, a compiler or a sanitizer, wherever it lies. */
+bool own_code_is_toolchain_library(const char *path) BT_MUST_USE;
+/* Whether a path is that of a program of the system: a shell, make, a compiler. */
+bool own_code_is_system_program(struct slice path) BT_MUST_USE;
+
 struct own_place {
 	uint64_t addr;
 	bool is_return;
@@ -42,6 +47,17 @@ bool own_code_frame(struct own_code *own, const struct model_snapshot *snap,
 struct inlined_frame own_code_part(const struct location *loc);
 /* Whether a source is the system's, a toolchain's or a package's. "": no. */
 bool own_code_is_library_source(const char *file) BT_MUST_USE;
+
+enum {
+	FOLDED_NAME_MAX = 80,
+	FOLDED_TEXT_MAX = 2 * FOLDED_NAME_MAX + 64,
+	FOLDED_LOOKED_AT = 64, /* entries of one line whose functions are named */
+};
+
+/* What a line of FOLD_LIBRARY says, of these entries: "12 branches in libraries", "main:
+ * std::map<...>::at inlined (12 branches)". Names are from outside: escape them. */
+void own_code_folded_text(struct symbols *s, const struct history_entry *entries,
+			  const struct fold_line *line, char out[FOLDED_TEXT_MAX]);
 
 /* Sets sides[0 .. count - 1], enum fold_side of each of the entries, which are of h or copies.
  * Returns how many of them touch the user's own code. */

@@ -192,7 +192,7 @@ static void take_names(struct maker *k)
 {
 	struct signature *sig = k->sig;
 
-	if (!strcmp(k->fault.cause, "stack overflow") && keep_recursion(k))
+	if (!strcmp(k->fault.kind, "stack overflow") && keep_recursion(k))
 		*sig->file = '\0';
 	for (size_t i = 0; i < k->name_count && sig->count < SIGNATURE_FUNCTIONS_MAX; i++)
 		memcpy(sig->functions[sig->count++], k->names[i].name, FUNCTION_NAME_MAX);
@@ -224,7 +224,7 @@ static const struct bt_record_exit *end_of_process(const struct model *m,
 
 /* Of a moment: its signal, else how its process ended. False: that is no failure. */
 static bool take_kind(struct signature *sig, const struct model *m,
-		      const struct model_snapshot *snap, const char *cause)
+		      const struct model_snapshot *snap, const char *why)
 {
 	const struct model_task *task = snap ? model_task(m, snap->rec->task) : NULL;
 	const struct bt_record_exit *end = task ? end_of_process(m, task) : NULL;
@@ -241,10 +241,9 @@ static bool take_kind(struct signature *sig, const struct model *m,
 	}
 	if (kind == BT_EXIT_SIGNAL)
 		snprintf(sig->kind, sizeof sig->kind, "%s%s%s", signal_name(status, name),
-			 *cause ? " " : "", cause);
+			 *why ? " " : "", why);
 	else if (kind == BT_EXIT_STATUS && status)
-		snprintf(sig->kind, sizeof sig->kind, "exit %u%s%s", status, *cause ? " " : "",
-			 cause);
+		snprintf(sig->kind, sizeof sig->kind, "exit %u%s%s", status, *why ? " " : "", why);
 	return *sig->kind;
 }
 
@@ -289,7 +288,7 @@ static int make_of_snapshot(struct maker *k, const struct model_snapshot *snap,
 	explain(k, snap);
 	if (k->fault.before)
 		explain(k, k->fault.before);
-	rc = take_kind(k->sig, k->m, k->snap, k->fault.cause) ? add_functions(k, err) : 1;
+	rc = take_kind(k->sig, k->m, k->snap, k->fault.kind) ? add_functions(k, err) : 1;
 	history_release(&k->h);
 	return rc;
 }
@@ -300,13 +299,14 @@ static bool is_end(const struct model_snapshot *snap)
 	return snap &&
 	       (snap->rec->kind == BT_SNAPSHOT_FATAL || snap->rec->kind == BT_SNAPSHOT_EXIT ||
 		snap->rec->kind == BT_SNAPSHOT_IMPORT || snap->rec->kind == BT_SNAPSHOT_FUNCTION ||
+		snap->rec->kind == BT_SNAPSHOT_FAILURE ||
 		snap->rec->kind == BT_SNAPSHOT_MESSAGE);
 }
 
 int signature_make(struct signature *sig, const struct model *m, struct symbols *s,
 		   struct bt_error *err)
 {
-	const struct model_snapshot *snap = model_final_snapshot(m);
+	const struct model_snapshot *snap = focus_explaining(m);
 	struct maker *k = calloc(1, sizeof *k);
 	int rc;
 

@@ -102,10 +102,58 @@ static void choose(struct kept_words *w, struct slice first, struct slice text, 
 	w->left_out = behind - head_len;
 }
 
+static bool ends_with(struct slice s, const char *end)
+{
+	size_t len = strlen(end);
+
+	return s.len >= len && !memcmp(s.at + s.len - len, end, len);
+}
+
+/* Where the dump of shadow bytes begins that ends an AddressSanitizer's report; SIZE_MAX: the text
+ * does not end with one. It tells nobody anything, and half of the text is it. */
+static size_t shadow_bytes(struct slice text)
+{
+	static const char title[] = "Shadow bytes around the buggy address:\n";
+	const uint8_t *at = NULL, *next = text.at;
+
+	if (!ends_with(without_empty_end(text), "==ABORTING"))
+		return SIZE_MAX;
+	while ((next = memmem(next, text.len - (size_t)(next - text.at), title, sizeof title - 1)))
+		at = next++;
+	return at ? (size_t)(at - text.at) : SIZE_MAX;
+}
+
+/* Whether the first lines that are shown are a sanitizer's, and not what the program said before.
+ */
+static bool begins_with_report(struct slice s)
+{
+	static const char title[] = "ERROR: AddressSanitizer";
+
+	return memmem(s.at, first_lines(s, FIRST_WORDS_LINES), title, sizeof title - 1);
+}
+
 void last_words_begin(struct kept_words *w, const struct bt_record_last_words *r)
 {
-	choose(w, words(r ? r->first : (struct slice){0}), words(r ? r->text : (struct slice){0}),
-	       r ? r->total : 0, FIRST_WORDS_LINES, LAST_WORDS_LINES);
+	struct slice first = words(r ? r->first : (struct slice){0}),
+		     text = words(r ? r->text : (struct slice){0});
+	uint64_t total = r ? r->total : 0;
+	size_t shadow = shadow_bytes(text), left, last;
+
+	if (shadow == SIZE_MAX) {
+		choose(w, first, text, total, FIRST_WORDS_LINES, LAST_WORDS_LINES);
+		return;
+	}
+	left = text.len - shadow;
+	choose(w, first, slice_of(text.at, shadow), total > left ? total - left : 0,
+	       begins_with_report(total > text.len ? first : text) ? REPORT_FIRST_LINES
+								   : FIRST_WORDS_LINES,
+	       REPORT_LINES);
+	if (w->head.len || w->earlier)
+		return;
+	last = last_lines(text, 1);
+	w->head = w->rest;
+	w->rest = without_empty_end(slice_of(text.at + last, text.len - last));
+	w->left_out = last - shadow;
 }
 
 void last_words_begin_telling(struct kept_words *w, const struct bt_record_last_words *r)

@@ -7,8 +7,10 @@
 #include "format/record.h"
 
 enum {
-	LAST_WORDS_LINES = 20,     /* shown; one more says what was left out between them */
-	FIRST_WORDS_LINES = 5,     /* of these, where not all are shown */
+	LAST_WORDS_LINES = 20, /* shown; one more says what was left out between them */
+	FIRST_WORDS_LINES = 5, /* of these, where not all are shown */
+	REPORT_LINES = 60,     /* the same of a sanitizer's report, which ends the text */
+	REPORT_FIRST_LINES = 40,
 	TELLING_LINES = 6,         /* the first of those that say why, and the last */
 	LAST_WORDS_LINE_MAX = 320, /* bytes of a line that are shown, NUL included */
 };

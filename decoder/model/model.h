@@ -43,6 +43,7 @@ struct model_failure {
 	const struct model_snapshot *snap; /* its last moment; NULL: none was kept */
 	struct slice argv; /* of the program that it or, before it was forked, a forebear executed
 			      last, each with a NUL behind it */
+	struct slice program; /* its path, as it was executed */
 };
 
 /* A place in the trace that could not be read. torn: the recorder was cut off here, was writing

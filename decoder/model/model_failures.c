@@ -50,7 +50,8 @@ void failures_find(struct loader *l)
 				(struct model_failure){.task = process->first,
 						       .exit = process->end,
 						       .snap = process->last,
-						       .argv = process->argv};
+						       .argv = process->argv,
+						       .program = process->program};
 	}
 	if (m->failures)
 		qsort(m->failures, m->failure_count, sizeof *m->failures, compare_failures);

@@ -17,7 +17,7 @@ struct model_private {
 struct model_process {
 	const struct model_task *first;
 	const char *command;
-	struct slice argv;
+	struct slice argv, program;
 	const struct bt_record_last_words *last_words;
 	const struct bt_record_exit *end;  /* of its last task; NULL: none in the trace */
 	const struct model_snapshot *last; /* of its end, or the first sign of that; NULL: none */

@@ -95,6 +95,7 @@ void tasks_on_task(struct loader *l, const struct trace_event *e)
 		.first = t,
 		.command = parent ? parent->command : basename_of(l, l->m->trace->header.program),
 		.argv = parent ? parent->argv : l->m->trace->header.argv,
+		.program = parent ? parent->program : l->m->trace->header.program,
 		.initial = r->how == BT_TASK_INITIAL,
 	};
 	*slot = (uint32_t)l->process_count;
@@ -111,6 +112,7 @@ void tasks_on_exec(struct loader *l, const struct trace_event *e)
 		return;
 	process->command = basename_of(l, e->rec.u.exec.path);
 	process->argv = e->rec.u.exec.argv;
+	process->program = e->rec.u.exec.path;
 }
 
 /* A process is called as its first thread is. */

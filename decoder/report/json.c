@@ -600,7 +600,7 @@ static void put_report(struct json_report *r)
 	fputs("{\"schema\": \"btrec-report/1\"", r->to);
 	json_put_member(r, "trace", json_trace(r));
 	json_put_member(r, "exit", json_end(r));
-	json_put_member(r, "fault", json_fault(r, model_final_snapshot(r->m)));
+	json_put_member(r, "fault", json_fault(r, focus_explaining(r->m)));
 	json_put_member(r, "signature", json_signature_of_failure(r));
 	json_put_member(r, "processes", json_processes(r));
 	json_put_member(r, "failures", json_failures(r));

@@ -289,10 +289,24 @@ static void put_place(struct report *r, const struct fault *f, uint64_t addr, bo
 	}
 }
 
+/* Of an exit the place in libc, and the instruction there, tell nothing. */
+static bool is_exit(const struct report *r)
+{
+	uint32_t kind = r->focus.snap->rec->kind;
+
+	return kind == BT_SNAPSHOT_EXIT || kind == BT_SNAPSHOT_FAILURE;
+}
+
 static void put_where(struct report *r, const struct fault *f)
 {
 	bool is_here = f->where == f->pc || f->has_trapped;
 
+	if (r->o->summary && is_exit(r)) {
+		report_heading(r, "Where");
+		put_place(r, f, f->has_caller ? f->caller : f->where,
+			  f->has_caller ? f->caller_is_return : f->where_is_return);
+		return;
+	}
 	report_heading(r, is_here ? "Where" : "Where it came from");
 	put_place(r, f, f->where, f->where_is_return);
 	if ((f->has_insn || is_here || f->pc_is_wild) && /* not of a caller */
@@ -663,6 +677,7 @@ static void put_words_in_room(struct report *r)
 {
 	size_t used = report_screen_lines(r) + 1; /* the heading */
 	char line[LAST_WORDS_LINE_MAX];
+	size_t before_heading, heading;
 	struct kept_words w;
 
 	for (size_t i = 1; i < r->t.buf.len; i++) /* empty lines can go */
@@ -672,7 +687,9 @@ static void put_words_in_room(struct report *r)
 	if (!last_words_has_lines(&w) || used + 1 >= SUMMARY_LINES)
 		return;
 	last_words_begin(&w, focus_last_words(&r->focus));
+	before_heading = r->t.buf.len;
 	report_heading(r, "What else it wrote to its standard error");
+	heading = r->t.buf.len;
 	while (used < SUMMARY_LINES && last_words_next(&w, line)) {
 		size_t before = report_screen_lines(r);
 
@@ -683,6 +700,8 @@ static void put_words_in_room(struct report *r)
 		text_printf(&r->t, "\n");
 		used += report_screen_lines(r) - before;
 	}
+	if (r->t.buf.len == heading)
+		r->t.buf.len = before_heading;
 }
 
 /* Takes out empty lines, the last ones first, until a summary fits the screen: its sections have

@@ -201,12 +201,14 @@ static void put_loop(struct report *r, const struct branch_rows *b, size_t i)
 /* Branches of a library, from a line of the user's own code to the next. */
 static void put_library(struct report *r, const struct branch_rows *b, size_t i)
 {
-	const struct fold_line *line = &b->fold.lines[i];
+	char text[FOLDED_TEXT_MAX];
 
+	own_code_folded_text(r->s, b->shown.entries, &b->fold.lines[i], text);
 	text_mark(&r->t, TEXT_QUIET);
 	text_printf(&r->t, "  %*s  %-7s ", (int)b->tick_width, "", "...");
 	put_indent(r, b->depth[i - b->first]);
-	text_printf(&r->t, "%u branch%s in libraries\n", line->count, line->count == 1 ? "" : "es");
+	text_outside(&r->t, text);
+	text_printf(&r->t, "\n");
 }
 
 /* Looks for the calls of the lines that are shown. */

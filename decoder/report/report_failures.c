@@ -43,7 +43,8 @@ void report_failures(struct report *r)
 		return;
 	report_heading(r, failures_heading(r->m, text));
 	count = failures_choose(r->m, chosen);
-	if (r->o->summary && count > SUMMARY_FAILURES)
+	/* the line that counts the rest has room for one */
+	if (r->o->summary && r->m->failure_count > SUMMARY_FAILURES + 1)
 		count = SUMMARY_FAILURES;
 	for (size_t i = 0; i < count; i++)
 		put_failure(r, &r->m->failures[chosen[i]]);

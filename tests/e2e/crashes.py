@@ -67,7 +67,7 @@ FAULTS = {
     "kill-by-abort": ("SIGABRT", "SI_USER", ANY, ANY, dict(
         mark=None, words=["^SIGABRT, raised by the program itself$"], stack=["kill_by_abort", "main"])),
     "assert": ("SIGABRT", "SI_TKILL", ANY, ANY, dict(
-        mark=None, where="fail_assert", words=["abort.*: an assertion failed, at fail_assert"], calls=["fail_assert", "__assert_fail"], stack=["abort", "fail_assert", "main"])),
+        mark=None, where="fail_assert", words=["^an assertion failed, at fail_assert"], calls=["fail_assert", "__assert_fail"], stack=["abort", "fail_assert", "main"])),
     "divide-by-zero": ("SIGFPE", "FPE_INTDIV", ANY, "divide", dict(
         words=["division by zero"], stack=["divide", "main"])),
     "divide-overflow": ("SIGFPE", "FPE_INTDIV", ANY, "divide_overflow", dict(
@@ -115,7 +115,7 @@ FAULTS = {
     "string-fault": ("SIGSEGV", "SEGV_MAPERR", ANY, "string_fault", dict(
         words=["write"], stack=["string_fault", "main"])),
     "double-free": ("SIGABRT", "SI_TKILL", ANY, ANY, dict(
-        mark=None, where="double_free", words=["abort.*: malloc found its data overwritten, memory freed twice.*, at double_free"],
+        mark=None, where="double_free", words=["^malloc found its data overwritten, memory freed twice.*, at double_free"],
         stack=["raise", "abort", "double_free", "main"])),
     "close-range-all": ("SIGSEGV", "SEGV_MAPERR", 0x123456789000, "close_range_all", dict(
         words=["write"], stack=["close_range_all", "main"])),
@@ -496,13 +496,13 @@ def cxx_inlined():
 def cxx_ends():
     program = build("ends.cc", "-D_GLIBCXX_ASSERTIONS")
     for how, function, says in (("element", "main", "an assertion of the C++ library failed"),
-                                ("noexcept", "careful(int)", "an exception was thrown and not caught: no handler, noexcept, or"),
+                                ("noexcept", "careful(int)", "an exception was thrown and not caught, at "),
                                 ("assert", "core::check(int)", "an assertion failed"), ("terminate", "main", "std::terminate was called")):
         recorded = record([program, how])
         equal(recorded.status, -signal.SIGABRT, "end of " + how)
         fault = report(recorded.trace, "-n", "1")["fault"]
         equal(fault["where"]["function"].partition(" [clone")[0], function, "where")
-        check("with abort: %s" % says in fault["text"], fault["text"])
+        check(fault["text"].startswith(says), fault["text"])
     fault = report(record([program, "null"]).trace, "-n", "1")["fault"]
     equal((fault["where"]["function"], fault["caller"]), ("core::read(int const*)", None), "of a namespace")
 

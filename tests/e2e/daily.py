@@ -2,7 +2,11 @@
 # SPDX-License-Identifier: MIT
 # What a user of every day meets: the last line of run, the first screen alone, annotations, traces that are listed and
 # removed, names as people write them.
+import fcntl
+import pty
 import shlex
+import struct
+import termios
 
 from e2e import *
 
@@ -215,6 +219,25 @@ def latest(folder):
 def snapshot(folder):
     """All that is below it."""
     return sorted(os.path.join(at, name) for at, folders, files in os.walk(folder) for name in folders + files)
+
+
+@case("list on a terminal: each line fits it, under the folder's name")
+def list_fits():
+    folder, env = home()
+    port = program("port.c")
+    run(env, "sh", "-c", '"$0" null 2>&-; exit 2', port, "and", "many", "more", "arguments", "than", "fit", status=2)
+    for columns in (60, 80, 200):
+        leader, follower = pty.openpty()
+        fcntl.ioctl(follower, termios.TIOCSWINSZ, struct.pack("HHHH", 24, columns, 0, 0))
+        listed = subprocess.run([BTREC, "list"], env=dict(os.environ, **env), stdin=subprocess.DEVNULL, stdout=follower)
+        os.close(follower)
+        equal(listed.returncode, 0, "end")
+        lines = os.read(leader, 65536).decode().splitlines()
+        os.close(leader)
+        equal((len(lines), lines[0]), (2, "Traces in %s:" % folder), "lines")
+        check(len(lines[1]) <= columns, "of %d columns: %s" % (columns, lines[1]))
+        check(re.search(r"  exit 2; \S+.*  sh-0\b", lines[1]), lines[1])
+        equal("arguments" in lines[1], columns == 200, "the whole command")
 
 
 @case("list: how it ended, of any process, size and command; --json fits its schema")

@@ -214,10 +214,75 @@ def handled_by_shell():
 
 @case("run's last line tells the child that failed before, and where in it")
 def last_line():
-    script = "%s || exit 3" % shell(*failing("say=no such thing", "exit=4"))
+    script = "%s || exit 3" % shell(*failing("exit=4"))
     result = record(["sh", "-c", script])
     told = btview("--headline", result.trace).out.decode() # the line, for which run does not wait for ever
-    check(re.search(r"^exited with 3: failing exited with 4 in \w+ failing\.c:\d+$", told, re.M), told)
+    check(re.search(r"^failing \(process \d+\) exited with 4 in give_up failing\.c:%d$" % line_of("failing.c", "give-up"), told, re.M), told)
+
+
+def begins_in(trace, function):
+    """Every form that shows a moment shows the one of the program failing, which this function ended. What happened there."""
+    said = text(trace, "-n", "20")
+    rows = [row for row in listed(said) if row[0]]
+    equal([row[3].split()[0] for row in rows], ["failing"], "whose moment is shown")
+    check(re.search(r"#\d+ +%s " % function, said), said)
+    task = report(trace, "-n", "1")["threads"][0]["task"]
+    check("\n  task %d, " % task in said and "\nStack of task %d " % task in said, "text and JSON differ:\n" + said)
+    signature = btview("--signature", trace).out.decode()
+    check("exit 4: %s (failing.c) < main" % function in signature, signature)
+    check("failing.c" in btview("--format", "github", trace).out.decode(), "the annotation is another one")
+    core = os.path.join(fresh_dir("core"), "core")
+    with open(core, "wb") as file:
+        file.write(btview("--export", "core", trace).out)
+    frames = gdb_frames(core) if shutil.which("gdb") else None
+    check(frames is None or function in frames, "the core file is another one's: %s" % frames)
+    return happened(said)
+
+
+def gdb_frames(core):
+    return execute(["gdb", "-q", "-nx", "-batch", "-ex", "bt", build("failing.c", *STATIC), core]).out.decode()
+
+
+@case("sh ends as the program under it: the report, the viewer's lines, signature and core file are of that")
+def passed_on_by_sh():
+    trace = record(["sh", "-c", "%s; exit $?" % shell(*failing("exit=4"))]).trace
+    said = begins_in(trace, "give_up")
+    check("exit with status 4; after it sh (task 1) exited with status 4\n" in said, said)
+    other = text(trace, "-n", "5", "--thread", "1")
+    check("exit with status 4; before that task 2 (" in happened(text(trace, "-n", "5", "--snapshot", "3")) and "Stack of task 1 " in other, other)
+
+
+@case("make, sh, a program: the deepest, and make says itself that it ended because of a command")
+def passed_on_by_make():
+    folder = fresh_dir("make")
+    with open(os.path.join(folder, "Makefile"), "w") as file:
+        file.write("both: late early\nearly:\n\t@sleep 0.2; %s\nlate:\n\t@sleep 0.6\nignored:\n\t-@%s\n\t@true; exit 7\n" %
+                   (shell(*failing("exit=4")), shell(*failing("exit=4"))))
+    trace = record(["make", "-s", "-C", folder, "early"]).trace
+    said = begins_in(trace, "give_up")
+    check(re.search(r"exit with status 4; after it sh \(task 2\) exited with status 4, then make \(task 1\) exited with status 2\n", said), said)
+    # Another command ends well after the one that failed.
+    begins_in(record(["make", "-s", "-j2", "-C", folder, "both"], ["--parallel"]).trace, "give_up")
+    # A failure that make was told to ignore is none.
+    said = text(record(["make", "-s", "-C", folder, "ignored"]).trace, "-n", "5")
+    check("exit with status 7; because of it make (task 1) exited with status 2\n" in happened(said), said)
+
+
+@case("a moment that the program went on from is not said to have led to another's failure")
+def went_on():
+    trace = record(["sh", "-c", "%s; exit $?" % shell(*failing("survive-fault", "exit=4"))]).trace
+    faults = kept(trace, "fault")
+    check(faults, "no fault is kept")
+    said = happened(text(trace, "-n", "5", "--snapshot", str(faults[0][0])))
+    check("SIGSEGV" in said and "after it" not in said and "because" not in said, said)
+    check("; after it sh " in happened(text(trace, "-n", "5")), "the end")
+
+
+@case("a program of the user's that ends in its own way after a child failed is told of itself")
+def not_passed_on():
+    trace = record(failing("children=1", "exit=9"), ["-q"]).trace
+    said = text(trace, "-n", "5")
+    check("\n  task 1, " in said and "exit with status 9; before that task 2 (" in happened(said), said)
 
 
 @case("an exit out of a handler of a fault names the fault")

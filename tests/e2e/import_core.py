@@ -158,7 +158,7 @@ def no_siginfo():
         equal(untold["code"], "code unknown", "code of " + mode)
         for key in ("signal", "address", "text", "where", "caller"):
             equal(untold[key], told[key], "%s of %s" % (key, mode))
-    for mode, said in (("abort", "SIGABRT with abort: abort was called"), ("raise-quit", "SIGQUIT: neither a code nor the instruction tells why"),
+    for mode, said in (("abort", "abort was called"), ("raise-quit", "SIGQUIT: neither a code nor the instruction tells why"),
                        ("kill-by-abort", "SIGABRT: neither a code nor the instruction tells why"),
                        ("float-divide", "SIGFPE: neither a code nor the instruction tells why")):
         _, untold = with_and_without_siginfo(program, mode)

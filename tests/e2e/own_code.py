@@ -38,6 +38,31 @@ SOURCES = {
         static void handle(int number) { if (number == SIGUSR1) abort(); }
         int main(void) { signal(SIGUSR1, handle); raise(SIGUSR1); return 0; }
         """,
+    "inlined.cc": r"""
+        #include <cstdlib>
+        #include <map>
+        #include <vector>
+        static std::map<int, int> stock;
+        static std::vector<int> sizes;
+        __attribute__((noinline)) int price(int id)
+        {
+            if (id < 0)
+                abort();
+            return stock.at(id) + sizes[id % sizes.size()];
+        }
+        __attribute__((noinline)) int total(int n)
+        {
+            int sum = 0;
+            for (int i = 0; i < n; i++) {
+                stock[i * 7 % 11] = i;
+                sizes.push_back(i);
+            }
+            for (int i = 0; i < n; i++)
+                sum += price(i * 7 % 11);
+            return sum + price(-1);
+        }
+        int main(int argc, char **argv) { return total(10 + argc); }
+        """,
     "nothing.c": "int main(void) { return 0; }",
 }
 
@@ -61,7 +86,7 @@ def branches(trace, *arguments):
 
 def told(lines):
     """Of lines without loops how many branches they stand for."""
-    return sum(int(re.search(r"(\d+) branch(es)? in libraries", line).group(1)) if " in libraries" in line else
+    return sum(int(re.search(r"(\d+) branch(es)? in libraries|inlined \((\d+) branch(es)?\)$", line).expand(r"\1\3")) if re.match(r" +\.\.\. ", line) else
                1 + int((re.search(r"back after (\d+) branch", line) or [0, 0])[1]) for line in lines)
 
 
@@ -102,6 +127,20 @@ def templates():
     check({"before", "main"} <= {name.split("(")[0] for name in froms(lines)}, str(froms(lines)))
     inside = [line for line in lines if re.match(r" +\d+ +(jcc|jmp|call).* std::\S+.* -> std::", line)]
     check(not inside, "\n".join(inside))
+
+
+@case("library code that is inlined into the user's functions is a line that says what was called, and every branch is accounted for")
+def inlined():
+    trace = record([made("inlined.cc", "-g", "-O2")]).trace
+    total, lines = branches(trace)
+    shown = [line for line in lines if " loop " not in line]
+    inside = [line for line in lines if re.search(r"\d+ +jcc\S*( not)? +\S+ \[std::", line)]
+    check(not inside, "\n".join(inside))
+    check(any(re.search(r"\.\.\. +price\S*: std::map<>::at inlined \(\d+ branch(es)?\)$", line) for line in shown), "\n".join(lines))
+    check({"price", "total"} <= {name.split("(")[0] for name in froms(shown)}, str(froms(shown)))
+    check(len([line for line in shown if re.search(r"call +total\S+ .*-> price", line)]) > 1, "\n".join(lines))
+    _, every = branches(trace, "--all")
+    check(any(re.search(r"jcc.* \[std::", line) for line in every), "--all does not unfold it")
 
 
 @case("a statically linked library is one by its lack of lines; without any lines the program is the user's")

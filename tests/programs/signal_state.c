@@ -192,7 +192,7 @@ static void send_value(void)
 	show("queue", signo, sigqueue(getpid(), signo, (union sigval){.sival_int = 7}));
 }
 
-/* SIGTRAP and SIGSEGV with a value: nobody can tell whether they were sent to the thread (btrec(1), LIMITS). */
+/* SIGTRAP and SIGSEGV with a value: nobody can tell whether they were sent to the thread (doc/LIMITS.md). */
 static void send_thread_value(void)
 {
 	static const int codes[] = {SI_QUEUE, SI_TIMER, SI_MESGQ, SI_ASYNCIO};

@@ -115,7 +115,7 @@ static void dispatched(void)
 	printf("%d %d %d, %d dispatched\n", got[0], got[1], got[2], (int)dispatches);
 }
 
-/* A file that a page is privately mapped from, and not yet another's, is written to: seen within some time (btrec(1), LIMITS). */
+/* A file that a page is privately mapped from, and not yet another's, is written to: seen within some time (doc/LIMITS.md). */
 static void mapped(void)
 {
 	char name[] = "mapped.XXXXXX";

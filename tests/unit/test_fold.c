@@ -163,7 +163,9 @@ static void random_histories_keep_their_order(void **state)
 
 /* Folds libraries: 'c' calls from the user's own code into a library, 'r' returns to behind that
  * call, 'w' returns to elsewhere, 'k' calls back, 'l' stays in the library, others are the user's
- * own; '-' is a gap. A library's run shows as "[n]", a call with its return as "(n)". */
+ * own; '-' is a gap. In library code that is inlined 'I' jumps, 'C' calls into a library, 'R'
+ * returns from there, 'K' calls the user's own. A library's run shows as "[n]", a call with its
+ * return as "(n)". */
 static void assert_libraries_fold(const char *letters, size_t stop, const char *want)
 {
 	static struct history_entry entries[MAX];
@@ -196,6 +198,22 @@ static void assert_libraries_fold(const char *letters, size_t stop, const char *
 		case 'l':
 			sides[i] = FOLD_FROM_LIBRARY | FOLD_TO_LIBRARY;
 			break;
+		case 'I':
+			sides[i] = FOLD_FROM_INLINED;
+			e->kind = BT_BRANCH_JCC;
+			break;
+		case 'C':
+			sides[i] = FOLD_FROM_INLINED | FOLD_TO_LIBRARY;
+			e->kind = BT_BRANCH_CALL;
+			break;
+		case 'R':
+			sides[i] = FOLD_FROM_LIBRARY | FOLD_TO_INLINED;
+			e->kind = BT_BRANCH_RET;
+			break;
+		case 'K':
+			sides[i] = FOLD_FROM_INLINED;
+			e->kind = BT_BRANCH_CALL;
+			break;
 		default:
 			break;
 		}
@@ -207,7 +225,7 @@ static void assert_libraries_fold(const char *letters, size_t stop, const char *
 		if (l->kind == FOLD_LOOP)
 			p += sprintf(p, "%ux", l->count);
 		else if (l->kind == FOLD_LIBRARY)
-			p += sprintf(p, "[%u]", l->count);
+			p += sprintf(p, l->inlined ? "{%u}" : "[%u]", l->count);
 		else if (l->kind == FOLD_CALL)
 			p += sprintf(p, "(%u)", l->count);
 		else
@@ -272,6 +290,16 @@ static void a_library_is_cut_where_the_task_stood(void **state)
 	assert_libraries_fold("cllr", 4, "(3)!");
 }
 
+static void inlined_code_of_a_library_is_one_line(void **state)
+{
+	(void)state;
+	assert_libraries_fold("aIIIb", SIZE_MAX, "a{3}b");
+	assert_libraries_fold("aICllRIb", SIZE_MAX, "a{6}b");
+	assert_libraries_fold("aIKaIb", SIZE_MAX, "a{1}Ka{1}b");
+	assert_libraries_fold("acllrIb", SIZE_MAX, "a(3){1}b");
+	assert_libraries_fold("aIIII", 3, "a{2}!{2}");
+}
+
 /* Each entry that is open has a line of its own: in a loop, which is cut there, and in libraries.
  * One that is left out has none. */
 static void marked_entries_have_lines_or_none(void **state)
@@ -326,6 +354,7 @@ int main(void)
 		cmocka_unit_test(a_call_that_does_not_come_back_is_shown_as_it_went_on),
 		cmocka_unit_test(calls_back_are_shown),
 		cmocka_unit_test(a_loop_that_calls_a_library_is_a_loop),
+		cmocka_unit_test(inlined_code_of_a_library_is_one_line),
 		cmocka_unit_test(a_library_is_cut_where_the_task_stood),
 		cmocka_unit_test(marked_entries_have_lines_or_none),
 	};

@@ -61,6 +61,44 @@ static void the_last_of_many_are_given(void **state)
 	expect_lines("one\n", 4, 5, true, (const char *const[]){"one", NULL});
 }
 
+#define THIRTY                                                                                     \
+	"a\na\na\na\na\na\na\na\na\na\na\na\na\na\na\na\na\na\na\na\na\na\na\na\na\na\na\na\na\na" \
+	"\n"
+
+/* Of AddressSanitizer's report what tells is shown, and not the dump that ends it. */
+static void shadow_bytes_are_left_out(void **state)
+{
+	static const char report[] =
+		THIRTY "SUMMARY\nShadow bytes around the buggy address:\n" THIRTY "==7==ABORTING\n",
+			  goes_on[] = "SUMMARY\nShadow bytes around the buggy address:\n" THIRTY
+				      "==7==ABORTING\nthen more\n";
+	struct bt_record_last_words r = {.total = sizeof report - 1,
+					 .text = slice_of(report, sizeof report - 1)};
+	char line[LAST_WORDS_LINE_MAX];
+	struct kept_words w;
+	size_t lines = 0;
+
+	(void)state;
+	last_words_begin(&w, &r);
+	for (; last_words_next(&w, line); lines++)
+		assert_string_equal(line, lines < 30    ? "a"
+					  : lines == 30 ? "SUMMARY"
+					  : lines == 31 ? "[... 99 bytes left out ...]"
+							: "==7==ABORTING");
+	assert_int_equal(lines, 33);
+	r.text = slice_of(goes_on, sizeof goes_on - 1);
+	r.total = 1; /* a lie */
+	last_words_begin(&w, &r);
+	for (lines = 0; last_words_next(&w, line); lines++)
+		assert_int_equal(strcmp(line, "SUMMARY") == 0, lines == 0);
+	assert_int_equal(lines, 21);
+	assert_string_equal(line, "then more");
+	r.text = slice_of(report, sizeof report - 1);
+	last_words_begin(&w, &r);
+	while (last_words_next(&w, line))
+		;
+}
+
 /* Of 4,000 lines "1" to "4000" the first and the last bytes. */
 static void what_lies_between_first_and_last_is_counted(void **state)
 {
@@ -216,6 +254,7 @@ int main(void)
 		cmocka_unit_test(lines_are_as_they_were_written),
 		cmocka_unit_test(none_has_no_lines),
 		cmocka_unit_test(the_last_of_many_are_given),
+		cmocka_unit_test(shadow_bytes_are_left_out),
 		cmocka_unit_test(what_lies_between_first_and_last_is_counted),
 		cmocka_unit_test(first_and_last_may_meet),
 		cmocka_unit_test(telling_lines_are_the_first_and_the_last),

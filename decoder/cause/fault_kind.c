@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* The cause of a failure in a few words, for signatures: the same for every build of the program.
+/* The kind of a failure in a few words, for signatures: the same for every build of the program.
  */
 #include <ctype.h>
 #include <stdarg.h>
@@ -10,29 +10,29 @@
 #include "lib/array_size.h"
 #include "lib/page.h"
 
-void fault_set_cause(struct fault_context *c, const char *fmt, ...)
+void fault_set_kind(struct fault_context *c, const char *fmt, ...)
 {
 	va_list ap;
 
 	va_start(ap, fmt);
-	vsnprintf(c->f->cause, sizeof c->f->cause, fmt, ap);
+	vsnprintf(c->f->kind, sizeof c->f->kind, fmt, ap);
 	va_end(ap);
 }
 
 /* Memory that allows no access is one with memory that is not mapped: which of them lies behind an
  * array is chance. */
-void fault_set_access_cause(struct fault_context *c, uint64_t addr, unsigned access)
+void fault_set_access_kind(struct fault_context *c, uint64_t addr, unsigned access)
 {
 	const struct space_map *map = fault_map(c, addr);
 	bool readable = map && map->prot & BT_PROT_READ,
 	     writable = map && map->prot & BT_PROT_WRITE;
 
 	if (addr < NEAR_NULL)
-		fault_set_cause(c, "null pointer");
+		fault_set_kind(c, "null pointer");
 	else if (readable && !writable && (!access || access & DISASM_WRITE))
-		fault_set_cause(c, "read-only memory");
+		fault_set_kind(c, "read-only memory");
 	else
-		fault_set_cause(c, "wild pointer");
+		fault_set_kind(c, "wild pointer");
 }
 
 /* Between the first of `begin` and the next of `end`, on one line. False: not there. */
@@ -55,13 +55,13 @@ static bool find_between(struct slice text, const char *begin, const char *end, 
 
 static int shown_length(struct slice s)
 {
-	return (int)(s.len < FAULT_CAUSE_MAX ? s.len : FAULT_CAUSE_MAX);
+	return (int)(s.len < FAULT_KIND_MAX ? s.len : FAULT_KIND_MAX);
 }
 
 /* Parts of glibc's messages. Its own functions have names only where its symbols are installed, and
- * a cause must not depend on that. */
+ * a kind must not depend on that. */
 static const struct {
-	const char *part, *cause;
+	const char *part, *kind;
 } messages[] = {
 	{"stack smashing", "stack smashing"},
 	{"buffer overflow", "buffer overflow"},
@@ -74,17 +74,17 @@ static const struct {
 };
 
 /* "prog: file.c:12: f: Assertion `n > 0' failed." of glibc. */
-void fault_set_message_cause(struct fault_context *c)
+void fault_set_message_kind(struct fault_context *c)
 {
 	struct slice message = slice_of(c->f->message, strlen(c->f->message)), what;
 
 	if (find_between(message, "Assertion `", "' failed", &what)) {
-		fault_set_cause(c, "assertion %.*s", shown_length(what), (const char *)what.at);
+		fault_set_kind(c, "assertion %.*s", shown_length(what), (const char *)what.at);
 		return;
 	}
 	for (size_t i = 0; i < ARRAY_SIZE(messages); i++)
 		if (strstr(c->f->message, messages[i].part)) {
-			fault_set_cause(c, "%s", messages[i].cause);
+			fault_set_kind(c, "%s", messages[i].kind);
 			return;
 		}
 }
@@ -101,7 +101,7 @@ static const struct {
 	{"SUMMARY: UndefinedBehaviorSanitizer: ", " ", "UndefinedBehaviorSanitizer"},
 };
 
-void fault_set_words_cause(struct fault_context *c)
+void fault_set_words_kind(struct fault_context *c)
 {
 	const struct bt_record_last_words *words = c->snap->last_words;
 	struct slice what;
@@ -112,8 +112,8 @@ void fault_set_words_cause(struct fault_context *c)
 			/* "32 byte(s) leaked in 1 allocation(s)" */
 			if (isdigit(*what.at))
 				what = bt_str("leak");
-			fault_set_cause(c, "%s %.*s", last_words_rows[i].words, shown_length(what),
-					(const char *)what.at);
+			fault_set_kind(c, "%s %.*s", last_words_rows[i].words, shown_length(what),
+				       (const char *)what.at);
 			return;
 		}
 }
