@@ -39,7 +39,7 @@ decoder_libdecoder_a_SOURCES = \
 	decoder/symbols/unwind.c \
 	decoder/symbols/vouched.c decoder/symbols/vouched.h \
 	decoder/values/frame_values.c decoder/values/frame_values.h \
-	decoder/values/known_memory.c decoder/values/known_memory.h \
+	decoder/values/program_object.c decoder/values/program_object.h decoder/values/known_memory.c decoder/values/known_memory.h \
 	decoder/values/object_place.c decoder/values/object_place.h \
 	decoder/values/said_values.c decoder/values/said_values.h \
 	decoder/values/sequence_type.c decoder/values/sequence_type.h \
@@ -54,7 +54,7 @@ decoder_libdecoder_a_SOURCES = \
 	decoder/cause/fault_cause.c \
 	decoder/cause/fault_child.c \
 	decoder/cause/fault_hang.c \
-	decoder/cause/fault_name.c \
+	decoder/cause/straight_values.c decoder/cause/straight_values.h decoder/cause/fault_name.c \
 	decoder/cause/fault_private.h \
 	decoder/cause/fault_message.c \
 	decoder/cause/fault_sign.c \

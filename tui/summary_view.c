@@ -173,7 +173,7 @@ static int make_report(struct viewer *v, struct summary *s, struct bt_error *err
 static int summary_view_load(struct viewer *v, struct view *view, struct bt_error *err)
 {
 	struct summary *s = view->state;
-	bool begins = !s || s->snap != v->snap || s->task != v->task;
+	bool begins = !s || s->snap != v->snap || s->task != v->task, anew;
 	size_t missing, first, ordinal = s ? ordinal_of(s, view->cursor) : 0;
 	int rc = 0;
 
@@ -182,7 +182,8 @@ static int summary_view_load(struct viewer *v, struct view *view, struct bt_erro
 	if (!s)
 		return bt_no_memory(err, NULL);
 	symbols_missing(v->s, &missing);
-	if (begins || missing != s->missing || s->all != v->library_frames_shown)
+	anew = begins || missing != s->missing || s->all != v->library_frames_shown;
+	if (anew)
 		rc = make_report(v, s, err);
 	if (rc)
 		return rc;
@@ -190,7 +191,7 @@ static int summary_view_load(struct viewer *v, struct view *view, struct bt_erro
 	rc = lines_view_end(&s->lines, err);
 	if (rc)
 		return rc;
-	if (begins)
+	if (anew)
 		s->first = ordinal_of(s, first_readable(v, &s->lines));
 	first = line_of_ordinal(s, s->first);
 	want_lines(view, &s->lines, first);

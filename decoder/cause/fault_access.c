@@ -171,13 +171,16 @@ static void brief_access(struct fault_context *c, const struct disasm_memory *m,
 /* Says in the words of the source what was accessed. */
 static void say_name(struct fault_context *c, const struct fault_name *name)
 {
+	size_t n = strlen(name->pointer);
+	bool was_returned = n > 2 && !strcmp(name->pointer + n - 2, "()");
+
 	fault_say(c, ": %s (", name->accessed);
 	if (*name->member)
 		fault_say(c, "member %s of %s, ", name->member, name->structure);
 	if (name->value)
 		fault_say(c, "%s = 0x%" PRIx64 ")", name->pointer, name->value);
 	else
-		fault_say(c, "%s is null)", name->pointer);
+		fault_say(c, "%s %s null)", name->pointer, was_returned ? "returned" : "is");
 }
 
 static void say_index(struct fault_context *c, const struct disasm_memory *m)

@@ -5,7 +5,8 @@
  * loads a variable from its place in memory first: the instructions since the last branch, by the
  * history or by the function's code, are followed (follow()). Each register that gets a variable's
  * value, or what a named pointer's target holds, has that as its expression until it is written
- * again.
+ * again. A variable of no function is one whose address the code itself has, as base or
+ * displacement: a pointer may lead to it, too.
  *
  * Nothing is concluded from values: many variables may be null. */
 #include <dwarf.h>
@@ -15,13 +16,21 @@
 #include <string.h>
 
 #include "decoder/cause/fault_private.h"
+#include "decoder/cause/straight_values.h"
 #include "decoder/symbols/debug_type.h"
 #include "decoder/values/frame_values.h"
+#include "decoder/values/program_object.h"
 
 enum {
 	FOLLOWED_MAX = 256,     /* instructions */
 	FUNCTION_MAX = 1 << 16, /* bytes */
 	VARIABLES_MAX = 256,
+	GLOBALS_SOUGHT_MAX = 32,
+	CALL_SOUGHT_MAX = 1 << 20, /* entries of the history */
+	CALL_LENGTH_MAX = 15,
+	STUB_MAX = 16, /* bytes */
+	RED_ZONE = 128,
+	STACK_REACH = 1 << 20,
 	TEXT_MAX = sizeof((struct fault_name *)0)->pointer,
 };
 
@@ -30,14 +39,23 @@ struct expression {
 	char text[TEXT_MAX];
 	Dwarf_Die type;
 	bool has_value; /* value is that of the text */
-	bool is_moved;  /* the register holds a pointer to another element */
 	uint64_t value;
+	bool is_moved;    /* the register holds a pointer to another element, */
+	bool is_moved_by; /* which is so many bytes away */
+	uint64_t moved_by;
 };
 
 struct variable_in_memory {
 	char name[TEXT_MAX];
 	uint64_t addr, size;
 	Dwarf_Die type;
+	bool is_global; /* of no function */
+};
+
+/* Those of an instruction's registers that are known. */
+struct known_registers {
+	struct bt_regs regs;
+	uint32_t known;
 };
 
 struct follower {
@@ -50,6 +68,9 @@ struct follower {
 	struct disasm *insns;
 	uint32_t *unchanged; /* registers that neither it nor a later instruction changes */
 	size_t count;
+	struct straight_values straight;
+	unsigned globals_sought;
+	bool is_history; /* the instructions are of the history */
 };
 
 static bool join(char *out, size_t cap, const char *a, const char *b, const char *c)
@@ -67,12 +88,14 @@ static uint8_t register_of_dwarf(unsigned dwarf)
 	return DISASM_NO_REG;
 }
 
-/* A later variable of the same place is of an inner block, or of what is inlined. */
+/* A later variable of the same place is of an inner block, or of what is inlined: but what the
+ * program calls an object counts more than the "this" of a function inlined for it. */
 static void take_register(struct follower *f, const struct frame_variable *v)
 {
 	uint8_t reg = v->object.reg ? register_of_dwarf(v->object.reg - 1) : DISASM_NO_REG;
 
-	if (reg == DISASM_NO_REG || !v->has_type)
+	if (reg == DISASM_NO_REG || !v->has_type ||
+	    (v->level && *f->held[reg].text && !strcmp(v->name, "this")))
 		return;
 	f->held[reg] = (struct expression){.type = v->type};
 	if (!join(f->held[reg].text, TEXT_MAX, v->name, "", ""))
@@ -108,23 +131,83 @@ static void take_variable(void *arg, const struct frame_variable *v)
 
 static void take_register_only(void *arg, const struct frame_variable *v) { take_register(arg, v); }
 
-/* The variable, or the member of one, that has 8 bytes at an address. */
+/* The 8 bytes at an offset of a variable: itself, its member or its element. */
+static bool name_part(const struct variable_in_memory *v, uint64_t offset, struct expression *e)
+{
+	Dwarf_Die type = v->type;
+	char member[TEXT_MAX];
+
+	e->type = v->type;
+	if (!debug_is_structure(&type) && dwarf_tag(&type) != DW_TAG_array_type)
+		return !offset && v->size == 8 && join(e->text, TEXT_MAX, v->name, "", "");
+	return debug_member_at(&type, offset, 0, member, sizeof member, &e->type) &&
+	       join(e->text, TEXT_MAX, v->name, *member && *member != '[' ? "." : "", member);
+}
+
+/* The function's variable, or the part of one, that has 8 bytes at an address. */
 static bool value_at(const struct follower *f, uint64_t addr, struct expression *e)
 {
 	for (size_t i = f->variable_count; i-- > 0;) {
-		struct variable_in_memory *v = &f->variables[i];
-		char member[TEXT_MAX];
-		uint64_t offset = addr - v->addr;
+		const struct variable_in_memory *v = &f->variables[i];
 
-		if (offset >= v->size)
-			continue;
-		e->type = v->type;
-		if (!debug_is_structure(&v->type))
-			return !offset && v->size == 8 && join(e->text, TEXT_MAX, v->name, "", "");
-		return debug_member_at(&v->type, offset, 8, member, sizeof member, &e->type) &&
-		       join(e->text, TEXT_MAX, v->name, ".", member);
+		if (!v->is_global && addr - v->addr < v->size)
+			return name_part(v, addr - v->addr, e);
 	}
 	return false;
+}
+
+/* The address that instruction i's code has as part of its operand's; false: it has none. */
+static bool named_address(const struct follower *f, size_t i, const struct disasm_memory *m,
+			  uint64_t *addr)
+{
+	const struct disasm *d = &f->insns[i];
+	uint32_t known, constant = f->straight.constant;
+	struct bt_regs regs = straight_values_before(&f->straight, i, &known);
+
+	*addr = (uint64_t)m->displacement;
+	if (m->base == DISASM_NO_REG)
+		return true;
+	if (!strcmp(bt_reg_info[m->base].name, "rip"))
+		*addr += d->addr + d->len;
+	else if (constant >> m->base & 1)
+		*addr += bt_regs_get(&regs, m->base);
+	else if (m->index != DISASM_NO_REG && m->scale == 1 && constant >> m->index & 1)
+		*addr += bt_regs_get(&regs, m->index);
+	else
+		return false;
+	return true;
+}
+
+/* Whether two parts of a variable are elements of one array. */
+static bool is_same_array(const char *a, const char *b)
+{
+	const char *end_a = strrchr(a, '['), *end_b = strrchr(b, '[');
+
+	return end_a && end_b && end_a - a == end_b - b && !strncmp(a, b, (size_t)(end_a - a));
+}
+
+/* The same of a variable of no function, which is from here on among those that are known. What an
+ * index leads to out of its array is another variable's or member's. */
+static bool global_value_at(struct follower *f, size_t i, const struct disasm_memory *m,
+			    uint64_t addr, struct expression *e)
+{
+	struct variable_in_memory *v = &f->variables[f->variable_count];
+	struct expression first;
+	struct program_object o;
+	uint64_t named;
+
+	if (f->variable_count == VARIABLES_MAX || !named_address(f, i, m, &named) ||
+	    ++f->globals_sought > GLOBALS_SOUGHT_MAX ||
+	    !program_variable_at(thread_values_memory(f->values), f->c->f->pc, addr, &o))
+		return false;
+	*v = (struct variable_in_memory){
+		.addr = o.addr, .size = o.size, .type = o.type, .is_global = true};
+	if (!join(v->name, TEXT_MAX, o.name, "", "") || named - v->addr >= v->size)
+		return false;
+	f->variable_count++;
+	return name_part(v, addr - v->addr, e) &&
+	       (m->index == DISASM_NO_REG ||
+		(name_part(v, named - v->addr, &first) && is_same_array(first.text, e->text)));
 }
 
 static bool pointer_target(Dwarf_Die *pointer, Dwarf_Die *target)
@@ -143,8 +226,13 @@ struct element {
 	uint64_t offset; /* in it */
 };
 
+static bool register_is_known(const struct known_registers *r, uint8_t reg)
+{
+	return r->known >> reg & 1;
+}
+
 static bool find_element(Dwarf_Die *target, const struct disasm_memory *m,
-			 const struct bt_regs *regs, const struct expression *base,
+			 const struct known_registers *r, const struct expression *base,
 			 struct element *e)
 {
 	int64_t at = m->displacement;
@@ -156,16 +244,20 @@ static bool find_element(Dwarf_Die *target, const struct disasm_memory *m,
 	e->is_indexed =
 		base->is_moved || m->index != DISASM_NO_REG || (at && !debug_is_structure(target));
 	if (base->is_moved) {
-		int64_t moved = regs ? (int64_t)(bt_regs_get(regs, m->base) - base->value) : 0;
+		int64_t moved =
+			(int64_t)(base->is_moved_by ? base->moved_by
+						    : bt_regs_get(&r->regs, m->base) - base->value);
 
-		if (!regs || moved > INT32_MAX || moved < INT32_MIN)
+		if ((!base->is_moved_by && (!base->has_value || !register_is_known(r, m->base))) ||
+		    moved > INT32_MAX || moved < INT32_MIN)
 			return false;
 		at += moved;
 	}
 	if (m->index != DISASM_NO_REG) {
-		int64_t index = regs ? (int64_t)bt_regs_get(regs, m->index) : 0;
+		int64_t index = (int64_t)bt_regs_get(&r->regs, m->index);
 
-		if (!regs || m->index_bits != 64 || index > INT32_MAX || index < INT32_MIN)
+		if (!register_is_known(r, m->index) || m->index_bits != 64 || index > INT32_MAX ||
+		    index < INT32_MIN)
 			return false;
 		at += index * m->scale;
 	}
@@ -185,23 +277,37 @@ static bool is_null_check(const struct follower *f, const struct disasm_memory *
 	       debug_type_size(type, &size) && size > 1;
 }
 
+/* What a pointer's expression, or a reference's, leads to. */
+static bool join_target(const struct follower *f, char *text, size_t cap,
+			const struct expression *base, Dwarf_Die *pointer, const char *member)
+{
+	bool is_reference = dwarf_tag(pointer) != DW_TAG_pointer_type;
+	char held[TEXT_MAX];
+
+	if (!*member)
+		return join(text, cap, is_reference ? "" : "*", base->text, "");
+	return join(held, sizeof held, *base->text == '*' ? "(" : "", base->text,
+		    *base->text == '*' ? ")" : "") &&
+	       join(text, cap, held, is_reference ? "." : f->arrow, member);
+}
+
 /* What an operand whose base register holds an expression refers to. member: text of the member,
- * "" for none. */
-static bool name_operand(const struct follower *f, const struct disasm_memory *m,
-			 const struct bt_regs *regs, const struct expression *base, char *text,
+ * "" for none. size: of what is accessed, 0: a pointer, which may be all that a structure has. */
+static bool name_operand(const struct follower *f, const struct disasm_memory *m, uint64_t size,
+			 const struct known_registers *r, const struct expression *base, char *text,
 			 size_t cap, char member[TEXT_MAX], Dwarf_Die *target, Dwarf_Die *type)
 {
 	char indexed[TEXT_MAX];
-	struct element e;
 	Dwarf_Die pointer = base->type;
+	struct element e;
 
 	*member = 0;
 	if (!*base->text || m->segment != DISASM_NO_REG || m->address_bits != 64 || m->vector ||
-	    !pointer_target(&pointer, target) || !find_element(target, m, regs, base, &e))
+	    !pointer_target(&pointer, target) || !find_element(target, m, r, base, &e))
 		return false;
 	*type = *target;
 	if (debug_is_structure(target) &&
-	    !debug_member_at(target, e.offset, m->size, member, TEXT_MAX, type))
+	    !debug_member_at(target, e.offset, size, member, TEXT_MAX, type))
 		return false;
 	if (!*member && e.offset)
 		return false;
@@ -215,54 +321,67 @@ static bool name_operand(const struct follower *f, const struct disasm_memory *m
 		return n >= 0 && (size_t)n < sizeof indexed &&
 		       join(text, cap, indexed, *member ? "." : "", member);
 	}
-	return *member ? join(text, cap, base->text, f->arrow, member)
-		       : join(text, cap, "*", base->text, "");
+	return join_target(f, text, cap, base, &pointer, member);
 }
 
-/* Whether the address of an operand at instruction i is told by the registers at the end. */
-static bool is_certain(const struct follower *f, size_t i, const struct disasm_memory *m)
+/* The same of a variable of the function, whose place is told by registers that stay. What an
+ * index leads to out of its array is no part of it. */
+static bool local_value_at(const struct follower *f, size_t i, const struct disasm_memory *m,
+			   uint64_t addr, struct expression *e)
 {
-	uint32_t used = 0;
+	struct disasm_memory array = *m;
+	struct expression first;
+	uint64_t begin;
 
-	if (m->base != DISASM_NO_REG && strcmp(bt_reg_info[m->base].name, "rip") != 0)
-		used |= UINT32_C(1) << m->base;
-	if (m->index != DISASM_NO_REG)
-		used |= UINT32_C(1) << m->index;
-	return !(used & ~f->unchanged[i]);
+	array.index = DISASM_NO_REG;
+	if (m->base != DISASM_NO_REG && strcmp(bt_reg_info[m->base].name, "rip") != 0 &&
+	    !(f->unchanged[i] >> m->base & 1))
+		return false;
+	return value_at(f, addr, e) &&
+	       (m->index == DISASM_NO_REG ||
+		(straight_values_address(&f->straight, i, &array, &begin) &&
+		 value_at(f, begin, &first) && is_same_array(first.text, e->text)));
 }
 
 /* What a load gives its register. */
-static bool name_load(const struct follower *f, size_t i, struct expression *e)
+static bool name_load(struct follower *f, size_t i, struct expression *e)
 {
 	const struct disasm *d = &f->insns[i];
 	const struct disasm_memory *m = &d->memory[0];
+	struct known_registers r;
 	char member[TEXT_MAX];
 	Dwarf_Die target;
-	uint64_t addr;
+	uint64_t addr = 0;
+	bool has_address = straight_values_address(&f->straight, i, m, &addr);
 
 	if (m->size != 8)
 		return false;
-	if (is_certain(f, i, m) && disasm_address(d, m, f->c->regs, &addr) &&
-	    value_at(f, addr, e)) {
-		e->has_value = fault_read(f->c, addr, 8, &e->value);
+	e->has_value = has_address && straight_values_read(&f->straight, i, addr, 8, &e->value);
+	if (has_address && local_value_at(f, i, m, addr, e))
 		return true;
-	}
-	return m->base != DISASM_NO_REG && m->index == DISASM_NO_REG &&
-	       name_operand(f, m, NULL, &f->held[m->base], e->text, TEXT_MAX, member, &target,
-			    &e->type);
+	r.regs = straight_values_before(&f->straight, i, &r.known);
+	return (m->base != DISASM_NO_REG && name_operand(f, m, 0, &r, &f->held[m->base], e->text,
+							 TEXT_MAX, member, &target, &e->type)) ||
+	       (has_address && global_value_at(f, i, m, addr, e));
+}
+
+/* Whether an address is of the stack of the frame, or above it. */
+static bool is_of_stack(const struct follower *f, uint64_t addr)
+{
+	return addr - (f->c->regs->rsp - RED_ZONE) < STACK_REACH;
 }
 
 /* A name that begins with a variable's, or that goes through a pointer, may tell of what memory
- * held before it was written. */
+ * held before it was written. Of the stack only variables are written. */
 static void forget_written(struct follower *f, size_t i, const struct disasm_memory *m)
 {
 	uint64_t addr;
-	bool certain = is_certain(f, i, m) && disasm_address(&f->insns[i], m, f->c->regs, &addr);
+	bool certain = straight_values_address(&f->straight, i, m, &addr);
 
 	for (unsigned reg = 0; reg < BT_REG_COUNT; reg++) {
 		char *text = f->held[reg].text;
 
-		if (!certain && strpbrk(text, "*.>["))
+		if ((!certain || !is_of_stack(f, addr)) && strpbrk(text, "*.>["))
 			*text = 0;
 		for (size_t k = 0; certain && k < f->variable_count; k++) {
 			const struct variable_in_memory *v = &f->variables[k];
@@ -275,24 +394,54 @@ static void forget_written(struct follower *f, size_t i, const struct disasm_mem
 	}
 }
 
-/* An element of an array is at its pointer plus something. */
-static bool moves_pointer(struct follower *f, const struct disasm *d, unsigned reg)
+/* Says that a pointer has had something added. */
+static void move_pointer(struct expression *e, bool is_known, uint64_t by)
 {
-	char text[DISASM_TEXT_MAX];
-	struct expression *e = &f->held[reg];
-	Dwarf_Die target;
-	struct register_part part;
-	size_t end;
+	e->is_moved_by = is_known && (!e->is_moved || e->is_moved_by);
+	e->moved_by = e->is_moved ? e->moved_by + by : by;
+	e->is_moved = true;
+}
 
-	return *e->text && e->has_value && pointer_target(&e->type, &target) &&
-	       !strncmp(disasm_text(d, NULL, text, sizeof text), "add ", 4) &&
-	       fault_first_register(text + 4, &part, &end) && part.number == reg && part.size == 8;
+/* An element of an array is at its pointer plus something. */
+static bool moves_pointer(struct follower *f, size_t i)
+{
+	const struct disasm_result *r = &f->insns[i].result;
+	struct expression *e = &f->held[r->to];
+	Dwarf_Die pointer = e->type, target;
+	uint64_t by = 0;
+	bool is_known;
+
+	if (r->effect != DISASM_ADD || !*e->text || !pointer_target(&pointer, &target))
+		return false;
+	is_known = straight_values_source(&f->straight, i, &by);
+	move_pointer(e, is_known, by);
+	return true;
+}
+
+/* The pointer may also be added to what it is moved by. */
+static bool adds_pointer(const struct follower *f, size_t i, struct expression *e)
+{
+	const struct disasm_result *r = &f->insns[i].result;
+	Dwarf_Die target;
+	uint32_t known;
+	struct bt_regs regs;
+
+	if (r->effect != DISASM_ADD || r->is_number || r->from == DISASM_NO_REG || r->size != 8 ||
+	    *f->held[r->to].text)
+		return false;
+	*e = f->held[r->from];
+	if (!*e->text || !pointer_target(&e->type, &target))
+		return false;
+	regs = straight_values_before(&f->straight, i, &known);
+	move_pointer(e, known >> r->to & 1, bt_regs_get(&regs, r->to));
+	return true;
 }
 
 static void follow_one(struct follower *f, size_t i)
 {
 	const struct disasm *d = &f->insns[i];
-	struct expression e = {.text = ""};
+	struct expression e = {.text = ""}, added;
+	bool adds = adds_pointer(f, i, &added);
 
 	if (d->move_to != DISASM_NO_REG && d->move_from != DISASM_NO_REG)
 		e = f->held[d->move_from];
@@ -300,16 +449,17 @@ static void follow_one(struct follower *f, size_t i)
 		*e.text = 0;
 	for (unsigned reg = 0; reg < BT_REG_COUNT; reg++)
 		if (d->written >> reg & 1) {
-			if (moves_pointer(f, d, reg))
-				f->held[reg].is_moved = true;
-			else
+			if (d->result.to != reg || !moves_pointer(f, i))
 				f->held[reg] = (struct expression){.text = ""};
 		}
 	if (d->move_to != DISASM_NO_REG)
 		f->held[d->move_to] = e;
+	if (adds)
+		f->held[d->result.to] = added;
 	for (size_t k = 0; k < d->memory_count; k++)
 		if (d->memory[k].access & DISASM_WRITE)
 			forget_written(f, i, &d->memory[k]);
+	straight_values_step(&f->straight, i);
 }
 
 /* The last instructions before the pc that the history knows to have run one after the other. A new
@@ -423,6 +573,7 @@ static bool take_instructions(struct follower *f)
 	size_t n = executed_instructions(f, &insns);
 	uint32_t unchanged = UINT32_MAX;
 
+	f->is_history = n;
 	if (!n)
 		n = block_instructions(f, &insns);
 	if (!n)
@@ -437,17 +588,65 @@ static bool take_instructions(struct follower *f)
 		f->unchanged[i] = unchanged &= ~f->insns[i].written;
 	}
 	free(insns);
+	f->straight = (struct straight_values){
+		.c = f->c, .insns = f->insns, .unchanged = f->unchanged, .count = f->count};
 	return f->count != 0;
+}
+
+/* The entry of the function that the call of the history led to which the newest return ended. A
+ * stub of the PLT jumps on. 0: it is not known. */
+static uint64_t called_function(const struct history *h, size_t end)
+{
+	const struct history_entry *ret = &h->entries[end - 1];
+	size_t open = 0;
+
+	for (size_t i = end - 1; i-- > 0 && end - i < CALL_SOUGHT_MAX;) {
+		const struct history_entry *e = &h->entries[i];
+
+		if (e->kind == BT_BRANCH_GAP || e->space != ret->space)
+			return 0;
+		if (e->kind == BT_BRANCH_RET)
+			open++;
+		if ((e->kind != BT_BRANCH_CALL && e->kind != BT_BRANCH_ICALL) || open-- > 0)
+			continue;
+		if (ret->to - e->from - 1 >= CALL_LENGTH_MAX)
+			return 0;
+		return e[1].kind == BT_BRANCH_IJMP && e[1].from - e->to < STUB_MAX ? e[1].to
+										   : e->to;
+	}
+	return 0;
+}
+
+/* The first instruction after a call finds in rax what the function returned. */
+static void take_returned(struct follower *f)
+{
+	const struct fault_context *c = f->c;
+	const struct history_entry *last = c->h && c->end ? &c->h->entries[c->end - 1] : NULL;
+	uint64_t start = f->count ? f->insns[0].addr : c->f->pc,
+		 entry = last && last->kind == BT_BRANCH_RET && last->to == start &&
+					 (f->is_history || !f->count)
+				 ? called_function(c->h, c->end)
+				 : 0;
+	uint8_t rax = register_of_dwarf(0);
+	struct program_object o;
+
+	if (!entry || !program_function_at(thread_values_memory(f->values), entry, &o))
+		return;
+	f->held[rax] = (struct expression){.type = o.type};
+	if (!join(f->held[rax].text, TEXT_MAX, o.name, "()", ""))
+		*f->held[rax].text = 0;
 }
 
 static void follow(struct follower *f)
 {
 	struct thread_values *t = f->values;
 
-	if (!take_instructions(f))
-		return;
+	bool has_instructions = take_instructions(f);
+
 	memset(f->held, 0, sizeof f->held);
-	frame_variables_each(t, 0, f->insns[0].addr, take_register_only, f);
+	take_returned(f);
+	if (has_instructions)
+		frame_variables_each(t, 0, f->insns[0].addr, take_register_only, f);
 	for (size_t i = 0; i < f->count; i++)
 		follow_one(f, i);
 	/* What the DWARF says of the instruction itself counts more. */
@@ -469,16 +668,19 @@ static const char *keyword(Dwarf_Die *structure)
 static bool name_by_base(struct follower *f, const struct disasm_memory *m, struct fault_name *name)
 {
 	struct expression *base = &f->held[m->base];
+	struct known_registers r = {.regs = *f->c->regs, .known = UINT32_MAX};
 	Dwarf_Die target, type;
 	char member[TEXT_MAX];
 
 	if (!*base->text)
 		return false;
-	if (!name_operand(f, m, f->c->regs, base, name->accessed, sizeof name->accessed, member,
+	if (!name_operand(f, m, m->size, &r, base, name->accessed, sizeof name->accessed, member,
 			  &target, &type))
 		return false;
 	join(name->pointer, sizeof name->pointer, base->text, "", "");
-	name->value = base->is_moved ? base->value : bt_regs_get(f->c->regs, m->base);
+	name->value = bt_regs_get(f->c->regs, m->base);
+	if (base->is_moved)
+		name->value = base->is_moved_by ? name->value - base->moved_by : base->value;
 	if (*member && dwarf_diename(&target)) {
 		if (!join(name->member, sizeof name->member, member, "", "") ||
 		    !join(name->structure, sizeof name->structure, keyword(&target),

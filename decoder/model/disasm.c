@@ -175,6 +175,53 @@ static void note_move(struct disasm *d, const ZydisDecodedInstruction *z,
 		d->move_from = reg_number(o[1].reg.value);
 }
 
+/* movzx of a part of a register that is not its lowest is none of these. */
+static bool is_low_part(ZydisRegister reg)
+{
+	return reg < ZYDIS_REGISTER_AH || reg > ZYDIS_REGISTER_BH;
+}
+
+static void note_result(struct disasm *d, const ZydisDecodedInstruction *z,
+			const ZydisDecodedOperand *o)
+{
+	static const struct {
+		ZydisMnemonic mnemonic;
+		enum disasm_effect effect;
+	} effects[] = {
+		{ZYDIS_MNEMONIC_MOV, DISASM_COPY},     {ZYDIS_MNEMONIC_MOVZX, DISASM_COPY},
+		{ZYDIS_MNEMONIC_MOVSX, DISASM_EXTEND}, {ZYDIS_MNEMONIC_MOVSXD, DISASM_EXTEND},
+		{ZYDIS_MNEMONIC_CDQE, DISASM_EXTEND},  {ZYDIS_MNEMONIC_LEA, DISASM_ADDRESS},
+		{ZYDIS_MNEMONIC_ADD, DISASM_ADD},      {ZYDIS_MNEMONIC_SHL, DISASM_SHIFT_UP},
+	};
+	struct disasm_result r = {.effect = DISASM_OTHER};
+	const ZydisDecodedOperand *from = &o[1];
+
+	for (size_t i = 0; i < ARRAY_SIZE(effects); i++)
+		if (z->mnemonic == effects[i].mnemonic)
+			r.effect = (uint8_t)effects[i].effect;
+	/* What is written to 32 bits clears the others. */
+	if (!r.effect || !is_register(&o[0]) || z->address_width != 64 ||
+	    (o[0].size != 64 && (o[0].size != 32 || r.effect != DISASM_COPY)))
+		return;
+	r.to = reg_number(o[0].reg.value);
+	r.from = DISASM_NO_REG;
+	r.size = (uint8_t)(from->size / 8);
+	if (from->type == ZYDIS_OPERAND_TYPE_REGISTER) {
+		if (!is_register(from) || !is_low_part(from->reg.value))
+			return;
+		r.from = reg_number(from->reg.value);
+	} else if (from->type == ZYDIS_OPERAND_TYPE_IMMEDIATE) {
+		r.is_number = true;
+		r.number = from->imm.value.u;
+		if (o[0].size == 32)
+			r.number &= UINT32_MAX;
+		r.size = 8;
+	} else if (from->type != ZYDIS_OPERAND_TYPE_MEMORY || !d->memory_count) {
+		return;
+	}
+	d->result = r;
+}
+
 int disasm_decode(struct disasm *d, const uint8_t *bytes, size_t n, uint64_t addr)
 {
 	ZydisDecodedOperand operands[ZYDIS_MAX_OPERAND_COUNT] = {0};
@@ -202,6 +249,7 @@ int disasm_decode(struct disasm *d, const uint8_t *bytes, size_t n, uint64_t add
 	for (unsigned i = 0; i < z.operand_count; i++)
 		note_written(d, &operands[i]);
 	note_move(d, &z, operands);
+	note_result(d, &z, operands);
 	return 0;
 }
 

@@ -43,6 +43,25 @@ struct disasm_memory {
 	int64_t displacement; /* also what push, pop, call and ret add to rsp before they use it */
 };
 
+enum disasm_effect {
+	DISASM_OTHER,    /* not one of these */
+	DISASM_COPY,     /* the source, with zeros before it */
+	DISASM_EXTEND,   /* the source, with its sign before it */
+	DISASM_ADDRESS,  /* that of memory[0], of which nothing is read */
+	DISASM_ADD,      /* to what was there */
+	DISASM_SHIFT_UP, /* what was there, by the source */
+};
+
+/* What a few plain instructions that compute addresses leave in a whole register. */
+struct disasm_result {
+	uint8_t effect;  /* enum disasm_effect */
+	uint8_t to;      /* the register */
+	uint8_t from;    /* the source: a register; DISASM_NO_REG: memory[0], or number */
+	bool is_number;  /* not memory[0] */
+	uint8_t size;    /* bytes of the source */
+	uint64_t number; /* with its sign before it */
+};
+
 struct disasm {
 	uint64_t addr;
 	uint8_t len;
@@ -58,6 +77,7 @@ struct disasm {
 	uint8_t move_to;  /* the register that a mov of 64 bits sets to its other operand, which is
 			     memory[0] or move_from; else DISASM_NO_REG */
 	uint8_t move_from;
+	struct disasm_result result;
 	uint8_t bytes[BT_INSN_MAX];
 };
 

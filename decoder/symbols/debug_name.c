@@ -90,12 +90,9 @@ static const char *base_name(const char *name)
 	static const struct {
 		const char *dwarf, *plain;
 	} names[] = {
-		{"long int", "long"},
-		{"long unsigned int", "unsigned long"},
-		{"short int", "short"},
-		{"short unsigned int", "unsigned short"},
-		{"long long int", "long long"},
-		{"long long unsigned int", "unsigned long long"},
+		{"long int", "long"},           {"long unsigned int", "unsigned long"},
+		{"short int", "short"},         {"short unsigned int", "unsigned short"},
+		{"long long int", "long long"}, {"long long unsigned int", "unsigned long long"},
 	};
 
 	for (size_t i = 0; i < ARRAY_SIZE(names); i++)
@@ -198,8 +195,7 @@ static void put_parameters(FILE *to, struct unit_set *units, Dwarf_Die *function
 
 		if (tag == DW_TAG_formal_parameter && has_flag(&die, DW_AT_artificial)) {
 			is_constant = is_constant || points_to_constant(&die);
-		} else if (tag == DW_TAG_formal_parameter ||
-			   tag == DW_TAG_unspecified_parameters) {
+		} else if (tag == DW_TAG_formal_parameter || tag == DW_TAG_unspecified_parameters) {
 			fputs(shown++ ? ", " : "", to);
 			if (tag == DW_TAG_formal_parameter)
 				put_parameter(to, units, &die);
@@ -214,9 +210,9 @@ static void put_parameters(FILE *to, struct unit_set *units, Dwarf_Die *function
  * function of C++ that other files see compilers tell the linkage name. */
 static bool has_parameters_in_name(Dwarf_Die *die)
 {
-	static const int languages[] = {DW_LANG_C_plus_plus, DW_LANG_C_plus_plus_03,
+	static const int languages[] = {DW_LANG_C_plus_plus,    DW_LANG_C_plus_plus_03,
 					DW_LANG_C_plus_plus_11, DW_LANG_C_plus_plus_14,
-					LANG_C_PLUS_PLUS_17, LANG_C_PLUS_PLUS_20};
+					LANG_C_PLUS_PLUS_17,    LANG_C_PLUS_PLUS_20};
 	Dwarf_Die unit;
 	int language = dwarf_diecu(die, &unit, NULL, NULL) ? dwarf_srclang(&unit) : -1;
 
@@ -228,7 +224,8 @@ static bool has_parameters_in_name(Dwarf_Die *die)
 
 /* Compilers write linkage names only of functions that other files see, and with little debug
  * information of none. */
-static const char *composed_name(struct intern *strings, struct unit_set *units, Dwarf_Die *die)
+static const char *composed_name(struct intern *strings, struct unit_set *units, Dwarf_Die *die,
+				 bool is_function)
 {
 	const char *name = dwarf_diename(die), *kept;
 	Dwarf_Die origin = *die, next;
@@ -246,7 +243,7 @@ static const char *composed_name(struct intern *strings, struct unit_set *units,
 			     dwarf_formref_die(&attr, &next);
 	     i++)
 		origin = next;
-	if (has_parameters_in_name(die))
+	if (is_function && has_parameters_in_name(die))
 		put_parameters(to, units, &origin);
 	kept = intern_str(strings, fclose(to) ? name : text);
 	free(text);
@@ -260,11 +257,23 @@ static const char *linkage_name(Dwarf_Die *die, unsigned name)
 	return dwarf_formstring(dwarf_attr_integrate(die, name, &attr));
 }
 
-const char *debug_function_name(struct intern *strings, struct unit_set *units, Dwarf_Die *die)
+static const char *name_of(struct intern *strings, struct unit_set *units, Dwarf_Die *die,
+			   bool is_function)
 {
 	const char *name = linkage_name(die, DW_AT_linkage_name);
 
 	if (!name)
 		name = linkage_name(die, DW_AT_MIPS_linkage_name);
-	return name ? readable_name(strings, name) : composed_name(strings, units, die);
+	return name ? readable_name(strings, name)
+		    : composed_name(strings, units, die, is_function);
+}
+
+const char *debug_function_name(struct intern *strings, struct unit_set *units, Dwarf_Die *die)
+{
+	return name_of(strings, units, die, true);
+}
+
+const char *debug_variable_name(struct intern *strings, struct unit_set *units, Dwarf_Die *die)
+{
+	return name_of(strings, units, die, false);
 }

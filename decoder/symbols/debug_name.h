@@ -16,4 +16,7 @@ const char *readable_name(struct intern *strings, const char *name);
  * if there were one. "" unknown. */
 const char *debug_function_name(struct intern *strings, struct unit_set *units, Dwarf_Die *die);
 
+/* The same of a variable that is in no function. */
+const char *debug_variable_name(struct intern *strings, struct unit_set *units, Dwarf_Die *die);
+
 #endif

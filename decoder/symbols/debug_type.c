@@ -2,6 +2,7 @@
 #include "decoder/symbols/debug_type.h"
 
 #include <dwarf.h>
+#include <inttypes.h>
 #include <stdio.h>
 #include <string.h>
 
@@ -307,23 +308,64 @@ static bool member_with(Dwarf_Die *structure, uint64_t offset, Dwarf_Die *member
 	return found;
 }
 
+/* Of an array of one dimension the element that has the byte at *offset, if it is one that would be
+ * accessed as a whole, or has parts itself: its type, and what *offset is in it. */
+static bool element_with(Dwarf_Die *array, uint64_t *offset, uint64_t size, uint64_t *number,
+			 Dwarf_Die *type)
+{
+	uint64_t count, each;
+
+	if (dwarf_tag(array) != DW_TAG_array_type || debug_array_counts(array, &count, 1) != 1 ||
+	    !debug_type_of(array, type) || !debug_type_size(type, &each) || !each ||
+	    (size && each != size && !debug_is_structure(type)) || *offset / each >= count)
+		return false;
+	*number = *offset / each;
+	*offset %= each;
+	return true;
+}
+
+/* Whether a structure is a pointer that owns what it points to, which is read and written as a
+ * pointer would be: the pointer comes first (libstdc++ and libc++, unique_ptr.h and shared_ptr.h).
+ */
+static bool is_owning_pointer(Dwarf_Die *structure)
+{
+	static const char *const names[] = {"unique_ptr<", "shared_ptr<"};
+	const char *name = dwarf_diename(structure);
+
+	for (size_t i = 0; name && i < ARRAY_SIZE(names); i++)
+		if (!strncmp(name, names[i], strlen(names[i])))
+			return true;
+	return false;
+}
+
 bool debug_member_at(Dwarf_Die *structure, uint64_t offset, uint64_t size, char *text, size_t cap,
 		     Dwarf_Die *type)
 {
 	Dwarf_Die at = *structure, member, part;
-	uint64_t start = 0, whole;
+	uint64_t start = 0, whole, number;
+	bool owns = false; /* the rest of the way has no name of the program's */
 	size_t len = 0;
 
 	*text = 0;
 	for (unsigned i = 0; i < NESTED_MAX; i++) {
 		const char *name;
 
-		if (!debug_is_structure(&at) ||
-		    (i && !offset && size && debug_type_size(&at, &whole) && whole == size))
+		if (i && !offset && size && !is_owning_pointer(&at) &&
+		    debug_type_size(&at, &whole) && whole == size)
 			break;
+		if (element_with(&at, &offset, size, &number, &part)) {
+			len += (size_t)snprintf(text + len, cap - len, "[%" PRIu64 "]", number);
+			if (len >= cap)
+				return false;
+			at = part;
+			continue;
+		}
+		if (!debug_is_structure(&at))
+			break;
+		owns = owns || (!offset && (!size || size == 8) && is_owning_pointer(&at));
 		if (!member_with(&at, offset, &member, &part, &start))
 			return false;
-		name = dwarf_tag(&member) == DW_TAG_member ? dwarf_diename(&member) : NULL;
+		name = dwarf_tag(&member) == DW_TAG_member && !owns ? dwarf_diename(&member) : NULL;
 		if (name) {
 			len += (size_t)snprintf(text + len, cap - len, "%s%s", len ? "." : "",
 						name);
@@ -334,5 +376,5 @@ bool debug_member_at(Dwarf_Die *structure, uint64_t offset, uint64_t size, char 
 		at = part;
 	}
 	*type = at;
-	return !offset && *text;
+	return !offset && (*text || owns);
 }

@@ -43,9 +43,10 @@ bool debug_first_bit(Dwarf_Die *member, uint64_t bits, uint64_t *bit);
  * place. */
 bool debug_member(Dwarf_Die *structure, const char *name, Dwarf_Die *type, uint64_t *offset);
 
-/* Puts the member that `offset` is the start of into text, "inner.port", in as many steps as needed
- * until a value that is no structure is reached, or one that is `size` bytes large. Its name alone
- * in *name, and its type. False: no member begins there. */
+/* Puts the member of a structure, or element of an array, that `offset` is the start of into text,
+ * "inner.ports[3]", in as many steps as needed until a value that is no structure is reached, or
+ * one that is `size` bytes large (0: none is); and its type. The pointer in a std::unique_ptr has
+ * no name beyond that: text may be "" then. False: no member begins there. */
 bool debug_member_at(Dwarf_Die *structure, uint64_t offset, uint64_t size, char *text, size_t cap,
 		     Dwarf_Die *type);
 

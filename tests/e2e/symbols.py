@@ -205,8 +205,8 @@ def from_elsewhere():
     trace, folder = recorded(["--no-symbols"])
     elsewhere = folder + ".elsewhere"
     move(folder)
-    for place, wanted in (elsewhere, ["put", "main+"]), (os.path.join(elsewhere, "libstore.so"), ["put store.c:6", "store.c:11"]), \
-            (os.path.join(elsewhere, "fill"), ["main+"]):
+    for place, wanted in (elsewhere, ["put", "main (argc"]), (os.path.join(elsewhere, "libstore.so"), ["put store.c:6", "store.c:11"]), \
+            (os.path.join(elsewhere, "fill"), ["main+0x"]):
         said = vouched(place, trace)
         for name in wanted:
             check(name in said, "%s: no %s in\n%s" % (place, name, said))

@@ -286,6 +286,65 @@ static void what_is_no_instruction_is_an_error(void **state)
 	assert_string_equal(disasm_text(&d, NULL, text, sizeof text), "(bad)");
 }
 
+static void results_are_of_whole_registers(void **state)
+{
+	enum {
+		RAX = offsetof(struct bt_regs, rax) / 8,
+		RDI = offsetof(struct bt_regs, rdi) / 8,
+		RDX = offsetof(struct bt_regs, rdx) / 8
+	};
+	static const struct {
+		uint8_t bytes[BT_INSN_MAX];
+		size_t len;
+		struct disasm_result result;
+	} cases[] = {
+		/* mov rax, rdi; mov eax, edi; mov rax, [rdi]; mov eax, [rdi]; mov ax, di */
+		{CODE(0x48, 0x89, 0xf8), {DISASM_COPY, RAX, RDI, false, 8, 0}},
+		{CODE(0x89, 0xf8), {DISASM_COPY, RAX, RDI, false, 4, 0}},
+		{CODE(0x48, 0x8b, 0x07), {DISASM_COPY, RAX, DISASM_NO_REG, false, 8, 0}},
+		{CODE(0x8b, 0x07), {DISASM_COPY, RAX, DISASM_NO_REG, false, 4, 0}},
+		{CODE(0x66, 0x89, 0xf8), {0}},
+		/* mov eax, -1; mov rax, -1; movzx eax, dil; movzx eax, dh */
+		{CODE(0xb8, 0xff, 0xff, 0xff, 0xff),
+		 {DISASM_COPY, RAX, DISASM_NO_REG, true, 8, UINT32_MAX}},
+		{CODE(0x48, 0xc7, 0xc0, 0xff, 0xff, 0xff, 0xff),
+		 {DISASM_COPY, RAX, DISASM_NO_REG, true, 8, UINT64_MAX}},
+		{CODE(0x40, 0x0f, 0xb6, 0xc7), {DISASM_COPY, RAX, RDI, false, 1, 0}},
+		{CODE(0x0f, 0xb6, 0xc6), {0}},
+		/* movsxd rax, edi; movsxd rax, [rdi]; cdqe; movsx eax, dil */
+		{CODE(0x48, 0x63, 0xc7), {DISASM_EXTEND, RAX, RDI, false, 4, 0}},
+		{CODE(0x48, 0x63, 0x07), {DISASM_EXTEND, RAX, DISASM_NO_REG, false, 4, 0}},
+		{CODE(0x48, 0x98), {DISASM_EXTEND, RAX, RAX, false, 4, 0}},
+		{CODE(0x40, 0x0f, 0xbe, 0xc7), {0}},
+		/* add rax, rdx; add eax, edx; add rax, -8; add [rax], rdx; shl rax, 3 */
+		{CODE(0x48, 0x01, 0xd0), {DISASM_ADD, RAX, RDX, false, 8, 0}},
+		{CODE(0x01, 0xd0), {0}},
+		{CODE(0x48, 0x83, 0xc0, 0xf8),
+		 {DISASM_ADD, RAX, DISASM_NO_REG, true, 8, (uint64_t)-8}},
+		{CODE(0x48, 0x01, 0x10), {0}},
+		{CODE(0x48, 0xc1, 0xe0, 0x03), {DISASM_SHIFT_UP, RAX, DISASM_NO_REG, true, 8, 3}},
+		/* mov rax, fs; mov rax, cr0 */
+		{CODE(0x48, 0x8c, 0xe0), {0}},
+		{CODE(0x0f, 0x20, 0xc0), {0}},
+	};
+	(void)state;
+
+	for (size_t i = 0; i < ARRAY_SIZE(cases); i++) {
+		const struct disasm_result *wanted = &cases[i].result;
+		struct disasm d;
+
+		assert_int_equal(disasm_decode(&d, cases[i].bytes, cases[i].len, 0x401000), 0);
+		assert_int_equal(d.result.effect, wanted->effect);
+		if (!wanted->effect)
+			continue;
+		assert_int_equal(d.result.to, wanted->to);
+		assert_int_equal(d.result.from, wanted->from);
+		assert_int_equal(d.result.is_number, wanted->is_number);
+		assert_int_equal(d.result.size, wanted->size);
+		assert_int_equal(d.result.number, wanted->number);
+	}
+}
+
 static void any_bytes_are_survived(void **state)
 {
 	uint64_t random = 1;
@@ -315,6 +374,7 @@ int main(void)
 		cmocka_unit_test(operands_alone_have_a_text),
 		cmocka_unit_test(lanes_of_a_gather_have_no_address),
 		cmocka_unit_test(what_is_no_instruction_is_an_error),
+		cmocka_unit_test(results_are_of_whole_registers),
 		cmocka_unit_test(any_bytes_are_survived),
 	};
 
