@@ -188,6 +188,24 @@ static void a_package_of_split_debug_information_is_read_or_named(void **state)
 	assert_int_equal(count, 0);
 }
 
+/* As where an object of gcc's is linked with one of clang's: the other unit has them. */
+static void a_unit_without_aranges_is_found_beside_others(void **state)
+{
+	struct sample *p = *state;
+
+	sample_write(p);
+	assert_true(shell(
+		"cd %s && %s " SAMPLE_FLAGS " -c sample.c -o sample.o && objcopy "
+		"--remove-section .debug_aranges --remove-section .rela.debug_aranges "
+		"sample.o && echo 'int other(void) { return 1; }' >other.c && %s " SAMPLE_FLAGS
+		" other.c sample.o -o sample.so",
+		p->dir, compiler(), compiler()));
+	sample_read_build_id(p);
+	sample_load(p);
+	sample_trace(p);
+	expect_lines(p);
+}
+
 static void units_without_aranges_are_found(void **state)
 {
 	struct sample *p = *state;
@@ -323,6 +341,7 @@ int main(void)
 		SAMPLE_TEST(a_debug_file_compressed_with_zstd_is_read_or_named),
 		SAMPLE_TEST(debug_sections_that_cannot_be_unpacked_are_called_that),
 		SAMPLE_TEST(a_package_of_split_debug_information_is_read_or_named),
+		SAMPLE_TEST(a_unit_without_aranges_is_found_beside_others),
 		SAMPLE_TEST(units_without_aranges_are_found),
 		SAMPLE_TEST(a_debug_link_is_followed),
 		SAMPLE_TEST(of_a_stripped_library_the_exported_names_remain),
