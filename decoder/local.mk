@@ -82,6 +82,7 @@ decoder_libdecoder_a_SOURCES = \
 	decoder/report/report_failures.c \
 	decoder/report/report_lines.c decoder/report/report_lines.h \
 	decoder/report/report_private.h \
+	decoder/report/report_recording.c \
 	decoder/report/report_stacks.c \
 	decoder/report/report_system.c \
 	decoder/report/report_throws.c \

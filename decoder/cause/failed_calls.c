@@ -167,8 +167,7 @@ static bool is_own_failure(const struct model *m, const struct focus *f)
 	if (f->snap && f->snap->rec->kind == BT_SNAPSHOT_FATAL)
 		return f->snap->signal && f->snap->signal->signo == ABORT;
 	if (f->snap && f->snap->rec->kind != BT_SNAPSHOT_EXIT &&
-	    f->snap->rec->kind != BT_SNAPSHOT_FAILURE &&
-	    f->snap->rec->kind != BT_SNAPSHOT_MESSAGE)
+	    f->snap->rec->kind != BT_SNAPSHOT_FAILURE && f->snap->rec->kind != BT_SNAPSHOT_MESSAGE)
 		return false;
 	if (f->task->exit)
 		return f->task->exit->kind == BT_EXIT_STATUS && f->task->exit->status;

@@ -87,8 +87,8 @@ const struct model_snapshot *focus_explaining(const struct model *m)
 	const struct model_snapshot *final = model_final_snapshot(m);
 	const struct model_failure *failure;
 
-	if (!final || (final->rec->kind != BT_SNAPSHOT_EXIT &&
-		       final->rec->kind != BT_SNAPSHOT_MESSAGE))
+	if (!final ||
+	    (final->rec->kind != BT_SNAPSHOT_EXIT && final->rec->kind != BT_SNAPSHOT_MESSAGE))
 		return final;
 	failure = failure_of_process(m, final->rec->task);
 	if (failure)

@@ -299,8 +299,7 @@ static bool is_end(const struct model_snapshot *snap)
 	return snap &&
 	       (snap->rec->kind == BT_SNAPSHOT_FATAL || snap->rec->kind == BT_SNAPSHOT_EXIT ||
 		snap->rec->kind == BT_SNAPSHOT_IMPORT || snap->rec->kind == BT_SNAPSHOT_FUNCTION ||
-		snap->rec->kind == BT_SNAPSHOT_FAILURE ||
-		snap->rec->kind == BT_SNAPSHOT_MESSAGE);
+		snap->rec->kind == BT_SNAPSHOT_FAILURE || snap->rec->kind == BT_SNAPSHOT_MESSAGE);
 }
 
 int signature_make(struct signature *sig, const struct model *m, struct symbols *s,

@@ -83,4 +83,13 @@ int report_last_calls(struct report *r, struct bt_error *err) BT_MUST_USE;
 /* What the program was, and how it ended. */
 void report_header(struct report *r);
 
+/* What the recording has besides the moment: processes, snapshots, missing symbols, notes. */
+void report_recording(struct report *r);
+
+/* How a process ended. */
+void report_exit(struct report *r, enum bt_exit_kind kind, uint32_t status, bool core);
+
+/* Text from outside. */
+void report_slice(struct text *t, struct slice s);
+
 #endif

@@ -360,7 +360,7 @@ objcopy --redefine-sym lookup=_ZN4shop6vectorIiSaIiEE9push_backERKi sample brief
 "$make_trace" brief-trace "$work/brief" 36 || exit 99
 run "$BTVIEW brief-trace"
 wait_for '[summary]'
-keys b g / 'vector<>::push' Enter # of the name as it is shown, where there is room
+keys b g / 'vector<...>::push' Enter # of the name as it is shown, where there is room
 wait_for ' 35/37'
 keys g / 'allocator<int>' Enter # of the rest
 wait_for ' 35/37'

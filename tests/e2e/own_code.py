@@ -136,7 +136,7 @@ def inlined():
     shown = [line for line in lines if " loop " not in line]
     inside = [line for line in lines if re.search(r"\d+ +jcc\S*( not)? +\S+ \[std::", line)]
     check(not inside, "\n".join(inside))
-    check(any(re.search(r"\.\.\. +price\S*: std::map<>::at inlined \(\d+ branch(es)?\)$", line) for line in shown), "\n".join(lines))
+    check(any(re.search(r"\.\.\. +price\S*: std::map<\.\.\.>::at inlined \(\d+ branch(es)?\)$", line) for line in shown), "\n".join(lines))
     check({"price", "total"} <= {name.split("(")[0] for name in froms(shown)}, str(froms(shown)))
     check(len([line for line in shown if re.search(r"call +total\S+ .*-> price", line)]) > 1, "\n".join(lines))
     _, every = branches(trace, "--all")
