@@ -198,7 +198,7 @@ static int summary_view_load(struct viewer *v, struct view *view, struct bt_erro
 	view->cursor = begins ? first : line_of_ordinal(s, ordinal);
 	if (begins)
 		view->top = first_shown(v, view, &s->lines);
-	return rc;
+	return 0;
 }
 
 static void summary_view_release(struct view *view)
