@@ -512,15 +512,24 @@ static void squeeze(struct report *r)
 		} while (b->len && b->data[b->len - 1] != '\n');
 }
 
-static int put_report(struct report *r, struct bt_error *err)
+/* The program, what happened, and the stacks. */
+static int put_first_screen(struct report *r, struct bt_error *err)
 {
 	int rc;
 
 	report_header(r);
 	rc = put_moment(r, err);
+	if (!rc)
+		report_stacks(r);
+	return rc;
+}
+
+static int put_report(struct report *r, struct bt_error *err)
+{
+	int rc = put_first_screen(r, err);
+
 	if (rc)
 		return rc;
-	report_stacks(r);
 	if (r->o->summary) {
 		put_words_in_room(r);
 		squeeze(r);
@@ -541,13 +550,10 @@ static int put_report(struct report *r, struct bt_error *err)
 /* What is said of the branches, of registers and of system calls beyond this has views. */
 static int put_lines(struct report *r, struct bt_error *err)
 {
-	int rc;
+	int rc = put_first_screen(r, err);
 
-	report_header(r);
-	rc = put_moment(r, err);
 	if (rc)
 		return rc;
-	report_stacks(r);
 	rc = report_branch_words(r, err);
 	if (rc)
 		return rc;
