@@ -225,6 +225,7 @@ static void summarize(const struct run *run, const struct supervisor *sup, bool 
 	m->kind = o->kind;
 	m->value = o->status;
 	m->failed = has_failed(run, sup);
+	m->tells = m->failed || r->told_kept;
 	if (failure)
 		snprintf(stopped, sizeof stopped, "; recording stopped early: %.100s",
 			 strerror(failure));
@@ -526,7 +527,7 @@ static int record(struct run *run)
 	m.dropped = run->dropped && !trace_remove(run->trace, NULL);
 	if (!ended_early)
 		send_message(run, &m);
-	else if (!run->dropped && !run->options.no_symbols)
+	else if (!run->dropped && !run->options.no_symbols && m.tells)
 		keep_symbols(run);
 	return 0;
 }

@@ -189,7 +189,8 @@ static int end_like(const struct front_message *m)
  * A daemon's trace is still written, and its recorder keeps them at the end. */
 static void say_and_keep(const struct front_message *m, const struct front_options *o)
 {
-	bool keep = o->keep_symbols && !m->dropped && !m->lives_on, tell = m->failed && !o->quiet;
+	bool keep = o->keep_symbols && m->tells && !m->dropped && !m->lives_on,
+	     tell = m->failed && !o->quiet;
 	struct cause cause = {.helper = {.pid = -1, .from = -1}};
 
 	if (o->patience && (keep || tell))

@@ -32,6 +32,7 @@ struct front_message {
 	bool dropped;  /* FRONT_ENDED: its trace is not kept */
 	bool failed;   /* FRONT_ENDED: the program, or one that it started, failed: the line says
 			  what happened, and where */
+	bool tells;    /* FRONT_ENDED: there are moments whose symbols are to be kept */
 	char text[3880]; /* a message is one write to a pipe: at most 4096 */
 };
 

@@ -46,6 +46,8 @@ struct recording {
 	bool history_bounded;          /* some history was shortened for options.history_memory */
 	bool from_found, from_reached; /* by any task */
 	uint32_t asked_kept;           /* moments that somebody asked for */
+	uint32_t told_kept;            /* moments but those of asynchronous signals that a handler
+					  has seen: a shell has one for each child */
 	uint32_t crashes;              /* processes that a signal that dumps core has ended */
 	size_t stop_points_kept;       /* of options.stop_points */
 	struct first_signs *signs;     /* NULL: no memory for them */

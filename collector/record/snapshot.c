@@ -276,6 +276,7 @@ static uint32_t keep_moment(struct recording *r, struct supervisor *sup, struct 
 	rec.epoch = task->process->space->epoch;
 	rec.snapshot = ++r->snapshots;
 	r->asked_kept += kind == BT_SNAPSHOT_REQUEST;
+	r->told_kept += kind != BT_SNAPSHOT_SIGNAL;
 	RECORDING_EVENT(r, task->unit->number, SNAPSHOT, &rec);
 	if (full)
 		keep_threads(r, sup, task, rec.snapshot, extent);

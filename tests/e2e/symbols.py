@@ -196,6 +196,46 @@ def left_out():
     check("the file is gone" in said and "store.c" not in said, said)
 
 
+HANDLED = r"""
+#include <setjmp.h>
+#include <signal.h>
+
+static sigjmp_buf back;
+
+static void on_fault(int signo)
+{
+	siglongjmp(back, signo);
+}
+
+int main(void)
+{
+	signal(SIGSEGV, on_fault);
+	if (!sigsetjmp(back, 1))
+		*(volatile int *)8 = 1;
+	return 0;
+}
+"""
+
+
+def ended_well(*argv):
+    """Whether there are symbols with the trace of a program that ends well; and how many snapshots."""
+    result = record(list(argv), ["--patience", "200000"])
+    equal(result.status, 0, "end of the program")
+    snapshots = int(re.search(r"^snapshots +(\d+)", execute([BTREC, "info", result.trace]).out.decode(), re.M).group(1))
+    return os.path.exists(os.path.join(result.trace, "symbols")), snapshots
+
+
+@case("of a run that ended well they are kept for a fault that a handler saw, not for a shell's children")
+def handled():
+    source = os.path.join(TMP, "handled.c")
+    put(source, HANDLED)
+    equal(subprocess.run([*CC, *C_FLAGS, source, "-o", os.path.join(TMP, "handled")]).returncode, 0, "status of the compiler")
+    equal(ended_well(os.path.join(TMP, "handled")), (True, 1), "symbols and snapshots of the fault")
+    kept, snapshots = ended_well("/bin/sh", "-c", "trap : CHLD; /bin/true; exit 0")
+    check(snapshots, "the shell's handler kept no moment")
+    check(not kept, "there are symbols of a shell that had a child")
+
+
 def vouched(place, trace):
     return text(trace, "--symbols", place, "-n", "1")
 
