@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 /* change_log TRACE OUT CHANGE KIND N: writes the log of a trace to the file OUT with one change in
- * record N (from 1; of effects: of those behind the beginning) of that kind, by name: drop, double, register (rbx + 1), tick (+ 1), byte (the
- * first one, + 1), result (+ 1), address (an effect's, in the reserved range), end (behind it).
- * Ends with 1 when there is no such record. */
+ * record N (from 1; of effects: of those behind the beginning) of that kind, by name: drop, double,
+ * register (rbx + 1), tick (+ 1), byte (the first one, + 1), result (+ 1), address (an effect's, in
+ * the reserved range), end (behind it). Ends with 1 when there is no such record. */
 #include <inttypes.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -125,9 +125,9 @@ int main(int argc, char **argv)
 	to = fopen(argv[2], "wbe");
 	for (size_t i = 0; to && i < t->file_count; i++)
 		if (t->files[i].kind == BT_FILE_LOG)
-			rc = copy_log(t, &t->files[i], to,
-				      &(struct change){argv[3], argv[4],
-						       strtoul(argv[5], NULL, 10)});
+			rc = copy_log(
+				t, &t->files[i], to,
+				&(struct change){argv[3], argv[4], strtoul(argv[5], NULL, 10)});
 	if (!to || fclose(to))
 		rc = OURS;
 	trace_close(t);
