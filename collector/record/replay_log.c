@@ -25,7 +25,7 @@
 
 enum {
 	PIECE = 1 << 13,       /* of memory, in a record */
-	FRAME_MOST = 13 << 10, /* bytes of a signal frame: with AMX there are 12 KB */
+	FRAME_MOST = 16 << 10, /* bytes of a signal frame: with AMX there are 12 KB */
 	VECTORS_MOST = 1024,   /* of writev(2): UIO_MAXIOV */
 };
 
@@ -324,14 +324,18 @@ void replay_log_handler(struct replay_log *l, const struct task *task, uint64_t 
 {
 	struct bt_record_log_handler rec = {
 		.seq = seq, .task = task->number, .point = task_point(task)};
-	uint8_t frame[FRAME_MOST];
 
 	if (!is_logged(l, task))
 		return;
 	/* The kernel writes it upwards from rsp. What lies behind it has not changed, and does no
 	 * harm. */
-	put_data(l, task->regs.rsp, frame,
-		 tracee_read(task->host_tid, task->regs.rsp, frame, sizeof frame));
+	for (uint64_t at = 0; at < FRAME_MOST; at += BT_PAGE) {
+		uint8_t bytes[BT_PAGE];
+		size_t n = tracee_read(task->host_tid, task->regs.rsp + at, bytes, sizeof bytes);
+
+		if (n)
+			put_data(l, task->regs.rsp + at, bytes, n);
+	}
 	put_state(l, task, true);
 	put(l, BT_RECORD_LOG_HANDLER, &rec);
 }

@@ -86,6 +86,16 @@ static uint64_t iret_target(const struct task *task)
 	return tracee_read(task->host_tid, task->regs.rsp, &target, n) == n ? target : 0;
 }
 
+/* Whether the task's stop point may be an iteration of the instruction. */
+static bool stops_inside(const struct task *task)
+{
+	const struct stop_point *point = task->stop_point;
+
+	return point && point->iteration && point->at.rip == task->regs.rip &&
+	       point->at.rcx < task->regs.rcx && task_tick(task) == point->at.tick &&
+	       stop_point_side(task) == STOP_POINT_AHEAD;
+}
+
 uint64_t next_insn_end(const struct task *task)
 {
 	const struct step_task *st = task->step;
@@ -100,7 +110,8 @@ uint64_t next_insn_end(const struct task *task)
 	if (st->insn.traits & BT_TRAIT_POPF)
 		return st->addr + st->insn.len;
 	/* A trap per iteration is dear: a memset of a megabyte is one instruction. */
-	if (st->insn.traits & BT_TRAIT_REP && task->regs.rcx >= REP_FAST && !st->program_tf)
+	if (st->insn.traits & BT_TRAIT_REP && task->regs.rcx >= REP_FAST && !st->program_tf &&
+	    !stops_inside(task))
 		return st->addr + st->insn.len;
 	return 0;
 }
