@@ -313,6 +313,8 @@ tests_tools_pt_stream_SOURCES = tests/tools/pt_stream.c tests/simulated/pt_write
 tests_tools_pt_stream_LDADD = hardware/libhardware.a $(DECODER_LIBS) $(IPT_LIBS) $(DECODER_SYSTEM_LIBS)
 tests_tools_check_history_LDADD = $(DECODER_LIBS) $(DECODER_SYSTEM_LIBS)
 tests_tools_branches_LDADD = $(DECODER_LIBS) $(DECODER_SYSTEM_LIBS)
+check_PROGRAMS += tests/tools/audit_syscalls
+tests_tools_audit_syscalls_LDADD = syscalls/libsyscalls.a lib/libbt.a
 # The doctor on machines that are not here.
 check_PROGRAMS += tests/tools/simulated_doctor
 SIMULATED_KERNEL = tests/simulated/bts.c tests/simulated/pt.c tests/simulated/pt_writer.c tests/simulated/pt_writer.h tests/simulated/counter.c \
@@ -376,6 +378,7 @@ PYTHON_TESTS = \
 	tests/e2e/pmu.py \
 	tests/e2e/last_words.py \
 	tests/e2e/failed_calls.py \
+	tests/e2e/syscall_audit.py \
 	tests/e2e/telling.py \
 	tests/e2e/terminal_report.py \
 	tests/e2e/out_of_sight.py \
