@@ -65,15 +65,23 @@ collector_libcollector_a_SOURCES = \
 	collector/record/function_moments.c \
 	collector/record/history_limit.c \
 	collector/record/late_start.c \
+	collector/record/log_shapes.c collector/record/log_shapes.h \
+	collector/record/memory_copy.c collector/record/memory_copy.h \
 	collector/record/pointed_memory.c collector/record/pointed_memory.h \
 	collector/record/record_observer.c collector/record/record_observer.h \
 	collector/record/recording.c collector/record/recording.h \
 	collector/record/recording_private.h \
+	collector/record/replay_log.c collector/record/replay_log.h \
 	collector/record/requests.c \
 	collector/record/snapshot.c collector/record/snapshot.h \
 	collector/record/snapshot_limit.c collector/record/snapshot_limit.h \
 	collector/record/start_place.c collector/record/start_place.h \
-	collector/record/task_record.h
+	collector/record/task_record.h \
+	collector/replay/divergence.c collector/replay/divergence.h \
+	collector/replay/host.c collector/replay/host.h \
+	collector/replay/log_events.c collector/replay/log_events.h \
+	collector/replay/replaying.c collector/replay/replaying.h \
+	collector/replay/silent_observer.c collector/replay/silent_observer.h
 
 include_HEADERS = include/btrec.h
-EXTRA_DIST += collector/README.md collector/tracee/README.md collector/space/README.md collector/history/README.md collector/task/README.md collector/backend/README.md collector/backend/step/README.md collector/supervisor/README.md collector/record/README.md
+EXTRA_DIST += collector/README.md collector/tracee/README.md collector/space/README.md collector/history/README.md collector/task/README.md collector/backend/README.md collector/backend/step/README.md collector/supervisor/README.md collector/record/README.md collector/replay/README.md

@@ -19,6 +19,7 @@ int btrec_import(int argc, char **argv);
 int btrec_list(int argc, char **argv);
 int btrec_rm(int argc, char **argv);
 int btrec_prune(int argc, char **argv);
+int btrec_replay(int argc, char **argv);
 int btrec_info(int argc, char **argv);
 int btrec_pack(int argc, char **argv);
 int btrec_dump(int argc, char **argv);

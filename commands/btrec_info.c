@@ -12,6 +12,7 @@
 #include "commands/trace_digest.h"
 #include "decoder/model/model.h"
 #include "decoder/model/signals.h"
+#include "format/trace_cursor.h"
 #include "lib/branch.h"
 #include "lib/say.h"
 
@@ -113,6 +114,15 @@ static void print_symbols(const struct trace *t)
 			       "symbols", t->files[i].size);
 }
 
+/* It holds all that the program read. */
+static bool has_log(const struct trace *t)
+{
+	for (size_t i = 0; i < t->file_count; i++)
+		if (t->files[i].kind == BT_FILE_LOG)
+			return true;
+	return false;
+}
+
 static void print_counts(const struct model *m)
 {
 	const struct bt_record_header *h = &m->trace->header;
@@ -147,9 +157,48 @@ static void print_counts(const struct model *m)
 	printf("%-12s%" PRIu64 " bytes\n", "size", trace_digest_size(m->trace->path));
 	print_symbols(m->trace);
 	printf("%-12s%s\n", "privacy",
-	       memory ? "holds memory of the program (stacks at its snapshots), its arguments and "
-			"paths"
-		      : "holds the program's arguments and paths, no memory");
+	       has_log(m->trace)
+		       ? "holds the program's memory, its input, environment, arguments and paths"
+	       : memory
+		       ? "holds memory of the program (stacks at its snapshots), its arguments and "
+			 "paths"
+		       : "holds the program's arguments and paths, no memory");
+}
+
+/* Reads the whole log. False: there is none. */
+static bool print_log(const struct trace *t, const struct trace_file *file)
+{
+	struct trace_cursor c;
+	struct bt_record rec;
+	struct bt_error err;
+	bool ended = false, cut = false;
+	int rc;
+
+	if (file->kind != BT_FILE_LOG)
+		return false;
+	printf("%-12spossible (btrec replay): its log has %" PRIu64 " bytes", "replay", file->size);
+	trace_cursor_init(&c, t, file);
+	while ((rc = trace_cursor_next(&c, &rec, &err)) == 1) {
+		ended |= rec.kind == BT_RECORD_LOG_EXIT;
+		if (rec.kind != BT_RECORD_LOG_END)
+			continue;
+		cut = true;
+		fputs(", and ends before the program: ", stdout);
+		bt_print_escaped(stdout, rec.u.log_end.reason);
+	}
+	trace_cursor_release(&c);
+	puts(ended || cut ? "" : ", and was cut off");
+	return true;
+}
+
+static void print_replay(const struct trace *t)
+{
+	for (size_t i = 0; i < t->file_count; i++)
+		if (print_log(t, &t->files[i]))
+			return;
+	printf("%-12s%s\n", "replay",
+	       t->header.parallel ? "not possible: threads ran side by side"
+				  : "not possible: it was not recorded with --replayable");
 }
 
 static void print_uuid(const uint8_t uuid[BT_UUID_SIZE])
@@ -194,9 +243,7 @@ static void print_info(const struct model *m)
 		printf("%-12s%s\n", "order",
 		       "threads of a process ran side by side: their events are in the order of "
 		       "their stops");
-	printf("%-12s%s\n", "replay",
-	       h->parallel ? "not possible: threads ran side by side"
-			   : "not possible: this btrec keeps no replay log");
+	print_replay(m->trace);
 	for (size_t i = 0; i < m->events.count; i++)
 		if (m->events.at[i]->rec.kind == BT_RECORD_NOTE)
 			print_text("note", m->events.at[i]->rec.u.note.text);

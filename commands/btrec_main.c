@@ -25,6 +25,7 @@ static const struct command commands[] = {
 	{"list", "[--json]", "list the traces", btrec_list},
 	{"rm", "TRACE...", "remove traces", btrec_rm},
 	{"prune", "[OPTIONS]", "remove the oldest traces", btrec_prune},
+	{"replay", "[OPTIONS] [TRACE]", "run a recording again, exactly", btrec_replay},
 	{"pack", "[OPTIONS] [TRACE]", "make one file of a trace", btrec_pack},
 	{"info", "[TRACE]", "what a trace holds and how it was made", btrec_info},
 	{"doctor", "[--json]", "what of this machine a recording can use", btrec_doctor},

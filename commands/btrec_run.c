@@ -483,7 +483,8 @@ static int record(struct run *run)
 		     */
 	front_program_born();
 	inherited_drop(&run->inherited, 2);
-	if (directory_cache(run->cache))
+	/* What is kept from other recordings executes such instructions unseen. */
+	if (!run->options.wish.replayable && directory_cache(run->cache))
 		run->options.supervisor.cache = run->cache;
 	large_heap_begin();
 	recording_init(r, w, &run->options.recording);
@@ -630,7 +631,7 @@ static int choose_backend(struct run *run, struct bt_error *err)
 static int choose_mode(struct run *run, struct bt_error *err)
 {
 	bool wished = strcmp(run->options.wish.backend, "auto") != 0 ||
-		      strcmp(run->options.wish.source, "auto") != 0;
+		      strcmp(run->options.wish.source, "auto") != 0 || run->options.wish.replayable;
 	int rc = wished ? 0 : choose_backend(run, err);
 
 	if (rc)
@@ -643,6 +644,8 @@ static int choose_mode(struct run *run, struct bt_error *err)
 	run->reason = wished ? "asked for" : run->choice.reason;
 	if (!strcmp(run->mode->source, "none"))
 		run->options.recording.history = 0;
+	run->options.recording.replayable = run->options.supervisor.logged =
+		run->options.wish.replayable;
 	run->options.supervisor.parallel =
 		run->options.wish.parallel && run->mode->ops == &engine_ops;
 	if (run->mode->ops != &pmu_ops)

@@ -27,6 +27,7 @@ btrec_SOURCES = \
 	commands/btrec_pack.c \
 	commands/btrec_main.c \
 	commands/btrec_prune.c \
+	commands/btrec_replay.c \
 	commands/btrec_rm.c \
 	commands/btrec_run.c \
 	commands/btrec_snap.c

@@ -8,10 +8,18 @@
 
 static const struct mode modes[] = {
 	/* The first row that matches is taken: defaults come first. */
-	{.backend = "engine", .ops = &engine_ops, .source = "bits", .parallel = true},
-	{.backend = "engine", .ops = &engine_ops, .source = "none", .parallel = true},
-	{.backend = "step", .ops = &stepper_ops, .source = "bits"},
-	{.backend = "step", .ops = &stepper_ops, .source = "none"},
+	{.backend = "engine",
+	 .ops = &engine_ops,
+	 .source = "bits",
+	 .parallel = true,
+	 .replayable = true},
+	{.backend = "engine",
+	 .ops = &engine_ops,
+	 .source = "none",
+	 .parallel = true,
+	 .replayable = true},
+	{.backend = "step", .ops = &stepper_ops, .source = "bits", .replayable = true},
+	{.backend = "step", .ops = &stepper_ops, .source = "none", .replayable = true},
 	{.backend = "pmu", .ops = &pmu_ops, .source = "auto", .parallel = true},
 	{.backend = "pmu", .ops = &pmu_ops, .source = "lbr", .parallel = true},
 	{.backend = "pmu", .ops = &pmu_ops, .source = "bts", .parallel = true},
@@ -28,6 +36,8 @@ static bool fits(const struct mode *m, const struct mode_wish *wish)
 	bool none = !strcmp(m->source, "none");
 
 	if (wish->parallel && !m->parallel)
+		return false;
+	if (wish->replayable && (wish->parallel || !m->replayable))
 		return false;
 	if (wish->history_on && none)
 		return false;
@@ -59,6 +69,14 @@ int mode_find(const struct mode_wish *wish, const struct mode **out, struct bt_e
 			*out = &modes[i];
 			return 0;
 		}
+	if (wish->replayable && (wish->parallel || !strcmp(wish->backend, "pmu")))
+		return bt_fail(err, BT_E_MISUSE, 0, "--replayable does not go with %s: %s",
+			       wish->parallel ? "--parallel" : "--backend pmu",
+			       wish->parallel
+				       ? "the order in which threads write to memory is not "
+					 "known then"
+				       : "native code runs past the points that a replay has "
+					 "to reach");
 	if (wish->parallel && !strcmp(wish->backend, "step"))
 		return bt_fail(err, BT_E_MISUSE, 0,
 			       "--parallel does not go with --backend step: one thread of a "

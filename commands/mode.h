@@ -13,6 +13,7 @@ struct mode_wish {
 	bool history_off;             /* --history off */
 	bool history_on;              /* --history with a number */
 	bool parallel;                /* --parallel */
+	bool replayable;              /* --replayable */
 };
 
 struct mode {
@@ -21,6 +22,7 @@ struct mode {
 	const char
 		*source; /* as in --source; "auto": the first of the processor's that can be used */
 	bool parallel;   /* threads of a process can run side by side */
+	bool replayable; /* its points are exact, and it runs what replays */
 };
 
 /* Finds the first row of the table that fits. Returns 0, or -BT_E_MISUSE with a text that names the

@@ -198,6 +198,8 @@ static const struct option_row rows[] = {
 	 .at = offsetof(struct run_options, no_aslr)},
 	{"parallel", 0, NULL, "let threads of a process run side by side",
 	 .at = offsetof(struct run_options, wish.parallel)},
+	{"replayable", 0, NULL, "keep what btrec replay needs to run it again, exactly",
+	 .at = offsetof(struct run_options, wish.replayable)},
 	{"unbound", 0, NULL, "leave it to the kernel which processors are used",
 	 .at = offsetof(struct run_options, supervisor.unbound)},
 	{"no-symbols", 0, NULL, "do not keep names and source lines of the program with the trace",
@@ -243,6 +245,10 @@ int run_options_parse(struct run_options *o, int argc, char **argv, struct bt_er
 			err, BT_E_MISUSE, 0,
 			"--keep and --max-size are about the trace directory: they do not go "
 			"with -o");
+	if (at >= 0 && o->wish.replayable && o->recording.from)
+		return bt_fail(err, BT_E_MISUSE, 0,
+			       "--replayable does not go with --from: what the program did before "
+			       "that place is not known");
 	return at;
 }
 

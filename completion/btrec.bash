@@ -52,7 +52,7 @@ _btrec() {
 	COMPREPLY=()
 	[ "$cur" != = ] || cur=
 	if [ "$COMP_CWORD" -eq 1 ]; then
-		mapfile -t COMPREPLY < <(compgen -W "run snap import list rm prune pack info doctor dump help --help -h --version -V" -- "$cur")
+		mapfile -t COMPREPLY < <(compgen -W "run snap import list rm prune pack info replay doctor dump help --help -h --version -V" -- "$cur")
 		return
 	fi
 	case ${COMP_WORDS[1]} in
@@ -72,7 +72,7 @@ _btrec() {
 		--backend) mapfile -t COMPREPLY < <(compgen -W "auto engine step pmu" -- "$cur") ;;
 		*)
 			if [[ $cur == -* ]]; then
-				mapfile -t COMPREPLY < <(compgen -W "-o --output --only-crashes --keep --max-size --history --history-memory --from --snap-at --snap-at-function --snap-exit --backend --source --no-aslr --parallel --unbound --no-symbols -q --quiet -h --help --" -- "$cur")
+				mapfile -t COMPREPLY < <(compgen -W "-o --output --only-crashes --keep --max-size --history --history-memory --from --snap-at --snap-at-function --snap-exit --backend --source --no-aslr --parallel --replayable --unbound --no-symbols -q --quiet -h --help --" -- "$cur")
 			else
 				mapfile -t COMPREPLY < <(compgen -c -- "$cur"; compgen -f -- "$cur")
 			fi
@@ -112,13 +112,25 @@ _btrec() {
 		;;
 	doctor) mapfile -t COMPREPLY < <(compgen -W "--json -h --help" -- "$cur") ;;
 	snap) mapfile -t COMPREPLY < <(compgen -W "$(_btrec_recorded)" -- "$cur") ;;
-	help) mapfile -t COMPREPLY < <(compgen -W "run snap import list rm prune pack info doctor dump" -- "$cur") ;;
+	help) mapfile -t COMPREPLY < <(compgen -W "run snap import list rm prune pack info replay doctor dump" -- "$cur") ;;
 	dump)
 		if [[ $cur == -* ]]; then
 			mapfile -t COMPREPLY < <(compgen -W "--no-branches -h --help" -- "$cur")
 		else
 			mapfile -t COMPREPLY < <(_btrec_traces "$cur")
 		fi
+		;;
+	replay)
+		case $prev in
+		--backend) mapfile -t COMPREPLY < <(compgen -W "engine step" -- "$cur") ;;
+		*)
+			if [[ $cur == -* ]]; then
+				mapfile -t COMPREPLY < <(compgen -W "--backend --no-output --json -q --quiet -h --help" -- "$cur")
+			else
+				mapfile -t COMPREPLY < <(_btrec_traces "$cur")
+			fi
+			;;
+		esac
 		;;
 	info | rm) mapfile -t COMPREPLY < <(_btrec_traces "$cur") ;;
 	esac

@@ -30,13 +30,12 @@ enum {
 void trace_file_name(char name[32], enum bt_file_kind kind, uint32_t number)
 {
 	static const char *const stems[] = {
-		[BT_FILE_EVENTS] = "events",
-		[BT_FILE_BRANCHES] = "branches-",
-		[BT_FILE_OBJECTS] = "objects",
-		[BT_FILE_SYMBOLS] = "symbols",
+		[BT_FILE_EVENTS] = "events",   [BT_FILE_BRANCHES] = "branches-",
+		[BT_FILE_OBJECTS] = "objects", [BT_FILE_SYMBOLS] = "symbols",
+		[BT_FILE_LOG] = "log-",
 	};
 
-	if (kind == BT_FILE_BRANCHES)
+	if (kind == BT_FILE_BRANCHES || kind == BT_FILE_LOG)
 		snprintf(name, 32, "%s%u", stems[kind], number);
 	else
 		snprintf(name, 32, "%s", stems[kind]);

@@ -26,7 +26,8 @@ enum bt_file_kind {
 	BT_FILE_BRANCHES,
 	BT_FILE_OBJECTS,
 	BT_FILE_SYMBOLS,
-	BT_FILE_LAST = BT_FILE_SYMBOLS,
+	BT_FILE_LOG,
+	BT_FILE_LAST = BT_FILE_LOG,
 };
 
 /* The name of a file of a trace ("branches-3") in name[32]. */

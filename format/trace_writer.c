@@ -4,8 +4,8 @@
  * It is opened for each block, but for events, which stays open and locked.
  *
  * Events name objects and entries of branches by number. So when events are flushed, objects go
- * first, then the branches of all tasks. Objects are stored once: a table finds those with the same
- * bytes by their fingerprint.
+ * first, then the branches of all tasks and the logs of all units. Objects are stored once: a table
+ * finds those with the same bytes by their fingerprint.
  *
  * A record that would make its block too large begins the next one. One that no block can hold is
  * left out, with a note.
@@ -57,6 +57,13 @@ struct stream_slot {
 	uint64_t written;      /* then: blocks of it, 0: no file yet */
 };
 
+/* The streams of a kind of which there is one for each task or unit. */
+struct stream_table {
+	enum bt_file_kind kind;
+	struct stream_slot *slots; /* indexed by its number */
+	size_t count;
+};
+
 struct trace_writer {
 	int dir;
 	int events_fd; /* locked; -1: not made yet */
@@ -66,8 +73,8 @@ struct trace_writer {
 	uint64_t seq;
 	int stopped;
 	struct stream events, objects;
-	struct stream_slot *branches; /* indexed by task */
-	size_t branches_count;
+	struct stream_table branches;      /* by task */
+	struct stream_table logs;          /* by unit */
 	struct hash_table objects_by_hash; /* the number by the first half of the fingerprint; the
 					      second half: */
 	uint64_t *second_halves;           /* by number, counted from 1 on */
@@ -191,28 +198,28 @@ static int stream_write(struct trace_writer *w, struct stream *s)
 }
 
 /* NULL without memory. */
-static struct stream *branches_of(struct trace_writer *w, uint32_t task)
+static struct stream *numbered_stream(struct stream_table *t, uint32_t number)
 {
 	struct stream_slot *slot;
 
-	if (task >= w->branches_count) {
-		size_t count = (size_t)task + 16 + w->branches_count / 2;
-		struct stream_slot *at = realloc(w->branches, count * sizeof *at);
+	if (number >= t->count) {
+		size_t count = (size_t)number + 16 + t->count / 2;
+		struct stream_slot *at = realloc(t->slots, count * sizeof *at);
 
 		if (!at)
 			return NULL;
-		memset(at + w->branches_count, 0, (count - w->branches_count) * sizeof *at);
-		w->branches = at;
-		w->branches_count = count;
+		memset(at + t->count, 0, (count - t->count) * sizeof *at);
+		t->slots = at;
+		t->count = count;
 	}
-	slot = &w->branches[task];
+	slot = &t->slots[number];
 	if (!slot->stream) {
 		struct stream *fresh = calloc(1, sizeof *fresh);
 
 		if (!fresh)
 			return NULL;
-		*fresh = (struct stream){.kind = BT_FILE_BRANCHES,
-					 .number = task,
+		*fresh = (struct stream){.kind = t->kind,
+					 .number = number,
 					 .ordinal = slot->written,
 					 .begun = slot->written};
 		slot->stream = fresh;
@@ -262,19 +269,26 @@ static void stream_free(struct stream *s)
 
 /* A stream without new records since the last flush, as of a dead task, gives up its memory: there
  * may be a million. */
-static void branches_flush(struct trace_writer *w)
+static void table_flush(struct trace_writer *w, struct stream_table *t)
 {
-	for (size_t i = 0; i < w->branches_count; i++) {
-		struct stream *s = w->branches[i].stream;
+	for (size_t i = 0; i < t->count; i++) {
+		struct stream *s = t->slots[i].stream;
 
 		if (s && (s->records.len || s->records.failed)) {
 			stream_hand_over(w, s);
 			stream_shrink(s);
 		} else if (s) {
-			w->branches[i] = (struct stream_slot){.written = s->ordinal};
+			t->slots[i] = (struct stream_slot){.written = s->ordinal};
 			stream_free(s);
 		}
 	}
+}
+
+static void table_release(struct stream_table *t)
+{
+	for (size_t i = 0; i < t->count; i++)
+		stream_free(t->slots[i].stream);
+	free(t->slots);
 }
 
 static void stream_flush(struct trace_writer *w, struct stream *s)
@@ -282,7 +296,8 @@ static void stream_flush(struct trace_writer *w, struct stream *s)
 	/* Named records go first: a trace cut off between two writes has no dangling numbers. */
 	if (s->kind == BT_FILE_EVENTS) {
 		stream_hand_over(w, &w->objects);
-		branches_flush(w);
+		table_flush(w, &w->branches);
+		table_flush(w, &w->logs);
 	}
 	stream_hand_over(w, s);
 }
@@ -409,6 +424,8 @@ int trace_writer_open(struct trace_writer **out, const char *dir, const struct b
 	w->seq = 1;
 	w->events.kind = BT_FILE_EVENTS;
 	w->objects.kind = BT_FILE_OBJECTS;
+	w->branches.kind = BT_FILE_BRANCHES;
+	w->logs.kind = BT_FILE_LOG;
 	w->clock = bt_clock_start();
 	failure = w->dir < 0 ? errno : 0;
 	if (!failure && getrandom(w->uuid, sizeof w->uuid, 0) != sizeof w->uuid)
@@ -437,16 +454,22 @@ void trace_writer_event(struct trace_writer *w, uint32_t unit, enum bt_record_ki
 	stream_record(w, &w->events, unit, kind, body);
 }
 
-static void branches_record(struct trace_writer *w, uint32_t task, enum bt_record_kind kind,
-			    const void *body)
+static void numbered_record(struct trace_writer *w, struct stream_table *t, uint32_t number,
+			    enum bt_record_kind kind, const void *body)
 {
-	struct stream *s = branches_of(w, task);
+	struct stream *s = numbered_stream(t, number);
 
-	w->needs_code = true;
 	if (s)
 		stream_record(w, s, 0, kind, body);
 	else if (!w->stopped)
 		stop_writing(w, ENOMEM);
+}
+
+static void branches_record(struct trace_writer *w, uint32_t task, enum bt_record_kind kind,
+			    const void *body)
+{
+	w->needs_code = true;
+	numbered_record(w, &w->branches, task, kind, body);
 }
 
 void trace_writer_branches(struct trace_writer *w, const struct bt_record_branches *b)
@@ -457,6 +480,12 @@ void trace_writer_branches(struct trace_writer *w, const struct bt_record_branch
 void trace_writer_branch_words(struct trace_writer *w, const struct bt_record_branch_words *words)
 {
 	branches_record(w, words->task, BT_RECORD_BRANCH_WORDS, words);
+}
+
+void trace_writer_log(struct trace_writer *w, uint32_t unit, enum bt_record_kind kind,
+		      const void *body)
+{
+	numbered_record(w, &w->logs, unit, kind, body);
 }
 
 /* An object's bytes as they are looked for. */
@@ -545,9 +574,8 @@ void trace_writer_close(struct trace_writer *w)
 	}
 	if (w->events_fd >= 0)
 		close(w->events_fd);
-	for (size_t i = 0; i < w->branches_count; i++)
-		stream_free(w->branches[i].stream);
-	free(w->branches);
+	table_release(&w->branches);
+	table_release(&w->logs);
 	buf_release(&w->events.records);
 	buf_release(&w->objects.records);
 	buf_release(&w->block);
@@ -563,8 +591,10 @@ void trace_writer_discard(struct trace_writer *w, const char *dir)
 	if (w->dir >= 0) {
 		remove_stream(w, BT_FILE_EVENTS, 0);
 		remove_stream(w, BT_FILE_OBJECTS, 0);
-		for (size_t i = 0; i < w->branches_count; i++)
+		for (size_t i = 0; i < w->branches.count; i++)
 			remove_stream(w, BT_FILE_BRANCHES, (uint32_t)i);
+		for (size_t i = 0; i < w->logs.count; i++)
+			remove_stream(w, BT_FILE_LOG, (uint32_t)i);
 	}
 	rmdir(dir);
 	trace_writer_close(w);

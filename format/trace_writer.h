@@ -37,6 +37,10 @@ void trace_writer_branches(struct trace_writer *w, const struct bt_record_branch
 /* Adds the words of a chunk's entries, before the chunk. Buffered. */
 void trace_writer_branch_words(struct trace_writer *w, const struct bt_record_branch_words *words);
 
+/* Adds a record to the log of a unit (log.h). Buffered. */
+void trace_writer_log(struct trace_writer *w, uint32_t unit, enum bt_record_kind kind,
+		      const void *body);
+
 /* Stores bytes once and returns their number (the same for the same bytes). Buffered. Returns 0
  * without memory, if they are too many for a block, or if writing has stopped. */
 uint64_t trace_writer_object(struct trace_writer *w, const void *bytes, size_t len);

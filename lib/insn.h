@@ -38,6 +38,8 @@ enum bt_insn_trait {
 	BT_TRAIT_BEGINS = 128,   /* xbegin: jumps by its displacement when the transaction aborts */
 	BT_TRAIT_SAVES_X87 = 256, /* fnstenv, fnsave, fxsave, xsave, xsavec, xsaveopt: they may save
 				     the address of an x87 instruction */
+	BT_TRAIT_OWN_RESULT = 512, /* rdtsc, rdrand, cpuid and their like: general registers behind
+				      it do not follow from those before */
 };
 
 enum {

@@ -308,7 +308,8 @@ TESTS += tests/e2e/btview_tmux.sh
 EXTRA_DIST += tests/e2e/btview_tmux.sh tests/e2e/screen_sample.S tests/e2e/screens
 
 # End to end: programs are recorded for real. The sample programs are compiled by the tests, without the build's sanitizers.
-check_PROGRAMS += tests/tools/branches tests/tools/check_history tests/tools/pt_stream
+check_PROGRAMS += tests/tools/branches tests/tools/check_history tests/tools/pt_stream tests/tools/change_log
+tests_tools_change_log_LDADD = $(FORMAT_LIBS) $(FORMAT_SYSTEM_LIBS)
 tests_tools_pt_stream_SOURCES = tests/tools/pt_stream.c tests/simulated/pt_writer.c tests/simulated/pt_writer.h
 tests_tools_pt_stream_LDADD = hardware/libhardware.a $(DECODER_LIBS) $(IPT_LIBS) $(DECODER_SYSTEM_LIBS)
 tests_tools_check_history_LDADD = $(DECODER_LIBS) $(DECODER_SYSTEM_LIBS)
@@ -343,6 +344,7 @@ PYTHON_TESTS = \
 	tests/e2e/first_signs.py \
 	tests/e2e/hangs.py \
 	tests/e2e/report.py \
+	tests/e2e/replay.py \
 	tests/e2e/older_traces.py \
 	tests/e2e/trees.py \
 	tests/e2e/failures.py \

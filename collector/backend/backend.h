@@ -28,6 +28,8 @@ enum backend_stop {
 			  to have the turn */
 	BACKEND_SYSCALL_ENTER, /* at the entry of a system call: arguments are in the registers */
 	BACKEND_SYSCALL_EXIT,  /* behind it: the result is in rax */
+	BACKEND_INSTRUCTION,   /* behind an instruction with a result of its own, which is in the
+				  registers (BT_TRAIT_OWN_RESULT) */
 	BACKEND_SIGNAL,        /* a signal of the program's own (siginfo) waits to be delivered */
 	BACKEND_HANDLER,       /* at the first instruction of a signal handler */
 	BACKEND_MID_RUN, /* in the midst of a step that resume() has begun, and proceed() goes on
@@ -159,6 +161,10 @@ struct backend {
 	struct pmu *pmu; /* of the pmu backend: what it runs on (pmu/pmu.h) */
 	const struct test_knobs *tests;
 	bool parallel; /* the tasks of a unit run side by side. Of backends that can */
+	bool logged;   /* what does not follow from memory and registers is told: each system call
+			  gives BACKEND_SYSCALL_ENTER and BACKEND_SYSCALL_EXIT, each instruction
+			  with a result of its own BACKEND_INSTRUCTION. Of backends that count ticks
+			*/
 	bool ticks;    /* from the next time on that a task runs: ticks and transfers are counted,
 			  branches are not recorded. Of backends that can */
 };

@@ -105,6 +105,7 @@ void recording_on_exit(struct session *session, struct supervisor *sup, struct t
 	if (rec.last && (end->kind != BT_EXIT_STATUS || end->status))
 		snapshot_write_last_words(r, task);
 	RECORDING_EVENT(r, task->unit->number, EXIT, &rec);
+	replay_log_exit(&r->log, task, end->kind, end->status, &rec.point, rec.seq);
 }
 
 void recording_on_detach(struct session *session, struct supervisor *sup, struct task *task,
@@ -179,6 +180,7 @@ void recording_on_syscall_enter(struct session *session, struct supervisor *sup,
 	bt_pointed_encode(&pointed, memory.pointed, memory.count);
 	rec.pointed = slice_of(pointed.data, pointed.failed ? 0 : pointed.len);
 	RECORDING_EVENT(r, task->unit->number, SYSCALL_ENTER, &rec);
+	replay_log_syscall_enter(&r->log, task);
 	buf_release(&pointed);
 	recording_serve_request(r, sup, task);
 	first_message_hold(r, task, rec.seq);
@@ -194,6 +196,7 @@ void recording_on_syscall_exit(struct session *session, struct supervisor *sup, 
 
 	(void)sup;
 	RECORDING_EVENT(r, task->unit->number, SYSCALL_EXIT, &rec);
+	replay_log_syscall_exit(&r->log, task, at, result, rec.seq);
 }
 
 /* ---- Signals ---- */
@@ -280,6 +283,7 @@ void recording_on_signal(struct session *session, struct supervisor *sup, struct
 		rec.sender_name = bt_str(sender);
 	}
 	RECORDING_EVENT(r, task->unit->number, SIGNAL, &rec);
+	replay_log_signal(&r->log, task, signal, rec.seq);
 	keep_signal(r, sup, task, signal, rec.seq);
 }
 
@@ -293,4 +297,5 @@ void recording_on_handler(struct session *session, struct supervisor *sup, struc
 
 	(void)sup;
 	RECORDING_EVENT(r, task->unit->number, HANDLER, &rec);
+	replay_log_handler(&r->log, task, rec.seq);
 }

@@ -97,6 +97,7 @@ void recording_on_program(struct session *session, struct supervisor *sup, struc
 	struct recording *r = recording_of(session);
 
 	(void)sup;
+	replay_log_program(&r->log, task);
 	if (!r->options.from || r->from_reached)
 		return;
 	task->native = true;

@@ -54,6 +54,8 @@ static bool on_new(struct session *session, struct supervisor *sup, struct task 
 		return false;
 	if (!sup->backend.ops->tick_classes)
 		start.tick = BT_TICKS_UNKNOWN;
+	if (task->number != r->log.task)
+		replay_log_end(&r->log, "the program makes another process or thread");
 	task->history = r->options.history;
 	branch_ring_init(&task->ring, task->history, &start);
 	recording_set_stop_points(r, sup, task);
@@ -70,6 +72,12 @@ static void on_stop(struct session *session, struct supervisor *sup, struct task
 		record_write_syscalls(r->writer, task);
 	if (!goes_on)
 		function_moments_rearm(r, task);
+}
+
+static void on_instruction(struct session *session, struct supervisor *sup, struct task *task)
+{
+	(void)sup;
+	replay_log_instruction(&recording_of(session)->log, task);
 }
 
 static void on_forget(struct session *session, struct supervisor *sup, struct task *task)
@@ -118,6 +126,7 @@ void recording_init(struct recording *r, struct trace_writer *w,
 		.on_slice = recording_on_slice,
 		.on_stop_point = recording_on_stop_point,
 		.on_function = recording_on_function,
+		.on_instruction = on_instruction,
 		.on_syscall_enter = recording_on_syscall_enter,
 		.on_syscall_exit = recording_on_syscall_exit,
 		.on_request = recording_on_request,
@@ -140,6 +149,8 @@ void recording_init(struct recording *r, struct trace_writer *w,
 		.observer = record_observer(w),
 		.options = *options,
 		.signs = first_signs_new(options->functions, options->function_count)};
+	if (options->replayable)
+		replay_log_init(&r->log, w);
 	if (r->signs)
 		r->session.finder = first_signs_finder(r->signs);
 }
@@ -161,6 +172,7 @@ void recording_close(struct recording *r, const struct supervisor_outcome *outco
 	trace_writer_close(r->writer);
 	first_signs_free(r->signs);
 	r->signs = NULL;
+	replay_log_release(&r->log);
 }
 
 void recording_discard(struct recording *r, const char *dir)
@@ -168,4 +180,5 @@ void recording_discard(struct recording *r, const char *dir)
 	trace_writer_discard(r->writer, dir);
 	first_signs_free(r->signs);
 	r->signs = NULL;
+	replay_log_release(&r->log);
 }

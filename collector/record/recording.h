@@ -4,6 +4,7 @@
 #ifndef BT_RECORDING_H
 #define BT_RECORDING_H
 
+#include "collector/record/replay_log.h"
 #include "collector/supervisor/supervisor.h"
 #include "format/trace_writer.h"
 
@@ -28,6 +29,7 @@ struct recording_options {
 	size_t stop_point_count;
 	const char *const *functions; /* moments at their entries are kept, too (first_signs.h) */
 	size_t function_count;
+	bool replayable; /* a log is kept by which it can be run again (replay_log.h) */
 };
 
 struct recording {
@@ -50,6 +52,7 @@ struct recording {
 					  has seen: a shell has one for each child */
 	uint32_t crashes;              /* processes that a signal that dumps core has ended */
 	size_t stop_points_kept;       /* of options.stop_points */
+	struct replay_log log;         /* options.replayable */
 	struct first_signs *signs;     /* NULL: no memory for them */
 	pid_t passed_on[NSIG]; /* [signo]: pid that sent the signal the front last forwarded; 0 if
 				  unknown */

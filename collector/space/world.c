@@ -27,6 +27,24 @@ static uint64_t find_auxv(pid_t tid, uint64_t sp)
 	return at;
 }
 
+int world_hide_vdso(pid_t tid)
+{
+	const uint64_t ignored[2] = {AT_IGNORE, 0};
+	struct bt_regs regs;
+	uint64_t auxv, pair[2] = {1, 0};
+
+	if (tracee_get_regs(tid, &regs))
+		return -BT_E_GONE;
+	auxv = find_auxv(tid, regs.rsp);
+	for (int i = 0; auxv && i < AUXV_MAX && pair[0] != AT_NULL; i++, auxv += sizeof pair) {
+		if (tracee_read(tid, auxv, pair, sizeof pair) != sizeof pair)
+			return -BT_E_GONE;
+		if (pair[0] == AT_SYSINFO_EHDR)
+			tracee_write(tid, auxv, ignored, sizeof ignored);
+	}
+	return 0;
+}
+
 int world_make_deterministic(pid_t tid)
 {
 	static const uint8_t fixed_random[16] = "btrec's 16 bytes";
@@ -48,12 +66,9 @@ int world_make_deterministic(pid_t tid)
 			return -BT_E_GONE;
 		if (pair[0] == AT_RANDOM)
 			tracee_write(tid, pair[1], fixed_random, sizeof fixed_random);
-		if (pair[0] == AT_SYSINFO_EHDR) {
-			const uint64_t ignored[2] = {AT_IGNORE, 0};
-
-			tracee_write(tid, auxv, ignored, sizeof ignored);
-		}
 	}
+	if (world_hide_vdso(tid))
+		return -BT_E_GONE;
 	return tracee_syscall(tid, SYS_mmap, reserve) == (long)WORLD_RESERVED_START ? 0
 										    : -BT_E_GONE;
 }

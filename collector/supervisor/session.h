@@ -86,9 +86,18 @@ struct session_ops {
 	void (*on_function)(struct session *session, struct supervisor *sup, struct task *task,
 			    uint16_t function);
 
+	/* It has executed an instruction with a result of its own (BACKEND_INSTRUCTION). May be
+	 * NULL unless the supervisor's options have `logged`. */
+	void (*on_instruction)(struct session *session, struct supervisor *sup, struct task *task);
+
 	/* task->syscall is entered. */
 	void (*on_syscall_enter)(struct session *session, struct supervisor *sup,
 				 struct task *task);
+
+	/* Whether the session answers that call, in the place of the kernel: it is not made, and at
+	 * on_syscall_exit the session sets what the task has of it, registers and memory. NULL: the
+	 * kernel makes all calls. */
+	bool (*answers_call)(struct session *session, struct supervisor *sup, struct task *task);
 
 	/* task->syscall was left at that point: with this result, or the kernel makes it again. */
 	void (*on_syscall_exit)(struct session *session, struct supervisor *sup, struct task *task,
@@ -101,6 +110,11 @@ struct session_ops {
 	/* A signal waits to be delivered. */
 	void (*on_signal)(struct session *session, struct supervisor *sup, struct task *task,
 			  const struct arrived_signal *signal);
+
+	/* Whether the session has delivered a signal that waits, in the place of the kernel: then
+	 * task->regs are those with which the task goes on. NULL: the kernel delivers all. */
+	bool (*answers_signal)(struct session *session, struct supervisor *sup, struct task *task,
+			       const struct arrived_signal *signal);
 
 	/* It stands before the first instruction of a signal handler: task->frames has its frame.
 	 */

@@ -99,6 +99,13 @@ void supervisor_signal_arrived(struct supervisor *sup, struct task *task, const 
 	const struct arrived_signal signal = {
 		.info = info, .action = action, .sync = sync, .fatal = is_deadly(action)};
 
+	if (sup->session->ops->answers_signal &&
+	    sup->session->ops->answers_signal(sup->session, sup, task, &signal)) {
+		task->pending_signal = 0;
+		task->syscall_cut = false;
+		supervisor_make_ready(sup, task);
+		return;
+	}
 	task_prune_frames(task);
 	if (task->native) /* its system calls were not seen */
 		address_space_refresh(task->process->space, task->host_tid);

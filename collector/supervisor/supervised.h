@@ -25,6 +25,7 @@ struct supervised {
 	/* Its system call. */
 	bool untraced_child;     /* a clone() from whose flags CLONE_UNTRACED was taken */
 	bool request;            /* the prctl that btrec.h makes */
+	bool answered;           /* the session answers the call: the kernel does not make it */
 	bool stopped_in_syscall; /* its process was stopped during the call, which Linux may then
 				    end (signal(7)) */
 	unsigned ignored_before; /* process->signals_ignored when the call began */

@@ -115,6 +115,10 @@ void supervisor_on_backend_stop(struct supervisor *sup, struct task *task,
 		task->supervised->spins = true;
 		slice_over(sup, task);
 		return;
+	case BACKEND_INSTRUCTION:
+		sup->session->ops->on_instruction(sup->session, sup, task);
+		supervisor_make_ready(sup, task);
+		return;
 	case BACKEND_SYSCALL_ENTER:
 		supervisor_syscall_entered(sup, task);
 		return;
@@ -219,6 +223,7 @@ void supervisor_init(struct supervisor *sup, struct session *session,
 					.clock = clock,
 					.cache = options->cache,
 					.ticks = options->ticks,
+					.logged = options->logged,
 					.pmu = options->pmu,
 					.parallel = options->parallel,
 					.processor = tests->plain_processor ? plain : here,

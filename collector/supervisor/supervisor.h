@@ -22,6 +22,8 @@ struct supervisor_options {
 	bool ticks;        /* ticks and transfers are counted, branches are not recorded */
 	bool parallel;     /* the threads of a process run side by side under the engine */
 	bool unbound;    /* the supervisor and the program may run on any processor (affinity.h) */
+	bool logged;     /* the session is told all that does not follow from memory and registers
+			  */
 	bool late_start; /* tasks may be native: what they did before is not known */
 	bool deterministic;             /* the tests' start (world.h) */
 	const struct test_knobs *tests; /* stay as long as the supervisor; NULL: none */

@@ -142,6 +142,28 @@ static void restore_clone_flags(struct task *task)
 	}
 }
 
+/* Whether the session answers the call. Then the kernel makes none. */
+static bool is_answered(struct supervisor *sup, struct task *task)
+{
+	const struct session_ops *ops = sup->session->ops;
+
+	task->supervised->answered =
+		ops->answers_call && ops->answers_call(sup->session, sup, task);
+	if (!task->supervised->answered)
+		return false;
+	task->regs.orig_rax = UINT64_MAX;
+	tracee_set_regs(task->host_tid, &task->regs);
+	return true;
+}
+
+static void answered_left(struct supervisor *sup, struct task *task, const struct bt_point *at)
+{
+	task->supervised->answered = task->in_syscall = task->syscall_restarts = false;
+	sup->session->ops->on_syscall_exit(sup->session, sup, task, at, task->regs.rax);
+	supervisor_follow_mappings(sup, task);
+	supervisor_make_ready(sup, task);
+}
+
 void supervisor_syscall_entered(struct supervisor *sup, struct task *task)
 {
 	task->in_syscall = true;
@@ -151,6 +173,10 @@ void supervisor_syscall_entered(struct supervisor *sup, struct task *task)
 	cut_transfer_begun(task);
 	syscall_timeout_begin(task, bt_clock_now(sup->clock));
 	sup->session->ops->on_syscall_enter(sup->session, sup, task);
+	if (is_answered(sup, task)) {
+		supervisor_make_syscall(sup, task);
+		return;
+	}
 	last_words_entered(task);
 	answer_request(sup, task);
 	if (detach_before_exec(sup, task))
@@ -282,6 +308,10 @@ void supervisor_syscall_left(struct supervisor *sup, struct task *task)
 	uint64_t result;
 	bool ends;
 
+	if (task->supervised->answered) {
+		answered_left(sup, task, &at);
+		return;
+	}
 	task->syscall_restarts = tracee_wants_restart(&task->regs);
 	if (!task->in_syscall) { /* its entry was not recorded: the clone of a new task, a call from
 				    before --from */

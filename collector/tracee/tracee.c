@@ -11,6 +11,7 @@
  * tracee_status.c reads what /proc says of a thread; tracee_inject.c has it make system calls. */
 #include "collector/tracee/tracee_private.h"
 
+#include <elf.h>
 #include <errno.h>
 #include <fcntl.h>
 #include <linux/audit.h>
@@ -63,6 +64,20 @@ int tracee_clear_x87_address(pid_t tid)
 		return rc;
 	f.rip = 0;
 	return ptrace_result(ptrace(PTRACE_SETFPREGS, tid, NULL, &f));
+}
+
+size_t tracee_get_extended(pid_t tid, uint8_t out[TRACEE_EXTENDED])
+{
+	struct iovec all = {out, TRACEE_EXTENDED};
+
+	return ptrace(PTRACE_GETREGSET, tid, (void *)NT_X86_XSTATE, &all) < 0 ? 0 : all.iov_len;
+}
+
+int tracee_set_extended(pid_t tid, const void *bytes, size_t n)
+{
+	struct iovec all = {(void *)(uintptr_t)bytes, n};
+
+	return ptrace_result(ptrace(PTRACE_SETREGSET, tid, (void *)NT_X86_XSTATE, &all));
 }
 
 /* Sets the registers that differ, one by one: their values are the application's or ours. */

@@ -26,6 +26,16 @@ bool tracee_can_set_base(uint64_t base);
 /* Sets rip alone. */
 int tracee_set_rip(pid_t tid, uint64_t rip);
 
+enum {
+	TRACEE_EXTENDED = 12 << 10
+}; /* bytes of extended state that are enough: with AMX there are
+   11,008 */
+/* The registers beside the general ones, as XSAVE stores them (NT_X86_XSTATE of ptrace(2),
+ * PTRACE_GETREGSET). Returns how many bytes, 0 when the thread is gone or the processor has no
+ * XSAVE. */
+size_t tracee_get_extended(pid_t tid, uint8_t out[TRACEE_EXTENDED]);
+int tracee_set_extended(pid_t tid, const void *bytes, size_t n);
+
 /* Makes the address of the x87 instruction that was executed last (FIP, Intel SDM volume 1, 8.1.8)
  * 0 in its registers: of translated code it would be an address in the cache. AMD's processors save
  * it only while an exception is pending (restore_fpregs_from_fpstate() in Linux'

@@ -32,7 +32,7 @@ if ! [ -x "$BTREC" ] || ! [ -x "$BTVIEW" ]; then
 	fail "btrec and btview are not built"
 	finish
 fi
-for words in "btrec --help" "btrec run --help" "btrec doctor --help" "btrec list --help" "btrec prune --help" "btview --help" "btrec --version" "btview --version"; do
+for words in "btrec --help" "btrec run --help" "btrec doctor --help" "btrec list --help" "btrec prune --help" "btrec replay --help" "btview --help" "btrec --version" "btview --version"; do
 	set -- $words
 	case $1 in btrec) program=$BTREC ;; *) program=$BTVIEW ;; esac
 	expect_status 0 "$program" "${@:2}"
@@ -53,6 +53,7 @@ done
 	offered btrec doctor
 	offered btrec list
 	offered btrec prune
+	offered btrec replay
 } | sort -u >"$work/completion.btrec"
 offered btview >"$work/completion.btview"
 # = ends a word for bash, as it comes.

@@ -16,7 +16,8 @@ engine="$persist $written_code $step collector/backend/engine"
 pmu="$step hardware collector/backend/pmu"
 supervisor="$backend include collector/supervisor"
 record="$supervisor format collector/record"
-recording="$record $engine $pmu"
+replay="$supervisor format collector/replay"
+recording="$record $replay $engine $pmu"
 doctor="$engine $pmu collector/doctor"
 model="lib syscalls format decoder/model"
 symbols="$model decoder/symbols"
@@ -53,5 +54,6 @@ declare -A rooms=(
 	[collector/doctor]=$doctor
 	[collector/supervisor]=$supervisor
 	[collector/record]=$record
+	[collector/replay]=$replay
 	[commands]="$recording $doctor $reading import commands"
 )

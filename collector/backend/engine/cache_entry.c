@@ -615,7 +615,8 @@ int cache_enter(struct backend *b, struct task *task, bool indirect)
 		return rc > 0 ? 0 : rc;
 	if (rc || hide_signals(task, straight))
 		return es && es->quiesce ? wait_for_others(b, task) : step_first(b, task);
-	cache_syscalls_grant(task, es, &ctx);
+	if (!b->logged)
+		cache_syscalls_grant(task, es, &ctx);
 	ctx.cpuid = !es->cpuid_traps && !es->adopted;
 	et->ticks = b->ticks;
 	/* Where fragments have no conditionals none of them comes nearer. */

@@ -216,7 +216,8 @@ static int step_resume(struct backend *b, struct task *task, int signo,
 	return resume_step(task);
 }
 
-static enum backend_stop insn_stepped(struct task *task, const siginfo_t *info)
+static enum backend_stop insn_stepped(const struct backend *b, struct task *task,
+				      const siginfo_t *info)
 {
 	struct step_task *st = task->step;
 
@@ -225,6 +226,8 @@ static enum backend_stop insn_stepped(struct task *task, const siginfo_t *info)
 		task->told.rip = 0;
 	if (st->program_tf && info->si_code != TRAP_HWBKPT)
 		return BACKEND_SIGNAL;
+	if (b->logged && st->insn.traits & BT_TRAIT_OWN_RESULT)
+		return BACKEND_INSTRUCTION;
 	if (--st->budget == 0 || stop_point_side(task) != STOP_POINT_AHEAD ||
 	    task_function_stop(task))
 		return BACKEND_SLICE;
@@ -405,7 +408,6 @@ static enum backend_stop step_stopped(struct backend *b, struct task *task,
 	siginfo_t came;
 	bool ours = false;
 
-	(void)b;
 	if (ev->type == WAIT_INTERRUPT)
 		return st->errand == ERRAND_SIGNAL ? no_signal(task) : BACKEND_MID_RUN;
 	if (ev->type == WAIT_SYSCALL)
@@ -424,7 +426,7 @@ static enum backend_stop step_stopped(struct backend *b, struct task *task,
 			return BACKEND_GONE;
 		if (info->si_code == TRAP_BRKPT && nothing_ran(st, &task->regs))
 			return step_insn(task) ? BACKEND_GONE : BACKEND_RUNS;
-		return insn_stepped(task, info);
+		return insn_stepped(b, task, info);
 	}
 	before = task->regs;
 	if (tracee_get_regs(task->host_tid, &task->regs) || take_back_trap_flag(task))

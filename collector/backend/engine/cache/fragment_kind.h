@@ -11,13 +11,16 @@ struct fragment_kind {
 	bool ticks;   /* it counts ticks and keeps no history (fragment_ticks.c) */
 	bool careful; /* conditionals are not for it, but for the stepper: the point at which the
 			 task is to stop may be the next one */
+	bool logged;  /* instructions with a result of their own are not for it: each is told
+			 (backend.h) */
 	bool apart;   /* tasks run in it side by side: each has a context of its own, where gs says;
 			 else there is one, at the region's beginning */
 };
 
 static inline bool fragment_kind_is(struct fragment_kind a, struct fragment_kind b)
 {
-	return a.ticks == b.ticks && a.careful == b.careful && a.apart == b.apart;
+	return a.ticks == b.ticks && a.careful == b.careful && a.logged == b.logged &&
+	       a.apart == b.apart;
 }
 
 #endif

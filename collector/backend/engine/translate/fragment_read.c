@@ -99,10 +99,37 @@ static bool is_stop(const struct translation *t, uint64_t pc)
 	return t->source->stops_in && t->source->stops_in(t->source->arg, pc, pc + 1);
 }
 
+/* As BT_TRAIT_OWN_RESULT. */
+static bool has_own_result(const struct step *s)
+{
+	uint8_t modrm = s->insn.modrm_at ? s->bytes[s->insn.modrm_at] : 0;
+	bool registers = modrm >= 0xc0;
+
+	if (s->insn.map != X86_MAP_0F)
+		return false;
+	switch (s->insn.opcode) {
+	case 0x03: /* lsl */
+	case 0x31: /* rdtsc */
+	case 0x33: /* rdpmc */
+	case 0xa2: /* cpuid */
+		return true;
+	case 0x01:
+		return modrm == 0xd0 || modrm == 0xf9 || modrm == 0xfd; /* xgetbv, rdtscp, rdpru */
+	case 0xae:                                                      /* tpause, umwait */
+		return registers && (modrm >> 3 & 7) == 6 &&
+		       (s->insn.prefix_66 || s->insn.prefix_f2_f3 == 0xf2);
+	case 0xc7: /* rdrand, rdseed, rdpid */
+		return registers && (modrm >> 3 & 7) >= 6;
+	default:
+		return false;
+	}
+}
+
 static bool fetch_step(struct translation *t, uint64_t pc, struct step *s)
 {
 	s->pc = pc;
 	if (!decode_step(t, pc, s) || is_empty_memory(s) ||
+	    (t->cache->kind.logged && has_own_result(s)) ||
 	    (s->insn.traits & X86_RIP_RELATIVE && fragment_extends(s, EXTENDS_BASE)) ||
 	    leads_astray(s))
 		return false;

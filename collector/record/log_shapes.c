@@ -1,0 +1,106 @@
+/* SPDX-License-Identifier: MIT */
+#include "collector/record/log_shapes.h"
+
+#include <sys/mman.h>
+#include <sys/syscall.h>
+
+#include "lib/array_size.h"
+#include "lib/call_result.h"
+#include "lib/page.h"
+
+enum { PROTS = BT_PROT_READ | BT_PROT_WRITE | BT_PROT_EXEC };
+
+/* The pages of [start, start + n). */
+static size_t add(struct log_shape *out, enum bt_log_shape what, uint64_t start, uint64_t n,
+		  uint64_t prot)
+{
+	*out = (struct log_shape){.what = what,
+				  .start = page_down(start),
+				  .end = page_up(start + n),
+				  .prot = prot & PROTS};
+	return out->start < out->end;
+}
+
+static size_t mmap_shapes(const uint64_t *args, uint64_t result, uint64_t *heap_end,
+			  struct log_shape *out)
+{
+	(void)heap_end;
+	if (call_has_failed(result))
+		return 0;
+	add(out, BT_SHAPE_MAP, result, args[1], args[2]);
+	out->grows = args[3] & MAP_GROWSDOWN;
+	out->has_content = !(args[3] & MAP_ANONYMOUS);
+	return 1;
+}
+
+static size_t munmap_shapes(const uint64_t *args, uint64_t result, uint64_t *heap_end,
+			    struct log_shape *out)
+{
+	(void)heap_end;
+	return call_has_failed(result) ? 0 : add(out, BT_SHAPE_UNMAP, args[0], args[1], 0);
+}
+
+static size_t mprotect_shapes(const uint64_t *args, uint64_t result, uint64_t *heap_end,
+			      struct log_shape *out)
+{
+	(void)heap_end;
+	return call_has_failed(result) ? 0 : add(out, BT_SHAPE_PROTECT, args[0], args[1], args[2]);
+}
+
+static size_t brk_shapes(const uint64_t *args, uint64_t result, uint64_t *heap_end,
+			 struct log_shape *out)
+{
+	uint64_t before = page_up(*heap_end), now = page_up(result);
+
+	(void)args;
+	*heap_end = result;
+	if (!before || before == now)
+		return 0;
+	return before < now
+		       ? add(out, BT_SHAPE_MAP, before, now - before, BT_PROT_READ | BT_PROT_WRITE)
+		       : add(out, BT_SHAPE_UNMAP, now, before - now, 0);
+}
+
+/* Fresh pages behind the old ones: replay gives them the protection of those before. */
+static size_t mremap_shapes(const uint64_t *args, uint64_t result, uint64_t *heap_end,
+			    struct log_shape *out)
+{
+	uint64_t from = args[0], before = page_up(args[1]), now = page_up(args[2]),
+		 moved = before < now ? before : now;
+	size_t n = 0;
+
+	(void)heap_end;
+	if (call_has_failed(result))
+		return 0;
+	if (result != from) {
+		n += add(&out[n], BT_SHAPE_MOVE, result, moved, 0);
+		out[0].from = from;
+	}
+	if (now < before)
+		n += add(&out[n], BT_SHAPE_UNMAP, from + now, before - now, 0);
+	if (now > before) {
+		n += add(&out[n], BT_SHAPE_MAP, result + before, now - before,
+			 BT_PROT_READ | BT_PROT_WRITE);
+		out[n - 1].has_content = true;
+	}
+	return n;
+}
+
+size_t log_shapes_of_call(const struct tracee_syscall *call, uint64_t result, uint64_t *heap_end,
+			  struct log_shape shapes[LOG_SHAPES])
+{
+	static const struct {
+		uint16_t nr;
+		size_t (*shapes)(const uint64_t *args, uint64_t result, uint64_t *heap_end,
+				 struct log_shape *out);
+	} rows[] = {
+		{SYS_mmap, mmap_shapes},         {SYS_munmap, munmap_shapes},
+		{SYS_mprotect, mprotect_shapes}, {SYS_pkey_mprotect, mprotect_shapes},
+		{SYS_brk, brk_shapes},           {SYS_mremap, mremap_shapes},
+	};
+
+	for (size_t i = 0; i < ARRAY_SIZE(rows); i++)
+		if (syscall_is(call, rows[i].nr))
+			return rows[i].shapes(call->args, result, heap_end, shapes);
+	return 0;
+}

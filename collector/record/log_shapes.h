@@ -1,0 +1,25 @@
+/* SPDX-License-Identifier: MIT */
+/* What a system call did to the pages of its process: from its arguments and its result alone. Used
+ * by the replay log. Pure. */
+#ifndef BT_LOG_SHAPES_H
+#define BT_LOG_SHAPES_H
+
+#include "collector/tracee/tracee.h"
+#include "format/log.h"
+
+struct log_shape {
+	enum bt_log_shape what;
+	uint64_t start, end, from;
+	uint8_t prot;
+	bool grows;
+	bool has_content; /* fresh pages that may not be zero */
+};
+
+enum { LOG_SHAPES = 3 };
+
+/* Fills shapes, in the order in which they came to be, and returns how many. *heap_end: what the
+ * last brk returned, 0: there was none; it is kept up to date. */
+size_t log_shapes_of_call(const struct tracee_syscall *call, uint64_t result, uint64_t *heap_end,
+			  struct log_shape shapes[LOG_SHAPES]);
+
+#endif

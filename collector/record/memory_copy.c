@@ -1,0 +1,99 @@
+/* SPDX-License-Identifier: MIT */
+#include "collector/record/memory_copy.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+#include "collector/space/mappings.h"
+#include "collector/space/world.h"
+#include "collector/tracee/tracee.h"
+#include "lib/grow.h"
+
+enum {
+	PIECE = 1 << 13, /* compared at once */
+	GAP = 32,        /* so many equal bytes between two that differ are taken with them: a
+			    record's head costs as much */
+};
+
+static bool is_ours(const struct mapping *m)
+{
+	return m->start - WORLD_RESERVED_START < WORLD_RESERVED_SIZE;
+}
+
+static bool copy_mapping(struct memory_copy *c, pid_t tid, const struct mapping *m)
+{
+	struct memory_copy_range *ranges = array_grow(c->ranges, c->count, &c->cap, sizeof *ranges);
+	size_t len = m->end - m->start, at = c->bytes.len;
+
+	if (ranges)
+		c->ranges = ranges;
+	if (!ranges || !buf_reserve(&c->bytes, len))
+		return false;
+	len = tracee_read(tid, m->start, c->bytes.data + at, len);
+	c->bytes.len = at + len;
+	ranges[c->count++] = (struct memory_copy_range){.start = m->start, .len = len, .at = at};
+	return true;
+}
+
+bool memory_copy_take(struct memory_copy *c, pid_t tid)
+{
+	struct mapping_list now = {0};
+	bool ok = mappings_read(tid, &now);
+
+	c->count = 0;
+	buf_reset(&c->bytes);
+	for (size_t i = 0; ok && i < now.count; i++)
+		if (now.maps[i].prot & PROT_WRITE && !is_ours(&now.maps[i]))
+			ok = copy_mapping(c, tid, &now.maps[i]);
+	mappings_release(&now);
+	if (!ok)
+		c->count = 0;
+	return ok;
+}
+
+/* The end of the run of differing bytes that begins at `from`. */
+static size_t run_end(const uint8_t *before, const uint8_t *now, size_t from, size_t n)
+{
+	size_t end = from + 1;
+
+	for (size_t i = end; i < n && i - end < GAP; i++)
+		if (before[i] != now[i])
+			end = i + 1;
+	return end;
+}
+
+void memory_copy_compare(const struct memory_copy *c, pid_t tid,
+			 void (*changed)(void *arg, uint64_t addr, const uint8_t *bytes, size_t n),
+			 void *arg)
+{
+	uint8_t now[PIECE];
+
+	for (size_t r = 0; r < c->count; r++) {
+		const struct memory_copy_range *range = &c->ranges[r];
+
+		for (size_t done = 0, n; done < range->len; done += n) {
+			const uint8_t *before = c->bytes.data + range->at + done;
+
+			n = range->len - done < PIECE ? range->len - done : PIECE;
+			n = tracee_read(tid, range->start + done, now, n);
+			if (!n)
+				break;
+			if (!memcmp(before, now, n))
+				continue;
+			for (size_t i = 0, end; i < n; i = end) {
+				end = i + 1;
+				if (before[i] == now[i])
+					continue;
+				end = run_end(before, now, i, n);
+				changed(arg, range->start + done + i, now + i, end - i);
+			}
+		}
+	}
+}
+
+void memory_copy_release(struct memory_copy *c)
+{
+	free(c->ranges);
+	buf_release(&c->bytes);
+	*c = (struct memory_copy){0};
+}

@@ -1,0 +1,32 @@
+/* SPDX-License-Identifier: MIT */
+/* A copy of a process's writable memory, to find out what the kernel has written since. Used for
+ * system calls of which nobody knows what they write. */
+#ifndef BT_MEMORY_COPY_H
+#define BT_MEMORY_COPY_H
+
+#include <sys/types.h>
+
+#include "lib/buf.h"
+
+struct memory_copy {
+	struct memory_copy_range {
+		uint64_t start;
+		size_t len, at; /* in bytes */
+	} * ranges;
+	size_t count, cap;
+	struct buf bytes;
+};
+
+/* Takes a copy of what a stopped thread has in writable mappings, in the place of the one before.
+ * False without memory, or when nothing can be read: the copy is empty then. */
+bool memory_copy_take(struct memory_copy *c, pid_t tid);
+
+/* Calls changed() for each run of bytes that are others now, by address. What is mapped no longer
+ * is passed over. */
+void memory_copy_compare(const struct memory_copy *c, pid_t tid,
+			 void (*changed)(void *arg, uint64_t addr, const uint8_t *bytes, size_t n),
+			 void *arg);
+
+void memory_copy_release(struct memory_copy *c);
+
+#endif

@@ -1,0 +1,350 @@
+/* SPDX-License-Identifier: MIT */
+/* Effects are written first, then the event that had them: an event whose record is there is whole.
+ *
+ * What a call wrote is found by comparing the program's writable memory before and behind it. What
+ * it did to mappings follows from its arguments and its result (log_shapes.c). Registers are
+ * written where they are not those of the entry with the result in rax. */
+#include "collector/record/replay_log.h"
+
+#include <errno.h>
+#include <signal.h>
+#include <stdio.h>
+#include <string.h>
+#include <sys/syscall.h>
+#include <sys/uio.h>
+
+#include "collector/record/log_shapes.h"
+#include "collector/space/mappings.h"
+#include "collector/space/world.h"
+#include "collector/supervisor/session.h"
+#include "collector/tracee/tracee.h"
+#include "format/log.h"
+#include "lib/array_size.h"
+#include "lib/call_result.h"
+#include "lib/page.h"
+
+enum {
+	PIECE = 1 << 13,       /* of memory, in a record */
+	FRAME_MOST = 13 << 10, /* bytes of a signal frame: with AMX there are 12 KB */
+	VECTORS_MOST = 1024,   /* of writev(2): UIO_MAXIOV */
+};
+
+static void put(struct replay_log *l, enum bt_record_kind kind, const void *body)
+{
+	trace_writer_log(l->writer, l->unit, kind, body);
+}
+
+static bool is_logged(const struct replay_log *l, const struct task *task)
+{
+	return l->writer && l->begun && !l->ended && task->number == l->task;
+}
+
+void replay_log_init(struct replay_log *l, struct trace_writer *w)
+{
+	*l = (struct replay_log){.writer = w};
+}
+
+void replay_log_release(struct replay_log *l) { memory_copy_release(&l->before); }
+
+void replay_log_end(struct replay_log *l, const char *reason)
+{
+	struct bt_record_log_end rec = {.reason = bt_str(reason)};
+
+	if (!l->writer || !l->begun || l->ended)
+		return;
+	put(l, BT_RECORD_LOG_END, &rec);
+	l->ended = true;
+}
+
+/* ---- Effects ---- */
+
+static void put_data(void *arg, uint64_t addr, const uint8_t *bytes, size_t n)
+{
+	struct bt_record_log_data rec = {.addr = addr, .bytes = slice_of(bytes, n)};
+
+	put(arg, BT_RECORD_LOG_DATA, &rec);
+}
+
+static bool is_zero(const uint8_t *bytes, size_t n)
+{
+	return !n || (!bytes[0] && !memcmp(bytes, bytes + 1, n - 1));
+}
+
+/* What lies in [start, end), as far as it can be read. Fresh pages are zero. */
+static void put_memory(struct replay_log *l, pid_t tid, uint64_t start, uint64_t end)
+{
+	uint8_t page[BT_PAGE];
+
+	for (uint64_t at = start; at < end; at += BT_PAGE) {
+		size_t n = tracee_read(tid, at, page, sizeof page);
+
+		if (n && !is_zero(page, n))
+			put_data(l, at, page, n);
+	}
+}
+
+static void put_state(struct replay_log *l, const struct task *task, bool extended)
+{
+	uint8_t bytes[TRACEE_EXTENDED];
+	struct bt_record_log_state rec = {.task = task->number, .regs = task->regs};
+
+	if (extended)
+		rec.extended = slice_of(bytes, tracee_get_extended(task->host_tid, bytes));
+	put(l, BT_RECORD_LOG_STATE, &rec);
+}
+
+static void put_shape(struct replay_log *l, pid_t tid, const struct log_shape *s)
+{
+	struct bt_record_log_shape rec = {.what = (uint8_t)s->what,
+					  .start = s->start,
+					  .end = s->end,
+					  .prot = s->prot,
+					  .grows = s->grows,
+					  .from = s->from};
+
+	put(l, BT_RECORD_LOG_SHAPE, &rec);
+	if (s->has_content)
+		put_memory(l, tid, s->start, s->end);
+}
+
+/* ---- The beginning ---- */
+
+/* The kernel's own pages stay out: the program does not find them, and others have them elsewhere.
+ */
+static bool is_kernels(const struct mapping *m)
+{
+	return !strncmp(m->path, "[v", 2); /* vdso, vvar, vvar_vclock, vsyscall */
+}
+
+static void put_world(struct replay_log *l, const struct task *task)
+{
+	struct mapping_list all = {0};
+
+	if (!mappings_read(task->host_tid, &all))
+		return;
+	for (size_t i = 0; i < all.count; i++) {
+		const struct mapping *m = &all.maps[i];
+		const struct log_shape shape = {.what = BT_SHAPE_MAP,
+						.start = m->start,
+						.end = m->end,
+						.prot = m->prot,
+						.grows = !strcmp(m->path, "[stack]"),
+						.has_content = true};
+
+		if (!is_kernels(m) && m->start - WORLD_RESERVED_START >= WORLD_RESERVED_SIZE)
+			put_shape(l, task->host_tid, &shape);
+	}
+	mappings_release(&all);
+}
+
+static bool stat_descriptor(pid_t tid, int fd, struct stat *st)
+{
+	char path[64];
+
+	snprintf(path, sizeof path, "/proc/%d/fd/%d", (int)tid, fd);
+	return !stat(path, st);
+}
+
+void replay_log_program(struct replay_log *l, struct task *task)
+{
+	struct bt_record_log rec = {.version = BT_LOG_VERSION, .task = task->number};
+
+	if (!l->writer || l->ended)
+		return;
+	if (l->begun) {
+		replay_log_end(l, "the program executes another program");
+		return;
+	}
+	l->unit = task->unit->number;
+	l->task = task->number;
+	if (world_hide_vdso(task->host_tid))
+		return;
+	for (int i = 1; i < LOG_STREAMS; i++)
+		if (!stat_descriptor(task->host_tid, i, &l->streams[i]))
+			l->streams[i].st_mode = 0;
+	put_world(l, task);
+	put_state(l, task, true);
+	rec.point = task_point(task);
+	put(l, BT_RECORD_LOG, &rec);
+	l->begun = true;
+}
+
+void replay_log_instruction(struct replay_log *l, const struct task *task)
+{
+	struct bt_record_log_instruction rec = {
+		.task = task->number, .point = task_point(task), .regs = task->regs};
+
+	if (is_logged(l, task))
+		put(l, BT_RECORD_LOG_INSTRUCTION, &rec);
+}
+
+/* ---- System calls ---- */
+
+void replay_log_syscall_enter(struct replay_log *l, struct task *task)
+{
+	if (!is_logged(l, task))
+		return;
+	l->regs = task->regs;
+	l->at = task_point(task);
+	l->in_call = true;
+	if (!memory_copy_take(&l->before, task->host_tid))
+		replay_log_end(l, "out of memory");
+}
+
+/* The stream that a descriptor leads to, 0: none. */
+static int stream_of(const struct replay_log *l, pid_t tid, int fd)
+{
+	struct stat st;
+	int found = 0;
+
+	if (!stat_descriptor(tid, fd, &st))
+		return 0;
+	for (int i = 1; i < LOG_STREAMS; i++) {
+		const struct stat *s = &l->streams[i];
+
+		if (s->st_mode && s->st_dev == st.st_dev && s->st_ino == st.st_ino &&
+		    (!found || i == fd))
+			found = i;
+	}
+	return found;
+}
+
+static void put_output(struct replay_log *l, pid_t tid, int stream, uint64_t addr, uint64_t n)
+{
+	uint8_t bytes[PIECE];
+	struct bt_record_log_output rec = {.stream = (uint8_t)stream};
+
+	for (uint64_t done = 0; done < n; done += rec.bytes.len) {
+		size_t want = n - done < sizeof bytes ? n - done : sizeof bytes;
+
+		rec.addr = addr + done;
+		rec.bytes = slice_of(bytes, tracee_read(tid, rec.addr, bytes, want));
+		if (!rec.bytes.len)
+			return;
+		put(l, BT_RECORD_LOG_OUTPUT, &rec);
+	}
+}
+
+static void put_vectors(struct replay_log *l, pid_t tid, int stream, const uint64_t *args,
+			uint64_t n)
+{
+	struct iovec v;
+
+	for (uint64_t i = 0; n && i < args[2] && i < VECTORS_MOST; i++) {
+		uint64_t most;
+
+		if (tracee_read(tid, args[1] + i * sizeof v, &v, sizeof v) != sizeof v)
+			return;
+		most = v.iov_len < n ? v.iov_len : n;
+		put_output(l, tid, stream, (uint64_t)(uintptr_t)v.iov_base, most);
+		n -= most;
+	}
+}
+
+/* What the user has seen of this call. */
+static void put_outputs(struct replay_log *l, const struct task *task, uint64_t result)
+{
+	static const struct {
+		uint16_t nr;
+		bool vectors;
+	} rows[] = {{SYS_write, false}, {SYS_pwrite64, false}, {SYS_sendto, false},
+		    {SYS_writev, true}, {SYS_pwritev, true},   {SYS_pwritev2, true}};
+	const uint64_t *args = task->syscall.args;
+	int stream;
+
+	if (call_has_failed(result) || !result)
+		return;
+	for (size_t i = 0; i < ARRAY_SIZE(rows); i++) {
+		if (!syscall_is(&task->syscall, rows[i].nr))
+			continue;
+		stream = stream_of(l, task->host_tid, (int)args[0]);
+		if (stream && rows[i].vectors)
+			put_vectors(l, task->host_tid, stream, args, result);
+		else if (stream)
+			put_output(l, task->host_tid, stream, args[1], result);
+	}
+}
+
+/* The registers with which the task goes on if the call did nothing but return. */
+static bool is_plain_return(const struct bt_regs *entry, const struct bt_regs *now)
+{
+	struct bt_regs expected = *entry;
+
+	expected.rax = now->rax;
+	expected.orig_rax = now->orig_rax;
+	return !memcmp(&expected, now, sizeof expected);
+}
+
+void replay_log_syscall_exit(struct replay_log *l, const struct task *task,
+			     const struct bt_point *at, uint64_t result, uint64_t seq)
+{
+	struct bt_record_log_call rec = {.seq = seq,
+					 .task = task->number,
+					 .point = l->at,
+					 .regs = l->regs,
+					 .result = result,
+					 .again = task->syscall_restarts};
+	struct log_shape shapes[LOG_SHAPES];
+	size_t n;
+
+	(void)at;
+	if (!is_logged(l, task) || !l->in_call)
+		return;
+	l->in_call = false;
+	n = log_shapes_of_call(&task->syscall, result, &l->heap_end, shapes);
+	for (size_t i = 0; i < n; i++)
+		put_shape(l, task->host_tid, &shapes[i]);
+	memory_copy_compare(&l->before, task->host_tid, put_data, l);
+	put_outputs(l, task, result);
+	if (syscall_is(&task->syscall, SYS_rt_sigreturn) || !is_plain_return(&l->regs, &task->regs))
+		put_state(l, task, syscall_is(&task->syscall, SYS_rt_sigreturn));
+	put(l, BT_RECORD_LOG_CALL, &rec);
+}
+
+/* ---- Signals ---- */
+
+void replay_log_signal(struct replay_log *l, const struct task *task,
+		       const struct arrived_signal *signal, uint64_t seq)
+{
+	struct bt_record_log_signal rec = {.seq = seq,
+					   .task = task->number,
+					   .point = task_point(task),
+					   .regs = task->regs,
+					   .signo = (uint32_t)signal->info->si_signo,
+					   .sync = signal->sync,
+					   .action = (uint8_t)signal->action,
+					   .info = slice_of(signal->info, sizeof *signal->info)};
+
+	rec.regs.orig_rax = UINT64_MAX; /* it tells of a call that is over */
+	if (is_logged(l, task))
+		put(l, BT_RECORD_LOG_SIGNAL, &rec);
+}
+
+void replay_log_handler(struct replay_log *l, const struct task *task, uint64_t seq)
+{
+	struct bt_record_log_handler rec = {
+		.seq = seq, .task = task->number, .point = task_point(task)};
+	uint8_t frame[FRAME_MOST];
+
+	if (!is_logged(l, task))
+		return;
+	/* The kernel writes it upwards from rsp. What lies behind it has not changed, and does no
+	 * harm. */
+	put_data(l, task->regs.rsp, frame,
+		 tracee_read(task->host_tid, task->regs.rsp, frame, sizeof frame));
+	put_state(l, task, true);
+	put(l, BT_RECORD_LOG_HANDLER, &rec);
+}
+
+void replay_log_exit(struct replay_log *l, const struct task *task, enum bt_exit_kind kind,
+		     int status, const struct bt_point *at, uint64_t seq)
+{
+	struct bt_record_log_exit rec = {.seq = seq,
+					 .task = task->number,
+					 .point = *at,
+					 .kind = (uint8_t)kind,
+					 .status = (uint32_t)status};
+
+	if (is_logged(l, task))
+		put(l, BT_RECORD_LOG_EXIT, &rec);
+}

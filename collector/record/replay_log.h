@@ -1,0 +1,65 @@
+/* SPDX-License-Identifier: MIT */
+/* The log by which a recording can be run again (doc/FORMAT.md, "The log"): memory and registers
+ * where the program begins, then each event with what it did to them. The recording session tells
+ * it of its events, in their order; it writes to the unit's log. It belongs to a recording. One
+ * thread.
+ *
+ * It holds one task. When the program makes another, or executes another program, the log ends with
+ * the reason; the recording goes on. */
+#ifndef BT_REPLAY_LOG_H
+#define BT_REPLAY_LOG_H
+
+#include <sys/stat.h>
+
+#include "collector/record/memory_copy.h"
+#include "collector/task/task.h"
+#include "format/trace_writer.h"
+
+struct arrived_signal;
+
+enum { LOG_STREAMS = 3 };
+
+struct replay_log {
+	struct trace_writer *writer; /* NULL: none is kept */
+	bool begun, ended;
+	uint32_t unit, task;
+	uint64_t heap_end;   /* what brk last returned, 0: nothing yet */
+	struct bt_regs regs; /* at the entry of the task's call */
+	struct bt_point at;  /* there */
+	bool in_call;
+	struct memory_copy before;        /* at the entry */
+	struct stat streams[LOG_STREAMS]; /* what the program was given as 1 and 2; st_mode 0:
+					     nothing */
+};
+
+/* Keeps a log from now on, in w. */
+void replay_log_init(struct replay_log *l, struct trace_writer *w);
+void replay_log_release(struct replay_log *l);
+
+/* In all of the functions below the task is stopped, with its registers in task->regs. They do
+ * nothing where no log is kept. */
+
+/* The task stands before the first instruction of a program. The vdso is taken from it. */
+void replay_log_program(struct replay_log *l, struct task *task);
+
+/* The task has executed an instruction with a result of its own. */
+void replay_log_instruction(struct replay_log *l, const struct task *task);
+
+void replay_log_syscall_enter(struct replay_log *l, struct task *task);
+
+/* task->syscall was left at that point, with this result; seq: of its event. */
+void replay_log_syscall_exit(struct replay_log *l, const struct task *task,
+			     const struct bt_point *at, uint64_t result, uint64_t seq);
+
+void replay_log_signal(struct replay_log *l, const struct task *task,
+		       const struct arrived_signal *signal, uint64_t seq);
+void replay_log_handler(struct replay_log *l, const struct task *task, uint64_t seq);
+
+/* The task ends, at that point. */
+void replay_log_exit(struct replay_log *l, const struct task *task, enum bt_exit_kind kind,
+		     int status, const struct bt_point *at, uint64_t seq);
+
+/* The log cannot go on. */
+void replay_log_end(struct replay_log *l, const char *reason);
+
+#endif

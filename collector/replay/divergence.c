@@ -1,0 +1,94 @@
+/* SPDX-License-Identifier: MIT */
+#include "collector/replay/divergence.h"
+
+#include <inttypes.h>
+#include <stddef.h>
+#include <string.h>
+
+static const char *const kind_names[DIVERGENCE_KINDS] = {
+	[DIVERGENCE_EVENT] = "event",         [DIVERGENCE_POINT] = "point",
+	[DIVERGENCE_REGISTERS] = "registers", [DIVERGENCE_END] = "end",
+	[DIVERGENCE_OUTPUT] = "output",       [DIVERGENCE_EFFECT] = "effect",
+};
+
+/* The bits of register i that count. */
+static uint64_t bits_that_count(unsigned i)
+{
+	static const size_t left_out[] = {
+		offsetof(struct bt_regs, cs), offsetof(struct bt_regs, ss),
+		offsetof(struct bt_regs, ds), offsetof(struct bt_regs, es),
+		offsetof(struct bt_regs, fs), offsetof(struct bt_regs, gs)};
+
+	for (size_t k = 0; k < sizeof left_out / sizeof left_out[0]; k++)
+		if (i * sizeof(uint64_t) == left_out[k])
+			return 0;
+	return i * sizeof(uint64_t) == offsetof(struct bt_regs, eflags)
+		       ? ~(uint64_t)(EFLAGS_TF | EFLAGS_RF)
+		       : UINT64_MAX;
+}
+
+static bool differs(const struct bt_regs *a, const struct bt_regs *b, unsigned i)
+{
+	return (bt_regs_get(a, i) ^ bt_regs_get(b, i)) & bits_that_count(i);
+}
+
+bool divergence_regs_differ(const struct bt_regs *a, const struct bt_regs *b)
+{
+	for (unsigned i = 0; i < BT_REG_COUNT; i++)
+		if (differs(a, b, i))
+			return true;
+	return false;
+}
+
+void divergence_print(const struct divergence *d, FILE *to)
+{
+	char expected[BT_POINT_TEXT], came[BT_POINT_TEXT];
+
+	fprintf(to,
+		"divergence (%s) at event %" PRIu64 " of task %" PRIu32 ": expected %s, got %s\n",
+		kind_names[d->kind], d->seq, d->task, d->expected, d->came);
+	if (d->has_points) {
+		bt_point_print(&d->expected_at, expected);
+		bt_point_print(&d->came_at, came);
+		fprintf(to, "  point: expected %s, got %s\n", expected, came);
+	}
+	for (unsigned i = 0; d->has_regs && i < BT_REG_COUNT; i++)
+		if (differs(&d->expected_regs, &d->came_regs, i))
+			fprintf(to, "  %s: expected 0x%" PRIx64 ", got 0x%" PRIx64 "\n",
+				bt_reg_info[i].name, bt_regs_get(&d->expected_regs, i),
+				bt_regs_get(&d->came_regs, i));
+}
+
+static void print_point_json(const char *name, const struct bt_point *p, FILE *to)
+{
+	fprintf(to,
+		", \"%s\": {\"tick\": \"%" PRIu64 "\", \"transfers\": \"%" PRIu64
+		"\", \"rip\": \"0x%" PRIx64 "\", \"rcx\": \"0x%" PRIx64 "\"}",
+		name, p->tick, p->transfers, p->rip, p->rcx);
+}
+
+void divergence_print_json(const struct divergence *d, FILE *to)
+{
+	bool first = true;
+
+	fprintf(to,
+		"{\"schema\": \"btrec-divergence/1\", \"kind\": \"%s\", \"event\": %" PRIu64
+		", \"task\": %" PRIu32 ", \"expected\": \"%s\", \"got\": \"%s\"",
+		kind_names[d->kind], d->seq, d->task, d->expected, d->came);
+	if (d->has_points) {
+		print_point_json("expected_point", &d->expected_at, to);
+		print_point_json("point", &d->came_at, to);
+	}
+	fputs(", \"registers\": [", to);
+	for (unsigned i = 0; d->has_regs && i < BT_REG_COUNT; i++) {
+		if (!differs(&d->expected_regs, &d->came_regs, i))
+			continue;
+		fprintf(to,
+			"%s{\"name\": \"%s\", \"expected\": \"0x%" PRIx64
+			"\", \"got\": \"0x%" PRIx64 "\"}",
+			first ? "" : ", ", bt_reg_info[i].name, bt_regs_get(&d->expected_regs, i),
+			bt_regs_get(&d->came_regs, i));
+		first = false;
+	}
+	fputs("]}\n", to);
+}

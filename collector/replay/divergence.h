@@ -1,0 +1,43 @@
+/* SPDX-License-Identifier: MIT */
+/* The first place at which a replay is not as the recording was: what was expected there, and what
+ * came. Found by the session that replays; printed by the command. */
+#ifndef BT_DIVERGENCE_H
+#define BT_DIVERGENCE_H
+
+#include <stdbool.h>
+#include <stdio.h>
+
+#include "lib/point.h"
+#include "lib/regs.h"
+
+enum divergence_kind {
+	DIVERGENCE_NONE,
+	DIVERGENCE_EVENT,     /* another event came */
+	DIVERGENCE_POINT,     /* the event came elsewhere */
+	DIVERGENCE_REGISTERS, /* with other registers */
+	DIVERGENCE_END,       /* the task ended in another way */
+	DIVERGENCE_OUTPUT,    /* it writes other bytes for its user */
+	DIVERGENCE_EFFECT,    /* an effect could not be applied */
+	DIVERGENCE_KINDS
+};
+
+struct divergence {
+	enum divergence_kind kind;
+	uint64_t seq; /* of the event in the trace; 0: it has none */
+	uint32_t task;
+	char expected[80], came[80]; /* events */
+	bool has_points;
+	struct bt_point expected_at, came_at;
+	bool has_regs;
+	struct bt_regs expected_regs, came_regs;
+};
+
+/* Whether registers differ that a replay must meet. What a processor may change on its own does not
+ * count: flags of single steps, selectors. */
+bool divergence_regs_differ(const struct bt_regs *a, const struct bt_regs *b);
+
+/* A line, and one for each register that differs. */
+void divergence_print(const struct divergence *d, FILE *to);
+void divergence_print_json(const struct divergence *d, FILE *to);
+
+#endif

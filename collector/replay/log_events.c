@@ -1,0 +1,124 @@
+/* SPDX-License-Identifier: MIT */
+#include "collector/replay/log_events.h"
+
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "lib/grow.h"
+
+int log_events_open(struct log_events *l, const struct trace *t, struct bt_error *err)
+{
+	*l = (struct log_events){0};
+	for (size_t i = 0; i < t->file_count; i++) {
+		if (t->files[i].kind != BT_FILE_LOG)
+			continue;
+		trace_cursor_init(&l->cursor, t, &t->files[i]);
+		l->opened = true;
+		return 0;
+	}
+	return bt_fail(err, BT_E_UNSUPPORTED, 0,
+		       "%s: cannot be replayed: it has no log (btrec run --replayable keeps one)",
+		       t->path);
+}
+
+void log_events_close(struct log_events *l)
+{
+	if (l->opened)
+		trace_cursor_release(&l->cursor);
+	free(l->effects);
+	buf_release(&l->bytes);
+	buf_release(&l->info);
+	*l = (struct log_events){0};
+}
+
+static bool ends(struct log_events *l, const char *reason)
+{
+	l->over = true;
+	snprintf(l->reason, sizeof l->reason, "%.199s", reason);
+	return false;
+}
+
+/* The slice of an effect, which lives as long as the cursor's block. NULL: it has none. */
+static struct slice *bytes_of(struct log_effect *e)
+{
+	return e->kind == BT_RECORD_LOG_DATA     ? &e->u.data.bytes
+	       : e->kind == BT_RECORD_LOG_STATE  ? &e->u.state.extended
+	       : e->kind == BT_RECORD_LOG_OUTPUT ? &e->u.output.bytes
+						 : NULL;
+}
+
+/* Takes a copy of an effect. False without memory. */
+static bool take_effect(struct log_events *l, const struct bt_record *rec)
+{
+	struct log_effect *effects = array_grow(l->effects, l->count, &l->cap, sizeof *effects), *e;
+	struct slice *bytes;
+
+	if (!effects)
+		return false;
+	l->effects = effects;
+	e = &effects[l->count++];
+	*e = (struct log_effect){.kind = rec->kind, .bytes_at = l->bytes.len};
+	if (rec->kind == BT_RECORD_LOG_DATA)
+		e->u.data = rec->u.log_data;
+	else if (rec->kind == BT_RECORD_LOG_SHAPE)
+		e->u.shape = rec->u.log_shape;
+	else if (rec->kind == BT_RECORD_LOG_STATE)
+		e->u.state = rec->u.log_state;
+	else
+		e->u.output = rec->u.log_output;
+	bytes = bytes_of(e);
+	if (bytes)
+		buf_put(&l->bytes, bytes->at, bytes->len);
+	return !l->bytes.failed;
+}
+
+struct slice log_effect_bytes(const struct log_events *l, const struct log_effect *e)
+{
+	struct log_effect copy = *e;
+	const struct slice *bytes = bytes_of(&copy);
+
+	return bytes ? slice_of(l->bytes.data + e->bytes_at, bytes->len) : slice_of(NULL, 0);
+}
+
+bool log_events_next(struct log_events *l)
+{
+	struct bt_record rec;
+	struct bt_error err;
+	int rc;
+
+	if (l->over)
+		return false;
+	l->count = 0;
+	buf_reset(&l->bytes);
+	while ((rc = trace_cursor_next(&l->cursor, &rec, &err)) == 1) {
+		switch (rec.kind) {
+		case BT_RECORD_LOG_DATA:
+		case BT_RECORD_LOG_SHAPE:
+		case BT_RECORD_LOG_STATE:
+		case BT_RECORD_LOG_OUTPUT:
+			if (!take_effect(l, &rec))
+				return ends(l, "out of memory");
+			break;
+		case BT_RECORD_LOG_END:
+			snprintf(l->reason, sizeof l->reason, "%.*s",
+				 (int)(rec.u.log_end.reason.len < 150 ? rec.u.log_end.reason.len
+								      : 150),
+				 (const char *)rec.u.log_end.reason.at);
+			l->over = true;
+			return false;
+		case BT_RECORD_LOG:
+		case BT_RECORD_LOG_CALL:
+		case BT_RECORD_LOG_SIGNAL:
+		case BT_RECORD_LOG_HANDLER:
+		case BT_RECORD_LOG_EXIT:
+		case BT_RECORD_LOG_INSTRUCTION:
+			l->event = rec;
+			return true;
+		default: /* of a later version: an event that changes nothing */
+			break;
+		}
+	}
+	l->cut_off = rc == 0 || rc == -BT_E_TRUNCATED;
+	return ends(l, l->cut_off ? "the recorder was cut off there" : err.text);
+}

@@ -1,0 +1,46 @@
+/* SPDX-License-Identifier: MIT */
+/* The events of a log (doc/FORMAT.md, "The log"), one after the other, each with its effects. Used
+ * by the session that replays. Nothing in a log is trusted: what is wrong ends it, with the reason.
+ */
+#ifndef BT_LOG_EVENTS_H
+#define BT_LOG_EVENTS_H
+
+#include "format/trace_cursor.h"
+#include "lib/buf.h"
+
+struct log_effect {
+	uint16_t kind; /* enum bt_record_kind: LOG_DATA, LOG_SHAPE, LOG_STATE, LOG_OUTPUT */
+	union {
+		struct bt_record_log_data data;
+		struct bt_record_log_shape shape;
+		struct bt_record_log_state state;
+		struct bt_record_log_output output;
+	} u;
+	size_t bytes_at; /* in log_events.bytes, of its slice */
+};
+
+struct log_events {
+	struct trace_cursor cursor;
+	bool opened;
+	struct bt_record event; /* the present one. Its slices live until the next one */
+	struct log_effect *effects;
+	size_t count, cap;
+	struct buf bytes;
+	struct buf info; /* of the event */
+	bool over;       /* event is no more: reason says why */
+	char reason[200];
+	bool cut_off; /* the recorder did not get to the log's end */
+};
+
+/* Opens the trace's log. Errors: BT_E_UNSUPPORTED: it has none. The trace must live as long as the
+ * events. */
+int log_events_open(struct log_events *l, const struct trace *t, struct bt_error *err) BT_MUST_USE;
+void log_events_close(struct log_events *l);
+
+/* Goes on to the next event. False at the log's end: l->over. */
+bool log_events_next(struct log_events *l);
+
+/* The bytes of an effect of the present event. */
+struct slice log_effect_bytes(const struct log_events *l, const struct log_effect *e);
+
+#endif

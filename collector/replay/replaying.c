@@ -1,0 +1,599 @@
+/* SPDX-License-Identifier: MIT */
+/* The log's present event is the one that comes next. Calls and faults come by themselves: they are
+ * compared when they do, and missed when the task is far behind them. An asynchronous signal, or an
+ * end by a signal, comes at a point where the task is stopped for it (stop_point.h). */
+#include "collector/replay/replaying.h"
+
+#include <signal.h>
+#include <stdio.h>
+#include <string.h>
+#include <sys/syscall.h>
+#include <unistd.h>
+
+#include "collector/replay/host.h"
+#include "collector/replay/silent_observer.h"
+#include "collector/tracee/tracee.h"
+#include "format/log.h"
+#include "syscalls/syscall_names.h"
+
+enum {
+	OVERRUN = 1 << 20
+}; /* ticks behind an event that has not come by itself until it is
+      given up */
+
+static struct replaying *replaying_of(struct session *session)
+{
+	return (struct replaying *)session;
+}
+
+/* Nothing more is to come: ends the host. */
+static void finish(struct replaying *r, const struct task *task)
+{
+	r->done = true;
+	kill(task->process->host_pid, SIGKILL);
+}
+
+static void fail(struct replaying *r, const struct task *task, const char *what)
+{
+	bt_fail(&r->failure, BT_E_IO, 0, "%s", what);
+	finish(r, task);
+}
+
+/* ---- What came, and what was to come ---- */
+
+static const char *event_name(const struct bt_record *rec, char out[80])
+{
+	char name[SYSCALL_NAME_MAX];
+
+	switch (rec->kind) {
+	case BT_RECORD_LOG_CALL:
+		snprintf(out, 80, "the system call %s",
+			 syscall_name(rec->u.log_call.regs.orig_rax, name));
+		break;
+	case BT_RECORD_LOG_SIGNAL:
+		snprintf(out, 80, "signal %u", rec->u.log_signal.signo);
+		break;
+	case BT_RECORD_LOG_HANDLER:
+		snprintf(out, 80, "a signal handler");
+		break;
+	case BT_RECORD_LOG_INSTRUCTION:
+		snprintf(out, 80, "an instruction with a result of its own");
+		break;
+	default:
+		snprintf(out, 80, "the end of the task");
+	}
+	return out;
+}
+
+/* seq, point and registers of an event; NULL: it has none. */
+static uint64_t seq_of(const struct bt_record *rec)
+{
+	return rec->kind == BT_RECORD_LOG_CALL      ? rec->u.log_call.seq
+	       : rec->kind == BT_RECORD_LOG_SIGNAL  ? rec->u.log_signal.seq
+	       : rec->kind == BT_RECORD_LOG_HANDLER ? rec->u.log_handler.seq
+	       : rec->kind == BT_RECORD_LOG_EXIT    ? rec->u.log_exit.seq
+						    : 0;
+}
+
+static const struct bt_point *point_of(const struct bt_record *rec)
+{
+	switch (rec->kind) {
+	case BT_RECORD_LOG_CALL:
+		return &rec->u.log_call.point;
+	case BT_RECORD_LOG_SIGNAL:
+		return &rec->u.log_signal.point;
+	case BT_RECORD_LOG_HANDLER:
+		return &rec->u.log_handler.point;
+	case BT_RECORD_LOG_EXIT:
+		return &rec->u.log_exit.point;
+	case BT_RECORD_LOG_INSTRUCTION:
+		return &rec->u.log_instruction.point;
+	default:
+		return &rec->u.log.point;
+	}
+}
+
+static const struct bt_regs *regs_of(const struct bt_record *rec)
+{
+	return rec->kind == BT_RECORD_LOG_CALL     ? &rec->u.log_call.regs
+	       : rec->kind == BT_RECORD_LOG_SIGNAL ? &rec->u.log_signal.regs
+						   : NULL;
+}
+
+static void diverge(struct replaying *r, struct task *task, enum divergence_kind kind,
+		    const char *came)
+{
+	struct divergence *d = &r->divergence;
+	const struct bt_regs *regs = regs_of(&r->log.event);
+
+	if (d->kind)
+		return;
+	*d = (struct divergence){.kind = kind,
+				 .seq = seq_of(&r->log.event),
+				 .task = task->number,
+				 .has_points = true,
+				 .expected_at = *point_of(&r->log.event),
+				 .came_at = task_point(task),
+				 .has_regs = regs != NULL,
+				 .came_regs = task->regs};
+	if (regs)
+		d->expected_regs = *regs;
+	event_name(&r->log.event, d->expected);
+	snprintf(d->came, sizeof d->came, "%s", came);
+	finish(r, task);
+}
+
+static bool same_point(const struct bt_point *a, const struct bt_point *b)
+{
+	return a->tick == b->tick && a->transfers == b->transfers && a->rip == b->rip &&
+	       a->rcx == b->rcx;
+}
+
+/* Compares where the task is with the present event. False: it has diverged. */
+static bool meet(struct replaying *r, struct task *task, const char *came)
+{
+	const struct bt_regs *regs = regs_of(&r->log.event);
+	struct bt_point now = task_point(task);
+
+	if (!same_point(&now, point_of(&r->log.event)))
+		diverge(r, task, DIVERGENCE_POINT, came);
+	else if (regs && divergence_regs_differ(regs, &task->regs))
+		diverge(r, task, DIVERGENCE_REGISTERS, came);
+	else
+		return true;
+	return false;
+}
+
+/* ---- Effects ---- */
+
+static bool apply_shape(struct task *task, const struct bt_record_log_shape *s)
+{
+	struct map_change change = {.count = 1, .ranges = {{s->start, s->end}}};
+
+	if (!host_shape(task->host_tid, s))
+		return false;
+	if (s->what == BT_SHAPE_MOVE)
+		change.ranges[change.count++] =
+			(struct map_range){s->from, s->from + (s->end - s->start)};
+	address_space_change_later(task->process->space, &change);
+	return true;
+}
+
+static bool apply_state(const struct log_events *l, struct task *task, const struct log_effect *e)
+{
+	struct slice extended = log_effect_bytes(l, e);
+
+	task->regs = e->u.state.regs;
+	task->regs.orig_rax = UINT64_MAX;
+	return !extended.len || !tracee_set_extended(task->host_tid, extended.at, extended.len);
+}
+
+static bool is_output_there(const struct replaying *r, const struct task *task,
+			    const struct log_effect *e)
+{
+	struct slice bytes = log_effect_bytes(&r->log, e);
+	uint8_t there[4096];
+
+	for (size_t done = 0, n; e->u.output.addr && done < bytes.len; done += n) {
+		n = bytes.len - done < sizeof there ? bytes.len - done : sizeof there;
+		if (tracee_read(task->host_tid, e->u.output.addr + done, there, n) != n ||
+		    memcmp(there, bytes.at + done, n) != 0)
+			return false;
+	}
+	return true;
+}
+
+static void repeat_output(const struct replaying *r, const struct log_effect *e)
+{
+	struct slice bytes = log_effect_bytes(&r->log, e);
+	int to = e->u.output.stream == 2 ? STDERR_FILENO : STDOUT_FILENO;
+
+	for (size_t done = 0; r->options.output && done < bytes.len;) {
+		ssize_t n = write(to, bytes.at + done, bytes.len - done);
+
+		if (n <= 0)
+			return;
+		done += (size_t)n;
+	}
+}
+
+/* The effects of the present event; then task->regs are those behind it, and the task has them. */
+static bool apply_effects(struct replaying *r, struct task *task)
+{
+	for (size_t i = 0; i < r->log.count; i++) {
+		const struct log_effect *e = &r->log.effects[i];
+		bool ok = true;
+
+		if (e->kind == BT_RECORD_LOG_DATA)
+			ok = host_write(task->host_tid, e->u.data.addr,
+					log_effect_bytes(&r->log, e));
+		else if (e->kind == BT_RECORD_LOG_SHAPE)
+			ok = apply_shape(task, &e->u.shape);
+		else if (e->kind == BT_RECORD_LOG_STATE)
+			ok = apply_state(&r->log, task, e);
+		else if (!is_output_there(r, task, e)) {
+			diverge(r, task, DIVERGENCE_OUTPUT, "other bytes that it writes");
+			return false;
+		} else {
+			repeat_output(r, e);
+		}
+		if (!ok) {
+			diverge(r, task, DIVERGENCE_EFFECT, "an effect that cannot be applied");
+			return false;
+		}
+	}
+	return !tracee_set_regs(task->host_tid, &task->regs);
+}
+
+/* ---- The next event ---- */
+
+static bool is_signal_without_effect(const struct bt_record *rec)
+{
+	return rec->kind == BT_RECORD_LOG_SIGNAL &&
+	       (rec->u.log_signal.action == BT_ACTION_IGNORE ||
+		rec->u.log_signal.action == BT_ACTION_STOP ||
+		rec->u.log_signal.action == BT_ACTION_CONTINUE);
+}
+
+/* Whether the event comes where the task is stopped for it. */
+static bool is_asynchronous(const struct bt_record *rec)
+{
+	return (rec->kind == BT_RECORD_LOG_SIGNAL && !rec->u.log_signal.sync) ||
+	       (rec->kind == BT_RECORD_LOG_EXIT && rec->u.log_exit.kind == BT_EXIT_SIGNAL);
+}
+
+/* Goes on to the next event that means something, and sets the stop point that it needs. */
+static void advance(struct replaying *r, struct supervisor *sup, struct task *task)
+{
+	bool more;
+
+	r->events += r->begun;
+	do
+		more = log_events_next(&r->log);
+	while (more && is_signal_without_effect(&r->log.event));
+	if (!more) {
+		sup->backend.ops->stop_at(&sup->backend, task, NULL);
+		finish(r, task);
+		return;
+	}
+	/* A handler is entered for a signal, whose event comes before. */
+	if (r->log.event.kind == BT_RECORD_LOG_HANDLER && !r->delivers) {
+		diverge(r, task, DIVERGENCE_EVENT, "no signal");
+		return;
+	}
+	r->next = (struct stop_point){
+		.task = task->number, .at = *point_of(&r->log.event), .iteration = true};
+	if (!is_asynchronous(&r->log.event))
+		r->next = (struct stop_point){.task = task->number,
+					      .at.tick = r->next.at.tick + OVERRUN};
+	sup->backend.ops->stop_at(&sup->backend, task, &r->next);
+}
+
+static void note_end(struct replaying *r, struct task *task)
+{
+	const struct bt_record_log_exit *e = &r->log.event.u.log_exit;
+
+	r->end = (struct task_end){.kind = (enum bt_exit_kind)e->kind, .status = (int)e->status};
+	r->events++;
+	finish(r, task);
+}
+
+/* The present event is a signal that the task has come to. If a handler was entered, the task
+ * stands at its first instruction behind this. */
+static void deliver(struct replaying *r, struct supervisor *sup, struct task *task)
+{
+	struct bt_branch entry = {
+		.kind = BT_BRANCH_ASYNC, .flags = BT_BRANCH_TAKEN, .from = task->regs.rip};
+	bool handled = r->log.event.u.log_signal.action == BT_ACTION_HANDLER;
+
+	r->delivers = true;
+	advance(r, sup, task);
+	r->delivers = false;
+	if (r->done)
+		return;
+	if (!handled) {
+		if (r->log.event.kind == BT_RECORD_LOG_EXIT)
+			note_end(r, task);
+		else
+			diverge(r, task, DIVERGENCE_EVENT, "a deadly signal");
+		return;
+	}
+	if (r->log.event.kind != BT_RECORD_LOG_HANDLER) {
+		diverge(r, task, DIVERGENCE_EVENT, "a signal with a handler");
+		return;
+	}
+	if (!apply_effects(r, task))
+		return;
+	entry.to = task->regs.rip;
+	task_epoch(task);
+	task_branch(task, &entry, false);
+	if (meet(r, task, "the handler"))
+		advance(r, sup, task);
+}
+
+/* ---- Operations ---- */
+
+static bool on_new_process(struct session *session, struct supervisor *sup, struct process *process,
+			   const struct process *before)
+{
+	(void)session;
+	(void)sup;
+	(void)process;
+	(void)before;
+	return true;
+}
+
+static void on_forget_process(struct session *session, struct supervisor *sup,
+			      struct process *process)
+{
+	(void)session;
+	(void)sup;
+	(void)process;
+}
+
+static bool on_new(struct session *session, struct supervisor *sup, struct task *task)
+{
+	struct ring_state start = {.space = task->process->space->number,
+				   .epoch = task->process->space->epoch};
+
+	(void)session;
+	(void)sup;
+	branch_ring_init(&task->ring, task->history, &start);
+	return true;
+}
+
+static void on_task(struct session *session, struct supervisor *sup, struct task *task)
+{
+	(void)session;
+	(void)sup;
+	(void)task;
+}
+
+/* The host's own program has been executed, and goes before its first instruction. */
+static void on_program(struct session *session, struct supervisor *sup, struct task *task)
+{
+	struct replaying *r = replaying_of(session);
+
+	if (host_empty(task->host_tid, &r->failure)) {
+		finish(r, task);
+		return;
+	}
+	if (!log_events_next(&r->log) || r->log.event.kind != BT_RECORD_LOG) {
+		fail(r, task, "the log does not begin with a program");
+		return;
+	}
+	if (!apply_effects(r, task))
+		return;
+	address_space_refresh(task->process->space, task->host_tid);
+	if (!meet(r, task, "the beginning"))
+		return;
+	advance(r, sup, task);
+	r->begun = true;
+}
+
+static void on_stop(struct session *session, struct supervisor *sup, struct task *task,
+		    bool goes_on)
+{
+	(void)session;
+	(void)sup;
+	(void)task;
+	(void)goes_on;
+}
+
+static void on_stop_point(struct session *session, struct supervisor *sup, struct task *task,
+			  enum stop_point_side side)
+{
+	struct replaying *r = replaying_of(session);
+
+	if (side != STOP_POINT_HERE || !is_asynchronous(&r->log.event)) {
+		sup->backend.ops->stop_at(&sup->backend, task, NULL);
+		diverge(r, task, DIVERGENCE_POINT, "a point behind it");
+		return;
+	}
+	if (r->log.event.kind == BT_RECORD_LOG_EXIT) {
+		sup->backend.ops->stop_at(&sup->backend, task, NULL);
+		note_end(r, task);
+		return;
+	}
+	if (meet(r, task, "its point"))
+		deliver(r, sup, task);
+	if (r->done)
+		sup->backend.ops->stop_at(&sup->backend, task, NULL);
+}
+
+static void on_instruction(struct session *session, struct supervisor *sup, struct task *task)
+{
+	static const char came[] = "an instruction with a result of its own";
+	struct replaying *r = replaying_of(session);
+	const struct bt_record_log_instruction *i = &r->log.event.u.log_instruction;
+
+	if (r->done || !r->begun)
+		return;
+	if (r->log.event.kind != BT_RECORD_LOG_INSTRUCTION) {
+		diverge(r, task, DIVERGENCE_EVENT, came);
+		return;
+	}
+	/* rcx may be a result. */
+	task->regs.rcx = i->regs.rcx;
+	if (!meet(r, task, came))
+		return;
+	task->regs = i->regs;
+	task->regs.orig_rax = UINT64_MAX;
+	if (!tracee_set_regs(task->host_tid, &task->regs))
+		advance(r, sup, task);
+}
+
+static bool ends_task(const struct task *task)
+{
+	return syscall_is(&task->syscall, SYS_exit) || syscall_is(&task->syscall, SYS_exit_group);
+}
+
+static void on_syscall_enter(struct session *session, struct supervisor *sup, struct task *task)
+{
+	struct replaying *r = replaying_of(session);
+	char came[80], name[SYSCALL_NAME_MAX];
+
+	(void)sup;
+	if (r->done)
+		return;
+	snprintf(came, sizeof came, "the system call %s", syscall_name(task->syscall.nr, name));
+	if (r->log.event.kind == BT_RECORD_LOG_EXIT && ends_task(task))
+		return;
+	if (r->log.event.kind != BT_RECORD_LOG_CALL)
+		diverge(r, task, DIVERGENCE_EVENT, came);
+	else
+		(void)meet(r, task, came);
+}
+
+static bool answers_call(struct session *session, struct supervisor *sup, struct task *task)
+{
+	const struct replaying *r = replaying_of(session);
+
+	(void)sup;
+	return r->begun && !(r->log.event.kind == BT_RECORD_LOG_EXIT && ends_task(task));
+}
+
+static void on_syscall_exit(struct session *session, struct supervisor *sup, struct task *task,
+			    const struct bt_point *at, uint64_t result)
+{
+	struct replaying *r = replaying_of(session);
+	struct bt_record_log_call call;
+
+	(void)at;
+	(void)result;
+	if (!r->begun || r->done)
+		return;
+	call = r->log.event.u.log_call;
+	task->regs = call.regs;
+	task->regs.rax = call.result;
+	task->regs.orig_rax = UINT64_MAX;
+	if (!apply_effects(r, task))
+		return;
+	advance(r, sup, task);
+	/* Interrupted, it is made again by the kernel, where no handler is entered first. */
+	if (r->done || !call.again ||
+	    (is_asynchronous(&r->log.event) && r->next.at.rip == task->regs.rip))
+		return;
+	task->regs.rip -= 2;
+	task->regs.rax = call.regs.orig_rax;
+	(void)!tracee_set_regs(task->host_tid, &task->regs);
+}
+
+static bool answers_signal(struct session *session, struct supervisor *sup, struct task *task,
+			   const struct arrived_signal *signal)
+{
+	struct replaying *r = replaying_of(session);
+	char came[80];
+
+	if (r->done || !r->begun)
+		return false;
+	snprintf(came, sizeof came, "signal %d", signal->info->si_signo);
+	if (r->log.event.kind != BT_RECORD_LOG_SIGNAL || !r->log.event.u.log_signal.sync ||
+	    (int)r->log.event.u.log_signal.signo != signal->info->si_signo)
+		diverge(r, task, DIVERGENCE_EVENT, came);
+	else if (meet(r, task, came))
+		deliver(r, sup, task);
+	return true;
+}
+
+static void on_signal(struct session *session, struct supervisor *sup, struct task *task,
+		      const struct arrived_signal *signal)
+{
+	(void)session;
+	(void)sup;
+	(void)task;
+	(void)signal;
+}
+
+static void on_switch(struct session *session, struct supervisor *sup, const struct unit *unit,
+		      uint32_t from, uint32_t to, const struct bt_point *point)
+{
+	(void)session;
+	(void)sup;
+	(void)unit;
+	(void)from;
+	(void)to;
+	(void)point;
+}
+
+static void on_request(struct session *session, struct supervisor *sup, struct task *task,
+		       const char *label)
+{
+	(void)session;
+	(void)sup;
+	(void)task;
+	(void)label;
+}
+
+static void on_exit_of_task(struct session *session, struct supervisor *sup, struct task *task,
+			    const struct task_end *end)
+{
+	struct replaying *r = replaying_of(session);
+	const struct bt_record_log_exit *e = &r->log.event.u.log_exit;
+	char came[80];
+
+	(void)sup;
+	if (r->done)
+		return;
+	if (!r->begun || r->log.over || r->log.event.kind != BT_RECORD_LOG_EXIT ||
+	    (int)e->status != end->status || e->kind != end->kind) {
+		snprintf(came, sizeof came, "its end by %s %d",
+			 end->kind == BT_EXIT_SIGNAL ? "signal" : "status", end->status);
+		diverge(r, task, DIVERGENCE_END, came);
+	} else if (meet(r, task, "its end")) {
+		note_end(r, task);
+	}
+}
+
+static void on_detach(struct session *session, struct supervisor *sup, struct task *task,
+		      const char *reason, bool in_memory)
+{
+	(void)sup;
+	(void)in_memory;
+	fail(replaying_of(session), task, reason);
+}
+
+static void on_tick(struct session *session, struct supervisor *sup)
+{
+	(void)session;
+	(void)sup;
+}
+
+/* ---- Begin and end ---- */
+
+int replaying_init(struct replaying *r, const struct trace *t,
+		   const struct replaying_options *options, struct bt_error *err)
+{
+	static const struct session_ops ops = {
+		.on_new_process = on_new_process,
+		.on_forget_process = on_forget_process,
+		.on_new = on_new,
+		.on_start = on_task,
+		.on_exec = on_task,
+		.on_program = on_program,
+		.on_stop = on_stop,
+		.on_slice = on_task,
+		.on_stop_point = on_stop_point,
+		.on_instruction = on_instruction,
+		.on_syscall_enter = on_syscall_enter,
+		.answers_call = answers_call,
+		.on_syscall_exit = on_syscall_exit,
+		.on_request = on_request,
+		.on_signal = on_signal,
+		.answers_signal = answers_signal,
+		.on_handler = on_task,
+		.on_switch = on_switch,
+		.on_exit = on_exit_of_task,
+		.on_detach = on_detach,
+		.on_forget = on_task,
+		.on_tick = on_tick,
+	};
+
+	*r = (struct replaying){.session = {.ops = &ops},
+				.observer = {.ops = &silent_observer_ops},
+				.options = *options,
+				.end = {.kind = BT_EXIT_UNKNOWN}};
+	return log_events_open(&r->log, t, err);
+}
+
+void replaying_release(struct replaying *r) { log_events_close(&r->log); }

@@ -1,0 +1,18 @@
+/* SPDX-License-Identifier: MIT */
+/* What the values in the records of a log mean (doc/FORMAT.md, "The log"). A log holds what is
+ * needed to run the tasks of a unit again: effects, each list of them closed by the event that had
+ * them. Used by the session that records one and by the session that replays it. */
+#ifndef BT_LOG_H
+#define BT_LOG_H
+
+enum { BT_LOG_VERSION = 1 };
+
+enum bt_log_shape {
+	BT_SHAPE_MAP,     /* fresh pages, all zero, in the place of whatever was there */
+	BT_SHAPE_UNMAP,   /* nothing is there any more */
+	BT_SHAPE_PROTECT, /* pages that are there may be used in another way */
+	BT_SHAPE_MOVE,    /* the pages that were at `from` */
+	BT_SHAPE_KINDS
+};
+
+#endif

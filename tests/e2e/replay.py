@@ -1,0 +1,193 @@
+#!/usr/bin/env python3
+# SPDX-License-Identifier: MIT
+# Programs are recorded with --replayable, deleted with what they read, and run again by btrec replay: the same output, each event met.
+# What is changed in a log is found, at its event; what is no log of ours is refused.
+from e2e import *
+
+CHANGE_LOG = os.path.join(BUILD, "tests", "tools", "change_log")
+
+
+def built(*flags):
+    """The program and its input, in a folder of their own."""
+    folder = fresh_dir("replayed")
+    program, text = os.path.join(folder, "replayed"), os.path.join(folder, "text")
+    status = subprocess.run([*CC, "-O2", "-g", *flags, os.path.join(PROGRAMS, "replayed.c"), "-o", program], stderr=subprocess.DEVNULL).returncode
+    if status and "-static" in flags:
+        raise Skip("no static C library")
+    equal(status, 0, "status of the compiler")
+    with open(text, "w") as file:
+        file.write("one line\nanother line\n")
+    return folder, [program, text]
+
+
+def recorded(argv, *options, status=0):
+    result = record(argv, ["--replayable", "--quiet", *options])
+    equal(result.status, status, "end of the program")
+    return result
+
+
+def replayed(trace, *options):
+    return execute([BTREC, "replay", *options, trace], cwd="/")
+
+
+def same(result, *options):
+    again = replayed(result.trace, "-q", *options)
+    equal((again.status, again.err, again.out), (0, result.err, result.out), "status, errors and output of the replay")
+
+
+def gone(record_options=(), replay_options=(), flags=()):
+    folder, argv = built(*flags)
+    result = recorded(argv, *record_options, status=3)
+    shutil.rmtree(folder)
+    same(result, *replay_options)
+    said = replayed(result.trace, "--no-output", *replay_options)
+    equal(said.out, b"", "output with --no-output")
+    check(b"exited with 3" in said.err, said.err)
+
+
+@case("a static program is deleted with its input, and runs again")
+def static():
+    gone(flags=["-static"])
+
+
+@case("a dynamic one")
+def dynamic():
+    gone()
+
+
+@case("recorded by the stepper, replayed by the engine")
+def from_stepper():
+    folder, argv = built()
+    same(recorded(["/bin/date"], "--backend", "step"))
+
+
+@case("recorded by the engine, replayed by the stepper")
+def by_stepper():
+    same(recorded(["/bin/date"]), "--backend", "step")
+
+
+PROGRAMS_OF_DEBIAN = [
+    ["bash", "-c", "for i in {1..50}; do a[i]=$((i*i)); printf '%s ' ${a[i]}; done; echo ${a[*]/1/x}; read -r x < /etc/hostname; echo $x $RANDOM $$"],
+    ["ls", "-la", "/usr"], ["date"], ["sort", "-r", "/etc/passwd"], ["md5sum", "/bin/ls"], ["gzip", "-9c", "/etc/services"],
+    ["sed", "-n", "s/root/r/p", "/etc/passwd"], ["tar", "cf", "-", "/etc/hostname"],
+    ["perl", "-e", "print time, ' ', rand(), ' ', join(',', sort { $a <=> $b } map { $_ * 7 % 11 } 1..10), qq(\\n)"],
+    ["/usr/bin/python3", "-c", "import os, random, time; print(time.time(), random.random(), os.getpid(), sorted(os.environ)[:3])"],
+    ["sqlite3", ":memory:", "create table t(a, b); insert into t values(1, random()), (2, datetime('now')); select * from t;"],
+]
+
+
+@case("programs of Debian")
+def of_debian():
+    tried = 0
+    for argv in PROGRAMS_OF_DEBIAN:
+        if not shutil.which(argv[0]):
+            continue
+        same(recorded(argv))
+        tried += 1
+    check(tried >= 8, "only %d of these programs are here" % tried)
+
+
+@case("a program that a signal kills")
+def killed():
+    folder = fresh_dir("killed")
+    source = os.path.join(folder, "killed.c")
+    with open(source, "w") as file:
+        file.write("#include <stdio.h>\nint main(int argc, char **argv) { puts(argv[0]); fflush(stdout); argv = 0; return argv[argc][0]; }\n")
+    subprocess.run([*CC, "-O0", source, "-o", os.path.join(folder, "killed")], check=True)
+    result = recorded([os.path.join(folder, "killed")], status=-signal.SIGSEGV)
+    shutil.rmtree(folder)
+    same(result)
+    said = replayed(result.trace)
+    check(b"killed by SIGSEGV" in said.err, said.err)
+
+
+@case("where another process or program begins the log ends, and the replay says so")
+def ends_early():
+    for script, why in (("echo before; /bin/true; echo behind", b"another process or thread"), ("echo before; exec /bin/true", b"another program")):
+        result = record(["/bin/sh", "-c", script], ["--replayable", "--quiet"])
+        equal(result.status, 0, "end of the program")
+        again = replayed(result.trace)
+        equal((again.status, again.out), (0, b"before\n"), "status and output up to there")
+        check(why in again.err, again.err)
+        check(why in execute([BTREC, "info", result.trace]).out, "btrec info does not say so")
+
+
+def changed(result, *change):
+    """The replay of a copy of the trace whose log is changed."""
+    copy = fresh("changed")
+    shutil.copytree(result.trace, copy)
+    log = [name for name in os.listdir(copy) if name.startswith("log-")]
+    equal(len(log), 1, "logs of the trace")
+    equal(execute([CHANGE_LOG, result.trace, os.path.join(copy, log[0]), *map(str, change)]).status, 0, "status of change_log")
+    return replayed(copy, "--json")
+
+
+@case("what is changed in a log is found, with its kind")
+def divergences():
+    folder, argv = built()
+    result = recorded(argv, status=3)
+    equal(changed(result, "none", "LOG_CALL", 1).status, 0, "status of a log that was copied")
+    for change, kinds in ((("register", "LOG_CALL", 30), ["registers"]), (("tick", "LOG_CALL", 30), ["point"]), (("drop", "LOG_CALL", 40), ["event", "point", "registers"]),
+                          (("double", "LOG_CALL", 40), ["event", "point", "registers"]), (("result", "LOG_CALL", 12), ["event", "point", "registers"]),
+                          (("tick", "LOG_SIGNAL", 5), ["point", "registers"]), (("drop", "LOG_SIGNAL", 5), ["event"]), (("tick", "LOG_INSTRUCTION", 1), ["point"]), (("drop", "LOG_INSTRUCTION", 2), ["event", "point"]), (("tick", "LOG_EXIT", 1), ["point"]),
+                          (("address", "LOG_DATA", 4), ["effect"]), (("address", "LOG_SHAPE", 3), ["effect"])):
+        again = changed(result, *change)
+        equal(again.status, 65, "status after %s" % (change,))
+        found = json.loads(again.out.splitlines()[-1])
+        check(found["kind"] in kinds, "after %s: %s" % (change, found))
+        if found["kind"] == "registers" and change[0] == "register" and change[1] == "LOG_CALL":
+            equal([r["name"] for r in found["registers"]], ["rbx"], "registers that differ")
+
+
+@case("a byte that is changed in what a call wrote is found, or means nothing")
+def bytes_changed():
+    folder, argv = built()
+    result = recorded(argv, status=3)
+    found = []
+    for n in range(1, 21):
+        again = changed(result, "byte", "LOG_DATA", n)
+        check(again.status in (0, 65), "status %d" % again.status)
+        if again.status == 0:
+            equal((again.out, again.program_err), (result.out, result.err), "output with a byte that means nothing")
+        else:
+            found.append(json.loads(again.out.splitlines()[-1])["kind"])
+    check(len(found) >= 3, "found: %s" % found)
+
+
+@case("a log that was cut off is replayed up to there")
+def cut_off():
+    folder, argv = built()
+    result = recorded(argv, status=3)
+    again = changed(result, "end", "LOG_CALL", 30)
+    equal(again.status, 0, "status")
+    check(b"cut off" in again.err, again.err)
+
+
+@case("what cannot be replayed is refused by name")
+def refused():
+    plain = record(["/bin/true"])
+    again = replayed(plain.trace)
+    equal((again.status, again.out), (69, b""), "status without a log")
+    check(b"--replayable" in again.err, again.err)
+    for options, why in ((["--parallel"], b"--parallel"), (["--from", "main"], b"--from"), (["--backend", "pmu"], b"--backend pmu")):
+        misuse = execute([BTREC, "run", "--replayable", *options, "/bin/true"])
+        equal(misuse.status, 125, "status with %s" % options)
+        check(why in misuse.err, misuse.err)
+    equal(replayed(plain.trace, "--backend", "pmu").status, 2, "status with --backend pmu")
+
+
+@case("of another trace's bytes nothing is run")
+def damaged():
+    result = recorded(["/bin/true"])
+    log = os.path.join(result.trace, [name for name in os.listdir(result.trace) if name.startswith("log-")][0])
+    with open(log, "r+b") as file:
+        size = os.path.getsize(log)
+        for at in range(64, size, size // 7):
+            file.seek(at)
+            file.write(b"\xff" * 40)
+    again = replayed(result.trace)
+    check(again.status in (0, 65, 74), "status %d" % again.status)
+    check(again.err.startswith(b"btrec:") or again.err.startswith(b"divergence"), again.err)
+
+
+main(sanitized=2)
