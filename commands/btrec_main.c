@@ -22,7 +22,7 @@ static const struct command commands[] = {
 	{"run", "[OPTIONS] [--] PROGRAM [ARG...]", "record a program", btrec_run},
 	{"snap", "PID", "keep the present moment of a recorded process", btrec_snap},
 	{"import", "[OPTIONS] FILE|-", "make a trace of a perf.data or a core file", btrec_import},
-	{"list", "[--json]", "list the traces", btrec_list},
+	{"list", "[OPTIONS]", "list the traces", btrec_list},
 	{"rm", "TRACE...", "remove traces", btrec_rm},
 	{"prune", "[OPTIONS]", "remove the oldest traces", btrec_prune},
 	{"replay", "[OPTIONS] [TRACE]", "run a recording again, exactly", btrec_replay},

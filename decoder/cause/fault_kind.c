@@ -96,10 +96,19 @@ static const struct {
 	{"after throwing an instance of '", "'", "uncaught"}, /* libstdc++ */
 	{"uncaught exception of type ", ": ", "uncaught"},    /* libc++abi */
 	{"SUMMARY: AddressSanitizer: ", " ", "AddressSanitizer"},
-	{"SUMMARY: ThreadSanitizer: ", " (", "ThreadSanitizer"},
+	{"SUMMARY: ThreadSanitizer: ", "\n", "ThreadSanitizer"},
 	{"SUMMARY: MemorySanitizer: ", " ", "MemorySanitizer"},
 	{"SUMMARY: UndefinedBehaviorSanitizer: ", " ", "UndefinedBehaviorSanitizer"},
 };
+
+/* What comes before a place: "data race /src/x.c:15 in f", "data race (app+0x12) in f". */
+static struct slice without_place(struct slice what)
+{
+	for (size_t i = 0; i + 1 < what.len; i++)
+		if (what.at[i] == ' ' && (what.at[i + 1] == '(' || what.at[i + 1] == '/'))
+			return slice_of(what.at, i);
+	return what;
+}
 
 void fault_set_words_kind(struct fault_context *c)
 {
@@ -109,6 +118,7 @@ void fault_set_words_kind(struct fault_context *c)
 	for (size_t i = 0; words && i < ARRAY_SIZE(last_words_rows); i++)
 		if (find_between(words->text, last_words_rows[i].begin, last_words_rows[i].end,
 				 &what)) {
+			what = without_place(what);
 			/* "32 byte(s) leaked in 1 allocation(s)" */
 			if (isdigit(*what.at))
 				what = bt_str("leak");

@@ -112,16 +112,21 @@ static void say_end(struct fault_context *c, const struct bt_record_exit *end,
 		say_place_of(c, snap);
 }
 
-/* The first line, as far as it is known. */
+/* The first line that is not blank, as far as it is known: many programs set their message off by
+ * an empty line. */
 static void brief_message(struct fault_context *c)
 {
 	const struct bt_record_last_words *words = c->snap->last_words;
 	struct slice text = words && words->first.len ? words->first
 			    : words                   ? words->text
 						      : (struct slice){0};
-	const char *end = text.len ? memchr(text.at, '\n', text.len) : NULL;
-	size_t len = end ? (size_t)(end - (const char *)text.at) : text.len;
+	const char *end;
+	size_t len;
 
+	while (text.len && text.at[0] && strchr(" \t\r\n", text.at[0]))
+		slice_take(&text, 1);
+	end = text.len ? memchr(text.at, '\n', text.len) : NULL;
+	len = end ? (size_t)(end - (const char *)text.at) : text.len;
 	if (len)
 		fault_brief(c, "%.*s", (int)(len < FAULT_BRIEF_MAX ? len : FAULT_BRIEF_MAX - 1),
 			    (const char *)text.at);

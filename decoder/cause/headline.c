@@ -99,30 +99,40 @@ int headline_make(struct headline *h, const struct model *m, struct symbols *s,
 	const struct model_snapshot *snap = focus_explaining(m);
 	const struct bt_record_thread *thread = snap ? focus_thread(snap, snap->rec->task) : NULL;
 	struct own_code *own;
+	const struct model_snapshot *at = snap;
 	struct own_place place;
-	struct fault f;
+	struct fault f, told;
 	int rc;
 
 	*h = (struct headline){.file = "", .module = ""};
 	if (!snap || !take_moment(h, m, snap))
 		return 1;
-	rc = explain(&f, m, s, snap, thread, err);
+	rc = explain(&told, m, s, snap, thread, err);
+	f = told;
+	/* A handler ended the program: the place is that of the fault it was entered for. */
+	if (!rc && told.before) {
+		at = told.before;
+		thread = focus_thread(at, at->rec->task);
+		rc = explain(&f, m, s, at, thread, err);
+	}
 	if (!rc)
-		rc = own_code_open(&own, m, s, snap, thread, err);
+		rc = own_code_open(&own, m, s, at, thread, err);
 	if (rc)
 		return rc;
-	snprintf(h->what, sizeof h->what, "%s", f.brief);
+	/* The kind is what its standard error says, then. */
+	snprintf(h->what, sizeof h->what, "%.*s", (int)sizeof h->what - 1,
+		 *told.brief ? told.brief : told.kind);
 	if (snap->signal || is_before_end(snap))
-		snprintf(h->text, sizeof h->text, "%s", f.text);
+		snprintf(h->text, sizeof h->text, "%s", told.text);
 	place = (struct own_place){f.where, f.where_is_return};
 	if (f.child_told) {
 		if (f.child)
 			take_child(h, s, own, f.child);
-	} else if ((f.stuck && own_code_frame(own, snap, f.stuck, &place)) ||
+	} else if ((f.stuck && own_code_frame(own, at, f.stuck, &place)) ||
 		   own_code_has(own, f.space, f.epoch, f.where - f.where_is_return) ||
-		   (thread && own_code_frame(own, snap, thread, &place))) {
+		   (thread && own_code_frame(own, at, thread, &place))) {
 		take_place(h, s, f.space, f.epoch, place);
-	} else if (snap->signal && snap->signal->sync) {
+	} else if (at->signal && at->signal->sync) {
 		take_place(h, s, f.space, f.epoch, (struct own_place){f.where, f.where_is_return});
 	}
 	own_code_close(own);

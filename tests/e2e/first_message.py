@@ -139,6 +139,12 @@ def never():
     equal(moments(record(complaining("well"), ["--snap-exit", "never"]).trace), [], "moments of a program that ends well")
 
 
+@case("a message that begins with an empty line: the headline has the first line that says something")
+def blank_line():
+    line = btview("--headline", "--", record(complaining("blank-line")).trace).out.decode()
+    check("refused: too old" in line, "the message's words: " + line)
+
+
 @case("the shell: the command that failed is what happened")
 def shells():
     program, way = complaining("exited")

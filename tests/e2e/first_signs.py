@@ -348,4 +348,43 @@ for flags_ in ["-O0"], ["-O2", "-static"], ["-O0", "-no-pie"]:
 
 
 if __name__ == "__main__":
-    main()
+    IN_HANDLER = r"""
+#include <signal.h>
+#include <unistd.h>
+
+static const char *volatile name;
+
+static void on_fault(int signo)
+{
+	(void)signo;
+	_exit(4);
+}
+
+static char first(const char *of)
+{
+	return *of; /* HERE */
+}
+
+int main(void)
+{
+	signal(SIGSEGV, on_fault);
+	return first(name);
+}
+"""
+
+
+@case("where a handler of a fault ends the program, the line says the place of the fault")
+def handler_exits():
+    source = os.path.join(TMP, "in_handler.c")
+    with open(source, "w") as file:
+        file.write(IN_HANDLER)
+    here = 1 + IN_HANDLER[:IN_HANDLER.index("HERE")].count("\n")
+    subprocess.run([*CC, "-O0", "-g", source, "-o", os.path.join(TMP, "in_handler")], check=True)
+    recorded = record([os.path.join(TMP, "in_handler")])
+    equal(recorded.status, 4, "status")
+    line = btview("--headline", "--", recorded.trace).out.decode()
+    check(line.startswith("exited with 4: null read"), line)
+    check(re.search(r"in first \S*in_handler\.c:%d$" % here, line.strip()), line)
+
+
+main()

@@ -135,4 +135,47 @@ def stripped():
     equal(signature(record([build("signatures.cc", *FLAGS, *flags, "-O0", "-s"), "12"]).trace)[1], "SIGSEGV null pointer: signatures (signatures)", "with -s")
 
 
+RACE = r"""
+#include <pthread.h>
+
+static long count;
+
+static void *add(void *arg)
+{
+	for (int i = 0; i < 1000; i++)
+		count++;
+	return arg;
+}
+
+int main(void)
+{
+	pthread_t one, two;
+
+	pthread_create(&one, 0, add, 0);
+	pthread_create(&two, 0, add, 0);
+	pthread_join(one, 0);
+	pthread_join(two, 0);
+	return 0;
+}
+"""
+
+
+@case("a data race has one signature, wherever its source lies and on whichever line")
+def race():
+    found = []
+    for lines in (0, 3):
+        folder = fresh_dir("race")
+        source = os.path.join(folder, "race.c")
+        with open(source, "w") as file:
+            file.write("\n" * lines + RACE)
+        if subprocess.run([*CC, "-g", "-fsanitize=thread", source, "-o", os.path.join(folder, "race"), "-pthread"], stderr=subprocess.DEVNULL).returncode:
+            raise Skip("no ThreadSanitizer")
+        recorded = record([os.path.join(folder, "race")], ["--quiet"])
+        if b"data race" not in recorded.err:
+            raise Skip("ThreadSanitizer does not run here")
+        found.append(signature(recorded.trace))
+    equal(found[0], found[1], "signatures")
+    check("race.c" not in found[0][1].split("(")[0], found[0][1])
+
+
 main()

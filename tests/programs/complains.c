@@ -58,6 +58,13 @@ static int twice(void)
 	return 3;
 }
 
+static int blank_line_first(void)
+{
+	fputs("\n", stderr);
+	refuse("too old");
+	return 3;
+}
+
 static int in_pieces(void)
 {
 	struct iovec pieces[] = {{"in ", 3}, {"pieces\n", 7}};
@@ -163,6 +170,7 @@ static const struct {
 	{"thread", of_a_thread},    {"other-thread", of_another_thread},
 	{"child", child_fails},     {"child-alone", child_fails_alone},
 	{"exec", again},            {"handler", handled},
+	{"blank-line", blank_line_first},
 };
 
 int main(int argc, char **argv)
