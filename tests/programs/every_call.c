@@ -218,6 +218,9 @@ static void pipes(void)
 	memset(out, 0, sizeof out);
 	memcpy(out[3], &long_time, sizeof long_time);
 	out[0][p[0] / 8] = (unsigned char)(1 << p[0] % 8);
+	out[1][p[1] / 8] = (unsigned char)(1 << p[1] % 8);
+	KEEP(SYS_pselect6, 70, 0, L(out[1]), 0, L(out[4]), 0);
+	memcpy(out[3], &long_time, sizeof long_time);
 	alarm_in(2000);
 	KEEP(SYS_pselect6, 70, L(out[0]), L(out[1]), L(out[2]), L(out[3]), 0);
 	close(p[0]);
@@ -304,6 +307,7 @@ static void times_and_ids(void)
 	caps->version = 0x20080522;
 	caps->pid = 0;
 	KEEP(SYS_capget, L(out[0]), L(out[1]));
+	KEEP(SYS_capset, L(out[0]), L(out[1]));
 	caps->version = 1;
 	KEEP(SYS_capget, L(out[0]), L(out[1]));
 	caps->version = 1;
@@ -408,6 +412,7 @@ static void children(void)
 	}
 	waitpid(pid, NULL, WUNTRACED);
 	CALL(SYS_ptrace, PTRACE_PEEKDATA, pid, L(out[0]), L(out[1]));
+	CALL(SYS_ptrace, 1, pid, L(out[0]), L(out[1]));
 	CALL(SYS_ptrace, 3, pid, 0, L(out[1]));
 	CALL(SYS_ptrace, PTRACE_GETREGS, pid, 0, L(out[1]));
 	CALL(SYS_ptrace, PTRACE_GETFPREGS, pid, 0, L(out[1]));
@@ -633,6 +638,7 @@ static void futexes_and_aio(void)
 	KEEP(SYS_futex, L(word), 6, 0, 0); /* FUTEX_LOCK_PI */
 	KEEP(SYS_futex, L(word), 7, 0, 0);
 	KEEP(SYS_futex, L(word), 8, 0, 0);
+	KEEP(SYS_futex, L(word), 7, 0, 0);
 	KEEP(SYS_futex, L(word), 13, 0, 0);
 	KEEP(SYS_futex, L(word), 5, 1, 1, L(word + 1), 0x01000001); /* FUTEX_WAKE_OP: adds 1 */
 	KEEP(SYS_futex, L(word), 0, 5, 0);
