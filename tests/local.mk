@@ -64,7 +64,8 @@ tests_unit_test_trace_disk_LDADD = $(UNIT_FORMAT_LIBS)
 tests_unit_test_trace_disk_LDFLAGS = $(AM_LDFLAGS) -Wl,--wrap=fallocate,--wrap=fstatfs
 
 UNIT_TESTS += tests/unit/test_model tests/unit/test_history tests/unit/test_disasm tests/unit/test_disasm_faults \
-	tests/unit/test_dump tests/unit/test_no_memory tests/unit/test_system tests/unit/test_verdict tests/unit/test_calls_made tests/unit/test_system_calls tests/unit/test_syscall_text
+	tests/unit/test_dump tests/unit/test_no_memory tests/unit/test_system tests/unit/test_verdict tests/unit/test_calls_made tests/unit/test_system_calls tests/unit/test_syscall_text \
+	tests/unit/test_syscall_ranges
 UNIT_DECODER_LIBS = $(DECODER_LIBS) $(CMOCKA_LIBS) $(DECODER_SYSTEM_LIBS)
 EXTRA_DIST += tests/unit/model_maker.h tests/unit/sample_library.h tests/unit/trace_maker.h tests/unit/scarce_disk.h tests/unit/scarce_memory.h tests/unit/scratch.h
 tests_unit_test_model_LDADD = $(UNIT_DECODER_LIBS)
@@ -77,6 +78,7 @@ tests_unit_test_verdict_LDADD = $(UNIT_DECODER_LIBS)
 tests_unit_test_calls_made_LDADD = $(UNIT_DECODER_LIBS)
 tests_unit_test_system_calls_LDADD = $(UNIT_DECODER_LIBS)
 tests_unit_test_syscall_text_LDADD = $(UNIT_DECODER_LIBS)
+tests_unit_test_syscall_ranges_LDADD = syscalls/libsyscalls.a $(CMOCKA_LIBS)
 tests_unit_test_no_memory_LDADD = $(UNIT_DECODER_LIBS)
 tests_unit_test_no_memory_LDFLAGS = $(AM_LDFLAGS) -Wl,--wrap=malloc,--wrap=calloc,--wrap=realloc
 
@@ -312,6 +314,8 @@ tests_tools_pt_stream_SOURCES = tests/tools/pt_stream.c tests/simulated/pt_write
 tests_tools_pt_stream_LDADD = hardware/libhardware.a $(DECODER_LIBS) $(IPT_LIBS) $(DECODER_SYSTEM_LIBS)
 tests_tools_check_history_LDADD = $(DECODER_LIBS) $(DECODER_SYSTEM_LIBS)
 tests_tools_branches_LDADD = $(DECODER_LIBS) $(DECODER_SYSTEM_LIBS)
+check_PROGRAMS += tests/tools/audit_syscalls
+tests_tools_audit_syscalls_LDADD = syscalls/libsyscalls.a lib/libbt.a
 # The doctor on machines that are not here.
 check_PROGRAMS += tests/tools/simulated_doctor
 SIMULATED_KERNEL = tests/simulated/bts.c tests/simulated/pt.c tests/simulated/pt_writer.c tests/simulated/pt_writer.h tests/simulated/counter.c \
@@ -376,6 +380,7 @@ PYTHON_TESTS = \
 	tests/e2e/pmu.py \
 	tests/e2e/last_words.py \
 	tests/e2e/failed_calls.py \
+	tests/e2e/syscall_audit.py \
 	tests/e2e/telling.py \
 	tests/e2e/terminal_report.py \
 	tests/e2e/out_of_sight.py \

@@ -1,12 +1,12 @@
 /* SPDX-License-Identifier: MIT */
-/* A table (rows) has a function for each system call, which knows the memory that the kernel may
- * write, or the mapping that it changes. The function gives the ranges by a callback. It may give
- * too much, never too little.
+/* The memory that the kernel may write for a call is a view of its row
+ * (syscalls/syscall_writes.def). A table of this file (rows) has a function for each call that
+ * changes a mapping. They give the ranges by a callback. They may give too much, never too little.
  *
- * A call without a row is taken for one that may write at each of its arguments, as far as the
- * largest number among them says (any_argument()). In a call that is newer than this table, the
- * memory that arguments point to is searched for addresses, too (show_structures()). Calls of
- * 32-bit code may write everywhere.
+ * A call, or an operation of it, that no row knows is taken for one that may write at each of its
+ * arguments, as far as the largest number among them says (any_argument()), and where addresses in
+ * the memory that they point to lead (show_structures()). Calls of 32-bit code may write
+ * everywhere.
  *
  * The other functions answer one question each about a call, by a switch over its number: whether
  * watching ends with it, whether contents change without a write, which memory is never to be
@@ -14,7 +14,6 @@
 #include "collector/backend/engine/written_code/watch_syscalls.h"
 
 #include <linux/prctl.h>
-#include <netinet/in.h>
 #include <sched.h>
 #include <signal.h>
 #include <stdio.h>
@@ -30,24 +29,21 @@
 #include "lib/array_size.h"
 #include "lib/call_result.h"
 #include "lib/page.h"
+#include "syscalls/syscall_ranges.h"
 
 enum {
 	SCAN_MAX = 4096,   /* bytes of an unknown structure that are searched for addresses */
 	REACH_MIN = 65536, /* bytes that a call without a length may write */
 	REACH_FACTOR = 32, /* bytes of the largest element that is counted by an argument */
 	REACH_COUNT = 65536,
+	RANGES_MAX = 256,        /* of one call: with more it is taken to write everywhere */
 	IOVECS_MAX = 1024,       /* UIO_MAXIOV */
-	MESSAGE_SIZE = 64,       /* struct mmsghdr */
-	SMALL = 1024,            /* more than any structure of the calls in question has */
 	LENGTH_MAX = 0x7ffff000, /* MAX_RW_COUNT */
 	FRAME_STACK = 16, /* of the ucontext that rsp points to in a handler's return: uc_stack */
 	PRCTL_MDWE =
 		65, /* PR_SET_MDWE, Linux 6.3: nothing becomes writable and executable any more */
-	SYSCALL_MSEAL = 462,      /* Linux 6.10: protections can no longer be changed */
-	SYSCALL_GETXATTRAT = 464, /* Linux 6.13 */
-	POLICY_KNOWN = 470,       /* Linux 6.18: calls from this number on are unknown */
-	OPTION_ZEROCOPY = 35,     /* TCP_ZEROCOPY_RECEIVE */
-	UFFD_NEW = 0xaa00,        /* USERFAULTFD_IOC_NEW, of /dev/userfaultfd, Linux 6.1 */
+	SYSCALL_MSEAL = 462, /* Linux 6.10: protections can no longer be changed */
+	UFFD_NEW = 0xaa00,   /* USERFAULTFD_IOC_NEW, of /dev/userfaultfd, Linux 6.1 */
 };
 
 struct shower {
@@ -84,52 +80,6 @@ static void any_argument(const struct shower *s)
 		show_if_address(s, s->task->syscall.args[i], reach);
 }
 
-/* A call without a length: each argument may be the address of a small structure. */
-static void small_arguments(const struct shower *s)
-{
-	for (int i = 0; i < 6; i++)
-		show_if_address(s, s->task->syscall.args[i], SMALL);
-}
-
-/* Sets of descriptors: a bit each, in words. */
-static void descriptor_sets(const struct shower *s)
-{
-	uint64_t n = (s->task->syscall.args[0] & INT32_MAX) / 64 * 8 + 8;
-
-	small_arguments(s);
-	for (int i = 1; i < 4; i++)
-		show_range(s, s->task->syscall.args[i], n);
-}
-
-static void second_buffer(const struct shower *s)
-{
-	show_range(s, s->task->syscall.args[1], s->task->syscall.args[2]);
-}
-
-static void show_received(const struct shower *s)
-{
-	second_buffer(s);
-	show_range(s, s->task->syscall.args[4], SMALL);
-	show_range(s, s->task->syscall.args[5], SMALL);
-}
-
-static void poll_entries(const struct shower *s)
-{
-	show_range(s, s->task->syscall.args[0], s->task->syscall.args[1] * 8);
-}
-
-/* The kernel also writes the time that is left. */
-static void timed_poll_entries(const struct shower *s)
-{
-	poll_entries(s);
-	show_range(s, s->task->syscall.args[2], SMALL);
-}
-
-static void epoll_entries(const struct shower *s)
-{
-	show_range(s, s->task->syscall.args[1], s->task->syscall.args[2] * 12);
-}
-
 static void show_iovecs(const struct shower *s, uint64_t at, uint64_t n)
 {
 	uint64_t v[2 * 64];
@@ -143,19 +93,6 @@ static void show_iovecs(const struct shower *s, uint64_t at, uint64_t n)
 	}
 }
 
-static void show_message(const struct shower *s, uint64_t at)
-{
-	uint64_t m[7]; /* struct msghdr: name, its length; vectors, their number; control, its
-			  length; flags */
-
-	show_range(s, at, sizeof m);
-	if (tracee_read(s->task->host_tid, at, m, sizeof m) != sizeof m)
-		return;
-	show_range(s, m[0], m[1] & UINT32_MAX);
-	show_iovecs(s, m[2], m[3]);
-	show_range(s, m[4], m[5]);
-}
-
 static void second_iovecs(const struct shower *s)
 {
 	any_argument(s);
@@ -166,15 +103,6 @@ static void remote_iovecs(const struct shower *s)
 {
 	second_iovecs(s);
 	show_iovecs(s, s->task->syscall.args[3], s->task->syscall.args[4]);
-}
-
-static void one_message(const struct shower *s) { show_message(s, s->task->syscall.args[1]); }
-
-static void show_messages(const struct shower *s)
-{
-	any_argument(s);
-	for (uint64_t i = 0; i < s->task->syscall.args[2] && i < IOVECS_MAX; i++)
-		show_message(s, s->task->syscall.args[1] + i * MESSAGE_SIZE);
 }
 
 /* A structure may hold addresses, with lengths behind them. */
@@ -195,31 +123,6 @@ static void show_structures(const struct shower *s)
 							     ? words[k + 1]
 							     : 0));
 	}
-}
-
-static void socket_option(const struct shower *s)
-{
-	if ((int)s->task->syscall.args[1] == IPPROTO_TCP &&
-	    (int)s->task->syscall.args[2] == OPTION_ZEROCOPY)
-		show_structures(s);
-	else
-		any_argument(s);
-}
-
-/* struct xattr_args: an address, a length. */
-static void show_attribute(const struct shower *s)
-{
-	uint64_t args[2];
-
-	if (tracee_read(s->task->host_tid, s->task->syscall.args[4], args, sizeof args) ==
-	    sizeof args)
-		show_range(s, args[0], args[1] & UINT32_MAX);
-}
-
-/* A number for each page. */
-static void states_of_pages(const struct shower *s)
-{
-	show_range(s, s->task->syscall.args[4], s->task->syscall.args[1] * sizeof(int));
 }
 
 static void first_range(const struct shower *s)
@@ -261,13 +164,11 @@ static void heap_behind(const struct shower *s)
 		show_range(s, new, end ? page_up(end - new) : UINT64_MAX);
 }
 
-static void show_nothing(const struct shower *s) { (void)s; }
-
 static const struct {
 	uint16_t nr;
 	void (*show)(const struct shower *s);
 } rows[] = {
-	/* of calls that are common, that change mappings, or that write where a structure says */
+	/* of calls that change mappings, or memory through another process */
 	{SYS_mmap, new_mapping},
 	{SYS_munmap, first_range},
 	{SYS_mprotect, protected_range},
@@ -278,76 +179,36 @@ static const struct {
 	{SYS_shmat, show_everything},
 	{SYS_brk, heap_behind},
 	{SYS_process_madvise, remote_iovecs},
-	{SYS_munlockall, show_nothing},
-	{SYS_readv, second_iovecs},
-	{SYS_preadv, second_iovecs},
-	{SYS_preadv2, second_iovecs},
-	{SYS_recvmsg, one_message},
-	{SYS_recvmmsg, show_messages},
-	{SYS_vmsplice, second_iovecs},
-	{SYS_getsockopt, socket_option},
-	{SYSCALL_GETXATTRAT, show_attribute},
-	{SYS_move_pages, states_of_pages},
-	{SYS_process_vm_readv, remote_iovecs},
 	{SYS_process_vm_writev, remote_iovecs},
-	{SYS_ioctl, show_structures},
-	{SYS_clone3, show_structures},
-	{SYS_bpf, show_structures},
-	{SYS_keyctl, show_structures},
 	{SYS_ptrace, show_structures},
-	{SYS_io_submit, show_structures},
-	{SYS_futex_waitv, show_structures},
-	{SYS_read, second_buffer},
-	{SYS_pread64, second_buffer},
-	{SYS_recvfrom, show_received},
-	{SYS_getdents64, second_buffer},
-	{SYS_readlink, second_buffer},
-	{SYS_poll, poll_entries},
-	{SYS_ppoll, timed_poll_entries},
-	{SYS_epoll_wait, epoll_entries},
-	{SYS_epoll_pwait, epoll_entries},
-	{SYS_futex, small_arguments},
-	{SYS_nanosleep, small_arguments},
-	{SYS_clock_nanosleep, small_arguments},
-	{SYS_clock_gettime, small_arguments},
-	{SYS_gettimeofday, small_arguments},
-	{SYS_wait4, small_arguments},
-	{SYS_select, descriptor_sets},
-	{SYS_pselect6, descriptor_sets},
-	{SYS_accept, small_arguments},
-	{SYS_accept4, small_arguments},
-	{SYS_stat, small_arguments},
-	{SYS_fstat, small_arguments},
-	{SYS_lstat, small_arguments},
-	{SYS_newfstatat, small_arguments},
-	{SYS_statx, small_arguments},
-	{SYS_rt_sigaction, small_arguments},
-	{SYS_rt_sigprocmask, small_arguments},
-	{SYS_rt_sigtimedwait, small_arguments},
-	{SYS_clone, small_arguments},
-	{SYS_fcntl, small_arguments},
-	{SYS_prctl, small_arguments},
-	{SYS_getrusage, small_arguments},
-	{SYS_times, small_arguments},
-	{SYS_uname, small_arguments},
-	{SYS_lseek, show_nothing},
-	{SYS_openat, show_nothing},
-	{SYS_open, show_nothing},
-	{SYS_writev, show_nothing},
-	{SYS_sendto, show_nothing},
-	{SYS_sendmsg, show_nothing},
-	{SYS_tgkill, show_nothing},
-	{SYS_epoll_ctl, show_nothing},
-	{SYS_exit, show_nothing},
-	{SYS_exit_group, show_nothing},
-	{SYS_write, show_nothing},
-	{SYS_pwrite64, show_nothing},
-	{SYS_close, show_nothing},
-	{SYS_sched_yield, show_nothing},
-	{SYS_rt_sigreturn, show_nothing},
-	{SYS_gettid, show_nothing},
-	{SYS_getpid, show_nothing},
+	{SYS_clone3, show_structures},
 };
+
+static size_t read_caller(void *arg, uint64_t at, void *bytes, size_t n)
+{
+	const struct task *task = arg;
+
+	return tracee_read(task->host_tid, at, bytes, n);
+}
+
+/* What the call's row says. A mapping that changes is not in it. */
+static void show_written(const struct shower *s)
+{
+	const struct syscall_facts *facts = syscall_facts(s->task->syscall.nr);
+	const struct syscall_memory memory = {read_caller, (void *)(uintptr_t)s->task};
+	struct syscall_range room[RANGES_MAX];
+	struct syscall_ranges written = {.room = RANGES_MAX, .ranges = room};
+
+	if (facts && facts->changes & SYSCALL_CHANGES_MAPS)
+		any_argument(s);
+	syscall_ranges_enter(s->task->syscall.nr, s->task->syscall.args, &memory, &written);
+	for (size_t i = 0; i < written.count; i++)
+		show_range(s, room[i].start, room[i].length);
+	if (written.count == written.room)
+		show_everything(s);
+	else if (written.known != SYSCALL_RANGES_KNOWN)
+		show_structures(s);
+}
 
 void watch_syscall_ranges(const struct task *task,
 			  void (*range)(void *arg, uint64_t start, uint64_t end), void *arg)
@@ -363,10 +224,7 @@ void watch_syscall_ranges(const struct task *task,
 			rows[i].show(&s);
 			return;
 		}
-	if (task->syscall.nr < POLICY_KNOWN)
-		any_argument(&s);
-	else
-		show_structures(&s);
+	show_written(&s);
 }
 
 void watch_syscall_replaced(const struct task *task,

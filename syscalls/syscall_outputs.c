@@ -1,0 +1,553 @@
+/* SPDX-License-Identifier: MIT */
+#include "syscalls/syscall_outputs.h"
+
+#include <string.h>
+
+#include "lib/array_size.h"
+#include "lib/page.h"
+#include "syscalls/syscall_names.h"
+
+enum {
+	OUTPUTS_MAX = 3, /* of a row */
+	/* At most what a call moves: MAX_RW_COUNT, include/linux/fs.h. */
+	MOVED_MAX = 0x7ffff000,
+	VECTORS_MAX = 1024,  /* UIO_MAXIOV */
+	ADDRESS_MAX = 128,   /* struct sockaddr_storage */
+	MESSAGE_SIZE = 64,   /* struct mmsghdr: struct msghdr, and the length */
+	MESSAGE_LENGTH = 56, /* where that lies in it */
+	HANDLE_MAX = 128,    /* MAX_HANDLE_SZ */
+	SOL_SOCKET_LEVEL = 1,
+	OPTION_FILTER = 26,        /* SO_GET_FILTER: counts instructions of 8 bytes */
+	LEVEL_TCP = 6,             /* IPPROTO_TCP */
+	OPTION_ZEROCOPY = 35,      /* TCP_ZEROCOPY_RECEIVE: has addresses in its structure */
+	FUTEX_OPERATION = 0x7f,    /* without FUTEX_PRIVATE_FLAG and FUTEX_CLOCK_REALTIME */
+	CLONE_FLAG_PIDFD = 0x1000, /* linux/sched.h */
+	CLONE_FLAG_PARENT_TID = 0x100000,
+	CLONE_FLAG_CHILD_TID = 0x1000000,
+	REQUEST_READS = 0x80000000u, /* _IOC_READ, asm-generic/ioctl.h: the program reads */
+	REQUEST_WRITES = 0x40000000u,
+	DUPLICATE_HEADER = 24, /* struct file_dedupe_range, and each of its info[] */
+	DUPLICATE_SIZE = 32,
+	EXTENTS_HEADER = 32, /* struct fiemap, and each of its fm_extents[] */
+	EXTENT_SIZE = 56,
+};
+
+enum output_size {
+	SIZE_NOTHING,
+	SIZE_FIXED,
+	SIZE_BY_ARG,
+	SIZE_RESULT,
+	SIZE_LENGTH,
+	SIZE_IOVECS,
+	SIZE_OPERATION,
+	SIZE_FUNCTION,
+	SIZE_UNKNOWN,
+};
+
+struct output {
+	uint8_t size, when; /* enum output_size, syscall_when */
+	uint8_t argument, by;
+	uint32_t unit;
+	void (*add)(const struct syscall_evaluation *e);
+};
+
+struct row {
+	struct syscall_facts facts;
+	struct output outputs[OUTPUTS_MAX];
+	bool is_there;
+};
+
+struct operation_row {
+	uint16_t nr;
+	uint32_t operation;
+	struct output outputs[OUTPUTS_MAX];
+};
+
+enum {
+#define BT_STRUCT(id, bytes, structure, header) SIZE_OF_##id = (bytes),
+#include "syscalls/syscall_structs.def"
+#undef BT_STRUCT
+};
+
+/* Adds a range, unless it is empty or the program gave no address. */
+static void add_range(const struct syscall_evaluation *e, struct syscall_range r)
+{
+	struct syscall_ranges *out = e->out;
+
+	if (!r.start || !r.length)
+		return;
+	if (out->count == out->room) {
+		out->known = SYSCALL_RANGES_UNKNOWN;
+		return;
+	}
+	if (r.length > UINT64_MAX - r.start)
+		r.length = UINT64_MAX - r.start;
+	out->ranges[out->count++] = r;
+}
+
+static void add_fixed(const struct syscall_evaluation *e, uint64_t at, uint64_t n,
+		      enum syscall_when when)
+{
+	add_range(e, (struct syscall_range){.start = at, .length = n, .when = (uint8_t)when});
+}
+
+/* A number of bytes that the kernel writes to say how many it wrote. */
+static void add_length_word(const struct syscall_evaluation *e, uint64_t at, uint64_t n,
+			    enum syscall_when when)
+{
+	add_range(e, (struct syscall_range){
+			     .start = at, .length = n, .when = (uint8_t)when, .unit = UNIT_LENGTH});
+}
+
+/* n units, without overflow. */
+static uint64_t units(uint64_t n, uint64_t unit)
+{
+	return n > UINT64_MAX / unit ? UINT64_MAX : n * unit;
+}
+
+static bool read_memory(const struct syscall_evaluation *e, uint64_t at, void *bytes, size_t n)
+{
+	return at && e->memory->read(e->memory->arg, at, bytes, n) == n;
+}
+
+static void set_unknown(const struct syscall_evaluation *e)
+{
+	e->out->known = SYSCALL_RANGES_UNKNOWN;
+}
+
+/* The kernel refuses more vectors, and those whose lengths are negative. `range` has what cuts
+ * them. */
+static void add_vectors(const struct syscall_evaluation *e, uint64_t at, uint64_t n,
+			struct syscall_range range)
+{
+	uint64_t v[2 * 32], left = MOVED_MAX;
+
+	if (n > VECTORS_MAX)
+		return;
+	for (uint64_t done = 0, now; done < n; done += now) {
+		now = n - done < 32 ? n - done : 32;
+		if (!read_memory(e, at + done * 16, v, now * 16))
+			return;
+		for (uint64_t i = 0; i < now; i++) {
+			range.start = v[2 * i];
+			range.length = v[2 * i + 1] < left ? v[2 * i + 1] : left;
+			left -= range.length;
+			add_range(e, range);
+		}
+	}
+}
+
+/* A buffer whose length stands at an address, before and after. The program gives an int. */
+static void add_length(const struct syscall_evaluation *e, uint64_t at, uint64_t length_at,
+		       uint32_t unit)
+{
+	uint32_t length;
+
+	add_length_word(e, length_at, sizeof length, WHEN_EVER);
+	if (read_memory(e, length_at, &length, sizeof length))
+		add_range(e, (struct syscall_range){.start = at,
+						    .length = units(length, unit),
+						    .bound = BOUND_LENGTH,
+						    .unit = unit,
+						    .value = length_at});
+}
+
+/* A bit for each descriptor, in words (core_sys_select(), fs/select.c). */
+static void descriptor_sets(const struct syscall_evaluation *e)
+{
+	int n = (int)e->args[0];
+
+	for (int i = 1; n > 0 && i < 4; i++)
+		add_fixed(e, e->args[i], ((uint64_t)n + 63) / 64 * 8, WHEN_DONE);
+}
+
+/* A byte for each page; written piece by piece before it fails. */
+static void resident_pages(const struct syscall_evaluation *e)
+{
+	uint64_t length = e->args[1];
+
+	add_fixed(e, e->args[2], length / BT_PAGE + (length % BT_PAGE != 0), WHEN_EVER);
+}
+
+/* A message header: what of it is written, and where it points. With message < 0 it is the only
+ * one and the result its length; else the result counts messages, and each has its length behind
+ * its header. */
+static void add_message(const struct syscall_evaluation *e, uint64_t at, int message)
+{
+	uint64_t m[7]; /* name, its length; vectors, their number; control, its length; flags */
+	struct syscall_range part = {.bound = BOUND_NONE, .unit = UNIT_LENGTH},
+			     cut = {.bound = BOUND_LENGTH, .unit = 1};
+	uint32_t name;
+
+	if (!read_memory(e, at, m, sizeof m))
+		return;
+	if (message >= 0) {
+		part.bound = BOUND_MESSAGE;
+		part.value = (uint64_t)message;
+		cut.bound = BOUND_MESSAGE_LENGTH;
+		cut.unit = (uint32_t)message;
+	}
+	part.start = at + 8; /* msg_namelen */
+	part.length = 4;
+	add_range(e, part);
+	part.start = at + 40; /* msg_controllen, msg_flags */
+	part.length = 8;
+	add_range(e, part);
+	part.start = at + 48;
+	part.length = 4;
+	add_range(e, part);
+	name = (uint32_t)m[1] < ADDRESS_MAX ? (uint32_t)m[1] : ADDRESS_MAX;
+	cut.start = m[0];
+	cut.length = name;
+	cut.value = at + 8;
+	add_range(e, cut);
+	cut.start = m[4];
+	cut.length = m[5] < UINT32_MAX ? m[5] : UINT32_MAX;
+	cut.value = at + 40;
+	add_range(e, cut);
+	if (message < 0) {
+		cut = (struct syscall_range){.bound = BOUND_VECTOR};
+	} else {
+		part.start = at + MESSAGE_LENGTH;
+		add_range(e, part);
+		cut = part;
+		cut.unit = 0;
+	}
+	add_vectors(e, m[2], m[3], cut);
+}
+
+static void one_message(const struct syscall_evaluation *e) { add_message(e, e->args[1], -1); }
+
+static uint64_t message_count(const struct syscall_evaluation *e)
+{
+	uint32_t n = (uint32_t)e->args[2];
+
+	return n < VECTORS_MAX ? n : VECTORS_MAX;
+}
+
+/* With no room left the rest would only be read in vain. */
+static void many_messages(const struct syscall_evaluation *e)
+{
+	for (uint64_t i = 0; i < message_count(e) && e->out->known; i++)
+		add_message(e, e->args[1] + i * MESSAGE_SIZE, (int)i);
+}
+
+static void sent_messages(const struct syscall_evaluation *e)
+{
+	for (uint64_t i = 0; i < message_count(e) && e->out->known; i++)
+		add_range(e, (struct syscall_range){.start = e->args[1] + i * MESSAGE_SIZE +
+							     MESSAGE_LENGTH,
+						    .length = 4,
+						    .bound = BOUND_MESSAGE,
+						    .value = i});
+}
+
+/* Its length may be written by a call that fails. */
+static void socket_option(const struct syscall_evaluation *e)
+{
+	bool is_filter = (int)e->args[1] == SOL_SOCKET_LEVEL && (int)e->args[2] == OPTION_FILTER;
+
+	if ((int)e->args[1] == LEVEL_TCP && (int)e->args[2] == OPTION_ZEROCOPY)
+		set_unknown(e);
+	add_length(e, e->args[3], e->args[4], is_filter ? 8 : 1);
+}
+
+/* The ids are written before the last thing that can fail. The child's is in its own memory, which
+ * may be the caller's. */
+static void add_clone_ids(const struct syscall_evaluation *e, uint64_t flags, uint64_t pidfd,
+			  uint64_t parent_tid, uint64_t child_tid)
+{
+	if (flags & CLONE_FLAG_PIDFD)
+		add_fixed(e, pidfd, SIZE_OF_INT, WHEN_EVER);
+	if (flags & CLONE_FLAG_PARENT_TID)
+		add_fixed(e, parent_tid, SIZE_OF_INT, WHEN_EVER);
+	if (flags & CLONE_FLAG_CHILD_TID)
+		add_fixed(e, child_tid, SIZE_OF_INT, WHEN_EVER);
+}
+
+static void clone_ids(const struct syscall_evaluation *e)
+{
+	add_clone_ids(e, e->args[0], e->args[2], e->args[2], e->args[3]);
+}
+
+static void clone3_ids(const struct syscall_evaluation *e)
+{
+	uint64_t in[4]; /* struct clone_args: flags, pidfd, child_tid, parent_tid */
+
+	if (read_memory(e, e->args[0], in, sizeof in))
+		add_clone_ids(e, in[0], in[1], in[3], in[2]);
+}
+
+/* A message of a queue: its type, and as many bytes as the result says. */
+static void queued_message(const struct syscall_evaluation *e)
+{
+	uint64_t n = e->args[2] < MOVED_MAX ? e->args[2] : MOVED_MAX;
+
+	add_range(e, (struct syscall_range){.start = e->args[1],
+					    .length = n + 8,
+					    .bound = BOUND_RESULT,
+					    .unit = 1,
+					    .value = 8});
+}
+
+/* struct xattr_args: an address, a length. */
+static void attribute_value(const struct syscall_evaluation *e)
+{
+	uint64_t in[2];
+
+	if (read_memory(e, e->args[4], in, sizeof in))
+		add_range(e, (struct syscall_range){.start = in[0],
+						    .length = (uint32_t)in[1],
+						    .bound = BOUND_RESULT,
+						    .unit = 1});
+}
+
+/* A bit for each node, in words (copy_nodes_to_user(), mm/mempolicy.c). */
+static void memory_nodes(const struct syscall_evaluation *e)
+{
+	uint64_t n = e->args[2];
+
+	add_fixed(e, e->args[1], n / 64 * 8 + 8, WHEN_DONE);
+}
+
+/* struct file_handle: its length is written also if it is too small. */
+static void file_handle(const struct syscall_evaluation *e)
+{
+	uint32_t n;
+
+	if (read_memory(e, e->args[2], &n, sizeof n))
+		add_fixed(e, e->args[2], 8 + (n < HANDLE_MAX ? n : HANDLE_MAX), WHEN_EVER);
+}
+
+/* struct iovec, of which the length is written, too. */
+static void register_set(const struct syscall_evaluation *e)
+{
+	uint64_t v[2];
+
+	if (!read_memory(e, e->args[3], v, sizeof v))
+		return;
+	add_length_word(e, e->args[3] + 8, 8, WHEN_DONE);
+	add_range(e, (struct syscall_range){.start = v[0],
+					    .length = v[1],
+					    .bound = BOUND_LENGTH,
+					    .unit = 1,
+					    .value = e->args[3] + 8});
+}
+
+/* struct ifconf: a length, which is written, and an address. */
+static void interface_list(const struct syscall_evaluation *e)
+{
+	uint64_t in[2];
+
+	add_length_word(e, e->args[2], SIZE_OF_INT, WHEN_EVER);
+	if (read_memory(e, e->args[2], in, sizeof in) && (int32_t)in[0] > 0)
+		add_range(e, (struct syscall_range){.start = in[1],
+						    .length = (uint32_t)in[0],
+						    .bound = BOUND_LENGTH,
+						    .unit = 1,
+						    .value = e->args[2]});
+}
+
+static void file_duplicates(const struct syscall_evaluation *e)
+{
+	uint16_t n;
+
+	if (read_memory(e, e->args[2] + 16, &n, sizeof n))
+		add_fixed(e, e->args[2], DUPLICATE_HEADER + (uint64_t)n * DUPLICATE_SIZE,
+			  WHEN_EVER);
+}
+
+/* As many extents as there is room for. The header is written also by a call that fails. */
+static void file_extents(const struct syscall_evaluation *e)
+{
+	uint32_t n;
+
+	if (read_memory(e, e->args[2] + 24, &n, sizeof n))
+		add_fixed(e, e->args[2], EXTENTS_HEADER + (uint64_t)n * EXTENT_SIZE, WHEN_EVER);
+}
+
+static void ioctl_request(const struct syscall_evaluation *e);
+
+#define CHANGES(what) SYSCALL_CHANGES_##what
+#define AGAIN(what)   SYSCALL_AGAIN_##what
+#define NOTHING                      \
+	{                            \
+		.size = SIZE_NOTHING \
+	}
+#define FIXED(arg, structure)                                                      \
+	{                                                                          \
+		.size = SIZE_FIXED, .argument = (arg), .unit = SIZE_OF_##structure \
+	}
+#define EVER(arg, structure)                                                        \
+	{                                                                           \
+		.size = SIZE_FIXED, .argument = (arg), .unit = SIZE_OF_##structure, \
+		.when = WHEN_EVER                                                   \
+	}
+#define INTERRUPTED(arg, structure)                                                 \
+	{                                                                           \
+		.size = SIZE_FIXED, .argument = (arg), .unit = SIZE_OF_##structure, \
+		.when = WHEN_INTERRUPTED                                            \
+	}
+#define BY_ARG(arg, count, bytes)                                                      \
+	{                                                                              \
+		.size = SIZE_BY_ARG, .argument = (arg), .by = (count), .unit = (bytes) \
+	}
+#define EVER_BY_ARG(arg, count, bytes)                                                  \
+	{                                                                               \
+		.size = SIZE_BY_ARG, .argument = (arg), .by = (count), .unit = (bytes), \
+		.when = WHEN_EVER                                                       \
+	}
+#define RESULT(arg, count, bytes)                                                      \
+	{                                                                              \
+		.size = SIZE_RESULT, .argument = (arg), .by = (count), .unit = (bytes) \
+	}
+#define LENGTH(arg, at)                                            \
+	{                                                          \
+		.size = SIZE_LENGTH, .argument = (arg), .by = (at) \
+	}
+#define IOVECS(arg, count)                                            \
+	{                                                             \
+		.size = SIZE_IOVECS, .argument = (arg), .by = (count) \
+	}
+#define OPERATION(arg, shift)                                                        \
+	{                                                                            \
+		.size = SIZE_OPERATION, .argument = (arg), .unit = OPERATION_##shift \
+	}
+#define FUNCTION(name)                               \
+	{                                            \
+		.size = SIZE_FUNCTION, .add = (name) \
+	}
+#define UNKNOWN                      \
+	{                            \
+		.size = SIZE_UNKNOWN \
+	}
+
+/* How the operation lies in its argument. */
+enum {
+	OPERATION_0,
+	OPERATION_8,
+	OPERATION_FUTEX,
+};
+
+static const struct row rows[] = {
+#define BT_WRITES(id, changed, restart, other_memory, ...)                         \
+	[SYSCALL_NR_##id] = {.facts = {.changes = (changed),                       \
+				       .again = (restart),                         \
+				       .scratch = SYSCALL_SCRATCH_##other_memory}, \
+			     .outputs = {__VA_ARGS__},                             \
+			     .is_there = true},
+#include "syscalls/syscall_writes.def"
+#undef BT_WRITES
+};
+
+static const struct operation_row operations[] = {
+#define BT_OPERATION(call, number, id, ...) \
+	{.nr = SYSCALL_NR_##call, .operation = (number), .outputs = {__VA_ARGS__}},
+#include "syscalls/syscall_operations.def"
+#undef BT_OPERATION
+#define BT_IOCTL(number, id, ...) \
+	{.nr = SYSCALL_NR_ioctl, .operation = (number), .outputs = {__VA_ARGS__}},
+#include "syscalls/ioctl_writes.def"
+#undef BT_IOCTL
+};
+
+static const struct operation_row *find_operation(uint64_t nr, uint32_t operation)
+{
+	for (size_t i = 0; i < ARRAY_SIZE(operations); i++)
+		if (operations[i].nr == nr && operations[i].operation == operation)
+			return &operations[i];
+	return NULL;
+}
+
+static void add_outputs(const struct syscall_evaluation *e, const struct output *outputs);
+
+static void add_operation(const struct syscall_evaluation *e, const struct output *o)
+{
+	uint32_t operation = (uint32_t)e->args[o->argument];
+	const struct operation_row *row;
+
+	if (o->unit == OPERATION_8)
+		operation >>= 8;
+	if (o->unit == OPERATION_FUTEX)
+		operation &= FUTEX_OPERATION;
+	row = find_operation(e->nr, operation);
+	if (row)
+		add_outputs(e, row->outputs);
+	else
+		set_unknown(e);
+}
+
+/* Without a row the direction and size in the number are believed. Both a size of 0 and no
+ * direction are also what old numbers without either look like. */
+static void ioctl_request(const struct syscall_evaluation *e)
+{
+	uint32_t request = (uint32_t)e->args[1], size = request >> 16 & 0x3fff;
+	const struct operation_row *row = find_operation(e->nr, request);
+
+	if (row) {
+		add_outputs(e, row->outputs);
+	} else if (!(request & (REQUEST_READS | REQUEST_WRITES)) || !size) {
+		set_unknown(e);
+	} else {
+		e->out->known = SYSCALL_RANGES_GUESSED;
+		if (request & REQUEST_READS)
+			add_fixed(e, e->args[2], size, WHEN_EVER);
+	}
+}
+
+static void add_output(const struct syscall_evaluation *e, const struct output *o)
+{
+	uint64_t at = e->args[o->argument], count = e->args[o->by];
+	struct syscall_range r = {.start = at, .when = o->when, .unit = o->unit};
+
+	switch (o->size) {
+	case SIZE_FIXED:
+		add_fixed(e, at, o->unit, o->when);
+		break;
+	case SIZE_BY_ARG:
+		r.length = units(count, o->unit);
+		add_range(e, r);
+		break;
+	case SIZE_RESULT:
+		r.length = units(count, o->unit);
+		r.bound = BOUND_RESULT;
+		add_range(e, r);
+		break;
+	case SIZE_LENGTH:
+		add_length(e, at, count, 1);
+		break;
+	case SIZE_IOVECS:
+		add_vectors(e, at, count, (struct syscall_range){.bound = BOUND_VECTOR});
+		break;
+	case SIZE_OPERATION:
+		add_operation(e, o);
+		break;
+	case SIZE_FUNCTION:
+		o->add(e);
+		break;
+	case SIZE_UNKNOWN:
+		set_unknown(e);
+		break;
+	default:
+		break;
+	}
+}
+
+static void add_outputs(const struct syscall_evaluation *e, const struct output *outputs)
+{
+	for (size_t i = 0; i < OUTPUTS_MAX; i++)
+		add_output(e, &outputs[i]);
+}
+
+void syscall_outputs(const struct syscall_evaluation *e)
+{
+	if (e->nr < ARRAY_SIZE(rows) && rows[e->nr].is_there)
+		add_outputs(e, rows[e->nr].outputs);
+	else
+		set_unknown(e);
+}
+
+const struct syscall_facts *syscall_facts(uint64_t nr)
+{
+	return nr < ARRAY_SIZE(rows) && rows[nr].is_there ? &rows[nr].facts : NULL;
+}

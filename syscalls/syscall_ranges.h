@@ -1,0 +1,108 @@
+/* SPDX-License-Identifier: MIT */
+/* The memory that the kernel writes for a system call of 64-bit code (syscall_writes.def), found in
+ * two steps, as the recorder of a replayable trace stops twice: at the call's entry the most that
+ * it can write, from its arguments and the memory that they point to; at its exit what of that
+ * belongs to its result.
+ *
+ * Invariants: the ranges may hold more than was written, never less, as long as nobody but the
+ * kernel changed the memory in between. They may overlap. None wraps around the end of the
+ * addresses; a range may reach into memory that is not mapped. Nothing is looked at but through the
+ * callback; all numbers and bytes may be hostile. Used by recorders and tests. Pure; no allocation.
+ *
+ * Registers, and what the kernel writes when the task runs on (handlers' frames, rseq) or ends
+ * (set_tid_address, robust lists), are not in it: SYSCALL_CHANGES_LATER says that there is some. */
+#ifndef BT_SYSCALL_RANGES_H
+#define BT_SYSCALL_RANGES_H
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#include "syscalls/syscall_args.h"
+
+enum {
+	/* Ranges that are enough for every call but one with giant numbers of messages. */
+	SYSCALL_RANGES_ENOUGH = 1152,
+};
+
+/* What a call changes beside memory that its arguments point to. */
+enum {
+	SYSCALL_CHANGES_MAPS = 1 << 0,      /* the shape of the address space, or all of it */
+	SYSCALL_CHANGES_OBJECTS = 1 << 1,   /* contents of a file, which may be mapped */
+	SYSCALL_CHANGES_FDS = 1 << 2,       /* which descriptors there are */
+	SYSCALL_CHANGES_TASKS = 1 << 3,     /* which tasks there are */
+	SYSCALL_CHANGES_SIGNALS = 1 << 4,   /* mask, handlers, stack of signals */
+	SYSCALL_CHANGES_REGISTERS = 1 << 5, /* others than rax, rcx and r11 */
+	SYSCALL_CHANGES_LATER = 1 << 6,     /* the kernel writes memory after the call */
+	SYSCALL_CHANGES_OTHERS = 1 << 7,    /* memory or state of another process */
+};
+
+/* How a call that a signal broke off goes on (signal(7); the kernel's names of the results that
+ * only a tracer sees). None: it is not broken off. Several: it depends on its arguments. */
+enum {
+	SYSCALL_AGAIN_SYS = 1 << 0,    /* ERESTARTSYS: made again unless a handler says otherwise */
+	SYSCALL_AGAIN_NOINTR = 1 << 1, /* ERESTARTNOINTR: always made again */
+	SYSCALL_AGAIN_NOHAND = 1 << 2, /* ERESTARTNOHAND: made again if no handler runs */
+	SYSCALL_AGAIN_BLOCK = 1 << 3,  /* ERESTART_RESTARTBLOCK: by restart_syscall, if none runs */
+	SYSCALL_AGAIN_EINTR = 1 << 4,  /* fails with EINTR */
+};
+
+/* Whether the output could go to other memory first, and be copied when the task's turn comes. */
+enum syscall_scratch {
+	SYSCALL_SCRATCH_NONE, /* nothing is written */
+	SYSCALL_SCRATCH_YES,
+	SYSCALL_SCRATCH_ALIGNED, /* with the same offset in its page */
+	SYSCALL_SCRATCH_NO,
+};
+
+/* How much is known. */
+enum syscall_ranges_known {
+	SYSCALL_RANGES_UNKNOWN, /* written pages must be compared; the ranges are some of it */
+	SYSCALL_RANGES_GUESSED, /* by the size in an ioctl's number */
+	SYSCALL_RANGES_KNOWN,
+};
+
+struct syscall_facts {
+	unsigned changes, again;
+	enum syscall_scratch scratch;
+};
+
+/* What a call changes, how it is made again. NULL: no row knows the call. */
+const struct syscall_facts *syscall_facts(uint64_t nr);
+
+/* Reads n bytes at an address of the caller's memory; returns how many could be read, from the
+ * first on. */
+struct syscall_memory {
+	size_t (*read)(void *arg, uint64_t at, void *bytes, size_t n);
+	void *arg;
+};
+
+struct syscall_range {
+	uint64_t start, length;
+	/* The call failed, and may have copied a part. */
+	bool is_partial;
+	/* For syscall_ranges_exit() alone. */
+	uint8_t when, bound;
+	uint32_t unit;
+	uint64_t value;
+};
+
+struct syscall_ranges {
+	enum syscall_ranges_known known;
+	size_t count, room;
+	struct syscall_range *ranges; /* the caller's, of `room` */
+};
+
+/* At the call's entry: makes of `out`, of which room and ranges are set, the most that it can
+ * write. If the room is too small the call is unknown. */
+void syscall_ranges_enter(uint64_t nr, const uint64_t args[SYSCALL_ARGS],
+			  const struct syscall_memory *memory, struct syscall_ranges *out);
+
+/* At its exit: keeps the ranges that it wrote with this result (also one that only a tracer sees:
+ * -512 to -516), cut to the length that it wrote. Reads the lengths that the kernel left, so it is
+ * to be called before the task runs on. A call that failed because the kernel does not have it, or
+ * has no such descriptor, is known to have written nothing. */
+void syscall_ranges_exit(uint64_t result, const struct syscall_memory *memory,
+			 struct syscall_ranges *out);
+
+#endif
