@@ -86,21 +86,30 @@ static size_t mremap_shapes(const uint64_t *args, uint64_t result, uint64_t *hea
 	return n;
 }
 
+static const struct shape_row {
+	uint16_t nr;
+	size_t (*shapes)(const uint64_t *args, uint64_t result, uint64_t *heap_end,
+			 struct log_shape *out);
+} rows[] = {
+	{SYS_mmap, mmap_shapes},         {SYS_munmap, munmap_shapes},
+	{SYS_mprotect, mprotect_shapes}, {SYS_pkey_mprotect, mprotect_shapes},
+	{SYS_brk, brk_shapes},           {SYS_mremap, mremap_shapes},
+};
+
+static const struct shape_row *row_of(const struct tracee_syscall *call)
+{
+	for (size_t i = 0; i < ARRAY_SIZE(rows); i++)
+		if (syscall_is(call, rows[i].nr))
+			return &rows[i];
+	return NULL;
+}
+
+bool log_shapes_knows(const struct tracee_syscall *call) { return row_of(call); }
+
 size_t log_shapes_of_call(const struct tracee_syscall *call, uint64_t result, uint64_t *heap_end,
 			  struct log_shape shapes[LOG_SHAPES])
 {
-	static const struct {
-		uint16_t nr;
-		size_t (*shapes)(const uint64_t *args, uint64_t result, uint64_t *heap_end,
-				 struct log_shape *out);
-	} rows[] = {
-		{SYS_mmap, mmap_shapes},         {SYS_munmap, munmap_shapes},
-		{SYS_mprotect, mprotect_shapes}, {SYS_pkey_mprotect, mprotect_shapes},
-		{SYS_brk, brk_shapes},           {SYS_mremap, mremap_shapes},
-	};
+	const struct shape_row *row = row_of(call);
 
-	for (size_t i = 0; i < ARRAY_SIZE(rows); i++)
-		if (syscall_is(call, rows[i].nr))
-			return rows[i].shapes(call->args, result, heap_end, shapes);
-	return 0;
+	return row ? row->shapes(call->args, result, heap_end, shapes) : 0;
 }

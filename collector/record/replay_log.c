@@ -1,9 +1,10 @@
 /* SPDX-License-Identifier: MIT */
 /* Effects are written first, then the event that had them: an event whose record is there is whole.
  *
- * What a call wrote is found by comparing the program's writable memory before and behind it. What
- * it did to mappings follows from its arguments and its result (log_shapes.c). Registers are
- * written where they are not those of the entry with the result in rax. */
+ * What a call wrote its row says (syscall_ranges.h). Where no row does, the program's writable
+ * memory is compared before and behind it. What it did to mappings follows from its arguments and
+ * its result (log_shapes.c). Registers are written where they are not those of the entry with the
+ * result in rax. */
 #include "collector/record/replay_log.h"
 
 #include <errno.h>
@@ -180,15 +181,77 @@ void replay_log_instruction(struct replay_log *l, const struct task *task)
 
 /* ---- System calls ---- */
 
+static size_t read_of_task(void *arg, uint64_t at, void *bytes, size_t n)
+{
+	const struct task *task = arg;
+
+	return tracee_read(task->host_tid, at, bytes, n);
+}
+
+static bool maps_shared_files(const struct address_space *s)
+{
+	for (size_t i = 0; i < s->mappings.count; i++)
+		if (s->mappings.maps[i].shared && s->mappings.maps[i].ino)
+			return true;
+	return false;
+}
+
+/* Whether the call may write memory that its ranges do not hold. */
+static bool writes_more(const struct replay_log *l, const struct task *task)
+{
+	const struct tracee_syscall *c = &task->syscall;
+	const struct syscall_facts *facts = c->compat ? NULL : syscall_facts(c->nr);
+
+	if (!facts || l->ranges.known != SYSCALL_RANGES_KNOWN ||
+	    facts->changes & SYSCALL_CHANGES_OTHERS)
+		return true;
+	if (facts->changes & SYSCALL_CHANGES_MAPS && !log_shapes_knows(c))
+		return true;
+	return facts->changes & SYSCALL_CHANGES_OBJECTS && maps_shared_files(task->process->space);
+}
+
 void replay_log_syscall_enter(struct replay_log *l, struct task *task)
 {
+	const struct syscall_memory memory = {read_of_task, task};
+
 	if (!is_logged(l, task))
 		return;
 	l->regs = task->regs;
 	l->at = task_point(task);
 	l->in_call = true;
-	if (!memory_copy_take(&l->before, task->host_tid))
+	l->ranges = (struct syscall_ranges){.room = SYSCALL_RANGES_ENOUGH, .ranges = l->room};
+	syscall_ranges_enter(task->syscall.nr, task->syscall.args, &memory, &l->ranges);
+	l->compares = writes_more(l, task);
+	if (l->compares && !memory_copy_take(&l->before, task->host_tid))
 		replay_log_end(l, "out of memory");
+}
+
+static void put_range(struct replay_log *l, const struct task *task, const struct syscall_range *r)
+{
+	uint8_t bytes[PIECE];
+
+	for (uint64_t done = 0; done < r->length;) {
+		size_t want = r->length - done < sizeof bytes ? r->length - done : sizeof bytes,
+		       n = tracee_read(task->host_tid, r->start + done, bytes, want);
+
+		if (!n)
+			return;
+		put_data(l, r->start + done, bytes, n);
+		done += n;
+	}
+}
+
+static void put_written(struct replay_log *l, struct task *task, uint64_t result)
+{
+	const struct syscall_memory memory = {read_of_task, task};
+
+	if (l->compares) {
+		memory_copy_compare(&l->before, task->host_tid, put_data, l);
+		return;
+	}
+	syscall_ranges_exit(result, &memory, &l->ranges);
+	for (size_t i = 0; i < l->ranges.count; i++)
+		put_range(l, task, &l->ranges.ranges[i]);
 }
 
 /* The stream that a descriptor leads to, 0: none. */
@@ -275,8 +338,8 @@ static bool is_plain_return(const struct bt_regs *entry, const struct bt_regs *n
 	return !memcmp(&expected, now, sizeof expected);
 }
 
-void replay_log_syscall_exit(struct replay_log *l, const struct task *task,
-			     const struct bt_point *at, uint64_t result, uint64_t seq)
+void replay_log_syscall_exit(struct replay_log *l, struct task *task, const struct bt_point *at,
+			     uint64_t result, uint64_t seq)
 {
 	struct bt_record_log_call rec = {.seq = seq,
 					 .task = task->number,
@@ -294,7 +357,7 @@ void replay_log_syscall_exit(struct replay_log *l, const struct task *task,
 	n = log_shapes_of_call(&task->syscall, result, &l->heap_end, shapes);
 	for (size_t i = 0; i < n; i++)
 		put_shape(l, task->host_tid, &shapes[i]);
-	memory_copy_compare(&l->before, task->host_tid, put_data, l);
+	put_written(l, task, result);
 	put_outputs(l, task, result);
 	if (syscall_is(&task->syscall, SYS_rt_sigreturn) || !is_plain_return(&l->regs, &task->regs))
 		put_state(l, task, syscall_is(&task->syscall, SYS_rt_sigreturn));

@@ -14,6 +14,7 @@
 #include "collector/record/memory_copy.h"
 #include "collector/task/task.h"
 #include "format/trace_writer.h"
+#include "syscalls/syscall_ranges.h"
 
 struct arrived_signal;
 
@@ -27,7 +28,10 @@ struct replay_log {
 	struct bt_regs regs; /* at the entry of the task's call */
 	struct bt_point at;  /* there */
 	bool in_call;
-	struct memory_copy before;        /* at the entry */
+	struct syscall_ranges ranges; /* that the call may write; in room */
+	struct syscall_range room[SYSCALL_RANGES_ENOUGH];
+	bool compares;                    /* no row says all that the call may write */
+	struct memory_copy before;        /* then: at the entry */
 	struct stat streams[LOG_STREAMS]; /* what the program was given as 1 and 2; st_mode 0:
 					     nothing */
 };
@@ -48,8 +52,8 @@ void replay_log_instruction(struct replay_log *l, const struct task *task);
 void replay_log_syscall_enter(struct replay_log *l, struct task *task);
 
 /* task->syscall was left at that point, with this result; seq: of its event. */
-void replay_log_syscall_exit(struct replay_log *l, const struct task *task,
-			     const struct bt_point *at, uint64_t result, uint64_t seq);
+void replay_log_syscall_exit(struct replay_log *l, struct task *task, const struct bt_point *at,
+			     uint64_t result, uint64_t seq);
 
 void replay_log_signal(struct replay_log *l, const struct task *task,
 		       const struct arrived_signal *signal, uint64_t seq);
