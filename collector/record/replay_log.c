@@ -7,12 +7,14 @@
  * result in rax. */
 #include "collector/record/replay_log.h"
 
-#include <errno.h>
+#include <fcntl.h>
 #include <signal.h>
 #include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
 #include <sys/syscall.h>
 #include <sys/uio.h>
+#include <unistd.h>
 
 #include "collector/record/log_shapes.h"
 #include "collector/space/mappings.h"
@@ -304,6 +306,51 @@ static void put_vectors(struct replay_log *l, pid_t tid, int stream, const uint6
 	}
 }
 
+/* Where in a file the kernel stands behind a call that copied from it: at the offset that the call
+ * was given the address of, else at the descriptor's. */
+static bool offset_behind(pid_t tid, int fd, uint64_t at, uint64_t *offset)
+{
+	char name[32], rest[TRACEE_LINE];
+
+	if (at)
+		return tracee_read(tid, at, offset, sizeof *offset) == sizeof *offset;
+	snprintf(name, sizeof name, "fdinfo/%d", fd);
+	if (!tracee_file_line(tid, name, "pos:", rest))
+		return false;
+	*offset = strtoull(rest, NULL, 10);
+	return true;
+}
+
+/* Bytes that went from a file to a stream without passing through memory. Of what was in a pipe
+ * nothing is left. */
+static void put_copied(struct replay_log *l, pid_t tid, int stream, int from, uint64_t offset_at,
+		       uint64_t n)
+{
+	uint8_t bytes[PIECE];
+	struct bt_record_log_output rec = {.stream = (uint8_t)stream};
+	uint64_t end;
+	char path[64];
+	struct stat st;
+	int fd;
+
+	snprintf(path, sizeof path, "/proc/%d/fd/%d", (int)tid, from);
+	if (stat(path, &st) || !S_ISREG(st.st_mode) || !offset_behind(tid, from, offset_at, &end) ||
+	    end < n)
+		return;
+	fd = open(path, O_RDONLY | O_CLOEXEC);
+	for (uint64_t done = 0; fd >= 0 && done < n; done += rec.bytes.len) {
+		size_t want = n - done < sizeof bytes ? n - done : sizeof bytes;
+		ssize_t got = pread(fd, bytes, want, (off_t)(end - n + done));
+
+		if (got <= 0)
+			break;
+		rec.bytes = slice_of(bytes, (size_t)got);
+		put(l, BT_RECORD_LOG_OUTPUT, &rec);
+	}
+	if (fd >= 0)
+		close(fd);
+}
+
 /* What the user has seen of this call. */
 static void put_outputs(struct replay_log *l, const struct task *task, uint64_t result)
 {
@@ -312,11 +359,21 @@ static void put_outputs(struct replay_log *l, const struct task *task, uint64_t 
 		bool vectors;
 	} rows[] = {{SYS_write, false}, {SYS_pwrite64, false}, {SYS_sendto, false},
 		    {SYS_writev, true}, {SYS_pwritev, true},   {SYS_pwritev2, true}};
+	static const struct {
+		uint16_t nr;
+		uint8_t to, from, offset; /* numbers of arguments */
+	} copies[] = {
+		{SYS_copy_file_range, 2, 0, 1}, {SYS_sendfile, 0, 1, 2}, {SYS_splice, 2, 0, 1}};
 	const uint64_t *args = task->syscall.args;
 	int stream;
 
 	if (call_has_failed(result) || !result)
 		return;
+	for (size_t i = 0; i < ARRAY_SIZE(copies); i++)
+		if (syscall_is(&task->syscall, copies[i].nr) &&
+		    (stream = stream_of(l, task->host_tid, (int)args[copies[i].to])))
+			put_copied(l, task->host_tid, stream, (int)args[copies[i].from],
+				   args[copies[i].offset], result);
 	for (size_t i = 0; i < ARRAY_SIZE(rows); i++) {
 		if (!syscall_is(&task->syscall, rows[i].nr))
 			continue;

@@ -68,7 +68,7 @@ def by_stepper():
 
 PROGRAMS_OF_DEBIAN = [
     ["bash", "-c", "for i in {1..50}; do a[i]=$((i*i)); printf '%s ' ${a[i]}; done; echo ${a[*]/1/x}; read -r x < /etc/hostname; echo $x $RANDOM $$"],
-    ["ls", "-la", "/usr"], ["date"], ["sort", "-r", "/etc/passwd"], ["md5sum", "/bin/ls"], ["gzip", "-9c", "/etc/services"],
+    ["cat", "/etc/services"], ["ls", "-la", "/usr"], ["date"], ["sort", "-r", "/etc/passwd"], ["md5sum", "/bin/ls"], ["gzip", "-9c", "/etc/services"],
     ["sed", "-n", "s/root/r/p", "/etc/passwd"], ["tar", "cf", "-", "/etc/hostname"],
     ["perl", "-e", "print time, ' ', rand(), ' ', join(',', sort { $a <=> $b } map { $_ * 7 % 11 } 1..10), qq(\\n)"],
     ["/usr/bin/python3", "-c", "import os, random, time; print(time.time(), random.random(), os.getpid(), sorted(os.environ)[:3])"],
@@ -85,6 +85,16 @@ def of_debian():
         same(recorded(argv))
         tried += 1
     check(tried >= 8, "only %d of these programs are here" % tried)
+
+
+@case("what the kernel copies from a file to standard output, past the program")
+def copied():
+    trace, out = fresh("trace"), os.path.join(TMP, "copied")
+    with open(out, "wb") as file:
+        argv = [BTREC, "run", "-q", "--replayable", "-o", trace, "--", "cat", "/etc/services", "/etc/passwd"]
+        equal(subprocess.run(argv, stdout=file, stdin=subprocess.DEVNULL).returncode, 0, "end of cat")
+    with open(out, "rb") as file:
+        equal(replayed(trace, "-q").out, file.read(), "output of the replay")
 
 
 @case("a program that a signal kills")
