@@ -44,10 +44,16 @@ static bool is_logged(const struct replay_log *l, const struct task *task)
 
 void replay_log_init(struct replay_log *l, struct trace_writer *w)
 {
-	*l = (struct replay_log){.writer = w};
+	*l = (struct replay_log){.writer = w,
+				 .room = calloc(SYSCALL_RANGES_ENOUGH, sizeof *l->room)};
 }
 
-void replay_log_release(struct replay_log *l) { memory_copy_release(&l->before); }
+void replay_log_release(struct replay_log *l)
+{
+	memory_copy_release(&l->before);
+	free(l->room);
+	l->room = NULL;
+}
 
 void replay_log_end(struct replay_log *l, const char *reason)
 {
@@ -221,7 +227,9 @@ void replay_log_syscall_enter(struct replay_log *l, struct task *task)
 	l->regs = task->regs;
 	l->at = task_point(task);
 	l->in_call = true;
-	l->ranges = (struct syscall_ranges){.room = SYSCALL_RANGES_ENOUGH, .ranges = l->room};
+	/* Without room the call is unknown. */
+	l->ranges = (struct syscall_ranges){.room = l->room ? SYSCALL_RANGES_ENOUGH : 0,
+					    .ranges = l->room};
 	syscall_ranges_enter(task->syscall.nr, task->syscall.args, &memory, &l->ranges);
 	l->compares = writes_more(l, task);
 	if (l->compares && !memory_copy_take(&l->before, task->host_tid))

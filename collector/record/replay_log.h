@@ -28,8 +28,8 @@ struct replay_log {
 	struct bt_regs regs; /* at the entry of the task's call */
 	struct bt_point at;  /* there */
 	bool in_call;
-	struct syscall_ranges ranges; /* that the call may write; in room */
-	struct syscall_range room[SYSCALL_RANGES_ENOUGH];
+	struct syscall_ranges ranges;     /* that the call may write; in room */
+	struct syscall_range *room;       /* of SYSCALL_RANGES_ENOUGH; owned */
 	bool compares;                    /* no row says all that the call may write */
 	struct memory_copy before;        /* then: at the entry */
 	struct stat streams[LOG_STREAMS]; /* what the program was given as 1 and 2; st_mode 0:
