@@ -1,12 +1,13 @@
 /* SPDX-License-Identifier: MIT */
 /* Notes of a core file, as the kernel writes them (fs/binfmt_elf.c; struct elf_prstatus and
  * elf_prpsinfo of linux/elfcore.h, siginfo_t of asm-generic/siginfo.h, x86-64). The order is the
- * kernel's: the first thread, the process, then the other threads. Registers of floating point and
- * vectors are in no trace, so there is no NT_FPREGSET. */
+ * kernel's: the first thread, the process, then the other threads. Of a thread whose registers of
+ * floating point and vectors the trace has not there is no NT_FPREGSET and no NT_X86_XSTATE. */
 #include <elf.h>
 #include <string.h>
 
 #include "export/core_private.h"
+#include "lib/extended_state.h"
 #include "lib/page.h"
 
 enum {
@@ -21,15 +22,24 @@ static void put_zeros(struct buf *b, size_t n)
 		buf_u8(b, 0);
 }
 
-static void put_note(struct buf *b, uint32_t type, const struct buf *desc)
+/* owner: at most seven letters. */
+static void put_note_of(struct buf *b, const char *owner, uint32_t type, const struct buf *desc)
 {
-	buf_u32(b, 5);
+	size_t n = strlen(owner) + 1;
+
+	buf_u32(b, (uint32_t)n);
 	buf_u32(b, (uint32_t)desc->len);
 	buf_u32(b, type);
-	buf_put(b, "CORE\0\0\0", 8);
+	buf_put(b, owner, n);
+	put_zeros(b, -n & 3);
 	buf_put(b, desc->data, desc->len);
 	put_zeros(b, -desc->len & 3);
 	b->failed |= desc->failed;
+}
+
+static void put_note(struct buf *b, uint32_t type, const struct buf *desc)
+{
+	put_note_of(b, "CORE", type, desc);
 }
 
 static const struct model_task *task_of(const struct core_export *c,
@@ -55,8 +65,27 @@ static void put_status(struct buf *b, struct buf *d, const struct core_export *c
 	put_zeros(d, 12 + 64); /* parent, group, session; times */
 	for (unsigned i = 0; i < BT_REG_COUNT; i++)
 		buf_u64(d, bt_regs_get(&thread->regs, i));
-	put_zeros(d, 8); /* no floating point */
+	buf_u32(d, thread->extended.len > 0); /* NT_FPREGSET is valid */
+	put_zeros(d, 4);
 	put_note(b, NT_PRSTATUS, d);
+}
+
+/* NT_X86_XSTATE has what debuggers show of ymm. */
+static void put_extended(struct buf *b, struct buf *d, const struct bt_record_thread *thread)
+{
+	uint8_t bytes[EXTENDED_STATE_SIZE];
+
+	if (!thread->extended.len)
+		return;
+	extended_state_copy(thread->extended, 0, bytes, sizeof bytes);
+	buf_reset(d);
+	buf_put(d, bytes, EXTENDED_STATE_LEGACY);
+	put_note(b, NT_PRFPREG, d);
+	if (!extended_state_has_avx(thread->extended))
+		return;
+	buf_reset(d);
+	buf_put(d, bytes, sizeof bytes);
+	put_note_of(b, "LINUX", NT_X86_XSTATE, d);
 }
 
 /* The arguments with blanks between them, cut. */
@@ -161,9 +190,12 @@ void core_notes_put(struct buf *b, const struct core_export *c)
 		put_signal(b, &d, snap->signal);
 	put_auxv(b, &d, &c->list);
 	put_files(b, &d, c);
+	put_extended(b, &d, c->focus.thread);
 	for (size_t i = 0; i < snap->thread_count; i++)
-		if (snap->threads[i] != c->focus.thread)
+		if (snap->threads[i] != c->focus.thread) {
 			put_status(b, &d, c, snap->threads[i]);
+			put_extended(b, &d, snap->threads[i]);
+		}
 	b->failed |= d.failed;
 	buf_release(&d);
 }

@@ -13,6 +13,7 @@ lib_libbt_a_SOURCES = \
 	lib/err.def lib/error.c lib/error.h \
 	lib/escape.c lib/escape.h \
 	lib/event.h \
+	lib/extended_state.c lib/extended_state.h \
 	lib/name_pattern.c lib/name_pattern.h \
 	lib/hash_table.c lib/hash_table.h \
 	lib/insn.c lib/insn.h \

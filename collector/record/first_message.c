@@ -2,11 +2,13 @@
 #include "collector/record/first_message.h"
 
 #include <stdlib.h>
+#include <string.h>
 #include <sys/syscall.h>
 
 #include "collector/history/branch_log.h"
 #include "collector/record/pointed_memory.h"
 #include "collector/record/recording_private.h"
+#include "collector/record/snapshot.h"
 #include "collector/task/last_words.h"
 #include "collector/tracee/tracee.h"
 
@@ -25,6 +27,8 @@ struct first_message {
 	uint64_t position; /* in the history; 0: that does not reach back to it */
 	uint32_t depth;    /* of signal handlers */
 	struct bt_regs regs;
+	uint8_t *extended; /* lib/extended_state.h */
+	size_t extended_len;
 	struct memory_range ranges[POINTED_RANGES_MAX + 1];
 	uint64_t held[POINTED_RANGES_MAX + 1]; /* bytes of each that could be read */
 	size_t count;
@@ -33,8 +37,10 @@ struct first_message {
 
 void first_message_free(struct first_message *m)
 {
-	if (m)
+	if (m) {
+		free(m->extended);
 		free(m->bytes);
+	}
 	free(m);
 }
 
@@ -61,6 +67,17 @@ static void read_memory(struct first_message *m, const struct task *task)
 	}
 }
 
+static void hold_extended(struct first_message *m, const struct task *task)
+{
+	uint8_t bytes[TRACEE_EXTENDED];
+	struct slice extended = snapshot_extended(task, bytes);
+
+	if (!extended.len || !(m->extended = malloc(extended.len)))
+		return;
+	memcpy(m->extended, bytes, extended.len);
+	m->extended_len = extended.len;
+}
+
 void first_message_hold(const struct recording *r, const struct task *task, uint64_t event)
 {
 	struct process_record *record = task->process->record;
@@ -78,6 +95,7 @@ void first_message_hold(const struct recording *r, const struct task *task, uint
 	m->passed = passed(task);
 	m->depth = task->depth;
 	m->regs = task->regs;
+	hold_extended(m, task);
 	read_memory(m, task);
 	record->message = m;
 }
@@ -152,7 +170,8 @@ void first_message_write(struct recording *r, const struct task *task)
 					  .position = m->position,
 					  .epoch = m->epoch,
 					  .in_syscall = 1,
-					  .regs = m->regs};
+					  .regs = m->regs,
+					  .extended = slice_of(m->extended, m->extended_len)};
 
 	snapshot.seq = trace_writer_next_seq(r->writer);
 	trace_writer_event(r->writer, unit, BT_RECORD_SNAPSHOT, &snapshot);

@@ -11,6 +11,7 @@
 #include "collector/record/snapshot_limit.h"
 #include "collector/task/last_words.h"
 #include "collector/tracee/tracee.h"
+#include "lib/extended_state.h"
 #include "lib/page.h"
 #include "lib/stack_share.h"
 
@@ -134,6 +135,13 @@ static void keep_thread_memory(struct recording *r, const struct task *task, uin
 		keep_memory(r, task, snapshot, ranges[i].start, ranges[i].end);
 }
 
+/* With the engine, too, these are the application's: no routine and no fragment has an instruction
+ * on vectors or x87 that the application did not have (doc/engine/processor.md). */
+struct slice snapshot_extended(const struct task *task, uint8_t out[TRACEE_EXTENDED])
+{
+	return slice_of(out, extended_state_keep(out, tracee_get_extended(task->host_tid, out)));
+}
+
 /* The task's history has been written, as far as it is kept. stack: the bytes that are kept of a
  * stack at most; 0: no memory is kept. with_words: see pointed_memory(). */
 static void keep_thread(struct recording *r, struct task *task, uint32_t snapshot, uint64_t stack,
@@ -148,7 +156,10 @@ static void keep_thread(struct recording *r, struct task *task, uint32_t snapsho
 		.in_syscall = task->in_syscall || task->syscall_restarts,
 		.regs = task->regs,
 	};
+	uint8_t extended[TRACEE_EXTENDED];
 
+	if (stack)
+		rec.extended = snapshot_extended(task, extended);
 	rec.seq = trace_writer_next_seq(r->writer);
 	trace_writer_event(r->writer, task->unit->number, BT_RECORD_THREAD, &rec);
 	if (stack)

@@ -5,6 +5,7 @@
 #define BT_SNAPSHOT_H
 
 #include "collector/record/recording.h"
+#include "collector/tracee/tracee.h"
 
 /* Keeps a moment of a stopped task. Fatal, exit and requested ones stop every thread of the
  * process, keep registers, stacks and memory near register values, and flush the whole ring; those
@@ -25,6 +26,10 @@ uint32_t snapshot_take_at_function(struct recording *r, struct supervisor *sup, 
 /* Keeps of the end that the task is at only the moment of its process's first message, which is due
  * (first_message.h); limited as exits with failure are. */
 void snapshot_take_first_message(struct recording *r, struct supervisor *sup, struct task *task);
+
+/* A stopped task's registers of x87 and vectors as a trace holds them (lib/extended_state.h), in
+ * out[]. Empty: it is gone, or the processor does not tell. */
+struct slice snapshot_extended(const struct task *task, uint8_t out[TRACEE_EXTENDED]);
 
 /* Writes how many snapshots of the task were suppressed since the last one. */
 void snapshot_write_suppressed(struct recording *r, struct task *task);

@@ -177,6 +177,10 @@ static bool begin_walk(struct walk *w, struct thread_values *t, size_t n, uint64
 				     .arg = w},
 			   .t = t,
 			   .n = n};
+	/* Only where the thread stands: behind a call they may have changed, and before it they may
+	 * have been others. */
+	if (!n && (pc == f->pc || pc + f->is_return == f->pc))
+		w->place.extended = &t->thread->extended;
 	if (f->is_guess || f->is_history || f->is_trampoline)
 		return false;
 	forget_registers(t, n);

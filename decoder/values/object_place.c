@@ -7,12 +7,14 @@
 #include <string.h>
 
 #include "lib/array_size.h"
+#include "lib/extended_state.h"
 
 enum {
 	STACK_MAX = 64,
 	STEPS_MAX = 1000,
 	NESTED_MAX = 4, /* expressions within expressions: a frame's base */
 	LOCATIONS_MAX = 1,
+	DWARF_XMM0 = 17,
 };
 
 const char *const object_state_texts[OBJECT_STATES] = {
@@ -80,11 +82,26 @@ static bool read_register(struct machine *m, uint64_t reg, uint64_t *value)
 	const struct frame_registers *r = m->f->registers;
 
 	if (reg >= FRAME_REGISTERS)
-		return fail(m, OBJECT_NOT_KEPT); /* those of vectors */
+		return fail(m, OBJECT_NOT_DECODED); /* those of vectors are in no address */
 	if (!(r->known & 1u << reg))
 		return fail(m, OBJECT_NOT_SAVED);
 	*value = r->value[reg];
 	return true;
+}
+
+/* xmm0 to xmm15, and ymm0 to ymm15 by the same numbers (System V ABI, AMD64 supplement, 3.6.2).
+ * Returns how many bytes of it are known; 0: see failure. */
+static size_t read_vector(struct machine *m, uint64_t reg, uint8_t out[EXTENDED_VECTOR_SIZE])
+{
+	if (reg < DWARF_XMM0 || reg >= DWARF_XMM0 + EXTENDED_VECTORS)
+		m->failure = OBJECT_NOT_DECODED;
+	else if (!m->f->extended)
+		m->failure = OBJECT_NOT_SAVED;
+	else if (!m->f->extended->len)
+		m->failure = OBJECT_NOT_KEPT;
+	else
+		return extended_state_vector(*m->f->extended, (unsigned)(reg - DWARF_XMM0), out);
+	return 0;
 }
 
 static enum object_state read_memory(const struct known_memory *k, uint64_t addr, void *out,
@@ -558,12 +575,29 @@ static void put_bytes(struct object *o, uint64_t at, const void *bytes, size_t n
 	}
 }
 
+/* Puts what a register holds; of one of vectors no more than is known. */
+static void put_register(struct object *o, struct machine *m, uint64_t at, uint64_t size)
+{
+	uint8_t vector[EXTENDED_VECTOR_SIZE];
+	uint64_t value;
+	size_t known;
+
+	if (m->place.number >= FRAME_REGISTERS) {
+		known = read_vector(m, m->place.number, vector);
+		put_bytes(o, at, vector, size < known ? size : known);
+		o->why = known ? OBJECT_NOT_KEPT : m->failure;
+	} else if (read_register(m, m->place.number, &value)) {
+		put_bytes(o, at, &value, size < sizeof value ? size : sizeof value);
+	} else {
+		o->why = m->failure;
+	}
+}
+
 /* Puts what is at a place into the object's bytes from `at` on: `size` of them. */
 static void put_piece(struct object *o, struct machine *m, uint64_t at, uint64_t size)
 {
 	uint8_t bytes[OBJECT_BYTES_MAX];
 	enum object_state state;
-	uint64_t value;
 
 	if (size > OBJECT_BYTES_MAX)
 		size = OBJECT_BYTES_MAX;
@@ -576,10 +610,7 @@ static void put_piece(struct object *o, struct machine *m, uint64_t at, uint64_t
 			o->why = state;
 		break;
 	case PLACE_REGISTER:
-		if (read_register(m, m->place.number, &value))
-			put_bytes(o, at, &value, size < sizeof value ? size : sizeof value);
-		else
-			o->why = m->failure;
+		put_register(o, m, at, size);
 		break;
 	case PLACE_VALUE:
 		put_bytes(o, at, &m->place.number,

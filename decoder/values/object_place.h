@@ -40,6 +40,9 @@ struct object {
 struct frame_place {
 	const struct known_memory *memory;
 	const struct frame_registers *registers;
+	/* Those of vectors (lib/extended_state.h); empty: the trace has them not. NULL: they may
+	 * be others by now, as callees need not preserve them. */
+	const struct slice *extended;
 	uint64_t cfa;        /* 0: unknown */
 	uint64_t bias;       /* addresses less those in the DWARF */
 	Dwarf_Addr pc;       /* in the DWARF; of a caller, in its call */

@@ -67,6 +67,44 @@ def debugger():
         equal(re.findall(r"^\$\d = (.*)$", said, re.M), ["42", "{a = 4, b = 5}", "6", "7"], "values, " + " ".join(flags))
 
 
+FLOATS = r"""
+#include <stdlib.h>
+#include <string.h>
+typedef float four __attribute__((vector_size(16)));
+__attribute__((noinline, noclone)) static double scale(double factor, float shift, four all, double *to)
+{
+    *to = factor * shift + all[2]; /* null */
+    return factor;
+}
+int main(int argc, char **argv)
+{
+    double *none = argc > 5 ? malloc(8) : 0;
+    four all = {1.5f, -2.25f, (float)argc, 1e9f};
+    (void)argv;
+    __asm__ volatile("movl $0x12345678, %%eax; movd %%eax, %%xmm9" ::: "eax", "xmm9");
+    return scale(0.1 * argc, 3.5f, all, none) > 0;
+}
+"""
+
+
+@case("registers of floating point and vectors are those of the crash, as gdb shows them live")
+def floats():
+    source = os.path.join(TMP, "floats.c")
+    with open(source, "w") as file:
+        file.write(FLOATS)
+    for level in "-O0", "-O2":
+        program = os.path.join(TMP, "floats" + level)
+        equal(execute([*CC, "-g", level, "-w", source, "-o", program]).status, 0, "build")
+        commands = ["p factor", "p shift", "p all", "p $xmm0.uint128", "p $xmm9.v4_int32", "p $xmm2.v4_float", "p $mxcsr", "p $fctrl", "p $ymm1.v8_int32"]
+        trace = record([program]).trace
+        live = execute(["gdb", "-q", "-nx", "-batch", "-iex", "set debuginfod enabled off", "-ex", "run", *(word for command in commands for word in ("-ex", command)), program])
+        expected = re.findall(r"^\$\d = (.*)$", live.out.decode(errors="replace"), re.M)
+        if "SIGSEGV" not in live.out.decode(errors="replace"):
+            raise Skip("gdb runs no program here")
+        check(len(expected) >= 7, live.out)
+        equal(re.findall(r"^\$\d = (.*)$", gdb(program, core_of(trace), *commands), re.M), expected, "values, " + level)
+
+
 @case("what the trace did not keep cannot be read, and is not zeros")
 def unknown():
     program = made("-fPIE", "-pie")

@@ -261,6 +261,45 @@ def has(trace, expected):
         equal(found.get(key), value, str(key))
 
 
+FLOATS = r"""
+static volatile float shifted = 3.5f;
+static volatile int four = 4;
+
+__attribute__((noinline, noclone)) double scale(double factor, float shift, int n, double *to)
+{
+	*to = factor * shift + n;
+	return factor;
+}
+
+__attribute__((noinline, noclone)) double outer(double kept, double *to)
+{
+	return scale(kept * 2, shifted, four, to) + kept;
+}
+
+int main(int argc, char **argv)
+{
+	(void)argv;
+	return outer(0.25 * argc, argc > 5 ? (double *)argv : 0) > 0;
+}
+"""
+
+
+@case("what lies in registers of floating point is told of the innermost frame, and of no other")
+def floats():
+    source = os.path.join(TMP, "floats.c")
+    with open(source, "w") as file:
+        file.write(FLOATS)
+    for compiler in "gcc", "clang":
+        if not shutil.which(compiler):
+            continue
+        program = os.path.join(TMP, "floats-" + compiler)
+        subprocess.run([compiler, "-w", "-g", "-O2", source, "-o", program], check=True)
+        trace = record([program]).trace
+        has(trace, {("scale", "factor"): "0.5", ("scale", "to"): "0x0"})
+        kept = [value for function, name, value, _ in ours(trace) if (function, name) == ("outer", "kept")]
+        check(all(value == "0.25" or value.startswith("<") for value in kept), kept)
+
+
 @case("strings, vectors, base classes and enumerations of C++")
 def of_cpp():
     trace = record([made("bus.cc", "g++", "-O0")]).trace
