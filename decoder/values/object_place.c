@@ -578,7 +578,7 @@ static void put_bytes(struct object *o, uint64_t at, const void *bytes, size_t n
 /* Puts what a register holds; of one of vectors no more than is known. */
 static void put_register(struct object *o, struct machine *m, uint64_t at, uint64_t size)
 {
-	uint8_t vector[EXTENDED_VECTOR_SIZE];
+	uint8_t vector[EXTENDED_VECTOR_SIZE] = {0};
 	uint64_t value;
 	size_t known;
 
