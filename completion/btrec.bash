@@ -58,8 +58,12 @@ _btrec() {
 	case ${COMP_WORDS[1]} in
 	run)
 		at=$(_btrec_program_at)
+		# Behind the program its own words come. bash-completion(7) knows many programs'.
 		if [ -n "$at" ] && declare -F _command_offset >/dev/null; then
 			_command_offset "$at"
+			return
+		elif [ -n "$at" ]; then
+			mapfile -t COMPREPLY < <(compgen -f -- "$cur")
 			return
 		fi
 		case $prev in

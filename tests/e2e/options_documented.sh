@@ -66,6 +66,8 @@ completes ":step" btrec run --backend = s
 completes ":step" btrec run --backend s
 completes ":full off 65536" btrec run --history =
 completes ":" btrec run --snap-at ""
+completes "2:" btrec run make -
+completes "3:" btrec run -q make --back
 program_after() { bash -c 'source "$1"; shift; COMP_WORDS=("$@"); COMP_CWORD=$(($# - 1)); _btrec_program_at' _ "$completion" "$@"; }
 expect "the program behind --history = full" test "$(program_after btrec run --history = full ls -l)" = 5
 expect "the program behind --history full" test "$(program_after btrec run --history full ls -l)" = 4
