@@ -585,7 +585,8 @@ static void put_register(struct object *o, struct machine *m, uint64_t at, uint6
 	if (m->place.number >= FRAME_REGISTERS) {
 		known = read_vector(m, m->place.number, vector);
 		put_bytes(o, at, vector, size < known ? size : known);
-		o->why = known ? OBJECT_NOT_KEPT : m->failure;
+		if (known < size) /* else `why` is of other pieces */
+			o->why = known ? OBJECT_NOT_KEPT : m->failure;
 	} else if (read_register(m, m->place.number, &value)) {
 		put_bytes(o, at, &value, size < sizeof value ? size : sizeof value);
 	} else {

@@ -300,6 +300,42 @@ def floats():
         check(all(value == "0.25" or value.startswith("<") for value in kept), kept)
 
 
+HALF = r"""
+struct two { double x, y; };
+static int *volatile nowhere;
+static volatile double source = 2.25;
+
+__attribute__((noinline, noclone)) static double half_made(int n)
+{
+	struct two t;
+
+	t.x = source;
+	*nowhere = n;
+	t.y = source;
+	return t.x * t.y;
+}
+
+int main(int argc, char **argv)
+{
+	(void)argv;
+	return (int)half_made(argc);
+}
+"""
+
+
+@case("of a structure in pieces, one in a vector register, the piece that is nowhere is optimized out")
+def pieces():
+    source = os.path.join(TMP, "half.c")
+    with open(source, "w") as file:
+        file.write(HALF)
+    for compiler in "gcc", "clang":
+        if not shutil.which(compiler):
+            continue
+        program = os.path.join(TMP, "half-" + compiler)
+        subprocess.run([compiler, "-w", "-g", "-O2", source, "-o", program], check=True)
+        has(record([program]).trace, {("half_made", "t"): "{x = 2.25, y = <optimized out>}"})
+
+
 @case("strings, vectors, base classes and enumerations of C++")
 def of_cpp():
     trace = record([made("bus.cc", "g++", "-O0")]).trace
