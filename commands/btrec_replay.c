@@ -129,7 +129,10 @@ static int replay(struct replay_run *run, const struct replay_arguments *args, c
 	rc = replaying_init(r, t, &options, err);
 	if (!rc)
 		rc = run_host(run, err);
-	if (!rc && r->failure.code) {
+	if (!rc && r->log.damage) {
+		rc = bt_fail(err, r->log.damage, 0, "%s: the log is damaged behind %llu events: %s",
+			     path, (unsigned long long)r->events, r->log.reason);
+	} else if (!rc && r->failure.code) {
 		*err = r->failure;
 		rc = -(int)err->code;
 	} else if (!rc && r->divergence.kind) {

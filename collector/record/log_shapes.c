@@ -61,7 +61,6 @@ static size_t brk_shapes(const uint64_t *args, uint64_t result, uint64_t *heap_e
 		       : add(out, BT_SHAPE_UNMAP, now, before - now, 0);
 }
 
-/* Fresh pages behind the old ones: replay gives them the protection of those before. */
 static size_t mremap_shapes(const uint64_t *args, uint64_t result, uint64_t *heap_end,
 			    struct log_shape *out)
 {
@@ -79,9 +78,8 @@ static size_t mremap_shapes(const uint64_t *args, uint64_t result, uint64_t *hea
 	if (now < before)
 		n += add(&out[n], BT_SHAPE_UNMAP, from + now, before - now, 0);
 	if (now > before) {
-		n += add(&out[n], BT_SHAPE_MAP, result + before, now - before,
-			 BT_PROT_READ | BT_PROT_WRITE);
-		out[n - 1].has_content = true;
+		n += add(&out[n], BT_SHAPE_MAP, result + before, now - before, 0);
+		out[n - 1].has_content = out[n - 1].inherits = true;
 	}
 	return n;
 }

@@ -13,6 +13,7 @@ struct log_shape {
 	uint8_t prot;
 	bool grows;
 	bool has_content; /* fresh pages that may not be zero */
+	bool inherits; /* they have the protection of the mapping that they belong to, not prot */
 };
 
 enum { LOG_SHAPES = 3 };

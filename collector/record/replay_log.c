@@ -102,12 +102,29 @@ static void put_state(struct replay_log *l, const struct task *task, bool extend
 	put(l, BT_RECORD_LOG_STATE, &rec);
 }
 
+/* The protection of the page at addr, as it is now. */
+static uint8_t protection_of(pid_t tid, uint64_t addr)
+{
+	struct mapping_list all = {0};
+	uint8_t prot = 0;
+	size_t i;
+
+	if (!mappings_read(tid, &all))
+		return prot;
+	i = mappings_behind(&all, addr);
+	if (i < all.count && all.maps[i].start <= addr)
+		prot = all.maps[i].prot;
+	mappings_release(&all);
+	return prot;
+}
+
 static void put_shape(struct replay_log *l, pid_t tid, const struct log_shape *s)
 {
 	struct bt_record_log_shape rec = {.what = (uint8_t)s->what,
 					  .start = s->start,
 					  .end = s->end,
-					  .prot = s->prot,
+					  .prot = s->inherits ? protection_of(tid, s->start)
+							      : s->prot,
 					  .grows = s->grows,
 					  .from = s->from};
 
@@ -125,12 +142,13 @@ static bool is_kernels(const struct mapping *m)
 	return !strncmp(m->path, "[v", 2); /* vdso, vvar, vvar_vclock, vsyscall */
 }
 
-static void put_world(struct replay_log *l, const struct task *task)
+/* False when the mappings cannot be read. */
+static bool put_world(struct replay_log *l, const struct task *task)
 {
 	struct mapping_list all = {0};
 
 	if (!mappings_read(task->host_tid, &all))
-		return;
+		return false;
 	for (size_t i = 0; i < all.count; i++) {
 		const struct mapping *m = &all.maps[i];
 		const struct log_shape shape = {.what = BT_SHAPE_MAP,
@@ -144,6 +162,7 @@ static void put_world(struct replay_log *l, const struct task *task)
 			put_shape(l, task->host_tid, &shape);
 	}
 	mappings_release(&all);
+	return true;
 }
 
 static bool stat_descriptor(pid_t tid, int fd, struct stat *st)
@@ -166,12 +185,12 @@ void replay_log_program(struct replay_log *l, struct task *task)
 	}
 	l->unit = task->unit->number;
 	l->task = task->number;
-	if (world_hide_vdso(task->host_tid))
-		return;
+	world_hide_vdso(task->host_tid);
 	for (int i = 1; i < LOG_STREAMS; i++)
 		if (!stat_descriptor(task->host_tid, i, &l->streams[i]))
 			l->streams[i].st_mode = 0;
-	put_world(l, task);
+	if (!put_world(l, task))
+		return;
 	put_state(l, task, true);
 	rec.point = task_point(task);
 	put(l, BT_RECORD_LOG, &rec);

@@ -120,5 +120,8 @@ bool log_events_next(struct log_events *l)
 		}
 	}
 	l->cut_off = rc == 0 || rc == -BT_E_TRUNCATED;
-	return ends(l, l->cut_off ? "the recorder was cut off there" : err.text);
+	if (l->cut_off)
+		return ends(l, "the recorder was cut off there");
+	l->damage = err.code;
+	return ends(l, err.text);
 }

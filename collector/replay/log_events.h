@@ -29,7 +29,8 @@ struct log_events {
 	struct buf info; /* of the event */
 	bool over;       /* event is no more: reason says why */
 	char reason[200];
-	bool cut_off; /* the recorder did not get to the log's end */
+	enum bt_error_code damage; /* then: what is wrong with the bytes of the log; 0: nothing */
+	bool cut_off;              /* the recorder did not get to the log's end */
 };
 
 /* Opens the trace's log. Errors: BT_E_UNSUPPORTED: it has none. The trace must live as long as the

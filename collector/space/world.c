@@ -27,22 +27,33 @@ static uint64_t find_auxv(pid_t tid, uint64_t sp)
 	return at;
 }
 
-int world_hide_vdso(pid_t tid)
+/* Where the auxiliary vector of the task, which stands before its program's first instruction, has
+ * an entry of this type, and its value. 0: it has none. */
+static uint64_t find_entry(pid_t tid, uint64_t type, uint64_t *value)
 {
-	const uint64_t ignored[2] = {AT_IGNORE, 0};
 	struct bt_regs regs;
-	uint64_t auxv, pair[2] = {1, 0};
+	uint64_t at, pair[2] = {1, 0};
 
 	if (tracee_get_regs(tid, &regs))
-		return -BT_E_GONE;
-	auxv = find_auxv(tid, regs.rsp);
-	for (int i = 0; auxv && i < AUXV_MAX && pair[0] != AT_NULL; i++, auxv += sizeof pair) {
-		if (tracee_read(tid, auxv, pair, sizeof pair) != sizeof pair)
-			return -BT_E_GONE;
-		if (pair[0] == AT_SYSINFO_EHDR)
-			tracee_write(tid, auxv, ignored, sizeof ignored);
+		return 0;
+	at = find_auxv(tid, regs.rsp);
+	for (int i = 0; at && i < AUXV_MAX && pair[0] != AT_NULL; i++, at += sizeof pair) {
+		if (tracee_read(tid, at, pair, sizeof pair) != sizeof pair)
+			return 0;
+		*value = pair[1];
+		if (pair[0] == type)
+			return at;
 	}
 	return 0;
+}
+
+void world_hide_vdso(pid_t tid)
+{
+	const uint64_t ignored[2] = {AT_IGNORE, 0};
+	uint64_t value, at = find_entry(tid, AT_SYSINFO_EHDR, &value);
+
+	if (at)
+		tracee_write(tid, at, ignored, sizeof ignored);
 }
 
 int world_make_deterministic(pid_t tid)
@@ -55,20 +66,11 @@ int world_make_deterministic(pid_t tid)
 					     MAP_NORESERVE,
 				     UINT64_MAX,
 				     0};
-	struct bt_regs regs;
-	uint64_t auxv, pair[2] = {1, 0};
+	uint64_t random;
 
-	if (tracee_get_regs(tid, &regs))
-		return -BT_E_GONE;
-	auxv = find_auxv(tid, regs.rsp);
-	for (int i = 0; auxv && i < AUXV_MAX && pair[0] != AT_NULL; i++, auxv += sizeof pair) {
-		if (tracee_read(tid, auxv, pair, sizeof pair) != sizeof pair)
-			return -BT_E_GONE;
-		if (pair[0] == AT_RANDOM)
-			tracee_write(tid, pair[1], fixed_random, sizeof fixed_random);
-	}
-	if (world_hide_vdso(tid))
-		return -BT_E_GONE;
+	if (find_entry(tid, AT_RANDOM, &random))
+		tracee_write(tid, random, fixed_random, sizeof fixed_random);
+	world_hide_vdso(tid);
 	return tracee_syscall(tid, SYS_mmap, reserve) == (long)WORLD_RESERVED_START ? 0
 										    : -BT_E_GONE;
 }

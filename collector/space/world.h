@@ -17,8 +17,8 @@
 #define WORLD_RESERVED_SIZE  0x40000000u
 
 /* The task is at the exit of its execve: the program will find no vdso (AT_IGNORE of getauxval(3)),
- * and make system calls instead. Returns 0 or -BT_E_GONE. */
-int world_hide_vdso(pid_t tid);
+ * and make system calls instead. */
+void world_hide_vdso(pid_t tid);
 
 /* The task is at the exit of its execve: fixes AT_RANDOM, hides the vdso, maps the reserved range.
  * Returns 0 or -BT_E_GONE. */

@@ -18,6 +18,7 @@
 
 static volatile sig_atomic_t alarms, sent, code;
 static sigjmp_buf back;
+static volatile char *grown;
 static volatile double fraction = 1.0;
 
 static void on_alarm(int signo)
@@ -98,6 +99,10 @@ static void mappings(void)
 	madvise(two + (1 << 17), 4096, MADV_DONTNEED);
 	printf("%d\n", two[1 << 17]);
 	munmap(two + 4096, 4096);
+	/* what grows has the protection of what was there */
+	one = mmap(NULL, 4096, PROT_READ, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+	one = mremap(one, 4096, 8192, MREMAP_MAYMOVE);
+	grown = one + 4096;
 	mprotect(two, 4096, PROT_READ);
 	sbrk(1 << 20);
 	memset(heap, 'c', 1 << 20);
@@ -128,6 +133,10 @@ static void signals(void)
 		*(volatile char *)8 = 1;
 	else
 		printf("back from a fault\n");
+	if (!sigsetjmp(back, 1))
+		*grown = 1;
+	else
+		printf("back from a write to a page that cannot be written\n");
 	setitimer(ITIMER_REAL, &each, NULL);
 	while (alarms < 20)
 		for (int i = 0; i < 1000; i++)
