@@ -79,6 +79,7 @@ collector_libcollector_a_SOURCES = \
 	collector/record/task_record.h \
 	collector/replay/divergence.c collector/replay/divergence.h \
 	collector/replay/host.c collector/replay/host.h \
+	collector/replay/host_filter.c collector/replay/host_filter.h \
 	collector/replay/log_events.c collector/replay/log_events.h \
 	collector/replay/replaying.c collector/replay/replaying.h \
 	collector/replay/silent_observer.c collector/replay/silent_observer.h

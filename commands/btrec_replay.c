@@ -7,10 +7,12 @@
 #include <string.h>
 #include <unistd.h>
 
+#include "collector/replay/host.h"
 #include "collector/replay/replaying.h"
 #include "collector/supervisor/launch.h"
 #include "commands/btrec_commands.h"
 #include "commands/mode.h"
+#include "commands/trace_shelf.h"
 #include "decoder/model/signals.h"
 #include "lib/array_size.h"
 #include "lib/say.h"
@@ -19,11 +21,20 @@
 struct replay_arguments {
 	const char *backend;
 	bool no_output, json, quiet, help;
+	uint64_t memory; /* 0: not said */
 };
+
+static int set_memory(void *target, const char *value, struct bt_error *err)
+{
+	return shelf_size("--memory", value, &((struct replay_arguments *)target)->memory, err);
+}
 
 static const struct option_row rows[] = {
 	{"backend", 0, "NAME", "how code is run: engine (the default), step",
 	 .at = offsetof(struct replay_arguments, backend)},
+	{"memory", 0, "SIZE",
+	 "the memory that the program may have: 500M, 2G (what this machine has)",
+	 .set = set_memory},
 	{"no-output", 0, NULL, "do not repeat what the program wrote",
 	 .at = offsetof(struct replay_arguments, no_output)},
 	{"json", 0, NULL, "print a divergence as JSON, to standard output",
@@ -119,7 +130,9 @@ static void say_end(const struct replaying *r, const char *trace)
 static int replay(struct replay_run *run, const struct replay_arguments *args, const char *path,
 		  struct bt_error *err)
 {
-	const struct replaying_options options = {.output = !args->no_output};
+	const struct replaying_options options = {.output = !args->no_output,
+						  .memory = args->memory ? args->memory
+									 : host_usual_memory()};
 	struct replaying *r = &run->session;
 	struct trace *t;
 	int rc = choose_backend(args->backend, &run->backend, err);

@@ -127,9 +127,10 @@ _btrec() {
 	replay)
 		case $prev in
 		--backend) mapfile -t COMPREPLY < <(compgen -W "engine step" -- "$cur") ;;
+		--memory) ;;
 		*)
 			if [[ $cur == -* ]]; then
-				mapfile -t COMPREPLY < <(compgen -W "--backend --no-output --json -q --quiet -h --help" -- "$cur")
+				mapfile -t COMPREPLY < <(compgen -W "--backend --memory --no-output --json -q --quiet -h --help" -- "$cur")
 			else
 				mapfile -t COMPREPLY < <(_btrec_traces "$cur")
 			fi

@@ -143,7 +143,8 @@ tests_unit_test_branch_log_predictions_LDADD = collector/libcollector.a $(UNIT_F
 tests_unit_test_syscall_record_LDADD = collector/libcollector.a $(UNIT_FORMAT_LIBS)
 tests_unit_test_branch_ring_LDADD = collector/libcollector.a $(UNIT_FORMAT_LIBS)
 
-UNIT_TESTS += tests/unit/test_syscall_filter tests/unit/test_observer tests/unit/test_requests tests/unit/test_launch tests/unit/test_event_queue tests/unit/test_limits tests/unit/test_map_syscalls tests/unit/test_mapped_files tests/unit/test_function_stops
+UNIT_TESTS += tests/unit/test_host tests/unit/test_syscall_filter tests/unit/test_observer tests/unit/test_requests tests/unit/test_launch tests/unit/test_event_queue tests/unit/test_limits tests/unit/test_map_syscalls tests/unit/test_mapped_files tests/unit/test_function_stops
+tests_unit_test_host_LDADD = collector/libcollector.a $(UNIT_FORMAT_LIBS)
 tests_unit_test_syscall_filter_LDADD = collector/libcollector.a $(UNIT_FORMAT_LIBS)
 tests_unit_test_observer_LDADD = collector/libcollector.a $(UNIT_FORMAT_LIBS)
 tests_unit_test_requests_LDADD = collector/libcollector.a $(UNIT_FORMAT_LIBS)
@@ -345,6 +346,7 @@ PYTHON_TESTS = \
 	tests/e2e/hangs.py \
 	tests/e2e/report.py \
 	tests/e2e/replay.py \
+	tests/e2e/replay_stranger.py \
 	tests/e2e/older_traces.py \
 	tests/e2e/trees.py \
 	tests/e2e/failures.py \
@@ -398,7 +400,7 @@ PYTHON_TESTS = \
 	tests/e2e/terminal.py tests/e2e/viewer.py
 TESTS += $(PYTHON_TESTS)
 EXTRA_DIST += tests/e2e/older tests/e2e/doctor tests/e2e/recorded_branches.py tests/hardware/README.md tests/hardware/prove.py
-EXTRA_DIST += $(PYTHON_TESTS) tests/e2e/e2e.py tests/e2e/real_programs.py tests/e2e/gdb_trace.py tests/e2e/musl.py tests/e2e/perf_made.py tests/e2e/first_screen.py tests/e2e/debian_bugs.py \
+EXTRA_DIST += $(PYTHON_TESTS) tests/e2e/e2e.py tests/e2e/replays.py tests/e2e/real_programs.py tests/e2e/gdb_trace.py tests/e2e/musl.py tests/e2e/perf_made.py tests/e2e/first_screen.py tests/e2e/debian_bugs.py \
 	tests/programs tests/gallery
 
 # btrec run over a simulated kernel and processor.

@@ -3,15 +3,23 @@
  * with a syscall instruction, for the program's own code may not be there. */
 #include "collector/replay/host.h"
 
+#include <errno.h>
+#include <linux/seccomp.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/mman.h>
+#include <sys/prctl.h>
+#include <sys/resource.h>
 #include <sys/syscall.h>
+#include <sys/sysinfo.h>
 
+#include "collector/replay/host_filter.h"
 #include "collector/space/mappings.h"
 #include "collector/space/world.h"
 #include "collector/tracee/tracee.h"
 #include "format/log.h"
+#include "lib/array_size.h"
 #include "lib/canonical.h"
 #include "lib/page.h"
 
@@ -21,7 +29,10 @@
 
 #define GATE (WORLD_RESERVED_START + WORLD_RESERVED_SIZE - BT_PAGE)
 
-enum { PROTS = PROT_READ | PROT_WRITE | PROT_EXEC };
+enum {
+	DESCRIPTORS = 4, /* the engine has the process make a memory file, and close it */
+	PROTS = PROT_READ | PROT_WRITE | PROT_EXEC
+};
 
 static bool map_gate(pid_t tid)
 {
@@ -54,19 +65,97 @@ static bool unmap_all(pid_t tid)
 	return ok;
 }
 
-int host_empty(pid_t tid, struct bt_error *err)
+/* Where memory is short the kernel ends this process, before any other (proc(5)). Without /proc it
+ * goes without. */
+static void offer_to_oom_killer(pid_t tid)
+{
+	char path[40];
+	FILE *file;
+
+	snprintf(path, sizeof path, "/proc/%d/oom_score_adj", (int)tid);
+	file = fopen(path, "we");
+	if (!file)
+		return;
+	fputs("1000", file);
+	fclose(file);
+}
+
+/* The soft limits that the process is to have are the hard ones, too: only calls that the filter
+ * kills for could raise them. */
+static bool limit_host(pid_t tid, uint64_t memory)
+{
+	const struct {
+		__rlimit_resource_t resource;
+		rlim_t most;
+	} limits[] = {
+		{RLIMIT_AS, memory ? memory : RLIM_INFINITY},
+		{RLIMIT_NOFILE, DESCRIPTORS},
+		{RLIMIT_NPROC, 0},
+		{RLIMIT_FSIZE, 0},
+		{RLIMIT_CORE, 0},
+		{RLIMIT_MEMLOCK, 0},
+		{RLIMIT_MSGQUEUE, 0},
+	};
+
+	for (size_t i = 0; i < ARRAY_SIZE(limits); i++) {
+		struct rlimit now, wanted;
+
+		if (prlimit(tid, limits[i].resource, NULL, &now))
+			return false;
+		wanted.rlim_max = limits[i].most < now.rlim_max ? limits[i].most : now.rlim_max;
+		wanted.rlim_cur = wanted.rlim_max;
+		if (prlimit(tid, limits[i].resource, &wanted, NULL))
+			return false;
+	}
+	offer_to_oom_killer(tid);
+	return true;
+}
+
+/* The filter lies in the gate for that time. */
+static bool install_filter(pid_t tid)
+{
+	const uint64_t at = GATE + BT_PAGE / 2, no_privileges[6] = {PR_SET_NO_NEW_PRIVS, 1},
+		       install[6] = {PR_SET_SECCOMP, SECCOMP_MODE_FILTER, at};
+	const struct sock_fprog program = {.len = (unsigned short)host_filter_length,
+					   .filter = (struct sock_filter *)(uintptr_t)(at + 64)};
+	const size_t size = host_filter_length * sizeof *host_filter;
+
+	return size <= BT_PAGE / 2 - 64 && tracee_write(tid, at, &program, sizeof program) &&
+	       tracee_write(tid, at + 64, host_filter, size) &&
+	       !tracee_syscall(tid, SYS_prctl, no_privileges) &&
+	       !tracee_syscall(tid, SYS_prctl, install);
+}
+
+uint64_t host_usual_memory(void)
+{
+	struct sysinfo machine;
+
+	return sysinfo(&machine)
+		       ? 0
+		       : (machine.totalram + machine.totalswap) * (uint64_t)machine.mem_unit;
+}
+
+int host_confine(pid_t tid, uint64_t memory, struct bt_error *err)
 {
 	const uint64_t all[6] = {0, UINT32_MAX, 0};
 	struct tracee_lent lent;
-	bool ok;
+	bool emptied, limited, filtered;
 
 	if (!map_gate(tid))
 		return bt_fail(err, BT_E_IO, 0, "cannot map the replaying process's own page");
 	tracee_lend_syscall(tid, GATE, &lent);
-	ok = !tracee_syscall(tid, SYS_close_range, all) && unmap_all(tid);
+	emptied = !tracee_syscall(tid, SYS_close_range, all) && unmap_all(tid);
+	limited = emptied && limit_host(tid, memory);
+	filtered = limited && install_filter(tid);
 	if (tracee_take_back_syscall(tid, &lent))
 		return -BT_E_GONE;
-	return ok ? 0 : bt_fail(err, BT_E_IO, 0, "cannot empty the replaying process");
+	return !emptied    ? bt_fail(err, BT_E_IO, 0, "cannot empty the replaying process")
+	       : !limited  ? bt_fail(err, BT_E_IO, 0, "cannot limit the replaying process")
+	       : !filtered ? bt_fail(err, BT_E_UNSUPPORTED, 0,
+				     "the kernel gives the replaying process no system call filter "
+				     "(seccomp(2), CONFIG_SECCOMP_FILTER): the code of a trace is "
+				     "not run without")
+			   : 0;
 }
 
 /* A range that the program can have: nothing of ours lies in it. */
@@ -86,7 +175,12 @@ static long make_call(pid_t tid, long nr, const uint64_t args[6])
 	return tracee_take_back_syscall(tid, &lent) ? -1 : rc;
 }
 
-bool host_shape(pid_t tid, const struct bt_record_log_shape *s)
+static enum host_result result_of(long result, uint64_t wanted)
+{
+	return result == (long)wanted ? HOST_DONE : result == -ENOMEM ? HOST_FULL : HOST_REFUSES;
+}
+
+enum host_result host_shape(pid_t tid, const struct bt_record_log_shape *s)
 {
 	uint64_t len = s->end - s->start, prot = s->prot & PROTS;
 	const uint64_t map[6] = {s->start,
@@ -100,19 +194,20 @@ bool host_shape(pid_t tid, const struct bt_record_log_shape *s)
 	const uint64_t move[6] = {s->from, len, len, MREMAP_MAYMOVE | MREMAP_FIXED, s->start};
 
 	if (!is_programs(s->start, s->end))
-		return false;
+		return HOST_REFUSES;
 	switch (s->what) {
 	case BT_SHAPE_MAP:
-		return make_call(tid, SYS_mmap, map) == (long)s->start;
+		return result_of(make_call(tid, SYS_mmap, map), s->start);
 	case BT_SHAPE_UNMAP:
-		return !make_call(tid, SYS_munmap, unmap);
+		return result_of(make_call(tid, SYS_munmap, unmap), 0);
 	case BT_SHAPE_PROTECT:
-		return !make_call(tid, SYS_mprotect, protect);
+		return result_of(make_call(tid, SYS_mprotect, protect), 0);
 	case BT_SHAPE_MOVE:
-		return is_programs(s->from, s->from + len) &&
-		       make_call(tid, SYS_mremap, move) == (long)s->start;
+		return is_programs(s->from, s->from + len)
+			       ? result_of(make_call(tid, SYS_mremap, move), s->start)
+			       : HOST_REFUSES;
 	default:
-		return false;
+		return HOST_REFUSES;
 	}
 }
 

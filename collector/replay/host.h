@@ -11,13 +11,23 @@
 #include "format/record.h"
 #include "lib/error.h"
 
-/* Takes all memory and all descriptors from the thread's process. The thread is at the exit of an
- * execve or of a call that was not made, here and below. Errors: BT_E_GONE, BT_E_IO. */
-int host_empty(pid_t tid, struct bt_error *err) BT_MUST_USE;
+/* The memory that this machine has, with its swap, in bytes. 0: unknown. */
+uint64_t host_usual_memory(void);
 
-/* Makes pages as the effect says. False when that cannot be: it is no range of the program's, or
- * the kernel refuses. */
-bool host_shape(pid_t tid, const struct bt_record_log_shape *shape);
+/* Takes all memory and all descriptors from the thread's process, for good: limits and a system
+ * call filter (host_filter.h) hold it from here on. memory: the bytes of addresses that it may
+ * have, 0: no limit. The thread is at the exit of an execve or of a call that was not made, here
+ * and below. Errors: BT_E_GONE, BT_E_IO; BT_E_UNSUPPORTED: the kernel has no such filters. */
+int host_confine(pid_t tid, uint64_t memory, struct bt_error *err) BT_MUST_USE;
+
+enum host_result {
+	HOST_DONE,
+	HOST_REFUSES, /* it is no range of the program's, or the kernel refuses */
+	HOST_FULL,    /* the process may have no more memory, or no more mappings */
+};
+
+/* Makes pages as the effect says. */
+enum host_result host_shape(pid_t tid, const struct bt_record_log_shape *shape);
 
 /* Writes bytes that the kernel wrote. False where nothing is mapped. */
 bool host_write(pid_t tid, uint64_t addr, struct slice bytes);

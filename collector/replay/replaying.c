@@ -4,6 +4,7 @@
  * end by a signal, comes at a point where the task is stopped for it (stop_point.h). */
 #include "collector/replay/replaying.h"
 
+#include <inttypes.h>
 #include <signal.h>
 #include <stdio.h>
 #include <string.h>
@@ -106,7 +107,7 @@ static void diverge(struct replaying *r, struct task *task, enum divergence_kind
 	struct divergence *d = &r->divergence;
 	const struct bt_regs *regs = regs_of(&r->log.event);
 
-	if (d->kind)
+	if (d->kind || r->failure.code)
 		return;
 	*d = (struct divergence){.kind = kind,
 				 .seq = seq_of(&r->log.event),
@@ -146,11 +147,29 @@ static bool meet(struct replaying *r, struct task *task, const char *came)
 
 /* ---- Effects ---- */
 
-static bool apply_shape(struct task *task, const struct bt_record_log_shape *s)
+/* The host has no room for the pages of the effect. */
+static void fail_without_room(struct replaying *r, const struct task *task,
+			      const struct bt_record_log_shape *s)
+{
+	char text[200];
+
+	snprintf(text, sizeof text,
+		 "no room for %" PRIu64
+		 " MB that the recorded program had: a replay may have %" PRIu64
+		 " MB of addresses here (--memory SIZE)",
+		 (s->end - s->start) >> 20, r->options.memory >> 20);
+	bt_fail(&r->failure, BT_E_NO_MEMORY, 0, "%s", text);
+	finish(r, task);
+}
+
+static bool apply_shape(struct replaying *r, struct task *task, const struct bt_record_log_shape *s)
 {
 	struct map_change change = {.count = 1, .ranges = {{s->start, s->end}}};
+	enum host_result result = host_shape(task->host_tid, s);
 
-	if (!host_shape(task->host_tid, s))
+	if (result == HOST_FULL)
+		fail_without_room(r, task, s);
+	if (result != HOST_DONE)
 		return false;
 	if (s->what == BT_SHAPE_MOVE)
 		change.ranges[change.count++] =
@@ -208,7 +227,7 @@ static bool apply_effects(struct replaying *r, struct task *task)
 			ok = host_write(task->host_tid, e->u.data.addr,
 					log_effect_bytes(&r->log, e));
 		else if (e->kind == BT_RECORD_LOG_SHAPE)
-			ok = apply_shape(task, &e->u.shape);
+			ok = apply_shape(r, task, &e->u.shape);
 		else if (e->kind == BT_RECORD_LOG_STATE)
 			ok = apply_state(&r->log, task, e);
 		else if (!is_output_there(r, task, e)) {
@@ -354,10 +373,11 @@ static void on_program(struct session *session, struct supervisor *sup, struct t
 {
 	struct replaying *r = replaying_of(session);
 
-	if (host_empty(task->host_tid, &r->failure)) {
+	if (host_confine(task->host_tid, r->options.memory, &r->failure)) {
 		finish(r, task);
 		return;
 	}
+	task->process->filter_is_ours = true;
 	if (!log_events_next(&r->log) || r->log.event.kind != BT_RECORD_LOG) {
 		fail(r, task, "the log does not begin with a program");
 		return;
@@ -537,8 +557,12 @@ static void on_exit_of_task(struct session *session, struct supervisor *sup, str
 		return;
 	if (!r->begun || r->log.over || r->log.event.kind != BT_RECORD_LOG_EXIT ||
 	    (int)e->status != end->status || e->kind != end->kind) {
-		snprintf(came, sizeof came, "its end by %s %d",
-			 end->kind == BT_EXIT_SIGNAL ? "signal" : "status", end->status);
+		if (end->kind == BT_EXIT_SIGNAL && end->status == SIGSYS)
+			snprintf(came, sizeof came,
+				 "a system call past the replay: its filter ended the process");
+		else
+			snprintf(came, sizeof came, "its end by %s %d",
+				 end->kind == BT_EXIT_SIGNAL ? "signal" : "status", end->status);
 		diverge(r, task, DIVERGENCE_END, came);
 	} else if (meet(r, task, "its end")) {
 		note_end(r, task);

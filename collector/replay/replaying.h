@@ -12,7 +12,8 @@
 #include "collector/supervisor/supervisor.h"
 
 struct replaying_options {
-	bool output; /* what the program wrote for its user is written again */
+	bool output;     /* what the program wrote for its user is written again */
+	uint64_t memory; /* bytes of addresses that the host may have; 0: no limit */
 };
 
 struct replaying {

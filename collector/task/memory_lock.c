@@ -8,6 +8,7 @@
 #include <sys/resource.h>
 #include <sys/syscall.h>
 
+#include "collector/task/syscall_filter.h"
 #include "collector/task/task.h"
 #include "collector/tracee/tracee.h"
 #include "lib/grow.h"
@@ -98,7 +99,7 @@ void memory_lock_syscall_left(struct task *task)
 	if (result && (result != -ENOMEM || !would_fit(task, share)))
 		return;
 	/* A filter of the program may kill it for a call that we inject. */
-	if (tracee_is_filtered(task->host_tid) || tracee_get_mask(task->host_tid, &mask) ||
+	if (syscall_filter_may_refuse(task) || tracee_get_mask(task->host_tid, &mask) ||
 	    tracee_set_mask(task->host_tid, UINT64_MAX))
 		return;
 	if (!result)

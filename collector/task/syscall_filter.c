@@ -200,6 +200,11 @@ static int count_of(const struct syscall_filter *f)
 	return n;
 }
 
+bool syscall_filter_may_refuse(const struct task *task)
+{
+	return !task->process->filter_is_ours && tracee_is_filtered(task->host_tid);
+}
+
 bool syscall_filter_passes(const struct task *task, uint64_t ip, long nr, const uint64_t args[6])
 {
 	struct seccomp_data call = {

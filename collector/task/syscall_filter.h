@@ -34,6 +34,10 @@ bool syscall_filter_allows(const struct syscall_filter *f, const struct seccomp_
  * the task or all tasks of its process. */
 void syscall_filter_left(struct task_table *t, struct task *task);
 
+/* Whether calls that we inject may be refused, or end the task: it has a filter that neither we nor
+ * the session (process.filter_is_ours) have given it, or that is unknown. */
+bool syscall_filter_may_refuse(const struct task *task);
+
 /* Whether a system call of ours, made with the instruction that ends at ip, passes the task's
  * filters. False where the kernel has more filters than were seen. Filters from before --from was
  * reached are unknown and not counted. */

@@ -83,6 +83,8 @@ struct process {
 	bool trap_ignored; /* the program ignores SIGTRAP; stepping makes the kernel forget that */
 	bool trap_known;   /* trap_ignored is known. An execve keeps it: an ignored signal stays
 			      ignored, a handled one is not ignored afterwards */
+	bool filter_is_ours; /* the session has given it its system call filter, which lets calls
+				of ours pass */
 	struct limits limits;
 	struct last_words *last_words; /* NULL: none */
 	bool words_begun;              /* its program has begun a write to its descriptor 2 */

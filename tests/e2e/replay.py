@@ -2,33 +2,7 @@
 # SPDX-License-Identifier: MIT
 # Programs are recorded with --replayable, deleted with what they read, and run again by btrec replay: the same output, each event met.
 # What is changed in a log is found, at its event; what is no log of ours is refused.
-from e2e import *
-
-CHANGE_LOG = os.path.join(BUILD, "tests", "tools", "change_log")
-
-
-def built(*flags):
-    """The program and its input, in a folder of their own."""
-    folder = fresh_dir("replayed")
-    program, text = os.path.join(folder, "replayed"), os.path.join(folder, "text")
-    status = subprocess.run([*CC, "-O2", "-g", *flags, os.path.join(PROGRAMS, "replayed.c"), "-o", program], stderr=subprocess.DEVNULL).returncode
-    if status and "-static" in flags:
-        raise Skip("no static C library")
-    equal(status, 0, "status of the compiler")
-    with open(text, "w") as file:
-        file.write("one line\nanother line\n")
-    return folder, [program, text]
-
-
-def recorded(argv, *options, status=0):
-    result = record(argv, ["--replayable", "--quiet", *options])
-    equal(result.status, status, "end of the program")
-    return result
-
-
-def replayed(trace, *options):
-    return execute([BTREC, "replay", *options, trace], cwd="/")
-
+from replays import *
 
 def same(result, *options):
     again = replayed(result.trace, "-q", *options)
@@ -120,16 +94,6 @@ def ends_early():
         equal((again.status, again.out), (0, b"before\n"), "status and output up to there")
         check(why in again.err, again.err)
         check(why in execute([BTREC, "info", result.trace]).out, "btrec info does not say so")
-
-
-def changed(result, *change):
-    """The replay of a copy of the trace whose log is changed."""
-    copy = fresh("changed")
-    shutil.copytree(result.trace, copy)
-    log = [name for name in os.listdir(copy) if name.startswith("log-")]
-    equal(len(log), 1, "logs of the trace")
-    equal(execute([CHANGE_LOG, result.trace, os.path.join(copy, log[0]), *map(str, change)]).status, 0, "status of change_log")
-    return replayed(copy, "--json")
 
 
 @case("what is changed in a log is found, with its kind")

@@ -1,8 +1,9 @@
 /* SPDX-License-Identifier: MIT */
-/* change_log TRACE OUT CHANGE KIND N: writes the log of a trace to the file OUT with one change in
- * record N (from 1; of effects: of those behind the beginning) of that kind, by name: drop, double,
- * register (rbx + 1), tick (+ 1), byte (the first one, + 1), result (+ 1), address (an effect's, in
- * the reserved range), end (behind it). Ends with 1 when there is no such record. */
+/* change_log TRACE OUT CHANGE KIND N [FILE]: writes the log of a trace to the file OUT with one
+ * change in record N (from 1; of effects: of those behind the beginning) of that kind, by name:
+ * drop, double, register (rbx + 1), tick (+ 1), byte (the first one, + 1), result (+ 1), address
+ * (an effect's, in the reserved range), end (behind it). Of an event: code (the bytes of FILE lie
+ * where its task is), or an effect of `plants`, below. Ends with 1 when there is no such record. */
 #include <inttypes.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -14,9 +15,72 @@
 enum { OURS = 2 };
 #define RESERVED 0x550000001000ull
 
+#define PAGE          0x1000ull
+#define RESERVED_ENDS 0x550040000000ull
+#define USER_ENDS     0x7ffffffff000ull
+#define KERNEL        0xffff800000000000ull
+
 struct change {
 	const char *what, *kind;
 	unsigned long number;
+	struct buf file;
+};
+
+/* Effects of which no recorder writes most. */
+static const struct plant {
+	const char *what;
+	enum bt_record_kind kind;
+	struct bt_record_log_shape shape;
+	struct bt_record_log_data data;
+	struct bt_record_log_state state;
+} plants[] = {
+	{"map-0", BT_RECORD_LOG_SHAPE, .shape = {.end = PAGE, .prot = 7}},
+	{"map-region", BT_RECORD_LOG_SHAPE,
+	 .shape = {.start = RESERVED, .end = RESERVED + PAGE, .prot = 7}},
+	{"map-gate", BT_RECORD_LOG_SHAPE,
+	 .shape = {.start = RESERVED_ENDS - PAGE, .end = RESERVED_ENDS, .prot = 3}},
+	{"map-over-region", BT_RECORD_LOG_SHAPE,
+	 .shape = {.start = RESERVED - 0x100000, .end = RESERVED_ENDS + 0x100000, .prot = 3}},
+	{"map-all", BT_RECORD_LOG_SHAPE, .shape = {.end = USER_ENDS, .prot = 7}},
+	{"map-kernel", BT_RECORD_LOG_SHAPE,
+	 .shape = {.start = KERNEL, .end = KERNEL + PAGE, .prot = 7}},
+	{"map-petabytes", BT_RECORD_LOG_SHAPE,
+	 .shape = {.start = RESERVED_ENDS, .end = 1ull << 60, .prot = 3}},
+	{"map-terabytes", BT_RECORD_LOG_SHAPE,
+	 .shape = {.start = RESERVED_ENDS, .end = RESERVED_ENDS + (16ull << 40), .prot = 3}},
+	{"map-backwards", BT_RECORD_LOG_SHAPE,
+	 .shape = {.start = 8 * PAGE, .end = PAGE, .prot = 3}},
+	{"map-odd", BT_RECORD_LOG_SHAPE,
+	 .shape = {.start = 8 * PAGE + 1, .end = 9 * PAGE + 1, .prot = 3}},
+	{"map-strange", BT_RECORD_LOG_SHAPE,
+	 .shape = {.start = 0x10000000, .end = 0x10000000 + PAGE, .prot = 0xff, .grows = 0xff}},
+	{"unmap-region", BT_RECORD_LOG_SHAPE,
+	 .shape = {.what = 1, .start = RESERVED, .end = RESERVED_ENDS}},
+	{"unmap-all", BT_RECORD_LOG_SHAPE, .shape = {.what = 1, .end = USER_ENDS}},
+	{"protect-region", BT_RECORD_LOG_SHAPE,
+	 .shape = {.what = 2, .start = RESERVED, .end = RESERVED_ENDS, .prot = 7}},
+	{"move-region", BT_RECORD_LOG_SHAPE,
+	 .shape = {.what = 3, .start = 0x10000000, .end = 0x10001000, .from = RESERVED}},
+	{"move-wraps", BT_RECORD_LOG_SHAPE,
+	 .shape = {.what = 3, .start = 0x10000000, .end = 0x10002000, .from = 0ull - PAGE}},
+	{"move-over-itself", BT_RECORD_LOG_SHAPE,
+	 .shape = {.what = 3, .start = 0x10000000, .end = 0x10002000, .from = 0x10001000}},
+	{"shape-unknown", BT_RECORD_LOG_SHAPE,
+	 .shape = {.what = 200, .start = 0x10000000, .end = 0x10001000}},
+	{"data-0", BT_RECORD_LOG_DATA, .data = {0}},
+	{"data-region", BT_RECORD_LOG_DATA, .data = {.addr = RESERVED}},
+	{"data-gate", BT_RECORD_LOG_DATA, .data = {.addr = RESERVED_ENDS - PAGE}},
+	{"data-kernel", BT_RECORD_LOG_DATA, .data = {.addr = KERNEL}},
+	{"data-wraps", BT_RECORD_LOG_DATA, .data = {.addr = UINT64_MAX - 2}},
+	{"state-0", BT_RECORD_LOG_STATE, .state = {0}},
+	{"state-kernel", BT_RECORD_LOG_STATE,
+	 .state = {.regs = {.rip = KERNEL, .cs = 0x33, .ss = 0x2b}}},
+	{"state-gate", BT_RECORD_LOG_STATE,
+	 .state = {.regs = {.rip = RESERVED_ENDS - PAGE, .cs = 0x33, .ss = 0x2b}}},
+	{"state-32", BT_RECORD_LOG_STATE, .state = {.regs = {.cs = 0x23, .ss = 0x2b}}},
+	{"state-base", BT_RECORD_LOG_STATE,
+	 .state = {.regs = {.cs = 0x33, .ss = 0x2b, .fs_base = KERNEL, .gs_base = 1ull << 60}}},
+	{"state-extended", BT_RECORD_LOG_STATE, .state = {.regs = {.cs = 0x33, .ss = 0x2b}}},
 };
 
 /* The fields that a change may be about; NULL: the record has none. */
@@ -57,6 +121,40 @@ static void change_record(struct bt_record *r, const char *what, struct buf *byt
 	}
 }
 
+static void put_plant(struct buf *records, const struct plant *p)
+{
+	static const uint8_t garbage[5000] = {[0] = 0xff, [512] = 0xff, [4999] = 0xff};
+	struct bt_record body = {0};
+
+	if (p->kind == BT_RECORD_LOG_SHAPE) {
+		body.u.log_shape = p->shape;
+	} else if (p->kind == BT_RECORD_LOG_DATA) {
+		body.u.log_data = p->data;
+		body.u.log_data.bytes = slice_of(garbage, 16);
+	} else {
+		body.u.log_state = p->state;
+		if (!strcmp(p->what, "state-extended"))
+			body.u.log_state.extended = slice_of(garbage, sizeof garbage);
+	}
+	bt_record_encode(records, p->kind, &body.u);
+}
+
+/* The effect that the change puts before an event. */
+static void plant_before(struct buf *records, struct bt_record *event, const struct change *c)
+{
+	struct bt_record body = {0};
+
+	for (size_t i = 0; i < sizeof plants / sizeof *plants; i++)
+		if (!strcmp(c->what, plants[i].what))
+			put_plant(records, &plants[i]);
+	if (strcmp(c->what, "code") != 0)
+		return;
+	body.u.log_data.addr =
+		event->kind == BT_RECORD_LOG ? event->u.log.point.rip : point_of(event)->rip;
+	body.u.log_data.bytes = slice_of(c->file.data, c->file.len);
+	bt_record_encode(records, BT_RECORD_LOG_DATA, &body.u);
+}
+
 static bool write_block(FILE *to, uint64_t ordinal, struct buf *records)
 {
 	struct buf block = {0};
@@ -91,6 +189,8 @@ static int copy_log(const struct trace *t, const struct trace_file *file, FILE *
 		     !strcmp(bt_record_name(rec.kind), c->kind) && ++seen == c->number;
 		if (it)
 			change_record(&rec, c->what, &bytes);
+		if (it && (rec.kind == BT_RECORD_LOG || point_of(&rec)))
+			plant_before(&records, &rec, c);
 		if (!it || strcmp(c->what, "drop") != 0)
 			bt_record_encode(&records, (enum bt_record_kind)rec.kind, &rec.u);
 		if (it && !strcmp(c->what, "double"))
@@ -109,14 +209,31 @@ static int copy_log(const struct trace *t, const struct trace_file *file, FILE *
 	return !ok ? OURS : seen < c->number;
 }
 
+static bool read_file(struct buf *to, const char *path)
+{
+	FILE *file = fopen(path, "rbe");
+	uint8_t bytes[4096];
+	size_t n = 1;
+
+	while (file && n) {
+		n = fread(bytes, 1, sizeof bytes, file);
+		buf_put(to, bytes, n);
+	}
+	return file && !fclose(file);
+}
+
 int main(int argc, char **argv)
 {
+	struct change change = {0};
 	struct bt_error err;
 	struct trace *t;
 	FILE *to;
 	int rc = 1;
 
-	if (argc != 6)
+	if (argc != 6 && argc != 7)
+		return OURS;
+	change = (struct change){argv[3], argv[4], strtoul(argv[5], NULL, 10), {0}};
+	if (argc == 7 && !read_file(&change.file, argv[6]))
 		return OURS;
 	if (trace_open(&t, argv[1], &err)) {
 		say("%s", err.text);
@@ -125,11 +242,10 @@ int main(int argc, char **argv)
 	to = fopen(argv[2], "wbe");
 	for (size_t i = 0; to && i < t->file_count; i++)
 		if (t->files[i].kind == BT_FILE_LOG)
-			rc = copy_log(
-				t, &t->files[i], to,
-				&(struct change){argv[3], argv[4], strtoul(argv[5], NULL, 10)});
+			rc = copy_log(t, &t->files[i], to, &change);
 	if (!to || fclose(to))
 		rc = OURS;
 	trace_close(t);
+	buf_release(&change.file);
 	return rc;
 }

@@ -15,6 +15,7 @@
 #include "collector/backend/engine/written_code/watch_syscalls.h"
 #include "collector/task/cut_transfer.h"
 #include "collector/task/last_words.h"
+#include "collector/task/syscall_filter.h"
 #include "collector/tracee/call_memory.h"
 #include "collector/tracee/tracee.h"
 #include "lib/array_size.h"
@@ -56,7 +57,7 @@ static void look_at_adopted(struct task *task, struct engine_space *es)
 	if (!es->adopted || et->looked_at)
 		return;
 	et->looked_at = true;
-	es->filtered |= tracee_is_filtered(task->host_tid) || dispatches_syscalls(task->host_tid);
+	es->filtered |= syscall_filter_may_refuse(task) || dispatches_syscalls(task->host_tid);
 	descriptors_adopted(&es->descriptors, es->adopted, task->host_tid);
 }
 

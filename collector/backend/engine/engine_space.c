@@ -157,13 +157,15 @@ static const struct space_extension_ops space_ops = {space_copy,    space_releas
 /* Whether calls of ours may be filtered, a page that is protected could be given away (RLIMIT_DATA:
  * it does not count), or a fault of ours would change what the program has said of SIGSEGV.
  * *ignores: whether it ignores that or SIGBUS. */
-static bool refuses_watching(pid_t tid, bool *filtered, bool *ignores)
+static bool refuses_watching(const struct task *task, bool *filtered, bool *ignores)
 {
+	const pid_t tid = task->host_tid;
 	struct tracee_signals s = {0};
 	struct rlimit data;
 
 	if (tracee_signals_filtered(tid, &s, filtered))
 		*filtered = true;
+	*filtered &= !task->process->filter_is_ours;
 	*ignores = s.ignored & (1ull << (SIGSEGV - 1) | 1ull << (SIGBUS - 1));
 	return !limits_get(tid, RLIMIT_DATA, &data) || data.rlim_cur != RLIM_INFINITY ||
 	       *filtered || s.ignored >> (SIGSEGV - 1) & 1;
@@ -192,10 +194,11 @@ void engine_shared_free(struct engine_shared *shared)
 	free(shared);
 }
 
-/* filtered: what tracee_is_filtered() would say. */
-static struct engine_space *space_new(struct backend *b, pid_t tid, struct address_space *s,
-				      bool *filtered)
+/* filtered: what syscall_filter_may_refuse() would say. */
+static struct engine_space *space_new(struct backend *b, const struct task *task,
+				      struct address_space *s, bool *filtered)
 {
+	const pid_t tid = task->host_tid;
 	struct engine_space *es = calloc(1, sizeof *es);
 	struct engine_shared *shared = engine_shared_of(b);
 	unsigned long persona = tracee_personality(tid);
@@ -204,7 +207,7 @@ static struct engine_space *space_new(struct backend *b, pid_t tid, struct addre
 		return NULL;
 	s->reads_run |=
 		persona & READ_IMPLIES_EXEC; /* of an executable stack, too, before Linux 5.8 */
-	es->watch.refused = refuses_watching(tid, filtered, &es->ignores_faults);
+	es->watch.refused = refuses_watching(task, filtered, &es->ignores_faults);
 	es->parallel = b->parallel;
 	es->left = shared ? shared->left : NULL;
 	if (es->left && !s->from_reached)
@@ -328,7 +331,7 @@ static bool may_make_region(const struct engine_space *es, const struct task *ta
 }
 
 /* Makes the region, or what of it a fork's child or a space with a cache of its own needs afresh;
- * signals wait meanwhile. filtered: tracee_is_filtered(). */
+ * signals wait meanwhile. filtered: syscall_filter_may_refuse(). */
 static bool make_region(struct engine_space *es, const struct address_space *s,
 			const struct task *task, bool over, bool filtered)
 {
@@ -518,7 +521,7 @@ struct engine_space *engine_space_of(struct backend *b, struct task *task)
 	bool filtered = true, is_new = !es, taken, over;
 
 	if (is_new) {
-		es = s->extension = space_new(b, task->host_tid, s, &filtered);
+		es = s->extension = space_new(b, task, s, &filtered);
 		s->extension_ops = &space_ops;
 		if (es && s->from_reached)
 			es->adopted = task->host_tid;
@@ -548,7 +551,7 @@ struct engine_space *engine_space_of(struct backend *b, struct task *task)
 	taken = !es->mapped && there &&
 		(there->start != WORLD_RESERVED_START || there->prot != PROT_NONE);
 	if (!is_new)
-		filtered = tracee_is_filtered(task->host_tid);
+		filtered = syscall_filter_may_refuse(task);
 	over = es->mapped || there;
 	es->refused = taken || !make_region(es, s, task, over, filtered);
 	s->unsure = true; /* our mappings are among its mappings, too */

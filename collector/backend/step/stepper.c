@@ -21,6 +21,7 @@
 #include <sys/wait.h>
 #include <time.h>
 
+#include "collector/task/syscall_filter.h"
 #include "collector/tracee/signal_frame.h"
 #include "collector/tracee/tracee.h"
 
@@ -89,7 +90,7 @@ static int restore_trap_disposition(struct task *task)
 	static const uint64_t ignore[4] = {(uint64_t)(uintptr_t)SIG_IGN};
 
 	if (!task->process->trap_ignored ||
-	    tracee_is_filtered(task->host_tid)) /* a filter of the program's may end it for that */
+	    syscall_filter_may_refuse(task)) /* a filter of the program's may end it for that */
 		return 0;
 	return tracee_sigaction_at_entry(task->host_tid, &task->regs, SIGTRAP, ignore);
 }
