@@ -20,7 +20,7 @@
 
 struct replay_arguments {
 	const char *backend;
-	bool no_output, json, quiet, help;
+	bool no_output, json, quiet, help, force;
 	uint64_t memory; /* 0: not said */
 };
 
@@ -35,6 +35,8 @@ static const struct option_row rows[] = {
 	{"memory", 0, "SIZE",
 	 "the memory that the program may have: 500M, 2G (what this machine has)",
 	 .set = set_memory},
+	{"force", 0, NULL, "replay though this processor lacks features that the recording had",
+	 .at = offsetof(struct replay_arguments, force)},
 	{"no-output", 0, NULL, "do not repeat what the program wrote",
 	 .at = offsetof(struct replay_arguments, no_output)},
 	{"json", 0, NULL, "print a divergence as JSON, to standard output",
@@ -127,6 +129,43 @@ static void say_end(const struct replaying *r, const char *trace)
 		    (unsigned long long)r->events, r->log.reason);
 }
 
+/* Another maker's results of some instructions differ in their last bits. */
+static void compare_makers(const struct log_events *l, const struct processor_offer *here,
+			   bool quiet, char cause[160])
+{
+	char then[PROCESSOR_MAKER], now[PROCESSOR_MAKER];
+
+	processor_offer_maker(&l->processor, then);
+	processor_offer_maker(here, now);
+	if (!strcmp(then, now))
+		return;
+	snprintf(cause, 160,
+		 "it was recorded on a processor of %s, and this one is of %s: rcpps, rsqrtps and "
+		 "functions of the x87 give other results",
+		 then, now);
+	if (!quiet)
+		say("note: %s", cause);
+}
+
+/* Compares the processor with that of the recording. */
+static int compare_processors(const struct log_events *l, const struct replay_arguments *args,
+			      const char *path, char cause[160], struct bt_error *err)
+{
+	struct processor_offer here;
+	char missing[240];
+
+	if (!l->has_processor)
+		return 0;
+	processor_offer_read(&here);
+	if (processor_offer_missing(&l->processor, &here, missing, sizeof missing) && !args->force)
+		return bt_fail(err, BT_E_UNSUPPORTED, 0,
+			       "%s: cannot be replayed: this processor lacks what the recording "
+			       "had: %s (--force tries it)",
+			       path, missing);
+	compare_makers(l, &here, args->quiet, cause);
+	return 0;
+}
+
 static int replay(struct replay_run *run, const struct replay_arguments *args, const char *path,
 		  struct bt_error *err)
 {
@@ -134,12 +173,15 @@ static int replay(struct replay_run *run, const struct replay_arguments *args, c
 						  .memory = args->memory ? args->memory
 									 : host_usual_memory()};
 	struct replaying *r = &run->session;
+	char cause[160] = "";
 	struct trace *t;
 	int rc = choose_backend(args->backend, &run->backend, err);
 
 	if (rc || (rc = trace_open(&t, path, err)))
 		return rc;
 	rc = replaying_init(r, t, &options, err);
+	if (!rc)
+		rc = compare_processors(&r->log, args, path, cause, err);
 	if (!rc)
 		rc = run_host(run, err);
 	if (!rc && r->log.damage) {
@@ -149,6 +191,7 @@ static int replay(struct replay_run *run, const struct replay_arguments *args, c
 		*err = r->failure;
 		rc = -(int)err->code;
 	} else if (!rc && r->divergence.kind) {
+		strcpy(r->divergence.cause, cause);
 		if (args->json)
 			divergence_print_json(&r->divergence, stdout);
 		else

@@ -130,7 +130,7 @@ _btrec() {
 		--memory) ;;
 		*)
 			if [[ $cur == -* ]]; then
-				mapfile -t COMPREPLY < <(compgen -W "--backend --memory --no-output --json -q --quiet -h --help" -- "$cur")
+				mapfile -t COMPREPLY < <(compgen -W "--backend --memory --force --no-output --json -q --quiet -h --help" -- "$cur")
 			else
 				mapfile -t COMPREPLY < <(_btrec_traces "$cur")
 			fi

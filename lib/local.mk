@@ -25,6 +25,7 @@ lib_libbt_a_SOURCES = \
 	lib/output.c lib/output.h lib/pager.c lib/pager.h \
 	lib/point.c lib/point.h \
 	lib/processor.c lib/processor.h \
+	lib/processor_offer.c lib/processor_offer.h \
 	lib/regular_file.c lib/regular_file.h \
 	lib/regs.c lib/regs.def lib/regs.h \
 	lib/room_for_stack.c lib/room_for_stack.h \

@@ -22,6 +22,7 @@
 #include "collector/supervisor/session.h"
 #include "collector/tracee/tracee.h"
 #include "format/log.h"
+#include "format/log_processor.h"
 #include "lib/array_size.h"
 #include "lib/call_result.h"
 #include "lib/page.h"
@@ -173,6 +174,21 @@ static bool stat_descriptor(pid_t tid, int fd, struct stat *st)
 	return !stat(path, st);
 }
 
+static void put_processor(struct replay_log *l)
+{
+	struct bt_record_log_processor rec = {0};
+	struct processor_offer offer;
+	struct buf leaves = {0};
+
+	processor_offer_read(&offer);
+	log_processor_encode(&leaves, &offer);
+	rec.xcr0 = offer.xcr0;
+	rec.leaves = slice_of(leaves.data, leaves.len);
+	if (!leaves.failed)
+		put(l, BT_RECORD_LOG_PROCESSOR, &rec);
+	buf_release(&leaves);
+}
+
 void replay_log_program(struct replay_log *l, struct task *task)
 {
 	struct bt_record_log rec = {.version = BT_LOG_VERSION, .task = task->number};
@@ -189,6 +205,7 @@ void replay_log_program(struct replay_log *l, struct task *task)
 	for (int i = 1; i < LOG_STREAMS; i++)
 		if (!stat_descriptor(task->host_tid, i, &l->streams[i]))
 			l->streams[i].st_mode = 0;
+	put_processor(l);
 	if (!put_world(l, task))
 		return;
 	put_state(l, task, true);

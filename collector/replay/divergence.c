@@ -57,6 +57,8 @@ void divergence_print(const struct divergence *d, FILE *to)
 			fprintf(to, "  %s: expected 0x%" PRIx64 ", got 0x%" PRIx64 "\n",
 				bt_reg_info[i].name, bt_regs_get(&d->expected_regs, i),
 				bt_regs_get(&d->came_regs, i));
+	if (*d->cause)
+		fprintf(to, "  it may come of this: %s\n", d->cause);
 }
 
 static void print_point_json(const char *name, const struct bt_point *p, FILE *to)
@@ -90,5 +92,8 @@ void divergence_print_json(const struct divergence *d, FILE *to)
 			bt_regs_get(&d->came_regs, i));
 		first = false;
 	}
-	fputs("]}\n", to);
+	fputs("]", to);
+	if (*d->cause)
+		fprintf(to, ", \"cause\": \"%s\"", d->cause);
+	fputs("}\n", to);
 }

@@ -26,6 +26,7 @@ struct divergence {
 	uint64_t seq; /* of the event in the trace; 0: it has none */
 	uint32_t task;
 	char expected[80], came[80]; /* events */
+	char cause[160];             /* what it may come of; empty: nothing is known */
 	bool has_points;
 	struct bt_point expected_at, came_at;
 	bool has_regs;

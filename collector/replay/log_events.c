@@ -7,6 +7,22 @@
 
 #include "lib/grow.h"
 
+/* The processor is told by the log's first record. */
+static void learn_processor(struct log_events *l, const struct trace *t,
+			    const struct trace_file *file)
+{
+	struct trace_cursor first;
+	struct bt_record rec;
+	struct bt_error err;
+
+	trace_cursor_init(&first, t, file);
+	l->has_processor =
+		trace_cursor_next(&first, &rec, &err) == 1 && rec.kind == BT_RECORD_LOG_PROCESSOR;
+	if (l->has_processor)
+		log_processor_decode(&rec.u.log_processor, &l->processor);
+	trace_cursor_release(&first);
+}
+
 int log_events_open(struct log_events *l, const struct trace *t, struct bt_error *err)
 {
 	*l = (struct log_events){0};
@@ -15,6 +31,7 @@ int log_events_open(struct log_events *l, const struct trace *t, struct bt_error
 			continue;
 		trace_cursor_init(&l->cursor, t, &t->files[i]);
 		l->opened = true;
+		learn_processor(l, t, &t->files[i]);
 		return 0;
 	}
 	return bt_fail(err, BT_E_UNSUPPORTED, 0,

@@ -5,6 +5,7 @@
 #ifndef BT_LOG_EVENTS_H
 #define BT_LOG_EVENTS_H
 
+#include "format/log_processor.h"
 #include "format/trace_cursor.h"
 #include "lib/buf.h"
 
@@ -22,6 +23,8 @@ struct log_effect {
 struct log_events {
 	struct trace_cursor cursor;
 	bool opened;
+	bool has_processor; /* what was offered to the recording is known: */
+	struct processor_offer processor;
 	struct bt_record event; /* the present one. Its slices live until the next one */
 	struct log_effect *effects;
 	size_t count, cap;

@@ -137,6 +137,34 @@ def cut_off():
     check(b"cut off" in again.err, again.err)
 
 
+@case("features that this processor lacks are named beforehand")
+def features():
+    result = recorded(["/bin/true"])
+    copy = with_change(result, "features", "LOG_PROCESSOR", 1)
+    again = replayed(copy)
+    equal((again.status, again.out), (69, b""), "status with features that are missing")
+    with open("/proc/cpuinfo") as file:
+        flags = set(re.search(r"^flags\s*: (.*)", file.read(), re.M).group(1).split())
+    names = re.search(r"lacks what the recording had: ([a-z0-9_ ]+) \(--force", again.err.decode()).group(1).split()
+    check(names and not flags & set(names), "named: %s" % names)
+    equal(replayed(copy, "--force", "-q").status, 0, "status with --force")
+    for change in ("drop", "cut"):  # an older log; damage
+        again = replayed(with_change(result, change, "LOG_PROCESSOR", 1), "-q")
+        equal((again.status, again.err), (0, b""), "status and errors after %s" % change)
+
+
+@case("another maker's processor is named in a note, and with a divergence")
+def makers():
+    result = recorded(["/bin/true"])
+    result.trace = with_change(result, "maker", "LOG_PROCESSOR", 1)
+    again = replayed(result.trace)
+    equal(again.status, 0, "status")
+    check(re.search(rb"note: it was recorded on a processor of (GenuineIntel|AuthenticAMD), and this one is of", again.err), again.err)
+    found = json.loads(changed(result, "register", "LOG_CALL", 5).out)
+    check("recorded on a processor of" in found["cause"], found)
+    check(b"it may come of this: it was recorded on" in replayed(with_change(result, "register", "LOG_CALL", 5)).err, "the text does not say it")
+
+
 @case("what cannot be replayed is refused by name")
 def refused():
     plain = record(["/bin/true"])

@@ -2,8 +2,10 @@
 /* change_log TRACE OUT CHANGE KIND N [FILE]: writes the log of a trace to the file OUT with one
  * change in record N (from 1; of effects: of those behind the beginning) of that kind, by name:
  * drop, double, register (rbx + 1), tick (+ 1), byte (the first one, + 1), result (+ 1), address
- * (an effect's, in the reserved range), end (behind it). Of an event: code (the bytes of FILE lie
- * where its task is), or an effect of `plants`, below. Ends with 1 when there is no such record. */
+ * (an effect's, in the reserved range), maker (of a LOG_PROCESSOR: another one), features (it has
+ * all), cut (the last bytes of its leaves are missing), end (behind it). Of an event: code (the
+ * bytes of FILE lie where its task is), or an effect of `plants`, below. Ends with 1 when there is
+ * no such record. */
 #include <inttypes.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -100,6 +102,21 @@ static struct bt_point *point_of(struct bt_record *r)
 						      : NULL;
 }
 
+static void change_processor(struct bt_record_log_processor *p, const char *what, struct buf *bytes)
+{
+	static const char intel[] = "GenuntelineI", amd[] = "AuthcAMDenti"; /* ebx, ecx, edx */
+	enum { REGISTERS = 8, NAME = REGISTERS + 4, LEAF = 24 };
+
+	buf_put(bytes, p->leaves.at, p->leaves.len);
+	if (!strcmp(what, "maker"))
+		memcpy(bytes->data + NAME, memcmp(bytes->data + NAME, amd, 12) ? amd : intel, 12);
+	for (size_t at = LEAF; !strcmp(what, "features") && at + LEAF <= bytes->len; at += LEAF)
+		memset(bytes->data + at + REGISTERS, 0xff, LEAF - REGISTERS);
+	if (!strcmp(what, "features"))
+		p->xcr0 = UINT64_MAX;
+	p->leaves = slice_of(bytes->data, bytes->len - (!strcmp(what, "cut") ? 5 : 0));
+}
+
 static void change_record(struct bt_record *r, const char *what, struct buf *bytes)
 {
 	if (!strcmp(what, "register") && regs_of(r))
@@ -114,6 +131,8 @@ static void change_record(struct bt_record *r, const char *what, struct buf *byt
 		r->u.log_shape.end = RESERVED + (r->u.log_shape.end - r->u.log_shape.start);
 		r->u.log_shape.start = RESERVED;
 	}
+	if (r->kind == BT_RECORD_LOG_PROCESSOR)
+		change_processor(&r->u.log_processor, what, bytes);
 	if (!strcmp(what, "byte") && r->kind == BT_RECORD_LOG_DATA) {
 		buf_put(bytes, r->u.log_data.bytes.at, r->u.log_data.bytes.len);
 		bytes->data[0]++;
