@@ -10,7 +10,7 @@ void log_processor_encode(struct buf *bytes, const struct processor_offer *o)
 	for (size_t i = 0; i < o->count; i++) {
 		const struct processor_leaf *l = &o->leaves[i];
 		const uint32_t words[LEAF_BYTES / 4] = {l->leaf, l->subleaf, l->eax,
-							l->ebx,	 l->ecx,     l->edx};
+							l->ebx,  l->ecx,     l->edx};
 
 		for (size_t w = 0; w < LEAF_BYTES / 4; w++)
 			buf_u32(bytes, words[w]);

@@ -193,7 +193,8 @@ static const struct feature {
 static bool has(const struct processor_offer *o, const struct feature *f)
 {
 	const struct processor_leaf *l = find_leaf(o, f->leaf, f->subleaf);
-	const uint32_t registers[] = {l ? l->eax : 0, l ? l->ebx : 0, l ? l->ecx : 0, l ? l->edx : 0};
+	const uint32_t registers[] = {l ? l->eax : 0, l ? l->ebx : 0, l ? l->ecx : 0,
+				      l ? l->edx : 0};
 
 	return registers[f->where] >> f->bit & 1 && (o->xcr0 & f->states) == f->states;
 }

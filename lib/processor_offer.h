@@ -20,8 +20,8 @@ struct processor_offer {
 	struct processor_leaf leaves[PROCESSOR_OFFERED];
 };
 
-/* Asks the processor that this runs on: leaves 0, 1, 7, 0xd, 0x80000001 and 0x80000008. What differs
- * between the processors of a machine is left out. */
+/* Asks the processor that this runs on: leaves 0, 1, 7, 0xd, 0x80000001 and 0x80000008. What
+ * differs between the processors of a machine is left out. */
 void processor_offer_read(struct processor_offer *o);
 
 /* The maker's name: GenuineIntel, AuthenticAMD. Empty if leaf 0 is not there. What is no letter is

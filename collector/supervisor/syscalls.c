@@ -29,6 +29,7 @@
 #include "collector/task/syscall_timeout.h"
 #include "collector/tracee/tracee.h"
 #include "include/btrec.h"
+#include "lib/array_size.h"
 
 enum {
 	ENABLE_SHADOW_STACK = 0x5001, /* ARCH_SHSTK_ENABLE of arch_prctl(2), Linux 6.6 */
@@ -88,12 +89,25 @@ static bool is_shadow_stack(const struct task *task)
 	return is_syscall(task, SYS_arch_prctl) && task->syscall.args[0] == ENABLE_SHADOW_STACK;
 }
 
+/* Whether memory of the program is written because of this call while no call of it ends: by the
+ * kernel (rings) or by who serves its page faults. No log of calls can say when. Programs do
+ * without: kernels are built, or set up, without them (kernel.io_uring_disabled). */
+static bool is_unloggable(const struct supervisor *sup, const struct task *task)
+{
+	static const long calls[] = {SYS_io_setup, SYS_io_uring_setup, SYS_userfaultfd};
+
+	for (size_t i = 0; sup->options.logged && i < ARRAY_SIZE(calls); i++)
+		if (is_syscall(task, calls[i]))
+			return true;
+	return false;
+}
+
 /* Refuses system calls that must not be made. */
 static void refuse_syscall(struct supervisor *sup, struct task *task)
 {
 	bool shadow = is_shadow_stack(task);
 
-	if (sup->backend.ops->native || !(shadow || is_rseq(sup, task)))
+	if (sup->backend.ops->native || !(shadow || is_rseq(sup, task) || is_unloggable(sup, task)))
 		return;
 	task->regs.orig_rax = UINT64_MAX; /* none: rax stays as it is */
 	task->regs.rax = (uint64_t)(shadow ? -EOPNOTSUPP : -ENOSYS);

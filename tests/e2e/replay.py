@@ -137,6 +137,19 @@ def cut_off():
     check(b"cut off" in again.err, again.err)
 
 
+@case("calls through which memory is written later are refused with ENOSYS")
+def rings():
+    program = build("rings.c")
+    refused = b"io_setup refused\nio_uring_setup refused\nuserfaultfd refused\n"
+    result = recorded([program])
+    equal(result.out, refused, "what the program was told")
+    same(result)
+    plain = record([program]).out
+    if plain == refused:
+        raise Skip("this kernel has none of them")
+    equal(plain, execute([program]).out, "what it is told without --replayable")
+
+
 @case("features that this processor lacks are named beforehand")
 def features():
     result = recorded(["/bin/true"])
