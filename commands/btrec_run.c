@@ -92,6 +92,7 @@ struct run {
 	bool linked;       /* `latest` names the trace */
 	bool told_stopped; /* that nothing more is recorded */
 	bool told_slow;    /* that a process is single-stepped */
+	bool told_log_ended;
 	int exec_failure;
 };
 
@@ -316,6 +317,19 @@ static void tell_slow(void *arg, const char *why)
 	send_message(run, &m);
 }
 
+/* Tells the user, once, that btrec replay will reach up to here only. */
+static void tell_log_ended(struct run *run)
+{
+	const char *why = run->session.log.end;
+	struct front_message m = {.type = FRONT_SAYS};
+
+	if (!why || run->told_log_ended || run->options.quiet)
+		return;
+	run->told_log_ended = true;
+	snprintf(m.text, sizeof m.text, "the log for btrec replay ends here: %s", why);
+	send_message(run, &m);
+}
+
 static void on_tick(void *arg, struct supervisor *sup)
 {
 	struct run *run = arg;
@@ -344,6 +358,8 @@ static void on_tick(void *arg, struct supervisor *sup)
 	if (!run->options.only_crashes) /* else it may be taken back yet */
 		link_latest(run, sup);
 	tell_stopped(run, sup);
+	if (sup->notify)
+		tell_log_ended(run);
 	control_serve(&run->control, &run->session, sup);
 	supervisor_adopt_orphans(sup);
 	detach_leaving(sup);
@@ -522,6 +538,8 @@ static int record(struct run *run)
 	ended_early = !sup.notify;            /* the front knows already */
 	(void)trace_writer_leave_code_out(w); /* before it is written, not only at the end */
 	trace_writer_flush(w); /* now, so that the line says whether all of it could be written */
+	if (!ended_early)
+		tell_log_ended(run);
 	summarize(run, &sup, false, &m);
 	supervisor_release(&sup);
 	recording_close(r, &sup.outcome);

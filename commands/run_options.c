@@ -12,6 +12,7 @@
 
 enum {
 	HISTORY = 1 << 20,
+	LOG_SIZE = 1 << 30, /* bytes */
 	HISTORY_MEMORY_MB = 512,
 	MEMORY_MAX_MB = 1 << 24,
 };
@@ -159,6 +160,14 @@ static int set_max_size(void *target, const char *value, struct bt_error *err)
 	return shelf_size("--max-size", value, &((struct run_options *)target)->limits.size, err);
 }
 
+static int set_log_size(void *target, const char *value, struct bt_error *err)
+{
+	struct run_options *o = target;
+
+	o->has_log_size = true;
+	return shelf_size("--log-size", value, &o->recording.log_size, err);
+}
+
 static int set_patience(void *target, const char *value, struct bt_error *err)
 {
 	unsigned long long n;
@@ -200,6 +209,8 @@ static const struct option_row rows[] = {
 	 .at = offsetof(struct run_options, wish.parallel)},
 	{"replayable", 0, NULL, "keep what btrec replay needs to run it again, exactly",
 	 .at = offsetof(struct run_options, wish.replayable)},
+	{"log-size", 0, "SIZE", "with --replayable: the most that this may take on disk (1G)",
+	 .set = set_log_size},
 	{"unbound", 0, NULL, "leave it to the kernel which processors are used",
 	 .at = offsetof(struct run_options, supervisor.unbound)},
 	{"no-symbols", 0, NULL, "do not keep names and source lines of the program with the trace",
@@ -226,6 +237,7 @@ void run_options_init(struct run_options *o)
 		.wish = {.backend = "auto", .source = "auto"},
 		.recording = {.history = HISTORY,
 			      .history_memory = (uint64_t)HISTORY_MEMORY_MB << 20,
+			      .log_size = LOG_SIZE,
 			      .snap_exit = SNAP_EXIT_FAILURE},
 	};
 }
@@ -245,6 +257,9 @@ int run_options_parse(struct run_options *o, int argc, char **argv, struct bt_er
 			err, BT_E_MISUSE, 0,
 			"--keep and --max-size are about the trace directory: they do not go "
 			"with -o");
+	if (at >= 0 && o->has_log_size && !o->wish.replayable)
+		return bt_fail(err, BT_E_MISUSE, 0,
+			       "--log-size is about the log that --replayable keeps");
 	if (at >= 0 && o->wish.replayable && o->recording.from)
 		return bt_fail(err, BT_E_MISUSE, 0,
 			       "--replayable does not go with --from: what the program did before "

@@ -24,6 +24,7 @@ struct run_options {
 	struct shelf_limits limits;     /* of the traces in the trace directory */
 	bool no_aslr;                   /* the program's addresses are not randomized */
 	bool only_crashes;              /* of a run that ends well no trace is kept */
+	bool has_log_size;              /* --log-size */
 	bool no_symbols;                /* they are not kept with the trace */
 	bool quiet, help;
 };

@@ -30,7 +30,7 @@ _btrec_program_at() {
 		fi
 		case ${COMP_WORDS[i]} in
 		--) echo $((i + 1)); return ;;
-		-o | --output | --keep | --max-size | --history | --history-memory | --from | --snap-at | --snap-at-function | --snap-exit | --backend | --source) ((i++)) ;;
+		-o | --output | --keep | --max-size | --history | --history-memory | --log-size | --from | --snap-at | --snap-at-function | --snap-exit | --backend | --source) ((i++)) ;;
 		-*) ;;
 		*) echo "$i"; return ;;
 		esac
@@ -70,13 +70,13 @@ _btrec() {
 		-o | --output) mapfile -t COMPREPLY < <(compgen -d -- "$cur") ;;
 		--history) mapfile -t COMPREPLY < <(compgen -W "full off 65536" -- "$cur") ;;
 		--history-memory) mapfile -t COMPREPLY < <(compgen -W "128 512 2048" -- "$cur") ;;
-		--from | --snap-at | --snap-at-function | --keep | --max-size) ;;
+		--from | --snap-at | --snap-at-function | --keep | --max-size | --log-size) ;;
 		--snap-exit) mapfile -t COMPREPLY < <(compgen -W "never failure always" -- "$cur") ;;
 		--source) mapfile -t COMPREPLY < <(compgen -W "auto bits lbr bts pt none" -- "$cur") ;;
 		--backend) mapfile -t COMPREPLY < <(compgen -W "auto engine step pmu" -- "$cur") ;;
 		*)
 			if [[ $cur == -* ]]; then
-				mapfile -t COMPREPLY < <(compgen -W "-o --output --only-crashes --keep --max-size --history --history-memory --from --snap-at --snap-at-function --snap-exit --backend --source --no-aslr --parallel --replayable --unbound --no-symbols -q --quiet -h --help --" -- "$cur")
+				mapfile -t COMPREPLY < <(compgen -W "-o --output --only-crashes --keep --max-size --history --history-memory --from --snap-at --snap-at-function --snap-exit --backend --source --no-aslr --parallel --replayable --log-size --unbound --no-symbols -q --quiet -h --help --" -- "$cur")
 			else
 				mapfile -t COMPREPLY < <(compgen -c -- "$cur"; compgen -f -- "$cur")
 			fi

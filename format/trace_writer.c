@@ -79,8 +79,9 @@ struct trace_writer {
 					      second half: */
 	uint64_t *second_halves;           /* by number, counted from 1 on */
 	size_t object_count, object_cap;
-	uint64_t code;   /* bytes of it, of programs */
-	bool needs_code; /* there are snapshots, or branches */
+	uint64_t log_bytes; /* written */
+	uint64_t code;      /* bytes of it, of programs */
+	bool needs_code;    /* there are snapshots, or branches */
 	bool code_left_out;
 	struct buf block; /* scratch */
 };
@@ -193,6 +194,8 @@ static int stream_write(struct trace_writer *w, struct stream *s)
 		return failure;
 	s->begun = true;
 	s->ordinal++;
+	if (s->kind == BT_FILE_LOG)
+		w->log_bytes += w->block.len;
 	stream_reset(s);
 	return 0;
 }
@@ -487,6 +490,8 @@ void trace_writer_log(struct trace_writer *w, uint32_t unit, enum bt_record_kind
 {
 	numbered_record(w, &w->logs, unit, kind, body);
 }
+
+uint64_t trace_writer_log_bytes(const struct trace_writer *w) { return w->log_bytes; }
 
 /* An object's bytes as they are looked for. */
 struct wanted_object {

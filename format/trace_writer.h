@@ -41,6 +41,9 @@ void trace_writer_branch_words(struct trace_writer *w, const struct bt_record_br
 void trace_writer_log(struct trace_writer *w, uint32_t unit, enum bt_record_kind kind,
 		      const void *body);
 
+/* The bytes that the logs of all units have in their files. What is buffered is not counted. */
+uint64_t trace_writer_log_bytes(const struct trace_writer *w);
+
 /* Stores bytes once and returns their number (the same for the same bytes). Buffered. Returns 0
  * without memory, if they are too many for a block, or if writing has stopped. */
 uint64_t trace_writer_object(struct trace_writer *w, const void *bytes, size_t len);

@@ -33,20 +33,26 @@ enum {
 	VECTORS_MOST = 1024,   /* of writev(2): UIO_MAXIOV */
 };
 
+/* Where the log is full it ends. If that is among the effects of an event, they have no event, and
+ * count for nothing. */
 static void put(struct replay_log *l, enum bt_record_kind kind, const void *body)
 {
+	if (l->end)
+		return;
 	trace_writer_log(l->writer, l->unit, kind, body);
+	if (trace_writer_log_bytes(l->writer) >= l->most)
+		replay_log_end(l, "it has reached the size that a log may have (--log-size)");
 }
 
 static bool is_logged(const struct replay_log *l, const struct task *task)
 {
-	return l->writer && l->begun && !l->ended && task->number == l->task;
+	return l->writer && l->begun && !l->end && task->number == l->task;
 }
 
-void replay_log_init(struct replay_log *l, struct trace_writer *w)
+void replay_log_init(struct replay_log *l, struct trace_writer *w, uint64_t most)
 {
-	*l = (struct replay_log){.writer = w,
-				 .room = calloc(SYSCALL_RANGES_ENOUGH, sizeof *l->room)};
+	*l = (struct replay_log){
+		.writer = w, .most = most, .room = calloc(SYSCALL_RANGES_ENOUGH, sizeof *l->room)};
 }
 
 void replay_log_release(struct replay_log *l)
@@ -60,10 +66,10 @@ void replay_log_end(struct replay_log *l, const char *reason)
 {
 	struct bt_record_log_end rec = {.reason = bt_str(reason)};
 
-	if (!l->writer || !l->begun || l->ended)
+	if (!l->writer || !l->begun || l->end)
 		return;
-	put(l, BT_RECORD_LOG_END, &rec);
-	l->ended = true;
+	l->end = reason;
+	trace_writer_log(l->writer, l->unit, BT_RECORD_LOG_END, &rec);
 }
 
 /* ---- Effects ---- */
@@ -193,7 +199,7 @@ void replay_log_program(struct replay_log *l, struct task *task)
 {
 	struct bt_record_log rec = {.version = BT_LOG_VERSION, .task = task->number};
 
-	if (!l->writer || l->ended)
+	if (!l->writer || l->end)
 		return;
 	if (l->begun) {
 		replay_log_end(l, "the program executes another program");
@@ -210,8 +216,8 @@ void replay_log_program(struct replay_log *l, struct task *task)
 		return;
 	put_state(l, task, true);
 	rec.point = task_point(task);
-	put(l, BT_RECORD_LOG, &rec);
 	l->begun = true;
+	put(l, BT_RECORD_LOG, &rec);
 }
 
 void replay_log_instruction(struct replay_log *l, const struct task *task)

@@ -22,7 +22,9 @@ enum { LOG_STREAMS = 3 };
 
 struct replay_log {
 	struct trace_writer *writer; /* NULL: none is kept */
-	bool begun, ended;
+	uint64_t most;               /* bytes of its file, at which it ends with the next record */
+	bool begun;
+	const char *end; /* why it has ended before the program; NULL: it has not */
 	uint32_t unit, task;
 	uint64_t heap_end;   /* what brk last returned, 0: nothing yet */
 	struct bt_regs regs; /* at the entry of the task's call */
@@ -36,8 +38,8 @@ struct replay_log {
 					     nothing */
 };
 
-/* Keeps a log from now on, in w. */
-void replay_log_init(struct replay_log *l, struct trace_writer *w);
+/* Keeps a log from now on, in w: of `most` bytes, and what one block more has. */
+void replay_log_init(struct replay_log *l, struct trace_writer *w, uint64_t most);
 void replay_log_release(struct replay_log *l);
 
 /* In all of the functions below the task is stopped, with its registers in task->regs. They do
@@ -63,7 +65,7 @@ void replay_log_handler(struct replay_log *l, const struct task *task, uint64_t 
 void replay_log_exit(struct replay_log *l, const struct task *task, enum bt_exit_kind kind,
 		     int status, const struct bt_point *at, uint64_t seq);
 
-/* The log cannot go on. */
+/* The log cannot go on. The reason stays as long as the log. */
 void replay_log_end(struct replay_log *l, const char *reason);
 
 #endif

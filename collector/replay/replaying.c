@@ -379,7 +379,10 @@ static void on_program(struct session *session, struct supervisor *sup, struct t
 	}
 	task->process->filter_is_ours = true;
 	if (!log_events_next(&r->log) || r->log.event.kind != BT_RECORD_LOG) {
-		fail(r, task, "the log does not begin with a program");
+		bt_fail(&r->failure, r->log.cut_off ? BT_E_TRUNCATED : BT_E_CORRUPT, 0,
+			r->log.cut_off ? "the log was cut off before the program began"
+				       : "the log does not begin with a program");
+		finish(r, task);
 		return;
 	}
 	if (!apply_effects(r, task))

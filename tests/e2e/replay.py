@@ -191,6 +191,71 @@ def refused():
     equal(replayed(plain.trace, "--backend", "pmu").status, 2, "status with --backend pmu")
 
 
+@case("where the log is full it ends, the program goes on, and the replay reaches up to there")
+def full():
+    # Each line is a buffer from the kernel, of bytes that do not pack.
+    script = "import os\nfor i in range(100):\n    print(i, len(os.urandom(100000)), flush=True)"
+    result = record(["/usr/bin/python3", "-c", script], ["--replayable", "--log-size", "6M"])
+    equal((result.status, len(result.out.splitlines())), (0, 100), "status of the program, and its lines")
+    equal(result.err.count(b"the log for btrec replay ends here"), 1, "how often it is said: %s" % result.err)
+    size = sum(os.path.getsize(os.path.join(result.trace, name)) for name in os.listdir(result.trace) if name.startswith("log-"))
+    check(6 << 20 <= size < 8 << 20, "size of the log: %d" % size)
+    again = replayed(result.trace)
+    equal(again.status, 0, "status of the replay")
+    check(0 < len(again.out) < len(result.out) and result.out.startswith(again.out), "lines of the replay: %d" % len(again.out.splitlines()))
+    for text in (again.err, execute([BTREC, "info", result.trace]).out):
+        check(b"--log-size" in text, text)
+    for options, why in ((["--log-size", "1M"], b"--replayable"), (["--replayable", "--log-size", "much"], b"no size")):
+        misuse = execute([BTREC, "run", *options, "/bin/true"])
+        equal(misuse.status, 125, "status with %s" % options)
+        check(why in misuse.err, misuse.err)
+
+
+@case("where nothing but the beginning has room the replay ends there")
+def smallest():
+    result = recorded(["/bin/true"], "--log-size", "1")
+    again = replayed(result.trace)
+    equal((again.status, again.out), (0, b""), "status and output")
+
+
+@case("a recorder that is killed leaves a trace that is replayed up to what was flushed")
+def recorder_killed():
+    trace = fresh("trace")
+    process = start([BTREC, "run", "-q", "--replayable", "-o", trace, "--", "/usr/bin/python3", "-c", "import os\nwhile True: print(len(os.urandom(100000)), flush=True)"],
+                    stdin=subprocess.DEVNULL, stdout=subprocess.PIPE, stderr=subprocess.DEVNULL)
+    for _ in range(60):
+        check(process.stdout.readline() == b"100000\n", "the program said something else")
+    recorder = recorder_of(process)
+    os.kill(recorder, signal.SIGKILL)
+    process.stdout.close()
+    process.wait(TIMEOUT)
+    again = replayed(trace)
+    equal(again.status, 0, "status")
+    check(b"cut off" in again.err, again.err)
+    lines = again.out.splitlines()
+    check(lines and set(lines) == {b"100000"}, "lines: %s" % lines[:3])
+
+
+@case("a log whose file was cut off anywhere is replayed up to there")
+def file_cut_off():
+    script = "import os\nfor i in range(40): print(i, len(os.urandom(100000)), flush=True)"
+    result = recorded(["/usr/bin/python3", "-c", script])
+    log = [name for name in os.listdir(result.trace) if name.startswith("log-")][0]
+    size, reached = os.path.getsize(os.path.join(result.trace, log)), []
+    statuses = []
+    for part in (0.001, 0.1, 0.5, 0.8, 0.95):
+        copy = fresh("cut")
+        shutil.copytree(result.trace, copy)
+        os.truncate(os.path.join(copy, log), int(size * part))
+        again = replayed(copy)
+        check(b"cut off" in again.err and len(again.err.splitlines()) == 1, again.err)
+        statuses.append(again.status)
+        check(result.out.startswith(again.out), "other output")
+        reached.append(len(again.out))
+    check((statuses[0], statuses[-1]) == (76, 0) and statuses == sorted(statuses, reverse=True) and set(statuses) == {0, 76}, "statuses: %s" % statuses)
+    check(reached == sorted(reached) and reached[-1] > reached[0] == 0, "output up to the cuts: %s" % reached)
+
+
 @case("a damaged log is told, with the status of damage")
 def damaged():
     result = recorded(["/bin/true"])
