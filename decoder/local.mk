@@ -57,6 +57,7 @@ decoder_libdecoder_a_SOURCES = \
 	decoder/cause/straight_values.c decoder/cause/straight_values.h decoder/cause/fault_name.c \
 	decoder/cause/fault_private.h \
 	decoder/cause/fault_message.c \
+	decoder/cause/fault_noexcept.c \
 	decoder/cause/fault_sign.c \
 	decoder/cause/fault_stack.c \
 	decoder/cause/fault_untold.c \
