@@ -115,8 +115,7 @@ static void say_frame(struct fault_context *c, const struct thrown *t, const str
 		fault_brief(c, "threw %s", text);
 }
 
-bool fault_say_noexcept(struct fault_context *c, uint64_t unwinder, bool is_landing,
-			uint64_t place)
+bool fault_say_noexcept(struct fault_context *c, uint64_t unwinder, bool is_landing, uint64_t place)
 {
 	struct stopped s = {.c = c, .frames = calloc(FRAMES_MAX, sizeof *s.frames)};
 	const struct model_snapshot *snap = NULL;

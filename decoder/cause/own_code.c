@@ -314,6 +314,12 @@ struct inlined_frame own_code_part(const struct location *loc)
 	return part_of(loc, 0);
 }
 
+bool own_code_has_part(struct own_code *own, uint32_t space, uint32_t epoch, uint64_t addr,
+		       const char *file)
+{
+	return own_code_has(own, space, epoch, addr) && !own_code_is_library_source(file);
+}
+
 /* The function of a library that the user's own code calls there, inlined; *own: of that code.
  * NULL: none is. */
 static const char *inlined_call(const struct location *loc, const char **own)

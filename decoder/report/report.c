@@ -12,6 +12,7 @@
 #include <time.h>
 
 #include "decoder/cause/fault.h"
+#include "decoder/cause/own_code.h"
 #include "decoder/model/last_words.h"
 #include "decoder/model/signals.h"
 #include "decoder/report/report_private.h"
@@ -274,6 +275,7 @@ static void put_place(struct report *r, const struct fault *f, uint64_t addr, bo
 					   .epoch = f->epoch,
 					   .addr = addr,
 					   .is_return = is_return};
+	struct inlined_frame part;
 	struct location loc;
 	char source[400];
 
@@ -282,9 +284,10 @@ static void put_place(struct report *r, const struct fault *f, uint64_t addr, bo
 	text_printf(&r->t, "  ");
 	text_frame(&r->t, &loc, 2, true);
 	text_printf(&r->t, "\n");
-	if (symbols_source_line(r->s, loc.file, loc.line, source, sizeof source)) {
+	part = own_code_part(&loc);
+	if (symbols_source_line(r->s, part.file, part.line, source, sizeof source)) {
 		text_mark(&r->t, TEXT_SOURCE);
-		text_printf(&r->t, "  %d: ", loc.line);
+		text_printf(&r->t, "  %d: ", part.line);
 		report_outside(r, source);
 		text_printf(&r->t, "\n");
 	}
