@@ -680,6 +680,8 @@ static void explain_fault(struct fault_context *c)
 		fault_explain_hang(c);
 	fault_set_words_kind(c);
 	fault_find_caller(c);
+	if (fault_is_from_outside(c->m, c->snap))
+		fault_take_waiting_place(c);
 }
 
 void fault_explain_plainly(struct fault_context *c)

@@ -58,8 +58,11 @@ struct fault {
 	const struct model_snapshot *child;   /* its last moment; NULL: none was kept */
 	const struct bt_record_thread *stuck; /* the first thread that can never go on, of a moment
 						 from outside; NULL: none is known to */
-	const struct model_snapshot *before;  /* of the fault that a handler of the program got, and
-						 which this one comes of; NULL: none */
+	const struct bt_record_thread *waiting; /* where is the place of the user's own code from
+						   which this thread is in a system call, of a
+						   moment from outside; NULL: it is not */
+	const struct model_snapshot *before; /* of the fault that a handler of the program got, and
+						which this one comes of; NULL: none */
 };
 
 /* Explains a snapshot. thread: its registers, or NULL. h, end: the branches before it; h may be

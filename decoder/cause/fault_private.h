@@ -150,6 +150,10 @@ void fault_explain_plainly(struct fault_context *c);
  * if that is known. */
 void fault_explain_hang(struct fault_context *c);
 
+/* Sets `where` to the place of the user's own code from which the thread that can never go on, else
+ * the moment's own, is in a system call; leaves it where there is none. */
+void fault_take_waiting_place(struct fault_context *c);
+
 /* The innermost place of the user's own code on the stack of a moment's task; else one that the
  * branches tell, by what is known of runtimes. False: none is known. */
 struct own_place;

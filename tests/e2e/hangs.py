@@ -59,6 +59,8 @@ def two():
     check("; deadlock: tasks 1 and 2 wait for each other\n" in shown, shown)
     check("\n  task 1 waits for mutex second, which task 2 holds\n      both %s: pthread_mutex_lock(b); /* @both */\n" % line("both") in shown, shown)
     check("\n  task 2 waits for mutex first, which task 1 holds\n      both %s: " % line("both") in shown, shown)
+    shown = text(trace)
+    check(re.search(r"\nWhere\n  both\S* \S*hangs\.c:%d in .*\n  %d: .*\n  task 1 waits for mutex second, which task 2 holds\n\nStack" % ((line_of("hangs.c", "both"),) * 2), shown), shown)
     waits = report(trace)["waits"]
     fits_schema(report(trace, "-n", 10), "report.schema.json")
     equal(waits["deadlock"], "deadlock: tasks 1 and 2 wait for each other", "in the JSON")

@@ -168,6 +168,30 @@ int main(void) { for (int i = 0; i < 100; i++) fprintf(stderr, "working on item 
     check(re.search(r"\n  working on item 0\n(.*\n){4}  \[\.\.\. \d+ bytes left out \.\.\.\]\n", text(result.trace)), text(result.trace))
 
 
+@case("where a program ends in libraries alone, the place is that of its first message, another thread's")
+def place_of_message():
+    program = compiled(CC, "a.c", """#include <pthread.h>
+#include <stdio.h>
+#include <stdlib.h>
+static void *complain(void *p) { fputs("bad input\\n", stderr); return p; }
+int main(int c, char **v)
+{
+	pthread_t t;
+	(void)v;
+	pthread_create(&t, NULL, complain, NULL);
+	pthread_join(t, NULL);
+	if (c == 1)
+		exit(4);
+	return 3;
+}
+""", "-pthread")
+    trace = record([program, "x"], ["-q"]).trace
+    check(re.search(r"\nWhere[^\n]*\n  complain\S* \S*/a\.c:4 in .*\n  4: ", text(trace)), text(trace))
+    equal(btview("--headline", trace).out.decode().strip(), "exited with 3 in complain a.c:4", "headline")
+    trace = record([program], ["-q"]).trace
+    check(re.search(r"\nCalled from\n  main\S* \S*/a\.c:12 ", text(trace)), text(trace))
+
+
 @case("much more than is kept, however it is written, and in every mode: no line is missed")
 def much():
     program = compiled(CC, "a.c", """#include <stdio.h>
