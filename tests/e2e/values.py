@@ -711,6 +711,43 @@ def characters():
         "copy": '{magic = 4 bytes {de ad 00 01}, name = "eth1", tag = "ab"}'}, "values")
 
 
+@case("of functions inlined in a frame, a variable passed on under its name is one line, and a library's are none")
+def passed_on():
+    source = os.path.join(fresh_dir("passed"), "a.cc")
+    with open(source, "w") as file:
+        file.write(r"""
+            #include <algorithm>
+            #include <vector>
+            struct item { int key, other; };
+            int *volatile nowhere;
+            static bool before(const item &a, const item &b) { return a.key + *nowhere < b.key; }
+            static inline __attribute__((always_inline)) void order(std::vector<item> &items, item &last)
+            {
+                std::sort(items.begin(), items.end(), before);
+                last.other++;
+            }
+            int main(int argc, char **)
+            {
+                std::vector<item> items;
+                item last = {argc, 2};
+                for (int i = 0; i < 3; i++)
+                    items.push_back({i, argc});
+                order(items, last);
+                return items[0].key + last.other;
+            }
+            """)
+    program = source[:-3]
+    equal(execute([*CXX, "-g", "-O2", "-w", source, "-o", program]).status, 0, "build")
+    trace = record([program]).trace
+    shown = text(trace).partition("\nStack of")[2].partition("\n\n")[0]
+    names = re.findall(r"^         (\w+) = ", shown, re.M)
+    for name in ("items", "last"):
+        equal(names.count(name), 1, "lines of %s: %s" % (name, shown))
+    check(not any(name.startswith("_") for name in names), shown)
+    names = re.findall(r"^         (\w+) = ", text(trace, "--all").partition("\nStack of")[2].partition("\n\n")[0], re.M)
+    check(any(name.startswith("_") for name in names), "--all: %s" % names)
+
+
 @case("constants have the sign of their type, not of the form that holds them")
 def constants():
     trace = crashed(CONSTANTS, "gcc", "-O2")
