@@ -63,6 +63,7 @@ decoder_libdecoder_a_SOURCES = \
 	decoder/cause/fault_untold.c \
 	decoder/cause/focus.c decoder/cause/focus.h \
 	decoder/cause/fold.c decoder/cause/fold.h \
+	decoder/cause/goroutine.c decoder/cause/goroutine.h \
 	decoder/cause/headline.c decoder/cause/headline.h \
 	decoder/cause/own_code.c decoder/cause/own_code.h \
 	decoder/cause/passed_on.c decoder/cause/passed_on.h \
