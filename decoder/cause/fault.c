@@ -351,11 +351,12 @@ static void brief_sender(struct fault_context *c, const struct model_task *task)
 	if (!g->sender)
 		fault_brief(c, "sent from outside");
 	else if (g->sender_name.len)
-		fault_brief(c, "sent by %.*s",
+		fault_brief(c, "sent by %.*s (pid %u)",
 			    (int)(g->sender_name.len < 80 ? g->sender_name.len : 80),
-			    (const char *)g->sender_name.at);
+			    (const char *)g->sender_name.at, g->sender);
 	else
 		fault_brief(c, "sent by process %u", g->sender);
+	c->f->brief_is_sender = true;
 }
 
 static void explain_sent(struct fault_context *c)

@@ -49,6 +49,7 @@ struct fault {
 	char text[FAULT_TEXT_MAX];       /* one line; escape it for a terminal */
 	char brief[FAULT_BRIEF_MAX];     /* text in a few words, "null read", without signal and
 					    place; or ""; escape it */
+	bool brief_is_sender;            /* brief says who has sent the signal: "sent by sh" */
 	char message[FAULT_MESSAGE_MAX]; /* libc's message on ending the program, or ""; escape it,
 					    too */
 	char kind[FAULT_KIND_MAX];       /* for signatures: the kind of failure, the same for every

@@ -204,10 +204,15 @@ def controls():
         "writer": ["task 1 is in pause()\n"],
     }
     for kind, lines in expected.items():
-        shown = said(hang(kind))
+        trace = hang(kind)
+        shown = said(trace)
         check("deadlock:" not in shown, "%s: %s" % (kind, shown))
         for wanted in lines:
             check("\n  " + wanted in shown, "%s: no %s in %s" % (kind, wanted, shown))
+        if kind == "condition": # the place is not the sender's
+            with open("/proc/self/comm") as file:
+                sender = "%s (pid %d)" % (file.read().strip(), os.getpid())
+            equal(btview("--headline", trace).out.decode().strip(), "SIGTERM, sent by %s, while in condition %s" % (sender, line("semaphore")), "headline")
 
 
 if __name__ == "__main__":
