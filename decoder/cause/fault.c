@@ -36,15 +36,25 @@ void fault_say(struct fault_context *c, const char *fmt, ...)
 	va_end(ap);
 }
 
+/* What is longer is cut, not in the midst of a character. */
 void fault_brief(struct fault_context *c, const char *fmt, ...)
 {
+	static const char more[] = "...";
+	char text[FAULT_TEXT_MAX];
+	size_t n = FAULT_BRIEF_MAX - sizeof more;
 	va_list ap;
 
 	if (*c->f->brief)
 		return;
 	va_start(ap, fmt);
-	vsnprintf(c->f->brief, sizeof c->f->brief, fmt, ap);
+	vsnprintf(text, sizeof text, fmt, ap);
 	va_end(ap);
+	if (strlen(text) > n) {
+		while (n && ((unsigned char)text[n] & 0xc0) == 0x80)
+			n--;
+		memcpy(text + n, more, sizeof more);
+	}
+	memcpy(c->f->brief, text, strlen(text) + 1);
 }
 
 void fault_say_place(struct fault_context *c, const char *before, uint64_t addr, bool is_return)

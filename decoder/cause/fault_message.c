@@ -128,7 +128,7 @@ static void brief_message(struct fault_context *c)
 	end = text.len ? memchr(text.at, '\n', text.len) : NULL;
 	len = end ? (size_t)(end - (const char *)text.at) : text.len;
 	if (len)
-		fault_brief(c, "%.*s", (int)(len < FAULT_BRIEF_MAX ? len : FAULT_BRIEF_MAX - 1),
+		fault_brief(c, "%.*s", (int)(len < FAULT_TEXT_MAX ? len : FAULT_TEXT_MAX),
 			    (const char *)text.at);
 }
 

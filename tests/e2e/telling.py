@@ -192,6 +192,18 @@ int main(int c, char **v)
     check(re.search(r"\nCalled from\n  main\S* \S*/a\.c:12 ", text(trace)), text(trace))
 
 
+@case("in the last line of run a line of standard error has up to 300 bytes, and then an ellipsis, between characters")
+def long_line():
+    program = compiled(CC, "a.c", """#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+int main(int c, char **v) { (void)c; for (int i = atoi(v[1]); i-- > 0;) fputs("\\303\\274", stderr); fputs("!\\n", stderr); return 3; }
+""")
+    for count, said in (140, "\u00fc" * 140 + "!"), (151, "\u00fc" * 150 + "..."):
+        result = record([program, str(count)])
+        check("exited with 3: %s in main a.c:4;" % said in result.own_err, result.own_err)
+
+
 @case("much more than is kept, however it is written, and in every mode: no line is missed")
 def much():
     program = compiled(CC, "a.c", """#include <stdio.h>
