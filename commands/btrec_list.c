@@ -47,7 +47,7 @@ static void describe_end(const struct trace_digest *d, char how[HOW_MAX])
 	for (size_t i = 0; i < d->failure_count && i < FAILURES_MAX; i++) {
 		const struct process_failure *f = &d->failures[i];
 
-		if (!f->is_crash)
+		if (!f->is_crash || f->is_first)
 			continue;
 		exit_words(f->kind, f->status, end, sizeof end);
 		n = strlen(how);

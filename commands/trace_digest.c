@@ -106,22 +106,27 @@ static void take_exit(struct reading *r, const struct bt_record_exit *rec)
 {
 	const struct known_task *t = known_task(r, rec->task);
 	struct trace_digest *d = r->d;
-	bool is_crash = rec->kind == BT_EXIT_SIGNAL && dumps_core(rec->status);
+	bool is_crash = rec->kind == BT_EXIT_SIGNAL && dumps_core(rec->status), is_first;
+	size_t at = d->failure_count;
 
-	if (!t || !rec->last || t->pid == r->first || rec->kind == BT_EXIT_UNKNOWN ||
+	if (!t || !rec->last || rec->kind == BT_EXIT_UNKNOWN ||
 	    (rec->kind == BT_EXIT_STATUS && !rec->status))
 		return;
-	if (d->failure_count < FAILURES_MAX) {
-		struct process_failure *f = &d->failures[d->failure_count];
+	is_first = t->pid == r->first;
+	if (is_first && at >= FAILURES_MAX) /* it often is the last to end */
+		at = FAILURES_MAX - 1;
+	if (at < FAILURES_MAX) {
+		struct process_failure *f = &d->failures[at];
 
 		*f = (struct process_failure){.pid = t->pid,
 					      .status = rec->status,
 					      .kind = rec->kind,
-					      .is_crash = is_crash};
+					      .is_crash = is_crash,
+					      .is_first = is_first};
 		memcpy(f->command, t->command, sizeof f->command);
 	}
 	d->failure_count++;
-	d->crash_count += is_crash;
+	d->crash_count += is_crash && !is_first;
 }
 
 static void take_record(struct reading *r, const struct bt_record *rec)

@@ -19,11 +19,12 @@ enum {
 	FAILURES_MAX = 64,
 };
 
-/* How a process other than the first failed. */
+/* How a process failed. */
 struct process_failure {
 	uint32_t pid, status; /* exit status or signal number */
 	uint8_t kind;         /* enum bt_exit_kind */
 	bool is_crash;        /* a signal that dumps core */
+	bool is_first;        /* the first process, how that ended is told of the trace, too */
 	char command[64];     /* cut to that; of the file that it executed last, or "" */
 };
 
@@ -37,10 +38,12 @@ struct trace_digest {
 	bool has_end;     /* the next two are known */
 	uint8_t end;      /* enum bt_exit_kind, of the first process */
 	uint32_t status;
-	struct buf argv;                               /* NUL-terminated words */
-	struct buf program;                            /* path, without NUL */
-	struct process_failure failures[FAILURES_MAX]; /* the first of them */
-	size_t failure_count, crash_count;             /* of all */
+	struct buf argv;    /* NUL-terminated words */
+	struct buf program; /* path, without NUL */
+	struct process_failure
+		failures[FAILURES_MAX]; /* the first of them, and the first process's */
+	size_t failure_count;           /* of all */
+	size_t crash_count;             /* of all but the first process */
 };
 
 /* Reads the trace dir/name. Returns false when there is no trace, or no memory. The caller releases

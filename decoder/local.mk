@@ -58,12 +58,14 @@ decoder_libdecoder_a_SOURCES = \
 	decoder/cause/straight_values.c decoder/cause/straight_values.h decoder/cause/fault_name.c \
 	decoder/cause/fault_private.h \
 	decoder/cause/fault_message.c \
+	decoder/cause/fault_noexcept.c \
 	decoder/cause/fault_sign.c \
 	decoder/cause/fault_stack.c \
 	decoder/cause/fault_untold.c \
 	decoder/cause/focus.c decoder/cause/focus.h \
 	decoder/cause/follower.c decoder/cause/follower.h \
 	decoder/cause/fold.c decoder/cause/fold.h \
+	decoder/cause/goroutine.c decoder/cause/goroutine.h \
 	decoder/cause/headline.c decoder/cause/headline.h \
 	decoder/cause/own_code.c decoder/cause/own_code.h \
 	decoder/cause/passed_argument.c decoder/cause/passed_argument.h \

@@ -29,6 +29,7 @@
 #include "lib/output.h"
 #include "lib/room_for_stack.h"
 #include "lib/trace_home.h"
+#include "tui/refusal.h"
 #include "tui/report_output.h"
 #include "tui/tui.h"
 
@@ -400,19 +401,26 @@ static int show_as(const struct btview_arguments *a, struct model *m, struct sym
 			     a->colour, !a->no_pager, err);
 }
 
-static const char *what_is_missing(const struct btview_arguments *a, const struct model *m)
+/* Why there is nothing of what was asked for. */
+static void tell_missing(const struct btview_arguments *a, const struct model *m, struct symbols *s)
 {
+	char text[REFUSAL_MAX] =
+		"the trace does not tell when a task ran where: it has no arrivals, "
+		"no departures, no samples with CPU and time",
+	     safe[4 * REFUSAL_MAX];
 	struct focus f;
 
 	if (a->view == VIEW_SIGNATURE)
-		return "nothing has failed in this trace: no signature";
-	if ((a->report.has_thread || a->report.snapshot) && focus_choose(&f, m, &a->report))
-		return f.snap || !a->report.snapshot ? "no such task or thread"
-						     : "no such snapshot";
-	if (a->report.function && !a->by_cpu)
-		return "no such branch";
-	return "the trace does not tell when a task ran where: it has no arrivals, no departures, "
-	       "no samples with CPU and time";
+		snprintf(text, sizeof text, "nothing has failed in this trace: no signature");
+	else if ((a->report.has_thread || a->report.snapshot) && focus_choose(&f, m, &a->report) &&
+		 (f.snap || !a->report.snapshot))
+		refusal_thread(text, m, a->report.thread);
+	else if ((a->report.has_thread || a->report.snapshot) && focus_choose(&f, m, &a->report))
+		refusal_snapshot(text, m, a->report.snapshot);
+	else if (a->report.function && !a->by_cpu)
+		refusal_function(text, m, s, &a->report);
+	bt_escape_str(safe, sizeof safe, text, a->report.utf8);
+	fprintf(stderr, "btview: %s\n", safe);
 }
 
 /* Says so where not all of standard output could be written. */
@@ -436,7 +444,7 @@ static int show_trace(const struct btview_arguments *a, struct model *m, struct 
 	if (!is_written())
 		return bt_error_exit_status(BT_E_IO);
 	if (rc)
-		fprintf(stderr, "btview: %s\n", what_is_missing(a, m));
+		tell_missing(a, m, s);
 	return rc ? EXIT_NO_MATCH : 0;
 }
 

@@ -19,6 +19,7 @@ tui_libtui_a_SOURCES = \
 	tui/layout.c tui/layout.h \
 	tui/lines.c tui/lines.h \
 	tui/register_view.c \
+	tui/refusal.c tui/refusal.h \
 	tui/report_output.c tui/report_output.h \
 	tui/report_rows.c tui/report_rows.h \
 	tui/row.c tui/row.h \

@@ -2,10 +2,11 @@
 /* What happened, in the words of the report (decoder/report/report_lines.h): each line with the
  * code that it is about, and where Enter leads. Of a frame that is the call which made it. Long
  * lines are wrapped, so a change of the screen's width lays them out again. The cursor begins at
- * the first frame whose source can be read. */
+ * the first frame of the user's own code whose source can be read. */
 #include <stdlib.h>
 #include <string.h>
 
+#include "decoder/cause/own_code.h"
 #include "tui/label.h"
 #include "tui/layout.h"
 #include "tui/report_rows.h"
@@ -60,13 +61,24 @@ static void lay_out(struct viewer *v, struct summary *s)
 	}
 }
 
-/* The first line of a place in code whose source can be read; else where it happened; else the
- * first. */
-static size_t first_readable(struct viewer *v, const struct lines *l)
+/* Whether a line is about code whose source can be read; of_user: and is the user's own. */
+static bool is_readable(struct viewer *v, const struct target *t, struct own_code *own,
+			bool of_user)
 {
-	struct inlined_frame part;
+	const struct view_place *p = &t->place;
+	struct inlined_frame part = label_source(v, p);
 	char line[LINE_TRIED];
-	size_t place = 0;
+
+	return symbols_source_line(v->s, part.file, part.line, line, sizeof line) &&
+	       (!of_user ||
+		own_code_has_part(own, p->space, p->epoch, p->addr - p->is_return, part.file));
+}
+
+/* The first line of a place in the user's own code whose source can be read; of a library's where
+ * there is none; else where it happened; else the first. */
+static size_t first_readable(struct viewer *v, const struct lines *l, struct own_code *own)
+{
+	size_t place = 0, found = 0;
 
 	for (size_t i = 0; i < l->count; i++) {
 		const struct target *t = &l->at[i].target;
@@ -74,11 +86,29 @@ static size_t first_readable(struct viewer *v, const struct lines *l)
 		if (t->kind != REPORT_PLACE && t->kind != REPORT_FRAME)
 			continue;
 		place = place ? place : i;
-		part = label_source(v, &t->place);
-		if (symbols_source_line(v->s, part.file, part.line, line, sizeof line))
+		if (is_readable(v, t, own, true))
 			return i;
+		found = !found && is_readable(v, t, own, false) ? i : found;
 	}
-	return place;
+	return found ? found : place;
+}
+
+static size_t ordinal_of(const struct summary *s, size_t line)
+{
+	return line < s->lines.count ? s->lines.at[line].target.group : 0;
+}
+
+/* The ordinal of the line to begin at. */
+static int find_first(struct viewer *v, struct summary *s, struct bt_error *err)
+{
+	struct own_code *own;
+	int rc = own_code_open(&own, v->m, v->s, v->snap, viewer_thread(v, v->task), err);
+
+	if (rc)
+		return rc;
+	s->first = ordinal_of(s, first_readable(v, &s->lines, own));
+	own_code_close(own);
+	return 0;
 }
 
 /* The first line of the report's next one. */
@@ -134,11 +164,6 @@ static size_t first_shown(const struct viewer *v, const struct view *view, const
 	return top <= view->cursor ? top : 0;
 }
 
-static size_t ordinal_of(const struct summary *s, size_t line)
-{
-	return line < s->lines.count ? s->lines.at[line].target.group : 0;
-}
-
 static size_t line_of_ordinal(const struct summary *s, size_t ordinal)
 {
 	size_t i = 0;
@@ -192,7 +217,9 @@ static int summary_view_load(struct viewer *v, struct view *view, struct bt_erro
 	if (rc)
 		return rc;
 	if (anew)
-		s->first = ordinal_of(s, first_readable(v, &s->lines));
+		rc = find_first(v, s, err);
+	if (rc)
+		return rc;
 	first = line_of_ordinal(s, s->first);
 	want_lines(view, &s->lines, first);
 	view->cursor = begins ? first : line_of_ordinal(s, ordinal);

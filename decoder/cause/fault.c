@@ -36,15 +36,25 @@ void fault_say(struct fault_context *c, const char *fmt, ...)
 	va_end(ap);
 }
 
+/* What is longer is cut, not in the midst of a character. */
 void fault_brief(struct fault_context *c, const char *fmt, ...)
 {
+	static const char more[] = "...";
+	char text[FAULT_TEXT_MAX];
+	size_t n = FAULT_BRIEF_MAX - sizeof more;
 	va_list ap;
 
 	if (*c->f->brief)
 		return;
 	va_start(ap, fmt);
-	vsnprintf(c->f->brief, sizeof c->f->brief, fmt, ap);
+	vsnprintf(text, sizeof text, fmt, ap);
 	va_end(ap);
+	if (strlen(text) > n) {
+		while (n && ((unsigned char)text[n] & 0xc0) == 0x80)
+			n--;
+		memcpy(text + n, more, sizeof more);
+	}
+	memcpy(c->f->brief, text, strlen(text) + 1);
 }
 
 void fault_say_place(struct fault_context *c, const char *before, uint64_t addr, bool is_return)
@@ -351,11 +361,12 @@ static void brief_sender(struct fault_context *c, const struct model_task *task)
 	if (!g->sender)
 		fault_brief(c, "sent from outside");
 	else if (g->sender_name.len)
-		fault_brief(c, "sent by %.*s",
+		fault_brief(c, "sent by %.*s (pid %u)",
 			    (int)(g->sender_name.len < 80 ? g->sender_name.len : 80),
-			    (const char *)g->sender_name.at);
+			    (const char *)g->sender_name.at, g->sender);
 	else
 		fault_brief(c, "sent by process %u", g->sender);
+	c->f->brief_is_sender = true;
 }
 
 static void explain_sent(struct fault_context *c)
@@ -680,6 +691,8 @@ static void explain_fault(struct fault_context *c)
 		fault_explain_hang(c);
 	fault_set_words_kind(c);
 	fault_find_caller(c);
+	if (fault_is_from_outside(c->m, c->snap))
+		fault_take_waiting_place(c);
 }
 
 void fault_explain_plainly(struct fault_context *c)

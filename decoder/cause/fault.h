@@ -12,7 +12,7 @@
 enum {
 	FAULT_TEXT_MAX = 1000,
 	FAULT_MESSAGE_MAX = 1000,
-	FAULT_BRIEF_MAX = 128,
+	FAULT_BRIEF_MAX = 304, /* 300 bytes, and "..." */
 	FAULT_KIND_MAX = 200,
 	FAULT_VALUES_MAX = 8,
 };
@@ -49,6 +49,7 @@ struct fault {
 	char text[FAULT_TEXT_MAX];       /* one line; escape it for a terminal */
 	char brief[FAULT_BRIEF_MAX];     /* text in a few words, "null read", without signal and
 					    place; or ""; escape it */
+	bool brief_is_sender;            /* brief says who has sent the signal: "sent by sh" */
 	char message[FAULT_MESSAGE_MAX]; /* libc's message on ending the program, or ""; escape it,
 					    too */
 	char kind[FAULT_KIND_MAX];       /* for signatures: the kind of failure, the same for every
@@ -58,8 +59,11 @@ struct fault {
 	const struct model_snapshot *child;   /* its last moment; NULL: none was kept */
 	const struct bt_record_thread *stuck; /* the first thread that can never go on, of a moment
 						 from outside; NULL: none is known to */
-	const struct model_snapshot *before;  /* of the fault that a handler of the program got, and
-						 which this one comes of; NULL: none */
+	const struct bt_record_thread *waiting; /* where is the place of the user's own code from
+						   which this thread is in a system call, of a
+						   moment from outside; NULL: it is not */
+	const struct model_snapshot *before; /* of the fault that a handler of the program got, and
+						which this one comes of; NULL: none */
 };
 
 /* Explains a snapshot. thread: its registers, or NULL. h, end: the branches before it; h may be

@@ -31,6 +31,11 @@ enum {
 /* Where a panic of a destructor has unwound to, which ran for another panic (library/core). */
 static const char cleanup_panic[] = "core::panicking::panic_in_cleanup";
 
+/* What ends the program for an exception that may not leave a function (fault_noexcept.c). */
+static const char personality[] = "__gxx_personality_v0",
+		  clang_landing[] = "__clang_call_terminate",
+		  stopped_exception[] = "an exception met a function that none may leave";
+
 /* Functions on the stack when a program ends itself, most telling first. */
 static const struct abort_reason {
 	const char *function;
@@ -49,6 +54,8 @@ static const struct abort_reason {
 	 true},
 	{"__fortify_fail", "fortify check", "a checking library function found an error", true},
 	{"__cxa_pure_virtual", "pure virtual call", "a pure virtual function was called", false},
+	{personality, "uncaught exception", stopped_exception, false},
+	{clang_landing, "uncaught exception", stopped_exception, false},
 	{"__cxa_throw", "uncaught exception", "an exception was thrown and not caught", false},
 	{"__cxa_rethrow", "uncaught exception", "an exception was thrown again and not caught",
 	 false},
@@ -84,6 +91,7 @@ static const char *const allocators[] = {"malloc",  "free",     "cfree",        
 /* Functions of the runtime in statically linked programs. */
 static const char *const runtime_functions[] = {"_start",
 						"restore_rt",
+						"__clang_call_terminate",
 						"_int_malloc",
 						"_int_free",
 						"_int_realloc",
@@ -494,11 +502,15 @@ void fault_explain_abort(struct fault_context *c, const char *raised)
 			}
 			if (!strcmp(abort_reasons[r].function, "malloc_printerr"))
 				text = heap_text(c->f->message, text);
-			fault_say(c, "%s", text);
+			own = own_place(c, places, n, i);
+			if (text != stopped_exception ||
+			    !fault_say_noexcept(c, places[i].addr,
+						abort_reasons[r].function == clang_landing,
+						own < n ? places[own].addr : 0))
+				fault_say(c, "%s", text);
 			brief_abort(c, text);
 			fault_set_kind(c, "%s", abort_reasons[r].kind);
 			fault_set_message_kind(c);
-			own = own_place(c, places, n, i);
 			if (own < n && abort_reasons[r].function == cleanup_panic &&
 			    blame_panic_before(c, &places[own]))
 				return;

@@ -1,11 +1,13 @@
 /* SPDX-License-Identifier: MIT */
 /* A moment from outside: a snapshot that was asked for, or a signal that nothing in the program has
  * raised. The program may hang: what is said is whether some of its threads can never go on
- * (waits.h), and of a thread that runs for how long it has not left a function. */
+ * (waits.h), and of a thread that runs for how long it has not left a function. Of one that waits
+ * the place is the user's own, and not libc's. */
 #include <inttypes.h>
 
 #include "decoder/cause/callstack.h"
 #include "decoder/cause/fault_private.h"
+#include "decoder/cause/own_code.h"
 #include "decoder/cause/waits.h"
 #include "decoder/symbols/text.h"
 
@@ -26,6 +28,7 @@ static size_t say_deadlock(struct fault_context *c)
 	if (dead) {
 		fault_say(c, "; %s", text);
 		*c->f->brief = '\0'; /* who has sent it matters less */
+		c->f->brief_is_sender = false;
 		fault_brief(c, "deadlock of %zu thread%s", dead, dead == 1 ? "" : "s");
 		fault_set_kind(c, "deadlock");
 		c->f->stuck = first->thread;
@@ -87,4 +90,26 @@ void fault_explain_hang(struct fault_context *c)
 {
 	if (!say_deadlock(c) && c->thread && !c->thread->in_syscall)
 		say_loop(c);
+}
+
+void fault_take_waiting_place(struct fault_context *c)
+{
+	bool is_asked = c->thread && c->thread->task != c->snap->rec->task; /* --thread */
+	const struct bt_record_thread *t = c->f->stuck && !is_asked ? c->f->stuck : c->thread;
+	struct own_place place;
+	struct own_code *own;
+	bool found;
+
+	if (!t || !t->in_syscall || own_code_open(&own, c->m, c->s, c->snap, t, NULL))
+		return;
+	found = own_code_frame(own, c->snap, t, &place);
+	own_code_close(own);
+	if (!found)
+		return;
+	c->f->where = place.addr;
+	c->f->where_is_return = place.is_return;
+	c->f->epoch = t->epoch;
+	c->f->waiting = t;
+	c->f->has_caller = c->f->has_insn = false;
+	c->f->value_count = 0;
 }

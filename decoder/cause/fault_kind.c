@@ -110,11 +110,29 @@ static struct slice without_place(struct slice what)
 	return what;
 }
 
+/* Go's runtime says at once which error of its own it is. */
+static void set_go_kind(struct fault_context *c, const struct bt_record_last_words *words)
+{
+	static const char plain[] = "Go runtime error", error[] = "fatal error: ";
+	struct slice what;
+
+	if (strcmp(c->f->kind, plain) != 0 || (!find_between(words->first, error, "\n", &what) &&
+					       !find_between(words->text, error, "\n", &what)))
+		return;
+	if (what.at[what.len - 1] == '!') /* deadlock! */
+		what.len--;
+	fault_set_kind(c, "%s: %.*s", plain, shown_length(what), (const char *)what.at);
+	*c->f->brief = '\0';
+	fault_brief(c, "%s", c->f->kind);
+}
+
 void fault_set_words_kind(struct fault_context *c)
 {
 	const struct bt_record_last_words *words = c->snap->last_words;
 	struct slice what;
 
+	if (words)
+		set_go_kind(c, words);
 	for (size_t i = 0; words && i < ARRAY_SIZE(last_words_rows); i++)
 		if (find_between(words->text, last_words_rows[i].begin, last_words_rows[i].end,
 				 &what)) {

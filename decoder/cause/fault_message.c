@@ -128,37 +128,52 @@ static void brief_message(struct fault_context *c)
 	end = text.len ? memchr(text.at, '\n', text.len) : NULL;
 	len = end ? (size_t)(end - (const char *)text.at) : text.len;
 	if (len)
-		fault_brief(c, "%.*s", (int)(len < FAULT_BRIEF_MAX ? len : FAULT_BRIEF_MAX - 1),
+		fault_brief(c, "%.*s", (int)(len < FAULT_TEXT_MAX ? len : FAULT_TEXT_MAX),
 			    (const char *)text.at);
+}
+
+/* Says it, and makes it the one to look at. */
+static void take_own_place(struct fault_context *c, const struct model_snapshot *snap)
+{
+	const struct bt_record_thread *thread = focus_thread(snap, snap->rec->task);
+	struct own_place place;
+
+	if (!fault_own_place(c, snap, &place))
+		return;
+	say_place(c, snap, place);
+	c->f->where = place.addr;
+	c->f->where_is_return = place.is_return;
+	c->f->epoch = thread->epoch;
+	c->f->has_insn = false;
+	c->f->value_count = 0;
 }
 
 void fault_explain_message(struct fault_context *c)
 {
 	const struct model_snapshot *end = moment_of(c, is_exit);
-	struct own_place place;
 
 	say_end(c, model_process_end(c->m, c->snap->rec->task), end);
 	fault_say(c, "; its first message to standard error was written");
 	if (end)
 		say_distance(c, c->snap, end);
-	if (fault_own_place(c, c->snap, &place)) {
-		say_place(c, c->snap, place);
-		c->f->where = place.addr;
-		c->f->where_is_return = place.is_return;
-		c->f->has_insn = false;
-		c->f->value_count = 0;
-	}
+	take_own_place(c, c->snap);
 	brief_message(c);
 }
 
 void fault_say_message_before(struct fault_context *c)
 {
 	const struct model_snapshot *message = moment_of(c, is_message);
+	struct own_place end;
 
 	if (!message)
 		return;
 	fault_say(c, "; its first message to standard error was written");
 	say_distance(c, message, c->snap);
-	say_place_of(c, message);
+	/* Of an end in a library's code, as a sanitizer's behind exit(3), the message tells more.
+	 */
+	if (fault_own_place(c, c->snap, &end))
+		say_place_of(c, message);
+	else
+		take_own_place(c, message);
 	fault_say(c, " (--snapshot %u)", message->rec->snapshot);
 }

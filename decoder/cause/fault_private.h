@@ -119,6 +119,12 @@ bool fault_name_access(struct fault_context *c, const struct disasm_memory *m,
  * from. raised: what is said where no reason is known. */
 void fault_explain_abort(struct fault_context *c, const char *raised);
 
+/* Says which exception may not leave which function, where the unwinder has ended the program for
+ * it. unwinder: the place of the stack that did so; is_landing: clang's;
+ * place: what will be said behind it. False, with nothing said: it is not known. */
+bool fault_say_noexcept(struct fault_context *c, uint64_t unwinder, bool is_landing,
+			uint64_t place);
+
 /* Explains the moment at a function's entry, a first sign of failure, and sets `where` to the
  * program's place that it came from. */
 void fault_explain_sign(struct fault_context *c);
@@ -143,6 +149,10 @@ void fault_explain_plainly(struct fault_context *c);
 /* Adds to the explanation of a moment that was asked for from outside why threads can never go on,
  * if that is known. */
 void fault_explain_hang(struct fault_context *c);
+
+/* Sets `where` to the place of the user's own code from which the thread that can never go on, else
+ * the moment's own, is in a system call; leaves it where there is none. */
+void fault_take_waiting_place(struct fault_context *c);
 
 /* The innermost place of the user's own code on the stack of a moment's task; else one that the
  * branches tell, by what is known of runtimes. False: none is known. */

@@ -123,6 +123,7 @@ int headline_make(struct headline *h, const struct model *m, struct symbols *s,
 	/* The kind is what its standard error says, then. */
 	snprintf(h->what, sizeof h->what, "%.*s", (int)sizeof h->what - 1,
 		 *told.brief ? told.brief : told.kind);
+	h->is_sender = told.brief_is_sender;
 	if (snap->signal || is_before_end(snap))
 		snprintf(h->text, sizeof h->text, "%s", told.text);
 	place = (struct own_place){f.where, f.where_is_return};
@@ -142,12 +143,14 @@ int headline_make(struct headline *h, const struct model *m, struct symbols *s,
 
 static void put_place(const struct headline *h, struct text *t)
 {
+	const char *in = h->is_sender ? ", while in " : " in ";
+
 	if (*h->function) {
-		text_printf(t, " in ");
+		text_printf(t, "%s", in);
 		text_outside(t, h->function);
 		text_line(t, h->file, h->line, false);
 	} else if (*h->module) {
-		text_printf(t, " in ");
+		text_printf(t, "%s", in);
 		text_outside(t, text_basename(h->module));
 		text_printf(t, "+0x%" PRIx64, h->vaddr);
 	}
@@ -166,7 +169,7 @@ void headline_put_event(const struct headline *h, struct text *t)
 		text_printf(t, " (process %u)", h->pid);
 	}
 	if (*h->what) {
-		text_printf(t, ": ");
+		text_printf(t, h->is_sender ? ", " : ": ");
 		text_outside(t, h->what);
 	}
 }

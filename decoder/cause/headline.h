@@ -12,6 +12,7 @@ struct headline {
 	char name[64];              /* "SIGSEGV", "exited with 3" */
 	bool is_exit;               /* name is the latter */
 	char what[FAULT_BRIEF_MAX]; /* "null read", or "" */
+	bool is_sender;             /* what is who has sent the signal, who is not at the place */
 	char text[FAULT_TEXT_MAX];  /* the same as a sentence (fault.h), or "" */
 	const char *command;        /* of another process than the first; NULL: of the first */
 	uint32_t pid;               /* of that process */
@@ -30,7 +31,8 @@ struct headline {
 int headline_make(struct headline *h, const struct model *m, struct symbols *s,
 		  struct bt_error *err) BT_MUST_USE;
 
-/* "SIGSEGV in cc1 (process 12): null read in port config.c:10", escaped. */
+/* "SIGSEGV in cc1 (process 12): null read in port config.c:10", "SIGTERM, sent by sh (pid 12),
+ * while in wait_here faults.c:3"; escaped. */
 void headline_put(const struct headline *h, struct text *t);
 
 /* "SIGSEGV in cc1 (process 12): null read", "cc1 (process 12) exited with 4", escaped. */

@@ -45,6 +45,9 @@ bool own_code_frame(struct own_code *own, const struct model_snapshot *snap,
 /* The function of a place that is to be named for it: the innermost whose source is the user's own,
  * else the innermost of all; with the line in it. Strings are loc's. */
 struct inlined_frame own_code_part(const struct location *loc);
+/* Whether the function of a place that has this source is the user's own. */
+bool own_code_has_part(struct own_code *own, uint32_t space, uint32_t epoch, uint64_t addr,
+		       const char *file);
 /* Whether a source is the system's, a toolchain's or a package's. "": no. */
 bool own_code_is_library_source(const char *file) BT_MUST_USE;
 

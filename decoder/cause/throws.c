@@ -4,7 +4,14 @@
  * base's type_info (Itanium C++ ABI, 2.9.5). std::runtime_error and std::logic_error hold a pointer
  * to their text behind that to their virtual table, in libstdc++ and libc++; a class derived from
  * them may have a what() of its own, which tells another one. It is the third function of the
- * table, behind two destructors (2.5). */
+ * table, behind two destructors (2.5).
+ *
+ * The object lies behind its _Unwind_Exception, whose last word is private_2 (Level I, 1.2). The
+ * first phase of unwinding leaves there which frame handles the exception: the stack pointer in it
+ * (libgcc's unwind.inc, uw_identify_context(); LLVM's UnwindLevel1.c). libstdc++ throws it again
+ * before it ends the program, and handles it, to say its text (vterminate.cc). Memory that was
+ * given back may hold an old one.
+ */
 #include "decoder/cause/throws.h"
 
 #include <inttypes.h>
@@ -20,6 +27,7 @@
 enum {
 	BASES_MAX = 16,
 	FRAMES_MAX = 64,
+	LOOKED_AT = 32, /* throws, for one that is on its way */
 	NAME_MAX_BYTES = 256,
 	TABLE_START = 16, /* of a virtual table: offset and type_info come first */
 	WHAT_AT = 16,     /* in it */
@@ -209,6 +217,51 @@ const struct model_snapshot *throw_in_stack(const struct model *m, struct symbol
 			return thrown;
 	}
 	return NULL;
+}
+
+/* Whether the exception's header names one of the frames. */
+static bool is_handled(const struct known_memory *k, uint64_t object,
+		       const struct stack_frame *frames, size_t count)
+{
+	uint64_t sp;
+
+	if (!read_word(k, object - 8, &sp))
+		return false;
+	for (size_t i = 0; i < count && !frames[i].is_guess; i++)
+		if (frames[i].cfa == sp)
+			return true;
+	return false;
+}
+
+const struct model_snapshot *throw_handled(const struct model *m, struct symbols *s,
+					   const struct model_snapshot *snap,
+					   const struct bt_record_thread *thread,
+					   const struct stack_frame *frames, size_t count)
+{
+	const struct model_snapshot *throws[LOOKED_AT], *found;
+	struct known_memory k = {
+		.s = s, .snap = snap, .space = snap->rec->space, .epoch = thread->epoch};
+	uint64_t objects[LOOKED_AT];
+	size_t all, n = throws_until(m, snap, throws, LOOKED_AT, &all);
+
+	found = throw_in_stack(m, s, snap, thread);
+	if (found)
+		return found;
+	for (size_t i = 0; i < n; i++) {
+		const struct bt_record_thread *then = focus_thread(throws[i], thread->task);
+		bool is_other = !then || throws[i]->rec->task != thread->task;
+
+		objects[i] = then ? then->regs.rdi : 0;
+		/* The newest exception at an address has taken the place of those before. */
+		for (size_t j = 0; j < i; j++)
+			is_other |= objects[j] == objects[i];
+		if (is_other || !is_handled(&k, objects[i], frames, count))
+			continue;
+		if (found)
+			return NULL;
+		found = throws[i];
+	}
+	return found;
 }
 
 const char *thrown_text(const struct thrown *t, char *out, size_t cap)

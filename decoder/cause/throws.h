@@ -36,6 +36,13 @@ const struct model_snapshot *throw_in_stack(const struct model *m, struct symbol
 					    const struct model_snapshot *snap,
 					    const struct bt_record_thread *thread);
 
+/* The throw of the task whose exception these frames handle, the thread's stack, which may have
+ * lost the call of __cxa_throw. NULL: none is known, or several may be it. */
+const struct model_snapshot *throw_handled(const struct model *m, struct symbols *s,
+					   const struct model_snapshot *snap,
+					   const struct bt_record_thread *thread,
+					   const struct stack_frame *frames, size_t count);
+
 /* `std::runtime_error: "no such port"`. Returns out. */
 const char *thrown_text(const struct thrown *t, char *out, size_t cap);
 

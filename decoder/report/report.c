@@ -12,6 +12,7 @@
 #include <time.h>
 
 #include "decoder/cause/fault.h"
+#include "decoder/cause/own_code.h"
 #include "decoder/model/last_words.h"
 #include "decoder/model/signals.h"
 #include "decoder/report/report_private.h"
@@ -265,15 +266,18 @@ static void put_insn(struct report *r, const struct fault *f)
 
 static void put_place(struct report *r, const struct fault *f, uint64_t addr, bool is_return)
 {
+	const struct bt_record_snapshot *rec = r->focus.snap->rec;
 	const struct report_about about = {.kind = REPORT_PLACE,
 					   .snap = r->focus.snap,
-					   .task = r->focus.snap->rec->task,
-					   .position = r->focus.snap->rec->position,
+					   .task = f->waiting ? f->waiting->task : rec->task,
+					   .position = f->waiting ? f->waiting->position
+								  : rec->position,
 					   .has_place = true,
 					   .space = f->space,
 					   .epoch = f->epoch,
 					   .addr = addr,
 					   .is_return = is_return};
+	struct inlined_frame part;
 	struct location loc;
 	char source[400];
 
@@ -282,9 +286,10 @@ static void put_place(struct report *r, const struct fault *f, uint64_t addr, bo
 	text_printf(&r->t, "  ");
 	text_frame(&r->t, &loc, 2, true);
 	text_printf(&r->t, "\n");
-	if (symbols_source_line(r->s, loc.file, loc.line, source, sizeof source)) {
+	part = own_code_part(&loc);
+	if (symbols_source_line(r->s, part.file, part.line, source, sizeof source)) {
 		text_mark(&r->t, TEXT_SOURCE);
-		text_printf(&r->t, "  %d: ", loc.line);
+		text_printf(&r->t, "  %d: ", part.line);
 		report_outside(r, source);
 		text_printf(&r->t, "\n");
 	}
@@ -300,7 +305,7 @@ static bool is_exit(const struct report *r)
 
 static void put_where(struct report *r, const struct fault *f)
 {
-	bool is_here = f->where == f->pc || f->has_trapped;
+	bool is_here = f->where == f->pc || f->has_trapped || f->waiting;
 
 	if (r->o->summary && is_exit(r)) {
 		report_heading(r, "Where");
@@ -310,8 +315,10 @@ static void put_where(struct report *r, const struct fault *f)
 	}
 	report_heading(r, is_here ? "Where" : "Where it came from");
 	put_place(r, f, f->where, f->where_is_return);
-	if ((f->has_insn || is_here || f->pc_is_wild) && /* not of a caller */
-	    !(r->o->summary && f->has_caller))
+	if (f->waiting)
+		report_wait(r, f->waiting);
+	else if ((f->has_insn || is_here || f->pc_is_wild) && /* not of a caller */
+		 !(r->o->summary && f->has_caller))
 		put_insn(r, f);
 	if (!f->has_caller)
 		return;

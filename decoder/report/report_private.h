@@ -54,7 +54,10 @@ void report_stacks(struct report *r);
 void report_failures(struct report *r);
 void report_suppressed(struct report *r);
 
-/* What each thread of the moment does or waits for. Returns 0 or -BT_E_NO_MEMORY. */
+/* What a thread of the moment does or waits for, in a line. */
+void report_wait(struct report *r, const struct bt_record_thread *thread);
+
+/* The same of each thread, a section. Returns 0 or -BT_E_NO_MEMORY. */
 int report_waits(struct report *r, struct bt_error *err) BT_MUST_USE;
 
 /* Returns 0; 1 when the filter matched no branch; -BT_E_NO_MEMORY. */

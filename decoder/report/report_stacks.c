@@ -79,15 +79,44 @@ static void put_clipped(struct report *r, const char *value, size_t begin)
 	text_printf(&r->t, "...");
 }
 
-static void put_locals(struct report *r, const struct frame_values *v)
+/* A value without the address that a reference to it has. */
+static const char *referred(const char *text)
 {
+	const char *behind = *text == '@' ? strstr(text, ": ") : NULL;
+
+	return behind ? behind + 2 : text;
+}
+
+/* Whether a line says the same as one before it: a variable that was passed to an inlined function
+ * under its own name. */
+static bool is_told(const struct frame_values *v, const bool *shows, size_t i)
+{
+	for (size_t k = 0; k < i; k++)
+		if (shows[k] && !strcmp(v->at[k].name, v->at[i].name) &&
+		    !strcmp(referred(v->at[k].text), referred(v->at[i].text)))
+			return true;
+	return false;
+}
+
+/* The file of a part of a frame. */
+static const char *part_file(const struct location *loc, size_t part)
+{
+	return part && part <= loc->inlined_count ? loc->inlined[part - 1].file : loc->file;
+}
+
+/* Of functions of libraries that are inlined there, none. */
+static void put_locals(struct report *r, const struct frame_values *v, const struct location *loc)
+{
+	bool shows[FRAME_VALUES_MAX] = {false};
 	size_t shown = 0, left = 0, begin;
 
-	for (size_t i = 0; i < v->count; i++) {
+	for (size_t i = 0; i < v->count && i < FRAME_VALUES_MAX; i++) {
 		const struct frame_value *l = &v->at[i];
 
-		if (!is_line_of_its_own(l) || shown == LOCALS_SHOWN) {
-			left += is_line_of_its_own(l);
+		shows[i] = is_line_of_its_own(l) && !is_told(v, shows, i) &&
+			   (r->o->all || !own_code_is_library_source(part_file(loc, l->part)));
+		if (!shows[i] || shown == LOCALS_SHOWN) {
+			left += shows[i];
 			continue;
 		}
 		shown++;
@@ -132,7 +161,7 @@ static void put_frame(struct report *r, struct shown_stack *s, const struct stac
 				    : "");
 	report_about(r, &(struct report_about){.kind = REPORT_REMARK});
 	if (values.count && s->with_locals < FRAMES_WITH_LOCALS) {
-		put_locals(r, &values);
+		put_locals(r, &values, &loc);
 		s->with_locals++;
 	}
 	frame_values_release(&values);

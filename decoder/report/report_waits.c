@@ -3,6 +3,7 @@
 #include <stdlib.h>
 
 #include "decoder/cause/wait_groups.h"
+#include "decoder/cause/waits.h"
 #include "decoder/report/report_private.h"
 
 enum {
@@ -34,6 +35,21 @@ static void put_group(struct report *r, const struct wait_group *g)
 		text_outside(&r->t, source);
 	}
 	text_printf(&r->t, "\n");
+}
+
+void report_wait(struct report *r, const struct bt_record_thread *thread)
+{
+	char text[WAIT_TEXT_MAX];
+	struct waits w;
+
+	if (!waits_find(&w, r->m, r->s, r->focus.snap, NULL))
+		for (size_t i = 0; i < w.count; i++)
+			if (w.at[i].thread == thread) {
+				text_printf(&r->t, "  task %u ", thread->task);
+				text_outside(&r->t, wait_text(text, &w.at[i], r->s, r->focus.snap));
+				text_printf(&r->t, "\n");
+			}
+	waits_release(&w);
 }
 
 int report_waits(struct report *r, struct bt_error *err)

@@ -166,3 +166,45 @@ const char *function_name_plain(char out[FUNCTION_NAME_MAX], const char *name)
 		memmove(out, out + type, p.len - type + 1);
 	return out;
 }
+
+/* The length of a suffix at s, with its numbers (".0", ".123"); 0: none is there. */
+static size_t suffix_length(const char *s)
+{
+	size_t n = 0, digits;
+
+	for (size_t i = 0; i < ARRAY_SIZE(suffixes) && !n; i++)
+		if (begins_with(s, suffixes[i]))
+			n = strlen(suffixes[i]);
+	if (!n)
+		return 0;
+	/* A Go function may be called main.part: compilers number all but these. */
+	if (!strchr(".0123456789", s[n]) ||
+	    (!s[n] && !begins_with(s, ".cold") && !begins_with(s, ".localalias")))
+		return 0;
+	n += strspn(s + n, "0123456789");
+	while (s[n] == '.' && (digits = strspn(s + n + 1, "0123456789")))
+		n += 1 + digits;
+	return n;
+}
+
+static bool are_suffixes(const char *s)
+{
+	size_t n;
+
+	while (*s && (n = suffix_length(s)))
+		s += n;
+	return !*s;
+}
+
+size_t function_name_written(const char *name)
+{
+	static const char clone[] = " [clone ";
+	const char *brackets = strstr(name, clone);
+
+	if (brackets && brackets > name && name[strlen(name) - 1] == ']')
+		return (size_t)(brackets - name);
+	for (const char *dot = strchr(name, '.'); dot; dot = strchr(dot + 1, '.'))
+		if (dot > name && are_suffixes(dot))
+			return (size_t)(dot - name);
+	return strlen(name);
+}

@@ -7,6 +7,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "decoder/symbols/function_name.h"
 #include "lib/array_size.h"
 #include "lib/escape.h"
 
@@ -107,8 +108,10 @@ static size_t bare_name(char *out, size_t cap, const char *name, bool arguments)
 
 void text_brief_name(char *out, size_t cap, const char *name)
 {
-	if (strlen(name) <= NAME_SHORT)
-		snprintf(out, cap, "%s", name);
+	size_t len = function_name_written(name);
+
+	if (len <= NAME_SHORT)
+		snprintf(out, cap, "%.*s", (int)len, name);
 	else if (bare_name(out, cap, name, true) > NAME_SHORT)
 		bare_name(out, cap, name, false);
 }
@@ -130,7 +133,8 @@ bool text_address_name(void *arg, uint64_t addr, char *out, size_t size)
 /* A function's name, in whole but where it is of no use to anybody. */
 static void put_name(struct text *t, const char *name)
 {
-	size_t len = strlen(name), keep = len <= NAME_MAX_COLUMNS ? len : NAME_MAX_COLUMNS;
+	size_t len = function_name_written(name),
+	       keep = len <= NAME_MAX_COLUMNS ? len : NAME_MAX_COLUMNS;
 
 	while (keep < len && keep && ((unsigned char)name[keep] & 0xc0) == 0x80)
 		keep--; /* not in the midst of a character */
@@ -184,18 +188,19 @@ static const char *fitting_name(const struct text *t, const char *name, char bri
 static size_t bare_length(const char *name)
 {
 	static const char const_member[] = " const";
-	size_t n = strlen(name), depth = 0;
+	size_t written = function_name_written(name), n = written, depth = 0;
 
-	if (n > sizeof const_member && !strcmp(name + n - (sizeof const_member - 1), const_member))
+	if (n > sizeof const_member &&
+	    !strncmp(name + n - (sizeof const_member - 1), const_member, sizeof const_member - 1))
 		n -= sizeof const_member - 1;
 	if (!n || name[n - 1] != ')')
-		return strlen(name);
+		return written;
 	for (size_t i = n; i-- > 1;) {
 		depth += name[i] == ')';
 		if (name[i] == '(' && !--depth)
 			return i;
 	}
-	return strlen(name);
+	return written;
 }
 
 /* Puts the arguments of a part with its name before them. */

@@ -20,6 +20,8 @@ enum {
 	ELEMENTS_SHOWN = 8,
 	MEMBERS_SHOWN = 12,
 	STRING_SHOWN = 64,
+	BYTES_SHOWN = 16,
+	BYTES_LOOKED_AT = 4096, /* behind the end of a string */
 	ENUMERATORS_MAX = 4096,
 	DIMENSIONS_MAX = 4,
 };
@@ -132,12 +134,54 @@ static void put_counted_string(struct writer *w, uint64_t addr, uint64_t len)
 								      : OBJECT_NOT_MAPPED);
 }
 
-static void put_string_at(struct writer *w, uint64_t addr)
+/* The bytes of a character of UTF-8 (RFC 3629) that begins at s, of n; 0: it is none, n + 1: what
+ * is there is its beginning. */
+static size_t character_length(const uint8_t *s, size_t n)
+{
+	size_t len = *s < 0x80                 ? 1
+		     : *s >= 0xc2 && *s < 0xe0 ? 2
+		     : *s >= 0xe0 && *s < 0xf0 ? 3
+		     : *s >= 0xf0 && *s < 0xf5 ? 4
+					       : 0;
+
+	for (size_t i = 1; i < len && i < n; i++)
+		if ((s[i] & 0xc0) != 0x80)
+			return 0;
+	return len > n ? n + 1 : len;
+}
+
+/* printable: no character of control but those of lines and terminals. Of more than is shown the
+ * last character may be cut. */
+static bool are_text(const uint8_t *s, size_t n, bool printable)
+{
+	for (size_t i = 0, len; i < n; i += len) {
+		len = character_length(s + i, n - i);
+		if (!len || (len > n - i && n <= STRING_SHOWN) ||
+		    (printable && (s[i] < ' ' || s[i] == 0x7f) && !strchr("\t\n\r\033", s[i])))
+			return false;
+	}
+	return true;
+}
+
+static void put_bytes(struct writer *w, const uint8_t *bytes, size_t n, bool more)
+{
+	put(w, "{");
+	for (size_t i = 0; i < n; i++)
+		put(w, i ? " %02x" : "%02x", bytes[i]);
+	put(w, more ? " ...}" : "}");
+}
+
+/* Of unsigned characters, bytes where they are no text: how many there are is not known. */
+static void put_string_at(struct writer *w, uint64_t addr, bool is_signed)
 {
 	uint8_t bytes[STRING_SHOWN + 1];
 	size_t got = known_memory_read(w->k, addr, bytes, sizeof bytes),
 	       n = strnlen((const char *)bytes, got);
 
+	if (got && !is_signed && (!n || !are_text(bytes, n, true))) {
+		put_bytes(w, bytes, got < BYTES_SHOWN / 2 ? got : BYTES_SHOWN / 2, true);
+		return;
+	}
 	if (n < got || got == sizeof bytes) {
 		put_string(w, bytes, n == sizeof bytes ? n - 1 : n, n == sizeof bytes);
 		return;
@@ -257,6 +301,13 @@ static void put_base(struct writer *w, Dwarf_Die *type, struct part p)
 		put_number(w, value, size, encoding);
 }
 
+static bool is_signed_character(Dwarf_Die *type)
+{
+	uint64_t encoding;
+
+	return debug_number(type, DW_AT_encoding, &encoding) && encoding == DW_ATE_signed_char;
+}
+
 static uint64_t bits_of(uint64_t size)
 {
 	return size < 8 ? (UINT64_C(1) << 8 * size) - 1 : UINT64_MAX;
@@ -341,7 +392,7 @@ static void put_pointer(struct writer *w, Dwarf_Die *type, struct part p)
 		put_function_name(w, addr);
 	} else if (debug_is_character(&target)) {
 		put(w, " ");
-		put_string_at(w, addr);
+		put_string_at(w, addr, is_signed_character(&target));
 	}
 }
 
@@ -393,11 +444,30 @@ static void put_elements(struct writer *w, const struct elements *e, size_t dime
 	put(w, "}");
 }
 
-/* An array of characters is a string up to its NUL. */
-static void put_character_array(struct writer *w, struct part p, uint64_t count)
+/* Whether bytes of an object from `from` to `to` are known not to be all 0. */
+static bool has_more(struct writer *w, struct part p, uint64_t from, uint64_t to)
+{
+	uint8_t bytes[64];
+	uint64_t most = from + BYTES_LOOKED_AT;
+
+	for (size_t n; from < to && from < most; from += n) {
+		n = to - from < sizeof bytes ? (size_t)(to - from) : sizeof bytes;
+		if (object_read(p.o, w->k, p.offset + from, bytes, n) != OBJECT_KNOWN)
+			return false;
+		for (size_t i = 0; i < n; i++)
+			if (bytes[i])
+				return true;
+	}
+	return false;
+}
+
+/* An array of characters is a string up to its NUL, where that is what it holds; else bytes. Those
+ * of unsigned characters are strings only where nothing speaks against it. */
+static void put_character_array(struct writer *w, struct part p, uint64_t count, bool is_signed)
 {
 	uint8_t bytes[STRING_SHOWN + 1];
-	size_t n = count < sizeof bytes ? (size_t)count : sizeof bytes;
+	size_t n = count < sizeof bytes ? (size_t)count : sizeof bytes, len;
+	bool more, is_string;
 
 	if (!n) {
 		put(w, "\"\"");
@@ -405,8 +475,18 @@ static void put_character_array(struct writer *w, struct part p, uint64_t count)
 	}
 	if (!read_part(w, p, bytes, n))
 		return;
-	count = strnlen((const char *)bytes, n);
-	put_string(w, bytes, count > STRING_SHOWN ? STRING_SHOWN : count, count > STRING_SHOWN);
+	len = strnlen((const char *)bytes, n);
+	more = len < n && has_more(w, p, len + 1, count);
+	is_string = are_text(bytes, len, more || !is_signed) && (len || (!more && is_signed));
+	if (!is_string || (more && !is_signed)) {
+		len = n < BYTES_SHOWN ? n : BYTES_SHOWN;
+		put(w, "%" PRIu64 " bytes ", count);
+		put_bytes(w, bytes, len, len < count);
+		return;
+	}
+	put_string(w, bytes, len > STRING_SHOWN ? STRING_SHOWN : len, len > STRING_SHOWN);
+	if (more)
+		put(w, " and more behind its end");
 }
 
 static void put_array(struct writer *w, Dwarf_Die *type, struct part p)
@@ -418,7 +498,7 @@ static void put_array(struct writer *w, Dwarf_Die *type, struct part p)
 	if (!n || !debug_type_of(type, &element) || !debug_type_size(&element, &size))
 		put(w, "{...}");
 	else if (n == 1 && debug_is_character(&element))
-		put_character_array(w, p, counts[0]);
+		put_character_array(w, p, counts[0], is_signed_character(&element));
 	else
 		put_elements(w, &(struct elements){&element, size, counts, n}, 0, p);
 }

@@ -336,10 +336,10 @@ wait_for "handler"
 keys q q
 run "$BTVIEW --function nosuchfunction trace; echo of a function: \$?"
 wait_for "of a function: 1"
-wait_for "btview: no such branch"
+wait_for "btview: no function nosuchfunction in this history"
 run "$BTVIEW --thread 77 trace; echo of a thread: \$?"
 wait_for "of a thread: 1"
-wait_for "btview: no such task or thread"
+wait_for "btview: no task or thread 77: the trace has"
 
 echo "== a search sees all of a name that is cut"
 objcopy --redefine-sym lookup=lookup_by_a_name_that_no_column_has_room_for sample long

@@ -496,7 +496,7 @@ def cxx_inlined():
 def cxx_ends():
     program = build("ends.cc", "-D_GLIBCXX_ASSERTIONS")
     for how, function, says in (("element", "main", "an assertion of the C++ library failed"),
-                                ("noexcept", "careful(int)", "an exception was thrown and not caught, at "),
+                                ("noexcept", "careful(int)", "int 2 left the noexcept function careful(int), at "),
                                 ("assert", "core::check(int)", "an assertion failed"), ("terminate", "main", "std::terminate was called")):
         recorded = record([program, how])
         equal(recorded.status, -signal.SIGABRT, "end of " + how)

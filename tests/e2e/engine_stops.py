@@ -115,7 +115,7 @@ def shown():
     said = text(recorded.trace, "--snapshot", "1")
     check("  1: on request (1:100+0), task 1 at tick 100" in said, said)
     none = execute([BTVIEW, "--stdio", "--snapshot", "3", recorded.trace])
-    equal((none.status, none.err), (1, b"btview: no such snapshot\n"), "a number that no snapshot has")
+    equal((none.status, none.err), (1, b"btview: no snapshot 3: the trace has 2 moments: 1 and 2\n"), "a number that no snapshot has")
 
 
 @case("points that are never reached: a line, and a note for what was passed")

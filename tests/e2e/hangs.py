@@ -59,6 +59,8 @@ def two():
     check("; deadlock: tasks 1 and 2 wait for each other\n" in shown, shown)
     check("\n  task 1 waits for mutex second, which task 2 holds\n      both %s: pthread_mutex_lock(b); /* @both */\n" % line("both") in shown, shown)
     check("\n  task 2 waits for mutex first, which task 1 holds\n      both %s: " % line("both") in shown, shown)
+    shown = text(trace)
+    check(re.search(r"\nWhere\n  both\S* \S*hangs\.c:%d in .*\n  %d: .*\n  task 1 waits for mutex second, which task 2 holds\n\nStack" % ((line_of("hangs.c", "both"),) * 2), shown), shown)
     waits = report(trace)["waits"]
     fits_schema(report(trace, "-n", 10), "report.schema.json")
     equal(waits["deadlock"], "deadlock: tasks 1 and 2 wait for each other", "in the JSON")
@@ -202,10 +204,15 @@ def controls():
         "writer": ["task 1 is in pause()\n"],
     }
     for kind, lines in expected.items():
-        shown = said(hang(kind))
+        trace = hang(kind)
+        shown = said(trace)
         check("deadlock:" not in shown, "%s: %s" % (kind, shown))
         for wanted in lines:
             check("\n  " + wanted in shown, "%s: no %s in %s" % (kind, wanted, shown))
+        if kind == "condition": # the place is not the sender's
+            with open("/proc/self/comm") as file:
+                sender = "%s (pid %d)" % (file.read().strip(), os.getpid())
+            equal(btview("--headline", trace).out.decode().strip(), "SIGTERM, sent by %s, while in condition %s" % (sender, line("semaphore")), "headline")
 
 
 if __name__ == "__main__":

@@ -491,4 +491,26 @@ def loop():
     equal(len(report(trace)["branches"]), 900, "branches in the JSON")
 
 
+@case("what a trace does not have is refused with what it has, in a line")
+def refusals():
+    source = os.path.join(fresh_dir("refusals"), "a.cc")
+    with open(source, "w") as file:
+        file.write("""#include <cstdlib>
+namespace shop { __attribute__((noipa)) int price(int n) { return n * 2; } __attribute__((noipa)) void refund(int n) { if (n) abort(); } }
+int main(int argc, char **) { shop::refund(shop::price(argc)); }
+""")
+    program = source[:-3]
+    equal(execute([*CXX, "-g", source, "-o", program]).status, 0, "build")
+    trace = record([program], ["-q"]).trace
+    for options, said in ((["--snapshot", "99"], "no snapshot 99: the trace has 2 moments: 1 and 2"),
+                          (["--thread", "99"], "no task or thread 99: the trace has 1 task: 1"),
+                          (["--function", "prize"], "no function prize in this history; the nearest name is shop::price"),
+                          (["--function", "shop::Refumd"], "no function shop::Refumd in this history; the nearest name is shop::refund"),
+                          (["--function", "nothing_like_it"], "no function nothing_like_it in this history"),
+                          (["--function", "b.cc:7"], "no branch from or to b.cc:7 in this history")):
+        for form in "--stdio", "--json":
+            done = execute([BTVIEW, form, *options, trace])
+            equal((done.status, done.err.decode()), (1, "btview: %s\n" % said), "%s %s" % (form, options))
+
+
 main()

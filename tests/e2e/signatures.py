@@ -69,6 +69,37 @@ def equal_for_one_bug():
     equal(len({hash_ for hash_, _ in found[0].values()}), len(NAMES), "different signatures")
 
 
+@case("a deadlock of Go: the functions of main's goroutine, which no thread has")
+def goroutines():
+    if not shutil.which("go"):
+        raise Skip("go is missing")
+    folder = fresh_dir("go")
+    with open(os.path.join(folder, "app.go"), "w") as file:
+        file.write("""package main
+import ("os"; "sync")
+type store struct { lock sync.Mutex }
+//go:noinline
+func (s *store) save() { s.lock.Lock(); s.lock.Lock() }
+//go:noinline
+func produce(out chan<- int) { out <- 1 }
+func main() {
+	if len(os.Args) > 1 { (&store{}).save() }
+	produce(make(chan int))
+}
+""")
+    program = os.path.join(folder, "app")
+    done = execute(["go", "build", "-o", program, "app.go"], cwd=folder, env=dict(os.environ, GO111MODULE="off", GOCACHE=os.path.join(TMP, "gocache")))
+    equal(done.status, 0, "build: %s" % done.err)
+    found = {}
+    for arguments, functions in ([], "main.produce (app.go) < main.main"), (["lock"], "main.(*store).save (app.go) < main.main"):
+        trace = record([program, *arguments], ["-q"]).trace
+        hash_, text_ = signature(trace)
+        equal(text_, "exit 2 Go runtime error: all goroutines are asleep - deadlock: " + functions, "signature")
+        found[hash_] = text_
+        equal(btview("--headline", trace).out.decode().strip(), "exited with 2: Go runtime error: all goroutines are asleep - deadlock", "headline")
+    equal(len(found), 2, "different signatures")
+
+
 @case("the JSON has it, too")
 def in_json():
     trace = record([build("signatures.cc", *FLAGS, "-O0"), "9"]).trace

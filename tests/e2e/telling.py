@@ -45,6 +45,99 @@ def terminate():
     says(program, -signal.SIGABRT, r"\n    terminate called after throwing an instance of 'std::runtime_error'", r"\n      what\(\):  no such tenant")
 
 
+STOPPED = r"""
+#include <cstdio>
+#include <exception>
+#include <stdexcept>
+#include <string>
+struct guard {
+	std::string name;
+	~guard() { std::fputs("left\n", stderr); }
+};
+struct file {
+	bool full;
+	~file() noexcept(false) { if (full) throw std::runtime_error("disk full"); }
+};
+__attribute__((noinline)) static void inner(int n)
+{
+	guard g;
+	if (n)
+		throw std::logic_error("inner fails"); // THROW
+	std::puts("on");
+}
+__attribute__((noinline)) static void outer(int n) noexcept
+{
+	inner(n); // CALL
+	std::puts("on");
+}
+__attribute__((noinline)) static bool before(const int &a, const int &b) noexcept
+{
+	if (a < 0)
+		throw std::runtime_error("negative key"); // COMPARE
+	return a < b;
+}
+__attribute__((noinline)) static void twice(int n)
+{
+	file f{n > 0};
+	if (n)
+		throw 42;
+}
+int main(int argc, char **argv)
+{
+	std::string how = argv[1];
+	int numbers[] = {-argc, argc};
+	try {
+		if (how == "outer") outer(argc);
+		if (how == "before") std::puts(before(numbers[0], numbers[1]) ? "yes" : "no");
+		if (how == "twice") twice(argc);
+		if (how == "after") { try { inner(argc); } catch (...) {} before(numbers[0], numbers[1]); }
+		if (how == "handler") { std::set_terminate([] { std::abort(); }); outer(argc); }
+	} catch (const char *) {
+	} catch (int) {
+	}
+	inner(how == "uncaught");
+	return 0;
+}
+"""
+
+
+def stopped_programs():
+    """By gcc and clang, and what of them is run."""
+    for compiler, level, kinds in ((CXX, "-O2", None), (CXX, "-O0", ["outer"]), (["clang++"], "-O2", ["outer", "before", "twice"])):
+        if shutil.which(compiler[0]):
+            yield compiled([*compiler, "-w", level], "a.cc", STOPPED), "%s %s" % (compiler[0], level), kinds
+
+
+@case("an exception that may not leave a noexcept function: its type and text, and the function, in builds of gcc and clang")
+def noexcept():
+    lines = {mark: 1 + STOPPED[:STOPPED.index("// " + mark)].count("\n") for mark in ("THROW", "CALL", "COMPARE")}
+    for program, build_, kinds in stopped_programs():
+        for how, said in (("outer", r'std::logic_error: "inner fails" left the noexcept function outer\(int\)(?: \(a\.cc:%d\))?, at ' % lines["CALL"]),
+                          ("handler", r'std::logic_error: "inner fails" left the noexcept function outer\(int\)(?: \(a\.cc:%d\))?, at ' % lines["CALL"]),
+                          ("before", r'std::runtime_error: "negative key" left the noexcept function before\(int const&, int const&\), at before\([^()]*\)(?:\+0x\w+)? \(a\.cc:%d\)' % lines["COMPARE"]),
+                          # An exception was thrown before: whether that is over is not known.
+                          ("after", r'std::runtime_error: "negative key" met a function that no exception may leave then: before\(int const&, int const&\), at before\('),
+                          ("uncaught", r"an exception was thrown and not caught, at inner\(int\)(?:\+0x\w+)? \(a\.cc:%d\)" % lines["THROW"])):
+            if kinds and how not in kinds:
+                continue
+            trace = record([program, how], ["-q"]).trace
+            found = happened(trace)
+            check(re.search(r"\n  " + said, found), "%s %s: %s" % (build_, how, found))
+            check(".cold" not in text(trace).partition("Last branches")[0], "%s %s: a name has .cold" % (build_, how))
+            if how == "before":
+                headline = btview("--headline", trace).out.decode()
+                check(headline.startswith('SIGABRT: threw std::runtime_error: "negative key" out of noexcept before in before('), headline)
+
+
+@case("an exception thrown while another unwinds the stack is not said to have left a noexcept function")
+def unwinding():
+    for program, build_, kinds in stopped_programs():
+        if kinds and "twice" not in kinds:
+            continue
+        found = happened(record([program, "twice"], ["-q"]).trace)
+        check("noexcept" not in found and "disk full" in found, "%s: %s" % (build_, found))
+
+
 @case("an assertion, once: libc says it")
 def assertion():
     program = compiled(CC, "a.c", "#include <assert.h>\nint main(int c, char **v) { (void)v; assert(c == 7); }\n")
@@ -73,6 +166,42 @@ int main(void) { for (int i = 0; i < 100; i++) fprintf(stderr, "working on item 
     check(re.search(r"\n    ==\d+==ERROR: AddressSanitizer: heap-buffer-overflow on address", said), said)
     check(re.search(r"\n    SUMMARY: AddressSanitizer: heap-buffer-overflow", said), said)
     check(re.search(r"\n  working on item 0\n(.*\n){4}  \[\.\.\. \d+ bytes left out \.\.\.\]\n", text(result.trace)), text(result.trace))
+
+
+@case("where a program ends in libraries alone, the place is that of its first message, another thread's")
+def place_of_message():
+    program = compiled(CC, "a.c", """#include <pthread.h>
+#include <stdio.h>
+#include <stdlib.h>
+static void *complain(void *p) { fputs("bad input\\n", stderr); return p; }
+int main(int c, char **v)
+{
+	pthread_t t;
+	(void)v;
+	pthread_create(&t, NULL, complain, NULL);
+	pthread_join(t, NULL);
+	if (c == 1)
+		exit(4);
+	return 3;
+}
+""", "-pthread")
+    trace = record([program, "x"], ["-q"]).trace
+    check(re.search(r"\nWhere[^\n]*\n  complain\S* \S*/a\.c:4 in .*\n  4: ", text(trace)), text(trace))
+    equal(btview("--headline", trace).out.decode().strip(), "exited with 3 in complain a.c:4", "headline")
+    trace = record([program], ["-q"]).trace
+    check(re.search(r"\nCalled from\n  main\S* \S*/a\.c:12 ", text(trace)), text(trace))
+
+
+@case("in the last line of run a line of standard error has up to 300 bytes, and then an ellipsis, between characters")
+def long_line():
+    program = compiled(CC, "a.c", """#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+int main(int c, char **v) { (void)c; for (int i = atoi(v[1]); i-- > 0;) fputs("\\303\\274", stderr); fputs("!\\n", stderr); return 3; }
+""")
+    for count, said in (140, "\u00fc" * 140 + "!"), (151, "\u00fc" * 150 + "..."):
+        result = record([program, str(count)])
+        check("exited with 3: %s in main a.c:4;" % said in result.own_err, result.own_err)
 
 
 @case("much more than is kept, however it is written, and in every mode: no line is missed")

@@ -783,6 +783,81 @@ int main(void) { return f(SMALL, 0x80000002u); }
 """
 
 
+@case("arrays of characters are strings where they hold text, else bytes with their number")
+def characters():
+    source = os.path.join(fresh_dir("characters"), "a.c")
+    with open(source, "w") as file:
+        file.write(r"""
+            #include <stdint.h>
+            #include <string.h>
+            struct packet { uint8_t magic[4]; unsigned char name[8]; char tag[4]; };
+            __attribute__((noinline)) static int work(struct packet *p, int *bad)
+            {
+                uint8_t digest[20] = {0x7f, 0xa4, 'a', 'b', 'c', 'd', 'e', 'f', 'g', 'h', 'i', 'j', 'k', 'l', 'm', 'n', 'o', 'p'};
+                uint8_t label[8] = "eth0", zero[3] = {0}, *at = digest, mixed[6] = {'a', 'b', 0, 1};
+                char binary[8] = {-1, 0, 0, 0, 2}, reused[32] = "a longer line was here", plain[16] = "plain", none[16] = "", empty[4] = {0, 'x'}, utf[8] = "\303\274", latin[8] = "caf\351", exact[4] = {'a', 'b', 'c', 'd'};
+                char numbers[4] = {3, 0, 0, 1}, cut[70] = "0123456789012345678901234567890123456789012345678901234567890123\303\274";
+                struct packet copy = *p;
+                strcpy(reused, "short");
+                return *bad + digest[3] + label[0] + zero[0] + *at + mixed[1] + binary[1] + reused[1] + plain[1] + none[1] + empty[1] + utf[1] + latin[1] + exact[1] + numbers[0] + cut[1] + copy.magic[0];
+            }
+            int main(void)
+            {
+                struct packet p = {{0xde, 0xad, 0, 1}, "eth1", "ab"};
+                return work(&p, 0);
+            }
+            """)
+    program = source[:-2]
+    equal(execute([*CC, "-g", "-O0", source, "-o", program]).status, 0, "build")
+    frame = report(record([program]).trace, "-n", "1")["threads"][0]["stack"][0]
+    found = {v["name"]: v["value"] for v in frame["locals"]}
+    check(re.fullmatch(r"0x[0-9a-f]+ \{7f a4 61 62 63 64 65 66 \.\.\.\}", found.pop("at")), "a pointer")
+    equal(found, {
+        "digest": "20 bytes {7f a4 61 62 63 64 65 66 67 68 69 6a 6b 6c 6d 6e ...}",
+        "label": '"eth0"', "zero": "3 bytes {00 00 00}", "mixed": "6 bytes {61 62 00 01 00 00}",
+        "binary": "8 bytes {ff 00 00 00 02 00 00 00}", "reused": '"short" and more behind its end', "plain": '"plain"', "none": '""',
+        "empty": "4 bytes {00 78 00 00}", "utf": '"\u00fc"', "latin": "8 bytes {63 61 66 e9 00 00 00 00}", "exact": '"abcd"',
+        "numbers": "4 bytes {03 00 00 01}", "cut": '"0123456789012345678901234567890123456789012345678901234567890123"...',
+        "copy": '{magic = 4 bytes {de ad 00 01}, name = "eth1", tag = "ab"}'}, "values")
+
+
+@case("of functions inlined in a frame, a variable passed on under its name is one line, and a library's are none")
+def passed_on():
+    source = os.path.join(fresh_dir("passed"), "a.cc")
+    with open(source, "w") as file:
+        file.write(r"""
+            #include <algorithm>
+            #include <vector>
+            struct item { int key, other; };
+            int *volatile nowhere;
+            static bool before(const item &a, const item &b) { return a.key + *nowhere < b.key; }
+            static inline __attribute__((always_inline)) void order(std::vector<item> &items, item &last)
+            {
+                std::sort(items.begin(), items.end(), before);
+                last.other++;
+            }
+            int main(int argc, char **)
+            {
+                std::vector<item> items;
+                item last = {argc, 2};
+                for (int i = 0; i < 3; i++)
+                    items.push_back({i, argc});
+                order(items, last);
+                return items[0].key + last.other;
+            }
+            """)
+    program = source[:-3]
+    equal(execute([*CXX, "-g", "-O2", "-w", source, "-o", program]).status, 0, "build")
+    trace = record([program]).trace
+    shown = text(trace).partition("\nStack of")[2].partition("\n\n")[0]
+    names = re.findall(r"^         (\w+) = ", shown, re.M)
+    for name in ("items", "last"):
+        equal(names.count(name), 1, "lines of %s: %s" % (name, shown))
+    check(not any(name.startswith("_") for name in names), shown)
+    names = re.findall(r"^         (\w+) = ", text(trace, "--all").partition("\nStack of")[2].partition("\n\n")[0], re.M)
+    check(any(name.startswith("_") for name in names), "--all: %s" % names)
+
+
 @case("constants have the sign of their type, not of the form that holds them")
 def constants():
     trace = crashed(CONSTANTS, "gcc", "-O2")

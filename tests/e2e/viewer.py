@@ -232,6 +232,37 @@ def it_opens_on_the_first_source_that_can_be_read():
         screen.end()
 
 
+INLINED_CRASH = r"""
+#include <vector>
+__attribute__((noipa)) int note(std::vector<int> *sizes, int size)
+{
+	sizes->push_back(size); // HERE
+	return size;
+}
+int main(int argc, char **)
+{
+	return note(nullptr, argc);
+}
+"""
+
+
+@case("where a function of the C++ library is inlined, it opens on the user's own line, and the report shows that line")
+def it_opens_on_the_users_own_line():
+    need_tmux()
+    source = os.path.join(fresh_dir("inlined"), "inlined.cc")
+    with open(source, "w") as file:
+        file.write(INLINED_CRASH)
+    program = source[:-3]
+    equal(execute([*CXX, "-g", "-O2", source, "-o", program]).status, 0, "build")
+    trace = record([program], ["-q"]).trace
+    check(re.search(r"\nWhere\n(  std::.*\n)+  note\(.*/inlined\.cc:5 in inlined\n  5: sizes->push_back\(size\); // HERE\n", text(trace)), text(trace))
+    screen = Screen([BTVIEW, trace], 120, 40)
+    try:
+        screen.until(lambda lines: any(re.search(r"\b5 > +sizes->push_back\(size\); // HERE", line) for line in lines), "the source pane")
+    finally:
+        screen.end()
+
+
 @case("24 lines show what happened and the user's frame at once, and name the keys that lead on")
 def what_happened_fits_24_lines():
     need_tmux()

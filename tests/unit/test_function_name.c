@@ -94,10 +94,37 @@ static void any_text_can_be_given(void **state)
 		}
 		assert_ptr_equal(function_name_plain(out, name), out);
 		assert_true(strlen(out) < sizeof out);
+		assert_true(function_name_written(name) <= strlen(name));
 	}
 	memset(name, 'n', sizeof name - 1);
 	name[sizeof name - 1] = '\0';
 	assert_int_equal(strlen(function_name_plain(out, name)), sizeof out - 1);
+}
+
+static void what_is_written_keeps_its_parameters(void **state)
+{
+	static const struct {
+		const char *name, *written;
+	} rows[] = {
+		{"parse.cold", "parse"},
+		{"parse.part.0.cold", "parse"},
+		{"parse.constprop.0.isra.1", "parse"},
+		{"parse.llvm.123456", "parse"},
+		{"parse(int) [clone .cold]", "parse(int)"},
+		{"parse(int) [clone .isra.0] [clone .cold]", "parse(int)"},
+		{"parse(int) const", "parse(int) const"},
+		{"main.coldStart", "main.coldStart"},
+		{"main.(*T).part", "main.(*T).part"},
+		{"main.main.func1", "main.main.func1"},
+		{".cold", ".cold"},
+		{"", ""},
+	};
+
+	(void)state;
+	for (size_t i = 0; i < ARRAY_SIZE(rows); i++)
+		if (function_name_written(rows[i].name) != strlen(rows[i].written))
+			fail_msg("%s: %zu characters", rows[i].name,
+				 function_name_written(rows[i].name));
 }
 
 int main(void)
@@ -108,6 +135,7 @@ int main(void)
 		cmocka_unit_test(lambdas_have_no_number),
 		cmocka_unit_test(what_compilers_append_goes),
 		cmocka_unit_test(other_languages_names_stay),
+		cmocka_unit_test(what_is_written_keeps_its_parameters),
 		cmocka_unit_test(any_text_can_be_given),
 	};
 
