@@ -455,7 +455,7 @@ class Display:
     def __init__(self, columns, rows):
         self.columns, self.rows = columns, rows
         self.cells = [["\u2592"] * columns for _ in range(rows)]
-        self.x, self.y, self.top, self.bottom, self.rest = 0, 0, 0, rows - 1, b""
+        self.x, self.y, self.saved, self.top, self.bottom, self.rest = 0, 0, (0, 0), 0, rows - 1, b""
 
     def draw(self, written):
         whole = self.rest + written
@@ -526,6 +526,10 @@ class Display:
         elif command == "r":
             self.top, self.bottom = n - 1, (numbers[1] if len(numbers) > 1 and numbers[1] else self.rows) - 1
             self.y = self.x = 0
+        elif command == "7":
+            self.saved = self.x, self.y
+        elif command == "8":
+            self.x, self.y = self.saved
         else:
             check(command in (None, "m", "h", "l", "=", ">"), "no command of this display: %s %r" % (command, numbers))
 
