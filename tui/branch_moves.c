@@ -435,6 +435,48 @@ void branch_moves_goto(struct viewer *v, struct view *view, const char *place)
 	entry_match_release(&match);
 }
 
+static bool shows_function(void *arg, struct viewer *v, size_t i)
+{
+	return focus_shows(&v->history, &v->history.entries[i], v->s, arg);
+}
+
+/* Of the entries that are loaded. */
+static bool find_newest(struct viewer *v, struct entry_match *match, struct busy *busy,
+			uint64_t *number)
+{
+	for (size_t i = v->stop_index; i-- > 0 && busy_goes_on(busy);) {
+		if (!entry_matches(match, v, i))
+			continue;
+		*number = v->history.entries[i].number;
+		return true;
+	}
+	return false;
+}
+
+enum branch_found branch_moves_newest(struct viewer *v, struct view *view, const char *function)
+{
+	struct entry_match match = {.test = shows_function, .arg = (void *)(uintptr_t)function};
+	struct busy busy;
+	uint64_t number;
+	bool found, stopped;
+
+	busy_begin(&busy, &v->screen, "searching", v->stop_index);
+	found = find_newest(v, &match, &busy, &number);
+	stopped = busy.stopped;
+	if (!found && !stopped && v->history.is_part) {
+		stopped = !branch_list_read_all(v, view);
+		busy_begin(&busy, &v->screen, "searching", v->stop_index);
+		found = !stopped && find_newest(v, &match, &busy, &number);
+		stopped |= busy.stopped;
+	}
+	entry_match_release(&match);
+	if (found)
+		branch_view_go(v, number, false);
+	else if (stopped && !v->quit)
+		viewer_message(v, "the search was stopped");
+	return found ? BRANCH_FOUND : stopped ? BRANCH_SEARCH_STOPPED : BRANCH_NOT_THERE;
+}
+
 static void (*const moves[REQUEST_COUNT])(struct viewer *, struct view *) = {
 	[REQUEST_MATCH] = do_match,
 	[REQUEST_CALLER] = do_caller,

@@ -510,19 +510,13 @@ static int begin_at(struct viewer *v, const char *function)
 {
 	char why[SEARCH_WHY_MAX];
 
-	for (size_t i = v->stop_index; i-- > 0;) {
-		const struct history_entry *e = &v->history.entries[i];
-
-		if (!focus_shows(&v->history, e, v->s, function))
-			continue;
-		viewer_open(v, VIEW_BRANCHES);
-		branch_view_go(v, e->number, false);
-		if (!search_set_name(&v->search, function, why))
-			viewer_message(v, "%s", why);
-		v->search.backward = true;
-		return 0;
-	}
-	return 1;
+	if (branch_moves_newest(v, &v->views[VIEW_BRANCHES], function) == BRANCH_NOT_THERE)
+		return 1;
+	viewer_open(v, VIEW_BRANCHES);
+	if (!search_set_name(&v->search, function, why))
+		viewer_message(v, "%s", why);
+	v->search.backward = true;
+	return 0;
 }
 
 int tui_run(struct model *m, struct symbols *s, const struct report_options *o,

@@ -10,6 +10,7 @@ import struct
 import termios
 
 from e2e import *
+import perf_made as perf
 
 KEYS_DEF = os.path.join(HERE, "..", "..", "tui", "keys.def")
 SIZES = (80, 24), (150, 50), (40, 12)
@@ -58,6 +59,12 @@ int main(void)
 	*nowhere = 1;
 	return 0;
 }
+"""
+
+LONG_PROGRAM = r"""
+void begun_early(void) { __asm__ volatile(""); }
+void step(void) { __asm__ volatile(""); }
+void _start(void) { begun_early(); step(); for (;;); }
 """
 
 
@@ -126,14 +133,45 @@ def need_tmux():
         raise Skip("tmux is missing")
 
 
-def record_source(name, source, *options):
+def compile_source(name, source, *options):
     folder = fresh_dir("source")
     path = os.path.join(folder, name + ".c")
     with open(path, "w") as file:
         file.write(source)
     done = execute([*CC, "-std=gnu11", "-D_GNU_SOURCE", "-O1", "-g", *options, path, "-o", os.path.join(folder, name)])
     equal(done.status, 0, "the compiler's status (%s)" % short(done.err))
-    return record([os.path.join(folder, name)], ["-q"]).trace
+    return os.path.join(folder, name)
+
+
+def record_source(name, source, *options):
+    return record([compile_source(name, source, *options)], ["-q"]).trace
+
+
+SAMPLE_CALLS = 8
+
+
+def long_history(samples):
+    """The arguments that show a capture of a program that calls begun_early() and then step(), SAMPLE_CALLS times in a sample. The viewer loads the
+    newest 65536 branches at first where there are eight times as many."""
+    program = compile_source("long", LONG_PROGRAM, "-fno-inline", "-nostdlib", "-static", "-no-pie", "-fcf-protection=none")
+    at = {line.split()[2]: int(line.split()[0], 16) for line in execute(["nm", program]).out.decode().splitlines() if len(line.split()) == 3}
+    event, caller = perf.Event("tid", "time", "branches"), at["_start"]
+
+    def calls(callee):
+        return [(callee, caller + 5, 2), (caller, callee, 2)] * SAMPLE_CALLS # the newest first
+
+    data = bytearray(event.comm("long", exec=True) + event.mmap(caller & ~0xfff, 0x1000, (caller & 0xfff000) - 0x400000, program))
+    data += event.sample(time=1, branches=calls(at["begun_early"]))
+    sample = bytearray(event.sample(branches=calls(at["step"])))
+    for n in range(samples):
+        struct.pack_into("<Q", sample, 16, 2 + n) # its time, behind its head, pid and tid
+        data += sample
+    capture, trace = fresh("capture"), fresh("trace")
+    with open(capture, "wb") as file:
+        file.write(perf.file_mode([event], bytes(data)))
+    done = execute([BTREC, "import", "-q", "-o", trace, capture])
+    equal(done.status, 0, "the status of import (%s)" % short(done.err))
+    return ["--symbols", program, trace] # the capture has no build-id
 
 
 def sections(report):
@@ -315,6 +353,22 @@ def ways():
         screen.until(lambda lines: any("main" in line and "has not returned" in line for line in lines), "the calls")
         screen.keys("C-c")
         screen.until(lambda lines: lines[-1].startswith("nothing runs"), "^C")
+    finally:
+        screen.end()
+
+
+@case("--function finds what lies before the part of a history that is loaded at first")
+def a_function_is_found_before_the_first_part():
+    need_tmux()
+    arguments = long_history(40000)
+    screen = Screen([BTVIEW, "--function", "begun_early", *arguments], 150, 50)
+    try:
+        screen.until(lambda lines: any("[branches]" in line for line in lines) and any(re.search(r"branch +begun_early long.c:2", line) for line in lines), "the function")
+    finally:
+        screen.end()
+    screen = Screen(["sh", "-c", '"$0" --function nosuchfunction "$@"; echo status $?; sleep 60', BTVIEW, *arguments], 150, 50)
+    try:
+        screen.until(lambda lines: "status 1" in lines, "no such function")
     finally:
         screen.end()
 
