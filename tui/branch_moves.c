@@ -179,20 +179,43 @@ static uint32_t entry_here(const struct branch_list *b, const struct view *view)
 	return is_entry ? (uint32_t)at : at ? (uint32_t)at - 1 : CALLS_NONE;
 }
 
-static void do_match(struct viewer *v, struct view *view)
+static uint32_t match_of_cursor(struct viewer *v, struct view *view)
 {
 	uint32_t entry = branch_list_entry(v, view->state, view->cursor);
 
-	go_to_line_of(v, view, entry == CALLS_NONE ? CALLS_NONE : v->calls.partner[entry],
-		      "no call or return, or its other end is not in the history");
+	return entry == CALLS_NONE ? CALLS_NONE : v->calls.partner[entry];
+}
+
+static uint32_t caller_of_cursor(struct viewer *v, struct view *view)
+{
+	uint32_t from = entry_here(view->state, view);
+
+	return from == CALLS_NONE ? CALLS_NONE : v->calls.caller[from];
+}
+
+/* Of a history that is there in part the older branches may have it. */
+static void go_to_other(struct viewer *v, struct view *view,
+			uint32_t (*find)(struct viewer *, struct view *), const char *otherwise)
+{
+	uint32_t entry = find(v, view);
+
+	if (entry == CALLS_NONE && v->history.is_part) {
+		if (!branch_list_read_all(v, view))
+			return;
+		entry = find(v, view);
+	}
+	go_to_line_of(v, view, entry, otherwise);
+}
+
+static void do_match(struct viewer *v, struct view *view)
+{
+	go_to_other(v, view, match_of_cursor,
+		    "no call or return, or its other end is not in the history");
 }
 
 static void do_caller(struct viewer *v, struct view *view)
 {
-	uint32_t from = entry_here(view->state, view);
-
-	go_to_line_of(v, view, from == CALLS_NONE ? CALLS_NONE : v->calls.caller[from],
-		      "its call is not in the history");
+	go_to_other(v, view, caller_of_cursor, "its call is not in the history");
 }
 
 static void do_out(struct viewer *v, struct view *view)

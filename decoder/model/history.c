@@ -558,10 +558,10 @@ int history_load_newest(struct history *h, const struct model *m, uint32_t task,
 }
 
 int history_load_calls(struct history *h, const struct model *m, uint32_t task,
-		       struct bt_error *err)
+		       const struct history_watch *watch, struct bt_error *err)
 {
 	return load_entries(
-		h, m, task, !is_taken_only(m), ENTRIES_MAX, NULL,
+		h, m, task, !is_taken_only(m), ENTRIES_MAX, watch,
 		err); /* wrong and duplicate entries of those sources show only among all entries */
 }
 

@@ -380,7 +380,7 @@ static json_t *json_thread(struct json_report *r, const struct bt_record_thread 
 	char call[SYSCALL_NAME_MAX];
 	json_t *j;
 
-	if (frames && (is_focus || !history_load_calls(&own, r->m, thread->task, NULL))) {
+	if (frames && (is_focus || !history_load_calls(&own, r->m, thread->task, NULL, NULL))) {
 		callstack_build(&calls, h, r->s, history_index(h, thread->position));
 		check = callstack_check(&calls, frames, n);
 	}

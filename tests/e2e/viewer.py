@@ -61,6 +61,35 @@ int main(void)
 }
 """
 
+MANY_THREADS_CRASH = r"""
+#include <pthread.h>
+#include <unistd.h>
+
+static volatile int *nowhere;
+static pthread_barrier_t ready;
+static void *work(void *p)
+{
+	for (volatile int i = 0; i < 60000; i++)
+		;
+	pthread_barrier_wait(&ready);
+	for (;;)
+		pause();
+	return p;
+}
+
+int main(void)
+{
+	pthread_t t[40];
+
+	pthread_barrier_init(&ready, 0, 41);
+	for (int i = 0; i < 40; i++)
+		pthread_create(&t[i], 0, work, 0);
+	pthread_barrier_wait(&ready);
+	*nowhere = 1;
+	return 0;
+}
+"""
+
 LONG_PROGRAM = r"""
 void begun_early(void) { __asm__ volatile(""); }
 void step(void) { __asm__ volatile(""); }
@@ -147,23 +176,20 @@ def record_source(name, source, *options):
     return record([compile_source(name, source, *options)], ["-q"]).trace
 
 
-SAMPLE_CALLS = 8
-
-
-def long_history(samples):
-    """The arguments that show a capture of a program that calls begun_early() and then step(), SAMPLE_CALLS times in a sample. The viewer loads the
-    newest 65536 branches at first where there are eight times as many."""
+def long_history(entries):
+    """The arguments that show a capture of so many branches, of a program that calls begun_early() and then step(). The viewer loads the newest 65536
+    of them at first where there are eight times as many."""
     program = compile_source("long", LONG_PROGRAM, "-fno-inline", "-nostdlib", "-static", "-no-pie", "-fcf-protection=none")
     at = {line.split()[2]: int(line.split()[0], 16) for line in execute(["nm", program]).out.decode().splitlines() if len(line.split()) == 3}
-    event, caller = perf.Event("tid", "time", "branches"), at["_start"]
+    event, caller, in_sample = perf.Event("tid", "time", "branches"), at["_start"], 500
 
     def calls(callee):
-        return [(callee, caller + 5, 2), (caller, callee, 2)] * SAMPLE_CALLS # the newest first
+        return [(callee, caller + 5, 2), (caller, callee, 2)] * (in_sample // 2) # the newest first
 
     data = bytearray(event.comm("long", exec=True) + event.mmap(caller & ~0xfff, 0x1000, (caller & 0xfff000) - 0x400000, program))
     data += event.sample(time=1, branches=calls(at["begun_early"]))
     sample = bytearray(event.sample(branches=calls(at["step"])))
-    for n in range(samples):
+    for n in range(entries // in_sample):
         struct.pack_into("<Q", sample, 16, 2 + n) # its time, behind its head, pid and tid
         data += sample
     capture, trace = fresh("capture"), fresh("trace")
@@ -360,7 +386,7 @@ def ways():
 @case("--function finds what lies before the part of a history that is loaded at first")
 def a_function_is_found_before_the_first_part():
     need_tmux()
-    arguments = long_history(40000)
+    arguments = long_history(600000)
     screen = Screen([BTVIEW, "--function", "begun_early", *arguments], 150, 50)
     try:
         screen.until(lambda lines: any("[branches]" in line for line in lines) and any(re.search(r"branch +begun_early long.c:2", line) for line in lines), "the function")
@@ -369,6 +395,47 @@ def a_function_is_found_before_the_first_part():
     screen = Screen(["sh", "-c", '"$0" --function nosuchfunction "$@"; echo status $?; sleep 60', BTVIEW, *arguments], 150, 50)
     try:
         screen.until(lambda lines: "status 1" in lines, "no such function")
+    finally:
+        screen.end()
+
+
+@case("what takes long in a long history can be stopped, and the viewer goes on")
+def what_takes_long_can_be_stopped():
+    need_tmux()
+    screen = Screen([BTVIEW, *long_history(3000000)], 150, 50)
+    try:
+        screen.title("summary")
+        screen.keys("b")
+        part = cursor(screen.title("branches"), "branches")[1]
+        screen.keys("g", "C-g") # what stops it waits already when it begins
+        screen.until(lambda lines: lines[-1].startswith("stopped: older branches are read when the cursor comes to them"), "the reading is stopped")
+        equal(cursor(screen.lines(), "branches"), (2, part), "the cursor, in the part")
+        screen.keys("g")
+        whole = cursor(screen.until(lambda lines: cursor(lines, "branches")[1] > part, "all branches"), "branches")[1]
+        screen.keys("f", "C-g")
+        screen.until(lambda lines: lines[-1].startswith("stopped: the lines are as before"), "the folding is stopped")
+        equal(cursor(screen.lines(), "branches")[1], whole, "lines")
+        screen.keys("f")
+        screen.until(lambda lines: lines[-1].startswith("every round is shown") and cursor(lines, "branches")[1] > whole, "every round")
+        screen.keys("f")
+        screen.until(lambda lines: lines[-1].startswith("loops are folded") and cursor(lines, "branches")[1] == whole, "folded again")
+    finally:
+        screen.end()
+
+
+@case("making the stacks of many threads can be stopped")
+def making_stacks_can_be_stopped():
+    need_tmux()
+    screen = Screen([BTVIEW, record_source("many", MANY_THREADS_CRASH, "-pthread")], 150, 50)
+    try:
+        screen.title("summary")
+        screen.keys("t", "C-g")
+        screen.until(lambda lines: lines[-1].startswith("stopped: f shows the stack of a thread"), "the stacks are stopped")
+        screen.keys("c", "G")
+        lines = screen.until(lambda lines: any(re.match(r"task 2, tid", line) for line in lines), "the last thread")
+        check(lines[-3].startswith("task 2,"), "the last thread has a stack:\n%s" % "\n".join(lines))
+        screen.keys("f")
+        screen.until(lambda lines: any(re.match(r"  #\d+ +work ", line) for line in lines), "its stack")
     finally:
         screen.end()
 
