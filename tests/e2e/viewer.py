@@ -440,6 +440,41 @@ def making_stacks_can_be_stopped():
         screen.end()
 
 
+VECTORS_CRASH = r"""
+int main(void)
+{
+	static volatile int *nowhere;
+	__asm__ volatile("movabs $0x0123456789abcdef, %%rax; movq %%rax, %%xmm9; movlhps %%xmm9, %%xmm9; movl $0, (%0)" :: "r"(nowhere) : "rax", "xmm9");
+	return 0;
+}
+"""
+TWICE = "0123456789abcdef" * 2
+
+
+@case("vector registers are told alike in report, JSON and viewer")
+def vector_registers():
+    need_tmux()
+    trace = record_source("vectors", VECTORS_CRASH)
+    vectors = report(trace)["threads"][0]["vectors"]
+    nine, = [name for name in ("xmm9", "ymm9") if name in vectors]
+    check(len(vectors) == 16 and re.match(r"0x(0{32})?%s$" % TWICE, vectors[nine]), "JSON: %r" % vectors)
+    values = {name: value for name, value in vectors.items() if int(value, 16)}
+    registers, = [lines for heading, lines in sections(text(trace, "--all")).items() if heading.startswith("Registers")]
+    equal(dict(re.findall(r"^  ([xy]mm\d+) +(0x\w+)$", "\n".join(registers), re.M)), values, "the report's with --all")
+    equal(registers[-1], "  the other vector registers are 0", "the report's last line")
+    check("vector registers" not in text(trace), "the report has them without --all")
+    screen = Screen([BTVIEW, trace], 100, 50)
+    try:
+        screen.title("summary")
+        screen.keys("c", "r")
+        screen.title("registers")
+        shown = [line.rstrip() for line in screen.all_lines("registers")]
+        equal(dict(re.findall(r"^  ([xy]mm\d+) +(0x\w+)$", "\n".join(shown), re.M)), values, "the viewer's")
+        check("  the other vector registers are 0" in shown, "the viewer: %r" % shown)
+    finally:
+        screen.end()
+
+
 @case("80 columns have room for each view; a system call leads to its branch")
 def eighty_columns():
     need_tmux()
