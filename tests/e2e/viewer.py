@@ -410,14 +410,18 @@ def what_takes_long_can_be_stopped():
         screen.keys("g", "C-g") # what stops it waits already when it begins
         screen.until(lambda lines: lines[-1].startswith("stopped: older branches are read when the cursor comes to them"), "the reading is stopped")
         equal(cursor(screen.lines(), "branches"), (2, part), "the cursor, in the part")
-        screen.keys("g")
+        screen.keys("T", "C-g")
+        screen.until(lambda lines: any(re.match(r"\[calls\] of task 1, in the newest \d+ branches ", line) for line in lines), "the calls of the part")
+        screen.keys("b", "g")
         whole = cursor(screen.until(lambda lines: cursor(lines, "branches")[1] > part, "all branches"), "branches")[1]
         screen.keys("f", "C-g")
         screen.until(lambda lines: lines[-1].startswith("stopped: the lines are as before"), "the folding is stopped")
         equal(cursor(screen.lines(), "branches")[1], whole, "lines")
         screen.keys("f")
         screen.until(lambda lines: lines[-1].startswith("every round is shown") and cursor(lines, "branches")[1] > whole, "every round")
-        screen.keys("f")
+        screen.keys("T")
+        screen.until(lambda lines: any(re.match(r"\[calls\] of task 1 +\d", line) for line in lines), "the calls of all branches")
+        screen.keys("b", "f")
         screen.until(lambda lines: lines[-1].startswith("loops are folded") and cursor(lines, "branches")[1] == whole, "folded again")
     finally:
         screen.end()

@@ -110,7 +110,8 @@ static void vectors_are_told_from_their_highest_digit_on(void **state)
 	s[AT_FEATURES] = s[AT_IN_USE] = X87 | SSE | AVX;
 	assert_true(extended_state_text(slice_of(s, EXTENDED_STATE_SIZE), 1, &t));
 	assert_string_equal(t.name, "ymm1");
-	assert_string_equal(t.value, "0x0000000000000000000000000000003412000000000000000000000000000078");
+	assert_string_equal(t.value,
+			    "0x0000000000000000000000000000003412000000000000000000000000000078");
 }
 
 static void an_empty_state_tells_nothing(void **state)
@@ -153,7 +154,7 @@ static void what_is_not_in_use_is_zero(void **state)
 
 	(void)state;
 	fill(s);
-	s[AT_IN_USE] = (uint8_t)~(SSE | AVX); /* and bits of what nobody knows */
+	s[AT_IN_USE] = (uint8_t) ~(SSE | AVX); /* and bits of what nobody knows */
 	assert_true(extended_state_text(slice_of(s, ALL), 3, &t));
 	assert_true(t.is_zero);
 	s[AT_IN_USE] = SSE;
@@ -167,8 +168,8 @@ static void what_is_not_in_use_is_zero(void **state)
 	assert_false(t.is_zero);
 }
 
-/* The compacted form has these three in the same places (SDM volume 1, 13.4.3): of a state that says
- * so nothing else is read. */
+/* The compacted form has these three in the same places (SDM volume 1, 13.4.3): of a state that
+ * says so nothing else is read. */
 static void the_compacted_form_is_read_alike(void **state)
 {
 	uint8_t s[ALL];
