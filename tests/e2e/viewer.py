@@ -412,6 +412,8 @@ def what_takes_long_can_be_stopped():
         equal(cursor(screen.lines(), "branches"), (2, part), "the cursor, in the part")
         screen.keys("T", "C-g")
         screen.until(lambda lines: any(re.match(r"\[calls\] of task 1, in the newest \d+ branches ", line) for line in lines), "the calls of the part")
+        screen.keys("T")
+        screen.until(lambda lines: any(re.match(r"\[calls\] of task 1 +\d", line) for line in lines), "the calls of all branches")
         screen.keys("b", "g")
         whole = cursor(screen.until(lambda lines: cursor(lines, "branches")[1] > part, "all branches"), "branches")[1]
         screen.keys("f", "C-g")
@@ -419,9 +421,7 @@ def what_takes_long_can_be_stopped():
         equal(cursor(screen.lines(), "branches")[1], whole, "lines")
         screen.keys("f")
         screen.until(lambda lines: lines[-1].startswith("every round is shown") and cursor(lines, "branches")[1] > whole, "every round")
-        screen.keys("T")
-        screen.until(lambda lines: any(re.match(r"\[calls\] of task 1 +\d", line) for line in lines), "the calls of all branches")
-        screen.keys("b", "f")
+        screen.keys("f")
         screen.until(lambda lines: lines[-1].startswith("loops are folded") and cursor(lines, "branches")[1] == whole, "folded again")
     finally:
         screen.end()
