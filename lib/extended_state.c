@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 #include "lib/extended_state.h"
 
+#include <stdio.h>
 #include <string.h>
 
 /* Intel SDM volume 1, tables 10-2 and 13-1; the kernel says in bytes that FXSAVE leaves to software
@@ -14,6 +15,7 @@ enum {
 	AT_YMM_UPPER = 576,
 	HALF = 16,
 	FEATURES_KEPT = 1 << 0 | 1 << 1 | 1 << 2, /* x87, SSE, AVX */
+	FEATURE_SSE = 1 << 1,
 	FEATURE_AVX = 1 << 2,
 };
 
@@ -58,13 +60,51 @@ void extended_state_copy(struct slice state, size_t offset, uint8_t *out, size_t
 	memset(out + there, 0, n - there);
 }
 
+/* Whether XSAVE found a component in use; FXSAVE, which has no header, stores all that it knows. */
+static bool is_in_use(struct slice state, uint8_t feature)
+{
+	uint8_t features, in_use;
+
+	extended_state_copy(state, AT_FEATURES, &features, 1);
+	extended_state_copy(state, AT_IN_USE, &in_use, 1);
+	return !features || (in_use & feature);
+}
+
+static void take_half(struct slice state, uint8_t feature, size_t offset, uint8_t out[HALF])
+{
+	if (is_in_use(state, feature))
+		extended_state_copy(state, offset, out, HALF);
+	else
+		memset(out, 0, HALF);
+}
+
 size_t extended_state_vector(struct slice state, unsigned n, uint8_t out[EXTENDED_VECTOR_SIZE])
 {
 	if (!state.len)
 		return 0;
-	extended_state_copy(state, AT_XMM + HALF * (size_t)n, out, HALF);
+	take_half(state, FEATURE_SSE, AT_XMM + HALF * (size_t)n, out);
 	if (!extended_state_has_avx(state))
 		return HALF;
-	extended_state_copy(state, AT_YMM_UPPER + HALF * (size_t)n, out + HALF, HALF);
+	take_half(state, FEATURE_AVX, AT_YMM_UPPER + HALF * (size_t)n, out + HALF);
 	return EXTENDED_VECTOR_SIZE;
+}
+
+bool extended_state_text(struct slice state, unsigned n, struct extended_text *out)
+{
+	static const char digits[] = "0123456789abcdef";
+	uint8_t bytes[EXTENDED_VECTOR_SIZE];
+	size_t size = extended_state_vector(state, n, bytes);
+	char *at = out->value;
+
+	snprintf(out->name, sizeof out->name, "%cmm%u", size > HALF ? 'y' : 'x', n % 100);
+	*at++ = '0';
+	*at++ = 'x';
+	out->is_zero = true;
+	for (size_t i = size; i-- > 0;) {
+		*at++ = digits[bytes[i] >> 4];
+		*at++ = digits[bytes[i] & 15];
+		out->is_zero &= !bytes[i];
+	}
+	*at = '\0';
+	return size > 0;
 }

@@ -28,7 +28,21 @@ bool extended_state_has_avx(struct slice state);
 void extended_state_copy(struct slice state, size_t offset, uint8_t *out, size_t n);
 
 /* What vector register n (below EXTENDED_VECTORS) holds. Returns how many bytes of it are known: 0,
- * 16, or with AVX 32. */
+ * 16, or with AVX 32. One of a component that is not in use is zero, whatever stands in its place
+ * (SDM volume 1, 13.6). */
 size_t extended_state_vector(struct slice state, unsigned n, uint8_t out[EXTENDED_VECTOR_SIZE]);
+
+/* A vector register as all that show it write it: "ymm3", "0x" and all of its digits. */
+struct extended_text {
+	char name[8];
+	char value[2 + 2 * EXTENDED_VECTOR_SIZE + 1];
+	bool is_zero;
+};
+
+/* Said behind those that are not zero. %s: "other ", or "" where all are. */
+#define EXTENDED_ZERO "the %svector registers are 0"
+
+/* False: nothing of it is known. */
+bool extended_state_text(struct slice state, unsigned n, struct extended_text *out);
 
 #endif

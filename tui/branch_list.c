@@ -3,6 +3,7 @@
 
 #include <inttypes.h>
 #include <stdlib.h>
+#include <string.h>
 
 #include "decoder/cause/own_code.h"
 #include "tui/branch_row.h"
@@ -28,15 +29,31 @@ static unsigned digits_of_last_tick(const struct history *h)
 	return digits < 4 ? 4 : digits;
 }
 
-static int refold_branches(struct viewer *v, struct branch_list *b, struct bt_error *err)
+/* ignored: marks that count for nothing. busy may be NULL; returns 1 when it was stopped: the lines
+ * are as before. */
+static int refold_branches(struct viewer *v, struct branch_list *b, uint8_t ignored,
+			   struct busy *busy, struct bt_error *err)
 {
+	struct history_watch watch;
 	const struct fold_options o = {.stop = v->stopped ? v->stop_index : SIZE_MAX,
 				       .sides = v->libraries_shown || b->filtered ? NULL : b->sides,
 				       .marks = b->marks,
-				       .loops = b->folded};
+				       .ignored = ignored,
+				       .loops = b->folded,
+				       .watch = busy ? &watch : NULL};
+	struct fold fold;
+	int rc;
 
+	if (busy) {
+		watch = busy_watch(busy);
+		busy->what = "folding";
+	}
+	rc = fold_init(&fold, &v->history, &o, err);
+	if (rc)
+		return rc;
 	fold_release(&b->fold);
-	return fold_init(&b->fold, &v->history, &o, err);
+	b->fold = fold;
+	return 0;
 }
 
 /* Where no code of the user's ran, all is shown. busy may be NULL; returns 1 when it was stopped.
@@ -79,6 +96,7 @@ static void forget_marks(struct branch_list *b)
 	entry_match_release(&b->found);
 }
 
+/* busy may be NULL; returns 1 when it was stopped: the list must be made of something else then. */
 static int load_list(struct viewer *v, struct view *view, struct busy *busy, struct bt_error *err)
 {
 	struct branch_list *b = view->state;
@@ -93,12 +111,34 @@ static int load_list(struct viewer *v, struct view *view, struct busy *busy, str
 	forget_marks(b);
 	b->tick_width = digits_of_last_tick(&v->history);
 	rc = find_sides(v, b, busy, err);
-	return rc ? rc : refold_branches(v, b, err);
+	return rc ? rc : refold_branches(v, b, 0, busy, err);
+}
+
+/* Returns 1 when it was stopped. */
+static int load_all(struct viewer *v, struct view *view, struct bt_error *err)
+{
+	struct busy busy;
+
+	busy_begin(&busy, &v->screen, "looking for your own code", v->history.count);
+	return load_list(v, view, &busy, err);
+}
+
+/* What is made of all entries has been stopped: the newest do again. */
+static int load_newest(struct viewer *v, struct view *view, struct bt_error *err)
+{
+	int rc = viewer_read_newest(v, err);
+
+	return rc ? rc : load_list(v, view, NULL, err);
 }
 
 int branch_list_load(struct viewer *v, struct view *view, struct bt_error *err)
 {
-	return load_list(v, view, NULL, err);
+	int rc = load_all(v, view, err);
+
+	if (rc != 1)
+		return rc;
+	viewer_message(v, STOPPED_READING);
+	return load_newest(v, view, err);
 }
 
 void branch_list_release(struct view *view)
@@ -180,20 +220,12 @@ static void shift_lines(struct kept_lines *k, size_t by)
 		k->marks[i] += (uint32_t)by;
 }
 
-/* What is made of all entries has been stopped: the newest do again. */
-static int load_newest(struct viewer *v, struct view *view, struct bt_error *err)
-{
-	int rc = viewer_read_newest(v, err);
-
-	return rc ? rc : load_list(v, view, NULL, err);
-}
-
 bool branch_list_read_all(struct viewer *v, struct view *view)
 {
 	struct kept_lines k = keep_lines(view);
 	size_t before = v->history.count;
+	bool stopped = false;
 	struct bt_error err;
-	struct busy busy;
 	int rc;
 
 	if (!v->history.is_part)
@@ -203,10 +235,10 @@ bool branch_list_read_all(struct viewer *v, struct view *view)
 		viewer_message(v, STOPPED_READING);
 		return false;
 	}
-	busy_begin(&busy, &v->screen, "looking for your own code", v->history.count);
 	if (!rc)
-		rc = load_list(v, view, &busy, &err);
-	if (rc == 1) {
+		rc = load_all(v, view, &err);
+	stopped = rc == 1;
+	if (stopped) {
 		viewer_message(v, STOPPED_READING);
 		rc = load_newest(v, view, &err);
 		before = v->history.count;
@@ -217,19 +249,26 @@ bool branch_list_read_all(struct viewer *v, struct view *view)
 	}
 	shift_lines(&k, v->history.count > before ? v->history.count - before : 0);
 	find_lines(view, &k);
-	return !busy.stopped;
+	return !stopped;
 }
 
-static bool make_anew(struct viewer *v, struct view *view, const struct kept_lines *k)
+/* ignored: marks that count for nothing. False: also where the user has stopped it. */
+static bool make_anew(struct viewer *v, struct view *view, const struct kept_lines *k,
+		      uint8_t ignored)
 {
 	struct bt_error err;
+	struct busy busy;
+	int rc;
 
-	if (refold_branches(v, view->state, &err)) {
+	busy_begin(&busy, &v->screen, "folding", v->history.count);
+	rc = refold_branches(v, view->state, ignored, &busy, &err);
+	if (rc == 1)
+		viewer_message(v, "stopped: the lines are as before");
+	else if (rc)
 		viewer_fail(v, &err);
-		return false;
-	}
-	find_lines(view, k);
-	return true;
+	else
+		find_lines(view, k);
+	return !rc;
 }
 
 /* What was opened by hand folds again with the rest. */
@@ -245,8 +284,12 @@ bool branch_list_toggle(struct viewer *v, struct view *view, bool *what)
 	struct kept_lines k = keep_lines(view);
 
 	*what = !*what;
+	if (!make_anew(v, view, &k, FOLD_OPEN)) {
+		*what = !*what;
+		return false;
+	}
 	close_all(v, view->state);
-	return make_anew(v, view, &k);
+	return true;
 }
 
 static uint8_t *marks_of(struct viewer *v, struct branch_list *b)
@@ -266,12 +309,26 @@ bool branch_list_open(struct viewer *v, struct view *view, size_t first, size_t 
 {
 	struct branch_list *b = view->state;
 	struct kept_lines k = keep_lines(view);
-	uint8_t *marks = marks_of(v, b);
+	size_t count = end > first ? end - first : 0;
+	uint8_t *marks = marks_of(v, b), *before = malloc(count + 1);
+	struct bt_error err;
+	bool made = false;
 
-	for (size_t i = first; marks && i < end; i++)
-		marks[i] |= FOLD_OPEN;
-	b->opened = true;
-	return marks && make_anew(v, view, &k);
+	if (marks && !before) {
+		bt_no_memory(&err, NULL);
+		viewer_fail(v, &err);
+	}
+	if (marks && before) {
+		memcpy(before, marks + first, count);
+		for (size_t i = first; i < end; i++)
+			marks[i] |= FOLD_OPEN;
+		made = make_anew(v, view, &k, 0);
+		if (!made)
+			memcpy(marks + first, before, count);
+		b->opened |= made;
+	}
+	free(before);
+	return made;
 }
 
 /* Sets the marks of the entries that the filter leaves out. Returns how many are left. */
@@ -302,16 +359,22 @@ static bool show_all(struct viewer *v, struct view *view)
 	struct branch_list *b = view->state;
 	struct kept_lines k = keep_lines(view);
 
-	for (size_t i = 0; b->filtered && i < v->history.count; i++)
-		b->marks[i] &= (uint8_t)~FOLD_LEFT_OUT;
+	bool was_filtered = b->filtered;
+
 	b->filtered = false;
+	if (!make_anew(v, view, &k, FOLD_LEFT_OUT)) {
+		b->filtered = was_filtered;
+		return false;
+	}
+	for (size_t i = 0; was_filtered && i < v->history.count; i++)
+		b->marks[i] &= (uint8_t)~FOLD_LEFT_OUT;
 	branch_filter_release(&b->filter);
-	return make_anew(v, view, &k);
+	return true;
 }
 
 bool branch_list_filter(struct viewer *v, struct view *view, struct branch_filter *filter)
 {
-	struct branch_list *b = view->state;
+	struct branch_list *b = view->state, before;
 	struct kept_lines k;
 	uint8_t *marks;
 
@@ -327,10 +390,17 @@ bool branch_list_filter(struct viewer *v, struct view *view, struct branch_filte
 		free(marks);
 		return false;
 	}
-	free(b->marks);
+	before = *b;
 	b->marks = marks;
 	b->filtered = true;
+	if (!make_anew(v, view, &k, 0)) {
+		b->marks = before.marks;
+		b->filtered = before.filtered;
+		free(marks);
+		return false;
+	}
+	free(before.marks);
 	branch_filter_release(&b->filter);
 	branch_filter_move(&b->filter, filter);
-	return make_anew(v, view, &k);
+	return true;
 }

@@ -36,8 +36,9 @@ size_t branch_list_end(const struct viewer *v, const struct branch_list *b, size
 /* Whether a filter leaves an entry out. */
 bool branch_list_leaves_out(const struct branch_list *b, size_t entry);
 
-/* Make the lines anew; the cursor and the marks stay with their entries. False without memory: the
- * viewer ends. */
+/* Make the lines anew; the cursor and the marks stay with their entries. False: the user has
+ * stopped it, which the message says, and nothing has changed; or, without memory, the viewer ends.
+ */
 bool branch_list_toggle(struct viewer *v, struct view *view, bool *what);
 /* Gives each of the entries [first, end) a line of its own. */
 bool branch_list_open(struct viewer *v, struct view *view, size_t first, size_t end);

@@ -179,20 +179,43 @@ static uint32_t entry_here(const struct branch_list *b, const struct view *view)
 	return is_entry ? (uint32_t)at : at ? (uint32_t)at - 1 : CALLS_NONE;
 }
 
-static void do_match(struct viewer *v, struct view *view)
+static uint32_t match_of_cursor(struct viewer *v, struct view *view)
 {
 	uint32_t entry = branch_list_entry(v, view->state, view->cursor);
 
-	go_to_line_of(v, view, entry == CALLS_NONE ? CALLS_NONE : v->calls.partner[entry],
-		      "no call or return, or its other end is not in the history");
+	return entry == CALLS_NONE ? CALLS_NONE : v->calls.partner[entry];
+}
+
+static uint32_t caller_of_cursor(struct viewer *v, struct view *view)
+{
+	uint32_t from = entry_here(view->state, view);
+
+	return from == CALLS_NONE ? CALLS_NONE : v->calls.caller[from];
+}
+
+/* Of a history that is there in part the older branches may have it. */
+static void go_to_other(struct viewer *v, struct view *view,
+			uint32_t (*find)(struct viewer *, struct view *), const char *otherwise)
+{
+	uint32_t entry = find(v, view);
+
+	if (entry == CALLS_NONE && v->history.is_part) {
+		if (!branch_list_read_all(v, view))
+			return;
+		entry = find(v, view);
+	}
+	go_to_line_of(v, view, entry, otherwise);
+}
+
+static void do_match(struct viewer *v, struct view *view)
+{
+	go_to_other(v, view, match_of_cursor,
+		    "no call or return, or its other end is not in the history");
 }
 
 static void do_caller(struct viewer *v, struct view *view)
 {
-	uint32_t from = entry_here(view->state, view);
-
-	go_to_line_of(v, view, from == CALLS_NONE ? CALLS_NONE : v->calls.caller[from],
-		      "its call is not in the history");
+	go_to_other(v, view, caller_of_cursor, "its call is not in the history");
 }
 
 static void do_out(struct viewer *v, struct view *view)
@@ -433,6 +456,48 @@ void branch_moves_goto(struct viewer *v, struct view *view, const char *place)
 	else
 		go_to_place(v, view, &(struct wanted){.is = is_named, .match = &match}, place);
 	entry_match_release(&match);
+}
+
+static bool shows_function(void *arg, struct viewer *v, size_t i)
+{
+	return focus_shows(&v->history, &v->history.entries[i], v->s, arg);
+}
+
+/* Of the entries that are loaded. */
+static bool find_newest(struct viewer *v, struct entry_match *match, struct busy *busy,
+			uint64_t *number)
+{
+	for (size_t i = v->stop_index; i-- > 0 && busy_goes_on(busy);) {
+		if (!entry_matches(match, v, i))
+			continue;
+		*number = v->history.entries[i].number;
+		return true;
+	}
+	return false;
+}
+
+enum branch_found branch_moves_newest(struct viewer *v, struct view *view, const char *function)
+{
+	struct entry_match match = {.test = shows_function, .arg = (void *)(uintptr_t)function};
+	struct busy busy;
+	uint64_t number;
+	bool found, stopped;
+
+	busy_begin(&busy, &v->screen, "searching", v->stop_index);
+	found = find_newest(v, &match, &busy, &number);
+	stopped = busy.stopped;
+	if (!found && !stopped && v->history.is_part) {
+		stopped = !branch_list_read_all(v, view);
+		busy_begin(&busy, &v->screen, "searching", v->stop_index);
+		found = !stopped && find_newest(v, &match, &busy, &number);
+		stopped |= busy.stopped;
+	}
+	entry_match_release(&match);
+	if (found)
+		branch_view_go(v, number, false);
+	else if (stopped && !v->quit)
+		viewer_message(v, "the search was stopped");
+	return found ? BRANCH_FOUND : stopped ? BRANCH_SEARCH_STOPPED : BRANCH_NOT_THERE;
 }
 
 static void (*const moves[REQUEST_COUNT])(struct viewer *, struct view *) = {

@@ -16,6 +16,15 @@ bool branch_moves_find(struct viewer *v, struct view *view, bool backward, struc
 /* Goes to what is named, if it is there: TICK, 0xADDRESS, FILE:LINE, else a function. */
 void branch_moves_goto(struct viewer *v, struct view *view, const char *place);
 
+enum branch_found {
+	BRANCH_FOUND,
+	BRANCH_NOT_THERE,
+	BRANCH_SEARCH_STOPPED, /* by the user, or without memory: the viewer ends then */
+};
+
+/* Goes to the newest branch from or to a function, before where the task stopped. */
+enum branch_found branch_moves_newest(struct viewer *v, struct view *view, const char *function);
+
 /* Moves the cursor to an entry, which gets a line if it has none. */
 void branch_moves_to(struct viewer *v, struct view *view, size_t entry);
 

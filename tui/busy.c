@@ -46,6 +46,19 @@ bool busy_at(struct busy *b, size_t done)
 	return !b->stopped;
 }
 
+static bool watch_work(void *arg, size_t done, size_t total)
+{
+	struct busy *b = arg;
+
+	b->total = total;
+	return busy_at(b, done);
+}
+
+struct history_watch busy_watch(struct busy *b)
+{
+	return (struct history_watch){.goes_on = watch_work, .arg = b};
+}
+
 bool busy_goes_on(struct busy *b)
 {
 	if (++b->done % STEPS)

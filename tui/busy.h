@@ -4,6 +4,7 @@
 #ifndef BT_BUSY_H
 #define BT_BUSY_H
 
+#include "decoder/model/history.h"
 #include "lib/clock.h"
 #include "tui/screen.h"
 
@@ -20,6 +21,9 @@ void busy_begin(struct busy *b, struct screen *screen, const char *what, size_t 
 
 /* Says how far it is, in steps of which each is long. False once the user has stopped the work. */
 bool busy_at(struct busy *b, size_t done);
+
+/* For work of decoder/, which says itself how much there is to do. */
+struct history_watch busy_watch(struct busy *b);
 
 /* Counts one step. False once the user has stopped the work. */
 bool busy_goes_on(struct busy *b);

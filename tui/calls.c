@@ -9,6 +9,7 @@ enum {
 	SEARCH_DEPTH = 256,
 	CALL_LENGTH_MIN = 2,
 	SYSCALL_SIZE = 2, /* of syscall, sysenter and int 0x80 */
+	STEPS = 4096,     /* entries between two questions to who waits */
 };
 
 struct call_walk {
@@ -52,11 +53,14 @@ static void leave_call(struct call_walk *w, struct calls *c, uint32_t i)
 		w->below++;
 }
 
-static void walk_entries(struct call_walk *w, struct calls *c)
+/* Returns 1 when the watch stopped it. */
+static int walk_entries(struct call_walk *w, struct calls *c, const struct history_watch *watch)
 {
 	for (uint32_t i = 0; i < c->count; i++) {
 		const struct history_entry *e = &w->h->entries[i];
 
+		if (watch && !(i % STEPS) && !watch->goes_on(watch->arg, i, c->count))
+			return 1;
 		if (i &&
 		    e->space != e[-1].space) /* an execve: no return leads to the old program */
 			w->open = 0;
@@ -72,10 +76,13 @@ static void walk_entries(struct call_walk *w, struct calls *c)
 	}
 	for (size_t i = 0; i < c->count; i++)
 		c->depth[i] += w->below;
+	return 0;
 }
 
-int calls_init(struct calls *c, const struct history *h, struct bt_error *err)
+int calls_init(struct calls *c, const struct history *h, const struct history_watch *watch,
+	       struct bt_error *err)
 {
+	int rc;
 	struct call_walk w = {.h = h, .stack = calloc(h->count + 1, sizeof *w.stack)};
 
 	*c = (struct calls){
@@ -90,9 +97,11 @@ int calls_init(struct calls *c, const struct history *h, struct bt_error *err)
 		return bt_fail(err, BT_E_NO_MEMORY, 0,
 			       "out of memory for a history of %zu branches", h->count);
 	}
-	walk_entries(&w, c);
+	rc = walk_entries(&w, c, watch);
 	free(w.stack);
-	return 0;
+	if (rc)
+		calls_release(c);
+	return rc;
 }
 
 void calls_release(struct calls *c)

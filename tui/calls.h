@@ -18,8 +18,9 @@ struct calls {
 	size_t count;
 };
 
-/* Errors: BT_E_NO_MEMORY. */
-int calls_init(struct calls *c, const struct history *h, struct bt_error *err) BT_MUST_USE;
+/* watch: NULL, or returns 1 where it was stopped: c is released then. Errors: BT_E_NO_MEMORY. */
+int calls_init(struct calls *c, const struct history *h, const struct history_watch *watch,
+	       struct bt_error *err) BT_MUST_USE;
 void calls_release(struct calls *c);
 
 #endif

@@ -5,11 +5,13 @@
 #include <string.h>
 
 #include "lib/array_size.h"
+#include "lib/extended_state.h"
 #include "lib/page.h"
 #include "syscalls/syscall_names.h"
 #include "tui/label.h"
 
 enum {
+	VALUE_COLUMN = 10,
 	POINTER_COLUMN = 30, /* behind the value */
 };
 
@@ -32,15 +34,15 @@ static unsigned register_index(const char *name)
 	return 0;
 }
 
-/* The registers of a task in the newest snapshot before the one shown that has it. */
-static const struct bt_regs *regs_before(const struct viewer *v, uint32_t task)
+/* A task in the newest snapshot before the one shown that has it. */
+static const struct bt_record_thread *thread_before(const struct viewer *v, uint32_t task)
 {
-	const struct bt_regs *found = NULL;
+	const struct bt_record_thread *found = NULL;
 
 	for (size_t i = 0; i < v->m->snapshot_count && &v->m->snapshots[i] != v->snap; i++)
 		for (size_t k = 0; k < v->m->snapshots[i].thread_count; k++)
 			if (v->m->snapshots[i].threads[k]->task == task)
-				found = &v->m->snapshots[i].threads[k]->regs;
+				found = v->m->snapshots[i].threads[k];
 	return found;
 }
 
@@ -53,11 +55,11 @@ static void put_flags(struct row *row, uint64_t value)
 }
 
 static void add_register(struct viewer *v, struct lines *l, const struct bt_record_thread *t,
-			 const struct bt_regs *old, const char *name)
+			 const struct bt_record_thread *old, const char *name)
 {
 	unsigned i = register_index(name);
 	uint64_t value = bt_regs_get(&t->regs, i);
-	bool changed = old && bt_regs_get(old, i) != value;
+	bool changed = old && bt_regs_get(&old->regs, i) != value;
 	uint32_t space = v->snap->rec->space;
 	const struct space_map *map = trace_index_map_at(v->m->index, space, t->epoch, value);
 	bool code = map && map->prot & BT_PROT_EXEC;
@@ -81,10 +83,40 @@ static void add_register(struct viewer *v, struct lines *l, const struct bt_reco
 	lines_add_wrapped(l, &row, screen_width(&v->screen), POINTER_COLUMN, &target);
 }
 
+/* Those of AVX or SSE, where the moment has them. */
+static void add_vectors(struct viewer *v, struct lines *l, const struct bt_record_thread *t,
+			const struct bt_record_thread *old, const struct target *target)
+{
+	struct extended_text now, before;
+	size_t shown_count = 0;
+	struct row row;
+
+	for (unsigned i = 0; i < EXTENDED_VECTORS; i++) {
+		bool changed;
+
+		if (!extended_state_text(t->extended, i, &now))
+			return;
+		changed = old && extended_state_text(old->extended, i, &before) &&
+			  strcmp(now.value, before.value) != 0;
+		if (now.is_zero && !changed)
+			continue;
+		shown_count++;
+		row_init(&row, v->screen.utf8);
+		row_put(&row, STYLE_MARK, "%s", changed ? "* " : "  ");
+		row_put(&row, STYLE_NORMAL, "%-8s", now.name);
+		row_put(&row, changed ? STYLE_MARK : STYLE_ADDRESS, "%s", now.value);
+		lines_add_wrapped(l, &row, screen_width(&v->screen), VALUE_COLUMN, target);
+	}
+	row_init(&row, v->screen.utf8);
+	row_put(&row, STYLE_DIM, "  " EXTENDED_ZERO, shown_count ? "other " : "");
+	if (shown_count < EXTENDED_VECTORS)
+		lines_add(l, &row, target);
+}
+
 static void add_thread(struct viewer *v, struct lines *l, const struct bt_record_thread *t)
 {
 	const struct model_task *task = model_task(v->m, t->task);
-	const struct bt_regs *old = regs_before(v, t->task);
+	const struct bt_record_thread *old = thread_before(v, t->task);
 	struct target target = {
 		.has_place = true,
 		.place = {.addr = t->regs.rip,
@@ -106,6 +138,7 @@ static void add_thread(struct viewer *v, struct lines *l, const struct bt_record
 	lines_add(l, &row, &target);
 	for (size_t i = 0; i < ARRAY_SIZE(shown); i++)
 		add_register(v, l, t, old, shown[i]);
+	add_vectors(v, l, t, old, &target);
 }
 
 static int register_view_load(struct viewer *v, struct view *view, struct bt_error *err)

@@ -3,6 +3,8 @@
 
 #include <stdlib.h>
 
+#include "tui/busy.h"
+
 /* Its frames are those unwound, and where these end early the history's. */
 static bool find_calls(struct thread_stack *s, struct viewer *v, const struct history *h,
 		       const struct bt_record_thread *t)
@@ -18,30 +20,48 @@ static bool find_calls(struct thread_stack *s, struct viewer *v, const struct hi
 	return s->numbers != NULL;
 }
 
-bool thread_stack_find(struct thread_stack *s, struct viewer *v, const struct bt_record_thread *t)
+/* The history shown, if it is this thread's, and all of it. */
+static int ask_history(struct thread_stack *s, struct viewer *v, const struct bt_record_thread *t,
+		       struct bt_error *err)
 {
-	struct history own = {0};
+	struct busy busy;
+	const struct history_watch watch = busy_watch(&busy);
+	struct history own;
+	int rc;
+
+	if (t->task == v->task && !v->history.is_part)
+		return find_calls(s, v, &v->history, t) ? 0 : bt_no_memory(err, NULL);
+	busy_begin(&busy, &v->screen, "reading the thread's branches", 0);
+	rc = history_load_calls(&own, v->m, t->task, &watch, err);
+	if (rc)
+		return rc;
+	if (!find_calls(s, v, &own, t))
+		rc = bt_no_memory(err, NULL);
+	history_release(&own);
+	return rc;
+}
+
+int thread_stack_find(struct thread_stack *s, struct viewer *v, const struct bt_record_thread *t,
+		      struct bt_error *err)
+{
 	struct stack_frame *shorter;
-	bool found;
+	int rc;
 
 	if (s->frames)
-		return true;
+		return 0;
 	s->frames = calloc(THREAD_STACK_MAX, sizeof *s->frames);
 	if (!s->frames)
-		return false;
+		return bt_no_memory(err, NULL);
 	s->unwound = symbols_unwind(v->s, v->snap, t, s->frames, THREAD_STACK_MAX, &s->complete);
-	found = t->task == v->task ? find_calls(s, v, &v->history, t)
-				   : !history_load_calls(&own, v->m, t->task, NULL) &&
-					     find_calls(s, v, &own, t);
-	history_release(&own);
-	if (!found) {
+	rc = ask_history(s, v, t, err);
+	if (rc) {
 		thread_stack_release(s);
-		return false;
+		return rc;
 	}
 	shorter = realloc(s->frames, s->count * sizeof *s->frames);
 	if (shorter)
 		s->frames = shorter;
-	return true;
+	return 0;
 }
 
 void thread_stack_release(struct thread_stack *s)

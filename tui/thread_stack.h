@@ -20,8 +20,10 @@ struct thread_stack {
 	struct stack_check check;
 };
 
-/* Unwinds the stack and asks the history, once. False without memory. */
-bool thread_stack_find(struct thread_stack *s, struct viewer *v, const struct bt_record_thread *t);
+/* Unwinds the stack and asks the history, once. Returns 1 when the user has stopped it, and then
+ * nothing is known. Errors: BT_E_NO_MEMORY. */
+int thread_stack_find(struct thread_stack *s, struct viewer *v, const struct bt_record_thread *t,
+		      struct bt_error *err) BT_MUST_USE;
 void thread_stack_release(struct thread_stack *s);
 
 /* The number, in the task's history, of the call that made a frame. False: the history has none. */

@@ -11,6 +11,7 @@
 #include "decoder/cause/own_code.h"
 #include "decoder/model/signals.h"
 #include "syscalls/syscall_names.h"
+#include "tui/busy.h"
 #include "tui/report_rows.h"
 
 enum {
@@ -28,6 +29,15 @@ struct threads {
 	struct own_code *own;        /* NULL: nothing is known of it */
 	bool all;                    /* frames of libraries are not folded */
 };
+
+/* Stacks that are not made yet take their time; where the user stops that, they stay folded. */
+static void open_or_fold(struct viewer *v, struct threads *t, size_t i, struct busy *busy)
+{
+	if (!t->open[i] || t->stacks[i].text.len || busy_at(busy, i))
+		return;
+	t->open[i] = false;
+	viewer_message(v, "stopped: f shows the stack of a thread");
+}
 
 /* The report's words of the thread's stack. */
 static void add_stack(struct viewer *v, struct threads *t, size_t i)
@@ -152,9 +162,14 @@ static void add_other_tasks(struct viewer *v, struct lines *l)
 
 static void fill_thread_lines(struct viewer *v, struct threads *t)
 {
+	struct busy busy;
+
 	lines_release(&t->lines);
-	for (size_t i = 0; v->snap && i < v->snap->thread_count; i++)
+	busy_begin(&busy, &v->screen, "making stacks", v->snap ? v->snap->thread_count : 0);
+	for (size_t i = 0; v->snap && i < v->snap->thread_count; i++) {
+		open_or_fold(v, t, i, &busy);
 		add_thread(v, t, i);
+	}
 	add_other_tasks(v, &t->lines);
 	if (!t->lines.count) {
 		struct row row;

@@ -242,6 +242,7 @@ static int tree_view_load(struct viewer *v, struct view *view, struct bt_error *
 	/* Where the user stops that, the tree is of the newest. */
 	if (!branch_list_read_all(v, &v->views[VIEW_BRANCHES]) && v->quit)
 		return bt_no_memory(err, NULL);
+	view->stale = false; /* it is made of what has just been read */
 	last = v->stop_index ? (uint32_t)v->stop_index - 1 : CALLS_NONE;
 	t = view->state = calloc(1, sizeof *t);
 	if (!t || !find_last(v, t))
@@ -365,6 +366,8 @@ static void tree_view_title(struct viewer *v, const struct view *view, struct ro
 {
 	(void)view;
 	row_put(out, STYLE_NORMAL, " of task %" PRIu32, v->task);
+	if (v->history.is_part)
+		row_put(out, STYLE_NORMAL, ", in the newest %zu branches", v->history.count);
 }
 
 static bool tree_view_place(struct viewer *v, const struct view *view, size_t line,

@@ -177,7 +177,12 @@ static void do_branches(struct viewer *v) { viewer_open(v, VIEW_BRANCHES); }
 static void do_threads(struct viewer *v) { viewer_open(v, VIEW_THREADS); }
 static void do_registers(struct viewer *v) { viewer_open(v, VIEW_REGISTERS); }
 static void do_syscalls(struct viewer *v) { viewer_open(v, VIEW_SYSCALLS); }
-static void do_tree(struct viewer *v) { viewer_open(v, VIEW_TREE); }
+/* One that was stopped is made again: it is of a part. */
+static void do_tree(struct viewer *v)
+{
+	v->views[VIEW_TREE].stale |= v->history.is_part;
+	viewer_open(v, VIEW_TREE);
+}
 static void do_processes(struct viewer *v) { viewer_open(v, VIEW_PROCESSES); }
 static void do_help(struct viewer *v) { viewer_open(v, VIEW_HELP); }
 static void do_redraw(struct viewer *v) { screen_redraw(&v->screen); }
@@ -256,7 +261,8 @@ static void show_moment(struct viewer *v, bool backward)
 		return;
 	}
 	branch_view_go(v, m->snapshots[at].rec->position, false);
-	viewer_message(v, "moment %zu of %zu", at + 1, m->snapshot_count);
+	if (!*v->message) /* nothing of it was stopped */
+		viewer_message(v, "moment %zu of %zu", at + 1, m->snapshot_count);
 }
 
 static void do_next_moment(struct viewer *v) { show_moment(v, false); }
@@ -510,19 +516,13 @@ static int begin_at(struct viewer *v, const char *function)
 {
 	char why[SEARCH_WHY_MAX];
 
-	for (size_t i = v->stop_index; i-- > 0;) {
-		const struct history_entry *e = &v->history.entries[i];
-
-		if (!focus_shows(&v->history, e, v->s, function))
-			continue;
-		viewer_open(v, VIEW_BRANCHES);
-		branch_view_go(v, e->number, false);
-		if (!search_set_name(&v->search, function, why))
-			viewer_message(v, "%s", why);
-		v->search.backward = true;
-		return 0;
-	}
-	return 1;
+	if (branch_moves_newest(v, &v->views[VIEW_BRANCHES], function) == BRANCH_NOT_THERE)
+		return 1;
+	viewer_open(v, VIEW_BRANCHES);
+	if (!search_set_name(&v->search, function, why))
+		viewer_message(v, "%s", why);
+	v->search.backward = true;
+	return 0;
 }
 
 int tui_run(struct model *m, struct symbols *s, const struct report_options *o,

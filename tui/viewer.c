@@ -69,20 +69,14 @@ static void release_history(struct viewer *v)
 	calls_made_release(&v->made);
 }
 
-static bool watch_reading(void *arg, size_t done, size_t total)
-{
-	struct busy *busy = arg;
-
-	busy->total = total;
-	return busy_at(busy, done);
-}
-
 /* A history, instead of the one shown. most: of the newest entries, for a first look; SIZE_MAX:
- * all, unless the user stops it: returns 1 then, and nothing has changed. */
+ * all, unless the user stops it: returns 1 then. Nothing has changed then, nor after an error. */
 static int load_history(struct viewer *v, uint32_t task, size_t most, struct bt_error *err)
 {
 	struct busy busy;
-	const struct history_watch watch = {.goes_on = watch_reading, .arg = &busy};
+	const struct history_watch watch = busy_watch(&busy);
+	struct calls_made made = {0};
+	struct calls calls = {0};
 	struct history h;
 	int rc;
 
@@ -91,12 +85,21 @@ static int load_history(struct viewer *v, uint32_t task, size_t most, struct bt_
 			      : history_load_newest(&h, v->m, task, most, err);
 	if (rc)
 		return rc;
+	busy.what = "finding the calls";
+	rc = calls_init(&calls, &h, most == SIZE_MAX ? &watch : NULL, err);
+	if (!rc)
+		rc = calls_made_find(&made, v->m, task, 0, BT_TICKS_UNKNOWN - 1, err);
+	if (rc) {
+		calls_made_release(&made);
+		calls_release(&calls);
+		history_release(&h);
+		return rc;
+	}
 	release_history(v);
 	v->history = h;
-	rc = calls_init(&v->calls, &v->history, err);
-	if (!rc)
-		rc = calls_made_find(&v->made, v->m, task, 0, BT_TICKS_UNKNOWN - 1, err);
-	return rc;
+	v->calls = calls;
+	v->made = made;
+	return 0;
 }
 
 /* Whether the newest entries of a history do not do. */
@@ -209,13 +212,18 @@ static void find_call(struct viewer *v, struct target *to)
 {
 	const struct bt_record_thread *t = viewer_thread(v, to->task);
 	struct thread_stack stack = {0};
+	struct bt_error err;
 	uint64_t number;
+	int rc;
 
 	if (!t || (to->kind != REPORT_FRAME && to->kind != REPORT_PLACE) || !to->place.is_return ||
 	    (to->snapshot && to->snapshot != v->snap))
 		return;
-	if (!thread_stack_find(&stack, v, t))
-		viewer_message(v, "out of memory");
+	rc = thread_stack_find(&stack, v, t, &err);
+	if (rc)
+		viewer_message(v, "%s",
+			       rc == 1 ? "the search for its call was stopped: this is the moment"
+				       : "out of memory");
 	else if (to->kind == REPORT_FRAME ? thread_stack_call(&stack, to->frame, &number)
 					  : thread_stack_returning(&stack, to->place.addr, &number))
 		to->position = number;

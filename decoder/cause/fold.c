@@ -6,6 +6,10 @@
 
 #include "lib/insn.h"
 
+enum {
+	STEPS = 4096, /* entries between two questions to who waits */
+};
+
 /* Folding works on tokens: at first one for each line, then, level by level, a run of equal rounds
  * becomes one. Tokens are compared by class, a hash of what they show; a loop's class leaves its
  * count out, so that an outer loop is seen although its inner loops go round a different number of
@@ -21,6 +25,20 @@ struct level {
 	struct fold_line *lines;
 	size_t line_count;
 };
+
+/* Who waits for the lines, and has perhaps stopped that. */
+struct waiting {
+	const struct history_watch *watch;
+	size_t steps;
+	bool stopped;
+};
+
+static bool goes_on(struct waiting *w, size_t done, size_t total)
+{
+	if (w->watch && !w->stopped && !(++w->steps % STEPS))
+		w->stopped = !w->watch->goes_on(w->watch->arg, done, total);
+	return !w->stopped;
+}
 
 static uint64_t mix_hash(uint64_t h, uint64_t v)
 {
@@ -61,7 +79,7 @@ static void add_line(struct level *l, uint64_t class, struct fold_line line)
 
 static bool is_marked(const struct fold_options *o, size_t i, enum fold_mark mark)
 {
-	return o->marks && (o->marks[i] & mark);
+	return o->marks && (o->marks[i] & mark & ~o->ignored);
 }
 
 static bool is_within_library(const struct fold_options *o, size_t i)
@@ -153,11 +171,12 @@ static struct fold_line line_from(const struct history *h, const struct fold_opt
 				  .kind = call ? FOLD_CALL : FOLD_ENTRY};
 }
 
-static bool first_level(struct level *l, const struct history *h, const struct fold_options *o)
+static bool first_level(struct level *l, const struct history *h, const struct fold_options *o,
+			struct waiting *w)
 {
 	if (!level_init(l, h->count + 1, h->count + 1))
 		return false;
-	for (size_t i = 0; i <= h->count;) {
+	for (size_t i = 0; i <= h->count && goes_on(w, i, h->count);) {
 		struct fold_line line;
 		uint64_t class;
 
@@ -233,7 +252,7 @@ static void add_loop(struct level *to, const struct level *from, size_t at, size
 }
 
 /* Folds the loops of one level. Returns how many, or -1 without memory. */
-static long fold_level(struct level *to, const struct level *from)
+static long fold_level(struct level *to, const struct level *from, struct waiting *w)
 {
 	size_t line = 0;
 	long found = 0;
@@ -241,7 +260,7 @@ static long fold_level(struct level *to, const struct level *from)
 	if (!level_init(to, from->token_count,
 			from->line_count + from->token_count / FOLD_ROUNDS_MIN))
 		return -1;
-	for (size_t at = 0; at < from->token_count;) {
+	for (size_t at = 0; at < from->token_count && goes_on(w, at, from->token_count);) {
 		size_t rounds, period = find_loop(from, at, &rounds),
 			       taken = period ? period * rounds : 1;
 
@@ -272,13 +291,14 @@ static void finish_level(struct fold *f, struct level *l)
 int fold_init(struct fold *f, const struct history *h, const struct fold_options *o,
 	      struct bt_error *err)
 {
+	struct waiting waiting = {.watch = o->watch};
 	struct level level, next;
 	bool memory;
 
 	*f = (struct fold){0};
-	memory = h->count < UINT32_MAX && first_level(&level, h, o);
-	for (unsigned n = 0; memory && o->loops && n < FOLD_NESTING_MAX; n++) {
-		long found = fold_level(&next, &level);
+	memory = h->count < UINT32_MAX && first_level(&level, h, o, &waiting);
+	for (unsigned n = 0; memory && !waiting.stopped && o->loops && n < FOLD_NESTING_MAX; n++) {
+		long found = fold_level(&next, &level, &waiting);
 
 		level_release(&level);
 		level = next;
@@ -291,6 +311,10 @@ int fold_init(struct fold *f, const struct history *h, const struct fold_options
 			level_release(&level);
 		return bt_fail(err, BT_E_NO_MEMORY, 0,
 			       "out of memory for a history of %zu branches", h->count);
+	}
+	if (waiting.stopped) {
+		level_release(&level);
+		return 1;
 	}
 	finish_level(f, &level);
 	return 0;

@@ -43,7 +43,9 @@ struct fold_options {
 	size_t stop;          /* a FOLD_STOP line goes before that entry; SIZE_MAX: none */
 	const uint8_t *sides; /* enum fold_side of each entry; NULL: libraries are not folded */
 	const uint8_t *marks; /* enum fold_mark of each entry; NULL: none */
+	uint8_t ignored;      /* marks that count for nothing */
 	bool loops;           /* fold them */
+	const struct history_watch *watch; /* NULL: nobody waits */
 };
 
 struct fold {
@@ -58,7 +60,8 @@ enum {
 	FOLD_NESTING_MAX = 4,
 };
 
-/* Makes the lines. Errors: BT_E_NO_MEMORY. */
+/* Makes the lines. Returns 1 when the watch stopped it: f is empty then, and released. Errors:
+ * BT_E_NO_MEMORY. */
 int fold_init(struct fold *f, const struct history *h, const struct fold_options *o,
 	      struct bt_error *err) BT_MUST_USE;
 void fold_release(struct fold *f);

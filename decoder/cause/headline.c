@@ -85,7 +85,7 @@ static int explain(struct fault *f, const struct model *m, struct symbols *s,
 		   struct bt_error *err)
 {
 	struct history calls;
-	int rc = history_load_calls(&calls, m, snap->rec->task, err);
+	int rc = history_load_calls(&calls, m, snap->rec->task, NULL, err);
 
 	if (rc)
 		return rc;

@@ -47,9 +47,10 @@ struct history_watch {
 int history_load_watched(struct history *h, const struct model *m, uint32_t task,
 			 const struct history_watch *watch, struct bt_error *err) BT_MUST_USE;
 /* history_load() for callstack_build(), in a tenth of the memory: without conditional branches and
- * direct jumps, if the source tells all branches. */
+ * direct jumps, if the source tells all branches. watch: NULL, or returns 1 where it was stopped:
+ * h is empty then. */
 int history_load_calls(struct history *h, const struct model *m, uint32_t task,
-		       struct bt_error *err) BT_MUST_USE;
+		       const struct history_watch *watch, struct bt_error *err) BT_MUST_USE;
 
 /* history_load() for at least the newest `most` entries, in the time and memory that they take: of
  * millions a screen shows some. If there are not many more, it loads all. Errors: as above. */

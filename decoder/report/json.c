@@ -25,6 +25,7 @@
 #include "decoder/values/frame_values.h"
 #include "lib/array_size.h"
 #include "lib/escape.h"
+#include "lib/extended_state.h"
 #include "syscalls/syscall_names.h"
 
 enum {
@@ -277,6 +278,18 @@ static json_t *json_registers(const struct bt_regs *regs)
 	return j;
 }
 
+/* null: the moment has none. */
+static json_t *json_vectors(struct slice extended)
+{
+	json_t *j = extended.len ? json_object() : json_null();
+	struct extended_text v;
+
+	for (unsigned i = 0; i < EXTENDED_VECTORS; i++)
+		if (extended_state_text(extended, i, &v))
+			json_object_set_new(j, v.name, json_string(v.value));
+	return j;
+}
+
 static json_t *json_values(const struct frame_values *v, enum frame_value_kind kind, size_t part)
 {
 	json_t *all = json_array();
@@ -380,22 +393,22 @@ static json_t *json_thread(struct json_report *r, const struct bt_record_thread 
 	char call[SYSCALL_NAME_MAX];
 	json_t *j;
 
-	if (frames && (is_focus || !history_load_calls(&own, r->m, thread->task, NULL))) {
+	if (frames && (is_focus || !history_load_calls(&own, r->m, thread->task, NULL, NULL))) {
 		callstack_build(&calls, h, r->s, history_index(h, thread->position));
 		check = callstack_check(&calls, frames, n);
 	}
 	if (!complete)
 		n = callstack_extend(&calls, &check, frames, n, FRAMES_MAX);
 	j = json_pack(
-		"{s:I, s:I, s:I, s:o, s:o, s:o, s:o, s:o, s:I, s:o, s:o}", "task",
+		"{s:I, s:I, s:I, s:o, s:o, s:o, s:o, s:o, s:o, s:I, s:o, s:o}", "task",
 		(json_int_t)thread->task, "pid", (json_int_t)(task ? task->pid : 0), "tid",
 		(json_int_t)(task ? task->tid : 0), "ticks", json_ticks(thread->point.tick),
 		"ticks_since_main",
 		json_ticks(model_since_main(r->m, thread->task, thread->point.tick)), "in_syscall",
 		thread->in_syscall ? json_string(syscall_of(&thread->regs, call)) : json_null(),
-		"registers", json_registers(&thread->regs), "stack",
-		json_frames(r, thread, frames, n, &check), "unwound", (json_int_t)unwound,
-		"stack_end",
+		"registers", json_registers(&thread->regs), "vectors",
+		json_vectors(thread->extended), "stack", json_frames(r, thread, frames, n, &check),
+		"unwound", (json_int_t)unwound, "stack_end",
 		json_string(complete                                ? "outermost"
 			    : unwound && frames[unwound - 1].is_cut ? "trace"
 								    : "unknown"),

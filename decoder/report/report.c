@@ -19,6 +19,7 @@
 #include "decoder/symbols/source.h"
 #include "lib/array_size.h"
 #include "lib/escape.h"
+#include "lib/extended_state.h"
 #include "lib/output.h"
 
 enum {
@@ -357,6 +358,24 @@ static void put_registers(struct report *r, const struct bt_record_thread *threa
 	}
 }
 
+/* With --all, where the moment has them. */
+static void put_vectors(struct report *r, const struct bt_record_thread *thread)
+{
+	struct extended_text v;
+	size_t zeros = 0;
+
+	for (unsigned i = 0; i < EXTENDED_VECTORS; i++) {
+		if (!extended_state_text(thread->extended, i, &v))
+			return;
+		zeros += v.is_zero;
+		if (!v.is_zero)
+			text_printf(&r->t, "  %-7s %s\n", v.name, v.value);
+	}
+	if (zeros)
+		text_printf(&r->t, "  " EXTENDED_ZERO "\n",
+			    zeros < EXTENDED_VECTORS ? "other " : "");
+}
+
 /* In a summary: how many of the lines have no room. */
 static size_t words_without_room(const struct report *r, struct kept_words w)
 {
@@ -550,6 +569,8 @@ static int put_report(struct report *r, struct bt_error *err)
 	/* Those that matter stand beside the instruction already. */
 	if (r->focus.snap && r->focus.thread)
 		put_registers(r, r->focus.thread);
+	if (r->focus.thread && r->o->all)
+		put_vectors(r, r->focus.thread);
 	report_recording(r);
 	return rc;
 }

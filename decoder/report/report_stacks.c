@@ -384,7 +384,7 @@ static void put_stack(struct report *r, const struct bt_record_thread *thread,
 				.with_locals = r->o->summary ? FRAMES_WITH_LOCALS : 0};
 	size_t count = symbols_unwind(r->s, r->focus.snap, thread, frames, FRAMES_MAX, &j.complete);
 
-	is_judged = is_focus || !history_load_calls(&own, r->m, thread->task, NULL);
+	is_judged = is_focus || !history_load_calls(&own, r->m, thread->task, NULL, NULL);
 	if (is_judged) {
 		callstack_build(&j.calls, j.h, r->s, history_index(j.h, thread->position));
 		j.check = callstack_check(&j.calls, frames, count);

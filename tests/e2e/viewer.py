@@ -1,7 +1,7 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: MIT
 # btview's terminal viewer as its users meet it: that it says what the text report says, opens on source that can be read, that each key at
-# three sizes leaves it standing, and so do many random ones. Screens are compared in btview_tmux.sh.
+# three sizes leaves it standing, and so do many random ones, also in a storm of sizes. Screens are compared in btview_tmux.sh.
 import fcntl
 import pty
 import random
@@ -10,6 +10,7 @@ import struct
 import termios
 
 from e2e import *
+import perf_made as perf
 
 KEYS_DEF = os.path.join(HERE, "..", "..", "tui", "keys.def")
 SIZES = (80, 24), (150, 50), (40, 12)
@@ -58,6 +59,41 @@ int main(void)
 	*nowhere = 1;
 	return 0;
 }
+"""
+
+MANY_THREADS_CRASH = r"""
+#include <pthread.h>
+#include <unistd.h>
+
+static volatile int *nowhere;
+static pthread_barrier_t ready;
+static void *work(void *p)
+{
+	for (volatile int i = 0; i < 60000; i++)
+		;
+	pthread_barrier_wait(&ready);
+	for (;;)
+		pause();
+	return p;
+}
+
+int main(void)
+{
+	pthread_t t[40];
+
+	pthread_barrier_init(&ready, 0, 41);
+	for (int i = 0; i < 40; i++)
+		pthread_create(&t[i], 0, work, 0);
+	pthread_barrier_wait(&ready);
+	*nowhere = 1;
+	return 0;
+}
+"""
+
+LONG_PROGRAM = r"""
+void begun_early(void) { __asm__ volatile(""); }
+void step(void) { __asm__ volatile(""); }
+void _start(void) { begun_early(); step(); for (;;); }
 """
 
 
@@ -126,14 +162,42 @@ def need_tmux():
         raise Skip("tmux is missing")
 
 
-def record_source(name, source, *options):
+def compile_source(name, source, *options):
     folder = fresh_dir("source")
     path = os.path.join(folder, name + ".c")
     with open(path, "w") as file:
         file.write(source)
     done = execute([*CC, "-std=gnu11", "-D_GNU_SOURCE", "-O1", "-g", *options, path, "-o", os.path.join(folder, name)])
     equal(done.status, 0, "the compiler's status (%s)" % short(done.err))
-    return record([os.path.join(folder, name)], ["-q"]).trace
+    return os.path.join(folder, name)
+
+
+def record_source(name, source, *options):
+    return record([compile_source(name, source, *options)], ["-q"]).trace
+
+
+def long_history(entries):
+    """The arguments that show a capture of so many branches, of a program that calls begun_early() and then step(). The viewer loads the newest 65536
+    of them at first where there are eight times as many."""
+    program = compile_source("long", LONG_PROGRAM, "-fno-inline", "-nostdlib", "-static", "-no-pie", "-fcf-protection=none")
+    at = {line.split()[2]: int(line.split()[0], 16) for line in execute(["nm", program]).out.decode().splitlines() if len(line.split()) == 3}
+    event, caller, in_sample = perf.Event("tid", "time", "branches"), at["_start"], 500
+
+    def calls(callee):
+        return [(callee, caller + 5, 2), (caller, callee, 2)] * (in_sample // 2) # the newest first
+
+    data = bytearray(event.comm("long", exec=True) + event.mmap(caller & ~0xfff, 0x1000, (caller & 0xfff000) - 0x400000, program))
+    data += event.sample(time=1, branches=calls(at["begun_early"]))
+    sample = bytearray(event.sample(branches=calls(at["step"])))
+    for n in range(entries // in_sample):
+        struct.pack_into("<Q", sample, 16, 2 + n) # its time, behind its head, pid and tid
+        data += sample
+    capture, trace = fresh("capture"), fresh("trace")
+    with open(capture, "wb") as file:
+        file.write(perf.file_mode([event], bytes(data)))
+    done = execute([BTREC, "import", "-q", "-o", trace, capture])
+    equal(done.status, 0, "the status of import (%s)" % short(done.err))
+    return ["--symbols", program, trace] # the capture has no build-id
 
 
 def sections(report):
@@ -350,6 +414,102 @@ def ways():
         screen.end()
 
 
+@case("--function finds what lies before the part of a history that is loaded at first")
+def a_function_is_found_before_the_first_part():
+    need_tmux()
+    arguments = long_history(600000)
+    screen = Screen([BTVIEW, "--function", "begun_early", *arguments], 150, 50)
+    try:
+        screen.until(lambda lines: any("[branches]" in line for line in lines) and any(re.search(r"branch +begun_early long.c:2", line) for line in lines), "the function")
+    finally:
+        screen.end()
+    screen = Screen(["sh", "-c", '"$0" --function nosuchfunction "$@"; echo status $?; sleep 60', BTVIEW, *arguments], 150, 50)
+    try:
+        screen.until(lambda lines: "status 1" in lines, "no such function")
+    finally:
+        screen.end()
+
+
+@case("what takes long in a long history can be stopped, and the viewer goes on")
+def what_takes_long_can_be_stopped():
+    need_tmux()
+    screen = Screen([BTVIEW, *long_history(3000000)], 150, 50)
+    try:
+        screen.title("summary")
+        screen.keys("b")
+        part = cursor(screen.title("branches"), "branches")[1]
+        screen.keys("g", "C-g") # what stops it waits already when it begins
+        screen.until(lambda lines: lines[-1].startswith("stopped: older branches are read when the cursor comes to them"), "the reading is stopped")
+        equal(cursor(screen.lines(), "branches"), (2, part), "the cursor, in the part")
+        screen.keys("T", "C-g")
+        screen.until(lambda lines: any(re.match(r"\[calls\] of task 1, in the newest \d+ branches ", line) for line in lines), "the calls of the part")
+        screen.keys("T")
+        screen.until(lambda lines: any(re.match(r"\[calls\] of task 1 +\d", line) for line in lines), "the calls of all branches")
+        screen.keys("b", "g")
+        whole = cursor(screen.until(lambda lines: cursor(lines, "branches")[1] > part, "all branches"), "branches")[1]
+        screen.keys("f", "C-g")
+        screen.until(lambda lines: lines[-1].startswith("stopped: the lines are as before"), "the folding is stopped")
+        equal(cursor(screen.lines(), "branches")[1], whole, "lines")
+        screen.keys("f")
+        screen.until(lambda lines: lines[-1].startswith("every round is shown") and cursor(lines, "branches")[1] > whole, "every round")
+        screen.keys("f")
+        screen.until(lambda lines: lines[-1].startswith("loops are folded") and cursor(lines, "branches")[1] == whole, "folded again")
+    finally:
+        screen.end()
+
+
+@case("making the stacks of many threads can be stopped")
+def making_stacks_can_be_stopped():
+    need_tmux()
+    screen = Screen([BTVIEW, record_source("many", MANY_THREADS_CRASH, "-pthread")], 150, 50)
+    try:
+        screen.title("summary")
+        screen.keys("t", "C-g")
+        screen.until(lambda lines: lines[-1].startswith("stopped: f shows the stack of a thread"), "the stacks are stopped")
+        screen.keys("c", "G")
+        lines = screen.until(lambda lines: any(re.match(r"task 2, tid", line) for line in lines), "the last thread")
+        check(lines[-3].startswith("task 2,"), "the last thread has a stack:\n%s" % "\n".join(lines))
+        screen.keys("f")
+        screen.until(lambda lines: any(re.match(r"  #\d+ +work ", line) for line in lines), "its stack")
+    finally:
+        screen.end()
+
+
+VECTORS_CRASH = r"""
+int main(void)
+{
+	static volatile int *nowhere;
+	__asm__ volatile("movabs $0x0123456789abcdef, %%rax; movq %%rax, %%xmm9; movlhps %%xmm9, %%xmm9; movl $0, (%0)" :: "r"(nowhere) : "rax", "xmm9");
+	return 0;
+}
+"""
+TWICE = "0123456789abcdef" * 2
+
+
+@case("vector registers are told alike in report, JSON and viewer")
+def vector_registers():
+    need_tmux()
+    trace = record_source("vectors", VECTORS_CRASH)
+    vectors = report(trace)["threads"][0]["vectors"]
+    nine, = [name for name in ("xmm9", "ymm9") if name in vectors]
+    check(len(vectors) == 16 and re.match(r"0x(0{32})?%s$" % TWICE, vectors[nine]), "JSON: %r" % vectors)
+    values = {name: value for name, value in vectors.items() if int(value, 16)}
+    registers, = [lines for heading, lines in sections(text(trace, "--all")).items() if heading.startswith("Registers")]
+    equal(dict(re.findall(r"^  ([xy]mm\d+) +(0x\w+)$", "\n".join(registers), re.M)), values, "the report's with --all")
+    equal(registers[-1], "  the other vector registers are 0", "the report's last line")
+    check("vector registers" not in text(trace), "the report has them without --all")
+    screen = Screen([BTVIEW, trace], 100, 50)
+    try:
+        screen.title("summary")
+        screen.keys("c", "r")
+        screen.title("registers")
+        shown = [line.rstrip() for line in screen.all_lines("registers")]
+        equal(dict(re.findall(r"^  ([xy]mm\d+) +(0x\w+)$", "\n".join(shown), re.M)), values, "the viewer's")
+        check("  the other vector registers are 0" in shown, "the viewer: %r" % shown)
+    finally:
+        screen.end()
+
+
 @case("80 columns have room for each view; a system call leads to its branch")
 def eighty_columns():
     need_tmux()
@@ -414,13 +574,14 @@ def each_key_leaves_it_standing_at_three_sizes():
 
 
 class Pty:
-    """The viewer on a terminal whose output nobody looks at."""
+    """The viewer on a terminal whose output nobody looks at, or a display alone."""
 
-    def __init__(self, trace):
+    def __init__(self, trace, terminal="xterm"):
+        self.display = None
         self.pid, self.fd = pty.fork()
         if self.pid == 0:
             try:
-                os.execvpe(BTVIEW, [BTVIEW, trace], dict(os.environ, TERM="xterm", LC_ALL="C.UTF-8"))
+                os.execvpe(BTVIEW, [BTVIEW, trace], dict(os.environ, TERM=terminal, LC_ALL="C.UTF-8"))
             finally: # not what this test does at its own end
                 os._exit(127)
         self.resize(100, 30)
@@ -445,10 +606,13 @@ class Pty:
         """Reads until it is quiet. False: it has ended."""
         while select.select([self.fd], [], [], seconds)[0]:
             try:
-                if not os.read(self.fd, 1 << 16):
-                    return False
+                drawn = os.read(self.fd, 1 << 16)
             except OSError:
                 return False
+            if not drawn:
+                return False
+            if self.display:
+                self.display.draw(drawn)
         return True
 
     def send(self, text):
@@ -474,11 +638,102 @@ class Pty:
         return None
 
 
+class Display:
+    """What a vt100 shows of what is written to it. At first each place holds what no viewer has drawn."""
+
+    COMMAND = re.compile(r"\x1b\[([?0-9;]*)([A-Za-z])|\x1b[()].|\x1b([78M=>])|(\x1b.{0,10}$)", re.S)
+
+    def __init__(self, columns, rows):
+        self.columns, self.rows = columns, rows
+        self.cells = [["\u2592"] * columns for _ in range(rows)]
+        self.x, self.y, self.saved, self.top, self.bottom, self.rest = 0, 0, (0, 0), 0, rows - 1, b""
+
+    def draw(self, written):
+        whole = self.rest + written
+        text = whole.decode(errors="ignore") # what is cut off at its end is drawn with what follows
+        self.rest = whole[len(text.encode()):]
+        check(len(self.rest) < 4, "no text: %r" % self.rest)
+        while text:
+            command = self.COMMAND.match(text)
+            if command and command.group(4):
+                self.rest = text.encode() + self.rest
+                return
+            if command:
+                self.do(command.group(2) or command.group(3), [int(n or 0) for n in (command.group(1) or "").lstrip("?").split(";")])
+            else:
+                self.put(text[0])
+            text = text[command.end() if command else 1:]
+
+    def scroll(self, at, end):
+        del self.cells[at]
+        self.cells.insert(end, [" "] * self.columns)
+
+    def put(self, char):
+        if char == "\r":
+            self.x = 0
+        elif char == "\b":
+            self.x = max(0, min(self.x, self.columns - 1) - 1)
+        elif char == "\t":
+            self.x = min(self.columns - 1, self.x // 8 * 8 + 8)
+        elif char == "\n":
+            if self.y == self.bottom:
+                self.scroll(self.top, self.bottom)
+            self.y += self.y < self.rows - 1 and self.y != self.bottom
+        elif char >= " ":
+            if self.x == self.columns: # it stands behind the last column until something follows
+                self.put("\r")
+                self.put("\n")
+            self.cells[self.y][self.x] = char
+            self.x += 1
+
+    def erase(self, y, first, end):
+        self.cells[y][first:end] = [" "] * (end - first)
+
+    def do(self, command, numbers):
+        n, x = max(1, numbers[0]), min(self.x, self.columns - 1)
+        if command in list("ABCDHMr"):
+            self.x = x
+        if command == "A":
+            self.y = max(0, self.y - n)
+        elif command == "B":
+            self.y = min(self.rows - 1, self.y + n)
+        elif command == "C":
+            self.x = min(self.columns - 1, x + n)
+        elif command == "D":
+            self.x = max(0, x - n)
+        elif command == "H":
+            self.y, self.x = min(self.rows, n) - 1, min(self.columns, max(1, numbers[-1] if len(numbers) > 1 else 1)) - 1
+        elif command == "K":
+            self.erase(self.y, 0 if numbers[0] else x, x + 1 if numbers[0] == 1 else self.columns)
+        elif command == "J":
+            check(numbers[0] == 0, "J %r" % numbers)
+            self.erase(self.y, x, self.columns)
+            for y in range(self.y + 1, self.rows):
+                self.erase(y, 0, self.columns)
+        elif command == "M" and self.y == self.top:
+            self.scroll(self.bottom, self.top)
+        elif command == "M":
+            self.y = max(0, self.y - 1)
+        elif command == "r":
+            self.top, self.bottom = n - 1, (numbers[1] if len(numbers) > 1 and numbers[1] else self.rows) - 1
+            self.y = self.x = 0
+        elif command == "7":
+            self.saved = self.x, self.y
+        elif command == "8":
+            self.x, self.y = self.saved
+        else:
+            check(command in (None, "m", "h", "l", "=", ">"), "no command of this display: %s %r" % (command, numbers))
+
+    def lines(self):
+        return ["".join(row).rstrip() for row in self.cells]
+
+
 SEQUENCES = {"Down": b"\x1b[B", "Up": b"\x1b[A", "Right": b"\x1b[C", "Left": b"\x1b[D", "PgDn": b"\x1b[6~", "PgUp": b"\x1b[5~", "Home": b"\x1b[1~",
              "End": b"\x1b[4~", "Enter": b"\r", "Tab": b"\t", "BackTab": b"\x1b[Z", "Space": b" ", "F1": b"\x1bOP", "Esc": b"\x1b"}
 PROMPTS = {b"/", b"?", b":", b"&"}
 TEXTS = [b"main", b"strlen|jcc", b"(", b"kind:call", b"!module:libc*", b"function:ma*", b"file:*.c", b"thread:1", b"thread:2", b"thread:99", b"0x401000", b"100",
          b"0", b"99999999999999999999", b"x.c:3", b"library.c:9", b"", b"\xff\xfe", b"a" * 300, b"[[:alpha:]]+ ret", b"kind:", b"a b c d e f g h i j"]
+ALL_KEYS = [SEQUENCES.get(name, name.encode() if len(name) == 1 else bytes([ord(name[1]) & 31])) for name in key_table() if name not in ("^Z", "^C", "Q")]
 
 
 def random_key(rnd, keys):
@@ -493,7 +748,6 @@ def random_key(rnd, keys):
 @case("random keys leave it standing")
 def random_keys_leave_it_standing():
     traces = [record_source("rand_library", LIBRARY_CRASH, "-fno-builtin"), record_source("rand_threads", THREADS_CRASH, "-pthread")]
-    keys = [SEQUENCES.get(name, name.encode() if len(name) == 1 else bytes([ord(name[1]) & 31])) for name in key_table() if name not in ("^Z", "^C", "Q")]
     seed = int(os.environ.get("RANDOM_SEED", "39"))
     rnd = random.Random(seed)
     begun, pressed, viewer = time.monotonic(), 0, None
@@ -501,7 +755,7 @@ def random_keys_leave_it_standing():
         viewer = viewer or Pty(rnd.choice(traces))
         if rnd.random() < 0.01:
             viewer.resize(rnd.choice([1, 2, 20, 80, 100, 200]), rnd.choice([1, 2, 5, 16, 24, 60]))
-        key = random_key(rnd, keys)
+        key = random_key(rnd, ALL_KEYS)
         if not viewer.send(key):
             status = viewer.end()
             check(status == 0, "seed %d, key %d (%r): the viewer ended with %r" % (seed, pressed, key, status))
@@ -514,6 +768,77 @@ def random_keys_leave_it_standing():
         status = viewer.end()
         check(status == 0, "seed %d, at the end (%d keys): %r" % (seed, pressed, status))
     print("%d random keys, seed %d" % (pressed, seed))
+
+
+def random_size(rnd):
+    return (rnd.randint(1, 300), rnd.randint(1, 100)) if rnd.random() < 0.7 else (rnd.randint(1, 12), rnd.randint(1, 6))
+
+
+# Keys that do not change what a view shows, but where; and those that show each view from its beginning.
+WANDERING = [bytes([key]) for key in b"jkgG\t\x06\x02\x04\x15bstrSTphn"]
+VIEWS = {"summary": b"sg", "branches": b"bg", "threads": b"tg", "registers": b"rg", "system calls": b"Sg", "calls": b"Tg", "processes": b"pg", "help": b"hg"}
+
+
+def screens_at(viewer, columns, rows, is_right):
+    """What each view shows once the terminal has this size, when it is right or half a minute has gone."""
+    check(viewer.drain(0.3), "the viewer has ended")
+    viewer.display = Display(columns, rows)
+    viewer.resize(columns, rows)
+    shown = {}
+    for name, keys in VIEWS.items():
+        check(viewer.send(keys), "the viewer has ended")
+        for _ in range(150):
+            check(viewer.drain(0.2), "the viewer has ended")
+            shown[name] = "\n".join(viewer.display.lines())
+            if is_right(name, shown[name]):
+                break
+    return shown
+
+
+def leave(viewer):
+    viewer.send(b"Q")
+    equal(viewer.end(), 0, "how it has ended")
+
+
+@case("after a storm of sizes the screen is as if there had been none")
+def a_storm_of_sizes_leaves_the_screen_right():
+    rnd = random.Random(int(os.environ.get("RANDOM_SEED", "39")))
+    trace = record_source("storm", THREADS_CRASH, "-pthread")
+    viewer = Pty(trace, "vt100")
+    wanted = screens_at(viewer, 80, 24, lambda name, screen: "[%s]" % name in screen)
+    leave(viewer)
+    check(all("[%s]" % name in screen and "\u2592" not in screen for name, screen in wanted.items()), "the display shows\n%s" % "\n\n".join(wanted.values()))
+    viewer = Pty(trace, "vt100")
+    for n in range(400):
+        viewer.resize(*random_size(rnd))
+        check(rnd.random() < 0.5 or viewer.send(rnd.choice(WANDERING)), "size %d: the viewer has ended" % n)
+    viewer.resize(81, 25)
+    shown = screens_at(viewer, 80, 24, lambda name, screen: screen == wanted[name])
+    leave(viewer)
+    for name, screen in shown.items():
+        check(screen == wanted[name], "%s: the display shows\n%s\nand not\n%s" % (name, screen, wanted[name]))
+
+
+@case("random keys in a storm of sizes leave it standing")
+def random_keys_in_a_storm_of_sizes_leave_it_standing():
+    rnd = random.Random(int(os.environ.get("RANDOM_SEED", "39")))
+    trace = record_source("storm_keys", THREADS_CRASH, "-pthread")
+    viewer = None
+    for n in range(400):
+        viewer = viewer or Pty(trace)
+        viewer.resize(*random_size(rnd))
+        key = random_key(rnd, ALL_KEYS)
+        if rnd.random() < 0.3 and key[:1] in PROMPTS: # while it asks
+            check(viewer.send(key[:-1]), "size %d: the viewer has ended" % n)
+            viewer.resize(*random_size(rnd))
+            key = b"\x07"
+        if not viewer.send(key):
+            status = viewer.end()
+            equal(status, 0, "how it has ended, at size %d with %r" % (n, key))
+            viewer = None
+    if viewer:
+        viewer.send(b"\x07" * 8)
+        leave(viewer)
 
 
 main()

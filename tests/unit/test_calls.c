@@ -33,7 +33,7 @@ static void assert_depths(struct history_entry *entries, const uint32_t *depths,
 	struct history h = {.entries = entries, .count = n};
 	struct calls c;
 
-	assert_int_equal(calls_init(&c, &h, NULL), 0);
+	assert_int_equal(calls_init(&c, &h, NULL, NULL), 0);
 	for (size_t i = 0; i < n; i++)
 		assert_int_equal(c.depth[i], depths[i]);
 	calls_release(&c);
@@ -48,7 +48,7 @@ static void calls_and_returns_nest(void **state)
 
 	(void)state;
 	assert_depths(e, (const uint32_t[]){0, 1, 2, 1, 0}, 5);
-	assert_int_equal(calls_init(&c, &h, NULL), 0);
+	assert_int_equal(calls_init(&c, &h, NULL, NULL), 0);
 	assert_int_equal(c.partner[0], 3);
 	assert_int_equal(c.partner[3], 0);
 	assert_int_equal(c.partner[1], 2);
@@ -78,7 +78,7 @@ static void the_program_behind_an_execve_was_called_by_nobody(void **state)
 	(void)state;
 	for (size_t i = 0; i < 5; i++)
 		e[i].space = i < 2 ? 1 : 2;
-	assert_int_equal(calls_init(&c, &h, NULL), 0);
+	assert_int_equal(calls_init(&c, &h, NULL, NULL), 0);
 	assert_int_equal(c.caller[1], 0);
 	assert_int_equal(c.caller[2], CALLS_NONE);
 	assert_int_equal(c.partner[2], 3);
@@ -118,7 +118,7 @@ static void sigreturn_ends_its_handler(void **state)
 
 	(void)state;
 	assert_depths(e, (const uint32_t[]){0, 1, 2, 2, 1, 0}, 6);
-	assert_int_equal(calls_init(&c, &h, NULL), 0);
+	assert_int_equal(calls_init(&c, &h, NULL, NULL), 0);
 	assert_int_equal(c.partner[1], 3);
 	calls_release(&c);
 }
@@ -129,7 +129,7 @@ static void an_empty_history_has_none(void **state)
 	struct calls c;
 
 	(void)state;
-	assert_int_equal(calls_init(&c, &h, NULL), 0);
+	assert_int_equal(calls_init(&c, &h, NULL, NULL), 0);
 	assert_int_equal(c.count, 0);
 	calls_release(&c);
 }
@@ -145,7 +145,7 @@ static void random_entries_nest_soundly(void **state)
 	for (size_t i = 0; i < 1000; i++)
 		e[i] = other(unit_random(&seed) % BT_BRANCH_KINDS, unit_random(&seed) % 64,
 			     unit_random(&seed) % 64);
-	assert_int_equal(calls_init(&c, &h, NULL), 0);
+	assert_int_equal(calls_init(&c, &h, NULL, NULL), 0);
 	for (size_t i = 0; i < 1000; i++) {
 		assert_true(c.caller[i] == CALLS_NONE || c.caller[i] < i);
 		if (c.partner[i] != CALLS_NONE)
@@ -156,9 +156,43 @@ static void random_entries_nest_soundly(void **state)
 	calls_release(&c);
 }
 
+/* Who waits for some questions, and then stops it. */
+static bool is_patient(void *arg, size_t done, size_t total)
+{
+	size_t *left = arg;
+
+	assert_true(done <= total);
+	return *left && (*left)--;
+}
+
+static void what_is_stopped_leaves_nothing(void **state)
+{
+	enum { COUNT = 3 * 4096 };
+	static struct history_entry e[COUNT];
+	struct history h = {.entries = e, .count = COUNT};
+	size_t left;
+	const struct history_watch watch = {.goes_on = is_patient, .arg = &left};
+	struct calls c;
+
+	(void)state;
+	for (size_t i = 0; i < COUNT; i++)
+		e[i] = i % 2 ? ret(F, MAIN + 5) : call(MAIN, F);
+	for (size_t n = 0; n < 3; n++) {
+		left = n;
+		assert_int_equal(calls_init(&c, &h, &watch, NULL), 1);
+		assert_null(c.depth);
+		assert_int_equal(c.count, 0);
+	}
+	left = 3;
+	assert_int_equal(calls_init(&c, &h, &watch, NULL), 0);
+	assert_int_equal(c.partner[COUNT - 2], COUNT - 1);
+	calls_release(&c);
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
+		cmocka_unit_test(what_is_stopped_leaves_nothing),
 		cmocka_unit_test(calls_and_returns_nest),
 		cmocka_unit_test(a_history_that_begins_deep_comes_up),
 		cmocka_unit_test(the_program_behind_an_execve_was_called_by_nobody),

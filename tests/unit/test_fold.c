@@ -337,6 +337,61 @@ static void marked_entries_have_lines_or_none(void **state)
 	fold_release(&f);
 }
 
+/* Who waits for some questions, and then stops it. */
+static bool is_patient(void *arg, size_t done, size_t total)
+{
+	size_t *left = arg;
+
+	assert_true(done <= total);
+	return *left && (*left)--;
+}
+
+static void what_is_stopped_has_no_lines(void **state)
+{
+	enum { COUNT = 3 * 4096 };
+	static struct history_entry e[COUNT];
+	struct history h = {.entries = e, .count = COUNT};
+	size_t left;
+	const struct history_watch watch = {.goes_on = is_patient, .arg = &left};
+	struct fold_options o = {.stop = SIZE_MAX, .loops = true, .watch = &watch};
+	struct fold f;
+
+	(void)state;
+	for (size_t i = 0; i < COUNT; i++)
+		e[i] = (struct history_entry){
+			.number = i, .from = i % 7, .to = i, .kind = BT_BRANCH_JMP};
+	/* Once for each of its entries, then for the loops among them. */
+	for (size_t n = 0; n < 6; n++) {
+		left = n;
+		assert_int_equal(fold_init(&f, &h, &o, NULL), 1);
+		assert_null(f.lines);
+		assert_int_equal(f.count, 0);
+	}
+	left = SIZE_MAX;
+	assert_int_equal(fold_init(&f, &h, &o, NULL), 0);
+	assert_int_equal(f.count, COUNT);
+	fold_release(&f);
+}
+
+static void marks_that_are_ignored_count_for_nothing(void **state)
+{
+	struct history_entry e[2] = {{.from = 1, .kind = BT_BRANCH_JMP},
+				     {.from = 2, .kind = BT_BRANCH_JMP}};
+	struct history h = {.entries = e, .count = 2};
+	const uint8_t marks[] = {FOLD_LEFT_OUT | FOLD_OPEN, 0};
+	struct fold_options o = {.stop = SIZE_MAX, .marks = marks, .ignored = FOLD_OPEN};
+	struct fold f;
+
+	(void)state;
+	assert_int_equal(fold_init(&f, &h, &o, NULL), 0);
+	assert_int_equal(f.count, 1);
+	fold_release(&f);
+	o.ignored = FOLD_LEFT_OUT;
+	assert_int_equal(fold_init(&f, &h, &o, NULL), 0);
+	assert_int_equal(f.count, 2);
+	fold_release(&f);
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
@@ -357,6 +412,8 @@ int main(void)
 		cmocka_unit_test(inlined_code_of_a_library_is_one_line),
 		cmocka_unit_test(a_library_is_cut_where_the_task_stood),
 		cmocka_unit_test(marked_entries_have_lines_or_none),
+		cmocka_unit_test(what_is_stopped_has_no_lines),
+		cmocka_unit_test(marks_that_are_ignored_count_for_nothing),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);

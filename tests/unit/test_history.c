@@ -256,7 +256,7 @@ static void of_calls_alone_conditionals_and_direct_jumps_are_left_out(void **sta
 		       (struct bt_record_branches){.task = 1, .first = 9, .tick = 100, .space = 1},
 		       b, 6);
 	made_history(t, 1);
-	assert_int_equal(history_load_calls(&calls, t->m, 1, &err), 0);
+	assert_int_equal(history_load_calls(&calls, t->m, 1, NULL, &err), 0);
 	assert_int_equal(calls.count, ARRAY_SIZE(kept));
 	for (size_t i = 0; i < calls.count; i++) {
 		const struct history_entry *all = &t->h.entries[history_index(&t->h, numbers[i])];
