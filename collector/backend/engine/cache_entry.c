@@ -434,16 +434,41 @@ static void prepare_ticks(struct context *ctx, uint64_t start)
 }
 
 /* How far the task may run in the cache: not to its stop_point, which is so many ticks ahead,
- * STOP_NEAR or more; nor, where only ticks are counted, much farther than so many transfers without
- * one. */
-static void bound_stretch(struct engine_task *et, uint64_t ahead, uint64_t transfers)
+ * stop_near() or more; nor, where only ticks are counted, much farther than so many transfers
+ * without one. */
+static void bound_stretch(struct engine_task *et, const struct engine_space *es, uint64_t ahead,
+			  uint64_t transfers)
 {
-	uint64_t records = ahead / RECORD_TICKS, ticks = ahead - TICKS_AHEAD;
+	uint64_t records = ahead / RECORD_TICKS,
+		 ticks = ahead - (es->cache->kind.near ? NEAR_AHEAD : TICKS_AHEAD);
 
 	et->room = records < RECORDS_BYTES / RECORD_SIZE ? (uint32_t)records * RECORD_SIZE
 							 : RECORDS_BYTES;
 	et->ticks_start =
 		transfers << TICKS_SHIFT | (ticks < TICKS_LIMIT ? TICKS_LIMIT - ticks : 0);
+}
+
+/* A task that is to stop nearer than at so many ticks is stepped. es: NULL: it has no cache yet. */
+static uint64_t stop_near(const struct backend *b, const struct engine_space *es)
+{
+	return b->ticks && es && es->near ? NEAR_STOP : STOP_NEAR;
+}
+
+/* The transfers that a task at its stop point's tick may make in the cache: some less than are
+ * still to come there. 0: it is to be stepped. */
+static uint64_t transfers_ahead(const struct backend *b, const struct engine_space *es,
+				const struct task *task)
+{
+	uint64_t made, to_come;
+
+	if (stop_near(b, es) != NEAR_STOP || stop_point_ticks_ahead(task))
+		return 0;
+	made = task_point(task).transfers;
+	to_come = task->stop_point->at.transfers > made ? task->stop_point->at.transfers - made : 0;
+	if (to_come < 2 * NEAR_TRANSFERS)
+		return 0;
+	to_come -= NEAR_TRANSFERS;
+	return to_come < TICKS_TRANSFERS ? to_come : TICKS_TRANSFERS;
 }
 
 /* Whether the task, which is near its stop point and about to make a step, has made so many without
@@ -561,8 +586,9 @@ int cache_enter(struct backend *b, struct task *task, bool indirect)
 			      .syscall_next = -(uint64_t)SYSCALL_NOTES_BYTES,
 			      .table = region_address(DESCRIPTORS_AT)};
 	struct fragment_source src = {.b = b, .task = task};
-	bool careful = ahead < STOP_NEAR;
 	struct bt_regs regs;
+	uint64_t transfers;
+	bool careful;
 	uint32_t fragment = FRAGMENT_NONE;
 	int rc;
 
@@ -571,7 +597,11 @@ int cache_enter(struct backend *b, struct task *task, bool indirect)
 	 * get on by a step. */
 	if ((b->parallel && et->idle >= IDLE_MOST))
 		return step_first(b, task);
-	/* At the stop point's tick its transfers are counted. */
+	if (ahead < STOP_NEAR && engine_space_made(task))
+		engine_space_made(task)->near = true;
+	transfers = transfers_ahead(b, engine_space_made(task), task);
+	careful = ahead < stop_near(b, engine_space_made(task)) && !transfers;
+	/* At the stop point's tick its last transfers are counted. */
 	if (careful && (!ahead || !is_far_in_time(et, task_tick(task))))
 		return step_first(b, task);
 	if (engine_space_made(task))
@@ -619,11 +649,15 @@ int cache_enter(struct backend *b, struct task *task, bool indirect)
 		cache_syscalls_grant(task, es, &ctx);
 	ctx.cpuid = !es->cpuid_traps && !es->adopted;
 	et->ticks = b->ticks;
-	/* Where fragments have no conditionals none of them comes nearer. */
-	ahead = es->careful ? UINT64_MAX : ahead;
+	/* Where fragments have no conditionals none of them comes nearer; and where transfers are
+	 * counted there is not to be one. */
+	ahead = es->careful ? UINT64_MAX : transfers ? NEAR_AHEAD + 1 : ahead;
+	if (!transfers || transfers > cache_sample_transfers(es))
+		transfers = cache_sample_transfers(es);
 	bound_stretch(
-		et, cache_watch_turn(task, &ctx, et->ticks ? cache_sample_ahead(es, ahead) : ahead),
-		cache_sample_transfers(es));
+		et, es,
+		cache_watch_turn(task, &ctx, et->ticks ? cache_sample_ahead(es, ahead) : ahead),
+		transfers);
 	ctx.next = -(uint64_t)et->room;
 	et->sample_room = 0;
 	if (et->ticks) {

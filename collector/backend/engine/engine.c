@@ -271,7 +271,7 @@ static enum backend_stop on_signal(struct backend *b, struct task *task, struct 
 	if (!task->syscall_restarts && !task->syscall_cut &&
 	    engine_signals_may_be_raised(task, info))
 		return engine_signals_raise_again(b, task, info) ? BACKEND_GONE : BACKEND_RUNS;
-	if (engine_signals_comes_too_soon(task, info))
+	if (engine_signals_is_to_wait(b, task, info))
 		return engine_signals_let_wait(b, task, info);
 	cache_syscalls_signalled(task, info);
 	return tracee_set_siginfo(task->host_tid, info) ? BACKEND_GONE : BACKEND_SIGNAL;
@@ -450,7 +450,7 @@ static enum backend_stop step_signalled(struct backend *b, struct task *task, si
 			       : BACKEND_RUNS; /* the page may have been given back meanwhile */
 	if (info->si_signo == SIGSEGV && info->si_code > 0 && stepper_hides_fault(task))
 		return stepper_fault_again(task) ? BACKEND_GONE : BACKEND_RUNS;
-	if (engine_signals_comes_too_soon(task, info))
+	if (engine_signals_is_to_wait(b, task, info))
 		return engine_signals_let_wait(b, task, info);
 	return BACKEND_SIGNAL;
 }

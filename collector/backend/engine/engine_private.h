@@ -146,6 +146,7 @@ struct engine_space {
 	struct left_caches *left;      /* the caches of processes that are gone; NULL */
 	struct code_pages *left_pages; /* code pages that a later process may have, too; NULL: the
 					  cache is not left to any */
+	bool near;                     /* a task has come near its stop point */
 	bool careful; /* the task that runs, or ran last, is near its stop_point, and in no hurry to
 			 come there */
 	bool leaves;  /* code diverged from that of the other users of the shared cache: copy the
@@ -587,12 +588,14 @@ int engine_signals_raise_again(struct backend *b, struct task *task, const sigin
 bool engine_signals_raise_stopped(struct backend *b, struct task *task, siginfo_t *info,
 				  enum backend_stop *stop);
 
-/* Whether a timer's signal would come before the program gets on. Timers go on while the recorder
- * keeps the moment of a signal: the program might do nothing but handle signals. */
-bool engine_signals_comes_too_soon(const struct task *task, const siginfo_t *info);
+/* Whether a signal is to wait: one of a timer that would come before the program gets on; where a
+ * log is kept, one in the midst of an instruction. */
+bool engine_signals_is_to_wait(const struct backend *b, const struct task *task,
+			       const siginfo_t *info);
 
-/* Lets such a signal wait for a tick, as if the timer were as much slower, or for some instructions
- * where no tick comes, or for a system call, which may wait for it (engine_signals_post_held()). */
+/* Lets it wait for a tick, as if the timer were as much slower, or for some instructions where no
+ * tick comes, or for a system call, which may wait for it (engine_signals_post_held()). A REP is
+ * one instruction. */
 enum backend_stop engine_signals_let_wait(struct backend *b, struct task *task,
 					  const siginfo_t *info);
 

@@ -1,11 +1,12 @@
 /* SPDX-License-Identifier: MIT */
 /* A signal may come where it cannot be reported as it is. It is then
  * - held (et->holds): the application's state is not known there. The next trap of the cache's own
- *   reports it. If another stop comes first, it is sent again (posted); when it comes, it gets its
- *   first siginfo again.
+ *   reports it. If another stop comes first, it is sent again (posted); when it comes, it gets
+ * its first siginfo again.
  * - raised again (et->raises): the instruction may have raised it. The stepper executes the
  *   instruction at its application address. If it raises nothing, the signal was sent.
- * - kept waiting (et->waits): a timer sent it while the recorder worked. It is held for some steps.
+ * - kept waiting (et->waits): a timer sent it while the recorder worked, or it came in the midst of
+ *   an instruction. It is held for some steps.
  *
  * During the last two all signals are blocked that no instruction raises. */
 #include <signal.h>
@@ -212,13 +213,38 @@ bool engine_signals_raise_stopped(struct backend *b, struct task *task, siginfo_
 
 /* ---- Kept waiting ---- */
 
-bool engine_signals_comes_too_soon(const struct task *task, const siginfo_t *info)
+/* Whether it would come before the program gets on. Timers go on while the recorder keeps the
+ * moment of a signal: the program might do nothing but handle signals. */
+static bool comes_too_soon(const struct task *task, const siginfo_t *info)
 {
 	const struct engine_task *et = task->backend;
 
-	return !et->holds && timer_signals_comes_at_once(&et->timers, task, info) &&
-	       !task->syscall_restarts && !task->syscall_cut && !task->in_syscall &&
+	return timer_signals_comes_at_once(&et->timers, task, info) &&
 	       stop_point_side(task) == STOP_POINT_AHEAD;
+}
+
+/* Whether it has come in the midst of an instruction, between two iterations of a REP or two
+ * elements of a gather: a replay would reach that iteration by as many steps, and that element not
+ * at all. */
+static bool comes_inside(const struct task *task, const siginfo_t *info)
+{
+	uint8_t bytes[BT_INSN_MAX] = {0};
+	struct x86_insn insn;
+	size_t n;
+
+	if (tracee_is_fault(info))
+		return false;
+	n = tracee_read(task->host_tid, task->regs.rip, bytes, sizeof bytes);
+	return !x86_decode(bytes, n, &insn) && insn.traits & (X86_REPEATED | X86_GATHERED);
+}
+
+bool engine_signals_is_to_wait(const struct backend *b, const struct task *task,
+			       const siginfo_t *info)
+{
+	const struct engine_task *et = task->backend;
+
+	return !et->holds && !task->syscall_restarts && !task->syscall_cut && !task->in_syscall &&
+	       (comes_too_soon(task, info) || (b->logged && comes_inside(task, info)));
 }
 
 enum backend_stop engine_signals_let_wait(struct backend *b, struct task *task,

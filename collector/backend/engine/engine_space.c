@@ -423,6 +423,7 @@ bool engine_space_is_busy(const struct engine_space *es, const struct task *task
 struct fragment_kind engine_space_kind(const struct backend *b, const struct engine_space *es)
 {
 	return (struct fragment_kind){.ticks = b->ticks,
+				      .near = b->ticks && es->near,
 				      .careful = es->careful,
 				      .logged = b->logged,
 				      .apart = es->cache->kind.apart};

@@ -246,7 +246,7 @@ struct fragment_demand code_cache_demand(const struct code_cache *c, uint64_t pc
 /* What the debt may come to. */
 static inline int code_cache_most_debt(const struct code_cache *c)
 {
-	return c->kind.ticks ? TICKS_DEBT : BITS_DEBT;
+	return c->kind.near ? NEAR_DEBT : c->kind.ticks ? TICKS_DEBT : BITS_DEBT;
 }
 
 static inline bool fragment_meets(const struct fragment *frag, struct fragment_demand d)

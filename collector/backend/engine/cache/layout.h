@@ -213,6 +213,17 @@ enum {
 };
 _Static_assert(TICKS_DEBT <= UINT8_MAX, "struct fragment_demand");
 
+/* The same for fragments that look more often (fragment_kind.near). */
+enum {
+	NEAR_STOP = 8,
+	NEAR_AHEAD = NEAR_STOP - 2,
+	NEAR_DEBT = NEAR_AHEAD - 3,
+	/* A task that has come to its stop point's tick may run NEAR_TRANSFERS short of the
+	 * transfers that it is to make there. So many, and more, lie between two places that look:
+	 * a fragment of rounds without conditionals has one for each instruction at most. */
+	NEAR_TRANSFERS = 96,
+};
+
 static inline uint64_t region_address(uint64_t offset) { return WORLD_RESERVED_START + offset; }
 
 /* The address of a data area in the tracee: the gs base of the task that runs with it. */

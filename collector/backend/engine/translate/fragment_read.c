@@ -223,6 +223,11 @@ static bool may_change_code(const struct translation *t, const struct step *s)
 							      : may_write(s);
 }
 
+static int most_conditionals(const struct translation *t)
+{
+	return t->cache->kind.near ? NEAR_CONDITIONALS : FRAGMENT_CONDITIONALS;
+}
+
 static void read_steps(struct translation *t)
 {
 	uint64_t pc = t->pc;
@@ -260,7 +265,7 @@ static void read_steps(struct translation *t)
 		pc = step_end(s);
 		t->next = pc;
 		if (is_conditional(s)) {
-			if (++conditionals == FRAGMENT_CONDITIONALS || in_fragment(t, pc))
+			if (++conditionals == most_conditionals(t) || in_fragment(t, pc))
 				return;
 			jumps = 0;
 		} else if (s->insn.class == BT_INSN_JMP) {
@@ -509,10 +514,13 @@ static bool leads_nowhere(const struct translation *t)
  * of their own. It has n itself. */
 static int debt_for(const struct translation *t, int wanted, int n)
 {
-	int least = t->cache->kind.ticks ? TICKS_FRAGMENT_DEBT : FRAGMENT_DEBT,
+	struct fragment_kind kind = t->cache->kind;
+	int least = kind.near    ? NEAR_FRAGMENT_DEBT
+		    : kind.ticks ? TICKS_FRAGMENT_DEBT
+				 : FRAGMENT_DEBT,
 	    debt = wanted < least ? least : wanted;
 
-	if (t->cache->kind.ticks)
+	if (kind.ticks && !kind.near)
 		debt = (debt + TICKS_DEBT_STEP - 1) / TICKS_DEBT_STEP * TICKS_DEBT_STEP;
 	return debt + n <= code_cache_most_debt(t->cache) ? debt : wanted;
 }

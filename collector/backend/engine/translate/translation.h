@@ -20,6 +20,8 @@ enum {
 	TICKS_FRAGMENT_DEBT = 64, /* the same where only ticks are counted; and when more are asked
 				     for, the next multiple of: */
 	TICKS_DEBT_STEP = 16,
+	NEAR_CONDITIONALS = 1, /* of fragments of the kind `near` */
+	NEAR_FRAGMENT_DEBT = 1,
 	FRAGMENT_BYTES = 1 << 15, /* more than any fragment's code can be */
 	COLD_MAX = 2 * FRAGMENT_INSNS,
 	STATE_ENTRIES_MAX = 12 * FRAGMENT_INSNS,

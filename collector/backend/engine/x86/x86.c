@@ -240,7 +240,9 @@ static unsigned take_memory(struct scan *s, struct x86_insn *insn, unsigned modr
 		unsigned sib = s->bytes[s->at++], index = (sib >> 3 & 7) | (s->extend & REX_X) << 2;
 
 		base = sib & 7;
-		if (index != X86_RSP && !(s->form.what & FORM_VSIB))
+		if (s->form.what & FORM_VSIB)
+			insn->traits |= X86_GATHERED;
+		else if (index != X86_RSP)
 			regs = X86_BIT(index);
 		if (base == 5 && !mod)
 			size = 4;

@@ -56,6 +56,7 @@ enum x86_trait {
 	X86_REPEATED = 4,  /* a REP string instruction: may be left and resumed in its middle */
 	X86_ADDRESS32 = 8, /* has an address-size prefix */
 	X86_SEGMENT = 16,  /* has an fs prefix (gs is X86_OUTSIDE) */
+	X86_GATHERED = 32, /* a gather or scatter: may be left and resumed between two elements */
 };
 
 enum x86_map { X86_MAP_1, X86_MAP_0F, X86_MAP_0F38, X86_MAP_0F3A, X86_MAP_OTHER };
