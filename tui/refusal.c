@@ -176,7 +176,7 @@ static void take_history(struct nearest *n, const struct model *m, struct symbol
 	struct hash_table seen = {0};
 	struct history h;
 
-	if (history_load_calls(&h, m, task, NULL))
+	if (history_load_calls(&h, m, task, NULL, NULL))
 		return;
 	for (size_t i = 0; i < h.count; i++) {
 		const struct history_entry *e = &h.entries[i];
