@@ -236,6 +236,18 @@ static bool touches_memory(const struct decoded *d)
 	return false;
 }
 
+static bool has_vector_index(const struct decoded *d)
+{
+	for (unsigned i = 0; i < d->z.operand_count; i++) {
+		const ZydisDecodedOperand *o = &d->operands[i];
+
+		if (o->type == ZYDIS_OPERAND_TYPE_MEMORY && o->mem.index != ZYDIS_REGISTER_NONE &&
+		    ZydisRegisterGetWidth(ZYDIS_MACHINE_MODE_LONG_64, o->mem.index) >= 128)
+			return true;
+	}
+	return false;
+}
+
 /* Those that programs are padded with. */
 static bool is_nop(const ZydisDecodedInstruction *z)
 {
@@ -381,6 +393,8 @@ int x86_oracle(const uint8_t *bytes, size_t n, struct x86_insn *insn)
 	take_parts(&d.z, insn);
 	if (repeated(&d.z))
 		insn->traits |= X86_REPEATED;
+	if (has_vector_index(&d))
+		insn->traits |= X86_GATHERED;
 	insn->regs = (uint16_t)registers(&d);
 	flags = d.z.cpu_flags;
 	if (flags) {
