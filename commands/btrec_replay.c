@@ -187,6 +187,13 @@ static int replay(struct replay_run *run, const struct replay_arguments *args, c
 	if (!rc && r->log.damage) {
 		rc = bt_fail(err, r->log.damage, 0, "%s: the log is damaged behind %llu events: %s",
 			     path, (unsigned long long)r->events, r->log.reason);
+	} else if (!rc && r->log.full) {
+		rc = bt_fail(
+			err, BT_E_NO_MEMORY, 0,
+			"%s: one event of the log, behind %llu others, takes more than %llu MB "
+			"(--memory SIZE; half of it is for that)",
+			path, (unsigned long long)r->events,
+			(unsigned long long)(r->log.most >> 20));
 	} else if (!rc && r->failure.code) {
 		*err = r->failure;
 		rc = -(int)err->code;

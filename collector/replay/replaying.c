@@ -620,7 +620,7 @@ int replaying_init(struct replaying *r, const struct trace *t,
 				.observer = {.ops = &silent_observer_ops},
 				.options = *options,
 				.end = {.kind = BT_EXIT_UNKNOWN}};
-	return log_events_open(&r->log, t, err);
+	return log_events_open(&r->log, t, options->memory, err);
 }
 
 void replaying_release(struct replaying *r) { log_events_close(&r->log); }

@@ -4,8 +4,8 @@
  * drop, double, register (rbx + 1), tick (+ 1), byte (the first one, + 1), result (+ 1), address
  * (an effect's, in the reserved range), maker (of a LOG_PROCESSOR: another one), features (it has
  * all), cut (the last bytes of its leaves are missing), end (behind it). Of an event: code (the
- * bytes of FILE lie where its task is), or an effect of `plants`, below. Ends with 1 when there is
- * no such record. */
+ * bytes of FILE lie where its task is), flood (effects of hundreds of megabytes), or an effect of
+ * `plants`, below. Ends with 1 when there is no such record. */
 #include <inttypes.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -161,11 +161,14 @@ static void put_plant(struct buf *records, const struct plant *p)
 /* The effect that the change puts before an event. */
 static void plant_before(struct buf *records, struct bt_record *event, const struct change *c)
 {
+	enum { FLOOD = 400000 };
 	struct bt_record body = {0};
 
 	for (size_t i = 0; i < sizeof plants / sizeof *plants; i++)
 		if (!strcmp(c->what, plants[i].what))
 			put_plant(records, &plants[i]);
+	for (int i = 0; !strcmp(c->what, "flood") && i < FLOOD; i++)
+		bt_record_encode(records, BT_RECORD_LOG_OUTPUT, &body.u);
 	if (strcmp(c->what, "code") != 0)
 		return;
 	body.u.log_data.addr =
