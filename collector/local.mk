@@ -78,6 +78,7 @@ collector_libcollector_a_SOURCES = \
 	collector/record/start_place.c collector/record/start_place.h \
 	collector/record/task_record.h \
 	collector/replay/divergence.c collector/replay/divergence.h \
+	collector/replay/extended_state.c collector/replay/extended_state.h \
 	collector/replay/host.c collector/replay/host.h \
 	collector/replay/host_filter.c collector/replay/host_filter.h \
 	collector/replay/log_events.c collector/replay/log_events.h \

@@ -148,21 +148,21 @@ static void compare_makers(const struct log_events *l, const struct processor_of
 }
 
 /* Compares the processor with that of the recording. */
-static int compare_processors(const struct log_events *l, const struct replay_arguments *args,
+static int compare_processors(const struct replaying *r, const struct replay_arguments *args,
 			      const char *path, char cause[160], struct bt_error *err)
 {
-	struct processor_offer here;
+	const struct log_events *l = &r->log;
 	char missing[240];
 
 	if (!l->has_processor)
 		return 0;
-	processor_offer_read(&here);
-	if (processor_offer_missing(&l->processor, &here, missing, sizeof missing) && !args->force)
+	if (processor_offer_missing(&l->processor, &r->here, missing, sizeof missing) &&
+	    !args->force)
 		return bt_fail(err, BT_E_UNSUPPORTED, 0,
 			       "%s: cannot be replayed: this processor lacks what the recording "
 			       "had: %s (--force tries it)",
 			       path, missing);
-	compare_makers(l, &here, args->quiet, cause);
+	compare_makers(l, &r->here, args->quiet, cause);
 	return 0;
 }
 
@@ -181,12 +181,19 @@ static int replay(struct replay_run *run, const struct replay_arguments *args, c
 		return rc;
 	rc = replaying_init(r, t, &options, err);
 	if (!rc)
-		rc = compare_processors(&r->log, args, path, cause, err);
+		rc = compare_processors(r, args, path, cause, err);
 	if (!rc)
 		rc = run_host(run, err);
 	if (!rc && r->log.damage) {
 		rc = bt_fail(err, r->log.damage, 0, "%s: the log is damaged behind %llu events: %s",
 			     path, (unsigned long long)r->events, r->log.reason);
+	} else if (!rc && r->log.full) {
+		rc = bt_fail(
+			err, BT_E_NO_MEMORY, 0,
+			"%s: one event of the log, behind %llu others, takes more than %llu MB "
+			"(--memory SIZE; half of it is for that)",
+			path, (unsigned long long)r->events,
+			(unsigned long long)(r->log.most >> 20));
 	} else if (!rc && r->failure.code) {
 		*err = r->failure;
 		rc = -(int)err->code;

@@ -148,7 +148,7 @@ int host_confine(pid_t tid, uint64_t memory, struct bt_error *err)
 	limited = emptied && limit_host(tid, memory);
 	filtered = limited && install_filter(tid);
 	if (tracee_take_back_syscall(tid, &lent))
-		return -BT_E_GONE;
+		return bt_fail(err, BT_E_GONE, 0, "the replaying process was killed");
 	return !emptied    ? bt_fail(err, BT_E_IO, 0, "cannot empty the replaying process")
 	       : !limited  ? bt_fail(err, BT_E_IO, 0, "cannot limit the replaying process")
 	       : !filtered ? bt_fail(err, BT_E_UNSUPPORTED, 0,

@@ -23,9 +23,14 @@ static void learn_processor(struct log_events *l, const struct trace *t,
 	trace_cursor_release(&first);
 }
 
-int log_events_open(struct log_events *l, const struct trace *t, struct bt_error *err)
+/* A system call moves less than 2 GB (MAX_RW_COUNT in Linux' include/linux/fs.h). */
+#define EFFECTS_MOST ((uint64_t)4 << 30)
+
+int log_events_open(struct log_events *l, const struct trace *t, uint64_t memory,
+		    struct bt_error *err)
 {
-	*l = (struct log_events){0};
+	*l = (struct log_events){.most = memory && memory / 2 < EFFECTS_MOST ? memory / 2
+									     : EFFECTS_MOST};
 	for (size_t i = 0; i < t->file_count; i++) {
 		if (t->files[i].kind != BT_FILE_LOG)
 			continue;
@@ -65,12 +70,15 @@ static struct slice *bytes_of(struct log_effect *e)
 						 : NULL;
 }
 
-/* Takes a copy of an effect. False without memory. */
+/* Takes a copy of an effect. False without memory, or with too many of them. */
 static bool take_effect(struct log_events *l, const struct bt_record *rec)
 {
-	struct log_effect *effects = array_grow(l->effects, l->count, &l->cap, sizeof *effects), *e;
+	struct log_effect *effects, *e;
 	struct slice *bytes;
 
+	if (l->bytes.len + l->count * sizeof *effects > l->most)
+		return false;
+	effects = array_grow(l->effects, l->count, &l->cap, sizeof *effects);
 	if (!effects)
 		return false;
 	l->effects = effects;
@@ -114,9 +122,10 @@ bool log_events_next(struct log_events *l)
 		case BT_RECORD_LOG_SHAPE:
 		case BT_RECORD_LOG_STATE:
 		case BT_RECORD_LOG_OUTPUT:
-			if (!take_effect(l, &rec))
-				return ends(l, "out of memory");
-			break;
+			if (take_effect(l, &rec))
+				break;
+			l->full = true;
+			return ends(l, "out of memory");
 		case BT_RECORD_LOG_END:
 			snprintf(l->reason, sizeof l->reason, "%.*s",
 				 (int)(rec.u.log_end.reason.len < 150 ? rec.u.log_end.reason.len

@@ -28,17 +28,22 @@ struct log_events {
 	struct bt_record event; /* the present one. Its slices live until the next one */
 	struct log_effect *effects;
 	size_t count, cap;
+	uint64_t most; /* bytes that the effects of one event may take here: packed, a file of some
+			  kilobytes may hold gigabytes */
 	struct buf bytes;
 	struct buf info; /* of the event */
 	bool over;       /* event is no more: reason says why */
 	char reason[200];
 	enum bt_error_code damage; /* then: what is wrong with the bytes of the log; 0: nothing */
+	bool full;                 /* there is no memory for the effects of an event */
 	bool cut_off;              /* the recorder did not get to the log's end */
 };
 
-/* Opens the trace's log. Errors: BT_E_UNSUPPORTED: it has none. The trace must live as long as the
- * events. */
-int log_events_open(struct log_events *l, const struct trace *t, struct bt_error *err) BT_MUST_USE;
+/* Opens the trace's log. memory: bytes that the program may have, of which the effects of one event
+ * may take half here; 0: it is not known. Errors: BT_E_UNSUPPORTED: it has none. The trace must
+ * live as long as the events. */
+int log_events_open(struct log_events *l, const struct trace *t, uint64_t memory,
+		    struct bt_error *err) BT_MUST_USE;
 void log_events_close(struct log_events *l);
 
 /* Goes on to the next event. False at the log's end: l->over. */

@@ -11,6 +11,7 @@
 #include <sys/syscall.h>
 #include <unistd.h>
 
+#include "collector/replay/extended_state.h"
 #include "collector/replay/host.h"
 #include "collector/replay/silent_observer.h"
 #include "collector/tracee/tracee.h"
@@ -178,13 +179,24 @@ static bool apply_shape(struct replaying *r, struct task *task, const struct bt_
 	return true;
 }
 
-static bool apply_state(const struct log_events *l, struct task *task, const struct log_effect *e)
+static bool apply_extended(const struct replaying *r, const struct task *task, struct slice bytes)
 {
-	struct slice extended = log_effect_bytes(l, e);
+	uint8_t here[TRACEE_EXTENDED];
+	size_t n = r->log.has_processor ? tracee_get_extended(task->host_tid, here) : 0;
+
+	if (!n)
+		return !tracee_set_extended(task->host_tid, bytes.at, bytes.len);
+	return extended_state_convert(&r->log.processor, &r->here, bytes, here, n) &&
+	       !tracee_set_extended(task->host_tid, here, n);
+}
+
+static bool apply_state(const struct replaying *r, struct task *task, const struct log_effect *e)
+{
+	struct slice extended = log_effect_bytes(&r->log, e);
 
 	task->regs = e->u.state.regs;
 	task->regs.orig_rax = UINT64_MAX;
-	return !extended.len || !tracee_set_extended(task->host_tid, extended.at, extended.len);
+	return !extended.len || apply_extended(r, task, extended);
 }
 
 static bool is_output_there(const struct replaying *r, const struct task *task,
@@ -229,7 +241,7 @@ static bool apply_effects(struct replaying *r, struct task *task)
 		else if (e->kind == BT_RECORD_LOG_SHAPE)
 			ok = apply_shape(r, task, &e->u.shape);
 		else if (e->kind == BT_RECORD_LOG_STATE)
-			ok = apply_state(&r->log, task, e);
+			ok = apply_state(r, task, e);
 		else if (!is_output_there(r, task, e)) {
 			diverge(r, task, DIVERGENCE_OUTPUT, "other bytes that it writes");
 			return false;
@@ -615,12 +627,16 @@ int replaying_init(struct replaying *r, const struct trace *t,
 		.on_forget = on_task,
 		.on_tick = on_tick,
 	};
+	int rc;
 
 	*r = (struct replaying){.session = {.ops = &ops},
 				.observer = {.ops = &silent_observer_ops},
 				.options = *options,
 				.end = {.kind = BT_EXIT_UNKNOWN}};
-	return log_events_open(&r->log, t, err);
+	rc = log_events_open(&r->log, t, options->memory, err);
+	if (!rc && r->log.has_processor)
+		processor_offer_read(&r->here);
+	return rc;
 }
 
 void replaying_release(struct replaying *r) { log_events_close(&r->log); }

@@ -21,6 +21,8 @@ struct replaying {
 	struct observer observer;
 	struct replaying_options options;
 	struct log_events log;
+	struct processor_offer here; /* of this processor, where the log says what that of the
+					recording had */
 	bool begun,
 		done; /* the host is as the program was at its beginning; nothing more is to come */
 	bool delivers; /* the present event is a signal, for which a handler may be entered */

@@ -188,6 +188,14 @@ def features():
         equal((again.status, again.err), (0, b""), "status and errors after %s" % change)
 
 
+@case("registers of a processor whose XSAVE has another form")
+def layout():
+    folder, argv = built()
+    result = recorded(argv, status=3)
+    again = replayed(with_change(result, "layout", "LOG_PROCESSOR", 1), "-q")
+    equal((again.status, again.err, again.out), (0, result.err, result.out), "status, errors and output")
+
+
 @case("another maker's processor is named in a note, and with a divergence")
 def makers():
     result = recorded(["/bin/true"])

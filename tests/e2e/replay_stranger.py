@@ -123,6 +123,15 @@ def effects():
                 ended_well(again, *statuses)
 
 
+@case("effects of one event that would take all memory")
+def flood():
+    result = recorded(["/bin/true"])
+    for event in (("LOG", 1), ("LOG_CALL", 3)):
+        again = replayed(with_change(result, "flood", *event), "--memory", "100M")
+        ended_well(again, 71)
+        check(b"takes more than 50 MB" in again.err, again.err)
+
+
 @case("memory that a replay may not have is told with the limit")
 def memory():
     result = recorded(["/bin/true"])

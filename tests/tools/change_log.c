@@ -3,9 +3,10 @@
  * change in record N (from 1; of effects: of those behind the beginning) of that kind, by name:
  * drop, double, register (rbx + 1), tick (+ 1), byte (the first one, + 1), result (+ 1), address
  * (an effect's, in the reserved range), maker (of a LOG_PROCESSOR: another one), features (it has
- * all), cut (the last bytes of its leaves are missing), end (behind it). Of an event: code (the
- * bytes of FILE lie where its task is), or an effect of `plants`, below. Ends with 1 when there is
- * no such record. */
+ * all), layout (its states lie elsewhere, as they do in all LOG_STATE then), cut (the last bytes of
+ * its leaves are missing), end (behind it). Of an event: code (the bytes of FILE lie where its task
+ * is), flood (effects of hundreds of megabytes), or an effect of `plants`, below. Ends with 1 when
+ * there is no such record. */
 #include <inttypes.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -102,6 +103,23 @@ static struct bt_point *point_of(struct bt_record *r)
 						      : NULL;
 }
 
+enum { LAYOUT_SHIFT = 64, BEHIND_HEADER = 576 };
+
+/* The states behind XSAVE's header lie further on than they do here. */
+static void change_layout(struct bt_record_log_state *s, struct buf *bytes)
+{
+	static const uint8_t shift[LAYOUT_SHIFT];
+	struct slice was = s->extended;
+
+	if (was.len < BEHIND_HEADER)
+		return;
+	buf_reset(bytes);
+	buf_put(bytes, was.at, BEHIND_HEADER);
+	buf_put(bytes, shift, sizeof shift);
+	buf_put(bytes, was.at + BEHIND_HEADER, was.len - BEHIND_HEADER);
+	s->extended = slice_of(bytes->data, bytes->len);
+}
+
 static void change_processor(struct bt_record_log_processor *p, const char *what, struct buf *bytes)
 {
 	static const char intel[] = "GenuntelineI", amd[] = "AuthcAMDenti"; /* ebx, ecx, edx */
@@ -114,6 +132,14 @@ static void change_processor(struct bt_record_log_processor *p, const char *what
 		memset(bytes->data + at + REGISTERS, 0xff, LEAF - REGISTERS);
 	if (!strcmp(what, "features"))
 		p->xcr0 = UINT64_MAX;
+	for (size_t at = 0; !strcmp(what, "layout") && at + LEAF <= bytes->len; at += LEAF)
+		if (bytes->data[at] == 0xd && bytes->data[at + 4] >= 2) {
+			uint8_t *offset = bytes->data + at + REGISTERS + 4;
+			unsigned moved = offset[0] + LAYOUT_SHIFT;
+
+			offset[0] = (uint8_t)moved;
+			offset[1] += moved >> 8;
+		}
 	p->leaves = slice_of(bytes->data, bytes->len - (!strcmp(what, "cut") ? 5 : 0));
 }
 
@@ -161,11 +187,14 @@ static void put_plant(struct buf *records, const struct plant *p)
 /* The effect that the change puts before an event. */
 static void plant_before(struct buf *records, struct bt_record *event, const struct change *c)
 {
+	enum { FLOOD = 400000 };
 	struct bt_record body = {0};
 
 	for (size_t i = 0; i < sizeof plants / sizeof *plants; i++)
 		if (!strcmp(c->what, plants[i].what))
 			put_plant(records, &plants[i]);
+	for (int i = 0; !strcmp(c->what, "flood") && i < FLOOD; i++)
+		bt_record_encode(records, BT_RECORD_LOG_OUTPUT, &body.u);
 	if (strcmp(c->what, "code") != 0)
 		return;
 	body.u.log_data.addr =
@@ -208,6 +237,8 @@ static int copy_log(const struct trace *t, const struct trace_file *file, FILE *
 		     !strcmp(bt_record_name(rec.kind), c->kind) && ++seen == c->number;
 		if (it)
 			change_record(&rec, c->what, &bytes);
+		if (rec.kind == BT_RECORD_LOG_STATE && !strcmp(c->what, "layout"))
+			change_layout(&rec.u.log_state, &bytes);
 		if (it && (rec.kind == BT_RECORD_LOG || point_of(&rec)))
 			plant_before(&records, &rec, c);
 		if (!it || strcmp(c->what, "drop") != 0)
