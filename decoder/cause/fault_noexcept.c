@@ -71,7 +71,8 @@ static size_t frame_met(const struct stopped *s, size_t at)
 	n = model_memory(s->c->m, s->c->snap, begin, (uint8_t *)words, size) / 8;
 	for (size_t i = raised + 1; i < s->count && !s->frames[i].is_guess; i++)
 		for (size_t k = 0; k + 1 < n; k++)
-			if (words[k] == s->frames[i - 1].cfa && words[k + 1] == s->frames[i].pc) {
+			if (words[k] && words[k] == s->frames[i - 1].cfa &&
+			    words[k + 1] == s->frames[i].pc) {
 				if (found && found != i)
 					return 0;
 				found = i;

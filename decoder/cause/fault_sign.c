@@ -5,7 +5,9 @@
 #include <string.h>
 
 #include "decoder/cause/fault_private.h"
+#include "decoder/cause/goroutine.h"
 #include "decoder/model/signals.h"
+#include "decoder/symbols/text.h"
 #include "lib/array_size.h"
 
 static const struct {
@@ -63,13 +65,29 @@ static void say_function(struct fault_context *c, struct slice label)
 		  (const char *)label.at);
 }
 
+/* Of an error of Go's runtime no thread may have the stack of a goroutine. */
+static void say_goroutine(struct fault_context *c)
+{
+	const struct bt_record_last_words *words = c->snap->last_words;
+	struct goroutine_frame frame;
+	struct goroutine g;
+
+	if (!words || strcmp(c->f->kind, "Go runtime error") != 0 ||
+	    (!goroutine_find(&g, words->text) && !goroutine_find(&g, words->first)) ||
+	    !goroutine_next_own(&g, &frame))
+		return;
+	fault_say(c, "; goroutine 1 was at %s (%s:%d)", frame.function, text_basename(frame.file),
+		  frame.line);
+}
+
 void fault_explain_sign(struct fault_context *c)
 {
 	const struct bt_record_exit *end = model_process_end(c->m, c->snap->rec->task);
 	char name[SIGNAL_NAME_MAX];
 
 	say_function(c, c->snap->rec->label);
-	fault_blame_own_place(c);
+	if (!fault_blame_own_place(c))
+		say_goroutine(c);
 	if (end && end->kind == BT_EXIT_SIGNAL)
 		fault_say(c, "; later the process was killed by %s",
 			  signal_name(end->status, name));

@@ -24,7 +24,6 @@
 #include "decoder/model/signals.h"
 #include "decoder/symbols/tail_jumps.h"
 #include "decoder/symbols/text.h"
-#include "lib/array_size.h"
 #include "lib/content_hash.h"
 
 enum {
@@ -32,7 +31,6 @@ enum {
 	JUMPS_MAX = 16, /* of one frame */
 	NAMES_MAX = 64, /* different ones that are looked at */
 	RECURSION_MIN = 4,
-	PATH_TEXT_MAX = 1024,
 };
 
 struct name_count {
@@ -170,39 +168,18 @@ static void add_stack(struct maker *k)
 	add_open_calls(k);
 }
 
-/* Packages of Go that programs wait in. */
-static bool is_go_library(const char *function)
-{
-	static const char *const packages[] = {"runtime.", "sync.", "internal/", "time."};
-
-	for (size_t i = 0; i < ARRAY_SIZE(packages); i++)
-		if (!strncmp(function, packages[i], strlen(packages[i])))
-			return true;
-	return false;
-}
-
-static void slice_text(char *out, size_t cap, struct slice s)
-{
-	snprintf(out, cap, "%.*s", (int)(s.len < cap ? s.len : cap), (const char *)s.at);
-}
-
 /* Where all goroutines wait no thread has the stack of one. */
 static void add_goroutine(struct maker *k)
 {
 	const struct bt_record_last_words *words = k->snap->last_words;
-	char function[FUNCTION_NAME_MAX], file[PATH_TEXT_MAX];
 	struct goroutine_frame f;
 	struct goroutine g;
 
 	if (!words || strncmp(k->fault.kind, "Go runtime error", strlen("Go runtime error")) != 0 ||
 	    (!goroutine_find(&g, words->text) && !goroutine_find(&g, words->first)))
 		return;
-	while (goroutine_next(&g, &f)) {
-		slice_text(function, sizeof function, f.function);
-		slice_text(file, sizeof file, f.file);
-		if (!is_go_library(function) && !own_code_is_library_source(file))
-			add_name(k, function, file, "");
-	}
+	while (goroutine_next_own(&g, &f))
+		add_name(k, f.function, f.file, "");
 }
 
 static int compare_names(const void *a, const void *b)

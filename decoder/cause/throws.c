@@ -10,8 +10,7 @@
  * first phase of unwinding leaves there which frame handles the exception: the stack pointer in it
  * (libgcc's unwind.inc, uw_identify_context(); LLVM's UnwindLevel1.c). libstdc++ throws it again
  * before it ends the program, and handles it, to say its text (vterminate.cc). Memory that was
- * given back may hold an old one.
- */
+ * given back may hold an old one. */
 #include "decoder/cause/throws.h"
 
 #include <inttypes.h>
@@ -225,7 +224,7 @@ static bool is_handled(const struct known_memory *k, uint64_t object,
 {
 	uint64_t sp;
 
-	if (!read_word(k, object - 8, &sp))
+	if (!read_word(k, object - 8, &sp) || !sp) /* 0: a frame whose place is not known, too */
 		return false;
 	for (size_t i = 0; i < count && !frames[i].is_guess; i++)
 		if (frames[i].cfa == sp)

@@ -96,6 +96,7 @@ func main() {
         hash_, text_ = signature(trace)
         equal(text_, "exit 2 Go runtime error: all goroutines are asleep - deadlock: " + functions, "signature")
         found[hash_] = text_
+        check(re.search(r"; goroutine 1 was at main\.\S+ \(app\.go:[57]\); later the process exited with status 2\n", text(trace)), text(trace))
         equal(btview("--headline", trace).out.decode().strip(), "exited with 2: Go runtime error: all goroutines are asleep - deadlock", "headline")
     equal(len(found), 2, "different signatures")
 
