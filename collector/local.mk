@@ -80,6 +80,7 @@ collector_libcollector_a_SOURCES = \
 	collector/replay/divergence.c collector/replay/divergence.h \
 	collector/replay/host.c collector/replay/host.h \
 	collector/replay/log_events.c collector/replay/log_events.h \
+	collector/replay/place.c collector/replay/place.h \
 	collector/replay/replaying.c collector/replay/replaying.h \
 	collector/replay/silent_observer.c collector/replay/silent_observer.h
 

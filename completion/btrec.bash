@@ -127,9 +127,11 @@ _btrec() {
 	replay)
 		case $prev in
 		--backend) mapfile -t COMPREPLY < <(compgen -W "engine step" -- "$cur") ;;
+		--to) mapfile -t COMPREPLY < <(compgen -W "crash end" -- "$cur") ;;
+		--memory) ;;
 		*)
 			if [[ $cur == -* ]]; then
-				mapfile -t COMPREPLY < <(compgen -W "--backend --no-output --json -q --quiet -h --help" -- "$cur")
+				mapfile -t COMPREPLY < <(compgen -W "--backend --to --registers --memory --no-output --json -q --quiet -h --help" -- "$cur")
 			else
 				mapfile -t COMPREPLY < <(_btrec_traces "$cur")
 			fi

@@ -250,6 +250,26 @@ const char *bt_record_name(uint16_t kind)
 	return l ? l->name : NULL;
 }
 
+bool bt_record_place(const struct bt_record *rec, uint32_t *task, struct bt_point *point)
+{
+	const struct layout *l = layout_of(rec->kind);
+	bool has_task = false, has_point = false;
+
+	for (size_t i = 0; l && i < l->count; i++) {
+		const struct field *f = &l->fields[i];
+		const char *at = (const char *)&rec->u + f->offset;
+
+		if (f->type == FIELD_u32 && !strcmp(f->name, "task")) {
+			memcpy(task, at, sizeof *task);
+			has_task = true;
+		} else if (f->type == FIELD_point) {
+			memcpy(point, at, sizeof *point);
+			has_point = true;
+		}
+	}
+	return has_task && has_point;
+}
+
 void bt_record_print(FILE *to, const struct bt_record *rec)
 {
 	const struct layout *l = layout_of(rec->kind);

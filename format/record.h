@@ -6,6 +6,7 @@
 #ifndef BT_RECORD_H
 #define BT_RECORD_H
 
+#include <stdbool.h>
 #include <stdio.h>
 
 #include "format/records.def"
@@ -70,6 +71,9 @@ int bt_record_decode(struct slice *in, struct bt_record *rec);
 
 /* "MAP", or NULL for an unknown kind. */
 const char *bt_record_name(uint16_t kind);
+
+/* Where a record's event was: its task and point. False: it tells neither, or only one. */
+bool bt_record_place(const struct bt_record *rec, uint32_t *task, struct bt_point *point);
 
 /* One line "NAME field=value ..." with strings escaped, for `btrec dump` and for people. */
 void bt_record_print(FILE *to, const struct bt_record *rec);

@@ -225,6 +225,68 @@ static bool apply_effects(struct replaying *r, struct task *task)
 	return !tracee_set_regs(task->host_tid, &task->regs);
 }
 
+/* ---- Places ---- */
+
+/* The next place, if it is a point of the task's; NULL: it is none. raised: a signal has been
+ * raised. */
+static const struct place *next_point(const struct replaying *r, const struct task *task,
+				      bool raised)
+{
+	const struct place *p = r->options.places + r->place;
+
+	return r->place < r->options.place_count && p->kind != PLACE_END &&
+			       p->at.task == task->number && (raised || !p->raised)
+		       ? p
+		       : NULL;
+}
+
+/* Sets the task's stop point: that of the next event, or the next place where that comes first. */
+static void set_stop_point(struct replaying *r, struct supervisor *sup, struct task *task)
+{
+	const struct place *p = next_point(r, task, false);
+	bool first = p && stop_point_compare(&p->at, &r->next) <= 0;
+
+	sup->backend.ops->stop_at(&sup->backend, task, first ? &p->at : &r->next);
+}
+
+/* The task is at the next place. */
+static void come_to_place(struct replaying *r, struct supervisor *sup, struct task *task)
+{
+	r->options.on_place(r->options.arg, sup, task, r->place++);
+}
+
+/* The task stands between two instructions, or where an event comes: serves the places that are
+ * there. False: the replay ends here. */
+static bool serve_places(struct replaying *r, struct supervisor *sup, struct task *task,
+			 bool raised)
+{
+	enum stop_point_side side;
+	const struct place *p;
+
+	while ((p = next_point(r, task, raised)) &&
+	       (side = stop_point_side_of(&p->at, task)) != STOP_POINT_AHEAD) {
+		r->passed = side == STOP_POINT_PASSED;
+		if (!r->passed)
+			come_to_place(r, sup, task);
+		if (r->passed || r->place == r->options.place_count) {
+			sup->backend.ops->stop_at(&sup->backend, task, NULL);
+			finish(r, task);
+			return false;
+		}
+		set_stop_point(r, sup, task);
+	}
+	return true;
+}
+
+/* Nothing more of the log is to come. */
+static void serve_end(struct replaying *r, struct supervisor *sup, struct task *task)
+{
+	const struct place *p = r->options.places + r->place;
+
+	if (r->place < r->options.place_count && p->kind == PLACE_END && !r->log.damage)
+		come_to_place(r, sup, task);
+}
+
 /* ---- The next event ---- */
 
 static bool is_signal_without_effect(const struct bt_record *rec)
@@ -253,6 +315,7 @@ static void advance(struct replaying *r, struct supervisor *sup, struct task *ta
 	while (more && is_signal_without_effect(&r->log.event));
 	if (!more) {
 		sup->backend.ops->stop_at(&sup->backend, task, NULL);
+		serve_end(r, sup, task);
 		finish(r, task);
 		return;
 	}
@@ -266,15 +329,16 @@ static void advance(struct replaying *r, struct supervisor *sup, struct task *ta
 	if (!is_asynchronous(&r->log.event))
 		r->next = (struct stop_point){.task = task->number,
 					      .at.tick = r->next.at.tick + OVERRUN};
-	sup->backend.ops->stop_at(&sup->backend, task, &r->next);
+	set_stop_point(r, sup, task);
 }
 
-static void note_end(struct replaying *r, struct task *task)
+static void note_end(struct replaying *r, struct supervisor *sup, struct task *task)
 {
 	const struct bt_record_log_exit *e = &r->log.event.u.log_exit;
 
 	r->end = (struct task_end){.kind = (enum bt_exit_kind)e->kind, .status = (int)e->status};
 	r->events++;
+	serve_end(r, sup, task);
 	finish(r, task);
 }
 
@@ -293,7 +357,7 @@ static void deliver(struct replaying *r, struct supervisor *sup, struct task *ta
 		return;
 	if (!handled) {
 		if (r->log.event.kind == BT_RECORD_LOG_EXIT)
-			note_end(r, task);
+			note_end(r, sup, task);
 		else
 			diverge(r, task, DIVERGENCE_EVENT, "a deadly signal");
 		return;
@@ -385,6 +449,11 @@ static void on_stop_point(struct session *session, struct supervisor *sup, struc
 {
 	struct replaying *r = replaying_of(session);
 
+	if (!serve_places(r, sup, task, false) || task->stop_point != &r->next)
+		return;
+	side = stop_point_side(task);
+	if (side == STOP_POINT_AHEAD)
+		return;
 	if (side != STOP_POINT_HERE || !is_asynchronous(&r->log.event)) {
 		sup->backend.ops->stop_at(&sup->backend, task, NULL);
 		diverge(r, task, DIVERGENCE_POINT, "a point behind it");
@@ -392,7 +461,7 @@ static void on_stop_point(struct session *session, struct supervisor *sup, struc
 	}
 	if (r->log.event.kind == BT_RECORD_LOG_EXIT) {
 		sup->backend.ops->stop_at(&sup->backend, task, NULL);
-		note_end(r, task);
+		note_end(r, sup, task);
 		return;
 	}
 	if (meet(r, task, "its point"))
@@ -433,12 +502,14 @@ static void on_syscall_enter(struct session *session, struct supervisor *sup, st
 	struct replaying *r = replaying_of(session);
 	char came[80], name[SYSCALL_NAME_MAX];
 
-	(void)sup;
-	if (r->done)
+	if (r->done || (r->begun && !serve_places(r, sup, task, false)))
 		return;
 	snprintf(came, sizeof came, "the system call %s", syscall_name(task->syscall.nr, name));
-	if (r->log.event.kind == BT_RECORD_LOG_EXIT && ends_task(task))
+	if (r->log.event.kind == BT_RECORD_LOG_EXIT && ends_task(task)) {
+		if (meet(r, task, came)) /* the last look at its memory */
+			serve_end(r, sup, task);
 		return;
+	}
 	if (r->log.event.kind != BT_RECORD_LOG_CALL)
 		diverge(r, task, DIVERGENCE_EVENT, came);
 	else
@@ -487,6 +558,8 @@ static bool answers_signal(struct session *session, struct supervisor *sup, stru
 
 	if (r->done || !r->begun)
 		return false;
+	if (!serve_places(r, sup, task, signal->sync))
+		return true;
 	snprintf(came, sizeof came, "signal %d", signal->info->si_signo);
 	if (r->log.event.kind != BT_RECORD_LOG_SIGNAL || !r->log.event.u.log_signal.sync ||
 	    (int)r->log.event.u.log_signal.signo != signal->info->si_signo)
@@ -532,7 +605,6 @@ static void on_exit_of_task(struct session *session, struct supervisor *sup, str
 	const struct bt_record_log_exit *e = &r->log.event.u.log_exit;
 	char came[80];
 
-	(void)sup;
 	if (r->done)
 		return;
 	if (!r->begun || r->log.over || r->log.event.kind != BT_RECORD_LOG_EXIT ||
@@ -541,7 +613,7 @@ static void on_exit_of_task(struct session *session, struct supervisor *sup, str
 			 end->kind == BT_EXIT_SIGNAL ? "signal" : "status", end->status);
 		diverge(r, task, DIVERGENCE_END, came);
 	} else if (meet(r, task, "its end")) {
-		note_end(r, task);
+		note_end(r, sup, task);
 	}
 }
 

@@ -9,10 +9,22 @@
 
 #include "collector/replay/divergence.h"
 #include "collector/replay/log_events.h"
+#include "collector/replay/place.h"
 #include "collector/supervisor/supervisor.h"
 
 struct replaying_options {
 	bool output; /* what the program wrote for its user is written again */
+
+	/* Places at which on_place is called, in the order in which the task comes to them; at the
+	 * last one the replay ends. They have been found (place_find()), and stay as long as the
+	 * replay. PLACE_END can only be the last. */
+	const struct place *places;
+	size_t place_count;
+
+	/* The task has come to places[i]. It is stopped there, before anything that comes there is
+	 * compared or has an effect: memory, registers and history can be looked at. */
+	void (*on_place)(void *arg, struct supervisor *sup, struct task *task, size_t i);
+	void *arg;
 };
 
 struct replaying {
@@ -25,6 +37,8 @@ struct replaying {
 	bool delivers; /* the present event is a signal, for which a handler may be entered */
 	struct stop_point next; /* of the event that is to come, or far behind it */
 	uint64_t events;        /* met */
+	size_t place;           /* the next of options.places; place_count: it was at all of them */
+	bool passed;            /* that one: the task was never there */
 	struct divergence divergence;
 	struct bt_error failure; /* code 0: none. What stood in the way */
 	struct task_end end;     /* how the recorded task ended; kind BT_EXIT_UNKNOWN: the log ends
