@@ -10,10 +10,13 @@
 #include "collector/replay/replaying.h"
 #include "collector/supervisor/launch.h"
 #include "commands/btrec_commands.h"
+#include "commands/cause.h"
 #include "commands/mode.h"
 #include "commands/replay_look.h"
+#include "commands/replay_window.h"
 #include "decoder/model/signals.h"
 #include "lib/array_size.h"
+#include "lib/directories.h"
 #include "lib/say.h"
 #include "lib/trace_home.h"
 
@@ -21,6 +24,12 @@ struct replay_arguments {
 	const char *backend;
 	const char *to_text; /* of --to; NULL: not given */
 	struct place to;
+	struct {
+		const char *text;  /* of --window; NULL: not given */
+		struct place from; /* where it begins */
+		uint64_t ticks;    /* not 0: that is so many ticks before its end */
+		const char *output;
+	} window;
 	struct replay_look look;
 	bool no_output, json, quiet, help;
 };
@@ -38,6 +47,40 @@ static int set_to(void *target, const char *value, struct bt_error *err)
 				 value);
 }
 
+enum {
+	WHERE_MAX = 128, /* bytes of the first place of --window */
+	NAMES_MAX = 1000,
+	SYMBOLS_MS = 2000, /* for names that the first screen does not need */
+	SYMBOLS_PATIENCE_MS = 60000,
+};
+
+/* A..B: B is the place of --to. */
+static int set_window(void *target, const char *value, struct bt_error *err)
+{
+	struct replay_arguments *args = target;
+	const char *dots = strstr(value, "..");
+	char from[WHERE_MAX] = "@0";
+	unsigned long long ticks = 0;
+
+	if (!dots || dots - value >= WHERE_MAX)
+		return bt_fail(err, BT_E_MISUSE, 0, "--window: %s is not A..B, two places of --to",
+			       value);
+	args->window.text = value;
+	if (dots > value)
+		snprintf(from, sizeof from, "%.*s", (int)(dots - value), value);
+	if (*from == '-' && options_number("--window", from + 1, 1, UINT64_MAX, &ticks, err))
+		return -BT_E_MISUSE;
+	args->window.ticks = ticks;
+	if (!ticks &&
+	    (!place_parse(from, &args->window.from) || args->window.from.kind == PLACE_END))
+		return bt_fail(err, BT_E_MISUSE, 0,
+			       "--window: %s is no place where a stretch can begin", from);
+	if (dots[2] && args->to_text)
+		return bt_fail(err, BT_E_MISUSE, 0, "--window ends at %s, --to says %s", dots + 2,
+			       args->to_text);
+	return dots[2] ? set_to(args, dots + 2, err) : 0;
+}
+
 static int set_memory(void *target, const char *value, struct bt_error *err)
 {
 	return replay_look_add(&((struct replay_arguments *)target)->look, value, err);
@@ -52,6 +95,10 @@ static const struct option_row rows[] = {
 	 .at = offsetof(struct replay_arguments, look.registers)},
 	{"memory", 0, "ADDR,LEN", "print memory there; ADDR may be a register: rsp, rbp-0x20",
 	 .set = set_memory},
+	{"window", 0, "A..B", "write the branch history from A to B as a trace; A may be -TICKS",
+	 .set = set_window},
+	{"output", 'o', "DIR", "where that trace is made",
+	 .at = offsetof(struct replay_arguments, window.output)},
 	{"no-output", 0, NULL, "do not repeat what the program wrote",
 	 .at = offsetof(struct replay_arguments, no_output)},
 	{"json", 0, NULL, "print a divergence, or what is there, as JSON",
@@ -61,8 +108,25 @@ static const struct option_row rows[] = {
 	{"help", 'h', NULL, "show this", .at = offsetof(struct replay_arguments, help)},
 };
 
+enum { BEGIN, END, PLACES };
+
+/* What is asked about a replay, and of whom. */
+struct question {
+	const struct replay_arguments *args;
+	const char *path;
+	struct place places[PLACES];
+	size_t first; /* of these: END where no stretch is asked for */
+	const struct replaying *replay;
+	struct replay_look *look;
+	struct replay_window window;
+	char window_path[BT_PATH_MAX]; /* "": there is none */
+	bool no_memory;
+};
+
 struct replay_run {
 	struct replaying session;
+	struct question question;
+	char path[BT_PATH_MAX];
 	struct supervisor sup;
 	struct launch launch;
 	struct bt_clock clock;
@@ -131,22 +195,29 @@ static int run_host(struct replay_run *run, struct bt_error *err)
 
 /* ---- The end ---- */
 
-/* What is asked about a replay, and of whom. */
-struct question {
-	const struct replay_arguments *args;
-	const char *path;
-	struct place to;
-	struct replay_look *look; /* NULL: at no place */
-	bool no_memory;
-};
-
 static void on_place(void *arg, struct supervisor *sup, struct task *task, size_t i)
 {
 	struct question *q = arg;
+	const struct bt_record *event = &q->replay->log.event;
 
-	(void)sup;
-	(void)i;
+	if (q->first + i == BEGIN) {
+		replay_window_begin(&q->window, sup, task);
+		return;
+	}
 	q->no_memory |= !replay_look_take(q->look, task);
+	if (q->args->window.text)
+		replay_window_end(&q->window, sup, task, &q->places[END],
+				  event->kind == BT_RECORD_LOG_EXIT &&
+						  q->places[END].kind == PLACE_END
+					  ? event->u.log_exit.seq
+					  : 0);
+}
+
+static void on_stop(void *arg, struct supervisor *sup, struct task *task)
+{
+	struct question *q = arg;
+
+	replay_window_relieve(&q->window, sup, task);
 }
 
 static void say_end(const struct question *q, const struct replaying *r)
@@ -154,8 +225,8 @@ static void say_end(const struct question *q, const struct replaying *r)
 	char name[SIGNAL_NAME_MAX], place[PLACE_TEXT];
 	const char *trace = q->path;
 
-	place_print(&q->to, place, sizeof place);
-	if (q->args->to_text && q->to.kind != PLACE_END)
+	place_print(&q->places[END], place, sizeof place);
+	if (q->args->to_text && q->places[END].kind != PLACE_END)
 		say("replayed %s: %llu events, up to %s", trace, (unsigned long long)r->events,
 		    place);
 	else if (r->end.kind == BT_EXIT_STATUS)
@@ -167,19 +238,20 @@ static void say_end(const struct question *q, const struct replaying *r)
 	else
 		say("replayed %s: %llu events, up to where its log ends: %s", trace,
 		    (unsigned long long)r->events, r->log.reason);
+	if (*q->window_path)
+		say("trace of the stretch: %s", q->window_path);
 }
 
 static int fail_unreached(const struct question *q, const struct replaying *r, struct bt_error *err)
 {
 	char place[PLACE_TEXT];
 
-	place_print(&q->to, place, sizeof place);
+	place_print(&r->options.places[r->place], place, sizeof place);
 	if (r->passed)
-		return bt_fail(err, BT_E_NOT_REACHED, 0, "%s: --to %s: the task was never there",
+		return bt_fail(err, BT_E_NOT_REACHED, 0, "%s: %s: the task was never there",
 			       q->path, place);
-	return bt_fail(err, BT_E_NOT_REACHED, 0, "%s: --to %s: the replay ends before it%s%s",
-		       q->path, place, *r->log.reason ? ", where its log does: " : "",
-		       r->log.reason);
+	return bt_fail(err, BT_E_NOT_REACHED, 0, "%s: %s: the replay ends before it%s%s", q->path,
+		       place, *r->log.reason ? ", where its log does: " : "", r->log.reason);
 }
 
 /* The replay was as the recording, up to its end. */
@@ -230,34 +302,151 @@ static int tell_end(const struct question *q, const struct replaying *r, struct 
 
 static bool asks_for_a_place(const struct replay_arguments *args)
 {
-	return args->to_text || args->look.registers || args->look.range_count;
+	return args->to_text || args->look.registers || args->look.range_count || args->window.text;
+}
+
+/* The tick of the log's last event. */
+static int last_tick(const struct trace *t, uint64_t *tick, struct bt_error *err)
+{
+	struct log_events log;
+	int rc = log_events_open(&log, t, err);
+
+	*tick = 0;
+	if (rc)
+		return rc;
+	while (log_events_next(&log))
+		*tick = bt_record_point(&log.event)->tick;
+	log_events_close(&log);
+	return 0;
+}
+
+static int find_places(struct question *q, const struct trace *t, struct bt_error *err)
+{
+	struct place *begin = &q->places[BEGIN], *end = &q->places[END];
+	uint64_t last = 0;
+	int rc = place_find(end, t, err);
+
+	if (!rc && q->args->window.text)
+		rc = place_find(begin, t, err);
+	if (rc || !q->args->window.ticks)
+		return rc;
+	rc = end->kind == PLACE_END ? last_tick(t, &last, err) : 0;
+	if (end->kind != PLACE_END)
+		last = end->at.at.tick;
+	*begin = (struct place){
+		.at = {.task = end->kind == PLACE_END ? 1 : end->at.task,
+		       .at.tick = last > q->args->window.ticks ? last - q->args->window.ticks : 0}};
+	return rc;
+}
+
+/* Makes the trace of --window: at -o, else where traces are, with the program's name. */
+static int open_window(struct replay_run *run, struct question *q, const struct trace *t,
+		       struct bt_error *err)
+{
+	char directory[BT_PATH_MAX], program[BT_PATH_MAX];
+	const char *output = q->args->window.output;
+	int rc = output ? 0 : directory_new_traces(directory, err);
+
+	snprintf(program, sizeof program, "%.*s", (int)t->header.program.len,
+		 (const char *)t->header.program.at);
+	for (unsigned n = 0; !rc && n < NAMES_MAX; n++) {
+		if (output)
+			snprintf(q->window_path, BT_PATH_MAX, "%s", output);
+		else
+			directory_trace_candidate(q->window_path, directory, program, n);
+		rc = replay_window_open(&q->window, t, q->window_path, run->backend.name,
+					&run->session.met, err);
+		if (rc != -BT_E_EXISTS || output)
+			break;
+		rc = 0;
+	}
+	if (rc)
+		*q->window_path = '\0';
+	return rc;
+}
+
+static bool is_program_there(const struct trace *t)
+{
+	const struct bt_record_header *h = &t->header;
+	const struct slice cwd =
+		h->program.len && *h->program.at == '/' ? slice_of(NULL, 0) : h->cwd;
+	char path[BT_PATH_MAX];
+
+	if (cwd.len + h->program.len + 2 > sizeof path)
+		return false;
+	snprintf(path, sizeof path, "%.*s/%.*s", (int)cwd.len, cwd.len ? (const char *)cwd.at : "",
+		 (int)h->program.len, (const char *)h->program.at);
+	return !access(path, R_OK);
+}
+
+/* Names and source lines for the window's trace: of the program's files, or those that the trace
+ * that is replayed has. */
+static void keep_symbols(const struct trace *t, const char *trace)
+{
+	struct cause cause;
+
+	if (!is_program_there(t) && replay_window_keep_symbols(t, trace))
+		return;
+	cause_begin(&cause, trace, SYMBOLS_MS, 0);
+	cause_end(&cause, SYMBOLS_PATIENCE_MS);
+}
+
+static int replay_trace(struct replay_run *run, struct question *q, const struct trace *t,
+			struct bt_error *err)
+{
+	struct replaying_options options = {
+		.output = !q->args->no_output,
+		.places = q->places + q->first,
+		.place_count = asks_for_a_place(q->args) ? PLACES - q->first : 0,
+		.on_place = on_place,
+		.arg = q};
+	struct bt_error cause;
+	int rc = find_places(q, t, err), closed;
+
+	if (!rc && q->args->window.text)
+		rc = open_window(run, q, t, err);
+	if (rc)
+		return rc;
+	if (*q->window_path) {
+		options.observer = &q->window.observer;
+		options.keeper = &q->window.recording.session;
+		options.on_stop = on_stop;
+		options.pause = REPLAY_WINDOW_PAUSE;
+	}
+	rc = replaying_init(&run->session, t, &options, err);
+	if (!rc)
+		rc = run_host(run, err);
+	closed = *q->window_path ? replay_window_close(&q->window, q->window_path, &cause) : 0;
+	if (!rc && closed)
+		rc = (*err = cause, closed);
+	if (!rc)
+		rc = tell_end(q, &run->session, err);
+	if (!rc && *q->window_path)
+		keep_symbols(t, q->window_path);
+	replaying_release(&run->session);
+	return rc;
 }
 
 static int replay(struct replay_run *run, struct replay_arguments *args, const char *path,
 		  struct bt_error *err)
 {
-	struct question q = {.args = args,
-			     .path = path,
-			     .to = args->to_text ? args->to : (struct place){.kind = PLACE_END},
-			     .look = &args->look};
-	const struct replaying_options options = {.output = !args->no_output,
-						  .places = &q.to,
-						  .place_count = asks_for_a_place(args),
-						  .on_place = on_place,
-						  .arg = &q};
+	struct question *q = &run->question;
 	struct trace *t;
 	int rc = choose_backend(args->backend, &run->backend, err);
 
+	*q = (struct question){
+		.args = args,
+		.path = path,
+		.places = {args->window.from,
+			   args->to_text ? args->to : (struct place){.kind = PLACE_END}},
+		.first = args->window.text ? BEGIN : END,
+		.replay = &run->session,
+		.look = &args->look};
+	if (!rc && args->window.output && !args->window.text)
+		rc = bt_fail(err, BT_E_MISUSE, 0, "-o says where the trace of --window is made");
 	if (rc || (rc = trace_open(&t, path, err)))
 		return rc;
-	rc = replaying_init(&run->session, t, &options, err);
-	if (!rc)
-		rc = place_find(&q.to, t, err);
-	if (!rc)
-		rc = run_host(run, err);
-	if (!rc)
-		rc = tell_end(&q, &run->session, err);
-	replaying_release(&run->session);
+	rc = replay_trace(run, q, t, err);
 	trace_close(t);
 	return rc;
 }
@@ -266,7 +455,6 @@ int btrec_replay(int argc, char **argv)
 {
 	struct replay_arguments args = {0};
 	struct replay_run *run;
-	char path[BT_PATH_MAX];
 	struct bt_error err;
 	int at = options_parse(rows, ARRAY_SIZE(rows), &args, argc, argv, &err), rc;
 
@@ -277,12 +465,14 @@ int btrec_replay(int argc, char **argv)
 		options_help(stdout, rows, ARRAY_SIZE(rows));
 		return 0;
 	}
-	if (at < 0 || btrec_trace_argument(argc, argv, at, path, &err))
+	if (at < 0)
 		return btrec_complain(&err);
 	run = calloc(1, sizeof *run);
 	if (!run)
 		return btrec_complain((bt_no_memory(&err, NULL), &err));
-	rc = replay(run, &args, path, &err);
+	rc = btrec_trace_argument(argc, argv, at, run->path, &err);
+	if (!rc)
+		rc = replay(run, &args, run->path, &err);
 	free(run);
 	replay_look_release(&args.look);
 	return rc ? btrec_complain(&err) : 0;

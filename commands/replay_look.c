@@ -150,9 +150,8 @@ static void print_registers_json(const struct replay_look *look, FILE *to)
 
 static void print_range_json(const struct look_range *r, FILE *to)
 {
-	fprintf(to,
-		"{\"address\": \"0x%" PRIx64 "\", \"length\": %" PRIu64 ", \"bytes\": \"", r->addr,
-		r->length);
+	fprintf(to, "{\"address\": \"0x%" PRIx64 "\", \"length\": %" PRIu64 ", \"bytes\": \"",
+		r->addr, r->length);
 	for (size_t i = 0; i < r->bytes.len; i++)
 		fprintf(to, "%02x", r->bytes.data[i]);
 	fputs("\"}", to);

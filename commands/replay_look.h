@@ -21,7 +21,7 @@ enum {
 
 /* Memory that was asked for. */
 struct look_range {
-	int base;      /* number of the register whose value is added to offset; negative: none */
+	int base; /* number of the register whose value is added to offset; negative: none */
 	uint64_t offset;
 	uint64_t length;
 

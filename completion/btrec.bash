@@ -128,10 +128,11 @@ _btrec() {
 		case $prev in
 		--backend) mapfile -t COMPREPLY < <(compgen -W "engine step" -- "$cur") ;;
 		--to) mapfile -t COMPREPLY < <(compgen -W "crash end" -- "$cur") ;;
-		--memory) ;;
+		-o | --output) mapfile -t COMPREPLY < <(compgen -d -- "$cur") ;;
+		--memory | --window) ;;
 		*)
 			if [[ $cur == -* ]]; then
-				mapfile -t COMPREPLY < <(compgen -W "--backend --to --registers --memory --no-output --json -q --quiet -h --help" -- "$cur")
+				mapfile -t COMPREPLY < <(compgen -W "--backend --to --registers --memory --window -o --output --no-output --json -q --quiet -h --help" -- "$cur")
 			else
 				mapfile -t COMPREPLY < <(_btrec_traces "$cur")
 			fi

@@ -6,7 +6,6 @@
 #ifndef BT_RECORD_H
 #define BT_RECORD_H
 
-#include <stdbool.h>
 #include <stdio.h>
 
 #include "format/records.def"
@@ -72,8 +71,11 @@ int bt_record_decode(struct slice *in, struct bt_record *rec);
 /* "MAP", or NULL for an unknown kind. */
 const char *bt_record_name(uint16_t kind);
 
-/* Where a record's event was: its task and point. False: it tells neither, or only one. */
-bool bt_record_place(const struct bt_record *rec, uint32_t *task, struct bt_point *point);
+/* The task that a record is about; 0: it names none. */
+uint32_t bt_record_task(const struct bt_record *rec);
+
+/* The point at which a record's event was, in rec; NULL: it tells none. */
+const struct bt_point *bt_record_point(const struct bt_record *rec);
 
 /* One line "NAME field=value ..." with strings escaped, for `btrec dump` and for people. */
 void bt_record_print(FILE *to, const struct bt_record *rec);

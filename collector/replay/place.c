@@ -14,8 +14,8 @@ static bool parse_event(const char *text, uint64_t *event)
 	const char *digits = base == 16 ? text + 2 : text;
 	char *end;
 
-	if (!*digits || strspn(digits, base == 16 ? "0123456789abcdefABCDEF" : "0123456789") !=
-				strlen(digits))
+	if (!*digits ||
+	    strspn(digits, base == 16 ? "0123456789abcdefABCDEF" : "0123456789") != strlen(digits))
 		return false;
 	errno = 0;
 	*event = strtoull(digits, &end, base);
@@ -46,9 +46,9 @@ static unsigned crash_weight(const struct bt_record *rec)
 				       rec->u.signal.action == BT_ACTION_CORE
 			       ? 2
 			       : 0;
-	return rec->kind == BT_RECORD_EXIT && (rec->u.exit.kind == BT_EXIT_SIGNAL ||
-					       (rec->u.exit.kind == BT_EXIT_STATUS &&
-						rec->u.exit.status));
+	return rec->kind == BT_RECORD_EXIT &&
+	       (rec->u.exit.kind == BT_EXIT_SIGNAL ||
+		(rec->u.exit.kind == BT_EXIT_STATUS && rec->u.exit.status));
 }
 
 /* Which of a trace's events is looked for, and what was found. */
@@ -67,19 +67,22 @@ static bool is_the_event(const struct place *p, const struct bt_record *rec)
 
 static void look_at(struct finding *f, const struct bt_record *rec)
 {
-	struct stop_point at = {.iteration = true};
-	unsigned weight = f->place->kind == PLACE_CRASH ? crash_weight(rec)
-							: is_the_event(f->place, rec);
+	const struct bt_point *point = bt_record_point(rec);
+	uint32_t task = bt_record_task(rec);
+	unsigned weight =
+		f->place->kind == PLACE_CRASH ? crash_weight(rec) : is_the_event(f->place, rec);
 
 	if (!weight || weight < f->weight)
 		return;
-	if (!bt_record_place(rec, &at.task, &at.at)) {
+	if (!task || !point) {
 		f->nowhere = rec->kind;
 		return;
 	}
 	f->nowhere = 0;
 	f->weight = weight;
-	f->place->at = at;
+	f->place->at = (struct stop_point){.task = task, .at = *point, .iteration = true};
+	f->place->event = rec->u.end.seq;
+	f->place->is = rec->kind;
 	f->place->raised = rec->kind == BT_RECORD_SIGNAL && rec->u.signal.sync;
 }
 

@@ -18,9 +18,10 @@ enum place_kind {
 
 struct place {
 	enum place_kind kind;
-	uint64_t event; /* PLACE_EVENT: its seq */
+	uint64_t event; /* PLACE_EVENT: its seq; PLACE_CRASH: of that event, once it is found */
 	/* Once it is found; of PLACE_END not: */
 	struct stop_point at;
+	uint16_t is; /* kind of the event's record; 0: it is none */
 	bool raised; /* an instruction raises a signal there: the task is there when it has */
 };
 

@@ -240,13 +240,21 @@ static const struct place *next_point(const struct replaying *r, const struct ta
 		       : NULL;
 }
 
-/* Sets the task's stop point: that of the next event, or the next place where that comes first. */
+/* Sets the task's stop point: the first of the next place, the next event, and the next pause. */
 static void set_stop_point(struct replaying *r, struct supervisor *sup, struct task *task)
 {
 	const struct place *p = next_point(r, task, false);
-	bool first = p && stop_point_compare(&p->at, &r->next) <= 0;
+	const struct stop_point *first = &r->next;
 
-	sup->backend.ops->stop_at(&sup->backend, task, first ? &p->at : &r->next);
+	if (r->options.pause && r->place) {
+		r->pause = (struct stop_point){.task = task->number,
+					       .at.tick = task_tick(task) + r->options.pause};
+		if (stop_point_compare(&r->pause, first) < 0)
+			first = &r->pause;
+	}
+	if (p && stop_point_compare(&p->at, first) <= 0)
+		first = &p->at;
+	sup->backend.ops->stop_at(&sup->backend, task, first);
 }
 
 /* The task is at the next place. */
@@ -310,6 +318,8 @@ static void advance(struct replaying *r, struct supervisor *sup, struct task *ta
 	bool more;
 
 	r->events += r->begun;
+	if (seq_of(&r->log.event))
+		r->met = seq_of(&r->log.event);
 	do
 		more = log_events_next(&r->log);
 	while (more && is_signal_without_effect(&r->log.event));
@@ -380,30 +390,38 @@ static void deliver(struct replaying *r, struct supervisor *sup, struct task *ta
 static bool on_new_process(struct session *session, struct supervisor *sup, struct process *process,
 			   const struct process *before)
 {
-	(void)session;
-	(void)sup;
-	(void)process;
-	(void)before;
-	return true;
+	struct session *keeper = replaying_of(session)->options.keeper;
+
+	return !keeper || keeper->ops->on_new_process(keeper, sup, process, before);
 }
 
 static void on_forget_process(struct session *session, struct supervisor *sup,
 			      struct process *process)
 {
-	(void)session;
-	(void)sup;
-	(void)process;
+	struct session *keeper = replaying_of(session)->options.keeper;
+
+	if (keeper)
+		keeper->ops->on_forget_process(keeper, sup, process);
 }
 
 static bool on_new(struct session *session, struct supervisor *sup, struct task *task)
 {
+	struct session *keeper = replaying_of(session)->options.keeper;
 	struct ring_state start = {.space = task->process->space->number,
 				   .epoch = task->process->space->epoch};
 
-	(void)session;
-	(void)sup;
+	if (keeper)
+		return keeper->ops->on_new(keeper, sup, task);
 	branch_ring_init(&task->ring, task->history, &start);
 	return true;
+}
+
+static void on_forget(struct session *session, struct supervisor *sup, struct task *task)
+{
+	struct session *keeper = replaying_of(session)->options.keeper;
+
+	if (keeper)
+		keeper->ops->on_forget(keeper, sup, task);
 }
 
 static void on_task(struct session *session, struct supervisor *sup, struct task *task)
@@ -438,10 +456,10 @@ static void on_program(struct session *session, struct supervisor *sup, struct t
 static void on_stop(struct session *session, struct supervisor *sup, struct task *task,
 		    bool goes_on)
 {
-	(void)session;
-	(void)sup;
-	(void)task;
-	(void)goes_on;
+	const struct replaying *r = replaying_of(session);
+
+	if (r->options.on_stop && !goes_on && !r->done)
+		r->options.on_stop(r->options.arg, sup, task);
 }
 
 static void on_stop_point(struct session *session, struct supervisor *sup, struct task *task,
@@ -449,7 +467,11 @@ static void on_stop_point(struct session *session, struct supervisor *sup, struc
 {
 	struct replaying *r = replaying_of(session);
 
-	if (!serve_places(r, sup, task, false) || task->stop_point != &r->next)
+	if (!serve_places(r, sup, task, false))
+		return;
+	if (task->stop_point == &r->pause)
+		set_stop_point(r, sup, task);
+	if (task->stop_point != &r->next)
 		return;
 	side = stop_point_side(task);
 	if (side == STOP_POINT_AHEAD)
@@ -521,7 +543,13 @@ static bool answers_call(struct session *session, struct supervisor *sup, struct
 	const struct replaying *r = replaying_of(session);
 
 	(void)sup;
-	return r->begun && !(r->log.event.kind == BT_RECORD_LOG_EXIT && ends_task(task));
+	if (!r->begun || (r->log.event.kind == BT_RECORD_LOG_EXIT && ends_task(task)))
+		return false;
+	/* The task leaves the call where it did, which its history tells: a signal's return. */
+	for (size_t i = 0; i < r->log.count; i++)
+		if (r->log.effects[i].kind == BT_RECORD_LOG_STATE)
+			task->regs.rip = r->log.effects[i].u.state.regs.rip;
+	return true;
 }
 
 static void on_syscall_exit(struct session *session, struct supervisor *sup, struct task *task,
@@ -657,14 +685,16 @@ int replaying_init(struct replaying *r, const struct trace *t,
 		.on_switch = on_switch,
 		.on_exit = on_exit_of_task,
 		.on_detach = on_detach,
-		.on_forget = on_task,
+		.on_forget = on_forget,
 		.on_tick = on_tick,
 	};
 
-	*r = (struct replaying){.session = {.ops = &ops},
-				.observer = {.ops = &silent_observer_ops},
-				.options = *options,
-				.end = {.kind = BT_EXIT_UNKNOWN}};
+	*r = (struct replaying){
+		.session = {.ops = &ops},
+		.observer = options->observer ? *options->observer
+					      : (struct observer){.ops = &silent_observer_ops},
+		.options = *options,
+		.end = {.kind = BT_EXIT_UNKNOWN}};
 	return log_events_open(&r->log, t, err);
 }
 

@@ -24,7 +24,23 @@ struct replaying_options {
 	/* The task has come to places[i]. It is stopped there, before anything that comes there is
 	 * compared or has an effect: memory, registers and history can be looked at. */
 	void (*on_place)(void *arg, struct supervisor *sup, struct task *task, size_t i);
+
+	/* The task has stopped, and has not come to anything that is compared yet. NULL: it is no
+	 * matter. */
+	void (*on_stop)(void *arg, struct supervisor *sup, struct task *task);
 	void *arg;
+
+	/* Ticks after which a task that is behind its first place is stopped again, at least: its
+	 * history grows. 0: it is not. */
+	uint64_t pause;
+
+	/* Is told of spaces, code and branches. NULL: nobody listens. */
+	const struct observer *observer;
+
+	/* Another session, which has parts of processes and tasks: its operations on_new_process,
+	 * on_forget_process, on_new and on_forget are called, and no others. NULL: there is none.
+	 */
+	struct session *keeper;
 };
 
 struct replaying {
@@ -35,10 +51,12 @@ struct replaying {
 	bool begun,
 		done; /* the host is as the program was at its beginning; nothing more is to come */
 	bool delivers; /* the present event is a signal, for which a handler may be entered */
-	struct stop_point next; /* of the event that is to come, or far behind it */
-	uint64_t events;        /* met */
-	size_t place;           /* the next of options.places; place_count: it was at all of them */
-	bool passed;            /* that one: the task was never there */
+	struct stop_point next;  /* of the event that is to come, or far behind it */
+	struct stop_point pause; /* options.pause */
+	uint64_t events;         /* met */
+	uint64_t met;            /* seq of the last of them that has one */
+	size_t place; /* the next of options.places; place_count: it was at all of them */
+	bool passed;  /* that one: the task was never there */
 	struct divergence divergence;
 	struct bt_error failure; /* code 0: none. What stood in the way */
 	struct task_end end;     /* how the recorded task ended; kind BT_EXIT_UNKNOWN: the log ends

@@ -187,6 +187,92 @@ def at_events():
     equal(found_at(result.trace, decimal)["point"], found_at(result.trace, rows[0]["seq"])["point"], "point of event %d in decimal" % decimal)
 
 
+def window(trace, stretch, *options, status=0):
+    """The trace of a stretch."""
+    made = fresh("window")
+    result = replay(trace, "-q", "--no-output", "--window", stretch, "-o", made, *options)
+    equal((result.status, result.out), (status, b""), "status and output of --window %s (%s)" % (stretch, result.err.decode(errors="replace")))
+    return made
+
+
+def same_tail(trace, stretch, ticks, *options):
+    """The window's history is the newest part of the recorded one, of so many ticks."""
+    recorded, found = branches(trace), branches(window(trace, stretch, *options))
+    check(found, "no branches")
+    equal(len(found), len(recorded) if ticks is None else sum(row[1] + (row[2] != "jcc") > recorded[-1][1] - ticks for row in recorded), "branches in %s" % stretch)
+    if found != recorded[-len(found):]:
+        n = next(n for n, (a, b) in enumerate(zip(found, recorded[-len(found):])) if a != b)
+        raise Failure("entry %d of %s is %s, recorded was %s" % (n, stretch, found[n], recorded[-len(found):][n]))
+
+
+@case("the window before a crash is the history that was recorded at it")
+def window_at_crash():
+    trace = crashed()
+    for backend in ("engine", "step"):
+        same_tail(trace, "-300..crash", 300, "--backend", backend)
+    same_tail(trace, "..crash", None)
+    same_tail(trace, "..", None)
+    same_tail(trace, "-20..", 20, "--to", "crash")
+
+
+@case("the window of a program with handlers, restarted calls and mappings")
+def window_with_signals():
+    folder = fresh_dir("input")
+    with open(os.path.join(folder, "text"), "w") as file:
+        file.write("one line\nanother line\n")
+    result = record([build("replayed.c"), os.path.join(folder, "text")], ["--quiet", "--replayable", "--history", "60000"])
+    equal(result.status, 3, "end of the program")
+    # What the recording had when the last handler was entered is behind a gap.
+    recorded = branches(result.trace)
+    recorded = recorded[max([n for n, row in enumerate(recorded) if row[2] == "gap"], default=-1) + 1:]
+    check(len(recorded) > 50000 and any(row[2] == "async" for row in recorded), "%d branches, handlers: %s" % (len(recorded), any(row[2] == "async" for row in recorded)))
+    found = branches(window(result.trace, "@%d..end" % (recorded[0][1] - 10)))
+    equal(found[-len(recorded):] == recorded, True, "whether the %d recorded branches are the end of the %d of the window" % (len(recorded), len(found)))
+
+
+@case("a window at a crash is told as the recording is")
+def window_told():
+    trace = crashed()
+    made = window(trace, "-300..crash")
+    of_trace, of_window = report(trace), report(made)
+    for key in ("schema", "program", "argv", "end", "signature"):
+        equal(of_window.get(key), of_trace.get(key), key)
+    old, new = (text(which).splitlines() + [""] for which in (trace, made))
+    for heading in ("What happened", "Where", "Last system calls of task 1", "Registers of task 1"):
+        begin, end = old.index(heading), old.index("", old.index(heading))
+        equal(new[new.index(heading):new.index(heading) + end - begin], old[begin:end], heading)
+    for kind in ("SIGNAL", "EXIT", "SYSCALL_ENTER", "SYSCALL_EXIT"):
+        points = [[row["point"] for row in records(which, kind)] for which in (trace, made)]
+        equal(points[1], points[0], "points of %s" % kind)
+    names = [sorted({row["path"] for row in records(which, "MAP")}) for which in (trace, made)]
+    equal(names[1], names[0], "files that are mapped")
+
+
+@case("a window that ends in the middle has the moment there, and ends before the program did")
+def window_in_the_middle():
+    trace = crashed()
+    calls = records(trace, "SYSCALL_ENTER")
+    made = window(trace, "-200..%s" % calls[len(calls) // 2]["seq"])
+    moment, = records(made, "SNAPSHOT")
+    equal((moment["point"], moment["kind"]), (calls[len(calls) // 2]["point"], "4"), "point and kind of the moment")
+    equal(len(records(made, "SYSCALL_ENTER")), len(calls) // 2 + 1, "calls")
+    equal(records(made, "EXIT"), [], "exits")
+    check(b"the trace ends before the program did" in btview("--stdio", made).out, "btview does not say so")
+
+
+@case("a window whose end is never reached leaves no trace; one that exists is not touched")
+def window_not_made():
+    trace = crashed()
+    check(not os.path.exists(window(trace, "..5@1", status=1)), "a trace is there")
+    check(not os.path.exists(window(trace, "crash..@5", status=1)), "a trace is there")
+    result = replay(trace, "--window", "..crash", "-o", trace)
+    equal((result.status, result.out), (73, b""), "status and output")
+    os.environ["BTREC_TRACE_DIR"] = fresh_dir("home")
+    equal(replay(trace, "-q", "--no-output", "--window", "-9..crash").status, 0, "status without -o")
+    check(len(os.listdir(os.environ["BTREC_TRACE_DIR"])) >= 1, "no trace in the trace directory")
+    del os.environ["BTREC_TRACE_DIR"]
+
+
 @case("what the program wrote before the place is repeated, what it wrote behind it is not")
 def output_before():
     trace = crashed()
@@ -222,7 +308,9 @@ def never():
 def misuse():
     trace = crashed()
     for options in (["--to", "12x"], ["--to", ""], ["--to", "@"], ["--to", "0:5"], ["--to", "99999999999999999999"], ["--memory", "rsp"], ["--memory", "rsp,0"], ["--memory", "rxx,4"],
-                    ["--memory", "rsp*2,4"], ["--memory", "0x,4"], ["--memory", "0,1048577"], ["--memory", "0,4,4"], ["--memory", "0,1"] * 65):
+                    ["--memory", "rsp*2,4"], ["--memory", "0x,4"], ["--memory", "0,1048577"], ["--memory", "0,4,4"], ["--memory", "0,1"] * 65,
+                    ["--window", "5"], ["--window", "x..5"], ["--window", "end..end"], ["--window", "-0..end"], ["--window", "-x.."], ["--window", "..x"], ["-o", "/x"],
+                    ["--to", "crash", "--window", "..end"]):
         result = replay(trace, *options)
         equal((result.status, result.out, result.err.count(b"\n")), (2, b"", 1), "status, output and lines of %s (%s)" % (options, result.err))
 

@@ -38,9 +38,22 @@ static void written(void **state)
 
 static void wrongly_written(void **state)
 {
-	static const char *const rows[] = {
-		"",   "@",     "@@5", "x", "0x", "0xg", "-1", "+1", " 1", "1 ", "18446744073709551616",
-		"@x", "crashed", "End", "5+", "@0:5"};
+	static const char *const rows[] = {"",
+					   "@",
+					   "@@5",
+					   "x",
+					   "0x",
+					   "0xg",
+					   "-1",
+					   "+1",
+					   " 1",
+					   "1 ",
+					   "18446744073709551616",
+					   "@x",
+					   "crashed",
+					   "End",
+					   "5+",
+					   "@0:5"};
 
 	(void)state;
 	for (size_t i = 0; i < ARRAY_SIZE(rows); i++) {
@@ -53,7 +66,8 @@ static void wrongly_written(void **state)
 
 int main(void)
 {
-	const struct CMUnitTest tests[] = {cmocka_unit_test(written), cmocka_unit_test(wrongly_written)};
+	const struct CMUnitTest tests[] = {cmocka_unit_test(written),
+					   cmocka_unit_test(wrongly_written)};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);
 }
