@@ -12,6 +12,7 @@
 #include "commands/btrec_commands.h"
 #include "commands/cause.h"
 #include "commands/mode.h"
+#include "commands/replay_checksum.h"
 #include "commands/replay_look.h"
 #include "commands/replay_window.h"
 #include "decoder/model/signals.h"
@@ -31,6 +32,7 @@ struct replay_arguments {
 		const char *output;
 	} window;
 	struct replay_look look;
+	unsigned long long checksum; /* every so many events; 0: none */
 	bool no_output, json, quiet, help;
 };
 
@@ -81,6 +83,12 @@ static int set_window(void *target, const char *value, struct bt_error *err)
 	return dots[2] ? set_to(args, dots + 2, err) : 0;
 }
 
+static int set_checksum(void *target, const char *value, struct bt_error *err)
+{
+	return options_number("--checksum", value, 1, UINT64_MAX,
+			      &((struct replay_arguments *)target)->checksum, err);
+}
+
 static int set_memory(void *target, const char *value, struct bt_error *err)
 {
 	return replay_look_add(&((struct replay_arguments *)target)->look, value, err);
@@ -95,6 +103,8 @@ static const struct option_row rows[] = {
 	 .at = offsetof(struct replay_arguments, look.registers)},
 	{"memory", 0, "ADDR,LEN", "print memory there; ADDR may be a register: rsp, rbp-0x20",
 	 .set = set_memory},
+	{"checksum", 0, "N", "print a number for registers and memory at each Nth event",
+	 .set = set_checksum},
 	{"window", 0, "A..B", "write the branch history from A to B as a trace; A may be -TICKS",
 	 .set = set_window},
 	{"output", 'o', "DIR", "where that trace is made",
@@ -118,6 +128,8 @@ struct question {
 	size_t first; /* of these: END where no stretch is asked for */
 	const struct replaying *replay;
 	struct replay_look *look;
+	struct replay_checksum checksum;
+	bool unreadable; /* what is to be added up */
 	struct replay_window window;
 	char window_path[BT_PATH_MAX]; /* "": there is none */
 	bool no_memory;
@@ -211,6 +223,13 @@ static void on_place(void *arg, struct supervisor *sup, struct task *task, size_
 						  q->places[END].kind == PLACE_END
 					  ? event->u.log_exit.seq
 					  : 0);
+}
+
+static void on_event(void *arg, struct task *task, uint64_t seq)
+{
+	struct question *q = arg;
+
+	q->unreadable |= !replay_checksum_event(&q->checksum, task, seq, stdout);
 }
 
 static void on_stop(void *arg, struct supervisor *sup, struct task *task)
@@ -407,6 +426,8 @@ static int replay_trace(struct replay_run *run, struct question *q, const struct
 		rc = open_window(run, q, t, err);
 	if (rc)
 		return rc;
+	if (q->args->checksum)
+		options.on_event = on_event;
 	if (*q->window_path) {
 		options.observer = &q->window.observer;
 		options.keeper = &q->window.recording.session;
@@ -441,12 +462,14 @@ static int replay(struct replay_run *run, struct replay_arguments *args, const c
 			   args->to_text ? args->to : (struct place){.kind = PLACE_END}},
 		.first = args->window.text ? BEGIN : END,
 		.replay = &run->session,
-		.look = &args->look};
+		.look = &args->look,
+		.checksum = {.every = args->checksum, .json = args->json}};
 	if (!rc && args->window.output && !args->window.text)
 		rc = bt_fail(err, BT_E_MISUSE, 0, "-o says where the trace of --window is made");
 	if (rc || (rc = trace_open(&t, path, err)))
 		return rc;
 	rc = replay_trace(run, q, t, err);
+	replay_checksum_release(&q->checksum);
 	trace_close(t);
 	return rc;
 }

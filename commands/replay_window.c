@@ -228,8 +228,7 @@ int replay_window_open(struct replay_window *w, const struct trace *t, const cha
 		.processor = see_processor,
 		.note = see_note,
 	};
-	const struct recording_options options = {.history = HISTORY,
-						  .history_memory = UINT64_MAX};
+	const struct recording_options options = {.history = HISTORY, .history_memory = UINT64_MAX};
 	struct bt_record_header h = t->header;
 	int rc;
 

@@ -57,6 +57,7 @@ bool replay_window_keep_symbols(const struct trace *from, const char *path);
 
 /* Closes the trace; takes it out of the directory again where the end was not reached. Errors:
  * BT_E_IO: it could not be written. */
-int replay_window_close(struct replay_window *w, const char *path, struct bt_error *err) BT_MUST_USE;
+int replay_window_close(struct replay_window *w, const char *path,
+			struct bt_error *err) BT_MUST_USE;
 
 #endif

@@ -129,10 +129,10 @@ _btrec() {
 		--backend) mapfile -t COMPREPLY < <(compgen -W "engine step" -- "$cur") ;;
 		--to) mapfile -t COMPREPLY < <(compgen -W "crash end" -- "$cur") ;;
 		-o | --output) mapfile -t COMPREPLY < <(compgen -d -- "$cur") ;;
-		--memory | --window) ;;
+		--memory | --window | --checksum) ;;
 		*)
 			if [[ $cur == -* ]]; then
-				mapfile -t COMPREPLY < <(compgen -W "--backend --to --registers --memory --window -o --output --no-output --json -q --quiet -h --help" -- "$cur")
+				mapfile -t COMPREPLY < <(compgen -W "--backend --to --registers --memory --checksum --window -o --output --no-output --json -q --quiet -h --help" -- "$cur")
 			else
 				mapfile -t COMPREPLY < <(_btrec_traces "$cur")
 			fi

@@ -318,6 +318,8 @@ static void advance(struct replaying *r, struct supervisor *sup, struct task *ta
 	bool more;
 
 	r->events += r->begun;
+	if (r->begun && r->options.on_event)
+		r->options.on_event(r->options.arg, task, seq_of(&r->log.event));
 	if (seq_of(&r->log.event))
 		r->met = seq_of(&r->log.event);
 	do

@@ -25,6 +25,10 @@ struct replaying_options {
 	 * compared or has an effect: memory, registers and history can be looked at. */
 	void (*on_place)(void *arg, struct supervisor *sup, struct task *task, size_t i);
 
+	/* The task has met an event, and has its effects: memory and registers can be looked at.
+	 * seq: 0 where the event has no number. NULL: it is no matter. */
+	void (*on_event)(void *arg, struct task *task, uint64_t seq);
+
 	/* The task has stopped, and has not come to anything that is compared yet. NULL: it is no
 	 * matter. */
 	void (*on_stop)(void *arg, struct supervisor *sup, struct task *task);

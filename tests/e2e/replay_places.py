@@ -7,6 +7,7 @@ import struct
 from e2e import *
 from engine_points import places
 
+CHANGE_LOG = os.path.join(BUILD, "tests", "tools", "change_log")
 STARTS = ["rax", "rsi", "r8", "r12", "rip"] # of the lines of registers, which are those of btview
 COMPARED = 0x10100 # of eflags all but TF and RF
 
@@ -273,6 +274,37 @@ def window_not_made():
     del os.environ["BTREC_TRACE_DIR"]
 
 
+@case("checksums of two replays are the same, by engine and stepper")
+def checksums():
+    result = record([build("places.c", "-O1", *BARE)], ["--quiet", "--replayable"])
+    equal(result.status, 5, "end of the program")
+    found = [replay(result.trace, "-q", "--no-output", "--checksum", "1", "--backend", backend) for backend in ("engine", "step", "engine")]
+    equal([again.status for again in found], [0, 0, 0], "statuses")
+    lines = found[0].out.decode().splitlines()
+    equal([again.out for again in found[1:]], [found[0].out] * 2, "what other replays print")
+    check(len(lines) == 16 and all(re.fullmatch(r"%d: event \d+ of task 1 at \d+\+\d+@0x[0-9a-f]+: [0-9a-f]{16}" % n, line) for n, line in enumerate(lines, 1)), lines)
+    equal(len({line.split()[-1] for line in lines}), 16, "different checksums")
+    each_fifth = replay(result.trace, "-q", "--no-output", "--checksum", "5", "--json").out.splitlines()
+    equal([json.loads(line)["checksum"] for line in each_fifth], [line.split()[-1] for line in lines[4::5]], "each fifth")
+    dynamic = crashed()
+    engine, step = (replay(dynamic, "-q", "--no-output", "--checksum", "4", "--backend", backend) for backend in ("engine", "step"))
+    equal((step.status, step.out), (0, engine.out), "status and checksums of a dynamic program under the stepper")
+    check(engine.out.count(b"\n") >= 8, engine.out)
+
+
+@case("a byte that is changed in what a call wrote changes the checksum of its event")
+def checksum_of_change():
+    trace = crashed()
+    log = [name for name in os.listdir(trace) if name.startswith("log-")][0]
+    lines = replay(trace, "-q", "--no-output", "--checksum", "1").out.splitlines()
+    for n in range(1, 6):
+        copy = fresh("changed")
+        shutil.copytree(trace, copy)
+        equal(execute([CHANGE_LOG, trace, os.path.join(copy, log), "byte", "LOG_DATA", str(n)]).status, 0, "status of change_log")
+        found = replay(copy, "-q", "--no-output", "--checksum", "1").out.splitlines()
+        check(found and found != lines[:len(found)], "all %d checksums are the same with byte %d changed" % (len(found), n))
+
+
 @case("what the program wrote before the place is repeated, what it wrote behind it is not")
 def output_before():
     trace = crashed()
@@ -309,7 +341,7 @@ def misuse():
     trace = crashed()
     for options in (["--to", "12x"], ["--to", ""], ["--to", "@"], ["--to", "0:5"], ["--to", "99999999999999999999"], ["--memory", "rsp"], ["--memory", "rsp,0"], ["--memory", "rxx,4"],
                     ["--memory", "rsp*2,4"], ["--memory", "0x,4"], ["--memory", "0,1048577"], ["--memory", "0,4,4"], ["--memory", "0,1"] * 65,
-                    ["--window", "5"], ["--window", "x..5"], ["--window", "end..end"], ["--window", "-0..end"], ["--window", "-x.."], ["--window", "..x"], ["-o", "/x"],
+                    ["--window", "5"], ["--window", "x..5"], ["--window", "end..end"], ["--window", "-0..end"], ["--window", "-x.."], ["--window", "..x"], ["-o", "/x"], ["--checksum", "0"], ["--checksum", "x"],
                     ["--to", "crash", "--window", "..end"]):
         result = replay(trace, *options)
         equal((result.status, result.out, result.err.count(b"\n")), (2, b"", 1), "status, output and lines of %s (%s)" % (options, result.err))
