@@ -368,7 +368,9 @@ static int open_window(struct replay_run *run, struct question *q, const struct 
 
 	snprintf(program, sizeof program, "%.*s", (int)t->header.program.len,
 		 (const char *)t->header.program.at);
-	for (unsigned n = 0; !rc && n < NAMES_MAX; n++) {
+	if (rc)
+		return rc;
+	for (unsigned n = 0; n < NAMES_MAX; n++) {
 		if (output)
 			snprintf(q->window_path, BT_PATH_MAX, "%s", output);
 		else
@@ -377,7 +379,6 @@ static int open_window(struct replay_run *run, struct question *q, const struct 
 					&run->session.met, err);
 		if (rc != -BT_E_EXISTS || output)
 			break;
-		rc = 0;
 	}
 	if (rc)
 		*q->window_path = '\0';

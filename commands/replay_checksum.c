@@ -82,8 +82,8 @@ bool replay_checksum_event(struct replay_checksum *c, const struct task *task, u
 		c->json ? "{\"schema\": \"btrec-checksum/1\", \"count\": %" PRIu64
 			  ", \"event\": %" PRIu64 ", \"task\": %" PRIu32
 			  ", \"point\": \"%s\", \"checksum\": \"%016" PRIx64 "\"}\n"
-			: "%" PRIu64 ": event %" PRIu64 " of task %" PRIu32
-			  " at %s: %016" PRIx64 "\n",
+			: "%" PRIu64 ": event %" PRIu64 " of task %" PRIu32 " at %s: %016" PRIx64
+			  "\n",
 		c->events, seq, task->number, at, sum);
 	return true;
 }

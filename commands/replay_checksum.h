@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
-/* What a replayed task has at its events, as one number each: registers and memory. Two replays of a
- * recording print the same numbers, whatever runs them. btrec replay --checksum. */
+/* What a replayed task has at its events, as one number each: registers and memory. Two replays of
+ * a recording print the same numbers, whatever runs them. btrec replay --checksum. */
 #ifndef BT_REPLAY_CHECKSUM_H
 #define BT_REPLAY_CHECKSUM_H
 
@@ -11,7 +11,7 @@
 struct task;
 
 struct replay_checksum {
-	uint64_t every; /* so many events; 0: it is not asked for */
+	uint64_t every;  /* so many events; 0: it is not asked for */
 	uint64_t events; /* so far */
 	bool json;
 	uint8_t *room; /* owned; NULL: none yet */

@@ -81,7 +81,6 @@ static bool take_range(struct look_range *r, const struct task *task)
 
 bool replay_look_take(struct replay_look *look, const struct task *task)
 {
-	look->taken = true;
 	look->task = task->number;
 	look->point = task_point(task);
 	look->regs = task->regs;

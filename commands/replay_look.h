@@ -36,7 +36,6 @@ struct replay_look {
 	size_t range_count;
 
 	/* Once the replay was there: */
-	bool taken;
 	uint32_t task;
 	struct bt_point point;
 	struct bt_regs regs;

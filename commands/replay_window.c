@@ -205,10 +205,11 @@ static void count_moments(struct replay_window *w)
 	while (hold(w)) {
 		const struct bt_record_snapshot *s = &w->held.u.snapshot;
 
-		if (w->held.kind == BT_RECORD_SNAPSHOT && s->snapshot > w->moments)
+		bool sane = w->held.kind == BT_RECORD_SNAPSHOT && s->snapshot < UINT32_MAX;
+
+		if (sane && s->snapshot > w->moments)
 			w->moments = s->snapshot;
-		if (w->held.kind == BT_RECORD_SNAPSHOT &&
-		    (s->kind == BT_SNAPSHOT_FATAL || s->kind == BT_SNAPSHOT_EXIT))
+		if (sane && (s->kind == BT_SNAPSHOT_FATAL || s->kind == BT_SNAPSHOT_EXIT))
 			w->last = s->snapshot;
 		w->has_held = false;
 	}

@@ -534,6 +534,12 @@ static void on_syscall_enter(struct session *session, struct supervisor *sup, st
 			serve_end(r, sup, task);
 		return;
 	}
+	/* A signal that was never delivered ended it in the call. */
+	if (r->log.event.kind == BT_RECORD_LOG_EXIT && is_asynchronous(&r->log.event)) {
+		if (meet(r, task, came))
+			note_end(r, sup, task);
+		return;
+	}
 	if (r->log.event.kind != BT_RECORD_LOG_CALL)
 		diverge(r, task, DIVERGENCE_EVENT, came);
 	else

@@ -236,8 +236,9 @@ def window_told():
     trace = crashed()
     made = window(trace, "-300..crash")
     of_trace, of_window = report(trace), report(made)
-    for key in ("schema", "program", "argv", "end", "signature"):
-        equal(of_window.get(key), of_trace.get(key), key)
+    for key in ("exit", "fault", "signature", "processes"):
+        equal(of_window[key], of_trace[key], key)
+    equal(of_window["trace"]["command"], of_trace["trace"]["command"], "command")
     old, new = (text(which).splitlines() + [""] for which in (trace, made))
     for heading in ("What happened", "Where", "Last system calls of task 1", "Registers of task 1"):
         begin, end = old.index(heading), old.index("", old.index(heading))
@@ -323,6 +324,18 @@ def other_ends():
     result = replay(well.trace, "--to", "crash")
     equal((result.status, result.err.count(b"\n")), (1, 1), "status and lines")
     check(b"has no crash" in result.err, result.err)
+
+
+@case("a program that kills itself has its crash in that call")
+def killed_in_call():
+    result = record(["/bin/sh", "-c", "kill -KILL $$"], ["--quiet", "--replayable"])
+    equal(result.status, -signal.SIGKILL, "end of the program")
+    registers = registers_at(result.trace, "crash")
+    equal((registers["orig_rax"], registers["rsi"]), (62, signal.SIGKILL), "number and argument of the call")
+    equal(registers_at(result.trace, "end"), registers, "registers at the end")
+    made = window(result.trace, "-50..")
+    equal(report(made)["exit"], report(result.trace)["exit"], "end")
+    equal(records(made, "SNAPSHOT")[0]["point"], records(result.trace, "SNAPSHOT")[0]["point"], "point of the moment")
 
 
 @case("a place that is never reached is told in one line, with status 1")
