@@ -11,43 +11,151 @@
 #include "collector/replay/replaying.h"
 #include "collector/supervisor/launch.h"
 #include "commands/btrec_commands.h"
+#include "commands/cause.h"
 #include "commands/mode.h"
+#include "commands/replay_checksum.h"
+#include "commands/replay_look.h"
+#include "commands/replay_window.h"
 #include "commands/trace_shelf.h"
 #include "decoder/model/signals.h"
 #include "lib/array_size.h"
+#include "lib/directories.h"
 #include "lib/say.h"
 #include "lib/trace_home.h"
 
 struct replay_arguments {
 	const char *backend;
+	const char *to_text; /* of --to; NULL: not given */
+	struct place to;
+	struct {
+		const char *text;  /* of --window; NULL: not given */
+		struct place from; /* where it begins */
+		uint64_t ticks;    /* not 0: that is so many ticks before its end */
+		const char *output;
+	} window;
+	struct replay_look look;
+	unsigned long long checksum; /* every so many events; 0: none */
+	uint64_t memory;             /* bytes that the host may have; 0: not said */
 	bool no_output, json, quiet, help, force;
-	uint64_t memory; /* 0: not said */
 };
+
+static int set_to(void *target, const char *value, struct bt_error *err)
+{
+	struct replay_arguments *args = target;
+
+	args->to_text = value;
+	return place_parse(value, &args->to)
+		       ? 0
+		       : bt_fail(err, BT_E_MISUSE, 0,
+				 "--to: %s is none of EVENT, "
+				 "@[TASK:]TICK[+TRANSFERS][@ADDRESS[,RCX]], crash, end",
+				 value);
+}
+
+enum {
+	WHERE_MAX = 128, /* bytes of the first place of --window */
+	NAMES_MAX = 1000,
+	SYMBOLS_MS = 2000, /* for names that the first screen does not need */
+	SYMBOLS_PATIENCE_MS = 60000,
+	CAUSE_MAX = sizeof(((struct divergence *)NULL)->cause),
+};
+
+/* A..B: B is the place of --to. */
+static int set_window(void *target, const char *value, struct bt_error *err)
+{
+	struct replay_arguments *args = target;
+	const char *dots = strstr(value, "..");
+	char from[WHERE_MAX] = "@0";
+	unsigned long long ticks = 0;
+
+	if (!dots || dots - value >= WHERE_MAX)
+		return bt_fail(err, BT_E_MISUSE, 0, "--window: %s is not A..B, two places of --to",
+			       value);
+	args->window.text = value;
+	if (dots > value)
+		snprintf(from, sizeof from, "%.*s", (int)(dots - value), value);
+	if (*from == '-' && options_number("--window", from + 1, 1, UINT64_MAX, &ticks, err))
+		return -BT_E_MISUSE;
+	args->window.ticks = ticks;
+	if (!ticks &&
+	    (!place_parse(from, &args->window.from) || args->window.from.kind == PLACE_END))
+		return bt_fail(err, BT_E_MISUSE, 0,
+			       "--window: %s is no place where a stretch can begin", from);
+	if (dots[2] && args->to_text)
+		return bt_fail(err, BT_E_MISUSE, 0, "--window ends at %s, --to says %s", dots + 2,
+			       args->to_text);
+	return dots[2] ? set_to(args, dots + 2, err) : 0;
+}
+
+static int set_checksum(void *target, const char *value, struct bt_error *err)
+{
+	return options_number("--checksum", value, 1, UINT64_MAX,
+			      &((struct replay_arguments *)target)->checksum, err);
+}
 
 static int set_memory(void *target, const char *value, struct bt_error *err)
 {
-	return shelf_size("--memory", value, &((struct replay_arguments *)target)->memory, err);
+	return replay_look_add(&((struct replay_arguments *)target)->look, value, err);
+}
+
+static int set_memory_limit(void *target, const char *value, struct bt_error *err)
+{
+	return shelf_size("--memory-limit", value, &((struct replay_arguments *)target)->memory,
+			  err);
 }
 
 static const struct option_row rows[] = {
 	{"backend", 0, "NAME", "how code is run: engine (the default), step",
 	 .at = offsetof(struct replay_arguments, backend)},
-	{"memory", 0, "SIZE",
-	 "the memory that the program may have: 500M, 2G (what this machine has)",
+	{"to", 0, "WHERE", "end there: EVENT (its number), @TICK (a point), crash, end",
+	 .set = set_to},
+	{"registers", 0, NULL, "print the registers there",
+	 .at = offsetof(struct replay_arguments, look.registers)},
+	{"memory", 0, "ADDR,LEN", "print memory there; ADDR may be a register: rsp, rbp-0x20",
 	 .set = set_memory},
+	{"checksum", 0, "N", "print a number for registers and memory at each Nth event",
+	 .set = set_checksum},
+	{"window", 0, "A..B", "write the branch history from A to B as a trace; A may be -TICKS",
+	 .set = set_window},
+	{"output", 'o', "DIR", "where that trace is made",
+	 .at = offsetof(struct replay_arguments, window.output)},
+	{"memory-limit", 0, "SIZE",
+	 "the memory that the program may have: 500M, 2G (what this machine has)",
+	 .set = set_memory_limit},
 	{"force", 0, NULL, "replay though this processor lacks features that the recording had",
 	 .at = offsetof(struct replay_arguments, force)},
 	{"no-output", 0, NULL, "do not repeat what the program wrote",
 	 .at = offsetof(struct replay_arguments, no_output)},
-	{"json", 0, NULL, "print a divergence as JSON, to standard output",
+	{"json", 0, NULL, "print a divergence, or what is there, as JSON",
 	 .at = offsetof(struct replay_arguments, json)},
 	{"quiet", 'q', NULL, "no line at the end, unless something went wrong",
 	 .at = offsetof(struct replay_arguments, quiet)},
 	{"help", 'h', NULL, "show this", .at = offsetof(struct replay_arguments, help)},
 };
 
+enum { BEGIN, END, PLACES };
+
+/* What is asked about a replay, and of whom. */
+struct question {
+	const struct replay_arguments *args;
+	const char *path;
+	struct place places[PLACES];
+	size_t first; /* of these: END where no stretch is asked for */
+	const struct replaying *replay;
+	struct replay_look *look;
+	struct replay_checksum checksum;
+	bool unreadable; /* what is to be added up */
+	struct replay_window window;
+	char window_path[BT_PATH_MAX]; /* "": there is none */
+	bool no_memory;
+	uint64_t memory;       /* bytes of addresses that the host may have */
+	char cause[CAUSE_MAX]; /* what a divergence may come of; "": nothing is known */
+};
+
 struct replay_run {
 	struct replaying session;
+	struct question question;
+	char path[BT_PATH_MAX];
 	struct supervisor sup;
 	struct launch launch;
 	struct bt_clock clock;
@@ -114,11 +222,50 @@ static int run_host(struct replay_run *run, struct bt_error *err)
 	return 0;
 }
 
-static void say_end(const struct replaying *r, const char *trace)
-{
-	char name[SIGNAL_NAME_MAX];
+/* ---- The end ---- */
 
-	if (r->end.kind == BT_EXIT_STATUS)
+static void on_place(void *arg, struct supervisor *sup, struct task *task, size_t i)
+{
+	struct question *q = arg;
+	const struct bt_record *event = &q->replay->log.event;
+
+	if (q->first + i == BEGIN) {
+		replay_window_begin(&q->window, sup, task);
+		return;
+	}
+	q->no_memory |= !replay_look_take(q->look, task);
+	if (q->args->window.text)
+		replay_window_end(&q->window, sup, task, &q->places[END],
+				  event->kind == BT_RECORD_LOG_EXIT &&
+						  q->places[END].kind == PLACE_END
+					  ? event->u.log_exit.seq
+					  : 0);
+}
+
+static void on_event(void *arg, struct task *task, uint64_t seq)
+{
+	struct question *q = arg;
+
+	q->unreadable |= !replay_checksum_event(&q->checksum, task, seq, stdout);
+}
+
+static void on_stop(void *arg, struct supervisor *sup, struct task *task)
+{
+	struct question *q = arg;
+
+	replay_window_relieve(&q->window, sup, task);
+}
+
+static void say_end(const struct question *q, const struct replaying *r)
+{
+	char name[SIGNAL_NAME_MAX], place[PLACE_TEXT];
+	const char *trace = q->path;
+
+	place_print(&q->places[END], place, sizeof place);
+	if (q->args->to_text && q->places[END].kind != PLACE_END)
+		say("replayed %s: %llu events, up to %s", trace, (unsigned long long)r->events,
+		    place);
+	else if (r->end.kind == BT_EXIT_STATUS)
 		say("replayed %s: %llu events, exited with %d", trace,
 		    (unsigned long long)r->events, r->end.status);
 	else if (r->end.kind == BT_EXIT_SIGNAL)
@@ -127,11 +274,172 @@ static void say_end(const struct replaying *r, const char *trace)
 	else
 		say("replayed %s: %llu events, up to where its log ends: %s", trace,
 		    (unsigned long long)r->events, r->log.reason);
+	if (*q->window_path)
+		say("trace of the stretch: %s", q->window_path);
 }
+
+static int fail_unreached(const struct question *q, const struct replaying *r, struct bt_error *err)
+{
+	char place[PLACE_TEXT];
+
+	place_print(&r->options.places[r->place], place, sizeof place);
+	if (r->passed)
+		return bt_fail(err, BT_E_NOT_REACHED, 0, "%s: %s: the task was never there",
+			       q->path, place);
+	return bt_fail(err, BT_E_NOT_REACHED, 0, "%s: %s: the replay ends before it%s%s", q->path,
+		       place, *r->log.reason ? ", where its log does: " : "", r->log.reason);
+}
+
+/* The replay was as the recording, up to its end. */
+static int tell_place(const struct question *q, const struct replaying *r, struct bt_error *err)
+{
+	if (q->no_memory)
+		return bt_no_memory(err, NULL);
+	if (r->place < r->options.place_count)
+		return fail_unreached(q, r, err);
+	if (!r->options.place_count)
+		return 0;
+	if (!q->args->json) {
+		replay_look_print(q->look, stdout);
+		return 0;
+	}
+	fprintf(stdout, "{\"schema\": \"btrec-replay/1\", \"events\": %llu, ",
+		(unsigned long long)r->events);
+	replay_look_print_json(q->look, stdout);
+	fputs("}\n", stdout);
+	return 0;
+}
+
+static int tell_end(const struct question *q, struct replaying *r, struct bt_error *err)
+{
+	int rc;
+
+	if (r->log.damage)
+		return bt_fail(err, r->log.damage, 0,
+			       "%s: the log is damaged behind %llu events: %s", q->path,
+			       (unsigned long long)r->events, r->log.reason);
+	if (r->log.full)
+		return bt_fail(err, BT_E_NO_MEMORY, 0,
+			       "%s: one event of the log, behind %llu others, takes more than "
+			       "%llu MB (--memory-limit SIZE; half of it is for that)",
+			       q->path, (unsigned long long)r->events,
+			       (unsigned long long)(r->log.most >> 20));
+	if (r->failure.code) {
+		*err = r->failure;
+		return -(int)err->code;
+	}
+	if (r->divergence.kind) {
+		memcpy(r->divergence.cause, q->cause, sizeof r->divergence.cause);
+		if (q->args->json)
+			divergence_print_json(&r->divergence, stdout);
+		else
+			divergence_print(&r->divergence, stderr);
+		return bt_fail(err, BT_E_DIVERGENCE, 0,
+			       "%s: the replay is not as the recording was", q->path);
+	}
+	rc = tell_place(q, r, err);
+	if (!rc && !q->args->quiet)
+		say_end(q, r);
+	return rc;
+}
+
+static bool asks_for_a_place(const struct replay_arguments *args)
+{
+	return args->to_text || args->look.registers || args->look.range_count || args->window.text;
+}
+
+/* The tick of the log's last event. */
+static int last_tick(const struct trace *t, uint64_t memory, uint64_t *tick, struct bt_error *err)
+{
+	struct log_events log;
+	int rc = log_events_open(&log, t, memory, err);
+
+	*tick = 0;
+	if (rc)
+		return rc;
+	while (log_events_next(&log))
+		*tick = bt_record_point(&log.event)->tick;
+	log_events_close(&log);
+	return 0;
+}
+
+static int find_places(struct question *q, const struct trace *t, struct bt_error *err)
+{
+	struct place *begin = &q->places[BEGIN], *end = &q->places[END];
+	uint64_t last = 0;
+	int rc = place_find(end, t, err);
+
+	if (!rc && q->args->window.text)
+		rc = place_find(begin, t, err);
+	if (rc || !q->args->window.ticks)
+		return rc;
+	rc = end->kind == PLACE_END ? last_tick(t, q->memory, &last, err) : 0;
+	if (end->kind != PLACE_END)
+		last = end->at.at.tick;
+	*begin = (struct place){
+		.at = {.task = end->kind == PLACE_END ? 1 : end->at.task,
+		       .at.tick = last > q->args->window.ticks ? last - q->args->window.ticks : 0}};
+	return rc;
+}
+
+/* Makes the trace of --window: at -o, else where traces are, with the program's name. */
+static int open_window(struct replay_run *run, struct question *q, const struct trace *t,
+		       struct bt_error *err)
+{
+	char directory[BT_PATH_MAX], program[BT_PATH_MAX];
+	const char *output = q->args->window.output;
+	int rc = output ? 0 : directory_new_traces(directory, err);
+
+	snprintf(program, sizeof program, "%.*s", (int)t->header.program.len,
+		 (const char *)t->header.program.at);
+	if (rc)
+		return rc;
+	for (unsigned n = 0; n < NAMES_MAX; n++) {
+		if (output)
+			snprintf(q->window_path, BT_PATH_MAX, "%s", output);
+		else
+			directory_trace_candidate(q->window_path, directory, program, n);
+		rc = replay_window_open(&q->window, t, q->window_path, run->backend.name,
+					&run->session.met, err);
+		if (rc != -BT_E_EXISTS || output)
+			break;
+	}
+	if (rc)
+		*q->window_path = '\0';
+	return rc;
+}
+
+static bool is_program_there(const struct trace *t)
+{
+	const struct bt_record_header *h = &t->header;
+	const struct slice cwd =
+		h->program.len && *h->program.at == '/' ? slice_of(NULL, 0) : h->cwd;
+	char path[BT_PATH_MAX];
+
+	if (cwd.len + h->program.len + 2 > sizeof path)
+		return false;
+	snprintf(path, sizeof path, "%.*s/%.*s", (int)cwd.len, cwd.len ? (const char *)cwd.at : "",
+		 (int)h->program.len, (const char *)h->program.at);
+	return !access(path, R_OK);
+}
+
+/* Names and source lines for the window's trace: of the program's files, or those that the trace
+ * that is replayed has. */
+static void keep_symbols(const struct trace *t, const char *trace)
+{
+	struct cause cause;
+
+	if (!is_program_there(t) && replay_window_keep_symbols(t, trace))
+		return;
+	cause_begin(&cause, trace, SYMBOLS_MS, 0);
+	cause_end(&cause, SYMBOLS_PATIENCE_MS);
+}
+
+/* ---- Before it begins ---- */
 
 /* Another maker's results of some instructions differ in their last bits. */
 static void compare_makers(const struct log_events *l, const struct processor_offer *here,
-			   bool quiet, char cause[160])
+			   bool quiet, char cause[CAUSE_MAX])
 {
 	char then[PROCESSOR_MAKER], now[PROCESSOR_MAKER];
 
@@ -139,7 +447,7 @@ static void compare_makers(const struct log_events *l, const struct processor_of
 	processor_offer_maker(here, now);
 	if (!strcmp(then, now))
 		return;
-	snprintf(cause, 160,
+	snprintf(cause, CAUSE_MAX,
 		 "it was recorded on a processor of %s, and this one is of %s: rcpps, rsqrtps and "
 		 "functions of the x87 give other results",
 		 then, now);
@@ -149,7 +457,7 @@ static void compare_makers(const struct log_events *l, const struct processor_of
 
 /* Compares the processor with that of the recording. */
 static int compare_processors(const struct replaying *r, const struct replay_arguments *args,
-			      const char *path, char cause[160], struct bt_error *err)
+			      const char *path, char cause[CAUSE_MAX], struct bt_error *err)
 {
 	const struct log_events *l = &r->log;
 	char missing[240];
@@ -166,49 +474,70 @@ static int compare_processors(const struct replaying *r, const struct replay_arg
 	return 0;
 }
 
-static int replay(struct replay_run *run, const struct replay_arguments *args, const char *path,
+static int replay_trace(struct replay_run *run, struct question *q, const struct trace *t,
+			struct bt_error *err)
+{
+	struct replaying_options options = {
+		.output = !q->args->no_output,
+		.memory = q->memory,
+		.places = q->places + q->first,
+		.place_count = asks_for_a_place(q->args) ? PLACES - q->first : 0,
+		.on_place = on_place,
+		.arg = q};
+	struct bt_error cause;
+	int rc = find_places(q, t, err), closed;
+
+	if (!rc && q->args->window.text)
+		rc = open_window(run, q, t, err);
+	if (rc)
+		return rc;
+	if (q->args->checksum)
+		options.on_event = on_event;
+	if (*q->window_path) {
+		options.observer = &q->window.observer;
+		options.keeper = &q->window.recording.session;
+		options.on_stop = on_stop;
+		options.pause = REPLAY_WINDOW_PAUSE;
+	}
+	rc = replaying_init(&run->session, t, &options, err);
+	if (!rc)
+		rc = compare_processors(&run->session, q->args, q->path, q->cause, err);
+	if (!rc)
+		rc = run_host(run, err);
+	closed = *q->window_path ? replay_window_close(&q->window, q->window_path, &cause) : 0;
+	if (!rc && closed)
+		rc = (*err = cause, closed);
+	if (!rc)
+		rc = tell_end(q, &run->session, err);
+	if (!rc && *q->window_path)
+		keep_symbols(t, q->window_path);
+	replaying_release(&run->session);
+	return rc;
+}
+
+static int replay(struct replay_run *run, struct replay_arguments *args, const char *path,
 		  struct bt_error *err)
 {
-	const struct replaying_options options = {.output = !args->no_output,
-						  .memory = args->memory ? args->memory
-									 : host_usual_memory()};
-	struct replaying *r = &run->session;
-	char cause[160] = "";
+	struct question *q = &run->question;
 	struct trace *t;
 	int rc = choose_backend(args->backend, &run->backend, err);
 
+	*q = (struct question){
+		.args = args,
+		.path = path,
+		.places = {args->window.from,
+			   args->to_text ? args->to : (struct place){.kind = PLACE_END}},
+		.first = args->window.text ? BEGIN : END,
+		.replay = &run->session,
+		.look = &args->look,
+		.checksum = {.every = args->checksum, .json = args->json},
+		.memory = args->memory ? args->memory : host_usual_memory()};
+	if (!rc && args->window.output && !args->window.text)
+		rc = bt_fail(err, BT_E_MISUSE, 0, "-o says where the trace of --window is made");
 	if (rc || (rc = trace_open(&t, path, err)))
 		return rc;
-	rc = replaying_init(r, t, &options, err);
-	if (!rc)
-		rc = compare_processors(r, args, path, cause, err);
-	if (!rc)
-		rc = run_host(run, err);
-	if (!rc && r->log.damage) {
-		rc = bt_fail(err, r->log.damage, 0, "%s: the log is damaged behind %llu events: %s",
-			     path, (unsigned long long)r->events, r->log.reason);
-	} else if (!rc && r->log.full) {
-		rc = bt_fail(
-			err, BT_E_NO_MEMORY, 0,
-			"%s: one event of the log, behind %llu others, takes more than %llu MB "
-			"(--memory SIZE; half of it is for that)",
-			path, (unsigned long long)r->events,
-			(unsigned long long)(r->log.most >> 20));
-	} else if (!rc && r->failure.code) {
-		*err = r->failure;
-		rc = -(int)err->code;
-	} else if (!rc && r->divergence.kind) {
-		strcpy(r->divergence.cause, cause);
-		if (args->json)
-			divergence_print_json(&r->divergence, stdout);
-		else
-			divergence_print(&r->divergence, stderr);
-		rc = bt_fail(err, BT_E_DIVERGENCE, 0, "%s: the replay is not as the recording was",
-			     path);
-	} else if (!rc && !args->quiet) {
-		say_end(r, path);
-	}
-	replaying_release(r);
+	rc = replay_trace(run, q, t, err);
+	replay_checksum_release(&q->checksum);
 	trace_close(t);
 	return rc;
 }
@@ -217,7 +546,6 @@ int btrec_replay(int argc, char **argv)
 {
 	struct replay_arguments args = {0};
 	struct replay_run *run;
-	char path[BT_PATH_MAX];
 	struct bt_error err;
 	int at = options_parse(rows, ARRAY_SIZE(rows), &args, argc, argv, &err), rc;
 
@@ -228,12 +556,15 @@ int btrec_replay(int argc, char **argv)
 		options_help(stdout, rows, ARRAY_SIZE(rows));
 		return 0;
 	}
-	if (at < 0 || btrec_trace_argument(argc, argv, at, path, &err))
+	if (at < 0)
 		return btrec_complain(&err);
 	run = calloc(1, sizeof *run);
 	if (!run)
 		return btrec_complain((bt_no_memory(&err, NULL), &err));
-	rc = replay(run, &args, path, &err);
+	rc = btrec_trace_argument(argc, argv, at, run->path, &err);
+	if (!rc)
+		rc = replay(run, &args, run->path, &err);
 	free(run);
+	replay_look_release(&args.look);
 	return rc ? btrec_complain(&err) : 0;
 }

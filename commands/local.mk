@@ -11,6 +11,9 @@ commands_libcommands_a_SOURCES = \
 	commands/json_out.c commands/json_out.h \
 	commands/missed_stop_points.c commands/missed_stop_points.h \
 	commands/mode.c commands/mode.h \
+	commands/replay_checksum.c commands/replay_checksum.h \
+	commands/replay_look.c commands/replay_look.h \
+	commands/replay_window.c commands/replay_window.h \
 	commands/run_options.c commands/run_options.h \
 	commands/signature_groups.c commands/signature_groups.h \
 	commands/trace_digest.c commands/trace_digest.h \

@@ -127,10 +127,12 @@ _btrec() {
 	replay)
 		case $prev in
 		--backend) mapfile -t COMPREPLY < <(compgen -W "engine step" -- "$cur") ;;
-		--memory) ;;
+		--to) mapfile -t COMPREPLY < <(compgen -W "crash end" -- "$cur") ;;
+		-o | --output) mapfile -t COMPREPLY < <(compgen -d -- "$cur") ;;
+		--memory | --memory-limit | --window | --checksum) ;;
 		*)
 			if [[ $cur == -* ]]; then
-				mapfile -t COMPREPLY < <(compgen -W "--backend --memory --force --no-output --json -q --quiet -h --help" -- "$cur")
+				mapfile -t COMPREPLY < <(compgen -W "--backend --to --registers --memory --memory-limit --force --checksum --window -o --output --no-output --json -q --quiet -h --help" -- "$cur")
 			else
 				mapfile -t COMPREPLY < <(_btrec_traces "$cur")
 			fi

@@ -251,6 +251,29 @@ const char *bt_record_name(uint16_t kind)
 	return l ? l->name : NULL;
 }
 
+/* The first field of a type with that name (NULL: any); NULL: there is none. */
+static const void *field_of(const struct bt_record *rec, enum field_type type, const char *name)
+{
+	const struct layout *l = layout_of(rec->kind);
+
+	for (size_t i = 0; l && i < l->count; i++)
+		if (l->fields[i].type == type && (!name || !strcmp(l->fields[i].name, name)))
+			return (const char *)&rec->u + l->fields[i].offset;
+	return NULL;
+}
+
+uint32_t bt_record_task(const struct bt_record *rec)
+{
+	const uint32_t *task = field_of(rec, FIELD_u32, "task");
+
+	return task ? *task : 0;
+}
+
+const struct bt_point *bt_record_point(const struct bt_record *rec)
+{
+	return field_of(rec, FIELD_point, NULL);
+}
+
 void bt_record_print(FILE *to, const struct bt_record *rec)
 {
 	const struct layout *l = layout_of(rec->kind);

@@ -71,6 +71,12 @@ int bt_record_decode(struct slice *in, struct bt_record *rec);
 /* "MAP", or NULL for an unknown kind. */
 const char *bt_record_name(uint16_t kind);
 
+/* The task that a record is about; 0: it names none. */
+uint32_t bt_record_task(const struct bt_record *rec);
+
+/* The point at which a record's event was, in rec; NULL: it tells none. */
+const struct bt_point *bt_record_point(const struct bt_record *rec);
+
 /* One line "NAME field=value ..." with strings escaped, for `btrec dump` and for people. */
 void bt_record_print(FILE *to, const struct bt_record *rec);
 

@@ -5,6 +5,7 @@
 #ifndef BT_REGS_H
 #define BT_REGS_H
 
+#include <stddef.h>
 #include <stdint.h>
 
 struct bt_regs {
@@ -43,5 +44,13 @@ struct bt_reg_info {
 };
 
 extern const struct bt_reg_info bt_reg_info[BT_REG_COUNT];
+
+/* The registers that text about a moment shows, by number, in its order. The rest of regs.def
+ * (segments, orig_rax) says nothing about a program. */
+enum { BT_REGS_SHOWN = 20 };
+extern const uint8_t bt_regs_shown[BT_REGS_SHOWN];
+
+/* The number of the register with this name, which has len bytes; negative: there is none. */
+int bt_reg_find(const char *name, size_t len);
 
 #endif

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /* Snapshots: registers, memory and branches that are kept of a moment (doc/GLOSSARY.md). Used by
- * the recording alone. The tasks whose memory is read are stopped meanwhile. */
+ * the recording, and where a replay keeps a moment for a trace of its own. The tasks whose memory
+ * is read are stopped meanwhile. */
 #ifndef BT_SNAPSHOT_H
 #define BT_SNAPSHOT_H
 

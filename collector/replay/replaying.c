@@ -157,7 +157,7 @@ static void fail_without_room(struct replaying *r, const struct task *task,
 	snprintf(text, sizeof text,
 		 "no room for %" PRIu64
 		 " MB that the recorded program had: a replay may have %" PRIu64
-		 " MB of addresses here (--memory SIZE)",
+		 " MB of addresses here (--memory-limit SIZE)",
 		 (s->end - s->start) >> 20, r->options.memory >> 20);
 	bt_fail(&r->failure, BT_E_NO_MEMORY, 0, "%s", text);
 	finish(r, task);
@@ -256,6 +256,76 @@ static bool apply_effects(struct replaying *r, struct task *task)
 	return !tracee_set_regs(task->host_tid, &task->regs);
 }
 
+/* ---- Places ---- */
+
+/* The next place, if it is a point of the task's; NULL: it is none. raised: a signal has been
+ * raised. */
+static const struct place *next_point(const struct replaying *r, const struct task *task,
+				      bool raised)
+{
+	const struct place *p = r->options.places + r->place;
+
+	return r->place < r->options.place_count && p->kind != PLACE_END &&
+			       p->at.task == task->number && (raised || !p->raised)
+		       ? p
+		       : NULL;
+}
+
+/* Sets the task's stop point: the first of the next place, the next event, and the next pause. */
+static void set_stop_point(struct replaying *r, struct supervisor *sup, struct task *task)
+{
+	const struct place *p = next_point(r, task, false);
+	const struct stop_point *first = &r->next;
+
+	if (r->options.pause && r->place) {
+		r->pause = (struct stop_point){.task = task->number,
+					       .at.tick = task_tick(task) + r->options.pause};
+		if (stop_point_compare(&r->pause, first) < 0)
+			first = &r->pause;
+	}
+	if (p && stop_point_compare(&p->at, first) <= 0)
+		first = &p->at;
+	sup->backend.ops->stop_at(&sup->backend, task, first);
+}
+
+/* The task is at the next place. */
+static void come_to_place(struct replaying *r, struct supervisor *sup, struct task *task)
+{
+	r->options.on_place(r->options.arg, sup, task, r->place++);
+}
+
+/* The task stands between two instructions, or where an event comes: serves the places that are
+ * there. False: the replay ends here. */
+static bool serve_places(struct replaying *r, struct supervisor *sup, struct task *task,
+			 bool raised)
+{
+	enum stop_point_side side;
+	const struct place *p;
+
+	while ((p = next_point(r, task, raised)) &&
+	       (side = stop_point_side_of(&p->at, task)) != STOP_POINT_AHEAD) {
+		r->passed = side == STOP_POINT_PASSED;
+		if (!r->passed)
+			come_to_place(r, sup, task);
+		if (r->passed || r->place == r->options.place_count) {
+			sup->backend.ops->stop_at(&sup->backend, task, NULL);
+			finish(r, task);
+			return false;
+		}
+		set_stop_point(r, sup, task);
+	}
+	return true;
+}
+
+/* Nothing more of the log is to come. */
+static void serve_end(struct replaying *r, struct supervisor *sup, struct task *task)
+{
+	const struct place *p = r->options.places + r->place;
+
+	if (r->place < r->options.place_count && p->kind == PLACE_END && !r->log.damage)
+		come_to_place(r, sup, task);
+}
+
 /* ---- The next event ---- */
 
 static bool is_signal_without_effect(const struct bt_record *rec)
@@ -279,11 +349,16 @@ static void advance(struct replaying *r, struct supervisor *sup, struct task *ta
 	bool more;
 
 	r->events += r->begun;
+	if (r->begun && r->options.on_event)
+		r->options.on_event(r->options.arg, task, seq_of(&r->log.event));
+	if (seq_of(&r->log.event))
+		r->met = seq_of(&r->log.event);
 	do
 		more = log_events_next(&r->log);
 	while (more && is_signal_without_effect(&r->log.event));
 	if (!more) {
 		sup->backend.ops->stop_at(&sup->backend, task, NULL);
+		serve_end(r, sup, task);
 		finish(r, task);
 		return;
 	}
@@ -297,15 +372,16 @@ static void advance(struct replaying *r, struct supervisor *sup, struct task *ta
 	if (!is_asynchronous(&r->log.event))
 		r->next = (struct stop_point){.task = task->number,
 					      .at.tick = r->next.at.tick + OVERRUN};
-	sup->backend.ops->stop_at(&sup->backend, task, &r->next);
+	set_stop_point(r, sup, task);
 }
 
-static void note_end(struct replaying *r, struct task *task)
+static void note_end(struct replaying *r, struct supervisor *sup, struct task *task)
 {
 	const struct bt_record_log_exit *e = &r->log.event.u.log_exit;
 
 	r->end = (struct task_end){.kind = (enum bt_exit_kind)e->kind, .status = (int)e->status};
 	r->events++;
+	serve_end(r, sup, task);
 	finish(r, task);
 }
 
@@ -324,7 +400,7 @@ static void deliver(struct replaying *r, struct supervisor *sup, struct task *ta
 		return;
 	if (!handled) {
 		if (r->log.event.kind == BT_RECORD_LOG_EXIT)
-			note_end(r, task);
+			note_end(r, sup, task);
 		else
 			diverge(r, task, DIVERGENCE_EVENT, "a deadly signal");
 		return;
@@ -347,30 +423,38 @@ static void deliver(struct replaying *r, struct supervisor *sup, struct task *ta
 static bool on_new_process(struct session *session, struct supervisor *sup, struct process *process,
 			   const struct process *before)
 {
-	(void)session;
-	(void)sup;
-	(void)process;
-	(void)before;
-	return true;
+	struct session *keeper = replaying_of(session)->options.keeper;
+
+	return !keeper || keeper->ops->on_new_process(keeper, sup, process, before);
 }
 
 static void on_forget_process(struct session *session, struct supervisor *sup,
 			      struct process *process)
 {
-	(void)session;
-	(void)sup;
-	(void)process;
+	struct session *keeper = replaying_of(session)->options.keeper;
+
+	if (keeper)
+		keeper->ops->on_forget_process(keeper, sup, process);
 }
 
 static bool on_new(struct session *session, struct supervisor *sup, struct task *task)
 {
+	struct session *keeper = replaying_of(session)->options.keeper;
 	struct ring_state start = {.space = task->process->space->number,
 				   .epoch = task->process->space->epoch};
 
-	(void)session;
-	(void)sup;
+	if (keeper)
+		return keeper->ops->on_new(keeper, sup, task);
 	branch_ring_init(&task->ring, task->history, &start);
 	return true;
+}
+
+static void on_forget(struct session *session, struct supervisor *sup, struct task *task)
+{
+	struct session *keeper = replaying_of(session)->options.keeper;
+
+	if (keeper)
+		keeper->ops->on_forget(keeper, sup, task);
 }
 
 static void on_task(struct session *session, struct supervisor *sup, struct task *task)
@@ -409,10 +493,10 @@ static void on_program(struct session *session, struct supervisor *sup, struct t
 static void on_stop(struct session *session, struct supervisor *sup, struct task *task,
 		    bool goes_on)
 {
-	(void)session;
-	(void)sup;
-	(void)task;
-	(void)goes_on;
+	const struct replaying *r = replaying_of(session);
+
+	if (r->options.on_stop && !goes_on && !r->done)
+		r->options.on_stop(r->options.arg, sup, task);
 }
 
 static void on_stop_point(struct session *session, struct supervisor *sup, struct task *task,
@@ -420,6 +504,15 @@ static void on_stop_point(struct session *session, struct supervisor *sup, struc
 {
 	struct replaying *r = replaying_of(session);
 
+	if (!serve_places(r, sup, task, false))
+		return;
+	if (task->stop_point == &r->pause)
+		set_stop_point(r, sup, task);
+	if (task->stop_point != &r->next)
+		return;
+	side = stop_point_side(task);
+	if (side == STOP_POINT_AHEAD)
+		return;
 	if (side != STOP_POINT_HERE || !is_asynchronous(&r->log.event)) {
 		sup->backend.ops->stop_at(&sup->backend, task, NULL);
 		diverge(r, task, DIVERGENCE_POINT, "a point behind it");
@@ -427,7 +520,7 @@ static void on_stop_point(struct session *session, struct supervisor *sup, struc
 	}
 	if (r->log.event.kind == BT_RECORD_LOG_EXIT) {
 		sup->backend.ops->stop_at(&sup->backend, task, NULL);
-		note_end(r, task);
+		note_end(r, sup, task);
 		return;
 	}
 	if (meet(r, task, "its point"))
@@ -468,12 +561,20 @@ static void on_syscall_enter(struct session *session, struct supervisor *sup, st
 	struct replaying *r = replaying_of(session);
 	char came[80], name[SYSCALL_NAME_MAX];
 
-	(void)sup;
-	if (r->done)
+	if (r->done || (r->begun && !serve_places(r, sup, task, false)))
 		return;
 	snprintf(came, sizeof came, "the system call %s", syscall_name(task->syscall.nr, name));
-	if (r->log.event.kind == BT_RECORD_LOG_EXIT && ends_task(task))
+	if (r->log.event.kind == BT_RECORD_LOG_EXIT && ends_task(task)) {
+		if (meet(r, task, came)) /* the last look at its memory */
+			serve_end(r, sup, task);
 		return;
+	}
+	/* A signal that was never delivered ended it in the call. */
+	if (r->log.event.kind == BT_RECORD_LOG_EXIT && is_asynchronous(&r->log.event)) {
+		if (meet(r, task, came))
+			note_end(r, sup, task);
+		return;
+	}
 	if (r->log.event.kind != BT_RECORD_LOG_CALL)
 		diverge(r, task, DIVERGENCE_EVENT, came);
 	else
@@ -485,7 +586,13 @@ static bool answers_call(struct session *session, struct supervisor *sup, struct
 	const struct replaying *r = replaying_of(session);
 
 	(void)sup;
-	return r->begun && !(r->log.event.kind == BT_RECORD_LOG_EXIT && ends_task(task));
+	if (!r->begun || (r->log.event.kind == BT_RECORD_LOG_EXIT && ends_task(task)))
+		return false;
+	/* The task leaves the call where it did, which its history tells: a signal's return. */
+	for (size_t i = 0; i < r->log.count; i++)
+		if (r->log.effects[i].kind == BT_RECORD_LOG_STATE)
+			task->regs.rip = r->log.effects[i].u.state.regs.rip;
+	return true;
 }
 
 static void on_syscall_exit(struct session *session, struct supervisor *sup, struct task *task,
@@ -522,6 +629,8 @@ static bool answers_signal(struct session *session, struct supervisor *sup, stru
 
 	if (r->done || !r->begun)
 		return false;
+	if (!serve_places(r, sup, task, signal->sync))
+		return true;
 	snprintf(came, sizeof came, "signal %d", signal->info->si_signo);
 	if (r->log.event.kind != BT_RECORD_LOG_SIGNAL || !r->log.event.u.log_signal.sync ||
 	    (int)r->log.event.u.log_signal.signo != signal->info->si_signo)
@@ -567,7 +676,6 @@ static void on_exit_of_task(struct session *session, struct supervisor *sup, str
 	const struct bt_record_log_exit *e = &r->log.event.u.log_exit;
 	char came[80];
 
-	(void)sup;
 	if (r->done)
 		return;
 	if (!r->begun || r->log.over || r->log.event.kind != BT_RECORD_LOG_EXIT ||
@@ -580,7 +688,7 @@ static void on_exit_of_task(struct session *session, struct supervisor *sup, str
 				 end->kind == BT_EXIT_SIGNAL ? "signal" : "status", end->status);
 		diverge(r, task, DIVERGENCE_END, came);
 	} else if (meet(r, task, "its end")) {
-		note_end(r, task);
+		note_end(r, sup, task);
 	}
 }
 
@@ -624,15 +732,17 @@ int replaying_init(struct replaying *r, const struct trace *t,
 		.on_switch = on_switch,
 		.on_exit = on_exit_of_task,
 		.on_detach = on_detach,
-		.on_forget = on_task,
+		.on_forget = on_forget,
 		.on_tick = on_tick,
 	};
 	int rc;
 
-	*r = (struct replaying){.session = {.ops = &ops},
-				.observer = {.ops = &silent_observer_ops},
-				.options = *options,
-				.end = {.kind = BT_EXIT_UNKNOWN}};
+	*r = (struct replaying){
+		.session = {.ops = &ops},
+		.observer = options->observer ? *options->observer
+					      : (struct observer){.ops = &silent_observer_ops},
+		.options = *options,
+		.end = {.kind = BT_EXIT_UNKNOWN}};
 	rc = log_events_open(&r->log, t, options->memory, err);
 	if (!rc && r->log.has_processor)
 		processor_offer_read(&r->here);

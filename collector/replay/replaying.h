@@ -9,11 +9,43 @@
 
 #include "collector/replay/divergence.h"
 #include "collector/replay/log_events.h"
+#include "collector/replay/place.h"
 #include "collector/supervisor/supervisor.h"
 
 struct replaying_options {
-	bool output;     /* what the program wrote for its user is written again */
 	uint64_t memory; /* bytes of addresses that the host may have; 0: no limit */
+	bool output;     /* what the program wrote for its user is written again */
+
+	/* Places at which on_place is called, in the order in which the task comes to them; at the
+	 * last one the replay ends. They have been found (place_find()), and stay as long as the
+	 * replay. PLACE_END can only be the last. */
+	const struct place *places;
+	size_t place_count;
+
+	/* The task has come to places[i]. It is stopped there, before anything that comes there is
+	 * compared or has an effect: memory, registers and history can be looked at. */
+	void (*on_place)(void *arg, struct supervisor *sup, struct task *task, size_t i);
+
+	/* The task has met an event, and has its effects: memory and registers can be looked at.
+	 * seq: 0 where the event has no number. NULL: it is no matter. */
+	void (*on_event)(void *arg, struct task *task, uint64_t seq);
+
+	/* The task has stopped, and has not come to anything that is compared yet. NULL: it is no
+	 * matter. */
+	void (*on_stop)(void *arg, struct supervisor *sup, struct task *task);
+	void *arg;
+
+	/* Ticks after which a task that is behind its first place is stopped again, at least: its
+	 * history grows. 0: it is not. */
+	uint64_t pause;
+
+	/* Is told of spaces, code and branches. NULL: nobody listens. */
+	const struct observer *observer;
+
+	/* Another session, which has parts of processes and tasks: its operations on_new_process,
+	 * on_forget_process, on_new and on_forget are called, and no others. NULL: there is none.
+	 */
+	struct session *keeper;
 };
 
 struct replaying {
@@ -26,8 +58,12 @@ struct replaying {
 	bool begun,
 		done; /* the host is as the program was at its beginning; nothing more is to come */
 	bool delivers; /* the present event is a signal, for which a handler may be entered */
-	struct stop_point next; /* of the event that is to come, or far behind it */
-	uint64_t events;        /* met */
+	struct stop_point next;  /* of the event that is to come, or far behind it */
+	struct stop_point pause; /* options.pause */
+	uint64_t events;         /* met */
+	uint64_t met;            /* seq of the last of them that has one */
+	size_t place; /* the next of options.places; place_count: it was at all of them */
+	bool passed;  /* that one: the task was never there */
 	struct divergence divergence;
 	struct bt_error failure; /* code 0: none. What stood in the way */
 	struct task_end end;     /* how the recorded task ended; kind BT_EXIT_UNKNOWN: the log ends

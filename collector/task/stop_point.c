@@ -98,12 +98,11 @@ static enum stop_point_side side_in_line(const struct stop_point *point, const s
 	return now->rcx > point->at.rcx ? STOP_POINT_AHEAD : STOP_POINT_PASSED;
 }
 
-enum stop_point_side stop_point_side(const struct task *task)
+enum stop_point_side stop_point_side_of(const struct stop_point *point, const struct task *task)
 {
-	const struct stop_point *point = task->stop_point;
 	struct bt_point now;
 
-	if (!point || task_tick(task) < point->at.tick)
+	if (task_tick(task) < point->at.tick)
 		return STOP_POINT_AHEAD;
 	now = task_point(task);
 	if (now.tick > point->at.tick || now.transfers > point->at.transfers)
@@ -111,6 +110,11 @@ enum stop_point_side stop_point_side(const struct task *task)
 	if (now.transfers < point->at.transfers)
 		return STOP_POINT_AHEAD;
 	return side_in_line(point, &now);
+}
+
+enum stop_point_side stop_point_side(const struct task *task)
+{
+	return task->stop_point ? stop_point_side_of(task->stop_point, task) : STOP_POINT_AHEAD;
 }
 
 uint64_t stop_point_ticks_ahead(const struct task *task)

@@ -37,8 +37,11 @@ void stop_point_print(const struct stop_point *point, char *out, size_t size);
 /* By task, then in the order in which the task comes to them; for qsort(3). */
 int stop_point_compare(const void *a, const void *b);
 
-/* On which side of its stop point the task is. It is stopped between two instructions, with its
+/* On which side of a point of its own the task is. It is stopped between two instructions, with its
  * registers read. Cheap while the tick is another. */
+enum stop_point_side stop_point_side_of(const struct stop_point *point, const struct task *task);
+
+/* The same of its stop point. */
 enum stop_point_side stop_point_side(const struct task *task);
 
 /* Ticks until that of the task's stop point; UINT64_MAX: it has none. */

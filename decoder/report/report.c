@@ -332,13 +332,9 @@ static void put_where(struct report *r, const struct fault *f)
 
 static void put_registers(struct report *r, const struct bt_record_thread *thread)
 {
-	static const char *const shown[] = {
-		"rax", "rbx", "rcx", "rdx", "rsi", "rdi", "rbp", "rsp",    "r8",      "r9",
-		"r10", "r11", "r12", "r13", "r14", "r15", "rip", "eflags", "fs_base", "gs_base"};
 	enum {
 		COLUMNS = 4,
 		COLUMN_WIDTH = 26,
-		COUNT = ARRAY_SIZE(shown),
 	};
 	unsigned fit = r->t.width / COLUMN_WIDTH, columns = !r->t.width || fit > COLUMNS ? COLUMNS
 							    : fit                        ? fit
@@ -347,15 +343,10 @@ static void put_registers(struct report *r, const struct bt_record_thread *threa
 	text_printf(&r->t, "\n");
 	text_mark(&r->t, TEXT_HEADING);
 	text_printf(&r->t, "Registers of task %u\n", thread->task);
-	for (unsigned i = 0; i < COUNT; i++) {
-		unsigned n = 0;
-
-		while (strcmp(bt_reg_info[n].name, shown[i]))
-			n++;
-		text_printf(&r->t, "  %-7s %016" PRIx64 "%s", shown[i],
-			    bt_regs_get(&thread->regs, n),
-			    i % columns == columns - 1 || i == COUNT - 1 ? "\n" : "");
-	}
+	for (unsigned i = 0; i < BT_REGS_SHOWN; i++)
+		text_printf(&r->t, "  %-7s %016" PRIx64 "%s", bt_reg_info[bt_regs_shown[i]].name,
+			    bt_regs_get(&thread->regs, bt_regs_shown[i]),
+			    i % columns == columns - 1 || i == BT_REGS_SHOWN - 1 ? "\n" : "");
 }
 
 /* With --all, where the moment has them. */

@@ -127,7 +127,7 @@ def effects():
 def flood():
     result = recorded(["/bin/true"])
     for event in (("LOG", 1), ("LOG_CALL", 3)):
-        again = replayed(with_change(result, "flood", *event), "--memory", "100M")
+        again = replayed(with_change(result, "flood", *event), "--memory-limit", "100M")
         ended_well(again, 71)
         check(b"takes more than 50 MB" in again.err, again.err)
 
@@ -135,11 +135,11 @@ def flood():
 @case("memory that a replay may not have is told with the limit")
 def memory():
     result = recorded(["/bin/true"])
-    again = replayed(result.trace, "--memory", "1M")
+    again = replayed(result.trace, "--memory-limit", "1M")
     ended_well(again, 71)
-    check(b"--memory" in again.err, again.err)
-    equal(replayed(result.trace, "--memory", "1G", "-q").status, 0, "status with enough")
-    equal(replayed(result.trace, "--memory", "much").status, 2, "status with no size")
+    check(b"--memory-limit" in again.err, again.err)
+    equal(replayed(result.trace, "--memory-limit", "1G", "-q").status, 0, "status with enough")
+    equal(replayed(result.trace, "--memory-limit", "much").status, 2, "status with no size")
 
 
 main()

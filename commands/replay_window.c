@@ -1,0 +1,337 @@
+/* SPDX-License-Identifier: MIT */
+/* Epochs are those of the replay's space, in which all is memory of no file. Its mappings are told
+ * as the recording had them: whenever the replay's space changes, the trace's records up to there
+ * are copied, with that epoch. */
+#include "config.h"
+
+#include "commands/replay_window.h"
+
+#include <string.h>
+
+#include "collector/record/record_observer.h"
+#include "collector/record/snapshot.h"
+#include "decoder/symbols/kept.h"
+
+enum {
+	HISTORY = 1 << 24,  /* entries that may wait in memory until the task stops */
+	RELIEVED = 1 << 18, /* entries from which on they are written where it stops */
+};
+
+/* ---- Records of the trace that is replayed ---- */
+
+/* Whether there is a next record; w->held. Damage is passed over: the replay's log tells. */
+static bool hold(struct replay_window *w)
+{
+	struct bt_error err;
+
+	while (!w->has_held && !w->over) {
+		int rc = trace_cursor_next(&w->cursor, &w->held, &err);
+
+		w->has_held = rc == 1;
+		w->over = !rc || rc == -BT_E_TRUNCATED || rc == -BT_E_NO_MEMORY || rc == -BT_E_IO;
+	}
+	return w->has_held;
+}
+
+static bool is_deadly(const struct bt_record *rec)
+{
+	return rec->kind == BT_RECORD_SIGNAL && (rec->u.signal.action == BT_ACTION_TERMINATE ||
+						 rec->u.signal.action == BT_ACTION_CORE);
+}
+
+static void note_copied(struct replay_window *w, const struct bt_record *rec)
+{
+	if (is_deadly(rec))
+		w->deadly = rec->u.signal.seq;
+	if (rec->kind != BT_RECORD_EXIT)
+		return;
+	w->last_exit = true;
+	w->outcome = (struct supervisor_outcome){.ended = true,
+						 .kind = (enum bt_exit_kind)rec->u.exit.kind,
+						 .status = (int)rec->u.exit.status,
+						 .core = rec->u.exit.core};
+}
+
+/* seq is the first member of every event (trace_events.c). */
+static void put(struct replay_window *w, struct bt_record *rec)
+{
+	rec->u.end.seq = trace_writer_next_seq(w->writer);
+	note_copied(w, rec);
+	trace_writer_event(w->writer, w->unit, (enum bt_record_kind)rec->kind, &rec->u);
+}
+
+static bool is_of_task(const struct replay_window *w, const struct bt_record *rec)
+{
+	return bt_record_task(rec) == w->task;
+}
+
+/* Copies a record, if it is of the task: with the replay's space and its present epoch. */
+static void copy(struct replay_window *w, uint32_t epoch, struct bt_record *rec)
+{
+	switch (rec->kind) {
+	case BT_RECORD_TASK:
+		if (!w->task) /* the first one is that of the program */
+			w->task = rec->u.task.task;
+		rec->u.task.unit = w->unit;
+		rec->u.task.space = w->space;
+		break;
+	case BT_RECORD_EXEC:
+		rec->u.exec.space = w->space;
+		break;
+	case BT_RECORD_MAP:
+		if (rec->u.map.space != w->space)
+			return;
+		rec->u.map.epoch = epoch;
+		put(w, rec);
+		return;
+	case BT_RECORD_UNMAP:
+		if (rec->u.unmap.space != w->space)
+			return;
+		rec->u.unmap.epoch = epoch;
+		put(w, rec);
+		return;
+	case BT_RECORD_SYSCALL_ENTER:
+	case BT_RECORD_SYSCALL_EXIT:
+	case BT_RECORD_SIGNAL:
+	case BT_RECORD_HANDLER:
+	case BT_RECORD_EXIT:
+	case BT_RECORD_COMM:
+	case BT_RECORD_LAST_WORDS:
+	case BT_RECORD_MAIN:
+		break;
+	default: /* moments and history are the replay's */
+		return;
+	}
+	if (is_of_task(w, rec))
+		put(w, rec);
+}
+
+/* Whether the record is of an event that the replay meets. What follows one, mappings above all,
+ * belongs to it. */
+static bool is_met(const struct replay_window *w, const struct bt_record *rec)
+{
+	return is_of_task(w, rec) &&
+	       (rec->kind == BT_RECORD_SYSCALL_ENTER || rec->kind == BT_RECORD_SYSCALL_EXIT ||
+		rec->kind == BT_RECORD_SIGNAL || rec->kind == BT_RECORD_HANDLER ||
+		rec->kind == BT_RECORD_EXIT) &&
+	       /* the execve that led to the program comes before the log */
+	       bt_record_point(rec)->tick + bt_record_point(rec)->transfers > 0;
+}
+
+/* Copies records up to the first of an event behind seq. */
+static void follow(struct replay_window *w, uint32_t epoch, uint64_t seq)
+{
+	while (hold(w) && !(is_met(w, &w->held) && w->held.u.end.seq > seq)) {
+		copy(w, epoch, &w->held);
+		w->has_held = false;
+	}
+}
+
+/* ---- What the replay tells ---- */
+
+static const struct observer *recorder(const struct replay_window *w)
+{
+	return &w->recording.observer;
+}
+
+static void see_space(void *arg, const struct address_space *s, const struct address_space *parent)
+{
+	struct replay_window *w = arg;
+
+	w->unit = s->unit;
+	w->space = s->number;
+	recorder(w)->ops->space(recorder(w)->arg, s, parent);
+}
+
+static void see_mapping(void *arg, const struct address_space *s, const struct mapping *m)
+{
+	struct replay_window *w = arg;
+
+	(void)m;
+	follow(w, s->epoch, *w->met);
+}
+
+static void see_code(void *arg, const struct address_space *s, uint64_t addr, const uint8_t *bytes,
+		     uint64_t *content)
+{
+	struct replay_window *w = arg;
+
+	follow(w, s->epoch, *w->met);
+	recorder(w)->ops->code(recorder(w)->arg, s, addr, bytes, content);
+}
+
+static void see_branches(void *arg, const struct branch_run *run)
+{
+	struct replay_window *w = arg;
+
+	recorder(w)->ops->branches(recorder(w)->arg, run);
+}
+
+static void see_syscall(void *arg, struct task *task, const struct bt_syscall *call,
+			const struct bt_syscall_details *details)
+{
+	(void)arg;
+	(void)task;
+	(void)call;
+	(void)details;
+}
+
+static void see_processor(void *arg, const struct task *task, const struct processor_change *c)
+{
+	(void)arg;
+	(void)task;
+	(void)c;
+}
+
+/* Notes are about how it is replayed. */
+static void see_note(void *arg, const struct task *task, const char *text)
+{
+	(void)arg;
+	(void)task;
+	(void)text;
+}
+
+static void settle(struct supervisor *sup, struct task *task)
+{
+	if (sup->backend.ops->settle)
+		sup->backend.ops->settle(&sup->backend, task);
+}
+
+/* ---- The stretch ---- */
+
+/* Numbers of moments: symbols that are kept tell stacks and values by them. */
+static void count_moments(struct replay_window *w)
+{
+	while (hold(w)) {
+		const struct bt_record_snapshot *s = &w->held.u.snapshot;
+
+		bool sane = w->held.kind == BT_RECORD_SNAPSHOT && s->snapshot < UINT32_MAX;
+
+		if (sane && s->snapshot > w->moments)
+			w->moments = s->snapshot;
+		if (sane && (s->kind == BT_SNAPSHOT_FATAL || s->kind == BT_SNAPSHOT_EXIT))
+			w->last = s->snapshot;
+		w->has_held = false;
+	}
+	w->over = false;
+}
+
+int replay_window_open(struct replay_window *w, const struct trace *t, const char *path,
+		       const char *backend, const uint64_t *met, struct bt_error *err)
+{
+	static const struct observer_ops ops = {
+		.space = see_space,
+		.mapped = see_mapping,
+		.unmapped = see_mapping,
+		.code = see_code,
+		.branches = see_branches,
+		.syscall = see_syscall,
+		.processor = see_processor,
+		.note = see_note,
+	};
+	const struct recording_options options = {.history = HISTORY, .history_memory = UINT64_MAX};
+	struct bt_record_header h = t->header;
+	int rc;
+
+	h.backend = bt_str(backend);
+	h.source = bt_str("bits");
+	h.reason = bt_str("a stretch of a replay");
+	h.ring = HISTORY;
+	h.version = bt_str(PACKAGE_VERSION);
+	rc = trace_writer_open(&w->writer, path, &h, err);
+	if (rc)
+		return rc;
+	w->observer = (struct observer){.ops = &ops, .arg = w};
+	recording_init(&w->recording, w->writer, &options);
+	w->trace = t;
+	w->met = met;
+	trace_cursor_init(&w->cursor, t, &t->files[0]);
+	count_moments(w);
+	trace_cursor_release(&w->cursor);
+	trace_cursor_init(&w->cursor, t, &t->files[0]);
+	return 0;
+}
+
+void replay_window_begin(struct replay_window *w, struct supervisor *sup, struct task *task)
+{
+	struct ring_state now;
+
+	settle(sup, task);
+	task_settle(task);
+	now = task->ring.now;
+	/* Of before there are counts, and entries of handlers: none of them is in the trace. */
+	branch_ring_release(&task->ring);
+	branch_ring_init(&task->ring, task->history, &now);
+	sup->backend.ticks = false;
+	w->told_tick = now.tick;
+}
+
+void replay_window_relieve(struct replay_window *w, struct supervisor *sup, struct task *task)
+{
+	/* A log holds rounds of a loop as one: ticks tell what they will be. */
+	if (sup->backend.ticks || task->mid_run ||
+	    (task_tick(task) - w->told_tick < REPLAY_WINDOW_PAUSE / 2 &&
+	     task_unsettled(task) < RELIEVED))
+		return;
+	settle(sup, task);
+	task_tell_history(task, &w->observer);
+	w->told_tick = task_tick(task);
+}
+
+/* Whether the next record is of an end by a signal. */
+static bool is_killed(const struct replay_window *w)
+{
+	return w->has_held && w->held.kind == BT_RECORD_EXIT &&
+	       w->held.u.exit.kind == BT_EXIT_SIGNAL;
+}
+
+void replay_window_end(struct replay_window *w, struct supervisor *sup, struct task *task,
+		       const struct place *to, uint64_t exit)
+{
+	enum bt_snapshot_kind kind = BT_SNAPSHOT_REQUEST;
+	uint64_t seq = to->is == BT_RECORD_EXIT ? to->event : exit;
+	uint32_t epoch = task->process->space->epoch;
+	char text[PLACE_TEXT];
+	bool ends;
+
+	/* The moment of an exit comes before its record, that of a signal behind it. */
+	follow(w, epoch, seq ? seq - 1 : to->is ? to->event : *w->met);
+	ends = w->deadly || seq;
+	if (ends)
+		kind = w->deadly || is_killed(w) ? BT_SNAPSHOT_FATAL : BT_SNAPSHOT_EXIT;
+	/* The moment of the same end has the same number, another one a number of its own. */
+	w->recording.snapshots = ends && w->last ? w->last - 1 : w->moments;
+	place_print(to, text, sizeof text);
+	snapshot_take(&w->recording, sup, task, kind, w->deadly, ends ? NULL : text);
+	if (ends)
+		follow(w, task->process->space->epoch, UINT64_MAX);
+	w->kept = true;
+}
+
+int replay_window_close(struct replay_window *w, const char *path, struct bt_error *err)
+{
+	int failure = trace_writer_stopped(w->writer);
+
+	trace_cursor_release(&w->cursor);
+	if (!w->kept || failure)
+		recording_discard(&w->recording, path);
+	else
+		recording_close(&w->recording, &w->outcome);
+	return failure ? bt_fail(err, BT_E_IO, failure, "%s: cannot be written", path) : 0;
+}
+
+bool replay_window_keep_symbols(const struct trace *from, const char *path)
+{
+	struct bt_error err;
+	struct trace *to;
+	struct kept *k;
+	bool damaged, ok = false;
+
+	k = kept_read(from, &damaged);
+	if (k && !trace_open(&to, path, &err)) {
+		ok = !kept_write(k, to, &err);
+		trace_close(to);
+	}
+	kept_free(k);
+	return ok;
+}

@@ -1,0 +1,63 @@
+/* SPDX-License-Identifier: MIT */
+/* A stretch of a recording as a trace of its own, with its whole branch history: btrec replay
+ * --window. What happened to the task (calls, signals, mappings) is copied from the trace that is
+ * replayed, as the replay comes by; history, code and the moment at the end of the stretch are the
+ * replay's. */
+#ifndef BT_REPLAY_WINDOW_H
+#define BT_REPLAY_WINDOW_H
+
+#include "collector/record/recording.h"
+#include "collector/replay/place.h"
+#include "format/trace_cursor.h"
+
+/* Ticks after which a task in the stretch is to be stopped, for replay_window_relieve(). */
+enum { REPLAY_WINDOW_PAUSE = 1 << 18 };
+
+struct replay_window {
+	const struct trace *trace; /* that is replayed */
+	struct trace_writer *writer;
+	struct recording recording; /* has parts of tasks, and keeps the moment */
+	struct observer observer;   /* for the replay */
+	const uint64_t *met;        /* seq of the last event that the replay has met */
+	uint32_t task, unit, space; /* of the replay; 0: not known yet */
+
+	struct trace_cursor cursor;
+	struct bt_record held; /* the next record of the trace */
+	bool has_held, over;
+
+	uint64_t told_tick; /* when history was written last */
+	uint64_t deadly; /* seq in the window's trace of a deadly signal that was copied; 0: none */
+	bool last_exit;  /* the exit of the task was copied: */
+	struct supervisor_outcome outcome;
+	bool kept; /* the moment at its end */
+
+	uint32_t moments; /* of the trace that is replayed: the highest number */
+	uint32_t last;    /* number of the one of its last end, 0: none */
+};
+
+/* Makes the trace at path. backend: by which it is replayed. Errors: those of trace_writer_open().
+ */
+int replay_window_open(struct replay_window *w, const struct trace *t, const char *path,
+		       const char *backend, const uint64_t *met, struct bt_error *err) BT_MUST_USE;
+
+/* The stopped task is where the stretch begins: history from here on. */
+void replay_window_begin(struct replay_window *w, struct supervisor *sup, struct task *task);
+
+/* The stopped task may have much history: writes it. */
+void replay_window_relieve(struct replay_window *w, struct supervisor *sup, struct task *task);
+
+/* The stopped task is at `to`, where the stretch ends: keeps the moment. exit: seq of the event by
+ * which the log ends the task there; 0: it does not. */
+void replay_window_end(struct replay_window *w, struct supervisor *sup, struct task *task,
+		       const struct place *to, uint64_t exit);
+
+/* Gives the closed trace at path what is known of names and source lines of the program. False: the
+ * trace that was replayed has nothing, or there is no room. */
+bool replay_window_keep_symbols(const struct trace *from, const char *path);
+
+/* Closes the trace; takes it out of the directory again where the end was not reached. Errors:
+ * BT_E_IO: it could not be written. */
+int replay_window_close(struct replay_window *w, const char *path,
+			struct bt_error *err) BT_MUST_USE;
+
+#endif

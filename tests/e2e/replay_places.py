@@ -1,0 +1,363 @@
+#!/usr/bin/env python3
+# SPDX-License-Identifier: MIT
+# btrec replay --to: what a replay has at a place, engine and stepper alike, is what the recording had there.
+import random
+import struct
+
+from e2e import *
+from engine_points import places
+
+CHANGE_LOG = os.path.join(BUILD, "tests", "tools", "change_log")
+STARTS = ["rax", "rsi", "r8", "r12", "rip"] # of the lines of registers, which are those of btview
+COMPARED = 0x10100 # of eflags all but TF and RF
+
+
+def replay(trace, *options):
+    return execute([BTREC, "replay", *map(str, options), trace], cwd="/")
+
+
+def found_at(trace, where, *options):
+    """What --json prints of a place: the replay ends there."""
+    result = replay(trace, "--no-output", "--json", "--to", where, *options)
+    equal(result.status, 0, "status of --to %s (%s)" % (where, result.err.decode(errors="replace")))
+    found = json.loads(result.out)
+    fits_schema(found, "replay.schema.json")
+    return found
+
+
+def registers_at(trace, where, *options):
+    found = found_at(trace, where, "--registers", *options)["registers"]
+    return {name: int(value, 16) for name, value in found.items()}
+
+
+def records(trace, kind):
+    """The records of a kind as dump prints them: {field: text}, in order."""
+    out = execute([BTREC, "dump", "--no-branches", trace]).out.decode(errors="replace")
+    return [dict(word.split("=", 1) for word in line.split() if "=" in word) for line in out.splitlines() if line.startswith(kind + " ")]
+
+
+def without_noise(registers):
+    """Without what a stop itself may change, and what user code cannot see."""
+    kept = {name: value for name, value in registers.items() if name not in ("orig_rax", "cs", "ss", "ds", "es", "fs", "gs")}
+    kept["eflags"] &= ~COMPARED
+    return kept
+
+
+def kept_registers(thread):
+    return without_noise({name: int(value, 16) for name, value in (pair.split(":") for pair in thread["regs"].split(","))})
+
+
+def same_as_stepped(argv, count, seed, backends, more=lambda path: []):
+    """Records argv twice, the same each time; stops the second, stepped, at points of the first, and replays to those."""
+    first = record(argv, ["--quiet", "--no-aslr", "--replayable", "--snap-exit", "always"])
+    chance = random.Random(seed)
+    path = list(places(first.trace))
+    check(len(path) > 1000, "only %d instructions" % len(path))
+    wanted = ["%d+%d@%x" % path[n] for n in sorted(chance.sample(range(len(path)), count))] + more(path)
+    asked = [word for point in wanted for word in ("--snap-at", point)]
+    second = record(argv, ["--quiet", "--no-aslr", "--replayable", "--backend", "step", *asked])
+    equal(second.status, first.status, "end of the second recording")
+    moments = {row["snapshot"]: row["label"].strip('"') for row in records(second.trace, "SNAPSHOT") if row["kind"] == "4"}
+    threads = {moments[row["snapshot"]]: row for row in records(second.trace, "THREAD") if row["snapshot"] in moments}
+    check(len(threads) >= len(wanted) // 2, "only %d of %d points were reached" % (len(threads), len(wanted)))
+    for point, thread in threads.items():
+        for backend in backends:
+            equal(without_noise(registers_at(second.trace, point, "--backend", backend)), kept_registers(thread), "registers at %s, replayed by %s" % (point, backend))
+
+
+def real_program(name, seed):
+    if not shutil.which(name):
+        raise Skip("no " + name)
+    text = fresh("text")
+    with open(text, "w") as file:
+        file.write("".join("line %d of %d\n" % (n * 7919 % 1000, n) for n in range(10)))
+    same_as_stepped([name, "-1c", text], 40, seed, ["engine"])
+
+
+@case("registers at random points are the stepper's: gzip")
+def gzip():
+    real_program("gzip", 1)
+
+
+@case("registers at random points are the stepper's: bzip2")
+def bzip2():
+    real_program("bzip2", 2)
+
+
+@case("registers at random points are the stepper's: a made program, with iterations of REP")
+def made_program():
+    program = build("places.c", "-O1", *BARE)
+    out = subprocess.run(["nm", program], stdout=subprocess.PIPE, check=True).stdout.decode()
+    copying = int(re.search(r"^([0-9a-f]+) . copying$", out, re.M).group(1), 16)
+
+    def iterations(path):
+        found = ["%d+%d@%x,4" % place for place in path if place[2] == copying]
+        equal(len(found), 8, "visits of the REP instruction")
+        return found
+
+    same_as_stepped([program], 30, 3, ["engine", "step"], iterations)
+
+
+def crashed():
+    """A recording of a program that is killed by a fault, below some frames."""
+    if not hasattr(crashed, "trace"):
+        source = fresh("crashed") + ".c"
+        program = source[:-2]
+        with open(source, "w") as file:
+            file.write("#include <stdio.h>\n#include <stdlib.h>\n#include <string.h>\nchar *kept;\n"
+                       "static int deep(int n, volatile int *p) { char there[64]; memset(there, n, sizeof there); return n ? deep(n - 1, p) + there[n] : (*p = 1); }\n"
+                       "int main(void) { kept = malloc(100); strcpy(kept, \"hello heap\"); puts(kept); fflush(stdout); return deep(5, 0); }\n")
+        subprocess.run([*CC, "-O0", "-g", source, "-o", program], check=True)
+        result = record([program], ["--quiet", "--replayable"])
+        equal(result.status, -signal.SIGSEGV, "end of the program")
+        os.unlink(program)
+        crashed.trace = result.trace
+    return crashed.trace
+
+
+@case("the crash: registers as btview has them, in its words")
+def at_crash():
+    trace = crashed()
+    shown = replay(trace, "--no-output", "--to", "crash", "--registers").out.decode().splitlines()
+    lines = text(trace).splitlines()
+    at = lines.index("Registers of task 1")
+    equal(shown, lines[at:at + 6], "registers")
+    equal([line.split()[0] for line in shown[1:]], STARTS, "first registers of the lines")
+    equal(found_at(trace, "crash", "--registers")["registers"]["rip"], report(trace)["threads"][0]["registers"]["rip"], "rip")
+
+
+def core_memory(path):
+    """The bytes that a core file holds: (address, bytes)."""
+    with open(path, "rb") as file:
+        core = file.read()
+    offset, = struct.unpack_from("<Q", core, 32)
+    size, count = struct.unpack_from("<HH", core, 54)
+    for n in range(count):
+        kind, _, at, addr, _, length, _, _ = struct.unpack_from("<IIQQQQQQ", core, offset + n * size)
+        if kind == 1 and length:
+            yield addr, core[at:at + length]
+
+
+@case("the crash: memory is what the exported core has")
+def memory_at_crash():
+    trace, core = crashed(), fresh("core")
+    with open(core, "wb") as file:
+        equal(subprocess.run([BTVIEW, "--export", "core", trace], stdout=file).returncode, 0, "status of the export")
+    segments = [(addr, held[:1 << 16]) for addr, held in core_memory(core) if addr < 1 << 47]
+    # Bytes that the trace has not are zeros in a core file: pages that have others are compared.
+    wanted = [(addr + at, held[at:at + 256]) for addr, held in segments for at in range(0, len(held), 256) if any(held[at:at + 256])]
+    random.Random(3).shuffle(wanted)
+    wanted = wanted[:64]
+    check(len(wanted) > 20, "only %d pieces of memory" % len(wanted))
+    options = [word for addr, held in wanted for word in ("--memory", "0x%x,%d" % (addr, len(held)))]
+    for (addr, held), got in zip(wanted, found_at(trace, "crash", *options)["memory"], strict=True):
+        equal((int(got["address"], 16), got["bytes"]), (addr, held.hex()), "memory at 0x%x" % addr)
+
+
+@case("memory as text, by a register, and where nothing is mapped")
+def memory_text():
+    trace = crashed()
+    registers = registers_at(trace, "crash")
+    shown = replay(trace, "--no-output", "--to", "crash", "--memory", "rbp-0x40,20", "--memory", "8,4").out.decode().splitlines()
+    equal(shown[0], "Memory at 0x%x, 20 bytes" % (registers["rbp"] - 0x40), "heading")
+    check(re.fullmatch(r"  %016x  ([0-9a-f]{2} ){8} ([0-9a-f]{2} ){8} \|.{16}\|" % (registers["rbp"] - 0x40), shown[1]), shown[1])
+    check(re.fullmatch(r"  %016x  ([0-9a-f]{2} ){4} .*\|.{4}\|" % (registers["rbp"] - 0x30), shown[2]), shown[2])
+    equal(shown[3:], ["Memory at 0x8, 4 bytes", "  0000000000000008  nothing is mapped"], "what is not mapped")
+    found = found_at(trace, "crash", "--memory", "rsp+16,8", "--memory", "8,4")["memory"]
+    equal((found[0]["address"], len(found[0]["bytes"])), ("0x%x" % (registers["rsp"] + 16), 16), "memory at rsp + 16")
+    equal(found[1], {"address": "0x8", "length": 4, "bytes": ""}, "memory that is not mapped")
+
+
+@case("each kind of event is a place, by its number")
+def at_events():
+    folder = fresh_dir("input")
+    with open(os.path.join(folder, "text"), "w") as file:
+        file.write("one line\nanother line\n")
+    result = record([build("replayed.c"), os.path.join(folder, "text")], ["--quiet", "--replayable"])
+    equal(result.status, 3, "end of the program")
+    chance = random.Random(4)
+    for kind in ("SYSCALL_ENTER", "SYSCALL_EXIT", "SIGNAL", "HANDLER", "SNAPSHOT", "EXIT"):
+        rows = records(result.trace, kind)
+        for row in chance.sample(rows, min(2, len(rows))):
+            found = found_at(result.trace, row["seq"], "--registers")
+            point = "%s+%s@%s" % tuple(found["point"][name] for name in ("tick", "transfers", "rip"))
+            equal(point, row["point"], "point of %s %s" % (kind, row["seq"]))
+            if kind == "SYSCALL_EXIT":
+                equal(found["registers"]["rax"], row["result"], "result of the call that event %s ends" % row["seq"])
+    decimal = int(rows[0]["seq"], 16)
+    equal(found_at(result.trace, decimal)["point"], found_at(result.trace, rows[0]["seq"])["point"], "point of event %d in decimal" % decimal)
+
+
+def window(trace, stretch, *options, status=0):
+    """The trace of a stretch."""
+    made = fresh("window")
+    result = replay(trace, "-q", "--no-output", "--window", stretch, "-o", made, *options)
+    equal((result.status, result.out), (status, b""), "status and output of --window %s (%s)" % (stretch, result.err.decode(errors="replace")))
+    return made
+
+
+def same_tail(trace, stretch, ticks, *options):
+    """The window's history is the newest part of the recorded one, of so many ticks."""
+    recorded, found = branches(trace), branches(window(trace, stretch, *options))
+    check(found, "no branches")
+    equal(len(found), len(recorded) if ticks is None else sum(row[1] + (row[2] != "jcc") > recorded[-1][1] - ticks for row in recorded), "branches in %s" % stretch)
+    if found != recorded[-len(found):]:
+        n = next(n for n, (a, b) in enumerate(zip(found, recorded[-len(found):])) if a != b)
+        raise Failure("entry %d of %s is %s, recorded was %s" % (n, stretch, found[n], recorded[-len(found):][n]))
+
+
+@case("the window before a crash is the history that was recorded at it")
+def window_at_crash():
+    trace = crashed()
+    for backend in ("engine", "step"):
+        same_tail(trace, "-300..crash", 300, "--backend", backend)
+    same_tail(trace, "..crash", None)
+    same_tail(trace, "..", None)
+    same_tail(trace, "-20..", 20, "--to", "crash")
+
+
+@case("the window of a program with handlers, restarted calls and mappings")
+def window_with_signals():
+    folder = fresh_dir("input")
+    with open(os.path.join(folder, "text"), "w") as file:
+        file.write("one line\nanother line\n")
+    result = record([build("replayed.c"), os.path.join(folder, "text")], ["--quiet", "--replayable", "--history", "60000"])
+    equal(result.status, 3, "end of the program")
+    # What the recording had when the last handler was entered is behind a gap.
+    recorded = branches(result.trace)
+    recorded = recorded[max([n for n, row in enumerate(recorded) if row[2] == "gap"], default=-1) + 1:]
+    check(len(recorded) > 50000 and any(row[2] == "async" for row in recorded), "%d branches, handlers: %s" % (len(recorded), any(row[2] == "async" for row in recorded)))
+    found = branches(window(result.trace, "@%d..end" % (recorded[0][1] - 10)))
+    equal(found[-len(recorded):] == recorded, True, "whether the %d recorded branches are the end of the %d of the window" % (len(recorded), len(found)))
+
+
+@case("a window at a crash is told as the recording is")
+def window_told():
+    trace = crashed()
+    made = window(trace, "-300..crash")
+    of_trace, of_window = report(trace), report(made)
+    for key in ("exit", "fault", "signature", "processes"):
+        equal(of_window[key], of_trace[key], key)
+    equal(of_window["trace"]["command"], of_trace["trace"]["command"], "command")
+    old, new = (text(which).splitlines() + [""] for which in (trace, made))
+    for heading in ("What happened", "Where", "Last system calls of task 1", "Registers of task 1"):
+        begin, end = old.index(heading), old.index("", old.index(heading))
+        equal(new[new.index(heading):new.index(heading) + end - begin], old[begin:end], heading)
+    for kind in ("SIGNAL", "EXIT", "SYSCALL_ENTER", "SYSCALL_EXIT"):
+        points = [[row["point"] for row in records(which, kind)] for which in (trace, made)]
+        equal(points[1], points[0], "points of %s" % kind)
+    names = [sorted({row["path"] for row in records(which, "MAP")}) for which in (trace, made)]
+    equal(names[1], names[0], "files that are mapped")
+
+
+@case("a window that ends in the middle has the moment there, and ends before the program did")
+def window_in_the_middle():
+    trace = crashed()
+    calls = records(trace, "SYSCALL_ENTER")
+    made = window(trace, "-200..%s" % calls[len(calls) // 2]["seq"])
+    moment, = records(made, "SNAPSHOT")
+    equal((moment["point"], moment["kind"]), (calls[len(calls) // 2]["point"], "4"), "point and kind of the moment")
+    equal(len(records(made, "SYSCALL_ENTER")), len(calls) // 2 + 1, "calls")
+    equal(records(made, "EXIT"), [], "exits")
+    check(b"the trace ends before the program did" in btview("--stdio", made).out, "btview does not say so")
+
+
+@case("a window whose end is never reached leaves no trace; one that exists is not touched")
+def window_not_made():
+    trace = crashed()
+    check(not os.path.exists(window(trace, "..5@1", status=1)), "a trace is there")
+    check(not os.path.exists(window(trace, "crash..@5", status=1)), "a trace is there")
+    result = replay(trace, "--window", "..crash", "-o", trace)
+    equal((result.status, result.out), (73, b""), "status and output")
+    os.environ["BTREC_TRACE_DIR"] = fresh_dir("home")
+    equal(replay(trace, "-q", "--no-output", "--window", "-9..crash").status, 0, "status without -o")
+    check(len(os.listdir(os.environ["BTREC_TRACE_DIR"])) >= 1, "no trace in the trace directory")
+    del os.environ["BTREC_TRACE_DIR"]
+
+
+@case("checksums of two replays are the same, by engine and stepper")
+def checksums():
+    result = record([build("places.c", "-O1", *BARE)], ["--quiet", "--replayable"])
+    equal(result.status, 5, "end of the program")
+    found = [replay(result.trace, "-q", "--no-output", "--checksum", "1", "--backend", backend) for backend in ("engine", "step", "engine")]
+    equal([again.status for again in found], [0, 0, 0], "statuses")
+    lines = found[0].out.decode().splitlines()
+    equal([again.out for again in found[1:]], [found[0].out] * 2, "what other replays print")
+    check(len(lines) == 16 and all(re.fullmatch(r"%d: event \d+ of task 1 at \d+\+\d+@0x[0-9a-f]+: [0-9a-f]{16}" % n, line) for n, line in enumerate(lines, 1)), lines)
+    equal(len({line.split()[-1] for line in lines}), 16, "different checksums")
+    each_fifth = replay(result.trace, "-q", "--no-output", "--checksum", "5", "--json").out.splitlines()
+    equal([json.loads(line)["checksum"] for line in each_fifth], [line.split()[-1] for line in lines[4::5]], "each fifth")
+    dynamic = crashed()
+    engine, step = (replay(dynamic, "-q", "--no-output", "--checksum", "4", "--backend", backend) for backend in ("engine", "step"))
+    equal((step.status, step.out), (0, engine.out), "status and checksums of a dynamic program under the stepper")
+    check(engine.out.count(b"\n") >= 8, engine.out)
+
+
+@case("a byte that is changed in what a call wrote changes the checksum of its event")
+def checksum_of_change():
+    trace = crashed()
+    log = [name for name in os.listdir(trace) if name.startswith("log-")][0]
+    lines = replay(trace, "-q", "--no-output", "--checksum", "1").out.splitlines()
+    for n in range(1, 6):
+        copy = fresh("changed")
+        shutil.copytree(trace, copy)
+        equal(execute([CHANGE_LOG, trace, os.path.join(copy, log), "byte", "LOG_DATA", str(n)]).status, 0, "status of change_log")
+        found = replay(copy, "-q", "--no-output", "--checksum", "1").out.splitlines()
+        check(found and found != lines[:len(found)], "all %d checksums are the same with byte %d changed" % (len(found), n))
+
+
+@case("what the program wrote before the place is repeated, what it wrote behind it is not")
+def output_before():
+    trace = crashed()
+    equal(replay(trace, "--to", "@0", "-q").out, b"", "output up to the beginning")
+    equal(replay(trace, "--to", "crash", "-q").out, b"hello heap\n", "output up to the crash")
+    equal(replay(trace, "--to", "end", "-q").out, b"hello heap\n", "output up to the end")
+
+
+@case("an exit with failure is the crash of a program that no signal kills; a program that ends well has none")
+def other_ends():
+    failed = record(["/bin/false"], ["--quiet", "--replayable"])
+    registers = registers_at(failed.trace, "crash")
+    equal((registers["orig_rax"], registers["rdi"]), (231, 1), "number and argument of the call")
+    equal(registers_at(failed.trace, "end"), registers, "registers at the end")
+    well = record(["/bin/true"], ["--quiet", "--replayable"])
+    result = replay(well.trace, "--to", "crash")
+    equal((result.status, result.err.count(b"\n")), (1, 1), "status and lines")
+    check(b"has no crash" in result.err, result.err)
+
+
+@case("a program that kills itself has its crash in that call")
+def killed_in_call():
+    result = record(["/bin/sh", "-c", "kill -KILL $$"], ["--quiet", "--replayable"])
+    equal(result.status, -signal.SIGKILL, "end of the program")
+    registers = registers_at(result.trace, "crash")
+    equal((registers["orig_rax"], registers["rsi"]), (62, signal.SIGKILL), "number and argument of the call")
+    equal(registers_at(result.trace, "end"), registers, "registers at the end")
+    made = window(result.trace, "-50..")
+    equal(report(made)["exit"], report(result.trace)["exit"], "end")
+    equal(records(made, "SNAPSHOT")[0]["point"], records(result.trace, "SNAPSHOT")[0]["point"], "point of the moment")
+
+
+@case("a place that is never reached is told in one line, with status 1")
+def never():
+    trace = crashed()
+    last = records(trace, "EXIT")[0]["point"].split("+")[0]
+    for where, why in (("@%d" % (int(last) + 1), b"the replay ends before it"), ("5@1", b"was never there"), ("@2:5", b"the replay ends before it"), ("999999", b"has no event"),
+                       (records(trace, "MAP")[0]["seq"], b"is a MAP, which is at no point")):
+        result = replay(trace, "--no-output", "--to", where, "--registers")
+        equal((result.status, result.out, result.err.count(b"\n")), (1, b"", 1), "status, output and lines of --to %s (%s)" % (where, result.err))
+        check(why in result.err, result.err)
+
+
+@case("misuse")
+def misuse():
+    trace = crashed()
+    for options in (["--to", "12x"], ["--to", ""], ["--to", "@"], ["--to", "0:5"], ["--to", "99999999999999999999"], ["--memory", "rsp"], ["--memory", "rsp,0"], ["--memory", "rxx,4"],
+                    ["--memory", "rsp*2,4"], ["--memory", "0x,4"], ["--memory", "0,1048577"], ["--memory", "0,4,4"], ["--memory", "0,1"] * 65,
+                    ["--window", "5"], ["--window", "x..5"], ["--window", "end..end"], ["--window", "-0..end"], ["--window", "-x.."], ["--window", "..x"], ["-o", "/x"], ["--checksum", "0"], ["--checksum", "x"],
+                    ["--to", "crash", "--window", "..end"]):
+        result = replay(trace, *options)
+        equal((result.status, result.out, result.err.count(b"\n")), (2, b"", 1), "status, output and lines of %s (%s)" % (options, result.err))
+
+
+main(sanitized=3)
