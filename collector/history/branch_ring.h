@@ -25,7 +25,7 @@ struct branch_run {
 	uint32_t task;
 	uint64_t first, count; /* the number of the first, and how many there are */
 	struct ring_state before;
-	struct slice entries; /* as bt_branch_encode() makes them */
+	const struct bt_branch *entries;
 };
 
 struct ring_range {
