@@ -15,31 +15,36 @@
 enum {
 	NONE = 0,             /* of numbers of places, which count from 1 on */
 	RETURN_DISTANCE = 15, /* from a call to behind it, at most */
+	FIRST_CHOICES = 8,    /* bytes */
+	BEHIND = 0,           /* ways */
+	TAKEN = BT_BRANCH_TAKEN,
 	/* Bytes at most. */
 	PLACE_SIZE = 48,
 	TARGET_SIZE = 5,
 	HEAD_SIZE = 100,
 };
 
+/* 64 bytes: a program has thousands, and each entry looks at one. */
 struct graph_place {
 	uint64_t start, from;
-	size_t behind, taken; /* places */
-	uint32_t *targets;    /* places */
+	uint8_t *choices;  /* bits of a conditional, else bytes */
+	uint32_t *targets; /* places */
 	size_t target_cap;
-	struct buf choices;
-	uint32_t made; /* choices */
+	uint32_t made;      /* choices */
+	uint32_t used, cap; /* bytes of them, and room */
+	uint32_t way[2];    /* places: behind the branch, and where it is taken */
 	uint8_t kind, fan;
 	bool asks; /* not all choices are the same */
 };
 
 /* The number of the place at an address; NONE without memory. */
-static size_t place_at(struct branch_graph *g, uint64_t start)
+static uint32_t place_at(struct branch_graph *g, uint64_t start)
 {
 	const struct hash_slot *slot = hash_table_find(&g->by_start, start);
 	struct graph_place *places;
 
 	if (slot)
-		return (size_t)slot->number;
+		return (uint32_t)slot->number;
 	places = array_grow(g->places, g->count, &g->cap, sizeof *places);
 	if (!places)
 		return NONE;
@@ -49,7 +54,7 @@ static size_t place_at(struct branch_graph *g, uint64_t start)
 	places[g->count] =
 		(struct graph_place){.start = start, .from = start, .kind = BRANCH_GRAPH_NO_BRANCH};
 	g->size += PLACE_SIZE;
-	return ++g->count;
+	return (uint32_t)++g->count;
 }
 
 static struct graph_place *place(const struct branch_graph *g, size_t number)
@@ -78,7 +83,7 @@ static bool is_branch_of(struct graph_place *p, const struct bt_branch *b)
 
 /* Where a way leads that is known or not yet: to the place at that address. NONE: it does not, or
  * there is no memory. */
-static size_t way_to(struct branch_graph *g, size_t known, uint64_t start)
+static uint32_t way_to(struct branch_graph *g, uint32_t known, uint64_t start)
 {
 	if (known == NONE)
 		return place_at(g, start);
@@ -107,71 +112,83 @@ static unsigned target_of(struct branch_graph *g, struct graph_place *p, size_t 
 
 /* Where a return leads that belongs to the newest call. A call's first return tells where the code
  * behind it begins. */
-static size_t place_behind_call(struct branch_graph *g, uint64_t to)
+static uint32_t place_behind_call(struct branch_graph *g, uint64_t to)
 {
-	size_t call, behind;
+	uint32_t call, behind;
 
 	if (!g->calls.depth)
 		return NONE;
 	call = g->calls.at[(g->calls.top - 1) % BRANCH_GRAPH_CALLS];
-	behind = place(g, call)->behind;
+	behind = place(g, call)->way[BEHIND];
 	if (behind == NONE && to - place(g, call)->from - 1 < RETURN_DISTANCE) {
 		behind = place_at(g, to);
-		place(g, call)->behind = behind;
+		place(g, call)->way[BEHIND] = behind;
 	}
 	return behind;
 }
 
+static void push_byte(struct branch_graph *g, struct graph_place *p, uint8_t byte)
+{
+	uint32_t cap = p->cap ? 2 * p->cap : FIRST_CHOICES;
+	uint8_t *choices = p->used == p->cap ? realloc(p->choices, cap) : p->choices;
+
+	if (!choices) {
+		g->failed = true;
+		return;
+	}
+	if (p->used == p->cap)
+		p->cap = cap;
+	p->choices = choices;
+	choices[p->used++] = byte;
+	g->size++;
+}
+
 static void choose(struct branch_graph *g, struct graph_place *p, unsigned choice)
 {
-	buf_u8(&p->choices, (uint8_t)choice);
-	g->size++;
+	push_byte(g, p, (uint8_t)choice);
 	p->made++;
 }
 
-static void choose_bit(struct branch_graph *g, struct graph_place *p, bool bit)
+static void choose_bit(struct branch_graph *g, struct graph_place *p, unsigned bit)
 {
-	if (p->made % 8 == 0) {
-		buf_u8(&p->choices, 0);
-		g->size++;
-	}
-	if (!p->choices.failed)
-		p->choices.data[p->choices.len - 1] |= (uint8_t)(bit << p->made % 8);
+	if (p->made % 8 == 0)
+		push_byte(g, p, (uint8_t)bit);
+	else
+		p->choices[p->used - 1] |= (uint8_t)(bit << p->made % 8);
 	p->made++;
 }
 
 /* Each of these takes an entry that is the branch of the place with that number. Returns where it
  * leads; NONE: it must be a literal. */
-static size_t take_direct(struct branch_graph *g, size_t number, const struct bt_branch *b)
+static uint32_t take_direct(struct branch_graph *g, size_t number, const struct bt_branch *b)
 {
-	size_t next = way_to(g, place(g, number)->taken, b->to);
+	uint32_t next = way_to(g, place(g, number)->way[TAKEN], b->to);
 
 	if (next == NONE)
 		return NONE;
-	place(g, number)->taken = next;
+	place(g, number)->way[TAKEN] = next;
 	if (b->kind == BT_BRANCH_CALL)
 		graph_calls_push(&g->calls, number);
 	return next;
 }
 
-static size_t take_conditional(struct branch_graph *g, size_t number, const struct bt_branch *b)
+static uint32_t take_conditional(struct branch_graph *g, size_t number, const struct bt_branch *b)
 {
-	bool taken = bt_branch_taken(b);
-	struct graph_place *p = place(g, number);
-	size_t next = way_to(g, taken ? p->taken : p->behind, b->to);
+	unsigned taken = b->flags & BT_BRANCH_TAKEN; /* an index: nobody could predict a branch */
+	uint32_t next = way_to(g, place(g, number)->way[taken], b->to);
 
 	if (next == NONE)
 		return NONE;
-	p = place(g, number);
-	*(taken ? &p->taken : &p->behind) = next;
-	choose_bit(g, p, taken);
+	place(g, number)->way[taken] = next;
+	choose_bit(g, place(g, number), taken);
 	return next;
 }
 
-static size_t take_indirect(struct branch_graph *g, size_t number, const struct bt_branch *b)
+static uint32_t take_indirect(struct branch_graph *g, size_t number, const struct bt_branch *b)
 {
 	bool returns = b->kind == BT_BRANCH_RET;
-	size_t next = returns ? place_behind_call(g, b->to) : NONE, call;
+	uint32_t next = returns ? place_behind_call(g, b->to) : NONE;
+	size_t call;
 	unsigned choice = 0;
 
 	if (next == NONE || place(g, next)->start != b->to) {
@@ -190,7 +207,7 @@ static size_t take_indirect(struct branch_graph *g, size_t number, const struct 
 	return next;
 }
 
-static size_t take_plain(struct branch_graph *g, size_t number, const struct bt_branch *b)
+static uint32_t take_plain(struct branch_graph *g, size_t number, const struct bt_branch *b)
 {
 	if (b->kind == BT_BRANCH_JCC)
 		return take_conditional(g, number, b);
@@ -214,7 +231,7 @@ static void add_literal(struct branch_graph *g, const struct bt_branch *b)
 
 void branch_graph_add(struct branch_graph *g, const struct bt_branch *b)
 {
-	size_t next = NONE;
+	uint32_t next = NONE;
 
 	if (g->failed)
 		return;
@@ -270,28 +287,28 @@ static void put_choices(struct sorted_places *s, const struct graph_place *p)
 	enum graph_column column = p->kind == BT_BRANCH_JCC ? BITS : BYTES;
 
 	buf_leb(&s->columns[COUNTS], p->made);
-	buf_put(&s->columns[column], p->choices.data, p->choices.len);
-	s->columns[column].failed |= p->choices.failed;
+	buf_put(&s->columns[column], p->choices, p->used);
 }
 
 static void put_place(struct sorted_places *s, size_t rank)
 {
 	const struct graph_place *p = s->at[rank], *before = rank ? s->at[rank - 1] : NULL;
 
-	buf_u8(&s->leads, (uint8_t)(p->kind | (p->behind != NONE ? BRANCH_GRAPH_BEHIND : 0) |
-				    (p->taken != NONE || p->fan ? BRANCH_GRAPH_TAKEN : 0)));
+	buf_u8(&s->leads, (uint8_t)(p->kind | (p->way[BEHIND] != NONE ? BRANCH_GRAPH_BEHIND : 0) |
+				    (p->way[TAKEN] != NONE || p->fan ? BRANCH_GRAPH_TAKEN : 0)));
 	buf_sleb(&s->columns[STARTS], (int64_t)(p->start - (before ? before->from : 0)));
 	if (p->kind != BRANCH_GRAPH_NO_BRANCH)
 		buf_leb(&s->columns[FROMS], p->from - p->start);
-	if (p->behind != NONE)
-		put_way(s, BEHINDS, rank, p->behind);
-	if (p->taken != NONE)
-		put_way(s, TAKENS, rank, p->taken);
+	if (p->way[BEHIND] != NONE)
+		put_way(s, BEHINDS, rank, p->way[BEHIND]);
+	if (p->way[TAKEN] != NONE)
+		put_way(s, TAKENS, rank, p->way[TAKEN]);
 	if (p->fan)
 		buf_leb(&s->columns[FANS], p->fan);
 	for (unsigned i = 0; i < p->fan; i++)
 		put_way(s, TAKENS, rank, p->targets[i]);
-	if (p->asks || (p->kind == BT_BRANCH_JCC && p->behind != NONE && p->taken != NONE))
+	if (p->asks ||
+	    (p->kind == BT_BRANCH_JCC && p->way[BEHIND] != NONE && p->way[TAKEN] != NONE))
 		put_choices(s, p);
 }
 
@@ -328,7 +345,7 @@ void branch_graph_release(struct branch_graph *g)
 {
 	for (size_t i = 0; i < g->count; i++) {
 		free(g->places[i].targets);
-		buf_release(&g->places[i].choices);
+		free(g->places[i].choices);
 	}
 	free(g->places);
 	hash_table_release(&g->by_start);

@@ -38,7 +38,7 @@ struct branch_graph {
 	struct graph_place *places;
 	size_t count, cap;
 	struct hash_table by_start; /* the number of a place, counted from 1 on */
-	size_t at;                  /* the place that the newest branch led to; 0: none */
+	uint32_t at;                /* the place that the newest branch led to; 0: none */
 	uint64_t entries;
 	uint64_t steps; /* entries since the newest literal */
 	size_t size;    /* bytes of places and choices, at most */

@@ -33,6 +33,7 @@ void branch_ring_release(struct branch_ring *r)
 {
 	free(r->entries);
 	free(r->told);
+	free(r->run);
 	*r = (struct branch_ring){0};
 }
 
@@ -275,18 +276,26 @@ static void forget_branches(struct branch_ring *r)
 	r->cap = 0;
 }
 
+/* The room is kept for the next run: new memory costs more than what is done to a run. */
+static bool has_room_for_run(struct branch_ring *r, uint64_t n)
+{
+	if (n <= r->run_cap)
+		return true;
+	free(r->run);
+	r->run = malloc(n * sizeof *r->run);
+	r->run_cap = r->run ? n : 0;
+	return r->run;
+}
+
 static void tell_run(struct branch_ring *r, const struct observer *o, uint32_t task, uint64_t first,
 		     uint64_t end, const struct ring_state *before)
 {
-	struct bt_branch *entries = malloc((end - first) * sizeof *entries);
-	struct branch_run run = {.task = task,
-				 .first = first,
-				 .count = end - first,
-				 .before = *before,
-				 .entries = entries};
+	struct branch_run run = {
+		.task = task, .first = first, .count = end - first, .before = *before};
 
-	if (!entries)
+	if (!has_room_for_run(r, end - first))
 		return;
+	run.entries = r->run;
 	for (uint64_t n = first; n < end; n++) {
 		struct bt_branch b = *branch_slot(r, n);
 
@@ -295,10 +304,9 @@ static void tell_run(struct branch_ring *r, const struct observer *o, uint32_t t
 			b.to &= (1u << REASON_BITS) - 1;
 		}
 		b.flags &= FLAGS_TOLD;
-		entries[n - first] = b;
+		r->run[n - first] = b;
 	}
 	o->ops->branches(o->arg, &run);
-	free(entries);
 }
 
 /* Where a run that starts at first ends: at most at end, not too long, and behind a gap that
@@ -376,6 +384,9 @@ void branch_ring_flush(struct branch_ring *r, const struct observer *o, uint32_t
 {
 	r->listener = NULL;
 	flush_branches(r, o, task, newest);
+	free(r->run);
+	r->run = NULL;
+	r->run_cap = 0;
 }
 
 void branch_ring_stream(struct branch_ring *r, const struct observer *o, uint32_t task)
