@@ -46,6 +46,7 @@ decoder_libdecoder_a_SOURCES = \
 	decoder/values/value_text.c decoder/values/value_text.h \
 	decoder/cause/annotation.c decoder/cause/annotation.h \
 	decoder/cause/callstack.c decoder/cause/callstack.h \
+	decoder/cause/code_before.c decoder/cause/code_before.h \
 	decoder/cause/failed_calls.c decoder/cause/failed_calls.h \
 	decoder/cause/failures.c decoder/cause/failures.h \
 	decoder/cause/fault.c decoder/cause/fault.h \
@@ -61,9 +62,11 @@ decoder_libdecoder_a_SOURCES = \
 	decoder/cause/fault_stack.c \
 	decoder/cause/fault_untold.c \
 	decoder/cause/focus.c decoder/cause/focus.h \
+	decoder/cause/follower.c decoder/cause/follower.h \
 	decoder/cause/fold.c decoder/cause/fold.h \
 	decoder/cause/headline.c decoder/cause/headline.h \
 	decoder/cause/own_code.c decoder/cause/own_code.h \
+	decoder/cause/passed_argument.c decoder/cause/passed_argument.h \
 	decoder/cause/passed_on.c decoder/cause/passed_on.h \
 	decoder/cause/signature.c decoder/cause/signature.h \
 	decoder/cause/throws.c decoder/cause/throws.h \

@@ -155,6 +155,24 @@ static bool is_through_null(const struct fault_context *c, const struct disasm_m
 	return !bt_regs_get(c->regs, m->base);
 }
 
+/* "read in strlen, whose argument c->name was null" */
+static void brief_passed(struct fault_context *c, const char *noun, const char *where,
+			 const struct fault_name *name)
+{
+	char argument[sizeof name->pointer + sizeof name->caller + 8];
+	int n = *name->pointer ? snprintf(argument, sizeof argument, "%s", name->pointer)
+			       : snprintf(argument, sizeof argument, "%u", name->argument);
+
+	if (*name->caller)
+		snprintf(argument + n, sizeof argument - (size_t)n, " (in %s)", name->caller);
+	if (name->value)
+		fault_brief(c, "%s %s in %s, whose argument %s was 0x%" PRIx64, noun, where,
+			    name->function, argument, name->value);
+	else
+		fault_brief(c, "null %s in %s, whose argument %s was null", noun, name->function,
+			    argument);
+}
+
 /* name: of what was accessed, or NULL. */
 static void brief_access(struct fault_context *c, const struct disasm_memory *m, uint64_t addr,
 			 const struct fault_name *name)
@@ -162,10 +180,26 @@ static void brief_access(struct fault_context *c, const struct disasm_memory *m,
 	const char *noun = fault_access_noun(m), *of = name ? " of " : "",
 		   *what = name ? name->accessed : "";
 
-	if (name ? !name->value : is_through_null(c, m, addr))
+	if (name && name->argument)
+		brief_passed(c, noun, where_to(c, addr, m->access), name);
+	else if (name ? !name->value : is_through_null(c, m, addr))
 		fault_brief(c, "null %s%s%s", noun, of, what);
 	else
 		fault_brief(c, "%s%s%s %s", noun, of, what, where_to(c, addr, m->access));
+}
+
+/* Says what of a library's function failed. */
+static void say_passed(struct fault_context *c, const struct fault_name *name)
+{
+	fault_say(c, ": argument %u of %s", name->argument, name->function);
+	if (*name->pointer)
+		fault_say(c, ", %s,", name->pointer);
+	if (name->value)
+		fault_say(c, " was 0x%" PRIx64, name->value);
+	else
+		fault_say(c, " was null");
+	if (*name->caller)
+		fault_say(c, ", in %s", name->caller);
 }
 
 /* Says in the words of the source what was accessed. */
@@ -174,6 +208,10 @@ static void say_name(struct fault_context *c, const struct fault_name *name)
 	size_t n = strlen(name->pointer);
 	bool was_returned = n > 2 && !strcmp(name->pointer + n - 2, "()");
 
+	if (name->argument) {
+		say_passed(c, name);
+		return;
+	}
 	fault_say(c, ": %s (", name->accessed);
 	if (*name->member)
 		fault_say(c, "member %s of %s, ", name->member, name->structure);

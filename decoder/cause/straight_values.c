@@ -7,7 +7,7 @@ static bool is_rip(uint8_t reg) { return !strcmp(bt_reg_info[reg].name, "rip"); 
 
 struct bt_regs straight_values_before(const struct straight_values *v, size_t i, uint32_t *known)
 {
-	struct bt_regs regs = *v->c->regs;
+	struct bt_regs regs = *v->regs;
 
 	*known = v->unchanged[i] | v->known;
 	for (unsigned reg = 0; reg < BT_REG_COUNT; reg++)
@@ -37,6 +37,8 @@ static bool may_change(const struct straight_values *v, size_t i, uint64_t addr,
 {
 	struct straight_values later = *v;
 
+	if (v->is_memory_written)
+		return true;
 	later.known = 0;
 	for (size_t k = i + 1; k < v->count; k++)
 		for (size_t n = 0; n < v->insns[k].memory_count; n++) {

@@ -9,7 +9,9 @@
 #include "decoder/cause/fault_private.h"
 
 struct straight_values {
-	const struct fault_context *c; /* its registers are those behind the last one */
+	const struct fault_context *c;
+	const struct bt_regs *regs; /* behind the last one, those that `unchanged` tells of */
+	bool is_memory_written;     /* behind the last one */
 	const struct disasm *insns;
 	const uint32_t *unchanged; /* registers that neither it nor a later instruction changes */
 	size_t count;

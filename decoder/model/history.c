@@ -570,9 +570,12 @@ int history_load_newest(struct history *h, const struct model *m, uint32_t task,
 int history_load_calls(struct history *h, const struct model *m, uint32_t task,
 		       struct bt_error *err)
 {
-	return load_entries(
-		h, m, task, !is_taken_only(m), ENTRIES_MAX, NULL,
-		err); /* wrong and duplicate entries of those sources show only among all entries */
+	/* Wrong and duplicate entries of those sources show only among all entries. */
+	bool is_calls = !is_taken_only(m);
+	int rc = load_entries(h, m, task, is_calls, ENTRIES_MAX, NULL, err);
+
+	h->is_calls = is_calls;
+	return rc;
 }
 
 void history_release(struct history *h)

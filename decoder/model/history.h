@@ -29,6 +29,7 @@ struct history {
 			  for entries that snapshots count */
 	bool is_part;  /* older entries are in the trace: history_load_newest() has left them out,
 			  and a gap stands for them */
+	bool is_calls; /* history_load_calls() has left out branches */
 };
 
 /* Loads the whole history of a task. A task without branches gives an empty one. Missing and

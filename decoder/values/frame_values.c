@@ -32,6 +32,7 @@ struct thread_values {
 	size_t count;
 	size_t settled;        /* frames whose registers are behind forget_registers() */
 	bool lost;             /* the registers of the next are */
+	bool has_entered;      /* frame 0 is not where the thread stands */
 	unsigned sites_sought; /* calls that were looked for */
 };
 
@@ -179,7 +180,7 @@ static bool begin_walk(struct walk *w, struct thread_values *t, size_t n, uint64
 			   .n = n};
 	/* Only where the thread stands: behind a call they may have changed, and before it they may
 	 * have been others. */
-	if (!n && (pc == f->pc || pc + f->is_return == f->pc))
+	if (!n && !t->has_entered && (pc == f->pc || pc + f->is_return == f->pc))
 		w->place.extended = &t->thread->extended;
 	if (f->is_guess || f->is_history || f->is_trampoline)
 		return false;
@@ -449,6 +450,53 @@ bool frame_function_range(struct thread_values *t, size_t n, uint64_t pc, uint64
 	*start = low + w.place.bias;
 	*end = high + w.place.bias;
 	return true;
+}
+
+bool thread_values_find(const struct thread_values *t, uint64_t pc, size_t *n)
+{
+	for (*n = 0; *n < t->count; ++*n)
+		if (t->frames[*n].pc == pc)
+			return true;
+	return false;
+}
+
+/* rsp and those that callees preserve, by DWARF number. */
+enum { PRESERVED = 1 << 3 | 1 << 6 | 1 << 7 | 1 << 12 | 1 << 13 | 1 << 14 | 1 << 15 };
+
+void thread_values_registers(struct thread_values *t, size_t n, struct bt_regs *regs,
+			     uint32_t *known)
+{
+	*regs = (struct bt_regs){0};
+	*known = 0;
+	if (n >= t->count)
+		return;
+	forget_registers(t, n);
+	for (unsigned i = 0; i < BT_REG_COUNT; i++) {
+		int dwarf = bt_reg_info[i].dwarf;
+
+		if (dwarf < 0 || !((t->registers[n].known & PRESERVED) >> dwarf & 1))
+			continue;
+		bt_regs_set(regs, i, t->registers[n].value[dwarf]);
+		*known |= UINT32_C(1) << i;
+	}
+}
+
+void thread_values_enter(struct thread_values *t, size_t n, uint64_t pc)
+{
+	struct frame_registers *r = &t->registers[0];
+	uint64_t cfa;
+
+	if (n >= t->count)
+		return;
+	forget_registers(t, n);
+	*r = t->registers[n];
+	r->known &= PRESERVED;
+	cfa = r->known & 1 << 7 ? r->value[7] : 0;
+	r->value[7] -= 8;
+	t->frames[0] = (struct stack_frame){.pc = pc, .cfa = cfa};
+	t->count = 1;
+	t->lost = false;
+	t->has_entered = true;
 }
 
 struct collection {

@@ -75,6 +75,18 @@ void frame_variables_each(struct thread_values *t, size_t n, uint64_t pc,
 bool frame_function_range(struct thread_values *t, size_t n, uint64_t pc, uint64_t *start,
 			  uint64_t *end);
 
+/* The newest frame with that pc. */
+bool thread_values_find(const struct thread_values *t, uint64_t pc, size_t *n);
+
+/* The registers that frame n has by the System V ABI, which has callees preserve them: those of
+ * which *known has the bit, by the number in lib/regs.def. */
+void thread_values_registers(struct thread_values *t, size_t n, struct bt_regs *regs,
+			     uint32_t *known);
+
+/* Makes frame 0 that of a function at pc which frame n had called, and which has left the stack but
+ * for its return address: it goes on with a jump. Older frames are gone then. */
+void thread_values_enter(struct thread_values *t, size_t n, uint64_t pc);
+
 const struct known_memory *thread_values_memory(const struct thread_values *t);
 
 #endif

@@ -13,6 +13,9 @@ struct fault_name {
 	uint64_t value;     /* of the pointer */
 	char member[48];    /* "port"; "": it is no member */
 	char structure[64]; /* "struct config" */
+	char function[64];  /* of a library, that was called with the pointer; "": none was */
+	unsigned argument;  /* the number of it, from 1; pointer may be "" then */
+	char caller[64]; /* that called it, where its frame is gone: it ended with that; else "" */
 };
 
 /* The largest of a frame's variables, and where it is declared. */
