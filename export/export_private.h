@@ -5,8 +5,8 @@
 #define BT_EXPORT_PRIVATE_H
 
 #include "export/export.h"
+#include "format/branch_entries.h"
 #include "format/trace_cursor.h"
-#include "lib/branch.h"
 
 /* A taken branch, or an empty slot (0 to 0), with the flags word of struct perf_branch_entry. */
 struct run_entry {
@@ -24,11 +24,10 @@ struct run_words {
 struct run_reader {
 	struct trace_cursor cursor;
 	bool opened, imported, damaged;
-	bool torn;       /* the file ends inside a block: damage where the trace was closed */
-	bool whole;      /* an import of whole histories: no sample has branches of its own */
-	struct slice in; /* of the chunk */
-	struct bt_branch_codec codec;
-	uint64_t number, end; /* number: of the next entry; end: of the chunk */
+	bool torn;  /* the file ends inside a block: damage where the trace was closed */
+	bool whole; /* an import of whole histories: no sample has branches of its own */
+	struct branch_entries entries; /* of the chunk */
+	uint64_t number, end;          /* number: of the next entry; end: of the chunk */
 	struct run_words flags;
 	struct run_entry *at; /* the run: entries since the last gap or snapshot, oldest first */
 	size_t count, cap;

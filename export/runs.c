@@ -32,16 +32,18 @@ static void take_words(struct run_words *w, const struct bt_record_branch_words 
 	w->left = 0;
 }
 
-static void take_chunk(struct run_reader *r, const struct bt_record_branches *b)
+static void take_chunk(struct run_reader *r, const struct bt_record *rec)
 {
+	const struct bt_record_branches *b = branch_entries_record(rec);
+
 	if (b->first < r->number)
 		return; /* damaged: each entry is in a trace once */
 	if (b->first > r->number)
 		r->count = 0;
 	if (r->flags.first != b->first)
 		r->flags.in = (struct slice){0};
-	r->in = b->entries;
-	r->codec = (struct bt_branch_codec){0};
+	branch_entries_release(&r->entries);
+	r->damaged |= branch_entries_init(&r->entries, rec) != 0;
 	r->number = b->first;
 	r->end = b->count > UINT64_MAX - b->first ? UINT64_MAX : b->first + b->count;
 }
@@ -60,9 +62,9 @@ static bool next_chunk(struct run_reader *r)
 		}
 		if (rec.kind == BT_RECORD_BRANCH_WORDS && rec.u.branch_words.what == BT_WORDS_FLAGS)
 			take_words(&r->flags, &rec.u.branch_words);
-		if (rec.kind != BT_RECORD_BRANCHES)
+		if (!branch_entries_record(&rec))
 			continue;
-		take_chunk(r, &rec.u.branches);
+		take_chunk(r, &rec);
 		return true;
 	}
 	return false;
@@ -159,7 +161,7 @@ bool run_reader_advance(struct run_reader *r, const struct trace *t, uint32_t ta
 			break;
 		if (r->number >= r->end)
 			continue;
-		if (bt_branch_decode(&r->codec, &r->in, &b) != 1) {
+		if (branch_entries_next(&r->entries, &b) != 1) {
 			r->damaged |= true;
 			r->number = r->end;
 			r->count = 0;
@@ -176,6 +178,7 @@ void run_reader_release(struct run_reader *r)
 {
 	if (r->opened)
 		trace_cursor_release(&r->cursor);
+	branch_entries_release(&r->entries);
 	buf_release(&r->flags.bytes);
 	free(r->at);
 }

@@ -51,6 +51,7 @@ int bt_file_header_decode(struct slice *in, struct bt_file_header *h,
 /* How much is spent on packing. */
 enum bt_block_effort {
 	BT_BLOCK_FULL,
+	BT_BLOCK_DENSE, /* for what is small already */
 	BT_BLOCK_QUICK, /* less time, more bytes */
 	BT_BLOCK_PLAIN, /* not packed */
 };

@@ -1,6 +1,8 @@
 noinst_LIBRARIES += format/libformat.a
 format_libformat_a_SOURCES = \
 	format/block.c format/block.h \
+	format/branch_entries.c format/branch_entries.h \
+	format/history_run.c format/history_run.h \
 	format/syscall_codec.c format/syscall_codec.h \
 	format/syscall_details.c format/syscall_details.h \
 	format/file_window.c format/file_window.h \

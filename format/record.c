@@ -161,6 +161,7 @@ static const struct field_ops ops[FIELD_TYPES] = {
 #define F_branches(t, f)        F_ROW(branches, t, f)
 #define F_object(t, f)          F_ROW(object, t, f)
 #define F_branch_words(t, f)    F_ROW(branch_words, t, f)
+#define F_branch_graph(t, f)    F_ROW(branch_graph, t, f)
 #define F_symbols(t, f)         F_ROW(symbols, t, f)
 #define F_text(t, f)            F_ROW(text, t, f)
 #define F_module(t, f)          F_ROW(module, t, f)

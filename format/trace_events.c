@@ -62,8 +62,8 @@ static size_t event_size(uint16_t kind)
 static bool is_event_kind(uint16_t kind)
 {
 	return bt_record_name(kind) && kind != BT_RECORD_HEADER && kind != BT_RECORD_UNIT &&
-	       kind != BT_RECORD_BRANCHES && kind != BT_RECORD_OBJECT &&
-	       kind != BT_RECORD_BRANCH_WORDS;
+	       kind != BT_RECORD_BRANCHES && kind != BT_RECORD_BRANCH_GRAPH &&
+	       kind != BT_RECORD_OBJECT && kind != BT_RECORD_BRANCH_WORDS;
 }
 
 void trace_events_add(struct trace_events *ev, struct arena *a, uint32_t unit,

@@ -23,6 +23,7 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
+#include "format/history_run.h"
 #include "format/reserve.h"
 #include "lib/content_hash.h"
 #include "lib/grow.h"
@@ -49,7 +50,9 @@ struct stream {
 	bool begun;       /* the file exists and has its header */
 	uint32_t unit;    /* of the newest record; 0 at the beginning of a block */
 	size_t code;      /* of the records: bytes of program code */
+	bool has_graphs;  /* among the records */
 	struct buf records;
+	struct history_run *run; /* entries that become the next record, or NULL */
 };
 
 struct stream_slot {
@@ -127,6 +130,8 @@ static enum bt_block_effort effort_of(const struct trace_writer *w, const struct
 {
 	if ((s->kind == BT_FILE_EVENTS && !s->ordinal) || is_plain_code(w, s))
 		return BT_BLOCK_PLAIN;
+	if (s->has_graphs)
+		return BT_BLOCK_DENSE;
 	return s->kind == BT_FILE_OBJECTS ? BT_BLOCK_QUICK : BT_BLOCK_FULL;
 }
 
@@ -169,6 +174,7 @@ static int stream_append(struct trace_writer *w, const struct stream *s, const s
 static void stream_reset(struct stream *s)
 {
 	s->code = 0;
+	s->has_graphs = false;
 	s->unit = 0;
 	buf_reset(&s->records);
 }
@@ -265,10 +271,14 @@ static void stream_shrink(struct stream *s)
 
 static void stream_free(struct stream *s)
 {
-	if (s)
+	if (s) {
+		history_run_free(s->run);
 		buf_release(&s->records);
+	}
 	free(s);
 }
+
+static void end_run(struct trace_writer *w, struct stream *s);
 
 /* A stream without new records since the last flush, as of a dead task, gives up its memory: there
  * may be a million. */
@@ -277,6 +287,8 @@ static void table_flush(struct trace_writer *w, struct stream_table *t)
 	for (size_t i = 0; i < t->count; i++) {
 		struct stream *s = t->slots[i].stream;
 
+		if (s && s->run)
+			end_run(w, s);
 		if (s && (s->records.len || s->records.failed)) {
 			stream_hand_over(w, s);
 			stream_shrink(s);
@@ -319,6 +331,7 @@ static void stream_put(struct stream *s, uint32_t unit, enum bt_record_kind kind
 		bt_record_encode(&s->records, BT_RECORD_UNIT, &begins);
 	s->unit = unit;
 	bt_record_encode(&s->records, kind, body);
+	s->has_graphs |= kind == BT_RECORD_BRANCH_GRAPH;
 }
 
 /* Notes a record that was left out: a reader would refuse its block. */
@@ -369,6 +382,22 @@ static void stream_record(struct trace_writer *w, struct stream *s, uint32_t uni
 		stream_flush(w, s);
 	else if (s->records.len >= BLOCK_TARGET || s->records.failed)
 		stream_empty(w, s);
+}
+
+/* Makes a record of the stream's run. */
+static void end_run(struct trace_writer *w, struct stream *s)
+{
+	struct bt_record_branch_graph body;
+	struct buf bytes = {0};
+	struct history_run *run = s->run;
+
+	s->run = NULL;
+	if (!w->stopped && history_run_encode(run, &bytes, &body))
+		stream_record(w, s, 0, BT_RECORD_BRANCH_GRAPH, &body);
+	else if (!w->stopped)
+		stop_writing(w, ENOMEM);
+	buf_release(&bytes);
+	history_run_free(run);
 }
 
 /* Says to readers that the trace is being written, for as long as this process or a child of its
@@ -478,6 +507,39 @@ static void branches_record(struct trace_writer *w, uint32_t task, enum bt_recor
 void trace_writer_branches(struct trace_writer *w, const struct bt_record_branches *b)
 {
 	branches_record(w, b->task, BT_RECORD_BRANCHES, b);
+}
+
+/* The entries in a record of their own, one after the other. */
+static void put_entries(struct trace_writer *w, const struct bt_record_branches *b,
+			const struct bt_branch *entries)
+{
+	struct bt_record_branches body = *b;
+	struct bt_branch_codec codec = {0};
+	struct buf bytes = {0};
+
+	for (uint64_t i = 0; i < b->count; i++)
+		bt_branch_encode(&codec, &bytes, &entries[i]);
+	body.entries = slice_of(bytes.data, bytes.len);
+	if (!bytes.failed)
+		trace_writer_branches(w, &body);
+	buf_release(&bytes);
+}
+
+void trace_writer_history(struct trace_writer *w, const struct bt_record_branches *b,
+			  const struct bt_branch *entries)
+{
+	struct stream *s = w->stopped ? NULL : numbered_stream(&w->branches, b->task);
+	bool added = s && s->run && history_run_add(s->run, b, entries);
+
+	w->needs_code = true;
+	if (added)
+		return;
+	if (s && s->run)
+		end_run(w, s);
+	if (s)
+		s->run = history_run_new(b, entries);
+	if (!s || !s->run)
+		put_entries(w, b, entries);
 }
 
 void trace_writer_branch_words(struct trace_writer *w, const struct bt_record_branch_words *words)

@@ -9,6 +9,7 @@
 
 #include "format/block.h"
 #include "format/record.h"
+#include "lib/branch.h"
 #include "lib/clock.h"
 
 struct trace_writer;
@@ -33,6 +34,11 @@ void trace_writer_event(struct trace_writer *w, uint32_t unit, enum bt_record_ki
 
 /* Adds a chunk of branch history to the stream of b->task. Buffered. */
 void trace_writer_branches(struct trace_writer *w, const struct bt_record_branches *b);
+
+/* Adds b->count entries; b is their record but for these bytes. For a source that tells no words:
+ * of very many entries consecutive chunks become one BRANCH_GRAPH. Buffered. */
+void trace_writer_history(struct trace_writer *w, const struct bt_record_branches *b,
+			  const struct bt_branch *entries);
 
 /* Adds the words of a chunk's entries, before the chunk. Buffered. */
 void trace_writer_branch_words(struct trace_writer *w, const struct bt_record_branch_words *words);

@@ -4,6 +4,7 @@ lib_libbt_a_SOURCES = \
 	lib/abort_message.c lib/abort_message.h \
 	lib/arena.c lib/arena.h \
 	lib/branch.c lib/branch.def lib/branch.h lib/gap.def \
+	lib/branch_graph.c lib/branch_graph.h lib/branch_graph_reader.c \
 	lib/buf.c lib/buf.h \
 	lib/build_id.c lib/build_id.h \
 	lib/clock.c lib/clock.h \

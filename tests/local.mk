@@ -28,6 +28,7 @@ UNIT_TESTS = \
 	tests/unit/test_clock \
 	tests/unit/test_content_hash \
 	tests/unit/test_branch \
+	tests/unit/test_branch_graph \
 	tests/unit/test_point \
 	tests/unit/test_insn \
 	tests/unit/test_error \
@@ -39,6 +40,7 @@ UNIT_TESTS = \
 	tests/unit/test_trace_events \
 	tests/unit/test_trace_index \
 	tests/unit/test_trace_writer \
+	tests/unit/test_history_run \
 	tests/unit/test_trace_disk
 tests_unit_test_address_LDADD = $(CMOCKA_LIBS)
 tests_unit_test_hash_table_LDADD = lib/libbt.a $(CMOCKA_LIBS)
@@ -51,6 +53,7 @@ tests_unit_test_clock_LDADD = $(UNIT_FORMAT_LIBS)
 tests_unit_test_content_hash_LDADD = $(UNIT_FORMAT_LIBS)
 tests_unit_test_point_LDADD = $(UNIT_FORMAT_LIBS)
 tests_unit_test_branch_LDADD = $(UNIT_FORMAT_LIBS)
+tests_unit_test_branch_graph_LDADD = $(UNIT_FORMAT_LIBS)
 tests_unit_test_insn_LDADD = $(UNIT_FORMAT_LIBS)
 tests_unit_test_error_LDADD = $(UNIT_FORMAT_LIBS)
 tests_unit_test_record_LDADD = $(UNIT_FORMAT_LIBS)
@@ -62,6 +65,7 @@ tests_unit_test_trace_cursor_LDADD = $(UNIT_FORMAT_LIBS)
 tests_unit_test_trace_events_LDADD = $(UNIT_FORMAT_LIBS)
 tests_unit_test_trace_index_LDADD = $(UNIT_FORMAT_LIBS)
 tests_unit_test_trace_writer_LDADD = $(UNIT_FORMAT_LIBS)
+tests_unit_test_history_run_LDADD = $(UNIT_FORMAT_LIBS)
 tests_unit_test_trace_disk_LDADD = $(UNIT_FORMAT_LIBS)
 tests_unit_test_trace_disk_LDFLAGS = $(AM_LDFLAGS) -Wl,--wrap=fallocate,--wrap=fstatfs
 
@@ -191,14 +195,14 @@ endif
 
 # Fuzz targets. replay_X runs target X over a corpus in the tests; `make fuzz-targets` (clang, with
 # CFLAGS=-fsanitize=fuzzer-no-link) makes libfuzzer_X.
-FUZZ_TARGETS = block record branch insn x86 trace model report views import export pt ring pack
+FUZZ_TARGETS = block record branch graph insn x86 trace model report views import export pt ring pack
 REPLAY = tests/fuzz/replay_main.c tests/fuzz/fuzz.h
 FUZZ_LIBS = $(FORMAT_LIBS) $(FORMAT_SYSTEM_LIBS)
 LIBFUZZER_FLAGS = $(AM_LDFLAGS) -fsanitize=fuzzer
-check_PROGRAMS += tests/fuzz/generate_corpus tests/fuzz/replay_block tests/fuzz/replay_record tests/fuzz/replay_branch \
+check_PROGRAMS += tests/fuzz/generate_corpus tests/fuzz/replay_block tests/fuzz/replay_record tests/fuzz/replay_branch tests/fuzz/replay_graph \
 	tests/fuzz/replay_insn tests/fuzz/replay_x86 tests/fuzz/replay_trace tests/fuzz/replay_model tests/fuzz/replay_report \
 	tests/fuzz/replay_views tests/fuzz/replay_import tests/fuzz/replay_export tests/fuzz/replay_pt tests/fuzz/replay_ring tests/fuzz/replay_pack
-EXTRA_PROGRAMS = tests/fuzz/libfuzzer_block tests/fuzz/libfuzzer_record tests/fuzz/libfuzzer_branch \
+EXTRA_PROGRAMS = tests/fuzz/libfuzzer_block tests/fuzz/libfuzzer_record tests/fuzz/libfuzzer_branch tests/fuzz/libfuzzer_graph \
 	tests/fuzz/libfuzzer_insn tests/fuzz/libfuzzer_x86 tests/fuzz/libfuzzer_trace tests/fuzz/libfuzzer_model \
 	tests/fuzz/libfuzzer_report tests/fuzz/libfuzzer_views \
 	tests/fuzz/libfuzzer_import tests/fuzz/libfuzzer_export tests/fuzz/libfuzzer_pt tests/fuzz/libfuzzer_ring tests/fuzz/libfuzzer_pack
@@ -212,6 +216,8 @@ tests_fuzz_replay_record_SOURCES = tests/fuzz/fuzz_record.c $(REPLAY)
 tests_fuzz_replay_record_LDADD = $(FUZZ_LIBS)
 tests_fuzz_replay_branch_SOURCES = tests/fuzz/fuzz_branch.c $(REPLAY)
 tests_fuzz_replay_branch_LDADD = $(FUZZ_LIBS)
+tests_fuzz_replay_graph_SOURCES = tests/fuzz/fuzz_graph.c $(REPLAY)
+tests_fuzz_replay_graph_LDADD = $(FUZZ_LIBS)
 tests_fuzz_replay_insn_SOURCES = tests/fuzz/fuzz_insn.c $(REPLAY)
 tests_fuzz_replay_insn_LDADD = $(FUZZ_LIBS)
 tests_fuzz_replay_x86_SOURCES = tests/fuzz/fuzz_x86.c tests/unit/x86_oracle.c $(REPLAY)
@@ -233,6 +239,9 @@ tests_fuzz_libfuzzer_record_LDFLAGS = $(LIBFUZZER_FLAGS)
 tests_fuzz_libfuzzer_branch_SOURCES = tests/fuzz/fuzz_branch.c
 tests_fuzz_libfuzzer_branch_LDADD = $(FUZZ_LIBS)
 tests_fuzz_libfuzzer_branch_LDFLAGS = $(LIBFUZZER_FLAGS)
+tests_fuzz_libfuzzer_graph_SOURCES = tests/fuzz/fuzz_graph.c
+tests_fuzz_libfuzzer_graph_LDADD = $(FUZZ_LIBS)
+tests_fuzz_libfuzzer_graph_LDFLAGS = $(LIBFUZZER_FLAGS)
 tests_fuzz_libfuzzer_insn_SOURCES = tests/fuzz/fuzz_insn.c
 tests_fuzz_libfuzzer_insn_LDADD = $(FUZZ_LIBS)
 tests_fuzz_libfuzzer_insn_LDFLAGS = $(LIBFUZZER_FLAGS)

@@ -17,7 +17,7 @@
 
 enum {
 	FIRST_CAP = 1024,
-	CHUNK = 65536, /* most entries of a run: some 300 KiB when encoded */
+	CHUNK = 65536, /* most entries of a run */
 };
 
 void branch_ring_init(struct branch_ring *r, size_t limit, const struct ring_state *start)
@@ -33,6 +33,7 @@ void branch_ring_release(struct branch_ring *r)
 {
 	free(r->entries);
 	free(r->told);
+	free(r->run);
 	*r = (struct branch_ring){0};
 }
 
@@ -47,6 +48,7 @@ enum {
 	FLAG_NO_TICK = 8,
 	FLAG_COUNTS = 16,
 	REASON_BITS = 8,
+	FLAGS_TOLD = BT_BRANCH_TAKEN | BT_BRANCH_PREDICTION_KNOWN | BT_BRANCH_MISPREDICTED,
 };
 
 static void advance_state(struct ring_state *s, const struct bt_branch *b)
@@ -132,7 +134,7 @@ void branch_ring_push(struct branch_ring *r, const struct bt_branch *b, bool tic
 {
 	struct bt_branch entry = *b;
 
-	entry.flags &= BT_BRANCH_TAKEN | BT_BRANCH_PREDICTION_KNOWN | BT_BRANCH_MISPREDICTED;
+	entry.flags &= FLAGS_TOLD;
 	if (!tick && b->kind == BT_BRANCH_JCC)
 		entry.flags |= FLAG_NO_TICK;
 	append_branch(r, &entry);
@@ -274,14 +276,26 @@ static void forget_branches(struct branch_ring *r)
 	r->cap = 0;
 }
 
+/* The room is kept for the next run: new memory costs more than what is done to a run. */
+static bool has_room_for_run(struct branch_ring *r, uint64_t n)
+{
+	if (n <= r->run_cap)
+		return true;
+	free(r->run);
+	r->run = malloc(n * sizeof *r->run);
+	r->run_cap = r->run ? n : 0;
+	return r->run;
+}
+
 static void tell_run(struct branch_ring *r, const struct observer *o, uint32_t task, uint64_t first,
 		     uint64_t end, const struct ring_state *before)
 {
 	struct branch_run run = {
 		.task = task, .first = first, .count = end - first, .before = *before};
-	struct bt_branch_codec codec = {0};
-	struct buf bytes = {0};
 
+	if (!has_room_for_run(r, end - first))
+		return;
+	run.entries = r->run;
 	for (uint64_t n = first; n < end; n++) {
 		struct bt_branch b = *branch_slot(r, n);
 
@@ -289,13 +303,10 @@ static void tell_run(struct branch_ring *r, const struct observer *o, uint32_t t
 			b.from = 0;
 			b.to &= (1u << REASON_BITS) - 1;
 		}
-		bt_branch_encode(&codec, &bytes, &b);
+		b.flags &= FLAGS_TOLD;
+		r->run[n - first] = b;
 	}
-	if (!bytes.failed) {
-		run.entries = slice_of(bytes.data, bytes.len);
-		o->ops->branches(o->arg, &run);
-	}
-	buf_release(&bytes);
+	o->ops->branches(o->arg, &run);
 }
 
 /* Where a run that starts at first ends: at most at end, not too long, and behind a gap that
@@ -373,6 +384,9 @@ void branch_ring_flush(struct branch_ring *r, const struct observer *o, uint32_t
 {
 	r->listener = NULL;
 	flush_branches(r, o, task, newest);
+	free(r->run);
+	r->run = NULL;
+	r->run_cap = 0;
 }
 
 void branch_ring_stream(struct branch_ring *r, const struct observer *o, uint32_t task)

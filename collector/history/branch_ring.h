@@ -25,7 +25,7 @@ struct branch_run {
 	uint32_t task;
 	uint64_t first, count; /* the number of the first, and how many there are */
 	struct ring_state before;
-	struct slice entries; /* as bt_branch_encode() makes them */
+	const struct bt_branch *entries;
 };
 
 struct ring_range {
@@ -42,6 +42,8 @@ struct branch_ring {
 	bool limited; /* its limit was lowered: what gave way since is missing for that reason */
 	bool lost;    /* of a limited one: entries before the oldest are missing that nobody was
 			 told of */
+	struct bt_branch *run; /* the entries of a run, while an observer is told of runs */
+	size_t run_cap;
 	const struct observer *listener; /* is told of entries as they come. NULL: nobody is */
 	uint32_t listener_task;
 	uint8_t told_gap; /* of an empty one: the reason of the gap that was its last entry, + 1;

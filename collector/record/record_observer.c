@@ -78,10 +78,9 @@ static void record_branches(void *arg, const struct branch_run *run)
 					 .tick = run->before.tick,
 					 .transfers = run->before.transfers,
 					 .epoch = run->before.epoch,
-					 .space = run->before.space,
-					 .entries = run->entries};
+					 .space = run->before.space};
 
-	trace_writer_branches(arg, &rec);
+	trace_writer_history(arg, &rec, run->entries);
 }
 
 static void record_note(void *arg, const struct task *task, const char *text)

@@ -3,6 +3,7 @@
 
 #include <inttypes.h>
 
+#include "format/branch_entries.h"
 #include "format/syscall_codec.h"
 #include "format/syscall_details.h"
 #include "format/trace_cursor.h"
@@ -26,17 +27,18 @@ static void print_entry(FILE *to, uint64_t number, const struct bt_branch *b)
 }
 
 /* Returns 1 when the entries do not fit the record. */
-static size_t print_entries(FILE *to, const struct bt_record_branches *r, bool shown)
+static size_t print_entries(FILE *to, const struct bt_record *rec, bool shown)
 {
-	struct bt_branch_codec codec = {0};
-	struct slice in = r->entries;
+	const struct bt_record_branches *r = branch_entries_record(rec);
+	struct branch_entries entries;
 	struct bt_branch b;
 	uint64_t n = 0;
-	int rc;
+	int rc = branch_entries_init(&entries, rec);
 
-	for (; (rc = bt_branch_decode(&codec, &in, &b)) == 1; n++)
+	for (; !rc && (rc = branch_entries_next(&entries, &b)) == 1; n++, rc = 0)
 		if (shown)
 			print_entry(to, r->first + n, &b);
+	branch_entries_release(&entries);
 	if (rc == 0 && n == r->count)
 		return 0;
 	fprintf(to, "  damage: %" PRIu64 " of %" PRIu64 " entries can be read\n", n, r->count);
@@ -107,8 +109,8 @@ static size_t print_file(FILE *to, const struct trace *t, const struct trace_fil
 				fputs("block begins: unit 0\n", to);
 			unit = c.unit;
 			bt_record_print(to, &rec);
-			if (rec.kind == BT_RECORD_BRANCHES)
-				damage += print_entries(to, &rec.u.branches, entries);
+			if (branch_entries_record(&rec))
+				damage += print_entries(to, &rec, entries);
 			if (rec.kind == BT_RECORD_CALLS)
 				damage += print_calls(to, &rec.u.calls);
 			*closed |= rec.kind == BT_RECORD_END && !t->being_written;

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
-/* A task's history is in its file as chunks, one BRANCHES record each. They may overlap, lack what
- * lies between them, or be damaged.
+/* A task's history is in its file as chunks, one BRANCHES or BRANCH_GRAPH record each. They may
+ * overlap, lack what lies between them, or be damaged.
  *
  * The file is read twice. First only the heads of chunks are read and sorted; the first chunk that
  * has an entry keeps it; of too many entries the oldest are dropped. This gives the size of the
@@ -20,6 +20,7 @@
 #include <string.h>
 #include <sys/mman.h>
 
+#include "format/branch_entries.h"
 #include "format/trace_cursor.h"
 #include "lib/grow.h"
 #include "lib/page.h"
@@ -41,7 +42,7 @@ struct chunk_state {
 	uint32_t space, epoch;
 };
 
-/* One BRANCHES record that is used. */
+/* One record that is used. */
 struct chunk {
 	uint64_t first;   /* number of its first entry */
 	uint64_t claimed; /* entries it says it has */
@@ -57,7 +58,7 @@ struct chunk {
 struct chunks {
 	struct chunk *at;
 	size_t count, cap;
-	bool dropped; /* chunks before the first */
+	bool dropped; /* entries before the first that is read */
 	bool failed;  /* no memory */
 };
 
@@ -74,10 +75,11 @@ struct chunk_source {
 };
 
 /* Visits the task's chunks in file order: take(arg, index, record) until it is false. */
-typedef bool take_chunk(void *arg, size_t index, const struct bt_record_branches *r);
+typedef bool take_chunk(void *arg, size_t index, const struct bt_record *rec);
 
 static void for_chunks(struct chunk_source *l, take_chunk *take, void *arg)
 {
+	const struct bt_record_branches *r;
 	struct trace_cursor c;
 	struct bt_record rec;
 	size_t index = 0;
@@ -88,21 +90,22 @@ static void for_chunks(struct chunk_source *l, take_chunk *take, void *arg)
 		l->no_memory |= rc == -BT_E_NO_MEMORY;
 		if (rc < 0 && (rc != -BT_E_TRUNCATED || model_is_closed(l->m)))
 			l->damaged = true;
-		if (rc != 1 || rec.kind != BT_RECORD_BRANCHES || rec.u.branches.task != l->task)
+		r = rc == 1 ? branch_entries_record(&rec) : NULL;
+		if (!r || r->task != l->task)
 			continue;
-		l->done += l->total ? (size_t)rec.u.branches.count : 0;
+		l->done += l->total ? (size_t)r->count : 0;
 		l->stopped = l->watch && !l->watch->goes_on(l->watch->arg, l->done, l->total);
-		if (l->stopped || !take(arg, index++, &rec.u.branches))
+		if (l->stopped || !take(arg, index++, &rec))
 			break;
 	}
 	trace_cursor_release(&c);
 }
 
-static bool collect_chunk(void *arg, size_t index, const struct bt_record_branches *r)
+static bool collect_chunk(void *arg, size_t index, const struct bt_record *rec)
 {
+	const struct bt_record_branches *r = branch_entries_record(rec);
 	struct chunks *c = arg;
-	/* An entry has at least three bytes. */
-	size_t n = r->count < r->entries.len / 3 ? (size_t)r->count : r->entries.len / 3;
+	size_t n = (size_t)branch_entries_most(rec);
 	struct chunk *at = array_grow(c->at, c->count, &c->cap, sizeof *at);
 
 	if (!at) {
@@ -166,7 +169,9 @@ static void trim_chunks(struct chunks *c, size_t most)
 	if (oldest)
 		memmove(c->at, c->at + oldest, (kept - oldest) * sizeof *c->at);
 	c->count = kept - oldest;
-	c->dropped = oldest;
+	if (total > most)
+		c->at[0].skip += total - most; /* the newest, and too large */
+	c->dropped = oldest || total > most;
 }
 
 static size_t chunks_entries(const struct chunks *c)
@@ -223,6 +228,7 @@ struct fill {
 	uint64_t newest; /* first of the newest chunk */
 	bool calls_only;
 	bool in_order; /* of the file, which is that of their numbers */
+	bool no_memory;
 };
 
 /* Conditional branches and direct jumps, most of a history, do not matter to calls and returns. */
@@ -231,15 +237,17 @@ static bool is_wanted(const struct fill *f, const struct history_entry *e)
 	return !f->calls_only || (e->kind != BT_BRANCH_JCC && e->kind != BT_BRANCH_JMP);
 }
 
-static void decode_chunk(struct fill *f, struct chunk *chunk, struct slice in)
+/* False without memory. */
+static bool decode_chunk(struct fill *f, struct chunk *chunk, const struct bt_record *rec)
 {
 	struct history_entry *out = f->h->entries + chunk->at;
-	struct bt_branch_codec codec = {0};
+	struct branch_entries entries;
 	struct chunk_state s = chunk->before;
 	struct bt_branch b;
 	size_t i;
+	int rc = branch_entries_init(&entries, rec);
 
-	for (i = 0; i < chunk->count && bt_branch_decode(&codec, &in, &b) == 1; i++) {
+	for (i = 0; !rc && i < chunk->count && branch_entries_next(&entries, &b) == 1; i++) {
 		struct history_entry e;
 
 		if (b.kind == BT_BRANCH_EPOCH) {
@@ -263,12 +271,14 @@ static void decode_chunk(struct fill *f, struct chunk *chunk, struct slice in)
 		if (i >= chunk->skip && is_wanted(f, &e))
 			out[chunk->used++] = e;
 	}
+	branch_entries_release(&entries);
 	chunk->count = i;
 	chunk->after = s;
 	if (chunk->first == f->newest) {
 		f->h->space = s.space;
 		f->h->epoch = s.epoch;
 	}
+	return !rc;
 }
 
 /* The number behind a chunk that was decoded. */
@@ -294,7 +304,7 @@ static void place_chunk(struct fill *f, struct chunk *chunk)
 	chunk->at = at + (chunk->first + chunk->skip > (before ? chunk_end(before) : 0));
 }
 
-static bool fill_chunk(void *arg, size_t index, const struct bt_record_branches *r)
+static bool fill_chunk(void *arg, size_t index, const struct bt_record *rec)
 {
 	struct fill *f = arg;
 
@@ -303,7 +313,7 @@ static bool fill_chunk(void *arg, size_t index, const struct bt_record_branches 
 
 		if (f->in_order)
 			place_chunk(f, chunk);
-		decode_chunk(f, chunk, r->entries);
+		f->no_memory |= !decode_chunk(f, chunk, rec);
 		f->next++;
 	}
 	return f->next < f->chunks->count;
@@ -530,7 +540,7 @@ static int load_entries(struct history *h, const struct model *m, uint32_t task,
 		drop_duplicates(h, m);
 	}
 	free(chunks.at);
-	if (!l.no_memory)
+	if (!l.no_memory && !f.no_memory)
 		return 0;
 	history_release(h);
 	return bt_fail(err, BT_E_NO_MEMORY, 0, "out of memory for the branch history of task %u",

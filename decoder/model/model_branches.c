@@ -3,6 +3,8 @@
 
 #include <stdlib.h>
 
+#include "format/branch_entries.h"
+
 struct entry_range {
 	uint64_t first, end;
 };
@@ -45,7 +47,7 @@ void branches_scan(struct loader *l, const struct trace_file *file)
 
 	trace_cursor_init(&c, l->m->trace, file);
 	while ((rc = trace_cursor_next(&c, &rec, &err)) != 0) {
-		const struct bt_record_branches *r = &rec.u.branches;
+		const struct bt_record_branches *r;
 		struct entry_range *grown;
 		uint64_t n;
 
@@ -53,10 +55,10 @@ void branches_scan(struct loader *l, const struct trace_file *file)
 			loader_damage(l, file->name, err.offset, err.code, err.text);
 			continue;
 		}
-		if (rec.kind != BT_RECORD_BRANCHES || r->task != file->number)
+		r = branch_entries_record(&rec);
+		if (!r || r->task != file->number)
 			continue;
-		/* An entry has at least three bytes. */
-		n = r->count < r->entries.len / 3 ? r->count : r->entries.len / 3;
+		n = branch_entries_most(&rec);
 		grown = array_grow(runs, count, &cap, sizeof *runs);
 		if (!grown) {
 			l->p->arena.failed = true;

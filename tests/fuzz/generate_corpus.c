@@ -7,7 +7,7 @@
 #include <unistd.h>
 
 #include "lib/array_size.h"
-#include "lib/branch.h"
+#include "lib/branch_graph.h"
 #include "tests/fuzz/generate_captures.h"
 #include "tests/fuzz/generate_pt.h"
 #include "tests/fuzz/trace_bytes.h"
@@ -334,6 +334,57 @@ static void generate_branch(const char *dir)
 	buf_release(&b);
 }
 
+/* A loop with every kind of place, as BRANCH_GRAPH. Returns how many entries it has. */
+static uint64_t encode_graph(struct buf *out)
+{
+	const struct bt_branch loop[] = {
+		{.from = 0x401010, .to = 0x401012, .kind = BT_BRANCH_JCC},
+		{.from = 0x401014, .to = 0x401018, .kind = BT_BRANCH_CALL, .flags = 1},
+		{.from = 0x40101c, .to = 0x401019, .kind = BT_BRANCH_RET, .flags = 1},
+		{.from = 0x40101a, .to = 0x401000, .kind = BT_BRANCH_JMP, .flags = 1},
+		{.from = 0x401010, .to = 0x401020, .kind = BT_BRANCH_JCC, .flags = 1},
+		{.from = 0x401022, .to = 0x401018, .kind = BT_BRANCH_ICALL, .flags = 1},
+		{.from = 0x40101c, .to = 0x401026, .kind = BT_BRANCH_RET, .flags = 1},
+		{.from = 0x401028, .to = 0x40102a, .kind = BT_BRANCH_SYSCALL, .flags = 1},
+		{.from = 0, .to = 2, .kind = BT_BRANCH_EPOCH},
+		{.from = 0x40102c, .to = 0x401018, .kind = BT_BRANCH_IJMP, .flags = 1},
+		{.from = 0x40101c, .to = 0x401030, .kind = BT_BRANCH_RET, .flags = 1},
+		{.from = 0x401032, .to = 0x401000, .kind = BT_BRANCH_JMP, .flags = 1},
+	};
+	struct branch_graph g = {0};
+	uint64_t count;
+
+	for (unsigned i = 0; i < 3 * ARRAY_SIZE(loop); i++)
+		branch_graph_add(&g, &loop[i % ARRAY_SIZE(loop)]);
+	count = g.entries;
+	if (!branch_graph_encode(&g, out))
+		exit(1);
+	branch_graph_release(&g);
+	return count;
+}
+
+static void add_graph(struct buf *out)
+{
+	struct buf entries = {0};
+	struct bt_record_branch_graph graph = {.task = 1, .epoch = 1, .space = 1};
+
+	graph.count = encode_graph(&entries);
+	graph.entries = slice_of(entries.data, entries.len);
+	add_record(out, BT_RECORD_BRANCH_GRAPH, &graph);
+	buf_release(&entries);
+}
+
+static void generate_graph(const char *dir)
+{
+	struct buf b = {0};
+
+	encode_graph(&b);
+	put(dir, "good-every-kind", b.data, b.len);
+	put(dir, "bad-cut", b.data, b.len - 2);
+	put(dir, "bad-cut-in-the-columns", b.data, b.len / 2);
+	buf_release(&b);
+}
+
 static void generate_insn(const char *dir)
 {
 	static const char code[] =
@@ -619,6 +670,7 @@ static void generate_model(const char *dir)
 	generate_trace(dir);
 	put_records(dir, "records-small", add_events, add_chunk);
 	put_records(dir, "records-tree", add_tree, add_chunks);
+	put_records(dir, "records-graph", add_events, add_graph);
 	put_records(dir, "records-zeros-of-every-kind", add_zeros, add_zeros);
 }
 
@@ -701,11 +753,11 @@ static const struct target {
 	const char *name;
 	void (*generate)(const char *dir);
 } targets[] = {
-	{"block", generate_block},  {"record", generate_record}, {"branch", generate_branch},
-	{"insn", generate_insn},    {"x86", generate_insn},      {"trace", generate_trace},
-	{"model", generate_model},  {"report", generate_model},  {"views", generate_model},
-	{"export", generate_model}, {"import", generate_import}, {"pt", generate_pt},
-	{"ring", generate_ring},    {"pack", generate_pack},
+	{"block", generate_block}, {"record", generate_record}, {"branch", generate_branch},
+	{"graph", generate_graph}, {"insn", generate_insn},     {"x86", generate_insn},
+	{"trace", generate_trace}, {"model", generate_model},   {"report", generate_model},
+	{"views", generate_model}, {"export", generate_model},  {"import", generate_import},
+	{"pt", generate_pt},       {"ring", generate_ring},     {"pack", generate_pack},
 };
 
 static const struct fault {

@@ -7,6 +7,7 @@
 
 #include "collector/history/branch_ring.h"
 #include "collector/record/record_observer.h"
+#include "format/branch_entries.h"
 #include "format/trace_cursor.h"
 
 struct fixture {
@@ -90,14 +91,15 @@ static struct chunks written(struct fixture *f)
 			continue;
 		trace_cursor_init(&cursor, t, &t->files[i]);
 		while (trace_cursor_next(&cursor, &rec, &err) == 1) {
-			struct bt_branch_codec codec = {0};
-			struct slice in = rec.u.branches.entries;
+			struct branch_entries entries;
 			uint64_t n = 0;
 
 			assert_true(c.count < 8);
-			while (bt_branch_decode(&codec, &in, &c.last[c.count]) == 1 &&
+			assert_int_equal(branch_entries_init(&entries, &rec), 0);
+			while (branch_entries_next(&entries, &c.last[c.count]) == 1 &&
 			       ++n < rec.u.branches.count)
 				;
+			branch_entries_release(&entries);
 			assert_int_equal(n, rec.u.branches.count);
 			c.at[c.count++] = rec.u.branches;
 		}

@@ -68,6 +68,54 @@ static void ticks_and_transfers_are_counted_from_the_chunk_on(void **state)
 	assert_false(t->h.entries[1].flags & BT_BRANCH_TAKEN);
 }
 
+static void a_graph_is_the_same_history(void **state)
+{
+	struct made *t = *state;
+	const struct bt_branch b[] = {
+		branch(BT_BRANCH_CALL, 0x10, 0x20),
+		not_taken(0x20, 0x22),
+		branch(BT_BRANCH_RET, 0x22, 0x15),
+		{.kind = BT_BRANCH_EPOCH, .from = 5, .to = 3},
+		branch(BT_BRANCH_JMP, 0x18, 0x10),
+		branch(BT_BRANCH_CALL, 0x10, 0x20),
+		branch(BT_BRANCH_JCC, 0x20, 0x22),
+		{.kind = BT_BRANCH_GAP, .from = 0, .to = BT_GAP_UNDECODED},
+		branch(BT_BRANCH_RET, 0x22, 0x15),
+	};
+	size_t n = ARRAY_SIZE(b);
+
+	maker_branches(&t->k,
+		       (struct bt_record_branches){
+			       .task = 1, .tick = 7, .transfers = 3, .space = 4, .epoch = 2},
+		       b, n);
+	maker_graph(
+		&t->k,
+		(struct bt_record_branch_graph){
+			.task = 1, .first = n, .tick = 7, .transfers = 3, .space = 4, .epoch = 2},
+		b, n);
+	made_history(t, 1);
+	assert_int_equal(t->h.count, 2 * (n - 1));
+	for (size_t i = 0; i < n - 1; i++) {
+		assert_int_equal(t->h.entries[i + n - 1].number, t->h.entries[i].number + n);
+		t->h.entries[i].number += n;
+	}
+	assert_memory_equal(t->h.entries + n - 1, t->h.entries, (n - 1) * sizeof *t->h.entries);
+}
+
+/* It says that it has more entries than it has. */
+static void a_graph_that_ends_early_is_damage(void **state)
+{
+	struct made *t = *state;
+	const struct bt_branch b[] = {branch(BT_BRANCH_JMP, 0x10, 0x20),
+				      branch(BT_BRANCH_JMP, 0x20, 0x30)};
+
+	maker_graph(&t->k, (struct bt_record_branch_graph){.task = 1, .count = 10, .space = 1}, b,
+		    2);
+	made_history(t, 1);
+	assert_int_equal(t->h.count, 3);
+	expect_gap(&t->h.entries[2], 2, 8, BT_GAP_DAMAGED);
+}
+
 static void unknown_ticks_stay_unknown(void **state)
 {
 	struct made *t = *state;
@@ -630,6 +678,28 @@ static void the_newest_entries_can_be_loaded_alone(void **state)
 	history_release(&part);
 }
 
+/* A graph has millions of entries. */
+static void the_newest_entries_of_one_record_can_be_loaded_alone(void **state)
+{
+	struct made *t = *state;
+	static struct bt_branch b[2000];
+	struct history part;
+	struct bt_error err;
+
+	for (size_t i = 0; i < ARRAY_SIZE(b); i++)
+		b[i] = branch(BT_BRANCH_JCC, 0x10, 0x10);
+	maker_add(&t->k, 0, TASK, task, .task = 1);
+	maker_graph(&t->k, (struct bt_record_branch_graph){.task = 1, .space = 1}, b,
+		    ARRAY_SIZE(b));
+	made_history(t, 1);
+	assert_int_equal(history_load_newest(&part, t->m, 1, 150, &err), 0);
+	assert_true(part.is_part);
+	assert_int_equal(part.count, 151);
+	expect_gap(&part.entries[0], 0, 1850, BT_GAP_NOT_KEPT);
+	assert_memory_equal(part.entries + 1, t->h.entries + 1850, 150 * sizeof *part.entries);
+	history_release(&part);
+}
+
 /* Goes on for `left` answers. */
 struct patience {
 	size_t left, done, total;
@@ -676,6 +746,8 @@ int main(void)
 	const struct CMUnitTest tests[] = {
 		MADE_TEST(a_task_without_branches_has_an_empty_history),
 		MADE_TEST(ticks_and_transfers_are_counted_from_the_chunk_on),
+		MADE_TEST(a_graph_is_the_same_history),
+		MADE_TEST(a_graph_that_ends_early_is_damage),
 		MADE_TEST(unknown_ticks_stay_unknown),
 		MADE_TEST(only_counted_classes_are_ticks),
 		MADE_TEST(epochs_are_folded_into_the_entries_behind_them),
@@ -701,6 +773,7 @@ int main(void)
 		MADE_TEST(code_is_read_in_the_epoch_of_the_entry),
 		MADE_TEST(endless_code_is_not_followed_for_ever),
 		MADE_TEST(the_newest_entries_can_be_loaded_alone),
+		MADE_TEST(the_newest_entries_of_one_record_can_be_loaded_alone),
 		MADE_TEST(a_load_that_is_stopped_leaves_nothing),
 	};
 

@@ -57,7 +57,8 @@ static void only_records_with_a_seq_are_events(void **state)
 {
 	static const uint16_t kinds[] = {BT_RECORD_HEADER,       BT_RECORD_UNIT,
 					 BT_RECORD_BRANCHES,     BT_RECORD_OBJECT,
-					 BT_RECORD_BRANCH_WORDS, BT_RECORD_END};
+					 BT_RECORD_BRANCH_WORDS, BT_RECORD_BRANCH_GRAPH,
+					 BT_RECORD_END};
 	struct trace_events ev = {0};
 	struct arena a;
 

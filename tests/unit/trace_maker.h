@@ -6,7 +6,7 @@
 #include <stdlib.h>
 
 #include "format/trace_reader.h"
-#include "lib/branch.h"
+#include "lib/branch_graph.h"
 #include "tests/unit/unit.h"
 
 enum {
@@ -94,6 +94,24 @@ static inline void maker_branches(struct maker *k, struct bt_record_branches r,
 	r.entries = slice_of(entries.data, entries.len);
 	r.count = r.count ? r.count : n;
 	bt_record_encode(&k->records[MAKER_BRANCHES + r.task], BT_RECORD_BRANCHES, &r);
+	buf_release(&entries);
+}
+
+/* The same as a graph. */
+static inline void maker_graph(struct maker *k, struct bt_record_branch_graph r,
+			       const struct bt_branch *branches, size_t n)
+{
+	struct branch_graph graph = {0};
+	struct buf entries = {0};
+
+	for (size_t i = 0; i < n; i++)
+		branch_graph_add(&graph, &branches[i]);
+	if (!branch_graph_encode(&graph, &entries))
+		abort();
+	r.entries = slice_of(entries.data, entries.len);
+	r.count = r.count ? r.count : n;
+	bt_record_encode(&k->records[MAKER_BRANCHES + r.task], BT_RECORD_BRANCH_GRAPH, &r);
+	branch_graph_release(&graph);
 	buf_release(&entries);
 }
 
