@@ -170,8 +170,8 @@ def wrapped(command):
 
 
 def measure(front, command, folder, column):
-    """(CPU seconds, wall seconds, output). wait4 counts the process and all that it and its children have waited for."""
-    starts = command.startswith("exec ") # start-up: of that program alone
+    """command: for the shell, or an argv. (CPU seconds, wall seconds, output). wait4 counts the process and all that it and its children have waited for."""
+    starts = isinstance(command, str) and command.startswith("exec ") # start-up: of that program alone
     cache = os.path.join(folder, FRESH if column == FIRST_TIME else CACHES[starts] + (".before" if "before" in column else ""))
     shutil.rmtree(os.path.join(folder, FRESH), True)
     # Traces stay: a file system may pass over what has just been deleted, one by one, when it makes new files.
@@ -180,6 +180,8 @@ def measure(front, command, folder, column):
     if starts:
         argv = [*(["qemu-x86_64"] if front == ["QEMU"] else front), *command.split()[1:]]
         argv = [shutil.which(word) if word == "ls" else word for word in argv]
+    elif isinstance(command, list):
+        argv = [*front, *command]
     else:
         argv = ["sh", "-c", wrapped(command)] if front == ["QEMU"] else [*front, "sh", "-c", command]
     with open(os.path.join(folder, "out"), "w+b") as out:
@@ -296,6 +298,10 @@ def main():
         shutil.rmtree(folder, True)
 
 
+def geometric_mean(values):
+    return math.exp(sum(map(math.log, values)) / len(values))
+
+
 def median(times, name, column, which):
     values = [t[which] for t in times[name, column]]
     return float("nan") if any(math.isnan(v) for v in values) else statistics.median(values)
@@ -320,7 +326,7 @@ def show(columns, loads, starts, times):
         line = (cell + " %12s") % ("geometric mean", "")
         for column in others:
             ratios = [median(times, name, column, 0) / median(times, name, "native", 0) for name, _ in loads]
-            line += " %16s" % ("%.2f" % math.exp(sum(map(math.log, ratios)) / len(ratios)))
+            line += " %16s" % ("%.2f" % geometric_mean(ratios))
         print(line.rstrip())
     if starts:
         print("Start-up, ms of CPU (wall)")
@@ -351,7 +357,8 @@ def show_before(rows, times):
             print("%-40s %-14s %.3f of before%s" % (name, column, ratio, "  <-- more than 1.05" if ratio > 1.05 else ""))
         all_ratios += ratios.values()
     if all_ratios:
-        print("geometric mean: %.3f of before" % math.exp(sum(map(math.log, all_ratios)) / len(all_ratios)))
+        print("geometric mean: %.3f of before" % geometric_mean(all_ratios))
 
 
-main()
+if __name__ == "__main__":
+    main()
