@@ -44,7 +44,10 @@ static size_t mprotect_shapes(const uint64_t *args, uint64_t result, uint64_t *h
 			      struct log_shape *out)
 {
 	(void)heap_end;
-	return call_has_failed(result) ? 0 : add(out, BT_SHAPE_PROTECT, args[0], args[1], args[2]);
+	if (call_has_failed(result) || !add(out, BT_SHAPE_PROTECT, args[0], args[1], args[2]))
+		return 0;
+	out->downward = args[2] & PROT_GROWSDOWN;
+	return 1;
 }
 
 static size_t brk_shapes(const uint64_t *args, uint64_t result, uint64_t *heap_end,
@@ -84,6 +87,18 @@ static size_t mremap_shapes(const uint64_t *args, uint64_t result, uint64_t *hea
 	return n;
 }
 
+static size_t shmat_shapes(const uint64_t *args, uint64_t result, uint64_t *heap_end,
+			   struct log_shape *out)
+{
+	(void)args;
+	(void)heap_end;
+	if (call_has_failed(result))
+		return 0;
+	add(out, BT_SHAPE_MAP, result, 1, 0);
+	out->is_whole = out->inherits = out->has_content = true;
+	return 1;
+}
+
 static const struct shape_row {
 	uint16_t nr;
 	size_t (*shapes)(const uint64_t *args, uint64_t result, uint64_t *heap_end,
@@ -92,6 +107,7 @@ static const struct shape_row {
 	{SYS_mmap, mmap_shapes},         {SYS_munmap, munmap_shapes},
 	{SYS_mprotect, mprotect_shapes}, {SYS_pkey_mprotect, mprotect_shapes},
 	{SYS_brk, brk_shapes},           {SYS_mremap, mremap_shapes},
+	{SYS_shmat, shmat_shapes},
 };
 
 static const struct shape_row *row_of(const struct tracee_syscall *call)

@@ -14,6 +14,8 @@ struct log_shape {
 	bool grows;
 	bool has_content; /* fresh pages that may not be zero */
 	bool inherits; /* they have the protection of the mapping that they belong to, not prot */
+	bool is_whole; /* it ends where the mapping at start does */
+	bool downward; /* it begins where the mapping at start does (PROT_GROWSDOWN) */
 };
 
 enum { LOG_SHAPES = 3 };

@@ -20,6 +20,12 @@ static bool is_ours(const struct mapping *m)
 	return m->start - WORLD_RESERVED_START < WORLD_RESERVED_SIZE;
 }
 
+/* What is written to a file is in its shared mappings, too. */
+static bool may_change(const struct mapping *m)
+{
+	return m->prot & PROT_WRITE || (m->shared && m->ino);
+}
+
 static bool copy_mapping(struct memory_copy *c, pid_t tid, const struct mapping *m)
 {
 	struct memory_copy_range *ranges = array_grow(c->ranges, c->count, &c->cap, sizeof *ranges);
@@ -43,7 +49,7 @@ bool memory_copy_take(struct memory_copy *c, pid_t tid)
 	c->count = 0;
 	buf_reset(&c->bytes);
 	for (size_t i = 0; ok && i < now.count; i++)
-		if (now.maps[i].prot & PROT_WRITE && !is_ours(&now.maps[i]))
+		if (may_change(&now.maps[i]) && !is_ours(&now.maps[i]))
 			ok = copy_mapping(c, tid, &now.maps[i]);
 	mappings_release(&now);
 	if (!ok)

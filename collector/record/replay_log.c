@@ -12,6 +12,8 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/mman.h>
+#include <sys/personality.h>
 #include <sys/syscall.h>
 #include <sys/uio.h>
 #include <unistd.h>
@@ -109,20 +111,23 @@ static void put_state(struct replay_log *l, const struct task *task, bool extend
 	put(l, BT_RECORD_LOG_STATE, &rec);
 }
 
-/* The protection of the page at addr, as it is now. */
-static uint8_t protection_of(pid_t tid, uint64_t addr)
+/* The mapping of the page at addr, as it is now, without its path. False: there is none. */
+static bool find_mapping(pid_t tid, uint64_t addr, struct mapping *out)
 {
 	struct mapping_list all = {0};
-	uint8_t prot = 0;
+	bool found;
 	size_t i;
 
 	if (!mappings_read(tid, &all))
-		return prot;
+		return false;
 	i = mappings_behind(&all, addr);
-	if (i < all.count && all.maps[i].start <= addr)
-		prot = all.maps[i].prot;
+	found = i < all.count && all.maps[i].start <= addr;
+	if (found) {
+		*out = all.maps[i];
+		out->path = NULL;
+	}
 	mappings_release(&all);
-	return prot;
+	return found;
 }
 
 static void put_shape(struct replay_log *l, pid_t tid, const struct log_shape *s)
@@ -130,14 +135,21 @@ static void put_shape(struct replay_log *l, pid_t tid, const struct log_shape *s
 	struct bt_record_log_shape rec = {.what = (uint8_t)s->what,
 					  .start = s->start,
 					  .end = s->end,
-					  .prot = s->inherits ? protection_of(tid, s->start)
-							      : s->prot,
+					  .prot = s->prot,
 					  .grows = s->grows,
 					  .from = s->from};
+	struct mapping m;
 
+	if ((s->inherits || s->downward || s->is_whole) && find_mapping(tid, s->start, &m)) {
+		rec.prot = s->inherits ? m.prot : rec.prot;
+		rec.start = s->downward ? m.start : rec.start;
+		rec.end = s->is_whole ? m.end : rec.end;
+	}
+	if (rec.prot & PROT_READ && tracee_personality(tid) & READ_IMPLIES_EXEC)
+		rec.prot |= PROT_EXEC;
 	put(l, BT_RECORD_LOG_SHAPE, &rec);
 	if (s->has_content)
-		put_memory(l, tid, s->start, s->end);
+		put_memory(l, tid, rec.start, rec.end);
 }
 
 /* ---- The beginning ---- */
@@ -220,13 +232,30 @@ void replay_log_program(struct replay_log *l, struct task *task)
 	put(l, BT_RECORD_LOG, &rec);
 }
 
+/* What gettimeofday, time or getcpu may have written: arguments stay in their registers. */
+static void put_vsyscall(struct replay_log *l, const struct task *task)
+{
+	const uint64_t at[] = {task->regs.rdi, task->regs.rsi};
+	uint8_t bytes[16]; /* struct timeval is the largest */
+
+	for (size_t i = 0; i < ARRAY_SIZE(at); i++) {
+		size_t n = tracee_read(task->host_tid, at[i], bytes, sizeof bytes);
+
+		if (n)
+			put_data(l, at[i], bytes, n);
+	}
+}
+
 void replay_log_instruction(struct replay_log *l, const struct task *task)
 {
 	struct bt_record_log_instruction rec = {
 		.task = task->number, .point = task_point(task), .regs = task->regs};
 
-	if (is_logged(l, task))
-		put(l, BT_RECORD_LOG_INSTRUCTION, &rec);
+	if (!is_logged(l, task))
+		return;
+	if (task->left_vsyscall)
+		put_vsyscall(l, task);
+	put(l, BT_RECORD_LOG_INSTRUCTION, &rec);
 }
 
 /* ---- System calls ---- */
@@ -263,6 +292,7 @@ static bool writes_more(const struct replay_log *l, const struct task *task)
 void replay_log_syscall_enter(struct replay_log *l, struct task *task)
 {
 	const struct syscall_memory memory = {read_of_task, task};
+	struct mapping attached;
 
 	if (!is_logged(l, task))
 		return;
@@ -273,6 +303,11 @@ void replay_log_syscall_enter(struct replay_log *l, struct task *task)
 	l->ranges = (struct syscall_ranges){.room = l->room ? SYSCALL_RANGES_ENOUGH : 0,
 					    .ranges = l->room};
 	syscall_ranges_enter(task->syscall.nr, task->syscall.args, &memory, &l->ranges);
+	l->detached = (struct log_shape){0};
+	if (syscall_is(&task->syscall, SYS_shmdt) &&
+	    find_mapping(task->host_tid, task->syscall.args[0], &attached))
+		l->detached = (struct log_shape){
+			.what = BT_SHAPE_UNMAP, .start = attached.start, .end = attached.end};
 	l->compares = writes_more(l, task);
 	if (l->compares && !memory_copy_take(&l->before, task->host_tid))
 		replay_log_end(l, "out of memory");
@@ -401,14 +436,38 @@ static void put_copied(struct replay_log *l, pid_t tid, int stream, int from, ui
 		close(fd);
 }
 
-/* What the user has seen of this call. */
+/* What the task has written to a /proc/PID/mem: it may be its own memory, of any protection.
+ * offset: where, UINT64_MAX: where the descriptor stood. */
+static void put_through_proc(struct replay_log *l, const struct task *task, int fd, uint64_t offset,
+			     uint64_t n)
+{
+	char name[64], path[64];
+	ssize_t len;
+
+	snprintf(name, sizeof name, "/proc/%d/fd/%d", (int)task->host_tid, fd);
+	len = readlink(name, path, sizeof path - 1);
+	if (len < 0)
+		return;
+	path[len] = '\0';
+	if (strncmp(path, "/proc/", 6) != 0 || !strstr(path + 6, "/mem"))
+		return;
+	if (offset == UINT64_MAX) {
+		if (!offset_behind(task->host_tid, fd, 0, &offset) || offset < n)
+			return;
+		offset -= n;
+	}
+	put_range(l, task, &(struct syscall_range){.start = offset, .length = n});
+}
+
+/* What the user has seen of this call, and what it has written past the program's own rights. */
 static void put_outputs(struct replay_log *l, const struct task *task, uint64_t result)
 {
 	static const struct {
 		uint16_t nr;
-		bool vectors;
-	} rows[] = {{SYS_write, false}, {SYS_pwrite64, false}, {SYS_sendto, false},
-		    {SYS_writev, true}, {SYS_pwritev, true},   {SYS_pwritev2, true}};
+		bool vectors, has_offset;
+	} rows[] = {{SYS_write, false, false},  {SYS_pwrite64, false, true},
+		    {SYS_sendto, false, false}, {SYS_writev, true, false},
+		    {SYS_pwritev, true, true},  {SYS_pwritev2, true, true}};
 	static const struct {
 		uint16_t nr;
 		uint8_t to, from, offset; /* numbers of arguments */
@@ -432,6 +491,9 @@ static void put_outputs(struct replay_log *l, const struct task *task, uint64_t 
 			put_vectors(l, task->host_tid, stream, args, result);
 		else if (stream)
 			put_output(l, task->host_tid, stream, args[1], result);
+		else
+			put_through_proc(l, task, (int)args[0],
+					 rows[i].has_offset ? args[3] : UINT64_MAX, result);
 	}
 }
 
@@ -443,6 +505,47 @@ static bool is_plain_return(const struct bt_regs *entry, const struct bt_regs *n
 	expected.rax = now->rax;
 	expected.orig_rax = now->orig_rax;
 	return !memcmp(&expected, now, sizeof expected);
+}
+
+/* What is mapped at addr may be pages of a file, or of shared memory, that the program has at
+ * another address, too: what it writes to the one is then at the other. In a replay it would not
+ * be. */
+static bool maps_pages_twice(pid_t tid, uint64_t addr)
+{
+	struct mapping_list all = {0};
+	const struct mapping *new = NULL;
+	bool found = false;
+	size_t at;
+
+	if (!mappings_read(tid, &all))
+		return true;
+	at = mappings_behind(&all, addr);
+	if (at < all.count && all.maps[at].start <= addr)
+		new = &all.maps[at];
+	for (size_t i = 0; i < all.count && new &&new->ino && !found; i++) {
+		const struct mapping *m = &all.maps[i];
+
+		found = m != new && m->dev == new->dev && m->ino == new->ino &&
+			m->offset < new->offset + (new->end - new->start) &&
+			new->offset < m->offset + (m->end - m->start) &&
+			((m->shared && m->prot & PROT_WRITE) ||
+			 (new->shared &&new->prot &PROT_WRITE));
+	}
+	mappings_release(&all);
+	return found;
+}
+
+static bool may_map_twice(const struct task *task, uint64_t result)
+{
+	const uint64_t *args = task->syscall.args;
+
+	if (call_has_failed(result))
+		return false;
+	if (syscall_is(&task->syscall, SYS_mmap))
+		return !(args[3] & MAP_ANONYMOUS) &&
+		       (args[3] & MAP_SHARED || maps_shared_files(task->process->space));
+	return syscall_is(&task->syscall, SYS_shmat) ||
+	       (syscall_is(&task->syscall, SYS_mremap) && !args[1]);
 }
 
 void replay_log_syscall_exit(struct replay_log *l, struct task *task, const struct bt_point *at,
@@ -461,6 +564,12 @@ void replay_log_syscall_exit(struct replay_log *l, struct task *task, const stru
 	if (!is_logged(l, task) || !l->in_call)
 		return;
 	l->in_call = false;
+	if (may_map_twice(task, result) && maps_pages_twice(task->host_tid, result)) {
+		replay_log_end(l, "the program maps memory at two places, to write to it");
+		return;
+	}
+	if (l->detached.end && !call_has_failed(result))
+		put_shape(l, task->host_tid, &l->detached);
 	n = log_shapes_of_call(&task->syscall, result, &l->heap_end, shapes);
 	for (size_t i = 0; i < n; i++)
 		put_shape(l, task->host_tid, &shapes[i]);

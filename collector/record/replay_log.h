@@ -11,6 +11,7 @@
 
 #include <sys/stat.h>
 
+#include "collector/record/log_shapes.h"
 #include "collector/record/memory_copy.h"
 #include "collector/task/task.h"
 #include "format/trace_writer.h"
@@ -30,10 +31,11 @@ struct replay_log {
 	struct bt_regs regs; /* at the entry of the task's call */
 	struct bt_point at;  /* there */
 	bool in_call;
-	struct syscall_ranges ranges;     /* that the call may write; in room */
-	struct syscall_range *room;       /* of SYSCALL_RANGES_ENOUGH; owned */
-	bool compares;                    /* no row says all that the call may write */
-	struct memory_copy before;        /* then: at the entry */
+	struct log_shape detached;    /* what a shmdt takes away, if it does; end 0: it is none */
+	struct syscall_ranges ranges; /* that the call may write; in room */
+	struct syscall_range *room;   /* of SYSCALL_RANGES_ENOUGH; owned */
+	bool compares;                /* no row says all that the call may write */
+	struct memory_copy before;    /* then: at the entry */
 	struct stat streams[LOG_STREAMS]; /* what the program was given as 1 and 2; st_mode 0:
 					     nothing */
 };

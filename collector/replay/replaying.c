@@ -175,7 +175,23 @@ static bool apply_shape(struct replaying *r, struct task *task, const struct bt_
 	if (s->what == BT_SHAPE_MOVE)
 		change.ranges[change.count++] =
 			(struct map_range){s->from, s->from + (s->end - s->start)};
+	/* Mappings that look the same may have other pages. */
+	for (unsigned i = 0; i < change.count && s->what != BT_SHAPE_PROTECT; i++)
+		address_space_written(task->process->space, task->host_tid, change.ranges[i].start,
+				      change.ranges[i].end);
 	address_space_change_later(task->process->space, &change);
+	return true;
+}
+
+static bool apply_data(const struct replaying *r, const struct task *task,
+		       const struct log_effect *e)
+{
+	struct slice bytes = log_effect_bytes(&r->log, e);
+	uint64_t start = e->u.data.addr;
+
+	if (!host_write(task->host_tid, start, bytes))
+		return false;
+	address_space_written(task->process->space, task->host_tid, start, start + bytes.len);
 	return true;
 }
 
@@ -236,8 +252,7 @@ static bool apply_effects(struct replaying *r, struct task *task)
 		bool ok = true;
 
 		if (e->kind == BT_RECORD_LOG_DATA)
-			ok = host_write(task->host_tid, e->u.data.addr,
-					log_effect_bytes(&r->log, e));
+			ok = apply_data(r, task, e);
 		else if (e->kind == BT_RECORD_LOG_SHAPE)
 			ok = apply_shape(r, task, &e->u.shape);
 		else if (e->kind == BT_RECORD_LOG_STATE)
@@ -336,11 +351,30 @@ static bool is_signal_without_effect(const struct bt_record *rec)
 		rec->u.log_signal.action == BT_ACTION_CONTINUE);
 }
 
-/* Whether the event comes where the task is stopped for it. */
-static bool is_asynchronous(const struct bt_record *rec)
+/* Whether the signal has to be given to the task at its point: what somebody sent; SIGBUS, for
+ * memory of a file that is too short by now is there in a replay; SIGSYS of a filter. */
+static bool is_given(const struct bt_record_log_signal *s)
 {
-	return (rec->kind == BT_RECORD_LOG_SIGNAL && !rec->u.log_signal.sync) ||
-	       (rec->kind == BT_RECORD_LOG_EXIT && rec->u.log_exit.kind == BT_EXIT_SIGNAL);
+	siginfo_t info = {0};
+
+	memcpy(&info, s->info.at, s->info.len < sizeof info ? s->info.len : sizeof info);
+	return !s->sync || info.si_code <= 0 || s->signo == SIGBUS || s->signo == SIGSYS;
+}
+
+/* Whether the task, which has just met an event, is stopped where the next one comes. A signal that
+ * comes at once was sent in the call, or is of a frame that sigreturn found wrong; or the next
+ * instruction would raise it, which makes no difference. */
+static bool is_stopped_for(const struct task *task, const struct bt_record *rec)
+{
+	const struct bt_point *at = point_of(rec);
+	struct bt_point now;
+
+	if (rec->kind != BT_RECORD_LOG_SIGNAL)
+		return rec->kind == BT_RECORD_LOG_EXIT && rec->u.log_exit.kind == BT_EXIT_SIGNAL;
+	now = task_point(task);
+	return is_given(&rec->u.log_signal) ||
+	       (now.tick == at->tick && now.transfers == at->transfers && now.rip == at->rip &&
+		!tracee_is_in_vsyscall(&task->regs));
 }
 
 /* Goes on to the next event that means something, and sets the stop point that it needs. */
@@ -369,7 +403,8 @@ static void advance(struct replaying *r, struct supervisor *sup, struct task *ta
 	}
 	r->next = (struct stop_point){
 		.task = task->number, .at = *point_of(&r->log.event), .iteration = true};
-	if (!is_asynchronous(&r->log.event))
+	r->stops = is_stopped_for(task, &r->log.event);
+	if (!r->stops)
 		r->next = (struct stop_point){.task = task->number,
 					      .at.tick = r->next.at.tick + OVERRUN};
 	set_stop_point(r, sup, task);
@@ -513,7 +548,7 @@ static void on_stop_point(struct session *session, struct supervisor *sup, struc
 	side = stop_point_side(task);
 	if (side == STOP_POINT_AHEAD)
 		return;
-	if (side != STOP_POINT_HERE || !is_asynchronous(&r->log.event)) {
+	if (side != STOP_POINT_HERE || !r->stops) {
 		sup->backend.ops->stop_at(&sup->backend, task, NULL);
 		diverge(r, task, DIVERGENCE_POINT, "a point behind it");
 		return;
@@ -543,7 +578,7 @@ static void on_instruction(struct session *session, struct supervisor *sup, stru
 	}
 	/* rcx may be a result. */
 	task->regs.rcx = i->regs.rcx;
-	if (!meet(r, task, came))
+	if (!meet(r, task, came) || !apply_effects(r, task))
 		return;
 	task->regs = i->regs;
 	task->regs.orig_rax = UINT64_MAX;
@@ -570,7 +605,7 @@ static void on_syscall_enter(struct session *session, struct supervisor *sup, st
 		return;
 	}
 	/* A signal that was never delivered ended it in the call. */
-	if (r->log.event.kind == BT_RECORD_LOG_EXIT && is_asynchronous(&r->log.event)) {
+	if (r->log.event.kind == BT_RECORD_LOG_EXIT && r->stops) {
 		if (meet(r, task, came))
 			note_end(r, sup, task);
 		return;
@@ -613,8 +648,7 @@ static void on_syscall_exit(struct session *session, struct supervisor *sup, str
 		return;
 	advance(r, sup, task);
 	/* Interrupted, it is made again by the kernel, where no handler is entered first. */
-	if (r->done || !call.again ||
-	    (is_asynchronous(&r->log.event) && r->next.at.rip == task->regs.rip))
+	if (r->done || !call.again || (r->stops && r->next.at.rip == task->regs.rip))
 		return;
 	task->regs.rip -= 2;
 	task->regs.rax = call.regs.orig_rax;

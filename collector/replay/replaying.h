@@ -58,6 +58,7 @@ struct replaying {
 	bool begun,
 		done; /* the host is as the program was at its beginning; nothing more is to come */
 	bool delivers; /* the present event is a signal, for which a handler may be entered */
+	bool stops;    /* the task is stopped where the event comes */
 	struct stop_point next;  /* of the event that is to come, or far behind it */
 	struct stop_point pause; /* options.pause */
 	uint64_t events;         /* met */

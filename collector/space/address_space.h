@@ -172,6 +172,10 @@ bool address_space_use(struct address_space *s, uint64_t page, const uint8_t *by
  * pages, and tells the extension. */
 void address_space_forget(struct address_space *s, uint64_t start, uint64_t end);
 
+/* [start, end) has been written to, or mapped, by no call of the program's: its code is known no
+ * more. The extension reads what it keeps of watched pages again, through the stopped task. */
+void address_space_written(struct address_space *s, pid_t tid, uint64_t start, uint64_t end);
+
 /* Looks whether files that code is privately mapped from have been written to, and calls back for
  * each that has been since the last look. Their code counts as unchanged until
  * address_space_reread(). */

@@ -141,7 +141,8 @@ struct task {
 	struct branch_log *log; /* branches newer than the ring's, not decoded yet (branch_log.h);
 				   NULL with a backend that fills the ring at once */
 	uint64_t history;       /* entries of branch history it may keep */
-	uint64_t stepped; /* instructions that were single-stepped, system calls not counted */
+	uint64_t stepped;   /* instructions that were single-stepped, system calls not counted */
+	bool left_vsyscall; /* at BACKEND_INSTRUCTION: that was a call of the vsyscall page */
 
 	/* Its system call. */
 	bool in_syscall;

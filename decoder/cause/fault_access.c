@@ -155,7 +155,7 @@ static bool is_through_null(const struct fault_context *c, const struct disasm_m
 	return !bt_regs_get(c->regs, m->base);
 }
 
-/* "read in strlen, whose argument c->name was null" */
+/* "null read by strlen of its argument c->name" */
 static void brief_passed(struct fault_context *c, const char *noun, const char *where,
 			 const struct fault_name *name)
 {
@@ -166,11 +166,10 @@ static void brief_passed(struct fault_context *c, const char *noun, const char *
 	if (*name->caller)
 		snprintf(argument + n, sizeof argument - (size_t)n, " (in %s)", name->caller);
 	if (name->value)
-		fault_brief(c, "%s %s in %s, whose argument %s was 0x%" PRIx64, noun, where,
+		fault_brief(c, "%s %s by %s of its argument %s (0x%" PRIx64 ")", noun, where,
 			    name->function, argument, name->value);
 	else
-		fault_brief(c, "null %s in %s, whose argument %s was null", noun, name->function,
-			    argument);
+		fault_brief(c, "null %s by %s of its argument %s", noun, name->function, argument);
 }
 
 /* name: of what was accessed, or NULL. */

@@ -104,7 +104,7 @@ def place(function, mark):
 def cause():
     port = program("port.c")
     equal(last_line([port, "null"]), "SIGSEGV: null read of c->port in %s; btview DIR" % place("port", "null"), "null")
-    equal(last_line([port, "library"]), "SIGSEGV: null read in %s; btview DIR" % place("measure", "library"), "in libc")
+    equal(last_line([port, "library"]), "SIGSEGV: null read by strlen of its argument name in %s; btview DIR" % place("measure", "library"), "in libc")
     equal(last_line([port, "assert"]), "SIGABRT: Assertion `argc == 1' failed in %s; btview DIR" % place("main", "assert"), "assertion")
     equal(last_line([port, "3"]), "exited with 3 in %s; btview DIR" % place("give_up", "exit"), "exit with failure")
     equal(last_line([port, "0"]), "exited with 0; trace: DIR", "good end")

@@ -107,6 +107,42 @@ for kind, text in (("spin", "transfers without a conditional"), ("jit", "code th
     add_alarmed(kind, text)
 
 
+# By program: what changes code or mappings past the program's own instructions, and signals that no instruction raises a second time.
+CHANGES = {
+    "written_by_kernel": "by-read by-process-vm-writev by-proc-mem by-vsyscall".split(),
+    "written_code": "moved replaced-fixed shortened protected-downward".split(),
+    "written_signals": ["heap-again"],
+    "changing_code": ["file-mapped"],
+    "exact_state": ["seccomp", "vsyscall"],
+    "sent_faults": ["frame-header-handled", "frame-pointer"],
+    "attached": ["once"],
+}
+
+
+def add_changes(program, name):
+    @case("replayed as it was: %s %s" % (program, name))
+    def run():
+        argv = [build(program + ".c", *STATIC, "-pthread", "-lm"), name]
+        alone = native(argv)
+        if alone.status == 77:
+            raise Skip("the kernel does not let it")
+        same(recorded(argv, status=alone.status))
+
+
+for each_program, names in CHANGES.items():
+    for each in names:
+        add_changes(each_program, each)
+
+
+@case("where a program maps the same memory twice the log ends, and the replay says so")
+def mapped_twice():
+    for argv in ([build("written_code.c", *STATIC, "-pthread"), "by-masked-store"], [build("attached.c", *STATIC), "twice"]):
+        result = recorded(argv)
+        again = replayed(result.trace)
+        equal(again.status, 0, "status up to there")
+        check(b"maps memory at two places" in again.err, again.err)
+
+
 @case("where another process or program begins the log ends, and the replay says so")
 def ends_early():
     for script, why in (("echo before; /bin/true; echo behind", b"another process or thread"), ("echo before; exec /bin/true", b"another program")):

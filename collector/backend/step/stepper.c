@@ -227,7 +227,8 @@ static enum backend_stop insn_stepped(const struct backend *b, struct task *task
 		task->told.rip = 0;
 	if (st->program_tf && info->si_code != TRAP_HWBKPT)
 		return BACKEND_SIGNAL;
-	if (b->logged && st->insn.traits & BT_TRAIT_OWN_RESULT)
+	task->left_vsyscall = st->back;
+	if (b->logged && (st->insn.traits & BT_TRAIT_OWN_RESULT || st->back))
 		return BACKEND_INSTRUCTION;
 	if (--st->budget == 0 || stop_point_side(task) != STOP_POINT_AHEAD ||
 	    task_function_stop(task))
