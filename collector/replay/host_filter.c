@@ -36,12 +36,13 @@ enum {
 /* The lower halves of arguments are loaded where the kernel takes an int (flags of madvise and
  * memfd_create); of mmap's flags it looks at no more. */
 const struct sock_filter host_filter[] = {
+	LOAD(nr),
+	IF_IS(-1, 1),
+	PASS,
 	LOAD(arch),
 	BPF_JUMP(BPF_JMP | BPF_JEQ | BPF_K, AUDIT_ARCH_X86_64, 1, 0), /* int 0x80 has another */
 	KILL,
 	LOAD(nr),
-	IF_IS(-1, 1),
-	PASS,
 	IF_IS(SYS_munmap, 1),
 	PASS,
 	IF_IS(SYS_mprotect, 1),

@@ -116,6 +116,7 @@ CHANGES = {
     "exact_state": ["seccomp", "vsyscall"],
     "sent_faults": ["frame-header-handled", "frame-pointer"],
     "attached": ["once"],
+    "calls": ["all"],
 }
 
 
