@@ -11,6 +11,7 @@
 #include "collector/record/record_observer.h"
 #include "collector/record/snapshot.h"
 #include "decoder/symbols/kept.h"
+#include "lib/canonical.h"
 
 enum {
 	HISTORY = 1 << 24,  /* entries that may wait in memory until the task stops */
@@ -65,6 +66,21 @@ static bool is_of_task(const struct replay_window *w, const struct bt_record *re
 	return bt_record_task(rec) == w->task;
 }
 
+/* Whether a mapping in that space of the trace is the task's. Spaces are numbered as they come to
+ * be: a new one is that of a program that the task executes. In the replay it is the old one, in
+ * which nothing is left of the program before. */
+static bool is_of_space(struct replay_window *w, uint32_t space, uint32_t epoch)
+{
+	struct bt_record all = {.kind = BT_RECORD_UNMAP,
+				.u.unmap = {.space = w->space, .epoch = epoch, .end = BT_USER_END}};
+
+	if (space > w->recorded && w->recorded)
+		put(w, &all);
+	if (space > w->recorded)
+		w->recorded = space;
+	return space == w->recorded;
+}
+
 /* Copies a record, if it is of the task: with the replay's space and its present epoch. */
 static void copy(struct replay_window *w, uint32_t epoch, struct bt_record *rec)
 {
@@ -79,14 +95,16 @@ static void copy(struct replay_window *w, uint32_t epoch, struct bt_record *rec)
 		rec->u.exec.space = w->space;
 		break;
 	case BT_RECORD_MAP:
-		if (rec->u.map.space != w->space)
+		if (!is_of_space(w, rec->u.map.space, epoch))
 			return;
+		rec->u.map.space = w->space;
 		rec->u.map.epoch = epoch;
 		put(w, rec);
 		return;
 	case BT_RECORD_UNMAP:
-		if (rec->u.unmap.space != w->space)
+		if (!is_of_space(w, rec->u.unmap.space, epoch))
 			return;
+		rec->u.unmap.space = w->space;
 		rec->u.unmap.epoch = epoch;
 		put(w, rec);
 		return;

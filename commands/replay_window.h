@@ -20,6 +20,7 @@ struct replay_window {
 	struct observer observer;   /* for the replay */
 	const uint64_t *met;        /* seq of the last event that the replay has met */
 	uint32_t task, unit, space; /* of the replay; 0: not known yet */
+	uint32_t recorded;          /* the task's space in the trace that is replayed */
 
 	struct trace_cursor cursor;
 	struct bt_record held; /* the next record of the trace */

@@ -27,6 +27,7 @@
 #include "format/log_processor.h"
 #include "lib/array_size.h"
 #include "lib/call_result.h"
+#include "lib/canonical.h"
 #include "lib/page.h"
 
 enum {
@@ -207,6 +208,29 @@ static void put_processor(struct replay_log *l)
 	buf_release(&leaves);
 }
 
+/* The task has executed another program, and stands before its first instruction: all that it has
+ * is an effect of that call. */
+static void put_other_program(struct replay_log *l, struct task *task)
+{
+	static const struct log_shape all[] = {
+		{.what = BT_SHAPE_UNMAP, .end = WORLD_RESERVED_START},
+		{.what = BT_SHAPE_UNMAP,
+		 .start = WORLD_RESERVED_START + WORLD_RESERVED_SIZE,
+		 .end = BT_USER_END - BT_PAGE}}; /* the kernel maps nothing on the last one */
+
+	if (!is_logged(l, task) || !l->executes)
+		return;
+	l->executes = false;
+	world_hide_vdso(task->host_tid);
+	for (size_t i = 0; i < ARRAY_SIZE(all); i++)
+		put_shape(l, task->host_tid, &all[i]);
+	if (!put_world(l, task))
+		replay_log_end(l, "the memory of the program that it executes cannot be read");
+	put_state(l, task, true);
+	l->heap_end = 0;
+	put(l, BT_RECORD_LOG_CALL, &l->execution);
+}
+
 void replay_log_program(struct replay_log *l, struct task *task)
 {
 	struct bt_record_log rec = {.version = BT_LOG_VERSION, .task = task->number};
@@ -214,7 +238,7 @@ void replay_log_program(struct replay_log *l, struct task *task)
 	if (!l->writer || l->end)
 		return;
 	if (l->begun) {
-		replay_log_end(l, "the program executes another program");
+		put_other_program(l, task);
 		return;
 	}
 	l->unit = task->unit->number;
@@ -564,6 +588,15 @@ void replay_log_syscall_exit(struct replay_log *l, struct task *task, const stru
 	if (!is_logged(l, task) || !l->in_call)
 		return;
 	l->in_call = false;
+	if (syscall_is(&task->syscall, SYS_execve) && !result) {
+		l->executes = true; /* replay_log_program() goes on */
+		l->execution = rec;
+		return;
+	}
+	if (syscall_is(&task->syscall, SYS_execveat) && !result) {
+		replay_log_end(l, "the program executes another program by execveat(2)");
+		return;
+	}
 	if (may_map_twice(task, result) && maps_pages_twice(task->host_tid, result)) {
 		replay_log_end(l, "the program maps memory at two places, to write to it");
 		return;

@@ -4,8 +4,8 @@
  * it of its events, in their order; it writes to the unit's log. It belongs to a recording. One
  * thread.
  *
- * It holds one task. When the program makes another, or executes another program, the log ends with
- * the reason; the recording goes on. */
+ * It holds one task, with all programs that it executes. When it makes another task the log ends
+ * with the reason; the recording goes on. */
 #ifndef BT_REPLAY_LOG_H
 #define BT_REPLAY_LOG_H
 
@@ -31,6 +31,8 @@ struct replay_log {
 	struct bt_regs regs; /* at the entry of the task's call */
 	struct bt_point at;  /* there */
 	bool in_call;
+	bool executes; /* another program: by this call */
+	struct bt_record_log_call execution;
 	struct log_shape detached;    /* what a shmdt takes away, if it does; end 0: it is none */
 	struct syscall_ranges ranges; /* that the call may write; in room */
 	struct syscall_range *room;   /* of SYSCALL_RANGES_ENOUGH; owned */

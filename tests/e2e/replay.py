@@ -144,15 +144,29 @@ def mapped_twice():
         check(b"maps memory at two places" in again.err, again.err)
 
 
-@case("where another process or program begins the log ends, and the replay says so")
+@case("where another process begins the log ends, and the replay says so")
 def ends_early():
-    for script, why in (("echo before; /bin/true; echo behind", b"another process or thread"), ("echo before; exec /bin/true", b"another program")):
-        result = record(["/bin/sh", "-c", script], ["--replayable", "--quiet"])
-        equal(result.status, 0, "end of the program")
-        again = replayed(result.trace)
-        equal((again.status, again.out), (0, b"before\n"), "status and output up to there")
-        check(why in again.err, again.err)
-        check(why in execute([BTREC, "info", result.trace]).out, "btrec info does not say so")
+    why = b"another process or thread"
+    result = record(["/bin/sh", "-c", "echo before; /bin/true; echo behind"], ["--replayable", "--quiet"])
+    equal(result.status, 0, "end of the program")
+    again = replayed(result.trace)
+    equal((again.status, again.out), (0, b"before\n"), "status and output up to there")
+    check(why in again.err, again.err)
+    check(why in execute([BTREC, "info", result.trace]).out, "btrec info does not say so")
+
+
+@case("a program that executes others, with other descriptors and handlers, and fails in the last one")
+def executes():
+    folder, argv = built()
+    script = "trap : USR1; kill -USR1 $$; echo one; exec /bin/sh -c 'echo two; exec env LEFT=1 \"$0\" \"$1\"' %s %s" % tuple(argv)
+    result = recorded(["/bin/bash", "-c", script], status=3)
+    shutil.rmtree(folder)
+    check(result.out.startswith(b"one\ntwo\n") and len(result.out) > 30, result.out)
+    same(result)
+    window = fresh("window")
+    equal(replayed(result.trace, "--no-output", "-q", "--window", "-60000..", "-o", window).status, 0, "status of --window")
+    done = subprocess.run([os.path.join(BUILD, "tests/tools/check_history"), window], stdout=subprocess.PIPE, stderr=subprocess.STDOUT)
+    equal(done.returncode, 0, "check_history of the window: %s" % done.stdout.decode(errors="replace")[:400])
 
 
 @case("what is changed in a log is found, with its kind")
