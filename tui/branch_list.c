@@ -34,7 +34,7 @@ static unsigned digits_of_last_tick(const struct history *h)
 static int refold_branches(struct viewer *v, struct branch_list *b, uint8_t ignored,
 			   struct busy *busy, struct bt_error *err)
 {
-	struct history_watch watch;
+	struct history_watch watch = {0};
 	const struct fold_options o = {.stop = v->stopped ? v->stop_index : SIZE_MAX,
 				       .sides = v->libraries_shown || b->filtered ? NULL : b->sides,
 				       .marks = b->marks,

@@ -101,7 +101,7 @@ static void compared(char out[COMPARED_MAX + 1], const char *name)
 			at = s + (*s == ':' ? 2 : 1);
 	while (*at == ':')
 		at++;
-	for (; at[n] && n < COMPARED_MAX; n++)
+	for (; n < COMPARED_MAX && at[n]; n++)
 		out[n] = (char)tolower((unsigned char)at[n]);
 	out[n] = '\0';
 }
