@@ -10,6 +10,7 @@
 
 #include "collector/record/record_observer.h"
 #include "collector/record/snapshot.h"
+#include "collector/replay/silent_observer.h"
 #include "decoder/symbols/kept.h"
 #include "lib/canonical.h"
 
@@ -185,30 +186,6 @@ static void see_branches(void *arg, const struct branch_run *run)
 	recorder(w)->ops->branches(recorder(w)->arg, run);
 }
 
-static void see_syscall(void *arg, struct task *task, const struct bt_syscall *call,
-			const struct bt_syscall_details *details)
-{
-	(void)arg;
-	(void)task;
-	(void)call;
-	(void)details;
-}
-
-static void see_processor(void *arg, const struct task *task, const struct processor_change *c)
-{
-	(void)arg;
-	(void)task;
-	(void)c;
-}
-
-/* Notes are about how it is replayed. */
-static void see_note(void *arg, const struct task *task, const char *text)
-{
-	(void)arg;
-	(void)task;
-	(void)text;
-}
-
 static void settle(struct supervisor *sup, struct task *task)
 {
 	if (sup->backend.ops->settle)
@@ -237,16 +214,6 @@ static void count_moments(struct replay_window *w)
 int replay_window_open(struct replay_window *w, const struct trace *t, const char *path,
 		       const char *backend, const uint64_t *met, struct bt_error *err)
 {
-	static const struct observer_ops ops = {
-		.space = see_space,
-		.mapped = see_mapping,
-		.unmapped = see_mapping,
-		.code = see_code,
-		.branches = see_branches,
-		.syscall = see_syscall,
-		.processor = see_processor,
-		.note = see_note,
-	};
 	const struct recording_options options = {.history = HISTORY, .history_memory = UINT64_MAX};
 	struct bt_record_header h = t->header;
 	int rc;
@@ -259,7 +226,13 @@ int replay_window_open(struct replay_window *w, const struct trace *t, const cha
 	rc = trace_writer_open(&w->writer, path, &h, err);
 	if (rc)
 		return rc;
-	w->observer = (struct observer){.ops = &ops, .arg = w};
+	/* Of calls the trace tells; notes are about how it is replayed. */
+	w->ops = silent_observer_ops;
+	w->ops.space = see_space;
+	w->ops.mapped = w->ops.unmapped = see_mapping;
+	w->ops.code = see_code;
+	w->ops.branches = see_branches;
+	w->observer = (struct observer){.ops = &w->ops, .arg = w};
 	recording_init(&w->recording, w->writer, &options);
 	w->trace = t;
 	w->met = met;

@@ -18,6 +18,7 @@ struct replay_window {
 	struct trace_writer *writer;
 	struct recording recording; /* has parts of tasks, and keeps the moment */
 	struct observer observer;   /* for the replay */
+	struct observer_ops ops;    /* its own */
 	const uint64_t *met;        /* seq of the last event that the replay has met */
 	uint32_t task, unit, space; /* of the replay; 0: not known yet */
 	uint32_t recorded;          /* the task's space in the trace that is replayed */

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
-/* A copy of a process's writable memory, to find out what the kernel has written since. Used for
- * system calls of which nobody knows what they write. */
+/* A copy of a process's memory that the kernel may write: writable mappings, and shared ones of
+ * files. Used for system calls of which nobody knows what they write. */
 #ifndef BT_MEMORY_COPY_H
 #define BT_MEMORY_COPY_H
 

@@ -406,13 +406,6 @@ void address_space_forget(struct address_space *s, uint64_t start, uint64_t end)
 		s->epoch++; /* code that is read there next belongs to no earlier branch */
 }
 
-void address_space_written(struct address_space *s, pid_t tid, uint64_t start, uint64_t end)
-{
-	if (s->extension)
-		s->extension_ops->reread(s->extension, tid, start, end);
-	address_space_forget(s, start, end);
-}
-
 /* Whether both mappings have the same contents and rights at addr. */
 static bool same_at(const struct mapping *a, const struct mapping *b, uint64_t addr)
 {

@@ -244,3 +244,10 @@ size_t address_space_code(struct address_space *s, pid_t tid, uint64_t addr, uin
 	}
 	return done;
 }
+
+void address_space_written(struct address_space *s, pid_t tid, uint64_t start, uint64_t end)
+{
+	if (s->extension)
+		s->extension_ops->reread(s->extension, tid, start, end);
+	address_space_forget(s, start, end);
+}
