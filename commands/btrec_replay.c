@@ -409,27 +409,35 @@ static int open_window(struct replay_run *run, struct question *q, const struct 
 	return rc;
 }
 
-static bool is_program_there(const struct trace *t)
+/* Whether all programs that were executed can still be read. */
+static bool are_programs_there(const struct trace *t)
 {
-	const struct bt_record_header *h = &t->header;
-	const struct slice cwd =
-		h->program.len && *h->program.at == '/' ? slice_of(NULL, 0) : h->cwd;
-	char path[BT_PATH_MAX];
+	struct trace_cursor c;
+	struct bt_record rec;
+	struct bt_error err;
+	bool are_there = true;
 
-	if (cwd.len + h->program.len + 2 > sizeof path)
-		return false;
-	snprintf(path, sizeof path, "%.*s/%.*s", (int)cwd.len, cwd.len ? (const char *)cwd.at : "",
-		 (int)h->program.len, (const char *)h->program.at);
-	return !access(path, R_OK);
+	trace_cursor_init(&c, t, &t->files[0]);
+	while (are_there && trace_cursor_next(&c, &rec, &err) == 1) {
+		char path[BT_PATH_MAX];
+
+		if (rec.kind != BT_RECORD_EXEC)
+			continue;
+		snprintf(path, sizeof path, "%.*s", (int)rec.u.exec.path.len,
+			 (const char *)rec.u.exec.path.at);
+		are_there = !access(path, R_OK);
+	}
+	trace_cursor_release(&c);
+	return are_there;
 }
 
-/* Names and source lines for the window's trace: of the program's files, or those that the trace
- * that is replayed has. */
+/* Names and source lines for the window's trace: of the programs' files, or, where one is gone,
+ * those that the trace that is replayed has. */
 static void keep_symbols(const struct trace *t, const char *trace)
 {
 	struct cause cause;
 
-	if (!is_program_there(t) && replay_window_keep_symbols(t, trace))
+	if (!are_programs_there(t) && replay_window_keep_symbols(t, trace))
 		return;
 	cause_begin(&cause, trace, SYMBOLS_MS, 0);
 	cause_end(&cause, SYMBOLS_PATIENCE_MS);

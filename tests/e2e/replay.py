@@ -144,6 +144,21 @@ def mapped_twice():
         check(b"maps memory at two places" in again.err, again.err)
 
 
+@case("a window of a program that is gone, executed by one that is not: names are those that the trace has")
+def executed_and_gone():
+    folder = fresh_dir("executed")
+    source, program = os.path.join(folder, "executed.c"), os.path.join(folder, "executed")
+    with open(source, "w") as file:
+        file.write("int main(int argc, char **argv) { argv = 0; return argv[argc][0]; }\n")
+    subprocess.run([*CC, "-g", "-O0", source, "-o", program], check=True)
+    result = recorded(["/bin/sh", "-c", "exec " + program], status=-signal.SIGSEGV)
+    shutil.rmtree(folder)
+    window = fresh("window")
+    equal(replayed(result.trace, "-q", "--to", "crash", "--window", "-1000..", "-o", window).status, 0, "status of --window")
+    said = execute([BTVIEW, "--stdio", "--summary", window]).out
+    check(b"executed.c:1" in said, said)
+
+
 @case("where another process begins the log ends, and the replay says so")
 def ends_early():
     why = b"another process or thread"
