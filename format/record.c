@@ -182,6 +182,7 @@ static const struct field_ops ops[FIELD_TYPES] = {
 #define F_log_end(t, f)         F_ROW(log_end, t, f)
 #define F_log_instruction(t, f) F_ROW(log_instruction, t, f)
 #define F_log_processor(t, f)   F_ROW(log_processor, t, f)
+#define F_log_calls(t, f)       F_ROW(log_calls, t, f)
 BT_RECORDS(R)
 #undef R
 

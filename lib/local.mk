@@ -34,6 +34,6 @@ lib_libbt_a_SOURCES = \
 	lib/signals.def lib/slice.c lib/slice.h \
 	lib/stack_share.c lib/stack_share.h \
 	lib/telling.c lib/telling.h \
-	lib/syscall.h \
+	lib/syscall.h lib/logged_call.h \
 	lib/trace_home.c lib/trace_home.h
 EXTRA_DIST += lib/README.md

@@ -551,3 +551,28 @@ const struct syscall_facts *syscall_facts(uint64_t nr)
 {
 	return nr < ARRAY_SIZE(rows) && rows[nr].is_there ? &rows[nr].facts : NULL;
 }
+
+int syscall_plain_outputs(uint64_t nr, struct syscall_plain_output out[SYSCALL_PLAIN_OUTPUTS])
+{
+	int count = 0;
+
+	if (nr >= ARRAY_SIZE(rows) || !rows[nr].is_there)
+		return -1;
+	for (size_t i = 0; i < OUTPUTS_MAX; i++) {
+		const struct output *o = &rows[nr].outputs[i];
+
+		if (o->size == SIZE_NOTHING)
+			continue;
+		if ((o->size != SIZE_FIXED && o->size != SIZE_BY_ARG && o->size != SIZE_RESULT) ||
+		    o->when == WHEN_INTERRUPTED || count == SYSCALL_PLAIN_OUTPUTS)
+			return -1;
+		out[count++] =
+			(struct syscall_plain_output){.argument = o->argument,
+						      .is_counted = o->size != SIZE_FIXED,
+						      .is_cut = o->size == SIZE_RESULT,
+						      .is_ever = o->when == WHEN_EVER,
+						      .by = o->by,
+						      .unit = o->unit};
+	}
+	return count;
+}

@@ -70,6 +70,25 @@ struct syscall_facts {
 /* What a call changes, how it is made again. NULL: no row knows the call. */
 const struct syscall_facts *syscall_facts(uint64_t nr);
 
+enum {
+	SYSCALL_PLAIN_OUTPUTS = 2, /* of a call, at most */
+};
+
+/* An output that starts where an argument says, and is as long as the call's arguments and its
+ * result say. */
+struct syscall_plain_output {
+	uint8_t argument;
+	bool is_counted;   /* `by` is an argument that counts units; else it is `unit` bytes */
+	bool is_cut;       /* to as many units as the result says */
+	bool is_ever;      /* also where the call fails */
+	uint8_t by;
+	uint32_t unit;
+};
+
+/* The call's outputs, if all are such and all that it writes; -1: they are not. Where the call
+ * fails with EFAULT, EIO or EBADMSG, some of an output may have been written. */
+int syscall_plain_outputs(uint64_t nr, struct syscall_plain_output out[SYSCALL_PLAIN_OUTPUTS]);
+
 /* Reads n bytes at an address of the caller's memory; returns how many could be read, from the
  * first on. */
 struct syscall_memory {

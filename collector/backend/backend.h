@@ -163,9 +163,12 @@ struct backend {
 	const struct test_knobs *tests;
 	bool parallel; /* the tasks of a unit run side by side. Of backends that can */
 	bool logged;   /* what does not follow from memory and registers is told: each system call
-			  gives BACKEND_SYSCALL_ENTER and BACKEND_SYSCALL_EXIT, each instruction
-			  with a result of its own BACKEND_INSTRUCTION. Of backends that count ticks
-			*/
+			  gives BACKEND_SYSCALL_ENTER and BACKEND_SYSCALL_EXIT, or the observer is
+			  told of it (observer_ops.logged); each instruction with a result of its own
+			  BACKEND_INSTRUCTION. Of backends that count ticks */
+	const struct stat *streams; /* then: the files whose writes give the two stops, st_mode 0:
+				       none; NULL: all calls do */
+	unsigned stream_count;
 	bool ticks;    /* from the next time on that a task runs: ticks and transfers are counted,
 			  branches are not recorded. Of backends that can */
 };

@@ -96,8 +96,11 @@ void recording_on_program(struct session *session, struct supervisor *sup, struc
 {
 	struct recording *r = recording_of(session);
 
-	(void)sup;
 	replay_log_program(&r->log, task);
+	if (r->options.replayable) {
+		sup->backend.streams = r->log.streams;
+		sup->backend.stream_count = LOG_STREAMS;
+	}
 	if (!r->options.from || r->from_reached)
 		return;
 	task->native = true;

@@ -5,6 +5,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 
+#include "collector/record/replay_log.h"
 #include "collector/record/task_record.h"
 #include "collector/task/task.h"
 #include "format/syscall_codec.h"
@@ -107,6 +108,15 @@ static void record_syscall(void *arg, struct task *task, const struct bt_syscall
 	bt_syscall_encode(&record->codec, &record->bytes, call);
 }
 
+static void record_logged(void *arg, struct task *task, const struct bt_logged_call *call)
+{
+	struct task_record *record = task->record;
+
+	(void)arg;
+	if (record->log)
+		replay_log_made(record->log, task, call);
+}
+
 static void record_processor(void *arg, const struct task *task, const struct processor_change *c)
 {
 	struct trace_writer *w = arg;
@@ -156,6 +166,7 @@ struct observer record_observer(struct trace_writer *w)
 		.code = record_code,
 		.branches = record_branches,
 		.syscall = record_syscall,
+		.logged = record_logged,
 		.processor = record_processor,
 		.note = record_note,
 	};

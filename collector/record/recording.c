@@ -52,6 +52,7 @@ static bool on_new(struct session *session, struct supervisor *sup, struct task 
 	task->record = calloc(1, sizeof *task->record);
 	if (!task->record)
 		return false;
+	task->record->log = r->options.replayable ? &r->log : NULL;
 	if (!sup->backend.ops->tick_classes)
 		start.tick = BT_TICKS_UNKNOWN;
 	if (task->number != r->log.task)

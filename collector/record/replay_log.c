@@ -34,17 +34,40 @@ enum {
 	PIECE = 1 << 13,       /* of memory, in a record */
 	FRAME_MOST = 16 << 10, /* bytes of a signal frame: with AMX there are 12 KB */
 	VECTORS_MOST = 1024,   /* of writev(2): UIO_MAXIOV */
+	CALLS_MOST = 64 << 10, /* bytes of calls from which on they are a record */
 };
 
 /* Where the log is full it ends. If that is among the effects of an event, they have no event, and
  * count for nothing. */
-static void put(struct replay_log *l, enum bt_record_kind kind, const void *body)
+static void put_record(struct replay_log *l, enum bt_record_kind kind, const void *body)
 {
 	if (l->end)
 		return;
 	trace_writer_log(l->writer, l->unit, kind, body);
 	if (trace_writer_log_bytes(l->writer) >= l->most)
 		replay_log_end(l, "it has reached the size that a log may have (--log-size)");
+}
+
+/* Writes the calls that were made without a stop. */
+static void put_calls(struct replay_log *l)
+{
+	struct bt_record_log_calls rec = {.task = l->task,
+					  .tick = l->calls_tick,
+					  .calls = slice_of(l->calls.data, l->calls.len)};
+
+	if (l->calls.failed)
+		replay_log_end(l, "out of memory");
+	buf_reset(&l->calls); /* before the record, which may be the last: the log's end would write
+				 them, too */
+	put_record(l, BT_RECORD_LOG_CALLS, &rec);
+}
+
+/* They come before whatever comes now. */
+static void put(struct replay_log *l, enum bt_record_kind kind, const void *body)
+{
+	if (l->calls.len)
+		put_calls(l);
+	put_record(l, kind, body);
 }
 
 static bool is_logged(const struct replay_log *l, const struct task *task)
@@ -61,6 +84,7 @@ void replay_log_init(struct replay_log *l, struct trace_writer *w, uint64_t most
 void replay_log_release(struct replay_log *l)
 {
 	memory_copy_release(&l->before);
+	buf_release(&l->calls);
 	free(l->room);
 	l->room = NULL;
 }
@@ -70,6 +94,10 @@ void replay_log_end(struct replay_log *l, const char *reason)
 	struct bt_record_log_end rec = {.reason = bt_str(reason)};
 
 	if (!l->writer || !l->begun || l->end)
+		return;
+	if (!l->calls.failed && l->calls.len)
+		put_calls(l);
+	if (l->end) /* for want of room for them */
 		return;
 	l->end = reason;
 	trace_writer_log(l->writer, l->unit, BT_RECORD_LOG_END, &rec);
@@ -611,6 +639,20 @@ void replay_log_syscall_exit(struct replay_log *l, struct task *task, const stru
 	if (syscall_is(&task->syscall, SYS_rt_sigreturn) || !is_plain_return(&l->regs, &task->regs))
 		put_state(l, task, syscall_is(&task->syscall, SYS_rt_sigreturn));
 	put(l, BT_RECORD_LOG_CALL, &rec);
+}
+
+void replay_log_made(struct replay_log *l, const struct task *task,
+		     const struct bt_logged_call *call)
+{
+	if (!is_logged(l, task))
+		return;
+	if (!l->calls.len) {
+		l->calls_tick = call->tick;
+		l->codec = (struct log_calls_codec){.tick = call->tick};
+	}
+	log_calls_encode(&l->codec, &l->calls, call);
+	if (l->calls.failed || l->calls.len >= CALLS_MOST)
+		put_calls(l);
 }
 
 /* ---- Signals ---- */

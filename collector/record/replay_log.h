@@ -14,6 +14,7 @@
 #include "collector/record/log_shapes.h"
 #include "collector/record/memory_copy.h"
 #include "collector/task/task.h"
+#include "format/log_calls.h"
 #include "format/trace_writer.h"
 #include "syscalls/syscall_ranges.h"
 
@@ -38,6 +39,9 @@ struct replay_log {
 	struct syscall_range *room;   /* of SYSCALL_RANGES_ENOUGH; owned */
 	bool compares;                /* no row says all that the call may write */
 	struct memory_copy before;    /* then: at the entry */
+	struct buf calls;             /* made without a stop, which are still to be written: */
+	uint64_t calls_tick;          /* the tick of the first, */
+	struct log_calls_codec codec; /* what the last has left */
 	struct stat streams[LOG_STREAMS]; /* what the program was given as 1 and 2; st_mode 0:
 					     nothing */
 };
@@ -60,6 +64,10 @@ void replay_log_syscall_enter(struct replay_log *l, struct task *task);
 /* task->syscall was left at that point, with this result; seq: of its event. */
 void replay_log_syscall_exit(struct replay_log *l, struct task *task, const struct bt_point *at,
 			     uint64_t result, uint64_t seq);
+
+/* The task made this call without a stop. */
+void replay_log_made(struct replay_log *l, const struct task *task,
+		     const struct bt_logged_call *call);
 
 void replay_log_signal(struct replay_log *l, const struct task *task,
 		       const struct arrived_signal *signal, uint64_t seq);

@@ -23,6 +23,7 @@ struct process_record {
 
 /* Of a task: task->record. */
 struct task_record {
+	struct replay_log *log; /* the recording's; NULL: it keeps none */
 	/* System calls made without a stop, as a CALLS record holds them. */
 	uint64_t tick, count;
 	struct bt_syscall_codec codec;

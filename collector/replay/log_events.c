@@ -106,6 +106,44 @@ struct slice log_effect_bytes(const struct log_events *l, const struct log_effec
 	return bytes ? slice_of(l->bytes.data + e->bytes_at, bytes->len) : slice_of(NULL, 0);
 }
 
+/* Makes the next of the calls the present event. */
+static bool take_call(struct log_events *l)
+{
+	struct bt_logged_call call;
+	struct bt_record_log_call *c = &l->event.u.log_call;
+	int rc = log_calls_decode(&l->codec, &l->calls, &call);
+
+	if (rc != 1) {
+		l->damage = BT_E_CORRUPT;
+		return ends(l, "calls that make no sense");
+	}
+	l->event = (struct bt_record){.kind = BT_RECORD_LOG_CALL};
+	c->point.tick = call.tick;
+	c->regs = (struct bt_regs){.rdi = call.args[0],
+				   .rsi = call.args[1],
+				   .rdx = call.args[2],
+				   .r10 = call.args[3],
+				   .r8 = call.args[4],
+				   .r9 = call.args[5],
+				   .orig_rax = call.nr};
+	c->task = l->calls_task;
+	c->result = call.result;
+	c->again = call.again;
+	l->of_calls = true;
+	l->arg_count = call.arg_count;
+	for (unsigned i = 0; i < call.data_count; i++) {
+		const struct bt_record data = {
+			.kind = BT_RECORD_LOG_DATA,
+			.u.log_data = {.addr = call.data[i].addr, .bytes = call.data[i].bytes}};
+
+		if (!take_effect(l, &data)) {
+			l->full = true;
+			return ends(l, "out of memory");
+		}
+	}
+	return true;
+}
+
 bool log_events_next(struct log_events *l)
 {
 	struct bt_record rec;
@@ -115,7 +153,10 @@ bool log_events_next(struct log_events *l)
 	if (l->over)
 		return false;
 	l->count = 0;
+	l->of_calls = false;
 	buf_reset(&l->bytes);
+	if (l->calls.len)
+		return take_call(l);
 	while ((rc = trace_cursor_next(&l->cursor, &rec, &err)) == 1) {
 		switch (rec.kind) {
 		case BT_RECORD_LOG_DATA:
@@ -133,6 +174,15 @@ bool log_events_next(struct log_events *l)
 				 (const char *)rec.u.log_end.reason.at);
 			l->over = true;
 			return false;
+		case BT_RECORD_LOG_CALLS: /* their effects are in it */
+			l->count = 0;
+			buf_reset(&l->bytes);
+			l->calls = rec.u.log_calls.calls;
+			l->calls_task = rec.u.log_calls.task;
+			l->codec = (struct log_calls_codec){.tick = rec.u.log_calls.tick};
+			if (!l->calls.len)
+				break;
+			return take_call(l);
 		case BT_RECORD_LOG:
 		case BT_RECORD_LOG_CALL:
 		case BT_RECORD_LOG_SIGNAL:

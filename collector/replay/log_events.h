@@ -5,6 +5,7 @@
 #ifndef BT_LOG_EVENTS_H
 #define BT_LOG_EVENTS_H
 
+#include "format/log_calls.h"
 #include "format/log_processor.h"
 #include "format/trace_cursor.h"
 #include "lib/buf.h"
@@ -26,6 +27,12 @@ struct log_events {
 	bool has_processor; /* what was offered to the recording is known: */
 	struct processor_offer processor;
 	struct bt_record event; /* the present one. Its slices live until the next one */
+	bool of_calls; /* it is one of a LOG_CALLS, in the form of a LOG_CALL: of point only tick is
+			  known, of regs the number and arg_count arguments, seq is 0 */
+	unsigned arg_count;
+	struct slice calls; /* that come next, of this task: */
+	uint32_t calls_task;
+	struct log_calls_codec codec;
 	struct log_effect *effects;
 	size_t count, cap;
 	uint64_t most; /* bytes that the effects of one event may take here: packed, a file of some

@@ -131,12 +131,33 @@ static bool same_point(const struct bt_point *a, const struct bt_point *b)
 	       a->rcx == b->rcx;
 }
 
+/* The present event is a call of which only tick, number and arguments are known: all else is as it
+ * came. */
+static void complete_call(struct replaying *r, const struct task *task)
+{
+	struct bt_record_log_call *call = &r->log.event.u.log_call;
+	const struct bt_regs known = call->regs;
+	const uint64_t args[] = {known.rdi, known.rsi, known.rdx, known.r10, known.r8, known.r9};
+	uint64_t tick = call->point.tick;
+	uint64_t *const to[] = {&call->regs.rdi, &call->regs.rsi, &call->regs.rdx,
+				&call->regs.r10, &call->regs.r8,  &call->regs.r9};
+
+	call->regs = task->regs;
+	call->regs.orig_rax = known.orig_rax;
+	for (unsigned i = 0; i < r->log.arg_count; i++)
+		*to[i] = args[i];
+	call->point = task_point(task);
+	call->point.tick = tick;
+}
+
 /* Compares where the task is with the present event. False: it has diverged. */
 static bool meet(struct replaying *r, struct task *task, const char *came)
 {
 	const struct bt_regs *regs = regs_of(&r->log.event);
 	struct bt_point now = task_point(task);
 
+	if (r->log.of_calls)
+		complete_call(r, task);
 	if (!same_point(&now, point_of(&r->log.event)))
 		diverge(r, task, DIVERGENCE_POINT, came);
 	else if (regs && divergence_regs_differ(regs, &task->regs))

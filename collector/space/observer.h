@@ -16,6 +16,7 @@
 
 struct address_space;
 struct branch_run;
+struct bt_logged_call;
 struct bt_syscall;
 struct bt_syscall_details;
 struct mapping;
@@ -49,6 +50,10 @@ struct observer_ops {
 	 * its arguments; NULL: they were not noted. */
 	void (*syscall)(void *arg, struct task *task, const struct bt_syscall *call,
 			const struct bt_syscall_details *details);
+
+	/* The same where a log is kept (backend.logged): what a replay needs of it. Comes before
+	 * the other. NULL: nobody listens. */
+	void (*logged)(void *arg, struct task *task, const struct bt_logged_call *call);
 
 	void (*processor)(void *arg, const struct task *task, const struct processor_change *c);
 

@@ -79,7 +79,7 @@ static int touches(const uint8_t *code, size_t len, uint64_t operand_at, bool ti
 	uint8_t page[PROGRAM_PAGE];
 	struct program program = {page, sizeof page, AT};
 	struct code_source source = program_source(&program);
-	struct code_cache *c = code_cache_new(&processor, apart);
+	struct code_cache *c = code_cache_new(&processor, apart, false);
 	uint32_t fragment, begin = 0, end = 0;
 	struct x86_insn x;
 	int n = 0;

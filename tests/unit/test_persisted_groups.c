@@ -90,7 +90,7 @@ static size_t collect(struct wanted *w, struct program *p, struct fragment_kind 
 	const void *const first[] = {(const void *)translator_translate,
 				     (const void *)persisted_make, (const void *)code_cache_add,
 				     (const void *)segment_add, (const void *)x86_decode};
-	struct code_cache *c = code_cache_new(&processor, kind.apart);
+	struct code_cache *c = code_cache_new(&processor, kind.apart, kind.logged);
 	struct code_source source = program_source(p);
 	size_t count = 0;
 
@@ -117,7 +117,7 @@ static size_t collect(struct wanted *w, struct program *p, struct fragment_kind 
 /* A cache that has something else before. */
 static struct code_cache *used_cache(struct fragment_kind kind)
 {
-	struct code_cache *c = code_cache_new(&processor, kind.apart);
+	struct code_cache *c = code_cache_new(&processor, kind.apart, kind.logged);
 	uint8_t *bytes;
 	uint32_t offset;
 

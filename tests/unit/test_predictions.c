@@ -75,7 +75,7 @@ static struct world *world_new(void)
 					 .fixed_page = fixed_page,
 					 .is_mutable = is_mutable,
 					 .arg = &w->program};
-	w->cache = code_cache_new(&processor, false);
+	w->cache = code_cache_new(&processor, false, false);
 	assert_non_null(w->cache);
 	return w;
 }

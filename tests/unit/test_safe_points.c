@@ -187,7 +187,7 @@ static void run_programs(bool ticks)
 		w->seed = (uint64_t)i * 0x9e3779b97f4a7c15u + 1;
 		w->program = (struct program){w->bytes, sizeof w->bytes, AT};
 		w->source = program_source(&w->program);
-		w->cache = code_cache_new(&processor, false);
+		w->cache = code_cache_new(&processor, false, false);
 		assert_non_null(w->cache);
 		w->cache->kind.ticks = ticks;
 		write_program(w);

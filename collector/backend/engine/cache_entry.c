@@ -439,11 +439,11 @@ static void prepare_ticks(struct context *ctx, uint64_t start)
 static void bound_stretch(struct engine_task *et, const struct engine_space *es, uint64_t ahead,
 			  uint64_t transfers)
 {
+	const uint32_t most = records_room(es->cache->kind);
 	uint64_t records = ahead / RECORD_TICKS,
 		 ticks = ahead - (es->cache->kind.near ? NEAR_AHEAD : TICKS_AHEAD);
 
-	et->room = records < RECORDS_BYTES / RECORD_SIZE ? (uint32_t)records * RECORD_SIZE
-							 : RECORDS_BYTES;
+	et->room = records < most / RECORD_SIZE ? (uint32_t)records * RECORD_SIZE : most;
 	et->ticks_start =
 		transfers << TICKS_SHIFT | (ticks < TICKS_LIMIT ? TICKS_LIMIT - ticks : 0);
 }
@@ -584,7 +584,8 @@ int cache_enter(struct backend *b, struct task *task, bool indirect)
 			      .limit = BITS_FULL,
 			      .mask = BITS_FULL,
 			      .syscall_next = -(uint64_t)SYSCALL_NOTES_BYTES,
-			      .table = region_address(DESCRIPTORS_AT)};
+			      .table = region_address(DESCRIPTORS_AT),
+			      .log_next = -(uint64_t)LOG_BYTES};
 	struct fragment_source src = {.b = b, .task = task};
 	struct bt_regs regs;
 	uint64_t transfers;
@@ -645,8 +646,7 @@ int cache_enter(struct backend *b, struct task *task, bool indirect)
 		return rc > 0 ? 0 : rc;
 	if (rc || hide_signals(task, straight))
 		return es && es->quiesce ? wait_for_others(b, task) : step_first(b, task);
-	if (!b->logged)
-		cache_syscalls_grant(task, es, &ctx);
+	cache_syscalls_grant(b, task, es, &ctx);
 	ctx.cpuid = !es->cpuid_traps && !es->adopted;
 	et->ticks = b->ticks;
 	/* Where fragments have no conditionals none of them comes nearer; and where transfers are

@@ -338,6 +338,13 @@ static void guess_state(const struct code_cache *c, struct stretch *s, uint64_t 
 		s->regs.rdx = s->ctx.rdx;
 		s->regs.rdi = s->ctx.r10;
 	}
+	if (noting && at >= c->logging && at < c->logged) {
+		s->regs.rax = s->ctx.rax;
+		s->regs.rsi = s->ctx.spill;
+		s->regs.rdi = s->ctx.r10;
+	}
+	if (!p && !fragment && ((at >= c->sizing && at < c->sized) || (noting && at >= c->logging && at < c->logged)))
+		s->regs.rdx = s->ctx.rdx;
 	if (p && p->state & STATE_SPILLED)
 		*operand_register(&s->regs, p->reg) = s->ctx.spill;
 	if (p && fragment_in_rounds(fragment, at))
@@ -428,20 +435,20 @@ bool stretch_take_full(struct task *task, struct engine_space *es, struct stretc
 		es->cache, (uint32_t)(s->regs.rip - 1 - region_address(CODE_AT)));
 
 	if (!x || x->dead || !x->goes_on ||
-	    ((const struct engine_task *)task->backend)->room != RECORDS_BYTES ||
+	    ((const struct engine_task *)task->backend)->room != records_room(es->cache->kind) ||
 	    !read_context(task, es, s))
 		return false;
 	/* The routines has written the last record, and would have gone on behind the trap, had
 	 * there been more room (routines.c, emit_safe_point()). */
 	return !s->ctx.next && !s->ctx.stop && s->regs.r11 == BITS_EMPTY &&
 	       is_bound_whole(&s->ctx) && s->ctx.syscall_next == -(uint64_t)SYSCALL_NOTES_BYTES &&
-	       !stretch_take_records(task, es, s, RECORDS_BYTES / RECORD_SIZE);
+	       !stretch_take_records(task, es, s, records_room(es->cache->kind) / RECORD_SIZE);
 }
 
 bool stretch_go_on(struct task *task, struct engine_space *es, const struct stretch *s)
 {
 	struct engine_task *et = task->backend;
-	uint64_t next = -(uint64_t)RECORDS_BYTES;
+	uint64_t next = -(uint64_t)records_room(es->cache->kind);
 
 	if (!window_write(&es->window, task->host_tid, engine_window_at(task, CTX_NEXT), &next,
 			  sizeof next))
@@ -665,6 +672,8 @@ static bool step_to_entry(struct task *task, const struct engine_space *es, stru
 
 bool stretch_find_state(struct task *task, const struct engine_space *es, struct stretch *s)
 {
+	if (cache_logged_finish(task, es, &s->regs) && tracee_set_regs(task->host_tid, &s->regs))
+		return false;
 	if (!read_context(task, es, s))
 		return false;
 	if (state_at_entry(task, es, s))

@@ -61,16 +61,29 @@ static void look_at_adopted(struct task *task, struct engine_space *es)
 	descriptors_adopted(&es->descriptors, es->adopted, task->host_tid);
 }
 
-static uint64_t granted_ticks(struct task *task, struct engine_space *es)
+/* Those that the log of a recording has to see at stops, or could not copy. */
+static uint64_t granted_unlogged(const struct task *task, const struct engine_space *es)
 {
+	uint64_t seen = POLICY_MAPS;
+
+	if (stepper_blocks_faults(task) || es->ignores_faults)
+		seen |= POLICY_WRITE;
+	return es->cache->kind.logged ? seen : 0;
+}
+
+static uint64_t granted_ticks(const struct backend *b, struct task *task, struct engine_space *es)
+{
+	const struct files_apart apart = {.streams = b->streams,
+					  .count = b->stream_count,
+					  .mappings = &task->process->space->mappings};
 	struct engine_task *et = task->backend;
 	bool table;
-	uint64_t grant = POLICY_ALL;
+	uint64_t grant = POLICY_ALL & ~granted_unlogged(task, es);
 
 	look_at_adopted(task, es);
 	es->descriptors.shared |= task->process->files_shared;
 	table = descriptors_ready(&es->descriptors, &et->descriptors, &es->window, task->host_tid,
-				  task->unit->tasks);
+				  task->unit->tasks, b->logged ? &apart : NULL);
 	es->filtered |= es->window.filtered;
 	if (es->filtered)
 		return 0;
@@ -110,14 +123,15 @@ static uint64_t granted_ticks(struct task *task, struct engine_space *es)
 	return grant;
 }
 
-void cache_syscalls_grant(struct task *task, struct engine_space *es, struct context *ctx)
+void cache_syscalls_grant(const struct backend *b, struct task *task, struct engine_space *es,
+			  struct context *ctx)
 {
-	ctx->syscalls = granted_ticks(task, es);
-	/* Where nobody can close it meanwhile. */
-	if (ctx->syscalls & POLICY_TABLE && ctx->syscalls & POLICY_COPY &&
+	ctx->syscalls = b->logged && !b->streams ? 0 : granted_ticks(b, task, es);
+	/* Where nobody can close it meanwhile, and no descriptor is apart. */
+	if (!b->logged && ctx->syscalls & POLICY_TABLE && ctx->syscalls & POLICY_COPY &&
 	    !(es->parallel && task->unit->tasks > 1))
 		ctx->device = descriptors_device(&es->descriptors);
-	if (ctx->syscalls && !cache_mappings_allow(task, es, ctx))
+	if (ctx->syscalls & POLICY_MAPS && !cache_mappings_allow(task, es, ctx))
 		ctx->syscalls &= ~(uint64_t)POLICY_MAPS;
 }
 
@@ -172,6 +186,9 @@ void cache_syscalls_left(struct task *task)
 	struct engine_task *et = task->backend;
 	struct engine_space *es = engine_space_made(task);
 
+	/* What was learned of descriptors of its file may not be true any more. */
+	if (es && es->cache->kind.logged && syscall_is(&task->syscall, SYS_mmap))
+		es->descriptors.stale = true;
 	if (es)
 		descriptors_left(&es->descriptors, &et->descriptors, &es->window, task->host_tid,
 				 &task->syscall, task->regs.rax);
@@ -293,9 +310,12 @@ int cache_syscalls_take(struct task *task, struct engine_space *es, struct stret
 	const struct args_note *args = NULL;
 	struct bt_syscall_details details;
 	struct call_memory memory;
+	bool logs = es->cache->kind.logged && n;
 	uint64_t tick = 0;
 	size_t failed;
 
+	if (logs && !cache_logged_begin(task, es, s))
+		return -BT_E_GONE;
 	words_take(task, es);
 	hear_last_words(task, es, s, n);
 	es->shares_file |= s->ctx.syscalls & POLICY_MAPS && !(s->ctx.syscalls & POLICY_PROTECTS);
@@ -317,7 +337,9 @@ int cache_syscalls_take(struct task *task, struct engine_space *es, struct stret
 					     ? ticks_of(note->bits) - ticks_of(et->ticks_start)
 					     : branch_log_conditionals(branch_log_bits(note->bits));
 		tick = call.tick = call.tick < tick ? tick : call.tick;
-		failed = take_failed(&details, note, note + 1, es->notes + n);
+		if (logs)
+			i += cache_logged_take(task, es, s, &call, note, es->notes + n);
+		failed = take_failed(&details, note, es->notes + i + 1, es->notes + n);
 		if (!failed && i == n - 1 && s->called && call_has_failed(note->result))
 			look_at_failed(&details, &memory, task, note, &s->regs);
 		observer->ops->syscall(observer->arg, task, &call, details.count ? &details : NULL);
@@ -349,6 +371,8 @@ bool cache_syscalls_fault(const struct code_cache *c, const siginfo_t *info, str
 		uint32_t from, end, to;
 	} reads[] = {{c->copying, c->copy_end, c->copy_end},
 		     {c->failing, c->failing_end, c->failing_end},
+		     {c->logs[0].from, c->logs[0].to, c->logs[0].to},
+		     {c->logs[1].from, c->logs[1].to, c->logs[1].to},
 		     {c->masking, c->masked, c->syscall_stops}};
 	uint64_t at = raw->rip - region_address(CODE_AT);
 

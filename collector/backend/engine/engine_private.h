@@ -19,6 +19,7 @@
 #include "collector/backend/engine/translate/translator.h"
 #include "collector/backend/engine/written_code/watched_pages.h"
 #include "collector/backend/step/stepper.h"
+#include "lib/logged_call.h"
 
 enum {
 	RECORD_SIZE = RECORD_BYTES,
@@ -51,6 +52,7 @@ struct context {
 	uint64_t device;
 	struct turn_watch turn;
 	uint64_t lent[LENT_COUNT];
+	uint64_t log_next, unused;
 };
 _Static_assert(sizeof(struct context) == CTX_SIZE, "layout.h");
 _Static_assert(sizeof(struct branch_log_record) == RECORD_BYTES, "layout.h");
@@ -76,6 +78,17 @@ struct failed_note {
 	uint64_t args[SYSCALL_ARGS];
 	/* what some of them pointed to */
 };
+/* Of the call that is noted before, where a log is kept. */
+struct logged_note {
+	uint32_t marker; /* NOTE_OF_LOG */
+	uint32_t unused;
+	uint64_t args[SYSCALL_ARGS];
+	uint32_t lengths[BT_LOGGED_DATA];
+	int32_t data; /* from LOG_END */
+	uint32_t unused_too;
+};
+_Static_assert(sizeof(struct logged_note) == LOGGED_BYTES && LOGGED_BYTES % NOTE_SIZE == 0,
+	       "layout.h");
 _Static_assert(sizeof(struct failed_note) == FAILURE_BYTES && FAILURE_LEAST % NOTE_SIZE == 0 &&
 		       SYSCALL_NOTES_FREE % NOTE_SIZE == 0,
 	       "layout.h");
@@ -194,6 +207,7 @@ struct engine_space {
 			than its source */
 	struct branch_log_record *records; /* room to read them into */
 	struct syscall_note *notes;        /* likewise */
+	uint8_t *log;                      /* likewise, where a log is kept */
 	struct code_ranges code_ranges;
 	struct watched_pages watch;
 	struct engine_task *in_syscalls; /* tasks that are in system calls */
@@ -275,6 +289,12 @@ struct engine_task {
 		bool over;              /* ... to a breakpoint behind the instruction */
 	} sweep;                        /* for tests */
 };
+
+/* How much room the records of a stretch have at most. */
+static inline uint32_t records_room(struct fragment_kind kind)
+{
+	return RECORDS_BYTES - (kind.logged ? LOG_BYTES : 0);
+}
 
 /* How a stretch ended. */
 enum arrival {
@@ -466,7 +486,8 @@ bool engine_still_spins(struct backend *b, struct task *task);
 /* For a task that is about to enter the cache with its unit's turn and this context: sets what is
  * granted to system calls there (ctx->syscalls: enum syscall_policy), and what they are judged by.
  */
-void cache_syscalls_grant(struct task *task, struct engine_space *es, struct context *ctx);
+void cache_syscalls_grant(const struct backend *b, struct task *task, struct engine_space *es,
+			  struct context *ctx);
 
 /* The task is at the entry or the exit of a system call that is made at a stop. */
 void cache_syscalls_entered(struct task *task);
@@ -489,6 +510,22 @@ int cache_syscalls_take(struct task *task, struct engine_space *es, struct stret
 /* Whether a fault in the cache is a routine's, at memory that a system call names. Then *raw, which
  * is to be set in the task, is where the routine goes on. */
 bool cache_syscalls_fault(const struct code_cache *c, const siginfo_t *info, struct bt_regs *raw);
+
+/* ---- cache_logged.c ---- */
+
+/* The stretch's part of the log is to be taken: into es->log. False: the task is gone. */
+bool cache_logged_begin(const struct task *task, struct engine_space *es, const struct stretch *s);
+
+/* Tells the observer what the log needs of this call. Returns how many notes behind `note` told of
+ * it. */
+size_t cache_logged_take(struct task *task, struct engine_space *es, const struct stretch *s,
+			 const struct bt_syscall *call, const struct syscall_note *note,
+			 const struct syscall_note *end);
+
+/* If a task with these registers of the cache's is stopped while it copies into the log, the rest
+ * is copied for it, and *raw is behind that. Whether it was. */
+bool cache_logged_finish(const struct task *task, const struct engine_space *es,
+			 struct bt_regs *raw);
 
 /* cache_words.c: takes the bytes that the stopped task has written to descriptor 2 in the cache. */
 void words_take(const struct task *task, struct engine_space *es);

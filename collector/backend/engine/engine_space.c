@@ -57,6 +57,7 @@ static void space_release(void *extension)
 	release_cache(es);
 	free(es->records);
 	free(es->notes);
+	free(es->log);
 	cache_sample_release(&es->sample);
 	profile_leave(es->profile.program);
 	profile_leave(es->similar.program);
@@ -108,9 +109,11 @@ static void *space_copy(void *extension, bool same)
 	n->window = (struct window){.inherited = es->window.bytes || es->window.inherited};
 	n->records = malloc(RECORDS_READ * RECORD_SIZE);
 	n->notes = malloc(SYSCALL_NOTES_BYTES);
+	n->log = es->log ? malloc(LOG_BYTES) : NULL;
 	inherit_cache(n, es, same);
 	descriptors_forked(&n->descriptors);
-	if (!watched_copy(&n->watch, &es->watch) || !n->cache || !n->records || !n->notes) {
+	if (!watched_copy(&n->watch, &es->watch) || !n->cache || !n->records || !n->notes ||
+	    (es->log && !n->log)) {
 		space_release(n);
 		return NULL;
 	}
@@ -215,10 +218,11 @@ static struct engine_space *space_new(struct backend *b, const struct task *task
 	if (es->program.ino)
 		es->cache = left_caches_take(es->left, &es->program, b->ticks, s, tid);
 	if (!es->cache)
-		es->cache = code_cache_new(&b->processor, b->parallel);
+		es->cache = code_cache_new(&b->processor, b->parallel, b->logged);
 	es->records = malloc(RECORDS_READ * RECORD_SIZE);
 	es->notes = malloc(SYSCALL_NOTES_BYTES);
-	if (!es->cache || !es->records || !es->notes) {
+	es->log = b->logged ? malloc(LOG_BYTES) : NULL;
+	if (!es->cache || !es->records || !es->notes || (b->logged && !es->log)) {
 		space_release(es);
 		return NULL;
 	}
@@ -490,7 +494,7 @@ static bool own_cache(const struct backend *b, struct engine_space *es, const st
 	}
 	if (engine_space_is_busy(es, task)) /* stopped there: its records are of the old one */
 		return false;
-	own = empty ? code_cache_new(&b->processor, b->parallel) : code_cache_copy(es->cache);
+	own = empty ? code_cache_new(&b->processor, b->parallel, b->logged) : code_cache_copy(es->cache);
 	if (!own)
 		return false;
 	if (empty) {

@@ -8,6 +8,7 @@ collector_libcollector_a_SOURCES += \
 	collector/backend/engine/cache_spin.c \
 	collector/backend/engine/cache_stretch.c \
 	collector/backend/engine/cache_syscalls.c \
+	collector/backend/engine/cache_logged.c \
 	collector/backend/engine/cache_words.c \
 	collector/backend/engine/engine.c \
 	collector/backend/engine/engine_private.h \
@@ -33,7 +34,9 @@ collector_libcollector_a_SOURCES += \
 	collector/backend/engine/cache/layout.h \
 	collector/backend/engine/cache/memory_file.c collector/backend/engine/cache/memory_file.h \
 	collector/backend/engine/cache/predictions.c collector/backend/engine/cache/predictions.h \
+	collector/backend/engine/cache/logged_calls.c collector/backend/engine/cache/logged_calls.h \
 	collector/backend/engine/cache/routine_failed_call.c \
+	collector/backend/engine/cache/routine_logged_call.c \
 	collector/backend/engine/cache/routine_syscalls.c \
 	collector/backend/engine/cache/routine_words.c \
 	collector/backend/engine/cache/routines.c collector/backend/engine/cache/routines.h \

@@ -166,7 +166,7 @@ bool region_begin_anew(const struct backend *b, struct engine_space *es, const s
 
 	if (engine_space_is_busy(es, task))
 		return false;
-	fresh = code_cache_new(&b->processor, b->parallel);
+	fresh = code_cache_new(&b->processor, b->parallel, b->logged);
 	if (!fresh)
 		return false;
 	cache_learn(task, es);

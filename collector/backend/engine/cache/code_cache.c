@@ -110,7 +110,7 @@ static void write_site(struct code_cache *c, uint32_t site, uint32_t value)
 
 static void set_mask(struct code_cache *c) { write_site(c, c->mask_site, tables_mask(&c->tables)); }
 
-struct code_cache *code_cache_new(const struct processor *processor, bool apart)
+struct code_cache *code_cache_new(const struct processor *processor, bool apart, bool logged)
 {
 	struct code_cache *c = calloc(1, sizeof *c);
 
@@ -119,6 +119,7 @@ struct code_cache *code_cache_new(const struct processor *processor, bool apart)
 	c->users = 1;
 	c->mem = c->file = -1;
 	c->kind.apart = apart;
+	c->kind.logged = logged;
 	c->fast_pext = processor->fast_pext;
 	c->rorx = processor->rorx;
 	c->fast_loop = processor->fast_loop;

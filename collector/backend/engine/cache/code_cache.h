@@ -23,6 +23,7 @@
 #include <sys/types.h>
 
 #include "collector/backend/engine/cache/fragment_kind.h"
+#include "lib/logged_call.h"
 #include "collector/backend/engine/cache/layout.h"
 #include "collector/backend/engine/cache/predictions.h"
 #include "collector/backend/engine/cache/state_map.h"
@@ -197,6 +198,11 @@ struct code_cache {
 	uint32_t copying, copy_end, copied; /* likewise: between the first and the last rsi, rdx and
 					       rdi are ours; faults before copy_end go on there */
 	uint32_t failing, failing_end, failed;   /* the same, where a call has failed */
+	uint32_t sizing, sized; /* in the former, where a log is kept: between them rdx is ours */
+	uint32_t logging, logged; /* in the latter: between them rsi, rdx and rdi are, */
+	struct {
+		uint32_t from, to; /* and a piece of memory is copied: faults go on at `to` */
+	} logs[BT_LOGGED_DATA];
 	uint32_t masking, masked, syscall_stops; /* in the former: a fault from masking up to masked
 						    goes on at syscall_stops, the way to a stop */
 	uint32_t cpuid;  /* of the routine that answers CPUID, or leaves that to the processor */
@@ -206,7 +212,7 @@ struct code_cache {
 
 /* An empty cache with its routines, for such a processor, of the kind that keeps history. NULL
  * without memory. The tracee's region is prepared by code_cache_map(). */
-struct code_cache *code_cache_new(const struct processor *processor, bool apart);
+struct code_cache *code_cache_new(const struct processor *processor, bool apart, bool logged);
 /* A copy with one user. Where the code is private, it is for a fork's child: the kernel has copied
  * the region. NULL without memory. */
 struct code_cache *code_cache_copy(const struct code_cache *c);

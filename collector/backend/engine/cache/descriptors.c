@@ -24,6 +24,7 @@
 #include <linux/kcmp.h>
 #include <sched.h>
 #include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
 #include <sys/stat.h>
 #include <sys/syscall.h>
@@ -130,17 +131,43 @@ static bool is_endless_device(const struct statx *st)
 	return false;
 }
 
+/* Whether the descriptor can write to its file. */
+static bool is_writable(pid_t tid, uint32_t fd)
+{
+	char name[32], rest[TRACEE_LINE];
+
+	snprintf(name, sizeof name, "fdinfo/%u", fd);
+	return !tracee_file_line(tid, name, "flags:", rest) ||
+	       (strtoul(rest, NULL, 8) & O_ACCMODE) != O_RDONLY;
+}
+
+static bool is_apart(const struct files_apart *a, pid_t tid, uint32_t fd, const struct statx *st)
+{
+	const dev_t dev = makedev(st->stx_dev_major, st->stx_dev_minor);
+
+	for (unsigned i = 0; i < a->count; i++)
+		if (a->streams[i].st_mode && a->streams[i].st_dev == dev &&
+		    a->streams[i].st_ino == st->stx_ino)
+			return true;
+	for (size_t i = 0; i < a->mappings->count; i++)
+		if (a->mappings->maps[i].ino && a->mappings->maps[i].ino == st->stx_ino)
+			return is_writable(tid, fd);
+	return false;
+}
+
 /* The table's byte for a descriptor. Asks no file system that may not answer: one of FUSE may be
  * served by the very program that is stopped. */
-static uint8_t descriptor_kind(struct descriptors *d, pid_t tid, uint32_t fd)
+static uint8_t descriptor_kind(struct descriptors *d, pid_t tid, uint32_t fd,
+			       const struct files_apart *apart)
 {
 	struct statx st;
 	char path[48];
 
 	snprintf(path, sizeof path, "/proc/%d/fd/%u", (int)tid, fd);
-	if (statx(AT_FDCWD, path, AT_STATX_DONT_SYNC, STATX_TYPE | STATX_MNT_ID | MNT_ID_UNIQUE,
-		  &st))
+	if (statx(AT_FDCWD, path, AT_STATX_DONT_SYNC, STATX_TYPE | STATX_INO | STATX_MNT_ID | MNT_ID_UNIQUE, &st))
 		return UNKNOWN;
+	if (apart && is_apart(apart, tid, fd, &st))
+		return STOPS;
 	if (S_ISCHR(st.stx_mode))
 		return is_endless_device(&st) ? AT_ONCE : WAITS;
 	if (S_ISREG(st.stx_mode) || S_ISDIR(st.stx_mode))
@@ -359,7 +386,7 @@ void descriptors_adopted(struct descriptors *d, pid_t first, pid_t tid)
 }
 
 bool descriptors_ready(struct descriptors *d, struct descriptors_task *dt, const struct window *w,
-		       pid_t tid, unsigned tasks)
+		       pid_t tid, unsigned tasks, const struct files_apart *apart)
 {
 	bool learns = dt->learns;
 
@@ -370,7 +397,7 @@ bool descriptors_ready(struct descriptors *d, struct descriptors_task *dt, const
 		take_out_all(w, tid);
 	d->split = d->stale = false;
 	if (learns && !d->closing && (dt->fresh || look_up(w, tid, dt->learn) == UNKNOWN))
-		enter_descriptor(w, tid, dt->learn, descriptor_kind(d, tid, dt->learn));
+		enter_descriptor(w, tid, dt->learn, descriptor_kind(d, tid, dt->learn, apart));
 	return true;
 }
 

@@ -17,10 +17,12 @@
 
 #include <stdbool.h>
 #include <stdint.h>
+#include <sys/stat.h>
 #include <sys/types.h>
 
 #include "collector/backend/engine/cache/layout.h"
 #include "collector/backend/engine/cache/window.h"
+#include "collector/space/mappings.h"
 #include "collector/tracee/tracee.h"
 
 /* The table's entry for files of a mounted file system. */
@@ -52,6 +54,13 @@ struct descriptors_task {
 	uint32_t learn;     /* to look at when the task has its turn again */
 };
 
+/* Files whose calls are made at stops, for a log is kept: */
+struct files_apart {
+	const struct stat *streams; /* what the program was given as 1 and 2; st_mode 0: nothing */
+	unsigned count;
+	const struct mapping_list *mappings; /* what is written to a file of these changes memory */
+};
+
 /* The task is at the entry of a system call, at its exit with this result. tasks: how many share
  * the space. */
 void descriptors_entered(struct descriptors *d, struct descriptors_task *dt, const struct window *w,
@@ -64,9 +73,9 @@ void descriptors_left(struct descriptors *d, struct descriptors_task *dt, const 
 void descriptors_adopted(struct descriptors *d, pid_t first, pid_t tid);
 
 /* The task has the turn and is about to run in the cache: brings the table up to date. Whether it
- * may be used. */
+ * may be used. apart: NULL: there are none. */
 bool descriptors_ready(struct descriptors *d, struct descriptors_task *dt, const struct window *w,
-		       pid_t tid, unsigned tasks);
+		       pid_t tid, unsigned tasks, const struct files_apart *apart);
 
 /* st_dev of files of a local file system, as far as one was seen: calls of what lies there return
  * at once. 0: none. */

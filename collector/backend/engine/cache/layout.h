@@ -74,13 +74,15 @@ enum {
 	CTX_WAITED = 0x120,     /* nonzero: they do */
 	CTX_LENT = 0x128, /* the application's registers that a cycle lends to its fragment (enum
 			     lent) */
-	CTX_SIZE = 0x140,
+	CTX_LOG_NEXT = 0x140, /* where what system calls write is logged next: a negative offset
+				 from the log's end */
+	CTX_SIZE = 0x150,
 	STOP_BYTES = 5, /* of what leads to a stop, or is one, where CTX_BACK leads to; behind it
 			   the task goes on */
 
 	/* Behind the context: pairs {start, end}, what system calls that change mappings have to
 	   leave alone to be made in the cache. */
-	CODE_RANGES_AT = 0x140,
+	CODE_RANGES_AT = 0x160,
 	CODE_RANGES = 64,
 
 	STATUS_AT = 0x600, /* a struct stat of the descriptor that is told of (in the first data
@@ -120,10 +122,24 @@ enum {
 	FAILURE_BYTES = 56,
 	FAILURE_PIECES = 2,
 	FAILURE_LEAST = 72, /* whole notes */
+	/* Where a log is kept there is one behind that of each call: its arguments, and how much it
+	   has written where two of them point to, at most as long as was asked for. */
+	NOTE_OF_LOG = -3,
+	LOGGED_ARGS = 8,
+	LOGGED_LENGTHS = 56, /* 32 bits each */
+	LOGGED_DATA = 64,    /* CTX_LOG_NEXT then: its lower half */
+	LOGGED_BYTES = 72,
 	/* Free where a call is made. */
 	SYSCALL_NOTES_FREE = 2 * NOTE_SIZE + FAILURE_BYTES + FAILURE_PIECES * SYSCALL_POINTED_MAX,
 	RECORDS_AT = 0x10000,
 	RECORDS_BYTES = 0x100000,
+	/* What calls have written takes the place of the first records then, each piece at a
+	 * multiple of LOG_ALIGN. */
+	LOG_AT = RECORDS_AT,
+	LOG_BYTES = 0x80000,
+	LOG_END = LOG_AT + LOG_BYTES,
+	LOG_ALIGN = 8,
+	LOG_OF_CALL = 0x70000, /* a call that may write more is made at a stop */
 	RECORD_BYTES = 16,
 	SPIN_BYTES = 16 * RECORD_BYTES,
 	RECORDS_END = RECORDS_AT + RECORDS_BYTES,
@@ -163,7 +179,7 @@ enum {
 	 * caches. */
 	CODE_ALIGN = 32,
 	CODE_ALIGN_LOOP = 64,   /* of heads of loops */
-	ROUTINES_SIZE = 0x2000, /* the common parts, at CODE_AT */
+	ROUTINES_SIZE = 0x3000, /* the common parts, at CODE_AT */
 	REGION_SIZE = DATA_SIZE + CODE_SIZE,
 
 	/* Where tasks run side by side: data areas for all tasks but the first, behind the region.

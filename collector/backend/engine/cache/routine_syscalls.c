@@ -25,6 +25,7 @@
 #include <sys/syscall.h>
 #include <unistd.h>
 
+#include "collector/backend/engine/cache/logged_calls.h"
 #include "collector/backend/engine/cache/routines_private.h"
 #include "collector/backend/engine/cache/syscall_policy.h"
 #include "lib/array_size.h"
@@ -44,8 +45,8 @@ struct class_tables {
 	uint32_t of_syscalls, classes;
 };
 
-/* The classes of calls (syscall_policy()), and the number of that of each. */
-static struct class_tables emit_classes(struct emitter *e)
+/* The classes of calls (syscall_policy(), logged_call_policy()), and the number of that of each. */
+static struct class_tables emit_classes(struct emitter *e, bool logged)
 {
 	enum {
 		MOST = 64,
@@ -55,12 +56,13 @@ static struct class_tables emit_classes(struct emitter *e)
 	uint8_t count = 0;
 
 	for (uint32_t nr = 0; nr < POLICY_NUMBERS; nr++) {
+		uint32_t policy = logged ? logged_call_policy(nr) : syscall_policy(nr);
 		uint8_t i = 0;
 
-		while (i < count && classes[i] != syscall_policy(nr))
+		while (i < count && classes[i] != policy)
 			i++;
 		assert(i < MOST);
-		classes[i] = syscall_policy(nr);
+		classes[i] = policy;
 		count += i == count;
 		emit_u8(e, i);
 	}
@@ -616,10 +618,10 @@ static void emit_note(struct emitter *e)
 /* Before a system call: CTX_BACK leads to the jump out of the cache, five bytes behind it is the
  * call. Goes there, the bits in the context and the application's r11 in its register, when all
  * that the call needs is granted, it can be noted, and no stop is wanted. */
-void routine_emit_syscall(struct code_cache *c, struct emitter *e)
+void routine_emit_syscall(struct code_cache *c, struct emitter *e, const struct logged_tables *t)
 {
 	struct syscall_ways to = {.yes = {.count = 0}};
-	struct class_tables tables = emit_classes(e);
+	struct class_tables tables = emit_classes(e, c->kind.logged);
 	size_t plain, known, other;
 
 	c->call = (uint32_t)e->len;
@@ -637,7 +639,7 @@ void routine_emit_syscall(struct code_cache *c, struct emitter *e)
 	emit_jump_if(e, &to.no, CC_NE);
 	EMIT(e, 0x65, 0x81, 0x3c, 0x25); /* cmp dword gs:[next], free */
 	emit_u32(e, CTX_SYSCALL_NEXT);
-	emit_u32(e, (uint32_t)-SYSCALL_NOTES_FREE);
+	emit_u32(e, (uint32_t)-(SYSCALL_NOTES_FREE + (c->kind.logged ? LOGGED_BYTES : 0)));
 	emit_jump_if(e, &to.no, CC_G);
 	emit_test_class(e, POLICY_DESCRIPTORS);
 	plain = emit_jcc(e, CC_E);
@@ -679,6 +681,8 @@ void routine_emit_syscall(struct code_cache *c, struct emitter *e)
 	emit_test_grant(e, POLICY_WAIT);
 	emit_jump_if(e, &to.no, CC_E);
 	land_all(e, &to.yes);
+	if (c->kind.logged)
+		logged_call_emit_before(c, e, t, &to.no);
 	/* Who asks for a stop looks whether the task is here after that, and interrupts it then:
 	 * one of the two is seen. */
 	EMIT(e, 0xb9, 1, 0, 0, 0, 0x65, 0x87, 0x0c,
@@ -702,7 +706,8 @@ void routine_emit_syscall(struct code_cache *c, struct emitter *e)
 
 /* Behind a system call: its result is noted, and a descriptor that it gave is what the first
  * argument is, or what it has told. Keeps all but rcx, and goes to CTX_BACK. */
-void routine_emit_syscall_behind(struct code_cache *c, struct emitter *e)
+void routine_emit_syscall_behind(struct code_cache *c, struct emitter *e,
+				 const struct logged_tables *t)
 {
 	size_t nothing, some, failed, copied, told, other, said, good, bad, behind;
 	struct forward opened = {.count = 0};
@@ -715,6 +720,16 @@ void routine_emit_syscall_behind(struct code_cache *c, struct emitter *e)
 	EMIT(e, 0x48, 0x8d, 0x49, NOTE_SIZE); /* lea rcx, [rcx+note] */
 	emit_store(e, X86_RCX, CTX_SYSCALL_NEXT);
 	emit_set(e, CTX_CALLING, 0);
+	if (c->kind.logged) {
+		emit_store(e, X86_RAX, CTX_RAX);
+		EMIT(e, 0x9f, 0x0f, 0x90, 0xc0); /* lahf; seto al */
+		emit_store(e, X86_RAX, CTX_FLAGS);
+		logged_call_emit_behind(c, e, t);
+		restore_flags(e);
+		emit_load(e, X86_RAX, CTX_RAX);
+		emit_load(e, X86_RCX, CTX_SYSCALL_NEXT);
+		EMIT(e, 0x48, 0x8d, 0x49, (uint8_t)-LOGGED_BYTES); /* lea rcx, [rcx-log] */
+	}
 	/* A result below zero: movsx rcx, byte gs:[rcx+sign]. It changes no flags. */
 	EMIT(e, 0x65, 0x48, 0x0f, 0xbe, 0x89);
 	emit_u32(e, SYSCALL_NOTES_END - NOTE_SIZE + NOTE_RESULT + 7);

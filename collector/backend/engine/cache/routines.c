@@ -269,7 +269,7 @@ static void emit_leaves(struct emitter *e, const struct processor *p,
 void routines_emit(struct code_cache *c, const struct processor *processor)
 {
 	struct cpuid_sites table;
-
+	struct logged_tables logged = {0};
 	struct emitter e = {
 		.bytes = c->code, .room = ROUTINES_SIZE, .base = region_address(CODE_AT)};
 
@@ -278,8 +278,10 @@ void routines_emit(struct code_cache *c, const struct processor *processor)
 	emit_search(c, &e);
 	emit_safe_point(c, &e);
 	emit_pause(c, &e);
-	routine_emit_syscall(c, &e);
-	routine_emit_syscall_behind(c, &e);
+	if (c->kind.logged)
+		logged = logged_call_tables(&e);
+	routine_emit_syscall(c, &e, &logged);
+	routine_emit_syscall_behind(c, &e, &logged);
 	emit_cpuid(c, &e, &table);
 	c->own_syscall = (uint32_t)e.len;
 	EMIT(&e, 0x0f, 0x05, 0xcc); /* syscall; int3 */

@@ -99,6 +99,24 @@ uint32_t failed_call_table(struct emitter *e);
 void failed_call_emit_note(struct code_cache *c, struct emitter *e, uint32_t table,
 			   const struct forward *opened);
 
+/* ---- routine_logged_call.c ---- */
+
+/* Where in the routines they are. */
+struct logged_tables {
+	uint32_t of_syscalls, rows;
+};
+struct logged_tables logged_call_tables(struct emitter *e);
+
+/* Before a call, whose number is in the context: notes its arguments, or goes to `no` where the log
+ * may have no room. rax and rcx are used, and flags. */
+void logged_call_emit_before(struct code_cache *c, struct emitter *e,
+			     const struct logged_tables *t, struct forward *no);
+
+/* Behind its note, with its result and flags in the context: what it has written goes to the log.
+ * rax and rcx are used, and flags. */
+void logged_call_emit_behind(struct code_cache *c, struct emitter *e,
+			     const struct logged_tables *t);
+
 /* ---- routine_words.c ---- */
 
 /* Behind a write to descriptor 2, with its result in the context: copies what it has written. rax
@@ -108,7 +126,8 @@ void words_emit_copy(struct code_cache *c, struct emitter *e);
 /* ---- routine_syscalls.c ---- */
 
 /* Before a system call, and behind it: notes in c where they are. */
-void routine_emit_syscall(struct code_cache *c, struct emitter *e);
-void routine_emit_syscall_behind(struct code_cache *c, struct emitter *e);
+void routine_emit_syscall(struct code_cache *c, struct emitter *e, const struct logged_tables *t);
+void routine_emit_syscall_behind(struct code_cache *c, struct emitter *e,
+				 const struct logged_tables *t);
 
 #endif

@@ -503,7 +503,7 @@ uint32_t persisted_add(struct code_cache *c, const struct code_source *source, u
 
 uint64_t persisted_stamp(const struct processor *processor)
 {
-	struct code_cache *c = code_cache_new(processor, false);
+	struct code_cache *c = code_cache_new(processor, false, false);
 	struct {
 		uint64_t routine, dev, ino, size, seconds, nanoseconds, fast_pext, rorx, fast_loop;
 		uint8_t build_id[BT_BUILD_ID_MAX];

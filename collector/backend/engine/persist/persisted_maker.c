@@ -158,8 +158,8 @@ struct persisted_maker *persisted_maker_new(const struct processor *processor,
 
 	if (!m)
 		return NULL;
-	m->caches[0] = code_cache_new(processor, kind.apart);
-	m->caches[1] = code_cache_new(processor, kind.apart);
+	m->caches[0] = code_cache_new(processor, kind.apart, kind.logged);
+	m->caches[1] = code_cache_new(processor, kind.apart, kind.logged);
 	for (int i = 0; i < 2; i++)
 		if (m->caches[i])
 			m->caches[i]->kind = kind;

@@ -1,0 +1,33 @@
+/* SPDX-License-Identifier: MIT */
+/* Which system calls may run in the cache while a log is kept, and what the log needs of them: a
+ * view of the calls' rows (syscall_ranges.h). Used by the routines and the tracer's side. */
+#ifndef BT_LOGGED_CALLS_H
+#define BT_LOGGED_CALLS_H
+
+#include <stdint.h>
+
+#include "lib/logged_call.h"
+
+/* enum syscall_policy of a call while a log is kept. */
+uint32_t logged_call_policy(uint64_t nr);
+
+enum {
+	LOGGED_CUT = 1 << 0,  /* to the result times unit */
+	LOGGED_EVER = 1 << 1, /* also where the call fails */
+};
+
+/* What such a call writes; the routines read it. */
+struct logged_row {
+	struct logged_piece {
+		uint8_t arg; /* that leads there, from 1; 0: none */
+		uint8_t by;  /* that counts units, from 1; 0: it is `unit` bytes */
+		uint8_t flags;
+		uint8_t unused;
+		uint32_t unit;
+	} pieces[BT_LOGGED_DATA];
+};
+
+/* Of a call that logged_call_policy() lets run. */
+struct logged_row logged_call_row(uint64_t nr);
+
+#endif

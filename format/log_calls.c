@@ -1,0 +1,75 @@
+/* SPDX-License-Identifier: MIT */
+#include "format/log_calls.h"
+
+#include "lib/error.h"
+
+/* The counts of a call, in a byte. */
+enum {
+	AGAIN = 1 << 0,
+	ARGS_SHIFT = 1, /* 3 bits */
+	ARGS_MASK = 7,
+	DATA_SHIFT = 4, /* 2 bits */
+	DATA_MASK = 3,
+};
+
+void log_calls_encode(struct log_calls_codec *c, struct buf *out, const struct bt_logged_call *call)
+{
+	buf_leb(out, call->tick - c->tick);
+	buf_leb(out, call->nr);
+	buf_sleb(out, (int64_t)call->result);
+	buf_u8(out, (uint8_t)((call->again ? AGAIN : 0) | call->arg_count << ARGS_SHIFT |
+			      call->data_count << DATA_SHIFT));
+	for (unsigned i = 0; i < call->arg_count; i++) {
+		buf_sleb(out, (int64_t)(call->args[i] - c->args[i]));
+		c->args[i] = call->args[i];
+	}
+	for (unsigned i = 0; i < call->data_count; i++) {
+		buf_sleb(out, (int64_t)(call->data[i].addr - c->addr[i]));
+		buf_leb(out, call->data[i].bytes.len);
+		buf_put(out, call->data[i].bytes.at, call->data[i].bytes.len);
+		c->addr[i] = call->data[i].addr;
+	}
+	c->tick = call->tick;
+}
+
+static int corrupt(struct bt_logged_call *call)
+{
+	*call = (struct bt_logged_call){0};
+	return -BT_E_CORRUPT;
+}
+
+int log_calls_decode(struct log_calls_codec *c, struct slice *in, struct bt_logged_call *call)
+{
+	uint64_t ticks;
+	uint8_t counts;
+
+	*call = (struct bt_logged_call){0};
+	if (!in->len)
+		return in->bad ? -BT_E_CORRUPT : 0;
+	ticks = slice_leb(in);
+	call->tick = c->tick + ticks;
+	call->nr = slice_leb(in);
+	call->result = (uint64_t)slice_sleb(in);
+	counts = slice_u8(in);
+	call->again = counts & AGAIN;
+	call->arg_count = counts >> ARGS_SHIFT & ARGS_MASK;
+	call->data_count = counts >> DATA_SHIFT & DATA_MASK;
+	if (in->bad || call->tick < ticks || call->arg_count > BT_SYSCALL_ARGS ||
+	    call->data_count > BT_LOGGED_DATA || counts >> (DATA_SHIFT + 2))
+		return corrupt(call);
+	for (unsigned i = 0; i < call->arg_count; i++)
+		c->args[i] = call->args[i] = c->args[i] + (uint64_t)slice_sleb(in);
+	for (unsigned i = 0; i < call->data_count; i++) {
+		uint64_t len;
+
+		c->addr[i] = call->data[i].addr = c->addr[i] + (uint64_t)slice_sleb(in);
+		len = slice_leb(in);
+		if (in->bad || len > in->len)
+			return corrupt(call);
+		call->data[i].bytes = slice_take(in, (size_t)len);
+	}
+	if (in->bad)
+		return corrupt(call);
+	c->tick = call->tick;
+	return 1;
+}

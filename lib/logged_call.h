@@ -1,0 +1,31 @@
+/* SPDX-License-Identifier: MIT */
+/* A system call that was made without a stop while a log is kept: what a replay needs to answer it
+ * again. In backends, records and replays alike (FORMAT.md, "LOG_CALLS"). */
+#ifndef BT_LOGGED_CALL_H
+#define BT_LOGGED_CALL_H
+
+#include <stdbool.h>
+#include <stdint.h>
+
+#include "lib/slice.h"
+#include "lib/syscall.h"
+
+enum {
+	BT_LOGGED_DATA = 2, /* pieces of memory that such a call writes, at most */
+};
+
+struct bt_logged_call {
+	uint64_t tick; /* of its task, before it */
+	uint64_t nr;
+	uint64_t result;    /* rax after it */
+	bool again;         /* a signal interrupted it (LOG_CALL) */
+	unsigned arg_count; /* of its arguments, these: */
+	uint64_t args[BT_SYSCALL_ARGS];
+	unsigned data_count; /* what the kernel wrote: */
+	struct {
+		uint64_t addr;
+		struct slice bytes;
+	} data[BT_LOGGED_DATA];
+};
+
+#endif
