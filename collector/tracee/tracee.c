@@ -398,6 +398,14 @@ bool tracee_is_in_vsyscall(const struct bt_regs *regs)
 	return regs->rip - page < BT_PAGE;
 }
 
+uint64_t *tracee_arg(struct bt_regs *regs, unsigned i)
+{
+	uint64_t *const at[] = {&regs->rdi, &regs->rsi, &regs->rdx,
+				&regs->r10, &regs->r8,  &regs->r9};
+
+	return at[i];
+}
+
 bool tracee_wants_restart(const struct bt_regs *regs)
 {
 	int64_t result = (int64_t)regs->rax;

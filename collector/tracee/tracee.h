@@ -160,6 +160,9 @@ bool tracee_is_in_64_bit(const struct bt_regs *regs);
  */
 bool tracee_is_in_vsyscall(const struct bt_regs *regs);
 
+/* The register of argument i of a system call of 64-bit code. */
+uint64_t *tracee_arg(struct bt_regs *regs, unsigned i);
+
 /* Whether the registers stand behind a system call that the kernel will restart unless a handler is
  * entered. Programs never see the result in them. */
 bool tracee_wants_restart(const struct bt_regs *regs);
