@@ -31,6 +31,7 @@ enum {
 	DUPLICATE_SIZE = 32,
 	EXTENTS_HEADER = 32, /* struct fiemap, and each of its fm_extents[] */
 	EXTENT_SIZE = 56,
+	BLOCK_KEY = 8, /* aio_key, of struct iocb */
 };
 
 enum output_size {
@@ -295,6 +296,23 @@ static void queued_message(const struct syscall_evaluation *e)
 					    .bound = BOUND_RESULT,
 					    .unit = 1,
 					    .value = 8});
+}
+
+/* A key in each block, up to the first that cannot be had (io_submit_one(), fs/aio.c). */
+static void submitted_blocks(const struct syscall_evaluation *e)
+{
+	uint64_t blocks[64], n = e->args[1];
+
+	for (uint64_t done = 0, now; done < n && e->out->known; done += now) {
+		now = n - done < ARRAY_SIZE(blocks) ? n - done : ARRAY_SIZE(blocks);
+		if (!read_memory(e, e->args[2] + done * 8, blocks, now * 8))
+			return set_unknown(e);
+		for (uint64_t i = 0; i < now; i++) {
+			if (!blocks[i])
+				return;
+			add_fixed(e, blocks[i] + BLOCK_KEY, SIZE_OF_INT, WHEN_EVER);
+		}
+	}
 }
 
 /* struct xattr_args: an address, a length. */

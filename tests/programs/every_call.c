@@ -6,6 +6,7 @@
 #define _GNU_SOURCE
 #include <errno.h>
 #include <fcntl.h>
+#include <linux/aio_abi.h>
 #include <net/if.h>
 #include <netinet/in.h>
 #include <poll.h>
@@ -632,6 +633,9 @@ static void terminals(void)
 static void futexes_and_aio(void)
 {
 	uint32_t *word = (uint32_t *)(void *)out[0];
+	/* with a key, which the kernel writes over */
+	static struct iocb block = {
+		.aio_key = 0x5a5a5a5a, .aio_lio_opcode = IOCB_CMD_PWRITE, .aio_nbytes = 8};
 	unsigned long context;
 
 	memset(out, 0, sizeof out);
@@ -648,6 +652,10 @@ static void futexes_and_aio(void)
 		memcpy(&context, out[0], sizeof context);
 		CALL(SYS_io_getevents, context, 0, 4, L(out[0]), L(&no_time));
 		CALL(SYS_io_pgetevents, context, 0, 4, L(out[0]), L(&no_time), 0);
+		block.aio_fildes = (uint32_t)make_file("submitted", "");
+		block.aio_buf = (uintptr_t)out[2];
+		memcpy(out[0], &(void *){&block}, sizeof(void *));
+		KEEP(SYS_io_submit, context, 1, L(out[0]));
 		CALL(SYS_io_cancel, context, L(out[0]), L(out[1]));
 		CALL(SYS_io_destroy, context);
 	}

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
-/* What parts of the recorder ask of the rows (syscalls/syscall_writes.def), against tables that are written here a second
- * time: where the arguments of transfers lie, how long a call waits, which descriptor it writes to, which pages it remaps.
- * A row that differs is told by its name. */
+/* What parts of the recorder ask of the rows (syscalls/syscall_writes.def), against tables that are
+ * written here a second time: where the arguments of transfers lie, how long a call waits, which
+ * descriptor it writes to, which pages it remaps. A row that differs is told by its name. */
 #include <errno.h>
 #include <stdio.h>
 #include <string.h>
@@ -48,12 +48,14 @@ static void describe_wait(uint64_t nr, const char *name, char *text, size_t size
 static void calls_that_wait(void **state)
 {
 	static const char *const wanted[] = {
-		"epoll_wait ms 3 0", "epoll_pwait ms 3 0", "epoll_pwait2 timespec 3 0",
-		"rt_sigtimedwait timespec 2 -11", "semtimedop timespec 3 -11",
-		"io_getevents timespec 4 0", "io_pgetevents timespec 4 0", "read receive 0 -11",
-		"readv receive 0 -11", "recvfrom receive 0 -11", "recvmsg receive 0 -11",
-		"accept receive 0 -11", "accept4 receive 0 -11", "write send 0 -11",
-		"writev send 0 -11", "sendto send 0 -11", "sendmsg send 0 -11"};
+		"epoll_wait ms 3 0",         "epoll_pwait ms 3 0",
+		"epoll_pwait2 timespec 3 0", "rt_sigtimedwait timespec 2 -11",
+		"semtimedop timespec 3 -11", "io_getevents timespec 4 0",
+		"read receive 0 -11",        "readv receive 0 -11",
+		"recvfrom receive 0 -11",    "recvmsg receive 0 -11",
+		"accept receive 0 -11",      "accept4 receive 0 -11",
+		"write send 0 -11",          "writev send 0 -11",
+		"sendto send 0 -11",         "sendmsg send 0 -11"};
 
 	(void)state;
 	assert_int_equal(EAGAIN, 11);
@@ -71,9 +73,9 @@ static void describe_fd(uint64_t nr, const char *name, char *text, size_t size)
 
 static void descriptors_that_are_written_to(void **state)
 {
-	static const char *const wanted[] = {"write 0",   "writev 0",   "pwrite64 0", "pwritev 0",
-					     "pwritev2 0", "sendfile 0", "splice 2",
-					     "copy_file_range 2"};
+	static const char *const wanted[] = {"write 0",   "writev 0",         "pwrite64 0",
+					     "pwritev 0", "pwritev2 0",       "sendfile 0",
+					     "splice 2",  "copy_file_range 2"};
 
 	(void)state;
 	compare_all(wanted, ARRAY_SIZE(wanted), describe_fd);
@@ -90,9 +92,10 @@ static void describe_pages(uint64_t nr, const char *name, char *text, size_t siz
 
 static void pages_that_are_changed(void **state)
 {
-	static const char *const wanted[] = {"munmap 0 1", "mprotect 0 1", "madvise 0 1", "mbind 0 1",
-					     "remap_file_pages 0 1", "pkey_mprotect 0 1",
-					     "mlock 0 1", "munlock 0 1", "mlock2 0 1", "mseal 0 1"};
+	static const char *const wanted[] = {
+		"munmap 0 1",           "mprotect 0 1",      "madvise 0 1", "mbind 0 1",
+		"remap_file_pages 0 1", "pkey_mprotect 0 1", "mlock 0 1",   "munlock 0 1",
+		"mlock2 0 1",           "mseal 0 1"};
 
 	(void)state;
 	compare_all(wanted, ARRAY_SIZE(wanted), describe_pages);
@@ -168,8 +171,7 @@ static void calls_that_change_mappings_are_followed_or_have_a_reason(void **stat
 	for (uint64_t nr = 0; nr < NUMBERS; nr++) {
 		const struct syscall_facts *facts = syscall_facts(nr);
 		bool changes = facts && facts->changes & SYSCALL_CHANGES_MAPS, followed;
-		const struct tracee_syscall call = {.nr = nr,
-						    .args = {0x10000, 0x3000, 0x2000, 0}};
+		const struct tracee_syscall call = {.nr = nr, .args = {0x10000, 0x3000, 0x2000, 0}};
 		struct address_space space = {.heap_end = 0x5000};
 		struct map_change change;
 
