@@ -651,7 +651,7 @@ static void on_syscall_exit(struct session *session, struct supervisor *sup, str
 	if (r->done || !call.again || (r->stops && r->next.at.rip == task->regs.rip))
 		return;
 	task->regs.rip -= 2;
-	task->regs.rax = call.regs.orig_rax;
+	task->regs.rax = tracee_restarted_call(&call.regs, call.result);
 	(void)!tracee_set_regs(task->host_tid, &task->regs);
 }
 

@@ -414,6 +414,11 @@ bool tracee_wants_restart(const struct bt_regs *regs)
 	       result >= -ERESTART_LAST;
 }
 
+uint64_t tracee_restarted_call(const struct bt_regs *regs, uint64_t result)
+{
+	return result == (uint64_t)-ERESTART_LAST ? SYS_restart_syscall : regs->orig_rax;
+}
+
 bool tracee_socket_option(pid_t pid, int there, int option, void *value, size_t size)
 {
 	int process = (int)syscall(SYS_pidfd_open, pid, 0),

@@ -167,6 +167,11 @@ uint64_t *tracee_arg(struct bt_regs *regs, unsigned i);
  * entered. Programs never see the result in them. */
 bool tracee_wants_restart(const struct bt_regs *regs);
 
+/* The number of the call that the kernel makes where one with these registers gave `result` and no
+ * handler is entered: the same, or restart_syscall (arch_do_signal_or_restart(),
+ * arch/x86/kernel/signal.c). */
+uint64_t tracee_restarted_call(const struct bt_regs *regs, uint64_t result);
+
 /* The registers stand behind a system call that gave EINTR. Changes them so that the kernel
  * restarts it unless a handler is entered. */
 void tracee_restart(struct bt_regs *regs);
