@@ -390,6 +390,9 @@ static void requests_have_rows_or_a_size_in_their_number(void **state)
 	EXIT(0);
 	expect("10000+4");
 	assert_int_equal(found.known, SYSCALL_RANGES_KNOWN);
+	ENTER(ioctl, 3, FIBMAP, BASE); /* 0 is written also by one that fails */
+	EXIT(-ERANGE);
+	expect("10000+4*");
 	ENTER(ioctl, 3, _IOR('?', 1, char[24]), BASE);
 	EXIT(0);
 	expect("10000+24");
