@@ -305,8 +305,10 @@ static void submitted_blocks(const struct syscall_evaluation *e)
 
 	for (uint64_t done = 0, now; done < n && e->out->known; done += now) {
 		now = n - done < ARRAY_SIZE(blocks) ? n - done : ARRAY_SIZE(blocks);
-		if (!read_memory(e, e->args[2] + done * 8, blocks, now * 8))
-			return set_unknown(e);
+		if (!read_memory(e, e->args[2] + done * 8, blocks, now * 8)) {
+			set_unknown(e);
+			return;
+		}
 		for (uint64_t i = 0; i < now; i++) {
 			if (!blocks[i])
 				return;
