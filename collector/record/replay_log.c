@@ -588,13 +588,10 @@ void replay_log_syscall_exit(struct replay_log *l, struct task *task, const stru
 	if (!is_logged(l, task) || !l->in_call)
 		return;
 	l->in_call = false;
-	if (syscall_is(&task->syscall, SYS_execve) && !result) {
+	if (!result &&
+	    (syscall_is(&task->syscall, SYS_execve) || syscall_is(&task->syscall, SYS_execveat))) {
 		l->executes = true; /* replay_log_program() goes on */
 		l->execution = rec;
-		return;
-	}
-	if (syscall_is(&task->syscall, SYS_execveat) && !result) {
-		replay_log_end(l, "the program executes another program by execveat(2)");
 		return;
 	}
 	if (may_map_twice(task, result) && maps_pages_twice(task->host_tid, result)) {
