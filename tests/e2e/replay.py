@@ -184,6 +184,17 @@ def executes():
     equal(done.returncode, 0, "check_history of the window: %s" % done.stdout.decode(errors="replace")[:400])
 
 
+@case("a file is changed that is mapped privately")
+def private_file():
+    folder = fresh_dir("private")
+    argv = [build("private_file.c", "-static"), os.path.join(folder, "file")]
+    result = recorded(argv)
+    equal(result.out, native(argv).out, "what the mappings show, recorded and not")
+    check(b"signal-7" in result.out, result.out)
+    shutil.rmtree(folder)
+    same(result)
+
+
 @case("programs executed through descriptors")
 def executes_at():
     folder = fresh_dir("at")
