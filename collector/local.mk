@@ -83,7 +83,7 @@ collector_libcollector_a_SOURCES = \
 	collector/replay/host.c collector/replay/host.h \
 	collector/replay/host_filter.c collector/replay/host_filter.h \
 	collector/replay/log_events.c collector/replay/log_events.h \
-	collector/replay/output.c collector/replay/output.h \
+	collector/replay/told_output.c collector/replay/told_output.h \
 	collector/replay/place.c collector/replay/place.h \
 	collector/replay/replaying.c collector/replay/replaying.h \
 	collector/replay/silent_observer.c collector/replay/silent_observer.h

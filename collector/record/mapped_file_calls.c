@@ -15,11 +15,11 @@ static const struct {
 	uint8_t arg; /* the descriptor, or the flags */
 	enum named_by by;
 } rows[] = {
-	{SYS_write, 0, BY_FD},     {SYS_pwrite64, 0, BY_FD},  {SYS_writev, 0, BY_FD},
-	{SYS_pwritev, 0, BY_FD},   {SYS_pwritev2, 0, BY_FD},  {SYS_ftruncate, 0, BY_FD},
-	{SYS_fallocate, 0, BY_FD}, {SYS_sendfile, 0, BY_FD},  {SYS_copy_file_range, 2, BY_FD},
-	{SYS_splice, 2, BY_FD},    {SYS_ioctl, 0, BY_FD},     {SYS_truncate, 0, BY_PATH},
-	{SYS_creat, 0, BY_PATH},   {SYS_openat2, 0, BY_PATH}, {SYS_open, 1, BY_PATH_IF_CUT},
+	{SYS_write, 0, BY_FD},           {SYS_pwrite64, 0, BY_FD},  {SYS_writev, 0, BY_FD},
+	{SYS_pwritev, 0, BY_FD},         {SYS_pwritev2, 0, BY_FD},  {SYS_ftruncate, 0, BY_FD},
+	{SYS_fallocate, 0, BY_FD},       {SYS_sendfile, 0, BY_FD},  {SYS_copy_file_range, 2, BY_FD},
+	{SYS_splice, 2, BY_FD},          {SYS_ioctl, 0, BY_FD},     {SYS_truncate, 0, BY_PATH},
+	{SYS_creat, 0, BY_PATH},         {SYS_openat2, 0, BY_PATH}, {SYS_open, 1, BY_PATH_IF_CUT},
 	{SYS_openat, 2, BY_PATH_IF_CUT},
 };
 

@@ -13,8 +13,8 @@
 
 #include "collector/replay/extended_state.h"
 #include "collector/replay/host.h"
-#include "collector/replay/output.h"
 #include "collector/replay/silent_observer.h"
+#include "collector/replay/told_output.h"
 #include "collector/tracee/tracee.h"
 #include "format/log.h"
 #include "lib/insn.h"

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-#include "collector/replay/output.h"
+#include "collector/replay/told_output.h"
 
 #include <string.h>
 #include <unistd.h>

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 /* What the recorded program wrote for its user (LOG_OUTPUT in doc/FORMAT.md): compared with what it
  * has in memory now, and written again. Used by the session that replays. */
-#ifndef BT_OUTPUT_H
-#define BT_OUTPUT_H
+#ifndef BT_TOLD_OUTPUT_H
+#define BT_TOLD_OUTPUT_H
 
 #include <sys/types.h>
 
