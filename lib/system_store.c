@@ -70,8 +70,7 @@ bool bt_system_store_decode(const uint8_t *bytes, size_t n, const struct bt_regs
 	out->regs.rip += z.length;
 	if (operands[0].type == ZYDIS_OPERAND_TYPE_REGISTER) {
 		/* The kernel writes so many bytes, and leaves those above. */
-		memcpy(register_of(&out->regs,
-				   (unsigned)ZydisRegisterGetId(operands[0].reg.value)),
+		memcpy(register_of(&out->regs, (unsigned)ZydisRegisterGetId(operands[0].reg.value)),
 		       &rows[i].value, z.operand_width / 8);
 		return true;
 	}

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
-/* What sgdt, sidt, smsw, sldt and str store: where, and the values that Linux gives where UMIP keeps
- * programs from the real ones (fixup_umip_exception() in arch/x86/kernel/umip.c, Linux 6.18). A
- * processor without UMIP, or a kernel without that, gives others: recordings that are to be
+/* What sgdt, sidt, smsw, sldt and str store: where, and the values that Linux gives where UMIP
+ * keeps programs from the real ones (fixup_umip_exception() in arch/x86/kernel/umip.c, Linux 6.18).
+ * A processor without UMIP, or a kernel without that, gives others: recordings that are to be
  * replayed have these everywhere. Pure. */
 #ifndef BT_SYSTEM_STORE_H
 #define BT_SYSTEM_STORE_H

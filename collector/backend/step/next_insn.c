@@ -182,8 +182,8 @@ int next_insn_store(struct task *task)
 	if (!st->logged || !st->readable || !(st->insn.traits & BT_TRAIT_EMULATED) || st->code_32 ||
 	    st->program_tf || !bt_system_store_decode(st->bytes, st->insn.len, &task->regs, &s))
 		return 0;
-	if (s.n && (!stores_to_data(task, &s) ||
-		    tracee_write(task->host_tid, s.addr, s.bytes, s.n) != s.n))
+	if (s.n &&
+	    (!stores_to_data(task, &s) || !tracee_write(task->host_tid, s.addr, s.bytes, s.n)))
 		return 0;
 	task->stepped++;
 	task->regs = s.regs;
