@@ -31,6 +31,7 @@ UNIT_TESTS = \
 	tests/unit/test_branch_graph \
 	tests/unit/test_point \
 	tests/unit/test_insn \
+	tests/unit/test_system_store \
 	tests/unit/test_error \
 	tests/unit/test_record \
 	tests/unit/test_block \
@@ -55,6 +56,7 @@ tests_unit_test_point_LDADD = $(UNIT_FORMAT_LIBS)
 tests_unit_test_branch_LDADD = $(UNIT_FORMAT_LIBS)
 tests_unit_test_branch_graph_LDADD = $(UNIT_FORMAT_LIBS)
 tests_unit_test_insn_LDADD = $(UNIT_FORMAT_LIBS)
+tests_unit_test_system_store_LDADD = $(UNIT_FORMAT_LIBS)
 tests_unit_test_error_LDADD = $(UNIT_FORMAT_LIBS)
 tests_unit_test_record_LDADD = $(UNIT_FORMAT_LIBS)
 tests_unit_test_block_LDADD = $(UNIT_FORMAT_LIBS)

@@ -19,6 +19,7 @@
 #include <unistd.h>
 
 #include "collector/record/log_shapes.h"
+#include "collector/record/mapped_file_calls.h"
 #include "collector/space/mappings.h"
 #include "collector/space/world.h"
 #include "collector/supervisor/session.h"
@@ -310,7 +311,8 @@ static bool writes_more(const struct replay_log *l, const struct task *task)
 		return true;
 	if (facts->changes & SYSCALL_CHANGES_MAPS && !log_shapes_knows(c))
 		return true;
-	return facts->changes & SYSCALL_CHANGES_OBJECTS && maps_shared_files(task->process->space);
+	return facts->changes & SYSCALL_CHANGES_OBJECTS &&
+	       (l->changes_file || maps_shared_files(task->process->space));
 }
 
 void replay_log_syscall_enter(struct replay_log *l, struct task *task)
@@ -332,8 +334,10 @@ void replay_log_syscall_enter(struct replay_log *l, struct task *task)
 	    find_mapping(task->host_tid, task->syscall.args[0], &attached))
 		l->detached = (struct log_shape){
 			.what = BT_SHAPE_UNMAP, .start = attached.start, .end = attached.end};
+	l->changes_file = call_changes_mapped_file(task->host_tid, &task->syscall,
+						   &task->process->space->mappings);
 	l->compares = writes_more(l, task);
-	if (l->compares && !memory_copy_take(&l->before, task->host_tid))
+	if (l->compares && !memory_copy_take(&l->before, task->host_tid, l->changes_file))
 		replay_log_end(l, "out of memory");
 }
 
@@ -588,13 +592,10 @@ void replay_log_syscall_exit(struct replay_log *l, struct task *task, const stru
 	if (!is_logged(l, task) || !l->in_call)
 		return;
 	l->in_call = false;
-	if (syscall_is(&task->syscall, SYS_execve) && !result) {
+	if (!result &&
+	    (syscall_is(&task->syscall, SYS_execve) || syscall_is(&task->syscall, SYS_execveat))) {
 		l->executes = true; /* replay_log_program() goes on */
 		l->execution = rec;
-		return;
-	}
-	if (syscall_is(&task->syscall, SYS_execveat) && !result) {
-		replay_log_end(l, "the program executes another program by execveat(2)");
 		return;
 	}
 	if (may_map_twice(task, result) && maps_pages_twice(task->host_tid, result)) {

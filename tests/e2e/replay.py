@@ -184,6 +184,57 @@ def executes():
     equal(done.returncode, 0, "check_history of the window: %s" % done.stdout.decode(errors="replace")[:400])
 
 
+@case("a file is changed that is mapped privately")
+def private_file():
+    folder = fresh_dir("private")
+    argv = [build("private_file.c", "-static"), os.path.join(folder, "file")]
+    result = recorded(argv)
+    equal(result.out, native(argv).out, "what the mappings show, recorded and not")
+    check(b"signal-7" in result.out, result.out)
+    shutil.rmtree(folder)
+    same(result)
+
+
+@case("programs executed through descriptors")
+def executes_at():
+    folder = fresh_dir("at")
+    program = os.path.join(folder, "executes_at")
+    shutil.copy(build("executes_at.c"), program)
+    result = recorded([program, "folder", program, "memfd", program, "file", "/bin/echo", "the last one"])
+    shutil.rmtree(folder)
+    equal(result.out, b"by folder\nby memfd\nby file\nthe last one\n", "output")
+    said = replayed(result.trace)
+    equal((said.status, said.out), (0, result.out), "status and output of the replay")
+    check(b"exited with 0" in said.err, said.err)  # and not where the log ends
+
+
+@case("an instruction that raises a signal in the recording or in the replay alone")
+def own_results():
+    result = recorded([build("own_results.c", "-static")])
+    stored = "0000" "0000feffffffffff" "0000" "0000ffffffffffff" "3300" "0000" "4000" "0000" "0000" "00000000" " 80050033\n"
+    check(re.fullmatch(stored.encode() + rb"signal 11, code \d+\n\d+\n\d+\n", result.out), result.out)
+    for options in ([], ["--backend", "step"]):
+        same(result, *options)
+        # the processor that replays has no such instruction
+        again = replayed(with_change(result, "marked", "LOG_DATA", 1), "-q", *options)
+        equal((again.status, again.err, again.out), (0, result.err, result.out), "status, errors and output where it is undefined")
+
+
+@case("a divergence names the memory that differs first")
+def memory_differs():
+    text = os.path.join(fresh_dir("text"), "text")
+    with open(text, "wb") as file:
+        file.write(b"\x3e\x0f1 of the text\n" * 2)
+    copy = with_change(recorded(["/bin/cat", text]), "marked", "LOG_DATA", 1)
+    again = replayed(copy, "--json")
+    found = json.loads(again.out.splitlines()[-1])
+    equal((again.status, found["kind"]), (65, "output"), "status and kind")
+    memory = found["memory"]
+    equal((memory["expected"], memory["got"], int(memory["end"], 16) - int(memory["start"], 16)), ("3e", "3f", 1), "bytes, and how many differ")
+    line = "memory %s..%s: expected 3e, got 3f\n" % (memory["start"], memory["end"])
+    check(line.encode() in replayed(copy).err, "the text has no %s" % line)
+
+
 @case("what is changed in a log is found, with its kind")
 def divergences():
     folder, argv = built()
