@@ -3,7 +3,7 @@ noinst_LIBRARIES += commands/libcommands.a
 commands_libcommands_a_SOURCES = \
 	commands/cause.c commands/cause.h \
 	commands/control.c commands/control.h \
-	commands/ending.c commands/ending.h \
+	commands/ending.c commands/ending.h commands/shell_word.c commands/shell_word.h \
 	commands/front.c commands/front.h \
 	commands/helper.c commands/helper.h \
 	commands/inherited.c commands/inherited.h \

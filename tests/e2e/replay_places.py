@@ -214,6 +214,11 @@ def window_at_crash():
     same_tail(trace, "..crash", None)
     same_tail(trace, "..", None)
     same_tail(trace, "-20..", 20, "--to", "crash")
+    same_tail(trace, "300", 300, "--to", "crash")
+    same_tail(trace, "300", 300)
+    same_tail(trace, "-2K..crash", 2000)
+    for whole in "1M", "-1M..", "18446744073G":
+        same_tail(trace, whole, None)
 
 
 @case("the window of a program with handlers, restarted calls and mappings")
@@ -354,7 +359,7 @@ def misuse():
     trace = crashed()
     for options in (["--to", "12x"], ["--to", ""], ["--to", "@"], ["--to", "0:5"], ["--to", "99999999999999999999"], ["--memory", "rsp"], ["--memory", "rsp,0"], ["--memory", "rxx,4"],
                     ["--memory", "rsp*2,4"], ["--memory", "0x,4"], ["--memory", "0,1048577"], ["--memory", "0,4,4"], ["--memory", "0,1"] * 65,
-                    ["--window", "5"], ["--window", "x..5"], ["--window", "end..end"], ["--window", "-0..end"], ["--window", "-x.."], ["--window", "..x"], ["-o", "/x"], ["--checksum", "0"], ["--checksum", "x"],
+                    ["--window", "5x"], ["--window", "0"], ["--window", "-5"], ["--window", "1m"], ["--window", "1MM"], ["--window", "99999999999999999999"], ["--window", "99999999999999999999999999999M"], ["--window", "18446744073710M"], ["--window", "-1X.."], ["--window", "x..5"], ["--window", "end..end"], ["--window", "-0..end"], ["--window", "-x.."], ["--window", "..x"], ["-o", "/x"], ["--checksum", "0"], ["--checksum", "x"],
                     ["--to", "crash", "--window", "..end"]):
         result = replay(trace, *options)
         equal((result.status, result.out, result.err.count(b"\n")), (2, b"", 1), "status, output and lines of %s (%s)" % (options, result.err))
