@@ -280,6 +280,26 @@ def window_not_made():
     del os.environ["BTREC_TRACE_DIR"]
 
 
+@case("of a window that has more branches than are read it is said how many are not")
+def window_of_many():
+    folder = fresh_dir("many")
+    source = os.path.join(folder, "many.c")
+    with open(source, "w") as file:
+        file.write("#include <stdlib.h>\nint main(void) { for (volatile int i = 0; i < 8600000; i++) __asm__ volatile(\"jmp 1f\\n1:\"); abort(); }\n")
+    equal(execute([*CC, "-O1", "-static", source, "-o", os.path.join(folder, "many")]).status, 0, "status of the compiler")
+    made = window(record([os.path.join(folder, "many")], ["--quiet", "--replayable"]).trace, "1G")
+    info = re.search(r"^branches +(\d+) kept$", execute([BTREC, "info", made]).out.decode(), re.M)
+    check(info, "btrec info does not say how many there are")
+    kept = int(info.group(1))
+    # -n: only some of them are needed for the lines that are shown.
+    for options in (), ("-n", "3"):
+        said = text(made, *options)
+        found = re.search(r"Last branches of task 1 \((\d+) in the trace\).*\n(?:.*\n)*?  The oldest (\d+) of them are not read, and nothing is said of them.\n", said)
+        check(found, said[:2000])
+        equal(int(found.group(1)), kept, "branches that are said to be there")
+        check(kept - (1 << 24) <= int(found.group(2)) < kept - (1 << 23), "%s of %d not read" % (found.group(2), kept))
+
+
 @case("checksums of two replays are the same, by engine and stepper")
 def checksums():
     result = record([build("places.c", "-O1", *BARE)], ["--quiet", "--replayable"])
