@@ -159,6 +159,24 @@ def executed_and_gone():
     check(b"executed.c:1" in said, said)
 
 
+@case("names of an executed program that is gone are there at its exit with failure, however long they take")
+def failed_and_gone():
+    folder = fresh_dir("failed")
+    source, program = os.path.join(folder, "failed.c"), os.path.join(folder, "failed")
+    with open(source, "w") as file:
+        file.write("#include <unistd.h>\nstatic void give_up(int n) { _exit(n); }\nint main(int argc, char **argv) { give_up(argc + 2); }\n")
+    subprocess.run([*CC, "-g", "-O0", source, "-o", program], check=True)
+    # The line at the end waits for the names no millisecond longer than this.
+    result = recorded(["/bin/bash", "-c", "exec env A=b " + program], "--patience", "1", status=3)
+    shutil.rmtree(folder)
+    for place in "crash", "end":
+        made = fresh("window")
+        equal(replayed(result.trace, "-q", "--to", place, "--window", "1000", "-o", made).status, 0, "status of --window")
+        said = execute([BTVIEW, "--stdio", "--summary", made]).out
+        for frame in rb"Where\n  give_up\S* \S*failed\.c:2 in failed\n", rb"give_up \(n=3\) failed\.c:2\n", rb"main \(argc=1, .* failed\.c:3\n":
+            check(re.search(frame, said), said)
+
+
 @case("where another process begins the log ends, and the replay says so")
 def ends_early():
     why = b"another process or thread"
