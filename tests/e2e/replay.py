@@ -292,6 +292,40 @@ def makers():
     check(b"it may come of this: it was recorded on" in replayed(with_change(result, "register", "LOG_CALL", 5)).err, "the text does not say it")
 
 
+def info(trace, label, status=0):
+    """The line of btrec info."""
+    said = execute([BTREC, "info", trace])
+    equal(said.status, status, "status of btrec info")
+    return re.search(r"^%-12s(.*)" % label, said.out.decode(), re.M).group(1)
+
+
+@case("btrec info: whether it can be replayed, or why not; sizes; what it holds")
+def told():
+    folder, argv = built()
+    result = recorded(argv, status=3)
+    log = [name for name in os.listdir(result.trace) if name.startswith("log-")][0]
+    equal(info(result.trace, "replay"), "possible (btrec replay): its log has %d bytes" % os.path.getsize(os.path.join(result.trace, log)), "replay")
+    sizes = {kind: sum(os.path.getsize(os.path.join(result.trace, name)) for name in os.listdir(result.trace) if name.split("-")[0] == kind)
+             for kind in ("events", "branches", "objects", "symbols", "log")}
+    equal(dict((kind, int(size)) for kind, size in (part.split() for part in info(result.trace, "by kind").split(", "))), {kind: size for kind, size in sizes.items() if size}, "sizes")
+    kinds = [line.split(b" ", 1)[0] for line in execute([BTREC, "dump", "--no-branches", result.trace]).out.splitlines()]
+    counts = tuple(kinds.count(kind) for kind in (b"LOG_CALL", b"LOG_SIGNAL", b"LOG_INSTRUCTION"))
+    check(min(counts) > 0, "events: %s" % (counts,))
+    found = re.fullmatch(r"(\d+) calls, (\d+) signals, (\d+) results of instructions; before packing: memory at the start (\d+) bytes, what calls wrote (\d+), signals (\d+), registers (\d+)", info(result.trace, "log"))
+    equal(tuple(map(int, found.groups()[:3])), counts, "events of the log")
+    check(all(int(size) > 0 for size in found.groups()[3:]), "bytes of the log: %s" % (found.groups(),))
+    check("memory" in info(result.trace, "privacy") and "input, environment" in info(result.trace, "privacy"), "what it holds is not said")
+    check("lacks" in info(with_change(result, "features", "LOG_PROCESSOR", 1), "replay"), "features that are missing are not named")
+    check("cut off" in info(with_change(result, "end", "LOG_CALL", 30), "replay"), "that it was cut off is not said")
+    copy = fresh("damaged")
+    shutil.copytree(result.trace, copy)
+    with open(os.path.join(copy, log), "r+b") as file:
+        file.seek(sizes["log"] // 2)
+        file.write(b"\xff" * 40)
+    check("damaged" in info(copy, "replay", status=76), "that it is damaged is not said")
+    equal(info(record(["/bin/true"]).trace, "replay"), "not possible: it was not recorded with --replayable", "replay")
+
+
 @case("what cannot be replayed is refused by name")
 def refused():
     plain = record(["/bin/true"])

@@ -98,6 +98,27 @@ def made_program():
     same_as_stepped([program], 30, 3, ["engine", "step"], iterations)
 
 
+# In ./check --full: so many points of each of more programs.
+POINTS = int(os.environ.get("BTREC_REPLAY_POINTS", "0"))
+MORE_PROGRAMS = [["cat"], ["sort", "--parallel=1"], ["awk", "{ n[$2 % 3]++ } END { for (w in n) print n[w], w }"], ["sed", "-E", "s/([a-z]+) ([0-9]+)/\\2 \\1/g"], ["md5sum"], ["od", "-x"],
+                 ["bash", "-c", "while read -r a b c; do x[b%7]+=$b; done < $0; echo ${x[*]}"], ["xz", "-T1", "-0c"], ["zstd", "--single-thread", "--no-asyncio", "-qc"], ["ls", "-la"]]
+
+
+def add_more(argv, seed):
+    @case("registers at more random points are the stepper's: " + argv[0])
+    def more_points():
+        if not shutil.which(argv[0]):
+            raise Skip("no " + argv[0])
+        text = fresh("text")
+        with open(text, "w") as file:
+            file.write("".join("line %d of %d\n" % (n * 7919 % 1000, n) for n in range(10)))
+        same_as_stepped([*argv, text], POINTS, seed, ["engine"])
+
+
+for seed, argv in enumerate(MORE_PROGRAMS if POINTS else [], 10):
+    add_more(argv, seed)
+
+
 def crashed():
     """A recording of a program that is killed by a fault, below some frames."""
     if not hasattr(crashed, "trace"):
