@@ -207,7 +207,7 @@ static void print_replayable(const struct log_digest *d)
 	else
 		fputs("possible (btrec replay)", stdout);
 	printf(": its log has %" PRIu64 " bytes", d->size);
-	if (*d->reason) {
+	if (d->ended_early) {
 		fputs(", and ends before the program: ", stdout);
 		bt_print_escaped(stdout, bt_str(d->reason));
 	} else if (d->damaged) {

@@ -13,9 +13,12 @@ static const struct {
 	uint16_t kind;
 	enum log_part part;
 } event_parts[] = {
-	{BT_RECORD_LOG, LOG_PART_START},          {BT_RECORD_LOG_CALL, LOG_PART_CALLS},
-	{BT_RECORD_LOG_SIGNAL, LOG_PART_SIGNALS}, {BT_RECORD_LOG_HANDLER, LOG_PART_SIGNALS},
-	{BT_RECORD_LOG_EXIT, LOG_PART_CALLS},     {BT_RECORD_LOG_INSTRUCTION, LOG_PART_INSTRUCTIONS},
+	{BT_RECORD_LOG, LOG_PART_START},
+	{BT_RECORD_LOG_CALL, LOG_PART_CALLS},
+	{BT_RECORD_LOG_SIGNAL, LOG_PART_SIGNALS},
+	{BT_RECORD_LOG_HANDLER, LOG_PART_SIGNALS},
+	{BT_RECORD_LOG_EXIT, LOG_PART_CALLS},
+	{BT_RECORD_LOG_INSTRUCTION, LOG_PART_INSTRUCTIONS},
 };
 
 static void add_event(struct log_digest *d, const struct bt_record *rec, uint64_t *bytes)
@@ -45,6 +48,7 @@ static void add(struct log_digest *d, const struct bt_record *rec, uint64_t *byt
 		d->registers += sizeof rec->u.log_state.regs + rec->u.log_state.extended.len;
 		break;
 	case BT_RECORD_LOG_END:
+		d->ended_early = true;
 		snprintf(d->reason, sizeof d->reason, "%.*s", (int)rec->u.log_end.reason.len,
 			 (const char *)rec->u.log_end.reason.at);
 		break;

@@ -7,16 +7,23 @@
 #include "lib/processor_offer.h"
 
 /* What bytes in memory belong to. */
-enum log_part { LOG_PART_START, LOG_PART_CALLS, LOG_PART_SIGNALS, LOG_PART_INSTRUCTIONS, LOG_PARTS };
+enum log_part {
+	LOG_PART_START,
+	LOG_PART_CALLS,
+	LOG_PART_SIGNALS,
+	LOG_PART_INSTRUCTIONS,
+	LOG_PARTS
+};
 
 struct log_digest {
 	uint64_t size;              /* bytes of the file */
-	uint64_t events[LOG_PARTS]; /* one of LOG_PART_START, unless the log is empty */
+	uint64_t events[LOG_PARTS]; /* the start is one; handlers and ends are not counted */
 	uint64_t bytes[LOG_PARTS];  /* of memory, before packing */
 	uint64_t registers;         /* bytes of them, of effects alone, before packing */
 	bool ended;                 /* with the program */
-	char reason[256]; /* why it ends before the program does; "" where that is not told */
-	bool damaged;     /* it is read up to there */
+	bool ended_early;           /* before that, by itself */
+	char reason[256];           /* why */
+	bool damaged;               /* it is read up to there */
 	bool has_processor;
 	struct processor_offer processor;
 };

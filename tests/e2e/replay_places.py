@@ -301,6 +301,24 @@ def window_not_made():
     del os.environ["BTREC_TRACE_DIR"]
 
 
+@case("checksums of two replays are the same, by engine and stepper")
+def checksums():
+    result = record([build("places.c", "-O1", *BARE)], ["--quiet", "--replayable"])
+    equal(result.status, 5, "end of the program")
+    found = [replay(result.trace, "-q", "--no-output", "--checksum", "1", "--backend", backend) for backend in ("engine", "step", "engine")]
+    equal([again.status for again in found], [0, 0, 0], "statuses")
+    lines = found[0].out.decode().splitlines()
+    equal([again.out for again in found[1:]], [found[0].out] * 2, "what other replays print")
+    check(len(lines) == 16 and all(re.fullmatch(r"%d: event \d+ of task 1 at \d+\+\d+@0x[0-9a-f]+: [0-9a-f]{16}" % n, line) for n, line in enumerate(lines, 1)), lines)
+    equal(len({line.split()[-1] for line in lines}), 16, "different checksums")
+    each_fifth = replay(result.trace, "-q", "--no-output", "--checksum", "5", "--json").out.splitlines()
+    equal([json.loads(line)["checksum"] for line in each_fifth], [line.split()[-1] for line in lines[4::5]], "each fifth")
+    dynamic = crashed()
+    engine, step = (replay(dynamic, "-q", "--no-output", "--checksum", "4", "--backend", backend) for backend in ("engine", "step"))
+    equal((step.status, step.out), (0, engine.out), "status and checksums of a dynamic program under the stepper")
+    check(engine.out.count(b"\n") >= 8, engine.out)
+
+
 @case("of a window that has more branches than are read it is said how many are not")
 def window_of_many():
     folder = fresh_dir("many")
@@ -319,24 +337,6 @@ def window_of_many():
         check(found, said[:2000])
         equal(int(found.group(1)), kept, "branches that are said to be there")
         check(kept - (1 << 24) <= int(found.group(2)) < kept - (1 << 23), "%s of %d not read" % (found.group(2), kept))
-
-
-@case("checksums of two replays are the same, by engine and stepper")
-def checksums():
-    result = record([build("places.c", "-O1", *BARE)], ["--quiet", "--replayable"])
-    equal(result.status, 5, "end of the program")
-    found = [replay(result.trace, "-q", "--no-output", "--checksum", "1", "--backend", backend) for backend in ("engine", "step", "engine")]
-    equal([again.status for again in found], [0, 0, 0], "statuses")
-    lines = found[0].out.decode().splitlines()
-    equal([again.out for again in found[1:]], [found[0].out] * 2, "what other replays print")
-    check(len(lines) == 16 and all(re.fullmatch(r"%d: event \d+ of task 1 at \d+\+\d+@0x[0-9a-f]+: [0-9a-f]{16}" % n, line) for n, line in enumerate(lines, 1)), lines)
-    equal(len({line.split()[-1] for line in lines}), 16, "different checksums")
-    each_fifth = replay(result.trace, "-q", "--no-output", "--checksum", "5", "--json").out.splitlines()
-    equal([json.loads(line)["checksum"] for line in each_fifth], [line.split()[-1] for line in lines[4::5]], "each fifth")
-    dynamic = crashed()
-    engine, step = (replay(dynamic, "-q", "--no-output", "--checksum", "4", "--backend", backend) for backend in ("engine", "step"))
-    equal((step.status, step.out), (0, engine.out), "status and checksums of a dynamic program under the stepper")
-    check(engine.out.count(b"\n") >= 8, engine.out)
 
 
 @case("a byte that is changed in what a call wrote changes the checksum of its event")
