@@ -307,7 +307,7 @@ stages_engine() {
 	BTREC_SEED=$seed BTREC_STOP_SEEDS=50 BTREC_STOPS=40 step "engine: 40 stops and more in each of 50 generated programs, seed $seed" engine_test stops engine_stops
 	BTREC_SEED=$seed BTREC_STATE_SEEDS=300 step "engine: random operations on signals and on pages of code, 300 seeds from $seed on" engine_test random engine_random
 	BTREC_ALARM_RUNS=200 step "replay: 200 recordings with alarms in each of five kinds of loop" engine_test replayed replay "a signal every 100 us"
-	for name in a cat echo ls bash awk sed bc jq gzip sort date; do # a: compiled programs, and one that is killed
+	for name in compiled killed cat echo ls bash awk sed bc jq gzip sort date; do
 		BTREC_REPLAY_ALL=1 step "replay: by the other backend: $name" engine_test "replayed-other-$name" replay_backends "by the other backend: $name"
 	done
 	BTREC_REPLAY_POINTS=100 step "replay: registers at 100 random points of each of ten programs" engine_test replayed-points replay_places "registers at more"

@@ -42,11 +42,11 @@ def compiled(*command):
 
 # Name, command or what makes it, status, whether `make check` runs it. The input has twenty lines.
 PROGRAMS = [
-    ("a static-pie program", compiled("gcc", "-O2", "-static-pie"), 3, True), ("a musl program", compiled("musl-gcc", "-O1"), 3, True), ("cat", "cat input.txt", 0, False),
+    ("compiled, static-pie", compiled("gcc", "-O2", "-static-pie"), 3, True), ("compiled, musl", compiled("musl-gcc", "-O1"), 3, True), ("cat", "cat input.txt", 0, False),
     ("echo", "/bin/echo one two", 0, False), ("ls", "ls -la", 0, False), ("bash", ["bash", "-c", "for i in {1..50}; do a[i]=$((i*i)); done; echo ${a[*]} $RANDOM $$; read -r x < input.txt; echo ${x^^}; exit 4"], 4, False),
     ("awk", ["awk", "{for(i=1;i<=NF;i++) n[$i]++} END {for (w in n) print n[w], w}", "input.txt"], 0, False), ("sed", ["sed", "-E", "s/([a-z]+) ([a-z]+)/\\2 \\1/g", "input.txt"], 0, False),
     ("bc", "bc -q numbers", 0, False), ("jq", "jq -s add numbers", 0, False), ("gzip", "gzip -1c input.txt", 0, False), ("sort", "sort --parallel=1 input.txt", 0, False), ("date", "date", 0, False),
-    ("a program that a signal kills", ["sh", "-c", "echo before; kill -BUS $$"], -signal.SIGBUS, False),
+    ("killed by a signal", ["sh", "-c", "echo before; kill -BUS $$"], -signal.SIGBUS, False),
 ]
 
 
