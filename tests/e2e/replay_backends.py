@@ -8,6 +8,7 @@ import real_programs
 from replays import *
 
 PATIENCE = 900 # seconds that one run may take
+os.environ["LC_ALL"] = "C" # the tables of a locale are hundreds of thousands of instructions
 C_SOURCE = r"""
 #include <signal.h>
 #include <stdio.h>
