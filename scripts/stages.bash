@@ -307,6 +307,13 @@ stages_engine() {
 	BTREC_SEED=$seed BTREC_STOP_SEEDS=50 BTREC_STOPS=40 step "engine: 40 stops and more in each of 50 generated programs, seed $seed" engine_test stops engine_stops
 	BTREC_SEED=$seed BTREC_STATE_SEEDS=300 step "engine: random operations on signals and on pages of code, 300 seeds from $seed on" engine_test random engine_random
 	BTREC_ALARM_RUNS=200 step "replay: 200 recordings with alarms in each of five kinds of loop" engine_test replayed replay "a signal every 100 us"
+	for name in compiled killed cat echo ls bash awk sed bc jq gzip sort date; do
+		BTREC_REPLAY_ALL=1 step "replay: by the other backend: $name" engine_test "replayed-other-$name" replay_backends "by the other backend: $name"
+	done
+	BTREC_REPLAY_POINTS=100 step "replay: registers at 100 random points of each of ten programs" engine_test replayed-points replay_places "registers at more"
+	for name in promised coreutils python3 typed others; do
+		BTREC_REPLAY_ALL=1 step "replay: real programs that are gone: $name" engine_test "replayed-$name" replay_programs "$name:"
+	done
 	BTREC_SEED=$seed BTREC_KILLS=2000 step "2000 kills at random moments and as many side by side, 500 while it is stepped, seed $seed" engine_test kills kills
 	for ((i = 0; i * programs < generated; i++)); do
 		BTREC_SEED=$((seed + i * programs)) BTREC_SEEDS=$programs \

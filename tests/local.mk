@@ -364,6 +364,8 @@ PYTHON_TESTS = \
 	tests/e2e/replay_stranger.py \
 	tests/e2e/replay_restarts.py \
 	tests/e2e/replay_places.py \
+	tests/e2e/replay_programs.py \
+	tests/e2e/replay_backends.py \
 	tests/e2e/older_traces.py \
 	tests/e2e/trees.py \
 	tests/e2e/failures.py \

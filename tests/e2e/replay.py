@@ -159,6 +159,24 @@ def executed_and_gone():
     check(b"executed.c:1" in said, said)
 
 
+@case("names of an executed program that is gone are there at its exit with failure, however long they take")
+def failed_and_gone():
+    folder = fresh_dir("failed")
+    source, program = os.path.join(folder, "failed.c"), os.path.join(folder, "failed")
+    with open(source, "w") as file:
+        file.write("#include <unistd.h>\nstatic void give_up(int n) { _exit(n); }\nint main(int argc, char **argv) { give_up(argc + 2); }\n")
+    subprocess.run([*CC, "-g", "-O0", source, "-o", program], check=True)
+    # The line at the end waits for the names no millisecond longer than this.
+    result = recorded(["/bin/bash", "-c", "exec env A=b " + program], "--patience", "1", status=3)
+    shutil.rmtree(folder)
+    for place in "crash", "end":
+        made = fresh("window")
+        equal(replayed(result.trace, "-q", "--to", place, "--window", "1000", "-o", made).status, 0, "status of --window")
+        said = execute([BTVIEW, "--stdio", "--summary", made]).out
+        for frame in rb"Where\n  give_up\S* \S*failed\.c:2 in failed\n", rb"give_up \(n=3\) failed\.c:2\n", rb"main \(argc=1, .* failed\.c:3\n":
+            check(re.search(frame, said), said)
+
+
 @case("where another process begins the log ends, and the replay says so")
 def ends_early():
     why = b"another process or thread"
@@ -323,6 +341,40 @@ def makers():
     found = json.loads(changed(result, "register", "LOG_CALL", 5).out)
     check("recorded on a processor of" in found["cause"], found)
     check(b"it may come of this: it was recorded on" in replayed(with_change(result, "register", "LOG_CALL", 5)).err, "the text does not say it")
+
+
+def info(trace, label, status=0):
+    """The line of btrec info."""
+    said = execute([BTREC, "info", trace])
+    equal(said.status, status, "status of btrec info")
+    return re.search(r"^%-12s(.*)" % label, said.out.decode(), re.M).group(1)
+
+
+@case("btrec info: whether it can be replayed, or why not; sizes; what it holds")
+def told():
+    folder, argv = built()
+    result = recorded(argv, status=3)
+    log = [name for name in os.listdir(result.trace) if name.startswith("log-")][0]
+    equal(info(result.trace, "replay"), "possible (btrec replay): its log has %d bytes" % os.path.getsize(os.path.join(result.trace, log)), "replay")
+    sizes = {kind: sum(os.path.getsize(os.path.join(result.trace, name)) for name in os.listdir(result.trace) if name.split("-")[0] == kind)
+             for kind in ("events", "branches", "objects", "symbols", "log")}
+    equal(dict((kind, int(size)) for kind, size in (part.split() for part in info(result.trace, "by kind").split(", "))), {kind: size for kind, size in sizes.items() if size}, "sizes")
+    kinds = [line.split(b" ", 1)[0] for line in execute([BTREC, "dump", "--no-branches", result.trace]).out.splitlines()]
+    counts = tuple(kinds.count(kind) for kind in (b"LOG_CALL", b"LOG_SIGNAL", b"LOG_INSTRUCTION"))
+    check(min(counts) > 0, "events: %s" % (counts,))
+    found = re.fullmatch(r"(\d+) calls, (\d+) signals, (\d+) results of instructions; before packing: memory at the start (\d+) bytes, what calls wrote (\d+), signals (\d+), registers (\d+)", info(result.trace, "log"))
+    equal(tuple(map(int, found.groups()[:3])), counts, "events of the log")
+    check(all(int(size) > 0 for size in found.groups()[3:]), "bytes of the log: %s" % (found.groups(),))
+    check("memory" in info(result.trace, "privacy") and "input, environment" in info(result.trace, "privacy"), "what it holds is not said")
+    check("lacks" in info(with_change(result, "features", "LOG_PROCESSOR", 1), "replay"), "features that are missing are not named")
+    check("cut off" in info(with_change(result, "end", "LOG_CALL", 30), "replay"), "that it was cut off is not said")
+    copy = fresh("damaged")
+    shutil.copytree(result.trace, copy)
+    with open(os.path.join(copy, log), "r+b") as file:
+        file.seek(sizes["log"] // 2)
+        file.write(b"\xff" * 40)
+    check("damaged" in info(copy, "replay", status=76), "that it is damaged is not said")
+    equal(info(record(["/bin/true"]).trace, "replay"), "not possible: it was not recorded with --replayable", "replay")
 
 
 @case("what cannot be replayed is refused by name")
