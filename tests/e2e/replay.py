@@ -291,11 +291,11 @@ def refused():
 def full():
     # Each line is a buffer from the kernel, of bytes that do not pack.
     script = "import os\nfor i in range(100):\n    print(i, len(os.urandom(100000)), flush=True)"
-    result = record(["/usr/bin/python3", "-c", script], ["--replayable", "--log-size", "6M"])
+    result = record(["/usr/bin/python3", "-c", script], ["--replayable", "--log-size", "8M"])
     equal((result.status, len(result.out.splitlines())), (0, 100), "status of the program, and its lines")
     equal(result.err.count(b"the log for btrec replay ends here"), 1, "how often it is said: %s" % result.err)
     size = sum(os.path.getsize(os.path.join(result.trace, name)) for name in os.listdir(result.trace) if name.startswith("log-"))
-    check(6 << 20 <= size < 8 << 20, "size of the log: %d" % size)
+    check(8 << 20 <= size < 10 << 20, "size of the log: %d" % size)
     again = replayed(result.trace)
     equal(again.status, 0, "status of the replay")
     check(0 < len(again.out) < len(result.out) and result.out.startswith(again.out), "lines of the replay: %d" % len(again.out.splitlines()))
