@@ -17,9 +17,15 @@ struct memory_copy {
 	struct buf bytes;
 };
 
+enum memory_copy_of {
+	MEMORY_COPY_NOTHING,
+	MEMORY_COPY_FILES, /* the mappings of files: what a call writes to a file is in them */
+	MEMORY_COPY_ALL,
+};
+
 /* Takes a copy of what a stopped thread has in writable mappings, in the place of the one before.
  * False without memory, or when nothing can be read: the copy is empty then. */
-bool memory_copy_take(struct memory_copy *c, pid_t tid);
+bool memory_copy_take(struct memory_copy *c, pid_t tid, enum memory_copy_of of);
 
 /* Calls changed() for each run of bytes that are others now, by address. What is mapped no longer
  * is passed over. */

@@ -299,18 +299,22 @@ static bool maps_shared_files(const struct address_space *s)
 	return false;
 }
 
-/* Whether the call may write memory that its ranges do not hold. */
-static bool writes_more(const struct replay_log *l, const struct task *task)
+/* Where the call may write memory that its ranges do not hold. */
+static enum memory_copy_of writes_more(const struct replay_log *l, const struct task *task)
 {
 	const struct tracee_syscall *c = &task->syscall;
 	const struct syscall_facts *facts = c->compat ? NULL : syscall_facts(c->nr);
 
 	if (!facts || l->ranges.known != SYSCALL_RANGES_KNOWN ||
 	    facts->changes & SYSCALL_CHANGES_OTHERS)
-		return true;
+		return MEMORY_COPY_ALL;
+	if (syscall_is(c, SYS_exit_group)) /* nobody sees what is there behind it */
+		return MEMORY_COPY_NOTHING;
 	if (facts->changes & SYSCALL_CHANGES_MAPS && !log_shapes_knows(c))
-		return true;
-	return facts->changes & SYSCALL_CHANGES_OBJECTS && maps_shared_files(task->process->space);
+		return MEMORY_COPY_ALL;
+	return facts->changes & SYSCALL_CHANGES_OBJECTS && maps_shared_files(task->process->space)
+		       ? MEMORY_COPY_FILES
+		       : MEMORY_COPY_NOTHING;
 }
 
 void replay_log_syscall_enter(struct replay_log *l, struct task *task)
@@ -333,7 +337,7 @@ void replay_log_syscall_enter(struct replay_log *l, struct task *task)
 		l->detached = (struct log_shape){
 			.what = BT_SHAPE_UNMAP, .start = attached.start, .end = attached.end};
 	l->compares = writes_more(l, task);
-	if (l->compares && !memory_copy_take(&l->before, task->host_tid))
+	if (l->compares && !memory_copy_take(&l->before, task->host_tid, l->compares))
 		replay_log_end(l, "out of memory");
 }
 
@@ -356,10 +360,10 @@ static void put_written(struct replay_log *l, struct task *task, uint64_t result
 {
 	const struct syscall_memory memory = {read_of_task, task};
 
-	if (l->compares) {
+	if (l->compares)
 		memory_copy_compare(&l->before, task->host_tid, put_data, l);
+	if (l->compares == MEMORY_COPY_ALL)
 		return;
-	}
 	syscall_ranges_exit(result, &memory, &l->ranges);
 	for (size_t i = 0; i < l->ranges.count; i++)
 		put_range(l, task, &l->ranges.ranges[i]);

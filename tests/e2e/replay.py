@@ -135,6 +135,38 @@ for each_program, names in CHANGES.items():
         add_changes(each_program, each)
 
 
+MAPS_A_FILE = r"""
+#include <fcntl.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <sys/ioctl.h>
+#include <sys/mman.h>
+#include <unistd.h>
+int main(int argc, char **argv)
+{
+    int *waiting = malloc(1 << 20), ends[2], fd = open(argv[1], O_RDWR | O_CREAT | O_TRUNC, 0600);
+    char *shared;
+    if (ftruncate(fd, 4096) || pipe(ends) || write(ends[1], "seven b", 7) != 7)
+        return 2;
+    shared = mmap(NULL, 4096, PROT_READ, MAP_SHARED, fd, 0);
+    if (pwrite(fd, "into the file", 13, 100) != 13 || ioctl(ends[0], FIONREAD, &waiting[1000]))
+        return 3;
+    return printf("%s, %d\n", shared + 100, waiting[1000]) < 0;
+}
+"""
+
+
+@case("what calls write to memory and to a file, of which a program has a shared mapping")
+def written_file():
+    source = os.path.join(fresh_dir("maps"), "maps.c")
+    with open(source, "w") as file:
+        file.write(MAPS_A_FILE)
+    subprocess.run([*CC, "-O1", source, "-o", source + ".bin"], check=True)
+    result = recorded([source + ".bin", source + ".file"])
+    equal(result.out, b"into the file, 7\n", "output")
+    same(result)
+
+
 @case("where a program maps the same memory twice the log ends, and the replay says so")
 def mapped_twice():
     for argv in ([build("written_code.c", *STATIC, "-pthread"), "by-masked-store"], [build("attached.c", *STATIC), "twice"]):
