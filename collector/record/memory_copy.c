@@ -42,7 +42,7 @@ static bool copy_mapping(struct memory_copy *c, pid_t tid, const struct mapping 
 	return true;
 }
 
-bool memory_copy_take(struct memory_copy *c, pid_t tid, bool files)
+bool memory_copy_take(struct memory_copy *c, pid_t tid, enum memory_copy_of of, bool files)
 {
 	struct mapping_list now = {0};
 	bool ok = mappings_read(tid, &now);
@@ -50,7 +50,8 @@ bool memory_copy_take(struct memory_copy *c, pid_t tid, bool files)
 	c->count = 0;
 	buf_reset(&c->bytes);
 	for (size_t i = 0; ok && i < now.count; i++)
-		if (may_change(&now.maps[i], files) && !is_ours(&now.maps[i]))
+		if (may_change(&now.maps[i], files) && !is_ours(&now.maps[i]) &&
+		    (of == MEMORY_COPY_ALL || now.maps[i].ino))
 			ok = copy_mapping(c, tid, &now.maps[i]);
 	mappings_release(&now);
 	if (!ok)

@@ -18,10 +18,16 @@ struct memory_copy {
 	struct buf bytes;
 };
 
+enum memory_copy_of {
+	MEMORY_COPY_NOTHING,
+	MEMORY_COPY_FILES, /* the mappings of files: what a call writes to a file is in them */
+	MEMORY_COPY_ALL,
+};
+
 /* Takes a copy of what a stopped thread has in writable mappings and in shared ones of files, in
  * the place of the one before. files: also in private ones, whose pages follow the file until they
  * are written to. False without memory, or when nothing can be read: the copy is empty then. */
-bool memory_copy_take(struct memory_copy *c, pid_t tid, bool files);
+bool memory_copy_take(struct memory_copy *c, pid_t tid, enum memory_copy_of of, bool files);
 
 /* Calls changed() for each run of bytes that are others now, by address, and for those that could
  * not be read before (behind the end of a file that has grown). What is mapped no longer is passed

@@ -37,8 +37,8 @@ struct replay_log {
 	struct syscall_ranges ranges; /* that the call may write; in room */
 	struct syscall_range *room;   /* of SYSCALL_RANGES_ENOUGH; owned */
 	bool changes_file;            /* the call may change a file that the program has mapped */
-	bool compares;                /* no row says all that the call may write */
-	struct memory_copy before;    /* then: at the entry */
+	enum memory_copy_of compares; /* of what no row says what the call may write in it */
+	struct memory_copy before;    /* that, at the entry */
 	struct stat streams[LOG_STREAMS]; /* what the program was given as 1 and 2; st_mode 0:
 					     nothing */
 };
