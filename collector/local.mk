@@ -66,6 +66,7 @@ collector_libcollector_a_SOURCES = \
 	collector/record/history_limit.c \
 	collector/record/late_start.c \
 	collector/record/log_shapes.c collector/record/log_shapes.h \
+	collector/record/mapped_file_calls.c collector/record/mapped_file_calls.h \
 	collector/record/memory_copy.c collector/record/memory_copy.h \
 	collector/record/pointed_memory.c collector/record/pointed_memory.h \
 	collector/record/record_observer.c collector/record/record_observer.h \
@@ -82,6 +83,7 @@ collector_libcollector_a_SOURCES = \
 	collector/replay/host.c collector/replay/host.h \
 	collector/replay/host_filter.c collector/replay/host_filter.h \
 	collector/replay/log_events.c collector/replay/log_events.h \
+	collector/replay/told_output.c collector/replay/told_output.h \
 	collector/replay/place.c collector/replay/place.h \
 	collector/replay/replaying.c collector/replay/replaying.h \
 	collector/replay/silent_observer.c collector/replay/silent_observer.h

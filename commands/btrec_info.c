@@ -9,10 +9,11 @@
 #include <time.h>
 
 #include "commands/btrec_commands.h"
+#include "commands/log_digest.h"
 #include "commands/trace_digest.h"
 #include "decoder/model/model.h"
 #include "decoder/model/signals.h"
-#include "format/trace_cursor.h"
+#include "lib/array_size.h"
 #include "lib/branch.h"
 #include "lib/say.h"
 
@@ -114,16 +115,30 @@ static void print_symbols(const struct trace *t)
 			       "symbols", t->files[i].size);
 }
 
-/* It holds all that the program read. */
-static bool has_log(const struct trace *t)
+/* What takes how much of it. */
+static void print_files(const struct trace *t)
 {
+	static const char *const names[] = {
+		[BT_FILE_EVENTS] = "events",   [BT_FILE_BRANCHES] = "branches",
+		[BT_FILE_OBJECTS] = "objects", [BT_FILE_SYMBOLS] = "symbols",
+		[BT_FILE_LOG] = "log",
+	};
+	uint64_t sizes[ARRAY_SIZE(names)] = {0};
+	const char *between = "";
+
 	for (size_t i = 0; i < t->file_count; i++)
-		if (t->files[i].kind == BT_FILE_LOG)
-			return true;
-	return false;
+		if (t->files[i].kind < ARRAY_SIZE(sizes))
+			sizes[t->files[i].kind] += t->files[i].size;
+	print_label("by kind");
+	for (size_t i = 0; i < ARRAY_SIZE(names); i++)
+		if (names[i] && sizes[i]) {
+			printf("%s%s %" PRIu64, between, names[i], sizes[i]);
+			between = ", ";
+		}
+	putchar('\n');
 }
 
-static void print_counts(const struct model *m)
+static void print_counts(const struct model *m, bool has_log)
 {
 	const struct bt_record_header *h = &m->trace->header;
 	uint64_t branches = 0, stops = 0, calls = 0;
@@ -155,50 +170,64 @@ static void print_counts(const struct model *m)
 	if (h->backend.len == 6 && !memcmp(h->backend.at, "engine", 6))
 		print_stepped(m);
 	printf("%-12s%" PRIu64 " bytes\n", "size", trace_digest_size(m->trace->path));
+	print_files(m->trace);
 	print_symbols(m->trace);
 	printf("%-12s%s\n", "privacy",
-	       has_log(m->trace)
-		       ? "holds the program's memory, its input, environment, arguments and paths"
+	       has_log ? "holds the program's memory, its input, environment, arguments and paths"
 	       : memory
 		       ? "holds memory of the program (stacks at its snapshots), its arguments and "
 			 "paths"
 		       : "holds the program's arguments and paths, no memory");
 }
 
-/* Reads the whole log. False: there is none. */
-static bool print_log(const struct trace *t, const struct trace_file *file)
+/* Of the log, what a replay reads. */
+static void print_log(const struct log_digest *d)
 {
-	struct trace_cursor c;
-	struct bt_record rec;
-	struct bt_error err;
-	bool ended = false, cut = false;
-	int rc;
-
-	if (file->kind != BT_FILE_LOG)
-		return false;
-	printf("%-12spossible (btrec replay): its log has %" PRIu64 " bytes", "replay", file->size);
-	trace_cursor_init(&c, t, file);
-	while ((rc = trace_cursor_next(&c, &rec, &err)) == 1) {
-		ended |= rec.kind == BT_RECORD_LOG_EXIT;
-		if (rec.kind != BT_RECORD_LOG_END)
-			continue;
-		cut = true;
-		fputs(", and ends before the program: ", stdout);
-		bt_print_escaped(stdout, rec.u.log_end.reason);
-	}
-	trace_cursor_release(&c);
-	puts(ended || cut ? "" : ", and was cut off");
-	return true;
+	printf("%-12s%" PRIu64 " calls, %" PRIu64 " signals, %" PRIu64
+	       " results of instructions; before packing: memory at the start %" PRIu64
+	       " bytes, what calls wrote %" PRIu64 ", signals %" PRIu64 ", registers %" PRIu64 "\n",
+	       "log", d->events[LOG_PART_CALLS], d->events[LOG_PART_SIGNALS],
+	       d->events[LOG_PART_INSTRUCTIONS], d->bytes[LOG_PART_START],
+	       d->bytes[LOG_PART_CALLS] + d->bytes[LOG_PART_INSTRUCTIONS],
+	       d->bytes[LOG_PART_SIGNALS], d->registers);
 }
 
-static void print_replay(const struct trace *t)
+static void print_replayable(const struct log_digest *d)
 {
-	for (size_t i = 0; i < t->file_count; i++)
-		if (print_log(t, &t->files[i]))
-			return;
-	printf("%-12s%s\n", "replay",
-	       t->header.parallel ? "not possible: threads ran side by side"
-				  : "not possible: it was not recorded with --replayable");
+	struct processor_offer here = {0};
+	char missing[240];
+
+	print_label("replay");
+	if (d->has_processor)
+		processor_offer_read(&here);
+	if (d->has_processor &&
+	    processor_offer_missing(&d->processor, &here, missing, sizeof missing))
+		printf("not on this processor, which lacks %s (btrec replay --force tries it)",
+		       missing);
+	else
+		fputs("possible (btrec replay)", stdout);
+	printf(": its log has %" PRIu64 " bytes", d->size);
+	if (d->ended_early) {
+		fputs(", and ends before the program: ", stdout);
+		bt_print_escaped(stdout, bt_str(d->reason));
+	} else if (d->damaged) {
+		fputs(", and is damaged: up to there", stdout);
+	} else if (!d->ended) {
+		fputs(", and was cut off", stdout);
+	}
+	putchar('\n');
+	print_log(d);
+}
+
+static void print_replay(const struct model *m, const struct log_digest *d, bool has_log)
+{
+	if (has_log)
+		print_replayable(d);
+	else
+		printf("%-12s%s\n", "replay",
+		       m->trace->header.parallel
+			       ? "not possible: threads ran side by side"
+			       : "not possible: it was not recorded with --replayable");
 }
 
 static void print_uuid(const uint8_t uuid[BT_UUID_SIZE])
@@ -209,10 +238,13 @@ static void print_uuid(const uint8_t uuid[BT_UUID_SIZE])
 	putchar('\n');
 }
 
-static void print_info(const struct model *m)
+/* Returns whether the log is damaged. */
+static bool print_info(const struct model *m)
 {
 	const struct bt_record_header *h = &m->trace->header;
 	char *path = realpath(m->trace->path, NULL); /* behind `latest` */
+	struct log_digest log;
+	bool has_log = log_digest_read(&log, m->trace);
 
 	print_text("trace", bt_str(path ? path : m->trace->path));
 	free(path);
@@ -238,17 +270,18 @@ static void print_info(const struct model *m)
 	print_text("kernel", h->kernel);
 	print_text("btrec", h->version);
 	printf("%-12s%" PRIu32 "\n", "recorder", h->recorder_pid);
-	print_counts(m);
+	print_counts(m, has_log);
 	if (h->parallel)
 		printf("%-12s%s\n", "order",
 		       "threads of a process ran side by side: their events are in the order of "
 		       "their stops");
-	print_replay(m->trace);
+	print_replay(m, &log, has_log);
 	for (size_t i = 0; i < m->events.count; i++)
 		if (m->events.at[i]->rec.kind == BT_RECORD_NOTE)
 			print_text("note", m->events.at[i]->rec.u.note.text);
 		else if (m->events.at[i]->rec.kind == BT_RECORD_DETACH)
 			print_text("detached", m->events.at[i]->rec.u.detach.reason);
+	return has_log && log.damaged;
 }
 
 /* Lists the unreadable places. Returns whether any of them is damage. */
@@ -282,8 +315,8 @@ int btrec_info(int argc, char **argv)
 	if (at < 0 || btrec_trace_argument(argc, argv, at, path, &err) ||
 	    trace_open(&t, path, &err) || model_load(&m, t, &err))
 		return btrec_complain(&err);
-	print_info(m);
-	damaged = print_damage(m);
+	damaged = print_info(m);
+	damaged |= print_damage(m);
 	model_free(m);
 	return damaged ? bt_error_exit_status(BT_E_CORRUPT) : 0;
 }

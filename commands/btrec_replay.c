@@ -16,6 +16,7 @@
 #include "commands/replay_checksum.h"
 #include "commands/replay_look.h"
 #include "commands/replay_window.h"
+#include "commands/shell_word.h"
 #include "commands/trace_shelf.h"
 #include "decoder/model/signals.h"
 #include "lib/array_size.h"
@@ -54,30 +55,56 @@ static int set_to(void *target, const char *value, struct bt_error *err)
 
 enum {
 	WHERE_MAX = 128, /* bytes of the first place of --window */
+	DIGITS_MAX = 24,
 	NAMES_MAX = 1000,
 	SYMBOLS_MS = 2000, /* for names that the first screen does not need */
 	SYMBOLS_PATIENCE_MS = 60000,
 	CAUSE_MAX = sizeof(((struct divergence *)NULL)->cause),
 };
 
-/* A..B: B is the place of --to. */
+/* A number of ticks: 5000, 20K, 1M. */
+static int ticks_parse(const char *text, uint64_t *ticks, struct bt_error *err)
+{
+	static const struct {
+		char letter;
+		unsigned long long of;
+	} units[] = {{'K', 1000}, {'M', 1000000}, {'G', 1000000000}};
+	size_t digits = strspn(text, "0123456789");
+	char number[DIGITS_MAX];
+	unsigned long long n, of = 1;
+
+	for (size_t i = 0; i < ARRAY_SIZE(units); i++)
+		if (text[digits] == units[i].letter && !text[digits + 1])
+			of = units[i].of;
+	snprintf(number, sizeof number, "%.*s",
+		 (int)(of == 1 || digits >= DIGITS_MAX ? strlen(text) : digits), text);
+	if (options_number("--window", number, 1, UINT64_MAX / of, &n, err))
+		return -BT_E_MISUSE;
+	*ticks = n * of;
+	return 0;
+}
+
+/* A..B: B is the place of --to. A number alone: so many ticks before that. */
 static int set_window(void *target, const char *value, struct bt_error *err)
 {
 	struct replay_arguments *args = target;
 	const char *dots = strstr(value, "..");
 	char from[WHERE_MAX] = "@0";
-	unsigned long long ticks = 0;
 
-	if (!dots || dots - value >= WHERE_MAX)
-		return bt_fail(err, BT_E_MISUSE, 0, "--window: %s is not A..B, two places of --to",
-			       value);
 	args->window.text = value;
+	args->window.ticks = 0;
+	if (!dots && *value >= '0' && *value <= '9')
+		return ticks_parse(value, &args->window.ticks, err);
+	if (!dots || dots - value >= WHERE_MAX)
+		return bt_fail(err, BT_E_MISUSE, 0,
+			       "--window: %s is not A..B, two places of --to, and no number of "
+			       "ticks",
+			       value);
 	if (dots > value)
 		snprintf(from, sizeof from, "%.*s", (int)(dots - value), value);
-	if (*from == '-' && options_number("--window", from + 1, 1, UINT64_MAX, &ticks, err))
+	if (*from == '-' && ticks_parse(from + 1, &args->window.ticks, err))
 		return -BT_E_MISUSE;
-	args->window.ticks = ticks;
-	if (!ticks &&
+	if (!args->window.ticks &&
 	    (!place_parse(from, &args->window.from) || args->window.from.kind == PLACE_END))
 		return bt_fail(err, BT_E_MISUSE, 0,
 			       "--window: %s is no place where a stretch can begin", from);
@@ -115,7 +142,8 @@ static const struct option_row rows[] = {
 	 .set = set_memory},
 	{"checksum", 0, "N", "print a number for registers and memory at each Nth event",
 	 .set = set_checksum},
-	{"window", 0, "A..B", "write the branch history from A to B as a trace; A may be -TICKS",
+	{"window", 0, "TICKS|A..B",
+	 "write the branch history of the last TICKS (1M) before --to, or from A to B, as a trace",
 	 .set = set_window},
 	{"output", 'o', "DIR", "where that trace is made",
 	 .at = offsetof(struct replay_arguments, window.output)},
@@ -147,6 +175,8 @@ struct question {
 	bool unreadable; /* what is to be added up */
 	struct replay_window window;
 	char window_path[BT_PATH_MAX]; /* "": there is none */
+	const char *window_word;       /* that, as a shell takes it */
+	char quoted[SHELL_WORD_MAX];
 	bool no_memory;
 	uint64_t memory;       /* bytes of addresses that the host may have */
 	char cause[CAUSE_MAX]; /* what a divergence may come of; "": nothing is known */
@@ -275,7 +305,7 @@ static void say_end(const struct question *q, const struct replaying *r)
 		say("replayed %s: %llu events, up to where its log ends: %s", trace,
 		    (unsigned long long)r->events, r->log.reason);
 	if (*q->window_path)
-		say("trace of the stretch: %s", q->window_path);
+		say("its branches up to there: btview %s", q->window_word);
 }
 
 static int fail_unreached(const struct question *q, const struct replaying *r, struct bt_error *err)
@@ -406,6 +436,7 @@ static int open_window(struct replay_run *run, struct question *q, const struct 
 	}
 	if (rc)
 		*q->window_path = '\0';
+	q->window_word = shell_word(q->window_path, q->quoted);
 	return rc;
 }
 

@@ -448,13 +448,23 @@ static int open_source(struct run *run, struct bt_error *err)
 	return 0;
 }
 
+/* Milliseconds that pass until the symbols of a run that failed are kept. */
+static int keep_patience(const struct run *run)
+{
+	int patience = run->options.patience;
+
+	return patience && run->options.wish.replayable && patience < CAUSE_REPLAYABLE_MS
+		       ? CAUSE_REPLAYABLE_MS
+		       : patience;
+}
+
 /* Of a program that left others running: the front has ended. */
 static void keep_symbols(const struct run *run)
 {
 	struct cause cause;
 
 	cause_begin(&cause, run->trace, CAUSE_KEEP_MS, 0);
-	cause_end(&cause, run->options.patience);
+	cause_end(&cause, keep_patience(run));
 }
 
 static int record(struct run *run)
@@ -605,6 +615,7 @@ static int start(struct run *run)
 	return front_wait(pipes[0], recorder,
 			  &(struct front_options){.quiet = run->options.quiet,
 						  .patience = run->options.patience,
+						  .keep_patience = keep_patience(run),
 						  .keep_symbols = !run->options.no_symbols,
 						  .trace = run->trace,
 						  .at_end = prune,

@@ -13,6 +13,9 @@ enum {
 	CAUSE_PATIENCE_MS = 500, /* a user who looks at a crash does not notice it */
 	CAUSE_KEEP_MS = 100,     /* for names that the first screen does not need */
 	CAUSE_WELL = 10,         /* of a run that ended well a tenth of it */
+	/* To keep the symbols of a run that failed: a replay shows them when the program is gone,
+	   and nothing else has them then. */
+	CAUSE_REPLAYABLE_MS = 20000,
 };
 
 struct cause {

@@ -5,35 +5,9 @@
 #include <string.h>
 
 #include "commands/cause.h"
+#include "commands/shell_word.h"
 #include "decoder/model/signals.h"
-#include "lib/directories.h"
 #include "lib/say.h"
-
-enum {
-	QUOTED_MAX = 2 * BT_PATH_MAX,
-};
-
-/* The path as a shell takes it. */
-static const char *quote(const char *path, char quoted[QUOTED_MAX])
-{
-	static const char plain[] = "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789"
-				    "_./+:@%,=-";
-	size_t n = 0;
-
-	if (!path[strspn(path, plain)])
-		return path;
-	quoted[n++] = '\'';
-	for (const char *c = path; *c && n < QUOTED_MAX - 8; c++) {
-		if (*c == '\'') {
-			memcpy(quoted + n, "'\\'", 3);
-			n += 3;
-		}
-		quoted[n++] = *c;
-	}
-	quoted[n++] = '\'';
-	quoted[n] = '\0';
-	return quoted;
-}
 
 /* What the cause begins with, if it is of the first process, is how that ended. */
 static void describe(const struct front_message *m, const char *cause, char *how, size_t size)
@@ -54,13 +28,13 @@ static void describe(const struct front_message *m, const char *cause, char *how
 
 void ending_say(const struct front_message *m, const char *trace, const char *cause)
 {
-	char how[CAUSE_TEXT_MAX + 128], quoted[QUOTED_MAX];
+	char how[CAUSE_TEXT_MAX + 128], quoted[SHELL_WORD_MAX];
 
 	describe(m, cause, how, sizeof how);
 	if (m->dropped)
 		say("%s%s; no trace is kept", how, m->text);
 	else if (m->failed)
-		say("%s%s; btview %s", how, m->text, quote(trace, quoted));
+		say("%s%s; btview %s", how, m->text, shell_word(trace, quoted));
 	else
 		say("%s%s; trace: %s", how, m->text, trace);
 }

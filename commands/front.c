@@ -198,7 +198,7 @@ static void say_and_keep(const struct front_message *m, const struct front_optio
 	if (!o->quiet || m->lacks)
 		ending_say(m, o->trace, cause.text);
 	/* Nobody waits for anything after a run that ended well. */
-	cause_end(&cause, !keep ? 0 : m->failed ? o->patience : o->patience / CAUSE_WELL);
+	cause_end(&cause, !keep ? 0 : m->failed ? o->keep_patience : o->patience / CAUSE_WELL);
 }
 
 static int act_on(const struct front_message *m, pid_t recorder, const struct front_options *o)

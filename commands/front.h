@@ -37,9 +37,10 @@ struct front_message {
 };
 
 struct front_options {
-	bool quiet;        /* no line at the end, unless it lacks something */
-	int patience;      /* ms that may pass until the line says what happened, and then until the
-			      symbols are kept; 0: neither is waited for */
+	bool quiet;   /* no line at the end, unless it lacks something */
+	int patience; /* ms that may pass until the line says what happened; 0: it does not, and
+			 no symbols are kept */
+	int keep_patience; /* then, ms until the symbols of a run that failed are kept */
 	bool keep_symbols; /* with the trace */
 	const char *trace; /* its path, in memory shared with the recorder; empty until the recorder
 			      has begun it */

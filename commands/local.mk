@@ -3,12 +3,13 @@ noinst_LIBRARIES += commands/libcommands.a
 commands_libcommands_a_SOURCES = \
 	commands/cause.c commands/cause.h \
 	commands/control.c commands/control.h \
-	commands/ending.c commands/ending.h \
+	commands/ending.c commands/ending.h commands/shell_word.c commands/shell_word.h \
 	commands/front.c commands/front.h \
 	commands/helper.c commands/helper.h \
 	commands/inherited.c commands/inherited.h \
 	commands/from_names.c commands/from_names.h \
 	commands/json_out.c commands/json_out.h \
+	commands/log_digest.c commands/log_digest.h \
 	commands/missed_stop_points.c commands/missed_stop_points.h \
 	commands/mode.c commands/mode.h \
 	commands/replay_checksum.c commands/replay_checksum.h \

@@ -221,7 +221,7 @@ int replay_window_open(struct replay_window *w, const struct trace *t, const cha
 	h.backend = bt_str(backend);
 	h.source = bt_str("bits");
 	h.reason = bt_str("a stretch of a replay");
-	h.ring = HISTORY;
+	h.ring = 0; /* all are kept */
 	h.version = bt_str(PACKAGE_VERSION);
 	rc = trace_writer_open(&w->writer, path, &h, err);
 	if (rc)

@@ -32,6 +32,7 @@ lib_libbt_a_SOURCES = \
 	lib/room_for_stack.c lib/room_for_stack.h \
 	lib/say.c lib/say.h \
 	lib/signals.def lib/slice.c lib/slice.h \
+	lib/system_store.c lib/system_store.h \
 	lib/stack_share.c lib/stack_share.h \
 	lib/telling.c lib/telling.h \
 	lib/syscall.h lib/logged_call.h \

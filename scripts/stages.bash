@@ -134,13 +134,14 @@ dist_smoke="tests/unit/test_slice tests/unit/test_trace tests/unit/include_arrow
 
 stage_distcheck() {
 	local before=$SECONDS n
-	if ! stage_build dist CC=gcc; then
+	# The sources are packed from a build that is there, and built from the package without optimization.
+	if ! stage_build gcc-werror CC=gcc --enable-werror; then
 		stage_failed "dist: build"
 		cd "$source_dir" || exit 99
 		return
 	fi
 	say "dist: make distcheck"
-	if make -j"$jobs" distcheck TESTS="$(echo $dist_smoke)" >distcheck.log 2>&1; then
+	if make -j"$jobs" distcheck DISTCHECK_CONFIGURE_FLAGS="CC=gcc CFLAGS=-O0" TESTS="$(echo $dist_smoke)" >distcheck.log 2>&1; then
 		n=$(sed -n 's/^# PASS: *//p' distcheck.log | tail -n 1)
 		passed=$((passed + ${n:-0}))
 		[ "${n:-0}" -eq "$(wc -w <<<"$dist_smoke")" ] || stage_failed "dist: ${n:-0} tests passed, not all of these: $(echo $dist_smoke)"
@@ -185,10 +186,11 @@ stage_format() {
 stages_ci() {
 	stage_format
 	stage_tests gcc-werror CC=gcc --enable-werror
-	check_arguments=(PYTHON_TESTS=) # the long recordings run with gcc and under the sanitizers
+	check_arguments=(SOURCE_TESTS= PYTHON_TESTS=) # the long recordings run with gcc and under the sanitizers
 	stage_tests clang-werror CC=clang CXX=clang++ --enable-werror
-	check_arguments=()
+	check_arguments=(SOURCE_TESTS=)
 	stage_tests sanitizers CC=gcc --enable-werror --enable-sanitizers CFLAGS="-g -O1"
+	check_arguments=()
 	stage_cppcheck
 	stage_distcheck
 }
@@ -307,6 +309,13 @@ stages_engine() {
 	BTREC_SEED=$seed BTREC_STOP_SEEDS=50 BTREC_STOPS=40 step "engine: 40 stops and more in each of 50 generated programs, seed $seed" engine_test stops engine_stops
 	BTREC_SEED=$seed BTREC_STATE_SEEDS=300 step "engine: random operations on signals and on pages of code, 300 seeds from $seed on" engine_test random engine_random
 	BTREC_ALARM_RUNS=200 step "replay: 200 recordings with alarms in each of five kinds of loop" engine_test replayed replay "a signal every 100 us"
+	for name in compiled killed cat echo ls bash awk sed bc jq gzip sort date; do
+		BTREC_REPLAY_ALL=1 step "replay: by the other backend: $name" engine_test "replayed-other-$name" replay_backends "by the other backend: $name"
+	done
+	BTREC_REPLAY_POINTS=100 step "replay: registers at 100 random points of each of ten programs" engine_test replayed-points replay_places "registers at more"
+	for name in promised coreutils python3 typed others; do
+		BTREC_REPLAY_ALL=1 step "replay: real programs that are gone: $name" engine_test "replayed-$name" replay_programs "$name:"
+	done
 	BTREC_SEED=$seed BTREC_KILLS=2000 step "2000 kills at random moments and as many side by side, 500 while it is stepped, seed $seed" engine_test kills kills
 	for ((i = 0; i * programs < generated; i++)); do
 		BTREC_SEED=$((seed + i * programs)) BTREC_SEEDS=$programs \

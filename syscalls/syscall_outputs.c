@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 #include "syscalls/syscall_outputs.h"
 
+#include <errno.h>
 #include <string.h>
 
 #include "lib/array_size.h"
@@ -8,7 +9,7 @@
 #include "syscalls/syscall_names.h"
 
 enum {
-	OUTPUTS_MAX = 3, /* of a row */
+	OUTPUTS_MAX = 4, /* of a row, and what else it says of arguments */
 	/* At most what a call moves: MAX_RW_COUNT, include/linux/fs.h. */
 	MOVED_MAX = 0x7ffff000,
 	VECTORS_MAX = 1024,  /* UIO_MAXIOV */
@@ -30,6 +31,7 @@ enum {
 	DUPLICATE_SIZE = 32,
 	EXTENTS_HEADER = 32, /* struct fiemap, and each of its fm_extents[] */
 	EXTENT_SIZE = 56,
+	BLOCK_KEY = 8, /* aio_key, of struct iocb */
 };
 
 enum output_size {
@@ -42,6 +44,12 @@ enum output_size {
 	SIZE_OPERATION,
 	SIZE_FUNCTION,
 	SIZE_UNKNOWN,
+	/* No outputs: what else is known of the arguments. */
+	ARGUMENT_INPUT,
+	ARGUMENT_MOVED,
+	ARGUMENT_INTO,
+	ARGUMENT_PAGES,
+	ARGUMENT_TIMEOUT,
 };
 
 struct output {
@@ -290,6 +298,25 @@ static void queued_message(const struct syscall_evaluation *e)
 					    .value = 8});
 }
 
+/* A key in each block, up to the first that cannot be had (io_submit_one(), fs/aio.c). */
+static void submitted_blocks(const struct syscall_evaluation *e)
+{
+	uint64_t blocks[64], n = e->args[1];
+
+	for (uint64_t done = 0, now; done < n && e->out->known; done += now) {
+		now = n - done < ARRAY_SIZE(blocks) ? n - done : ARRAY_SIZE(blocks);
+		if (!read_memory(e, e->args[2] + done * 8, blocks, now * 8)) {
+			set_unknown(e);
+			return;
+		}
+		for (uint64_t i = 0; i < now; i++) {
+			if (!blocks[i])
+				return;
+			add_fixed(e, blocks[i] + BLOCK_KEY, SIZE_OF_INT, WHEN_EVER);
+		}
+	}
+}
+
 /* struct xattr_args: an address, a length. */
 static void attribute_value(const struct syscall_evaluation *e)
 {
@@ -420,6 +447,32 @@ static void ioctl_request(const struct syscall_evaluation *e);
 #define UNKNOWN                      \
 	{                            \
 		.size = SIZE_UNKNOWN \
+	}
+
+#define INPUT(arg, count)                                                \
+	{                                                                \
+		.size = ARGUMENT_INPUT, .argument = (arg), .by = (count) \
+	}
+#define MOVED(count)                                  \
+	{                                             \
+		.size = ARGUMENT_MOVED, .by = (count) \
+	}
+#define INTO(arg)                                        \
+	{                                                \
+		.size = ARGUMENT_INTO, .argument = (arg) \
+	}
+#define PAGES(arg, length)                                                \
+	{                                                                 \
+		.size = ARGUMENT_PAGES, .argument = (arg), .by = (length) \
+	}
+#define TIMEOUT(arg, form, error)                                                          \
+	{                                                                                  \
+		.size = ARGUMENT_TIMEOUT, .argument = (arg), .by = SYSCALL_TIMEOUT_##form, \
+		.unit = (error)                                                            \
+	}
+#define SOCKET_TIMEOUT(direction)                                                           \
+	{                                                                                   \
+		.size = ARGUMENT_TIMEOUT, .by = SYSCALL_TIMEOUT_##direction, .unit = EAGAIN \
 	}
 
 /* How the operation lies in its argument. */
@@ -561,7 +614,7 @@ int syscall_plain_outputs(uint64_t nr, struct syscall_plain_output out[SYSCALL_P
 	for (size_t i = 0; i < OUTPUTS_MAX; i++) {
 		const struct output *o = &rows[nr].outputs[i];
 
-		if (o->size == SIZE_NOTHING)
+		if (o->size == SIZE_NOTHING || o->size > SIZE_UNKNOWN)
 			continue;
 		if ((o->size != SIZE_FIXED && o->size != SIZE_BY_ARG && o->size != SIZE_RESULT) ||
 		    o->when == WHEN_INTERRUPTED || count == SYSCALL_PLAIN_OUTPUTS)
@@ -575,4 +628,57 @@ int syscall_plain_outputs(uint64_t nr, struct syscall_plain_output out[SYSCALL_P
 						      .unit = o->unit};
 	}
 	return count;
+}
+
+static const struct output *find_output(uint64_t nr, enum output_size size)
+{
+	for (size_t i = 0; nr < ARRAY_SIZE(rows) && i < OUTPUTS_MAX; i++)
+		if (rows[nr].outputs[i].size == size)
+			return &rows[nr].outputs[i];
+	return NULL;
+}
+
+bool syscall_moved_bytes(uint64_t nr, struct syscall_moved *out)
+{
+	const struct output *o = find_output(nr, ARGUMENT_INPUT);
+
+	if (!o)
+		o = find_output(nr, SIZE_RESULT);
+	if (o && (o->size == ARGUMENT_INPUT || o->unit == 1)) {
+		*out = (struct syscall_moved){o->argument, o->by, true};
+		return true;
+	}
+	o = find_output(nr, ARGUMENT_MOVED);
+	if (o)
+		*out = (struct syscall_moved){0, o->by, false};
+	return o;
+}
+
+bool syscall_written_fd(uint64_t nr, unsigned *argument)
+{
+	const struct output *o = find_output(nr, ARGUMENT_INTO);
+
+	if (o)
+		*argument = o->argument;
+	return o;
+}
+
+bool syscall_changed_pages(uint64_t nr, unsigned *start, unsigned *length)
+{
+	const struct output *o = find_output(nr, ARGUMENT_PAGES);
+
+	if (!o)
+		return false;
+	*start = o->argument;
+	*length = o->by;
+	return true;
+}
+
+bool syscall_longest_wait(uint64_t nr, struct syscall_wait *out)
+{
+	const struct output *o = find_output(nr, ARGUMENT_TIMEOUT);
+
+	if (o)
+		*out = (struct syscall_wait){o->by, o->argument, -(int64_t)o->unit};
+	return o;
 }

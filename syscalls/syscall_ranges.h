@@ -89,6 +89,39 @@ struct syscall_plain_output {
  * fails with EFAULT, EIO or EBADMSG, some of an output may have been written. */
 int syscall_plain_outputs(uint64_t nr, struct syscall_plain_output out[SYSCALL_PLAIN_OUTPUTS]);
 
+/* The arguments of a call that moves bytes and returns how many. */
+struct syscall_moved {
+	unsigned buffer, count; /* numbers of arguments */
+	bool has_buffer;        /* false: between descriptors */
+};
+
+/* Whether it is such a call. `out` is written if so. */
+bool syscall_moved_bytes(uint64_t nr, struct syscall_moved *out);
+
+/* Whether the call writes to the file of a descriptor; the argument that is it. */
+bool syscall_written_fd(uint64_t nr, unsigned *argument);
+
+/* Whether the call changes the mapping of the pages that two arguments say. */
+bool syscall_changed_pages(uint64_t nr, unsigned *start, unsigned *length);
+
+/* Where the longest time stands that a call waits. */
+enum syscall_timeout_form {
+	SYSCALL_TIMEOUT_SPEC,    /* the address of a timespec, NULL: none */
+	SYSCALL_TIMEOUT_MS,      /* an int, negative: none */
+	SYSCALL_TIMEOUT_RECEIVE, /* a socket: its option SO_RCVTIMEO */
+	SYSCALL_TIMEOUT_SEND,    /* a socket: its option SO_SNDTIMEO */
+};
+
+struct syscall_wait {
+	enum syscall_timeout_form form;
+	unsigned argument;
+	int64_t result; /* of the call when the time is over */
+};
+
+/* Whether the call waits for a time at most, and fails with EINTR if a signal comes before (so
+ * that nobody but its caller makes it again). `out` is written if so. */
+bool syscall_longest_wait(uint64_t nr, struct syscall_wait *out);
+
 /* Reads n bytes at an address of the caller's memory; returns how many could be read, from the
  * first on. */
 struct syscall_memory {

@@ -31,6 +31,7 @@ UNIT_TESTS = \
 	tests/unit/test_branch_graph \
 	tests/unit/test_point \
 	tests/unit/test_insn \
+	tests/unit/test_system_store \
 	tests/unit/test_error \
 	tests/unit/test_record \
 	tests/unit/test_block \
@@ -55,6 +56,7 @@ tests_unit_test_point_LDADD = $(UNIT_FORMAT_LIBS)
 tests_unit_test_branch_LDADD = $(UNIT_FORMAT_LIBS)
 tests_unit_test_branch_graph_LDADD = $(UNIT_FORMAT_LIBS)
 tests_unit_test_insn_LDADD = $(UNIT_FORMAT_LIBS)
+tests_unit_test_system_store_LDADD = $(UNIT_FORMAT_LIBS)
 tests_unit_test_error_LDADD = $(UNIT_FORMAT_LIBS)
 tests_unit_test_record_LDADD = $(UNIT_FORMAT_LIBS)
 tests_unit_test_block_LDADD = $(UNIT_FORMAT_LIBS)
@@ -150,11 +152,12 @@ tests_unit_test_branch_log_predictions_LDADD = collector/libcollector.a $(UNIT_F
 tests_unit_test_syscall_record_LDADD = collector/libcollector.a $(UNIT_FORMAT_LIBS)
 tests_unit_test_branch_ring_LDADD = collector/libcollector.a $(UNIT_FORMAT_LIBS)
 
-UNIT_TESTS += tests/unit/test_host tests/unit/test_syscall_filter tests/unit/test_observer tests/unit/test_requests tests/unit/test_launch tests/unit/test_event_queue tests/unit/test_limits tests/unit/test_map_syscalls tests/unit/test_mapped_files tests/unit/test_function_stops
+UNIT_TESTS += tests/unit/test_host tests/unit/test_syscall_filter tests/unit/test_observer tests/unit/test_requests tests/unit/test_launch tests/unit/test_event_queue tests/unit/test_limits tests/unit/test_map_syscalls tests/unit/test_syscall_views tests/unit/test_mapped_files tests/unit/test_function_stops
 tests_unit_test_host_LDADD = collector/libcollector.a $(UNIT_FORMAT_LIBS)
 tests_unit_test_syscall_filter_LDADD = collector/libcollector.a $(UNIT_FORMAT_LIBS)
 tests_unit_test_observer_LDADD = collector/libcollector.a $(UNIT_FORMAT_LIBS)
 tests_unit_test_requests_LDADD = collector/libcollector.a $(UNIT_FORMAT_LIBS)
+tests_unit_test_syscall_views_LDADD = collector/libcollector.a $(UNIT_FORMAT_LIBS)
 tests_unit_test_map_syscalls_LDADD = collector/libcollector.a $(UNIT_FORMAT_LIBS)
 tests_unit_test_function_stops_LDADD = collector/libcollector.a $(UNIT_FORMAT_LIBS)
 tests_unit_test_mapped_files_LDADD = collector/libcollector.a $(UNIT_FORMAT_LIBS)
@@ -291,16 +294,19 @@ fuzz-targets: $(EXTRA_PROGRAMS) tests/fuzz/generate_corpus
 check_PROGRAMS += tests/unit/format_example
 tests_unit_format_example_LDADD = $(FORMAT_LIBS) $(FORMAT_SYSTEM_LIBS)
 
-# Tests that are scripts.
-SHELL_TESTS = \
+# Tests that are scripts. SOURCE_TESTS look at the sources alone: one build of several runs them.
+SOURCE_TESTS = \
+	tests/unit/include_arrows.sh \
+	tests/unit/folder_readmes.sh tests/unit/documents.sh \
+	tests/unit/quirks_listed.sh \
+	tests/unit/check_counts.sh \
+	tests/e2e/configure_packages.sh
+SHELL_TESTS = $(SOURCE_TESTS) \
 	tests/unit/format_example.sh \
 	tests/fuzz/replay.sh \
-	tests/unit/include_arrows.sh tests/unit/room_links.sh \
-	tests/unit/folder_readmes.sh tests/unit/documents.sh \
-	tests/unit/quirks_listed.sh tests/unit/key_manual.sh \
-	tests/unit/check_counts.sh \
+	tests/unit/room_links.sh \
+	tests/unit/key_manual.sh \
 	tests/e2e/options_documented.sh \
-	tests/e2e/configure_packages.sh \
 	tests/e2e/example.sh \
 	tests/e2e/waits.sh
 TESTS += $(SHELL_TESTS)
@@ -338,64 +344,66 @@ tests_tools_simulated_doctor_SOURCES = tests/tools/simulated_doctor.c $(SIMULATE
 tests_tools_simulated_doctor_LDADD = collector/libcollector.a hardware/libhardware.a $(DECODER_LIBS) $(IPT_LIBS) $(DECODER_SYSTEM_LIBS)
 TESTS += tests/e2e/history_leads.sh
 EXTRA_DIST += tests/e2e/history_leads.sh
+# The longest first, the shortest last: all processors are busy to the end.
 PYTHON_TESTS = \
-	tests/e2e/stepper.py \
+	tests/e2e/values.py \
+	tests/e2e/crashes.py \
+	tests/e2e/pmu_trace.py \
+	tests/e2e/first_signs.py \
+	tests/e2e/behaviour.py \
+	tests/e2e/kills.py \
+	tests/e2e/engine_calls.py \
+	tests/e2e/engine_stops.py \
 	tests/e2e/programs.py \
+	tests/e2e/pt_decode.py \
+	tests/e2e/engine_written.py \
+	tests/e2e/moments.py \
+	tests/e2e/profiles.py \
+	tests/e2e/signals.py \
+	tests/e2e/engine_signals.py \
+	tests/e2e/viewer.py \
+	tests/e2e/stepper.py \
 	tests/e2e/engine_branches.py \
 	tests/e2e/engine_alarms.py \
 	tests/e2e/gdb_step.py \
-	tests/e2e/crashes.py \
 	tests/e2e/gallery.py \
 	tests/e2e/own_code.py \
-	tests/e2e/values.py \
 	tests/e2e/names.py \
 	tests/e2e/daily.py \
 	tests/e2e/signatures.py \
-	tests/e2e/export_calls.py \
-	tests/e2e/export_core.py \
 	tests/e2e/first_message.py \
-	tests/e2e/first_signs.py \
 	tests/e2e/hangs.py \
 	tests/e2e/report.py \
 	tests/e2e/replay.py \
 	tests/e2e/replay_stranger.py \
+	tests/e2e/replay_restarts.py \
 	tests/e2e/replay_places.py \
-	tests/e2e/older_traces.py \
+	tests/e2e/replay_programs.py \
+	tests/e2e/replay_backends.py \
 	tests/e2e/trees.py \
 	tests/e2e/failures.py \
-	tests/e2e/moments.py \
 	tests/e2e/affinity.py \
-	tests/e2e/behaviour.py \
-	tests/e2e/signals.py \
 	tests/e2e/limits.py \
 	tests/e2e/memory.py \
 	tests/e2e/engine.py \
-	tests/e2e/engine_signals.py \
 	tests/e2e/engine_history.py \
 	tests/e2e/engine_programs.py \
-	tests/e2e/engine_calls.py \
 	tests/e2e/engine_filters.py \
 	tests/e2e/engine_forks.py \
 	tests/e2e/again.py \
 	tests/e2e/engine_region.py \
-	tests/e2e/engine_written.py \
 	tests/e2e/engine_fresh.py \
 	tests/e2e/features.py \
 	tests/e2e/engine_musl.py \
 	tests/e2e/engine_random.py \
-	tests/e2e/engine_stops.py \
 	tests/e2e/engine_spins.py \
 	tests/e2e/engine_threads.py \
 	tests/e2e/begin.py \
 	tests/e2e/history.py \
-	tests/e2e/profiles.py \
-	tests/e2e/kills.py \
-	tests/e2e/by_cpu.py \
 	tests/e2e/doctor.py \
 	tests/e2e/pmu.py \
 	tests/e2e/last_words.py \
 	tests/e2e/failed_calls.py \
-	tests/e2e/syscall_audit.py \
 	tests/e2e/telling.py \
 	tests/e2e/terminal_report.py \
 	tests/e2e/out_of_sight.py \
@@ -404,13 +412,16 @@ PYTHON_TESTS = \
 	tests/e2e/parallel.py \
 	tests/e2e/import_fixtures.py \
 	tests/e2e/import_aux.py \
-	tests/e2e/sanitizers.py \
 	tests/e2e/surroundings.py \
 	tests/e2e/import_core.py \
 	tests/e2e/import_made.py \
-	tests/e2e/pmu_trace.py \
-	tests/e2e/pt_decode.py \
-	tests/e2e/terminal.py tests/e2e/viewer.py
+	tests/e2e/terminal.py \
+	tests/e2e/export_core.py \
+	tests/e2e/by_cpu.py \
+	tests/e2e/syscall_audit.py \
+	tests/e2e/export_calls.py \
+	tests/e2e/older_traces.py \
+	tests/e2e/sanitizers.py
 TESTS += $(PYTHON_TESTS)
 EXTRA_DIST += tests/e2e/older tests/e2e/doctor tests/e2e/recorded_branches.py tests/hardware/README.md tests/hardware/prove.py
 EXTRA_DIST += $(PYTHON_TESTS) tests/e2e/e2e.py tests/e2e/replays.py tests/e2e/real_programs.py tests/e2e/gdb_trace.py tests/e2e/musl.py tests/e2e/perf_made.py tests/e2e/first_screen.py tests/e2e/debian_bugs.py \

@@ -21,9 +21,9 @@ static bool is_ours(const struct mapping *m)
 }
 
 /* What is written to a file is in its shared mappings, too. */
-static bool may_change(const struct mapping *m)
+static bool may_change(const struct mapping *m, bool files)
 {
-	return m->prot & PROT_WRITE || (m->shared && m->ino);
+	return m->prot & PROT_WRITE || ((m->shared || files) && m->ino);
 }
 
 static bool copy_mapping(struct memory_copy *c, pid_t tid, const struct mapping *m)
@@ -37,11 +37,12 @@ static bool copy_mapping(struct memory_copy *c, pid_t tid, const struct mapping 
 		return false;
 	len = tracee_read(tid, m->start, c->bytes.data + at, len);
 	c->bytes.len = at + len;
-	ranges[c->count++] = (struct memory_copy_range){.start = m->start, .len = len, .at = at};
+	ranges[c->count++] = (struct memory_copy_range){
+		.start = m->start, .len = len, .at = at, .whole = m->end - m->start};
 	return true;
 }
 
-bool memory_copy_take(struct memory_copy *c, pid_t tid)
+bool memory_copy_take(struct memory_copy *c, pid_t tid, enum memory_copy_of of, bool files)
 {
 	struct mapping_list now = {0};
 	bool ok = mappings_read(tid, &now);
@@ -49,7 +50,8 @@ bool memory_copy_take(struct memory_copy *c, pid_t tid)
 	c->count = 0;
 	buf_reset(&c->bytes);
 	for (size_t i = 0; ok && i < now.count; i++)
-		if (may_change(&now.maps[i]) && !is_ours(&now.maps[i]))
+		if (may_change(&now.maps[i], files) && !is_ours(&now.maps[i]) &&
+		    (of == MEMORY_COPY_ALL || now.maps[i].ino))
 			ok = copy_mapping(c, tid, &now.maps[i]);
 	mappings_release(&now);
 	if (!ok)
@@ -93,6 +95,13 @@ void memory_copy_compare(const struct memory_copy *c, pid_t tid,
 				end = run_end(before, now, i, n);
 				changed(arg, range->start + done + i, now + i, end - i);
 			}
+		}
+		for (size_t done = range->len, n; done < range->whole; done += n) {
+			n = range->whole - done < PIECE ? range->whole - done : PIECE;
+			n = tracee_read(tid, range->start + done, now, n);
+			if (!n)
+				break;
+			changed(arg, range->start + done, now, n);
 		}
 	}
 }

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
-/* A copy of a process's memory that the kernel may write: writable mappings, and shared ones of
- * files. Used for system calls of which nobody knows what they write. */
+/* A copy of a process's memory that the kernel may write: writable mappings, and those of files.
+ * Used for system calls of which nobody knows what they write. */
 #ifndef BT_MEMORY_COPY_H
 #define BT_MEMORY_COPY_H
 
@@ -12,17 +12,26 @@ struct memory_copy {
 	struct memory_copy_range {
 		uint64_t start;
 		size_t len, at; /* in bytes */
+		size_t whole;   /* of the mapping: what lies behind a file's end cannot be read */
 	} * ranges;
 	size_t count, cap;
 	struct buf bytes;
 };
 
-/* Takes a copy of what a stopped thread has in writable mappings, in the place of the one before.
- * False without memory, or when nothing can be read: the copy is empty then. */
-bool memory_copy_take(struct memory_copy *c, pid_t tid);
+enum memory_copy_of {
+	MEMORY_COPY_NOTHING,
+	MEMORY_COPY_FILES, /* the mappings of files: what a call writes to a file is in them */
+	MEMORY_COPY_ALL,
+};
 
-/* Calls changed() for each run of bytes that are others now, by address. What is mapped no longer
- * is passed over. */
+/* Takes a copy of what a stopped thread has in writable mappings and in shared ones of files, in
+ * the place of the one before. files: also in private ones, whose pages follow the file until they
+ * are written to. False without memory, or when nothing can be read: the copy is empty then. */
+bool memory_copy_take(struct memory_copy *c, pid_t tid, enum memory_copy_of of, bool files);
+
+/* Calls changed() for each run of bytes that are others now, by address, and for those that could
+ * not be read before (behind the end of a file that has grown). What is mapped no longer is passed
+ * over. */
 void memory_copy_compare(const struct memory_copy *c, pid_t tid,
 			 void (*changed)(void *arg, uint64_t addr, const uint8_t *bytes, size_t n),
 			 void *arg);

@@ -19,6 +19,7 @@
 #include <unistd.h>
 
 #include "collector/record/log_shapes.h"
+#include "collector/record/mapped_file_calls.h"
 #include "collector/space/mappings.h"
 #include "collector/space/world.h"
 #include "collector/supervisor/session.h"
@@ -327,18 +328,23 @@ static bool maps_shared_files(const struct address_space *s)
 	return false;
 }
 
-/* Whether the call may write memory that its ranges do not hold. */
-static bool writes_more(const struct replay_log *l, const struct task *task)
+/* Where the call may write memory that its ranges do not hold. */
+static enum memory_copy_of writes_more(const struct replay_log *l, const struct task *task)
 {
 	const struct tracee_syscall *c = &task->syscall;
 	const struct syscall_facts *facts = c->compat ? NULL : syscall_facts(c->nr);
 
 	if (!facts || l->ranges.known != SYSCALL_RANGES_KNOWN ||
 	    facts->changes & SYSCALL_CHANGES_OTHERS)
-		return true;
+		return MEMORY_COPY_ALL;
+	if (syscall_is(c, SYS_exit_group)) /* nobody sees what is there behind it */
+		return MEMORY_COPY_NOTHING;
 	if (facts->changes & SYSCALL_CHANGES_MAPS && !log_shapes_knows(c))
-		return true;
-	return facts->changes & SYSCALL_CHANGES_OBJECTS && maps_shared_files(task->process->space);
+		return MEMORY_COPY_ALL;
+	return facts->changes & SYSCALL_CHANGES_OBJECTS &&
+			       (l->changes_file || maps_shared_files(task->process->space))
+		       ? MEMORY_COPY_FILES
+		       : MEMORY_COPY_NOTHING;
 }
 
 void replay_log_syscall_enter(struct replay_log *l, struct task *task)
@@ -360,8 +366,11 @@ void replay_log_syscall_enter(struct replay_log *l, struct task *task)
 	    find_mapping(task->host_tid, task->syscall.args[0], &attached))
 		l->detached = (struct log_shape){
 			.what = BT_SHAPE_UNMAP, .start = attached.start, .end = attached.end};
+	l->changes_file = call_changes_mapped_file(task->host_tid, &task->syscall,
+						   &task->process->space->mappings);
 	l->compares = writes_more(l, task);
-	if (l->compares && !memory_copy_take(&l->before, task->host_tid))
+	if (l->compares &&
+	    !memory_copy_take(&l->before, task->host_tid, l->compares, l->changes_file))
 		replay_log_end(l, "out of memory");
 }
 
@@ -384,10 +393,10 @@ static void put_written(struct replay_log *l, struct task *task, uint64_t result
 {
 	const struct syscall_memory memory = {read_of_task, task};
 
-	if (l->compares) {
+	if (l->compares)
 		memory_copy_compare(&l->before, task->host_tid, put_data, l);
+	if (l->compares == MEMORY_COPY_ALL)
 		return;
-	}
 	syscall_ranges_exit(result, &memory, &l->ranges);
 	for (size_t i = 0; i < l->ranges.count; i++)
 		put_range(l, task, &l->ranges.ranges[i]);
@@ -616,13 +625,10 @@ void replay_log_syscall_exit(struct replay_log *l, struct task *task, const stru
 	if (!is_logged(l, task) || !l->in_call)
 		return;
 	l->in_call = false;
-	if (syscall_is(&task->syscall, SYS_execve) && !result) {
+	if (!result &&
+	    (syscall_is(&task->syscall, SYS_execve) || syscall_is(&task->syscall, SYS_execveat))) {
 		l->executes = true; /* replay_log_program() goes on */
 		l->execution = rec;
-		return;
-	}
-	if (syscall_is(&task->syscall, SYS_execveat) && !result) {
-		replay_log_end(l, "the program executes another program by execveat(2)");
 		return;
 	}
 	if (may_map_twice(task, result) && maps_pages_twice(task->host_tid, result)) {

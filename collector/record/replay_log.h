@@ -37,8 +37,9 @@ struct replay_log {
 	struct log_shape detached;    /* what a shmdt takes away, if it does; end 0: it is none */
 	struct syscall_ranges ranges; /* that the call may write; in room */
 	struct syscall_range *room;   /* of SYSCALL_RANGES_ENOUGH; owned */
-	bool compares;                /* no row says all that the call may write */
-	struct memory_copy before;    /* then: at the entry */
+	bool changes_file;            /* the call may change a file that the program has mapped */
+	enum memory_copy_of compares; /* of what no row says what the call may write in it */
+	struct memory_copy before;    /* that, at the entry */
 	struct buf calls;             /* made without a stop, which are still to be written: */
 	uint64_t calls_tick;          /* the tick of the first, */
 	struct log_calls_codec codec; /* what the last has left */

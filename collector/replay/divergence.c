@@ -40,6 +40,24 @@ bool divergence_regs_differ(const struct bt_regs *a, const struct bt_regs *b)
 	return false;
 }
 
+static void print_hex(const uint8_t *bytes, size_t n, FILE *to)
+{
+	for (size_t i = 0; i < n; i++)
+		fprintf(to, "%02x", bytes[i]);
+}
+
+static void print_memory(const struct memory_difference *m, FILE *to)
+{
+	const char *more = m->end - m->start > m->count ? "..." : "";
+
+	fprintf(to, "  memory 0x%" PRIx64 "..0x%" PRIx64 ": expected ", m->start, m->end);
+	print_hex(m->expected, m->count, to);
+	fprintf(to, "%s, got ", more);
+	if (m->readable)
+		print_hex(m->came, m->count, to);
+	fprintf(to, "%s\n", m->readable ? more : "memory that cannot be read");
+}
+
 void divergence_print(const struct divergence *d, FILE *to)
 {
 	char expected[BT_POINT_TEXT], came[BT_POINT_TEXT];
@@ -57,6 +75,8 @@ void divergence_print(const struct divergence *d, FILE *to)
 			fprintf(to, "  %s: expected 0x%" PRIx64 ", got 0x%" PRIx64 "\n",
 				bt_reg_info[i].name, bt_regs_get(&d->expected_regs, i),
 				bt_regs_get(&d->came_regs, i));
+	if (d->memory.end)
+		print_memory(&d->memory, to);
 	if (*d->cause)
 		fprintf(to, "  it may come of this: %s\n", d->cause);
 }
@@ -67,6 +87,21 @@ static void print_point_json(const char *name, const struct bt_point *p, FILE *t
 		", \"%s\": {\"tick\": \"%" PRIu64 "\", \"transfers\": \"%" PRIu64
 		"\", \"rip\": \"0x%" PRIx64 "\", \"rcx\": \"0x%" PRIx64 "\"}",
 		name, p->tick, p->transfers, p->rip, p->rcx);
+}
+
+static void print_memory_json(const struct memory_difference *m, FILE *to)
+{
+	fprintf(to,
+		", \"memory\": {\"start\": \"0x%" PRIx64 "\", \"end\": \"0x%" PRIx64
+		"\", \"expected\": \"",
+		m->start, m->end);
+	print_hex(m->expected, m->count, to);
+	fputs("\", \"got\": ", to);
+	if (m->readable) {
+		fputs("\"", to);
+		print_hex(m->came, m->count, to);
+	}
+	fputs(m->readable ? "\"}" : "null}", to);
 }
 
 void divergence_print_json(const struct divergence *d, FILE *to)
@@ -93,6 +128,8 @@ void divergence_print_json(const struct divergence *d, FILE *to)
 		first = false;
 	}
 	fputs("]", to);
+	if (d->memory.end)
+		print_memory_json(&d->memory, to);
 	if (*d->cause)
 		fprintf(to, ", \"cause\": \"%s\"", d->cause);
 	fputs("}\n", to);

@@ -21,6 +21,16 @@ enum divergence_kind {
 	DIVERGENCE_KINDS
 };
 
+enum { DIVERGENCE_BYTES = 16 };
+
+/* The first range of memory that differs, and its first bytes. */
+struct memory_difference {
+	uint64_t start, end; /* both 0: none is known */
+	size_t count;        /* of the bytes that follow */
+	uint8_t expected[DIVERGENCE_BYTES], came[DIVERGENCE_BYTES];
+	bool readable; /* else there is no memory, and nothing in `came` */
+};
+
 struct divergence {
 	enum divergence_kind kind;
 	uint64_t seq; /* of the event in the trace; 0: it has none */
@@ -31,13 +41,14 @@ struct divergence {
 	struct bt_point expected_at, came_at;
 	bool has_regs;
 	struct bt_regs expected_regs, came_regs;
+	struct memory_difference memory;
 };
 
 /* Whether registers differ that a replay must meet. What a processor may change on its own does not
  * count: flags of single steps, selectors. */
 bool divergence_regs_differ(const struct bt_regs *a, const struct bt_regs *b);
 
-/* A line, and one for each register that differs. */
+/* A line, and one for each register that differs, and for memory. */
 void divergence_print(const struct divergence *d, FILE *to);
 void divergence_print_json(const struct divergence *d, FILE *to);
 

@@ -14,8 +14,10 @@
 #include "collector/replay/extended_state.h"
 #include "collector/replay/host.h"
 #include "collector/replay/silent_observer.h"
+#include "collector/replay/told_output.h"
 #include "collector/tracee/tracee.h"
 #include "format/log.h"
+#include "lib/insn.h"
 #include "syscalls/syscall_names.h"
 
 enum {
@@ -236,38 +238,11 @@ static bool apply_state(const struct replaying *r, struct task *task, const stru
 	return !extended.len || apply_extended(r, task, extended);
 }
 
-static bool is_output_there(const struct replaying *r, const struct task *task,
-			    const struct log_effect *e)
-{
-	struct slice bytes = log_effect_bytes(&r->log, e);
-	uint8_t there[4096];
-
-	for (size_t done = 0, n; e->u.output.addr && done < bytes.len; done += n) {
-		n = bytes.len - done < sizeof there ? bytes.len - done : sizeof there;
-		if (tracee_read(task->host_tid, e->u.output.addr + done, there, n) != n ||
-		    memcmp(there, bytes.at + done, n) != 0)
-			return false;
-	}
-	return true;
-}
-
-static void repeat_output(const struct replaying *r, const struct log_effect *e)
-{
-	struct slice bytes = log_effect_bytes(&r->log, e);
-	int to = e->u.output.stream == 2 ? STDERR_FILENO : STDOUT_FILENO;
-
-	for (size_t done = 0; r->options.output && done < bytes.len;) {
-		ssize_t n = write(to, bytes.at + done, bytes.len - done);
-
-		if (n <= 0)
-			return;
-		done += (size_t)n;
-	}
-}
-
 /* The effects of the present event; then task->regs are those behind it, and the task has them. */
 static bool apply_effects(struct replaying *r, struct task *task)
 {
+	struct memory_difference differs;
+
 	for (size_t i = 0; i < r->log.count; i++) {
 		const struct log_effect *e = &r->log.effects[i];
 		bool ok = true;
@@ -278,11 +253,12 @@ static bool apply_effects(struct replaying *r, struct task *task)
 			ok = apply_shape(r, task, &e->u.shape);
 		else if (e->kind == BT_RECORD_LOG_STATE)
 			ok = apply_state(r, task, e);
-		else if (!is_output_there(r, task, e)) {
+		else if (!output_is_there(&r->log, e, task->host_tid, &differs)) {
 			diverge(r, task, DIVERGENCE_OUTPUT, "other bytes that it writes");
+			r->divergence.memory = differs;
 			return false;
-		} else {
-			repeat_output(r, e);
+		} else if (r->options.output) {
+			output_repeat(&r->log, e);
 		}
 		if (!ok) {
 			diverge(r, task, DIVERGENCE_EFFECT, "an effect that cannot be applied");
@@ -585,14 +561,40 @@ static void on_stop_point(struct session *session, struct supervisor *sup, struc
 		sup->backend.ops->stop_at(&sup->backend, task, NULL);
 }
 
+/* Whether `behind` is where an instruction at `at` may have led, with no branch between. */
+static bool is_next(const struct bt_point *at, const struct bt_point *behind)
+{
+	return at->tick == behind->tick && at->transfers == behind->transfers &&
+	       behind->rip - at->rip - 1 < BT_INSN_MAX;
+}
+
+/* The task has executed an instruction that raised a signal in the recording: the system there
+ * forbade it to the program (PR_SET_TSC and ARCH_SET_CPUID, whose calls are not made in a replay),
+ * or the processor lacked it. It wrote registers alone, and which is not known: they are the
+ * recorded ones again. */
+static void raise_instead(struct replaying *r, struct supervisor *sup, struct task *task)
+{
+	task->regs = r->log.event.u.log_signal.regs;
+	task->regs.orig_rax = UINT64_MAX;
+	if (!tracee_set_regs(task->host_tid, &task->regs) && serve_places(r, sup, task, true) &&
+	    meet(r, task, "its point"))
+		deliver(r, sup, task);
+}
+
 static void on_instruction(struct session *session, struct supervisor *sup, struct task *task)
 {
 	static const char came[] = "an instruction with a result of its own";
 	struct replaying *r = replaying_of(session);
 	const struct bt_record_log_instruction *i = &r->log.event.u.log_instruction;
+	struct bt_point now = task_point(task);
 
 	if (r->done || !r->begun)
 		return;
+	if (r->log.event.kind == BT_RECORD_LOG_SIGNAL && r->log.event.u.log_signal.sync &&
+	    is_next(&r->log.event.u.log_signal.point, &now)) {
+		raise_instead(r, sup, task);
+		return;
+	}
 	if (r->log.event.kind != BT_RECORD_LOG_INSTRUCTION) {
 		diverge(r, task, DIVERGENCE_EVENT, came);
 		return;
@@ -672,7 +674,7 @@ static void on_syscall_exit(struct session *session, struct supervisor *sup, str
 	if (r->done || !call.again || (r->stops && r->next.at.rip == task->regs.rip))
 		return;
 	task->regs.rip -= 2;
-	task->regs.rax = call.regs.orig_rax;
+	task->regs.rax = tracee_restarted_call(&call.regs, call.result);
 	(void)!tracee_set_regs(task->host_tid, &task->regs);
 }
 
@@ -680,12 +682,21 @@ static bool answers_signal(struct session *session, struct supervisor *sup, stru
 			   const struct arrived_signal *signal)
 {
 	struct replaying *r = replaying_of(session);
+	struct bt_point now;
 	char came[80];
 
 	if (r->done || !r->begun)
 		return false;
 	if (!serve_places(r, sup, task, signal->sync))
 		return true;
+	now = task_point(task);
+	if (r->log.event.kind == BT_RECORD_LOG_INSTRUCTION && signal->sync &&
+	    is_next(&now, point_of(&r->log.event))) {
+		/* The reverse: it has a result in the log. */
+		task->regs.rip = point_of(&r->log.event)->rip;
+		on_instruction(session, sup, task);
+		return true;
+	}
 	snprintf(came, sizeof came, "signal %d", signal->info->si_signo);
 	if (r->log.event.kind != BT_RECORD_LOG_SIGNAL || !r->log.event.u.log_signal.sync ||
 	    (int)r->log.event.u.log_signal.signo != signal->info->si_signo)

@@ -3,7 +3,6 @@
 
 #include <errno.h>
 #include <fcntl.h>
-#include <stddef.h>
 #include <stdint.h>
 #include <stdio.h>
 #include <sys/socket.h>
@@ -14,6 +13,7 @@
 #include "collector/tracee/tracee.h"
 #include "lib/array_size.h"
 #include "lib/insn.h"
+#include "syscalls/syscall_ranges.h"
 
 enum {
 	MEM_MAJOR = 1, /* /dev/zero, /dev/urandom and their like (the kernel's
@@ -60,43 +60,48 @@ static bool waits_for_all(const struct task *task)
 	return type == SOCK_STREAM;
 }
 
-/* The registers with the buffer and the count of a transfer. */
+/* The calls that are made again: of those that move bytes, the ones that a signal can cut short
+ * where they would go on. Where their arguments lie is in their rows (syscall_writes.def). */
 static const struct transfer_syscall {
 	uint16_t nr;
-	bool advances; /* the buffer must be moved on; else the kernel keeps the position itself */
-	size_t buffer, count;
 	bool (*applies)(const struct task *task); /* NULL: always */
-} forms[] = {
-	{SYS_read, true, offsetof(struct bt_regs, rsi), offsetof(struct bt_regs, rdx),
-	 is_endless_read},
-	{SYS_write, true, offsetof(struct bt_regs, rsi), offsetof(struct bt_regs, rdx), is_stream},
-	{SYS_sendto, true, offsetof(struct bt_regs, rsi), offsetof(struct bt_regs, rdx), NULL},
-	{SYS_recvfrom, true, offsetof(struct bt_regs, rsi), offsetof(struct bt_regs, rdx),
-	 waits_for_all},
-	{SYS_getrandom, true, offsetof(struct bt_regs, rdi), offsetof(struct bt_regs, rsi), NULL},
-	{SYS_sendfile, false, 0, offsetof(struct bt_regs, r10), NULL},
+} transfers[] = {
+	{SYS_read, is_endless_read},   {SYS_write, is_stream}, {SYS_sendto, NULL},
+	{SYS_recvfrom, waits_for_all}, {SYS_getrandom, NULL},  {SYS_sendfile, NULL},
 };
-
-static uint64_t *reg_at(struct bt_regs *regs, size_t offset)
-{
-	return (uint64_t *)(void *)((char *)regs + offset);
-}
 
 static const struct transfer_syscall *find_transfer_syscall(const struct bt_regs *regs)
 {
-	for (size_t i = 0; i < ARRAY_SIZE(forms); i++)
-		if (forms[i].nr == regs->orig_rax)
-			return &forms[i];
+	for (size_t i = 0; i < ARRAY_SIZE(transfers); i++)
+		if (transfers[i].nr == regs->orig_rax)
+			return &transfers[i];
 	return NULL;
+}
+
+/* The registers with the count and the buffer of a transfer. buffer NULL: the kernel keeps the
+ * position itself. False: the call is none. */
+struct transfer_registers {
+	uint64_t *count, *buffer;
+};
+
+static bool find_transfer_registers(struct bt_regs *regs, struct transfer_registers *out)
+{
+	struct syscall_moved moved;
+
+	if (!find_transfer_syscall(regs) || !syscall_moved_bytes(regs->orig_rax, &moved))
+		return false;
+	out->count = tracee_arg(regs, moved.count);
+	out->buffer = moved.has_buffer ? tracee_arg(regs, moved.buffer) : NULL;
+	return true;
 }
 
 bool cut_transfer_may_be_short(const struct task *task)
 {
 	struct bt_regs regs = task->regs;
-	const struct transfer_syscall *f =
-		tracee_is_in_64_bit(&regs) ? find_transfer_syscall(&regs) : NULL;
+	struct transfer_registers r;
 
-	return f && (int64_t)regs.rax > 0 && regs.rax < *reg_at(&regs, f->count);
+	return tracee_is_in_64_bit(&regs) && find_transfer_registers(&regs, &r) &&
+	       (int64_t)regs.rax > 0 && regs.rax < *r.count;
 }
 
 bool cut_transfer_is_short(const struct task *task)
@@ -109,17 +114,18 @@ bool cut_transfer_is_short(const struct task *task)
 
 void cut_transfer_again(struct task *task, bool rewinds)
 {
-	const struct transfer_syscall *f = find_transfer_syscall(&task->regs);
 	struct cut_transfer *t = &task->transfer;
-	uint64_t moved = (int64_t)task->regs.rax > 0 ? task->regs.rax : 0,
-		 *count = reg_at(&task->regs, f->count), *buffer = reg_at(&task->regs, f->buffer);
+	uint64_t moved = (int64_t)task->regs.rax > 0 ? task->regs.rax : 0;
+	struct transfer_registers r;
 
+	if (!find_transfer_registers(&task->regs, &r))
+		return;
 	if (!t->moved)
-		*t = (struct cut_transfer){.count = *count, .buffer = *buffer};
+		*t = (struct cut_transfer){.count = *r.count, .buffer = r.buffer ? *r.buffer : 0};
 	t->moved += moved;
-	*count -= moved;
-	if (f->advances)
-		*buffer += moved;
+	*r.count -= moved;
+	if (r.buffer)
+		*r.buffer += moved;
 	t->rewound = rewinds;
 	if (!rewinds) {
 		tracee_restart(&task->regs);
@@ -141,19 +147,19 @@ void cut_transfer_begun(struct task *task) { task->transfer.rewound = false; }
 
 void cut_transfer_end(struct task *task)
 {
-	const struct transfer_syscall *f = find_transfer_syscall(&task->regs);
 	struct cut_transfer *t = &task->transfer;
+	struct transfer_registers r;
 
-	if (!t->moved || !f)
+	if (!t->moved || !find_transfer_registers(&task->regs, &r))
 		return;
 	/* After an error the whole call would have returned the part moved before. */
 	task->regs.rax =
 		t->moved + (!t->rewound && (int64_t)task->regs.rax > 0 ? task->regs.rax : 0);
 	if (t->rewound)
 		task->regs.rip += BT_SYSCALL_LEN;
-	*reg_at(&task->regs, f->count) = t->count;
-	if (f->advances)
-		*reg_at(&task->regs, f->buffer) = t->buffer;
+	*r.count = t->count;
+	if (r.buffer)
+		*r.buffer = t->buffer;
 	*t = (struct cut_transfer){0};
 	tracee_set_regs(task->host_tid, &task->regs);
 }

@@ -398,12 +398,25 @@ bool tracee_is_in_vsyscall(const struct bt_regs *regs)
 	return regs->rip - page < BT_PAGE;
 }
 
+uint64_t *tracee_arg(struct bt_regs *regs, unsigned i)
+{
+	uint64_t *const at[] = {&regs->rdi, &regs->rsi, &regs->rdx,
+				&regs->r10, &regs->r8,  &regs->r9};
+
+	return at[i];
+}
+
 bool tracee_wants_restart(const struct bt_regs *regs)
 {
 	int64_t result = (int64_t)regs->rax;
 
 	return (int64_t)regs->orig_rax >= 0 && result <= -ERESTART_FIRST &&
 	       result >= -ERESTART_LAST;
+}
+
+uint64_t tracee_restarted_call(const struct bt_regs *regs, uint64_t result)
+{
+	return result == (uint64_t)-ERESTART_LAST ? SYS_restart_syscall : regs->orig_rax;
 }
 
 bool tracee_socket_option(pid_t pid, int there, int option, void *value, size_t size)

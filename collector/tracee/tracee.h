@@ -160,9 +160,17 @@ bool tracee_is_in_64_bit(const struct bt_regs *regs);
  */
 bool tracee_is_in_vsyscall(const struct bt_regs *regs);
 
+/* The register of argument i of a system call of 64-bit code. */
+uint64_t *tracee_arg(struct bt_regs *regs, unsigned i);
+
 /* Whether the registers stand behind a system call that the kernel will restart unless a handler is
  * entered. Programs never see the result in them. */
 bool tracee_wants_restart(const struct bt_regs *regs);
+
+/* The number of the call that the kernel makes where one with these registers gave `result` and no
+ * handler is entered: the same, or restart_syscall (arch_do_signal_or_restart(),
+ * arch/x86/kernel/signal.c). */
+uint64_t tracee_restarted_call(const struct bt_regs *regs, uint64_t result);
 
 /* The registers stand behind a system call that gave EINTR. Changes them so that the kernel
  * restarts it unless a handler is entered. */

@@ -58,8 +58,9 @@ struct chunk {
 struct chunks {
 	struct chunk *at;
 	size_t count, cap;
-	bool dropped; /* entries before the first that is read */
-	bool failed;  /* no memory */
+	size_t dropped;  /* entries before the first that is read */
+	bool is_limited; /* which are not read because they are too many for any reader */
+	bool failed;     /* no memory */
 };
 
 struct chunk_source {
@@ -166,12 +167,17 @@ static void trim_chunks(struct chunks *c, size_t most)
 		oldest--;
 		total += c->at[oldest].count - c->at[oldest].skip;
 	}
+	c->dropped = 0;
+	for (size_t i = 0; i < oldest; i++)
+		c->dropped += c->at[i].count - c->at[i].skip;
 	if (oldest)
 		memmove(c->at, c->at + oldest, (kept - oldest) * sizeof *c->at);
 	c->count = kept - oldest;
-	if (total > most)
-		c->at[0].skip += total - most; /* the newest, and too large */
-	c->dropped = oldest || total > most;
+	if (total > most) { /* the newest, and too large */
+		c->at[0].skip += total - most;
+		c->dropped += total - most;
+	}
+	c->is_limited = c->dropped && most == ENTRIES_MAX;
 }
 
 static size_t chunks_entries(const struct chunks *c)
@@ -356,7 +362,9 @@ static void join_chunks(struct history *h, const struct chunk_source *l, const s
 {
 	const struct chunk *newest = &c->at[c->count - 1];
 	const struct chunk_state *before = &c->at[0].before;
-	enum bt_gap_reason reason = l->damaged ? BT_GAP_DAMAGED : BT_GAP_NOT_KEPT;
+	enum bt_gap_reason reason = l->damaged      ? BT_GAP_DAMAGED
+				    : c->is_limited ? BT_GAP_UNREAD
+						    : BT_GAP_NOT_KEPT;
 	uint64_t next = 0;
 
 	for (size_t i = 0; i < c->count; i++) {
@@ -510,7 +518,8 @@ static int load_entries(struct history *h, const struct model *m, uint32_t task,
 	if (l.file)
 		for_chunks(&l, collect_chunk, &chunks);
 	trim_chunks(&chunks, most);
-	h->is_part = chunks.dropped && most < ENTRIES_MAX;
+	h->is_part = chunks.dropped && !chunks.is_limited;
+	h->unread = chunks.is_limited ? chunks.dropped : 0;
 	/* One more for a gap behind the newest chunk. */
 	h->entries = chunks.failed ? NULL : allocate_entries(lay_out_chunks(&chunks) + 1);
 	if (!h->entries) {

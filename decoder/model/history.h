@@ -29,7 +29,9 @@ struct history {
 			  for entries that snapshots count */
 	bool is_part;  /* older entries are in the trace: history_load_newest() has left them out,
 			  and a gap stands for them */
-	bool is_calls; /* history_load_calls() has left out branches */
+	uint64_t unread; /* so many older branches are in the trace that nothing reads: a gap stands
+			    for them */
+	bool is_calls;   /* history_load_calls() has left out branches */
 };
 
 /* Loads the whole history of a task. A task without branches gives an empty one. Missing and

@@ -344,8 +344,15 @@ static void put_title(struct report *r, const struct branch_rows *b)
 	text_printf(&r->t,
 		    is_narrow(r) ? " (%zu in the trace)\n  Oldest first: tick, kind, from -> to\n"
 				 : " (%zu in the trace), oldest first: tick, kind, from -> to\n",
-		    b->count);
+		    /* A gap stands for those that are not read. */
+		    r->focus.history.unread ? b->count - 1 + (size_t)r->focus.history.unread
+					    : b->count);
 	report_about(r, &(struct report_about){.kind = REPORT_REMARK});
+	if (r->focus.history.unread)
+		text_printf(&r->t,
+			    "  The oldest %" PRIu64 " of them are not read, and nothing is said of "
+			    "them.\n",
+			    r->focus.history.unread);
 	if (b->folded)
 		text_printf(&r->t, "  Code of libraries is folded; --all shows every branch.\n");
 	if (focus_is_outside(&r->focus))

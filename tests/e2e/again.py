@@ -120,4 +120,4 @@ def dynamic_as_stepped():
     engine_compare.compare_runs([again(), "runs", "2"])
 
 
-main()
+main(sanitized=5)

@@ -140,7 +140,7 @@ def streams():
 @case("every exit status")
 def statuses():
     program = build("status.S", *BARE)
-    for status in range(256):
+    for status in range(0, 256, 15 if a_part() else 1):
         result = record([program] + ["x"] * status)
         equal(result.status, status, "status of btrec (%s)" % result.own_err)
         shutil.rmtree(result.trace)

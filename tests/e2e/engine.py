@@ -90,4 +90,4 @@ def generated_programs():
     check(not failures, "%d of %d programs from seed %d on; the first: %s" % (len(failures), SEEDS, FIRST, failures[0] if failures else ""))
 
 
-main()
+main(sanitized=5)

@@ -135,4 +135,4 @@ for name in "interval two silent".split():
 add_timers("interval", "--parallel")
 
 
-main()
+main(sanitized=3)

@@ -50,4 +50,4 @@ def all_tried():
     equal(sorted(native([program()]).out.decode().split()), sorted(STEPPED + IN_CACHE + EITHER), "cases")
 
 
-main()
+main(sanitized=5)

@@ -102,4 +102,4 @@ def few_descriptors():
     equal(stepped, [], "stepped")
 
 
-main()
+main(sanitized=5)

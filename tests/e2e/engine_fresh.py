@@ -92,4 +92,4 @@ def all_tried():
     equal(sorted(native([program()]).out.decode().split()), sorted(NAMES), "cases")
 
 
-main()
+main(sanitized=3)

@@ -96,4 +96,4 @@ def with_alarms():
 for mode_, options_ in MODES.items():
     add_mappings(mode_, options_)
 
-main()
+main(sanitized=3)

@@ -107,4 +107,4 @@ def as_stepped():
     engine_compare.compare_runs([build("region.c", *STATIC, "-pthread", name="region-static"), "unmap-all", "300"])
 
 
-main()
+main(sanitized=5)

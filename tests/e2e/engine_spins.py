@@ -95,4 +95,4 @@ def all_tried():
     equal([name for name in native([spins()]).out.decode().split() if name not in tried], [], "cases left out")
 
 
-main()
+main(sanitized=5)

@@ -166,4 +166,4 @@ def wrong():
     check("--snap-at needs ticks" in refused.own_err, refused.own_err)
 
 
-main()
+main(sanitized=3)

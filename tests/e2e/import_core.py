@@ -153,7 +153,7 @@ def no_siginfo():
     inferred = ["null-write", "wild-read", "non-canonical-read", "write-to-constant", "call-null", "call-non-canonical", "call-data", "ret-unmapped",
                 "stack-overflow", "divide-by-zero", "illegal", "breakpoint", "bus-error", "misaligned", "alignment-check", "privileged", "forbidden-page",
                 "torn-instruction", "string-fault", "seccomp-kill"]
-    for mode in inferred:
+    for mode in inferred[1::4] if a_part() else inferred: # the stack overflow takes most of the time
         told, untold = with_and_without_siginfo(program, mode)
         equal(untold["code"], "code unknown", "code of " + mode)
         for key in ("signal", "address", "text", "where", "caller"):

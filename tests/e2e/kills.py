@@ -47,4 +47,4 @@ for name_, options_, kills_ in (("engine", [], KILLS), ("side by side", ["--para
 for name_, options_, most_ in (("engine", [], 0.5), ("without PEXT and LZCNT", ["--plain-processor"], 0.75)):
     add(name_ + ", while it computes", [*options_, "--history", "20000"], KILLS, "computes", most=most_)
 
-main()
+main(sanitized=2)

@@ -113,4 +113,4 @@ def shown():
     check("\nWhat it wrote to its standard error\n" + "".join("  %s\n" % line for line in expected) in said, said)
 
 
-main()
+main(sanitized=3)

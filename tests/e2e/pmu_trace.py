@@ -243,7 +243,7 @@ def pt_records():
     check(len(got) > 600, "%d entries" % len(got))
 
 
-@case("pt: of code with few branches nothing is lost from one look to the next")
+@case("pt: of code with few branches nothing is lost from one look to the next", sanitized=False)
 def pt_few_branches():
     # More instructions than bytes are good for, behind one synchronization point, and two signals each round.
     argv = [build("looked_at.S", *BARE, "-DCALLS=1", "-DBRANCHES=140", "-DBLOCK=6000", "-DROUNDS=2", name="few_branches")]

@@ -28,4 +28,4 @@ assert len(rows) == len(SHORT)
 for row in rows:
     add(*row)
 
-main()
+main(sanitized=3)

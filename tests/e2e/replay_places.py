@@ -98,6 +98,27 @@ def made_program():
     same_as_stepped([program], 30, 3, ["engine", "step"], iterations)
 
 
+# In ./check --full: so many points of each of more programs.
+POINTS = int(os.environ.get("BTREC_REPLAY_POINTS", "0"))
+MORE_PROGRAMS = [["cat"], ["sort", "--parallel=1"], ["awk", "{ n[$2 % 3]++ } END { for (w in n) print n[w], w }"], ["sed", "-E", "s/([a-z]+) ([0-9]+)/\\2 \\1/g"], ["md5sum"], ["od", "-x"],
+                 ["bash", "-c", "while read -r a b c; do x[b%7]+=$b; done < $0; echo ${x[*]}"], ["xz", "-T1", "-0c"], ["zstd", "--single-thread", "--no-asyncio", "-qc"], ["ls", "-la"]]
+
+
+def add_more(argv, seed):
+    @case("registers at more random points are the stepper's: " + argv[0])
+    def more_points():
+        if not shutil.which(argv[0]):
+            raise Skip("no " + argv[0])
+        text = fresh("text")
+        with open(text, "w") as file:
+            file.write("".join("line %d of %d\n" % (n * 7919 % 1000, n) for n in range(10)))
+        same_as_stepped([*argv, text], POINTS, seed, ["engine"])
+
+
+for seed, argv in enumerate(MORE_PROGRAMS if POINTS else [], 10):
+    add_more(argv, seed)
+
+
 def crashed():
     """A recording of a program that is killed by a fault, below some frames."""
     if not hasattr(crashed, "trace"):
@@ -214,6 +235,11 @@ def window_at_crash():
     same_tail(trace, "..crash", None)
     same_tail(trace, "..", None)
     same_tail(trace, "-20..", 20, "--to", "crash")
+    same_tail(trace, "300", 300, "--to", "crash")
+    same_tail(trace, "300", 300)
+    same_tail(trace, "-2K..crash", 2000)
+    for whole in "1M", "-1M..", "18446744073G":
+        same_tail(trace, whole, None)
 
 
 @case("the window of a program with handlers, restarted calls and mappings")
@@ -293,6 +319,26 @@ def checksums():
     check(engine.out.count(b"\n") >= 8, engine.out)
 
 
+@case("of a window that has more branches than are read it is said how many are not")
+def window_of_many():
+    folder = fresh_dir("many")
+    source = os.path.join(folder, "many.c")
+    with open(source, "w") as file:
+        file.write("#include <stdlib.h>\nint main(void) { for (volatile int i = 0; i < 8600000; i++) __asm__ volatile(\"jmp 1f\\n1:\"); abort(); }\n")
+    equal(execute([*CC, "-O1", "-static", source, "-o", os.path.join(folder, "many")]).status, 0, "status of the compiler")
+    made = window(record([os.path.join(folder, "many")], ["--quiet", "--replayable"]).trace, "1G")
+    info = re.search(r"^branches +(\d+) kept$", execute([BTREC, "info", made]).out.decode(), re.M)
+    check(info, "btrec info does not say how many there are")
+    kept = int(info.group(1))
+    # -n: only some of them are needed for the lines that are shown.
+    for options in (), ("-n", "3"):
+        said = text(made, *options)
+        found = re.search(r"Last branches of task 1 \((\d+) in the trace\).*\n(?:.*\n)*?  The oldest (\d+) of them are not read, and nothing is said of them.\n", said)
+        check(found, said[:2000])
+        equal(int(found.group(1)), kept, "branches that are said to be there")
+        check(kept - (1 << 24) <= int(found.group(2)) < kept - (1 << 23), "%s of %d not read" % (found.group(2), kept))
+
+
 @case("a byte that is changed in what a call wrote changes the checksum of its event")
 def checksum_of_change():
     trace = crashed()
@@ -354,10 +400,12 @@ def misuse():
     trace = crashed()
     for options in (["--to", "12x"], ["--to", ""], ["--to", "@"], ["--to", "0:5"], ["--to", "99999999999999999999"], ["--memory", "rsp"], ["--memory", "rsp,0"], ["--memory", "rxx,4"],
                     ["--memory", "rsp*2,4"], ["--memory", "0x,4"], ["--memory", "0,1048577"], ["--memory", "0,4,4"], ["--memory", "0,1"] * 65,
-                    ["--window", "5"], ["--window", "x..5"], ["--window", "end..end"], ["--window", "-0..end"], ["--window", "-x.."], ["--window", "..x"], ["-o", "/x"], ["--checksum", "0"], ["--checksum", "x"],
+                    ["--window", "5x"], ["--window", "0"], ["--window", "-5"], ["--window", "1m"], ["--window", "1MM"], ["--window", "99999999999999999999"], ["--window", "99999999999999999999999999999M"], ["--window", "18446744073710M"], ["--window", "-1X.."], ["--window", "x..5"], ["--window", "end..end"], ["--window", "-0..end"], ["--window", "-x.."], ["--window", "..x"], ["-o", "/x"], ["--checksum", "0"], ["--checksum", "x"],
                     ["--to", "crash", "--window", "..end"]):
         result = replay(trace, *options)
         equal((result.status, result.out, result.err.count(b"\n")), (2, b"", 1), "status, output and lines of %s (%s)" % (options, result.err))
+    behind = execute([BTREC, "replay", trace, "--to", "crash"])
+    equal((behind.status, behind.err), (2, b"btrec: replay: options come before the trace: --to\n"), "an option behind the trace")
 
 
 main(sanitized=3)

@@ -209,4 +209,4 @@ def all_tried():
     equal(sorted(native([build("trap_flag.c", *STATIC, "-pthread")]).out.decode().split()), sorted(TRAP_FLAG), "cases")
 
 
-main()
+main(sanitized=5)

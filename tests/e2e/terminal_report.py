@@ -180,6 +180,29 @@ def readme():
     equal((list(without_numbers(printed.splitlines())), status), (list(without_numbers(shown.splitlines())), 0), "the report")
 
 
+@case("the README's replay of the example does what it says, as it is typed there")
+def readme_replay():
+    if not shutil.which("gcc"):
+        raise Skip("gcc, which compiles the example, is missing")
+    root = os.path.join(HERE, "..", "..")
+    with open(os.path.join(root, "README.md")) as file:
+        shown = re.search(r"^    \$ btrec run [^\n]*--replayable .*?(?=\n\n)", file.read(), re.S | re.M).group().replace("\n    ", "\n").strip()
+    folder, tools = fresh_dir("readme"), fresh_dir("tools")
+    for tool in BTREC, BTVIEW:
+        os.symlink(tool, os.path.join(tools, os.path.basename(tool)))
+    os.mkdir(os.path.join(folder, "examples"))
+    shutil.copy(os.path.join(root, "examples", "stale.c"), os.path.join(folder, "examples"))
+    equal(execute(["gcc", "-g", "-O1", "-o", "stale", "examples/stale.c"], cwd=folder).status, 0, "stale.c")
+    commands = re.findall(r"^\$ (.*)", shown, re.M)
+    check(len(commands) == 4 and "--to crash --window" in commands[2], "commands: %s" % commands)
+    said = ""
+    for command in commands:
+        result = execute(["sh", "-c", "exec 2>&1; exec " + command], cwd=folder, env={**os.environ, "PATH": tools + ":" + os.environ["PATH"]})
+        said += "$ %s\n%s" % (command, result.out.decode())
+    numbers = r"\b[0-9]+ events"
+    equal(re.sub(numbers, "N events", said.strip()), re.sub(numbers, "N events", shown), "what is said")
+
+
 @case("a pager that is missing, ends at once or is killed does no harm")
 def bad_pager():
     whole = on_terminal("--stdio", crash())[0]

@@ -6,6 +6,7 @@
 #define _GNU_SOURCE
 #include <errno.h>
 #include <fcntl.h>
+#include <linux/aio_abi.h>
 #include <net/if.h>
 #include <netinet/in.h>
 #include <poll.h>
@@ -22,6 +23,7 @@
 #include <sys/ptrace.h>
 #include <sys/resource.h>
 #include <sys/socket.h>
+#include <sys/stat.h>
 #include <sys/syscall.h>
 #include <sys/time.h>
 #include <sys/uio.h>
@@ -54,6 +56,14 @@ static long keep(long nr, const long *args)
 #define CALL(nr, ...)   call(nr, (const long[6]){__VA_ARGS__})
 #define KEEP(nr, ...)   keep(nr, (const long[6]){__VA_ARGS__})
 #define NAME(s)         L("" s)
+
+static long root_device(void)
+{
+	struct stat st = {0};
+
+	stat("/", &st);
+	return (long)st.st_dev;
+}
 
 static int make_file(const char *name, const char *text)
 {
@@ -120,6 +130,7 @@ static void files(void)
 	CALL(SYS_newfstatat, AT_FDCWD, NAME("none"), L(out[0]), 0);
 	CALL(SYS_statx, AT_FDCWD, NAME("file"), 0, 0xfff, L(out[0]));
 	CALL(SYS_statfs, NAME("/"), L(out[0]));
+	CALL(SYS_ustat, root_device(), L(out[0]));
 	CALL(SYS_fstatfs, fd, L(out[0]));
 	CALL(SYS_ustat, 0, L(out[0]));
 	CALL(SYS_getdents, dir, L(out[0]), BUFFER);
@@ -315,6 +326,8 @@ static void times_and_ids(void)
 	CALL(SYS_sched_getaffinity, 0, 128, L(out[0]));
 	CALL(SYS_sched_getparam, 0, L(out[0]));
 	CALL(SYS_sched_getattr, 0, L(out[0]), 100, 0);
+	CALL(SYS_sched_setattr, 0, L(out[0]), 0); /* its size is wrong */
+	CALL(SYS_perf_event_open, L(out[0]), 0, -1, -1, 0);
 	memset(out, 0, sizeof out);
 	*(uint32_t *)(void *)out[0] = 4000;
 	out[0][1000] = 1;
@@ -394,6 +407,27 @@ static void signals(void)
 	CALL(SYS_pause);
 }
 
+static void ask_of_stream(void)
+{
+	int fd = socket(AF_INET, SOCK_STREAM, 0);
+
+	CALL(SYS_ioctl, fd, 0x8903, L(out[0])); /* FIOGETOWN */
+	CALL(SYS_ioctl, fd, 0x894b, L(out[0])); /* SIOCOUTQNSD */
+	close(fd);
+}
+
+/* With ids of the child in out[0] and out[1]. */
+static void make_by_clone3(void)
+{
+	uint64_t in[8] = {0x1000 | 0x100000, (uintptr_t)out[0], 0, (uintptr_t)out[1], SIGCHLD};
+	long pid = CALL(435, L(in), sizeof in);
+
+	if (!pid)
+		syscall(SYS_exit_group, 0);
+	if (pid > 0)
+		waitpid((pid_t)pid, NULL, 0);
+}
+
 static void children(void)
 {
 	pid_t pid = (pid_t)syscall(SYS_fork);
@@ -421,13 +455,16 @@ static void children(void)
 	CALL(SYS_ptrace, PTRACE_GETSIGMASK, pid, 8, L(out[1]));
 	CALL(SYS_ptrace, 0x420e, pid, 24, L(out[1]));
 	CALL(SYS_ptrace, 0x420f, pid, 24, L(out[1]));
-	CALL(SYS_ptrace, 0x4211, pid, 24, L(out[1]));
+	CALL(SYS_ptrace, 0x4211, pid, 32, L(out[1]));
+	CALL(SYS_ptrace, 0x420d, pid, 16, L(out[1]));
+	CALL(SYS_ptrace, 25, pid, 12, L(out[1])); /* PTRACE_GET_THREAD_AREA */
 	CALL(SYS_ptrace, 30, pid, L(out[1]), 0x1003);
 	memset(out, 0xa5, sizeof out);
 	*(struct iovec *)(void *)out[2] = (struct iovec){out[0], 100};
 	KEEP(SYS_ptrace, 0x4204, pid, 1, L(out[2])); /* NT_PRSTATUS */
 	*(struct iovec *)(void *)out[2] = (struct iovec){out[0], BUFFER};
 	KEEP(SYS_ptrace, 0x4204, pid, 0x202, L(out[2])); /* NT_X86_XSTATE */
+	make_by_clone3();
 	struct iovec here[2] = {{out[0], 10}, {out[1], 20}}, there = {out[3], 15};
 
 	memset(out, 0x11, sizeof out);
@@ -447,9 +484,9 @@ static void queues(void)
 	syscall(SYS_msgsnd, id, &m, 9, 0);
 	CALL(SYS_msgctl, id, 2, L(out[0]));
 	CALL(SYS_msgctl, 0, 3, L(out[0]));
-	CALL(SYS_msgctl, 0, 11, L(out[0]));
+	CALL(SYS_msgctl, id & 0x7fff, 11, L(out[0])); /* by index */
 	CALL(SYS_msgctl, 0, 12, L(out[0]));
-	CALL(SYS_msgctl, 0, 13, L(out[0]));
+	CALL(SYS_msgctl, id & 0x7fff, 13, L(out[0]));
 	CALL(SYS_msgrcv, id, L(out[0]), 4, 0, 0);
 	CALL(SYS_msgrcv, id, L(out[0]), 100, 0, 0);
 	CALL(SYS_msgrcv, id, L(out[0]), 100, 0, IPC_NOWAIT);
@@ -457,13 +494,13 @@ static void queues(void)
 	id = syscall(SYS_semget, IPC_PRIVATE, 5, 0600);
 	for (n = 0; n <= 20; n++)
 		if (n == 2 || n == 3 || (n > 10 && n != 16 && n != 17))
-			CALL(SYS_semctl, n >= 18 ? 0 : id, 0, n, L(out[0]));
+			CALL(SYS_semctl, n >= 18 ? id & 0x7fff : id, 0, n, L(out[0]));
 	CALL(SYS_semctl, id, 0, IPC_RMID, 0);
 	id = syscall(SYS_shmget, IPC_PRIVATE, 4096, 0600);
 	CALL(SYS_shmctl, id, 2, L(out[0]));
 	for (n = 3; n <= 15; n++)
 		if (n == 3 || n > 12)
-			CALL(SYS_shmctl, 0, n, L(out[0]));
+			CALL(SYS_shmctl, n == 3 ? 0 : id & 0x7fff, n, L(out[0]));
 	CALL(SYS_shmctl, id, IPC_RMID, 0);
 	n = syscall(SYS_mq_open, "every_call", O_RDWR | O_CREAT, 0600, 0);
 	if (n >= 0) {
@@ -632,6 +669,11 @@ static void terminals(void)
 static void futexes_and_aio(void)
 {
 	uint32_t *word = (uint32_t *)(void *)out[0];
+	static const uint8_t bpf_commands[] = {0,  2,  3,  6,  7,  8,  9,  11, 12, 13, 14, 19,
+					       22, 23, 28, 29, 30, 31, 32, 33, 34, 35, 36};
+	/* with a key, which the kernel writes over */
+	static struct iocb block = {
+		.aio_key = 0x5a5a5a5a, .aio_lio_opcode = IOCB_CMD_PWRITE, .aio_nbytes = 8};
 	unsigned long context;
 
 	memset(out, 0, sizeof out);
@@ -648,6 +690,10 @@ static void futexes_and_aio(void)
 		memcpy(&context, out[0], sizeof context);
 		CALL(SYS_io_getevents, context, 0, 4, L(out[0]), L(&no_time));
 		CALL(SYS_io_pgetevents, context, 0, 4, L(out[0]), L(&no_time), 0);
+		block.aio_fildes = (uint32_t)make_file("submitted", "");
+		block.aio_buf = (uintptr_t)out[2];
+		memcpy(out[0], &(void *){&block}, sizeof(void *));
+		KEEP(SYS_io_submit, context, 1, L(out[0]));
 		CALL(SYS_io_cancel, context, L(out[0]), L(out[1]));
 		CALL(SYS_io_destroy, context);
 	}
@@ -655,6 +701,8 @@ static void futexes_and_aio(void)
 	KEEP(425, 4, L(out[0]));
 	memset(out, 0, sizeof out);
 	KEEP(SYS_bpf, 11, L(out[0]), 12);
+	for (size_t i = 0; i < sizeof bpf_commands; i++)
+		CALL(SYS_bpf, bpf_commands[i], L(out[0]), 128);
 }
 
 int main(void)
@@ -675,6 +723,7 @@ int main(void)
 	children();
 	queues();
 	sockets();
+	ask_of_stream();
 	terminals();
 	futexes_and_aio();
 	return 0;

@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 /* change_log TRACE OUT CHANGE KIND N [FILE]: writes the log of a trace to the file OUT with one
  * change in record N (from 1; of effects: of those behind the beginning) of that kind, by name:
- * drop, double, register (rbx + 1), tick (+ 1), byte (the first one, + 1), result (+ 1), address
+ * drop, double, register (rbx + 1), tick (+ 1), byte (the first one, + 1), marked (the same, of
+ * LOG_DATA whose bytes begin with MARK alone), result (+ 1), address
  * (an effect's, in the reserved range), maker (of a LOG_PROCESSOR: another one), features (it has
  * all), layout (its states lie elsewhere, as they do in all LOG_STATE then), cut (the last bytes of
  * its leaves are missing), end (behind it). Of an event: code (the bytes of FILE lie where its task
@@ -16,6 +17,7 @@
 #include "lib/say.h"
 
 enum { OURS = 2 };
+#define MARK     "\x3e\x0f\x31" /* rdtsc with a prefix; with the first byte + 1 it is undefined */
 #define RESERVED 0x550000001000ull
 
 #define PAGE          0x1000ull
@@ -159,7 +161,7 @@ static void change_record(struct bt_record *r, const char *what, struct buf *byt
 	}
 	if (r->kind == BT_RECORD_LOG_PROCESSOR)
 		change_processor(&r->u.log_processor, what, bytes);
-	if (!strcmp(what, "byte") && r->kind == BT_RECORD_LOG_DATA) {
+	if ((!strcmp(what, "byte") || !strcmp(what, "marked")) && r->kind == BT_RECORD_LOG_DATA) {
 		buf_put(bytes, r->u.log_data.bytes.at, r->u.log_data.bytes.len);
 		bytes->data[0]++;
 		r->u.log_data.bytes = slice_of(bytes->data, bytes->len);
@@ -215,6 +217,18 @@ static bool write_block(FILE *to, uint64_t ordinal, struct buf *records)
 	return ok;
 }
 
+static bool is_marked(struct slice bytes)
+{
+	return bytes.len >= sizeof MARK && !memcmp(bytes.at, MARK, sizeof MARK - 1);
+}
+
+static bool is_wanted(const struct bt_record *r, const struct change *c)
+{
+	return !strcmp(bt_record_name(r->kind), c->kind) &&
+	       (strcmp(c->what, "marked") != 0 ||
+		(r->kind == BT_RECORD_LOG_DATA && is_marked(r->u.log_data.bytes)));
+}
+
 static int copy_log(const struct trace *t, const struct trace_file *file, FILE *to,
 		    const struct change *c)
 {
@@ -233,8 +247,8 @@ static int copy_log(const struct trace *t, const struct trace_file *file, FILE *
 		bool it;
 
 		begun |= rec.kind == BT_RECORD_LOG;
-		it = (begun || rec.kind != BT_RECORD_LOG_DATA) &&
-		     !strcmp(bt_record_name(rec.kind), c->kind) && ++seen == c->number;
+		it = (begun || rec.kind != BT_RECORD_LOG_DATA) && is_wanted(&rec, c) &&
+		     ++seen == c->number;
 		if (it)
 			change_record(&rec, c->what, &bytes);
 		if (rec.kind == BT_RECORD_LOG_STATE && !strcmp(c->what, "layout"))

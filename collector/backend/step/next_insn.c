@@ -5,6 +5,7 @@
 
 #include "collector/tracee/tracee.h"
 #include "lib/processor.h"
+#include "lib/system_store.h"
 
 enum {
 	REP_FAST = 24,   /* iterations from which a breakpoint behind a REP instruction beats
@@ -159,6 +160,34 @@ int next_insn_look(struct task *task)
 		if (abort_transaction(task))
 			return -BT_E_GONE;
 	return 0;
+}
+
+/* Code that is written to is the backend's concern, and a fault the processor's: such a store is
+ * left to it. */
+static bool stores_to_data(const struct task *task, const struct bt_system_store *s)
+{
+	const struct mapping_list *all = &task->process->space->mappings;
+	size_t i = mappings_behind(all, s->addr);
+
+	return i < all->count && all->maps[i].start <= s->addr &&
+	       s->n <= all->maps[i].end - s->addr && all->maps[i].prot & BT_PROT_WRITE &&
+	       !(all->maps[i].prot & BT_PROT_EXEC);
+}
+
+int next_insn_store(struct task *task)
+{
+	const struct step_task *st = task->step;
+	struct bt_system_store s;
+
+	if (!st->logged || !st->readable || !(st->insn.traits & BT_TRAIT_EMULATED) || st->code_32 ||
+	    st->program_tf || !bt_system_store_decode(st->bytes, st->insn.len, &task->regs, &s))
+		return 0;
+	if (s.n &&
+	    (!stores_to_data(task, &s) || !tracee_write(task->host_tid, s.addr, s.bytes, s.n)))
+		return 0;
+	task->stepped++;
+	task->regs = s.regs;
+	return tracee_set_regs(task->host_tid, &task->regs) ? -BT_E_GONE : 1;
 }
 
 bool next_insn_saves_x87(const struct step_task *st)

@@ -44,9 +44,11 @@ static int send_off(struct task *task, enum errand errand, int request, int sign
 
 static int step_task_init(struct backend *b, struct task *task)
 {
-	(void)b;
 	task->step = calloc(1, sizeof(struct step_task));
-	return task->step ? 0 : -BT_E_NO_MEMORY;
+	if (!task->step)
+		return -BT_E_NO_MEMORY;
+	task->step->logged = b->logged;
+	return 0;
 }
 
 static void step_task_release(struct backend *b, struct task *task)
@@ -99,8 +101,14 @@ static int restore_trap_disposition(struct task *task)
 static int step_insn(struct task *task)
 {
 	uint64_t behind;
+	int stored;
 
-	if (next_insn_look(task) ||
+	do {
+		if (next_insn_look(task))
+			return -BT_E_GONE;
+		stored = next_insn_store(task);
+	} while (stored > 0);
+	if (stored < 0 ||
 	    (next_insn_saves_x87(task->step) && tracee_clear_x87_address(task->host_tid)))
 		return -BT_E_GONE;
 	behind = next_insn_end(task);

@@ -27,6 +27,7 @@ struct step_task {
 				  same step. len 0: none */
 	uint64_t second_addr;
 	uint8_t second_bytes[BT_INSN_MAX];
+	bool logged;   /* a log is kept, or replayed: backend.h */
 	bool readable; /* insn could be decoded */
 	uint64_t back; /* it is a call of the vsyscall page: where that returns to. 0: it is none */
 	bool code_32;  /* it is 32-bit code */
@@ -44,6 +45,11 @@ void next_insn_look_ahead(struct task *task);
 /* The same, but aborts a transaction that would begin there, and looks at the instruction that
  * comes then. Returns 0 or -BT_E_GONE. */
 int next_insn_look(struct task *task);
+
+/* Does what the next instruction would store of the system's own (lib/system_store.h) in its place,
+ * where a log is kept or replayed. Returns 1: that was it, and it has to be looked at the next one;
+ * 0: it is to be executed; -BT_E_GONE. */
+int next_insn_store(struct task *task);
 
 /* Where a breakpoint stops the task behind its next instruction, for those that are not stepped; 0
  * for a step. */

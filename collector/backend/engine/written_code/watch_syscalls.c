@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: MIT */
-/* The memory that the kernel may write for a call is a view of its row
- * (syscalls/syscall_writes.def). A table of this file (rows) has a function for each call that
- * changes a mapping. They give the ranges by a callback. They may give too much, never too little.
+/* The memory that the kernel may write for a call, the pages whose mapping it changes, and the file
+ * that it writes to are views of its row (syscalls/syscall_writes.def). A table of this file
+ * (own_ways) has a function for each call that changes mappings in a way of its own. They give the
+ * ranges by a callback. They may give too much, never too little.
  *
  * A call, or an operation of it, that no row knows is taken for one that may write at each of its
  * arguments, as far as the largest number among them says (any_argument()), and where addresses in
@@ -164,18 +165,15 @@ static void heap_behind(const struct shower *s)
 		show_range(s, new, end ? page_up(end - new) : UINT64_MAX);
 }
 
+/* Calls that change mappings, or memory through another process, in a way of their own. */
 static const struct {
 	uint16_t nr;
 	void (*show)(const struct shower *s);
-} rows[] = {
-	/* of calls that change mappings, or memory through another process */
+} own_ways[] = {
 	{SYS_mmap, new_mapping},
-	{SYS_munmap, first_range},
 	{SYS_mprotect, protected_range},
 	{SYS_pkey_mprotect, protected_range},
-	{SYS_madvise, first_range},
 	{SYS_mremap, moved_mapping},
-	{SYS_remap_file_pages, first_range},
 	{SYS_shmat, show_everything},
 	{SYS_brk, heap_behind},
 	{SYS_process_madvise, remote_iovecs},
@@ -214,17 +212,21 @@ void watch_syscall_ranges(const struct task *task,
 			  void (*range)(void *arg, uint64_t start, uint64_t end), void *arg)
 {
 	const struct shower s = {task, range, arg};
+	unsigned start, length;
 
 	if (task->syscall.compat) {
 		show_everything(&s);
 		return;
 	}
-	for (size_t i = 0; i < ARRAY_SIZE(rows); i++)
-		if (rows[i].nr == task->syscall.nr) {
-			rows[i].show(&s);
+	for (size_t i = 0; i < ARRAY_SIZE(own_ways); i++)
+		if (own_ways[i].nr == task->syscall.nr) {
+			own_ways[i].show(&s);
 			return;
 		}
-	show_written(&s);
+	if (syscall_changed_pages(task->syscall.nr, &start, &length))
+		show_range(&s, task->syscall.args[start], task->syscall.args[length]);
+	else
+		show_written(&s);
 }
 
 void watch_syscall_replaced(const struct task *task,
@@ -262,26 +264,13 @@ void watch_syscall_replaced(const struct task *task,
 
 bool watch_syscall_output(const struct task *task, uint32_t *fd)
 {
-	const uint64_t *args = task->syscall.args;
+	unsigned argument;
 
-	if ((int64_t)task->regs.rax <= 0 || task->syscall.compat)
+	if ((int64_t)task->regs.rax <= 0 || task->syscall.compat ||
+	    !syscall_written_fd(task->syscall.nr, &argument))
 		return false;
-	switch (task->syscall.nr) {
-	case SYS_write:
-	case SYS_writev:
-	case SYS_pwrite64:
-	case SYS_pwritev:
-	case SYS_pwritev2:
-	case SYS_sendfile:
-		*fd = (uint32_t)args[0];
-		return true;
-	case SYS_splice:
-	case SYS_copy_file_range:
-		*fd = (uint32_t)args[2];
-		return true;
-	default:
-		return false;
-	}
+	*fd = (uint32_t)task->syscall.args[argument];
+	return true;
 }
 
 bool watch_syscall_is_memory(const struct task *task, uint32_t fd)

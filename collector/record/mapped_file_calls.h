@@ -1,0 +1,17 @@
+/* SPDX-License-Identifier: MIT */
+/* Calls that change a file which the caller has mapped. What it has mapped privately, and has not
+ * written to, follows the file: so such a call changes memory. Used by the log alone. */
+#ifndef BT_MAPPED_FILE_CALLS_H
+#define BT_MAPPED_FILE_CALLS_H
+
+#include "collector/space/mappings.h"
+#include "collector/tracee/tracee.h"
+
+/* Whether the call, at whose entry tid stands, may change a file of which there is a mapping in
+ * maps. A file that is named by its path is taken for mapped; one named by its descriptor is
+ * compared by its inode's number alone, as some file systems tell another device in
+ * /proc/PID/maps than stat(2) does. */
+bool call_changes_mapped_file(pid_t tid, const struct tracee_syscall *call,
+			      const struct mapping_list *maps);
+
+#endif

@@ -1,0 +1,20 @@
+/* SPDX-License-Identifier: MIT */
+/* What the recorded program wrote for its user (LOG_OUTPUT in doc/FORMAT.md): compared with what it
+ * has in memory now, and written again. Used by the session that replays. */
+#ifndef BT_TOLD_OUTPUT_H
+#define BT_TOLD_OUTPUT_H
+
+#include <sys/types.h>
+
+#include "collector/replay/divergence.h"
+#include "collector/replay/log_events.h"
+
+/* Whether the bytes of the effect lie in the memory of tid, if they lay in memory at all. Where
+ * they do not, *first is where they differ first. */
+bool output_is_there(const struct log_events *l, const struct log_effect *e, pid_t tid,
+		     struct memory_difference *first);
+
+/* Writes them to our own standard output or error; what cannot be written is left out. */
+void output_repeat(const struct log_events *l, const struct log_effect *e);
+
+#endif

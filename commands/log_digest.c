@@ -1,0 +1,83 @@
+/* SPDX-License-Identifier: MIT */
+#include "commands/log_digest.h"
+
+#include <stdio.h>
+#include <string.h>
+
+#include "format/log_processor.h"
+#include "format/trace_cursor.h"
+#include "lib/array_size.h"
+
+/* The events, with the part that the effects before each are of. */
+static const struct {
+	uint16_t kind;
+	enum log_part part;
+} event_parts[] = {
+	{BT_RECORD_LOG, LOG_PART_START},
+	{BT_RECORD_LOG_CALL, LOG_PART_CALLS},
+	{BT_RECORD_LOG_SIGNAL, LOG_PART_SIGNALS},
+	{BT_RECORD_LOG_HANDLER, LOG_PART_SIGNALS},
+	{BT_RECORD_LOG_EXIT, LOG_PART_CALLS},
+	{BT_RECORD_LOG_INSTRUCTION, LOG_PART_INSTRUCTIONS},
+};
+
+static void add_event(struct log_digest *d, const struct bt_record *rec, uint64_t *bytes)
+{
+	for (size_t i = 0; i < ARRAY_SIZE(event_parts); i++) {
+		if (event_parts[i].kind != rec->kind)
+			continue;
+		d->bytes[event_parts[i].part] += *bytes;
+		/* A handler is entered for a signal that was counted; an end is none of these. */
+		d->events[event_parts[i].part] +=
+			rec->kind != BT_RECORD_LOG_HANDLER && rec->kind != BT_RECORD_LOG_EXIT;
+		*bytes = 0;
+	}
+}
+
+static void add(struct log_digest *d, const struct bt_record *rec, uint64_t *bytes)
+{
+	switch (rec->kind) {
+	case BT_RECORD_LOG_PROCESSOR:
+		d->has_processor = true;
+		log_processor_decode(&rec->u.log_processor, &d->processor);
+		break;
+	case BT_RECORD_LOG_DATA:
+		*bytes += rec->u.log_data.bytes.len;
+		break;
+	case BT_RECORD_LOG_STATE:
+		d->registers += sizeof rec->u.log_state.regs + rec->u.log_state.extended.len;
+		break;
+	case BT_RECORD_LOG_END:
+		d->ended_early = true;
+		snprintf(d->reason, sizeof d->reason, "%.*s", (int)rec->u.log_end.reason.len,
+			 (const char *)rec->u.log_end.reason.at);
+		break;
+	default:
+		d->ended |= rec->kind == BT_RECORD_LOG_EXIT;
+		add_event(d, rec, bytes);
+		break;
+	}
+}
+
+bool log_digest_read(struct log_digest *d, const struct trace *t)
+{
+	const struct trace_file *file = NULL;
+	struct trace_cursor c;
+	struct bt_record rec;
+	struct bt_error err;
+	uint64_t bytes = 0;
+	int rc;
+
+	*d = (struct log_digest){0};
+	for (size_t i = 0; i < t->file_count && !file; i++)
+		file = t->files[i].kind == BT_FILE_LOG ? &t->files[i] : NULL;
+	if (!file)
+		return false;
+	d->size = file->size;
+	trace_cursor_init(&c, t, file);
+	while ((rc = trace_cursor_next(&c, &rec, &err)) == 1)
+		add(d, &rec, &bytes);
+	trace_cursor_release(&c);
+	d->damaged = rc && rc != -BT_E_TRUNCATED;
+	return true;
+}

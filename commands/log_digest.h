@@ -1,0 +1,35 @@
+/* SPDX-License-Identifier: MIT */
+/* What a trace's log for btrec replay holds, in numbers. Used by btrec info. No state. */
+#ifndef BT_LOG_DIGEST_H
+#define BT_LOG_DIGEST_H
+
+#include "format/trace_reader.h"
+#include "lib/processor_offer.h"
+
+/* What bytes in memory belong to. */
+enum log_part {
+	LOG_PART_START,
+	LOG_PART_CALLS,
+	LOG_PART_SIGNALS,
+	LOG_PART_INSTRUCTIONS,
+	LOG_PARTS
+};
+
+struct log_digest {
+	uint64_t size;              /* bytes of the file */
+	uint64_t events[LOG_PARTS]; /* the start is one; handlers and ends are not counted */
+	uint64_t bytes[LOG_PARTS];  /* of memory, before packing */
+	uint64_t registers;         /* bytes of them, of effects alone, before packing */
+	bool ended;                 /* with the program */
+	bool ended_early;           /* before that, by itself */
+	char reason[256];           /* why */
+	bool damaged;               /* it is read up to there */
+	bool has_processor;
+	struct processor_offer processor;
+};
+
+/* Reads the log of the trace. False: it has none. A log that is damaged or cut off is read up to
+ * there. */
+bool log_digest_read(struct log_digest *d, const struct trace *t);
+
+#endif

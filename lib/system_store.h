@@ -1,0 +1,27 @@
+/* SPDX-License-Identifier: MIT */
+/* What sgdt, sidt, smsw, sldt and str store: where, and the values that Linux gives where UMIP
+ * keeps programs from the real ones (fixup_umip_exception() in arch/x86/kernel/umip.c, Linux 6.18).
+ * A processor without UMIP, or a kernel without that, gives others: recordings that are to be
+ * replayed have these everywhere. Pure. */
+#ifndef BT_SYSTEM_STORE_H
+#define BT_SYSTEM_STORE_H
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#include "lib/regs.h"
+
+struct bt_system_store {
+	struct bt_regs regs; /* behind the instruction */
+	uint64_t addr;       /* of its operand, if that is memory */
+	size_t n;            /* bytes stored there; 0: it is a register, which regs has */
+	uint8_t bytes[10];
+};
+
+/* The instruction of 64-bit code at regs->rip, with the registers before it. False: it is none of
+ * these. */
+bool bt_system_store_decode(const uint8_t *bytes, size_t n, const struct bt_regs *regs,
+			    struct bt_system_store *out);
+
+#endif
