@@ -12,6 +12,8 @@
 #include "collector/record/snapshot.h"
 #include "collector/replay/silent_observer.h"
 #include "decoder/symbols/kept.h"
+#include "format/syscall_codec.h"
+#include "format/syscall_details.h"
 #include "lib/canonical.h"
 
 enum {
@@ -82,6 +84,29 @@ static bool is_of_space(struct replay_window *w, uint32_t space, uint32_t epoch)
 	return space == w->recorded;
 }
 
+/* Of calls that were made without a stop those that the replay has made, too. */
+static void cut_calls(struct replay_window *w, struct bt_record_calls *r)
+{
+	struct bt_syscall_codec from = {.tick = r->tick}, to = {.tick = r->tick};
+	struct bt_details_codec details_from = {0}, details_to = {0};
+	struct slice calls = r->calls, details = r->details;
+	struct bt_syscall_details d;
+	struct bt_syscall call;
+	uint64_t number;
+
+	buf_reset(&w->calls);
+	buf_reset(&w->details);
+	r->count = 0;
+	while (bt_syscall_decode(&from, &calls, &call) == 1 && call.tick <= w->until) {
+		bt_syscall_encode(&to, &w->calls, &call);
+		r->count++;
+	}
+	while (bt_details_decode(&details_from, &details, &number, &d) == 1 && number < r->count)
+		bt_details_encode(&details_to, &w->details, number, &d);
+	r->calls = slice_of(w->calls.data, w->calls.len);
+	r->details = slice_of(w->details.data, w->details.len);
+}
+
 /* Copies a record, if it is of the task: with the replay's space and its present epoch. */
 static void copy(struct replay_window *w, uint32_t epoch, struct bt_record *rec)
 {
@@ -109,6 +134,11 @@ static void copy(struct replay_window *w, uint32_t epoch, struct bt_record *rec)
 		rec->u.unmap.epoch = epoch;
 		put(w, rec);
 		return;
+	case BT_RECORD_CALLS:
+		cut_calls(w, &rec->u.calls);
+		if (!rec->u.calls.count || w->calls.failed || w->details.failed)
+			return;
+		break;
 	case BT_RECORD_SYSCALL_ENTER:
 	case BT_RECORD_SYSCALL_EXIT:
 	case BT_RECORD_SIGNAL:
@@ -236,6 +266,7 @@ int replay_window_open(struct replay_window *w, const struct trace *t, const cha
 	recording_init(&w->recording, w->writer, &options);
 	w->trace = t;
 	w->met = met;
+	w->until = UINT64_MAX;
 	trace_cursor_init(&w->cursor, t, &t->files[0]);
 	count_moments(w);
 	trace_cursor_release(&w->cursor);
@@ -285,6 +316,7 @@ void replay_window_end(struct replay_window *w, struct supervisor *sup, struct t
 	char text[PLACE_TEXT];
 	bool ends;
 
+	w->until = task_tick(task);
 	/* The moment of an exit comes before its record, that of a signal behind it. */
 	follow(w, epoch, seq ? seq - 1 : to->is ? to->event : *w->met);
 	ends = w->deadly || seq;
@@ -304,6 +336,8 @@ int replay_window_close(struct replay_window *w, const char *path, struct bt_err
 	int failure = trace_writer_stopped(w->writer);
 
 	trace_cursor_release(&w->cursor);
+	buf_release(&w->calls);
+	buf_release(&w->details);
 	if (!w->kept || failure)
 		recording_discard(&w->recording, path);
 	else

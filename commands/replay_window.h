@@ -27,6 +27,9 @@ struct replay_window {
 	struct bt_record held; /* the next record of the trace */
 	bool has_held, over;
 
+	uint64_t until;            /* the tick at the window's end, once it is there */
+	struct buf calls, details; /* those up to there, of the record that is copied */
+
 	uint64_t told_tick; /* when history was written last */
 	uint64_t deadly; /* seq in the window's trace of a deadly signal that was copied; 0: none */
 	bool last_exit;  /* the exit of the task was copied: */

@@ -15,7 +15,8 @@ struct log_calls_codec {
 };
 
 /* Appends a call to the bytes. Its tick is not below that of the call before. */
-void log_calls_encode(struct log_calls_codec *c, struct buf *out, const struct bt_logged_call *call);
+void log_calls_encode(struct log_calls_codec *c, struct buf *out,
+		      const struct bt_logged_call *call);
 
 /* Takes the next call: 1, or 0 behind the last one, or -BT_E_CORRUPT. The call's data are slices of
  * the bytes. */

@@ -619,13 +619,12 @@ int syscall_plain_outputs(uint64_t nr, struct syscall_plain_output out[SYSCALL_P
 		if ((o->size != SIZE_FIXED && o->size != SIZE_BY_ARG && o->size != SIZE_RESULT) ||
 		    o->when == WHEN_INTERRUPTED || count == SYSCALL_PLAIN_OUTPUTS)
 			return -1;
-		out[count++] =
-			(struct syscall_plain_output){.argument = o->argument,
-						      .is_counted = o->size != SIZE_FIXED,
-						      .is_cut = o->size == SIZE_RESULT,
-						      .is_ever = o->when == WHEN_EVER,
-						      .by = o->by,
-						      .unit = o->unit};
+		out[count++] = (struct syscall_plain_output){.argument = o->argument,
+							     .is_counted = o->size != SIZE_FIXED,
+							     .is_cut = o->size == SIZE_RESULT,
+							     .is_ever = o->when == WHEN_EVER,
+							     .by = o->by,
+							     .unit = o->unit};
 	}
 	return count;
 }

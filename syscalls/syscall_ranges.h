@@ -78,9 +78,9 @@ enum {
  * result say. */
 struct syscall_plain_output {
 	uint8_t argument;
-	bool is_counted;   /* `by` is an argument that counts units; else it is `unit` bytes */
-	bool is_cut;       /* to as many units as the result says */
-	bool is_ever;      /* also where the call fails */
+	bool is_counted; /* `by` is an argument that counts units; else it is `unit` bytes */
+	bool is_cut;     /* to as many units as the result says */
+	bool is_ever;    /* also where the call fails */
 	uint8_t by;
 	uint32_t unit;
 };

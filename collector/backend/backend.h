@@ -169,8 +169,8 @@ struct backend {
 	const struct stat *streams; /* then: the files whose writes give the two stops, st_mode 0:
 				       none; NULL: all calls do */
 	unsigned stream_count;
-	bool ticks;    /* from the next time on that a task runs: ticks and transfers are counted,
-			  branches are not recorded. Of backends that can */
+	bool ticks; /* from the next time on that a task runs: ticks and transfers are counted,
+		       branches are not recorded. Of backends that can */
 };
 
 /* Tells the backend's observer a line about the task. */

@@ -63,8 +63,9 @@ void divergence_print(const struct divergence *d, FILE *to)
 	char expected[BT_POINT_TEXT], came[BT_POINT_TEXT];
 
 	fprintf(to,
-		"divergence (%s) at event %" PRIu64 " of task %" PRIu32 ": expected %s, got %s\n",
-		kind_names[d->kind], d->seq, d->task, d->expected, d->came);
+		"divergence (%s) %s event %" PRIu64 " of task %" PRIu32 ": expected %s, got %s\n",
+		kind_names[d->kind], d->is_behind ? "behind" : "at", d->seq, d->task, d->expected,
+		d->came);
 	if (d->has_points) {
 		bt_point_print(&d->expected_at, expected);
 		bt_point_print(&d->came_at, came);
@@ -130,6 +131,8 @@ void divergence_print_json(const struct divergence *d, FILE *to)
 	fputs("]", to);
 	if (d->memory.end)
 		print_memory_json(&d->memory, to);
+	if (d->is_behind)
+		fputs(", \"behind_event\": true", to);
 	if (*d->cause)
 		fprintf(to, ", \"cause\": \"%s\"", d->cause);
 	fputs("}\n", to);

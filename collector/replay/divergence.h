@@ -33,7 +33,9 @@ struct memory_difference {
 
 struct divergence {
 	enum divergence_kind kind;
-	uint64_t seq; /* of the event in the trace; 0: it has none */
+	uint64_t seq;   /* of the event in the trace; 0: it has none */
+	bool is_behind; /* the call was made without a stop, and has none: seq is of the one before
+			 */
 	uint32_t task;
 	char expected[80], came[80]; /* events */
 	char cause[160];             /* what it may come of; empty: nothing is known */

@@ -104,35 +104,6 @@ static const struct bt_regs *regs_of(const struct bt_record *rec)
 						   : NULL;
 }
 
-static void diverge(struct replaying *r, struct task *task, enum divergence_kind kind,
-		    const char *came)
-{
-	struct divergence *d = &r->divergence;
-	const struct bt_regs *regs = regs_of(&r->log.event);
-
-	if (d->kind || r->failure.code)
-		return;
-	*d = (struct divergence){.kind = kind,
-				 .seq = seq_of(&r->log.event),
-				 .task = task->number,
-				 .has_points = true,
-				 .expected_at = *point_of(&r->log.event),
-				 .came_at = task_point(task),
-				 .has_regs = regs != NULL,
-				 .came_regs = task->regs};
-	if (regs)
-		d->expected_regs = *regs;
-	event_name(&r->log.event, d->expected);
-	snprintf(d->came, sizeof d->came, "%s", came);
-	finish(r, task);
-}
-
-static bool same_point(const struct bt_point *a, const struct bt_point *b)
-{
-	return a->tick == b->tick && a->transfers == b->transfers && a->rip == b->rip &&
-	       a->rcx == b->rcx;
-}
-
 /* The present event is a call of which only tick, number and arguments are known: all else is as it
  * came. */
 static void complete_call(struct replaying *r, const struct task *task)
@@ -150,6 +121,38 @@ static void complete_call(struct replaying *r, const struct task *task)
 		*to[i] = args[i];
 	call->point = task_point(task);
 	call->point.tick = tick;
+}
+
+static void diverge(struct replaying *r, struct task *task, enum divergence_kind kind,
+		    const char *came)
+{
+	struct divergence *d = &r->divergence;
+	const struct bt_regs *regs = regs_of(&r->log.event);
+
+	if (d->kind || r->failure.code)
+		return;
+	if (r->log.of_calls)
+		complete_call(r, task);
+	*d = (struct divergence){.kind = kind,
+				 .seq = r->log.of_calls ? r->met : seq_of(&r->log.event),
+				 .is_behind = r->log.of_calls,
+				 .task = task->number,
+				 .has_points = true,
+				 .expected_at = *point_of(&r->log.event),
+				 .came_at = task_point(task),
+				 .has_regs = regs != NULL,
+				 .came_regs = task->regs};
+	if (regs)
+		d->expected_regs = *regs;
+	event_name(&r->log.event, d->expected);
+	snprintf(d->came, sizeof d->came, "%s", came);
+	finish(r, task);
+}
+
+static bool same_point(const struct bt_point *a, const struct bt_point *b)
+{
+	return a->tick == b->tick && a->transfers == b->transfers && a->rip == b->rip &&
+	       a->rcx == b->rcx;
 }
 
 /* Compares where the task is with the present event. False: it has diverged. */

@@ -291,8 +291,9 @@ def divergences():
     result = recorded(argv, status=3)
     equal(changed(result, "none", "LOG_CALL", 1).status, 0, "status of a log that was copied")
     for change, kinds in ((("register", "LOG_CALL", 30), ["registers"]), (("tick", "LOG_CALL", 30), ["point"]), (("drop", "LOG_CALL", 40), ["event", "point", "registers"]),
-                          (("double", "LOG_CALL", 40), ["event", "point", "registers"]), (("result", "LOG_CALL", 12), ["event", "point", "registers"]),
+                          (("double", "LOG_CALL", 40), ["event", "point", "registers"]), (("result", "LOG_CALLS", 2), ["event", "point", "registers"]),
                           (("tick", "LOG_SIGNAL", 5), ["point", "registers"]), (("drop", "LOG_SIGNAL", 5), ["event"]), (("tick", "LOG_INSTRUCTION", 1), ["point"]), (("drop", "LOG_INSTRUCTION", 2), ["event", "point"]), (("tick", "LOG_EXIT", 1), ["point"]),
+                          (("argument", "LOG_CALLS", 3), ["registers"]), (("tick", "LOG_CALLS", 3), ["point"]), (("drop", "LOG_CALLS", 3), ["event", "point", "registers"]), (("double", "LOG_CALLS", 3), ["event", "point", "registers"]), (("address", "LOG_CALLS", 3), ["effect"]),
                           (("address", "LOG_DATA", 4), ["effect"]), (("address", "LOG_SHAPE", 3), ["effect"])):
         again = changed(result, *change)
         equal(again.status, 65, "status after %s" % (change,))
@@ -315,6 +316,39 @@ def bytes_changed():
         else:
             found.append(json.loads(again.out.splitlines()[-1])["kind"])
     check(len(found) >= 3, "found: %s" % found)
+
+
+def calls_file(folder):
+    """A file of more than a megabyte of which no two places are the same."""
+    path = os.path.join(folder, "file")
+    with open(path, "wb") as file:
+        file.write(b"".join(b"%d\n" % n for n in range(170000)))
+    return path
+
+
+for what in ("sizes", "much", "holes", "ask", "list", "outputs", "mapped", "restarts", "interrupts", "alarms"):
+
+    @case("calls that are made without a stop, replayed as they were: %s" % what)
+    def calls_made(what=what):
+        folder = fresh_dir("calls")
+        program = os.path.join(folder, "logged_calls")
+        shutil.copy(build("logged_calls.c"), program)
+        result = recorded([program, calls_file(folder), what])
+        check(("%s: " % what).encode() in result.out, result.out)
+        shutil.rmtree(folder)
+        same(result)
+        if what in ("holes", "interrupts"):
+            same(result, "--backend", "step")
+
+
+@case("calls that are made without a stop: bytes of the record that make no sense are damage")
+def calls_damaged():
+    folder, argv = built()
+    result = recorded(argv, status=3)
+    for n in (1, 3, 9):
+        again = changed(result, "garbage", "LOG_CALLS", n)
+        equal(again.status, 76, "status")
+        check(b"calls that make no sense" in again.err, again.err)
 
 
 @case("a log that was cut off is replayed up to there")

@@ -13,6 +13,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "format/log_calls.h"
 #include "format/trace_cursor.h"
 #include "lib/say.h"
 
@@ -168,6 +169,44 @@ static void change_record(struct bt_record *r, const char *what, struct buf *byt
 	}
 }
 
+/* The same of a call of a LOG_CALLS. Calls are counted from `seen` on. */
+static void change_calls(struct bt_record_log_calls *r, const struct change *c, unsigned long *seen,
+			 struct buf *bytes)
+{
+	struct log_calls_codec from = {.tick = r->tick}, to = {.tick = r->tick};
+	struct buf data = {0};
+	struct slice calls = r->calls;
+	struct bt_logged_call call;
+
+	buf_reset(bytes);
+	while (log_calls_decode(&from, &calls, &call) == 1) {
+		bool it = ++*seen == c->number;
+
+		if (it && !strcmp(c->what, "result"))
+			call.result++;
+		if (it && !strcmp(c->what, "argument"))
+			call.args[0]++;
+		if (it && !strcmp(c->what, "tick"))
+			call.tick++;
+		if (it && !strcmp(c->what, "address"))
+			call.data[0].addr = RESERVED;
+		if (it && !strcmp(c->what, "byte") && call.data_count) {
+			buf_put(&data, call.data[0].bytes.at, call.data[0].bytes.len);
+			data.data[0]++;
+			call.data[0].bytes = slice_of(data.data, data.len);
+		}
+		call.tick = call.tick < to.tick ? to.tick : call.tick;
+		if (!it || strcmp(c->what, "drop") != 0)
+			log_calls_encode(&to, bytes, &call);
+		if (it && !strcmp(c->what, "double"))
+			log_calls_encode(&to, bytes, &call);
+		if (it && !strcmp(c->what, "garbage"))
+			buf_put(bytes, "\xff\xff\xff\xff\xff\xff\xff\xff", 8);
+	}
+	r->calls = slice_of(bytes->data, bytes->len);
+	buf_release(&data);
+}
+
 static void put_plant(struct buf *records, const struct plant *p)
 {
 	static const uint8_t garbage[5000] = {[0] = 0xff, [512] = 0xff, [4999] = 0xff};
@@ -247,6 +286,11 @@ static int copy_log(const struct trace *t, const struct trace_file *file, FILE *
 		bool it;
 
 		begun |= rec.kind == BT_RECORD_LOG;
+		if (rec.kind == BT_RECORD_LOG_CALLS && is_wanted(&rec, c)) {
+			change_calls(&rec.u.log_calls, c, &seen, &bytes);
+			bt_record_encode(&records, BT_RECORD_LOG_CALLS, &rec.u);
+			continue;
+		}
 		it = (begun || rec.kind != BT_RECORD_LOG_DATA) && is_wanted(&rec, c) &&
 		     ++seen == c->number;
 		if (it)

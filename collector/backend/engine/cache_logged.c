@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 /* System calls made in the cache while a log is kept, from the tracer's side: what the routines
  * have noted of them and copied (routine_logged_call.c), for the observer. The call that the task
- * has just left, or died behind, may have no such note yet: it is made here, of the task's registers
- * and memory. */
+ * has just left, or died behind, may have no such note yet: it is made here, of the task's
+ * registers and memory. */
 #include <errno.h>
 #include <string.h>
 

@@ -343,7 +343,8 @@ static void guess_state(const struct code_cache *c, struct stretch *s, uint64_t 
 		s->regs.rsi = s->ctx.spill;
 		s->regs.rdi = s->ctx.r10;
 	}
-	if (!p && !fragment && ((at >= c->sizing && at < c->sized) || (noting && at >= c->logging && at < c->logged)))
+	if (!p && !fragment &&
+	    ((at >= c->sizing && at < c->sized) || (noting && at >= c->logging && at < c->logged)))
 		s->regs.rdx = s->ctx.rdx;
 	if (p && p->state & STATE_SPILLED)
 		*operand_register(&s->regs, p->reg) = s->ctx.spill;

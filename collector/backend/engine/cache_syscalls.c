@@ -365,19 +365,22 @@ void cache_syscalls_signalled(const struct task *task, siginfo_t *info)
 		info->si_call_addr = (void *)(uintptr_t)task->regs.rip;
 }
 
-bool cache_syscalls_fault(const struct code_cache *c, const siginfo_t *info, struct bt_regs *raw)
+bool cache_syscalls_fault(const struct task *task, const struct engine_space *es,
+			  const siginfo_t *info, struct bt_regs *raw)
 {
+	const struct code_cache *c = es->cache;
 	const struct {
 		uint32_t from, end, to;
 	} reads[] = {{c->copying, c->copy_end, c->copy_end},
 		     {c->failing, c->failing_end, c->failing_end},
-		     {c->logs[0].from, c->logs[0].to, c->logs[0].to},
-		     {c->logs[1].from, c->logs[1].to, c->logs[1].to},
 		     {c->masking, c->masked, c->syscall_stops}};
 	uint64_t at = raw->rip - region_address(CODE_AT);
 
 	if (info->si_code <= 0 || (info->si_signo != SIGSEGV && info->si_signo != SIGBUS))
 		return false;
+	/* The kernel has written as far as it could: up to the same byte. */
+	if (cache_logged_finish(task, es, raw))
+		return true;
 	for (size_t i = 0; i < ARRAY_SIZE(reads); i++)
 		if (at >= reads[i].from && at < reads[i].end) {
 			raw->rip = region_address(CODE_AT) + reads[i].to;

@@ -320,7 +320,7 @@ static enum backend_stop cache_stopped(struct backend *b, struct task *task, sig
 		return swept < 0 ? BACKEND_GONE : BACKEND_RUNS;
 	if (stretch_is_own_trap(es->cache, info, &s.regs))
 		return on_trap(b, task, es, &s, info);
-	if (cache_syscalls_fault(es->cache, info, &s.regs))
+	if (cache_syscalls_fault(task, es, info, &s.regs))
 		return tracee_set_regs(task->host_tid, &s.regs) || engine_run(b, task)
 			       ? BACKEND_GONE
 			       : BACKEND_RUNS;

@@ -509,7 +509,8 @@ int cache_syscalls_take(struct task *task, struct engine_space *es, struct stret
 
 /* Whether a fault in the cache is a routine's, at memory that a system call names. Then *raw, which
  * is to be set in the task, is where the routine goes on. */
-bool cache_syscalls_fault(const struct code_cache *c, const siginfo_t *info, struct bt_regs *raw);
+bool cache_syscalls_fault(const struct task *task, const struct engine_space *es,
+			  const siginfo_t *info, struct bt_regs *raw);
 
 /* ---- cache_logged.c ---- */
 

@@ -494,7 +494,8 @@ static bool own_cache(const struct backend *b, struct engine_space *es, const st
 	}
 	if (engine_space_is_busy(es, task)) /* stopped there: its records are of the old one */
 		return false;
-	own = empty ? code_cache_new(&b->processor, b->parallel, b->logged) : code_cache_copy(es->cache);
+	own = empty ? code_cache_new(&b->processor, b->parallel, b->logged)
+		    : code_cache_copy(es->cache);
 	if (!own)
 		return false;
 	if (empty) {

@@ -23,7 +23,6 @@
 #include <sys/types.h>
 
 #include "collector/backend/engine/cache/fragment_kind.h"
-#include "lib/logged_call.h"
 #include "collector/backend/engine/cache/layout.h"
 #include "collector/backend/engine/cache/predictions.h"
 #include "collector/backend/engine/cache/state_map.h"
@@ -32,6 +31,7 @@
 #include "collector/history/page_lists.h"
 #include "collector/history/segment.h"
 #include "lib/error.h"
+#include "lib/logged_call.h"
 #include "lib/processor.h"
 
 #define FRAGMENT_NONE ADDRESS_LISTS_NONE
@@ -197,11 +197,11 @@ struct code_cache {
 				   application's in the context */
 	uint32_t copying, copy_end, copied; /* likewise: between the first and the last rsi, rdx and
 					       rdi are ours; faults before copy_end go on there */
-	uint32_t failing, failing_end, failed;   /* the same, where a call has failed */
-	uint32_t sizing, sized; /* in the former, where a log is kept: between them rdx is ours */
+	uint32_t failing, failing_end, failed; /* the same, where a call has failed */
+	uint32_t sizing, sized;   /* in the former, where a log is kept: between them rdx is ours */
 	uint32_t logging, logged; /* in the latter: between them rsi, rdx and rdi are, */
 	struct {
-		uint32_t from, to; /* and a piece of memory is copied: faults go on at `to` */
+		uint32_t from, to; /* and a piece of memory is copied */
 	} logs[BT_LOGGED_DATA];
 	uint32_t masking, masked, syscall_stops; /* in the former: a fault from masking up to masked
 						    goes on at syscall_stops, the way to a stop */

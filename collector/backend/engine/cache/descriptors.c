@@ -164,7 +164,8 @@ static uint8_t descriptor_kind(struct descriptors *d, pid_t tid, uint32_t fd,
 	char path[48];
 
 	snprintf(path, sizeof path, "/proc/%d/fd/%u", (int)tid, fd);
-	if (statx(AT_FDCWD, path, AT_STATX_DONT_SYNC, STATX_TYPE | STATX_INO | STATX_MNT_ID | MNT_ID_UNIQUE, &st))
+	if (statx(AT_FDCWD, path, AT_STATX_DONT_SYNC,
+		  STATX_TYPE | STATX_INO | STATX_MNT_ID | MNT_ID_UNIQUE, &st))
 		return UNKNOWN;
 	if (apart && is_apart(apart, tid, fd, &st))
 		return STOPS;

@@ -2,9 +2,9 @@
 /* System calls in the cache while a log is kept: before a call its arguments are noted, and whether
  * the log has room for what it may write; behind it that is copied into the log.
  *
- * A fault in a copy is one at its end (cache_syscalls_fault()): so far the kernel has written, and
- * no further. A copy is a loop of many instructions: a task that is stopped there has the rest
- * copied for it (cache_logged.c). It needs no more than rsi, where the piece ends, rcx, where that
+ * A copy is a loop of many instructions: a task that is stopped there has the rest copied for it
+ * (cache_logged_finish()). So has one that faults there: as far as that can be read the kernel may
+ * have written, and no further. That needs no more than rsi, where the piece ends, rcx, where that
  * is in the log, and rdx, minus the bytes that are left. */
 #include <errno.h>
 #include <stddef.h>
@@ -103,8 +103,8 @@ static void emit_length(struct emitter *e, const struct logged_tables *t, unsign
 	}
 }
 
-void logged_call_emit_before(struct code_cache *c, struct emitter *e,
-			     const struct logged_tables *t, struct forward *no)
+void logged_call_emit_before(struct code_cache *c, struct emitter *e, const struct logged_tables *t,
+			     struct forward *no)
 {
 	/* The arguments, with the prefix and the form of a move of each. */
 	static const uint8_t modes[SYSCALL_ARGS][2] = {
@@ -153,8 +153,8 @@ static void emit_copy(struct emitter *e)
 	bytes = e->len;
 	EMIT(e, 0xf6, 0xc2, 7); /* test dl, 7 */
 	aligned = emit_jcc(e, CC_E);
-	EMIT(e, 0x8a, 0x04, 0x16);             /* mov al, [rsi+rdx] */
-	EMIT(e, 0x65, 0x88, 0x84, 0x11);       /* mov gs:[rcx+rdx+end], al */
+	EMIT(e, 0x8a, 0x04, 0x16);       /* mov al, [rsi+rdx] */
+	EMIT(e, 0x65, 0x88, 0x84, 0x11); /* mov gs:[rcx+rdx+end], al */
 	emit_u32(e, LOG_END);
 	EMIT(e, 0x48, 0xff, 0xc2); /* inc rdx */
 	emit_patch(e, emit_jump(e), e->base + bytes);
@@ -245,14 +245,13 @@ static void emit_piece(struct code_cache *c, struct emitter *e, const struct log
 	EMIT(e, 0x65, 0x89, 0x91); /* mov gs:[rcx+length], edx */
 	emit_u32(e, length);
 	EMIT(e, 0x83, 0xc2, LOG_ALIGN - 1, 0x83, 0xe2,
-	     (uint8_t)-LOG_ALIGN);                       /* add edx, align-1; and edx, -align */
-	EMIT(e, 0x65, 0x48, 0x01, 0x14, 0x25);           /* add gs:[next], rdx */
+	     (uint8_t)-LOG_ALIGN);             /* add edx, align-1; and edx, -align */
+	EMIT(e, 0x65, 0x48, 0x01, 0x14, 0x25); /* add gs:[next], rdx */
 	emit_u32(e, CTX_LOG_NEXT);
 	emit_patch(e, next, e->base + e->len);
 }
 
-void logged_call_emit_behind(struct code_cache *c, struct emitter *e,
-			     const struct logged_tables *t)
+void logged_call_emit_behind(struct code_cache *c, struct emitter *e, const struct logged_tables *t)
 {
 	struct forward unknown = {.count = 0};
 

@@ -639,7 +639,7 @@ void routine_emit_syscall(struct code_cache *c, struct emitter *e, const struct 
 	emit_jump_if(e, &to.no, CC_NE);
 	EMIT(e, 0x65, 0x81, 0x3c, 0x25); /* cmp dword gs:[next], free */
 	emit_u32(e, CTX_SYSCALL_NEXT);
-	emit_u32(e, (uint32_t)-(SYSCALL_NOTES_FREE + (c->kind.logged ? LOGGED_BYTES : 0)));
+	emit_u32(e, (uint32_t) - (SYSCALL_NOTES_FREE + (c->kind.logged ? LOGGED_BYTES : 0)));
 	emit_jump_if(e, &to.no, CC_G);
 	emit_test_class(e, POLICY_DESCRIPTORS);
 	plain = emit_jcc(e, CC_E);

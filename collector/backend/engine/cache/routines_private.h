@@ -109,8 +109,8 @@ struct logged_tables logged_call_tables(struct emitter *e);
 
 /* Before a call, whose number is in the context: notes its arguments, or goes to `no` where the log
  * may have no room. rax and rcx are used, and flags. */
-void logged_call_emit_before(struct code_cache *c, struct emitter *e,
-			     const struct logged_tables *t, struct forward *no);
+void logged_call_emit_before(struct code_cache *c, struct emitter *e, const struct logged_tables *t,
+			     struct forward *no);
 
 /* Behind its note, with its result and flags in the context: what it has written goes to the log.
  * rax and rcx are used, and flags. */
