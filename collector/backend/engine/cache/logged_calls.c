@@ -16,17 +16,57 @@ static bool waits_for_more(uint32_t policy)
 	       !(policy & (POLICY_OPENS | POLICY_DESCRIPTORS | POLICY_GIVES));
 }
 
+static size_t read_nothing(void *arg, uint64_t at, void *bytes, size_t n)
+{
+	(void)arg;
+	(void)at;
+	(void)bytes;
+	(void)n;
+	return 0;
+}
+
+/* Whether none of the call's operations that may run in the cache writes anything. */
+static bool operations_are_plain(uint64_t nr)
+{
+	const struct syscall_memory nothing = {.read = read_nothing};
+	bool some = false;
+
+	for (size_t i = 0; i < policy_operations_count; i++) {
+		const struct policy_operation *o = &policy_operations[i];
+		const unsigned at = o->need & POLICY_FIRST ? 0 : 1;
+		struct syscall_range room[4];
+		struct syscall_ranges ranges = {.room = 4, .ranges = room};
+		/* Addresses, for one that is given none writes nothing there. */
+		uint64_t args[SYSCALL_ARGS] = {1, 1, 1, 1, 1, 1};
+
+		if (o->nr != nr)
+			continue;
+		some = true;
+		args[at] = o->value;
+		syscall_ranges_enter(nr, args, &nothing, &ranges);
+		if (ranges.known != SYSCALL_RANGES_KNOWN || ranges.count)
+			return false;
+	}
+	return some;
+}
+
+static bool is_plain(uint64_t nr)
+{
+	struct syscall_plain_output outputs[SYSCALL_PLAIN_OUTPUTS];
+
+	return syscall_plain_outputs(nr, outputs) >= 0 || operations_are_plain(nr);
+}
+
 uint32_t logged_call_policy(uint64_t nr)
 {
 	const unsigned seen = SYSCALL_CHANGES_MAPS | SYSCALL_CHANGES_TASKS |
 			      SYSCALL_CHANGES_REGISTERS | SYSCALL_CHANGES_LATER |
 			      SYSCALL_CHANGES_OTHERS;
-	struct syscall_plain_output outputs[SYSCALL_PLAIN_OUTPUTS];
 	const struct syscall_facts *facts = syscall_facts(nr);
 	uint32_t policy = syscall_policy(nr);
 
 	if (!facts || facts->changes & seen || facts->again & SYSCALL_AGAIN_BLOCK ||
-	    waits_for_more(policy) || syscall_plain_outputs(nr, outputs) < 0)
+	    waits_for_more(policy) || !is_plain(nr))
 		return POLICY_STOP;
 	/* Of a file that is apart. */
 	return facts->changes & SYSCALL_CHANGES_OBJECTS ? policy & ~(uint32_t)POLICY_ANY : policy;
