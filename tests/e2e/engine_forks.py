@@ -102,4 +102,4 @@ def few_descriptors():
     equal(stepped, [], "stepped")
 
 
-main(sanitized=5)
+main(sanitized=2)

@@ -64,4 +64,4 @@ def all_tried():
     equal(sorted(native([glibc()]).out.decode().split()), sorted(FORMS), "cases")
 
 
-main(sanitized=5)
+main(sanitized=2)
