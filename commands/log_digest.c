@@ -4,6 +4,7 @@
 #include <stdio.h>
 #include <string.h>
 
+#include "format/log_calls.h"
 #include "format/log_processor.h"
 #include "format/trace_cursor.h"
 #include "lib/array_size.h"
@@ -34,6 +35,19 @@ static void add_event(struct log_digest *d, const struct bt_record *rec, uint64_
 	}
 }
 
+static void add_calls(struct log_digest *d, const struct bt_record_log_calls *rec)
+{
+	struct log_calls_codec codec = {.tick = rec->tick};
+	struct slice calls = rec->calls;
+	struct bt_logged_call call;
+
+	while (log_calls_decode(&codec, &calls, &call) == 1) {
+		d->events[LOG_PART_CALLS]++;
+		for (unsigned i = 0; i < call.data_count; i++)
+			d->bytes[LOG_PART_CALLS] += call.data[i].bytes.len;
+	}
+}
+
 static void add(struct log_digest *d, const struct bt_record *rec, uint64_t *bytes)
 {
 	switch (rec->kind) {
@@ -46,6 +60,9 @@ static void add(struct log_digest *d, const struct bt_record *rec, uint64_t *byt
 		break;
 	case BT_RECORD_LOG_STATE:
 		d->registers += sizeof rec->u.log_state.regs + rec->u.log_state.extended.len;
+		break;
+	case BT_RECORD_LOG_CALLS:
+		add_calls(d, &rec->u.log_calls);
 		break;
 	case BT_RECORD_LOG_END:
 		d->ended_early = true;

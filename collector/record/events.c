@@ -118,6 +118,7 @@ void recording_on_detach(struct session *session, struct supervisor *sup, struct
 	(void)sup;
 	if (in_memory && task->native && task->process->space->from_addr)
 		(void)start_place_disarm(task->process->space, task->host_tid);
+	replay_log_flush(&r->log);
 	RECORDING_EVENT(r, task->unit->number, DETACH, &rec);
 }
 

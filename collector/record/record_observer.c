@@ -136,6 +136,8 @@ void record_write_syscalls(struct trace_writer *w, struct task *task)
 	struct bt_record_calls rec = {.task = task->number};
 	char text[80];
 
+	if (record->log)
+		replay_log_flush(record->log);
 	if (!record->count)
 		return;
 	rec.tick = record->tick;

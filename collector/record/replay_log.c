@@ -650,14 +650,24 @@ void replay_log_syscall_exit(struct replay_log *l, struct task *task, const stru
 void replay_log_made(struct replay_log *l, const struct task *task,
 		     const struct bt_logged_call *call)
 {
+	struct bt_logged_call later = *call;
+
 	if (!is_logged(l, task))
 		return;
 	if (!l->calls.len) {
 		l->calls_tick = call->tick;
 		l->codec = (struct log_calls_codec){.tick = call->tick};
 	}
-	log_calls_encode(&l->codec, &l->calls, call);
+	if (later.tick < l->codec.tick) /* a number that the program has written over */
+		later.tick = l->codec.tick;
+	log_calls_encode(&l->codec, &l->calls, &later);
 	if (l->calls.failed || l->calls.len >= CALLS_MOST)
+		put_calls(l);
+}
+
+void replay_log_flush(struct replay_log *l)
+{
+	if (l->calls.len)
 		put_calls(l);
 }
 

@@ -70,6 +70,9 @@ void replay_log_syscall_exit(struct replay_log *l, struct task *task, const stru
 void replay_log_made(struct replay_log *l, const struct task *task,
 		     const struct bt_logged_call *call);
 
+/* Those calls are held back until an event follows, or there are many. Writes them now. */
+void replay_log_flush(struct replay_log *l);
+
 void replay_log_signal(struct replay_log *l, const struct task *task,
 		       const struct arrived_signal *signal, uint64_t seq);
 void replay_log_handler(struct replay_log *l, const struct task *task, uint64_t seq);

@@ -6,6 +6,7 @@
 #include <string.h>
 
 #include "lib/grow.h"
+#include "syscalls/syscall_names.h"
 
 /* The processor is told by the log's first record. */
 static void learn_processor(struct log_events *l, const struct trace *t,
@@ -200,4 +201,81 @@ bool log_events_next(struct log_events *l)
 		return ends(l, "the recorder was cut off there");
 	l->damage = err.code;
 	return ends(l, err.text);
+}
+
+/* ---- The present event ---- */
+
+const char *log_event_name(const struct bt_record *rec, char out[LOG_EVENT_NAME])
+{
+	char name[SYSCALL_NAME_MAX];
+
+	switch (rec->kind) {
+	case BT_RECORD_LOG_CALL:
+		snprintf(out, LOG_EVENT_NAME, "the system call %s",
+			 syscall_name(rec->u.log_call.regs.orig_rax, name));
+		break;
+	case BT_RECORD_LOG_SIGNAL:
+		snprintf(out, LOG_EVENT_NAME, "signal %u", rec->u.log_signal.signo);
+		break;
+	case BT_RECORD_LOG_HANDLER:
+		snprintf(out, LOG_EVENT_NAME, "a signal handler");
+		break;
+	case BT_RECORD_LOG_INSTRUCTION:
+		snprintf(out, LOG_EVENT_NAME, "an instruction with a result of its own");
+		break;
+	default:
+		snprintf(out, LOG_EVENT_NAME, "the end of the task");
+	}
+	return out;
+}
+
+uint64_t log_event_seq(const struct bt_record *rec)
+{
+	return rec->kind == BT_RECORD_LOG_CALL      ? rec->u.log_call.seq
+	       : rec->kind == BT_RECORD_LOG_SIGNAL  ? rec->u.log_signal.seq
+	       : rec->kind == BT_RECORD_LOG_HANDLER ? rec->u.log_handler.seq
+	       : rec->kind == BT_RECORD_LOG_EXIT    ? rec->u.log_exit.seq
+						    : 0;
+}
+
+const struct bt_point *log_event_point(const struct bt_record *rec)
+{
+	switch (rec->kind) {
+	case BT_RECORD_LOG_CALL:
+		return &rec->u.log_call.point;
+	case BT_RECORD_LOG_SIGNAL:
+		return &rec->u.log_signal.point;
+	case BT_RECORD_LOG_HANDLER:
+		return &rec->u.log_handler.point;
+	case BT_RECORD_LOG_EXIT:
+		return &rec->u.log_exit.point;
+	case BT_RECORD_LOG_INSTRUCTION:
+		return &rec->u.log_instruction.point;
+	default:
+		return &rec->u.log.point;
+	}
+}
+
+const struct bt_regs *log_event_regs(const struct bt_record *rec)
+{
+	return rec->kind == BT_RECORD_LOG_CALL     ? &rec->u.log_call.regs
+	       : rec->kind == BT_RECORD_LOG_SIGNAL ? &rec->u.log_signal.regs
+						   : NULL;
+}
+
+void log_events_complete(struct log_events *l, const struct task *task)
+{
+	struct bt_record_log_call *call = &l->event.u.log_call;
+	const struct bt_regs known = call->regs;
+	const uint64_t args[] = {known.rdi, known.rsi, known.rdx, known.r10, known.r8, known.r9};
+	uint64_t tick = call->point.tick;
+	uint64_t *const to[] = {&call->regs.rdi, &call->regs.rsi, &call->regs.rdx,
+				&call->regs.r10, &call->regs.r8,  &call->regs.r9};
+
+	call->regs = task->regs;
+	call->regs.orig_rax = known.orig_rax;
+	for (unsigned i = 0; i < l->arg_count; i++)
+		*to[i] = args[i];
+	call->point = task_point(task);
+	call->point.tick = tick;
 }

@@ -5,6 +5,7 @@
 #ifndef BT_LOG_EVENTS_H
 #define BT_LOG_EVENTS_H
 
+#include "collector/task/task.h"
 #include "format/log_calls.h"
 #include "format/log_processor.h"
 #include "format/trace_cursor.h"
@@ -58,5 +59,16 @@ bool log_events_next(struct log_events *l);
 
 /* The bytes of an effect of the present event. */
 struct slice log_effect_bytes(const struct log_events *l, const struct log_effect *e);
+
+/* An event in words; its seq, 0: it has none; its point; its registers, NULL: it has none. */
+enum { LOG_EVENT_NAME = 80 };
+const char *log_event_name(const struct bt_record *rec, char out[LOG_EVENT_NAME]);
+uint64_t log_event_seq(const struct bt_record *rec);
+const struct bt_point *log_event_point(const struct bt_record *rec);
+const struct bt_regs *log_event_regs(const struct bt_record *rec);
+
+/* The present event is one of_calls, and the task has come to a call: what is not known of it is as
+ * it came. */
+void log_events_complete(struct log_events *l, const struct task *task);
 
 #endif

@@ -37,114 +37,37 @@ static void finish(struct replaying *r, const struct task *task)
 	kill(task->process->host_pid, SIGKILL);
 }
 
-static void fail(struct replaying *r, const struct task *task, const char *what)
+static void fail_as(struct replaying *r, const struct task *task, enum bt_error_code code,
+		    const char *what)
 {
-	bt_fail(&r->failure, BT_E_IO, 0, "%s", what);
+	bt_fail(&r->failure, code, 0, "%s", what);
 	finish(r, task);
 }
 
 /* ---- What came, and what was to come ---- */
 
-static const char *event_name(const struct bt_record *rec, char out[80])
-{
-	char name[SYSCALL_NAME_MAX];
-
-	switch (rec->kind) {
-	case BT_RECORD_LOG_CALL:
-		snprintf(out, 80, "the system call %s",
-			 syscall_name(rec->u.log_call.regs.orig_rax, name));
-		break;
-	case BT_RECORD_LOG_SIGNAL:
-		snprintf(out, 80, "signal %u", rec->u.log_signal.signo);
-		break;
-	case BT_RECORD_LOG_HANDLER:
-		snprintf(out, 80, "a signal handler");
-		break;
-	case BT_RECORD_LOG_INSTRUCTION:
-		snprintf(out, 80, "an instruction with a result of its own");
-		break;
-	default:
-		snprintf(out, 80, "the end of the task");
-	}
-	return out;
-}
-
-/* seq, point and registers of an event; NULL: it has none. */
-static uint64_t seq_of(const struct bt_record *rec)
-{
-	return rec->kind == BT_RECORD_LOG_CALL      ? rec->u.log_call.seq
-	       : rec->kind == BT_RECORD_LOG_SIGNAL  ? rec->u.log_signal.seq
-	       : rec->kind == BT_RECORD_LOG_HANDLER ? rec->u.log_handler.seq
-	       : rec->kind == BT_RECORD_LOG_EXIT    ? rec->u.log_exit.seq
-						    : 0;
-}
-
-static const struct bt_point *point_of(const struct bt_record *rec)
-{
-	switch (rec->kind) {
-	case BT_RECORD_LOG_CALL:
-		return &rec->u.log_call.point;
-	case BT_RECORD_LOG_SIGNAL:
-		return &rec->u.log_signal.point;
-	case BT_RECORD_LOG_HANDLER:
-		return &rec->u.log_handler.point;
-	case BT_RECORD_LOG_EXIT:
-		return &rec->u.log_exit.point;
-	case BT_RECORD_LOG_INSTRUCTION:
-		return &rec->u.log_instruction.point;
-	default:
-		return &rec->u.log.point;
-	}
-}
-
-static const struct bt_regs *regs_of(const struct bt_record *rec)
-{
-	return rec->kind == BT_RECORD_LOG_CALL     ? &rec->u.log_call.regs
-	       : rec->kind == BT_RECORD_LOG_SIGNAL ? &rec->u.log_signal.regs
-						   : NULL;
-}
-
-/* The present event is a call of which only tick, number and arguments are known: all else is as it
- * came. */
-static void complete_call(struct replaying *r, const struct task *task)
-{
-	struct bt_record_log_call *call = &r->log.event.u.log_call;
-	const struct bt_regs known = call->regs;
-	const uint64_t args[] = {known.rdi, known.rsi, known.rdx, known.r10, known.r8, known.r9};
-	uint64_t tick = call->point.tick;
-	uint64_t *const to[] = {&call->regs.rdi, &call->regs.rsi, &call->regs.rdx,
-				&call->regs.r10, &call->regs.r8,  &call->regs.r9};
-
-	call->regs = task->regs;
-	call->regs.orig_rax = known.orig_rax;
-	for (unsigned i = 0; i < r->log.arg_count; i++)
-		*to[i] = args[i];
-	call->point = task_point(task);
-	call->point.tick = tick;
-}
-
 static void diverge(struct replaying *r, struct task *task, enum divergence_kind kind,
 		    const char *came)
 {
 	struct divergence *d = &r->divergence;
-	const struct bt_regs *regs = regs_of(&r->log.event);
+	const struct bt_regs *regs = log_event_regs(&r->log.event);
 
 	if (d->kind || r->failure.code)
 		return;
 	if (r->log.of_calls)
-		complete_call(r, task);
+		log_events_complete(&r->log, task);
 	*d = (struct divergence){.kind = kind,
-				 .seq = r->log.of_calls ? r->met : seq_of(&r->log.event),
+				 .seq = r->log.of_calls ? r->met : log_event_seq(&r->log.event),
 				 .is_behind = r->log.of_calls,
 				 .task = task->number,
 				 .has_points = true,
-				 .expected_at = *point_of(&r->log.event),
+				 .expected_at = *log_event_point(&r->log.event),
 				 .came_at = task_point(task),
 				 .has_regs = regs != NULL,
 				 .came_regs = task->regs};
 	if (regs)
 		d->expected_regs = *regs;
-	event_name(&r->log.event, d->expected);
+	log_event_name(&r->log.event, d->expected);
 	snprintf(d->came, sizeof d->came, "%s", came);
 	finish(r, task);
 }
@@ -158,12 +81,12 @@ static bool same_point(const struct bt_point *a, const struct bt_point *b)
 /* Compares where the task is with the present event. False: it has diverged. */
 static bool meet(struct replaying *r, struct task *task, const char *came)
 {
-	const struct bt_regs *regs = regs_of(&r->log.event);
+	const struct bt_regs *regs = log_event_regs(&r->log.event);
 	struct bt_point now = task_point(task);
 
 	if (r->log.of_calls)
-		complete_call(r, task);
-	if (!same_point(&now, point_of(&r->log.event)))
+		log_events_complete(&r->log, task);
+	if (!same_point(&now, log_event_point(&r->log.event)))
 		diverge(r, task, DIVERGENCE_POINT, came);
 	else if (regs && divergence_regs_differ(regs, &task->regs))
 		diverge(r, task, DIVERGENCE_REGISTERS, came);
@@ -366,7 +289,7 @@ static bool is_given(const struct bt_record_log_signal *s)
  * instruction would raise it, which makes no difference. */
 static bool is_stopped_for(const struct task *task, const struct bt_record *rec)
 {
-	const struct bt_point *at = point_of(rec);
+	const struct bt_point *at = log_event_point(rec);
 	struct bt_point now;
 
 	if (rec->kind != BT_RECORD_LOG_SIGNAL)
@@ -384,9 +307,9 @@ static void advance(struct replaying *r, struct supervisor *sup, struct task *ta
 
 	r->events += r->begun;
 	if (r->begun && r->options.on_event)
-		r->options.on_event(r->options.arg, task, seq_of(&r->log.event));
-	if (seq_of(&r->log.event))
-		r->met = seq_of(&r->log.event);
+		r->options.on_event(r->options.arg, task, log_event_seq(&r->log.event));
+	if (log_event_seq(&r->log.event))
+		r->met = log_event_seq(&r->log.event);
 	do
 		more = log_events_next(&r->log);
 	while (more && is_signal_without_effect(&r->log.event));
@@ -402,7 +325,7 @@ static void advance(struct replaying *r, struct supervisor *sup, struct task *ta
 		return;
 	}
 	r->next = (struct stop_point){
-		.task = task->number, .at = *point_of(&r->log.event), .iteration = true};
+		.task = task->number, .at = *log_event_point(&r->log.event), .iteration = true};
 	r->stops = is_stopped_for(task, &r->log.event);
 	if (!r->stops)
 		r->next = (struct stop_point){.task = task->number,
@@ -514,6 +437,10 @@ static void on_program(struct session *session, struct supervisor *sup, struct t
 			r->log.cut_off ? "the log was cut off before the program began"
 				       : "the log does not begin with a program");
 		finish(r, task);
+		return;
+	}
+	if (r->log.event.u.log.version > BT_LOG_VERSION) {
+		fail_as(r, task, BT_E_UNSUPPORTED, "the log is of a later version of btrec");
 		return;
 	}
 	if (!apply_effects(r, task))
@@ -694,9 +621,9 @@ static bool answers_signal(struct session *session, struct supervisor *sup, stru
 		return true;
 	now = task_point(task);
 	if (r->log.event.kind == BT_RECORD_LOG_INSTRUCTION && signal->sync &&
-	    is_next(&now, point_of(&r->log.event))) {
+	    is_next(&now, log_event_point(&r->log.event))) {
 		/* The reverse: it has a result in the log. */
-		task->regs.rip = point_of(&r->log.event)->rip;
+		task->regs.rip = log_event_point(&r->log.event)->rip;
 		on_instruction(session, sup, task);
 		return true;
 	}
@@ -766,7 +693,7 @@ static void on_detach(struct session *session, struct supervisor *sup, struct ta
 {
 	(void)sup;
 	(void)in_memory;
-	fail(replaying_of(session), task, reason);
+	fail_as(replaying_of(session), task, BT_E_IO, reason);
 }
 
 static void on_tick(struct session *session, struct supervisor *sup)

@@ -87,6 +87,8 @@ def killed():
 
 # How often each kind of loop is recorded.
 ALARM_RUNS = int(os.environ.get("BTREC_ALARM_RUNS", "2"))
+# How often a program is killed in the midst of calls.
+KILLS = 5 * ALARM_RUNS
 
 
 def add_alarmed(kind, text):
@@ -318,6 +320,11 @@ def bytes_changed():
     check(len(found) >= 3, "found: %s" % found)
 
 
+def children_of(pid):
+    with open("/proc/%d/task/%d/children" % (pid, pid)) as file:
+        return [int(child) for child in file.read().split()]
+
+
 def calls_file(folder):
     """A file of more than a megabyte of which no two places are the same."""
     path = os.path.join(folder, "file")
@@ -339,6 +346,22 @@ for what in ("sizes", "much", "holes", "ask", "list", "outputs", "mapped", "rest
         same(result)
         if what in ("holes", "interrupts"):
             same(result, "--backend", "step")
+
+
+@case("a program that is killed in the midst of calls that are made without a stop")
+def calls_killed():
+    folder = fresh_dir("killed")
+    program, path = build("logged_calls.c"), calls_file(folder)
+    for run in range(KILLS):
+        trace = os.path.join(folder, "trace%d" % run)
+        process = start([BTREC, "run", "--replayable", "-q", *(["--history", "off"] if run % 2 else []), "-o", trace, program, path, "for ever"])
+        equal(process.stdout.readline(), b"reads\n", "what it says first")
+        time.sleep(0.002 * run)
+        recorder = children_of(process.pid)[0]
+        os.kill(children_of(recorder)[0], signal.SIGKILL)
+        equal(process.wait(60), -signal.SIGKILL, "end")
+        again = execute([BTREC, "replay", "-q", trace])
+        equal((again.status, again.err, again.out), (0, b"", b"reads\n"), "the replay")
 
 
 @case("calls that are made without a stop: bytes of the record that make no sense are damage")
@@ -371,6 +394,13 @@ def rings():
     if plain == refused:
         raise Skip("this kernel has none of them")
     equal(plain, execute([program]).out, "what it is told without --replayable")
+
+
+@case("a log of a later version is refused")
+def later():
+    again = changed(recorded(["/bin/true"]), "version", "LOG", 1)
+    equal(again.status, 69, "status")
+    check(b"the log is of a later version of btrec" in again.err, again.err)
 
 
 @case("features that this processor lacks are named beforehand")
@@ -425,9 +455,12 @@ def told():
     sizes = {kind: sum(os.path.getsize(os.path.join(result.trace, name)) for name in os.listdir(result.trace) if name.split("-")[0] == kind)
              for kind in ("events", "branches", "objects", "symbols", "log")}
     equal(dict((kind, int(size)) for kind, size in (part.split() for part in info(result.trace, "by kind").split(", "))), {kind: size for kind, size in sizes.items() if size}, "sizes")
-    kinds = [line.split(b" ", 1)[0] for line in execute([BTREC, "dump", "--no-branches", result.trace]).out.splitlines()]
+    dump = execute([BTREC, "dump", "--no-branches", result.trace]).out
+    kinds = [line.split(b" ", 1)[0] for line in dump.splitlines()]
+    unstopped = sum(int(count, 16) for count in re.findall(rb"^CALLS .* count=0x([0-9a-f]+) ", dump, re.M))
     counts = tuple(kinds.count(kind) for kind in (b"LOG_CALL", b"LOG_SIGNAL", b"LOG_INSTRUCTION"))
-    check(min(counts) > 0, "events: %s" % (counts,))
+    check(min(*counts, unstopped) > 0, "events: %s, calls without a stop: %s" % (counts, unstopped))
+    counts = (counts[0] + unstopped, *counts[1:])
     found = re.fullmatch(r"(\d+) calls, (\d+) signals, (\d+) results of instructions; before packing: memory at the start (\d+) bytes, what calls wrote (\d+), signals (\d+), registers (\d+)", info(result.trace, "log"))
     equal(tuple(map(int, found.groups()[:3])), counts, "events of the log")
     check(all(int(size) > 0 for size in found.groups()[3:]), "bytes of the log: %s" % (found.groups(),))

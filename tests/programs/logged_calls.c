@@ -255,6 +255,14 @@ static void read_under_alarms(int fd)
 	setitimer(ITIMER_REAL, &never, NULL);
 }
 
+/* Until somebody kills it. */
+static void read_for_ever(int fd)
+{
+	write(1, "reads\n", 6);
+	for (off_t i = 0;; i = (i + 1) % 1000)
+		add_result(pread(fd, buffer, 400000, i));
+}
+
 int main(int argc, char **argv)
 {
 	int fd = argc > 2 ? open(argv[1], O_RDONLY) : -1;
@@ -279,6 +287,8 @@ int main(int argc, char **argv)
 		wait_in_reads(SA_RESTART);
 	if (!strcmp(argv[2], "interrupts"))
 		wait_in_reads(0);
+	if (!strcmp(argv[2], "for ever"))
+		read_for_ever(fd);
 	if (!strcmp(argv[2], "alarms"))
 		read_under_alarms(fd);
 	printf("%s: %016llx\n", argv[2], (unsigned long long)sum);

@@ -148,6 +148,8 @@ static void change_processor(struct bt_record_log_processor *p, const char *what
 
 static void change_record(struct bt_record *r, const char *what, struct buf *bytes)
 {
+	if (!strcmp(what, "version") && r->kind == BT_RECORD_LOG)
+		r->u.log.version++;
 	if (!strcmp(what, "register") && regs_of(r))
 		regs_of(r)->rbx++;
 	if (!strcmp(what, "tick") && point_of(r))

@@ -301,6 +301,18 @@ static uint64_t prediction_bits(const struct code_cache *c, const struct stretch
 								 : 1; /* behind an indirect entry */
 }
 
+/* Where a log is kept that is known behind a call: the log has the call, and the replay comes
+ * there. */
+static void know_state_behind_call(const struct code_cache *c, struct stretch *s, uint32_t at)
+{
+	if (at >= c->result_kept)
+		s->regs.rax = s->ctx.rax;
+	s->regs.rcx = s->regs.rip;
+	s->called = at < c->noted;
+	s->was_called = !s->called;
+	s->lost = false;
+}
+
 /* Where the application was when the task died in the middle of a sequence. Of its registers rax,
  * rcx, r10, behind CPUID rbx and rdx, and the one lent to an operand may be the cache's, and where
  * ticks are counted they may be one short. */
@@ -339,12 +351,11 @@ static void guess_state(const struct code_cache *c, struct stretch *s, uint64_t 
 		s->regs.rdi = s->ctx.r10;
 	}
 	if (noting && at >= c->logging && at < c->logged) {
-		s->regs.rax = s->ctx.rax;
 		s->regs.rsi = s->ctx.spill;
+		s->regs.rdx = s->ctx.rdx;
 		s->regs.rdi = s->ctx.r10;
 	}
-	if (!p && !fragment &&
-	    ((at >= c->sizing && at < c->sized) || (noting && at >= c->logging && at < c->logged)))
+	if (!p && !fragment && at >= c->sizing && at < c->sized)
 		s->regs.rdx = s->ctx.rdx;
 	if (p && p->state & STATE_SPILLED)
 		*operand_register(&s->regs, p->reg) = s->ctx.spill;
@@ -373,6 +384,8 @@ static void guess_state(const struct code_cache *c, struct stretch *s, uint64_t 
 		s->regs.rcx = s->ctx.rcx;
 	if (at_cpuid)
 		s->regs.rdx = s->ctx.rdx;
+	if (noting && c->kind.logged)
+		know_state_behind_call(c, s, at);
 }
 
 void stretch_guess_state(struct task *task, const struct engine_space *es, struct stretch *s)
@@ -570,7 +583,7 @@ static uint64_t count_stretch(struct task *task, const struct stretch *s)
 		if (ticks_of(s->ctx.slots[i]) == ticks_of(s->bits))
 			transfers = i + (uint64_t)(uint32_t)((s->ctx.slots[i] >> TICKS_SHIFT) -
 							     (s->bits >> TICKS_SHIFT));
-	task_count(task, ticks, transfers - s->undone + s->called);
+	task_count(task, ticks, transfers - s->undone + s->called + s->was_called);
 	et->counted += ticks + transfers;
 	return ticks + transfers;
 }
@@ -661,6 +674,8 @@ static bool step_to_entry(struct task *task, const struct engine_space *es, stru
 			sent = info;
 		else if (alive && stretch_is_own_trap(es->cache, &info, &s->regs))
 			found = state_at_trap(task, es, s);
+		else if (alive && cache_logged_finish(task, es, &s->regs))
+			alive = !tracee_set_regs(task->host_tid, &s->regs);
 		else if (alive)
 			found = state_at_entry(task, es, s);
 	}

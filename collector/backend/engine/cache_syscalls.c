@@ -353,8 +353,12 @@ int cache_syscalls_take(struct task *task, struct engine_space *es, struct stret
 
 void cache_syscalls_interrupted(struct task *task, const struct stretch *s)
 {
+	const struct engine_space *es = engine_space_made(task);
+
 	task->syscall_restarts = tracee_wants_restart(&task->regs);
-	task->syscall_cut = s->called && (int64_t)task->regs.orig_rax >= 0 &&
+	/* Where a log is kept no call that can be cut is made in the cache (logged_calls.c). */
+	task->syscall_cut = s->called && !es->cache->kind.logged &&
+			    (int64_t)task->regs.orig_rax >= 0 &&
 			    ((int64_t)task->regs.rax == -EINTR || cut_transfer_is_short(task));
 }
 

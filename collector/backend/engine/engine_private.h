@@ -312,15 +312,16 @@ struct stretch {
 	bool fault;      /* the stop is one */
 	enum arrival arrival;
 	enum exit_kind kind;
-	bool called;   /* a system call has just been made in the cache, and not been noted */
-	bool compares; /* it was reading the code that a fragment is made from, as the instruction
-			  itself may not be allowed to */
-	bool lost;     /* what it did since the last record is not known */
-	bool far;      /* no place was found in many steps */
-	bool undone;   /* its last branch */
-	bool damaged;  /* the records make no sense */
-	bool wrecked;  /* the cache does not work any more: the program has written over memory that
-			  it needs */
+	bool called;     /* a system call has just been made in the cache, and not been noted */
+	bool was_called; /* ... or it has been noted, and is not counted yet */
+	bool compares;   /* it was reading the code that a fragment is made from, as the instruction
+			    itself may not be allowed to */
+	bool lost;       /* what it did since the last record is not known */
+	bool far;        /* no place was found in many steps */
+	bool undone;     /* its last branch */
+	bool damaged;    /* the records make no sense */
+	bool wrecked; /* the cache does not work any more: the program has written over memory that
+			 it needs */
 	size_t records;                /* how many there were */
 	size_t taken;                  /* of them, into the log */
 	struct branch_log_record last; /* of them; its bits are as they were written */

@@ -109,7 +109,7 @@ static void *space_copy(void *extension, bool same)
 	n->window = (struct window){.inherited = es->window.bytes || es->window.inherited};
 	n->records = malloc(RECORDS_READ * RECORD_SIZE);
 	n->notes = malloc(SYSCALL_NOTES_BYTES);
-	n->log = es->log ? malloc(LOG_BYTES) : NULL;
+	n->log = es->log ? calloc(1, LOG_BYTES) : NULL;
 	inherit_cache(n, es, same);
 	descriptors_forked(&n->descriptors);
 	if (!watched_copy(&n->watch, &es->watch) || !n->cache || !n->records || !n->notes ||
@@ -221,7 +221,7 @@ static struct engine_space *space_new(struct backend *b, const struct task *task
 		es->cache = code_cache_new(&b->processor, b->parallel, b->logged);
 	es->records = malloc(RECORDS_READ * RECORD_SIZE);
 	es->notes = malloc(SYSCALL_NOTES_BYTES);
-	es->log = b->logged ? malloc(LOG_BYTES) : NULL;
+	es->log = b->logged ? calloc(1, LOG_BYTES) : NULL;
 	if (!es->cache || !es->records || !es->notes || (b->logged && !es->log)) {
 		space_release(es);
 		return NULL;

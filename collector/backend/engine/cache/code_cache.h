@@ -198,6 +198,8 @@ struct code_cache {
 	uint32_t copying, copy_end, copied; /* likewise: between the first and the last rsi, rdx and
 					       rdi are ours; faults before copy_end go on there */
 	uint32_t failing, failing_end, failed; /* the same, where a call has failed */
+	uint32_t noted, result_kept; /* in the latter: from there on the call is noted; where a log
+					is kept, its result is in the context */
 	uint32_t sizing, sized;   /* in the former, where a log is kept: between them rdx is ours */
 	uint32_t logging, logged; /* in the latter: between them rsi, rdx and rdi are, */
 	struct {

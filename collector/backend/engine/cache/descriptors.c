@@ -131,6 +131,11 @@ static bool is_endless_device(const struct statx *st)
 	return false;
 }
 
+static bool is_null_device(const struct statx *st)
+{
+	return st->stx_rdev_major == 1 && st->stx_rdev_minor == 3;
+}
+
 /* Whether the descriptor can write to its file. */
 static bool is_writable(pid_t tid, uint32_t fd)
 {
@@ -169,8 +174,8 @@ static uint8_t descriptor_kind(struct descriptors *d, pid_t tid, uint32_t fd,
 		return UNKNOWN;
 	if (apart && is_apart(apart, tid, fd, &st))
 		return STOPS;
-	if (S_ISCHR(st.stx_mode))
-		return is_endless_device(&st) ? AT_ONCE : WAITS;
+	if (S_ISCHR(st.stx_mode)) /* a signal cuts short what the endless ones give */
+		return (apart ? is_null_device : is_endless_device)(&st) ? AT_ONCE : WAITS;
 	if (S_ISREG(st.stx_mode) || S_ISDIR(st.stx_mode))
 		return st.stx_mask & (STATX_MNT_ID | MNT_ID_UNIQUE)
 			       ? kind_on_mount(d, tid, path, &st)

@@ -8,11 +8,12 @@
 
 _Static_assert((int)BT_LOGGED_DATA == (int)SYSCALL_PLAIN_OUTPUTS, "a piece for each output");
 
-/* A call that waits for something but a descriptor: a signal ends most of these, and they have
- * forms of their own of going on. */
-static bool waits_for_more(uint32_t policy)
+/* A call that a signal may break off: what becomes of it the log has to see. One of a descriptor
+ * whose calls may wait is made at a stop (routine_syscalls.c); of the others open(2) alone waits,
+ * as a whole, for a FIFO. */
+static bool may_be_broken_off(uint32_t policy, const struct syscall_facts *facts)
 {
-	return policy & POLICY_WAIT &&
+	return (policy & POLICY_WAIT || facts->again) &&
 	       !(policy & (POLICY_OPENS | POLICY_DESCRIPTORS | POLICY_GIVES));
 }
 
@@ -65,8 +66,7 @@ uint32_t logged_call_policy(uint64_t nr)
 	const struct syscall_facts *facts = syscall_facts(nr);
 	uint32_t policy = syscall_policy(nr);
 
-	if (!facts || facts->changes & seen || facts->again & SYSCALL_AGAIN_BLOCK ||
-	    waits_for_more(policy) || !is_plain(nr))
+	if (!facts || facts->changes & seen || may_be_broken_off(policy, facts) || !is_plain(nr))
 		return POLICY_STOP;
 	/* Of a file that is apart. */
 	return facts->changes & SYSCALL_CHANGES_OBJECTS ? policy & ~(uint32_t)POLICY_ANY : policy;

@@ -270,8 +270,10 @@ static void emit_descriptor(struct code_cache *c, struct emitter *e,
 	unsure = emit_jcc(e, CC_E);
 	emit_test_class(e, POLICY_ANY);
 	emit_jump_if(e, &known, CC_NE);
-	emit_compare_kind(e, DESCRIPTOR_WAITS);
-	emit_jump_if(e, &known, CC_E);
+	if (!c->kind.logged) {
+		emit_compare_kind(e, DESCRIPTOR_WAITS);
+		emit_jump_if(e, &known, CC_E);
+	}
 	emit_patch(e, unsure, e->base + e->len);
 	emit_compare_kind(e, DESCRIPTOR_UNKNOWN);
 	emit_jump_if(e, &to->no, CC_NE);
@@ -288,7 +290,7 @@ static void emit_descriptor(struct code_cache *c, struct emitter *e,
 
 /* A call that opens a file does so only to read it. eax: enum syscall_policy of the call, which
  * stays. */
-static void emit_opening(struct emitter *e, struct forward *no)
+static void emit_opening(struct emitter *e, bool logged, struct forward *no)
 {
 	size_t other, at, folder;
 
@@ -302,6 +304,11 @@ static void emit_opening(struct emitter *e, struct forward *no)
 	land_jump(e, at);
 	EMIT(e, 0xf6, 0xc1, O_ACCMODE); /* test cl, mode */
 	emit_jump_if(e, no, CC_NE);
+	if (logged) {                /* what is cut may be mapped */
+		EMIT(e, 0xf7, 0xc1); /* test ecx, flag */
+		emit_u32(e, O_TRUNC);
+		emit_jump_if(e, no, CC_NE);
+	}
 	/* Folders are not noted: find(1) opens thousands, and they explain little. */
 	EMIT(e, 0xf7, 0xc1); /* test ecx, folder */
 	emit_u32(e, O_DIRECTORY);
@@ -646,7 +653,7 @@ void routine_emit_syscall(struct code_cache *c, struct emitter *e, const struct 
 	emit_descriptor(c, e, &tables, &to);
 	emit_patch(e, plain, e->base + e->len);
 	emit_set(e, CTX_COPY, 0);
-	emit_opening(e, &to.no);
+	emit_opening(e, c->kind.logged, &to.no);
 	emit_telling(e, &tables);
 	emit_saying(e, &to.no);
 	emit_test_class(e, POLICY_MAPS);
@@ -719,9 +726,11 @@ void routine_emit_syscall_behind(struct code_cache *c, struct emitter *e,
 	emit_u32(e, SYSCALL_NOTES_END + NOTE_RESULT);
 	EMIT(e, 0x48, 0x8d, 0x49, NOTE_SIZE); /* lea rcx, [rcx+note] */
 	emit_store(e, X86_RCX, CTX_SYSCALL_NEXT);
+	c->noted = (uint32_t)e->len;
 	emit_set(e, CTX_CALLING, 0);
 	if (c->kind.logged) {
 		emit_store(e, X86_RAX, CTX_RAX);
+		c->result_kept = (uint32_t)e->len;
 		EMIT(e, 0x9f, 0x0f, 0x90, 0xc0); /* lahf; seto al */
 		emit_store(e, X86_RAX, CTX_FLAGS);
 		logged_call_emit_behind(c, e, t);
