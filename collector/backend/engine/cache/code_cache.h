@@ -212,8 +212,9 @@ struct code_cache {
 	uint32_t clears; /* how often everything has been forgotten */
 };
 
-/* An empty cache with its routines, for such a processor, of the kind that keeps history. NULL
- * without memory. The tracee's region is prepared by code_cache_map(). */
+/* An empty cache with its routines, for such a processor, of the kind that keeps history; apart,
+ * logged: of fragment_kind. NULL without memory. The tracee's region is prepared by
+ * code_cache_map(). */
 struct code_cache *code_cache_new(const struct processor *processor, bool apart, bool logged);
 /* A copy with one user. Where the code is private, it is for a fork's child: the kernel has copied
  * the region. NULL without memory. */

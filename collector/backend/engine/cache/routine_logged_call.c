@@ -73,7 +73,7 @@ static uint32_t field(const struct logged_tables *t, unsigned piece, size_t offs
 static void emit_length(struct emitter *e, const struct logged_tables *t, unsigned piece,
 			uint32_t note, struct forward *no)
 {
-	size_t fixed;
+	size_t fixed, counted;
 
 	EMIT(e, 0x65, 0x0f, 0xb6, 0x90); /* movzx edx, byte gs:[rax+by] */
 	emit_u32(e, field(t, piece, offsetof(struct logged_piece, by)));
@@ -89,18 +89,13 @@ static void emit_length(struct emitter *e, const struct logged_tables *t, unsign
 	EMIT(e, 0x81, 0xfa); /* cmp edx, most */
 	emit_u32(e, LOG_OF_CALL);
 	emit_jump_if(e, no, CC_A);
+	counted = emit_jump(e);
+	emit_patch(e, fixed, e->base + e->len);
+	EMIT(e, 0x65, 0x8b, 0x90); /* mov edx, gs:[rax+unit] */
+	emit_u32(e, field(t, piece, offsetof(struct logged_piece, unit)));
+	emit_patch(e, counted, e->base + e->len);
 	EMIT(e, 0x65, 0x89, 0x91); /* mov gs:[rcx+length], edx */
 	emit_u32(e, note + LOGGED_LENGTHS + 4 * piece);
-	{
-		size_t noted = emit_jump(e);
-
-		emit_patch(e, fixed, e->base + e->len);
-		EMIT(e, 0x65, 0x8b, 0x90); /* mov edx, gs:[rax+unit] */
-		emit_u32(e, field(t, piece, offsetof(struct logged_piece, unit)));
-		EMIT(e, 0x65, 0x89, 0x91); /* mov gs:[rcx+length], edx */
-		emit_u32(e, note + LOGGED_LENGTHS + 4 * piece);
-		emit_patch(e, noted, e->base + e->len);
-	}
 }
 
 void logged_call_emit_before(struct code_cache *c, struct emitter *e, const struct logged_tables *t,
