@@ -62,16 +62,18 @@ struct backend;
 struct pmu;
 
 /* Calls whose outcome is known before a task makes them: those of a replay. A backend may answer
- * them without a stop, where only ticks are counted. */
+ * them without a stop. */
 struct answers {
 	/* The calls that the task makes next: number, arguments and tick are to be the same, result
-	 * and data are the answer. Returns how many. They live until the task has run. *passed: how
-	 * many events come before the first of them; where that is no other than it was, these are
-	 * the same calls. NULL: none is known beforehand. */
+	 * and data are the answer. A backend that learns the tick later tells it. Returns how many.
+	 * They live until the task has run. *passed: how many events come before the first of them;
+	 * where that is no other than it was, these are the same calls. NULL: none is known
+	 * beforehand. */
 	size_t (*ahead)(void *arg, struct task *task, const struct bt_logged_call **calls,
 			uint64_t *passed);
-	/* The task has made the first n of them, one or more, and has stopped behind that. */
-	void (*given)(void *arg, struct task *task, size_t n);
+	/* The task has made the first n of them, one or more, and has stopped behind that. ticks:
+	 * at which, each; NULL: at theirs. */
+	void (*given)(void *arg, struct task *task, size_t n, const uint64_t *ticks);
 	void *arg;
 };
 

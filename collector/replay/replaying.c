@@ -616,13 +616,22 @@ static size_t calls_ahead(struct session *session, struct supervisor *sup, struc
 }
 
 static void on_calls_answered(struct session *session, struct supervisor *sup, struct task *task,
-			      size_t n)
+			      size_t n, const uint64_t *ticks)
 {
 	struct replaying *r = replaying_of(session);
+	const struct bt_logged_call *calls;
+	size_t same = 0;
 
-	r->events += n - 1;
-	log_events_pass(&r->log, n);
-	advance(r, sup, task);
+	log_events_calls(&r->log, &calls);
+	while (same < n && (!ticks || ticks[same] == calls[same].tick))
+		same++;
+	if (same) {
+		r->events += same - 1;
+		log_events_pass(&r->log, same);
+		advance(r, sup, task);
+	}
+	if (same < n)
+		diverge(r, task, DIVERGENCE_POINT, "the call at another point");
 }
 
 static bool answers_signal(struct session *session, struct supervisor *sup, struct task *task,

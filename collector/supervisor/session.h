@@ -106,10 +106,10 @@ struct session_ops {
 	size_t (*calls_ahead)(struct session *session, struct supervisor *sup, struct task *task,
 			      const struct bt_logged_call **calls, uint64_t *passed);
 
-	/* The task has made n of them, one or more, and gone on. Not NULL where calls_ahead is not.
-	 */
+	/* The task has made n of them, one or more, and gone on. ticks: as of struct answers. Not
+	 * NULL where calls_ahead is not. */
 	void (*on_calls_answered)(struct session *session, struct supervisor *sup,
-				  struct task *task, size_t n);
+				  struct task *task, size_t n, const uint64_t *ticks);
 
 	/* task->syscall was left at that point: with this result, or the kernel makes it again. */
 	void (*on_syscall_exit)(struct session *session, struct supervisor *sup, struct task *task,

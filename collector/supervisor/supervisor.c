@@ -206,11 +206,11 @@ static size_t calls_ahead(void *arg, struct task *task, const struct bt_logged_c
 	return sup->session->ops->calls_ahead(sup->session, sup, task, calls, passed);
 }
 
-static void calls_answered(void *arg, struct task *task, size_t n)
+static void calls_answered(void *arg, struct task *task, size_t n, const uint64_t *ticks)
 {
 	struct supervisor *sup = arg;
 
-	sup->session->ops->on_calls_answered(sup->session, sup, task, n);
+	sup->session->ops->on_calls_answered(sup->session, sup, task, n, ticks);
 }
 
 void supervisor_init(struct supervisor *sup, struct session *session,

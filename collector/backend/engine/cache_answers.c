@@ -92,14 +92,24 @@ void cache_answers_offer(const struct backend *b, struct task *task, struct engi
 	if (!n)
 		return;
 	if (there->given == there->count || passed != there->passed + there->given ||
-	     n < there->count - there->given) {
+	    n < there->count - there->given) {
 		if (!put_answers(task, es, calls, n))
 			return;
 		there->passed = passed;
 	}
 	there->offered = true;
+	there->noted = 0;
 	ctx->answer = there->at[there->given];
-	ctx->answer_ticks = ticks_of(et->ticks_start) - task_tick(task);
+	ctx->answer_ticks = (uint32_t)(et->ticks_start - task_tick(task));
+	ctx->answer_noted = !et->ticks;
+}
+
+void cache_answers_noted(struct engine_space *es, uint64_t tick)
+{
+	struct answers_there *there = es->answers;
+
+	if (there && there->offered && there->noted < ANSWERS_MOST)
+		there->ticks[there->noted++] = tick;
 }
 
 void cache_answers_take(const struct backend *b, struct task *task, struct engine_space *es,
@@ -116,6 +126,10 @@ void cache_answers_take(const struct backend *b, struct task *task, struct engin
 			break;
 	given -= there->given;
 	there->given += given;
+	for (; there->noted < given; there->noted++)
+		there->ticks[there->noted] = BT_TICKS_UNKNOWN; /* the program has scribbled on it */
 	if (given)
-		b->answers.given(b->answers.arg, task, given);
+		b->answers.given(b->answers.arg, task, given,
+				 ((const struct engine_task *)task->backend)->ticks ? NULL
+										    : there->ticks);
 }

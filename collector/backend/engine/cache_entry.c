@@ -662,10 +662,10 @@ int cache_enter(struct backend *b, struct task *task, bool indirect)
 	et->sample_room = 0;
 	if (et->ticks) {
 		prepare_ticks(&ctx, et->ticks_start);
-		cache_answers_offer(b, task, es, &ctx);
 		ctx.sample = cache_sample_offset(es);
 		et->sample_room = -ctx.sample / RECORD_BYTES;
 	}
+	cache_answers_offer(b, task, es, &ctx);
 	if ((es->cache->busy ? code_cache_push : code_cache_sync)(es->cache, task->host_tid) ||
 	    !window_write(&es->window, task->host_tid, engine_window_at(task, 0), &ctx, sizeof ctx))
 		return give_up(b, task, es);

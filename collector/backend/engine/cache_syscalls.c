@@ -310,7 +310,7 @@ int cache_syscalls_take(struct task *task, struct engine_space *es, struct stret
 	const struct args_note *args = NULL;
 	struct bt_syscall_details details;
 	struct call_memory memory;
-	bool logs = es->cache->kind.logged && n;
+	bool logs = es->cache->kind.logged && !es->answers && n;
 	uint64_t tick = 0;
 	size_t failed;
 
@@ -337,6 +337,7 @@ int cache_syscalls_take(struct task *task, struct engine_space *es, struct stret
 					     ? ticks_of(note->bits) - ticks_of(et->ticks_start)
 					     : branch_log_conditionals(branch_log_bits(note->bits));
 		tick = call.tick = call.tick < tick ? tick : call.tick;
+		cache_answers_noted(es, call.tick);
 		if (logs)
 			i += cache_logged_take(task, es, s, &call, note, es->notes + n);
 		failed = take_failed(&details, note, es->notes + i + 1, es->notes + n);

@@ -53,7 +53,8 @@ struct context {
 	struct turn_watch turn;
 	uint64_t lent[LENT_COUNT];
 	uint64_t log_next;
-	uint64_t answer, answer_ticks;
+	uint64_t answer;
+	uint32_t answer_ticks, answer_noted;
 };
 _Static_assert(sizeof(struct context) == CTX_SIZE, "layout.h");
 _Static_assert(sizeof(struct branch_log_record) == RECORD_BYTES, "layout.h");
@@ -109,12 +110,17 @@ struct answer {
 };
 _Static_assert(sizeof(struct answer) == ANSWER_BYTES && ANSWER_BYTES % LOG_ALIGN == 0, "layout.h");
 
+enum { ANSWERS_MOST = LOG_BYTES / ANSWER_BYTES };
+
 /* The answers that the window has. */
 struct answers_there {
 	uint64_t passed; /* events before the first */
 	size_t count, given;
-	bool offered;                              /* to the task, in its stretch */
-	uint64_t at[LOG_BYTES / ANSWER_BYTES + 1]; /* CTX_ANSWER of each, and behind the last */
+	bool offered;                  /* to the task, in its stretch */
+	uint64_t at[ANSWERS_MOST + 1]; /* CTX_ANSWER of each, and behind the last */
+	/* Where history is kept, of those that the stretch has used: */
+	size_t noted;
+	uint64_t ticks[ANSWERS_MOST];
 };
 
 /* The engine's part for all tasks. */
@@ -552,11 +558,14 @@ bool cache_logged_finish(const struct task *task, const struct engine_space *es,
 
 /* ---- cache_answers.c ---- */
 
-/* For a task that is about to enter the cache, and counts ticks from et->ticks_start on: answers to
- * the calls that it makes next go into the window, as far as they are not there, and into this
- * context. */
+/* For a task that is about to enter the cache, and (et->ticks) counts ticks from et->ticks_start
+ * on: answers to the calls that it makes next go into the window, as far as they are not there, and
+ * into this context. */
 void cache_answers_offer(const struct backend *b, struct task *task, struct engine_space *es,
 			 struct context *ctx);
+
+/* The stretch has used the next of them, at this tick. */
+void cache_answers_noted(struct engine_space *es, uint64_t tick);
 
 /* Tells which of them the stretch has used, behind which the task stands now. */
 void cache_answers_take(const struct backend *b, struct task *task, struct engine_space *es,

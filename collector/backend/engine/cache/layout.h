@@ -78,7 +78,9 @@ enum {
 				     from the log's end */
 	CTX_ANSWER = 0x148,       /* the answer to the call that comes next: a negative offset from
 				     the log's end; 0: there is none */
-	CTX_ANSWER_TICKS = 0x150, /* its tick and this are the tick in r11 then: 31 bits */
+	CTX_ANSWER_TICKS = 0x150, /* its tick and this are the tick in r11 then: 31 bits; */
+	CTX_ANSWER_NOTED = 0x154, /* or it has history bits, and the call is noted (32 bits, not 0)
+				   */
 	CTX_SIZE = 0x158,
 	STOP_BYTES = 5, /* of what leads to a stop, or is one, where CTX_BACK leads to; behind it
 			   the task goes on */

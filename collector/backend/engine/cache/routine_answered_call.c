@@ -13,6 +13,30 @@
 /* The operand of an instruction, gs:[rcx+end+field]. */
 static void emit_field(struct emitter *e, uint32_t field) { emit_u32(e, LOG_END + field); }
 
+/* Where ticks are counted, to no where the task has another than the answer's. Where history is
+ * kept the tracer sees that by the call's note. rax is used, and flags. */
+static void emit_same_tick(struct emitter *e, struct forward *no)
+{
+	size_t noted, same;
+
+	emit_is_zero(e, CTX_ANSWER_NOTED);
+	noted = emit_jcc(e, CC_NE);
+	EMIT(e, 0x65, 0x8b, 0x81); /* mov eax, gs:[rcx+tick] */
+	emit_field(e, ANSWER_TICK);
+	EMIT(e, 0x65, 0x03, 0x04, 0x25); /* add eax, gs:[ticks] */
+	emit_u32(e, CTX_ANSWER_TICKS);
+	EMIT(e, 0x44, 0x29, 0xd8, 0x01, 0xc0); /* sub eax, r11d; add eax, eax: 31 bits */
+	_Static_assert(TICKS_SHIFT == 31, "of those");
+	emit_jump_if(e, no, CC_NE);
+	same = emit_jump(e);
+	emit_patch(e, noted, e->base + e->len);
+	EMIT(e, 0x65, 0x81, 0x3c, 0x25); /* cmp dword gs:[next], room */
+	emit_u32(e, CTX_SYSCALL_NEXT);
+	emit_u32(e, (uint32_t)-NOTE_SIZE);
+	emit_jump_if(e, no, CC_G);
+	emit_patch(e, same, e->base + e->len);
+}
+
 /* To no, where the call is another than the answer's. rax is used, and flags. */
 static void emit_same_call(struct emitter *e, struct forward *no)
 {
@@ -27,13 +51,7 @@ static void emit_same_call(struct emitter *e, struct forward *no)
 	EMIT(e, 0x65, 0x48, 0x3b, 0x81); /* cmp rax, gs:[rcx+nr] */
 	emit_field(e, ANSWER_NR);
 	emit_jump_if(e, no, CC_NE);
-	EMIT(e, 0x65, 0x8b, 0x81); /* mov eax, gs:[rcx+tick] */
-	emit_field(e, ANSWER_TICK);
-	EMIT(e, 0x65, 0x03, 0x04, 0x25); /* add eax, gs:[ticks] */
-	emit_u32(e, CTX_ANSWER_TICKS);
-	EMIT(e, 0x44, 0x29, 0xd8, 0x01, 0xc0); /* sub eax, r11d; add eax, eax: 31 bits */
-	_Static_assert(TICKS_SHIFT == 31, "of those");
-	emit_jump_if(e, no, CC_NE);
+	emit_same_tick(e, no);
 	EMIT(e, 0x65, 0x8b, 0x81); /* mov eax, gs:[rcx+arg_count] */
 	emit_field(e, ANSWER_ARG_COUNT);
 	for (uint8_t i = 0; i < SYSCALL_ARGS; i++) {
@@ -75,6 +93,23 @@ static void emit_flags(struct emitter *e)
 	emit_load(e, X86_RSP, CTX_SPILL);
 }
 
+/* Where history is kept. CTX_SPILL: the result. rax and rcx are used, and flags. */
+static void emit_answer_note(struct emitter *e)
+{
+	size_t ticks;
+
+	emit_is_zero(e, CTX_ANSWER_NOTED);
+	ticks = emit_jcc(e, CC_E);
+	emit_load(e, X86_RCX, CTX_SYSCALL_NEXT);
+	syscall_emit_note(e);
+	emit_load(e, X86_RAX, CTX_SPILL);
+	EMIT(e, 0x65, 0x48, 0x89, 0x81); /* mov gs:[rcx+result], rax */
+	emit_u32(e, SYSCALL_NOTES_END + NOTE_RESULT);
+	EMIT(e, 0x48, 0x8d, 0x49, NOTE_SIZE); /* lea rcx, [rcx+note] */
+	emit_store(e, X86_RCX, CTX_SYSCALL_NEXT);
+	emit_patch(e, ticks, e->base + e->len);
+}
+
 void answered_call_emit(struct code_cache *c, struct emitter *e, struct forward *no)
 {
 	emit_same_call(e, no);
@@ -89,10 +124,13 @@ void answered_call_emit(struct code_cache *c, struct emitter *e, struct forward 
 	emit_load(e, X86_RCX, CTX_ANSWER);
 	EMIT(e, 0x65, 0x48, 0x8b, 0x81); /* mov rax, gs:[rcx+result] */
 	emit_field(e, ANSWER_RESULT);
-	emit_store(e, X86_RAX, CTX_RAX);
+	emit_store(e, X86_RAX, CTX_SPILL);
 	EMIT(e, 0x65, 0x48, 0x8b, 0x81); /* mov rax, gs:[rcx+next] */
 	emit_field(e, ANSWER_NEXT);
 	emit_store(e, X86_RAX, CTX_ANSWER);
+	emit_answer_note(e);
+	emit_load(e, X86_RAX, CTX_SPILL);
+	emit_store(e, X86_RAX, CTX_RAX);
 	emit_load(e, X86_RCX, CTX_BACK);
 	EMIT(e, 0x48, 0x83, 0xc1,
 	     (uint8_t)emit_syscall_len(&(struct emitter){.near = !c->kind.apart})); /* add rcx, to

@@ -605,8 +605,7 @@ static void emit_masking(struct code_cache *c, struct emitter *e, struct syscall
 	to->yes.sites[to->yes.count++] = emit_jump(e);
 }
 
-/* Notes the call, but for its result; rcx: CTX_SYSCALL_NEXT. */
-static void emit_note(struct emitter *e)
+void syscall_emit_note(struct emitter *e)
 {
 	static const struct {
 		uint32_t from, to;
@@ -704,7 +703,7 @@ void routine_emit_syscall(struct code_cache *c, struct emitter *e, const struct 
 	emit_is_zero(e, CTX_STOP);
 	emit_jump_if(e, &to.no, CC_NE);
 	emit_load(e, X86_RCX, CTX_SYSCALL_NEXT);
-	emit_note(e);
+	syscall_emit_note(e);
 	emit_load(e, X86_RCX, CTX_BACK);
 	EMIT(e, 0x48, 0x8d, 0x49, 5); /* lea rcx, [rcx+5]: over the jump */
 	emit_store(e, X86_RCX, CTX_BACK);

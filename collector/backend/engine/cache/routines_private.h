@@ -88,6 +88,9 @@ static inline void emit_back_to_syscall(struct emitter *e)
 	jump_through(e, CTX_BACK);
 }
 
+/* Notes a system call, but for its result. rcx: CTX_SYSCALL_NEXT; rax is used. */
+void syscall_emit_note(struct emitter *e);
+
 /* ---- routine_failed_call.c ---- */
 
 /* Where its table is, for the other one. */
