@@ -348,6 +348,44 @@ for what in ("sizes", "much", "holes", "ask", "list", "outputs", "mapped", "rest
             same(result, "--backend", "step")
 
 
+def waits_of(*argv):
+    """How often a command waited for something: twice for each stop of what it traces."""
+    process = start([BTREC, *argv])
+    process.stdout.read()
+    _, status, usage = os.wait4(process.pid, 0)
+    process.returncode = status
+    equal(status, 0, "status of %s" % (argv,))
+    return usage.ru_nvcsw
+
+
+@case("calls are answered without a stop in a replay, and in a window of it")
+def calls_answered():
+    folder, calls = fresh_dir("answered"), 20000
+    result = recorded(["dd", "if=" + calls_file(folder), "of=/dev/null", "bs=1", "count=%d" % calls, "status=none"])
+    window = os.path.join(folder, "window")
+    for options in ([], ["--window", "..", "-o", window]):
+        waits = waits_of("replay", "-q", *options, result.trace)
+        check(waits < calls / 2, "%d waits in a replay of %d calls with %s" % (waits, 2 * calls, options))
+    done = subprocess.run([os.path.join(BUILD, "tests/tools/check_history"), window], stdout=subprocess.PIPE, stderr=subprocess.STDOUT)
+    equal(done.returncode, 0, "check_history of the window: %s" % done.stdout.decode(errors="replace")[:400])
+
+
+@case("a window of calls that are answered without a stop has the branches that the stepper has; a call at another tick is found")
+def calls_in_window():
+    folder = fresh_dir("window")
+    result = recorded(["/bin/cat", calls_file(folder)])
+    branches = []
+    for backend in ("engine", "step"):
+        window = os.path.join(folder, backend)
+        equal(replayed(result.trace, "--no-output", "-q", "--backend", backend, "--window", "..", "-o", window).status, 0, "status with " + backend)
+        branches.append(execute([os.path.join(BUILD, "tests/tools/branches"), window]).out)
+    check(branches[0] and branches[0] == branches[1], "the branches differ")
+    for n in (3, 9):
+        copy = with_change(result, "tick", "LOG_CALLS", n)
+        again = replayed(copy, "--json", "--no-output", "--window", "..", "-o", fresh("window"))
+        equal((again.status, json.loads(again.out.splitlines()[-1])["kind"]), (65, "point"), "status and kind")
+
+
 @case("a program that is killed in the midst of calls that are made without a stop")
 def calls_killed():
     folder = fresh_dir("killed")
