@@ -169,6 +169,22 @@ def written_file():
     same(result)
 
 
+@case("a file that is mapped again over itself: the same bytes are not logged again, others are")
+def mapped_over():
+    folder = fresh_dir("over")
+    argv = [build("mapped_over.c", "-static"), os.path.join(folder, "file")]
+    result = recorded(argv)
+    equal(result.out, native(argv).out, "what the mappings hold, recorded and not")
+    shutil.rmtree(folder)
+    same(result)
+    same(result, "--backend", "step")
+    # BT_SHAPE_MAP is 0, BT_SHAPE_PROTECT 2
+    shapes = re.findall(rb"^LOG_SHAPE what=(\d) start=0x(\w+) end=0x(\w+) prot=(\d)", execute([BTREC, "dump", result.trace]).out, re.M)
+    first = next(int(start, 16) for what, start, end, _ in shapes if int(end, 16) - int(start, 16) == 18 << 12)
+    got = [(int(what), (int(start, 16) - first) >> 12, int(prot)) for what, start, _, prot in shapes if 0 <= int(start, 16) - first < 18 << 12]
+    equal(got, [(0, 0, 1), (2, 1, 5), (2, 4, 3), (0, 4, 1), (0, 7, 1), (2, 10, 1), (0, 11, 1), (0, 15, 1), (1, 1, 0), (0, 0, 3)], "changes of these mappings")
+
+
 @case("where a program maps the same memory twice the log ends, and the replay says so")
 def mapped_twice():
     for argv in ([build("written_code.c", *STATIC, "-pthread"), "by-masked-store"], [build("attached.c", *STATIC), "twice"]):
