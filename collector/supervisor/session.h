@@ -99,7 +99,10 @@ struct session_ops {
 	 * kernel makes all calls. */
 	bool (*answers_call)(struct session *session, struct supervisor *sup, struct task *task);
 
-	/* task->syscall was left at that point: with this result, or the kernel makes it again. */
+	/* task->syscall was left at that point: with this result, or it is made again. The
+	 * registers are those with which the task goes on. Where the call was the last part of a
+	 * transfer (cut_transfer.h), these have the result and the arguments of the whole, and
+	 * result is of that part. */
 	void (*on_syscall_exit)(struct session *session, struct supervisor *sup, struct task *task,
 				const struct bt_point *at, uint64_t result);
 

@@ -336,11 +336,6 @@ def bytes_changed():
     check(len(found) >= 3, "found: %s" % found)
 
 
-def children_of(pid):
-    with open("/proc/%d/task/%d/children" % (pid, pid)) as file:
-        return [int(child) for child in file.read().split()]
-
-
 def calls_file(folder):
     """A file of more than a megabyte of which no two places are the same."""
     path = os.path.join(folder, "file")
