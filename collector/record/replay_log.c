@@ -585,6 +585,22 @@ static bool maps_pages_twice(pid_t tid, uint64_t addr)
 	return found;
 }
 
+/* Whether the call has set segments of the program's own: entries of its LDT, or, for 32-bit code,
+ * of the GDT. A replay does not make such calls. Numbers of 32-bit calls: Linux'
+ * arch/x86/entry/syscalls/syscall_32.tbl. */
+static bool sets_segments(const struct tracee_syscall *call, uint64_t result)
+{
+	enum { MODIFY_LDT_32 = 123, SET_THREAD_AREA_32 = 243, WRITE_OLD = 1, WRITE = 0x11 };
+	uint64_t function = (uint32_t)call->args[0];
+
+	if ((uint32_t)result) /* modify_ldt's errors are of 32 bits */
+		return false;
+	if (call->compat && call->nr == SET_THREAD_AREA_32)
+		return true;
+	return call->nr == (call->compat ? MODIFY_LDT_32 : SYS_modify_ldt) &&
+	       (function == WRITE_OLD || function == WRITE);
+}
+
 static bool may_map_twice(const struct task *task, uint64_t result)
 {
 	const uint64_t *args = task->syscall.args;
@@ -618,6 +634,10 @@ void replay_log_syscall_exit(struct replay_log *l, struct task *task, const stru
 	    (syscall_is(&task->syscall, SYS_execve) || syscall_is(&task->syscall, SYS_execveat))) {
 		l->executes = true; /* replay_log_program() goes on */
 		l->execution = rec;
+		return;
+	}
+	if (sets_segments(&task->syscall, result)) {
+		replay_log_end(l, "the program sets segments of its own (modify_ldt)");
 		return;
 	}
 	if (may_map_twice(task, result) && maps_pages_twice(task->host_tid, result)) {

@@ -238,6 +238,20 @@ def ends_early():
     check(why in execute([BTREC, "info", result.trace]).out, "btrec info does not say so")
 
 
+@case("a program that sets segments of its own ends its log")
+def has_ldt():
+    for how in ("64", "32", "no"):
+        program = build("has_ldt.c", "-O2")
+        alone = native([program, how])
+        if alone.status == 77:
+            raise Skip("the kernel has no modify_ldt, or no int 0x80")
+        result = recorded([program, how])
+        equal(result.out, alone.out, "what it prints")
+        again = replayed(result.trace)
+        equal((again.status, again.out), (0, alone.out if how == "no" else b"before\n"), "status and output up to there")
+        equal(b"sets segments of its own (modify_ldt)" in again.err, how != "no", "the reason is told")
+
+
 @case("a program that executes others, with other descriptors and handlers, and fails in the last one")
 def executes():
     folder, argv = built()
@@ -424,6 +438,7 @@ def features():
         flags = set(re.search(r"^flags\s*: (.*)", file.read(), re.M).group(1).split())
     names = re.search(r"lacks what the recording had: ([a-z0-9_ ]+) \(--force", again.err.decode()).group(1).split()
     check(names and not flags & set(names), "named: %s" % names)
+    check("rtm" in flags or "rtm" in names, "transactions are not among them: %s" % names)
     equal(replayed(copy, "--force", "-q").status, 0, "status with --force")
     for change in ("drop", "cut"):  # an older log; damage
         again = replayed(with_change(result, change, "LOG_PROCESSOR", 1), "-q")
