@@ -302,6 +302,18 @@ def own_results():
         equal((again.status, again.err, again.out), (0, result.err, result.out), "status, errors and output where it is undefined")
 
 
+@case("what the x87 unit keeps of its last instruction is 0, by whom it is recorded")
+def x87_pointers():
+    program = build("x87_pointers.c", *STATIC)
+    results = [recorded([program], "--backend", backend) for backend in ("engine", "step")]
+    equal(results[0].out, results[1].out, "what it prints, recorded by the engine and by the stepper")
+    told = re.findall(rb": (\w+) opcode (\w+)$", results[0].out, re.M)
+    check(len(told) >= 21 and all(not int(part + opcode, 16) for part, opcode in told), results[0].out)
+    for result in results:
+        for backend in ("engine", "step"):
+            same(result, "--backend", backend)
+
+
 @case("a divergence names the memory that differs first")
 def memory_differs():
     text = os.path.join(fresh_dir("text"), "text")
