@@ -80,9 +80,11 @@ collector_libcollector_a_SOURCES = \
 	collector/record/start_place.c collector/record/start_place.h \
 	collector/record/task_record.h \
 	collector/replay/divergence.c collector/replay/divergence.h \
+	collector/replay/effects.c collector/replay/effects.h \
 	collector/replay/extended_state.c collector/replay/extended_state.h \
 	collector/replay/host.c collector/replay/host.h \
 	collector/replay/host_filter.c collector/replay/host_filter.h \
+	collector/replay/log_event.c collector/replay/log_event.h \
 	collector/replay/log_events.c collector/replay/log_events.h \
 	collector/replay/told_output.c collector/replay/told_output.h \
 	collector/replay/place.c collector/replay/place.h \

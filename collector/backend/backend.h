@@ -17,6 +17,7 @@
 #include "collector/task/task.h"
 #include "collector/tracee/wait_event.h"
 #include "lib/clock.h"
+#include "lib/logged_call.h"
 #include "lib/processor.h"
 
 enum backend_stop {
@@ -59,6 +60,20 @@ enum backend_reach {
 
 struct backend;
 struct pmu;
+
+/* Calls whose outcome is known before a task makes them: those of a replay. A backend may answer
+ * them without a stop, where only ticks are counted. */
+struct answers {
+	/* The calls that the task makes next: number, arguments and tick are to be the same, result
+	 * and data are the answer. Returns how many. They live until the task has run. *passed: how
+	 * many events come before the first of them; where that is no other than it was, these are
+	 * the same calls. NULL: none is known beforehand. */
+	size_t (*ahead)(void *arg, struct task *task, const struct bt_logged_call **calls,
+			uint64_t *passed);
+	/* The task has made the first n of them, one or more, and has stopped behind that. */
+	void (*given)(void *arg, struct task *task, size_t n);
+	void *arg;
+};
 
 struct backend_ops {
 	const char *name;      /* as in the trace's header */
@@ -169,6 +184,7 @@ struct backend {
 	const struct stat *streams; /* then: the files whose writes give the two stops, st_mode 0:
 				       none; NULL: all calls do */
 	unsigned stream_count;
+	struct answers answers;
 	bool ticks; /* from the next time on that a task runs: ticks and transfers are counted,
 		       branches are not recorded. Of backends that can */
 };

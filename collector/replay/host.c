@@ -211,10 +211,14 @@ enum host_result host_shape(pid_t tid, const struct bt_record_log_shape *s)
 	}
 }
 
+bool host_may_write(uint64_t addr, size_t n)
+{
+	return addr + n <= BT_USER_END && addr + n >= addr &&
+	       (addr + n <= WORLD_RESERVED_START ||
+		addr >= WORLD_RESERVED_START + WORLD_RESERVED_SIZE);
+}
+
 bool host_write(pid_t tid, uint64_t addr, struct slice bytes)
 {
-	return addr + bytes.len <= BT_USER_END && addr + bytes.len >= addr &&
-	       (addr + bytes.len <= WORLD_RESERVED_START ||
-		addr >= WORLD_RESERVED_START + WORLD_RESERVED_SIZE) &&
-	       tracee_write(tid, addr, bytes.at, bytes.len);
+	return host_may_write(addr, bytes.len) && tracee_write(tid, addr, bytes.at, bytes.len);
 }

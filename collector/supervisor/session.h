@@ -22,6 +22,7 @@
 #include "lib/event.h"
 #include "lib/point.h"
 
+struct bt_logged_call;
 struct function_finder;
 struct process;
 struct session;
@@ -98,6 +99,17 @@ struct session_ops {
 	 * on_syscall_exit the session sets what the task has of it, registers and memory. NULL: the
 	 * kernel makes all calls. */
 	bool (*answers_call)(struct session *session, struct supervisor *sup, struct task *task);
+
+	/* The calls that the task makes next, with what the session answers to them, as far as the
+	 * backend may answer them in its place (struct answers in backend.h). NULL: none is known
+	 * beforehand. */
+	size_t (*calls_ahead)(struct session *session, struct supervisor *sup, struct task *task,
+			      const struct bt_logged_call **calls, uint64_t *passed);
+
+	/* The task has made n of them, one or more, and gone on. Not NULL where calls_ahead is not.
+	 */
+	void (*on_calls_answered)(struct session *session, struct supervisor *sup,
+				  struct task *task, size_t n);
 
 	/* task->syscall was left at that point: with this result, or it is made again. The
 	 * registers are those with which the task goes on. Where the call was the last part of a

@@ -198,6 +198,21 @@ static void dispatch_event(struct supervisor *sup, const struct wait_event *ev)
 
 /* ---- Begin and end ---- */
 
+static size_t calls_ahead(void *arg, struct task *task, const struct bt_logged_call **calls,
+			  uint64_t *passed)
+{
+	struct supervisor *sup = arg;
+
+	return sup->session->ops->calls_ahead(sup->session, sup, task, calls, passed);
+}
+
+static void calls_answered(void *arg, struct task *task, size_t n)
+{
+	struct supervisor *sup = arg;
+
+	sup->session->ops->on_calls_answered(sup->session, sup, task, n);
+}
+
 void supervisor_init(struct supervisor *sup, struct session *session,
 		     const struct observer *observer, const struct bt_clock *clock,
 		     const struct backend_ops *ops, const struct supervisor_options *options)
@@ -228,6 +243,9 @@ void supervisor_init(struct supervisor *sup, struct session *session,
 					.parallel = options->parallel,
 					.processor = tests->plain_processor ? plain : here,
 					.tests = tests};
+	if (session->ops->calls_ahead)
+		sup->backend.answers =
+			(struct answers){.ahead = calls_ahead, .given = calls_answered, .arg = sup};
 	if (!ops->native && !options->parallel && !options->unbound && !options->late_start)
 		affinity_begin(&sup->affinity);
 }

@@ -662,6 +662,7 @@ int cache_enter(struct backend *b, struct task *task, bool indirect)
 	et->sample_room = 0;
 	if (et->ticks) {
 		prepare_ticks(&ctx, et->ticks_start);
+		cache_answers_offer(b, task, es, &ctx);
 		ctx.sample = cache_sample_offset(es);
 		et->sample_room = -ctx.sample / RECORD_BYTES;
 	}

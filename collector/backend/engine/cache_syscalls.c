@@ -377,6 +377,7 @@ bool cache_syscalls_fault(const struct task *task, const struct engine_space *es
 		uint32_t from, end, to;
 	} reads[] = {{c->copying, c->copy_end, c->copy_end},
 		     {c->failing, c->failing_end, c->failing_end},
+		     {c->answering, c->answered, c->answer_fails},
 		     {c->masking, c->masked, c->syscall_stops}};
 	uint64_t at = raw->rip - region_address(CODE_AT);
 

@@ -143,7 +143,7 @@ static enum backend_stop on_trap(struct backend *b, struct task *task, struct en
 		return engine_run(b, task) ? BACKEND_GONE : BACKEND_RUNS;
 	if (!stretch_at_trap(task, es, s))
 		return go_on(b, task, s);
-	if (stretch_leave(task, es, s))
+	if (stretch_leave(b, task, es, s))
 		return BACKEND_GONE;
 	if (et->holds || et->stop_wanted || task_function_stop(task))
 		return tracee_set_regs(task->host_tid, &task->regs) ? BACKEND_GONE
@@ -226,7 +226,7 @@ static enum backend_stop wrecked_cache(const struct backend *b, struct task *tas
 	backend_note(b, task,
 		     "the program has changed the code cache's memory: the fault is the cache's "
 		     "own, the registers are not exact");
-	return stretch_leave(task, es, s) || tracee_set_regs(task->host_tid, &task->regs)
+	return stretch_leave(b, task, es, s) || tracee_set_regs(task->host_tid, &task->regs)
 		       ? BACKEND_GONE
 		       : BACKEND_SIGNAL;
 }
@@ -258,7 +258,7 @@ static enum backend_stop on_signal(struct backend *b, struct task *task, struct 
 		s->far |= s->fault;
 		return go_on(b, task, s);
 	}
-	if (stretch_leave(task, es, s) || tracee_set_regs(task->host_tid, &task->regs))
+	if (stretch_leave(b, task, es, s) || tracee_set_regs(task->host_tid, &task->regs))
 		return BACKEND_GONE;
 	if (watch_is_fault(es, info))
 		return watched_write(b, task, es, (uint64_t)(uintptr_t)info->si_addr);
@@ -293,7 +293,7 @@ static enum backend_stop cache_interrupted(struct backend *b, struct task *task)
 		return engine_run(b, task) ? BACKEND_GONE : BACKEND_RUNS;
 	if (!stretch_find_state(task, es, &s))
 		return go_on(b, task, &s);
-	if (stretch_leave(task, es, &s))
+	if (stretch_leave(b, task, es, &s))
 		return BACKEND_GONE;
 	cache_syscalls_interrupted(task, &s);
 	/* QUIRK(interrupt-eintr) */
@@ -479,7 +479,7 @@ static void engine_exiting(struct backend *b, struct task *task, const struct bt
 		return;
 	}
 	stretch_guess_state(task, engine_space_made(task), &s);
-	(void)!stretch_leave(task, engine_space_made(task), &s);
+	(void)!stretch_leave(b, task, engine_space_made(task), &s);
 	tell_scribbled(b, task);
 }
 

@@ -52,7 +52,8 @@ struct context {
 	uint64_t device;
 	struct turn_watch turn;
 	uint64_t lent[LENT_COUNT];
-	uint64_t log_next, unused;
+	uint64_t log_next;
+	uint64_t answer, answer_ticks;
 };
 _Static_assert(sizeof(struct context) == CTX_SIZE, "layout.h");
 _Static_assert(sizeof(struct branch_log_record) == RECORD_BYTES, "layout.h");
@@ -96,6 +97,25 @@ _Static_assert(sizeof(struct syscall_note) == NOTE_SIZE && sizeof(struct args_no
 	       "layout.h");
 _Static_assert(SYSCALL_NOTES_BYTES % sizeof(struct syscall_note) == 0,
 	       "the last note ends at their end");
+
+/* A system call that comes next, and what is answered to it (backend.h). */
+struct answer {
+	uint64_t next;
+	uint64_t nr, result;
+	uint32_t tick, arg_count;
+	uint64_t args[SYSCALL_ARGS];
+	uint32_t lengths[BT_LOGGED_DATA];
+	uint64_t ends[BT_LOGGED_DATA], data[BT_LOGGED_DATA];
+};
+_Static_assert(sizeof(struct answer) == ANSWER_BYTES && ANSWER_BYTES % LOG_ALIGN == 0, "layout.h");
+
+/* The answers that the window has. */
+struct answers_there {
+	uint64_t passed; /* events before the first */
+	size_t count, given;
+	bool offered;                              /* to the task, in its stretch */
+	uint64_t at[LOG_BYTES / ANSWER_BYTES + 1]; /* CTX_ANSWER of each, and behind the last */
+};
 
 /* The engine's part for all tasks. */
 struct engine_shared {
@@ -208,6 +228,7 @@ struct engine_space {
 	struct branch_log_record *records; /* room to read them into */
 	struct syscall_note *notes;        /* likewise */
 	uint8_t *log;                      /* likewise, where a log is kept */
+	struct answers_there *answers;     /* where some are known beforehand */
 	struct code_ranges code_ranges;
 	struct watched_pages watch;
 	struct engine_task *in_syscalls; /* tasks that are in system calls */
@@ -529,6 +550,18 @@ size_t cache_logged_take(struct task *task, struct engine_space *es, const struc
 bool cache_logged_finish(const struct task *task, const struct engine_space *es,
 			 struct bt_regs *raw);
 
+/* ---- cache_answers.c ---- */
+
+/* For a task that is about to enter the cache, and counts ticks from et->ticks_start on: answers to
+ * the calls that it makes next go into the window, as far as they are not there, and into this
+ * context. */
+void cache_answers_offer(const struct backend *b, struct task *task, struct engine_space *es,
+			 struct context *ctx);
+
+/* Tells which of them the stretch has used, behind which the task stands now. */
+void cache_answers_take(const struct backend *b, struct task *task, struct engine_space *es,
+			const struct stretch *s);
+
 /* cache_words.c: takes the bytes that the stopped task has written to descriptor 2 in the cache. */
 void words_take(const struct task *task, struct engine_space *es);
 /* The region has just been made, or is a fork's child's: nothing has been written yet. */
@@ -569,7 +602,8 @@ void stretch_guess_state(struct task *task, const struct engine_space *es, struc
 
 /* Takes the records and the state over: the task is out of the cache, task->regs are the
  * application's (not set in the tracee). Returns 0 or -BT_E_GONE. */
-int stretch_leave(struct task *task, struct engine_space *es, struct stretch *s);
+int stretch_leave(const struct backend *b, struct task *task, struct engine_space *es,
+		  struct stretch *s);
 
 /* Takes the records before number `to` into the task's log that are not there yet. Returns 0 or
  * -BT_E_GONE. */

@@ -1,4 +1,5 @@
 collector_libcollector_a_SOURCES += \
+	collector/backend/engine/cache_answers.c \
 	collector/backend/engine/cache_entry.c \
 	collector/backend/engine/cache_learn.c \
 	collector/backend/engine/cache_mappings.c \
@@ -35,6 +36,7 @@ collector_libcollector_a_SOURCES += \
 	collector/backend/engine/cache/memory_file.c collector/backend/engine/cache/memory_file.h \
 	collector/backend/engine/cache/predictions.c collector/backend/engine/cache/predictions.h \
 	collector/backend/engine/cache/logged_calls.c collector/backend/engine/cache/logged_calls.h \
+	collector/backend/engine/cache/routine_answered_call.c \
 	collector/backend/engine/cache/routine_failed_call.c \
 	collector/backend/engine/cache/routine_logged_call.c \
 	collector/backend/engine/cache/routine_syscalls.c \

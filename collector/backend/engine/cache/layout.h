@@ -74,9 +74,12 @@ enum {
 	CTX_WAITED = 0x120,     /* nonzero: they do */
 	CTX_LENT = 0x128, /* the application's registers that a cycle lends to its fragment (enum
 			     lent) */
-	CTX_LOG_NEXT = 0x140, /* where what system calls write is logged next: a negative offset
-				 from the log's end */
-	CTX_SIZE = 0x150,
+	CTX_LOG_NEXT = 0x140,     /* where what system calls write is logged next: a negative offset
+				     from the log's end */
+	CTX_ANSWER = 0x148,       /* the answer to the call that comes next: a negative offset from
+				     the log's end; 0: there is none */
+	CTX_ANSWER_TICKS = 0x150, /* its tick and this are the tick in r11 then: 31 bits */
+	CTX_SIZE = 0x158,
 	STOP_BYTES = 5, /* of what leads to a stop, or is one, where CTX_BACK leads to; behind it
 			   the task goes on */
 
@@ -99,6 +102,7 @@ enum {
 	WORDS_TOTAL_AT = 0x700,
 	WORDS_MOST_AT = 0x708, /* how many there may be before the tracer takes them: one more, and
 				  the call is made at a stop */
+	STACK_END = 0x1000,    /* of a stack of 8 bytes, for flags that are pushed */
 	WORDS_AT = 0x1000,
 	WORDS_BYTES = 0x2000,
 	SYSCALL_NOTES_AT = 0x4000,
@@ -140,6 +144,17 @@ enum {
 	LOG_END = LOG_AT + LOG_BYTES,
 	LOG_ALIGN = 8,
 	LOG_OF_CALL = 0x70000, /* a call that may write more is made at a stop */
+	/* In a replay the log is that of the calls that come next (struct answer). */
+	ANSWER_NEXT = 0, /* CTX_ANSWER behind it */
+	ANSWER_NR = 8,
+	ANSWER_RESULT = 16,
+	ANSWER_TICK = 24, /* 32 bits each */
+	ANSWER_ARG_COUNT = 28,
+	ANSWER_ARGS = 32,
+	ANSWER_LENGTHS = 80, /* of the pieces; 32 bits each */
+	ANSWER_ENDS = 88,    /* where they end in memory, */
+	ANSWER_DATA = 104,   /* and in the log: negative offsets from its end */
+	ANSWER_BYTES = 120,
 	RECORD_BYTES = 16,
 	SPIN_BYTES = 16 * RECORD_BYTES,
 	RECORDS_END = RECORDS_AT + RECORDS_BYTES,

@@ -137,9 +137,36 @@ void logged_call_emit_before(struct code_cache *c, struct emitter *e, const stru
 	c->sized = (uint32_t)e->len;
 }
 
-/* A piece into the log. rsi: its end; rcx: where that is to be; rdx: minus its length, which is not
- * 0, and what is left then. rax is used, and flags. */
-static void emit_copy(struct emitter *e)
+/* mov al, or (wide) rax, [rsi+rdx+at], from memory; or to it. */
+static void emit_memory(struct emitter *e, bool to, bool wide, uint8_t at)
+{
+	if (wide)
+		emit_u8(e, 0x48);
+	EMIT(e, (uint8_t)((to ? 0x88 : 0x8a) | wide), 0x44, 0x16, at);
+}
+
+/* The same of gs:[rcx+rdx+end+at], in the log. */
+static void emit_logged(struct emitter *e, bool to, bool wide, uint8_t at)
+{
+	emit_u8(e, 0x65);
+	if (wide)
+		emit_u8(e, 0x48);
+	EMIT(e, (uint8_t)((to ? 0x88 : 0x8a) | wide), 0x84, 0x11);
+	emit_u32(e, LOG_END + (uint32_t)at);
+}
+
+static void emit_element(struct emitter *e, bool from_log, bool wide, uint8_t at)
+{
+	if (from_log) {
+		emit_logged(e, false, wide, at);
+		emit_memory(e, true, wide, at);
+	} else {
+		emit_memory(e, false, wide, at);
+		emit_logged(e, true, wide, at);
+	}
+}
+
+void logged_call_emit_copy(struct emitter *e, bool from_log)
 {
 	enum { WORDS = 4 };
 	size_t bytes, words, many, aligned, done;
@@ -148,29 +175,22 @@ static void emit_copy(struct emitter *e)
 	bytes = e->len;
 	EMIT(e, 0xf6, 0xc2, 7); /* test dl, 7 */
 	aligned = emit_jcc(e, CC_E);
-	EMIT(e, 0x8a, 0x04, 0x16);       /* mov al, [rsi+rdx] */
-	EMIT(e, 0x65, 0x88, 0x84, 0x11); /* mov gs:[rcx+rdx+end], al */
-	emit_u32(e, LOG_END);
+	emit_element(e, from_log, false, 0);
 	EMIT(e, 0x48, 0xff, 0xc2); /* inc rdx */
 	emit_patch(e, emit_jump(e), e->base + bytes);
 	emit_patch(e, aligned, e->base + e->len);
 	words = e->len;
 	EMIT(e, 0xf6, 0xc2, 8 * WORDS - 1); /* test dl, mask */
 	many = emit_jcc(e, CC_E);
-	EMIT(e, 0x48, 0x8b, 0x04, 0x16);       /* mov rax, [rsi+rdx] */
-	EMIT(e, 0x65, 0x48, 0x89, 0x84, 0x11); /* mov gs:[rcx+rdx+end], rax */
-	emit_u32(e, LOG_END);
+	emit_element(e, from_log, true, 0);
 	EMIT(e, 0x48, 0x83, 0xc2, 8); /* add rdx, 8 */
 	emit_patch(e, emit_jump(e), e->base + words);
 	emit_patch(e, many, e->base + e->len);
 	EMIT(e, 0x48, 0x85, 0xd2); /* test rdx, rdx */
 	done = emit_jcc(e, CC_E);
 	many = e->len;
-	for (uint8_t i = 0; i < WORDS; i++) {
-		EMIT(e, 0x48, 0x8b, 0x44, 0x16, (uint8_t)(8 * i)); /* mov rax, [rsi+rdx+word] */
-		EMIT(e, 0x65, 0x48, 0x89, 0x84, 0x11);             /* mov gs:[rcx+rdx+end], rax */
-		emit_u32(e, LOG_END + 8 * (uint32_t)i);
-	}
+	for (uint8_t i = 0; i < WORDS; i++)
+		emit_element(e, from_log, true, (uint8_t)(8 * i));
 	EMIT(e, 0x48, 0x83, 0xc2, 8 * WORDS); /* add rdx, round */
 	emit_patch(e, emit_jcc(e, CC_NE), e->base + many);
 	emit_patch(e, done, e->base + e->len);
@@ -232,7 +252,7 @@ static void emit_piece(struct code_cache *c, struct emitter *e, const struct log
 	EMIT(e, 0x48, 0x01, 0xd6, 0x48, 0x01, 0xd1, 0x48, 0xf7,
 	     0xda); /* add rsi, rdx; add rcx, rdx; neg rdx */
 	c->logs[piece].from = (uint32_t)e->len;
-	emit_copy(e);
+	logged_call_emit_copy(e, false);
 	c->logs[piece].to = (uint32_t)e->len;
 	emit_load(e, X86_RCX, CTX_SYSCALL_NEXT);
 	EMIT(e, 0x65, 0x03, 0x91); /* add edx, gs:[rcx+length]: without what faulted */

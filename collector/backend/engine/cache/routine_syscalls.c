@@ -629,12 +629,18 @@ void routine_emit_syscall(struct code_cache *c, struct emitter *e, const struct 
 {
 	struct syscall_ways to = {.yes = {.count = 0}};
 	struct class_tables tables = emit_classes(e, c->kind.logged);
-	size_t plain, known, other;
+	size_t plain, known, other, unanswered, answered = 0;
 
 	c->call = (uint32_t)e->len;
 	emit_store(e, X86_RAX, CTX_RAX);
 	EMIT(e, 0x9f, 0x0f, 0x90, 0xc0); /* lahf; seto al */
 	emit_store(e, X86_RAX, CTX_FLAGS);
+	if (c->kind.logged) {
+		emit_load(e, X86_RCX, CTX_ANSWER);
+		unanswered = short_jump(e, JRCXZ);
+		answered = emit_jump(e);
+		land_jump(e, unanswered);
+	}
 	emit_load(e, X86_RCX, CTX_RAX);
 	EMIT(e, 0x48, 0x81, 0xf9); /* cmp rcx, numbers */
 	emit_u32(e, POLICY_NUMBERS);
@@ -705,6 +711,10 @@ void routine_emit_syscall(struct code_cache *c, struct emitter *e, const struct 
 	emit_store(e, X86_R11, CTX_BITS);
 	emit_load(e, X86_R11, CTX_R11);
 	emit_back_to_syscall(e);
+	if (c->kind.logged) {
+		emit_patch(e, answered, e->base + e->len);
+		answered_call_emit(c, e, &to.no);
+	}
 	land_all(e, &to.no);
 	c->syscall_stops = (uint32_t)e->len;
 	emit_set(e, CTX_CALLING, 0);

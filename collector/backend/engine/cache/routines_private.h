@@ -117,6 +117,17 @@ void logged_call_emit_before(struct code_cache *c, struct emitter *e, const stru
 void logged_call_emit_behind(struct code_cache *c, struct emitter *e,
 			     const struct logged_tables *t);
 
+/* A piece of memory into the log, or (from_log) out of it. rsi: its end in memory; rcx: that in the
+ * log, from the log's end; rdx: minus its length, which is not 0, and what is left then. rax is
+ * used, and flags. */
+void logged_call_emit_copy(struct emitter *e, bool from_log);
+
+/* ---- routine_answered_call.c ---- */
+
+/* Before a call, with rax and flags in the context, of which an answer is known (rcx: CTX_ANSWER):
+ * gives it, and goes to behind the call; or goes to `no`. */
+void answered_call_emit(struct code_cache *c, struct emitter *e, struct forward *no);
+
 /* ---- routine_words.c ---- */
 
 /* Behind a write to descriptor 2, with its result in the context: copies what it has written. rax
