@@ -67,6 +67,7 @@ collector_libcollector_a_SOURCES = \
 	collector/record/late_start.c \
 	collector/record/log_shapes.c collector/record/log_shapes.h \
 	collector/record/mapped_file_calls.c collector/record/mapped_file_calls.h \
+	collector/record/mapped_pages.c collector/record/mapped_pages.h \
 	collector/record/memory_copy.c collector/record/memory_copy.h \
 	collector/record/pointed_memory.c collector/record/pointed_memory.h \
 	collector/record/record_observer.c collector/record/record_observer.h \

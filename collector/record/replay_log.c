@@ -85,6 +85,7 @@ void replay_log_init(struct replay_log *l, struct trace_writer *w, uint64_t most
 void replay_log_release(struct replay_log *l)
 {
 	memory_copy_release(&l->before);
+	replaced_pages_release(&l->replaced);
 	buf_release(&l->calls);
 	free(l->room);
 	l->room = NULL;
@@ -111,24 +112,6 @@ static void put_data(void *arg, uint64_t addr, const uint8_t *bytes, size_t n)
 	struct bt_record_log_data rec = {.addr = addr, .bytes = slice_of(bytes, n)};
 
 	put(arg, BT_RECORD_LOG_DATA, &rec);
-}
-
-static bool is_zero(const uint8_t *bytes, size_t n)
-{
-	return !n || (!bytes[0] && !memcmp(bytes, bytes + 1, n - 1));
-}
-
-/* What lies in [start, end), as far as it can be read. Fresh pages are zero. */
-static void put_memory(struct replay_log *l, pid_t tid, uint64_t start, uint64_t end)
-{
-	uint8_t page[BT_PAGE];
-
-	for (uint64_t at = start; at < end; at += BT_PAGE) {
-		size_t n = tracee_read(tid, at, page, sizeof page);
-
-		if (n && !is_zero(page, n))
-			put_data(l, at, page, n);
-	}
 }
 
 static void put_state(struct replay_log *l, const struct task *task, bool extended)
@@ -169,6 +152,7 @@ static void put_shape(struct replay_log *l, pid_t tid, const struct log_shape *s
 					  .grows = s->grows,
 					  .from = s->from};
 	struct mapping m;
+	bool same;
 
 	if ((s->inherits || s->downward || s->is_whole) && find_mapping(tid, s->start, &m)) {
 		rec.prot = s->inherits ? m.prot : rec.prot;
@@ -177,9 +161,13 @@ static void put_shape(struct replay_log *l, pid_t tid, const struct log_shape *s
 	}
 	if (rec.prot & PROT_READ && tracee_personality(tid) & READ_IMPLIES_EXEC)
 		rec.prot |= PROT_EXEC;
+	same = s->has_content && rec.what == BT_SHAPE_MAP &&
+	       replaced_pages_are_same(&l->replaced, tid, rec.start, rec.end);
+	if (same) /* a replay has these bytes there, in pages of its own */
+		rec.what = BT_SHAPE_PROTECT;
 	put(l, BT_RECORD_LOG_SHAPE, &rec);
-	if (s->has_content)
-		put_memory(l, tid, rec.start, rec.end);
+	if (s->has_content && !same) /* fresh pages are zero there */
+		mapped_pages_find(tid, rec.start, rec.end, put_data, l);
 }
 
 /* ---- The beginning ---- */
@@ -368,6 +356,7 @@ void replay_log_syscall_enter(struct replay_log *l, struct task *task)
 			.what = BT_SHAPE_UNMAP, .start = attached.start, .end = attached.end};
 	l->changes_file = call_changes_mapped_file(task->host_tid, &task->syscall,
 						   &task->process->space->mappings);
+	replaced_pages_take(&l->replaced, task->host_tid, &task->syscall);
 	l->compares = writes_more(l, task);
 	if (l->compares &&
 	    !memory_copy_take(&l->before, task->host_tid, l->compares, l->changes_file))
@@ -596,6 +585,22 @@ static bool maps_pages_twice(pid_t tid, uint64_t addr)
 	return found;
 }
 
+/* Whether the call has set segments of the program's own: entries of its LDT, or, for 32-bit code,
+ * of the GDT. A replay does not make such calls. Numbers of 32-bit calls: Linux'
+ * arch/x86/entry/syscalls/syscall_32.tbl. */
+static bool sets_segments(const struct tracee_syscall *call, uint64_t result)
+{
+	enum { MODIFY_LDT_32 = 123, SET_THREAD_AREA_32 = 243, WRITE_OLD = 1, WRITE = 0x11 };
+	uint64_t function = (uint32_t)call->args[0];
+
+	if ((uint32_t)result) /* modify_ldt's errors are of 32 bits */
+		return false;
+	if (call->compat && call->nr == SET_THREAD_AREA_32)
+		return true;
+	return call->nr == (call->compat ? MODIFY_LDT_32 : SYS_modify_ldt) &&
+	       (function == WRITE_OLD || function == WRITE);
+}
+
 static bool may_map_twice(const struct task *task, uint64_t result)
 {
 	const uint64_t *args = task->syscall.args;
@@ -629,6 +634,10 @@ void replay_log_syscall_exit(struct replay_log *l, struct task *task, const stru
 	    (syscall_is(&task->syscall, SYS_execve) || syscall_is(&task->syscall, SYS_execveat))) {
 		l->executes = true; /* replay_log_program() goes on */
 		l->execution = rec;
+		return;
+	}
+	if (sets_segments(&task->syscall, result)) {
+		replay_log_end(l, "the program sets segments of its own (modify_ldt)");
 		return;
 	}
 	if (may_map_twice(task, result) && maps_pages_twice(task->host_tid, result)) {

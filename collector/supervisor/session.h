@@ -111,7 +111,10 @@ struct session_ops {
 	void (*on_calls_answered)(struct session *session, struct supervisor *sup,
 				  struct task *task, size_t n, const uint64_t *ticks);
 
-	/* task->syscall was left at that point: with this result, or the kernel makes it again. */
+	/* task->syscall was left at that point: with this result, or it is made again. The
+	 * registers are those with which the task goes on. Where the call was the last part of a
+	 * transfer (cut_transfer.h), these have the result and the arguments of the whole, and
+	 * result is of that part. */
 	void (*on_syscall_exit)(struct session *session, struct supervisor *sup, struct task *task,
 				const struct bt_point *at, uint64_t result);
 

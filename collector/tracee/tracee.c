@@ -55,14 +55,16 @@ int tracee_get_regs(pid_t tid, struct bt_regs *regs)
 	return ptrace_result(ptrace(PTRACE_GETREGS, tid, NULL, regs));
 }
 
-int tracee_clear_x87_address(pid_t tid)
+int tracee_clear_x87_address(pid_t tid, bool others)
 {
 	struct user_fpregs_struct f;
 	int rc = ptrace_result(ptrace(PTRACE_GETFPREGS, tid, NULL, &f));
 
-	if (rc || !f.rip)
+	if (rc || (!f.rip && !(others && (f.rdp || f.fop))))
 		return rc;
 	f.rip = 0;
+	if (others)
+		f.rdp = f.fop = 0;
 	return ptrace_result(ptrace(PTRACE_SETFPREGS, tid, NULL, &f));
 }
 

@@ -169,6 +169,22 @@ def written_file():
     same(result)
 
 
+@case("a file that is mapped again over itself: the same bytes are not logged again, others are")
+def mapped_over():
+    folder = fresh_dir("over")
+    argv = [build("mapped_over.c", "-static"), os.path.join(folder, "file")]
+    result = recorded(argv)
+    equal(result.out, native(argv).out, "what the mappings hold, recorded and not")
+    shutil.rmtree(folder)
+    same(result)
+    same(result, "--backend", "step")
+    # BT_SHAPE_MAP is 0, BT_SHAPE_PROTECT 2
+    shapes = re.findall(rb"^LOG_SHAPE what=(\d) start=0x(\w+) end=0x(\w+) prot=(\d)", execute([BTREC, "dump", result.trace]).out, re.M)
+    first = next(int(start, 16) for what, start, end, _ in shapes if int(end, 16) - int(start, 16) == 18 << 12)
+    got = [(int(what), (int(start, 16) - first) >> 12, int(prot)) for what, start, _, prot in shapes if 0 <= int(start, 16) - first < 18 << 12]
+    equal(got, [(0, 0, 1), (2, 1, 5), (2, 4, 3), (0, 4, 1), (0, 7, 1), (2, 10, 1), (0, 11, 1), (0, 15, 1), (1, 1, 0), (0, 0, 3)], "changes of these mappings")
+
+
 @case("where a program maps the same memory twice the log ends, and the replay says so")
 def mapped_twice():
     for argv in ([build("written_code.c", *STATIC, "-pthread"), "by-masked-store"], [build("attached.c", *STATIC), "twice"]):
@@ -222,6 +238,20 @@ def ends_early():
     check(why in execute([BTREC, "info", result.trace]).out, "btrec info does not say so")
 
 
+@case("a program that sets segments of its own ends its log")
+def has_ldt():
+    for how in ("64", "32", "no"):
+        program = build("has_ldt.c", "-O2")
+        alone = native([program, how])
+        if alone.status == 77:
+            raise Skip("the kernel has no modify_ldt, or no int 0x80")
+        result = recorded([program, how])
+        equal(result.out, alone.out, "what it prints")
+        again = replayed(result.trace)
+        equal((again.status, again.out), (0, alone.out if how == "no" else b"before\n"), "status and output up to there")
+        equal(b"sets segments of its own (modify_ldt)" in again.err, how != "no", "the reason is told")
+
+
 @case("a program that executes others, with other descriptors and handlers, and fails in the last one")
 def executes():
     folder, argv = built()
@@ -272,6 +302,18 @@ def own_results():
         equal((again.status, again.err, again.out), (0, result.err, result.out), "status, errors and output where it is undefined")
 
 
+@case("what the x87 unit keeps of its last instruction is 0, by whom it is recorded")
+def x87_pointers():
+    program = build("x87_pointers.c", *STATIC)
+    results = [recorded([program], "--backend", backend) for backend in ("engine", "step")]
+    equal(results[0].out, results[1].out, "what it prints, recorded by the engine and by the stepper")
+    told = re.findall(rb": (\w+) opcode (\w+)$", results[0].out, re.M)
+    check(len(told) >= 21 and all(not int(part + opcode, 16) for part, opcode in told), results[0].out)
+    for result in results:
+        for backend in ("engine", "step"):
+            same(result, "--backend", backend)
+
+
 @case("a divergence names the memory that differs first")
 def memory_differs():
     text = os.path.join(fresh_dir("text"), "text")
@@ -318,11 +360,6 @@ def bytes_changed():
         else:
             found.append(json.loads(again.out.splitlines()[-1])["kind"])
     check(len(found) >= 3, "found: %s" % found)
-
-
-def children_of(pid):
-    with open("/proc/%d/task/%d/children" % (pid, pid)) as file:
-        return [int(child) for child in file.read().split()]
 
 
 def calls_file(folder):
@@ -451,6 +488,7 @@ def features():
         flags = set(re.search(r"^flags\s*: (.*)", file.read(), re.M).group(1).split())
     names = re.search(r"lacks what the recording had: ([a-z0-9_ ]+) \(--force", again.err.decode()).group(1).split()
     check(names and not flags & set(names), "named: %s" % names)
+    check("rtm" in flags or "rtm" in names, "transactions are not among them: %s" % names)
     equal(replayed(copy, "--force", "-q").status, 0, "status with --force")
     for change in ("drop", "cut"):  # an older log; damage
         again = replayed(with_change(result, change, "LOG_PROCESSOR", 1), "-q")

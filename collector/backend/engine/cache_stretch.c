@@ -631,7 +631,8 @@ int stretch_leave(const struct backend *b, struct task *task, struct engine_spac
 		task_settle(task);
 	if (es->cache->x87)
 		(void)!tracee_clear_x87_address(
-			task->host_tid); /* a core file has it; a task that is gone has none */
+			task->host_tid,
+			false); /* a core file has it; a task that is gone has none */
 	s->regs.gs_base = et->gs_base;
 	et->idle = has_run(et, s) ? 0 : et->idle + 1;
 	if (et->idle)

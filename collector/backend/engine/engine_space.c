@@ -181,9 +181,11 @@ struct engine_shared *engine_shared_of(struct backend *b)
 	struct engine_shared *shared = b->shared ? b->shared : calloc(1, sizeof *shared);
 
 	if (shared && !b->shared) {
-		shared->profiles = profiles_new(
-			b->cache, (struct fragment_kind){.ticks = b->ticks, .apart = b->parallel},
-			b->cache ? persisted_stamp(&b->processor) : 0);
+		shared->profiles = profiles_new(b->cache,
+						(struct fragment_kind){.ticks = b->ticks,
+								       .logged = b->logged,
+								       .apart = b->parallel},
+						b->cache ? persisted_stamp(&b->processor) : 0);
 		shared->left = left_caches_new();
 	}
 	b->shared = shared;

@@ -108,8 +108,8 @@ static int step_insn(struct task *task)
 			return -BT_E_GONE;
 		stored = next_insn_store(task);
 	} while (stored > 0);
-	if (stored < 0 ||
-	    (next_insn_saves_x87(task->step) && tracee_clear_x87_address(task->host_tid)))
+	if (stored < 0 || (next_insn_saves_x87(task->step) &&
+			   tracee_clear_x87_address(task->host_tid, task->step->logged)))
 		return -BT_E_GONE;
 	behind = next_insn_end(task);
 	if (next_insn_is_syscall(task))
@@ -130,7 +130,8 @@ static int deliver_signal(struct task *task, int signo, enum bt_signal_action ac
 	if (deadly)
 		hidden_signals_let_kill(&st->hidden, signo);
 	if (hidden_signals_restore(task, &st->hidden) ||
-	    tracee_clear_x87_address(task->host_tid)) /* the frame has it, or the core file */
+	    tracee_clear_x87_address(task->host_tid,
+				     false)) /* the frame has it, or the core file */
 		return -BT_E_GONE;
 	if (deadly)
 		request = PTRACE_CONT; /* without a step, so that nothing of ours is in the core
