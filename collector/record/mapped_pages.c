@@ -8,11 +8,14 @@
 #include "lib/page.h"
 
 enum {
-	PIECE = 3 * BT_PAGE,        /* read at once */
+	PIECE = 3 * BT_PAGE,      /* read at once */
 	REPLACED_MOST = 16 << 20, /* bytes that are kept: the text of most libraries is less */
 };
 
-static bool is_zero(const uint8_t *page) { return !page[0] && !memcmp(page, page + 1, BT_PAGE - 1); }
+static bool is_zero(const uint8_t *page)
+{
+	return !page[0] && !memcmp(page, page + 1, BT_PAGE - 1);
+}
 
 void mapped_pages_find(pid_t tid, uint64_t start, uint64_t end,
 		       void (*found)(void *arg, uint64_t addr, const uint8_t *bytes, size_t n),

@@ -175,9 +175,7 @@ bool log_events_next(struct log_events *l)
 				 (const char *)rec.u.log_end.reason.at);
 			l->over = true;
 			return false;
-		case BT_RECORD_LOG_CALLS: /* their effects are in it */
-			l->count = 0;
-			buf_reset(&l->bytes);
+		case BT_RECORD_LOG_CALLS: /* the first has the effects before it, too */
 			l->calls = rec.u.log_calls.calls;
 			l->calls_task = rec.u.log_calls.task;
 			l->codec = (struct log_calls_codec){.tick = rec.u.log_calls.tick};

@@ -52,7 +52,7 @@ struct context {
 	uint64_t device;
 	struct turn_watch turn;
 	uint64_t lent[LENT_COUNT];
-	uint64_t log_next, unused;
+	uint64_t log_next, stream;
 };
 _Static_assert(sizeof(struct context) == CTX_SIZE, "layout.h");
 _Static_assert(sizeof(struct branch_log_record) == RECORD_BYTES, "layout.h");
@@ -81,7 +81,7 @@ struct failed_note {
 /* Of the call that is noted before, where a log is kept. */
 struct logged_note {
 	uint32_t marker; /* NOTE_OF_LOG */
-	uint32_t unused;
+	uint32_t stream;
 	uint64_t args[SYSCALL_ARGS];
 	uint32_t lengths[BT_LOGGED_DATA];
 	int32_t data; /* from LOG_END */
