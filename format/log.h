@@ -5,7 +5,7 @@
 #ifndef BT_LOG_H
 #define BT_LOG_H
 
-enum { BT_LOG_VERSION = 2 };
+enum { BT_LOG_VERSION = 3 };
 
 enum bt_log_shape {
 	BT_SHAPE_MAP,     /* fresh pages, all zero, in the place of whatever was there */

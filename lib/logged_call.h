@@ -26,6 +26,12 @@ struct bt_logged_call {
 		uint64_t addr;
 		struct slice bytes;
 	} data[BT_LOGGED_DATA];
+	/* What it wrote for the user. Not in LOG_CALLS: a LOG_OUTPUT before it. */
+	struct {
+		unsigned stream; /* what the program was given as this descriptor; 0: none */
+		uint64_t addr;
+		struct slice bytes;
+	} output;
 };
 
 #endif

@@ -143,6 +143,11 @@ static bool find_mapping(pid_t tid, uint64_t addr, struct mapping *out)
 	return found;
 }
 
+static void learn_personality(struct replay_log *l, pid_t tid)
+{
+	l->reads_run = tracee_personality(tid) & READ_IMPLIES_EXEC;
+}
+
 static void put_shape(struct replay_log *l, pid_t tid, const struct log_shape *s)
 {
 	struct bt_record_log_shape rec = {.what = (uint8_t)s->what,
@@ -159,7 +164,7 @@ static void put_shape(struct replay_log *l, pid_t tid, const struct log_shape *s
 		rec.start = s->downward ? m.start : rec.start;
 		rec.end = s->is_whole ? m.end : rec.end;
 	}
-	if (rec.prot & PROT_READ && tracee_personality(tid) & READ_IMPLIES_EXEC)
+	if (rec.prot & PROT_READ && l->reads_run)
 		rec.prot |= PROT_EXEC;
 	same = s->has_content && rec.what == BT_SHAPE_MAP &&
 	       replaced_pages_are_same(&l->replaced, tid, rec.start, rec.end);
@@ -254,6 +259,7 @@ void replay_log_program(struct replay_log *l, struct task *task)
 
 	if (!l->writer || l->end)
 		return;
+	learn_personality(l, task->host_tid);
 	if (l->begun) {
 		put_other_program(l, task);
 		return;
@@ -630,6 +636,8 @@ void replay_log_syscall_exit(struct replay_log *l, struct task *task, const stru
 	if (!is_logged(l, task) || !l->in_call)
 		return;
 	l->in_call = false;
+	if (syscall_is(&task->syscall, SYS_personality))
+		learn_personality(l, task->host_tid);
 	if (!result &&
 	    (syscall_is(&task->syscall, SYS_execve) || syscall_is(&task->syscall, SYS_execveat))) {
 		l->executes = true; /* replay_log_program() goes on */
@@ -656,12 +664,35 @@ void replay_log_syscall_exit(struct replay_log *l, struct task *task, const stru
 	put(l, BT_RECORD_LOG_CALL, &rec);
 }
 
+/* What its own bytes in LOG_CALLS do not tell: it is the first in a record then. */
+static void put_effects_of_made(struct replay_log *l, const struct task *task,
+				const struct bt_logged_call *call)
+{
+	struct tracee_syscall made = {.nr = call->nr};
+	struct bt_record_log_output output = {.stream = (uint8_t)call->output.stream,
+					      .addr = call->output.addr,
+					      .bytes = call->output.bytes};
+	struct log_shape shapes[LOG_SHAPES];
+	size_t n;
+
+	memcpy(made.args, call->args, sizeof made.args);
+	n = log_shapes_of_call(&made, call->result, &l->heap_end, shapes);
+	for (size_t i = 0; i < n; i++)
+		put_shape(l, task->host_tid, &shapes[i]);
+	if (call->output.stream && call->output.stream < LOG_STREAMS &&
+	    !call_has_failed(call->result) && output.bytes.len)
+		put(l, BT_RECORD_LOG_OUTPUT, &output);
+}
+
 void replay_log_made(struct replay_log *l, const struct task *task,
 		     const struct bt_logged_call *call)
 {
 	struct bt_logged_call later = *call;
 
 	if (!is_logged(l, task))
+		return;
+	put_effects_of_made(l, task, call);
+	if (l->end) /* for want of room for them */
 		return;
 	if (!l->calls.len) {
 		l->calls_tick = call->tick;

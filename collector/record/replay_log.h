@@ -29,6 +29,7 @@ struct replay_log {
 	bool begun;
 	const char *end; /* why it has ended before the program; NULL: it has not */
 	uint32_t unit, task;
+	bool reads_run;      /* what may be read may be executed, too (personality(2)) */
 	uint64_t heap_end;   /* what brk last returned, 0: nothing yet */
 	struct bt_regs regs; /* at the entry of the task's call */
 	struct bt_point at;  /* there */

@@ -148,10 +148,11 @@ static void read_item(struct log_events *l, struct log_item *item)
 				 (const char *)rec.u.log_end.reason.at);
 			item->over = true;
 			return;
-		case BT_RECORD_LOG_CALLS: /* their effects are in it */
-			item_clear(item);
-			if (!rec.u.log_calls.calls.len)
+		case BT_RECORD_LOG_CALLS: /* the effects are of the first */
+			if (!rec.u.log_calls.calls.len) {
+				item_clear(item);
 				break;
+			}
 			item->event = rec;
 			return;
 		case BT_RECORD_LOG:
@@ -174,6 +175,13 @@ static void read_item(struct log_events *l, struct log_item *item)
 static bool is_calls(const struct log_item *item)
 {
 	return !item->over && item->event.kind == BT_RECORD_LOG_CALLS;
+}
+
+/* Whether these calls can be queued behind those of the task that are there: the first of them has
+ * no effects but its own. */
+static bool is_queued(const struct log_item *item, uint32_t task)
+{
+	return is_calls(item) && !item->count && item->event.u.log_calls.task == task;
 }
 
 /* ---- The queue ---- */
@@ -250,7 +258,7 @@ static bool fill_queue(struct log_events *l)
 	queue_decode(q);
 	while (!q->rest.len && !l->has_behind) {
 		read_item(l, &l->behind);
-		if (is_calls(&l->behind) && l->behind.event.u.log_calls.task == q->task) {
+		if (is_queued(&l->behind, q->task)) {
 			queue_record(q, &l->behind.event.u.log_calls);
 			queue_decode(q);
 		} else {
@@ -270,7 +278,7 @@ static bool take_call(struct log_events *l)
 	const struct bt_logged_call *call = &l->queue.calls[l->queue.next];
 	struct bt_record_log_call *c = &l->now.event.u.log_call;
 
-	item_clear(&l->now);
+	l->has_effects = l->now.count;
 	l->now.event = (struct bt_record){.kind = BT_RECORD_LOG_CALL};
 	c->point.tick = call->tick;
 	c->regs = (struct bt_regs){.rdi = call->args[0],
@@ -317,9 +325,12 @@ bool log_events_next(struct log_events *l)
 	if (l->now.over)
 		return false;
 	l->passed++;
-	if (l->of_calls && ++q->next < q->count)
-		return take_call(l);
-	l->of_calls = false;
+	if (l->of_calls) {
+		l->of_calls = false;
+		item_clear(&l->now);
+		if (++q->next < q->count)
+			return take_call(l);
+	}
 	if (!q->rest.len) {
 		if (l->has_behind)
 			take_behind(l);
@@ -342,6 +353,7 @@ void log_events_pass(struct log_events *l, size_t n)
 {
 	l->passed += n - 1;
 	l->queue.next += n - 1;
+	item_clear(&l->now);
 	(void)take_call(l);
 }
 

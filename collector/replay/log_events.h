@@ -56,6 +56,7 @@ struct log_events {
 	struct log_item now; /* the present event */
 	bool of_calls; /* it is one of a LOG_CALLS, in the form of a LOG_CALL: of point only tick is
 			  known, of regs the number and arg_count arguments, seq is 0 */
+	bool has_effects; /* and it has others than its own data */
 	unsigned arg_count;
 	struct log_queue queue; /* of_calls: the present event is the first of it */
 	bool has_behind;        /* what comes behind the queue is known: */

@@ -249,8 +249,7 @@ static const struct bt_record *event_behind(const struct replaying *r)
 {
 	const struct log_item *behind = &r->log.behind;
 
-	return r->log.has_behind && !behind->over && behind->event.kind != BT_RECORD_LOG_CALLS &&
-			       !log_event_is_nothing(&behind->event)
+	return r->log.has_behind && !behind->over && !log_event_is_nothing(&behind->event)
 		       ? &behind->event
 		       : NULL;
 }
@@ -609,7 +608,7 @@ static size_t calls_ahead(struct session *session, struct supervisor *sup, struc
 
 	(void)sup;
 	*passed = r->log.passed;
-	if (!r->begun || r->done || !r->log.of_calls || r->options.on_event)
+	if (!r->begun || r->done || !r->log.of_calls || r->log.has_effects || r->options.on_event)
 		return 0;
 	n = log_events_calls(&r->log, calls);
 	return count_answerable(r, task, *calls, n);

@@ -335,9 +335,9 @@ def divergences():
     result = recorded(argv, status=3)
     equal(changed(result, "none", "LOG_CALL", 1).status, 0, "status of a log that was copied")
     for change, kinds in ((("register", "LOG_CALL", 30), ["registers"]), (("tick", "LOG_CALL", 30), ["point"]), (("drop", "LOG_CALL", 40), ["event", "point", "registers"]),
-                          (("double", "LOG_CALL", 40), ["event", "point", "registers"]), (("result", "LOG_CALLS", 2), ["event", "point", "registers"]),
+                          (("double", "LOG_CALL", 40), ["event", "point", "registers"]), (("result", "LOG_CALLS", 3), ["event", "point", "registers"]),
                           (("tick", "LOG_SIGNAL", 5), ["point", "registers"]), (("drop", "LOG_SIGNAL", 5), ["event"]), (("tick", "LOG_INSTRUCTION", 1), ["point"]), (("drop", "LOG_INSTRUCTION", 2), ["event", "point"]), (("tick", "LOG_EXIT", 1), ["point"]),
-                          (("argument", "LOG_CALLS", 3), ["registers"]), (("tick", "LOG_CALLS", 3), ["point"]), (("drop", "LOG_CALLS", 3), ["event", "point", "registers"]), (("double", "LOG_CALLS", 3), ["event", "point", "registers"]), (("address", "LOG_CALLS", 3), ["effect"]),
+                          (("argument", "LOG_CALLS", 3), ["registers"]), (("tick", "LOG_CALLS", 3), ["point"]), (("drop", "LOG_CALLS", 3), ["event", "point", "registers"]), (("double", "LOG_CALLS", 3), ["event", "point", "registers"]), (("address", "LOG_CALLS", 4), ["effect"]),
                           (("address", "LOG_DATA", 4), ["effect"]), (("address", "LOG_SHAPE", 3), ["effect"])):
         again = changed(result, *change)
         equal(again.status, 65, "status after %s" % (change,))
@@ -370,7 +370,7 @@ def calls_file(folder):
     return path
 
 
-for what in ("sizes", "much", "holes", "ask", "list", "outputs", "mapped", "restarts", "interrupts", "alarms"):
+for what in ("sizes", "much", "holes", "ask", "list", "devices", "maps", "outputs", "mapped", "restarts", "interrupts", "alarms"):
 
     @case("calls that are made without a stop, replayed as they were: %s" % what)
     def calls_made(what=what):
@@ -381,8 +381,62 @@ for what in ("sizes", "much", "holes", "ask", "list", "outputs", "mapped", "rest
         check(("%s: " % what).encode() in result.out, result.out)
         shutil.rmtree(folder)
         same(result)
-        if what in ("holes", "interrupts"):
+        if what in ("holes", "interrupts", "maps"):
             same(result, "--backend", "step")
+        for number, calls in FEW_STOPS.get(what, {}).items():
+            check(stops(result.trace, number) <= calls, "stops of call %d: %d" % (number, stops(result.trace, number)))
+
+
+# Of a part of that program: how many calls of a number are made at stops, at most, those of its start with them.
+FEW_STOPS = {"maps": {9: 20, 10: 2, 11: 2, 12: 3}, "devices": {0: 40}, "list": {217: 1}}
+
+
+def stops(trace, number):
+    return len(re.findall(rb"^SYSCALL_ENTER .* nr=0x%x " % number, execute([BTREC, "dump", trace]).out, re.M))
+
+
+def into_files(folder, program, what):
+    """Records it with standard output and error in files: the trace, and the process, running."""
+    trace = fresh("trace")
+    out, err = (os.path.join(folder, name) for name in ("out", "err"))
+    with open(out, "wb") as o, open(err, "wb") as e:
+        return trace, out, err, start([BTREC, "run", "--replayable", "-q", "-o", trace, program, what, out], stdout=o, stderr=e)
+
+
+@case("what a program writes to files that are its standard output and error is in the log without a stop")
+def outputs_into_files():
+    folder, program = fresh_dir("outputs"), build("user_outputs.c")
+    trace, out, err, process = into_files(folder, program, "all")
+    equal(process.wait(60), 0, "status")
+    again = execute([BTREC, "replay", "-q", trace])
+    equal(again.status, 0, "status of the replay: %s" % again.err[-500:])
+    # The file is as its last writes left it; the replay repeats all bytes in their order.
+    for text, count in ((b"by a copy\n", 3), (b"by its name\n", 3), (b"at its place\n", 3), (b"not seen", 0), (b"seen again\n", 1), (b"holes: ", 1), (b"MAPPED\n", 3), (b"mapped\n", 2),
+                        (b"not mapped any more\n", 1), (b"x\n", 5)):
+        check(again.out.count(text) >= count and (count or text not in again.out), "%r in what is repeated: %d times" % (text, again.out.count(text)))
+    check(again.err.count(b"by a high number\n") == 3 and again.err.endswith(b"large\n"), again.err[-200:])
+    check(b"to standard error\n" in again.err, "what a copy of it wrote")
+    with open(err, "rb") as file:
+        equal(again.err, file.read(), "standard error")
+    check(stops(trace, 1) < 60, "writes at stops: %d" % stops(trace, 1))
+
+
+@case("a program that is killed in the midst of writes without a stop: the replay has what its file has")
+def outputs_killed():
+    folder, program = fresh_dir("outputs"), build("user_outputs.c")
+    for run in range(0, KILLS, 4):
+        trace, out, _, process = into_files(folder, program, "for ever")
+        while not os.path.getsize(out):
+            time.sleep(0.001)
+        time.sleep(0.0005 * run)
+        recorder = children_of(process.pid)[0]
+        os.kill(children_of(recorder)[0], signal.SIGKILL)
+        equal(process.wait(60), -signal.SIGKILL, "end")
+        again = execute([BTREC, "replay", "-q", trace])
+        with open(out, "rb") as file:
+            written = file.read()
+        equal((again.status, again.err, len(again.out)), (0, b"", len(written)), "the replay")
+        check(again.out == written, "bytes of the replay")
 
 
 def waits_of(*argv):

@@ -202,8 +202,8 @@ static void change_calls(struct bt_record_log_calls *r, const struct change *c, 
 			log_calls_encode(&to, bytes, &call);
 		if (it && !strcmp(c->what, "double"))
 			log_calls_encode(&to, bytes, &call);
-		if (it && !strcmp(c->what, "garbage"))
-			buf_put(bytes, "\xff\xff\xff\xff\xff\xff\xff\xff", 8);
+		for (int i = 0; i < 12 && it && !strcmp(c->what, "garbage"); i++)
+			buf_u8(bytes, 0xff); /* longer than any number */
 	}
 	r->calls = slice_of(bytes->data, bytes->len);
 	buf_release(&data);

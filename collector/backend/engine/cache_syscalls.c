@@ -5,6 +5,7 @@
 #include <linux/sched.h>
 #include <signal.h>
 #include <string.h>
+#include <sys/mman.h>
 #include <sys/prctl.h>
 #include <sys/ptrace.h>
 #include <sys/syscall.h>
@@ -61,14 +62,12 @@ static void look_at_adopted(struct task *task, struct engine_space *es)
 	descriptors_adopted(&es->descriptors, es->adopted, task->host_tid);
 }
 
-/* Those that the log of a recording has to see at stops, or could not copy. */
+/* Those whose output the log of a recording could not copy. */
 static uint64_t granted_unlogged(const struct task *task, const struct engine_space *es)
 {
-	uint64_t seen = POLICY_MAPS;
-
-	if (stepper_blocks_faults(task) || es->ignores_faults)
-		seen |= POLICY_WRITE;
-	return es->cache->kind.logged ? seen : 0;
+	return es->cache->kind.logged && (stepper_blocks_faults(task) || es->ignores_faults)
+		       ? POLICY_WRITE
+		       : 0;
 }
 
 static uint64_t granted_ticks(const struct backend *b, struct task *task, struct engine_space *es)
@@ -187,7 +186,8 @@ void cache_syscalls_left(struct task *task)
 	struct engine_space *es = engine_space_made(task);
 
 	/* What was learned of descriptors of its file may not be true any more. */
-	if (es && es->cache->kind.logged && syscall_is(&task->syscall, SYS_mmap))
+	if (es && es->cache->kind.logged && syscall_is(&task->syscall, SYS_mmap) &&
+	    !(task->syscall.args[3] & MAP_ANONYMOUS))
 		es->descriptors.stale = true;
 	if (es)
 		descriptors_left(&es->descriptors, &et->descriptors, &es->window, task->host_tid,

@@ -55,6 +55,7 @@ struct context {
 	uint64_t log_next;
 	uint64_t answer;
 	uint32_t answer_ticks, answer_noted;
+	uint64_t stream;
 };
 _Static_assert(sizeof(struct context) == CTX_SIZE, "layout.h");
 _Static_assert(sizeof(struct branch_log_record) == RECORD_BYTES, "layout.h");
@@ -83,7 +84,7 @@ struct failed_note {
 /* Of the call that is noted before, where a log is kept. */
 struct logged_note {
 	uint32_t marker; /* NOTE_OF_LOG */
-	uint32_t unused;
+	uint32_t stream;
 	uint64_t args[SYSCALL_ARGS];
 	uint32_t lengths[BT_LOGGED_DATA];
 	int32_t data; /* from LOG_END */

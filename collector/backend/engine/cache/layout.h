@@ -81,7 +81,9 @@ enum {
 	CTX_ANSWER_TICKS = 0x150, /* its tick and this are the tick in r11 then: 31 bits; */
 	CTX_ANSWER_NOTED = 0x154, /* or it has history bits, and the call is noted (32 bits, not 0)
 				   */
-	CTX_SIZE = 0x158,
+	CTX_STREAM = 0x158,       /* of a system call that writes to what the program was given as
+				     descriptor 1 or 2: that; 0: of others */
+	CTX_SIZE = 0x160,
 	STOP_BYTES = 5, /* of what leads to a stop, or is one, where CTX_BACK leads to; behind it
 			   the task goes on */
 
@@ -131,6 +133,7 @@ enum {
 	/* Where a log is kept there is one behind that of each call: its arguments, and how much it
 	   has written where two of them point to, at most as long as was asked for. */
 	NOTE_OF_LOG = -3,
+	LOGGED_STREAM = 4, /* CTX_STREAM: then it is what the program has written there */
 	LOGGED_ARGS = 8,
 	LOGGED_LENGTHS = 56, /* 32 bits each */
 	LOGGED_DATA = 64,    /* CTX_LOG_NEXT then: its lower half */
@@ -173,7 +176,13 @@ enum {
 	DESCRIPTOR_AT_ONCE = 1, /* calls on it return at once */
 	DESCRIPTOR_STOPS = 2,   /* calls on it are made at stops */
 	DESCRIPTOR_WAITS = 3,   /* they may wait */
-	DESCRIPTOR_KIND_BITS = 2,
+	/* Where a log is kept: */
+	DESCRIPTOR_PAGE = 4, /* reads of a page at most return at once; all else may be broken off
+			      */
+	DESCRIPTOR_STREAM_1 = 5, /* calls return at once; it leads where the program's descriptor 1
+				    led when it began */
+	DESCRIPTOR_STREAM_2 = 6,
+	DESCRIPTOR_KIND_BITS = 3,
 	WINDOW_SIZE = DESCRIPTORS_AT + DESCRIPTOR_ROWS * DESCRIPTOR_BYTES,
 	/* tables.h. Table 1: entries of fragments by the low 16 bits of the address jumped to;
 	 * table 2: pairs {address, entry}, open addressing. */

@@ -30,4 +30,10 @@ struct logged_row {
 /* Of a call that logged_call_policy() lets run. */
 struct logged_row logged_call_row(uint64_t nr);
 
+/* The calls whose buffer the log has where they write to a stream (CTX_STREAM), and the row of all
+ * of them, in which that takes the place of what the kernel writes. */
+enum { LOGGED_STREAM_CALLS = 2 };
+extern const uint16_t logged_stream_calls[LOGGED_STREAM_CALLS];
+struct logged_row logged_stream_row(void);
+
 #endif

@@ -23,23 +23,28 @@ enum {
 _Static_assert(sizeof(struct logged_row) == 1 << ROW_BITS, "a shift");
 _Static_assert(LOG_ALIGN == 8, "and edx, -8");
 
+/* The number that streams have in the table of rows. */
+enum { NUMBER_OF_STREAMS = POLICY_NUMBERS };
+
 static bool is_same_row(const struct logged_row *a, const struct logged_row *b)
 {
 	return !memcmp(a, b, sizeof *a);
 }
 
-/* The rows of calls, and the number of that of each. */
+/* The rows of calls, and the number of that of each; behind them that of streams. */
 struct logged_tables logged_call_tables(struct emitter *e)
 {
 	struct logged_tables tables = {.of_syscalls = (uint32_t)e->len};
 	struct logged_row rows[MOST_ROWS];
 	uint8_t count = 0;
 
-	for (uint32_t nr = 0; nr < POLICY_NUMBERS; nr++) {
+	for (uint32_t nr = 0; nr <= NUMBER_OF_STREAMS; nr++) {
 		struct logged_row row = {.pieces = {{.arg = 0}}};
 		uint8_t i = 0;
 
-		if (logged_call_policy(nr) != POLICY_STOP)
+		if (nr == NUMBER_OF_STREAMS)
+			row = logged_stream_row();
+		else if (logged_call_policy(nr) != POLICY_STOP)
 			row = logged_call_row(nr);
 		while (i < count && !is_same_row(&rows[i], &row))
 			i++;
@@ -109,15 +114,23 @@ void logged_call_emit_before(struct code_cache *c, struct emitter *e, const stru
 	const uint32_t note = AT_LOG + NOTE_SIZE; /* behind that of the call, which is still to be
 						     written */
 	struct forward full = {.count = 0};
-	size_t fits;
+	size_t fits, stream;
 
 	emit_load(e, X86_RCX, CTX_SYSCALL_NEXT);
 	for (unsigned i = 0; i < SYSCALL_ARGS; i++) {
 		EMIT(e, 0x65, modes[i][0], 0x89, modes[i][1]); /* mov gs:[rcx+arg], reg */
 		emit_u32(e, note + LOGGED_ARGS + 8 * i);
 	}
+	EMIT(e, 0x65, 0x8b, 0x04, 0x25); /* mov eax, gs:[stream] */
+	emit_u32(e, CTX_STREAM);
+	EMIT(e, 0x65, 0x89, 0x81); /* mov gs:[rcx+stream], eax */
+	emit_u32(e, note + LOGGED_STREAM);
+	EMIT(e, 0x85, 0xc0, 0xb8); /* test eax, eax; mov eax, streams */
+	emit_u32(e, NUMBER_OF_STREAMS);
+	stream = short_jump(e, JNE);
 	EMIT(e, 0x65, 0x8b, 0x04, 0x25); /* mov eax, gs:[number] */
 	emit_u32(e, CTX_RAX);
+	land_jump(e, stream);
 	emit_row(e, t);
 	emit_store(e, X86_RDX, CTX_RDX);
 	c->sizing = (uint32_t)e->len;
@@ -269,6 +282,7 @@ static void emit_piece(struct code_cache *c, struct emitter *e, const struct log
 void logged_call_emit_behind(struct code_cache *c, struct emitter *e, const struct logged_tables *t)
 {
 	struct forward unknown = {.count = 0};
+	size_t stream;
 
 	emit_load(e, X86_RCX, CTX_SYSCALL_NEXT);
 	EMIT(e, 0x65, 0xc7, 0x81); /* mov dword gs:[rcx], marker */
@@ -281,11 +295,18 @@ void logged_call_emit_behind(struct code_cache *c, struct emitter *e, const stru
 	emit_store(e, X86_RDX, CTX_RDX);
 	emit_store(e, X86_RDI, CTX_R10);
 	c->logging = (uint32_t)e->len;
+	EMIT(e, 0xb8); /* mov eax, streams */
+	emit_u32(e, NUMBER_OF_STREAMS);
+	EMIT(e, 0x65, 0x83, 0xb9); /* cmp dword gs:[rcx+stream], 0 */
+	emit_u32(e, AT_LOG + LOGGED_STREAM);
+	emit_u8(e, 0);
+	stream = short_jump(e, JNE);
 	EMIT(e, 0x65, 0x8b, 0x81); /* mov eax, gs:[rcx+number] */
 	emit_u32(e, AT_LOG - NOTE_SIZE + NOTE_NR);
 	EMIT(e, 0x3d); /* cmp eax, numbers: whatever the program has written there */
 	emit_u32(e, POLICY_NUMBERS);
 	emit_jump_if(e, &unknown, CC_AE);
+	land_jump(e, stream);
 	emit_row(e, t);
 	EMIT(e, 0x89, 0xc7); /* mov edi, eax */
 	for (unsigned i = 0; i < BT_LOGGED_DATA; i++)

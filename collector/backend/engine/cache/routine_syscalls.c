@@ -251,6 +251,41 @@ static void emit_ask(struct code_cache *c, struct emitter *e, struct syscall_way
 	to->yes.sites[to->yes.count++] = emit_jump(e);
 }
 
+/* Where a log is kept: reads of at most a page, and writes to a stream that can be copied, of
+ * descriptors whose kind, in ecx, is one of those. eax: enum syscall_policy of the call; both stay.
+ * Others go on behind it. */
+static void emit_log_kinds(struct emitter *e, struct forward *known)
+{
+	struct forward other = {.count = 0};
+	size_t no_page;
+
+	emit_compare_kind(e, DESCRIPTOR_PAGE);
+	no_page = emit_jcc(e, CC_NE);
+	emit_test_class(e, POLICY_WRITE);
+	emit_jump_if(e, &other, CC_E);
+	EMIT(e, 0x48, 0x81, 0xfa); /* cmp rdx, page */
+	emit_u32(e, BT_PAGE);
+	emit_jump_if(e, known, CC_BE);
+	other.sites[other.count++] = emit_jump(e);
+	emit_patch(e, no_page, e->base + e->len);
+	emit_compare_kind(e, DESCRIPTOR_STREAM_1);
+	emit_jump_if(e, &other, CC_B);
+	emit_test_grant(e, POLICY_WRITE); /* a fault of the copy may be served */
+	emit_jump_if(e, &other, CC_E);
+	for (size_t i = 0; i < LOGGED_STREAM_CALLS; i++) {
+		size_t different = emit_unless_syscall(e, logged_stream_calls[i]);
+
+		EMIT(e, 0x65, 0x89, 0x0c, 0x25); /* mov gs:[stream], ecx */
+		emit_u32(e, CTX_STREAM);
+		EMIT(e, 0x65, 0x83, 0x2c, 0x25); /* sub dword gs:[stream], first - 1 */
+		emit_u32(e, CTX_STREAM);
+		emit_u8(e, DESCRIPTOR_STREAM_1 - 1);
+		known->sites[known->count++] = emit_jump(e);
+		emit_patch(e, different, e->base + e->len);
+	}
+	land_all(e, &other);
+}
+
 /* The first argument is a descriptor of which the table allows the call, or it is not open. eax:
  * enum syscall_policy of the call, which stays. Ends at yes or no, or behind. */
 static void emit_descriptor(struct code_cache *c, struct emitter *e,
@@ -266,6 +301,8 @@ static void emit_descriptor(struct code_cache *c, struct emitter *e,
 	emit_class(e, tables);
 	emit_compare_kind(e, DESCRIPTOR_AT_ONCE);
 	emit_jump_if(e, &known, CC_E);
+	if (c->kind.logged)
+		emit_log_kinds(e, &known);
 	emit_test_grant(e, POLICY_WAIT);
 	unsure = emit_jcc(e, CC_E);
 	emit_test_class(e, POLICY_ANY);
@@ -360,8 +397,9 @@ static void emit_heap(struct emitter *e, struct syscall_ways *to)
 }
 
 /* Memory, or a file's, which may be a slow one. Where it is to take the place of what is there,
- * that is looked at; a file's that is not known may take more (hugetlbfs). */
-static void emit_mapping(struct emitter *e, struct syscall_ways *to)
+ * that is looked at; a file's that is not known may take more (hugetlbfs). Where a log is kept it
+ * has what the file holds, which is read at a stop. */
+static void emit_mapping(struct emitter *e, bool logged, struct syscall_ways *to)
 {
 	size_t anonymous, own;
 	struct forward fixed = {.count = 0};
@@ -373,6 +411,8 @@ static void emit_mapping(struct emitter *e, struct syscall_ways *to)
 	emit_jump_if(e, &to->no, CC_NE);
 	emit_test_flags(e, MAP_ANONYMOUS);
 	anonymous = emit_jcc(e, CC_NE);
+	if (logged)
+		to->no.sites[to->no.count++] = emit_jump(e);
 	/* Writes through it may change code elsewhere: mov ecx, edx; shr ecx; and ecx, r10d; test
 	 * cl, MAP_SHARED */
 	EMIT(e, 0x89, 0xd1, 0xd1, 0xe9, 0x44, 0x21, 0xd1, 0xf6, 0xc1, MAP_SHARED);
@@ -534,7 +574,7 @@ static void emit_args(struct emitter *e)
 
 /* A call that changes mappings. The table holds the ranges that it may not touch: all code, and the
  * region. Ends at yes or no. */
-static void emit_maps(struct emitter *e, struct syscall_ways *ways)
+static void emit_maps(struct emitter *e, bool logged, struct syscall_ways *ways)
 {
 	struct syscall_ways way = {.no = ways->no}, *to = &way;
 	struct forward range = {.count = 0};
@@ -544,7 +584,7 @@ static void emit_maps(struct emitter *e, struct syscall_ways *ways)
 	emit_heap(e, to);
 	emit_patch(e, other, e->base + e->len);
 	other = emit_unless_syscall(e, SYS_mmap);
-	emit_mapping(e, to);
+	emit_mapping(e, logged, to);
 	range.sites[range.count++] = emit_jump(e);
 	emit_patch(e, other, e->base + e->len);
 	other = emit_unless_syscall(e, SYS_mprotect);
@@ -653,6 +693,8 @@ void routine_emit_syscall(struct code_cache *c, struct emitter *e, const struct 
 	emit_u32(e, CTX_SYSCALL_NEXT);
 	emit_u32(e, (uint32_t) - (SYSCALL_NOTES_FREE + (c->kind.logged ? LOGGED_BYTES : 0)));
 	emit_jump_if(e, &to.no, CC_G);
+	if (c->kind.logged)
+		emit_set(e, CTX_STREAM, 0);
 	emit_test_class(e, POLICY_DESCRIPTORS);
 	plain = emit_jcc(e, CC_E);
 	emit_descriptor(c, e, &tables, &to);
@@ -663,7 +705,7 @@ void routine_emit_syscall(struct code_cache *c, struct emitter *e, const struct 
 	emit_saying(e, &to.no);
 	emit_test_class(e, POLICY_MAPS);
 	other = emit_jcc(e, CC_E);
-	emit_maps(e, &to);
+	emit_maps(e, c->kind.logged, &to);
 	emit_patch(e, other, e->base + e->len);
 	emit_test_class(e, POLICY_ACTION);
 	other = emit_jcc(e, CC_E);

@@ -13,6 +13,7 @@
 enum {
 	JB = 0x72,
 	JE = 0x74,
+	JNE = 0x75,
 	JMP8 = 0xeb,
 	JRCXZ = 0xe3,
 	CC_B = 2, /* conditions */
