@@ -274,14 +274,45 @@ static bool is_signal_without_effect(const struct bt_record *rec)
 		rec->u.log_signal.action == BT_ACTION_CONTINUE);
 }
 
-/* Whether the signal has to be given to the task at its point: what somebody sent; SIGBUS, for
- * memory of a file that is too short by now is there in a replay; SIGSYS of a filter. */
-static bool is_given(const struct bt_record_log_signal *s)
+static siginfo_t info_of(const struct bt_record_log_signal *s)
 {
 	siginfo_t info = {0};
 
 	memcpy(&info, s->info.at, s->info.len < sizeof info ? s->info.len : sizeof info);
-	return !s->sync || info.si_code <= 0 || s->signo == SIGBUS || s->signo == SIGSYS;
+	return info;
+}
+
+/* Whether the signal has to be given to the task at its point: what somebody sent; SIGBUS, for
+ * memory of a file that is too short by now is there in a replay; SIGSYS, for the host has neither
+ * the program's filter nor its dispatch; what a call of the vsyscall page raised, for none is made.
+ */
+static bool is_given(const struct bt_record_log_signal *s)
+{
+	return !s->sync || info_of(s).si_code <= 0 || s->signo == SIGBUS || s->signo == SIGSYS ||
+	       tracee_is_in_vsyscall(&s->regs);
+}
+
+/* Whether the signal is in the place of a system call that the program dispatches to itself
+ * (prctl(2), PR_SET_SYSCALL_USER_DISPATCH, Linux 5.11): the instruction has been executed, and no
+ * call was entered. */
+static bool is_dispatched(const struct bt_record *rec)
+{
+	enum { USER_DISPATCH = 2 }; /* SYS_USER_DISPATCH */
+
+	return rec->kind == BT_RECORD_LOG_SIGNAL && rec->u.log_signal.signo == SIGSYS &&
+	       info_of(&rec->u.log_signal).si_code == USER_DISPATCH;
+}
+
+enum { SYSCALL_LENGTH = 2 }; /* of syscall and of int 0x80 */
+
+/* The task is at that instruction, which changes registers alone (Intel SDM volume 2, SYSCALL). */
+static void execute_dispatched(const struct replaying *r, struct task *task)
+{
+	const struct bt_regs *behind = &r->log.event.u.log_signal.regs;
+
+	task->regs.rip += SYSCALL_LENGTH;
+	task->regs.rcx = behind->rcx;
+	task->regs.r11 = behind->r11;
 }
 
 /* Whether the task, which has just met an event, is stopped where the next one comes. A signal that
@@ -326,6 +357,10 @@ static void advance(struct replaying *r, struct supervisor *sup, struct task *ta
 	}
 	r->next = (struct stop_point){
 		.task = task->number, .at = *log_event_point(&r->log.event), .iteration = true};
+	if (is_dispatched(&r->log.event)) {
+		r->next.at.rip -= SYSCALL_LENGTH;
+		r->next.iteration = false;
+	}
 	r->stops = is_stopped_for(task, &r->log.event);
 	if (!r->stops)
 		r->next = (struct stop_point){.task = task->number,
@@ -485,7 +520,9 @@ static void on_stop_point(struct session *session, struct supervisor *sup, struc
 		note_end(r, sup, task);
 		return;
 	}
-	if (meet(r, task, "its point"))
+	if (is_dispatched(&r->log.event))
+		execute_dispatched(r, task);
+	if (meet(r, task, "its point") && serve_places(r, sup, task, true))
 		deliver(r, sup, task);
 	if (r->done)
 		sup->backend.ops->stop_at(&sup->backend, task, NULL);

@@ -109,14 +109,17 @@ for kind, text in (("spin", "transfers without a conditional"), ("jit", "code th
     add_alarmed(kind, text)
 
 
-# By program: what changes code or mappings past the program's own instructions, and signals that no instruction raises a second time.
+# By program: what changes code or mappings past the program's own instructions, and signals that no instruction raises a second time,
+# or that the kernel forces upon a program that blocks them.
 CHANGES = {
     "written_by_kernel": "by-read by-process-vm-writev by-proc-mem by-vsyscall".split(),
     "written_code": "moved replaced-fixed shortened protected-downward".split(),
     "written_signals": ["heap-again"],
     "changing_code": ["file-mapped"],
     "exact_state": ["seccomp", "vsyscall"],
-    "sent_faults": ["frame-header-handled", "frame-pointer"],
+    "sent_faults": "frame-header-handled frame-pointer handled-each with-others".split(),
+    "trap_flag": "blocked-int3 blocked-int3-ignored blocked-int3-pending blocked-own-trap-flag int3-in-handler".split(),
+    "calls_signals": ["user-dispatch"],
     "attached": ["once"],
     "calls": ["all"],
 }
@@ -129,7 +132,9 @@ def add_changes(program, name):
         alone = native(argv)
         if alone.status == 77:
             raise Skip("the kernel does not let it")
-        same(recorded(argv, status=alone.status))
+        result = recorded(argv, status=alone.status)
+        same(result)
+        same(result, "--backend", "step")
 
 
 for each_program, names in CHANGES.items():
