@@ -305,14 +305,19 @@ static bool is_dispatched(const struct bt_record *rec)
 
 enum { SYSCALL_LENGTH = 2 }; /* of syscall and of int 0x80 */
 
-/* The task is at that instruction, which changes registers alone (Intel SDM volume 2, SYSCALL). */
-static void execute_dispatched(const struct replaying *r, struct task *task)
+/* The task is where it is to be given the present event's signal: what the instruction there has
+ * changed in registers before the signal came is as it was. */
+static void begin_instruction(const struct replaying *r, struct task *task)
 {
-	const struct bt_regs *behind = &r->log.event.u.log_signal.regs;
+	const struct bt_regs *then = &r->log.event.u.log_signal.regs;
 
-	task->regs.rip += SYSCALL_LENGTH;
-	task->regs.rcx = behind->rcx;
-	task->regs.r11 = behind->r11;
+	if (is_dispatched(&r->log.event)) { /* Intel SDM volume 2, SYSCALL */
+		task->regs.rip += SYSCALL_LENGTH;
+		task->regs.rcx = then->rcx;
+		task->regs.r11 = then->r11;
+	} else if (tracee_is_in_vsyscall(&task->regs)) {
+		task->regs.rax = then->rax; /* emulate_vsyscall, Linux 6.18 */
+	}
 }
 
 /* Whether the task, which has just met an event, is stopped where the next one comes. A signal that
@@ -327,8 +332,7 @@ static bool is_stopped_for(const struct task *task, const struct bt_record *rec)
 		return rec->kind == BT_RECORD_LOG_EXIT && rec->u.log_exit.kind == BT_EXIT_SIGNAL;
 	now = task_point(task);
 	return is_given(&rec->u.log_signal) ||
-	       (now.tick == at->tick && now.transfers == at->transfers && now.rip == at->rip &&
-		!tracee_is_in_vsyscall(&task->regs));
+	       (now.tick == at->tick && now.transfers == at->transfers && now.rip == at->rip);
 }
 
 /* Goes on to the next event that means something, and sets the stop point that it needs. */
@@ -520,8 +524,7 @@ static void on_stop_point(struct session *session, struct supervisor *sup, struc
 		note_end(r, sup, task);
 		return;
 	}
-	if (is_dispatched(&r->log.event))
-		execute_dispatched(r, task);
+	begin_instruction(r, task);
 	if (meet(r, task, "its point") && serve_places(r, sup, task, true))
 		deliver(r, sup, task);
 	if (r->done)

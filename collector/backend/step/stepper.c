@@ -48,6 +48,7 @@ static int step_task_init(struct backend *b, struct task *task)
 	if (!task->step)
 		return -BT_E_NO_MEMORY;
 	task->step->logged = b->logged;
+	task->step->answered = b->answered;
 	return 0;
 }
 
@@ -101,7 +102,7 @@ static int restore_trap_disposition(struct task *task)
 static int step_insn(struct task *task)
 {
 	uint64_t behind;
-	int stored;
+	int stored, called;
 
 	do {
 		if (next_insn_look(task))
@@ -111,6 +112,9 @@ static int step_insn(struct task *task)
 	if (stored < 0 ||
 	    (next_insn_saves_x87(task->step) && tracee_clear_x87_address(task->host_tid)))
 		return -BT_E_GONE;
+	called = next_insn_vsyscall(task);
+	if (called)
+		return called < 0 ? called : 0;
 	behind = next_insn_end(task);
 	if (next_insn_is_syscall(task))
 		return send_off(task, ERRAND_SYSCALL, PTRACE_SYSCALL, 0);
