@@ -221,7 +221,7 @@ static int run_host(struct replay_run *run, struct bt_error *err)
 	static volatile sig_atomic_t never;
 	static char *const argv[] = {(char *)(uintptr_t) "btrec-replay", NULL};
 	static char *const envp[] = {NULL};
-	const struct supervisor_options options = {.ticks = true, .logged = true};
+	const struct supervisor_options options = {.ticks = true, .logged = true, .answered = true};
 	int failure, cause;
 	pid_t pid;
 

@@ -183,8 +183,10 @@ struct backend {
 			  gives BACKEND_SYSCALL_ENTER and BACKEND_SYSCALL_EXIT, or the observer is
 			  told of it (observer_ops.logged); each instruction with a result of its own
 			  BACKEND_INSTRUCTION. Of backends that count ticks */
-	const struct stat *streams; /* then: the files whose writes give the two stops, st_mode 0:
-				       none; NULL: all calls do */
+	bool answered; /* a log is replayed: the session answers each call, and no call of the
+			  vsyscall page is made */
+	const struct stat *streams; /* with a log: the files whose writes give the two stops,
+				       st_mode 0: none; NULL: all calls do */
 	unsigned stream_count;
 	struct answers answers;
 	bool ticks; /* from the next time on that a task runs: ticks and transfers are counted,

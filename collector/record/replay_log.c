@@ -721,7 +721,7 @@ void replay_log_signal(struct replay_log *l, const struct task *task,
 					   .point = task_point(task),
 					   .regs = task->regs,
 					   .signo = (uint32_t)signal->info->si_signo,
-					   .sync = signal->sync,
+					   .sync = signal->sync && !signal->sent,
 					   .action = (uint8_t)signal->action,
 					   .info = slice_of(signal->info, sizeof *signal->info)};
 

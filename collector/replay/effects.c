@@ -65,3 +65,11 @@ enum host_result effect_apply(const struct replaying *r, struct task *task,
 	ok = e->kind == BT_RECORD_LOG_DATA ? apply_data(r, task, e) : apply_state(r, task, e);
 	return ok ? HOST_DONE : HOST_REFUSES;
 }
+
+bool effects_are_the_programs(const struct bt_logged_call *call)
+{
+	for (unsigned i = 0; i < call->data_count; i++)
+		if (!host_may_write(call->data[i].addr, call->data[i].bytes.len))
+			return false;
+	return true;
+}

@@ -12,4 +12,7 @@
 enum host_result effect_apply(const struct replaying *r, struct task *task,
 			      const struct log_effect *e);
 
+/* Whether all that the call wrote goes to memory that may be the program's. */
+bool effects_are_the_programs(const struct bt_logged_call *call);
+
 #endif

@@ -55,14 +55,6 @@ const struct sock_filter host_filter[] = {
 	PASS,
 	IF_IS(SYS_exit_group, 1),
 	PASS,
-	/* Calls of the vsyscall page, which the kernel emulates, come here too. */
-	IF_IS(SYS_gettimeofday, 1),
-	PASS,
-	IF_IS(SYS_time, 1),
-	PASS,
-	IF_IS(SYS_getcpu, 1),
-	PASS,
-
 	IF_IS(SYS_madvise, 4),
 	LOAD(args[2]),
 	IF_IS(MADV_DONTDUMP, 1),

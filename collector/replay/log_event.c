@@ -5,6 +5,7 @@
 #include <stdio.h>
 #include <string.h>
 
+#include "collector/tracee/tracee.h"
 #include "lib/event.h"
 #include "syscalls/syscall_names.h"
 
@@ -74,13 +75,28 @@ bool log_event_is_nothing(const struct bt_record *rec)
 		rec->u.log_signal.action == BT_ACTION_CONTINUE);
 }
 
-bool log_event_is_given(const struct bt_record *rec)
+static siginfo_t info_of(const struct bt_record_log_signal *s)
 {
-	const struct bt_record_log_signal *s = &rec->u.log_signal;
 	siginfo_t info = {0};
 
 	memcpy(&info, s->info.at, s->info.len < sizeof info ? s->info.len : sizeof info);
-	return !s->sync || info.si_code <= 0 || s->signo == SIGBUS || s->signo == SIGSYS;
+	return info;
+}
+
+bool log_event_is_given(const struct bt_record *rec)
+{
+	const struct bt_record_log_signal *s = &rec->u.log_signal;
+
+	return !s->sync || info_of(s).si_code <= 0 || s->signo == SIGBUS || s->signo == SIGSYS ||
+	       tracee_is_in_vsyscall(&s->regs);
+}
+
+bool log_event_is_dispatched(const struct bt_record *rec)
+{
+	enum { USER_DISPATCH = 2 }; /* SYS_USER_DISPATCH */
+
+	return rec->kind == BT_RECORD_LOG_SIGNAL && rec->u.log_signal.signo == SIGSYS &&
+	       info_of(&rec->u.log_signal).si_code == USER_DISPATCH;
 }
 
 bool log_event_needs_stop(const struct bt_record *rec)

@@ -223,6 +223,23 @@ static void serve_end(struct replaying *r, struct supervisor *sup, struct task *
 
 /* ---- The next event ---- */
 
+enum { SYSCALL_LENGTH = 2 }; /* of syscall and of int 0x80 */
+
+/* The task is where it is to be given the present event's signal: what the instruction there has
+ * changed in registers before the signal came is as it was. */
+static void begin_instruction(const struct replaying *r, struct task *task)
+{
+	const struct bt_regs *then = &r->log.now.event.u.log_signal.regs;
+
+	if (log_event_is_dispatched(&r->log.now.event)) { /* Intel SDM volume 2, SYSCALL */
+		task->regs.rip += SYSCALL_LENGTH;
+		task->regs.rcx = then->rcx;
+		task->regs.r11 = then->r11;
+	} else if (tracee_is_in_vsyscall(&task->regs)) {
+		task->regs.rax = then->rax; /* emulate_vsyscall, Linux 6.18 */
+	}
+}
+
 /* Whether the task, which has just met an event, is stopped where the next one comes. A signal that
  * comes at once was sent in the call, or is of a frame that sigreturn found wrong; or the next
  * instruction would raise it, which makes no difference. */
@@ -235,8 +252,20 @@ static bool is_stopped_for(const struct task *task, const struct bt_record *rec)
 		return rec->kind == BT_RECORD_LOG_EXIT && rec->u.log_exit.kind == BT_EXIT_SIGNAL;
 	now = task_point(task);
 	return log_event_is_given(rec) ||
-	       (now.tick == at->tick && now.transfers == at->transfers && now.rip == at->rip &&
-		!tracee_is_in_vsyscall(&task->regs));
+	       (now.tick == at->tick && now.transfers == at->transfers && now.rip == at->rip);
+}
+
+/* Where a task that is to be stopped for the event is. */
+static struct stop_point stop_of(const struct task *task, const struct bt_record *rec)
+{
+	struct stop_point stop = {
+		.task = task->number, .at = *log_event_point(rec), .iteration = true};
+
+	if (log_event_is_dispatched(rec)) {
+		stop.at.rip -= SYSCALL_LENGTH;
+		stop.iteration = false;
+	}
+	return stop;
 }
 
 static struct stop_point far_behind(const struct task *task, uint64_t tick)
@@ -261,11 +290,8 @@ static struct stop_point stop_behind_calls(const struct replaying *r, const stru
 	size_t n = log_events_calls(&r->log, &calls);
 	const struct bt_record *behind = event_behind(r);
 
-	return behind && log_event_needs_stop(behind)
-		       ? (struct stop_point){.task = task->number,
-					     .at = *log_event_point(behind),
-					     .iteration = true}
-		       : far_behind(task, calls[n - 1].tick);
+	return behind && log_event_needs_stop(behind) ? stop_of(task, behind)
+						      : far_behind(task, calls[n - 1].tick);
 }
 
 /* Goes on to the next event that means something, and sets the stop point that it needs. */
@@ -292,8 +318,7 @@ static void advance(struct replaying *r, struct supervisor *sup, struct task *ta
 		diverge(r, task, DIVERGENCE_EVENT, "no signal");
 		return;
 	}
-	r->next = (struct stop_point){
-		.task = task->number, .at = *log_event_point(&r->log.now.event), .iteration = true};
+	r->next = stop_of(task, &r->log.now.event);
 	r->stops = is_stopped_for(task, &r->log.now.event);
 	if (!r->stops)
 		r->next = r->log.of_calls ? stop_behind_calls(r, task)
@@ -453,7 +478,8 @@ static void on_stop_point(struct session *session, struct supervisor *sup, struc
 		note_end(r, sup, task);
 		return;
 	}
-	if (meet(r, task, "its point"))
+	begin_instruction(r, task);
+	if (meet(r, task, "its point") && serve_places(r, sup, task, true))
 		deliver(r, sup, task);
 	if (r->done)
 		sup->backend.ops->stop_at(&sup->backend, task, NULL);
@@ -576,18 +602,9 @@ static void on_syscall_exit(struct session *session, struct supervisor *sup, str
 	(void)!tracee_set_regs(task->host_tid, &task->regs);
 }
 
-/* None that a signal broke off, or that would write to what is not the program's. */
-static bool is_answerable(const struct bt_logged_call *call)
-{
-	for (unsigned i = 0; i < call->data_count; i++)
-		if (!host_may_write(call->data[i].addr, call->data[i].bytes.len))
-			return false;
-	return !call->again;
-}
-
-/* How many calls that are queued the backend may answer: none from the
- * tick of the next place on. The last one comes at a stop, where it is not known what comes behind
- * it: for that the task may have to be stopped, or the replay ends there. */
+/* How many calls that are queued the backend may answer: none that a signal broke off, none from
+ * the tick of the next place on. The last one comes at a stop, where it is not known what comes
+ * behind it: for that the task may have to be stopped, or the replay ends there. */
 static size_t count_answerable(const struct replaying *r, const struct task *task,
 			       const struct bt_logged_call *calls, size_t n)
 {
@@ -595,7 +612,8 @@ static size_t count_answerable(const struct replaying *r, const struct task *tas
 	size_t i = 0;
 
 	n -= !event_behind(r);
-	while (i < n && is_answerable(&calls[i]) && !(p && calls[i].tick >= p->at.at.tick))
+	while (i < n && !calls[i].again && effects_are_the_programs(&calls[i]) &&
+	       !(p && calls[i].tick >= p->at.at.tick))
 		i++;
 	return i;
 }

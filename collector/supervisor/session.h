@@ -42,7 +42,8 @@ struct task_end {
 struct arrived_signal {
 	const siginfo_t *info;
 	enum bt_signal_action action; /* what it will do */
-	bool sync;                    /* an instruction has raised it */
+	bool sync;                    /* an instruction has raised it, by its siginfo */
+	bool sent;                    /* no instruction has, whatever its siginfo looks like */
 	bool fatal;                   /* it ends the process */
 };
 

@@ -96,8 +96,11 @@ void supervisor_signal_arrived(struct supervisor *sup, struct task *task, const 
 {
 	bool sync = tracee_is_synchronous(info);
 	enum bt_signal_action action = action_of(task, info->si_signo, sync);
-	const struct arrived_signal signal = {
-		.info = info, .action = action, .sync = sync, .fatal = is_deadly(action)};
+	const struct arrived_signal signal = {.info = info,
+					      .action = action,
+					      .sync = sync,
+					      .sent = task->signal_sent,
+					      .fatal = is_deadly(action)};
 
 	if (sup->session->ops->answers_signal &&
 	    sup->session->ops->answers_signal(sup->session, sup, task, &signal)) {

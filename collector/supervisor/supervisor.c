@@ -93,8 +93,10 @@ void supervisor_on_backend_stop(struct supervisor *sup, struct task *task,
 				const struct wait_event *ev)
 {
 	siginfo_t info;
-	enum backend_stop stop = sup->backend.ops->stopped(&sup->backend, task, ev, &info);
+	enum backend_stop stop;
 
+	task->signal_sent = false;
+	stop = sup->backend.ops->stopped(&sup->backend, task, ev, &info);
 	if (stop != BACKEND_GONE)
 		sup->session->ops->on_stop(sup->session, sup, task, stop == BACKEND_RUNS);
 	if (stop != BACKEND_RUNS)
@@ -239,6 +241,7 @@ void supervisor_init(struct supervisor *sup, struct session *session,
 					.cache = options->cache,
 					.ticks = options->ticks,
 					.logged = options->logged,
+					.answered = options->answered,
 					.pmu = options->pmu,
 					.parallel = options->parallel,
 					.processor = tests->plain_processor ? plain : here,

@@ -24,6 +24,7 @@ struct supervisor_options {
 	bool unbound;    /* the supervisor and the program may run on any processor (affinity.h) */
 	bool logged;     /* the session is told all that does not follow from memory and registers
 			  */
+	bool answered;   /* the session answers each call (session_ops.answers_call) */
 	bool late_start; /* tasks may be native: what they did before is not known */
 	bool deterministic;             /* the tests' start (world.h) */
 	const struct test_knobs *tests; /* stay as long as the supervisor; NULL: none */

@@ -143,6 +143,8 @@ struct task {
 	uint64_t history;       /* entries of branch history it may keep */
 	uint64_t stepped;   /* instructions that were single-stepped, system calls not counted */
 	bool left_vsyscall; /* at BACKEND_INSTRUCTION: that was a call of the vsyscall page */
+	bool signal_sent;   /* at BACKEND_SIGNAL: no instruction has raised it, whatever its siginfo
+			       looks like. False: it is not known, and siginfo tells */
 
 	/* Its system call. */
 	bool in_syscall;

@@ -232,6 +232,13 @@ int tracee_inject(pid_t tid, const struct bt_regs *regs, uint64_t at, long nr,
 int tracee_inject_at_entry(pid_t tid, const struct bt_regs *regs, long nr, const uint64_t args[6],
 			   long *result);
 
+/* Has the kernel raise SIGTRAP in the task, which is at a stop for a signal or a step, by an int3
+ * that is in the place of the code at `at` for that time. If the task blocks or ignores the signal
+ * the kernel unblocks it and takes away its disposition (force_sig_info_to_task, Linux 6.18), as it
+ * does for a trap of the program's own. Afterwards the task is at the stop for that signal, with
+ * the registers regs. Where the code cannot be written nothing is done. Returns 0 or -BT_E_GONE. */
+int tracee_raise_trap(pid_t tid, const struct bt_regs *regs, uint64_t at);
+
 /* Opens the file `name` of /proc/TID for reading. NULL, with errno, when that cannot be done. Works
  * on running tasks too. */
 FILE *tracee_open_file(pid_t tid, const char *name);

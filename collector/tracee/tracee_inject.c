@@ -268,3 +268,33 @@ int tracee_sigaction_at_entry(pid_t tid, const struct bt_regs *regs, int signo,
 	tracee_write(tid, scratch, saved, sizeof saved);
 	return rc < 0 ? rc : 0;
 }
+
+int tracee_raise_trap(pid_t tid, const struct bt_regs *regs, uint64_t at)
+{
+	static const uint8_t int3 = 0xcc;
+	struct bt_regs trap = *regs;
+	uint64_t mask;
+	uint8_t code;
+	int stop;
+
+	if (tracee_is_lost(tid) || tracee_get_mask(tid, &mask))
+		return -BT_E_GONE;
+	if (tracee_read(tid, at, &code, sizeof code) != sizeof code ||
+	    !tracee_write(tid, at, &int3, sizeof int3))
+		return 0;
+	trap.rip = at;
+	trap.eflags &= ~(uint64_t)EFLAGS_TF;
+	/* No other signal may come before it. */
+	if (tracee_set_mask(tid, UINT64_MAX) || tracee_set_regs(tid, &trap))
+		return -BT_E_GONE;
+	/* QUIRK(event-stop-first) */
+	while ((stop = tracee_run_to_stop(tid, PTRACE_CONT)) > 0 && stop >> 8 == PTRACE_EVENT_STOP)
+		if (!tracee_take_status(tid))
+			return -BT_E_GONE;
+	tracee_write(tid, at, &code, sizeof code);
+	if (stop != SIGTRAP || !tracee_take_status(tid))
+		return -BT_E_GONE;
+	return tracee_set_mask(tid, mask & ~(1ull << (SIGTRAP - 1))) || tracee_set_regs(tid, regs)
+		       ? -BT_E_GONE
+		       : 0;
+}

@@ -109,14 +109,17 @@ for kind, text in (("spin", "transfers without a conditional"), ("jit", "code th
     add_alarmed(kind, text)
 
 
-# By program: what changes code or mappings past the program's own instructions, and signals that no instruction raises a second time.
+# By program: what changes code or mappings past the program's own instructions, and signals that no instruction raises a second time,
+# or that the kernel forces upon a program that blocks them.
 CHANGES = {
     "written_by_kernel": "by-read by-process-vm-writev by-proc-mem by-vsyscall".split(),
     "written_code": "moved replaced-fixed shortened protected-downward".split(),
     "written_signals": ["heap-again"],
     "changing_code": ["file-mapped"],
     "exact_state": ["seccomp", "vsyscall"],
-    "sent_faults": ["frame-header-handled", "frame-pointer"],
+    "sent_faults": "frame-header-handled frame-pointer handled-each with-others".split(),
+    "trap_flag": "blocked-int3 blocked-int3-ignored blocked-int3-pending blocked-own-trap-flag int3-in-handler".split(),
+    "calls_signals": ["user-dispatch"],
     "attached": ["once"],
     "calls": ["all"],
 }
@@ -129,12 +132,50 @@ def add_changes(program, name):
         alone = native(argv)
         if alone.status == 77:
             raise Skip("the kernel does not let it")
-        same(recorded(argv, status=alone.status))
+        result = recorded(argv, status=alone.status)
+        same(result)
+        if program in ("trap_flag", "calls_signals", "exact_state"):
+            same(result, "--backend", "step")
 
 
 for each_program, names in CHANGES.items():
     for each in names:
         add_changes(each_program, each)
+
+
+ASKS_THE_VSYSCALL_PAGE = r"""
+#include <setjmp.h>
+#include <signal.h>
+#include <stdio.h>
+static sigjmp_buf back;
+unsigned long stored;
+static void on_fault(int signo) { siglongjmp(back, signo); }
+int main(void)
+{
+    unsigned long jumped;
+    signal(SIGSEGV, on_fault);
+    if (sigsetjmp(back, 1))
+        return puts("no such page") < 0;
+    __asm__ volatile("movabsq $0xffffffffff600400, %%rax; xorl %%edi, %%edi; subq $128, %%rsp; call *%%rax; movq %%rax, stored(%%rip); addq $128, %%rsp"
+                     :::"rax", "rcx", "rdi", "r11", "memory", "cc");
+    __asm__ volatile("movabsq $0xffffffffff600400, %%rax; xorl %%edi, %%edi; subq $128, %%rsp; call *%%rax; jmp 1f; 1: addq $128, %%rsp; movq %%rax, %0"
+                     : "=r"(jumped)::"rax", "rcx", "rdi", "r11", "memory", "cc");
+    return printf("%lu %lu\n", stored, jumped) < 0;
+}
+"""
+
+
+@case("calls of the vsyscall page: the instruction behind one finds its result, and the replay makes none")
+def asks_vsyscall():
+    source = os.path.join(fresh_dir("vsyscall"), "vsyscall.c")
+    with open(source, "w") as file:
+        file.write(ASKS_THE_VSYSCALL_PAGE)
+    subprocess.run([*CC, "-O1", *STATIC, source, "-o", source + ".bin"], check=True)
+    results = [recorded([source + ".bin"], "--backend", backend) for backend in ("engine", "step")]
+    time.sleep(1.1)  # a call that were made would have another result
+    for result in results:
+        for options in ([], ["--backend", "step"]):
+            same(result, *options)
 
 
 MAPS_A_FILE = r"""

@@ -136,6 +136,37 @@ def crashed():
     return crashed.trace
 
 
+GIVEN = r"""
+#include <signal.h>
+#include <string.h>
+#include <stdlib.h>
+#include <sys/mman.h>
+#include <sys/prctl.h>
+#include <sys/syscall.h>
+#include <unistd.h>
+static char selector;
+int main(int argc, char **argv)
+{
+    siginfo_t info = {.si_signo = SIGSEGV, .si_code = SEGV_MAPERR};
+    char name[] = "givenXXXXXX";
+    int fd;
+    if (argc > 1 && !strcmp(argv[1], "file")) {
+        fd = mkstemp(name);
+        unlink(name);
+        ((volatile char *)mmap(NULL, 4096, PROT_READ | PROT_WRITE, MAP_SHARED, fd, 0))[5] = 1;
+    } else if (argc > 1 && !strcmp(argv[1], "sent")) {
+        syscall(SYS_rt_tgsigqueueinfo, getpid(), syscall(SYS_gettid), SIGSEGV, &info);
+    } else {
+        if (prctl(59, 1, 0, 0, &selector)) /* PR_SET_SYSCALL_USER_DISPATCH, Linux 5.11 */
+            return 77;
+        selector = 1;
+        getppid();
+    }
+    return 1;
+}
+"""
+
+
 @case("the crash: registers as btview has them, in its words")
 def at_crash():
     trace = crashed()
@@ -382,6 +413,22 @@ def killed_in_call():
     made = window(result.trace, "-50..")
     equal(report(made)["exit"], report(result.trace)["exit"], "end")
     equal(records(made, "SNAPSHOT")[0]["point"], records(result.trace, "SNAPSHOT")[0]["point"], "point of the moment")
+
+
+@case("the crash of a program that no instruction of the replay raises again: behind the end of a file, sent as a fault, in a call that it dispatches")
+def crash_is_given():
+    source = os.path.join(fresh_dir("given"), "given.c")
+    with open(source, "w") as file:
+        file.write(GIVEN)
+    subprocess.run([*CC, "-O1", "-D_GNU_SOURCE", source, "-o", source + ".bin"], check=True)
+    for how, signo in (("file", signal.SIGBUS), ("sent", signal.SIGSEGV), ("dispatched", signal.SIGSYS)):
+        result = record([source + ".bin", how], ["--replayable", "--quiet"])
+        if result.status == 77:
+            continue  # no user dispatch
+        equal(result.status, -signo, "end of the program")
+        crash = [row for row in records(result.trace, "SIGNAL") if row["signo"] == str(int(signo))][-1]
+        for options in ((), ("--backend", "step")):
+            equal(registers_at(result.trace, "crash", *options)["rip"], int(crash["point"].split("@")[1], 16), "rip at the crash, of %s" % how)
 
 
 @case("a place that is never reached is told in one line, with status 1")

@@ -157,7 +157,7 @@ TRAP_FLAG = """pushf pushf-16 pushf-after-ss pushf-twice-after-ss pushf-after-po
 r11 r11-of-failure r11-after-ss frame-of-fault frame-of-sent-signal frame-of-timer flags-after-handler popf own-trap-flag
 own-trap-flag-and-system-call own-trap-flag-before-repeated own-trap-flag-emulated own-trap-flag-by-sigreturn int3-handled int3-long-handled int1-handled int3-after-ss
 int3-with-own-trap-flag blocked-handled blocked-ignored all-blocked sent-while-blocked waited-for ignored-and-sent sent-and-fatal
-blocked-int3 blocked-int3-default blocked-int3-ignored blocked-int3-pending int3-in-handler blocked-fault blocked-by-sa-mask one-shot string-instructions iret-faults popf-faults
+blocked-int3 blocked-int3-default blocked-int3-ignored blocked-int3-pending blocked-own-trap-flag int3-in-handler blocked-fault blocked-by-sa-mask one-shot string-instructions iret-faults popf-faults
 iret-faults-with-own-trap-flag restarted interrupted""".split()
 
 
@@ -174,7 +174,7 @@ for name_ in TRAP_FLAG:
 
 @case("a blocked int3 kills in the engine, too")
 def int3_in_the_engine():
-    for name in "blocked-int3", "blocked-int3-default", "blocked-int3-ignored", "blocked-int3-pending", "int3-in-handler":
+    for name in "blocked-int3", "blocked-int3-default", "blocked-int3-ignored", "blocked-int3-pending", "blocked-own-trap-flag", "int3-in-handler":
         for options in [], ["--parallel"], ["--history", "off"]:
             same_as_native([build("trap_flag.c", *STATIC, "-pthread"), name], ["--backend", "engine", *options])
 

@@ -513,6 +513,15 @@ static void blocked_int3_pending(void)
 	printf("not reached\n");
 }
 
+/* The trap comes behind the instruction that follows popf. */
+static void blocked_own_trap_flag(void)
+{
+	handle(SIGTRAP, note_break, 0);
+	mask_trap(SIG_BLOCK);
+	__asm__ volatile(KEEP_RED_ZONE "pushfq\n\torq $0x100, (%%rsp)\n\tpopfq\n\tnop\n\t" GIVE_RED_ZONE ::: "cc");
+	printf("not reached\n");
+}
+
 static void break_in_handler(int signo, siginfo_t *info, void *context)
 {
 	(void)signo;
@@ -730,6 +739,7 @@ static const struct {
 	{"blocked-int3-default", blocked_int3_default},
 	{"blocked-int3-ignored", blocked_int3_ignored},
 	{"blocked-int3-pending", blocked_int3_pending},
+	{"blocked-own-trap-flag", blocked_own_trap_flag},
 	{"int3-in-handler", int3_in_handler},
 	{"blocked-fault", blocked_fault},
 	{"blocked-by-sa-mask", blocked_by_sa_mask},

@@ -274,6 +274,7 @@ static enum backend_stop on_signal(struct backend *b, struct task *task, struct 
 	if (engine_signals_is_to_wait(b, task, info))
 		return engine_signals_let_wait(b, task, info);
 	cache_syscalls_signalled(task, info);
+	task->signal_sent = true;
 	return tracee_set_siginfo(task->host_tid, info) ? BACKEND_GONE : BACKEND_SIGNAL;
 }
 

@@ -630,9 +630,9 @@ bool stretch_go_on(struct task *task, struct engine_space *es, const struct stre
 
 /* ---- engine_signals.c ---- */
 
-/* Gives the task this signal, in the place of the one that it has stopped for. Returns
- * BACKEND_SIGNAL, or BACKEND_GONE. */
-enum backend_stop engine_signals_deliver(const struct task *task, siginfo_t *info,
+/* Gives the task this signal, which was sent, in the place of the one that it has stopped for.
+ * Returns BACKEND_SIGNAL, or BACKEND_GONE. */
+enum backend_stop engine_signals_deliver(struct task *task, siginfo_t *info,
 					 const siginfo_t *signal);
 
 /* Holds a signal that cannot be reported here. */

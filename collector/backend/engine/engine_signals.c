@@ -20,9 +20,10 @@
 
 /* ---- Held and posted ---- */
 
-enum backend_stop engine_signals_deliver(const struct task *task, siginfo_t *info,
+enum backend_stop engine_signals_deliver(struct task *task, siginfo_t *info,
 					 const siginfo_t *signal)
 {
+	task->signal_sent = true;
 	*info = *signal;
 	return tracee_set_siginfo(task->host_tid, info) ? BACKEND_GONE : BACKEND_SIGNAL;
 }
@@ -67,6 +68,7 @@ int engine_signals_recognize_posted(struct task *task, siginfo_t *info)
 	if (!is_posted(task, info))
 		return 0;
 	et->posted = false;
+	task->signal_sent = true;
 	*info = et->held;
 	return tracee_set_siginfo(task->host_tid, info);
 }

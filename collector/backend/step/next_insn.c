@@ -3,7 +3,15 @@
  * over, some are passed with a breakpoint behind them or as a system call, some not at all. */
 #include "collector/backend/step/stepper_private.h"
 
+#include <errno.h>
+#include <signal.h>
+#include <sys/ptrace.h>
+#include <sys/syscall.h>
+
+#include "collector/space/world.h"
+#include "collector/task/syscall_filter.h"
 #include "collector/tracee/tracee.h"
+#include "lib/array_size.h"
 #include "lib/processor.h"
 #include "lib/system_store.h"
 
@@ -188,6 +196,91 @@ int next_insn_store(struct task *task)
 	task->stepped++;
 	task->regs = s.regs;
 	return tracee_set_regs(task->host_tid, &task->regs) ? -BT_E_GONE : 1;
+}
+
+/* The system call that the kernel makes for a call of the vsyscall page; -1: it is none of its
+ * entries, or the page is not there. */
+static long vsyscall_number(const struct task *task)
+{
+	static const struct {
+		uint64_t at;
+		long nr;
+	} entries[] = {{0xffffffffff600000, SYS_gettimeofday},
+		       {0xffffffffff600400, SYS_time},
+		       {0xffffffffff600800, SYS_getcpu}};
+	const struct mapping_list *all = &task->process->space->mappings;
+	size_t i = mappings_behind(all, task->regs.rip);
+	bool there = i < all->count && all->maps[i].start <= task->regs.rip;
+
+	for (size_t k = 0; k < ARRAY_SIZE(entries); k++)
+		if (entries[k].at == task->regs.rip && (there || task->step->answered))
+			return entries[k].nr;
+	return -1;
+}
+
+/* Where the task can make a system call: not in the vsyscall page, which cannot be written; where
+ * that returns to, if there is code. 0: nowhere. */
+static uint64_t code_to_call_from(const struct task *task)
+{
+	const struct mapping_list *all = &task->process->space->mappings;
+
+	if (task->step->second.len)
+		return task->step->back;
+	for (size_t i = 0; i < all->count; i++)
+		if (all->maps[i].prot & BT_PROT_EXEC &&
+		    all->maps[i].start - WORLD_RESERVED_START >= WORLD_RESERVED_SIZE)
+			return all->maps[i].start;
+	return 0;
+}
+
+/* What the kernel would do, in *regs. False: it is left to the kernel. */
+static bool make_vsyscall(struct task *task, long nr, struct bt_regs *regs)
+{
+	const struct step_task *st = task->step;
+	const uint64_t args[6] = {regs->rdi, regs->rsi};
+	struct bt_regs call = *regs;
+	long result;
+
+	regs->eflags &= ~(uint64_t)EFLAGS_RF; /* of a fault; there is to be a breakpoint */
+	regs->rip = st->back;
+	regs->rsp += sizeof st->back;
+	if (st->answered)
+		return true;
+	call.rip = code_to_call_from(task);
+	if (!call.rip || syscall_filter_may_refuse(task) || tracee_set_regs(task->host_tid, &call))
+		return false;
+	result = tracee_syscall(task->host_tid, nr, args);
+	regs->rax = (uint64_t)result;
+	return result != -ESRCH && result != -EFAULT;
+}
+
+int next_insn_vsyscall(struct task *task)
+{
+	struct step_task *st = task->step;
+	struct bt_regs regs = task->regs;
+	long nr = st->logged && st->back && !st->program_tf ? vsyscall_number(task) : -1;
+	uint64_t mask;
+	int rc = 0;
+
+	/* No signal comes in the midst of it. A blocked SIGTRAP would be reset by the breakpoint.
+	 */
+	if (nr < 0 || tracee_get_mask(task->host_tid, &mask))
+		return 0;
+	if (tracee_set_mask(task->host_tid, ~(1ull << (SIGTRAP - 1))))
+		return -BT_E_GONE;
+	if (!make_vsyscall(task, nr, &regs))
+		regs = task->regs;
+	else if (!tracee_set_breakpoint(task->host_tid, regs.rip))
+		rc = 1;
+	if (tracee_set_regs(task->host_tid, &regs))
+		return -BT_E_GONE;
+	if (rc) {
+		st->second.len = 0;
+		st->errand = ERRAND_OVER;
+		st->request = PTRACE_CONT;
+		(void)!tracee_run_to_stop(task->host_tid, PTRACE_CONT);
+	}
+	return tracee_set_mask(task->host_tid, mask) ? -BT_E_GONE : rc;
 }
 
 bool next_insn_saves_x87(const struct step_task *st)

@@ -48,6 +48,7 @@ static int step_task_init(struct backend *b, struct task *task)
 	if (!task->step)
 		return -BT_E_NO_MEMORY;
 	task->step->logged = b->logged;
+	task->step->answered = b->answered;
 	return 0;
 }
 
@@ -101,7 +102,7 @@ static int restore_trap_disposition(struct task *task)
 static int step_insn(struct task *task)
 {
 	uint64_t behind;
-	int stored;
+	int stored, called;
 
 	do {
 		if (next_insn_look(task))
@@ -111,6 +112,9 @@ static int step_insn(struct task *task)
 	if (stored < 0 || (next_insn_saves_x87(task->step) &&
 			   tracee_clear_x87_address(task->host_tid, task->step->logged)))
 		return -BT_E_GONE;
+	called = next_insn_vsyscall(task);
+	if (called)
+		return called < 0 ? called : 0;
 	behind = next_insn_end(task);
 	if (next_insn_is_syscall(task))
 		return send_off(task, ERRAND_SYSCALL, PTRACE_SYSCALL, 0);
@@ -226,6 +230,31 @@ static int step_resume(struct backend *b, struct task *task, int signo,
 	return resume_step(task);
 }
 
+/* Whether the instruction of the step may have raised the SIGTRAP that has come. */
+static bool may_trap(const struct step_task *st)
+{
+	return (st->errand != ERRAND_STEP && st->errand != ERRAND_OVER) || !st->readable ||
+	       st->program_tf || (st->insn.traits | st->second.traits) & BT_TRAIT_BREAKPOINT;
+}
+
+/* A trap of the program's own waits to be delivered. Raised by an instruction while the program
+ * blocks SIGTRAP it ends the program. The kernel, from whose mask that is hidden, would have it
+ * wait, or enter a handler: so it raises the trap once more, with the program's mask. Where that
+ * cannot be done the program dies an instruction later. Returns 0 or -BT_E_GONE. */
+static int force_trap(struct task *task, const siginfo_t *info)
+{
+	struct step_task *st = task->step;
+
+	if (info->si_signo != SIGTRAP || info->si_code <= 0 || task->signal_sent ||
+	    !(st->hidden.mask & MASK_OF(SIGTRAP)))
+		return 0;
+	return hidden_signals_restore(task, &st->hidden) ||
+			       tracee_raise_trap(task->host_tid, &task->regs, st->addr) ||
+			       tracee_set_siginfo(task->host_tid, info)
+		       ? -BT_E_GONE
+		       : 0;
+}
+
 static enum backend_stop insn_stepped(const struct backend *b, struct task *task,
 				      const siginfo_t *info)
 {
@@ -235,7 +264,7 @@ static enum backend_stop insn_stepped(const struct backend *b, struct task *task
 	if (task->told.rip == st->addr && task->regs.rip != st->addr) /* REP stays there */
 		task->told.rip = 0;
 	if (st->program_tf && info->si_code != TRAP_HWBKPT)
-		return BACKEND_SIGNAL;
+		return force_trap(task, info) ? BACKEND_GONE : BACKEND_SIGNAL;
 	task->left_vsyscall = st->back;
 	if (b->logged && (st->insn.traits & BT_TRAIT_OWN_RESULT || st->back))
 		return BACKEND_INSTRUCTION;
@@ -446,9 +475,12 @@ static enum backend_stop step_stopped(struct backend *b, struct task *task,
 	    task->regs.rsp == before.rsp + 8) /* it comes before the second */
 		step_history_vsyscall(task);
 	came = *info;
-	if (stepper_keep_trap(task, info, false))
+	task->signal_sent = ev->value == SIGTRAP && !may_trap(st);
+	if (stepper_keep_trap(task, info, task->signal_sent))
 		return resume_step(task) ? BACKEND_GONE : BACKEND_RUNS;
 	if (memcmp(&came, info, sizeof came) && tracee_set_siginfo(task->host_tid, info))
+		return BACKEND_GONE;
+	if (force_trap(task, info))
 		return BACKEND_GONE;
 	/* int3 and its kin have been executed when their trap comes, but are no branches: nothing
 	 * to add. */

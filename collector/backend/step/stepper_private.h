@@ -28,6 +28,7 @@ struct step_task {
 	uint64_t second_addr;
 	uint8_t second_bytes[BT_INSN_MAX];
 	bool logged;   /* a log is kept, or replayed: backend.h */
+	bool answered; /* a log is replayed */
 	bool readable; /* insn could be decoded */
 	uint64_t back; /* it is a call of the vsyscall page: where that returns to. 0: it is none */
 	bool code_32;  /* it is 32-bit code */
@@ -50,6 +51,14 @@ int next_insn_look(struct task *task);
  * where a log is kept or replayed. Returns 1: that was it, and it has to be looked at the next one;
  * 0: it is to be executed; -BT_E_GONE. */
 int next_insn_store(struct task *task);
+
+/* Does a call of the vsyscall page in the kernel's place, where a log is kept or replayed. The
+ * kernel goes on behind it without a trap, so the instruction there would be executed, too, before
+ * the result is in the log; and the kernel of a replay may have no such page (vsyscall=none).
+ * Replayed, only the return is made. Returns 1: done, and the task is on the errand ERRAND_OVER,
+ * whose stop is at the return address, and still to be waited for; 0: it is left to the kernel;
+ * -BT_E_GONE. */
+int next_insn_vsyscall(struct task *task);
 
 /* Where a breakpoint stops the task behind its next instruction, for those that are not stepped; 0
  * for a step. */
