@@ -26,32 +26,49 @@ bool timer_pace_is_timers(const siginfo_t *info)
 		(signo == SIGALRM || signo == SIGVTALRM || signo == SIGPROF));
 }
 
-void timer_pace_came(struct timer_pace *p, const siginfo_t *info, uint64_t now, uint64_t used)
+/* Of a handler in so many others, and of those in it. Deeper ones than there are bits are not
+ * known. */
+static uint64_t from_depth(unsigned depth) { return depth < 64 ? UINT64_MAX << depth : 0; }
+
+void timer_pace_came(struct timer_pace *p, const siginfo_t *info, unsigned depth, uint64_t now,
+		     uint64_t used)
 {
-	if (!timer_pace_is_timers(info) || may_be_raised(info->si_signo)) {
-		p->timers &= ~bit_of(info->si_signo);
+	/* Handlers that were left without a sigreturn (siglongjmp(3)). */
+	p->handlers &= ~from_depth(depth);
+	p->given = timer_pace_is_timers(info) && !may_be_raised(info->si_signo);
+	if (!p->given)
 		return;
-	}
-	p->timers |= bit_of(info->si_signo);
-	p->last = info->si_signo;
+	p->served |= bit_of(info->si_signo);
+	p->handlers |= depth < 64 ? 1ull << depth : 0;
 	p->used = used;
 	p->ran = now - p->went_on;
 }
 
-void timer_pace_entered(struct timer_pace *p) { p->entered = p->timers; }
+void timer_pace_entered(struct timer_pace *p)
+{
+	p->entered = p->given;
+	p->given = false;
+}
 
-void timer_pace_left(struct timer_pace *p) { p->left = p->timers; }
+void timer_pace_left(struct timer_pace *p, unsigned depth)
+{
+	p->left = depth < 64 && p->handlers >> depth & 1;
+	p->handlers &= ~from_depth(depth);
+}
 
 bool timer_pace_is_due(const struct timer_pace *p) { return p->entered || p->left; }
 
-uint64_t timer_pace_begin(struct timer_pace *p, uint64_t pending, uint64_t now, uint64_t used)
+uint64_t timer_pace_begin(struct timer_pace *p, bool waits, uint64_t now, uint64_t used)
 {
 	uint64_t wanted = AS_LONG * (used - p->used);
-	bool waits = pending & (p->left ? p->timers : bit_of(p->last));
 
 	p->entered = p->left = false;
 	p->went_on = now;
-	if (!waits && p->ran >= ENOUGH * wanted)
+	if (!waits && p->ran >= ENOUGH * wanted) {
+		timer_pace_ended(p);
 		return 0;
+	}
 	return wanted < PACE_MOST ? wanted : PACE_MOST;
 }
+
+void timer_pace_ended(struct timer_pace *p) { p->served = 0; }

@@ -8,8 +8,8 @@
  * next system call at a stop, the next delivery. So a call that waits is ended by the signal, and
  * what the program sends itself comes as it would natively.
  *
- * The stepper looks at the time behind each instruction. A backend that lets the task run has itself
- * told (backend_ops.due). */
+ * The stepper looks at the time behind each instruction. A backend that lets the task run has
+ * itself told (backend_ops.due). */
 #include "collector/backend/step/stepper_private.h"
 
 #include <sys/syscall.h>
@@ -36,17 +36,20 @@ void stepper_note_stop(struct task *task, enum backend_stop stop, const siginfo_
 
 	if (b->ops->native) /* it is not stopped at sigreturns */
 		return;
-	if (stop == BACKEND_SIGNAL)
-		timer_pace_came(pace, info, bt_clock_now(b->clock), clock_used_by_thread());
-	else if (stop == BACKEND_HANDLER)
+	if (stop == BACKEND_SIGNAL) {
+		task_prune_frames(task);
+		timer_pace_came(pace, info, task->depth, bt_clock_now(b->clock),
+				clock_used_by_thread());
+	} else if (stop == BACKEND_HANDLER)
 		timer_pace_entered(pace);
 	else if (stop == BACKEND_SYSCALL_EXIT && syscall_is(&task->syscall, SYS_rt_sigreturn))
-		timer_pace_left(pace);
+		timer_pace_left(pace, task->depth ? task->depth - 1 : 0); /* told of before the
+									     supervisor is */
 }
 
-/* Those of the signals that are pending. False where one of them was not sent by a timer, or so
- * many are that nobody looks: they are not to wait. */
-static bool find_pending(const struct task *task, uint64_t signals, uint64_t *pending)
+/* Whether such signals are kept from the task from now on. Not where one of them that is pending
+ * was sent by somebody, or where so many are that nobody looks: it comes as it would natively. */
+static bool may_begin(const struct task *task, bool *waits)
 {
 	enum {
 		MANY = 16,
@@ -54,13 +57,13 @@ static bool find_pending(const struct task *task, uint64_t signals, uint64_t *pe
 	siginfo_t queued[MANY];
 	size_t n = tracee_queued_signals(task->host_tid, queued, MANY);
 
-	*pending = 0;
+	*waits = false;
 	for (size_t i = 0; i < n; i++) {
-		uint64_t bit = 1ull << (queued[i].si_signo - 1);
-
-		if (bit & signals && !timer_pace_is_timers(&queued[i]))
+		if (!(task->step->pace.served >> (queued[i].si_signo - 1) & 1))
+			continue;
+		if (!timer_pace_is_timers(&queued[i]))
 			return false;
-		*pending |= bit & signals;
+		*waits = true;
 	}
 	return n < MANY;
 }
@@ -68,17 +71,17 @@ static bool find_pending(const struct task *task, uint64_t signals, uint64_t *pe
 int step_pace_begin(struct task *task)
 {
 	struct step_task *st = task->step;
-	uint64_t pending, wanted;
-	bool may_wait;
+	uint64_t wanted;
+	bool may, waits;
 
 	if (!timer_pace_is_due(&st->pace))
 		return 0;
-	may_wait = find_pending(task, st->pace.timers, &pending);
-	wanted = timer_pace_begin(&st->pace, pending, bt_clock_now(st->backend->clock),
+	may = may_begin(task, &waits);
+	wanted = timer_pace_begin(&st->pace, waits, bt_clock_now(st->backend->clock),
 				  clock_used_by_thread());
-	if (!may_wait || !wanted)
+	if (!may || !wanted)
 		return 0;
-	if (hidden_signals_pace(task, &st->hidden, st->pace.timers))
+	if (hidden_signals_pace(task, &st->hidden, st->pace.served))
 		return -BT_E_GONE;
 	st->pace_used = clock_used_by_process(task->process->host_pid);
 	st->pace_wanted = wanted;
@@ -114,5 +117,6 @@ int stepper_end_pace(struct task *task, bool at_once)
 	/* Under a backend that steps alone each look comes behind an instruction. */
 	if (!at_once && (bt_clock_now(b->clock) < task->due || (b->ops->due && is_to_run_on(task))))
 		return 0;
+	timer_pace_ended(&st->pace);
 	return hidden_signals_end_pace(task, &st->hidden);
 }
