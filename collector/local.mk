@@ -32,12 +32,14 @@ collector_libcollector_a_SOURCES = \
 	collector/task/limits.c collector/task/limits.h \
 	collector/task/memory_lock.c collector/task/memory_lock.h \
 	collector/task/stop_point.c collector/task/stop_point.h \
+	collector/task/timer_pace.c collector/task/timer_pace.h \
 	collector/task/syscall_filter.c collector/task/syscall_filter.h \
 	collector/task/syscall_timeout.c collector/task/syscall_timeout.h \
 	collector/task/task.c collector/task/task.h \
 	collector/backend/backend.h collector/backend/test_knobs.h \
 	collector/backend/step/next_insn.c \
 	collector/backend/step/step_history.c \
+	collector/backend/step/step_pace.c \
 	collector/backend/step/stepper.c collector/backend/step/stepper.h \
 	collector/backend/step/stepper_private.h \
 	collector/supervisor/affinity.c collector/supervisor/affinity.h \

@@ -110,6 +110,10 @@ struct backend_ops {
 	/* Makes a running task give BACKEND_SLICE as soon as it can. May interrupt it. */
 	void (*stop_soon)(struct backend *b, struct task *task);
 
+	/* The time task->due is over, and the task runs. It may set another one. May be NULL: the
+	 * backend sets none. */
+	void (*due)(struct backend *b, struct task *task);
+
 	/* Others of its unit wait for the running task's turn: it is to give BACKEND_SPINS when it
 	 * only waits for them. May be NULL: it never does. */
 	void (*waited_for)(struct backend *b, struct task *task);
@@ -177,6 +181,7 @@ struct backend {
 					       now: a line. NULL: nobody hears it */
 	void *tell_arg;
 	struct pmu *pmu; /* of the pmu backend: what it runs on (pmu/pmu.h) */
+	uint64_t due;    /* no task's is earlier; 0: none has one */
 	const struct test_knobs *tests;
 	bool parallel; /* the tasks of a unit run side by side. Of backends that can */
 	bool logged;   /* what does not follow from memory and registers is told: each system call

@@ -125,6 +125,8 @@ struct task {
 
 	/* Where it is. */
 	struct bt_regs regs; /* of the last stop, as the application sees them */
+	uint64_t due; /* when the backend is to be told, if it runs then (backend_ops.due), in the
+			 time of the recording; 0: never */
 	bool mid_run; /* it was stopped in the midst of a step: regs are those before the step */
 	const struct stop_point *stop_point; /* where it is to be stopped; NULL: nowhere */
 	struct {

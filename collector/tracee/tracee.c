@@ -295,6 +295,18 @@ bool tracee_has_own_signal(pid_t tid)
 	return ptrace(PTRACE_PEEKSIGINFO, tid, &args, &info) != 0;
 }
 
+size_t tracee_queued_signals(pid_t tid, siginfo_t *out, size_t max)
+{
+	struct __ptrace_peeksiginfo_args own = {.nr = (int)max}, shared = {0};
+	long n = ptrace(PTRACE_PEEKSIGINFO, tid, &own, out), more;
+
+	n = n < 0 ? 0 : n;
+	shared.flags = PTRACE_PEEKSIGINFO_SHARED;
+	shared.nr = (int)max - (int)n;
+	more = shared.nr ? ptrace(PTRACE_PEEKSIGINFO, tid, &shared, out + n) : 0;
+	return (size_t)(more < 0 ? n : n + more);
+}
+
 bool tracee_is_lost(pid_t tid)
 {
 	siginfo_t info;

@@ -135,6 +135,11 @@ bool tracee_put_back(pid_t tid, int status);
  * the kernel cannot say. */
 bool tracee_has_own_signal(pid_t tid);
 
+/* The signals that are queued for the stopped thread and for its process (PTRACE_PEEKSIGINFO), at
+ * most max. Returns how many. One that found no room in the queue (sigqueue(3)) is not among them.
+ */
+size_t tracee_queued_signals(pid_t tid, siginfo_t *out, size_t max);
+
 /* The Sig* lines of /proc/TID/status. Works on running tasks too. */
 int tracee_signals(pid_t tid, struct tracee_signals *out);
 

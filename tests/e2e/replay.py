@@ -109,6 +109,15 @@ for kind, text in (("spin", "transfers without a conditional"), ("jit", "code th
     add_alarmed(kind, text)
 
 
+@case("a program whose timer sends more often than its signals are served")
+def served_too_slowly():
+    program = build("frequent_alarms.c", *STATIC)
+    for argv in ["work", "3000000"], ["first", "50"], ["nested", "50"], ["jumps", "50"], ["waits", "50"]:
+        result = record([program, *argv], ["--replayable", "--quiet"])
+        equal((result.status, result.out), (0, b"ok\n"), "end and output of %s" % argv)
+        same(result)
+
+
 # By program: what changes code or mappings past the program's own instructions, and signals that no instruction raises a second time,
 # or that the kernel forces upon a program that blocks them.
 CHANGES = {

@@ -594,6 +594,8 @@ int cache_enter(struct backend *b, struct task *task, bool indirect)
 	int rc;
 
 	et->straight = false;
+	if (stepper_end_pace(task, false))
+		return -BT_E_GONE;
 	/* Side by side, tasks that have all others stopped for them, each as soon as it is resumed,
 	 * get on by a step. */
 	if ((b->parallel && et->idle >= IDLE_MOST))

@@ -15,7 +15,7 @@
  *   executes it once more at its application address, so that siginfo is authentic
  *   (engine_signals_raise_again()).
  * - An interruption (cache_interrupted()): the supervisor wants a task that may wait in a system
- *   call.
+ *   call; or the task has run long enough for signals of its timers to come again.
  *
  * A signal that came where the application's state cannot be found is held until the next trap of
  * ours (engine_signals.c). engine_stop_soon() asks for such a trap. */
@@ -287,6 +287,13 @@ static enum backend_stop cache_interrupted(struct backend *b, struct task *task)
 	struct tracee_signals signals;
 	struct stretch s = {0};
 
+	if (et->ends_pace && stepper_end_pace(task, true))
+		return BACKEND_GONE;
+	if (et->ends_pace && !et->stop_wanted) { /* nobody else asked */
+		et->ends_pace = false;
+		return engine_run(b, task) ? BACKEND_GONE : BACKEND_RUNS;
+	}
+	et->ends_pace = false;
 	if (tracee_signals(task->host_tid, &signals) || tracee_get_regs(task->host_tid, &s.regs))
 		return BACKEND_GONE;
 	/* A signal that waits already comes first: it may be a trap or a fault of the cache's. */
@@ -498,12 +505,10 @@ static enum backend_stop meaning_of(struct backend *b, struct task *task,
 	}
 	stop = step_engine_task(b, task, ev, info);
 	if (et->waits)
-		stop = engine_signals_waiting_stopped(b, task, ev, stop);
+		stop = engine_signals_waiting_stopped(task, stop);
 	if (engine_signals_raise_stopped(b, task, info, &stop))
 		return stop;
 	if (stop == BACKEND_SYSCALL_ENTER) {
-		if (syscall_is(&task->syscall, SYS_rt_sigreturn))
-			timer_signals_return(&et->timers, task);
 		cache_syscalls_entered(task);
 		if (watch_before_syscall(b, task, false))
 			return BACKEND_GONE;
@@ -514,10 +519,7 @@ static enum backend_stop meaning_of(struct backend *b, struct task *task,
 		watch_after_syscall(task);
 		region_after_syscall(b, task);
 		et->signal_first = engine_signals_comes_first(task);
-		timer_signals_returned(&et->timers, task);
 	}
-	if (stop == BACKEND_HANDLER)
-		timer_signals_entered(&et->timers, task);
 	if (stop == BACKEND_SIGNAL)
 		return step_signalled(b, task, info);
 	if (stop != BACKEND_SLICE)
@@ -534,12 +536,23 @@ static enum backend_stop meaning_of(struct backend *b, struct task *task,
 static enum backend_stop engine_stopped(struct backend *b, struct task *task,
 					const struct wait_event *ev, siginfo_t *info)
 {
-	struct engine_task *et = task->backend;
 	enum backend_stop stop = meaning_of(b, task, ev, info);
 
-	if (stop == BACKEND_SIGNAL)
-		timer_signals_given(&et->timers, info);
+	if (stop == BACKEND_SIGNAL) /* the stepper does not know of those that came in the cache */
+		stepper_note_stop(task, stop, info);
 	return stop;
+}
+
+/* One that is out of the cache will look itself, on its way into it. */
+static void engine_due(struct backend *b, struct task *task)
+{
+	struct engine_task *et = task->backend;
+
+	(void)b;
+	if (!et->in_cache || !stepper_pace_is_over(task))
+		return;
+	et->ends_pace = true;
+	(void)!tracee_resume(task->host_tid, PTRACE_INTERRUPT, 0);
 }
 
 static enum backend_company engine_company(const struct backend *b, const struct task *task)
@@ -583,6 +596,7 @@ const struct backend_ops engine_ops = {
 	.proceed = engine_proceed,
 	.stop_at = stepper_stop_at, /* it steps when it is near */
 	.stop_soon = engine_stop_soon,
+	.due = engine_due,
 	.waited_for = engine_waited_for,
 	.still_spins = engine_still_spins,
 	.company = engine_company,

@@ -15,7 +15,6 @@
 #include "collector/backend/engine/persist/left_caches.h"
 #include "collector/backend/engine/persist/profile.h"
 #include "collector/backend/engine/spin.h"
-#include "collector/backend/engine/timer_signals.h"
 #include "collector/backend/engine/translate/translator.h"
 #include "collector/backend/engine/written_code/watched_pages.h"
 #include "collector/backend/step/stepper.h"
@@ -293,10 +292,9 @@ struct engine_task {
 	bool holds;      /* a signal that came where it could not be reported */
 	bool posted;     /* sent again, when something else came before it could be reported */
 	siginfo_t held;
-	struct timer_signals timers;
-	bool waits;        /* the signal that is held does, */
-	unsigned patience; /* for so many instructions more at most */
-	bool raises;       /* the instruction that is being stepped is to raise this again */
+	bool ends_pace; /* it is being interrupted for that (engine_due()) */
+	bool waits;     /* the signal that is held does, for an instruction */
+	bool raises;    /* the instruction that is being stepped is to raise this again */
 	siginfo_t raised;
 	uint64_t raise_at; /* its address */
 	uint64_t blocks;   /* signals that are blocked while it is raised, or the one that is held
@@ -671,22 +669,16 @@ int engine_signals_raise_again(struct backend *b, struct task *task, const sigin
 bool engine_signals_raise_stopped(struct backend *b, struct task *task, siginfo_t *info,
 				  enum backend_stop *stop);
 
-/* Whether a signal is to wait: one of a timer that would come before the program gets on; where a
- * log is kept, one in the midst of an instruction. */
+/* Whether a signal is to wait: where a log is kept, one in the midst of an instruction. */
 bool engine_signals_is_to_wait(const struct backend *b, const struct task *task,
 			       const siginfo_t *info);
 
-/* Lets it wait for a tick, as if the timer were as much slower, or for some instructions where no
- * tick comes, or for a system call, which may wait for it (engine_signals_post_held()). A REP is
- * one instruction. */
+/* Lets it wait for that instruction. */
 enum backend_stop engine_signals_let_wait(struct backend *b, struct task *task,
 					  const siginfo_t *info);
 
-/* The meaning of a stop of the stepper's while a signal waits (et->waits). After an instruction
- * another one runs, until the signal has waited long enough. */
-enum backend_stop engine_signals_waiting_stopped(struct backend *b, struct task *task,
-						 const struct wait_event *ev,
-						 enum backend_stop stop);
+/* The meaning of a stop of the stepper's while a signal waits (et->waits). */
+enum backend_stop engine_signals_waiting_stopped(struct task *task, enum backend_stop stop);
 
 /* The held signal does not wait any longer. Returns 0 or -BT_E_GONE. */
 int engine_signals_end_wait(struct task *task);

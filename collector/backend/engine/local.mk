@@ -18,7 +18,6 @@ collector_libcollector_a_SOURCES += \
 	collector/backend/engine/region_syscalls.c collector/backend/engine/region_syscalls.h \
 	collector/backend/engine/spin.c collector/backend/engine/spin.h \
 	collector/backend/engine/sweep.c \
-	collector/backend/engine/timer_signals.c collector/backend/engine/timer_signals.h \
 	collector/backend/engine/watch.c collector/backend/engine/watch.h
 collector_libcollector_a_SOURCES += \
 	collector/backend/engine/x86/operand.c collector/backend/engine/x86/operand.h \

@@ -49,6 +49,7 @@ static int step_task_init(struct backend *b, struct task *task)
 		return -BT_E_NO_MEMORY;
 	task->step->logged = b->logged;
 	task->step->answered = b->answered;
+	task->step->backend = b;
 	return 0;
 }
 
@@ -59,7 +60,12 @@ static void step_task_release(struct backend *b, struct task *task)
 	task->step = NULL;
 }
 
-int stepper_hide_trap(struct task *task) { return hidden_signals_hide(task, &task->step->hidden); }
+int stepper_hide_trap(struct task *task)
+{
+	int rc = step_pace_begin(task);
+
+	return rc ? rc : hidden_signals_hide(task, &task->step->hidden);
+}
 
 bool stepper_keep_trap(struct task *task, siginfo_t *info, bool sent)
 {
@@ -82,7 +88,7 @@ bool stepper_blocks_faults(const struct task *task) { return task->step->hidden.
 
 bool stepper_hides_signals(const struct task *task)
 {
-	return task->step->hidden.mask || task->process->trap_ignored;
+	return task->step->hidden.mask || task->step->hidden.paced || task->process->trap_ignored;
 }
 
 /* QUIRK(step-sigtrap-ignored): the kernel also resets an ignored SIGTRAP to its default at every
@@ -271,6 +277,8 @@ static enum backend_stop insn_stepped(const struct backend *b, struct task *task
 	if (--st->budget == 0 || stop_point_side(task) != STOP_POINT_AHEAD ||
 	    task_function_stop(task))
 		return BACKEND_SLICE;
+	if (stepper_end_pace(task, false))
+		return BACKEND_GONE;
 	return step_insn(task) ? BACKEND_GONE : BACKEND_RUNS;
 }
 
@@ -440,8 +448,8 @@ static int take_back_resume_flag(struct task *task)
 	return tracee_set_regs(task->host_tid, &task->regs);
 }
 
-static enum backend_stop step_stopped(struct backend *b, struct task *task,
-				      const struct wait_event *ev, siginfo_t *info)
+static enum backend_stop meaning_of(struct backend *b, struct task *task,
+				    const struct wait_event *ev, siginfo_t *info)
 {
 	struct step_task *st = task->step;
 	struct bt_regs before;
@@ -485,6 +493,15 @@ static enum backend_stop step_stopped(struct backend *b, struct task *task,
 	/* int3 and its kin have been executed when their trap comes, but are no branches: nothing
 	 * to add. */
 	return BACKEND_SIGNAL;
+}
+
+static enum backend_stop step_stopped(struct backend *b, struct task *task,
+				      const struct wait_event *ev, siginfo_t *info)
+{
+	enum backend_stop stop = meaning_of(b, task, ev, info);
+
+	stepper_note_stop(task, stop, info);
+	return stop;
 }
 
 enum backend_reach stepper_stop_at(struct backend *b, struct task *task,
