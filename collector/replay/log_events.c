@@ -68,6 +68,12 @@ static bool ends(struct log_item *item, const char *reason)
 	return false;
 }
 
+static bool ends_full(struct log_item *item)
+{
+	item->full = true;
+	return ends(item, "out of memory");
+}
+
 /* The slice of an effect, which lives as long as the cursor's block. NULL: it has none. */
 static struct slice *bytes_of(struct log_effect *e)
 {
@@ -138,8 +144,7 @@ static void read_item(struct log_events *l, struct log_item *item)
 		case BT_RECORD_LOG_OUTPUT:
 			if (take_effect(item, l->most, &rec))
 				break;
-			item->full = true;
-			(void)ends(item, "out of memory");
+			(void)ends_full(item);
 			return;
 		case BT_RECORD_LOG_END:
 			snprintf(item->reason, sizeof item->reason, "%.*s",
@@ -177,11 +182,19 @@ static bool is_calls(const struct log_item *item)
 	return !item->over && item->event.kind == BT_RECORD_LOG_CALLS;
 }
 
+/* Whether the only effect before these calls is what the first of them writes for the user. */
+static bool has_output_alone(const struct log_item *item)
+{
+	return item->count == 1 && item->effects[0].kind == BT_RECORD_LOG_OUTPUT &&
+	       item->effects[0].u.output.addr;
+}
+
 /* Whether these calls can be queued behind those of the task that are there: the first of them has
- * no effects but its own. */
+ * no effects but its own and its output. */
 static bool is_queued(const struct log_item *item, uint32_t task)
 {
-	return is_calls(item) && !item->count && item->event.u.log_calls.task == task;
+	return is_calls(item) && (!item->count || has_output_alone(item)) &&
+	       item->event.u.log_calls.task == task;
 }
 
 /* ---- The queue ---- */
@@ -200,11 +213,18 @@ static bool queue_begin(struct log_queue *q)
 	return q->calls != NULL;
 }
 
-/* Copies the call's data into the queue, where they do not move. False: there is no room for them
- * behind the others. */
+/* Copies some bytes into the queue, which has room for them. */
+static struct slice queue_bytes(struct log_queue *q, struct slice bytes)
+{
+	buf_put(&q->bytes, bytes.at, bytes.len);
+	return slice_of(q->bytes.data + q->bytes.len - bytes.len, bytes.len);
+}
+
+/* Copies the call's data and output into the queue, where they do not move. False: there is no room
+ * for them behind the others. */
 static bool queue_data(struct log_queue *q, struct bt_logged_call *call)
 {
-	size_t n = 0;
+	size_t n = call->output.bytes.len;
 
 	for (unsigned i = 0; i < call->data_count; i++)
 		n += call->data[i].bytes.len;
@@ -212,12 +232,9 @@ static bool queue_data(struct log_queue *q, struct bt_logged_call *call)
 		return false;
 	if (q->bytes.len + n > q->bytes.cap)
 		return false;
-	for (unsigned i = 0; i < call->data_count; i++) {
-		struct slice *bytes = &call->data[i].bytes;
-
-		buf_put(&q->bytes, bytes->at, bytes->len);
-		bytes->at = q->bytes.data + q->bytes.len - bytes->len;
-	}
+	for (unsigned i = 0; i < call->data_count; i++)
+		call->data[i].bytes = queue_bytes(q, call->data[i].bytes);
+	call->output.bytes = queue_bytes(q, call->output.bytes);
 	return true;
 }
 
@@ -230,19 +247,35 @@ static void queue_decode(struct log_queue *q)
 		struct bt_logged_call *call = &q->calls[q->count];
 
 		q->corrupt = log_calls_decode(&codec, &rest, call) != 1;
-		if (q->corrupt || !queue_data(q, call))
+		if (q->corrupt)
 			return;
+		call->output = q->output;
+		if (!queue_data(q, call))
+			return;
+		q->output.stream = 0;
+		q->output.bytes = slice_of(NULL, 0);
 		q->codec = codec;
 		q->rest = rest;
 		q->count++;
 	}
 }
 
-static void queue_record(struct log_queue *q, const struct bt_record_log_calls *calls)
+/* The rest is that of this record, whose first call may have its output in the item. */
+static void queue_record(struct log_queue *q, struct log_item *item)
 {
+	const struct bt_record_log_calls *calls = &item->event.u.log_calls;
+	const struct bt_record_log_output *output;
+
 	q->rest = calls->calls;
 	q->task = calls->task;
 	q->codec = (struct log_calls_codec){.tick = calls->tick};
+	if (!has_output_alone(item))
+		return;
+	output = &item->effects[0].u.output;
+	q->output.stream = output->stream;
+	q->output.addr = output->addr;
+	q->output.bytes = slice_of(item->bytes.data + item->effects[0].bytes_at, output->bytes.len);
+	item->count = 0;
 }
 
 /* Fills the queue, which is empty, and reads on until what comes behind it is known, or it is full.
@@ -251,15 +284,13 @@ static bool fill_queue(struct log_events *l)
 {
 	struct log_queue *q = &l->queue;
 
-	if (!queue_begin(q)) {
-		l->now.full = true;
-		return ends(&l->now, "out of memory");
-	}
+	if (!queue_begin(q))
+		return ends_full(&l->now);
 	queue_decode(q);
 	while (!q->rest.len && !l->has_behind) {
 		read_item(l, &l->behind);
 		if (is_queued(&l->behind, q->task)) {
-			queue_record(q, &l->behind.event.u.log_calls);
+			queue_record(q, &l->behind);
 			queue_decode(q);
 		} else {
 			l->has_behind = true;
@@ -270,6 +301,16 @@ static bool fill_queue(struct log_events *l)
 	l->now.full = !q->corrupt;
 	l->now.damage = q->corrupt ? BT_E_CORRUPT : 0;
 	return ends(&l->now, q->corrupt ? "calls that make no sense" : "out of memory");
+}
+
+static bool take_output(struct log_item *item, uint64_t most, const struct bt_logged_output *output)
+{
+	const struct bt_record rec = {.kind = BT_RECORD_LOG_OUTPUT,
+				      .u.log_output = {.stream = (uint8_t)output->stream,
+						       .addr = output->addr,
+						       .bytes = output->bytes}};
+
+	return take_effect(item, most, &rec);
 }
 
 /* Makes the next of the calls the present event. */
@@ -293,15 +334,15 @@ static bool take_call(struct log_events *l)
 	c->again = call->again;
 	l->of_calls = true;
 	l->arg_count = call->arg_count;
+	if (call->output.stream && !take_output(&l->now, l->most, &call->output))
+		return ends_full(&l->now);
 	for (unsigned i = 0; i < call->data_count; i++) {
 		const struct bt_record data = {
 			.kind = BT_RECORD_LOG_DATA,
 			.u.log_data = {.addr = call->data[i].addr, .bytes = call->data[i].bytes}};
 
-		if (!take_effect(&l->now, l->most, &data)) {
-			l->now.full = true;
-			return ends(&l->now, "out of memory");
-		}
+		if (!take_effect(&l->now, l->most, &data))
+			return ends_full(&l->now);
 	}
 	return true;
 }
@@ -338,7 +379,7 @@ bool log_events_next(struct log_events *l)
 			read_item(l, &l->now);
 		if (!is_calls(&l->now))
 			return !l->now.over;
-		queue_record(q, &l->now.event.u.log_calls);
+		queue_record(q, &l->now);
 	}
 	return fill_queue(l) && take_call(l);
 }

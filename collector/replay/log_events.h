@@ -44,7 +44,8 @@ struct log_queue {
 	/* Those that are not decoded yet, of the record read last: */
 	struct slice rest;
 	struct log_calls_codec codec;
-	bool corrupt; /* what comes behind them makes no sense */
+	struct bt_logged_output output; /* of the first of those */
+	bool corrupt;                   /* what comes behind them makes no sense */
 	uint32_t task;
 };
 

@@ -123,7 +123,7 @@ static bool tell_output(struct replaying *r, struct task *task, const struct log
 		return false;
 	}
 	if (r->options.output)
-		output_repeat(&r->log, e);
+		output_repeat(e->u.output.stream, log_effect_bytes(&r->log, e));
 	return true;
 }
 
@@ -640,8 +640,9 @@ static void on_calls_answered(struct session *session, struct supervisor *sup, s
 	size_t same = 0;
 
 	log_events_calls(&r->log, &calls);
-	while (same < n && (!ticks || ticks[same] == calls[same].tick))
-		same++;
+	for (; same < n && (!ticks || ticks[same] == calls[same].tick); same++)
+		if (calls[same].output.stream && r->options.output)
+			output_repeat(calls[same].output.stream, calls[same].output.bytes);
 	if (same) {
 		r->events += same - 1;
 		log_events_pass(&r->log, same);

@@ -14,6 +14,21 @@ static size_t aligned(size_t n) { return (n + LOG_ALIGN - 1) / LOG_ALIGN * LOG_A
 /* An offset in the log, from its end. */
 static uint64_t from_end(size_t at) { return (uint64_t)at - LOG_BYTES; }
 
+/* A piece of the answer, at the log's offset `at`. Returns where the next one is to be; 0: there is
+ * no room. */
+static size_t put_piece(struct answer *a, unsigned i, uint8_t *log, size_t at, uint64_t addr,
+			struct slice bytes)
+{
+	if (bytes.len > LOG_BYTES - at)
+		return 0;
+	if (bytes.len)
+		memcpy(log + at, bytes.at, bytes.len);
+	a->lengths[i] = (uint32_t)bytes.len;
+	a->ends[i] = addr + bytes.len;
+	a->data[i] = from_end(at + bytes.len);
+	return aligned(at + bytes.len);
+}
+
 /* Writes the answer to this call at the log's offset `at`. Returns where the next one is to be; 0:
  * there is no room. */
 static size_t put_answer(uint8_t *log, size_t at, const struct bt_logged_call *call)
@@ -27,18 +42,13 @@ static size_t put_answer(uint8_t *log, size_t at, const struct bt_logged_call *c
 	if (LOG_BYTES - at < sizeof a)
 		return 0;
 	memcpy(a.args, call->args, call->arg_count * sizeof a.args[0]);
-	for (unsigned i = 0; i < call->data_count; i++) {
-		struct slice bytes = call->data[i].bytes;
-
-		if (bytes.len > LOG_BYTES - next)
-			return 0;
-		if (bytes.len)
-			memcpy(log + next, bytes.at, bytes.len);
-		a.lengths[i] = (uint32_t)bytes.len;
-		a.ends[i] = call->data[i].addr + bytes.len;
-		a.data[i] = from_end(next + bytes.len);
-		next = aligned(next + bytes.len);
-	}
+	for (unsigned i = 0; next && i < call->data_count; i++)
+		next = put_piece(&a, i, log, next, call->data[i].addr, call->data[i].bytes);
+	if (next && call->output.stream)
+		next = put_piece(&a, ANSWER_OUTPUT, log, next, call->output.addr,
+				 call->output.bytes);
+	if (!next)
+		return 0;
 	a.next = from_end(next);
 	memcpy(log + at, &a, sizeof a);
 	return next;

@@ -11,6 +11,7 @@
 #include "collector/backend/engine/cache/code_cache.h"
 #include "collector/backend/engine/cache/descriptors.h"
 #include "collector/backend/engine/cache/layout.h"
+#include "collector/backend/engine/cache/logged_calls.h"
 #include "collector/backend/engine/cache/window.h"
 #include "collector/backend/engine/persist/left_caches.h"
 #include "collector/backend/engine/persist/profile.h"
@@ -99,14 +100,15 @@ _Static_assert(sizeof(struct syscall_note) == NOTE_SIZE && sizeof(struct args_no
 _Static_assert(SYSCALL_NOTES_BYTES % sizeof(struct syscall_note) == 0,
 	       "the last note ends at their end");
 
-/* A system call that comes next, and what is answered to it (backend.h). */
+/* A system call that comes next, and what is answered to it (backend.h): what the kernel wrote, and
+ * at last what the program is to have in memory that it writes for its user. */
 struct answer {
 	uint64_t next;
 	uint64_t nr, result;
 	uint32_t tick, arg_count;
 	uint64_t args[SYSCALL_ARGS];
-	uint32_t lengths[BT_LOGGED_DATA];
-	uint64_t ends[BT_LOGGED_DATA], data[BT_LOGGED_DATA];
+	uint32_t lengths[ANSWER_PIECES], unused;
+	uint64_t ends[ANSWER_PIECES], data[ANSWER_PIECES];
 };
 _Static_assert(sizeof(struct answer) == ANSWER_BYTES && ANSWER_BYTES % LOG_ALIGN == 0, "layout.h");
 

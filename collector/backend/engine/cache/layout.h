@@ -156,10 +156,11 @@ enum {
 	ANSWER_TICK = 24, /* 32 bits each */
 	ANSWER_ARG_COUNT = 28,
 	ANSWER_ARGS = 32,
-	ANSWER_LENGTHS = 80, /* of the pieces; 32 bits each */
-	ANSWER_ENDS = 88,    /* where they end in memory, */
-	ANSWER_DATA = 104,   /* and in the log: negative offsets from its end */
-	ANSWER_BYTES = 120,
+	ANSWER_LENGTHS = 80, /* of the pieces, at last of what the call is to write for the user; 32
+				bits each */
+	ANSWER_ENDS = 96,    /* where they end in memory, */
+	ANSWER_DATA = 120,   /* and in the log: negative offsets from its end */
+	ANSWER_BYTES = 144,
 	RECORD_BYTES = 16,
 	SPIN_BYTES = 16 * RECORD_BYTES,
 	RECORDS_END = RECORDS_AT + RECORDS_BYTES,

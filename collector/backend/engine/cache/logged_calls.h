@@ -16,6 +16,10 @@ enum {
 	LOGGED_EVER = 1 << 1, /* also where the call fails */
 };
 
+/* The pieces of an answer (layout.h): what the call writes, at last what it is to write for the
+ * user. */
+enum { ANSWER_OUTPUT = BT_LOGGED_DATA, ANSWER_PIECES };
+
 /* What such a call writes; the routines read it. */
 struct logged_row {
 	struct logged_piece {

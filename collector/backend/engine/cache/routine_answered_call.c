@@ -2,12 +2,14 @@
 /* System calls that are answered in the cache: in a replay the window has what the calls that come
  * next are, and what they gave (struct answer). A call that is the one expected, at its tick, has
  * that result, and its memory is written; the task goes on behind it, and the kernel hears nothing.
- * Any other is made at a stop, where the tracer sees what is wrong.
+ * Any other, and one that would write other
+ * bytes for the user, is made at a stop, where the tracer sees what is wrong.
  *
  * An answer is used up when all of it has been given. A fault before that (the program may have
  * made the memory what the kernel alone could write) leads to the stop, too. */
 #include <stddef.h>
 
+#include "collector/backend/engine/cache/logged_calls.h"
 #include "collector/backend/engine/cache/routines_private.h"
 
 /* The operand of an instruction, gs:[rcx+end+field]. */
@@ -64,8 +66,9 @@ static void emit_same_call(struct emitter *e, struct forward *no)
 	land_all(e, &same);
 }
 
-/* What the call wrote goes to the program's memory. rax, rcx, rdx and rsi are used, and flags. */
-static void emit_data(struct emitter *e, unsigned piece)
+/* rsi, rcx and rdx are what logged_call_emit_copy() needs of a piece. Jumps where it has no bytes.
+ * Flags are used. */
+static size_t emit_piece(struct emitter *e, unsigned piece)
 {
 	size_t none;
 
@@ -79,6 +82,42 @@ static void emit_data(struct emitter *e, unsigned piece)
 	EMIT(e, 0x65, 0x48, 0x8b, 0x89); /* mov rcx, gs:[rcx+data] */
 	emit_field(e, ANSWER_DATA + 8 * piece);
 	EMIT(e, 0x48, 0xf7, 0xda); /* neg rdx */
+	return none;
+}
+
+/* What the program writes for its user is what it was, or (other) it is not. rax, rcx, rdx and rsi
+ * are used, and flags. */
+static void emit_same_output(struct emitter *e, struct forward *other)
+{
+	size_t none = emit_piece(e, ANSWER_OUTPUT), bytes = e->len, aligned, done, words;
+
+	EMIT(e, 0xf6, 0xc2, 7); /* test dl, 7 */
+	aligned = emit_jcc(e, CC_E);
+	EMIT(e, 0x8a, 0x04, 0x16);       /* mov al, [rsi+rdx] */
+	EMIT(e, 0x65, 0x3a, 0x84, 0x11); /* cmp al, gs:[rcx+rdx+end] */
+	emit_u32(e, LOG_END);
+	emit_jump_if(e, other, CC_NE);
+	EMIT(e, 0x48, 0xff, 0xc2); /* inc rdx */
+	emit_patch(e, emit_jump(e), e->base + bytes);
+	emit_patch(e, aligned, e->base + e->len);
+	EMIT(e, 0x48, 0x85, 0xd2); /* test rdx, rdx */
+	done = emit_jcc(e, CC_E);
+	words = e->len;
+	EMIT(e, 0x48, 0x8b, 0x04, 0x16);       /* mov rax, [rsi+rdx] */
+	EMIT(e, 0x65, 0x48, 0x3b, 0x84, 0x11); /* cmp rax, gs:[rcx+rdx+end] */
+	emit_u32(e, LOG_END);
+	emit_jump_if(e, other, CC_NE);
+	EMIT(e, 0x48, 0x83, 0xc2, 8); /* add rdx, 8 */
+	emit_patch(e, emit_jcc(e, CC_NE), e->base + words);
+	emit_patch(e, done, e->base + e->len);
+	emit_patch(e, none, e->base + e->len);
+}
+
+/* What the call wrote goes to the program's memory. rax, rcx, rdx and rsi are used, and flags. */
+static void emit_data(struct emitter *e, unsigned piece)
+{
+	size_t none = emit_piece(e, piece);
+
 	logged_call_emit_copy(e, true);
 	emit_patch(e, none, e->base + e->len);
 }
@@ -112,10 +151,13 @@ static void emit_answer_note(struct emitter *e)
 
 void answered_call_emit(struct code_cache *c, struct emitter *e, struct forward *no)
 {
+	struct forward other = {.count = 0};
+
 	emit_same_call(e, no);
 	emit_store(e, X86_RSI, CTX_SPILL);
 	emit_store(e, X86_RDX, CTX_RDX);
 	c->answering = (uint32_t)e->len;
+	emit_same_output(e, &other);
 	for (unsigned i = 0; i < BT_LOGGED_DATA; i++)
 		emit_data(e, i);
 	c->answered = (uint32_t)e->len;
@@ -141,6 +183,7 @@ void answered_call_emit(struct code_cache *c, struct emitter *e, struct forward 
 	emit_flags(e);
 	emit_load(e, X86_RAX, CTX_RAX);
 	jump_through(e, CTX_BACK);
+	land_all(e, &other);
 	c->answer_fails = (uint32_t)e->len;
 	emit_load(e, X86_RDX, CTX_RDX);
 	emit_load(e, X86_RSI, CTX_SPILL);
