@@ -64,10 +64,8 @@ uint64_t timer_pace_begin(struct timer_pace *p, bool waits, uint64_t now, uint64
 
 	p->entered = p->left = false;
 	p->went_on = now;
-	if (!waits && p->ran >= ENOUGH * wanted) {
-		timer_pace_ended(p);
+	if (!waits && p->ran >= ENOUGH * wanted)
 		return 0;
-	}
 	return wanted < PACE_MOST ? wanted : PACE_MOST;
 }
 
