@@ -56,6 +56,11 @@ void timer_pace_left(struct timer_pace *p, unsigned depth)
 	p->handlers &= ~from_depth(depth);
 }
 
+void timer_pace_unblocked(struct timer_pace *p, unsigned depth)
+{
+	p->left = p->handlers & ~from_depth(depth);
+}
+
 bool timer_pace_is_due(const struct timer_pace *p) { return p->entered || p->left; }
 
 uint64_t timer_pace_begin(struct timer_pace *p, bool waits, uint64_t now, uint64_t used)

@@ -153,6 +153,22 @@ static void a_handler_that_is_jumped_out_of_is_forgotten(void **state)
 	assert_int_equal(serve(&c, &fault_info, 0, true), 0);
 }
 
+static void a_mask_that_is_restored_in_a_handler_ends_it(void **state)
+{
+	struct course c = {.now = 100 * WORK};
+
+	(void)state;
+	timer_pace_unblocked(&c.pace, 0);
+	assert_int_equal(go_on(&c, true), 0);
+	come(&c, &alarm_info, 0);
+	timer_pace_entered(&c.pace);
+	go_on(&c, false);
+	timer_pace_unblocked(&c.pace, 1);
+	assert_int_equal(go_on(&c, true), 2 * WORK);
+	timer_pace_unblocked(&c.pace, 0);
+	assert_int_equal(go_on(&c, true), 0);
+}
+
 static void handlers_deeper_than_are_known_change_nothing(void **state)
 {
 	struct course c = {.now = 100 * WORK};
@@ -177,6 +193,7 @@ int main(void)
 		cmocka_unit_test(only_what_has_come_waits),
 		cmocka_unit_test(ends_of_nested_handlers_count_each),
 		cmocka_unit_test(a_handler_that_is_jumped_out_of_is_forgotten),
+		cmocka_unit_test(a_mask_that_is_restored_in_a_handler_ends_it),
 		cmocka_unit_test(handlers_deeper_than_are_known_change_nothing),
 	};
 

@@ -29,6 +29,20 @@ static void set_due(struct task *task, uint64_t after)
 		b->due = task->due;
 }
 
+/* Behind a system call. */
+static void note_call(struct task *task)
+{
+	struct timer_pace *pace = &task->step->pace;
+
+	if (syscall_is(&task->syscall, SYS_rt_sigreturn)) {
+		/* The supervisor is not told yet. */
+		timer_pace_left(pace, task->depth ? task->depth - 1 : 0);
+	} else if (pace->handlers && syscall_is(&task->syscall, SYS_rt_sigprocmask)) {
+		task_prune_frames(task);
+		timer_pace_unblocked(pace, task->depth);
+	}
+}
+
 void stepper_note_stop(struct task *task, enum backend_stop stop, const siginfo_t *info)
 {
 	struct timer_pace *pace = &task->step->pace;
@@ -40,11 +54,11 @@ void stepper_note_stop(struct task *task, enum backend_stop stop, const siginfo_
 		task_prune_frames(task);
 		timer_pace_came(pace, info, task->depth, bt_clock_now(b->clock),
 				clock_used_by_thread());
-	} else if (stop == BACKEND_HANDLER)
+	} else if (stop == BACKEND_HANDLER) {
 		timer_pace_entered(pace);
-	else if (stop == BACKEND_SYSCALL_EXIT && syscall_is(&task->syscall, SYS_rt_sigreturn))
-		timer_pace_left(pace, task->depth ? task->depth - 1 : 0); /* told of before the
-									     supervisor is */
+	} else if (stop == BACKEND_SYSCALL_EXIT) {
+		note_call(task);
+	}
 }
 
 /* Whether such signals are kept from the task from now on. Not where one of them that is pending
@@ -104,7 +118,16 @@ static bool is_to_run_on(struct task *task)
 
 bool stepper_pace_is_over(struct task *task)
 {
-	return !tracee_is_awake(task->host_tid) || !is_to_run_on(task);
+	struct step_task *st = task->step;
+
+	if (tracee_is_awake(task->host_tid) && is_to_run_on(task))
+		return false;
+	if (st->hidden.blocked)
+		return true;
+	/* The program blocks them itself, in a handler: nothing is to be done in the task. */
+	timer_pace_ended(&st->pace);
+	st->hidden.paced = task->due = 0;
+	return false;
 }
 
 int stepper_end_pace(struct task *task, bool at_once)
