@@ -104,7 +104,8 @@ int step_pace_begin(struct task *task)
 }
 
 /* Whether the task is still to run, and when it is to be asked again. A task that has had no
- * processor has not run. */
+ * processor has not run. Calls that may wait are made at stops meanwhile
+ * (stepper_hides_signals()), where the signals come again. */
 static bool is_to_run_on(struct task *task)
 {
 	const struct step_task *st = task->step;
@@ -120,7 +121,9 @@ bool stepper_pace_is_over(struct task *task)
 {
 	struct step_task *st = task->step;
 
-	if (tracee_is_awake(task->host_tid) && is_to_run_on(task))
+	bool sleeps = tracee_state(task->host_tid) == 'S';
+
+	if (!sleeps && is_to_run_on(task))
 		return false;
 	if (st->hidden.blocked)
 		return true;

@@ -340,6 +340,7 @@ static void step_execed(struct backend *b, struct task *task)
 				  .to = task->regs.rip};
 
 	(void)b;
+	st->pace = (struct timer_pace){0}; /* no handler is left */
 	if (st->syscall_rip)
 		step_history_branch(task, &entry, false);
 	st->syscall_rip = 0;
