@@ -128,7 +128,7 @@ def add_timers(name, *options):
             equal(report(result.trace, "-n", "100")["verdict"]["state"], "consistent", "verdict")
 
 
-for name in "interval timer two first faults nested jumps mask waits silent calls".split():
+for name in "interval timer two first faults nested jumps mask waits ends pipe silent calls".split():
     add_timers(name)
 for name in "interval two silent".split():
     add_timers(name, "--history", "off")
