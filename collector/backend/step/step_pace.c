@@ -6,7 +6,7 @@
  *
  * The program's mask is back wherever the program or the kernel looks at it (hidden_signals.h): in
  * a system call at a stop, at a delivery. So a call that waits is ended by the signal, and what the
- * program sends itself comes as it would natively.
+ * program sends itself comes as it would natively. Behind other calls the pace goes on.
  *
  * The stepper looks at the time behind each instruction. A backend that lets the task run has
  * itself told (backend_ops.due). */
