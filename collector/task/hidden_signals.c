@@ -214,15 +214,15 @@ void hidden_signals_post(struct task *task, struct hidden_signals *h, const sigi
 	(void)!(wide ? kill(pid, signo) : tgkill(pid, task->host_tid, signo));
 }
 
-/* Those that are paced go out of the kernel's mask, these signals come into it. */
+/* Those that are blocked go out of the kernel's mask, these signals come into it. */
 static int change_mask(struct task *task, struct hidden_signals *h, uint64_t hidden)
 {
-	uint64_t mask, paced = h->paced;
+	uint64_t mask, blocked = h->blocked;
 
-	h->paced = 0;
+	h->paced = h->blocked = 0;
 	task->due = 0;
 	return tracee_get_mask(task->host_tid, &mask) ||
-			       tracee_set_mask(task->host_tid, (mask & ~paced) | hidden)
+			       tracee_set_mask(task->host_tid, (mask & ~blocked) | hidden)
 		       ? -BT_E_GONE
 		       : 0;
 }
@@ -244,7 +244,8 @@ int hidden_signals_pace(struct task *task, struct hidden_signals *h, uint64_t si
 	if (tracee_get_mask(task->host_tid, &mask) ||
 	    tracee_set_mask(task->host_tid, mask | signals))
 		return -BT_E_GONE;
-	h->paced |= signals & ~mask;
+	h->paced = signals;
+	h->blocked |= signals & ~mask;
 	return 0;
 }
 

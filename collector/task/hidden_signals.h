@@ -40,9 +40,10 @@ struct hidden_signals {
 	struct held_signal held[HIDDEN_SIGNALS]
 			       [2]; /* [0]: sent to the thread, [1]: to the process */
 	struct posted_signal posted[HIDDEN_SIGNALS]; /* to the thread */
-	uint64_t paced;  /* signals that the kernel's mask has and the program's has not: of timers
-			    (timer_pace.h) */
-	uint64_t looked; /* signals that were offered to the other threads, and that none took */
+	uint64_t paced;   /* signals of timers that are to wait (timer_pace.h), */
+	uint64_t blocked; /* ... and those of them that the kernel's mask has and the program's has
+			     not */
+	uint64_t looked;  /* signals that were offered to the other threads, and that none took */
 	bool faults_blocked; /* the kernel's mask had SIGSEGV or SIGBUS blocked when it was last
 				looked at */
 	bool counted; /* in process->signals_held: the task holds a signal for the process, or the

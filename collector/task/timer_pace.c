@@ -56,6 +56,11 @@ void timer_pace_left(struct timer_pace *p, unsigned depth)
 	p->handlers &= ~from_depth(depth);
 }
 
+void timer_pace_unblocked(struct timer_pace *p, unsigned depth)
+{
+	p->left = p->handlers & ~from_depth(depth);
+}
+
 bool timer_pace_is_due(const struct timer_pace *p) { return p->entered || p->left; }
 
 uint64_t timer_pace_begin(struct timer_pace *p, bool waits, uint64_t now, uint64_t used)
@@ -64,10 +69,8 @@ uint64_t timer_pace_begin(struct timer_pace *p, bool waits, uint64_t now, uint64
 
 	p->entered = p->left = false;
 	p->went_on = now;
-	if (!waits && p->ran >= ENOUGH * wanted) {
-		timer_pace_ended(p);
+	if (!waits && p->ran >= ENOUGH * wanted)
 		return 0;
-	}
 	return wanted < PACE_MOST ? wanted : PACE_MOST;
 }
 

@@ -49,6 +49,11 @@ void timer_pace_came(struct timer_pace *p, const siginfo_t *info, unsigned depth
 void timer_pace_entered(struct timer_pace *p);
 void timer_pace_left(struct timer_pace *p, unsigned depth);
 
+/* It has changed its mask (rt_sigprocmask(2)), in so many handlers that it has not left. In one of
+ * these signals' that is an end of it: siglongjmp(3) does so while it is still on its stack, which
+ * would grow with each signal that comes there. */
+void timer_pace_unblocked(struct timer_pace *p, unsigned depth);
+
 /* Whether it is to go on from there. */
 bool timer_pace_is_due(const struct timer_pace *p);
 

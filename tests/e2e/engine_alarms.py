@@ -122,13 +122,13 @@ def add_timers(name, *options):
         equal((result.status, result.out), (0, b"ok\n"), "end and output (%s)" % result.own_err)
         found, came = too_soon(result.trace)
         check(came >= 100, "only %d signals" % came)
-        if name not in ("silent", "calls", "faults"): # without ticks; another handler ends
+        if name not in ("silent", "calls", "faults", "mask"): # without ticks; another handler ends
             equal(found, 0, "signals without a tick since the one before, of %d" % came)
         if history:
             equal(report(result.trace, "-n", "100")["verdict"]["state"], "consistent", "verdict")
 
 
-for name in "interval timer two first faults nested jumps waits silent calls".split():
+for name in "interval timer two first faults nested jumps mask waits ends pipe silent calls".split():
     add_timers(name)
 for name in "interval two silent".split():
     add_timers(name, "--history", "off")

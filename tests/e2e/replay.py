@@ -112,7 +112,7 @@ for kind, text in (("spin", "transfers without a conditional"), ("jit", "code th
 @case("a program whose timer sends more often than its signals are served")
 def served_too_slowly():
     program = build("frequent_alarms.c", *STATIC)
-    for argv in ["work", "3000000"], ["first", "50"], ["nested", "50"], ["jumps", "50"], ["waits", "50"]:
+    for argv in ["work", "3000000"], ["first", "50"], ["nested", "50"], ["jumps", "50"], ["mask", "50"], ["waits", "50"], ["ends", "50"], ["pipe", "50"]:
         result = record([program, *argv], ["--replayable", "--quiet"])
         equal((result.status, result.out), (0, b"ok\n"), "end and output of %s" % argv)
         same(result)

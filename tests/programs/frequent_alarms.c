@@ -120,13 +120,31 @@ static void of_nested(void)
 	start_interval(ITIMER_REAL);
 }
 
-/* The handler does not end. A siglongjmp() would unblock the signal while it is on the handler's stack, which then grows. */
+/* The handler does not end. */
 static void of_jumps(void)
 {
 	struct sigaction action = {.sa_handler = jump, .sa_flags = SA_NODEFER};
 
 	sigaction(SIGALRM, &action, NULL);
 	if (!setjmp(again))
+		start_interval(ITIMER_REAL);
+	compute(~0ul);
+}
+
+static sigjmp_buf masked;
+
+static void jump_masked(int signo)
+{
+	handle(signo);
+	if (came < wanted)
+		siglongjmp(masked, 1);
+}
+
+/* siglongjmp() unblocks the signal on the handler's stack. */
+static void of_mask(void)
+{
+	signal(SIGALRM, jump_masked);
+	if (!sigsetjmp(masked, 1))
 		start_interval(ITIMER_REAL);
 	compute(~0ul);
 }
@@ -156,10 +174,42 @@ static void of_calls(void)
 	__asm__ volatile("1: mov $39, %%eax\n\tsyscall\n\tjmp 1b" ::: "rax", "rcx", "r11", "memory"); /* getpid */
 }
 
+/* Its action is the default again each time, which ends the program, when it is off: none may come behind that. */
+static void of_ends(void)
+{
+	const struct itimerval off = {0};
+	int before;
+
+	while (came < wanted) {
+		signal(SIGALRM, handle);
+		start_interval(ITIMER_REAL);
+		before = came;
+		while (came < before + 2)
+			rounds++;
+		if (setitimer(ITIMER_REAL, &off, NULL) || signal(SIGALRM, SIG_DFL) == SIG_ERR)
+			_exit(1);
+	}
+}
+
+static int pipe_ends[2];
+
+/* All of its calls are made at stops. */
+static void of_pipe(void)
+{
+	char byte = 0;
+
+	if (pipe(pipe_ends))
+		_exit(1);
+	start_interval(ITIMER_REAL);
+	while (came < wanted)
+		if (write(pipe_ends[1], &byte, 1) != 1 || read(pipe_ends[0], &byte, 1) != 1)
+			_exit(1);
+}
+
 static const struct row {
 	const char *name;
 	void (*function)(void);
-} rows[] = {{"interval", of_interval}, {"timer", of_timer}, {"two", of_two}, {"first", of_first}, {"faults", of_faults}, {"nested", of_nested}, {"jumps", of_jumps}, {"waits", of_waits}, {"silent", of_silent}, {"calls", of_calls}};
+} rows[] = {{"interval", of_interval}, {"timer", of_timer}, {"two", of_two}, {"first", of_first}, {"faults", of_faults}, {"nested", of_nested}, {"jumps", of_jumps}, {"mask", of_mask}, {"waits", of_waits}, {"ends", of_ends}, {"pipe", of_pipe}, {"silent", of_silent}, {"calls", of_calls}};
 
 static int work(unsigned long count)
 {

@@ -103,6 +103,8 @@ static uint64_t granted_ticks(const struct backend *b, struct task *task, struct
 		grant &= ~(uint64_t)POLICY_WAIT;
 	if (stepper_hides_signals(task) || task->unit->tasks > 1)
 		grant &= ~(uint64_t)POLICY_MASKS;
+	if (task->due) /* a signal that waits comes before such a call */
+		grant &= ~(uint64_t)POLICY_ACTION;
 	if (stepper_blocks_faults(task) ||
 	    es->ignores_faults) /* one of the routines' (cache_syscalls_fault()) would change what
 				   such signals do */

@@ -4,14 +4,15 @@
  * one of each standard signal stays pending, those of real time are queued, a timer's overruns are
  * counted (sigqueue(7), timer_getoverrun(2)), the lowest number comes first.
  *
- * The program's mask is back wherever the program or the kernel looks at it (hidden_signals.h): the
- * next system call at a stop, the next delivery. So a call that waits is ended by the signal, and
- * what the program sends itself comes as it would natively.
+ * The program's mask is back wherever the program or the kernel looks at it (hidden_signals.h): in
+ * a system call at a stop, at a delivery. So a call that waits is ended by the signal, and what the
+ * program sends itself comes as it would natively. Behind other calls the pace goes on.
  *
  * The stepper looks at the time behind each instruction. A backend that lets the task run has
  * itself told (backend_ops.due). */
 #include "collector/backend/step/stepper_private.h"
 
+#include <errno.h>
 #include <sys/syscall.h>
 
 #include "collector/tracee/tracee.h"
@@ -29,6 +30,41 @@ static void set_due(struct task *task, uint64_t after)
 		b->due = task->due;
 }
 
+/* Whether a signal has ended the call: it comes now, under the mask that the call may have set for
+ * itself (QUIRK(setsigmask-restore)). */
+static bool is_interrupted(const struct bt_regs *regs)
+{
+	return (int64_t)regs->rax == -EINTR || tracee_wants_restart(regs);
+}
+
+/* Whether the call ends a timer, or changes what its signal does: where it does, the program
+ * expects that one which was sent before has come. */
+static bool is_of_timers(uint64_t nr)
+{
+	return nr == SYS_rt_sigaction || nr == SYS_setitimer || nr == SYS_alarm ||
+	       nr == SYS_timer_settime || nr == SYS_timer_delete;
+}
+
+/* Behind a system call. What waits goes on waiting, but where the program has just unblocked it
+ * (sigprocmask(2) gives it before it returns). */
+static void note_call(struct task *task)
+{
+	struct step_task *st = task->step;
+	struct timer_pace *pace = &st->pace;
+	bool masks = !task->syscall.compat && task->syscall.nr == SYS_rt_sigprocmask;
+
+	st->pace_goes_on = st->pace_called && !masks && !task->syscall.compat &&
+			   !is_of_timers(task->syscall.nr) && !is_interrupted(&task->regs);
+	st->pace_called = false;
+	if (syscall_is(&task->syscall, SYS_rt_sigreturn)) {
+		/* The supervisor is not told yet. */
+		timer_pace_left(pace, task->depth ? task->depth - 1 : 0);
+	} else if (pace->handlers && masks) {
+		task_prune_frames(task);
+		timer_pace_unblocked(pace, task->depth);
+	}
+}
+
 void stepper_note_stop(struct task *task, enum backend_stop stop, const siginfo_t *info)
 {
 	struct timer_pace *pace = &task->step->pace;
@@ -40,11 +76,12 @@ void stepper_note_stop(struct task *task, enum backend_stop stop, const siginfo_
 		task_prune_frames(task);
 		timer_pace_came(pace, info, task->depth, bt_clock_now(b->clock),
 				clock_used_by_thread());
-	} else if (stop == BACKEND_HANDLER)
+		task->step->pace_called = task->step->pace_goes_on = false;
+	} else if (stop == BACKEND_HANDLER) {
 		timer_pace_entered(pace);
-	else if (stop == BACKEND_SYSCALL_EXIT && syscall_is(&task->syscall, SYS_rt_sigreturn))
-		timer_pace_left(pace, task->depth ? task->depth - 1 : 0); /* told of before the
-									     supervisor is */
+	} else if (stop == BACKEND_SYSCALL_EXIT) {
+		note_call(task);
+	}
 }
 
 /* Whether such signals are kept from the task from now on. Not where one of them that is pending
@@ -68,6 +105,41 @@ static bool may_begin(const struct task *task, bool *waits)
 	return n < MANY;
 }
 
+int step_pace_before_call(struct task *task)
+{
+	struct step_task *st = task->step;
+
+	/* Else the program would not get on: the next one may be there already. */
+	return st->hidden.paced && st->pace_from != task->regs.rip && is_of_timers(task->regs.rax)
+		       ? hidden_signals_end_pace(task, &st->hidden)
+		       : 0;
+}
+
+void step_pace_called(struct step_task *st) { st->pace_called = st->hidden.paced; }
+
+/* How much of a processor the task is still to use. */
+static uint64_t left_to_use(const struct task *task)
+{
+	const struct step_task *st = task->step;
+	uint64_t used = clock_used_by_process(task->process->host_pid) - st->pace_used;
+
+	return used < st->pace_wanted ? st->pace_wanted - used : 0;
+}
+
+/* Behind a call: for the rest of the time. */
+static int go_on(struct task *task)
+{
+	struct step_task *st = task->step;
+	uint64_t left = left_to_use(task);
+	bool waits;
+
+	st->pace_goes_on = false;
+	if (!left || !may_begin(task, &waits))
+		return 0;
+	set_due(task, left);
+	return hidden_signals_pace(task, &st->hidden, st->pace.served);
+}
+
 int step_pace_begin(struct task *task)
 {
 	struct step_task *st = task->step;
@@ -75,7 +147,8 @@ int step_pace_begin(struct task *task)
 	bool may, waits;
 
 	if (!timer_pace_is_due(&st->pace))
-		return 0;
+		return st->pace_goes_on ? go_on(task) : 0;
+	st->pace_goes_on = false;
 	may = may_begin(task, &waits);
 	wanted = timer_pace_begin(&st->pace, waits, bt_clock_now(st->backend->clock),
 				  clock_used_by_thread());
@@ -85,17 +158,17 @@ int step_pace_begin(struct task *task)
 		return -BT_E_GONE;
 	st->pace_used = clock_used_by_process(task->process->host_pid);
 	st->pace_wanted = wanted;
+	st->pace_from = task->regs.rip;
 	set_due(task, wanted);
 	return 0;
 }
 
 /* Whether the task is still to run, and when it is to be asked again. A task that has had no
- * processor has not run. */
+ * processor has not run. Calls that may wait are made at stops meanwhile
+ * (stepper_hides_signals()), where the signals come again. */
 static bool is_to_run_on(struct task *task)
 {
-	const struct step_task *st = task->step;
-	uint64_t used = clock_used_by_process(task->process->host_pid) - st->pace_used;
-	uint64_t left = used < st->pace_wanted ? st->pace_wanted - used : 0;
+	uint64_t left = left_to_use(task);
 
 	if (left)
 		set_due(task, left < AGAIN_NS ? AGAIN_NS : left);
@@ -104,7 +177,18 @@ static bool is_to_run_on(struct task *task)
 
 bool stepper_pace_is_over(struct task *task)
 {
-	return !tracee_is_awake(task->host_tid) || !is_to_run_on(task);
+	struct step_task *st = task->step;
+
+	bool sleeps = tracee_state(task->host_tid) == 'S';
+
+	if (!sleeps && is_to_run_on(task))
+		return false;
+	if (st->hidden.blocked)
+		return true;
+	/* The program blocks them itself, in a handler: nothing is to be done in the task. */
+	timer_pace_ended(&st->pace);
+	st->hidden.paced = task->due = 0;
+	return false;
 }
 
 int stepper_end_pace(struct task *task, bool at_once)

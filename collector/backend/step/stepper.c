@@ -123,7 +123,9 @@ static int step_insn(struct task *task)
 		return called < 0 ? called : 0;
 	behind = next_insn_end(task);
 	if (next_insn_is_syscall(task))
-		return send_off(task, ERRAND_SYSCALL, PTRACE_SYSCALL, 0);
+		return step_pace_before_call(task)
+			       ? -BT_E_GONE
+			       : send_off(task, ERRAND_SYSCALL, PTRACE_SYSCALL, 0);
 	if (behind && !tracee_set_breakpoint(task->host_tid, behind))
 		return send_off(task, ERRAND_OVER, PTRACE_CONT, 0);
 	return send_off(task, ERRAND_STEP, PTRACE_SINGLESTEP, 0);
@@ -312,6 +314,7 @@ static enum backend_stop syscall_stop(struct task *task)
 	case TRACEE_SYSCALL_ENTRY:
 		if (task->regs.rip == st->addr) /* it was the second */
 			step_history_vsyscall(task);
+		step_pace_called(st);
 		if (hidden_signals_unhide(task, &st->hidden) ||
 		    tracee_get_regs(task->host_tid, &task->regs) || restore_trap_disposition(task))
 			return BACKEND_GONE;
@@ -370,6 +373,8 @@ static void step_execed(struct backend *b, struct task *task)
 				  .to = task->regs.rip};
 
 	(void)b;
+	st->pace = (struct timer_pace){0}; /* no handler is left */
+	st->pace_called = false;
 	if (st->syscall_rip)
 		step_history_branch(task, &entry, false);
 	st->syscall_rip = 0;

@@ -50,7 +50,8 @@ bool stepper_hides_signals(const struct task *task);
 void stepper_note_stop(struct task *task, enum backend_stop stop, const siginfo_t *info);
 
 /* At task->due, of a running task: whether it has run as long as it was to before the next signal
- * of its timers, or waits for something. Else task->due is when to ask again. */
+ * of its timers, or sleeps all the same (a page fault that is served by a process). Else task->due
+ * is when to ask again. */
 bool stepper_pace_is_over(struct task *task);
 
 /* Of a stopped task: if that is so, or at once, such signals come again. Returns 0 or -BT_E_GONE.

@@ -38,6 +38,9 @@ struct step_task {
 	struct hidden_signals hidden;
 	struct backend *backend;
 	struct timer_pace pace;
+	uint64_t pace_from;              /* the instruction at which it began */
+	bool pace_called, pace_goes_on;  /* a system call has begun meanwhile; it has ended, and the
+					    pace goes on behind it */
 	uint64_t pace_used, pace_wanted; /* what the program had used of a processor when the pace
 					    began, and is to use before it ends */
 	unsigned budget;
@@ -80,6 +83,13 @@ bool next_insn_saves_x87(const struct step_task *st);
 /* The pace of the task's timers (step_pace.c), where it is about to run user code: begins where it
  * is to. Returns 0 or -BT_E_GONE. */
 int step_pace_begin(struct task *task);
+
+/* The task is about to make a system call: a signal that waits may have to come before it. Returns
+ * 0 or -BT_E_GONE. */
+int step_pace_before_call(struct task *task);
+
+/* It is at the call's entry, before its mask is the program's again. */
+void step_pace_called(struct step_task *st);
 
 /* Adds b, a branch of 64-bit code or a gap, to the history (task_branch()). */
 void step_history_branch(struct task *task, const struct bt_branch *b, bool tick);
