@@ -5,6 +5,7 @@
 
 #include <errno.h>
 #include <signal.h>
+#include <string.h>
 #include <sys/ptrace.h>
 #include <sys/syscall.h>
 
@@ -105,6 +106,45 @@ static bool stops_inside(const struct task *task)
 	       stop_point_side(task) == STOP_POINT_AHEAD;
 }
 
+/* Whether an instruction that is repeated ends when rcx is 0, and not before (Intel SDM volume 2,
+ * REP): movs, stos or lods, with the whole of rcx. */
+static bool counts_alone(const struct step_task *st)
+{
+	static const uint8_t opcodes[] = {0xa4, 0xa5, 0xaa, 0xab, 0xac, 0xad};
+
+	for (int i = 0; i + 1 < st->insn.len; i++)
+		if (st->bytes[i] == 0x67) /* ecx */
+			return false;
+	return memchr(opcodes, st->bytes[st->insn.len - 1], sizeof opcodes);
+}
+
+int next_insn_shorten(struct task *task)
+{
+	struct step_task *st = task->step;
+	struct bt_regs regs = task->regs;
+
+	if (!st->readable || st->code_32 || st->program_tf || st->second.len ||
+	    !(st->insn.traits & BT_TRAIT_REP) || !stops_inside(task) || !counts_alone(st) ||
+	    regs.rcx - task->stop_point->at.rcx < REP_FAST)
+		return 0;
+	regs.rcx -= task->stop_point->at.rcx;
+	st->left_out = task->stop_point->at.rcx;
+	return tracee_set_regs(task->host_tid, &regs);
+}
+
+bool next_insn_lengthen(struct step_task *st, struct bt_regs *regs)
+{
+	uint64_t left_out = st->left_out;
+
+	st->left_out = 0;
+	if (!left_out)
+		return false;
+	regs->rcx += left_out;
+	if (regs->rip == st->addr + st->insn.len)
+		regs->rip = st->addr;
+	return true;
+}
+
 uint64_t next_insn_end(const struct task *task)
 {
 	const struct step_task *st = task->step;
@@ -120,7 +160,7 @@ uint64_t next_insn_end(const struct task *task)
 		return st->addr + st->insn.len;
 	/* A trap per iteration is dear: a memset of a megabyte is one instruction. */
 	if (st->insn.traits & BT_TRAIT_REP && task->regs.rcx >= REP_FAST && !st->program_tf &&
-	    !stops_inside(task))
+	    (st->left_out || !stops_inside(task)))
 		return st->addr + st->insn.len;
 	return 0;
 }
