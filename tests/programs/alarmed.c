@@ -14,6 +14,7 @@
 
 enum {
 	ROOM = 8 << 20,
+	PATTERN = 256,
 };
 
 static volatile uint64_t cell, other;
@@ -92,6 +93,9 @@ static void rep(void)
 		void *at = room;
 
 		__asm__ volatile("rep stosb" : "+c"(n), "+D"(at) : "a"((int)cell) : "memory");
+		n = ROOM;
+		at = room;
+		__asm__ volatile("repe scasb" : "+c"(n), "+D"(at) : "a"((int)cell) : "memory", "cc");
 		cell++;
 	}
 }
@@ -112,6 +116,16 @@ __attribute__((target("avx2"))) static void gather(void)
 	}
 }
 
+/* The room repeats its first n bytes: one step, where it is stepped. */
+static void fill_behind(size_t n)
+{
+	const uint8_t *from = room;
+	uint8_t *to = room + n;
+
+	n = ROOM - n;
+	__asm__ volatile("rep movsb" : "+c"(n), "+S"(from), "+D"(to)::"memory");
+}
+
 static const struct {
 	const char *name;
 	void (*loop)(void);
@@ -130,8 +144,9 @@ int main(int argc, char **argv)
 	room = malloc(ROOM);
 	if (!room)
 		return 2;
-	for (size_t i = 0; i < ROOM; i++)
+	for (size_t i = 0; i < PATTERN; i++)
 		room[i] = (uint8_t)(i * 7);
+	fill_behind(PATTERN);
 	puts("begins");
 	fflush(stdout);
 	signal(SIGALRM, on_alarm);
