@@ -45,6 +45,20 @@ static void spin(void)
 	__builtin_unreachable();
 }
 
+/* So many direct jumps in a row that no fragment of the engine holds them all. */
+static void chain(void)
+{
+	__asm__ volatile("1: incq %0\n"
+			 ".rept 1000\n"
+			 "jmp 2f\n"
+			 "2:\n"
+			 ".endr\n"
+			 "addq $3, %1\n"
+			 "jmp 1b"
+			 : "+m"(cell), "+m"(other));
+	__builtin_unreachable();
+}
+
 /* Two-byte branches. */
 static void branches(void)
 {
@@ -129,7 +143,7 @@ static void fill_behind(size_t n)
 static const struct {
 	const char *name;
 	void (*loop)(void);
-} kinds[] = {{"spin", spin}, {"branches", branches}, {"jit", jit}, {"conditionals", conditionals}, {"rep", rep}, {"gather", gather}};
+} kinds[] = {{"spin", spin}, {"chain", chain}, {"branches", branches}, {"jit", jit}, {"conditionals", conditionals}, {"rep", rep}, {"gather", gather}};
 
 int main(int argc, char **argv)
 {
