@@ -308,7 +308,11 @@ stages_engine() {
 		engine_test calls surroundings "many system calls"
 	BTREC_SEED=$seed BTREC_STOP_SEEDS=50 BTREC_STOPS=40 step "engine: 40 stops and more in each of 50 generated programs, seed $seed" engine_test stops engine_stops
 	BTREC_SEED=$seed BTREC_STATE_SEEDS=300 step "engine: random operations on signals and on pages of code, 300 seeds from $seed on" engine_test random engine_random
-	BTREC_ALARM_RUNS=200 step "replay: 200 recordings with alarms in each of five kinds of loop" engine_test replayed replay "a signal every 100 us"
+	for name in spin branches jit conditionals rep gather; do
+		for i in alarms kills; do
+			BTREC_SEED=$seed BTREC_ALARM_RUNS=85 step "replay: 85 recordings with $i, $name" engine_test "replayed-$i-$name" replay_alarms "$i: $name:"
+		done
+	done
 	for name in compiled killed cat echo ls bash awk sed bc jq gzip sort date; do
 		BTREC_REPLAY_ALL=1 step "replay: by the other backend: $name" engine_test "replayed-other-$name" replay_backends "by the other backend: $name"
 	done

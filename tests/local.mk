@@ -377,6 +377,7 @@ PYTHON_TESTS = \
 	tests/e2e/report.py \
 	tests/e2e/replay.py \
 	tests/e2e/replay_stranger.py \
+	tests/e2e/replay_alarms.py \
 	tests/e2e/replay_restarts.py \
 	tests/e2e/replay_places.py \
 	tests/e2e/replay_programs.py \

@@ -349,11 +349,14 @@ static void deliver(struct replaying *r, struct supervisor *sup, struct task *ta
 	r->delivers = false;
 	if (r->done)
 		return;
+	/* SIGKILL may come before a handler is entered, or before the recorder hears of that. */
+	if (r->log.now.event.kind == BT_RECORD_LOG_EXIT &&
+	    (!handled || r->log.now.event.u.log_exit.kind == BT_EXIT_SIGNAL)) {
+		note_end(r, sup, task);
+		return;
+	}
 	if (!handled) {
-		if (r->log.now.event.kind == BT_RECORD_LOG_EXIT)
-			note_end(r, sup, task);
-		else
-			diverge(r, task, DIVERGENCE_EVENT, "a deadly signal");
+		diverge(r, task, DIVERGENCE_EVENT, "a deadly signal");
 		return;
 	}
 	if (r->log.now.event.kind != BT_RECORD_LOG_HANDLER) {

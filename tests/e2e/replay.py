@@ -85,28 +85,8 @@ def killed():
     check(b"killed by SIGSEGV" in said.err, said.err)
 
 
-# How often each kind of loop is recorded.
-ALARM_RUNS = int(os.environ.get("BTREC_ALARM_RUNS", "2"))
 # How often a program is killed in the midst of calls.
-KILLS = 5 * ALARM_RUNS
-
-
-def add_alarmed(kind, text):
-    @case("a signal every 100 us comes to the same places again: " + text)
-    def run():
-        # Stepped, a place among transfers without a conditional or inside REP takes minutes.
-        program = build("alarmed.c", "-O2")
-        for _ in range(ALARM_RUNS):
-            result = record([program, kind], ["--replayable", "--quiet"])
-            if result.status == 77:
-                raise Skip("no AVX2")
-            equal(result.status, 0, "end of the program")
-            same(result)
-
-
-for kind, text in (("spin", "transfers without a conditional"), ("jit", "code that the program makes"), ("conditionals", "conditionals"),
-                   ("rep", "REP"), ("gather", "gathers")):
-    add_alarmed(kind, text)
+KILLS = 10
 
 
 @case("a program whose timer sends more often than its signals are served")

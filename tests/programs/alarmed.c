@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: MIT */
-/* alarmed KIND: a signal every 100 us comes into a loop of that kind, whose state each handler
- * mixes into a sum. Ends behind 40 of them and prints the sum: it tells where the signals came. */
+/* alarmed KIND [MICROSECONDS [SIGNALS]]: a signal every so often (100) comes into a loop of that kind,
+ * whose state each handler mixes into a sum. Says "begins"; ends behind so many of them (40) and prints the sum: it
+ * tells where the signals came. */
 #include <immintrin.h>
 #include <setjmp.h>
 #include <signal.h>
@@ -12,12 +13,13 @@
 #include <sys/time.h>
 
 enum {
-	SIGNALS = 40,
 	ROOM = 8 << 20,
+	PATTERN = 256,
 };
 
 static volatile uint64_t cell, other;
 static volatile sig_atomic_t count;
+static long signals = 40;
 static uint64_t sum;
 static uint8_t *room;
 static sigjmp_buf out;
@@ -28,7 +30,7 @@ static void on_alarm(int signo)
 	if (!cell) /* the loop has not begun */
 		return;
 	sum = sum * 0x9e3779b97f4a7c15u + cell + 3 * other + room[cell * 4099 % ROOM];
-	if (++count == SIGNALS)
+	if (++count == signals)
 		siglongjmp(out, 1);
 }
 
@@ -38,6 +40,34 @@ static void spin(void)
 	__asm__ volatile("1: incq %0\n"
 			 "jmp 2f\n"
 			 "2: addq $3, %1\n"
+			 "jmp 1b"
+			 : "+m"(cell), "+m"(other));
+	__builtin_unreachable();
+}
+
+/* So many direct jumps in a row that no fragment of the engine holds them all. */
+static void chain(void)
+{
+	__asm__ volatile("1: incq %0\n"
+			 ".rept 1000\n"
+			 "jmp 2f\n"
+			 "2:\n"
+			 ".endr\n"
+			 "addq $3, %1\n"
+			 "jmp 1b"
+			 : "+m"(cell), "+m"(other));
+	__builtin_unreachable();
+}
+
+/* Two-byte branches. */
+static void branches(void)
+{
+	__asm__ volatile("1: incq %0\n"
+			 "testb $8, %0\n"
+			 "jne 2f\n"
+			 "incq %1\n"
+			 "2: testb $3, %1\n"
+			 "je 1b\n"
 			 "jmp 1b"
 			 : "+m"(cell), "+m"(other));
 	__builtin_unreachable();
@@ -77,6 +107,9 @@ static void rep(void)
 		void *at = room;
 
 		__asm__ volatile("rep stosb" : "+c"(n), "+D"(at) : "a"((int)cell) : "memory");
+		n = ROOM;
+		at = room;
+		__asm__ volatile("repe scasb" : "+c"(n), "+D"(at) : "a"((int)cell) : "memory", "cc");
 		cell++;
 	}
 }
@@ -97,23 +130,39 @@ __attribute__((target("avx2"))) static void gather(void)
 	}
 }
 
+/* The room repeats its first n bytes: one step, where it is stepped. */
+static void fill_behind(size_t n)
+{
+	const uint8_t *from = room;
+	uint8_t *to = room + n;
+
+	n = ROOM - n;
+	__asm__ volatile("rep movsb" : "+c"(n), "+S"(from), "+D"(to)::"memory");
+}
+
 static const struct {
 	const char *name;
 	void (*loop)(void);
-} kinds[] = {{"spin", spin}, {"jit", jit}, {"conditionals", conditionals}, {"rep", rep}, {"gather", gather}};
+} kinds[] = {{"spin", spin}, {"chain", chain}, {"branches", branches}, {"jit", jit}, {"conditionals", conditionals}, {"rep", rep}, {"gather", gather}};
 
 int main(int argc, char **argv)
 {
-	const struct itimerval often = {{0, 100}, {0, 100}}, never = {{0, 0}, {0, 0}};
+	const long each = argc > 2 ? atol(argv[2]) : 100;
+	const struct itimerval often = {{0, each}, {0, each}}, never = {{0, 0}, {0, 0}};
 	const char *kind = argc > 1 ? argv[1] : "";
 
 	if (!strcmp(kind, "gather") && !__builtin_cpu_supports("avx2"))
 		return 77;
+	if (argc > 3)
+		signals = atol(argv[3]);
 	room = malloc(ROOM);
 	if (!room)
 		return 2;
-	for (size_t i = 0; i < ROOM; i++)
+	for (size_t i = 0; i < PATTERN; i++)
 		room[i] = (uint8_t)(i * 7);
+	fill_behind(PATTERN);
+	puts("begins");
+	fflush(stdout);
 	signal(SIGALRM, on_alarm);
 	if (!sigsetjmp(out, 1)) {
 		setitimer(ITIMER_REAL, &often, NULL);

@@ -465,7 +465,7 @@ static uint64_t transfers_ahead(const struct backend *b, const struct engine_spa
 		return 0;
 	made = task_point(task).transfers;
 	to_come = task->stop_point->at.transfers > made ? task->stop_point->at.transfers - made : 0;
-	if (to_come < 2 * NEAR_TRANSFERS)
+	if (to_come < NEAR_TRANSFERS + NEAR_JUMPS)
 		return 0;
 	to_come -= NEAR_TRANSFERS;
 	return to_come < TICKS_TRANSFERS ? to_come : TICKS_TRANSFERS;

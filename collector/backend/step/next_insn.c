@@ -5,6 +5,7 @@
 
 #include <errno.h>
 #include <signal.h>
+#include <string.h>
 #include <sys/ptrace.h>
 #include <sys/syscall.h>
 
@@ -105,6 +106,60 @@ static bool stops_inside(const struct task *task)
 	       stop_point_side(task) == STOP_POINT_AHEAD;
 }
 
+/* Whether rcx tells how often the instruction is repeated, at most: not ecx, and no ins or outs. */
+static bool counts(const struct step_task *st)
+{
+	static const uint8_t opcodes[] = {0xa4, 0xa5, 0xaa, 0xab, 0xac, 0xad, /* movs, stos, lods */
+					  0xa6, 0xa7, 0xae, 0xaf};            /* cmps, scas */
+
+	for (int i = 0; i + 1 < st->insn.len; i++)
+		if (st->bytes[i] == 0x67)
+			return false;
+	return memchr(opcodes, st->bytes[st->insn.len - 1], sizeof opcodes);
+}
+
+/* Whether cmps or scas has ended for what it found, with the flags that it left (Intel SDM volume
+ * 2, REP). */
+static bool has_found(const struct step_task *st, const struct bt_regs *regs)
+{
+	enum { REPNE = 0xf2, ZF = 0x40 };
+	uint8_t opcode = st->bytes[st->insn.len - 1], last = 0;
+
+	if (opcode != 0xa6 && opcode != 0xa7 && opcode != 0xae && opcode != 0xaf)
+		return false;
+	for (int i = 0; i + 1 < st->insn.len; i++)
+		if ((st->bytes[i] | 1) == 0xf3)
+			last = st->bytes[i];
+	return regs->rcx || !(regs->eflags & ZF) != (last == REPNE);
+}
+
+int next_insn_shorten(struct task *task)
+{
+	struct step_task *st = task->step;
+	struct bt_regs regs = task->regs;
+
+	if (!st->readable || st->code_32 || st->program_tf || st->second.len ||
+	    !(st->insn.traits & BT_TRAIT_REP) || !stops_inside(task) || !counts(st) ||
+	    regs.rcx - task->stop_point->at.rcx < REP_FAST)
+		return 0;
+	regs.rcx -= task->stop_point->at.rcx;
+	st->left_out = task->stop_point->at.rcx;
+	return tracee_set_regs(task->host_tid, &regs);
+}
+
+bool next_insn_lengthen(struct step_task *st, struct bt_regs *regs)
+{
+	uint64_t left_out = st->left_out;
+
+	st->left_out = 0;
+	if (!left_out)
+		return false;
+	if (regs->rip == st->addr + st->insn.len && !has_found(st, regs))
+		regs->rip = st->addr;
+	regs->rcx += left_out;
+	return true;
+}
+
 uint64_t next_insn_end(const struct task *task)
 {
 	const struct step_task *st = task->step;
@@ -120,7 +175,7 @@ uint64_t next_insn_end(const struct task *task)
 		return st->addr + st->insn.len;
 	/* A trap per iteration is dear: a memset of a megabyte is one instruction. */
 	if (st->insn.traits & BT_TRAIT_REP && task->regs.rcx >= REP_FAST && !st->program_tf &&
-	    !stops_inside(task))
+	    (st->left_out || !stops_inside(task)))
 		return st->addr + st->insn.len;
 	return 0;
 }

@@ -121,6 +121,8 @@ static int step_insn(struct task *task)
 	called = next_insn_vsyscall(task);
 	if (called)
 		return called < 0 ? called : 0;
+	if (next_insn_shorten(task))
+		return -BT_E_GONE;
 	behind = next_insn_end(task);
 	if (next_insn_is_syscall(task))
 		return step_pace_before_call(task)
@@ -398,6 +400,7 @@ static void step_exiting(struct backend *b, struct task *task, const struct bt_r
 
 	(void)b;
 	task->regs = *regs;
+	(void)!next_insn_lengthen(task->step, &task->regs);
 	if (st->errand == ERRAND_DELIVER && is_in_handler(task, &before))
 		step_history_handler(task);
 	else if (task->in_syscall && syscall_is(&task->syscall, SYS_rt_sigreturn) &&
@@ -453,6 +456,17 @@ static int take_back_resume_flag(struct task *task)
 	return tracee_set_regs(task->host_tid, &task->regs);
 }
 
+/* The task has stopped that was to go to its stop point in a repeated instruction. */
+static int lengthen(struct task *task)
+{
+	struct bt_regs regs;
+
+	return tracee_get_regs(task->host_tid, &regs) || (next_insn_lengthen(task->step, &regs) &&
+							  tracee_set_regs(task->host_tid, &regs))
+		       ? -BT_E_GONE
+		       : 0;
+}
+
 static enum backend_stop meaning_of(struct backend *b, struct task *task,
 				    const struct wait_event *ev, siginfo_t *info)
 {
@@ -472,6 +486,8 @@ static enum backend_stop meaning_of(struct backend *b, struct task *task,
 	if (ev->value == SIGTRAP)
 		ours = own_trap(st, info);
 	if (st->errand == ERRAND_OVER && tracee_set_breakpoint(task->host_tid, 0))
+		return BACKEND_GONE;
+	if (st->left_out && lengthen(task))
 		return BACKEND_GONE;
 	if (ours) {
 		if (tracee_get_regs(task->host_tid, &task->regs) ||

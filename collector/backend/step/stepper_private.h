@@ -32,9 +32,11 @@ struct step_task {
 	bool answered; /* a log is replayed */
 	bool readable; /* insn could be decoded */
 	uint64_t back; /* it is a call of the vsyscall page: where that returns to. 0: it is none */
-	bool code_32;  /* it is 32-bit code */
-	bool skips;    /* the last entry of the history is the gap that stands for such code */
-	bool program_tf; /* TF is the program's own: its trap is too */
+	uint64_t left_out; /* iterations of insn, which is repeated, that rcx does not count while
+			      the task is on its errand: its stop point comes before them */
+	bool code_32;      /* it is 32-bit code */
+	bool skips;        /* the last entry of the history is the gap that stands for such code */
+	bool program_tf;   /* TF is the program's own: its trap is too */
 	struct hidden_signals hidden;
 	struct backend *backend;
 	struct timer_pace pace;
@@ -67,6 +69,14 @@ int next_insn_store(struct task *task);
  * whose stop is at the return address, and still to be waited for; 0: it is left to the kernel;
  * -BT_E_GONE. */
 int next_insn_vsyscall(struct task *task);
+
+/* If the task's stop point is many iterations ahead in the repeated instruction that comes next,
+ * has that end there (left_out). Returns 0 or -BT_E_GONE. */
+int next_insn_shorten(struct task *task);
+
+/* The task has stopped with these registers: they are as if nothing had been left out. True: they
+ * are other ones now. */
+bool next_insn_lengthen(struct step_task *st, struct bt_regs *regs);
 
 /* Where a breakpoint stops the task behind its next instruction, for those that are not stepped; 0
  * for a step. */

@@ -261,10 +261,12 @@ enum {
 	NEAR_STOP = 8,
 	NEAR_AHEAD = NEAR_STOP - 2,
 	NEAR_DEBT = NEAR_AHEAD - 3,
-	/* A task that has come to its stop point's tick may run NEAR_TRANSFERS short of the
-	 * transfers that it is to make there. So many, and more, lie between two places that look:
-	 * a fragment of rounds without conditionals has one for each instruction at most. */
-	NEAR_TRANSFERS = 96,
+	/* A fragment has so many transfers at most, and looks once if it has any. So twice as many
+	 * lie between two looks. */
+	NEAR_JUMPS = 4,
+	/* A task that has come to its stop point's tick runs so many transfers short of those that
+	 * it is to make there. */
+	NEAR_TRANSFERS = 2 * NEAR_JUMPS + 2,
 };
 
 static inline uint64_t region_address(uint64_t offset) { return WORLD_RESERVED_START + offset; }

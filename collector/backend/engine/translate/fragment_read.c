@@ -228,6 +228,14 @@ static int most_conditionals(const struct translation *t)
 	return t->cache->kind.near ? NEAR_CONDITIONALS : FRAGMENT_CONDITIONALS;
 }
 
+/* Jumps in a row that a fragment follows. */
+static int most_jumps(const struct translation *t)
+{
+	return t->cache->kind.near    ? NEAR_JUMPS - 1
+	       : t->cache->kind.ticks ? JUMPS_KNOWN
+				      : FRAGMENT_INSNS;
+}
+
 static void read_steps(struct translation *t)
 {
 	uint64_t pc = t->pc;
@@ -269,8 +277,7 @@ static void read_steps(struct translation *t)
 				return;
 			jumps = 0;
 		} else if (s->insn.class == BT_INSN_JMP) {
-			s->inlined_jump = follow_jump(t, s) &&
-					  (!t->cache->kind.ticks || ++jumps <= JUMPS_KNOWN);
+			s->inlined_jump = follow_jump(t, s) && ++jumps <= most_jumps(t);
 			if (!s->inlined_jump)
 				return;
 			pc = t->next = step_target(s);
@@ -288,6 +295,14 @@ static int count_conditionals(const struct translation *t)
 	for (int i = 0; i < t->count; i++)
 		n += is_conditional(&t->steps[i]);
 	return n;
+}
+
+static bool has_transfers(const struct translation *t)
+{
+	for (int i = 0; i < t->count; i++)
+		if (t->steps[i].insn.class != BT_INSN_PLAIN && !is_conditional(&t->steps[i]))
+			return true;
+	return false;
 }
 
 static const struct prediction *prediction_of(const struct translation *t, const struct step *s)
@@ -355,6 +370,23 @@ static int steps_of_cycle(struct translation *t)
 	return 0;
 }
 
+/* How many rounds of such a cycle, of n steps, a fragment may have. */
+static int most_rounds(struct translation *t, int n)
+{
+	int rounds = FRAGMENT_INSNS / n < ROUNDS_MOST ? FRAGMENT_INSNS / n : ROUNDS_MOST,
+	    transfers = 0;
+	uint64_t pc = t->pc;
+	struct step s;
+
+	if (!t->cache->kind.near)
+		return rounds;
+	for (int i = 0; i < n && fetch_of_cycle(t, pc, &s); i++) {
+		transfers += s.insn.class != BT_INSN_PLAIN;
+		pc = fragment_way_on(t, &s);
+	}
+	return rounds * transfers <= NEAR_JUMPS ? rounds : NEAR_JUMPS / transfers;
+}
+
 /* If the fragment is such a cycle, its steps become some rounds of it. */
 static void unroll_rounds(struct translation *t)
 {
@@ -368,13 +400,13 @@ static void unroll_rounds(struct translation *t)
 	    !t->cache->predictions.count) /* what it calls does not return, then */
 		return;
 	n = steps_of_cycle(t);
-	if (!n)
+	rounds = n ? most_rounds(t, n) : 0;
+	if (!rounds)
 		return;
 	for (int i = 0; i < n; i++) {
 		(void)fetch_of_cycle(t, pc, &t->steps[i]);
 		pc = fragment_way_on(t, &t->steps[i]);
 	}
-	rounds = FRAGMENT_INSNS / n < ROUNDS_MOST ? FRAGMENT_INSNS / n : ROUNDS_MOST;
 	for (int i = n; i < n * rounds; i++)
 		t->steps[i] = t->steps[i - n];
 	t->round = n;
@@ -534,6 +566,8 @@ static bool needs_safe_point(struct translation *t)
 	int n = count_conditionals(t), most = code_cache_most_debt(t->cache);
 
 	if (n && (d.back || t->mutable || d.debt + n > most))
+		return true;
+	if (t->cache->kind.near && has_transfers(t))
 		return true;
 	t->fragment.passes = d.back;
 	t->fragment.debt = (uint8_t)debt_for(t, d.debt, n);

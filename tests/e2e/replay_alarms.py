@@ -1,0 +1,64 @@
+#!/usr/bin/env python3
+# SPDX-License-Identifier: MIT
+# Loops of several kinds are recorded while signals come into them, or until they are killed, and replayed: each signal comes to its place again.
+# A few of each by `make check`; `./check --full` records a thousand (BTREC_ALARM_RUNS of each case).
+import random
+
+from replays import *
+
+RUNS = int(os.environ.get("BTREC_ALARM_RUNS", "2"))
+SEED = int(os.environ.get("BTREC_SEED", "1"))
+KINDS = {"spin": "transfers without a conditional", "branches": "two-byte branches", "jit": "two-byte branches of code that the program makes",
+         "conditionals": "conditionals", "rep": "REP", "gather": "gathers"}
+FOR_EVER = 1 << 40 # signals
+
+
+def replayed_as(result, text):
+    again = replayed(result.trace, "-q")
+    equal((again.status, again.err, again.out), (0, result.err, result.out), "status, errors and output of the replay, %s" % text)
+    shutil.rmtree(result.trace)
+
+
+def add_alarms(kind, text):
+    @case("alarms: %s: each comes to its place again: %s" % (kind, text))
+    def run():
+        # Stepped, a place among transfers without a conditional takes minutes.
+        program, chance = build("alarmed.c", "-O2"), random.Random(SEED)
+        for n in range(RUNS):
+            each = chance.choice([100, chance.randint(101, 1000)]) if n else 100
+            result = record([program, kind, str(each), str(max(10, 4000 // each))], ["--replayable", "--quiet"])
+            if result.status == 77:
+                raise Skip("no AVX2")
+            equal(result.status, 0, "end of the program")
+            replayed_as(result, "run %d, a signal every %d us" % (n, each))
+
+
+def child_of(pid):
+    with open("/proc/%d/task/%d/children" % (pid, pid)) as file:
+        return int(file.read().split()[0])
+
+
+def add_kills(kind, text):
+    @case("kills: %s: the end is where it was: %s" % (kind, text))
+    def run():
+        program, chance = build("alarmed.c", "-O2"), random.Random(SEED)
+        for n in range(RUNS):
+            trace, options = fresh("trace"), ["--history", "off"] if n % 2 else []
+            process = start([BTREC, "run", "--replayable", "-q", *options, "-o", trace, program, kind, "100", str(FOR_EVER)])
+            first = process.stdout.readline()
+            if not first and process.wait(60) == 77:
+                raise Skip("no AVX2")
+            equal(first, b"begins\n", "what it says first")
+            time.sleep(chance.random() * 0.03)  # any moment will do
+            os.kill(child_of(child_of(process.pid)), signal.SIGKILL)
+            equal(process.wait(60), -signal.SIGKILL, "end")
+            again = replayed(trace, "-q")
+            equal((again.status, again.err, again.out), (0, b"", first), "status, errors and output of the replay, run %d" % n)
+            shutil.rmtree(trace)
+
+
+for each_kind, what in KINDS.items():
+    add_alarms(each_kind, what)
+    add_kills(each_kind, what)
+
+main()
