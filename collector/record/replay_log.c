@@ -86,6 +86,7 @@ void replay_log_release(struct replay_log *l)
 {
 	memory_copy_release(&l->before);
 	replaced_pages_release(&l->replaced);
+	log_objects_release(&l->objects);
 	buf_release(&l->calls);
 	free(l->room);
 	l->room = NULL;
@@ -112,6 +113,26 @@ static void put_data(void *arg, uint64_t addr, const uint8_t *bytes, size_t n)
 	struct bt_record_log_data rec = {.addr = addr, .bytes = slice_of(bytes, n)};
 
 	put(arg, BT_RECORD_LOG_DATA, &rec);
+}
+
+/* Pages of a file, or others that the program did not write: the log may have them already. */
+static void put_pages(void *arg, uint64_t addr, const uint8_t *bytes, size_t n)
+{
+	struct bt_record_log_object rec = {.addr = addr, .bytes = slice_of(bytes, n)};
+	struct bt_record_log_again again = {.addr = addr};
+	struct replay_log *l = arg;
+
+	switch (log_objects_look(&l->objects, bytes, n, &again.object)) {
+	case LOG_OBJECT_KNOWN:
+		put(l, BT_RECORD_LOG_AGAIN, &again);
+		break;
+	case LOG_OBJECT_NEW:
+		put(l, BT_RECORD_LOG_OBJECT, &rec);
+		break;
+	case LOG_OBJECT_NONE:
+		put_data(l, addr, bytes, n);
+		break;
+	}
 }
 
 static void put_state(struct replay_log *l, const struct task *task, bool extended)
@@ -167,7 +188,7 @@ static void put_shape(struct replay_log *l, pid_t tid, const struct log_shape *s
 		rec.what = BT_SHAPE_PROTECT;
 	put(l, BT_RECORD_LOG_SHAPE, &rec);
 	if (s->has_content && !same) /* fresh pages are zero there */
-		mapped_pages_find(tid, rec.start, rec.end, put_data, l);
+		mapped_pages_find(tid, rec.start, rec.end, put_pages, l);
 }
 
 /* ---- The beginning ---- */

@@ -18,8 +18,9 @@ const struct bt_regs *log_event_regs(const struct bt_record *rec);
 /* Whether it is a signal that has done nothing to the task. */
 bool log_event_is_nothing(const struct bt_record *rec);
 
-/* Of a signal: whether a replay has to give it to the task at its point: what somebody sent; SIGBUS,
- * for memory of a file that is too short by now is there in a replay; SIGSYS of a filter. */
+/* Of a signal: whether a replay has to give it to the task at its point: what somebody sent;
+ * SIGBUS, for memory of a file that is too short by now is there in a replay; SIGSYS of a filter.
+ */
 bool log_event_is_given(const struct bt_record *rec);
 
 /* Whether the task has to be stopped where the event comes, as far as that does not depend on where

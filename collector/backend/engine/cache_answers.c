@@ -92,7 +92,7 @@ void cache_answers_offer(const struct backend *b, struct task *task, struct engi
 	if (!n)
 		return;
 	if (there->given == there->count || passed != there->passed + there->given ||
-	     n < there->count - there->given) {
+	    n < there->count - there->given) {
 		if (!put_answers(task, es, calls, n))
 			return;
 		there->passed = passed;
