@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /* The objects that a log has already (LOG_OBJECT in doc/FORMAT.md), found by their content: a file
- * that is mapped again, or by the next program, is in the log once. Zeroed, it has none. Used by the
- * replay log. */
+ * that is mapped again, or by the next program, is in the log once. Zeroed, it has none. Used by
+ * the replay log. */
 #ifndef BT_LOG_OBJECTS_H
 #define BT_LOG_OBJECTS_H
 
