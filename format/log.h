@@ -7,6 +7,7 @@
 
 enum {
 	BT_LOG_VERSION = 3,
+	BT_LOG_SAVED_PARTS = 3,    /* from this version on xsave and its like are LOG_INSTRUCTION */
 	BT_LOG_OBJECTS = 64 << 20, /* bytes of all LOG_OBJECT of a log, at most */
 };
 

@@ -7,6 +7,7 @@
  * result in rax. */
 #include "collector/record/replay_log.h"
 
+#include <cpuid.h>
 #include <fcntl.h>
 #include <signal.h>
 #include <stdio.h>
@@ -308,6 +309,22 @@ static void put_vsyscall(struct replay_log *l, const struct task *task)
 	}
 }
 
+/* What lies where xsave or its like has stored, as far as it may have: in the form with the most
+ * room that the system here lets it (CPUID, leaf 0xd). What it has not written is as it was. */
+static void put_saved_parts(struct replay_log *l, const struct task *task)
+{
+	unsigned a, enabled, c, d;
+	uint8_t bytes[TRACEE_EXTENDED];
+	size_t n;
+
+	if (!__get_cpuid_count(0xd, 0, &a, &enabled, &c, &d))
+		return;
+	n = tracee_read(task->host_tid, task->saved_parts, bytes,
+			enabled < sizeof bytes ? enabled : sizeof bytes);
+	if (n)
+		put_data(l, task->saved_parts, bytes, n);
+}
+
 void replay_log_instruction(struct replay_log *l, const struct task *task)
 {
 	struct bt_record_log_instruction rec = {
@@ -317,6 +334,8 @@ void replay_log_instruction(struct replay_log *l, const struct task *task)
 		return;
 	if (task->left_vsyscall)
 		put_vsyscall(l, task);
+	if (task->has_saved_parts)
+		put_saved_parts(l, task);
 	put(l, BT_RECORD_LOG_INSTRUCTION, &rec);
 }
 

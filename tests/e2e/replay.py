@@ -314,6 +314,17 @@ def x87_pointers():
             same(result, "--backend", backend)
 
 
+@case("which states xsave and its like find in use is replayed, by whom it is recorded")
+def saved_parts():
+    program = build("saved_parts.c", *STATIC)
+    if native([program]).status == 77:
+        raise Skip("no XSAVEC, XSAVEOPT or AVX")
+    result = recorded([program])
+    same(result)
+    same(result, "--backend", "step")
+    same(recorded([program], "--backend", "step"))
+
+
 @case("a divergence names the memory that differs first")
 def memory_differs():
     text = os.path.join(fresh_dir("text"), "text")
