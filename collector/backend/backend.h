@@ -31,7 +31,9 @@ enum backend_stop {
 	BACKEND_SYSCALL_EXIT,  /* behind it: the result is in rax */
 	BACKEND_INSTRUCTION,   /* behind an instruction with a result of its own, which is in the
 				  registers (BT_TRAIT_OWN_RESULT); or behind a call of the vsyscall
-				  page (task.left_vsyscall), whose result is in memory, too */
+				  page (task.left_vsyscall), whose result is in memory, too, or
+				  behind xsave and its like (task.has_saved_parts), whose result is
+				  there alone */
 	BACKEND_SIGNAL,        /* a signal of the program's own (siginfo) waits to be delivered */
 	BACKEND_HANDLER,       /* at the first instruction of a signal handler */
 	BACKEND_MID_RUN, /* in the midst of a step that resume() has begun, and proceed() goes on

@@ -7,6 +7,7 @@
  * result in rax. */
 #include "collector/record/replay_log.h"
 
+#include <cpuid.h>
 #include <fcntl.h>
 #include <signal.h>
 #include <stdio.h>
@@ -86,6 +87,7 @@ void replay_log_release(struct replay_log *l)
 {
 	memory_copy_release(&l->before);
 	replaced_pages_release(&l->replaced);
+	log_objects_release(&l->objects);
 	buf_release(&l->calls);
 	free(l->room);
 	l->room = NULL;
@@ -112,6 +114,26 @@ static void put_data(void *arg, uint64_t addr, const uint8_t *bytes, size_t n)
 	struct bt_record_log_data rec = {.addr = addr, .bytes = slice_of(bytes, n)};
 
 	put(arg, BT_RECORD_LOG_DATA, &rec);
+}
+
+/* Pages of a file, or others that the program did not write: the log may have them already. */
+static void put_pages(void *arg, uint64_t addr, const uint8_t *bytes, size_t n)
+{
+	struct bt_record_log_object rec = {.addr = addr, .bytes = slice_of(bytes, n)};
+	struct bt_record_log_again again = {.addr = addr};
+	struct replay_log *l = arg;
+
+	switch (log_objects_look(&l->objects, bytes, n, &again.object)) {
+	case LOG_OBJECT_KNOWN:
+		put(l, BT_RECORD_LOG_AGAIN, &again);
+		break;
+	case LOG_OBJECT_NEW:
+		put(l, BT_RECORD_LOG_OBJECT, &rec);
+		break;
+	case LOG_OBJECT_NONE:
+		put_data(l, addr, bytes, n);
+		break;
+	}
 }
 
 static void put_state(struct replay_log *l, const struct task *task, bool extended)
@@ -172,7 +194,7 @@ static void put_shape(struct replay_log *l, pid_t tid, const struct log_shape *s
 		rec.what = BT_SHAPE_PROTECT;
 	put(l, BT_RECORD_LOG_SHAPE, &rec);
 	if (s->has_content && !same) /* fresh pages are zero there */
-		mapped_pages_find(tid, rec.start, rec.end, put_data, l);
+		mapped_pages_find(tid, rec.start, rec.end, put_pages, l);
 }
 
 /* ---- The beginning ---- */
@@ -293,6 +315,22 @@ static void put_vsyscall(struct replay_log *l, const struct task *task)
 	}
 }
 
+/* What lies where xsave or its like has stored, as far as it may have: in the form with the most
+ * room that the system here lets it (CPUID, leaf 0xd). What it has not written is as it was. */
+static void put_saved_parts(struct replay_log *l, const struct task *task)
+{
+	unsigned a, enabled, c, d;
+	uint8_t bytes[TRACEE_EXTENDED];
+	size_t n;
+
+	if (!__get_cpuid_count(0xd, 0, &a, &enabled, &c, &d))
+		return;
+	n = tracee_read(task->host_tid, task->saved_parts, bytes,
+			enabled < sizeof bytes ? enabled : sizeof bytes);
+	if (n)
+		put_data(l, task->saved_parts, bytes, n);
+}
+
 void replay_log_instruction(struct replay_log *l, const struct task *task)
 {
 	struct bt_record_log_instruction rec = {
@@ -302,6 +340,8 @@ void replay_log_instruction(struct replay_log *l, const struct task *task)
 		return;
 	if (task->left_vsyscall)
 		put_vsyscall(l, task);
+	if (task->has_saved_parts)
+		put_saved_parts(l, task);
 	put(l, BT_RECORD_LOG_INSTRUCTION, &rec);
 }
 

@@ -11,6 +11,7 @@
 
 #include <sys/stat.h>
 
+#include "collector/record/log_objects.h"
 #include "collector/record/log_shapes.h"
 #include "collector/record/mapped_pages.h"
 #include "collector/record/memory_copy.h"
@@ -42,6 +43,7 @@ struct replay_log {
 	bool changes_file;              /* the call may change a file that the program has mapped */
 	enum memory_copy_of compares;   /* of what no row says what the call may write in it */
 	struct memory_copy before;      /* that, at the entry */
+	struct log_objects objects;     /* that it has */
 	struct replaced_pages replaced; /* in the place of which the call maps a file */
 	struct buf calls;               /* made without a stop, which are still to be written: */
 	uint64_t calls_tick;            /* the tick of the first, */

@@ -58,6 +58,7 @@ void log_events_close(struct log_events *l)
 	item_release(&l->behind);
 	free(l->queue.calls);
 	buf_release(&l->queue.bytes);
+	met_objects_release(&l->objects);
 	*l = (struct log_events){0};
 }
 
@@ -127,6 +128,28 @@ static void item_clear(struct log_item *item)
 	buf_reset(&item->bytes);
 }
 
+/* Makes what is in memory behind a LOG_OBJECT or LOG_AGAIN a LOG_DATA. False: it is damage, or
+ * there is no memory (item->full). */
+static bool take_object(struct log_events *l, struct log_item *item, const struct bt_record *rec)
+{
+	struct bt_record data = {.kind = BT_RECORD_LOG_DATA};
+	struct bt_record_log_data *d = &data.u.log_data;
+
+	if (rec->kind == BT_RECORD_LOG_OBJECT) {
+		d->addr = rec->u.log_object.addr;
+		d->bytes = rec->u.log_object.bytes;
+		item->full = !met_objects_keep(&l->objects, d->bytes);
+		if (item->full)
+			return false;
+	} else {
+		d->addr = rec->u.log_again.addr;
+		if (!met_objects_get(&l->objects, rec->u.log_again.object, &d->bytes))
+			return false;
+	}
+	item->full = !take_effect(item, l->most, &data);
+	return !item->full;
+}
+
 /* What the cursor has next: an event with its effects, into the item; or the end; or calls, of
  * which the item has but the record. */
 static void read_item(struct log_events *l, struct log_item *item)
@@ -145,6 +168,14 @@ static void read_item(struct log_events *l, struct log_item *item)
 			if (take_effect(item, l->most, &rec))
 				break;
 			(void)ends_full(item);
+			return;
+		case BT_RECORD_LOG_OBJECT:
+		case BT_RECORD_LOG_AGAIN:
+			if (take_object(l, item, &rec))
+				break;
+			item->damage = item->full ? 0 : BT_E_CORRUPT;
+			(void)ends(item, item->full ? "out of memory"
+						    : "an object that it does not have");
 			return;
 		case BT_RECORD_LOG_END:
 			snprintf(item->reason, sizeof item->reason, "%.*s",

@@ -6,6 +6,7 @@
 #define BT_LOG_EVENTS_H
 
 #include "collector/replay/log_event.h"
+#include "collector/replay/met_objects.h"
 #include "collector/task/task.h"
 #include "format/log_calls.h"
 #include "format/log_processor.h"
@@ -62,6 +63,7 @@ struct log_events {
 	struct log_queue queue; /* of_calls: the present event is the first of it */
 	bool has_behind;        /* what comes behind the queue is known: */
 	struct log_item behind;
+	struct met_objects objects;
 	uint64_t passed; /* events before the present one */
 	uint64_t most;   /* bytes that the effects of one event may take here: packed, a file of
 			    some kilobytes may hold gigabytes */

@@ -439,6 +439,7 @@ static void on_program(struct session *session, struct supervisor *sup, struct t
 		fail_as(r, task, BT_E_UNSUPPORTED, "the log is of a later version of btrec");
 		return;
 	}
+	r->tells_saved_parts = r->log.now.event.u.log.version >= BT_LOG_SAVED_PARTS;
 	if (!apply_effects(r, task))
 		return;
 	address_space_refresh(task->process->space, task->host_tid);
@@ -515,7 +516,7 @@ static void on_instruction(struct session *session, struct supervisor *sup, stru
 	const struct bt_record_log_instruction *i = &r->log.now.event.u.log_instruction;
 	struct bt_point now = task_point(task);
 
-	if (r->done || !r->begun)
+	if (r->done || !r->begun || (task->has_saved_parts && !r->tells_saved_parts))
 		return;
 	if (r->log.now.event.kind == BT_RECORD_LOG_SIGNAL && r->log.now.event.u.log_signal.sync &&
 	    is_next(&r->log.now.event.u.log_signal.point, &now)) {

@@ -143,10 +143,13 @@ struct task {
 	struct branch_log *log; /* branches newer than the ring's, not decoded yet (branch_log.h);
 				   NULL with a backend that fills the ring at once */
 	uint64_t history;       /* entries of branch history it may keep */
-	uint64_t stepped;   /* instructions that were single-stepped, system calls not counted */
-	bool left_vsyscall; /* at BACKEND_INSTRUCTION: that was a call of the vsyscall page */
-	bool signal_sent;   /* at BACKEND_SIGNAL: no instruction has raised it, whatever its siginfo
-			       looks like. False: it is not known, and siginfo tells */
+	uint64_t stepped; /* instructions that were single-stepped, system calls not counted */
+	/* At BACKEND_INSTRUCTION: */
+	bool left_vsyscall;   /* that was a call of the vsyscall page */
+	bool has_saved_parts; /* it was xsave, xsavec or xsaveopt, */
+	uint64_t saved_parts; /* which stored there */
+	bool signal_sent; /* at BACKEND_SIGNAL: no instruction has raised it, whatever its siginfo
+			     looks like. False: it is not known, and siginfo tells */
 
 	/* Its system call. */
 	bool in_syscall;

@@ -344,6 +344,17 @@ def x87_pointers():
             same(result, "--backend", backend)
 
 
+@case("which states xsave and its like find in use is replayed, by whom it is recorded")
+def saved_parts():
+    program = build("saved_parts.c", *STATIC)
+    if native([program]).status == 77:
+        raise Skip("no XSAVEC, XSAVEOPT or AVX")
+    result = recorded([program])
+    same(result)
+    same(result, "--backend", "step")
+    same(recorded([program], "--backend", "step"))
+
+
 @case("a divergence names the memory that differs first")
 def memory_differs():
     text = os.path.join(fresh_dir("text"), "text")
@@ -368,7 +379,7 @@ def divergences():
                           (("double", "LOG_CALL", 40), ["event", "point", "registers"]), (("result", "LOG_CALLS", 3), ["event", "point", "registers"]),
                           (("tick", "LOG_SIGNAL", 5), ["point", "registers"]), (("drop", "LOG_SIGNAL", 5), ["event"]), (("tick", "LOG_INSTRUCTION", 1), ["point"]), (("drop", "LOG_INSTRUCTION", 2), ["event", "point"]), (("tick", "LOG_EXIT", 1), ["point"]),
                           (("argument", "LOG_CALLS", 3), ["registers"]), (("tick", "LOG_CALLS", 3), ["point"]), (("drop", "LOG_CALLS", 3), ["event", "point", "registers"]), (("double", "LOG_CALLS", 3), ["event", "point", "registers"]), (("address", "LOG_CALLS", 4), ["effect"]),
-                          (("address", "LOG_DATA", 4), ["effect"]), (("address", "LOG_SHAPE", 3), ["effect"])):
+                          (("address", "LOG_DATA", 1), ["effect"]), (("address", "LOG_OBJECT", 1), ["effect"]), (("address", "LOG_SHAPE", 3), ["effect"])):
         again = changed(result, *change)
         equal(again.status, 65, "status after %s" % (change,))
         found = json.loads(again.out.splitlines()[-1])
@@ -377,13 +388,34 @@ def divergences():
             equal([r["name"] for r in found["registers"]], ["rbx"], "registers that differ")
 
 
+@case("bytes that the log has already are named again: of files that are mapped often, and of programs executed one after the other")
+def objects():
+    folder = fresh_dir("objects")
+    path, program = calls_file(folder), build("maps_often.c")
+    sizes = []
+    for times in ("1", "40"):
+        result = recorded([program, path, times])
+        equal(result.out, native([program, path, times]).out, "what it prints")
+        same(result)
+        sizes.append(os.path.getsize(os.path.join(result.trace, "log-1")))
+    check(sizes[1] < sizes[0] + 100000, "bytes of a log with a file mapped once, and 40 times: %s" % sizes)
+    once, often = recorded(["/usr/bin/env", "/bin/true"]), recorded(["/usr/bin/env"] * 5 + ["/bin/true"])
+    check(os.path.getsize(os.path.join(often.trace, "log-1")) < 1.3 * os.path.getsize(os.path.join(once.trace, "log-1")), "bytes of a log of six programs")
+    same(often)
+    found = changed(result, "address", "LOG_AGAIN", 5)
+    equal((found.status, json.loads(found.out.splitlines()[-1])["kind"]), (65, "effect"), "an address that is not the program's")
+    again = replayed(with_change(result, "object", "LOG_AGAIN", 5))
+    check(again.status == 76 and b"an object that it does not have" in again.err, "%d %s" % (again.status, again.err))
+    equal(replayed(with_change(result, "byte", "LOG_OBJECT", 1)).status in (0, 65), True, "an object that was changed")
+
+
 @case("a byte that is changed in what a call wrote is found, or means nothing")
 def bytes_changed():
     folder, argv = built()
     result = recorded(argv, status=3)
     found = []
     for n in range(1, 21):
-        again = changed(result, "byte", "LOG_DATA", n)
+        again = changed(result, "byte", "LOG_OBJECT" if n % 2 else "LOG_DATA", n // 2 + 1)
         check(again.status in (0, 65), "status %d" % again.status)
         if again.status == 0:
             equal((again.out, again.program_err), (result.out, result.err), "output with a byte that means nothing")

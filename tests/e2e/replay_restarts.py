@@ -67,7 +67,7 @@ def add_cut(how, text, signals, *record_options):
     def run():
         folder = fresh_dir("cut")
         program, path, trace = os.path.join(folder, "cut_alone"), os.path.join(folder, "file"), os.path.join(folder, "trace")
-        shutil.copy(build("cut_alone.c", "-O2"), program)
+        shutil.copy(build("cut_alone.c", "-O2", *STATIC), program)
         with open(path, "wb") as file:
             file.write(MOVED)
         ours, its = [end.detach() for end in socket.socketpair()]

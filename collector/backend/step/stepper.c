@@ -24,6 +24,7 @@
 #include "collector/task/syscall_filter.h"
 #include "collector/tracee/signal_frame.h"
 #include "collector/tracee/tracee.h"
+#include "lib/system_store.h"
 
 enum {
 	SLICE = 2000,       /* instructions a task runs before another of its unit gets its turn */
@@ -265,6 +266,20 @@ static int force_trap(struct task *task, const siginfo_t *info)
 		       : 0;
 }
 
+/* Its registers are those before it, but rip. */
+static void note_saved_parts(const struct backend *b, struct task *task)
+{
+	const struct step_task *st = task->step;
+	struct bt_regs before = task->regs;
+
+	task->has_saved_parts = false;
+	if (!b->logged || !(st->insn.traits & BT_TRAIT_SAVES_PARTS) || st->code_32)
+		return;
+	before.rip = st->addr;
+	task->has_saved_parts =
+		bt_saved_parts_address(st->bytes, st->insn.len, &before, &task->saved_parts);
+}
+
 static enum backend_stop insn_stepped(const struct backend *b, struct task *task,
 				      const siginfo_t *info)
 {
@@ -276,7 +291,9 @@ static enum backend_stop insn_stepped(const struct backend *b, struct task *task
 	if (st->program_tf && info->si_code != TRAP_HWBKPT)
 		return force_trap(task, info) ? BACKEND_GONE : BACKEND_SIGNAL;
 	task->left_vsyscall = st->back;
-	if (b->logged && (st->insn.traits & BT_TRAIT_OWN_RESULT || st->back))
+	note_saved_parts(b, task);
+	if (b->logged &&
+	    (st->insn.traits & BT_TRAIT_OWN_RESULT || st->back || task->has_saved_parts))
 		return BACKEND_INSTRUCTION;
 	if (--st->budget == 0 || stop_point_side(task) != STOP_POINT_AHEAD ||
 	    task_function_stop(task))
