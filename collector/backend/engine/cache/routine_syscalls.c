@@ -510,7 +510,9 @@ static void emit_saying(struct emitter *e, struct forward *no)
 
 /* Behind such a call: a file of a local file system becomes known as one. Others may change or take
  * away the memory that the kernel has written, so the kernel is asked once more, into memory of
- * ours. rax and rcx are used, and flags; the call's flags, in r11, and rsi are kept in the context.
+ * ours. Where a log is kept it has to be open for reading alone: others may be outputs, or
+ * mapped. rax and rcx are used, and flags; the call's flags, in r11, and rsi are kept in the
+ * context.
  */
 static void emit_told(struct code_cache *c, struct emitter *e)
 {
@@ -539,6 +541,14 @@ static void emit_told(struct code_cache *c, struct emitter *e)
 	EMIT(e, 0x65, 0x48, 0x3b, 0x04, 0x25);                    /* cmp rax, gs:[device] */
 	emit_u32(e, CTX_DEVICE);
 	emit_jump_if(e, &no, CC_NE);
+	if (c->kind.logged) {
+		EMIT(e, 0xb8); /* mov eax, number */
+		emit_u32(e, SYS_fcntl);
+		EMIT(e, 0xbe); /* mov esi, operation */
+		emit_u32(e, F_GETFL);
+		EMIT(e, 0x0f, 0x05, 0xa8, O_ACCMODE); /* syscall; test al, mode */
+		emit_jump_if(e, &no, CC_NE);
+	}
 	emit_set(e, CTX_COPY, DESCRIPTOR_AT_ONCE);
 	EMIT(e, 0x89, 0xf9); /* mov ecx, edi */
 	emit_enter(e);
