@@ -206,6 +206,34 @@ static void write_mapped(void)
 	unlink("mapped");
 }
 
+/* Many files are opened, asked about, and read; also by a descriptor that may write, which has the
+ * number of one that may not. */
+static void read_files(const char *path)
+{
+	struct stat st;
+	int last = open(path, O_RDONLY), fd;
+
+	for (int i = 0; i < 100; i++) {
+		fd = open(path, O_RDONLY);
+		add_result(fstat(fd, &st));
+		add_result(pread(fd, buffer, 100, i));
+		add_result(read(fd, buffer + 100, 100));
+		add(buffer, 200);
+		add_result(write(fd, buffer, 10));
+		close(fd);
+	}
+	close(last);
+	fd = open("written", O_RDWR | O_CREAT, 0600);
+	add_result(fstat(fd, &st));
+	last = dup2(1, 40);
+	add_result(fstat(40, &st));
+	write(40, "by a copy of what was asked about\n", 34);
+	pwrite(fd, buffer, 100, 0);
+	add_result(pread(fd, buffer, 50, 20));
+	add(buffer, 50);
+	unlink("written");
+}
+
 /* Of devices that a signal may break off, where more is asked for than a page. */
 static void read_devices(void)
 {
@@ -335,6 +363,8 @@ int main(int argc, char **argv)
 		read_into_holes(fd);
 	if (!strcmp(argv[2], "ask"))
 		ask(argv[1]);
+	if (!strcmp(argv[2], "files"))
+		read_files(argv[1]);
 	if (!strcmp(argv[2], "devices"))
 		read_devices();
 	if (!strcmp(argv[2], "maps"))

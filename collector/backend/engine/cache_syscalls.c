@@ -128,8 +128,8 @@ void cache_syscalls_grant(const struct backend *b, struct task *task, struct eng
 			  struct context *ctx)
 {
 	ctx->syscalls = b->logged && !b->streams ? 0 : granted_ticks(b, task, es);
-	/* Where nobody can close it meanwhile, and no descriptor is apart. */
-	if (!b->logged && ctx->syscalls & POLICY_TABLE && ctx->syscalls & POLICY_COPY &&
+	/* Where nobody can close it meanwhile. */
+	if (ctx->syscalls & POLICY_TABLE && ctx->syscalls & POLICY_COPY &&
 	    !(es->parallel && task->unit->tasks > 1))
 		ctx->device = descriptors_device(&es->descriptors);
 	if (ctx->syscalls & POLICY_MAPS && !cache_mappings_allow(task, es, ctx))

@@ -131,6 +131,17 @@ static enum backend_stop go_on(struct backend *b, struct task *task, const struc
 	return s->far && !engine_run(b, task) ? BACKEND_RUNS : BACKEND_GONE;
 }
 
+/* Whether a call may have been refused in the cache for want of room alone, which there is now:
+ * beside each that writes to the log as much as one may stays free (LOG_OF_CALL). */
+static bool lacked_room(const struct engine_space *es, const struct stretch *s)
+{
+	const uint64_t log = s->ctx.log_next + LOG_BYTES;
+
+	return es->cache->kind.logged &&
+	       ((int64_t)s->ctx.syscall_next > -(SYSCALL_NOTES_FREE + LOGGED_BYTES) ||
+		(log <= LOG_BYTES && log > LOG_BYTES - LOG_OF_CALL));
+}
+
 /* A trap of the cache's own: on into the cache, or out of it. */
 static enum backend_stop on_trap(struct backend *b, struct task *task, struct engine_space *es,
 				 struct stretch *s, siginfo_t *info)
@@ -153,8 +164,8 @@ static enum backend_stop on_trap(struct backend *b, struct task *task, struct en
 	indirect = s->arrival == ARRIVED_INDIRECT;
 	if (s->kind == EXIT_CHANGED)
 		drop_fragment_at(es->cache, task->regs.rip);
-	et->straight = s->kind != EXIT_OUTSIDE;
-	if (s->kind == EXIT_OUTSIDE)
+	et->straight = s->kind != EXIT_OUTSIDE || lacked_room(es, s);
+	if (!et->straight)
 		rc = tracee_set_regs(task->host_tid, &task->regs)
 			     ? -BT_E_GONE
 			     : engine_step(b, task, 0, BT_ACTION_IGNORE);

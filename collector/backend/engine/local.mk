@@ -38,6 +38,7 @@ collector_libcollector_a_SOURCES += \
 	collector/backend/engine/cache/routine_answered_call.c \
 	collector/backend/engine/cache/routine_failed_call.c \
 	collector/backend/engine/cache/routine_logged_call.c \
+	collector/backend/engine/cache/routine_map_calls.c \
 	collector/backend/engine/cache/routine_syscalls.c \
 	collector/backend/engine/cache/routine_words.c \
 	collector/backend/engine/cache/routines.c collector/backend/engine/cache/routines.h \

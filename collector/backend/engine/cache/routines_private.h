@@ -92,6 +92,19 @@ static inline void emit_back_to_syscall(struct emitter *e)
 /* Notes a system call, but for its result. rcx: CTX_SYSCALL_NEXT; rax is used. */
 void syscall_emit_note(struct emitter *e);
 
+/* Where a system call goes on that has been found to be possible, or not. */
+struct syscall_ways {
+	struct forward yes, copy, wait, no;
+	uint64_t ask; /* whether its descriptor is open */
+};
+
+/* ---- routine_map_calls.c ---- */
+
+/* A call that changes mappings, whose number is in the context. Its arguments are noted if it may
+ * be made; where a log is kept it maps no file. Ends at yes or no. rax and rcx are used, and flags.
+ */
+void map_call_emit(struct emitter *e, bool logged, struct syscall_ways *ways);
+
 /* ---- routine_failed_call.c ---- */
 
 /* Where its table is, for the other one. */
@@ -139,6 +152,17 @@ void answered_call_emit(struct code_cache *c, struct emitter *e, struct forward 
 void words_emit_copy(struct code_cache *c, struct emitter *e);
 
 /* ---- routine_syscalls.c ---- */
+
+/* Jumps when the call, whose number is in the context, is not this one. */
+size_t syscall_emit_unless(struct emitter *e, uint32_t nr);
+
+/* test dword gs:[syscalls], need: enum syscall_policy. */
+void syscall_emit_test_grant(struct emitter *e, uint32_t need);
+
+/* ecx: what the table says of the descriptor in it; and a comparison with that. rax is used, and
+ * flags. */
+void syscall_emit_kind(struct emitter *e);
+void syscall_emit_compare_kind(struct emitter *e, uint8_t kind);
 
 /* Before a system call, and behind it: notes in c where they are. */
 void routine_emit_syscall(struct code_cache *c, struct emitter *e, const struct logged_tables *t);
