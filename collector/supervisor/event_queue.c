@@ -224,11 +224,11 @@ static void await_signal(struct event_queue *q)
  * is one, SIGCHLD is waited for. */
 static void take_any(struct event_queue *q)
 {
-	bool timed;
 	pid_t got;
 
 	while (queue_is_empty(q) || q->tasks->count > 1) {
-		timed = queue_is_empty(q) && q->until && *q->until;
+		bool timed = queue_is_empty(q) && q->until && *q->until;
+
 		got = take_status(q, -1, queue_is_empty(q) && !timed ? 0 : WNOHANG);
 		if (!got && timed) {
 			await_signal(q);
