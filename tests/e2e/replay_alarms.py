@@ -8,8 +8,10 @@ from replays import *
 
 RUNS = int(os.environ.get("BTREC_ALARM_RUNS", "2"))
 SEED = int(os.environ.get("BTREC_SEED", "1"))
-KINDS = {"spin": "transfers without a conditional", "branches": "two-byte branches", "jit": "two-byte branches of code that the program makes",
+KINDS = {"spin": "transfers without a conditional", "chain": "a long row of jumps", "branches": "two-byte branches", "jit": "two-byte branches of code that the program makes",
          "conditionals": "conditionals", "rep": "REP", "gather": "gathers"}
+ROW = 3000 # us between two signals, of which some come far along such a row
+STEPPED = ("spin", "rep", "gather") # by `make check`
 FOR_EVER = 1 << 40 # signals
 
 
@@ -25,12 +27,24 @@ def add_alarms(kind, text):
         # Stepped, a place among transfers without a conditional takes minutes.
         program, chance = build("alarmed.c", "-O2"), random.Random(SEED)
         for n in range(RUNS):
-            each = chance.choice([100, chance.randint(101, 1000)]) if n else 100
+            each = ROW if kind == "chain" else chance.choice([100, chance.randint(101, 1000)]) if n else 100
             result = record([program, kind, str(each), str(max(10, 4000 // each))], ["--replayable", "--quiet"])
             if result.status == 77:
                 raise Skip("no AVX2")
             equal(result.status, 0, "end of the program")
             replayed_as(result, "run %d, a signal every %d us" % (n, each))
+
+
+def add_stepped(kind, text):
+    @case("stepped: %s: signals that come while a loop is stepped come to their places again: %s" % (kind, text))
+    def run():
+        program = build("alarmed.c", "-O2", *STATIC)
+        for n in range(max(1, RUNS // 10)):
+            result = record([program, kind, "1000", "10"], ["--replayable", "--quiet", "--backend", "step"])
+            if result.status == 77:
+                raise Skip("no AVX2")
+            equal(result.status, 0, "end of the program")
+            replayed_as(result, "run %d" % n)
 
 
 def child_of(pid):
@@ -60,5 +74,7 @@ def add_kills(kind, text):
 for each_kind, what in KINDS.items():
     add_alarms(each_kind, what)
     add_kills(each_kind, what)
+    if RUNS > 2 or each_kind in STEPPED:
+        add_stepped(each_kind, what)
 
 main()

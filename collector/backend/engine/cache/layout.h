@@ -258,12 +258,12 @@ _Static_assert(TICKS_DEBT <= UINT8_MAX, "struct fragment_demand");
 
 /* The same for fragments that look more often (fragment_kind.near). */
 enum {
-	NEAR_STOP = 8,
+	NEAR_STOP = 6,
 	NEAR_AHEAD = NEAR_STOP - 2,
 	NEAR_DEBT = NEAR_AHEAD - 3,
 	/* A fragment has so many transfers at most, and looks once if it has any. So twice as many
 	 * lie between two looks. */
-	NEAR_JUMPS = 4,
+	NEAR_JUMPS = 2,
 	/* A task that has come to its stop point's tick runs so many transfers short of those that
 	 * it is to make there. */
 	NEAR_TRANSFERS = 2 * NEAR_JUMPS + 2,
