@@ -23,7 +23,9 @@ bool met_objects_get(const struct met_objects *o, size_t number, struct slice *b
 {
 	if (number >= o->count)
 		return false;
-	*bytes = slice_of(o->bytes.data + o->list[number].at, o->list[number].n);
+	*bytes = slice_of(NULL, 0);
+	if (o->list[number].n) /* else there may be no data at all */
+		*bytes = slice_of(o->bytes.data + o->list[number].at, o->list[number].n);
 	return true;
 }
 
