@@ -357,10 +357,9 @@ def saved_parts():
 
 @case("a divergence names the memory that differs first")
 def memory_differs():
-    text = os.path.join(fresh_dir("text"), "text")
-    with open(text, "wb") as file:
-        file.write(b"\x3e\x0f1 of the text\n" * 2)
-    copy = with_change(recorded(["/bin/cat", text]), "marked", "LOG_DATA", 1)
+    # Of a pipe: read at a stop, so that the log has what it wrote as LOG_DATA.
+    result = record(["/bin/cat"], ["--replayable", "--quiet"], stdin=b"\x3e\x0f1 of the text\n" * 2)
+    copy = with_change(result, "marked", "LOG_DATA", 1)
     again = replayed(copy, "--json")
     found = json.loads(again.out.splitlines()[-1])
     equal((again.status, found["kind"]), (65, "output"), "status and kind")
