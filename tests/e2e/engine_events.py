@@ -124,6 +124,12 @@ class Row(str):
 NOTHING_MORE = Row("nothing more", "nothing more")
 
 
+def without_states_in_use(match):
+    """The length of extended registers whose last byte that is not 0 lies in the legacy region or in XSTATE_BV behind it (Intel SDM volume 1, 13.4.2).
+    Of a register that was computed to be 0 the processor may say either, until the task is switched."""
+    return "extended=[legacy]" if int(match.group(1)) <= 512 + 8 else match.group(0)
+
+
 def events(trace, without_stop=None, points_only=False):
     """What happened, with everything taken out that may differ but pids. without_stop: keys of the calls that need not have stopped.
     points_only: where and what, and no values."""
@@ -153,6 +159,7 @@ def events(trace, without_stop=None, points_only=False):
             line = " ".join([kind, *re.findall(r"\b(?:task|point|nr|signo|kind|status)=\S+", line)])
         line = DROPPED.sub("", line)
         line = re.sub(r"eflags:([0-9a-f]+)", without_resume_flag, line)
+        line = re.sub(r"extended=\[(\d+)\]", without_states_in_use, line)
         rows.append(line)
     numbers = re.compile(r"(?<==0x)(%s)\b|(?<=:)(%s)\b|(?<=tid=)(%s)\b" % (
         "|".join("%x" % p for p in pids), "|".join("%x" % p for p in pids), "|".join("%d" % p for p in pids)))
