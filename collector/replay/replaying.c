@@ -293,8 +293,7 @@ static bool is_given(const struct bt_record_log_signal *s)
 }
 
 /* Whether the signal is in the place of a system call that the program dispatches to itself
- * (prctl(2), PR_SET_SYSCALL_USER_DISPATCH, Linux 5.11): the instruction has been executed, and no
- * call was entered. */
+ * (PR_SET_SYSCALL_USER_DISPATCH, Linux 5.11): the instruction has run, no call was entered. */
 static bool is_dispatched(const struct bt_record *rec)
 {
 	enum { USER_DISPATCH = 2 }; /* SYS_USER_DISPATCH */
@@ -335,6 +334,16 @@ static bool is_stopped_for(const struct task *task, const struct bt_record *rec)
 	       (now.tick == at->tick && now.transfers == at->transfers && now.rip == at->rip);
 }
 
+/* Whether rcx counts iterations there. Of a task killed within a sequence of the cache's it may be
+ * a guess. */
+static bool is_repeated(const struct task *task, uint64_t rip)
+{
+	uint8_t bytes[BT_INSN_MAX];
+	size_t n = tracee_read(task->host_tid, rip, bytes, sizeof bytes);
+	struct bt_insn insn;
+	return n && !bt_insn_decode(bytes, n, &insn) && insn.traits & BT_TRAIT_REP;
+}
+
 /* Goes on to the next event that means something, and sets the stop point that it needs. */
 static void advance(struct replaying *r, struct supervisor *sup, struct task *task)
 {
@@ -361,10 +370,10 @@ static void advance(struct replaying *r, struct supervisor *sup, struct task *ta
 	}
 	r->next = (struct stop_point){
 		.task = task->number, .at = *log_event_point(&r->log.event), .iteration = true};
-	if (is_dispatched(&r->log.event)) {
+	if (is_dispatched(&r->log.event))
 		r->next.at.rip -= SYSCALL_LENGTH;
-		r->next.iteration = false;
-	}
+	if (is_dispatched(&r->log.event) || r->log.event.kind == BT_RECORD_LOG_EXIT)
+		r->next.iteration = is_repeated(task, r->next.at.rip);
 	r->stops = is_stopped_for(task, &r->log.event);
 	if (!r->stops)
 		r->next = (struct stop_point){.task = task->number,
