@@ -32,12 +32,14 @@ collector_libcollector_a_SOURCES = \
 	collector/task/limits.c collector/task/limits.h \
 	collector/task/memory_lock.c collector/task/memory_lock.h \
 	collector/task/stop_point.c collector/task/stop_point.h \
+	collector/task/timer_pace.c collector/task/timer_pace.h \
 	collector/task/syscall_filter.c collector/task/syscall_filter.h \
 	collector/task/syscall_timeout.c collector/task/syscall_timeout.h \
 	collector/task/task.c collector/task/task.h \
 	collector/backend/backend.h collector/backend/test_knobs.h \
 	collector/backend/step/next_insn.c \
 	collector/backend/step/step_history.c \
+	collector/backend/step/step_pace.c \
 	collector/backend/step/stepper.c collector/backend/step/stepper.h \
 	collector/backend/step/stepper_private.h \
 	collector/supervisor/affinity.c collector/supervisor/affinity.h \
@@ -65,8 +67,10 @@ collector_libcollector_a_SOURCES = \
 	collector/record/function_moments.c \
 	collector/record/history_limit.c \
 	collector/record/late_start.c \
+	collector/record/log_objects.c collector/record/log_objects.h \
 	collector/record/log_shapes.c collector/record/log_shapes.h \
 	collector/record/mapped_file_calls.c collector/record/mapped_file_calls.h \
+	collector/record/mapped_pages.c collector/record/mapped_pages.h \
 	collector/record/memory_copy.c collector/record/memory_copy.h \
 	collector/record/pointed_memory.c collector/record/pointed_memory.h \
 	collector/record/record_observer.c collector/record/record_observer.h \
@@ -79,10 +83,13 @@ collector_libcollector_a_SOURCES = \
 	collector/record/start_place.c collector/record/start_place.h \
 	collector/record/task_record.h \
 	collector/replay/divergence.c collector/replay/divergence.h \
+	collector/replay/effects.c collector/replay/effects.h \
 	collector/replay/extended_state.c collector/replay/extended_state.h \
 	collector/replay/host.c collector/replay/host.h \
 	collector/replay/host_filter.c collector/replay/host_filter.h \
+	collector/replay/log_event.c collector/replay/log_event.h \
 	collector/replay/log_events.c collector/replay/log_events.h \
+	collector/replay/met_objects.c collector/replay/met_objects.h \
 	collector/replay/told_output.c collector/replay/told_output.h \
 	collector/replay/place.c collector/replay/place.h \
 	collector/replay/replaying.c collector/replay/replaying.h \

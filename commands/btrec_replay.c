@@ -257,7 +257,7 @@ static int run_host(struct replay_run *run, struct bt_error *err)
 static void on_place(void *arg, struct supervisor *sup, struct task *task, size_t i)
 {
 	struct question *q = arg;
-	const struct bt_record *event = &q->replay->log.event;
+	const struct bt_record *event = &q->replay->log.now.event;
 
 	if (q->first + i == BEGIN) {
 		replay_window_begin(&q->window, sup, task);
@@ -303,7 +303,7 @@ static void say_end(const struct question *q, const struct replaying *r)
 		    signal_name((uint32_t)r->end.status, name));
 	else
 		say("replayed %s: %llu events, up to where its log ends: %s", trace,
-		    (unsigned long long)r->events, r->log.reason);
+		    (unsigned long long)r->events, r->log.now.reason);
 	if (*q->window_path)
 		say("its branches up to there: btview %s", q->window_word);
 }
@@ -317,7 +317,8 @@ static int fail_unreached(const struct question *q, const struct replaying *r, s
 		return bt_fail(err, BT_E_NOT_REACHED, 0, "%s: %s: the task was never there",
 			       q->path, place);
 	return bt_fail(err, BT_E_NOT_REACHED, 0, "%s: %s: the replay ends before it%s%s", q->path,
-		       place, *r->log.reason ? ", where its log does: " : "", r->log.reason);
+		       place, *r->log.now.reason ? ", where its log does: " : "",
+		       r->log.now.reason);
 }
 
 /* The replay was as the recording, up to its end. */
@@ -344,11 +345,11 @@ static int tell_end(const struct question *q, struct replaying *r, struct bt_err
 {
 	int rc;
 
-	if (r->log.damage)
-		return bt_fail(err, r->log.damage, 0,
+	if (r->log.now.damage)
+		return bt_fail(err, r->log.now.damage, 0,
 			       "%s: the log is damaged behind %llu events: %s", q->path,
-			       (unsigned long long)r->events, r->log.reason);
-	if (r->log.full)
+			       (unsigned long long)r->events, r->log.now.reason);
+	if (r->log.now.full)
 		return bt_fail(err, BT_E_NO_MEMORY, 0,
 			       "%s: one event of the log, behind %llu others, takes more than "
 			       "%llu MB (--memory-limit SIZE; half of it is for that)",
@@ -388,7 +389,7 @@ static int last_tick(const struct trace *t, uint64_t memory, uint64_t *tick, str
 	if (rc)
 		return rc;
 	while (log_events_next(&log))
-		*tick = bt_record_point(&log.event)->tick;
+		*tick = bt_record_point(&log.now.event)->tick;
 	log_events_close(&log);
 	return 0;
 }

@@ -509,8 +509,7 @@ static int record(struct run *run)
 		     */
 	front_program_born();
 	inherited_drop(&run->inherited, 2);
-	/* What is kept from other recordings executes such instructions unseen. */
-	if (!run->options.wish.replayable && directory_cache(run->cache))
+	if (directory_cache(run->cache))
 		run->options.supervisor.cache = run->cache;
 	large_heap_begin();
 	recording_init(r, w, &run->options.recording);

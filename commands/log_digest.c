@@ -58,6 +58,9 @@ static void add(struct log_digest *d, const struct bt_record *rec, uint64_t *byt
 	case BT_RECORD_LOG_DATA:
 		*bytes += rec->u.log_data.bytes.len;
 		break;
+	case BT_RECORD_LOG_OBJECT:
+		*bytes += rec->u.log_object.bytes.len;
+		break;
 	case BT_RECORD_LOG_STATE:
 		d->registers += sizeof rec->u.log_state.regs + rec->u.log_state.extended.len;
 		break;

@@ -5,7 +5,11 @@
 #ifndef BT_LOG_H
 #define BT_LOG_H
 
-enum { BT_LOG_VERSION = 2 };
+enum {
+	BT_LOG_VERSION = 3,
+	BT_LOG_SAVED_PARTS = 3,    /* from this version on xsave and its like are LOG_INSTRUCTION */
+	BT_LOG_OBJECTS = 64 << 20, /* bytes of all LOG_OBJECT of a log, at most */
+};
 
 enum bt_log_shape {
 	BT_SHAPE_MAP,     /* fresh pages, all zero, in the place of whatever was there */

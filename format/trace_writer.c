@@ -265,10 +265,12 @@ static void stream_hand_over(struct trace_writer *w, struct stream *s)
 		stop_writing(w, failure);
 }
 
-/* Gives most of its memory back: there is one stream for each of hundreds of tasks. */
+/* Gives most of its memory back: there is one stream for each of hundreds of tasks. But a log is
+ * filled again and again while its program waits, and page faults would cost as much as its
+ * packing. */
 static void stream_shrink(struct stream *s)
 {
-	if (!s->records.len && s->records.cap > BUFFER_KEPT)
+	if (!s->records.len && s->records.cap > BUFFER_KEPT && s->kind != BT_FILE_LOG)
 		buf_release(&s->records);
 }
 

@@ -14,6 +14,13 @@ enum {
 	BT_LOGGED_DATA = 2, /* pieces of memory that such a call writes, at most */
 };
 
+/* What a call wrote for the user. */
+struct bt_logged_output {
+	unsigned stream; /* what the program was given as this descriptor; 0: nothing */
+	uint64_t addr;
+	struct slice bytes;
+};
+
 struct bt_logged_call {
 	uint64_t tick; /* of its task, before it */
 	uint64_t nr;
@@ -26,6 +33,7 @@ struct bt_logged_call {
 		uint64_t addr;
 		struct slice bytes;
 	} data[BT_LOGGED_DATA];
+	struct bt_logged_output output; /* not in LOG_CALLS: a LOG_OUTPUT before it */
 };
 
 #endif

@@ -79,3 +79,26 @@ bool bt_system_store_decode(const uint8_t *bytes, size_t n, const struct bt_regs
 	       rows[i].is_table ? sizeof rows[i].value : WORD);
 	return address_of(&z, &operands[0], regs, &out->addr);
 }
+
+bool bt_saved_parts_address(const uint8_t *bytes, size_t n, const struct bt_regs *regs,
+			    uint64_t *addr)
+{
+	ZydisDecodedOperand operands[ZYDIS_MAX_OPERAND_COUNT];
+	ZydisDecodedInstruction z;
+	ZydisDecoder decoder;
+
+	ZydisDecoderInit(&decoder, ZYDIS_MACHINE_MODE_LONG_64, ZYDIS_STACK_WIDTH_64);
+	if (ZYAN_FAILED(ZydisDecoderDecodeFull(&decoder, bytes, n, &z, operands)))
+		return false;
+	switch (z.mnemonic) {
+	case ZYDIS_MNEMONIC_XSAVE:
+	case ZYDIS_MNEMONIC_XSAVE64:
+	case ZYDIS_MNEMONIC_XSAVEC:
+	case ZYDIS_MNEMONIC_XSAVEC64:
+	case ZYDIS_MNEMONIC_XSAVEOPT:
+	case ZYDIS_MNEMONIC_XSAVEOPT64:
+		return address_of(&z, &operands[0], regs, addr);
+	default:
+		return false;
+	}
+}

@@ -2,7 +2,7 @@
 /* What sgdt, sidt, smsw, sldt and str store: where, and the values that Linux gives where UMIP
  * keeps programs from the real ones (fixup_umip_exception() in arch/x86/kernel/umip.c, Linux 6.18).
  * A processor without UMIP, or a kernel without that, gives others: recordings that are to be
- * replayed have these everywhere. Pure. */
+ * replayed have these everywhere. And where xsave and its like store. Pure. */
 #ifndef BT_SYSTEM_STORE_H
 #define BT_SYSTEM_STORE_H
 
@@ -23,5 +23,10 @@ struct bt_system_store {
  * these. */
 bool bt_system_store_decode(const uint8_t *bytes, size_t n, const struct bt_regs *regs,
 			    struct bt_system_store *out);
+
+/* The address at which xsave, xsavec or xsaveopt, the instruction of 64-bit code at regs->rip,
+ * stores. False: it is none of these. */
+bool bt_saved_parts_address(const uint8_t *bytes, size_t n, const struct bt_regs *regs,
+			    uint64_t *addr);
 
 #endif

@@ -17,6 +17,7 @@
 #include "collector/task/task.h"
 #include "collector/tracee/wait_event.h"
 #include "lib/clock.h"
+#include "lib/logged_call.h"
 #include "lib/processor.h"
 
 enum backend_stop {
@@ -30,7 +31,9 @@ enum backend_stop {
 	BACKEND_SYSCALL_EXIT,  /* behind it: the result is in rax */
 	BACKEND_INSTRUCTION,   /* behind an instruction with a result of its own, which is in the
 				  registers (BT_TRAIT_OWN_RESULT); or behind a call of the vsyscall
-				  page (task.left_vsyscall), whose result is in memory, too */
+				  page (task.left_vsyscall), whose result is in memory, too, or
+				  behind xsave and its like (task.has_saved_parts), whose result is
+				  there alone */
 	BACKEND_SIGNAL,        /* a signal of the program's own (siginfo) waits to be delivered */
 	BACKEND_HANDLER,       /* at the first instruction of a signal handler */
 	BACKEND_MID_RUN, /* in the midst of a step that resume() has begun, and proceed() goes on
@@ -59,6 +62,22 @@ enum backend_reach {
 
 struct backend;
 struct pmu;
+
+/* Calls whose outcome is known before a task makes them: those of a replay. A backend may answer
+ * them without a stop. */
+struct answers {
+	/* The calls that the task makes next: number, arguments and tick are to be the same, result
+	 * and data are the answer. A backend that learns the tick later tells it. Returns how many.
+	 * They live until the task has run. *passed: how many events come before the first of them;
+	 * where that is no other than it was, these are the same calls. NULL: none is known
+	 * beforehand. */
+	size_t (*ahead)(void *arg, struct task *task, const struct bt_logged_call **calls,
+			uint64_t *passed);
+	/* The task has made the first n of them, one or more, and has stopped behind that. ticks:
+	 * at which, each; NULL: at theirs. */
+	void (*given)(void *arg, struct task *task, size_t n, const uint64_t *ticks);
+	void *arg;
+};
 
 struct backend_ops {
 	const char *name;      /* as in the trace's header */
@@ -92,6 +111,10 @@ struct backend_ops {
 
 	/* Makes a running task give BACKEND_SLICE as soon as it can. May interrupt it. */
 	void (*stop_soon)(struct backend *b, struct task *task);
+
+	/* The time task->due is over, and the task runs. It may set another one. May be NULL: the
+	 * backend sets none. */
+	void (*due)(struct backend *b, struct task *task);
 
 	/* Others of its unit wait for the running task's turn: it is to give BACKEND_SPINS when it
 	 * only waits for them. May be NULL: it never does. */
@@ -160,6 +183,7 @@ struct backend {
 					       now: a line. NULL: nobody hears it */
 	void *tell_arg;
 	struct pmu *pmu; /* of the pmu backend: what it runs on (pmu/pmu.h) */
+	uint64_t due;    /* no task's is earlier; 0: none has one */
 	const struct test_knobs *tests;
 	bool parallel; /* the tasks of a unit run side by side. Of backends that can */
 	bool logged;   /* what does not follow from memory and registers is told: each system call
@@ -171,6 +195,7 @@ struct backend {
 	const struct stat *streams; /* with a log: the files whose writes give the two stops,
 				       st_mode 0: none; NULL: all calls do */
 	unsigned stream_count;
+	struct answers answers;
 	bool ticks; /* from the next time on that a task runs: ticks and transfers are counted,
 		       branches are not recorded. Of backends that can */
 };

@@ -20,10 +20,11 @@ static bool is_ours(const struct mapping *m)
 	return m->start - WORLD_RESERVED_START < WORLD_RESERVED_SIZE;
 }
 
-/* What is written to a file is in its shared mappings, too. */
-static bool may_change(const struct mapping *m, bool files)
+/* What is written to a file is in its shared mappings, too. A private mapping that can be written
+ * is memory like other; as one of a file it changes only with that file (files). */
+static bool may_change(const struct mapping *m, enum memory_copy_of of, bool files)
 {
-	return m->prot & PROT_WRITE || ((m->shared || files) && m->ino);
+	return (of == MEMORY_COPY_ALL && m->prot & PROT_WRITE) || ((m->shared || files) && m->ino);
 }
 
 static bool copy_mapping(struct memory_copy *c, pid_t tid, const struct mapping *m)
@@ -50,8 +51,7 @@ bool memory_copy_take(struct memory_copy *c, pid_t tid, enum memory_copy_of of, 
 	c->count = 0;
 	buf_reset(&c->bytes);
 	for (size_t i = 0; ok && i < now.count; i++)
-		if (may_change(&now.maps[i], files) && !is_ours(&now.maps[i]) &&
-		    (of == MEMORY_COPY_ALL || now.maps[i].ino))
+		if (may_change(&now.maps[i], of, files) && !is_ours(&now.maps[i]))
 			ok = copy_mapping(c, tid, &now.maps[i]);
 	mappings_release(&now);
 	if (!ok)

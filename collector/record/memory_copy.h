@@ -24,9 +24,10 @@ enum memory_copy_of {
 	MEMORY_COPY_ALL,
 };
 
-/* Takes a copy of what a stopped thread has in writable mappings and in shared ones of files, in
- * the place of the one before. files: also in private ones, whose pages follow the file until they
- * are written to. False without memory, or when nothing can be read: the copy is empty then. */
+/* Takes a copy of what a stopped thread has in writable mappings (MEMORY_COPY_ALL) and in shared
+ * ones of files, in the place of the one before. files: also in private ones of files, whose pages
+ * follow the file until they are written to. False without memory, or when nothing can be read: the
+ * copy is empty then. */
 bool memory_copy_take(struct memory_copy *c, pid_t tid, enum memory_copy_of of, bool files);
 
 /* Calls changed() for each run of bytes that are others now, by address, and for those that could

@@ -7,6 +7,7 @@
  * result in rax. */
 #include "collector/record/replay_log.h"
 
+#include <cpuid.h>
 #include <fcntl.h>
 #include <signal.h>
 #include <stdio.h>
@@ -85,6 +86,8 @@ void replay_log_init(struct replay_log *l, struct trace_writer *w, uint64_t most
 void replay_log_release(struct replay_log *l)
 {
 	memory_copy_release(&l->before);
+	replaced_pages_release(&l->replaced);
+	log_objects_release(&l->objects);
 	buf_release(&l->calls);
 	free(l->room);
 	l->room = NULL;
@@ -113,21 +116,23 @@ static void put_data(void *arg, uint64_t addr, const uint8_t *bytes, size_t n)
 	put(arg, BT_RECORD_LOG_DATA, &rec);
 }
 
-static bool is_zero(const uint8_t *bytes, size_t n)
+/* Pages of a file, or others that the program did not write: the log may have them already. */
+static void put_pages(void *arg, uint64_t addr, const uint8_t *bytes, size_t n)
 {
-	return !n || (!bytes[0] && !memcmp(bytes, bytes + 1, n - 1));
-}
+	struct bt_record_log_object rec = {.addr = addr, .bytes = slice_of(bytes, n)};
+	struct bt_record_log_again again = {.addr = addr};
+	struct replay_log *l = arg;
 
-/* What lies in [start, end), as far as it can be read. Fresh pages are zero. */
-static void put_memory(struct replay_log *l, pid_t tid, uint64_t start, uint64_t end)
-{
-	uint8_t page[BT_PAGE];
-
-	for (uint64_t at = start; at < end; at += BT_PAGE) {
-		size_t n = tracee_read(tid, at, page, sizeof page);
-
-		if (n && !is_zero(page, n))
-			put_data(l, at, page, n);
+	switch (log_objects_look(&l->objects, bytes, n, &again.object)) {
+	case LOG_OBJECT_KNOWN:
+		put(l, BT_RECORD_LOG_AGAIN, &again);
+		break;
+	case LOG_OBJECT_NEW:
+		put(l, BT_RECORD_LOG_OBJECT, &rec);
+		break;
+	case LOG_OBJECT_NONE:
+		put_data(l, addr, bytes, n);
+		break;
 	}
 }
 
@@ -160,6 +165,11 @@ static bool find_mapping(pid_t tid, uint64_t addr, struct mapping *out)
 	return found;
 }
 
+static void learn_personality(struct replay_log *l, pid_t tid)
+{
+	l->reads_run = tracee_personality(tid) & READ_IMPLIES_EXEC;
+}
+
 static void put_shape(struct replay_log *l, pid_t tid, const struct log_shape *s)
 {
 	struct bt_record_log_shape rec = {.what = (uint8_t)s->what,
@@ -169,17 +179,22 @@ static void put_shape(struct replay_log *l, pid_t tid, const struct log_shape *s
 					  .grows = s->grows,
 					  .from = s->from};
 	struct mapping m;
+	bool same;
 
 	if ((s->inherits || s->downward || s->is_whole) && find_mapping(tid, s->start, &m)) {
 		rec.prot = s->inherits ? m.prot : rec.prot;
 		rec.start = s->downward ? m.start : rec.start;
 		rec.end = s->is_whole ? m.end : rec.end;
 	}
-	if (rec.prot & PROT_READ && tracee_personality(tid) & READ_IMPLIES_EXEC)
+	if (rec.prot & PROT_READ && l->reads_run)
 		rec.prot |= PROT_EXEC;
+	same = s->has_content && rec.what == BT_SHAPE_MAP &&
+	       replaced_pages_are_same(&l->replaced, tid, rec.start, rec.end);
+	if (same) /* a replay has these bytes there, in pages of its own */
+		rec.what = BT_SHAPE_PROTECT;
 	put(l, BT_RECORD_LOG_SHAPE, &rec);
-	if (s->has_content)
-		put_memory(l, tid, rec.start, rec.end);
+	if (s->has_content && !same) /* fresh pages are zero there */
+		mapped_pages_find(tid, rec.start, rec.end, put_pages, l);
 }
 
 /* ---- The beginning ---- */
@@ -266,6 +281,7 @@ void replay_log_program(struct replay_log *l, struct task *task)
 
 	if (!l->writer || l->end)
 		return;
+	learn_personality(l, task->host_tid);
 	if (l->begun) {
 		put_other_program(l, task);
 		return;
@@ -299,6 +315,22 @@ static void put_vsyscall(struct replay_log *l, const struct task *task)
 	}
 }
 
+/* What lies where xsave or its like has stored, as far as it may have: in the form with the most
+ * room that the system here lets it (CPUID, leaf 0xd). What it has not written is as it was. */
+static void put_saved_parts(struct replay_log *l, const struct task *task)
+{
+	unsigned a, enabled, c, d;
+	uint8_t bytes[TRACEE_EXTENDED];
+	size_t n;
+
+	if (!__get_cpuid_count(0xd, 0, &a, &enabled, &c, &d))
+		return;
+	n = tracee_read(task->host_tid, task->saved_parts, bytes,
+			enabled < sizeof bytes ? enabled : sizeof bytes);
+	if (n)
+		put_data(l, task->saved_parts, bytes, n);
+}
+
 void replay_log_instruction(struct replay_log *l, const struct task *task)
 {
 	struct bt_record_log_instruction rec = {
@@ -308,6 +340,8 @@ void replay_log_instruction(struct replay_log *l, const struct task *task)
 		return;
 	if (task->left_vsyscall)
 		put_vsyscall(l, task);
+	if (task->has_saved_parts)
+		put_saved_parts(l, task);
 	put(l, BT_RECORD_LOG_INSTRUCTION, &rec);
 }
 
@@ -368,6 +402,7 @@ void replay_log_syscall_enter(struct replay_log *l, struct task *task)
 			.what = BT_SHAPE_UNMAP, .start = attached.start, .end = attached.end};
 	l->changes_file = call_changes_mapped_file(task->host_tid, &task->syscall,
 						   &task->process->space->mappings);
+	replaced_pages_take(&l->replaced, task->host_tid, &task->syscall);
 	l->compares = writes_more(l, task);
 	if (l->compares &&
 	    !memory_copy_take(&l->before, task->host_tid, l->compares, l->changes_file))
@@ -596,6 +631,22 @@ static bool maps_pages_twice(pid_t tid, uint64_t addr)
 	return found;
 }
 
+/* Whether the call has set segments of the program's own: entries of its LDT, or, for 32-bit code,
+ * of the GDT. A replay does not make such calls. Numbers of 32-bit calls: Linux'
+ * arch/x86/entry/syscalls/syscall_32.tbl. */
+static bool sets_segments(const struct tracee_syscall *call, uint64_t result)
+{
+	enum { MODIFY_LDT_32 = 123, SET_THREAD_AREA_32 = 243, WRITE_OLD = 1, WRITE = 0x11 };
+	uint64_t function = (uint32_t)call->args[0];
+
+	if ((uint32_t)result) /* modify_ldt's errors are of 32 bits */
+		return false;
+	if (call->compat && call->nr == SET_THREAD_AREA_32)
+		return true;
+	return call->nr == (call->compat ? MODIFY_LDT_32 : SYS_modify_ldt) &&
+	       (function == WRITE_OLD || function == WRITE);
+}
+
 static bool may_map_twice(const struct task *task, uint64_t result)
 {
 	const uint64_t *args = task->syscall.args;
@@ -625,10 +676,16 @@ void replay_log_syscall_exit(struct replay_log *l, struct task *task, const stru
 	if (!is_logged(l, task) || !l->in_call)
 		return;
 	l->in_call = false;
+	if (syscall_is(&task->syscall, SYS_personality))
+		learn_personality(l, task->host_tid);
 	if (!result &&
 	    (syscall_is(&task->syscall, SYS_execve) || syscall_is(&task->syscall, SYS_execveat))) {
 		l->executes = true; /* replay_log_program() goes on */
 		l->execution = rec;
+		return;
+	}
+	if (sets_segments(&task->syscall, result)) {
+		replay_log_end(l, "the program sets segments of its own (modify_ldt)");
 		return;
 	}
 	if (may_map_twice(task, result) && maps_pages_twice(task->host_tid, result)) {
@@ -647,12 +704,35 @@ void replay_log_syscall_exit(struct replay_log *l, struct task *task, const stru
 	put(l, BT_RECORD_LOG_CALL, &rec);
 }
 
+/* What its own bytes in LOG_CALLS do not tell: it is the first in a record then. */
+static void put_effects_of_made(struct replay_log *l, const struct task *task,
+				const struct bt_logged_call *call)
+{
+	struct tracee_syscall made = {.nr = call->nr};
+	struct bt_record_log_output output = {.stream = (uint8_t)call->output.stream,
+					      .addr = call->output.addr,
+					      .bytes = call->output.bytes};
+	struct log_shape shapes[LOG_SHAPES];
+	size_t n;
+
+	memcpy(made.args, call->args, sizeof made.args);
+	n = log_shapes_of_call(&made, call->result, &l->heap_end, shapes);
+	for (size_t i = 0; i < n; i++)
+		put_shape(l, task->host_tid, &shapes[i]);
+	if (call->output.stream && call->output.stream < LOG_STREAMS &&
+	    !call_has_failed(call->result) && output.bytes.len)
+		put(l, BT_RECORD_LOG_OUTPUT, &output);
+}
+
 void replay_log_made(struct replay_log *l, const struct task *task,
 		     const struct bt_logged_call *call)
 {
 	struct bt_logged_call later = *call;
 
 	if (!is_logged(l, task))
+		return;
+	put_effects_of_made(l, task, call);
+	if (l->end) /* for want of room for them */
 		return;
 	if (!l->calls.len) {
 		l->calls_tick = call->tick;

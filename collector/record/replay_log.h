@@ -11,7 +11,9 @@
 
 #include <sys/stat.h>
 
+#include "collector/record/log_objects.h"
 #include "collector/record/log_shapes.h"
+#include "collector/record/mapped_pages.h"
 #include "collector/record/memory_copy.h"
 #include "collector/task/task.h"
 #include "format/log_calls.h"
@@ -28,21 +30,24 @@ struct replay_log {
 	bool begun;
 	const char *end; /* why it has ended before the program; NULL: it has not */
 	uint32_t unit, task;
+	bool reads_run;      /* what may be read may be executed, too (personality(2)) */
 	uint64_t heap_end;   /* what brk last returned, 0: nothing yet */
 	struct bt_regs regs; /* at the entry of the task's call */
 	struct bt_point at;  /* there */
 	bool in_call;
 	bool executes; /* another program: by this call */
 	struct bt_record_log_call execution;
-	struct log_shape detached;    /* what a shmdt takes away, if it does; end 0: it is none */
-	struct syscall_ranges ranges; /* that the call may write; in room */
-	struct syscall_range *room;   /* of SYSCALL_RANGES_ENOUGH; owned */
-	bool changes_file;            /* the call may change a file that the program has mapped */
-	enum memory_copy_of compares; /* of what no row says what the call may write in it */
-	struct memory_copy before;    /* that, at the entry */
-	struct buf calls;             /* made without a stop, which are still to be written: */
-	uint64_t calls_tick;          /* the tick of the first, */
-	struct log_calls_codec codec; /* what the last has left */
+	struct log_shape detached;      /* what a shmdt takes away, if it does; end 0: it is none */
+	struct syscall_ranges ranges;   /* that the call may write; in room */
+	struct syscall_range *room;     /* of SYSCALL_RANGES_ENOUGH; owned */
+	bool changes_file;              /* the call may change a file that the program has mapped */
+	enum memory_copy_of compares;   /* of what no row says what the call may write in it */
+	struct memory_copy before;      /* that, at the entry */
+	struct log_objects objects;     /* that it has */
+	struct replaced_pages replaced; /* in the place of which the call maps a file */
+	struct buf calls;               /* made without a stop, which are still to be written: */
+	uint64_t calls_tick;            /* the tick of the first, */
+	struct log_calls_codec codec;   /* what the last has left */
 	struct stat streams[LOG_STREAMS]; /* what the program was given as 1 and 2; st_mode 0:
 					     nothing */
 };

@@ -29,7 +29,14 @@ enum host_result {
 /* Makes pages as the effect says. */
 enum host_result host_shape(pid_t tid, const struct bt_record_log_shape *shape);
 
+/* Whether n bytes from addr on may be the program's: they are neither ours nor the kernel's. */
+bool host_may_write(uint64_t addr, size_t n);
+
 /* Writes bytes that the kernel wrote. False where nothing is mapped. */
 bool host_write(pid_t tid, uint64_t addr, struct slice bytes);
+
+/* Whether rcx counts iterations of the instruction at rip. Of a task that was killed within a
+ * sequence of the cache's it may be a guess. */
+bool host_repeats(pid_t tid, uint64_t rip);
 
 #endif

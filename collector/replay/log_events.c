@@ -6,7 +6,6 @@
 #include <string.h>
 
 #include "lib/grow.h"
-#include "syscalls/syscall_names.h"
 
 /* The processor is told by the log's first record. */
 static void learn_processor(struct log_events *l, const struct trace *t,
@@ -45,21 +44,35 @@ int log_events_open(struct log_events *l, const struct trace *t, uint64_t memory
 		       t->path);
 }
 
+static void item_release(struct log_item *item)
+{
+	free(item->effects);
+	buf_release(&item->bytes);
+}
+
 void log_events_close(struct log_events *l)
 {
 	if (l->opened)
 		trace_cursor_release(&l->cursor);
-	free(l->effects);
-	buf_release(&l->bytes);
-	buf_release(&l->info);
+	item_release(&l->now);
+	item_release(&l->behind);
+	free(l->queue.calls);
+	buf_release(&l->queue.bytes);
+	met_objects_release(&l->objects);
 	*l = (struct log_events){0};
 }
 
-static bool ends(struct log_events *l, const char *reason)
+static bool ends(struct log_item *item, const char *reason)
 {
-	l->over = true;
-	snprintf(l->reason, sizeof l->reason, "%.199s", reason);
+	item->over = true;
+	snprintf(item->reason, sizeof item->reason, "%.199s", reason);
 	return false;
+}
+
+static bool ends_full(struct log_item *item)
+{
+	item->full = true;
+	return ends(item, "out of memory");
 }
 
 /* The slice of an effect, which lives as long as the cursor's block. NULL: it has none. */
@@ -72,19 +85,19 @@ static struct slice *bytes_of(struct log_effect *e)
 }
 
 /* Takes a copy of an effect. False without memory, or with too many of them. */
-static bool take_effect(struct log_events *l, const struct bt_record *rec)
+static bool take_effect(struct log_item *item, uint64_t most, const struct bt_record *rec)
 {
 	struct log_effect *effects, *e;
 	struct slice *bytes;
 
-	if (l->bytes.len + l->count * sizeof *effects > l->most)
+	if (item->bytes.len + item->count * sizeof *effects > most)
 		return false;
-	effects = array_grow(l->effects, l->count, &l->cap, sizeof *effects);
+	effects = array_grow(item->effects, item->count, &item->cap, sizeof *effects);
 	if (!effects)
 		return false;
-	l->effects = effects;
-	e = &effects[l->count++];
-	*e = (struct log_effect){.kind = rec->kind, .bytes_at = l->bytes.len};
+	item->effects = effects;
+	e = &effects[item->count++];
+	*e = (struct log_effect){.kind = rec->kind, .bytes_at = item->bytes.len};
 	if (rec->kind == BT_RECORD_LOG_DATA)
 		e->u.data = rec->u.log_data;
 	else if (rec->kind == BT_RECORD_LOG_SHAPE)
@@ -95,8 +108,8 @@ static bool take_effect(struct log_events *l, const struct bt_record *rec)
 		e->u.output = rec->u.log_output;
 	bytes = bytes_of(e);
 	if (bytes)
-		buf_put(&l->bytes, bytes->at, bytes->len);
-	return !l->bytes.failed;
+		buf_put(&item->bytes, bytes->at, bytes->len);
+	return !item->bytes.failed;
 }
 
 struct slice log_effect_bytes(const struct log_events *l, const struct log_effect *e)
@@ -104,168 +117,321 @@ struct slice log_effect_bytes(const struct log_events *l, const struct log_effec
 	struct log_effect copy = *e;
 	const struct slice *bytes = bytes_of(&copy);
 
-	return bytes ? slice_of(l->bytes.data + e->bytes_at, bytes->len) : slice_of(NULL, 0);
+	return bytes ? slice_of(l->now.bytes.data + e->bytes_at, bytes->len) : slice_of(NULL, 0);
 }
 
-/* Makes the next of the calls the present event. */
-static bool take_call(struct log_events *l)
+/* ---- Reading ---- */
+
+static void item_clear(struct log_item *item)
 {
-	struct bt_logged_call call;
-	struct bt_record_log_call *c = &l->event.u.log_call;
-	int rc = log_calls_decode(&l->codec, &l->calls, &call);
-
-	if (rc != 1) {
-		l->damage = BT_E_CORRUPT;
-		return ends(l, "calls that make no sense");
-	}
-	l->event = (struct bt_record){.kind = BT_RECORD_LOG_CALL};
-	c->point.tick = call.tick;
-	c->regs = (struct bt_regs){.rdi = call.args[0],
-				   .rsi = call.args[1],
-				   .rdx = call.args[2],
-				   .r10 = call.args[3],
-				   .r8 = call.args[4],
-				   .r9 = call.args[5],
-				   .orig_rax = call.nr};
-	c->task = l->calls_task;
-	c->result = call.result;
-	c->again = call.again;
-	l->of_calls = true;
-	l->arg_count = call.arg_count;
-	for (unsigned i = 0; i < call.data_count; i++) {
-		const struct bt_record data = {
-			.kind = BT_RECORD_LOG_DATA,
-			.u.log_data = {.addr = call.data[i].addr, .bytes = call.data[i].bytes}};
-
-		if (!take_effect(l, &data)) {
-			l->full = true;
-			return ends(l, "out of memory");
-		}
-	}
-	return true;
+	item->count = 0;
+	buf_reset(&item->bytes);
 }
 
-bool log_events_next(struct log_events *l)
+/* Makes what is in memory behind a LOG_OBJECT or LOG_AGAIN a LOG_DATA. False: it is damage, or
+ * there is no memory (item->full). */
+static bool take_object(struct log_events *l, struct log_item *item, const struct bt_record *rec)
+{
+	struct bt_record data = {.kind = BT_RECORD_LOG_DATA};
+	struct bt_record_log_data *d = &data.u.log_data;
+
+	if (rec->kind == BT_RECORD_LOG_OBJECT) {
+		d->addr = rec->u.log_object.addr;
+		d->bytes = rec->u.log_object.bytes;
+		item->full = !met_objects_keep(&l->objects, d->bytes);
+		if (item->full)
+			return false;
+	} else {
+		d->addr = rec->u.log_again.addr;
+		if (!met_objects_get(&l->objects, rec->u.log_again.object, &d->bytes))
+			return false;
+	}
+	item->full = !take_effect(item, l->most, &data);
+	return !item->full;
+}
+
+/* What the cursor has next: an event with its effects, into the item; or the end; or calls, of
+ * which the item has but the record. */
+static void read_item(struct log_events *l, struct log_item *item)
 {
 	struct bt_record rec;
 	struct bt_error err;
 	int rc;
 
-	if (l->over)
-		return false;
-	l->count = 0;
-	l->of_calls = false;
-	buf_reset(&l->bytes);
-	if (l->calls.len)
-		return take_call(l);
+	item_clear(item);
 	while ((rc = trace_cursor_next(&l->cursor, &rec, &err)) == 1) {
 		switch (rec.kind) {
 		case BT_RECORD_LOG_DATA:
 		case BT_RECORD_LOG_SHAPE:
 		case BT_RECORD_LOG_STATE:
 		case BT_RECORD_LOG_OUTPUT:
-			if (take_effect(l, &rec))
+			if (take_effect(item, l->most, &rec))
 				break;
-			l->full = true;
-			return ends(l, "out of memory");
+			(void)ends_full(item);
+			return;
+		case BT_RECORD_LOG_OBJECT:
+		case BT_RECORD_LOG_AGAIN:
+			if (take_object(l, item, &rec))
+				break;
+			item->damage = item->full ? 0 : BT_E_CORRUPT;
+			(void)ends(item, item->full ? "out of memory"
+						    : "an object that it does not have");
+			return;
 		case BT_RECORD_LOG_END:
-			snprintf(l->reason, sizeof l->reason, "%.*s",
+			snprintf(item->reason, sizeof item->reason, "%.*s",
 				 (int)(rec.u.log_end.reason.len < 150 ? rec.u.log_end.reason.len
 								      : 150),
 				 (const char *)rec.u.log_end.reason.at);
-			l->over = true;
-			return false;
-		case BT_RECORD_LOG_CALLS: /* their effects are in it */
-			l->count = 0;
-			buf_reset(&l->bytes);
-			l->calls = rec.u.log_calls.calls;
-			l->calls_task = rec.u.log_calls.task;
-			l->codec = (struct log_calls_codec){.tick = rec.u.log_calls.tick};
-			if (!l->calls.len)
+			item->over = true;
+			return;
+		case BT_RECORD_LOG_CALLS: /* the effects are of the first */
+			if (!rec.u.log_calls.calls.len) {
+				item_clear(item);
 				break;
-			return take_call(l);
+			}
+			item->event = rec;
+			return;
 		case BT_RECORD_LOG:
 		case BT_RECORD_LOG_CALL:
 		case BT_RECORD_LOG_SIGNAL:
 		case BT_RECORD_LOG_HANDLER:
 		case BT_RECORD_LOG_EXIT:
 		case BT_RECORD_LOG_INSTRUCTION:
-			l->event = rec;
-			return true;
+			item->event = rec;
+			return;
 		default: /* of a later version: an event that changes nothing */
 			break;
 		}
 	}
-	l->cut_off = rc == 0 || rc == -BT_E_TRUNCATED;
-	if (l->cut_off)
-		return ends(l, "the recorder was cut off there");
-	l->damage = err.code;
-	return ends(l, err.text);
+	item->cut_off = rc == 0 || rc == -BT_E_TRUNCATED;
+	(void)ends(item, item->cut_off ? "the recorder was cut off there" : err.text);
+	item->damage = item->cut_off ? 0 : err.code;
 }
 
-/* ---- The present event ---- */
-
-const char *log_event_name(const struct bt_record *rec, char out[LOG_EVENT_NAME])
+static bool is_calls(const struct log_item *item)
 {
-	char name[SYSCALL_NAME_MAX];
+	return !item->over && item->event.kind == BT_RECORD_LOG_CALLS;
+}
 
-	switch (rec->kind) {
-	case BT_RECORD_LOG_CALL:
-		snprintf(out, LOG_EVENT_NAME, "the system call %s",
-			 syscall_name(rec->u.log_call.regs.orig_rax, name));
-		break;
-	case BT_RECORD_LOG_SIGNAL:
-		snprintf(out, LOG_EVENT_NAME, "signal %u", rec->u.log_signal.signo);
-		break;
-	case BT_RECORD_LOG_HANDLER:
-		snprintf(out, LOG_EVENT_NAME, "a signal handler");
-		break;
-	case BT_RECORD_LOG_INSTRUCTION:
-		snprintf(out, LOG_EVENT_NAME, "an instruction with a result of its own");
-		break;
-	default:
-		snprintf(out, LOG_EVENT_NAME, "the end of the task");
+/* Whether the only effect before these calls is what the first of them writes for the user. */
+static bool has_output_alone(const struct log_item *item)
+{
+	return item->count == 1 && item->effects[0].kind == BT_RECORD_LOG_OUTPUT &&
+	       item->effects[0].u.output.addr;
+}
+
+/* Whether these calls can be queued behind those of the task that are there: the first of them has
+ * no effects but its own and its output. */
+static bool is_queued(const struct log_item *item, uint32_t task)
+{
+	return is_calls(item) && (!item->count || has_output_alone(item)) &&
+	       item->event.u.log_calls.task == task;
+}
+
+/* ---- The queue ---- */
+
+enum {
+	QUEUE_CALLS = 4096,
+	QUEUE_BYTES = 1 << 20, /* unless one call has more */
+};
+
+static bool queue_begin(struct log_queue *q)
+{
+	q->next = q->count = 0;
+	buf_reset(&q->bytes);
+	if (!q->calls)
+		q->calls = malloc(QUEUE_CALLS * sizeof *q->calls);
+	return q->calls != NULL;
+}
+
+/* Copies some bytes into the queue, which has room for them. */
+static struct slice queue_bytes(struct log_queue *q, struct slice bytes)
+{
+	buf_put(&q->bytes, bytes.at, bytes.len);
+	return slice_of(q->bytes.data + q->bytes.len - bytes.len, bytes.len);
+}
+
+/* Copies the call's data and output into the queue, where they do not move. False: there is no room
+ * for them behind the others. */
+static bool queue_data(struct log_queue *q, struct bt_logged_call *call)
+{
+	size_t n = call->output.bytes.len;
+
+	for (unsigned i = 0; i < call->data_count; i++)
+		n += call->data[i].bytes.len;
+	if (!q->count && !buf_reserve(&q->bytes, n > QUEUE_BYTES ? n : QUEUE_BYTES))
+		return false;
+	if (q->bytes.len + n > q->bytes.cap)
+		return false;
+	for (unsigned i = 0; i < call->data_count; i++)
+		call->data[i].bytes = queue_bytes(q, call->data[i].bytes);
+	call->output.bytes = queue_bytes(q, call->output.bytes);
+	return true;
+}
+
+/* Decodes what the queue has room for of the rest. */
+static void queue_decode(struct log_queue *q)
+{
+	while (q->count < QUEUE_CALLS && q->rest.len) {
+		struct log_calls_codec codec = q->codec;
+		struct slice rest = q->rest;
+		struct bt_logged_call *call = &q->calls[q->count];
+
+		q->corrupt = log_calls_decode(&codec, &rest, call) != 1;
+		if (q->corrupt)
+			return;
+		call->output = q->output;
+		if (!queue_data(q, call))
+			return;
+		q->output.stream = 0;
+		q->output.bytes = slice_of(NULL, 0);
+		q->codec = codec;
+		q->rest = rest;
+		q->count++;
 	}
-	return out;
 }
 
-uint64_t log_event_seq(const struct bt_record *rec)
+/* The rest is that of this record, whose first call may have its output in the item. */
+static void queue_record(struct log_queue *q, struct log_item *item)
 {
-	return rec->kind == BT_RECORD_LOG_CALL      ? rec->u.log_call.seq
-	       : rec->kind == BT_RECORD_LOG_SIGNAL  ? rec->u.log_signal.seq
-	       : rec->kind == BT_RECORD_LOG_HANDLER ? rec->u.log_handler.seq
-	       : rec->kind == BT_RECORD_LOG_EXIT    ? rec->u.log_exit.seq
-						    : 0;
+	const struct bt_record_log_calls *calls = &item->event.u.log_calls;
+	const struct bt_record_log_output *output;
+
+	q->rest = calls->calls;
+	q->task = calls->task;
+	q->codec = (struct log_calls_codec){.tick = calls->tick};
+	if (!has_output_alone(item))
+		return;
+	output = &item->effects[0].u.output;
+	q->output.stream = output->stream;
+	q->output.addr = output->addr;
+	q->output.bytes = slice_of(item->bytes.data + item->effects[0].bytes_at, output->bytes.len);
+	item->count = 0;
 }
 
-const struct bt_point *log_event_point(const struct bt_record *rec)
+/* Fills the queue, which is empty, and reads on until what comes behind it is known, or it is full.
+ * False: there is nothing, and the present item says why. */
+static bool fill_queue(struct log_events *l)
 {
-	switch (rec->kind) {
-	case BT_RECORD_LOG_CALL:
-		return &rec->u.log_call.point;
-	case BT_RECORD_LOG_SIGNAL:
-		return &rec->u.log_signal.point;
-	case BT_RECORD_LOG_HANDLER:
-		return &rec->u.log_handler.point;
-	case BT_RECORD_LOG_EXIT:
-		return &rec->u.log_exit.point;
-	case BT_RECORD_LOG_INSTRUCTION:
-		return &rec->u.log_instruction.point;
-	default:
-		return &rec->u.log.point;
+	struct log_queue *q = &l->queue;
+
+	if (!queue_begin(q))
+		return ends_full(&l->now);
+	queue_decode(q);
+	while (!q->rest.len && !l->has_behind) {
+		read_item(l, &l->behind);
+		if (is_queued(&l->behind, q->task)) {
+			queue_record(q, &l->behind);
+			queue_decode(q);
+		} else {
+			l->has_behind = true;
+		}
 	}
+	if (q->count)
+		return true;
+	l->now.full = !q->corrupt;
+	l->now.damage = q->corrupt ? BT_E_CORRUPT : 0;
+	return ends(&l->now, q->corrupt ? "calls that make no sense" : "out of memory");
 }
 
-const struct bt_regs *log_event_regs(const struct bt_record *rec)
+static bool take_output(struct log_item *item, uint64_t most, const struct bt_logged_output *output)
 {
-	return rec->kind == BT_RECORD_LOG_CALL     ? &rec->u.log_call.regs
-	       : rec->kind == BT_RECORD_LOG_SIGNAL ? &rec->u.log_signal.regs
-						   : NULL;
+	const struct bt_record rec = {.kind = BT_RECORD_LOG_OUTPUT,
+				      .u.log_output = {.stream = (uint8_t)output->stream,
+						       .addr = output->addr,
+						       .bytes = output->bytes}};
+
+	return take_effect(item, most, &rec);
+}
+
+/* Makes the next of the calls the present event. */
+static bool take_call(struct log_events *l)
+{
+	const struct bt_logged_call *call = &l->queue.calls[l->queue.next];
+	struct bt_record_log_call *c = &l->now.event.u.log_call;
+
+	l->has_effects = l->now.count;
+	l->now.event = (struct bt_record){.kind = BT_RECORD_LOG_CALL};
+	c->point.tick = call->tick;
+	c->regs = (struct bt_regs){.rdi = call->args[0],
+				   .rsi = call->args[1],
+				   .rdx = call->args[2],
+				   .r10 = call->args[3],
+				   .r8 = call->args[4],
+				   .r9 = call->args[5],
+				   .orig_rax = call->nr};
+	c->task = l->queue.task;
+	c->result = call->result;
+	c->again = call->again;
+	l->of_calls = true;
+	l->arg_count = call->arg_count;
+	if (call->output.stream && !take_output(&l->now, l->most, &call->output))
+		return ends_full(&l->now);
+	for (unsigned i = 0; i < call->data_count; i++) {
+		const struct bt_record data = {
+			.kind = BT_RECORD_LOG_DATA,
+			.u.log_data = {.addr = call->data[i].addr, .bytes = call->data[i].bytes}};
+
+		if (!take_effect(&l->now, l->most, &data))
+			return ends_full(&l->now);
+	}
+	return true;
+}
+
+/* ---- Going on ---- */
+
+/* What was read ahead is the present item. */
+static void take_behind(struct log_events *l)
+{
+	struct log_item before = l->now;
+
+	l->now = l->behind;
+	l->behind = before;
+	l->has_behind = false;
+}
+
+bool log_events_next(struct log_events *l)
+{
+	struct log_queue *q = &l->queue;
+
+	if (l->now.over)
+		return false;
+	l->passed++;
+	if (l->of_calls) {
+		l->of_calls = false;
+		item_clear(&l->now);
+		if (++q->next < q->count)
+			return take_call(l);
+	}
+	if (!q->rest.len) {
+		if (l->has_behind)
+			take_behind(l);
+		else
+			read_item(l, &l->now);
+		if (!is_calls(&l->now))
+			return !l->now.over;
+		queue_record(q, &l->now);
+	}
+	return fill_queue(l) && take_call(l);
+}
+
+size_t log_events_calls(const struct log_events *l, const struct bt_logged_call **calls)
+{
+	*calls = l->queue.calls + l->queue.next;
+	return l->queue.count - l->queue.next;
+}
+
+void log_events_pass(struct log_events *l, size_t n)
+{
+	l->passed += n - 1;
+	l->queue.next += n - 1;
+	item_clear(&l->now);
+	(void)take_call(l);
 }
 
 void log_events_complete(struct log_events *l, const struct task *task)
 {
-	struct bt_record_log_call *call = &l->event.u.log_call;
+	struct bt_record_log_call *call = &l->now.event.u.log_call;
 	const struct bt_regs known = call->regs;
 	const uint64_t args[] = {known.rdi, known.rsi, known.rdx, known.r10, known.r8, known.r9};
 	uint64_t tick = call->point.tick;

@@ -5,6 +5,8 @@
 #ifndef BT_LOG_EVENTS_H
 #define BT_LOG_EVENTS_H
 
+#include "collector/replay/log_event.h"
+#include "collector/replay/met_objects.h"
 #include "collector/task/task.h"
 #include "format/log_calls.h"
 #include "format/log_processor.h"
@@ -19,7 +21,33 @@ struct log_effect {
 		struct bt_record_log_state state;
 		struct bt_record_log_output output;
 	} u;
-	size_t bytes_at; /* in log_events.bytes, of its slice */
+	size_t bytes_at; /* in log_item.bytes, of its slice */
+};
+
+/* What stands in a log next: an event with its effects, or (over) its end. */
+struct log_item {
+	struct bt_record event; /* its slices live until the log is read on */
+	struct log_effect *effects;
+	size_t count, cap;
+	struct buf bytes; /* of the effects */
+	bool over;        /* event is none: reason says why */
+	char reason[200];
+	enum bt_error_code damage; /* then: what is wrong with the bytes of the log; 0: nothing */
+	bool full;                 /* there is no memory for the effects of an event */
+	bool cut_off;              /* the recorder did not get to the log's end */
+};
+
+/* Calls of LOG_CALLS records, decoded: those from `next` on are still to come. */
+struct log_queue {
+	struct bt_logged_call *calls; /* their data lie in bytes */
+	size_t next, count;
+	struct buf bytes;
+	/* Those that are not decoded yet, of the record read last: */
+	struct slice rest;
+	struct log_calls_codec codec;
+	struct bt_logged_output output; /* of the first of those */
+	bool corrupt;                   /* what comes behind them makes no sense */
+	uint32_t task;
 };
 
 struct log_events {
@@ -27,24 +55,18 @@ struct log_events {
 	bool opened;
 	bool has_processor; /* what was offered to the recording is known: */
 	struct processor_offer processor;
-	struct bt_record event; /* the present one. Its slices live until the next one */
+	struct log_item now; /* the present event */
 	bool of_calls; /* it is one of a LOG_CALLS, in the form of a LOG_CALL: of point only tick is
 			  known, of regs the number and arg_count arguments, seq is 0 */
+	bool has_effects; /* and it has others than its own data */
 	unsigned arg_count;
-	struct slice calls; /* that come next, of this task: */
-	uint32_t calls_task;
-	struct log_calls_codec codec;
-	struct log_effect *effects;
-	size_t count, cap;
-	uint64_t most; /* bytes that the effects of one event may take here: packed, a file of some
-			  kilobytes may hold gigabytes */
-	struct buf bytes;
-	struct buf info; /* of the event */
-	bool over;       /* event is no more: reason says why */
-	char reason[200];
-	enum bt_error_code damage; /* then: what is wrong with the bytes of the log; 0: nothing */
-	bool full;                 /* there is no memory for the effects of an event */
-	bool cut_off;              /* the recorder did not get to the log's end */
+	struct log_queue queue; /* of_calls: the present event is the first of it */
+	bool has_behind;        /* what comes behind the queue is known: */
+	struct log_item behind;
+	struct met_objects objects;
+	uint64_t passed; /* events before the present one */
+	uint64_t most;   /* bytes that the effects of one event may take here: packed, a file of
+			    some kilobytes may hold gigabytes */
 };
 
 /* Opens the trace's log. memory: bytes that the program may have, of which the effects of one event
@@ -54,18 +76,19 @@ int log_events_open(struct log_events *l, const struct trace *t, uint64_t memory
 		    struct bt_error *err) BT_MUST_USE;
 void log_events_close(struct log_events *l);
 
-/* Goes on to the next event. False at the log's end: l->over. */
+/* Goes on to the next event. False at the log's end: l->now.over. */
 bool log_events_next(struct log_events *l);
+
+/* The present event is of_calls: it and those of the same kind behind it, as far as they have been
+ * read. Returns how many: the last is followed by l->behind, if that is known. They live until
+ * log_events_next(). */
+size_t log_events_calls(const struct log_events *l, const struct bt_logged_call **calls);
+
+/* Passes over n - 1 of these: the last of n is the present event. */
+void log_events_pass(struct log_events *l, size_t n);
 
 /* The bytes of an effect of the present event. */
 struct slice log_effect_bytes(const struct log_events *l, const struct log_effect *e);
-
-/* An event in words; its seq, 0: it has none; its point; its registers, NULL: it has none. */
-enum { LOG_EVENT_NAME = 80 };
-const char *log_event_name(const struct bt_record *rec, char out[LOG_EVENT_NAME]);
-uint64_t log_event_seq(const struct bt_record *rec);
-const struct bt_point *log_event_point(const struct bt_record *rec);
-const struct bt_regs *log_event_regs(const struct bt_record *rec);
 
 /* The present event is one of_calls, and the task has come to a call: what is not known of it is as
  * it came. */

@@ -11,7 +11,7 @@
 #include <sys/syscall.h>
 #include <unistd.h>
 
-#include "collector/replay/extended_state.h"
+#include "collector/replay/effects.h"
 #include "collector/replay/host.h"
 #include "collector/replay/silent_observer.h"
 #include "collector/replay/told_output.h"
@@ -50,24 +50,24 @@ static void diverge(struct replaying *r, struct task *task, enum divergence_kind
 		    const char *came)
 {
 	struct divergence *d = &r->divergence;
-	const struct bt_regs *regs = log_event_regs(&r->log.event);
+	const struct bt_regs *regs = log_event_regs(&r->log.now.event);
 
 	if (d->kind || r->failure.code)
 		return;
 	if (r->log.of_calls)
 		log_events_complete(&r->log, task);
 	*d = (struct divergence){.kind = kind,
-				 .seq = r->log.of_calls ? r->met : log_event_seq(&r->log.event),
+				 .seq = r->log.of_calls ? r->met : log_event_seq(&r->log.now.event),
 				 .is_behind = r->log.of_calls,
 				 .task = task->number,
 				 .has_points = true,
-				 .expected_at = *log_event_point(&r->log.event),
+				 .expected_at = *log_event_point(&r->log.now.event),
 				 .came_at = task_point(task),
 				 .has_regs = regs != NULL,
 				 .came_regs = task->regs};
 	if (regs)
 		d->expected_regs = *regs;
-	log_event_name(&r->log.event, d->expected);
+	log_event_name(&r->log.now.event, d->expected);
 	snprintf(d->came, sizeof d->came, "%s", came);
 	finish(r, task);
 }
@@ -81,12 +81,12 @@ static bool same_point(const struct bt_point *a, const struct bt_point *b)
 /* Compares where the task is with the present event. False: it has diverged. */
 static bool meet(struct replaying *r, struct task *task, const char *came)
 {
-	const struct bt_regs *regs = log_event_regs(&r->log.event);
+	const struct bt_regs *regs = log_event_regs(&r->log.now.event);
 	struct bt_point now = task_point(task);
 
 	if (r->log.of_calls)
 		log_events_complete(&r->log, task);
-	if (!same_point(&now, log_event_point(&r->log.event)))
+	if (!same_point(&now, log_event_point(&r->log.now.event)))
 		diverge(r, task, DIVERGENCE_POINT, came);
 	else if (regs && divergence_regs_differ(regs, &task->regs))
 		diverge(r, task, DIVERGENCE_REGISTERS, came);
@@ -112,84 +112,41 @@ static void fail_without_room(struct replaying *r, const struct task *task,
 	finish(r, task);
 }
 
-static bool apply_shape(struct replaying *r, struct task *task, const struct bt_record_log_shape *s)
+/* The bytes that the program writes for its user. False: it has diverged. */
+static bool tell_output(struct replaying *r, struct task *task, const struct log_effect *e)
 {
-	struct map_change change = {.count = 1, .ranges = {{s->start, s->end}}};
-	enum host_result result = host_shape(task->host_tid, s);
+	struct memory_difference differs;
+
+	if (!output_is_there(&r->log, e, task->host_tid, &differs)) {
+		diverge(r, task, DIVERGENCE_OUTPUT, "other bytes that it writes");
+		r->divergence.memory = differs;
+		return false;
+	}
+	if (r->options.output)
+		output_repeat(e->u.output.stream, log_effect_bytes(&r->log, e));
+	return true;
+}
+
+/* An effect that is no output. False: it has failed, or diverged. */
+static bool apply_effect(struct replaying *r, struct task *task, const struct log_effect *e)
+{
+	enum host_result result = effect_apply(r, task, e);
 
 	if (result == HOST_FULL)
-		fail_without_room(r, task, s);
-	if (result != HOST_DONE)
-		return false;
-	if (s->what == BT_SHAPE_MOVE)
-		change.ranges[change.count++] =
-			(struct map_range){s->from, s->from + (s->end - s->start)};
-	/* Mappings that look the same may have other pages. */
-	for (unsigned i = 0; i < change.count && s->what != BT_SHAPE_PROTECT; i++)
-		address_space_written(task->process->space, task->host_tid, change.ranges[i].start,
-				      change.ranges[i].end);
-	address_space_change_later(task->process->space, &change);
-	return true;
-}
-
-static bool apply_data(const struct replaying *r, const struct task *task,
-		       const struct log_effect *e)
-{
-	struct slice bytes = log_effect_bytes(&r->log, e);
-	uint64_t start = e->u.data.addr;
-
-	if (!host_write(task->host_tid, start, bytes))
-		return false;
-	address_space_written(task->process->space, task->host_tid, start, start + bytes.len);
-	return true;
-}
-
-static bool apply_extended(const struct replaying *r, const struct task *task, struct slice bytes)
-{
-	uint8_t here[TRACEE_EXTENDED];
-	size_t n = r->log.has_processor ? tracee_get_extended(task->host_tid, here) : 0;
-
-	if (!n)
-		return !tracee_set_extended(task->host_tid, bytes.at, bytes.len);
-	return extended_state_convert(&r->log.processor, &r->here, bytes, here, n) &&
-	       !tracee_set_extended(task->host_tid, here, n);
-}
-
-static bool apply_state(const struct replaying *r, struct task *task, const struct log_effect *e)
-{
-	struct slice extended = log_effect_bytes(&r->log, e);
-
-	task->regs = e->u.state.regs;
-	task->regs.orig_rax = UINT64_MAX;
-	return !extended.len || apply_extended(r, task, extended);
+		fail_without_room(r, task, &e->u.shape);
+	else if (result != HOST_DONE)
+		diverge(r, task, DIVERGENCE_EFFECT, "an effect that cannot be applied");
+	return result == HOST_DONE;
 }
 
 /* The effects of the present event; then task->regs are those behind it, and the task has them. */
 static bool apply_effects(struct replaying *r, struct task *task)
 {
-	struct memory_difference differs;
+	for (size_t i = 0; i < r->log.now.count; i++) {
+		const struct log_effect *e = &r->log.now.effects[i];
 
-	for (size_t i = 0; i < r->log.count; i++) {
-		const struct log_effect *e = &r->log.effects[i];
-		bool ok = true;
-
-		if (e->kind == BT_RECORD_LOG_DATA)
-			ok = apply_data(r, task, e);
-		else if (e->kind == BT_RECORD_LOG_SHAPE)
-			ok = apply_shape(r, task, &e->u.shape);
-		else if (e->kind == BT_RECORD_LOG_STATE)
-			ok = apply_state(r, task, e);
-		else if (!output_is_there(&r->log, e, task->host_tid, &differs)) {
-			diverge(r, task, DIVERGENCE_OUTPUT, "other bytes that it writes");
-			r->divergence.memory = differs;
+		if (!(e->kind == BT_RECORD_LOG_OUTPUT ? tell_output : apply_effect)(r, task, e))
 			return false;
-		} else if (r->options.output) {
-			output_repeat(&r->log, e);
-		}
-		if (!ok) {
-			diverge(r, task, DIVERGENCE_EFFECT, "an effect that cannot be applied");
-			return false;
-		}
 	}
 	return !tracee_set_regs(task->host_tid, &task->regs);
 }
@@ -260,47 +217,11 @@ static void serve_end(struct replaying *r, struct supervisor *sup, struct task *
 {
 	const struct place *p = r->options.places + r->place;
 
-	if (r->place < r->options.place_count && p->kind == PLACE_END && !r->log.damage)
+	if (r->place < r->options.place_count && p->kind == PLACE_END && !r->log.now.damage)
 		come_to_place(r, sup, task);
 }
 
 /* ---- The next event ---- */
-
-static bool is_signal_without_effect(const struct bt_record *rec)
-{
-	return rec->kind == BT_RECORD_LOG_SIGNAL &&
-	       (rec->u.log_signal.action == BT_ACTION_IGNORE ||
-		rec->u.log_signal.action == BT_ACTION_STOP ||
-		rec->u.log_signal.action == BT_ACTION_CONTINUE);
-}
-
-static siginfo_t info_of(const struct bt_record_log_signal *s)
-{
-	siginfo_t info = {0};
-
-	memcpy(&info, s->info.at, s->info.len < sizeof info ? s->info.len : sizeof info);
-	return info;
-}
-
-/* Whether the signal has to be given to the task at its point: what somebody sent; SIGBUS, for
- * memory of a file that is too short by now is there in a replay; SIGSYS, for the host has neither
- * the program's filter nor its dispatch; what a call of the vsyscall page raised, for none is made.
- */
-static bool is_given(const struct bt_record_log_signal *s)
-{
-	return !s->sync || info_of(s).si_code <= 0 || s->signo == SIGBUS || s->signo == SIGSYS ||
-	       tracee_is_in_vsyscall(&s->regs);
-}
-
-/* Whether the signal is in the place of a system call that the program dispatches to itself
- * (PR_SET_SYSCALL_USER_DISPATCH, Linux 5.11): the instruction has run, no call was entered. */
-static bool is_dispatched(const struct bt_record *rec)
-{
-	enum { USER_DISPATCH = 2 }; /* SYS_USER_DISPATCH */
-
-	return rec->kind == BT_RECORD_LOG_SIGNAL && rec->u.log_signal.signo == SIGSYS &&
-	       info_of(&rec->u.log_signal).si_code == USER_DISPATCH;
-}
 
 enum { SYSCALL_LENGTH = 2 }; /* of syscall and of int 0x80 */
 
@@ -308,9 +229,9 @@ enum { SYSCALL_LENGTH = 2 }; /* of syscall and of int 0x80 */
  * changed in registers before the signal came is as it was. */
 static void begin_instruction(const struct replaying *r, struct task *task)
 {
-	const struct bt_regs *then = &r->log.event.u.log_signal.regs;
+	const struct bt_regs *then = &r->log.now.event.u.log_signal.regs;
 
-	if (is_dispatched(&r->log.event)) { /* Intel SDM volume 2, SYSCALL */
+	if (log_event_is_dispatched(&r->log.now.event)) { /* Intel SDM volume 2, SYSCALL */
 		task->regs.rip += SYSCALL_LENGTH;
 		task->regs.rcx = then->rcx;
 		task->regs.r11 = then->r11;
@@ -330,18 +251,47 @@ static bool is_stopped_for(const struct task *task, const struct bt_record *rec)
 	if (rec->kind != BT_RECORD_LOG_SIGNAL)
 		return rec->kind == BT_RECORD_LOG_EXIT && rec->u.log_exit.kind == BT_EXIT_SIGNAL;
 	now = task_point(task);
-	return is_given(&rec->u.log_signal) ||
+	return log_event_is_given(rec) ||
 	       (now.tick == at->tick && now.transfers == at->transfers && now.rip == at->rip);
 }
 
-/* Whether rcx counts iterations there. Of a task killed within a sequence of the cache's it may be
- * a guess. */
-static bool is_repeated(const struct task *task, uint64_t rip)
+/* Where a task that is to be stopped for the event is. */
+static struct stop_point stop_of(const struct task *task, const struct bt_record *rec)
 {
-	uint8_t bytes[BT_INSN_MAX];
-	size_t n = tracee_read(task->host_tid, rip, bytes, sizeof bytes);
-	struct bt_insn insn;
-	return n && !bt_insn_decode(bytes, n, &insn) && insn.traits & BT_TRAIT_REP;
+	struct stop_point stop = {
+		.task = task->number, .at = *log_event_point(rec), .iteration = true};
+
+	if (log_event_is_dispatched(rec))
+		stop.at.rip -= SYSCALL_LENGTH;
+	if (log_event_is_dispatched(rec) || rec->kind == BT_RECORD_LOG_EXIT)
+		stop.iteration = host_repeats(task->host_tid, stop.at.rip);
+	return stop;
+}
+
+static struct stop_point far_behind(const struct task *task, uint64_t tick)
+{
+	return (struct stop_point){.task = task->number, .at.tick = tick + OVERRUN};
+}
+
+/* The event behind the calls that are queued. NULL: it is not known, or there is none. */
+static const struct bt_record *event_behind(const struct replaying *r)
+{
+	const struct log_item *behind = &r->log.behind;
+
+	return r->log.has_behind && !behind->over && !log_event_is_nothing(&behind->event)
+		       ? &behind->event
+		       : NULL;
+}
+
+/* Where a task that comes to calls that are queued is stopped next. */
+static struct stop_point stop_behind_calls(const struct replaying *r, const struct task *task)
+{
+	const struct bt_logged_call *calls;
+	size_t n = log_events_calls(&r->log, &calls);
+	const struct bt_record *behind = event_behind(r);
+
+	return behind && log_event_needs_stop(behind) ? stop_of(task, behind)
+						      : far_behind(task, calls[n - 1].tick);
 }
 
 /* Goes on to the next event that means something, and sets the stop point that it needs. */
@@ -351,12 +301,12 @@ static void advance(struct replaying *r, struct supervisor *sup, struct task *ta
 
 	r->events += r->begun;
 	if (r->begun && r->options.on_event)
-		r->options.on_event(r->options.arg, task, log_event_seq(&r->log.event));
-	if (log_event_seq(&r->log.event))
-		r->met = log_event_seq(&r->log.event);
+		r->options.on_event(r->options.arg, task, log_event_seq(&r->log.now.event));
+	if (log_event_seq(&r->log.now.event))
+		r->met = log_event_seq(&r->log.now.event);
 	do
 		more = log_events_next(&r->log);
-	while (more && is_signal_without_effect(&r->log.event));
+	while (more && log_event_is_nothing(&r->log.now.event));
 	if (!more) {
 		sup->backend.ops->stop_at(&sup->backend, task, NULL);
 		serve_end(r, sup, task);
@@ -364,26 +314,21 @@ static void advance(struct replaying *r, struct supervisor *sup, struct task *ta
 		return;
 	}
 	/* A handler is entered for a signal, whose event comes before. */
-	if (r->log.event.kind == BT_RECORD_LOG_HANDLER && !r->delivers) {
+	if (r->log.now.event.kind == BT_RECORD_LOG_HANDLER && !r->delivers) {
 		diverge(r, task, DIVERGENCE_EVENT, "no signal");
 		return;
 	}
-	r->next = (struct stop_point){
-		.task = task->number, .at = *log_event_point(&r->log.event), .iteration = true};
-	if (is_dispatched(&r->log.event))
-		r->next.at.rip -= SYSCALL_LENGTH;
-	if (is_dispatched(&r->log.event) || r->log.event.kind == BT_RECORD_LOG_EXIT)
-		r->next.iteration = is_repeated(task, r->next.at.rip);
-	r->stops = is_stopped_for(task, &r->log.event);
+	r->next = stop_of(task, &r->log.now.event);
+	r->stops = is_stopped_for(task, &r->log.now.event);
 	if (!r->stops)
-		r->next = (struct stop_point){.task = task->number,
-					      .at.tick = r->next.at.tick + OVERRUN};
+		r->next = r->log.of_calls ? stop_behind_calls(r, task)
+					  : far_behind(task, r->next.at.tick);
 	set_stop_point(r, sup, task);
 }
 
 static void note_end(struct replaying *r, struct supervisor *sup, struct task *task)
 {
-	const struct bt_record_log_exit *e = &r->log.event.u.log_exit;
+	const struct bt_record_log_exit *e = &r->log.now.event.u.log_exit;
 
 	r->end = (struct task_end){.kind = (enum bt_exit_kind)e->kind, .status = (int)e->status};
 	r->events++;
@@ -397,7 +342,7 @@ static void deliver(struct replaying *r, struct supervisor *sup, struct task *ta
 {
 	struct bt_branch entry = {
 		.kind = BT_BRANCH_ASYNC, .flags = BT_BRANCH_TAKEN, .from = task->regs.rip};
-	bool handled = r->log.event.u.log_signal.action == BT_ACTION_HANDLER;
+	bool handled = r->log.now.event.u.log_signal.action == BT_ACTION_HANDLER;
 
 	r->delivers = true;
 	advance(r, sup, task);
@@ -405,8 +350,8 @@ static void deliver(struct replaying *r, struct supervisor *sup, struct task *ta
 	if (r->done)
 		return;
 	/* SIGKILL may come before a handler is entered, or before the recorder hears of that. */
-	if (r->log.event.kind == BT_RECORD_LOG_EXIT &&
-	    (!handled || r->log.event.u.log_exit.kind == BT_EXIT_SIGNAL)) {
+	if (r->log.now.event.kind == BT_RECORD_LOG_EXIT &&
+	    (!handled || r->log.now.event.u.log_exit.kind == BT_EXIT_SIGNAL)) {
 		note_end(r, sup, task);
 		return;
 	}
@@ -414,7 +359,7 @@ static void deliver(struct replaying *r, struct supervisor *sup, struct task *ta
 		diverge(r, task, DIVERGENCE_EVENT, "a deadly signal");
 		return;
 	}
-	if (r->log.event.kind != BT_RECORD_LOG_HANDLER) {
+	if (r->log.now.event.kind != BT_RECORD_LOG_HANDLER) {
 		diverge(r, task, DIVERGENCE_EVENT, "a signal with a handler");
 		return;
 	}
@@ -483,17 +428,18 @@ static void on_program(struct session *session, struct supervisor *sup, struct t
 		return;
 	}
 	task->process->filter_is_ours = true;
-	if (!log_events_next(&r->log) || r->log.event.kind != BT_RECORD_LOG) {
-		bt_fail(&r->failure, r->log.cut_off ? BT_E_TRUNCATED : BT_E_CORRUPT, 0,
-			r->log.cut_off ? "the log was cut off before the program began"
-				       : "the log does not begin with a program");
+	if (!log_events_next(&r->log) || r->log.now.event.kind != BT_RECORD_LOG) {
+		bt_fail(&r->failure, r->log.now.cut_off ? BT_E_TRUNCATED : BT_E_CORRUPT, 0,
+			r->log.now.cut_off ? "the log was cut off before the program began"
+					   : "the log does not begin with a program");
 		finish(r, task);
 		return;
 	}
-	if (r->log.event.u.log.version > BT_LOG_VERSION) {
+	if (r->log.now.event.u.log.version > BT_LOG_VERSION) {
 		fail_as(r, task, BT_E_UNSUPPORTED, "the log is of a later version of btrec");
 		return;
 	}
+	r->tells_saved_parts = r->log.now.event.u.log.version >= BT_LOG_SAVED_PARTS;
 	if (!apply_effects(r, task))
 		return;
 	address_space_refresh(task->process->space, task->host_tid);
@@ -531,7 +477,7 @@ static void on_stop_point(struct session *session, struct supervisor *sup, struc
 		diverge(r, task, DIVERGENCE_POINT, "a point behind it");
 		return;
 	}
-	if (r->log.event.kind == BT_RECORD_LOG_EXIT) {
+	if (r->log.now.event.kind == BT_RECORD_LOG_EXIT) {
 		sup->backend.ops->stop_at(&sup->backend, task, NULL);
 		note_end(r, sup, task);
 		return;
@@ -556,7 +502,7 @@ static bool is_next(const struct bt_point *at, const struct bt_point *behind)
  * recorded ones again. */
 static void raise_instead(struct replaying *r, struct supervisor *sup, struct task *task)
 {
-	task->regs = r->log.event.u.log_signal.regs;
+	task->regs = r->log.now.event.u.log_signal.regs;
 	task->regs.orig_rax = UINT64_MAX;
 	if (!tracee_set_regs(task->host_tid, &task->regs) && serve_places(r, sup, task, true) &&
 	    meet(r, task, "its point"))
@@ -567,17 +513,17 @@ static void on_instruction(struct session *session, struct supervisor *sup, stru
 {
 	static const char came[] = "an instruction with a result of its own";
 	struct replaying *r = replaying_of(session);
-	const struct bt_record_log_instruction *i = &r->log.event.u.log_instruction;
+	const struct bt_record_log_instruction *i = &r->log.now.event.u.log_instruction;
 	struct bt_point now = task_point(task);
 
-	if (r->done || !r->begun)
+	if (r->done || !r->begun || (task->has_saved_parts && !r->tells_saved_parts))
 		return;
-	if (r->log.event.kind == BT_RECORD_LOG_SIGNAL && r->log.event.u.log_signal.sync &&
-	    is_next(&r->log.event.u.log_signal.point, &now)) {
+	if (r->log.now.event.kind == BT_RECORD_LOG_SIGNAL && r->log.now.event.u.log_signal.sync &&
+	    is_next(&r->log.now.event.u.log_signal.point, &now)) {
 		raise_instead(r, sup, task);
 		return;
 	}
-	if (r->log.event.kind != BT_RECORD_LOG_INSTRUCTION) {
+	if (r->log.now.event.kind != BT_RECORD_LOG_INSTRUCTION) {
 		diverge(r, task, DIVERGENCE_EVENT, came);
 		return;
 	}
@@ -604,18 +550,18 @@ static void on_syscall_enter(struct session *session, struct supervisor *sup, st
 	if (r->done || (r->begun && !serve_places(r, sup, task, false)))
 		return;
 	snprintf(came, sizeof came, "the system call %s", syscall_name(task->syscall.nr, name));
-	if (r->log.event.kind == BT_RECORD_LOG_EXIT && ends_task(task)) {
+	if (r->log.now.event.kind == BT_RECORD_LOG_EXIT && ends_task(task)) {
 		if (meet(r, task, came)) /* the last look at its memory */
 			serve_end(r, sup, task);
 		return;
 	}
 	/* A signal that was never delivered ended it in the call. */
-	if (r->log.event.kind == BT_RECORD_LOG_EXIT && r->stops) {
+	if (r->log.now.event.kind == BT_RECORD_LOG_EXIT && r->stops) {
 		if (meet(r, task, came))
 			note_end(r, sup, task);
 		return;
 	}
-	if (r->log.event.kind != BT_RECORD_LOG_CALL)
+	if (r->log.now.event.kind != BT_RECORD_LOG_CALL)
 		diverge(r, task, DIVERGENCE_EVENT, came);
 	else
 		(void)meet(r, task, came);
@@ -626,12 +572,12 @@ static bool answers_call(struct session *session, struct supervisor *sup, struct
 	const struct replaying *r = replaying_of(session);
 
 	(void)sup;
-	if (!r->begun || (r->log.event.kind == BT_RECORD_LOG_EXIT && ends_task(task)))
+	if (!r->begun || (r->log.now.event.kind == BT_RECORD_LOG_EXIT && ends_task(task)))
 		return false;
 	/* The task leaves the call where it did, which its history tells: a signal's return. */
-	for (size_t i = 0; i < r->log.count; i++)
-		if (r->log.effects[i].kind == BT_RECORD_LOG_STATE)
-			task->regs.rip = r->log.effects[i].u.state.regs.rip;
+	for (size_t i = 0; i < r->log.now.count; i++)
+		if (r->log.now.effects[i].kind == BT_RECORD_LOG_STATE)
+			task->regs.rip = r->log.now.effects[i].u.state.regs.rip;
 	return true;
 }
 
@@ -645,7 +591,7 @@ static void on_syscall_exit(struct session *session, struct supervisor *sup, str
 	(void)result;
 	if (!r->begun || r->done)
 		return;
-	call = r->log.event.u.log_call;
+	call = r->log.now.event.u.log_call;
 	task->regs = call.regs;
 	task->regs.rax = call.result;
 	task->regs.orig_rax = UINT64_MAX;
@@ -660,6 +606,56 @@ static void on_syscall_exit(struct session *session, struct supervisor *sup, str
 	(void)!tracee_set_regs(task->host_tid, &task->regs);
 }
 
+/* How many calls that are queued the backend may answer: none that a signal broke off, none from
+ * the tick of the next place on. The last one comes at a stop, where it is not known what comes
+ * behind it: for that the task may have to be stopped, or the replay ends there. */
+static size_t count_answerable(const struct replaying *r, const struct task *task,
+			       const struct bt_logged_call *calls, size_t n)
+{
+	const struct place *p = next_point(r, task, true);
+	size_t i = 0;
+
+	n -= !event_behind(r);
+	while (i < n && !calls[i].again && effects_are_the_programs(&calls[i]) &&
+	       !(p && calls[i].tick >= p->at.at.tick))
+		i++;
+	return i;
+}
+
+static size_t calls_ahead(struct session *session, struct supervisor *sup, struct task *task,
+			  const struct bt_logged_call **calls, uint64_t *passed)
+{
+	const struct replaying *r = replaying_of(session);
+	size_t n;
+
+	(void)sup;
+	*passed = r->log.passed;
+	if (!r->begun || r->done || !r->log.of_calls || r->log.has_effects || r->options.on_event)
+		return 0;
+	n = log_events_calls(&r->log, calls);
+	return count_answerable(r, task, *calls, n);
+}
+
+static void on_calls_answered(struct session *session, struct supervisor *sup, struct task *task,
+			      size_t n, const uint64_t *ticks)
+{
+	struct replaying *r = replaying_of(session);
+	const struct bt_logged_call *calls;
+	size_t same = 0;
+
+	log_events_calls(&r->log, &calls);
+	for (; same < n && (!ticks || ticks[same] == calls[same].tick); same++)
+		if (calls[same].output.stream && r->options.output)
+			output_repeat(calls[same].output.stream, calls[same].output.bytes);
+	if (same) {
+		r->events += same - 1;
+		log_events_pass(&r->log, same);
+		advance(r, sup, task);
+	}
+	if (same < n)
+		diverge(r, task, DIVERGENCE_POINT, "the call at another point");
+}
+
 static bool answers_signal(struct session *session, struct supervisor *sup, struct task *task,
 			   const struct arrived_signal *signal)
 {
@@ -672,16 +668,16 @@ static bool answers_signal(struct session *session, struct supervisor *sup, stru
 	if (!serve_places(r, sup, task, signal->sync))
 		return true;
 	now = task_point(task);
-	if (r->log.event.kind == BT_RECORD_LOG_INSTRUCTION && signal->sync &&
-	    is_next(&now, log_event_point(&r->log.event))) {
+	if (r->log.now.event.kind == BT_RECORD_LOG_INSTRUCTION && signal->sync &&
+	    is_next(&now, log_event_point(&r->log.now.event))) {
 		/* The reverse: it has a result in the log. */
-		task->regs.rip = log_event_point(&r->log.event)->rip;
+		task->regs.rip = log_event_point(&r->log.now.event)->rip;
 		on_instruction(session, sup, task);
 		return true;
 	}
 	snprintf(came, sizeof came, "signal %d", signal->info->si_signo);
-	if (r->log.event.kind != BT_RECORD_LOG_SIGNAL || !r->log.event.u.log_signal.sync ||
-	    (int)r->log.event.u.log_signal.signo != signal->info->si_signo)
+	if (r->log.now.event.kind != BT_RECORD_LOG_SIGNAL || !r->log.now.event.u.log_signal.sync ||
+	    (int)r->log.now.event.u.log_signal.signo != signal->info->si_signo)
 		diverge(r, task, DIVERGENCE_EVENT, came);
 	else if (meet(r, task, came))
 		deliver(r, sup, task);
@@ -721,12 +717,12 @@ static void on_exit_of_task(struct session *session, struct supervisor *sup, str
 			    const struct task_end *end)
 {
 	struct replaying *r = replaying_of(session);
-	const struct bt_record_log_exit *e = &r->log.event.u.log_exit;
+	const struct bt_record_log_exit *e = &r->log.now.event.u.log_exit;
 	char came[80];
 
 	if (r->done)
 		return;
-	if (!r->begun || r->log.over || r->log.event.kind != BT_RECORD_LOG_EXIT ||
+	if (!r->begun || r->log.now.over || r->log.now.event.kind != BT_RECORD_LOG_EXIT ||
 	    (int)e->status != end->status || e->kind != end->kind) {
 		if (end->kind == BT_EXIT_SIGNAL && end->status == SIGSYS)
 			snprintf(came, sizeof came,
@@ -772,6 +768,8 @@ int replaying_init(struct replaying *r, const struct trace *t,
 		.on_instruction = on_instruction,
 		.on_syscall_enter = on_syscall_enter,
 		.answers_call = answers_call,
+		.calls_ahead = calls_ahead,
+		.on_calls_answered = on_calls_answered,
 		.on_syscall_exit = on_syscall_exit,
 		.on_request = on_request,
 		.on_signal = on_signal,

@@ -57,6 +57,7 @@ struct replaying {
 					recording had */
 	bool begun,
 		done; /* the host is as the program was at its beginning; nothing more is to come */
+	bool tells_saved_parts; /* the log has what xsave and its like stored */
 	bool delivers; /* the present event is a signal, for which a handler may be entered */
 	bool stops;    /* the task is stopped where the event comes */
 	struct stop_point next;  /* of the event that is to come, or far behind it */

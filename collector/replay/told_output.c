@@ -49,10 +49,9 @@ bool output_is_there(const struct log_events *l, const struct log_effect *e, pid
 	return true;
 }
 
-void output_repeat(const struct log_events *l, const struct log_effect *e)
+void output_repeat(unsigned stream, struct slice bytes)
 {
-	struct slice bytes = log_effect_bytes(l, e);
-	int to = e->u.output.stream == 2 ? STDERR_FILENO : STDOUT_FILENO;
+	int to = stream == 2 ? STDERR_FILENO : STDOUT_FILENO;
 
 	for (size_t done = 0; done < bytes.len;) {
 		ssize_t n = write(to, bytes.at + done, bytes.len - done);

@@ -14,7 +14,8 @@
 bool output_is_there(const struct log_events *l, const struct log_effect *e, pid_t tid,
 		     struct memory_difference *first);
 
-/* Writes them to our own standard output or error; what cannot be written is left out. */
-void output_repeat(const struct log_events *l, const struct log_effect *e);
+/* Writes bytes to our own standard output or (stream 2) error; what cannot be written is left out.
+ */
+void output_repeat(unsigned stream, struct slice bytes);
 
 #endif

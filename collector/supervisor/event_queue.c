@@ -197,13 +197,44 @@ static pid_t take_status(struct event_queue *q, pid_t tid, int options)
 	return got;
 }
 
-/* For a status of any task the kernel looks at each of them. */
+/* How long a look may take, in nanoseconds, at most `most`. */
+static long time_left(const struct event_queue *q, uint64_t most)
+{
+	uint64_t now, until = q->until ? *q->until : 0;
+
+	if (!until)
+		return (long)most;
+	now = bt_clock_now(q->clock);
+	return now >= until ? 0 : until - now < most ? (long)(until - now) : (long)most;
+}
+
+/* Waits for a SIGCHLD, another signal that is not blocked, or the time. */
+static void await_signal(struct event_queue *q)
+{
+	const struct timespec time = {.tv_nsec = time_left(q, LOOK_ANYWAY)};
+	sigset_t set;
+
+	sigemptyset(&set);
+	sigaddset(&set, SIGCHLD);
+	(void)sigtimedwait(&set, NULL, &time);
+	q->unseen = true;
+}
+
+/* For a status of any task the kernel looks at each of them. waitpid(2) knows no time: where there
+ * is one, SIGCHLD is waited for. */
 static void take_any(struct event_queue *q)
 {
 	pid_t got;
 
 	while (queue_is_empty(q) || q->tasks->count > 1) {
-		got = take_status(q, -1, queue_is_empty(q) ? 0 : WNOHANG);
+		bool timed = queue_is_empty(q) && q->until && *q->until;
+
+		got = take_status(q, -1, queue_is_empty(q) && !timed ? 0 : WNOHANG);
+		if (!got && timed) {
+			await_signal(q);
+			q->on_wake(q->arg);
+			continue;
+		}
 		if (got < 0 && errno == EINTR)
 			q->on_wake(q->arg);
 		else if (got <= 0)
@@ -264,7 +295,7 @@ static void take_told_first(struct event_queue *q)
 		(void)look_at_all(q);
 	while (queue_is_empty(q)) {
 		if (told++ < q->tasks->count &&
-		    take_told(q, q->unseen ? (long)q->look_after : LOOK_ANYWAY))
+		    take_told(q, time_left(q, q->unseen ? q->look_after : LOOK_ANYWAY)))
 			continue;
 		told = 0;
 		q->on_wake(q->arg);

@@ -20,11 +20,12 @@ struct queued_event {
 	int status;
 };
 
-/* All fields but these three are zero at the start. */
+/* All fields but these are zero at the start. */
 struct event_queue {
 	const struct task_table *tasks;
 	const struct bt_clock *clock;
-	/* Called between two looks, and when a signal has ended one. */
+	const uint64_t *until; /* a look ends at this time of the clock; 0: at none */
+	/* Called between two looks, and when a signal or that time has ended one. */
 	void (*on_wake)(void *arg);
 	void *arg;
 

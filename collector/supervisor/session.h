@@ -22,6 +22,7 @@
 #include "lib/event.h"
 #include "lib/point.h"
 
+struct bt_logged_call;
 struct function_finder;
 struct process;
 struct session;
@@ -100,7 +101,21 @@ struct session_ops {
 	 * kernel makes all calls. */
 	bool (*answers_call)(struct session *session, struct supervisor *sup, struct task *task);
 
-	/* task->syscall was left at that point: with this result, or the kernel makes it again. */
+	/* The calls that the task makes next, with what the session answers to them, as far as the
+	 * backend may answer them in its place (struct answers in backend.h). NULL: none is known
+	 * beforehand. */
+	size_t (*calls_ahead)(struct session *session, struct supervisor *sup, struct task *task,
+			      const struct bt_logged_call **calls, uint64_t *passed);
+
+	/* The task has made n of them, one or more, and gone on. ticks: as of struct answers. Not
+	 * NULL where calls_ahead is not. */
+	void (*on_calls_answered)(struct session *session, struct supervisor *sup,
+				  struct task *task, size_t n, const uint64_t *ticks);
+
+	/* task->syscall was left at that point: with this result, or it is made again. The
+	 * registers are those with which the task goes on. Where the call was the last part of a
+	 * transfer (cut_transfer.h), these have the result and the arguments of the whole, and
+	 * result is of that part. */
 	void (*on_syscall_exit)(struct session *session, struct supervisor *sup, struct task *task,
 				const struct bt_point *at, uint64_t result);
 

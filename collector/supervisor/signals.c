@@ -119,8 +119,11 @@ void supervisor_signal_arrived(struct supervisor *sup, struct task *task, const 
 	task->pending_action = action;
 	if (!task->pending_signal) {
 		supervisor_syscall_again(sup, task);
-	} else if (task->transfer.moved) { /* the bytes moved are the result: natively this signal
-					      would have cut the call short, too */
+	} else if (task->transfer.moved &&
+		   (task->pending_action != BT_ACTION_STOP || !task->transfer.rewound)) {
+		/* The bytes moved are the result: natively this signal would have cut the call
+		 * short, too. Behind a stop a rewound call can go on: a log has no effects of such
+		 * a signal. */
 		cut_transfer_end(task);
 		task->syscall_restarts = false;
 	}

@@ -42,11 +42,37 @@ void supervisor_hurry(struct supervisor *sup)
 		set_pace(sup, true);
 }
 
+/* Tells the backend of running tasks whose time is over (task->due). A task that has stopped
+ * meanwhile is looked at again. */
+static void serve_due(struct supervisor *sup)
+{
+	enum {
+		AGAIN_NS = 100000,
+	};
+	struct backend *b = &sup->backend;
+	uint64_t now = b->due ? bt_clock_now(sup->clock) : 0, next = 0;
+
+	if (!b->due || now < b->due)
+		return;
+	for (struct task *task = sup->tasks.first; task; task = task->next) {
+		if (!task->due || task->state != TASK_RUNNING)
+			continue;
+		if (task->due <= now && event_queue_has(&sup->events, task->host_tid))
+			task->due = now + AGAIN_NS;
+		else if (task->due <= now)
+			b->ops->due(b, task);
+		if (task->due > now && (!next || task->due < next))
+			next = task->due;
+	}
+	b->due = next;
+}
+
 /* Does what is due at a tick, if the caller's timer has ticked. */
 static void serve_tick(void *arg)
 {
 	struct supervisor *sup = arg;
 
+	serve_due(sup);
 	if (!*sup->tick)
 		return;
 	*sup->tick = 0;
@@ -200,6 +226,21 @@ static void dispatch_event(struct supervisor *sup, const struct wait_event *ev)
 
 /* ---- Begin and end ---- */
 
+static size_t calls_ahead(void *arg, struct task *task, const struct bt_logged_call **calls,
+			  uint64_t *passed)
+{
+	struct supervisor *sup = arg;
+
+	return sup->session->ops->calls_ahead(sup->session, sup, task, calls, passed);
+}
+
+static void calls_answered(void *arg, struct task *task, size_t n, const uint64_t *ticks)
+{
+	struct supervisor *sup = arg;
+
+	sup->session->ops->on_calls_answered(sup->session, sup, task, n, ticks);
+}
+
 void supervisor_init(struct supervisor *sup, struct session *session,
 		     const struct observer *observer, const struct bt_clock *clock,
 		     const struct backend_ops *ops, const struct supervisor_options *options)
@@ -218,8 +259,11 @@ void supervisor_init(struct supervisor *sup, struct session *session,
 		.watch_execs = !program_privileges_survive(),
 	};
 	sup->options.tests = tests;
-	sup->events = (struct event_queue){
-		.tasks = &sup->tasks, .clock = clock, .on_wake = serve_tick, .arg = sup};
+	sup->events = (struct event_queue){.tasks = &sup->tasks,
+					   .clock = clock,
+					   .until = &sup->backend.due,
+					   .on_wake = serve_tick,
+					   .arg = sup};
 	sup->backend = (struct backend){.ops = ops,
 					.observer = observer,
 					.clock = clock,
@@ -231,6 +275,9 @@ void supervisor_init(struct supervisor *sup, struct session *session,
 					.parallel = options->parallel,
 					.processor = tests->plain_processor ? plain : here,
 					.tests = tests};
+	if (session->ops->calls_ahead)
+		sup->backend.answers =
+			(struct answers){.ahead = calls_ahead, .given = calls_answered, .arg = sup};
 	if (!ops->native && !options->parallel && !options->unbound && !options->late_start)
 		affinity_begin(&sup->affinity);
 }

@@ -345,13 +345,13 @@ void supervisor_syscall_left(struct supervisor *sup, struct task *task)
 	}
 	result = task->regs.rax;
 	ends = !task->syscall_restarts && !redo_interrupted(sup, task);
-	if (ends)
-		result = task->regs.rax;
-	sup->session->ops->on_syscall_exit(sup->session, sup, task, &at, result);
 	if (ends) {
+		result = task->regs.rax; /* of this part: what it wrote is told by it */
 		cut_transfer_end(task);
-		last_words_heard(task);
 	}
+	sup->session->ops->on_syscall_exit(sup->session, sup, task, &at, result);
+	if (ends)
+		last_words_heard(task);
 	note_refused_tracing(sup, task);
 	if (is_syscall(task, SYS_setpgid) && task->process->initial)
 		terminal_hand_on(getppid(), task->process->host_pid);

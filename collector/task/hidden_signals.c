@@ -214,17 +214,44 @@ void hidden_signals_post(struct task *task, struct hidden_signals *h, const sigi
 	(void)!(wide ? kill(pid, signo) : tgkill(pid, task->host_tid, signo));
 }
 
-int hidden_signals_unhide(struct task *task, struct hidden_signals *h)
+/* Those that are blocked go out of the kernel's mask, these signals come into it. */
+static int change_mask(struct task *task, struct hidden_signals *h, uint64_t hidden)
 {
-	uint64_t mask, hidden = h->mask;
+	uint64_t mask, blocked = h->blocked;
 
-	if (!hidden)
-		return 0;
-	h->mask = h->looked = 0;
+	h->paced = h->blocked = 0;
+	task->due = 0;
 	return tracee_get_mask(task->host_tid, &mask) ||
-			       tracee_set_mask(task->host_tid, mask | hidden)
+			       tracee_set_mask(task->host_tid, (mask & ~blocked) | hidden)
 		       ? -BT_E_GONE
 		       : 0;
+}
+
+int hidden_signals_unhide(struct task *task, struct hidden_signals *h)
+{
+	uint64_t hidden = h->mask;
+
+	if (!hidden && !h->paced)
+		return 0;
+	h->mask = h->looked = 0;
+	return change_mask(task, h, hidden);
+}
+
+int hidden_signals_pace(struct task *task, struct hidden_signals *h, uint64_t signals)
+{
+	uint64_t mask;
+
+	if (tracee_get_mask(task->host_tid, &mask) ||
+	    tracee_set_mask(task->host_tid, mask | signals))
+		return -BT_E_GONE;
+	h->paced = signals;
+	h->blocked |= signals & ~mask;
+	return 0;
+}
+
+int hidden_signals_end_pace(struct task *task, struct hidden_signals *h)
+{
+	return h->paced ? change_mask(task, h, 0) : 0;
 }
 
 /* Sends held signals again. wide: those for the process; else those for the thread. */

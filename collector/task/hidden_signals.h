@@ -40,13 +40,23 @@ struct hidden_signals {
 	struct held_signal held[HIDDEN_SIGNALS]
 			       [2]; /* [0]: sent to the thread, [1]: to the process */
 	struct posted_signal posted[HIDDEN_SIGNALS]; /* to the thread */
-	uint64_t looked; /* signals that were offered to the other threads, and that none took */
+	uint64_t paced;   /* signals of timers that are to wait (timer_pace.h), */
+	uint64_t blocked; /* ... and those of them that the kernel's mask has and the program's has
+			     not */
+	uint64_t looked;  /* signals that were offered to the other threads, and that none took */
 	bool faults_blocked; /* the kernel's mask had SIGSEGV or SIGBUS blocked when it was last
 				looked at */
 	bool counted; /* in process->signals_held: the task holds a signal for the process, or the
 			 kernel is about to give it one */
 	unsigned impatience[OTHERS_KINDS]; /* waits in vain so far, by what the others did */
 };
+
+/* The kernel blocks these signals, too, until the mask is the program's again. They are none that
+ * an instruction raises. Returns 0 or -BT_E_GONE. */
+int hidden_signals_pace(struct task *task, struct hidden_signals *h, uint64_t signals);
+
+/* It does so no longer, in the stopped task. Returns 0 or -BT_E_GONE. */
+int hidden_signals_end_pace(struct task *task, struct hidden_signals *h);
 
 /* Before the stopped task runs user code that will trap. Returns 0, HIDE_..., or -BT_E_GONE. */
 int hidden_signals_hide(struct task *task, struct hidden_signals *h);

@@ -125,6 +125,8 @@ struct task {
 
 	/* Where it is. */
 	struct bt_regs regs; /* of the last stop, as the application sees them */
+	uint64_t due; /* when the backend is to be told, if it runs then (backend_ops.due), in the
+			 time of the recording; 0: never */
 	bool mid_run; /* it was stopped in the midst of a step: regs are those before the step */
 	const struct stop_point *stop_point; /* where it is to be stopped; NULL: nowhere */
 	struct {
@@ -141,10 +143,13 @@ struct task {
 	struct branch_log *log; /* branches newer than the ring's, not decoded yet (branch_log.h);
 				   NULL with a backend that fills the ring at once */
 	uint64_t history;       /* entries of branch history it may keep */
-	uint64_t stepped;   /* instructions that were single-stepped, system calls not counted */
-	bool left_vsyscall; /* at BACKEND_INSTRUCTION: that was a call of the vsyscall page */
-	bool signal_sent;   /* at BACKEND_SIGNAL: no instruction has raised it, whatever its siginfo
-			       looks like. False: it is not known, and siginfo tells */
+	uint64_t stepped; /* instructions that were single-stepped, system calls not counted */
+	/* At BACKEND_INSTRUCTION: */
+	bool left_vsyscall;   /* that was a call of the vsyscall page */
+	bool has_saved_parts; /* it was xsave, xsavec or xsaveopt, */
+	uint64_t saved_parts; /* which stored there */
+	bool signal_sent; /* at BACKEND_SIGNAL: no instruction has raised it, whatever its siginfo
+			     looks like. False: it is not known, and siginfo tells */
 
 	/* Its system call. */
 	bool in_syscall;

@@ -55,14 +55,16 @@ int tracee_get_regs(pid_t tid, struct bt_regs *regs)
 	return ptrace_result(ptrace(PTRACE_GETREGS, tid, NULL, regs));
 }
 
-int tracee_clear_x87_address(pid_t tid)
+int tracee_clear_x87_address(pid_t tid, bool others)
 {
 	struct user_fpregs_struct f;
 	int rc = ptrace_result(ptrace(PTRACE_GETFPREGS, tid, NULL, &f));
 
-	if (rc || !f.rip)
+	if (rc || (!f.rip && !(others && (f.rdp || f.fop))))
 		return rc;
 	f.rip = 0;
+	if (others)
+		f.rdp = f.fop = 0;
 	return ptrace_result(ptrace(PTRACE_SETFPREGS, tid, NULL, &f));
 }
 
@@ -291,6 +293,18 @@ bool tracee_has_own_signal(pid_t tid)
 	siginfo_t info;
 
 	return ptrace(PTRACE_PEEKSIGINFO, tid, &args, &info) != 0;
+}
+
+size_t tracee_queued_signals(pid_t tid, siginfo_t *out, size_t max)
+{
+	struct __ptrace_peeksiginfo_args own = {.nr = (int)max}, shared = {0};
+	long n = ptrace(PTRACE_PEEKSIGINFO, tid, &own, out), more;
+
+	n = n < 0 ? 0 : n;
+	shared.flags = PTRACE_PEEKSIGINFO_SHARED;
+	shared.nr = (int)max - (int)n;
+	more = shared.nr ? ptrace(PTRACE_PEEKSIGINFO, tid, &shared, out + n) : 0;
+	return (size_t)(more < 0 ? n : n + more);
 }
 
 bool tracee_is_lost(pid_t tid)

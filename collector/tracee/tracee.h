@@ -39,8 +39,10 @@ int tracee_set_extended(pid_t tid, const void *bytes, size_t n);
 /* Makes the address of the x87 instruction that was executed last (FIP, Intel SDM volume 1, 8.1.8)
  * 0 in its registers: of translated code it would be an address in the cache. AMD's processors save
  * it only while an exception is pending (restore_fpregs_from_fpstate() in Linux'
- * arch/x86/kernel/fpu/core.c), so after a switch to another task it is mostly 0 there. */
-int tracee_clear_x87_address(pid_t tid);
+ * arch/x86/kernel/fpu/core.c), so after a switch to another task it is mostly 0 there. others: that
+ * instruction's opcode and the address of its operand, too. The selectors are not in the form that
+ * the kernel keeps (FXSAVE with REX.W). */
+int tracee_clear_x87_address(pid_t tid, bool others);
 
 /* Whether the thread's memory may be read at all (ptrace(2), PTRACE_MODE_ATTACH: it is not another
  * user's, and dumpable, or we have CAP_SYS_PTRACE). If not, errno says why. */
@@ -132,6 +134,11 @@ bool tracee_put_back(pid_t tid, int status);
 /* Whether a signal is queued for the stopped thread alone (PTRACE_PEEKSIGINFO: Linux 3.10). True if
  * the kernel cannot say. */
 bool tracee_has_own_signal(pid_t tid);
+
+/* The signals that are queued for the stopped thread and for its process (PTRACE_PEEKSIGINFO), at
+ * most max. Returns how many. One that found no room in the queue (sigqueue(3)) is not among them.
+ */
+size_t tracee_queued_signals(pid_t tid, siginfo_t *out, size_t max);
 
 /* The Sig* lines of /proc/TID/status. Works on running tasks too. */
 int tracee_signals(pid_t tid, struct tracee_signals *out);

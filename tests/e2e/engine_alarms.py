@@ -122,17 +122,27 @@ def add_timers(name, *options):
         equal((result.status, result.out), (0, b"ok\n"), "end and output (%s)" % result.own_err)
         found, came = too_soon(result.trace)
         check(came >= 100, "only %d signals" % came)
-        if name not in ("silent", "calls"): # without ticks
+        if name not in ("silent", "calls", "faults", "mask"): # without ticks; another handler ends
             equal(found, 0, "signals without a tick since the one before, of %d" % came)
         if history:
             equal(report(result.trace, "-n", "100")["verdict"]["state"], "consistent", "verdict")
 
 
-for name in "interval timer two silent calls".split():
+for name in "interval timer two first faults nested jumps mask waits ends pipe silent calls".split():
     add_timers(name)
 for name in "interval two silent".split():
     add_timers(name, "--history", "off")
 add_timers("interval", "--parallel")
+
+
+@case("a program whose timer sends more often than its signals are served comes to its end")
+def comes_to_its_end():
+    # A tick between two signals, as it was, would take many minutes.
+    program = build("frequent_alarms.c", *STATIC)
+    rounds = "3000000" if BACKEND == "engine" else "2000"
+    for options in [], ["--history", "off"]:
+        result = record([program, "work", rounds], ["--backend", BACKEND, *options], timeout=LONG)
+        equal((result.status, result.out), (0, b"ok\n"), "end and output, %s (%s)" % (options, result.own_err))
 
 
 main(sanitized=3)

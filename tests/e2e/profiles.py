@@ -67,6 +67,31 @@ def kept():
     same_branches(run()[0], first, "same branches with a profile")
 
 
+@case("a recording that keeps a log has files of its own, and leaves those of others alone; the kept fragments replay")
+def logged():
+    shutil.rmtree(PLACE, ignore_errors=True)
+    recorded = [record([program()], ["--replayable"]) for _ in range(3)]
+    names = os.listdir(PLACE)
+    check(names and all(".logged" in name for name in names), "files: %s" % names)
+    path = os.path.join(PLACE, next(name for name in names if name.endswith(".logged")))
+    mine = content(path)
+    check(len(mine) > 100000, "hardly a fragment is kept: %d bytes" % len(mine))
+    for result in recorded:
+        equal(execute([BTREC, "replay", "-q", result.trace]).status, 0, "status of the replay")
+        equal(own_results(result.trace), own_results(recorded[0].trace), "results of instructions in the log")
+    for _ in range(3):
+        record([program()])
+    equal(content(path), mine, "the file of recordings that keep a log, behind others")
+    plain = content(path.removesuffix(".logged"))
+    record([program()], ["--replayable"])
+    equal(content(path.removesuffix(".logged")), plain, "the file of others, behind a recording that keeps a log")
+
+
+def own_results(trace):
+    """How many instructions with a result of their own are in the log: of a fragment of another kind they would not be."""
+    return len(re.findall(rb"^LOG_INSTRUCTION ", execute([BTREC, "dump", trace]).out, re.M))
+
+
 def entries_in(path):
     return struct.unpack_from("<I", content(path), 36)[0]
 

@@ -89,6 +89,15 @@ def killed():
 KILLS = 10
 
 
+@case("a program whose timer sends more often than its signals are served")
+def served_too_slowly():
+    program = build("frequent_alarms.c", *STATIC)
+    for argv in ["work", "3000000"], ["first", "50"], ["nested", "50"], ["jumps", "50"], ["mask", "50"], ["waits", "50"], ["ends", "50"], ["pipe", "50"]:
+        result = record([program, *argv], ["--replayable", "--quiet"])
+        equal((result.status, result.out), (0, b"ok\n"), "end and output of %s" % argv)
+        same(result)
+
+
 # By program: what changes code or mappings past the program's own instructions, and signals that no instruction raises a second time,
 # or that the kernel forces upon a program that blocks them.
 CHANGES = {
@@ -190,6 +199,22 @@ def written_file():
     same(result)
 
 
+@case("a file that is mapped again over itself: the same bytes are not logged again, others are")
+def mapped_over():
+    folder = fresh_dir("over")
+    argv = [build("mapped_over.c", "-static"), os.path.join(folder, "file")]
+    result = recorded(argv)
+    equal(result.out, native(argv).out, "what the mappings hold, recorded and not")
+    shutil.rmtree(folder)
+    same(result)
+    same(result, "--backend", "step")
+    # BT_SHAPE_MAP is 0, BT_SHAPE_PROTECT 2
+    shapes = re.findall(rb"^LOG_SHAPE what=(\d) start=0x(\w+) end=0x(\w+) prot=(\d)", execute([BTREC, "dump", result.trace]).out, re.M)
+    first = next(int(start, 16) for what, start, end, _ in shapes if int(end, 16) - int(start, 16) == 18 << 12)
+    got = [(int(what), (int(start, 16) - first) >> 12, int(prot)) for what, start, _, prot in shapes if 0 <= int(start, 16) - first < 18 << 12]
+    equal(got, [(0, 0, 1), (2, 1, 5), (2, 4, 3), (0, 4, 1), (0, 7, 1), (2, 10, 1), (0, 11, 1), (0, 15, 1), (1, 1, 0), (0, 0, 3)], "changes of these mappings")
+
+
 @case("where a program maps the same memory twice the log ends, and the replay says so")
 def mapped_twice():
     for argv in ([build("written_code.c", *STATIC, "-pthread"), "by-masked-store"], [build("attached.c", *STATIC), "twice"]):
@@ -243,6 +268,20 @@ def ends_early():
     check(why in execute([BTREC, "info", result.trace]).out, "btrec info does not say so")
 
 
+@case("a program that sets segments of its own ends its log")
+def has_ldt():
+    for how in ("64", "32", "no"):
+        program = build("has_ldt.c", "-O2")
+        alone = native([program, how])
+        if alone.status == 77:
+            raise Skip("the kernel has no modify_ldt, or no int 0x80")
+        result = recorded([program, how])
+        equal(result.out, alone.out, "what it prints")
+        again = replayed(result.trace)
+        equal((again.status, again.out), (0, alone.out if how == "no" else b"before\n"), "status and output up to there")
+        equal(b"sets segments of its own (modify_ldt)" in again.err, how != "no", "the reason is told")
+
+
 @case("a program that executes others, with other descriptors and handlers, and fails in the last one")
 def executes():
     folder, argv = built()
@@ -293,12 +332,34 @@ def own_results():
         equal((again.status, again.err, again.out), (0, result.err, result.out), "status, errors and output where it is undefined")
 
 
+@case("what the x87 unit keeps of its last instruction is 0, by whom it is recorded")
+def x87_pointers():
+    program = build("x87_pointers.c", *STATIC)
+    results = [recorded([program], "--backend", backend) for backend in ("engine", "step")]
+    equal(results[0].out, results[1].out, "what it prints, recorded by the engine and by the stepper")
+    told = re.findall(rb": (\w+) opcode (\w+)$", results[0].out, re.M)
+    check(len(told) >= 21 and all(not int(part + opcode, 16) for part, opcode in told), results[0].out)
+    for result in results:
+        for backend in ("engine", "step"):
+            same(result, "--backend", backend)
+
+
+@case("which states xsave and its like find in use is replayed, by whom it is recorded")
+def saved_parts():
+    program = build("saved_parts.c", *STATIC)
+    if native([program]).status == 77:
+        raise Skip("no XSAVEC, XSAVEOPT or AVX")
+    result = recorded([program])
+    same(result)
+    same(result, "--backend", "step")
+    same(recorded([program], "--backend", "step"))
+
+
 @case("a divergence names the memory that differs first")
 def memory_differs():
-    text = os.path.join(fresh_dir("text"), "text")
-    with open(text, "wb") as file:
-        file.write(b"\x3e\x0f1 of the text\n" * 2)
-    copy = with_change(recorded(["/bin/cat", text]), "marked", "LOG_DATA", 1)
+    # Of a pipe: read at a stop, so that the log has what it wrote as LOG_DATA.
+    result = record(["/bin/cat"], ["--replayable", "--quiet"], stdin=b"\x3e\x0f1 of the text\n" * 2)
+    copy = with_change(result, "marked", "LOG_DATA", 1)
     again = replayed(copy, "--json")
     found = json.loads(again.out.splitlines()[-1])
     equal((again.status, found["kind"]), (65, "output"), "status and kind")
@@ -314,10 +375,10 @@ def divergences():
     result = recorded(argv, status=3)
     equal(changed(result, "none", "LOG_CALL", 1).status, 0, "status of a log that was copied")
     for change, kinds in ((("register", "LOG_CALL", 30), ["registers"]), (("tick", "LOG_CALL", 30), ["point"]), (("drop", "LOG_CALL", 40), ["event", "point", "registers"]),
-                          (("double", "LOG_CALL", 40), ["event", "point", "registers"]), (("result", "LOG_CALLS", 2), ["event", "point", "registers"]),
+                          (("double", "LOG_CALL", 40), ["event", "point", "registers"]), (("result", "LOG_CALLS", 3), ["event", "point", "registers"]),
                           (("tick", "LOG_SIGNAL", 5), ["point", "registers"]), (("drop", "LOG_SIGNAL", 5), ["event"]), (("tick", "LOG_INSTRUCTION", 1), ["point"]), (("drop", "LOG_INSTRUCTION", 2), ["event", "point"]), (("tick", "LOG_EXIT", 1), ["point"]),
-                          (("argument", "LOG_CALLS", 3), ["registers"]), (("tick", "LOG_CALLS", 3), ["point"]), (("drop", "LOG_CALLS", 3), ["event", "point", "registers"]), (("double", "LOG_CALLS", 3), ["event", "point", "registers"]), (("address", "LOG_CALLS", 3), ["effect"]),
-                          (("address", "LOG_DATA", 4), ["effect"]), (("address", "LOG_SHAPE", 3), ["effect"])):
+                          (("argument", "LOG_CALLS", 3), ["registers"]), (("tick", "LOG_CALLS", 3), ["point"]), (("drop", "LOG_CALLS", 3), ["event", "point", "registers"]), (("double", "LOG_CALLS", 3), ["event", "point", "registers"]), (("address", "LOG_CALLS", 4), ["effect"]),
+                          (("address", "LOG_DATA", 1), ["effect"]), (("address", "LOG_OBJECT", 1), ["effect"]), (("address", "LOG_SHAPE", 3), ["effect"])):
         again = changed(result, *change)
         equal(again.status, 65, "status after %s" % (change,))
         found = json.loads(again.out.splitlines()[-1])
@@ -326,24 +387,40 @@ def divergences():
             equal([r["name"] for r in found["registers"]], ["rbx"], "registers that differ")
 
 
+@case("bytes that the log has already are named again: of files that are mapped often, and of programs executed one after the other")
+def objects():
+    folder = fresh_dir("objects")
+    path, program = calls_file(folder), build("maps_often.c")
+    sizes = []
+    for times in ("1", "40"):
+        result = recorded([program, path, times])
+        equal(result.out, native([program, path, times]).out, "what it prints")
+        same(result)
+        sizes.append(os.path.getsize(os.path.join(result.trace, "log-1")))
+    check(sizes[1] < sizes[0] + 100000, "bytes of a log with a file mapped once, and 40 times: %s" % sizes)
+    once, often = recorded(["/usr/bin/env", "/bin/true"]), recorded(["/usr/bin/env"] * 5 + ["/bin/true"])
+    check(os.path.getsize(os.path.join(often.trace, "log-1")) < 1.3 * os.path.getsize(os.path.join(once.trace, "log-1")), "bytes of a log of six programs")
+    same(often)
+    found = changed(result, "address", "LOG_AGAIN", 5)
+    equal((found.status, json.loads(found.out.splitlines()[-1])["kind"]), (65, "effect"), "an address that is not the program's")
+    again = replayed(with_change(result, "object", "LOG_AGAIN", 5))
+    check(again.status == 76 and b"an object that it does not have" in again.err, "%d %s" % (again.status, again.err))
+    equal(replayed(with_change(result, "byte", "LOG_OBJECT", 1)).status in (0, 65), True, "an object that was changed")
+
+
 @case("a byte that is changed in what a call wrote is found, or means nothing")
 def bytes_changed():
     folder, argv = built()
     result = recorded(argv, status=3)
     found = []
     for n in range(1, 21):
-        again = changed(result, "byte", "LOG_DATA", n)
+        again = changed(result, "byte", "LOG_OBJECT" if n % 2 else "LOG_DATA", n // 2 + 1)
         check(again.status in (0, 65), "status %d" % again.status)
         if again.status == 0:
             equal((again.out, again.program_err), (result.out, result.err), "output with a byte that means nothing")
         else:
             found.append(json.loads(again.out.splitlines()[-1])["kind"])
     check(len(found) >= 3, "found: %s" % found)
-
-
-def children_of(pid):
-    with open("/proc/%d/task/%d/children" % (pid, pid)) as file:
-        return [int(child) for child in file.read().split()]
 
 
 def calls_file(folder):
@@ -354,7 +431,7 @@ def calls_file(folder):
     return path
 
 
-for what in ("sizes", "much", "holes", "ask", "list", "outputs", "mapped", "restarts", "interrupts", "alarms"):
+for what in ("sizes", "much", "holes", "ask", "list", "files", "devices", "maps", "outputs", "mapped", "restarts", "interrupts", "alarms"):
 
     @case("calls that are made without a stop, replayed as they were: %s" % what)
     def calls_made(what=what):
@@ -365,8 +442,101 @@ for what in ("sizes", "much", "holes", "ask", "list", "outputs", "mapped", "rest
         check(("%s: " % what).encode() in result.out, result.out)
         shutil.rmtree(folder)
         same(result)
-        if what in ("holes", "interrupts"):
+        if what in ("holes", "interrupts", "maps"):
             same(result, "--backend", "step")
+        for number, calls in FEW_STOPS.get(what, {}).items():
+            check(stops(result.trace, number) <= calls, "stops of call %d: %d" % (number, stops(result.trace, number)))
+
+
+# Of a part of that program: how many calls of a number are made at stops, at most, those of its start with them.
+# Opened files are told of by fstat before they are read.
+FEW_STOPS = {"much": {0: 3}, "files": {0: 3, 257: 1}, "maps": {9: 20, 10: 2, 11: 2, 12: 3}, "devices": {0: 40}, "list": {217: 1}}
+
+
+def stops(trace, number):
+    return len(re.findall(rb"^SYSCALL_ENTER .* nr=0x%x " % number, execute([BTREC, "dump", trace]).out, re.M))
+
+
+def into_files(folder, program, what):
+    """Records it with standard output and error in files: the trace, and the process, running."""
+    trace = fresh("trace")
+    out, err = (os.path.join(folder, name) for name in ("out", "err"))
+    with open(out, "wb") as o, open(err, "wb") as e:
+        return trace, out, err, start([BTREC, "run", "--replayable", "-q", "-o", trace, program, what, out], stdout=o, stderr=e)
+
+
+@case("what a program writes to files that are its standard output and error is in the log without a stop")
+def outputs_into_files():
+    folder, program = fresh_dir("outputs"), build("user_outputs.c")
+    trace, out, err, process = into_files(folder, program, "all")
+    equal(process.wait(60), 0, "status")
+    again = execute([BTREC, "replay", "-q", trace])
+    equal(again.status, 0, "status of the replay: %s" % again.err[-500:])
+    # The file is as its last writes left it; the replay repeats all bytes in their order.
+    for text, count in ((b"by a copy\n", 3), (b"by its name\n", 3), (b"at its place\n", 3), (b"not seen", 0), (b"seen again\n", 1), (b"holes: ", 1), (b"MAPPED\n", 3), (b"mapped\n", 2),
+                        (b"not mapped any more\n", 1), (b"x\n", 5)):
+        check(again.out.count(text) >= count and (count or text not in again.out), "%r in what is repeated: %d times" % (text, again.out.count(text)))
+    check(again.err.count(b"by a high number\n") == 3 and again.err.endswith(b"large\n"), again.err[-200:])
+    check(b"to standard error\n" in again.err, "what a copy of it wrote")
+    with open(err, "rb") as file:
+        equal(again.err, file.read(), "standard error")
+    check(stops(trace, 1) < 60, "writes at stops: %d" % stops(trace, 1))
+
+
+@case("a program that is killed in the midst of writes without a stop: the replay has what its file has")
+def outputs_killed():
+    folder, program = fresh_dir("outputs"), build("user_outputs.c")
+    for run in range(0, KILLS, 4):
+        trace, out, _, process = into_files(folder, program, "for ever")
+        while not os.path.getsize(out):
+            time.sleep(0.001)
+        time.sleep(0.0005 * run)
+        recorder = children_of(process.pid)[0]
+        os.kill(children_of(recorder)[0], signal.SIGKILL)
+        equal(process.wait(60), -signal.SIGKILL, "end")
+        again = execute([BTREC, "replay", "-q", trace])
+        with open(out, "rb") as file:
+            written = file.read()
+        equal((again.status, again.err, len(again.out)), (0, b"", len(written)), "the replay")
+        check(again.out == written, "bytes of the replay")
+
+
+def waits_of(*argv):
+    """How often a command waited for something: twice for each stop of what it traces."""
+    process = start([BTREC, *argv])
+    process.stdout.read()
+    _, status, usage = os.wait4(process.pid, 0)
+    process.returncode = status
+    equal(status, 0, "status of %s" % (argv,))
+    return usage.ru_nvcsw
+
+
+@case("calls are answered without a stop in a replay, and in a window of it")
+def calls_answered():
+    folder, calls = fresh_dir("answered"), 20000
+    result = recorded(["dd", "if=" + calls_file(folder), "of=/dev/null", "bs=1", "count=%d" % calls, "status=none"])
+    window = os.path.join(folder, "window")
+    for options in ([], ["--window", "..", "-o", window]):
+        waits = waits_of("replay", "-q", *options, result.trace)
+        check(waits < calls / 2, "%d waits in a replay of %d calls with %s" % (waits, 2 * calls, options))
+    done = subprocess.run([os.path.join(BUILD, "tests/tools/check_history"), window], stdout=subprocess.PIPE, stderr=subprocess.STDOUT)
+    equal(done.returncode, 0, "check_history of the window: %s" % done.stdout.decode(errors="replace")[:400])
+
+
+@case("a window of calls that are answered without a stop has the branches that the stepper has; a call at another tick is found")
+def calls_in_window():
+    folder = fresh_dir("window")
+    result = recorded(["/bin/cat", calls_file(folder)])
+    branches = []
+    for backend in ("engine", "step"):
+        window = os.path.join(folder, backend)
+        equal(replayed(result.trace, "--no-output", "-q", "--backend", backend, "--window", "..", "-o", window).status, 0, "status with " + backend)
+        branches.append(execute([os.path.join(BUILD, "tests/tools/branches"), window]).out)
+    check(branches[0] and branches[0] == branches[1], "the branches differ")
+    for n in (3, 9):
+        copy = with_change(result, "tick", "LOG_CALLS", n)
+        again = replayed(copy, "--json", "--no-output", "--window", "..", "-o", fresh("window"))
+        equal((again.status, json.loads(again.out.splitlines()[-1])["kind"]), (65, "point"), "status and kind")
 
 
 @case("a program that is killed in the midst of calls that are made without a stop")
@@ -434,6 +604,7 @@ def features():
         flags = set(re.search(r"^flags\s*: (.*)", file.read(), re.M).group(1).split())
     names = re.search(r"lacks what the recording had: ([a-z0-9_ ]+) \(--force", again.err.decode()).group(1).split()
     check(names and not flags & set(names), "named: %s" % names)
+    check("rtm" in flags or "rtm" in names, "transactions are not among them: %s" % names)
     equal(replayed(copy, "--force", "-q").status, 0, "status with --force")
     for change in ("drop", "cut"):  # an older log; damage
         again = replayed(with_change(result, change, "LOG_PROCESSOR", 1), "-q")

@@ -2,6 +2,11 @@
 # SPDX-License-Identifier: MIT
 # Calls that signals interrupt: made again by the kernel, continued by restart_syscall, or failed with EINTR, with and without a
 # handler that runs in between. What the recorded program got is what it gets alone, and the replay gives it again.
+import fcntl
+import socket
+import struct
+import termios
+
 from replays import *
 
 TIMED = ("nanosleep clock_nanosleep clock_nanosleep-until poll ppoll select pselect futex-time semtimedop epoll_wait sigtimedwait recv-time "
@@ -37,5 +42,75 @@ add("mixed", "an ignored signal, then one with a handler")
 # Stepped, a handler must end before the next alarm.
 add("restart", "a handler with SA_RESTART, stepped", ["--backend", "step"], ["--backend", "step"], every="20")
 add("mixed", "an ignored signal, then one with a handler, recorded by the stepper", ["--backend", "step"], every="20")
+
+MOVED = b"".join(b"%d\n" % n for n in range(90000))  # more than a pipe or a socket holds
+
+
+def status_of(pid, name):
+    with open("/proc/%d/status" % pid) as file:
+        return re.search(r"^%s:\s*(\S+)" % name, file.read(), re.M)[1]
+
+
+def wait_for(happened):
+    limit = time.monotonic() + 60
+    while not happened():
+        check(time.monotonic() < limit, "it does not happen: %s" % happened.__name__)
+        time.sleep(0.001)
+
+
+def size_by(request, end):
+    return struct.unpack("i", fcntl.ioctl(end, request, b"    "))[0]
+
+
+def add_cut(how, text, signals, *record_options):
+    @case("a transfer that is made again for its rest: " + text)
+    def run():
+        folder = fresh_dir("cut")
+        program, path, trace = os.path.join(folder, "cut_alone"), os.path.join(folder, "file"), os.path.join(folder, "trace")
+        shutil.copy(build("cut_alone.c", "-O2", *STATIC), program)
+        with open(path, "wb") as file:
+            file.write(MOVED)
+        ours, its = [end.detach() for end in socket.socketpair()]
+        child = subprocess.Popen([BTREC, "run", "-q", "--replayable", *record_options, "-o", trace, program, how, path], stdin=its, stderr=subprocess.PIPE)
+        os.close(its)
+        came = b""
+        if how == "recv":
+            os.write(ours, MOVED[:300])
+        wait_for(lambda: children_of(child.pid) and children_of(children_of(child.pid)[0]))
+        pid = children_of(children_of(child.pid)[0])[0]
+
+        def waits_in_the_call():
+            moved = size_by(termios.TIOCOUTQ, ours) == 0 if how == "recv" else size_by(termios.FIONREAD, ours) > 0
+            return moved and status_of(pid, "State") == "S"
+
+        def has_taken_it():
+            return not int(status_of(pid, "SigPnd"), 16) | int(status_of(pid, "ShdPnd"), 16)
+
+        wait_for(waits_in_the_call)
+        for signo in signals:
+            os.kill(pid, signo)
+            wait_for(has_taken_it)
+            wait_for(waits_in_the_call)
+        if how == "recv":
+            os.write(ours, MOVED[300:])
+        else:
+            while piece := os.read(ours, 1 << 16):
+                came += piece
+        said = child.communicate(timeout=60)[1]
+        os.close(ours)
+        equal((child.returncode, came), (0, b"" if how == "recv" else MOVED), "end, and what came")
+        if signal.SIGUSR1 not in signals:
+            check(("%s all, signals 0\n" % how).encode() in said, said)
+        shutil.copytree(trace, folder + "-trace")
+        shutil.rmtree(folder)
+        for options in {(), record_options}:
+            again = execute([BTREC, "replay", "-q", *options, folder + "-trace"])
+            equal((again.status, again.err, again.out), (0, said, b""), "status, errors and output of the replay")
+
+
+for each in ("write", "send", "copy", "recv"):
+    add_cut(each, each + ", ignored signals", [signal.SIGWINCH, signal.SIGURG, signal.SIGWINCH])
+    add_cut(each, each + ", an ignored one and one with a handler", [signal.SIGWINCH, signal.SIGUSR1, signal.SIGURG])
+add_cut("write", "write, stepped", [signal.SIGWINCH, signal.SIGUSR1, signal.SIGURG], "--backend", "step")
 
 main()

@@ -40,3 +40,8 @@ def with_change(result, *change):
 
 def changed(result, *change):
     return replayed(with_change(result, *change), "--json")
+
+
+def children_of(pid):
+    with open("/proc/%d/task/%d/children" % (pid, pid)) as file:
+        return [int(child) for child in file.read().split()]

@@ -206,6 +206,92 @@ static void write_mapped(void)
 	unlink("mapped");
 }
 
+/* Many files are opened, asked about, and read; also by a descriptor that may write, which has the
+ * number of one that may not. */
+static void read_files(const char *path)
+{
+	struct stat st;
+	int last = open(path, O_RDONLY), fd;
+
+	for (int i = 0; i < 100; i++) {
+		fd = open(path, O_RDONLY);
+		add_result(fstat(fd, &st));
+		add_result(pread(fd, buffer, 100, i));
+		add_result(read(fd, buffer + 100, 100));
+		add(buffer, 200);
+		add_result(write(fd, buffer, 10));
+		close(fd);
+	}
+	close(last);
+	fd = open("written", O_RDWR | O_CREAT, 0600);
+	add_result(fstat(fd, &st));
+	last = dup2(1, 40);
+	add_result(fstat(40, &st));
+	write(40, "by a copy of what was asked about\n", 34);
+	pwrite(fd, buffer, 100, 0);
+	add_result(pread(fd, buffer, 50, 20));
+	add(buffer, 50);
+	unlink("written");
+}
+
+/* Of devices that a signal may break off, where more is asked for than a page. */
+static void read_devices(void)
+{
+	static const char *const names[] = {"/dev/zero", "/dev/full", "/dev/urandom"};
+	static const size_t sizes[] = {0, 1, 100, PAGE - 1, PAGE, PAGE + 1, 10000};
+	uint8_t *pages = mmap(NULL, 2 * PAGE, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS,
+			      -1, 0);
+
+	munmap(pages + PAGE, PAGE);
+	for (size_t i = 0; i < sizeof names / sizeof names[0]; i++) {
+		int fd = open(names[i], O_RDWR);
+
+		for (size_t j = 0; j < 3 * sizeof sizes / sizeof sizes[0]; j++) {
+			memset(buffer, 'b', 10100);
+			add_result(read(fd, buffer, sizes[j / 3]));
+			add_result(write(fd, buffer, j));
+			add(buffer, 10100);
+		}
+		memset(pages, 'p', PAGE);
+		add_result(read(fd, pages + PAGE - 100, 200));
+		add_result(read(fd, pages + PAGE, 200));
+		add(pages, PAGE);
+		close(fd);
+	}
+}
+
+/* Changes of mappings, and what lies there then. */
+static void change_maps(int fd)
+{
+	uint8_t *heap = sbrk(0);
+
+	for (int i = 0; i < 40; i++) {
+		const size_t n = (size_t)(i % 7 + 1) * PAGE;
+		uint8_t *pages = mmap(NULL, n, PROT_READ | PROT_WRITE,
+				      MAP_ANONYMOUS | (i % 5 ? MAP_PRIVATE : MAP_SHARED), -1, 0);
+
+		pages[n - 1] = (uint8_t)i;
+		add_result(pages[0] + pages[n - 1]);
+		add_result(mprotect(pages, PAGE, PROT_READ));
+		add_result(pread(fd, pages, 10, i));
+		add_result(mprotect(pages, PAGE, PROT_READ | PROT_WRITE));
+		add_result(pread(fd, pages, 10, i));
+		add(pages, 20);
+		add_result(mmap(pages, PAGE, PROT_READ | PROT_WRITE,
+				MAP_FIXED | MAP_PRIVATE | MAP_ANONYMOUS, -1, 0) == pages);
+		add(pages, 20);
+		add_result(munmap(pages, i % 2 ? n : PAGE));
+		add_result(pread(fd, pages, 10, i));
+		add_result(munmap(pages + 1, PAGE));
+		add_result(mprotect(pages, PAGE, PROT_READ));
+		add_result(brk(heap + (i * 3 % 20) * PAGE + i));
+		if (i * 3 % 20) {
+			add(heap + PAGE - 40, 40);
+			memset(heap, i, PAGE);
+		}
+	}
+}
+
 static void count(int signo)
 {
 	(void)signo;
@@ -277,6 +363,12 @@ int main(int argc, char **argv)
 		read_into_holes(fd);
 	if (!strcmp(argv[2], "ask"))
 		ask(argv[1]);
+	if (!strcmp(argv[2], "files"))
+		read_files(argv[1]);
+	if (!strcmp(argv[2], "devices"))
+		read_devices();
+	if (!strcmp(argv[2], "maps"))
+		change_maps(fd);
 	if (!strcmp(argv[2], "list"))
 		list();
 	if (!strcmp(argv[2], "outputs"))

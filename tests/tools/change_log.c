@@ -2,12 +2,12 @@
 /* change_log TRACE OUT CHANGE KIND N [FILE]: writes the log of a trace to the file OUT with one
  * change in record N (from 1; of effects: of those behind the beginning) of that kind, by name:
  * drop, double, register (rbx + 1), tick (+ 1), byte (the first one, + 1), marked (the same, of
- * LOG_DATA whose bytes begin with MARK alone), result (+ 1), address
- * (an effect's, in the reserved range), maker (of a LOG_PROCESSOR: another one), features (it has
- * all), layout (its states lie elsewhere, as they do in all LOG_STATE then), cut (the last bytes of
- * its leaves are missing), end (behind it). Of an event: code (the bytes of FILE lie where its task
- * is), flood (effects of hundreds of megabytes), or an effect of `plants`, below. Ends with 1 when
- * there is no such record. */
+ * LOG_DATA whose bytes begin with MARK alone), result (+ 1), address (an effect's, in the reserved
+ * range), object (of a LOG_AGAIN: one that is not there), maker (of a LOG_PROCESSOR: another one),
+ * features (it has all), layout (its states lie elsewhere, as they do in all LOG_STATE then), cut
+ * (the last bytes of its leaves are missing), end (behind it). Of an event: code (the bytes of FILE
+ * lie where its task is), flood (effects of hundreds of megabytes), or an effect of `plants`,
+ * below. Ends with 1 when there is no such record. */
 #include <inttypes.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -97,6 +97,21 @@ static struct bt_regs *regs_of(struct bt_record *r)
 						: NULL;
 }
 
+static uint64_t *address_of(struct bt_record *r)
+{
+	return r->kind == BT_RECORD_LOG_DATA     ? &r->u.log_data.addr
+	       : r->kind == BT_RECORD_LOG_OBJECT ? &r->u.log_object.addr
+	       : r->kind == BT_RECORD_LOG_AGAIN  ? &r->u.log_again.addr
+						 : NULL;
+}
+
+static struct slice *bytes_of(struct bt_record *r)
+{
+	return r->kind == BT_RECORD_LOG_DATA     ? &r->u.log_data.bytes
+	       : r->kind == BT_RECORD_LOG_OBJECT ? &r->u.log_object.bytes
+						 : NULL;
+}
+
 static struct bt_point *point_of(struct bt_record *r)
 {
 	return r->kind == BT_RECORD_LOG_CALL          ? &r->u.log_call.point
@@ -156,18 +171,20 @@ static void change_record(struct bt_record *r, const char *what, struct buf *byt
 		point_of(r)->tick++;
 	if (!strcmp(what, "result") && r->kind == BT_RECORD_LOG_CALL)
 		r->u.log_call.result++;
-	if (!strcmp(what, "address") && r->kind == BT_RECORD_LOG_DATA)
-		r->u.log_data.addr = RESERVED;
+	if (!strcmp(what, "address") && address_of(r))
+		*address_of(r) = RESERVED;
+	if (!strcmp(what, "object") && r->kind == BT_RECORD_LOG_AGAIN)
+		r->u.log_again.object += 1 << 20;
 	if (!strcmp(what, "address") && r->kind == BT_RECORD_LOG_SHAPE) {
 		r->u.log_shape.end = RESERVED + (r->u.log_shape.end - r->u.log_shape.start);
 		r->u.log_shape.start = RESERVED;
 	}
 	if (r->kind == BT_RECORD_LOG_PROCESSOR)
 		change_processor(&r->u.log_processor, what, bytes);
-	if ((!strcmp(what, "byte") || !strcmp(what, "marked")) && r->kind == BT_RECORD_LOG_DATA) {
-		buf_put(bytes, r->u.log_data.bytes.at, r->u.log_data.bytes.len);
+	if ((!strcmp(what, "byte") || !strcmp(what, "marked")) && bytes_of(r)) {
+		buf_put(bytes, bytes_of(r)->at, bytes_of(r)->len);
 		bytes->data[0]++;
-		r->u.log_data.bytes = slice_of(bytes->data, bytes->len);
+		*bytes_of(r) = slice_of(bytes->data, bytes->len);
 	}
 }
 
@@ -202,8 +219,8 @@ static void change_calls(struct bt_record_log_calls *r, const struct change *c, 
 			log_calls_encode(&to, bytes, &call);
 		if (it && !strcmp(c->what, "double"))
 			log_calls_encode(&to, bytes, &call);
-		if (it && !strcmp(c->what, "garbage"))
-			buf_put(bytes, "\xff\xff\xff\xff\xff\xff\xff\xff", 8);
+		for (int i = 0; i < 12 && it && !strcmp(c->what, "garbage"); i++)
+			buf_u8(bytes, 0xff); /* longer than any number */
 	}
 	r->calls = slice_of(bytes->data, bytes->len);
 	buf_release(&data);
@@ -293,8 +310,7 @@ static int copy_log(const struct trace *t, const struct trace_file *file, FILE *
 			bt_record_encode(&records, BT_RECORD_LOG_CALLS, &rec.u);
 			continue;
 		}
-		it = (begun || rec.kind != BT_RECORD_LOG_DATA) && is_wanted(&rec, c) &&
-		     ++seen == c->number;
+		it = (begun || !address_of(&rec)) && is_wanted(&rec, c) && ++seen == c->number;
 		if (it)
 			change_record(&rec, c->what, &bytes);
 		if (rec.kind == BT_RECORD_LOG_STATE && !strcmp(c->what, "layout"))

@@ -177,12 +177,61 @@ static void whoever_sends_sigchld_hides_no_stop(void **state)
 	disperse(&h);
 }
 
+/* A child that tells of nothing, until it is interrupted when the time is over. */
+struct patient {
+	struct herd herd;
+	struct bt_clock clock;
+	uint64_t until;
+	bool over;
+};
+
+static void interrupt_when_over(void *arg)
+{
+	struct patient *p = arg;
+
+	if (p->over || bt_clock_now(&p->clock) < p->until)
+		return;
+	p->over = true;
+	p->until = 0;
+	assert_int_equal(ptrace(PTRACE_INTERRUPT, p->herd.tids[1], NULL, NULL), 0);
+}
+
+static void a_look_ends_at_its_time(void **state)
+{
+	struct patient p = {.clock = bt_clock_start(), .until = 1};
+	struct herd *h = &p.herd;
+	struct wait_event ev;
+	sigset_t told;
+
+	(void)state;
+	h->events = (struct event_queue){.tasks = &h->tasks,
+					 .clock = &p.clock,
+					 .until = &p.until,
+					 .on_wake = interrupt_when_over,
+					 .arg = &p};
+	sigemptyset(&told);
+	sigaddset(&told, SIGCHLD);
+	sigprocmask(SIG_BLOCK, &told, &h->mask);
+	seize(h, 1);
+	assert_true(event_queue_next(&h->events, &ev));
+	assert_true(p.over);
+	assert_int_equal(ev.type, WAIT_INTERRUPT);
+	kill(h->tids[1], SIGKILL);
+	/* The time to come is none that a stop waits for. */
+	p.until = UINT64_MAX;
+	assert_true(event_queue_next(&h->events, &ev));
+	assert_int_equal(ev.type, WAIT_KILLED);
+	assert_false(event_queue_next(&h->events, &ev));
+	disperse(h);
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(all_events_come_once),
 		cmocka_unit_test(stops_of_one_do_not_cost_a_look_at_all),
 		cmocka_unit_test(whoever_sends_sigchld_hides_no_stop),
+		cmocka_unit_test(a_look_ends_at_its_time),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);

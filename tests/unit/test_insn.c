@@ -97,9 +97,12 @@ static const struct row rows[] = {
 	{"fnsave [rax]", B(0xdd, 0x30), BT_INSN_PLAIN, BT_TRAIT_SAVES_X87, 0},
 	{"fxsave [rax]", B(0x0f, 0xae, 0x00), BT_INSN_PLAIN, BT_TRAIT_SAVES_X87, 0},
 	{"fxsave64 [rax]", B(0x48, 0x0f, 0xae, 0x00), BT_INSN_PLAIN, BT_TRAIT_SAVES_X87, 0},
-	{"xsave64 [rax]", B(0x48, 0x0f, 0xae, 0x20), BT_INSN_PLAIN, BT_TRAIT_SAVES_X87, 0},
-	{"xsaveopt [rax]", B(0x0f, 0xae, 0x30), BT_INSN_PLAIN, BT_TRAIT_SAVES_X87, 0},
-	{"xsavec64 [rax]", B(0x48, 0x0f, 0xc7, 0x20), BT_INSN_PLAIN, BT_TRAIT_SAVES_X87, 0},
+	{"xsave64 [rax]", B(0x48, 0x0f, 0xae, 0x20), BT_INSN_PLAIN,
+	 BT_TRAIT_SAVES_X87 | BT_TRAIT_SAVES_PARTS, 0},
+	{"xsaveopt [rax]", B(0x0f, 0xae, 0x30), BT_INSN_PLAIN,
+	 BT_TRAIT_SAVES_X87 | BT_TRAIT_SAVES_PARTS, 0},
+	{"xsavec64 [rax]", B(0x48, 0x0f, 0xc7, 0x20), BT_INSN_PLAIN,
+	 BT_TRAIT_SAVES_X87 | BT_TRAIT_SAVES_PARTS, 0},
 	{"int 0x80", B(0xcd, 0x80), BT_INSN_SYSCALL, BT_TRAIT_COMPAT, 0},
 };
 

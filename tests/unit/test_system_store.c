@@ -45,6 +45,31 @@ static void memory_is_found_by_each_form_of_an_address(void **state)
 	}
 }
 
+static void xsave_and_its_like_store_at_their_operand(void **state)
+{
+	static const struct {
+		uint8_t bytes[BT_INSN_MAX];
+		uint8_t len;
+		uint64_t addr; /* 0: it is none of them */
+	} rows[] = {
+		{B(0x0f, 0xae, 0x23), 0x7000},                        /* xsave [rbx] */
+		{B(0x48, 0x0f, 0xae, 0x35, 4, 0, 0, 0), 0x40100c},    /* xsaveopt64 [rip+4] */
+		{B(0x4b, 0x0f, 0xc7, 0x64, 0xe1, 0x40), 0x100000068}, /* xsavec64 [r9+r12*8+64] */
+		{B(0x0f, 0xae, 0x03), 0},                             /* fxsave [rbx] */
+		{B(0x0f, 0xae, 0x2b), 0},                             /* xrstor [rbx] */
+		{B(0x66, 0x0f, 0xae, 0xf0), 0},                       /* tpause eax */
+	};
+
+	(void)state;
+	for (size_t i = 0; i < ARRAY_SIZE(rows); i++) {
+		uint64_t addr = 0;
+
+		assert_int_equal(bt_saved_parts_address(rows[i].bytes, rows[i].len, &before, &addr),
+				 rows[i].addr != 0);
+		assert_int_equal(addr, rows[i].addr);
+	}
+}
+
 static void registers_get_as_many_bytes_as_the_operand_has(void **state)
 {
 	static const struct {
@@ -82,6 +107,7 @@ int main(void)
 {
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(memory_is_found_by_each_form_of_an_address),
+		cmocka_unit_test(xsave_and_its_like_store_at_their_operand),
 		cmocka_unit_test(registers_get_as_many_bytes_as_the_operand_has),
 		cmocka_unit_test(other_instructions_are_none),
 	};

@@ -594,6 +594,8 @@ int cache_enter(struct backend *b, struct task *task, bool indirect)
 	int rc;
 
 	et->straight = false;
+	if (stepper_end_pace(task, false))
+		return -BT_E_GONE;
 	/* Side by side, tasks that have all others stopped for them, each as soon as it is resumed,
 	 * get on by a step. */
 	if ((b->parallel && et->idle >= IDLE_MOST))
@@ -665,6 +667,7 @@ int cache_enter(struct backend *b, struct task *task, bool indirect)
 		ctx.sample = cache_sample_offset(es);
 		et->sample_room = -ctx.sample / RECORD_BYTES;
 	}
+	cache_answers_offer(b, task, es, &ctx);
 	if ((es->cache->busy ? code_cache_push : code_cache_sync)(es->cache, task->host_tid) ||
 	    !window_write(&es->window, task->host_tid, engine_window_at(task, 0), &ctx, sizeof ctx))
 		return give_up(b, task, es);

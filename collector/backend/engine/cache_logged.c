@@ -44,16 +44,23 @@ static uint64_t written(const struct logged_piece *p, const struct logged_note *
 		       : most;
 }
 
+/* What the call writes, or, to a stream, has written. */
+static struct logged_row row_of(uint64_t nr, uint64_t stream)
+{
+	return stream ? logged_stream_row() : logged_call_row(nr);
+}
+
 /* Makes the note of the call that the task has just made, with these registers behind it, and
  * copies what it has written behind the rest of the log. */
 static void make_note(struct logged_note *note, const struct task *task, struct engine_space *es,
 		      const struct stretch *s, const struct syscall_note *call)
 {
 	const struct bt_regs *r = &s->regs;
-	struct logged_row row = logged_call_row(call->nr);
+	struct logged_row row = row_of(call->nr, s->ctx.stream);
 	size_t at = logged_bytes(s);
 
 	*note = (struct logged_note){.marker = (uint32_t)NOTE_OF_LOG,
+				     .stream = (uint32_t)s->ctx.stream,
 				     .args = {r->rdi, r->rsi, r->rdx, r->r10, r->r8, r->r9},
 				     .data = (int32_t)at - LOG_BYTES};
 	for (size_t i = 0; i < BT_LOGGED_DATA; i++) {
@@ -74,7 +81,7 @@ static void make_note(struct logged_note *note, const struct task *task, struct 
 static void read_note(struct bt_logged_call *out, const struct engine_space *es,
 		      const struct logged_note *note, uint64_t nr)
 {
-	struct logged_row row = logged_call_row(nr);
+	struct logged_row row = row_of(nr, note->stream);
 	uint64_t at = (uint64_t)(LOG_BYTES + (int64_t)note->data);
 
 	out->arg_count = syscall_arg_count(syscall_shape(nr));
@@ -86,6 +93,12 @@ static void read_note(struct bt_logged_call *out, const struct engine_space *es,
 			continue;
 		if (at > LOG_BYTES || n > LOG_BYTES - at)
 			return;
+		if (note->stream) {
+			out->output.stream = note->stream;
+			out->output.addr = note->args[row.pieces[i].arg - 1];
+			out->output.bytes = slice_of(es->log + at, n);
+			return;
+		}
 		out->data[out->data_count].addr = note->args[row.pieces[i].arg - 1];
 		out->data[out->data_count++].bytes = slice_of(es->log + at, n);
 		at += (n + LOG_ALIGN - 1) / LOG_ALIGN * LOG_ALIGN;

@@ -610,7 +610,8 @@ static bool has_run(const struct engine_task *et, const struct stretch *s)
 	       s->records || et->roomed || s->bits != (et->ticks ? et->ticks_start : 1);
 }
 
-int stretch_leave(struct task *task, struct engine_space *es, struct stretch *s)
+int stretch_leave(const struct backend *b, struct task *task, struct engine_space *es,
+		  struct stretch *s)
 {
 	struct engine_task *et = task->backend;
 	uint64_t counted = 0;
@@ -630,12 +631,14 @@ int stretch_leave(struct task *task, struct engine_space *es, struct stretch *s)
 		task_settle(task);
 	if (es->cache->x87)
 		(void)!tracee_clear_x87_address(
-			task->host_tid); /* a core file has it; a task that is gone has none */
+			task->host_tid,
+			false); /* a core file has it; a task that is gone has none */
 	s->regs.gs_base = et->gs_base;
 	et->idle = has_run(et, s) ? 0 : et->idle + 1;
 	if (et->idle)
 		s->regs.orig_rax = et->orig_rax; /* the task is where its system call left it */
 	task->regs = s->regs;
+	cache_answers_take(b, task, es, s);
 	return 0;
 }
 

@@ -5,6 +5,7 @@
 #include <linux/sched.h>
 #include <signal.h>
 #include <string.h>
+#include <sys/mman.h>
 #include <sys/prctl.h>
 #include <sys/ptrace.h>
 #include <sys/syscall.h>
@@ -61,14 +62,12 @@ static void look_at_adopted(struct task *task, struct engine_space *es)
 	descriptors_adopted(&es->descriptors, es->adopted, task->host_tid);
 }
 
-/* Those that the log of a recording has to see at stops, or could not copy. */
+/* Those whose output the log of a recording could not copy. */
 static uint64_t granted_unlogged(const struct task *task, const struct engine_space *es)
 {
-	uint64_t seen = POLICY_MAPS;
-
-	if (stepper_blocks_faults(task) || es->ignores_faults)
-		seen |= POLICY_WRITE;
-	return es->cache->kind.logged ? seen : 0;
+	return es->cache->kind.logged && (stepper_blocks_faults(task) || es->ignores_faults)
+		       ? POLICY_WRITE
+		       : 0;
 }
 
 static uint64_t granted_ticks(const struct backend *b, struct task *task, struct engine_space *es)
@@ -104,6 +103,8 @@ static uint64_t granted_ticks(const struct backend *b, struct task *task, struct
 		grant &= ~(uint64_t)POLICY_WAIT;
 	if (stepper_hides_signals(task) || task->unit->tasks > 1)
 		grant &= ~(uint64_t)POLICY_MASKS;
+	if (task->due) /* a signal that waits comes before such a call */
+		grant &= ~(uint64_t)POLICY_ACTION;
 	if (stepper_blocks_faults(task) ||
 	    es->ignores_faults) /* one of the routines' (cache_syscalls_fault()) would change what
 				   such signals do */
@@ -127,8 +128,8 @@ void cache_syscalls_grant(const struct backend *b, struct task *task, struct eng
 			  struct context *ctx)
 {
 	ctx->syscalls = b->logged && !b->streams ? 0 : granted_ticks(b, task, es);
-	/* Where nobody can close it meanwhile, and no descriptor is apart. */
-	if (!b->logged && ctx->syscalls & POLICY_TABLE && ctx->syscalls & POLICY_COPY &&
+	/* Where nobody can close it meanwhile. */
+	if (ctx->syscalls & POLICY_TABLE && ctx->syscalls & POLICY_COPY &&
 	    !(es->parallel && task->unit->tasks > 1))
 		ctx->device = descriptors_device(&es->descriptors);
 	if (ctx->syscalls & POLICY_MAPS && !cache_mappings_allow(task, es, ctx))
@@ -187,7 +188,8 @@ void cache_syscalls_left(struct task *task)
 	struct engine_space *es = engine_space_made(task);
 
 	/* What was learned of descriptors of its file may not be true any more. */
-	if (es && es->cache->kind.logged && syscall_is(&task->syscall, SYS_mmap))
+	if (es && es->cache->kind.logged && syscall_is(&task->syscall, SYS_mmap) &&
+	    !(task->syscall.args[3] & MAP_ANONYMOUS))
 		es->descriptors.stale = true;
 	if (es)
 		descriptors_left(&es->descriptors, &et->descriptors, &es->window, task->host_tid,
@@ -310,7 +312,7 @@ int cache_syscalls_take(struct task *task, struct engine_space *es, struct stret
 	const struct args_note *args = NULL;
 	struct bt_syscall_details details;
 	struct call_memory memory;
-	bool logs = es->cache->kind.logged && n;
+	bool logs = es->cache->kind.logged && !es->answers && n;
 	uint64_t tick = 0;
 	size_t failed;
 
@@ -337,6 +339,7 @@ int cache_syscalls_take(struct task *task, struct engine_space *es, struct stret
 					     ? ticks_of(note->bits) - ticks_of(et->ticks_start)
 					     : branch_log_conditionals(branch_log_bits(note->bits));
 		tick = call.tick = call.tick < tick ? tick : call.tick;
+		cache_answers_noted(es, call.tick);
 		if (logs)
 			i += cache_logged_take(task, es, s, &call, note, es->notes + n);
 		failed = take_failed(&details, note, es->notes + i + 1, es->notes + n);
@@ -377,6 +380,7 @@ bool cache_syscalls_fault(const struct task *task, const struct engine_space *es
 		uint32_t from, end, to;
 	} reads[] = {{c->copying, c->copy_end, c->copy_end},
 		     {c->failing, c->failing_end, c->failing_end},
+		     {c->answering, c->answered, c->answer_fails},
 		     {c->masking, c->masked, c->syscall_stops}};
 	uint64_t at = raw->rip - region_address(CODE_AT);
 

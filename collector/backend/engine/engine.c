@@ -15,7 +15,7 @@
  *   executes it once more at its application address, so that siginfo is authentic
  *   (engine_signals_raise_again()).
  * - An interruption (cache_interrupted()): the supervisor wants a task that may wait in a system
- *   call.
+ *   call; or the task has run long enough for signals of its timers to come again.
  *
  * A signal that came where the application's state cannot be found is held until the next trap of
  * ours (engine_signals.c). engine_stop_soon() asks for such a trap. */
@@ -131,6 +131,17 @@ static enum backend_stop go_on(struct backend *b, struct task *task, const struc
 	return s->far && !engine_run(b, task) ? BACKEND_RUNS : BACKEND_GONE;
 }
 
+/* Whether a call may have been refused in the cache for want of room alone, which there is now:
+ * beside each that writes to the log as much as one may stays free (LOG_OF_CALL). */
+static bool lacked_room(const struct engine_space *es, const struct stretch *s)
+{
+	const uint64_t log = s->ctx.log_next + LOG_BYTES;
+
+	return es->cache->kind.logged &&
+	       ((int64_t)s->ctx.syscall_next > -(SYSCALL_NOTES_FREE + LOGGED_BYTES) ||
+		(log <= LOG_BYTES && log > LOG_BYTES - LOG_OF_CALL));
+}
+
 /* A trap of the cache's own: on into the cache, or out of it. */
 static enum backend_stop on_trap(struct backend *b, struct task *task, struct engine_space *es,
 				 struct stretch *s, siginfo_t *info)
@@ -143,7 +154,7 @@ static enum backend_stop on_trap(struct backend *b, struct task *task, struct en
 		return engine_run(b, task) ? BACKEND_GONE : BACKEND_RUNS;
 	if (!stretch_at_trap(task, es, s))
 		return go_on(b, task, s);
-	if (stretch_leave(task, es, s))
+	if (stretch_leave(b, task, es, s))
 		return BACKEND_GONE;
 	if (et->holds || et->stop_wanted || task_function_stop(task))
 		return tracee_set_regs(task->host_tid, &task->regs) ? BACKEND_GONE
@@ -153,8 +164,8 @@ static enum backend_stop on_trap(struct backend *b, struct task *task, struct en
 	indirect = s->arrival == ARRIVED_INDIRECT;
 	if (s->kind == EXIT_CHANGED)
 		drop_fragment_at(es->cache, task->regs.rip);
-	et->straight = s->kind != EXIT_OUTSIDE;
-	if (s->kind == EXIT_OUTSIDE)
+	et->straight = s->kind != EXIT_OUTSIDE || lacked_room(es, s);
+	if (!et->straight)
 		rc = tracee_set_regs(task->host_tid, &task->regs)
 			     ? -BT_E_GONE
 			     : engine_step(b, task, 0, BT_ACTION_IGNORE);
@@ -226,7 +237,7 @@ static enum backend_stop wrecked_cache(const struct backend *b, struct task *tas
 	backend_note(b, task,
 		     "the program has changed the code cache's memory: the fault is the cache's "
 		     "own, the registers are not exact");
-	return stretch_leave(task, es, s) || tracee_set_regs(task->host_tid, &task->regs)
+	return stretch_leave(b, task, es, s) || tracee_set_regs(task->host_tid, &task->regs)
 		       ? BACKEND_GONE
 		       : BACKEND_SIGNAL;
 }
@@ -258,7 +269,7 @@ static enum backend_stop on_signal(struct backend *b, struct task *task, struct 
 		s->far |= s->fault;
 		return go_on(b, task, s);
 	}
-	if (stretch_leave(task, es, s) || tracee_set_regs(task->host_tid, &task->regs))
+	if (stretch_leave(b, task, es, s) || tracee_set_regs(task->host_tid, &task->regs))
 		return BACKEND_GONE;
 	if (watch_is_fault(es, info))
 		return watched_write(b, task, es, (uint64_t)(uintptr_t)info->si_addr);
@@ -287,6 +298,13 @@ static enum backend_stop cache_interrupted(struct backend *b, struct task *task)
 	struct tracee_signals signals;
 	struct stretch s = {0};
 
+	if (et->ends_pace && stepper_end_pace(task, true))
+		return BACKEND_GONE;
+	if (et->ends_pace && !et->stop_wanted) { /* nobody else asked */
+		et->ends_pace = false;
+		return engine_run(b, task) ? BACKEND_GONE : BACKEND_RUNS;
+	}
+	et->ends_pace = false;
 	if (tracee_signals(task->host_tid, &signals) || tracee_get_regs(task->host_tid, &s.regs))
 		return BACKEND_GONE;
 	/* A signal that waits already comes first: it may be a trap or a fault of the cache's. */
@@ -294,7 +312,7 @@ static enum backend_stop cache_interrupted(struct backend *b, struct task *task)
 		return engine_run(b, task) ? BACKEND_GONE : BACKEND_RUNS;
 	if (!stretch_find_state(task, es, &s))
 		return go_on(b, task, &s);
-	if (stretch_leave(task, es, &s))
+	if (stretch_leave(b, task, es, &s))
 		return BACKEND_GONE;
 	cache_syscalls_interrupted(task, &s);
 	/* QUIRK(interrupt-eintr) */
@@ -480,7 +498,7 @@ static void engine_exiting(struct backend *b, struct task *task, const struct bt
 		return;
 	}
 	stretch_guess_state(task, engine_space_made(task), &s);
-	(void)!stretch_leave(task, engine_space_made(task), &s);
+	(void)!stretch_leave(b, task, engine_space_made(task), &s);
 	tell_scribbled(b, task);
 }
 
@@ -498,12 +516,10 @@ static enum backend_stop meaning_of(struct backend *b, struct task *task,
 	}
 	stop = step_engine_task(b, task, ev, info);
 	if (et->waits)
-		stop = engine_signals_waiting_stopped(b, task, ev, stop);
+		stop = engine_signals_waiting_stopped(task, stop);
 	if (engine_signals_raise_stopped(b, task, info, &stop))
 		return stop;
 	if (stop == BACKEND_SYSCALL_ENTER) {
-		if (syscall_is(&task->syscall, SYS_rt_sigreturn))
-			timer_signals_return(&et->timers, task);
 		cache_syscalls_entered(task);
 		if (watch_before_syscall(b, task, false))
 			return BACKEND_GONE;
@@ -514,10 +530,7 @@ static enum backend_stop meaning_of(struct backend *b, struct task *task,
 		watch_after_syscall(task);
 		region_after_syscall(b, task);
 		et->signal_first = engine_signals_comes_first(task);
-		timer_signals_returned(&et->timers, task);
 	}
-	if (stop == BACKEND_HANDLER)
-		timer_signals_entered(&et->timers, task);
 	if (stop == BACKEND_SIGNAL)
 		return step_signalled(b, task, info);
 	if (stop != BACKEND_SLICE)
@@ -534,12 +547,23 @@ static enum backend_stop meaning_of(struct backend *b, struct task *task,
 static enum backend_stop engine_stopped(struct backend *b, struct task *task,
 					const struct wait_event *ev, siginfo_t *info)
 {
-	struct engine_task *et = task->backend;
 	enum backend_stop stop = meaning_of(b, task, ev, info);
 
-	if (stop == BACKEND_SIGNAL)
-		timer_signals_given(&et->timers, info);
+	if (stop == BACKEND_SIGNAL) /* the stepper does not know of those that came in the cache */
+		stepper_note_stop(task, stop, info);
 	return stop;
+}
+
+/* One that is out of the cache will look itself, on its way into it. */
+static void engine_due(struct backend *b, struct task *task)
+{
+	struct engine_task *et = task->backend;
+
+	(void)b;
+	if (!et->in_cache || !stepper_pace_is_over(task))
+		return;
+	et->ends_pace = true;
+	(void)!tracee_resume(task->host_tid, PTRACE_INTERRUPT, 0);
 }
 
 static enum backend_company engine_company(const struct backend *b, const struct task *task)
@@ -583,6 +607,7 @@ const struct backend_ops engine_ops = {
 	.proceed = engine_proceed,
 	.stop_at = stepper_stop_at, /* it steps when it is near */
 	.stop_soon = engine_stop_soon,
+	.due = engine_due,
 	.waited_for = engine_waited_for,
 	.still_spins = engine_still_spins,
 	.company = engine_company,

@@ -11,11 +11,11 @@
 #include "collector/backend/engine/cache/code_cache.h"
 #include "collector/backend/engine/cache/descriptors.h"
 #include "collector/backend/engine/cache/layout.h"
+#include "collector/backend/engine/cache/logged_calls.h"
 #include "collector/backend/engine/cache/window.h"
 #include "collector/backend/engine/persist/left_caches.h"
 #include "collector/backend/engine/persist/profile.h"
 #include "collector/backend/engine/spin.h"
-#include "collector/backend/engine/timer_signals.h"
 #include "collector/backend/engine/translate/translator.h"
 #include "collector/backend/engine/written_code/watched_pages.h"
 #include "collector/backend/step/stepper.h"
@@ -52,7 +52,10 @@ struct context {
 	uint64_t device;
 	struct turn_watch turn;
 	uint64_t lent[LENT_COUNT];
-	uint64_t log_next, unused;
+	uint64_t log_next;
+	uint64_t answer;
+	uint32_t answer_ticks, answer_noted;
+	uint64_t stream;
 };
 _Static_assert(sizeof(struct context) == CTX_SIZE, "layout.h");
 _Static_assert(sizeof(struct branch_log_record) == RECORD_BYTES, "layout.h");
@@ -81,7 +84,7 @@ struct failed_note {
 /* Of the call that is noted before, where a log is kept. */
 struct logged_note {
 	uint32_t marker; /* NOTE_OF_LOG */
-	uint32_t unused;
+	uint32_t stream;
 	uint64_t args[SYSCALL_ARGS];
 	uint32_t lengths[BT_LOGGED_DATA];
 	int32_t data; /* from LOG_END */
@@ -96,6 +99,31 @@ _Static_assert(sizeof(struct syscall_note) == NOTE_SIZE && sizeof(struct args_no
 	       "layout.h");
 _Static_assert(SYSCALL_NOTES_BYTES % sizeof(struct syscall_note) == 0,
 	       "the last note ends at their end");
+
+/* A system call that comes next, and what is answered to it (backend.h): what the kernel wrote, and
+ * at last what the program is to have in memory that it writes for its user. */
+struct answer {
+	uint64_t next;
+	uint64_t nr, result;
+	uint32_t tick, arg_count;
+	uint64_t args[SYSCALL_ARGS];
+	uint32_t lengths[ANSWER_PIECES], unused;
+	uint64_t ends[ANSWER_PIECES], data[ANSWER_PIECES];
+};
+_Static_assert(sizeof(struct answer) == ANSWER_BYTES && ANSWER_BYTES % LOG_ALIGN == 0, "layout.h");
+
+enum { ANSWERS_MOST = LOG_BYTES / ANSWER_BYTES };
+
+/* The answers that the window has. */
+struct answers_there {
+	uint64_t passed; /* events before the first */
+	size_t count, given;
+	bool offered;                  /* to the task, in its stretch */
+	uint64_t at[ANSWERS_MOST + 1]; /* CTX_ANSWER of each, and behind the last */
+	/* Where history is kept, of those that the stretch has used: */
+	size_t noted;
+	uint64_t ticks[ANSWERS_MOST];
+};
 
 /* The engine's part for all tasks. */
 struct engine_shared {
@@ -208,6 +236,7 @@ struct engine_space {
 	struct branch_log_record *records; /* room to read them into */
 	struct syscall_note *notes;        /* likewise */
 	uint8_t *log;                      /* likewise, where a log is kept */
+	struct answers_there *answers;     /* where some are known beforehand */
 	struct code_ranges code_ranges;
 	struct watched_pages watch;
 	struct engine_task *in_syscalls; /* tasks that are in system calls */
@@ -265,10 +294,9 @@ struct engine_task {
 	bool holds;      /* a signal that came where it could not be reported */
 	bool posted;     /* sent again, when something else came before it could be reported */
 	siginfo_t held;
-	struct timer_signals timers;
-	bool waits;        /* the signal that is held does, */
-	unsigned patience; /* for so many instructions more at most */
-	bool raises;       /* the instruction that is being stepped is to raise this again */
+	bool ends_pace; /* it is being interrupted for that (engine_due()) */
+	bool waits;     /* the signal that is held does, for an instruction */
+	bool raises;    /* the instruction that is being stepped is to raise this again */
 	siginfo_t raised;
 	uint64_t raise_at; /* its address */
 	uint64_t blocks;   /* signals that are blocked while it is raised, or the one that is held
@@ -529,6 +557,21 @@ size_t cache_logged_take(struct task *task, struct engine_space *es, const struc
 bool cache_logged_finish(const struct task *task, const struct engine_space *es,
 			 struct bt_regs *raw);
 
+/* ---- cache_answers.c ---- */
+
+/* For a task that is about to enter the cache, and (et->ticks) counts ticks from et->ticks_start
+ * on: answers to the calls that it makes next go into the window, as far as they are not there, and
+ * into this context. */
+void cache_answers_offer(const struct backend *b, struct task *task, struct engine_space *es,
+			 struct context *ctx);
+
+/* The stretch has used the next of them, at this tick. */
+void cache_answers_noted(struct engine_space *es, uint64_t tick);
+
+/* Tells which of them the stretch has used, behind which the task stands now. */
+void cache_answers_take(const struct backend *b, struct task *task, struct engine_space *es,
+			const struct stretch *s);
+
 /* cache_words.c: takes the bytes that the stopped task has written to descriptor 2 in the cache. */
 void words_take(const struct task *task, struct engine_space *es);
 /* The region has just been made, or is a fork's child's: nothing has been written yet. */
@@ -569,7 +612,8 @@ void stretch_guess_state(struct task *task, const struct engine_space *es, struc
 
 /* Takes the records and the state over: the task is out of the cache, task->regs are the
  * application's (not set in the tracee). Returns 0 or -BT_E_GONE. */
-int stretch_leave(struct task *task, struct engine_space *es, struct stretch *s);
+int stretch_leave(const struct backend *b, struct task *task, struct engine_space *es,
+		  struct stretch *s);
 
 /* Takes the records before number `to` into the task's log that are not there yet. Returns 0 or
  * -BT_E_GONE. */
@@ -627,22 +671,16 @@ int engine_signals_raise_again(struct backend *b, struct task *task, const sigin
 bool engine_signals_raise_stopped(struct backend *b, struct task *task, siginfo_t *info,
 				  enum backend_stop *stop);
 
-/* Whether a signal is to wait: one of a timer that would come before the program gets on; where a
- * log is kept, one in the midst of an instruction. */
+/* Whether a signal is to wait: where a log is kept, one in the midst of an instruction. */
 bool engine_signals_is_to_wait(const struct backend *b, const struct task *task,
 			       const siginfo_t *info);
 
-/* Lets it wait for a tick, as if the timer were as much slower, or for some instructions where no
- * tick comes, or for a system call, which may wait for it (engine_signals_post_held()). A REP is
- * one instruction. */
+/* Lets it wait for that instruction. */
 enum backend_stop engine_signals_let_wait(struct backend *b, struct task *task,
 					  const siginfo_t *info);
 
-/* The meaning of a stop of the stepper's while a signal waits (et->waits). After an instruction
- * another one runs, until the signal has waited long enough. */
-enum backend_stop engine_signals_waiting_stopped(struct backend *b, struct task *task,
-						 const struct wait_event *ev,
-						 enum backend_stop stop);
+/* The meaning of a stop of the stepper's while a signal waits (et->waits). */
+enum backend_stop engine_signals_waiting_stopped(struct task *task, enum backend_stop stop);
 
 /* The held signal does not wait any longer. Returns 0 or -BT_E_GONE. */
 int engine_signals_end_wait(struct task *task);

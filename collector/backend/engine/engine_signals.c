@@ -5,8 +5,7 @@
  * its first siginfo again.
  * - raised again (et->raises): the instruction may have raised it. The stepper executes the
  *   instruction at its application address. If it raises nothing, the signal was sent.
- * - kept waiting (et->waits): a timer sent it while the recorder worked, or it came in the midst of
- *   an instruction. It is held for some steps.
+ * - kept waiting (et->waits): it came in the midst of an instruction, which ends first.
  *
  * During the last two all signals are blocked that no instruction raises. */
 #include <signal.h>
@@ -215,16 +214,6 @@ bool engine_signals_raise_stopped(struct backend *b, struct task *task, siginfo_
 
 /* ---- Kept waiting ---- */
 
-/* Whether it would come before the program gets on. Timers go on while the recorder keeps the
- * moment of a signal: the program might do nothing but handle signals. */
-static bool comes_too_soon(const struct task *task, const siginfo_t *info)
-{
-	const struct engine_task *et = task->backend;
-
-	return timer_signals_comes_at_once(&et->timers, task, info) &&
-	       stop_point_side(task) == STOP_POINT_AHEAD;
-}
-
 /* Whether it has come in the midst of an instruction, between two iterations of a REP or two
  * elements of a gather: a replay would reach that iteration by as many steps, and that element not
  * at all. */
@@ -246,21 +235,16 @@ bool engine_signals_is_to_wait(const struct backend *b, const struct task *task,
 	const struct engine_task *et = task->backend;
 
 	return !et->holds && !task->syscall_restarts && !task->syscall_cut && !task->in_syscall &&
-	       (comes_too_soon(task, info) || (b->logged && comes_inside(task, info)));
+	       b->logged && comes_inside(task, info);
 }
 
 enum backend_stop engine_signals_let_wait(struct backend *b, struct task *task,
 					  const siginfo_t *info)
 {
-	enum {
-		MOST = 64,
-	};
 	struct engine_task *et = task->backend;
 
-	timer_signals_waited(&et->timers, info);
 	engine_signals_hold(et, info);
 	et->waits = true;
-	et->patience = MOST;
 	return block_others(task) || engine_step(b, task, 0, BT_ACTION_IGNORE) ? BACKEND_GONE
 									       : BACKEND_RUNS;
 }
@@ -274,17 +258,9 @@ int engine_signals_end_wait(struct task *task)
 	return waited ? unblock_others(task) : 0;
 }
 
-enum backend_stop engine_signals_waiting_stopped(struct backend *b, struct task *task,
-						 const struct wait_event *ev,
-						 enum backend_stop stop)
+enum backend_stop engine_signals_waiting_stopped(struct task *task, enum backend_stop stop)
 {
-	struct engine_task *et = task->backend;
-
 	if (stop == BACKEND_RUNS || stop == BACKEND_MID_RUN)
 		return stop;
-	if (stop == BACKEND_SLICE && ev->type != WAIT_INTERRUPT && --et->patience &&
-	    task_tick(task) == et->timers.tick && stop_point_side(task) == STOP_POINT_AHEAD &&
-	    !task_function_stop(task))
-		return engine_step(b, task, 0, BT_ACTION_IGNORE) ? BACKEND_GONE : BACKEND_RUNS;
 	return engine_signals_end_wait(task) ? BACKEND_GONE : stop;
 }

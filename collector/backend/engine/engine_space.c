@@ -58,6 +58,7 @@ static void space_release(void *extension)
 	free(es->records);
 	free(es->notes);
 	free(es->log);
+	free(es->answers);
 	cache_sample_release(&es->sample);
 	profile_leave(es->profile.program);
 	profile_leave(es->similar.program);
@@ -110,6 +111,7 @@ static void *space_copy(void *extension, bool same)
 	n->records = malloc(RECORDS_READ * RECORD_SIZE);
 	n->notes = malloc(SYSCALL_NOTES_BYTES);
 	n->log = es->log ? calloc(1, LOG_BYTES) : NULL;
+	n->answers = NULL; /* a replay has one process */
 	inherit_cache(n, es, same);
 	descriptors_forked(&n->descriptors);
 	if (!watched_copy(&n->watch, &es->watch) || !n->cache || !n->records || !n->notes ||
@@ -179,9 +181,11 @@ struct engine_shared *engine_shared_of(struct backend *b)
 	struct engine_shared *shared = b->shared ? b->shared : calloc(1, sizeof *shared);
 
 	if (shared && !b->shared) {
-		shared->profiles = profiles_new(
-			b->cache, (struct fragment_kind){.ticks = b->ticks, .apart = b->parallel},
-			b->cache ? persisted_stamp(&b->processor) : 0);
+		shared->profiles = profiles_new(b->cache,
+						(struct fragment_kind){.ticks = b->ticks,
+								       .logged = b->logged,
+								       .apart = b->parallel},
+						b->cache ? persisted_stamp(&b->processor) : 0);
 		shared->left = left_caches_new();
 	}
 	b->shared = shared;
@@ -222,7 +226,9 @@ static struct engine_space *space_new(struct backend *b, const struct task *task
 	es->records = malloc(RECORDS_READ * RECORD_SIZE);
 	es->notes = malloc(SYSCALL_NOTES_BYTES);
 	es->log = b->logged ? calloc(1, LOG_BYTES) : NULL;
-	if (!es->cache || !es->records || !es->notes || (b->logged && !es->log)) {
+	es->answers = b->answers.ahead ? calloc(1, sizeof *es->answers) : NULL;
+	if (!es->cache || !es->records || !es->notes || (b->logged && !es->log) ||
+	    (b->answers.ahead && !es->answers)) {
 		space_release(es);
 		return NULL;
 	}

@@ -1,4 +1,5 @@
 collector_libcollector_a_SOURCES += \
+	collector/backend/engine/cache_answers.c \
 	collector/backend/engine/cache_entry.c \
 	collector/backend/engine/cache_learn.c \
 	collector/backend/engine/cache_mappings.c \
@@ -17,7 +18,6 @@ collector_libcollector_a_SOURCES += \
 	collector/backend/engine/region_syscalls.c collector/backend/engine/region_syscalls.h \
 	collector/backend/engine/spin.c collector/backend/engine/spin.h \
 	collector/backend/engine/sweep.c \
-	collector/backend/engine/timer_signals.c collector/backend/engine/timer_signals.h \
 	collector/backend/engine/watch.c collector/backend/engine/watch.h
 collector_libcollector_a_SOURCES += \
 	collector/backend/engine/x86/operand.c collector/backend/engine/x86/operand.h \
@@ -35,8 +35,10 @@ collector_libcollector_a_SOURCES += \
 	collector/backend/engine/cache/memory_file.c collector/backend/engine/cache/memory_file.h \
 	collector/backend/engine/cache/predictions.c collector/backend/engine/cache/predictions.h \
 	collector/backend/engine/cache/logged_calls.c collector/backend/engine/cache/logged_calls.h \
+	collector/backend/engine/cache/routine_answered_call.c \
 	collector/backend/engine/cache/routine_failed_call.c \
 	collector/backend/engine/cache/routine_logged_call.c \
+	collector/backend/engine/cache/routine_map_calls.c \
 	collector/backend/engine/cache/routine_syscalls.c \
 	collector/backend/engine/cache/routine_words.c \
 	collector/backend/engine/cache/routines.c collector/backend/engine/cache/routines.h \

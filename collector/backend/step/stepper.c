@@ -24,6 +24,7 @@
 #include "collector/task/syscall_filter.h"
 #include "collector/tracee/signal_frame.h"
 #include "collector/tracee/tracee.h"
+#include "lib/system_store.h"
 
 enum {
 	SLICE = 2000,       /* instructions a task runs before another of its unit gets its turn */
@@ -49,6 +50,7 @@ static int step_task_init(struct backend *b, struct task *task)
 		return -BT_E_NO_MEMORY;
 	task->step->logged = b->logged;
 	task->step->answered = b->answered;
+	task->step->backend = b;
 	return 0;
 }
 
@@ -59,7 +61,12 @@ static void step_task_release(struct backend *b, struct task *task)
 	task->step = NULL;
 }
 
-int stepper_hide_trap(struct task *task) { return hidden_signals_hide(task, &task->step->hidden); }
+int stepper_hide_trap(struct task *task)
+{
+	int rc = step_pace_begin(task);
+
+	return rc ? rc : hidden_signals_hide(task, &task->step->hidden);
+}
 
 bool stepper_keep_trap(struct task *task, siginfo_t *info, bool sent)
 {
@@ -82,7 +89,7 @@ bool stepper_blocks_faults(const struct task *task) { return task->step->hidden.
 
 bool stepper_hides_signals(const struct task *task)
 {
-	return task->step->hidden.mask || task->process->trap_ignored;
+	return task->step->hidden.mask || task->step->hidden.paced || task->process->trap_ignored;
 }
 
 /* QUIRK(step-sigtrap-ignored): the kernel also resets an ignored SIGTRAP to its default at every
@@ -109,8 +116,8 @@ static int step_insn(struct task *task)
 			return -BT_E_GONE;
 		stored = next_insn_store(task);
 	} while (stored > 0);
-	if (stored < 0 ||
-	    (next_insn_saves_x87(task->step) && tracee_clear_x87_address(task->host_tid)))
+	if (stored < 0 || (next_insn_saves_x87(task->step) &&
+			   tracee_clear_x87_address(task->host_tid, task->step->logged)))
 		return -BT_E_GONE;
 	called = next_insn_vsyscall(task);
 	if (called)
@@ -119,7 +126,9 @@ static int step_insn(struct task *task)
 		return -BT_E_GONE;
 	behind = next_insn_end(task);
 	if (next_insn_is_syscall(task))
-		return send_off(task, ERRAND_SYSCALL, PTRACE_SYSCALL, 0);
+		return step_pace_before_call(task)
+			       ? -BT_E_GONE
+			       : send_off(task, ERRAND_SYSCALL, PTRACE_SYSCALL, 0);
 	if (behind && !tracee_set_breakpoint(task->host_tid, behind))
 		return send_off(task, ERRAND_OVER, PTRACE_CONT, 0);
 	return send_off(task, ERRAND_STEP, PTRACE_SINGLESTEP, 0);
@@ -136,7 +145,8 @@ static int deliver_signal(struct task *task, int signo, enum bt_signal_action ac
 	if (deadly)
 		hidden_signals_let_kill(&st->hidden, signo);
 	if (hidden_signals_restore(task, &st->hidden) ||
-	    tracee_clear_x87_address(task->host_tid)) /* the frame has it, or the core file */
+	    tracee_clear_x87_address(task->host_tid,
+				     false)) /* the frame has it, or the core file */
 		return -BT_E_GONE;
 	if (deadly)
 		request = PTRACE_CONT; /* without a step, so that nothing of ours is in the core
@@ -256,6 +266,20 @@ static int force_trap(struct task *task, const siginfo_t *info)
 		       : 0;
 }
 
+/* Its registers are those before it, but rip. */
+static void note_saved_parts(const struct backend *b, struct task *task)
+{
+	const struct step_task *st = task->step;
+	struct bt_regs before = task->regs;
+
+	task->has_saved_parts = false;
+	if (!b->logged || !(st->insn.traits & BT_TRAIT_SAVES_PARTS) || st->code_32)
+		return;
+	before.rip = st->addr;
+	task->has_saved_parts =
+		bt_saved_parts_address(st->bytes, st->insn.len, &before, &task->saved_parts);
+}
+
 static enum backend_stop insn_stepped(const struct backend *b, struct task *task,
 				      const siginfo_t *info)
 {
@@ -267,11 +291,15 @@ static enum backend_stop insn_stepped(const struct backend *b, struct task *task
 	if (st->program_tf && info->si_code != TRAP_HWBKPT)
 		return force_trap(task, info) ? BACKEND_GONE : BACKEND_SIGNAL;
 	task->left_vsyscall = st->back;
-	if (b->logged && (st->insn.traits & BT_TRAIT_OWN_RESULT || st->back))
+	note_saved_parts(b, task);
+	if (b->logged &&
+	    (st->insn.traits & BT_TRAIT_OWN_RESULT || st->back || task->has_saved_parts))
 		return BACKEND_INSTRUCTION;
 	if (--st->budget == 0 || stop_point_side(task) != STOP_POINT_AHEAD ||
 	    task_function_stop(task))
 		return BACKEND_SLICE;
+	if (stepper_end_pace(task, false))
+		return BACKEND_GONE;
 	return step_insn(task) ? BACKEND_GONE : BACKEND_RUNS;
 }
 
@@ -305,6 +333,7 @@ static enum backend_stop syscall_stop(struct task *task)
 	case TRACEE_SYSCALL_ENTRY:
 		if (task->regs.rip == st->addr) /* it was the second */
 			step_history_vsyscall(task);
+		step_pace_called(st);
 		if (hidden_signals_unhide(task, &st->hidden) ||
 		    tracee_get_regs(task->host_tid, &task->regs) || restore_trap_disposition(task))
 			return BACKEND_GONE;
@@ -363,6 +392,8 @@ static void step_execed(struct backend *b, struct task *task)
 				  .to = task->regs.rip};
 
 	(void)b;
+	st->pace = (struct timer_pace){0}; /* no handler is left */
+	st->pace_called = false;
 	if (st->syscall_rip)
 		step_history_branch(task, &entry, false);
 	st->syscall_rip = 0;
@@ -453,8 +484,8 @@ static int lengthen(struct task *task)
 		       : 0;
 }
 
-static enum backend_stop step_stopped(struct backend *b, struct task *task,
-				      const struct wait_event *ev, siginfo_t *info)
+static enum backend_stop meaning_of(struct backend *b, struct task *task,
+				    const struct wait_event *ev, siginfo_t *info)
 {
 	struct step_task *st = task->step;
 	struct bt_regs before;
@@ -500,6 +531,15 @@ static enum backend_stop step_stopped(struct backend *b, struct task *task,
 	/* int3 and its kin have been executed when their trap comes, but are no branches: nothing
 	 * to add. */
 	return BACKEND_SIGNAL;
+}
+
+static enum backend_stop step_stopped(struct backend *b, struct task *task,
+				      const struct wait_event *ev, siginfo_t *info)
+{
+	enum backend_stop stop = meaning_of(b, task, ev, info);
+
+	stepper_note_stop(task, stop, info);
+	return stop;
 }
 
 enum backend_reach stepper_stop_at(struct backend *b, struct task *task,

@@ -45,6 +45,19 @@ bool stepper_blocks_faults(const struct task *task);
  * disposition of SIGTRAP. */
 bool stepper_hides_signals(const struct task *task);
 
+/* What stopped() has given for the task, for the pace of its timers (timer_pace.h). The stepper
+ * notes its own stops. */
+void stepper_note_stop(struct task *task, enum backend_stop stop, const siginfo_t *info);
+
+/* At task->due, of a running task: whether it has run as long as it was to before the next signal
+ * of its timers, or sleeps all the same (a page fault that is served by a process). Else task->due
+ * is when to ask again. */
+bool stepper_pace_is_over(struct task *task);
+
+/* Of a stopped task: if that is so, or at once, such signals come again. Returns 0 or -BT_E_GONE.
+ */
+int stepper_end_pace(struct task *task, bool at_once);
+
 /* Lets a signal come that waits for the task before its next instruction. Returns 0 or -BT_E_GONE.
  */
 int stepper_take_signal(struct backend *b, struct task *task);

@@ -7,6 +7,7 @@
 
 #include "collector/backend/step/stepper.h"
 #include "collector/task/hidden_signals.h"
+#include "collector/task/timer_pace.h"
 
 /* Why the task was resumed. */
 enum errand {
@@ -37,6 +38,13 @@ struct step_task {
 	bool skips;        /* the last entry of the history is the gap that stands for such code */
 	bool program_tf;   /* TF is the program's own: its trap is too */
 	struct hidden_signals hidden;
+	struct backend *backend;
+	struct timer_pace pace;
+	uint64_t pace_from;              /* the instruction at which it began */
+	bool pace_called, pace_goes_on;  /* a system call has begun meanwhile; it has ended, and the
+					    pace goes on behind it */
+	uint64_t pace_used, pace_wanted; /* what the program had used of a processor when the pace
+					    began, and is to use before it ends */
 	unsigned budget;
 	uint64_t syscall_rip; /* of the system call instruction in progress */
 };
@@ -81,6 +89,17 @@ bool next_insn_is_syscall(const struct task *task);
 /* Whether the next instruction saves the address of the last x87 instruction, which all backends
  * keep from the program. */
 bool next_insn_saves_x87(const struct step_task *st);
+
+/* The pace of the task's timers (step_pace.c), where it is about to run user code: begins where it
+ * is to. Returns 0 or -BT_E_GONE. */
+int step_pace_begin(struct task *task);
+
+/* The task is about to make a system call: a signal that waits may have to come before it. Returns
+ * 0 or -BT_E_GONE. */
+int step_pace_before_call(struct task *task);
+
+/* It is at the call's entry, before its mask is the program's again. */
+void step_pace_called(struct step_task *st);
 
 /* Adds b, a branch of 64-bit code or a gap, to the history (task_branch()). */
 void step_history_branch(struct task *task, const struct bt_branch *b, bool tick);

@@ -205,6 +205,9 @@ struct code_cache {
 	struct {
 		uint32_t from, to; /* and a piece of memory is copied */
 	} logs[BT_LOGGED_DATA];
+	uint32_t answering, answered, answer_fails; /* in the former: between the first two rsi and
+						       rdx are ours; who is stopped there can go
+						       on at the third, as if it had no answer */
 	uint32_t masking, masked, syscall_stops; /* in the former: a fault from masking up to masked
 						    goes on at syscall_stops, the way to a stop */
 	uint32_t cpuid;  /* of the routine that answers CPUID, or leaves that to the processor */

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /* A row of the table is two bytes: the upper bits of a descriptor's number, and a kind. The kind
- * says how calls on it go: they return at once, may wait, or are to be made at a stop. The number's
+ * says how calls on it go: they return at once, may wait, or are to be made at a stop; where a log
+ * is kept also whether it is one of the program's outputs. The number's
  * lower bits choose the row, so one descriptor can put another one out.
  *
  * descriptor_kind() finds the kind by statx(2) of /proc/TID/fd/N: of a file by the type of its file
@@ -43,7 +44,7 @@ enum {
 	WAITS = DESCRIPTOR_WAITS,
 
 	MNT_ID_UNIQUE = 0x4000,   /* STATX_MNT_ID_UNIQUE */
-	DESCRIPTOR_END = 1 << 30, /* numbers below have a row */
+	DESCRIPTOR_END = 1 << 29, /* numbers below have a row */
 	X32_FIRST = 0x40000000, /* numbers of the x32 table (arch/x86/include/uapi/asm/unistd.h) */
 	X32_COUNT = 0x1000,
 };
@@ -146,18 +147,63 @@ static bool is_writable(pid_t tid, uint32_t fd)
 	       (strtoul(rest, NULL, 8) & O_ACCMODE) != O_RDONLY;
 }
 
-static bool is_apart(const struct files_apart *a, pid_t tid, uint32_t fd, const struct statx *st)
+/* zero, full: reads fill a page at a time, and look behind each whether there is a signal
+ * (read_iter_zero() in Linux' drivers/char/mem.c). */
+static bool is_zero_device(const struct statx *st)
+{
+	return st->stx_rdev_major == 1 && (st->stx_rdev_minor == 5 || st->stx_rdev_minor == 7);
+}
+
+/* Which of the outputs it is, if it is one: 0: it is none. Of two that are the same file the one
+ * with its number. */
+static unsigned stream_of(const struct files_apart *a, uint32_t fd, const struct statx *st)
 {
 	const dev_t dev = makedev(st->stx_dev_major, st->stx_dev_minor);
+	unsigned found = 0;
 
 	for (unsigned i = 0; i < a->count; i++)
 		if (a->streams[i].st_mode && a->streams[i].st_dev == dev &&
-		    a->streams[i].st_ino == st->stx_ino)
-			return true;
+		    a->streams[i].st_ino == st->stx_ino && (!found || i == fd))
+			found = i;
+	return found;
+}
+
+static bool changes_mapping(const struct files_apart *a, pid_t tid, uint32_t fd,
+			    const struct statx *st)
+{
 	for (size_t i = 0; i < a->mappings->count; i++)
 		if (a->mappings->maps[i].ino && a->mappings->maps[i].ino == st->stx_ino)
 			return is_writable(tid, fd);
 	return false;
+}
+
+/* What the kind is where a log is kept. */
+static uint8_t kind_apart(const struct files_apart *a, pid_t tid, uint32_t fd,
+			  const struct statx *st, uint8_t kind)
+{
+	unsigned stream = stream_of(a, fd, st);
+
+	if (changes_mapping(a, tid, fd, st))
+		return STOPS;
+	if (S_ISCHR(st->stx_mode) && !is_null_device(st)) /* a signal cuts what others give */
+		kind = is_zero_device(st) ? DESCRIPTOR_PAGE : WAITS;
+	if (stream)
+		return kind == AT_ONCE ? (uint8_t)(DESCRIPTOR_STREAM_1 + stream - 1)
+				       : (uint8_t)STOPS;
+	return kind;
+}
+
+/* The kind of a file of that name. */
+static uint8_t kind_of_file(struct descriptors *d, pid_t tid, const char *path,
+			    const struct statx *st)
+{
+	if (S_ISCHR(st->stx_mode))
+		return is_endless_device(st) ? AT_ONCE : WAITS;
+	if (S_ISREG(st->stx_mode) || S_ISDIR(st->stx_mode))
+		return st->stx_mask & (STATX_MNT_ID | MNT_ID_UNIQUE)
+			       ? kind_on_mount(d, tid, path, st)
+			       : (uint8_t)STOPS;
+	return S_ISLNK(st->stx_mode) ? STOPS : WAITS;
 }
 
 /* The table's byte for a descriptor. Asks no file system that may not answer: one of FUSE may be
@@ -167,20 +213,14 @@ static uint8_t descriptor_kind(struct descriptors *d, pid_t tid, uint32_t fd,
 {
 	struct statx st;
 	char path[48];
+	uint8_t kind;
 
 	snprintf(path, sizeof path, "/proc/%d/fd/%u", (int)tid, fd);
 	if (statx(AT_FDCWD, path, AT_STATX_DONT_SYNC,
 		  STATX_TYPE | STATX_INO | STATX_MNT_ID | MNT_ID_UNIQUE, &st))
 		return UNKNOWN;
-	if (apart && is_apart(apart, tid, fd, &st))
-		return STOPS;
-	if (S_ISCHR(st.stx_mode)) /* a signal cuts short what the endless ones give */
-		return (apart ? is_null_device : is_endless_device)(&st) ? AT_ONCE : WAITS;
-	if (S_ISREG(st.stx_mode) || S_ISDIR(st.stx_mode))
-		return st.stx_mask & (STATX_MNT_ID | MNT_ID_UNIQUE)
-			       ? kind_on_mount(d, tid, path, &st)
-			       : (uint8_t)STOPS;
-	return S_ISLNK(st.stx_mode) ? STOPS : WAITS;
+	kind = kind_of_file(d, tid, path, &st);
+	return apart ? kind_apart(apart, tid, fd, &st, kind) : kind;
 }
 
 /* ---- The table ---- */

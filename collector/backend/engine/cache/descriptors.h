@@ -54,7 +54,8 @@ struct descriptors_task {
 	uint32_t learn;     /* to look at when the task has its turn again */
 };
 
-/* Files whose calls are made at stops, for a log is kept: */
+/* Where a log is kept: files that have kinds of their own, and those whose calls are made at stops:
+ */
 struct files_apart {
 	const struct stat *streams; /* what the program was given as 1 and 2; st_mode 0: nothing */
 	unsigned count;

@@ -84,6 +84,13 @@ static inline void emit_load(struct emitter *e, unsigned reg, uint32_t at)
 /* Bytes of one of these. */
 static inline uint32_t emit_move_len(const struct emitter *e) { return e->near ? 7 : 9; }
 
+/* From where a fragment leaves for a system call to where it goes on behind one that has been
+ * noted: a jump, the call, and how it gets to the routine behind it. */
+static inline uint32_t emit_syscall_len(const struct emitter *e)
+{
+	return 5 + 2 + 7 + emit_move_len(e) + 5;
+}
+
 static inline void emit_constant(struct emitter *e, unsigned reg, uint64_t value)
 {
 	if (value <= UINT32_MAX) { /* mov r32, imm32 */

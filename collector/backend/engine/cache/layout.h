@@ -74,9 +74,16 @@ enum {
 	CTX_WAITED = 0x120,     /* nonzero: they do */
 	CTX_LENT = 0x128, /* the application's registers that a cycle lends to its fragment (enum
 			     lent) */
-	CTX_LOG_NEXT = 0x140, /* where what system calls write is logged next: a negative offset
-				 from the log's end */
-	CTX_SIZE = 0x150,
+	CTX_LOG_NEXT = 0x140,     /* where what system calls write is logged next: a negative offset
+				     from the log's end */
+	CTX_ANSWER = 0x148,       /* the answer to the call that comes next: a negative offset from
+				     the log's end; 0: there is none */
+	CTX_ANSWER_TICKS = 0x150, /* its tick and this are the tick in r11 then: 31 bits; */
+	CTX_ANSWER_NOTED = 0x154, /* or it has history bits, and the call is noted (32 bits, not 0)
+				   */
+	CTX_STREAM = 0x158,       /* of a system call that writes to what the program was given as
+				     descriptor 1 or 2: that; 0: of others */
+	CTX_SIZE = 0x160,
 	STOP_BYTES = 5, /* of what leads to a stop, or is one, where CTX_BACK leads to; behind it
 			   the task goes on */
 
@@ -99,6 +106,7 @@ enum {
 	WORDS_TOTAL_AT = 0x700,
 	WORDS_MOST_AT = 0x708, /* how many there may be before the tracer takes them: one more, and
 				  the call is made at a stop */
+	STACK_END = 0x1000,    /* of a stack of 8 bytes, for flags that are pushed */
 	WORDS_AT = 0x1000,
 	WORDS_BYTES = 0x2000,
 	SYSCALL_NOTES_AT = 0x4000,
@@ -125,6 +133,7 @@ enum {
 	/* Where a log is kept there is one behind that of each call: its arguments, and how much it
 	   has written where two of them point to, at most as long as was asked for. */
 	NOTE_OF_LOG = -3,
+	LOGGED_STREAM = 4, /* CTX_STREAM: then it is what the program has written there */
 	LOGGED_ARGS = 8,
 	LOGGED_LENGTHS = 56, /* 32 bits each */
 	LOGGED_DATA = 64,    /* CTX_LOG_NEXT then: its lower half */
@@ -140,6 +149,18 @@ enum {
 	LOG_END = LOG_AT + LOG_BYTES,
 	LOG_ALIGN = 8,
 	LOG_OF_CALL = 0x70000, /* a call that may write more is made at a stop */
+	/* In a replay the log is that of the calls that come next (struct answer). */
+	ANSWER_NEXT = 0, /* CTX_ANSWER behind it */
+	ANSWER_NR = 8,
+	ANSWER_RESULT = 16,
+	ANSWER_TICK = 24, /* 32 bits each */
+	ANSWER_ARG_COUNT = 28,
+	ANSWER_ARGS = 32,
+	ANSWER_LENGTHS = 80, /* of the pieces, at last of what the call is to write for the user; 32
+				bits each */
+	ANSWER_ENDS = 96,    /* where they end in memory, */
+	ANSWER_DATA = 120,   /* and in the log: negative offsets from its end */
+	ANSWER_BYTES = 144,
 	RECORD_BYTES = 16,
 	SPIN_BYTES = 16 * RECORD_BYTES,
 	RECORDS_END = RECORDS_AT + RECORDS_BYTES,
@@ -156,7 +177,13 @@ enum {
 	DESCRIPTOR_AT_ONCE = 1, /* calls on it return at once */
 	DESCRIPTOR_STOPS = 2,   /* calls on it are made at stops */
 	DESCRIPTOR_WAITS = 3,   /* they may wait */
-	DESCRIPTOR_KIND_BITS = 2,
+	/* Where a log is kept: */
+	DESCRIPTOR_PAGE = 4, /* reads of a page at most return at once; all else may be broken off
+			      */
+	DESCRIPTOR_STREAM_1 = 5, /* calls return at once; it leads where the program's descriptor 1
+				    led when it began */
+	DESCRIPTOR_STREAM_2 = 6,
+	DESCRIPTOR_KIND_BITS = 3,
 	WINDOW_SIZE = DESCRIPTORS_AT + DESCRIPTOR_ROWS * DESCRIPTOR_BYTES,
 	/* tables.h. Table 1: entries of fragments by the low 16 bits of the address jumped to;
 	 * table 2: pairs {address, entry}, open addressing. */

@@ -2,8 +2,10 @@
 #include "collector/backend/engine/cache/logged_calls.h"
 
 #include <stdbool.h>
+#include <sys/syscall.h>
 
 #include "collector/backend/engine/cache/syscall_policy.h"
+#include "lib/array_size.h"
 #include "syscalls/syscall_ranges.h"
 
 _Static_assert((int)BT_LOGGED_DATA == (int)SYSCALL_PLAIN_OUTPUTS, "a piece for each output");
@@ -58,11 +60,23 @@ static bool is_plain(uint64_t nr)
 	return syscall_plain_outputs(nr, outputs) >= 0 || operations_are_plain(nr);
 }
 
+/* What such a call does to mappings follows from its arguments and its result alone, where memory
+ * of no file is mapped (routine_syscalls.c). */
+static bool changes_maps_plainly(uint64_t nr)
+{
+	static const uint16_t calls[] = {SYS_brk, SYS_mmap, SYS_munmap, SYS_mprotect};
+
+	for (size_t i = 0; i < ARRAY_SIZE(calls); i++)
+		if (calls[i] == nr)
+			return true;
+	return false;
+}
+
 uint32_t logged_call_policy(uint64_t nr)
 {
-	const unsigned seen = SYSCALL_CHANGES_MAPS | SYSCALL_CHANGES_TASKS |
-			      SYSCALL_CHANGES_REGISTERS | SYSCALL_CHANGES_LATER |
-			      SYSCALL_CHANGES_OTHERS;
+	const unsigned seen = (changes_maps_plainly(nr) ? 0 : SYSCALL_CHANGES_MAPS) |
+			      SYSCALL_CHANGES_TASKS | SYSCALL_CHANGES_REGISTERS |
+			      SYSCALL_CHANGES_LATER | SYSCALL_CHANGES_OTHERS;
 	const struct syscall_facts *facts = syscall_facts(nr);
 	uint32_t policy = syscall_policy(nr);
 
@@ -86,4 +100,11 @@ struct logged_row logged_call_row(uint64_t nr)
 					   (outputs[i].is_ever ? LOGGED_EVER : 0)),
 			.unit = outputs[i].unit};
 	return row;
+}
+
+const uint16_t logged_stream_calls[LOGGED_STREAM_CALLS] = {SYS_write, SYS_pwrite64};
+
+struct logged_row logged_stream_row(void)
+{
+	return (struct logged_row){.pieces = {{.arg = 2, .by = 3, .flags = LOGGED_CUT, .unit = 1}}};
 }

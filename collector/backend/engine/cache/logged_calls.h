@@ -16,6 +16,10 @@ enum {
 	LOGGED_EVER = 1 << 1, /* also where the call fails */
 };
 
+/* The pieces of an answer (layout.h): what the call writes, at last what it is to write for the
+ * user. */
+enum { ANSWER_OUTPUT = BT_LOGGED_DATA, ANSWER_PIECES };
+
 /* What such a call writes; the routines read it. */
 struct logged_row {
 	struct logged_piece {
@@ -29,5 +33,11 @@ struct logged_row {
 
 /* Of a call that logged_call_policy() lets run. */
 struct logged_row logged_call_row(uint64_t nr);
+
+/* The calls whose buffer the log has where they write to a stream (CTX_STREAM), and the row of all
+ * of them, in which that takes the place of what the kernel writes. */
+enum { LOGGED_STREAM_CALLS = 2 };
+extern const uint16_t logged_stream_calls[LOGGED_STREAM_CALLS];
+struct logged_row logged_stream_row(void);
 
 #endif

@@ -3,9 +3,9 @@
  * point to (paths, addresses of sockets): noted behind the call, where the kernel has left them in
  * their registers and has just read that memory. Why only these: which file a descriptor is, and
  * what could not be done, explain what follows. Another call that succeeds costs nothing more than
- * a look at its result's sign. Two errors are left out, which some programs get a million times and
- * which say nothing of an end: EAGAIN, for there is nothing yet, and EBADF, of loops that close
- * whatever may be open.
+ * a look at its result's sign. Three errors are left out, which some programs get a million times
+ * and which say nothing of an end: EAGAIN, for there is nothing yet, EBADF, of loops that close
+ * whatever may be open, and ENODATA, of ls(1), which looks for attributes that hardly a file has.
  *
  * A fault of the loops is one at failing_end (cache_syscalls_fault()): what is being copied is not
  * noted then. The recorder trusts nothing that it reads (take_failed()). */
@@ -161,7 +161,7 @@ static void emit_arguments(struct emitter *e)
 void failed_call_emit_note(struct code_cache *c, struct emitter *e, uint32_t table,
 			   const struct forward *opened)
 {
-	static const uint8_t left_out[] = {EAGAIN, EBADF};
+	static const uint8_t left_out[] = {EAGAIN, EBADF, ENODATA};
 	struct forward nothing = {.count = 0};
 	size_t noted;
 

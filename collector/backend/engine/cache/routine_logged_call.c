@@ -23,23 +23,28 @@ enum {
 _Static_assert(sizeof(struct logged_row) == 1 << ROW_BITS, "a shift");
 _Static_assert(LOG_ALIGN == 8, "and edx, -8");
 
+/* The number that streams have in the table of rows. */
+enum { NUMBER_OF_STREAMS = POLICY_NUMBERS };
+
 static bool is_same_row(const struct logged_row *a, const struct logged_row *b)
 {
 	return !memcmp(a, b, sizeof *a);
 }
 
-/* The rows of calls, and the number of that of each. */
+/* The rows of calls, and the number of that of each; behind them that of streams. */
 struct logged_tables logged_call_tables(struct emitter *e)
 {
 	struct logged_tables tables = {.of_syscalls = (uint32_t)e->len};
 	struct logged_row rows[MOST_ROWS];
 	uint8_t count = 0;
 
-	for (uint32_t nr = 0; nr < POLICY_NUMBERS; nr++) {
+	for (uint32_t nr = 0; nr <= NUMBER_OF_STREAMS; nr++) {
 		struct logged_row row = {.pieces = {{.arg = 0}}};
 		uint8_t i = 0;
 
-		if (logged_call_policy(nr) != POLICY_STOP)
+		if (nr == NUMBER_OF_STREAMS)
+			row = logged_stream_row();
+		else if (logged_call_policy(nr) != POLICY_STOP)
 			row = logged_call_row(nr);
 		while (i < count && !is_same_row(&rows[i], &row))
 			i++;
@@ -109,15 +114,23 @@ void logged_call_emit_before(struct code_cache *c, struct emitter *e, const stru
 	const uint32_t note = AT_LOG + NOTE_SIZE; /* behind that of the call, which is still to be
 						     written */
 	struct forward full = {.count = 0};
-	size_t fits;
+	size_t fits, stream;
 
 	emit_load(e, X86_RCX, CTX_SYSCALL_NEXT);
 	for (unsigned i = 0; i < SYSCALL_ARGS; i++) {
 		EMIT(e, 0x65, modes[i][0], 0x89, modes[i][1]); /* mov gs:[rcx+arg], reg */
 		emit_u32(e, note + LOGGED_ARGS + 8 * i);
 	}
+	EMIT(e, 0x65, 0x8b, 0x04, 0x25); /* mov eax, gs:[stream] */
+	emit_u32(e, CTX_STREAM);
+	EMIT(e, 0x65, 0x89, 0x81); /* mov gs:[rcx+stream], eax */
+	emit_u32(e, note + LOGGED_STREAM);
+	EMIT(e, 0x85, 0xc0, 0xb8); /* test eax, eax; mov eax, streams */
+	emit_u32(e, NUMBER_OF_STREAMS);
+	stream = short_jump(e, JNE);
 	EMIT(e, 0x65, 0x8b, 0x04, 0x25); /* mov eax, gs:[number] */
 	emit_u32(e, CTX_RAX);
+	land_jump(e, stream);
 	emit_row(e, t);
 	emit_store(e, X86_RDX, CTX_RDX);
 	c->sizing = (uint32_t)e->len;
@@ -137,9 +150,36 @@ void logged_call_emit_before(struct code_cache *c, struct emitter *e, const stru
 	c->sized = (uint32_t)e->len;
 }
 
-/* A piece into the log. rsi: its end; rcx: where that is to be; rdx: minus its length, which is not
- * 0, and what is left then. rax is used, and flags. */
-static void emit_copy(struct emitter *e)
+/* mov al, or (wide) rax, [rsi+rdx+at], from memory; or to it. */
+static void emit_memory(struct emitter *e, bool to, bool wide, uint8_t at)
+{
+	if (wide)
+		emit_u8(e, 0x48);
+	EMIT(e, (uint8_t)((to ? 0x88 : 0x8a) | wide), 0x44, 0x16, at);
+}
+
+/* The same of gs:[rcx+rdx+end+at], in the log. */
+static void emit_logged(struct emitter *e, bool to, bool wide, uint8_t at)
+{
+	emit_u8(e, 0x65);
+	if (wide)
+		emit_u8(e, 0x48);
+	EMIT(e, (uint8_t)((to ? 0x88 : 0x8a) | wide), 0x84, 0x11);
+	emit_u32(e, LOG_END + (uint32_t)at);
+}
+
+static void emit_element(struct emitter *e, bool from_log, bool wide, uint8_t at)
+{
+	if (from_log) {
+		emit_logged(e, false, wide, at);
+		emit_memory(e, true, wide, at);
+	} else {
+		emit_memory(e, false, wide, at);
+		emit_logged(e, true, wide, at);
+	}
+}
+
+void logged_call_emit_copy(struct emitter *e, bool from_log)
 {
 	enum { WORDS = 4 };
 	size_t bytes, words, many, aligned, done;
@@ -148,29 +188,22 @@ static void emit_copy(struct emitter *e)
 	bytes = e->len;
 	EMIT(e, 0xf6, 0xc2, 7); /* test dl, 7 */
 	aligned = emit_jcc(e, CC_E);
-	EMIT(e, 0x8a, 0x04, 0x16);       /* mov al, [rsi+rdx] */
-	EMIT(e, 0x65, 0x88, 0x84, 0x11); /* mov gs:[rcx+rdx+end], al */
-	emit_u32(e, LOG_END);
+	emit_element(e, from_log, false, 0);
 	EMIT(e, 0x48, 0xff, 0xc2); /* inc rdx */
 	emit_patch(e, emit_jump(e), e->base + bytes);
 	emit_patch(e, aligned, e->base + e->len);
 	words = e->len;
 	EMIT(e, 0xf6, 0xc2, 8 * WORDS - 1); /* test dl, mask */
 	many = emit_jcc(e, CC_E);
-	EMIT(e, 0x48, 0x8b, 0x04, 0x16);       /* mov rax, [rsi+rdx] */
-	EMIT(e, 0x65, 0x48, 0x89, 0x84, 0x11); /* mov gs:[rcx+rdx+end], rax */
-	emit_u32(e, LOG_END);
+	emit_element(e, from_log, true, 0);
 	EMIT(e, 0x48, 0x83, 0xc2, 8); /* add rdx, 8 */
 	emit_patch(e, emit_jump(e), e->base + words);
 	emit_patch(e, many, e->base + e->len);
 	EMIT(e, 0x48, 0x85, 0xd2); /* test rdx, rdx */
 	done = emit_jcc(e, CC_E);
 	many = e->len;
-	for (uint8_t i = 0; i < WORDS; i++) {
-		EMIT(e, 0x48, 0x8b, 0x44, 0x16, (uint8_t)(8 * i)); /* mov rax, [rsi+rdx+word] */
-		EMIT(e, 0x65, 0x48, 0x89, 0x84, 0x11);             /* mov gs:[rcx+rdx+end], rax */
-		emit_u32(e, LOG_END + 8 * (uint32_t)i);
-	}
+	for (uint8_t i = 0; i < WORDS; i++)
+		emit_element(e, from_log, true, (uint8_t)(8 * i));
 	EMIT(e, 0x48, 0x83, 0xc2, 8 * WORDS); /* add rdx, round */
 	emit_patch(e, emit_jcc(e, CC_NE), e->base + many);
 	emit_patch(e, done, e->base + e->len);
@@ -232,7 +265,7 @@ static void emit_piece(struct code_cache *c, struct emitter *e, const struct log
 	EMIT(e, 0x48, 0x01, 0xd6, 0x48, 0x01, 0xd1, 0x48, 0xf7,
 	     0xda); /* add rsi, rdx; add rcx, rdx; neg rdx */
 	c->logs[piece].from = (uint32_t)e->len;
-	emit_copy(e);
+	logged_call_emit_copy(e, false);
 	c->logs[piece].to = (uint32_t)e->len;
 	emit_load(e, X86_RCX, CTX_SYSCALL_NEXT);
 	EMIT(e, 0x65, 0x03, 0x91); /* add edx, gs:[rcx+length]: without what faulted */
@@ -249,6 +282,7 @@ static void emit_piece(struct code_cache *c, struct emitter *e, const struct log
 void logged_call_emit_behind(struct code_cache *c, struct emitter *e, const struct logged_tables *t)
 {
 	struct forward unknown = {.count = 0};
+	size_t stream;
 
 	emit_load(e, X86_RCX, CTX_SYSCALL_NEXT);
 	EMIT(e, 0x65, 0xc7, 0x81); /* mov dword gs:[rcx], marker */
@@ -261,11 +295,18 @@ void logged_call_emit_behind(struct code_cache *c, struct emitter *e, const stru
 	emit_store(e, X86_RDX, CTX_RDX);
 	emit_store(e, X86_RDI, CTX_R10);
 	c->logging = (uint32_t)e->len;
+	EMIT(e, 0xb8); /* mov eax, streams */
+	emit_u32(e, NUMBER_OF_STREAMS);
+	EMIT(e, 0x65, 0x83, 0xb9); /* cmp dword gs:[rcx+stream], 0 */
+	emit_u32(e, AT_LOG + LOGGED_STREAM);
+	emit_u8(e, 0);
+	stream = short_jump(e, JNE);
 	EMIT(e, 0x65, 0x8b, 0x81); /* mov eax, gs:[rcx+number] */
 	emit_u32(e, AT_LOG - NOTE_SIZE + NOTE_NR);
 	EMIT(e, 0x3d); /* cmp eax, numbers: whatever the program has written there */
 	emit_u32(e, POLICY_NUMBERS);
 	emit_jump_if(e, &unknown, CC_AE);
+	land_jump(e, stream);
 	emit_row(e, t);
 	EMIT(e, 0x89, 0xc7); /* mov edi, eax */
 	for (unsigned i = 0; i < BT_LOGGED_DATA; i++)

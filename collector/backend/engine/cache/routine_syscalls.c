@@ -20,7 +20,6 @@
 #include <fcntl.h>
 #include <signal.h>
 #include <stddef.h>
-#include <sys/mman.h>
 #include <sys/stat.h>
 #include <sys/syscall.h>
 #include <unistd.h>
@@ -33,12 +32,6 @@
 
 _Static_assert(DESCRIPTOR_NUMBER_BITS == 16 && DESCRIPTOR_BYTES == 2, "emit_row()");
 _Static_assert(STATUS_AT + sizeof(struct stat) <= WORDS_TOTAL_AT, "layout.h");
-
-/* Where a call goes on that has been found to be possible, or not. */
-struct syscall_ways {
-	struct forward yes, copy, wait, no;
-	uint64_t ask; /* whether its descriptor is open */
-};
 
 /* Where in a routine they are. */
 struct class_tables {
@@ -83,7 +76,7 @@ static void emit_class(struct emitter *e, const struct class_tables *tables)
 }
 
 /* Jumps when the call is not this one. */
-static size_t emit_unless_syscall(struct emitter *e, uint32_t nr)
+size_t syscall_emit_unless(struct emitter *e, uint32_t nr)
 {
 	EMIT(e, 0x65, 0x81, 0x3c, 0x25); /* cmp dword gs:[rax], number */
 	emit_u32(e, CTX_RAX);
@@ -132,7 +125,7 @@ static void emit_operation(struct emitter *e, const struct policy_operation *o,
 static void emit_operations(struct emitter *e, struct syscall_ways *to)
 {
 	for (size_t i = 0, end; i < policy_operations_count; i = end) {
-		size_t other = emit_unless_syscall(e, policy_operations[i].nr);
+		size_t other = syscall_emit_unless(e, policy_operations[i].nr);
 
 		EMIT(e, 0x89,
 		     policy_operations[i].need & POLICY_FIRST ? 0xf9
@@ -149,7 +142,7 @@ static void emit_operations(struct emitter *e, struct syscall_ways *to)
 }
 
 /* test dword gs:[syscalls], need */
-static void emit_test_grant(struct emitter *e, uint32_t need)
+void syscall_emit_test_grant(struct emitter *e, uint32_t need)
 {
 	EMIT(e, 0x65, 0xf7, 0x04, 0x25);
 	emit_u32(e, CTX_SYSCALLS);
@@ -182,7 +175,7 @@ static void emit_upper_bits(struct emitter *e, unsigned reg)
 
 /* ecx: what the table says of the descriptor in it, for which the row may be another's. rax is
  * used, and flags. */
-static void emit_kind(struct emitter *e)
+void syscall_emit_kind(struct emitter *e)
 {
 	size_t own;
 
@@ -197,7 +190,7 @@ static void emit_kind(struct emitter *e)
 }
 
 /* cmp ecx, kind */
-static void emit_compare_kind(struct emitter *e, uint8_t kind) { EMIT(e, 0x83, 0xf9, kind); }
+void syscall_emit_compare_kind(struct emitter *e, uint8_t kind) { EMIT(e, 0x83, 0xf9, kind); }
 
 /* The descriptor in ecx is what CTX_COPY says. rax and rcx are used, and flags. */
 static void emit_enter(struct emitter *e)
@@ -218,7 +211,7 @@ static void emit_leaving(struct emitter *e)
 
 	emit_test_class(e, POLICY_CLOSE);
 	keep = short_jump(e, JE);
-	emit_compare_kind(e, DESCRIPTOR_UNKNOWN); /* its row is another's */
+	syscall_emit_compare_kind(e, DESCRIPTOR_UNKNOWN); /* its row is another's */
 	unknown = short_jump(e, JE);
 	EMIT(e, 0x89, 0xf9); /* mov ecx, edi */
 	emit_row(e);
@@ -251,6 +244,41 @@ static void emit_ask(struct code_cache *c, struct emitter *e, struct syscall_way
 	to->yes.sites[to->yes.count++] = emit_jump(e);
 }
 
+/* Where a log is kept: reads of at most a page, and writes to a stream that can be copied, of
+ * descriptors whose kind, in ecx, is one of those. eax: enum syscall_policy of the call; both stay.
+ * Others go on behind it. */
+static void emit_log_kinds(struct emitter *e, struct forward *known)
+{
+	struct forward other = {.count = 0};
+	size_t no_page;
+
+	syscall_emit_compare_kind(e, DESCRIPTOR_PAGE);
+	no_page = emit_jcc(e, CC_NE);
+	emit_test_class(e, POLICY_WRITE);
+	emit_jump_if(e, &other, CC_E);
+	EMIT(e, 0x48, 0x81, 0xfa); /* cmp rdx, page */
+	emit_u32(e, BT_PAGE);
+	emit_jump_if(e, known, CC_BE);
+	other.sites[other.count++] = emit_jump(e);
+	emit_patch(e, no_page, e->base + e->len);
+	syscall_emit_compare_kind(e, DESCRIPTOR_STREAM_1);
+	emit_jump_if(e, &other, CC_B);
+	syscall_emit_test_grant(e, POLICY_WRITE); /* a fault of the copy may be served */
+	emit_jump_if(e, &other, CC_E);
+	for (size_t i = 0; i < LOGGED_STREAM_CALLS; i++) {
+		size_t different = syscall_emit_unless(e, logged_stream_calls[i]);
+
+		EMIT(e, 0x65, 0x89, 0x0c, 0x25); /* mov gs:[stream], ecx */
+		emit_u32(e, CTX_STREAM);
+		EMIT(e, 0x65, 0x83, 0x2c, 0x25); /* sub dword gs:[stream], first - 1 */
+		emit_u32(e, CTX_STREAM);
+		emit_u8(e, DESCRIPTOR_STREAM_1 - 1);
+		known->sites[known->count++] = emit_jump(e);
+		emit_patch(e, different, e->base + e->len);
+	}
+	land_all(e, &other);
+}
+
 /* The first argument is a descriptor of which the table allows the call, or it is not open. eax:
  * enum syscall_policy of the call, which stays. Ends at yes or no, or behind. */
 static void emit_descriptor(struct code_cache *c, struct emitter *e,
@@ -259,28 +287,30 @@ static void emit_descriptor(struct code_cache *c, struct emitter *e,
 	struct forward known = {.count = 0};
 	size_t no_table, unsure, any;
 
-	emit_test_grant(e, POLICY_TABLE);
+	syscall_emit_test_grant(e, POLICY_TABLE);
 	no_table = emit_jcc(e, CC_E);
 	EMIT(e, 0x89, 0xf9); /* mov ecx, edi */
-	emit_kind(e);
+	syscall_emit_kind(e);
 	emit_class(e, tables);
-	emit_compare_kind(e, DESCRIPTOR_AT_ONCE);
+	syscall_emit_compare_kind(e, DESCRIPTOR_AT_ONCE);
 	emit_jump_if(e, &known, CC_E);
-	emit_test_grant(e, POLICY_WAIT);
+	if (c->kind.logged)
+		emit_log_kinds(e, &known);
+	syscall_emit_test_grant(e, POLICY_WAIT);
 	unsure = emit_jcc(e, CC_E);
 	emit_test_class(e, POLICY_ANY);
 	emit_jump_if(e, &known, CC_NE);
 	if (!c->kind.logged) {
-		emit_compare_kind(e, DESCRIPTOR_WAITS);
+		syscall_emit_compare_kind(e, DESCRIPTOR_WAITS);
 		emit_jump_if(e, &known, CC_E);
 	}
 	emit_patch(e, unsure, e->base + e->len);
-	emit_compare_kind(e, DESCRIPTOR_UNKNOWN);
+	syscall_emit_compare_kind(e, DESCRIPTOR_UNKNOWN);
 	emit_jump_if(e, &to->no, CC_NE);
 	emit_patch(e, no_table, e->base + e->len);
 	emit_test_class(e, POLICY_ANY);
 	any = emit_jcc(e, CC_NE);
-	emit_test_grant(e, POLICY_WAIT);
+	syscall_emit_test_grant(e, POLICY_WAIT);
 	emit_jump_if(e, &to->no, CC_E);
 	emit_patch(e, any, e->base + e->len);
 	emit_ask(c, e, to);
@@ -318,110 +348,6 @@ static void emit_opening(struct emitter *e, bool logged, struct forward *no)
 	emit_patch(e, other, e->base + e->len);
 }
 
-/* test rdx, mask: the protection that is asked for. Nothing executable, nothing that reaches
- * further than the range. */
-static void emit_protection(struct emitter *e, struct forward *no)
-{
-	EMIT(e, 0x48, 0xf7, 0xc2);
-	emit_u32(e, (uint32_t) ~(PROT_READ | PROT_WRITE));
-	emit_jump_if(e, no, CC_NE);
-}
-
-/* test r10, mask: flags */
-static void emit_test_flags(struct emitter *e, uint32_t mask)
-{
-	EMIT(e, 0x49, 0xf7, 0xc2);
-	emit_u32(e, mask);
-}
-
-/* What is mapped already comes to be written through. */
-static void emit_letting_write(struct emitter *e, struct forward *no)
-{
-	size_t reads;
-
-	EMIT(e, 0xf6, 0xc2, PROT_WRITE); /* test dl, mask */
-	reads = emit_jcc(e, CC_E);
-	emit_test_grant(e, POLICY_PROTECTS);
-	emit_jump_if(e, no, CC_E);
-	emit_patch(e, reads, e->base + e->len);
-}
-
-/* The heap grows, or is asked for. */
-static void emit_heap(struct emitter *e, struct syscall_ways *to)
-{
-	EMIT(e, 0x48, 0x85, 0xff); /* test rdi, rdi */
-	emit_jump_if(e, &to->yes, CC_E);
-	emit_load(e, X86_RCX, CTX_HEAP);
-	EMIT(e, 0x48, 0x83, 0xe9, 1); /* sub rcx, 1 */
-	emit_jump_if(e, &to->no, CC_B);
-	EMIT(e, 0x48, 0x39, 0xcf); /* cmp rdi, rcx */
-	emit_jump_if(e, &to->yes, CC_A);
-	to->no.sites[to->no.count++] = emit_jump(e);
-}
-
-/* Memory, or a file's, which may be a slow one. Where it is to take the place of what is there,
- * that is looked at; a file's that is not known may take more (hugetlbfs). */
-static void emit_mapping(struct emitter *e, struct syscall_ways *to)
-{
-	size_t anonymous, own;
-	struct forward fixed = {.count = 0};
-
-	emit_protection(e, &to->no);
-	emit_test_flags(e, (uint32_t) ~(MAP_PRIVATE | MAP_SHARED | MAP_ANONYMOUS | MAP_FIXED |
-					MAP_DENYWRITE | MAP_EXECUTABLE | MAP_NORESERVE |
-					MAP_POPULATE | MAP_STACK));
-	emit_jump_if(e, &to->no, CC_NE);
-	emit_test_flags(e, MAP_ANONYMOUS);
-	anonymous = emit_jcc(e, CC_NE);
-	/* Writes through it may change code elsewhere: mov ecx, edx; shr ecx; and ecx, r10d; test
-	 * cl, MAP_SHARED */
-	EMIT(e, 0x89, 0xd1, 0xd1, 0xe9, 0x44, 0x21, 0xd1, 0xf6, 0xc1, MAP_SHARED);
-	emit_jump_if(e, &to->no, CC_NE);
-	emit_test_grant(e, POLICY_WAIT);
-	emit_jump_if(e, &to->no, CC_E);
-	/* It may be made writable later. */
-	emit_test_flags(e, MAP_SHARED);
-	own = emit_jcc(e, CC_E);
-	EMIT(e, 0x65, 0x81, 0x24, 0x25); /* and dword gs:[syscalls], mask */
-	emit_u32(e, CTX_SYSCALLS);
-	emit_u32(e, ~(uint32_t)POLICY_PROTECTS);
-	emit_patch(e, own, e->base + e->len);
-	emit_test_flags(e, MAP_FIXED);
-	emit_jump_if(e, &to->yes, CC_E);
-	emit_test_grant(e, POLICY_TABLE);
-	emit_jump_if(e, &to->no, CC_E);
-	EMIT(e, 0x44, 0x89, 0xc1); /* mov ecx, r8d */
-	emit_kind(e);
-	emit_compare_kind(e, DESCRIPTOR_AT_ONCE);
-	emit_jump_if(e, &to->no, CC_NE);
-	fixed.sites[fixed.count++] = emit_jump(e);
-	emit_patch(e, anonymous, e->base + e->len);
-	emit_test_flags(e, MAP_FIXED);
-	emit_jump_if(e, &to->yes, CC_E);
-	land_all(e, &fixed);
-}
-
-/* [rdi, rdi+rsi) is nothing that a call in the cache may not touch. Ends at yes or no. */
-static void emit_range(struct emitter *e, struct syscall_ways *to)
-{
-	size_t again;
-
-	EMIT(e, 0x48, 0x89, 0xf9, 0x48, 0x01, 0xf1); /* mov rcx, rdi; add rcx, rsi */
-	emit_jump_if(e, &to->no, CC_B);
-	EMIT(e, 0x65, 0x8b, 0x04, 0x25); /* mov eax, gs:[bytes] */
-	emit_u32(e, CTX_CODE_BYTES);
-	again = e->len;
-	EMIT(e, 0x83, 0xe8, 16); /* sub eax, 16 */
-	emit_jump_if(e, &to->yes, CC_B);
-	EMIT(e, 0x65, 0x48, 0x3b, 0xb8); /* cmp rdi, gs:[rax+end] */
-	emit_u32(e, CODE_RANGES_AT + 8);
-	emit_patch(e, emit_jcc(e, CC_AE), e->base + again);
-	EMIT(e, 0x65, 0x48, 0x3b, 0x88); /* cmp rcx, gs:[rax+start] */
-	emit_u32(e, CODE_RANGES_AT);
-	emit_patch(e, emit_jcc(e, CC_BE), e->base + again);
-	to->no.sites[to->no.count++] = emit_jump(e);
-}
-
 /* A call that tells what a descriptor is of which nothing is known yet: what it says will be looked
  * at. eax: enum syscall_policy of the call, which stays. */
 static void emit_telling(struct emitter *e, const struct class_tables *tables)
@@ -430,16 +356,16 @@ static void emit_telling(struct emitter *e, const struct class_tables *tables)
 
 	emit_test_class(e, POLICY_PATHS);
 	emit_jump_if(e, &no, CC_E);
-	no.sites[no.count++] = emit_unless_syscall(e, SYS_newfstatat);
+	no.sites[no.count++] = syscall_emit_unless(e, SYS_newfstatat);
 	EMIT(e, 0x41, 0xf7, 0xc2); /* test r10d, flag */
 	emit_u32(e, AT_EMPTY_PATH);
 	emit_jump_if(e, &no, CC_E);
 	emit_is_zero(e, CTX_DEVICE);
 	emit_jump_if(e, &no, CC_E);
 	EMIT(e, 0x89, 0xf9); /* mov ecx, edi */
-	emit_kind(e);
+	syscall_emit_kind(e);
 	emit_class(e, tables);
-	emit_compare_kind(e, DESCRIPTOR_UNKNOWN);
+	syscall_emit_compare_kind(e, DESCRIPTOR_UNKNOWN);
 	emit_jump_if(e, &no, CC_NE);
 	emit_set(e, CTX_COPY, COPY_TOLD);
 	land_all(e, &no);
@@ -455,9 +381,9 @@ static void emit_saying(struct emitter *e, struct forward *no)
 	emit_jump_if(e, &other, CC_E);
 	EMIT(e, 0x83, 0xff, STDERR_FILENO); /* cmp edi, descriptor */
 	emit_jump_if(e, &other, CC_NE);
-	emit_test_grant(e, POLICY_COPIES);
+	syscall_emit_test_grant(e, POLICY_COPIES);
 	emit_jump_if(e, no, CC_E);
-	no->sites[no->count++] = emit_unless_syscall(e, SYS_write);
+	no->sites[no->count++] = syscall_emit_unless(e, SYS_write);
 	emit_load(e, X86_RCX, WORDS_TOTAL_AT);
 	EMIT(e, 0x48, 0x01, 0xd1); /* add rcx, rdx */
 	emit_jump_if(e, no, CC_B);
@@ -470,7 +396,9 @@ static void emit_saying(struct emitter *e, struct forward *no)
 
 /* Behind such a call: a file of a local file system becomes known as one. Others may change or take
  * away the memory that the kernel has written, so the kernel is asked once more, into memory of
- * ours. rax and rcx are used, and flags; the call's flags, in r11, and rsi are kept in the context.
+ * ours. Where a log is kept it has to be open for reading alone: others may be outputs, or
+ * mapped. rax and rcx are used, and flags; the call's flags, in r11, and rsi are kept in the
+ * context.
  */
 static void emit_told(struct code_cache *c, struct emitter *e)
 {
@@ -499,6 +427,14 @@ static void emit_told(struct code_cache *c, struct emitter *e)
 	EMIT(e, 0x65, 0x48, 0x3b, 0x04, 0x25);                    /* cmp rax, gs:[device] */
 	emit_u32(e, CTX_DEVICE);
 	emit_jump_if(e, &no, CC_NE);
+	if (c->kind.logged) {
+		EMIT(e, 0xb8); /* mov eax, number */
+		emit_u32(e, SYS_fcntl);
+		EMIT(e, 0xbe); /* mov esi, operation */
+		emit_u32(e, F_GETFL);
+		EMIT(e, 0x0f, 0x05, 0xa8, O_ACCMODE); /* syscall; test al, mode */
+		emit_jump_if(e, &no, CC_NE);
+	}
 	emit_set(e, CTX_COPY, DESCRIPTOR_AT_ONCE);
 	EMIT(e, 0x89, 0xf9); /* mov ecx, edi */
 	emit_enter(e);
@@ -507,73 +443,6 @@ static void emit_told(struct code_cache *c, struct emitter *e)
 	c->told = (uint32_t)e->len;
 	emit_load(e, X86_R11, CTX_R11);
 	emit_patch(e, known, e->base + e->len);
-}
-
-/* Notes its arguments. */
-static void emit_args(struct emitter *e)
-{
-	static const uint8_t args[] = {X86_RDI, X86_RSI};
-
-	emit_load(e, X86_RCX, CTX_SYSCALL_NEXT);
-	EMIT(e, 0x65, 0xc7, 0x81); /* mov dword gs:[rcx], marker */
-	emit_u32(e, SYSCALL_NOTES_END);
-	emit_u32(e, (uint32_t)NOTE_OF_ARGS);
-	EMIT(e, 0x48, 0x8d, 0x82); /* lea rax, [rdx+page-1] */
-	emit_u32(e, BT_PAGE - 1);
-	EMIT(e, 0x48, 0xc1, 0xe8, BT_PAGE_BITS); /* shr rax */
-	EMIT(e, 0x65, 0x89, 0x81);               /* mov gs:[rcx+pages], eax */
-	emit_u32(e, SYSCALL_NOTES_END + NOTE_PAGES);
-	for (unsigned i = 0; i < ARRAY_SIZE(args); i++) {
-		EMIT(e, 0x65, 0x48, 0x89,
-		     (uint8_t)(0x81 | args[i] << 3)); /* mov gs:[rcx+arg], reg */
-		emit_u32(e, SYSCALL_NOTES_END + NOTE_ARGS + 8 * i);
-	}
-	EMIT(e, 0x48, 0x8d, 0x49, NOTE_SIZE); /* lea rcx, [rcx+note] */
-	emit_store(e, X86_RCX, CTX_SYSCALL_NEXT);
-}
-
-/* A call that changes mappings. The table holds the ranges that it may not touch: all code, and the
- * region. Ends at yes or no. */
-static void emit_maps(struct emitter *e, struct syscall_ways *ways)
-{
-	struct syscall_ways way = {.no = ways->no}, *to = &way;
-	struct forward range = {.count = 0};
-	size_t other;
-
-	other = emit_unless_syscall(e, SYS_brk);
-	emit_heap(e, to);
-	emit_patch(e, other, e->base + e->len);
-	other = emit_unless_syscall(e, SYS_mmap);
-	emit_mapping(e, to);
-	range.sites[range.count++] = emit_jump(e);
-	emit_patch(e, other, e->base + e->len);
-	other = emit_unless_syscall(e, SYS_mprotect);
-	emit_protection(e, &to->no);
-	emit_letting_write(e, &to->no);
-	range.sites[range.count++] = emit_jump(e);
-	emit_patch(e, other, e->base + e->len);
-	other = emit_unless_syscall(e, SYS_madvise);
-	EMIT(e, 0x83, 0xfa, MADV_DONTNEED); /* cmp edx, advice */
-	emit_jump_if(e, &range, CC_E);
-	EMIT(e, 0x83, 0xfa, MADV_FREE);
-	emit_jump_if(e, &to->no, CC_NE);
-	range.sites[range.count++] = emit_jump(e);
-	emit_patch(e, other, e->base + e->len);
-	other = emit_unless_syscall(e, SYS_mremap);
-	emit_test_flags(e, (uint32_t)~MREMAP_MAYMOVE);
-	emit_jump_if(e, &to->no, CC_NE);
-	EMIT(e, 0x48, 0x85, 0xf6); /* test rsi, rsi: none of it is another of the same */
-	emit_jump_if(e, &to->no, CC_E);
-	EMIT(e, 0x48, 0x89, 0xd0, 0x48, 0xc1, 0xe8,
-	     32 + BT_PAGE_BITS - 1); /* mov rax, rdx; shr rax: to be noted in pages */
-	emit_jump_if(e, &to->no, CC_NE);
-	emit_patch(e, other, e->base + e->len); /* munmap */
-	land_all(e, &range);
-	emit_range(e, to);
-	land_all(e, &to->yes);
-	emit_args(e);
-	ways->no = to->no;
-	ways->yes.sites[ways->yes.count++] = emit_jump(e);
 }
 
 /* A call that says what a signal does. Ends at yes or no. */
@@ -605,8 +474,7 @@ static void emit_masking(struct code_cache *c, struct emitter *e, struct syscall
 	to->yes.sites[to->yes.count++] = emit_jump(e);
 }
 
-/* Notes the call, but for its result; rcx: CTX_SYSCALL_NEXT. */
-static void emit_note(struct emitter *e)
+void syscall_emit_note(struct emitter *e)
 {
 	static const struct {
 		uint32_t from, to;
@@ -629,12 +497,18 @@ void routine_emit_syscall(struct code_cache *c, struct emitter *e, const struct 
 {
 	struct syscall_ways to = {.yes = {.count = 0}};
 	struct class_tables tables = emit_classes(e, c->kind.logged);
-	size_t plain, known, other;
+	size_t plain, known, other, unanswered, answered = 0;
 
 	c->call = (uint32_t)e->len;
 	emit_store(e, X86_RAX, CTX_RAX);
 	EMIT(e, 0x9f, 0x0f, 0x90, 0xc0); /* lahf; seto al */
 	emit_store(e, X86_RAX, CTX_FLAGS);
+	if (c->kind.logged) {
+		emit_load(e, X86_RCX, CTX_ANSWER);
+		unanswered = short_jump(e, JRCXZ);
+		answered = emit_jump(e);
+		land_jump(e, unanswered);
+	}
 	emit_load(e, X86_RCX, CTX_RAX);
 	EMIT(e, 0x48, 0x81, 0xf9); /* cmp rcx, numbers */
 	emit_u32(e, POLICY_NUMBERS);
@@ -648,6 +522,8 @@ void routine_emit_syscall(struct code_cache *c, struct emitter *e, const struct 
 	emit_u32(e, CTX_SYSCALL_NEXT);
 	emit_u32(e, (uint32_t) - (SYSCALL_NOTES_FREE + (c->kind.logged ? LOGGED_BYTES : 0)));
 	emit_jump_if(e, &to.no, CC_G);
+	if (c->kind.logged)
+		emit_set(e, CTX_STREAM, 0);
 	emit_test_class(e, POLICY_DESCRIPTORS);
 	plain = emit_jcc(e, CC_E);
 	emit_descriptor(c, e, &tables, &to);
@@ -658,7 +534,7 @@ void routine_emit_syscall(struct code_cache *c, struct emitter *e, const struct 
 	emit_saying(e, &to.no);
 	emit_test_class(e, POLICY_MAPS);
 	other = emit_jcc(e, CC_E);
-	emit_maps(e, &to);
+	map_call_emit(e, c->kind.logged, &to);
 	emit_patch(e, other, e->base + e->len);
 	emit_test_class(e, POLICY_ACTION);
 	other = emit_jcc(e, CC_E);
@@ -678,14 +554,14 @@ void routine_emit_syscall(struct code_cache *c, struct emitter *e, const struct 
 	emit_jump_if(e, &to.yes, CC_E);
 	emit_operations(e, &to);
 	land_all(e, &to.copy);
-	emit_test_grant(e, POLICY_COPY);
+	syscall_emit_test_grant(e, POLICY_COPY);
 	emit_jump_if(e, &to.no, CC_E);
 	EMIT(e, 0x89, 0xf9); /* mov ecx, edi */
-	emit_kind(e);
+	syscall_emit_kind(e);
 	emit_store(e, X86_RCX, CTX_COPY);
 	to.yes.sites[to.yes.count++] = emit_jump(e);
 	land_all(e, &to.wait);
-	emit_test_grant(e, POLICY_WAIT);
+	syscall_emit_test_grant(e, POLICY_WAIT);
 	emit_jump_if(e, &to.no, CC_E);
 	land_all(e, &to.yes);
 	if (c->kind.logged)
@@ -698,13 +574,17 @@ void routine_emit_syscall(struct code_cache *c, struct emitter *e, const struct 
 	emit_is_zero(e, CTX_STOP);
 	emit_jump_if(e, &to.no, CC_NE);
 	emit_load(e, X86_RCX, CTX_SYSCALL_NEXT);
-	emit_note(e);
+	syscall_emit_note(e);
 	emit_load(e, X86_RCX, CTX_BACK);
 	EMIT(e, 0x48, 0x8d, 0x49, 5); /* lea rcx, [rcx+5]: over the jump */
 	emit_store(e, X86_RCX, CTX_BACK);
 	emit_store(e, X86_R11, CTX_BITS);
 	emit_load(e, X86_R11, CTX_R11);
 	emit_back_to_syscall(e);
+	if (c->kind.logged) {
+		emit_patch(e, answered, e->base + e->len);
+		answered_call_emit(c, e, &to.no);
+	}
 	land_all(e, &to.no);
 	c->syscall_stops = (uint32_t)e->len;
 	emit_set(e, CTX_CALLING, 0);

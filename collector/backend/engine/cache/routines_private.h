@@ -13,6 +13,7 @@
 enum {
 	JB = 0x72,
 	JE = 0x74,
+	JNE = 0x75,
 	JMP8 = 0xeb,
 	JRCXZ = 0xe3,
 	CC_B = 2, /* conditions */
@@ -88,6 +89,22 @@ static inline void emit_back_to_syscall(struct emitter *e)
 	jump_through(e, CTX_BACK);
 }
 
+/* Notes a system call, but for its result. rcx: CTX_SYSCALL_NEXT; rax is used. */
+void syscall_emit_note(struct emitter *e);
+
+/* Where a system call goes on that has been found to be possible, or not. */
+struct syscall_ways {
+	struct forward yes, copy, wait, no;
+	uint64_t ask; /* whether its descriptor is open */
+};
+
+/* ---- routine_map_calls.c ---- */
+
+/* A call that changes mappings, whose number is in the context. Its arguments are noted if it may
+ * be made; where a log is kept it maps no file. Ends at yes or no. rax and rcx are used, and flags.
+ */
+void map_call_emit(struct emitter *e, bool logged, struct syscall_ways *ways);
+
 /* ---- routine_failed_call.c ---- */
 
 /* Where its table is, for the other one. */
@@ -117,6 +134,17 @@ void logged_call_emit_before(struct code_cache *c, struct emitter *e, const stru
 void logged_call_emit_behind(struct code_cache *c, struct emitter *e,
 			     const struct logged_tables *t);
 
+/* A piece of memory into the log, or (from_log) out of it. rsi: its end in memory; rcx: that in the
+ * log, from the log's end; rdx: minus its length, which is not 0, and what is left then. rax is
+ * used, and flags. */
+void logged_call_emit_copy(struct emitter *e, bool from_log);
+
+/* ---- routine_answered_call.c ---- */
+
+/* Before a call, with rax and flags in the context, of which an answer is known (rcx: CTX_ANSWER):
+ * gives it, and goes to behind the call; or goes to `no`. */
+void answered_call_emit(struct code_cache *c, struct emitter *e, struct forward *no);
+
 /* ---- routine_words.c ---- */
 
 /* Behind a write to descriptor 2, with its result in the context: copies what it has written. rax
@@ -124,6 +152,17 @@ void logged_call_emit_behind(struct code_cache *c, struct emitter *e,
 void words_emit_copy(struct code_cache *c, struct emitter *e);
 
 /* ---- routine_syscalls.c ---- */
+
+/* Jumps when the call, whose number is in the context, is not this one. */
+size_t syscall_emit_unless(struct emitter *e, uint32_t nr);
+
+/* test dword gs:[syscalls], need: enum syscall_policy. */
+void syscall_emit_test_grant(struct emitter *e, uint32_t need);
+
+/* ecx: what the table says of the descriptor in it; and a comparison with that. rax is used, and
+ * flags. */
+void syscall_emit_kind(struct emitter *e);
+void syscall_emit_compare_kind(struct emitter *e, uint8_t kind);
 
 /* Before a system call, and behind it: notes in c where they are. */
 void routine_emit_syscall(struct code_cache *c, struct emitter *e, const struct logged_tables *t);

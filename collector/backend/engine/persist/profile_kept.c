@@ -38,9 +38,10 @@ enum {
 };
 
 static const char magic[8] = "btrhint8";
-/* Suffixes of files: by kind of fragment (fragment_kind.h), and of the second file. */
-static const char *const kinds[2][2] = {{"", ".apart"},
-					{".ticks", ".ticks.apart"}}; /* [ticks][apart] */
+/* Suffixes of files: of the kind of fragment (fragment_kind.h), in this order, */
+enum { KIND_SUFFIXES = 3 };
+static const char *const kind_suffixes[KIND_SUFFIXES] = {".ticks", ".logged", ".apart"};
+/* and of the second file. */
 static const char second[] = ".more";
 /* Suffix of a file named by an interpreter: a link to the file of a program that has it. */
 static const char of_similar[] = ".similar";
@@ -100,10 +101,17 @@ struct file_name {
 
 static struct file_name name_of(const struct profile *p, const char *suffix)
 {
+	const struct fragment_kind kind = p->all->kind;
+	const bool has[KIND_SUFFIXES] = {kind.ticks, kind.logged, kind.apart};
 	struct file_name n;
+	size_t len = 0;
 
-	snprintf(n.text, sizeof n.text, "%s%s%s", p->name,
-		 kinds[p->all->kind.ticks][p->all->kind.apart], suffix);
+	len += (size_t)snprintf(n.text, sizeof n.text, "%s", p->name);
+	for (size_t i = 0; i < KIND_SUFFIXES; i++)
+		if (has[i])
+			len += (size_t)snprintf(n.text + len, sizeof n.text - len, "%s",
+						kind_suffixes[i]);
+	snprintf(n.text + len, sizeof n.text - len, "%s", suffix);
 	return n;
 }
 
@@ -121,14 +129,13 @@ static bool is_file_name(const char *name)
 
 	if (digits < 2 * PROFILE_NAME_MIN || digits > 2 * BT_BUILD_ID_MAX || digits % 2)
 		return false;
-	for (int ticks = 1; ticks >= 0; ticks--)
-		for (int apart = 1; apart >= 0; apart--) {
-			size_t n = strlen(kinds[ticks][apart]);
+	for (size_t i = 0; i < KIND_SUFFIXES; i++) {
+		size_t n = strlen(kind_suffixes[i]);
 
-			if (!strncmp(suffix, kinds[ticks][apart], n))
-				return is_last_suffix(suffix + n);
-		}
-	return false;
+		if (!strncmp(suffix, kind_suffixes[i], n))
+			suffix += n;
+	}
+	return is_last_suffix(suffix);
 }
 
 /* Whether this can be the beginning of a file of `size` bytes. */

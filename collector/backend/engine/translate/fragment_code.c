@@ -9,6 +9,8 @@
  * fragment_map_state() notes, for an offset in the code, at which instruction the application is
  * and where its registers and flags are. A fault must find an entry at its instruction; another
  * stop is stepped on to the next entry. */
+#include <assert.h>
+
 #include "collector/backend/engine/translate/translation.h"
 
 /* ---- Places ---- */
@@ -285,6 +287,7 @@ void fragment_emit_end(struct translation *t, uint64_t pc, uint8_t kind)
 static void emit_system_call(struct translation *t, const struct step *s)
 {
 	struct emitter *e = &t->out;
+	size_t outside;
 
 	fragment_bring_bits(t, s);
 	fragment_map_state(t, s, 0, 0);
@@ -295,6 +298,7 @@ static void emit_system_call(struct translation *t, const struct step *s)
 	emit_store(e, X86_RCX, CTX_BACK);
 	emit_patch(e, emit_jump(e), region_address(CODE_AT) + t->cache->call);
 	fragment_map_state(t, s, 0, 0);
+	outside = e->len;
 	fragment_add_cold(t, emit_jump(e), s->pc, EXIT_OUTSIDE);
 	t->r11_in = true; /* now; the kernel leaves the flags in it */
 	fragment_map_state(t, s, 0, 0);
@@ -305,6 +309,7 @@ static void emit_system_call(struct translation *t, const struct step *s)
 	emit_u32(e, emit_move_len(e) + 5);
 	emit_store(e, X86_RCX, CTX_BACK);
 	emit_patch(e, emit_jump(e), region_address(CODE_AT) + t->cache->called);
+	assert(e->overflow || e->len - outside == emit_syscall_len(e));
 	fragment_map_state(t, NULL, STATE_BETWEEN, 0);
 	emit_constant(e, X86_RCX, step_end(s)); /* not where the kernel saw the call */
 	emit_store(e, X86_R11, CTX_R11);

@@ -99,10 +99,11 @@ static bool is_stop(const struct translation *t, uint64_t pc)
 	return t->source->stops_in && t->source->stops_in(t->source->arg, pc, pc + 1);
 }
 
-/* As BT_TRAIT_OWN_RESULT. */
+/* As BT_TRAIT_OWN_RESULT and BT_TRAIT_SAVES_PARTS. */
 static bool has_own_result(const struct step *s)
 {
 	uint8_t modrm = s->insn.modrm_at ? s->bytes[s->insn.modrm_at] : 0;
+	unsigned reg = modrm >> 3 & 7;
 	bool registers = modrm >= 0xc0;
 
 	if (s->insn.map != X86_MAP_0F)
@@ -115,11 +116,14 @@ static bool has_own_result(const struct step *s)
 		return true;
 	case 0x01:
 		return modrm == 0xd0 || modrm == 0xf9 || modrm == 0xfd; /* xgetbv, rdtscp, rdpru */
-	case 0xae:                                                      /* tpause, umwait */
-		return registers && (modrm >> 3 & 7) == 6 &&
-		       (s->insn.prefix_66 || s->insn.prefix_f2_f3 == 0xf2);
-	case 0xc7: /* rdrand, rdseed, rdpid */
-		return registers && (modrm >> 3 & 7) >= 6;
+	case 0xae: /* tpause, umwait; xsave, xsaveopt */
+		if (!registers)
+			return !s->insn.prefix_66 && !s->insn.prefix_f2_f3 &&
+			       (reg == 4 || reg == 6);
+		return reg == 6 && (s->insn.prefix_66 || s->insn.prefix_f2_f3 == 0xf2);
+	case 0xc7: /* rdrand, rdseed, rdpid; xsavec */
+		return registers ? reg >= 6
+				 : reg == 4 && !s->insn.prefix_66 && !s->insn.prefix_f2_f3;
 	default:
 		return false;
 	}

@@ -6,44 +6,60 @@
  * The cache's code overwrites the address in memory, as such instructions may be frequent: FNSTENV
  * in feclearexcept(3), XSAVE in the lazy binding of functions. Its own address it is not made
  * again: who translates code and who runs it are not the same, and AMD's processors mostly drop it
- * at a switch to another task, so that nobody can count on it. */
+ * at a switch to another task, so that nobody can count on it.
+ *
+ * While a log is kept all of these pointers are given as 0: the selector and opcode of that
+ * instruction, and the address and selector of its operand. A processor of AMD drops them with the
+ * address, so they would tell of switches between tasks; others keep less of them (FCS and FDS
+ * deprecation, FDP_EXCPTN_ONLY: Intel SDM volume 1, 8.1.8). */
 #include <assert.h>
 
 #include "collector/backend/engine/translate/translation.h"
 #include "lib/array_size.h"
 
-struct saving_insn {
-	uint8_t map, opcode, reg; /* enum x86_map, and what ModRM.reg is */
-	uint8_t at, bytes; /* where in its operand the address is, and how long, with the selector
-			      behind it where that is reserved */
-	bool masked;       /* saves parts: what eax has a bit for, and of it only what is in use;
-			      XSTATE_BV says which are there */
+enum { POINTERS = 3 };
+
+/* Bytes of the operand of such an instruction: 2, 4 or 8. */
+struct saved_bytes {
+	uint8_t at, bytes;
 };
 
+struct saving_insn {
+	uint8_t map, opcode, reg;   /* enum x86_map, and what ModRM.reg is */
+	struct saved_bytes address; /* with the selector behind it where that is reserved */
+	struct saved_bytes pointers[POINTERS]; /* that and the others; bytes 0: no more */
+	bool masked; /* saves parts: what eax has a bit for, and of it only what is in use;
+			XSTATE_BV says which are there */
+};
+
+/* Where they are in the forms of fnstenv with operands of 32 and 16 bits and of fxsave (Intel SDM
+ * volume 1, figures 8-9 and 8-11, table 10-2). */
+#define POINTERS_32                         \
+	{                                   \
+		{12, 8}, {20, 4}, { 24, 2 } \
+	}
+#define POINTERS_16          \
+	{                    \
+		{            \
+			6, 8 \
+		}            \
+	}
+#define POINTERS_FXSAVE                   \
+	{                                 \
+		{6, 2}, {8, 8}, { 16, 8 } \
+	}
+
 static const struct saving_insn saving_insns[] = {
-	{.map = X86_MAP_1, .opcode = 0xd9, .reg = 6, .at = 12, .bytes = 4}, /* fnstenv */
-	{.map = X86_MAP_1, .opcode = 0xdd, .reg = 6, .at = 12, .bytes = 4}, /* fnsave */
-	{.map = X86_MAP_0F, .opcode = 0xae, .reg = 0, .at = 8, .bytes = 8}, /* fxsave */
-	{.map = X86_MAP_0F, .opcode = 0xae, .reg = 4, .at = 8, .bytes = 8, .masked = true}, /* xsave
-											     */
-	{.map = X86_MAP_0F,
-	 .opcode = 0xae,
-	 .reg = 6,
-	 .at = 8,
-	 .bytes = 8,
-	 .masked = true}, /* xsaveopt
-			   */
-	{.map = X86_MAP_0F,
-	 .opcode = 0xc7,
-	 .reg = 4,
-	 .at = 8,
-	 .bytes = 8,
-	 .masked = true}, /* xsavec
-			   */
+	{X86_MAP_1, 0xd9, 6, {12, 4}, POINTERS_32, false},     /* fnstenv */
+	{X86_MAP_1, 0xdd, 6, {12, 4}, POINTERS_32, false},     /* fnsave */
+	{X86_MAP_0F, 0xae, 0, {8, 8}, POINTERS_FXSAVE, false}, /* fxsave */
+	{X86_MAP_0F, 0xae, 4, {8, 8}, POINTERS_FXSAVE, true},  /* xsave */
+	{X86_MAP_0F, 0xae, 6, {8, 8}, POINTERS_FXSAVE, true},  /* xsaveopt */
+	{X86_MAP_0F, 0xc7, 4, {8, 8}, POINTERS_FXSAVE, true},  /* xsavec */
 };
 
 /* The first two with an operand of 16 bits (REX.W comes before 66). */
-static const struct saving_insn saving_16 = {.at = 6, .bytes = 2};
+static const struct saving_insn saving_16 = {.address = {6, 2}, .pointers = POINTERS_16};
 
 enum {
 	LOWEST_OPCODE = 0xae, /* of them */
@@ -122,18 +138,29 @@ static void emit_made(struct translation *t, const struct step *s, struct step *
 	fragment_emit_plain(t, made);
 }
 
-static void emit_clear(struct translation *t, const struct step *s, const struct saving_insn *x)
+static void emit_clear_bytes(struct translation *t, const struct step *s,
+			     const struct saved_bytes *b)
 {
 	struct step clear = {.pc = 0};
 	struct emitter e = {.bytes = clear.bytes, .room = BT_INSN_MAX};
 
-	if (x->bytes == 2)
+	if (b->bytes == 2)
 		emit_u8(&e, 0x66);
-	emit_prefixes(&e, s, x->bytes == 8 ? 8 : 0);
+	emit_prefixes(&e, s, b->bytes == 8 ? 8 : 0);
 	emit_u8(&e, 0xc7); /* mov [...], 0 */
-	emit_operand(&e, s, 0, x->at);
-	emit_bytes(&e, (const uint8_t[4]){0}, x->bytes == 2 ? 2 : 4);
+	emit_operand(&e, s, 0, b->at);
+	emit_bytes(&e, (const uint8_t[4]){0}, b->bytes == 2 ? 2 : 4);
 	emit_made(t, s, &clear);
+}
+
+static void emit_clear(struct translation *t, const struct step *s, const struct saving_insn *x)
+{
+	if (!t->cache->kind.logged) {
+		emit_clear_bytes(t, s, &x->address);
+		return;
+	}
+	for (size_t i = 0; i < POINTERS && x->pointers[i].bytes; i++)
+		emit_clear_bytes(t, s, &x->pointers[i]);
 }
 
 /* Jumps, to be patched by the caller, when the lowest bit of ecx is 0; changes that and no flag. */

@@ -24,7 +24,7 @@ enum {
 	NEAR_FRAGMENT_DEBT = 1,
 	FRAGMENT_BYTES = 1 << 15, /* more than any fragment's code can be */
 	COLD_MAX = 2 * FRAGMENT_INSNS,
-	STATE_ENTRIES_MAX = 12 * FRAGMENT_INSNS,
+	STATE_ENTRIES_MAX = 20 * FRAGMENT_INSNS, /* fxsave relative to rip has the most */
 	STOP_TESTS = 3,
 	ROUNDS_MOST = 16,                 /* of a cycle in a fragment */
 	SEEN_MOST = 4,                    /* segments looked at in search of a cycle */

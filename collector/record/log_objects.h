@@ -1,0 +1,36 @@
+/* SPDX-License-Identifier: MIT */
+/* The objects that a log has already (LOG_OBJECT in doc/FORMAT.md), found by their content: a file
+ * that is mapped again, or by the next program, is in the log once. Zeroed, it has none. Used by
+ * the replay log. */
+#ifndef BT_LOG_OBJECTS_H
+#define BT_LOG_OBJECTS_H
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#include "lib/content_hash.h"
+
+struct log_objects {
+	struct log_object {
+		struct content_hash hash;
+		uint32_t number; /* from 1; 0: no object is here */
+	} * slots;               /* twice as many as objects, or more; by hash; owned */
+	size_t slot_count;       /* a power of 2, or 0 */
+	uint32_t count;
+	uint64_t bytes; /* of all */
+};
+
+enum log_object_is {
+	LOG_OBJECT_KNOWN, /* the log has these bytes, as this object */
+	LOG_OBJECT_NEW,   /* they are to be written as the next object */
+	LOG_OBJECT_NONE,  /* there is no room for more of them, or no memory */
+};
+
+/* What these n bytes are. *number: of the object, where it is known. */
+enum log_object_is log_objects_look(struct log_objects *o, const void *bytes, size_t n,
+				    uint32_t *number);
+
+void log_objects_release(struct log_objects *o);
+
+#endif

@@ -1,0 +1,75 @@
+/* SPDX-License-Identifier: MIT */
+#include "collector/replay/effects.h"
+
+#include "collector/replay/extended_state.h"
+#include "collector/tracee/tracee.h"
+#include "format/log.h"
+
+static enum host_result apply_shape(struct task *task, const struct bt_record_log_shape *s)
+{
+	struct map_change change = {.count = 1, .ranges = {{s->start, s->end}}};
+	enum host_result result = host_shape(task->host_tid, s);
+
+	if (result != HOST_DONE)
+		return result;
+	if (s->what == BT_SHAPE_MOVE)
+		change.ranges[change.count++] =
+			(struct map_range){s->from, s->from + (s->end - s->start)};
+	/* Mappings that look the same may have other pages. */
+	for (unsigned i = 0; i < change.count && s->what != BT_SHAPE_PROTECT; i++)
+		address_space_written(task->process->space, task->host_tid, change.ranges[i].start,
+				      change.ranges[i].end);
+	address_space_change_later(task->process->space, &change);
+	return HOST_DONE;
+}
+
+static bool apply_data(const struct replaying *r, const struct task *task,
+		       const struct log_effect *e)
+{
+	struct slice bytes = log_effect_bytes(&r->log, e);
+	uint64_t start = e->u.data.addr;
+
+	if (!host_write(task->host_tid, start, bytes))
+		return false;
+	address_space_written(task->process->space, task->host_tid, start, start + bytes.len);
+	return true;
+}
+
+static bool apply_extended(const struct replaying *r, const struct task *task, struct slice bytes)
+{
+	uint8_t here[TRACEE_EXTENDED];
+	size_t n = r->log.has_processor ? tracee_get_extended(task->host_tid, here) : 0;
+
+	if (!n)
+		return !tracee_set_extended(task->host_tid, bytes.at, bytes.len);
+	return extended_state_convert(&r->log.processor, &r->here, bytes, here, n) &&
+	       !tracee_set_extended(task->host_tid, here, n);
+}
+
+static bool apply_state(const struct replaying *r, struct task *task, const struct log_effect *e)
+{
+	struct slice extended = log_effect_bytes(&r->log, e);
+
+	task->regs = e->u.state.regs;
+	task->regs.orig_rax = UINT64_MAX;
+	return !extended.len || apply_extended(r, task, extended);
+}
+
+enum host_result effect_apply(const struct replaying *r, struct task *task,
+			      const struct log_effect *e)
+{
+	bool ok;
+
+	if (e->kind == BT_RECORD_LOG_SHAPE)
+		return apply_shape(task, &e->u.shape);
+	ok = e->kind == BT_RECORD_LOG_DATA ? apply_data(r, task, e) : apply_state(r, task, e);
+	return ok ? HOST_DONE : HOST_REFUSES;
+}
+
+bool effects_are_the_programs(const struct bt_logged_call *call)
+{
+	for (unsigned i = 0; i < call->data_count; i++)
+		if (!host_may_write(call->data[i].addr, call->data[i].bytes.len))
+			return false;
+	return true;
+}

@@ -1,0 +1,18 @@
+/* SPDX-License-Identifier: MIT */
+/* What an event of the log did to its task (LOG_SHAPE, LOG_DATA and LOG_STATE in doc/FORMAT.md),
+ * done to the host's. Used by the session that replays. */
+#ifndef BT_EFFECTS_H
+#define BT_EFFECTS_H
+
+#include "collector/replay/host.h"
+#include "collector/replay/replaying.h"
+
+/* Applies the effect to a stopped task. Its registers are set in task->regs alone. HOST_REFUSES:
+ * the effect makes no sense here; HOST_FULL: there is no room for its pages. */
+enum host_result effect_apply(const struct replaying *r, struct task *task,
+			      const struct log_effect *e);
+
+/* Whether all that the call wrote goes to memory that may be the program's. */
+bool effects_are_the_programs(const struct bt_logged_call *call);
+
+#endif

@@ -1,0 +1,36 @@
+/* SPDX-License-Identifier: MIT */
+/* What a record says that is an event of a log (doc/FORMAT.md, "The log"). Used by the session that
+ * replays. Pure. */
+#ifndef BT_LOG_EVENT_H
+#define BT_LOG_EVENT_H
+
+#include <stdbool.h>
+
+#include "format/record.h"
+
+/* An event in words; its seq, 0: it has none; its point; its registers, NULL: it has none. */
+enum { LOG_EVENT_NAME = 80 };
+const char *log_event_name(const struct bt_record *rec, char out[LOG_EVENT_NAME]);
+uint64_t log_event_seq(const struct bt_record *rec);
+const struct bt_point *log_event_point(const struct bt_record *rec);
+const struct bt_regs *log_event_regs(const struct bt_record *rec);
+
+/* Whether it is a signal that has done nothing to the task. */
+bool log_event_is_nothing(const struct bt_record *rec);
+
+/* Of a signal: whether a replay has to give it to the task at its point: what somebody sent;
+ * SIGBUS, for memory of a file that is too short by now is there in a replay; SIGSYS, for the host
+ * has neither the program's filter nor its dispatch; what a call of the vsyscall page raised, for
+ * none is made. */
+bool log_event_is_given(const struct bt_record *rec);
+
+/* Whether the event is a signal in the place of a system call that the program dispatches to itself
+ * (prctl(2), PR_SET_SYSCALL_USER_DISPATCH, Linux 5.11): the instruction has been executed, and no
+ * call was entered. */
+bool log_event_is_dispatched(const struct bt_record *rec);
+
+/* Whether the task has to be stopped where the event comes, as far as that does not depend on where
+ * the task is when it is the next one. */
+bool log_event_needs_stop(const struct bt_record *rec);
+
+#endif

@@ -1,0 +1,30 @@
+/* SPDX-License-Identifier: MIT */
+/* The objects of a log that have been met (LOG_OBJECT in doc/FORMAT.md): bytes that it may name
+ * again. Zeroed, there are none. Used by log_events. */
+#ifndef BT_MET_OBJECTS_H
+#define BT_MET_OBJECTS_H
+
+#include <stdbool.h>
+#include <stddef.h>
+
+#include "lib/buf.h"
+#include "lib/slice.h"
+
+struct met_objects {
+	struct met_object {
+		size_t at, n; /* in bytes */
+	} * list;             /* owned */
+	size_t count, cap;
+	struct buf bytes;
+};
+
+/* Keeps a copy of these bytes as the next object. False without memory, or when all of them would
+ * be more than a log may have. */
+bool met_objects_keep(struct met_objects *o, struct slice bytes);
+
+/* The bytes of an object, valid until the next one is kept. False: there is none of that number. */
+bool met_objects_get(const struct met_objects *o, size_t number, struct slice *bytes);
+
+void met_objects_release(struct met_objects *o);
+
+#endif
