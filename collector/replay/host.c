@@ -21,6 +21,7 @@
 #include "format/log.h"
 #include "lib/array_size.h"
 #include "lib/canonical.h"
+#include "lib/insn.h"
 #include "lib/page.h"
 
 #ifndef SYS_close_range
@@ -221,4 +222,13 @@ bool host_may_write(uint64_t addr, size_t n)
 bool host_write(pid_t tid, uint64_t addr, struct slice bytes)
 {
 	return host_may_write(addr, bytes.len) && tracee_write(tid, addr, bytes.at, bytes.len);
+}
+
+bool host_repeats(pid_t tid, uint64_t rip)
+{
+	uint8_t bytes[BT_INSN_MAX];
+	size_t n = tracee_read(tid, rip, bytes, sizeof bytes);
+	struct bt_insn insn;
+
+	return n && !bt_insn_decode(bytes, n, &insn) && insn.traits & BT_TRAIT_REP;
 }

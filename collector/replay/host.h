@@ -35,4 +35,8 @@ bool host_may_write(uint64_t addr, size_t n);
 /* Writes bytes that the kernel wrote. False where nothing is mapped. */
 bool host_write(pid_t tid, uint64_t addr, struct slice bytes);
 
+/* Whether rcx counts iterations of the instruction at rip. Of a task that was killed within a
+ * sequence of the cache's it may be a guess. */
+bool host_repeats(pid_t tid, uint64_t rip);
+
 #endif

@@ -261,10 +261,10 @@ static struct stop_point stop_of(const struct task *task, const struct bt_record
 	struct stop_point stop = {
 		.task = task->number, .at = *log_event_point(rec), .iteration = true};
 
-	if (log_event_is_dispatched(rec)) {
+	if (log_event_is_dispatched(rec))
 		stop.at.rip -= SYSCALL_LENGTH;
-		stop.iteration = false;
-	}
+	if (log_event_is_dispatched(rec) || rec->kind == BT_RECORD_LOG_EXIT)
+		stop.iteration = host_repeats(task->host_tid, stop.at.rip);
 	return stop;
 }
 
