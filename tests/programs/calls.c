@@ -213,6 +213,11 @@ static void by_descriptor(const char *path)
 	say("fadvise64", syscall(SYS_fadvise64, fd, 0, 0, POSIX_FADV_SEQUENTIAL));
 	say("readahead", syscall(SYS_readahead, fd, 0, 10));
 	say("fstatfs", syscall(SYS_fstatfs, fd, &fs));
+	memset(a, 0, sizeof a);
+	say("fsetxattr", syscall(SYS_fsetxattr, fd, "user.calls", "value", 5, 0));
+	say("fgetxattr", syscall(SYS_fgetxattr, fd, "user.calls", a, sizeof a));
+	say("flistxattr", syscall(SYS_flistxattr, fd, a + 10, sizeof a - 10));
+	printf("attributes %lu\n", sum(a, sizeof a));
 	say("fchmod", syscall(SYS_fchmod, fd, 0640));
 	say("fcntl getfl", syscall(SYS_fcntl, fd, F_GETFL));
 	say("fcntl setfl", syscall(SYS_fcntl, fd, F_SETFL, O_APPEND));
@@ -311,6 +316,7 @@ static void of_files(const char *path)
 {
 	char a[300], b[300];
 	struct timespec times[2] = {{1, 2}, {3, 4}};
+	char values[200];
 	struct stat st;
 	struct statfs fs;
 	int fd;
@@ -324,6 +330,14 @@ static void of_files(const char *path)
 	say("stat", syscall(SYS_stat, a, &st));
 	printf("%o %ld\n", st.st_mode, (long)st.st_mtime);
 	say("statfs", syscall(SYS_statfs, a, &fs));
+	memset(values, 0, sizeof values);
+	say("setxattr", syscall(SYS_setxattr, a, "user.calls", "value", 5, 0));
+	say("getxattr", syscall(SYS_getxattr, a, "user.calls", values, 20));
+	say("lgetxattr", syscall(SYS_lgetxattr, a, "user.calls", values + 20, 20));
+	say("getxattr", syscall(SYS_getxattr, a, "user.none", values + 40, 20));
+	say("listxattr", syscall(SYS_listxattr, a, values + 60, 70));
+	say("llistxattr", syscall(SYS_llistxattr, a, values + 130, 70));
+	printf("attributes %lu\n", sum(values, sizeof values));
 	say("rename", syscall(SYS_rename, a, b));
 	fd = open(".", O_RDONLY | O_DIRECTORY);
 	say("chdir", syscall(SYS_chdir, b));
