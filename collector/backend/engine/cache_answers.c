@@ -60,7 +60,7 @@ static void end_answers(uint8_t *log, struct answers_there *there)
 	const uint64_t none = 0;
 
 	if (there->count)
-		memcpy(log + LOG_BYTES + there->at[there->count - 1] + ANSWER_NEXT, &none,
+		memcpy(log + (size_t)(LOG_BYTES + there->at[there->count - 1] + ANSWER_NEXT), &none,
 		       sizeof none);
 	there->at[there->count] = none;
 }
