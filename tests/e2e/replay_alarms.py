@@ -12,6 +12,7 @@ KINDS = {"spin": "transfers without a conditional", "chain": "a long row of jump
          "conditionals": "conditionals", "rep": "REP", "gather": "gathers"}
 ROW = 3000 # us between two signals, of which some come far along such a row
 STEPPED = ("spin", "rep", "gather") # by `make check`
+GUESSED = ("chain",) # the place of a kill between two jumps is not always known (doc/replay.md): not by `make check`
 FOR_EVER = 1 << 40 # signals
 
 
@@ -73,7 +74,8 @@ def add_kills(kind, text):
 
 for each_kind, what in KINDS.items():
     add_alarms(each_kind, what)
-    add_kills(each_kind, what)
+    if RUNS > 2 or each_kind not in GUESSED:
+        add_kills(each_kind, what)
     if RUNS > 2 or each_kind in STEPPED:
         add_stepped(each_kind, what)
 
