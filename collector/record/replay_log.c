@@ -165,11 +165,6 @@ static bool find_mapping(pid_t tid, uint64_t addr, struct mapping *out)
 	return found;
 }
 
-static void learn_personality(struct replay_log *l, pid_t tid)
-{
-	l->reads_run = tracee_personality(tid) & READ_IMPLIES_EXEC;
-}
-
 static void put_shape(struct replay_log *l, pid_t tid, const struct log_shape *s)
 {
 	struct bt_record_log_shape rec = {.what = (uint8_t)s->what,
@@ -281,7 +276,7 @@ void replay_log_program(struct replay_log *l, struct task *task)
 
 	if (!l->writer || l->end)
 		return;
-	learn_personality(l, task->host_tid);
+	l->reads_run = tracee_personality(task->host_tid) & READ_IMPLIES_EXEC;
 	if (l->begun) {
 		put_other_program(l, task);
 		return;
@@ -677,7 +672,7 @@ void replay_log_syscall_exit(struct replay_log *l, struct task *task, const stru
 		return;
 	l->in_call = false;
 	if (syscall_is(&task->syscall, SYS_personality))
-		learn_personality(l, task->host_tid);
+		l->reads_run = tracee_personality(task->host_tid) & READ_IMPLIES_EXEC;
 	if (!result &&
 	    (syscall_is(&task->syscall, SYS_execve) || syscall_is(&task->syscall, SYS_execveat))) {
 		l->executes = true; /* replay_log_program() goes on */

@@ -4,7 +4,7 @@
  *
  * routine_emit_syscall() comes before a call. It looks up what the call needs (syscall_policy.h) by
  * its number and compares that with what is granted in the context. Then come tests of arguments,
- * each  * for calls of one kind: descriptors, opening, mappings, signal actions, masks, operations.
+ * each for calls of one kind: descriptors, opening, mappings, signal actions, masks, operations.
  * A test ends at `yes` or `no`, or goes on to the next; `yes` notes the call and returns to it.
  * After `no` the code leaves the cache, and the call is made at a stop.
  *
