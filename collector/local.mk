@@ -12,6 +12,7 @@ collector_libcollector_a_SOURCES = \
 	collector/space/map_syscalls.c collector/space/map_syscalls.h \
 	collector/space/function_stops.c collector/space/function_stops.h collector/space/mapped_files.c collector/space/mapped_files.h \
 	collector/space/mappings.c collector/space/mappings.h \
+	collector/space/origins.c collector/space/origins.h \
 	collector/space/observer.h \
 	collector/space/world.c collector/space/world.h \
 	collector/history/address_lists.c collector/history/address_lists.h \

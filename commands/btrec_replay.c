@@ -221,7 +221,13 @@ static int run_host(struct replay_run *run, struct bt_error *err)
 	static volatile sig_atomic_t never;
 	static char *const argv[] = {(char *)(uintptr_t) "btrec-replay", NULL};
 	static char *const envp[] = {NULL};
-	const struct supervisor_options options = {.ticks = true, .logged = true, .answered = true};
+	char cache[BT_PATH_MAX];
+	const struct supervisor_options options = {
+		.ticks = true,
+		.logged = true,
+		.answered = true,
+		.cache = directory_cache(cache) ? cache : NULL,
+	};
 	int failure, cause;
 	pid_t pid;
 

@@ -29,7 +29,9 @@ static size_t mmap_shapes(const uint64_t *args, uint64_t result, uint64_t *heap_
 		return 0;
 	add(out, BT_SHAPE_MAP, result, args[1], args[2]);
 	out->grows = args[3] & MAP_GROWSDOWN;
-	out->has_content = !(args[3] & MAP_ANONYMOUS);
+	out->has_content = out->of_descriptor = !(args[3] & MAP_ANONYMOUS);
+	out->fd = (int)args[4];
+	out->offset = args[5];
 	return 1;
 }
 

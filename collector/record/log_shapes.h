@@ -16,6 +16,9 @@ struct log_shape {
 	bool inherits; /* they have the protection of the mapping that they belong to, not prot */
 	bool is_whole; /* it ends where the mapping at start does */
 	bool downward; /* it begins where the mapping at start does (PROT_GROWSDOWN) */
+	bool of_descriptor; /* they are of the file that descriptor fd is, from offset on */
+	int fd;
+	uint64_t dev, ino, offset; /* that file, or another; ino 0: it is not known, or none */
 };
 
 enum { LOG_SHAPES = 3 };

@@ -146,23 +146,12 @@ static void put_state(struct replay_log *l, const struct task *task, bool extend
 	put(l, BT_RECORD_LOG_STATE, &rec);
 }
 
-/* The mapping of the page at addr, as it is now, without its path. False: there is none. */
-static bool find_mapping(pid_t tid, uint64_t addr, struct mapping *out)
+static bool stat_descriptor(pid_t tid, int fd, struct stat *st)
 {
-	struct mapping_list all = {0};
-	bool found;
-	size_t i;
+	char path[64];
 
-	if (!mappings_read(tid, &all))
-		return false;
-	i = mappings_behind(&all, addr);
-	found = i < all.count && all.maps[i].start <= addr;
-	if (found) {
-		*out = all.maps[i];
-		out->path = NULL;
-	}
-	mappings_release(&all);
-	return found;
+	snprintf(path, sizeof path, "/proc/%d/fd/%d", (int)tid, fd);
+	return !stat(path, st);
 }
 
 static void put_shape(struct replay_log *l, pid_t tid, const struct log_shape *s)
@@ -172,17 +161,26 @@ static void put_shape(struct replay_log *l, pid_t tid, const struct log_shape *s
 					  .end = s->end,
 					  .prot = s->prot,
 					  .grows = s->grows,
-					  .from = s->from};
+					  .from = s->from,
+					  .dev = s->dev,
+					  .ino = s->ino,
+					  .offset = s->ino ? s->offset : 0};
 	struct mapping m;
+	struct stat file;
 	bool same;
 
-	if ((s->inherits || s->downward || s->is_whole) && find_mapping(tid, s->start, &m)) {
+	if ((s->inherits || s->downward || s->is_whole) && mappings_at(tid, s->start, &m)) {
 		rec.prot = s->inherits ? m.prot : rec.prot;
 		rec.start = s->downward ? m.start : rec.start;
 		rec.end = s->is_whole ? m.end : rec.end;
 	}
 	if (rec.prot & PROT_READ && l->reads_run)
 		rec.prot |= PROT_EXEC;
+	if (s->of_descriptor && stat_descriptor(tid, s->fd, &file)) {
+		rec.dev = file.st_dev;
+		rec.ino = file.st_ino;
+		rec.offset = s->offset;
+	}
 	same = s->has_content && rec.what == BT_SHAPE_MAP &&
 	       replaced_pages_are_same(&l->replaced, tid, rec.start, rec.end);
 	if (same) /* a replay has these bytes there, in pages of its own */
@@ -215,21 +213,16 @@ static bool put_world(struct replay_log *l, const struct task *task)
 						.end = m->end,
 						.prot = m->prot,
 						.grows = !strcmp(m->path, "[stack]"),
-						.has_content = true};
+						.has_content = true,
+						.dev = m->dev,
+						.ino = m->ino,
+						.offset = m->offset};
 
 		if (!is_kernels(m) && m->start - WORLD_RESERVED_START >= WORLD_RESERVED_SIZE)
 			put_shape(l, task->host_tid, &shape);
 	}
 	mappings_release(&all);
 	return true;
-}
-
-static bool stat_descriptor(pid_t tid, int fd, struct stat *st)
-{
-	char path[64];
-
-	snprintf(path, sizeof path, "/proc/%d/fd/%d", (int)tid, fd);
-	return !stat(path, st);
 }
 
 static void put_processor(struct replay_log *l)
@@ -392,7 +385,7 @@ void replay_log_syscall_enter(struct replay_log *l, struct task *task)
 	syscall_ranges_enter(task->syscall.nr, task->syscall.args, &memory, &l->ranges);
 	l->detached = (struct log_shape){0};
 	if (syscall_is(&task->syscall, SYS_shmdt) &&
-	    find_mapping(task->host_tid, task->syscall.args[0], &attached))
+	    mappings_at(task->host_tid, task->syscall.args[0], &attached))
 		l->detached = (struct log_shape){
 			.what = BT_SHAPE_UNMAP, .start = attached.start, .end = attached.end};
 	l->changes_file = call_changes_mapped_file(task->host_tid, &task->syscall,

@@ -5,6 +5,17 @@
 #include "collector/tracee/tracee.h"
 #include "format/log.h"
 
+/* Which file's bytes these pages have: what is kept of its code may be used then. */
+static void tell_origin(struct address_space *space, const struct bt_record_log_shape *s)
+{
+	const struct origin origin = {s->dev, s->ino, s->offset};
+
+	if (s->what == BT_SHAPE_MOVE)
+		origins_move(&space->origins, s->from, s->start, s->end - s->start);
+	else if (s->what != BT_SHAPE_PROTECT || s->ino)
+		origins_set(&space->origins, s->start, s->end, &origin);
+}
+
 static enum host_result apply_shape(struct task *task, const struct bt_record_log_shape *s)
 {
 	struct map_change change = {.count = 1, .ranges = {{s->start, s->end}}};
@@ -12,6 +23,7 @@ static enum host_result apply_shape(struct task *task, const struct bt_record_lo
 
 	if (result != HOST_DONE)
 		return result;
+	tell_origin(task->process->space, s);
 	if (s->what == BT_SHAPE_MOVE)
 		change.ranges[change.count++] =
 			(struct map_range){s->from, s->from + (s->end - s->start)};

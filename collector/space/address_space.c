@@ -163,6 +163,7 @@ void address_space_put(struct address_space *s)
 		s->extension_ops->release(s->extension);
 	mappings_release(&s->mappings);
 	mapped_files_release(&s->files);
+	origins_release(&s->origins);
 	function_stops_release(&s->stops);
 	leave_same(s);
 	code_pages_put(s->pages);
@@ -597,6 +598,7 @@ void address_space_refresh(struct address_space *s, pid_t pid)
 	s->unread = 0;
 	s->unsure = false;
 	show_as_program(s, &all.now);
+	origins_show(&s->origins, &all.now);
 	apply_patches(s, pid, &all, 1);
 }
 
@@ -625,6 +627,7 @@ static bool read_patch(const struct address_space *s, int fd, struct patch *p)
 		if (!mappings_around(fd, r->start, r->end, now))
 			return false;
 		show_as_program(s, now);
+		origins_show(&s->origins, now);
 		if (!now->count ||
 		    (now->maps[0].start >= r->start && now->maps[now->count - 1].end <= r->end))
 			return true;

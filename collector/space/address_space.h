@@ -13,6 +13,7 @@
 #include "collector/space/mapped_files.h"
 #include "collector/space/mappings.h"
 #include "collector/space/observer.h"
+#include "collector/space/origins.h"
 #include "lib/insn.h"
 
 /* Copies of code pages. A fork's child and its parent share them, also those that either reads
@@ -66,6 +67,7 @@ struct address_space {
 	struct function_stops stops;
 	struct mapping_list mappings;
 	struct mapped_files files; /* that code is mapped from */
+	struct origins origins;    /* of its anonymous memory, where a log tells them */
 	unsigned files_looked;     /* when the recorder looked at them last */
 	uint64_t heap_end;         /* result of the last brk(); 0: not known */
 	uint32_t code_epoch;       /* changes with the mappings that code can run in */

@@ -186,7 +186,7 @@ bool mapped_files_look(struct mapped_files *f, pid_t pid, const struct mapping *
 	bool known = file, answering, modified, changed;
 	struct stat st;
 
-	if (!m->ino)
+	if (!m->ino || !*m->path) /* without a path: the file is not here (origins.h) */
 		return false;
 	if (known)
 		answering = file->answers;

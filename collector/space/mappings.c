@@ -177,6 +177,24 @@ bool mappings_read(pid_t pid, struct mapping_list *out)
 	return out->count;
 }
 
+bool mappings_at(pid_t pid, uint64_t addr, struct mapping *out)
+{
+	struct mapping_list all = {0};
+	bool found;
+	size_t i;
+
+	if (!mappings_read(pid, &all))
+		return false;
+	i = mappings_behind(&all, addr);
+	found = i < all.count && all.maps[i].start <= addr;
+	if (found) {
+		*out = all.maps[i];
+		out->path = NULL;
+	}
+	mappings_release(&all);
+	return found;
+}
+
 bool mappings_leave_out(pid_t tid)
 {
 	size_t line_cap = 0;

@@ -3,6 +3,7 @@
 # What is kept from one recording to the next: only a profile, whatever stands in the file.
 import ctypes
 import os
+import resource
 import stat
 import struct
 
@@ -524,6 +525,35 @@ def ruined():
             equal(record([path], stdin=b"x").out, expected, "output of the next recordings")
         sizes[how] = max(os.stat(os.path.join(PLACE, name)).st_size for name in os.listdir(PLACE))
     check(min(sizes.values()) > 100000, "fragments are not kept again: %s" % sizes)
+
+
+def replay_stops(trace, expected):
+    """How often btrec waited while it replayed the trace."""
+    before = resource.getrusage(resource.RUSAGE_CHILDREN).ru_nvcsw
+    done = execute([BTREC, "replay", "-q", trace])
+    equal((done.status, done.err, done.out), (0, b"", expected), "status, errors and output of the replay")
+    return resource.getrusage(resource.RUSAGE_CHILDREN).ru_nvcsw - before
+
+
+@case("a replay keeps what it ran, by build-ids, for the next one and for those of other traces; its own files alone; what is in them changes nothing")
+def replays():
+    argv = ["/usr/bin/sort", "-r", "/etc/services"]
+    shutil.rmtree(PLACE, ignore_errors=True)
+    traces = [record(argv, ["--replayable"]) for _ in range(2)]
+    mine = {name: content(os.path.join(PLACE, name)) for name in os.listdir(PLACE)}
+    first = replay_stops(traces[0].trace, traces[0].out)
+    replay_stops(traces[0].trace, traces[0].out)
+    for trace in (traces[0], traces[1]): # the addresses are others
+        stops = replay_stops(trace.trace, trace.out)
+        check(stops < first // 2, "%d stops with kept fragments, %d without" % (stops, first))
+    replays = [os.path.join(PLACE, name) for name in os.listdir(PLACE) if ".ticks.logged" in name]
+    check(replays and os.stat(replays[0]).st_size > 100000, "hardly a fragment is kept: %s" % replays)
+    equal({name: content(os.path.join(PLACE, name)) for name in mine}, mine, "files of recordings, behind replays")
+    for ruin in RUINS.values():
+        for path in replays:
+            if os.path.exists(path):
+                ruin(path)
+        replay_stops(traces[0].trace, traces[0].out)
 
 
 @case("where there are too many files, or too much in them, the oldest of btrec's own go, and nobody else's")

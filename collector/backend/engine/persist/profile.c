@@ -300,15 +300,37 @@ static void put_file_name(char name[2 * BT_BUILD_ID_MAX + 1], const struct profi
 		snprintf(name + 2 * k, 3, "%02x", id->bytes[k]);
 }
 
+static bool is_file_code(const struct mapping *m) { return m->ino && m->prot & PROT_EXEC; }
+
+/* The program's file, by stat(2). The process of a replay is btrec; its program is the first file
+ * whose code it has, of which no more is known than the mapping tells. */
+static bool find_program(pid_t pid, const struct address_space *s, struct stat *exe)
+{
+	char path[32];
+
+	snprintf(path, sizeof path, "/proc/%d/exe", (int)pid);
+	if (!s->origins.count)
+		return !stat(path, exe);
+	*exe = (struct stat){0};
+	for (size_t i = 0; i < s->mappings.count && !exe->st_ino; i++)
+		if (is_file_code(&s->mappings.maps[i])) {
+			exe->st_dev = s->mappings.maps[i].dev;
+			exe->st_ino = s->mappings.maps[i].ino;
+		}
+	return exe->st_ino;
+}
+
 /* Names the profile after the execve, when program and interpreter (if it has one) are mapped. */
 static void name_program(struct profile *p, const struct address_space *s)
 {
-	struct profile_identity id = identity_of_stat(&p->exe), interpreter = {.len = 0};
+	struct profile_identity id = {.len = 0}, interpreter = {.len = 0};
 
+	if (!s->origins.count)
+		id = identity_of_stat(&p->exe);
 	for (size_t i = 0; i < s->mappings.count; i++) {
 		const struct mapping *m = &s->mappings.maps[i];
 
-		if (!m->ino || !(m->prot & PROT_EXEC))
+		if (!is_file_code(m))
 			continue;
 		if (m->ino != p->exe.st_ino || m->dev != p->exe.st_dev)
 			interpreter = interpreter.len ? interpreter : identity_of(m);
@@ -324,10 +346,8 @@ struct profile *profiles_find(struct profiles *h, pid_t pid, const struct addres
 {
 	struct profile *p;
 	struct stat exe;
-	char path[32];
 
-	snprintf(path, sizeof path, "/proc/%d/exe", (int)pid);
-	if (!h || stat(path, &exe))
+	if (!h || !find_program(pid, s, &exe))
 		return NULL;
 	for (p = h->programs; p; p = p->next)
 		if (same_stat(&p->exe, &exe)) {
