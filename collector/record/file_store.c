@@ -20,11 +20,11 @@ enum {
 	AGED = 24 * 3600, /* seconds after which the use of a copy is noted again */
 };
 
-#define BYTES_MAX ((uint64_t)1 << 30) /* of all copies */
+#define BYTES_MAX ((uint64_t)1 << 30)
 
 struct file_store file_store_open(const char *cache)
 {
-	struct file_store s = {.dir = -1};
+	struct file_store s = {.dir = -1, .most = BYTES_MAX};
 	int base = cache ? directory_open_cache(cache, true) : -1;
 	struct stat st;
 
@@ -94,18 +94,18 @@ static size_t list_copies(int dir, struct copy *copies)
 	return n;
 }
 
-static void drop_old(int dir)
+static void drop_old(const struct file_store *s)
 {
 	struct copy *copies = malloc(2 * COPIES_MAX * sizeof *copies);
-	size_t n = copies ? list_copies(dir, copies) : 0;
+	size_t n = copies ? list_copies(s->dir, copies) : 0;
 	uint64_t bytes = 0;
 
 	if (n)
 		qsort(copies, n, sizeof *copies, by_use);
 	for (size_t i = 0; i < n; i++) {
 		bytes += copies[i].size;
-		if (i >= COPIES_MAX || bytes > BYTES_MAX)
-			unlinkat(dir, copies[i].name, 0);
+		if (i >= COPIES_MAX || bytes > s->most)
+			unlinkat(s->dir, copies[i].name, 0);
 	}
 	free(copies);
 }
@@ -196,6 +196,6 @@ int file_store_get(const struct file_store *s, const char *path, const char *nam
 
 	if (fd >= 0 || s->dir < 0 || !make_copy(s->dir, path, name))
 		return fd;
-	drop_old(s->dir);
+	drop_old(s);
 	return open_copy(s->dir, name);
 }

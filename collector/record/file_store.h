@@ -9,6 +9,7 @@
 #define BT_FILE_STORE_H
 
 #include <stdbool.h>
+#include <stdint.h>
 #include <sys/stat.h>
 
 enum {
@@ -16,9 +17,9 @@ enum {
 	FILE_STORE_FILE_MOST = 64 << 20, /* bytes of a file that is kept */
 };
 
-/* dir -1: there is none, and no file has a copy. */
 struct file_store {
-	int dir;
+	int dir;       /* -1: there is none, and no file has a copy */
+	uint64_t most; /* bytes of all copies */
 };
 
 /* Opens the store in the cache directory, which is made where it is missing. NULL, or where others

@@ -19,8 +19,10 @@ _Static_assert((int)PIECE <= BT_LOG_PIECE, "a run of them is one of the log's");
 void log_content_init(struct log_content *c, struct trace_writer *w, struct log_sink sink,
 		      const char *cache)
 {
-	*c = (struct log_content){
-		.sink = sink, .writer = w, .store = file_store_open(cache), .bytes = malloc(2 * PIECE)};
+	*c = (struct log_content){.sink = sink,
+				  .writer = w,
+				  .store = file_store_open(cache),
+				  .bytes = malloc(2 * PIECE)};
 	if (!c->bytes)
 		file_store_close(&c->store);
 }

@@ -47,10 +47,12 @@ bool mapped_copies_get(struct mapped_copies *c, const struct trace *t,
 		return false;
 	}
 	*bytes = slice_of(NULL, 0);
-	if (piece->size <= BT_LOG_PIECE && piece->size <= c->window.size && piece->offset <= c->window.size - piece->size)
+	if (piece->size <= BT_LOG_PIECE && piece->size <= c->window.size &&
+	    piece->offset <= c->window.size - piece->size)
 		*bytes = file_window_at(&c->window, piece->offset, (size_t)piece->size);
 	if (bytes->len < piece->size) {
-		snprintf(why, WHY, "the trace's file mapped-%u is shorter than its log says", piece->file);
+		snprintf(why, WHY, "the trace's file mapped-%u is shorter than its log says",
+			 piece->file);
 		return false;
 	}
 	bytes->len = (size_t)piece->size;
