@@ -616,7 +616,8 @@ static size_t count_answerable(const struct replaying *r, const struct task *tas
 	size_t i = 0;
 
 	n -= !event_behind(r);
-	while (i < n && !calls[i].again && effects_are_the_programs(&calls[i]) &&
+	while (i < n && !calls[i].again &&
+	       effects_are_the_programs(task, &calls[i], log_events_shape(&r->log, i)) &&
 	       !(p && calls[i].tick >= p->at.at.tick))
 		i++;
 	return i;
@@ -644,9 +645,12 @@ static void on_calls_answered(struct session *session, struct supervisor *sup, s
 	size_t same = 0;
 
 	log_events_calls(&r->log, &calls);
-	for (; same < n && (!ticks || ticks[same] == calls[same].tick); same++)
+	for (; same < n && (!ticks || ticks[same] == calls[same].tick); same++) {
 		if (calls[same].output.stream && r->options.output)
 			output_repeat(calls[same].output.stream, calls[same].output.bytes);
+		if (log_events_shape(&r->log, same))
+			effect_shape_made(task, log_events_shape(&r->log, same));
+	}
 	if (same) {
 		r->events += same - 1;
 		log_events_pass(&r->log, same);

@@ -2,6 +2,8 @@
 # SPDX-License-Identifier: MIT
 # Programs are recorded with --replayable, deleted with what they read, and run again by btrec replay: the same output, each event met.
 # What is changed in a log is found, at its event; what is no log of ours is refused.
+import resource
+
 from replays import *
 
 def same(result, *options):
@@ -410,6 +412,20 @@ def objects():
     equal(replayed(with_change(result, "byte", "LOG_OBJECT", 1)).status in (0, 65), True, "an object that was changed")
 
 
+@case("changes of mappings without files are made in the replay without a stop, with and without history")
+def mappings_changed():
+    program, times = build("mapping_often.c", "-O1"), 2000
+    result = recorded([program, str(times)])
+    equal(result.out.count(b"\n"), 1, "lines of the program")
+    window = fresh("window")
+    for options in ((), ("--window", "..", "-o", window)):
+        before = resource.getrusage(resource.RUSAGE_CHILDREN).ru_nvcsw
+        same(result, *options)
+        switches = resource.getrusage(resource.RUSAGE_CHILDREN).ru_nvcsw - before
+        check(switches < times, "%d stops of %d rounds of calls, %s" % (switches, times, options))
+    same(recorded([program, "40"]), "--backend", "step")
+
+
 @case("a file that is mapped is in the trace as a link to the cache's copy, in its log by its pieces; whatever happens to file and cache")
 def copied():
     folder, store = fresh_dir("copied"), os.path.join(os.environ["XDG_CACHE_HOME"], "btrec", "files")
@@ -441,6 +457,7 @@ def copied():
     later.trace = pack
     same(later)
     same(recorded(["/bin/date"]))  # by wrong copies
+    shutil.rmtree(store)
 
 
 @case("a trace whose copies of mapped files are gone or changed is refused there, with the file")
@@ -702,7 +719,7 @@ def told():
     log = [name for name in os.listdir(result.trace) if name.startswith("log-")][0]
     equal(info(result.trace, "replay"), "possible (btrec replay): its log has %d bytes" % os.path.getsize(os.path.join(result.trace, log)), "replay")
     sizes = {kind: sum(os.path.getsize(os.path.join(result.trace, name)) for name in os.listdir(result.trace) if name.split("-")[0] == kind)
-             for kind in ("events", "branches", "objects", "symbols", "log")}
+             for kind in ("events", "branches", "objects", "symbols", "log", "mapped")}
     equal(dict((kind, int(size)) for kind, size in (part.split() for part in info(result.trace, "by kind").split(", "))), {kind: size for kind, size in sizes.items() if size}, "sizes")
     dump = execute([BTREC, "dump", "--no-branches", result.trace]).out
     kinds = [line.split(b" ", 1)[0] for line in dump.splitlines()]
