@@ -72,11 +72,12 @@ static bool apply_state(const struct replaying *r, struct task *task, const stru
 	return !extended.len || apply_extended(r, task, extended);
 }
 
-enum host_result effect_apply(const struct replaying *r, struct task *task,
-			      const struct log_effect *e)
+enum host_result effect_apply(struct replaying *r, struct task *task, const struct log_effect *e)
 {
 	bool ok;
 
+	if (e->kind == BT_RECORD_LOG_SHAPE && e->u.shape.shared && !r->shared_at)
+		r->shared_at = e->u.shape.start;
 	if (e->kind == BT_RECORD_LOG_SHAPE)
 		return apply_shape(task, &e->u.shape);
 	ok = e->kind == BT_RECORD_LOG_DATA ? apply_data(r, task, e) : apply_state(r, task, e);

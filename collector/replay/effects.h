@@ -9,8 +9,7 @@
 
 /* Applies the effect to a stopped task. Its registers are set in task->regs alone. HOST_REFUSES:
  * the effect makes no sense here; HOST_FULL: there is no room for its pages. */
-enum host_result effect_apply(const struct replaying *r, struct task *task,
-			      const struct log_effect *e);
+enum host_result effect_apply(struct replaying *r, struct task *task, const struct log_effect *e);
 
 /* The task has made the effect on mappings by itself (bt_logged_change). It is stopped. */
 void effect_shape_made(struct task *task, const struct bt_record_log_shape *shape);

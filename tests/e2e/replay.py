@@ -412,6 +412,31 @@ def objects():
     equal(replayed(with_change(result, "byte", "LOG_OBJECT", 1)).status in (0, 65), True, "an object that was changed")
 
 
+@case("pages that are freed when the kernel likes (MADV_FREE) are freed at once, where they can be")
+def freed():
+    path = os.path.join(fresh_dir("freed"), "file")
+    with open(path, "wb") as file:
+        file.write(b"x" * 8 * 4096)
+    argv = [build("freed_lazily.c"), path]
+    plain, result = native(argv).out.splitlines(), recorded(argv)
+    lines = result.out.splitlines()
+    equal(lines[0], b"anonymous: 0, 0, rdx 8", "pages of no file")
+    equal(lines[1], plain[1], "pages of a file")
+    check(re.search(rb": -22, .* rdx 8$", lines[2]), lines[2])
+    same(result)
+    same(result, "--backend", "step")
+    equal(recorded(argv, "--backend", "step").out.splitlines()[:2], lines[:2], "by the stepper")
+
+
+@case("where others can write to memory of the program, a divergence says so")
+def shared_with_others():
+    for argv, shares in (([build("attached.c", *STATIC)], True), (["/bin/date"], False)):
+        result = recorded(argv)
+        again = replayed(with_change(result, "tick", "LOG_EXIT", 1), "--json")
+        equal(again.status, 65, "status of a log that is changed")
+        check((b"others could write to memory" in again.out) == shares, again.out)
+
+
 @case("changes of mappings without files are made in the replay without a stop, with and without history")
 def mappings_changed():
     program, times = build("mapping_often.c", "-O1"), 2000
