@@ -451,6 +451,17 @@ def mappings_changed():
     same(recorded([program, "40"]), "--backend", "step")
 
 
+@case("a mapping far larger than what is in its file takes no time, and replays")
+def sparse():
+    argv = [build("maps_sparse.c", *STATIC), os.path.join(fresh_dir("sparse"), "file")]
+    alone = native(argv)
+    if alone.status:
+        raise Skip("no such file can be made here: status %d" % alone.status)
+    for result in recorded(argv), recorded_alone(argv):
+        equal(result.out, alone.out, "what it prints")
+        same(result, "--memory-limit", "1T")
+
+
 @case("a file that is mapped is in the trace as a link to the cache's copy, in its log by its pieces; whatever happens to file and cache")
 def copied():
     folder, store = fresh_dir("copied"), os.path.join(os.environ["XDG_CACHE_HOME"], "btrec", "files")
