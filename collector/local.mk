@@ -70,6 +70,8 @@ collector_libcollector_a_SOURCES = \
 	collector/record/late_start.c \
 	collector/record/file_store.c collector/record/file_store.h \
 	collector/record/log_content.c collector/record/log_content.h \
+	collector/record/log_outputs.c collector/record/log_outputs.h \
+	collector/record/log_sink.c collector/record/log_sink.h \
 	collector/record/log_objects.c collector/record/log_objects.h \
 	collector/record/log_shapes.c collector/record/log_shapes.h \
 	collector/record/mapped_file_calls.c collector/record/mapped_file_calls.h \

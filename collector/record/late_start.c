@@ -98,7 +98,7 @@ void recording_on_program(struct session *session, struct supervisor *sup, struc
 
 	replay_log_program(&r->log, task);
 	if (r->options.replayable) {
-		sup->backend.streams = r->log.streams;
+		sup->backend.streams = r->log.outputs.streams;
 		sup->backend.stream_count = LOG_STREAMS;
 	}
 	if (!r->options.from || r->from_reached)

@@ -7,14 +7,9 @@
 
 #include "collector/record/file_store.h"
 #include "collector/record/log_objects.h"
+#include "collector/record/log_sink.h"
 #include "collector/record/mapped_pages.h"
 #include "format/trace_writer.h"
-
-/* Where the records go. */
-struct log_sink {
-	void (*put)(void *arg, enum bt_record_kind kind, const void *body);
-	void *arg;
-};
 
 struct log_content {
 	struct log_sink sink;

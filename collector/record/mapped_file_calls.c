@@ -2,26 +2,65 @@
 #include "collector/record/mapped_file_calls.h"
 
 #include <fcntl.h>
+#include <linux/falloc.h>
 #include <stdio.h>
+#include <stdlib.h>
 #include <sys/stat.h>
 #include <sys/syscall.h>
 
 #include "lib/array_size.h"
+#include "lib/call_result.h"
+#include "lib/page.h"
 
-enum named_by { BY_FD, BY_PATH, BY_PATH_IF_CUT }; /* the last: with O_TRUNC alone */
-
-static const struct {
-	uint16_t nr;
-	uint8_t arg; /* the descriptor, or the flags */
-	enum named_by by;
-} rows[] = {
-	{SYS_write, 0, BY_FD},           {SYS_pwrite64, 0, BY_FD},  {SYS_writev, 0, BY_FD},
-	{SYS_pwritev, 0, BY_FD},         {SYS_pwritev2, 0, BY_FD},  {SYS_ftruncate, 0, BY_FD},
-	{SYS_fallocate, 0, BY_FD},       {SYS_sendfile, 0, BY_FD},  {SYS_copy_file_range, 2, BY_FD},
-	{SYS_splice, 2, BY_FD},          {SYS_ioctl, 0, BY_FD},     {SYS_truncate, 0, BY_PATH},
-	{SYS_creat, 0, BY_PATH},         {SYS_openat2, 0, BY_PATH}, {SYS_open, 1, BY_PATH_IF_CUT},
-	{SYS_openat, 2, BY_PATH_IF_CUT},
+enum changed_part {
+	AT_POSITION, /* up to where the descriptor stands behind the call, as much as it returned */
+	AT_OFFSET,   /* from the offset that an argument says; -1 as AT_POSITION */
+	AT_POINTED,  /* up to the offset to which an argument points behind the call; without one as
+			AT_POSITION */
+	RESIZED,     /* behind the smaller size, on its page: further pages are gone, or zero */
+	SPAN,        /* an offset and a length, in arguments */
+	ANYTHING,
+	ANYTHING_IF_CUT, /* with O_TRUNC alone */
+	NOTHING,
 };
+
+#define BY_PATH UINT8_MAX
+
+static const struct mapped_file_row {
+	uint16_t nr;
+	uint8_t fd; /* the argument that is the descriptor; BY_PATH: there is none */
+	enum changed_part part;
+	uint8_t arg; /* that the part needs */
+} rows[] = {
+	{SYS_write, 0, AT_POSITION, 0},
+	{SYS_writev, 0, AT_POSITION, 0},
+	{SYS_sendfile, 0, AT_POSITION, 0},
+	{SYS_pwrite64, 0, AT_OFFSET, 3},
+	{SYS_pwritev, 0, AT_OFFSET, 3},
+	{SYS_pwritev2, 0, AT_OFFSET, 3},
+	{SYS_copy_file_range, 2, AT_POINTED, 3},
+	{SYS_splice, 2, AT_POINTED, 3},
+	{SYS_ftruncate, 0, RESIZED, 0},
+	{SYS_fallocate, 0, SPAN, 2},
+	{SYS_ioctl, 0, ANYTHING, 0},
+	{SYS_truncate, BY_PATH, ANYTHING, 0},
+	{SYS_creat, BY_PATH, ANYTHING, 0},
+	{SYS_openat2, BY_PATH, ANYTHING, 0},
+	{SYS_open, BY_PATH, ANYTHING_IF_CUT, 1},
+	{SYS_openat, BY_PATH, ANYTHING_IF_CUT, 2},
+	/* What is in a shared mapping is the file already. */
+	{SYS_msync, BY_PATH, NOTHING, 0},
+};
+
+static const struct mapped_file_row *row_of(const struct tracee_syscall *call)
+{
+	for (size_t i = 0; i < ARRAY_SIZE(rows); i++)
+		if (syscall_is(call, rows[i].nr))
+			return &rows[i];
+	return NULL;
+}
+
+/* ---- The entry ---- */
 
 static bool is_mapped(const struct mapping_list *maps, uint64_t ino)
 {
@@ -31,25 +70,146 @@ static bool is_mapped(const struct mapping_list *maps, uint64_t ino)
 	return false;
 }
 
-static bool descriptor_is_mapped(pid_t tid, int fd, const struct mapping_list *maps)
+static enum mapped_file_change change_by_path(const struct mapped_file_row *row,
+					      const struct tracee_syscall *call)
+{
+	return row->part == ANYTHING ||
+			       (row->part == ANYTHING_IF_CUT && call->args[row->arg] & O_TRUNC)
+		       ? MAPPED_FILE_ANY
+		       : MAPPED_FILE_SAME;
+}
+
+struct mapped_file_call mapped_file_call_enter(pid_t tid, const struct tracee_syscall *call,
+					       const struct mapping_list *maps)
+{
+	struct mapped_file_call c = {.row = row_of(call)};
+	char path[64];
+	struct stat st;
+
+	if (!c.row)
+		return c;
+	if (c.row->fd == BY_PATH) {
+		c.change = change_by_path(c.row, call);
+		return c;
+	}
+	c.change = MAPPED_FILE_SAME;
+	snprintf(path, sizeof path, "/proc/%d/fd/%d", (int)tid, (int)call->args[c.row->fd]);
+	if (stat(path, &st) || !S_ISREG(st.st_mode) || !is_mapped(maps, st.st_ino))
+		return c;
+	c.change = c.row->part == ANYTHING ? MAPPED_FILE_ANY : MAPPED_FILE_PART;
+	c.ino = st.st_ino;
+	c.size = (uint64_t)st.st_size;
+	return c;
+}
+
+/* ---- The exit ---- */
+
+struct part {
+	uint64_t from, to; /* of the file */
+};
+
+/* Where the descriptor stands, and how it was opened (proc(5), /proc/PID/fdinfo). */
+static bool read_position(pid_t tid, int fd, uint64_t *position, unsigned long *flags)
+{
+	char name[32], position_text[TRACEE_LINE], flags_text[TRACEE_LINE];
+
+	snprintf(name, sizeof name, "fdinfo/%d", fd);
+	if (!tracee_file_line(tid, name, "pos:", position_text) ||
+	    !tracee_file_line(tid, name, "flags:", flags_text))
+		return false;
+	*position = strtoull(position_text, NULL, 10);
+	*flags = strtoul(flags_text, NULL, 8);
+	return true;
+}
+
+static uint64_t size_now(pid_t tid, int fd)
 {
 	char path[64];
 	struct stat st;
 
 	snprintf(path, sizeof path, "/proc/%d/fd/%d", (int)tid, fd);
-	return !stat(path, &st) && S_ISREG(st.st_mode) && is_mapped(maps, st.st_ino);
+	return stat(path, &st) ? 0 : (uint64_t)st.st_size;
 }
 
-bool call_changes_mapped_file(pid_t tid, const struct tracee_syscall *call,
-			      const struct mapping_list *maps)
+/* The bytes that end there. */
+static struct part part_before(uint64_t end, uint64_t n)
 {
-	for (size_t i = 0; i < ARRAY_SIZE(rows); i++) {
-		uint64_t arg = call->args[rows[i].arg];
+	return (struct part){end > n ? end - n : 0, end};
+}
 
-		if (!syscall_is(call, rows[i].nr))
-			continue;
-		return rows[i].by == BY_FD ? descriptor_is_mapped(tid, (int)arg, maps)
-					   : rows[i].by == BY_PATH || arg & O_TRUNC;
+static struct part written_part(const struct mapped_file_row *row, pid_t tid,
+				const struct tracee_syscall *call, uint64_t n)
+{
+	int fd = (int)call->args[row->fd];
+	uint64_t arg = call->args[row->arg], position = 0;
+	unsigned long flags = 0;
+
+	if (!read_position(tid, fd, &position, &flags))
+		return (struct part){0, UINT64_MAX};
+	/* pwrite(2), BUGS: with O_APPEND it appends, whatever the offset. */
+	if (row->part == AT_OFFSET && arg != UINT64_MAX)
+		return flags & O_APPEND ? part_before(size_now(tid, fd), n)
+					: (struct part){arg, arg + n};
+	if (row->part == AT_POINTED && arg &&
+	    tracee_read(tid, arg, &position, sizeof position) != sizeof position)
+		return (struct part){0, UINT64_MAX};
+	return part_before(position, n);
+}
+
+/* The part that the call has changed, which may be less. */
+static struct part changed_part(const struct mapped_file_call *c, pid_t tid,
+				const struct tracee_syscall *call, uint64_t result)
+{
+	const uint64_t *args = call->args;
+	struct part p = {0, 0};
+
+	if (c->row->part == SPAN) { /* one that failed may have done a part */
+		p = (struct part){args[c->row->arg], args[c->row->arg] + args[c->row->arg + 1]};
+		if (args[1] & (FALLOC_FL_COLLAPSE_RANGE | FALLOC_FL_INSERT_RANGE))
+			p.to = UINT64_MAX;
+	} else if (c->row->part == RESIZED) {
+		p.from = args[1] < c->size ? args[1] : c->size;
+		p.to = page_up(p.from);
+	} else if (!call_has_failed(result)) {
+		p = written_part(c->row, tid, call, result);
 	}
-	return false;
+	return p;
+}
+
+/* The part of the mapping that shows [from, to) of its file. */
+static struct part in_mapping(const struct mapping *m, const struct part *file)
+{
+	uint64_t end = m->offset + (m->end - m->start),
+		 from = file->from > m->offset ? file->from : m->offset,
+		 to = file->to < end ? file->to : end;
+
+	return from < to ? (struct part){m->start + (from - m->offset), m->start + (to - m->offset)}
+			 : (struct part){0, 0};
+}
+
+void mapped_file_call_exit(const struct mapped_file_call *c, pid_t tid,
+			   const struct tracee_syscall *call, uint64_t result,
+			   const struct mapped_file_sink *sink)
+{
+	struct part file = changed_part(c, tid, call, result), gone = {0, 0};
+	uint64_t size = size_now(tid, (int)call->args[c->row->fd]);
+	struct mapping_list maps = {0};
+
+	if (size < c->size)
+		gone = (struct part){page_up(size), page_up(c->size)};
+	file.to = file.to < page_up(size) ? file.to : page_up(size);
+	if (!mappings_read(tid, &maps))
+		return;
+	for (size_t i = 0; i < maps.count; i++) {
+		const struct mapping *m = &maps.maps[i];
+		struct part changed = in_mapping(m, &file), cut = in_mapping(m, &gone);
+
+		if (m->ino != c->ino)
+			continue;
+		if (cut.from < cut.to)
+			sink->cut(sink->arg, cut.from, cut.to, m->prot);
+		if (changed.from < changed.to)
+			sink->changed(sink->arg, changed.from, changed.to - changed.from);
+	}
+	mappings_release(&maps);
 }

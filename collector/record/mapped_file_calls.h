@@ -1,17 +1,43 @@
 /* SPDX-License-Identifier: MIT */
-/* Calls that change a file which the caller has mapped. What it has mapped privately, and has not
- * written to, follows the file: so such a call changes memory. Used by the log alone. */
+/* Calls that change a file which the caller has mapped: so they change memory. A shared mapping
+ * shows the file; a private one follows it in pages that the program has not written to. Used by
+ * the log alone. */
 #ifndef BT_MAPPED_FILE_CALLS_H
 #define BT_MAPPED_FILE_CALLS_H
 
 #include "collector/space/mappings.h"
 #include "collector/tracee/tracee.h"
 
-/* Whether the call, at whose entry tid stands, may change a file of which there is a mapping in
- * maps. A file that is named by its path is taken for mapped; one named by its descriptor is
- * compared by its inode's number alone, as some file systems tell another device in
- * /proc/PID/maps than stat(2) does. */
-bool call_changes_mapped_file(pid_t tid, const struct tracee_syscall *call,
-			      const struct mapping_list *maps);
+enum mapped_file_change {
+	MAPPED_FILE_NOBODY_KNOWS, /* it is no call that is known here */
+	MAPPED_FILE_SAME,         /* it changes no file that is mapped */
+	MAPPED_FILE_PART,         /* it changes a part of one, which is known at its exit */
+	MAPPED_FILE_ANY,          /* it may change any part of any */
+};
+
+struct mapped_file_call {
+	enum mapped_file_change change;
+	const struct mapped_file_row *row;
+	uint64_t ino, size; /* of the file, before the call */
+};
+
+/* What the call, at whose entry tid stands, will change of what is in maps. A file that is named by
+ * its path is taken for any; one named by its descriptor is compared by its inode's number alone,
+ * as some file systems tell another device in /proc/PID/maps than stat(2) does. */
+struct mapped_file_call mapped_file_call_enter(pid_t tid, const struct tracee_syscall *call,
+					       const struct mapping_list *maps);
+
+struct mapped_file_sink {
+	/* These bytes of memory may be others now. */
+	void (*changed)(void *arg, uint64_t addr, uint64_t n);
+	/* The file ends before these pages: if it grows again they will be zero. */
+	void (*cut)(void *arg, uint64_t start, uint64_t end, uint8_t prot);
+	void *arg;
+};
+
+/* Behind a call of MAPPED_FILE_PART: tells what has changed in the mappings of tid's process. */
+void mapped_file_call_exit(const struct mapped_file_call *c, pid_t tid,
+			   const struct tracee_syscall *call, uint64_t result,
+			   const struct mapped_file_sink *sink);
 
 #endif

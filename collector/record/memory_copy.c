@@ -1,13 +1,17 @@
 /* SPDX-License-Identifier: MIT */
 #include "collector/record/memory_copy.h"
 
+#include <limits.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/stat.h>
 
 #include "collector/space/mappings.h"
 #include "collector/space/world.h"
 #include "collector/tracee/tracee.h"
 #include "lib/grow.h"
+#include "lib/page.h"
 
 enum {
 	PIECE = 1 << 13, /* compared at once */
@@ -27,10 +31,29 @@ static bool may_change(const struct mapping *m, enum memory_copy_of of, bool fil
 	return (of == MEMORY_COPY_ALL && m->prot & PROT_WRITE) || ((m->shared || files) && m->ino);
 }
 
+/* How much of the mapping can be read: what lies behind its file's end cannot, which may be far
+ * more than there is memory. */
+static size_t readable_size(pid_t tid, const struct mapping *m)
+{
+	size_t size = m->end - m->start;
+	char path[PATH_MAX];
+	struct stat st;
+
+	if (!m->ino || *m->path != '/' ||
+	    snprintf(path, sizeof path, "/proc/%d/root%s", (int)tid, m->path) >= PATH_MAX ||
+	    stat(path, &st) || st.st_ino != m->ino || !S_ISREG(st.st_mode))
+		return size;
+	if ((uint64_t)st.st_size <= m->offset)
+		return 0;
+	return page_up((uint64_t)st.st_size) - m->offset < size
+		       ? page_up((uint64_t)st.st_size) - m->offset
+		       : size;
+}
+
 static bool copy_mapping(struct memory_copy *c, pid_t tid, const struct mapping *m)
 {
 	struct memory_copy_range *ranges = array_grow(c->ranges, c->count, &c->cap, sizeof *ranges);
-	size_t len = m->end - m->start, at = c->bytes.len;
+	size_t len = readable_size(tid, m), at = c->bytes.len;
 
 	if (ranges)
 		c->ranges = ranges;

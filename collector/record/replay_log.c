@@ -21,7 +21,6 @@
 #include <unistd.h>
 
 #include "collector/record/log_shapes.h"
-#include "collector/record/mapped_file_calls.h"
 #include "collector/space/mappings.h"
 #include "collector/space/world.h"
 #include "collector/supervisor/session.h"
@@ -36,7 +35,6 @@
 enum {
 	PIECE = 1 << 13,       /* of memory, in a record */
 	FRAME_MOST = 16 << 10, /* bytes of a signal frame: with AMX there are 12 KB */
-	VECTORS_MOST = 1024,   /* of writev(2): UIO_MAXIOV */
 	CALLS_MOST = 64 << 10, /* bytes of calls from which on they are a record */
 };
 
@@ -87,7 +85,8 @@ void replay_log_init(struct replay_log *l, struct trace_writer *w, uint64_t most
 {
 	*l = (struct replay_log){
 		.writer = w, .most = most, .room = calloc(SYSCALL_RANGES_ENOUGH, sizeof *l->room)};
-	log_content_init(&l->content, w, (struct log_sink){sink_put, l}, cache);
+	l->outputs.sink = (struct log_sink){sink_put, l};
+	log_content_init(&l->content, w, l->outputs.sink, cache);
 }
 
 void replay_log_release(struct replay_log *l)
@@ -130,14 +129,6 @@ static void put_state(struct replay_log *l, const struct task *task, bool extend
 	if (extended)
 		rec.extended = slice_of(bytes, tracee_get_extended(task->host_tid, bytes));
 	put(l, BT_RECORD_LOG_STATE, &rec);
-}
-
-static bool stat_descriptor(pid_t tid, int fd, struct stat *st)
-{
-	char path[64];
-
-	snprintf(path, sizeof path, "/proc/%d/fd/%d", (int)tid, fd);
-	return !stat(path, st);
 }
 
 /* The path of the file that the pages are of, as btrec can open it; NULL: there is none. */
@@ -280,9 +271,7 @@ void replay_log_program(struct replay_log *l, struct task *task)
 	l->unit = task->unit->number;
 	l->task = task->number;
 	world_hide_vdso(task->host_tid);
-	for (int i = 1; i < LOG_STREAMS; i++)
-		if (!stat_descriptor(task->host_tid, i, &l->streams[i]))
-			l->streams[i].st_mode = 0;
+	log_outputs_begin(&l->outputs, task->host_tid);
 	put_processor(l);
 	if (!put_world(l, task))
 		return;
@@ -366,8 +355,9 @@ static enum memory_copy_of writes_more(const struct replay_log *l, const struct 
 		return MEMORY_COPY_NOTHING;
 	if (facts->changes & SYSCALL_CHANGES_MAPS && !log_shapes_knows(c))
 		return MEMORY_COPY_ALL;
-	return facts->changes & SYSCALL_CHANGES_OBJECTS &&
-			       (l->changes_file || maps_shared_files(task->process->space))
+	return l->file.change == MAPPED_FILE_ANY || (l->file.change == MAPPED_FILE_NOBODY_KNOWS &&
+						     facts->changes & SYSCALL_CHANGES_OBJECTS &&
+						     maps_shared_files(task->process->space))
 		       ? MEMORY_COPY_FILES
 		       : MEMORY_COPY_NOTHING;
 }
@@ -391,197 +381,52 @@ void replay_log_syscall_enter(struct replay_log *l, struct task *task)
 	    mappings_at(task->host_tid, task->syscall.args[0], &attached))
 		l->detached = (struct log_shape){
 			.what = BT_SHAPE_UNMAP, .start = attached.start, .end = attached.end};
-	l->changes_file = call_changes_mapped_file(task->host_tid, &task->syscall,
-						   &task->process->space->mappings);
+	address_space_catch_up(task->process->space, task->host_tid);
+	l->file = mapped_file_call_enter(task->host_tid, &task->syscall,
+					 &task->process->space->mappings);
 	log_content_enter(&l->content, task->host_tid, &task->syscall);
 	l->compares = writes_more(l, task);
-	if (l->compares &&
-	    !memory_copy_take(&l->before, task->host_tid, l->compares, l->changes_file))
+	if (l->compares && !memory_copy_take(&l->before, task->host_tid, l->compares,
+					     l->file.change == MAPPED_FILE_ANY))
 		replay_log_end(l, "out of memory");
 }
 
-static void put_range(struct replay_log *l, const struct task *task, const struct syscall_range *r)
+struct file_change {
+	struct replay_log *log;
+	const struct task *task;
+};
+
+static void put_file_change(void *arg, uint64_t addr, uint64_t n)
 {
-	uint8_t bytes[PIECE];
+	const struct file_change *c = arg;
+	log_sink_memory(&c->log->outputs.sink, c->task->host_tid, addr, n);
+}
 
-	for (uint64_t done = 0; done < r->length;) {
-		size_t want = r->length - done < sizeof bytes ? r->length - done : sizeof bytes,
-		       n = tracee_read(task->host_tid, r->start + done, bytes, want);
+static void put_file_cut(void *arg, uint64_t start, uint64_t end, uint8_t prot)
+{
+	const struct file_change *c = arg;
+	const struct log_shape fresh = {
+		.what = BT_SHAPE_MAP, .start = start, .end = end, .prot = prot};
 
-		if (!n)
-			return;
-		put_data(l, r->start + done, bytes, n);
-		done += n;
-	}
+	put_shape(c->log, c->task->host_tid, &fresh);
 }
 
 static void put_written(struct replay_log *l, struct task *task, uint64_t result)
 {
 	const struct syscall_memory memory = {read_of_task, task};
+	struct file_change change = {l, task};
+	const struct mapped_file_sink sink = {put_file_change, put_file_cut, &change};
 
 	if (l->compares)
 		memory_copy_compare(&l->before, task->host_tid, put_data, l);
+	else if (l->file.change == MAPPED_FILE_PART)
+		mapped_file_call_exit(&l->file, task->host_tid, &task->syscall, result, &sink);
 	if (l->compares == MEMORY_COPY_ALL)
 		return;
 	syscall_ranges_exit(result, &memory, &l->ranges);
 	for (size_t i = 0; i < l->ranges.count; i++)
-		put_range(l, task, &l->ranges.ranges[i]);
-}
-
-/* The stream that a descriptor leads to, 0: none. */
-static int stream_of(const struct replay_log *l, pid_t tid, int fd)
-{
-	struct stat st;
-	int found = 0;
-
-	if (!stat_descriptor(tid, fd, &st))
-		return 0;
-	for (int i = 1; i < LOG_STREAMS; i++) {
-		const struct stat *s = &l->streams[i];
-
-		if (s->st_mode && s->st_dev == st.st_dev && s->st_ino == st.st_ino &&
-		    (!found || i == fd))
-			found = i;
-	}
-	return found;
-}
-
-static void put_output(struct replay_log *l, pid_t tid, int stream, uint64_t addr, uint64_t n)
-{
-	uint8_t bytes[PIECE];
-	struct bt_record_log_output rec = {.stream = (uint8_t)stream};
-
-	for (uint64_t done = 0; done < n; done += rec.bytes.len) {
-		size_t want = n - done < sizeof bytes ? n - done : sizeof bytes;
-
-		rec.addr = addr + done;
-		rec.bytes = slice_of(bytes, tracee_read(tid, rec.addr, bytes, want));
-		if (!rec.bytes.len)
-			return;
-		put(l, BT_RECORD_LOG_OUTPUT, &rec);
-	}
-}
-
-static void put_vectors(struct replay_log *l, pid_t tid, int stream, const uint64_t *args,
-			uint64_t n)
-{
-	struct iovec v;
-
-	for (uint64_t i = 0; n && i < args[2] && i < VECTORS_MOST; i++) {
-		uint64_t most;
-
-		if (tracee_read(tid, args[1] + i * sizeof v, &v, sizeof v) != sizeof v)
-			return;
-		most = v.iov_len < n ? v.iov_len : n;
-		put_output(l, tid, stream, (uint64_t)(uintptr_t)v.iov_base, most);
-		n -= most;
-	}
-}
-
-/* Where in a file the kernel stands behind a call that copied from it: at the offset that the call
- * was given the address of, else at the descriptor's. */
-static bool offset_behind(pid_t tid, int fd, uint64_t at, uint64_t *offset)
-{
-	char name[32], rest[TRACEE_LINE];
-
-	if (at)
-		return tracee_read(tid, at, offset, sizeof *offset) == sizeof *offset;
-	snprintf(name, sizeof name, "fdinfo/%d", fd);
-	if (!tracee_file_line(tid, name, "pos:", rest))
-		return false;
-	*offset = strtoull(rest, NULL, 10);
-	return true;
-}
-
-/* Bytes that went from a file to a stream without passing through memory. Of what was in a pipe
- * nothing is left. */
-static void put_copied(struct replay_log *l, pid_t tid, int stream, int from, uint64_t offset_at,
-		       uint64_t n)
-{
-	uint8_t bytes[PIECE];
-	struct bt_record_log_output rec = {.stream = (uint8_t)stream};
-	uint64_t end;
-	char path[64];
-	struct stat st;
-	int fd;
-
-	snprintf(path, sizeof path, "/proc/%d/fd/%d", (int)tid, from);
-	if (stat(path, &st) || !S_ISREG(st.st_mode) || !offset_behind(tid, from, offset_at, &end) ||
-	    end < n)
-		return;
-	fd = open(path, O_RDONLY | O_CLOEXEC);
-	for (uint64_t done = 0; fd >= 0 && done < n; done += rec.bytes.len) {
-		size_t want = n - done < sizeof bytes ? n - done : sizeof bytes;
-		ssize_t got = pread(fd, bytes, want, (off_t)(end - n + done));
-
-		if (got <= 0)
-			break;
-		rec.bytes = slice_of(bytes, (size_t)got);
-		put(l, BT_RECORD_LOG_OUTPUT, &rec);
-	}
-	if (fd >= 0)
-		close(fd);
-}
-
-/* What the task has written to a /proc/PID/mem: it may be its own memory, of any protection.
- * offset: where, UINT64_MAX: where the descriptor stood. */
-static void put_through_proc(struct replay_log *l, const struct task *task, int fd, uint64_t offset,
-			     uint64_t n)
-{
-	char name[64], path[64];
-	ssize_t len;
-
-	snprintf(name, sizeof name, "/proc/%d/fd/%d", (int)task->host_tid, fd);
-	len = readlink(name, path, sizeof path - 1);
-	if (len < 0)
-		return;
-	path[len] = '\0';
-	if (strncmp(path, "/proc/", 6) != 0 || !strstr(path + 6, "/mem"))
-		return;
-	if (offset == UINT64_MAX) {
-		if (!offset_behind(task->host_tid, fd, 0, &offset) || offset < n)
-			return;
-		offset -= n;
-	}
-	put_range(l, task, &(struct syscall_range){.start = offset, .length = n});
-}
-
-/* What the user has seen of this call, and what it has written past the program's own rights. */
-static void put_outputs(struct replay_log *l, const struct task *task, uint64_t result)
-{
-	static const struct {
-		uint16_t nr;
-		bool vectors, has_offset;
-	} rows[] = {{SYS_write, false, false},  {SYS_pwrite64, false, true},
-		    {SYS_sendto, false, false}, {SYS_writev, true, false},
-		    {SYS_pwritev, true, true},  {SYS_pwritev2, true, true}};
-	static const struct {
-		uint16_t nr;
-		uint8_t to, from, offset; /* numbers of arguments */
-	} copies[] = {
-		{SYS_copy_file_range, 2, 0, 1}, {SYS_sendfile, 0, 1, 2}, {SYS_splice, 2, 0, 1}};
-	const uint64_t *args = task->syscall.args;
-	int stream;
-
-	if (call_has_failed(result) || !result)
-		return;
-	for (size_t i = 0; i < ARRAY_SIZE(copies); i++)
-		if (syscall_is(&task->syscall, copies[i].nr) &&
-		    (stream = stream_of(l, task->host_tid, (int)args[copies[i].to])))
-			put_copied(l, task->host_tid, stream, (int)args[copies[i].from],
-				   args[copies[i].offset], result);
-	for (size_t i = 0; i < ARRAY_SIZE(rows); i++) {
-		if (!syscall_is(&task->syscall, rows[i].nr))
-			continue;
-		stream = stream_of(l, task->host_tid, (int)args[0]);
-		if (stream && rows[i].vectors)
-			put_vectors(l, task->host_tid, stream, args, result);
-		else if (stream)
-			put_output(l, task->host_tid, stream, args[1], result);
-		else
-			put_through_proc(l, task, (int)args[0],
-					 rows[i].has_offset ? args[3] : UINT64_MAX, result);
-	}
+		log_sink_memory(&l->outputs.sink, task->host_tid, l->ranges.ranges[i].start,
+				l->ranges.ranges[i].length);
 }
 
 /* The registers with which the task goes on if the call did nothing but return. */
@@ -689,7 +534,7 @@ void replay_log_syscall_exit(struct replay_log *l, struct task *task, const stru
 	for (size_t i = 0; i < n; i++)
 		put_shape(l, task->host_tid, &shapes[i]);
 	put_written(l, task, result);
-	put_outputs(l, task, result);
+	log_outputs_put(&l->outputs, task->host_tid, &task->syscall, result);
 	if (syscall_is(&task->syscall, SYS_rt_sigreturn) || !is_plain_return(&l->regs, &task->regs))
 		put_state(l, task, syscall_is(&task->syscall, SYS_rt_sigreturn));
 	put(l, BT_RECORD_LOG_CALL, &rec);

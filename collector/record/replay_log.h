@@ -9,10 +9,10 @@
 #ifndef BT_REPLAY_LOG_H
 #define BT_REPLAY_LOG_H
 
-#include <sys/stat.h>
-
 #include "collector/record/log_content.h"
+#include "collector/record/log_outputs.h"
 #include "collector/record/log_shapes.h"
+#include "collector/record/mapped_file_calls.h"
 #include "collector/record/memory_copy.h"
 #include "collector/task/task.h"
 #include "format/log_calls.h"
@@ -20,8 +20,6 @@
 #include "syscalls/syscall_ranges.h"
 
 struct arrived_signal;
-
-enum { LOG_STREAMS = 3 };
 
 struct replay_log {
 	struct trace_writer *writer; /* NULL: none is kept */
@@ -39,15 +37,14 @@ struct replay_log {
 	struct log_shape detached;    /* what a shmdt takes away, if it does; end 0: it is none */
 	struct syscall_ranges ranges; /* that the call may write; in room */
 	struct syscall_range *room;   /* of SYSCALL_RANGES_ENOUGH; owned */
-	bool changes_file;            /* the call may change a file that the program has mapped */
+	struct mapped_file_call file; /* what the call changes of files that are mapped */
 	enum memory_copy_of compares; /* of what no row says what the call may write in it */
 	struct memory_copy before;    /* that, at the entry */
 	struct log_content content;   /* of mappings */
 	struct buf calls;             /* made without a stop, which are still to be written: */
 	uint64_t calls_tick;          /* the tick of the first, */
 	struct log_calls_codec codec; /* what the last has left */
-	struct stat streams[LOG_STREAMS]; /* what the program was given as 1 and 2; st_mode 0:
-					     nothing */
+	struct log_outputs outputs;
 };
 
 /* Keeps a log from now on, in w: of `most` bytes, and what one block more has. cache: where copies

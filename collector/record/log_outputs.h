@@ -1,0 +1,28 @@
+/* SPDX-License-Identifier: MIT */
+/* What the user sees of a recorded program: its writes to what it was given as descriptors 1 and 2,
+ * however it comes to them. Used by the replay log. */
+#ifndef BT_LOG_OUTPUTS_H
+#define BT_LOG_OUTPUTS_H
+
+#include <sys/stat.h>
+
+#include "collector/record/log_sink.h"
+#include "collector/tracee/tracee.h"
+
+enum { LOG_STREAMS = 3 };
+
+struct log_outputs {
+	struct log_sink sink;
+	struct stat streams[LOG_STREAMS]; /* what the program was given as 1 and 2; st_mode 0:
+					     nothing */
+};
+
+/* The program of the stopped tid begins. */
+void log_outputs_begin(struct log_outputs *o, pid_t tid);
+
+/* tid has left the call: puts what the user has seen of it, and what it has written past the
+ * program's own rights (/proc/PID/mem). */
+void log_outputs_put(const struct log_outputs *o, pid_t tid, const struct tracee_syscall *call,
+		     uint64_t result);
+
+#endif
