@@ -381,6 +381,7 @@ PYTHON_TESTS = \
 	tests/e2e/replay_stranger.py \
 	tests/e2e/replay_alarms.py \
 	tests/e2e/replay_restarts.py \
+	tests/e2e/replay_signals.py \
 	tests/e2e/replay_places.py \
 	tests/e2e/replay_programs.py \
 	tests/e2e/replay_backends.py \
@@ -428,7 +429,7 @@ PYTHON_TESTS = \
 	tests/e2e/sanitizers.py
 TESTS += $(PYTHON_TESTS)
 EXTRA_DIST += tests/e2e/older tests/e2e/doctor tests/e2e/recorded_branches.py tests/hardware/README.md tests/hardware/prove.py
-EXTRA_DIST += $(PYTHON_TESTS) tests/e2e/e2e.py tests/e2e/replays.py tests/e2e/real_programs.py tests/e2e/gdb_trace.py tests/e2e/musl.py tests/e2e/perf_made.py tests/e2e/first_screen.py tests/e2e/debian_bugs.py \
+EXTRA_DIST += $(PYTHON_TESTS) tests/e2e/e2e.py tests/e2e/replays.py tests/e2e/terminals.py tests/e2e/real_programs.py tests/e2e/gdb_trace.py tests/e2e/musl.py tests/e2e/perf_made.py tests/e2e/first_screen.py tests/e2e/debian_bugs.py \
 	tests/programs tests/gallery
 
 # btrec run over a simulated kernel and processor.

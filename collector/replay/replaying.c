@@ -13,6 +13,7 @@
 
 #include "collector/replay/effects.h"
 #include "collector/replay/host.h"
+#include "collector/replay/kept_parts.h"
 #include "collector/replay/silent_observer.h"
 #include "collector/replay/told_output.h"
 #include "collector/tracee/tracee.h"
@@ -374,43 +375,6 @@ static void deliver(struct replaying *r, struct supervisor *sup, struct task *ta
 
 /* ---- Operations ---- */
 
-static bool on_new_process(struct session *session, struct supervisor *sup, struct process *process,
-			   const struct process *before)
-{
-	struct session *keeper = replaying_of(session)->options.keeper;
-
-	return !keeper || keeper->ops->on_new_process(keeper, sup, process, before);
-}
-
-static void on_forget_process(struct session *session, struct supervisor *sup,
-			      struct process *process)
-{
-	struct session *keeper = replaying_of(session)->options.keeper;
-
-	if (keeper)
-		keeper->ops->on_forget_process(keeper, sup, process);
-}
-
-static bool on_new(struct session *session, struct supervisor *sup, struct task *task)
-{
-	struct session *keeper = replaying_of(session)->options.keeper;
-	struct ring_state start = {.space = task->process->space->number,
-				   .epoch = task->process->space->epoch};
-
-	if (keeper)
-		return keeper->ops->on_new(keeper, sup, task);
-	branch_ring_init(&task->ring, task->history, &start);
-	return true;
-}
-
-static void on_forget(struct session *session, struct supervisor *sup, struct task *task)
-{
-	struct session *keeper = replaying_of(session)->options.keeper;
-
-	if (keeper)
-		keeper->ops->on_forget(keeper, sup, task);
-}
-
 static void on_task(struct session *session, struct supervisor *sup, struct task *task)
 {
 	(void)session;
@@ -663,12 +627,16 @@ static bool answers_signal(struct session *session, struct supervisor *sup, stru
 	struct bt_point now;
 	char came[80];
 
+	/* Somebody has sent it, now: the terminal, say, to all of its process group. What was sent
+	 * in the recording comes at its point, by deliver(). */
+	if (!signal->sync)
+		return true;
 	if (r->done || !r->begun)
 		return false;
-	if (!serve_places(r, sup, task, signal->sync))
+	if (!serve_places(r, sup, task, true))
 		return true;
 	now = task_point(task);
-	if (r->log.now.event.kind == BT_RECORD_LOG_INSTRUCTION && signal->sync &&
+	if (r->log.now.event.kind == BT_RECORD_LOG_INSTRUCTION &&
 	    is_next(&now, log_event_point(&r->log.now.event))) {
 		/* The reverse: it has a result in the log. */
 		task->regs.rip = log_event_point(&r->log.now.event)->rip;
@@ -722,6 +690,13 @@ static void on_exit_of_task(struct session *session, struct supervisor *sup, str
 
 	if (r->done)
 		return;
+	/* Of the host's own doing there is none: a recorded one ends it at its point. */
+	if (end->kind == BT_EXIT_SIGNAL && end->status == SIGKILL) {
+		fail_as(r, task, BT_E_GONE,
+			"the replaying process was killed (SIGKILL): by somebody, or by the kernel "
+			"for want of memory");
+		return;
+	}
 	if (!r->begun || r->log.now.over || r->log.now.event.kind != BT_RECORD_LOG_EXIT ||
 	    (int)e->status != end->status || e->kind != end->kind) {
 		if (end->kind == BT_EXIT_SIGNAL && end->status == SIGSYS)
@@ -756,9 +731,9 @@ int replaying_init(struct replaying *r, const struct trace *t,
 		   const struct replaying_options *options, struct bt_error *err)
 {
 	static const struct session_ops ops = {
-		.on_new_process = on_new_process,
-		.on_forget_process = on_forget_process,
-		.on_new = on_new,
+		.on_new_process = kept_parts_new_process,
+		.on_forget_process = kept_parts_forget_process,
+		.on_new = kept_parts_new,
 		.on_start = on_task,
 		.on_exec = on_task,
 		.on_program = on_program,
@@ -778,7 +753,7 @@ int replaying_init(struct replaying *r, const struct trace *t,
 		.on_switch = on_switch,
 		.on_exit = on_exit_of_task,
 		.on_detach = on_detach,
-		.on_forget = on_forget,
+		.on_forget = kept_parts_forget,
 		.on_tick = on_tick,
 	};
 	int rc;
