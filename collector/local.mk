@@ -68,6 +68,8 @@ collector_libcollector_a_SOURCES = \
 	collector/record/function_moments.c \
 	collector/record/history_limit.c \
 	collector/record/late_start.c \
+	collector/record/file_store.c collector/record/file_store.h \
+	collector/record/log_content.c collector/record/log_content.h \
 	collector/record/log_objects.c collector/record/log_objects.h \
 	collector/record/log_shapes.c collector/record/log_shapes.h \
 	collector/record/mapped_file_calls.c collector/record/mapped_file_calls.h \
@@ -91,6 +93,7 @@ collector_libcollector_a_SOURCES = \
 	collector/replay/kept_parts.c collector/replay/kept_parts.h \
 	collector/replay/log_event.c collector/replay/log_event.h \
 	collector/replay/log_events.c collector/replay/log_events.h \
+	collector/replay/mapped_copies.c collector/replay/mapped_copies.h \
 	collector/replay/met_objects.c collector/replay/met_objects.h \
 	collector/replay/told_output.c collector/replay/told_output.h \
 	collector/replay/place.c collector/replay/place.h \

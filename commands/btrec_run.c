@@ -510,7 +510,7 @@ static int record(struct run *run)
 	front_program_born();
 	inherited_drop(&run->inherited, 2);
 	if (directory_cache(run->cache))
-		run->options.supervisor.cache = run->cache;
+		run->options.supervisor.cache = run->options.recording.cache = run->cache;
 	large_heap_begin();
 	recording_init(r, w, &run->options.recording);
 	run->options.supervisor.ticks = !run->options.recording.history;

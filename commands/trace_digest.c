@@ -36,6 +36,14 @@ static const char *why_unreadable(enum bt_error_code code)
 	return whys[code];
 }
 
+static bool is_mapped_file(const char *name)
+{
+	char stem[32];
+
+	trace_file_name(stem, BT_FILE_MAPPED, 0);
+	return !strncmp(name, stem, strlen(stem) - 1);
+}
+
 uint64_t trace_digest_size(const char *path)
 {
 	DIR *d = opendir(path);
@@ -44,7 +52,8 @@ uint64_t trace_digest_size(const char *path)
 	uint64_t size = 0;
 
 	while (d && (e = readdir(d)))
-		if (!fstatat(dirfd(d), e->d_name, &st, AT_SYMLINK_NOFOLLOW) && S_ISREG(st.st_mode))
+		if (!fstatat(dirfd(d), e->d_name, &st, AT_SYMLINK_NOFOLLOW) &&
+		    S_ISREG(st.st_mode) && !(st.st_nlink > 1 && is_mapped_file(e->d_name)))
 			size += (uint64_t)st.st_size;
 	if (d)
 		closedir(d);

@@ -58,7 +58,8 @@ void trace_digest_end(const struct trace_digest *d, char *text, size_t size);
 /* The same of a process: "exit 2". */
 void exit_words(uint8_t kind, uint32_t status, char *text, size_t size);
 
-/* Bytes of all files in the directory of a trace, or of its pack; 0 where it cannot be read. */
+/* Bytes of all files in the directory of a trace, or of its pack; 0 where it cannot be read. Files
+ * that the program mapped are left out where the cache, or another trace, has them, too. */
 uint64_t trace_digest_size(const char *path);
 
 #endif

@@ -32,10 +32,10 @@ void trace_file_name(char name[32], enum bt_file_kind kind, uint32_t number)
 	static const char *const stems[] = {
 		[BT_FILE_EVENTS] = "events",   [BT_FILE_BRANCHES] = "branches-",
 		[BT_FILE_OBJECTS] = "objects", [BT_FILE_SYMBOLS] = "symbols",
-		[BT_FILE_LOG] = "log-",
+		[BT_FILE_LOG] = "log-",        [BT_FILE_MAPPED] = "mapped-",
 	};
 
-	if (kind == BT_FILE_BRANCHES || kind == BT_FILE_LOG)
+	if (kind == BT_FILE_BRANCHES || kind == BT_FILE_LOG || kind == BT_FILE_MAPPED)
 		snprintf(name, 32, "%s%u", stems[kind], number);
 	else
 		snprintf(name, 32, "%s", stems[kind]);

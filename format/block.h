@@ -27,7 +27,8 @@ enum bt_file_kind {
 	BT_FILE_OBJECTS,
 	BT_FILE_SYMBOLS,
 	BT_FILE_LOG,
-	BT_FILE_LAST = BT_FILE_LOG,
+	BT_FILE_MAPPED, /* a file that the program mapped, as it was: without header and blocks */
+	BT_FILE_LAST = BT_FILE_MAPPED,
 };
 
 /* The name of a file of a trace ("branches-3") in name[32]. */

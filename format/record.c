@@ -184,6 +184,7 @@ static const struct field_ops ops[FIELD_TYPES] = {
 #define F_log_processor(t, f)   F_ROW(log_processor, t, f)
 #define F_log_calls(t, f)       F_ROW(log_calls, t, f)
 #define F_log_object(t, f)      F_ROW(log_object, t, f)
+#define F_log_piece(t, f)       F_ROW(log_piece, t, f)
 #define F_log_again(t, f)       F_ROW(log_again, t, f)
 BT_RECORDS(R)
 #undef R

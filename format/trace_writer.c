@@ -83,6 +83,7 @@ struct trace_writer {
 	uint64_t *second_halves;           /* by number, counted from 1 on */
 	size_t object_count, object_cap;
 	uint64_t log_bytes; /* written */
+	uint32_t mapped;    /* files of the program's, from 0 */
 	uint64_t code;      /* bytes of it, of programs */
 	bool needs_code;    /* there are snapshots, or branches */
 	bool code_left_out;
@@ -656,6 +657,19 @@ void trace_writer_close(struct trace_writer *w)
 	free(w);
 }
 
+int trace_writer_link(struct trace_writer *w, int fd_dir, const char *name, uint32_t number)
+{
+	char mine[32];
+
+	trace_file_name(mine, BT_FILE_MAPPED, number);
+	if (w->dir < 0 || w->stopped)
+		return ECANCELED;
+	if (linkat(fd_dir, name, w->dir, mine, 0))
+		return errno;
+	w->mapped = number + 1 > w->mapped ? number + 1 : w->mapped;
+	return 0;
+}
+
 void trace_writer_discard(struct trace_writer *w, const char *dir)
 {
 	w->stopped = ECANCELED; /* nothing is flushed any more */
@@ -667,6 +681,8 @@ void trace_writer_discard(struct trace_writer *w, const char *dir)
 			remove_stream(w, BT_FILE_BRANCHES, (uint32_t)i);
 		for (size_t i = 0; i < w->logs.count; i++)
 			remove_stream(w, BT_FILE_LOG, (uint32_t)i);
+		for (uint32_t i = 0; i < w->mapped; i++)
+			remove_stream(w, BT_FILE_MAPPED, i);
 	}
 	rmdir(dir);
 	trace_writer_close(w);

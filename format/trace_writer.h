@@ -50,6 +50,10 @@ void trace_writer_log(struct trace_writer *w, uint32_t unit, enum bt_record_kind
 /* The bytes that the logs of all units have in their files. What is buffered is not counted. */
 uint64_t trace_writer_log_bytes(const struct trace_writer *w);
 
+/* Makes the file `name` of that directory the trace's number'th file that the program mapped, by a
+ * link: it must not change any more. Returns 0 or an errno: EXDEV where it lies elsewhere. */
+int trace_writer_link(struct trace_writer *w, int fd_dir, const char *name, uint32_t number);
+
 /* Stores bytes once and returns their number (the same for the same bytes). Buffered. Returns 0
  * without memory, if they are too many for a block, or if writing has stopped. */
 uint64_t trace_writer_object(struct trace_writer *w, const void *bytes, size_t len);

@@ -19,6 +19,7 @@ struct log_shape {
 	bool of_descriptor; /* they are of the file that descriptor fd is, from offset on */
 	int fd;
 	uint64_t dev, ino, offset; /* that file, or another; ino 0: it is not known, or none */
+	const char *path;          /* of another, in the program's own tree; NULL: not known */
 };
 
 enum { LOG_SHAPES = 3 };

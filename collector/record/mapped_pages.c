@@ -40,6 +40,8 @@ void mapped_pages_find(pid_t tid, uint64_t start, uint64_t end,
 	}
 }
 
+void replaced_pages_forget(struct replaced_pages *r) { buf_reset(&r->bytes); }
+
 void replaced_pages_take(struct replaced_pages *r, pid_t tid, const struct tracee_syscall *call)
 {
 	const uint64_t *args = call->args, n = page_up(args[1]);

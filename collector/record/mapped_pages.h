@@ -23,6 +23,9 @@ struct replaced_pages {
  * of them are kept, as far as they are not too many. Those of the call before are forgotten. */
 void replaced_pages_take(struct replaced_pages *r, pid_t tid, const struct tracee_syscall *call);
 
+/* Nothing was kept. */
+void replaced_pages_forget(struct replaced_pages *r);
+
 /* Behind it: whether [start, end) is what was kept, and holds the same bytes as before. */
 bool replaced_pages_are_same(const struct replaced_pages *r, pid_t tid, uint64_t start,
 			     uint64_t end);

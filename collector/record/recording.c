@@ -151,7 +151,7 @@ void recording_init(struct recording *r, struct trace_writer *w,
 		.options = *options,
 		.signs = first_signs_new(options->functions, options->function_count)};
 	if (options->replayable)
-		replay_log_init(&r->log, w, options->log_size);
+		replay_log_init(&r->log, w, options->log_size, options->cache);
 	if (r->signs)
 		r->session.finder = first_signs_finder(r->signs);
 }

@@ -31,6 +31,7 @@ struct recording_options {
 	size_t function_count;
 	bool replayable;   /* a log is kept by which it can be run again (replay_log.h) */
 	uint64_t log_size; /* then: bytes at which it ends */
+	const char *cache; /* then: where copies of mapped files are kept; NULL: nowhere */
 };
 
 struct recording {

@@ -9,6 +9,7 @@
 
 #include <cpuid.h>
 #include <fcntl.h>
+#include <limits.h>
 #include <signal.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -77,17 +78,22 @@ static bool is_logged(const struct replay_log *l, const struct task *task)
 	return l->writer && l->begun && !l->end && task->number == l->task;
 }
 
-void replay_log_init(struct replay_log *l, struct trace_writer *w, uint64_t most)
+static void sink_put(void *arg, enum bt_record_kind kind, const void *body)
+{
+	put(arg, kind, body);
+}
+
+void replay_log_init(struct replay_log *l, struct trace_writer *w, uint64_t most, const char *cache)
 {
 	*l = (struct replay_log){
 		.writer = w, .most = most, .room = calloc(SYSCALL_RANGES_ENOUGH, sizeof *l->room)};
+	log_content_init(&l->content, w, (struct log_sink){sink_put, l}, cache);
 }
 
 void replay_log_release(struct replay_log *l)
 {
 	memory_copy_release(&l->before);
-	replaced_pages_release(&l->replaced);
-	log_objects_release(&l->objects);
+	log_content_release(&l->content);
 	buf_release(&l->calls);
 	free(l->room);
 	l->room = NULL;
@@ -116,26 +122,6 @@ static void put_data(void *arg, uint64_t addr, const uint8_t *bytes, size_t n)
 	put(arg, BT_RECORD_LOG_DATA, &rec);
 }
 
-/* Pages of a file, or others that the program did not write: the log may have them already. */
-static void put_pages(void *arg, uint64_t addr, const uint8_t *bytes, size_t n)
-{
-	struct bt_record_log_object rec = {.addr = addr, .bytes = slice_of(bytes, n)};
-	struct bt_record_log_again again = {.addr = addr};
-	struct replay_log *l = arg;
-
-	switch (log_objects_look(&l->objects, bytes, n, &again.object)) {
-	case LOG_OBJECT_KNOWN:
-		put(l, BT_RECORD_LOG_AGAIN, &again);
-		break;
-	case LOG_OBJECT_NEW:
-		put(l, BT_RECORD_LOG_OBJECT, &rec);
-		break;
-	case LOG_OBJECT_NONE:
-		put_data(l, addr, bytes, n);
-		break;
-	}
-}
-
 static void put_state(struct replay_log *l, const struct task *task, bool extended)
 {
 	uint8_t bytes[TRACEE_EXTENDED];
@@ -154,6 +140,17 @@ static bool stat_descriptor(pid_t tid, int fd, struct stat *st)
 	return !stat(path, st);
 }
 
+/* The path of the file that the pages are of, as btrec can open it; NULL: there is none. */
+static const char *source_of(pid_t tid, const struct log_shape *s, char path[PATH_MAX])
+{
+	int n = s->of_descriptor ? snprintf(path, PATH_MAX, "/proc/%d/fd/%d", (int)tid, s->fd)
+		: s->path && *s->path == '/'
+			? snprintf(path, PATH_MAX, "/proc/%d/root%s", (int)tid, s->path)
+			: 0;
+
+	return n > 0 && n < PATH_MAX ? path : NULL;
+}
+
 static void put_shape(struct replay_log *l, pid_t tid, const struct log_shape *s)
 {
 	struct bt_record_log_shape rec = {.what = (uint8_t)s->what,
@@ -165,6 +162,8 @@ static void put_shape(struct replay_log *l, pid_t tid, const struct log_shape *s
 					  .dev = s->dev,
 					  .ino = s->ino,
 					  .offset = s->ino ? s->offset : 0};
+	char room[PATH_MAX];
+	const char *source = source_of(tid, s, room);
 	struct mapping m;
 	struct stat file;
 	bool same;
@@ -176,18 +175,18 @@ static void put_shape(struct replay_log *l, pid_t tid, const struct log_shape *s
 	}
 	if (rec.prot & PROT_READ && l->reads_run)
 		rec.prot |= PROT_EXEC;
-	if (s->of_descriptor && stat_descriptor(tid, s->fd, &file)) {
+	if (s->of_descriptor && !stat(source, &file)) {
 		rec.dev = file.st_dev;
 		rec.ino = file.st_ino;
 		rec.offset = s->offset;
 	}
 	same = s->has_content && rec.what == BT_SHAPE_MAP &&
-	       replaced_pages_are_same(&l->replaced, tid, rec.start, rec.end);
+	       log_content_is_same(&l->content, tid, rec.start, rec.end);
 	if (same) /* a replay has these bytes there, in pages of its own */
 		rec.what = BT_SHAPE_PROTECT;
 	put(l, BT_RECORD_LOG_SHAPE, &rec);
 	if (s->has_content && !same) /* fresh pages are zero there */
-		mapped_pages_find(tid, rec.start, rec.end, put_pages, l);
+		log_content_put(&l->content, tid, rec.start, rec.end, source, rec.offset);
 }
 
 /* ---- The beginning ---- */
@@ -216,7 +215,8 @@ static bool put_world(struct replay_log *l, const struct task *task)
 						.has_content = true,
 						.dev = m->dev,
 						.ino = m->ino,
-						.offset = m->offset};
+						.offset = m->offset,
+						.path = m->path};
 
 		if (!is_kernels(m) && m->start - WORLD_RESERVED_START >= WORLD_RESERVED_SIZE)
 			put_shape(l, task->host_tid, &shape);
@@ -390,7 +390,7 @@ void replay_log_syscall_enter(struct replay_log *l, struct task *task)
 			.what = BT_SHAPE_UNMAP, .start = attached.start, .end = attached.end};
 	l->changes_file = call_changes_mapped_file(task->host_tid, &task->syscall,
 						   &task->process->space->mappings);
-	replaced_pages_take(&l->replaced, task->host_tid, &task->syscall);
+	log_content_enter(&l->content, task->host_tid, &task->syscall);
 	l->compares = writes_more(l, task);
 	if (l->compares &&
 	    !memory_copy_take(&l->before, task->host_tid, l->compares, l->changes_file))

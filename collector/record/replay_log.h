@@ -11,9 +11,8 @@
 
 #include <sys/stat.h>
 
-#include "collector/record/log_objects.h"
+#include "collector/record/log_content.h"
 #include "collector/record/log_shapes.h"
-#include "collector/record/mapped_pages.h"
 #include "collector/record/memory_copy.h"
 #include "collector/task/task.h"
 #include "format/log_calls.h"
@@ -37,23 +36,24 @@ struct replay_log {
 	bool in_call;
 	bool executes; /* another program: by this call */
 	struct bt_record_log_call execution;
-	struct log_shape detached;      /* what a shmdt takes away, if it does; end 0: it is none */
-	struct syscall_ranges ranges;   /* that the call may write; in room */
-	struct syscall_range *room;     /* of SYSCALL_RANGES_ENOUGH; owned */
-	bool changes_file;              /* the call may change a file that the program has mapped */
-	enum memory_copy_of compares;   /* of what no row says what the call may write in it */
-	struct memory_copy before;      /* that, at the entry */
-	struct log_objects objects;     /* that it has */
-	struct replaced_pages replaced; /* in the place of which the call maps a file */
-	struct buf calls;               /* made without a stop, which are still to be written: */
-	uint64_t calls_tick;            /* the tick of the first, */
-	struct log_calls_codec codec;   /* what the last has left */
+	struct log_shape detached;    /* what a shmdt takes away, if it does; end 0: it is none */
+	struct syscall_ranges ranges; /* that the call may write; in room */
+	struct syscall_range *room;   /* of SYSCALL_RANGES_ENOUGH; owned */
+	bool changes_file;            /* the call may change a file that the program has mapped */
+	enum memory_copy_of compares; /* of what no row says what the call may write in it */
+	struct memory_copy before;    /* that, at the entry */
+	struct log_content content;   /* of mappings */
+	struct buf calls;             /* made without a stop, which are still to be written: */
+	uint64_t calls_tick;          /* the tick of the first, */
+	struct log_calls_codec codec; /* what the last has left */
 	struct stat streams[LOG_STREAMS]; /* what the program was given as 1 and 2; st_mode 0:
 					     nothing */
 };
 
-/* Keeps a log from now on, in w: of `most` bytes, and what one block more has. */
-void replay_log_init(struct replay_log *l, struct trace_writer *w, uint64_t most);
+/* Keeps a log from now on, in w: of `most` bytes, and what one block more has. cache: where copies
+ * of mapped files are (file_store.h); NULL: nowhere. l stays where it is. */
+void replay_log_init(struct replay_log *l, struct trace_writer *w, uint64_t most,
+		     const char *cache);
 void replay_log_release(struct replay_log *l);
 
 /* In all of the functions below the task is stopped, with its registers in task->regs. They do

@@ -29,7 +29,8 @@ static void learn_processor(struct log_events *l, const struct trace *t,
 int log_events_open(struct log_events *l, const struct trace *t, uint64_t memory,
 		    struct bt_error *err)
 {
-	*l = (struct log_events){.most = memory && memory / 2 < EFFECTS_MOST ? memory / 2
+	*l = (struct log_events){.trace = t,
+				 .most = memory && memory / 2 < EFFECTS_MOST ? memory / 2
 									     : EFFECTS_MOST};
 	for (size_t i = 0; i < t->file_count; i++) {
 		if (t->files[i].kind != BT_FILE_LOG)
@@ -59,6 +60,7 @@ void log_events_close(struct log_events *l)
 	free(l->queue.calls);
 	buf_release(&l->queue.bytes);
 	met_objects_release(&l->objects);
+	mapped_copies_release(&l->copies);
 	*l = (struct log_events){0};
 }
 
@@ -150,6 +152,20 @@ static bool take_object(struct log_events *l, struct log_item *item, const struc
 	return !item->full;
 }
 
+/* The same of a LOG_PIECE. */
+static bool take_piece(struct log_events *l, struct log_item *item,
+		       const struct bt_record_log_piece *piece)
+{
+	struct bt_record data = {.kind = BT_RECORD_LOG_DATA, .u.log_data.addr = piece->addr};
+	char why[100];
+
+	if (!mapped_copies_get(&l->copies, l->trace, piece, &data.u.log_data.bytes, why)) {
+		item->damage = BT_E_CORRUPT;
+		return ends(item, why);
+	}
+	return take_effect(item, l->most, &data) || ends_full(item);
+}
+
 /* What the cursor has next: an event with its effects, into the item; or the end; or calls, of
  * which the item has but the record. */
 static void read_item(struct log_events *l, struct log_item *item)
@@ -176,6 +192,10 @@ static void read_item(struct log_events *l, struct log_item *item)
 			item->damage = item->full ? 0 : BT_E_CORRUPT;
 			(void)ends(item, item->full ? "out of memory"
 						    : "an object that it does not have");
+			return;
+		case BT_RECORD_LOG_PIECE:
+			if (take_piece(l, item, &rec.u.log_piece))
+				break;
 			return;
 		case BT_RECORD_LOG_END:
 			snprintf(item->reason, sizeof item->reason, "%.*s",

@@ -6,6 +6,7 @@
 #define BT_LOG_EVENTS_H
 
 #include "collector/replay/log_event.h"
+#include "collector/replay/mapped_copies.h"
 #include "collector/replay/met_objects.h"
 #include "collector/task/task.h"
 #include "format/log_calls.h"
@@ -64,6 +65,8 @@ struct log_events {
 	bool has_behind;        /* what comes behind the queue is known: */
 	struct log_item behind;
 	struct met_objects objects;
+	const struct trace *trace;
+	struct mapped_copies copies;
 	uint64_t passed; /* events before the present one */
 	uint64_t most;   /* bytes that the effects of one event may take here: packed, a file of
 			    some kilobytes may hold gigabytes */

@@ -34,9 +34,9 @@ static size_t range_behind(const struct origins *o, uint64_t addr)
 
 static void insert_range(struct origins *o, size_t i, struct origin_range range)
 {
-	struct origin_range *list =
-		o->count < ORIGINS_MAX ? array_grow(o->list, o->count, &o->cap, sizeof *list)
-				       : NULL;
+	struct origin_range *list = o->count < ORIGINS_MAX
+					    ? array_grow(o->list, o->count, &o->cap, sizeof *list)
+					    : NULL;
 
 	if (!list)
 		return;
@@ -78,8 +78,7 @@ void origins_set(struct origins *o, uint64_t start, uint64_t end, const struct o
 	if (o->count)
 		cut_out(o, start, end);
 	if (origin->ino)
-		insert_range(o, range_behind(o, start),
-			     (struct origin_range){start, end, *origin});
+		insert_range(o, range_behind(o, start), (struct origin_range){start, end, *origin});
 }
 
 void origins_move(struct origins *o, uint64_t from, uint64_t to, uint64_t n)

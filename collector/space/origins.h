@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /* Of which files the bytes of anonymous memory are. A replayed program has no mapping of a file;
- * its log says what lay there. Nothing rests on its truth: it only helps to find what is kept of the
- * same files. Used by address spaces. */
+ * its log says what lay there. Nothing rests on its truth: it only helps to find what is kept of
+ * the same files. Used by address spaces. */
 #ifndef BT_ORIGINS_H
 #define BT_ORIGINS_H
 
@@ -17,7 +17,7 @@ struct origins {
 	struct origin_range {
 		uint64_t start, end;
 		struct origin origin; /* of start */
-	} *list;
+	} * list;
 	size_t count, cap;
 };
 

@@ -47,6 +47,10 @@ def own(source, *flags):
     return path
 
 
+def kept_names():
+    return [name for name in os.listdir(PLACE) if name != "files"]
+
+
 def content(path):
     with open(path, "rb") as file:
         return file.read()
@@ -72,7 +76,7 @@ def kept():
 def logged():
     shutil.rmtree(PLACE, ignore_errors=True)
     recorded = [record([program()], ["--replayable"]) for _ in range(3)]
-    names = os.listdir(PLACE)
+    names = kept_names()
     check(names and all(".logged" in name for name in names), "files: %s" % names)
     path = os.path.join(PLACE, next(name for name in names if name.endswith(".logged")))
     mine = content(path)
@@ -540,7 +544,7 @@ def replays():
     argv = ["/usr/bin/sort", "-r", "/etc/services"]
     shutil.rmtree(PLACE, ignore_errors=True)
     traces = [record(argv, ["--replayable"]) for _ in range(2)]
-    mine = {name: content(os.path.join(PLACE, name)) for name in os.listdir(PLACE)}
+    mine = {name: content(os.path.join(PLACE, name)) for name in kept_names()}
     first = replay_stops(traces[0].trace, traces[0].out)
     replay_stops(traces[0].trace, traces[0].out)
     for trace in (traces[0], traces[1]): # the addresses are others

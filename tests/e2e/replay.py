@@ -203,11 +203,13 @@ def written_file():
 def mapped_over():
     folder = fresh_dir("over")
     argv = [build("mapped_over.c", "-static"), os.path.join(folder, "file")]
-    result = recorded(argv)
-    equal(result.out, native(argv).out, "what the mappings hold, recorded and not")
+    result, copied = recorded_alone(argv), recorded(argv)
+    expected = native(argv).out
     shutil.rmtree(folder)
-    same(result)
-    same(result, "--backend", "step")
+    for one in result, copied:
+        equal(one.out, expected, "what the mappings hold, recorded and not")
+        same(one)
+        same(one, "--backend", "step")
     # BT_SHAPE_MAP is 0, BT_SHAPE_PROTECT 2
     shapes = re.findall(rb"^LOG_SHAPE what=(\d) start=0x(\w+) end=0x(\w+) prot=(\d)", execute([BTREC, "dump", result.trace]).out, re.M)
     first = next(int(start, 16) for what, start, end, _ in shapes if int(end, 16) - int(start, 16) == 18 << 12)
@@ -372,7 +374,7 @@ def memory_differs():
 @case("what is changed in a log is found, with its kind")
 def divergences():
     folder, argv = built()
-    result = recorded(argv, status=3)
+    result = recorded_alone(argv, status=3)
     equal(changed(result, "none", "LOG_CALL", 1).status, 0, "status of a log that was copied")
     for change, kinds in ((("register", "LOG_CALL", 30), ["registers"]), (("tick", "LOG_CALL", 30), ["point"]), (("drop", "LOG_CALL", 40), ["event", "point", "registers"]),
                           (("double", "LOG_CALL", 40), ["event", "point", "registers"]), (("result", "LOG_CALLS", 3), ["event", "point", "registers"]),
@@ -393,12 +395,12 @@ def objects():
     path, program = calls_file(folder), build("maps_often.c")
     sizes = []
     for times in ("1", "40"):
-        result = recorded([program, path, times])
+        result = recorded_alone([program, path, times])
         equal(result.out, native([program, path, times]).out, "what it prints")
         same(result)
         sizes.append(os.path.getsize(os.path.join(result.trace, "log-1")))
     check(sizes[1] < sizes[0] + 100000, "bytes of a log with a file mapped once, and 40 times: %s" % sizes)
-    once, often = recorded(["/usr/bin/env", "/bin/true"]), recorded(["/usr/bin/env"] * 5 + ["/bin/true"])
+    once, often = recorded_alone(["/usr/bin/env", "/bin/true"]), recorded_alone(["/usr/bin/env"] * 5 + ["/bin/true"])
     check(os.path.getsize(os.path.join(often.trace, "log-1")) < 1.3 * os.path.getsize(os.path.join(once.trace, "log-1")), "bytes of a log of six programs")
     same(often)
     found = changed(result, "address", "LOG_AGAIN", 5)
@@ -408,10 +410,65 @@ def objects():
     equal(replayed(with_change(result, "byte", "LOG_OBJECT", 1)).status in (0, 65), True, "an object that was changed")
 
 
+@case("a file that is mapped is in the trace as a link to the cache's copy, in its log by its pieces; whatever happens to file and cache")
+def copied():
+    folder, store = fresh_dir("copied"), os.path.join(os.environ["XDG_CACHE_HOME"], "btrec", "files")
+    path, program = calls_file(folder), build("maps_often.c")
+    argv = [program, path, "3"]
+    expected = native(argv).out
+    results = [recorded(argv) for _ in range(2)]
+    for result in results:
+        check(os.path.getsize(os.path.join(result.trace, "log-1")) < 100000, "bytes of the log")
+        check(any(os.path.getsize(copy) == os.path.getsize(path) for copy in copies(result.trace)), "no copy of the file")
+        check(all(os.stat(copy).st_nlink >= 3 for copy in copies(result.trace)), "copies that are not linked: %s" % copies(result.trace))
+    with open(path, "r+b") as file:
+        file.write(b"other")
+    later = recorded(argv)
+    check(later.out != expected and later.out == native(argv).out, "what another file holds")
+    shutil.rmtree(folder)
+    for name in os.listdir(store):
+        ruined = os.path.join(store, name)
+        size = os.path.getsize(ruined)
+        os.unlink(ruined) # traces have it, too
+        with open(ruined, "wb") as file:
+            file.write(b"x" * size)
+    for result in (*results, later):
+        same(result)
+    same(later, "--backend", "step")
+    pack = fresh("pack")
+    equal(execute([BTREC, "pack", "-o", pack, later.trace]).status, 0, "status of pack")
+    shutil.rmtree(later.trace)
+    later.trace = pack
+    same(later)
+    same(recorded(["/bin/date"]))  # by wrong copies
+
+
+@case("a trace whose copies of mapped files are gone or changed is refused there, with the file")
+def copies_changed():
+    result = recorded(["/bin/date"])
+    same(result)
+    for change in (("file", "LOG_PIECE", 2), ("size", "LOG_PIECE", 2), ("offset", "LOG_PIECE", 2), ("address", "LOG_PIECE", 2)):
+        again = replayed(with_change(result, *change))
+        check(again.status == (65 if change[0] == "address" else 76), "%d after %s: %s" % (again.status, change, again.err))
+        check(change[0] == "address" or b"mapped-" in again.err, again.err)
+    for change in "gone", "short", "other":
+        copy = fresh("changed")
+        shutil.copytree(result.trace, copy)
+        path = copies(copy)[-1]
+        with open(path, "rb") as file:
+            content = file.read()
+        os.unlink(path)
+        if change != "gone":
+            with open(path, "wb") as file:
+                file.write(content[:1] if change == "short" else bytes(b ^ 1 for b in content))
+        again = replayed(copy)
+        check(again.status == 76 and os.path.basename(path).encode() in again.err, "%d, %s: %s" % (again.status, change, again.err))
+
+
 @case("a byte that is changed in what a call wrote is found, or means nothing")
 def bytes_changed():
     folder, argv = built()
-    result = recorded(argv, status=3)
+    result = recorded_alone(argv, status=3)
     found = []
     for n in range(1, 21):
         again = changed(result, "byte", "LOG_OBJECT" if n % 2 else "LOG_DATA", n // 2 + 1)

@@ -24,6 +24,23 @@ def recorded(argv, *options, status=0):
     return result
 
 
+def recorded_alone(argv, *options, status=0):
+    """The same without copies of mapped files: their place in the cache is taken."""
+    cache = fresh_dir("cache")
+    os.mkdir(os.path.join(cache, "btrec"), 0o700)
+    with open(os.path.join(cache, "btrec", "files"), "w"):
+        pass
+    result = record(argv, ["--replayable", "--quiet", *options], env=dict(os.environ, XDG_CACHE_HOME=cache))
+    equal(result.status, status, "end of the program")
+    check(not copies(result.trace), "copies of files: %s" % copies(result.trace))
+    return result
+
+
+def copies(trace):
+    """The files of a trace that the program had mapped."""
+    return sorted(os.path.join(trace, name) for name in os.listdir(trace) if name.startswith("mapped-"))
+
+
 def replayed(trace, *options):
     return execute([BTREC, "replay", *options, trace], cwd="/")
 

@@ -3,7 +3,8 @@
  * change in record N (from 1; of effects: of those behind the beginning) of that kind, by name:
  * drop, double, register (rbx + 1), tick (+ 1), byte (the first one, + 1), marked (the same, of
  * LOG_DATA whose bytes begin with MARK alone), result (+ 1), address (an effect's, in the reserved
- * range), object (of a LOG_AGAIN: one that is not there), maker (of a LOG_PROCESSOR: another one),
+ * range), object (of a LOG_AGAIN: one that is not there), file, size and offset (of a LOG_PIECE:
+ * others), maker (of a LOG_PROCESSOR: another one),
  * features (it has all), layout (its states lie elsewhere, as they do in all LOG_STATE then), cut
  * (the last bytes of its leaves are missing), end (behind it). Of an event: code (the bytes of FILE
  * lie where its task is), flood (effects of hundreds of megabytes), or an effect of `plants`,
@@ -102,6 +103,7 @@ static uint64_t *address_of(struct bt_record *r)
 	return r->kind == BT_RECORD_LOG_DATA     ? &r->u.log_data.addr
 	       : r->kind == BT_RECORD_LOG_OBJECT ? &r->u.log_object.addr
 	       : r->kind == BT_RECORD_LOG_AGAIN  ? &r->u.log_again.addr
+	       : r->kind == BT_RECORD_LOG_PIECE  ? &r->u.log_piece.addr
 						 : NULL;
 }
 
@@ -175,6 +177,12 @@ static void change_record(struct bt_record *r, const char *what, struct buf *byt
 		*address_of(r) = RESERVED;
 	if (!strcmp(what, "object") && r->kind == BT_RECORD_LOG_AGAIN)
 		r->u.log_again.object += 1 << 20;
+	if (!strcmp(what, "file") && r->kind == BT_RECORD_LOG_PIECE)
+		r->u.log_piece.file += 1 << 20;
+	if (!strcmp(what, "size") && r->kind == BT_RECORD_LOG_PIECE)
+		r->u.log_piece.size = 1ull << 40;
+	if (!strcmp(what, "offset") && r->kind == BT_RECORD_LOG_PIECE)
+		r->u.log_piece.offset += PAGE;
 	if (!strcmp(what, "address") && r->kind == BT_RECORD_LOG_SHAPE) {
 		r->u.log_shape.end = RESERVED + (r->u.log_shape.end - r->u.log_shape.start);
 		r->u.log_shape.start = RESERVED;

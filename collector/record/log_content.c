@@ -1,0 +1,221 @@
+/* SPDX-License-Identifier: MIT */
+#include "collector/record/log_content.h"
+
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/syscall.h>
+#include <unistd.h>
+
+#include "format/log.h"
+#include "lib/content_hash.h"
+#include "lib/grow.h"
+#include "lib/page.h"
+
+enum { PIECE = 1 << 18 }; /* bytes that are compared at once */
+
+_Static_assert((int)PIECE <= BT_LOG_PIECE, "a run of them is one of the log's");
+
+void log_content_init(struct log_content *c, struct trace_writer *w, struct log_sink sink,
+		      const char *cache)
+{
+	*c = (struct log_content){.sink = sink,
+				  .writer = w,
+				  .store = file_store_open(cache),
+				  .bytes = malloc(2 * PIECE)};
+	if (!c->bytes)
+		file_store_close(&c->store);
+}
+
+void log_content_release(struct log_content *c)
+{
+	log_objects_release(&c->objects);
+	replaced_pages_release(&c->replaced);
+	file_store_close(&c->store);
+	free(c->copies);
+	free(c->bytes);
+}
+
+/* ---- What was there before ---- */
+
+/* Whether the call maps a file that has a copy: its pages cost little then, wherever they lie. */
+static bool maps_copied(const struct log_content *c, pid_t tid, const struct tracee_syscall *call)
+{
+	char path[64], name[FILE_STORE_NAME];
+	struct stat st;
+
+	snprintf(path, sizeof path, "/proc/%d/fd/%d", (int)tid, (int)call->args[4]);
+	return c->store.dir >= 0 && !stat(path, &st) && file_store_name(&st, name);
+}
+
+void log_content_enter(struct log_content *c, pid_t tid, const struct tracee_syscall *call)
+{
+	if (syscall_is(call, SYS_mmap) && maps_copied(c, tid, call))
+		replaced_pages_forget(&c->replaced);
+	else
+		replaced_pages_take(&c->replaced, tid, call);
+}
+
+bool log_content_is_same(const struct log_content *c, pid_t tid, uint64_t start, uint64_t end)
+{
+	return replaced_pages_are_same(&c->replaced, tid, start, end);
+}
+
+/* ---- Pages of no copy ---- */
+
+static void put_pages(void *arg, uint64_t addr, const uint8_t *bytes, size_t n)
+{
+	struct log_content *c = arg;
+	struct bt_record_log_object rec = {.addr = addr, .bytes = slice_of(bytes, n)};
+	struct bt_record_log_data data = {.addr = addr, .bytes = slice_of(bytes, n)};
+	struct bt_record_log_again again = {.addr = addr};
+
+	switch (log_objects_look(&c->objects, bytes, n, &again.object)) {
+	case LOG_OBJECT_KNOWN:
+		c->sink.put(c->sink.arg, BT_RECORD_LOG_AGAIN, &again);
+		break;
+	case LOG_OBJECT_NEW:
+		c->sink.put(c->sink.arg, BT_RECORD_LOG_OBJECT, &rec);
+		break;
+	case LOG_OBJECT_NONE:
+		c->sink.put(c->sink.arg, BT_RECORD_LOG_DATA, &data);
+		break;
+	}
+}
+
+/* ---- Pages of a copy ---- */
+
+struct copy {
+	int fd;
+	uint32_t number;
+};
+
+/* The trace's copy with that name. False: it has none, and can have none. */
+static bool link_copy(struct log_content *c, const char *name, uint32_t *number)
+{
+	struct linked_copy *copies;
+
+	for (size_t i = 0; i < c->copy_count; i++)
+		if (!strcmp(c->copies[i].name, name)) {
+			*number = (uint32_t)i;
+			return true;
+		}
+	copies = array_grow(c->copies, c->copy_count, &c->copy_cap, sizeof *copies);
+	if (!copies)
+		return false;
+	c->copies = copies;
+	if (trace_writer_link(c->writer, c->store.dir, name, (uint32_t)c->copy_count)) {
+		file_store_close(&c->store); /* the trace lies on another file system, mostly */
+		return false;
+	}
+	memcpy(copies[c->copy_count].name, name, sizeof copies->name);
+	*number = (uint32_t)c->copy_count++;
+	return true;
+}
+
+static struct copy open_copy(struct log_content *c, const char *path)
+{
+	char name[FILE_STORE_NAME] = "";
+	struct copy copy = {.fd = -1};
+	struct stat st;
+
+	if (c->store.dir < 0 || !path || stat(path, &st) || !file_store_name(&st, name))
+		return copy;
+	copy.fd = file_store_get(&c->store, path, name);
+	if (copy.fd >= 0 && !link_copy(c, name, &copy.number)) {
+		close(copy.fd);
+		copy.fd = -1;
+	}
+	return copy;
+}
+
+/* Pages that were compared. */
+struct compared {
+	uint64_t addr;   /* of the first, */
+	uint64_t offset; /* which lies there in the copy */
+	const uint8_t *memory, *copy;
+	size_t n, copy_n; /* bytes: the copy may end before the page does */
+};
+
+enum page_is {
+	PAGE_ZERO,
+	PAGE_OF_COPY,
+	PAGE_OF_NONE,
+};
+
+static enum page_is look_at_page(const struct compared *p, size_t at)
+{
+	static const uint8_t zeros[BT_PAGE];
+	size_t n = at < p->copy_n ? p->copy_n - at : 0;
+
+	n = n < BT_PAGE ? n : BT_PAGE;
+	if (!memcmp(p->memory + at, zeros, BT_PAGE))
+		return PAGE_ZERO;
+	return n && !memcmp(p->memory + at, p->copy + at, n) &&
+			       !memcmp(p->memory + at + n, zeros, BT_PAGE - n)
+		       ? PAGE_OF_COPY
+		       : PAGE_OF_NONE;
+}
+
+static void put_run(struct log_content *c, const struct compared *p, uint32_t number,
+		    enum page_is what, size_t from, size_t to)
+{
+	size_t end = to < p->copy_n ? to : p->copy_n;
+	struct bt_record_log_piece rec = {.addr = p->addr + from,
+					  .file = number,
+					  .offset = p->offset + from,
+					  .size = end - from};
+
+	if (what == PAGE_OF_NONE)
+		put_pages(c, p->addr + from, p->memory + from, to - from);
+	if (what != PAGE_OF_COPY)
+		return;
+	rec.hash = content_hash(p->memory + from, end - from).first;
+	c->sink.put(c->sink.arg, BT_RECORD_LOG_PIECE, &rec);
+}
+
+static void put_compared(struct log_content *c, const struct compared *p, uint32_t number)
+{
+	enum page_is now, run = PAGE_ZERO;
+	size_t from = 0;
+
+	for (size_t at = 0; at < p->n; at += BT_PAGE, run = now) {
+		now = look_at_page(p, at);
+		if (now == run)
+			continue;
+		put_run(c, p, number, run, from, at);
+		from = at;
+	}
+	put_run(c, p, number, run, from, p->n);
+}
+
+static void put_pieces(struct log_content *c, pid_t tid, uint64_t start, uint64_t end,
+		       const struct copy *copy, uint64_t offset)
+{
+	for (uint64_t at = start; at < end;) {
+		size_t want = end - at < PIECE ? (size_t)(end - at) : PIECE;
+		struct compared p = {.addr = at,
+				     .offset = offset + (at - start),
+				     .memory = c->bytes,
+				     .copy = c->bytes + PIECE,
+				     .n = tracee_read(tid, at, c->bytes, want) / BT_PAGE * BT_PAGE};
+		ssize_t got = pread(copy->fd, c->bytes + PIECE, p.n, (off_t)p.offset);
+
+		p.copy_n = got > 0 ? (size_t)got : 0;
+		put_compared(c, &p, copy->number);
+		at += p.n < want ? p.n + BT_PAGE : p.n; /* over a page that cannot be read */
+	}
+}
+
+void log_content_put(struct log_content *c, pid_t tid, uint64_t start, uint64_t end,
+		     const char *path, uint64_t offset)
+{
+	struct copy copy = open_copy(c, path);
+
+	if (copy.fd < 0) {
+		mapped_pages_find(tid, start, end, put_pages, c);
+		return;
+	}
+	put_pieces(c, tid, start, end, &copy, offset);
+	close(copy.fd);
+}

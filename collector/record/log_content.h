@@ -1,0 +1,48 @@
+/* SPDX-License-Identifier: MIT */
+/* What pages hold that the program has not written: as the log says it, once. Pages of a file whose
+ * copy the trace has (file_store.h) are pieces of that; others are objects of the log
+ * (log_objects.h), or plain data. Used by the replay log. */
+#ifndef BT_LOG_CONTENT_H
+#define BT_LOG_CONTENT_H
+
+#include "collector/record/file_store.h"
+#include "collector/record/log_objects.h"
+#include "collector/record/mapped_pages.h"
+#include "format/trace_writer.h"
+
+/* Where the records go. */
+struct log_sink {
+	void (*put)(void *arg, enum bt_record_kind kind, const void *body);
+	void *arg;
+};
+
+struct log_content {
+	struct log_sink sink;
+	struct trace_writer *writer;
+	struct log_objects objects;     /* that the log has */
+	struct replaced_pages replaced; /* in the place of which the call maps a file */
+	struct file_store store;
+	struct linked_copy {
+		char name[FILE_STORE_NAME];
+	} * copies; /* that the trace has, by number */
+	size_t copy_count, copy_cap;
+	uint8_t *bytes; /* room for a piece of memory, and of a copy */
+};
+
+/* Nothing is there yet. cache: the user's cache directory, NULL: files are not copied. */
+void log_content_init(struct log_content *c, struct trace_writer *w, struct log_sink sink,
+		      const char *cache);
+void log_content_release(struct log_content *c);
+
+/* At the entry of a call of the stopped tid, which may map a file over pages that hold the same. */
+void log_content_enter(struct log_content *c, pid_t tid, const struct tracee_syscall *call);
+
+/* Behind it: whether [start, end) holds what it did at the entry. */
+bool log_content_is_same(const struct log_content *c, pid_t tid, uint64_t start, uint64_t end);
+
+/* Writes what the pages of [start, end) hold that are not zero. path: of the file that is mapped
+ * there from `offset` on, as btrec can open it; NULL: there is none. */
+void log_content_put(struct log_content *c, pid_t tid, uint64_t start, uint64_t end,
+		     const char *path, uint64_t offset);
+
+#endif
