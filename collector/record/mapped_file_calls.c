@@ -3,6 +3,7 @@
 
 #include <fcntl.h>
 #include <stdio.h>
+#include <sys/mman.h>
 #include <sys/stat.h>
 #include <sys/syscall.h>
 
@@ -52,4 +53,29 @@ bool call_changes_mapped_file(pid_t tid, const struct tracee_syscall *call,
 					   : rows[i].by == BY_PATH || arg & O_TRUNC;
 	}
 	return false;
+}
+
+bool pages_are_mapped_twice(pid_t tid, uint64_t addr)
+{
+	struct mapping_list all = {0};
+	const struct mapping *new = NULL;
+	bool found = false;
+	size_t at;
+
+	if (!mappings_read(tid, &all))
+		return true;
+	at = mappings_behind(&all, addr);
+	if (at < all.count && all.maps[at].start <= addr)
+		new = &all.maps[at];
+	for (size_t i = 0; i < all.count && new &&new->ino && !found; i++) {
+		const struct mapping *m = &all.maps[i];
+
+		found = m != new && m->dev == new->dev && m->ino == new->ino &&
+			m->offset < new->offset + (new->end - new->start) &&
+			new->offset < m->offset + (m->end - m->start) &&
+			((m->shared && m->prot & PROT_WRITE) ||
+			 (new->shared &&new->prot &PROT_WRITE));
+	}
+	mappings_release(&all);
+	return found;
 }

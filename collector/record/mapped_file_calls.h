@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: MIT */
-/* Calls that change a file which the caller has mapped. What it has mapped privately, and has not
- * written to, follows the file: so such a call changes memory. Used by the log alone. */
+/* Files that the caller of a system call has mapped: calls that change one, and pages of one that
+ * are mapped twice. What it has mapped privately, and has not written to, follows the file: so a
+ * call that changes that changes memory. Used by the log alone. */
 #ifndef BT_MAPPED_FILE_CALLS_H
 #define BT_MAPPED_FILE_CALLS_H
 
@@ -13,5 +14,10 @@
  * /proc/PID/maps than stat(2) does. */
 bool call_changes_mapped_file(pid_t tid, const struct tracee_syscall *call,
 			      const struct mapping_list *maps);
+
+/* What tid has mapped at addr may be pages of a file, or of shared memory, that it has at another
+ * address, too: what it writes to the one is then at the other. In a replay it would not be. Also
+ * true without memory. */
+bool pages_are_mapped_twice(pid_t tid, uint64_t addr);
 
 #endif

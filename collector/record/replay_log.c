@@ -443,6 +443,12 @@ static int stream_of(const struct replay_log *l, pid_t tid, int fd)
 	return found;
 }
 
+static void put_told(struct replay_log *l, const struct bt_record_log_output *rec)
+{
+	l->told += rec->bytes.len;
+	put(l, BT_RECORD_LOG_OUTPUT, rec);
+}
+
 static void put_output(struct replay_log *l, pid_t tid, int stream, uint64_t addr, uint64_t n)
 {
 	uint8_t bytes[PIECE];
@@ -455,7 +461,7 @@ static void put_output(struct replay_log *l, pid_t tid, int stream, uint64_t add
 		rec.bytes = slice_of(bytes, tracee_read(tid, rec.addr, bytes, want));
 		if (!rec.bytes.len)
 			return;
-		put(l, BT_RECORD_LOG_OUTPUT, &rec);
+		put_told(l, &rec);
 	}
 }
 
@@ -514,7 +520,7 @@ static void put_copied(struct replay_log *l, pid_t tid, int stream, int from, ui
 		if (got <= 0)
 			break;
 		rec.bytes = slice_of(bytes, (size_t)got);
-		put(l, BT_RECORD_LOG_OUTPUT, &rec);
+		put_told(l, &rec);
 	}
 	if (fd >= 0)
 		close(fd);
@@ -591,34 +597,6 @@ static bool is_plain_return(const struct bt_regs *entry, const struct bt_regs *n
 	return !memcmp(&expected, now, sizeof expected);
 }
 
-/* What is mapped at addr may be pages of a file, or of shared memory, that the program has at
- * another address, too: what it writes to the one is then at the other. In a replay it would not
- * be. */
-static bool maps_pages_twice(pid_t tid, uint64_t addr)
-{
-	struct mapping_list all = {0};
-	const struct mapping *new = NULL;
-	bool found = false;
-	size_t at;
-
-	if (!mappings_read(tid, &all))
-		return true;
-	at = mappings_behind(&all, addr);
-	if (at < all.count && all.maps[at].start <= addr)
-		new = &all.maps[at];
-	for (size_t i = 0; i < all.count && new &&new->ino && !found; i++) {
-		const struct mapping *m = &all.maps[i];
-
-		found = m != new && m->dev == new->dev && m->ino == new->ino &&
-			m->offset < new->offset + (new->end - new->start) &&
-			new->offset < m->offset + (m->end - m->start) &&
-			((m->shared && m->prot & PROT_WRITE) ||
-			 (new->shared &&new->prot &PROT_WRITE));
-	}
-	mappings_release(&all);
-	return found;
-}
-
 /* Whether the call has set segments of the program's own: entries of its LDT, or, for 32-bit code,
  * of the GDT. A replay does not make such calls. Numbers of 32-bit calls: Linux'
  * arch/x86/entry/syscalls/syscall_32.tbl. */
@@ -676,7 +654,7 @@ void replay_log_syscall_exit(struct replay_log *l, struct task *task, const stru
 		replay_log_end(l, "the program sets segments of its own (modify_ldt)");
 		return;
 	}
-	if (may_map_twice(task, result) && maps_pages_twice(task->host_tid, result)) {
+	if (may_map_twice(task, result) && pages_are_mapped_twice(task->host_tid, result)) {
 		replay_log_end(l, "the program maps memory at two places, to write to it");
 		return;
 	}
@@ -686,7 +664,9 @@ void replay_log_syscall_exit(struct replay_log *l, struct task *task, const stru
 	for (size_t i = 0; i < n; i++)
 		put_shape(l, task->host_tid, &shapes[i]);
 	put_written(l, task, result);
+	l->told = 0;
 	put_outputs(l, task, result);
+	rec.told = l->told && l->told == rec.result;
 	if (syscall_is(&task->syscall, SYS_rt_sigreturn) || !is_plain_return(&l->regs, &task->regs))
 		put_state(l, task, syscall_is(&task->syscall, SYS_rt_sigreturn));
 	put(l, BT_RECORD_LOG_CALL, &rec);
@@ -709,7 +689,7 @@ static void put_effects_of_made(struct replay_log *l, const struct task *task,
 		put_shape(l, task->host_tid, &shapes[i]);
 	if (call->output.stream && call->output.stream < LOG_STREAMS &&
 	    !call_has_failed(call->result) && output.bytes.len)
-		put(l, BT_RECORD_LOG_OUTPUT, &output);
+		put_told(l, &output);
 }
 
 void replay_log_made(struct replay_log *l, const struct task *task,
@@ -719,7 +699,9 @@ void replay_log_made(struct replay_log *l, const struct task *task,
 
 	if (!is_logged(l, task))
 		return;
+	l->told = 0;
 	put_effects_of_made(l, task, call);
+	later.told = l->told && l->told == call->result;
 	if (l->end) /* for want of room for them */
 		return;
 	if (!l->calls.len) {

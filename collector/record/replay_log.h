@@ -34,6 +34,7 @@ struct replay_log {
 	struct bt_regs regs; /* at the entry of the task's call */
 	struct bt_point at;  /* there */
 	bool in_call;
+	uint64_t told; /* bytes of LOG_OUTPUT for the call */
 	bool executes; /* another program: by this call */
 	struct bt_record_log_call execution;
 	struct log_shape detached;    /* what a shmdt takes away, if it does; end 0: it is none */

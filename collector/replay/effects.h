@@ -15,4 +15,10 @@ enum host_result effect_apply(const struct replaying *r, struct task *task,
 /* Whether all that the call wrote goes to memory that may be the program's. */
 bool effects_are_the_programs(const struct bt_logged_call *call);
 
+enum { EFFECTS_SYSCALL_LENGTH = 2 }; /* of syscall and of int 0x80 */
+
+/* The task is where it is to be given the present event's signal: what the instruction there has
+ * changed in task->regs before the signal came is as it was. */
+void effects_begin_signal(const struct replaying *r, struct task *task);
+
 #endif

@@ -383,6 +383,7 @@ static bool take_call(struct log_events *l)
 	c->task = l->queue.task;
 	c->result = call->result;
 	c->again = call->again;
+	c->told = call->told;
 	l->of_calls = true;
 	l->arg_count = call->arg_count;
 	if (call->output.stream && !take_output(&l->now, l->most, &call->output))

@@ -128,6 +128,23 @@ static bool tell_output(struct replaying *r, struct task *task, const struct log
 	return true;
 }
 
+/* The log has all the output of the present event. False: it has diverged. Damage that leaves
+ * records whole, one of them doubled or left out, would go unseen in what is repeated. */
+static bool has_all_output(struct replaying *r, struct task *task)
+{
+	const struct bt_record *event = &r->log.now.event;
+	uint64_t bytes = output_length(&r->log.now);
+	char came[80];
+
+	if (event->kind != BT_RECORD_LOG_CALL || !event->u.log_call.told ||
+	    bytes == event->u.log_call.result)
+		return true;
+	snprintf(came, sizeof came, "%" PRIu64 " bytes of output, where it wrote %" PRIu64, bytes,
+		 event->u.log_call.result);
+	diverge(r, task, DIVERGENCE_OUTPUT, came);
+	return false;
+}
+
 /* An effect that is no output. False: it has failed, or diverged. */
 static bool apply_effect(struct replaying *r, struct task *task, const struct log_effect *e)
 {
@@ -140,16 +157,29 @@ static bool apply_effect(struct replaying *r, struct task *task, const struct lo
 	return result == HOST_DONE;
 }
 
+/* The task has task->regs. False: it has not; the log's are none that a task can have, or it is
+ * gone. */
+static bool set_regs(struct replaying *r, struct task *task)
+{
+	int rc = tracee_set_regs(task->host_tid, &task->regs);
+
+	if (rc == -BT_E_UNSUPPORTED)
+		diverge(r, task, DIVERGENCE_EFFECT, "registers that cannot be set");
+	return !rc;
+}
+
 /* The effects of the present event; then task->regs are those behind it, and the task has them. */
 static bool apply_effects(struct replaying *r, struct task *task)
 {
+	if (!has_all_output(r, task))
+		return false;
 	for (size_t i = 0; i < r->log.now.count; i++) {
 		const struct log_effect *e = &r->log.now.effects[i];
 
 		if (!(e->kind == BT_RECORD_LOG_OUTPUT ? tell_output : apply_effect)(r, task, e))
 			return false;
 	}
-	return !tracee_set_regs(task->host_tid, &task->regs);
+	return set_regs(r, task);
 }
 
 /* ---- Places ---- */
@@ -224,23 +254,6 @@ static void serve_end(struct replaying *r, struct supervisor *sup, struct task *
 
 /* ---- The next event ---- */
 
-enum { SYSCALL_LENGTH = 2 }; /* of syscall and of int 0x80 */
-
-/* The task is where it is to be given the present event's signal: what the instruction there has
- * changed in registers before the signal came is as it was. */
-static void begin_instruction(const struct replaying *r, struct task *task)
-{
-	const struct bt_regs *then = &r->log.now.event.u.log_signal.regs;
-
-	if (log_event_is_dispatched(&r->log.now.event)) { /* Intel SDM volume 2, SYSCALL */
-		task->regs.rip += SYSCALL_LENGTH;
-		task->regs.rcx = then->rcx;
-		task->regs.r11 = then->r11;
-	} else if (tracee_is_in_vsyscall(&task->regs)) {
-		task->regs.rax = then->rax; /* emulate_vsyscall, Linux 6.18 */
-	}
-}
-
 /* Whether the task, which has just met an event, is stopped where the next one comes. A signal that
  * comes at once was sent in the call, or is of a frame that sigreturn found wrong; or the next
  * instruction would raise it, which makes no difference. */
@@ -263,7 +276,7 @@ static struct stop_point stop_of(const struct task *task, const struct bt_record
 		.task = task->number, .at = *log_event_point(rec), .iteration = true};
 
 	if (log_event_is_dispatched(rec))
-		stop.at.rip -= SYSCALL_LENGTH;
+		stop.at.rip -= EFFECTS_SYSCALL_LENGTH;
 	if (log_event_is_dispatched(rec) || rec->kind == BT_RECORD_LOG_EXIT)
 		stop.iteration = host_repeats(task->host_tid, stop.at.rip);
 	return stop;
@@ -446,7 +459,7 @@ static void on_stop_point(struct session *session, struct supervisor *sup, struc
 		note_end(r, sup, task);
 		return;
 	}
-	begin_instruction(r, task);
+	effects_begin_signal(r, task);
 	if (meet(r, task, "its point") && serve_places(r, sup, task, true))
 		deliver(r, sup, task);
 	if (r->done)
@@ -468,8 +481,7 @@ static void raise_instead(struct replaying *r, struct supervisor *sup, struct ta
 {
 	task->regs = r->log.now.event.u.log_signal.regs;
 	task->regs.orig_rax = UINT64_MAX;
-	if (!tracee_set_regs(task->host_tid, &task->regs) && serve_places(r, sup, task, true) &&
-	    meet(r, task, "its point"))
+	if (set_regs(r, task) && serve_places(r, sup, task, true) && meet(r, task, "its point"))
 		deliver(r, sup, task);
 }
 
@@ -497,7 +509,7 @@ static void on_instruction(struct session *session, struct supervisor *sup, stru
 		return;
 	task->regs = i->regs;
 	task->regs.orig_rax = UINT64_MAX;
-	if (!tracee_set_regs(task->host_tid, &task->regs))
+	if (set_regs(r, task))
 		advance(r, sup, task);
 }
 
@@ -567,12 +579,13 @@ static void on_syscall_exit(struct session *session, struct supervisor *sup, str
 		return;
 	task->regs.rip -= 2;
 	task->regs.rax = tracee_restarted_call(&call.regs, call.result);
-	(void)!tracee_set_regs(task->host_tid, &task->regs);
+	(void)set_regs(r, task);
 }
 
-/* How many calls that are queued the backend may answer: none that a signal broke off, none from
- * the tick of the next place on. The last one comes at a stop, where it is not known what comes
- * behind it: for that the task may have to be stopped, or the replay ends there. */
+/* How many calls that are queued the backend may answer: none that a signal broke off, none whose
+ * output is not all there, none from the tick of the next place on. The last one comes at a stop,
+ * where it is not known what comes behind it: for that the task may have to be stopped, or the
+ * replay ends there. */
 static size_t count_answerable(const struct replaying *r, const struct task *task,
 			       const struct bt_logged_call *calls, size_t n)
 {
@@ -581,6 +594,7 @@ static size_t count_answerable(const struct replaying *r, const struct task *tas
 
 	n -= !event_behind(r);
 	while (i < n && !calls[i].again && effects_are_the_programs(&calls[i]) &&
+	       (!calls[i].told || calls[i].output.bytes.len == calls[i].result) &&
 	       !(p && calls[i].tick >= p->at.at.tick))
 		i++;
 	return i;

@@ -540,6 +540,81 @@ def outputs_into_files():
     check(stops(trace, 1) < 60, "writes at stops: %d" % stops(trace, 1))
 
 
+COPIES = r"""
+#include <sys/uio.h>
+#include <unistd.h>
+static char bytes[20000];
+int main(void)
+{
+	ssize_t n;
+
+	while ((n = read(0, bytes, sizeof bytes)) > 0) {
+		if (write(1, bytes, n) != n)
+			return 1;
+	}
+	struct iovec two[2] = {{bytes, 9000}, {bytes + 9000, 5}};
+	return writev(1, two, 2) != 9005;
+}
+"""
+
+
+def copied_to(folder, path):
+    """A recording of a program that copies a file of some pages to a file (without stops) or a pipe (path is None)."""
+    source, program = os.path.join(folder, "copies.c"), os.path.join(folder, "copies")
+    with open(source, "w") as file:
+        file.write(COPIES)
+    subprocess.run([*CC, "-O1", source, "-o", program], check=True)
+    text, trace = os.path.join(folder, "text"), fresh("trace")
+    with open(text, "wb") as file:
+        file.write(b"".join(b"%d\n" % n for n in range(10000)))
+    argv = [BTREC, "run", "-q", "--replayable", "-o", trace, "--", program]
+    with open(text, "rb") as text, open(path or os.devnull, "wb") as out:
+        equal(subprocess.run(argv, stdin=text, stdout=out if path else subprocess.PIPE).returncode, 0, "status")
+    return Result(0, trace=trace)
+
+
+def is_found(copy, kind, *options):
+    """It says that the replay of a changed log has diverged, with that kind."""
+    again = replayed(copy, "--json", "--no-output", *options)
+    equal(again.status, 65, "status")
+    equal(json.loads(again.out.splitlines()[-1])["kind"], kind, "kind")
+
+
+@case("output that is doubled in a log, or missing, is found, also of calls that are answered without a stop")
+def output_lost():
+    folder = fresh_dir("lost")
+    for path, stops_at_most in ((None, 4), (os.path.join(folder, "out"), 1)):
+        result = copied_to(folder, path)
+        check((stops(result.trace, 1) > 2) == (path is None), "writes at stops: %d" % stops(result.trace, 1))
+        equal(replayed(result.trace, "-q", "--no-output").status, 0, "status of the replay")
+        for change in "double", "drop":
+            for n in 1, 2, 4:
+                copy = with_change(result, change, "LOG_OUTPUT", n)
+                is_found(copy, "output")
+            is_found(copy, "output", "--backend", "step")
+            is_found(copy, "output", "--window", "..", "-o", fresh("window"))
+
+
+@case("a byte that a call without a stop has read is changed in the log: what the program writes of it, without a stop, is other output")
+def other_output():
+    folder = fresh_dir("other")
+    result = copied_to(folder, os.path.join(folder, "out"))
+    check(stops(result.trace, 1) < 2, "writes at stops")
+    with open(os.path.join(folder, "text"), "rb") as file:
+        second = file.read()[20000:20001]
+    found = []
+    for n in range(1, 30):
+        copy = fresh("changed")
+        shutil.copytree(result.trace, copy)
+        log = [name for name in os.listdir(copy) if name.startswith("log-")]
+        if execute([CHANGE_LOG, result.trace, os.path.join(copy, log[0]), "byte", "LOG_CALLS", str(n)]).status:
+            continue # it wrote no memory
+        again = replayed(copy, "--json", "--no-output")
+        if again.status == 65:
+            found.append(json.loads(again.out.splitlines()[-1]))
+    check(any(f["kind"] == "output" and f["memory"]["expected"] == second.hex() for f in found), found)
+
+
 @case("a program that is killed in the midst of writes without a stop: the replay has what its file has")
 def outputs_killed():
     folder, program = fresh_dir("outputs"), build("user_outputs.c")
