@@ -73,6 +73,18 @@ static void diverge(struct replaying *r, struct task *task, enum divergence_kind
 	finish(r, task);
 }
 
+/* The present event, a call that was answered without a stop, was made at another tick. The task
+ * has gone on since: where it was else is not known. */
+static void diverge_in_tick(struct replaying *r, struct task *task, uint64_t tick)
+{
+	if (r->divergence.kind)
+		return;
+	diverge(r, task, DIVERGENCE_POINT, "the call at another tick");
+	r->divergence.ticks_only = true;
+	r->divergence.came_at.tick = tick;
+	r->divergence.has_regs = false;
+}
+
 static bool same_point(const struct bt_point *a, const struct bt_point *b)
 {
 	return a->tick == b->tick && a->transfers == b->transfers && a->rip == b->rip &&
@@ -631,7 +643,7 @@ static void on_calls_answered(struct session *session, struct supervisor *sup, s
 		advance(r, sup, task);
 	}
 	if (same < n)
-		diverge(r, task, DIVERGENCE_POINT, "the call at another point");
+		diverge_in_tick(r, task, ticks[same]);
 }
 
 static bool answers_signal(struct session *session, struct supervisor *sup, struct task *task,

@@ -665,10 +665,14 @@ def calls_in_window():
         equal(replayed(result.trace, "--no-output", "-q", "--backend", backend, "--window", "..", "-o", window).status, 0, "status with " + backend)
         branches.append(execute([os.path.join(BUILD, "tests/tools/branches"), window]).out)
     check(branches[0] and branches[0] == branches[1], "the branches differ")
+    noted = []
     for n in (3, 9):
         copy = with_change(result, "tick", "LOG_CALLS", n)
         again = replayed(copy, "--json", "--no-output", "--window", "..", "-o", fresh("window"))
-        equal((again.status, json.loads(again.out.splitlines()[-1])["kind"]), (65, "point"), "status and kind")
+        found = json.loads(again.out.splitlines()[-1])
+        equal((again.status, found["kind"], found["registers"]), (65, "point", []), "status, kind and registers")
+        noted.append((int(found["expected_point"]["tick"]) - int(found["point"]["tick"]), len(found["point"])))
+    check((1, 1) in noted and all(difference == 1 for difference, _ in noted), "ticks, and what else is told of a point: %s" % noted)
 
 
 @case("a program that is killed in the midst of calls that are made without a stop")

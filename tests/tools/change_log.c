@@ -7,8 +7,9 @@
  * others), maker (of a LOG_PROCESSOR: another one),
  * features (it has all), layout (its states lie elsewhere, as they do in all LOG_STATE then), cut
  * (the last bytes of its leaves are missing), end (behind it). Of an event: code (the bytes of FILE
- * lie where its task is), flood (effects of hundreds of megabytes), or an effect of `plants`,
- * below. Ends with 1 when there is no such record, with 3 where the change leaves it as it was. */
+ * lie where its task is), flood (effects of hundreds of megabytes), objects (many millions without
+ * bytes), much (objects of more bytes than a log may have), or an effect of `plants`, below. Ends
+ * with 1 when there is no such record, with 3 where the change leaves it as it was. */
 #include <inttypes.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -312,6 +313,25 @@ static bool write_block(FILE *to, uint64_t ordinal, struct buf *records)
 	return ok;
 }
 
+/* Objects before an event, in blocks of their own. */
+static bool write_objects(FILE *to, uint64_t *ordinal, struct buf *records, const char *what)
+{
+	enum { OBJECTS = 5000000, MUCH = 70 };
+	static const uint8_t megabyte[1 << 20];
+	int count = !strcmp(what, "objects") ? OBJECTS : !strcmp(what, "much") ? MUCH : 0;
+	struct bt_record body = {.u.log_object.addr = PAGE};
+	bool ok = true;
+
+	if (count == MUCH)
+		body.u.log_object.bytes = slice_of(megabyte, sizeof megabyte);
+	for (int i = 0; ok && i < count; i++) {
+		bt_record_encode(records, BT_RECORD_LOG_OBJECT, &body.u);
+		if (records->len > 1 << 20)
+			ok = write_block(to, (*ordinal)++, records);
+	}
+	return ok;
+}
+
 static bool is_marked(struct slice bytes)
 {
 	return bytes.len >= sizeof MARK && !memcmp(bytes.at, MARK, sizeof MARK - 1);
@@ -359,11 +379,12 @@ static int copy_log(const struct trace *t, const struct trace_file *file, FILE *
 			change_layout(&rec.u.log_state, &bytes);
 		if (it && (rec.kind == BT_RECORD_LOG || point_of(&rec)))
 			plant_before(&records, &rec, c);
+		ok = !it || write_objects(to, &ordinal, &records, c->what);
 		if (!it || strcmp(c->what, "drop") != 0)
 			bt_record_encode(&records, (enum bt_record_kind)rec.kind, &rec.u);
 		if (it && !strcmp(c->what, "double"))
 			bt_record_encode(&records, (enum bt_record_kind)rec.kind, &rec.u);
-		if (records.len > 1 << 20)
+		if (ok && records.len > 1 << 20)
 			ok = write_block(to, ordinal++, &records);
 		if (it && !strcmp(c->what, "end"))
 			break;
