@@ -156,7 +156,7 @@ tests_unit_test_branch_log_predictions_LDADD = collector/libcollector.a $(UNIT_F
 tests_unit_test_syscall_record_LDADD = collector/libcollector.a $(UNIT_FORMAT_LIBS)
 tests_unit_test_branch_ring_LDADD = collector/libcollector.a $(UNIT_FORMAT_LIBS)
 
-UNIT_TESTS += tests/unit/test_host tests/unit/test_syscall_filter tests/unit/test_observer tests/unit/test_requests tests/unit/test_launch tests/unit/test_event_queue tests/unit/test_limits tests/unit/test_map_syscalls tests/unit/test_syscall_views tests/unit/test_mapped_files tests/unit/test_function_stops
+UNIT_TESTS += tests/unit/test_host tests/unit/test_syscall_filter tests/unit/test_observer tests/unit/test_requests tests/unit/test_launch tests/unit/test_event_queue tests/unit/test_due tests/unit/test_limits tests/unit/test_map_syscalls tests/unit/test_syscall_views tests/unit/test_mapped_files tests/unit/test_function_stops
 tests_unit_test_host_LDADD = collector/libcollector.a $(UNIT_FORMAT_LIBS)
 tests_unit_test_syscall_filter_LDADD = collector/libcollector.a $(UNIT_FORMAT_LIBS)
 tests_unit_test_observer_LDADD = collector/libcollector.a $(UNIT_FORMAT_LIBS)
@@ -168,6 +168,7 @@ tests_unit_test_mapped_files_LDADD = collector/libcollector.a $(UNIT_FORMAT_LIBS
 tests_unit_test_limits_LDADD = collector/libcollector.a $(UNIT_FORMAT_LIBS)
 tests_unit_test_launch_LDADD = collector/libcollector.a $(UNIT_FORMAT_LIBS)
 tests_unit_test_event_queue_LDADD = collector/libcollector.a $(UNIT_FORMAT_LIBS)
+tests_unit_test_due_LDADD = collector/libcollector.a $(UNIT_FORMAT_LIBS)
 
 UNIT_TESTS += tests/unit/test_lbr_stack tests/unit/test_lbr_bpf tests/unit/test_pt_code
 tests_unit_test_lbr_stack_LDADD = collector/libcollector.a $(UNIT_FORMAT_LIBS)
