@@ -259,6 +259,42 @@ def failed_and_gone():
             check(re.search(frame, said), said)
 
 
+def shows_names(window):
+    said = execute([BTVIEW, "--stdio", window]).out
+    for line in rb"main\S* ends_well\.c:4 +-> worker ends_well\.c:3\n", rb"worker\S* ends_well\.c:3 +-> helper ends_well\.c:2\n":
+        check(re.search(line, said), said[-2000:])
+
+
+@case("a program that ended well and is gone, or is another now: a window of it has names of functions and lines")
+def ended_well_and_gone():
+    source = r"""#include <stdio.h>
+static __attribute__((noinline)) int helper(int x) { int s = 0; for (int i = 0; i < x; i++) s += i & 3 ? 1 : x; return s; }
+__attribute__((noinline)) int worker(int x) { int s = 0; for (int i = 0; i < x; i++) s += helper(i); return s; }
+int main(void) { printf("%d\n", worker(50)); return 0; }
+"""
+    for flags in [], ["-Wl,--build-id=none"]:
+        folder = fresh_dir("ended")
+        text, program = os.path.join(folder, "ends_well.c"), os.path.join(folder, "ends_well")
+        with open(text, "w") as file:
+            file.write(source)
+        subprocess.run([*CC, "-g", "-O1", *flags, text, "-o", program], check=True)
+        result = recorded([program])
+        os.remove(text)
+        os.remove(program)
+        window = fresh("window")
+        equal(replayed(result.trace, "-q", "--window", "..", "-o", window).status, 0, "status of --window")
+        shows_names(window)
+        shutil.copy("/bin/true", program)
+        shows_names(window)
+        # In one file each, which has no files to link to.
+        pack, packed_window, window_pack = (fresh(stem) for stem in ("pack", "window", "window_pack"))
+        equal(execute([BTREC, "pack", "-o", pack, result.trace]).status, 0, "status of pack")
+        equal(replayed(pack, "-q", "--window", "..", "-o", packed_window).status, 0, "status of --window of a pack")
+        shows_names(packed_window)
+        equal(execute([BTREC, "pack", "-o", window_pack, window]).status, 0, "status of pack")
+        shows_names(window_pack)
+
+
 @case("where another process begins the log ends, and the replay says so")
 def ends_early():
     why = b"another process or thread"
