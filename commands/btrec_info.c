@@ -121,7 +121,7 @@ static void print_files(const struct trace *t)
 	static const char *const names[] = {
 		[BT_FILE_EVENTS] = "events",   [BT_FILE_BRANCHES] = "branches",
 		[BT_FILE_OBJECTS] = "objects", [BT_FILE_SYMBOLS] = "symbols",
-		[BT_FILE_LOG] = "log",         [BT_FILE_MAPPED] = "mapped files",
+		[BT_FILE_LOG] = "log",         [BT_FILE_MAPPED] = "mapped",
 	};
 	uint64_t sizes[ARRAY_SIZE(names)] = {0};
 	const char *between = "";

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /* btrec replay: runs a recording again. The process that it runs in is this program, executed once
  * more, traced, and emptied before its first instruction (host.h). */
+#include <inttypes.h>
 #include <signal.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -367,6 +368,11 @@ static int tell_end(const struct question *q, struct replaying *r, struct bt_err
 	}
 	if (r->divergence.kind) {
 		memcpy(r->divergence.cause, q->cause, sizeof r->divergence.cause);
+		if (r->shared_at && !*r->divergence.cause)
+			snprintf(r->divergence.cause, sizeof r->divergence.cause,
+				 "others could write to memory of the program, at %#" PRIx64
+				 ": what they wrote is not in the log",
+				 r->shared_at);
 		if (q->args->json)
 			divergence_print_json(&r->divergence, stdout);
 		else

@@ -21,6 +21,14 @@ struct bt_logged_output {
 	struct slice bytes;
 };
 
+/* In a replay: the system call that does to the mappings of the process what the answered call did
+ * to those of the program, with these arguments; its fifth is -1, and its sixth 0. */
+struct bt_logged_change {
+	uint64_t nr; /* 0: there is none: the call changes no mappings */
+	uint64_t args[4];
+	uint64_t gives; /* any other result: it is not made */
+};
+
 struct bt_logged_call {
 	uint64_t tick; /* of its task, before it */
 	uint64_t nr;
@@ -35,6 +43,7 @@ struct bt_logged_call {
 		struct slice bytes;
 	} data[BT_LOGGED_DATA];
 	struct bt_logged_output output; /* not in LOG_CALLS: a LOG_OUTPUT before it */
+	struct bt_logged_change change; /* nor is that: a LOG_SHAPE before it */
 };
 
 #endif

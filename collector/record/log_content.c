@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 #include "collector/record/log_content.h"
 
+#include <fcntl.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -113,13 +114,12 @@ static bool link_copy(struct log_content *c, const char *name, uint32_t *number)
 	return true;
 }
 
-static struct copy open_copy(struct log_content *c, const char *path)
+static struct copy open_copy(struct log_content *c, const char *path, const struct stat *st)
 {
 	char name[FILE_STORE_NAME] = "";
 	struct copy copy = {.fd = -1};
-	struct stat st;
 
-	if (c->store.dir < 0 || !path || stat(path, &st) || !file_store_name(&st, name))
+	if (c->store.dir < 0 || !file_store_name(st, name))
 		return copy;
 	copy.fd = file_store_get(&c->store, path, name);
 	if (copy.fd >= 0 && !link_copy(c, name, &copy.number)) {
@@ -207,15 +207,77 @@ static void put_pieces(struct log_content *c, pid_t tid, uint64_t start, uint64_
 	}
 }
 
+/* ---- A mapping ---- */
+
+/* Some pages, which may be of a file. */
+struct content_range {
+	uint64_t start, end;
+	uint64_t offset; /* of start in the file */
+};
+
+static void put_range(struct log_content *c, pid_t tid, const struct copy *copy,
+		      const struct content_range *r)
+{
+	if (copy->fd < 0)
+		mapped_pages_find(tid, r->start, r->end, put_pages, c);
+	else
+		put_pieces(c, tid, r->start, r->end, copy, r->offset);
+}
+
+/* The same without the holes of the file, which are zero. */
+static void put_data_ranges(struct log_content *c, pid_t tid, const struct copy *copy,
+			    const struct content_range *r, int file)
+{
+	const uint64_t end = r->offset + (r->end - r->start);
+	off_t at = (off_t)r->offset, data, hole;
+
+	while ((data = lseek(file, at, SEEK_DATA)) >= 0 && (uint64_t)data < end &&
+	       (hole = lseek(file, data, SEEK_HOLE)) > data) {
+		uint64_t from = page_down((uint64_t)data), to = page_up((uint64_t)hole);
+		struct content_range part;
+
+		from = from < r->offset ? r->offset : from;
+		to = to < end ? to : end;
+		part = (struct content_range){.start = r->start + (from - r->offset),
+					      .end = r->start + (to - r->offset),
+					      .offset = from};
+		put_range(c, tid, copy, &part);
+		at = (off_t)to;
+	}
+}
+
+/* Whether the file has holes of some size. */
+static bool is_sparse(const struct stat *st)
+{
+	enum { BLOCK = 512 };
+
+	return st->st_size > FILE_STORE_FILE_MOST &&
+	       (uint64_t)st->st_blocks * BLOCK < (uint64_t)st->st_size / 2;
+}
+
 void log_content_put(struct log_content *c, pid_t tid, uint64_t start, uint64_t end,
 		     const char *path, uint64_t offset)
 {
-	struct copy copy = open_copy(c, path);
+	struct content_range r = {start, end, offset};
+	struct copy copy = {.fd = -1};
+	int file = -1;
+	struct stat st;
 
-	if (copy.fd < 0) {
-		mapped_pages_find(tid, start, end, put_pages, c);
-		return;
+	if (path && !stat(path, &st) && S_ISREG(st.st_mode)) {
+		uint64_t size = page_up((uint64_t)st.st_size);
+
+		/* Behind its end nothing can be read, which may be a large part of the mapping. */
+		size = size > offset ? size - offset : 0;
+		r.end = size < end - start ? start + size : end;
+		copy = open_copy(c, path, &st);
+		file = is_sparse(&st) ? open(path, O_RDONLY | O_CLOEXEC) : -1;
 	}
-	put_pieces(c, tid, start, end, &copy, offset);
-	close(copy.fd);
+	if (file >= 0)
+		put_data_ranges(c, tid, &copy, &r, file);
+	else
+		put_range(c, tid, &copy, &r);
+	if (file >= 0)
+		close(file);
+	if (copy.fd >= 0)
+		close(copy.fd);
 }

@@ -31,6 +31,7 @@ static size_t mmap_shapes(const uint64_t *args, uint64_t result, uint64_t *heap_
 	out->grows = args[3] & MAP_GROWSDOWN;
 	out->has_content = out->of_descriptor = !(args[3] & MAP_ANONYMOUS);
 	out->fd = (int)args[4];
+	out->shared = args[3] & MAP_SHARED && !(args[3] & MAP_ANONYMOUS);
 	out->offset = args[5];
 	return 1;
 }
@@ -97,7 +98,7 @@ static size_t shmat_shapes(const uint64_t *args, uint64_t result, uint64_t *heap
 	if (call_has_failed(result))
 		return 0;
 	add(out, BT_SHAPE_MAP, result, 1, 0);
-	out->is_whole = out->inherits = out->has_content = true;
+	out->is_whole = out->inherits = out->has_content = out->shared = true;
 	return 1;
 }
 

@@ -175,10 +175,13 @@ static void put_shape(struct replay_log *l, pid_t tid, const struct log_shape *s
 	}
 	if (rec.prot & PROT_READ && l->reads_run)
 		rec.prot |= PROT_EXEC;
+	rec.shared = s->shared;
 	if (s->of_descriptor && !stat(source, &file)) {
 		rec.dev = file.st_dev;
 		rec.ino = file.st_ino;
 		rec.offset = s->offset;
+		/* Files that are shared to be read, as those of a locale, are written by few. */
+		rec.shared = s->shared && (rec.prot & PROT_WRITE || !S_ISREG(file.st_mode));
 	}
 	same = s->has_content && rec.what == BT_SHAPE_MAP &&
 	       log_content_is_same(&l->content, tid, rec.start, rec.end);

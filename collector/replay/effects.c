@@ -16,13 +16,10 @@ static void tell_origin(struct address_space *space, const struct bt_record_log_
 		origins_set(&space->origins, s->start, s->end, &origin);
 }
 
-static enum host_result apply_shape(struct task *task, const struct bt_record_log_shape *s)
+void effect_shape_made(struct task *task, const struct bt_record_log_shape *s)
 {
 	struct map_change change = {.count = 1, .ranges = {{s->start, s->end}}};
-	enum host_result result = host_shape(task->host_tid, s);
 
-	if (result != HOST_DONE)
-		return result;
 	tell_origin(task->process->space, s);
 	if (s->what == BT_SHAPE_MOVE)
 		change.ranges[change.count++] =
@@ -32,7 +29,15 @@ static enum host_result apply_shape(struct task *task, const struct bt_record_lo
 		address_space_written(task->process->space, task->host_tid, change.ranges[i].start,
 				      change.ranges[i].end);
 	address_space_change_later(task->process->space, &change);
-	return HOST_DONE;
+}
+
+static enum host_result apply_shape(struct task *task, const struct bt_record_log_shape *s)
+{
+	enum host_result result = host_shape(task->host_tid, s);
+
+	if (result == HOST_DONE)
+		effect_shape_made(task, s);
+	return result;
 }
 
 static bool apply_data(const struct replaying *r, const struct task *task,
@@ -67,11 +72,12 @@ static bool apply_state(const struct replaying *r, struct task *task, const stru
 	return !extended.len || apply_extended(r, task, extended);
 }
 
-enum host_result effect_apply(const struct replaying *r, struct task *task,
-			      const struct log_effect *e)
+enum host_result effect_apply(struct replaying *r, struct task *task, const struct log_effect *e)
 {
 	bool ok;
 
+	if (e->kind == BT_RECORD_LOG_SHAPE && e->u.shape.shared && !r->shared_at)
+		r->shared_at = e->u.shape.start;
 	if (e->kind == BT_RECORD_LOG_SHAPE)
 		return apply_shape(task, &e->u.shape);
 	ok = e->kind == BT_RECORD_LOG_DATA ? apply_data(r, task, e) : apply_state(r, task, e);
@@ -91,10 +97,12 @@ void effects_begin_signal(const struct replaying *r, struct task *task)
 	}
 }
 
-bool effects_are_the_programs(const struct bt_logged_call *call)
+bool effects_are_the_programs(const struct task *task, const struct bt_logged_call *call,
+			      const struct bt_record_log_shape *shape)
 {
 	for (unsigned i = 0; i < call->data_count; i++)
 		if (!host_may_write(call->data[i].addr, call->data[i].bytes.len))
 			return false;
-	return true;
+	return !shape || (call->change.nr &&
+			  !address_space_has_code(task->process->space, shape->start, shape->end));
 }

@@ -9,11 +9,15 @@
 
 /* Applies the effect to a stopped task. Its registers are set in task->regs alone. HOST_REFUSES:
  * the effect makes no sense here; HOST_FULL: there is no room for its pages. */
-enum host_result effect_apply(const struct replaying *r, struct task *task,
-			      const struct log_effect *e);
+enum host_result effect_apply(struct replaying *r, struct task *task, const struct log_effect *e);
 
-/* Whether all that the call wrote goes to memory that may be the program's. */
-bool effects_are_the_programs(const struct bt_logged_call *call);
+/* The task has made the effect on mappings by itself (bt_logged_change). It is stopped. */
+void effect_shape_made(struct task *task, const struct bt_record_log_shape *shape);
+
+/* Whether the running task can be given the call's effects: what it wrote goes to memory that may
+ * be the program's, and its shape (NULL: it has none) is no matter of code. */
+bool effects_are_the_programs(const struct task *task, const struct bt_logged_call *call,
+			      const struct bt_record_log_shape *shape);
 
 enum { EFFECTS_SYSCALL_LENGTH = 2 }; /* of syscall and of int 0x80 */
 

@@ -181,35 +181,58 @@ static enum host_result result_of(long result, uint64_t wanted)
 	return result == (long)wanted ? HOST_DONE : result == -ENOMEM ? HOST_FULL : HOST_REFUSES;
 }
 
-enum host_result host_shape(pid_t tid, const struct bt_record_log_shape *s)
+/* What a shape is made by; the rest of the arguments: -1, 0. */
+static bool call_of(const struct bt_record_log_shape *s, struct bt_logged_change *c)
 {
-	uint64_t len = s->end - s->start, prot = s->prot & PROTS;
-	const uint64_t map[6] = {s->start,
-				 len,
-				 prot,
-				 MAP_PRIVATE | MAP_ANONYMOUS | MAP_FIXED | MAP_NORESERVE |
-					 (s->grows ? MAP_GROWSDOWN : 0),
-				 UINT64_MAX,
-				 0};
-	const uint64_t unmap[6] = {s->start, len}, protect[6] = {s->start, len, prot};
-	const uint64_t move[6] = {s->from, len, len, MREMAP_MAYMOVE | MREMAP_FIXED, s->start};
+	const uint64_t len = s->end - s->start, prot = s->prot & PROTS;
 
-	if (!is_programs(s->start, s->end))
-		return HOST_REFUSES;
 	switch (s->what) {
 	case BT_SHAPE_MAP:
-		return result_of(make_call(tid, SYS_mmap, map), s->start);
+		*c = (struct bt_logged_change){.nr = SYS_mmap,
+					       .args = {s->start, len, prot,
+							MAP_PRIVATE | MAP_ANONYMOUS | MAP_FIXED |
+								MAP_NORESERVE |
+								(s->grows ? MAP_GROWSDOWN : 0)},
+					       .gives = s->start};
+		break;
 	case BT_SHAPE_UNMAP:
-		return result_of(make_call(tid, SYS_munmap, unmap), 0);
+		*c = (struct bt_logged_change){.nr = SYS_munmap, .args = {s->start, len}};
+		break;
 	case BT_SHAPE_PROTECT:
-		return result_of(make_call(tid, SYS_mprotect, protect), 0);
-	case BT_SHAPE_MOVE:
-		return is_programs(s->from, s->from + len)
-			       ? result_of(make_call(tid, SYS_mremap, move), s->start)
-			       : HOST_REFUSES;
+		*c = (struct bt_logged_change){.nr = SYS_mprotect, .args = {s->start, len, prot}};
+		break;
 	default:
-		return HOST_REFUSES;
+		return false;
 	}
+	return is_programs(s->start, s->end);
+}
+
+bool host_change(const struct bt_record_log_shape *s, struct bt_logged_change *change)
+{
+	return !s->grows && !(s->prot & PROT_EXEC) && call_of(s, change);
+}
+
+static enum host_result move_pages(pid_t tid, const struct bt_record_log_shape *s)
+{
+	const uint64_t len = s->end - s->start;
+	const uint64_t args[6] = {s->from, len, len, MREMAP_MAYMOVE | MREMAP_FIXED, s->start};
+
+	return is_programs(s->start, s->end) && is_programs(s->from, s->from + len)
+		       ? result_of(make_call(tid, SYS_mremap, args), s->start)
+		       : HOST_REFUSES;
+}
+
+enum host_result host_shape(pid_t tid, const struct bt_record_log_shape *s)
+{
+	struct bt_logged_change c;
+	uint64_t args[6] = {[4] = UINT64_MAX};
+
+	if (s->what == BT_SHAPE_MOVE)
+		return move_pages(tid, s);
+	if (!call_of(s, &c))
+		return HOST_REFUSES;
+	memcpy(args, c.args, sizeof c.args);
+	return result_of(make_call(tid, (long)c.nr, args), c.gives);
 }
 
 bool host_may_write(uint64_t addr, size_t n)

@@ -10,6 +10,7 @@
 
 #include "format/record.h"
 #include "lib/error.h"
+#include "lib/logged_call.h"
 
 /* The memory that this machine has, with its swap, in bytes. 0: unknown. */
 uint64_t host_usual_memory(void);
@@ -28,6 +29,10 @@ enum host_result {
 
 /* Makes pages as the effect says. */
 enum host_result host_shape(pid_t tid, const struct bt_record_log_shape *shape);
+
+/* The call by which a task of the host, running, does what host_shape() would do. False: that is
+ * not one call, or code may come of it. */
+bool host_change(const struct bt_record_log_shape *shape, struct bt_logged_change *change);
 
 /* Whether n bytes from addr on may be the program's: they are neither ours nor the kernel's. */
 bool host_may_write(uint64_t addr, size_t n);

@@ -5,6 +5,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "collector/replay/host.h"
 #include "lib/grow.h"
 
 /* The processor is told by the log's first record. */
@@ -58,6 +59,7 @@ void log_events_close(struct log_events *l)
 	item_release(&l->now);
 	item_release(&l->behind);
 	free(l->queue.calls);
+	free(l->queue.shapes);
 	buf_release(&l->queue.bytes);
 	met_objects_release(&l->objects);
 	mapped_copies_release(&l->copies);
@@ -245,11 +247,19 @@ static bool has_output_alone(const struct log_item *item)
 	       item->effects[0].u.output.addr;
 }
 
+/* The same of what it does to mappings. */
+static bool has_shape_alone(const struct log_item *item)
+{
+	return item->count == 1 && item->effects[0].kind == BT_RECORD_LOG_SHAPE &&
+	       item->effects[0].u.shape.end;
+}
+
 /* Whether these calls can be queued behind those of the task that are there: the first of them has
- * no effects but its own and its output. */
+ * no effects but its own, and its output or shape. */
 static bool is_queued(const struct log_item *item, uint32_t task)
 {
-	return is_calls(item) && (!item->count || has_output_alone(item)) &&
+	return is_calls(item) &&
+	       (!item->count || has_output_alone(item) || has_shape_alone(item)) &&
 	       item->event.u.log_calls.task == task;
 }
 
@@ -266,7 +276,9 @@ static bool queue_begin(struct log_queue *q)
 	buf_reset(&q->bytes);
 	if (!q->calls)
 		q->calls = malloc(QUEUE_CALLS * sizeof *q->calls);
-	return q->calls != NULL;
+	if (!q->shapes)
+		q->shapes = malloc(QUEUE_CALLS * sizeof *q->shapes);
+	return q->calls && q->shapes;
 }
 
 /* Copies some bytes into the queue, which has room for them. */
@@ -308,15 +320,19 @@ static void queue_decode(struct log_queue *q)
 		call->output = q->output;
 		if (!queue_data(q, call))
 			return;
+		q->shapes[q->count] = q->shape;
+		if (!q->shape.end || !host_change(&q->shape, &call->change))
+			call->change.nr = 0;
 		q->output.stream = 0;
 		q->output.bytes = slice_of(NULL, 0);
+		q->shape.end = 0;
 		q->codec = codec;
 		q->rest = rest;
 		q->count++;
 	}
 }
 
-/* The rest is that of this record, whose first call may have its output in the item. */
+/* The rest is that of this record, whose first call may have its output or shape in the item. */
 static void queue_record(struct log_queue *q, struct log_item *item)
 {
 	const struct bt_record_log_calls *calls = &item->event.u.log_calls;
@@ -325,6 +341,10 @@ static void queue_record(struct log_queue *q, struct log_item *item)
 	q->rest = calls->calls;
 	q->task = calls->task;
 	q->codec = (struct log_calls_codec){.tick = calls->tick};
+	if (has_shape_alone(item)) {
+		q->shape = item->effects[0].u.shape;
+		item->count = 0;
+	}
 	if (!has_output_alone(item))
 		return;
 	output = &item->effects[0].u.output;
@@ -359,6 +379,14 @@ static bool fill_queue(struct log_events *l)
 	return ends(&l->now, q->corrupt ? "calls that make no sense" : "out of memory");
 }
 
+static bool take_shape(struct log_item *item, uint64_t most,
+		       const struct bt_record_log_shape *shape)
+{
+	const struct bt_record rec = {.kind = BT_RECORD_LOG_SHAPE, .u.log_shape = *shape};
+
+	return take_effect(item, most, &rec);
+}
+
 static bool take_output(struct log_item *item, uint64_t most, const struct bt_logged_output *output)
 {
 	const struct bt_record rec = {.kind = BT_RECORD_LOG_OUTPUT,
@@ -391,6 +419,9 @@ static bool take_call(struct log_events *l)
 	c->told = call->told;
 	l->of_calls = true;
 	l->arg_count = call->arg_count;
+	if (l->queue.shapes[l->queue.next].end &&
+	    !take_shape(&l->now, l->most, &l->queue.shapes[l->queue.next]))
+		return ends_full(&l->now);
 	if (call->output.stream && !take_output(&l->now, l->most, &call->output))
 		return ends_full(&l->now);
 	for (unsigned i = 0; i < call->data_count; i++) {
@@ -445,6 +476,13 @@ size_t log_events_calls(const struct log_events *l, const struct bt_logged_call 
 {
 	*calls = l->queue.calls + l->queue.next;
 	return l->queue.count - l->queue.next;
+}
+
+const struct bt_record_log_shape *log_events_shape(const struct log_events *l, size_t i)
+{
+	const struct bt_record_log_shape *shape = &l->queue.shapes[l->queue.next + i];
+
+	return shape->end ? shape : NULL;
 }
 
 void log_events_pass(struct log_events *l, size_t n)

@@ -40,14 +40,16 @@ struct log_item {
 
 /* Calls of LOG_CALLS records, decoded: those from `next` on are still to come. */
 struct log_queue {
-	struct bt_logged_call *calls; /* their data lie in bytes */
+	struct bt_logged_call *calls;       /* their data lie in bytes */
+	struct bt_record_log_shape *shapes; /* of each: end 0: it has none */
 	size_t next, count;
 	struct buf bytes;
 	/* Those that are not decoded yet, of the record read last: */
 	struct slice rest;
 	struct log_calls_codec codec;
-	struct bt_logged_output output; /* of the first of those */
-	bool corrupt;                   /* what comes behind them makes no sense */
+	struct bt_logged_output output;   /* of the first of those, */
+	struct bt_record_log_shape shape; /* and its shape; end 0: it has none */
+	bool corrupt;                     /* what comes behind them makes no sense */
 	uint32_t task;
 };
 
@@ -86,6 +88,9 @@ bool log_events_next(struct log_events *l);
  * read. Returns how many: the last is followed by l->behind, if that is known. They live until
  * log_events_next(). */
 size_t log_events_calls(const struct log_events *l, const struct bt_logged_call **calls);
+
+/* The shape of the i-th of these; NULL: it has none. */
+const struct bt_record_log_shape *log_events_shape(const struct log_events *l, size_t i);
 
 /* Passes over n - 1 of these: the last of n is the present event. */
 void log_events_pass(struct log_events *l, size_t n);

@@ -85,12 +85,6 @@ static void diverge_in_tick(struct replaying *r, struct task *task, uint64_t tic
 	r->divergence.has_regs = false;
 }
 
-static bool same_point(const struct bt_point *a, const struct bt_point *b)
-{
-	return a->tick == b->tick && a->transfers == b->transfers && a->rip == b->rip &&
-	       a->rcx == b->rcx;
-}
-
 /* Compares where the task is with the present event. False: it has diverged. */
 static bool meet(struct replaying *r, struct task *task, const char *came)
 {
@@ -99,7 +93,7 @@ static bool meet(struct replaying *r, struct task *task, const char *came)
 
 	if (r->log.of_calls)
 		log_events_complete(&r->log, task);
-	if (!same_point(&now, log_event_point(&r->log.now.event)))
+	if (!bt_point_is(&now, log_event_point(&r->log.now.event)))
 		diverge(r, task, DIVERGENCE_POINT, came);
 	else if (regs && divergence_regs_differ(regs, &task->regs))
 		diverge(r, task, DIVERGENCE_REGISTERS, came);
@@ -605,7 +599,8 @@ static size_t count_answerable(const struct replaying *r, const struct task *tas
 	size_t i = 0;
 
 	n -= !event_behind(r);
-	while (i < n && !calls[i].again && effects_are_the_programs(&calls[i]) &&
+	while (i < n && !calls[i].again &&
+	       effects_are_the_programs(task, &calls[i], log_events_shape(&r->log, i)) &&
 	       (!calls[i].told || calls[i].output.bytes.len == calls[i].result) &&
 	       !(p && calls[i].tick >= p->at.at.tick))
 		i++;
@@ -634,9 +629,12 @@ static void on_calls_answered(struct session *session, struct supervisor *sup, s
 	size_t same = 0;
 
 	log_events_calls(&r->log, &calls);
-	for (; same < n && (!ticks || ticks[same] == calls[same].tick); same++)
+	for (; same < n && (!ticks || ticks[same] == calls[same].tick); same++) {
 		if (calls[same].output.stream && r->options.output)
 			output_repeat(calls[same].output.stream, calls[same].output.bytes);
+		if (log_events_shape(&r->log, same))
+			effect_shape_made(task, log_events_shape(&r->log, same));
+	}
 	if (same) {
 		r->events += same - 1;
 		log_events_pass(&r->log, same);

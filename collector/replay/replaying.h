@@ -64,8 +64,9 @@ struct replaying {
 	struct stop_point pause; /* options.pause */
 	uint64_t events;         /* met */
 	uint64_t met;            /* seq of the last of them that has one */
-	size_t place; /* the next of options.places; place_count: it was at all of them */
-	bool passed;  /* that one: the task was never there */
+	size_t place;       /* the next of options.places; place_count: it was at all of them */
+	bool passed;        /* that one: the task was never there */
+	uint64_t shared_at; /* memory that others may have written to in the recording; 0: none */
 	struct divergence divergence;
 	struct bt_error failure; /* code 0: none. What stood in the way */
 	struct task_end end;     /* how the recorded task ended; kind BT_EXIT_UNKNOWN: the log ends

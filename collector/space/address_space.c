@@ -388,7 +388,7 @@ static size_t forget_code(struct address_space *s, uint64_t start, uint64_t end)
 	return pages;
 }
 
-static bool has_code(const struct address_space *s, uint64_t start, uint64_t end)
+bool address_space_has_code(const struct address_space *s, uint64_t start, uint64_t end)
 {
 	const struct mapping_list *l = &s->mappings;
 
@@ -403,7 +403,7 @@ void address_space_forget(struct address_space *s, uint64_t start, uint64_t end)
 	/* A system call changes all of the pages on which its range lies. */
 	start = page_down(start);
 	end = page_up(end) < end ? end : page_up(end);
-	if (has_code(s, start, end) && forget_code(s, start, end))
+	if (address_space_has_code(s, start, end) && forget_code(s, start, end))
 		s->epoch++; /* code that is read there next belongs to no earlier branch */
 }
 

@@ -170,6 +170,9 @@ const uint8_t *address_space_kept_page(const struct address_space *s, uint64_t a
 bool address_space_use(struct address_space *s, uint64_t page, const uint8_t *bytes, size_t at,
 		       size_t n);
 
+/* Whether [start, end) has executable mappings, or code that was read. */
+bool address_space_has_code(const struct address_space *s, uint64_t start, uint64_t end);
+
 /* [start, end) may have other contents now, though its mappings look the same: drops copies of its
  * pages, and tells the extension. */
 void address_space_forget(struct address_space *s, uint64_t start, uint64_t end);

@@ -14,6 +14,7 @@
 
 #include <errno.h>
 #include <sched.h>
+#include <sys/mman.h>
 #include <sys/ptrace.h>
 #include <sys/syscall.h>
 #include <unistd.h>
@@ -156,6 +157,44 @@ static void restore_clone_flags(struct task *task)
 	}
 }
 
+/* Whether all that is mapped there belongs to no file and to nobody else: elsewhere MADV_FREE
+ * fails.
+ */
+static bool is_anonymous(struct task *task, uint64_t start, uint64_t end)
+{
+	struct address_space *s = task->process->space;
+
+	address_space_catch_up(s, task->host_tid);
+	for (size_t i = mappings_behind(&s->mappings, start);
+	     i < s->mappings.count && s->mappings.maps[i].start < end; i++)
+		if (s->mappings.maps[i].ino || s->mappings.maps[i].shared)
+			return false;
+	return start < end;
+}
+
+/* QUIRK(madv-free): pages that are freed this way (madvise(2)) may be zero, or as they were, at any
+ * moment until they are written: as the kernel wants. No log of calls can say when. So they are
+ * zero at once, as on a machine without free memory. */
+static void free_at_once(const struct supervisor *sup, struct task *task)
+{
+	const uint64_t *args = task->syscall.args;
+
+	if (!sup->options.logged || !is_syscall(task, SYS_madvise) ||
+	    (uint32_t)args[2] != MADV_FREE || !is_anonymous(task, args[0], args[0] + args[1]))
+		return;
+	task->regs.rdx = MADV_DONTNEED;
+	task->supervised->frees_at_once = !tracee_set_regs(task->host_tid, &task->regs);
+}
+
+static void restore_advice(struct task *task)
+{
+	if (!task->supervised->frees_at_once)
+		return;
+	task->supervised->frees_at_once = false;
+	task->regs.rdx = task->syscall.args[2];
+	tracee_set_regs(task->host_tid, &task->regs);
+}
+
 /* Whether the session answers the call. Then the kernel makes none. */
 static bool is_answered(struct supervisor *sup, struct task *task)
 {
@@ -197,6 +236,7 @@ void supervisor_syscall_entered(struct supervisor *sup, struct task *task)
 		return;
 	refuse_syscall(sup, task);
 	trace_child(task);
+	free_at_once(sup, task);
 	limits_syscall_entered(&sup->tasks, task);
 	affinity_syscall_entered(&sup->affinity, &sup->tasks, task);
 	supervisor_make_syscall(sup, task);
@@ -334,6 +374,7 @@ void supervisor_syscall_left(struct supervisor *sup, struct task *task)
 	}
 	task->in_syscall = false;
 	restore_clone_flags(task);
+	restore_advice(task);
 	limits_syscall_left(&sup->tasks, task);
 	affinity_syscall_left(task);
 	memory_lock_syscall_left(task);

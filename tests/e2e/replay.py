@@ -2,6 +2,8 @@
 # SPDX-License-Identifier: MIT
 # Programs are recorded with --replayable, deleted with what they read, and run again by btrec replay: the same output, each event met.
 # What is changed in a log is found, at its event; what is no log of ours is refused.
+import resource
+
 from replays import *
 
 def same(result, *options):
@@ -446,6 +448,56 @@ def objects():
     equal(replayed(with_change(result, "byte", "LOG_OBJECT", 1)).status in (0, 65), True, "an object that was changed")
 
 
+@case("pages that are freed when the kernel likes (MADV_FREE) are freed at once, where they can be")
+def freed():
+    path = os.path.join(fresh_dir("freed"), "file")
+    with open(path, "wb") as file:
+        file.write(b"x" * 8 * 4096)
+    argv = [build("freed_lazily.c"), path]
+    plain, result = native(argv).out.splitlines(), recorded(argv)
+    lines = result.out.splitlines()
+    equal(lines[0], b"anonymous: 0, 0, rdx 8", "pages of no file")
+    equal(lines[1], plain[1], "pages of a file")
+    check(re.search(rb": -22, .* rdx 8$", lines[2]), lines[2])
+    same(result)
+    same(result, "--backend", "step")
+    equal(recorded(argv, "--backend", "step").out.splitlines()[:2], lines[:2], "by the stepper")
+
+
+@case("where others can write to memory of the program, a divergence says so")
+def shared_with_others():
+    for argv, shares in (([build("attached.c", *STATIC)], True), (["/bin/date"], False)):
+        result = recorded(argv)
+        again = replayed(with_change(result, "tick", "LOG_EXIT", 1), "--json")
+        equal(again.status, 65, "status of a log that is changed")
+        check((b"others could write to memory" in again.out) == shares, again.out)
+
+
+@case("changes of mappings without files are made in the replay without a stop, with and without history")
+def mappings_changed():
+    program, times = build("mapping_often.c", "-O1"), 2000
+    result = recorded([program, str(times)])
+    equal(result.out.count(b"\n"), 1, "lines of the program")
+    window = fresh("window")
+    for options in ((), ("--window", "..", "-o", window)):
+        before = resource.getrusage(resource.RUSAGE_CHILDREN).ru_nvcsw
+        same(result, *options)
+        switches = resource.getrusage(resource.RUSAGE_CHILDREN).ru_nvcsw - before
+        check(switches < times, "%d stops of %d rounds of calls, %s" % (switches, times, options))
+    same(recorded([program, "40"]), "--backend", "step")
+
+
+@case("a mapping far larger than what is in its file takes no time, and replays")
+def sparse():
+    argv = [build("maps_sparse.c", *STATIC), os.path.join(fresh_dir("sparse"), "file")]
+    alone = native(argv)
+    if alone.status:
+        raise Skip("no such file can be made here: status %d" % alone.status)
+    for result in recorded(argv), recorded_alone(argv):
+        equal(result.out, alone.out, "what it prints")
+        same(result, "--memory-limit", "1T")
+
+
 @case("a file that is mapped is in the trace as a link to the cache's copy, in its log by its pieces; whatever happens to file and cache")
 def copied():
     folder, store = fresh_dir("copied"), os.path.join(os.environ["XDG_CACHE_HOME"], "btrec", "files")
@@ -477,6 +529,7 @@ def copied():
     later.trace = pack
     same(later)
     same(recorded(["/bin/date"]))  # by wrong copies
+    shutil.rmtree(store)
 
 
 @case("a trace whose copies of mapped files are gone or changed is refused there, with the file")
@@ -817,7 +870,7 @@ def told():
     log = [name for name in os.listdir(result.trace) if name.startswith("log-")][0]
     equal(info(result.trace, "replay"), "possible (btrec replay): its log has %d bytes" % os.path.getsize(os.path.join(result.trace, log)), "replay")
     sizes = {kind: sum(os.path.getsize(os.path.join(result.trace, name)) for name in os.listdir(result.trace) if name.split("-")[0] == kind)
-             for kind in ("events", "branches", "objects", "symbols", "log")}
+             for kind in ("events", "branches", "objects", "symbols", "log", "mapped")}
     equal(dict((kind, int(size)) for kind, size in (part.split() for part in info(result.trace, "by kind").split(", "))), {kind: size for kind, size in sizes.items() if size}, "sizes")
     dump = execute([BTREC, "dump", "--no-branches", result.trace]).out
     kinds = [line.split(b" ", 1)[0] for line in dump.splitlines()]

@@ -58,7 +58,8 @@ static void remove_all(const char *dir)
 
 static void copies_are_of_the_file_as_it_was(void **state)
 {
-	char dir[SCRATCH_PATH], path[300], cache[300], first[FILE_STORE_NAME], second[FILE_STORE_NAME];
+	char dir[SCRATCH_PATH], path[300], cache[300], first[FILE_STORE_NAME],
+		second[FILE_STORE_NAME];
 	struct file_store s;
 
 	(void)state;

@@ -29,6 +29,19 @@ static size_t put_piece(struct answer *a, unsigned i, uint8_t *log, size_t at, u
 	return aligned(at + bytes.len);
 }
 
+/* The same of what the call does to mappings. */
+static size_t put_change(struct answer *a, uint8_t *log, size_t at,
+			 const struct bt_logged_change *change)
+{
+	const struct answer_change c = {.change = *change};
+
+	if (sizeof c > LOG_BYTES - at)
+		return 0;
+	memcpy(log + at, &c, sizeof c);
+	a->change = from_end(at);
+	return at + sizeof c;
+}
+
 /* Writes the answer to this call at the log's offset `at`. Returns where the next one is to be; 0:
  * there is no room. */
 static size_t put_answer(uint8_t *log, size_t at, const struct bt_logged_call *call)
@@ -47,6 +60,8 @@ static size_t put_answer(uint8_t *log, size_t at, const struct bt_logged_call *c
 	if (next && call->output.stream)
 		next = put_piece(&a, ANSWER_OUTPUT, log, next, call->output.addr,
 				 call->output.bytes);
+	if (next && call->change.nr)
+		next = put_change(&a, log, next, &call->change);
 	if (!next)
 		return 0;
 	a.next = from_end(next);

@@ -109,7 +109,13 @@ struct answer {
 	uint64_t args[SYSCALL_ARGS];
 	uint32_t lengths[ANSWER_PIECES], unused;
 	uint64_t ends[ANSWER_PIECES], data[ANSWER_PIECES];
+	uint64_t change;
 };
+struct answer_change {
+	struct bt_logged_change change;
+	uint64_t saved[4];
+};
+_Static_assert(sizeof(struct answer_change) == CHANGE_BYTES, "layout.h");
 _Static_assert(sizeof(struct answer) == ANSWER_BYTES && ANSWER_BYTES % LOG_ALIGN == 0, "layout.h");
 
 enum { ANSWERS_MOST = LOG_BYTES / ANSWER_BYTES };

@@ -160,7 +160,13 @@ enum {
 				bits each */
 	ANSWER_ENDS = 96,    /* where they end in memory, */
 	ANSWER_DATA = 120,   /* and in the log: negative offsets from its end */
-	ANSWER_BYTES = 144,
+	ANSWER_CHANGE = 144, /* what is to be done to mappings, there; 0: nothing: */
+	ANSWER_BYTES = 152,
+	CHANGE_NR = 0,
+	CHANGE_ARGS = 8, /* four */
+	CHANGE_GIVES = 40,
+	CHANGE_SAVED = 48, /* room for registers: r10, r8, r9 and rdi */
+	CHANGE_BYTES = 80,
 	RECORD_BYTES = 16,
 	SPIN_BYTES = 16 * RECORD_BYTES,
 	RECORDS_END = RECORDS_AT + RECORDS_BYTES,

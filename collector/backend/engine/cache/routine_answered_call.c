@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 /* System calls that are answered in the cache: in a replay the window has what the calls that come
  * next are, and what they gave (struct answer). A call that is the one expected, at its tick, has
- * that result, and its memory is written; the task goes on behind it, and the kernel hears nothing.
+ * that result, its memory is written, and mappings are changed as it did; the task goes on behind
+ * it, and the kernel hears nothing of the call.
  * Any other, and one that would write other
  * bytes for the user, is made at a stop, where the tracer sees what is wrong.
  *
@@ -11,6 +12,7 @@
 
 #include "collector/backend/engine/cache/logged_calls.h"
 #include "collector/backend/engine/cache/routines_private.h"
+#include "lib/array_size.h"
 
 /* The operand of an instruction, gs:[rcx+end+field]. */
 static void emit_field(struct emitter *e, uint32_t field) { emit_u32(e, LOG_END + field); }
@@ -122,6 +124,64 @@ static void emit_data(struct emitter *e, unsigned piece)
 	emit_patch(e, none, e->base + e->len);
 }
 
+/* The registers of a system call, and where they are kept meanwhile: prefix and form of a mov
+ * with gs:[rcx+disp]. */
+static const struct change_register {
+	uint8_t prefix, form, at;
+} changed[] = {
+	{0x4c, 0x91, 0},  /* r10 */
+	{0x4c, 0x81, 8},  /* r8 */
+	{0x4c, 0x89, 16}, /* r9 */
+	{0x48, 0xb9, 24}, /* rdi */
+};
+
+static void emit_changed(struct emitter *e, uint8_t opcode)
+{
+	for (size_t i = 0; i < ARRAY_SIZE(changed); i++) {
+		EMIT(e, 0x65, changed[i].prefix, opcode, changed[i].form);
+		emit_field(e, CHANGE_SAVED + changed[i].at);
+	}
+}
+
+/* rcx: the answer's change. Jumps where it has none. Flags are used. */
+static void emit_find_change(struct emitter *e)
+{
+	emit_load(e, X86_RCX, CTX_ANSWER);
+	EMIT(e, 0x65, 0x48, 0x8b, 0x89); /* mov rcx, gs:[rcx+change] */
+	emit_field(e, ANSWER_CHANGE);
+}
+
+/* Makes the call that changes mappings as the program's did, if there is one; to other, where the
+ * kernel does not do it. rsi and rdx are in the context. rax, rcx, rdx and rsi are used, and flags.
+ */
+static void emit_change(struct emitter *e, struct forward *other)
+{
+	static const uint8_t args[][2] = {{0x48, 0xb9}, {0x48, 0xb1}, {0x48, 0x91}, {0x4c, 0x91}};
+	size_t none;
+
+	emit_find_change(e);
+	EMIT(e, 0x48, 0x85, 0xc9); /* test rcx, rcx */
+	none = emit_jcc(e, CC_E);
+	emit_store(e, X86_R11, CTX_BITS);
+	emit_changed(e, 0x89);
+	for (uint8_t i = 0; i < ARRAY_SIZE(args); i++) { /* rdi, rsi, rdx, r10 */
+		EMIT(e, 0x65, args[i][0], 0x8b, args[i][1]);
+		emit_field(e, CHANGE_ARGS + 8u * i);
+	}
+	EMIT(e, 0x49, 0xc7, 0xc0, 0xff, 0xff, 0xff, 0xff); /* mov r8, -1 */
+	EMIT(e, 0x45, 0x31, 0xc9);                         /* xor r9d, r9d */
+	EMIT(e, 0x65, 0x48, 0x8b, 0x81);                   /* mov rax, gs:[rcx+nr] */
+	emit_field(e, CHANGE_NR);
+	EMIT(e, 0x0f, 0x05); /* syscall */
+	emit_find_change(e);
+	emit_changed(e, 0x8b);
+	emit_load(e, X86_R11, CTX_BITS);
+	EMIT(e, 0x65, 0x48, 0x3b, 0x81); /* cmp rax, gs:[rcx+gives] */
+	emit_field(e, CHANGE_GIVES);
+	emit_jump_if(e, other, CC_NE);
+	emit_patch(e, none, e->base + e->len);
+}
+
 /* r11: the flags, as the kernel leaves them there (Intel SDM volume 2, SYSCALL). Below the
  * program's stack pointer its red zone is. */
 static void emit_flags(struct emitter *e)
@@ -158,6 +218,7 @@ void answered_call_emit(struct code_cache *c, struct emitter *e, struct forward 
 	emit_store(e, X86_RDX, CTX_RDX);
 	c->answering = (uint32_t)e->len;
 	emit_same_output(e, &other);
+	emit_change(e, &other);
 	for (unsigned i = 0; i < BT_LOGGED_DATA; i++)
 		emit_data(e, i);
 	c->answered = (uint32_t)e->len;
