@@ -92,6 +92,7 @@ collector_libcollector_a_SOURCES = \
 	collector/replay/extended_state.c collector/replay/extended_state.h \
 	collector/replay/host.c collector/replay/host.h \
 	collector/replay/host_filter.c collector/replay/host_filter.h \
+	collector/replay/kept_parts.c collector/replay/kept_parts.h \
 	collector/replay/log_event.c collector/replay/log_event.h \
 	collector/replay/log_events.c collector/replay/log_events.h \
 	collector/replay/mapped_copies.c collector/replay/mapped_copies.h \

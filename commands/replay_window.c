@@ -6,6 +6,7 @@
 
 #include "commands/replay_window.h"
 
+#include <elf.h>
 #include <string.h>
 
 #include "collector/record/record_observer.h"
@@ -17,8 +18,9 @@
 #include "lib/canonical.h"
 
 enum {
-	HISTORY = 1 << 24,  /* entries that may wait in memory until the task stops */
-	RELIEVED = 1 << 18, /* entries from which on they are written where it stops */
+	HISTORY = 1 << 24,       /* entries that may wait in memory until the task stops */
+	COPIES_MOST = 256 << 20, /* bytes of files that cannot be linked */
+	RELIEVED = 1 << 18,      /* entries from which on they are written where it stops */
 };
 
 /* ---- Records of the trace that is replayed ---- */
@@ -241,6 +243,35 @@ static void count_moments(struct replay_window *w)
 	w->over = false;
 }
 
+static bool is_elf(struct file_window *w)
+{
+	struct slice head = file_window_at(w, 0, SELFMAG);
+
+	return head.len >= SELFMAG && !memcmp(head.at, ELFMAG, SELFMAG);
+}
+
+/* The window gets the trace's copies of programs and libraries, by links where it can: they have
+ * the names of whatever address it shows. What there is no room for it does without. */
+static void take_copies(struct replay_window *w, const struct trace *t)
+{
+	uint64_t left = COPIES_MOST;
+
+	for (size_t i = 0; i < t->file_count; i++) {
+		const struct trace_file *file = &t->files[i];
+		struct file_window bytes;
+
+		if (file->kind != BT_FILE_MAPPED)
+			continue;
+		trace_file_window(&bytes, t, file);
+		if (is_elf(&bytes) &&
+		    (t->dir < 0 ||
+		     trace_writer_link(w->writer, t->dir, file->name, file->number)) &&
+		    file->size <= left && !trace_writer_copy(w->writer, &bytes, file->number))
+			left -= file->size;
+		file_window_release(&bytes);
+	}
+}
+
 int replay_window_open(struct replay_window *w, const struct trace *t, const char *path,
 		       const char *backend, const uint64_t *met, struct bt_error *err)
 {
@@ -268,6 +299,7 @@ int replay_window_open(struct replay_window *w, const struct trace *t, const cha
 	w->met = met;
 	w->until = UINT64_MAX;
 	trace_cursor_init(&w->cursor, t, &t->files[0]);
+	take_copies(w, t);
 	count_moments(w);
 	trace_cursor_release(&w->cursor);
 	trace_cursor_init(&w->cursor, t, &t->files[0]);

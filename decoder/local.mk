@@ -37,6 +37,7 @@ decoder_libdecoder_a_SOURCES = \
 	decoder/symbols/text.c decoder/symbols/text.h \
 	decoder/symbols/unpacked.c decoder/symbols/unpacked.h \
 	decoder/symbols/unwind.c \
+	decoder/symbols/trace_copies.c decoder/symbols/trace_copies.h \
 	decoder/symbols/vouched.c decoder/symbols/vouched.h \
 	decoder/values/frame_values.c decoder/values/frame_values.h \
 	decoder/values/program_object.c decoder/values/program_object.h decoder/values/known_memory.c decoder/values/known_memory.h \

@@ -9,7 +9,8 @@ enum {
 	BT_LOG_VERSION = 4,
 	BT_LOG_SAVED_PARTS = 3,    /* from this version on xsave and its like are LOG_INSTRUCTION */
 	BT_LOG_OBJECTS = 64 << 20, /* bytes of all LOG_OBJECT of a log, at most */
-	BT_LOG_PIECE = 1 << 20,    /* bytes of a LOG_PIECE, at most */
+	BT_LOG_OBJECTS_MANY = 4 << 20, /* their count, at most */
+	BT_LOG_PIECE = 1 << 20,        /* bytes of a LOG_PIECE, at most */
 };
 
 enum bt_log_shape {

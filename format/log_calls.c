@@ -10,6 +10,7 @@ enum {
 	ARGS_MASK = 7,
 	DATA_SHIFT = 4, /* 2 bits */
 	DATA_MASK = 3,
+	TOLD = 1 << 6,
 };
 
 void log_calls_encode(struct log_calls_codec *c, struct buf *out, const struct bt_logged_call *call)
@@ -17,8 +18,8 @@ void log_calls_encode(struct log_calls_codec *c, struct buf *out, const struct b
 	buf_leb(out, call->tick - c->tick);
 	buf_leb(out, call->nr);
 	buf_sleb(out, (int64_t)call->result);
-	buf_u8(out, (uint8_t)((call->again ? AGAIN : 0) | call->arg_count << ARGS_SHIFT |
-			      call->data_count << DATA_SHIFT));
+	buf_u8(out, (uint8_t)((call->again ? AGAIN : 0) | (call->told ? TOLD : 0) |
+			      call->arg_count << ARGS_SHIFT | call->data_count << DATA_SHIFT));
 	for (unsigned i = 0; i < call->arg_count; i++) {
 		buf_sleb(out, (int64_t)(call->args[i] - c->args[i]));
 		c->args[i] = call->args[i];
@@ -52,10 +53,11 @@ int log_calls_decode(struct log_calls_codec *c, struct slice *in, struct bt_logg
 	call->result = (uint64_t)slice_sleb(in);
 	counts = slice_u8(in);
 	call->again = counts & AGAIN;
+	call->told = counts & TOLD;
 	call->arg_count = counts >> ARGS_SHIFT & ARGS_MASK;
 	call->data_count = counts >> DATA_SHIFT & DATA_MASK;
 	if (in->bad || call->tick < ticks || call->arg_count > BT_SYSCALL_ARGS ||
-	    call->data_count > BT_LOGGED_DATA || counts >> (DATA_SHIFT + 2))
+	    call->data_count > BT_LOGGED_DATA || counts >= TOLD << 1)
 		return corrupt(call);
 	for (unsigned i = 0; i < call->arg_count; i++)
 		c->args[i] = call->args[i] = c->args[i] + (uint64_t)slice_sleb(in);

@@ -670,6 +670,42 @@ int trace_writer_link(struct trace_writer *w, int fd_dir, const char *name, uint
 	return 0;
 }
 
+static int write_from(int fd, struct file_window *from)
+{
+	enum { PIECE = 1 << 20 };
+
+	for (uint64_t done = 0; done < from->size;) {
+		struct slice piece = file_window_at(from, done, PIECE);
+		ssize_t n = piece.len ? write(fd, piece.at, piece.len) : -1;
+
+		if (n <= 0)
+			return piece.len && errno ? errno : EIO;
+		done += (size_t)n;
+	}
+	return 0;
+}
+
+int trace_writer_copy(struct trace_writer *w, struct file_window *from, uint32_t number)
+{
+	char mine[32];
+	int fd, failure;
+
+	trace_file_name(mine, BT_FILE_MAPPED, number);
+	if (w->dir < 0 || w->stopped)
+		return ECANCELED;
+	fd = openat(w->dir, mine, O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC, 0400);
+	if (fd < 0)
+		return errno;
+	failure = write_from(fd, from);
+	if (close(fd) && !failure)
+		failure = errno;
+	if (failure)
+		remove_stream(w, BT_FILE_MAPPED, number);
+	else
+		w->mapped = number + 1 > w->mapped ? number + 1 : w->mapped;
+	return failure;
+}
+
 void trace_writer_discard(struct trace_writer *w, const char *dir)
 {
 	w->stopped = ECANCELED; /* nothing is flushed any more */

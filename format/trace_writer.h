@@ -8,6 +8,7 @@
 #define BT_TRACE_WRITER_H
 
 #include "format/block.h"
+#include "format/file_window.h"
 #include "format/record.h"
 #include "lib/branch.h"
 #include "lib/clock.h"
@@ -53,6 +54,10 @@ uint64_t trace_writer_log_bytes(const struct trace_writer *w);
 /* Makes the file `name` of that directory the trace's number'th file that the program mapped, by a
  * link: it must not change any more. Returns 0 or an errno: EXDEV where it lies elsewhere. */
 int trace_writer_link(struct trace_writer *w, int fd_dir, const char *name, uint32_t number);
+
+/* The same by a copy of what the window shows. Returns 0 or an errno; there is no such file then.
+ */
+int trace_writer_copy(struct trace_writer *w, struct file_window *from, uint32_t number);
 
 /* Stores bytes once and returns their number (the same for the same bytes). Buffered. Returns 0
  * without memory, if they are too many for a block, or if writing has stopped. */

@@ -34,6 +34,7 @@ struct bt_logged_call {
 	uint64_t nr;
 	uint64_t result;    /* rax after it */
 	bool again;         /* a signal interrupted it (LOG_CALL) */
+	bool told;          /* its output has as many bytes as result says (LOG_CALL) */
 	unsigned arg_count; /* of its arguments, these: */
 	uint64_t args[BT_SYSCALL_ARGS];
 	unsigned data_count; /* what the kernel wrote: */

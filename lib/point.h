@@ -4,6 +4,7 @@
 #ifndef BT_POINT_H
 #define BT_POINT_H
 
+#include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
 
@@ -25,6 +26,9 @@ struct bt_point {
 
 /* Room for bt_point_print(), with the NUL. */
 enum { BT_POINT_TEXT = 64 };
+
+/* Whether they are the same instant. */
+bool bt_point_is(const struct bt_point *a, const struct bt_point *b);
 
 /* Prints it into out[BT_POINT_TEXT] as TICK+TRANSFERS@ADDRESS, without rcx; an unknown tick is
  * "?". */

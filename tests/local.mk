@@ -156,7 +156,7 @@ tests_unit_test_branch_log_predictions_LDADD = collector/libcollector.a $(UNIT_F
 tests_unit_test_syscall_record_LDADD = collector/libcollector.a $(UNIT_FORMAT_LIBS)
 tests_unit_test_branch_ring_LDADD = collector/libcollector.a $(UNIT_FORMAT_LIBS)
 
-UNIT_TESTS += tests/unit/test_host tests/unit/test_syscall_filter tests/unit/test_observer tests/unit/test_requests tests/unit/test_launch tests/unit/test_event_queue tests/unit/test_limits tests/unit/test_map_syscalls tests/unit/test_syscall_views tests/unit/test_mapped_files tests/unit/test_function_stops
+UNIT_TESTS += tests/unit/test_host tests/unit/test_syscall_filter tests/unit/test_observer tests/unit/test_requests tests/unit/test_launch tests/unit/test_event_queue tests/unit/test_due tests/unit/test_limits tests/unit/test_map_syscalls tests/unit/test_syscall_views tests/unit/test_mapped_files tests/unit/test_function_stops
 tests_unit_test_host_LDADD = collector/libcollector.a $(UNIT_FORMAT_LIBS)
 tests_unit_test_syscall_filter_LDADD = collector/libcollector.a $(UNIT_FORMAT_LIBS)
 tests_unit_test_observer_LDADD = collector/libcollector.a $(UNIT_FORMAT_LIBS)
@@ -168,6 +168,7 @@ tests_unit_test_mapped_files_LDADD = collector/libcollector.a $(UNIT_FORMAT_LIBS
 tests_unit_test_limits_LDADD = collector/libcollector.a $(UNIT_FORMAT_LIBS)
 tests_unit_test_launch_LDADD = collector/libcollector.a $(UNIT_FORMAT_LIBS)
 tests_unit_test_event_queue_LDADD = collector/libcollector.a $(UNIT_FORMAT_LIBS)
+tests_unit_test_due_LDADD = collector/libcollector.a $(UNIT_FORMAT_LIBS)
 
 UNIT_TESTS += tests/unit/test_lbr_stack tests/unit/test_lbr_bpf tests/unit/test_pt_code
 tests_unit_test_lbr_stack_LDADD = collector/libcollector.a $(UNIT_FORMAT_LIBS)
@@ -382,6 +383,7 @@ PYTHON_TESTS = \
 	tests/e2e/replay_stranger.py \
 	tests/e2e/replay_alarms.py \
 	tests/e2e/replay_restarts.py \
+	tests/e2e/replay_signals.py \
 	tests/e2e/replay_places.py \
 	tests/e2e/replay_programs.py \
 	tests/e2e/replay_backends.py \
@@ -429,7 +431,7 @@ PYTHON_TESTS = \
 	tests/e2e/sanitizers.py
 TESTS += $(PYTHON_TESTS)
 EXTRA_DIST += tests/e2e/older tests/e2e/doctor tests/e2e/recorded_branches.py tests/hardware/README.md tests/hardware/prove.py
-EXTRA_DIST += $(PYTHON_TESTS) tests/e2e/e2e.py tests/e2e/replays.py tests/e2e/real_programs.py tests/e2e/gdb_trace.py tests/e2e/musl.py tests/e2e/perf_made.py tests/e2e/first_screen.py tests/e2e/debian_bugs.py \
+EXTRA_DIST += $(PYTHON_TESTS) tests/e2e/e2e.py tests/e2e/replays.py tests/e2e/terminals.py tests/e2e/real_programs.py tests/e2e/gdb_trace.py tests/e2e/musl.py tests/e2e/perf_made.py tests/e2e/first_screen.py tests/e2e/debian_bugs.py \
 	tests/programs tests/gallery
 
 # btrec run over a simulated kernel and processor.

@@ -183,7 +183,7 @@ struct backend {
 					       now: a line. NULL: nobody hears it */
 	void *tell_arg;
 	struct pmu *pmu; /* of the pmu backend: what it runs on (pmu/pmu.h) */
-	uint64_t due;    /* no task's is earlier; 0: none has one */
+	uint64_t due;    /* no running task's is earlier; 0: none has one */
 	const struct test_knobs *tests;
 	bool parallel; /* the tasks of a unit run side by side. Of backends that can */
 	bool logged;   /* what does not follow from memory and registers is told: each system call

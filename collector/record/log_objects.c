@@ -50,7 +50,7 @@ enum log_object_is log_objects_look(struct log_objects *o, const void *bytes, si
 		*number = slot->number - 1;
 		return LOG_OBJECT_KNOWN;
 	}
-	if (n > BT_LOG_OBJECTS - o->bytes)
+	if (o->count >= BT_LOG_OBJECTS_MANY || n > BT_LOG_OBJECTS - o->bytes)
 		return LOG_OBJECT_NONE;
 	*slot = (struct log_object){.hash = hash, .number = ++o->count};
 	o->bytes += n;

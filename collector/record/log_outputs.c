@@ -49,7 +49,13 @@ static int stream_of(const struct log_outputs *o, pid_t tid, int fd)
 	return found;
 }
 
-static void put_output(const struct log_outputs *o, pid_t tid, int stream, uint64_t addr, uint64_t n)
+static void put_told(struct log_outputs *o, const struct bt_record_log_output *rec)
+{
+	o->told += rec->bytes.len;
+	o->sink.put(o->sink.arg, BT_RECORD_LOG_OUTPUT, rec);
+}
+
+static void put_output(struct log_outputs *o, pid_t tid, int stream, uint64_t addr, uint64_t n)
 {
 	uint8_t bytes[LOG_SINK_PIECE];
 	struct bt_record_log_output rec = {.stream = (uint8_t)stream};
@@ -61,11 +67,11 @@ static void put_output(const struct log_outputs *o, pid_t tid, int stream, uint6
 		rec.bytes = slice_of(bytes, tracee_read(tid, rec.addr, bytes, want));
 		if (!rec.bytes.len)
 			return;
-		o->sink.put(o->sink.arg, BT_RECORD_LOG_OUTPUT, &rec);
+		put_told(o, &rec);
 	}
 }
 
-static void put_vectors(const struct log_outputs *o, pid_t tid, int stream, const uint64_t *args,
+static void put_vectors(struct log_outputs *o, pid_t tid, int stream, const uint64_t *args,
 			uint64_t n)
 {
 	struct iovec v;
@@ -98,7 +104,7 @@ static bool offset_behind(pid_t tid, int fd, uint64_t at, uint64_t *offset)
 
 /* Bytes that went from a file to a stream without passing through memory. Of what was in a pipe
  * nothing is left. */
-static void put_copied(const struct log_outputs *o, pid_t tid, int stream, int from, uint64_t offset_at,
+static void put_copied(struct log_outputs *o, pid_t tid, int stream, int from, uint64_t offset_at,
 		       uint64_t n)
 {
 	uint8_t bytes[LOG_SINK_PIECE];
@@ -120,7 +126,7 @@ static void put_copied(const struct log_outputs *o, pid_t tid, int stream, int f
 		if (got <= 0)
 			break;
 		rec.bytes = slice_of(bytes, (size_t)got);
-		o->sink.put(o->sink.arg, BT_RECORD_LOG_OUTPUT, &rec);
+		put_told(o, &rec);
 	}
 	if (fd >= 0)
 		close(fd);
@@ -128,8 +134,7 @@ static void put_copied(const struct log_outputs *o, pid_t tid, int stream, int f
 
 /* What the task has written to a /proc/PID/mem: it may be its own memory, of any protection.
  * offset: where, UINT64_MAX: where the descriptor stood. */
-static void put_through_proc(const struct log_outputs *o, pid_t tid, int fd, uint64_t offset,
-			     uint64_t n)
+static void put_through_proc(struct log_outputs *o, pid_t tid, int fd, uint64_t offset, uint64_t n)
 {
 	char name[64], path[64];
 	ssize_t len;
@@ -149,7 +154,8 @@ static void put_through_proc(const struct log_outputs *o, pid_t tid, int fd, uin
 	log_sink_memory(&o->sink, tid, offset, n);
 }
 
-void log_outputs_put(const struct log_outputs *o, pid_t tid, const struct tracee_syscall *call, uint64_t result)
+uint64_t log_outputs_put(struct log_outputs *o, pid_t tid, const struct tracee_syscall *call,
+			 uint64_t result)
 {
 	static const struct {
 		uint16_t nr;
@@ -165,8 +171,9 @@ void log_outputs_put(const struct log_outputs *o, pid_t tid, const struct tracee
 	const uint64_t *args = call->args;
 	int stream;
 
+	o->told = 0;
 	if (call_has_failed(result) || !result)
-		return;
+		return 0;
 	for (size_t i = 0; i < ARRAY_SIZE(copies); i++)
 		if (syscall_is(call, copies[i].nr) &&
 		    (stream = stream_of(o, tid, (int)args[copies[i].to])))
@@ -184,4 +191,5 @@ void log_outputs_put(const struct log_outputs *o, pid_t tid, const struct tracee
 			put_through_proc(o, tid, (int)args[0],
 					 rows[i].has_offset ? args[3] : UINT64_MAX, result);
 	}
+	return o->told;
 }

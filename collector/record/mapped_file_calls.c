@@ -5,6 +5,7 @@
 #include <linux/falloc.h>
 #include <stdio.h>
 #include <stdlib.h>
+#include <sys/mman.h>
 #include <sys/stat.h>
 #include <sys/syscall.h>
 
@@ -212,4 +213,29 @@ void mapped_file_call_exit(const struct mapped_file_call *c, pid_t tid,
 			sink->changed(sink->arg, changed.from, changed.to - changed.from);
 	}
 	mappings_release(&maps);
+}
+
+bool pages_are_mapped_twice(pid_t tid, uint64_t addr)
+{
+	struct mapping_list all = {0};
+	const struct mapping *new = NULL;
+	bool found = false;
+	size_t at;
+
+	if (!mappings_read(tid, &all))
+		return true;
+	at = mappings_behind(&all, addr);
+	if (at < all.count && all.maps[at].start <= addr)
+		new = &all.maps[at];
+	for (size_t i = 0; i < all.count && new &&new->ino && !found; i++) {
+		const struct mapping *m = &all.maps[i];
+
+		found = m != new && m->dev == new->dev && m->ino == new->ino &&
+			m->offset < new->offset + (new->end - new->start) &&
+			new->offset < m->offset + (m->end - m->start) &&
+			((m->shared && m->prot & PROT_WRITE) ||
+			 (new->shared &&new->prot &PROT_WRITE));
+	}
+	mappings_release(&all);
+	return found;
 }

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
-/* Calls that change a file which the caller has mapped: so they change memory. A shared mapping
- * shows the file; a private one follows it in pages that the program has not written to. Used by
- * the log alone. */
+/* Files that the caller of a system call has mapped: calls that change one, and so memory, and
+ * pages of one that are mapped twice. A shared mapping shows the file; a private one follows it in
+ * pages that the program has not written to. Used by the log alone. */
 #ifndef BT_MAPPED_FILE_CALLS_H
 #define BT_MAPPED_FILE_CALLS_H
 
@@ -39,5 +39,10 @@ struct mapped_file_sink {
 void mapped_file_call_exit(const struct mapped_file_call *c, pid_t tid,
 			   const struct tracee_syscall *call, uint64_t result,
 			   const struct mapped_file_sink *sink);
+
+/* What tid has mapped at addr may be pages of a file, or of shared memory, that it has at another
+ * address, too: what it writes to the one is then at the other. In a replay it would not be. Also
+ * true without memory. */
+bool pages_are_mapped_twice(pid_t tid, uint64_t addr);
 
 #endif

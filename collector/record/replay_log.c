@@ -439,34 +439,6 @@ static bool is_plain_return(const struct bt_regs *entry, const struct bt_regs *n
 	return !memcmp(&expected, now, sizeof expected);
 }
 
-/* What is mapped at addr may be pages of a file, or of shared memory, that the program has at
- * another address, too: what it writes to the one is then at the other. In a replay it would not
- * be. */
-static bool maps_pages_twice(pid_t tid, uint64_t addr)
-{
-	struct mapping_list all = {0};
-	const struct mapping *new = NULL;
-	bool found = false;
-	size_t at;
-
-	if (!mappings_read(tid, &all))
-		return true;
-	at = mappings_behind(&all, addr);
-	if (at < all.count && all.maps[at].start <= addr)
-		new = &all.maps[at];
-	for (size_t i = 0; i < all.count && new &&new->ino && !found; i++) {
-		const struct mapping *m = &all.maps[i];
-
-		found = m != new && m->dev == new->dev && m->ino == new->ino &&
-			m->offset < new->offset + (new->end - new->start) &&
-			new->offset < m->offset + (m->end - m->start) &&
-			((m->shared && m->prot & PROT_WRITE) ||
-			 (new->shared &&new->prot &PROT_WRITE));
-	}
-	mappings_release(&all);
-	return found;
-}
-
 /* Whether the call has set segments of the program's own: entries of its LDT, or, for 32-bit code,
  * of the GDT. A replay does not make such calls. Numbers of 32-bit calls: Linux'
  * arch/x86/entry/syscalls/syscall_32.tbl. */
@@ -506,6 +478,7 @@ void replay_log_syscall_exit(struct replay_log *l, struct task *task, const stru
 					 .result = result,
 					 .again = task->syscall_restarts};
 	struct log_shape shapes[LOG_SHAPES];
+	uint64_t told;
 	size_t n;
 
 	(void)at;
@@ -524,7 +497,7 @@ void replay_log_syscall_exit(struct replay_log *l, struct task *task, const stru
 		replay_log_end(l, "the program sets segments of its own (modify_ldt)");
 		return;
 	}
-	if (may_map_twice(task, result) && maps_pages_twice(task->host_tid, result)) {
+	if (may_map_twice(task, result) && pages_are_mapped_twice(task->host_tid, result)) {
 		replay_log_end(l, "the program maps memory at two places, to write to it");
 		return;
 	}
@@ -534,15 +507,17 @@ void replay_log_syscall_exit(struct replay_log *l, struct task *task, const stru
 	for (size_t i = 0; i < n; i++)
 		put_shape(l, task->host_tid, &shapes[i]);
 	put_written(l, task, result);
-	log_outputs_put(&l->outputs, task->host_tid, &task->syscall, result);
+	told = log_outputs_put(&l->outputs, task->host_tid, &task->syscall, result);
+	rec.told = told && told == result;
 	if (syscall_is(&task->syscall, SYS_rt_sigreturn) || !is_plain_return(&l->regs, &task->regs))
 		put_state(l, task, syscall_is(&task->syscall, SYS_rt_sigreturn));
 	put(l, BT_RECORD_LOG_CALL, &rec);
 }
 
-/* What its own bytes in LOG_CALLS do not tell: it is the first in a record then. */
-static void put_effects_of_made(struct replay_log *l, const struct task *task,
-				const struct bt_logged_call *call)
+/* What its own bytes in LOG_CALLS do not tell: it is the first in a record then. Returns how many
+ * bytes the user has seen. */
+static uint64_t put_effects_of_made(struct replay_log *l, const struct task *task,
+				    const struct bt_logged_call *call)
 {
 	struct tracee_syscall made = {.nr = call->nr};
 	struct bt_record_log_output output = {.stream = (uint8_t)call->output.stream,
@@ -555,19 +530,23 @@ static void put_effects_of_made(struct replay_log *l, const struct task *task,
 	n = log_shapes_of_call(&made, call->result, &l->heap_end, shapes);
 	for (size_t i = 0; i < n; i++)
 		put_shape(l, task->host_tid, &shapes[i]);
-	if (call->output.stream && call->output.stream < LOG_STREAMS &&
-	    !call_has_failed(call->result) && output.bytes.len)
-		put(l, BT_RECORD_LOG_OUTPUT, &output);
+	if (!call->output.stream || call->output.stream >= LOG_STREAMS ||
+	    call_has_failed(call->result) || !output.bytes.len)
+		return 0;
+	put(l, BT_RECORD_LOG_OUTPUT, &output);
+	return output.bytes.len;
 }
 
 void replay_log_made(struct replay_log *l, const struct task *task,
 		     const struct bt_logged_call *call)
 {
 	struct bt_logged_call later = *call;
+	uint64_t told;
 
 	if (!is_logged(l, task))
 		return;
-	put_effects_of_made(l, task, call);
+	told = put_effects_of_made(l, task, call);
+	later.told = told && told == call->result;
 	if (l->end) /* for want of room for them */
 		return;
 	if (!l->calls.len) {

@@ -66,7 +66,10 @@ void divergence_print(const struct divergence *d, FILE *to)
 		"divergence (%s) %s event %" PRIu64 " of task %" PRIu32 ": expected %s, got %s\n",
 		kind_names[d->kind], d->is_behind ? "behind" : "at", d->seq, d->task, d->expected,
 		d->came);
-	if (d->has_points) {
+	if (d->has_points && d->ticks_only) {
+		fprintf(to, "  tick: expected %" PRIu64 ", got %" PRIu64 "\n", d->expected_at.tick,
+			d->came_at.tick);
+	} else if (d->has_points) {
 		bt_point_print(&d->expected_at, expected);
 		bt_point_print(&d->came_at, came);
 		fprintf(to, "  point: expected %s, got %s\n", expected, came);
@@ -82,12 +85,15 @@ void divergence_print(const struct divergence *d, FILE *to)
 		fprintf(to, "  it may come of this: %s\n", d->cause);
 }
 
-static void print_point_json(const char *name, const struct bt_point *p, FILE *to)
+static void print_point_json(const char *name, const struct bt_point *p, bool tick_only, FILE *to)
 {
-	fprintf(to,
-		", \"%s\": {\"tick\": \"%" PRIu64 "\", \"transfers\": \"%" PRIu64
-		"\", \"rip\": \"0x%" PRIx64 "\", \"rcx\": \"0x%" PRIx64 "\"}",
-		name, p->tick, p->transfers, p->rip, p->rcx);
+	fprintf(to, ", \"%s\": {\"tick\": \"%" PRIu64 "\"", name, p->tick);
+	if (!tick_only)
+		fprintf(to,
+			", \"transfers\": \"%" PRIu64 "\", \"rip\": \"0x%" PRIx64
+			"\", \"rcx\": \"0x%" PRIx64 "\"",
+			p->transfers, p->rip, p->rcx);
+	fputs("}", to);
 }
 
 static void print_memory_json(const struct memory_difference *m, FILE *to)
@@ -114,8 +120,8 @@ void divergence_print_json(const struct divergence *d, FILE *to)
 		", \"task\": %" PRIu32 ", \"expected\": \"%s\", \"got\": \"%s\"",
 		kind_names[d->kind], d->seq, d->task, d->expected, d->came);
 	if (d->has_points) {
-		print_point_json("expected_point", &d->expected_at, to);
-		print_point_json("point", &d->came_at, to);
+		print_point_json("expected_point", &d->expected_at, d->ticks_only, to);
+		print_point_json("point", &d->came_at, d->ticks_only, to);
 	}
 	fputs(", \"registers\": [", to);
 	for (unsigned i = 0; d->has_regs && i < BT_REG_COUNT; i++) {

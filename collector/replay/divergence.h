@@ -40,6 +40,7 @@ struct divergence {
 	char expected[80], came[80]; /* events */
 	char cause[160];             /* what it may come of; empty: nothing is known */
 	bool has_points;
+	bool ticks_only; /* nothing else is known of the points */
 	struct bt_point expected_at, came_at;
 	bool has_regs;
 	struct bt_regs expected_regs, came_regs;

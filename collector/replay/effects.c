@@ -84,6 +84,19 @@ enum host_result effect_apply(struct replaying *r, struct task *task, const stru
 	return ok ? HOST_DONE : HOST_REFUSES;
 }
 
+void effects_begin_signal(const struct replaying *r, struct task *task)
+{
+	const struct bt_regs *then = &r->log.now.event.u.log_signal.regs;
+
+	if (log_event_is_dispatched(&r->log.now.event)) { /* Intel SDM volume 2, SYSCALL */
+		task->regs.rip += EFFECTS_SYSCALL_LENGTH;
+		task->regs.rcx = then->rcx;
+		task->regs.r11 = then->r11;
+	} else if (tracee_is_in_vsyscall(&task->regs)) {
+		task->regs.rax = then->rax; /* emulate_vsyscall, Linux 6.18 */
+	}
+}
+
 bool effects_are_the_programs(const struct task *task, const struct bt_logged_call *call,
 			      const struct bt_record_log_shape *shape)
 {

@@ -132,8 +132,14 @@ static void item_clear(struct log_item *item)
 	buf_reset(&item->bytes);
 }
 
-/* Makes what is in memory behind a LOG_OBJECT or LOG_AGAIN a LOG_DATA. False: it is damage, or
- * there is no memory (item->full). */
+static bool ends_damaged(struct log_item *item, const char *reason)
+{
+	item->damage = BT_E_CORRUPT;
+	return ends(item, reason);
+}
+
+/* Makes what is in memory behind a LOG_OBJECT or LOG_AGAIN a LOG_DATA. False: the log ends there.
+ */
 static bool take_object(struct log_events *l, struct log_item *item, const struct bt_record *rec)
 {
 	struct bt_record data = {.kind = BT_RECORD_LOG_DATA};
@@ -142,16 +148,20 @@ static bool take_object(struct log_events *l, struct log_item *item, const struc
 	if (rec->kind == BT_RECORD_LOG_OBJECT) {
 		d->addr = rec->u.log_object.addr;
 		d->bytes = rec->u.log_object.bytes;
-		item->full = !met_objects_keep(&l->objects, d->bytes);
-		if (item->full)
-			return false;
+		switch (met_objects_keep(&l->objects, d->bytes)) {
+		case MET_OBJECT_TOO_MUCH:
+			return ends_damaged(item, "more objects than a log may have");
+		case MET_OBJECT_NO_MEMORY:
+			return ends_full(item);
+		case MET_OBJECT_KEPT:
+			break;
+		}
 	} else {
 		d->addr = rec->u.log_again.addr;
 		if (!met_objects_get(&l->objects, rec->u.log_again.object, &d->bytes))
-			return false;
+			return ends_damaged(item, "an object that it does not have");
 	}
-	item->full = !take_effect(item, l->most, &data);
-	return !item->full;
+	return take_effect(item, l->most, &data) || ends_full(item);
 }
 
 /* The same of a LOG_PIECE. */
@@ -161,10 +171,8 @@ static bool take_piece(struct log_events *l, struct log_item *item,
 	struct bt_record data = {.kind = BT_RECORD_LOG_DATA, .u.log_data.addr = piece->addr};
 	char why[100];
 
-	if (!mapped_copies_get(&l->copies, l->trace, piece, &data.u.log_data.bytes, why)) {
-		item->damage = BT_E_CORRUPT;
-		return ends(item, why);
-	}
+	if (!mapped_copies_get(&l->copies, l->trace, piece, &data.u.log_data.bytes, why))
+		return ends_damaged(item, why);
 	return take_effect(item, l->most, &data) || ends_full(item);
 }
 
@@ -191,9 +199,6 @@ static void read_item(struct log_events *l, struct log_item *item)
 		case BT_RECORD_LOG_AGAIN:
 			if (take_object(l, item, &rec))
 				break;
-			item->damage = item->full ? 0 : BT_E_CORRUPT;
-			(void)ends(item, item->full ? "out of memory"
-						    : "an object that it does not have");
 			return;
 		case BT_RECORD_LOG_PIECE:
 			if (take_piece(l, item, &rec.u.log_piece))
@@ -411,6 +416,7 @@ static bool take_call(struct log_events *l)
 	c->task = l->queue.task;
 	c->result = call->result;
 	c->again = call->again;
+	c->told = call->told;
 	l->of_calls = true;
 	l->arg_count = call->arg_count;
 	if (l->queue.shapes[l->queue.next].end &&

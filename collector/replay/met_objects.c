@@ -6,17 +6,19 @@
 #include "format/log.h"
 #include "lib/grow.h"
 
-bool met_objects_keep(struct met_objects *o, struct slice bytes)
+enum met_object_is met_objects_keep(struct met_objects *o, struct slice bytes)
 {
-	struct met_object *list = array_grow(o->list, o->count, &o->cap, sizeof *list);
+	struct met_object *list;
 
-	if (list)
-		o->list = list;
-	if (!list || bytes.len > BT_LOG_OBJECTS - o->bytes.len)
-		return false;
+	if (o->count >= BT_LOG_OBJECTS_MANY || bytes.len > BT_LOG_OBJECTS - o->bytes.len)
+		return MET_OBJECT_TOO_MUCH;
+	list = array_grow(o->list, o->count, &o->cap, sizeof *list);
+	if (!list)
+		return MET_OBJECT_NO_MEMORY;
+	o->list = list;
 	list[o->count++] = (struct met_object){.at = o->bytes.len, .n = bytes.len};
 	buf_put(&o->bytes, bytes.at, bytes.len);
-	return !o->bytes.failed;
+	return o->bytes.failed ? MET_OBJECT_NO_MEMORY : MET_OBJECT_KEPT;
 }
 
 bool met_objects_get(const struct met_objects *o, size_t number, struct slice *bytes)

@@ -18,9 +18,14 @@ struct met_objects {
 	struct buf bytes;
 };
 
-/* Keeps a copy of these bytes as the next object. False without memory, or when all of them would
- * be more than a log may have. */
-bool met_objects_keep(struct met_objects *o, struct slice bytes);
+enum met_object_is {
+	MET_OBJECT_KEPT,
+	MET_OBJECT_TOO_MUCH, /* a log may not have so many, or so many bytes of them */
+	MET_OBJECT_NO_MEMORY,
+};
+
+/* Keeps a copy of these bytes as the next object. */
+enum met_object_is met_objects_keep(struct met_objects *o, struct slice bytes);
 
 /* The bytes of an object, valid until the next one is kept. False: there is none of that number. */
 bool met_objects_get(const struct met_objects *o, size_t number, struct slice *bytes);

@@ -13,6 +13,7 @@
 
 #include "collector/replay/effects.h"
 #include "collector/replay/host.h"
+#include "collector/replay/kept_parts.h"
 #include "collector/replay/silent_observer.h"
 #include "collector/replay/told_output.h"
 #include "collector/tracee/tracee.h"
@@ -72,10 +73,16 @@ static void diverge(struct replaying *r, struct task *task, enum divergence_kind
 	finish(r, task);
 }
 
-static bool same_point(const struct bt_point *a, const struct bt_point *b)
+/* The present event, a call that was answered without a stop, was made at another tick. The task
+ * has gone on since: where it was else is not known. */
+static void diverge_in_tick(struct replaying *r, struct task *task, uint64_t tick)
 {
-	return a->tick == b->tick && a->transfers == b->transfers && a->rip == b->rip &&
-	       a->rcx == b->rcx;
+	if (r->divergence.kind)
+		return;
+	diverge(r, task, DIVERGENCE_POINT, "the call at another tick");
+	r->divergence.ticks_only = true;
+	r->divergence.came_at.tick = tick;
+	r->divergence.has_regs = false;
 }
 
 /* Compares where the task is with the present event. False: it has diverged. */
@@ -86,7 +93,7 @@ static bool meet(struct replaying *r, struct task *task, const char *came)
 
 	if (r->log.of_calls)
 		log_events_complete(&r->log, task);
-	if (!same_point(&now, log_event_point(&r->log.now.event)))
+	if (!bt_point_is(&now, log_event_point(&r->log.now.event)))
 		diverge(r, task, DIVERGENCE_POINT, came);
 	else if (regs && divergence_regs_differ(regs, &task->regs))
 		diverge(r, task, DIVERGENCE_REGISTERS, came);
@@ -127,6 +134,23 @@ static bool tell_output(struct replaying *r, struct task *task, const struct log
 	return true;
 }
 
+/* The log has all the output of the present event. False: it has diverged. Damage that leaves
+ * records whole, one of them doubled or left out, would go unseen in what is repeated. */
+static bool has_all_output(struct replaying *r, struct task *task)
+{
+	const struct bt_record *event = &r->log.now.event;
+	uint64_t bytes = output_length(&r->log.now);
+	char came[80];
+
+	if (event->kind != BT_RECORD_LOG_CALL || !event->u.log_call.told ||
+	    bytes == event->u.log_call.result)
+		return true;
+	snprintf(came, sizeof came, "%" PRIu64 " bytes of output, where it wrote %" PRIu64, bytes,
+		 event->u.log_call.result);
+	diverge(r, task, DIVERGENCE_OUTPUT, came);
+	return false;
+}
+
 /* An effect that is no output. False: it has failed, or diverged. */
 static bool apply_effect(struct replaying *r, struct task *task, const struct log_effect *e)
 {
@@ -139,16 +163,29 @@ static bool apply_effect(struct replaying *r, struct task *task, const struct lo
 	return result == HOST_DONE;
 }
 
+/* The task has task->regs. False: it has not; the log's are none that a task can have, or it is
+ * gone. */
+static bool set_regs(struct replaying *r, struct task *task)
+{
+	int rc = tracee_set_regs(task->host_tid, &task->regs);
+
+	if (rc == -BT_E_UNSUPPORTED)
+		diverge(r, task, DIVERGENCE_EFFECT, "registers that cannot be set");
+	return !rc;
+}
+
 /* The effects of the present event; then task->regs are those behind it, and the task has them. */
 static bool apply_effects(struct replaying *r, struct task *task)
 {
+	if (!has_all_output(r, task))
+		return false;
 	for (size_t i = 0; i < r->log.now.count; i++) {
 		const struct log_effect *e = &r->log.now.effects[i];
 
 		if (!(e->kind == BT_RECORD_LOG_OUTPUT ? tell_output : apply_effect)(r, task, e))
 			return false;
 	}
-	return !tracee_set_regs(task->host_tid, &task->regs);
+	return set_regs(r, task);
 }
 
 /* ---- Places ---- */
@@ -223,23 +260,6 @@ static void serve_end(struct replaying *r, struct supervisor *sup, struct task *
 
 /* ---- The next event ---- */
 
-enum { SYSCALL_LENGTH = 2 }; /* of syscall and of int 0x80 */
-
-/* The task is where it is to be given the present event's signal: what the instruction there has
- * changed in registers before the signal came is as it was. */
-static void begin_instruction(const struct replaying *r, struct task *task)
-{
-	const struct bt_regs *then = &r->log.now.event.u.log_signal.regs;
-
-	if (log_event_is_dispatched(&r->log.now.event)) { /* Intel SDM volume 2, SYSCALL */
-		task->regs.rip += SYSCALL_LENGTH;
-		task->regs.rcx = then->rcx;
-		task->regs.r11 = then->r11;
-	} else if (tracee_is_in_vsyscall(&task->regs)) {
-		task->regs.rax = then->rax; /* emulate_vsyscall, Linux 6.18 */
-	}
-}
-
 /* Whether the task, which has just met an event, is stopped where the next one comes. A signal that
  * comes at once was sent in the call, or is of a frame that sigreturn found wrong; or the next
  * instruction would raise it, which makes no difference. */
@@ -262,7 +282,7 @@ static struct stop_point stop_of(const struct task *task, const struct bt_record
 		.task = task->number, .at = *log_event_point(rec), .iteration = true};
 
 	if (log_event_is_dispatched(rec))
-		stop.at.rip -= SYSCALL_LENGTH;
+		stop.at.rip -= EFFECTS_SYSCALL_LENGTH;
 	if (log_event_is_dispatched(rec) || rec->kind == BT_RECORD_LOG_EXIT)
 		stop.iteration = host_repeats(task->host_tid, stop.at.rip);
 	return stop;
@@ -374,43 +394,6 @@ static void deliver(struct replaying *r, struct supervisor *sup, struct task *ta
 
 /* ---- Operations ---- */
 
-static bool on_new_process(struct session *session, struct supervisor *sup, struct process *process,
-			   const struct process *before)
-{
-	struct session *keeper = replaying_of(session)->options.keeper;
-
-	return !keeper || keeper->ops->on_new_process(keeper, sup, process, before);
-}
-
-static void on_forget_process(struct session *session, struct supervisor *sup,
-			      struct process *process)
-{
-	struct session *keeper = replaying_of(session)->options.keeper;
-
-	if (keeper)
-		keeper->ops->on_forget_process(keeper, sup, process);
-}
-
-static bool on_new(struct session *session, struct supervisor *sup, struct task *task)
-{
-	struct session *keeper = replaying_of(session)->options.keeper;
-	struct ring_state start = {.space = task->process->space->number,
-				   .epoch = task->process->space->epoch};
-
-	if (keeper)
-		return keeper->ops->on_new(keeper, sup, task);
-	branch_ring_init(&task->ring, task->history, &start);
-	return true;
-}
-
-static void on_forget(struct session *session, struct supervisor *sup, struct task *task)
-{
-	struct session *keeper = replaying_of(session)->options.keeper;
-
-	if (keeper)
-		keeper->ops->on_forget(keeper, sup, task);
-}
-
 static void on_task(struct session *session, struct supervisor *sup, struct task *task)
 {
 	(void)session;
@@ -482,7 +465,7 @@ static void on_stop_point(struct session *session, struct supervisor *sup, struc
 		note_end(r, sup, task);
 		return;
 	}
-	begin_instruction(r, task);
+	effects_begin_signal(r, task);
 	if (meet(r, task, "its point") && serve_places(r, sup, task, true))
 		deliver(r, sup, task);
 	if (r->done)
@@ -504,8 +487,7 @@ static void raise_instead(struct replaying *r, struct supervisor *sup, struct ta
 {
 	task->regs = r->log.now.event.u.log_signal.regs;
 	task->regs.orig_rax = UINT64_MAX;
-	if (!tracee_set_regs(task->host_tid, &task->regs) && serve_places(r, sup, task, true) &&
-	    meet(r, task, "its point"))
+	if (set_regs(r, task) && serve_places(r, sup, task, true) && meet(r, task, "its point"))
 		deliver(r, sup, task);
 }
 
@@ -533,7 +515,7 @@ static void on_instruction(struct session *session, struct supervisor *sup, stru
 		return;
 	task->regs = i->regs;
 	task->regs.orig_rax = UINT64_MAX;
-	if (!tracee_set_regs(task->host_tid, &task->regs))
+	if (set_regs(r, task))
 		advance(r, sup, task);
 }
 
@@ -603,12 +585,13 @@ static void on_syscall_exit(struct session *session, struct supervisor *sup, str
 		return;
 	task->regs.rip -= 2;
 	task->regs.rax = tracee_restarted_call(&call.regs, call.result);
-	(void)!tracee_set_regs(task->host_tid, &task->regs);
+	(void)set_regs(r, task);
 }
 
-/* How many calls that are queued the backend may answer: none that a signal broke off, none from
- * the tick of the next place on. The last one comes at a stop, where it is not known what comes
- * behind it: for that the task may have to be stopped, or the replay ends there. */
+/* How many calls that are queued the backend may answer: none that a signal broke off, none whose
+ * output is not all there, none from the tick of the next place on. The last one comes at a stop,
+ * where it is not known what comes behind it: for that the task may have to be stopped, or the
+ * replay ends there. */
 static size_t count_answerable(const struct replaying *r, const struct task *task,
 			       const struct bt_logged_call *calls, size_t n)
 {
@@ -618,6 +601,7 @@ static size_t count_answerable(const struct replaying *r, const struct task *tas
 	n -= !event_behind(r);
 	while (i < n && !calls[i].again &&
 	       effects_are_the_programs(task, &calls[i], log_events_shape(&r->log, i)) &&
+	       (!calls[i].told || calls[i].output.bytes.len == calls[i].result) &&
 	       !(p && calls[i].tick >= p->at.at.tick))
 		i++;
 	return i;
@@ -657,7 +641,7 @@ static void on_calls_answered(struct session *session, struct supervisor *sup, s
 		advance(r, sup, task);
 	}
 	if (same < n)
-		diverge(r, task, DIVERGENCE_POINT, "the call at another point");
+		diverge_in_tick(r, task, ticks[same]);
 }
 
 static bool answers_signal(struct session *session, struct supervisor *sup, struct task *task,
@@ -667,12 +651,16 @@ static bool answers_signal(struct session *session, struct supervisor *sup, stru
 	struct bt_point now;
 	char came[80];
 
+	/* Somebody has sent it, now: the terminal, say, to all of its process group. What was sent
+	 * in the recording comes at its point, by deliver(). */
+	if (!signal->sync)
+		return true;
 	if (r->done || !r->begun)
 		return false;
-	if (!serve_places(r, sup, task, signal->sync))
+	if (!serve_places(r, sup, task, true))
 		return true;
 	now = task_point(task);
-	if (r->log.now.event.kind == BT_RECORD_LOG_INSTRUCTION && signal->sync &&
+	if (r->log.now.event.kind == BT_RECORD_LOG_INSTRUCTION &&
 	    is_next(&now, log_event_point(&r->log.now.event))) {
 		/* The reverse: it has a result in the log. */
 		task->regs.rip = log_event_point(&r->log.now.event)->rip;
@@ -726,6 +714,13 @@ static void on_exit_of_task(struct session *session, struct supervisor *sup, str
 
 	if (r->done)
 		return;
+	/* Of the host's own doing there is none: a recorded one ends it at its point. */
+	if (end->kind == BT_EXIT_SIGNAL && end->status == SIGKILL) {
+		fail_as(r, task, BT_E_GONE,
+			"the replaying process was killed (SIGKILL): by somebody, or by the kernel "
+			"for want of memory");
+		return;
+	}
 	if (!r->begun || r->log.now.over || r->log.now.event.kind != BT_RECORD_LOG_EXIT ||
 	    (int)e->status != end->status || e->kind != end->kind) {
 		if (end->kind == BT_EXIT_SIGNAL && end->status == SIGSYS)
@@ -760,9 +755,9 @@ int replaying_init(struct replaying *r, const struct trace *t,
 		   const struct replaying_options *options, struct bt_error *err)
 {
 	static const struct session_ops ops = {
-		.on_new_process = on_new_process,
-		.on_forget_process = on_forget_process,
-		.on_new = on_new,
+		.on_new_process = kept_parts_new_process,
+		.on_forget_process = kept_parts_forget_process,
+		.on_new = kept_parts_new,
 		.on_start = on_task,
 		.on_exec = on_task,
 		.on_program = on_program,
@@ -782,7 +777,7 @@ int replaying_init(struct replaying *r, const struct trace *t,
 		.on_switch = on_switch,
 		.on_exit = on_exit_of_task,
 		.on_detach = on_detach,
-		.on_forget = on_forget,
+		.on_forget = kept_parts_forget,
 		.on_tick = on_tick,
 	};
 	int rc;

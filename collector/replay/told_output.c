@@ -33,6 +33,16 @@ static bool find_difference(const uint8_t *expected, const uint8_t *came, size_t
 	return true;
 }
 
+uint64_t output_length(const struct log_item *item)
+{
+	uint64_t n = 0;
+
+	for (size_t i = 0; i < item->count; i++)
+		if (item->effects[i].kind == BT_RECORD_LOG_OUTPUT)
+			n += item->effects[i].u.output.bytes.len;
+	return n;
+}
+
 bool output_is_there(const struct log_events *l, const struct log_effect *e, pid_t tid,
 		     struct memory_difference *first)
 {

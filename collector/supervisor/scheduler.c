@@ -85,6 +85,13 @@ static void run_natively(struct supervisor *sup, struct task *task, int signo)
 	tracee_resume(task->host_tid, watch ? PTRACE_SYSCALL : PTRACE_CONT, signo);
 }
 
+/* While it stood still its time was not looked at (supervisor.c, serve_due()). */
+static void note_due(struct backend *b, const struct task *task)
+{
+	if (b->ops->due && task->due && (!b->due || task->due < b->due))
+		b->due = task->due;
+}
+
 void supervisor_resume_task(struct supervisor *sup, struct task *task)
 {
 	int rc, signo = task->pending_signal;
@@ -104,8 +111,10 @@ void supervisor_resume_task(struct supervisor *sup, struct task *task)
 		supervisor_serve_stop_points(sup, task);
 	sup->backend.ticks ^= sup->options.tests->switch_history && !task->in_syscall;
 	task_set_state(task, task->in_syscall ? TASK_IN_SYSCALL : TASK_RUNNING);
-	if (task->state == TASK_RUNNING)
+	if (task->state == TASK_RUNNING) {
 		task->unit->turns->asked = false;
+		note_due(&sup->backend, task);
+	}
 	if (task->mid_run) {
 		task->mid_run = false;
 		if (sup->backend.ops->proceed(&sup->backend, task))

@@ -43,7 +43,7 @@ void supervisor_hurry(struct supervisor *sup)
 }
 
 /* Tells the backend of running tasks whose time is over (task->due). A task that has stopped
- * meanwhile is looked at again. */
+ * meanwhile is looked at again; one that stands still when it goes on. */
 static void serve_due(struct supervisor *sup)
 {
 	enum {

@@ -4,7 +4,8 @@
  *
  * Whether the file on disk is still what was mapped is found out before that (examine_file()): by
  * its build-id; without one in the trace, by the code that ran; without that, by inode and age. A
- * file that is gone or another has a stand-in: the debug file with its build-id. The vdso has no
+ * file that is gone or another may be one of those in the trace (trace_copies.h), else it has a
+ * stand-in: the debug file with its build-id. The vdso has no
  * file: it is put together from the pages that are in the trace.
  *
  * libdwfl cannot move a file with fixed addresses. Where one lies elsewhere, a second Dwfl has it
@@ -132,7 +133,7 @@ static const Dwfl_Callbacks callbacks = {
 	.section_address = dwfl_offline_section_address,
 };
 
-struct image *image_new(struct vouched *vouched)
+struct image *image_new(struct vouched *vouched, struct trace_copies *copies)
 {
 	struct image *im = calloc(1, sizeof *im);
 
@@ -140,6 +141,7 @@ struct image *image_new(struct vouched *vouched)
 		return NULL;
 	elf_version(EV_CURRENT);
 	im->vouched = vouched;
+	im->copies = copies;
 	im->dwfl = dwfl_begin(&callbacks);
 	if (!im->dwfl) {
 		free(im);
@@ -510,6 +512,27 @@ static bool take_vouched(void *arg, int fd, const char *path)
 	return state == IMAGE_FILE_OK;
 }
 
+static bool take_copy(void *arg, int fd, const char *path)
+{
+	struct vouching *v = arg;
+
+	(void)path;
+	v->fd = fd;
+	return examine_file(v->im, fd, v->moment, v->map, false) == IMAGE_FILE_OK;
+}
+
+/* Whether another file than the one at its path is the module's. */
+static bool offer_others(struct image *image, struct vouching *v)
+{
+	struct image_module *im = v->im;
+
+	if (vouched_offer(im->vouched, im->path, im->build_id, take_vouched, v)) {
+		im->vouched->used = true;
+		return true;
+	}
+	return trace_copies_offer(image->copies, v->moment->m->trace, im->build_id, take_copy, v);
+}
+
 static void report_file(struct image *image, struct image_module *im, const struct moment *moment,
 			const struct space_map *map)
 {
@@ -518,14 +541,12 @@ static void report_file(struct image *image, struct image_module *im, const stru
 	int fd = regular_file_open(AT_FDCWD, im->path, &st);
 
 	im->state = fd < 0 ? IMAGE_FILE_MISSING : examine_file(im, fd, moment, map, false);
-	if (im->state != IMAGE_FILE_OK &&
-	    vouched_offer(im->vouched, im->path, im->build_id, take_vouched, &vouching)) {
+	if (im->state != IMAGE_FILE_OK && offer_others(image, &vouching)) {
 		if (fd >= 0)
 			close(fd);
 		fd = vouching.fd;
 		im->state = IMAGE_FILE_OK;
 		im->elsewhere = true;
-		im->vouched->used = true;
 	}
 	if (im->state == IMAGE_FILE_OK) {
 		report_right_file(image, im, fd);

@@ -11,6 +11,7 @@
 
 #include "decoder/model/model.h"
 #include "decoder/symbols/debug_unit.h"
+#include "decoder/symbols/trace_copies.h"
 #include "decoder/symbols/vouched.h"
 
 enum image_file_state {
@@ -54,9 +55,9 @@ struct image_module {
 	bool cus_read, missing_noted, split_noted;
 	bool has_debug;          /* debug information was found, when examined was set */
 	struct vouched *vouched; /* the image's */
-	bool elsewhere;          /* its file is one of those, and not at its path */
-	bool trusted; /* nothing but the user's word says that a file is the one that ran */
-	bool refused; /* what the user names has another build-id, or other code */
+	bool elsewhere; /* its file is one of those, or a copy in the trace, and not at its path */
+	bool trusted;   /* nothing but the user's word says that a file is the one that ran */
+	bool refused;   /* what the user names has another build-id, or other code */
 	/* For symbols.c. */
 	bool examined, kept_told;
 	uint8_t level;        /* enum symbols_level, when it was examined */
@@ -73,11 +74,12 @@ struct image {
 	size_t count, by_start_count, cap; /* cap: of both arrays */
 	bool attached;                     /* the Dwfl has its thread callbacks (unwind.c) */
 	struct vouched *vouched;           /* what the user vouches for; not owned */
+	struct trace_copies *copies;       /* what the trace has; not owned */
 	struct unwind_context *unwinding;  /* what they read; NULL outside symbols_unwind */
 };
 
-/* Makes an empty image; NULL without memory. vouched is borrowed. */
-struct image *image_new(struct vouched *vouched);
+/* Makes an empty image; NULL without memory. vouched and copies are borrowed. */
+struct image *image_new(struct vouched *vouched, struct trace_copies *copies);
 void image_free(struct image *im);
 
 /* Whether a mapping is one that modules are found by: of code, of a file or the vdso. */

@@ -73,6 +73,7 @@ struct symbols {
 	struct seen_sources sources;
 	struct answers answers;
 	struct vouched vouched;
+	struct trace_copies copies;
 };
 
 int symbols_open(struct symbols **out, const struct model *m, struct bt_error *err)
@@ -104,6 +105,7 @@ void symbols_close(struct symbols *s)
 	free(s->missing);
 	seen_sources_release(&s->sources);
 	answers_release(&s->answers);
+	trace_copies_release(&s->copies);
 	free(s);
 }
 
@@ -128,7 +130,7 @@ static struct image *image_for(struct symbols *s, const struct space_map *const 
 	for (size_t i = s->image_count; i-- > 0;)
 		if (image_accepts(s->images[i], maps, count))
 			return s->images[i];
-	im = image_new(&s->vouched);
+	im = image_new(&s->vouched, &s->copies);
 	if (im && !images_push(s, im)) {
 		image_free(im);
 		return NULL;

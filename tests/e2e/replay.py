@@ -261,6 +261,42 @@ def failed_and_gone():
             check(re.search(frame, said), said)
 
 
+def shows_names(window):
+    said = execute([BTVIEW, "--stdio", window]).out
+    for line in rb"main\S* ends_well\.c:4 +-> worker ends_well\.c:3\n", rb"worker\S* ends_well\.c:3 +-> helper ends_well\.c:2\n":
+        check(re.search(line, said), said[-2000:])
+
+
+@case("a program that ended well and is gone, or is another now: a window of it has names of functions and lines")
+def ended_well_and_gone():
+    source = r"""#include <stdio.h>
+static __attribute__((noinline)) int helper(int x) { int s = 0; for (int i = 0; i < x; i++) s += i & 3 ? 1 : x; return s; }
+__attribute__((noinline)) int worker(int x) { int s = 0; for (int i = 0; i < x; i++) s += helper(i); return s; }
+int main(void) { printf("%d\n", worker(50)); return 0; }
+"""
+    for flags in [], ["-Wl,--build-id=none"]:
+        folder = fresh_dir("ended")
+        text, program = os.path.join(folder, "ends_well.c"), os.path.join(folder, "ends_well")
+        with open(text, "w") as file:
+            file.write(source)
+        subprocess.run([*CC, "-g", "-O1", *flags, text, "-o", program], check=True)
+        result = recorded([program])
+        os.remove(text)
+        os.remove(program)
+        window = fresh("window")
+        equal(replayed(result.trace, "-q", "--window", "..", "-o", window).status, 0, "status of --window")
+        shows_names(window)
+        shutil.copy("/bin/true", program)
+        shows_names(window)
+        # In one file each, which has no files to link to.
+        pack, packed_window, window_pack = (fresh(stem) for stem in ("pack", "window", "window_pack"))
+        equal(execute([BTREC, "pack", "-o", pack, result.trace]).status, 0, "status of pack")
+        equal(replayed(pack, "-q", "--window", "..", "-o", packed_window).status, 0, "status of --window of a pack")
+        shows_names(packed_window)
+        equal(execute([BTREC, "pack", "-o", window_pack, window]).status, 0, "status of pack")
+        shows_names(window_pack)
+
+
 @case("where another process begins the log ends, and the replay says so")
 def ends_early():
     why = b"another process or thread"
@@ -593,6 +629,81 @@ def outputs_into_files():
     check(stops(trace, 1) < 60, "writes at stops: %d" % stops(trace, 1))
 
 
+COPIES = r"""
+#include <sys/uio.h>
+#include <unistd.h>
+static char bytes[20000];
+int main(void)
+{
+	ssize_t n;
+
+	while ((n = read(0, bytes, sizeof bytes)) > 0) {
+		if (write(1, bytes, n) != n)
+			return 1;
+	}
+	struct iovec two[2] = {{bytes, 9000}, {bytes + 9000, 5}};
+	return writev(1, two, 2) != 9005;
+}
+"""
+
+
+def copied_to(folder, path):
+    """A recording of a program that copies a file of some pages to a file (without stops) or a pipe (path is None)."""
+    source, program = os.path.join(folder, "copies.c"), os.path.join(folder, "copies")
+    with open(source, "w") as file:
+        file.write(COPIES)
+    subprocess.run([*CC, "-O1", source, "-o", program], check=True)
+    text, trace = os.path.join(folder, "text"), fresh("trace")
+    with open(text, "wb") as file:
+        file.write(b"".join(b"%d\n" % n for n in range(10000)))
+    argv = [BTREC, "run", "-q", "--replayable", "-o", trace, "--", program]
+    with open(text, "rb") as text, open(path or os.devnull, "wb") as out:
+        equal(subprocess.run(argv, stdin=text, stdout=out if path else subprocess.PIPE).returncode, 0, "status")
+    return Result(0, trace=trace)
+
+
+def is_found(copy, kind, *options):
+    """It says that the replay of a changed log has diverged, with that kind."""
+    again = replayed(copy, "--json", "--no-output", *options)
+    equal(again.status, 65, "status")
+    equal(json.loads(again.out.splitlines()[-1])["kind"], kind, "kind")
+
+
+@case("output that is doubled in a log, or missing, is found, also of calls that are answered without a stop")
+def output_lost():
+    folder = fresh_dir("lost")
+    for path, stops_at_most in ((None, 4), (os.path.join(folder, "out"), 1)):
+        result = copied_to(folder, path)
+        check((stops(result.trace, 1) > 2) == (path is None), "writes at stops: %d" % stops(result.trace, 1))
+        equal(replayed(result.trace, "-q", "--no-output").status, 0, "status of the replay")
+        for change in "double", "drop":
+            for n in 1, 2, 4:
+                copy = with_change(result, change, "LOG_OUTPUT", n)
+                is_found(copy, "output")
+            is_found(copy, "output", "--backend", "step")
+            is_found(copy, "output", "--window", "..", "-o", fresh("window"))
+
+
+@case("a byte that a call without a stop has read is changed in the log: what the program writes of it, without a stop, is other output")
+def other_output():
+    folder = fresh_dir("other")
+    result = copied_to(folder, os.path.join(folder, "out"))
+    check(stops(result.trace, 1) < 2, "writes at stops")
+    with open(os.path.join(folder, "text"), "rb") as file:
+        second = file.read()[20000:20001]
+    found = []
+    for n in range(1, 30):
+        copy = fresh("changed")
+        shutil.copytree(result.trace, copy)
+        log = [name for name in os.listdir(copy) if name.startswith("log-")]
+        if execute([CHANGE_LOG, result.trace, os.path.join(copy, log[0]), "byte", "LOG_CALLS", str(n)]).status:
+            continue # it wrote no memory
+        again = replayed(copy, "--json", "--no-output")
+        if again.status == 65:
+            found.append(json.loads(again.out.splitlines()[-1]))
+    check(any(f["kind"] == "output" and f["memory"]["expected"] == second.hex() for f in found), found)
+
+
 @case("a program that is killed in the midst of writes without a stop: the replay has what its file has")
 def outputs_killed():
     folder, program = fresh_dir("outputs"), build("user_outputs.c")
@@ -643,10 +754,14 @@ def calls_in_window():
         equal(replayed(result.trace, "--no-output", "-q", "--backend", backend, "--window", "..", "-o", window).status, 0, "status with " + backend)
         branches.append(execute([os.path.join(BUILD, "tests/tools/branches"), window]).out)
     check(branches[0] and branches[0] == branches[1], "the branches differ")
+    noted = []
     for n in (3, 9):
         copy = with_change(result, "tick", "LOG_CALLS", n)
         again = replayed(copy, "--json", "--no-output", "--window", "..", "-o", fresh("window"))
-        equal((again.status, json.loads(again.out.splitlines()[-1])["kind"]), (65, "point"), "status and kind")
+        found = json.loads(again.out.splitlines()[-1])
+        equal((again.status, found["kind"], found["registers"]), (65, "point", []), "status, kind and registers")
+        noted.append((int(found["expected_point"]["tick"]) - int(found["point"]["tick"]), len(found["point"])))
+    check((1, 1) in noted and all(difference == 1 for difference, _ in noted), "ticks, and what else is told of a point: %s" % noted)
 
 
 @case("a program that is killed in the midst of calls that are made without a stop")

@@ -132,6 +132,15 @@ def flood():
         check(b"takes more than 50 MB" in again.err, again.err)
 
 
+@case("more objects than a log may have, by number or by their bytes, are damage")
+def objects():
+    result = recorded(["/bin/true"])
+    for change in "objects", "much":
+        again = replayed(with_change(result, change, "LOG_CALL", 3))
+        ended_well(again, 76)
+        check(b"more objects than a log may have" in again.err, again.err)
+
+
 @case("memory that a replay may not have is told with the limit")
 def memory():
     result = recorded(["/bin/true"])

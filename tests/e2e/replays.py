@@ -51,7 +51,7 @@ def with_change(result, *change):
     shutil.copytree(result.trace, copy)
     log = [name for name in os.listdir(copy) if name.startswith("log-")]
     equal(len(log), 1, "logs of the trace")
-    equal(execute([CHANGE_LOG, result.trace, os.path.join(copy, log[0]), *map(str, change)]).status, 0, "status of change_log")
+    equal(execute([CHANGE_LOG, result.trace, os.path.join(copy, log[0]), *map(str, change)]).status, 0, "status of change_log %s" % (change,))
     return copy
 
 

@@ -7,8 +7,9 @@
  * others), maker (of a LOG_PROCESSOR: another one),
  * features (it has all), layout (its states lie elsewhere, as they do in all LOG_STATE then), cut
  * (the last bytes of its leaves are missing), end (behind it). Of an event: code (the bytes of FILE
- * lie where its task is), flood (effects of hundreds of megabytes), or an effect of `plants`,
- * below. Ends with 1 when there is no such record. */
+ * lie where its task is), flood (effects of hundreds of megabytes), objects (many millions without
+ * bytes), much (objects of more bytes than a log may have), or an effect of `plants`, below. Ends
+ * with 1 when there is no such record, with 3 where the change leaves it as it was. */
 #include <inttypes.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -18,7 +19,7 @@
 #include "format/trace_cursor.h"
 #include "lib/say.h"
 
-enum { OURS = 2 };
+enum { OURS = 2, UNCHANGED = 3 };
 #define MARK     "\x3e\x0f\x31" /* rdtsc with a prefix; with the first byte + 1 it is undefined */
 #define RESERVED 0x550000001000ull
 
@@ -111,6 +112,7 @@ static struct slice *bytes_of(struct bt_record *r)
 {
 	return r->kind == BT_RECORD_LOG_DATA     ? &r->u.log_data.bytes
 	       : r->kind == BT_RECORD_LOG_OBJECT ? &r->u.log_object.bytes
+	       : r->kind == BT_RECORD_LOG_OUTPUT ? &r->u.log_output.bytes
 						 : NULL;
 }
 
@@ -163,6 +165,19 @@ static void change_processor(struct bt_record_log_processor *p, const char *what
 	p->leaves = slice_of(bytes->data, bytes->len - (!strcmp(what, "cut") ? 5 : 0));
 }
 
+/* Whether the change is one of a record's own bytes. */
+static bool is_in_place(const char *what)
+{
+	static const char *const changes[] = {"register", "tick",     "byte",    "marked",
+					      "result",   "argument", "address", "object",
+					      "maker",    "features", "version"};
+
+	for (size_t i = 0; i < sizeof changes / sizeof *changes; i++)
+		if (!strcmp(what, changes[i]))
+			return true;
+	return false;
+}
+
 static void change_record(struct bt_record *r, const char *what, struct buf *bytes)
 {
 	if (!strcmp(what, "version") && r->kind == BT_RECORD_LOG)
@@ -189,11 +204,26 @@ static void change_record(struct bt_record *r, const char *what, struct buf *byt
 	}
 	if (r->kind == BT_RECORD_LOG_PROCESSOR)
 		change_processor(&r->u.log_processor, what, bytes);
-	if ((!strcmp(what, "byte") || !strcmp(what, "marked")) && bytes_of(r)) {
+	if ((!strcmp(what, "byte") || !strcmp(what, "marked")) && bytes_of(r) && bytes_of(r)->len) {
 		buf_put(bytes, bytes_of(r)->at, bytes_of(r)->len);
 		bytes->data[0]++;
 		*bytes_of(r) = slice_of(bytes->data, bytes->len);
 	}
+}
+
+/* Changes the record. False: it is as it was, though the change is one of its bytes. */
+static bool change(struct bt_record *r, const char *what, struct buf *bytes)
+{
+	struct buf before = {0}, after = {0};
+	bool differs;
+
+	bt_record_encode(&before, (enum bt_record_kind)r->kind, &r->u);
+	change_record(r, what, bytes);
+	bt_record_encode(&after, (enum bt_record_kind)r->kind, &r->u);
+	differs = before.len != after.len || memcmp(before.data, after.data, before.len) != 0;
+	buf_release(&before);
+	buf_release(&after);
+	return differs || !is_in_place(what);
 }
 
 /* The same of a call of a LOG_CALLS. Calls are counted from `seen` on. */
@@ -283,6 +313,25 @@ static bool write_block(FILE *to, uint64_t ordinal, struct buf *records)
 	return ok;
 }
 
+/* Objects before an event, in blocks of their own. */
+static bool write_objects(FILE *to, uint64_t *ordinal, struct buf *records, const char *what)
+{
+	enum { OBJECTS = 5000000, MUCH = 70 };
+	static const uint8_t megabyte[1 << 20];
+	int count = !strcmp(what, "objects") ? OBJECTS : !strcmp(what, "much") ? MUCH : 0;
+	struct bt_record body = {.u.log_object.addr = PAGE};
+	bool ok = true;
+
+	if (count == MUCH)
+		body.u.log_object.bytes = slice_of(megabyte, sizeof megabyte);
+	for (int i = 0; ok && i < count; i++) {
+		bt_record_encode(records, BT_RECORD_LOG_OBJECT, &body.u);
+		if (records->len > 1 << 20)
+			ok = write_block(to, (*ordinal)++, records);
+	}
+	return ok;
+}
+
 static bool is_marked(struct slice bytes)
 {
 	return bytes.len >= sizeof MARK && !memcmp(bytes.at, MARK, sizeof MARK - 1);
@@ -304,7 +353,7 @@ static int copy_log(const struct trace *t, const struct trace_file *file, FILE *
 	struct bt_error err;
 	unsigned long seen = 0;
 	uint64_t ordinal = 0;
-	bool begun = false, ok;
+	bool begun = false, unchanged = false, ok;
 
 	bt_file_header_encode(&header, BT_FILE_LOG, t->uuid);
 	ok = fwrite(header.data, 1, header.len, to) == header.len;
@@ -314,22 +363,28 @@ static int copy_log(const struct trace *t, const struct trace_file *file, FILE *
 
 		begun |= rec.kind == BT_RECORD_LOG;
 		if (rec.kind == BT_RECORD_LOG_CALLS && is_wanted(&rec, c)) {
+			unsigned long before = seen;
+			struct slice calls = rec.u.log_calls.calls;
+
 			change_calls(&rec.u.log_calls, c, &seen, &bytes);
+			it = before < c->number && seen >= c->number;
+			unchanged |= it && is_in_place(c->what) && bytes.len == calls.len &&
+				     !memcmp(bytes.data, calls.at, bytes.len);
 			bt_record_encode(&records, BT_RECORD_LOG_CALLS, &rec.u);
 			continue;
 		}
 		it = (begun || !address_of(&rec)) && is_wanted(&rec, c) && ++seen == c->number;
-		if (it)
-			change_record(&rec, c->what, &bytes);
+		unchanged |= it && !change(&rec, c->what, &bytes);
 		if (rec.kind == BT_RECORD_LOG_STATE && !strcmp(c->what, "layout"))
 			change_layout(&rec.u.log_state, &bytes);
 		if (it && (rec.kind == BT_RECORD_LOG || point_of(&rec)))
 			plant_before(&records, &rec, c);
+		ok = !it || write_objects(to, &ordinal, &records, c->what);
 		if (!it || strcmp(c->what, "drop") != 0)
 			bt_record_encode(&records, (enum bt_record_kind)rec.kind, &rec.u);
 		if (it && !strcmp(c->what, "double"))
 			bt_record_encode(&records, (enum bt_record_kind)rec.kind, &rec.u);
-		if (records.len > 1 << 20)
+		if (ok && records.len > 1 << 20)
 			ok = write_block(to, ordinal++, &records);
 		if (it && !strcmp(c->what, "end"))
 			break;
@@ -340,7 +395,7 @@ static int copy_log(const struct trace *t, const struct trace_file *file, FILE *
 	buf_release(&records);
 	buf_release(&bytes);
 	buf_release(&header);
-	return !ok ? OURS : seen < c->number;
+	return !ok ? OURS : seen < c->number ? 1 : unchanged ? UNCHANGED : 0;
 }
 
 static bool read_file(struct buf *to, const char *path)

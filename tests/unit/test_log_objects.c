@@ -39,11 +39,11 @@ static void a_log_has_so_many_bytes_of_objects(void **state)
 	for (uint64_t i = 0; i < BT_LOG_OBJECTS / LARGE; i++) {
 		bytes[0] = i;
 		assert_int_equal(log_objects_look(&written, bytes, LARGE, &number), LOG_OBJECT_NEW);
-		assert_true(met_objects_keep(&met, slice_of(bytes, LARGE)));
+		assert_int_equal(met_objects_keep(&met, slice_of(bytes, LARGE)), MET_OBJECT_KEPT);
 	}
 	bytes[0] = UINT64_MAX;
 	assert_int_equal(log_objects_look(&written, bytes, 8, &number), LOG_OBJECT_NONE);
-	assert_false(met_objects_keep(&met, slice_of(bytes, 8)));
+	assert_int_equal(met_objects_keep(&met, slice_of(bytes, 8)), MET_OBJECT_TOO_MUCH);
 	bytes[0] = 3;
 	assert_int_equal(log_objects_look(&written, bytes, LARGE, &number), LOG_OBJECT_KNOWN);
 	assert_true(met_objects_get(&met, number, &found));
@@ -55,11 +55,24 @@ static void a_log_has_so_many_bytes_of_objects(void **state)
 	free(bytes);
 }
 
+/* Without bytes they would cost nothing but what is kept of each. */
+static void a_log_has_so_many_objects(void **state)
+{
+	struct met_objects met = {0};
+
+	(void)state;
+	for (uint32_t i = 0; i < BT_LOG_OBJECTS_MANY; i++)
+		assert_int_equal(met_objects_keep(&met, slice_of(NULL, 0)), MET_OBJECT_KEPT);
+	assert_int_equal(met_objects_keep(&met, slice_of(NULL, 0)), MET_OBJECT_TOO_MUCH);
+	met_objects_release(&met);
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(bytes_are_found_by_what_they_are),
 		cmocka_unit_test(a_log_has_so_many_bytes_of_objects),
+		cmocka_unit_test(a_log_has_so_many_objects),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);

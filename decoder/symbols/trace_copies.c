@@ -1,0 +1,114 @@
+/* SPDX-License-Identifier: MIT */
+#include "decoder/symbols/trace_copies.h"
+
+#include <elf.h>
+#include <fcntl.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/mman.h>
+#include <unistd.h>
+
+#include "decoder/symbols/vouched.h"
+#include "lib/regular_file.h"
+
+enum {
+	COPIES_MOST = 256, /* each has a descriptor */
+	PIECE = 1 << 20,
+	IN_MEMORY_MOST = 512 << 20, /* bytes of those that lie in a pack, together */
+};
+
+static bool is_elf(struct file_window *w)
+{
+	struct slice head = file_window_at(w, 0, SELFMAG);
+
+	return head.len >= SELFMAG && !memcmp(head.at, ELFMAG, SELFMAG);
+}
+
+/* A file that libelf can map, with the bytes of one in a pack, or in memory. */
+static int in_memory(struct file_window *w, uint64_t *left)
+{
+	int fd = w->size <= *left ? memfd_create("btrec-copy", MFD_CLOEXEC) : -1;
+
+	for (uint64_t done = 0; fd >= 0 && done < w->size;) {
+		struct slice piece = file_window_at(w, done, PIECE);
+
+		if (!piece.len || write(fd, piece.at, piece.len) != (ssize_t)piece.len) {
+			close(fd);
+			return -1;
+		}
+		done += piece.len;
+	}
+	*left -= fd >= 0 ? w->size : 0;
+	return fd;
+}
+
+static int on_disk(const struct trace *t, const struct trace_file *file)
+{
+	struct stat st;
+	int fd = regular_file_open(t->dir, file->name, &st);
+
+	if (fd >= 0 && st.st_dev == file->dev && st.st_ino == file->ino)
+		return fd;
+	if (fd >= 0)
+		close(fd);
+	return -1;
+}
+
+static int open_copy(const struct trace *t, const struct trace_file *file, uint64_t *left)
+{
+	struct file_window w;
+	int fd = -1;
+
+	trace_file_window(&w, t, file);
+	if (is_elf(&w))
+		fd = t->dir >= 0 ? on_disk(t, file) : in_memory(&w, left);
+	file_window_release(&w);
+	return fd;
+}
+
+static void read_all(struct trace_copies *c, const struct trace *t)
+{
+	uint64_t left = IN_MEMORY_MOST;
+
+	c->read = true;
+	c->list = calloc(COPIES_MOST, sizeof *c->list);
+	for (size_t i = 0; c->list && i < t->file_count && c->count < COPIES_MOST; i++) {
+		struct trace_copy *copy = &c->list[c->count];
+
+		if (t->files[i].kind != BT_FILE_MAPPED)
+			continue;
+		copy->fd = open_copy(t, &t->files[i], &left);
+		if (copy->fd < 0)
+			continue;
+		vouched_build_id(copy->fd, copy->build_id);
+		c->count++;
+	}
+}
+
+bool trace_copies_offer(struct trace_copies *c, const struct trace *t, const char *build_id,
+			bool (*take)(void *arg, int fd, const char *path), void *arg)
+{
+	if (!c->read)
+		read_all(c, t);
+	for (size_t i = 0; i < c->count; i++) {
+		int fd;
+
+		if (*build_id && strcmp(build_id, c->list[i].build_id) != 0)
+			continue;
+		fd = fcntl(c->list[i].fd, F_DUPFD_CLOEXEC, 0);
+		if (fd < 0)
+			return false;
+		if (take(arg, fd, ""))
+			return true;
+		close(fd);
+	}
+	return false;
+}
+
+void trace_copies_release(struct trace_copies *c)
+{
+	for (size_t i = 0; i < c->count; i++)
+		close(c->list[i].fd);
+	free(c->list);
+	*c = (struct trace_copies){0};
+}

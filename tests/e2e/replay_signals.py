@@ -1,0 +1,125 @@
+#!/usr/bin/env python3
+# SPDX-License-Identifier: MIT
+# Signals from outside while btrec replay runs: of the terminal, of job control, of anybody who sends one to the process in which the
+# program runs again. None is the log's, so none makes a difference.
+from replays import *
+from terminals import *
+
+LOOPS = r"""
+#include <signal.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <sys/time.h>
+static volatile sig_atomic_t alarms;
+static void count(int signo) { alarms += signo == SIGALRM; }
+int main(int argc, char **argv)
+{
+	unsigned long rounds = strtoul(argv[argc - 1], 0, 10), x = 1;
+	struct itimerval often = {{0, 20000}, {0, 20000}};
+
+	signal(SIGALRM, count);
+	setitimer(ITIMER_REAL, &often, 0);
+	puts("begins");
+	fflush(stdout);
+	for (unsigned long i = 0; i < rounds; i++)
+		x = x * 6364136223846793005 + (x >> 60 & 1 ? 1 : alarms);
+	printf("%lu with %d\n", x, (int)alarms);
+}
+"""
+
+# By backend, the rounds of a loop that takes some seconds.
+ROUNDS = {"engine": 1000000000, "step": 25000}
+# All that somebody may send and that a process without handlers would die of, stop at, go on for, or ignore.
+SENT = [signal.SIGUSR1, signal.SIGCONT, signal.SIGWINCH, signal.SIGTSTP, signal.SIGALRM, signal.SIGTERM, signal.SIGSEGV, signal.SIGTRAP, signal.SIGRTMIN]
+recordings = {}
+
+
+def loop_recorded(backend):
+    source = os.path.join(TMP, "loops.c")
+    program = os.path.join(TMP, "loops")
+    if not os.path.exists(program):
+        with open(source, "w") as file:
+            file.write(LOOPS)
+        subprocess.run([*CC, "-O1", source, "-o", program], check=True)
+    if backend not in recordings:
+        recordings[backend] = recorded([program, str(ROUNDS[backend])], "--backend", backend)
+        check(int(recordings[backend].out.split()[-1]) > 10, "alarms in the recording: %r" % recordings[backend].out)
+    return recordings[backend]
+
+
+def state_of(pid):
+    with open("/proc/%d/stat" % pid) as file:
+        return file.read().rpartition(")")[2].split()[0]
+
+
+def host_of(replay):
+    """The process in which the program runs again."""
+    return children_of(replay)[0]
+
+
+for backend in "engine", "step":
+
+    @case("signals that are sent to a replay's process are not the log's: " + backend)
+    def sent(backend=backend):
+        result = loop_recorded(backend)
+        process = start([BTREC, "replay", "-q", "--backend", backend, result.trace])
+        first, times = process.stdout.readline(), 0
+        host = host_of(process.pid)
+        while process.poll() is None and times < 200:
+            for signo in SENT:
+                try:
+                    os.kill(host, signo)
+                except ProcessLookupError:
+                    break
+            times += 1
+            time.sleep(0.002)
+        out, err = process.communicate(timeout=120)
+        equal((process.returncode, err, first + out), (0, b"", result.out), "status, errors and output of the replay")
+        check(times >= 20, "signals were sent %d times only" % times)
+
+    @case("a terminal that is resized, ^Z and fg make no difference to a replay: " + backend)
+    def at_terminal(backend=backend):
+        result = loop_recorded(backend)
+        with shell() as t:
+            t.send(command([BTREC, "replay", "--backend", backend, result.trace]) + "\r")
+            t.expect("begins\r")
+            replay = os.tcgetpgrp(t.fd)
+            host = host_of(replay)
+            for lines in range(20, 30):
+                fcntl.ioctl(t.fd, termios.TIOCSWINSZ, struct.pack("HHHH", lines, 97, 0, 0))
+            t.send("\x1a")
+            t.expect("Stopped")
+            wait_until(lambda: state_of(replay) == "T" and state_of(host) in "tT", "the replay and its process stopped")
+            fcntl.ioctl(t.fd, termios.TIOCSWINSZ, struct.pack("HHHH", 33, 97, 0, 0))
+            t.send("fg\r")
+            t.expect(r"fg\r\n")
+            t.expect(re.escape(result.out.split(b"\n")[1].decode()) + "\r", 120)
+            t.expect("events, exited with 0")
+            t.expect(r"\$ ")
+            equal(ask_status(t), 0, "status")
+            t.send("exit\r")
+            t.wait()
+
+    @case("^C ends a replay at once: " + backend)
+    def interrupted(backend=backend):
+        result = loop_recorded(backend)
+        with Terminal([BTREC, "replay", "--backend", backend, result.trace]) as t:
+            t.expect("begins\r")
+            host = host_of(t.pid)
+            t.send("\x03")
+            equal(t.wait(), -signal.SIGINT, "end of btrec replay")
+            wait_until(lambda: not os.path.exists("/proc/%d" % host), "the end of the replay's process")
+
+
+@case("a replay whose process is killed is no divergence")
+def killed_from_outside():
+    result = loop_recorded("engine")
+    process = start([BTREC, "replay", "-q", result.trace])
+    process.stdout.readline()
+    os.kill(host_of(process.pid), signal.SIGKILL)
+    _, err = process.communicate(timeout=120)
+    equal(process.returncode, 69, "status")
+    check(b"was killed" in err and b"divergence" not in err, err)
+
+
+main()
