@@ -144,6 +144,16 @@ static int set_alarm_each(void *target, const char *value, struct bt_error *err)
 	return rc;
 }
 
+static int set_kill_at(void *target, const char *value, struct bt_error *err)
+{
+	unsigned long long n;
+	int rc = options_number("--kill-at", value, 1, UINT32_MAX, &n, err);
+
+	if (!rc)
+		((struct run_options *)target)->tests.kill_at = (unsigned)n;
+	return rc;
+}
+
 static int set_keep(void *target, const char *value, struct bt_error *err)
 {
 	struct shelf_limits *l = &((struct run_options *)target)->limits;
@@ -220,6 +230,7 @@ static const struct option_row rows[] = {
 	{"deterministic", 0, NULL, NULL,
 	 .at = offsetof(struct run_options, supervisor.deterministic)},
 	{"alarm-each", 0, "N", NULL, .set = set_alarm_each},
+	{"kill-at", 0, "N", NULL, .set = set_kill_at},
 	{"patience", 0, "MS", NULL, .set = set_patience},
 	{"plain-processor", 0, NULL, NULL,
 	 .at = offsetof(struct run_options, tests.plain_processor)},

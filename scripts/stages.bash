@@ -313,6 +313,7 @@ stages_engine() {
 			BTREC_SEED=$seed BTREC_ALARM_RUNS=75 step "replay: recordings of loops, 75 times: $i, $name" engine_test "replayed-$i-$name" replay_alarms "$i: $name:"
 		done
 	done
+	BTREC_SEED=$seed BTREC_ALARM_RUNS=75 step "replay: SIGKILL at each instruction of a round in the engine's own code" engine_test replayed-swept replay_alarms "swept:"
 	for name in compiled killed cat echo ls bash awk sed bc jq gzip sort date; do
 		BTREC_REPLAY_ALL=1 step "replay: by the other backend: $name" engine_test "replayed-other-$name" replay_backends "by the other backend: $name"
 	done

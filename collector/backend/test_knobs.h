@@ -9,6 +9,7 @@
 struct test_knobs {
 	unsigned alarm_each;  /* SIGALRM at each such instruction of code of the backend's own
 				 making; 0: never */
+	unsigned kill_at;     /* SIGKILL behind so many such instructions; 0: never */
 	bool predict_eagerly; /* where indirect branches lead is predicted from what little is
 				 known, and often wrong */
 	bool plain_processor; /* code is for processors without what not all have, or where other

@@ -605,8 +605,8 @@ void replay_log_handler(struct replay_log *l, const struct task *task, uint64_t 
 	put(l, BT_RECORD_LOG_HANDLER, &rec);
 }
 
-void replay_log_exit(struct replay_log *l, const struct task *task, enum bt_exit_kind kind,
-		     int status, const struct bt_point *at, uint64_t seq)
+void replay_log_exit(struct replay_log *l, struct task *task, enum bt_exit_kind kind, int status,
+		     const struct bt_point *at, uint64_t seq)
 {
 	struct bt_record_log_exit rec = {.seq = seq,
 					 .task = task->number,
@@ -614,6 +614,11 @@ void replay_log_exit(struct replay_log *l, const struct task *task, enum bt_exit
 					 .kind = (uint8_t)kind,
 					 .status = (uint32_t)status};
 
+	/* It was killed when the kernel had gone back to where a signal came, before that was told.
+	 */
+	if (l->in_call && syscall_is(&task->syscall, SYS_rt_sigreturn) &&
+	    task->regs.rip != l->regs.rip)
+		replay_log_syscall_exit(l, task, at, task->regs.rax, 0);
 	if (is_logged(l, task))
 		put(l, BT_RECORD_LOG_EXIT, &rec);
 }

@@ -80,8 +80,8 @@ void replay_log_signal(struct replay_log *l, const struct task *task,
 void replay_log_handler(struct replay_log *l, const struct task *task, uint64_t seq);
 
 /* The task ends, at that point. */
-void replay_log_exit(struct replay_log *l, const struct task *task, enum bt_exit_kind kind,
-		     int status, const struct bt_point *at, uint64_t seq);
+void replay_log_exit(struct replay_log *l, struct task *task, enum bt_exit_kind kind, int status,
+		     const struct bt_point *at, uint64_t seq);
 
 /* The log cannot go on. The reason stays as long as the log. */
 void replay_log_end(struct replay_log *l, const char *reason);

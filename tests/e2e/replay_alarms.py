@@ -1,6 +1,7 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: MIT
 # Loops of several kinds are recorded while signals come into them, or until they are killed, and replayed: each signal comes to its place again.
+# Others are killed at a chosen instruction of the engine's own code.
 # A few of each by `make check`; `./check --full` records a thousand (BTREC_ALARM_RUNS of each case).
 import random
 
@@ -12,7 +13,9 @@ KINDS = {"spin": "transfers without a conditional", "chain": "a long row of jump
          "conditionals": "conditionals", "rep": "REP", "gather": "gathers"}
 ROW = 3000 # us between two signals, of which some come far along such a row
 STEPPED = ("spin", "rep", "gather") # by `make check`
-GUESSED = ("chain",) # the place of a kill between two jumps is not always known (doc/replay.md): not by `make check`
+SWEPT = {"where ticks are counted": ["--history", "off"], "with history": [], "without PEXT": ["--plain-processor", "--history", "off"],
+         "with history, eager guesses": ["--predict-eagerly"]}
+FIRST, LAST = 2000, 2900 # instructions of the cache's own when kill_at goes round: more than a round of it has
 FOR_EVER = 1 << 40 # signals
 
 
@@ -72,10 +75,22 @@ def add_kills(kind, text):
             shutil.rmtree(trace)
 
 
+def add_swept(which, options):
+    @case("swept: SIGKILL at instructions of the cache's own, one after the other: the end is where it was: " + which)
+    def run():
+        program, chance = build("kill_at.S", *BARE), random.Random(SEED)
+        for at in range(FIRST + chance.randrange(32), LAST, 1 if RUNS > 2 else 31):
+            result = record([program], ["--replayable", "--quiet", "--kill-at", str(at), *options])
+            equal(result.status, -signal.SIGKILL, "end")
+            replayed_as(result, "SIGKILL behind instruction %d" % at)
+
+
+for which_, options_ in SWEPT.items():
+    add_swept(which_, options_)
+
 for each_kind, what in KINDS.items():
     add_alarms(each_kind, what)
-    if RUNS > 2 or each_kind not in GUESSED:
-        add_kills(each_kind, what)
+    add_kills(each_kind, what)
     if RUNS > 2 or each_kind in STEPPED:
         add_stepped(each_kind, what)
 

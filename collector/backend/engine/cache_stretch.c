@@ -2,10 +2,10 @@
 /* Out of the cache: where the application is at a stop, and what it did since it went in.
  *
  * A stop at an int3 of ours is one of an exit, which says the application's address
- * (state_at_trap()). A stop elsewhere (a signal, an interruption) is looked up in the fragment's
- * state map (state_at_entry()). In the middle of a sequence the map has no entry: the task is
- * stepped on to the next one (step_to_entry()). A task that has died cannot be stepped, so its
- * state is worked out from registers and context, and in the end guessed (stretch_guess_state()).
+ * (stretch_state_at_trap()). A stop elsewhere (a signal, an interruption) is looked up in the
+ * fragment's state map (stretch_state_at_entry()). In the middle of a sequence the map has no
+ * entry: the task is stepped on to the next one (step_to_entry()). A task that has died cannot be
+ * stepped (cache_killed.c).
  *
  * stretch_leave() ends the stretch: records go into the task's log, or ticks are counted; notes of
  * system calls are taken; task->regs become the application's.
@@ -19,6 +19,7 @@
 
 #include "collector/backend/engine/cache/emit.h"
 #include "collector/backend/engine/engine_private.h"
+#include "collector/backend/engine/stretch_state.h"
 #include "collector/backend/engine/x86/operand.h"
 #include "collector/backend/engine/x86/x86.h"
 #include "collector/history/branch_walk.h"
@@ -30,23 +31,15 @@ enum {
 			     more than any sequence has */
 	TRAP_SELF = 0x80, /* si_code of an int3 (SI_KERNEL) */
 };
-#define FLAGS_OF    0x800ull
-#define FLAGS_OF_AH 0xd5ull /* SF ZF AF PF CF: those that LAHF gives */
 
-static bool in_code(uint64_t rip)
-{
-	return rip >= region_address(CODE_AT) && rip < region_address(CODE_AT + CODE_SIZE);
-}
-
-static bool read_context(struct task *task, const struct engine_space *es, struct stretch *s)
+bool stretch_read_context(struct task *task, const struct engine_space *es, struct stretch *s)
 {
 	return window_read(&es->window, task->host_tid, engine_window_at(task, 0), &s->ctx,
 			   sizeof s->ctx);
 }
 
-/* The record that is at ctx.next, or was, as the log has it. False where there is no such place. */
-static bool read_stretch_record(struct task *task, const struct engine_space *es, uint64_t next,
-				struct branch_log_record *r)
+bool stretch_read_record(struct task *task, const struct engine_space *es, uint64_t next,
+			 struct branch_log_record *r)
 {
 	uint64_t at = next + RECORDS_BYTES;
 
@@ -58,28 +51,24 @@ static bool read_stretch_record(struct task *task, const struct engine_space *es
 	return true;
 }
 
-/* The bits, or the count, of the cache's code. */
-static uint64_t bits_as(const struct code_cache *c, uint64_t kept)
+uint64_t stretch_bits_as(const struct code_cache *c, uint64_t kept)
 {
 	return c->kind.ticks ? kept : branch_log_bits(kept);
 }
 
-/* The same at s->regs.rip, or before the int3 there, which lies in the fragment: bits, or rounds.
- */
-static void take_kept(const struct code_cache *c, struct stretch *s,
-		      const struct fragment *fragment, uint64_t kept)
+void stretch_take_kept(const struct code_cache *c, struct stretch *s,
+		       const struct fragment *fragment, uint64_t kept)
 {
 	bool rounds =
 		fragment &&
 		fragment_counts_rounds(fragment, (uint32_t)(s->regs.rip - region_address(CODE_AT)));
 
 	s->rounds = rounds ? branch_log_bits(kept) : 0;
-	s->bits = rounds ? 1 : bits_as(c, kept);
+	s->bits = rounds ? 1 : stretch_bits_as(c, kept);
 }
 
-/* In rounds of a cycle some registers are lent. */
-static void take_lent(struct stretch *s, const struct fragment *fragment,
-		      const struct state_entry *p)
+void stretch_take_lent(struct stretch *s, const struct fragment *fragment,
+		       const struct state_entry *p)
 {
 	struct bt_regs *r = &s->regs;
 
@@ -90,9 +79,7 @@ static void take_lent(struct stretch *s, const struct fragment *fragment,
 			*operand_register(r, fragment->lent[i] - 1u) = s->ctx.lent[i];
 }
 
-/* The application's state at a stop in the middle of the code. False: in the middle of a sequence.
- */
-static bool state_at_entry(struct task *task, const struct engine_space *es, struct stretch *s)
+bool stretch_state_at_entry(struct task *task, const struct engine_space *es, struct stretch *s)
 {
 	const struct code_cache *c = es->cache;
 	const struct fragment *fragment;
@@ -102,19 +89,19 @@ static bool state_at_entry(struct task *task, const struct engine_space *es, str
 	struct bt_regs *r = &s->regs;
 	uint32_t at = (uint32_t)(r->rip - region_address(CODE_AT));
 
-	if (!in_code(r->rip))
+	if (!stretch_rip_in_code(r->rip))
 		return false;
 	p = code_cache_state_at(c, at, &fragment, &room);
 	if (!p || (p->state & STATE_BETWEEN && !(s->fault && p->state & STATE_PROBED)))
 		return false;
-	if (p->state & STATE_NOTED && !read_stretch_record(task, es, s->ctx.next, &noted))
+	if (p->state & STATE_NOTED && !stretch_read_record(task, es, s->ctx.next, &noted))
 		return false;
 	s->rounds = 0;
 	if (p->state & STATE_NOTED) {
 		s->bits = noted.bits;
 		r->r11 = s->ctx.r11;
 	} else {
-		take_kept(c, s, fragment, p->state & STATE_R11 ? s->ctx.bits : r->r11);
+		stretch_take_kept(c, s, fragment, p->state & STATE_R11 ? s->ctx.bits : r->r11);
 		r->r11 = p->state & STATE_R11 ? r->r11 : s->ctx.r11;
 	}
 	r->rip = fragment->pc + (uint64_t)(int64_t)p->pc;
@@ -130,7 +117,7 @@ static bool state_at_entry(struct task *task, const struct engine_space *es, str
 	if (p->state & STATE_RCX && p->reg == X86_R10)
 		r->r10 = s->ctx.r10;
 	if (fragment_in_rounds(fragment, at))
-		take_lent(s, fragment, p);
+		stretch_take_lent(s, fragment, p);
 	s->compares = p->state & STATE_RCX && p->reg == X86_RDX;
 	if (s->compares) {
 		r->rax = s->ctx.rax;
@@ -141,16 +128,14 @@ static bool state_at_entry(struct task *task, const struct engine_space *es, str
 	return true;
 }
 
-/* An indirect branch has led to where there is no fragment. Its record is taken back: it goes to
- * the log as the stretch's end. Where there is none, that is damage. */
-static void state_at_miss(struct task *task, const struct engine_space *es, struct stretch *s)
+void stretch_state_at_miss(struct task *task, const struct engine_space *es, struct stretch *s)
 {
 	struct branch_log_record made = {0};
 
 	if (es->cache->kind.ticks) {
 		s->bits = s->ctx.bits;
 	} else {
-		s->bits = read_stretch_record(task, es, s->ctx.next - RECORD_SIZE, &made) &&
+		s->bits = stretch_read_record(task, es, s->ctx.next - RECORD_SIZE, &made) &&
 					  made.to == s->regs.r11
 				  ? made.bits
 				  : 0;
@@ -162,8 +147,7 @@ static void state_at_miss(struct task *task, const struct engine_space *es, stru
 	s->kind = EXIT_LINK;
 }
 
-/* The application's state behind an int3 of ours. */
-static bool state_at_trap(struct task *task, const struct engine_space *es, struct stretch *s)
+bool stretch_state_at_trap(struct task *task, const struct engine_space *es, struct stretch *s)
 {
 	const struct code_cache *c = es->cache;
 	uint32_t trap = (uint32_t)(s->regs.rip - 1 - region_address(CODE_AT));
@@ -172,9 +156,9 @@ static bool state_at_trap(struct task *task, const struct engine_space *es, stru
 	struct state_entry room;
 
 	(void)code_cache_state_at(c, trap, &fragment, &room);
-	take_kept(c, s, fragment, s->regs.r11);
+	stretch_take_kept(c, s, fragment, s->regs.r11);
 	if (trap == c->miss_trap) {
-		state_at_miss(task, es, s);
+		stretch_state_at_miss(task, es, s);
 	} else {
 		x = code_cache_exit_at(c, trap);
 		if (!x)
@@ -191,215 +175,7 @@ static bool state_at_trap(struct task *task, const struct engine_space *es, stru
 	return true;
 }
 
-/* Before such an int3 has run. */
-static bool state_before_trap(struct task *task, const struct engine_space *es, struct stretch *s)
-{
-	s->regs.rip++;
-	if (state_at_trap(task, es, s))
-		return true;
-	s->regs.rip--;
-	return false;
-}
-
-/* Whether what an emitter has made stands there, from its byte `skip` on. */
-static bool stands_at(const struct code_cache *c, uint64_t rip, const struct emitter *e,
-		      size_t skip)
-{
-	uint64_t at = rip - region_address(CODE_AT);
-
-	return at + e->len - skip <= c->code_len &&
-	       !memcmp(c->code + at, e->bytes + skip, e->len - skip);
-}
-
-/* Behind a conditional, whose bit is still to come: that is brought in. */
-static bool state_before_bit(struct task *task, const struct engine_space *es, struct stretch *s)
-{
-	uint64_t rip = s->regs.rip, r11 = s->regs.r11;
-	const uint64_t brings[3] = {0, 1, r11 >> 63};
-	struct emitter ways[3];
-	uint8_t bytes[3][8];
-
-	if (es->cache->kind.ticks)
-		return false;
-	for (int i = 0; i < 3; i++)
-		ways[i] = (struct emitter){.bytes = bytes[i], .room = sizeof bytes[i]};
-	emit_bit_not_taken(&ways[0]);
-	emit_bit_taken(&ways[1], false);
-	emit_bit_taken(&ways[2], true);
-	for (int i = 0; i < 3; i++)
-		if (stands_at(es->cache, rip, &ways[i], 0)) {
-			s->regs.r11 = r11 << 1 | brings[i];
-			s->regs.rip += ways[i].len;
-			if (state_at_entry(task, es, s))
-				return true;
-		}
-	s->regs.rip = rip;
-	s->regs.r11 = r11;
-	return false;
-}
-
-/* Whether it is about to go to where r11 says, from p. */
-static bool is_dispatching(const struct code_cache *c, uint64_t rip, const struct state_entry *p)
-{
-	uint8_t bytes[DISPATCH_BYTES];
-	struct emitter e = {.bytes = bytes, .room = sizeof bytes};
-
-	emit_dispatch(&e);
-	return p->state & STATE_NOTED &&
-	       (stands_at(c, rip, &e, 0) || stands_at(c, rip, &e, DISPATCH_JUMP));
-}
-
-/* The task died between an indirect branch's record and the code that it leads to: before its jump,
- * in the search, or in an indirect entry. The state is as at a miss: there may be no code there
- * yet. False if it died elsewhere. */
-static bool state_arriving(struct task *task, const struct engine_space *es, struct stretch *s)
-{
-	const struct code_cache *c = es->cache;
-	uint32_t at = (uint32_t)(s->regs.rip - region_address(CODE_AT));
-	struct branch_log_record made;
-	const struct fragment *fragment;
-	struct state_entry room;
-	const struct state_entry *p = code_cache_state_at(c, at, &fragment, &room);
-	bool searching = !fragment && at < c->safe_point,
-	     entering = !p && (fragment || at >= ROUTINES_SIZE);
-
-	if (c->kind.ticks || !(searching || entering || (p && is_dispatching(c, s->regs.rip, p))) ||
-	    !read_stretch_record(task, es, s->ctx.next - RECORD_SIZE, &made) ||
-	    !branch_log_is_indirect(&made) || made.to >= BT_USER_END)
-		return false;
-	/* An entry may be one that sends it on to the search; before that it has r11. */
-	if (made.to != s->regs.r11 &&
-	    !(entering && (fragment ? made.to == fragment->pc : s->regs.r11 == BITS_EMPTY)))
-		return false;
-	if (searching && at > c->miss)
-		s->regs.rax = s->ctx.rax;
-	if (searching && at >= c->miss_kept)
-		s->regs.eflags = (s->regs.eflags & ~(FLAGS_OF | FLAGS_OF_AH)) |
-				 (s->ctx.flags >> 8 & FLAGS_OF_AH) |
-				 (s->ctx.flags & 1 ? FLAGS_OF : 0);
-	s->regs.r11 = made.to;
-	state_at_miss(task, es, s);
-	s->regs.r11 = s->ctx.r11;
-	return true;
-}
-
-/* Of a task that died at p, or (NULL) elsewhere in the code: of a fragment, where that is not NULL,
- * or the common parts. */
-static uint64_t prediction_bits(const struct code_cache *c, const struct stretch *s,
-				const struct state_entry *p, bool arriving, bool away)
-{
-	uint64_t bits = bits_as(c, p && p->state & STATE_R11 ? s->ctx.bits : s->regs.r11);
-
-	if (away) /* behind a system call r11 is the application's already; one of the routines' own
-		     changes it */
-		return bits_as(c, s->ctx.bits);
-	if (arriving || (p && p->state & STATE_NOTED)) /* r11 says where an indirect branch leads */
-		return c->kind.ticks ? s->ctx.bits : 1;
-	if (p && p->state & STATE_SHIFTED) /* it counts a conditional that is still to come */
-		return bits - 1;
-	return c->kind.ticks || !branch_log_bits_are_wrong(bits) ? bits
-								 : 1; /* behind an indirect entry */
-}
-
-/* Where a log is kept that is known behind a call: the log has the call, and the replay comes
- * there. */
-static void know_state_behind_call(const struct code_cache *c, struct stretch *s, uint32_t at)
-{
-	if (at >= c->result_kept)
-		s->regs.rax = s->ctx.rax;
-	s->regs.rcx = s->regs.rip;
-	s->called = at < c->noted;
-	s->was_called = !s->called;
-	s->lost = false;
-}
-
-/* Where the application was when the task died in the middle of a sequence. Of its registers rax,
- * rcx, r10, behind CPUID rbx and rdx, and the one lent to an operand may be the cache's, and where
- * ticks are counted they may be one short. */
-static void guess_state(const struct code_cache *c, struct stretch *s, uint64_t begin)
-{
-	uint32_t at = (uint32_t)(s->regs.rip - region_address(CODE_AT));
-	const struct cache_exit *x =
-		code_cache_exit_at(c, (uint32_t)(s->ctx.back - region_address(CODE_AT)));
-	const struct fragment *fragment, *called;
-	struct state_entry room, back_room;
-	const struct state_entry *p = code_cache_state_at(c, at, &fragment, &room), *back;
-	uint64_t leads;
-	bool entry = !p && (fragment || at >= ROUTINES_SIZE),
-	     searching = !p && !fragment && at < c->safe_point, arriving = searching || entry;
-	bool at_cpuid = !p && !fragment && at >= c->cpuid && at < c->own_syscall,
-	     noting = !p && !fragment && at >= c->called && at < c->cpuid;
-	bool asking = !p && !fragment && at >= c->asking && at < c->asked;
-
-	if (!x) /* a safe point on its way back */
-		x = code_cache_exit_at(
-			c, (uint32_t)(s->ctx.back - STOP_BYTES - region_address(CODE_AT)));
-	s->lost = true;
-	s->rounds = 0;
-	s->bits = fragment && fragment_counts_rounds(fragment, at)
-			  ? 1
-			  : prediction_bits(c, s, p, arriving, noting || asking);
-	leads = s->regs.r11; /* of an indirect branch, nearly as long as its target's entry runs */
-	if (noting ? at >= c->telling && at <= c->told : !p || !(p->state & STATE_R11))
-		s->regs.r11 = s->ctx.r11;
-	if (asking || (noting && at >= c->telling && at < c->told))
-		s->regs.rsi = s->ctx.spill;
-	if (noting &&
-	    ((at >= c->copying && at < c->copied) || (at >= c->failing && at < c->failed))) {
-		s->regs.rsi = s->ctx.spill;
-		s->regs.rdx = s->ctx.rdx;
-		s->regs.rdi = s->ctx.r10;
-	}
-	if (noting && at >= c->logging && at < c->logged) {
-		s->regs.rsi = s->ctx.spill;
-		s->regs.rdx = s->ctx.rdx;
-		s->regs.rdi = s->ctx.r10;
-	}
-	if (!p && !fragment && at >= c->sizing && at < c->sized)
-		s->regs.rdx = s->ctx.rdx;
-	if (p && p->state & STATE_SPILLED)
-		*operand_register(&s->regs, p->reg) = s->ctx.spill;
-	if (p && fragment_in_rounds(fragment, at))
-		take_lent(s, fragment, p);
-	if (p)
-		s->regs.rip = fragment->pc + (uint64_t)(int64_t)p->pc;
-	else if (fragment)
-		s->regs.rip = fragment->pc;
-	else if (arriving)
-		s->regs.rip = is_canonical(leads) && (int64_t)leads >= 0 ? leads : begin;
-	else if (x)
-		s->regs.rip = x->target;
-	else if ((back = code_cache_state_at(
-			  c, (uint32_t)(s->ctx.back - region_address(CODE_AT)), &called,
-			  &back_room))) /* at a system call, behind it, or at CPUID */
-		s->regs.rip = called->pc + (uint64_t)(int64_t)back->pc;
-	else /* nobody knows */
-		s->regs.rip = begin;
-	if (arriving)
-		s->regs.rcx = s->ctx.rcx;
-	if (!p && !fragment &&
-	    ((at > c->miss && at < c->safe_point) || (at >= c->call && at < c->called) || at_cpuid))
-		s->regs.rax = s->ctx.rax;
-	if (!p && ((at >= c->call && at < c->called) || at_cpuid))
-		s->regs.rcx = s->ctx.rcx;
-	if (at_cpuid)
-		s->regs.rdx = s->ctx.rdx;
-	if (noting && c->kind.logged)
-		know_state_behind_call(c, s, at);
-}
-
-void stretch_guess_state(struct task *task, const struct engine_space *es, struct stretch *s)
-{
-	if (!in_code(s->regs.rip) || !read_context(task, es, s))
-		s->lost = true;
-	else if (!state_at_entry(task, es, s) && !state_at_trap(task, es, s) &&
-		 !state_before_trap(task, es, s) && !state_before_bit(task, es, s) &&
-		 !state_arriving(task, es, s))
-		guess_state(es->cache, s, ((struct engine_task *)task->backend)->begin);
-	s->arrival = s->lost ? ARRIVED_NOWHERE : s->arrival;
-}
-
-bool stretch_is_in_code(const struct bt_regs *raw) { return in_code(raw->rip); }
+bool stretch_is_in_code(const struct bt_regs *raw) { return stretch_rip_in_code(raw->rip); }
 
 bool stretch_is_own_trap(const struct code_cache *c, const siginfo_t *info,
 			 const struct bt_regs *raw)
@@ -407,7 +183,8 @@ bool stretch_is_own_trap(const struct code_cache *c, const siginfo_t *info,
 	uint32_t trap = (uint32_t)(raw->rip - 1 - region_address(CODE_AT));
 
 	/* The program may have sent itself one that looks so. */
-	return info->si_signo == SIGTRAP && info->si_code == TRAP_SELF && in_code(raw->rip - 1) &&
+	return info->si_signo == SIGTRAP && info->si_code == TRAP_SELF &&
+	       stretch_rip_in_code(raw->rip - 1) &&
 	       (trap == c->miss_trap || code_cache_exit_at(c, trap));
 }
 
@@ -450,7 +227,7 @@ bool stretch_take_full(struct task *task, struct engine_space *es, struct stretc
 
 	if (!x || x->dead || !x->goes_on ||
 	    ((const struct engine_task *)task->backend)->room != records_room(es->cache->kind) ||
-	    !read_context(task, es, s))
+	    !stretch_read_context(task, es, s))
 		return false;
 	/* The routines has written the last record, and would have gone on behind the trap, had
 	 * there been more room (routines.c, emit_safe_point()). */
@@ -672,15 +449,16 @@ static bool step_to_entry(struct task *task, const struct engine_space *es, stru
 		return false;
 	for (int i = 0; alive && !found && i < STEP_ON; i++) {
 		alive = step_on(task->host_tid) && !tracee_get_siginfo(task->host_tid, &info) &&
-			!tracee_get_regs(task->host_tid, &s->regs) && read_context(task, es, s);
+			!tracee_get_regs(task->host_tid, &s->regs) &&
+			stretch_read_context(task, es, s);
 		if (alive && info.si_code <= 0) /* no step's: it came before that */
 			sent = info;
 		else if (alive && stretch_is_own_trap(es->cache, &info, &s->regs))
-			found = state_at_trap(task, es, s);
+			found = stretch_state_at_trap(task, es, s);
 		else if (alive && cache_logged_finish(task, es, &s->regs))
 			alive = !tracee_set_regs(task->host_tid, &s->regs);
 		else if (alive)
-			found = state_at_entry(task, es, s);
+			found = stretch_state_at_entry(task, es, s);
 	}
 	(void)!tracee_set_mask(task->host_tid, mask);
 	if (sent.si_signo)
@@ -693,9 +471,9 @@ bool stretch_find_state(struct task *task, const struct engine_space *es, struct
 {
 	if (cache_logged_finish(task, es, &s->regs) && tracee_set_regs(task->host_tid, &s->regs))
 		return false;
-	if (!read_context(task, es, s))
+	if (!stretch_read_context(task, es, s))
 		return false;
-	if (state_at_entry(task, es, s))
+	if (stretch_state_at_entry(task, es, s))
 		return true;
 	/* A fault lets nothing run behind it; and raised once more while it is blocked, it would
 	 * take the program's handler away. */
@@ -704,7 +482,7 @@ bool stretch_find_state(struct task *task, const struct engine_space *es, struct
 
 bool stretch_at_trap(struct task *task, const struct engine_space *es, struct stretch *s)
 {
-	if (!read_context(task, es, s))
+	if (!stretch_read_context(task, es, s))
 		return false;
-	return state_at_trap(task, es, s);
+	return stretch_state_at_trap(task, es, s);
 }

@@ -1,6 +1,7 @@
 collector_libcollector_a_SOURCES += \
 	collector/backend/engine/cache_answers.c \
 	collector/backend/engine/cache_entry.c \
+	collector/backend/engine/cache_killed.c \
 	collector/backend/engine/cache_learn.c \
 	collector/backend/engine/cache_mappings.c \
 	collector/backend/engine/cache_prediction.c \
@@ -17,6 +18,7 @@ collector_libcollector_a_SOURCES += \
 	collector/backend/engine/engine_space.c \
 	collector/backend/engine/region_syscalls.c collector/backend/engine/region_syscalls.h \
 	collector/backend/engine/spin.c collector/backend/engine/spin.h \
+	collector/backend/engine/stretch_state.h \
 	collector/backend/engine/sweep.c \
 	collector/backend/engine/watch.c collector/backend/engine/watch.h
 collector_libcollector_a_SOURCES += \

@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: MIT */
-/* For tests (test_knobs.alarm_each): the cache's code is stepped, and SIGALRM comes at each so many
- * instructions of it: wherever a task can be stopped, the places must say what the application's
- * state is. */
+/* For tests (test_knobs.alarm_each, kill_at): the cache's code is stepped, and SIGALRM comes at
+ * each so many instructions of it: wherever a task can be stopped, the places must say what the
+ * application's state is. Or SIGKILL comes behind so many: then what can be read of a dead task
+ * must. */
 #include <signal.h>
 #include <sys/ptrace.h>
 #include <sys/syscall.h>
@@ -32,6 +33,8 @@ static enum sweep_shows insn_shows(const struct x86_insn *insn)
 									 : SWEEP_NOTHING;
 }
 
+static bool is_swept(const struct backend *b) { return b->tests->alarm_each || b->tests->kill_at; }
+
 int engine_run(const struct backend *b, struct task *task)
 {
 	struct engine_task *et = task->backend;
@@ -40,7 +43,7 @@ int engine_run(const struct backend *b, struct task *task)
 	struct bt_regs regs;
 	bool known;
 
-	if (!b->tests->alarm_each)
+	if (!is_swept(b))
 		return tracee_resume(task->host_tid, PTRACE_CONT, 0);
 	if (tracee_get_regs(task->host_tid, &regs))
 		return -BT_E_GONE;
@@ -84,7 +87,7 @@ int sweep_stopped(const struct backend *b, struct task *task, const siginfo_t *i
 		  struct bt_regs *regs)
 {
 	struct engine_task *et = task->backend;
-	bool step = b->tests->alarm_each && is_step(et, info);
+	bool step = is_swept(b) && is_step(et, info);
 
 	if (et->sweep.over && tracee_set_breakpoint(task->host_tid, 0))
 		return -BT_E_GONE;
@@ -92,7 +95,11 @@ int sweep_stopped(const struct backend *b, struct task *task, const siginfo_t *i
 	if (!step)
 		return 0;
 	hide_trap_flag(task->host_tid, et->sweep.shows, regs);
-	if (++et->sweep.steps % b->tests->alarm_each == 0 && catches_alarms(task->host_tid))
+	et->sweep.steps++;
+	if (b->tests->alarm_each && et->sweep.steps % b->tests->alarm_each == 0 &&
+	    catches_alarms(task->host_tid))
 		(void)!syscall(SYS_tgkill, task->process->host_pid, task->host_tid, SIGALRM);
+	if (et->sweep.steps == b->tests->kill_at)
+		(void)!syscall(SYS_tgkill, task->process->host_pid, task->host_tid, SIGKILL);
 	return engine_run(b, task) ? -BT_E_GONE : 1;
 }

@@ -186,11 +186,15 @@ struct code_cache {
 	uint32_t miss_trap;   /* the stop for an address that is in no table */
 	uint32_t safe_point,
 		safe_point_record; /* of the routine that writes a safe point's record */
+	uint32_t record_bits,      /* from there on its bits are in the record, */
+		record_made;       /* and from there on it is one */
 	uint32_t pause;            /* of the routine behind PAUSE */
 	struct fragment_kind kind;
 	bool fast_pext, rorx, fast_loop; /* the processor's (processor.h) */
-	uint32_t call, called;  /* of the routine that decides whether a system call is made in the
-				   cache, and that notes it */
+	uint32_t call, called; /* of the routine that decides whether a system call is made in the
+				  cache, and that notes it */
+	uint32_t granted, granted_end; /* in the former: between them, on the way to the call, r11
+					  is the application's, and the bits are in the context */
 	uint32_t asking, asked; /* in the former: between them rsi is a register of ours, and the
 				   application's in the context, as are the bits */
 	uint32_t telling, told; /* in the latter: between them rsi is a register of ours, and the

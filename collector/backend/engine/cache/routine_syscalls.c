@@ -580,7 +580,9 @@ void routine_emit_syscall(struct code_cache *c, struct emitter *e, const struct 
 	emit_store(e, X86_RCX, CTX_BACK);
 	emit_store(e, X86_R11, CTX_BITS);
 	emit_load(e, X86_R11, CTX_R11);
+	c->granted = (uint32_t)e->len;
 	emit_back_to_syscall(e);
+	c->granted_end = (uint32_t)e->len;
 	if (c->kind.logged) {
 		emit_patch(e, answered, e->base + e->len);
 		answered_call_emit(c, e, &to.no);

@@ -151,10 +151,12 @@ static void emit_safe_point(struct code_cache *c, struct emitter *e)
 	EMIT(e, 0x65, 0x4c, 0x89, 0x99); /* mov gs:[rcx+records_end], r11 */
 	emit_u32(e, RECORDS_END);
 	emit_load(e, X86_R11, CTX_ENTRY);
+	c->record_bits = (uint32_t)e->len;
 	EMIT(e, 0x65, 0x4c, 0x89, 0x99); /* mov gs:[rcx+records_end+8], r11 */
 	emit_u32(e, RECORDS_END + 8);
 	EMIT(e, 0x48, 0x8d, 0x49, 16); /* lea rcx, [rcx+16] */
 	emit_store(e, X86_RCX, CTX_NEXT);
+	c->record_made = (uint32_t)e->len;
 	emit_bits_empty(e);
 	full = short_jump(e, JRCXZ);
 	_Static_assert(SPIN_BYTES == 1 << 8, "a byte is 0 at multiples of it");

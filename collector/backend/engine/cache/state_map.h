@@ -21,6 +21,16 @@ enum state_flag {
 	STATE_CALLED = 64,  /* behind a system call that is to be noted; rcx is to be the
 			       application's pc */
 	STATE_NOTED = 128,  /* the bits are where the next record will be, and not in r11 */
+	STATE_BIT = STATE_BETWEEN | STATE_SHIFTED, /* (history) the bit of the conditional before pc
+						      is still to come */
+	/* Of a branch that has been made, all but the jump. Nobody stops there; a task that has
+	   died is told to be where the branch leads. */
+	STATE_MADE = STATE_BETWEEN | STATE_CALLED, /* to pc; where ticks are counted it is not yet
+						      counted */
+	STATE_LEADS = STATE_BETWEEN | STATE_NOTED, /* (ticks) to where r11 says; the count is in
+						      the context; */
+	STATE_LEADS_RCX = STATE_LEADS | STATE_RCX, /* to where rcx says; the count is in r11, */
+	STATE_LEADS_UNCOUNTED = STATE_LEADS_RCX | STATE_CALLED, /* and this one not yet in it */
 };
 
 struct state_entry {

@@ -34,6 +34,20 @@ static void emit_literal(struct translation *t, uint64_t addr, size_t site)
 	emit_u64(&t->out, addr);
 }
 
+/* Behind LOOP, JRCXZ and their like, which have counted: to where it goes on, and the jump to where
+ * it leads, whose site this returns. */
+static size_t emit_ways_of_loop(struct translation *t, const struct step *s)
+{
+	unsigned bit = t->cache->kind.ticks ? 0 : STATE_BIT;
+	struct emitter *e = &t->out;
+
+	t->shifted = false;
+	fragment_map_state_to(t, step_end(s), bit);
+	EMIT(e, 0xeb, 5);
+	fragment_map_state_to(t, step_target(s), bit ? bit | STATE_MADE : 0);
+	return emit_jump(e);
+}
+
 void fragment_emit_conditional(struct translation *t, const struct step *s)
 {
 	struct emitter *e = &t->out;
@@ -56,9 +70,7 @@ void fragment_emit_conditional(struct translation *t, const struct step *s)
 		if (s->insn.traits & X86_ADDRESS32)
 			emit_u8(e, 0x67);
 		EMIT(e, s->insn.opcode, 2);
-		fragment_map_state(t, s, STATE_BETWEEN, 0); /* LOOP has counted */
-		EMIT(e, 0xeb, 5);
-		site = emit_jump(e);
+		site = emit_ways_of_loop(t, s);
 	}
 	t->known = true;
 	t->transfers = 0;
@@ -87,8 +99,8 @@ void fragment_emit_call(struct translation *t, const struct step *s)
 	fragment_bring_bits(t, s);
 	fragment_map_state(t, s, 0, 0);
 	literal = emit_return_address(t, step_end(s));
-	fragment_map_state(t, s, STATE_BETWEEN, 0);
-	fragment_count_transfer(t, s);
+	fragment_map_state_to(t, step_target(s), STATE_MADE);
+	fragment_count_transfer(t, step_target(s));
 	fragment_emit_loop_record(t, s);
 	emit_align_link(&t->out, 1);
 	fragment_add_cold(t, emit_jump(&t->out), step_target(s), EXIT_LINK);
@@ -99,7 +111,7 @@ void fragment_emit_last_jump(struct translation *t, const struct step *s)
 {
 	fragment_bring_bits(t, s);
 	fragment_map_state(t, s, 0, 0);
-	fragment_count_transfer(t, s);
+	fragment_count_transfer(t, step_target(s));
 	fragment_emit_loop_record(t, s);
 	emit_align_link(&t->out, 1);
 	fragment_add_cold(t, emit_jump(&t->out), step_target(s), EXIT_LINK);
@@ -148,10 +160,7 @@ static void emit_record_end(struct translation *t, const struct step *s)
 	struct emitter *e = &t->out;
 
 	if (t->cache->kind.ticks) {
-		fragment_count_transfer(t, s);
-		emit_store(e, X86_R11, CTX_BITS);
-		EMIT(e, 0x49, 0x89, 0xcb); /* mov r11, rcx */
-		fragment_map_state(t, s, STATE_BETWEEN | STATE_NOTED, 0);
+		fragment_count_indirect(t, s);
 		fragment_note_origin(t);
 		return;
 	}
@@ -190,7 +199,9 @@ static void emit_return(struct translation *t, const struct step *s)
 		emit_u8(e, 0x59); /* pop rcx */
 	else
 		EMIT(e, 0x41, 0x5b); /* pop r11 */
-	fragment_map_state(t, s, STATE_BETWEEN | (t->cache->kind.ticks ? 0 : STATE_NOTED), 0);
+	fragment_map_state(
+		t, s, t->cache->kind.ticks ? STATE_LEADS_UNCOUNTED : STATE_BETWEEN | STATE_NOTED,
+		0);
 	if (more) {
 		EMIT(e, 0x48, 0x8d, 0xa4, 0x24); /* lea rsp, [rsp+more] */
 		emit_u32(e, more);
@@ -263,7 +274,7 @@ static void emit_indirect(struct translation *t, const struct step *s)
 	fragment_map_state(t, s, STATE_RCX | (ticks ? 0 : STATE_NOTED), 0);
 	if (s->insn.class == BT_INSN_ICALL)
 		literal = emit_return_address(t, step_end(s));
-	fragment_map_state(t, s, STATE_BETWEEN | (ticks ? 0 : STATE_NOTED), 0);
+	fragment_map_state(t, s, ticks ? STATE_LEADS_UNCOUNTED : STATE_BETWEEN | STATE_NOTED, 0);
 	if (s->insn.regs & X86_BIT(X86_RCX) && !ticks)
 		emit_load_next(e);
 	emit_record_end(t, s);
@@ -301,8 +312,8 @@ static void emit_hit(struct translation *t, const struct step *s, uint64_t predi
 		literal = emit_return_address(t, step_end(s));
 	else if (s->insn.class == BT_INSN_RET)
 		emit_pop(t, s);
-	fragment_map_state(t, s, STATE_BETWEEN, 0);
-	fragment_count_transfer(t, s);
+	fragment_map_state_to(t, prediction, STATE_MADE);
+	fragment_count_transfer(t, prediction);
 	fragment_emit_loop_record(t, s);
 	emit_align_link(e, 1);
 	fragment_add_cold(t, emit_jump(e), prediction, EXIT_LINK);
@@ -386,8 +397,8 @@ uint32_t fragment_emit_miss(struct translation *t)
 	uint32_t trap = 0;
 
 	emit_patch(&t->out, t->miss_site, t->out.base + t->out.len);
+	fragment_map_state(t, s, STATE_RCX, 0);
 	if (t->cache->kind.ticks) {
-		fragment_map_state(t, s, STATE_RCX, 0);
 		emit_load(&t->out, X86_RCX, CTX_RCX);
 	} else {
 		trap = fragment_emit_record(t, t->last_segment, BRANCH_LOG_MISS,
@@ -443,8 +454,8 @@ void fragment_emit_on(struct translation *t, const struct step *s)
 	else if (s->insn.class == BT_INSN_RET)
 		emit_pop(t, s);
 	if (s->insn.class != BT_INSN_JMP && s->insn.class != BT_INSN_IJMP)
-		fragment_map_state(t, s, STATE_BETWEEN, 0);
-	fragment_count_transfer(t, s);
+		fragment_map_state_to(t, fragment_way_on(t, s), STATE_MADE);
+	fragment_count_transfer(t, fragment_way_on(t, s));
 }
 
 /* ---- The indirect entry ---- */

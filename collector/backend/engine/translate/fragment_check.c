@@ -36,7 +36,7 @@ static void emit_test_by_pext(struct translation *t, const struct step *s)
 	struct emitter *e = &t->out;
 
 	emit_store(e, X86_RCX, CTX_RCX);
-	fragment_map_state(t, s, STATE_BETWEEN, 0);
+	fragment_map_state(t, s, STATE_RCX, 0);
 	EMIT_CONTEXT(e, X86_RCX, CTX_MASK, 0, 0xc4, 0xe2, 0xa2, 0xf5); /* pext rcx, r11, [mask] */
 	emit_complement(t, BITS_FULL >> BITS_CAPACITY);
 	EMIT(e, 0xe3, 5); /* jrcxz over the jump */
@@ -60,7 +60,7 @@ static void emit_test_by_memory(struct translation *t, const struct step *s)
 
 	emit_store(e, X86_R11, CTX_BITS);
 	emit_store(e, X86_RCX, CTX_RCX);
-	fragment_map_state(t, s, STATE_BETWEEN, 0);
+	fragment_map_state(t, s, STATE_RCX, 0);
 	/* movzx ecx, word [bits+6] (byte [bits+3]) */
 	EMIT_CONTEXT(e, X86_RCX, CTX_BITS + (t->cache->kind.ticks ? 3 : 6), 0, 0x0f,
 		     t->cache->kind.ticks ? 0xb6 : 0xb7);
@@ -182,13 +182,15 @@ void fragment_emit_safe_point_cold(struct translation *t, uint32_t *trap)
 	if (t->cache->kind.ticks && t->check_flags) { /* nothing to write: the tracer counts */
 		*trap = emit_stop_behind(t, s);
 	} else if (t->cache->kind.ticks) {
+		fragment_map_state(t, s, STATE_RCX, 0);
 		emit_load(e, X86_RCX, CTX_RCX);
 		*trap = (uint32_t)e->len;
 		emit_u8(e, 0xcc);
 	} else if (t->check_flags) {
-		emit_store(e, X86_RCX, CTX_RCX);
-		emit_record(t, t->fragment.segment, BRANCH_LOG_DIRECT, t->cache->safe_point);
 		fragment_map_state(t, s, STATE_BETWEEN, 0);
+		emit_store(e, X86_RCX, CTX_RCX);
+		fragment_map_state(t, s, STATE_BETWEEN | STATE_RCX, 0);
+		emit_record(t, t->fragment.segment, BRANCH_LOG_DIRECT, t->cache->safe_point);
 		stop = emit_jump(e);
 		fragment_map_state(t, s, STATE_BETWEEN, 0);
 		fragment_return_to_loop(t);
@@ -199,6 +201,7 @@ void fragment_emit_safe_point_cold(struct translation *t, uint32_t *trap)
 		fragment_return_to_loop(t);
 		emit_patch(e, emit_jump(e), e->base + t->check_behind);
 	} else { /* the application's rcx is in the context already */
+		fragment_map_state(t, s, STATE_RCX, 0);
 		*trap = fragment_emit_record(t, t->fragment.segment, BRANCH_LOG_DIRECT,
 					     t->cache->safe_point);
 		fragment_return_to_loop(t);
@@ -214,11 +217,13 @@ void fragment_emit_loop_record(struct translation *t, const struct step *s)
 		fragment_emit_loop_test(t, s);
 		return;
 	}
+	t->loop_target = fragment_way_on(t, s);
+	fragment_map_state_to(t, t->loop_target, STATE_MADE);
 	emit_store(&t->out, X86_RCX, CTX_RCX);
-	fragment_map_state(t, s, STATE_BETWEEN, 0);
+	fragment_map_state_to(t, t->loop_target, STATE_MADE | STATE_RCX);
 	t->loop_trap = fragment_emit_record(t, t->last_segment, BRANCH_LOG_LOOP,
 					    t->cache->safe_point_record);
-	t->loop_target = fragment_way_on(t, s);
+	fragment_map_state_to(t, t->loop_target, 0); /* where the record leaves it */
 }
 
 void fragment_emit_mark(struct translation *t)

@@ -43,6 +43,18 @@ void fragment_map_state(struct translation *t, const struct step *s, unsigned st
 		t->out.overflow = true;
 }
 
+void fragment_map_state_to(struct translation *t, uint64_t to, unsigned state)
+{
+	int64_t far = (int64_t)(to - t->pc);
+
+	if (far != (int32_t)far) { /* an entry has no room for it */
+		fragment_map_state(t, &t->steps[0], STATE_BETWEEN, 0);
+		return;
+	}
+	t->at_pc = to;
+	fragment_map_state(t, NULL, state, 0);
+}
+
 void fragment_add_cold(struct translation *t, size_t site, uint64_t target, uint8_t kind)
 {
 	const struct fragment_demand demand = {(uint8_t)(t->fragment.debt + t->conditionals),
@@ -292,9 +304,9 @@ static void emit_system_call(struct translation *t, const struct step *s)
 	fragment_bring_bits(t, s);
 	fragment_map_state(t, s, 0, 0);
 	emit_store(e, X86_RCX, CTX_RCX);
+	fragment_map_state(t, s, STATE_RCX, 0);
 	EMIT(e, 0x48, 0x8d, 0x0d); /* lea rcx, [rip+outside] */
 	emit_u32(e, emit_move_len(e) + 5);
-	fragment_map_state(t, s, STATE_BETWEEN, 0);
 	emit_store(e, X86_RCX, CTX_BACK);
 	emit_patch(e, emit_jump(e), region_address(CODE_AT) + t->cache->call);
 	fragment_map_state(t, s, 0, 0);
@@ -310,12 +322,13 @@ static void emit_system_call(struct translation *t, const struct step *s)
 	emit_store(e, X86_RCX, CTX_BACK);
 	emit_patch(e, emit_jump(e), region_address(CODE_AT) + t->cache->called);
 	assert(e->overflow || e->len - outside == emit_syscall_len(e));
-	fragment_map_state(t, NULL, STATE_BETWEEN, 0);
+	fragment_map_state(t, NULL, STATE_MADE, 0);
 	emit_constant(e, X86_RCX, step_end(s)); /* not where the kernel saw the call */
 	emit_store(e, X86_R11, CTX_R11);
 	emit_load(e, X86_R11, CTX_BITS);
 	t->r11_in = false;
-	fragment_count_transfer(t, NULL);
+	fragment_map_state(t, NULL, STATE_MADE, 0);
+	fragment_count_transfer(t, step_end(s));
 	fragment_emit_end(t, step_end(s), EXIT_LINK);
 }
 
@@ -387,7 +400,7 @@ void fragment_emit_step(struct translation *t, int i)
 			fragment_bring_bits(t, s);
 		fragment_map_state(t, s, 0, 0);
 		if (s->inlined_jump)
-			fragment_count_transfer(t, s);
+			fragment_count_transfer(t, step_target(s));
 		else
 			fragment_emit_last_jump(t, s);
 		return;

@@ -148,7 +148,7 @@ static void begin_history(struct translation *t)
 	const struct step *s = &t->steps[0];
 
 	emit_store(e, X86_RCX, CTX_RCX);
-	fragment_map_state(t, s, STATE_BETWEEN, 0);
+	fragment_map_state(t, s, STATE_RCX, 0);
 	t->loop_trap = fragment_emit_record(t, t->fragment.segment, BRANCH_LOG_DIRECT,
 					    t->cache->safe_point_record);
 	t->loop_target = t->pc;

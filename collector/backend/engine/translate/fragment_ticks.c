@@ -10,18 +10,34 @@
  * come from a conditional, which writes slot 0. */
 #include "collector/backend/engine/translate/translation.h"
 
-void fragment_count_transfer(struct translation *t, const struct step *s)
+static void count_transfer(struct translation *t)
 {
 	struct emitter *e = &t->out;
 
-	if (!t->cache->kind.ticks)
-		return;
 	if (t->known)
 		emit_store(e, X86_R11, CTX_SLOTS + 8 * (uint32_t)++t->transfers);
 	else
 		EMIT(e, 0x4d, 0x8d, 0x9b, 0x00, 0x00, 0x00,
 		     0x80); /* lea r11, [r11-2^TICKS_SHIFT]: there is no wider displacement */
-	fragment_map_state(t, s, STATE_BETWEEN, 0);
+}
+
+void fragment_count_transfer(struct translation *t, uint64_t to)
+{
+	if (!t->cache->kind.ticks)
+		return;
+	count_transfer(t);
+	fragment_map_state_to(t, to, 0);
+}
+
+void fragment_count_indirect(struct translation *t, const struct step *s)
+{
+	struct emitter *e = &t->out;
+
+	count_transfer(t);
+	fragment_map_state(t, s, STATE_LEADS_RCX, 0);
+	emit_store(e, X86_R11, CTX_BITS);
+	EMIT(e, 0x49, 0x89, 0xcb); /* mov r11, rcx */
+	fragment_map_state(t, s, STATE_LEADS, 0);
 }
 
 void fragment_note_origin(struct translation *t)
@@ -89,6 +105,7 @@ uint32_t fragment_emit_entry_stop(struct translation *t)
 	struct emitter *e = &t->out;
 
 	fragment_patch_stop(t, t->entry_sites);
+	fragment_map_state_to(t, t->pc, STATE_RCX);
 	emit_load(e, X86_RCX, CTX_RCX);
 	emit_u8(e, 0xcc);
 	return (uint32_t)e->len - 1;
@@ -99,15 +116,15 @@ void fragment_emit_loop_test(struct translation *t, const struct step *s)
 	struct emitter *e = &t->out;
 	size_t sites[STOP_TESTS], over;
 
+	t->loop_target = fragment_way_on(t, s);
 	emit_store(e, X86_RCX, CTX_RCX);
-	fragment_map_state(t, s, STATE_BETWEEN, 0);
+	fragment_map_state_to(t, t->loop_target, STATE_RCX); /* the branch has been counted */
 	fragment_emit_stop_test(t, sites);
 	emit_load(e, X86_RCX, CTX_RCX);
 	over = emit_jump(e);
 	fragment_patch_stop(t, sites);
 	emit_load(e, X86_RCX, CTX_RCX);
 	t->loop_trap = (uint32_t)e->len;
-	t->loop_target = fragment_way_on(t, s);
 	emit_u8(e, 0xcc);
 	emit_patch(e, over, e->base + e->len);
 }

@@ -186,6 +186,9 @@ bool fragment_add_segments(struct translation *t);
  * t->at_pc. */
 void fragment_map_state(struct translation *t, const struct step *s, unsigned state, unsigned reg);
 
+/* The same of the state before the instruction at `to`, where a branch has led. */
+void fragment_map_state_to(struct translation *t, uint64_t to, unsigned state);
+
 /* The jump whose displacement is at site leads to an exit of this kind, behind the fragment. */
 void fragment_add_cold(struct translation *t, size_t site, uint64_t target, uint8_t kind);
 
@@ -278,9 +281,13 @@ void fragment_emit_x87_save(struct translation *t, const struct step *s, int fir
 /* Where the indirect entry stops, if it looks: gives the place of the int3. */
 uint32_t fragment_emit_entry_stop(struct translation *t);
 
-/* Counts the transfer s, with the bits in r11; the place behind its first instruction is BETWEEN.
+/* Counts a transfer to `to`, with the bits in r11, where ticks are counted. It has been made then.
  */
-void fragment_count_transfer(struct translation *t, const struct step *s);
+void fragment_count_transfer(struct translation *t, uint64_t to);
+
+/* The same, only where ticks are counted, of an indirect branch s that leads to where rcx says:
+ * that is in r11 then, and the bits are in the context. */
+void fragment_count_indirect(struct translation *t, const struct step *s);
 
 /* ecx is r11's bits from 24 to 31: makes those of the conditionals of it, which are not 0 when so
  * many have been counted that it is to stop. */
