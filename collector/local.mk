@@ -62,6 +62,7 @@ collector_libcollector_a_SOURCES = \
 	collector/supervisor/terminal.c collector/supervisor/terminal.h \
 	collector/supervisor/turns.c \
 	collector/supervisor/written_files.c \
+	collector/record/changed_mappings.c collector/record/changed_mappings.h \
 	collector/record/events.c \
 	collector/record/first_message.c collector/record/first_message.h \
 	collector/record/first_signs.c collector/record/first_signs.h \

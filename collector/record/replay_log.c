@@ -3,8 +3,8 @@
  *
  * What a call wrote its row says (syscall_ranges.h). Where no row does, the program's writable
  * memory is compared before and behind it. What it did to mappings follows from its arguments and
- * its result (log_shapes.c). Registers are written where they are not those of the entry with the
- * result in rax. */
+ * its result (log_shapes.c), or is read (changed_mappings.c). Registers are written where they are
+ * not those of the entry with the result in rax. */
 #include "collector/record/replay_log.h"
 
 #include <cpuid.h>
@@ -20,6 +20,7 @@
 #include <sys/uio.h>
 #include <unistd.h>
 
+#include "collector/record/changed_mappings.h"
 #include "collector/record/log_shapes.h"
 #include "collector/space/mappings.h"
 #include "collector/space/world.h"
@@ -142,8 +143,9 @@ static const char *source_of(pid_t tid, const struct log_shape *s, char path[PAT
 	return n > 0 && n < PATH_MAX ? path : NULL;
 }
 
-static void put_shape(struct replay_log *l, pid_t tid, const struct log_shape *s)
+static void put_shape(void *arg, pid_t tid, const struct log_shape *s)
 {
+	struct replay_log *l = arg;
 	struct bt_record_log_shape rec = {.what = (uint8_t)s->what,
 					  .start = s->start,
 					  .end = s->end,
@@ -181,6 +183,19 @@ static void put_shape(struct replay_log *l, pid_t tid, const struct log_shape *s
 	put(l, BT_RECORD_LOG_SHAPE, &rec);
 	if (s->has_content && !same) /* fresh pages are zero there */
 		log_content_put(&l->content, tid, rec.start, rec.end, source, rec.offset);
+}
+
+/* What the call did to mappings. It is the task's last that did. */
+static void put_shapes(struct replay_log *l, const struct task *task,
+		       const struct tracee_syscall *call, uint64_t result)
+{
+	struct log_shape shapes[LOG_SHAPES];
+	size_t n = log_shapes_of_call(call, result, &l->heap_end, shapes);
+
+	for (size_t i = 0; i < n; i++)
+		put_shape(l, task->host_tid, &shapes[i]);
+	if (!changed_mappings_look(task->host_tid, call, result, put_shape, l))
+		replay_log_end(l, "what a call did to mappings cannot be read");
 }
 
 /* ---- The beginning ---- */
@@ -353,7 +368,8 @@ static enum memory_copy_of writes_more(const struct replay_log *l, const struct 
 		return MEMORY_COPY_ALL;
 	if (syscall_is(c, SYS_exit_group)) /* nobody sees what is there behind it */
 		return MEMORY_COPY_NOTHING;
-	if (facts->changes & SYSCALL_CHANGES_MAPS && !log_shapes_knows(c))
+	if (facts->changes & SYSCALL_CHANGES_MAPS && !log_shapes_knows(c) &&
+	    !changed_mappings_knows(c))
 		return MEMORY_COPY_ALL;
 	return l->file.change == MAPPED_FILE_ANY || (l->file.change == MAPPED_FILE_NOBODY_KNOWS &&
 						     facts->changes & SYSCALL_CHANGES_OBJECTS &&
@@ -477,9 +493,7 @@ void replay_log_syscall_exit(struct replay_log *l, struct task *task, const stru
 					 .regs = l->regs,
 					 .result = result,
 					 .again = task->syscall_restarts};
-	struct log_shape shapes[LOG_SHAPES];
 	uint64_t told;
-	size_t n;
 
 	(void)at;
 	if (!is_logged(l, task) || !l->in_call)
@@ -503,9 +517,7 @@ void replay_log_syscall_exit(struct replay_log *l, struct task *task, const stru
 	}
 	if (l->detached.end && !call_has_failed(result))
 		put_shape(l, task->host_tid, &l->detached);
-	n = log_shapes_of_call(&task->syscall, result, &l->heap_end, shapes);
-	for (size_t i = 0; i < n; i++)
-		put_shape(l, task->host_tid, &shapes[i]);
+	put_shapes(l, task, &task->syscall, result);
 	put_written(l, task, result);
 	told = log_outputs_put(&l->outputs, task->host_tid, &task->syscall, result);
 	rec.told = told && told == result;
@@ -523,13 +535,9 @@ static uint64_t put_effects_of_made(struct replay_log *l, const struct task *tas
 	struct bt_record_log_output output = {.stream = (uint8_t)call->output.stream,
 					      .addr = call->output.addr,
 					      .bytes = call->output.bytes};
-	struct log_shape shapes[LOG_SHAPES];
-	size_t n;
 
 	memcpy(made.args, call->args, sizeof made.args);
-	n = log_shapes_of_call(&made, call->result, &l->heap_end, shapes);
-	for (size_t i = 0; i < n; i++)
-		put_shape(l, task->host_tid, &shapes[i]);
+	put_shapes(l, task, &made, call->result);
 	if (!call->output.stream || call->output.stream >= LOG_STREAMS ||
 	    call_has_failed(call->result) || !output.bytes.len)
 		return 0;

@@ -61,7 +61,8 @@ static bool is_plain(uint64_t nr)
 }
 
 /* What such a call does to mappings follows from its arguments and its result alone, where memory
- * of no file is mapped (routine_syscalls.c). */
+ * of no file is mapped (routine_syscalls.c), and it does not fail. Behind one that fails the
+ * mappings are read, before the next one changes them (map_call_emit_failed()). */
 static bool changes_maps_plainly(uint64_t nr)
 {
 	static const uint16_t calls[] = {SYS_brk, SYS_mmap, SYS_munmap, SYS_mprotect};

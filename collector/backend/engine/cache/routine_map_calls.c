@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /* System calls that change mappings, in the cache: which ones may be made there. They touch no code
  * and not the region: the table of ranges in the window holds both (cache_mappings.c). */
+#include <errno.h>
 #include <sys/mman.h>
 #include <sys/syscall.h>
 
@@ -179,4 +180,25 @@ void map_call_emit(struct emitter *e, bool logged, struct syscall_ways *ways)
 	emit_args(e);
 	ways->no = to->no;
 	ways->yes.sites[ways->yes.count++] = emit_jump(e);
+}
+
+void map_call_emit_failed(struct emitter *e)
+{
+	size_t other, refused;
+
+	_Static_assert(
+		SYS_mprotect == SYS_mmap + 1 && SYS_munmap == SYS_mmap + 2,
+		"the calls of map_call_emit() that fail, but for those that no log lets run");
+	EMIT(e, 0x83, 0xe8, SYS_mmap, 0x83, 0xf8, 2); /* sub eax, first; cmp eax, others */
+	other = emit_jcc(e, CC_A);
+	EMIT(e, 0x65, 0x83, 0x3c,
+	     0x25); /* cmp dword gs:[result], error: these have done nothing then */
+	emit_u32(e, CTX_RAX);
+	emit_u8(e, (uint8_t)-EINVAL);
+	refused = emit_jcc(e, CC_E);
+	EMIT(e, 0x65, 0x81, 0x24, 0x25); /* and dword gs:[syscalls], mask */
+	emit_u32(e, CTX_SYSCALLS);
+	emit_u32(e, ~(uint32_t)POLICY_MAPS);
+	emit_patch(e, refused, e->base + e->len);
+	emit_patch(e, other, e->base + e->len);
 }

@@ -666,6 +666,12 @@ void routine_emit_syscall_behind(struct code_cache *c, struct emitter *e,
 	emit_store(e, X86_RAX, CTX_RAX);
 	EMIT(e, 0x9f, 0x0f, 0x90, 0xc0); /* lahf; seto al */
 	emit_store(e, X86_RAX, CTX_FLAGS);
+	if (c->kind.logged) {
+		emit_load(e, X86_RCX, CTX_SYSCALL_NEXT);
+		EMIT(e, 0x65, 0x8b, 0x81); /* mov eax, gs:[rcx+number] */
+		emit_u32(e, SYSCALL_NOTES_END - LOGGED_BYTES - NOTE_SIZE + NOTE_NR);
+		map_call_emit_failed(e);
+	}
 	failed_call_emit_note(c, e, table, &opened);
 	restore_flags(e);
 	emit_load(e, X86_RAX, CTX_RAX);

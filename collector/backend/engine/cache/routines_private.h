@@ -105,6 +105,11 @@ struct syscall_ways {
  */
 void map_call_emit(struct emitter *e, bool logged, struct syscall_ways *ways);
 
+/* Behind a call that has failed, whose number is in eax, its result in the context, where a log is
+ * kept: if it may have changed mappings the next that does is made at a stop, so that the mappings
+ * can be read before. rax is used, and flags. */
+void map_call_emit_failed(struct emitter *e);
+
 /* ---- routine_failed_call.c ---- */
 
 /* Where its table is, for the other one. */

@@ -1,0 +1,216 @@
+/* SPDX-License-Identifier: MIT */
+/* Which calls leave something done when they fail is said by the kernel's source (mm/, ipc/shm.c,
+ * Linux 6.12). mprotect, say, goes from mapping to mapping, and ends at a hole or at one that may
+ * not have the rights: those before it have changed (mprotect(2), ENOMEM). */
+#include "collector/record/changed_mappings.h"
+
+#include <errno.h>
+#include <string.h>
+#include <sys/mman.h>
+#include <sys/syscall.h>
+
+#include "collector/space/mappings.h"
+#include "collector/space/world.h"
+#include "lib/array_size.h"
+#include "lib/call_result.h"
+#include "lib/canonical.h"
+#include "lib/page.h"
+
+#ifndef MADV_DONTNEED_LOCKED
+#define MADV_DONTNEED_LOCKED 24 /* asm-generic/mman-common.h since Linux 5.18 */
+#endif
+#ifndef MAP_FIXED_NOREPLACE
+#define MAP_FIXED_NOREPLACE 0x100000 /* asm-generic/mman-common.h since Linux 4.17 */
+#endif
+
+/* What is to be looked at. */
+struct look {
+	struct map_part {
+		uint64_t start, length;
+	} parts[2];
+	bool downward;      /* the first begins where the mapping does that holds its start */
+	bool other_content; /* pages hold something else now, if they are there */
+};
+
+/* With EINVAL it has done nothing: arguments are looked at first. That is relied upon in the cache,
+ * too (map_call_emit_failed()). */
+static void failed_change(const uint64_t *args, uint64_t result, struct look *out)
+{
+	if (result != (uint64_t)-EINVAL)
+		out->parts[0] = (struct map_part){args[0], args[1]};
+}
+
+static void failed_protection(const uint64_t *args, uint64_t result, struct look *out)
+{
+	failed_change(args, result, out);
+	out->downward = args[2] & PROT_GROWSDOWN;
+}
+
+/* It takes away what was there before it asks the file, until Linux 6.12, and that may say EINVAL.
+ */
+static void failed_mapping(const uint64_t *args, uint64_t result, struct look *out)
+{
+	const bool replaces = args[3] & MAP_FIXED && !(args[3] & MAP_FIXED_NOREPLACE);
+
+	if (replaces && (result != (uint64_t)-EINVAL || !(args[3] & MAP_ANONYMOUS)))
+		out->parts[0] = (struct map_part){args[0], args[1]};
+}
+
+/* It takes away what is at the new place, and what is behind the new size, first. Since Linux 6.17
+ * it moves several mappings, one after the other. */
+static void failed_move(const uint64_t *args, uint64_t result, struct look *out)
+{
+	(void)result;
+	out->parts[0] = (struct map_part){args[0], args[1]};
+	out->other_content = true;
+	if (args[3] & MREMAP_FIXED)
+		out->parts[1] = (struct map_part){args[4], args[2]};
+}
+
+/* Over a hole it goes on, and fails behind the rest; at a mapping that it is not for it ends. */
+static void advice(const uint64_t *args, uint64_t result, struct look *out)
+{
+	static const uint8_t emptying[] = {MADV_DONTNEED, MADV_DONTNEED_LOCKED, MADV_FREE,
+					   MADV_REMOVE};
+
+	(void)result;
+	for (size_t i = 0; i < ARRAY_SIZE(emptying); i++)
+		if (args[2] == emptying[i])
+			out->parts[0] = (struct map_part){args[0], args[1]};
+	out->other_content = true;
+}
+
+static void remapping(const uint64_t *args, uint64_t result, struct look *out)
+{
+	(void)result;
+	out->parts[0] = (struct map_part){args[0], args[1]};
+	out->other_content = true;
+}
+
+/* Pages go from one node's memory to another's, and hold the same. */
+static void nothing(const uint64_t *args, uint64_t result, struct look *out)
+{
+	(void)args;
+	(void)result;
+	(void)out;
+}
+
+static const struct look_row {
+	uint16_t nr;
+	bool always; /* also behind a call that succeeds */
+	void (*look)(const uint64_t *args, uint64_t result, struct look *out);
+} rows[] = {
+	{SYS_mmap, false, failed_mapping},        {SYS_munmap, false, failed_change},
+	{SYS_mprotect, false, failed_protection}, {SYS_pkey_mprotect, false, failed_protection},
+	{SYS_mremap, false, failed_move},         {SYS_madvise, true, advice},
+	{SYS_remap_file_pages, true, remapping},  {SYS_mbind, true, nothing},
+};
+
+static const struct look_row *row_of(const struct tracee_syscall *call)
+{
+	for (size_t i = 0; i < ARRAY_SIZE(rows); i++)
+		if (syscall_is(call, rows[i].nr))
+			return &rows[i];
+	return NULL;
+}
+
+bool changed_mappings_knows(const struct tracee_syscall *call)
+{
+	const struct look_row *row = row_of(call);
+
+	return row && row->always;
+}
+
+struct teller {
+	void (*changed)(void *arg, pid_t tid, const struct log_shape *shape);
+	void *arg;
+	pid_t tid;
+};
+
+/* Nothing is mapped there. What is ours is not the program's hole. */
+static void tell_hole(const struct teller *t, uint64_t start, uint64_t end)
+{
+	const uint64_t ours = WORLD_RESERVED_START, behind = ours + WORLD_RESERVED_SIZE;
+	const struct {
+		uint64_t start, end;
+	} around[] = {{start, end < ours ? end : ours}, {start > behind ? start : behind, end}};
+
+	for (size_t i = 0; i < ARRAY_SIZE(around); i++) {
+		const struct log_shape shape = {
+			.what = BT_SHAPE_UNMAP, .start = around[i].start, .end = around[i].end};
+
+		if (shape.start < shape.end)
+			t->changed(t->arg, t->tid, &shape);
+	}
+}
+
+static void tell_mapping(const struct teller *t, const struct mapping *m, uint64_t start,
+			 uint64_t end, bool other_content)
+{
+	const bool is_kernels = !strncmp(m->path, "[v", 2); /* vvar, vvar_vclock, vsyscall */
+	const struct log_shape shape = {.what = other_content ? BT_SHAPE_MAP : BT_SHAPE_PROTECT,
+					.start = m->start > start ? m->start : start,
+					.end = m->end < end ? m->end : end,
+					.prot = m->prot,
+					.grows = other_content && !strcmp(m->path, "[stack]"),
+					.has_content = other_content,
+					.dev = m->dev,
+					.ino = m->ino,
+					.offset = m->offset +
+						  (m->start < start ? start - m->start : 0),
+					.path = m->path};
+
+	if (!is_kernels && m->start - WORLD_RESERVED_START >= WORLD_RESERVED_SIZE)
+		t->changed(t->arg, t->tid, &shape);
+}
+
+static void tell_range(const struct teller *t, const struct mapping_list *all, uint64_t start,
+		       uint64_t end, bool other_content)
+{
+	for (size_t i = mappings_behind(all, start); i < all->count && all->maps[i].start < end;
+	     i++) {
+		const struct mapping *m = &all->maps[i];
+
+		tell_hole(t, start, m->start);
+		tell_mapping(t, m, start, end, other_content);
+		start = m->end;
+	}
+	tell_hole(t, start, end);
+}
+
+/* A start within a page, and a length that reaches beyond all addresses, the kernel refuses before
+ * it does anything. */
+static bool is_refused(const struct map_part *p)
+{
+	return !p->length || p->start % BT_PAGE || p->start >= BT_USER_END ||
+	       p->length > BT_USER_END - p->start;
+}
+
+bool changed_mappings_look(pid_t tid, const struct tracee_syscall *call, uint64_t result,
+			   void (*changed)(void *arg, pid_t tid, const struct log_shape *shape),
+			   void *arg)
+{
+	const struct look_row *row = row_of(call);
+	const struct teller teller = {changed, arg, tid};
+	struct look look = {.downward = false};
+	struct mapping_list all = {0};
+
+	if (row && (row->always || call_has_failed(result)))
+		row->look(call->args, result, &look);
+	for (size_t i = 0; i < ARRAY_SIZE(look.parts); i++) {
+		const struct map_part *p = &look.parts[i];
+		uint64_t start = p->start, end = page_up(start + p->length);
+		size_t at;
+
+		if (is_refused(p))
+			continue;
+		if (!all.count && !mappings_read(tid, &all))
+			return false;
+		at = mappings_behind(&all, start);
+		if (look.downward && at < all.count && all.maps[at].start < start)
+			start = all.maps[at].start;
+		tell_range(&teller, &all, start, end, look.other_content);
+	}
+	mappings_release(&all);
+	return true;
+}
