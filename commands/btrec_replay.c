@@ -230,14 +230,18 @@ static int run_host(struct replay_run *run, struct bt_error *err)
 		.cache = directory_cache(cache) ? cache : NULL,
 	};
 	int failure, cause;
+	sigset_t mask;
 	pid_t pid;
 
 	for (int signo = 1; signo < NSIG; signo++)
 		run->actions[signo].sa_handler = SIG_DFL;
 	run->launch = (struct launch){
 		.path = "/proc/self/exe", .argv = argv, .envp = envp, .actions = run->actions};
-	sigemptyset(&run->launch.mask);
+	/* None that comes from outside ends it before its program goes (host_confine()). */
+	sigfillset(&run->launch.mask);
+	sigprocmask(SIG_SETMASK, &run->launch.mask, &mask);
 	pid = launch_seized(&run->launch, &failure, err);
+	sigprocmask(SIG_SETMASK, &mask, NULL);
 	if (pid < 0)
 		return -(int)err->code;
 	run->clock = bt_clock_start();
@@ -255,6 +259,9 @@ static int run_host(struct replay_run *run, struct bt_error *err)
 	if (read(failure, &cause, sizeof cause) == sizeof cause)
 		bt_fail(&run->session.failure, BT_E_IO, cause,
 			"cannot execute btrec for the replay");
+	else if (!run->session.begun && !run->session.done)
+		bt_fail(&run->session.failure, BT_E_GONE, 0,
+			"the replaying process ended before the replay began");
 	close(failure);
 	return 0;
 }

@@ -49,6 +49,17 @@ static bool map_gate(pid_t tid)
 	       tracee_write(tid, GATE, code, sizeof code);
 }
 
+/* Signals from outside wait while the host makes calls for us (tracee_syscall()). Returns its mask,
+ * for tracee_set_mask(). */
+static uint64_t hold_signals(pid_t tid)
+{
+	uint64_t mask = 0;
+
+	(void)!tracee_get_mask(tid, &mask);
+	(void)!tracee_set_mask(tid, UINT64_MAX);
+	return mask;
+}
+
 /* All but the gate. The kernel does not let go of [vsyscall]. */
 static bool unmap_all(pid_t tid)
 {
@@ -136,7 +147,7 @@ uint64_t host_usual_memory(void)
 		       : (machine.totalram + machine.totalswap) * (uint64_t)machine.mem_unit;
 }
 
-int host_confine(pid_t tid, uint64_t memory, struct bt_error *err)
+static int confine(pid_t tid, uint64_t memory, struct bt_error *err)
 {
 	const uint64_t all[6] = {0, UINT32_MAX, 0};
 	struct tracee_lent lent;
@@ -159,6 +170,16 @@ int host_confine(pid_t tid, uint64_t memory, struct bt_error *err)
 			   : 0;
 }
 
+int host_confine(pid_t tid, uint64_t memory, struct bt_error *err)
+{
+	int rc;
+
+	(void)hold_signals(tid);
+	rc = confine(tid, memory, err);
+	(void)!tracee_set_mask(tid, 0);
+	return rc;
+}
+
 /* A range that the program can have: nothing of ours lies in it. */
 static bool is_programs(uint64_t start, uint64_t end)
 {
@@ -168,12 +189,16 @@ static bool is_programs(uint64_t start, uint64_t end)
 
 static long make_call(pid_t tid, long nr, const uint64_t args[6])
 {
+	uint64_t mask = hold_signals(tid);
 	struct tracee_lent lent;
 	long rc;
 
 	tracee_lend_syscall(tid, GATE, &lent);
 	rc = tracee_syscall(tid, nr, args);
-	return tracee_take_back_syscall(tid, &lent) ? -1 : rc;
+	if (tracee_take_back_syscall(tid, &lent))
+		rc = -1;
+	(void)!tracee_set_mask(tid, mask);
+	return rc;
 }
 
 static enum host_result result_of(long result, uint64_t wanted)

@@ -28,7 +28,7 @@ int main(int argc, char **argv)
 """
 
 # By backend, the rounds of a loop that takes some seconds.
-ROUNDS = {"engine": 1000000000, "step": 25000}
+ROUNDS = {"engine": 500000000, "step": 10000}
 # All that somebody may send and that a process without handlers would die of, stop at, go on for, or ignore.
 SENT = [signal.SIGUSR1, signal.SIGCONT, signal.SIGWINCH, signal.SIGTSTP, signal.SIGALRM, signal.SIGTERM, signal.SIGSEGV, signal.SIGTRAP, signal.SIGRTMIN]
 recordings = {}
@@ -109,6 +109,27 @@ for backend in "engine", "step":
             t.send("\x03")
             equal(t.wait(), -signal.SIGINT, "end of btrec replay")
             wait_until(lambda: not os.path.exists("/proc/%d" % host), "the end of the replay's process")
+
+
+@case("signals that are sent while a replay begins, and while it makes mappings, are not the log's")
+def sent_early():
+    path, times = os.path.join(TMP, "mapped"), 0
+    early = [signo for signo in SENT if signo != signal.SIGCONT] # which nobody can block
+    with open(path, "wb") as file:
+        file.write(b"".join(b"%d\n" % n for n in range(170000)))
+    result = recorded([build("maps_often.c"), path, "40"])
+    for _ in range(30):
+        process = start([BTREC, "replay", "-q", result.trace])
+        while process.poll() is None:
+            for host in children_of(process.pid):
+                try:
+                    os.kill(host, early[times % len(early)])
+                except ProcessLookupError:
+                    continue
+                times += 1
+        out, err = process.communicate(timeout=60)
+        equal((process.returncode, err, out), (0, b"", result.out), "status, errors and output of the replay")
+    check(times >= 30, "signals were sent %d times only" % times)
 
 
 @case("a replay whose process is killed is no divergence")
