@@ -96,7 +96,7 @@ static bool state_behind_branch(struct task *task, const struct engine_space *es
 	if (to >= BT_USER_END)
 		return false;
 	stretch_take_kept(c, s, fragment,
-		  p->state & STATE_R11 || (leads && !in_rcx) ? s->ctx.bits : r->r11);
+			  p->state & STATE_R11 || (leads && !in_rcx) ? s->ctx.bits : r->r11);
 	if (leads && !c->kind.ticks)
 		s->bits = record.bits;
 	if (bit && !c->kind.ticks)

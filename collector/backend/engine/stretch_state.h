@@ -39,8 +39,8 @@ bool stretch_state_at_entry(struct task *task, const struct engine_space *es, st
 /* The same behind an int3 of ours. False: there is none. */
 bool stretch_state_at_trap(struct task *task, const struct engine_space *es, struct stretch *s);
 
-/* An indirect branch has led to where there is no fragment. Its record is taken back: it goes to the
- * log as the stretch's end. Where there is none, that is damage. */
+/* An indirect branch has led to where there is no fragment. Its record is taken back: it goes to
+ * the log as the stretch's end. Where there is none, that is damage. */
 void stretch_state_at_miss(struct task *task, const struct engine_space *es, struct stretch *s);
 
 #endif
