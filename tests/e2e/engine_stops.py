@@ -4,12 +4,13 @@
 # counted. BTREC_SEED (1) is the first seed of the generated programs and of the points, BTREC_STOP_SEEDS (4) the number of programs,
 # BTREC_STOPS (8) that of points in each.
 import os
+import random
 import re
 
 from e2e import *
 import engine_compare
 from engine_compare import START, WHOLE, same_stops
-from engine_points import first_wrong_instruction, kept_at
+from engine_points import first_wrong_instruction, kept_at, places
 from engine_seeds import kept, made
 
 FIRST = int(os.environ.get("BTREC_SEED", "1"))
@@ -55,6 +56,38 @@ def generated_programs():
             kept(seed, path)
             raise Failure("engine_generate.py %d: %s" % (seed, failure)) from None
         os.unlink(path)
+
+
+def steps_of(*argv):
+    """How many instructions btrec had stepped, when it was run so."""
+    told = fresh("steps")
+    preload = {**os.environ, "LD_PRELOAD": build("counted_steps.c", "-shared", "-fPIC", name="libcounted_steps.so"), "STEPS_FILE": told,
+               "ASAN_OPTIONS": os.environ.get("ASAN_OPTIONS", "") + ":verify_asan_link_order=0"}
+    execute([BTREC, "run", "-q", "-o", fresh("trace"), *argv], env=preload)
+    return os.path.getsize(told) if os.path.exists(told) else 0
+
+
+# For each stop.
+MOST_STEPS = {"with history": ([], 30), "ticks alone": (["--history", "off"], 66)}
+
+
+def add_few_steps(name, argv, count, *more, modes=MOST_STEPS):
+    @case("near a stop point few instructions are stepped: " + name)
+    def run():
+        program, chance = argv(), random.Random(FIRST)
+        path = list(places(record(program, START).trace))
+        points = ["%d+%d@%x" % path[n] for n in sorted(chance.sample(range(len(path)), count))] + list(more)
+        asked = [word for point in points for word in ("--snap-at", point)]
+        for mode, most in (MOST_STEPS[mode] for mode in modes):
+            base = steps_of(*START, *mode, *program)
+            steps = steps_of(*START, *mode, *asked, *program) - base
+            check(steps <= most * len(points), "%d steps for %d points, %s" % (steps, len(points), mode))
+
+
+add_few_steps("a made program", lambda: [build("places.c", "-O1", *BARE)], 40)
+# Where only ticks are counted a program whose stop points come from its start on has no cache.
+add_few_steps("glibc's start", lambda: [build("world.c", *STATIC), "status", "3"], 40, modes=["with history"])
+add_few_steps("transfers without a conditional", lambda: [build("near_stop_point.S", *BARE, "-DROUNDS=20000")], 8, "11+30001", "11+50002", modes=["with history"]) # else up to 4,096 once, before the tick
 
 
 @case("where two runs part that have the same branches: the first instruction that differs is named")

@@ -19,6 +19,7 @@
 #include <sys/syscall.h>
 #include <sys/uio.h>
 
+#include "collector/backend/engine/near_stop.h"
 #include "collector/backend/engine/persist/persisted_groups.h"
 #include "collector/backend/engine/translate/lookahead.h"
 #include "collector/backend/engine/watch.h"
@@ -40,8 +41,6 @@ enum {
 						       had others behind it */
 	PERSISTED_KNOWN = 8,
 	IDLE_MOST = 4,
-	NEAR_STEPS = 4096, /* near its stop_point, without a tick: then it is in a loop that has
-			      none, and may stay there */
 };
 
 #define PROFILE_UNKNOWN (PROFILE_NONE - 1) /* whether there is one */
@@ -434,7 +433,7 @@ static void prepare_ticks(struct context *ctx, uint64_t start)
 }
 
 /* How far the task may run in the cache: not to its stop_point, which is so many ticks ahead,
- * stop_near() or more; nor, where only ticks are counted, much farther than so many transfers
+ * near_stop_ticks() or more; nor, where only ticks are counted, much farther than so many transfers
  * without one. */
 static void bound_stretch(struct engine_task *et, const struct engine_space *es, uint64_t ahead,
 			  uint64_t transfers)
@@ -446,41 +445,6 @@ static void bound_stretch(struct engine_task *et, const struct engine_space *es,
 	et->room = records < most / RECORD_SIZE ? (uint32_t)records * RECORD_SIZE : most;
 	et->ticks_start =
 		transfers << TICKS_SHIFT | (ticks < TICKS_LIMIT ? TICKS_LIMIT - ticks : 0);
-}
-
-/* A task that is to stop nearer than at so many ticks is stepped. es: NULL: it has no cache yet. */
-static uint64_t stop_near(const struct backend *b, const struct engine_space *es)
-{
-	return b->ticks && es && es->near ? NEAR_STOP : STOP_NEAR;
-}
-
-/* The transfers that a task at its stop point's tick may make in the cache: some less than are
- * still to come there. 0: it is to be stepped. */
-static uint64_t transfers_ahead(const struct backend *b, const struct engine_space *es,
-				const struct task *task)
-{
-	uint64_t made, to_come;
-
-	if (stop_near(b, es) != NEAR_STOP || stop_point_ticks_ahead(task))
-		return 0;
-	made = task_point(task).transfers;
-	to_come = task->stop_point->at.transfers > made ? task->stop_point->at.transfers - made : 0;
-	if (to_come < NEAR_TRANSFERS + NEAR_JUMPS)
-		return 0;
-	to_come -= NEAR_TRANSFERS;
-	return to_come < TICKS_TRANSFERS ? to_come : TICKS_TRANSFERS;
-}
-
-/* Whether the task, which is near its stop point and about to make a step, has made so many without
- * a tick that it may make any number of them. */
-static bool is_far_in_time(struct engine_task *et, uint64_t tick)
-{
-	if (et->near_tick != tick)
-		et->near_steps = 0;
-	et->near_tick = tick;
-	if (et->near_steps < NEAR_STEPS)
-		et->near_steps++;
-	return et->near_steps == NEAR_STEPS;
 }
 
 /* The cache's fragments become of the kind that they are to be. False when that cannot be now:
@@ -573,6 +537,14 @@ static int hide_signals(struct task *task, bool straight)
 	return stepper_hide_trap(task);
 }
 
+/* The cache has a gs of its own: the program's is to be put back. The accesses that the cache adds
+ * are not aligned (AC). */
+static bool is_for_cache(const struct task *task)
+{
+	return !(task->regs.eflags & (EFLAGS_TF | EFLAGS_AC)) && !has_failed_to_exec(&task->regs) &&
+	       tracee_is_in_64_bit(&task->regs) && tracee_can_set_base(task->regs.gs_base);
+}
+
 int cache_enter(struct backend *b, struct task *task, bool indirect)
 {
 	struct engine_task *et = task->backend;
@@ -589,7 +561,7 @@ int cache_enter(struct backend *b, struct task *task, bool indirect)
 	struct fragment_source src = {.b = b, .task = task};
 	struct bt_regs regs;
 	uint64_t transfers;
-	bool careful;
+	bool careful, counts;
 	uint32_t fragment = FRAGMENT_NONE;
 	int rc;
 
@@ -600,19 +572,21 @@ int cache_enter(struct backend *b, struct task *task, bool indirect)
 	 * get on by a step. */
 	if ((b->parallel && et->idle >= IDLE_MOST))
 		return step_first(b, task);
-	if (ahead < STOP_NEAR && engine_space_made(task))
-		engine_space_made(task)->near = true;
-	transfers = transfers_ahead(b, engine_space_made(task), task);
-	careful = ahead < stop_near(b, engine_space_made(task)) && !transfers;
+	/* Where only ticks are counted a task that never makes so many transfers would run past its
+	 * stop point's tick, and past the next one's. */
+	if (!b->ticks && ahead < STOP_NEAR && !engine_space_made(task) && is_for_cache(task))
+		(void)engine_space_of(b, task);
+	near_stop_note(b, engine_space_made(task), task, ahead);
+	transfers = near_stop_transfers(b, engine_space_made(task), task);
+	counts = near_stop_counts(b, engine_space_made(task));
+	careful = counts ? !near_stop_count_down(task, &ctx)
+			 : ahead < near_stop_ticks(b, engine_space_made(task)) && !transfers;
 	/* At the stop point's tick its last transfers are counted. */
-	if (careful && (!ahead || !is_far_in_time(et, task_tick(task))))
+	if (careful && (counts || !ahead || !near_stop_is_far_in_time(et, task_tick(task))))
 		return step_first(b, task);
 	if (engine_space_made(task))
 		engine_space_made(task)->careful = careful;
-	/* The cache has a gs of its own: the program's is to be put back. The accesses that the
-	 * cache adds are not aligned (AC). */
-	if (!(task->regs.eflags & (EFLAGS_TF | EFLAGS_AC)) && !has_failed_to_exec(&task->regs) &&
-	    tracee_is_in_64_bit(&task->regs) && tracee_can_set_base(task->regs.gs_base))
+	if (is_for_cache(task))
 		es = engine_space_of(b, task);
 	src.es = es;
 	if (es)
@@ -653,7 +627,7 @@ int cache_enter(struct backend *b, struct task *task, bool indirect)
 	et->ticks = b->ticks;
 	/* Where fragments have no conditionals none of them comes nearer; and where transfers are
 	 * counted there is not to be one. */
-	ahead = es->careful ? UINT64_MAX : transfers ? NEAR_AHEAD + 1 : ahead;
+	ahead = es->careful || counts ? UINT64_MAX : transfers ? NEAR_AHEAD + 1 : ahead;
 	if (!transfers || transfers > cache_sample_transfers(es))
 		transfers = cache_sample_transfers(es);
 	bound_stretch(

@@ -159,6 +159,8 @@ static enum backend_stop on_trap(struct backend *b, struct task *task, struct en
 	if (et->holds || et->stop_wanted || task_function_stop(task))
 		return tracee_set_regs(task->host_tid, &task->regs) ? BACKEND_GONE
 								    : report_stop(task, info);
+	if (s->kind == EXIT_STOP && es->cache->kind.counts)
+		et->idle++; /* it may be at the branch that it was to come to */
 	if (s->kind == EXIT_STOP && cache_gives_way(task, s))
 		return tracee_set_regs(task->host_tid, &task->regs) ? BACKEND_GONE : BACKEND_SPINS;
 	indirect = s->arrival == ARRIVED_INDIRECT;

@@ -56,6 +56,7 @@ struct context {
 	uint64_t answer;
 	uint32_t answer_ticks, answer_noted;
 	uint64_t stream;
+	uint64_t ticks_left, transfers_left;
 };
 _Static_assert(sizeof(struct context) == CTX_SIZE, "layout.h");
 _Static_assert(sizeof(struct branch_log_record) == RECORD_BYTES, "layout.h");
@@ -193,7 +194,8 @@ struct engine_space {
 	struct left_caches *left;      /* the caches of processes that are gone; NULL */
 	struct code_pages *left_pages; /* code pages that a later process may have, too; NULL: the
 					  cache is not left to any */
-	bool near;                     /* a task has come near its stop point */
+	bool near; /* a task has come near its stop point, and still has one that is not far */
+	uint32_t near_task; /* its number */
 	bool careful; /* the task that runs, or ran last, is near its stop_point, and in no hurry to
 			 come there */
 	bool leaves;  /* code diverged from that of the other users of the shared cache: copy the

@@ -21,6 +21,7 @@
 #include <sys/personality.h>
 #include <sys/syscall.h>
 
+#include "collector/backend/engine/near_stop.h"
 #include "collector/backend/engine/persist/persisted_groups.h"
 #include "collector/backend/engine/region_syscalls.h"
 #include "collector/backend/engine/watch.h"
@@ -434,6 +435,7 @@ struct fragment_kind engine_space_kind(const struct backend *b, const struct eng
 {
 	return (struct fragment_kind){.ticks = b->ticks,
 				      .near = b->ticks && es->near,
+				      .counts = near_stop_counts(b, es),
 				      .careful = es->careful,
 				      .logged = b->logged,
 				      .apart = es->cache->kind.apart};

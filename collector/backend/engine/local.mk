@@ -16,6 +16,7 @@ collector_libcollector_a_SOURCES += \
 	collector/backend/engine/engine_private.h \
 	collector/backend/engine/engine_signals.c \
 	collector/backend/engine/engine_space.c \
+	collector/backend/engine/near_stop.c collector/backend/engine/near_stop.h \
 	collector/backend/engine/region_syscalls.c collector/backend/engine/region_syscalls.h \
 	collector/backend/engine/spin.c collector/backend/engine/spin.h \
 	collector/backend/engine/stretch_state.h \

@@ -83,13 +83,17 @@ enum {
 				   */
 	CTX_STREAM = 0x158,       /* of a system call that writes to what the program was given as
 				     descriptor 1 or 2: that; 0: of others */
-	CTX_SIZE = 0x160,
+	/* Of fragments that count (fragment_kind.counts): so many conditionals, and other branches,
+	   are still to be made before the task stops at the next one. */
+	CTX_TICKS_LEFT = 0x160,
+	CTX_TRANSFERS_LEFT = 0x168,
+	CTX_SIZE = 0x170,
 	STOP_BYTES = 5, /* of what leads to a stop, or is one, where CTX_BACK leads to; behind it
 			   the task goes on */
 
 	/* Behind the context: pairs {start, end}, what system calls that change mappings have to
 	   leave alone to be made in the cache. */
-	CODE_RANGES_AT = 0x160,
+	CODE_RANGES_AT = 0x170,
 	CODE_RANGES = 64,
 
 	STATUS_AT = 0x600, /* a struct stat of the descriptor that is told of (in the first data

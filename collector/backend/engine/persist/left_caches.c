@@ -205,7 +205,8 @@ static size_t best_cache(const struct left_caches *l, const struct left_program 
 
 	for (size_t i = 0; i < l->count; i++)
 		if (l->list[i].cache->kind.ticks == ticks && !l->list[i].cache->kind.near &&
-		    !l->list[i].cache->kind.careful && same_program(&l->list[i].program, program) &&
+		    !l->list[i].cache->kind.counts && !l->list[i].cache->kind.careful &&
+		    same_program(&l->list[i].program, program) &&
 		    (found == l->count ||
 		     count_alive(l->list[i].cache) > count_alive(l->list[found].cache)))
 			found = i;

@@ -387,6 +387,8 @@ void fragment_emit_step(struct translation *t, int i)
 		fragment_emit_safe_point(t, s);
 	if (i == 0 && t->mutable)
 		fragment_emit_comparison(t);
+	if (t->cache->kind.counts && s->insn.class != BT_INSN_PLAIN)
+		fragment_count_down(t, s);
 	if (is_paired(t, i))
 		emit_before_pair(t, i);
 	if (t->round && s->insn.class != BT_INSN_PLAIN) {

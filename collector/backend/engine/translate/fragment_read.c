@@ -403,7 +403,7 @@ static void unroll_rounds(struct translation *t)
 	if (last->insn.class != BT_INSN_JMP &&
 	    !t->cache->predictions.count) /* what it calls does not return, then */
 		return;
-	n = steps_of_cycle(t);
+	n = t->cache->kind.counts ? 0 : steps_of_cycle(t);
 	rounds = n ? most_rounds(t, n) : 0;
 	if (!rounds)
 		return;

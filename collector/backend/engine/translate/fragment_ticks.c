@@ -100,6 +100,33 @@ void fragment_patch_stop(struct translation *t, const size_t sites[STOP_TESTS])
 			emit_patch(&t->out, sites[i], t->out.base + t->out.len);
 }
 
+void fragment_count_down(struct translation *t, const struct step *s)
+{
+	const uint32_t left = is_conditional(s) ? CTX_TICKS_LEFT : CTX_TRANSFERS_LEFT;
+	struct emitter *e = &t->out;
+	size_t stop, over;
+
+	fragment_bring_bits(t, s);
+	fragment_map_state(t, s, 0, 0);
+	emit_store(e, X86_RCX, CTX_RCX);
+	fragment_map_state(t, s, STATE_RCX, 0);
+	emit_load(e, X86_RCX, left);
+	EMIT(e, 0xe3, 0); /* jrcxz to the stop */
+	stop = e->len;
+	EMIT(e, 0x48, 0x8d, 0x49, 0xff); /* lea rcx, [rcx-1] */
+	emit_store(e, X86_RCX, left);
+	emit_load(e, X86_RCX, CTX_RCX);
+	EMIT(e, 0xeb, 0); /* jmp over the stop */
+	over = e->len;
+	emit_short(e, stop, e->len);
+	emit_load(e, X86_RCX, CTX_RCX);
+	t->counted_pcs[t->counted] = s->pc;
+	t->counted_traps[t->counted++] = (uint32_t)e->len;
+	emit_u8(e, 0xcc);
+	emit_short(e, over, e->len);
+	fragment_map_state(t, s, 0, 0);
+}
+
 uint32_t fragment_emit_entry_stop(struct translation *t)
 {
 	struct emitter *e = &t->out;

@@ -92,6 +92,10 @@ struct translation {
 	struct emitter out;
 	struct fragment fragment;
 	int cold_count;
+	uint32_t counted_traps[FRAGMENT_INSNS]; /* of the stops before branches that are counted
+						   down to (fragment_kind.counts) */
+	uint64_t counted_pcs[FRAGMENT_INSNS];
+	int counted;
 	uint32_t loop_trap;
 	uint64_t loop_target;
 	uint32_t rounds_trap;            /* of the stop between some of them and others; 0: none */
@@ -288,6 +292,10 @@ void fragment_count_transfer(struct translation *t, uint64_t to);
 /* The same, only where ticks are counted, of an indirect branch s that leads to where rcx says:
  * that is in r11 then, and the bits are in the context. */
 void fragment_count_indirect(struct translation *t, const struct step *s);
+
+/* Where fragments count (fragment_kind.counts): stops before the branch s when as many as wanted
+ * have been made. Flags are kept. */
+void fragment_count_down(struct translation *t, const struct step *s);
 
 /* ecx is r11's bits from 24 to 31: makes those of the conditionals of it, which are not 0 when so
  * many have been counted that it is to stop. */

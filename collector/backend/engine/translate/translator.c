@@ -33,6 +33,13 @@ static void emit_exits(struct translation *t)
 	uint32_t trap;
 
 	fragment_emit_literals(t);
+	for (int i = 0; i < t->counted && !t->out.overflow; i++) {
+		struct cache_exit x = {.kind = EXIT_STOP,
+				       .trap = t->fragment.start + t->counted_traps[i],
+				       .target = t->counted_pcs[i]};
+
+		t->out.overflow = !code_cache_add_exit(t->cache, &x);
+	}
 	if (t->loop_trap && !t->out.overflow)
 		t->out.overflow = !code_cache_add_exit(t->cache, &loop);
 	if (t->rounds_trap && !t->out.overflow) {
