@@ -100,14 +100,10 @@ static const struct look_row {
 	bool always; /* also behind a call that succeeds */
 	void (*look)(const uint64_t *args, uint64_t result, struct look *out);
 } rows[] = {
-	{SYS_mmap, false, failed_mapping},
-	{SYS_munmap, false, failed_change},
-	{SYS_mprotect, false, failed_protection},
-	{SYS_pkey_mprotect, false, failed_protection},
-	{SYS_mremap, false, failed_move},
-	{SYS_madvise, true, advice},
-	{SYS_remap_file_pages, true, remapping},
-	{SYS_mbind, true, nothing},
+	{SYS_mmap, false, failed_mapping},        {SYS_munmap, false, failed_change},
+	{SYS_mprotect, false, failed_protection}, {SYS_pkey_mprotect, false, failed_protection},
+	{SYS_mremap, false, failed_move},         {SYS_madvise, true, advice},
+	{SYS_remap_file_pages, true, remapping},  {SYS_mbind, true, nothing},
 };
 
 static const struct look_row *row_of(const struct tracee_syscall *call)
@@ -140,9 +136,8 @@ static void tell_hole(const struct teller *t, uint64_t start, uint64_t end)
 	} around[] = {{start, end < ours ? end : ours}, {start > behind ? start : behind, end}};
 
 	for (size_t i = 0; i < ARRAY_SIZE(around); i++) {
-		const struct log_shape shape = {.what = BT_SHAPE_UNMAP,
-						.start = around[i].start,
-						.end = around[i].end};
+		const struct log_shape shape = {
+			.what = BT_SHAPE_UNMAP, .start = around[i].start, .end = around[i].end};
 
 		if (shape.start < shape.end)
 			t->changed(t->arg, t->tid, &shape);
@@ -153,17 +148,17 @@ static void tell_mapping(const struct teller *t, const struct mapping *m, uint64
 			 uint64_t end, bool other_content)
 {
 	const bool is_kernels = !strncmp(m->path, "[v", 2); /* vvar, vvar_vclock, vsyscall */
-	const struct log_shape shape = {
-		.what = other_content ? BT_SHAPE_MAP : BT_SHAPE_PROTECT,
-		.start = m->start > start ? m->start : start,
-		.end = m->end < end ? m->end : end,
-		.prot = m->prot,
-		.grows = other_content && !strcmp(m->path, "[stack]"),
-		.has_content = other_content,
-		.dev = m->dev,
-		.ino = m->ino,
-		.offset = m->offset + (m->start < start ? start - m->start : 0),
-		.path = m->path};
+	const struct log_shape shape = {.what = other_content ? BT_SHAPE_MAP : BT_SHAPE_PROTECT,
+					.start = m->start > start ? m->start : start,
+					.end = m->end < end ? m->end : end,
+					.prot = m->prot,
+					.grows = other_content && !strcmp(m->path, "[stack]"),
+					.has_content = other_content,
+					.dev = m->dev,
+					.ino = m->ino,
+					.offset = m->offset +
+						  (m->start < start ? start - m->start : 0),
+					.path = m->path};
 
 	if (!is_kernels && m->start - WORLD_RESERVED_START >= WORLD_RESERVED_SIZE)
 		t->changed(t->arg, t->tid, &shape);
