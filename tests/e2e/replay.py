@@ -510,6 +510,21 @@ def half_done():
     same(recorded([program, "20"]))
 
 
+@case("a program goes on without io_uring and aio while a log is kept; what a request wrote that no row tells is found")
+def falls_back():
+    program, path = build("falls_back.c", "-O2"), os.path.join(fresh_dir("falls_back"), "file")
+    with open(path, "w") as file:
+        file.write("the first bytes of a file")
+    alone = native([program, path]).out
+    link = alone[alone.index(b"request"):]
+    if b"link 99" in link:
+        raise Skip("the kernel tells of no link")
+    for backend in "engine", "step":
+        result = recorded([program, path], "--backend", backend)
+        equal(result.out, b"io_uring_setup is not there\nio_setup is not there\npread 16 the first bytes \n" + link, "what it prints")
+        same(result)
+
+
 @case("a file that is mapped is in the trace as a link to the cache's copy, in its log by its pieces; whatever happens to file and cache")
 def copied():
     folder, store = fresh_dir("copied"), os.path.join(os.environ["XDG_CACHE_HOME"], "btrec", "files")

@@ -10,18 +10,23 @@ import termios
 from replays import *
 
 TIMED = ("nanosleep clock_nanosleep clock_nanosleep-until poll ppoll select pselect futex-time semtimedop epoll_wait sigtimedwait recv-time "
-         "read-timer").split()
-ENDLESS = "read write recv read-event flock futex semop msgrcv pause sigsuspend".split()
-EINTR = (-1, 4)
-ENDED = {name: EINTR for name in ENDLESS + TIMED} | {"clock_nanosleep": (4, 0), "clock_nanosleep-until": (4, 0)}
+         "read-timer mq_timedreceive mq_timedsend futex-lock-pi futex_waitv-time accept-time").split()
+ENDLESS = ("read write recv read-event flock futex semop msgrcv fcntl-lock fcntl-own-lock mq_receive mq_send accept connect open-to-read open-to-write "
+           "read-inotify read-signal read-terminal splice recvmmsg msgsnd futex_waitv pause sigsuspend").split()
+EINTR, TIMES_OUT, AGAIN = (-1, 4), (-1, 110), (-1, 11)
+# No signal ends what waits for a lock with priorities inherited.
+ENDED = {name: EINTR for name in ENDLESS + TIMED} | {"clock_nanosleep": (4, 0), "clock_nanosleep-until": (4, 0), "futex-lock-pi": TIMES_OUT}
 # By what is done about the signal: the result and errno of each call.
 RESULTS = {
-    "restart": ENDED | {"read": (1, 0), "write": (4096, 0), "recv": (1, 0), "read-event": (8, 0), "flock": (0, 0), "futex": (-1, 11),
-                        "read-timer": (8, 0)},
+    "restart": ENDED | {"read": (1, 0), "write": (4096, 0), "recv": (1, 0), "read-event": (8, 0), "futex": AGAIN, "futex_waitv": AGAIN,
+                        "read-timer": (8, 0), "mq_receive": (1, 0), "read-inotify": (16, 0), "read-signal": (128, 0), "read-terminal": (5, 0),
+                        "splice": (1, 0), "recvmmsg": (1, 0)}
+                     | {name: (0, 0) for name in "flock fcntl-lock fcntl-own-lock mq_send accept connect open-to-read open-to-write".split()}
+                     | {name: TIMES_OUT for name in "mq_timedreceive mq_timedsend futex_waitv-time".split()},
     "end": ENDED,
     "mixed": ENDED,
-    "ignored": {name: (0, 0) for name in TIMED} | {"futex-time": (-1, 110), "semtimedop": (-1, 11), "sigtimedwait": (-1, 11), "recv-time": (-1, 11),
-                                                   "read-timer": (8, 0)},
+    "ignored": {name: (0, 0) for name in TIMED} | {"read-timer": (8, 0)} | {name: AGAIN for name in "semtimedop sigtimedwait recv-time accept-time".split()}
+               | {name: TIMES_OUT for name in "futex-time mq_timedreceive mq_timedsend futex-lock-pi futex_waitv-time".split()},
 }
 
 

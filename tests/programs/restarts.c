@@ -6,6 +6,7 @@
 #include <errno.h>
 #include <fcntl.h>
 #include <linux/futex.h>
+#include <mqueue.h>
 #include <poll.h>
 #include <signal.h>
 #include <stdbool.h>
@@ -16,26 +17,45 @@
 #include <sys/epoll.h>
 #include <sys/eventfd.h>
 #include <sys/file.h>
+#include <sys/inotify.h>
 #include <sys/ipc.h>
 #include <sys/msg.h>
 #include <sys/select.h>
 #include <sys/sem.h>
+#include <sys/signalfd.h>
 #include <sys/socket.h>
 #include <sys/stat.h>
 #include <sys/syscall.h>
 #include <sys/time.h>
 #include <sys/timerfd.h>
+#include <sys/un.h>
+#include <termios.h>
 #include <time.h>
 #include <unistd.h>
 
+#ifndef SYS_futex_waitv
+#define SYS_futex_waitv 449 /* asm/unistd_64.h since Linux 5.16 */
+#endif
+
 enum {
 	RELEASE = 3, /* the alarm that gives what is waited for */
+};
+
+/* struct futex_waitv of linux/futex.h since Linux 5.16. */
+struct waited_word {
+	uint64_t value, address;
+	uint32_t flags, reserved;
 };
 
 static int wait_ms; /* of calls that have a time */
 static struct timespec wait_time;
 static volatile sig_atomic_t alarms;
 static int ends[2], sockets[2], descriptions[2], event_fd, epoll_fd, timer_fd, semaphores, messages;
+static int others[2]; /* a second pipe */
+static int listening, caller, watching, signal_fd, terminal, line;
+static mqd_t empty_queue, full_queue;
+static struct sockaddr_un address;
+static char folder[64], fifo[96];
 static char full[1 << 16];
 static struct timespec left;
 static uint32_t word;
@@ -63,6 +83,26 @@ static void write_event(void) { check(!eventfd_write(event_fd, 1), "eventfd"); }
 static void unlock_file(void) { check(!flock(descriptions[0], LOCK_UN), "unlock"); }
 static void change_word(void) { word++; }
 
+static void receive_queued(void) { check(mq_receive(full_queue, full, 8, NULL) >= 0, "mq_receive"); }
+static void send_queued(void) { check(!mq_send(empty_queue, "x", 1, 0), "mq_send"); }
+static void touch(void) { check(write(descriptions[0], "x", 1) == 1, "touch"); }
+static void send_signal(void) { check(!kill(getpid(), SIGUSR2), "kill"); }
+static void type_line(void) { check(write(terminal, "line\n", 5) == 5, "type"); }
+static void take_call(void) { check(accept4(listening, NULL, NULL, SOCK_NONBLOCK) >= 0, "accept"); }
+static void open_other_end(void) { check(open(fifo, O_RDWR | O_NONBLOCK) >= 0, "open"); }
+static void open_reading_end(void) { check(open(fifo, O_RDONLY | O_NONBLOCK) >= 0, "open"); }
+static void call_listener(void)
+{
+	check(!connect(caller, (struct sockaddr *)&address, sizeof address), "connect");
+}
+
+static void unlock_range(void)
+{
+	struct flock all = {.l_type = F_UNLCK, .l_whence = SEEK_SET};
+
+	check(!fcntl(descriptions[0], F_OFD_SETLK, &all), "unlock");
+}
+
 static long read_pipe(void) { return read(ends[0], full, 1); }
 static long write_pipe_full(void) { return write(ends[1], full, 4096); }
 static long receive(void) { return recv(sockets[0], full, 1, 0); }
@@ -80,6 +120,131 @@ static long take_message(void)
 	return msgrcv(messages, &m, sizeof m.text, 0, 0);
 }
 static long wait_signal(void) { return pause(); }
+
+/* 0 instead of a descriptor, which others may have before. */
+static long closed(long fd)
+{
+	if (fd >= 0)
+		close((int)fd);
+	return fd >= 0 ? 0 : fd;
+}
+
+static long lock_range_by(int operation)
+{
+	struct flock all = {.l_type = F_WRLCK, .l_whence = SEEK_SET}, own = all;
+
+	check(!fcntl(descriptions[0], F_OFD_SETLK, &own), "F_OFD_SETLK");
+	return fcntl(descriptions[1], operation, &all);
+}
+
+static long lock_range(void) { return lock_range_by(F_SETLKW); }
+static long lock_own_range(void) { return lock_range_by(F_OFD_SETLKW); }
+static long receive_message(void) { return mq_receive(empty_queue, full, 8, NULL); }
+static long send_message(void) { return mq_send(full_queue, "x", 1, 0); }
+static long accept_caller(void) { return closed(accept(listening, NULL, NULL)); }
+static long open_to_read(void) { return closed(open(fifo, O_RDONLY)); }
+static long open_to_write(void) { return closed(open(fifo, O_WRONLY)); }
+static long read_watched(void) { return read(watching, full, 100); }
+static long read_signal(void) { return read(signal_fd, full, 128); }
+static long read_line(void) { return read(line, full, 100); }
+static long move_bytes(void) { return splice(ends[0], NULL, others[1], NULL, 10, 0); }
+
+/* The listener has as many callers waiting as it may. */
+static long connect_to_full(void)
+{
+	int fd;
+
+	for (;;) {
+		fd = socket(AF_UNIX, SOCK_STREAM | SOCK_NONBLOCK, 0);
+		if (connect(fd, (struct sockaddr *)&address, sizeof address))
+			break;
+	}
+	check(errno == EAGAIN, "connect until it is full");
+	errno = 0;
+	return connect(caller, (struct sockaddr *)&address, sizeof address);
+}
+
+static long receive_messages(void)
+{
+	struct iovec place = {full, 10};
+	struct mmsghdr message = {.msg_hdr = {.msg_iov = &place, .msg_iovlen = 1}};
+	long result = recvmmsg(sockets[0], &message, 1, 0, NULL);
+
+	printf("  length %u\n", message.msg_len);
+	return result;
+}
+
+static long send_to_queue(void)
+{
+	struct {
+		long type;
+		char text[1024];
+	} m = {.type = 1};
+
+	while (!msgsnd(messages, &m, sizeof m.text, IPC_NOWAIT))
+		;
+	check(errno == EAGAIN, "msgsnd until it is full");
+	errno = 0;
+	return msgsnd(messages, &m, sizeof m.text, 0);
+}
+
+static struct timespec in_a_while(clockid_t clock)
+{
+	struct timespec t;
+
+	clock_gettime(clock, &t);
+	t.tv_nsec += wait_time.tv_nsec;
+	t.tv_sec += wait_time.tv_sec + t.tv_nsec / 1000000000;
+	t.tv_nsec %= 1000000000;
+	return t;
+}
+
+static long receive_message_a_while(void)
+{
+	const struct timespec until = in_a_while(CLOCK_REALTIME);
+
+	return mq_timedreceive(empty_queue, full, 8, NULL, &until);
+}
+
+static long send_message_a_while(void)
+{
+	const struct timespec until = in_a_while(CLOCK_REALTIME);
+
+	return mq_timedsend(full_queue, "x", 1, 0, &until);
+}
+
+/* Another process, that which records, is told to be its owner. No signal ends it: the kernel makes
+ * it again each time. */
+static long lock_owned_word(void)
+{
+	const struct timespec until = in_a_while(CLOCK_REALTIME);
+
+	word = (uint32_t)getppid();
+	return syscall(SYS_futex, &word, FUTEX_LOCK_PI, 0, &until);
+}
+
+static long wait_words(void)
+{
+	const struct waited_word waited = {word, (uint64_t)(uintptr_t)&word, 2 /* FUTEX2_SIZE_U32 */, 0};
+
+	return syscall(SYS_futex_waitv, &waited, 1, 0, NULL, CLOCK_MONOTONIC);
+}
+
+static long wait_words_a_while(void)
+{
+	const struct waited_word waited = {word, (uint64_t)(uintptr_t)&word, 2, 0};
+	const struct timespec until = in_a_while(CLOCK_MONOTONIC);
+
+	return syscall(SYS_futex_waitv, &waited, 1, 0, &until, CLOCK_MONOTONIC);
+}
+
+static long accept_a_while(void)
+{
+	const struct timeval t = {wait_ms / 1000, wait_ms % 1000 * 1000};
+
+	setsockopt(listening, SOL_SOCKET, SO_RCVTIMEO, &t, sizeof t);
+	return closed(accept(listening, NULL, NULL));
+}
 
 static long suspend(void)
 {
@@ -227,6 +392,21 @@ static const struct waiting {
 	{"futex", wait_word, change_word, false},
 	{"semop", take_semaphore, NULL, false},
 	{"msgrcv", take_message, NULL, false},
+	{"fcntl-lock", lock_range, unlock_range, false},
+	{"fcntl-own-lock", lock_own_range, unlock_range, false},
+	{"mq_receive", receive_message, send_queued, false},
+	{"mq_send", send_message, receive_queued, false},
+	{"accept", accept_caller, call_listener, false},
+	{"connect", connect_to_full, take_call, false},
+	{"open-to-read", open_to_read, open_other_end, false},
+	{"open-to-write", open_to_write, open_reading_end, false},
+	{"read-inotify", read_watched, touch, false},
+	{"read-signal", read_signal, send_signal, false},
+	{"read-terminal", read_line, type_line, false},
+	{"splice", move_bytes, write_pipe, false},
+	{"recvmmsg", receive_messages, write_socket, false},
+	{"msgsnd", send_to_queue, NULL, false},
+	{"futex_waitv", wait_words, change_word, false},
 	{"pause", wait_signal, NULL, false},
 	{"sigsuspend", suspend, NULL, false},
 	{"nanosleep", sleep_a_while, NULL, true},
@@ -242,6 +422,11 @@ static const struct waiting {
 	{"sigtimedwait", wait_for_signal, NULL, true},
 	{"recv-time", receive_a_while, NULL, true},
 	{"read-timer", read_timer, NULL, true},
+	{"mq_timedreceive", receive_message_a_while, NULL, true},
+	{"mq_timedsend", send_message_a_while, NULL, true},
+	{"futex-lock-pi", lock_owned_word, NULL, true},
+	{"futex_waitv-time", wait_words_a_while, NULL, true},
+	{"accept-time", accept_a_while, NULL, true},
 };
 
 static void fill_pipe(void)
@@ -250,6 +435,59 @@ static void fill_pipe(void)
 
 	for (; n > 0; n -= (long)sizeof full)
 		check(write(ends[1], full, sizeof full) == sizeof full, "fill");
+}
+
+static mqd_t make_queue(const char *which)
+{
+	struct mq_attr one = {.mq_maxmsg = 1, .mq_msgsize = 8};
+	char name[64];
+	mqd_t queue;
+
+	snprintf(name, sizeof name, "/btrec-restarts-%s-%d", which, (int)getpid());
+	queue = mq_open(name, O_RDWR | O_CREAT | O_EXCL, 0600, &one);
+	check(queue != (mqd_t)-1, "mq_open");
+	mq_unlink(name);
+	return queue;
+}
+
+static void make_terminal(void)
+{
+	struct termios t;
+
+	terminal = posix_openpt(O_RDWR | O_NOCTTY);
+	check(terminal >= 0 && !grantpt(terminal) && !unlockpt(terminal), "posix_openpt");
+	line = open(ptsname(terminal), O_RDWR | O_NOCTTY);
+	check(line >= 0 && !tcgetattr(line, &t), "a terminal");
+	t.c_lflag &= ~(tcflag_t)ECHO;
+	check(!tcsetattr(line, TCSANOW, &t), "tcsetattr");
+}
+
+static void make_named(void)
+{
+	sigset_t set;
+
+	strcpy(folder, "/tmp/btrec-restarts-XXXXXX");
+	check(mkdtemp(folder) != NULL, "mkdtemp");
+	snprintf(fifo, sizeof fifo, "%s/fifo", folder);
+	check(!mkfifo(fifo, 0600), "mkfifo");
+	address.sun_family = AF_UNIX;
+	snprintf(address.sun_path, sizeof address.sun_path, "%s/socket", folder);
+	listening = socket(AF_UNIX, SOCK_STREAM, 0);
+	caller = socket(AF_UNIX, SOCK_STREAM, 0);
+	check(!bind(listening, (struct sockaddr *)&address, sizeof address) && !listen(listening, 0),
+	      "listen");
+	sigemptyset(&set);
+	sigaddset(&set, SIGUSR2);
+	sigprocmask(SIG_BLOCK, &set, NULL);
+	signal_fd = signalfd(-1, &set, 0);
+	check(signal_fd >= 0, "signalfd");
+}
+
+static void drop_named(void)
+{
+	unlink(fifo);
+	unlink(address.sun_path);
+	rmdir(folder);
 }
 
 /* Each call has objects of its own: what an alarm too many has given to one is not given to the
@@ -263,9 +501,11 @@ static void make_objects(void)
 	descriptions[0] = mkstemp(name);
 	check(descriptions[0] >= 0, "mkstemp");
 	descriptions[1] = open(name, O_RDWR);
+	watching = inotify_init();
+	check(watching >= 0 && inotify_add_watch(watching, name, IN_MODIFY) >= 0, "inotify");
 	unlink(name);
 	check(!flock(descriptions[0], LOCK_EX), "flock");
-	check(!pipe(ends), "pipe");
+	check(!pipe(ends) && !pipe(others), "pipe");
 	check(!socketpair(AF_UNIX, SOCK_STREAM, 0, sockets), "socketpair");
 	event_fd = eventfd(0, 0);
 	epoll_fd = epoll_create1(0);
@@ -273,17 +513,20 @@ static void make_objects(void)
 	semaphores = semget(IPC_PRIVATE, 1, 0600);
 	messages = msgget(IPC_PRIVATE, 0600);
 	check(semaphores >= 0 && messages >= 0, "semget, msgget");
+	empty_queue = make_queue("empty");
+	full_queue = make_queue("full");
+	check(!mq_send(full_queue, "y", 1, 0), "mq_send");
+	make_terminal();
+	make_named();
 }
 
 static void drop_objects(void)
 {
-	const int fds[] = {ends[0],    ends[1],  sockets[0], sockets[1], descriptions[0],
-			   descriptions[1], event_fd, epoll_fd,   timer_fd};
-
-	for (size_t i = 0; i < sizeof fds / sizeof *fds; i++)
-		close(fds[i]);
+	for (int fd = STDERR_FILENO + 1; fd < 40; fd++)
+		close(fd); /* those that an alarm opened, too */
 	semctl(semaphores, 0, IPC_RMID);
 	msgctl(messages, IPC_RMID, NULL);
+	drop_named();
 }
 
 static void set_alarms(timer_t timer, long us)
