@@ -1,7 +1,9 @@
 /* SPDX-License-Identifier: MIT */
 #include "collector/record/log_shapes.h"
 
+#include <asm/prctl.h>
 #include <sys/mman.h>
+#include <sys/prctl.h>
 #include <sys/syscall.h>
 
 #include "lib/array_size.h"
@@ -113,6 +115,30 @@ static const struct shape_row {
 	{SYS_shmat, shmat_shapes},
 };
 
+/* Operations that map nothing, of calls that others of do: what programs ask for when they start.
+ * Sources: arch_prctl(2), prctl(2). */
+static const struct {
+	uint16_t nr;
+	uint32_t operation;
+} map_nothing[] = {
+	{SYS_arch_prctl, ARCH_SET_FS},    {SYS_arch_prctl, ARCH_GET_FS},
+	{SYS_arch_prctl, ARCH_SET_GS},    {SYS_arch_prctl, ARCH_GET_GS},
+	{SYS_prctl, PR_SET_NAME},         {SYS_prctl, PR_GET_NAME},
+	{SYS_prctl, PR_SET_PDEATHSIG},    {SYS_prctl, PR_GET_DUMPABLE},
+	{SYS_prctl, PR_SET_DUMPABLE},     {SYS_prctl, PR_CAPBSET_READ},
+	{SYS_prctl, PR_GET_KEEPCAPS},     {SYS_prctl, PR_GET_SECUREBITS},
+	{SYS_prctl, PR_GET_NO_NEW_PRIVS},
+};
+
+static bool maps_nothing(const struct tracee_syscall *call)
+{
+	for (size_t i = 0; i < ARRAY_SIZE(map_nothing); i++)
+		if (syscall_is(call, map_nothing[i].nr) &&
+		    (uint32_t)call->args[0] == map_nothing[i].operation)
+			return true;
+	return false;
+}
+
 static const struct shape_row *row_of(const struct tracee_syscall *call)
 {
 	for (size_t i = 0; i < ARRAY_SIZE(rows); i++)
@@ -121,7 +147,10 @@ static const struct shape_row *row_of(const struct tracee_syscall *call)
 	return NULL;
 }
 
-bool log_shapes_knows(const struct tracee_syscall *call) { return row_of(call); }
+bool log_shapes_knows(const struct tracee_syscall *call)
+{
+	return row_of(call) || maps_nothing(call);
+}
 
 size_t log_shapes_of_call(const struct tracee_syscall *call, uint64_t result, uint64_t *heap_end,
 			  struct log_shape shapes[LOG_SHAPES])

@@ -117,6 +117,15 @@ static void record_logged(void *arg, struct task *task, const struct bt_logged_c
 		replay_log_made(record->log, task, call);
 }
 
+static void record_instruction(void *arg, const struct task *task)
+{
+	struct task_record *record = task->record;
+
+	(void)arg;
+	if (record->log)
+		replay_log_instruction(record->log, task);
+}
+
 static void record_processor(void *arg, const struct task *task, const struct processor_change *c)
 {
 	struct trace_writer *w = arg;
@@ -169,6 +178,7 @@ struct observer record_observer(struct trace_writer *w)
 		.branches = record_branches,
 		.syscall = record_syscall,
 		.logged = record_logged,
+		.instruction = record_instruction,
 		.processor = record_processor,
 		.note = record_note,
 	};

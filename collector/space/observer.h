@@ -55,6 +55,10 @@ struct observer_ops {
 	 * the other. NULL: nobody listens. */
 	void (*logged)(void *arg, struct task *task, const struct bt_logged_call *call);
 
+	/* The task has an instruction behind it that has a result of its own, and no stop was made
+	 * for that (as BACKEND_INSTRUCTION, backend.h). NULL: nobody listens. */
+	void (*instruction)(void *arg, const struct task *task);
+
 	void (*processor)(void *arg, const struct task *task, const struct processor_change *c);
 
 	/* A line about the task, for the reader of the record. */

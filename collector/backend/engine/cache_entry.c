@@ -611,6 +611,9 @@ int cache_enter(struct backend *b, struct task *task, bool indirect)
 							       .stops_in = stops_in,
 							       .arg = &src});
 		fragment = fragment_for(&src, task->regs.rip, indirect);
+		if (fragment == FRAGMENT_NONE && !src.interrupted &&
+		    engine_passes_known_results(b, task, es))
+			fragment = fragment_for(&src, task->regs.rip, false);
 	}
 	if (src.interrupted)
 		return src.interrupted == WATCH_GONE ? -BT_E_GONE : 0;

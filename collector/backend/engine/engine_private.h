@@ -708,4 +708,10 @@ int sweep_stopped(const struct backend *b, struct task *task, const siginfo_t *i
 /* One step by the stepper, which delivers signo first. Returns 0 or -BT_E_GONE. */
 int engine_step(struct backend *b, struct task *task, int signo, enum bt_signal_action action);
 
+/* Where a log is kept, and nothing is to be looked at between two instructions: goes over CPUIDs
+ * whose results are known (stepper_knows_result()), and tells the observer of each. task->regs are
+ * still to be set in the task. Returns whether there was one. */
+bool engine_passes_known_results(struct backend *b, struct task *task,
+				 const struct engine_space *es);
+
 #endif
