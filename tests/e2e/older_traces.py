@@ -10,7 +10,7 @@ from e2e import *
 
 # Fields that records have got since, as a trace without them reads.
 LATER = {b"SNAPSHOT": b" brief=0", b"THREAD": b" extended=[0]", b"SYSCALL_ENTER": b" pointed=[0]", b"CALLS": b" details=[0]", b"END": b" code_left_out=0",
-         b"LOG_SHAPE": b" dev=0x0 ino=0x0 offset=0x0 shared=0"}
+         b"LOG_CALL": b" told=0", b"LOG_SHAPE": b" dev=0x0 ino=0x0 offset=0x0 shared=0"}
 
 OLDER = os.path.join(os.path.dirname(os.path.abspath(__file__)), "older")
 
