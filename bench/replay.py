@@ -72,8 +72,8 @@ def main():
             file.truncate(amount(1000) << 20)
         all_rows = rows(folder)
         for name, argv in all_rows * ratios.LEARNING:
-            for column, front in COLUMNS[1:3]: # each keeps fragments of its own kind
-                measure(front, argv, folder, column)
+            for column, front in COLUMNS[1:]: # each keeps fragments of its own kind
+                measure(front_of(front, folder), [] if front is None else argv, folder, column)
         for _ in range(ROUNDS):
             for name, argv in all_rows:
                 said = {}
