@@ -338,7 +338,8 @@ tests_tools_pt_stream_SOURCES = tests/tools/pt_stream.c tests/simulated/pt_write
 tests_tools_pt_stream_LDADD = hardware/libhardware.a $(DECODER_LIBS) $(IPT_LIBS) $(DECODER_SYSTEM_LIBS)
 tests_tools_check_history_LDADD = $(DECODER_LIBS) $(DECODER_SYSTEM_LIBS)
 tests_tools_branches_LDADD = $(DECODER_LIBS) $(DECODER_SYSTEM_LIBS)
-check_PROGRAMS += tests/tools/audit_syscalls
+check_PROGRAMS += tests/tools/audit_syscalls tests/tools/move_outputs
+tests_tools_move_outputs_LDADD = syscalls/libsyscalls.a lib/libbt.a
 tests_tools_audit_syscalls_LDADD = syscalls/libsyscalls.a lib/libbt.a
 # The doctor on machines that are not here.
 check_PROGRAMS += tests/tools/simulated_doctor

@@ -7,6 +7,7 @@ import pwd
 from e2e import *
 
 AUDIT = find_tool("AUDIT_SYSCALLS", "tests/tools/audit_syscalls")
+MOVE = find_tool("MOVE_OUTPUTS", "tests/tools/move_outputs")
 ROWS = os.path.join(HERE, "..", "..", "syscalls")
 SMALL = [["true"], ["ls", "-la", "/"], ["cat", "/etc/passwd"], ["sort", "/etc/passwd"], ["wc", "/etc/passwd"], ["date"], ["id"],
          ["df", "/"], ["stat", "/"], ["uname", "-a"], ["sleep", "0.01"], ["timeout", "5", "true"], ["md5sum", "/etc/passwd"],
@@ -106,6 +107,44 @@ def ordinary():
     for argv in SMALL + (LARGE if os.environ.get("BTREC_ALL_CASES") else []):
         if shutil.which(argv[0]):
             expect_inside(argv)
+
+
+def moved(argv, *options):
+    """Status, output, and the lines of the log of a run whose outputs go to other memory first."""
+    place = fresh_dir("moved")
+    log = os.path.join(place, "log")
+    result = execute([MOVE, *options, log, *argv], cwd=place)
+    with open(log) as f:
+        return result.status, result.out, f.read().splitlines()
+
+
+def rows_that_move():
+    with open(os.path.join(ROWS, "syscall_writes.def")) as f:
+        return set(re.findall(r"^BT_WRITES\((\w+), .*, (?:YES|ALIGNED), ", f.read(), re.M))
+
+
+# Their outputs lie where memory that an argument leads to says.
+NESTED = {"getxattrat", "preadv", "preadv2", "process_vm_readv", "readv", "recvmmsg", "recvmsg", "sendmmsg"}
+
+
+@case("where a row says so, the kernel writes to other memory first, and the program does not notice")
+def other_memory():
+    status, _, plain = moved([every_call()], "--stay")
+    equal(status, 0, "status of the program")
+    status, _, lines = moved([every_call()])
+    equal((status, [line for line in lines if line.startswith("outside")]), (0, []), "status, and what was written to the program's memory")
+    names = {line.split()[1] for line in lines if line.startswith("moved")}
+    # A call that a signal broke off is made again, or is not, as it comes.
+    results = [{line for line in log if line.startswith("call ") and line.split()[1] in names and int(line.split()[-1]) < 512} for log in (plain, lines)]
+    equal(results[1], results[0], "results of calls whose output is moved")
+    equal(sorted(rows_that_move() - names), sorted(NESTED), "rows that say so, and calls that were not made so")
+    for argv in (["ls", "-la", "/usr"], ["cat", "/etc/passwd"], ["sort", "/etc/passwd"], ["stat", "/usr"], ["uname", "-a"], ["md5sum", "/etc/passwd"]):
+        equal(moved(argv)[:2], (0, native(argv).out), "status and output of %s" % argv)
+
+
+@case("an output that is not brought back from there is found")
+def lost():
+    check(moved([every_call()], "--lose")[0], "status of a program that does not get what it asks for")
 
 
 @case("a row that is a byte too short is found")
