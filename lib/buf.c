@@ -60,9 +60,11 @@ void buf_uint(struct buf *b, uint64_t v, size_t n)
 
 void buf_leb(struct buf *b, uint64_t v)
 {
-	while (v >= 0x80) {
-		buf_u8(b, (uint8_t)v | 0x80);
-		v >>= 7;
-	}
-	buf_u8(b, (uint8_t)v);
+	enum { LONGEST = 10 };
+
+	if (!buf_reserve(b, LONGEST))
+		return;
+	for (; v >= 0x80; v >>= 7)
+		b->data[b->len++] = (uint8_t)v | 0x80;
+	b->data[b->len++] = (uint8_t)v;
 }

@@ -531,13 +531,15 @@ void replay_log_syscall_exit(struct replay_log *l, struct task *task, const stru
 static uint64_t put_effects_of_made(struct replay_log *l, const struct task *task,
 				    const struct bt_logged_call *call)
 {
+	const struct syscall_facts *facts = syscall_facts(call->nr);
 	struct tracee_syscall made = {.nr = call->nr};
 	struct bt_record_log_output output = {.stream = (uint8_t)call->output.stream,
 					      .addr = call->output.addr,
 					      .bytes = call->output.bytes};
 
 	memcpy(made.args, call->args, sizeof made.args);
-	put_shapes(l, task, &made, call->result);
+	if (!facts || facts->changes & SYSCALL_CHANGES_MAPS)
+		put_shapes(l, task, &made, call->result);
 	if (!call->output.stream || call->output.stream >= LOG_STREAMS ||
 	    call_has_failed(call->result) || !output.bytes.len)
 		return 0;

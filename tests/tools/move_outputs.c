@@ -1,12 +1,12 @@
 /* SPDX-License-Identifier: MIT */
-/* move_outputs [--stay | --lose] LOG PROGRAM [ARGUMENT]...: runs the program, and has the kernel write
- * the output of each system call whose row allows it (SYSCALL_SCRATCH_YES, _ALIGNED) to other memory,
- * from which it is copied when the call has returned. Says in LOG, a line each:
- * call NAME OPERATION = 0 or ERRNO         a call that returned
- * moved NAME OPERATION                     its output was elsewhere
- * outside NAME OPERATION: ADDRESS          the kernel wrote to the program's memory nevertheless
- * --stay: moves nothing. --lose: copies nothing back, to show that this would be found. Children are
- * not followed, and a program with threads is left alone. Ends with the program's status, 98 if
+/* move_outputs [--stay | --lose] LOG PROGRAM [ARGUMENT]...: runs the program, and has the kernel
+ * write the output of each system call whose row allows it (SYSCALL_SCRATCH_YES, _ALIGNED) to other
+ * memory, from which it is copied when the call has returned. Says in LOG, a line each: call NAME
+ * OPERATION = 0 or ERRNO         a call that returned moved NAME OPERATION                     its
+ * output was elsewhere outside NAME OPERATION: ADDRESS          the kernel wrote to the program's
+ * memory nevertheless
+ * --stay: moves nothing. --lose: copies nothing back, to show that this would be found. Children
+ * are not followed, and a program with threads is left alone. Ends with the program's status, 98 if
  * something was written outside, 99 if the program could not be run so. */
 #include <errno.h>
 #include <inttypes.h>
@@ -29,10 +29,10 @@
 #include "syscalls/syscall_ranges.h"
 
 enum {
-	ROOM = 64 << 20, /* bytes of other memory */
+	ROOM = 64 << 20,    /* bytes of other memory */
 	COMPARED = 1 << 20, /* bytes that are compared of an output's old place */
-	RESTARTED = -516, /* ERESTART_RESTARTBLOCK: only a tracer sees it */
-	INPUT = 8192, /* bytes behind an output that the kernel may read, too */
+	RESTARTED = -516,   /* ERESTART_RESTARTBLOCK: only a tracer sees it */
+	INPUT = 8192,       /* bytes behind an output that the kernel may read, too */
 };
 
 struct moved {
@@ -44,9 +44,9 @@ struct mover {
 	pid_t pid;
 	FILE *log;
 	bool stays, loses, in_call, outside;
-	uint64_t room; /* where that memory is, 0: not yet */
+	uint64_t room;                 /* where that memory is, 0: not yet */
 	struct user_regs_struct entry; /* of the call */
-	uint64_t args[SYSCALL_ARGS]; /* with which it is made */
+	uint64_t args[SYSCALL_ARGS];   /* with which it is made */
 	struct moved moved[SYSCALL_ARGS];
 	size_t count;
 	struct syscall_range ranges[SYSCALL_RANGES_ENOUGH];
@@ -88,9 +88,12 @@ static void set_args(struct user_regs_struct *r, const uint64_t args[SYSCALL_ARG
  * then. */
 static bool make_room(struct mover *m, const struct user_regs_struct *at)
 {
-	const uint64_t args[SYSCALL_ARGS] = {
-		0, ROOM, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE,
-		UINT64_MAX, 0};
+	const uint64_t args[SYSCALL_ARGS] = {0,
+					     ROOM,
+					     PROT_READ | PROT_WRITE,
+					     MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE,
+					     UINT64_MAX,
+					     0};
 	struct user_regs_struct r = *at;
 	int status;
 

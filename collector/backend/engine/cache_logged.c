@@ -44,19 +44,33 @@ static uint64_t written(const struct logged_piece *p, const struct logged_note *
 		       : most;
 }
 
-/* What the call writes, or, to a stream, has written. */
-static struct logged_row row_of(uint64_t nr, uint64_t stream)
+/* What is known of a call that a note is of. NULL: none such is made in the cache. */
+static const struct logged_known *known_call(struct engine_space *es, uint64_t nr)
 {
-	return stream ? logged_stream_row() : logged_call_row(nr);
+	struct logged_known *known = nr < POLICY_NUMBERS ? &es->logged[nr] : NULL;
+
+	if (known && !known->is_known)
+		*known = (struct logged_known){.is_known = true,
+					       .stops = logged_call_policy(nr) == POLICY_STOP,
+					       .arg_count = syscall_arg_count(syscall_shape(nr)),
+					       .row = logged_call_row(nr)};
+	return known && !known->stops ? known : NULL;
+}
+
+/* What the call writes, or, to a stream, has written. */
+static struct logged_row row_of(const struct logged_known *known, uint64_t stream)
+{
+	return stream ? logged_stream_row() : known->row;
 }
 
 /* Makes the note of the call that the task has just made, with these registers behind it, and
  * copies what it has written behind the rest of the log. */
 static void make_note(struct logged_note *note, const struct task *task, struct engine_space *es,
-		      const struct stretch *s, const struct syscall_note *call)
+		      const struct stretch *s, const struct syscall_note *call,
+		      const struct logged_known *known)
 {
 	const struct bt_regs *r = &s->regs;
-	struct logged_row row = row_of(call->nr, s->ctx.stream);
+	struct logged_row row = row_of(known, s->ctx.stream);
 	size_t at = logged_bytes(s);
 
 	*note = (struct logged_note){.marker = (uint32_t)NOTE_OF_LOG,
@@ -79,12 +93,12 @@ static void make_note(struct logged_note *note, const struct task *task, struct 
 
 /* What the note says, as far as it is no nonsense of the program's. */
 static void read_note(struct bt_logged_call *out, const struct engine_space *es,
-		      const struct logged_note *note, uint64_t nr)
+		      const struct logged_note *note, const struct logged_known *known)
 {
-	struct logged_row row = row_of(nr, note->stream);
+	struct logged_row row = row_of(known, note->stream);
 	uint64_t at = (uint64_t)(LOG_BYTES + (int64_t)note->data);
 
-	out->arg_count = syscall_arg_count(syscall_shape(nr));
+	out->arg_count = known->arg_count;
 	memcpy(out->args, note->args, out->arg_count * sizeof out->args[0]);
 	for (size_t i = 0; i < BT_LOGGED_DATA; i++) {
 		uint64_t n = note->lengths[i];
@@ -114,14 +128,15 @@ size_t cache_logged_take(struct task *task, struct engine_space *es, const struc
 	const struct logged_note *logged = (const void *)(note + 1);
 	bool noted = (size_t)(end - note) > LOGGED_BYTES / NOTE_SIZE &&
 		     logged->marker == (uint32_t)NOTE_OF_LOG;
+	const struct logged_known *known = known_call(es, call->nr);
 	struct logged_note made;
 
-	if (logged_call_policy(call->nr) == POLICY_STOP)
+	if (!known)
 		return 0;
 	if (!noted)
-		make_note(&made, task, es, s, note);
+		make_note(&made, task, es, s, note, known);
 	out.again = s->called && note + 1 == end && tracee_wants_restart(&s->regs);
-	read_note(&out, es, noted ? logged : &made, call->nr);
+	read_note(&out, es, noted ? logged : &made, known);
 	if (observer->ops->logged)
 		observer->ops->logged(observer->arg, task, &out);
 	return noted ? LOGGED_BYTES / NOTE_SIZE : 0;

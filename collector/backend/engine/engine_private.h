@@ -121,6 +121,14 @@ _Static_assert(sizeof(struct answer) == ANSWER_BYTES && ANSWER_BYTES % LOG_ALIGN
 
 enum { ANSWERS_MOST = LOG_BYTES / ANSWER_BYTES };
 
+/* What cache_logged.c has asked of a call: millions are of a few. */
+struct logged_known {
+	bool is_known;
+	bool stops; /* none is made in the cache */
+	unsigned arg_count;
+	struct logged_row row;
+};
+
 /* The answers that the window has. */
 struct answers_there {
 	uint64_t passed; /* events before the first */
@@ -244,6 +252,7 @@ struct engine_space {
 	struct branch_log_record *records; /* room to read them into */
 	struct syscall_note *notes;        /* likewise */
 	uint8_t *log;                      /* likewise, where a log is kept */
+	struct logged_known *logged;       /* then: by number, what was asked of calls; owned */
 	struct answers_there *answers;     /* where some are known beforehand */
 	struct code_ranges code_ranges;
 	struct watched_pages watch;

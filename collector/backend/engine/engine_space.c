@@ -21,6 +21,7 @@
 #include <sys/personality.h>
 #include <sys/syscall.h>
 
+#include "collector/backend/engine/cache/syscall_policy.h"
 #include "collector/backend/engine/near_stop.h"
 #include "collector/backend/engine/persist/persisted_groups.h"
 #include "collector/backend/engine/region_syscalls.h"
@@ -59,6 +60,7 @@ static void space_release(void *extension)
 	free(es->records);
 	free(es->notes);
 	free(es->log);
+	free(es->logged);
 	free(es->answers);
 	cache_sample_release(&es->sample);
 	profile_leave(es->profile.program);
@@ -112,11 +114,12 @@ static void *space_copy(void *extension, bool same)
 	n->records = malloc(RECORDS_READ * RECORD_SIZE);
 	n->notes = malloc(SYSCALL_NOTES_BYTES);
 	n->log = es->log ? calloc(1, LOG_BYTES) : NULL;
+	n->logged = es->logged ? calloc(POLICY_NUMBERS, sizeof *n->logged) : NULL;
 	n->answers = NULL; /* a replay has one process */
 	inherit_cache(n, es, same);
 	descriptors_forked(&n->descriptors);
 	if (!watched_copy(&n->watch, &es->watch) || !n->cache || !n->records || !n->notes ||
-	    (es->log && !n->log)) {
+	    (es->log && (!n->log || !n->logged))) {
 		space_release(n);
 		return NULL;
 	}
@@ -227,8 +230,9 @@ static struct engine_space *space_new(struct backend *b, const struct task *task
 	es->records = malloc(RECORDS_READ * RECORD_SIZE);
 	es->notes = malloc(SYSCALL_NOTES_BYTES);
 	es->log = b->logged ? calloc(1, LOG_BYTES) : NULL;
+	es->logged = b->logged ? calloc(POLICY_NUMBERS, sizeof *es->logged) : NULL;
 	es->answers = b->answers.ahead ? calloc(1, sizeof *es->answers) : NULL;
-	if (!es->cache || !es->records || !es->notes || (b->logged && !es->log) ||
+	if (!es->cache || !es->records || !es->notes || (b->logged && (!es->log || !es->logged)) ||
 	    (b->answers.ahead && !es->answers)) {
 		space_release(es);
 		return NULL;
