@@ -256,28 +256,28 @@ static bool is_sparse(const struct stat *st)
 }
 
 void log_content_put(struct log_content *c, pid_t tid, uint64_t start, uint64_t end,
-		     const char *path, uint64_t offset)
+		     const struct log_file *file)
 {
-	struct content_range r = {start, end, offset};
+	struct content_range r = {start, end, file->offset};
 	struct copy copy = {.fd = -1};
-	int file = -1;
+	int sparse = -1;
 	struct stat st;
 
-	if (path && !stat(path, &st) && S_ISREG(st.st_mode)) {
+	if (file->path && !stat(file->path, &st) && S_ISREG(st.st_mode) && st.st_ino == file->ino) {
 		uint64_t size = page_up((uint64_t)st.st_size);
 
 		/* Behind its end nothing can be read, which may be a large part of the mapping. */
-		size = size > offset ? size - offset : 0;
+		size = size > r.offset ? size - r.offset : 0;
 		r.end = size < end - start ? start + size : end;
-		copy = open_copy(c, path, &st);
-		file = is_sparse(&st) ? open(path, O_RDONLY | O_CLOEXEC) : -1;
+		copy = open_copy(c, file->path, &st);
+		sparse = is_sparse(&st) ? open(file->path, O_RDONLY | O_CLOEXEC) : -1;
 	}
-	if (file >= 0)
-		put_data_ranges(c, tid, &copy, &r, file);
+	if (sparse >= 0)
+		put_data_ranges(c, tid, &copy, &r, sparse);
 	else
 		put_range(c, tid, &copy, &r);
-	if (file >= 0)
-		close(file);
+	if (sparse >= 0)
+		close(sparse);
 	if (copy.fd >= 0)
 		close(copy.fd);
 }

@@ -35,9 +35,14 @@ void log_content_enter(struct log_content *c, pid_t tid, const struct tracee_sys
 /* Behind it: whether [start, end) holds what it did at the entry. */
 bool log_content_is_same(const struct log_content *c, pid_t tid, uint64_t start, uint64_t end);
 
-/* Writes what the pages of [start, end) hold that are not zero. path: of the file that is mapped
- * there from `offset` on, as btrec can open it; NULL: there is none. */
+/* A file that is mapped. */
+struct log_file {
+	const char *path;     /* as btrec can open it; NULL: there is none */
+	uint64_t ino, offset; /* another inode at that path is none of it */
+};
+
+/* Writes what the pages of [start, end) hold that are not zero: of that file, where it has them. */
 void log_content_put(struct log_content *c, pid_t tid, uint64_t start, uint64_t end,
-		     const char *path, uint64_t offset);
+		     const struct log_file *file);
 
 #endif

@@ -182,7 +182,8 @@ static void put_shape(void *arg, pid_t tid, const struct log_shape *s)
 		rec.what = BT_SHAPE_PROTECT;
 	put(l, BT_RECORD_LOG_SHAPE, &rec);
 	if (s->has_content && !same) /* fresh pages are zero there */
-		log_content_put(&l->content, tid, rec.start, rec.end, source, rec.offset);
+		log_content_put(&l->content, tid, rec.start, rec.end,
+				&(struct log_file){source, rec.ino, rec.offset});
 }
 
 /* What the call did to mappings. It is the task's last that did. */
