@@ -219,7 +219,7 @@ static const struct option_row rows[] = {
 	 .at = offsetof(struct run_options, wish.parallel)},
 	{"replayable", 0, NULL, "keep what btrec replay needs to run it again, exactly",
 	 .at = offsetof(struct run_options, wish.replayable)},
-	{"log-size", 0, "SIZE", "with --replayable: the most that this may take on disk (1G)",
+	{"log-size", 0, "SIZE", "with --replayable: the most that the log may take on disk (1G)",
 	 .set = set_log_size},
 	{"unbound", 0, NULL, "leave it to the kernel which processors are used",
 	 .at = offsetof(struct run_options, supervisor.unbound)},

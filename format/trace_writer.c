@@ -657,17 +657,33 @@ void trace_writer_close(struct trace_writer *w)
 	free(w);
 }
 
-int trace_writer_link(struct trace_writer *w, int fd_dir, const char *name, uint32_t number)
+static int link_mapped(struct trace_writer *w, int dir, const char *name, int flags,
+		       uint32_t number)
 {
 	char mine[32];
 
 	trace_file_name(mine, BT_FILE_MAPPED, number);
 	if (w->dir < 0 || w->stopped)
 		return ECANCELED;
-	if (linkat(fd_dir, name, w->dir, mine, 0))
+	if (number == UINT32_MAX)
+		return EOVERFLOW;
+	if (linkat(dir, name, w->dir, mine, flags))
 		return errno;
 	w->mapped = number + 1 > w->mapped ? number + 1 : w->mapped;
 	return 0;
+}
+
+int trace_writer_link(struct trace_writer *w, int dir, const char *name, uint32_t number)
+{
+	return link_mapped(w, dir, name, 0, number);
+}
+
+int trace_writer_link_open(struct trace_writer *w, int fd, uint32_t number)
+{
+	char name[40];
+
+	snprintf(name, sizeof name, "/proc/self/fd/%d", fd);
+	return link_mapped(w, AT_FDCWD, name, AT_SYMLINK_FOLLOW, number);
 }
 
 static int write_from(int fd, struct file_window *from)

@@ -52,8 +52,11 @@ void trace_writer_log(struct trace_writer *w, uint32_t unit, enum bt_record_kind
 uint64_t trace_writer_log_bytes(const struct trace_writer *w);
 
 /* Makes the file `name` of that directory the trace's number'th file that the program mapped, by a
- * link: it must not change any more. Returns 0 or an errno: EXDEV where it lies elsewhere. */
-int trace_writer_link(struct trace_writer *w, int fd_dir, const char *name, uint32_t number);
+ * link: it must not change any more. Returns 0 or an errno: EXDEV where it lies on another file
+ * system. */
+int trace_writer_link(struct trace_writer *w, int dir, const char *name, uint32_t number);
+/* The same of an open file; ENOENT: it has no name any more. */
+int trace_writer_link_open(struct trace_writer *w, int fd, uint32_t number);
 
 /* The same by a copy of what the window shows. Returns 0 or an errno; there is no such file then.
  */

@@ -154,6 +154,7 @@ static void tell_mapping(const struct teller *t, const struct mapping *m, uint64
 					.prot = m->prot,
 					.grows = other_content && !strcmp(m->path, "[stack]"),
 					.has_content = other_content,
+					.is_old = true,
 					.dev = m->dev,
 					.ino = m->ino,
 					.offset = m->offset +

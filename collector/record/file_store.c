@@ -159,6 +159,7 @@ static bool make_copy(int dir, const char *path, const char *name)
 	bool ok = false;
 
 	snprintf(new, sizeof new, "new-%d", (int)getpid());
+	unlinkat(dir, new, 0); /* of a recorder that was killed, with this number */
 	if (from >= 0)
 		to = openat(dir, new, O_RDWR | O_CREAT | O_EXCL | O_NOFOLLOW | O_CLOEXEC, 0400);
 	if (to >= 0) {

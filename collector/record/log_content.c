@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 #include "collector/record/log_content.h"
 
+#include <errno.h>
 #include <fcntl.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -13,7 +14,12 @@
 #include "lib/grow.h"
 #include "lib/page.h"
 
-enum { PIECE = 1 << 18 }; /* bytes that are compared at once */
+enum {
+	PIECE = 1 << 18, /* bytes that are compared at once */
+	SAME_MOST = 2,   /* copies of a file, as it was at different times */
+};
+
+#define COPIED_MOST ((uint64_t)1 << 30) /* bytes of a trace's copies */
 
 _Static_assert((int)PIECE <= BT_LOG_PIECE, "a run of them is one of the log's");
 
@@ -91,26 +97,50 @@ struct copy {
 	uint32_t number;
 };
 
-/* The trace's copy with that name. False: it has none, and can have none. */
-static bool link_copy(struct log_content *c, const char *name, uint32_t *number)
+/* Whether the trace may have one more copy: of the same file it has few, which is written and
+ * mapped again and again. */
+static bool may_link(const struct log_content *c, const struct stat *st)
 {
-	struct linked_copy *copies;
+	unsigned same = 0;
 
 	for (size_t i = 0; i < c->copy_count; i++)
-		if (!strcmp(c->copies[i].name, name)) {
-			*number = (uint32_t)i;
-			return true;
-		}
+		same += c->copies[i].dev == st->st_dev && c->copies[i].ino == st->st_ino;
+	return same < SAME_MOST && c->copied + (uint64_t)st->st_size <= COPIED_MOST;
+}
+
+/* The number of the copy in the trace; c->copy_count: it is not there. */
+static uint32_t number_of_copy(const struct log_content *c, const char *name)
+{
+	uint32_t i = 0;
+
+	while (i < c->copy_count && strcmp(c->copies[i].name, name) != 0)
+		i++;
+	return i;
+}
+
+/* Finds the number of the copy in the trace, or gives it one. False: the trace cannot have it. */
+static bool link_copy(struct log_content *c, const struct stat *st, const char *name,
+		      struct copy *copy)
+{
+	struct linked_copy *copies;
+	int failure;
+
+	copy->number = number_of_copy(c, name);
+	if (copy->number < c->copy_count)
+		return true;
 	copies = array_grow(c->copies, c->copy_count, &c->copy_cap, sizeof *copies);
 	if (!copies)
 		return false;
 	c->copies = copies;
-	if (trace_writer_link(c->writer, c->store.dir, name, (uint32_t)c->copy_count)) {
-		file_store_close(&c->store); /* the trace lies on another file system, mostly */
+	failure = trace_writer_link_open(c->writer, copy->fd, (uint32_t)c->copy_count);
+	if (failure && failure != ENOENT) /* on another file system, mostly */
+		file_store_close(&c->store);
+	if (failure)
 		return false;
-	}
+	copies[c->copy_count] = (struct linked_copy){.dev = st->st_dev, .ino = st->st_ino};
 	memcpy(copies[c->copy_count].name, name, sizeof copies->name);
-	*number = (uint32_t)c->copy_count++;
+	copy->number = (uint32_t)c->copy_count++;
+	c->copied += (uint64_t)st->st_size;
 	return true;
 }
 
@@ -119,10 +149,11 @@ static struct copy open_copy(struct log_content *c, const char *path, const stru
 	char name[FILE_STORE_NAME] = "";
 	struct copy copy = {.fd = -1};
 
-	if (c->store.dir < 0 || !file_store_name(st, name))
+	if (c->store.dir < 0 || !file_store_name(st, name) ||
+	    (number_of_copy(c, name) == c->copy_count && !may_link(c, st)))
 		return copy;
 	copy.fd = file_store_get(&c->store, path, name);
-	if (copy.fd >= 0 && !link_copy(c, name, &copy.number)) {
+	if (copy.fd >= 0 && !link_copy(c, st, name, &copy)) {
 		close(copy.fd);
 		copy.fd = -1;
 	}
@@ -270,7 +301,8 @@ void log_content_put(struct log_content *c, pid_t tid, uint64_t start, uint64_t 
 		size = size > r.offset ? size - r.offset : 0;
 		r.end = size < end - start ? start + size : end;
 		copy = open_copy(c, file->path, &st);
-		sparse = is_sparse(&st) ? open(file->path, O_RDONLY | O_CLOEXEC) : -1;
+		sparse = is_sparse(&st) && !file->is_old ? open(file->path, O_RDONLY | O_CLOEXEC)
+							 : -1;
 	}
 	if (sparse >= 0)
 		put_data_ranges(c, tid, &copy, &r, sparse);

@@ -19,7 +19,9 @@ struct log_content {
 	struct file_store store;
 	struct linked_copy {
 		char name[FILE_STORE_NAME];
-	} * copies; /* that the trace has, by number */
+		uint64_t dev, ino; /* of the file */
+	} * copies;                /* that the trace has, by number */
+	uint64_t copied;           /* bytes of them */
 	size_t copy_count, copy_cap;
 	uint8_t *bytes; /* room for a piece of memory, and of a copy */
 };
@@ -39,6 +41,8 @@ bool log_content_is_same(const struct log_content *c, pid_t tid, uint64_t start,
 struct log_file {
 	const char *path;     /* as btrec can open it; NULL: there is none */
 	uint64_t ino, offset; /* another inode at that path is none of it */
+	bool is_old; /* the program may have written to the pages: holes of the file are none there
+		      */
 };
 
 /* Writes what the pages of [start, end) hold that are not zero: of that file, where it has them. */

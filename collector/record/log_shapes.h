@@ -13,7 +13,9 @@ struct log_shape {
 	uint8_t prot;
 	bool grows;
 	bool has_content; /* fresh pages that may not be zero */
-	bool inherits; /* they have the protection of the mapping that they belong to, not prot */
+	bool inherits; /* they have the protection of the mapping that they belong to, and its file
+			*/
+	bool is_old;   /* the program may have written to some of the pages */
 	bool is_whole; /* it ends where the mapping at start does */
 	bool downward; /* it begins where the mapping at start does (PROT_GROWSDOWN) */
 	bool of_descriptor; /* they are of the file that descriptor fd is, from offset on */

@@ -18,7 +18,7 @@ enum changed_part {
 	AT_OFFSET,   /* from the offset that an argument says; -1 as AT_POSITION */
 	AT_POINTED,  /* up to the offset to which an argument points behind the call; without one as
 			AT_POSITION */
-	RESIZED,     /* behind the smaller size, on its page: further pages are gone, or zero */
+	RESIZED,     /* the rest of the page in which the smaller size ends */
 	SPAN,        /* an offset and a length, in arguments */
 	ANYTHING,
 	ANYTHING_IF_CUT, /* with O_TRUNC alone */
@@ -71,6 +71,16 @@ static bool is_mapped(const struct mapping_list *maps, uint64_t ino)
 	return false;
 }
 
+/* The device that the mappings of the file tell; 0: another than stat(2) does, as on some file
+ * systems, and so any. */
+static uint64_t device_in(const struct mapping_list *maps, const struct stat *st)
+{
+	for (size_t i = 0; i < maps->count; i++)
+		if (maps->maps[i].ino == st->st_ino && maps->maps[i].dev == st->st_dev)
+			return st->st_dev;
+	return 0;
+}
+
 static enum mapped_file_change change_by_path(const struct mapped_file_row *row,
 					      const struct tracee_syscall *call)
 {
@@ -95,10 +105,17 @@ struct mapped_file_call mapped_file_call_enter(pid_t tid, const struct tracee_sy
 	}
 	c.change = MAPPED_FILE_SAME;
 	snprintf(path, sizeof path, "/proc/%d/fd/%d", (int)tid, (int)call->args[c.row->fd]);
-	if (stat(path, &st) || !S_ISREG(st.st_mode) || !is_mapped(maps, st.st_ino))
+	if (stat(path, &st))
+		return c;
+	if (S_ISBLK(st.st_mode)) {
+		c.change = MAPPED_FILE_NOBODY_KNOWS;
+		return c;
+	}
+	if (!S_ISREG(st.st_mode) || !is_mapped(maps, st.st_ino))
 		return c;
 	c.change = c.row->part == ANYTHING ? MAPPED_FILE_ANY : MAPPED_FILE_PART;
 	c.ino = st.st_ino;
+	c.dev = device_in(maps, &st);
 	c.size = (uint64_t)st.st_size;
 	return c;
 }
@@ -138,6 +155,16 @@ static struct part part_before(uint64_t end, uint64_t n)
 	return (struct part){end > n ? end - n : 0, end};
 }
 
+/* pwrite(2), BUGS: with O_APPEND it appends, whatever the offset; pwritev2(2) says otherwise for a
+ * call. */
+static bool appends(const struct tracee_syscall *call, unsigned long flags)
+{
+	enum { FLAGS = 5, APPEND = 0x10, NO_APPEND = 0x20 }; /* RWF_*, Linux 4.16 and 6.9 */
+	uint64_t own = syscall_is(call, SYS_pwritev2) ? call->args[FLAGS] : 0;
+
+	return own & APPEND || (flags & O_APPEND && !(own & NO_APPEND));
+}
+
 static struct part written_part(const struct mapped_file_row *row, pid_t tid,
 				const struct tracee_syscall *call, uint64_t n)
 {
@@ -147,10 +174,9 @@ static struct part written_part(const struct mapped_file_row *row, pid_t tid,
 
 	if (!read_position(tid, fd, &position, &flags))
 		return (struct part){0, UINT64_MAX};
-	/* pwrite(2), BUGS: with O_APPEND it appends, whatever the offset. */
 	if (row->part == AT_OFFSET && arg != UINT64_MAX)
-		return flags & O_APPEND ? part_before(size_now(tid, fd), n)
-					: (struct part){arg, arg + n};
+		return appends(call, flags) ? part_before(size_now(tid, fd), n)
+					    : (struct part){arg, arg + n};
 	if (row->part == AT_POINTED && arg &&
 	    tracee_read(tid, arg, &position, sizeof position) != sizeof position)
 		return (struct part){0, UINT64_MAX};
@@ -188,29 +214,40 @@ static struct part in_mapping(const struct mapping *m, const struct part *file)
 			 : (struct part){0, 0};
 }
 
+static void tell_changed(const struct mapping *m, const struct part *file,
+			 const struct mapped_file_sink *sink)
+{
+	struct part changed = in_mapping(m, file);
+
+	if (changed.from < changed.to)
+		sink->changed(sink->arg, changed.from, changed.to - changed.from);
+}
+
 void mapped_file_call_exit(const struct mapped_file_call *c, pid_t tid,
 			   const struct tracee_syscall *call, uint64_t result,
 			   const struct mapped_file_sink *sink)
 {
-	struct part file = changed_part(c, tid, call, result), gone = {0, 0};
+	struct part file = changed_part(c, tid, call, result), gone = {0, 0}, tail = {0, 0};
 	uint64_t size = size_now(tid, (int)call->args[c->row->fd]);
 	struct mapping_list maps = {0};
 
 	if (size < c->size)
 		gone = (struct part){page_up(size), page_up(c->size)};
+	if (size > c->size) /* what was stored behind the end becomes zero */
+		tail = (struct part){c->size, page_up(c->size)};
 	file.to = file.to < page_up(size) ? file.to : page_up(size);
 	if (!mappings_read(tid, &maps))
 		return;
 	for (size_t i = 0; i < maps.count; i++) {
 		const struct mapping *m = &maps.maps[i];
-		struct part changed = in_mapping(m, &file), cut = in_mapping(m, &gone);
+		struct part cut = in_mapping(m, &gone);
 
-		if (m->ino != c->ino)
+		if (m->ino != c->ino || (c->dev && m->dev != c->dev))
 			continue;
 		if (cut.from < cut.to)
-			sink->cut(sink->arg, cut.from, cut.to, m->prot);
-		if (changed.from < changed.to)
-			sink->changed(sink->arg, changed.from, changed.to - changed.from);
+			sink->cut(sink->arg, cut.from, cut.to);
+		tell_changed(m, &tail, sink);
+		tell_changed(m, &file, sink);
 	}
 	mappings_release(&maps);
 }

@@ -18,7 +18,7 @@ enum mapped_file_change {
 struct mapped_file_call {
 	enum mapped_file_change change;
 	const struct mapped_file_row *row;
-	uint64_t ino, size; /* of the file, before the call */
+	uint64_t dev, ino, size; /* of the file, before the call; dev 0: any */
 };
 
 /* What the call, at whose entry tid stands, will change of what is in maps. A file that is named by
@@ -31,7 +31,7 @@ struct mapped_file_sink {
 	/* These bytes of memory may be others now. */
 	void (*changed)(void *arg, uint64_t addr, uint64_t n);
 	/* The file ends before these pages: if it grows again they will be zero. */
-	void (*cut)(void *arg, uint64_t start, uint64_t end, uint8_t prot);
+	void (*cut)(void *arg, uint64_t start, uint64_t end);
 	void *arg;
 };
 

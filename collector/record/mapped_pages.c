@@ -9,6 +9,8 @@
 
 enum {
 	PIECE = 3 * BT_PAGE,      /* read at once */
+	FAILED_MOST = 1 << 14,    /* pages one behind the other that cannot be read: what they are
+				     of ends before them */
 	REPLACED_MOST = 16 << 20, /* bytes that are kept: the text of most libraries is less */
 };
 
@@ -22,11 +24,13 @@ void mapped_pages_find(pid_t tid, uint64_t start, uint64_t end,
 		       void *arg)
 {
 	uint8_t bytes[PIECE];
+	unsigned failed = 0;
 
-	for (uint64_t at = start; at < end;) {
+	for (uint64_t at = start; at < end && failed < FAILED_MOST;) {
 		size_t want = end - at < PIECE ? (size_t)(end - at) : PIECE;
 		size_t n = tracee_read(tid, at, bytes, want) / BT_PAGE * BT_PAGE;
 
+		failed = n ? 0 : failed + 1;
 		for (size_t i = 0, from = 0; i < n; i += BT_PAGE) {
 			bool zero = is_zero(bytes + i), last = i + BT_PAGE == n;
 			size_t run_end = zero ? i : i + BT_PAGE;

@@ -93,9 +93,18 @@ static size_t run_end(const uint8_t *before, const uint8_t *now, size_t from, si
 	return end;
 }
 
+static bool is_of_file(pid_t tid, uint64_t addr)
+{
+	struct mapping m = {.path = NULL};
+	bool is = mappings_at(tid, addr, &m) && m.ino;
+
+	free(m.path);
+	return is;
+}
+
 void memory_copy_compare(const struct memory_copy *c, pid_t tid,
 			 void (*changed)(void *arg, uint64_t addr, const uint8_t *bytes, size_t n),
-			 void *arg)
+			 void (*cut)(void *arg, uint64_t start, uint64_t end), void *arg)
 {
 	uint8_t now[PIECE];
 
@@ -107,6 +116,8 @@ void memory_copy_compare(const struct memory_copy *c, pid_t tid,
 
 			n = range->len - done < PIECE ? range->len - done : PIECE;
 			n = tracee_read(tid, range->start + done, now, n);
+			if (!n && is_of_file(tid, range->start + done))
+				cut(arg, range->start + done, range->start + range->len);
 			if (!n)
 				break;
 			if (!memcmp(before, now, n))

@@ -31,11 +31,11 @@ enum memory_copy_of {
 bool memory_copy_take(struct memory_copy *c, pid_t tid, enum memory_copy_of of, bool files);
 
 /* Calls changed() for each run of bytes that are others now, by address, and for those that could
- * not be read before (behind the end of a file that has grown). What is mapped no longer is passed
- * over. */
+ * not be read before (behind the end of a file that has grown); cut() for pages that can be read no
+ * more (a file was cut). What is mapped no longer is passed over. */
 void memory_copy_compare(const struct memory_copy *c, pid_t tid,
 			 void (*changed)(void *arg, uint64_t addr, const uint8_t *bytes, size_t n),
-			 void *arg);
+			 void (*cut)(void *arg, uint64_t start, uint64_t end), void *arg);
 
 void memory_copy_release(struct memory_copy *c);
 

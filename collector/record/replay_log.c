@@ -133,14 +133,29 @@ static void put_state(struct replay_log *l, const struct task *task, bool extend
 }
 
 /* The path of the file that the pages are of, as btrec can open it; NULL: there is none. */
-static const char *source_of(pid_t tid, const struct log_shape *s, char path[PATH_MAX])
+static const char *source_of(pid_t tid, const struct log_shape *s, const char *path_there,
+			     char path[PATH_MAX])
 {
 	int n = s->of_descriptor ? snprintf(path, PATH_MAX, "/proc/%d/fd/%d", (int)tid, s->fd)
-		: s->path && *s->path == '/'
-			? snprintf(path, PATH_MAX, "/proc/%d/root%s", (int)tid, s->path)
+		: path_there && *path_there == '/'
+			? snprintf(path, PATH_MAX, "/proc/%d/root%s", (int)tid, path_there)
 			: 0;
 
 	return n > 0 && n < PATH_MAX ? path : NULL;
+}
+
+/* What the shape has of the mapping that it belongs to. */
+static void take_from_mapping(const struct log_shape *s, const struct mapping *m,
+			      struct bt_record_log_shape *rec)
+{
+	rec->start = s->downward ? m->start : rec->start;
+	rec->end = s->is_whole ? m->end : rec->end;
+	if (!s->inherits)
+		return;
+	rec->prot = m->prot;
+	rec->dev = m->dev;
+	rec->ino = m->ino;
+	rec->offset = m->ino ? m->offset + (rec->start - m->start) : 0;
 }
 
 static void put_shape(void *arg, pid_t tid, const struct log_shape *s)
@@ -154,21 +169,23 @@ static void put_shape(void *arg, pid_t tid, const struct log_shape *s)
 					  .from = s->from,
 					  .dev = s->dev,
 					  .ino = s->ino,
-					  .offset = s->ino ? s->offset : 0};
+					  .offset = s->ino ? s->offset : 0,
+					  .shared = s->shared};
+	bool belongs = s->inherits || s->downward || s->is_whole, has_content = s->has_content,
+	     same;
+	struct mapping m = {.path = NULL};
 	char room[PATH_MAX];
-	const char *source = source_of(tid, s, room);
-	struct mapping m;
+	const char *source;
 	struct stat file;
-	bool same;
 
-	if ((s->inherits || s->downward || s->is_whole) && mappings_at(tid, s->start, &m)) {
-		rec.prot = s->inherits ? m.prot : rec.prot;
-		rec.start = s->downward ? m.start : rec.start;
-		rec.end = s->is_whole ? m.end : rec.end;
-	}
+	if (belongs && mappings_at(tid, s->start, &m))
+		take_from_mapping(s, &m, &rec);
+	source = source_of(tid, s, s->inherits ? m.path : s->path, room);
+	if (s->inherits && m.path && !m.ino) /* memory of no file is zero when it is new */
+		has_content = false;
+	free(m.path);
 	if (rec.prot & PROT_READ && l->reads_run)
 		rec.prot |= PROT_EXEC;
-	rec.shared = s->shared;
 	if (s->of_descriptor && !stat(source, &file)) {
 		rec.dev = file.st_dev;
 		rec.ino = file.st_ino;
@@ -176,14 +193,14 @@ static void put_shape(void *arg, pid_t tid, const struct log_shape *s)
 		/* Files that are shared to be read, as those of a locale, are written by few. */
 		rec.shared = s->shared && (rec.prot & PROT_WRITE || !S_ISREG(file.st_mode));
 	}
-	same = s->has_content && rec.what == BT_SHAPE_MAP &&
+	same = has_content && rec.what == BT_SHAPE_MAP &&
 	       log_content_is_same(&l->content, tid, rec.start, rec.end);
 	if (same) /* a replay has these bytes there, in pages of its own */
 		rec.what = BT_SHAPE_PROTECT;
 	put(l, BT_RECORD_LOG_SHAPE, &rec);
-	if (s->has_content && !same) /* fresh pages are zero there */
+	if (has_content && !same) /* fresh pages are zero there */
 		log_content_put(&l->content, tid, rec.start, rec.end,
-				&(struct log_file){source, rec.ino, rec.offset});
+				&(struct log_file){source, rec.ino, rec.offset, s->is_old});
 }
 
 /* What the call did to mappings. It is the task's last that did. */
@@ -382,7 +399,7 @@ static enum memory_copy_of writes_more(const struct replay_log *l, const struct 
 void replay_log_syscall_enter(struct replay_log *l, struct task *task)
 {
 	const struct syscall_memory memory = {read_of_task, task};
-	struct mapping attached;
+	struct mapping attached = {.path = NULL};
 
 	if (!is_logged(l, task))
 		return;
@@ -398,6 +415,7 @@ void replay_log_syscall_enter(struct replay_log *l, struct task *task)
 	    mappings_at(task->host_tid, task->syscall.args[0], &attached))
 		l->detached = (struct log_shape){
 			.what = BT_SHAPE_UNMAP, .start = attached.start, .end = attached.end};
+	free(attached.path);
 	address_space_catch_up(task->process->space, task->host_tid);
 	l->file = mapped_file_call_enter(task->host_tid, &task->syscall,
 					 &task->process->space->mappings);
@@ -419,13 +437,25 @@ static void put_file_change(void *arg, uint64_t addr, uint64_t n)
 	log_sink_memory(&c->log->outputs.sink, c->task->host_tid, addr, n);
 }
 
-static void put_file_cut(void *arg, uint64_t start, uint64_t end, uint8_t prot)
+/* What is there is another file's where inodes have the same number. */
+static void put_file_cut(void *arg, uint64_t start, uint64_t end)
 {
 	const struct file_change *c = arg;
-	const struct log_shape fresh = {
-		.what = BT_SHAPE_MAP, .start = start, .end = end, .prot = prot};
+	const struct log_shape fresh = {.what = BT_SHAPE_MAP,
+					.start = start,
+					.end = end,
+					.inherits = true,
+					.has_content = true,
+					.is_old = true};
 
 	put_shape(c->log, c->task->host_tid, &fresh);
+}
+
+static void put_difference(void *arg, uint64_t addr, const uint8_t *bytes, size_t n)
+{
+	const struct file_change *c = arg;
+
+	put_data(c->log, addr, bytes, n);
 }
 
 static void put_written(struct replay_log *l, struct task *task, uint64_t result)
@@ -435,7 +465,8 @@ static void put_written(struct replay_log *l, struct task *task, uint64_t result
 	const struct mapped_file_sink sink = {put_file_change, put_file_cut, &change};
 
 	if (l->compares)
-		memory_copy_compare(&l->before, task->host_tid, put_data, l);
+		memory_copy_compare(&l->before, task->host_tid, put_difference, put_file_cut,
+				    &change);
 	else if (l->file.change == MAPPED_FILE_PART)
 		mapped_file_call_exit(&l->file, task->host_tid, &task->syscall, result, &sink);
 	if (l->compares == MEMORY_COPY_ALL)

@@ -189,7 +189,8 @@ bool mappings_at(pid_t pid, uint64_t addr, struct mapping *out)
 	found = i < all.count && all.maps[i].start <= addr;
 	if (found) {
 		*out = all.maps[i];
-		out->path = NULL;
+		out->path = strdup(out->path);
+		found = out->path;
 	}
 	mappings_release(&all);
 	return found;

@@ -51,7 +51,8 @@ bool mappings_replace(struct mapping_list *l, size_t first, size_t end, struct m
 /* All, from /proc/PID/maps. False when none can be read (errno; 0: there is none). */
 bool mappings_read(pid_t pid, struct mapping_list *out);
 
-/* The one of the page at addr, without its path. False when there is none, or none can be read. */
+/* A copy of the one of the page at addr; the caller frees its path. False when there is none, or
+ * none can be read. */
 bool mappings_at(pid_t pid, uint64_t addr, struct mapping *out);
 
 /* Whether a fork's child does not get all of them as they are (MADV_DONTFORK, MADV_WIPEONFORK),

@@ -487,6 +487,16 @@ def mappings_changed():
     same(recorded([program, "40"]), "--backend", "step")
 
 
+@case("a file that is mapped is cut, grown and written to: what the mappings hold then is replayed")
+def cut_and_grown():
+    program, path = build("changes_mapped.c", *STATIC), os.path.join(fresh_dir("cut"), "file")
+    for how in "shared", "private":
+        result = recorded([program, how, path])
+        equal(result.out, native([program, how, path]).out, "what it prints")
+        same(result)
+        same(result, "--backend", "step")
+
+
 @case("a mapping far larger than what is in its file takes no time, and replays")
 def sparse():
     argv = [build("maps_sparse.c", *STATIC), os.path.join(fresh_dir("sparse"), "file")]
