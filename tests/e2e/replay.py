@@ -569,6 +569,25 @@ def copied():
     shutil.rmtree(store)
 
 
+REWRITTEN = """import mmap, os
+fd = os.open("file", os.O_RDWR | os.O_CREAT, 0o600)
+os.ftruncate(fd, 1 << 20)
+for n in range(20):
+    os.pwrite(fd, b"%d" % n, 4000)
+    with mmap.mmap(fd, 8192, flags=mmap.MAP_PRIVATE, prot=mmap.PROT_READ) as m: print(m[4000:4005])
+"""
+
+
+@case("of a file that is written to and mapped again and again the trace has few copies")
+def rewritten():
+    if not os.path.exists("/usr/bin/python3"):
+        raise Skip("no python3")
+    result = record(["/usr/bin/python3", "-c", REWRITTEN], ["--replayable", "--quiet"], cwd=fresh_dir("rewritten"))
+    check(result.status == 0 and result.out.count(b"\n") == 20, result.out)
+    same(result)
+    equal(sum(os.path.getsize(copy) == 1 << 20 for copy in copies(result.trace)), 2, "copies of the file")
+
+
 @case("a trace whose copies of mapped files are gone or changed is refused there, with the file")
 def copies_changed():
     result = recorded(["/bin/date"])

@@ -34,6 +34,19 @@ static int change_shared(int fd, const char *at)
 	return msync((void *)at, PAGE, MS_SYNC);
 }
 
+/* Mappings grow far behind what they are of. */
+static void grow(int fd)
+{
+	char *file = mmap(NULL, PAGE, PROT_READ, MAP_PRIVATE, fd, 0), *none = mmap(NULL, PAGE, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
+	char *common = mmap(NULL, PAGE, PROT_READ | PROT_WRITE, MAP_SHARED | MAP_ANONYMOUS, -1, 0);
+
+	none[1] = common[1] = 'x';
+	file = mremap(file, PAGE, 40 * GB, MREMAP_MAYMOVE);
+	none = mremap(none, PAGE, 40 * GB, MREMAP_MAYMOVE);
+	common = mremap(common, PAGE, 40 * GB, MREMAP_MAYMOVE);
+	printf("%s %s%d %s\n", file, none + 1, none[39 * GB], common + 1);
+}
+
 int main(int argc, char **argv)
 {
 	static const unsigned long places[] = {0, 100 * GB + 5, 256 * GB - 100};
@@ -55,5 +68,6 @@ int main(int argc, char **argv)
 	puts(at);
 	if (change_shared(fd, (char *)at))
 		return 5;
+	grow(fd);
 	return 0;
 }
