@@ -369,7 +369,7 @@ resize 100 30
 
 echo "== a long search is stopped"
 cp -p screen_sample.S short_source
-yes '' | head -4000000 >>screen_sample.S
+yes '' | head -12000000 >>screen_sample.S
 touch -d 2020-01-01 screen_sample.S
 run "$BTVIEW trace"
 wait_for '[summary]'
