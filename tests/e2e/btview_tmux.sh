@@ -378,7 +378,7 @@ wait_for 'searching: '
 keys C-c # at once it would take from the terminal what was typed before
 wait_for 'the search was stopped'
 keys / 'zzzz' Enter j Escape # another key waits in front of the one that stops it, and is read behind it
-wait_for ' 2/4000087'
+wait_for ' 2/12000087'
 keys Q
 cp -p short_source screen_sample.S
 
