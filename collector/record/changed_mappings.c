@@ -11,6 +11,7 @@
 
 #include "collector/space/mappings.h"
 #include "collector/space/world.h"
+#include "collector/tracee/tracee.h"
 #include "lib/array_size.h"
 #include "lib/call_result.h"
 #include "lib/canonical.h"
@@ -18,6 +19,10 @@
 
 #ifndef MADV_DONTNEED_LOCKED
 #define MADV_DONTNEED_LOCKED 24 /* asm-generic/mman-common.h since Linux 5.18 */
+#endif
+#ifndef MADV_GUARD_INSTALL /* asm-generic/mman-common.h since Linux 6.13 */
+#define MADV_GUARD_INSTALL 102
+#define MADV_GUARD_REMOVE  103
 #endif
 #ifndef MAP_FIXED_NOREPLACE
 #define MAP_FIXED_NOREPLACE 0x100000 /* asm-generic/mman-common.h since Linux 4.17 */
@@ -30,6 +35,7 @@ struct look {
 	} parts[2];
 	bool downward;      /* the first begins where the mapping does that holds its start */
 	bool other_content; /* pages hold something else now, if they are there */
+	bool guards;        /* they may be guards: each access faults, whatever the protection */
 };
 
 /* With EINVAL it has done nothing: arguments are looked at first. That is relied upon in the cache,
@@ -71,19 +77,21 @@ static void failed_move(const uint64_t *args, uint64_t result, struct look *out)
 static void advice(const uint64_t *args, uint64_t result, struct look *out)
 {
 	static const uint8_t emptying[] = {MADV_DONTNEED, MADV_DONTNEED_LOCKED, MADV_FREE,
-					   MADV_REMOVE};
+					   MADV_REMOVE,   MADV_GUARD_INSTALL,   MADV_GUARD_REMOVE};
 
 	(void)result;
 	for (size_t i = 0; i < ARRAY_SIZE(emptying); i++)
 		if (args[2] == emptying[i])
 			out->parts[0] = (struct map_part){args[0], args[1]};
 	out->other_content = true;
+	out->guards = args[2] == MADV_GUARD_INSTALL;
 }
 
+/* It rounds its start and its length down (Linux, mm/mmap.c). */
 static void remapping(const uint64_t *args, uint64_t result, struct look *out)
 {
 	(void)result;
-	out->parts[0] = (struct map_part){args[0], args[1]};
+	out->parts[0] = (struct map_part){page_down(args[0]), page_down(args[1])};
 	out->other_content = true;
 }
 
@@ -144,36 +152,48 @@ static void tell_hole(const struct teller *t, uint64_t start, uint64_t end)
 	}
 }
 
-static void tell_mapping(const struct teller *t, const struct mapping *m, uint64_t start,
-			 uint64_t end, bool other_content)
+/* Guards let nobody read, not even a tracer (madvise(2), MADV_GUARD_INSTALL). A call that fails has
+ * made some of the mappings guards, or none. */
+static bool is_guarded(pid_t tid, uint64_t addr)
 {
-	const bool is_kernels = !strncmp(m->path, "[v", 2); /* vvar, vvar_vclock, vsyscall */
-	const struct log_shape shape = {.what = other_content ? BT_SHAPE_MAP : BT_SHAPE_PROTECT,
-					.start = m->start > start ? m->start : start,
-					.end = m->end < end ? m->end : end,
-					.prot = m->prot,
-					.grows = other_content && !strcmp(m->path, "[stack]"),
-					.has_content = other_content,
-					.is_old = true,
-					.dev = m->dev,
-					.ino = m->ino,
-					.offset = m->offset +
-						  (m->start < start ? start - m->start : 0),
-					.path = m->path};
+	uint8_t byte;
 
+	return tracee_read(tid, addr, &byte, sizeof byte) != sizeof byte;
+}
+
+static void tell_mapping(const struct teller *t, const struct mapping *m, uint64_t start,
+			 uint64_t end, const struct look *look)
+{
+	const bool is_kernels = !strncmp(m->path, "[v", 2), /* vvar, vvar_vclock, vsyscall */
+		other_content = look->other_content;
+	struct log_shape shape = {.what = other_content ? BT_SHAPE_MAP : BT_SHAPE_PROTECT,
+				  .start = m->start > start ? m->start : start,
+				  .end = m->end < end ? m->end : end,
+				  .prot = m->prot,
+				  .grows = other_content && !strcmp(m->path, "[stack]"),
+				  .has_content = other_content,
+				  .is_old = true,
+				  .dev = m->dev,
+				  .ino = m->ino,
+				  .offset = m->offset + (m->start < start ? start - m->start : 0),
+				  .path = m->path};
+
+	if (look->guards && is_guarded(t->tid, shape.start))
+		shape = (struct log_shape){
+			.what = BT_SHAPE_MAP, .start = shape.start, .end = shape.end};
 	if (!is_kernels && m->start - WORLD_RESERVED_START >= WORLD_RESERVED_SIZE)
 		t->changed(t->arg, t->tid, &shape);
 }
 
 static void tell_range(const struct teller *t, const struct mapping_list *all, uint64_t start,
-		       uint64_t end, bool other_content)
+		       uint64_t end, const struct look *look)
 {
 	for (size_t i = mappings_behind(all, start); i < all->count && all->maps[i].start < end;
 	     i++) {
 		const struct mapping *m = &all->maps[i];
 
 		tell_hole(t, start, m->start);
-		tell_mapping(t, m, start, end, other_content);
+		tell_mapping(t, m, start, end, look);
 		start = m->end;
 	}
 	tell_hole(t, start, end);
@@ -210,7 +230,7 @@ bool changed_mappings_look(pid_t tid, const struct tracee_syscall *call, uint64_
 		at = mappings_behind(&all, start);
 		if (look.downward && at < all.count && all.maps[at].start < start)
 			start = all.maps[at].start;
-		tell_range(&teller, &all, start, end, look.other_content);
+		tell_range(&teller, &all, start, end, &look);
 	}
 	mappings_release(&all);
 	return true;

@@ -10,6 +10,10 @@
 #include "lib/call_result.h"
 #include "lib/page.h"
 
+#ifndef MREMAP_DONTUNMAP
+#define MREMAP_DONTUNMAP 4 /* linux/mman.h since Linux 5.7 */
+#endif
+
 enum { PROTS = BT_PROT_READ | BT_PROT_WRITE | BT_PROT_EXEC };
 
 /* The pages of [start, start + n). */
@@ -31,6 +35,10 @@ static size_t mmap_shapes(const uint64_t *args, uint64_t result, uint64_t *heap_
 		return 0;
 	add(out, BT_SHAPE_MAP, result, args[1], args[2]);
 	out->grows = args[3] & MAP_GROWSDOWN;
+	/* mmap(2), Huge page mappings: it ends at the next multiple of the size. Each has a file of
+	 * its own inside the kernel (hugetlb_file_setup), so that none is one with its neighbour.
+	 */
+	out->is_whole = args[3] & MAP_ANONYMOUS && args[3] & MAP_HUGETLB;
 	out->has_content = out->of_descriptor = !(args[3] & MAP_ANONYMOUS);
 	out->fd = (int)args[4];
 	out->shared = args[3] & MAP_SHARED && !(args[3] & MAP_ANONYMOUS);
@@ -82,6 +90,11 @@ static size_t mremap_shapes(const uint64_t *args, uint64_t result, uint64_t *hea
 	if (result != from) {
 		n += add(&out[n], BT_SHAPE_MOVE, result, moved, 0);
 		out[0].from = from;
+	}
+	/* mremap(2): the old range stays mapped, and its pages are fresh. */
+	if (result != from && args[3] & MREMAP_DONTUNMAP) {
+		n += add(&out[n], BT_SHAPE_MAP, from, before, 0);
+		out[n - 1].has_content = out[n - 1].inherits = true;
 	}
 	if (now < before)
 		n += add(&out[n], BT_SHAPE_UNMAP, from + now, before - now, 0);

@@ -252,27 +252,26 @@ void mapped_file_call_exit(const struct mapped_file_call *c, pid_t tid,
 	mappings_release(&maps);
 }
 
-bool pages_are_mapped_twice(pid_t tid, uint64_t addr)
+/* Whether what is written to one of them, or to the other, is seen in both. */
+static bool show_the_same(const struct mapping *a, const struct mapping *b)
+{
+	return a != b && a->dev == b->dev && a->ino == b->ino &&
+	       a->offset < b->offset + (b->end - b->start) &&
+	       b->offset < a->offset + (a->end - a->start) &&
+	       ((a->shared && a->prot & PROT_WRITE) || (b->shared && b->prot & PROT_WRITE));
+}
+
+bool pages_are_mapped_twice(pid_t tid, uint64_t start, uint64_t end)
 {
 	struct mapping_list all = {0};
-	const struct mapping *new = NULL;
 	bool found = false;
-	size_t at;
 
 	if (!mappings_read(tid, &all))
 		return true;
-	at = mappings_behind(&all, addr);
-	if (at < all.count && all.maps[at].start <= addr)
-		new = &all.maps[at];
-	for (size_t i = 0; i < all.count && new &&new->ino && !found; i++) {
-		const struct mapping *m = &all.maps[i];
-
-		found = m != new && m->dev == new->dev && m->ino == new->ino &&
-			m->offset < new->offset + (new->end - new->start) &&
-			new->offset < m->offset + (m->end - m->start) &&
-			((m->shared && m->prot & PROT_WRITE) ||
-			 (new->shared &&new->prot &PROT_WRITE));
-	}
+	for (size_t i = mappings_behind(&all, start);
+	     i < all.count && all.maps[i].start < end && !found; i++)
+		for (size_t k = 0; k < all.count && all.maps[i].ino && !found; k++)
+			found = show_the_same(&all.maps[i], &all.maps[k]);
 	mappings_release(&all);
 	return found;
 }

@@ -40,9 +40,9 @@ void mapped_file_call_exit(const struct mapped_file_call *c, pid_t tid,
 			   const struct tracee_syscall *call, uint64_t result,
 			   const struct mapped_file_sink *sink);
 
-/* What tid has mapped at addr may be pages of a file, or of shared memory, that it has at another
- * address, too: what it writes to the one is then at the other. In a replay it would not be. Also
- * true without memory. */
-bool pages_are_mapped_twice(pid_t tid, uint64_t addr);
+/* What tid has mapped in [start, end) may be pages of a file, or of shared memory, that it has at
+ * another address, too: what it writes to the one is then at the other. In a replay it would not
+ * be. Also true without memory. */
+bool pages_are_mapped_twice(pid_t tid, uint64_t start, uint64_t end);
 
 #endif

@@ -33,6 +33,10 @@
 #include "lib/canonical.h"
 #include "lib/page.h"
 
+#ifndef MREMAP_DONTUNMAP
+#define MREMAP_DONTUNMAP 4 /* linux/mman.h since Linux 5.7 */
+#endif
+
 enum {
 	PIECE = 1 << 13,       /* of memory, in a record */
 	FRAME_MOST = 16 << 10, /* bytes of a signal frame: with AMX there are 12 KB */
@@ -503,17 +507,63 @@ static bool sets_segments(const struct tracee_syscall *call, uint64_t result)
 	       (function == WRITE_OLD || function == WRITE);
 }
 
-static bool may_map_twice(const struct task *task, uint64_t result)
+/* Whether a file lies in the n bytes there, or shared memory: as far as s knows. */
+static bool shows_file(const struct address_space *s, uint64_t start, uint64_t n, bool shared)
 {
-	const uint64_t *args = task->syscall.args;
+	const struct mapping_list *all = &s->mappings;
 
+	for (size_t i = mappings_behind(all, start);
+	     i < all->count && all->maps[i].start < start + n; i++)
+		if (all->maps[i].ino && (all->maps[i].shared || !shared))
+			return true;
+	return false;
+}
+
+/* How many bytes from *start on may be at two addresses since the call; 0: none. What needs no look
+ * at all mappings is left out, as programs go that share no memory. */
+static uint64_t may_map_twice(const struct task *task, const struct tracee_syscall *call,
+			      uint64_t result, uint64_t *start)
+{
+	const struct address_space *s = task->process->space;
+	const uint64_t *args = call->args;
+
+	*start = result;
+	if (syscall_is(call, SYS_mprotect) || syscall_is(call, SYS_pkey_mprotect)) {
+		*start = args[0]; /* one that fails may have done a part */
+		return args[2] & PROT_WRITE && shows_file(s, args[0], args[1], true) ? args[1] : 0;
+	}
 	if (call_has_failed(result))
+		return 0;
+	if (syscall_is(call, SYS_mmap))
+		return !(args[3] & MAP_ANONYMOUS) && (args[3] & MAP_SHARED || maps_shared_files(s))
+			       ? args[1]
+			       : 0;
+	if (syscall_is(call, SYS_remap_file_pages)) {
+		*start = page_down(args[0]);
+		return args[1];
+	}
+	if (syscall_is(call, SYS_mremap)) {
+		bool adds = args[2] > args[1] || args[3] & MREMAP_DONTUNMAP;
+
+		return !args[1] || (adds && maps_shared_files(s) &&
+				    (shows_file(s, args[0], args[1], false) ||
+				     shows_file(s, result, args[2], false)))
+			       ? args[2]
+			       : 0;
+	}
+	return syscall_is(call, SYS_shmat); /* the mapping that it begins */
+}
+
+/* True: the log has ended. */
+static bool end_if_twice(struct replay_log *l, const struct task *task,
+			 const struct tracee_syscall *call, uint64_t result)
+{
+	uint64_t start, n = may_map_twice(task, call, result, &start);
+
+	if (!n || !pages_are_mapped_twice(task->host_tid, start, start + n))
 		return false;
-	if (syscall_is(&task->syscall, SYS_mmap))
-		return !(args[3] & MAP_ANONYMOUS) &&
-		       (args[3] & MAP_SHARED || maps_shared_files(task->process->space));
-	return syscall_is(&task->syscall, SYS_shmat) ||
-	       (syscall_is(&task->syscall, SYS_mremap) && !args[1]);
+	replay_log_end(l, "the program maps memory at two places, to write to it");
+	return true;
 }
 
 void replay_log_syscall_exit(struct replay_log *l, struct task *task, const struct bt_point *at,
@@ -543,10 +593,8 @@ void replay_log_syscall_exit(struct replay_log *l, struct task *task, const stru
 		replay_log_end(l, "the program sets segments of its own (modify_ldt)");
 		return;
 	}
-	if (may_map_twice(task, result) && pages_are_mapped_twice(task->host_tid, result)) {
-		replay_log_end(l, "the program maps memory at two places, to write to it");
+	if (end_if_twice(l, task, &task->syscall, result))
 		return;
-	}
 	if (l->detached.end && !call_has_failed(result))
 		put_shape(l, task->host_tid, &l->detached);
 	put_shapes(l, task, &task->syscall, result);
@@ -570,8 +618,11 @@ static uint64_t put_effects_of_made(struct replay_log *l, const struct task *tas
 					      .bytes = call->output.bytes};
 
 	memcpy(made.args, call->args, sizeof made.args);
-	if (!facts || facts->changes & SYSCALL_CHANGES_MAPS)
+	if (!facts || facts->changes & SYSCALL_CHANGES_MAPS) {
+		if (end_if_twice(l, task, &made, call->result))
+			return 0;
 		put_shapes(l, task, &made, call->result);
+	}
 	if (!call->output.stream || call->output.stream >= LOG_STREAMS ||
 	    call_has_failed(call->result) || !output.bytes.len)
 		return 0;

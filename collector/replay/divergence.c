@@ -40,6 +40,22 @@ bool divergence_regs_differ(const struct bt_regs *a, const struct bt_regs *b)
 	return false;
 }
 
+void divergence_came(struct divergence *d, const char *came)
+{
+	static const char *const same[DIVERGENCE_KINDS] = {
+		[DIVERGENCE_POINT] = "the same at another point",
+		[DIVERGENCE_REGISTERS] = "the same with other registers"};
+
+	if (same[d->kind] && !strcmp(d->expected, came))
+		came = same[d->kind];
+	snprintf(d->came, sizeof d->came, "%s", came);
+	/* Output is looked at behind its call, which was met: there the task has gone on. */
+	if (d->kind == DIVERGENCE_OUTPUT) {
+		d->came_at = d->expected_at;
+		d->has_regs = false;
+	}
+}
+
 static void print_hex(const uint8_t *bytes, size_t n, FILE *to)
 {
 	for (size_t i = 0; i < n; i++)

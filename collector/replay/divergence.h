@@ -51,6 +51,10 @@ struct divergence {
  * count: flags of single steps, selectors. */
 bool divergence_regs_differ(const struct bt_regs *a, const struct bt_regs *b);
 
+/* Completes what is known of a divergence by what came: `expected` is there. Points and registers
+ * that need not be the same are left out. */
+void divergence_came(struct divergence *d, const char *came);
+
 /* A line, and one for each register that differs, and for memory. */
 void divergence_print(const struct divergence *d, FILE *to);
 void divergence_print_json(const struct divergence *d, FILE *to);

@@ -69,7 +69,7 @@ static void diverge(struct replaying *r, struct task *task, enum divergence_kind
 	if (regs)
 		d->expected_regs = *regs;
 	log_event_name(&r->log.now.event, d->expected);
-	snprintf(d->came, sizeof d->came, "%s", came);
+	divergence_came(d, came);
 	finish(r, task);
 }
 

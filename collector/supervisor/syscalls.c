@@ -14,6 +14,7 @@
 
 #include <errno.h>
 #include <sched.h>
+#include <string.h>
 #include <sys/mman.h>
 #include <sys/ptrace.h>
 #include <sys/syscall.h>
@@ -31,6 +32,7 @@
 #include "collector/tracee/tracee.h"
 #include "include/btrec.h"
 #include "lib/array_size.h"
+#include "lib/page.h"
 
 enum {
 	ENABLE_SHADOW_STACK = 0x5001, /* ARCH_SHSTK_ENABLE of arch_prctl(2), Linux 6.6 */
@@ -158,7 +160,7 @@ static void restore_clone_flags(struct task *task)
 }
 
 /* Whether all that is mapped there belongs to no file and to nobody else: elsewhere MADV_FREE
- * fails.
+ * fails. Private pages of /dev/zero are such (zero(4)).
  */
 static bool is_anonymous(struct task *task, uint64_t start, uint64_t end)
 {
@@ -167,21 +169,30 @@ static bool is_anonymous(struct task *task, uint64_t start, uint64_t end)
 	address_space_catch_up(s, task->host_tid);
 	for (size_t i = mappings_behind(&s->mappings, start);
 	     i < s->mappings.count && s->mappings.maps[i].start < end; i++)
-		if (s->mappings.maps[i].ino || s->mappings.maps[i].shared)
+		if (s->mappings.maps[i].shared ||
+		    (s->mappings.maps[i].ino && strcmp(s->mappings.maps[i].path, "/dev/zero")))
 			return false;
-	return start < end;
+	return true;
 }
 
 /* QUIRK(madv-free): pages that are freed this way (madvise(2)) may be zero, or as they were, at any
  * moment until they are written: as the kernel wants. No log of calls can say when. So they are
- * zero at once, as on a machine without free memory. */
+ * zero at once, as on a machine without free memory. Where the kernel would come to pages of a file
+ * it would say EINVAL, and would have freed those before them: it is said without a call, as if
+ * they were not freed yet. A range that it does not look at fails in either way. */
 static void free_at_once(const struct supervisor *sup, struct task *task)
 {
-	const uint64_t *args = task->syscall.args;
+	const uint64_t start = task->syscall.args[0], end = page_up(start + task->syscall.args[1]);
 
 	if (!sup->options.logged || !is_syscall(task, SYS_madvise) ||
-	    (uint32_t)args[2] != MADV_FREE || !is_anonymous(task, args[0], args[0] + args[1]))
+	    (uint32_t)task->syscall.args[2] != MADV_FREE || start % BT_PAGE || start >= end)
 		return;
+	if (!is_anonymous(task, start, end)) {
+		task->regs.orig_rax = UINT64_MAX;
+		task->regs.rax = (uint64_t)-EINVAL;
+		tracee_set_regs(task->host_tid, &task->regs);
+		return;
+	}
 	task->regs.rdx = MADV_DONTNEED;
 	task->supervised->frees_at_once = !tracee_set_regs(task->host_tid, &task->regs);
 }

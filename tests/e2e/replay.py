@@ -404,6 +404,7 @@ def memory_differs():
     found = json.loads(again.out.splitlines()[-1])
     equal((again.status, found["kind"]), (65, "output"), "status and kind")
     memory = found["memory"]
+    equal((found["registers"], found["point"]), ([], found["expected_point"]), "registers that differ, and the point")
     equal((memory["expected"], memory["got"], int(memory["end"], 16) - int(memory["start"], 16)), ("3e", "3f", 1), "bytes, and how many differ")
     line = "memory %s..%s: expected 3e, got 3f\n" % (memory["start"], memory["end"])
     check(line.encode() in replayed(copy).err, "the text has no %s" % line)
@@ -423,6 +424,7 @@ def divergences():
         equal(again.status, 65, "status after %s" % (change,))
         found = json.loads(again.out.splitlines()[-1])
         check(found["kind"] in kinds, "after %s: %s" % (change, found))
+        check(found["expected"] != found["got"], "the same is expected and came, after %s: %s" % (change, found))
         if found["kind"] == "registers" and change[0] == "register" and change[1] == "LOG_CALL":
             equal([r["name"] for r in found["registers"]], ["rbx"], "registers that differ")
 
@@ -518,6 +520,61 @@ def half_done():
         equal(result.out, expected, "what it prints")
         same(result)
     same(recorded([program, "20"]))
+
+
+def odd_argv(what):
+    """The program, with a file of its own: it may write to it."""
+    path = os.path.join(fresh_dir("odd"), "file")
+    with open(path, "wb") as file:
+        file.write(b"".join(bytes([ord("A") + n]) * 4096 for n in range(4)))
+    return [build("odd_mappings.c", *STATIC), what, path]
+
+
+def odd_mapping(what):
+    alone = native(odd_argv(what))
+    if alone.status == 77:
+        raise Skip("the kernel cannot do this: %s" % what)
+    for backend in "engine", "step":
+        result = recorded(odd_argv(what), "--backend", backend)
+        equal(result.out, alone.out, "what it prints")
+        same(result)
+
+
+@case("a mapping that is moved and stays (MREMAP_DONTUNMAP)")
+def odd_kept():
+    odd_mapping("keep")
+
+
+@case("guards (MADV_GUARD_INSTALL) fault in a replay, too, until they are taken away")
+def odd_guards():
+    odd_mapping("guard")
+
+
+@case("remap_file_pages from within a page")
+def odd_within():
+    odd_mapping("within")
+
+
+@case("huge pages with a length that is no multiple of theirs")
+def odd_huge():
+    odd_mapping("huge")
+
+
+@case("pages that are freed before those of a file, for which the call fails (MADV_FREE)")
+def odd_freed():
+    for backend in "engine", "step":
+        result = recorded(odd_argv("free"), "--backend", backend)
+        equal(result.out, b"-1 22\nfreed: 61w 62w 41w 64w\n", "what it prints")
+        same(result)
+
+
+@case("memory that comes to be at two places by remap_file_pages, mprotect or mremap ends the log")
+def odd_twice():
+    for what in "remapping", "protection", "growth":
+        for backend in "engine", "step":
+            again = replayed(recorded(odd_argv("twice-by-" + what), "--backend", backend).trace)
+            equal(again.status, 0, "status up to there, by %s" % what)
+            check(b"maps memory at two places" in again.err, again.err)
 
 
 @case("a program goes on without io_uring and aio while a log is kept; what a request wrote that no row tells is found")

@@ -1,0 +1,184 @@
+/* SPDX-License-Identifier: MIT */
+/* odd_mappings WHAT FILE: changes mappings in a way that few programs do, and prints what is there
+ * then. FILE has three pages at least. */
+#define _GNU_SOURCE
+#include <errno.h>
+#include <fcntl.h>
+#include <setjmp.h>
+#include <signal.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/mman.h>
+#include <sys/syscall.h>
+#include <unistd.h>
+
+#ifndef MREMAP_DONTUNMAP
+#define MREMAP_DONTUNMAP 4
+#endif
+#ifndef MADV_GUARD_INSTALL
+#define MADV_GUARD_INSTALL 102
+#define MADV_GUARD_REMOVE 103
+#endif
+
+enum { PAGE = 4096, PAGES = 4, PAGEOUT = 21 /* Linux 5.4 */, HUGE_PAGE = 2 << 20, HUGE_2MB = 21 << 26 };
+
+static sigjmp_buf back;
+static int file;
+
+static void on_fault(int signo) { siglongjmp(back, signo); }
+
+static char *map(int pages, int prot, int flags, int fd)
+{
+	char *at = mmap(NULL, (size_t)pages * PAGE, prot, flags, fd, 0);
+
+	if (at == MAP_FAILED)
+		exit(2);
+	return at;
+}
+
+/* The first byte of each page, -- where it cannot be read; and whether it can be written. */
+static void show(const char *what, char *at, int pages)
+{
+	printf("%s:", what);
+	for (int i = 0; i < pages; i++) {
+		volatile char *byte = at + i * PAGE;
+
+		if (sigsetjmp(back, 1)) {
+			printf(" --");
+			continue;
+		}
+		printf(" %02x", (unsigned char)*byte);
+		if (sigsetjmp(back, 1))
+			continue;
+		*byte = (char)(*byte + 1);
+		printf("w");
+	}
+	putchar('\n');
+}
+
+static char *filled(void)
+{
+	char *at = map(PAGES, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1);
+
+	for (int i = 0; i < PAGES; i++)
+		at[i * PAGE] = (char)('a' + i);
+	return at;
+}
+
+static void keep_one(const char *what, char *from, int pages)
+{
+	char *to = mremap(from, (size_t)pages * PAGE, (size_t)pages * PAGE, MREMAP_MAYMOVE | MREMAP_DONTUNMAP, NULL);
+
+	if (to == MAP_FAILED) {
+		printf("%s: %d\n", what, errno);
+		return;
+	}
+	show(what, to, pages);
+	show("where it was", from, pages);
+}
+
+static void keep(void)
+{
+	char *of_file = map(2, PROT_READ | PROT_WRITE, MAP_PRIVATE, file);
+
+	keep_one("memory", filled(), PAGES);
+	*of_file = 'w';
+	keep_one("a file", of_file, 2);
+}
+
+static void guard(void)
+{
+	char *at = filled();
+
+	if (madvise(at + PAGE, 2 * PAGE, MADV_GUARD_INSTALL))
+		exit(77);
+	show("guarded", at, PAGES);
+	printf("%d\n", madvise(at, 2 * PAGE, MADV_GUARD_REMOVE));
+	show("partly", at, PAGES);
+	at = filled();
+	mmap(at + 2 * PAGE, PAGE, PROT_READ | PROT_WRITE, MAP_SHARED | MAP_ANONYMOUS | MAP_FIXED, -1, 0);
+	mlock(at + 2 * PAGE, PAGE);
+	printf("%d\n", madvise(at, PAGES * PAGE, MADV_GUARD_INSTALL));
+	show("failed", at, PAGES);
+}
+
+/* Shows the third page of the file at what was the second. */
+static void within(void)
+{
+	char *at = map(3, PROT_READ, MAP_SHARED, file);
+	long result = syscall(SYS_remap_file_pages, at + PAGE + 5, PAGE + 7, 0, 2, 0);
+
+	printf("%ld\n", result);
+	show("remapped", at, 3);
+}
+
+static void huge(void)
+{
+	char *at = mmap(NULL, 3 * PAGE, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS | MAP_HUGETLB | HUGE_2MB, -1, 0);
+
+	if (at == MAP_FAILED)
+		exit(77);
+	at[HUGE_PAGE - 1] = 'h';
+	printf("%c\n", at[HUGE_PAGE - 1]);
+}
+
+static void free_part(void)
+{
+	char *at = filled();
+
+	mmap(at + 2 * PAGE, PAGE, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_FIXED, file, 0);
+	printf("%d", madvise(at, PAGES * PAGE, MADV_FREE));
+	printf(" %d\n", errno);
+	madvise(at, 2 * PAGE, PAGEOUT); /* now those that are free are lost */
+	show("freed", at, PAGES);
+}
+
+static void twice_by_remapping(void)
+{
+	char *at = map(3, PROT_READ | PROT_WRITE, MAP_SHARED, file);
+
+	syscall(SYS_remap_file_pages, at, PAGE, 0, 2, 0);
+	*at = 'r';
+	printf("%c\n", at[2 * PAGE]);
+}
+
+static void twice_by_protection(void)
+{
+	char *one = map(1, PROT_READ, MAP_SHARED, file), *other = map(1, PROT_READ, MAP_SHARED, file);
+
+	mprotect(one, PAGE, PROT_READ | PROT_WRITE);
+	*one = 'p';
+	printf("%c\n", *other);
+}
+
+static void twice_by_growth(void)
+{
+	char *one = map(1, PROT_READ | PROT_WRITE, MAP_SHARED, file),
+	     *other = mmap(NULL, PAGE, PROT_READ, MAP_SHARED, file, PAGE);
+
+	one = mremap(one, PAGE, 2 * PAGE, MREMAP_MAYMOVE);
+	one[PAGE] = 'g';
+	printf("%c\n", *other);
+}
+
+int main(int argc, char **argv)
+{
+	static const struct {
+		const char *name;
+		void (*function)(void);
+	} all[] = {
+		{"keep", keep}, {"guard", guard}, {"within", within}, {"huge", huge}, {"free", free_part},
+		{"twice-by-remapping", twice_by_remapping}, {"twice-by-protection", twice_by_protection},
+		{"twice-by-growth", twice_by_growth},
+	};
+
+	if (argc < 3 || (file = open(argv[2], O_RDWR)) < 0)
+		return 2;
+	signal(SIGSEGV, on_fault);
+	signal(SIGBUS, on_fault);
+	for (size_t i = 0; i < sizeof all / sizeof all[0]; i++)
+		if (!strcmp(argv[1], all[i].name))
+			all[i].function();
+	return 0;
+}
