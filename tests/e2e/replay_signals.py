@@ -129,6 +129,7 @@ def sent_early():
                 except ProcessLookupError:
                     continue
                 times += 1
+            time.sleep(0.0005) # each is a stop: it is to get on
         out, err = process.communicate(timeout=60)
         equal((process.returncode, err, out), (0, b"", result.out), "status, errors and output of the replay")
     check(times >= 30, "signals were sent %d times only" % times)
