@@ -91,15 +91,10 @@ static void put_vectors(struct log_outputs *o, pid_t tid, int stream, const uint
  * was given the address of, else at the descriptor's. */
 static bool offset_behind(pid_t tid, int fd, uint64_t at, uint64_t *offset)
 {
-	char name[32], rest[TRACEE_LINE];
+	unsigned long flags;
 
-	if (at)
-		return tracee_read(tid, at, offset, sizeof *offset) == sizeof *offset;
-	snprintf(name, sizeof name, "fdinfo/%d", fd);
-	if (!tracee_file_line(tid, name, "pos:", rest))
-		return false;
-	*offset = strtoull(rest, NULL, 10);
-	return true;
+	return at ? tracee_read(tid, at, offset, sizeof *offset) == sizeof *offset
+		  : tracee_descriptor(tid, fd, offset, &flags);
 }
 
 /* Bytes that went from a file to a stream without passing through memory. Of what was in a pipe

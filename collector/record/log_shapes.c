@@ -10,10 +10,6 @@
 #include "lib/call_result.h"
 #include "lib/page.h"
 
-#ifndef MREMAP_DONTUNMAP
-#define MREMAP_DONTUNMAP 4 /* linux/mman.h since Linux 5.7 */
-#endif
-
 enum { PROTS = BT_PROT_READ | BT_PROT_WRITE | BT_PROT_EXEC };
 
 /* The pages of [start, start + n). */

@@ -4,8 +4,14 @@
 #ifndef BT_LOG_SHAPES_H
 #define BT_LOG_SHAPES_H
 
+#include <sys/mman.h>
+
 #include "collector/tracee/tracee.h"
 #include "format/log.h"
+
+#ifndef MREMAP_DONTUNMAP
+#define MREMAP_DONTUNMAP 4 /* linux/mman.h since Linux 5.7 */
+#endif
 
 struct log_shape {
 	enum bt_log_shape what;

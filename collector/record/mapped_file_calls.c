@@ -4,7 +4,6 @@
 #include <fcntl.h>
 #include <linux/falloc.h>
 #include <stdio.h>
-#include <stdlib.h>
 #include <sys/mman.h>
 #include <sys/stat.h>
 #include <sys/syscall.h>
@@ -18,7 +17,7 @@ enum changed_part {
 	AT_OFFSET,   /* from the offset that an argument says; -1 as AT_POSITION */
 	AT_POINTED,  /* up to the offset to which an argument points behind the call; without one as
 			AT_POSITION */
-	RESIZED,     /* the rest of the page in which the smaller size ends */
+	CUT,         /* from its new size to the end of that page */
 	SPAN,        /* an offset and a length, in arguments */
 	ANYTHING,
 	ANYTHING_IF_CUT, /* with O_TRUNC alone */
@@ -41,7 +40,7 @@ static const struct mapped_file_row {
 	{SYS_pwritev2, 0, AT_OFFSET, 3},
 	{SYS_copy_file_range, 2, AT_POINTED, 3},
 	{SYS_splice, 2, AT_POINTED, 3},
-	{SYS_ftruncate, 0, RESIZED, 0},
+	{SYS_ftruncate, 0, CUT, 0},
 	{SYS_fallocate, 0, SPAN, 2},
 	{SYS_ioctl, 0, ANYTHING, 0},
 	{SYS_truncate, BY_PATH, ANYTHING, 0},
@@ -126,20 +125,6 @@ struct part {
 	uint64_t from, to; /* of the file */
 };
 
-/* Where the descriptor stands, and how it was opened (proc(5), /proc/PID/fdinfo). */
-static bool read_position(pid_t tid, int fd, uint64_t *position, unsigned long *flags)
-{
-	char name[32], position_text[TRACEE_LINE], flags_text[TRACEE_LINE];
-
-	snprintf(name, sizeof name, "fdinfo/%d", fd);
-	if (!tracee_file_line(tid, name, "pos:", position_text) ||
-	    !tracee_file_line(tid, name, "flags:", flags_text))
-		return false;
-	*position = strtoull(position_text, NULL, 10);
-	*flags = strtoul(flags_text, NULL, 8);
-	return true;
-}
-
 static uint64_t size_now(pid_t tid, int fd)
 {
 	char path[64];
@@ -172,7 +157,7 @@ static struct part written_part(const struct mapped_file_row *row, pid_t tid,
 	uint64_t arg = call->args[row->arg], position = 0;
 	unsigned long flags = 0;
 
-	if (!read_position(tid, fd, &position, &flags))
+	if (!tracee_descriptor(tid, fd, &position, &flags))
 		return (struct part){0, UINT64_MAX};
 	if (row->part == AT_OFFSET && arg != UINT64_MAX)
 		return appends(call, flags) ? part_before(size_now(tid, fd), n)
@@ -194,9 +179,8 @@ static struct part changed_part(const struct mapped_file_call *c, pid_t tid,
 		p = (struct part){args[c->row->arg], args[c->row->arg] + args[c->row->arg + 1]};
 		if (args[1] & (FALLOC_FL_COLLAPSE_RANGE | FALLOC_FL_INSERT_RANGE))
 			p.to = UINT64_MAX;
-	} else if (c->row->part == RESIZED) {
-		p.from = args[1] < c->size ? args[1] : c->size;
-		p.to = page_up(p.from);
+	} else if (c->row->part == CUT) {
+		p = (struct part){args[1], page_up(args[1])};
 	} else if (!call_has_failed(result)) {
 		p = written_part(c->row, tid, call, result);
 	}

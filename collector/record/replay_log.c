@@ -33,10 +33,6 @@
 #include "lib/canonical.h"
 #include "lib/page.h"
 
-#ifndef MREMAP_DONTUNMAP
-#define MREMAP_DONTUNMAP 4 /* linux/mman.h since Linux 5.7 */
-#endif
-
 enum {
 	PIECE = 1 << 13,       /* of memory, in a record */
 	FRAME_MOST = 16 << 10, /* bytes of a signal frame: with AMX there are 12 KB */

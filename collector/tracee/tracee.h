@@ -253,6 +253,10 @@ enum { TRACEE_LINE = 512 };
  * false when there is none. Works on running tasks too. */
 bool tracee_file_line(pid_t tid, const char *name, const char *key, char rest[TRACEE_LINE]);
 
+/* Where a descriptor stands, and how it was opened (proc(5), /proc/PID/fdinfo): O_* of open(2).
+ * False when there is none. */
+bool tracee_descriptor(pid_t tid, int fd, uint64_t *position, unsigned long *flags);
+
 /* The process that a thread belongs to, 0 when it is gone. Works on running tasks too. */
 pid_t tracee_thread_group(pid_t tid);
 

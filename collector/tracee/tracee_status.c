@@ -75,6 +75,19 @@ bool tracee_file_line(pid_t tid, const char *name, const char *key, char rest[TR
 	return found;
 }
 
+bool tracee_descriptor(pid_t tid, int fd, uint64_t *position, unsigned long *flags)
+{
+	char name[32], position_text[TRACEE_LINE], flags_text[TRACEE_LINE];
+
+	snprintf(name, sizeof name, "fdinfo/%d", fd);
+	if (!tracee_file_line(tid, name, "pos:", position_text) ||
+	    !tracee_file_line(tid, name, "flags:", flags_text))
+		return false;
+	*position = strtoull(position_text, NULL, 10);
+	*flags = strtoul(flags_text, NULL, 8);
+	return true;
+}
+
 /* Reads a status file (proc_pid_status(5)), and closes it. False when it is not there. */
 static bool read_status(FILE *f, struct tracee_signals *signals, struct filtering *filtering)
 {
