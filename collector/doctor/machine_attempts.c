@@ -94,18 +94,27 @@ static int wait_for_end(void *parent)
 	return 0;
 }
 
+/* The child has a stack of its own: if a filter ends us, the child may use it until after the
+ * next attempt has begun, and nobody unmaps it. */
 static int try_ptrace(void)
 {
-	static uint64_t stack[1024]; /* it may be used a moment longer than we are there */
-	pid_t pid = clone(wait_for_end, stack + ARRAY_SIZE(stack), CLONE_VM | SIGCHLD,
-			  (void *)(intptr_t)getpid());
+	enum { STACK_SIZE = 2 * 4096 };
+	uint8_t *stack = mmap(NULL, STACK_SIZE, PROT_READ | PROT_WRITE,
+			      MAP_PRIVATE | MAP_ANONYMOUS | MAP_STACK, -1, 0);
 	int rc;
 
-	if (pid < 0)
+	if (stack == MAP_FAILED)
 		return -errno;
-	rc = attempt_result(ptrace(PTRACE_SEIZE, pid, NULL, NULL));
-	kill(pid, SIGKILL);
-	waitpid(pid, NULL, 0);
+	pid_t pid = clone(wait_for_end, stack + STACK_SIZE, CLONE_VM | SIGCHLD,
+			  (void *)(intptr_t)getpid());
+	if (pid < 0) {
+		rc = -errno;
+	} else {
+		rc = attempt_result(ptrace(PTRACE_SEIZE, pid, NULL, NULL));
+		kill(pid, SIGKILL);
+		waitpid(pid, NULL, 0);
+	}
+	munmap(stack, STACK_SIZE);
 	return rc;
 }
 
