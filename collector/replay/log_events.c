@@ -455,6 +455,7 @@ bool log_events_next(struct log_events *l)
 		return false;
 	l->passed++;
 	if (l->of_calls) {
+		l->passed_calls++;
 		l->of_calls = false;
 		item_clear(&l->now);
 		if (++q->next < q->count)
@@ -488,6 +489,7 @@ const struct bt_record_log_shape *log_events_shape(const struct log_events *l, s
 void log_events_pass(struct log_events *l, size_t n)
 {
 	l->passed += n - 1;
+	l->passed_calls += n - 1;
 	l->queue.next += n - 1;
 	item_clear(&l->now);
 	(void)take_call(l);

@@ -100,7 +100,10 @@ static size_t print_file(FILE *to, const struct trace *t, const struct trace_fil
 	bool torn;
 	int rc;
 
-	fprintf(to, "file %s, %" PRIu64 " bytes\n", file->name, file->size);
+	fprintf(to, "file %s, %" PRIu64 " bytes%s\n", file->name, file->size,
+		file->kind == BT_FILE_MAPPED ? ": a copy of what the program mapped" : "");
+	if (file->kind == BT_FILE_MAPPED)
+		return 0;
 	trace_cursor_init(&c, t, file);
 	while ((rc = trace_cursor_next(&c, &rec, &err)) != 0) {
 		if (rc == 1) {
