@@ -9,7 +9,7 @@
 #include <sys/syscall.h>
 #include <unistd.h>
 
-#include "format/log.h"
+#include "format/log_values.h"
 #include "lib/content_hash.h"
 #include "lib/grow.h"
 #include "lib/page.h"

@@ -7,7 +7,7 @@
 #include <sys/mman.h>
 
 #include "collector/tracee/tracee.h"
-#include "format/log.h"
+#include "format/log_values.h"
 
 #ifndef MREMAP_DONTUNMAP
 #define MREMAP_DONTUNMAP 4 /* linux/mman.h since Linux 5.7 */
