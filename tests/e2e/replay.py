@@ -552,6 +552,32 @@ def odd_guards():
     odd_mapping("guard")
 
 
+@case("guards are left by protections, emptying and moving, in a replay, too")
+def odd_guards_kept():
+    odd_mapping("guard-kept")
+
+
+@case("guards that process_madvise makes of the program's own pages")
+def odd_guards_of_itself():
+    odd_mapping("guard-of-itself")
+
+
+@case("what a request that no row knows writes behind guards is found")
+def odd_behind_guards():
+    odd_mapping("behind-guard")
+
+
+@case("pages that process_madvise frees of the program's own (MADV_FREE)")
+def odd_freed_of_itself():
+    if native(odd_argv("free-of-itself")).status == 77:
+        raise Skip("the kernel cannot do this: free-of-itself")
+    for backend in "engine", "step":
+        result = recorded(odd_argv("free-of-itself"), "--backend", backend)
+        equal(result.out, b"12288 8 2\nfreed: 00w 00w 63w 64w\nfreed: 61w 00w 63w 64w\n12288 -1 22\n"
+              b"up to a file's: 00w 00w 64w 65w\nup to a file's: 62w 00w 64w 65w\n", "what it prints")
+        same(result)
+
+
 @case("remap_file_pages from within a page")
 def odd_within():
     odd_mapping("within")
