@@ -280,10 +280,11 @@ static struct stop_point stop_of(const struct task *task, const struct bt_record
 {
 	struct stop_point stop = {
 		.task = task->number, .at = *log_event_point(rec), .iteration = true};
+	uint64_t dispatched = log_event_dispatched_from(rec);
 
-	if (log_event_is_dispatched(rec))
-		stop.at.rip -= EFFECTS_SYSCALL_LENGTH;
-	if (log_event_is_dispatched(rec) || rec->kind == BT_RECORD_LOG_EXIT)
+	if (dispatched)
+		stop.at.rip = dispatched;
+	if (dispatched || rec->kind == BT_RECORD_LOG_EXIT)
 		stop.iteration = host_repeats(task->host_tid, stop.at.rip);
 	return stop;
 }

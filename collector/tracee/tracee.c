@@ -213,6 +213,13 @@ bool tracee_is_synchronous(const siginfo_t *info)
 	return tracee_is_fault(info) || (info->si_signo == SIGSYS && info->si_code > 0);
 }
 
+bool tracee_may_be_dispatched(const siginfo_t *info)
+{
+	enum { USER_DISPATCH = 2 }; /* SYS_USER_DISPATCH */
+
+	return info->si_signo == SIGSYS && info->si_code == USER_DISPATCH;
+}
+
 int tracee_set_siginfo(pid_t tid, const siginfo_t *info)
 {
 	return ptrace_result(ptrace(PTRACE_SETSIGINFO, tid, NULL, info));

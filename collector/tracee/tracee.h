@@ -75,6 +75,10 @@ enum { TRAP_NOTIFY = SIGTRAP };
  * (SYNCHRONOUS_MASK in kernel/signal.c). */
 bool tracee_is_synchronous(const siginfo_t *info);
 
+/* Whether it looks as one in the place of a system call that the program dispatches to itself
+ * (prctl(2), PR_SET_SYSCALL_USER_DISPATCH, Linux 5.11): a program can send itself the same. */
+bool tracee_may_be_dispatched(const siginfo_t *info);
+
 /* Whether a SIGTRAP may be the end of a single step. QUIRK(step-dr6-lost): if the hypervisor has
  * lost the trap's cause, the kernel says TRAP_BRKPT. */
 static inline bool tracee_may_have_stepped(const siginfo_t *info)

@@ -111,6 +111,7 @@ CHANGES = {
     "sent_faults": "frame-header-handled frame-pointer handled-each with-others".split(),
     "trap_flag": "blocked-int3 blocked-int3-ignored blocked-int3-pending blocked-own-trap-flag int3-in-handler".split(),
     "calls_signals": ["user-dispatch"],
+    "refused_calls": "dispatch dispatch-forged dispatched-away".split(),
     "attached": ["once"],
     "calls": ["all"],
 }
@@ -125,7 +126,7 @@ def add_changes(program, name):
             raise Skip("the kernel does not let it")
         result = recorded(argv, status=alone.status)
         same(result)
-        if program in ("trap_flag", "calls_signals", "exact_state") and name != "cpuid": # a thousand lines: long for the stepper
+        if program in ("trap_flag", "calls_signals", "refused_calls", "exact_state") and name != "cpuid": # a thousand lines: long for the stepper
             same(result, "--backend", "step")
 
 

@@ -1,0 +1,154 @@
+/* SPDX-License-Identifier: MIT */
+/* System calls that the program has sent back to itself: by user dispatch, with prefixes before the
+ * instruction, and by a filter of its own, called through the vsyscall page. It compares what its
+ * handler is told with what the kernel says natively. 77: the kernel has no such thing. */
+#define _GNU_SOURCE
+#include <errno.h>
+#include <linux/audit.h>
+#include <linux/filter.h>
+#include <linux/seccomp.h>
+#include <signal.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <stdio.h>
+#include <string.h>
+#include <sys/prctl.h>
+#include <sys/syscall.h>
+#include <sys/time.h>
+#include <time.h>
+#include <ucontext.h>
+#include <unistd.h>
+
+enum { DISPATCH = 59, RESULT = 77 }; /* PR_SET_SYSCALL_USER_DISPATCH, Linux 5.11 */
+
+static char selector;
+static struct {
+	uint64_t address, rip, rax, rcx;
+	int nr, code, count;
+} told;
+
+static void on_call(int signo, siginfo_t *info, void *arg)
+{
+	ucontext_t *uc = arg;
+	greg_t *regs = uc->uc_mcontext.gregs;
+
+	(void)signo;
+	selector = 0; /* PR_SYS_DISPATCH_ALLOW */
+	told.address = (uint64_t)(uintptr_t)info->si_call_addr;
+	told.nr = info->si_syscall;
+	told.code = info->si_code;
+	told.rip = (uint64_t)regs[REG_RIP];
+	told.rax = (uint64_t)regs[REG_RAX];
+	told.rcx = (uint64_t)regs[REG_RCX];
+	told.count++;
+	regs[REG_RAX] = RESULT;
+}
+
+static int handle_calls(void)
+{
+	const struct sigaction sa = {.sa_sigaction = on_call, .sa_flags = SA_SIGINFO};
+
+	return sigaction(SIGSYS, &sa, NULL);
+}
+
+/* ---- User dispatch ---- */
+
+/* Calls getpid by an instruction of these bytes: from *begin to *behind. */
+#define CALL(name, bytes)                                                                          \
+	static void name(uint64_t *begin, uint64_t *behind, long *result)                          \
+	{                                                                                          \
+		selector = 1;                                                                      \
+		__asm__ volatile("leaq 1f(%%rip), %0; leaq 2f(%%rip), %1\n1: .byte " bytes "\n2:" \
+				 : "=&r"(*begin), "=&r"(*behind), "=a"(*result)                    \
+				 : "2"((long)SYS_getpid)                                           \
+				 : "rcx", "r11", "memory");                                        \
+	}
+
+CALL(call_plain, "0x0f, 0x05")
+CALL(call_66, "0x66, 0x0f, 0x05")
+CALL(call_48, "0x48, 0x0f, 0x05")
+CALL(call_f2, "0xf2, 0x0f, 0x05")
+CALL(call_f3, "0xf3, 0x0f, 0x05")
+CALL(call_four, "0x2e, 0x66, 0x65, 0x48, 0x0f, 0x05")
+CALL(call_longest, "0x66, 0x66, 0x66, 0x66, 0x66, 0x66, 0x66, 0x66, 0x66, 0x66, 0x66, 0x66, 0x4f, 0x0f, 0x05")
+
+/* The byte before it is the operand of another instruction, and looks like a prefix. */
+static void call_behind_operand(uint64_t *begin, uint64_t *behind, long *result)
+{
+	selector = 1;
+	__asm__ volatile("leaq 1f(%%rip), %0; leaq 2f(%%rip), %1; movb $0x66, %%dl\n"
+			 "1: syscall\n2:"
+			 : "=&r"(*begin), "=&r"(*behind), "=a"(*result)
+			 : "2"((long)SYS_getpid)
+			 : "rcx", "rdx", "r11", "memory");
+}
+
+static int user_dispatch(void)
+{
+	static void (*const calls[])(uint64_t *, uint64_t *, long *) = {
+		call_plain, call_66,   call_48,	     call_f2,
+		call_f3,    call_four, call_longest, call_behind_operand};
+	int expected = 0;
+
+	if (handle_calls() || prctl(DISPATCH, 1, 0, 0, &selector))
+		return 77;
+	for (int round = 0; round < 3; round++)
+		for (size_t i = 0; i < sizeof calls / sizeof *calls; i++) {
+			uint64_t begin, behind;
+			long result;
+
+			calls[i](&begin, &behind, &result);
+			/* syscall_user_dispatch(), Linux 6.18: the address is the one behind it. */
+			if (result != RESULT || told.count != ++expected || told.nr != SYS_getpid ||
+			    told.code != 2 || told.address != behind || told.rip != behind ||
+			    told.rax != SYS_getpid || told.rcx != behind) {
+				printf("wrong: %zu, round %d\n", i, round);
+				return 1;
+			}
+			printf("%zu: %d bytes\n", i, (int)(behind - begin));
+		}
+	return 0;
+}
+
+/* It sends itself what looks as if a call had been dispatched, behind an instruction of its own. */
+static int dispatch_forged(void)
+{
+	siginfo_t info = {.si_signo = SIGSYS, .si_code = 2};
+
+	info.si_syscall = SYS_getpid;
+	if (handle_calls())
+		return 77;
+	for (int round = 0; round < 3; round++)
+		if (syscall(SYS_rt_tgsigqueueinfo, getpid(), syscall(SYS_gettid), SIGSYS, &info) !=
+			    RESULT ||
+		    told.count != round + 1 || told.code != 2)
+			return 1;
+	return printf("%d\n", told.nr) < 0;
+}
+
+/* A call that is dispatched kills it. */
+static int dispatched_away(void)
+{
+	uint64_t begin, behind;
+	long result;
+
+	if (prctl(DISPATCH, 1, 0, 0, &selector))
+		return 77;
+	call_four(&begin, &behind, &result);
+	return 1;
+}
+
+int main(int argc, char **argv)
+{
+	static const struct {
+		const char *name;
+		int (*run)(void);
+	} cases[] = {{"dispatch", user_dispatch},
+		     {"dispatch-forged", dispatch_forged},
+		     {"dispatched-away", dispatched_away}};
+
+	for (size_t i = 0; argc > 1 && i < sizeof cases / sizeof *cases; i++)
+		if (!strcmp(argv[1], cases[i].name))
+			return cases[i].run();
+	return 2;
+}
