@@ -499,7 +499,10 @@ static void on_instruction(struct session *session, struct supervisor *sup, stru
 	const struct bt_record_log_instruction *i = &r->log.now.event.u.log_instruction;
 	struct bt_point now = task_point(task);
 
-	if (r->done || !r->begun || (task->has_saved_parts && !r->tells_saved_parts))
+	/* A call of the vsyscall page may end in the signal of a filter. */
+	if (r->done || !r->begun || (task->has_saved_parts && !r->tells_saved_parts) ||
+	    (task->left_vsyscall && r->stops &&
+	     stop_point_side_of(&r->next, task) == STOP_POINT_HERE))
 		return;
 	if (r->log.now.event.kind == BT_RECORD_LOG_SIGNAL && r->log.now.event.u.log_signal.sync &&
 	    is_next(&r->log.now.event.u.log_signal.point, &now)) {

@@ -391,6 +391,21 @@ bool tracee_take_status(pid_t tid)
 	return waitpid(tid, &status, __WALL | WNOHANG) == tid;
 }
 
+bool tracee_step_to_stop(pid_t tid)
+{
+	enum { INTERRUPTED = SIGTRAP | PTRACE_EVENT_STOP << 8 };
+	struct bt_regs before, now;
+	int stop;
+
+	if (tracee_get_regs(tid, &before))
+		return false;
+	do
+		stop = tracee_run_to_stop(tid, PTRACE_SINGLESTEP);
+	while (stop == INTERRUPTED && !tracee_get_regs(tid, &now) && now.rip == before.rip &&
+	       tracee_take_status(tid));
+	return stop >= 0;
+}
+
 bool tracee_is_left_stopped(pid_t tid)
 {
 	struct bt_regs regs;

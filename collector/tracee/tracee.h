@@ -99,6 +99,10 @@ int tracee_resume(pid_t tid, int request, int signo);
  * dead, or the request is refused. */
 int tracee_run_to_stop(pid_t tid, int request);
 
+/* The same by PTRACE_SINGLESTEP, but a stop by PTRACE_INTERRUPT in which nothing has been executed
+ * is taken, and nobody hears of it. False: it is killed or dead. */
+bool tracee_step_to_stop(pid_t tid);
+
 int tracee_event_message(pid_t tid, unsigned long *message);
 
 /* Sets or (addr 0) clears hardware breakpoint 0 for execution at addr. */

@@ -111,7 +111,7 @@ CHANGES = {
     "sent_faults": "frame-header-handled frame-pointer handled-each with-others".split(),
     "trap_flag": "blocked-int3 blocked-int3-ignored blocked-int3-pending blocked-own-trap-flag int3-in-handler".split(),
     "calls_signals": ["user-dispatch"],
-    "refused_calls": "dispatch dispatch-forged dispatched-away".split(),
+    "refused_calls": "dispatch dispatch-forged dispatched-away page-trapped page-failed page-untraced page-allowed page-killed".split(),
     "attached": ["once"],
     "calls": ["all"],
 }
