@@ -106,6 +106,12 @@ uint64_t log_event_dispatched_from(const struct bt_record *rec)
 	return s->point.rip - s->from <= BT_INSN_MAX ? s->from : s->point.rip - SYSCALL_LENGTH;
 }
 
+bool log_point_is_next(const struct bt_point *at, const struct bt_point *behind)
+{
+	return at->tick == behind->tick && at->transfers == behind->transfers &&
+	       behind->rip - at->rip - 1 < BT_INSN_MAX;
+}
+
 bool log_event_needs_stop(const struct bt_record *rec)
 {
 	return rec->kind == BT_RECORD_LOG_SIGNAL

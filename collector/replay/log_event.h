@@ -30,6 +30,9 @@ bool log_event_is_given(const struct bt_record *rec);
  * tell. 0: the event is none. */
 uint64_t log_event_dispatched_from(const struct bt_record *rec);
 
+/* Whether `behind` is where an instruction at `at` may have led, with no branch between. */
+bool log_point_is_next(const struct bt_point *at, const struct bt_point *behind);
+
 /* Whether the task has to be stopped where the event comes, as far as that does not depend on where
  * the task is when it is the next one. */
 bool log_event_needs_stop(const struct bt_record *rec);

@@ -473,13 +473,6 @@ static void on_stop_point(struct session *session, struct supervisor *sup, struc
 		sup->backend.ops->stop_at(&sup->backend, task, NULL);
 }
 
-/* Whether `behind` is where an instruction at `at` may have led, with no branch between. */
-static bool is_next(const struct bt_point *at, const struct bt_point *behind)
-{
-	return at->tick == behind->tick && at->transfers == behind->transfers &&
-	       behind->rip - at->rip - 1 < BT_INSN_MAX;
-}
-
 /* The task has executed an instruction that raised a signal in the recording: the system there
  * forbade it to the program (PR_SET_TSC and ARCH_SET_CPUID, whose calls are not made in a replay),
  * or the processor lacked it. It wrote registers alone, and which is not known: they are the
@@ -505,7 +498,7 @@ static void on_instruction(struct session *session, struct supervisor *sup, stru
 	     stop_point_side_of(&r->next, task) == STOP_POINT_HERE))
 		return;
 	if (r->log.now.event.kind == BT_RECORD_LOG_SIGNAL && r->log.now.event.u.log_signal.sync &&
-	    is_next(&r->log.now.event.u.log_signal.point, &now)) {
+	    log_point_is_next(&r->log.now.event.u.log_signal.point, &now)) {
 		raise_instead(r, sup, task);
 		return;
 	}
@@ -665,7 +658,7 @@ static bool answers_signal(struct session *session, struct supervisor *sup, stru
 		return true;
 	now = task_point(task);
 	if (r->log.now.event.kind == BT_RECORD_LOG_INSTRUCTION &&
-	    is_next(&now, log_event_point(&r->log.now.event))) {
+	    log_point_is_next(&now, log_event_point(&r->log.now.event))) {
 		/* The reverse: it has a result in the log. */
 		task->regs.rip = log_event_point(&r->log.now.event)->rip;
 		on_instruction(session, sup, task);
