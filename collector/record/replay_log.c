@@ -680,6 +680,8 @@ void replay_log_signal(struct replay_log *l, const struct task *task,
 					   .info = slice_of(signal->info, sizeof *signal->info)};
 
 	rec.regs.orig_rax = UINT64_MAX; /* it tells of a call that is over */
+	if (tracee_may_be_dispatched(signal->info))
+		rec.from = task->signal_from ? task->signal_from : rec.point.rip;
 	if (is_logged(l, task))
 		put(l, BT_RECORD_LOG_SIGNAL, &rec);
 }

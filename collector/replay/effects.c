@@ -88,8 +88,8 @@ void effects_begin_signal(const struct replaying *r, struct task *task)
 {
 	const struct bt_regs *then = &r->log.now.event.u.log_signal.regs;
 
-	if (log_event_is_dispatched(&r->log.now.event)) { /* Intel SDM volume 2, SYSCALL */
-		task->regs.rip += EFFECTS_SYSCALL_LENGTH;
+	if (log_event_dispatched_from(&r->log.now.event)) { /* Intel SDM volume 2, SYSCALL */
+		task->regs.rip = then->rip;
 		task->regs.rcx = then->rcx;
 		task->regs.r11 = then->r11;
 	} else if (tracee_is_in_vsyscall(&task->regs)) {

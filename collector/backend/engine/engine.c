@@ -530,6 +530,7 @@ static enum backend_stop meaning_of(struct backend *b, struct task *task,
 	enum backend_stop stop;
 
 	if (et->in_cache) {
+		task->signal_from = 0; /* no call is made there that could be dispatched */
 		stop = ev->type == WAIT_INTERRUPT ? cache_interrupted(b, task)
 						  : cache_stopped(b, task, info);
 		tell_scribbled(b, task);

@@ -496,6 +496,18 @@ static int lengthen(struct task *task)
 		       : 0;
 }
 
+/* The address of the instruction in the place of whose system call a signal has come (prctl(2),
+ * PR_SET_SYSCALL_USER_DISPATCH): it has been executed, and there was no stop at an entry. 0: there
+ * is none. The registers were `before` when the task was resumed. */
+static uint64_t dispatched_call_address(const struct task *task, const struct bt_regs *before)
+{
+	const struct step_task *st = task->step;
+	bool moved = st->errand == ERRAND_SYSCALL && before->rip == st->addr &&
+		     task->regs.rip != before->rip;
+
+	return moved || task->syscall_restarts ? system_call_address(task) : 0;
+}
+
 static enum backend_stop meaning_of(struct backend *b, struct task *task,
 				    const struct wait_event *ev, siginfo_t *info)
 {
@@ -540,6 +552,7 @@ static enum backend_stop meaning_of(struct backend *b, struct task *task,
 		return BACKEND_GONE;
 	if (force_trap(task, info))
 		return BACKEND_GONE;
+	task->signal_from = dispatched_call_address(task, &before);
 	/* int3 and its kin have been executed when their trap comes, but are no branches: nothing
 	 * to add. */
 	return BACKEND_SIGNAL;
