@@ -3,6 +3,7 @@
 # Loops of several kinds are recorded while signals come into them, or until they are killed, and replayed: each signal comes to its place again.
 # Others are killed at a chosen instruction of the engine's own code.
 # A few of each by `make check`; `./check --full` records a thousand (BTREC_ALARM_RUNS of each case).
+import json
 import random
 
 from replays import *
@@ -37,6 +38,17 @@ def add_alarms(kind, text):
                 raise Skip("no AVX2")
             equal(result.status, 0, "end of the program")
             replayed_as(result, "run %d, a signal every %d us" % (n, each))
+
+
+@case("alarms: one whose transfers never come is found where its tick ends")
+def never():
+    result = record([build("alarmed.c", "-O2"), "conditionals", "1000", "10"], ["--replayable", "--quiet"])
+    equal(result.status, 0, "end of the program")
+    again = replayed(with_change(result, "transfers", "LOG_SIGNAL", 3), "--json")
+    found = json.loads(again.out.splitlines()[-1])
+    equal((again.status, found["kind"]), (65, "point"), "status and kind")
+    expected, point = (int(found[name]["tick"]) for name in ("expected_point", "point"))
+    equal(point, expected + 1, "where it is found")
 
 
 def add_stepped(kind, text):
