@@ -95,7 +95,7 @@ static size_t read_kept(void *arg, uint64_t addr, uint8_t *bytes, size_t n)
 	return done;
 }
 
-/* What the group of entry i is to meet: what the fragment there does. */
+/* Returns the demand that the group of entry i is to meet: that of the fragment there. */
 static struct fragment_demand demand_of(const struct engine_space *es, size_t i, uint64_t pc)
 {
 	uint32_t fragment = code_cache_find(es->cache, pc);
@@ -127,7 +127,7 @@ struct wishes {
 	size_t count;
 };
 
-/* What the groups are made with. */
+/* The means to make groups. */
 struct making {
 	struct profile *profile;
 	struct persisted_maker *maker;
