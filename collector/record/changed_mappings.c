@@ -28,7 +28,7 @@
 #define MAP_FIXED_NOREPLACE 0x100000 /* asm-generic/mman-common.h since Linux 4.17 */
 #endif
 
-/* What is to be looked at. */
+/* The mappings to look at. */
 struct look {
 	struct map_part {
 		uint64_t start, length;

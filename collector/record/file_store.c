@@ -133,7 +133,8 @@ static bool has_name(int fd, const char *name)
 	return !fstat(fd, &st) && file_store_name(&st, now) && !strcmp(now, name);
 }
 
-/* What was looked at may be another file by now, one whose opening would do something. */
+/* Opens the file by the descriptor that has been checked: by now the path may name another file,
+ * whose opening may have effects (a device, a FIFO). */
 static int open_regular(const char *path, const char *name, size_t *size)
 {
 	int fd = -1, seen = open(path, O_PATH | O_CLOEXEC);
