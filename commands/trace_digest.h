@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* What is told of a trace among others: when it began, of what program, how that ended, which
+/* The summary of a trace in a list of traces: when it began, of what program, how that ended, which
  * processes failed, its size. Read from its events alone, without symbols. Used by the commands
  * that list and remove traces. */
 #ifndef BT_TRACE_DIGEST_H
