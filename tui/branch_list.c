@@ -123,7 +123,7 @@ static int load_all(struct viewer *v, struct view *view, struct bt_error *err)
 	return load_list(v, view, &busy, err);
 }
 
-/* What is made of all entries has been stopped: the newest do again. */
+/* Loads the newest entries again, when work on all entries has been stopped. */
 static int load_newest(struct viewer *v, struct view *view, struct bt_error *err)
 {
 	int rc = viewer_read_newest(v, err);
@@ -271,7 +271,7 @@ static bool make_anew(struct viewer *v, struct view *view, const struct kept_lin
 	return !rc;
 }
 
-/* What was opened by hand folds again with the rest. */
+/* Folds all lines again, those that were opened by hand too. */
 static void close_all(const struct viewer *v, struct branch_list *b)
 {
 	for (size_t i = 0; b->opened && i < v->history.count; i++)

@@ -394,7 +394,7 @@ static bool line_ran(struct viewer *v, size_t i, const char *place)
 	return ran;
 }
 
-/* What goto looks for. */
+/* The target of goto. */
 struct sought {
 	const char *name;
 	bool is_line;
