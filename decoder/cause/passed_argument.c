@@ -16,8 +16,8 @@ enum {
 	STUB_WORDS = 16, /* bytes */
 };
 
-/* What a register holds: an argument plus an offset, or an address of the stack from where rsp was
- * at the call. */
+/* The origin of a register's value: an argument plus an offset, or the value of rsp at the call
+ * plus an offset. */
 enum { OTHER = 0, STACK = 7 };
 
 struct origin {
@@ -112,7 +112,7 @@ static bool is_of_data(const struct disasm_memory *m)
 	return is_register(m->base, "rip") && m->segment == DISASM_NO_REG;
 }
 
-/* What an instruction leaves in d->result.to, or d->move_to. */
+/* The origin of the value that an instruction leaves in d->result.to, or d->move_to. */
 static struct origin result_of(const struct walk *w, const struct disasm *d)
 {
 	const struct disasm_result *r = &d->result;
@@ -188,7 +188,7 @@ static struct stack_insn read_stack_insn(const struct disasm *d)
 	return s;
 }
 
-/* What an instruction writes to memory. */
+/* Follows an instruction's writes to memory. */
 static void step_memory(struct walk *w, const struct disasm *d, const struct stack_insn *s)
 {
 	struct origin stored = s->stores || s->pushes ? w->of[s->reg] : nothing;

@@ -9,8 +9,8 @@
 
 #include "lib/array_size.h"
 
-/* What compilers and linkers put behind the names of parts and copies of a function. Go's names
- * have dots, too: only these are cut. */
+/* Suffixes that compilers and linkers add to the names of parts and copies of a function. Go's
+ * names have dots, too: only these are cut. */
 static const char *const suffixes[] = {".cold",     ".part",   ".constprop",  ".isra",
 				       ".lto_priv", ".llvm.",  ".localalias", ".clone",
 				       ".uniq",     ".__uniq", ".specialized"};
@@ -121,7 +121,7 @@ static bool is_suffix(const char *s)
 	return false;
 }
 
-/* What follows a function's parameters: qualifiers, and [clone .x]. */
+/* Whether s begins with text that follows a function's parameters: qualifiers, and [clone .x]. */
 static bool is_behind_name(const char *s)
 {
 	static const char *const words[] = {" const", " volatile", " &", " [", " noexcept"};

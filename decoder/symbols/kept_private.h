@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* What the files of kept.h share, and nobody else. */
+/* Shared by the files of kept.h, and by nobody else. */
 #ifndef BT_KEPT_PRIVATE_H
 #define BT_KEPT_PRIVATE_H
 

@@ -328,7 +328,7 @@ static bool convert(struct machine *m, const Dwarf_Op *op)
 			       : value >> unused);
 }
 
-/* What a register had when the function was entered. */
+/* Pushes a register's value at the function's entry. */
 static bool entry_value(struct machine *m, const Dwarf_Op *op)
 {
 	Dwarf_Attribute attr;
