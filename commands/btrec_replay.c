@@ -164,7 +164,7 @@ static const struct option_row rows[] = {
 
 enum { BEGIN, END, PLACES };
 
-/* What is asked about a replay, and of whom. */
+/* The questions about a replay, and their answers. */
 struct question {
 	const struct replay_arguments *args;
 	const char *path;

@@ -66,7 +66,7 @@ struct output {
 	void (*add)(const struct syscall_evaluation *e);
 };
 
-struct row {
+struct output_row {
 	struct syscall_facts facts;
 	struct output outputs[OUTPUTS_MAX];
 	bool is_there;
@@ -564,7 +564,7 @@ enum {
 	OPERATION_FUTEX,
 };
 
-static const struct row rows[] = {
+static const struct output_row rows[] = {
 #define BT_WRITES(id, changed, restart, other_memory, ...)                         \
 	[SYSCALL_NR_##id] = {.facts = {.changes = (changed),                       \
 				       .again = (restart),                         \

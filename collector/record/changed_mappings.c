@@ -36,7 +36,7 @@ enum {
 	VECTORS_MAX = 1024, /* UIO_MAXIOV */
 };
 
-/* What is to be looked at. */
+/* The mappings to look at. */
 struct look {
 	struct map_part {
 		uint64_t start, length;

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
-/* What a system call did to the pages of its process: from its arguments and its result alone. Used
- * by the replay log. Pure. */
+/* Changes of mappings by a system call, computed from its arguments and its result alone. Used by
+ * the replay log. Pure. */
 #ifndef BT_LOG_SHAPES_H
 #define BT_LOG_SHAPES_H
 

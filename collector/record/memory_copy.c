@@ -24,8 +24,8 @@ static bool is_ours(const struct mapping *m)
 	return m->start - WORLD_RESERVED_START < WORLD_RESERVED_SIZE;
 }
 
-/* What is written to a file is in its shared mappings, too. A private mapping that can be written
- * is memory like other; as one of a file it changes only with that file (files). */
+/* A write to a file changes its shared mappings, too. A writable private mapping counts as memory;
+ * as a mapping of a file (files) it changes only with that file. */
 static bool may_change(const struct mapping *m, enum memory_copy_of of, bool files)
 {
 	return (of == MEMORY_COPY_ALL && m->prot & PROT_WRITE) || ((m->shared || files) && m->ino);

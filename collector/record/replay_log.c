@@ -145,7 +145,7 @@ static const char *source_of(pid_t tid, const struct log_shape *s, const char *p
 	return n > 0 && n < PATH_MAX ? path : NULL;
 }
 
-/* What the shape has of the mapping that it belongs to. */
+/* Fills in the fields of rec that the shape takes from its mapping. */
 static void take_from_mapping(const struct log_shape *s, const struct mapping *m,
 			      struct bt_record_log_shape *rec)
 {
@@ -212,7 +212,7 @@ static void put_shape_and_guards(void *arg, pid_t tid, const struct log_shape *s
 		replay_log_end(l, "out of memory");
 }
 
-/* What the call did to mappings. It is the task's last that did. */
+/* Logs the call's changes of mappings. The call is the task's last one that changed some. */
 static void put_shapes(struct replay_log *l, const struct task *task,
 		       const struct tracee_syscall *call, uint64_t result)
 {
@@ -324,7 +324,8 @@ void replay_log_program(struct replay_log *l, struct task *task)
 	put(l, BT_RECORD_LOG, &rec);
 }
 
-/* What gettimeofday, time or getcpu may have written: arguments stay in their registers. */
+/* Logs the memory that gettimeofday, time or getcpu may have written. The arguments are still in
+ * their registers. */
 static void put_vsyscall(struct replay_log *l, const struct task *task)
 {
 	const uint64_t at[] = {task->regs.rdi, task->regs.rsi};
@@ -338,8 +339,8 @@ static void put_vsyscall(struct replay_log *l, const struct task *task)
 	}
 }
 
-/* What lies where xsave or its like has stored, as far as it may have: in the form with the most
- * room that the system here lets it (CPUID, leaf 0xd). What it has not written is as it was. */
+/* Logs the memory where xsave or its like has stored, as much as the largest form that the system
+ * enables takes (CPUID, leaf 0xd). Bytes that the instruction did not write are unchanged. */
 static void put_saved_parts(struct replay_log *l, const struct task *task)
 {
 	unsigned a, enabled, c, d;
@@ -447,7 +448,8 @@ static void put_file_change(void *arg, uint64_t addr, uint64_t n)
 	log_sink_memory(&c->log->outputs.sink, c->task->host_tid, addr, n);
 }
 
-/* What is there is another file's where inodes have the same number. */
+/* Logs the pages behind the file's end. Inodes are compared by number alone, so the pages may
+ * belong to another file and have content. */
 static void put_file_cut(void *arg, uint64_t start, uint64_t end)
 {
 	const struct file_change *c = arg;
@@ -612,8 +614,8 @@ void replay_log_syscall_exit(struct replay_log *l, struct task *task, const stru
 	put(l, BT_RECORD_LOG_CALL, &rec);
 }
 
-/* What its own bytes in LOG_CALLS do not tell: it is the first in a record then. Returns how many
- * bytes the user has seen. */
+/* Logs the call's effects that its bytes in LOG_CALLS do not have. A call that has such effects is
+ * the first one of its record. Returns how many bytes the user has seen. */
 static uint64_t put_effects_of_made(struct replay_log *l, const struct task *task,
 				    const struct bt_logged_call *call)
 {

@@ -176,8 +176,8 @@ static bool take_piece(struct log_events *l, struct log_item *item,
 	return take_effect(item, l->most, &data) || ends_full(item);
 }
 
-/* What the cursor has next: an event with its effects, into the item; or the end; or calls, of
- * which the item has but the record. */
+/* Reads the next item at the cursor: an event with its effects; the end of the log; or a record of
+ * calls, of which the item has the record alone. */
 static void read_item(struct log_events *l, struct log_item *item)
 {
 	struct bt_record rec;
@@ -437,7 +437,7 @@ static bool take_call(struct log_events *l)
 
 /* ---- Going on ---- */
 
-/* What was read ahead is the present item. */
+/* Makes the item that was read ahead the present one. */
 static void take_behind(struct log_events *l)
 {
 	struct log_item before = l->now;

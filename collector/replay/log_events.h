@@ -25,7 +25,7 @@ struct log_effect {
 	size_t bytes_at; /* in log_item.bytes, of its slice */
 };
 
-/* What stands in a log next: an event with its effects, or (over) its end. */
+/* The next item of a log: an event with its effects, or (over) the log's end. */
 struct log_item {
 	struct bt_record event; /* its slices live until the log is read on */
 	struct log_effect *effects;

@@ -260,9 +260,9 @@ static uint32_t enter_fragment_at(struct code_cache *c, const struct code_source
 	return fragment_of_entry(c, source, pc, indirect, PROFILE_UNKNOWN);
 }
 
-/* What a function's address at a fixed place (a global offset table's entry) says now, 0 when
- * nothing can be read. Reading makes a page of anonymous memory that nobody has touched present,
- * for which the program may wait (userfaultfd(2)): files only. */
+/* Reads a function's address from a fixed place (an entry of a global offset table); 0 when it
+ * cannot be read. Reads pages of files only: a read of anonymous memory makes an untouched page
+ * present, and the program may wait for that fault (userfaultfd(2)). */
 static uint64_t address_in(struct fragment_source *s, uint64_t slot)
 {
 	const struct mapping *m = address_space_map_at(s->task->process->space, slot);

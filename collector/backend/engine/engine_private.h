@@ -121,7 +121,8 @@ _Static_assert(sizeof(struct answer) == ANSWER_BYTES && ANSWER_BYTES % LOG_ALIGN
 
 enum { ANSWERS_MOST = LOG_BYTES / ANSWER_BYTES };
 
-/* What cache_logged.c has asked of a call: millions are of a few. */
+/* The facts of a call, as cache_logged.c found them. They are kept: a program makes millions of
+ * calls of a few kinds. */
 struct logged_known {
 	bool is_known;
 	bool stops; /* none is made in the cache */

@@ -393,7 +393,8 @@ static enum engine_refusal why_not_made(const struct engine_space *es,
 	return limits_fall_short(&task->process->limits) ? REFUSED_LIMIT : REFUSED_KERNEL;
 }
 
-/* What counts against the program's limits (limits.h): shared memory is nobody's data. */
+/* The engine's share of the program's limits (limits.h). Shared memory does not count against
+ * RLIMIT_DATA. */
 static const struct limits_share *share_of(const struct engine_space *es)
 {
 	enum {

@@ -268,7 +268,7 @@ uint32_t code_cache_find_of(const struct code_cache *c, uint64_t pc, bool counti
 /* Of the exits that wait for a fragment at pc, one as they are made now. */
 struct fragment_demand code_cache_demand(const struct code_cache *c, uint64_t pc);
 
-/* What the debt may come to. */
+/* The greatest debt that a fragment of this cache may have. */
 static inline int code_cache_most_debt(const struct code_cache *c)
 {
 	return c->kind.ticks ? TICKS_DEBT : BITS_DEBT;

@@ -146,8 +146,8 @@ enum {
 	SYSCALL_NOTES_FREE = 2 * NOTE_SIZE + FAILURE_BYTES + FAILURE_PIECES * SYSCALL_POINTED_MAX,
 	RECORDS_AT = 0x10000,
 	RECORDS_BYTES = 0x100000,
-	/* What calls have written takes the place of the first records then, each piece at a
-	 * multiple of LOG_ALIGN. */
+	/* Where a log is kept, the bytes that calls have written take the place of the first
+	 * records. Each piece begins at a multiple of LOG_ALIGN. */
 	LOG_AT = RECORDS_AT,
 	LOG_BYTES = 0x80000,
 	LOG_END = LOG_AT + LOG_BYTES,
