@@ -436,6 +436,8 @@ static void requests_have_rows_or_a_size_in_their_number(void **state)
 	ENTER(ioctl, 3, EVIOCGNAME(40), BASE); /* of any size */
 	EXIT(40);
 	expect("10000+40");
+	ENTER(ioctl, 3, _IOC(_IOC_READ | _IOC_WRITE, 'E', 0x06, 40), BASE); /* another's */
+	assert_int_equal(found.known, SYSCALL_RANGES_GUESSED);
 	ENTER(ioctl, 3, EVIOCSREP, BASE);
 	EXIT(0);
 	expect("");
@@ -527,7 +529,7 @@ static void requests_stand_in_their_order(void **state)
 {
 	static const uint32_t rows[] = {
 #define BT_SIZED(number, id) (number),
-#define BT_ANY_SIZE(type, first, last, id)
+#define BT_ANY_SIZE(way, type, first, last, id)
 #include "syscalls/sized_requests.def"
 #undef BT_ANY_SIZE
 #undef BT_SIZED
