@@ -115,7 +115,7 @@ static void print_symbols(const struct trace *t)
 			       "symbols", t->files[i].size);
 }
 
-/* What takes how much of it. */
+/* Prints the size of each kind of the trace's files. */
 static void print_files(const struct trace *t)
 {
 	static const char *const names[] = {

@@ -31,12 +31,6 @@ struct list_arguments {
 	bool by_signature, json, help;
 };
 
-/* A path, and as it is shown: each byte may become four. */
-struct shown_path {
-	char path[BT_PATH_MAX + sizeof((struct trace_digest *)0)->name],
-		safe[4 * (BT_PATH_MAX + sizeof((struct trace_digest *)0)->name)];
-};
-
 /* "exit 2; SIGSEGV in cc1" */
 static void describe_end(const struct trace_digest *d, char how[HOW_MAX])
 {

@@ -164,7 +164,7 @@ static const struct option_row rows[] = {
 
 enum { BEGIN, END, PLACES };
 
-/* What is asked about a replay, and of whom. */
+/* The questions about a replay, and their answers. */
 struct question {
 	const struct replay_arguments *args;
 	const char *path;
@@ -450,7 +450,7 @@ static int open_window(struct replay_run *run, struct question *q, const struct 
 		else
 			directory_trace_candidate(q->window_path, directory, program, n);
 		rc = replay_window_open(&q->window, t, q->window_path, run->backend.name,
-					&run->session.met, err);
+					&run->session, err);
 		if (rc != -BT_E_EXISTS || output)
 			break;
 	}

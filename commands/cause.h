@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: MIT */
-/* What happened and where, for the last line of btrec run: "SIGSEGV: null read in port
- * config.c:10". btview tells it, in a process of its own: it has the libraries for symbols, which
- * no recording is to load, and however large the debug information or strange the trace, the run
- * ends in time. */
+/* The cause of a failure, for the last line of btrec run: "SIGSEGV: null read in port config.c:10".
+ * btview finds it, in a process of its own: that process loads the libraries for symbols, which no
+ * recording is to load, and the run ends in time however large the debug information or strange the
+ * trace. */
 #ifndef BT_CAUSE_H
 #define BT_CAUSE_H
 

@@ -9,7 +9,8 @@
 #include "decoder/model/signals.h"
 #include "lib/say.h"
 
-/* What the cause begins with, if it is of the first process, is how that ended. */
+/* Writes how the first process ended, and the cause. The cause begins with that end if it is the
+ * first process that it is about. */
 static void describe(const struct front_message *m, const char *cause, char *how, size_t size)
 {
 	char name[SIGNAL_NAME_MAX], ended[64];

@@ -137,6 +137,6 @@ bool helper_ask(const char *const *argv, int patience, char *out, size_t size)
 	struct helper h;
 	bool told = helper_start(&h, argv) && helper_read(&h, patience, out, size);
 
-	/* What has closed its output is about to end. */
+	/* A helper that has closed its output is about to end. */
 	return helper_end(&h, told ? patience : 0) && told;
 }

@@ -1,12 +1,12 @@
 /* SPDX-License-Identifier: MIT */
-/* What a trace's log for btrec replay holds, in numbers. Used by btrec info. No state. */
+/* The contents of a trace's log for btrec replay, in numbers. Used by btrec info. No state. */
 #ifndef BT_LOG_DIGEST_H
 #define BT_LOG_DIGEST_H
 
 #include "format/trace_reader.h"
 #include "lib/processor_offer.h"
 
-/* What bytes in memory belong to. */
+/* The parts of a log that bytes in memory belong to. */
 enum log_part {
 	LOG_PART_START,
 	LOG_PART_CALLS,

@@ -7,7 +7,7 @@
 #include "collector/backend/backend.h"
 #include "lib/error.h"
 
-/* What was asked for. */
+/* The options that choose a mode. */
 struct mode_wish {
 	const char *backend, *source; /* "auto" for any */
 	bool history_off;             /* --history off */

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
-/* What a replayed task has at its events, as one number each: registers and memory. Two replays of
- * a recording print the same numbers, whatever runs them. btrec replay --checksum. */
+/* Checksums of a replayed task's registers and memory at its events. Two replays of a recording
+ * print the same checksums, with any backend. btrec replay --checksum. */
 #ifndef BT_REPLAY_CHECKSUM_H
 #define BT_REPLAY_CHECKSUM_H
 

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
-/* What btrec replay shows of the place where it ends: registers, and memory that was asked for.
- * Kept there, printed when the program's output has been repeated. */
+/* The state that btrec replay shows of the place where it ends: registers, and memory that was
+ * asked for. It is copied at the place, and printed when the program's output has been repeated. */
 #ifndef BT_REPLAY_LOOK_H
 #define BT_REPLAY_LOOK_H
 
@@ -48,8 +48,8 @@ int replay_look_add(struct replay_look *look, const char *text, struct bt_error 
 /* Keeps what the stopped task has. False without memory. */
 bool replay_look_take(struct replay_look *look, const struct task *task);
 
-/* What was asked for, as text; and point, registers and memory as a JSON object, without the braces
- * (doc/replay.schema.json). */
+/* Print the state that was asked for: as text; or point, registers and memory as a JSON object,
+ * without the braces (doc/replay.schema.json). */
 void replay_look_print(const struct replay_look *look, FILE *to);
 void replay_look_print_json(const struct replay_look *look, FILE *to);
 

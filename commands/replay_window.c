@@ -86,20 +86,27 @@ static bool is_of_space(struct replay_window *w, uint32_t space, uint32_t epoch)
 	return space == w->recorded;
 }
 
-/* Of calls that were made without a stop those that the replay has made, too. */
+/* How many calls that were made without a stop the replay has made and the window has not. The
+ * log has as many of them as the CALLS records (LOG_CALLS). */
+static uint64_t calls_to_copy(const struct replay_window *w)
+{
+	return w->replaying->log.passed_calls - w->copied_calls;
+}
+
+/* Leaves those of the calls that are to be copied. */
 static void cut_calls(struct replay_window *w, struct bt_record_calls *r)
 {
 	struct bt_syscall_codec from = {.tick = r->tick}, to = {.tick = r->tick};
 	struct bt_details_codec details_from = {0}, details_to = {0};
 	struct slice calls = r->calls, details = r->details;
+	uint64_t left = calls_to_copy(w), number;
 	struct bt_syscall_details d;
 	struct bt_syscall call;
-	uint64_t number;
 
 	buf_reset(&w->calls);
 	buf_reset(&w->details);
 	r->count = 0;
-	while (bt_syscall_decode(&from, &calls, &call) == 1 && call.tick <= w->until) {
+	while (r->count < left && bt_syscall_decode(&from, &calls, &call) == 1) {
 		bt_syscall_encode(&to, &w->calls, &call);
 		r->count++;
 	}
@@ -107,6 +114,13 @@ static void cut_calls(struct replay_window *w, struct bt_record_calls *r)
 		bt_details_encode(&details_to, &w->details, number, &d);
 	r->calls = slice_of(w->calls.data, w->calls.len);
 	r->details = slice_of(w->details.data, w->details.len);
+}
+
+/* Whether the replay has made all calls of the record that is held. */
+static bool calls_are_made(const struct replay_window *w)
+{
+	return w->held.kind != BT_RECORD_CALLS || !is_of_task(w, &w->held) ||
+	       w->held.u.calls.count <= calls_to_copy(w);
 }
 
 /* Copies a record, if it is of the task: with the replay's space and its present epoch. */
@@ -137,9 +151,8 @@ static void copy(struct replay_window *w, uint32_t epoch, struct bt_record *rec)
 		put(w, rec);
 		return;
 	case BT_RECORD_CALLS:
-		cut_calls(w, &rec->u.calls);
-		if (!rec->u.calls.count || w->calls.failed || w->details.failed)
-			return;
+		if (is_of_task(w, rec))
+			w->copied_calls += rec->u.calls.count;
 		break;
 	case BT_RECORD_SYSCALL_ENTER:
 	case BT_RECORD_SYSCALL_EXIT:
@@ -169,13 +182,24 @@ static bool is_met(const struct replay_window *w, const struct bt_record *rec)
 	       bt_record_point(rec)->tick + bt_record_point(rec)->transfers > 0;
 }
 
-/* Copies records up to the first of an event behind seq. */
+/* Copies records up to the first of an event behind seq, or up to calls that are not all made:
+ * what stands behind them, a mapping, say, is of the last of them. */
 static void follow(struct replay_window *w, uint32_t epoch, uint64_t seq)
 {
-	while (hold(w) && !(is_met(w, &w->held) && w->held.u.end.seq > seq)) {
+	while (hold(w) && !(is_met(w, &w->held) && w->held.u.end.seq > seq) && calls_are_made(w)) {
 		copy(w, epoch, &w->held);
 		w->has_held = false;
 	}
+}
+
+/* Of the calls at which follow() ended those that are made. */
+static void copy_last_calls(struct replay_window *w, uint32_t epoch)
+{
+	if (!w->has_held || calls_are_made(w))
+		return;
+	cut_calls(w, &w->held.u.calls);
+	if (w->held.u.calls.count && !w->calls.failed && !w->details.failed)
+		copy(w, epoch, &w->held);
 }
 
 /* ---- What the replay tells ---- */
@@ -199,7 +223,7 @@ static void see_mapping(void *arg, const struct address_space *s, const struct m
 	struct replay_window *w = arg;
 
 	(void)m;
-	follow(w, s->epoch, *w->met);
+	follow(w, s->epoch, w->replaying->met);
 }
 
 static void see_code(void *arg, const struct address_space *s, uint64_t addr, const uint8_t *bytes,
@@ -207,7 +231,7 @@ static void see_code(void *arg, const struct address_space *s, uint64_t addr, co
 {
 	struct replay_window *w = arg;
 
-	follow(w, s->epoch, *w->met);
+	follow(w, s->epoch, w->replaying->met);
 	recorder(w)->ops->code(recorder(w)->arg, s, addr, bytes, content);
 }
 
@@ -273,7 +297,7 @@ static void take_copies(struct replay_window *w, const struct trace *t)
 }
 
 int replay_window_open(struct replay_window *w, const struct trace *t, const char *path,
-		       const char *backend, const uint64_t *met, struct bt_error *err)
+		       const char *backend, const struct replaying *replaying, struct bt_error *err)
 {
 	const struct recording_options options = {.history = HISTORY, .history_memory = UINT64_MAX};
 	struct bt_record_header h = t->header;
@@ -296,8 +320,7 @@ int replay_window_open(struct replay_window *w, const struct trace *t, const cha
 	w->observer = (struct observer){.ops = &w->ops, .arg = w};
 	recording_init(&w->recording, w->writer, &options);
 	w->trace = t;
-	w->met = met;
-	w->until = UINT64_MAX;
+	w->replaying = replaying;
 	trace_cursor_init(&w->cursor, t, &t->files[0]);
 	take_copies(w, t);
 	count_moments(w);
@@ -348,9 +371,9 @@ void replay_window_end(struct replay_window *w, struct supervisor *sup, struct t
 	char text[PLACE_TEXT];
 	bool ends;
 
-	w->until = task_tick(task);
 	/* The moment of an exit comes before its record, that of a signal behind it. */
-	follow(w, epoch, seq ? seq - 1 : to->is ? to->event : *w->met);
+	follow(w, epoch, seq ? seq - 1 : to->is ? to->event : w->replaying->met);
+	copy_last_calls(w, epoch);
 	ends = w->deadly || seq;
 	if (ends)
 		kind = w->deadly || is_killed(w) ? BT_SNAPSHOT_FATAL : BT_SNAPSHOT_EXIT;

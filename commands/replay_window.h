@@ -7,7 +7,7 @@
 #define BT_REPLAY_WINDOW_H
 
 #include "collector/record/recording.h"
-#include "collector/replay/place.h"
+#include "collector/replay/replaying.h"
 #include "format/trace_cursor.h"
 
 /* Ticks after which a task in the stretch is to be stopped, for replay_window_relieve(). */
@@ -19,7 +19,7 @@ struct replay_window {
 	struct recording recording; /* has parts of tasks, and keeps the moment */
 	struct observer observer;   /* for the replay */
 	struct observer_ops ops;    /* its own */
-	const uint64_t *met;        /* seq of the last event that the replay has met */
+	const struct replaying *replaying;
 	uint32_t task, unit, space; /* of the replay; 0: not known yet */
 	uint32_t recorded;          /* the task's space in the trace that is replayed */
 
@@ -27,8 +27,8 @@ struct replay_window {
 	struct bt_record held; /* the next record of the trace */
 	bool has_held, over;
 
-	uint64_t until;            /* the tick at the window's end, once it is there */
-	struct buf calls, details; /* those up to there, of the record that is copied */
+	uint64_t copied_calls;     /* of CALLS records */
+	struct buf calls, details; /* those that the replay has made, of a record that has others */
 
 	uint64_t told_tick; /* when history was written last */
 	uint64_t deadly; /* seq in the window's trace of a deadly signal that was copied; 0: none */
@@ -40,10 +40,12 @@ struct replay_window {
 	uint32_t last;    /* number of the one of its last end, 0: none */
 };
 
-/* Makes the trace at path. backend: by which it is replayed. Errors: those of trace_writer_open().
+/* Makes the trace at path. backend: by which it is replayed. replaying: lives as long as w. Errors:
+ * those of trace_writer_open().
  */
 int replay_window_open(struct replay_window *w, const struct trace *t, const char *path,
-		       const char *backend, const uint64_t *met, struct bt_error *err) BT_MUST_USE;
+		       const char *backend, const struct replaying *replaying,
+		       struct bt_error *err) BT_MUST_USE;
 
 /* The stopped task is where the stretch begins: history from here on. */
 void replay_window_begin(struct replay_window *w, struct supervisor *sup, struct task *task);

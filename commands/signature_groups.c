@@ -11,24 +11,19 @@
 #include <time.h>
 #include <unistd.h>
 
+#include "commands/trace_digest.h"
 #include "lib/directories.h"
 #include "lib/say.h"
 
 enum {
 	LINE_MAX_SIZE = 6000, /* of btview --signature */
 	EXIT_NO_MATCH = 1,    /* btview: nothing has failed */
-	PATH_SIZE = BT_PATH_MAX + 300,
 };
 
 struct group {
 	char *line; /* without its end */
 	size_t count;
 	const struct grouped_trace *newest;
-};
-
-/* A path, and as it is shown: each byte may become four. */
-struct shown_path {
-	char path[PATH_SIZE], safe[4 * PATH_SIZE];
 };
 
 static int find_btview(char path[BT_PATH_MAX], struct bt_error *err)
@@ -73,7 +68,7 @@ static void read_line(int from, char line[LINE_MAX_SIZE])
 static int ask_btview(const char *btview, const char *dir, const char *name,
 		      char line[LINE_MAX_SIZE], struct bt_error *err)
 {
-	char trace[PATH_SIZE];
+	char trace[TRACE_PATH_MAX];
 	int pipes[2], status = 0;
 	pid_t pid;
 

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* What is told of a trace among others: when it began, of what program, how that ended, which
+/* The summary of a trace in a list of traces: when it began, of what program, how that ended, which
  * processes failed, its size. Read from its events alone, without symbols. Used by the commands
  * that list and remove traces. */
 #ifndef BT_TRACE_DIGEST_H
@@ -7,6 +7,7 @@
 
 #include "format/record.h"
 #include "lib/buf.h"
+#include "lib/trace_home.h"
 
 enum trace_state {
 	TRACE_COMPLETE, /* the recorder has closed it */
@@ -17,6 +18,8 @@ enum trace_state {
 
 enum {
 	FAILURES_MAX = 64,
+	TRACE_NAME_MAX = 256,
+	TRACE_PATH_MAX = BT_PATH_MAX + TRACE_NAME_MAX,
 };
 
 /* How a process failed. */
@@ -29,7 +32,7 @@ struct process_failure {
 };
 
 struct trace_digest {
-	char name[256]; /* in its directory */
+	char name[TRACE_NAME_MAX]; /* in its directory */
 	enum trace_state state;
 	const char *why;  /* of TRACE_UNREADABLE: in a word or two */
 	uint64_t started; /* ns since 1970; TRACE_UNREADABLE: when it was last changed */
@@ -44,6 +47,11 @@ struct trace_digest {
 		failures[FAILURES_MAX]; /* the first of them, and the first process's */
 	size_t failure_count;           /* of all */
 	size_t crash_count;             /* of all but the first process */
+};
+
+/* The path of a trace, and its form for a terminal (say_safely()): each byte may become four. */
+struct shown_path {
+	char path[TRACE_PATH_MAX], safe[4 * TRACE_PATH_MAX];
 };
 
 /* Reads the trace dir/name. Returns false when there is no trace, or no memory. The caller releases

@@ -248,12 +248,13 @@ int trace_shelf_prune(const char *dir, const struct shelf_limits *limits, bool t
 	return rc;
 }
 
-struct unit {
+struct value_unit {
 	char letter;
 	uint64_t of;
 };
 
-static int parse_with_unit(const char *value, const struct unit *units, size_t count, uint64_t *out)
+static int parse_with_unit(const char *value, const struct value_unit *units, size_t count,
+			   uint64_t *out)
 {
 	char *end;
 	unsigned long long n;
@@ -272,11 +273,11 @@ static int parse_with_unit(const char *value, const struct unit *units, size_t c
 
 int shelf_size(const char *option, const char *value, uint64_t *bytes, struct bt_error *err)
 {
-	static const struct unit units[] = {{'\0', 1},
-					    {'K', 1u << 10},
-					    {'M', 1u << 20},
-					    {'G', 1u << 30},
-					    {'T', UINT64_C(1) << 40}};
+	static const struct value_unit units[] = {{'\0', 1},
+						  {'K', 1u << 10},
+						  {'M', 1u << 20},
+						  {'G', 1u << 30},
+						  {'T', UINT64_C(1) << 40}};
 
 	if (parse_with_unit(value, units, ARRAY_SIZE(units), bytes))
 		return bt_fail(err, BT_E_MISUSE, 0,
@@ -287,7 +288,7 @@ int shelf_size(const char *option, const char *value, uint64_t *bytes, struct bt
 
 int shelf_age(const char *option, const char *value, uint64_t *seconds, struct bt_error *err)
 {
-	static const struct unit units[] = {
+	static const struct value_unit units[] = {
 		{'s', 1}, {'m', 60}, {'h', 3600}, {'d', 24 * 3600}, {'w', 7 * 24 * 3600}};
 
 	if (parse_with_unit(value, units, ARRAY_SIZE(units), seconds))

@@ -56,7 +56,7 @@ static void put_segment(struct buf *b, uint32_t type, uint32_t flags, uint64_t o
 	buf_u64(b, 1);
 }
 
-static int put_memory(FILE *to, const struct core_export *c, const struct core_range *r,
+static int put_memory(FILE *to, const struct core_export *c, const struct core_extent *r,
 		      struct bt_error *err)
 {
 	uint8_t bytes[PIECE];
@@ -88,7 +88,7 @@ static int put_core(FILE *to, const struct core_export *c, struct bt_error *err)
 	put_segment(&head, PT_NOTE, 0, offset, 0, notes.len);
 	offset += notes.len;
 	for (size_t i = 0; i < count; i++) {
-		const struct core_range *r = &c->ranges[i];
+		const struct core_extent *r = &c->ranges[i];
 
 		put_segment(&head, PT_LOAD, segment_flags(r->prot), offset, r->start,
 			    r->end - r->start);

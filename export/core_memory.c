@@ -10,7 +10,7 @@
 
 static bool add_range(struct core_export *c, uint64_t start, uint64_t end)
 {
-	struct core_range *last = c->range_count ? &c->ranges[c->range_count - 1] : NULL, *at;
+	struct core_extent *last = c->range_count ? &c->ranges[c->range_count - 1] : NULL, *at;
 
 	if (last && last->end == start) {
 		last->end = end;
@@ -20,7 +20,7 @@ static bool add_range(struct core_export *c, uint64_t start, uint64_t end)
 	if (!at)
 		return false;
 	c->ranges = at;
-	at[c->range_count++] = (struct core_range){.start = start, .end = end};
+	at[c->range_count++] = (struct core_extent){.start = start, .end = end};
 	return true;
 }
 
@@ -48,7 +48,7 @@ static bool add_code(struct core_export *c)
 
 static int compare_ranges(const void *a, const void *b)
 {
-	const struct core_range *x = a, *y = b;
+	const struct core_extent *x = a, *y = b;
 
 	return x->start < y->start ? -1 : x->start > y->start;
 }
@@ -56,7 +56,7 @@ static int compare_ranges(const void *a, const void *b)
 /* Sorted, without overlaps, each within one mapping, whose protection it has. */
 static bool settle_ranges(struct core_export *c)
 {
-	struct core_range *all = c->ranges;
+	struct core_extent *all = c->ranges;
 	size_t count = c->range_count, map = 0;
 	uint64_t done = 0;
 

@@ -140,7 +140,7 @@ static void put_pair(struct buf *d, uint64_t type, uint64_t value)
 	buf_u64(d, value);
 }
 
-/* What a debugger needs to find the program's place. */
+/* The auxiliary vector's entries by which a debugger finds the program's load address. */
 static void put_auxv(struct buf *b, struct buf *d, const struct linker_list *l)
 {
 	buf_reset(d);

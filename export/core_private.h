@@ -6,7 +6,7 @@
 #include "decoder/cause/focus.h"
 #include "export/linker_list.h"
 
-struct core_range {
+struct core_extent {
 	uint64_t start, end;
 	uint8_t prot;
 };
@@ -18,7 +18,7 @@ struct core_export {
 	const struct space_map **maps; /* by address */
 	size_t map_count;
 	struct linker_list list;
-	struct core_range *ranges; /* of what is known, by address; they do not overlap */
+	struct core_extent *ranges; /* of what is known, by address; they do not overlap */
 	size_t range_count, range_cap;
 };
 

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
-/* What a debugger wants of the dynamic linker: where each ELF file is mapped. The linker keeps it
- * in a list in memory (link.h of glibc), which a trace seldom has; here it is made of the mappings
+/* The list of the dynamic linker that debuggers read: where each ELF file is mapped. The linker
+ * keeps it in memory (link.h of glibc), which a trace seldom has; here it is made of the mappings
  * and of the files that the trace was recorded with. Used by the export of core files. */
 #ifndef BT_LINKER_LIST_H
 #define BT_LINKER_LIST_H

@@ -16,7 +16,8 @@ struct branch_entries {
 	struct branch_graph_reader graph;
 };
 
-/* What such a record says, or NULL: it is another one. `entries` is in its own layout. */
+/* The fields of a record of branches, or NULL for a record of another kind. `entries` is in the
+ * record's own layout. */
 const struct bt_record_branches *branch_entries_record(const struct bt_record *rec);
 
 /* The most entries that the record can have, whatever its count says. */

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
-/* What would be consecutive BRANCHES records of a task becomes one BRANCH_GRAPH: the more entries,
- * the fewer bytes each. Used by the trace writer, one for each task. */
+/* Turns consecutive BRANCHES records of a task into one BRANCH_GRAPH: the more entries, the fewer
+ * bytes each. Used by the trace writer, one for each task. */
 #ifndef BT_HISTORY_RUN_H
 #define BT_HISTORY_RUN_H
 

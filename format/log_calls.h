@@ -6,8 +6,8 @@
 #include "lib/buf.h"
 #include "lib/logged_call.h"
 
-/* What the call before leaves for the next one, on both sides. Zeroed, but for tick, before the
- * first. */
+/* The fields of the call before, which encoder and decoder both keep for the next one. Zeroed, but
+ * for tick, before the first. */
 struct log_calls_codec {
 	uint64_t tick;
 	uint64_t args[BT_SYSCALL_ARGS];

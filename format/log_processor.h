@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
-/* What a LOG_PROCESSOR record says (doc/FORMAT.md, "The log"): its leaves, as bytes and as what
- * they mean. Used by the session that records and by the command that replays. */
+/* The contents of a LOG_PROCESSOR record (doc/FORMAT.md, "The log"): its leaves, as bytes and
+ * decoded. Used by the session that records and by the command that replays. */
 #ifndef BT_LOG_PROCESSOR_H
 #define BT_LOG_PROCESSOR_H
 

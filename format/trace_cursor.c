@@ -3,13 +3,11 @@
 
 #include <string.h>
 
-#include "format/branch_entries.h"
-
 enum {
 	WASTE_BASE = 1 << 30,
 	WASTE_RATIO = 64,
 	UNPACKED_BASE = 1 << 30,
-	UNPACKED_RATIO = 64, /* tight loops pack far better than anything else */
+	UNPACKED_RATIO = 64,
 };
 
 void trace_cursor_init(struct trace_cursor *c, const struct trace *t, const struct trace_file *file)
@@ -103,13 +101,6 @@ static int tell_end(struct trace_cursor *c, int rc, uint64_t offset, struct bt_e
 			  (unsigned long long)c->file->unread);
 }
 
-/* A record of some bytes may stand for millions of entries. */
-static void count_entries(struct trace_cursor *c, const struct bt_record *rec)
-{
-	if (rec->kind == BT_RECORD_BRANCH_GRAPH)
-		c->unpacked += branch_entries_most(rec);
-}
-
 int trace_cursor_next(struct trace_cursor *c, struct bt_record *rec, struct bt_error *err)
 {
 	for (;;) {
@@ -119,7 +110,6 @@ int trace_cursor_next(struct trace_cursor *c, struct bt_record *rec, struct bt_e
 		if (rc == 1) {
 			if (rec->kind == BT_RECORD_UNIT)
 				c->unit = rec->u.unit.unit;
-			count_entries(c, rec);
 			return 1;
 		}
 		if (rc < 0) {

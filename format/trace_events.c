@@ -90,14 +90,14 @@ void trace_events_add(struct trace_events *ev, struct arena *a, uint32_t unit,
 	ev->counts[rec->kind]++;
 }
 
-struct place {
+struct event_place {
 	struct trace_event *event;
 	size_t index;
 };
 
 static int compare_places(const void *a, const void *b)
 {
-	const struct place *x = a, *y = b;
+	const struct event_place *x = a, *y = b;
 
 	if (x->event->seq != y->event->seq)
 		return x->event->seq < y->event->seq ? -1 : 1;
@@ -114,7 +114,7 @@ static bool is_sorted(const struct trace_events *ev)
 
 bool trace_events_sort(struct trace_events *ev)
 {
-	struct place *order;
+	struct event_place *order;
 
 	if (is_sorted(ev))
 		return true;
@@ -122,7 +122,7 @@ bool trace_events_sort(struct trace_events *ev)
 	if (!order)
 		return false;
 	for (size_t i = 0; i < ev->count; i++)
-		order[i] = (struct place){ev->at[i], i};
+		order[i] = (struct event_place){ev->at[i], i};
 	qsort(order, ev->count, sizeof *order, compare_places);
 	for (size_t i = 0; i < ev->count; i++)
 		ev->at[i] = order[i].event;

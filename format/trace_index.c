@@ -35,7 +35,7 @@ struct code_page {
 };
 
 /* The space it was copied from: the parent's place in spaces, or SPACE_NONE. */
-struct origin {
+struct space_origin {
 	long parent;
 	uint32_t epoch;
 };
@@ -44,7 +44,7 @@ struct trace_index {
 	struct arena *arena;          /* borrowed */
 	struct trace_objects objects; /* until the index is finished */
 	struct space_maps *spaces;    /* sorted by number */
-	struct origin *origins;
+	struct space_origin *origins;
 	size_t space_count;
 	struct code_page *pages; /* sorted by space, addr, epoch, seq once finished */
 	size_t page_count;
@@ -181,7 +181,7 @@ static void apply_space(struct trace_index *x, const struct bt_record *rec)
 	if (child < 0 || parent < 0 || child == parent || x->spaces[child].count ||
 	    x->origins[child].parent >= 0)
 		return;
-	x->origins[child] = (struct origin){.parent = parent, .epoch = r->parent_epoch};
+	x->origins[child] = (struct space_origin){.parent = parent, .epoch = r->parent_epoch};
 	space_maps_copy(&x->spaces[child], x->arena, &x->spaces[parent], r->parent_epoch);
 }
 

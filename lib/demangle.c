@@ -21,7 +21,7 @@ enum {
 		1 << 16, /* parts of Rust's names may stand for others, which grows without end */
 };
 
-struct plain {
+struct demangled_text {
 	char *text;
 	size_t len;
 	jmp_buf too_long; /* the library cannot be told to stop */
@@ -29,7 +29,7 @@ struct plain {
 
 static void append_text(const char *text, size_t len, void *arg)
 {
-	struct plain *p = arg;
+	struct demangled_text *p = arg;
 
 	if (len >= PLAIN_MAX - p->len)
 		longjmp(p->too_long, 1);
@@ -37,7 +37,7 @@ static void append_text(const char *text, size_t len, void *arg)
 	p->len += len;
 }
 
-static bool demangle_into(struct plain *p, const char *name)
+static bool demangle_into(struct demangled_text *p, const char *name)
 {
 	return !setjmp(p->too_long) && rust_demangle_callback(name, DMGL_NO_OPTS, append_text, p) &&
 	       p->len;
@@ -45,7 +45,7 @@ static bool demangle_into(struct plain *p, const char *name)
 
 static char *demangle_rust(const char *name)
 {
-	struct plain p = {.text = malloc(PLAIN_MAX)};
+	struct demangled_text p = {.text = malloc(PLAIN_MAX)};
 	char *text = NULL;
 
 	if (p.text && demangle_into(&p, name)) {

@@ -44,7 +44,7 @@ enum bt_snapshot_kind {
 	BT_SNAPSHOT_KINDS
 };
 
-/* What a task does on a processor. */
+/* A task's arrival on a processor, or its departure. */
 enum bt_sched {
 	BT_SCHED_IN,      /* arrives */
 	BT_SCHED_OUT,     /* departs: it blocks */

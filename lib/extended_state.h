@@ -27,9 +27,9 @@ bool extended_state_has_avx(struct slice state);
 /* Copies n bytes from an offset on. */
 void extended_state_copy(struct slice state, size_t offset, uint8_t *out, size_t n);
 
-/* What vector register n (below EXTENDED_VECTORS) holds. Returns how many bytes of it are known: 0,
- * 16, or with AVX 32. One of a component that is not in use is zero, whatever stands in its place
- * (SDM volume 1, 13.6). */
+/* Reads vector register n (below EXTENDED_VECTORS). Returns how many bytes of it are known: 0, 16,
+ * or with AVX 32. A register of a component that is not in use is zero, whatever stands in its
+ * place (SDM volume 1, 13.6). */
 size_t extended_state_vector(struct slice state, unsigned n, uint8_t out[EXTENDED_VECTOR_SIZE]);
 
 /* A vector register as all that show it write it: "ymm3", "0x" and all of its digits. */

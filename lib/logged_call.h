@@ -14,7 +14,7 @@ enum {
 	BT_LOGGED_DATA = 2, /* pieces of memory that such a call writes, at most */
 };
 
-/* What a call wrote for the user. */
+/* The output of a call for the user. */
 struct bt_logged_output {
 	unsigned stream; /* what the program was given as this descriptor; 0: nothing */
 	uint64_t addr;

@@ -44,7 +44,8 @@ static size_t operator_length(const char *name, size_t at)
 	return n + strspn(name + at + n, "<>=!+-*/%^&|~,[]\"");
 }
 
-/* What compilers add to names of copies and parts of functions. Go has dots between names. */
+/* Suffixes that compilers add to names of copies and parts of functions. Go has dots between names.
+ */
 static bool is_of_compiler(const char *s)
 {
 	static const char *const suffixes[] = {".constprop.", ".isra.",     ".part.",

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
-/* What a processor offers to programs: CPUID's leaves of features, and the states that the system
- * has enabled. Those of a recording are kept in its log, and compared with those of the machine
- * that replays it. */
+/* The features that a processor offers to programs: CPUID's leaves of features, and the states that
+ * the system has enabled. Those of a recording are kept in its log, and compared with those of the
+ * machine that replays it. */
 #ifndef BT_PROCESSOR_OFFER_H
 #define BT_PROCESSOR_OFFER_H
 

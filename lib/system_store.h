@@ -1,8 +1,9 @@
 /* SPDX-License-Identifier: MIT */
-/* What sgdt, sidt, smsw, sldt and str store: where, and the values that Linux gives where UMIP
- * keeps programs from the real ones (fixup_umip_exception() in arch/x86/kernel/umip.c, Linux 6.18).
- * A processor without UMIP, or a kernel without that, gives others: recordings that are to be
- * replayed have these everywhere. And where xsave and its like store. Pure. */
+/* The stores of sgdt, sidt, smsw, sldt and str: their addresses, and the values that Linux gives
+ * where UMIP keeps programs from the real ones (fixup_umip_exception() in arch/x86/kernel/umip.c,
+ * Linux 6.18). A processor without UMIP, or a kernel without that function, gives other values: a
+ * recording that is to be replayed has these on every machine. Also the addresses of xsave and its
+ * like. Pure. */
 #ifndef BT_SYSTEM_STORE_H
 #define BT_SYSTEM_STORE_H
 

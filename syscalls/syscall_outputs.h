@@ -14,7 +14,7 @@ enum syscall_when {
 	WHEN_INTERRUPTED, /* it ends by a signal */
 };
 
-/* What cuts a range at exit. */
+/* The limit of a range's length at exit. */
 enum syscall_bound {
 	BOUND_NONE,
 	BOUND_RESULT,         /* to the result times unit, and `value` bytes before it */

@@ -25,7 +25,7 @@ enum {
 	SYSCALL_RANGES_ENOUGH = 1152,
 };
 
-/* What a call changes beside memory that its arguments point to. */
+/* The changes that a call makes beside those of memory that its arguments point to. */
 enum {
 	SYSCALL_CHANGES_MAPS = 1 << 0,      /* the shape of the address space, or all of it */
 	SYSCALL_CHANGES_OBJECTS = 1 << 1,   /* contents of a file, which may be mapped */
@@ -67,7 +67,7 @@ struct syscall_facts {
 	enum syscall_scratch scratch;
 };
 
-/* What a call changes, how it is made again. NULL: no row knows the call. */
+/* The facts of a call: its changes, and how it is made again. NULL: no row knows the call. */
 const struct syscall_facts *syscall_facts(uint64_t nr);
 
 enum {

@@ -9,7 +9,7 @@
 #include "lib/slice.h"
 #include "syscalls/syscall_args.h"
 
-/* What is known of a call. */
+/* The known fields of a call. */
 struct syscall_known {
 	uint64_t nr;
 	bool compat; /* of the table for 32-bit code: its arguments are not told */

@@ -339,7 +339,8 @@ tests_tools_pt_stream_SOURCES = tests/tools/pt_stream.c tests/simulated/pt_write
 tests_tools_pt_stream_LDADD = hardware/libhardware.a $(DECODER_LIBS) $(IPT_LIBS) $(DECODER_SYSTEM_LIBS)
 tests_tools_check_history_LDADD = $(DECODER_LIBS) $(DECODER_SYSTEM_LIBS)
 tests_tools_branches_LDADD = $(DECODER_LIBS) $(DECODER_SYSTEM_LIBS)
-check_PROGRAMS += tests/tools/audit_syscalls tests/tools/move_outputs
+check_PROGRAMS += tests/tools/audit_syscalls tests/tools/move_outputs tests/tools/known_requests
+tests_tools_known_requests_LDADD = syscalls/libsyscalls.a lib/libbt.a
 tests_tools_move_outputs_LDADD = syscalls/libsyscalls.a lib/libbt.a
 tests_tools_audit_syscalls_LDADD = syscalls/libsyscalls.a lib/libbt.a
 # The doctor on machines that are not here.
@@ -428,6 +429,7 @@ PYTHON_TESTS = \
 	tests/e2e/export_core.py \
 	tests/e2e/by_cpu.py \
 	tests/e2e/syscall_audit.py \
+	tests/e2e/request_rows.py \
 	tests/e2e/export_calls.py \
 	tests/e2e/older_traces.py \
 	tests/e2e/sanitizers.py

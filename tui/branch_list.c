@@ -123,7 +123,7 @@ static int load_all(struct viewer *v, struct view *view, struct bt_error *err)
 	return load_list(v, view, &busy, err);
 }
 
-/* What is made of all entries has been stopped: the newest do again. */
+/* Loads the newest entries again, when work on all entries has been stopped. */
 static int load_newest(struct viewer *v, struct view *view, struct bt_error *err)
 {
 	int rc = viewer_read_newest(v, err);
@@ -177,7 +177,7 @@ bool branch_list_leaves_out(const struct branch_list *b, size_t entry)
 }
 
 /* Lines that are to be found again, as entries. */
-struct kept_lines {
+struct marked_lines {
 	uint32_t cursor, before, marks[MARKS];
 };
 
@@ -187,19 +187,19 @@ static uint32_t entry_of_mark(const struct branch_list *b, size_t mark)
 	return mark && mark - 1 < b->fold.count ? b->fold.lines[mark - 1].entry : 0;
 }
 
-static struct kept_lines keep_lines(const struct view *view)
+static struct marked_lines keep_lines(const struct view *view)
 {
 	const struct branch_list *b = view->state;
 	const struct fold_line *l = branch_list_line(b, view->cursor);
-	struct kept_lines k = {.cursor = l ? l->entry : 0,
-			       .before = entry_of_mark(b, view->before_jump)};
+	struct marked_lines k = {.cursor = l ? l->entry : 0,
+				 .before = entry_of_mark(b, view->before_jump)};
 
 	for (size_t i = 0; i < MARKS; i++)
 		k.marks[i] = entry_of_mark(b, view->marks[i]);
 	return k;
 }
 
-static void find_lines(struct view *view, const struct kept_lines *k)
+static void find_lines(struct view *view, const struct marked_lines *k)
 {
 	const struct branch_list *b = view->state;
 
@@ -212,7 +212,7 @@ static void find_lines(struct view *view, const struct kept_lines *k)
 }
 
 /* Entries that are older come before those that were there: the others stay the same. */
-static void shift_lines(struct kept_lines *k, size_t by)
+static void shift_lines(struct marked_lines *k, size_t by)
 {
 	k->cursor += (uint32_t)by;
 	k->before += (uint32_t)by;
@@ -222,7 +222,7 @@ static void shift_lines(struct kept_lines *k, size_t by)
 
 bool branch_list_read_all(struct viewer *v, struct view *view)
 {
-	struct kept_lines k = keep_lines(view);
+	struct marked_lines k = keep_lines(view);
 	size_t before = v->history.count;
 	bool stopped = false;
 	struct bt_error err;
@@ -253,7 +253,7 @@ bool branch_list_read_all(struct viewer *v, struct view *view)
 }
 
 /* ignored: marks that count for nothing. False: also where the user has stopped it. */
-static bool make_anew(struct viewer *v, struct view *view, const struct kept_lines *k,
+static bool make_anew(struct viewer *v, struct view *view, const struct marked_lines *k,
 		      uint8_t ignored)
 {
 	struct bt_error err;
@@ -271,7 +271,7 @@ static bool make_anew(struct viewer *v, struct view *view, const struct kept_lin
 	return !rc;
 }
 
-/* What was opened by hand folds again with the rest. */
+/* Folds all lines again, those that were opened by hand too. */
 static void close_all(const struct viewer *v, struct branch_list *b)
 {
 	for (size_t i = 0; b->opened && i < v->history.count; i++)
@@ -281,7 +281,7 @@ static void close_all(const struct viewer *v, struct branch_list *b)
 
 bool branch_list_toggle(struct viewer *v, struct view *view, bool *what)
 {
-	struct kept_lines k = keep_lines(view);
+	struct marked_lines k = keep_lines(view);
 
 	*what = !*what;
 	if (!make_anew(v, view, &k, FOLD_OPEN)) {
@@ -308,7 +308,7 @@ static uint8_t *marks_of(struct viewer *v, struct branch_list *b)
 bool branch_list_open(struct viewer *v, struct view *view, size_t first, size_t end)
 {
 	struct branch_list *b = view->state;
-	struct kept_lines k = keep_lines(view);
+	struct marked_lines k = keep_lines(view);
 	size_t count = end > first ? end - first : 0;
 	uint8_t *marks = marks_of(v, b), *before = malloc(count + 1);
 	struct bt_error err;
@@ -357,7 +357,7 @@ static size_t mark_left_out(struct viewer *v, struct branch_list *b, uint8_t *ma
 static bool show_all(struct viewer *v, struct view *view)
 {
 	struct branch_list *b = view->state;
-	struct kept_lines k = keep_lines(view);
+	struct marked_lines k = keep_lines(view);
 
 	bool was_filtered = b->filtered;
 
@@ -375,7 +375,7 @@ static bool show_all(struct viewer *v, struct view *view)
 bool branch_list_filter(struct viewer *v, struct view *view, struct branch_filter *filter)
 {
 	struct branch_list *b = view->state, before;
-	struct kept_lines k;
+	struct marked_lines k;
 	uint8_t *marks;
 
 	if (!branch_list_read_all(v, view))

@@ -286,16 +286,16 @@ static void do_over_back(struct viewer *v, struct view *view) { over(v, view, tr
 
 /* Goes from an entry on to the next one that is wanted. False: there is none, or the user has
  * stopped it. */
-struct wanted {
-	bool (*is)(const struct wanted *w, struct viewer *v, size_t i);
+struct wanted_entry {
+	bool (*is)(const struct wanted_entry *w, struct viewer *v, size_t i);
 	const struct history_entry *like;
 	uint64_t address;
 	const char *name;
 	struct entry_match *match;
 };
 
-static bool go_to_wanted(struct viewer *v, struct view *view, const struct wanted *w, size_t from,
-			 bool backward, struct busy *busy)
+static bool go_to_wanted(struct viewer *v, struct view *view, const struct wanted_entry *w,
+			 size_t from, bool backward, struct busy *busy)
 {
 	const struct branch_list *b = view->state;
 	size_t count = v->history.count;
@@ -311,7 +311,7 @@ static bool go_to_wanted(struct viewer *v, struct view *view, const struct wante
 	return false;
 }
 
-static bool is_same_branch(const struct wanted *w, struct viewer *v, size_t i)
+static bool is_same_branch(const struct wanted_entry *w, struct viewer *v, size_t i)
 {
 	const struct history_entry *e = &v->history.entries[i];
 
@@ -332,10 +332,10 @@ static void same(struct viewer *v, struct view *view, bool backward)
 		return;
 	}
 	busy_begin(&busy, &v->screen, "searching", v->history.count);
-	if (!go_to_wanted(
-		    v, view,
-		    &(struct wanted){.is = is_same_branch, .like = &v->history.entries[entry]},
-		    backward ? entry : entry + 1, backward, &busy))
+	if (!go_to_wanted(v, view,
+			  &(struct wanted_entry){.is = is_same_branch,
+						 .like = &v->history.entries[entry]},
+			  backward ? entry : entry + 1, backward, &busy))
 		viewer_message(v, busy.stopped ? "the search was stopped"
 				  : backward   ? "it was not executed before"
 					       : "it is not executed again");
@@ -362,7 +362,7 @@ static void go_to_tick(struct viewer *v, struct view *view, uint64_t tick)
 
 /* Whether the straight-line code before an entry, its branch included, or its target has the
  * address. */
-static bool is_at_address(const struct wanted *w, struct viewer *v, size_t i)
+static bool is_at_address(const struct wanted_entry *w, struct viewer *v, size_t i)
 {
 	const struct history_entry *e = &v->history.entries[i];
 	uint64_t start;
@@ -375,7 +375,7 @@ static bool is_at_address(const struct wanted *w, struct viewer *v, size_t i)
 	       w->address <= e->from;
 }
 
-static bool is_named(const struct wanted *w, struct viewer *v, size_t i)
+static bool is_named(const struct wanted_entry *w, struct viewer *v, size_t i)
 {
 	return entry_matches(w->match, v, i);
 }
@@ -394,7 +394,7 @@ static bool line_ran(struct viewer *v, size_t i, const char *place)
 	return ran;
 }
 
-/* What goto looks for. */
+/* The target of goto. */
 struct sought {
 	const char *name;
 	bool is_line;
@@ -417,7 +417,7 @@ static bool name_test(void *arg, struct viewer *v, size_t i)
 }
 
 /* Older branches first: the end is where most look from. */
-static void go_to_place(struct viewer *v, struct view *view, const struct wanted *w,
+static void go_to_place(struct viewer *v, struct view *view, const struct wanted_entry *w,
 			const char *place)
 {
 	bool is_entry;
@@ -449,12 +449,13 @@ void branch_moves_goto(struct viewer *v, struct view *view, const char *place)
 		return;
 	sought.is_line = match.with_run = source_place_parse(place, &len, &line);
 	if (is_number && place[0] == '0' && (place[1] == 'x' || place[1] == 'X'))
-		go_to_place(v, view, &(struct wanted){.is = is_at_address, .address = number},
+		go_to_place(v, view, &(struct wanted_entry){.is = is_at_address, .address = number},
 			    place);
 	else if (is_number)
 		go_to_tick(v, view, strtoull(place, NULL, 10));
 	else
-		go_to_place(v, view, &(struct wanted){.is = is_named, .match = &match}, place);
+		go_to_place(v, view, &(struct wanted_entry){.is = is_named, .match = &match},
+			    place);
 	entry_match_release(&match);
 }
 

@@ -449,7 +449,8 @@ static int show_trace(const struct btview_arguments *a, struct model *m, struct 
 	return rc ? EXIT_NO_MATCH : 0;
 }
 
-/* Whoever reads the headline has it, and its end, before the rest is done. */
+/* Keeps symbols in the trace. Closes standard output before that, so that the reader of the
+ * headline has it, and its end, at once. */
 static int keep(const struct btview_arguments *a, struct model *m, struct symbols *s)
 {
 	struct bt_error err;

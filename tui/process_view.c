@@ -13,7 +13,7 @@ enum {
 	HANGING = 4,
 };
 
-/* What is known of each task of the model, by its index. Parents come before their children: other
+/* The links of each task of the model, by its index. Parents come before their children: other
  * links, which no recorder writes, are left out. */
 struct family {
 	size_t process, parent, child, last, sibling; /* indices; NOBODY */

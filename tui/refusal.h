@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
-/* What btview says where a trace does not have what was asked for: what there is instead, in a
- * line. Used by btview's main. It has names from outside: escape it. */
+/* The line that btview prints when the trace lacks what was asked for: it tells what the trace has
+ * instead. Used by btview's main. It has names from outside: escape it. */
 #ifndef BT_REFUSAL_H
 #define BT_REFUSAL_H
 

@@ -12,7 +12,7 @@ enum colour_when {
 	COLOUR_NEVER,
 };
 
-/* What makes the report: report_print, or report_print_by_cpu. */
+/* The function that makes the report: report_print, or report_print_by_cpu. */
 typedef int report_printer(FILE *to, const struct model *m, struct symbols *s,
 			   const struct report_options *o, struct bt_error *err);
 

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* What is searched for: an extended regular expression, and the direction. Case counts only when it
+/* A search: an extended regular expression, and the direction. Case counts only when the expression
  * has an upper-case letter, as in less -i. */
 #ifndef BT_SEARCH_H
 #define BT_SEARCH_H

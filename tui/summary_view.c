@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: MIT */
-/* What happened, in the words of the report (decoder/report/report_lines.h): each line with the
- * code that it is about, and where Enter leads. Of a frame that is the call which made it. Long
- * lines are wrapped, so a change of the screen's width lays them out again. The cursor begins at
- * the first frame of the user's own code whose source can be read. */
+/* The summary of the trace, in the words of the report (decoder/report/report_lines.h): each line
+ * with the code that it is about, and where Enter leads. The code of a frame is the call that made
+ * it. Long lines are wrapped, so a change of the screen's width lays them out again. The cursor
+ * begins at the first frame of the user's own code whose source can be read. */
 #include <stdlib.h>
 #include <string.h>
 

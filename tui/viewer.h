@@ -18,8 +18,8 @@ struct viewer {
 	struct symbols *s;
 	struct screen screen;
 
-	/* What is shown: a snapshot (NULL: the trace has none), a task, its history, and the task's
-	 * place in it at the snapshot. */
+	/* The shown snapshot (NULL: the trace has none), task, its history, and the task's place in
+	 * it at the snapshot. */
 	const struct model_snapshot *snap;
 	uint32_t task;
 	struct history history;

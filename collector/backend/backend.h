@@ -65,7 +65,7 @@ struct pmu;
 
 /* Calls whose outcome is known before a task makes them: those of a replay. A backend may answer
  * them without a stop. */
-struct answers {
+struct answered_calls {
 	/* The calls that the task makes next: number, arguments and tick are to be the same, result
 	 * and data are the answer. A backend that learns the tick later tells it. Returns how many.
 	 * They live until the task has run. *passed: how many events come before the first of them;
@@ -195,7 +195,7 @@ struct backend {
 	const struct stat *streams; /* with a log: the files whose writes give the two stops,
 				       st_mode 0: none; NULL: all calls do */
 	unsigned stream_count;
-	struct answers answers;
+	struct answered_calls answers;
 	bool ticks; /* from the next time on that a task runs: ticks and transfers are counted,
 		       branches are not recorded. Of backends that can */
 };

@@ -39,7 +39,7 @@ struct doctor {
 	bool hurried; /* doctor_hurry() */
 };
 
-/* What btrec run uses when it is told nothing. */
+/* The backend and the source that btrec run uses by default. */
 struct doctor_choice {
 	const char *backend; /* its name; NULL: nothing records here */
 	const char *source;  /* of its branches */

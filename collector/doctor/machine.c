@@ -106,8 +106,8 @@ static int directory_here(void *state, struct machine_directory *out)
 	if (trace_home(out->path, NULL))
 		return -ENOENT;
 	snprintf(there, sizeof there, "%s", out->path);
-	/* What is not there yet is made when the first trace is; not what a link names that leads
-	 * nowhere. */
+	/* The first trace makes directories that are missing. It does not make the target of a
+	 * dangling link. */
 	while (lstat(there, &st) && errno == ENOENT && go_up(there))
 		;
 	if (stat(there, &st) || statfs(there, &fs))

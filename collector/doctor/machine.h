@@ -72,7 +72,7 @@ struct machine {
 /* The machine that we run on. */
 struct machine machine_here(void);
 
-/* What it does for an attempt (machine_attempts.c). */
+/* Makes an attempt on this machine (machine_attempts.c). Returns as `attempt` above. */
 int machine_attempt_here(enum machine_attempt what);
 
 /* The whole number that a file consists of, or otherwise. */

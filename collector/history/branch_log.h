@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: MIT */
-/* What one task did, as the engine's code writes it: compact records, decoded to branches only when
- * somebody wants to see them (settle). Between the engine's stretches stand the branches that the
- * stepper saw (system calls, handler entries, single instructions). Circular: the oldest give way,
- * whole; what is lost shows as a gap.
+/* The branches of one task as the engine's code writes them: compact records, which are decoded
+ * only when somebody wants to see them (settle). Between the engine's stretches stand the branches
+ * that the stepper saw (system calls, handler entries, single instructions). The log is circular:
+ * the oldest records give way, whole blocks at a time, and a gap stands for them.
  *
  * A stretch: branch_log_begin(pc), any number of records, branch_log_end(bits, pc). Each record
  * says which conditional branches were executed since the one before (or since the stretch began),

@@ -26,7 +26,7 @@ enum slot_kind {
 			and again. bits: ticks of all that. A SLOT_PC with how often follows */
 };
 
-/* What a slot needs of those before it. */
+/* The state that decoding a slot needs from the slots before it. */
 struct log_context {
 	const struct segment_table *table;
 	uint32_t generation, space, epoch;
@@ -115,7 +115,7 @@ void branch_log_empty(struct branch_log *log);
 /* Brings c behind a slot. */
 void branch_log_pass(struct log_context *c, const struct branch_log_record *slot);
 
-/* What stood before a slot of a block. Looks at those before it. */
+/* The context of a slot of a block, found by reading the slots before it. */
 struct log_context branch_log_context(const struct branch_log *log, uint64_t block, size_t slot);
 
 enum unit_type {

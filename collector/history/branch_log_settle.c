@@ -87,7 +87,7 @@ static void deliver_long(struct settle *d, const struct log_unit *u, uint64_t st
 	d->reader.out.take = NULL;
 }
 
-/* What is missing between the ring's state and that behind u. */
+/* Appends the gap between the ring's state and the state behind u. */
 static void deliver_gap(struct settle *d, const struct log_unit *u, enum bt_gap_reason reason)
 {
 	d->tick += u->ticks;

@@ -20,7 +20,7 @@ struct ring_state {
 	uint32_t space, epoch;
 };
 
-/* What an observer is told: consecutive entries. */
+/* A run of consecutive entries, as an observer gets it. */
 struct branch_run {
 	uint32_t task;
 	uint64_t first, count; /* the number of the first, and how many there are */

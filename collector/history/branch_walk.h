@@ -43,7 +43,7 @@ enum {
 	WALK_BUFFER = 256,
 };
 
-/* What a walk met. */
+/* The branches that a walk met. */
 struct walk_out {
 	struct bt_branch entries[WALK_BUFFER];
 	size_t n;

@@ -14,7 +14,7 @@ struct record_sums {
 		     ticks may be wrong then */
 };
 
-/* What is counted is what is in `to` afterwards: somebody may write to `from` meanwhile. */
+/* Copies n records, and sums up the copies: the program may write to `from` meanwhile. */
 typedef struct record_sums record_copy_fn(struct branch_log_record *to,
 					  const struct branch_log_record *from, size_t n);
 

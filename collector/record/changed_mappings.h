@@ -1,13 +1,13 @@
 /* SPDX-License-Identifier: MIT */
-/* What a call did to mappings, where its arguments and its result do not tell: one that failed may
- * have been done in part, and advice changes what pages of any kind hold. The mappings themselves
+/* Changes of mappings that a call's arguments and result do not tell: a call that failed may have
+ * been done in part, and advice changes the contents of pages of any kind. The mappings themselves
  * are read behind such a call. Used by the replay log. */
 #ifndef BT_CHANGED_MAPPINGS_H
 #define BT_CHANGED_MAPPINGS_H
 
 #include "collector/record/log_shapes.h"
 
-/* Whether what such a call does to mappings is always found by looking at them. */
+/* Whether the call's changes of mappings are always found by reading the mappings. */
 bool changed_mappings_knows(const struct tracee_syscall *call);
 
 /* Calls changed() for each stretch that the call may have changed, as it is now, by address; for

@@ -59,7 +59,7 @@ bool file_store_name(const struct stat *f, char name[FILE_STORE_NAME])
 
 /* ---- Older copies go ---- */
 
-struct copy {
+struct stored_copy {
 	char name[FILE_STORE_NAME];
 	uint64_t size;
 	struct timespec used;
@@ -67,8 +67,8 @@ struct copy {
 
 static int by_use(const void *a, const void *b)
 {
-	const struct timespec *x = &((const struct copy *)a)->used,
-			      *y = &((const struct copy *)b)->used;
+	const struct timespec *x = &((const struct stored_copy *)a)->used,
+			      *y = &((const struct stored_copy *)b)->used;
 
 	if (x->tv_sec != y->tv_sec)
 		return x->tv_sec > y->tv_sec ? -1 : 1;
@@ -77,7 +77,7 @@ static int by_use(const void *a, const void *b)
 
 /* All of them that are whole, those that are beyond any number left out: they are gone the next
  * time. */
-static size_t list_copies(int dir, struct copy *copies)
+static size_t list_copies(int dir, struct stored_copy *copies)
 {
 	DIR *d = fdopendir(openat(dir, ".", O_RDONLY | O_DIRECTORY | O_CLOEXEC));
 	struct dirent *e;
@@ -94,7 +94,7 @@ static size_t list_copies(int dir, struct copy *copies)
 				unlinkat(dir, e->d_name, 0);
 			continue;
 		}
-		copies[n] = (struct copy){.size = (uint64_t)st.st_size, .used = st.st_mtim};
+		copies[n] = (struct stored_copy){.size = (uint64_t)st.st_size, .used = st.st_mtim};
 		memcpy(copies[n++].name, e->d_name, strlen(e->d_name) + 1);
 	}
 	if (d)
@@ -104,7 +104,7 @@ static size_t list_copies(int dir, struct copy *copies)
 
 static void drop_old(const struct file_store *s)
 {
-	struct copy *copies = malloc(2 * COPIES_MAX * sizeof *copies);
+	struct stored_copy *copies = malloc(2 * COPIES_MAX * sizeof *copies);
 	size_t n = copies ? list_copies(s->dir, copies) : 0;
 	uint64_t bytes = 0;
 
@@ -141,7 +141,8 @@ static bool has_name(int fd, const char *name)
 	return !fstat(fd, &st) && file_store_name(&st, now) && !strcmp(now, name);
 }
 
-/* What was looked at may be another file by now, one whose opening would do something. */
+/* Opens the file by the descriptor that has been checked: by now the path may name another file,
+ * whose opening may have effects (a device, a FIFO). */
 static int open_regular(const char *path, const char *name, size_t *size)
 {
 	int fd = -1, seen = open(path, O_PATH | O_CLOEXEC);

@@ -258,7 +258,7 @@ static const char *strings_of(Elf *elf, const GElf_Shdr *table, size_t *len)
 {
 	Elf_Scn *scn = elf_getscn(elf, table->sh_link);
 	GElf_Shdr shdr;
-	/* What is compressed may unpack to any size. Linkers compress no symbols. */
+	/* Compressed data may unpack to any size. Linkers do not compress symbols. */
 	Elf_Data *data = scn && gelf_getshdr(scn, &shdr) && !(shdr.sh_flags & SHF_COMPRESSED)
 				 ? elf_getdata(scn, NULL)
 				 : NULL;
@@ -318,7 +318,7 @@ static void read_file(struct first_signs *f, struct sign_file *file, int fd)
 	elf_end(elf);
 }
 
-/* What a mapping says of its file. */
+/* Whether the slot's file is on the mapping's device. */
 static bool is_file_of(const void *wanted, const struct hash_slot *slot)
 {
 	const struct sign_file *file = slot->pointer;

@@ -9,7 +9,7 @@
 #include <sys/syscall.h>
 #include <unistd.h>
 
-#include "format/log.h"
+#include "format/log_values.h"
 #include "lib/content_hash.h"
 #include "lib/grow.h"
 #include "lib/page.h"
@@ -92,7 +92,7 @@ static void put_pages(void *arg, uint64_t addr, const uint8_t *bytes, size_t n)
 
 /* ---- Pages of a copy ---- */
 
-struct copy {
+struct content_copy {
 	int fd;
 	uint32_t number;
 };
@@ -120,7 +120,7 @@ static uint32_t number_of_copy(const struct log_content *c, const char *name)
 
 /* Finds the number of the copy in the trace, or gives it one. False: the trace cannot have it. */
 static bool link_copy(struct log_content *c, const struct stat *st, const char *name,
-		      struct copy *copy)
+		      struct content_copy *copy)
 {
 	struct linked_copy *copies;
 	struct stat there;
@@ -148,10 +148,10 @@ static bool link_copy(struct log_content *c, const struct stat *st, const char *
 	return true;
 }
 
-static struct copy open_copy(struct log_content *c, const char *path, const struct stat *st)
+static struct content_copy open_copy(struct log_content *c, const char *path, const struct stat *st)
 {
 	char name[FILE_STORE_NAME] = "";
-	struct copy copy = {.fd = -1};
+	struct content_copy copy = {.fd = -1};
 
 	if (c->store.dir < 0 || !file_store_name(st, name) ||
 	    (number_of_copy(c, name) == c->copy_count && !may_link(c, st)))
@@ -225,7 +225,7 @@ static void put_compared(struct log_content *c, const struct compared *p, uint32
 }
 
 static void put_pieces(struct log_content *c, pid_t tid, uint64_t start, uint64_t end,
-		       const struct copy *copy, uint64_t offset)
+		       const struct content_copy *copy, uint64_t offset)
 {
 	for (uint64_t at = start; at < end;) {
 		size_t want = end - at < PIECE ? (size_t)(end - at) : PIECE;
@@ -250,7 +250,7 @@ struct content_range {
 	uint64_t offset; /* of start in the file */
 };
 
-static void put_range(struct log_content *c, pid_t tid, const struct copy *copy,
+static void put_range(struct log_content *c, pid_t tid, const struct content_copy *copy,
 		      const struct content_range *r)
 {
 	if (copy->fd < 0)
@@ -260,7 +260,7 @@ static void put_range(struct log_content *c, pid_t tid, const struct copy *copy,
 }
 
 /* The same without the holes of the file, which are zero. */
-static void put_data_ranges(struct log_content *c, pid_t tid, const struct copy *copy,
+static void put_data_ranges(struct log_content *c, pid_t tid, const struct content_copy *copy,
 			    const struct content_range *r, int file)
 {
 	const uint64_t end = r->offset + (r->end - r->start);
@@ -294,7 +294,7 @@ void log_content_put(struct log_content *c, pid_t tid, uint64_t start, uint64_t 
 		     const struct log_file *file)
 {
 	struct content_range r = {start, end, file->offset};
-	struct copy copy = {.fd = -1};
+	struct content_copy copy = {.fd = -1};
 	int sparse = -1;
 	struct stat st;
 

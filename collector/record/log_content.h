@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
-/* What pages hold that the program has not written: as the log says it, once. Pages of a file whose
- * copy the trace has (file_store.h) are pieces of that; others are objects of the log
+/* Logs the contents of pages that the program has not written, each content once. Pages of a file
+ * that the trace has a copy of (file_store.h) are pieces of the copy. Others are objects of the log
  * (log_objects.h), or plain data. Used by the replay log. */
 #ifndef BT_LOG_CONTENT_H
 #define BT_LOG_CONTENT_H

@@ -27,7 +27,7 @@ enum log_object_is {
 	LOG_OBJECT_NONE,  /* there is no room for more of them, or no memory */
 };
 
-/* What these n bytes are. *number: of the object, where it is known. */
+/* Looks up n bytes among the objects. *number: of the object, where it is known. */
 enum log_object_is log_objects_look(struct log_objects *o, const void *bytes, size_t n,
 				    uint32_t *number);
 

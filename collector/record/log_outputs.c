@@ -127,8 +127,8 @@ static void put_copied(struct log_outputs *o, pid_t tid, int stream, int from, u
 		close(fd);
 }
 
-/* What the task has written to a /proc/PID/mem: it may be its own memory, of any protection.
- * offset: where, UINT64_MAX: where the descriptor stood. */
+/* Logs a write of the task's to a /proc/PID/mem, which may be its own memory, of any protection.
+ * offset: of the write; UINT64_MAX: from where the descriptor stood. */
 static void put_through_proc(struct log_outputs *o, pid_t tid, int fd, uint64_t offset, uint64_t n)
 {
 	char name[64], path[64];

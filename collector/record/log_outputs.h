@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
-/* What the user sees of a recorded program: its writes to what it was given as descriptors 1 and 2,
- * however it comes to them. Used by the replay log. */
+/* The output of a recorded program that its user sees: writes to the files that it was given as
+ * descriptors 1 and 2, through any descriptor. Used by the replay log. */
 #ifndef BT_LOG_OUTPUTS_H
 #define BT_LOG_OUTPUTS_H
 

@@ -48,7 +48,7 @@ static const struct mapped_file_row {
 	{SYS_openat2, BY_PATH, ANYTHING, 0},
 	{SYS_open, BY_PATH, ANYTHING_IF_CUT, 1},
 	{SYS_openat, BY_PATH, ANYTHING_IF_CUT, 2},
-	/* What is in a shared mapping is the file already. */
+	/* A shared mapping and its file have the same pages: msync changes neither. */
 	{SYS_msync, BY_PATH, NOTHING, 0},
 };
 
@@ -121,7 +121,7 @@ struct mapped_file_call mapped_file_call_enter(pid_t tid, const struct tracee_sy
 
 /* ---- The exit ---- */
 
-struct part {
+struct file_span {
 	uint64_t from, to; /* of the file */
 };
 
@@ -135,9 +135,9 @@ static uint64_t size_now(pid_t tid, int fd)
 }
 
 /* The bytes that end there. */
-static struct part part_before(uint64_t end, uint64_t n)
+static struct file_span part_before(uint64_t end, uint64_t n)
 {
-	return (struct part){end > n ? end - n : 0, end};
+	return (struct file_span){end > n ? end - n : 0, end};
 }
 
 /* pwrite(2), BUGS: with O_APPEND it appends, whatever the offset; pwritev2(2) says otherwise for a
@@ -150,37 +150,38 @@ static bool appends(const struct tracee_syscall *call, unsigned long flags)
 	return own & APPEND || (flags & O_APPEND && !(own & NO_APPEND));
 }
 
-static struct part written_part(const struct mapped_file_row *row, pid_t tid,
-				const struct tracee_syscall *call, uint64_t n)
+static struct file_span written_part(const struct mapped_file_row *row, pid_t tid,
+				     const struct tracee_syscall *call, uint64_t n)
 {
 	int fd = (int)call->args[row->fd];
 	uint64_t arg = call->args[row->arg], position = 0;
 	unsigned long flags = 0;
 
 	if (!tracee_descriptor(tid, fd, &position, &flags))
-		return (struct part){0, UINT64_MAX};
+		return (struct file_span){0, UINT64_MAX};
 	if (row->part == AT_OFFSET && arg != UINT64_MAX)
 		return appends(call, flags) ? part_before(size_now(tid, fd), n)
-					    : (struct part){arg, arg + n};
+					    : (struct file_span){arg, arg + n};
 	if (row->part == AT_POINTED && arg &&
 	    tracee_read(tid, arg, &position, sizeof position) != sizeof position)
-		return (struct part){0, UINT64_MAX};
+		return (struct file_span){0, UINT64_MAX};
 	return part_before(position, n);
 }
 
 /* The part that the call has changed, which may be less. */
-static struct part changed_part(const struct mapped_file_call *c, pid_t tid,
-				const struct tracee_syscall *call, uint64_t result)
+static struct file_span changed_part(const struct mapped_file_call *c, pid_t tid,
+				     const struct tracee_syscall *call, uint64_t result)
 {
 	const uint64_t *args = call->args;
-	struct part p = {0, 0};
+	struct file_span p = {0, 0};
 
 	if (c->row->part == SPAN) { /* one that failed may have done a part */
-		p = (struct part){args[c->row->arg], args[c->row->arg] + args[c->row->arg + 1]};
+		p = (struct file_span){args[c->row->arg],
+				       args[c->row->arg] + args[c->row->arg + 1]};
 		if (args[1] & (FALLOC_FL_COLLAPSE_RANGE | FALLOC_FL_INSERT_RANGE))
 			p.to = UINT64_MAX;
 	} else if (c->row->part == CUT) {
-		p = (struct part){args[1], page_up(args[1])};
+		p = (struct file_span){args[1], page_up(args[1])};
 	} else if (!call_has_failed(result)) {
 		p = written_part(c->row, tid, call, result);
 	}
@@ -188,20 +189,21 @@ static struct part changed_part(const struct mapped_file_call *c, pid_t tid,
 }
 
 /* The part of the mapping that shows [from, to) of its file. */
-static struct part in_mapping(const struct mapping *m, const struct part *file)
+static struct file_span in_mapping(const struct mapping *m, const struct file_span *file)
 {
 	uint64_t end = m->offset + (m->end - m->start),
 		 from = file->from > m->offset ? file->from : m->offset,
 		 to = file->to < end ? file->to : end;
 
-	return from < to ? (struct part){m->start + (from - m->offset), m->start + (to - m->offset)}
-			 : (struct part){0, 0};
+	return from < to ? (struct file_span){m->start + (from - m->offset),
+					      m->start + (to - m->offset)}
+			 : (struct file_span){0, 0};
 }
 
-static void tell_changed(const struct mapping *m, const struct part *file,
+static void tell_changed(const struct mapping *m, const struct file_span *file,
 			 const struct mapped_file_sink *sink)
 {
-	struct part changed = in_mapping(m, file);
+	struct file_span changed = in_mapping(m, file);
 
 	if (changed.from < changed.to)
 		sink->changed(sink->arg, changed.from, changed.to - changed.from);
@@ -211,20 +213,20 @@ void mapped_file_call_exit(const struct mapped_file_call *c, pid_t tid,
 			   const struct tracee_syscall *call, uint64_t result,
 			   const struct mapped_file_sink *sink)
 {
-	struct part file = changed_part(c, tid, call, result), gone = {0, 0}, tail = {0, 0};
+	struct file_span file = changed_part(c, tid, call, result), gone = {0, 0}, tail = {0, 0};
 	uint64_t size = size_now(tid, (int)call->args[c->row->fd]);
 	struct mapping_list maps = {0};
 
 	if (size < c->size)
-		gone = (struct part){page_up(size), page_up(c->size)};
+		gone = (struct file_span){page_up(size), page_up(c->size)};
 	if (size > c->size) /* what was stored behind the end becomes zero */
-		tail = (struct part){c->size, page_up(c->size)};
+		tail = (struct file_span){c->size, page_up(c->size)};
 	file.to = file.to < page_up(size) ? file.to : page_up(size);
 	if (!mappings_read(tid, &maps))
 		return;
 	for (size_t i = 0; i < maps.count; i++) {
 		const struct mapping *m = &maps.maps[i];
-		struct part cut = in_mapping(m, &gone);
+		struct file_span cut = in_mapping(m, &gone);
 
 		if (m->ino != c->ino || (c->dev && m->dev != c->dev))
 			continue;

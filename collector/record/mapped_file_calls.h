@@ -21,9 +21,9 @@ struct mapped_file_call {
 	uint64_t dev, ino, size; /* of the file, before the call; dev 0: any */
 };
 
-/* What the call, at whose entry tid stands, will change of what is in maps. A file that is named by
- * its path is taken for any; one named by its descriptor is compared by its inode's number alone,
- * as some file systems tell another device in /proc/PID/maps than stat(2) does. */
+/* Predicts, at the call's entry by tid, which bytes in maps the call will change. A file that is
+ * named by its path counts as any file. One named by its descriptor is compared by its inode's
+ * number alone, as some file systems tell another device in /proc/PID/maps than stat(2) does. */
 struct mapped_file_call mapped_file_call_enter(pid_t tid, const struct tracee_syscall *call,
 					       const struct mapping_list *maps);
 
@@ -40,9 +40,9 @@ void mapped_file_call_exit(const struct mapped_file_call *c, pid_t tid,
 			   const struct tracee_syscall *call, uint64_t result,
 			   const struct mapped_file_sink *sink);
 
-/* What tid has mapped in [start, end) may be pages of a file, or of shared memory, that it has at
- * another address, too: what it writes to the one is then at the other. In a replay it would not
- * be. Also true without memory. */
+/* Whether pages of [start, end) may be those of a file, or of shared memory, that tid has mapped at
+ * another address, too. A write at one address then changes the other, which it would not do in a
+ * replay. Also true without memory. */
 bool pages_are_mapped_twice(pid_t tid, uint64_t start, uint64_t end);
 
 #endif

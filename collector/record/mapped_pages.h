@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: MIT */
-/* What fresh pages hold, and what lay there before: ld.so maps a library as a whole, then its
- * segments over that, most of which are the same bytes again. Used by the replay log. */
+/* Finds the contents of fresh pages, and compares them with the pages that lay there before: ld.so
+ * maps a whole library, then its segments over that, and most bytes stay the same. Used by the
+ * replay log. */
 #ifndef BT_MAPPED_PAGES_H
 #define BT_MAPPED_PAGES_H
 

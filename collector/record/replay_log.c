@@ -26,8 +26,8 @@
 #include "collector/space/world.h"
 #include "collector/supervisor/session.h"
 #include "collector/tracee/tracee.h"
-#include "format/log.h"
 #include "format/log_processor.h"
+#include "format/log_values.h"
 #include "lib/array_size.h"
 #include "lib/call_result.h"
 #include "lib/canonical.h"
@@ -94,6 +94,7 @@ void replay_log_release(struct replay_log *l)
 {
 	memory_copy_release(&l->before);
 	log_content_release(&l->content);
+	guarded_pages_release(&l->guards);
 	buf_release(&l->calls);
 	free(l->room);
 	l->room = NULL;
@@ -144,7 +145,7 @@ static const char *source_of(pid_t tid, const struct log_shape *s, const char *p
 	return n > 0 && n < PATH_MAX ? path : NULL;
 }
 
-/* What the shape has of the mapping that it belongs to. */
+/* Fills in the fields of rec that the shape takes from its mapping. */
 static void take_from_mapping(const struct log_shape *s, const struct mapping *m,
 			      struct bt_record_log_shape *rec)
 {
@@ -203,7 +204,15 @@ static void put_shape(void *arg, pid_t tid, const struct log_shape *s)
 				&(struct log_file){source, rec.ino, rec.offset, s->is_old});
 }
 
-/* What the call did to mappings. It is the task's last that did. */
+static void put_shape_and_guards(void *arg, pid_t tid, const struct log_shape *s)
+{
+	struct replay_log *l = arg;
+
+	if (!guarded_pages_put(&l->guards, tid, s, put_shape, l))
+		replay_log_end(l, "out of memory");
+}
+
+/* Logs the call's changes of mappings. The call is the task's last one that changed some. */
 static void put_shapes(struct replay_log *l, const struct task *task,
 		       const struct tracee_syscall *call, uint64_t result)
 {
@@ -211,8 +220,8 @@ static void put_shapes(struct replay_log *l, const struct task *task,
 	size_t n = log_shapes_of_call(call, result, &l->heap_end, shapes);
 
 	for (size_t i = 0; i < n; i++)
-		put_shape(l, task->host_tid, &shapes[i]);
-	if (!changed_mappings_look(task->host_tid, call, result, put_shape, l))
+		put_shape_and_guards(l, task->host_tid, &shapes[i]);
+	if (!changed_mappings_look(task->host_tid, call, result, put_shape_and_guards, l))
 		replay_log_end(l, "what a call did to mappings cannot be read");
 }
 
@@ -281,6 +290,7 @@ static void put_other_program(struct replay_log *l, struct task *task)
 		return;
 	l->executes = false;
 	world_hide_vdso(task->host_tid);
+	guarded_pages_release(&l->guards);
 	for (size_t i = 0; i < ARRAY_SIZE(all); i++)
 		put_shape(l, task->host_tid, &all[i]);
 	if (!put_world(l, task))
@@ -314,7 +324,8 @@ void replay_log_program(struct replay_log *l, struct task *task)
 	put(l, BT_RECORD_LOG, &rec);
 }
 
-/* What gettimeofday, time or getcpu may have written: arguments stay in their registers. */
+/* Logs the memory that gettimeofday, time or getcpu may have written. The arguments are still in
+ * their registers. */
 static void put_vsyscall(struct replay_log *l, const struct task *task)
 {
 	const uint64_t at[] = {task->regs.rdi, task->regs.rsi};
@@ -328,8 +339,8 @@ static void put_vsyscall(struct replay_log *l, const struct task *task)
 	}
 }
 
-/* What lies where xsave or its like has stored, as far as it may have: in the form with the most
- * room that the system here lets it (CPUID, leaf 0xd). What it has not written is as it was. */
+/* Logs the memory where xsave or its like has stored, as much as the largest form that the system
+ * enables takes (CPUID, leaf 0xd). Bytes that the instruction did not write are unchanged. */
 static void put_saved_parts(struct replay_log *l, const struct task *task)
 {
 	unsigned a, enabled, c, d;
@@ -437,7 +448,8 @@ static void put_file_change(void *arg, uint64_t addr, uint64_t n)
 	log_sink_memory(&c->log->outputs.sink, c->task->host_tid, addr, n);
 }
 
-/* What is there is another file's where inodes have the same number. */
+/* Logs the pages behind the file's end. Inodes are compared by number alone, so the pages may
+ * belong to another file and have content. */
 static void put_file_cut(void *arg, uint64_t start, uint64_t end)
 {
 	const struct file_change *c = arg;
@@ -592,7 +604,7 @@ void replay_log_syscall_exit(struct replay_log *l, struct task *task, const stru
 	if (end_if_twice(l, task, &task->syscall, result))
 		return;
 	if (l->detached.end && !call_has_failed(result))
-		put_shape(l, task->host_tid, &l->detached);
+		put_shape_and_guards(l, task->host_tid, &l->detached);
 	put_shapes(l, task, &task->syscall, result);
 	put_written(l, task, result);
 	told = log_outputs_put(&l->outputs, task->host_tid, &task->syscall, result);
@@ -602,8 +614,8 @@ void replay_log_syscall_exit(struct replay_log *l, struct task *task, const stru
 	put(l, BT_RECORD_LOG_CALL, &rec);
 }
 
-/* What its own bytes in LOG_CALLS do not tell: it is the first in a record then. Returns how many
- * bytes the user has seen. */
+/* Logs the call's effects that its bytes in LOG_CALLS do not have. A call that has such effects is
+ * the first one of its record. Returns how many bytes the user has seen. */
 static uint64_t put_effects_of_made(struct replay_log *l, const struct task *task,
 				    const struct bt_logged_call *call)
 {

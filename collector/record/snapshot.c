@@ -24,7 +24,7 @@ enum {
 	PIECE_MAX = 256 << 10, /* of a record */
 };
 
-/* What is kept of a moment. */
+/* The extent of a snapshot. */
 struct snapshot_extent {
 	bool full;         /* all threads, the whole history */
 	uint64_t branches; /* else: so many of the newest */

@@ -89,7 +89,7 @@ static uint64_t symbol_in(Elf *elf, Elf_Scn *scn, const GElf_Shdr *shdr, const c
 	return 0;
 }
 
-struct search {
+struct name_search {
 	const char *pattern;
 	char certain[NAME_PATTERN_MAX]; /* name_pattern_certain_part() */
 	bool (*found)(void *arg, const char *name, uint64_t value);
@@ -97,7 +97,7 @@ struct search {
 };
 
 /* Parts that compilers split off are no place where a function begins. Returns whether to go on. */
-static bool try_symbol(const struct search *s, const char *symbol, uint64_t value)
+static bool try_symbol(const struct name_search *s, const char *symbol, uint64_t value)
 {
 	char *plain;
 	bool goes_on;
@@ -111,7 +111,7 @@ static bool try_symbol(const struct search *s, const char *symbol, uint64_t valu
 	return goes_on;
 }
 
-static bool search_in(Elf *elf, Elf_Scn *scn, const GElf_Shdr *shdr, const struct search *s)
+static bool search_in(Elf *elf, Elf_Scn *scn, const GElf_Shdr *shdr, const struct name_search *s)
 {
 	Elf_Data *data = elf_getdata(scn, NULL);
 	size_t count = shdr->sh_entsize ? shdr->sh_size / shdr->sh_entsize : 0;
@@ -129,7 +129,7 @@ static bool search_in(Elf *elf, Elf_Scn *scn, const GElf_Shdr *shdr, const struc
 	return true;
 }
 
-static void search_functions(Elf *elf, struct search *s)
+static void search_functions(Elf *elf, struct name_search *s)
 {
 	Elf_Scn *scn = NULL;
 
@@ -197,7 +197,7 @@ static uint64_t find_exactly(Elf *elf, const char *where)
 static uint64_t find_by_pattern(Elf *elf, const char *where)
 {
 	uint64_t value = 0;
-	struct search s = {.pattern = where, .found = take_first, .arg = &value};
+	struct name_search s = {.pattern = where, .found = take_first, .arg = &value};
 
 	search_functions(elf, &s);
 	return value;
@@ -245,7 +245,7 @@ enum start_place_kind start_place_in_file(const char *path, const char *where,
 							uint64_t value),
 					  void *arg)
 {
-	struct search s = {.pattern = where, .found = found, .arg = arg};
+	struct name_search s = {.pattern = where, .found = found, .arg = arg};
 	enum start_place_kind kind = START_PLACE_PATTERN;
 	int fd;
 	Elf *elf = open_elf(path, &fd);

@@ -3,7 +3,7 @@
 
 #include "collector/replay/extended_state.h"
 #include "collector/tracee/tracee.h"
-#include "format/log.h"
+#include "format/log_values.h"
 
 /* Which file's bytes these pages have: what is kept of its code may be used then. */
 static void tell_origin(struct address_space *space, const struct bt_record_log_shape *s)

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
-/* What an event of the log did to its task (LOG_SHAPE, LOG_DATA and LOG_STATE in doc/FORMAT.md),
- * done to the host's. Used by the session that replays. */
+/* Applies the effects of an event of the log (LOG_SHAPE, LOG_DATA and LOG_STATE in doc/FORMAT.md)
+ * to the host's process and to its task. Used by the session that replays. */
 #ifndef BT_EFFECTS_H
 #define BT_EFFECTS_H
 

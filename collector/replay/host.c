@@ -18,7 +18,7 @@
 #include "collector/space/mappings.h"
 #include "collector/space/world.h"
 #include "collector/tracee/tracee.h"
-#include "format/log.h"
+#include "format/log_values.h"
 #include "lib/array_size.h"
 #include "lib/canonical.h"
 #include "lib/insn.h"
@@ -206,7 +206,7 @@ static enum host_result result_of(long result, uint64_t wanted)
 	return result == (long)wanted ? HOST_DONE : result == -ENOMEM ? HOST_FULL : HOST_REFUSES;
 }
 
-/* What a shape is made by; the rest of the arguments: -1, 0. */
+/* The call that makes a shape. Its fifth and sixth arguments are -1 and 0. */
 static bool call_of(const struct bt_record_log_shape *s, struct bt_logged_change *c)
 {
 	const uint64_t len = s->end - s->start, prot = s->prot & PROTS;

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
-/* What is let pass does no harm with any arguments that are let pass. So it does not matter where
- * the call is made: code that has got out of the cache can jump to a system call instruction of
- * ours as well, and the address would tell nothing.
+/* The calls that pass do no harm, with any arguments that pass. So the address of the call does not
+ * matter. It would prove nothing: code that has got out of the cache can jump to one of our system
+ * call instructions.
  *
  * A process is killed, not sent SIGSYS: there is no such call in a replay, and nothing of the
  * trace's is to run behind one.

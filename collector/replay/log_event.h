@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
-/* What a record says that is an event of a log (doc/FORMAT.md, "The log"). Used by the session that
- * replays. Pure. */
+/* The event that a record of a log holds (doc/FORMAT.md, "The log"): its number, point and
+ * registers, and how a replay has to treat it. Used by the session that replays. Pure. */
 #ifndef BT_LOG_EVENT_H
 #define BT_LOG_EVENT_H
 

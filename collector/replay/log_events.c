@@ -176,8 +176,8 @@ static bool take_piece(struct log_events *l, struct log_item *item,
 	return take_effect(item, l->most, &data) || ends_full(item);
 }
 
-/* What the cursor has next: an event with its effects, into the item; or the end; or calls, of
- * which the item has but the record. */
+/* Reads the next item at the cursor: an event with its effects; the end of the log; or a record of
+ * calls, of which the item has the record alone. */
 static void read_item(struct log_events *l, struct log_item *item)
 {
 	struct bt_record rec;
@@ -437,7 +437,7 @@ static bool take_call(struct log_events *l)
 
 /* ---- Going on ---- */
 
-/* What was read ahead is the present item. */
+/* Makes the item that was read ahead the present one. */
 static void take_behind(struct log_events *l)
 {
 	struct log_item before = l->now;
@@ -455,6 +455,7 @@ bool log_events_next(struct log_events *l)
 		return false;
 	l->passed++;
 	if (l->of_calls) {
+		l->passed_calls++;
 		l->of_calls = false;
 		item_clear(&l->now);
 		if (++q->next < q->count)
@@ -488,6 +489,7 @@ const struct bt_record_log_shape *log_events_shape(const struct log_events *l, s
 void log_events_pass(struct log_events *l, size_t n)
 {
 	l->passed += n - 1;
+	l->passed_calls += n - 1;
 	l->queue.next += n - 1;
 	item_clear(&l->now);
 	(void)take_call(l);

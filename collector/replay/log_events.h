@@ -25,7 +25,7 @@ struct log_effect {
 	size_t bytes_at; /* in log_item.bytes, of its slice */
 };
 
-/* What stands in a log next: an event with its effects, or (over) its end. */
+/* The next item of a log: an event with its effects, or (over) the log's end. */
 struct log_item {
 	struct bt_record event; /* its slices live until the log is read on */
 	struct log_effect *effects;
@@ -69,9 +69,10 @@ struct log_events {
 	struct met_objects objects;
 	const struct trace *trace;
 	struct mapped_copies copies;
-	uint64_t passed; /* events before the present one */
-	uint64_t most;   /* bytes that the effects of one event may take here: packed, a file of
-			    some kilobytes may hold gigabytes */
+	uint64_t passed;       /* events before the present one, */
+	uint64_t passed_calls; /* and how many of them were of LOG_CALLS */
+	uint64_t most; /* bytes that the effects of one event may take here: packed, a file of
+			  some kilobytes may hold gigabytes */
 };
 
 /* Opens the trace's log. memory: bytes that the program may have, of which the effects of one event

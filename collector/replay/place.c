@@ -111,7 +111,7 @@ int place_find(struct place *p, const struct trace *t, struct bt_error *err)
 	if (p->kind != PLACE_EVENT && p->kind != PLACE_CRASH)
 		return 0;
 	trace_cursor_init(&c, t, &t->files[0]);
-	/* What is damaged is passed over: the place may be behind it. */
+	/* Damaged records are passed over: the place may be behind them. */
 	while ((rc = trace_cursor_next(&c, &rec, &damage)) != 0 && rc != -BT_E_TRUNCATED &&
 	       rc != -BT_E_NO_MEMORY && rc != -BT_E_IO)
 		if (rc == 1)

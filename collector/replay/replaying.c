@@ -17,7 +17,7 @@
 #include "collector/replay/silent_observer.h"
 #include "collector/replay/told_output.h"
 #include "collector/tracee/tracee.h"
-#include "format/log.h"
+#include "format/log_values.h"
 #include "lib/insn.h"
 #include "syscalls/syscall_names.h"
 

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
-/* What the recorded program wrote for its user (LOG_OUTPUT in doc/FORMAT.md): compared with what it
- * has in memory now, and written again. Used by the session that replays. */
+/* Output of the recorded program for its user (LOG_OUTPUT in doc/FORMAT.md): compares it with the
+ * bytes in the program's memory, and writes it again. Used by the session that replays. */
 #ifndef BT_TOLD_OUTPUT_H
 #define BT_TOLD_OUTPUT_H
 

@@ -27,7 +27,7 @@ void origins_release(struct origins *o);
  * ranges, it is known of no file. */
 void origins_set(struct origins *o, uint64_t start, uint64_t end, const struct origin *origin);
 
-/* What was at [from, from + n) is at `to` now. */
+/* The bytes of [from, from + n) have moved to `to`, and their files with them. */
 void origins_move(struct origins *o, uint64_t from, uint64_t to, uint64_t n);
 
 /* Splits anonymous mappings where their bytes' files change, and gives each part its file, without

@@ -102,13 +102,13 @@ struct session_ops {
 	bool (*answers_call)(struct session *session, struct supervisor *sup, struct task *task);
 
 	/* The calls that the task makes next, with what the session answers to them, as far as the
-	 * backend may answer them in its place (struct answers in backend.h). NULL: none is known
-	 * beforehand. */
+	 * backend may answer them in its place (struct answered_calls in backend.h). NULL: none is
+	 * known beforehand. */
 	size_t (*calls_ahead)(struct session *session, struct supervisor *sup, struct task *task,
 			      const struct bt_logged_call **calls, uint64_t *passed);
 
-	/* The task has made n of them, one or more, and gone on. ticks: as of struct answers. Not
-	 * NULL where calls_ahead is not. */
+	/* The task has made n of them, one or more, and gone on. ticks: as of struct
+	 * answered_calls. Not NULL where calls_ahead is not. */
 	void (*on_calls_answered)(struct session *session, struct supervisor *sup,
 				  struct task *task, size_t n, const uint64_t *ticks);
 

@@ -276,8 +276,8 @@ void supervisor_init(struct supervisor *sup, struct session *session,
 					.processor = tests->plain_processor ? plain : here,
 					.tests = tests};
 	if (session->ops->calls_ahead)
-		sup->backend.answers =
-			(struct answers){.ahead = calls_ahead, .given = calls_answered, .arg = sup};
+		sup->backend.answers = (struct answered_calls){
+			.ahead = calls_ahead, .given = calls_answered, .arg = sup};
 	if (!ops->native && !options->parallel && !options->unbound && !options->late_start)
 		affinity_begin(&sup->affinity);
 }

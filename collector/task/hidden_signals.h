@@ -20,7 +20,8 @@ enum {
 				     may have got it */
 };
 
-/* What the other threads of a process do, while a task waits for them to take its signals. */
+/* The state of the other threads of a process, while a task waits for one of them to take its
+ * signals. */
 enum others {
 	OTHERS_NONE,
 	OTHERS_RUN, /* one runs side by side with the task, and takes it at once or not at all */

@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: MIT */
-/* What a process has written to its descriptor 2: the first bytes, the last ones, and the lines
- * that say why it ends (telling.h). An assertion, an exception, a panic say that there, often with
- * much behind it, and the reader of the trace may not have seen it. The engine and the supervisor
- * report writes; snapshots put the bytes into the trace (snapshot.h). The last bytes are without a
- * hole: after bytes that are unknown the text begins anew. */
+/* The output of a process to its descriptor 2: the first bytes, the last ones, and the lines that
+ * say why it ends (telling.h). An assertion, an exception, a panic say that there, often with much
+ * behind it, and the reader of the trace may not have seen it. The engine and the supervisor report
+ * writes; snapshots put the bytes into the trace (snapshot.h). The last bytes are without a hole:
+ * after bytes that are unknown the text begins anew. */
 #ifndef BT_LAST_WORDS_H
 #define BT_LAST_WORDS_H
 

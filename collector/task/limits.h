@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: MIT */
-/* What a backend keeps in the program's address spaces counts against the program's own limits,
- * RLIMIT_AS and RLIMIT_DATA. While a process is recorded the kernel has them raised by that share,
- * and the program sees and sets its own: own + share is enforced, for the recorder by the kernel
- * itself. Limits belong to a process; they go on over fork (copied) and execve (kept).
+/* The memory that a backend maps in the program's address spaces counts against the program's own
+ * limits, RLIMIT_AS and RLIMIT_DATA. While a process is recorded the kernel's limits are raised by
+ * that share, and the program sees and sets its own: own + share is enforced, for the recorder by
+ * the kernel itself. Limits belong to a process; they go on over fork (copied) and execve (kept).
  *
  * Without CAP_SYS_RESOURCE nobody can raise a hard limit: the program then lacks the part of the
  * share that could not be added.

@@ -136,7 +136,8 @@ static bool load_value(struct bpf_machine *m, uint16_t code, uint32_t k,
 	}
 }
 
-/* What the filter returns. Invalid code gives kill, as the kernel gives for an unknown action. */
+/* Runs the filter, and returns its value. Invalid code gives kill, as the kernel gives for an
+ * unknown action. */
 static uint32_t run_filter(const struct syscall_filter *f, const struct seccomp_data *call)
 {
 	struct bpf_machine m = {0};

@@ -138,7 +138,7 @@ struct task {
 	int pending_signal; /* to deliver when it is resumed */
 	enum bt_signal_action pending_action;
 
-	/* What it did. */
+	/* Its branches. */
 	struct branch_ring ring;
 	struct branch_log *log; /* branches newer than the ring's, not decoded yet (branch_log.h);
 				   NULL with a backend that fills the ring at once */

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: MIT */
-/* What the arguments of a system call point to, as far as it belongs to the call: paths and other
- * strings, addresses of sockets (syscall_args.def). Used by the recorder and the engine. */
+/* The memory that the arguments of a system call point to, as far as it belongs to the call: paths
+ * and other strings, addresses of sockets (syscall_args.def). Used by the recorder and the engine.
+ */
 #ifndef BT_CALL_MEMORY_H
 #define BT_CALL_MEMORY_H
 

@@ -27,7 +27,7 @@ enum {
 	LEAVERS_KNOWN = 16,
 };
 
-/* What lies behind calls that were looked at last. */
+/* A cache of calls' return addresses. */
 struct return_places {
 	struct {
 		uint64_t from, ret;
@@ -244,8 +244,8 @@ static bool is_stack_leaver(const char *function)
 	return false;
 }
 
-/* What was open before a stack was left has not called what runs now. Deep stacks are recursion:
- * few functions are looked up. */
+/* Drops the calls that were open when a function left its stack for another: they did not call the
+ * code that runs now. Deep stacks are recursions of few functions, so few are looked up. */
 static void forget_left_stacks(struct callstack *c, const struct history *h, struct symbols *s)
 {
 	uint64_t known[LEAVERS_KNOWN] = {0};

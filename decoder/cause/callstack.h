@@ -69,15 +69,15 @@ enum {
 	STACK_WORDS_MAX = 160,
 };
 
-/* What is said of a frame that is_history, and of one that is_guess. */
+/* Remarks on a frame that is_history, and on one that is_guess. */
 #define STACK_BY_HISTORY "by the branch history"
 #define STACK_GUESS      "guessed: no unwind information"
 
-/* What the check says, as a sentence; "" when it says nothing. Returns words. */
+/* The check's finding, as a sentence; "" when it has none. Returns words. */
 const char *callstack_words(const struct stack_check *check, char words[STACK_WORDS_MAX]);
 
-/* What there is to say behind the last frame of a stack that was not unwound to its end. goes_on:
- * the history's frames follow. */
+/* The remark behind the last frame of a stack that was not unwound to its end. goes_on: the
+ * history's frames follow. */
 const char *callstack_end_words(const struct stack_frame *last, bool goes_on);
 
 /* Where unwinding stopped early and nothing disagrees, adds the older open calls to the frames, at

@@ -29,19 +29,19 @@ size_t code_before_by_history(const struct fault_context *c, const struct histor
 
 /* The block of the function that ends with the pc: what must have run before it, from the last
  * place that a jump leads to. */
-struct block {
+struct code_block {
 	uint64_t start, pc;
 	bool is_known; /* no jump of the function may lead elsewhere */
 };
 
-static void note_target(struct block *b, uint64_t target)
+static void note_target(struct code_block *b, uint64_t target)
 {
 	if (target <= b->pc && target > b->start)
 		b->start = target;
 }
 
 /* Takes an instruction of the function into account. */
-static void note_instruction(struct block *b, uint64_t addr, const struct bt_insn *insn)
+static void note_instruction(struct code_block *b, uint64_t addr, const struct bt_insn *insn)
 {
 	uint64_t behind = addr + insn->len;
 
@@ -70,7 +70,7 @@ static void note_instruction(struct block *b, uint64_t addr, const struct bt_ins
 size_t code_before_by_function(const struct fault_context *c, const struct code_place *place,
 			       struct history_insn **out)
 {
-	struct block b = {.start = place->start, .pc = place->pc, .is_known = true};
+	struct code_block b = {.start = place->start, .pc = place->pc, .is_known = true};
 	uint64_t at = place->start, size = place->end - place->start;
 	uint8_t *code;
 	size_t n = 0;

@@ -63,7 +63,7 @@ static const struct probe {
 	{EACH_CALL, NOT_THERE, "/etc/localtime", WEIGHT_NONE},
 	{EACH_CALL, NOT_THERE, "/terminfo/", WEIGHT_NONE},
 	{EACH_CALL, NOT_THERE, "/selinux", WEIGHT_NONE},
-	/* Who prints a stack looks for debug information. */
+	/* Programs that print a stack look for debug information. */
 	{EACH_CALL, NOT_THERE, "/.build-id/", WEIGHT_NONE},
 	{EACH_CALL, NOT_THERE, ".debug", WEIGHT_NONE},
 	{EACH_CALL, NOT_THERE, ".dwp", WEIGHT_NONE},

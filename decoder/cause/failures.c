@@ -19,7 +19,8 @@ bool failures_are_told(const struct model *m, const struct model_snapshot *snap)
 
 	if (m->failure_count != 1)
 		return m->failure_count > 1;
-	/* What the heading says of the initial process is all that there is of it. */
+	/* The heading tells all about the one failure if it is the moment's or, without a moment,
+	 * the initial process's. */
 	return only->snap != snap || (!snap && only->task->how != BT_TASK_INITIAL);
 }
 

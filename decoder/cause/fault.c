@@ -36,7 +36,7 @@ void fault_say(struct fault_context *c, const char *fmt, ...)
 	va_end(ap);
 }
 
-/* What is longer is cut, not in the midst of a character. */
+/* Cuts longer text, between characters. */
 void fault_brief(struct fault_context *c, const char *fmt, ...)
 {
 	static const char more[] = "...";

@@ -31,7 +31,8 @@ enum {
 /* Where a panic of a destructor has unwound to, which ran for another panic (library/core). */
 static const char cleanup_panic[] = "core::panicking::panic_in_cleanup";
 
-/* What ends the program for an exception that may not leave a function (fault_noexcept.c). */
+/* Names that mark the end of a program for an exception that may not leave a function
+ * (fault_noexcept.c). */
 static const char personality[] = "__gxx_personality_v0",
 		  clang_landing[] = "__clang_call_terminate",
 		  stopped_exception[] = "an exception met a function that none may leave";
@@ -202,7 +203,7 @@ static bool is_rust(const char *file)
 	return !n || (n > 3 && !strcmp(file + n - 3, ".rs"));
 }
 
-/* What jumps to a library's function. */
+/* Whether it is a stub that jumps to a library's function. */
 static bool is_stub(const char *function)
 {
 	size_t n = strlen(function);

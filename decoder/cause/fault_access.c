@@ -260,7 +260,7 @@ static void say_through(struct fault_context *c, const struct disasm_memory *m, 
 		fault_say(c, ", at offset %" PRId64, m->displacement);
 }
 
-/* That it was overwritten is not proven: a function that is jumped or run into, without a call,
+/* Nothing proves that it was overwritten: a function that is jumped or run into, without a call,
  * finds something else in that place. */
 static void say_no_return_address(struct fault_context *c)
 {

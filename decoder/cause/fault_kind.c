@@ -89,7 +89,7 @@ void fault_set_message_kind(struct fault_context *c)
 		}
 }
 
-/* What runtimes write to standard error before they end the program. */
+/* Lines that runtimes write to standard error before they end the program. */
 static const struct {
 	const char *begin, *end, *words;
 } last_words_rows[] = {
@@ -101,7 +101,7 @@ static const struct {
 	{"SUMMARY: UndefinedBehaviorSanitizer: ", " ", "UndefinedBehaviorSanitizer"},
 };
 
-/* What comes before a place: "data race /src/x.c:15 in f", "data race (app+0x12) in f". */
+/* The part before a place: "data race /src/x.c:15 in f", "data race (app+0x12) in f". */
 static struct slice without_place(struct slice what)
 {
 	for (size_t i = 0; i + 1 < what.len; i++)

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
-/* What an access went through, in the words of the source: "c->port". In a library, what the user's
- * code passed to it. */
+/* Names the pointer that an access went through, in the words of the source: "c->port". In a
+ * library, names the argument that the user's code passed to it. */
 #include <dwarf.h>
 #include <string.h>
 
@@ -59,7 +59,7 @@ static void take_registers(struct follower *f, const struct passed_argument *p)
 	f->known |= p->unchanged;
 }
 
-/* What the user's code has in the argument's register at its call. */
+/* Names the argument by the expression that the user's code has in its register at the call. */
 static bool name_argument(struct fault_context *c, size_t frame, const struct history *h,
 			  const struct passed_argument *p, bool is_pointer, struct fault_name *name)
 {
@@ -89,7 +89,7 @@ static bool name_argument(struct fault_context *c, size_t frame, const struct hi
 	return found;
 }
 
-/* What the user's code calls it. */
+/* Names the called function as the user's code does: without the suffix of a stub. */
 static void name_callee(struct fault_context *c, uint64_t addr, struct fault_name *name)
 {
 	static const char stub[] = "@plt";

@@ -8,7 +8,7 @@
 #include "decoder/model/history.h"
 #include "decoder/symbols/symbols.h"
 
-/* What a user asks of a report. */
+/* A user's options of a report. */
 struct report_options {
 	size_t count;      /* lines of branches to show, in JSON branches; 0: all */
 	uint32_t snapshot; /* the moment; 0: the one that explains the end */
@@ -60,8 +60,7 @@ bool focus_exit(const struct model *m, enum bt_exit_kind *kind, uint32_t *status
 /* In the words of the report and the viewer: why no moment explains the end. */
 const char *focus_without_moment(const struct model *m);
 
-/* What the process that it is about wrote to its standard error last, until the moment; NULL: that
- * is not known. */
+/* The last standard error of the report's process, until the moment; NULL: not known. */
 const struct bt_record_last_words *focus_last_words(const struct focus *f);
 
 /* The function at an address, or one that is inlined there, that --function names, or whose line it

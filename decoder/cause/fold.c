@@ -26,7 +26,7 @@ struct level {
 	size_t line_count;
 };
 
-/* Who waits for the lines, and has perhaps stopped that. */
+/* The watcher that waits for the lines; stopped: it has given up. */
 struct waiting {
 	const struct history_watch *watch;
 	size_t steps;
@@ -52,7 +52,7 @@ static uint64_t entry_class(const struct history_entry *e, size_t i)
 			      (uint64_t)e->space << 32 | (uint64_t)e->kind << 8 |
 				      (e->flags & BT_BRANCH_TAKEN));
 
-	/* What is missing is never a repetition. */
+	/* A gap is never a repetition. */
 	return e->kind == BT_BRANCH_GAP ? mix_hash(h, i) : h;
 }
 

@@ -239,7 +239,7 @@ static bool is_null_check(const struct follower *f, const struct disasm_memory *
 	       debug_type_size(type, &size) && size > 1;
 }
 
-/* What a pointer's expression, or a reference's, leads to. */
+/* Writes the expression of a pointer's target, or a reference's. */
 static bool join_target(const struct follower *f, char *text, size_t cap,
 			const struct expression *base, Dwarf_Die *pointer, const char *member)
 {
@@ -355,7 +355,7 @@ static bool local_value_at(const struct follower *f, size_t i, const struct disa
 		 value_at(f, begin, m->size, &first) && is_same_array(first.text, e->text)));
 }
 
-/* What a load gives its register. */
+/* Names the value that a load gives its register. */
 static bool name_load(struct follower *f, size_t i, struct expression *e)
 {
 	const struct disasm *d = &f->insns[i];
@@ -592,7 +592,7 @@ static void follow(struct follower *f)
 		frame_variables_each(t, f->frame, f->insns[0].addr, take_register_only, f);
 	for (size_t i = 0; i < f->count; i++)
 		follow_one(f, i);
-	/* What the DWARF says of the instruction itself counts more. */
+	/* The DWARF's registers at the instruction itself take precedence. */
 	frame_variables_each(t, f->frame, f->pc, take_register_only, f);
 }
 

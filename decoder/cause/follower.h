@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
-/* What registers hold at a place of the program, in the words of the source: "c->next". Used by the
- * name of a failed access. It borrows the context and the thread's values. */
+/* The contents of registers at a place of the program, in the words of the source: "c->next". Used
+ * by the name of a failed access. It borrows the context and the thread's values. */
 #ifndef BT_FOLLOWER_H
 #define BT_FOLLOWER_H
 
@@ -10,7 +10,7 @@
 
 enum { FOLLOWER_TEXT_MAX = sizeof((struct fault_name *)0)->pointer };
 
-/* What a register holds; text "": nothing that has a name. */
+/* The content of a register; text "": nothing that has a name. */
 struct expression {
 	char text[FOLLOWER_TEXT_MAX];
 	Dwarf_Die type;
@@ -68,11 +68,12 @@ void follower_release(struct follower *f);
 /* Puts a, b and c together; false: they are too long. */
 bool follower_join(char *out, size_t cap, const char *a, const char *b, const char *c);
 
-/* What a pointer or a reference leads to. False: it is none. */
+/* The type that a pointer or a reference leads to. False: it is none. */
 bool follower_pointer_target(Dwarf_Die *pointer, Dwarf_Die *target);
 
-/* What an operand whose base register holds an expression refers to. member: text of the member,
- * "" for none. size: of what is accessed, 0: a pointer, which may be all that a structure has. */
+/* Names the object that an operand refers to, whose base register holds an expression. member: text
+ * of the member, "" for none. size: of the accessed bytes, 0: a pointer, which may be all that a
+ * structure has. */
 bool follower_name_operand(const struct follower *f, const struct disasm_memory *m, uint64_t size,
 			   const struct known_registers *r, const struct expression *base,
 			   char *text, size_t cap, char member[FOLLOWER_TEXT_MAX],

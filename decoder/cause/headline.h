@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
-/* What happened and where, for one line: "SIGSEGV: null read in port config.c:10". Used for the
- * last line of btrec run and for annotations of source files. Names come from outside: escape
- * them. */
+/* The failure and its place, in one line: "SIGSEGV: null read in port config.c:10". Used for the
+ * last line of btrec run and for annotations of source files. Names come from outside: escape them.
+ */
 #ifndef BT_HEADLINE_H
 #define BT_HEADLINE_H
 

@@ -57,7 +57,7 @@ enum {
 	FOLDED_LOOKED_AT = 64, /* entries of one line whose functions are named */
 };
 
-/* What a line of FOLD_LIBRARY says, of these entries: "12 branches in libraries", "main:
+/* The text of a line of FOLD_LIBRARY, of these entries: "12 branches in libraries", "main:
  * std::map<...>::at inlined (12 branches)". Names are from outside: escape them. */
 void own_code_folded_text(struct symbols *s, const struct history_entry *entries,
 			  const struct fold_line *line, char out[FOLDED_TEXT_MAX]);

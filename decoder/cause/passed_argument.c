@@ -16,30 +16,30 @@ enum {
 	STUB_WORDS = 16, /* bytes */
 };
 
-/* What a register holds: an argument plus an offset, or an address of the stack from where rsp was
- * at the call. */
+/* The origin of a register's value: an argument plus an offset, or the value of rsp at the call
+ * plus an offset. */
 enum { OTHER = 0, STACK = 7 };
 
-struct origin {
+struct value_origin {
 	unsigned number; /* of the argument; OTHER, STACK */
 	uint64_t offset;
 };
 
-static const struct origin nothing = {.number = OTHER};
+static const struct value_origin nothing = {.number = OTHER};
 
 /* Eight bytes of the stack that a register was stored to. */
 struct slot {
 	uint64_t at;
-	struct origin of;
+	struct value_origin of;
 };
 
-struct walk {
+struct argument_walk {
 	const struct fault_context *c;
 	const struct history *h;
 	size_t end;
 	struct own_code *own;
 	size_t call; /* the entry that led into the library */
-	struct origin of[BT_REG_COUNT];
+	struct value_origin of[BT_REG_COUNT];
 	struct slot slots[SLOTS_MAX];
 	size_t slot_count;
 	uint32_t unchanged; /* registers since then */
@@ -72,14 +72,14 @@ static bool is_register(uint8_t reg, const char *name)
 	return reg != DISASM_NO_REG && !strcmp(bt_reg_info[reg].name, name);
 }
 
-static struct origin moved(struct origin o, uint64_t by)
+static struct value_origin moved(struct value_origin o, uint64_t by)
 {
 	o.offset += by;
 	return o;
 }
 
 /* The place in the stack of a memory operand. */
-static bool stack_place(const struct walk *w, const struct disasm_memory *m, uint64_t *at)
+static bool stack_place(const struct argument_walk *w, const struct disasm_memory *m, uint64_t *at)
 {
 	if (m->base == DISASM_NO_REG || m->index != DISASM_NO_REG || m->segment != DISASM_NO_REG ||
 	    m->address_bits != 64 || w->of[m->base].number != STACK)
@@ -88,7 +88,7 @@ static bool stack_place(const struct walk *w, const struct disasm_memory *m, uin
 	return true;
 }
 
-static struct origin slot_at(const struct walk *w, uint64_t at)
+static struct value_origin slot_at(const struct argument_walk *w, uint64_t at)
 {
 	for (size_t i = 0; i < w->slot_count; i++)
 		if (w->slots[i].at == at)
@@ -96,7 +96,7 @@ static struct origin slot_at(const struct walk *w, uint64_t at)
 	return nothing;
 }
 
-static void forget_slots(struct walk *w, uint64_t at, uint64_t size)
+static void forget_slots(struct argument_walk *w, uint64_t at, uint64_t size)
 {
 	size_t n = 0;
 
@@ -112,8 +112,8 @@ static bool is_of_data(const struct disasm_memory *m)
 	return is_register(m->base, "rip") && m->segment == DISASM_NO_REG;
 }
 
-/* What an instruction leaves in d->result.to, or d->move_to. */
-static struct origin result_of(const struct walk *w, const struct disasm *d)
+/* The origin of the value that an instruction leaves in d->result.to, or d->move_to. */
+static struct value_origin result_of(const struct argument_walk *w, const struct disasm *d)
 {
 	const struct disasm_result *r = &d->result;
 	const struct disasm_memory *m = &d->memory[0];
@@ -188,10 +188,10 @@ static struct stack_insn read_stack_insn(const struct disasm *d)
 	return s;
 }
 
-/* What an instruction writes to memory. */
-static void step_memory(struct walk *w, const struct disasm *d, const struct stack_insn *s)
+/* Follows an instruction's writes to memory. */
+static void step_memory(struct argument_walk *w, const struct disasm *d, const struct stack_insn *s)
 {
-	struct origin stored = s->stores || s->pushes ? w->of[s->reg] : nothing;
+	struct value_origin stored = s->stores || s->pushes ? w->of[s->reg] : nothing;
 	uint64_t at;
 
 	for (size_t i = 0; i < d->memory_count; i++) {
@@ -212,12 +212,12 @@ static void step_memory(struct walk *w, const struct disasm *d, const struct sta
 	}
 }
 
-static void step(struct walk *w, const struct disasm *d)
+static void step(struct argument_walk *w, const struct disasm *d)
 {
 	struct stack_insn s = read_stack_insn(d);
 	uint8_t rsp = register_named("rsp"), rbp = register_named("rbp");
-	struct origin o = result_of(w, d), stack = w->of[rsp], frame = w->of[rbp],
-		      popped = stack.number == STACK ? slot_at(w, stack.offset) : nothing;
+	struct value_origin o = result_of(w, d), stack = w->of[rsp], frame = w->of[rbp],
+			    popped = stack.number == STACK ? slot_at(w, stack.offset) : nothing;
 
 	step_memory(w, d, &s);
 	w->unchanged &= ~d->written;
@@ -240,7 +240,7 @@ static void step(struct walk *w, const struct disasm *d)
 
 /* Takes the instructions between entries i - 1 and i into account; of those before the moment, up
  * to its instruction. */
-static bool walk_segment(struct walk *w, size_t i)
+static bool walk_segment(struct argument_walk *w, size_t i)
 {
 	uint64_t pc = w->c->f->pc, at;
 	struct history_insn *insns;
@@ -261,7 +261,7 @@ static bool walk_segment(struct walk *w, size_t i)
 	return is_good && (i < w->end || at == pc);
 }
 
-static bool is_of_loader(const struct walk *w, uint64_t addr)
+static bool is_of_loader(const struct argument_walk *w, uint64_t addr)
 {
 	const struct space_map *map = fault_map(w->c, addr);
 
@@ -271,10 +271,10 @@ static bool is_of_loader(const struct walk *w, uint64_t addr)
 /* The dynamic linker that finds the function of a stub, and jumps to it, preserves all arguments,
  * and takes the two words off the stack that the stub has put there. i: the entry that led there.
  * Returns the one that leads out; 0: none is known. */
-static size_t behind_loader(struct walk *w, size_t i)
+static size_t behind_loader(struct argument_walk *w, size_t i)
 {
 	uint8_t rsp = register_named("rsp");
-	struct origin stack = w->of[rsp];
+	struct value_origin stack = w->of[rsp];
 	size_t open = 0;
 
 	w->is_memory_written = true;
@@ -310,13 +310,13 @@ static bool is_branch(const struct history_entry *e)
 	       e->kind == BT_BRANCH_RET || e->kind == BT_BRANCH_IJMP || e->kind == BT_BRANCH_ICALL;
 }
 
-static bool is_own(const struct walk *w, const struct history_entry *e, uint64_t addr)
+static bool is_own(const struct argument_walk *w, const struct history_entry *e, uint64_t addr)
 {
 	return own_code_has(w->own, e->space, e->epoch, addr);
 }
 
 /* Whether the user's own code ends with that jump, which is its call of the library. */
-static bool is_last_call(const struct walk *w, const struct history_entry *e)
+static bool is_last_call(const struct argument_walk *w, const struct history_entry *e)
 {
 	return !w->open &&
 	       (e->kind == BT_BRANCH_JMP || e->kind == BT_BRANCH_IJMP ||
@@ -324,7 +324,7 @@ static bool is_last_call(const struct walk *w, const struct history_entry *e)
 	       is_own(w, e, e->from) && !is_own(w, e, e->to);
 }
 
-static void begin(struct walk *w, size_t call)
+static void begin(struct argument_walk *w, size_t call)
 {
 	w->call = call;
 	w->unchanged = ~(UINT32_C(1) << register_named("rsp"));
@@ -333,12 +333,12 @@ static void begin(struct walk *w, size_t call)
 	memset(w->of, 0, sizeof w->of);
 	w->of[register_named("rsp")].number = STACK;
 	for (unsigned n = 1; n <= ARRAY_SIZE(argument_dwarf); n++)
-		w->of[passed_argument_register(n)] = (struct origin){.number = n};
+		w->of[passed_argument_register(n)] = (struct value_origin){.number = n};
 }
 
 /* Takes the entry behind a segment into account. Returns the one that the next segment is behind;
  * 0: it is not known. */
-static size_t pass_entry(struct walk *w, size_t i)
+static size_t pass_entry(struct argument_walk *w, size_t i)
 {
 	const struct history_entry *e = &w->h->entries[i];
 
@@ -354,7 +354,7 @@ static size_t pass_entry(struct walk *w, size_t i)
 }
 
 /* Walks from the call to the moment. */
-static bool walk_history(struct walk *w, size_t call)
+static bool walk_history(struct argument_walk *w, size_t call)
 {
 	size_t left = SEGMENTS_MAX;
 
@@ -394,9 +394,9 @@ bool passed_argument_find(const struct fault_context *c, const struct history *h
 			  const struct disasm_memory *m, struct own_code *own, uint64_t return_addr,
 			  struct passed_argument *p)
 {
-	struct walk w = {.c = c, .h = h, .end = end, .own = own};
+	struct argument_walk w = {.c = c, .h = h, .end = end, .own = own};
 	const struct history_entry *call;
-	struct origin *o;
+	struct value_origin *o;
 	size_t entry;
 
 	*p = (struct passed_argument){0};

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: MIT */
-/* What registers held along instructions that ran one after the other, as far as what they hold
- * behind the last one tells: a register that nothing changes until then, and what is computed of
- * such ones, of numbers in the code, and of memory that nothing writes until then. Used by the
- * explanation of a failed access. */
+/* Values of registers along instructions that ran one after the other, as far as the values behind
+ * the last one tell them: those of a register that nothing changes until then, and those computed
+ * of such registers, of numbers in the code, and of memory that nothing writes until then. Used by
+ * the explanation of a failed access. */
 #ifndef BT_STRAIGHT_VALUES_H
 #define BT_STRAIGHT_VALUES_H
 

@@ -27,7 +27,7 @@ struct thrown {
 size_t throws_until(const struct model *m, const struct model_snapshot *snap,
 		    const struct model_snapshot **out, size_t max, size_t *all);
 
-/* What was thrown at such a moment. */
+/* Reads the thrown exception at such a moment. */
 void thrown_read(struct thrown *t, struct symbols *s, const struct model_snapshot *snap);
 
 /* The newest throw of the moment's task, if it is on its way in these frames: the stack has the

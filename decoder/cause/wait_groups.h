@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
-/* What the threads of a moment do or wait for, as the report and the viewer list it: those that
- * wait at one place for the same are one group; groups that can never go on come first. */
+/* The threads of a moment in groups, as the report and the viewer list them: threads that wait at
+ * one place for the same are one group; groups that can never go on come first. */
 #ifndef BT_WAIT_GROUPS_H
 #define BT_WAIT_GROUPS_H
 

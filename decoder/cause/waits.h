@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* What the threads of a moment wait for: the system call each is in; of a lock, which it is and who
+/* The waits of a moment's threads: the system call that each is in; of a lock, which it is and who
  * holds it; and threads that wait for each other in a ring. Used by the explanation of a hang, the
  * report, the JSON and the viewer. It borrows from model and symbols.
  *

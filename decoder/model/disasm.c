@@ -71,8 +71,8 @@ static bool is_masked(const ZydisDecodedInstruction *z)
 	return z->avx.mask.reg != ZYDIS_REGISTER_NONE && z->avx.mask.reg != ZYDIS_REGISTER_K0;
 }
 
-/* What is left out of these has an illegal one among it, as ud2, or is not there in every
- * processor. */
+/* Whether the instruction is of a set that every x86-64 processor has. Sets with an instruction
+ * that is illegal on purpose, such as ud2, are left out, too. */
 static bool is_basic(const ZydisDecodedInstruction *z)
 {
 	static const ZydisISASet sets[] = {
@@ -199,7 +199,7 @@ static void note_result(struct disasm *d, const ZydisDecodedInstruction *z,
 	for (size_t i = 0; i < ARRAY_SIZE(effects); i++)
 		if (z->mnemonic == effects[i].mnemonic)
 			r.effect = (uint8_t)effects[i].effect;
-	/* What is written to 32 bits clears the others. */
+	/* A write to 32 bits clears the others: a 32-bit copy sets the whole register, too. */
 	if (!r.effect || !is_register(&o[0]) || z->address_width != 64 ||
 	    (o[0].size != 64 && (o[0].size != 32 || r.effect != DISASM_COPY)))
 		return;
@@ -258,8 +258,8 @@ static uint64_t truncate_to(uint64_t v, unsigned bits)
 	return bits < 64 ? v & ((1ull << bits) - 1) : v;
 }
 
-/* What the bit number in a register adds to the address of a bt: it counts bits as a signed number
- * of the operand's size, and whole operands are stepped over (Intel SDM 2A, BT). */
+/* The bytes that the bit number in a register adds to the address of a bt: it counts bits as a
+ * signed number of the operand's size, and whole operands are stepped over (Intel SDM 2A, BT). */
 static uint64_t bit_offset(const struct disasm_memory *m, const struct bt_regs *regs)
 {
 	unsigned bits = m->size * 8u;

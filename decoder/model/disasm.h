@@ -52,7 +52,7 @@ enum disasm_effect {
 	DISASM_SHIFT_UP, /* what was there, by the source */
 };
 
-/* What a few plain instructions that compute addresses leave in a whole register. */
+/* The value that a few plain instructions, which compute addresses, leave in a whole register. */
 struct disasm_result {
 	uint8_t effect;  /* enum disasm_effect */
 	uint8_t to;      /* the register */

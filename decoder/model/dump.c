@@ -9,6 +9,8 @@
 #include "format/trace_cursor.h"
 #include "lib/branch.h"
 
+enum { ENTRIES_NOT_SHOWN = 1 << 30 };
+
 static void print_entry(FILE *to, uint64_t number, const struct bt_branch *b)
 {
 	fprintf(to, "  %" PRIu64 " %s", number, bt_branch_info[b->kind].name);
@@ -26,15 +28,20 @@ static void print_entry(FILE *to, uint64_t number, const struct bt_branch *b)
 	fputc('\n', to);
 }
 
-/* Returns 1 when the entries do not fit the record. */
-static size_t print_entries(FILE *to, const struct bt_record *rec, bool shown)
+/* Returns 1 when the entries do not fit the record. Not shown, they are read as long as *left has
+ * some: a record of some bytes may stand for millions, and nobody would see that it goes on. */
+static size_t print_entries(FILE *to, const struct bt_record *rec, bool shown, uint64_t *left)
 {
 	const struct bt_record_branches *r = branch_entries_record(rec);
 	struct branch_entries entries;
 	struct bt_branch b;
 	uint64_t n = 0;
-	int rc = branch_entries_init(&entries, rec);
+	int rc;
 
+	if (!shown && *left < r->count)
+		return 0;
+	*left -= shown ? 0 : r->count;
+	rc = branch_entries_init(&entries, rec);
 	for (; !rc && (rc = branch_entries_next(&entries, &b)) == 1; n++, rc = 0)
 		if (shown)
 			print_entry(to, r->first + n, &b);
@@ -92,6 +99,7 @@ static size_t print_calls(FILE *to, const struct bt_record_calls *r)
 static size_t print_file(FILE *to, const struct trace *t, const struct trace_file *file,
 			 bool entries, bool *closed)
 {
+	uint64_t left = ENTRIES_NOT_SHOWN;
 	struct trace_cursor c;
 	struct bt_record rec;
 	struct bt_error err;
@@ -100,7 +108,10 @@ static size_t print_file(FILE *to, const struct trace *t, const struct trace_fil
 	bool torn;
 	int rc;
 
-	fprintf(to, "file %s, %" PRIu64 " bytes\n", file->name, file->size);
+	fprintf(to, "file %s, %" PRIu64 " bytes%s\n", file->name, file->size,
+		file->kind == BT_FILE_MAPPED ? ": a copy of what the program mapped" : "");
+	if (file->kind == BT_FILE_MAPPED)
+		return 0;
 	trace_cursor_init(&c, t, file);
 	while ((rc = trace_cursor_next(&c, &rec, &err)) != 0) {
 		if (rc == 1) {
@@ -110,7 +121,7 @@ static size_t print_file(FILE *to, const struct trace *t, const struct trace_fil
 			unit = c.unit;
 			bt_record_print(to, &rec);
 			if (branch_entries_record(&rec))
-				damage += print_entries(to, &rec, entries);
+				damage += print_entries(to, &rec, entries, &left);
 			if (rec.kind == BT_RECORD_CALLS)
 				damage += print_calls(to, &rec.u.calls);
 			*closed |= rec.kind == BT_RECORD_END && !t->being_written;

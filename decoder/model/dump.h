@@ -9,8 +9,9 @@
 #include "format/trace_reader.h"
 
 /* Prints every record of every file, file by file; the entries of branch history below their
- * record, if they are wanted (they are read in any case); damage as lines with its offset. Safe on
- * a terminal. Returns the number of damaged places (a torn tail is none in a trace without END). */
+ * record, if they are wanted (else they are read, up to a thousand million of a file); damage as
+ * lines with its offset. Safe on a terminal. Returns the number of damaged places (a torn tail is
+ * none in a trace without END). */
 size_t trace_dump(FILE *to, const struct trace *t, bool entries);
 
 #endif

@@ -39,7 +39,8 @@ struct history {
  * Errors: BT_E_NO_MEMORY. */
 int history_load(struct history *h, const struct model *m, uint32_t task,
 		 struct bt_error *err) BT_MUST_USE;
-/* Who waits for a long history: told how far it is, goes_on says whether to go on. */
+/* The watcher that waits for a long history. goes_on is told how far the work is, and says whether
+ * to go on. */
 struct history_watch {
 	bool (*goes_on)(void *arg, size_t done, size_t total); /* entries; total 0: not known yet */
 	void *arg;

@@ -11,7 +11,7 @@ enum { SIGNAL_NAME_MAX = 24 };
 /* "SIGSEGV"; "SIGRTMIN+3"; "signal 77" for an unknown one. Returns name. */
 const char *signal_name(uint32_t signo, char name[SIGNAL_NAME_MAX]);
 
-/* What the signal means when it ends a program; "" for an unknown one. */
+/* The meaning of a signal that ends a program; "" for an unknown one. */
 const char *signal_text(uint32_t signo);
 
 /* "SEGV_MAPERR", "SI_KERNEL"; the number for an unknown one. Returns name. */

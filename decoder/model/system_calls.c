@@ -9,7 +9,7 @@
 
 _Static_assert((int)SYSCALL_ARGS == (int)BT_SYSCALL_ARGS, "the arguments of a call");
 
-struct search {
+struct call_search {
 	const struct model *m;
 	const struct system_calls_wanted *wanted;
 	struct system_calls *found;
@@ -18,7 +18,7 @@ struct search {
 	bool failed;                                 /* without memory */
 };
 
-static bool is_wanted(const struct search *s, uint32_t number)
+static bool is_wanted(const struct call_search *s, uint32_t number)
 {
 	const struct model_task *task;
 
@@ -29,7 +29,7 @@ static bool is_wanted(const struct search *s, uint32_t number)
 }
 
 /* Room for one more: that of the oldest, once there are enough. */
-static struct system_call *room_for_call(struct search *s)
+static struct system_call *room_for_call(struct call_search *s)
 {
 	struct system_calls *c = s->found;
 	size_t cap = s->cap ? 2 * s->cap : 64;
@@ -54,7 +54,7 @@ static struct system_call *room_for_call(struct search *s)
 	return &at[c->count++];
 }
 
-static void add_call(struct search *s, const struct system_call *call)
+static void add_call(struct call_search *s, const struct system_call *call)
 {
 	struct system_call *at;
 
@@ -74,7 +74,7 @@ static void put_pointed(struct syscall_known *known, const struct bt_pointed *p)
 }
 
 /* A call at a stop. left: its end; NULL: it has none. */
-static void add_at_stop(struct search *s, const struct bt_record_syscall_enter *r,
+static void add_at_stop(struct call_search *s, const struct bt_record_syscall_enter *r,
 			const struct bt_record_syscall_exit *left)
 {
 	struct system_call call = {
@@ -105,7 +105,7 @@ static uint64_t next_details(struct bt_details_codec *codec, struct slice *in,
 	return bt_details_decode(codec, in, &call, d) == 1 ? call : UINT64_MAX;
 }
 
-static void add_in_cache(struct search *s, const struct bt_record_calls *r)
+static void add_in_cache(struct call_search *s, const struct bt_record_calls *r)
 {
 	struct bt_syscall_codec codec = {r->tick};
 	struct bt_details_codec details_codec = {0};
@@ -134,12 +134,12 @@ static void add_in_cache(struct search *s, const struct bt_record_calls *r)
 	}
 }
 
-static const struct bt_record_syscall_enter **open_of(const struct search *s, uint32_t task)
+static const struct bt_record_syscall_enter **open_of(const struct call_search *s, uint32_t task)
 {
 	return &s->open[model_task(s->m, task) - s->m->tasks];
 }
 
-static void take_event(struct search *s, const struct bt_record *rec)
+static void take_event(struct call_search *s, const struct bt_record *rec)
 {
 	const struct bt_record_syscall_enter **open;
 
@@ -174,10 +174,10 @@ static void reverse(struct system_call *at, size_t from, size_t end)
 int system_calls_find(struct system_calls *c, const struct model *m,
 		      const struct system_calls_wanted *wanted, struct bt_error *err)
 {
-	struct search s = {.m = m,
-			   .wanted = wanted,
-			   .found = c,
-			   .open = calloc(m->task_count + 1, sizeof(void *))};
+	struct call_search s = {.m = m,
+				.wanted = wanted,
+				.found = c,
+				.open = calloc(m->task_count + 1, sizeof(void *))};
 
 	*c = (struct system_calls){0};
 	s.failed = !s.open;

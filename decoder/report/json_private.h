@@ -58,7 +58,7 @@ json_t *json_missing(const struct json_report *r);
 json_t *json_failed_calls(const struct json_report *r);
 json_t *json_calls(const struct json_report *r);
 
-/* What the threads wait for; null but of a moment from outside. */
+/* The waits of the threads; null but of a moment from outside. */
 json_t *json_waits(const struct json_report *r);
 
 #endif

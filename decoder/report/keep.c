@@ -59,7 +59,7 @@ static int ask_report(const struct model *m, struct symbols *s, struct bt_error 
 	return rc;
 }
 
-/* What the JSON tells of variables. */
+/* Asks for the values of variables that the JSON tells. */
 static void ask_values(struct symbols *s, const struct model_snapshot *snap,
 		       const struct bt_record_thread *thread, size_t frames,
 		       const struct deadline *d)

@@ -211,7 +211,7 @@ static void put_fault_title(struct report *r)
 	text_printf(&r->t, "\n");
 }
 
-/* What a value points to, where that is known. */
+/* Writes the place that a value points to, where it is known. */
 static void put_target(struct report *r, const struct fault *f, uint64_t value)
 {
 	const struct space_map *map = trace_index_map_at(r->m->index, f->space, f->epoch, value);
@@ -380,8 +380,8 @@ static size_t words_without_room(const struct report *r, struct kept_words w)
 	return lines > SUMMARY_WORDS ? lines - SUMMARY_WORDS : 0;
 }
 
-/* What the process said last: until the moment, or to its end. A summary leaves that out where the
- * lines that say why have been shown. */
+/* Writes the process's last standard error: until the moment, or to its end. A summary leaves it
+ * out where the lines that say why have been shown. */
 static void put_last_words(struct report *r)
 {
 	struct kept_words w;
@@ -475,9 +475,8 @@ static bool was_told(const struct report *r, const char *line)
 	return false;
 }
 
-/* What a summary has left out of the process's words, as far as the screen has room behind all
- * else.
- */
+/* Writes the process's words that a summary has left out, as far as the screen has room behind all
+ * else. */
 static void put_words_in_room(struct report *r)
 {
 	size_t used = report_screen_lines(r) + 1; /* the heading */
@@ -566,7 +565,7 @@ static int put_report(struct report *r, struct bt_error *err)
 	return rc;
 }
 
-/* What is said of the branches, of registers and of system calls beyond this has views. */
+/* The viewer has views for more about branches, registers and system calls. */
 static int put_lines(struct report *r, struct bt_error *err)
 {
 	int rc = put_first_screen(r, err);

@@ -362,7 +362,7 @@ static void put_title(struct report *r, const struct branch_rows *b)
 			    r->focus.task->task, r->focus.snap->rec->snapshot);
 }
 
-/* What the verdict is about: an entry of the history, or the moment behind all of them. */
+/* Writes the verdict and its subject: an entry of the history, or the moment behind all of them. */
 static void put_contradiction(struct report *r, const struct verdict *v)
 {
 	const struct history_entry *e = &r->focus.history.entries[v->from];

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
-/* What the program itself tells of its end, in the text report: lines of its standard error that
- * say why, the system calls that failed before it, and the last ones of all. */
+/* The program's own evidence of its end, in the text report: lines of its standard error that say
+ * why, the system calls that failed before it, and the last ones of all. */
 #include <string.h>
 
 #include "decoder/cause/failed_calls.h"
@@ -11,7 +11,7 @@
 
 enum {
 	LAST_CALLS = 10,
-	/* What a summary has room for. */
+	/* The numbers of lines in a summary. */
 	SUMMARY_TELLING = 4,
 	SUMMARY_CALLS = 2,
 };
@@ -28,7 +28,7 @@ static void put_call(struct report *r, const struct system_call *call, const cha
 	buf_release(&text);
 }
 
-/* What libstdc++ and libc++ say of an exception that nothing catches. */
+/* Whether it is a line of libstdc++ or libc++ about an exception that nothing catches. */
 static bool tells_of_throw(const char *line)
 {
 	return strstr(line, "terminate called ") || !strncmp(line, "  what():  ", 11) ||

@@ -23,7 +23,7 @@ enum report_kind {
 	REPORT_MOMENT,
 };
 
-/* What a piece of the report's text is about. */
+/* The subject of a piece of the report's text. */
 struct report_about {
 	enum report_kind kind;
 	const struct model_snapshot *snap; /* NULL: the moment that the report is about */

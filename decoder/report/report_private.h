@@ -21,7 +21,7 @@ struct report {
 	struct own_code *own; /* while stacks are written: whose frames have values; may be NULL */
 };
 
-/* What the text is about from here on. Nothing where only the text is wanted. */
+/* Sets the subject of the text from here on. Does nothing where only the text is wanted. */
 void report_about(struct report *r, const struct report_about *about);
 /* The same: of the moment that the report is about, or of none of its own. */
 void report_about_moment(struct report *r, enum report_kind kind);
@@ -54,7 +54,7 @@ void report_stacks(struct report *r);
 void report_failures(struct report *r);
 void report_suppressed(struct report *r);
 
-/* What a thread of the moment does or waits for, in a line. */
+/* Writes what a thread of the moment does or waits for, in a line. */
 void report_wait(struct report *r, const struct bt_record_thread *thread);
 
 /* The same of each thread, a section. Returns 0 or -BT_E_NO_MEMORY. */
@@ -83,10 +83,10 @@ void report_throws(struct report *r);
 int report_failed_calls(struct report *r, struct bt_error *err) BT_MUST_USE;
 int report_last_calls(struct report *r, struct bt_error *err) BT_MUST_USE;
 
-/* What the program was, and how it ended. */
+/* Writes the program, and how it ended. */
 void report_header(struct report *r);
 
-/* What the recording has besides the moment: processes, snapshots, missing symbols, notes. */
+/* Writes the rest of the recording: processes, snapshots, missing symbols, notes. */
 void report_recording(struct report *r);
 
 /* How a process ended. */

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
-/* What the recording has besides the moment: processes, snapshots, files whose symbols are missing,
- * notes and damage. */
+/* The contents of a recording beside the moment: processes, snapshots, files whose symbols are
+ * missing, notes and damage. */
 #include <inttypes.h>
 #include <stdio.h>
 

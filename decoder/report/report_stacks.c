@@ -305,7 +305,7 @@ static void put_summary_frames(struct report *r, struct shown_stack *s,
 	}
 }
 
-/* What the history says where the stack cannot be trusted. */
+/* Writes the open calls by the history, where the stack cannot be trusted. */
 static void put_open_calls(struct report *r, const struct bt_record_thread *thread,
 			   const struct history *h, const struct callstack *c)
 {
@@ -334,7 +334,7 @@ static void put_open_calls(struct report *r, const struct bt_record_thread *thre
 		text_printf(&r->t, "    ... %zu more\n", c->count - shown);
 }
 
-/* What the history says of the frames that unwinding gave. */
+/* The history's judgement of the frames that unwinding gave. */
 struct judged_stack {
 	const struct history *h;
 	struct callstack calls;

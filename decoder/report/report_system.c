@@ -120,7 +120,7 @@ static int put_cpu(struct cpu_report *c, size_t begin, size_t end, struct bt_err
 	return rc < 0 ? rc : 0;
 }
 
-/* What no CPU and time can be given to. */
+/* Writes how many entries of each task belong to no known CPU and time. */
 static int put_unplaced(struct cpu_report *c, struct bt_error *err)
 {
 	size_t *rest = by_cpu_rest(&c->b, err);

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* What each thread does or waits for, in the text report of a moment from outside. */
+/* The wait of each thread, in the text report of a moment from outside. */
 #include <stdlib.h>
 
 #include "decoder/cause/wait_groups.h"

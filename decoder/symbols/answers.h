@@ -18,14 +18,14 @@ struct answers {
 
 void answers_release(struct answers *a);
 
-/* What the trace keeps, read at the first call; NULL: nothing. The functions below know what was
- * read before. */
+/* The answers that the trace keeps, read at the first call; NULL: none. The functions below use
+ * them once they have been read. */
 const struct kept *answers_kept(struct answers *a, const struct trace *t);
 
-/* What is kept of a module to be used instead of its files; NULL: nothing. */
+/* The kept answers of a module that are to be used instead of its files; NULL: none. */
 const struct kept_module *answers_instead(struct answers *a, struct image_module *mod);
 
-/* Fills *loc by what is kept, but for its addr. mod: NULL where there is none. Returns the module
+/* Fills *loc from kept answers, but for its addr. mod: NULL where there is none. Returns the module
  * as it was then; NULL: nothing is kept, or it is not to be used, and *loc is as it was. */
 const struct kept_module *answers_look_up(struct answers *a, struct image_module *mod,
 					  const struct space_map *map, uint32_t space,

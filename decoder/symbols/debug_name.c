@@ -79,8 +79,8 @@ static void put_scope(FILE *to, struct unit_set *units, Dwarf_Die *die, unsigned
 						     : unnamed_class(die));
 }
 
-/* What the name of a function has before it: namespaces, classes, and the function that such a
- * class is in. */
+/* Writes the scopes before the name of a function: namespaces, classes, and the function that such
+ * a class is in. */
 static void put_scopes(FILE *to, struct unit_set *units, Dwarf_Die *die, unsigned depth)
 {
 	Dwarf_Die at = declaration_of(die), scopes[SCOPES_MAX];
@@ -136,7 +136,8 @@ static bool unqualified_type(Dwarf_Die *entry, Dwarf_Die *type)
 	return true;
 }
 
-/* What stands behind the name of the type that it is a form of; NULL: it is none. */
+/* The suffix that this form of a type adds to the type's name; NULL: the tag is no form of a type.
+ */
 static const char *suffix_of(int tag)
 {
 	switch (tag) {
@@ -253,7 +254,7 @@ static const char *composed_name(struct intern *strings, struct unit_set *units,
 		return intern_str(strings, name);
 	put_scopes(to, units, die, 0);
 	fputs(name, to);
-	/* What is inlined may have left parameters out. */
+	/* The entry of an inlined copy may lack parameters: its abstract origin has them. */
 	for (unsigned i = 0; i < NESTED_MAX && dwarf_attr(&origin, DW_AT_abstract_origin, &attr) &&
 			     dwarf_formref_die(&attr, &next);
 	     i++)

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
-/* What functions are called, by symbol or DWARF: alike, whether or not a function has code of its
- * own. Used by symbols and inlined frames. DWARF is not to be trusted. One thread. */
+/* Names of functions, from symbols or DWARF: alike, whether or not a function has code of its own.
+ * Used by symbols and inlined frames. DWARF is not to be trusted. One thread. */
 #ifndef BT_DEBUG_NAME_H
 #define BT_DEBUG_NAME_H
 

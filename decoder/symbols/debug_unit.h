@@ -16,8 +16,8 @@ struct unit_span {
 	size_t function;
 };
 
-/* What may have declarations in it: a namespace, a class, a function that has classes of its own.
- */
+/* An entry that may have declarations in it: a namespace, a class, a function that has classes of
+ * its own. */
 struct unit_scope {
 	Dwarf_Die die;
 	Dwarf_Off start, end; /* of its entries */
@@ -64,7 +64,7 @@ bool unit_function_at(struct debug_unit *u, Dwarf_Addr pc, Dwarf_Die *function);
 /* The innermost scope that an entry of the unit stands in; NULL: none. */
 const struct unit_scope *unit_scope_of(struct debug_unit *u, Dwarf_Die *die);
 
-/* What a scope of the unit stands in; NULL: nothing. */
+/* The scope around a scope of the unit; NULL: none. */
 const struct unit_scope *unit_outer_scope(const struct debug_unit *u,
 					  const struct unit_scope *scope);
 

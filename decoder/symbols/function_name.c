@@ -9,8 +9,8 @@
 
 #include "lib/array_size.h"
 
-/* What compilers and linkers put behind the names of parts and copies of a function. Go's names
- * have dots, too: only these are cut. */
+/* Suffixes that compilers and linkers add to the names of parts and copies of a function. Go's
+ * names have dots, too: only these are cut. */
 static const char *const suffixes[] = {".cold",     ".part",   ".constprop",  ".isra",
 				       ".lto_priv", ".llvm.",  ".localalias", ".clone",
 				       ".uniq",     ".__uniq", ".specialized"};
@@ -55,13 +55,13 @@ static size_t group_length(const char *s)
 	return n;
 }
 
-struct plain {
+struct plain_name {
 	char *out;
 	size_t len;
 	bool is_rust_type; /* in the <T as Trait> that a name of Rust begins with */
 };
 
-static void keep(struct plain *p, const char *text, size_t n)
+static void keep(struct plain_name *p, const char *text, size_t n)
 {
 	for (; n && p->len + 1 < FUNCTION_NAME_MAX; n--)
 		p->out[p->len++] = *text++;
@@ -86,7 +86,7 @@ static size_t group_of(const char *s)
 
 /* Takes what is at s, if it is more than a character. Returns its length, 0: it is one character.
  */
-static size_t take_group(struct plain *p, const char *s, const char *name)
+static size_t take_group(struct plain_name *p, const char *s, const char *name)
 {
 	for (size_t i = 0; i < ARRAY_SIZE(named_groups); i++)
 		if (begins_with(s, named_groups[i].begin)) {
@@ -121,7 +121,7 @@ static bool is_suffix(const char *s)
 	return false;
 }
 
-/* What follows a function's parameters: qualifiers, and [clone .x]. */
+/* Whether s begins with text that follows a function's parameters: qualifiers, and [clone .x]. */
 static bool is_behind_name(const char *s)
 {
 	static const char *const words[] = {" const", " volatile", " &", " [", " noexcept"};
@@ -147,7 +147,7 @@ static size_t type_length(const char *name, size_t len)
 
 const char *function_name_plain(char out[FUNCTION_NAME_MAX], const char *name)
 {
-	struct plain p = {.out = out};
+	struct plain_name p = {.out = out};
 	size_t type, n;
 
 	for (const char *s = name; *s && !(s > name && is_suffix(s)); s += n ? n : 1) {

@@ -613,7 +613,7 @@ static void take_range(struct image_module *im)
 	if (!im->mod || !dwfl_module_info(im->mod, &userdata, &start, &end, NULL, NULL, NULL, NULL))
 		return;
 	*userdata = im;
-	/* What is moved is a piece, and only the piece is known to be there. */
+	/* A moved module is a piece of its file, and only that piece is known to be there. */
 	if (!im->moved && start <= im->start && end >= im->end) {
 		im->start = start;
 		im->end = end;
@@ -757,8 +757,8 @@ uint64_t image_module_vaddr(const struct image_module *im, uint64_t addr)
 	return im->mod && image_module_elf(im, &bias) ? addr - bias : addr - im->start + im->offset;
 }
 
-/* What libdwfl says: it gives the gaps between a unit's functions, where other units without debug
- * information are, to that unit. */
+/* The unit by libdwfl, which gives the gaps between a unit's functions, where other units without
+ * debug information are, to that unit. */
 static struct debug_unit *unit_that_dwfl_tells(struct image_module *im, uint64_t addr,
 					       Dwarf_Addr pc)
 {

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* What an address space held: the ELF modules at their places, as one Dwfl.
+/* The image of an address space: the ELF modules at their places, as one Dwfl.
  *
  * Mappings come and go, so a trace has many sets of them; an image takes in the modules of every
  * set that does not contradict it, and is shared by all spaces (forks) and epochs that agree. Used

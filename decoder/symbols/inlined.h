@@ -18,7 +18,8 @@ struct inlined_result {
 	Dwarf_Addr entry;     /* its first address as in the file, 0 unknown */
 };
 
-/* What is inlined at pc (as in the file) of a unit, which is one of the set and has functions. */
+/* Finds the functions inlined at pc (as in the file) of a unit, which is one of the set and has
+ * functions. */
 void inlined_at(struct intern *strings, struct unit_set *units, struct debug_unit *unit,
 		Dwarf_Addr pc, struct inlined_result *out);
 

@@ -251,7 +251,7 @@ const char *kept_find_said(const struct kept *k, enum kept_said what, uint32_t s
 			   uint32_t task, uint32_t frame)
 {
 	for (size_t i = 0; i < k->said_count; i++) {
-		const struct kept_words *w = &k->said[i];
+		const struct said_words *w = &k->said[i];
 
 		if (w->what == what && w->snapshot == snapshot && w->task == task &&
 		    w->frame == frame)
@@ -263,7 +263,7 @@ const char *kept_find_said(const struct kept *k, enum kept_said what, uint32_t s
 void kept_add_said(struct kept *k, enum kept_said what, uint32_t snapshot, uint32_t task,
 		   uint32_t frame, const char *text)
 {
-	struct kept_words *all;
+	struct said_words *all;
 	struct slice copy;
 
 	if (k->said_count == SAID_MAX || kept_find_said(k, what, snapshot, task, frame))
@@ -274,5 +274,5 @@ void kept_add_said(struct kept *k, enum kept_said what, uint32_t snapshot, uint3
 	k->said = all;
 	copy = arena_slice(&k->arena, slice_of(text, strlen(text)));
 	all[k->said_count++] =
-		(struct kept_words){what, snapshot, task, frame, (const char *)copy.at};
+		(struct said_words){what, snapshot, task, frame, (const char *)copy.at};
 }

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: MIT */
-/* What was found out of the files of a recorded program (doc/FORMAT.md, "Symbols"): answers to the
- * questions that readers of its trace ask of symbols.h, by what was asked. symbols.c notes them
- * while the reports are made at the end of a recording, and gives them when a file is gone, changed
- * or stripped. Nothing here looks at files of the program but kept_add_sources().
+/* Findings from the files of a recorded program (doc/FORMAT.md, "Symbols"): answers to the
+ * questions that readers of its trace ask of symbols.h, by question. symbols.c notes them while the
+ * reports are made at the end of a recording, and gives them when a file is gone, changed or
+ * stripped. Nothing here looks at files of the program but kept_add_sources().
  *
  * Strings and arrays that are added are borrowed; what is read of a trace belongs to the object.
  * All is bounded: what is too much is left out. One thread. */
@@ -47,7 +47,7 @@ struct kept_source {
 	struct kept_lines *lines, *last;
 };
 
-/* What else was found out of a frame, in words. */
+/* Other findings about a frame, in words. */
 enum kept_said {
 	KEPT_VALUES = 1,  /* its arguments and variables */
 	KEPT_ACCESS = 2,  /* the name of what its instruction accessed */

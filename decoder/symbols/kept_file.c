@@ -210,7 +210,7 @@ static void put_sources(struct encoder *e, const struct kept *k)
 static void put_said(struct encoder *e, const struct kept *k)
 {
 	for (size_t i = 0; i < k->said_count; i++) {
-		const struct kept_words *w = &k->said[i];
+		const struct said_words *w = &k->said[i];
 		struct bt_record_said rec = {w->what, w->snapshot, w->task, w->frame,
 					     bt_str(w->text)};
 

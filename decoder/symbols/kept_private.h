@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* What the files of kept.h share, and nobody else. */
+/* Shared by the files of kept.h, and by nobody else. */
 #ifndef BT_KEPT_PRIVATE_H
 #define BT_KEPT_PRIVATE_H
 
@@ -31,7 +31,7 @@ struct kept_piece {
 	uint8_t bytes[KEPT_PIECE];
 };
 
-struct kept_words {
+struct said_words {
 	uint32_t what, snapshot, task, frame;
 	const char *text;
 };
@@ -51,7 +51,7 @@ struct kept {
 	struct kept_source *sources;
 	size_t source_count, source_cap;
 	struct hash_table by_path; /* the number of a source + 1 */
-	struct kept_words *said;
+	struct said_words *said;
 	size_t said_count, said_cap;
 };
 

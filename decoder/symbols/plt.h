@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* What the stubs of a procedure linkage table, which have no symbols, jump to. Used by symbols. No
+/* The targets of the stubs of a procedure linkage table, which have no symbols. Used by symbols. No
  * state. */
 #ifndef BT_PLT_H
 #define BT_PLT_H

@@ -47,7 +47,7 @@ struct space_image {
 	struct image *image;
 };
 
-/* What has been looked up. */
+/* A lookup's result. */
 struct cached {
 	const struct image_module *module;
 	bool is_return;
@@ -273,7 +273,7 @@ static void note_missing(struct symbols *s, const struct image_module *mod, enum
 	add_missing(s, mod->path, mod->build_id, what, source);
 }
 
-/* What the trace keeps; NULL: nothing. */
+/* The answers that the trace keeps; NULL: none. */
 static const struct kept *kept_of(struct symbols *s)
 {
 	bool was_read = s->answers.read;
@@ -450,7 +450,8 @@ static void look_up_in_module(struct symbols *s, struct image_module *mod, bool 
 		look_up_stub(s, mod, loc);
 }
 
-/* What was said of the module and its sources then. */
+/* Repeats the remarks on missing files that were made when the answers were kept, about the module
+ * and its sources. */
 static void tell_as_then(struct symbols *s, struct image_module *mod,
 			 const struct kept_module *then, const struct location *loc)
 {

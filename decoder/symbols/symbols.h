@@ -87,7 +87,7 @@ int symbols_keep(struct symbols *s, struct bt_error *err) BT_MUST_USE;
 void symbols_lookup(struct symbols *s, uint32_t space, uint32_t epoch, uint64_t addr,
 		    bool is_return, struct location *loc);
 
-/* What lookups so far have missed, each module and each source once. Owned by s. */
+/* The files that lookups so far have missed, each module and each source once. Owned by s. */
 const struct missing_module *symbols_missing(const struct symbols *s, size_t *count);
 
 /* Whether file, as a location has it, is newer than a program that lookups so far have found it in.

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* What symbols.c shares with unwind.c and frame_values.c, and nobody else: images and modules. */
+/* Shared by symbols.c, unwind.c and frame_values.c, and by nobody else: images and modules. */
 #ifndef BT_SYMBOLS_PRIVATE_H
 #define BT_SYMBOLS_PRIVATE_H
 
@@ -26,8 +26,9 @@ const struct kept_stack *symbols_kept_stack(struct symbols *s, const struct mode
 /* Notes a stack, if it is to be noted. */
 void symbols_note_stack(struct symbols *s, const struct kept_stack *stack);
 
-/* What was said of a frame of a thread whose kept stack is used; NULL: another one is, or nothing
- * was. And notes it, if it is to be noted; the text is copied. */
+/* The kept words about a frame of a thread, whose stack is the kept one in use; NULL: another stack
+ * is, or there are none. symbols_note_said() notes such words, if answers are to be noted; the text
+ * is copied. */
 const char *symbols_kept_said(struct symbols *s, enum kept_said what,
 			      const struct model_snapshot *snap,
 			      const struct bt_record_thread *thread, uint32_t frame);

@@ -8,10 +8,10 @@
 #include "decoder/symbols/symbols.h"
 #include "lib/buf.h"
 
-/* What stands behind one of these, up to the next one or to the end of the line. They are bytes
- * that no text has otherwise, as text from outside is escaped, and take no room. Only a text with
- * `marks` has them: one for a terminal, which tui/terminal_text.h draws. Nothing is said by them
- * alone. */
+/* The style of the text behind such a mark, up to the next one or to the end of the line. Marks are
+ * bytes that no text has otherwise, as text from outside is escaped, and take no room. Only a text
+ * with `marks` has them: one for a terminal, which tui/terminal_text.h draws. No mark tells what
+ * the words do not. */
 enum text_mark {
 	TEXT_PLAIN = 1,
 	TEXT_HEADING,
@@ -63,7 +63,7 @@ void text_pad(struct text *t, size_t from, size_t width);
 
 const char *text_basename(const char *path);
 
-/* What an instruction's text calls a code address, "function+0x12"; false where no function is
+/* The name of a code address in an instruction's text, "function+0x12"; false where no function is
  * known. For disasm_style: arg is a struct text_names. */
 struct text_names {
 	struct symbols *s;

@@ -14,8 +14,8 @@
 
 enum {
 	COMPRESSED_BY_ZSTD = 2, /* ELFCOMPRESS_ZSTD, which older headers lack */
-	/* What a section unpacks to, and all of a file, at most: debug information packs to a third
-	   or a tenth. */
+	/* A section unpacks to this multiple of its size at most, and so do all sections of a file:
+	 * debug information packs to a third or a tenth. */
 	RATIO_MAX = 64,
 	ALIGNMENT_MAX = 4096,
 };

@@ -89,14 +89,14 @@ static bool has_name_of(const char *file, const char *module)
 	       (!file[len] || !strcmp(file + len, ".debug"));
 }
 
-struct wanted {
+struct wanted_file {
 	const struct offer *offer;
 	const char *build_id;
 };
 
 static bool take_by_build_id(void *arg, int fd, const char *path)
 {
-	const struct wanted *w = arg;
+	const struct wanted_file *w = arg;
 	char hex[2 * 64 + 1];
 
 	vouched_build_id(fd, hex);
@@ -107,7 +107,7 @@ bool vouched_offer(const struct vouched *v, const char *module, const char *buil
 		   bool (*take)(void *arg, int fd, const char *path), void *arg)
 {
 	const struct offer o = {take, arg};
-	struct wanted w = {&o, build_id};
+	struct wanted_file w = {&o, build_id};
 
 	if (!v->path)
 		return false;

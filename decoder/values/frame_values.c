@@ -62,7 +62,7 @@ const struct known_memory *thread_values_memory(const struct thread_values *t)
 }
 
 /* A function's variables being gone through. */
-struct walk {
+struct variable_walk {
 	struct frame_place place;
 	struct thread_values *t;
 	size_t n;         /* the frame */
@@ -162,7 +162,7 @@ static void forget_registers(struct thread_values *t, size_t n)
 }
 
 /* The function at the pc of a frame. */
-static bool begin_walk(struct walk *w, struct thread_values *t, size_t n, uint64_t pc)
+static bool begin_walk(struct variable_walk *w, struct thread_values *t, size_t n, uint64_t pc)
 {
 	const struct stack_frame *f = &t->frames[n];
 	struct image_module *mod;
@@ -170,14 +170,14 @@ static bool begin_walk(struct walk *w, struct thread_values *t, size_t n, uint64
 	Dwarf_Addr bias;
 	bool missing;
 
-	*w = (struct walk){.place = {.memory = &t->memory,
-				     .registers = &t->registers[n],
-				     .cfa = f->cfa,
-				     .function = &w->function,
-				     .at_entry = value_at_entry,
-				     .arg = w},
-			   .t = t,
-			   .n = n};
+	*w = (struct variable_walk){.place = {.memory = &t->memory,
+					      .registers = &t->registers[n],
+					      .cfa = f->cfa,
+					      .function = &w->function,
+					      .at_entry = value_at_entry,
+					      .arg = w},
+				    .t = t,
+				    .n = n};
 	/* Only where the thread stands: behind a call they may have changed, and before it they may
 	 * have been others. */
 	if (!n && !t->has_entered && (pc == f->pc || pc + f->is_return == f->pc))
@@ -313,7 +313,8 @@ static bool has_register(Dwarf_Die *parameter, unsigned reg)
 }
 
 /* The call that made the frame of a callee: in its caller's frame w. */
-static bool find_call(struct walk *w, Dwarf_Die *callee, uint64_t return_addr, Dwarf_Die *site)
+static bool find_call(struct variable_walk *w, Dwarf_Die *callee, uint64_t return_addr,
+		      Dwarf_Die *site)
 {
 	struct site_search call = {.return_pc = return_addr - w->place.bias,
 				   .last = dwarf_dieoffset(&w->function),
@@ -329,7 +330,7 @@ static bool find_call(struct walk *w, Dwarf_Die *callee, uint64_t return_addr, D
 
 static bool value_at_entry(void *arg, unsigned reg, uint64_t *value)
 {
-	struct walk *callee = arg, caller;
+	struct variable_walk *callee = arg, caller;
 	struct thread_values *t = callee->t;
 	size_t n = callee->n + 1;
 	Dwarf_Die site, die = {0};
@@ -375,7 +376,7 @@ static bool is_result(Dwarf_Die *parameter)
 	       !dwarf_formflag(&attr, &marked) && marked;
 }
 
-static void tell_variable(struct walk *w, Dwarf_Die *die, size_t level)
+static void tell_variable(struct variable_walk *w, Dwarf_Die *die, size_t level)
 {
 	bool is_parameter = dwarf_tag(die) == DW_TAG_formal_parameter;
 	struct frame_variable v = {.level = level, .entry = *die};
@@ -395,7 +396,7 @@ static void tell_variable(struct walk *w, Dwarf_Die *die, size_t level)
 }
 
 /* tells: variables directly below are told of; else only what is inlined is looked for. */
-static void walk_entries(struct walk *w, Dwarf_Die *parent, size_t level, bool tells,
+static void walk_entries(struct variable_walk *w, Dwarf_Die *parent, size_t level, bool tells,
 			 unsigned depth)
 {
 	Dwarf_Die die;
@@ -428,7 +429,7 @@ static void walk_entries(struct walk *w, Dwarf_Die *parent, size_t level, bool t
 void frame_variables_each(struct thread_values *t, size_t n, uint64_t pc,
 			  void (*found)(void *arg, const struct frame_variable *v), void *arg)
 {
-	struct walk w;
+	struct variable_walk w;
 
 	if (n >= t->count || !begin_walk(&w, t, n, pc))
 		return;
@@ -442,7 +443,7 @@ bool frame_function_range(struct thread_values *t, size_t n, uint64_t pc, uint64
 			  uint64_t *end)
 {
 	Dwarf_Addr low, high;
-	struct walk w;
+	struct variable_walk w;
 
 	if (n >= t->count || !begin_walk(&w, t, n, pc) || dwarf_lowpc(&w.function, &low) ||
 	    dwarf_highpc(&w.function, &high) || w.place.pc < low || w.place.pc >= high)
@@ -540,7 +541,7 @@ void frame_values_get(struct thread_values *t, size_t n, struct frame_values *v)
 {
 	const struct kept_stack *kept = symbols_kept_stack(t->s, t->memory.snap, t->thread);
 	struct collection c = {.t = t, .v = v};
-	struct walk w;
+	struct variable_walk w;
 
 	said_values_find(t->s, t->memory.snap, t->thread, n, v);
 	if (v->count)

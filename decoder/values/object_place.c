@@ -27,22 +27,22 @@ const char *const object_state_texts[OBJECT_STATES] = {
 	[OBJECT_NOT_DECODED] = "<not decoded>",
 };
 
-enum place_kind {
-	PLACE_NOWHERE, /* optimized out */
-	PLACE_ADDRESS,
-	PLACE_REGISTER,
-	PLACE_VALUE,
-	PLACE_BYTES,
+enum location_kind {
+	LOCATION_NOWHERE, /* optimized out */
+	LOCATION_ADDRESS,
+	LOCATION_REGISTER,
+	LOCATION_VALUE,
+	LOCATION_BYTES,
 };
 
 /* A simple location description. */
-struct place {
-	enum place_kind kind;
+struct simple_location {
+	enum location_kind kind;
 	uint64_t number; /* address, register or value */
 	Dwarf_Block block;
 };
 
-struct machine {
+struct location_machine {
 	const struct frame_place *f;
 	Dwarf_Attribute *attr;
 	Dwarf_Op *ops;
@@ -51,17 +51,17 @@ struct machine {
 	size_t depth;
 	bool typed; /* a value was converted to a type whose arithmetic is not that of addresses */
 	unsigned steps, nested;
-	struct place place;        /* of the piece that is being told */
-	enum object_state failure; /* why it ended */
+	struct simple_location place; /* of the piece that is being told */
+	enum object_state failure;    /* why it ended */
 };
 
-static bool fail(struct machine *m, enum object_state why)
+static bool fail(struct location_machine *m, enum object_state why)
 {
 	m->failure = why;
 	return false;
 }
 
-static bool push(struct machine *m, uint64_t value)
+static bool push(struct location_machine *m, uint64_t value)
 {
 	if (m->depth == STACK_MAX)
 		return fail(m, OBJECT_NOT_DECODED);
@@ -69,7 +69,7 @@ static bool push(struct machine *m, uint64_t value)
 	return true;
 }
 
-static bool pop(struct machine *m, uint64_t *value)
+static bool pop(struct location_machine *m, uint64_t *value)
 {
 	if (!m->depth)
 		return fail(m, OBJECT_NOT_DECODED);
@@ -77,7 +77,7 @@ static bool pop(struct machine *m, uint64_t *value)
 	return true;
 }
 
-static bool read_register(struct machine *m, uint64_t reg, uint64_t *value)
+static bool read_register(struct location_machine *m, uint64_t reg, uint64_t *value)
 {
 	const struct frame_registers *r = m->f->registers;
 
@@ -91,7 +91,8 @@ static bool read_register(struct machine *m, uint64_t reg, uint64_t *value)
 
 /* xmm0 to xmm15, and ymm0 to ymm15 by the same numbers (System V ABI, AMD64 supplement, 3.6.2).
  * Returns how many bytes of it are known; 0: see failure. */
-static size_t read_vector(struct machine *m, uint64_t reg, uint8_t out[EXTENDED_VECTOR_SIZE])
+static size_t read_vector(struct location_machine *m, uint64_t reg,
+			  uint8_t out[EXTENDED_VECTOR_SIZE])
 {
 	if (reg < DWARF_XMM0 || reg >= DWARF_XMM0 + EXTENDED_VECTORS)
 		m->failure = OBJECT_NOT_DECODED;
@@ -112,7 +113,7 @@ static enum object_state read_memory(const struct known_memory *k, uint64_t addr
 	return known_memory_is_mapped(k, addr) ? OBJECT_NOT_KEPT : OBJECT_NOT_MAPPED;
 }
 
-static bool dereference(struct machine *m, size_t size)
+static bool dereference(struct location_machine *m, size_t size)
 {
 	uint64_t addr, value = 0;
 	enum object_state state;
@@ -125,7 +126,7 @@ static bool dereference(struct machine *m, size_t size)
 	return state == OBJECT_KNOWN ? push(m, value) : fail(m, state);
 }
 
-static bool push_register_plus(struct machine *m, uint64_t reg, uint64_t offset)
+static bool push_register_plus(struct location_machine *m, uint64_t reg, uint64_t offset)
 {
 	uint64_t value;
 
@@ -146,7 +147,7 @@ static void take_block(Dwarf_Attribute *attr)
 		attr->form = DW_FORM_exprloc;
 }
 
-static bool frame_base(struct machine *m, uint64_t *base)
+static bool frame_base(struct location_machine *m, uint64_t *base)
 {
 	Dwarf_Attribute attr;
 	Dwarf_Op *ops;
@@ -160,7 +161,7 @@ static bool frame_base(struct machine *m, uint64_t *base)
 	return evaluate(m->f, &attr, ops, count, m->nested + 1, base, &m->failure);
 }
 
-static bool do_unary(struct machine *m, unsigned op)
+static bool do_unary(struct location_machine *m, unsigned op)
 {
 	uint64_t a;
 
@@ -250,7 +251,7 @@ static bool needs_no_type(unsigned op)
 	       op == DW_OP_ne;
 }
 
-static bool do_binary(struct machine *m, unsigned op)
+static bool do_binary(struct location_machine *m, unsigned op)
 {
 	uint64_t a, b, r;
 
@@ -261,14 +262,14 @@ static bool do_binary(struct machine *m, unsigned op)
 	return compute(op, a, b, &r) ? push(m, r) : fail(m, OBJECT_NOT_DECODED);
 }
 
-static bool pick(struct machine *m, uint64_t from_top)
+static bool pick(struct location_machine *m, uint64_t from_top)
 {
 	if (from_top >= m->depth)
 		return fail(m, OBJECT_NOT_DECODED);
 	return push(m, m->stack[m->depth - 1 - from_top]);
 }
 
-static bool rotate(struct machine *m, size_t n)
+static bool rotate(struct location_machine *m, size_t n)
 {
 	uint64_t top;
 
@@ -281,7 +282,7 @@ static bool rotate(struct machine *m, size_t n)
 }
 
 /* To the operation at a distance from the end of a jump. */
-static bool jump(struct machine *m, const Dwarf_Op *op)
+static bool jump(struct location_machine *m, const Dwarf_Op *op)
 {
 	enum { JUMP_SIZE = 3 };
 	Dwarf_Word to = op->offset + JUMP_SIZE + (Dwarf_Word)(int64_t)(int16_t)op->number;
@@ -295,7 +296,7 @@ static bool jump(struct machine *m, const Dwarf_Op *op)
 	return true;
 }
 
-static bool branch(struct machine *m, const Dwarf_Op *op)
+static bool branch(struct location_machine *m, const Dwarf_Op *op)
 {
 	uint64_t condition;
 
@@ -303,7 +304,7 @@ static bool branch(struct machine *m, const Dwarf_Op *op)
 }
 
 /* To a base type of integers: of its size, with its sign. 0: the generic type. */
-static bool convert(struct machine *m, const Dwarf_Op *op)
+static bool convert(struct location_machine *m, const Dwarf_Op *op)
 {
 	Dwarf_Die type;
 	Dwarf_Word size, encoding;
@@ -328,8 +329,8 @@ static bool convert(struct machine *m, const Dwarf_Op *op)
 			       : value >> unused);
 }
 
-/* What a register had when the function was entered. */
-static bool entry_value(struct machine *m, const Dwarf_Op *op)
+/* Pushes a register's value at the function's entry. */
+static bool entry_value(struct location_machine *m, const Dwarf_Op *op)
 {
 	Dwarf_Attribute attr;
 	Dwarf_Op *ops;
@@ -343,7 +344,7 @@ static bool entry_value(struct machine *m, const Dwarf_Op *op)
 	return push(m, value);
 }
 
-static bool indexed_address(struct machine *m, const Dwarf_Op *op, bool is_address)
+static bool indexed_address(struct location_machine *m, const Dwarf_Op *op, bool is_address)
 {
 	Dwarf_Attribute attr;
 	Dwarf_Addr addr;
@@ -357,7 +358,7 @@ static bool indexed_address(struct machine *m, const Dwarf_Op *op, bool is_addre
 	return dwarf_formudata(&attr, &word) ? fail(m, OBJECT_NOT_DECODED) : push(m, word);
 }
 
-static bool push_base_plus(struct machine *m, uint64_t offset)
+static bool push_base_plus(struct location_machine *m, uint64_t offset)
 {
 	uint64_t base;
 
@@ -366,19 +367,19 @@ static bool push_base_plus(struct machine *m, uint64_t offset)
 	return frame_base(m, &base) && push(m, base + offset);
 }
 
-static bool push_cfa(struct machine *m)
+static bool push_cfa(struct location_machine *m)
 {
 	return m->f->cfa ? push(m, m->f->cfa) : fail(m, OBJECT_NOT_KEPT);
 }
 
-static bool drop(struct machine *m)
+static bool drop(struct location_machine *m)
 {
 	uint64_t top;
 
 	return pop(m, &top);
 }
 
-static bool plus_constant(struct machine *m, uint64_t constant)
+static bool plus_constant(struct location_machine *m, uint64_t constant)
 {
 	uint64_t top;
 
@@ -386,7 +387,7 @@ static bool plus_constant(struct machine *m, uint64_t constant)
 }
 
 /* Operations that work on the stack. */
-static bool do_stack_op(struct machine *m, const Dwarf_Op *op)
+static bool do_stack_op(struct location_machine *m, const Dwarf_Op *op)
 {
 	switch (op->atom) {
 	case DW_OP_nop:
@@ -454,11 +455,11 @@ static bool do_stack_op(struct machine *m, const Dwarf_Op *op)
 }
 
 /* Operations that tell a place. */
-static bool do_place_op(struct machine *m, const Dwarf_Op *op)
+static bool do_place_op(struct location_machine *m, const Dwarf_Op *op)
 {
 	uint64_t value;
 
-	m->place = (struct place){.kind = PLACE_REGISTER, .number = op->number};
+	m->place = (struct simple_location){.kind = LOCATION_REGISTER, .number = op->number};
 	if (op->atom >= DW_OP_reg0 && op->atom <= DW_OP_reg31) {
 		m->place.number = op->atom - DW_OP_reg0;
 		return true;
@@ -469,10 +470,10 @@ static bool do_place_op(struct machine *m, const Dwarf_Op *op)
 	case DW_OP_stack_value:
 		if (!pop(m, &value))
 			return false;
-		m->place = (struct place){.kind = PLACE_VALUE, .number = value};
+		m->place = (struct simple_location){.kind = LOCATION_VALUE, .number = value};
 		return true;
 	case DW_OP_implicit_value:
-		m->place.kind = PLACE_BYTES;
+		m->place.kind = LOCATION_BYTES;
 		return dwarf_getlocation_implicit_value(m->attr, op, &m->place.block)
 			       ? fail(m, OBJECT_NOT_DECODED)
 			       : true;
@@ -494,7 +495,7 @@ static bool tells_place(unsigned atom)
 
 static bool ends_piece(unsigned atom) { return atom == DW_OP_piece || atom == DW_OP_bit_piece; }
 
-static bool do_op(struct machine *m, const Dwarf_Op *op)
+static bool do_op(struct location_machine *m, const Dwarf_Op *op)
 {
 	if (op->atom >= DW_OP_lit0 && op->atom <= DW_OP_lit31)
 		return push(m, op->atom - DW_OP_lit0);
@@ -505,11 +506,11 @@ static bool do_op(struct machine *m, const Dwarf_Op *op)
 
 /* Runs up to the end of a piece, which it leaves for the caller, or of the expression. A failure of
  * one piece leaves the others. */
-static bool run(struct machine *m)
+static bool run(struct location_machine *m)
 {
 	bool fine = true, any = false;
 
-	m->place = (struct place){.kind = PLACE_NOWHERE};
+	m->place = (struct simple_location){.kind = LOCATION_NOWHERE};
 	m->failure = OBJECT_OPTIMIZED_OUT;
 	m->depth = 0;
 	while (m->at < m->count && !ends_piece(m->ops[m->at].atom)) {
@@ -520,8 +521,9 @@ static bool run(struct machine *m)
 			return fail(m, OBJECT_NOT_DECODED);
 		fine = fine && do_op(m, op);
 	}
-	if (fine && any && m->place.kind == PLACE_NOWHERE && m->depth)
-		m->place = (struct place){.kind = PLACE_ADDRESS, .number = m->stack[m->depth - 1]};
+	if (fine && any && m->place.kind == LOCATION_NOWHERE && m->depth)
+		m->place = (struct simple_location){.kind = LOCATION_ADDRESS,
+						    .number = m->stack[m->depth - 1]};
 	return fine;
 }
 
@@ -529,12 +531,13 @@ static bool run(struct machine *m)
 static bool evaluate(const struct frame_place *f, Dwarf_Attribute *attr, Dwarf_Op *ops,
 		     size_t count, unsigned nested, uint64_t *value, enum object_state *why)
 {
-	struct machine m = {.f = f, .attr = attr, .ops = ops, .count = count, .nested = nested};
+	struct location_machine m = {
+		.f = f, .attr = attr, .ops = ops, .count = count, .nested = nested};
 	bool fine = run(&m);
 
-	if (fine && m.place.kind == PLACE_REGISTER)
+	if (fine && m.place.kind == LOCATION_REGISTER)
 		fine = read_register(&m, m.place.number, value);
-	else if (fine && (m.place.kind == PLACE_ADDRESS || m.place.kind == PLACE_VALUE))
+	else if (fine && (m.place.kind == LOCATION_ADDRESS || m.place.kind == LOCATION_VALUE))
 		*value = m.place.number;
 	else
 		fine = false;
@@ -576,7 +579,7 @@ static void put_bytes(struct object *o, uint64_t at, const void *bytes, size_t n
 }
 
 /* Puts what a register holds; of one of vectors no more than is known. */
-static void put_register(struct object *o, struct machine *m, uint64_t at, uint64_t size)
+static void put_register(struct object *o, struct location_machine *m, uint64_t at, uint64_t size)
 {
 	uint8_t vector[EXTENDED_VECTOR_SIZE] = {0};
 	uint64_t value;
@@ -595,7 +598,7 @@ static void put_register(struct object *o, struct machine *m, uint64_t at, uint6
 }
 
 /* Puts what is at a place into the object's bytes from `at` on: `size` of them. */
-static void put_piece(struct object *o, struct machine *m, uint64_t at, uint64_t size)
+static void put_piece(struct object *o, struct location_machine *m, uint64_t at, uint64_t size)
 {
 	uint8_t bytes[OBJECT_BYTES_MAX];
 	enum object_state state;
@@ -603,31 +606,31 @@ static void put_piece(struct object *o, struct machine *m, uint64_t at, uint64_t
 	if (size > OBJECT_BYTES_MAX)
 		size = OBJECT_BYTES_MAX;
 	switch (m->place.kind) {
-	case PLACE_ADDRESS:
+	case LOCATION_ADDRESS:
 		state = read_memory(m->f->memory, m->place.number, bytes, size);
 		if (state == OBJECT_KNOWN)
 			put_bytes(o, at, bytes, size);
 		else
 			o->why = state;
 		break;
-	case PLACE_REGISTER:
+	case LOCATION_REGISTER:
 		put_register(o, m, at, size);
 		break;
-	case PLACE_VALUE:
+	case LOCATION_VALUE:
 		put_bytes(o, at, &m->place.number,
 			  size < sizeof m->place.number ? size : sizeof m->place.number);
 		break;
-	case PLACE_BYTES:
+	case LOCATION_BYTES:
 		put_bytes(o, at, m->place.block.data,
 			  size < m->place.block.length ? size : m->place.block.length);
 		break;
-	case PLACE_NOWHERE:
+	case LOCATION_NOWHERE:
 		break;
 	}
 }
 
 /* Pieces of whole bytes; of bits none is evaluated. */
-static void put_pieces(struct object *o, struct machine *m, bool fine)
+static void put_pieces(struct object *o, struct location_machine *m, bool fine)
 {
 	uint64_t at = 0;
 
@@ -654,7 +657,7 @@ static void put_pieces(struct object *o, struct machine *m, bool fine)
 	}
 }
 
-static void locate_by(struct object *o, struct machine *m)
+static void locate_by(struct object *o, struct location_machine *m)
 {
 	bool fine = run(m);
 
@@ -662,10 +665,10 @@ static void locate_by(struct object *o, struct machine *m)
 		put_pieces(o, m, fine);
 	} else if (!fine) {
 		o->why = m->failure;
-	} else if (m->place.kind == PLACE_ADDRESS) {
+	} else if (m->place.kind == LOCATION_ADDRESS) {
 		*o = object_at(m->place.number);
 	} else {
-		if (m->place.kind == PLACE_REGISTER)
+		if (m->place.kind == LOCATION_REGISTER)
 			o->reg = (unsigned)(m->place.number < FRAME_REGISTERS ? m->place.number + 1
 									      : 0);
 		put_piece(o, m, 0, OBJECT_BYTES_MAX);
@@ -689,7 +692,7 @@ static void locate_constant(struct object *o, Dwarf_Attribute *attr)
 
 void object_locate(struct object *o, const struct frame_place *f, Dwarf_Die *variable)
 {
-	struct machine m = {.f = f, .attr = &(Dwarf_Attribute){0}};
+	struct location_machine m = {.f = f, .attr = &(Dwarf_Attribute){0}};
 
 	*o = (struct object){.why = OBJECT_OPTIMIZED_OUT};
 	if (dwarf_attr_integrate(variable, DW_AT_location, m.attr)) {

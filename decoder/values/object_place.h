@@ -47,8 +47,8 @@ struct frame_place {
 	uint64_t bias;       /* addresses less those in the DWARF */
 	Dwarf_Addr pc;       /* in the DWARF; of a caller, in its call */
 	Dwarf_Die *function; /* has the frame's base; NULL: none */
-	/* What the parameter in this register was when the function was entered, DWARF number;
-	 * NULL: not known of any. */
+	/* The value at the function's entry of the parameter in this register, DWARF number; NULL:
+	 * not known of any. */
 	bool (*at_entry)(void *arg, unsigned reg, uint64_t *value);
 	void *arg;
 };
@@ -68,7 +68,7 @@ enum object_state object_operations(const struct frame_place *f, Dwarf_Op *ops, 
 enum object_state object_read(const struct object *o, const struct known_memory *k, uint64_t offset,
 			      void *out, size_t n);
 
-/* What lies at an address. */
+/* The object at an address. */
 struct object object_at(uint64_t addr);
 
 #endif

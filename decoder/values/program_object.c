@@ -16,7 +16,7 @@ enum {
 	ENTRIES_MAX = 1 << 17,
 };
 
-struct search {
+struct object_search {
 	const struct known_memory *k;
 	struct unit_set *units;
 	struct frame_place place;
@@ -35,7 +35,7 @@ static bool take_name(struct program_object *o, const char *name)
 	return n > 0 && (size_t)n < sizeof o->name;
 }
 
-static bool is_wanted(struct search *s, Dwarf_Die *die)
+static bool is_wanted(struct object_search *s, Dwarf_Die *die)
 {
 	struct program_object *o = s->out;
 	const char *name = dwarf_diename(die);
@@ -61,7 +61,7 @@ static bool is_wanted(struct search *s, Dwarf_Die *die)
 	       take_name(o, debug_variable_name(symbols_strings(s->k->s), s->units, die));
 }
 
-static bool find_variable(struct search *s, Dwarf_Die *parent, unsigned depth)
+static bool find_variable(struct object_search *s, Dwarf_Die *parent, unsigned depth)
 {
 	Dwarf_Die die;
 
@@ -101,7 +101,7 @@ bool program_variable_at(const struct known_memory *k, uint64_t pc, uint64_t add
 	struct image_module *mod;
 	Dwarf_Addr bias;
 	struct debug_unit *unit = unit_at(k, pc, &mod, &bias);
-	struct search s = {.k = k, .addr = addr, .out = o};
+	struct object_search s = {.k = k, .addr = addr, .out = o};
 	struct location loc;
 
 	*o = (struct program_object){.name = ""};

@@ -35,7 +35,7 @@ struct writer {
 };
 
 /* A value within an object. */
-struct part {
+struct value_part {
 	const struct object *o;
 	uint64_t offset;
 };
@@ -62,14 +62,14 @@ __attribute__((format(printf, 2, 3))) static void put(struct writer *w, const ch
 	w->len += sizeof more - 1;
 }
 
-static void put_value(struct writer *w, Dwarf_Die *type, struct part p);
+static void put_value(struct writer *w, Dwarf_Die *type, struct value_part p);
 
 static void put_state(struct writer *w, enum object_state state)
 {
 	put(w, "%s", object_state_texts[state]);
 }
 
-static bool read_part(struct writer *w, struct part p, void *out, size_t n)
+static bool read_part(struct writer *w, struct value_part p, void *out, size_t n)
 {
 	enum object_state state = object_read(p.o, w->k, p.offset, out, n);
 
@@ -79,7 +79,7 @@ static bool read_part(struct writer *w, struct part p, void *out, size_t n)
 }
 
 /* A number of `size` bytes. */
-static bool read_number(struct writer *w, struct part p, uint64_t size, uint64_t *value)
+static bool read_number(struct writer *w, struct value_part p, uint64_t size, uint64_t *value)
 {
 	*value = 0;
 	if (size && size <= sizeof *value)
@@ -192,7 +192,7 @@ static void put_string_at(struct writer *w, uint64_t addr, bool is_signed)
 		  known_memory_is_mapped(w->k, addr + got) ? OBJECT_NOT_KEPT : OBJECT_NOT_MAPPED);
 }
 
-static void put_float(struct writer *w, struct part p, uint64_t size)
+static void put_float(struct writer *w, struct value_part p, uint64_t size)
 {
 	union {
 		float f;
@@ -251,7 +251,7 @@ static void put_number(struct writer *w, uint64_t value, uint64_t size, uint64_t
 }
 
 /* Of more than 8 bytes. */
-static void put_long_number(struct writer *w, struct part p, bool is_signed)
+static void put_long_number(struct writer *w, struct value_part p, bool is_signed)
 {
 	uint64_t halves[2];
 
@@ -281,7 +281,7 @@ static bool is_x87(Dwarf_Die *type)
 	return false;
 }
 
-static void put_base(struct writer *w, Dwarf_Die *type, struct part p)
+static void put_base(struct writer *w, Dwarf_Die *type, struct value_part p)
 {
 	uint64_t size = 0, encoding = 0, value;
 
@@ -360,7 +360,7 @@ static void put_enumerator(struct writer *w, Dwarf_Die *type, uint64_t value, ui
 		put(w, "%" PRIu64, value);
 }
 
-static void put_enumeration(struct writer *w, Dwarf_Die *type, struct part p)
+static void put_enumeration(struct writer *w, Dwarf_Die *type, struct value_part p)
 {
 	uint64_t size = 0, value;
 
@@ -378,7 +378,7 @@ static void put_function_name(struct writer *w, uint64_t addr)
 		put(w, " <%s>", name);
 }
 
-static void put_pointer(struct writer *w, Dwarf_Die *type, struct part p)
+static void put_pointer(struct writer *w, Dwarf_Die *type, struct value_part p)
 {
 	Dwarf_Die target;
 	uint64_t addr;
@@ -396,7 +396,7 @@ static void put_pointer(struct writer *w, Dwarf_Die *type, struct part p)
 	}
 }
 
-static void put_reference(struct writer *w, Dwarf_Die *type, struct part p)
+static void put_reference(struct writer *w, Dwarf_Die *type, struct value_part p)
 {
 	struct object o;
 	Dwarf_Die target;
@@ -409,7 +409,7 @@ static void put_reference(struct writer *w, Dwarf_Die *type, struct part p)
 		return;
 	o = object_at(addr);
 	put(w, ": ");
-	put_value(w, &target, (struct part){&o, 0});
+	put_value(w, &target, (struct value_part){&o, 0});
 }
 
 /* Elements of `size` bytes of a type, one behind the other, in one or more dimensions. */
@@ -421,7 +421,7 @@ struct elements {
 };
 
 static void put_elements(struct writer *w, const struct elements *e, size_t dimension,
-			 struct part first)
+			 struct value_part first)
 {
 	uint64_t step = e->size;
 
@@ -429,7 +429,7 @@ static void put_elements(struct writer *w, const struct elements *e, size_t dime
 		step *= e->counts[i]; /* which may be a lie: what is there is read or not */
 	put(w, "{");
 	for (uint64_t i = 0; i < e->counts[dimension] && !w->full && w->steps < STEPS_MAX; i++) {
-		struct part p = {first.o, first.offset + i * step};
+		struct value_part p = {first.o, first.offset + i * step};
 
 		if (i == ELEMENTS_SHOWN) {
 			put(w, "...");
@@ -445,7 +445,7 @@ static void put_elements(struct writer *w, const struct elements *e, size_t dime
 }
 
 /* Whether bytes of an object from `from` to `to` are known not to be all 0. */
-static bool has_more(struct writer *w, struct part p, uint64_t from, uint64_t to)
+static bool has_more(struct writer *w, struct value_part p, uint64_t from, uint64_t to)
 {
 	uint8_t bytes[64];
 	uint64_t most = from + BYTES_LOOKED_AT;
@@ -463,7 +463,8 @@ static bool has_more(struct writer *w, struct part p, uint64_t from, uint64_t to
 
 /* An array of characters is a string up to its NUL, where that is what it holds; else bytes. Those
  * of unsigned characters are strings only where nothing speaks against it. */
-static void put_character_array(struct writer *w, struct part p, uint64_t count, bool is_signed)
+static void put_character_array(struct writer *w, struct value_part p, uint64_t count,
+				bool is_signed)
 {
 	uint8_t bytes[STRING_SHOWN + 1];
 	size_t n = count < sizeof bytes ? (size_t)count : sizeof bytes, len;
@@ -489,7 +490,7 @@ static void put_character_array(struct writer *w, struct part p, uint64_t count,
 		put(w, " and more behind its end");
 }
 
-static void put_array(struct writer *w, Dwarf_Die *type, struct part p)
+static void put_array(struct writer *w, Dwarf_Die *type, struct value_part p)
 {
 	uint64_t counts[DIMENSIONS_MAX], size;
 	size_t n = debug_array_counts(type, counts, DIMENSIONS_MAX);
@@ -504,7 +505,7 @@ static void put_array(struct writer *w, Dwarf_Die *type, struct part p)
 }
 
 /* False: it is no sequence. */
-static bool put_sequence(struct writer *w, Dwarf_Die *type, struct part p)
+static bool put_sequence(struct writer *w, Dwarf_Die *type, struct value_part p)
 {
 	struct sequence_type f;
 	uint64_t data, count;
@@ -512,8 +513,8 @@ static bool put_sequence(struct writer *w, Dwarf_Die *type, struct part p)
 
 	if (!sequence_type_find(&f, type))
 		return false;
-	if (!read_number(w, (struct part){p.o, p.offset + f.data}, 8, &data) ||
-	    !read_number(w, (struct part){p.o, p.offset + f.behind}, 8, &count))
+	if (!read_number(w, (struct value_part){p.o, p.offset + f.data}, 8, &data) ||
+	    !read_number(w, (struct value_part){p.o, p.offset + f.behind}, 8, &count))
 		return true;
 	if (f.has_end)
 		count = f.size && count >= data ? (count - data) / f.size : 0;
@@ -523,11 +524,12 @@ static bool put_sequence(struct writer *w, Dwarf_Die *type, struct part p)
 	}
 	o = object_at(data);
 	put(w, "length %" PRIu64 " ", count);
-	put_elements(w, &(struct elements){&f.element, f.size, &count, 1}, 0, (struct part){&o, 0});
+	put_elements(w, &(struct elements){&f.element, f.size, &count, 1}, 0,
+		     (struct value_part){&o, 0});
 	return true;
 }
 
-static void put_bit_field(struct writer *w, Dwarf_Die *member, Dwarf_Die *type, struct part p,
+static void put_bit_field(struct writer *w, Dwarf_Die *member, Dwarf_Die *type, struct value_part p,
 			  uint64_t bits)
 {
 	uint64_t bit, value, encoding = 0, size = 0;
@@ -536,7 +538,7 @@ static void put_bit_field(struct writer *w, Dwarf_Die *member, Dwarf_Die *type, 
 		put_state(w, OBJECT_NOT_DECODED);
 		return;
 	}
-	if (!read_number(w, (struct part){p.o, p.offset + bit / 8}, (bit % 8 + bits + 7) / 8,
+	if (!read_number(w, (struct value_part){p.o, p.offset + bit / 8}, (bit % 8 + bits + 7) / 8,
 			 &value))
 		return;
 	debug_type_size(type, &size);
@@ -553,7 +555,7 @@ static void put_bit_field(struct writer *w, Dwarf_Die *member, Dwarf_Die *type, 
 	put_number(w, value, 8, encoding);
 }
 
-static void put_member(struct writer *w, Dwarf_Die *member, struct part p, uint64_t offset)
+static void put_member(struct writer *w, Dwarf_Die *member, struct value_part p, uint64_t offset)
 {
 	const char *name = dwarf_diename(member);
 	uint64_t bits;
@@ -568,12 +570,12 @@ static void put_member(struct writer *w, Dwarf_Die *member, struct part p, uint6
 	if (debug_number(member, DW_AT_bit_size, &bits))
 		put_bit_field(w, member, &type, p, bits);
 	else
-		put_value(w, &type, (struct part){p.o, p.offset + offset});
+		put_value(w, &type, (struct value_part){p.o, p.offset + offset});
 }
 
 /* Rust's enumerations: the variant that a discriminant tells, or the one without. */
-static bool find_variant(struct writer *w, Dwarf_Die *variants, struct part p, Dwarf_Die *variant,
-			 bool *failed)
+static bool find_variant(struct writer *w, Dwarf_Die *variants, struct value_part p,
+			 Dwarf_Die *variant, bool *failed)
 {
 	Dwarf_Die die = {0}, discr, type, fallback = {0};
 	Dwarf_Attribute attr;
@@ -584,7 +586,7 @@ static bool find_variant(struct writer *w, Dwarf_Die *variants, struct part p, D
 		if (!debug_member_offset(&discr, &offset) || !debug_type_of(&discr, &type) ||
 		    !debug_type_size(&type, &size) || size > 8)
 			return false;
-		if (!read_number(w, (struct part){p.o, p.offset + offset}, size, &value)) {
+		if (!read_number(w, (struct value_part){p.o, p.offset + offset}, size, &value)) {
 			*failed = true;
 			return false;
 		}
@@ -618,7 +620,7 @@ static bool has_members(Dwarf_Die *type)
 	return false;
 }
 
-static void put_variant(struct writer *w, Dwarf_Die *variants, struct part p)
+static void put_variant(struct writer *w, Dwarf_Die *variants, struct value_part p)
 {
 	Dwarf_Die variant, member = {0}, type;
 	uint64_t offset;
@@ -638,10 +640,10 @@ static void put_variant(struct writer *w, Dwarf_Die *variants, struct part p)
 	}
 	put(w, "%s", dwarf_diename(&member) ? dwarf_diename(&member) : "");
 	if (has_members(&type))
-		put_value(w, &type, (struct part){p.o, p.offset + offset});
+		put_value(w, &type, (struct value_part){p.o, p.offset + offset});
 }
 
-static void put_members(struct writer *w, Dwarf_Die *type, struct part p)
+static void put_members(struct writer *w, Dwarf_Die *type, struct value_part p)
 {
 	Dwarf_Die die = {0};
 	unsigned shown = 0;
@@ -670,7 +672,7 @@ static void put_members(struct writer *w, Dwarf_Die *type, struct part p)
 	put(w, "}");
 }
 
-static bool put_enum_of_rust(struct writer *w, Dwarf_Die *type, struct part p)
+static bool put_enum_of_rust(struct writer *w, Dwarf_Die *type, struct value_part p)
 {
 	Dwarf_Die die = {0};
 
@@ -682,7 +684,7 @@ static bool put_enum_of_rust(struct writer *w, Dwarf_Die *type, struct part p)
 	return false;
 }
 
-static void put_structure(struct writer *w, Dwarf_Die *type, struct part p)
+static void put_structure(struct writer *w, Dwarf_Die *type, struct value_part p)
 {
 	if (dwarf_hasattr(type, DW_AT_declaration))
 		put(w, "<incomplete type>");
@@ -690,7 +692,7 @@ static void put_structure(struct writer *w, Dwarf_Die *type, struct part p)
 		put_members(w, type, p);
 }
 
-static void put_fortran_string(struct writer *w, Dwarf_Die *type, struct part p)
+static void put_fortran_string(struct writer *w, Dwarf_Die *type, struct value_part p)
 {
 	uint64_t size;
 	uint8_t bytes[STRING_SHOWN];
@@ -704,7 +706,7 @@ static void put_fortran_string(struct writer *w, Dwarf_Die *type, struct part p)
 
 static const struct {
 	int tag;
-	void (*put)(struct writer *w, Dwarf_Die *type, struct part p);
+	void (*put)(struct writer *w, Dwarf_Die *type, struct value_part p);
 	bool is_composed;
 } putters[] = {
 	{DW_TAG_base_type, put_base, false},
@@ -719,7 +721,7 @@ static const struct {
 	{DW_TAG_union_type, put_structure, true},
 };
 
-static void put_value(struct writer *w, Dwarf_Die *type, struct part p)
+static void put_value(struct writer *w, Dwarf_Die *type, struct value_part p)
 {
 	int tag = dwarf_tag(type);
 
@@ -751,7 +753,7 @@ void value_text(char text[VALUE_TEXT_MAX], const struct known_memory *k, Dwarf_D
 	else if (!type)
 		put_state(&w, OBJECT_NOT_DECODED);
 	else
-		put_value(&w, type, (struct part){o, 0});
+		put_value(&w, type, (struct value_part){o, 0});
 }
 
 static bool is_text(Dwarf_Die *type)

@@ -2,6 +2,8 @@
 # SPDX-License-Identifier: MIT
 # Programs are recorded with --replayable, deleted with what they read, and run again by btrec replay: the same output, each event met.
 # What is changed in a log is found, at its event; what is no log of ours is refused.
+import collections
+import random
 import resource
 import threading
 
@@ -552,6 +554,32 @@ def odd_guards():
     odd_mapping("guard")
 
 
+@case("guards are left by protections, emptying and moving, in a replay, too")
+def odd_guards_kept():
+    odd_mapping("guard-kept")
+
+
+@case("guards that process_madvise makes of the program's own pages")
+def odd_guards_of_itself():
+    odd_mapping("guard-of-itself")
+
+
+@case("what a request that no row knows writes behind guards is found")
+def odd_behind_guards():
+    odd_mapping("behind-guard")
+
+
+@case("pages that process_madvise frees of the program's own (MADV_FREE)")
+def odd_freed_of_itself():
+    if native(odd_argv("free-of-itself")).status == 77:
+        raise Skip("the kernel cannot do this: free-of-itself")
+    for backend in "engine", "step":
+        result = recorded(odd_argv("free-of-itself"), "--backend", backend)
+        equal(result.out, b"12288 8 2\nfreed: 00w 00w 63w 64w\nfreed: 61w 00w 63w 64w\n12288 -1 22\n"
+              b"up to a file's: 00w 00w 64w 65w\nup to a file's: 62w 00w 64w 65w\n", "what it prints")
+        same(result)
+
+
 @case("remap_file_pages from within a page")
 def odd_within():
     odd_mapping("within")
@@ -934,6 +962,38 @@ def calls_in_window():
         equal((again.status, found["kind"], found["registers"]), (65, "point", []), "status, kind and registers")
         noted.append((int(found["expected_point"]["tick"]) - int(found["point"]["tick"]), len(found["point"])))
     check((1, 1) in noted and all(difference == 1 for difference, _ in noted), "ticks, and what else is told of a point: %s" % noted)
+
+
+def calls_of(trace):
+    """Tick and number of each call that was made without a stop."""
+    return re.findall(rb"^  tick=(\d+) nr=(\d+) ", execute([BTREC, "dump", "--no-branches", trace]).out, re.M)
+
+
+@case("a window has the calls up to its end, none behind it: at the beginning of a tick, within one, and where mappings change without a stop")
+def calls_of_window():
+    folder = fresh_dir("window")
+    result = recorded([build("window_calls.c")])
+    dump = execute([BTREC, "dump", result.trace])
+    equal((dump.status, dump.out.count(b": a copy of what the program mapped")), (0, sum(name.startswith("mapped-") for name in os.listdir(result.trace))), "status of btrec dump, and copies")
+    all_calls = calls_of(result.trace)
+    doubled = [tick for tick, number in collections.Counter(tick for tick, _ in all_calls).items() if number > 1]
+    check(len(doubled) > 10, "%d ticks with two calls" % len(doubled))
+    for tick in map(int, random.Random(1).sample(doubled, 4)):
+        before = [call for call in all_calls if int(call[0]) < tick]
+        within = [call for call in all_calls if int(call[0]) == tick]
+        had = []
+        for place in ["@%d" % tick, *("@%d+%d" % (tick, transfers) for transfers in range(1, 6)), "@%d" % (tick + 1)]:
+            window = os.path.join(folder, place)
+            again = replayed(result.trace, "-q", "--no-output", "--to", place, "--window", "..", "-o", window)
+            if again.status == 65:  # the tick has not so many transfers
+                continue
+            equal(again.status, 0, "status of --to " + place)
+            found = calls_of(window)
+            equal(found[:len(before)], before, "calls before the tick of " + place)
+            equal(found[len(before):], within[:len(found) - len(before)], "calls of the tick of " + place)
+            had.append(len(found) - len(before))
+        equal((had[0], had[-1], had), (0, len(within), sorted(had)), "calls of tick %d from place to place" % tick)
+        check(0 < had[1] < len(within) or len(set(had)) > 1, "calls: %s" % had)
 
 
 @case("a program that is killed in the midst of calls that are made without a stop")

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /* The reader of traces: whole, damaged and cut, on disk and in memory. */
 #include "lib/array_size.h"
+#include "lib/branch_graph.h"
 #include "tests/unit/trace_fixture.h"
 
 #include <errno.h>
@@ -424,6 +425,48 @@ static void a_file_of_another_trace_is_refused(void **state)
 	trace_close(t);
 }
 
+/* A tight loop's: some bytes stand for millions of entries, and nobody who reads records decodes
+ * them all. */
+static void histories_of_any_length_are_read(void **state)
+{
+	enum { RECORDS = 1000, BLOCKS = 2 };
+	struct fixture *f = *state;
+	struct bt_record_branches graph = {.count = BRANCH_GRAPH_MOST, .entries = bt_str("loop")};
+	struct trace_file files[2] = {{.name = "events"}, {.name = "branches-1"}};
+	uint8_t events[4096], branches[4096];
+	struct buf records = {0}, file = {0};
+	struct trace_cursor c;
+	struct bt_record rec;
+	struct bt_error err;
+	struct trace *t;
+	int seen = 0;
+
+	write_small(f->path);
+	files[0].bytes = slice_of(events, get_file(f->path, "events", events, sizeof events));
+	get_file(f->path, "branches-1", branches, sizeof branches);
+	buf_put(&file, branches, BT_FILE_HEADER_SIZE);
+	for (uint64_t block = 0; block < BLOCKS; block++) {
+		buf_reset(&records);
+		for (int i = 0; i < RECORDS; i++) {
+			bt_record_encode(&records, BT_RECORD_BRANCH_GRAPH, &graph);
+			graph.first += graph.count;
+		}
+		assert_int_equal(bt_block_encode(&file, block, slice_of(records.data, records.len),
+						 BT_BLOCK_FULL),
+				 0);
+	}
+	files[1].bytes = slice_of(file.data, file.len);
+	assert_int_equal(trace_open_memory(&t, files, 2, &err), 0);
+	trace_cursor_init(&c, t, &t->files[1]);
+	while (trace_cursor_next(&c, &rec, &err) == 1)
+		seen += rec.kind == BT_RECORD_BRANCH_GRAPH;
+	assert_int_equal(seen, RECORDS * BLOCKS);
+	trace_cursor_release(&c);
+	trace_close(t);
+	buf_release(&records);
+	buf_release(&file);
+}
+
 /* Kilobytes that unpack to gigabytes, in blocks that all claim to be the first. */
 static void what_unpacks_to_too_much_is_left_out(void **state)
 {
@@ -514,6 +557,7 @@ int main(void)
 		WITH_DIR(a_missing_block_is_reported_and_the_rest_is_read),
 		WITH_DIR(a_file_of_another_trace_is_refused),
 		WITH_DIR(what_unpacks_to_too_much_is_left_out),
+		WITH_DIR(histories_of_any_length_are_read),
 		WITH_DIR(memory_reads_as_the_disk_does),
 	};
 

@@ -63,13 +63,13 @@ out:
 }
 
 /* The code that has been read of the space: the process may be gone. */
-struct kept {
+struct kept_code {
 	const struct address_space *space;
 	uint64_t at; /* the page asked for last */
 	const uint8_t *page;
 };
 
-static const uint8_t *kept_page(struct kept *k, uint64_t addr)
+static const uint8_t *kept_page(struct kept_code *k, uint64_t addr)
 {
 	if (!k->page || addr - k->at >= BT_PAGE) {
 		k->at = page_down(addr);
@@ -95,10 +95,10 @@ static size_t read_kept(void *arg, uint64_t addr, uint8_t *bytes, size_t n)
 	return done;
 }
 
-/* What the group of entry i is to meet: what the fragment there does. */
+/* Returns the demand that the group of entry i is to meet: that of the fragment there. */
 static struct fragment_demand demand_of(const struct engine_space *es, size_t i, uint64_t pc)
 {
-	uint32_t fragment = code_cache_find(es->cache, pc);
+	uint32_t fragment = code_cache_find_of(es->cache, pc, false);
 	const struct fragment *frag =
 		fragment == FRAGMENT_NONE ? NULL : &es->cache->fragments[fragment];
 
@@ -111,7 +111,7 @@ static struct fragment_demand demand_of(const struct engine_space *es, size_t i,
 }
 
 /* The address of entry i where it wants a group that can be made here, 0. */
-static uint64_t wanted_at(struct engine_space *es, struct kept *kept, size_t i)
+static uint64_t wanted_at(struct engine_space *es, struct kept_code *kept, size_t i)
 {
 	uint64_t pc = profile_wants_group(es->profile.program, i)
 			      ? cache_profile_address(&es->profile, kept->space, i)
@@ -127,7 +127,7 @@ struct wishes {
 	size_t count;
 };
 
-/* What the groups are made with. */
+/* The means to make groups. */
 struct making {
 	struct profile *profile;
 	struct persisted_maker *maker;
@@ -178,7 +178,7 @@ static void make_all(struct making *m, const struct wishes *wanted)
 
 static void make_groups(const struct backend *b, struct engine_space *es, struct address_space *s)
 {
-	struct kept kept = {.space = s};
+	struct kept_code kept = {.space = s};
 	struct making making = {.profile = es->profile.program,
 				.source = {.read = read_kept, .arg = &kept}};
 	struct wishes wanted = {.count = 0};

@@ -44,7 +44,7 @@ static uint64_t written(const struct logged_piece *p, const struct logged_note *
 		       : most;
 }
 
-/* What is known of a call that a note is of. NULL: none such is made in the cache. */
+/* The facts of a call that has a note. NULL: the cache makes no such call. */
 static const struct logged_known *known_call(struct engine_space *es, uint64_t nr)
 {
 	struct logged_known *known = nr < POLICY_NUMBERS ? &es->logged[nr] : NULL;
@@ -57,7 +57,8 @@ static const struct logged_known *known_call(struct engine_space *es, uint64_t n
 	return known && !known->stops ? known : NULL;
 }
 
-/* What the call writes, or, to a stream, has written. */
+/* The row of a call. stream: not 0 for output of the program, whose row is that of the bytes it
+ * wrote. */
 static struct logged_row row_of(const struct logged_known *known, uint64_t stream)
 {
 	return stream ? logged_stream_row() : known->row;
@@ -91,7 +92,7 @@ static void make_note(struct logged_note *note, const struct task *task, struct 
 	}
 }
 
-/* What the note says, as far as it is no nonsense of the program's. */
+/* Reads a note. The program can have written over it: pieces that make no sense are left out. */
 static void read_note(struct bt_logged_call *out, const struct engine_space *es,
 		      const struct logged_note *note, const struct logged_known *known)
 {

@@ -50,7 +50,7 @@ static bool dispatches_syscalls(pid_t tid)
 	       config.mode;
 }
 
-/* What the task may have done before it was recorded. */
+/* Learns, once a task, its state from before the recording: filters, user dispatch, descriptors. */
 static void look_at_adopted(struct task *task, struct engine_space *es)
 {
 	struct engine_task *et = task->backend;
@@ -187,7 +187,7 @@ void cache_syscalls_left(struct task *task)
 	struct engine_task *et = task->backend;
 	struct engine_space *es = engine_space_made(task);
 
-	/* What was learned of descriptors of its file may not be true any more. */
+	/* The kinds of the descriptors of the mapped file may be out of date. */
 	if (es && es->cache->kind.logged && syscall_is(&task->syscall, SYS_mmap) &&
 	    !(task->syscall.args[3] & MAP_ANONYMOUS))
 		es->descriptors.stale = true;
@@ -223,8 +223,8 @@ static size_t read_notes(struct task *task, struct engine_space *es, const struc
 	return n;
 }
 
-/* What it has just written to descriptor 2, should it have: a routine has not come to that. A part
- * may be made whole at a stop, and is heard with the whole then. */
+/* Reports a complete write to descriptor 2 that the task has just made and no routine has copied
+ * yet. A partial write may be completed at a stop; all of it is reported then. */
 static void hear_last_words(struct task *task, const struct engine_space *es,
 			    const struct stretch *s, size_t n)
 {

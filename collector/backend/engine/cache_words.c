@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
-/* What the program writes to its descriptor 2 in the cache: a routine copies it behind the call,
- * where the kernel has just read it, and the tracer takes it at the next stop (last_words.h). What
- * the ring has no room for is written at a stop: so the tracer sees every line. */
+/* The program's output to its descriptor 2 in the cache. A routine copies it behind the call, where
+ * the kernel has just read it. The tracer takes the copy at the next stop (last_words.h). A write
+ * for which the ring has no room is made at a stop, so the tracer sees every line. */
 #include "collector/backend/engine/engine_private.h"
 #include "collector/task/last_words.h"
 

@@ -22,7 +22,6 @@
 #include <sys/syscall.h>
 
 #include "collector/backend/engine/cache/syscall_policy.h"
-#include "collector/backend/engine/near_stop.h"
 #include "collector/backend/engine/persist/persisted_groups.h"
 #include "collector/backend/engine/region_syscalls.h"
 #include "collector/backend/engine/watch.h"
@@ -394,7 +393,8 @@ static enum engine_refusal why_not_made(const struct engine_space *es,
 	return limits_fall_short(&task->process->limits) ? REFUSED_LIMIT : REFUSED_KERNEL;
 }
 
-/* What counts against the program's limits (limits.h): shared memory is nobody's data. */
+/* The engine's share of the program's limits (limits.h). Shared memory does not count against
+ * RLIMIT_DATA. */
 static const struct limits_share *share_of(const struct engine_space *es)
 {
 	enum {
@@ -437,12 +437,8 @@ bool engine_space_is_busy(const struct engine_space *es, const struct task *task
 
 struct fragment_kind engine_space_kind(const struct backend *b, const struct engine_space *es)
 {
-	return (struct fragment_kind){.ticks = b->ticks,
-				      .near = b->ticks && es->near,
-				      .counts = near_stop_counts(b, es),
-				      .careful = es->careful,
-				      .logged = b->logged,
-				      .apart = es->cache->kind.apart};
+	return (struct fragment_kind){
+		.ticks = b->ticks, .logged = b->logged, .apart = es->cache->kind.apart};
 }
 
 static bool has_kind(const struct backend *b, const struct engine_space *es)

@@ -288,7 +288,8 @@ static uint64_t code_to_call_from(const struct task *task)
 	return 0;
 }
 
-/* What the kernel would do, in *regs. False: it is left to the kernel. */
+/* Makes the call of the vsyscall page in the kernel's place; *regs becomes the state behind it.
+ * False: the kernel has to make it. */
 static bool make_vsyscall(struct task *task, long nr, struct bt_regs *regs)
 {
 	const struct step_task *st = task->step;

@@ -45,8 +45,8 @@ bool stepper_blocks_faults(const struct task *task);
  * disposition of SIGTRAP. */
 bool stepper_hides_signals(const struct task *task);
 
-/* What stopped() has given for the task, for the pace of its timers (timer_pace.h). The stepper
- * notes its own stops. */
+/* Tells the pace of the task's timers (timer_pace.h) of a stop that stopped() has returned. The
+ * stepper notes its own stops. */
 void stepper_note_stop(struct task *task, enum backend_stop stop, const siginfo_t *info);
 
 /* At task->due, of a running task: whether it has run as long as it was to before the next signal

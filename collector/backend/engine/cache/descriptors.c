@@ -177,7 +177,7 @@ static bool changes_mapping(const struct files_apart *a, pid_t tid, uint32_t fd,
 	return false;
 }
 
-/* What the kind is where a log is kept. */
+/* The descriptor's kind where a log is kept; kind: the one that it has without a log. */
 static uint8_t kind_apart(const struct files_apart *a, pid_t tid, uint32_t fd,
 			  const struct statx *st, uint8_t kind)
 {

@@ -60,9 +60,9 @@ static bool is_plain(uint64_t nr)
 	return syscall_plain_outputs(nr, outputs) >= 0 || operations_are_plain(nr);
 }
 
-/* What such a call does to mappings follows from its arguments and its result alone, where memory
- * of no file is mapped (routine_syscalls.c), and it does not fail. Behind one that fails the
- * mappings are read, before the next one changes them (map_call_emit_failed()). */
+/* If such a call succeeds and maps no file (routine_syscalls.c), its arguments and its result alone
+ * tell how it changes mappings. If it fails, the mappings are read behind it, before the next call
+ * changes them (map_call_emit_failed()). */
 static bool changes_maps_plainly(uint64_t nr)
 {
 	static const uint16_t calls[] = {SYS_brk, SYS_mmap, SYS_munmap, SYS_mprotect};

@@ -20,7 +20,7 @@ enum {
  * user. */
 enum { ANSWER_OUTPUT = BT_LOGGED_DATA, ANSWER_PIECES };
 
-/* What such a call writes; the routines read it. */
+/* The memory that such a call writes. The routines read this row. */
 struct logged_row {
 	struct logged_piece {
 		uint8_t arg; /* that leads there, from 1; 0: none */

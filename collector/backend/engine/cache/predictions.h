@@ -45,10 +45,10 @@ struct predictions {
 /* Where the branch is predicted to lead, 0: nobody knows. */
 uint64_t predictions_find(const struct predictions *g, uint64_t from);
 
-/* What is known of the branch, NULL. Valid until the next predictions_put(). */
+/* The prediction of the branch, or NULL. Valid until the next predictions_put(). */
 struct prediction *predictions_get(const struct predictions *g, uint64_t from);
 
-/* Takes over what is known of a branch. False without memory, or when there are too many. */
+/* Takes over the prediction of a branch. False without memory, or when there are too many. */
 bool predictions_put(struct predictions *g, const struct prediction *prediction);
 
 /* The first prediction, from number *i on, that rests on code in [start, end): NULL when there is

@@ -87,8 +87,8 @@ static size_t emit_piece(struct emitter *e, unsigned piece)
 	return none;
 }
 
-/* What the program writes for its user is what it was, or (other) it is not. rax, rcx, rdx and rsi
- * are used, and flags. */
+/* Compares the program's output with the recorded bytes, and jumps to `other` where they differ.
+ * Uses rax, rcx, rdx and rsi, and flags. */
 static void emit_same_output(struct emitter *e, struct forward *other)
 {
 	size_t none = emit_piece(e, ANSWER_OUTPUT), bytes = e->len, aligned, done, words;
@@ -115,7 +115,8 @@ static void emit_same_output(struct emitter *e, struct forward *other)
 	emit_patch(e, none, e->base + e->len);
 }
 
-/* What the call wrote goes to the program's memory. rax, rcx, rdx and rsi are used, and flags. */
+/* Copies a piece that the recorded call wrote into the program's memory. Uses rax, rcx, rdx and
+ * rsi, and flags. */
 static void emit_data(struct emitter *e, unsigned piece)
 {
 	size_t none = emit_piece(e, piece);

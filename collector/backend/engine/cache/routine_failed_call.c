@@ -186,7 +186,7 @@ void failed_call_emit_note(struct code_cache *c, struct emitter *e, uint32_t tab
 	emit_arguments(e);
 	EMIT(e, 0x65, 0x8b, 0x81); /* mov eax, gs:[rcx+number] */
 	emit_u32(e, AT_NOTE - (c->kind.logged ? LOGGED_BYTES : 0) - NOTE_SIZE + NOTE_NR);
-	/* Whatever the program has written there. */
+	/* The program can have overwritten the number. */
 	EMIT(e, 0x3d); /* cmp eax, numbers */
 	emit_u32(e, POLICY_NUMBERS);
 	emit_jump_if(e, &nothing, CC_AE);

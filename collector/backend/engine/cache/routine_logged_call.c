@@ -209,8 +209,8 @@ void logged_call_emit_copy(struct emitter *e, bool from_log)
 	emit_patch(e, done, e->base + e->len);
 }
 
-/* What the call has written of a piece. edi: where the row is. rax, rcx, rdx and rsi are used, and
- * flags. */
+/* Logs the bytes that the call has written of one piece. edi: offset of the row. Uses rax, rcx, rdx
+ * and rsi, and flags. */
 static void emit_piece(struct code_cache *c, struct emitter *e, const struct logged_tables *t,
 		       unsigned piece)
 {

@@ -26,7 +26,7 @@ static void emit_test_flags(struct emitter *e, uint32_t mask)
 	emit_u32(e, mask);
 }
 
-/* What is mapped already comes to be written through. */
+/* A mapping that exists becomes writable. */
 static void emit_letting_write(struct emitter *e, struct forward *no)
 {
 	size_t reads;

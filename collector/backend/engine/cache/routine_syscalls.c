@@ -566,8 +566,9 @@ void routine_emit_syscall(struct code_cache *c, struct emitter *e, const struct 
 	land_all(e, &to.yes);
 	if (c->kind.logged)
 		logged_call_emit_before(c, e, t, &to.no);
-	/* Who asks for a stop looks whether the task is here after that, and interrupts it then:
-	 * one of the two is seen. */
+	/* The tracer writes CTX_STOP before it reads CTX_CALLING. The task writes CTX_CALLING
+	 * before it reads CTX_STOP. So one of the two sees what the other wrote, and the call does
+	 * not begin or is interrupted. */
 	EMIT(e, 0xb9, 1, 0, 0, 0, 0x65, 0x87, 0x0c,
 	     0x25); /* mov ecx, 1; xchg gs:[calling], ecx: a barrier */
 	emit_u32(e, CTX_CALLING);

@@ -1,6 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* What the program writes to its descriptor 2 in the cache, copied behind the call (cache_words.c).
- */
+/* Copies the program's output to its descriptor 2, behind a call in the cache (cache_words.c). */
 #include "collector/backend/engine/cache/routines_private.h"
 
 /* Its last bytes go where the ring ends. A fault in the loop is one at copy_end

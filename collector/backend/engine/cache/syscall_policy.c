@@ -209,8 +209,8 @@ const struct policy_operation policy_operations[] = {
 	{SYS_ioctl, POLICY_WAIT, TCSETS},
 	{SYS_ioctl, POLICY_WAIT, TCSETSW},
 	{SYS_ioctl, POLICY_WAIT, TIOCSPGRP},
-	/* What programs ask for when they start. Others are not what the program has set
-	   (limits.h). */
+	/* The limits that programs read when they start. For other limits the kernel's answer is
+	 * not the program's own setting (limits.h). */
 	{SYS_prlimit64, POLICY_ASKS, RLIMIT_STACK},
 	{SYS_prlimit64, POLICY_ASKS, RLIMIT_NOFILE},
 	{SYS_arch_prctl, POLICY_FIRST, ARCH_SET_FS},

@@ -20,8 +20,8 @@ static void emit_probe(struct translation *t, const struct step *s)
 		}
 }
 
-/* What is in rcx is all ones unless there is something to do: then it is not 0 behind this. Ticks
- * are counted the other way round. */
+/* While there is nothing to do, the tested bits in rcx are all 1 (ones). Subtracts them, so that
+ * rcx is 0 then, as jrcxz tests it. Where ticks are counted, the tested bits are 0 already. */
 static void emit_complement(struct translation *t, uint32_t ones)
 {
 	if (t->cache->kind.ticks)

@@ -189,7 +189,8 @@ static size_t read_caller(void *arg, uint64_t at, void *bytes, size_t n)
 	return tracee_read(task->host_tid, at, bytes, n);
 }
 
-/* What the call's row says. A mapping that changes is not in it. */
+/* Shows the memory that the call's row says it writes. The row does not tell which mappings change.
+ */
 static void show_written(const struct shower *s)
 {
 	const struct syscall_facts *facts = syscall_facts(s->task->syscall.nr);

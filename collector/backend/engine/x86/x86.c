@@ -411,7 +411,8 @@ static void take_prefix_traits(const struct scan *s, struct x86_insn *insn)
 	}
 }
 
-/* What most instructions have nothing of. */
+/* Traits that few instructions have: those of prefixes, of shifts by 0, and of instructions that
+ * run outside the cache. */
 static void take_the_rest(struct scan *s, struct x86_insn *insn, unsigned modrm)
 {
 	take_prefix_traits(s, insn);
