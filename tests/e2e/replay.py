@@ -512,6 +512,17 @@ def sparse():
         same(result, "--memory-limit", "1T")
 
 
+@case("a terabyte that is reserved, and advised of, takes no time, and replays")
+def reserved():
+    argv = [build("reserves_much.c", *STATIC)]
+    alone = native(argv)
+    if alone.status:
+        raise Skip("so much cannot be reserved here")
+    result = recorded_alone(argv)
+    equal(result.out, alone.out, "what it prints")
+    same(result, "--memory-limit", "2T")
+
+
 @case("changes of mappings that fail with a part done, and advice on pages that cannot be written")
 def half_done():
     program = build("half_done.c", *STATIC, "-O1")
