@@ -7,6 +7,8 @@
 #include <string.h>
 #include <sys/stat.h>
 
+#include "collector/record/mapped_pages.h"
+#include "collector/record/present_pages.h"
 #include "collector/space/mappings.h"
 #include "collector/space/world.h"
 #include "collector/tracee/tracee.h"
@@ -50,20 +52,65 @@ static size_t readable_size(pid_t tid, const struct mapping *m)
 		       : size;
 }
 
-static bool copy_mapping(struct memory_copy *c, pid_t tid, const struct mapping *m)
+static struct memory_copy_range *add_range(struct memory_copy *c, uint64_t start, size_t whole)
 {
 	struct memory_copy_range *ranges = array_grow(c->ranges, c->count, &c->cap, sizeof *ranges);
-	size_t len = readable_size(tid, m), at = c->bytes.len;
 
-	if (ranges)
-		c->ranges = ranges;
-	if (!ranges || !buf_reserve(&c->bytes, len))
+	if (!ranges)
+		return NULL;
+	c->ranges = ranges;
+	ranges[c->count] = (struct memory_copy_range){.start = start, .whole = whole};
+	return &ranges[c->count++];
+}
+
+/* len: how much of it can be read. */
+static bool copy_range(struct memory_copy *c, pid_t tid, uint64_t start, size_t len, size_t whole)
+{
+	struct memory_copy_range *range = add_range(c, start, whole);
+
+	if (!range || !buf_reserve(&c->bytes, len))
 		return false;
-	len = tracee_read(tid, m->start, c->bytes.data + at, len);
-	c->bytes.len = at + len;
-	ranges[c->count++] = (struct memory_copy_range){
-		.start = m->start, .len = len, .at = at, .whole = m->end - m->start};
+	range->at = c->bytes.len;
+	range->len = tracee_read(tid, start, c->bytes.data + range->at, len);
+	c->bytes.len += range->len;
 	return true;
+}
+
+static bool pass_over(struct memory_copy *c, uint64_t start, uint64_t end)
+{
+	struct memory_copy_range *range = start < end ? add_range(c, start, end - start) : NULL;
+
+	if (range)
+		range->is_zero = true;
+	return range || start >= end;
+}
+
+/* A program may reserve far more than there is memory. */
+static bool copy_memory(struct memory_copy *c, pid_t tid, const struct mapping *m,
+			struct present_pages *present)
+{
+	uint64_t behind = m->start, start, end;
+	bool ok = true;
+
+	while (ok && present_pages_next(present, &start, &end)) {
+		ok = pass_over(c, behind, start) &&
+		     copy_range(c, tid, start, end - start, end - start);
+		behind = end;
+	}
+	return ok && pass_over(c, behind, m->end);
+}
+
+static bool copy_mapping(struct memory_copy *c, pid_t tid, const struct mapping *m)
+{
+	struct present_pages present;
+	bool ok;
+
+	if (m->ino || m->shared || *m->path == '/' ||
+	    !present_pages_open(&present, tid, m->start, m->end))
+		return copy_range(c, tid, m->start, readable_size(tid, m), m->end - m->start);
+	ok = copy_memory(c, tid, m, &present);
+	present_pages_close(&present);
+	return ok;
 }
 
 bool memory_copy_take(struct memory_copy *c, pid_t tid, enum memory_copy_of of, bool files)
@@ -111,6 +158,11 @@ void memory_copy_compare(const struct memory_copy *c, pid_t tid,
 	for (size_t r = 0; r < c->count; r++) {
 		const struct memory_copy_range *range = &c->ranges[r];
 
+		if (range->is_zero) {
+			mapped_pages_find_memory(tid, range->start, range->start + range->whole,
+						 changed, arg);
+			continue;
+		}
 		for (size_t done = 0, n; done < range->len; done += n) {
 			const uint8_t *before = c->bytes.data + range->at + done;
 

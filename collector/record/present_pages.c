@@ -19,7 +19,7 @@ struct scan {
 		category_inverted, category_mask, category_anyof_mask, return_mask;
 };
 
-#define SCAN	       _IOWR('f', 16, struct scan)
+#define SCAN           _IOWR('f', 16, struct scan)
 #define SCAN_PRESENT   (UINT64_C(1) << 3)
 #define SCAN_SWAPPED   (UINT64_C(1) << 4)
 #define ENTRY_IS_THERE (UINT64_C(3) << 62) /* an entry's bits 63, present, and 62, swapped */

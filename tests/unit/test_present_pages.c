@@ -40,7 +40,8 @@ static size_t runs_of(uint8_t *memory, enum present_pages_by by, size_t runs[RUN
 
 static void pages_that_were_written_are_found(void **state)
 {
-	static const size_t written[][2] = {{0, 1}, {5, 8}, {1000, 1030}, {9000, 9001}, {PAGES - 1, PAGES}};
+	static const size_t written[][2] = {
+		{0, 1}, {5, 8}, {1000, 1030}, {9000, 9001}, {PAGES - 1, PAGES}};
 	uint8_t *memory = mmap(NULL, (size_t)PAGES * BT_PAGE, PROT_READ | PROT_WRITE,
 			       MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
 	size_t runs[RUNS_MOST][2];
