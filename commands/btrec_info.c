@@ -198,6 +198,13 @@ static void print_replayable(const struct log_digest *d)
 	char missing[240];
 
 	print_label("replay");
+	if (!d->events[LOG_PART_START]) {
+		printf("not possible: its log %s before the program began\n",
+		       d->damaged       ? "is damaged"
+		       : d->ended_early ? "ended"
+					: "was cut off");
+		return;
+	}
 	if (d->has_processor)
 		processor_offer_read(&here);
 	if (d->has_processor &&

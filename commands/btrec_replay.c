@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /* btrec replay: runs a recording again. The process that it runs in is this program, executed once
  * more, traced, and emptied before its first instruction (host.h). */
+#include <errno.h>
 #include <inttypes.h>
 #include <signal.h>
 #include <stdio.h>
@@ -388,6 +389,8 @@ static int tell_end(const struct question *q, struct replaying *r, struct bt_err
 			       "%s: the replay is not as the recording was", q->path);
 	}
 	rc = tell_place(q, r, err);
+	if (!rc && r->unwritten && r->unwritten != EPIPE) /* whose reader has what it wants */
+		rc = bt_fail(err, BT_E_IO, r->unwritten, "cannot write to standard output");
 	if (!rc && !q->args->quiet)
 		say_end(q, r);
 	return rc;

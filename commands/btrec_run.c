@@ -250,6 +250,19 @@ static void summarize(const struct run *run, const struct supervisor *sup, bool 
 		 lives_on ? "; what it left running is recorded on" : "");
 }
 
+/* Tells the user, once, that btrec replay will reach up to here only. */
+static void tell_log_ended(struct run *run)
+{
+	const char *why = run->session.log.end;
+	struct front_message m = {.type = FRONT_SAYS};
+
+	if (!why || run->told_log_ended || run->options.quiet)
+		return;
+	run->told_log_ended = true;
+	snprintf(m.text, sizeof m.text, "the log for btrec replay ends here: %s", why);
+	send_message(run, &m);
+}
+
 static void notify(void *arg, const struct supervisor *sup, int stop_signal)
 {
 	struct run *run = arg;
@@ -262,8 +275,10 @@ static void notify(void *arg, const struct supervisor *sup, int stop_signal)
 	}
 	run->front_due = false;
 	trace_writer_flush(run->session.writer); /* the user may look at it now */
-	if (!stop_signal)
+	if (!stop_signal) {
+		tell_log_ended(run);
 		summarize(run, sup, true, &m);
+	}
 	send_message(run, &m);
 }
 
@@ -314,19 +329,6 @@ static void tell_slow(void *arg, const char *why)
 		return;
 	run->told_slow = true;
 	snprintf(m.text, sizeof m.text, "%s", why);
-	send_message(run, &m);
-}
-
-/* Tells the user, once, that btrec replay will reach up to here only. */
-static void tell_log_ended(struct run *run)
-{
-	const char *why = run->session.log.end;
-	struct front_message m = {.type = FRONT_SAYS};
-
-	if (!why || run->told_log_ended || run->options.quiet)
-		return;
-	run->told_log_ended = true;
-	snprintf(m.text, sizeof m.text, "the log for btrec replay ends here: %s", why);
 	send_message(run, &m);
 }
 

@@ -248,12 +248,15 @@ static void put_pieces(struct log_content *c, pid_t tid, uint64_t start, uint64_
 struct content_range {
 	uint64_t start, end;
 	uint64_t offset; /* of start in the file */
+	bool is_memory;  /* private, of no file */
 };
 
 static void put_range(struct log_content *c, pid_t tid, const struct content_copy *copy,
 		      const struct content_range *r)
 {
-	if (copy->fd < 0)
+	if (r->is_memory)
+		mapped_pages_find_memory(tid, r->start, r->end, put_pages, c);
+	else if (copy->fd < 0)
 		mapped_pages_find(tid, r->start, r->end, put_pages, c);
 	else
 		put_pieces(c, tid, r->start, r->end, copy, r->offset);
@@ -293,7 +296,8 @@ static bool is_sparse(const struct stat *st)
 void log_content_put(struct log_content *c, pid_t tid, uint64_t start, uint64_t end,
 		     const struct log_file *file)
 {
-	struct content_range r = {start, end, file->offset};
+	struct content_range r = {start, end, file->offset,
+				  !file->path && !file->ino && file->is_old};
 	struct content_copy copy = {.fd = -1};
 	int sparse = -1;
 	struct stat st;

@@ -5,6 +5,7 @@
 #include <sys/mman.h>
 #include <sys/syscall.h>
 
+#include "collector/record/present_pages.h"
 #include "lib/page.h"
 
 enum {
@@ -42,6 +43,22 @@ void mapped_pages_find(pid_t tid, uint64_t start, uint64_t end,
 		}
 		at += n < want ? n + BT_PAGE : n; /* over a page that cannot be read */
 	}
+}
+
+void mapped_pages_find_memory(pid_t tid, uint64_t start, uint64_t end,
+			      void (*found)(void *arg, uint64_t addr, const uint8_t *bytes,
+					    size_t n),
+			      void *arg)
+{
+	struct present_pages present;
+
+	if (!present_pages_open(&present, tid, start, end)) {
+		mapped_pages_find(tid, start, end, found, arg);
+		return;
+	}
+	while (present_pages_next(&present, &start, &end))
+		mapped_pages_find(tid, start, end, found, arg);
+	present_pages_close(&present);
 }
 
 void replaced_pages_forget(struct replaced_pages *r) { buf_reset(&r->bytes); }

@@ -14,6 +14,13 @@ void mapped_pages_find(pid_t tid, uint64_t start, uint64_t end,
 		       void (*found)(void *arg, uint64_t addr, const uint8_t *bytes, size_t n),
 		       void *arg);
 
+/* The same of private memory of no file: pages that are neither in memory nor swapped out are zero,
+ * and are not read. */
+void mapped_pages_find_memory(pid_t tid, uint64_t start, uint64_t end,
+			      void (*found)(void *arg, uint64_t addr, const uint8_t *bytes,
+					    size_t n),
+			      void *arg);
+
 /* Zeroed: nothing was taken. */
 struct replaced_pages {
 	uint64_t start;

@@ -7,6 +7,8 @@
 #include <string.h>
 #include <sys/stat.h>
 
+#include "collector/record/mapped_pages.h"
+#include "collector/record/present_pages.h"
 #include "collector/space/mappings.h"
 #include "collector/space/world.h"
 #include "collector/tracee/tracee.h"
@@ -62,29 +64,68 @@ static struct memory_copy_range *add_range(struct memory_copy *c, uint64_t start
 	return &ranges[c->count++];
 }
 
-/* Guards (guarded_pages.h) are pages that cannot be read between those that can, of no file. */
-static bool copy_mapping(struct memory_copy *c, pid_t tid, const struct mapping *m)
+/* len: how much of it can be read, but for guards (guarded_pages.h): pages that cannot be read
+ * between those that can. A file has none: behind the first page that cannot be read is its end. */
+static bool copy_range(struct memory_copy *c, pid_t tid, uint64_t start, size_t len, size_t whole,
+		       bool is_file)
 {
-	size_t size = readable_size(tid, m), whole = m->end - m->start;
-	struct memory_copy_range *r = add_range(c, m->start, whole);
+	struct memory_copy_range *r = add_range(c, start, whole);
 
-	if (!r || !buf_reserve(&c->bytes, size))
+	if (!r || !buf_reserve(&c->bytes, len))
 		return false;
-	for (size_t done = 0, n; done < size; done += n + BT_PAGE) {
-		n = page_down(tracee_read(tid, m->start + done, c->bytes.data + c->bytes.len,
-					  size - done));
+	for (size_t done = 0, n; done < len; done += n + BT_PAGE) {
+		n = page_down(
+			tracee_read(tid, start + done, c->bytes.data + c->bytes.len, len - done));
 		if (n && done) {
-			r->whole = m->start + done - r->start;
-			r = add_range(c, m->start + done, whole - done);
+			r->whole = start + done - r->start;
+			r = add_range(c, start + done, whole - done);
 		}
 		if (!r)
 			return false;
 		r->len += n;
 		c->bytes.len += n;
-		if (m->ino)
+		if (is_file)
 			break;
 	}
 	return true;
+}
+
+static bool pass_over(struct memory_copy *c, uint64_t start, uint64_t end)
+{
+	struct memory_copy_range *range = start < end ? add_range(c, start, end - start) : NULL;
+
+	if (range)
+		range->is_zero = true;
+	return range || start >= end;
+}
+
+/* A program may reserve far more than there is memory. */
+static bool copy_memory(struct memory_copy *c, pid_t tid, const struct mapping *m,
+			struct present_pages *present)
+{
+	uint64_t behind = m->start, start, end;
+	bool ok = true;
+
+	while (ok && present_pages_next(present, &start, &end)) {
+		ok = pass_over(c, behind, start) &&
+		     copy_range(c, tid, start, end - start, end - start, false);
+		behind = end;
+	}
+	return ok && pass_over(c, behind, m->end);
+}
+
+static bool copy_mapping(struct memory_copy *c, pid_t tid, const struct mapping *m)
+{
+	struct present_pages present;
+	bool ok;
+
+	if (m->ino || m->shared || *m->path == '/' ||
+	    !present_pages_open(&present, tid, m->start, m->end))
+		return copy_range(c, tid, m->start, readable_size(tid, m), m->end - m->start,
+				  m->ino);
+	ok = copy_memory(c, tid, m, &present);
+	present_pages_close(&present);
+	return ok;
 }
 
 bool memory_copy_take(struct memory_copy *c, pid_t tid, enum memory_copy_of of, bool files)
@@ -136,6 +177,11 @@ void memory_copy_compare(const struct memory_copy *c, pid_t tid,
 	for (size_t r = 0; r < c->count; r++) {
 		const struct memory_copy_range *range = &c->ranges[r];
 
+		if (range->is_zero) {
+			mapped_pages_find_memory(tid, range->start, range->start + range->whole,
+						 changed, arg);
+			continue;
+		}
 		for (size_t done = 0, n; done < range->len; done += n) {
 			const uint8_t *before = c->bytes.data + range->at + done;
 

@@ -4,6 +4,7 @@
 #ifndef BT_MEMORY_COPY_H
 #define BT_MEMORY_COPY_H
 
+#include <stdbool.h>
 #include <sys/types.h>
 
 #include "lib/buf.h"
@@ -13,6 +14,7 @@ struct memory_copy {
 		uint64_t start;
 		size_t len, at; /* in bytes */
 		size_t whole;   /* of the mapping: what lies behind a file's end cannot be read */
+		bool is_zero;   /* memory that has no pages: nothing is kept of it */
 	} * ranges;
 	size_t count, cap;
 	struct buf bytes;

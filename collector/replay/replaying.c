@@ -130,7 +130,7 @@ static bool tell_output(struct replaying *r, struct task *task, const struct log
 		return false;
 	}
 	if (r->options.output)
-		output_repeat(e->u.output.stream, log_effect_bytes(&r->log, e));
+		output_repeat(e->u.output.stream, log_effect_bytes(&r->log, e), &r->unwritten);
 	return true;
 }
 
@@ -628,7 +628,8 @@ static void on_calls_answered(struct session *session, struct supervisor *sup, s
 	log_events_calls(&r->log, &calls);
 	for (; same < n && (!ticks || ticks[same] == calls[same].tick); same++) {
 		if (calls[same].output.stream && r->options.output)
-			output_repeat(calls[same].output.stream, calls[same].output.bytes);
+			output_repeat(calls[same].output.stream, calls[same].output.bytes,
+				      &r->unwritten);
 		if (log_events_shape(&r->log, same))
 			effect_shape_made(task, log_events_shape(&r->log, same));
 	}

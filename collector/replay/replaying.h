@@ -66,6 +66,7 @@ struct replaying {
 	uint64_t met;            /* seq of the last of them that has one */
 	size_t place;       /* the next of options.places; place_count: it was at all of them */
 	bool passed;        /* that one: the task was never there */
+	int unwritten;      /* errno of the first output that could not be repeated; 0: all was */
 	uint64_t shared_at; /* memory that others may have written to in the recording; 0: none */
 	struct divergence divergence;
 	struct bt_error failure; /* code 0: none. What stood in the way */

@@ -1,6 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 #include "collector/replay/told_output.h"
 
+#include <errno.h>
+#include <poll.h>
 #include <string.h>
 #include <unistd.h>
 
@@ -59,15 +61,19 @@ bool output_is_there(const struct log_events *l, const struct log_effect *e, pid
 	return true;
 }
 
-void output_repeat(unsigned stream, struct slice bytes)
+void output_repeat(unsigned stream, struct slice bytes, int *cause)
 {
 	int to = stream == 2 ? STDERR_FILENO : STDOUT_FILENO;
 
 	for (size_t done = 0; done < bytes.len;) {
 		ssize_t n = write(to, bytes.at + done, bytes.len - done);
 
-		if (n <= 0)
+		if (n < 0 && errno == EAGAIN) /* somebody has made it one that does not wait */
+			poll(&(struct pollfd){.fd = to, .events = POLLOUT}, 1, -1);
+		else if (n < 0 && errno != EINTR && to == STDOUT_FILENO && !*cause)
+			*cause = errno;
+		if (n < 0 && errno != EAGAIN && errno != EINTR)
 			return;
-		done += (size_t)n;
+		done += n > 0 ? (size_t)n : 0;
 	}
 }

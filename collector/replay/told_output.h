@@ -17,8 +17,9 @@ uint64_t output_length(const struct log_item *item);
 bool output_is_there(const struct log_events *l, const struct log_effect *e, pid_t tid,
 		     struct memory_difference *first);
 
-/* Writes bytes to our own standard output or (stream 2) error; what cannot be written is left out.
- */
-void output_repeat(unsigned stream, struct slice bytes);
+/* Writes bytes to our own standard output or (stream 2) error, and waits where that has no room.
+ * What cannot be written is left out; of the first of standard output *cause is the errno, if it
+ * was 0. */
+void output_repeat(unsigned stream, struct slice bytes, int *cause);
 
 #endif

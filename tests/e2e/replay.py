@@ -312,6 +312,37 @@ def ends_early():
     check(why in execute([BTREC, "info", result.trace]).out, "btrec info does not say so")
 
 
+@case("that the log has ended is said, too, where the program leaves a child and ends at once")
+def leaves_child():
+    result = record([build("leaves_child.c", *STATIC)], ["--replayable"], stdin=b"")
+    equal((result.status, result.err.count(b"the log for btrec replay ends here")), (0, 1), "status, and how often it is said: %s" % result.err)
+
+
+@case("a log of which nothing was written is not said to be replayable")
+def empty_log():
+    copy = os.path.join(fresh_dir("empty"), "trace")
+    shutil.copytree(recorded(["/bin/true"]).trace, copy)
+    open(os.path.join(copy, "log-1"), "wb").close()
+    equal(info(copy, "replay"), "not possible: its log was cut off before the program began", "replay")
+    equal(replayed(copy).status, 76, "status of the replay")
+
+
+@case("what cannot be repeated on standard output is said, and one that does not wait has all of it")
+def unwritten():
+    result = recorded(["/usr/bin/seq", "100000"])
+    with open("/dev/full", "wb") as full:
+        found = subprocess.run([BTREC, "replay", result.trace], stdout=full, stderr=subprocess.PIPE)
+    equal(found.returncode, 74, "status with a full disk: %s" % found.stderr)
+    check(b"cannot write to standard output: No space left on device" in found.stderr, found.stderr)
+    equal(subprocess.run([BTREC, "replay", "--no-output", result.trace], stdout=subprocess.DEVNULL, stderr=subprocess.PIPE).returncode, 0, "status without output")
+    out, into = os.pipe()
+    os.set_blocking(into, False)
+    replay = subprocess.Popen([BTREC, "replay", "-q", result.trace], stdout=into)
+    os.close(into)
+    with open(out, "rb") as file:
+        equal((file.read() == result.out, replay.wait()), (True, 0), "all of it came, and the status")
+
+
 @case("a program that sets segments of its own ends its log")
 def has_ldt():
     for how in ("64", "32", "no"):
@@ -512,6 +543,17 @@ def sparse():
     for result in recorded(argv), recorded_alone(argv):
         equal(result.out, alone.out, "what it prints")
         same(result, "--memory-limit", "1T")
+
+
+@case("a terabyte that is reserved, and advised of, takes no time, and replays")
+def reserved():
+    argv = [build("reserves_much.c", *STATIC)]
+    alone = native(argv)
+    if alone.status:
+        raise Skip("so much cannot be reserved here")
+    result = recorded_alone(argv)
+    equal(result.out, alone.out, "what it prints")
+    same(result, "--memory-limit", "2T")
 
 
 @case("changes of mappings that fail with a part done, and advice on pages that cannot be written")
