@@ -30,7 +30,7 @@ bool helper_btview(char path[PATH_MAX])
 }
 
 /* In the child. The signals that the front blocks and ignores are as usual. */
-static void become(const char *const *argv, int out)
+static void become_helper(const char *const *argv, int out)
 {
 	const struct rlimit none = {0};
 	int nothing = open("/dev/null", O_RDWR | O_CLOEXEC);
@@ -90,7 +90,7 @@ bool helper_start(struct helper *h, const char *const *argv)
 		return false;
 	h->pid = fork();
 	if (!h->pid) {
-		become(argv, pipes[1]);
+		become_helper(argv, pipes[1]);
 		_exit(127);
 	}
 	close(pipes[1]);

@@ -42,8 +42,8 @@ static struct sign_budget *budget_of(const struct recording *r, struct process_r
 }
 
 /* The stop was the last of the budget. */
-static void disarm(struct recording *r, struct supervisor *sup, struct task *task, uint16_t sign,
-		   struct sign_budget *budget)
+static void disarm_function(struct recording *r, struct supervisor *sup, struct task *task,
+			    uint16_t sign, struct sign_budget *budget)
 {
 	struct process_record *process = task->process->record;
 	bool again = !sup->options.parallel; /* side by side, code that others run cannot be taken
@@ -148,7 +148,7 @@ void recording_on_function(struct session *session, struct supervisor *sup, stru
 
 	budget = budget_of(r, task->process->record, function);
 	if (!budget || !budget->left || !--budget->left)
-		disarm(r, sup, task, function, budget);
+		disarm_function(r, sup, task, function, budget);
 	if (extent == SIGN_ASKED) {
 		snapshot_take(r, sup, task, BT_SNAPSHOT_REQUEST, 0,
 			      first_signs_name(r->signs, function));

@@ -65,7 +65,7 @@ static void put_calls(struct replay_log *l)
 }
 
 /* They come before whatever comes now. */
-static void put(struct replay_log *l, enum bt_record_kind kind, const void *body)
+static void write_record(struct replay_log *l, enum bt_record_kind kind, const void *body)
 {
 	if (l->calls.len)
 		put_calls(l);
@@ -79,7 +79,7 @@ static bool is_logged(const struct replay_log *l, const struct task *task)
 
 static void sink_put(void *arg, enum bt_record_kind kind, const void *body)
 {
-	put(arg, kind, body);
+	write_record(arg, kind, body);
 }
 
 void replay_log_init(struct replay_log *l, struct trace_writer *w, uint64_t most, const char *cache)
@@ -119,7 +119,7 @@ static void put_data(void *arg, uint64_t addr, const uint8_t *bytes, size_t n)
 {
 	struct bt_record_log_data rec = {.addr = addr, .bytes = slice_of(bytes, n)};
 
-	put(arg, BT_RECORD_LOG_DATA, &rec);
+	write_record(arg, BT_RECORD_LOG_DATA, &rec);
 }
 
 static void put_state(struct replay_log *l, const struct task *task, bool extended)
@@ -129,7 +129,7 @@ static void put_state(struct replay_log *l, const struct task *task, bool extend
 
 	if (extended)
 		rec.extended = slice_of(bytes, tracee_get_extended(task->host_tid, bytes));
-	put(l, BT_RECORD_LOG_STATE, &rec);
+	write_record(l, BT_RECORD_LOG_STATE, &rec);
 }
 
 /* The path of the file that the pages are of, as btrec can open it; NULL: there is none. */
@@ -197,7 +197,7 @@ static void put_shape(void *arg, pid_t tid, const struct log_shape *s)
 	       log_content_is_same(&l->content, tid, rec.start, rec.end);
 	if (same) /* a replay has these bytes there, in pages of its own */
 		rec.what = BT_SHAPE_PROTECT;
-	put(l, BT_RECORD_LOG_SHAPE, &rec);
+	write_record(l, BT_RECORD_LOG_SHAPE, &rec);
 	if (has_content && !same) /* fresh pages are zero there */
 		log_content_put(&l->content, tid, rec.start, rec.end,
 				&(struct log_file){source, rec.ino, rec.offset, s->is_old});
@@ -263,7 +263,7 @@ static void put_processor(struct replay_log *l)
 	rec.xcr0 = offer.xcr0;
 	rec.leaves = slice_of(leaves.data, leaves.len);
 	if (!leaves.failed)
-		put(l, BT_RECORD_LOG_PROCESSOR, &rec);
+		write_record(l, BT_RECORD_LOG_PROCESSOR, &rec);
 	buf_release(&leaves);
 }
 
@@ -287,7 +287,7 @@ static void put_other_program(struct replay_log *l, struct task *task)
 		replay_log_end(l, "the memory of the program that it executes cannot be read");
 	put_state(l, task, true);
 	l->heap_end = 0;
-	put(l, BT_RECORD_LOG_CALL, &l->execution);
+	write_record(l, BT_RECORD_LOG_CALL, &l->execution);
 }
 
 void replay_log_program(struct replay_log *l, struct task *task)
@@ -311,7 +311,7 @@ void replay_log_program(struct replay_log *l, struct task *task)
 	put_state(l, task, true);
 	rec.point = task_point(task);
 	l->begun = true;
-	put(l, BT_RECORD_LOG, &rec);
+	write_record(l, BT_RECORD_LOG, &rec);
 }
 
 /* Logs the memory that gettimeofday, time or getcpu may have written. The arguments are still in
@@ -356,7 +356,7 @@ void replay_log_instruction(struct replay_log *l, const struct task *task)
 		put_vsyscall(l, task);
 	if (task->has_saved_parts)
 		put_saved_parts(l, task);
-	put(l, BT_RECORD_LOG_INSTRUCTION, &rec);
+	write_record(l, BT_RECORD_LOG_INSTRUCTION, &rec);
 }
 
 /* ---- System calls ---- */
@@ -601,7 +601,7 @@ void replay_log_syscall_exit(struct replay_log *l, struct task *task, const stru
 	rec.told = told && told == result;
 	if (syscall_is(&task->syscall, SYS_rt_sigreturn) || !is_plain_return(&l->regs, &task->regs))
 		put_state(l, task, syscall_is(&task->syscall, SYS_rt_sigreturn));
-	put(l, BT_RECORD_LOG_CALL, &rec);
+	write_record(l, BT_RECORD_LOG_CALL, &rec);
 }
 
 /* Logs the call's effects that its bytes in LOG_CALLS do not have. A call that has such effects is
@@ -624,7 +624,7 @@ static uint64_t put_effects_of_made(struct replay_log *l, const struct task *tas
 	if (!call->output.stream || call->output.stream >= LOG_STREAMS ||
 	    call_has_failed(call->result) || !output.bytes.len)
 		return 0;
-	put(l, BT_RECORD_LOG_OUTPUT, &output);
+	write_record(l, BT_RECORD_LOG_OUTPUT, &output);
 	return output.bytes.len;
 }
 
@@ -673,7 +673,7 @@ void replay_log_signal(struct replay_log *l, const struct task *task,
 
 	rec.regs.orig_rax = UINT64_MAX; /* it tells of a call that is over */
 	if (is_logged(l, task))
-		put(l, BT_RECORD_LOG_SIGNAL, &rec);
+		write_record(l, BT_RECORD_LOG_SIGNAL, &rec);
 }
 
 void replay_log_handler(struct replay_log *l, const struct task *task, uint64_t seq)
@@ -693,7 +693,7 @@ void replay_log_handler(struct replay_log *l, const struct task *task, uint64_t 
 			put_data(l, task->regs.rsp + at, bytes, n);
 	}
 	put_state(l, task, true);
-	put(l, BT_RECORD_LOG_HANDLER, &rec);
+	write_record(l, BT_RECORD_LOG_HANDLER, &rec);
 }
 
 void replay_log_exit(struct replay_log *l, struct task *task, enum bt_exit_kind kind, int status,
@@ -711,5 +711,5 @@ void replay_log_exit(struct replay_log *l, struct task *task, enum bt_exit_kind 
 	    task->regs.rip != l->regs.rip)
 		replay_log_syscall_exit(l, task, at, task->regs.rax, 0);
 	if (is_logged(l, task))
-		put(l, BT_RECORD_LOG_EXIT, &rec);
+		write_record(l, BT_RECORD_LOG_EXIT, &rec);
 }

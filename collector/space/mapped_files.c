@@ -77,7 +77,7 @@ static bool ask_mounts(pid_t pid, uint64_t dev, bool *answers)
 }
 
 /* proc_pid_mountinfo(5) has blanks and backslashes as \ and three octal digits. */
-static void unescape(char *text)
+static void unescape_path(char *text)
 {
 	char *to = text;
 
@@ -106,7 +106,7 @@ bool mapped_files_answers(pid_t pid, const char *path)
 
 		if (sscanf(line, "%*u %*u %*s %*s %4095s", at) != 1)
 			continue;
-		unescape(at);
+		unescape_path(at);
 		n = strlen(at);
 		if (n == 1)
 			n = 0; /* the root: a prefix of every path */

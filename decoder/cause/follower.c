@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: MIT */
 /* Optimized code has variables in registers, and the DWARF says which at each address. Other code
  * loads a variable from its place in memory first: the instructions since the last branch, by the
- * history or by the function's code, are followed (follow()). Each register that gets a variable's
- * value, or what a named pointer's target holds, has that as its expression until it is written
- * again. A variable of no function is one whose address the code itself has, as base or
+ * history or by the function's code, are followed (follow_instructions()). Each register that gets
+ * a variable's value, or what a named pointer's target holds, has that as its expression until it
+ * is written again. A variable of no function is one whose address the code itself has, as base or
  * displacement: a pointer may lead to it, too.
  *
  * Nothing is concluded from values: many variables may be null. */
@@ -580,7 +580,7 @@ static void take_returned(struct follower *f)
 		*f->held[rax].text = 0;
 }
 
-static void follow(struct follower *f)
+static void follow_instructions(struct follower *f)
 {
 	struct thread_values *t = f->values;
 
@@ -602,7 +602,7 @@ bool follower_follow(struct follower *f)
 	if (!f->variables)
 		return false;
 	frame_variables_each(f->values, f->frame, f->pc, take_variable, f);
-	follow(f);
+	follow_instructions(f);
 	return true;
 }
 

@@ -510,7 +510,7 @@ static void put_words_in_room(struct report *r)
 
 /* Takes out empty lines, the last ones first, until a summary fits the screen: its sections have
  * headings. Where that is not enough its last lines go, outer frames of the stack. */
-static void squeeze(struct report *r)
+static void squeeze_summary(struct report *r)
 {
 	struct buf *b = &r->t.buf;
 	size_t lines = report_screen_lines(r);
@@ -548,7 +548,7 @@ static int put_report(struct report *r, struct bt_error *err)
 		return rc;
 	if (r->o->summary) {
 		put_words_in_room(r);
-		squeeze(r);
+		squeeze_summary(r);
 		return 0;
 	}
 	rc = report_branches(r, err);
