@@ -157,15 +157,11 @@ static size_t view_index(const struct symbols *s, uint32_t space, uint32_t epoch
 
 static bool insert_view(struct symbols *s, size_t at, struct space_image v)
 {
-	if (s->view_count == s->view_cap) {
-		size_t cap = s->view_cap ? s->view_cap * 2 : 16;
-		struct space_image *views = realloc(s->views, cap * sizeof *views);
+	struct space_image *views = array_grow(s->views, s->view_count, &s->view_cap, sizeof v);
 
-		if (!views)
-			return false;
-		s->views = views;
-		s->view_cap = cap;
-	}
+	if (!views)
+		return false;
+	s->views = views;
 	memmove(&s->views[at + 1], &s->views[at], (s->view_count - at) * sizeof v);
 	s->views[at] = v;
 	s->view_count++;
