@@ -135,7 +135,8 @@ struct teller {
 	pid_t tid;
 };
 
-/* Nothing is mapped there. What is ours is not the program's hole. */
+/* Nothing is mapped there. Our reserved addresses are left out: they are no hole of the program's.
+ */
 static void tell_hole(const struct teller *t, uint64_t start, uint64_t end)
 {
 	const uint64_t ours = WORLD_RESERVED_START, behind = ours + WORLD_RESERVED_SIZE;

@@ -32,7 +32,7 @@ bool memory_copy_take(struct memory_copy *c, pid_t tid, enum memory_copy_of of, 
 
 /* Calls changed() for each run of bytes that are others now, by address, and for those that could
  * not be read before (behind the end of a file that has grown); cut() for pages that can be read no
- * more (a file was cut). What is mapped no longer is passed over. */
+ * more (a file was cut). Mappings that are gone are passed over. */
 void memory_copy_compare(const struct memory_copy *c, pid_t tid,
 			 void (*changed)(void *arg, uint64_t addr, const uint8_t *bytes, size_t n),
 			 void (*cut)(void *arg, uint64_t start, uint64_t end), void *arg);

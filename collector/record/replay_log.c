@@ -1,10 +1,10 @@
 /* SPDX-License-Identifier: MIT */
 /* Effects are written first, then the event that had them: an event whose record is there is whole.
  *
- * What a call wrote its row says (syscall_ranges.h). Where no row does, the program's writable
- * memory is compared before and behind it. What it did to mappings follows from its arguments and
- * its result (log_shapes.c), or is read (changed_mappings.c). Registers are written where they are
- * not those of the entry with the result in rax. */
+ * A call's row tells which memory the call wrote (syscall_ranges.h). Where no row does, the
+ * program's writable memory is compared before and behind it. Its changes of mappings follow from
+ * its arguments and its result (log_shapes.c), or are read (changed_mappings.c). Registers are
+ * written where they are not those of the entry with the result in rax. */
 #include "collector/record/replay_log.h"
 
 #include <cpuid.h>
@@ -517,8 +517,9 @@ static bool shows_file(const struct address_space *s, uint64_t start, uint64_t n
 	return false;
 }
 
-/* How many bytes from *start on may be at two addresses since the call; 0: none. What needs no look
- * at all mappings is left out, as programs go that share no memory. */
+/* How many bytes from *start on may be at two addresses since the call; 0: none. Calls that cannot
+ * do this in a program without shared memory give 0, so that most programs need no look at all
+ * mappings. */
 static uint64_t may_map_twice(const struct task *task, const struct tracee_syscall *call,
 			      uint64_t result, uint64_t *start)
 {
@@ -683,8 +684,8 @@ void replay_log_handler(struct replay_log *l, const struct task *task, uint64_t 
 
 	if (!is_logged(l, task))
 		return;
-	/* The kernel writes it upwards from rsp. What lies behind it has not changed, and does no
-	 * harm. */
+	/* The kernel writes it upwards from rsp. Memory behind the frame has not changed, and
+	 * logging it does no harm. */
 	for (uint64_t at = 0; at < FRAME_MOST; at += BT_PAGE) {
 		uint8_t bytes[BT_PAGE];
 		size_t n = tracee_read(task->host_tid, task->regs.rsp + at, bytes, sizeof bytes);
