@@ -170,8 +170,8 @@ static void copy_record(struct replay_window *w, uint32_t epoch, struct bt_recor
 		put_event(w, rec);
 }
 
-/* Whether the record is of an event that the replay meets. What follows one, mappings above all,
- * belongs to it. */
+/* Whether the record is of an event that the replay meets. The records behind such an event,
+ * mappings above all, belong to it. */
 static bool is_met(const struct replay_window *w, const struct bt_record *rec)
 {
 	return is_of_task(w, rec) &&
@@ -276,7 +276,7 @@ static bool is_elf(struct file_window *w)
 }
 
 /* The window gets the trace's copies of programs and libraries, by links where it can: they have
- * the names of whatever address it shows. What there is no room for it does without. */
+ * the names of whatever address it shows. A copy for which there is no room is left out. */
 static void take_copies(struct replay_window *w, const struct trace *t)
 {
 	uint64_t left = COPIES_MOST;
