@@ -147,8 +147,8 @@ static bool is_same_array(const char *a, const char *b)
 	return end_a && end_b && end_a - a == end_b - b && !strncmp(a, b, (size_t)(end_a - a));
 }
 
-/* The same of a variable of no function, which is from here on among those that are known. What an
- * index leads to out of its array is another variable's or member's. */
+/* The same of a variable of no function, which is from here on among those that are known. An index
+ * that leads out of its array reaches another variable or member. */
 static bool global_value_at(struct follower *f, size_t i, const struct disasm_memory *m,
 			    uint64_t addr, struct expression *e)
 {
@@ -336,8 +336,8 @@ bool follower_name_operand(const struct follower *f, const struct disasm_memory 
 	return join_target(f, text, cap, base, &pointer, member);
 }
 
-/* The same of a variable of the function, whose place is told by registers that stay. What an
- * index leads to out of its array is no part of it. */
+/* The same of a variable of the function, whose place is told by registers that stay. An element
+ * that an index reaches outside of its array is no part of it. */
 static bool local_value_at(const struct follower *f, size_t i, const struct disasm_memory *m,
 			   uint64_t addr, struct expression *e)
 {

@@ -31,8 +31,8 @@ bool straight_values_address(const struct straight_values *v, size_t i,
 	return !(used & ~known) && disasm_address(&v->insns[i], m, &regs, addr);
 }
 
-/* Whether a write of an instruction behind i may have changed those bytes. What was computed up to
- * i tells nothing of registers there. */
+/* Whether a write of an instruction behind i may have changed those bytes. Values computed up to i
+ * do not hold behind it. */
 static bool may_change(const struct straight_values *v, size_t i, uint64_t addr, unsigned size)
 {
 	struct straight_values later = *v;

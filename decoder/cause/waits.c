@@ -307,8 +307,8 @@ static bool find_copy(const struct finder *f, const struct model_task *task,
 	return false;
 }
 
-/* An owner in a process that this one was forked from. What the thread that forked held its copy
- * holds, and may let go of; what another thread held nobody does. */
+/* An owner in a process that this one was forked from. The copy of the thread that forked holds
+ * that thread's locks, and may unlock them. Nobody holds the locks of the other threads. */
 static void take_forked_owner(const struct finder *f, struct wait *w, const struct model_task *task)
 {
 	const struct space_map *map =

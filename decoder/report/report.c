@@ -2,8 +2,8 @@
 /* The report is text in one buffer, printed at the end: a header, the moment in words, stacks
  * (report_stacks.c), the last branches (report_branches.c), system calls, registers, then
  * processes, snapshots, what is missing, and notes (report_recording.c). Here is the order of
- * sections, the header, the moment in words and the registers. What focus.h has chosen, the moment
- * and the task, is what every section is about. */
+ * sections, the header, the moment in words and the registers. Every section is about the moment
+ * and the task that focus.h has chosen. */
 #include "decoder/report/report.h"
 
 #include <inttypes.h>

@@ -108,8 +108,8 @@ static const struct unit_span *span_at(const struct unit_span *spans, size_t cou
 	return NULL;
 }
 
-/* Adds where an entry has code. What linkers have left out begins at 0. False: what it says cannot
- * be read. */
+/* Adds where an entry has code. Code that a linker has left out begins at 0. False: the ranges
+ * cannot be read. */
 static bool add_spans(struct unit_span **spans, size_t *count, Dwarf_Die *die, size_t function)
 {
 	Dwarf_Addr base, start, end;

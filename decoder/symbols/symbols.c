@@ -209,8 +209,8 @@ static struct image_module *module_of_code(struct symbols *s, uint32_t space, ui
 	return im ? image_module_at(im, map, map->start) : NULL;
 }
 
-/* The module that an address of a mapping is in, or NULL. What is data may be another mapping's
- * module's, so all of them are looked at. */
+/* The module that an address of a mapping is in, or NULL. Data may belong to the module of another
+ * mapping, so all modules are looked at. */
 static struct image_module *module_at(struct symbols *s, uint32_t space, uint32_t epoch,
 				      const struct space_map *map, uint64_t addr)
 {
@@ -717,7 +717,8 @@ int symbols_keep(struct symbols *s, struct bt_error *err)
 }
 
 /* Whether the program cannot have written what its file has at an address: it is in a segment that
- * is mapped without leave to write. What is made read-only after it was relocated is in another. */
+ * is mapped without leave to write. Data that becomes read-only after its relocation is in a
+ * writable segment. */
 static bool is_constant(const struct image_module *mod, uint64_t addr)
 {
 	GElf_Addr bias;

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 /* From addresses to modules, functions, source lines and inlined frames (libdwfl), for a whole
- * trace. Every address is looked up in the image its address space had at its epoch. What is
- * missing is named once. Used by everything that shows addresses. Strings live as long as the
- * object. One thread (libdwfl). */
+ * trace. Every address is looked up in the image its address space had at its epoch. A missing file
+ * is named once. Used by everything that shows addresses. Strings live as long as the object. One
+ * thread (libdwfl). */
 #ifndef BT_SYMBOLS_H
 #define BT_SYMBOLS_H
 

@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: MIT */
-/* libdw decodes an expression to operations; a stack machine runs them (run_machine()). What it
- * ends with is an address, a register, a value, or pieces of an object with a place each
- * (put_pieces()). */
+/* libdw decodes an expression to operations; a stack machine runs them (run_machine()). Its result
+ * is an address, a register, a value, or pieces of an object with a place each (put_pieces()). */
 #include "decoder/values/object_place.h"
 
 #include <dwarf.h>
