@@ -106,7 +106,7 @@ static void write_site(struct code_cache *c, uint32_t site, uint32_t value)
 	if (grow_patches(c))
 		c->patches[c->patch_count++] = site;
 	else
-		c->synced = site; /* what cannot be said by a change is said by all from there on */
+		c->synced = site; /* no room for one more patch: all code from here on is copied */
 }
 
 static void set_mask(struct code_cache *c) { write_site(c, c->mask_site, tables_mask(&c->tables)); }
@@ -613,7 +613,8 @@ static bool drop_fragments(struct code_cache *c, uint64_t start, uint64_t end)
 	return w.any;
 }
 
-/* A branch there has no prediction any more: what closed a cycle with it closes none. */
+/* The predictions that rest on code there are gone. Drops the fragments that closed a cycle by one.
+ */
 static void open_cycles(struct code_cache *c, uint64_t start, uint64_t end)
 {
 	struct prediction *g;
