@@ -62,8 +62,8 @@ static void failed_mapping(const uint64_t *args, uint64_t result, struct look *o
 		out->parts[0] = (struct map_part){args[0], args[1]};
 }
 
-/* It takes away what is at the new place, and what is behind the new size, first. Since Linux 6.17
- * it moves several mappings, one after the other. */
+/* mremap(2) first unmaps the new place, and the pages behind the new size. Since Linux 6.17 it
+ * moves several mappings, one after the other. */
 static void failed_move(const uint64_t *args, uint64_t result, struct look *out)
 {
 	(void)result;

@@ -96,8 +96,8 @@ void function_moments_look(const struct recording *r, struct supervisor *sup)
 			sup->backend.ops->stop_soon(&sup->backend, task);
 }
 
-/* Whether the last function at whose entry the moment was kept has called this one: what this one
- * reports has been kept. */
+/* Whether the last function at whose entry the moment was kept has called this one: the moment of
+ * the failure that this one reports has been kept then. */
 static bool is_inside(const struct task *task, bool brief)
 {
 	const struct task_record *record = task->record;

@@ -124,8 +124,8 @@ static const struct shape_row {
 	{SYS_shmat, shmat_shapes},
 };
 
-/* Operations that map nothing, of calls that others of do: what programs ask for when they start.
- * Sources: arch_prctl(2), prctl(2). */
+/* Operations that map nothing, of calls that have others that do: programs make these when they
+ * start. Sources: arch_prctl(2), prctl(2). */
 static const struct {
 	uint16_t nr;
 	uint32_t operation;

@@ -219,7 +219,7 @@ void mapped_file_call_exit(const struct mapped_file_call *c, pid_t tid,
 
 	if (size < c->size)
 		gone = (struct file_span){page_up(size), page_up(c->size)};
-	if (size > c->size) /* what was stored behind the end becomes zero */
+	if (size > c->size) /* bytes that were stored behind the end become zero */
 		tail = (struct file_span){c->size, page_up(c->size)};
 	file.to = file.to < page_up(size) ? file.to : page_up(size);
 	if (!mappings_read(tid, &maps))

@@ -12,7 +12,7 @@ struct memory_copy {
 	struct memory_copy_range {
 		uint64_t start;
 		size_t len, at; /* in bytes */
-		size_t whole;   /* of the mapping: what lies behind a file's end cannot be read */
+		size_t whole;   /* of the mapping: pages behind a file's end cannot be read */
 	} * ranges;
 	size_t count, cap;
 	struct buf bytes;
@@ -20,7 +20,7 @@ struct memory_copy {
 
 enum memory_copy_of {
 	MEMORY_COPY_NOTHING,
-	MEMORY_COPY_FILES, /* the mappings of files: what a call writes to a file is in them */
+	MEMORY_COPY_FILES, /* the mappings of files: a call's write to a file changes them */
 	MEMORY_COPY_ALL,
 };
 
