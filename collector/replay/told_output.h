@@ -17,8 +17,8 @@ uint64_t output_length(const struct log_item *item);
 bool output_is_there(const struct log_events *l, const struct log_effect *e, pid_t tid,
 		     struct memory_difference *first);
 
-/* Writes bytes to our own standard output or (stream 2) error; what cannot be written is left out.
- */
+/* Writes bytes to our own standard output or (stream 2) error; bytes that cannot be written are
+ * left out. */
 void output_repeat(unsigned stream, struct slice bytes);
 
 #endif
