@@ -104,7 +104,7 @@ bool helper_read(struct helper *h, int patience, char *out, size_t size)
 	return h->pid > 0 && read_all(h->from, patience, out, size);
 }
 
-/* It is asked each millisecond: what waits for a process for a time needs Linux 5.3. */
+/* It is asked each millisecond: a wait with a time limit needs Linux 5.3 (pidfd_open(2)). */
 static bool has_ended(const struct helper *h, int patience, int *status)
 {
 	const struct timespec pause = {.tv_nsec = 1000000};

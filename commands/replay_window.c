@@ -183,7 +183,7 @@ static bool is_met(const struct replay_window *w, const struct bt_record *rec)
 }
 
 /* Copies records up to the first of an event behind seq, or up to calls that are not all made:
- * what stands behind them, a mapping, say, is of the last of them. */
+ * records behind such calls, a mapping, say, belong to the last of them. */
 static void copy_records_up_to(struct replay_window *w, uint32_t epoch, uint64_t seq)
 {
 	while (hold_record(w) && !(is_met(w, &w->held) && w->held.u.end.seq > seq) &&
