@@ -76,8 +76,8 @@ static void become_pager(const char *command, char *copy)
 
 /* ---- In btview ---- */
 
-/* The terminal's signals are the pager's while it runs; what it does not read is no reason to die.
- */
+/* The terminal's signals are the pager's while it runs; a pager that stops reading is no reason to
+ * die. */
 static const int left_to_pager[] = {SIGINT, SIGQUIT, SIGPIPE};
 
 struct old_actions {
