@@ -32,7 +32,7 @@ enum weight {
 	WEIGHT_CAUSE,
 };
 
-/* Calls that fail in programs that are well: what libc and runtimes ask for when they start, and
+/* Calls that fail in programs that are well: those of libc and runtimes at their start, and
  * questions whose answer is an error. To show them would hide the one that matters. path: part of
  * the call's path; NULL: whatever it is. */
 static const struct probe {

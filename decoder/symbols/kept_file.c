@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /* The file `symbols` of a trace (doc/FORMAT.md). A text stands once in it, before the first record
- * that names it. Places are sorted: what lies side by side packs well. */
+ * that names it. Places are sorted: neighbours pack well. */
 #include <errno.h>
 #include <fcntl.h>
 #include <limits.h>

@@ -82,8 +82,8 @@ int symbols_note(struct symbols *s, struct bt_error *err) BT_MUST_USE;
 int symbols_keep(struct symbols *s, struct bt_error *err) BT_MUST_USE;
 
 /* Looks addr up; *loc is valid until symbols_close. is_return: addr is a return address, so the
- * line is the call's (addr - 1), while addr, vaddr and offset stay those of addr. Never fails: what
- * is unknown is empty. Cached. */
+ * line is the call's (addr - 1), while addr, vaddr and offset stay those of addr. Never fails:
+ * unknown fields are empty. Cached. */
 void symbols_lookup(struct symbols *s, uint32_t space, uint32_t epoch, uint64_t addr,
 		    bool is_return, struct location *loc);
 
