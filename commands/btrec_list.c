@@ -85,7 +85,7 @@ static size_t terminal_width(void)
 }
 
 /* Cuts text to `most` bytes, which take no fewer columns, with "..." for what is gone. */
-static void cut(char *text, size_t most)
+static void cut_text(char *text, size_t most)
 {
 	size_t n = most > 3 ? most - 3 : 0;
 
@@ -108,14 +108,14 @@ static void print_line(const struct trace_digest *d, const char *path, size_t ho
 	if (localtime_r(&seconds, &tm))
 		strftime(when, sizeof when, width ? "%F %H:%M" : "%F %T", &tm);
 	describe_end(d, how);
-	cut(how, how_width);
+	cut_text(how, how_width);
 	describe_command(d, command, sizeof command);
 	size_words(d->size, size);
 	taken = strlen(when) + how_width + strlen(path) + sizeof "      1023 KB  " - 1;
 	if (width && taken + COMMAND_MIN > width)
 		*command = '\0';
 	else if (width)
-		cut(command, width - taken);
+		cut_text(command, width - taken);
 	printf("%s  %-*s  %7s  %s%s%s\n", when, (int)how_width, how, size, path,
 	       *command ? "  " : "", command);
 }
@@ -279,7 +279,7 @@ static const struct option_row rows[] = {
 
 enum { ROWS = ARRAY_SIZE(rows) };
 
-static int list(const struct list_arguments *args, const char *dir, struct bt_error *err)
+static int list_traces(const struct list_arguments *args, const char *dir, struct bt_error *err)
 {
 	struct shown_path *shown = malloc(sizeof *shown);
 	struct trace_shelf s;
@@ -322,6 +322,6 @@ int btrec_list(int argc, char **argv)
 	if (rc >= 0)
 		rc = trace_home(dir, &err);
 	if (rc >= 0)
-		rc = list(&args, dir, &err);
+		rc = list_traces(&args, dir, &err);
 	return rc < 0 ? btrec_complain(&err) : rc;
 }

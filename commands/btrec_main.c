@@ -137,7 +137,7 @@ static bool is_program(const char *name)
 	return *name != '-' && (strchr(name, '/') || (*name && !program_find(name, path, NULL)));
 }
 
-static int command(int argc, char **argv)
+static int run_command(int argc, char **argv)
 {
 	struct main_arguments args = {0};
 	struct bt_error err;
@@ -172,7 +172,7 @@ static int command(int argc, char **argv)
 int main(int argc, char **argv)
 {
 	struct bt_error err;
-	int status = with_room_for_stack(command, argc, argv);
+	int status = with_room_for_stack(run_command, argc, argv);
 
 	return bt_output_end(stdout, &err) ? btrec_complain(&err) : status;
 }

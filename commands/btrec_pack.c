@@ -96,7 +96,7 @@ static int write_pack(const char *output, const struct trace *t, const char *nam
 	return rc;
 }
 
-static int pack(const struct pack_arguments *args, const char *path, struct bt_error *err)
+static int pack_trace(const struct pack_arguments *args, const char *path, struct bt_error *err)
 {
 	char real[BT_PATH_MAX], named[BT_PATH_MAX + 16];
 	const char *name = name_of(path, real), *output = args->output;
@@ -127,7 +127,8 @@ int btrec_pack(int argc, char **argv)
 		options_help(stdout, rows, ARRAY_SIZE(rows));
 		return 0;
 	}
-	if (at < 0 || btrec_trace_argument(argc, argv, at, path, &err) || pack(&args, path, &err))
+	if (at < 0 || btrec_trace_argument(argc, argv, at, path, &err) ||
+	    pack_trace(&args, path, &err))
 		return btrec_complain(&err);
 	return 0;
 }

@@ -577,8 +577,8 @@ static int replay_trace(struct replay_run *run, struct question *q, const struct
 	return rc;
 }
 
-static int replay(struct replay_run *run, struct replay_arguments *args, const char *path,
-		  struct bt_error *err)
+static int make_replay(struct replay_run *run, struct replay_arguments *args, const char *path,
+		       struct bt_error *err)
 {
 	struct question *q = &run->question;
 	struct trace *t;
@@ -625,7 +625,7 @@ int btrec_replay(int argc, char **argv)
 		return btrec_complain((bt_no_memory(&err, NULL), &err));
 	rc = btrec_trace_argument(argc, argv, at, run->path, &err);
 	if (!rc)
-		rc = replay(run, &args, run->path, &err);
+		rc = make_replay(run, &args, run->path, &err);
 	free(run);
 	replay_look_release(&args.look);
 	return rc ? btrec_complain(&err) : 0;

@@ -2,19 +2,20 @@
 /* btrec run: finds the program, makes the trace, starts front and recorder.
  *
  * run_command() reads the options, chooses backend and branch source (by the doctor, if the user
- * does not choose), and finds the program. An error up to there ends it with a message. start()
- * forks: the parent becomes the front (front.h), the child the recorder, and a pipe leads from
- * child to parent.
+ * does not choose), and finds the program. An error up to there ends it with a message.
+ * start_recorder() forks: the parent becomes the front (front.h), the child the recorder, and a
+ * pipe leads from child to parent.
  *
- * record() is the recorder's life: raise limits, open the source, make the trace, start the program
- * stopped, adopt it, serve it until all of it has ended, close the trace. A failure before the
- * program runs is sent to the front; if the program could not be executed, its trace is removed.
+ * record_program() is the recorder's life: raise limits, open the source, make the trace, start the
+ * program stopped, adopt it, serve it until all of it has ended, close the trace. A failure before
+ * the program runs is sent to the front; if the program could not be executed, its trace is
+ * removed.
  *
  * A timer interrupts the recorder's waiting. Then on_tick() passes on signals that the front was
  * sent, serves the control socket (control.h), and lets go of processes that are to be detached.
  *
- * At the end summarize() tells the front how it ended, when the initial process has, even if others
- * live on. The front writes the line for the user (ending.h). */
+ * At the end summarize_recording() tells the front how it ended, when the initial process has, even
+ * if others live on. The front writes the line for the user (ending.h). */
 #include <errno.h>
 #include <fcntl.h>
 #include <linux/limits.h>
@@ -213,8 +214,8 @@ static void name_unfound(const struct recording *r, char *text, size_t size)
 }
 
 /* lives_on: processes of the program are left. */
-static void summarize(const struct run *run, const struct supervisor *sup, bool lives_on,
-		      struct front_message *m)
+static void summarize_recording(const struct run *run, const struct supervisor *sup, bool lives_on,
+				struct front_message *m)
 {
 	const struct supervisor_outcome *o = &sup->outcome;
 	const struct recording *r = &run->session;
@@ -263,7 +264,7 @@ static void tell_log_ended(struct run *run)
 	send_message(run, &m);
 }
 
-static void notify(void *arg, const struct supervisor *sup, int stop_signal)
+static void notify_front(void *arg, const struct supervisor *sup, int stop_signal)
 {
 	struct run *run = arg;
 	struct front_message m = {.type = FRONT_STOPPED, .value = stop_signal};
@@ -277,7 +278,7 @@ static void notify(void *arg, const struct supervisor *sup, int stop_signal)
 	trace_writer_flush(run->session.writer); /* the user may look at it now */
 	if (!stop_signal) {
 		tell_log_ended(run);
-		summarize(run, sup, true, &m);
+		summarize_recording(run, sup, true, &m);
 	}
 	send_message(run, &m);
 }
@@ -296,7 +297,8 @@ static void link_latest(struct run *run, const struct supervisor *sup)
 	run->linked |= sup->started;
 }
 
-static void forward(struct run *run, const struct supervisor *sup, struct front_signal s, int signo)
+static void forward_signal(struct run *run, const struct supervisor *sup, struct front_signal s,
+			   int signo)
 {
 	if (!sup->initial_pid || (signo == SIGCONT && !sup->stopped_by))
 		return;
@@ -349,10 +351,10 @@ static void on_tick(void *arg, struct supervisor *sup)
 		terminal_hand_on(run->front_pid,
 				 sup->initial_pid); /* a shell's fg gives it to the front */
 	while ((signo = front_forwarded(&run->group, sup->initial_pid, &s)))
-		forward(run, sup, s, signo);
+		forward_signal(run, sup, s, signo);
 	if (getppid() !=
 	    run->front_pid) /* the front was killed: so would the program have been without us */
-		forward(run, sup, (struct front_signal){.to = sup->initial_pid}, SIGKILL);
+		forward_signal(run, sup, (struct front_signal){.to = sup->initial_pid}, SIGKILL);
 	if (run->front_due && front_goes_on(run->front, run->front_pid))
 		run->front_due = false;
 	if (run->front_due)
@@ -469,7 +471,7 @@ static void keep_symbols(const struct run *run)
 	cause_end(&cause, keep_patience(run));
 }
 
-static int record(struct run *run)
+static int record_program(struct run *run)
 {
 	static const char *const fixed_environment[] = {"PATH=/usr/local/bin:/usr/bin:/bin",
 							"LC_ALL=C", NULL};
@@ -528,7 +530,7 @@ static int record(struct run *run)
 		recording_close(r, &sup.outcome);
 		return fail_before_start(run, &err);
 	}
-	sup.notify = notify;
+	sup.notify = notify_front;
 	sup.notify_arg = run;
 	sup.backend.tell_slow = tell_slow;
 	sup.backend.tell_arg = run;
@@ -551,7 +553,7 @@ static int record(struct run *run)
 	trace_writer_flush(w); /* now, so that the line says whether all of it could be written */
 	if (!ended_early)
 		tell_log_ended(run);
-	summarize(run, &sup, false, &m);
+	summarize_recording(run, &sup, false, &m);
 	supervisor_release(&sup);
 	recording_close(r, &sup.outcome);
 	m.dropped = run->dropped && !trace_remove(run->trace, NULL);
@@ -572,7 +574,7 @@ static void save_signals(struct run *run)
 }
 
 /* Removes what --keep and --max-size leave no room for. */
-static void prune(void *arg)
+static void prune_traces(void *arg)
 {
 	const struct run *run = arg;
 	struct shelf_limits limits = run->options.limits;
@@ -589,7 +591,7 @@ static void prune(void *arg)
 		btrec_complain(&err);
 }
 
-static int start(struct run *run)
+static int start_recorder(struct run *run)
 {
 	int pipes[2];
 	pid_t recorder;
@@ -608,7 +610,7 @@ static int start(struct run *run)
 	if (recorder == 0) {
 		close(pipes[0]);
 		run->front = pipes[1];
-		_exit(record(run));
+		_exit(record_program(run));
 	}
 	close(pipes[1]);
 	inherited_drop(&run->inherited, 1); /* the front writes to stderr */
@@ -619,7 +621,7 @@ static int start(struct run *run)
 						  .keep_patience = keep_patience(run),
 						  .keep_symbols = !run->options.no_symbols,
 						  .trace = run->trace,
-						  .at_end = prune,
+						  .at_end = prune_traces,
 						  .arg = run});
 }
 
@@ -749,7 +751,7 @@ static int run_command(struct run *run, int argc, char **argv)
 		btrec_complain(&err);
 		return OURS;
 	}
-	return start(run);
+	return start_recorder(run);
 }
 
 int btrec_run_on(int argc, char **argv, const struct perf_kernel *kernel,

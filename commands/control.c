@@ -73,7 +73,7 @@ static bool is_dead(const char *path)
 }
 
 /* Removes the sockets that killed recorders left. */
-static void sweep(const char *socket_path)
+static void remove_old_sockets(const char *socket_path)
 {
 	char dir[108], path[108 + 16];
 	struct dirent *e;
@@ -131,7 +131,7 @@ static void stop_listening(struct control *c)
 }
 
 /* A failure leaves the recording without a control socket: fd is -1 and err says why. */
-static int begin(struct control *c, struct bt_error *err)
+static int begin_listening(struct control *c, struct bt_error *err)
 {
 	c->begun = true;
 	directory_control_socket(c->path, geteuid(), getpid());
@@ -139,7 +139,7 @@ static int begin(struct control *c, struct bt_error *err)
 	if (!make_private_directory(c->path))
 		return bt_fail(err, BT_E_IO, errno,
 			       "no control socket: cannot use the directory of %s", c->path);
-	sweep(c->path);
+	remove_old_sockets(c->path);
 	c->fd = socket(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC | SOCK_NONBLOCK, 0);
 	if (c->fd < 0 || !make_socket(c)) {
 		int cause = errno;
@@ -152,7 +152,7 @@ static int begin(struct control *c, struct bt_error *err)
 
 static const char ended[] = "error it ended before anything could be kept\n";
 
-static void answer(int fd, const char *text)
+static void answer_client(int fd, const char *text)
 {
 	(void)!send(fd, text, strlen(text), MSG_NOSIGNAL);
 	close(fd);
@@ -163,12 +163,12 @@ static void answer_stopped(int fd, const struct recording *r)
 	char text[96];
 
 	snprintf(text, sizeof text, "stopped %.64s\n", strerror(trace_writer_stopped(r->writer)));
-	answer(fd, text);
+	answer_client(fd, text);
 }
 
 /* Tells the client of the newest request how many snapshots are kept, and how many processes have
  * yet to stop. */
-static void conclude(struct control *c, const struct recording *r, unsigned due)
+static void conclude_request(struct control *c, const struct recording *r, unsigned due)
 {
 	char text[64];
 
@@ -177,7 +177,7 @@ static void conclude(struct control *c, const struct recording *r, unsigned due)
 	if (trace_writer_stopped(r->writer))
 		answer_stopped(c->client, r);
 	else
-		answer(c->client, r->request_kept || due ? text : ended);
+		answer_client(c->client, r->request_kept || due ? text : ended);
 }
 
 static void look_after_client(struct control *c, const struct recording *r,
@@ -186,11 +186,11 @@ static void look_after_client(struct control *c, const struct recording *r,
 	unsigned due = recording_due(r, sup);
 
 	if (!due || bt_clock_now(r->clock) >= c->deadline)
-		conclude(c, r, due);
+		conclude_request(c, r, due);
 }
 
 /* Reads the request of a client, and answers it or leaves it waiting. */
-static void serve(struct control *c, struct recording *r, struct supervisor *sup, int fd)
+static void serve_client(struct control *c, struct recording *r, struct supervisor *sup, int fd)
 {
 	struct timeval patience = {.tv_usec = 100000};
 	struct ucred peer = {0};
@@ -214,11 +214,11 @@ static void serve(struct control *c, struct recording *r, struct supervisor *sup
 		return;
 	}
 	if (n <= 0 || sscanf(line, "snap %d", &pid) != 1) {
-		answer(fd, "error unknown request\n");
+		answer_client(fd, "error unknown request\n");
 		return;
 	}
 	if (!recording_request(r, sup, pid)) {
-		answer(fd, "error no recorded process with that pid has begun\n");
+		answer_client(fd, "error no recorded process with that pid has begun\n");
 		return;
 	}
 	c->client = fd;
@@ -232,13 +232,13 @@ void control_serve(struct control *c, struct recording *r, struct supervisor *su
 	struct bt_error err;
 	int fd;
 
-	if (!c->begun && begin(c, &err))
+	if (!c->begun && begin_listening(c, &err))
 		supervisor_note(sup, NULL, "%s", err.text);
 	if (c->waiting)
 		look_after_client(c, r, sup);
 	fd = c->fd < 0 || c->waiting ? -1 : accept4(c->fd, NULL, NULL, SOCK_CLOEXEC);
 	if (fd >= 0)
-		serve(c, r, sup, fd);
+		serve_client(c, r, sup, fd);
 }
 
 void control_close(struct control *c, const struct recording *r)
@@ -248,9 +248,9 @@ void control_close(struct control *c, const struct recording *r)
 	if (!c->begun)
 		return;
 	if (c->waiting)
-		conclude(c, r, 0);
+		conclude_request(c, r, 0);
 	while (c->fd >= 0 && (fd = accept4(c->fd, NULL, NULL, SOCK_CLOEXEC)) >= 0)
-		answer(fd, ended);
+		answer_client(fd, ended);
 	stop_listening(c);
 }
 

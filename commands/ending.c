@@ -11,7 +11,7 @@
 
 /* Writes how the first process ended, and the cause. The cause begins with that end if it is the
  * first process that it is about. */
-static void describe(const struct front_message *m, const char *cause, char *how, size_t size)
+static void describe_end(const struct front_message *m, const char *cause, char *how, size_t size)
 {
 	char name[SIGNAL_NAME_MAX], ended[64];
 	bool killed = m->kind == BT_EXIT_SIGNAL;
@@ -31,7 +31,7 @@ void ending_say(const struct front_message *m, const char *trace, const char *ca
 {
 	char how[CAUSE_TEXT_MAX + 128], quoted[SHELL_WORD_MAX];
 
-	describe(m, cause, how, sizeof how);
+	describe_end(m, cause, how, sizeof how);
 	if (m->dropped)
 		say("%s%s; no trace is kept", how, m->text);
 	else if (m->failed)

@@ -185,8 +185,8 @@ static int end_like(const struct front_message *m)
 				  harmless */
 }
 
-/* The line for the user, then the trace's symbols: whoever reads the line need not wait for them.
- * A daemon's trace is still written, and its recorder keeps them at the end. */
+/* The line for the user, then the trace's symbols: a reader of the line need not wait for them. A
+ * daemon's trace is still written, and its recorder keeps them at the end. */
 static void say_and_keep(const struct front_message *m, const struct front_options *o)
 {
 	bool keep = o->keep_symbols && m->tells && !m->dropped && !m->lives_on,

@@ -30,7 +30,7 @@ bool helper_btview(char path[PATH_MAX])
 }
 
 /* In the child. The signals that the front blocks and ignores are as usual. */
-static void become(const char *const *argv, int out)
+static void become_helper(const char *const *argv, int out)
 {
 	const struct rlimit none = {0};
 	int nothing = open("/dev/null", O_RDWR | O_CLOEXEC);
@@ -90,7 +90,7 @@ bool helper_start(struct helper *h, const char *const *argv)
 		return false;
 	h->pid = fork();
 	if (!h->pid) {
-		become(argv, pipes[1]);
+		become_helper(argv, pipes[1]);
 		_exit(127);
 	}
 	close(pipes[1]);
@@ -104,7 +104,7 @@ bool helper_read(struct helper *h, int patience, char *out, size_t size)
 	return h->pid > 0 && read_all(h->from, patience, out, size);
 }
 
-/* It is asked each millisecond: what waits for a process for a time needs Linux 5.3. */
+/* It is asked each millisecond: a wait with a time limit needs Linux 5.3 (pidfd_open(2)). */
 static bool has_ended(const struct helper *h, int patience, int *status)
 {
 	const struct timespec pause = {.tv_nsec = 1000000};

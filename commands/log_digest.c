@@ -48,7 +48,7 @@ static void add_calls(struct log_digest *d, const struct bt_record_log_calls *re
 	}
 }
 
-static void add(struct log_digest *d, const struct bt_record *rec, uint64_t *bytes)
+static void add_record(struct log_digest *d, const struct bt_record *rec, uint64_t *bytes)
 {
 	switch (rec->kind) {
 	case BT_RECORD_LOG_PROCESSOR:
@@ -96,7 +96,7 @@ bool log_digest_read(struct log_digest *d, const struct trace *t)
 	d->size = file->size;
 	trace_cursor_init(&c, t, file);
 	while ((rc = trace_cursor_next(&c, &rec, &err)) == 1)
-		add(d, &rec, &bytes);
+		add_record(d, &rec, &bytes);
 	trace_cursor_release(&c);
 	d->damaged = rc && rc != -BT_E_TRUNCATED;
 	return true;

@@ -11,8 +11,8 @@ enum {
 };
 
 /* Marks the first unmarked point of that name: two may be the same. */
-static void mark(const struct stop_point *stop_points, size_t count, struct slice label,
-		 bool *reached)
+static void mark_missed(const struct stop_point *stop_points, size_t count, struct slice label,
+			bool *reached)
 {
 	for (size_t i = 0; i < count; i++) {
 		char text[STOP_POINT_TEXT];
@@ -39,7 +39,7 @@ static bool find_reached(const char *path, const struct stop_point *stop_points,
 	while ((rc = trace_cursor_next(&c, &rec, NULL)))
 		if (rc > 0 && rec.kind == BT_RECORD_SNAPSHOT &&
 		    rec.u.snapshot.kind == BT_SNAPSHOT_REQUEST)
-			mark(stop_points, count, rec.u.snapshot.label, reached);
+			mark_missed(stop_points, count, rec.u.snapshot.label, reached);
 	trace_cursor_release(&c);
 	trace_close(t);
 	return true;

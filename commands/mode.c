@@ -31,7 +31,7 @@ enum { MODES = ARRAY_SIZE(modes) };
 
 static bool is_auto(const char *name) { return !strcmp(name, "auto"); }
 
-static bool fits(const struct mode *m, const struct mode_wish *wish)
+static bool mode_fits(const struct mode *m, const struct mode_wish *wish)
 {
 	bool none = !strcmp(m->source, "none");
 
@@ -65,7 +65,7 @@ int mode_find(const struct mode_wish *wish, const struct mode **out, struct bt_e
 	char sources[100];
 
 	for (size_t i = 0; i < MODES; i++)
-		if (fits(&modes[i], wish)) {
+		if (mode_fits(&modes[i], wish)) {
 			*out = &modes[i];
 			return 0;
 		}

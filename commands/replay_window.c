@@ -26,7 +26,7 @@ enum {
 /* ---- Records of the trace that is replayed ---- */
 
 /* Whether there is a next record; w->held. Damage is passed over: the replay's log tells. */
-static bool hold(struct replay_window *w)
+static bool hold_record(struct replay_window *w)
 {
 	struct bt_error err;
 
@@ -59,7 +59,7 @@ static void note_copied(struct replay_window *w, const struct bt_record *rec)
 }
 
 /* seq is the first member of every event (trace_events.c). */
-static void put(struct replay_window *w, struct bt_record *rec)
+static void put_event(struct replay_window *w, struct bt_record *rec)
 {
 	rec->u.end.seq = trace_writer_next_seq(w->writer);
 	note_copied(w, rec);
@@ -80,7 +80,7 @@ static bool is_of_space(struct replay_window *w, uint32_t space, uint32_t epoch)
 				.u.unmap = {.space = w->space, .epoch = epoch, .end = BT_USER_END}};
 
 	if (space > w->recorded && w->recorded)
-		put(w, &all);
+		put_event(w, &all);
 	if (space > w->recorded)
 		w->recorded = space;
 	return space == w->recorded;
@@ -124,7 +124,7 @@ static bool calls_are_made(const struct replay_window *w)
 }
 
 /* Copies a record, if it is of the task: with the replay's space and its present epoch. */
-static void copy(struct replay_window *w, uint32_t epoch, struct bt_record *rec)
+static void copy_record(struct replay_window *w, uint32_t epoch, struct bt_record *rec)
 {
 	switch (rec->kind) {
 	case BT_RECORD_TASK:
@@ -141,14 +141,14 @@ static void copy(struct replay_window *w, uint32_t epoch, struct bt_record *rec)
 			return;
 		rec->u.map.space = w->space;
 		rec->u.map.epoch = epoch;
-		put(w, rec);
+		put_event(w, rec);
 		return;
 	case BT_RECORD_UNMAP:
 		if (!is_of_space(w, rec->u.unmap.space, epoch))
 			return;
 		rec->u.unmap.space = w->space;
 		rec->u.unmap.epoch = epoch;
-		put(w, rec);
+		put_event(w, rec);
 		return;
 	case BT_RECORD_CALLS:
 		if (is_of_task(w, rec))
@@ -167,11 +167,11 @@ static void copy(struct replay_window *w, uint32_t epoch, struct bt_record *rec)
 		return;
 	}
 	if (is_of_task(w, rec))
-		put(w, rec);
+		put_event(w, rec);
 }
 
-/* Whether the record is of an event that the replay meets. What follows one, mappings above all,
- * belongs to it. */
+/* Whether the record is of an event that the replay meets. The records behind such an event,
+ * mappings above all, belong to it. */
 static bool is_met(const struct replay_window *w, const struct bt_record *rec)
 {
 	return is_of_task(w, rec) &&
@@ -183,28 +183,29 @@ static bool is_met(const struct replay_window *w, const struct bt_record *rec)
 }
 
 /* Copies records up to the first of an event behind seq, or up to calls that are not all made:
- * what stands behind them, a mapping, say, is of the last of them. */
-static void follow(struct replay_window *w, uint32_t epoch, uint64_t seq)
+ * records behind such calls, a mapping, say, belong to the last of them. */
+static void copy_records_up_to(struct replay_window *w, uint32_t epoch, uint64_t seq)
 {
-	while (hold(w) && !(is_met(w, &w->held) && w->held.u.end.seq > seq) && calls_are_made(w)) {
-		copy(w, epoch, &w->held);
+	while (hold_record(w) && !(is_met(w, &w->held) && w->held.u.end.seq > seq) &&
+	       calls_are_made(w)) {
+		copy_record(w, epoch, &w->held);
 		w->has_held = false;
 	}
 }
 
-/* Of the calls at which follow() ended those that are made. */
+/* Of the calls at which copy_records_up_to() ended those that are made. */
 static void copy_last_calls(struct replay_window *w, uint32_t epoch)
 {
 	if (!w->has_held || calls_are_made(w))
 		return;
 	cut_calls(w, &w->held.u.calls);
 	if (w->held.u.calls.count && !w->calls.failed && !w->details.failed)
-		copy(w, epoch, &w->held);
+		copy_record(w, epoch, &w->held);
 }
 
 /* ---- What the replay tells ---- */
 
-static const struct observer *recorder(const struct replay_window *w)
+static const struct observer *window_observer(const struct replay_window *w)
 {
 	return &w->recording.observer;
 }
@@ -215,7 +216,7 @@ static void see_space(void *arg, const struct address_space *s, const struct add
 
 	w->unit = s->unit;
 	w->space = s->number;
-	recorder(w)->ops->space(recorder(w)->arg, s, parent);
+	window_observer(w)->ops->space(window_observer(w)->arg, s, parent);
 }
 
 static void see_mapping(void *arg, const struct address_space *s, const struct mapping *m)
@@ -223,7 +224,7 @@ static void see_mapping(void *arg, const struct address_space *s, const struct m
 	struct replay_window *w = arg;
 
 	(void)m;
-	follow(w, s->epoch, w->replaying->met);
+	copy_records_up_to(w, s->epoch, w->replaying->met);
 }
 
 static void see_code(void *arg, const struct address_space *s, uint64_t addr, const uint8_t *bytes,
@@ -231,18 +232,18 @@ static void see_code(void *arg, const struct address_space *s, uint64_t addr, co
 {
 	struct replay_window *w = arg;
 
-	follow(w, s->epoch, w->replaying->met);
-	recorder(w)->ops->code(recorder(w)->arg, s, addr, bytes, content);
+	copy_records_up_to(w, s->epoch, w->replaying->met);
+	window_observer(w)->ops->code(window_observer(w)->arg, s, addr, bytes, content);
 }
 
 static void see_branches(void *arg, const struct branch_run *run)
 {
 	struct replay_window *w = arg;
 
-	recorder(w)->ops->branches(recorder(w)->arg, run);
+	window_observer(w)->ops->branches(window_observer(w)->arg, run);
 }
 
-static void settle(struct supervisor *sup, struct task *task)
+static void settle_branches(struct supervisor *sup, struct task *task)
 {
 	if (sup->backend.ops->settle)
 		sup->backend.ops->settle(&sup->backend, task);
@@ -253,7 +254,7 @@ static void settle(struct supervisor *sup, struct task *task)
 /* Numbers of moments: symbols that are kept tell stacks and values by them. */
 static void count_moments(struct replay_window *w)
 {
-	while (hold(w)) {
+	while (hold_record(w)) {
 		const struct bt_record_snapshot *s = &w->held.u.snapshot;
 
 		bool sane = w->held.kind == BT_RECORD_SNAPSHOT && s->snapshot < UINT32_MAX;
@@ -275,7 +276,7 @@ static bool is_elf(struct file_window *w)
 }
 
 /* The window gets the trace's copies of programs and libraries, by links where it can: they have
- * the names of whatever address it shows. What there is no room for it does without. */
+ * the names of whatever address it shows. A copy for which there is no room is left out. */
 static void take_copies(struct replay_window *w, const struct trace *t)
 {
 	uint64_t left = COPIES_MOST;
@@ -333,7 +334,7 @@ void replay_window_begin(struct replay_window *w, struct supervisor *sup, struct
 {
 	struct ring_state now;
 
-	settle(sup, task);
+	settle_branches(sup, task);
 	task_settle(task);
 	now = task->ring.now;
 	/* Of before there are counts, and entries of handlers: none of them is in the trace. */
@@ -350,7 +351,7 @@ void replay_window_relieve(struct replay_window *w, struct supervisor *sup, stru
 	    (task_tick(task) - w->told_tick < REPLAY_WINDOW_PAUSE / 2 &&
 	     task_unsettled(task) < RELIEVED))
 		return;
-	settle(sup, task);
+	settle_branches(sup, task);
 	task_tell_history(task, &w->observer);
 	w->told_tick = task_tick(task);
 }
@@ -372,7 +373,7 @@ void replay_window_end(struct replay_window *w, struct supervisor *sup, struct t
 	bool ends;
 
 	/* The moment of an exit comes before its record, that of a signal behind it. */
-	follow(w, epoch, seq ? seq - 1 : to->is ? to->event : w->replaying->met);
+	copy_records_up_to(w, epoch, seq ? seq - 1 : to->is ? to->event : w->replaying->met);
 	copy_last_calls(w, epoch);
 	ends = w->deadly || seq;
 	if (ends)
@@ -382,7 +383,7 @@ void replay_window_end(struct replay_window *w, struct supervisor *sup, struct t
 	place_print(to, text, sizeof text);
 	snapshot_take(&w->recording, sup, task, kind, w->deadly, ends ? NULL : text);
 	if (ends)
-		follow(w, task->process->space->epoch, UINT64_MAX);
+		copy_records_up_to(w, task->process->space->epoch, UINT64_MAX);
 	w->kept = true;
 }
 

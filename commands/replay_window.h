@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /* A stretch of a recording as a trace of its own, with its whole branch history: btrec replay
- * --window. What happened to the task (calls, signals, mappings) is copied from the trace that is
+ * --window. The task's events (calls, signals, mappings) are copied from the trace that is
  * replayed, as the replay comes by; history, code and the moment at the end of the stretch are the
  * replay's. */
 #ifndef BT_REPLAY_WINDOW_H

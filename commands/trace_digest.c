@@ -62,7 +62,7 @@ uint64_t trace_digest_size(const char *path)
 	return size;
 }
 
-static uint64_t changed(const char *path)
+static uint64_t time_changed(const char *path)
 {
 	struct stat st;
 
@@ -197,7 +197,7 @@ bool trace_digest_read(struct trace_digest *d, const char *dir, const char *name
 	d->why = rc ? why_unreadable((enum bt_error_code) - rc) : NULL;
 	if (rc && !d->why)
 		return false;
-	d->started = rc ? changed(path) : t->header.started;
+	d->started = rc ? time_changed(path) : t->header.started;
 	d->size = trace_digest_size(path);
 	d->packed = !rc && t->pack >= 0;
 	if (rc)

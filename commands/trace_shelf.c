@@ -29,7 +29,7 @@ static int by_start(const void *a, const void *b)
 					: strcmp(x->name, y->name);
 }
 
-static void add(struct trace_shelf *s, const char *dir, const char *name)
+static void add_trace(struct trace_shelf *s, const char *dir, const char *name)
 {
 	struct trace_digest *grown = realloc(s->at, (s->count + 1) * sizeof *grown);
 
@@ -49,7 +49,7 @@ int trace_shelf_open(struct trace_shelf *s, const char *dir, struct bt_error *er
 		return bt_fail(err, bt_code_of_errno(errno), errno, "cannot read %.300s", dir);
 	while (d && (e = readdir(d)))
 		if (e->d_name[0] != '.' && strcmp(e->d_name, "latest"))
-			add(s, dir, e->d_name);
+			add_trace(s, dir, e->d_name);
 	if (d)
 		closedir(d);
 	if (s->count)
@@ -118,7 +118,7 @@ static int remove_files(const struct trace *t, const char *path, struct bt_error
 }
 
 /* The newest that can be read. */
-static const struct trace_digest *newest(const struct trace_shelf *s)
+static const struct trace_digest *newest_readable(const struct trace_shelf *s)
 {
 	for (size_t i = s->count; i-- > 0;)
 		if (s->at[i].state != TRACE_UNREADABLE)
@@ -135,7 +135,7 @@ static void link_newest(const char *dir)
 
 	if (trace_shelf_open(&s, dir, NULL))
 		return;
-	last = newest(&s);
+	last = newest_readable(&s);
 	if (last) {
 		directory_link_latest(dir, last->name);
 	} else {
@@ -201,8 +201,8 @@ int trace_remove(const char *path, struct bt_error *err)
 }
 
 /* Whether the trace is to go: fewer are to be kept than there are with it, or it is too old. */
-static bool exceeds(const struct shelf_limits *limits, const struct trace_digest *d, size_t count,
-		    uint64_t size)
+static bool exceeds_limits(const struct shelf_limits *limits, const struct trace_digest *d,
+			   size_t count, uint64_t size)
 {
 	uint64_t now = (uint64_t)time(NULL), began = d->started / 1000000000u;
 
@@ -232,7 +232,8 @@ int trace_shelf_prune(const char *dir, const struct shelf_limits *limits, bool t
 	for (size_t i = 0; i < s.count && !rc; i++) {
 		const struct trace_digest *d = &s.at[i];
 
-		if (d->state != TRACE_COMPLETE || d->packed || !exceeds(limits, d, count, size) ||
+		if (d->state != TRACE_COMPLETE || d->packed ||
+		    !exceeds_limits(limits, d, count, size) ||
 		    (limits->spare && !strcmp(limits->spare, d->name)))
 			continue;
 		snprintf(path, sizeof path, "%s/%s", dir, d->name);

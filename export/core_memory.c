@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
-/* Memory of a core file: what the snapshot kept, the code that the trace has, and the dynamic
- * linker's list. What is not known is in no segment: a debugger would read zeros there. */
+/* Memory of a core file: the snapshot's memory, the code that the trace has, and the dynamic
+ * linker's list. Unknown memory is in no segment: a debugger would read zeros there. */
 #include <stdlib.h>
 #include <string.h>
 

@@ -15,6 +15,7 @@
 #include <string.h>
 
 #include "export/export_private.h"
+#include "lib/bisect.h"
 #include "lib/escape.h"
 #include "lib/grow.h"
 #include "lib/output.h"
@@ -69,19 +70,12 @@ struct script {
 
 static struct script_task *find_task(const struct script *s, uint32_t task, size_t *place)
 {
-	size_t lo = 0, hi = s->count;
+	size_t i;
 
-	while (lo < hi) {
-		size_t mid = lo + (hi - lo) / 2;
-
-		if (s->tasks[mid]->task < task)
-			lo = mid + 1;
-		else
-			hi = mid;
-	}
+	BISECT(i, s->count, s->tasks[i]->task < task);
 	if (place)
-		*place = lo;
-	return lo < s->count && s->tasks[lo]->task == task ? s->tasks[lo] : NULL;
+		*place = i;
+	return i < s->count && s->tasks[i]->task == task ? s->tasks[i] : NULL;
 }
 
 /* A name can hold anything: a line break would begin another sample, and a terminal obeys other

@@ -154,7 +154,7 @@ static bool block_header_read(struct slice s, struct block_header *h)
 }
 
 /* Moves *at to the next block header at or behind it, or to the end of the file. */
-static void resynchronise(struct file_window *w, uint64_t *at)
+static void find_next_header(struct file_window *w, uint64_t *at)
 {
 	struct block_header h;
 	struct slice bytes;
@@ -216,12 +216,12 @@ int bt_block_decode(struct file_window *w, uint64_t *at, struct buf *raw, uint64
 	}
 	if (!block_header_read(bytes, &h)) {
 		++*at;
-		resynchronise(w, at);
+		find_next_header(w, at);
 		return bt_fail_at(err, BT_E_CORRUPT, start, "no block where one should begin");
 	}
 	*at += BT_BLOCK_HEADER_SIZE;
 	if (h.packed > BT_BLOCK_MAX) {
-		resynchronise(w, at);
+		find_next_header(w, at);
 		return bt_fail_at(err, BT_E_CORRUPT, start,
 				  "a block is larger than a block can be");
 	}
@@ -231,12 +231,12 @@ int bt_block_decode(struct file_window *w, uint64_t *at, struct buf *raw, uint64
 	if (payload.bad) {
 		/* A torn tail, unless a whole block follows: then the length is wrong, or bytes are
 		 * gone. */
-		resynchronise(w, at);
+		find_next_header(w, at);
 		return bt_fail_at(err, *at < w->size ? BT_E_CORRUPT : BT_E_TRUNCATED, start,
 				  "the file ends inside a block");
 	}
 	if (h.crc != checksum(payload.at, payload.len)) {
-		resynchronise(w, at);
+		find_next_header(w, at);
 		return bt_fail_at(err, BT_E_CORRUPT, start, "checksum of a block is wrong");
 	}
 	*at += h.packed;

@@ -5,6 +5,8 @@
 #include <string.h>
 
 #include "format/space_maps.h"
+#include "lib/bisect.h"
+#include "lib/grow.h"
 
 enum {
 	LIVE_BLOCK = 256,
@@ -23,32 +25,18 @@ void live_maps_release(struct live_maps *l)
 	*l = (struct live_maps){0};
 }
 
+static uint64_t block_end(const struct live_block *b) { return b->at[b->count - 1]->end; }
+
 struct live_pos live_maps_find(const struct live_maps *l, uint64_t addr)
 {
-	size_t lo = 0, hi = l->count;
-	struct live_pos pos;
+	struct live_pos pos = {.index = 0};
+	const struct live_block *b;
 
-	while (lo < hi) {
-		size_t mid = lo + (hi - lo) / 2;
-		const struct live_block *b = l->blocks[mid];
-
-		if (b->at[b->count - 1]->end > addr)
-			hi = mid;
-		else
-			lo = mid + 1;
-	}
-	pos = (struct live_pos){.block = lo};
-	if (lo == l->count)
+	BISECT(pos.block, l->count, block_end(l->blocks[pos.block]) <= addr);
+	if (pos.block == l->count)
 		return pos;
-	for (lo = 0, hi = l->blocks[pos.block]->count; lo < hi;) {
-		size_t mid = lo + (hi - lo) / 2;
-
-		if (l->blocks[pos.block]->at[mid]->end > addr)
-			hi = mid;
-		else
-			lo = mid + 1;
-	}
-	pos.index = lo;
+	b = l->blocks[pos.block];
+	BISECT(pos.index, b->count, b->at[pos.index]->end <= addr);
 	return pos;
 }
 
@@ -59,21 +47,15 @@ struct space_map *live_maps_at(const struct live_maps *l, struct live_pos pos)
 
 static bool add_block(struct live_maps *l, size_t at)
 {
-	struct live_block *b = malloc(sizeof *b);
+	struct live_block **blocks = array_grow(l->blocks, l->count, &l->cap, sizeof *blocks);
+	struct live_block *b;
 
-	if (b && l->count == l->cap) {
-		size_t cap = l->cap ? l->cap * 2 : 8;
-		struct live_block **blocks = realloc(l->blocks, cap * sizeof *blocks);
-
-		if (blocks) {
-			l->blocks = blocks;
-			l->cap = cap;
-		}
-	}
-	if (!b || l->count == l->cap) {
-		free(b);
+	if (!blocks)
 		return false;
-	}
+	l->blocks = blocks;
+	b = malloc(sizeof *b);
+	if (!b)
+		return false;
 	b->count = 0;
 	memmove(l->blocks + at + 1, l->blocks + at, (l->count - at) * sizeof *l->blocks);
 	l->blocks[at] = b;

@@ -33,7 +33,7 @@ void log_calls_encode(struct log_calls_codec *c, struct buf *out, const struct b
 	c->tick = call->tick;
 }
 
-static int corrupt(struct bt_logged_call *call)
+static int fail_corrupt_call(struct bt_logged_call *call)
 {
 	*call = (struct bt_logged_call){0};
 	return -BT_E_CORRUPT;
@@ -58,7 +58,7 @@ int log_calls_decode(struct log_calls_codec *c, struct slice *in, struct bt_logg
 	call->data_count = counts >> DATA_SHIFT & DATA_MASK;
 	if (in->bad || call->tick < ticks || call->arg_count > BT_SYSCALL_ARGS ||
 	    call->data_count > BT_LOGGED_DATA || counts >= TOLD << 1)
-		return corrupt(call);
+		return fail_corrupt_call(call);
 	for (unsigned i = 0; i < call->arg_count; i++)
 		c->args[i] = call->args[i] = c->args[i] + (uint64_t)slice_sleb(in);
 	for (unsigned i = 0; i < call->data_count; i++) {
@@ -67,11 +67,11 @@ int log_calls_decode(struct log_calls_codec *c, struct slice *in, struct bt_logg
 		c->addr[i] = call->data[i].addr = c->addr[i] + (uint64_t)slice_sleb(in);
 		len = slice_leb(in);
 		if (in->bad || len > in->len)
-			return corrupt(call);
+			return fail_corrupt_call(call);
 		call->data[i].bytes = slice_take(in, (size_t)len);
 	}
 	if (in->bad)
-		return corrupt(call);
+		return fail_corrupt_call(call);
 	c->tick = call->tick;
 	return 1;
 }

@@ -34,7 +34,7 @@ BT_RECORDS(R)
 #undef R
 #undef F
 
-static void own(struct arena *a, struct bt_record *rec)
+static void own_record(struct arena *a, struct bt_record *rec)
 {
 	switch (rec->kind) {
 #define R(number, NAME, name, text)          \
@@ -81,7 +81,7 @@ void trace_events_add(struct trace_events *ev, struct arena *a, uint32_t unit,
 		return;
 	}
 	ev->at = at;
-	own(a, &whole.rec);
+	own_record(a, &whole.rec);
 	event = arena_alloc(a, event_size(rec->kind));
 	if (!event || a->over || a->failed)
 		return;

@@ -19,6 +19,7 @@
 
 #include "format/trace_objects.h"
 #include "lib/array_size.h"
+#include "lib/bisect.h"
 #include "lib/page.h"
 
 enum {
@@ -104,17 +105,10 @@ static int compare_u32(const void *a, const void *b)
 
 static long find_space(const struct trace_index *x, uint32_t number)
 {
-	size_t lo = 0, hi = x->space_count;
+	size_t i;
 
-	while (lo < hi) {
-		size_t mid = lo + (hi - lo) / 2;
-
-		if (x->spaces[mid].number < number)
-			lo = mid + 1;
-		else
-			hi = mid;
-	}
-	return lo < x->space_count && x->spaces[lo].number == number ? (long)lo : SPACE_NONE;
+	BISECT(i, x->space_count, x->spaces[i].number < number);
+	return i < x->space_count && x->spaces[i].number == number ? (long)i : SPACE_NONE;
 }
 
 /* A zeroed array, also for n == 0. NULL without memory, and the arena says so. */
@@ -319,22 +313,15 @@ static const struct code_page *page_in_space(const struct trace_index *x, uint32
 {
 	struct code_page key = {
 		.space = space, .addr = place->addr, .epoch = epoch, .seq = UINT64_MAX};
-	size_t lo = 0, hi = x->page_count;
+	size_t i;
 	const struct code_page *at;
 
-	while (lo < hi) {
-		size_t mid = lo + (hi - lo) / 2;
-
-		if (compare_pages(&x->pages[mid], &key) <= 0)
-			lo = mid + 1;
-		else
-			hi = mid;
-	}
+	BISECT(i, x->page_count, compare_pages(&x->pages[i], &key) <= 0);
 	*later = NULL;
-	at = lo ? &x->pages[lo - 1] : NULL;
+	at = i ? &x->pages[i - 1] : NULL;
 	if (at && at->space == space && at->addr == place->addr && is_of(x, at, place))
 		return at;
-	at = lo < x->page_count ? &x->pages[lo] : NULL;
+	at = i < x->page_count ? &x->pages[i] : NULL;
 	if (at && at->space == space && at->addr == place->addr && is_of(x, at, place))
 		*later = at;
 	return NULL;

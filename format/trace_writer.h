@@ -48,7 +48,7 @@ void trace_writer_branch_words(struct trace_writer *w, const struct bt_record_br
 void trace_writer_log(struct trace_writer *w, uint32_t unit, enum bt_record_kind kind,
 		      const void *body);
 
-/* The bytes that the logs of all units have in their files. What is buffered is not counted. */
+/* The bytes that the logs of all units have in their files. Buffered bytes are not counted. */
 uint64_t trace_writer_log_bytes(const struct trace_writer *w);
 
 /* Makes the file `name` of that directory the trace's number'th file that the program mapped, by a

@@ -5,6 +5,7 @@
 #include <string.h>
 
 #include "import/core_private.h"
+#include "lib/bisect.h"
 #include "lib/build_id.h"
 #include "lib/grow.h"
 #include "lib/page.h"
@@ -75,17 +76,10 @@ static void sort_segments(struct core *c)
 
 struct core_segment *core_map_at(const struct core *c, uint64_t addr)
 {
-	size_t lo = 0, hi = c->segment_count;
+	size_t i;
 
-	while (lo < hi) {
-		size_t mid = lo + (hi - lo) / 2;
-
-		if (c->segments[mid].start <= addr)
-			lo = mid + 1;
-		else
-			hi = mid;
-	}
-	return lo && addr < c->segments[lo - 1].end ? &c->segments[lo - 1] : NULL;
+	BISECT(i, c->segment_count, c->segments[i].start <= addr);
+	return i && addr < c->segments[i - 1].end ? &c->segments[i - 1] : NULL;
 }
 
 struct slice core_map_memory(const struct core *c, uint64_t addr, uint64_t n)

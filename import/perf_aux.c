@@ -10,6 +10,7 @@
 #include "hardware/bts_flow.h"
 #include "hardware/pt_flow.h"
 #include "import/perf_private.h"
+#include "lib/bisect.h"
 
 enum {
 	TYPE_PT = 1,
@@ -237,27 +238,20 @@ static uint64_t time_of_tsc(const struct perf_aux *x, uint64_t tsc)
 
 static struct flow_join *join_of(struct perf_aux *x, uint32_t tid)
 {
-	size_t lo = 0, hi = x->way_count;
+	size_t i;
 	struct way *at;
 
-	while (lo < hi) {
-		size_t mid = lo + (hi - lo) / 2;
-
-		if (x->ways[mid].tid < tid)
-			lo = mid + 1;
-		else
-			hi = mid;
-	}
-	if (lo < x->way_count && x->ways[lo].tid == tid)
-		return &x->ways[lo].join;
+	BISECT(i, x->way_count, x->ways[i].tid < tid);
+	if (i < x->way_count && x->ways[i].tid == tid)
+		return &x->ways[i].join;
 	at = array_grow(x->ways, x->way_count, &x->way_cap, sizeof *at);
 	if (!at)
 		return NULL;
 	x->ways = at;
-	memmove(at + lo + 1, at + lo, (x->way_count - lo) * sizeof *at);
-	at[lo] = (struct way){.tid = tid};
+	memmove(at + i + 1, at + i, (x->way_count - i) * sizeof *at);
+	at[i] = (struct way){.tid = tid};
 	x->way_count++;
-	return &at[lo].join;
+	return &at[i].join;
 }
 
 /* The thread whose code is read or entered now. A thread of unknown process counts as a process of
@@ -329,17 +323,10 @@ static int begin_flow(struct aux_stream *s, struct slice bytes, enum bt_gap_reas
 /* The first cut at or behind an offset; UINT64_MAX: there is none. */
 static uint64_t next_cut(const struct aux_stream *s, uint64_t offset)
 {
-	size_t lo = 0, hi = s->cut_count;
+	size_t i;
 
-	while (lo < hi) {
-		size_t mid = lo + (hi - lo) / 2;
-
-		if (s->cuts[mid] < offset)
-			lo = mid + 1;
-		else
-			hi = mid;
-	}
-	return lo < s->cut_count ? s->cuts[lo] : UINT64_MAX;
+	BISECT(i, s->cut_count, s->cuts[i] < offset);
+	return i < s->cut_count ? s->cuts[i] : UINT64_MAX;
 }
 
 static int compare_cuts(const void *a, const void *b)

@@ -14,6 +14,7 @@
 #include <string.h>
 
 #include "import/perf_private.h"
+#include "lib/bisect.h"
 
 enum {
 	HEADER_SIZE = 104,      /* of file mode */
@@ -100,20 +101,13 @@ static int compare_ids(const void *a, const void *b)
 
 struct perf_attr *perf_attr_by_id(struct perf_reader *r, uint64_t id)
 {
-	size_t lo = 0, hi = r->id_count;
+	size_t i;
 
 	if (r->ids_unsorted && r->id_count)
 		qsort(r->ids, r->id_count, sizeof *r->ids, compare_ids);
 	r->ids_unsorted = false;
-	while (lo < hi) {
-		size_t mid = lo + (hi - lo) / 2;
-
-		if (r->ids[mid].id < id)
-			lo = mid + 1;
-		else
-			hi = mid;
-	}
-	return lo < r->id_count && r->ids[lo].id == id ? &r->attrs[r->ids[lo].attr] : NULL;
+	BISECT(i, r->id_count, r->ids[i].id < id);
+	return i < r->id_count && r->ids[i].id == id ? &r->attrs[r->ids[i].attr] : NULL;
 }
 
 struct slice perf_c_string(struct slice s)

@@ -57,7 +57,7 @@ static uint32_t place_at(struct branch_graph *g, uint64_t start)
 	return (uint32_t)++g->count;
 }
 
-static struct graph_place *place(const struct branch_graph *g, size_t number)
+static struct graph_place *place_numbered(const struct branch_graph *g, size_t number)
 {
 	return &g->places[number - 1];
 }
@@ -87,7 +87,7 @@ static uint32_t way_to(struct branch_graph *g, uint32_t known, uint64_t start)
 {
 	if (known == NONE)
 		return place_at(g, start);
-	return place(g, known)->start == start ? known : NONE;
+	return place_numbered(g, known)->start == start ? known : NONE;
 }
 
 /* Returns the target's index, BRANCH_GRAPH_TARGETS when there is no room for it. */
@@ -119,10 +119,10 @@ static uint32_t place_behind_call(struct branch_graph *g, uint64_t to)
 	if (!g->calls.depth)
 		return NONE;
 	call = g->calls.at[(g->calls.top - 1) % BRANCH_GRAPH_CALLS];
-	behind = place(g, call)->way[BEHIND];
-	if (behind == NONE && to - place(g, call)->from - 1 < RETURN_DISTANCE) {
+	behind = place_numbered(g, call)->way[BEHIND];
+	if (behind == NONE && to - place_numbered(g, call)->from - 1 < RETURN_DISTANCE) {
 		behind = place_at(g, to);
-		place(g, call)->way[BEHIND] = behind;
+		place_numbered(g, call)->way[BEHIND] = behind;
 	}
 	return behind;
 }
@@ -143,7 +143,7 @@ static void push_byte(struct branch_graph *g, struct graph_place *p, uint8_t byt
 	g->size++;
 }
 
-static void choose(struct branch_graph *g, struct graph_place *p, unsigned choice)
+static void add_choice(struct branch_graph *g, struct graph_place *p, unsigned choice)
 {
 	push_byte(g, p, (uint8_t)choice);
 	p->made++;
@@ -162,11 +162,11 @@ static void choose_bit(struct branch_graph *g, struct graph_place *p, unsigned b
  * leads; NONE: it must be a literal. */
 static uint32_t take_direct(struct branch_graph *g, size_t number, const struct bt_branch *b)
 {
-	uint32_t next = way_to(g, place(g, number)->way[TAKEN], b->to);
+	uint32_t next = way_to(g, place_numbered(g, number)->way[TAKEN], b->to);
 
 	if (next == NONE)
 		return NONE;
-	place(g, number)->way[TAKEN] = next;
+	place_numbered(g, number)->way[TAKEN] = next;
 	if (b->kind == BT_BRANCH_CALL)
 		graph_calls_push(&g->calls, number);
 	return next;
@@ -175,12 +175,12 @@ static uint32_t take_direct(struct branch_graph *g, size_t number, const struct 
 static uint32_t take_conditional(struct branch_graph *g, size_t number, const struct bt_branch *b)
 {
 	unsigned taken = b->flags & BT_BRANCH_TAKEN; /* an index: nobody could predict a branch */
-	uint32_t next = way_to(g, place(g, number)->way[taken], b->to);
+	uint32_t next = way_to(g, place_numbered(g, number)->way[taken], b->to);
 
 	if (next == NONE)
 		return NONE;
-	place(g, number)->way[taken] = next;
-	choose_bit(g, place(g, number), taken);
+	place_numbered(g, number)->way[taken] = next;
+	choose_bit(g, place_numbered(g, number), taken);
 	return next;
 }
 
@@ -191,15 +191,16 @@ static uint32_t take_indirect(struct branch_graph *g, size_t number, const struc
 	size_t call;
 	unsigned choice = 0;
 
-	if (next == NONE || place(g, next)->start != b->to) {
+	if (next == NONE || place_numbered(g, next)->start != b->to) {
 		next = place_at(g, b->to);
-		choice = next == NONE ? BRANCH_GRAPH_TARGETS : target_of(g, place(g, number), next);
+		choice = next == NONE ? BRANCH_GRAPH_TARGETS
+				      : target_of(g, place_numbered(g, number), next);
 		if (choice == BRANCH_GRAPH_TARGETS)
 			return NONE;
 		choice += returns;
 	}
-	place(g, number)->asks |= choice != 0;
-	choose(g, place(g, number), choice);
+	place_numbered(g, number)->asks |= choice != 0;
+	add_choice(g, place_numbered(g, number), choice);
 	if (returns)
 		graph_calls_pop(&g->calls, &call);
 	else if (b->kind == BT_BRANCH_ICALL)
@@ -217,7 +218,8 @@ static uint32_t take_plain(struct branch_graph *g, size_t number, const struct b
 
 static void add_literal(struct branch_graph *g, const struct bt_branch *b)
 {
-	struct bt_branch_codec codec = {.last = g->at == NONE ? 0 : place(g, g->at)->start};
+	struct bt_branch_codec codec = {.last = g->at == NONE ? 0
+							      : place_numbered(g, g->at)->start};
 
 	buf_leb(&g->literals, g->steps);
 	bt_branch_encode(&codec, &g->literals, b);
@@ -235,7 +237,7 @@ void branch_graph_add(struct branch_graph *g, const struct bt_branch *b)
 
 	if (g->failed)
 		return;
-	if (g->at != NONE && is_plain(b) && is_branch_of(place(g, g->at), b))
+	if (g->at != NONE && is_plain(b) && is_branch_of(place_numbered(g, g->at), b))
 		next = take_plain(g, g->at, b);
 	g->entries++;
 	if (next != NONE) {

@@ -1,6 +1,6 @@
 noinst_LIBRARIES += lib/libbt.a
 lib_libbt_a_SOURCES = \
-	lib/array_size.h lib/call_result.h lib/canonical.h lib/page.h \
+	lib/array_size.h lib/bisect.h lib/call_result.h lib/canonical.h lib/page.h \
 	lib/abort_message.c lib/abort_message.h \
 	lib/arena.c lib/arena.h \
 	lib/branch.c lib/branch.def lib/branch.h lib/gap.def \

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
-/* A name is copied without what the pattern leaves out (simplify()); then the pattern is compared
- * with it from each of its components on. */
+/* A name is copied without what the pattern leaves out (simplify_name()); then the pattern is
+ * compared with it from each of its components on. */
 #include "lib/name_pattern.h"
 
 #include <ctype.h>
@@ -14,7 +14,7 @@ struct name {
 	size_t len;
 };
 
-static void add(struct name *n, char c)
+static void add_char(struct name *n, char c)
 {
 	if (n->len < sizeof n->text - 1)
 		n->text[n->len++] = c;
@@ -96,14 +96,14 @@ static size_t take_self(struct name *n, const char *name, bool keeps_arguments)
 		if (name[i] == '<' && !keeps_arguments)
 			i = behind_bracket(name, i) - 1;
 		else
-			add(n, name[i]);
+			add_char(n, name[i]);
 	}
 	return end;
 }
 
 /* The name without parameters and return type; without template arguments unless they are to be
  * kept. */
-static void simplify(struct name *n, const char *name, bool keeps_arguments)
+static void simplify_name(struct name *n, const char *name, bool keeps_arguments)
 {
 	static const char anonymous[] = "(anonymous namespace)::", rust[] = "{closure";
 	size_t at;
@@ -115,7 +115,7 @@ static void simplify(struct name *n, const char *name, bool keeps_arguments)
 
 		if (op) {
 			while (op--)
-				add(n, name[at++]);
+				add_char(n, name[at++]);
 		} else if (begins_with(name + at, anonymous)) {
 			at += sizeof anonymous - 1;
 		} else if (name[at] == '(' || name[at] == '@' || begins_with(name + at, " [") ||
@@ -125,7 +125,7 @@ static void simplify(struct name *n, const char *name, bool keeps_arguments)
 			at = behind_bracket(name, at);
 		} else if (name[at] == '<') {
 			for (size_t end = behind_bracket(name, at); at < end; at++)
-				add(n, name[at]);
+				add_char(n, name[at]);
 		} else if (name[at] == ' ' && !begins_with(name + at + 1, rust)) {
 			n->len = 0; /* what was before is the return type */
 			n->text[0] = '\0';
@@ -133,22 +133,22 @@ static void simplify(struct name *n, const char *name, bool keeps_arguments)
 		} else if (begins_with(name + at, "[abi:")) {
 			at += strcspn(name + at, "]") + 1;
 		} else {
-			add(n, name[at++]);
+			add_char(n, name[at++]);
 		}
 	}
 	cut_hash(n);
 }
 
-static void squeeze(struct name *n, const char *text)
+static void squeeze_name(struct name *n, const char *text)
 {
 	*n = (struct name){.len = 0};
 	for (; *text; text++)
 		if (*text != ' ')
-			add(n, *text);
+			add_char(n, *text);
 }
 
 /* Each * is tried with as little as does; the last one alone is ever tried again. */
-static bool glob(const char *pattern, const char *text)
+static bool glob_matches(const char *pattern, const char *text)
 {
 	const char *star = NULL, *from = NULL;
 
@@ -176,7 +176,7 @@ static bool matches_from_component(const char *pattern, const char *name)
 	for (const char *at = name; *at; at++) {
 		bool begins = at == name || at[-1] == ' ' || strchr(":<./", at[-1]);
 
-		if (begins && *at != ':' && glob(pattern, at))
+		if (begins && *at != ':' && glob_matches(pattern, at))
 			return true;
 	}
 	return false;
@@ -197,14 +197,14 @@ bool name_pattern_matches(const char *pattern, const char *name)
 	if (!strstr(name, certain)) /* most names by far */
 		return false;
 	if (!is_operator && strchr(pattern, '(')) {
-		squeeze(&squeezed, name);
-		squeeze(&wanted, pattern);
+		squeeze_name(&squeezed, name);
+		squeeze_name(&wanted, pattern);
 		return matches_from_component(wanted.text, squeezed.text);
 	}
-	simplify(&simple, name, !is_operator && strchr(pattern, '<'));
+	simplify_name(&simple, name, !is_operator && strchr(pattern, '<'));
 	if (strchr(pattern, ' ') && !is_operator)
 		return false;
-	return whole ? glob(pattern + 2, simple.text)
+	return whole ? glob_matches(pattern + 2, simple.text)
 		     : matches_from_component(pattern, simple.text);
 }
 

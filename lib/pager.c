@@ -46,7 +46,7 @@ bool pager_shows_colours(void)
 /* ---- In the child ---- */
 
 /* The words of a command that needs no shell. */
-static bool split(char *command, char *words[WORDS_MAX + 1])
+static bool split_command(char *command, char *words[WORDS_MAX + 1])
 {
 	size_t n = 0;
 
@@ -68,7 +68,7 @@ static void become_pager(const char *command, char *copy)
 	/* As git does: a short text ends the pager, colours pass, the text stays on the screen. */
 	setenv("LESS", "FRX", 0);
 	setenv("LV", "-c", 0);
-	if (split(copy, words))
+	if (split_command(copy, words))
 		execvp(words[0], words);
 	else
 		execl("/bin/sh", "sh", "-c", command, (char *)NULL);
@@ -76,8 +76,8 @@ static void become_pager(const char *command, char *copy)
 
 /* ---- In btview ---- */
 
-/* The terminal's signals are the pager's while it runs; what it does not read is no reason to die.
- */
+/* The terminal's signals are the pager's while it runs; a pager that stops reading is no reason to
+ * die. */
 static const int left_to_pager[] = {SIGINT, SIGQUIT, SIGPIPE};
 
 struct old_actions {
@@ -99,7 +99,7 @@ static void restore_signals(const struct old_actions *old)
 }
 
 /* Writes until the pager reads no more. */
-static void feed(int fd, struct slice text)
+static void feed_pager(int fd, struct slice text)
 {
 	while (text.len) {
 		ssize_t n = write(fd, text.at, text.len);
@@ -113,7 +113,7 @@ static void feed(int fd, struct slice text)
 }
 
 /* The pager's process, which reads from *to; -1: it could not be started. */
-static pid_t start(const char *command, const struct old_actions *old, int *to)
+static pid_t start_pager(const char *command, const struct old_actions *old, int *to)
 {
 	char *copy = strdup(command), failed;
 	int text[2] = {-1, -1}, says[2] = {-1, -1};
@@ -162,9 +162,9 @@ int pager_show(struct slice text, struct bt_error *err)
 
 	if (command && !fflush(stdout)) {
 		ignore_signals(&old);
-		pid = start(command, &old, &to);
+		pid = start_pager(command, &old, &to);
 		if (pid > 0) {
-			feed(to, text);
+			feed_pager(to, text);
 			close(to);
 			shown = !was_none(pid);
 		}

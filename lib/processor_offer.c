@@ -21,7 +21,7 @@ enum {
 
 /* ---- Asking ---- */
 
-static struct processor_leaf ask(uint32_t leaf, uint32_t subleaf)
+static struct processor_leaf ask_leaf(uint32_t leaf, uint32_t subleaf)
 {
 	struct processor_leaf l = {.leaf = leaf, .subleaf = subleaf, .subleaf_mask = UINT32_MAX};
 
@@ -29,7 +29,7 @@ static struct processor_leaf ask(uint32_t leaf, uint32_t subleaf)
 	return l;
 }
 
-static struct processor_leaf keep(struct processor_offer *o, struct processor_leaf l)
+static struct processor_leaf keep_leaf(struct processor_offer *o, struct processor_leaf l)
 {
 	if (o->count < PROCESSOR_OFFERED)
 		o->leaves[o->count++] = l;
@@ -50,22 +50,22 @@ void processor_offer_read(struct processor_offer *o)
 	struct processor_leaf family;
 
 	*o = (struct processor_offer){0};
-	last = keep(o, ask(LEAF_MAKER, 0)).eax;
-	last_extended = ask(LEAF_EXTENDED, 0).eax;
-	family = ask(LEAF_FAMILY, 0);
+	last = keep_leaf(o, ask_leaf(LEAF_MAKER, 0)).eax;
+	last_extended = ask_leaf(LEAF_EXTENDED, 0).eax;
+	family = ask_leaf(LEAF_FAMILY, 0);
 	family.ebx = 0; /* the processor's number */
-	keep(o, family);
+	keep_leaf(o, family);
 	if (family.ecx & bit_OSXSAVE)
 		o->xcr0 = enabled_states();
-	if (last >= LEAF_FEATURES && keep(o, ask(LEAF_FEATURES, 0)).eax)
-		keep(o, ask(LEAF_FEATURES, 1));
+	if (last >= LEAF_FEATURES && keep_leaf(o, ask_leaf(LEAF_FEATURES, 0)).eax)
+		keep_leaf(o, ask_leaf(LEAF_FEATURES, 1));
 	if (last_extended >= LEAF_EXTENDED_FEATURES)
-		keep(o, ask(LEAF_EXTENDED_FEATURES, 0));
+		keep_leaf(o, ask_leaf(LEAF_EXTENDED_FEATURES, 0));
 	if (last_extended >= LEAF_SIZES)
-		keep(o, ask(LEAF_SIZES, 0));
+		keep_leaf(o, ask_leaf(LEAF_SIZES, 0));
 	for (uint32_t i = 0; last >= LEAF_STATES && i < STATES; i++)
 		if (i < 2 || o->xcr0 >> i & 1)
-			keep(o, ask(LEAF_STATES, i));
+			keep_leaf(o, ask_leaf(LEAF_STATES, i));
 }
 
 static const struct processor_leaf *find_leaf(const struct processor_offer *o, uint32_t leaf,
@@ -190,7 +190,7 @@ static const struct feature {
 	{"3dnow", LEAF_EXTENDED_FEATURES, 0, EDX, 31, ANY},
 };
 
-static bool has(const struct processor_offer *o, const struct feature *f)
+static bool has_feature(const struct processor_offer *o, const struct feature *f)
 {
 	const struct processor_leaf *l = find_leaf(o, f->leaf, f->subleaf);
 	const uint32_t registers[] = {l ? l->eax : 0, l ? l->ebx : 0, l ? l->ecx : 0,
@@ -208,7 +208,7 @@ size_t processor_offer_missing(const struct processor_offer *had, const struct p
 	for (size_t i = 0; i < ARRAY_SIZE(features); i++) {
 		const struct feature *f = &features[i];
 
-		if (!has(had, f) || has(now, f))
+		if (!has_feature(had, f) || has_feature(now, f))
 			continue;
 		if (len + strlen(f->name) + 2 <= size)
 			len += (size_t)snprintf(text + len, size - len, "%s%s", missing ? " " : "",

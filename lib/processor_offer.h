@@ -20,12 +20,12 @@ struct processor_offer {
 	struct processor_leaf leaves[PROCESSOR_OFFERED];
 };
 
-/* Asks the processor that this runs on: leaves 0, 1, 7, 0xd, 0x80000001 and 0x80000008. What
- * differs between the processors of a machine is left out. */
+/* Asks the processor that this runs on: leaves 0, 1, 7, 0xd, 0x80000001 and 0x80000008. Fields that
+ * differ between the processors of a machine are left out. */
 void processor_offer_read(struct processor_offer *o);
 
-/* The maker's name: GenuineIntel, AuthenticAMD. Empty if leaf 0 is not there. What is no letter is
- * a '?'. */
+/* The maker's name: GenuineIntel, AuthenticAMD. Empty if leaf 0 is not there. Other characters than
+ * letters become '?'. */
 void processor_offer_maker(const struct processor_offer *o, char maker[PROCESSOR_MAKER]);
 
 /* Writes the names, as /proc/cpuinfo has them, of the features that programs can use and that `had`

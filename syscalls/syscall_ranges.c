@@ -57,8 +57,8 @@ static bool is_length_word(const struct syscall_range *r)
 	return r->unit == UNIT_LENGTH && (r->bound == BOUND_NONE || r->bound == BOUND_MESSAGE);
 }
 
-/* Whether the call may write other things over the length at an address: what is there then is not
- * to be believed. */
+/* Whether the call may write other things over the length at an address: the length is not to be
+ * believed then. */
 static bool is_overwritten(const struct syscall_ranges *s, uint64_t at)
 {
 	for (size_t i = 0; i < s->count; i++) {

@@ -63,8 +63,8 @@ const char *syscall_errno_text(uint32_t number)
 	return number < ARRAY_SIZE(errors) ? errors[number].text : NULL;
 }
 
-static void put(struct buf *out, const char *fmt, ...) __attribute__((format(printf, 2, 3)));
-static void put(struct buf *out, const char *fmt, ...)
+static void put_text(struct buf *out, const char *fmt, ...) __attribute__((format(printf, 2, 3)));
+static void put_text(struct buf *out, const char *fmt, ...)
 {
 	char text[PIECE_MAX];
 	va_list ap;
@@ -81,13 +81,13 @@ static void put(struct buf *out, const char *fmt, ...)
 
 static void put_quoted(struct buf *out, struct slice s, bool is_cut)
 {
-	put(out, "\"");
+	put_text(out, "\"");
 	for (size_t i = 0; i < s.len; i++) {
 		if (s.at[i] == '"' || s.at[i] == '\\')
 			buf_u8(out, '\\');
 		buf_u8(out, s.at[i]);
 	}
-	put(out, is_cut ? "\"..." : "\"");
+	put_text(out, is_cut ? "\"..." : "\"");
 }
 
 static bool is_row_of(const struct flag *f, enum syscall_arg_kind kind, uint32_t value)
@@ -104,13 +104,13 @@ static void put_flags(struct buf *out, enum syscall_arg_kind kind, uint32_t valu
 	for (size_t i = 0; i < ARRAY_SIZE(flags); i++) {
 		if (!is_row_of(&flags[i], kind, value) || known & flags[i].mask)
 			continue;
-		put(out, "%s%s", has_any ? "|" : "", flags[i].name);
+		put_text(out, "%s%s", has_any ? "|" : "", flags[i].name);
 		has_any = true;
 		known |= flags[i].mask;
 		left &= ~flags[i].mask;
 	}
 	if (left || !has_any)
-		put(out, left > 9 ? "%s0x%" PRIx32 : "%s%" PRIu32, has_any ? "|" : "", left);
+		put_text(out, left > 9 ? "%s0x%" PRIx32 : "%s%" PRIu32, has_any ? "|" : "", left);
 }
 
 static void put_unix_address(struct buf *out, struct slice name)
@@ -118,15 +118,15 @@ static void put_unix_address(struct buf *out, struct slice name)
 	bool is_abstract = name.len && !name.at[0];
 	size_t n;
 
-	put(out, "{AF_UNIX, ");
+	put_text(out, "{AF_UNIX, ");
 	if (is_abstract) {
-		put(out, "@");
+		put_text(out, "@");
 		slice_take(&name, 1);
 	}
 	for (n = 0; n < name.len && name.at[n]; n++)
 		;
 	put_quoted(out, slice_of(name.at, n), false);
-	put(out, "}");
+	put_text(out, "}");
 }
 
 static void put_sockaddr(struct buf *out, struct slice s)
@@ -138,33 +138,34 @@ static void put_sockaddr(struct buf *out, struct slice s)
 		put_unix_address(out, at);
 	} else if (family == INET && s.len >= INET_SIZE) {
 		port = (uint16_t)(s.at[2] << 8 | s.at[3]);
-		put(out, "{AF_INET, %u.%u.%u.%u:%u}", s.at[4], s.at[5], s.at[6], s.at[7], port);
+		put_text(out, "{AF_INET, %u.%u.%u.%u:%u}", s.at[4], s.at[5], s.at[6], s.at[7],
+			 port);
 	} else if (family == INET6 && s.len >= INET6_SIZE) {
-		put(out, "{AF_INET6, [");
+		put_text(out, "{AF_INET6, [");
 		for (unsigned i = 8; i < INET6_SIZE; i += 2)
-			put(out, "%s%x", i > 8 ? ":" : "", s.at[i] << 8 | s.at[i + 1]);
-		put(out, "]:%u}", s.at[2] << 8 | s.at[3]);
+			put_text(out, "%s%x", i > 8 ? ":" : "", s.at[i] << 8 | s.at[i + 1]);
+		put_text(out, "]:%u}", s.at[2] << 8 | s.at[3]);
 	} else {
-		put(out, "{");
+		put_text(out, "{");
 		put_flags(out, SYSCALL_ARG_DOMAIN, family);
-		put(out, ", %zu bytes}", s.len);
+		put_text(out, ", %zu bytes}", s.len);
 	}
 }
 
 static void put_signal(struct buf *out, uint32_t value)
 {
 	if (value < ARRAY_SIZE(signals) && signals[value])
-		put(out, "%s", signals[value]);
+		put_text(out, "%s", signals[value]);
 	else
-		put(out, "%" PRIu32, value);
+		put_text(out, "%" PRIu32, value);
 }
 
 static void put_address(struct buf *out, uint64_t value)
 {
 	if (value)
-		put(out, "0x%" PRIx64, value);
+		put_text(out, "0x%" PRIx64, value);
 	else
-		put(out, "NULL");
+		put_text(out, "NULL");
 }
 
 /* The numbers of the kinds that are not named. False: it is another one. */
@@ -173,29 +174,29 @@ static bool put_number(struct buf *out, enum syscall_arg_kind kind, uint64_t val
 	switch (kind) {
 	case SYSCALL_ARG_INT:
 	case SYSCALL_ARG_FD:
-		put(out, "%" PRId32, (int32_t)value);
+		put_text(out, "%" PRId32, (int32_t)value);
 		return true;
 	case SYSCALL_ARG_DIR_FD:
 		if ((int32_t)value == CURRENT_DIRECTORY)
-			put(out, "AT_FDCWD");
+			put_text(out, "AT_FDCWD");
 		else
-			put(out, "%" PRId32, (int32_t)value);
+			put_text(out, "%" PRId32, (int32_t)value);
 		return true;
 	case SYSCALL_ARG_UINT:
-		put(out, "%" PRIu32, (uint32_t)value);
+		put_text(out, "%" PRIu32, (uint32_t)value);
 		return true;
 	case SYSCALL_ARG_LONG:
-		put(out, "%" PRId64, (int64_t)value);
+		put_text(out, "%" PRId64, (int64_t)value);
 		return true;
 	case SYSCALL_ARG_SIZE:
-		put(out, "%" PRIu64, value);
+		put_text(out, "%" PRIu64, value);
 		return true;
 	case SYSCALL_ARG_HEX:
-		put(out, value > 9 ? "0x%" PRIx64 : "%" PRIu64, value);
+		put_text(out, value > 9 ? "0x%" PRIx64 : "%" PRIu64, value);
 		return true;
 	case SYSCALL_ARG_OCTAL:
 	case SYSCALL_ARG_OPEN_MODE:
-		put(out, "%#" PRIo32, (uint32_t)value);
+		put_text(out, "%#" PRIo32, (uint32_t)value);
 		return true;
 	case SYSCALL_ARG_ADDRESS:
 		put_address(out, value);
@@ -239,16 +240,16 @@ void syscall_put_call(struct buf *out, const struct syscall_known *call)
 	const struct syscall_shape *shape = syscall_shape(call->nr);
 	char name[SYSCALL_NAME_MAX];
 
-	put(out, "%s(", (call->compat ? syscall_name_32 : syscall_name)(call->nr, name));
+	put_text(out, "%s(", (call->compat ? syscall_name_32 : syscall_name)(call->nr, name));
 	if (call->compat || (!call->has_args && syscall_arg_count(shape)))
-		put(out, "...");
+		put_text(out, "...");
 	for (unsigned i = 0; !call->compat && call->has_args && i < syscall_arg_count(shape); i++) {
 		if (is_left_out(call, shape->args[i].kind, i))
 			break;
-		put(out, i ? ", " : "");
+		put_text(out, i ? ", " : "");
 		syscall_put_arg(out, call, i);
 	}
-	put(out, ")");
+	put_text(out, ")");
 }
 
 /* ---- Results ---- */
@@ -267,16 +268,16 @@ void syscall_put_result(struct buf *out, const struct syscall_known *call)
 	uint32_t error = (uint32_t)-call->result;
 
 	if (!call->has_result || kind == SYSCALL_ARG_NONE) {
-		put(out, " = ?");
+		put_text(out, " = ?");
 	} else if (is_restart(call->result)) {
-		put(out, " = ? (a signal came; the kernel makes it again)");
+		put_text(out, " = ? (a signal came; the kernel makes it again)");
 	} else if (!call_has_failed(call->result)) {
-		put(out, " = ");
+		put_text(out, " = ");
 		put_number(out, kind, call->result);
 	} else if (syscall_errno_name(error)) {
-		put(out, " = -1 %s (", syscall_errno_name(error));
-		put(out, "%s)", syscall_errno_text(error));
+		put_text(out, " = -1 %s (", syscall_errno_name(error));
+		put_text(out, "%s)", syscall_errno_text(error));
 	} else {
-		put(out, " = -1 errno %" PRIu32, error);
+		put_text(out, " = -1 errno %" PRIu32, error);
 	}
 }

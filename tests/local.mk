@@ -190,6 +190,9 @@ tests_unit_test_brstack_text_LDADD = $(IMPORT_LIBS) $(CMOCKA_LIBS) $(FORMAT_SYST
 UNIT_TESTS += tests/unit/test_bts_flow
 tests_unit_test_bts_flow_LDADD = $(HARDWARE_LIBS) $(CMOCKA_LIBS) $(HARDWARE_SYSTEM_LIBS)
 
+UNIT_TESTS += tests/unit/test_bisect
+tests_unit_test_bisect_LDADD = $(CMOCKA_LIBS)
+
 UNIT_TESTS += tests/unit/test_stack_share
 tests_unit_test_stack_share_LDADD = lib/libbt.a $(CMOCKA_LIBS)
 

@@ -451,7 +451,7 @@ static int show_trace(const struct btview_arguments *a, struct model *m, struct 
 
 /* Keeps symbols in the trace. Closes standard output before that, so that the reader of the
  * headline has it, and its end, at once. */
-static int keep(const struct btview_arguments *a, struct model *m, struct symbols *s)
+static int keep_answers(const struct btview_arguments *a, struct model *m, struct symbols *s)
 {
 	struct bt_error err;
 
@@ -523,7 +523,7 @@ static int view_trace(const struct btview_arguments *a, const char *path)
 	damage = tell_damage(m);
 	status = show_trace(a, m, s);
 	if (a->keep)
-		status = keep(a, m, s);
+		status = keep_answers(a, m, s);
 	if (a->symbols && !symbols_vouched_used(s))
 		fprintf(stderr, "btview: --symbols: nothing of it was needed, or fits a file of "
 				"this trace\n");

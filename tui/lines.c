@@ -4,6 +4,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "lib/bisect.h"
 #include "lib/grow.h"
 
 enum {
@@ -105,16 +106,9 @@ size_t lines_whole(const struct lines *l, size_t i) { return i < l->count ? l->a
 
 size_t lines_first_piece(const struct lines *l, size_t whole)
 {
-	size_t low = 0, high = l->count;
+	size_t low;
 
-	while (low < high) {
-		size_t middle = low + (high - low) / 2;
-
-		if (l->at[middle].whole < whole)
-			low = middle + 1;
-		else
-			high = middle;
-	}
+	BISECT(low, l->count, l->at[low].whole < whole);
 	return low < l->count ? low : l->count ? l->count - 1 : 0;
 }
 

@@ -38,8 +38,8 @@ static bool wants_colour(enum colour_when when, bool terminal, bool pager)
 	       (!pager || pager_shows_colours());
 }
 
-static int show(struct slice text, const struct terminal_text_options *o, bool pager,
-		struct bt_error *err)
+static int show_text(struct slice text, const struct terminal_text_options *o, bool pager,
+		     struct bt_error *err)
 {
 	struct buf out = {0};
 	int rc;
@@ -82,7 +82,7 @@ int report_output(report_printer *print, const struct model *m, struct symbols *
 	rc = print(to, m, s, &fitted, err);
 	if (fclose(to) && rc >= 0)
 		rc = bt_no_memory(err, "the report");
-	if (rc >= 0 && len && (shown = show(slice_of(text, len), &how, paged, err)))
+	if (rc >= 0 && len && (shown = show_text(slice_of(text, len), &how, paged, err)))
 		rc = shown;
 	free(text);
 	return rc;

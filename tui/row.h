@@ -51,7 +51,7 @@ void row_put(struct row *r, enum style style, const char *fmt, ...)
 	__attribute__((format(printf, 3, 4)));
 
 /* Appends text from a trace, a symbol table or a file, escaped, at most columns wide (0: no limit).
- * What is too wide is cut and ends in '~'. */
+ * Text that is too wide is cut and ends in '~'. */
 void row_outside(struct row *r, enum style style, const char *text, unsigned columns);
 
 /* The same, with tabs as spaces up to the next multiple of 8 columns from where the text begins. */

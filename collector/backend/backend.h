@@ -182,7 +182,7 @@ struct backend {
 			  const char *why); /* a process runs so slowly that the user must know it
 					       now: a line. NULL: nobody hears it */
 	void *tell_arg;
-	struct pmu *pmu; /* of the pmu backend: what it runs on (pmu/pmu.h) */
+	struct pmu *pmu; /* state of the pmu backend (pmu/pmu.h) */
 	uint64_t due;    /* no running task's is earlier; 0: none has one */
 	const struct test_knobs *tests;
 	bool parallel; /* the tasks of a unit run side by side. Of backends that can */

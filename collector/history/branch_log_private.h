@@ -9,8 +9,8 @@
 #include "collector/history/branch_walk.h"
 #include "collector/history/record_copy.h"
 
-/* Kinds of slots beside enum branch_log_kind. What the program scribbles on its records cannot make
- * one of these. */
+/* Kinds of slots beside enum branch_log_kind. A record that the program has overwritten cannot look
+ * like one of these. */
 enum slot_kind {
 	SLOT_BAD = BRANCH_LOG_ROUNDS + 1, /* a record that cannot be one */
 	SLOT_BEGIN,                       /* bits: pc; segment: generation */

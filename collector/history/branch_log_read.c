@@ -167,8 +167,8 @@ static bool reader_walk(struct reader *r, const struct walk_leg *leg)
 }
 
 /* Whether what led here can be told or not: where a record says that execution is, there reading
- * goes on. Behind a bad record nobody knows until the next. That it depends on nothing older lets
- * reading start anywhere. */
+ * goes on. Behind a bad record nobody knows until the next. As this depends on nothing older,
+ * reading can start anywhere. */
 static void read_log_record(struct reader *r, const struct branch_log_record *slot,
 			    struct log_unit *u, uint32_t kind_before)
 {

@@ -330,8 +330,7 @@ static const struct ring_range *told_after(const struct branch_ring *r, uint64_t
 	return NULL;
 }
 
-/* Notes [first, end) as told: what the ring has dropped is forgotten, what lies inside is
- * merged. */
+/* Notes [first, end) as told. Forgets ranges that the ring has dropped, and merges those inside. */
 static void note_told(struct branch_ring *r, uint64_t first, uint64_t end)
 {
 	struct ring_range *ranges = malloc((r->told_count + 1) * sizeof *ranges);

@@ -55,8 +55,8 @@ bool branch_walk(struct branch_walk *w, const struct walk_leg *leg, struct walk_
 	uint64_t idle = 0; /* segments since a conditional: more than there are is a cycle, and
 			      cycles leave records */
 	uint64_t steps = 0,
-		 most = w->steps ? UINT64_MAX : FREE_STEPS; /* whoever has not been led astray may
-							       go as far as that lets him */
+		 most = w->steps ? UINT64_MAX : FREE_STEPS; /* a walk that has not been led astray
+							       may use all steps */
 	bool moved = false, loop = false, missed = w->missed;
 
 	out->n = 0;

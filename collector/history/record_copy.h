@@ -10,8 +10,8 @@
 struct record_sums {
 	uint64_t ticks;
 	uint64_t arrivals; /* records that are INDIRECT or LOOP */
-	bool bad; /* perhaps one that cannot be a record: wrong bits, or no kind. What is said of
-		     ticks may be wrong then */
+	bool bad; /* perhaps one that cannot be a record: wrong bits, or no kind. ticks may be wrong
+		     then */
 };
 
 /* Copies n records, and sums up the copies: the program may write to `from` meanwhile. */

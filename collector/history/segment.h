@@ -84,8 +84,8 @@ const struct segment *segment_at(const struct segment_table *t, uint64_t pc, uin
 /* No more than so many segments have a number now. */
 size_t segment_count(const struct segment_table *t);
 
-/* The code of [start, end) has changed or gone: what overlaps it dies, and a new generation begins,
- * which is returned (also when nothing died). */
+/* The code of [start, end) has changed or gone: segments that overlap it die, and a new generation
+ * begins, which is returned (also when none died). */
 uint32_t segment_kill(struct segment_table *t, uint64_t start, uint64_t end);
 uint32_t segment_generation(const struct segment_table *t);
 

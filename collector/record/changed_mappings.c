@@ -70,8 +70,8 @@ static void failed_mapping(const uint64_t *args, uint64_t result, struct look *o
 		out->parts[0] = (struct map_part){args[0], args[1]};
 }
 
-/* It takes away what is at the new place, and what is behind the new size, first. Since Linux 6.17
- * it moves several mappings, one after the other. */
+/* mremap(2) first unmaps the new place, and the pages behind the new size. Since Linux 6.17 it
+ * moves several mappings, one after the other. */
 static void failed_move(const uint64_t *args, uint64_t result, struct look *out)
 {
 	(void)result;
@@ -143,7 +143,8 @@ struct teller {
 	pid_t tid;
 };
 
-/* Nothing is mapped there. What is ours is not the program's hole. */
+/* Nothing is mapped there. Our reserved addresses are left out: they are no hole of the program's.
+ */
 static void tell_hole(const struct teller *t, uint64_t start, uint64_t end)
 {
 	const uint64_t ours = WORLD_RESERVED_START, behind = ours + WORLD_RESERVED_SIZE;

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 /* Copies of the files that recorded programs map, in the user's cache directory: from one recording
  * to the next, each once. A trace has links to those that its log names, so that a copy may go at
- * any time. What a copy holds is compared with the program's memory where it is used: that it is
- * the right one need not be trusted. Used by the replay log.
+ * any time. A copy's bytes are compared with the program's memory where they are used, so a wrong
+ * copy does no harm. Used by the replay log.
  *
  * A copy is named by what stat(2) says of its file; a file that is written again has another. */
 #ifndef BT_FILE_STORE_H

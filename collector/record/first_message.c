@@ -44,7 +44,7 @@ void first_message_free(struct first_message *m)
 	free(m);
 }
 
-static uint64_t passed(const struct task *task)
+static uint64_t branches_passed(const struct task *task)
 {
 	return task->log ? branch_log_passed(task->log) : task->ring.next;
 }
@@ -92,7 +92,7 @@ void first_message_hold(const struct recording *r, const struct task *task, uint
 	m->event = event;
 	m->time = bt_clock_now(r->clock);
 	m->point = task_point(task);
-	m->passed = passed(task);
+	m->passed = branches_passed(task);
 	m->depth = task->depth;
 	m->regs = task->regs;
 	hold_extended(m, task);
@@ -112,7 +112,8 @@ bool first_message_is_due(const struct task *task)
 uint64_t first_message_reach(const struct task *task)
 {
 	const struct first_message *m = task->process->record->message;
-	uint64_t since = m && m->task == task->number ? passed(task) - m->passed : UINT64_MAX;
+	uint64_t since =
+		m && m->task == task->number ? branches_passed(task) - m->passed : UINT64_MAX;
 
 	return since <= WORTH_DECODING ? since + BRANCHES_KEPT : 0;
 }

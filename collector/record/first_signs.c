@@ -405,7 +405,7 @@ static const struct sign_file *file_of(struct first_signs *f, pid_t pid, const s
 	return file;
 }
 
-static void find(void *arg, struct function_stops *stops, pid_t pid, const struct mapping *m)
+static void find_signs(void *arg, struct function_stops *stops, pid_t pid, const struct mapping *m)
 {
 	const struct sign_file *file = file_of(arg, pid, m);
 
@@ -426,7 +426,7 @@ struct first_signs *first_signs_new(const char *const *names, size_t count)
 
 	if (!f)
 		return NULL;
-	f->finder = (struct function_finder){.find = find, .arg = f};
+	f->finder = (struct function_finder){.find = find_signs, .arg = f};
 	f->names = calloc(count + 1, sizeof *f->names);
 	f->name_count = f->names ? count : 0;
 	for (size_t i = 0; i < SIGN_COUNT; i++) {

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 /* Functions whose entry is a first sign of failure (abort, rust_panic, __cxa_throw ...), and those
- * of --snap-at-function. The moment at the entry is kept: what reports a failure runs afterwards,
- * and would overwrite the history before it. The table is in first_signs.c. Used by the recording
- * alone. */
+ * of --snap-at-function. The moment at the entry is kept: code that reports a failure runs
+ * afterwards, and would overwrite the history before it. The table is in first_signs.c. Used by the
+ * recording alone. */
 #ifndef BT_FIRST_SIGNS_H
 #define BT_FIRST_SIGNS_H
 

@@ -42,8 +42,8 @@ static struct sign_budget *budget_of(const struct recording *r, struct process_r
 }
 
 /* The stop was the last of the budget. */
-static void disarm(struct recording *r, struct supervisor *sup, struct task *task, uint16_t sign,
-		   struct sign_budget *budget)
+static void disarm_function(struct recording *r, struct supervisor *sup, struct task *task,
+			    uint16_t sign, struct sign_budget *budget)
 {
 	struct process_record *process = task->process->record;
 	bool again = !sup->options.parallel; /* side by side, code that others run cannot be taken
@@ -96,8 +96,8 @@ void function_moments_look(const struct recording *r, struct supervisor *sup)
 			sup->backend.ops->stop_soon(&sup->backend, task);
 }
 
-/* Whether the last function at whose entry the moment was kept has called this one: what this one
- * reports has been kept. */
+/* Whether the last function at whose entry the moment was kept has called this one: the moment of
+ * the failure that this one reports has been kept then. */
 static bool is_inside(const struct task *task, bool brief)
 {
 	const struct task_record *record = task->record;
@@ -148,7 +148,7 @@ void recording_on_function(struct session *session, struct supervisor *sup, stru
 
 	budget = budget_of(r, task->process->record, function);
 	if (!budget || !budget->left || !--budget->left)
-		disarm(r, sup, task, function, budget);
+		disarm_function(r, sup, task, function, budget);
 	if (extent == SIGN_ASKED) {
 		snapshot_take(r, sup, task, BT_SNAPSHOT_REQUEST, 0,
 			      first_signs_name(r->signs, function));

@@ -13,8 +13,8 @@
 enum { PROTS = BT_PROT_READ | BT_PROT_WRITE | BT_PROT_EXEC };
 
 /* The pages of [start, start + n). */
-static size_t add(struct log_shape *out, enum bt_log_shape what, uint64_t start, uint64_t n,
-		  uint64_t prot)
+static size_t add_shape(struct log_shape *out, enum bt_log_shape what, uint64_t start, uint64_t n,
+			uint64_t prot)
 {
 	*out = (struct log_shape){.what = what,
 				  .start = page_down(start),
@@ -29,7 +29,7 @@ static size_t mmap_shapes(const uint64_t *args, uint64_t result, uint64_t *heap_
 	(void)heap_end;
 	if (call_has_failed(result))
 		return 0;
-	add(out, BT_SHAPE_MAP, result, args[1], args[2]);
+	add_shape(out, BT_SHAPE_MAP, result, args[1], args[2]);
 	out->grows = args[3] & MAP_GROWSDOWN;
 	/* mmap(2), Huge page mappings: it ends at the next multiple of the size. Each has a file of
 	 * its own inside the kernel (hugetlb_file_setup), so that none is one with its neighbour.
@@ -46,14 +46,14 @@ static size_t munmap_shapes(const uint64_t *args, uint64_t result, uint64_t *hea
 			    struct log_shape *out)
 {
 	(void)heap_end;
-	return call_has_failed(result) ? 0 : add(out, BT_SHAPE_UNMAP, args[0], args[1], 0);
+	return call_has_failed(result) ? 0 : add_shape(out, BT_SHAPE_UNMAP, args[0], args[1], 0);
 }
 
 static size_t mprotect_shapes(const uint64_t *args, uint64_t result, uint64_t *heap_end,
 			      struct log_shape *out)
 {
 	(void)heap_end;
-	if (call_has_failed(result) || !add(out, BT_SHAPE_PROTECT, args[0], args[1], args[2]))
+	if (call_has_failed(result) || !add_shape(out, BT_SHAPE_PROTECT, args[0], args[1], args[2]))
 		return 0;
 	out->downward = args[2] & PROT_GROWSDOWN;
 	return 1;
@@ -68,9 +68,9 @@ static size_t brk_shapes(const uint64_t *args, uint64_t result, uint64_t *heap_e
 	*heap_end = result;
 	if (!before || before == now)
 		return 0;
-	return before < now
-		       ? add(out, BT_SHAPE_MAP, before, now - before, BT_PROT_READ | BT_PROT_WRITE)
-		       : add(out, BT_SHAPE_UNMAP, now, before - now, 0);
+	return before < now ? add_shape(out, BT_SHAPE_MAP, before, now - before,
+					BT_PROT_READ | BT_PROT_WRITE)
+			    : add_shape(out, BT_SHAPE_UNMAP, now, before - now, 0);
 }
 
 static size_t mremap_shapes(const uint64_t *args, uint64_t result, uint64_t *heap_end,
@@ -84,18 +84,18 @@ static size_t mremap_shapes(const uint64_t *args, uint64_t result, uint64_t *hea
 	if (call_has_failed(result))
 		return 0;
 	if (result != from) {
-		n += add(&out[n], BT_SHAPE_MOVE, result, moved, 0);
+		n += add_shape(&out[n], BT_SHAPE_MOVE, result, moved, 0);
 		out[0].from = from;
 	}
 	/* mremap(2): the old range stays mapped, and its pages are fresh. */
 	if (result != from && args[3] & MREMAP_DONTUNMAP) {
-		n += add(&out[n], BT_SHAPE_MAP, from, before, 0);
+		n += add_shape(&out[n], BT_SHAPE_MAP, from, before, 0);
 		out[n - 1].has_content = out[n - 1].inherits = true;
 	}
 	if (now < before)
-		n += add(&out[n], BT_SHAPE_UNMAP, from + now, before - now, 0);
+		n += add_shape(&out[n], BT_SHAPE_UNMAP, from + now, before - now, 0);
 	if (now > before) {
-		n += add(&out[n], BT_SHAPE_MAP, result + before, now - before, 0);
+		n += add_shape(&out[n], BT_SHAPE_MAP, result + before, now - before, 0);
 		out[n - 1].has_content = out[n - 1].inherits = true;
 	}
 	return n;
@@ -108,7 +108,7 @@ static size_t shmat_shapes(const uint64_t *args, uint64_t result, uint64_t *heap
 	(void)heap_end;
 	if (call_has_failed(result))
 		return 0;
-	add(out, BT_SHAPE_MAP, result, 1, 0);
+	add_shape(out, BT_SHAPE_MAP, result, 1, 0);
 	out->is_whole = out->inherits = out->has_content = out->shared = true;
 	return 1;
 }
@@ -124,8 +124,8 @@ static const struct shape_row {
 	{SYS_shmat, shmat_shapes},
 };
 
-/* Operations that map nothing, of calls that others of do: what programs ask for when they start.
- * Sources: arch_prctl(2), prctl(2). */
+/* Operations that map nothing, of calls that have others that do: programs make these when they
+ * start. Sources: arch_prctl(2), prctl(2). */
 static const struct {
 	uint16_t nr;
 	uint32_t operation;

@@ -142,7 +142,7 @@ static struct file_span part_before(uint64_t end, uint64_t n)
 
 /* pwrite(2), BUGS: with O_APPEND it appends, whatever the offset; pwritev2(2) says otherwise for a
  * call. */
-static bool appends(const struct tracee_syscall *call, unsigned long flags)
+static bool appends_to_file(const struct tracee_syscall *call, unsigned long flags)
 {
 	enum { FLAGS = 5, APPEND = 0x10, NO_APPEND = 0x20 }; /* RWF_*, Linux 4.16 and 6.9 */
 	uint64_t own = syscall_is(call, SYS_pwritev2) ? call->args[FLAGS] : 0;
@@ -160,8 +160,8 @@ static struct file_span written_part(const struct mapped_file_row *row, pid_t ti
 	if (!tracee_descriptor(tid, fd, &position, &flags))
 		return (struct file_span){0, UINT64_MAX};
 	if (row->part == AT_OFFSET && arg != UINT64_MAX)
-		return appends(call, flags) ? part_before(size_now(tid, fd), n)
-					    : (struct file_span){arg, arg + n};
+		return appends_to_file(call, flags) ? part_before(size_now(tid, fd), n)
+						    : (struct file_span){arg, arg + n};
 	if (row->part == AT_POINTED && arg &&
 	    tracee_read(tid, arg, &position, sizeof position) != sizeof position)
 		return (struct file_span){0, UINT64_MAX};
@@ -219,7 +219,7 @@ void mapped_file_call_exit(const struct mapped_file_call *c, pid_t tid,
 
 	if (size < c->size)
 		gone = (struct file_span){page_up(size), page_up(c->size)};
-	if (size > c->size) /* what was stored behind the end becomes zero */
+	if (size > c->size) /* bytes that were stored behind the end become zero */
 		tail = (struct file_span){c->size, page_up(c->size)};
 	file.to = file.to < page_up(size) ? file.to : page_up(size);
 	if (!mappings_read(tid, &maps))

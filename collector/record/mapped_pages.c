@@ -10,8 +10,8 @@
 
 enum {
 	PIECE = 3 * BT_PAGE,      /* read at once */
-	FAILED_MOST = 1 << 14,    /* pages one behind the other that cannot be read: what they are
-				     of ends before them */
+	FAILED_MOST = 1 << 14,    /* so many unreadable pages in a row mean that the mapping's file
+				     ends before them */
 	REPLACED_MOST = 16 << 20, /* bytes that are kept: the text of most libraries is less */
 };
 

@@ -33,8 +33,8 @@ static bool may_change(const struct mapping *m, enum memory_copy_of of, bool fil
 	return (of == MEMORY_COPY_ALL && m->prot & PROT_WRITE) || ((m->shared || files) && m->ino);
 }
 
-/* How much of the mapping can be read: what lies behind its file's end cannot, which may be far
- * more than there is memory. */
+/* How much of the mapping can be read: pages behind its file's end cannot, and they may be far more
+ * than there is memory. */
 static size_t readable_size(pid_t tid, const struct mapping *m)
 {
 	size_t size = m->end - m->start;

@@ -13,7 +13,7 @@ struct memory_copy {
 	struct memory_copy_range {
 		uint64_t start;
 		size_t len, at; /* in bytes */
-		size_t whole;   /* of the mapping: what lies behind a file's end cannot be read */
+		size_t whole;   /* of the mapping: pages behind a file's end cannot be read */
 		bool is_zero;   /* memory that has no pages: nothing is kept of it */
 	} * ranges;
 	size_t count, cap;
@@ -22,7 +22,7 @@ struct memory_copy {
 
 enum memory_copy_of {
 	MEMORY_COPY_NOTHING,
-	MEMORY_COPY_FILES, /* the mappings of files: what a call writes to a file is in them */
+	MEMORY_COPY_FILES, /* the mappings of files: a call's write to a file changes them */
 	MEMORY_COPY_ALL,
 };
 
@@ -34,7 +34,7 @@ bool memory_copy_take(struct memory_copy *c, pid_t tid, enum memory_copy_of of, 
 
 /* Calls changed() for each run of bytes that are others now, by address, and for those that could
  * not be read before (behind the end of a file that has grown); cut() for pages that can be read no
- * more (a file was cut). What is mapped no longer is passed over. */
+ * more (a file was cut). Mappings that are gone are passed over. */
 void memory_copy_compare(const struct memory_copy *c, pid_t tid,
 			 void (*changed)(void *arg, uint64_t addr, const uint8_t *bytes, size_t n),
 			 void (*cut)(void *arg, uint64_t start, uint64_t end), void *arg);

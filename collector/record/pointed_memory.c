@@ -99,7 +99,7 @@ static int compare_ranges(const void *a, const void *b)
 	return x->start < y->start ? -1 : x->start > y->start;
 }
 
-static size_t merge(struct memory_range *ranges, size_t count)
+static size_t merge_ranges(struct memory_range *ranges, size_t count)
 {
 	size_t n = 0;
 
@@ -136,5 +136,5 @@ size_t pointed_memory(const struct task *task, struct memory_range stack, bool w
 		}
 	if (with_words && stack.end - stack.start > 8)
 		add_words_at(&g, (task->regs.rsp + 7) & ~(uint64_t)7, STACK_WORDS);
-	return merge(ranges, g.count);
+	return merge_ranges(ranges, g.count);
 }

@@ -1,10 +1,10 @@
 /* SPDX-License-Identifier: MIT */
 /* Effects are written first, then the event that had them: an event whose record is there is whole.
  *
- * What a call wrote its row says (syscall_ranges.h). Where no row does, the program's writable
- * memory is compared before and behind it. What it did to mappings follows from its arguments and
- * its result (log_shapes.c), or is read (changed_mappings.c). Registers are written where they are
- * not those of the entry with the result in rax. */
+ * A call's row tells which memory the call wrote (syscall_ranges.h). Where no row does, the
+ * program's writable memory is compared before and behind it. Its changes of mappings follow from
+ * its arguments and its result (log_shapes.c), or are read (changed_mappings.c). Registers are
+ * written where they are not those of the entry with the result in rax. */
 #include "collector/record/replay_log.h"
 
 #include <cpuid.h>
@@ -65,7 +65,7 @@ static void put_calls(struct replay_log *l)
 }
 
 /* They come before whatever comes now. */
-static void put(struct replay_log *l, enum bt_record_kind kind, const void *body)
+static void write_record(struct replay_log *l, enum bt_record_kind kind, const void *body)
 {
 	if (l->calls.len)
 		put_calls(l);
@@ -79,7 +79,7 @@ static bool is_logged(const struct replay_log *l, const struct task *task)
 
 static void sink_put(void *arg, enum bt_record_kind kind, const void *body)
 {
-	put(arg, kind, body);
+	write_record(arg, kind, body);
 }
 
 void replay_log_init(struct replay_log *l, struct trace_writer *w, uint64_t most, const char *cache)
@@ -120,7 +120,7 @@ static void put_data(void *arg, uint64_t addr, const uint8_t *bytes, size_t n)
 {
 	struct bt_record_log_data rec = {.addr = addr, .bytes = slice_of(bytes, n)};
 
-	put(arg, BT_RECORD_LOG_DATA, &rec);
+	write_record(arg, BT_RECORD_LOG_DATA, &rec);
 }
 
 static void put_state(struct replay_log *l, const struct task *task, bool extended)
@@ -130,7 +130,7 @@ static void put_state(struct replay_log *l, const struct task *task, bool extend
 
 	if (extended)
 		rec.extended = slice_of(bytes, tracee_get_extended(task->host_tid, bytes));
-	put(l, BT_RECORD_LOG_STATE, &rec);
+	write_record(l, BT_RECORD_LOG_STATE, &rec);
 }
 
 /* The path of the file that the pages are of, as btrec can open it; NULL: there is none. */
@@ -198,7 +198,7 @@ static void put_shape(void *arg, pid_t tid, const struct log_shape *s)
 	       log_content_is_same(&l->content, tid, rec.start, rec.end);
 	if (same) /* a replay has these bytes there, in pages of its own */
 		rec.what = BT_SHAPE_PROTECT;
-	put(l, BT_RECORD_LOG_SHAPE, &rec);
+	write_record(l, BT_RECORD_LOG_SHAPE, &rec);
 	if (has_content && !same) /* fresh pages are zero there */
 		log_content_put(&l->content, tid, rec.start, rec.end,
 				&(struct log_file){source, rec.ino, rec.offset, s->is_old});
@@ -272,7 +272,7 @@ static void put_processor(struct replay_log *l)
 	rec.xcr0 = offer.xcr0;
 	rec.leaves = slice_of(leaves.data, leaves.len);
 	if (!leaves.failed)
-		put(l, BT_RECORD_LOG_PROCESSOR, &rec);
+		write_record(l, BT_RECORD_LOG_PROCESSOR, &rec);
 	buf_release(&leaves);
 }
 
@@ -297,7 +297,7 @@ static void put_other_program(struct replay_log *l, struct task *task)
 		replay_log_end(l, "the memory of the program that it executes cannot be read");
 	put_state(l, task, true);
 	l->heap_end = 0;
-	put(l, BT_RECORD_LOG_CALL, &l->execution);
+	write_record(l, BT_RECORD_LOG_CALL, &l->execution);
 }
 
 void replay_log_program(struct replay_log *l, struct task *task)
@@ -321,7 +321,7 @@ void replay_log_program(struct replay_log *l, struct task *task)
 	put_state(l, task, true);
 	rec.point = task_point(task);
 	l->begun = true;
-	put(l, BT_RECORD_LOG, &rec);
+	write_record(l, BT_RECORD_LOG, &rec);
 }
 
 /* Logs the memory that gettimeofday, time or getcpu may have written. The arguments are still in
@@ -366,7 +366,7 @@ void replay_log_instruction(struct replay_log *l, const struct task *task)
 		put_vsyscall(l, task);
 	if (task->has_saved_parts)
 		put_saved_parts(l, task);
-	put(l, BT_RECORD_LOG_INSTRUCTION, &rec);
+	write_record(l, BT_RECORD_LOG_INSTRUCTION, &rec);
 }
 
 /* ---- System calls ---- */
@@ -527,8 +527,9 @@ static bool shows_file(const struct address_space *s, uint64_t start, uint64_t n
 	return false;
 }
 
-/* How many bytes from *start on may be at two addresses since the call; 0: none. What needs no look
- * at all mappings is left out, as programs go that share no memory. */
+/* How many bytes from *start on may be at two addresses since the call; 0: none. Calls that cannot
+ * do this in a program without shared memory give 0, so that most programs need no look at all
+ * mappings. */
 static uint64_t may_map_twice(const struct task *task, const struct tracee_syscall *call,
 			      uint64_t result, uint64_t *start)
 {
@@ -611,7 +612,7 @@ void replay_log_syscall_exit(struct replay_log *l, struct task *task, const stru
 	rec.told = told && told == result;
 	if (syscall_is(&task->syscall, SYS_rt_sigreturn) || !is_plain_return(&l->regs, &task->regs))
 		put_state(l, task, syscall_is(&task->syscall, SYS_rt_sigreturn));
-	put(l, BT_RECORD_LOG_CALL, &rec);
+	write_record(l, BT_RECORD_LOG_CALL, &rec);
 }
 
 /* Logs the call's effects that its bytes in LOG_CALLS do not have. A call that has such effects is
@@ -634,7 +635,7 @@ static uint64_t put_effects_of_made(struct replay_log *l, const struct task *tas
 	if (!call->output.stream || call->output.stream >= LOG_STREAMS ||
 	    call_has_failed(call->result) || !output.bytes.len)
 		return 0;
-	put(l, BT_RECORD_LOG_OUTPUT, &output);
+	write_record(l, BT_RECORD_LOG_OUTPUT, &output);
 	return output.bytes.len;
 }
 
@@ -685,7 +686,7 @@ void replay_log_signal(struct replay_log *l, const struct task *task,
 	if (tracee_may_be_dispatched(signal->info))
 		rec.from = task->signal_from ? task->signal_from : rec.point.rip;
 	if (is_logged(l, task))
-		put(l, BT_RECORD_LOG_SIGNAL, &rec);
+		write_record(l, BT_RECORD_LOG_SIGNAL, &rec);
 }
 
 void replay_log_handler(struct replay_log *l, const struct task *task, uint64_t seq)
@@ -695,8 +696,8 @@ void replay_log_handler(struct replay_log *l, const struct task *task, uint64_t 
 
 	if (!is_logged(l, task))
 		return;
-	/* The kernel writes it upwards from rsp. What lies behind it has not changed, and does no
-	 * harm. */
+	/* The kernel writes it upwards from rsp. Memory behind the frame has not changed, and
+	 * logging it does no harm. */
 	for (uint64_t at = 0; at < FRAME_MOST; at += BT_PAGE) {
 		uint8_t bytes[BT_PAGE];
 		size_t n = tracee_read(task->host_tid, task->regs.rsp + at, bytes, sizeof bytes);
@@ -705,7 +706,7 @@ void replay_log_handler(struct replay_log *l, const struct task *task, uint64_t 
 			put_data(l, task->regs.rsp + at, bytes, n);
 	}
 	put_state(l, task, true);
-	put(l, BT_RECORD_LOG_HANDLER, &rec);
+	write_record(l, BT_RECORD_LOG_HANDLER, &rec);
 }
 
 void replay_log_exit(struct replay_log *l, struct task *task, enum bt_exit_kind kind, int status,
@@ -723,5 +724,5 @@ void replay_log_exit(struct replay_log *l, struct task *task, enum bt_exit_kind 
 	    task->regs.rip != l->regs.rip)
 		replay_log_syscall_exit(l, task, at, task->regs.rax, 0);
 	if (is_logged(l, task))
-		put(l, BT_RECORD_LOG_EXIT, &rec);
+		write_record(l, BT_RECORD_LOG_EXIT, &rec);
 }

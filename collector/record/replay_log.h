@@ -28,24 +28,25 @@ struct replay_log {
 	bool begun;
 	const char *end; /* why it has ended before the program; NULL: it has not */
 	uint32_t unit, task;
-	bool reads_run;      /* what may be read may be executed, too (personality(2)) */
-	uint64_t heap_end;   /* what brk last returned, 0: nothing yet */
+	bool reads_run;      /* readable pages may be executed, too (personality(2)) */
+	uint64_t heap_end;   /* the last result of brk, 0: none yet */
 	struct bt_regs regs; /* at the entry of the task's call */
 	struct bt_point at;  /* there */
 	bool in_call;
 	bool executes; /* another program: by this call */
 	struct bt_record_log_call execution;
-	struct guarded_pages guards;  /* of the program */
-	struct log_shape detached;    /* what a shmdt takes away, if it does; end 0: it is none */
+	struct guarded_pages guards; /* of the program */
+	struct log_shape detached; /* the mapping that a shmdt removes, if it succeeds; end 0: it is
+				      no shmdt */
 	struct syscall_ranges ranges; /* that the call may write; in room */
 	struct syscall_range *room;   /* of SYSCALL_RANGES_ENOUGH; owned */
-	struct mapped_file_call file; /* what the call changes of files that are mapped */
+	struct mapped_file_call file; /* the call's change of mapped files */
 	enum memory_copy_of compares; /* of what no row says what the call may write in it */
 	struct memory_copy before;    /* that, at the entry */
 	struct log_content content;   /* of mappings */
 	struct buf calls;             /* made without a stop, which are still to be written: */
 	uint64_t calls_tick;          /* the tick of the first, */
-	struct log_calls_codec codec; /* what the last has left */
+	struct log_calls_codec codec; /* the state behind the last call */
 	struct log_outputs outputs;
 };
 

@@ -191,8 +191,8 @@ static uint64_t halted_stacks_share(const struct supervisor *sup, const struct p
 	return share;
 }
 
-/* Halts the other threads of the task's process. All are halted before any memory is read: what it
- * says of locks is of one moment. */
+/* Halts the other threads of the task's process. All are halted before any memory is read: the
+ * locks in it are of one moment. */
 static void halt_others(struct supervisor *sup, const struct task *task)
 {
 	supervisor_freeze(sup);

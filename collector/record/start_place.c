@@ -263,8 +263,8 @@ enum start_place_kind start_place_in_file(const char *path, const char *where,
 
 /* The main program, whose file is mapped where the entry point is, then the rest in address order.
  */
-static uint64_t resolve(const struct address_space *space, pid_t pid, const char *where,
-			bool by_pattern)
+static uint64_t resolve_place(const struct address_space *space, pid_t pid, const char *where,
+			      bool by_pattern)
 {
 	uint64_t entry = entry_point(pid), addr = 0;
 	const struct mapping *main_map = address_space_map_at(space, entry);
@@ -285,10 +285,10 @@ static uint64_t resolve(const struct address_space *space, pid_t pid, const char
 
 uint64_t start_place_resolve(const struct address_space *space, pid_t pid, const char *where)
 {
-	uint64_t addr = resolve(space, pid, where, false);
+	uint64_t addr = resolve_place(space, pid, where, false);
 	bool number = *where >= '0' && *where <= '9';
 
-	return addr || number ? addr : resolve(space, pid, where, true);
+	return addr || number ? addr : resolve_place(space, pid, where, true);
 }
 
 bool start_place_insert(struct address_space *space, pid_t tid, uint64_t addr)

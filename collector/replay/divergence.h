@@ -47,8 +47,8 @@ struct divergence {
 	struct memory_difference memory;
 };
 
-/* Whether registers differ that a replay must meet. What a processor may change on its own does not
- * count: flags of single steps, selectors. */
+/* Whether registers differ that a replay must meet. Fields that a processor may change on its own
+ * do not count: flags of single steps, selectors. */
 bool divergence_regs_differ(const struct bt_regs *a, const struct bt_regs *b);
 
 /* Completes what is known of a divergence by what came: `expected` is there. Points and registers

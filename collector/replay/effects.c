@@ -5,7 +5,8 @@
 #include "collector/tracee/tracee.h"
 #include "format/log_values.h"
 
-/* Which file's bytes these pages have: what is kept of its code may be used then. */
+/* Tells the space which file's bytes these pages have, so that fragments kept of its code can be
+ * used. */
 static void tell_origin(struct address_space *space, const struct bt_record_log_shape *s)
 {
 	const struct origin origin = {s->dev, s->ino, s->offset};

@@ -14,13 +14,13 @@ enum host_result effect_apply(struct replaying *r, struct task *task, const stru
 /* The task has made the effect on mappings by itself (bt_logged_change). It is stopped. */
 void effect_shape_made(struct task *task, const struct bt_record_log_shape *shape);
 
-/* Whether the running task can be given the call's effects: what it wrote goes to memory that may
- * be the program's, and its shape (NULL: it has none) is no matter of code. */
+/* Whether the running task can be given the call's effects: it wrote only to memory that may be the
+ * program's, and its shape (NULL: it has none) changes no code. */
 bool effects_are_the_programs(const struct task *task, const struct bt_logged_call *call,
 			      const struct bt_record_log_shape *shape);
 
-/* The task is where it is to be given the present event's signal: what the instruction there has
- * changed in task->regs before the signal came is as it was. */
+/* The task is where it is to be given the present event's signal. Makes in task->regs the changes
+ * that the instruction there made in the recording, before the signal came. */
 void effects_begin_signal(const struct replaying *r, struct task *task);
 
 #endif

@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /* The events of a log (doc/FORMAT.md, "The log"), one after the other, each with its effects. Used
- * by the session that replays. Nothing in a log is trusted: what is wrong ends it, with the reason.
- */
+ * by the session that replays. Nothing in a log is trusted: damage ends it, with the reason. */
 #ifndef BT_LOG_EVENTS_H
 #define BT_LOG_EVENTS_H
 
@@ -49,14 +48,14 @@ struct log_queue {
 	struct log_calls_codec codec;
 	struct bt_logged_output output;   /* of the first of those, */
 	struct bt_record_log_shape shape; /* and its shape; end 0: it has none */
-	bool corrupt;                     /* what comes behind them makes no sense */
+	bool corrupt;                     /* the bytes behind them make no sense */
 	uint32_t task;
 };
 
 struct log_events {
 	struct trace_cursor cursor;
 	bool opened;
-	bool has_processor; /* what was offered to the recording is known: */
+	bool has_processor; /* the recording's processor is known: */
 	struct processor_offer processor;
 	struct log_item now; /* the present event */
 	bool of_calls; /* it is one of a LOG_CALLS, in the form of a LOG_CALL: of point only tick is
@@ -64,7 +63,7 @@ struct log_events {
 	bool has_effects; /* and it has others than its own data */
 	unsigned arg_count;
 	struct log_queue queue; /* of_calls: the present event is the first of it */
-	bool has_behind;        /* what comes behind the queue is known: */
+	bool has_behind;        /* the item behind the queue is known: */
 	struct log_item behind;
 	struct met_objects objects;
 	const struct trace *trace;

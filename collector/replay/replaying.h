@@ -14,7 +14,7 @@
 
 struct replaying_options {
 	uint64_t memory; /* bytes of addresses that the host may have; 0: no limit */
-	bool output;     /* what the program wrote for its user is written again */
+	bool output;     /* the program's output for its user is written again */
 
 	/* Places at which on_place is called, in the order in which the task comes to them; at the
 	 * last one the replay ends. They have been found (place_find()), and stay as long as the

@@ -18,8 +18,8 @@ bool output_is_there(const struct log_events *l, const struct log_effect *e, pid
 		     struct memory_difference *first);
 
 /* Writes bytes to our own standard output or (stream 2) error, and waits where that has no room.
- * What cannot be written is left out; of the first of standard output *cause is the errno, if it
- * was 0. */
+ * Bytes that cannot be written are left out; of the first of standard output *cause is the errno,
+ * if it was 0. */
 void output_repeat(unsigned stream, struct slice bytes, int *cause);
 
 #endif

@@ -4,41 +4,29 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "lib/bisect.h"
+#include "lib/grow.h"
+
 /* The first one at addr or behind it. */
 static size_t first_from(const struct function_stops *f, uint64_t addr)
 {
-	size_t lo = 0, hi = f->count;
+	size_t i;
 
-	while (lo < hi) {
-		size_t mid = lo + (hi - lo) / 2;
-
-		if (f->list[mid].addr < addr)
-			lo = mid + 1;
-		else
-			hi = mid;
-	}
-	return lo;
-}
-
-static bool make_room(struct function_stops *f)
-{
-	size_t cap = f->cap ? 2 * f->cap : 16;
-	struct function_stop *list =
-		f->count < f->cap ? f->list : realloc(f->list, cap * sizeof *list);
-
-	if (!list)
-		return false;
-	f->cap = f->count < f->cap ? f->cap : cap;
-	f->list = list;
-	return true;
+	BISECT(i, f->count, f->list[i].addr < addr);
+	return i;
 }
 
 void function_stops_add(struct function_stops *f, uint64_t addr, uint16_t function)
 {
 	size_t i = first_from(f, addr);
+	struct function_stop *list;
 
-	if ((i < f->count && f->list[i].addr == addr) || !make_room(f))
+	if (i < f->count && f->list[i].addr == addr)
 		return;
+	list = array_grow(f->list, f->count, &f->cap, sizeof *list);
+	if (!list)
+		return;
+	f->list = list;
 	memmove(&f->list[i + 1], &f->list[i], (f->count - i) * sizeof *f->list);
 	f->list[i] = (struct function_stop){.addr = addr, .function = function, .armed = true};
 	f->count++;

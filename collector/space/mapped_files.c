@@ -9,6 +9,7 @@
 #include <sys/sysmacros.h>
 
 #include "collector/tracee/tracee.h"
+#include "lib/grow.h"
 
 struct mapped_files mapped_files_new(void)
 {
@@ -77,7 +78,7 @@ static bool ask_mounts(pid_t pid, uint64_t dev, bool *answers)
 }
 
 /* proc_pid_mountinfo(5) has blanks and backslashes as \ and three octal digits. */
-static void unescape(char *text)
+static void unescape_path(char *text)
 {
 	char *to = text;
 
@@ -106,7 +107,7 @@ bool mapped_files_answers(pid_t pid, const char *path)
 
 		if (sscanf(line, "%*u %*u %*s %*s %4095s", at) != 1)
 			continue;
-		unescape(at);
+		unescape_path(at);
 		n = strlen(at);
 		if (n == 1)
 			n = 0; /* the root: a prefix of every path */
@@ -164,13 +165,10 @@ static bool is_later(const struct timespec *a, const struct timespec *b)
 static struct mapped_file *add_mapped_file(struct mapped_files *f, const struct mapping *m,
 					   bool answering)
 {
-	size_t cap = f->cap ? 2 * f->cap : 8;
-	struct mapped_file *list =
-		f->count < f->cap ? f->list : realloc(f->list, cap * sizeof *list);
+	struct mapped_file *list = array_grow(f->list, f->count, &f->cap, sizeof *list);
 
 	if (!list)
 		return NULL;
-	f->cap = f->count < f->cap ? f->cap : cap;
 	f->list = list;
 	f->list[f->count] = (struct mapped_file){.dev = m->dev,
 						 .ino = m->ino,

@@ -12,6 +12,7 @@
 #include <sys/sysmacros.h>
 
 #include "collector/tracee/tracee.h"
+#include "lib/bisect.h"
 
 /* linux/fs.h, which may be older than the kernel. */
 struct map_query {
@@ -67,17 +68,10 @@ bool mappings_add(struct mapping_list *l, const struct mapping *m)
 
 size_t mappings_behind(const struct mapping_list *l, uint64_t addr)
 {
-	size_t lo = 0, hi = l->count;
+	size_t i;
 
-	while (lo < hi) {
-		size_t mid = lo + (hi - lo) / 2;
-
-		if (addr >= l->maps[mid].end)
-			lo = mid + 1;
-		else
-			hi = mid;
-	}
-	return lo;
+	BISECT(i, l->count, addr >= l->maps[i].end);
+	return i;
 }
 
 bool mappings_replace(struct mapping_list *l, size_t first, size_t end, struct mapping_list *with)

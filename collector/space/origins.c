@@ -4,6 +4,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "lib/bisect.h"
 #include "lib/grow.h"
 
 enum {
@@ -19,17 +20,10 @@ void origins_release(struct origins *o)
 /* The first range that ends behind addr. */
 static size_t range_behind(const struct origins *o, uint64_t addr)
 {
-	size_t lo = 0, hi = o->count;
+	size_t i;
 
-	while (lo < hi) {
-		size_t mid = lo + (hi - lo) / 2;
-
-		if (addr >= o->list[mid].end)
-			lo = mid + 1;
-		else
-			hi = mid;
-	}
-	return lo;
+	BISECT(i, o->count, addr >= o->list[i].end);
+	return i;
 }
 
 static void insert_range(struct origins *o, size_t i, struct origin_range range)

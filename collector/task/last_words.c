@@ -85,7 +85,7 @@ static void keep_last(struct last_words *w, const char *bytes, size_t n)
 	w->len = kept + n;
 }
 
-static void hear(struct last_words *w, const char *bytes, size_t n)
+static void hear_bytes(struct last_words *w, const char *bytes, size_t n)
 {
 	w->total += n;
 	keep_first(w, bytes, n);
@@ -94,7 +94,7 @@ static void hear(struct last_words *w, const char *bytes, size_t n)
 }
 
 /* Bytes that nobody saw leave a hole: the kept ones before it are not the end any more, and go. */
-static void miss(struct last_words *w, uint64_t n)
+static void miss_bytes(struct last_words *w, uint64_t n)
 {
 	if (!n)
 		return;
@@ -113,9 +113,9 @@ static void hear_piece(struct last_words *w, pid_t tid, uint64_t at, uint64_t le
 		size_t n = len - done < sizeof bytes ? (size_t)(len - done) : sizeof bytes;
 
 		if (tracee_read(tid, at + done, bytes, n) == n)
-			hear(w, bytes, n);
+			hear_bytes(w, bytes, n);
 		else
-			miss(w, n);
+			miss_bytes(w, n);
 		done += n;
 	}
 }
@@ -126,7 +126,7 @@ static void hear_range(struct last_words *w, pid_t tid, uint64_t at, uint64_t le
 		 end = len - begin < WORDS_AT_ONCE ? len - begin : WORDS_AT_ONCE;
 
 	hear_piece(w, tid, at, begin);
-	miss(w, len - begin - end);
+	miss_bytes(w, len - begin - end);
 	hear_piece(w, tid, at + len - end, end);
 }
 
@@ -151,7 +151,7 @@ static void hear_vectors(struct last_words *w, pid_t tid, uint64_t at, uint64_t 
 		hear_range(w, tid, (uintptr_t)v[i % AT_ONCE].iov_base, n);
 		len -= n;
 	}
-	miss(w, len);
+	miss_bytes(w, len);
 }
 
 /* NULL without memory. */
@@ -168,8 +168,8 @@ void last_words_add(struct process *process, const void *bytes, size_t n, uint64
 
 	if (!w)
 		return;
-	miss(w, unknown);
-	hear(w, bytes, n);
+	miss_bytes(w, unknown);
+	hear_bytes(w, bytes, n);
 }
 
 void last_words_wrote(struct process *process, pid_t tid, uint64_t at, uint64_t len)

@@ -318,7 +318,7 @@ static size_t find_handler(const struct callstack *c, size_t top)
 }
 
 /* A frame that no call made: a handler's trampoline, behind which lies where the handler
- * interrupted the program. What is older than the handler is the stack of that place. */
+ * interrupted the program. Frames older than the handler are the stack of that place. */
 static size_t pass_handler(const struct callstack *c, size_t top, const struct stack_frame *f)
 {
 	size_t at = find_handler(c, top);

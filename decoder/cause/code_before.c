@@ -27,8 +27,8 @@ size_t code_before_by_history(const struct fault_context *c, const struct histor
 	return 0;
 }
 
-/* The block of the function that ends with the pc: what must have run before it, from the last
- * place that a jump leads to. */
+/* The block of the function that ends with the pc: the instructions that must have run before it,
+ * from the last target of a jump on. */
 struct code_block {
 	uint64_t start, pc;
 	bool is_known; /* no jump of the function may lead elsewhere */

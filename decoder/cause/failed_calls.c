@@ -32,7 +32,7 @@ enum weight {
 	WEIGHT_CAUSE,
 };
 
-/* Calls that fail in programs that are well: what libc and runtimes ask for when they start, and
+/* Calls that fail in programs that are well: those of libc and runtimes at their start, and
  * questions whose answer is an error. To show them would hide the one that matters. path: part of
  * the call's path; NULL: whatever it is. */
 static const struct probe {
@@ -129,7 +129,7 @@ static bool is_same(const struct syscall_known *a, const struct syscall_known *b
 	return true;
 }
 
-static void choose(struct failed_calls *f, enum weight weight)
+static void choose_calls(struct failed_calls *f, enum weight weight)
 {
 	for (size_t i = f->all.count; i-- > 0;) {
 		const struct system_call *call = &f->all.at[i];
@@ -191,9 +191,9 @@ int failed_calls_find(struct failed_calls *f, const struct model *m, const struc
 	rc = system_calls_find(&f->all, m, &wanted, err);
 	if (rc)
 		return rc;
-	choose(f, WEIGHT_CAUSE);
+	choose_calls(f, WEIGHT_CAUSE);
 	if (!f->count)
-		choose(f, WEIGHT_LIBRARY);
+		choose_calls(f, WEIGHT_LIBRARY);
 	return 0;
 }
 

@@ -32,7 +32,7 @@ static bool is_crash(const struct model_failure *f)
 }
 
 /* Puts an index among the chosen, in order, once. Returns how many they are. */
-static size_t choose(size_t chosen[FAILURES_SHOWN], size_t count, size_t index)
+static size_t choose_failures(size_t chosen[FAILURES_SHOWN], size_t count, size_t index)
 {
 	size_t at = count;
 
@@ -51,9 +51,9 @@ size_t failures_choose(const struct model *m, size_t chosen[FAILURES_SHOWN])
 
 	for (size_t i = 0; i < m->failure_count && count < CRASHES_SHOWN; i++)
 		if (is_crash(&m->failures[i]))
-			count = choose(chosen, count, i);
+			count = choose_failures(chosen, count, i);
 	for (size_t i = m->failure_count; i-- > 0 && count < FAILURES_SHOWN;)
-		count = choose(chosen, count, i);
+		count = choose_failures(chosen, count, i);
 	return count;
 }
 
@@ -69,7 +69,7 @@ const char *failure_end(const struct model_failure *f, char out[FAILURE_TEXT_MAX
 }
 
 /* Appends len bytes up to a limit. Returns false where that is reached. */
-static bool append(char *out, size_t *n, const char *text, size_t len)
+static bool append_text(char *out, size_t *n, const char *text, size_t len)
 {
 	size_t room = COMMAND_LEN - *n, taken = len < room ? len : room;
 
@@ -106,8 +106,9 @@ const char *failure_command(const struct model_failure *f, char out[FAILURE_TEXT
 		arg += from;
 		len -= from;
 		quoted = !len || memchr(arg, ' ', len);
-		if ((n && !append(out, &n, " ", 1)) || (quoted && !append(out, &n, "'", 1)) ||
-		    !append(out, &n, arg, len) || (quoted && !append(out, &n, "'", 1))) {
+		if ((n && !append_text(out, &n, " ", 1)) ||
+		    (quoted && !append_text(out, &n, "'", 1)) || !append_text(out, &n, arg, len) ||
+		    (quoted && !append_text(out, &n, "'", 1))) {
 			mark_cut(out, n);
 			break;
 		}

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 /* A process that ends with failure right after a child of it did: scripts, make and test drivers
- * pass on what a program under them has failed at. Of the parent's moment the child is said, of the
- * child's what its parents did. That the one is why the other failed is said where it is known
- * (passed_on.h), else only the order. */
+ * pass on what a program under them has failed at. The report of the parent's moment names the
+ * child, and that of the child's moment tells what its parents did. It calls the child's failure
+ * the cause where that is known (passed_on.h), and else tells only the order. */
 #include <stdio.h>
 #include <string.h>
 

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /* A moment from outside: a snapshot that was asked for, or a signal that nothing in the program has
- * raised. The program may hang: what is said is whether some of its threads can never go on
+ * raised. The program may hang: the explanation tells whether some of its threads can never go on
  * (waits.h), and of a thread that runs for how long it has not left a function. Of one that waits
  * the place is the user's own, and not libc's. */
 #include <inttypes.h>

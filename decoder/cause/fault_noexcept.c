@@ -3,7 +3,8 @@
  * phase, and ends the program in the second. Code of clang does so by a landing of the function
  * itself. For code of gcc the personality routine does, and which frame it was called for stands in
  * the unwinder's own: libgcc's struct _Unwind_Context has stack pointer and place of the frame side
- * by side (unwind-dw2.c: cfa, ra). That both are those of one frame of the stack is no chance.
+ * by side (unwind-dw2.c: cfa, ra). Where both values belong to one frame of the stack, that is no
+ * coincidence.
  *
  * Compilers mark so what is noexcept, and what runs while another exception unwinds the stack: a
  * destructor that throws then. Which of both it was is known where the task threw nothing before.

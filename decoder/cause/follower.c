@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: MIT */
 /* Optimized code has variables in registers, and the DWARF says which at each address. Other code
  * loads a variable from its place in memory first: the instructions since the last branch, by the
- * history or by the function's code, are followed (follow()). Each register that gets a variable's
- * value, or what a named pointer's target holds, has that as its expression until it is written
- * again. A variable of no function is one whose address the code itself has, as base or
+ * history or by the function's code, are followed (follow_instructions()). Each register that gets
+ * a variable's value, or what a named pointer's target holds, has that as its expression until it
+ * is written again. A variable of no function is one whose address the code itself has, as base or
  * displacement: a pointer may lead to it, too.
  *
  * Nothing is concluded from values: many variables may be null. */
@@ -147,8 +147,8 @@ static bool is_same_array(const char *a, const char *b)
 	return end_a && end_b && end_a - a == end_b - b && !strncmp(a, b, (size_t)(end_a - a));
 }
 
-/* The same of a variable of no function, which is from here on among those that are known. What an
- * index leads to out of its array is another variable's or member's. */
+/* The same of a variable of no function, which is from here on among those that are known. An index
+ * that leads out of its array reaches another variable or member. */
 static bool global_value_at(struct follower *f, size_t i, const struct disasm_memory *m,
 			    uint64_t addr, struct expression *e)
 {
@@ -336,8 +336,8 @@ bool follower_name_operand(const struct follower *f, const struct disasm_memory 
 	return join_target(f, text, cap, base, &pointer, member);
 }
 
-/* The same of a variable of the function, whose place is told by registers that stay. What an
- * index leads to out of its array is no part of it. */
+/* The same of a variable of the function, whose place is told by registers that stay. An element
+ * that an index reaches outside of its array is no part of it. */
 static bool local_value_at(const struct follower *f, size_t i, const struct disasm_memory *m,
 			   uint64_t addr, struct expression *e)
 {
@@ -580,7 +580,7 @@ static void take_returned(struct follower *f)
 		*f->held[rax].text = 0;
 }
 
-static void follow(struct follower *f)
+static void follow_instructions(struct follower *f)
 {
 	struct thread_values *t = f->values;
 
@@ -602,7 +602,7 @@ bool follower_follow(struct follower *f)
 	if (!f->variables)
 		return false;
 	frame_variables_each(f->values, f->frame, f->pc, take_variable, f);
-	follow(f);
+	follow_instructions(f);
 	return true;
 }
 

@@ -58,7 +58,7 @@ static void put_text(char *out, size_t cap, struct slice s)
 }
 
 /* False: the goroutine has no more. */
-static bool next(struct goroutine *g, struct goroutine_frame *frame)
+static bool next_frame(struct goroutine *g, struct goroutine_frame *frame)
 {
 	const uint8_t *arguments, *colon;
 	struct slice line, place, file;
@@ -92,7 +92,7 @@ static bool is_library(const struct goroutine_frame *frame)
 
 bool goroutine_next_own(struct goroutine *g, struct goroutine_frame *frame)
 {
-	while (next(g, frame))
+	while (next_frame(g, frame))
 		if (*frame->function && !is_library(frame))
 			return true;
 	return false;

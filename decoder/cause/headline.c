@@ -80,9 +80,9 @@ static void take_child(struct headline *h, struct symbols *s, struct own_code *o
 }
 
 /* Of the history the calls do, which take a tenth of its time. */
-static int explain(struct fault *f, const struct model *m, struct symbols *s,
-		   const struct model_snapshot *snap, const struct bt_record_thread *thread,
-		   struct bt_error *err)
+static int explain_failure(struct fault *f, const struct model *m, struct symbols *s,
+			   const struct model_snapshot *snap, const struct bt_record_thread *thread,
+			   struct bt_error *err)
 {
 	struct history calls;
 	int rc = history_load_calls(&calls, m, snap->rec->task, NULL, err);
@@ -108,13 +108,13 @@ int headline_make(struct headline *h, const struct model *m, struct symbols *s,
 	*h = (struct headline){.file = "", .module = ""};
 	if (!snap || !take_moment(h, m, snap))
 		return 1;
-	rc = explain(&told, m, s, snap, thread, err);
+	rc = explain_failure(&told, m, s, snap, thread, err);
 	f = told;
 	/* A handler ended the program: the place is that of the fault it was entered for. */
 	if (!rc && told.before) {
 		at = told.before;
 		thread = focus_thread(at, at->rec->task);
-		rc = explain(&f, m, s, at, thread, err);
+		rc = explain_failure(&f, m, s, at, thread, err);
 	}
 	if (!rc)
 		rc = own_code_open(&own, m, s, at, thread, err);

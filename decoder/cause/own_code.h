@@ -2,9 +2,9 @@
 /* Whether code is the user's own or a library's: the report and the viewer show the user's own and
  * fold the rest.
  *
- * Library code is what lies in the system's shared libraries and the vdso, what was compiled from a
- * source of the system or of a package (so also a statically linked library and a template's
- * function), and what has no line in a file that has lines. A function that has the user's code
+ * Library code is all code in the system's shared libraries and the vdso; code that was compiled
+ * from a source of the system or of a package (so also a statically linked library and a template's
+ * function); and code without a line in a file that has lines. A function that has the user's code
  * inlined is the user's own. A program of the system, such as an interpreter, is a library where
  * the stack has the user's own code.
  *

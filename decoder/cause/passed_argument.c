@@ -72,7 +72,7 @@ static bool is_register(uint8_t reg, const char *name)
 	return reg != DISASM_NO_REG && !strcmp(bt_reg_info[reg].name, name);
 }
 
-static struct value_origin moved(struct value_origin o, uint64_t by)
+static struct value_origin moved_origin(struct value_origin o, uint64_t by)
 {
 	o.offset += by;
 	return o;
@@ -124,10 +124,10 @@ static struct value_origin result_of(const struct argument_walk *w, const struct
 	if (d->move_to != DISASM_NO_REG)
 		return stack_place(w, m, &at) ? slot_at(w, at) : nothing;
 	if (r->effect == DISASM_ADD && r->is_number)
-		return moved(w->of[r->to], r->number);
+		return moved_origin(w->of[r->to], r->number);
 	if (r->effect == DISASM_ADDRESS && m->base != DISASM_NO_REG && m->index == DISASM_NO_REG &&
 	    m->segment == DISASM_NO_REG && m->address_bits == 64 && w->of[m->base].number)
-		return moved(w->of[m->base], (uint64_t)m->displacement);
+		return moved_origin(w->of[m->base], (uint64_t)m->displacement);
 	return nothing;
 }
 
@@ -212,7 +212,7 @@ static void step_memory(struct argument_walk *w, const struct disasm *d, const s
 	}
 }
 
-static void step(struct argument_walk *w, const struct disasm *d)
+static void step_over(struct argument_walk *w, const struct disasm *d)
 {
 	struct stack_insn s = read_stack_insn(d);
 	uint8_t rsp = register_named("rsp"), rbp = register_named("rbp");
@@ -231,10 +231,10 @@ static void step(struct argument_walk *w, const struct disasm *d)
 	if (s.pops)
 		w->of[s.reg] = popped;
 	if (s.leaves && frame.number == STACK) {
-		w->of[rsp] = moved(frame, 8);
+		w->of[rsp] = moved_origin(frame, 8);
 		w->of[rbp] = slot_at(w, frame.offset);
 	} else if (s.has_growth && stack.number == STACK) {
-		w->of[rsp] = moved(stack, s.grows);
+		w->of[rsp] = moved_origin(stack, s.grows);
 	}
 }
 
@@ -253,7 +253,7 @@ static bool walk_segment(struct argument_walk *w, size_t i)
 		is_good = w->insns++ < INSNS_MAX &&
 			  !disasm_decode(&d, insns[k].bytes, insns[k].len, insns[k].addr);
 		if (is_good)
-			step(w, &d);
+			step_over(w, &d);
 		at = insns[k].addr + insns[k].len;
 	}
 	if (n >= 0)
@@ -290,7 +290,7 @@ static size_t behind_loader(struct argument_walk *w, size_t i)
 		w->unchanged &= ~(UINT32_C(1) << reg);
 	}
 	if (stack.number == STACK)
-		w->of[rsp] = moved(stack, STUB_WORDS);
+		w->of[rsp] = moved_origin(stack, STUB_WORDS);
 	for (i++; i < w->end; i++) {
 		const struct history_entry *e = &w->h->entries[i];
 
@@ -324,7 +324,7 @@ static bool is_last_call(const struct argument_walk *w, const struct history_ent
 	       is_own(w, e, e->from) && !is_own(w, e, e->to);
 }
 
-static void begin(struct argument_walk *w, size_t call)
+static void begin_at_call(struct argument_walk *w, size_t call)
 {
 	w->call = call;
 	w->unchanged = ~(UINT32_C(1) << register_named("rsp"));
@@ -343,7 +343,7 @@ static size_t pass_entry(struct argument_walk *w, size_t i)
 	const struct history_entry *e = &w->h->entries[i];
 
 	if (is_last_call(w, e))
-		begin(w, i);
+		begin_at_call(w, i);
 	if (e->kind == BT_BRANCH_CALL || e->kind == BT_BRANCH_ICALL)
 		w->open++;
 	else if (e->kind == BT_BRANCH_RET && !w->open--)
@@ -358,7 +358,7 @@ static bool walk_history(struct argument_walk *w, size_t call)
 {
 	size_t left = SEGMENTS_MAX;
 
-	begin(w, call);
+	begin_at_call(w, call);
 	for (size_t i = call + 1; i < w->end; i++) {
 		if (!left-- || !is_branch(&w->h->entries[i]) || !walk_segment(w, i))
 			return false;

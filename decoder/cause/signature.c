@@ -264,7 +264,7 @@ static bool take_kind(struct signature *sig, const struct model *m,
 }
 
 /* A handler of the program may have got the fault, and ended the program then: the fault counts. */
-static void explain(struct maker *k, const struct model_snapshot *snap)
+static void explain_snapshot(struct maker *k, const struct model_snapshot *snap)
 {
 	k->snap = snap;
 	k->thread = focus_thread(snap, snap->rec->task);
@@ -303,9 +303,9 @@ static int make_of_snapshot(struct maker *k, const struct model_snapshot *snap,
 
 	if (rc)
 		return rc;
-	explain(k, snap);
+	explain_snapshot(k, snap);
 	if (k->fault.before)
-		explain(k, k->fault.before);
+		explain_snapshot(k, k->fault.before);
 	rc = take_kind(k->sig, k->m, k->snap, k->fault.kind) ? add_functions(k, err) : 1;
 	history_release(&k->h);
 	return rc;

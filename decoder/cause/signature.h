@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: MIT */
-/* A crash signature: what a failure of one bug has in common over runs and builds of a program. It
- * is made of the kind of the failure, the source file and the functions of the user's own code that
- * were active, by name; so neither addresses nor lines are in it. Used by btview and the JSON. */
+/* A crash signature: the features that the failures of one bug share over runs and builds of a
+ * program. It is made of the kind of the failure, the source file and the functions of the user's
+ * own code that were active, by name; so neither addresses nor lines are in it. Used by btview and
+ * the JSON. */
 #ifndef BT_SIGNATURE_H
 #define BT_SIGNATURE_H
 

@@ -31,8 +31,8 @@ bool straight_values_address(const struct straight_values *v, size_t i,
 	return !(used & ~known) && disasm_address(&v->insns[i], m, &regs, addr);
 }
 
-/* Whether a write of an instruction behind i may have changed those bytes. What was computed up to
- * i tells nothing of registers there. */
+/* Whether a write of an instruction behind i may have changed those bytes. Values computed up to i
+ * do not hold behind it. */
 static bool may_change(const struct straight_values *v, size_t i, uint64_t addr, unsigned size)
 {
 	struct straight_values later = *v;
@@ -82,7 +82,7 @@ bool straight_values_source(const struct straight_values *v, size_t i, uint64_t 
 	       straight_values_read(v, i, addr, r->size, value);
 }
 
-static bool compute(const struct straight_values *v, size_t i, uint64_t *value)
+static bool compute_value(const struct straight_values *v, size_t i, uint64_t *value)
 {
 	const struct disasm_result *r = &v->insns[i].result;
 	uint32_t known;
@@ -127,7 +127,7 @@ void straight_values_step(struct straight_values *v, size_t i)
 	const struct disasm *d = &v->insns[i];
 	uint32_t bit = UINT32_C(1) << d->result.to;
 	uint64_t value;
-	bool is_known = d->result.effect != DISASM_OTHER && compute(v, i, &value);
+	bool is_known = d->result.effect != DISASM_OTHER && compute_value(v, i, &value);
 	bool is_constant = is_known &&
 			   (names_address(d) ||
 			    (d->result.effect == DISASM_COPY && d->result.size == 8 &&

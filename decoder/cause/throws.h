@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /* The exceptions of C++ that a process threw, as far as their moments were kept: type and message.
- * What an exception says is read only from types whose memory is known to hold it:
+ * The message of an exception is read only from types whose memory is known to hold it:
  * std::runtime_error and std::logic_error and what is derived from them, numbers and strings. Used
  * by the report, the JSON and the explanation of faults. Texts are from outside. */
 #ifndef BT_THROWS_H

@@ -13,7 +13,7 @@ static struct wait_group *find_same(struct wait_groups *g, const struct wait_gro
 	return NULL;
 }
 
-static void add(struct wait_groups *g, const struct wait_group *of, size_t most)
+static void add_group(struct wait_groups *g, const struct wait_group *of, size_t most)
 {
 	struct wait_group *same = find_same(g, of);
 
@@ -45,7 +45,7 @@ int wait_groups_find(struct wait_groups **out, const struct model *m, struct sym
 				continue;
 			wait_text(of.text, &w.at[i], s, snap);
 			own_code_frame(own, snap, of.thread, &of.place);
-			add(g, &of, most < WAIT_GROUPS_MAX ? most : WAIT_GROUPS_MAX);
+			add_group(g, &of, most < WAIT_GROUPS_MAX ? most : WAIT_GROUPS_MAX);
 		}
 	own_code_close(own);
 	waits_release(&w);

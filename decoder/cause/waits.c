@@ -307,8 +307,8 @@ static bool find_copy(const struct finder *f, const struct model_task *task,
 	return false;
 }
 
-/* An owner in a process that this one was forked from. What the thread that forked held its copy
- * holds, and may let go of; what another thread held nobody does. */
+/* An owner in a process that this one was forked from. The copy of the thread that forked holds
+ * that thread's locks, and may unlock them. Nobody holds the locks of the other threads. */
 static void take_forked_owner(const struct finder *f, struct wait *w, const struct model_task *task)
 {
 	const struct space_map *map =
@@ -467,10 +467,10 @@ bool wait_is_dead(const struct wait *wait)
 	return (wait->ring && !wait->may_be_cancelled) || is_forsaken(wait);
 }
 
-static void say(char out[WAIT_TEXT_MAX], const char *fmt, ...)
+static void say_wait(char out[WAIT_TEXT_MAX], const char *fmt, ...)
 	__attribute__((format(printf, 2, 3)));
 
-static void say(char out[WAIT_TEXT_MAX], const char *fmt, ...)
+static void say_wait(char out[WAIT_TEXT_MAX], const char *fmt, ...)
 {
 	size_t n = strlen(out);
 	va_list ap;
@@ -492,11 +492,11 @@ static void say_object(char out[WAIT_TEXT_MAX], const struct wait *w, struct sym
 	symbols_lookup(s, snap->rec->space, w->thread->epoch, w->object, false, &loc);
 	text_brief_name(name, sizeof name, loc.function);
 	if (!*name)
-		say(out, " at 0x%" PRIx64, w->object);
+		say_wait(out, " at 0x%" PRIx64, w->object);
 	else if (loc.offset <= w->slack)
-		say(out, " %s", name);
+		say_wait(out, " %s", name);
 	else
-		say(out, " %s+0x%" PRIx64, name, loc.offset);
+		say_wait(out, " %s+0x%" PRIx64, name, loc.offset);
 }
 
 static void say_owner(char out[WAIT_TEXT_MAX], const struct wait *w)
@@ -506,16 +506,17 @@ static void say_owner(char out[WAIT_TEXT_MAX], const struct wait *w)
 	switch (w->owner_state) {
 	case OWNER_LIVES:
 		if (owner->task == w->thread->task)
-			say(out, ", which it holds itself");
+			say_wait(out, ", which it holds itself");
 		else
-			say(out, ", which task %u holds", owner->task);
+			say_wait(out, ", which task %u holds", owner->task);
 		break;
 	case OWNER_ENDED:
-		say(out, ", which task %u held when it ended", owner->task);
+		say_wait(out, ", which task %u held when it ended", owner->task);
 		break;
 	case OWNER_ELSEWHERE:
-		say(out, ", which task %u of process %u held when this process was forked from it",
-		    owner->task, owner->pid);
+		say_wait(out,
+			 ", which task %u of process %u held when this process was forked from it",
+			 owner->task, owner->pid);
 		break;
 	default:
 		break;
@@ -534,10 +535,10 @@ static void say_call(char out[WAIT_TEXT_MAX], const struct bt_regs *regs)
 	if (strstr(in_syscall(regs, name), "the system call"))
 		syscall_put_call(&text, &known);
 	if (text.len && !text.failed)
-		say(out, "is in %.*s", (int)(text.len < 300 ? text.len : 300),
-		    (const char *)text.data);
+		say_wait(out, "is in %.*s", (int)(text.len < 300 ? text.len : 300),
+			 (const char *)text.data);
 	else
-		say(out, "is %s", name);
+		say_wait(out, "is %s", name);
 	buf_release(&text);
 }
 
@@ -548,7 +549,7 @@ static void say_interrupted(char out[WAIT_TEXT_MAX], const struct wait *w)
 
 	text_brief_name(name, sizeof name, w->interrupted);
 	if (*name && (w->kind == WAIT_PRIVATE || w->kind == WAIT_LOCK))
-		say(out, ", in a signal handler that interrupted %s", name);
+		say_wait(out, ", in a signal handler that interrupted %s", name);
 }
 
 const char *wait_text(char out[WAIT_TEXT_MAX], const struct wait *w, struct symbols *s,
@@ -557,30 +558,30 @@ const char *wait_text(char out[WAIT_TEXT_MAX], const struct wait *w, struct symb
 	*out = '\0';
 	switch (w->kind) {
 	case WAIT_NONE:
-		say(out, "runs");
+		say_wait(out, "runs");
 		return out;
 	case WAIT_CALL:
 	case WAIT_FUTEX:
 		say_call(out, &w->thread->regs);
 		return out;
 	case WAIT_JOIN:
-		say(out, "waits for the end of task %u", w->owner_task->task);
+		say_wait(out, "waits for the end of task %u", w->owner_task->task);
 		break;
 	case WAIT_REFUSED:
-		say(out, "waits%s: the kernel refused it its %s, which would be a deadlock",
-		    w->is_timed ? "" : " for ever", w->what);
+		say_wait(out, "waits%s: the kernel refused it its %s, which would be a deadlock",
+			 w->is_timed ? "" : " for ever", w->what);
 		break;
 	case WAIT_PRIVATE:
-		say(out, "waits for a lock inside %s", *w->what ? w->what : "libc");
+		say_wait(out, "waits for a lock inside %s", *w->what ? w->what : "libc");
 		break;
 	default:
-		say(out, "waits for %s", w->what);
+		say_wait(out, "waits for %s", w->what);
 		say_object(out, w, s, snap);
 		say_owner(out, w);
 	}
 	say_interrupted(out, w);
 	if (w->is_timed)
-		say(out, ", for a time at most");
+		say_wait(out, ", for a time at most");
 	return out;
 }
 
@@ -589,19 +590,19 @@ static void say_ring(char out[WAIT_TEXT_MAX], const struct waits *w, uint32_t ri
 {
 	size_t n = 0;
 
-	say(out, "tasks ");
+	say_wait(out, "tasks ");
 	for (size_t i = 0; i < w->count && n < RING_SHOWN; i++)
 		if (w->at[i].ring == ring) {
 			n++;
-			say(out, "%s%" PRIu32,
-			    n == 1      ? ""
-			    : n == size ? " and "
-					: ", ",
-			    w->at[i].thread->task);
+			say_wait(out, "%s%" PRIu32,
+				 n == 1      ? ""
+				 : n == size ? " and "
+					     : ", ",
+				 w->at[i].thread->task);
 		}
 	if (size > n)
-		say(out, " and %zu more", size - n);
-	say(out, " wait for each other%s", size > 2 ? " in a ring" : "");
+		say_wait(out, " and %zu more", size - n);
+	say_wait(out, " wait for each other%s", size > 2 ? " in a ring" : "");
 }
 
 size_t waits_deadlock_text(char out[WAIT_TEXT_MAX], const struct waits *w, struct symbols *s,
@@ -621,17 +622,17 @@ size_t waits_deadlock_text(char out[WAIT_TEXT_MAX], const struct waits *w, struc
 	*out = '\0';
 	if (!dead)
 		return 0;
-	say(out, "deadlock: ");
+	say_wait(out, "deadlock: ");
 	if ((*first)->ring && told > 1) {
 		say_ring(out, w, (*first)->ring, told);
 	} else {
-		say(out, "task %" PRIu32 " %s", (*first)->thread->task,
-		    wait_text(text, *first, s, snap));
+		say_wait(out, "task %" PRIu32 " %s", (*first)->thread->task,
+			 wait_text(text, *first, s, snap));
 		told = 1;
 	}
 	if (dead > told)
-		say(out, "; %zu more thread%s can never go on", dead - told,
-		    dead - told == 1 ? "" : "s");
+		say_wait(out, "; %zu more thread%s can never go on", dead - told,
+			 dead - told == 1 ? "" : "s");
 	return dead;
 }
 
@@ -648,7 +649,7 @@ size_t waits_ring_text(char out[WAIT_TEXT_MAX], const struct waits *w)
 	}
 	if (ring) {
 		say_ring(out, w, ring, size);
-		say(out, ", unless one that joins is cancelled");
+		say_wait(out, ", unless one that joins is cancelled");
 	}
 	return size;
 }

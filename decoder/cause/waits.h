@@ -10,16 +10,16 @@
  *
  * A wait is called a deadlock only where nothing that POSIX defines can end it:
  * - It has no time limit. A ring of which one wait has one is none.
- * - It is for a lock that its owner alone may unlock, or for the end of a thread. What anybody may
- *   end, a semaphore or a condition variable, is part of no ring.
+ * - It is for a lock that its owner alone may unlock, or for the end of a thread. A wait that
+ *   anybody may end, for a semaphore or a condition variable, is part of no ring.
  * - The owner is in the ring, or is nobody any more. Of a robust lock the kernel ends the wait when
  *   the owner ends; but the owners in a ring do not end.
  * - A signal handler returns to a wait for a lock or a thread's end: both go on (signal(7)).
  * - pthread_cancel(3) ends no wait for a lock, but a pthread_join(3), and who joined may then
  *   unlock what it held. A ring with a join is a deadlock only where no thread can go on that could
  *   cancel: each other one waits for the ring, or for another that is dead.
- * What POSIX leaves undefined is not looked at: another's mutex unlocked, a handler that jumps out
- * of a lock function, a cancellation that is asynchronous there. */
+ * Behaviour that POSIX leaves undefined is not looked at: another's mutex unlocked, a handler that
+ * jumps out of a lock function, a cancellation that is asynchronous there. */
 #ifndef BT_WAITS_H
 #define BT_WAITS_H
 

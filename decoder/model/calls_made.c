@@ -4,6 +4,7 @@
 #include <stdlib.h>
 
 #include "format/syscall_codec.h"
+#include "lib/bisect.h"
 #include "lib/grow.h"
 
 static bool add_stop(struct calls_made *c, size_t event, const struct bt_record_syscall_enter *r)
@@ -101,38 +102,24 @@ static const struct call_at_stop *stop_at(const struct calls_made *c, uint64_t t
 					  uint64_t transfers)
 {
 	struct call_at_stop key = {.tick = tick, .transfers = transfers, .event = SIZE_MAX};
-	size_t lo = 0, hi = c->stop_count;
+	size_t i;
 
-	while (lo < hi) {
-		size_t mid = lo + (hi - lo) / 2;
-
-		if (compare_stops(&c->stops[mid], &key) <= 0)
-			lo = mid + 1;
-		else
-			hi = mid;
-	}
-	return lo && c->stops[lo - 1].tick == tick && c->stops[lo - 1].transfers == transfers
-		       ? &c->stops[lo - 1]
+	BISECT(i, c->stop_count, compare_stops(&c->stops[i], &key) <= 0);
+	return i && c->stops[i - 1].tick == tick && c->stops[i - 1].transfers == transfers
+		       ? &c->stops[i - 1]
 		       : NULL;
 }
 
 /* The only one at a tick. */
 static const struct call_at_tick *other_at(const struct calls_made *c, uint64_t tick)
 {
-	size_t lo = 0, hi = c->other_count;
+	size_t i;
 
-	while (lo < hi) {
-		size_t mid = lo + (hi - lo) / 2;
-
-		if (c->others[mid].tick < tick)
-			lo = mid + 1;
-		else
-			hi = mid;
-	}
-	if (lo == c->other_count || c->others[lo].tick != tick ||
-	    (lo + 1 < c->other_count && c->others[lo + 1].tick == tick))
+	BISECT(i, c->other_count, c->others[i].tick < tick);
+	if (i == c->other_count || c->others[i].tick != tick ||
+	    (i + 1 < c->other_count && c->others[i + 1].tick == tick))
 		return NULL;
-	return &c->others[lo];
+	return &c->others[i];
 }
 
 bool calls_made_at(const struct calls_made *c, const struct history_entry *e, uint64_t *nr,

@@ -97,8 +97,8 @@ enum disasm_syntax {
 
 struct disasm_style {
 	enum disasm_syntax syntax;
-	/* Puts a name for addr into out[size] ("main+0x1c"), or returns false; may be NULL. What it
-	 * gives is put into the text as it is: who shows the text escapes it. */
+	/* Puts a name for addr into out[size] ("main+0x1c"), or returns false; may be NULL. The
+	 * name is put into the text as it is: escape the text to show it. */
 	bool (*name)(void *arg, uint64_t addr, char *out, size_t size);
 	void *arg;
 };

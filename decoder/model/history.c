@@ -22,6 +22,7 @@
 
 #include "format/branch_entries.h"
 #include "format/trace_cursor.h"
+#include "lib/bisect.h"
 #include "lib/grow.h"
 #include "lib/page.h"
 
@@ -595,17 +596,10 @@ void history_release(struct history *h)
 
 size_t history_index(const struct history *h, uint64_t position)
 {
-	size_t lo = 0, hi = h->count;
+	size_t i;
 
-	while (lo < hi) {
-		size_t mid = lo + (hi - lo) / 2;
-
-		if (h->entries[mid].number < position)
-			lo = mid + 1;
-		else
-			hi = mid;
-	}
-	return lo;
+	BISECT(i, h->count, h->entries[i].number < position);
+	return i;
 }
 
 void history_target(const struct history *h, const struct history_entry *e, uint32_t *space,

@@ -74,8 +74,8 @@ static struct slice without_empty_end(struct slice s)
 }
 
 /* first: the process's first bytes; text, its last, of `total`. */
-static void choose(struct kept_words *w, struct slice first, struct slice text, uint64_t total,
-		   unsigned first_count, unsigned count)
+static void choose_lines(struct kept_words *w, struct slice first, struct slice text,
+			 uint64_t total, unsigned first_count, unsigned count)
 {
 	bool is_whole = total <= text.len;
 	uint64_t skipped = is_whole ? 0 : total - text.len; /* where text begins */
@@ -140,14 +140,14 @@ void last_words_begin(struct kept_words *w, const struct bt_record_last_words *r
 	size_t shadow = shadow_bytes(text), left, last;
 
 	if (shadow == SIZE_MAX) {
-		choose(w, first, text, total, FIRST_WORDS_LINES, LAST_WORDS_LINES);
+		choose_lines(w, first, text, total, FIRST_WORDS_LINES, LAST_WORDS_LINES);
 		return;
 	}
 	left = text.len - shadow;
-	choose(w, first, slice_of(text.at, shadow), total > left ? total - left : 0,
-	       begins_with_report(total > text.len ? first : text) ? REPORT_FIRST_LINES
-								   : FIRST_WORDS_LINES,
-	       REPORT_LINES);
+	choose_lines(w, first, slice_of(text.at, shadow), total > left ? total - left : 0,
+		     begins_with_report(total > text.len ? first : text) ? REPORT_FIRST_LINES
+									 : FIRST_WORDS_LINES,
+		     REPORT_LINES);
 	if (w->head.len || w->earlier)
 		return;
 	last = last_lines(text, 1);
@@ -160,7 +160,7 @@ void last_words_begin_telling(struct kept_words *w, const struct bt_record_last_
 {
 	struct slice lines = words(r ? r->telling : (struct slice){0});
 
-	choose(w, lines, lines, lines.len, TELLING_LINES / 2, TELLING_LINES);
+	choose_lines(w, lines, lines, lines.len, TELLING_LINES / 2, TELLING_LINES);
 }
 
 bool last_words_has_lines(const struct kept_words *w) { return w->head.len || w->rest.len; }

@@ -107,12 +107,12 @@ const struct bt_record_exit *model_process_end(const struct model *m, uint32_t t
 /* The snapshot that explains the end, or NULL. It is the first of the initial process's death by a
  * signal that dumps core; else of another process's such death; else of the initial process's death
  * by another signal; else of another process's. Else it is the newest exit of the initial process,
- * or moment that was asked for; else another process's exit that was asked for. Before an exit
- * with failure the last first sign of it that was kept whole is taken, else its first message, if
- * that is near (snapshots_is_message_of()); and so where no exit was kept. Where the trace does not
- * tell how the initial process ended, it may also be the death of another process that was asked to
- * end, or the newest event that a handler got. What the program went on from explains no end that
- * is known. */
+ * or moment that was asked for; else another process's exit that was asked for. Before an exit with
+ * failure the last first sign of it that was kept whole is taken, else its first message, if that
+ * is near (snapshots_is_message_of()); and so where no exit was kept. Where the trace does not tell
+ * how the initial process ended, it may also be the death of another process that was asked to end,
+ * or the newest event that a handler got. A moment from which the program went on does not explain
+ * an end that is known. */
 const struct model_snapshot *model_final_snapshot(const struct model *m);
 
 /* Copies up to n bytes at addr from the snapshot's memory. Returns how many consecutive bytes it

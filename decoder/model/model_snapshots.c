@@ -4,6 +4,8 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "lib/bisect.h"
+
 void snapshots_collect(struct loader *l)
 {
 	l->m->snapshots = loader_array(l, trace_events_count(&l->m->events, BT_RECORD_SNAPSHOT),
@@ -65,20 +67,13 @@ static int compare_parts(const void *a, const void *b)
  * same number in a damaged trace gets none, which also bounds the work. */
 static size_t take_parts(struct model_parts *parts, uint32_t snapshot, size_t *first)
 {
-	size_t lo = 0, hi = parts->count;
+	size_t end;
 
-	while (lo < hi) {
-		size_t mid = lo + (hi - lo) / 2;
-
-		if (parts->at[mid].snapshot < snapshot)
-			lo = mid + 1;
-		else
-			hi = mid;
-	}
-	*first = hi = lo;
-	while (hi < parts->count && parts->at[hi].snapshot == snapshot && parts->at[hi].event)
-		hi++;
-	return hi;
+	BISECT(*first, parts->count, parts->at[*first].snapshot < snapshot);
+	end = *first;
+	while (end < parts->count && parts->at[end].snapshot == snapshot && parts->at[end].event)
+		end++;
+	return end;
 }
 
 static void attach_threads(struct loader *l, struct model_snapshot *s)
@@ -124,19 +119,12 @@ static void attach_memory(struct loader *l, struct model_snapshot *s)
 
 static const struct trace_event *find_event(const struct model *m, uint64_t seq, uint16_t kind)
 {
-	size_t lo = 0, hi = m->events.count;
+	size_t i;
 
-	while (lo < hi) {
-		size_t mid = lo + (hi - lo) / 2;
-
-		if (m->events.at[mid]->seq < seq)
-			lo = mid + 1;
-		else
-			hi = mid;
-	}
-	return lo < m->events.count && m->events.at[lo]->seq == seq &&
-			       m->events.at[lo]->rec.kind == kind
-		       ? m->events.at[lo]
+	BISECT(i, m->events.count, m->events.at[i]->seq < seq);
+	return i < m->events.count && m->events.at[i]->seq == seq &&
+			       m->events.at[i]->rec.kind == kind
+		       ? m->events.at[i]
 		       : NULL;
 }
 
@@ -361,20 +349,13 @@ size_t model_memory(const struct model *m, const struct model_snapshot *s, uint6
 
 	while (done < n) {
 		uint64_t at = addr + done;
-		size_t lo = 0, hi = s->memory_count, skip, take;
+		size_t behind, skip, take;
 		const struct bt_record_memory *r;
 
-		while (lo < hi) {
-			size_t mid = lo + (hi - lo) / 2;
-
-			if (s->memory[mid]->addr <= at)
-				lo = mid + 1;
-			else
-				hi = mid;
-		}
-		if (!lo || at < addr)
+		BISECT(behind, s->memory_count, s->memory[behind]->addr <= at);
+		if (!behind || at < addr)
 			break;
-		r = s->memory[lo - 1];
+		r = s->memory[behind - 1];
 		if (at - r->addr >= r->bytes.len)
 			break;
 		skip = (size_t)(at - r->addr);

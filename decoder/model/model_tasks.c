@@ -3,6 +3,8 @@
 
 #include <stdlib.h>
 
+#include "lib/bisect.h"
+
 static int compare_tasks(const void *a, const void *b)
 {
 	const struct model_task *x = a, *y = b;
@@ -14,17 +16,10 @@ static int compare_tasks(const void *a, const void *b)
 
 struct model_task *tasks_find(const struct model *m, uint32_t task)
 {
-	size_t lo = 0, hi = m->task_count;
+	size_t i;
 
-	while (lo < hi) {
-		size_t mid = lo + (hi - lo) / 2;
-
-		if (m->tasks[mid].task < task)
-			lo = mid + 1;
-		else
-			hi = mid;
-	}
-	return lo < m->task_count && m->tasks[lo].task == task ? &m->tasks[lo] : NULL;
+	BISECT(i, m->task_count, m->tasks[i].task < task);
+	return i < m->task_count && m->tasks[i].task == task ? &m->tasks[i] : NULL;
 }
 
 void tasks_collect(struct loader *l)

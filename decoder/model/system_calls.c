@@ -161,7 +161,7 @@ static void take_event(struct call_search *s, const struct bt_record *rec)
 	}
 }
 
-static void reverse(struct system_call *at, size_t from, size_t end)
+static void reverse_calls(struct system_call *at, size_t from, size_t end)
 {
 	for (; from + 1 < end; from++) {
 		struct system_call one = at[from];
@@ -191,9 +191,9 @@ int system_calls_find(struct system_calls *c, const struct model *m,
 	if (s.failed)
 		return bt_no_memory(err, "the system calls");
 	/* The ring's oldest to the front. */
-	reverse(c->at, 0, s.next);
-	reverse(c->at, s.next, c->count);
-	reverse(c->at, 0, c->count);
+	reverse_calls(c->at, 0, s.next);
+	reverse_calls(c->at, s.next, c->count);
+	reverse_calls(c->at, 0, c->count);
 	return 0;
 }
 

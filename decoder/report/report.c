@@ -2,8 +2,8 @@
 /* The report is text in one buffer, printed at the end: a header, the moment in words, stacks
  * (report_stacks.c), the last branches (report_branches.c), system calls, registers, then
  * processes, snapshots, what is missing, and notes (report_recording.c). Here is the order of
- * sections, the header, the moment in words and the registers. What focus.h has chosen, the moment
- * and the task, is what every section is about. */
+ * sections, the header, the moment in words and the registers. Every section is about the moment
+ * and the task that focus.h has chosen. */
 #include "decoder/report/report.h"
 
 #include <inttypes.h>
@@ -510,7 +510,7 @@ static void put_words_in_room(struct report *r)
 
 /* Takes out empty lines, the last ones first, until a summary fits the screen: its sections have
  * headings. Where that is not enough its last lines go, outer frames of the stack. */
-static void squeeze(struct report *r)
+static void squeeze_summary(struct report *r)
 {
 	struct buf *b = &r->t.buf;
 	size_t lines = report_screen_lines(r);
@@ -548,7 +548,7 @@ static int put_report(struct report *r, struct bt_error *err)
 		return rc;
 	if (r->o->summary) {
 		put_words_in_room(r);
-		squeeze(r);
+		squeeze_summary(r);
 		return 0;
 	}
 	rc = report_branches(r, err);

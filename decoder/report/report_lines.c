@@ -5,6 +5,7 @@
 #include <string.h>
 
 #include "decoder/report/report_private.h"
+#include "lib/bisect.h"
 #include "lib/grow.h"
 
 void report_about(struct report *r, const struct report_about *about)
@@ -80,17 +81,10 @@ void report_piece_release(struct report_piece *piece)
 /* The newest mark at or before a byte; NULL: none. */
 static const struct report_mark *mark_at(const struct report_lines *lines, size_t at)
 {
-	size_t low = 0, high = lines->count;
+	size_t i;
 
-	while (low < high) {
-		size_t middle = low + (high - low) / 2;
-
-		if (lines->marks[middle].at <= at)
-			low = middle + 1;
-		else
-			high = middle;
-	}
-	return low ? &lines->marks[low - 1] : NULL;
+	BISECT(i, lines->count, lines->marks[i].at <= at);
+	return i ? &lines->marks[i - 1] : NULL;
 }
 
 static unsigned count_lines(const struct report_lines *lines, size_t from, size_t to)

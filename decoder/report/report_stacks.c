@@ -57,8 +57,8 @@ static bool put_arguments(void *arg, struct text *t, size_t part)
 	return frame_values_put_arguments(t, a->values, part, a->width);
 }
 
-/* Arrays and structures among the arguments are shown as local variables are: a line each. That one
- * is nowhere takes no line. */
+/* Arrays and structures among the arguments are shown as local variables are: a line each. One that
+ * is nowhere (optimized out) gets no line. */
 static bool is_line_of_its_own(const struct frame_value *v)
 {
 	return (v->kind == VALUE_LOCAL || !v->is_plain) && *v->text != '<';

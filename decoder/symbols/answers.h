@@ -13,7 +13,7 @@ struct answers {
 	struct kept *kept;  /* of the trace; NULL: it has none */
 	bool read;          /* kept was looked for */
 	bool damaged;       /* not all of it could be read */
-	struct kept *noted; /* NULL: nothing is noted; what is noted is found out of files alone */
+	struct kept *noted; /* NULL: nothing is noted; notes come from files alone */
 };
 
 void answers_release(struct answers *a);

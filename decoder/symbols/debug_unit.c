@@ -7,6 +7,7 @@
 #include <string.h>
 
 #include "lib/array_size.h"
+#include "lib/bisect.h"
 
 enum {
 	DEPTH_MAX = 128,     /* of scopes in scopes */
@@ -53,18 +54,11 @@ static struct debug_unit *insert_unit(struct unit_set *set, size_t at, Dwarf_Die
 
 struct debug_unit *unit_of(struct unit_set *set, Dwarf_Die *die)
 {
-	size_t low = 0, high = set->count;
+	size_t i;
 
-	while (low < high) {
-		size_t mid = low + (high - low) / 2;
-
-		if ((uintptr_t)set->units[mid]->die.cu < (uintptr_t)die->cu)
-			low = mid + 1;
-		else
-			high = mid;
-	}
-	return low < set->count && set->units[low]->die.cu == die->cu ? set->units[low]
-								      : insert_unit(set, low, die);
+	BISECT(i, set->count, (uintptr_t)set->units[i]->die.cu < (uintptr_t)die->cu);
+	return i < set->count && set->units[i]->die.cu == die->cu ? set->units[i]
+								  : insert_unit(set, i, die);
 }
 
 struct debug_unit *unit_with_functions(struct unit_set *set, struct debug_unit *u, bool *missing)
@@ -105,24 +99,17 @@ static void sort_spans(struct unit_span *spans, size_t count)
 /* The span with pc that begins last; NULL: none. */
 static const struct unit_span *span_at(const struct unit_span *spans, size_t count, Dwarf_Addr pc)
 {
-	size_t low = 0, high = count;
+	size_t i;
 
-	while (low < high) {
-		size_t mid = low + (high - low) / 2;
-
-		if (spans[mid].start <= pc)
-			low = mid + 1;
-		else
-			high = mid;
-	}
-	for (; low && spans[low - 1].reach > pc; low--)
-		if (spans[low - 1].end > pc)
-			return &spans[low - 1];
+	BISECT(i, count, spans[i].start <= pc);
+	for (; i && spans[i - 1].reach > pc; i--)
+		if (spans[i - 1].end > pc)
+			return &spans[i - 1];
 	return NULL;
 }
 
-/* Adds where an entry has code. What linkers have left out begins at 0. False: what it says cannot
- * be read. */
+/* Adds where an entry has code. Code that a linker has left out begins at 0. False: the ranges
+ * cannot be read. */
 static bool add_spans(struct unit_span **spans, size_t *count, Dwarf_Die *die, size_t function)
 {
 	Dwarf_Addr base, start, end;
@@ -250,19 +237,11 @@ const struct unit_scope *unit_scope_of(struct debug_unit *u, Dwarf_Die *die)
 {
 	Dwarf_Off at = dwarf_dieoffset(die);
 	const struct unit_scope *scope;
-	size_t low = 0, high;
+	size_t i;
 
 	read_unit(u);
-	high = u->scope_count;
-	while (low < high) {
-		size_t mid = low + (high - low) / 2;
-
-		if (u->scopes[mid].start < at)
-			low = mid + 1;
-		else
-			high = mid;
-	}
-	scope = low ? &u->scopes[low - 1] : NULL;
+	BISECT(i, u->scope_count, u->scopes[i].start < at);
+	scope = i ? &u->scopes[i - 1] : NULL;
 	while (scope && scope->end <= at)
 		scope = unit_outer_scope(u, scope);
 	return scope;

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* Units of DWARF, indexed: which function is at an address, and what a declaration stands in.
+/* Units of DWARF, indexed: finds the function at an address, and the scope of a declaration.
  * libdw's dwarf_getscopes finds neither functions within scopes without addresses (Rust's) nor what
  * was inlined from another unit (LTO), and looks at the whole unit each time. A unit is read when
  * it is first asked for. DWARF is not to be trusted: each of its entries is looked at once. Used by

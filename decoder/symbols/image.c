@@ -24,6 +24,7 @@
 
 #include "decoder/symbols/unpacked.h"
 #include "decoder/symbols/vouched.h"
+#include "lib/bisect.h"
 #include "lib/page.h"
 #include "lib/regular_file.h"
 
@@ -198,17 +199,10 @@ bool image_has_module(const struct space_map *map)
 /* How many modules begin before addr. */
 static size_t begin_before(const struct image *im, uint64_t addr)
 {
-	size_t low = 0, high = im->by_start_count;
+	size_t i;
 
-	while (low < high) {
-		size_t mid = low + (high - low) / 2;
-
-		if (im->by_start[mid]->start < addr)
-			low = mid + 1;
-		else
-			high = mid;
-	}
-	return low;
+	BISECT(i, im->by_start_count, im->by_start[i]->start < addr);
+	return i;
 }
 
 static void update_reach(struct image *im, size_t i)
@@ -729,17 +723,10 @@ out:
 
 static const struct cu_range *cu_at(const struct image_module *im, Dwarf_Addr addr)
 {
-	size_t low = 0, high = im->cu_count;
+	size_t i;
 
-	while (low < high) {
-		size_t mid = low + (high - low) / 2;
-
-		if (im->cus[mid].start <= addr)
-			low = mid + 1;
-		else
-			high = mid;
-	}
-	return low && addr < im->cus[low - 1].end ? &im->cus[low - 1] : NULL;
+	BISECT(i, im->cu_count, im->cus[i].start <= addr);
+	return i && addr < im->cus[i - 1].end ? &im->cus[i - 1] : NULL;
 }
 
 Elf *image_module_elf(const struct image_module *im, GElf_Addr *bias)

@@ -82,8 +82,8 @@ static void push_die(struct descent *d, Dwarf_Die *die)
 	chain[d->count++] = *die;
 }
 
-/* Looks for what is inlined at the pc below an entry. Blocks may have no addresses of their own,
- * but what is in them has. */
+/* Looks for functions inlined at the pc below an entry. Blocks may have no addresses of their own,
+ * but the entries in them have. */
 static bool descend_to_die(struct descent *d, Dwarf_Die *parent, unsigned depth)
 {
 	Dwarf_Die die;

@@ -4,8 +4,8 @@
  * reports are made at the end of a recording, and gives them when a file is gone, changed or
  * stripped. Nothing here looks at files of the program but kept_add_sources().
  *
- * Strings and arrays that are added are borrowed; what is read of a trace belongs to the object.
- * All is bounded: what is too much is left out. One thread. */
+ * Strings and arrays that are added are borrowed; those read from a trace belong to the object. All
+ * is bounded: too many or too large ones are left out. One thread. */
 #ifndef BT_KEPT_H
 #define BT_KEPT_H
 

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /* The file `symbols` of a trace (doc/FORMAT.md). A text stands once in it, before the first record
- * that names it. Places are sorted: what lies side by side packs well. */
+ * that names it. Places are sorted: neighbours pack well. */
 #include <errno.h>
 #include <fcntl.h>
 #include <limits.h>
@@ -54,7 +54,7 @@ static void end_block(struct encoder *e)
 	buf_reset(&e->records);
 }
 
-static void put(struct encoder *e, enum bt_record_kind kind, const void *body)
+static void put_record(struct encoder *e, enum bt_record_kind kind, const void *body)
 {
 	bt_record_encode(&e->records, kind, body);
 	if (e->records.len >= BLOCK_RECORDS)
@@ -73,7 +73,7 @@ static uint32_t number_of_text(struct encoder *e, const char *text)
 		return (uint32_t)slot->number;
 	if (!hash_table_add(&e->texts, fresh))
 		e->file.failed = true;
-	put(e, BT_RECORD_TEXT, &(struct bt_record_text){bt_str(text)});
+	put_record(e, BT_RECORD_TEXT, &(struct bt_record_text){bt_str(text)});
 	return ++e->text_count;
 }
 
@@ -88,7 +88,7 @@ static void put_modules(struct encoder *e, const struct kept *k)
 					       .level = m->level,
 					       .missing = m->missing};
 
-		put(e, BT_RECORD_MODULE, &rec);
+		put_record(e, BT_RECORD_MODULE, &rec);
 	}
 }
 
@@ -130,7 +130,7 @@ static void put_place(struct encoder *e, const struct kept_place *p)
 		buf_leb(&inlined, (uint32_t)(loc->inlined[i].line > 0 ? loc->inlined[i].line : 0));
 	}
 	rec.inlined = slice_of(inlined.data, inlined.len);
-	put(e, BT_RECORD_PLACE, &rec);
+	put_record(e, BT_RECORD_PLACE, &rec);
 	e->file.failed |= inlined.failed;
 	buf_release(&inlined);
 }
@@ -173,7 +173,7 @@ static void put_stacks(struct encoder *e, const struct kept *k)
 			buf_u8(&frames, frame_flags(&s->frames[j]));
 		}
 		rec.frames = slice_of(frames.data, frames.len);
-		put(e, BT_RECORD_STACK, &rec);
+		put_record(e, BT_RECORD_STACK, &rec);
 		e->file.failed |= frames.failed;
 		buf_release(&frames);
 	}
@@ -186,7 +186,7 @@ static void put_bytes(struct encoder *e, const struct kept *k)
 		struct bt_record_file_bytes rec = {p->module, p->offset,
 						   slice_of(p->bytes, p->len)};
 
-		put(e, BT_RECORD_FILE_BYTES, &rec);
+		put_record(e, BT_RECORD_FILE_BYTES, &rec);
 	}
 }
 
@@ -202,7 +202,7 @@ static void put_sources(struct encoder *e, const struct kept *k)
 		for (const struct kept_lines *l = s->lines; l; l = l->next) {
 			rec.first = l->first;
 			rec.text = l->text;
-			put(e, BT_RECORD_SOURCE, &rec);
+			put_record(e, BT_RECORD_SOURCE, &rec);
 		}
 	}
 }
@@ -214,11 +214,11 @@ static void put_said(struct encoder *e, const struct kept *k)
 		struct bt_record_said rec = {w->what, w->snapshot, w->task, w->frame,
 					     bt_str(w->text)};
 
-		put(e, BT_RECORD_SAID, &rec);
+		put_record(e, BT_RECORD_SAID, &rec);
 	}
 }
 
-static void encode(struct encoder *e, const struct kept *k, const struct trace *t)
+static void encode_kept(struct encoder *e, const struct kept *k, const struct trace *t)
 {
 	struct timespec now;
 	struct bt_record_symbols rec = {.version = bt_str(PACKAGE_VERSION)};
@@ -226,7 +226,7 @@ static void encode(struct encoder *e, const struct kept *k, const struct trace *
 	clock_gettime(CLOCK_REALTIME, &now);
 	rec.made = (uint64_t)now.tv_sec * 1000000000u + (uint64_t)now.tv_nsec;
 	bt_file_header_encode(&e->file, BT_FILE_SYMBOLS, t->uuid);
-	put(e, BT_RECORD_SYMBOLS, &rec);
+	put_record(e, BT_RECORD_SYMBOLS, &rec);
 	put_modules(e, k);
 	put_stacks(e, k);
 	put_said(e, k);
@@ -281,7 +281,7 @@ int kept_write(const struct kept *k, const struct trace *t, struct bt_error *err
 	struct encoder e = {0};
 	int rc;
 
-	encode(&e, k, t);
+	encode_kept(&e, k, t);
 	rc = e.file.failed ? bt_no_memory(err, NULL) : write_file(&e.file, t, err);
 	buf_release(&e.file);
 	buf_release(&e.records);

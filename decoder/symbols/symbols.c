@@ -157,15 +157,11 @@ static size_t view_index(const struct symbols *s, uint32_t space, uint32_t epoch
 
 static bool insert_view(struct symbols *s, size_t at, struct space_image v)
 {
-	if (s->view_count == s->view_cap) {
-		size_t cap = s->view_cap ? s->view_cap * 2 : 16;
-		struct space_image *views = realloc(s->views, cap * sizeof *views);
+	struct space_image *views = array_grow(s->views, s->view_count, &s->view_cap, sizeof v);
 
-		if (!views)
-			return false;
-		s->views = views;
-		s->view_cap = cap;
-	}
+	if (!views)
+		return false;
+	s->views = views;
 	memmove(&s->views[at + 1], &s->views[at], (s->view_count - at) * sizeof v);
 	s->views[at] = v;
 	s->view_count++;
@@ -213,8 +209,8 @@ static struct image_module *module_of_code(struct symbols *s, uint32_t space, ui
 	return im ? image_module_at(im, map, map->start) : NULL;
 }
 
-/* The module that an address of a mapping is in, or NULL. What is data may be another mapping's
- * module's, so all of them are looked at. */
+/* The module that an address of a mapping is in, or NULL. Data may belong to the module of another
+ * mapping, so all modules are looked at. */
 static struct image_module *module_at(struct symbols *s, uint32_t space, uint32_t epoch,
 				      const struct space_map *map, uint64_t addr)
 {
@@ -721,7 +717,8 @@ int symbols_keep(struct symbols *s, struct bt_error *err)
 }
 
 /* Whether the program cannot have written what its file has at an address: it is in a segment that
- * is mapped without leave to write. What is made read-only after it was relocated is in another. */
+ * is mapped without leave to write. Data that becomes read-only after its relocation is in a
+ * writable segment. */
 static bool is_constant(const struct image_module *mod, uint64_t addr)
 {
 	GElf_Addr bias;

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 /* From addresses to modules, functions, source lines and inlined frames (libdwfl), for a whole
- * trace. Every address is looked up in the image its address space had at its epoch. What is
- * missing is named once. Used by everything that shows addresses. Strings live as long as the
- * object. One thread (libdwfl). */
+ * trace. Every address is looked up in the image its address space had at its epoch. A missing file
+ * is named once. Used by everything that shows addresses. Strings live as long as the object. One
+ * thread (libdwfl). */
 #ifndef BT_SYMBOLS_H
 #define BT_SYMBOLS_H
 
@@ -82,8 +82,8 @@ int symbols_note(struct symbols *s, struct bt_error *err) BT_MUST_USE;
 int symbols_keep(struct symbols *s, struct bt_error *err) BT_MUST_USE;
 
 /* Looks addr up; *loc is valid until symbols_close. is_return: addr is a return address, so the
- * line is the call's (addr - 1), while addr, vaddr and offset stay those of addr. Never fails: what
- * is unknown is empty. Cached. */
+ * line is the call's (addr - 1), while addr, vaddr and offset stay those of addr. Never fails:
+ * unknown fields are empty. Cached. */
 void symbols_lookup(struct symbols *s, uint32_t space, uint32_t epoch, uint64_t addr,
 		    bool is_return, struct location *loc);
 

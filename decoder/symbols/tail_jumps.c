@@ -49,7 +49,7 @@ static bool is_jump(const struct history_entry *e)
 	       (e->kind == BT_BRANCH_JCC && e->flags & BT_BRANCH_TAKEN);
 }
 
-/* Goes back from the end: what a return and its call enclose is another frame's. */
+/* Goes back from the end: the entries between a call and its return belong to another frame. */
 size_t tail_jumps_find(const struct history *h, struct symbols *s, size_t call, size_t end,
 		       size_t *jumps, size_t max)
 {

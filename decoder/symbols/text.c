@@ -66,7 +66,7 @@ static size_t operator_len(const char *name)
 	return 0;
 }
 
-static void append(char *out, size_t cap, size_t *n, const char *text, size_t len)
+static void append_text(char *out, size_t cap, size_t *n, const char *text, size_t len)
 {
 	if (len > cap - 1 - *n)
 		len = cap - 1 - *n;
@@ -88,7 +88,7 @@ static size_t bare_name(char *out, size_t cap, const char *name, bool arguments)
 		if (!keep && !depth && !strncmp(s, anonymous, sizeof anonymous - 1))
 			keep = sizeof anonymous - 1;
 		if (keep) {
-			append(out, cap, &n, s, keep);
+			append_text(out, cap, &n, s, keep);
 			continue;
 		}
 		if (*s == '(' && !depth && !in_self)
@@ -98,9 +98,9 @@ static size_t bare_name(char *out, size_t cap, const char *name, bool arguments)
 		else if (*s == '>')
 			in_self = false;
 		if (!depth || arguments)
-			append(out, cap, &n, s, 1);
+			append_text(out, cap, &n, s, 1);
 		if (*s == '<' && s > name && !depth++ && !arguments)
-			append(out, cap, &n, "...", 3);
+			append_text(out, cap, &n, "...", 3);
 	}
 	out[n] = 0;
 	return n;

@@ -505,7 +505,7 @@ struct collection {
 	struct frame_values *v;
 };
 
-static void collect(void *arg, const struct frame_variable *found)
+static void collect_variable(void *arg, const struct frame_variable *found)
 {
 	struct collection *c = arg;
 	struct frame_value *value;
@@ -555,7 +555,7 @@ void frame_values_get(struct thread_values *t, size_t n, struct frame_values *v)
 	v->at = calloc(FRAME_VALUES_MAX, sizeof *v->at);
 	if (!v->at)
 		return;
-	w.found = collect;
+	w.found = collect_variable;
 	w.arg = &c;
 	w.last = dwarf_dieoffset(&w.function);
 	walk_entries(&w, &w.function, 0, true, 0);

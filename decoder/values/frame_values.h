@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 /* Arguments and local variables of the frames of a thread at a moment, with their values: by DWARF,
  * over the registers that unwinding gives each frame and the memory that is known. Used by the
- * report, the JSON, the viewer and the explanation of faults. What is not known is said, never
- * guessed. It borrows symbols and model. One thread (symbols.h). */
+ * report, the JSON, the viewer and the explanation of faults. A value that is not known is called
+ * so, never guessed. It borrows symbols and model. One thread (symbols.h). */
 #ifndef BT_FRAME_VALUES_H
 #define BT_FRAME_VALUES_H
 

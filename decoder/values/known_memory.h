@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: MIT */
-/* Memory of a process at a moment, as far as it is known: what the trace kept with the moment, and
- * what of the program's files cannot have changed. For values of variables. It borrows. */
+/* Memory of a process at a moment, as far as it is known: the memory that the trace kept with the
+ * moment, and the parts of the program's files that cannot have changed. For values of variables.
+ * It borrows. */
 #ifndef BT_KNOWN_MEMORY_H
 #define BT_KNOWN_MEMORY_H
 

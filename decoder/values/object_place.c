@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* libdw decodes an expression to operations; a stack machine runs them (run()). What it ends with
+/* libdw decodes an expression to operations; a stack machine runs them (run_machine()). Its result
  * is an address, a register, a value, or pieces of an object with a place each (put_pieces()). */
 #include "decoder/values/object_place.h"
 
@@ -133,8 +133,9 @@ static bool push_register_plus(struct location_machine *m, uint64_t reg, uint64_
 	return read_register(m, reg, &value) && push(m, value + offset);
 }
 
-static bool evaluate(const struct frame_place *f, Dwarf_Attribute *attr, Dwarf_Op *ops,
-		     size_t count, unsigned nested, uint64_t *value, enum object_state *why);
+static bool evaluate_location(const struct frame_place *f, Dwarf_Attribute *attr, Dwarf_Op *ops,
+			      size_t count, unsigned nested, uint64_t *value,
+			      enum object_state *why);
 
 /* Go writes expressions as blocks, as before DWARF 4, and libdw does not take them. A short one has
  * the same bytes in the form that it takes. */
@@ -158,7 +159,7 @@ static bool frame_base(struct location_machine *m, uint64_t *base)
 	take_block(&attr);
 	if (dwarf_getlocation_addr(&attr, m->f->pc, &ops, &count, LOCATIONS_MAX) != 1)
 		return fail(m, OBJECT_NOT_DECODED);
-	return evaluate(m->f, &attr, ops, count, m->nested + 1, base, &m->failure);
+	return evaluate_location(m->f, &attr, ops, count, m->nested + 1, base, &m->failure);
 }
 
 static bool do_unary(struct location_machine *m, unsigned op)
@@ -178,7 +179,7 @@ static bool do_unary(struct location_machine *m, unsigned op)
 }
 
 /* a OP b. False: there is no such operation, or it has no result. */
-static bool compute(unsigned op, uint64_t a, uint64_t b, uint64_t *r)
+static bool compute_operation(unsigned op, uint64_t a, uint64_t b, uint64_t *r)
 {
 	int64_t x = (int64_t)a, y = (int64_t)b;
 
@@ -259,7 +260,7 @@ static bool do_binary(struct location_machine *m, unsigned op)
 		return fail(m, OBJECT_NOT_DECODED);
 	if (!pop(m, &b) || !pop(m, &a))
 		return false;
-	return compute(op, a, b, &r) ? push(m, r) : fail(m, OBJECT_NOT_DECODED);
+	return compute_operation(op, a, b, &r) ? push(m, r) : fail(m, OBJECT_NOT_DECODED);
 }
 
 static bool pick(struct location_machine *m, uint64_t from_top)
@@ -506,7 +507,7 @@ static bool do_op(struct location_machine *m, const Dwarf_Op *op)
 
 /* Runs up to the end of a piece, which it leaves for the caller, or of the expression. A failure of
  * one piece leaves the others. */
-static bool run(struct location_machine *m)
+static bool run_machine(struct location_machine *m)
 {
 	bool fine = true, any = false;
 
@@ -528,12 +529,13 @@ static bool run(struct location_machine *m)
 }
 
 /* An expression as a value: an address is one, and of a register what it holds. */
-static bool evaluate(const struct frame_place *f, Dwarf_Attribute *attr, Dwarf_Op *ops,
-		     size_t count, unsigned nested, uint64_t *value, enum object_state *why)
+static bool evaluate_location(const struct frame_place *f, Dwarf_Attribute *attr, Dwarf_Op *ops,
+			      size_t count, unsigned nested, uint64_t *value,
+			      enum object_state *why)
 {
 	struct location_machine m = {
 		.f = f, .attr = attr, .ops = ops, .count = count, .nested = nested};
-	bool fine = run(&m);
+	bool fine = run_machine(&m);
 
 	if (fine && m.place.kind == LOCATION_REGISTER)
 		fine = read_register(&m, m.place.number, value);
@@ -555,7 +557,7 @@ enum object_state object_expression(const struct frame_place *f, Dwarf_Attribute
 
 	if (dwarf_getlocation(attr, &ops, &count))
 		return why;
-	return evaluate(f, attr, ops, count, 0, value, &why) ? OBJECT_KNOWN : why;
+	return evaluate_location(f, attr, ops, count, 0, value, &why) ? OBJECT_KNOWN : why;
 }
 
 enum object_state object_operations(const struct frame_place *f, Dwarf_Op *ops, size_t count,
@@ -567,7 +569,7 @@ enum object_state object_operations(const struct frame_place *f, Dwarf_Op *ops, 
 		if (ops[i].atom == DW_OP_call_frame_cfa || ops[i].atom == DW_OP_fbreg ||
 		    tells_place(ops[i].atom))
 			return why;
-	return evaluate(f, NULL, ops, count, NESTED_MAX, value, &why) ? OBJECT_KNOWN : why;
+	return evaluate_location(f, NULL, ops, count, NESTED_MAX, value, &why) ? OBJECT_KNOWN : why;
 }
 
 static void put_bytes(struct object *o, uint64_t at, const void *bytes, size_t n)
@@ -651,7 +653,7 @@ static void put_pieces(struct object *o, struct location_machine *m, bool fine)
 		if (size > OBJECT_BYTES_MAX || (at += size) >= OBJECT_BYTES_MAX ||
 		    m->at == m->count || ++m->steps > STEPS_MAX)
 			return;
-		fine = run(m);
+		fine = run_machine(m);
 		if (m->at == m->count)
 			return; /* a place without its piece */
 	}
@@ -659,7 +661,7 @@ static void put_pieces(struct object *o, struct location_machine *m, bool fine)
 
 static void locate_by(struct object *o, struct location_machine *m)
 {
-	bool fine = run(m);
+	bool fine = run_machine(m);
 
 	if (m->at < m->count) {
 		put_pieces(o, m, fine);

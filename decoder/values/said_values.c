@@ -27,8 +27,8 @@ static void put_number(struct buf *b, uint64_t number, char end)
 	put_field(b, text, end);
 }
 
-static void note(struct symbols *s, enum kept_said what, const struct model_snapshot *snap,
-		 const struct bt_record_thread *thread, size_t n, struct buf *b)
+static void note_words(struct symbols *s, enum kept_said what, const struct model_snapshot *snap,
+		       const struct bt_record_thread *thread, size_t n, struct buf *b)
 {
 	buf_u8(b, 0);
 	if (!b->failed)
@@ -52,7 +52,7 @@ void said_values_note(struct symbols *s, const struct model_snapshot *snap,
 		put_field(&b, value->name, '\t');
 		put_field(&b, value->text, '\n');
 	}
-	note(s, KEPT_VALUES, snap, thread, n, &b);
+	note_words(s, KEPT_VALUES, snap, thread, n, &b);
 }
 
 /* Takes the field that ends with `end`, copied into out, cut to its room. False: there is none. */
@@ -108,7 +108,7 @@ void said_access_note(struct symbols *s, const struct model_snapshot *snap,
 	put_number(&b, name->value, '\t');
 	put_field(&b, name->member, '\t');
 	put_field(&b, name->structure, '\n');
-	note(s, KEPT_ACCESS, snap, thread, 0, &b);
+	note_words(s, KEPT_ACCESS, snap, thread, 0, &b);
 }
 
 bool said_access_find(struct symbols *s, const struct model_snapshot *snap,
@@ -138,7 +138,7 @@ void said_largest_note(struct symbols *s, const struct model_snapshot *snap,
 	put_field(&b, v->file, '\t');
 	put_number(&b, v->line, '\t');
 	put_number(&b, v->size, '\n');
-	note(s, KEPT_LARGEST, snap, thread, n, &b);
+	note_words(s, KEPT_LARGEST, snap, thread, n, &b);
 }
 
 bool said_largest_find(struct symbols *s, const struct model_snapshot *snap,

@@ -426,7 +426,7 @@ static void put_elements(struct writer *w, const struct elements *e, size_t dime
 	uint64_t step = e->size;
 
 	for (size_t i = dimension + 1; i < e->dimensions; i++)
-		step *= e->counts[i]; /* which may be a lie: what is there is read or not */
+		step *= e->counts[i]; /* which may be a lie: only bytes that are there are read */
 	put(w, "{");
 	for (uint64_t i = 0; i < e->counts[dimension] && !w->full && w->steps < STEPS_MAX; i++) {
 		struct value_part p = {first.o, first.offset + i * step};

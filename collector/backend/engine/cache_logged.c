@@ -30,8 +30,8 @@ bool cache_logged_begin(const struct task *task, struct engine_space *es, const 
 }
 
 /* The length of a piece that the kernel has written with this result, at most. */
-static uint64_t written(const struct logged_piece *p, const struct logged_note *note,
-			uint64_t result)
+static uint64_t bytes_written(const struct logged_piece *p, const struct logged_note *note,
+			      uint64_t result)
 {
 	uint64_t most = p->by ? note->args[p->by - 1] * p->unit : p->unit;
 	bool partial = result == (uint64_t)-EFAULT || result == (uint64_t)-EIO ||
@@ -80,7 +80,7 @@ static void make_note(struct logged_note *note, const struct task *task, struct 
 				     .data = (int32_t)at - LOG_BYTES};
 	for (size_t i = 0; i < BT_LOGGED_DATA; i++) {
 		const struct logged_piece *p = &row.pieces[i];
-		uint64_t n = p->arg ? written(p, note, call->result) : 0;
+		uint64_t n = p->arg ? bytes_written(p, note, call->result) : 0;
 
 		if (n > LOG_BYTES - at)
 			n = LOG_BYTES - at;

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /* A small interpreter. spin_look() copies the task's registers and executes instructions on them,
- * each by a row of a table. It reads memory through spin_reader, once for each word; what the loop
- * writes changes only the copy.
+ * each by a row of a table. It reads memory through spin_reader, once for each word; the loop's
+ * writes change only the copy.
  *
  * Whenever execution is back at the address where it began, the state is kept. After an even number
  * of returns the two halves are compared: both must have executed the same instructions and touched

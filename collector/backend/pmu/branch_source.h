@@ -36,7 +36,8 @@ enum capture_why {
 			     over */
 	CAPTURE_SIGNAL,   /* a signal waits to be delivered; info is filled */
 	CAPTURE_EXIT,     /* it ends */
-	CAPTURE_SNAPSHOT, /* what was recorded is about to be written, with registers and stacks */
+	CAPTURE_SNAPSHOT, /* the recorded branches are about to be written, with registers and
+			     stacks */
 };
 
 struct branch_source_ops {

@@ -45,8 +45,8 @@ static bool is_of_timers(uint64_t nr)
 	       nr == SYS_timer_settime || nr == SYS_timer_delete;
 }
 
-/* Behind a system call. What waits goes on waiting, but where the program has just unblocked it
- * (sigprocmask(2) gives it before it returns). */
+/* Behind a system call. Signals that wait go on waiting, unless the program has just unblocked them
+ * (sigprocmask(2) delivers one before it returns). */
 static void note_call(struct task *task)
 {
 	struct step_task *st = task->step;

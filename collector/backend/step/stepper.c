@@ -486,7 +486,7 @@ static int take_back_resume_flag(struct task *task)
 }
 
 /* The task has stopped that was to go to its stop point in a repeated instruction. */
-static int lengthen(struct task *task)
+static int lengthen_repeat(struct task *task)
 {
 	struct bt_regs regs;
 
@@ -528,7 +528,7 @@ static enum backend_stop meaning_of(struct backend *b, struct task *task,
 		ours = own_trap(st, info);
 	if (st->errand == ERRAND_OVER && tracee_set_breakpoint(task->host_tid, 0))
 		return BACKEND_GONE;
-	if (st->left_out && lengthen(task))
+	if (st->left_out && lengthen_repeat(task))
 		return BACKEND_GONE;
 	if (ours) {
 		if (tracee_get_regs(task->host_tid, &task->regs) ||

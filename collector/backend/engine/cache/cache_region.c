@@ -142,7 +142,7 @@ static bool map_region_piece(pid_t tid, const struct region_piece *p, uint64_t f
 	return tracee_syscall(tid, SYS_mmap, args) == (long)args[0];
 }
 
-/* Both, or nothing new. over: whatever is there gives way. */
+/* Both, or nothing new. over: an existing mapping there is replaced. */
 static bool map_pieces(pid_t tid, const struct region_piece p[2], bool over, uint64_t fd)
 {
 	const uint64_t flags = MAP_NORESERVE | (uint64_t)(over ? MAP_FIXED : MAP_FIXED_NOREPLACE);
@@ -157,8 +157,8 @@ static bool map_pieces(pid_t tid, const struct region_piece p[2], bool over, uin
 	return false;
 }
 
-/* The tracer's mapping comes first, and can be written; what is sealed then cannot be by anybody
- * else (Linux 5.1). */
+/* The tracer's mapping comes first, and is writable. The file is sealed then, so nobody else can
+ * map it writable (Linux 5.1). */
 static uint8_t *map_here(int file)
 {
 	void *bytes = mmap(NULL, REGION_SIZE - SHARED_AT, PROT_READ | PROT_WRITE, MAP_SHARED, file,

@@ -29,6 +29,7 @@
 #include "collector/backend/engine/cache/cache_region.h"
 #include "collector/backend/engine/cache/layout.h"
 #include "collector/backend/engine/cache/routines.h"
+#include "lib/bisect.h"
 #include "lib/large_array.h"
 #include "lib/page.h"
 #include "lib/processor.h"
@@ -105,7 +106,7 @@ static void write_site(struct code_cache *c, uint32_t site, uint32_t value)
 	if (grow_patches(c))
 		c->patches[c->patch_count++] = site;
 	else
-		c->synced = site; /* what cannot be said by a change is said by all from there on */
+		c->synced = site; /* no room for one more patch: all code from here on is copied */
 }
 
 static void set_mask(struct code_cache *c) { write_site(c, c->mask_site, tables_mask(&c->tables)); }
@@ -454,17 +455,10 @@ void code_cache_add_routine(struct code_cache *c, size_t n)
 
 const struct cache_exit *code_cache_exit_at(const struct code_cache *c, uint32_t trap)
 {
-	uint32_t low = 0, high = c->exit_count;
+	size_t i;
 
-	while (low < high) {
-		uint32_t mid = low + (high - low) / 2;
-
-		if (c->exits[mid].trap < trap)
-			low = mid + 1;
-		else
-			high = mid;
-	}
-	return low < c->exit_count && c->exits[low].trap == trap ? &c->exits[low] : NULL;
+	BISECT(i, c->exit_count, c->exits[i].trap < trap);
+	return i < c->exit_count && c->exits[i].trap == trap ? &c->exits[i] : NULL;
 }
 
 void code_cache_publish(struct code_cache *c, uint32_t fragment)
@@ -481,18 +475,10 @@ void code_cache_publish(struct code_cache *c, uint32_t fragment)
 /* The fragment whose code the offset is in: fragments are added in the order of their code. */
 static const struct fragment *find_fragment_of_code(const struct code_cache *c, uint32_t offset)
 {
-	uint32_t low = 0, high = c->fragment_count;
+	size_t i;
 
-	while (low < high) {
-		uint32_t mid = low + (high - low) / 2;
-
-		if (c->fragments[mid].end <= offset)
-			low = mid + 1;
-		else
-			high = mid;
-	}
-	return low < c->fragment_count && offset >= c->fragments[low].start ? &c->fragments[low]
-									    : NULL;
+	BISECT(i, c->fragment_count, c->fragments[i].end <= offset);
+	return i < c->fragment_count && offset >= c->fragments[i].start ? &c->fragments[i] : NULL;
 }
 
 const uint8_t *code_cache_state_map(const struct code_cache *c, const struct fragment *fragment)
@@ -642,7 +628,8 @@ static bool drop_fragments(struct code_cache *c, uint64_t start, uint64_t end)
 	return w.any;
 }
 
-/* A branch there has no prediction any more: what closed a cycle with it closes none. */
+/* The predictions that rest on code there are gone. Drops the fragments that closed a cycle by one.
+ */
 static void open_cycles(struct code_cache *c, uint64_t start, uint64_t end)
 {
 	struct prediction *g;

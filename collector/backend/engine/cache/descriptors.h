@@ -57,9 +57,9 @@ struct descriptors_task {
 /* Where a log is kept: files that have kinds of their own, and those whose calls are made at stops:
  */
 struct files_apart {
-	const struct stat *streams; /* what the program was given as 1 and 2; st_mode 0: nothing */
+	const struct stat *streams; /* files given as 1 and 2 at the start; st_mode 0: none */
 	unsigned count;
-	const struct mapping_list *mappings; /* what is written to a file of these changes memory */
+	const struct mapping_list *mappings; /* a write to a file of these changes memory */
 };
 
 /* The task is at the entry of a system call, at its exit with this result. tasks: how many share

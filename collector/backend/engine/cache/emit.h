@@ -105,8 +105,8 @@ static inline void emit_constant(struct emitter *e, unsigned reg, uint64_t value
 }
 
 /* A bit into the history, which is the complement of a record's (BITS_EMPTY): its highest bit is 1,
- * so that a rotation brings in a 1. That and the LEA of two registers take one cycle, one with a
- * displacement, too, two or three. */
+ * so that a rotation brings in a 1. The rotation takes one cycle, and so does a LEA of two
+ * registers; a LEA with a displacement, too, takes two or three. */
 static inline void emit_bit_taken(struct emitter *e, bool rorx)
 {
 	if (rorx)
@@ -183,8 +183,8 @@ static inline void emit_dispatch_counting(struct emitter *e, uint64_t search)
 	emit_patch(e, emit_jump(e), search);
 }
 
-/* The same of a jump with an 8-bit displacement, which ends at `behind`: to offset `to`. What is
- * farther away overflows. */
+/* The same of a jump with an 8-bit displacement, which ends at `behind`: to offset `to`. A farther
+ * target overflows. */
 static inline void emit_short(struct emitter *e, size_t behind, size_t to)
 {
 	ptrdiff_t d = (ptrdiff_t)(to - behind);

@@ -37,8 +37,8 @@ enum {
 			     order to stop */
 	CTX_FLAGS = 0x50,
 	CTX_ENTRY = 0x58,
-	CTX_COPY = CTX_ENTRY, /* of a system call: what the table is to say of the descriptor that
-				 it gives */
+	CTX_COPY = CTX_ENTRY, /* of a system call: the table's entry for the descriptor that it
+				 returns */
 	CTX_RDX = 0x60,       /* the application's before CPUID */
 	CTX_SYSCALLS = 0x68,  /* enum syscall_policy: what is granted to system calls in the cache
 				 (syscall_policy.h) */
@@ -210,7 +210,7 @@ enum {
 
 	CODE_AT = DATA_SIZE,
 	CODE_SIZE = 64 << 20, /* when this much is used, everything is forgotten */
-	/* Fragments begin at multiples of these: what a loop costs depends on where its branches
+	/* Fragments begin at multiples of these: the cost of a loop depends on where its branches
 	 * lie in a cache line in some processors, and is not to depend on what was translated
 	 * before it. All of them so far apart would cost large programs room in the processor's
 	 * caches. */

@@ -10,9 +10,9 @@
 
 _Static_assert((int)BT_LOGGED_DATA == (int)SYSCALL_PLAIN_OUTPUTS, "a piece for each output");
 
-/* A call that a signal may break off: what becomes of it the log has to see. One of a descriptor
- * whose calls may wait is made at a stop (routine_syscalls.c); of the others open(2) alone waits,
- * as a whole, for a FIFO. */
+/* A call that a signal may break off: the log has to see how it ends. One of a descriptor whose
+ * calls may wait is made at a stop (routine_syscalls.c); of the others open(2) alone waits, as a
+ * whole, for a FIFO. */
 static bool may_be_broken_off(uint32_t policy, const struct syscall_facts *facts)
 {
 	return (policy & POLICY_WAIT || facts->again) &&

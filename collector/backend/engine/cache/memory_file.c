@@ -94,8 +94,8 @@ static bool is_same_file(pid_t tid, long fd, int own)
 	       there.st_ino == here.st_ino;
 }
 
-/* Whether a path is the same file's for the task as for us: what another /proc has under it may be
- * anything, with an open that waits. */
+/* Whether a path is the same file's for the task as for us: in another /proc the path may name
+ * anything, even a file whose open waits. */
 static bool has_our_view(pid_t tid)
 {
 	static const char *const parts[] = {"ns/pid", "ns/mnt", "root"};

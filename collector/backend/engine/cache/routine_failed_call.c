@@ -7,8 +7,8 @@
  * and which say nothing of an end: EAGAIN, for there is nothing yet, EBADF, of loops that close
  * whatever may be open, and ENODATA, of ls(1), which looks for attributes that hardly a file has.
  *
- * A fault of the loops is one at failing_end (cache_syscalls_fault()): what is being copied is not
- * noted then. The recorder trusts nothing that it reads (take_failed()). */
+ * A fault of the loops is one at failing_end (cache_syscalls_fault()): the piece that was being
+ * copied is not noted then. The recorder trusts nothing that it reads (take_failed()). */
 #include <errno.h>
 
 #include "collector/backend/engine/cache/routines_private.h"

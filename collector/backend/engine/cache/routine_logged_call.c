@@ -303,7 +303,7 @@ void logged_call_emit_behind(struct code_cache *c, struct emitter *e, const stru
 	stream = short_jump(e, JNE);
 	EMIT(e, 0x65, 0x8b, 0x81); /* mov eax, gs:[rcx+number] */
 	emit_u32(e, AT_LOG - NOTE_SIZE + NOTE_NR);
-	EMIT(e, 0x3d); /* cmp eax, numbers: whatever the program has written there */
+	EMIT(e, 0x3d); /* cmp eax, numbers: the program can have overwritten the number */
 	emit_u32(e, POLICY_NUMBERS);
 	emit_jump_if(e, &unknown, CC_AE);
 	land_jump(e, stream);

@@ -334,7 +334,7 @@ static void emit_opening(struct emitter *e, bool logged, struct forward *no)
 	land_jump(e, at);
 	EMIT(e, 0xf6, 0xc1, O_ACCMODE); /* test cl, mode */
 	emit_jump_if(e, no, CC_NE);
-	if (logged) {                /* what is cut may be mapped */
+	if (logged) {                /* a file that is cut may be mapped */
 		EMIT(e, 0xf7, 0xc1); /* test ecx, flag */
 		emit_u32(e, O_TRUNC);
 		emit_jump_if(e, no, CC_NE);
@@ -348,8 +348,8 @@ static void emit_opening(struct emitter *e, bool logged, struct forward *no)
 	emit_patch(e, other, e->base + e->len);
 }
 
-/* A call that tells what a descriptor is of which nothing is known yet: what it says will be looked
- * at. eax: enum syscall_policy of the call, which stays. */
+/* A call that tells the kind of a descriptor not yet known: its result will be looked at. eax: enum
+ * syscall_policy of the call, which stays. */
 static void emit_telling(struct emitter *e, const struct class_tables *tables)
 {
 	struct forward no = {.count = 0};

@@ -70,7 +70,7 @@ static void emit_search(struct code_cache *c, struct emitter *e)
 	emit_load(e, X86_RAX, CTX_RAX);
 	c->miss_trap = (uint32_t)e->len;
 	EMIT(e, 0xcc,
-	     0xcc); /* who is behind the first one was stopped by it, and is nowhere else */
+	     0xcc); /* a task behind the first one was stopped by it, and is nowhere else */
 	emit_patch(e, note, e->base + e->len);
 	emit_load(e, X86_RAX, CTX_FROM);
 	EMIT(e, 0x65, 0x48, 0x89, 0x81); /* mov gs:[rcx+records_end], rax */

@@ -47,7 +47,7 @@ static bool map_shared_window(struct window *w, pid_t tid, uint64_t name, uint64
 
 	if (fd < 0)
 		return false;
-	/* Sealed: what the tracer has mapped cannot be taken away from it. */
+	/* Sealed: nobody can shrink the file under the tracer's mapping. */
 	if (!fcntl(own, F_ADD_SEALS, F_SEAL_SHRINK | F_SEAL_GROW | F_SEAL_SEAL))
 		bytes = mmap(NULL, WINDOW_SIZE, PROT_READ | PROT_WRITE, MAP_SHARED, own, 0);
 	close(own);

@@ -17,7 +17,7 @@ struct window {
 	int areas; /* where tasks run side by side: the memory file, of as many of them as are used
 		      (window_grow()); 0: there is but one window */
 	bool filtered;  /* the program has a system call filter of its own */
-	bool inherited; /* by a fork: what lies there in the tracee is its parent's */
+	bool inherited; /* by a fork: the tracee's mapping there is its parent's */
 };
 
 /* Maps it in a stopped task whose signals are blocked, by system calls made in it. name: address in

@@ -264,8 +264,8 @@ void fragment_emit_comparison(struct translation *t)
 	emit_store(e, X86_RAX, CTX_RAX);
 	emit_store(e, X86_RCX, CTX_RCX);
 	emit_store(e, X86_RDX, CTX_RDX);
-	fragment_map_state(t, first, STATE_RCX, X86_RDX); /* what it reads may be gone: then the
-							     instructions themselves find that */
+	/* The memory that it reads may be gone: execution of the first instruction finds that. */
+	fragment_map_state(t, first, STATE_RCX, X86_RDX);
 	emit_constant(e, X86_RAX, t->pc);
 	for (size_t at = 0, n; at < len; at += n) {
 		uint64_t value = 0;

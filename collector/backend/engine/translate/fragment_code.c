@@ -222,7 +222,7 @@ static void emit_cpuid_exit(struct translation *t, const struct step *s)
 	emit_store(e, X86_RDX, CTX_BACK);
 	emit_patch(e, emit_jump(e), region_address(CODE_AT) + t->cache->cpuid);
 	fragment_map_state(t, s, 0, 0);
-	EMIT(e, 0x0f, 0xa2); /* what prefixes it has mean nothing */
+	EMIT(e, 0x0f, 0xa2); /* its prefixes mean nothing */
 	t->at_pc = step_end(s);
 	fragment_map_state(t, NULL, 0, 0);
 }

@@ -128,7 +128,7 @@ void fragment_leave_loop(struct translation *t)
 		emit_load(&t->out, t->loop.reg, CTX_SPILL);
 }
 
-/* The value is stored again: what is between may have lent another register. */
+/* The value is stored again: instructions between may have lent another register. */
 void fragment_return_to_loop(struct translation *t)
 {
 	if (!t->loop.last)

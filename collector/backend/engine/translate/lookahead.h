@@ -11,7 +11,7 @@
 #include "collector/backend/engine/cache/code_cache.h"
 
 enum {
-	LOOKAHEAD_MAX = 128,         /* at once; what comes when there are so many is dropped */
+	LOOKAHEAD_MAX = 128,         /* at once; further ones are dropped */
 	LOOKAHEAD_CERTAIN = 1 << 10, /* the unit of likelihood */
 };
 
@@ -24,7 +24,7 @@ struct lookahead_entry {
 };
 
 struct lookahead {
-	uint32_t least; /* what is less likely is left out */
+	uint32_t least; /* less likely ones are left out */
 	int count;
 	struct lookahead_entry entries[LOOKAHEAD_MAX];
 };

@@ -14,6 +14,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "lib/bisect.h"
 #include "lib/page.h"
 
 #define HEAT_HALVES_NS 50000000u /* 50 ms */
@@ -109,17 +110,10 @@ bool watched_copy(struct watched_pages *to, const struct watched_pages *from)
 /* The index of the first page at addr or above. */
 static size_t page_index(const struct watched_pages *w, uint64_t addr)
 {
-	size_t low = 0, high = w->count;
+	size_t i;
 
-	while (low < high) {
-		size_t mid = low + (high - low) / 2;
-
-		if (w->pages[mid]->addr < addr)
-			low = mid + 1;
-		else
-			high = mid;
-	}
-	return low;
+	BISECT(i, w->count, w->pages[i]->addr < addr);
+	return i;
 }
 
 struct watched_page *watched_find(const struct watched_pages *w, uint64_t addr)
