@@ -157,7 +157,8 @@ uint64_t log_outputs_put(struct log_outputs *o, pid_t tid, const struct tracee_s
 		bool vectors, has_offset;
 	} rows[] = {{SYS_write, false, false},  {SYS_pwrite64, false, true},
 		    {SYS_sendto, false, false}, {SYS_writev, true, false},
-		    {SYS_pwritev, true, true},  {SYS_pwritev2, true, true}};
+		    {SYS_pwritev, true, true},  {SYS_pwritev2, true, true},
+		    {SYS_vmsplice, true, false}};
 	static const struct {
 		uint16_t nr;
 		uint8_t to, from, offset; /* numbers of arguments */

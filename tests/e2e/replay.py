@@ -343,6 +343,13 @@ def unwritten():
         equal((file.read() == result.out, replay.wait()), (True, 0), "all of it came, and the status")
 
 
+@case("what a program gives to the pipe of its standard output without a write (vmsplice) is repeated")
+def spliced():
+    result = recorded([build("splices_out.c", *STATIC)])
+    equal(result.out, b"first\nspliced, second piece\nlast\n", "what it prints")
+    same(result)
+
+
 @case("a program that sets segments of its own ends its log")
 def has_ldt():
     for how in ("64", "32", "no"):
