@@ -61,9 +61,11 @@ collector_libcollector_a_SOURCES = \
 	collector/supervisor/syscalls.c \
 	collector/supervisor/tasks.c \
 	collector/supervisor/terminal.c collector/supervisor/terminal.h \
+	collector/supervisor/lazy_free.c collector/supervisor/lazy_free.h \
 	collector/supervisor/turns.c \
 	collector/supervisor/written_files.c \
 	collector/record/changed_mappings.c collector/record/changed_mappings.h \
+	collector/record/guarded_pages.c collector/record/guarded_pages.h \
 	collector/record/events.c \
 	collector/record/first_message.c collector/record/first_message.h \
 	collector/record/first_signs.c collector/record/first_signs.h \

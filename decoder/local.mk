@@ -37,6 +37,7 @@ decoder_libdecoder_a_SOURCES = \
 	decoder/symbols/text.c decoder/symbols/text.h \
 	decoder/symbols/unpacked.c decoder/symbols/unpacked.h \
 	decoder/symbols/unwind.c \
+	decoder/symbols/strange_elf.c decoder/symbols/strange_elf.h \
 	decoder/symbols/trace_copies.c decoder/symbols/trace_copies.h \
 	decoder/symbols/vouched.c decoder/symbols/vouched.h \
 	decoder/values/frame_values.c decoder/values/frame_values.h \

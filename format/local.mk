@@ -16,7 +16,7 @@ format_libformat_a_SOURCES = \
 	format/trace_index.c format/trace_index.h \
 	format/trace_objects.c format/trace_objects.h \
 	format/trace_reader.c format/trace_reader.h \
-	format/log.h format/log_calls.c format/log_calls.h \
+	format/log_values.h format/log_calls.c format/log_calls.h \
 	format/log_processor.c format/log_processor.h \
 	format/trace_writer.c format/trace_writer.h
 EXTRA_DIST += format/README.md

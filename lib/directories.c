@@ -7,6 +7,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/random.h>
 #include <sys/stat.h>
 #include <unistd.h>
 
@@ -102,6 +103,14 @@ bool directory_cache(char dir[BT_PATH_MAX])
 	if (fd >= 0)
 		close(fd);
 	return fd >= 0 || (fits && errno == ENOENT); /* to be made */
+}
+
+void directory_new_number(char number[DIRECTORY_NEW_NUMBER])
+{
+	unsigned any = 0;
+
+	(void)!getrandom(&any, sizeof any, GRND_NONBLOCK);
+	snprintf(number, DIRECTORY_NEW_NUMBER, "%d%010u", (int)getpid(), any);
 }
 
 int directory_prepare(const char *dir, struct bt_error *err)

@@ -20,6 +20,11 @@ bool directory_cache(char dir[BT_PATH_MAX]);
  * descriptor. Returns -1 with errno: EPERM if others can change it, ENOENT. */
 int directory_open_cache(const char *dir, bool make);
 
+/* A number, in decimal, for the name under which a file of the cache is made before it is renamed:
+ * no other process has it, not even one of another container, where pids are the same. */
+enum { DIRECTORY_NEW_NUMBER = 24 };
+void directory_new_number(char number[DIRECTORY_NEW_NUMBER]);
+
 /* Makes that directory and its parents (mode 0700). Errors: BT_E_PERMISSION, BT_E_IO. */
 int directory_prepare(const char *dir, struct bt_error *err) BT_MUST_USE;
 

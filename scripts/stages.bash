@@ -308,7 +308,7 @@ stages_engine() {
 		engine_test calls surroundings "many system calls"
 	BTREC_SEED=$seed BTREC_STOP_SEEDS=50 BTREC_STOPS=40 step "engine: 40 stops and more in each of 50 generated programs, seed $seed" engine_test stops engine_stops
 	BTREC_SEED=$seed BTREC_STATE_SEEDS=300 step "engine: random operations on signals and on pages of code, 300 seeds from $seed on" engine_test random engine_random
-	for name in spin chain branches jit conditionals rep gather; do
+	for name in spin chain branches jit conditionals rep gather results; do
 		for i in alarms kills stepped; do
 			BTREC_SEED=$seed BTREC_ALARM_RUNS=75 step "replay: recordings of loops, 75 times: $i, $name" engine_test "replayed-$i-$name" replay_alarms "$i: $name:"
 		done

@@ -1,5 +1,6 @@
 noinst_LIBRARIES += syscalls/libsyscalls.a
 syscalls_libsyscalls_a_SOURCES = \
+	syscalls/sized_requests.c syscalls/sized_requests.def syscalls/sized_requests.h \
 	syscalls/syscall_args.c syscalls/syscall_args.def syscalls/syscall_args.h \
 	syscalls/syscall_names.c syscalls/syscall_names.def syscalls/syscall_names.h \
 	syscalls/syscall_numbers.c syscalls/syscall_numbers.h \

@@ -6,6 +6,7 @@
 
 #include "lib/array_size.h"
 #include "lib/page.h"
+#include "syscalls/sized_requests.h"
 #include "syscalls/syscall_names.h"
 
 enum {
@@ -25,13 +26,14 @@ enum {
 	CLONE_FLAG_PIDFD = 0x1000, /* linux/sched.h */
 	CLONE_FLAG_PARENT_TID = 0x100000,
 	CLONE_FLAG_CHILD_TID = 0x1000000,
-	REQUEST_READS = 0x80000000u, /* _IOC_READ, asm-generic/ioctl.h: the program reads */
-	REQUEST_WRITES = 0x40000000u,
-	DUPLICATE_HEADER = 24, /* struct file_dedupe_range, and each of its info[] */
-	DUPLICATE_SIZE = 32,
-	EXTENTS_HEADER = 32, /* struct fiemap, and each of its fm_extents[] */
-	EXTENT_SIZE = 56,
-	BLOCK_KEY = 8, /* aio_key, of struct iocb */
+	BLOCK_KEY = 8,      /* aio_key, of struct iocb */
+	COMMAND_MAX = 4096, /* bytes of the old SCSI command: PAGE_SIZE, sg_scsi_ioctl() */
+	COMMAND_SENSE = 16, /* OMAX_SB_LEN, scsi/scsi_ioctl.c */
+	COMMAND_FLAGS_ELSEWHERE = 1 | 4, /* SG_FLAG_DIRECT_IO, SG_FLAG_MMAP_IO: scsi/sg.h */
+	FORMAT_OVERLAY = 3,              /* V4L2_BUF_TYPE_VIDEO_OVERLAY, linux/videodev2.h */
+	FORMAT_OUTPUT_OVERLAY = 8,
+	BUS_MESSAGES_MAX = 42, /* I2C_RDWR_IOCTL_MAX_MSGS, linux/i2c-dev.h */
+	BUS_READS = 1,         /* I2C_M_RD, linux/i2c.h */
 };
 
 enum output_size {
@@ -41,6 +43,9 @@ enum output_size {
 	SIZE_RESULT,
 	SIZE_LENGTH,
 	SIZE_IOVECS,
+	SIZE_BY_NUMBER,
+	SIZE_POINTED,
+	SIZE_BEHIND,
 	SIZE_OPERATION,
 	SIZE_FUNCTION,
 	SIZE_UNKNOWN,
@@ -55,6 +60,8 @@ enum output_size {
 struct output {
 	uint8_t size, when; /* enum output_size, syscall_when */
 	uint8_t argument, by;
+	uint8_t place, count,
+		width; /* of SIZE_POINTED and SIZE_BEHIND: offsets, bytes of the count */
 	uint32_t unit;
 	void (*add)(const struct syscall_evaluation *e);
 };
@@ -375,22 +382,83 @@ static void interface_list(const struct syscall_evaluation *e)
 						    .value = e->args[2]});
 }
 
-static void file_duplicates(const struct syscall_evaluation *e)
+/* FIBMAP of a file; SCSI_IOCTL_SEND_COMMAND of a device: two lengths, and in the command's place
+ * the answer, or what was wrong. */
+static void block_or_command(const struct syscall_evaluation *e)
 {
-	uint16_t n;
+	uint32_t in[2];
 
-	if (read_memory(e, e->args[2] + 16, &n, sizeof n))
-		add_fixed(e, e->args[2], DUPLICATE_HEADER + (uint64_t)n * DUPLICATE_SIZE,
+	add_fixed(e, e->args[2], SIZE_OF_INT, WHEN_EVER);
+	if (read_memory(e, e->args[2], in, sizeof in) && in[0] <= COMMAND_MAX &&
+	    in[1] <= COMMAND_MAX)
+		add_fixed(e, e->args[2] + sizeof in, in[1] > COMMAND_SENSE ? in[1] : COMMAND_SENSE,
 			  WHEN_EVER);
 }
 
-/* As many extents as there is room for. The header is written also by a call that fails. */
-static void file_extents(const struct syscall_evaluation *e)
+/* struct sg_io_hdr. Its version 4 is another structure; with flags the answer may come later, or to
+ * a mapping. */
+static void device_command(const struct syscall_evaluation *e)
 {
-	uint32_t n;
+	struct {
+		int32_t interface, direction;
+		uint8_t command_length, sense_length;
+		uint16_t vectors;
+		uint32_t length;
+		uint64_t data, command, sense;
+		uint32_t timeout, flags;
+	} in;
 
-	if (read_memory(e, e->args[2] + 24, &n, sizeof n))
-		add_fixed(e, e->args[2], EXTENTS_HEADER + (uint64_t)n * EXTENT_SIZE, WHEN_EVER);
+	if (!read_memory(e, e->args[2], &in, sizeof in) || in.interface != 'S' ||
+	    in.flags & COMMAND_FLAGS_ELSEWHERE) {
+		set_unknown(e);
+		return;
+	}
+	add_fixed(e, e->args[2], SIZE_OF_SCSI_COMMAND, WHEN_EVER);
+	add_fixed(e, in.sense, in.sense_length, WHEN_EVER);
+	if (in.vectors)
+		add_vectors(e, in.data, in.vectors, (struct syscall_range){.when = WHEN_EVER});
+	else
+		add_fixed(e, in.data, in.length, WHEN_EVER);
+}
+
+/* struct i2c_rdwr_ioctl_data: an address, a number; of each message a flag, a length, an address.
+ */
+static void bus_messages(const struct syscall_evaluation *e)
+{
+	struct {
+		uint64_t messages;
+		uint32_t count;
+	} in;
+	struct {
+		uint16_t address, flags, length;
+		uint64_t bytes;
+	} message;
+
+	if (!read_memory(e, e->args[2], &in, sizeof in) || in.count > BUS_MESSAGES_MAX)
+		return;
+	for (uint64_t i = 0; i < in.count; i++)
+		if (read_memory(e, in.messages + i * sizeof message, &message, sizeof message) &&
+		    message.flags & BUS_READS)
+			add_fixed(e, message.bytes, message.length, WHEN_EVER);
+}
+
+static void add_by_number(const struct syscall_evaluation *e)
+{
+	uint32_t request = (uint32_t)e->args[1];
+
+	if (sized_request_writes(request))
+		add_fixed(e, e->args[2], sized_request_bytes(request), WHEN_EVER);
+}
+
+/* struct v4l2_format: overlays have a list of clips elsewhere. */
+static void video_format(const struct syscall_evaluation *e)
+{
+	uint32_t type;
+
+	if (!read_memory(e, e->args[2], &type, sizeof type) || type == FORMAT_OVERLAY ||
+	    type == FORMAT_OUTPUT_OVERLAY)
+		set_unknown(e);
+	add_by_number(e);
 }
 
 static void ioctl_request(const struct syscall_evaluation *e);
@@ -435,6 +503,20 @@ static void ioctl_request(const struct syscall_evaluation *e);
 #define IOVECS(arg, count)                                            \
 	{                                                             \
 		.size = SIZE_IOVECS, .argument = (arg), .by = (count) \
+	}
+#define BY_NUMBER                      \
+	{                              \
+		.size = SIZE_BY_NUMBER \
+	}
+#define POINTED(arg, pointer, at, bytes, each)                                              \
+	{                                                                                   \
+		.size = SIZE_POINTED, .argument = (arg), .place = (pointer), .count = (at), \
+		.width = (bytes), .unit = (each)                                            \
+	}
+#define BEHIND(arg, header, at, bytes, each)                                              \
+	{                                                                                 \
+		.size = SIZE_BEHIND, .argument = (arg), .place = (header), .count = (at), \
+		.width = (bytes), .unit = (each)                                          \
 	}
 #define OPERATION(arg, shift)                                                        \
 	{                                                                            \
@@ -530,22 +612,41 @@ static void add_operation(const struct syscall_evaluation *e, const struct outpu
 		set_unknown(e);
 }
 
-/* Without a row the direction and size in the number are believed. Both a size of 0 and no
- * direction are also what old numbers without either look like. */
+/* Without a row, and where nobody has looked whether they are the truth, the direction and size in
+ * the number are a guess. Both a size of 0 and no direction are also what old numbers without
+ * either look like. */
 static void ioctl_request(const struct syscall_evaluation *e)
 {
-	uint32_t request = (uint32_t)e->args[1], size = request >> 16 & 0x3fff;
+	uint32_t request = (uint32_t)e->args[1];
 	const struct operation_row *row = find_operation(e->nr, request);
 
 	if (row) {
 		add_outputs(e, row->outputs);
-	} else if (!(request & (REQUEST_READS | REQUEST_WRITES)) || !size) {
-		set_unknown(e);
-	} else {
-		e->out->known = SYSCALL_RANGES_GUESSED;
-		if (request & REQUEST_READS)
-			add_fixed(e, e->args[2], size, WHEN_EVER);
+		return;
 	}
+	if (sized_request_is_true(request)) {
+		add_by_number(e);
+		return;
+	}
+	if (!sized_request_has_size(request)) {
+		set_unknown(e);
+		return;
+	}
+	e->out->known = SYSCALL_RANGES_GUESSED;
+	add_by_number(e);
+}
+
+/* A structure that says where, or how much, or both. */
+static void add_counted(const struct syscall_evaluation *e, const struct output *o)
+{
+	uint64_t base = e->args[o->argument], at = base + o->place, count = !o->width;
+
+	if (o->size == SIZE_POINTED && !read_memory(e, base + o->place, &at, sizeof at))
+		return;
+	if (!o->width || read_memory(e, base + o->count, &count, o->width))
+		add_range(e, (struct syscall_range){.start = at,
+						    .length = units(count, o->unit),
+						    .when = WHEN_EVER});
 }
 
 static void add_output(const struct syscall_evaluation *e, const struct output *o)
@@ -571,6 +672,13 @@ static void add_output(const struct syscall_evaluation *e, const struct output *
 		break;
 	case SIZE_IOVECS:
 		add_vectors(e, at, count, (struct syscall_range){.bound = BOUND_VECTOR});
+		break;
+	case SIZE_BY_NUMBER:
+		add_by_number(e);
+		break;
+	case SIZE_POINTED:
+	case SIZE_BEHIND:
+		add_counted(e, o);
 		break;
 	case SIZE_OPERATION:
 		add_operation(e, o);

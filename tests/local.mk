@@ -107,10 +107,11 @@ tests_unit_test_terminal_text_LDADD = $(UNIT_TUI_LIBS)
 tests_unit_test_view_LDADD = $(UNIT_TUI_LIBS)
 tests_unit_test_label_LDADD = $(UNIT_TUI_LIBS)
 
-UNIT_TESTS += tests/unit/test_last_words tests/unit/test_fault tests/unit/test_symbols tests/unit/test_debug_files tests/unit/test_debug_unit tests/unit/test_callstack tests/unit/test_demangle tests/unit/test_function_name tests/unit/test_name_pattern tests/unit/test_text
+UNIT_TESTS += tests/unit/test_last_words tests/unit/test_fault tests/unit/test_symbols tests/unit/test_strange_elf tests/unit/test_debug_files tests/unit/test_debug_unit tests/unit/test_callstack tests/unit/test_demangle tests/unit/test_function_name tests/unit/test_name_pattern tests/unit/test_text
 tests_unit_test_symbols_LDADD = $(UNIT_DECODER_LIBS) -ldl
 tests_unit_test_symbols_LDFLAGS = $(AM_LDFLAGS) -Wl,--wrap=trace_index_maps
 tests_unit_test_debug_files_LDADD = $(UNIT_DECODER_LIBS) -ldl
+tests_unit_test_strange_elf_LDADD = $(UNIT_DECODER_LIBS)
 tests_unit_test_debug_unit_LDADD = $(UNIT_DECODER_LIBS)
 tests_unit_test_callstack_LDADD = $(UNIT_DECODER_LIBS)
 tests_unit_test_demangle_LDADD = $(UNIT_DECODER_LIBS)
@@ -341,7 +342,8 @@ tests_tools_pt_stream_SOURCES = tests/tools/pt_stream.c tests/simulated/pt_write
 tests_tools_pt_stream_LDADD = hardware/libhardware.a $(DECODER_LIBS) $(IPT_LIBS) $(DECODER_SYSTEM_LIBS)
 tests_tools_check_history_LDADD = $(DECODER_LIBS) $(DECODER_SYSTEM_LIBS)
 tests_tools_branches_LDADD = $(DECODER_LIBS) $(DECODER_SYSTEM_LIBS)
-check_PROGRAMS += tests/tools/audit_syscalls tests/tools/move_outputs
+check_PROGRAMS += tests/tools/audit_syscalls tests/tools/move_outputs tests/tools/known_requests
+tests_tools_known_requests_LDADD = syscalls/libsyscalls.a lib/libbt.a
 tests_tools_move_outputs_LDADD = syscalls/libsyscalls.a lib/libbt.a
 tests_tools_audit_syscalls_LDADD = syscalls/libsyscalls.a lib/libbt.a
 # The doctor on machines that are not here.
@@ -430,6 +432,7 @@ PYTHON_TESTS = \
 	tests/e2e/export_core.py \
 	tests/e2e/by_cpu.py \
 	tests/e2e/syscall_audit.py \
+	tests/e2e/request_rows.py \
 	tests/e2e/export_calls.py \
 	tests/e2e/older_traces.py \
 	tests/e2e/sanitizers.py

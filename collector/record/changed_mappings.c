@@ -9,6 +9,7 @@
 #include <sys/mman.h>
 #include <sys/syscall.h>
 
+#include "collector/record/guarded_pages.h"
 #include "collector/space/mappings.h"
 #include "collector/space/world.h"
 #include "collector/tracee/tracee.h"
@@ -24,9 +25,16 @@
 #define MADV_GUARD_INSTALL 102
 #define MADV_GUARD_REMOVE  103
 #endif
+#ifndef SYS_process_madvise
+#define SYS_process_madvise 440 /* asm/unistd_64.h since Linux 5.10 */
+#endif
 #ifndef MAP_FIXED_NOREPLACE
 #define MAP_FIXED_NOREPLACE 0x100000 /* asm-generic/mman-common.h since Linux 4.17 */
 #endif
+
+enum {
+	VECTORS_MAX = 1024, /* UIO_MAXIOV */
+};
 
 /* The mappings to look at. */
 struct look {
@@ -153,15 +161,6 @@ static void tell_hole(const struct teller *t, uint64_t start, uint64_t end)
 	}
 }
 
-/* Guards let nobody read, not even a tracer (madvise(2), MADV_GUARD_INSTALL). A call that fails has
- * made some of the mappings guards, or none. */
-static bool is_guarded(pid_t tid, uint64_t addr)
-{
-	uint8_t byte;
-
-	return tracee_read(tid, addr, &byte, sizeof byte) != sizeof byte;
-}
-
 static void tell_mapping(const struct teller *t, const struct mapping *m, uint64_t start,
 			 uint64_t end, const struct look *look)
 {
@@ -179,9 +178,13 @@ static void tell_mapping(const struct teller *t, const struct mapping *m, uint64
 				  .offset = m->offset + (m->start < start ? start - m->start : 0),
 				  .path = m->path};
 
-	if (look->guards && is_guarded(t->tid, shape.start))
-		shape = (struct log_shape){
-			.what = BT_SHAPE_MAP, .start = shape.start, .end = shape.end};
+	/* A call that fails has made some of the mappings guards, or none. */
+	if (look->guards && guarded_pages_are_at(t->tid, shape.start) &&
+	    guarded_pages_are_at(t->tid, shape.end - BT_PAGE))
+		shape = (struct log_shape){.what = BT_SHAPE_MAP,
+					   .start = shape.start,
+					   .end = shape.end,
+					   .guards = true};
 	if (!is_kernels && m->start - WORLD_RESERVED_START >= WORLD_RESERVED_SIZE)
 		t->changed(t->arg, t->tid, &shape);
 }
@@ -208,6 +211,46 @@ static bool is_refused(const struct map_part *p)
 	       p->length > BT_USER_END - p->start;
 }
 
+static bool look_at(const struct teller *t, struct look *look, struct mapping_list *all)
+{
+	for (size_t i = 0; i < ARRAY_SIZE(look->parts); i++) {
+		const struct map_part *p = &look->parts[i];
+		uint64_t start = p->start, end = page_up(start + p->length);
+		size_t at;
+
+		if (is_refused(p))
+			continue;
+		if (!all->count && !mappings_read(t->tid, all))
+			return false;
+		at = mappings_behind(all, start);
+		if (look->downward && at < all->count && all->maps[at].start < start)
+			start = all->maps[at].start;
+		tell_range(t, all, start, end, look);
+	}
+	return true;
+}
+
+/* process_madvise(2) of the caller itself, since Linux 6.13. What pages hold behind it is compared
+ * as of a call that no row knows; of guards nothing can be read. Of another process nothing is
+ * guarded here. */
+static bool look_at_vectors(const struct teller *t, const uint64_t *args, struct mapping_list *all)
+{
+	const bool guards = (int)args[3] == MADV_GUARD_INSTALL || (int)args[3] == MADV_GUARD_REMOVE;
+	struct map_part part;
+
+	for (uint64_t i = 0; guards && i < args[2] && i < VECTORS_MAX; i++) {
+		struct look look = {.downward = false};
+
+		if (tracee_read(t->tid, args[1] + i * sizeof part, &part, sizeof part) !=
+		    sizeof part)
+			return false;
+		advice((const uint64_t[]){part.start, part.length, args[3]}, 0, &look);
+		if (!look_at(t, &look, all))
+			return false;
+	}
+	return true;
+}
+
 bool changed_mappings_look(pid_t tid, const struct tracee_syscall *call, uint64_t result,
 			   void (*changed)(void *arg, pid_t tid, const struct log_shape *shape),
 			   void *arg)
@@ -216,23 +259,13 @@ bool changed_mappings_look(pid_t tid, const struct tracee_syscall *call, uint64_
 	const struct teller teller = {changed, arg, tid};
 	struct look look = {.downward = false};
 	struct mapping_list all = {0};
+	bool ok;
 
 	if (row && (row->always || call_has_failed(result)))
 		row->look(call->args, result, &look);
-	for (size_t i = 0; i < ARRAY_SIZE(look.parts); i++) {
-		const struct map_part *p = &look.parts[i];
-		uint64_t start = p->start, end = page_up(start + p->length);
-		size_t at;
-
-		if (is_refused(p))
-			continue;
-		if (!all.count && !mappings_read(tid, &all))
-			return false;
-		at = mappings_behind(&all, start);
-		if (look.downward && at < all.count && all.maps[at].start < start)
-			start = all.maps[at].start;
-		tell_range(&teller, &all, start, end, &look);
-	}
+	ok = syscall_is(call, SYS_process_madvise) && !call_has_failed(result)
+		     ? look_at_vectors(&teller, call->args, &all)
+		     : look_at(&teller, &look, &all);
 	mappings_release(&all);
-	return true;
+	return ok;
 }

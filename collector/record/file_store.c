@@ -21,6 +21,7 @@ enum {
 };
 
 #define BYTES_MAX ((uint64_t)1 << 30)
+#define NEW       "new-" /* begins the name of a copy that is being made */
 
 struct file_store file_store_open(const char *cache)
 {
@@ -74,7 +75,8 @@ static int by_use(const void *a, const void *b)
 	return (x->tv_nsec < y->tv_nsec) - (x->tv_nsec > y->tv_nsec);
 }
 
-/* All of them, those that are beyond any number left out: they are gone the next time. */
+/* All of them that are whole, those that are beyond any number left out: they are gone the next
+ * time. */
 static size_t list_copies(int dir, struct stored_copy *copies)
 {
 	DIR *d = fdopendir(openat(dir, ".", O_RDONLY | O_DIRECTORY | O_CLOEXEC));
@@ -86,6 +88,12 @@ static size_t list_copies(int dir, struct stored_copy *copies)
 		if (strlen(e->d_name) >= FILE_STORE_NAME ||
 		    fstatat(dir, e->d_name, &st, AT_SYMLINK_NOFOLLOW) || !S_ISREG(st.st_mode))
 			continue;
+		if (!strncmp(e->d_name, NEW, strlen(NEW))) {
+			/* Nobody takes so long: of a recorder that was killed. */
+			if (time(NULL) - st.st_mtim.tv_sec > AGED)
+				unlinkat(dir, e->d_name, 0);
+			continue;
+		}
 		copies[n] = (struct stored_copy){.size = (uint64_t)st.st_size, .used = st.st_mtim};
 		memcpy(copies[n++].name, e->d_name, strlen(e->d_name) + 1);
 	}
@@ -154,13 +162,13 @@ static int open_regular(const char *path, const char *name, size_t *size)
 /* Under another name at first: a copy that is there is whole. */
 static bool make_copy(int dir, const char *path, const char *name)
 {
-	char new[64];
+	char number[DIRECTORY_NEW_NUMBER], new[sizeof NEW + sizeof number];
 	size_t size;
 	int from = open_regular(path, name, &size), to = -1;
 	bool ok = false;
 
-	snprintf(new, sizeof new, "new-%d", (int)getpid());
-	unlinkat(dir, new, 0); /* of a recorder that was killed, with this number */
+	directory_new_number(number);
+	snprintf(new, sizeof new, NEW "%s", number);
 	if (from >= 0)
 		to = openat(dir, new, O_RDWR | O_CREAT | O_EXCL | O_NOFOLLOW | O_CLOEXEC, 0400);
 	if (to >= 0) {

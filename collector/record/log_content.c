@@ -9,7 +9,7 @@
 #include <sys/syscall.h>
 #include <unistd.h>
 
-#include "format/log.h"
+#include "format/log_values.h"
 #include "lib/content_hash.h"
 #include "lib/grow.h"
 #include "lib/page.h"
@@ -123,11 +123,14 @@ static bool link_copy(struct log_content *c, const struct stat *st, const char *
 		      struct content_copy *copy)
 {
 	struct linked_copy *copies;
+	struct stat there;
 	int failure;
 
+	if (fstat(copy->fd, &there))
+		return false;
 	copy->number = number_of_copy(c, name);
-	if (copy->number < c->copy_count)
-		return true;
+	if (copy->number < c->copy_count) /* else another recorder has made it anew */
+		return c->copies[copy->number].copy_ino == there.st_ino;
 	copies = array_grow(c->copies, c->copy_count, &c->copy_cap, sizeof *copies);
 	if (!copies)
 		return false;
@@ -137,7 +140,8 @@ static bool link_copy(struct log_content *c, const struct stat *st, const char *
 		file_store_close(&c->store);
 	if (failure)
 		return false;
-	copies[c->copy_count] = (struct linked_copy){.dev = st->st_dev, .ino = st->st_ino};
+	copies[c->copy_count] = (struct linked_copy){
+		.dev = st->st_dev, .ino = st->st_ino, .copy_ino = there.st_ino};
 	memcpy(copies[c->copy_count].name, name, sizeof copies->name);
 	copy->number = (uint32_t)c->copy_count++;
 	c->copied += (uint64_t)st->st_size;

@@ -20,6 +20,7 @@ struct log_content {
 	struct linked_copy {
 		char name[FILE_STORE_NAME];
 		uint64_t dev, ino; /* of the file */
+		uint64_t copy_ino; /* of the copy */
 	} * copies;                /* that the trace has, by number */
 	uint64_t copied;           /* bytes of them */
 	size_t copy_count, copy_cap;

@@ -3,7 +3,7 @@
 
 #include <stdlib.h>
 
-#include "format/log.h"
+#include "format/log_values.h"
 
 enum { SLOTS_FIRST = 512 };
 

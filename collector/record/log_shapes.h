@@ -7,7 +7,7 @@
 #include <sys/mman.h>
 
 #include "collector/tracee/tracee.h"
-#include "format/log.h"
+#include "format/log_values.h"
 
 #ifndef MREMAP_DONTUNMAP
 #define MREMAP_DONTUNMAP 4 /* linux/mman.h since Linux 5.7 */
@@ -23,6 +23,7 @@ struct log_shape {
 			*/
 	bool is_old;   /* the program may have written to some of the pages */
 	bool is_whole; /* it ends where the mapping at start does */
+	bool guards;   /* each access faults there, whatever the protection (guarded_pages.h) */
 	bool downward; /* it begins where the mapping at start does (PROT_GROWSDOWN) */
 	bool of_descriptor; /* they are of the file that descriptor fd is, from offset on */
 	int fd;

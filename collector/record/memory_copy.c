@@ -50,19 +50,40 @@ static size_t readable_size(pid_t tid, const struct mapping *m)
 		       : size;
 }
 
-static bool copy_mapping(struct memory_copy *c, pid_t tid, const struct mapping *m)
+static struct memory_copy_range *add_range(struct memory_copy *c, uint64_t start, size_t whole)
 {
 	struct memory_copy_range *ranges = array_grow(c->ranges, c->count, &c->cap, sizeof *ranges);
-	size_t len = readable_size(tid, m), at = c->bytes.len;
 
-	if (ranges)
-		c->ranges = ranges;
-	if (!ranges || !buf_reserve(&c->bytes, len))
+	if (!ranges)
+		return NULL;
+	c->ranges = ranges;
+	ranges[c->count] =
+		(struct memory_copy_range){.start = start, .at = c->bytes.len, .whole = whole};
+	return &ranges[c->count++];
+}
+
+/* Guards (guarded_pages.h) are pages that cannot be read between those that can, of no file. */
+static bool copy_mapping(struct memory_copy *c, pid_t tid, const struct mapping *m)
+{
+	size_t size = readable_size(tid, m), whole = m->end - m->start;
+	struct memory_copy_range *r = add_range(c, m->start, whole);
+
+	if (!r || !buf_reserve(&c->bytes, size))
 		return false;
-	len = tracee_read(tid, m->start, c->bytes.data + at, len);
-	c->bytes.len = at + len;
-	ranges[c->count++] = (struct memory_copy_range){
-		.start = m->start, .len = len, .at = at, .whole = m->end - m->start};
+	for (size_t done = 0, n; done < size; done += n + BT_PAGE) {
+		n = page_down(tracee_read(tid, m->start + done, c->bytes.data + c->bytes.len,
+					  size - done));
+		if (n && done) {
+			r->whole = m->start + done - r->start;
+			r = add_range(c, m->start + done, whole - done);
+		}
+		if (!r)
+			return false;
+		r->len += n;
+		c->bytes.len += n;
+		if (m->ino)
+			break;
+	}
 	return true;
 }
 
@@ -93,13 +114,16 @@ static size_t run_end(const uint8_t *before, const uint8_t *now, size_t from, si
 	return end;
 }
 
-static bool is_of_file(pid_t tid, uint64_t addr)
+/* What cannot be read at addr any more: guards of memory of no file end within it, at *end; else
+ * *end is addr. Returns whether it is of a file, which is cut there. */
+static bool look_at_unreadable(pid_t tid, uint64_t addr, uint64_t *end)
 {
 	struct mapping m = {.path = NULL};
-	bool is = mappings_at(tid, addr, &m) && m.ino;
+	bool is_mapped = mappings_at(tid, addr, &m), is_file = is_mapped && m.ino;
 
+	*end = is_mapped && !is_file ? m.end : addr;
 	free(m.path);
-	return is;
+	return is_file;
 }
 
 void memory_copy_compare(const struct memory_copy *c, pid_t tid,
@@ -107,6 +131,7 @@ void memory_copy_compare(const struct memory_copy *c, pid_t tid,
 			 void (*cut)(void *arg, uint64_t start, uint64_t end), void *arg)
 {
 	uint8_t now[PIECE];
+	uint64_t guards_end = 0;
 
 	for (size_t r = 0; r < c->count; r++) {
 		const struct memory_copy_range *range = &c->ranges[r];
@@ -116,10 +141,15 @@ void memory_copy_compare(const struct memory_copy *c, pid_t tid,
 
 			n = range->len - done < PIECE ? range->len - done : PIECE;
 			n = tracee_read(tid, range->start + done, now, n);
-			if (!n && is_of_file(tid, range->start + done))
+			if (!n && range->start + done >= guards_end &&
+			    look_at_unreadable(tid, range->start + done, &guards_end))
 				cut(arg, range->start + done, range->start + range->len);
-			if (!n)
+			if (!n && range->start + done >= guards_end)
 				break;
+			if (!n) {
+				n = BT_PAGE - done % BT_PAGE;
+				continue;
+			}
 			if (!memcmp(before, now, n))
 				continue;
 			for (size_t i = 0, end; i < n; i = end) {

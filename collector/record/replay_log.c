@@ -26,8 +26,8 @@
 #include "collector/space/world.h"
 #include "collector/supervisor/session.h"
 #include "collector/tracee/tracee.h"
-#include "format/log.h"
 #include "format/log_processor.h"
+#include "format/log_values.h"
 #include "lib/array_size.h"
 #include "lib/call_result.h"
 #include "lib/canonical.h"
@@ -94,6 +94,7 @@ void replay_log_release(struct replay_log *l)
 {
 	memory_copy_release(&l->before);
 	log_content_release(&l->content);
+	guarded_pages_release(&l->guards);
 	buf_release(&l->calls);
 	free(l->room);
 	l->room = NULL;
@@ -203,6 +204,14 @@ static void put_shape(void *arg, pid_t tid, const struct log_shape *s)
 				&(struct log_file){source, rec.ino, rec.offset, s->is_old});
 }
 
+static void put_shape_and_guards(void *arg, pid_t tid, const struct log_shape *s)
+{
+	struct replay_log *l = arg;
+
+	if (!guarded_pages_put(&l->guards, tid, s, put_shape, l))
+		replay_log_end(l, "out of memory");
+}
+
 /* Logs the call's changes of mappings. The call is the task's last one that changed some. */
 static void put_shapes(struct replay_log *l, const struct task *task,
 		       const struct tracee_syscall *call, uint64_t result)
@@ -211,8 +220,8 @@ static void put_shapes(struct replay_log *l, const struct task *task,
 	size_t n = log_shapes_of_call(call, result, &l->heap_end, shapes);
 
 	for (size_t i = 0; i < n; i++)
-		put_shape(l, task->host_tid, &shapes[i]);
-	if (!changed_mappings_look(task->host_tid, call, result, put_shape, l))
+		put_shape_and_guards(l, task->host_tid, &shapes[i]);
+	if (!changed_mappings_look(task->host_tid, call, result, put_shape_and_guards, l))
 		replay_log_end(l, "what a call did to mappings cannot be read");
 }
 
@@ -281,6 +290,7 @@ static void put_other_program(struct replay_log *l, struct task *task)
 		return;
 	l->executes = false;
 	world_hide_vdso(task->host_tid);
+	guarded_pages_release(&l->guards);
 	for (size_t i = 0; i < ARRAY_SIZE(all); i++)
 		put_shape(l, task->host_tid, &all[i]);
 	if (!put_world(l, task))
@@ -595,7 +605,7 @@ void replay_log_syscall_exit(struct replay_log *l, struct task *task, const stru
 	if (end_if_twice(l, task, &task->syscall, result))
 		return;
 	if (l->detached.end && !call_has_failed(result))
-		put_shape(l, task->host_tid, &l->detached);
+		put_shape_and_guards(l, task->host_tid, &l->detached);
 	put_shapes(l, task, &task->syscall, result);
 	put_written(l, task, result);
 	told = log_outputs_put(&l->outputs, task->host_tid, &task->syscall, result);
@@ -673,6 +683,8 @@ void replay_log_signal(struct replay_log *l, const struct task *task,
 					   .info = slice_of(signal->info, sizeof *signal->info)};
 
 	rec.regs.orig_rax = UINT64_MAX; /* it tells of a call that is over */
+	if (tracee_may_be_dispatched(signal->info))
+		rec.from = task->signal_from ? task->signal_from : rec.point.rip;
 	if (is_logged(l, task))
 		write_record(l, BT_RECORD_LOG_SIGNAL, &rec);
 }

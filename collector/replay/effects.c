@@ -3,7 +3,7 @@
 
 #include "collector/replay/extended_state.h"
 #include "collector/tracee/tracee.h"
-#include "format/log.h"
+#include "format/log_values.h"
 
 /* Tells the space which file's bytes these pages have, so that fragments kept of its code can be
  * used. */
@@ -89,8 +89,8 @@ void effects_begin_signal(const struct replaying *r, struct task *task)
 {
 	const struct bt_regs *then = &r->log.now.event.u.log_signal.regs;
 
-	if (log_event_is_dispatched(&r->log.now.event)) { /* Intel SDM volume 2, SYSCALL */
-		task->regs.rip += EFFECTS_SYSCALL_LENGTH;
+	if (log_event_dispatched_from(&r->log.now.event)) { /* Intel SDM volume 2, SYSCALL */
+		task->regs.rip = then->rip;
 		task->regs.rcx = then->rcx;
 		task->regs.r11 = then->r11;
 	} else if (tracee_is_in_vsyscall(&task->regs)) {

@@ -19,8 +19,6 @@ void effect_shape_made(struct task *task, const struct bt_record_log_shape *shap
 bool effects_are_the_programs(const struct task *task, const struct bt_logged_call *call,
 			      const struct bt_record_log_shape *shape);
 
-enum { EFFECTS_SYSCALL_LENGTH = 2 }; /* of syscall and of int 0x80 */
-
 /* The task is where it is to be given the present event's signal. Makes in task->regs the changes
  * that the instruction there made in the recording, before the signal came. */
 void effects_begin_signal(const struct replaying *r, struct task *task);

@@ -18,7 +18,7 @@
 #include "collector/space/mappings.h"
 #include "collector/space/world.h"
 #include "collector/tracee/tracee.h"
-#include "format/log.h"
+#include "format/log_values.h"
 #include "lib/array_size.h"
 #include "lib/canonical.h"
 #include "lib/insn.h"

@@ -7,6 +7,7 @@
 
 #include "collector/tracee/tracee.h"
 #include "lib/event.h"
+#include "lib/insn.h"
 #include "syscalls/syscall_names.h"
 
 const char *log_event_name(const struct bt_record *rec, char out[LOG_EVENT_NAME])
@@ -91,12 +92,24 @@ bool log_event_is_given(const struct bt_record *rec)
 	       tracee_is_in_vsyscall(&s->regs);
 }
 
-bool log_event_is_dispatched(const struct bt_record *rec)
+uint64_t log_event_dispatched_from(const struct bt_record *rec)
 {
-	enum { USER_DISPATCH = 2 }; /* SYS_USER_DISPATCH */
+	enum { SYSCALL_LENGTH = 2 }; /* of syscall and of int 0x80 */
+	const struct bt_record_log_signal *s = &rec->u.log_signal;
+	siginfo_t info;
 
-	return rec->kind == BT_RECORD_LOG_SIGNAL && rec->u.log_signal.signo == SIGSYS &&
-	       info_of(&rec->u.log_signal).si_code == USER_DISPATCH;
+	if (rec->kind != BT_RECORD_LOG_SIGNAL)
+		return 0;
+	info = info_of(s);
+	if (!tracee_may_be_dispatched(&info) || s->from == s->point.rip)
+		return 0;
+	return s->point.rip - s->from <= BT_INSN_MAX ? s->from : s->point.rip - SYSCALL_LENGTH;
+}
+
+bool log_point_is_next(const struct bt_point *at, const struct bt_point *behind)
+{
+	return at->tick == behind->tick && at->transfers == behind->transfers &&
+	       behind->rip - at->rip - 1 < BT_INSN_MAX;
 }
 
 bool log_event_needs_stop(const struct bt_record *rec)

@@ -24,10 +24,14 @@ bool log_event_is_nothing(const struct bt_record *rec);
  * none is made. */
 bool log_event_is_given(const struct bt_record *rec);
 
-/* Whether the event is a signal in the place of a system call that the program dispatches to itself
- * (prctl(2), PR_SET_SYSCALL_USER_DISPATCH, Linux 5.11): the instruction has been executed, and no
- * call was entered. */
-bool log_event_is_dispatched(const struct bt_record *rec);
+/* Where the instruction began in the place of whose system call the event is a signal, for the
+ * program dispatches it to itself (prctl(2), PR_SET_SYSCALL_USER_DISPATCH, Linux 5.11): the
+ * instruction has been executed, and no call was entered. Without prefixes in logs that do not
+ * tell. 0: the event is none. */
+uint64_t log_event_dispatched_from(const struct bt_record *rec);
+
+/* Whether `behind` is where an instruction at `at` may have led, with no branch between. */
+bool log_point_is_next(const struct bt_point *at, const struct bt_point *behind);
 
 /* Whether the task has to be stopped where the event comes, as far as that does not depend on where
  * the task is when it is the next one. */

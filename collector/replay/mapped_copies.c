@@ -3,7 +3,7 @@
 
 #include <stdio.h>
 
-#include "format/log.h"
+#include "format/log_values.h"
 #include "lib/content_hash.h"
 
 enum { WHY = 100 };

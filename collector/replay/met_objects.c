@@ -3,7 +3,7 @@
 
 #include <stdlib.h>
 
-#include "format/log.h"
+#include "format/log_values.h"
 #include "lib/grow.h"
 
 enum met_object_is met_objects_keep(struct met_objects *o, struct slice bytes)

@@ -17,7 +17,7 @@
 #include "collector/replay/silent_observer.h"
 #include "collector/replay/told_output.h"
 #include "collector/tracee/tracee.h"
-#include "format/log.h"
+#include "format/log_values.h"
 #include "lib/insn.h"
 #include "syscalls/syscall_names.h"
 
@@ -280,10 +280,11 @@ static struct stop_point stop_of(const struct task *task, const struct bt_record
 {
 	struct stop_point stop = {
 		.task = task->number, .at = *log_event_point(rec), .iteration = true};
+	uint64_t dispatched = log_event_dispatched_from(rec);
 
-	if (log_event_is_dispatched(rec))
-		stop.at.rip -= EFFECTS_SYSCALL_LENGTH;
-	if (log_event_is_dispatched(rec) || rec->kind == BT_RECORD_LOG_EXIT)
+	if (dispatched)
+		stop.at.rip = dispatched;
+	if (dispatched || rec->kind == BT_RECORD_LOG_EXIT)
 		stop.iteration = host_repeats(task->host_tid, stop.at.rip);
 	return stop;
 }
@@ -472,13 +473,6 @@ static void on_stop_point(struct session *session, struct supervisor *sup, struc
 		sup->backend.ops->stop_at(&sup->backend, task, NULL);
 }
 
-/* Whether `behind` is where an instruction at `at` may have led, with no branch between. */
-static bool is_next(const struct bt_point *at, const struct bt_point *behind)
-{
-	return at->tick == behind->tick && at->transfers == behind->transfers &&
-	       behind->rip - at->rip - 1 < BT_INSN_MAX;
-}
-
 /* The task has executed an instruction that raised a signal in the recording: the system there
  * forbade it to the program (PR_SET_TSC and ARCH_SET_CPUID, whose calls are not made in a replay),
  * or the processor lacked it. It wrote registers alone, and which is not known: they are the
@@ -498,10 +492,13 @@ static void on_instruction(struct session *session, struct supervisor *sup, stru
 	const struct bt_record_log_instruction *i = &r->log.now.event.u.log_instruction;
 	struct bt_point now = task_point(task);
 
-	if (r->done || !r->begun || (task->has_saved_parts && !r->tells_saved_parts))
+	/* A call of the vsyscall page may end in the signal of a filter. */
+	if (r->done || !r->begun || (task->has_saved_parts && !r->tells_saved_parts) ||
+	    (task->left_vsyscall && r->stops &&
+	     stop_point_side_of(&r->next, task) == STOP_POINT_HERE))
 		return;
 	if (r->log.now.event.kind == BT_RECORD_LOG_SIGNAL && r->log.now.event.u.log_signal.sync &&
-	    is_next(&r->log.now.event.u.log_signal.point, &now)) {
+	    log_point_is_next(&r->log.now.event.u.log_signal.point, &now)) {
 		raise_instead(r, sup, task);
 		return;
 	}
@@ -661,7 +658,7 @@ static bool answers_signal(struct session *session, struct supervisor *sup, stru
 		return true;
 	now = task_point(task);
 	if (r->log.now.event.kind == BT_RECORD_LOG_INSTRUCTION &&
-	    is_next(&now, log_event_point(&r->log.now.event))) {
+	    log_point_is_next(&now, log_event_point(&r->log.now.event))) {
 		/* The reverse: it has a result in the log. */
 		task->regs.rip = log_event_point(&r->log.now.event)->rip;
 		on_instruction(session, sup, task);

@@ -10,6 +10,8 @@
 #include "lib/array_size.h"
 #include "lib/call_result.h"
 #include "lib/page.h"
+#include "syscalls/syscall_names.h"
+#include "syscalls/syscall_ranges.h"
 
 /* The pages that n bytes from start on touch. Lengths that reach to the end of all addresses are
  * refused by the kernel. */
@@ -33,21 +35,15 @@ static void mmap_changes(struct address_space *s, const uint64_t *args, uint64_t
 		add_touched_range(out, result, args[1]);
 }
 
-/* A call that fails may have been done in part. */
-static void unmap_changes(struct address_space *s, const uint64_t *args, uint64_t result,
-			  struct map_change *out)
-{
-	(void)s;
-	(void)result;
-	add_touched_range(out, args[0], args[1]);
-}
-
-/* PROT_GROWSDOWN: from wherever the mapping begins, which may have grown by itself. */
+/* PROT_GROWSDOWN: from wherever the mapping begins, which may have grown by itself. A call that
+ * fails may have been done in part. */
 static void protect_changes(struct address_space *s, const uint64_t *args, uint64_t result,
 			    struct map_change *out)
 {
+	(void)s;
+	(void)result;
 	out->all = args[2] & PROT_GROWSDOWN;
-	unmap_changes(s, args, result, out);
+	add_touched_range(out, args[0], args[1]);
 }
 
 static void mremap_changes(struct address_space *s, const uint64_t *args, uint64_t result,
@@ -118,13 +114,38 @@ static void arch_changes(struct address_space *s, const uint64_t *args, uint64_t
 	out->all = (uint32_t)args[0] >= ARCH_MAP_VDSO_X32 && (uint32_t)args[0] <= ARCH_MAP_VDSO_64;
 }
 
-static void all_change(struct address_space *s, const uint64_t *args, uint64_t result,
-		       struct map_change *out)
+/* Calls that, by their rows, change mappings, but neither place nor protection of one that there
+ * may be code in: contents or the state of pages, what later calls do, memory that is new. Those of
+ * execve and its like are told as events. */
+static bool leaves_all(uint64_t nr)
 {
-	(void)s;
-	(void)args;
-	(void)result;
-	out->all = true;
+	static const uint16_t calls[] = {
+		SYSCALL_NR_execve,     SYSCALL_NR_execveat,        SYSCALL_NR_exit,
+		SYSCALL_NR_exit_group, SYSCALL_NR_process_madvise, SYSCALL_NR_mlock,
+		SYSCALL_NR_munlock,    SYSCALL_NR_mlock2,          SYSCALL_NR_mlockall,
+		SYSCALL_NR_munlockall, SYSCALL_NR_mbind,           SYSCALL_NR_mseal,
+		SYSCALL_NR_io_setup,   SYSCALL_NR_io_destroy,      SYSCALL_NR_map_shadow_stack,
+	};
+
+	for (size_t i = 0; i < ARRAY_SIZE(calls); i++)
+		if (calls[i] == nr)
+			return true;
+	return false;
+}
+
+/* As the call's row says: the pages that its arguments say, or anything. One that fails may have
+ * been done in part. */
+static void changes_by_row(const struct tracee_syscall *call, struct map_change *out)
+{
+	const struct syscall_facts *facts = syscall_facts(call->nr);
+	unsigned start, length;
+
+	if (!facts || !(facts->changes & SYSCALL_CHANGES_MAPS) || leaves_all(call->nr))
+		return;
+	if (syscall_changed_pages(call->nr, &start, &length))
+		add_touched_range(out, call->args[start], call->args[length]);
+	else
+		out->all = true;
 }
 
 bool map_syscall_changes_rights(const struct tracee_syscall *call)
@@ -142,6 +163,7 @@ bool map_syscall_changes_rights(const struct tracee_syscall *call)
 bool map_syscall_changes(struct address_space *s, const struct tracee_syscall *call,
 			 uint64_t result, struct map_change *out)
 {
+	/* Those of which more is known than their rows say, or which leave notes. */
 	static const struct change_row {
 		uint16_t nr;
 		void (*changes)(struct address_space *s, const uint64_t *args, uint64_t result,
@@ -149,12 +171,8 @@ bool map_syscall_changes(struct address_space *s, const struct tracee_syscall *c
 	} rows[] = {
 		{SYS_mmap, mmap_changes},
 		{SYS_mprotect, protect_changes},
-		{SYS_munmap, unmap_changes},
 		{SYS_brk, brk_changes},
 		{SYS_mremap, mremap_changes},
-		{SYS_shmat, all_change},
-		{SYS_shmdt, all_change},
-		{SYS_remap_file_pages, all_change},
 		{SYS_pkey_mprotect, protect_changes},
 		{SYS_prctl, prctl_changes},
 		{SYS_arch_prctl, arch_changes},
@@ -176,7 +194,8 @@ bool map_syscall_changes(struct address_space *s, const struct tracee_syscall *c
 			rows[i].changes(s, call->args, result, out);
 			return out->all || out->count;
 		}
-	return out->all;
+	changes_by_row(call, out);
+	return out->all || out->count;
 }
 
 bool map_syscall_leaves_out(const struct tracee_syscall *call)

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: MIT */
-/* Which mappings a system call changes. Used by the supervisor, by --from, and by the engine for
- * calls in the cache. No state but its notes in the space. It may name too much, never too little.
+/* Which mappings a system call changes: by its row (syscalls/syscall_writes.def), where there is
+ * not more known. Used by the supervisor, by --from, and by the engine for calls in the cache. No
+ * state but its notes in the space. It may name too much, never too little.
  */
 #ifndef BT_MAP_SYSCALLS_H
 #define BT_MAP_SYSCALLS_H

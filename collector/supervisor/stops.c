@@ -57,9 +57,21 @@ void supervisor_watch_left(struct supervisor *sup)
 	}
 }
 
+/* The initial task, traced from its fork on, is still our own code, on its way to its execve: it
+ * has no registers or memory of the program's, and is resumed as on_early_stop() does. */
+static bool is_before_execve(const struct task *task)
+{
+	return task->process && task->how == BT_TASK_INITIAL && !task->supervised->started;
+}
+
 void supervisor_on_group_stop(struct supervisor *sup, struct task *task,
 			      const struct wait_event *ev)
 {
+	if (is_before_execve(task)) {
+		tracee_resume(task->host_tid, PTRACE_LISTEN, 0);
+		initial_stopped(sup, task->host_tid, ev->value);
+		return;
+	}
 	if (task->state == TASK_RUNNING && !sup->backend.ops->native)
 		task->mid_run = true;
 	task_set_state(task, TASK_GROUP_STOPPED);
@@ -100,6 +112,10 @@ void supervisor_on_interrupt(struct supervisor *sup, struct task *task, const st
 	if (!task->process)
 		return;
 	supervisor_stop_is_over(sup, task);
+	if (is_before_execve(task)) { /* SIGCONT, which nobody can block */
+		tracee_resume(task->host_tid, PTRACE_CONT, 0);
+		return;
+	}
 	if (task->state == TASK_RUNNING) {
 		supervisor_on_backend_stop(sup, task, ev);
 		return;

@@ -24,7 +24,7 @@ struct supervised {
 
 	/* Its system call. */
 	bool untraced_child;     /* a clone() from whose flags CLONE_UNTRACED was taken */
-	bool frees_at_once;      /* a madvise(MADV_FREE) that was made MADV_DONTNEED */
+	bool frees_at_once;      /* an MADV_FREE that was made MADV_DONTNEED (lazy_free.h) */
 	bool request;            /* the prctl that btrec.h makes */
 	bool answered;           /* the session answers the call: the kernel does not make it */
 	bool stopped_in_syscall; /* its process was stopped during the call, which Linux may then

@@ -23,6 +23,7 @@
 #include "collector/space/map_syscalls.h"
 #include "collector/space/world.h"
 #include "collector/supervisor/detach.h"
+#include "collector/supervisor/lazy_free.h"
 #include "collector/supervisor/terminal.h"
 #include "collector/task/cut_transfer.h"
 #include "collector/task/last_words.h"
@@ -159,53 +160,6 @@ static void restore_clone_flags(struct task *task)
 	}
 }
 
-/* Whether all that is mapped there belongs to no file and to nobody else: elsewhere MADV_FREE
- * fails. Private pages of /dev/zero are such (zero(4)).
- */
-static bool is_anonymous(struct task *task, uint64_t start, uint64_t end)
-{
-	struct address_space *s = task->process->space;
-
-	address_space_catch_up(s, task->host_tid);
-	for (size_t i = mappings_behind(&s->mappings, start);
-	     i < s->mappings.count && s->mappings.maps[i].start < end; i++)
-		if (s->mappings.maps[i].shared ||
-		    (s->mappings.maps[i].ino && strcmp(s->mappings.maps[i].path, "/dev/zero")))
-			return false;
-	return true;
-}
-
-/* QUIRK(madv-free): pages that are freed this way (madvise(2)) may be zero, or as they were, at any
- * moment until they are written: as the kernel wants. No log of calls can say when. So they are
- * zero at once, as on a machine without free memory. Where the kernel would come to pages of a file
- * it would say EINVAL, and would have freed those before them: it is said without a call, as if
- * they were not freed yet. A range that it does not look at fails in either way. */
-static void free_at_once(const struct supervisor *sup, struct task *task)
-{
-	const uint64_t start = task->syscall.args[0], end = page_up(start + task->syscall.args[1]);
-
-	if (!sup->options.logged || !is_syscall(task, SYS_madvise) ||
-	    (uint32_t)task->syscall.args[2] != MADV_FREE || start % BT_PAGE || start >= end)
-		return;
-	if (!is_anonymous(task, start, end)) {
-		task->regs.orig_rax = UINT64_MAX;
-		task->regs.rax = (uint64_t)-EINVAL;
-		tracee_set_regs(task->host_tid, &task->regs);
-		return;
-	}
-	task->regs.rdx = MADV_DONTNEED;
-	task->supervised->frees_at_once = !tracee_set_regs(task->host_tid, &task->regs);
-}
-
-static void restore_advice(struct task *task)
-{
-	if (!task->supervised->frees_at_once)
-		return;
-	task->supervised->frees_at_once = false;
-	task->regs.rdx = task->syscall.args[2];
-	tracee_set_regs(task->host_tid, &task->regs);
-}
-
 /* Whether the session answers the call. Then the kernel makes none. */
 static bool is_answered(struct supervisor *sup, struct task *task)
 {
@@ -247,7 +201,8 @@ void supervisor_syscall_entered(struct supervisor *sup, struct task *task)
 		return;
 	refuse_syscall(sup, task);
 	trace_child(task);
-	free_at_once(sup, task);
+	if (sup->options.logged)
+		lazy_free_entered(task);
 	limits_syscall_entered(&sup->tasks, task);
 	affinity_syscall_entered(&sup->affinity, &sup->tasks, task);
 	supervisor_make_syscall(sup, task);
@@ -385,7 +340,7 @@ void supervisor_syscall_left(struct supervisor *sup, struct task *task)
 	}
 	task->in_syscall = false;
 	restore_clone_flags(task);
-	restore_advice(task);
+	lazy_free_left(task);
 	limits_syscall_left(&sup->tasks, task);
 	affinity_syscall_left(task);
 	memory_lock_syscall_left(task);

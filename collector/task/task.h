@@ -150,6 +150,8 @@ struct task {
 	uint64_t saved_parts; /* which stored there */
 	bool signal_sent; /* at BACKEND_SIGNAL: no instruction has raised it, whatever its siginfo
 			     looks like. False: it is not known, and siginfo tells */
+	uint64_t signal_from; /* at BACKEND_SIGNAL: where the system call instruction began in whose
+				 place it was raised; 0: there is none */
 
 	/* Its system call. */
 	bool in_syscall;

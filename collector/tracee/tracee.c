@@ -213,6 +213,13 @@ bool tracee_is_synchronous(const siginfo_t *info)
 	return tracee_is_fault(info) || (info->si_signo == SIGSYS && info->si_code > 0);
 }
 
+bool tracee_may_be_dispatched(const siginfo_t *info)
+{
+	enum { USER_DISPATCH = 2 }; /* SYS_USER_DISPATCH */
+
+	return info->si_signo == SIGSYS && info->si_code == USER_DISPATCH;
+}
+
 int tracee_set_siginfo(pid_t tid, const siginfo_t *info)
 {
 	return ptrace_result(ptrace(PTRACE_SETSIGINFO, tid, NULL, info));
@@ -382,6 +389,21 @@ bool tracee_take_status(pid_t tid)
 	int status;
 
 	return waitpid(tid, &status, __WALL | WNOHANG) == tid;
+}
+
+bool tracee_step_to_stop(pid_t tid)
+{
+	enum { INTERRUPTED = SIGTRAP | PTRACE_EVENT_STOP << 8 };
+	struct bt_regs before, now;
+	int stop;
+
+	if (tracee_get_regs(tid, &before))
+		return false;
+	do
+		stop = tracee_run_to_stop(tid, PTRACE_SINGLESTEP);
+	while (stop == INTERRUPTED && !tracee_get_regs(tid, &now) && now.rip == before.rip &&
+	       tracee_take_status(tid));
+	return stop >= 0;
 }
 
 bool tracee_is_left_stopped(pid_t tid)

@@ -75,6 +75,10 @@ enum { TRAP_NOTIFY = SIGTRAP };
  * (SYNCHRONOUS_MASK in kernel/signal.c). */
 bool tracee_is_synchronous(const siginfo_t *info);
 
+/* Whether it looks as one in the place of a system call that the program dispatches to itself
+ * (prctl(2), PR_SET_SYSCALL_USER_DISPATCH, Linux 5.11): a program can send itself the same. */
+bool tracee_may_be_dispatched(const siginfo_t *info);
+
 /* Whether a SIGTRAP may be the end of a single step. QUIRK(step-dr6-lost): if the hypervisor has
  * lost the trap's cause, the kernel says TRAP_BRKPT. */
 static inline bool tracee_may_have_stepped(const siginfo_t *info)
@@ -94,6 +98,10 @@ int tracee_resume(pid_t tid, int request, int signo);
  * Returns the signal of the stop (0x80 added at a system call); -1 when the thread is killed or
  * dead, or the request is refused. */
 int tracee_run_to_stop(pid_t tid, int request);
+
+/* The same by PTRACE_SINGLESTEP, but a stop by PTRACE_INTERRUPT in which nothing has been executed
+ * is taken, and nobody hears of it. False: it is killed or dead. */
+bool tracee_step_to_stop(pid_t tid);
 
 int tracee_event_message(pid_t tid, unsigned long *message);
 

@@ -100,6 +100,10 @@ static int find_debuginfo(Dwfl_Module *mod, void **userdata, const char *name, D
 		*found = search.path;
 		return search.fd;
 	}
+	/* A stranger's file may name any: by its build-id alone. */
+	if (search.im && search.im->of_trace)
+		return dwfl_standard_find_debuginfo(mod, userdata, name, base, NULL, NULL, 0,
+						    found);
 	return dwfl_standard_find_debuginfo(mod, userdata, name, base, file, link, link_crc, found);
 }
 
@@ -512,7 +516,8 @@ static bool take_copy(void *arg, int fd, const char *path)
 
 	(void)path;
 	v->fd = fd;
-	return examine_file(v->im, fd, v->moment, v->map, false) == IMAGE_FILE_OK;
+	v->im->of_trace = examine_file(v->im, fd, v->moment, v->map, false) == IMAGE_FILE_OK;
+	return v->im->of_trace;
 }
 
 /* Whether another file than the one at its path is the module's. */

@@ -56,6 +56,7 @@ struct image_module {
 	bool has_debug;          /* debug information was found, when examined was set */
 	struct vouched *vouched; /* the image's */
 	bool elsewhere; /* its file is one of those, or a copy in the trace, and not at its path */
+	bool of_trace;  /* it is a copy in the trace, which may be a stranger's */
 	bool trusted;   /* nothing but the user's word says that a file is the one that ran */
 	bool refused;   /* what the user names has another build-id, or other code */
 	/* For symbols.c. */

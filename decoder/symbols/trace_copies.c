@@ -8,6 +8,7 @@
 #include <sys/mman.h>
 #include <unistd.h>
 
+#include "decoder/symbols/strange_elf.h"
 #include "decoder/symbols/vouched.h"
 #include "lib/regular_file.h"
 
@@ -63,6 +64,10 @@ static int open_copy(const struct trace *t, const struct trace_file *file, uint6
 	if (is_elf(&w))
 		fd = t->dir >= 0 ? on_disk(t, file) : in_memory(&w, left);
 	file_window_release(&w);
+	if (fd >= 0 && !strange_elf_is_bounded(fd)) {
+		close(fd);
+		fd = -1;
+	}
 	return fd;
 }
 

@@ -68,26 +68,39 @@ def steps_of(*argv):
 
 
 # For each stop.
-MOST_STEPS = {"with history": ([], 30), "ticks alone": (["--history", "off"], 66)}
+MOST_STEPS = 10 # in the mean; a straight line to the point may be longer
+COUNTING = {"with history": [], "ticks alone": ["--history", "off"], "side by side": ["--parallel"]}
 
 
-def add_few_steps(name, argv, count, *more, modes=MOST_STEPS):
+def add_few_steps(name, argv, count, *more):
     @case("near a stop point few instructions are stepped: " + name)
     def run():
         program, chance = argv(), random.Random(FIRST)
         path = list(places(record(program, START).trace))
         points = ["%d+%d@%x" % path[n] for n in sorted(chance.sample(range(len(path)), count))] + list(more)
         asked = [word for point in points for word in ("--snap-at", point)]
-        for mode, most in (MOST_STEPS[mode] for mode in modes):
-            base = steps_of(*START, *mode, *program)
-            steps = steps_of(*START, *mode, *asked, *program) - base
-            check(steps <= most * len(points), "%d steps for %d points, %s" % (steps, len(points), mode))
+        for mode, options in COUNTING.items():
+            base = steps_of(*START, *options, *program)
+            steps = steps_of(*START, *options, *asked, *program) - base
+            print("     %d steps for %d points, %s" % (steps, len(points), mode), flush=True)
+            check(steps <= MOST_STEPS * len(points), "%d steps for %d points, %s" % (steps, len(points), mode))
 
 
 add_few_steps("a made program", lambda: [build("places.c", "-O1", *BARE)], 40)
-# Where only ticks are counted a program whose stop points come from its start on has no cache.
-add_few_steps("glibc's start", lambda: [build("world.c", *STATIC), "status", "3"], 40, modes=["with history"])
-add_few_steps("transfers without a conditional", lambda: [build("near_stop_point.S", *BARE, "-DROUNDS=20000")], 8, "11+30001", "11+50002", modes=["with history"]) # else up to 4,096 once, before the tick
+add_few_steps("glibc's start", lambda: [build("world.c", *STATIC), "status", "3"], 40)
+add_few_steps("transfers without a conditional", lambda: [build("near_stop_point.S", *BARE, "-DROUNDS=20000")], 8, "11+30001", "11+50002")
+
+
+@case("transfers that never come: the task was not there, and is at the points behind")
+def transfers_that_never_come():
+    program = [build("near_stop_point.S", *BARE, "-DROUNDS=20000", "-DBEFORE=1000")]
+    never, there = ["1000+70000", "1004+1"], ["1001+0", "1002+0", "1003+0", "1005+0"] # of all ticks it has transfers in the 1,000th alone
+    asked = [word for point in [*never, *there] for word in ("--snap-at", point)]
+    for mode, options in {"step": ["--backend", "step"], **COUNTING}.items():
+        recorded = record(program, [*START, *options, *asked])
+        equal(list(kept_at(recorded.trace)), ["1:" + point for point in there], "kept, " + mode)
+        notes = [line for line in engine_compare.dump_of(recorded.trace) if line.startswith("NOTE ") and "--snap-at" in line]
+        equal(re.findall(r"--snap-at 1:(\S+): the task was never there", "\n".join(notes)), never, "notes, " + mode)
 
 
 @case("where two runs part that have the same branches: the first instruction that differs is named")

@@ -5,6 +5,7 @@
 import collections
 import random
 import resource
+import threading
 
 from replays import *
 
@@ -113,6 +114,7 @@ CHANGES = {
     "sent_faults": "frame-header-handled frame-pointer handled-each with-others".split(),
     "trap_flag": "blocked-int3 blocked-int3-ignored blocked-int3-pending blocked-own-trap-flag int3-in-handler".split(),
     "calls_signals": ["user-dispatch"],
+    "refused_calls": "dispatch dispatch-forged dispatched-away page-trapped page-failed page-untraced page-allowed page-killed".split(),
     "attached": ["once"],
     "calls": ["all"],
 }
@@ -127,7 +129,7 @@ def add_changes(program, name):
             raise Skip("the kernel does not let it")
         result = recorded(argv, status=alone.status)
         same(result)
-        if program in ("trap_flag", "calls_signals", "exact_state") and name != "cpuid": # a thousand lines: long for the stepper
+        if program in ("trap_flag", "calls_signals", "refused_calls", "exact_state") and name != "cpuid": # a thousand lines: long for the stepper
             same(result, "--backend", "step")
 
 
@@ -552,6 +554,32 @@ def odd_guards():
     odd_mapping("guard")
 
 
+@case("guards are left by protections, emptying and moving, in a replay, too")
+def odd_guards_kept():
+    odd_mapping("guard-kept")
+
+
+@case("guards that process_madvise makes of the program's own pages")
+def odd_guards_of_itself():
+    odd_mapping("guard-of-itself")
+
+
+@case("what a request that no row knows writes behind guards is found")
+def odd_behind_guards():
+    odd_mapping("behind-guard")
+
+
+@case("pages that process_madvise frees of the program's own (MADV_FREE)")
+def odd_freed_of_itself():
+    if native(odd_argv("free-of-itself")).status == 77:
+        raise Skip("the kernel cannot do this: free-of-itself")
+    for backend in "engine", "step":
+        result = recorded(odd_argv("free-of-itself"), "--backend", backend)
+        equal(result.out, b"12288 8 2\nfreed: 00w 00w 63w 64w\nfreed: 61w 00w 63w 64w\n12288 -1 22\n"
+              b"up to a file's: 00w 00w 64w 65w\nup to a file's: 62w 00w 64w 65w\n", "what it prints")
+        same(result)
+
+
 @case("remap_file_pages from within a page")
 def odd_within():
     odd_mapping("within")
@@ -645,6 +673,62 @@ def rewritten():
     check(result.status == 0 and result.out.count(b"\n") == 20, result.out)
     same(result)
     equal(sum(os.path.getsize(copy) == 1 << 20 for copy in copies(result.trace)), 2, "copies of the file")
+
+
+# Of the same programs and of different ones; what they print depends on nothing.
+AT_ONCE = [["/bin/echo", "one"], ["/bin/echo", "two"], ["sort", "/etc/services"], ["sort", "-r", "/etc/services"], ["sed", "-n", "s/root/r/p", "/etc/passwd"], ["/bin/bash", "-c", "for i in {1..300}; do a[i]=$((i*i)); done; echo ${a[*]}"]]
+
+
+def all_at_once(argvs, env):
+    """The ends and outputs of processes that run at once."""
+    processes = [start(argv, env=env) for argv in argvs]
+    outputs = [process.communicate(timeout=120) for process in processes]
+    return [(process.returncode, *output) for process, output in zip(processes, outputs)]
+
+
+def dropped(store, stop):
+    """Removes each copy as soon as it is there, as a recorder does where there are too many."""
+    while not stop.is_set():
+        for name in os.listdir(store) if os.path.isdir(store) else ():
+            if not name.startswith("new-"):
+                try:
+                    os.unlink(os.path.join(store, name))
+                except FileNotFoundError:
+                    pass
+
+
+def add_at_once(what, drops):
+    @case("recorders and replays at once, with one cache that nothing lies in: " + what)
+    def run():
+        cache = fresh_dir("cache")
+        env, store, stop = dict(os.environ, XDG_CACHE_HOME=cache), os.path.join(cache, "btrec", "files"), threading.Event()
+        dropping = threading.Thread(target=dropped, args=(store, stop))
+        expected = [native(argv).out for argv in AT_ONCE]
+        if drops:
+            dropping.start()
+        try:
+            traces = []
+            for round in range(3): # replays of the round before, and recordings, together
+                new = [fresh("trace") for _ in AT_ONCE]
+                argvs = [[BTREC, "replay", "-q", trace] for trace in traces] + [[BTREC, "run", "-q", "--replayable", "-o", trace, "--", *argv] for trace, argv in zip(new, AT_ONCE)]
+                equal(all_at_once(argvs, env), [(0, out, b"") for out in expected * (len(argvs) // len(AT_ONCE))], "ends, outputs and errors of round %d" % round)
+                traces = new
+        finally:
+            stop.set()
+            if drops:
+                dropping.join()
+        for trace, out in zip(traces, expected):
+            again = execute([BTREC, "replay", "-q", trace], env=env, cwd="/")
+            equal((again.status, again.out, again.err), (0, out, b""), "the last replay")
+        left = [name for name in os.listdir(store) if name.startswith("new-")]
+        equal(left, [], "copies that were never whole")
+        kept = os.listdir(os.path.join(cache, "btrec"))
+        equal([name for name in kept if re.search(r"\.\d+$", name)], [], "files that were never whole")
+        check(any(name.endswith(".ticks.logged") for name in kept), "what replays keep: %s" % kept)
+
+
+add_at_once("the same programs and others", False)
+add_at_once("while others drop its copies", True)
 
 
 @case("a trace whose copies of mapped files are gone or changed is refused there, with the file")

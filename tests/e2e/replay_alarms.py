@@ -3,6 +3,7 @@
 # Loops of several kinds are recorded while signals come into them, or until they are killed, and replayed: each signal comes to its place again.
 # Others are killed at a chosen instruction of the engine's own code.
 # A few of each by `make check`; `./check --full` records a thousand (BTREC_ALARM_RUNS of each case).
+import json
 import random
 
 from replays import *
@@ -10,18 +11,20 @@ from replays import *
 RUNS = int(os.environ.get("BTREC_ALARM_RUNS", "2"))
 SEED = int(os.environ.get("BTREC_SEED", "1"))
 KINDS = {"spin": "transfers without a conditional", "chain": "a long row of jumps", "branches": "two-byte branches", "jit": "two-byte branches of code that the program makes",
-         "conditionals": "conditionals", "rep": "REP", "gather": "gathers"}
+         "conditionals": "conditionals", "rep": "REP", "gather": "gathers",
+         "results": "instructions with results of their own"}
 ROW = 3000 # us between two signals, of which some come far along such a row
 STEPPED = ("spin", "rep", "gather") # by `make check`
 SWEPT = {"where ticks are counted": ["--history", "off"], "with history": [], "without PEXT": ["--plain-processor", "--history", "off"],
-         "with history, eager guesses": ["--predict-eagerly"]}
+         "with history, eager guesses": ["--predict-eagerly"], "near a stop point, ticks alone": ["--history", "off", "--snap-at", "250"],
+         "near a stop point": ["--snap-at", "250"]} # it counts from the start on (STOP_NEAR)
 FIRST, LAST = 2000, 2900 # instructions of the cache's own when kill_at goes round: more than a round of it has
 FOR_EVER = 1 << 40 # signals
 
 
-def replayed_as(result, text):
+def replayed_as(result, text, errors=None):
     again = replayed(result.trace, "-q")
-    equal((again.status, again.err, again.out), (0, result.err, result.out), "status, errors and output of the replay, %s" % text)
+    equal((again.status, again.err, again.out), (0, result.err if errors is None else errors, result.out), "status, errors and output of the replay, %s" % text)
     shutil.rmtree(result.trace)
 
 
@@ -37,6 +40,17 @@ def add_alarms(kind, text):
                 raise Skip("no AVX2")
             equal(result.status, 0, "end of the program")
             replayed_as(result, "run %d, a signal every %d us" % (n, each))
+
+
+@case("alarms: one whose transfers never come is found where its tick ends")
+def never():
+    result = record([build("alarmed.c", "-O2"), "conditionals", "1000", "10"], ["--replayable", "--quiet"])
+    equal(result.status, 0, "end of the program")
+    again = replayed(with_change(result, "transfers", "LOG_SIGNAL", 3), "--json")
+    found = json.loads(again.out.splitlines()[-1])
+    equal((again.status, found["kind"]), (65, "point"), "status and kind")
+    expected, point = (int(found[name]["tick"]) for name in ("expected_point", "point"))
+    equal(point, expected + 1, "where it is found")
 
 
 def add_stepped(kind, text):
@@ -60,7 +74,7 @@ def add_kills(kind, text):
     @case("kills: %s: the end is where it was: %s" % (kind, text))
     def run():
         program, chance = build("alarmed.c", "-O2"), random.Random(SEED)
-        for n in range(RUNS):
+        for n in range(max(RUNS, 12) if kind == "results" else RUNS):  # a third of them is killed behind such an instruction
             trace, options = fresh("trace"), ["--history", "off"] if n % 2 else []
             process = start([BTREC, "run", "--replayable", "-q", *options, "-o", trace, program, kind, "100", str(FOR_EVER)])
             first = process.stdout.readline()
@@ -82,7 +96,7 @@ def add_swept(which, options):
         for at in range(FIRST + chance.randrange(32), LAST, 1 if RUNS > 2 else 31):
             result = record([program], ["--replayable", "--quiet", "--kill-at", str(at), *options])
             equal(result.status, -signal.SIGKILL, "end")
-            replayed_as(result, "SIGKILL behind instruction %d" % at)
+            replayed_as(result, "SIGKILL behind instruction %d" % at, b"")
 
 
 for which_, options_ in SWEPT.items():

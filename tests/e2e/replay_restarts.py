@@ -12,7 +12,8 @@ from replays import *
 TIMED = ("nanosleep clock_nanosleep clock_nanosleep-until poll ppoll select pselect futex-time semtimedop epoll_wait sigtimedwait recv-time "
          "read-timer mq_timedreceive mq_timedsend futex-lock-pi futex_waitv-time accept-time").split()
 ENDLESS = ("read write recv read-event flock futex semop msgrcv fcntl-lock fcntl-own-lock mq_receive mq_send accept connect open-to-read open-to-write "
-           "read-inotify read-signal read-terminal splice recvmmsg msgsnd futex_waitv pause sigsuspend").split()
+           "read-inotify read-signal read-terminal splice recvmmsg msgsnd futex_waitv wait4 waitid "
+           "pause sigsuspend").split()
 EINTR, TIMES_OUT, AGAIN = (-1, 4), (-1, 110), (-1, 11)
 # No signal ends what waits for a lock with priorities inherited.
 ENDED = {name: EINTR for name in ENDLESS + TIMED} | {"clock_nanosleep": (4, 0), "clock_nanosleep-until": (4, 0), "futex-lock-pi": TIMES_OUT}
@@ -21,7 +22,7 @@ RESULTS = {
     "restart": ENDED | {"read": (1, 0), "write": (4096, 0), "recv": (1, 0), "read-event": (8, 0), "futex": AGAIN, "futex_waitv": AGAIN,
                         "read-timer": (8, 0), "mq_receive": (1, 0), "read-inotify": (16, 0), "read-signal": (128, 0), "read-terminal": (5, 0),
                         "splice": (1, 0), "recvmmsg": (1, 0)}
-                     | {name: (0, 0) for name in "flock fcntl-lock fcntl-own-lock mq_send accept connect open-to-read open-to-write".split()}
+                     | {name: (0, 0) for name in "flock fcntl-lock fcntl-own-lock mq_send accept connect open-to-read open-to-write wait4 waitid".split()}
                      | {name: TIMES_OUT for name in "mq_timedreceive mq_timedsend futex_waitv-time".split()},
     "end": ENDED,
     "mixed": ENDED,
@@ -33,7 +34,13 @@ RESULTS = {
 def add(how, text, record_options=(), replay_options=(), every="2"):
     @case("calls that signals interrupt: " + text)
     def run():
-        result = recorded([build("restarts.c", *STATIC, "-O2"), how, every], *record_options)
+        # A process that the program traces can be waited for; at a child of its own the log would end.
+        traced = subprocess.Popen(["sleep", "1000"])
+        try:
+            result = recorded([build("restarts.c", *STATIC, "-O2"), how, every, str(traced.pid)], *record_options)
+        finally:
+            traced.kill()
+            traced.wait()
         again = replayed(result.trace, "-q", *replay_options)
         equal((again.status, again.err, again.out), (0, result.err, result.out), "status, errors and output of the replay")
         got = {name: (int(value), int(error)) for name, value, error in re.findall(rb"^(\S+) (-?\d+) (\d+) alarms \d+$", result.out, re.M)}

@@ -114,7 +114,6 @@ for backend in "engine", "step":
 @case("signals that are sent while a replay begins, and while it makes mappings, are not the log's")
 def sent_early():
     path, times = os.path.join(TMP, "mapped"), 0
-    early = [signo for signo in SENT if signo != signal.SIGCONT] # which nobody can block
     with open(path, "wb") as file:
         file.write(b"".join(b"%d\n" % n for n in range(170000)))
     result = recorded([build("maps_often.c"), path, "40"])
@@ -125,7 +124,7 @@ def sent_early():
         while process.poll() is None and time.monotonic() < until:
             for host in children_of(process.pid):
                 try:
-                    os.kill(host, early[times % len(early)])
+                    os.kill(host, SENT[times % len(SENT)])
                 except ProcessLookupError:
                     continue
                 times += 1
@@ -133,6 +132,33 @@ def sent_early():
         out, err = process.communicate(timeout=60)
         equal((process.returncode, err, out), (0, b"", result.out), "status, errors and output of the replay")
     check(times >= 30, "signals were sent %d times only" % times)
+
+
+def with_early(*signals):
+    """The environment of a btrec whose process gets these signals between its fork and its execve."""
+    return dict(os.environ, LD_PRELOAD=build("early_signals.c", "-shared", "-fPIC", "-D_GNU_SOURCE", name="libearly_signals.so"),
+                EARLY_SIGNALS=" ".join(str(int(signo)) for signo in signals), ASAN_OPTIONS=os.environ.get("ASAN_OPTIONS", "") + ":verify_asan_link_order=0")
+
+
+@case("signals that nobody can block reach the process before its execve, of a recording and of a replay: it goes on, once it is continued")
+def before_execve():
+    program = ["/bin/echo", "here"]
+    for signals in [signal.SIGCONT], [signal.SIGCONT, signal.SIGCONT, signal.SIGWINCH, signal.SIGCONT], [signal.SIGSTOP, signal.SIGCONT]:
+        result = record(program, ["--replayable", "--quiet"], env=with_early(*signals))
+        equal((result.status, result.out), (0, b"here\n"), "end and output of the recording, after %s" % signals)
+        again = execute([BTREC, "replay", "-q", result.trace], env=with_early(*signals))
+        equal((again.status, again.err, again.out), (0, b"", result.out), "status, errors and output of the replay, after %s" % signals)
+
+
+@case("a replay whose process is stopped before its execve waits until it is continued")
+def stopped_before_execve():
+    result = recorded(["/bin/echo", "here"])
+    process = start([BTREC, "replay", "-q", result.trace], env=with_early(signal.SIGSTOP))
+    wait_until(lambda: children_of(process.pid) and state_of(host_of(process.pid)) in "tT", "the stop")
+    equal(process.poll(), None, "end of the replay")
+    os.kill(host_of(process.pid), signal.SIGCONT)
+    out, err = process.communicate(timeout=60)
+    equal((process.returncode, err, out), (0, b"", result.out), "status, errors and output of the replay")
 
 
 @case("a replay whose process is killed is no divergence")

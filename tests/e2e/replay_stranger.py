@@ -1,6 +1,12 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: MIT
 # Traces of strangers are replayed: what their logs say, and what their code does, stays in the process that replays it. One line tells how it ended.
+import lzma
+import random
+import struct
+import threading
+import zlib
+
 from replays import *
 
 ESCAPED = os.path.join(TMP, "escaped")
@@ -149,6 +155,146 @@ def memory():
     check(b"--memory-limit" in again.err, again.err)
     equal(replayed(result.trace, "--memory-limit", "1G", "-q").status, 0, "status with enough")
     equal(replayed(result.trace, "--memory-limit", "much").status, 2, "status with no size")
+
+
+NAMED = r"""
+#include <stdio.h>
+struct node { int value; struct node *next; char name[16]; double d; };
+static inline int sum(struct node *n, int k) { int sum = 0; for (; ; n = n->next) { sum += n->value; if (sum > 1000) break; } return sum + k; }
+static int walk(struct node *list, int depth, const char *text, double d)
+{
+	struct node here = {depth * 2, list, "abc", d};
+	return depth ? walk(&here, depth - 1, text, d + 1) + here.value : sum(list, 1);
+}
+int main(int argc, char **argv) { struct node n = {1, 0, "first", 2.5}; return printf("%d\n", walk(&n, argc + 3, argv[0], 1.5)); }
+"""
+# What a report of a small program may take: seconds, and megabytes of memory (a sanitizer takes some hundreds).
+SECONDS, MEGABYTES = 60, 1000
+strange = []
+
+
+def strange_trace():
+    """A trace of a program that is gone, without names of its own, and the trace's copy of the program: path and content."""
+    if not strange:
+        folder = fresh_dir("strange")
+        source, program = os.path.join(folder, "named.c"), os.path.join(folder, "named")
+        with open(source, "w") as file:
+            file.write(NAMED)
+        subprocess.run([*CC, "-g", "-O1", source, "-o", program], check=True)
+        with open(program, "rb") as file:
+            content = file.read()
+        result = recorded([program], status=-signal.SIGSEGV)
+        shutil.rmtree(folder)
+        own = fresh("trace") # links lead to the cache
+        shutil.copytree(result.trace, own)
+        if os.path.exists(os.path.join(own, "symbols")):
+            os.unlink(os.path.join(own, "symbols"))
+        strange.append((own, content))
+    own, content = strange[0]
+    trace = fresh("strange")
+    shutil.copytree(own, trace)
+    for path in copies(trace):
+        os.chmod(path, 0o600)
+        with open(path, "rb") as file:
+            if file.read() == content:
+                return trace, path, content
+    raise AssertionError("no copy of the program in %s" % trace)
+
+
+def shown(trace, *options):
+    """What btview says, in bounded time and memory."""
+    with open(fresh("shown"), "w+b") as out:
+        process = subprocess.Popen([BTVIEW, *options, trace], stdin=subprocess.DEVNULL, stdout=out, stderr=subprocess.STDOUT)
+        timer = threading.Timer(SECONDS, process.kill)
+        timer.start()
+        _, status, usage = os.wait4(process.pid, 0)
+        process.returncode = os.waitstatus_to_exitcode(status)
+        timer.cancel()
+        out.seek(0)
+        text = out.read()
+    check(process.returncode in (0, 76), "btview ended with %d, of %s: %s" % (process.returncode, trace, text[-500:]))
+    check(usage.ru_maxrss < MEGABYTES << 10, "btview took %d MB" % (usage.ru_maxrss >> 10))
+    return text
+
+
+def sections(elf):
+    """By name, place and size of what a file has there."""
+    at, = struct.unpack_from("<Q", elf, 0x28)
+    count, names = struct.unpack_from("<HH", elf, 0x3c)
+    headers = [struct.unpack_from("<IIQQQQIIQQ", elf, at + 64 * n) for n in range(count)]
+    found = {elf[headers[names][4] + h[0]:].split(b"\0", 1)[0].decode(): (h[4], h[5]) for h in headers if h[1] != 8 and h[5]}
+    return dict(found, elf_header=(16, 48), program_headers=(64, 56 * struct.unpack_from("<H", elf, 0x38)[0]), section_headers=(at, 64 * count))
+
+
+ODD = [0, 0x7f, 0x80, 0xff, 0x7fffffff, 0xffffffff, 1 << 63, (1 << 64) - 1]
+
+
+def damaged(elf, dice):
+    """A copy of the file with a few wrong numbers where symbols, lines, frames and types are, or cut."""
+    where = [place for name, place in sorted(sections(elf).items()) if re.match(r"\.debug|\.eh_frame|\.(dyn)?symtab|\.(dyn|sh)?str|\.dyn|\.gnu\.(hash|version)|\.rela|[a-z]", name)]
+    elf = bytearray(elf)
+    for _ in range(dice.choice((1, 1, 2, 4, 8))):
+        start, size = dice.choice(where)
+        at, width, value = start + dice.randrange(size), dice.choice((1, 1, 1, 2, 4, 8)), dice.choice((*ODD, dice.getrandbits(64), dice.getrandbits(12)))
+        elf[at:at + width] = (value % (1 << 8 * width)).to_bytes(width, "little")
+    if dice.random() < 0.05:
+        del elf[dice.randrange(64, len(elf)):]
+    return elf
+
+
+@case("btview of a trace whose copy of the program is damaged: it ends, soon, and without much memory")
+def damaged_copies():
+    trace, path, content = strange_trace()
+    check(b"n->value" in shown(trace, "--stdio"), "what the whole copy tells")
+    for n in range(int(os.environ.get("BTREC_DAMAGED", "25"))):
+        with open(path, "wb") as file:
+            file.write(damaged(content, random.Random(n)))
+        shown(trace, "--json" if n % 3 else "--stdio")
+
+
+def with_section(name, content):
+    """A trace whose copy of the program has one more section, and no symbols."""
+    trace, path, _ = strange_trace()
+    added = fresh("section")
+    with open(added, "wb") as file:
+        file.write(content)
+    subprocess.run(["objcopy", "--strip-all", "--add-section", "%s=%s" % (name, added), path], check=True)
+    return trace
+
+
+def number(n):
+    """As .xz files have it."""
+    return bytes([n]) if n < 0x80 else bytes([n & 0x7f | 0x80]) + number(n >> 7)
+
+
+def padded(head):
+    head += bytes(-len(head) % 4)
+    return head + struct.pack("<I", zlib.crc32(head))
+
+
+def bomb(megabytes):
+    """An .xz file of some kilobytes that unpacks to that many megabytes (tukaani.org/xz/xz-file-format.txt)."""
+    once, flags = 16, b"\0\0" # no checksum
+    packed = lzma.compress(bytes(once << 20), lzma.FORMAT_RAW, filters=[{"id": lzma.FILTER_LZMA2, "dict_size": 1 << 20}])[:-1] * (megabytes // once) + b"\0"
+    block = padded(b"\x02\0\x21\x01\x10" + bytes(3)) # LZMA2, 1 MB
+    index = padded(b"\0" + number(1) + number(len(block) + len(packed)) + number(megabytes // once * once << 20))
+    foot = struct.pack("<I", len(index) // 4 - 1) + flags
+    return b"\xfd7zXZ\0" + flags + struct.pack("<I", zlib.crc32(flags)) + block + packed + bytes(-len(packed) % 4) + index + struct.pack("<I", zlib.crc32(foot)) + foot + b"YZ"
+
+
+@case("btview of a trace whose copy of the program unpacks to gigabytes, or names other files, does not unpack it, nor open them")
+def copies_that_lead_on():
+    if not shutil.which("objcopy"):
+        raise Skip("no objcopy")
+    packed = bomb(2000)
+    equal(len(lzma.decompress(bomb(32))), 32 << 20, "what a small bomb unpacks to")
+    shown(with_section(".gnu_debugdata", packed), "--stdio")
+    fifo = fresh("fifo")
+    os.mkfifo(fifo) # who opens it waits for ever
+    up = "../" * 30 + fifo.lstrip("/")
+    link = up.encode() + b"\0"
+    shown(with_section(".gnu_debuglink", link + bytes(-len(link) % 4) + b"\1\2\3\4"), "--stdio")
+    shown(with_section(".gnu_debugaltlink", fifo.encode() + b"\0" + bytes(range(20))), "--stdio")
 
 
 main()

@@ -100,6 +100,15 @@ static void conditionals(void)
 	}
 }
 
+/* Instructions whose results are not the same twice. */
+static void results(void)
+{
+	for (;;) {
+		other += __rdtsc();
+		cell++;
+	}
+}
+
 static void rep(void)
 {
 	for (;;) {
@@ -143,7 +152,7 @@ static void fill_behind(size_t n)
 static const struct {
 	const char *name;
 	void (*loop)(void);
-} kinds[] = {{"spin", spin}, {"chain", chain}, {"branches", branches}, {"jit", jit}, {"conditionals", conditionals}, {"rep", rep}, {"gather", gather}};
+} kinds[] = {{"spin", spin}, {"chain", chain}, {"branches", branches}, {"jit", jit}, {"conditionals", conditionals}, {"rep", rep}, {"gather", gather}, {"results", results}};
 
 int main(int argc, char **argv)
 {

@@ -666,6 +666,44 @@ static void terminals(void)
 	CALL(SYS_ioctl, open("/proc/self/ns/user", O_RDONLY), 0xb703, 0);
 }
 
+/* The first console, which is asked only: its fonts, maps, keys, modes. */
+static void consoles(void)
+{
+	static const unsigned asks[] = {0x4b31, 0x4b33, 0x4b3b, 0x4b40, 0x4b44, 0x4b46, 0x4b48, 0x4b4a,
+					0x4bfa, 0x4b4c, 0x4b62, 0x4b64, 0x4b69, 0x4b70, 0x5600, 0x5601,
+					0x5603, 0x560d};
+	int console = open("/dev/tty0", O_RDONLY | O_NOCTTY);
+	const struct {
+		uint16_t count;
+		void *entries;
+	} map = {BUFFER / 4, out[1]};
+
+	for (unsigned i = 0; i < sizeof asks / sizeof *asks; i++) {
+		memset(out, 0, sizeof out);
+		KEEP(SYS_ioctl, console, asks[i], L(out[0]));
+	}
+	memcpy(out[0], &map, sizeof map);
+	KEEP(SYS_ioctl, console, 0x4b66, L(out[0])); /* GIO_UNIMAP */
+	memset(out, 6, sizeof out);
+	KEEP(SYS_ioctl, console, 0x541c, L(out[0])); /* TIOCLINUX, TIOCL_GETSHIFTSTATE */
+}
+
+/* Answers that lie where the structure says. */
+static void requests_that_point(void)
+{
+	/* PAGEMAP_SCAN: size, flags, start, end, where it ended, answers, their number; masks. */
+	const uint64_t scan[12] = {96, 0, L(out), L(out[5]), 0, L(out[1]), 8, 0, 0, 0, 8, 8};
+	/* PROCMAP_QUERY: size, flags, address; what was found; lengths and places of a name and an id */
+	const uint64_t query[13] = {104, 0, L(&make_file), 0, 0, 0, 0, 0, 0, 0,
+				    256 | (uint64_t)20 << 32, L(out[1]), L(out[2])};
+
+	memcpy(out[0], scan, sizeof scan);
+	KEEP(SYS_ioctl, open("/proc/self/pagemap", O_RDONLY), 0xc0606610L, L(out[0]));
+	memcpy(out[0], query, sizeof query);
+	KEEP(SYS_ioctl, open("/proc/self/maps", O_RDONLY), 0xc0686611L, L(out[0]));
+	CALL(SYS_ioctl, open("/dev/vsock", O_RDONLY), 0x7b9, L(out[0]));
+}
+
 static void futexes_and_aio(void)
 {
 	uint32_t *word = (uint32_t *)(void *)out[0];
@@ -725,6 +763,8 @@ int main(void)
 	sockets();
 	ask_of_stream();
 	terminals();
+	consoles();
+	requests_that_point();
 	futexes_and_aio();
 	return 0;
 }

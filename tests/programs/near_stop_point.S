@@ -1,11 +1,14 @@
 // SPDX-License-Identifier: MIT
-/* Ten conditionals, ROUNDS of a cycle without one (a call, a return and an indirect jump), a hundred conditionals, an hlt.
+/* BEFORE (ten) conditionals, ROUNDS of a cycle without one (a call, a return and an indirect jump), a hundred conditionals, an hlt.
  * tests/e2e/engine_history.py */
+#ifndef BEFORE
+#define BEFORE 10
+#endif
 	.intel_syntax noprefix
 	.globl _start
 	.text
 _start:
-	mov ecx, 10
+	mov ecx, BEFORE
 1:	dec ecx
 	jnz 1b
 	lea rbx, [rip+out]

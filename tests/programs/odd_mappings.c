@@ -4,13 +4,19 @@
 #define _GNU_SOURCE
 #include <errno.h>
 #include <fcntl.h>
+#include <linux/ethtool.h>
+#include <linux/sockios.h>
+#include <net/if.h>
 #include <setjmp.h>
 #include <signal.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/ioctl.h>
 #include <sys/mman.h>
+#include <sys/socket.h>
 #include <sys/syscall.h>
+#include <sys/uio.h>
 #include <unistd.h>
 
 #ifndef MREMAP_DONTUNMAP
@@ -103,6 +109,101 @@ static void guard(void)
 	show("failed", at, PAGES);
 }
 
+/* What leaves guards in their place: protections, emptying, moving; what takes them away: unmapping,
+ * mapping over them. */
+static void guard_kept(void)
+{
+	char *at = filled(), *moved;
+
+	if (madvise(at + PAGE, PAGE, MADV_GUARD_INSTALL))
+		exit(77);
+	mprotect(at, PAGES * PAGE, PROT_READ);
+	show("protected", at, PAGES);
+	mprotect(at, PAGES * PAGE, PROT_READ | PROT_WRITE);
+	show("unprotected", at, PAGES);
+	madvise(at, 3 * PAGE, MADV_DONTNEED);
+	show("emptied", at, PAGES);
+	madvise(at + PAGE, PAGE, MADV_FREE);
+	show("freed", at, PAGES);
+	moved = mremap(at, PAGES * PAGE, 2 * PAGES * PAGE, MREMAP_MAYMOVE | MREMAP_FIXED, map(2 * PAGES, PROT_NONE, MAP_PRIVATE | MAP_ANONYMOUS, -1));
+	show("moved", moved, 2 * PAGES);
+	mprotect(moved, PAGES * PAGE, PROT_READ | PROT_WRITE);
+	show("moved and unprotected", moved, 2 * PAGES);
+	madvise(moved, 2 * PAGES * PAGE, MADV_GUARD_INSTALL);
+	show("more", moved, 2 * PAGES);
+	madvise(moved + 2 * PAGE, 3 * PAGE, MADV_GUARD_REMOVE);
+	mprotect(moved, 2 * PAGES * PAGE, PROT_READ | PROT_WRITE);
+	show("less", moved, 2 * PAGES);
+	mmap(moved, PAGE, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS | MAP_FIXED, -1, 0);
+	munmap(moved + 5 * PAGE, PAGE);
+	show("mapped", moved, 2 * PAGES);
+	for (int i = 0; i < 3; i++)
+		printf("%d", mprotect(moved, 2 * PAGES * PAGE, i == 1 ? PROT_READ : PROT_READ | PROT_WRITE));
+	show(" with a hole", moved, 2 * PAGES);
+}
+
+static int of_itself(void)
+{
+	return (int)syscall(SYS_pidfd_open, getpid(), 0);
+}
+
+static void free_of_itself(void)
+{
+	char *at = filled(), *next = filled(), *of_file = map(1, PROT_READ | PROT_WRITE, MAP_PRIVATE, file);
+	const struct iovec parts[] = {{at, 2 * PAGE}, {next + PAGE, PAGE}, {of_file, PAGE}, {at + 3 * PAGE, PAGE}};
+	const long self = of_itself();
+	register long size __asm__("r8") = 0;
+	register long advice __asm__("r10") = MADV_FREE;
+	long result = SYS_process_madvise, count = 2;
+
+	__asm__ volatile("syscall" : "+a"(result), "+r"(advice), "+d"(count) : "D"(self), "S"(parts), "r"(size) : "rcx", "r11", "memory");
+	if (result == -1 || result == -22 || result == -38)
+		exit(77);
+	printf("%ld %ld %ld\n", result, advice, count);
+	madvise(at, PAGES * PAGE, PAGEOUT); /* now those that are free are lost */
+	madvise(next, PAGES * PAGE, PAGEOUT);
+	show("freed", at, PAGES);
+	show("freed", next, PAGES);
+	printf("%ld", syscall(SYS_process_madvise, of_itself(), parts, 4L, (long)MADV_FREE, 0L)); /* up to the file's */
+	printf(" %ld", syscall(SYS_process_madvise, of_itself(), parts + 2, 2L, (long)MADV_FREE, 0L));
+	printf(" %d\n", errno);
+	madvise(at, 2 * PAGE, PAGEOUT);
+	madvise(next + PAGE, PAGE, PAGEOUT);
+	show("up to a file's", at, PAGES);
+	show("up to a file's", next, PAGES);
+}
+
+static void guard_of_itself(void)
+{
+	char *at = filled();
+	const struct iovec parts[] = {{at, PAGE}, {at + 2 * PAGE, PAGE}};
+
+	if (syscall(SYS_process_madvise, of_itself(), parts, 2L, (long)MADV_GUARD_INSTALL, 0L) < 0)
+		exit(77);
+	show("guarded", at, PAGES);
+	syscall(SYS_process_madvise, of_itself(), parts, 1L, (long)MADV_GUARD_REMOVE, 0L);
+	mprotect(at, PAGES * PAGE, PROT_READ);
+	show("partly", at, PAGES);
+}
+
+/* A request that no row knows writes behind guards of the same mapping: memory is compared. */
+static void behind_guard(void)
+{
+	char *at = filled();
+	struct ethtool_value link = {.cmd = ETHTOOL_GLINK, .data = 99};
+	struct ifreq request = {.ifr_name = "lo"};
+
+	if (madvise(at + PAGE, PAGE, MADV_GUARD_INSTALL))
+		exit(77);
+	request.ifr_data = at + 2 * PAGE;
+	memcpy(request.ifr_data, &link, sizeof link);
+	if (ioctl(socket(AF_INET, SOCK_DGRAM, 0), SIOCETHTOOL, &request))
+		exit(77);
+	memcpy(&link, request.ifr_data, sizeof link);
+	printf("link %u\n", link.data);
+	show("behind guards", at, PAGES);
+}
+
 /* Shows the third page of the file at what was the second. */
 static void within(void)
 {
@@ -168,7 +269,7 @@ int main(int argc, char **argv)
 		const char *name;
 		void (*function)(void);
 	} all[] = {
-		{"keep", keep}, {"guard", guard}, {"within", within}, {"huge", huge}, {"free", free_part},
+		{"keep", keep}, {"guard", guard}, {"guard-kept", guard_kept}, {"guard-of-itself", guard_of_itself}, {"behind-guard", behind_guard}, {"free-of-itself", free_of_itself}, {"within", within}, {"huge", huge}, {"free", free_part},
 		{"twice-by-remapping", twice_by_remapping}, {"twice-by-protection", twice_by_protection},
 		{"twice-by-growth", twice_by_growth},
 	};

@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: MIT */
-/* restarts HOW MS: calls that wait, while an alarm comes every MS milliseconds (at most 100). HOW: restart (a handler with SA_RESTART), end (one
+/* restarts HOW MS TRACED: calls that wait, while an alarm comes every MS milliseconds (at most 100). TRACED: a process that is
+ * another's child, which is traced, so that it can be waited for. HOW: restart (a handler with SA_RESTART), end (one
  * without), ignored (SIGALRM is ignored), mixed (ignored, and after some a signal with a handler). With
  * SA_RESTART the third alarm gives the call what it waits for. Prints what each gave. One thread, one process. */
 #define _GNU_SOURCE
@@ -20,6 +21,7 @@
 #include <sys/inotify.h>
 #include <sys/ipc.h>
 #include <sys/msg.h>
+#include <sys/ptrace.h>
 #include <sys/select.h>
 #include <sys/sem.h>
 #include <sys/signalfd.h>
@@ -29,6 +31,7 @@
 #include <sys/time.h>
 #include <sys/timerfd.h>
 #include <sys/un.h>
+#include <sys/wait.h>
 #include <termios.h>
 #include <time.h>
 #include <unistd.h>
@@ -59,6 +62,7 @@ static char folder[64], fifo[96];
 static char full[1 << 16];
 static struct timespec left;
 static uint32_t word;
+static pid_t traced;
 static void (*release)(void);
 
 static void on_alarm(int signo)
@@ -246,6 +250,50 @@ static long accept_a_while(void)
 	return closed(accept(listening, NULL, NULL));
 }
 
+static void stop_traced(void) { check(!ptrace(PTRACE_INTERRUPT, traced, NULL, NULL), "PTRACE_INTERRUPT"); }
+
+static void trace(void) { check(!ptrace(PTRACE_SEIZE, traced, NULL, NULL), "PTRACE_SEIZE"); }
+
+/* It must be stopped to be let go. */
+static void let_go(void)
+{
+	int error = errno;
+
+	if (ptrace(PTRACE_DETACH, traced, NULL, NULL)) {
+		stop_traced();
+		while (waitpid(traced, NULL, __WALL) < 0)
+			check(errno == EINTR, "waitpid");
+		check(!ptrace(PTRACE_DETACH, traced, NULL, NULL), "PTRACE_DETACH");
+	}
+	errno = error;
+}
+
+static long wait_traced(void)
+{
+	int status = 0;
+	long result;
+
+	trace();
+	errno = 0;
+	result = wait4(traced, &status, __WALL, NULL);
+	let_go();
+	printf("  status %x\n", (unsigned)status);
+	return result == traced ? 0 : result;
+}
+
+static long wait_id_traced(void)
+{
+	siginfo_t info = {.si_code = 0};
+	long result;
+
+	trace();
+	errno = 0;
+	result = waitid(P_PID, (id_t)traced, &info, WSTOPPED | WEXITED | __WALL);
+	let_go();
+	printf("  code %d\n", info.si_code);
+	return result;
+}
+
 static long suspend(void)
 {
 	sigset_t none;
@@ -407,6 +455,8 @@ static const struct waiting {
 	{"recvmmsg", receive_messages, write_socket, false},
 	{"msgsnd", send_to_queue, NULL, false},
 	{"futex_waitv", wait_words, change_word, false},
+	{"wait4", wait_traced, stop_traced, false},
+	{"waitid", wait_id_traced, stop_traced, false},
 	{"pause", wait_signal, NULL, false},
 	{"sigsuspend", suspend, NULL, false},
 	{"nanosleep", sleep_a_while, NULL, true},
@@ -548,7 +598,8 @@ int main(int argc, char **argv)
 	     restarts = !strcmp(how, "restart");
 	timer_t timer;
 
-	if (every < 1 || every > 100)
+	traced = argc > 3 ? atoi(argv[3]) : 0;
+	if (every < 1 || every > 100 || traced <= 0)
 		return 2;
 	wait_ms = (int)(ignored ? every * 9 / 2 : every * 50); /* a handler comes long before */
 	wait_time = (struct timespec){wait_ms / 1000, wait_ms % 1000 * 1000000L};

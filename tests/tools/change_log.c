@@ -1,15 +1,15 @@
 /* SPDX-License-Identifier: MIT */
 /* change_log TRACE OUT CHANGE KIND N [FILE]: writes the log of a trace to the file OUT with one
  * change in record N (from 1; of effects: of those behind the beginning) of that kind, by name:
- * drop, double, register (rbx + 1), tick (+ 1), byte (the first one, + 1), marked (the same, of
- * LOG_DATA whose bytes begin with MARK alone), result (+ 1), address (an effect's, in the reserved
- * range), object (of a LOG_AGAIN: one that is not there), file, size and offset (of a LOG_PIECE:
- * others), maker (of a LOG_PROCESSOR: another one),
- * features (it has all), layout (its states lie elsewhere, as they do in all LOG_STATE then), cut
- * (the last bytes of its leaves are missing), end (behind it). Of an event: code (the bytes of FILE
- * lie where its task is), flood (effects of hundreds of megabytes), objects (many millions without
- * bytes), much (objects of more bytes than a log may have), or an effect of `plants`, below. Ends
- * with 1 when there is no such record, with 3 where the change leaves it as it was. */
+ * drop, double, register (rbx + 1), tick (+ 1), transfers (+ 2^20), byte (the first one, + 1),
+ * marked (the same, of LOG_DATA whose bytes begin with MARK alone), result (+ 1), address (an
+ * effect's, in the reserved range), object (of a LOG_AGAIN: one that is not there), file, size and
+ * offset (of a LOG_PIECE: others), maker (of a LOG_PROCESSOR: another one), features (it has all),
+ * layout (its states lie elsewhere, as they do in all LOG_STATE then), cut (the last bytes of its
+ * leaves are missing), end (behind it). Of an event: code (the bytes of FILE lie where its task
+ * is), flood (effects of hundreds of megabytes), objects (many millions without bytes), much
+ * (objects of more bytes than a log may have), or an effect of `plants`, below. Ends with 1 when
+ * there is no such record, with 3 where the change leaves it as it was. */
 #include <inttypes.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -168,9 +168,9 @@ static void change_processor(struct bt_record_log_processor *p, const char *what
 /* Whether the change is one of a record's own bytes. */
 static bool is_in_place(const char *what)
 {
-	static const char *const changes[] = {"register", "tick",     "byte",    "marked",
-					      "result",   "argument", "address", "object",
-					      "maker",    "features", "version"};
+	static const char *const changes[] = {"register", "tick",   "transfers", "byte",
+					      "marked",   "result", "argument",  "address",
+					      "object",   "maker",  "features",  "version"};
 
 	for (size_t i = 0; i < sizeof changes / sizeof *changes; i++)
 		if (!strcmp(what, changes[i]))
@@ -186,6 +186,8 @@ static void change_record(struct bt_record *r, const char *what, struct buf *byt
 		regs_of(r)->rbx++;
 	if (!strcmp(what, "tick") && point_of(r))
 		point_of(r)->tick++;
+	if (!strcmp(what, "transfers") && point_of(r))
+		point_of(r)->transfers += 1 << 20;
 	if (!strcmp(what, "result") && r->kind == BT_RECORD_LOG_CALL)
 		r->u.log_call.result++;
 	if (!strcmp(what, "address") && address_of(r))

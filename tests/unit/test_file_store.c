@@ -7,6 +7,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/wait.h>
 #include <unistd.h>
 
 #include "tests/unit/scratch.h"
@@ -164,6 +165,117 @@ static void the_oldest_go(void **state)
 	remove_all(dir);
 }
 
+/* A recorder in another container can have this number, and be in the midst of its copy. */
+static void what_another_is_making_stays(void **state)
+{
+	char dir[SCRATCH_PATH], path[300], cache[300], name[FILE_STORE_NAME], others[40];
+	struct file_store s;
+	int fd;
+
+	(void)state;
+	assert_int_equal(scratch_make(dir), 0);
+	path_in(path, dir, "file");
+	path_in(cache, dir, "cache");
+	s = file_store_open(cache);
+	snprintf(others, sizeof others, "new-%d", (int)getpid());
+	fd = openat(s.dir, others, O_WRONLY | O_CREAT | O_EXCL, 0400);
+	assert_true(fd >= 0);
+	assert_int_equal(write(fd, "half", 4), 4);
+	write_file(path, "whole", 1);
+	assert_true(name_of(path, name));
+	assert_holds(file_store_get(&s, path, name), "whole");
+	assert_holds(openat(s.dir, others, O_RDONLY), "half");
+	close(fd);
+	file_store_close(&s);
+	remove_all(dir);
+}
+
+/* Those that a killed recorder has left go, once nobody can be in the midst of them. */
+static void half_copies_go(void **state)
+{
+	const struct timespec old[2] = {{.tv_sec = 1000000}, {.tv_sec = 1000000}};
+	char dir[SCRATCH_PATH], path[300], cache[300], name[FILE_STORE_NAME];
+	struct file_store s;
+	int fd;
+
+	(void)state;
+	assert_int_equal(scratch_make(dir), 0);
+	path_in(path, dir, "file");
+	path_in(cache, dir, "cache");
+	s = file_store_open(cache);
+	fd = openat(s.dir, "new-1-1", O_WRONLY | O_CREAT | O_EXCL, 0400);
+	assert_true(fd >= 0);
+	assert_int_equal(futimens(fd, old), 0);
+	close(fd);
+	write_file(path, "whole", 1);
+	assert_true(name_of(path, name));
+	assert_holds(file_store_get(&s, path, name), "whole");
+	assert_int_not_equal(faccessat(s.dir, "new-1-1", F_OK, 0), 0);
+	file_store_close(&s);
+	remove_all(dir);
+}
+
+enum { TOGETHER = 4, ROUNDS = 200, TOGETHER_FILES = 5, TOGETHER_BYTES = 5000 };
+
+/* In a process of its own: each copy that it gets is whole, and of the file that it asked for,
+ * while others make and drop them. */
+static int get_often(const char *dir, const char *cache, unsigned seed)
+{
+	struct file_store s = file_store_open(cache);
+	char path[300], name[FILE_STORE_NAME], got[TOGETHER_BYTES + 1];
+
+	s.most = 2 * TOGETHER_BYTES + TOGETHER_BYTES / 2;
+	for (unsigned i = 0; i < ROUNDS; i++) {
+		unsigned file = (seed + i * (seed + 1)) % TOGETHER_FILES;
+		struct stat st;
+		int fd;
+
+		snprintf(path, sizeof path, "%s/file%u", dir, file);
+		if (stat(path, &st) || !file_store_name(&st, name))
+			return 1;
+		fd = file_store_get(&s, path, name);
+		if (fd < 0) /* it was dropped as soon as it was made */
+			continue;
+		if (pread(fd, got, sizeof got, 0) != TOGETHER_BYTES)
+			return 2;
+		for (int k = 0; k < TOGETHER_BYTES; k++)
+			if (got[k] != (char)('a' + file))
+				return 3;
+		close(fd);
+	}
+	file_store_close(&s);
+	return 0;
+}
+
+static void many_at_once(void **state)
+{
+	char dir[SCRATCH_PATH], path[300], cache[300];
+	pid_t pids[TOGETHER];
+
+	(void)state;
+	assert_int_equal(scratch_make(dir), 0);
+	path_in(cache, dir, "cache");
+	for (unsigned i = 0; i < TOGETHER_FILES; i++) {
+		const char text[2] = {(char)('a' + i)};
+
+		snprintf(path, sizeof path, "%s/file%u", dir, i);
+		write_file(path, text, TOGETHER_BYTES);
+	}
+	for (unsigned i = 0; i < TOGETHER; i++) {
+		pids[i] = fork();
+		assert_true(pids[i] >= 0);
+		if (!pids[i])
+			_exit(get_often(dir, cache, i));
+	}
+	for (unsigned i = 0; i < TOGETHER; i++) {
+		int status;
+
+		assert_int_equal(waitpid(pids[i], &status, 0), pids[i]);
+		assert_int_equal(status, 0);
+	}
+	remove_all(dir);
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
@@ -171,6 +283,9 @@ int main(void)
 		cmocka_unit_test(some_files_have_none),
 		cmocka_unit_test(where_others_write_there_is_none),
 		cmocka_unit_test(the_oldest_go),
+		cmocka_unit_test(what_another_is_making_stays),
+		cmocka_unit_test(half_copies_go),
+		cmocka_unit_test(many_at_once),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);

@@ -19,7 +19,7 @@
 #include "collector/replay/host_filter.h"
 #include "collector/task/syscall_filter.h"
 #include "collector/tracee/tracee.h"
-#include "format/log.h"
+#include "format/log_values.h"
 #include "lib/array_size.h"
 #include "lib/page.h"
 #include "tests/unit/unit.h"

@@ -3,7 +3,7 @@
 
 #include "collector/record/log_objects.h"
 #include "collector/replay/met_objects.h"
-#include "format/log.h"
+#include "format/log_values.h"
 
 enum {
 	MANY = 20000,

@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 /* Where fragments have safe points: random programs are translated in random order, as they would
  * run; then no cycle of links may be without one, and no path have more conditionals between two
- * than there is room for. */
+ * than there is room for. Where fragments that count lie beside the others (fragment.counting), no
+ * link leads from one sort to the other, and table 2 has both. */
 #include "tests/unit/unit.h"
 
 #include <string.h>
@@ -26,6 +27,7 @@ struct world {
 	struct program program; /* of those bytes */
 	struct code_source source;
 	struct code_cache *cache;
+	bool both; /* fragments of both sorts are made */
 	/* By fragment, for a look at the links: */
 	bool *seen;
 	uint32_t *most;      /* conditionals since the last safe point when it is entered */
@@ -102,21 +104,37 @@ static void arrive(struct world *w, uint64_t pc, bool indirect)
 
 static uint64_t any_pc(struct world *w) { return AT + w->starts[below(w, (unsigned)w->count)]; }
 
+static bool is_blocked(void *arg, uint64_t start, uint64_t end)
+{
+	(void)arg;
+	(void)start;
+	(void)end;
+	return false;
+}
+
 static void stop_somewhere(struct world *w)
 {
 	struct code_cache *c = w->cache;
 	const struct cache_exit *x = c->exit_count ? &c->exits[below(w, c->exit_count)] : NULL;
 	struct prediction prediction;
+	uint64_t at;
 
-	if (x && !x->dead && x->kind == EXIT_LINK && x->site && x->linked == FRAGMENT_NONE)
+	c->counting = w->both && below(w, 2);
+	if (x && !x->dead && x->kind == EXIT_LINK && x->site && x->linked == FRAGMENT_NONE) {
+		c->counting = x->counting;
 		arrive(w, x->target, below(w, 10) == 0);
-	else if (below(w, 20) == 0)
+	} else if (below(w, 20) == 0)
 		arrive(w, any_pc(w), true);
 	else if (below(w, 100) == 0 &&
 		 translator_may_predict(c, &w->source, any_pc(w), any_pc(w), &prediction))
 		assert_true(code_cache_predict(c, &prediction));
 	else if (below(w, 200) == 0)
 		code_cache_drop(c, any_pc(w), any_pc(w) + 8);
+	else if (w->both && below(w, 200) == 0) {
+		at = any_pc(w);
+		code_cache_unlink(c, at, at + 64);
+		code_cache_relink(c, at, at + 64, is_blocked, NULL);
+	}
 }
 
 static uint32_t exits_end(const struct code_cache *c, uint32_t fragment)
@@ -139,6 +157,9 @@ static void follow(struct world *w, uint32_t fragment, uint32_t most)
 
 		if (x->kind != EXIT_LINK)
 			continue;
+		assert_int_equal(x->counting, c->fragments[fragment].counting);
+		assert_true(x->linked == FRAGMENT_NONE ||
+			    c->fragments[x->linked].counting == x->counting);
 		n += x->conditional; /* taken; all of them come before the fragment's end */
 		assert_true(n <= (uint32_t)code_cache_most_debt(c));
 		if (x->linked == FRAGMENT_NONE || c->fragments[x->linked].checked ||
@@ -146,6 +167,22 @@ static void follow(struct world *w, uint32_t fragment, uint32_t most)
 			continue;
 		w->most[x->linked] = n;
 		follow(w, x->linked, n);
+	}
+}
+
+/* Indirect branches find each fragment that has an entry for them, by an address of its sort. */
+static void look_at_tables(const struct code_cache *c)
+{
+	for (uint32_t i = 0; i < c->fragment_count; i++) {
+		const struct fragment *frag = &c->fragments[i];
+		uint64_t key = frag->pc | (frag->counting ? TABLE2_COUNTING : 0), found = 0;
+
+		if (!frag->indirect || code_cache_find_of(c, frag->pc, frag->counting) != i)
+			continue;
+		for (uint32_t k = 0; k < 1u << c->tables.bits; k++)
+			if (c->tables.pairs[k].pc == key)
+				found = c->tables.pairs[k].entry;
+		assert_true(found == region_address(CODE_AT + frag->indirect));
 	}
 }
 
@@ -166,7 +203,7 @@ static void look_at_links(struct world *w)
 		uint32_t there =
 			x->dead || x->kind != EXIT_LINK || !x->site || x->linked != FRAGMENT_NONE
 				? FRAGMENT_NONE
-				: code_cache_find(c, x->target);
+				: code_cache_find_of(c, x->target, x->counting);
 
 		assert_true(there == FRAGMENT_NONE ||
 			    !fragment_meets(&c->fragments[there],
@@ -174,9 +211,9 @@ static void look_at_links(struct world *w)
 	}
 }
 
-static void run_programs(bool ticks)
+static void run_programs(bool ticks, bool both)
 {
-	uint32_t superseded = 0, checked = 0, unchecked = 0;
+	uint32_t superseded = 0, checked = 0, unchecked = 0, counting = 0;
 
 	for (int i = 0; i < PROGRAMS; i++) {
 		const struct processor processor = {
@@ -190,6 +227,7 @@ static void run_programs(bool ticks)
 		w->cache = code_cache_new(&processor, false, false);
 		assert_non_null(w->cache);
 		w->cache->kind.ticks = ticks;
+		w->both = both;
 		write_program(w);
 		arrive(w, AT, false);
 		for (int k = 1; k <= STOPS; k++) {
@@ -197,26 +235,37 @@ static void run_programs(bool ticks)
 			if (k % (STOPS / LOOKS) == 0)
 				look_at_links(w);
 		}
+		look_at_tables(w->cache);
 		assert_int_equal(w->cache->clears, 0);
 		for (uint32_t k = 0; k < w->cache->fragment_count; k++)
-			*(w->cache->fragments[k].checked ? &checked : &unchecked) += 1;
+			*(w->cache->fragments[k].counting  ? &counting
+			  : w->cache->fragments[k].checked ? &checked
+							   : &unchecked) += 1;
 		superseded += w->superseded;
 		code_cache_put(w->cache);
 		free(w);
 	}
 	assert_true(superseded > PROGRAMS && checked > 10 * PROGRAMS && unchecked > 10 * PROGRAMS);
+	assert_true(both ? counting > 10 * PROGRAMS : !counting);
 }
 
 static void no_cycle_and_no_long_path_is_without_one(void **state)
 {
 	(void)state;
-	run_programs(false);
+	run_programs(false, false);
 }
 
 static void nor_where_only_ticks_are_counted(void **state)
 {
 	(void)state;
-	run_programs(true);
+	run_programs(true, false);
+}
+
+static void two_sorts_of_fragments_keep_to_themselves(void **state)
+{
+	(void)state;
+	run_programs(false, true);
+	run_programs(true, true);
 }
 
 int main(void)
@@ -224,6 +273,7 @@ int main(void)
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(no_cycle_and_no_long_path_is_without_one),
 		cmocka_unit_test(nor_where_only_ticks_are_counted),
+		cmocka_unit_test(two_sorts_of_fragments_keep_to_themselves),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);

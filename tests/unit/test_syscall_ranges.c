@@ -4,17 +4,29 @@
 
 #include <errno.h>
 #include <inttypes.h>
+#include <linux/btrfs.h>
 #include <linux/capability.h>
+#include <linux/cdrom.h>
 #include <linux/fb.h>
 #include <linux/fs.h>
+#include <linux/fscrypt.h>
 #include <linux/hdreg.h>
+#include <linux/i2c-dev.h>
+#include <linux/i2c.h>
 #include <linux/if.h>
+#include <linux/if_vlan.h>
+#include <linux/input.h>
+#include <linux/kd.h>
 #include <linux/loop.h>
 #include <linux/quota.h>
 #include <linux/rtc.h>
+#include <linux/usbdevice_fs.h>
+#include <linux/videodev2.h>
 #include <linux/vt.h>
 #include <mqueue.h>
+#include <scsi/sg.h>
 #include <signal.h>
+#include <sound/asound.h>
 #include <stdio.h>
 #include <string.h>
 #include <sys/ioctl.h>
@@ -32,6 +44,7 @@
 #include <sys/user.h>
 
 #include "lib/array_size.h"
+#include "syscalls/sized_requests.h"
 #include "syscalls/syscall_names.h"
 #include "tests/unit/unit.h"
 
@@ -148,6 +161,29 @@ static void structures_have_the_size_that_the_system_s_headers_say(void **state)
 	assert_int_equal(SIZE_OF_LOOP_INFO64, sizeof(struct loop_info64));
 	assert_int_equal(SIZE_OF_FB_VAR, sizeof(struct fb_var_screeninfo));
 	assert_int_equal(SIZE_OF_FB_FIX, sizeof(struct fb_fix_screeninfo));
+	assert_int_equal(SIZE_OF_KEY_ENTRY, sizeof(struct kbentry));
+	assert_int_equal(SIZE_OF_KEY_STRING, sizeof(struct kbsentry));
+	assert_int_equal(SIZE_OF_DIACRITICS, sizeof(struct kbdiacrs));
+	assert_int_equal(SIZE_OF_WIDE_DIACRITICS, sizeof(struct kbdiacrsuc));
+	assert_int_equal(SIZE_OF_VT_EVENT, sizeof(struct vt_event));
+	assert_int_equal(SIZE_OF_EFFECT, sizeof(struct ff_effect));
+	assert_int_equal(SIZE_OF_SCSI_ID, sizeof(struct sg_scsi_id));
+	assert_int_equal(SIZE_OF_SCSI_REQUESTS, sizeof(sg_req_info_t[SG_MAX_QUEUE]));
+	assert_int_equal(SIZE_OF_SCSI_COMMAND, sizeof(struct sg_io_hdr));
+	assert_int_equal(SIZE_OF_TRACK_ENTRY, sizeof(struct cdrom_tocentry));
+	assert_int_equal(SIZE_OF_SUBCHANNEL, sizeof(struct cdrom_subchnl));
+	assert_int_equal(SIZE_OF_SECTOR, sizeof(char[CD_FRAMESIZE]));
+	assert_int_equal(SIZE_OF_SECTOR_RAW0, sizeof(char[CD_FRAMESIZE_RAW0]));
+	assert_int_equal(SIZE_OF_SECTOR_RAW, sizeof(char[CD_FRAMESIZE_RAW]));
+	assert_int_equal(SIZE_OF_SECTOR_ALL, sizeof(char[CD_FRAMESIZE_RAWER]));
+	assert_int_equal(SIZE_OF_DISC_NUMBER, sizeof(struct cdrom_mcn));
+	assert_int_equal(SIZE_OF_DVD_STRUCT, sizeof(dvd_struct));
+	assert_int_equal(SIZE_OF_DVD_AUTH, sizeof(dvd_authinfo));
+	assert_int_equal(SIZE_OF_BTRFS_SUBVOLUME, sizeof(struct btrfs_ioctl_vol_args_v2));
+	assert_int_equal(SIZE_OF_SOUND_TIMER, sizeof(struct snd_timer_params));
+	assert_int_equal(SIZE_OF_USB_DRIVER, sizeof(struct usbdevfs_getdriver));
+	assert_int_equal(SIZE_OF_VLAN, sizeof(struct vlan_ioctl_args));
+	assert_int_equal(SIZE_OF_OLD_POLICY, sizeof(struct fscrypt_policy_v1));
 	assert_int_equal(SIZE_OF_FSXATTR, sizeof(struct fsxattr));
 	assert_int_equal(SIZE_OF_RTC_WAKE, sizeof(struct rtc_wkalrm));
 	assert_int_equal(SIZE_OF_VT_STATE, sizeof(struct vt_stat));
@@ -393,6 +429,22 @@ static void requests_have_rows_or_a_size_in_their_number(void **state)
 	ENTER(ioctl, 3, FIBMAP, BASE); /* 0 is written also by one that fails */
 	EXIT(-ERANGE);
 	expect("10000+4*");
+	ENTER(ioctl, 3, EVIOCGVERSION, BASE); /* its number is believed */
+	EXIT(0);
+	expect("10000+4");
+	assert_int_equal(found.known, SYSCALL_RANGES_KNOWN);
+	ENTER(ioctl, 3, EVIOCGNAME(40), BASE); /* of any size */
+	EXIT(40);
+	expect("10000+40");
+	ENTER(ioctl, 3, _IOC(_IOC_READ | _IOC_WRITE, 'E', 0x06, 40), BASE); /* another's */
+	assert_int_equal(found.known, SYSCALL_RANGES_GUESSED);
+	ENTER(ioctl, 3, EVIOCSREP, BASE);
+	EXIT(0);
+	expect("");
+	assert_int_equal(found.known, SYSCALL_RANGES_KNOWN);
+	ENTER(ioctl, 3, EVIOCSFF, BASE); /* its number says that nothing is written */
+	EXIT(0);
+	expect("10000+48");
 	ENTER(ioctl, 3, _IOR('?', 1, char[24]), BASE);
 	EXIT(0);
 	expect("10000+24");
@@ -401,6 +453,95 @@ static void requests_have_rows_or_a_size_in_their_number(void **state)
 	EXIT(0);
 	expect("");
 	assert_int_equal(found.known, SYSCALL_RANGES_GUESSED);
+}
+
+/* What belongs to one lies elsewhere, or behind it. */
+static void requests_say_where_and_how_much(void **state)
+{
+	const struct sg_io_hdr command = {.interface_id = 'S',
+					  .mx_sb_len = 18,
+					  .dxfer_len = 512,
+					  .dxferp = (void *)0x20000,
+					  .sbp = (void *)0x30000};
+	struct sg_io_hdr other = command;
+	const struct iovec vectors[] = {{(void *)0x40000, 100}, {(void *)0x50000, 8}};
+	const struct i2c_msg messages[] = {{.flags = I2C_M_RD, .len = 7, .buf = (void *)0x60000},
+					   {.len = 9, .buf = (void *)0x70000}};
+	const struct i2c_rdwr_ioctl_data bus = {(void *)(BASE + 64), 2};
+	const struct input_mask mask = {.codes_size = 24, .codes_ptr = 0x80000};
+	const struct fb_cmap colours = {.len = 16, .red = (void *)0x20000, .blue = (void *)0x30000};
+	const struct v4l2_format format = {.type = V4L2_BUF_TYPE_VIDEO_OVERLAY};
+
+	(void)state;
+	put(BASE, &command, sizeof command);
+	ENTER(ioctl, 3, SG_IO, BASE);
+	EXIT(0);
+	expect("10000+88 30000+18 20000+512");
+	other.iovec_count = 2;
+	other.dxferp = (void *)(BASE + 128);
+	put(BASE, &other, sizeof other);
+	put(BASE + 128, vectors, sizeof vectors);
+	ENTER(ioctl, 3, SG_IO, BASE);
+	EXIT(0);
+	expect("10000+88 30000+18 40000+100 50000+8");
+	other.flags = SG_FLAG_DIRECT_IO;
+	put(BASE, &other, sizeof other);
+	ENTER(ioctl, 3, SG_IO, BASE);
+	assert_int_equal(found.known, SYSCALL_RANGES_UNKNOWN);
+	put(BASE, &bus, sizeof bus);
+	put(BASE + 64, messages, sizeof messages);
+	ENTER(ioctl, 3, I2C_RDWR, BASE);
+	EXIT(2);
+	expect("60000+7");
+	put(BASE, &mask, sizeof mask);
+	ENTER(ioctl, 3, EVIOCGMASK, BASE);
+	EXIT(0);
+	expect("80000+24");
+	put(BASE, &colours, sizeof colours);
+	ENTER(ioctl, 3, FBIOGETCMAP, BASE);
+	EXIT(0);
+	expect("20000+32 30000+32");
+	put_u32(BASE, 5);
+	put_u32(BASE + 4, 100);
+	ENTER(ioctl, 3, 1, BASE); /* FIBMAP, or SCSI_IOCTL_SEND_COMMAND */
+	EXIT(0);
+	expect("10000+4 10008+100");
+	put_u32(BASE, 5000);
+	ENTER(ioctl, 3, 1, BASE);
+	EXIT(0);
+	expect("10000+4");
+	put(BASE, &format, sizeof format);
+	ENTER(ioctl, 3, VIDIOC_G_FMT, BASE);
+	assert_int_equal(found.known, SYSCALL_RANGES_UNKNOWN);
+	put_u32(BASE, V4L2_BUF_TYPE_VIDEO_CAPTURE);
+	ENTER(ioctl, 3, VIDIOC_G_FMT, BASE);
+	EXIT(0);
+	expect("10000+208");
+	put_u32(BASE + 4, 12);
+	ENTER(ioctl, 3, SNDRV_CTL_IOCTL_TLV_READ, BASE);
+	EXIT(0);
+	expect("10000+8 10008+12");
+	memset(fake.bytes, 0, sizeof fake.bytes);
+}
+
+/* They are searched in halves. */
+static void requests_stand_in_their_order(void **state)
+{
+	static const uint32_t rows[] = {
+#define BT_SIZED(number, id) (number),
+#define BT_ANY_SIZE(way, type, first, last, id)
+#include "syscalls/sized_requests.def"
+#undef BT_ANY_SIZE
+#undef BT_SIZED
+	};
+
+	(void)state;
+	for (size_t i = 0; i < ARRAY_SIZE(rows); i++) {
+		assert_true(sized_request_is_true(rows[i]) && sized_request_has_size(rows[i]));
+		if (i)
+			assert_true((rows[i - 1] << 16 | rows[i - 1] >> 16) <
+				    (rows[i] << 16 | rows[i] >> 16));
+	}
 }
 
 /* Numbers that overflow, vectors without end, structures at the edge of memory. */
@@ -433,7 +574,7 @@ static void hostile_numbers_stay_within_bounds(void **state)
 	assert_true(found.count <= 1024);
 	ENTER(ioctl, 0, 0xc020660b, BASE); /* FS_IOC_FIEMAP of 2^32 - 1 extents */
 	EXIT(0);
-	expect("10000+240518168552");
+	expect("10000+32 10020+240518168520");
 	memset(fake.bytes, 0, sizeof fake.bytes);
 }
 
@@ -497,6 +638,8 @@ int main(void)
 		cmocka_unit_test(operations_have_rows_of_their_own),
 		cmocka_unit_test(an_unknown_operation_is_unknown_unless_it_was_refused),
 		cmocka_unit_test(requests_have_rows_or_a_size_in_their_number),
+		cmocka_unit_test(requests_say_where_and_how_much),
+		cmocka_unit_test(requests_stand_in_their_order),
 		cmocka_unit_test(hostile_numbers_stay_within_bounds),
 		cmocka_unit_test(without_room_a_call_is_unknown),
 		cmocka_unit_test(any_call_with_any_numbers_is_evaluated),

@@ -154,7 +154,6 @@ static const char *reason_not_to_follow(uint64_t nr)
 		{SYSCALL_NR_io_setup, "the mapping has no code"},
 		{SYSCALL_NR_io_destroy, "the mapping has no code"},
 		{SYSCALL_NR_map_shadow_stack, "the mapping has no code"},
-		{SYSCALL_NR_uselib, "no kernel of x86-64 has it since Linux 5.1"},
 	};
 
 	for (size_t i = 0; i < ARRAY_SIZE(rows); i++)

@@ -220,7 +220,7 @@ static uint32_t fragment_kept(struct code_cache *c, const struct code_source *so
 	enum persisted_fault fault;
 	uint32_t fragment;
 
-	if (!bytes.len)
+	if (!bytes.len || c->counting) /* those that are kept do not */
 		return FRAGMENT_NONE;
 	fragment = persisted_add(c, source, pc, profile_get(p, i).offset, bytes, &fault);
 	if (fragment == FRAGMENT_NONE && fault == PERSISTED_REFUSED)
@@ -379,7 +379,29 @@ static void note_in_profile(const struct fragment_source *src, uint64_t pc, bool
 	profile_add(src->es->profile.program, m, pc, indirect);
 }
 
-/* The fragment at pc, made if need be, with some that lie ahead of it. */
+/* Behind a fragment that has been made at pc: those that are likely to be wanted next. */
+static void make_ahead(struct fragment_source *src, const struct code_source *source, uint64_t pc,
+		       bool indirect, uint32_t fragment)
+{
+	struct code_cache *c = src->es->cache;
+	struct profile_view *view = &src->es->profile;
+	uint32_t clears = c->clears;
+	size_t entry = cache_profile_find(view, src->task->process->space, pc);
+
+	if (entry == PROFILE_NONE && !(src->es->learns && src->es->window.bytes))
+		note_in_profile(src, pc, indirect);
+	if (entry == PROFILE_NONE) {
+		view = &src->es->similar;
+		entry = cache_profile_find(view, src->task->process->space, pc);
+	}
+	if (entry == PROFILE_NONE || !profile_is_exact(view->program))
+		translate_ahead(c, source, fragment);
+	if (entry != PROFILE_NONE && c->clears == clears)
+		follow_profile(source, view, entry);
+}
+
+/* The fragment at pc, made if need be, with some that lie ahead of it. Fragments that count are run
+ * shortly: the profile neither knows nor learns of them. */
 static uint32_t fragment_for(struct fragment_source *src, uint64_t pc, bool indirect)
 {
 	struct code_source source = {.read = read_segment_code,
@@ -393,22 +415,11 @@ static uint32_t fragment_for(struct fragment_source *src, uint64_t pc, bool indi
 	struct code_cache *c = src->es->cache;
 	uint32_t before = c->fragment_count, fragment = enter_fragment_at(c, &source, pc, indirect),
 		 clears = c->clears;
-	struct profile_view *view = &src->es->profile;
-	size_t entry = PROFILE_NONE;
 
-	if (fragment != FRAGMENT_NONE && fragment >= before) {
-		entry = cache_profile_find(view, src->task->process->space, pc);
-		if (entry == PROFILE_NONE && !(src->es->learns && src->es->window.bytes))
-			note_in_profile(src, pc, indirect);
-		if (entry == PROFILE_NONE) {
-			view = &src->es->similar;
-			entry = cache_profile_find(view, src->task->process->space, pc);
-		}
-		if (entry == PROFILE_NONE || !profile_is_exact(view->program))
-			translate_ahead(c, &source, fragment);
-		if (entry != PROFILE_NONE && c->clears == clears)
-			follow_profile(&source, view, entry);
-	}
+	if (fragment != FRAGMENT_NONE && fragment >= before && c->counting)
+		translate_ahead(c, &source, fragment);
+	else if (fragment != FRAGMENT_NONE && fragment >= before)
+		make_ahead(src, &source, pc, indirect, fragment);
 	/* Code ahead may have been found to have changed, and the fragment to reach into it. */
 	if (c->clears == clears &&
 	    (fragment == FRAGMENT_NONE || code_cache_find(c, pc) == fragment))
@@ -433,14 +444,13 @@ static void prepare_ticks(struct context *ctx, uint64_t start)
 }
 
 /* How far the task may run in the cache: not to its stop_point, which is so many ticks ahead,
- * near_stop_ticks() or more; nor, where only ticks are counted, much farther than so many transfers
- * without one. */
+ * STOP_NEAR or more; nor, where only ticks are counted, much farther than so many transfers without
+ * one. */
 static void bound_stretch(struct engine_task *et, const struct engine_space *es, uint64_t ahead,
 			  uint64_t transfers)
 {
 	const uint32_t most = records_room(es->cache->kind);
-	uint64_t records = ahead / RECORD_TICKS,
-		 ticks = ahead - (es->cache->kind.near ? NEAR_AHEAD : TICKS_AHEAD);
+	uint64_t records = ahead / RECORD_TICKS, ticks = ahead - TICKS_AHEAD;
 
 	et->room = records < most / RECORD_SIZE ? (uint32_t)records * RECORD_SIZE : most;
 	et->ticks_start =
@@ -560,8 +570,6 @@ int cache_enter(struct backend *b, struct task *task, bool indirect)
 			      .log_next = -(uint64_t)LOG_BYTES};
 	struct fragment_source src = {.b = b, .task = task};
 	struct bt_regs regs;
-	uint64_t transfers;
-	bool careful, counts;
 	uint32_t fragment = FRAGMENT_NONE;
 	int rc;
 
@@ -572,25 +580,14 @@ int cache_enter(struct backend *b, struct task *task, bool indirect)
 	 * get on by a step. */
 	if ((b->parallel && et->idle >= IDLE_MOST))
 		return step_first(b, task);
-	/* Where only ticks are counted a task that never makes so many transfers would run past its
-	 * stop point's tick, and past the next one's. */
-	if (!b->ticks && ahead < STOP_NEAR && !engine_space_made(task) && is_for_cache(task))
-		(void)engine_space_of(b, task);
-	near_stop_note(b, engine_space_made(task), task, ahead);
-	transfers = near_stop_transfers(b, engine_space_made(task), task);
-	counts = near_stop_counts(b, engine_space_made(task));
-	careful = counts ? !near_stop_count_down(task, &ctx)
-			 : ahead < near_stop_ticks(b, engine_space_made(task)) && !transfers;
-	/* At the stop point's tick its last transfers are counted. */
-	if (careful && (counts || !ahead || !near_stop_is_far_in_time(et, task_tick(task))))
+	et->counting = ahead < STOP_NEAR;
+	if (et->counting && !near_stop_count_down(task, &ctx))
 		return step_first(b, task);
-	if (engine_space_made(task))
-		engine_space_made(task)->careful = careful;
 	if (is_for_cache(task))
 		es = engine_space_of(b, task);
 	src.es = es;
 	if (es)
-		es->careful = careful; /* it may have been made just now */
+		es->cache->counting = et->counting;
 	if (es && !may_enter(&src))
 		return wait_for_others(b, task);
 	if (es && et->opens)
@@ -628,15 +625,12 @@ int cache_enter(struct backend *b, struct task *task, bool indirect)
 	cache_syscalls_grant(b, task, es, &ctx);
 	ctx.cpuid = !es->cpuid_traps && !es->adopted;
 	et->ticks = b->ticks;
-	/* Where fragments have no conditionals none of them comes nearer; and where transfers are
-	 * counted there is not to be one. */
-	ahead = es->careful || counts ? UINT64_MAX : transfers ? NEAR_AHEAD + 1 : ahead;
-	if (!transfers || transfers > cache_sample_transfers(es))
-		transfers = cache_sample_transfers(es);
+	if (et->counting) /* they stop by themselves */
+		ahead = UINT64_MAX;
 	bound_stretch(
 		et, es,
 		cache_watch_turn(task, &ctx, et->ticks ? cache_sample_ahead(es, ahead) : ahead),
-		transfers);
+		cache_sample_transfers(es));
 	ctx.next = -(uint64_t)et->room;
 	et->sample_room = 0;
 	if (et->ticks) {
@@ -716,6 +710,7 @@ static bool may_stay(const struct backend *b, const struct task *task)
 bool cache_stay(struct backend *b, struct task *task, const struct bt_regs *raw)
 {
 	struct engine_space *es = engine_space_made(task);
+	const struct engine_task *et = task->backend;
 	struct code_cache *c = es->cache;
 	struct fragment_source src = {.b = b, .task = task, .es = es, .alone = true, .stays = true};
 	uint32_t exit, fragment, way;
@@ -725,6 +720,7 @@ bool cache_stay(struct backend *b, struct task *task, const struct bt_regs *raw)
 	if (!pc || pc == es->unmade || b->tests->alarm_each || !may_stay(b, task) ||
 	    !is_ready(&src, pc))
 		return false;
+	c->counting = et->counting;
 	c->busy = true; /* it is not cleared: the task is in it */
 	fragment = fragment_for(&src, pc, exit == EXIT_NONE);
 	c->busy = false;

@@ -64,14 +64,18 @@ static bool state_before_bit(struct task *task, const struct engine_space *es, s
 }
 
 /* Whether it is about to go to where r11 says, from p. */
-static bool is_dispatching(const struct code_cache *c, uint64_t rip, const struct state_entry *p)
+static bool is_dispatching(const struct code_cache *c, uint64_t rip, const struct state_entry *p,
+			   bool counting)
 {
 	uint8_t bytes[DISPATCH_BYTES];
-	struct emitter e = {.bytes = bytes, .room = sizeof bytes};
+	struct emitter e = {.bytes = bytes, .room = sizeof bytes, .base = rip};
 
-	emit_dispatch(&e);
+	if (counting)
+		emit_dispatch_counting(&e, region_address(CODE_AT + c->miss_counting));
+	else
+		emit_dispatch(&e);
 	return p->state & STATE_NOTED &&
-	       (stands_at(c, rip, &e, 0) || stands_at(c, rip, &e, DISPATCH_JUMP));
+	       (stands_at(c, rip, &e, 0) || (!counting && stands_at(c, rip, &e, DISPATCH_JUMP)));
 }
 
 /* The task died where a branch had been made, all but the jump (STATE_MADE, STATE_LEADS). */
@@ -152,7 +156,8 @@ static bool state_arriving(struct task *task, const struct engine_space *es, str
 	if (c->kind.ticks && (searching || entering))
 		made.to = led_to(c, s, entering);
 	else if (c->kind.ticks ||
-		 !(searching || entering || (p && is_dispatching(c, s->regs.rip, p))) ||
+		 !(searching || entering ||
+		   (p && is_dispatching(c, s->regs.rip, p, fragment->counting))) ||
 		 !stretch_read_record(task, es, s->ctx.next - RECORD_SIZE, &made) ||
 		 !branch_log_is_indirect(&made))
 		return false;
@@ -162,7 +167,7 @@ static bool state_arriving(struct task *task, const struct engine_space *es, str
 	if (!c->kind.ticks && made.to != s->regs.r11 &&
 	    !(entering && (fragment ? made.to == fragment->pc : s->regs.r11 == BITS_EMPTY)))
 		return false;
-	if (searching && at > c->miss)
+	if (searching && at >= c->miss_rax)
 		s->regs.rax = s->ctx.rax;
 	if (searching && at >= c->miss_kept)
 		s->regs.eflags = (s->regs.eflags & ~(FLAGS_OF | FLAGS_OF_AH)) |
@@ -300,7 +305,8 @@ static void guess_state(const struct code_cache *c, struct stretch *s, uint64_t 
 	if (arriving || (p && p->state & STATE_RCX))
 		s->regs.rcx = s->ctx.rcx;
 	if (!p && !fragment &&
-	    ((at > c->miss && at < c->safe_point) || (at >= c->call && at < c->called) || at_cpuid))
+	    ((at >= c->miss_rax && at < c->safe_point) || (at >= c->call && at < c->called) ||
+	     at_cpuid))
 		s->regs.rax = s->ctx.rax;
 	if (!p && ((at >= c->call && at < c->called) || at_cpuid))
 		s->regs.rcx = s->ctx.rcx;

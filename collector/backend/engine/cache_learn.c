@@ -98,7 +98,7 @@ static size_t read_kept(void *arg, uint64_t addr, uint8_t *bytes, size_t n)
 /* Returns the demand that the group of entry i is to meet: that of the fragment there. */
 static struct fragment_demand demand_of(const struct engine_space *es, size_t i, uint64_t pc)
 {
-	uint32_t fragment = code_cache_find(es->cache, pc);
+	uint32_t fragment = code_cache_find_of(es->cache, pc, false);
 	const struct fragment *frag =
 		fragment == FRAGMENT_NONE ? NULL : &es->cache->fragments[fragment];
 

@@ -76,14 +76,16 @@ bool engine_passes_known_results(struct backend *b, struct task *task,
 
 /* ---- Stops ---- */
 
-/* Drops the fragment at pc, whose code has changed. Others made from those bytes go when the bytes
+/* Drops the fragments at pc, whose code has changed. Others made from those bytes go when the bytes
  * are read again. */
 static void drop_fragment_at(struct code_cache *c, uint64_t pc)
 {
-	uint32_t fragment = code_cache_find(c, pc);
+	for (int counting = 0; counting < 2; counting++) {
+		uint32_t fragment = code_cache_find_of(c, pc, counting);
 
-	if (fragment != FRAGMENT_NONE)
-		code_cache_drop_fragment(c, fragment);
+		if (fragment != FRAGMENT_NONE)
+			code_cache_drop_fragment(c, fragment);
+	}
 }
 
 /* The task stands where its state is known: reports a held signal, or the stop that was wanted. */
@@ -177,7 +179,7 @@ static enum backend_stop on_trap(struct backend *b, struct task *task, struct en
 	if (et->holds || et->stop_wanted || task_function_stop(task))
 		return tracee_set_regs(task->host_tid, &task->regs) ? BACKEND_GONE
 								    : report_stop(task, info);
-	if (s->kind == EXIT_STOP && es->cache->kind.counts)
+	if (s->kind == EXIT_STOP && et->counting)
 		et->idle++; /* it may be at the branch that it was to come to */
 	if (s->kind == EXIT_STOP && cache_gives_way(task, s))
 		return tracee_set_regs(task->host_tid, &task->regs) ? BACKEND_GONE : BACKEND_SPINS;
@@ -530,6 +532,7 @@ static enum backend_stop meaning_of(struct backend *b, struct task *task,
 	enum backend_stop stop;
 
 	if (et->in_cache) {
+		task->signal_from = 0; /* no call is made there that could be dispatched */
 		stop = ev->type == WAIT_INTERRUPT ? cache_interrupted(b, task)
 						  : cache_stopped(b, task, info);
 		tell_scribbled(b, task);

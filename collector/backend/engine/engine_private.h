@@ -203,12 +203,8 @@ struct engine_space {
 	struct left_caches *left;      /* the caches of processes that are gone; NULL */
 	struct code_pages *left_pages; /* code pages that a later process may have, too; NULL: the
 					  cache is not left to any */
-	bool near; /* a task has come near its stop point, and still has one that is not far */
-	uint32_t near_task; /* its number */
-	bool careful; /* the task that runs, or ran last, is near its stop_point, and in no hurry to
-			 come there */
-	bool leaves;  /* code diverged from that of the other users of the shared cache: copy the
-			 cache before resuming */
+	bool leaves; /* code diverged from that of the other users of the shared cache: copy the
+			cache before resuming */
 	struct lost_code
 		lost[16]; /* code that the copy is to forget; the last piece may stand for many */
 	size_t lost_count;
@@ -287,9 +283,8 @@ struct engine_task {
 	uint64_t opens; /* it has written there, on a watched page; 0: nowhere. When it is alone the
 			   page is given back */
 	bool ticks;     /* no history is kept of it */
-	uint64_t near_tick;  /* so near its stop point that it is stepped: its tick, */
-	unsigned near_steps; /* ... and steps since that came */
-	unsigned asked;      /* how often to stop, after the first time */
+	bool counting;  /* it is near its stop point: in fragments that count down to that */
+	unsigned asked; /* how often to stop, after the first time */
 	bool stop_wanted;
 	unsigned idle;   /* stretches in a row that ended before anything had run */
 	bool waited_for; /* others wait for the turn that it has in the cache, and it knows; */

@@ -22,7 +22,6 @@
 #include <sys/syscall.h>
 
 #include "collector/backend/engine/cache/syscall_policy.h"
-#include "collector/backend/engine/near_stop.h"
 #include "collector/backend/engine/persist/persisted_groups.h"
 #include "collector/backend/engine/region_syscalls.h"
 #include "collector/backend/engine/watch.h"
@@ -438,12 +437,8 @@ bool engine_space_is_busy(const struct engine_space *es, const struct task *task
 
 struct fragment_kind engine_space_kind(const struct backend *b, const struct engine_space *es)
 {
-	return (struct fragment_kind){.ticks = b->ticks,
-				      .near = b->ticks && es->near,
-				      .counts = near_stop_counts(b, es),
-				      .careful = es->careful,
-				      .logged = b->logged,
-				      .apart = es->cache->kind.apart};
+	return (struct fragment_kind){
+		.ticks = b->ticks, .logged = b->logged, .apart = es->cache->kind.apart};
 }
 
 static bool has_kind(const struct backend *b, const struct engine_space *es)

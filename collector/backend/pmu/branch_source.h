@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
-/* The sources of the branches of natively running tasks: the rows of one table (source.c). A source
- * opens events for each task, and at every stop brings what the processor recorded into the task's
- * history. Used by pmu.c only; a source reaches the kernel through perf_ops only. */
+/* The sources of the branches of natively running tasks: the rows of one table (branch_source.c). A
+ * source opens events for each task, and at every stop brings what the processor recorded into the
+ * task's history. Used by pmu.c only; a source reaches the kernel through perf_ops only. */
 #ifndef BT_BRANCH_SOURCE_H
 #define BT_BRANCH_SOURCE_H
 

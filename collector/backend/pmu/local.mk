@@ -1,6 +1,6 @@
 collector_libcollector_a_SOURCES += \
 	collector/backend/pmu/branch_source.h \
-	collector/backend/pmu/lbr.c collector/backend/pmu/lbr_private.h \
+	collector/backend/pmu/source_lbr.c collector/backend/pmu/lbr_private.h \
 	collector/backend/pmu/lbr_bpf.c collector/backend/pmu/lbr_bpf.h \
 	collector/backend/pmu/lbr_samples.c \
 	collector/backend/pmu/lbr_stack.c collector/backend/pmu/lbr_stack.h \
@@ -11,7 +11,7 @@ collector_libcollector_a_SOURCES += \
 	collector/backend/pmu/perf_cpu.c collector/backend/pmu/perf_cpu.h \
 	collector/backend/pmu/pt_code.c collector/backend/pmu/pt_code.h \
 	collector/backend/pmu/ring.c collector/backend/pmu/ring.h \
-	collector/backend/pmu/source.c \
+	collector/backend/pmu/branch_source.c \
 	collector/backend/pmu/source_bts.c collector/backend/pmu/source_bts.h \
 	collector/backend/pmu/source_pt.c collector/backend/pmu/source_pt.h
 EXTRA_DIST += collector/backend/pmu/README.md

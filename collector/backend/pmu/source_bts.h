@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* The branch trace store as a source: a row of the table (source.c). The interface is
+/* The branch trace store as a source: a row of the table (branch_source.c). The interface is
  * branch_source.h. The doctor asks about its erratum, too. */
 #ifndef BT_SOURCE_BTS_H
 #define BT_SOURCE_BTS_H

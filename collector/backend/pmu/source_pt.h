@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* Intel PT as a source: a row of the table (source.c). The interface is branch_source.h. */
+/* Intel PT as a source: a row of the table (branch_source.c). The interface is branch_source.h. */
 #ifndef BT_SOURCE_PT_H
 #define BT_SOURCE_PT_H
 

@@ -300,14 +300,50 @@ static bool make_vsyscall(struct task *task, long nr, struct bt_regs *regs)
 	regs->eflags &= ~(uint64_t)EFLAGS_RF; /* of a fault; there is to be a breakpoint */
 	regs->rip = st->back;
 	regs->rsp += sizeof st->back;
-	if (st->answered)
+	if (st->answered) {
+		regs->rax = (uint64_t)
+			nr; /* it stays where a filter raised a signal for it
+			       (syscall_rollback(), Linux 6.18); any result is in the log */
 		return true;
+	}
 	call.rip = code_to_call_from(task);
-	if (!call.rip || syscall_filter_may_refuse(task) || tracee_set_regs(task->host_tid, &call))
+	if (!call.rip || tracee_set_regs(task->host_tid, &call))
 		return false;
 	result = tracee_syscall(task->host_tid, nr, args);
 	regs->rax = (uint64_t)result;
 	return result != -ESRCH && result != -EFAULT;
+}
+
+/* Lets the kernel do a call of the vsyscall page: a filter of the program's own may see where it is
+ * made, and give it another result, a signal, or kill the task. The step over it executes an
+ * instruction more (QUIRK(step-emulated)): nop, which is lent to the place where it returns to. The
+ * signals that come of it are not blocked where the program does not block them: the kernel would
+ * reset their handlers. Returns as next_insn_vsyscall(). */
+static int leave_vsyscall_to_kernel(struct task *task, uint64_t mask)
+{
+	static const uint8_t nop = 0x90;
+	const uint64_t raised = 1ull << (SIGSEGV - 1) | 1ull << (SIGSYS - 1);
+	struct step_task *st = task->step;
+	struct bt_regs regs;
+	uint8_t was;
+
+	if (!st->second.len || tracee_read(task->host_tid, st->back, &was, 1) != 1 ||
+	    !tracee_write(task->host_tid, st->back, &nop, 1))
+		return 0;
+	st->second.len = 0;
+	st->errand = ERRAND_STEP;
+	st->request = PTRACE_SINGLESTEP;
+	if (tracee_set_mask(task->host_tid, (mask & raised) | ~(raised | 1ull << (SIGTRAP - 1))) ||
+	    !tracee_step_to_stop(task->host_tid) ||
+	    !tracee_write(task->host_tid, st->back, &was, 1) ||
+	    tracee_get_regs(task->host_tid, &regs))
+		return -BT_E_GONE;
+	if (regs.rip == st->back + 1) {
+		regs.rip = st->back;
+		if (tracee_set_regs(task->host_tid, &regs))
+			return -BT_E_GONE;
+	}
+	return tracee_set_mask(task->host_tid, mask) ? -BT_E_GONE : 1;
 }
 
 int next_insn_vsyscall(struct task *task)
@@ -322,6 +358,8 @@ int next_insn_vsyscall(struct task *task)
 	 */
 	if (nr < 0 || tracee_get_mask(task->host_tid, &mask))
 		return 0;
+	if (!st->answered && syscall_filter_may_refuse(task))
+		return leave_vsyscall_to_kernel(task, mask);
 	if (tracee_set_mask(task->host_tid, ~(1ull << (SIGTRAP - 1))))
 		return -BT_E_GONE;
 	if (!make_vsyscall(task, nr, &regs))

@@ -280,6 +280,17 @@ static void note_saved_parts(const struct backend *b, struct task *task)
 		bt_saved_parts_address(st->bytes, st->insn.len, &before, &task->saved_parts);
 }
 
+/* Whether the instruction that was stepped has a result that a log must have. */
+static bool has_logged_result(const struct backend *b, struct task *task)
+{
+	const struct step_task *st = task->step;
+
+	task->left_vsyscall = st->back;
+	note_saved_parts(b, task);
+	return b->logged &&
+	       (st->insn.traits & BT_TRAIT_OWN_RESULT || st->back || task->has_saved_parts);
+}
+
 static enum backend_stop insn_stepped(const struct backend *b, struct task *task,
 				      const siginfo_t *info)
 {
@@ -290,10 +301,7 @@ static enum backend_stop insn_stepped(const struct backend *b, struct task *task
 		task->told.rip = 0;
 	if (st->program_tf && info->si_code != TRAP_HWBKPT)
 		return force_trap(task, info) ? BACKEND_GONE : BACKEND_SIGNAL;
-	task->left_vsyscall = st->back;
-	note_saved_parts(b, task);
-	if (b->logged &&
-	    (st->insn.traits & BT_TRAIT_OWN_RESULT || st->back || task->has_saved_parts))
+	if (has_logged_result(b, task))
 		return BACKEND_INSTRUCTION;
 	if (--st->budget == 0 || stop_point_side(task) != STOP_POINT_AHEAD ||
 	    task_function_stop(task))
@@ -412,10 +420,10 @@ static bool is_in_handler(const struct task *task, const struct bt_regs *before)
 /* The task may have been killed when its errand was done, before a stop told so. */
 static void step_exiting(struct backend *b, struct task *task, const struct bt_regs *regs)
 {
+	const struct observer *observer = task->process->space->observer;
 	const struct step_task *st = task->step;
 	const struct bt_regs before = task->regs;
 
-	(void)b;
 	task->regs = *regs;
 	(void)!next_insn_lengthen(task->step, &task->regs);
 	if (st->errand == ERRAND_DELIVER && is_in_handler(task, &before))
@@ -424,8 +432,12 @@ static void step_exiting(struct backend *b, struct task *task, const struct bt_r
 		 regs->rip != before.rip)
 		step_history_syscall(task);
 	else if (st->errand != ERRAND_SYSCALL && st->errand != ERRAND_SIGNAL &&
-		 before.rip == st->addr && regs->rip != before.rip)
+		 before.rip == st->addr && regs->rip != before.rip) {
 		step_history_step(task, false);
+		/* Nobody is told of this step by stopped(). */
+		if (has_logged_result(b, task) && observer->ops->instruction)
+			observer->ops->instruction(observer->arg, task);
+	}
 }
 
 /* Whether a SIGTRAP stop is the end of our own errand, and no trap of the program's.
@@ -484,6 +496,18 @@ static int lengthen_repeat(struct task *task)
 		       : 0;
 }
 
+/* The address of the instruction in the place of whose system call a signal has come (prctl(2),
+ * PR_SET_SYSCALL_USER_DISPATCH): it has been executed, and there was no stop at an entry. 0: there
+ * is none. The registers were `before` when the task was resumed. */
+static uint64_t dispatched_call_address(const struct task *task, const struct bt_regs *before)
+{
+	const struct step_task *st = task->step;
+	bool moved = st->errand == ERRAND_SYSCALL && before->rip == st->addr &&
+		     task->regs.rip != before->rip;
+
+	return moved || task->syscall_restarts ? system_call_address(task) : 0;
+}
+
 static enum backend_stop meaning_of(struct backend *b, struct task *task,
 				    const struct wait_event *ev, siginfo_t *info)
 {
@@ -528,6 +552,7 @@ static enum backend_stop meaning_of(struct backend *b, struct task *task,
 		return BACKEND_GONE;
 	if (force_trap(task, info))
 		return BACKEND_GONE;
+	task->signal_from = dispatched_call_address(task, &before);
 	/* int3 and its kin have been executed when their trap comes, but are no branches: nothing
 	 * to add. */
 	return BACKEND_SIGNAL;

@@ -225,13 +225,25 @@ void code_cache_put(struct code_cache *c)
 
 /* ---- Fragments and exits ---- */
 
-uint32_t code_cache_find(const struct code_cache *c, uint64_t pc)
+uint32_t code_cache_find_of(const struct code_cache *c, uint64_t pc, bool counting)
 {
 	uint32_t i = address_lists_first(&c->found, pc);
 
-	while (i != FRAGMENT_NONE && c->fragments[i].pc != pc)
+	while (i != FRAGMENT_NONE &&
+	       (c->fragments[i].pc != pc || c->fragments[i].counting != counting))
 		i = address_lists_next(&c->found, pc, i);
 	return i;
+}
+
+uint32_t code_cache_find(const struct code_cache *c, uint64_t pc)
+{
+	return code_cache_find_of(c, pc, c->counting);
+}
+
+/* The address by which table 2 knows it. */
+static uint64_t key_of(const struct fragment *frag)
+{
+	return frag->counting ? frag->pc | TABLE2_COUNTING : frag->pc;
 }
 
 bool code_cache_room(struct code_cache *c, size_t n, size_t align, uint8_t **bytes,
@@ -302,6 +314,7 @@ static bool add_exit(struct code_cache *c, const struct cache_exit *x)
 	    !address_lists_reserve(&c->waiting, c->exit_count))
 		return false;
 	c->exits[c->exit_count] = *x;
+	c->exits[c->exit_count].counting = c->counting;
 	c->exits[c->exit_count].linked = FRAGMENT_NONE;
 	c->exits[c->exit_count++].next = EXIT_NONE;
 	assert(x->kind != EXIT_LINK || !x->site || x->site % 8 <= 4); /* emit_align_link() */
@@ -348,7 +361,8 @@ static bool link_exit(void *arg, uint32_t exit)
 	const struct fragment *frag = &a->cache->fragments[a->fragment];
 	const struct cache_exit *x = &a->cache->exits[exit];
 
-	if (x->target != frag->pc || !fragment_meets(frag, x->demand))
+	if (x->target != frag->pc || x->counting != frag->counting ||
+	    !fragment_meets(frag, x->demand))
 		return false;
 	code_cache_link(a->cache, exit, a->fragment);
 	return true;
@@ -369,7 +383,7 @@ struct fragment_demand code_cache_demand(const struct code_cache *c, uint64_t pc
 	     i = address_lists_next(&c->waiting, pc, i)) {
 		const struct cache_exit *x = &c->exits[i];
 
-		if (x->target != pc)
+		if (x->target != pc || x->counting != c->counting)
 			continue;
 		all.back |= x->demand.back;
 		all.debt = x->demand.debt > all.debt ? x->demand.debt : all.debt;
@@ -409,6 +423,7 @@ uint32_t code_cache_append(struct code_cache *c, const struct fragment *fragment
 	    !address_lists_reserve(&c->found, number))
 		return FRAGMENT_NONE;
 	c->fragments[number] = *fragment;
+	c->fragments[number].counting = c->counting;
 	c->fragments[number].incoming = EXIT_NONE;
 	c->fragment_count++;
 	c->x87 |= fragment->x87;
@@ -451,7 +466,7 @@ void code_cache_publish(struct code_cache *c, uint32_t fragment)
 	const struct fragment *frag = &c->fragments[fragment];
 	uint32_t mask = tables_mask(&c->tables);
 
-	c->full |= !tables_put(&c->tables, frag->pc, region_address(CODE_AT + frag->indirect),
+	c->full |= !tables_put(&c->tables, key_of(frag), region_address(CODE_AT + frag->indirect),
 			       c->users > 1);
 	if (mask != tables_mask(&c->tables))
 		set_mask(c);
@@ -506,7 +521,7 @@ static void unlink_fragment(struct code_cache *c, uint32_t number)
 	if (!frag->superseded)
 		address_lists_remove(&c->found, frag->pc, number);
 	frag->incoming = EXIT_NONE;
-	other = code_cache_find(c, frag->pc);
+	other = code_cache_find_of(c, frag->pc, frag->counting);
 	for (; exit != EXIT_NONE; exit = next) {
 		next = c->exits[exit].next;
 		if (c->exits[exit].dead)
@@ -521,7 +536,7 @@ static void unlink_fragment(struct code_cache *c, uint32_t number)
 	}
 	if (!frag->indirect)
 		return;
-	tables_remove(&c->tables, frag->pc); /* table 1 may know either */
+	tables_remove(&c->tables, key_of(frag)); /* table 1 may know either */
 	if (other != FRAGMENT_NONE && c->fragments[other].indirect)
 		code_cache_publish(c, other);
 }
@@ -724,8 +739,8 @@ static bool relink_one(void *arg, uint32_t number)
 	if (frag->dead || !frag->unlinked || is_blocked(w, frag))
 		return !frag->dead;
 	frag->unlinked = false;
-	if (frag->superseded ||
-	    code_cache_find(c, frag->pc) != FRAGMENT_NONE) { /* another has taken its place */
+	if (frag->superseded || code_cache_find_of(c, frag->pc, frag->counting) !=
+					FRAGMENT_NONE) { /* another has taken its place */
 		forget_fragment(c, number);
 		return false;
 	}

@@ -71,6 +71,8 @@ struct fragment {
 	bool passes; /* what leads on from it leads back, for that has no conditional where it leads
 			to */
 	uint8_t last_len;            /* of its last instruction */
+	bool counting : 1;           /* before each branch it counts down to the task's stop point
+					(fragment_count_down()), and stops there */
 	bool head : 1;               /* of a loop, most likely: it needs its safe point */
 	bool x87 : 1;                /* it has x87 instructions */
 	uint16_t rounds, rounds_end; /* between these offsets from start are rounds of a cycle; end
@@ -133,8 +135,9 @@ struct cache_exit {
 	bool fresh; /* of a conditional that is taken, whose bit is still to come (fragment_ticks.c:
 		       no transfer lies between the last conditional and here) */
 	bool conditional; /* of a conditional, where it is taken */
-	bool dead; /* its fragment is: it leads nowhere any more, but may still be stopped at */
-	bool rcx;  /* the application's is in the context */
+	bool dead;    /* its fragment is: it leads nowhere any more, but may still be stopped at */
+	bool rcx : 1; /* the application's is in the context */
+	bool counting : 1; /* its fragment does (fragment.counting): it leads to such ones only */
 	struct fragment_demand demand;
 };
 
@@ -172,6 +175,8 @@ struct code_cache {
 	uint32_t dead; /* fragments that are */
 	bool full;     /* nothing more is made in it */
 	bool busy;     /* tasks may be running in it: it only grows */
+	bool counting; /* fragments that are made, and looked for, are now: whoever enters them
+			  says it before */
 	bool x87;      /* some fragment of it has, or had, x87 instructions */
 	/* Changes that the tracee has not got yet, where nothing is shared. */
 	size_t synced;     /* code before this is there, but for: */
@@ -181,9 +186,11 @@ struct code_cache {
 				 (tracee_inject()) */
 	uint32_t miss;        /* offset of the routine that a free entry of table 1 leads to, and an
 				 indirect entry that is another's */
-	uint32_t miss_kept;   /* from there on flags are in the context */
-	uint32_t mask_site;   /* of the mask of table 2's hash in a routine */
-	uint32_t miss_trap;   /* the stop for an address that is in no table */
+	uint32_t miss_counting; /* the same for fragments that count: they lead there at once */
+	uint32_t miss_rax;      /* from there on rax is in the context */
+	uint32_t miss_kept;     /* from there on flags are in the context */
+	uint32_t mask_site;     /* of the mask of table 2's hash in a routine */
+	uint32_t miss_trap;     /* the stop for an address that is in no table */
 	uint32_t safe_point,
 		safe_point_record; /* of the routine that writes a safe point's record */
 	uint32_t record_bits,      /* from there on its bits are in the record, */
@@ -253,16 +260,18 @@ static inline uint8_t code_cache_mark(const struct code_cache *c)
 	return (uint8_t)(1 + c->clears % UINT8_MAX);
 }
 
-/* The living fragment that begins at pc, or FRAGMENT_NONE. */
+/* The living fragment that begins at pc, or FRAGMENT_NONE: of those that are looked for
+ * (code_cache.counting), or of those that count, or do not. */
 uint32_t code_cache_find(const struct code_cache *c, uint64_t pc);
+uint32_t code_cache_find_of(const struct code_cache *c, uint64_t pc, bool counting);
 
-/* Of the exits that wait for a fragment at pc. */
+/* Of the exits that wait for a fragment at pc, one as they are made now. */
 struct fragment_demand code_cache_demand(const struct code_cache *c, uint64_t pc);
 
 /* The greatest debt that a fragment of this cache may have. */
 static inline int code_cache_most_debt(const struct code_cache *c)
 {
-	return c->kind.near ? NEAR_DEBT : c->kind.ticks ? TICKS_DEBT : BITS_DEBT;
+	return c->kind.ticks ? TICKS_DEBT : BITS_DEBT;
 }
 
 static inline bool fragment_meets(const struct fragment *frag, struct fragment_demand d)

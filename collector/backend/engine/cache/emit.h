@@ -176,6 +176,13 @@ static inline void emit_patch(struct emitter *e, size_t at, uint64_t address)
 		memcpy(e->bytes + at, &d, 4);
 }
 
+/* emit_dispatch() where only fragments that count are searched for, by the routine at this address.
+ */
+static inline void emit_dispatch_counting(struct emitter *e, uint64_t search)
+{
+	emit_patch(e, emit_jump(e), search);
+}
+
 /* The same of a jump with an 8-bit displacement, which ends at `behind`: to offset `to`. A farther
  * target overflows. */
 static inline void emit_short(struct emitter *e, size_t behind, size_t to)

@@ -83,7 +83,7 @@ enum {
 				   */
 	CTX_STREAM = 0x158,       /* of a system call that writes to what the program was given as
 				     descriptor 1 or 2: that; 0: of others */
-	/* Of fragments that count (fragment_kind.counts): so many conditionals, and other branches,
+	/* Of fragments that count (fragment.counting): so many conditionals, and other branches,
 	   are still to be made before the task stops at the next one. */
 	CTX_TICKS_LEFT = 0x160,
 	CTX_TRANSFERS_LEFT = 0x168,
@@ -254,9 +254,10 @@ static inline uint32_t ticks_of(uint64_t r11) { return r11 & TICKS_NONE; }
 
 /* A record stands for fewer ticks than RECORD_TICKS. With less room than for RECORDS_LEAST a task
  * might not get on: a safe point, a prediction that missed, an indirect branch, and what stays
- * free. A task that is to stop nearer than at STOP_NEAR ticks is stepped. Where only ticks are
- * counted, at most TICKS_DEBT conditionals come between two places that look whether to stop, and a
- * stretch is bounded TICKS_AHEAD before its stop point. */
+ * free. A task that is to stop nearer than at STOP_NEAR ticks runs in fragments that
+ * count down to that (fragment.counting). Where only ticks are counted, at most TICKS_DEBT
+ * conditionals come between two places that look whether to stop, and a stretch is bounded
+ * TICKS_AHEAD before its stop point. */
 enum {
 	RECORD_TICKS = 64,
 	RECORDS_LEAST = 4,
@@ -266,18 +267,9 @@ enum {
 };
 _Static_assert(TICKS_DEBT <= UINT8_MAX, "struct fragment_demand");
 
-/* The same for fragments that look more often (fragment_kind.near). */
-enum {
-	NEAR_STOP = 6,
-	NEAR_AHEAD = NEAR_STOP - 2,
-	NEAR_DEBT = NEAR_AHEAD - 3,
-	/* A fragment has so many transfers at most, and looks once if it has any. So twice as many
-	 * lie between two looks. */
-	NEAR_JUMPS = 2,
-	/* A task that has come to its stop point's tick runs so many transfers short of those that
-	 * it is to make there. */
-	NEAR_TRANSFERS = 2 * NEAR_JUMPS + 2,
-};
+/* Fragments that count (fragment.counting) have this bit in table 2 beside their address, which has
+ * none there. They are not in table 1. */
+#define TABLE2_COUNTING (1ull << 63)
 
 static inline uint64_t region_address(uint64_t offset) { return WORLD_RESERVED_START + offset; }
 

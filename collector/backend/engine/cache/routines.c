@@ -9,27 +9,34 @@ enum {
 
 /* r11: the address jumped to; the application's rcx is in the context. To its fragment's indirect
  * entry, or the trap with the application's flags. Keeps what it found in table 1, or notes the
- * arrival. */
+ * arrival; not where it is for fragments that count. */
 static void emit_search(struct code_cache *c, struct emitter *e)
 {
-	size_t again, found, null, absent, back, keep, note;
+	size_t again, found, null, absent, back, keep, note, counting, counted;
 	uint64_t go;
 
+	c->miss_counting = (uint32_t)e->len;
+	EMIT(e, 0xb9, 1, 0, 0, 0); /* mov ecx, 1 */
+	counting = short_jump(e, JMP8);
 	c->miss = (uint32_t)e->len;
+	EMIT(e, 0xb9, 0, 0, 0, 0); /* mov ecx, 0 */
+	land_jump(e, counting);
 	emit_store(e, X86_RAX, CTX_RAX);
+	c->miss_rax = (uint32_t)e->len;
 	EMIT(e, 0x9f, 0x0f, 0x90, 0xc0); /* lahf; seto al */
 	emit_store(e, X86_RAX, CTX_FLAGS);
 	c->miss_kept = (uint32_t)e->len;
-	EMIT(e, 0x4d, 0x85, 0xdb); /* test r11, r11: 0 is what free entries hold */
-	null = short_jump(e, JE);
-	EMIT(e, 0x41, 0x69, 0xc3); /* imul eax, r11d, multiplier */
+	EMIT(e, 0x4d, 0x85, 0xdb); /* test r11, r11: 0 is what free entries hold, */
+	null = emit_jcc(e, CC_LE); /* and below it is TABLE2_COUNTING */
+	EMIT(e, 0x48, 0xc1, 0xe1, 63, 0x4c, 0x09, 0xd9); /* shl rcx, 63; or rcx, r11 */
+	EMIT(e, 0x41, 0x69, 0xc3);                       /* imul eax, r11d, multiplier */
 	emit_u32(e, TABLE2_MULTIPLIER);
 	EMIT(e, 0xc1, 0xe8, TABLE2_SHIFT); /* shr eax */
 	again = e->len;
 	EMIT(e, 0x25); /* and eax, mask */
 	c->mask_site = (uint32_t)e->len;
 	emit_u32(e, 0);
-	EMIT(e, 0x65, 0x4c, 0x39, 0x98); /* cmp gs:[rax+table2], r11 */
+	EMIT(e, 0x65, 0x48, 0x39, 0x88); /* cmp gs:[rax+table2], rcx */
 	emit_u32(e, TABLE2_AT);
 	found = short_jump(e, JE);
 	EMIT(e, 0x65, 0x48, 0x83, 0xb8); /* cmp qword gs:[rax+table2], 0 */
@@ -43,6 +50,8 @@ static void emit_search(struct code_cache *c, struct emitter *e)
 	EMIT(e, 0x65, 0x48, 0x8b, 0x80); /* mov rax, gs:[rax+table2+8] */
 	emit_u32(e, TABLE2_AT + 8);
 	emit_store(e, X86_RAX, CTX_ENTRY);
+	EMIT(e, 0x48, 0x85, 0xc9); /* test rcx, rcx */
+	counted = short_jump(e, JS);
 	emit_load(e, X86_RCX, CTX_SAMPLE);
 	keep = short_jump(e, JRCXZ);
 	note = emit_jump(e);
@@ -51,11 +60,12 @@ static void emit_search(struct code_cache *c, struct emitter *e)
 	EMIT(e, 0x65, 0x48, 0x89, 0x04, 0xcd); /* mov gs:[rcx*8+table1], rax */
 	emit_u32(e, TABLE1_AT);
 	go = e->base + e->len;
+	land_jump(e, counted);
 	restore_flags(e);
 	emit_load(e, X86_RAX, CTX_RAX);
 	jump_through(e, CTX_ENTRY);
 	land_jump(e, absent);
-	land_jump(e, null);
+	emit_patch(e, null, e->base + e->len);
 	restore_flags(e);
 	emit_load(e, X86_RAX, CTX_RAX);
 	c->miss_trap = (uint32_t)e->len;

@@ -54,7 +54,7 @@ void tables_fill_first(const struct tables *t, uint64_t *table1)
 	for (uint32_t i = 0; i < TABLE1_ENTRIES; i++)
 		table1[i] = t->miss;
 	for (uint32_t i = 0; i < size_of(t) && t->count; i++)
-		if (t->pairs[i].pc > NOBODY)
+		if (t->pairs[i].pc > NOBODY && !(t->pairs[i].pc & TABLE2_COUNTING))
 			table1[t->pairs[i].pc & (TABLE1_ENTRIES - 1)] = t->pairs[i].entry;
 }
 

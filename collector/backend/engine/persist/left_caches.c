@@ -204,8 +204,7 @@ static size_t best_cache(const struct left_caches *l, const struct left_program 
 	size_t found = l->count;
 
 	for (size_t i = 0; i < l->count; i++)
-		if (l->list[i].cache->kind.ticks == ticks && !l->list[i].cache->kind.near &&
-		    !l->list[i].cache->kind.counts && !l->list[i].cache->kind.careful &&
+		if (l->list[i].cache->kind.ticks == ticks &&
 		    same_program(&l->list[i].program, program) &&
 		    (found == l->count ||
 		     count_alive(l->list[i].cache) > count_alive(l->list[found].cache)))

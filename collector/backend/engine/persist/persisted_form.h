@@ -69,7 +69,7 @@ struct persisted_exit {
 };
 
 /* A group has every member of these, but fragment.last_len and fragment.head, which only the maker
- * needs, and those of rounds: such fragments are not kept. */
+ * needs, and those of rounds and of counts: such fragments are not kept. */
 _Static_assert(sizeof(struct fragment) == 88 && sizeof(struct cache_exit) == 32 &&
 		       sizeof(struct segment) == 48,
 	       "a group has all of a fragment");

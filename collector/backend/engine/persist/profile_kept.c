@@ -544,13 +544,13 @@ static void become_similar(const struct profile *p, int dir, const struct file_n
 static void save_in(struct profile *p, int dir)
 {
 	bool more = is_little_more(p), written;
-	char suffix[32];
+	char number[DIRECTORY_NEW_NUMBER], suffix[1 + sizeof number];
 	struct file_name name = name_of(p, more ? second : ""), fresh;
 	int fd;
 
-	snprintf(suffix, sizeof suffix, ".%d", (int)getpid());
+	directory_new_number(number);
+	snprintf(suffix, sizeof suffix, ".%s", number);
 	fresh = name_of(p, suffix);
-	unlinkat(dir, fresh.text, 0); /* of a recorder that was killed */
 	fd = openat(dir, fresh.text, O_WRONLY | O_CREAT | O_EXCL | O_NOFOLLOW | O_CLOEXEC, 0600);
 	if (fd < 0)
 		return;

@@ -8,6 +8,14 @@
  * application's return address. */
 #include "collector/backend/engine/translate/translation.h"
 
+/* The search for where r11 says. */
+static uint64_t search_address(const struct translation *t)
+{
+	const struct code_cache *c = t->cache;
+
+	return region_address(CODE_AT + (c->counting ? c->miss_counting : c->miss));
+}
+
 /* ---- Direct branches ---- */
 
 /* Pushes a return address. Returns the site for emit_literal(), which is to come behind the jump.
@@ -181,6 +189,15 @@ static void emit_full(struct translation *t, const struct step *s)
 	emit_trap(e);
 }
 
+/* On to where r11 says. */
+static void emit_search(struct translation *t)
+{
+	if (t->cache->counting)
+		emit_dispatch_counting(&t->out, search_address(t));
+	else
+		emit_dispatch(&t->out);
+}
+
 /* By a return, behind its address. */
 static uint32_t popped_more(const struct step *s)
 {
@@ -207,7 +224,7 @@ static void emit_return(struct translation *t, const struct step *s)
 		emit_u32(e, more);
 	}
 	emit_record_end(t, s);
-	emit_dispatch(e);
+	emit_search(t);
 	emit_full(t, s);
 }
 
@@ -278,7 +295,7 @@ static void emit_indirect(struct translation *t, const struct step *s)
 	if (s->insn.regs & X86_BIT(X86_RCX) && !ticks)
 		emit_load_next(e);
 	emit_record_end(t, s);
-	emit_dispatch(e);
+	emit_search(t);
 	emit_full(t, s);
 	emit_literal(t, step_end(s), literal);
 }
@@ -469,7 +486,7 @@ static size_t emit_address_test(struct translation *t)
 	size_t miss = e->len, entry;
 
 	if (loops)
-		emit_patch(e, emit_jump(e), region_address(CODE_AT) + t->cache->miss);
+		emit_patch(e, emit_jump(e), search_address(t));
 	entry = e->len;
 	if (t->pc <= INT32_MAX) {
 		EMIT(e, 0x49, 0x8d,
@@ -486,7 +503,7 @@ static size_t emit_address_test(struct translation *t)
 		return entry;
 	}
 	EMIT(e, 0xe3, 5); /* jrcxz over the jump */
-	emit_patch(e, emit_jump(e), region_address(CODE_AT) + t->cache->miss);
+	emit_patch(e, emit_jump(e), search_address(t));
 	return entry;
 }
 

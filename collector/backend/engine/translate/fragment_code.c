@@ -341,14 +341,14 @@ void fragment_count_tick(struct translation *t)
 }
 
 /* Whether the instruction and the conditional behind it stay adjacent: the processor fuses many
- * such pairs into one operation. */
+ * such pairs into one operation. A count (fragment_count_down()) stands between them. */
 static bool is_paired(const struct translation *t, int i)
 {
 	const struct step *s = &t->steps[i];
 
 	return s->insn.class == BT_INSN_PLAIN && i + 1 < t->count &&
 	       t->steps[i + 1].insn.class == BT_INSN_JCC && i + 1 != t->check_at && !t->r11_in &&
-	       !(s->insn.regs & X86_BIT(X86_R11));
+	       !t->cache->counting && !(s->insn.regs & X86_BIT(X86_R11));
 }
 
 /* Emits the tick and the alignment of the conditional before the pair. */
@@ -387,7 +387,7 @@ void fragment_emit_step(struct translation *t, int i)
 		fragment_emit_safe_point(t, s);
 	if (i == 0 && t->mutable)
 		fragment_emit_comparison(t);
-	if (t->cache->kind.counts && s->insn.class != BT_INSN_PLAIN)
+	if (t->cache->counting && s->insn.class != BT_INSN_PLAIN)
 		fragment_count_down(t, s);
 	if (is_paired(t, i))
 		emit_before_pair(t, i);

@@ -42,8 +42,7 @@ void fragment_plan_loop(struct translation *t)
 	unsigned used = 0;
 	bool any = false;
 
-	if (t->mutable || t->cache->kind.counts || last < 0 || t->check_at < 0 ||
-	    t->check_at > last)
+	if (t->mutable || t->cache->counting || last < 0 || t->check_at < 0 || t->check_at > last)
 		return;
 	for (int i = 0; i < last; i++) {
 		const struct step *s = &t->steps[i];

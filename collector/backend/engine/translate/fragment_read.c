@@ -227,17 +227,10 @@ static bool may_change_code(const struct translation *t, const struct step *s)
 							      : may_write(s);
 }
 
-static int most_conditionals(const struct translation *t)
-{
-	return t->cache->kind.near ? NEAR_CONDITIONALS : FRAGMENT_CONDITIONALS;
-}
-
 /* Jumps in a row that a fragment follows. */
 static int most_jumps(const struct translation *t)
 {
-	return t->cache->kind.near    ? NEAR_JUMPS - 1
-	       : t->cache->kind.ticks ? JUMPS_KNOWN
-				      : FRAGMENT_INSNS;
+	return t->cache->kind.ticks ? JUMPS_KNOWN : FRAGMENT_INSNS;
 }
 
 static void read_steps(struct translation *t)
@@ -261,10 +254,6 @@ static void read_steps(struct translation *t)
 			t->ends_outside = true;
 			return;
 		}
-		if (t->cache->kind.careful && is_conditional(s)) {
-			t->ends_outside = t->ends_careful = true;
-			return;
-		}
 		if (!t->mutable && page_number(pc) != page_number(step_end(s) - 1) &&
 		    t->source->is_mutable(t->source->arg,
 					  step_end(s) -
@@ -277,7 +266,7 @@ static void read_steps(struct translation *t)
 		pc = step_end(s);
 		t->next = pc;
 		if (is_conditional(s)) {
-			if (++conditionals == most_conditionals(t) || in_fragment(t, pc))
+			if (++conditionals == FRAGMENT_CONDITIONALS || in_fragment(t, pc))
 				return;
 			jumps = 0;
 		} else if (s->insn.class == BT_INSN_JMP) {
@@ -299,14 +288,6 @@ static int count_conditionals(const struct translation *t)
 	for (int i = 0; i < t->count; i++)
 		n += is_conditional(&t->steps[i]);
 	return n;
-}
-
-static bool has_transfers(const struct translation *t)
-{
-	for (int i = 0; i < t->count; i++)
-		if (t->steps[i].insn.class != BT_INSN_PLAIN && !is_conditional(&t->steps[i]))
-			return true;
-	return false;
 }
 
 static const struct prediction *prediction_of(const struct translation *t, const struct step *s)
@@ -375,20 +356,9 @@ static int steps_of_cycle(struct translation *t)
 }
 
 /* How many rounds of such a cycle, of n steps, a fragment may have. */
-static int most_rounds(struct translation *t, int n)
+static int most_rounds(int n)
 {
-	int rounds = FRAGMENT_INSNS / n < ROUNDS_MOST ? FRAGMENT_INSNS / n : ROUNDS_MOST,
-	    transfers = 0;
-	uint64_t pc = t->pc;
-	struct step s;
-
-	if (!t->cache->kind.near)
-		return rounds;
-	for (int i = 0; i < n && fetch_of_cycle(t, pc, &s); i++) {
-		transfers += s.insn.class != BT_INSN_PLAIN;
-		pc = fragment_way_on(t, &s);
-	}
-	return rounds * transfers <= NEAR_JUMPS ? rounds : NEAR_JUMPS / transfers;
+	return FRAGMENT_INSNS / n < ROUNDS_MOST ? FRAGMENT_INSNS / n : ROUNDS_MOST;
 }
 
 /* If the fragment is such a cycle, its steps become some rounds of it. */
@@ -403,8 +373,8 @@ static void unroll_rounds(struct translation *t)
 	if (last->insn.class != BT_INSN_JMP &&
 	    !t->cache->predictions.count) /* what it calls does not return, then */
 		return;
-	n = t->cache->kind.counts ? 0 : steps_of_cycle(t);
-	rounds = n ? most_rounds(t, n) : 0;
+	n = t->cache->counting ? 0 : steps_of_cycle(t);
+	rounds = n ? most_rounds(n) : 0;
 	if (!rounds)
 		return;
 	for (int i = 0; i < n; i++) {
@@ -551,12 +521,10 @@ static bool leads_nowhere(const struct translation *t)
 static int debt_for(const struct translation *t, int wanted, int n)
 {
 	struct fragment_kind kind = t->cache->kind;
-	int least = kind.near    ? NEAR_FRAGMENT_DEBT
-		    : kind.ticks ? TICKS_FRAGMENT_DEBT
-				 : FRAGMENT_DEBT,
+	int least = kind.ticks ? TICKS_FRAGMENT_DEBT : FRAGMENT_DEBT,
 	    debt = wanted < least ? least : wanted;
 
-	if (kind.ticks && !kind.near)
+	if (kind.ticks)
 		debt = (debt + TICKS_DEBT_STEP - 1) / TICKS_DEBT_STEP * TICKS_DEBT_STEP;
 	return debt + n <= code_cache_most_debt(t->cache) ? debt : wanted;
 }
@@ -570,8 +538,6 @@ static bool needs_safe_point(struct translation *t)
 	int n = count_conditionals(t), most = code_cache_most_debt(t->cache);
 
 	if (n && (d.back || t->mutable || d.debt + n > most))
-		return true;
-	if (t->cache->kind.near && has_transfers(t))
 		return true;
 	t->fragment.passes = d.back;
 	t->fragment.debt = (uint8_t)debt_for(t, d.debt, n);
@@ -720,8 +686,7 @@ bool fragment_add_segments(struct translation *t)
 
 		if (s.insn.class == BT_INSN_PLAIN && !last)
 			continue;
-		if (s.insn.class == BT_INSN_PLAIN && (!t->ends_outside || t->ends_careful) &&
-		    !t->cache->kind.ticks)
+		if (s.insn.class == BT_INSN_PLAIN && !t->ends_outside && !t->cache->kind.ticks)
 			read_on(t, start, &s);
 		seg = segment_from(t, start, &s);
 		t->last_segment = add_segment(t, &seg);

@@ -20,8 +20,6 @@ enum {
 	TICKS_FRAGMENT_DEBT = 64, /* the same where only ticks are counted; and when more are asked
 				     for, the next multiple of: */
 	TICKS_DEBT_STEP = 16,
-	NEAR_CONDITIONALS = 1, /* of fragments of the kind `near` */
-	NEAR_FRAGMENT_DEBT = 1,
 	FRAGMENT_BYTES = 1 << 15, /* more than any fragment's code can be */
 	COLD_MAX = 2 * FRAGMENT_INSNS,
 	STATE_ENTRIES_MAX = 20 * FRAGMENT_INSNS, /* fxsave relative to rip has the most */
@@ -74,7 +72,6 @@ struct translation {
 	int count;
 	int round; /* the fragment is a cycle of so many steps, some rounds of it; 0: it is not */
 	bool ends_outside; /* behind the last step comes what is not for the cache */
-	bool ends_careful; /* ... a conditional (fragment_kind.h) */
 	uint64_t next;     /* where execution goes on behind the last step, if it is no branch */
 	uint64_t at_pc;    /* of entries behind an instruction */
 	bool mutable;      /* the code compares itself */
@@ -93,7 +90,7 @@ struct translation {
 	struct fragment fragment;
 	int cold_count;
 	uint32_t counted_traps[FRAGMENT_INSNS]; /* of the stops before branches that are counted
-						   down to (fragment_kind.counts) */
+						   down to (fragment.counting) */
 	uint64_t counted_pcs[FRAGMENT_INSNS];
 	int counted;
 	uint32_t loop_trap;
@@ -293,7 +290,7 @@ void fragment_count_transfer(struct translation *t, uint64_t to);
  * that is in r11 then, and the bits are in the context. */
 void fragment_count_indirect(struct translation *t, const struct step *s);
 
-/* Where fragments count (fragment_kind.counts): stops before the branch s when as many as wanted
+/* Where fragments count (fragment.counting): stops before the branch s when as many as wanted
  * have been made. Flags are kept. */
 void fragment_count_down(struct translation *t, const struct step *s);
 

@@ -228,7 +228,7 @@ uint32_t translator_translate(struct code_cache *c, const struct code_source *so
 		fragment_place_safe_point(t, indirect);
 		fragment_plan_loop(t);
 		fragment_plan_rounds(t);
-		t->marked = source->is_marked && c->fragment_count < MARKS &&
+		t->marked = !c->counting && source->is_marked && c->fragment_count < MARKS &&
 			    source->is_marked(source->arg, pc);
 		number = build_fragment(t, indirect);
 		if (number ==

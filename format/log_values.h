@@ -2,8 +2,8 @@
 /* The meanings of values in the records of a log (doc/FORMAT.md, "The log"). A log holds what is
  * needed to run the tasks of a unit again: effects, each list of them closed by the event that had
  * them. Used by the session that records one and by the session that replays it. */
-#ifndef BT_LOG_H
-#define BT_LOG_H
+#ifndef BT_LOG_VALUES_H
+#define BT_LOG_VALUES_H
 
 enum {
 	BT_LOG_VERSION = 4,
