@@ -155,8 +155,9 @@ static size_t run_end(const uint8_t *before, const uint8_t *now, size_t from, si
 	return end;
 }
 
-/* What cannot be read at addr any more: guards of memory of no file end within it, at *end; else
- * *end is addr. Returns whether it is of a file, which is cut there. */
+/* Finds why addr can be read no more. In memory of no file there are guards: *end is the end of the
+ * mapping, within which they end. Else *end is addr. Returns whether addr is of a file, which is
+ * cut there. */
 static bool look_at_unreadable(pid_t tid, uint64_t addr, uint64_t *end)
 {
 	struct mapping m = {.path = NULL};

@@ -35,9 +35,8 @@ struct replay_log {
 	bool in_call;
 	bool executes; /* another program: by this call */
 	struct bt_record_log_call execution;
-	struct guarded_pages guards; /* of the program */
-	struct log_shape detached; /* the mapping that a shmdt removes, if it succeeds; end 0: it is
-				      no shmdt */
+	struct guarded_pages guards;  /* of the program */
+	struct log_shape detached;    /* the mapping that a shmdt removes; end 0: it is no shmdt */
 	struct syscall_ranges ranges; /* that the call may write; in room */
 	struct syscall_range *room;   /* of SYSCALL_RANGES_ENOUGH; owned */
 	struct mapped_file_call file; /* the call's change of mapped files */
