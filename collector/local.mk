@@ -99,7 +99,7 @@ collector_libcollector_a_SOURCES = \
 	collector/replay/host_filter.c collector/replay/host_filter.h \
 	collector/replay/kept_parts.c collector/replay/kept_parts.h \
 	collector/replay/log_event.c collector/replay/log_event.h \
-	collector/replay/log_events.c collector/replay/log_events.h \
+	collector/replay/log_reader.c collector/replay/log_reader.h \
 	collector/replay/mapped_copies.c collector/replay/mapped_copies.h \
 	collector/replay/met_objects.c collector/replay/met_objects.h \
 	collector/replay/told_output.c collector/replay/told_output.h \

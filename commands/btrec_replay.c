@@ -404,15 +404,15 @@ static bool asks_for_a_place(const struct replay_arguments *args)
 /* The tick of the log's last event. */
 static int last_tick(const struct trace *t, uint64_t memory, uint64_t *tick, struct bt_error *err)
 {
-	struct log_events log;
-	int rc = log_events_open(&log, t, memory, err);
+	struct log_reader log;
+	int rc = log_reader_open(&log, t, memory, err);
 
 	*tick = 0;
 	if (rc)
 		return rc;
-	while (log_events_next(&log))
+	while (log_reader_next(&log))
 		*tick = bt_record_point(&log.now.event)->tick;
-	log_events_close(&log);
+	log_reader_close(&log);
 	return 0;
 }
 
@@ -500,7 +500,7 @@ static void keep_symbols(const struct trace *t, const char *trace)
 /* ---- Before it begins ---- */
 
 /* Another maker's results of some instructions differ in their last bits. */
-static void compare_makers(const struct log_events *l, const struct processor_offer *here,
+static void compare_makers(const struct log_reader *l, const struct processor_offer *here,
 			   bool quiet, char cause[CAUSE_MAX])
 {
 	char then[PROCESSOR_MAKER], now[PROCESSOR_MAKER];
@@ -521,7 +521,7 @@ static void compare_makers(const struct log_events *l, const struct processor_of
 static int compare_processors(const struct replaying *r, const struct replay_arguments *args,
 			      const char *path, char cause[CAUSE_MAX], struct bt_error *err)
 {
-	const struct log_events *l = &r->log;
+	const struct log_reader *l = &r->log;
 	char missing[240];
 
 	if (!l->has_processor)

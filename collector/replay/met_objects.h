@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /* The objects of a log that have been met (LOG_OBJECT in doc/FORMAT.md): bytes that it may name
- * again. Zeroed, there are none. Used by log_events. */
+ * again. Zeroed, there are none. Used by log_reader. */
 #ifndef BT_MET_OBJECTS_H
 #define BT_MET_OBJECTS_H
 

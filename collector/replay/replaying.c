@@ -56,7 +56,7 @@ static void diverge(struct replaying *r, struct task *task, enum divergence_kind
 	if (d->kind || r->failure.code)
 		return;
 	if (r->log.of_calls)
-		log_events_complete(&r->log, task);
+		log_reader_complete(&r->log, task);
 	*d = (struct divergence){.kind = kind,
 				 .seq = r->log.of_calls ? r->met : log_event_seq(&r->log.now.event),
 				 .is_behind = r->log.of_calls,
@@ -92,7 +92,7 @@ static bool meet(struct replaying *r, struct task *task, const char *came)
 	struct bt_point now = task_point(task);
 
 	if (r->log.of_calls)
-		log_events_complete(&r->log, task);
+		log_reader_complete(&r->log, task);
 	if (!bt_point_is(&now, log_event_point(&r->log.now.event)))
 		diverge(r, task, DIVERGENCE_POINT, came);
 	else if (regs && divergence_regs_differ(regs, &task->regs))
@@ -308,7 +308,7 @@ static const struct bt_record *event_behind(const struct replaying *r)
 static struct stop_point stop_behind_calls(const struct replaying *r, const struct task *task)
 {
 	const struct bt_logged_call *calls;
-	size_t n = log_events_calls(&r->log, &calls);
+	size_t n = log_reader_calls(&r->log, &calls);
 	const struct bt_record *behind = event_behind(r);
 
 	return behind && log_event_needs_stop(behind) ? stop_of(task, behind)
@@ -326,7 +326,7 @@ static void advance(struct replaying *r, struct supervisor *sup, struct task *ta
 	if (log_event_seq(&r->log.now.event))
 		r->met = log_event_seq(&r->log.now.event);
 	do
-		more = log_events_next(&r->log);
+		more = log_reader_next(&r->log);
 	while (more && log_event_is_nothing(&r->log.now.event));
 	if (!more) {
 		sup->backend.ops->stop_at(&sup->backend, task, NULL);
@@ -412,7 +412,7 @@ static void on_program(struct session *session, struct supervisor *sup, struct t
 		return;
 	}
 	task->process->filter_is_ours = true;
-	if (!log_events_next(&r->log) || r->log.now.event.kind != BT_RECORD_LOG) {
+	if (!log_reader_next(&r->log) || r->log.now.event.kind != BT_RECORD_LOG) {
 		bt_fail(&r->failure, r->log.now.cut_off ? BT_E_TRUNCATED : BT_E_CORRUPT, 0,
 			r->log.now.cut_off ? "the log was cut off before the program began"
 					   : "the log does not begin with a program");
@@ -597,7 +597,7 @@ static size_t count_answerable(const struct replaying *r, const struct task *tas
 
 	n -= !event_behind(r);
 	while (i < n && !calls[i].again &&
-	       effects_are_the_programs(task, &calls[i], log_events_shape(&r->log, i)) &&
+	       effects_are_the_programs(task, &calls[i], log_reader_shape(&r->log, i)) &&
 	       (!calls[i].told || calls[i].output.bytes.len == calls[i].result) &&
 	       !(p && calls[i].tick >= p->at.at.tick))
 		i++;
@@ -614,7 +614,7 @@ static size_t calls_ahead(struct session *session, struct supervisor *sup, struc
 	*passed = r->log.passed;
 	if (!r->begun || r->done || !r->log.of_calls || r->log.has_effects || r->options.on_event)
 		return 0;
-	n = log_events_calls(&r->log, calls);
+	n = log_reader_calls(&r->log, calls);
 	return count_answerable(r, task, *calls, n);
 }
 
@@ -625,17 +625,17 @@ static void on_calls_answered(struct session *session, struct supervisor *sup, s
 	const struct bt_logged_call *calls;
 	size_t same = 0;
 
-	log_events_calls(&r->log, &calls);
+	log_reader_calls(&r->log, &calls);
 	for (; same < n && (!ticks || ticks[same] == calls[same].tick); same++) {
 		if (calls[same].output.stream && r->options.output)
 			output_repeat(calls[same].output.stream, calls[same].output.bytes,
 				      &r->unwritten);
-		if (log_events_shape(&r->log, same))
-			effect_shape_made(task, log_events_shape(&r->log, same));
+		if (log_reader_shape(&r->log, same))
+			effect_shape_made(task, log_reader_shape(&r->log, same));
 	}
 	if (same) {
 		r->events += same - 1;
-		log_events_pass(&r->log, same);
+		log_reader_pass(&r->log, same);
 		advance(r, sup, task);
 	}
 	if (same < n)
@@ -786,10 +786,10 @@ int replaying_init(struct replaying *r, const struct trace *t,
 					      : (struct observer){.ops = &silent_observer_ops},
 		.options = *options,
 		.end = {.kind = BT_EXIT_UNKNOWN}};
-	rc = log_events_open(&r->log, t, options->memory, err);
+	rc = log_reader_open(&r->log, t, options->memory, err);
 	if (!rc && r->log.has_processor)
 		processor_offer_read(&r->here);
 	return rc;
 }
 
-void replaying_release(struct replaying *r) { log_events_close(&r->log); }
+void replaying_release(struct replaying *r) { log_reader_close(&r->log); }

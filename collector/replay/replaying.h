@@ -8,7 +8,7 @@
 #define BT_REPLAYING_H
 
 #include "collector/replay/divergence.h"
-#include "collector/replay/log_events.h"
+#include "collector/replay/log_reader.h"
 #include "collector/replay/place.h"
 #include "collector/supervisor/supervisor.h"
 
@@ -52,7 +52,7 @@ struct replaying {
 	struct session session; /* first: a replay is one */
 	struct observer observer;
 	struct replaying_options options;
-	struct log_events log;
+	struct log_reader log;
 	struct processor_offer here; /* of this processor, where the log says what that of the
 					recording had */
 	bool begun,

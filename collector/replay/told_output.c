@@ -45,7 +45,7 @@ uint64_t output_length(const struct log_item *item)
 	return n;
 }
 
-bool output_is_there(const struct log_events *l, const struct log_effect *e, pid_t tid,
+bool output_is_there(const struct log_reader *l, const struct log_effect *e, pid_t tid,
 		     struct memory_difference *first)
 {
 	struct slice bytes = log_effect_bytes(l, e);

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 /* The events of a log (doc/FORMAT.md, "The log"), one after the other, each with its effects. Used
  * by the session that replays. Nothing in a log is trusted: damage ends it, with the reason. */
-#ifndef BT_LOG_EVENTS_H
-#define BT_LOG_EVENTS_H
+#ifndef BT_LOG_READER_H
+#define BT_LOG_READER_H
 
 #include "collector/replay/log_event.h"
 #include "collector/replay/mapped_copies.h"
@@ -52,7 +52,7 @@ struct log_queue {
 	uint32_t task;
 };
 
-struct log_events {
+struct log_reader {
 	struct trace_cursor cursor;
 	bool opened;
 	bool has_processor; /* the recording's processor is known: */
@@ -77,29 +77,29 @@ struct log_events {
 /* Opens the trace's log. memory: bytes that the program may have, of which the effects of one event
  * may take half here; 0: it is not known. Errors: BT_E_UNSUPPORTED: it has none. The trace must
  * live as long as the events. */
-int log_events_open(struct log_events *l, const struct trace *t, uint64_t memory,
+int log_reader_open(struct log_reader *l, const struct trace *t, uint64_t memory,
 		    struct bt_error *err) BT_MUST_USE;
-void log_events_close(struct log_events *l);
+void log_reader_close(struct log_reader *l);
 
 /* Goes on to the next event. False at the log's end: l->now.over. */
-bool log_events_next(struct log_events *l);
+bool log_reader_next(struct log_reader *l);
 
 /* The present event is of_calls: it and those of the same kind behind it, as far as they have been
  * read. Returns how many: the last is followed by l->behind, if that is known. They live until
- * log_events_next(). */
-size_t log_events_calls(const struct log_events *l, const struct bt_logged_call **calls);
+ * log_reader_next(). */
+size_t log_reader_calls(const struct log_reader *l, const struct bt_logged_call **calls);
 
 /* The shape of the i-th of these; NULL: it has none. */
-const struct bt_record_log_shape *log_events_shape(const struct log_events *l, size_t i);
+const struct bt_record_log_shape *log_reader_shape(const struct log_reader *l, size_t i);
 
 /* Passes over n - 1 of these: the last of n is the present event. */
-void log_events_pass(struct log_events *l, size_t n);
+void log_reader_pass(struct log_reader *l, size_t n);
 
 /* The bytes of an effect of the present event. */
-struct slice log_effect_bytes(const struct log_events *l, const struct log_effect *e);
+struct slice log_effect_bytes(const struct log_reader *l, const struct log_effect *e);
 
 /* The present event is one of_calls, and the task has come to a call: what is not known of it is as
  * it came. */
-void log_events_complete(struct log_events *l, const struct task *task);
+void log_reader_complete(struct log_reader *l, const struct task *task);
 
 #endif

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-#include "collector/replay/log_events.h"
+#include "collector/replay/log_reader.h"
 
 #include <stdio.h>
 #include <stdlib.h>
@@ -9,7 +9,7 @@
 #include "lib/grow.h"
 
 /* The processor is told by the log's first record. */
-static void learn_processor(struct log_events *l, const struct trace *t,
+static void learn_processor(struct log_reader *l, const struct trace *t,
 			    const struct trace_file *file)
 {
 	struct trace_cursor first;
@@ -27,10 +27,10 @@ static void learn_processor(struct log_events *l, const struct trace *t,
 /* A system call moves less than 2 GB (MAX_RW_COUNT in Linux' include/linux/fs.h). */
 #define EFFECTS_MOST ((uint64_t)4 << 30)
 
-int log_events_open(struct log_events *l, const struct trace *t, uint64_t memory,
+int log_reader_open(struct log_reader *l, const struct trace *t, uint64_t memory,
 		    struct bt_error *err)
 {
-	*l = (struct log_events){.trace = t,
+	*l = (struct log_reader){.trace = t,
 				 .most = memory && memory / 2 < EFFECTS_MOST ? memory / 2
 									     : EFFECTS_MOST};
 	for (size_t i = 0; i < t->file_count; i++) {
@@ -52,7 +52,7 @@ static void item_release(struct log_item *item)
 	buf_release(&item->bytes);
 }
 
-void log_events_close(struct log_events *l)
+void log_reader_close(struct log_reader *l)
 {
 	if (l->opened)
 		trace_cursor_release(&l->cursor);
@@ -63,7 +63,7 @@ void log_events_close(struct log_events *l)
 	buf_release(&l->queue.bytes);
 	met_objects_release(&l->objects);
 	mapped_copies_release(&l->copies);
-	*l = (struct log_events){0};
+	*l = (struct log_reader){0};
 }
 
 static bool ends(struct log_item *item, const char *reason)
@@ -116,7 +116,7 @@ static bool take_effect(struct log_item *item, uint64_t most, const struct bt_re
 	return !item->bytes.failed;
 }
 
-struct slice log_effect_bytes(const struct log_events *l, const struct log_effect *e)
+struct slice log_effect_bytes(const struct log_reader *l, const struct log_effect *e)
 {
 	struct log_effect copy = *e;
 	const struct slice *bytes = bytes_of(&copy);
@@ -140,7 +140,7 @@ static bool ends_damaged(struct log_item *item, const char *reason)
 
 /* Makes what is in memory behind a LOG_OBJECT or LOG_AGAIN a LOG_DATA. False: the log ends there.
  */
-static bool take_object(struct log_events *l, struct log_item *item, const struct bt_record *rec)
+static bool take_object(struct log_reader *l, struct log_item *item, const struct bt_record *rec)
 {
 	struct bt_record data = {.kind = BT_RECORD_LOG_DATA};
 	struct bt_record_log_data *d = &data.u.log_data;
@@ -165,7 +165,7 @@ static bool take_object(struct log_events *l, struct log_item *item, const struc
 }
 
 /* The same of a LOG_PIECE. */
-static bool take_piece(struct log_events *l, struct log_item *item,
+static bool take_piece(struct log_reader *l, struct log_item *item,
 		       const struct bt_record_log_piece *piece)
 {
 	struct bt_record data = {.kind = BT_RECORD_LOG_DATA, .u.log_data.addr = piece->addr};
@@ -178,7 +178,7 @@ static bool take_piece(struct log_events *l, struct log_item *item,
 
 /* Reads the next item at the cursor: an event with its effects; the end of the log; or a record of
  * calls, of which the item has the record alone. */
-static void read_item(struct log_events *l, struct log_item *item)
+static void read_item(struct log_reader *l, struct log_item *item)
 {
 	struct bt_record rec;
 	struct bt_error err;
@@ -356,7 +356,7 @@ static void queue_record(struct log_queue *q, struct log_item *item)
 
 /* Fills the queue, which is empty, and reads on until what comes behind it is known, or it is full.
  * False: there is nothing, and the present item says why. */
-static bool fill_queue(struct log_events *l)
+static bool fill_queue(struct log_reader *l)
 {
 	struct log_queue *q = &l->queue;
 
@@ -398,7 +398,7 @@ static bool take_output(struct log_item *item, uint64_t most, const struct bt_lo
 }
 
 /* Makes the next of the calls the present event. */
-static bool take_call(struct log_events *l)
+static bool take_call(struct log_reader *l)
 {
 	const struct bt_logged_call *call = &l->queue.calls[l->queue.next];
 	struct bt_record_log_call *c = &l->now.event.u.log_call;
@@ -438,7 +438,7 @@ static bool take_call(struct log_events *l)
 /* ---- Going on ---- */
 
 /* Makes the item that was read ahead the present one. */
-static void take_behind(struct log_events *l)
+static void take_behind(struct log_reader *l)
 {
 	struct log_item before = l->now;
 
@@ -447,7 +447,7 @@ static void take_behind(struct log_events *l)
 	l->has_behind = false;
 }
 
-bool log_events_next(struct log_events *l)
+bool log_reader_next(struct log_reader *l)
 {
 	struct log_queue *q = &l->queue;
 
@@ -473,20 +473,20 @@ bool log_events_next(struct log_events *l)
 	return fill_queue(l) && take_call(l);
 }
 
-size_t log_events_calls(const struct log_events *l, const struct bt_logged_call **calls)
+size_t log_reader_calls(const struct log_reader *l, const struct bt_logged_call **calls)
 {
 	*calls = l->queue.calls + l->queue.next;
 	return l->queue.count - l->queue.next;
 }
 
-const struct bt_record_log_shape *log_events_shape(const struct log_events *l, size_t i)
+const struct bt_record_log_shape *log_reader_shape(const struct log_reader *l, size_t i)
 {
 	const struct bt_record_log_shape *shape = &l->queue.shapes[l->queue.next + i];
 
 	return shape->end ? shape : NULL;
 }
 
-void log_events_pass(struct log_events *l, size_t n)
+void log_reader_pass(struct log_reader *l, size_t n)
 {
 	l->passed += n - 1;
 	l->passed_calls += n - 1;
@@ -495,7 +495,7 @@ void log_events_pass(struct log_events *l, size_t n)
 	(void)take_call(l);
 }
 
-void log_events_complete(struct log_events *l, const struct task *task)
+void log_reader_complete(struct log_reader *l, const struct task *task)
 {
 	struct bt_record_log_call *call = &l->now.event.u.log_call;
 	const struct bt_regs known = call->regs;
