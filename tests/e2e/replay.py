@@ -618,6 +618,11 @@ def odd_behind_guards():
     odd_mapping("behind-guard")
 
 
+@case("what a write to a file changes behind guards in its mapping is found")
+def odd_guards_in_file():
+    odd_mapping("guard-in-file")
+
+
 @case("pages that process_madvise frees of the program's own (MADV_FREE)")
 def odd_freed_of_itself():
     if native(odd_argv("free-of-itself")).status == 77:

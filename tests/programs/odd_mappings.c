@@ -204,6 +204,20 @@ static void behind_guard(void)
 	show("behind guards", at, PAGES);
 }
 
+/* A write to a file changes its mapping behind guards, too. */
+static void guard_in_file(void)
+{
+	char *at = map(3, PROT_READ | PROT_WRITE, MAP_SHARED, file), bytes[3 * PAGE];
+
+	memset(bytes, 'x', sizeof bytes);
+	if (madvise(at + PAGE, PAGE, MADV_GUARD_INSTALL))
+		exit(77);
+	printf("%zd\n", pwrite(file, bytes, sizeof bytes, 0));
+	show("behind guards", at, 3);
+	printf("%d\n", madvise(at, 3 * PAGE, MADV_GUARD_REMOVE));
+	show("without guards", at, 3);
+}
+
 /* Shows the third page of the file at what was the second. */
 static void within(void)
 {
@@ -269,7 +283,7 @@ int main(int argc, char **argv)
 		const char *name;
 		void (*function)(void);
 	} all[] = {
-		{"keep", keep}, {"guard", guard}, {"guard-kept", guard_kept}, {"guard-of-itself", guard_of_itself}, {"behind-guard", behind_guard}, {"free-of-itself", free_of_itself}, {"within", within}, {"huge", huge}, {"free", free_part},
+		{"keep", keep}, {"guard", guard}, {"guard-kept", guard_kept}, {"guard-of-itself", guard_of_itself}, {"behind-guard", behind_guard}, {"guard-in-file", guard_in_file}, {"free-of-itself", free_of_itself}, {"within", within}, {"huge", huge}, {"free", free_part},
 		{"twice-by-remapping", twice_by_remapping}, {"twice-by-protection", twice_by_protection},
 		{"twice-by-growth", twice_by_growth},
 	};
