@@ -634,6 +634,11 @@ def odd_freed_of_itself():
         same(result)
 
 
+@case("process_madvise that frees, by vectors of which one cannot be read: it fails, and frees nothing")
+def odd_freed_by_bad_vectors():
+    odd_mapping("free-by-bad-vectors")
+
+
 @case("remap_file_pages from within a page")
 def odd_within():
     odd_mapping("within")

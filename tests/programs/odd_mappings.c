@@ -173,6 +173,20 @@ static void free_of_itself(void)
 	show("up to a file's", next, PAGES);
 }
 
+/* The second vector cannot be read: nothing is freed. */
+static void free_by_bad_vectors(void)
+{
+	char *at = filled(), *list = map(2, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1);
+	struct iovec *parts = (struct iovec *)(list + PAGE) - 1;
+	const int self = of_itself();
+
+	munmap(list + PAGE, PAGE);
+	*parts = (struct iovec){at, 2 * PAGE};
+	printf("%ld", syscall(SYS_process_madvise, self, parts, 2L, (long)MADV_FREE, 0L));
+	printf(" %d\n", errno);
+	show("not freed", at, PAGES);
+}
+
 static void guard_of_itself(void)
 {
 	char *at = filled();
@@ -283,7 +297,7 @@ int main(int argc, char **argv)
 		const char *name;
 		void (*function)(void);
 	} all[] = {
-		{"keep", keep}, {"guard", guard}, {"guard-kept", guard_kept}, {"guard-of-itself", guard_of_itself}, {"behind-guard", behind_guard}, {"guard-in-file", guard_in_file}, {"free-of-itself", free_of_itself}, {"within", within}, {"huge", huge}, {"free", free_part},
+		{"keep", keep}, {"guard", guard}, {"guard-kept", guard_kept}, {"guard-of-itself", guard_of_itself}, {"behind-guard", behind_guard}, {"guard-in-file", guard_in_file}, {"free-of-itself", free_of_itself}, {"free-by-bad-vectors", free_by_bad_vectors}, {"within", within}, {"huge", huge}, {"free", free_part},
 		{"twice-by-remapping", twice_by_remapping}, {"twice-by-protection", twice_by_protection},
 		{"twice-by-growth", twice_by_growth},
 	};
