@@ -639,6 +639,11 @@ def odd_freed_by_bad_vectors():
     odd_mapping("free-by-bad-vectors")
 
 
+@case("advice whose register has more than an int")
+def odd_advice_by_half():
+    odd_mapping("advice-by-half")
+
+
 @case("remap_file_pages from within a page")
 def odd_within():
     odd_mapping("within")

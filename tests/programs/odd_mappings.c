@@ -200,6 +200,19 @@ static void guard_of_itself(void)
 	show("partly", at, PAGES);
 }
 
+/* The kernel takes an int: the upper half of the register says nothing. */
+static void advice_by_half(void)
+{
+	const long above = 7L << 32;
+	char *at = filled();
+
+	printf("%ld\n", syscall(SYS_madvise, at, (long)PAGE, above | MADV_DONTNEED));
+	show("emptied", at, PAGES);
+	printf("%ld\n", syscall(SYS_madvise, at + PAGE, (long)PAGE, above | MADV_FREE));
+	madvise(at, PAGES * PAGE, PAGEOUT); /* now those that are free are lost */
+	show("freed", at, PAGES);
+}
+
 /* A request that no row knows writes behind guards of the same mapping: memory is compared. */
 static void behind_guard(void)
 {
@@ -297,7 +310,7 @@ int main(int argc, char **argv)
 		const char *name;
 		void (*function)(void);
 	} all[] = {
-		{"keep", keep}, {"guard", guard}, {"guard-kept", guard_kept}, {"guard-of-itself", guard_of_itself}, {"behind-guard", behind_guard}, {"guard-in-file", guard_in_file}, {"free-of-itself", free_of_itself}, {"free-by-bad-vectors", free_by_bad_vectors}, {"within", within}, {"huge", huge}, {"free", free_part},
+		{"keep", keep}, {"guard", guard}, {"guard-kept", guard_kept}, {"guard-of-itself", guard_of_itself}, {"behind-guard", behind_guard}, {"advice-by-half", advice_by_half}, {"guard-in-file", guard_in_file}, {"free-of-itself", free_of_itself}, {"free-by-bad-vectors", free_by_bad_vectors}, {"within", within}, {"huge", huge}, {"free", free_part},
 		{"twice-by-remapping", twice_by_remapping}, {"twice-by-protection", twice_by_protection},
 		{"twice-by-growth", twice_by_growth},
 	};
