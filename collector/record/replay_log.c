@@ -466,7 +466,7 @@ static void put_file_cut(void *arg, uint64_t start, uint64_t end)
 					.has_content = true,
 					.is_old = true};
 
-	put_shape(c->log, c->task->host_tid, &fresh);
+	put_shape_and_guards(c->log, c->task->host_tid, &fresh);
 }
 
 static void put_difference(void *arg, uint64_t addr, const uint8_t *bytes, size_t n)

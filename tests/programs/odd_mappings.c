@@ -231,7 +231,7 @@ static void behind_guard(void)
 	show("behind guards", at, PAGES);
 }
 
-/* A write to a file changes its mapping behind guards, too. */
+/* A write to a file changes its mapping behind guards, too. They stay when the file is cut, and grows again. */
 static void guard_in_file(void)
 {
 	char *at = map(3, PROT_READ | PROT_WRITE, MAP_SHARED, file), bytes[3 * PAGE];
@@ -241,6 +241,9 @@ static void guard_in_file(void)
 		exit(77);
 	printf("%zd\n", pwrite(file, bytes, sizeof bytes, 0));
 	show("behind guards", at, 3);
+	if (ftruncate(file, 0) || ftruncate(file, 3 * PAGE))
+		exit(1);
+	show("cut and grown", at, 3);
 	printf("%d\n", madvise(at, 3 * PAGE, MADV_GUARD_REMOVE));
 	show("without guards", at, 3);
 }
