@@ -86,13 +86,14 @@ static void advice(const uint64_t *args, uint64_t result, struct look *out)
 {
 	static const uint8_t emptying[] = {MADV_DONTNEED, MADV_DONTNEED_LOCKED, MADV_FREE,
 					   MADV_REMOVE,   MADV_GUARD_INSTALL,   MADV_GUARD_REMOVE};
+	const uint32_t behavior = (uint32_t)args[2]; /* an int */
 
 	(void)result;
 	for (size_t i = 0; i < ARRAY_SIZE(emptying); i++)
-		if (args[2] == emptying[i])
+		if (behavior == emptying[i])
 			out->parts[0] = (struct map_part){args[0], args[1]};
 	out->other_content = true;
-	out->guards = args[2] == MADV_GUARD_INSTALL;
+	out->guards = behavior == MADV_GUARD_INSTALL;
 }
 
 /* It rounds its start and its length down (Linux, mm/mmap.c). */

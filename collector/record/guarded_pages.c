@@ -92,8 +92,8 @@ static bool put_guards(const struct putting *p, uint64_t start, uint64_t end)
 	return !failed;
 }
 
-/* The first range in [start, end); at end: none. */
-static struct guarded_range next_of(const struct guarded_pages *g, uint64_t start, uint64_t end)
+struct guarded_range guarded_pages_first(const struct guarded_pages *g, uint64_t start,
+					 uint64_t end)
 {
 	struct guarded_range next = {end, end};
 
@@ -117,7 +117,7 @@ static bool put_move(const struct putting *p, const struct log_shape *s)
 	bool ok = forget(p->g, s->start, s->end);
 
 	for (uint64_t at = s->from; ok && at < end;) {
-		const struct guarded_range r = next_of(p->g, at, end);
+		const struct guarded_range r = guarded_pages_first(p->g, at, end);
 		struct log_shape part = *s;
 
 		part.from = at;

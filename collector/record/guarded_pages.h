@@ -21,6 +21,10 @@ struct guarded_pages {
 bool guarded_pages_put(struct guarded_pages *g, pid_t tid, const struct log_shape *shape,
 		       void (*put)(void *arg, pid_t tid, const struct log_shape *shape), void *arg);
 
+/* Returns the first part of [start, end) that is guarded, by address; an empty one at end: none. */
+struct guarded_range guarded_pages_first(const struct guarded_pages *g, uint64_t start,
+					 uint64_t end);
+
 /* Whether the page at addr is guarded, or cannot be read for another reason (behind a file's end).
  */
 bool guarded_pages_are_at(pid_t tid, uint64_t addr);

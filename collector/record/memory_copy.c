@@ -16,9 +16,11 @@
 #include "lib/page.h"
 
 enum {
-	PIECE = 1 << 13, /* compared at once */
-	GAP = 32,        /* so many equal bytes between two that differ are taken with them: a
-			    record's head costs as much */
+	PIECE = 1 << 13,       /* compared at once */
+	GAP = 32,              /* so many equal bytes between two that differ are taken with them: a
+				  record's head costs as much */
+	FAILED_MOST = 1 << 10, /* so many unreadable pages in a row mean that the file ends before
+				  them */
 };
 
 static bool is_ours(const struct mapping *m)
@@ -65,17 +67,20 @@ static struct memory_copy_range *add_range(struct memory_copy *c, uint64_t start
 }
 
 /* len: how much of it can be read, but for guards (guarded_pages.h): pages that cannot be read
- * between those that can. A file has none: behind the first page that cannot be read is its end. */
+ * between those that can. Those of a file (Linux 6.15) look like pages behind its end. */
 static bool copy_range(struct memory_copy *c, pid_t tid, uint64_t start, size_t len, size_t whole,
 		       bool is_file)
 {
 	struct memory_copy_range *r = add_range(c, start, whole);
+	unsigned failed = 0;
 
 	if (!r || !buf_reserve(&c->bytes, len))
 		return false;
-	for (size_t done = 0, n; done < len; done += n + BT_PAGE) {
+	for (size_t done = 0, n; done < len && (!is_file || failed < FAILED_MOST);
+	     done += n + BT_PAGE) {
 		n = page_down(
 			tracee_read(tid, start + done, c->bytes.data + c->bytes.len, len - done));
+		failed = n ? 0 : failed + 1;
 		if (n && done) {
 			r->whole = start + done - r->start;
 			r = add_range(c, start + done, whole - done);
@@ -84,8 +89,6 @@ static bool copy_range(struct memory_copy *c, pid_t tid, uint64_t start, size_t 
 			return false;
 		r->len += n;
 		c->bytes.len += n;
-		if (is_file)
-			break;
 	}
 	return true;
 }

@@ -442,10 +442,16 @@ struct file_change {
 	const struct task *task;
 };
 
+/* Guards in mappings of files, which nobody can read, come with Linux 6.15. */
 static void put_file_change(void *arg, uint64_t addr, uint64_t n)
 {
 	const struct file_change *c = arg;
-	log_sink_memory(&c->log->outputs.sink, c->task->host_tid, addr, n);
+	struct guarded_range guard;
+
+	for (uint64_t at = addr; at < addr + n; at = guard.end) {
+		guard = guarded_pages_first(&c->log->guards, at, addr + n);
+		log_sink_memory(&c->log->outputs.sink, c->task->host_tid, at, guard.start - at);
+	}
 }
 
 /* Logs the pages behind the file's end. Inodes are compared by number alone, so the pages may
@@ -460,7 +466,7 @@ static void put_file_cut(void *arg, uint64_t start, uint64_t end)
 					.has_content = true,
 					.is_old = true};
 
-	put_shape(c->log, c->task->host_tid, &fresh);
+	put_shape_and_guards(c->log, c->task->host_tid, &fresh);
 }
 
 static void put_difference(void *arg, uint64_t addr, const uint8_t *bytes, size_t n)

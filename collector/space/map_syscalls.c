@@ -73,10 +73,12 @@ static void brk_changes(struct address_space *s, const uint64_t *args, uint64_t 
 static void prctl_changes(struct address_space *s, const uint64_t *args, uint64_t result,
 			  struct map_change *out)
 {
+	const uint32_t option = (uint32_t)args[0]; /* an int */
+
 	(void)result;
-	if (args[0] == PR_SET_VMA)
+	if (option == PR_SET_VMA)
 		add_touched_range(out, args[2], args[3]);
-	if (args[0] == PR_SET_MM) {
+	if (option == PR_SET_MM) {
 		out->all = true;
 		s->heap_end = 0;
 	}
@@ -157,7 +159,7 @@ bool map_syscall_changes_rights(const struct tracee_syscall *call)
 	for (size_t i = 0; i < ARRAY_SIZE(calls); i++)
 		if (syscall_is(call, calls[i]))
 			return true;
-	return syscall_is(call, SYS_prctl) && call->args[0] == PR_SET_DUMPABLE;
+	return syscall_is(call, SYS_prctl) && (uint32_t)call->args[0] == PR_SET_DUMPABLE;
 }
 
 bool map_syscall_changes(struct address_space *s, const struct tracee_syscall *call,

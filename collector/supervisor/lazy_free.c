@@ -71,16 +71,18 @@ static bool is_itself(const struct task *task, int fd)
 	       atol(text) == task->process->host_pid;
 }
 
-/* The vectors before the first that it would fail for: so many are in its result, too. */
+/* The vectors before the first that it would fail for: so many are in its result, too. All of them
+ * where one cannot be read: the kernel reads them first, and fails. */
 static uint64_t count_anonymous(struct task *task)
 {
 	const uint64_t *args = task->syscall.args;
-	uint64_t v[2], n = 0;
+	uint64_t v[VECTORS_MAX][2], n = 0;
+	const size_t bytes = args[2] * sizeof v[0];
 
-	while (n < args[2] && n < VECTORS_MAX &&
-	       tracee_read(task->host_tid, args[1] + n * sizeof v, v, sizeof v) == sizeof v &&
-	       (v[0] % BT_PAGE || v[0] >= page_up(v[0] + v[1]) ||
-		is_anonymous(task, v[0], page_up(v[0] + v[1]))))
+	if (tracee_read(task->host_tid, args[1], v, bytes) != bytes)
+		return args[2];
+	while (n < args[2] && (v[n][0] % BT_PAGE || v[n][0] >= page_up(v[n][0] + v[n][1]) ||
+			       is_anonymous(task, v[n][0], page_up(v[n][0] + v[n][1]))))
 		n++;
 	return n;
 }

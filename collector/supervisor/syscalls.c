@@ -90,7 +90,8 @@ static bool is_rseq(const struct supervisor *sup, const struct task *task)
  * not see. Programs that could have one run without, as on processors that have none. */
 static bool is_shadow_stack(const struct task *task)
 {
-	return is_syscall(task, SYS_arch_prctl) && task->syscall.args[0] == ENABLE_SHADOW_STACK;
+	return is_syscall(task, SYS_arch_prctl) &&
+	       (uint32_t)task->syscall.args[0] == ENABLE_SHADOW_STACK;
 }
 
 /* Whether memory of the program is written because of this call while no call of it ends: by the

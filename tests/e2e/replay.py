@@ -618,6 +618,11 @@ def odd_behind_guards():
     odd_mapping("behind-guard")
 
 
+@case("what a write to a file changes behind guards in its mapping is found")
+def odd_guards_in_file():
+    odd_mapping("guard-in-file")
+
+
 @case("pages that process_madvise frees of the program's own (MADV_FREE)")
 def odd_freed_of_itself():
     if native(odd_argv("free-of-itself")).status == 77:
@@ -627,6 +632,16 @@ def odd_freed_of_itself():
         equal(result.out, b"12288 8 2\nfreed: 00w 00w 63w 64w\nfreed: 61w 00w 63w 64w\n12288 -1 22\n"
               b"up to a file's: 00w 00w 64w 65w\nup to a file's: 62w 00w 64w 65w\n", "what it prints")
         same(result)
+
+
+@case("process_madvise that frees, by vectors of which one cannot be read: it fails, and frees nothing")
+def odd_freed_by_bad_vectors():
+    odd_mapping("free-by-bad-vectors")
+
+
+@case("advice whose register has more than an int")
+def odd_advice_by_half():
+    odd_mapping("advice-by-half")
 
 
 @case("remap_file_pages from within a page")

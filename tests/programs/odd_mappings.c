@@ -173,6 +173,20 @@ static void free_of_itself(void)
 	show("up to a file's", next, PAGES);
 }
 
+/* The second vector cannot be read: nothing is freed. */
+static void free_by_bad_vectors(void)
+{
+	char *at = filled(), *list = map(2, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1);
+	struct iovec *parts = (struct iovec *)(list + PAGE) - 1;
+	const int self = of_itself();
+
+	munmap(list + PAGE, PAGE);
+	*parts = (struct iovec){at, 2 * PAGE};
+	printf("%ld", syscall(SYS_process_madvise, self, parts, 2L, (long)MADV_FREE, 0L));
+	printf(" %d\n", errno);
+	show("not freed", at, PAGES);
+}
+
 static void guard_of_itself(void)
 {
 	char *at = filled();
@@ -184,6 +198,19 @@ static void guard_of_itself(void)
 	syscall(SYS_process_madvise, of_itself(), parts, 1L, (long)MADV_GUARD_REMOVE, 0L);
 	mprotect(at, PAGES * PAGE, PROT_READ);
 	show("partly", at, PAGES);
+}
+
+/* The kernel takes an int: the upper half of the register says nothing. */
+static void advice_by_half(void)
+{
+	const long above = 7L << 32;
+	char *at = filled();
+
+	printf("%ld\n", syscall(SYS_madvise, at, (long)PAGE, above | MADV_DONTNEED));
+	show("emptied", at, PAGES);
+	printf("%ld\n", syscall(SYS_madvise, at + PAGE, (long)PAGE, above | MADV_FREE));
+	madvise(at, PAGES * PAGE, PAGEOUT); /* now those that are free are lost */
+	show("freed", at, PAGES);
 }
 
 /* A request that no row knows writes behind guards of the same mapping: memory is compared. */
@@ -202,6 +229,23 @@ static void behind_guard(void)
 	memcpy(&link, request.ifr_data, sizeof link);
 	printf("link %u\n", link.data);
 	show("behind guards", at, PAGES);
+}
+
+/* A write to a file changes its mapping behind guards, too. They stay when the file is cut, and grows again. */
+static void guard_in_file(void)
+{
+	char *at = map(3, PROT_READ | PROT_WRITE, MAP_SHARED, file), bytes[3 * PAGE];
+
+	memset(bytes, 'x', sizeof bytes);
+	if (madvise(at + PAGE, PAGE, MADV_GUARD_INSTALL))
+		exit(77);
+	printf("%zd\n", pwrite(file, bytes, sizeof bytes, 0));
+	show("behind guards", at, 3);
+	if (ftruncate(file, 0) || ftruncate(file, 3 * PAGE))
+		exit(1);
+	show("cut and grown", at, 3);
+	printf("%d\n", madvise(at, 3 * PAGE, MADV_GUARD_REMOVE));
+	show("without guards", at, 3);
 }
 
 /* Shows the third page of the file at what was the second. */
@@ -269,7 +313,7 @@ int main(int argc, char **argv)
 		const char *name;
 		void (*function)(void);
 	} all[] = {
-		{"keep", keep}, {"guard", guard}, {"guard-kept", guard_kept}, {"guard-of-itself", guard_of_itself}, {"behind-guard", behind_guard}, {"free-of-itself", free_of_itself}, {"within", within}, {"huge", huge}, {"free", free_part},
+		{"keep", keep}, {"guard", guard}, {"guard-kept", guard_kept}, {"guard-of-itself", guard_of_itself}, {"behind-guard", behind_guard}, {"advice-by-half", advice_by_half}, {"guard-in-file", guard_in_file}, {"free-of-itself", free_of_itself}, {"free-by-bad-vectors", free_by_bad_vectors}, {"within", within}, {"huge", huge}, {"free", free_part},
 		{"twice-by-remapping", twice_by_remapping}, {"twice-by-protection", twice_by_protection},
 		{"twice-by-growth", twice_by_growth},
 	};

@@ -98,9 +98,49 @@ static void changes_of_reserved_memory_are_found(void **state)
 	munmap(memory, RESERVED);
 }
 
+/* Pages behind guards are compared, also where the memory is of a file. */
+static void changes_behind_guards_are_found(void **state)
+{
+	enum { GUARD_INSTALL = 102, PAGES = 4 }; /* MADV_GUARD_INSTALL: of files since Linux 6.15 */
+	uint8_t *memory = mmap(NULL, PAGES * BT_PAGE, PROT_READ | PROT_WRITE,
+			       MAP_SHARED | MAP_ANONYMOUS, -1, 0);
+	struct memory_copy copy = {0};
+	struct changes c = {.from = (uint64_t)(uintptr_t)memory};
+	pid_t pid;
+
+	(void)state;
+	assert_true(memory != MAP_FAILED);
+	memset(memory, 1, PAGES * BT_PAGE);
+	if (madvise(memory + BT_PAGE, BT_PAGE, GUARD_INSTALL))
+		skip();
+	pid = fork();
+	assert_true(pid >= 0);
+	if (!pid) {
+		(void)!madvise(memory + BT_PAGE, BT_PAGE, GUARD_INSTALL);
+		raise(SIGSTOP);
+		_exit(0);
+	}
+	assert_int_equal(waitpid(pid, NULL, WUNTRACED), pid);
+	assert_true(memory_copy_take(&copy, pid, MEMORY_COPY_ALL, false));
+	memory[100] = 2;
+	memory[2 * BT_PAGE + 200] = 3;
+	memory_copy_compare(&copy, pid, take_change, no_cut, &c);
+	kill(pid, SIGKILL);
+	waitpid(pid, NULL, 0);
+	assert_int_equal(c.count, 2);
+	assert_int_equal(c.addr[0], 100);
+	assert_int_equal(c.addr[1], 2 * BT_PAGE + 200);
+	assert_int_equal(c.n[1], 1);
+	memory_copy_release(&copy);
+	munmap(memory, PAGES * BT_PAGE);
+}
+
 int main(void)
 {
-	const struct CMUnitTest tests[] = {cmocka_unit_test(changes_of_reserved_memory_are_found)};
+	const struct CMUnitTest tests[] = {
+		cmocka_unit_test(changes_of_reserved_memory_are_found),
+		cmocka_unit_test(changes_behind_guards_are_found),
+	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -521,6 +521,14 @@ static void requests_say_where_and_how_much(void **state)
 	ENTER(ioctl, 3, SNDRV_CTL_IOCTL_TLV_READ, BASE);
 	EXIT(0);
 	expect("10000+8 10008+12");
+	put_u32(BASE, sizeof(struct fscrypt_policy_v2));
+	put_u32(BASE + 4, 0);
+	ENTER(ioctl, 3, FS_IOC_GET_ENCRYPTION_POLICY_EX, BASE); /* the size is answered, too */
+	EXIT(0);
+	expect("10000+8 10008+24");
+	ENTER(ioctl, 3, BLKSECTGET, BASE); /* of a SCSI device by /dev/sg it is an int */
+	EXIT(0);
+	expect("10000+4");
 	memset(fake.bytes, 0, sizeof fake.bytes);
 }
 
