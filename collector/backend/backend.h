@@ -190,6 +190,7 @@ struct backend {
 			  gives BACKEND_SYSCALL_ENTER and BACKEND_SYSCALL_EXIT, or the observer is
 			  told of it (observer_ops.logged); each instruction with a result of its own
 			  BACKEND_INSTRUCTION. Of backends that count ticks */
+	bool several;  /* there has been more than one task: a log has ended */
 	bool answered; /* a log is replayed: the session answers each call, and no call of the
 			  vsyscall page is made */
 	const struct stat *streams; /* with a log: the files whose writes give the two stops,

@@ -1060,6 +1060,16 @@ def calls_of_window():
         check(0 < had[1] < len(within) or len(set(had)) > 1, "calls: %s" % had)
 
 
+@case("a call of the vsyscall page that another process answers by its filter's notification: the log has ended, and both go on")
+def answered_elsewhere():
+    argv = [build("answered_elsewhere.c")]
+    alone = native(argv)
+    if alone.status == 77:
+        raise Skip("no notifications, or no vsyscall page")
+    result = execute([BTREC, "run", "-q", "--replayable", "-o", fresh("trace"), *argv], timeout=60)
+    equal((result.status, result.out), (alone.status, alone.out), "status and output")
+
+
 @case("a program that is killed in the midst of calls that are made without a stop")
 def calls_killed():
     folder = fresh_dir("killed")

@@ -318,7 +318,8 @@ static bool make_vsyscall(struct task *task, long nr, struct bt_regs *regs)
  * made, and give it another result, a signal, or kill the task. The step over it executes an
  * instruction more (QUIRK(step-emulated)): nop, which is lent to the place where it returns to. The
  * signals that come of it are not blocked where the program does not block them: the kernel would
- * reset their handlers. Returns as next_insn_vsyscall(). */
+ * reset their handlers. It waits for the call, which another recorded task may have to answer
+ * (seccomp_unotify(2)): not where there are several. Returns as next_insn_vsyscall(). */
 static int leave_vsyscall_to_kernel(struct task *task, uint64_t mask)
 {
 	static const uint8_t nop = 0x90;
@@ -359,7 +360,7 @@ int next_insn_vsyscall(struct task *task)
 	if (nr < 0 || tracee_get_mask(task->host_tid, &mask))
 		return 0;
 	if (!st->answered && syscall_filter_may_refuse(task))
-		return leave_vsyscall_to_kernel(task, mask);
+		return st->backend->several ? 0 : leave_vsyscall_to_kernel(task, mask);
 	if (tracee_set_mask(task->host_tid, ~(1ull << (SIGTRAP - 1))))
 		return -BT_E_GONE;
 	if (!make_vsyscall(task, nr, &regs))

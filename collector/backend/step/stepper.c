@@ -51,6 +51,7 @@ static int step_task_init(struct backend *b, struct task *task)
 	task->step->logged = b->logged;
 	task->step->answered = b->answered;
 	task->step->backend = b;
+	b->several |= task->number > 1;
 	return 0;
 }
 
