@@ -28,6 +28,7 @@ struct run_reader {
 	bool whole; /* an import of whole histories: no sample has branches of its own */
 	struct branch_entries entries; /* of the chunk */
 	uint64_t number, end;          /* number: of the next entry; end: of the chunk */
+	uint64_t claimed;              /* entries of all chunks so far, as they say */
 	struct run_words flags;
 	struct run_entry *at; /* the run: entries since the last gap or snapshot, oldest first */
 	size_t count, cap;

@@ -9,6 +9,10 @@ enum {
 	SLOTS_MAX = 4096,
 	/* A run is a snapshot's history; of a longer one the newest part is kept. */
 	RUN_MAX = 1 << 20,
+	/* Entries that are read of a task, and more for each byte of its file. A record of some
+	 * bytes may stand for millions: a stranger's trace would keep us busy for ever. */
+	ENTRIES_BASE = 1 << 30,
+	ENTRIES_PER_BYTE = 64,
 };
 
 static uint64_t next_word(struct run_words *w)
@@ -64,6 +68,11 @@ static bool next_chunk(struct run_reader *r)
 			take_words(&r->flags, &rec.u.branch_words);
 		if (!branch_entries_record(&rec))
 			continue;
+		r->claimed += branch_entries_most(&rec);
+		if (r->claimed > ENTRIES_BASE + ENTRIES_PER_BYTE * r->cursor.file->size) {
+			r->damaged = true;
+			return false;
+		}
 		take_chunk(r, &rec);
 		return true;
 	}
