@@ -21,3 +21,8 @@ int regular_file_open(int dir, const char *name, struct stat *st)
 		errno = EINVAL;
 	return -1;
 }
+
+bool regular_file_read(int fd, void *to, size_t n, uint64_t offset)
+{
+	return offset <= INT64_MAX && pread(fd, to, n, (off_t)offset) == (ssize_t)n;
+}

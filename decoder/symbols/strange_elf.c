@@ -9,6 +9,8 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
+#include "lib/regular_file.h"
+
 enum {
 	/* LZMA packs at best 273 bytes, its longest match, to some 14 bits of the coder's best
 	   case, each 0.022 bits: 7,000 to one. A gigabyte of zeros takes 150 KB. */
@@ -28,11 +30,6 @@ struct elf_sections {
 	Elf64_Shdr *at;
 };
 
-static bool read_at(int fd, void *to, size_t n, uint64_t offset)
-{
-	return offset <= INT64_MAX && pread(fd, to, n, (off_t)offset) == (ssize_t)n;
-}
-
 /* False: they are not where the header says. */
 static bool read_sections(struct elf_sections *s)
 {
@@ -44,7 +41,7 @@ static bool read_sections(struct elf_sections *s)
 	if (!h->e_shnum || h->e_shentsize != sizeof *s->at || h->e_shstrndx >= h->e_shnum)
 		return false;
 	s->at = malloc(size);
-	return s->at && read_at(s->fd, s->at, size, h->e_shoff) &&
+	return s->at && regular_file_read(s->fd, s->at, size, h->e_shoff) &&
 	       s->at[h->e_shstrndx].sh_type == SHT_STRTAB &&
 	       !(s->at[h->e_shstrndx].sh_flags & SHF_COMPRESSED);
 }
@@ -54,7 +51,7 @@ static bool read_header(struct elf_sections *s)
 	struct stat st;
 
 	return !fstat(s->fd, &st) && st.st_size <= STRANGE_ELF_MOST &&
-	       read_at(s->fd, &s->header, sizeof s->header, 0) &&
+	       regular_file_read(s->fd, &s->header, sizeof s->header, 0) &&
 	       !memcmp(s->header.e_ident, ELFMAG, SELFMAG) &&
 	       s->header.e_ident[EI_CLASS] == ELFCLASS64 &&
 	       s->header.e_ident[EI_DATA] == ELFDATA2LSB;
@@ -86,10 +83,11 @@ static uint64_t unpacked_size(const struct elf_sections *s, const struct section
 		return header->sh_size > STRANGE_ELF_UNPACKED_MOST ? UINT64_MAX
 								   : header->sh_size * XZ_RATIO;
 	if (header->sh_flags & SHF_COMPRESSED)
-		return read_at(s->fd, &packed, sizeof packed, header->sh_offset) ? packed.ch_size
-										 : 0;
+		return regular_file_read(s->fd, &packed, sizeof packed, header->sh_offset)
+			       ? packed.ch_size
+			       : 0;
 	if (strncmp(section->name, ".zdebug", strlen(".zdebug")) != 0 ||
-	    !read_at(s->fd, &old, sizeof old, header->sh_offset))
+	    !regular_file_read(s->fd, &old, sizeof old, header->sh_offset))
 		return 0;
 	memcpy(&size, old.size, sizeof size);
 	return be64toh(size);

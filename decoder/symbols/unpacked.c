@@ -12,6 +12,8 @@
 #include <unistd.h>
 #include <zstd.h>
 
+#include "lib/regular_file.h"
+
 enum {
 	COMPRESSED_BY_ZSTD = 2, /* ELFCOMPRESS_ZSTD, which older headers lack */
 	/* A section unpacks to this multiple of its size at most, and so do all sections of a file:
@@ -29,24 +31,19 @@ struct sections {
 	Elf64_Shdr *at;
 };
 
-static bool read_at(int fd, void *to, size_t n, uint64_t offset)
-{
-	return offset <= INT64_MAX && pread(fd, to, n, (off_t)offset) == (ssize_t)n;
-}
-
 static bool read_sections(struct sections *s, int fd)
 {
 	size_t size;
 
 	*s = (struct sections){.fd = fd};
-	if (!read_at(fd, &s->header, sizeof s->header, 0) ||
+	if (!regular_file_read(fd, &s->header, sizeof s->header, 0) ||
 	    memcmp(s->header.e_ident, ELFMAG, SELFMAG) ||
 	    s->header.e_ident[EI_CLASS] != ELFCLASS64 ||
 	    s->header.e_ident[EI_DATA] != ELFDATA2LSB || s->header.e_shentsize != sizeof *s->at)
 		return false;
 	size = s->header.e_shnum * sizeof *s->at;
 	s->at = malloc(size ? size : 1);
-	return s->at && read_at(fd, s->at, size, s->header.e_shoff);
+	return s->at && regular_file_read(fd, s->at, size, s->header.e_shoff);
 }
 
 static bool is_compressed(const Elf64_Shdr *sh)
@@ -57,7 +54,7 @@ static bool is_compressed(const Elf64_Shdr *sh)
 
 static bool is_zstd(const struct sections *s, const Elf64_Shdr *sh, Elf64_Chdr *ch)
 {
-	return is_compressed(sh) && read_at(s->fd, ch, sizeof *ch, sh->sh_offset) &&
+	return is_compressed(sh) && regular_file_read(s->fd, ch, sizeof *ch, sh->sh_offset) &&
 	       ch->ch_type == COMPRESSED_BY_ZSTD;
 }
 
@@ -84,7 +81,7 @@ static bool unpack_section(int fd, uint64_t from, uint64_t in, int copy, uint64_
 		ZSTD_inBuffer source = {.src = packed, .size = n};
 		ZSTD_outBuffer target;
 
-		good = n && read_at(fd, packed, n, from);
+		good = n && regular_file_read(fd, packed, n, from);
 		from += n;
 		in -= n;
 		do {
