@@ -76,15 +76,18 @@ static bool is_itself(const struct task *task, int fd)
 static uint64_t count_anonymous(struct task *task)
 {
 	const uint64_t *args = task->syscall.args;
-	uint64_t v[VECTORS_MAX][2], n = 0;
-	const size_t bytes = args[2] * sizeof v[0];
+	uint64_t first = args[2];
 
-	if (tracee_read(task->host_tid, args[1], v, bytes) != bytes)
-		return args[2];
-	while (n < args[2] && (v[n][0] % BT_PAGE || v[n][0] >= page_up(v[n][0] + v[n][1]) ||
-			       is_anonymous(task, v[n][0], page_up(v[n][0] + v[n][1]))))
-		n++;
-	return n;
+	for (uint64_t n = 0; n < args[2]; n++) {
+		uint64_t v[2];
+
+		if (tracee_read(task->host_tid, args[1] + n * sizeof v, v, sizeof v) != sizeof v)
+			return args[2];
+		if (n < first && v[0] % BT_PAGE == 0 && v[0] < page_up(v[0] + v[1]) &&
+		    !is_anonymous(task, v[0], page_up(v[0] + v[1])))
+			first = n;
+	}
+	return first;
 }
 
 /* process_madvise(2): of other processes it frees nothing. */
