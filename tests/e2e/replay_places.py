@@ -13,8 +13,8 @@ STARTS = ["rax", "rsi", "r8", "r12", "rip"] # of the lines of registers, which a
 COMPARED = 0x10100 # of eflags all but TF and RF
 
 
-def replay(trace, *options):
-    return execute([BTREC, "replay", *map(str, options), trace], cwd="/")
+def replay(trace, *options, **settings):
+    return execute([BTREC, "replay", *map(str, options), trace], cwd="/", **settings)
 
 
 def found_at(trace, where, *options):
@@ -62,7 +62,7 @@ def drawn(trace, chance, count):
 def same_as_stepped(argv, count, seed, backends, more=lambda path: [], least=0.5):
     """Records argv twice, the same each time; stops the second, stepped, at points of the first, and replays to those. least: the part of the points
     that has to be reached."""
-    settings = dict(env={**os.environ, "PYTHONHASHSEED": "0"}, timeout=PATIENCE)
+    settings = dict(env={**os.environ, "LC_ALL": "C", "PYTHONHASHSEED": "0"}, timeout=PATIENCE)  # a locale's tables are hundreds of thousands of instructions
     first = record(argv, ["--quiet", "--no-aslr", "--replayable", "--snap-exit", "always", *ALL], **settings)
     path, length = drawn(first.trace, random.Random(seed), count)
     check(length > 1000, "only %d instructions" % length)
@@ -275,10 +275,10 @@ def at_events():
     equal(found_at(result.trace, decimal)["point"], found_at(result.trace, rows[0]["seq"])["point"], "point of event %d in decimal" % decimal)
 
 
-def window(trace, stretch, *options, status=0):
+def window(trace, stretch, *options, status=0, **settings):
     """The trace of a stretch."""
     made = fresh("window")
-    result = replay(trace, "-q", "--no-output", "--window", stretch, "-o", made, *options)
+    result = replay(trace, "-q", "--no-output", "--window", stretch, "-o", made, *options, **settings)
     equal((result.status, result.out), (status, b""), "status and output of --window %s (%s)" % (stretch, result.err.decode(errors="replace")))
     return made
 
@@ -331,7 +331,7 @@ def same_window(argv, backends, status=None):
     recorded = recorded[max([n for n, row in enumerate(recorded) if row[2] == "gap"], default=-1) + 1:]
     check(len(recorded) > 50, "only %d branches" % len(recorded))
     for backend in backends:
-        made = window(result.trace, "%s..crash" % ("@%d" % (recorded[0][1] - 10) if recorded[0][1] > 10 else ""), "--backend", backend)
+        made = window(result.trace, "%s..crash" % ("@%d" % (recorded[0][1] - 10) if recorded[0][1] > 10 else ""), "--backend", backend, setup=small_stack)
         found = branches(made)
         shutil.rmtree(made)
         for n in range(1, len(recorded) + 1):
