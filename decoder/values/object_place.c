@@ -478,7 +478,7 @@ static bool do_place_op(struct location_machine *m, const Dwarf_Op *op)
 		return dwarf_getlocation_implicit_value(m->attr, op, &m->place.block)
 			       ? fail(m, OBJECT_NOT_DECODED)
 			       : true;
-	default: /* implicit pointers: what they point to is nowhere */
+	default: /* implicit pointers: the object has no address */
 		return fail(m, OBJECT_OPTIMIZED_OUT);
 	}
 }
