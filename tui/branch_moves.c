@@ -239,7 +239,7 @@ static void step(struct viewer *v, struct view *view, bool backward)
 
 	do {
 		if (backward ? at == 0 : is_entry ? at + 1 >= count : at >= count) {
-			view_move(view, backward ? -1 : 1); /* where the task stopped */
+			view_move(view, backward ? -1 : 1); /* the line of the task's stop */
 			return;
 		}
 		at = backward ? at - 1 : is_entry ? at + 1 : at;

@@ -24,7 +24,7 @@ enum {
 
 struct tree_line {
 	uint32_t entry; /* the call; CALLS_NONE: a remark */
-	uint32_t count; /* calls of one function that follow each other; of a remark: what is left
+	uint32_t count; /* consecutive calls of one function; of a remark: the number of calls left
 			   out */
 	uint16_t depth;
 };
