@@ -10,10 +10,10 @@
 
 enum {
 	QUARTERS = 2,      /* of all descriptors: caches have some, too, and need them more */
-	AHEAD = 1 << 14,   /* bytes that are read at once where they are wanted one after the other:
-			      they are in the nearest cache when they are */
-	GAP_MAX = 1 << 11, /* that nobody wanted between two pieces of which the second still comes
-			      after the first */
+	AHEAD = 1 << 14,   /* bytes read at once if pieces are wanted one after the other: so many
+			      stay in the nearest cache */
+	GAP_MAX = 1 << 11, /* unwanted bytes between two pieces that still count as one after the
+			      other */
 };
 
 bool kept_file_open(struct kept_file *f, int dir, const char *name, size_t max)

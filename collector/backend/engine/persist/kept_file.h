@@ -17,7 +17,7 @@ enum {
 
 struct kept_file {
 	int fd;      /* -1: none */
-	size_t size; /* when it was opened */
+	size_t size; /* at its opening */
 };
 
 /* The piece that was read last, of any open file: pieces are mostly wanted in the order in which

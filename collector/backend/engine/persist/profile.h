@@ -30,7 +30,7 @@ struct profile;  /* opaque */
 
 #define PROFILE_NONE SIZE_MAX
 
-/* No profiles yet. dir: where they are kept, NULL: nowhere; stays the caller's. kind: of the
+/* No profiles yet. dir: the directory of their files, NULL: none; stays the caller's. kind: of the
  * fragments in their groups. stamp: files with another stamp are not used. NULL without memory. */
 struct profiles *profiles_new(const char *dir, struct fragment_kind kind, uint64_t stamp);
 /* Writes new entries and groups to files, where that will save more than it costs. A failure is not

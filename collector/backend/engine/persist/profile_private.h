@@ -54,7 +54,7 @@ struct profile {
 	struct profile *next;
 	struct profiles *all;
 	unsigned uses;
-	uint64_t left; /* when its last user left: a count */
+	uint64_t left; /* the time at which its last user left, as a count */
 	struct stat exe;
 	struct profile_file *files;
 	size_t file_count;
