@@ -19,8 +19,8 @@
 enum {
 	REP_FAST = 24,   /* iterations from which a breakpoint behind a REP instruction beats
 			    stepping through it */
-	CHAIN_MAX = 256, /* instructions in a row, none of which is followed by a trap, that are
-			    looked through */
+	CHAIN_MAX = 256, /* most instructions looked through in a row, none of them followed by a
+			    trap */
 };
 
 /* No trap comes behind
