@@ -49,7 +49,7 @@ void divergence_came(struct divergence *d, const char *came)
 	if (same[d->kind] && !strcmp(d->expected, came))
 		came = same[d->kind];
 	snprintf(d->came, sizeof d->came, "%s", came);
-	/* Output is looked at behind its call, which was met: there the task has gone on. */
+	/* Output is looked at behind its call: the call was met, and the task has gone on since. */
 	if (d->kind == DIVERGENCE_OUTPUT) {
 		d->came_at = d->expected_at;
 		d->has_regs = false;

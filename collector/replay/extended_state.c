@@ -4,7 +4,7 @@
 #include <string.h>
 
 enum {
-	LEGACY = 512, /* x87 and SSE, which lie at the same place everywhere */
+	LEGACY = 512, /* x87 and SSE: on each processor at the same offsets */
 	IN_USE = LEGACY,
 	BEHIND_HEADER = 576,
 	FIRST = 2, /* state, of those behind the header */

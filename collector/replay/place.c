@@ -55,7 +55,7 @@ static unsigned crash_weight(const struct bt_record *rec)
 struct finding {
 	struct place *place;
 	unsigned weight;  /* of the best event so far; 0: none was found */
-	uint16_t nowhere; /* kind of the event, which has no place; 0: it has one */
+	uint16_t nowhere; /* the event's kind, if it is at no point of a task; else 0 */
 };
 
 /* seq is the first member of every event (trace_events.c). */

@@ -10,10 +10,10 @@
 
 enum place_kind {
 	PLACE_POINT,
-	PLACE_EVENT, /* where the event was */
-	PLACE_CRASH, /* where the last deadly signal reached its task; else where a task that exits
-			with failure does */
-	PLACE_END,   /* where the log ends */
+	PLACE_EVENT, /* the point of an event */
+	PLACE_CRASH, /* the point at which the last deadly signal reached its task; else that of an
+			exit with failure */
+	PLACE_END,   /* the end of the log */
 };
 
 struct place {

@@ -553,7 +553,8 @@ static bool answers_call(struct session *session, struct supervisor *sup, struct
 	(void)sup;
 	if (!r->begun || (r->log.now.event.kind == BT_RECORD_LOG_EXIT && ends_task(task)))
 		return false;
-	/* The task leaves the call where it did, which its history tells: a signal's return. */
+	/* The task leaves the call at the same address as in the recording: the history has a
+	 * signal's return. */
 	for (size_t i = 0; i < r->log.now.count; i++)
 		if (r->log.now.effects[i].kind == BT_RECORD_LOG_STATE)
 			task->regs.rip = r->log.now.effects[i].u.state.regs.rip;
@@ -577,7 +578,7 @@ static void on_syscall_exit(struct session *session, struct supervisor *sup, str
 	if (!apply_effects(r, task))
 		return;
 	advance(r, sup, task);
-	/* Interrupted, it is made again by the kernel, where no handler is entered first. */
+	/* The kernel makes an interrupted call again, unless a handler is entered first. */
 	if (r->done || !call.again || (r->stops && r->next.at.rip == task->regs.rip))
 		return;
 	task->regs.rip -= 2;

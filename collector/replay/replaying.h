@@ -39,10 +39,10 @@ struct replaying_options {
 	 * history grows. 0: it is not. */
 	uint64_t pause;
 
-	/* Is told of spaces, code and branches. NULL: nobody listens. */
+	/* It is told of spaces, code and branches. NULL: nobody listens. */
 	const struct observer *observer;
 
-	/* Another session, which has parts of processes and tasks: its operations on_new_process,
+	/* Another session that has parts of processes and tasks. Its operations on_new_process,
 	 * on_forget_process, on_new and on_forget are called, and no others. NULL: there is none.
 	 */
 	struct session *keeper;
@@ -53,8 +53,7 @@ struct replaying {
 	struct observer observer;
 	struct replaying_options options;
 	struct log_reader log;
-	struct processor_offer here; /* of this processor, where the log says what that of the
-					recording had */
+	struct processor_offer here; /* of this processor, if the log has that of the recording's */
 	bool begun,
 		done; /* the host is as the program was at its beginning; nothing more is to come */
 	bool tells_saved_parts; /* the log has what xsave and its like stored */
@@ -65,13 +64,14 @@ struct replaying {
 	uint64_t events;         /* met */
 	uint64_t met;            /* seq of the last of them that has one */
 	size_t place;       /* the next of options.places; place_count: it was at all of them */
-	bool passed;        /* that one: the task was never there */
+	bool passed;        /* the task was never at that one */
 	int unwritten;      /* errno of the first output that could not be repeated; 0: all was */
-	uint64_t shared_at; /* memory that others may have written to in the recording; 0: none */
+	uint64_t shared_at; /* address of memory that others may have written to in the recording;
+			       0: none */
 	struct divergence divergence;
-	struct bt_error failure; /* code 0: none. What stood in the way */
-	struct task_end end;     /* how the recorded task ended; kind BT_EXIT_UNKNOWN: the log ends
-				    before that */
+	struct bt_error failure; /* reason why the replay could not go on; code 0: none */
+	struct task_end end;     /* the end of the recorded task; kind BT_EXIT_UNKNOWN: the log ends
+				    before it */
 };
 
 /* Errors: BT_E_UNSUPPORTED: the trace cannot be replayed, and why. The trace must live as long as
