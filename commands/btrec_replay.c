@@ -32,8 +32,8 @@ struct replay_arguments {
 	struct place to;
 	struct {
 		const char *text;  /* of --window; NULL: not given */
-		struct place from; /* where it begins */
-		uint64_t ticks;    /* not 0: that is so many ticks before its end */
+		struct place from; /* the window's beginning */
+		uint64_t ticks;    /* not 0: the beginning is so many ticks before the end */
 		const char *output;
 	} window;
 	struct replay_look look;
@@ -174,14 +174,14 @@ struct question {
 	const struct replaying *replay;
 	struct replay_look *look;
 	struct replay_checksum checksum;
-	bool unreadable; /* what is to be added up */
+	bool unreadable; /* memory for the checksum could not be read */
 	struct replay_window window;
 	char window_path[BT_PATH_MAX]; /* "": there is none */
 	const char *window_word;       /* that, as a shell takes it */
 	char quoted[SHELL_WORD_MAX];
 	bool no_memory;
 	uint64_t memory;       /* bytes of addresses that the host may have */
-	char cause[CAUSE_MAX]; /* what a divergence may come of; "": nothing is known */
+	char cause[CAUSE_MAX]; /* a possible cause of a divergence; "": none is known */
 };
 
 struct replay_run {

@@ -372,7 +372,7 @@ void replay_window_end(struct replay_window *w, struct supervisor *sup, struct t
 	char text[PLACE_TEXT];
 	bool ends;
 
-	/* The moment of an exit comes before its record, that of a signal behind it. */
+	/* The moment of an exit comes before its record; the moment of a signal comes behind it. */
 	copy_records_up_to(w, epoch, seq ? seq - 1 : to->is ? to->event : w->replaying->met);
 	copy_last_calls(w, epoch);
 	ends = w->deadly || seq;

@@ -14,7 +14,7 @@
 enum { REPLAY_WINDOW_PAUSE = 1 << 18 };
 
 struct replay_window {
-	const struct trace *trace; /* that is replayed */
+	const struct trace *trace; /* the trace that is replayed */
 	struct trace_writer *writer;
 	struct recording recording; /* has parts of tasks, and keeps the moment */
 	struct observer observer;   /* for the replay */
@@ -30,7 +30,7 @@ struct replay_window {
 	uint64_t copied_calls;     /* of CALLS records */
 	struct buf calls, details; /* those that the replay has made, of a record that has others */
 
-	uint64_t told_tick; /* when history was written last */
+	uint64_t told_tick; /* the time at which history was written last */
 	uint64_t deadly; /* seq in the window's trace of a deadly signal that was copied; 0: none */
 	bool last_exit;  /* the exit of the task was copied: */
 	struct supervisor_outcome outcome;
