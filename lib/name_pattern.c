@@ -127,7 +127,7 @@ static void simplify_name(struct name *n, const char *name, bool keeps_arguments
 			for (size_t end = behind_bracket(name, at); at < end; at++)
 				add_char(n, name[at]);
 		} else if (name[at] == ' ' && !begins_with(name + at + 1, rust)) {
-			n->len = 0; /* what was before is the return type */
+			n->len = 0; /* the text before it is the return type */
 			n->text[0] = '\0';
 			at++;
 		} else if (begins_with(name + at, "[abi:")) {
