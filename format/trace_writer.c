@@ -34,7 +34,7 @@ enum {
 	BLOCK_TARGET = 1 << 20, /* a stream is flushed when this much is buffered */
 	CODE_TARGET = 1 << 16,  /* for blocks that are not packed: their bytes, copied again, are
 				   still in a near cache */
-	/* Of the first code, which is held back: a short run that ends well leaves none, and never
+	/* Bytes of the first code are held back: a short run that ends well leaves none, and never
 	   makes the file. */
 	CODE_HELD = 1 << 20,
 	OBJECT_MAX = BT_BLOCK_MAX - 64, /* with its record's head */
@@ -104,8 +104,8 @@ static int append_to_file(int fd, const struct buf *b)
 		if (n < 0) {
 			int failure = errno;
 
-			/* Half a block would read as damage; where even this fails it is a torn
-			 * tail, which readers know. */
+			/* Half a block would read as damage. If this fails, too, it is a torn tail;
+			 * readers know those. */
 			(void)!ftruncate(fd, start);
 			return failure;
 		}
