@@ -30,8 +30,7 @@ struct watched_page {
 	uint8_t state, prot;  /* enum watch_state; PROT_* as the program has it */
 	uint8_t backoff;      /* number of recent comparisons */
 	uint32_t heat;        /* number of openings, halved as time passes */
-	uint64_t heat_time, since,
-		until; /* ns; of its protection; it may be protected again then */
+	uint64_t heat_time, since, until; /* ns; since: it is protected; until: it may be again */
 };
 
 struct watch_range {
