@@ -103,7 +103,7 @@ collector_libcollector_a_SOURCES = \
 	collector/replay/mapped_copies.c collector/replay/mapped_copies.h \
 	collector/replay/met_objects.c collector/replay/met_objects.h \
 	collector/replay/told_output.c collector/replay/told_output.h \
-	collector/replay/place.c collector/replay/place.h \
+	collector/replay/destination.c collector/replay/destination.h \
 	collector/replay/replaying.c collector/replay/replaying.h \
 	collector/replay/silent_observer.c collector/replay/silent_observer.h
 

@@ -56,7 +56,7 @@ void replay_window_relieve(struct replay_window *w, struct supervisor *sup, stru
 /* The stopped task is at `to`, where the stretch ends: keeps the moment. exit: seq of the event by
  * which the log ends the task there; 0: it does not. */
 void replay_window_end(struct replay_window *w, struct supervisor *sup, struct task *task,
-		       const struct place *to, uint64_t exit);
+		       const struct destination *to, uint64_t exit);
 
 /* Gives the closed trace at path what is known of names and source lines of the program. False: the
  * trace that was replayed has nothing, or there is no room. */

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* The first place at which a replay is not as the recording was: what was expected there, and what
+/* The first difference between a replay and its recording: what was expected there, and what
  * came. Found by the session that replays; printed by the command. */
 #ifndef BT_DIVERGENCE_H
 #define BT_DIVERGENCE_H

@@ -190,26 +190,26 @@ static bool apply_effects(struct replaying *r, struct task *task)
 
 /* ---- Places ---- */
 
-/* The next place, if it is a point of the task's; NULL: it is none. raised: a signal has been
+/* The next destination, if it is a point of the task's; NULL: it is none. raised: a signal has been
  * raised. */
-static const struct place *next_point(const struct replaying *r, const struct task *task,
-				      bool raised)
+static const struct destination *next_point(const struct replaying *r, const struct task *task,
+					    bool raised)
 {
-	const struct place *p = r->options.places + r->place;
+	const struct destination *p = r->options.destinations + r->destination;
 
-	return r->place < r->options.place_count && p->kind != PLACE_END &&
+	return r->destination < r->options.destination_count && p->kind != DESTINATION_END &&
 			       p->at.task == task->number && (raised || !p->raised)
 		       ? p
 		       : NULL;
 }
 
-/* Sets the task's stop point: the first of the next place, the next event, and the next pause. */
+/* Sets the task's stop point: the first of the next destination, event and pause. */
 static void set_stop_point(struct replaying *r, struct supervisor *sup, struct task *task)
 {
-	const struct place *p = next_point(r, task, false);
+	const struct destination *p = next_point(r, task, false);
 	const struct stop_point *first = &r->next;
 
-	if (r->options.pause && r->place) {
+	if (r->options.pause && r->destination) {
 		r->pause = (struct stop_point){.task = task->number,
 					       .at.tick = task_tick(task) + r->options.pause};
 		if (stop_point_compare(&r->pause, first) < 0)
@@ -220,26 +220,26 @@ static void set_stop_point(struct replaying *r, struct supervisor *sup, struct t
 	sup->backend.ops->stop_at(&sup->backend, task, first);
 }
 
-/* The task is at the next place. */
-static void come_to_place(struct replaying *r, struct supervisor *sup, struct task *task)
+/* The task is at the next destination. */
+static void come_to_destination(struct replaying *r, struct supervisor *sup, struct task *task)
 {
-	r->options.on_place(r->options.arg, sup, task, r->place++);
+	r->options.on_destination(r->options.arg, sup, task, r->destination++);
 }
 
-/* The task stands between two instructions, or where an event comes: serves the places that are
- * there. False: the replay ends here. */
-static bool serve_places(struct replaying *r, struct supervisor *sup, struct task *task,
-			 bool raised)
+/* The task stands between two instructions, or where an event comes: serves destinations there.
+ * False: the replay ends here. */
+static bool serve_destinations(struct replaying *r, struct supervisor *sup, struct task *task,
+			       bool raised)
 {
 	enum stop_point_side side;
-	const struct place *p;
+	const struct destination *p;
 
 	while ((p = next_point(r, task, raised)) &&
 	       (side = stop_point_side_of(&p->at, task)) != STOP_POINT_AHEAD) {
 		r->passed = side == STOP_POINT_PASSED;
 		if (!r->passed)
-			come_to_place(r, sup, task);
-		if (r->passed || r->place == r->options.place_count) {
+			come_to_destination(r, sup, task);
+		if (r->passed || r->destination == r->options.destination_count) {
 			sup->backend.ops->stop_at(&sup->backend, task, NULL);
 			replay_finish(r, task);
 			return false;
@@ -252,10 +252,11 @@ static bool serve_places(struct replaying *r, struct supervisor *sup, struct tas
 /* Nothing more of the log is to come. */
 static void serve_end(struct replaying *r, struct supervisor *sup, struct task *task)
 {
-	const struct place *p = r->options.places + r->place;
+	const struct destination *p = r->options.destinations + r->destination;
 
-	if (r->place < r->options.place_count && p->kind == PLACE_END && !r->log.now.damage)
-		come_to_place(r, sup, task);
+	if (r->destination < r->options.destination_count && p->kind == DESTINATION_END &&
+	    !r->log.now.damage)
+		come_to_destination(r, sup, task);
 }
 
 /* ---- The next event ---- */
@@ -447,7 +448,7 @@ static void on_stop_point(struct session *session, struct supervisor *sup, struc
 {
 	struct replaying *r = replaying_of(session);
 
-	if (!serve_places(r, sup, task, false))
+	if (!serve_destinations(r, sup, task, false))
 		return;
 	if (task->stop_point == &r->pause)
 		set_stop_point(r, sup, task);
@@ -467,7 +468,7 @@ static void on_stop_point(struct session *session, struct supervisor *sup, struc
 		return;
 	}
 	effects_begin_signal(r, task);
-	if (replay_meet_event(r, task, "its point") && serve_places(r, sup, task, true))
+	if (replay_meet_event(r, task, "its point") && serve_destinations(r, sup, task, true))
 		replay_deliver_signal(r, sup, task);
 	if (r->done)
 		sup->backend.ops->stop_at(&sup->backend, task, NULL);
@@ -481,7 +482,7 @@ static void raise_instead(struct replaying *r, struct supervisor *sup, struct ta
 {
 	task->regs = r->log.now.event.u.log_signal.regs;
 	task->regs.orig_rax = UINT64_MAX;
-	if (set_regs(r, task) && serve_places(r, sup, task, true) &&
+	if (set_regs(r, task) && serve_destinations(r, sup, task, true) &&
 	    replay_meet_event(r, task, "its point"))
 		replay_deliver_signal(r, sup, task);
 }
@@ -527,7 +528,7 @@ static void on_syscall_enter(struct session *session, struct supervisor *sup, st
 	struct replaying *r = replaying_of(session);
 	char came[80], name[SYSCALL_NAME_MAX];
 
-	if (r->done || (r->begun && !serve_places(r, sup, task, false)))
+	if (r->done || (r->begun && !serve_destinations(r, sup, task, false)))
 		return;
 	snprintf(came, sizeof came, "the system call %s", syscall_name(task->syscall.nr, name));
 	if (r->log.now.event.kind == BT_RECORD_LOG_EXIT && ends_task(task)) {
@@ -588,13 +589,13 @@ static void on_syscall_exit(struct session *session, struct supervisor *sup, str
 }
 
 /* How many calls that are queued the backend may answer: none that a signal broke off, none whose
- * output is not all there, none from the tick of the next place on. The last one comes at a stop,
- * where it is not known what comes behind it: for that the task may have to be stopped, or the
- * replay ends there. */
+ * output is not all there, none from the next destination's tick on. The last one comes at a stop
+ * if it is not known what comes behind it: the task may have to be stopped for that, or the replay
+ * ends there. */
 static size_t count_answerable(const struct replaying *r, const struct task *task,
 			       const struct bt_logged_call *calls, size_t n)
 {
-	const struct place *p = next_point(r, task, true);
+	const struct destination *p = next_point(r, task, true);
 	size_t i = 0;
 
 	n -= !event_behind(r);
@@ -657,7 +658,7 @@ static bool answers_signal(struct session *session, struct supervisor *sup, stru
 		return true;
 	if (r->done || !r->begun)
 		return false;
-	if (!serve_places(r, sup, task, true))
+	if (!serve_destinations(r, sup, task, true))
 		return true;
 	now = task_point(task);
 	if (r->log.now.event.kind == BT_RECORD_LOG_INSTRUCTION &&

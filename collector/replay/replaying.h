@@ -7,24 +7,24 @@
 #ifndef BT_REPLAYING_H
 #define BT_REPLAYING_H
 
+#include "collector/replay/destination.h"
 #include "collector/replay/divergence.h"
 #include "collector/replay/log_reader.h"
-#include "collector/replay/place.h"
 #include "collector/supervisor/supervisor.h"
 
 struct replaying_options {
 	uint64_t memory; /* bytes of addresses that the host may have; 0: no limit */
 	bool output;     /* the program's output for its user is written again */
 
-	/* Places at which on_place is called, in the order in which the task comes to them; at the
-	 * last one the replay ends. They have been found (place_find()), and stay as long as the
-	 * replay. PLACE_END can only be the last. */
-	const struct place *places;
-	size_t place_count;
+	/* In the order in which the task comes to them: on_destination is called at each, and at
+	 * the last one the replay ends. They have been found (destination_find()), and stay as long
+	 * as the replay. DESTINATION_END can only be the last. */
+	const struct destination *destinations;
+	size_t destination_count;
 
-	/* The task has come to places[i]. It is stopped there, before anything that comes there is
-	 * compared or has an effect: memory, registers and history can be looked at. */
-	void (*on_place)(void *arg, struct supervisor *sup, struct task *task, size_t i);
+	/* The task has come to destinations[i]. It is stopped there, before anything that comes
+	 * there is compared or has an effect: memory, registers and history can be looked at. */
+	void (*on_destination)(void *arg, struct supervisor *sup, struct task *task, size_t i);
 
 	/* The task has met an event, and has its effects: memory and registers can be looked at.
 	 * seq: 0 where the event has no number. NULL: it is no matter. */
@@ -35,8 +35,8 @@ struct replaying_options {
 	void (*on_stop)(void *arg, struct supervisor *sup, struct task *task);
 	void *arg;
 
-	/* Ticks after which a task that is behind its first place is stopped again, at least: its
-	 * history grows. 0: it is not. */
+	/* Ticks after which a task that is behind its first destination is stopped again, at least:
+	 * its history grows. 0: it is not. */
 	uint64_t pause;
 
 	/* It is told of spaces, code and branches. NULL: nobody listens. */
@@ -63,8 +63,8 @@ struct replaying {
 	struct stop_point pause; /* options.pause */
 	uint64_t events;         /* met */
 	uint64_t met;            /* seq of the last of them that has one */
-	size_t place;       /* the next of options.places; place_count: it was at all of them */
-	bool passed;        /* the task was never at that one */
+	size_t destination;      /* index of the next one; destination_count: all were reached */
+	bool passed;             /* the task was never at that one */
 	int unwritten;      /* errno of the first output that could not be repeated; 0: all was */
 	uint64_t shared_at; /* address of memory that others may have written to in the recording;
 			       0: none */
