@@ -447,7 +447,7 @@ void branch_moves_goto(struct viewer *v, struct view *view, const char *place)
 
 	if (!branch_list_read_all(v, view))
 		return;
-	sought.is_line = match.with_run = source_place_parse(place, &len, &line);
+	sought.is_line = match.with_run = source_position_parse(place, &len, &line);
 	if (is_number && place[0] == '0' && (place[1] == 'x' || place[1] == 'X'))
 		go_to_place(v, view, &(struct wanted_entry){.is = is_at_address, .address = number},
 			    place);

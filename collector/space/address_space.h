@@ -83,12 +83,12 @@ struct address_space {
 	bool lends_code; /* a file that code is privately mapped from is, or was, also mapped shared
 			    and read-only: mprotect(2) may make that writable */
 	bool grows; /* it has mappings that grow downward by themselves, beside the initial stack */
-	uint64_t from_addr;    /* breakpoint of --from, 0: none (record/start_place.h) */
+	uint64_t from_addr;    /* breakpoint of --from, 0: none (record/start_location.h) */
 	uint64_t from_reached; /* its address, once it was reached */
 	uint8_t from_byte;
 	pid_t from_lifted; /* a task in a call after which the memory may be out of reach: the
 			      breakpoint is taken out during the call. 0: none */
-	bool from_missing; /* the place is in no file mapped so far */
+	bool from_missing; /* the start location is in no file mapped so far */
 	struct code_pages *pages;
 	struct page_ahead {
 		struct page_batch *batch; /* the pages that are read ahead; NULL: none */
