@@ -10,7 +10,7 @@
  * second one beside it for what came later. The one that was written last has a name by its
  * interpreter, too, under which those find it that are not known yet. A file that others can write,
  * that is damaged, or that is another btrec's or processor's, is not used. Changes to a file in use
- * do no harm (kept_file.h).
+ * do no harm (untrusted_file.h).
  *
  * Used by engine_space.c, cache_profile.c, cache_learn.c and cache_entry.c. One thread. */
 #ifndef BT_PROFILE_H
