@@ -295,9 +295,9 @@ tests_fuzz_libfuzzer_pack_SOURCES = tests/fuzz/fuzz_pack.c
 tests_fuzz_libfuzzer_pack_LDADD = $(FUZZ_LIBS)
 tests_fuzz_libfuzzer_pack_LDFLAGS = $(LIBFUZZER_FLAGS)
 tests_fuzz_replay_ring_SOURCES = tests/fuzz/fuzz_ring.c $(REPLAY)
-tests_fuzz_replay_ring_LDADD = collector/libcollector.a hardware/libhardware.a $(FUZZ_LIBS)
+tests_fuzz_replay_ring_LDADD = collector/libcollector.a hardware_decoders/libhardware_decoders.a $(FUZZ_LIBS)
 tests_fuzz_libfuzzer_ring_SOURCES = tests/fuzz/fuzz_ring.c
-tests_fuzz_libfuzzer_ring_LDADD = collector/libcollector.a hardware/libhardware.a $(FUZZ_LIBS)
+tests_fuzz_libfuzzer_ring_LDADD = collector/libcollector.a hardware_decoders/libhardware_decoders.a $(FUZZ_LIBS)
 tests_fuzz_libfuzzer_ring_LDFLAGS = $(LIBFUZZER_FLAGS)
 fuzz-targets: $(EXTRA_PROGRAMS) tests/fuzz/generate_corpus
 .PHONY: fuzz-targets
@@ -341,7 +341,7 @@ EXTRA_DIST += tests/e2e/btview_tmux.sh tests/e2e/screen_sample.S tests/e2e/scree
 check_PROGRAMS += tests/tools/branches tests/tools/check_history tests/tools/pt_stream tests/tools/change_log
 tests_tools_change_log_LDADD = $(FORMAT_LIBS) $(FORMAT_SYSTEM_LIBS)
 tests_tools_pt_stream_SOURCES = tests/tools/pt_stream.c tests/simulated/pt_writer.c tests/simulated/pt_writer.h
-tests_tools_pt_stream_LDADD = hardware/libhardware.a $(DECODER_LIBS) $(IPT_LIBS) $(DECODER_SYSTEM_LIBS)
+tests_tools_pt_stream_LDADD = hardware_decoders/libhardware_decoders.a $(DECODER_LIBS) $(IPT_LIBS) $(DECODER_SYSTEM_LIBS)
 tests_tools_check_history_LDADD = $(DECODER_LIBS) $(DECODER_SYSTEM_LIBS)
 tests_tools_branches_LDADD = $(DECODER_LIBS) $(DECODER_SYSTEM_LIBS)
 check_PROGRAMS += tests/tools/audit_syscalls tests/tools/move_outputs tests/tools/known_requests
@@ -354,7 +354,7 @@ SIMULATED_KERNEL = tests/simulated/bts.c tests/simulated/pt.c tests/simulated/pt
 	tests/simulated/doctor.c tests/simulated/kernel.c tests/simulated/lbr.c tests/simulated/options.c tests/simulated/options.def \
 	tests/simulated/simulated.h
 tests_tools_simulated_doctor_SOURCES = tests/tools/simulated_doctor.c $(SIMULATED_KERNEL)
-tests_tools_simulated_doctor_LDADD = collector/libcollector.a hardware/libhardware.a $(DECODER_LIBS) $(IPT_LIBS) $(DECODER_SYSTEM_LIBS)
+tests_tools_simulated_doctor_LDADD = collector/libcollector.a hardware_decoders/libhardware_decoders.a $(DECODER_LIBS) $(IPT_LIBS) $(DECODER_SYSTEM_LIBS)
 TESTS += tests/e2e/history_leads.sh
 EXTRA_DIST += tests/e2e/history_leads.sh
 # The longest first, the shortest last: all processors are busy to the end.
@@ -447,7 +447,7 @@ EXTRA_DIST += $(PYTHON_TESTS) tests/e2e/e2e.py tests/e2e/replays.py tests/e2e/te
 check_PROGRAMS += tests/simulated/btrec_simulated
 tests_simulated_btrec_simulated_SOURCES = tests/simulated/main.c tests/simulated/runner.c $(SIMULATED_KERNEL) \
 	commands/btrec_run.c commands/btrec_commands.h
-tests_simulated_btrec_simulated_LDADD = commands/libcommands.a collector/libcollector.a decoder/libdecoder.a hardware/libhardware.a $(FORMAT_LIBS) $(IPT_LIBS) $(FORMAT_SYSTEM_LIBS)
+tests_simulated_btrec_simulated_LDADD = commands/libcommands.a collector/libcollector.a decoder/libdecoder.a hardware_decoders/libhardware_decoders.a $(FORMAT_LIBS) $(IPT_LIBS) $(FORMAT_SYSTEM_LIBS)
 
 # The engine against the stepper, generated programs, programs that check themselves.
 EXTRA_DIST += tests/e2e/engine_alarms.py tests/e2e/engine_compare.py tests/e2e/engine_events.py tests/e2e/engine_generate.py tests/e2e/engine_points.py tests/e2e/engine_seeds.py

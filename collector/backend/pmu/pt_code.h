@@ -32,7 +32,7 @@ struct pt_code {
 	uint8_t bytes[PT_PAGES][BT_PAGE];
 };
 
-/* As a flow_code of hardware/flow.h; arg: struct pt_code. At addr is an instruction, which
+/* As a flow_code of hardware_decoders/flow.h; arg: struct pt_code. At addr is an instruction, which
  * the observer knows then. */
 size_t pt_code_read(void *arg, uint64_t addr, uint8_t *bytes, size_t n);
 

@@ -24,7 +24,7 @@
 #include "collector/backend/pmu/perf_cpu.h"
 #include "collector/backend/pmu/pt_code.h"
 #include "collector/backend/pmu/ring.h"
-#include "hardware/pt_flow.h"
+#include "hardware_decoders/pt_flow.h"
 #include "lib/array_size.h"
 
 #define PT_FOLDER "/sys/bus/event_source/devices/intel_pt"

@@ -11,7 +11,7 @@
  * Undecodable bytes become a gap, and decoding goes on at the next synchronization point. Each step
  * is paid from a budget, so that no stream takes for ever. When it is used up, run_out() goes on in
  * the newest part, twice at most. */
-#include "hardware/pt_flow.h"
+#include "hardware_decoders/pt_flow.h"
 
 #include <intel-pt.h>
 #include <stdlib.h>
