@@ -27,6 +27,7 @@ UNIT_TESTS = \
 	tests/unit/test_buf \
 	tests/unit/test_clock \
 	tests/unit/test_content_hash \
+	tests/unit/test_content_numbers \
 	tests/unit/test_branch \
 	tests/unit/test_branch_graph \
 	tests/unit/test_point \
@@ -52,6 +53,7 @@ tests_unit_test_extended_state_LDADD = $(UNIT_FORMAT_LIBS)
 tests_unit_test_buf_LDADD = $(UNIT_FORMAT_LIBS)
 tests_unit_test_clock_LDADD = $(UNIT_FORMAT_LIBS)
 tests_unit_test_content_hash_LDADD = $(UNIT_FORMAT_LIBS)
+tests_unit_test_content_numbers_LDADD = $(UNIT_FORMAT_LIBS)
 tests_unit_test_point_LDADD = $(UNIT_FORMAT_LIBS)
 tests_unit_test_branch_LDADD = $(UNIT_FORMAT_LIBS)
 tests_unit_test_branch_graph_LDADD = $(UNIT_FORMAT_LIBS)
