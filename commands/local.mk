@@ -36,6 +36,6 @@ btrec_SOURCES = \
 	commands/btrec_run.c \
 	commands/btrec_snap.c
 # Nothing of the decoder that needs libdw.
-btrec_LDADD = commands/libcommands.a collector/libcollector.a import/libimport.a hardware/libhardware.a $(DECODER_LIBS) $(JANSSON_LIBS) $(DEMANGLE_LIBS) \
+btrec_LDADD = commands/libcommands.a collector/libcollector.a import/libimport.a hardware_decoders/libhardware_decoders.a $(DECODER_LIBS) $(JANSSON_LIBS) $(DEMANGLE_LIBS) \
 	$(LIBELF_STATIC_LIBS) $(ZSTD_STATIC_LIBS) $(ZLIB_STATIC_LIBS) $(ZYDIS_LIBS)
 EXTRA_DIST += commands/README.md

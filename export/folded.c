@@ -26,7 +26,7 @@ struct folded_node {
 
 struct folded {
 	FILE *to;
-	struct folded_node *nodes; /* the first is the root, which has no name */
+	struct folded_node *nodes; /* the first is the root: it has no name */
 	size_t count, cap;
 	struct hash_table children; /* number of a node, by parent and name */
 	struct intern names;

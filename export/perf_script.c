@@ -59,8 +59,8 @@ struct script {
 	bool damaged;
 	bool unwritten; /* err says why */
 	struct bt_error *err;
-	bool closed; /* the trace has END, which is written last */
-	/* Texts of the line or entry before, which mostly repeat. */
+	bool closed; /* the trace has END, its last record */
+	/* Texts of the line or entry before: most repeat. */
 	uint64_t flags;
 	char flags_text[FLAGS_MAX];
 	size_t flags_len;

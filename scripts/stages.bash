@@ -163,7 +163,7 @@ stage_cppcheck() {
 	say "cppcheck"
 	if run_quietly "$out/cppcheck.log" cppcheck --quiet -j"$jobs" --std=c11 --error-exitcode=1 --inline-suppr \
 		--enable=warning,portability --suppressions-list=scripts/cppcheck-suppressions -I. -D_GNU_SOURCE --max-configs=2 \
-		lib syscalls format hardware import export collector decoder tui commands; then
+		lib syscalls format hardware_decoders import export collector decoder tui commands; then
 		passed=$((passed + 1))
 	else
 		stage_failed "cppcheck"

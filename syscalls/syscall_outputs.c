@@ -16,7 +16,7 @@ enum {
 	VECTORS_MAX = 1024,  /* UIO_MAXIOV */
 	ADDRESS_MAX = 128,   /* struct sockaddr_storage */
 	MESSAGE_SIZE = 64,   /* struct mmsghdr: struct msghdr, and the length */
-	MESSAGE_LENGTH = 56, /* where that lies in it */
+	MESSAGE_LENGTH = 56, /* offset of the length in it */
 	HANDLE_MAX = 128,    /* MAX_HANDLE_SZ */
 	SOL_SOCKET_LEVEL = 1,
 	OPTION_FILTER = 26,        /* SO_GET_FILTER: counts instructions of 8 bytes */
@@ -49,7 +49,7 @@ enum output_size {
 	SIZE_OPERATION,
 	SIZE_FUNCTION,
 	SIZE_UNKNOWN,
-	/* No outputs: what else is known of the arguments. */
+	/* No outputs, but other facts about the arguments. */
 	ARGUMENT_INPUT,
 	ARGUMENT_MOVED,
 	ARGUMENT_INTO,

@@ -27,6 +27,7 @@ UNIT_TESTS = \
 	tests/unit/test_buf \
 	tests/unit/test_clock \
 	tests/unit/test_content_hash \
+	tests/unit/test_content_numbers \
 	tests/unit/test_branch \
 	tests/unit/test_branch_graph \
 	tests/unit/test_point \
@@ -52,6 +53,7 @@ tests_unit_test_extended_state_LDADD = $(UNIT_FORMAT_LIBS)
 tests_unit_test_buf_LDADD = $(UNIT_FORMAT_LIBS)
 tests_unit_test_clock_LDADD = $(UNIT_FORMAT_LIBS)
 tests_unit_test_content_hash_LDADD = $(UNIT_FORMAT_LIBS)
+tests_unit_test_content_numbers_LDADD = $(UNIT_FORMAT_LIBS)
 tests_unit_test_point_LDADD = $(UNIT_FORMAT_LIBS)
 tests_unit_test_branch_LDADD = $(UNIT_FORMAT_LIBS)
 tests_unit_test_branch_graph_LDADD = $(UNIT_FORMAT_LIBS)
@@ -127,10 +129,10 @@ tests_unit_test_x86_LDADD = collector/libcollector.a $(UNIT_FORMAT_LIBS)
 tests_unit_test_x86_cpu_SOURCES = tests/unit/test_x86_cpu.c tests/unit/x86_oracle.c tests/unit/x86_oracle.h
 tests_unit_test_x86_cpu_LDADD = collector/libcollector.a $(UNIT_FORMAT_LIBS)
 
-UNIT_TESTS += tests/unit/test_segment tests/unit/test_lookahead tests/unit/test_stop_point tests/unit/test_timer_pace tests/unit/test_place tests/unit/test_code_pages tests/unit/test_origins tests/unit/test_watched_pages tests/unit/test_address_lists tests/unit/test_state_map tests/unit/test_page_lists tests/unit/test_log_objects tests/unit/test_file_store tests/unit/test_present_pages tests/unit/test_memory_copy tests/unit/test_persisted_groups tests/unit/test_kept_file tests/unit/test_record_copy tests/unit/test_branch_log tests/unit/test_branch_log_cases tests/unit/test_branch_log_gaps tests/unit/test_branch_log_kept tests/unit/test_branch_log_long tests/unit/test_branch_log_predictions tests/unit/test_predictions tests/unit/test_safe_points tests/unit/test_spin tests/unit/test_branch_ring tests/unit/test_syscall_record tests/unit/test_fragment_loop
+UNIT_TESTS += tests/unit/test_segment tests/unit/test_lookahead tests/unit/test_stop_point tests/unit/test_timer_pace tests/unit/test_destination tests/unit/test_code_pages tests/unit/test_origins tests/unit/test_watched_pages tests/unit/test_address_lists tests/unit/test_state_map tests/unit/test_page_lists tests/unit/test_log_objects tests/unit/test_file_store tests/unit/test_present_pages tests/unit/test_memory_copy tests/unit/test_persisted_groups tests/unit/test_untrusted_file tests/unit/test_record_copy tests/unit/test_branch_log tests/unit/test_branch_log_cases tests/unit/test_branch_log_gaps tests/unit/test_branch_log_kept tests/unit/test_branch_log_long tests/unit/test_branch_log_predictions tests/unit/test_predictions tests/unit/test_safe_points tests/unit/test_spin tests/unit/test_branch_ring tests/unit/test_syscall_record tests/unit/test_fragment_loop
 tests_unit_test_timer_pace_LDADD = collector/libcollector.a $(UNIT_FORMAT_LIBS)
 tests_unit_test_stop_point_LDADD = collector/libcollector.a $(UNIT_FORMAT_LIBS)
-tests_unit_test_place_LDADD = collector/libcollector.a $(UNIT_FORMAT_LIBS)
+tests_unit_test_destination_LDADD = collector/libcollector.a $(UNIT_FORMAT_LIBS)
 tests_unit_test_lookahead_LDADD = collector/libcollector.a $(UNIT_FORMAT_LIBS)
 tests_unit_test_segment_LDADD = collector/libcollector.a $(UNIT_FORMAT_LIBS)
 tests_unit_test_watched_pages_LDADD = collector/libcollector.a $(UNIT_FORMAT_LIBS)
@@ -144,7 +146,7 @@ tests_unit_test_log_objects_LDADD = collector/libcollector.a $(UNIT_FORMAT_LIBS)
 tests_unit_test_address_lists_LDADD = collector/libcollector.a $(UNIT_FORMAT_LIBS)
 tests_unit_test_state_map_LDADD = collector/libcollector.a $(UNIT_FORMAT_LIBS)
 tests_unit_test_persisted_groups_LDADD = collector/libcollector.a $(UNIT_FORMAT_LIBS)
-tests_unit_test_kept_file_LDADD = collector/libcollector.a $(UNIT_FORMAT_LIBS)
+tests_unit_test_untrusted_file_LDADD = collector/libcollector.a $(UNIT_FORMAT_LIBS)
 tests_unit_test_predictions_LDADD = collector/libcollector.a $(UNIT_FORMAT_LIBS)
 tests_unit_test_spin_LDADD = collector/libcollector.a $(UNIT_FORMAT_LIBS)
 tests_unit_test_safe_points_LDADD = collector/libcollector.a $(UNIT_FORMAT_LIBS)
@@ -295,9 +297,9 @@ tests_fuzz_libfuzzer_pack_SOURCES = tests/fuzz/fuzz_pack.c
 tests_fuzz_libfuzzer_pack_LDADD = $(FUZZ_LIBS)
 tests_fuzz_libfuzzer_pack_LDFLAGS = $(LIBFUZZER_FLAGS)
 tests_fuzz_replay_ring_SOURCES = tests/fuzz/fuzz_ring.c $(REPLAY)
-tests_fuzz_replay_ring_LDADD = collector/libcollector.a hardware/libhardware.a $(FUZZ_LIBS)
+tests_fuzz_replay_ring_LDADD = collector/libcollector.a hardware_decoders/libhardware_decoders.a $(FUZZ_LIBS)
 tests_fuzz_libfuzzer_ring_SOURCES = tests/fuzz/fuzz_ring.c
-tests_fuzz_libfuzzer_ring_LDADD = collector/libcollector.a hardware/libhardware.a $(FUZZ_LIBS)
+tests_fuzz_libfuzzer_ring_LDADD = collector/libcollector.a hardware_decoders/libhardware_decoders.a $(FUZZ_LIBS)
 tests_fuzz_libfuzzer_ring_LDFLAGS = $(LIBFUZZER_FLAGS)
 fuzz-targets: $(EXTRA_PROGRAMS) tests/fuzz/generate_corpus
 .PHONY: fuzz-targets
@@ -341,7 +343,7 @@ EXTRA_DIST += tests/e2e/btview_tmux.sh tests/e2e/screen_sample.S tests/e2e/scree
 check_PROGRAMS += tests/tools/branches tests/tools/check_history tests/tools/pt_stream tests/tools/change_log
 tests_tools_change_log_LDADD = $(FORMAT_LIBS) $(FORMAT_SYSTEM_LIBS)
 tests_tools_pt_stream_SOURCES = tests/tools/pt_stream.c tests/simulated/pt_writer.c tests/simulated/pt_writer.h
-tests_tools_pt_stream_LDADD = hardware/libhardware.a $(DECODER_LIBS) $(IPT_LIBS) $(DECODER_SYSTEM_LIBS)
+tests_tools_pt_stream_LDADD = hardware_decoders/libhardware_decoders.a $(DECODER_LIBS) $(IPT_LIBS) $(DECODER_SYSTEM_LIBS)
 tests_tools_check_history_LDADD = $(DECODER_LIBS) $(DECODER_SYSTEM_LIBS)
 tests_tools_branches_LDADD = $(DECODER_LIBS) $(DECODER_SYSTEM_LIBS)
 check_PROGRAMS += tests/tools/audit_syscalls tests/tools/move_outputs tests/tools/known_requests
@@ -354,7 +356,7 @@ SIMULATED_KERNEL = tests/simulated/bts.c tests/simulated/pt.c tests/simulated/pt
 	tests/simulated/doctor.c tests/simulated/kernel.c tests/simulated/lbr.c tests/simulated/options.c tests/simulated/options.def \
 	tests/simulated/simulated.h
 tests_tools_simulated_doctor_SOURCES = tests/tools/simulated_doctor.c $(SIMULATED_KERNEL)
-tests_tools_simulated_doctor_LDADD = collector/libcollector.a hardware/libhardware.a $(DECODER_LIBS) $(IPT_LIBS) $(DECODER_SYSTEM_LIBS)
+tests_tools_simulated_doctor_LDADD = collector/libcollector.a hardware_decoders/libhardware_decoders.a $(DECODER_LIBS) $(IPT_LIBS) $(DECODER_SYSTEM_LIBS)
 TESTS += tests/e2e/history_leads.sh
 EXTRA_DIST += tests/e2e/history_leads.sh
 # The longest first, the shortest last: all processors are busy to the end.
@@ -447,7 +449,7 @@ EXTRA_DIST += $(PYTHON_TESTS) tests/e2e/e2e.py tests/e2e/replays.py tests/e2e/te
 check_PROGRAMS += tests/simulated/btrec_simulated
 tests_simulated_btrec_simulated_SOURCES = tests/simulated/main.c tests/simulated/runner.c $(SIMULATED_KERNEL) \
 	commands/btrec_run.c commands/btrec_commands.h
-tests_simulated_btrec_simulated_LDADD = commands/libcommands.a collector/libcollector.a decoder/libdecoder.a hardware/libhardware.a $(FORMAT_LIBS) $(IPT_LIBS) $(FORMAT_SYSTEM_LIBS)
+tests_simulated_btrec_simulated_LDADD = commands/libcommands.a collector/libcollector.a decoder/libdecoder.a hardware_decoders/libhardware_decoders.a $(FORMAT_LIBS) $(IPT_LIBS) $(FORMAT_SYSTEM_LIBS)
 
 # The engine against the stepper, generated programs, programs that check themselves.
 EXTRA_DIST += tests/e2e/counted_steps.py tests/e2e/engine_alarms.py tests/e2e/engine_compare.py tests/e2e/engine_events.py tests/e2e/engine_generate.py tests/e2e/engine_points.py tests/e2e/engine_seeds.py

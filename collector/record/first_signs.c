@@ -65,7 +65,8 @@ static const struct sign signs[] = {
 	{"runtime.fatalpanic", NULL, MATCH_NAME, SIGN_WHOLE}, /* nobody has recovered */
 	{"runtime.throw", NULL, MATCH_NAME, SIGN_WHOLE},
 	{"runtime.fatal", NULL, MATCH_NAME, SIGN_WHOLE},
-	/* Sanitizers (compiler-rt, libgcc's copies): what instrumented code calls to report */
+	/* Sanitizers (compiler-rt, libgcc's copies): functions that instrumented code calls to
+	   report */
 	{"__asan_report_load", NULL, MATCH_PREFIX, SIGN_WHOLE},
 	{"__asan_report_store", NULL, MATCH_PREFIX, SIGN_WHOLE},
 	{"__asan_on_error", NULL, MATCH_NAME, SIGN_WHOLE}, /* before any other report is printed */
@@ -92,7 +93,7 @@ struct sign_place {
 
 struct sign_file {
 	uint64_t dev;   /* as mappings have it */
-	struct stat st; /* when it was read */
+	struct stat st; /* at the time of the reading */
 	struct sign_file *next;
 	size_t count;
 	struct sign_place *places;

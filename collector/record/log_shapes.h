@@ -27,8 +27,8 @@ struct log_shape {
 	bool downward; /* it begins where the mapping at start does (PROT_GROWSDOWN) */
 	bool of_descriptor; /* they are of the file that descriptor fd is, from offset on */
 	int fd;
-	bool shared;               /* with others, who may write there */
-	uint64_t dev, ino, offset; /* that file, or another; ino 0: it is not known, or none */
+	bool shared;               /* shared with others: they may write there */
+	uint64_t dev, ino, offset; /* of that file, or of another; ino 0: not known, or none */
 	const char *path;          /* of another, in the program's own tree; NULL: not known */
 };
 

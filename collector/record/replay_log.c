@@ -59,8 +59,8 @@ static void put_calls(struct replay_log *l)
 
 	if (l->calls.failed)
 		replay_log_end(l, "out of memory");
-	buf_reset(&l->calls); /* before the record, which may be the last: the log's end would write
-				 them, too */
+	buf_reset(&l->calls); /* before the record: if that is the last, the log's end would write
+				 them again */
 	put_record(l, BT_RECORD_LOG_CALLS, &rec);
 }
 

@@ -32,7 +32,7 @@ struct log_item {
 	struct buf bytes; /* of the effects */
 	bool over;        /* event is none: reason says why */
 	char reason[200];
-	enum bt_error_code damage; /* then: what is wrong with the bytes of the log; 0: nothing */
+	enum bt_error_code damage; /* then: the damage in the log's bytes; 0: none */
 	bool full;                 /* there is no memory for the effects of an event */
 	bool cut_off;              /* the recorder did not get to the log's end */
 };

@@ -43,7 +43,7 @@ struct unit_turns {
 	struct task
 		*dumps; /* side by side: the task that a signal ends with a core file; NULL: none */
 	uint32_t last;  /* the task that ran last */
-	struct bt_point left_at; /* where that task stood when its turn ended */
+	struct bt_point left_at; /* that task's point at the end of its turn */
 };
 
 /* Adds a task, in state TASK_NEW and without a process, or a unit. NULL without memory. */

@@ -227,8 +227,8 @@ int tracee_filters(pid_t tid);
 
 enum tracee_inject {
 	TRACEE_INJECT_MADE,
-	TRACEE_INJECT_NOT_MADE,     /* another stop came first, which is still to be waited for */
-	TRACEE_INJECT_MADE_STOPPED, /* made; another stop came right behind it, which is still to be
+	TRACEE_INJECT_NOT_MADE,     /* another stop came first; it is still to be waited for */
+	TRACEE_INJECT_MADE_STOPPED, /* made; another stop came right behind it and is still to be
 				       waited for */
 };
 

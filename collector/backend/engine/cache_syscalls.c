@@ -32,7 +32,7 @@
 
 enum {
 	PTRACE_GET_DISPATCH_CONFIG = 0x4211, /* PTRACE_GET_SYSCALL_USER_DISPATCH_CONFIG */
-	CODE_SECCOMP = 1,                    /* si_code SYS_SECCOMP, which glibc does not have */
+	CODE_SECCOMP = 1,                    /* si_code SYS_SECCOMP; glibc lacks it */
 };
 #define X32_SYSCALL 0x40000000ull /* in the number of an x32 call */
 
@@ -207,8 +207,8 @@ void cache_syscalls_forget_task(struct task *task)
 
 /* ---- What was made ---- */
 
-/* The notes of the stretch, into es->notes: how many there are. Of what the program has scribbled
- * on them no more is believed than that. */
+/* Reads the notes of the stretch into es->notes, and returns their number. The program may have
+ * scribbled on them: nothing in them is believed but that. */
 static size_t read_notes(struct task *task, struct engine_space *es, const struct stretch *s)
 {
 	uint64_t bytes = s->ctx.syscall_next + SYSCALL_NOTES_BYTES;

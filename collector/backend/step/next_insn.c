@@ -19,8 +19,8 @@
 enum {
 	REP_FAST = 24,   /* iterations from which a breakpoint behind a REP instruction beats
 			    stepping through it */
-	CHAIN_MAX = 256, /* instructions in a row, none of which is followed by a trap, that are
-			    looked through */
+	CHAIN_MAX = 256, /* most instructions looked through in a row, none of them followed by a
+			    trap */
 };
 
 /* No trap comes behind
@@ -107,7 +107,7 @@ static bool stops_inside(const struct task *task)
 }
 
 /* Whether rcx tells how often the instruction is repeated, at most: not ecx, and no ins or outs. */
-static bool counts(const struct step_task *st)
+static bool rcx_counts_rounds(const struct step_task *st)
 {
 	static const uint8_t opcodes[] = {0xa4, 0xa5, 0xaa, 0xab, 0xac, 0xad, /* movs, stos, lods */
 					  0xa6, 0xa7, 0xae, 0xaf};            /* cmps, scas */
@@ -139,7 +139,7 @@ int next_insn_shorten(struct task *task)
 	struct bt_regs regs = task->regs;
 
 	if (!st->readable || st->code_32 || st->program_tf || st->second.len ||
-	    !(st->insn.traits & BT_TRAIT_REP) || !stops_inside(task) || !counts(st) ||
+	    !(st->insn.traits & BT_TRAIT_REP) || !stops_inside(task) || !rcx_counts_rounds(st) ||
 	    regs.rcx - task->stop_point->at.rcx < REP_FAST)
 		return 0;
 	regs.rcx -= task->stop_point->at.rcx;

@@ -62,8 +62,8 @@ struct files_apart {
 	const struct mapping_list *mappings; /* a write to a file of these changes memory */
 };
 
-/* The task is at the entry of a system call, at its exit with this result. tasks: how many share
- * the space. */
+/* The task is at the entry of a system call, at its exit with this result. tasks: the number of
+ * tasks that share the space. */
 void descriptors_entered(struct descriptors *d, struct descriptors_task *dt, const struct window *w,
 			 pid_t tid, const struct tracee_syscall *call, unsigned tasks);
 void descriptors_left(struct descriptors *d, struct descriptors_task *dt, const struct window *w,

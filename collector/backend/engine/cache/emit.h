@@ -131,7 +131,7 @@ static inline void emit_bits_empty(struct emitter *e)
 static inline void emit_trap(struct emitter *e) { EMIT(e, 0xcc, 0xcc); }
 
 /* To the code for where r11 says (tables.h); rcx is used. */
-enum { DISPATCH_JUMP = 4, DISPATCH_BYTES = 12 }; /* where its jump begins */
+enum { DISPATCH_JUMP = 4, DISPATCH_BYTES = 12 }; /* offset of its jump; length of the whole */
 static inline void emit_dispatch(struct emitter *e)
 {
 	EMIT(e, 0x41, 0x0f, 0xb7, 0xcb); /* movzx ecx, r11w */
