@@ -183,28 +183,45 @@ stage_format() {
 	fi
 }
 
-stages_ci() {
-	stage_format
-	stage_tests gcc-werror CC=gcc --enable-werror
-	check_arguments=(SOURCE_TESTS= PYTHON_TESTS=) # the long recordings run with gcc and under the sanitizers
-	stage_tests clang-werror CC=clang CXX=clang++ --enable-werror
-	check_arguments=(SOURCE_TESTS=)
-	stage_tests sanitizers CC=gcc --enable-werror --enable-sanitizers CFLAGS="-g -O1"
-	check_arguments=()
-	stage_cppcheck
-	stage_distcheck
-}
-
 # The names of the steps that are done for this commit; of none, or of files that have changed since, nobody knows for what they were.
 full_done() { echo "$out/full/done-$(git rev-parse --short HEAD 2>/dev/null || echo nogit)"; }
 forget_unknown() { git diff --quiet HEAD 2>/dev/null || rm -f "$(full_done)"; }
 
+# piece NAME COMMAND...: a part of --ci. In --full one that passed for this commit is not done again; what it passed and skipped is counted.
+piece() {
+	local name=$1 before=("$passed" "$failed" "$skipped") was
+	shift
+	if [ "$mode" = full ] && was=$(grep -E "^ci: $name: [0-9]+ [0-9]+$" "$(full_done)" 2>/dev/null | tail -n 1) && [ -n "$was" ]; then
+		read -r -a was <<<"${was#"ci: $name: "}"
+		passed=$((passed + was[0])) skipped=$((skipped + was[1]))
+		say "$name was done before: ${was[0]} passed, ${was[1]} skipped"
+		return
+	fi
+	"$@"
+	if [ "$mode" = full ] && [ "$failed" -eq "${before[1]}" ]; then
+		echo "ci: $name: $((passed - before[0])) $((skipped - before[2]))" >>"$(full_done)"
+	fi
+}
+
+stages_ci() {
+	piece format stage_format
+	piece gcc stage_tests gcc-werror CC=gcc --enable-werror
+	check_arguments=(SOURCE_TESTS= PYTHON_TESTS=) # the long recordings run with gcc and under the sanitizers
+	piece clang stage_tests clang-werror CC=clang CXX=clang++ --enable-werror
+	check_arguments=(SOURCE_TESTS=)
+	piece sanitizers stage_tests sanitizers CC=gcc --enable-werror --enable-sanitizers CFLAGS="-g -O1"
+	check_arguments=()
+	piece cppcheck stage_cppcheck
+	piece distcheck stage_distcheck
+}
+
 # step NAME COMMAND...: a step of --full, beside as many others as there are processors; finish_steps counts it. One that is done for this
-# commit is not done again.
+# commit is not done again; of those whose names do not begin with BTREC_STEPS none is.
 full_steps=()
 step() {
 	local name=$1 done_file
 	shift
+	[[ $name == "${BTREC_STEPS-}"* ]] || return 0
 	done_file=$(full_done)
 	full_steps+=("$name")
 	if grep -Fxq "$name" "$done_file" 2>/dev/null; then
@@ -213,10 +230,21 @@ step() {
 	fi
 	while [ "$(jobs -pr | wc -l)" -ge "$jobs" ]; do wait -n; done
 	say "full: $name"
+	set -m # a process group of its own, for stop_steps
 	{
 		local before=$SECONDS
 		"$@" && echo "$name" >>"$done_file" && say "full: $name: passed, $((SECONDS - before)) s"
 	} &
+	set +m
+}
+
+# Who stops --full stops the steps that run; the tests end what they have started.
+stop_steps() {
+	local pid
+	for pid in $(jobs -pr); do kill -TERM -- "-$pid"; done
+	wait
+	say "full: stopped"
+	exit 1
 }
 
 finish_steps() {
@@ -279,7 +307,7 @@ engine_test() {
 	local log="$out/full/engine-$1.log" test=$2
 	shift 2
 	run_quietly "$log" env abs_top_builddir="$out/gcc-werror" CC=gcc CXX=g++ python3 "$source_dir/tests/e2e/$test.py" "$@" || return 1
-	sed -n 's/^     \(.*branches are equal\)/  \1/p; s/^     \(seed .*left out\)/  \1/p' "$log"
+	sed -nE 's/^     (.*(branches are equal|left out|replays are exact|registers are equal .*|those of the window.*|other backend are exact.*))$/  \1/p' "$log"
 }
 
 # The engine is the stepper's equal: generated programs, programs of the system, and signals at any instruction.
@@ -314,10 +342,13 @@ stages_engine() {
 		done
 	done
 	BTREC_SEED=$seed BTREC_ALARM_RUNS=75 step "replay: SIGKILL at each instruction of a round in the engine's own code" engine_test replayed-swept replay_alarms "swept:"
-	for name in compiled killed cat echo ls bash awk sed bc jq gzip sort date; do
-		BTREC_REPLAY_ALL=1 step "replay: by the other backend: $name" engine_test "replayed-other-$name" replay_backends "by the other backend: $name"
+	for name in compiled killed cat echo ls bash awk sed bc jq gzip sort date coreutils: made: generated:; do
+		BTREC_SEED=$seed BTREC_REPLAY_ALL=1 step "replay: by the other backend: ${name%:}" engine_test "replayed-other-${name%:}" replay_backends "by the other backend: $name"
 	done
-	BTREC_REPLAY_POINTS=100 step "replay: registers at 100 random points of each of ten programs" engine_test replayed-points replay_places "registers at more"
+	for name in python3 LuaJIT sqlite3 pcre2-jit cat sort awk sed md5sum od bash xz zstd ls gzip; do
+		BTREC_REPLAY_POINTS=100 step "replay: registers at 100 random points of $name" engine_test "replayed-points-$name" replay_places "registers at more random points are the stepper's: $name"
+	done
+	BTREC_REPLAY_ALL=1 step "replay: the windows before crashes" engine_test replayed-windows replay_places "the window before a crash is what was recorded"
 	for name in promised coreutils python3 typed others; do
 		BTREC_REPLAY_ALL=1 step "replay: real programs that are gone: $name" engine_test "replayed-$name" replay_programs "$name:"
 	done
@@ -331,15 +362,20 @@ stages_engine() {
 
 stages_full() {
 	local target targets i seconds=${BTREC_FUZZ_SECONDS:-300} seed=${BTREC_SEED:-1} repeat=${BTREC_REPEAT:-5}
-	mkdir -p "$out/full"
-	forget_unknown
+	trap stop_steps INT TERM HUP
 	say "full: commit $(git rev-parse --short HEAD 2>/dev/null), seed $seed, $seconds s for each fuzz target, $repeat runs"
+	if [ -n "${BTREC_STEPS-}" ] && ! stage_build gcc-werror CC=gcc --enable-werror; then
+		stage_failed "full: build"
+	fi
+	cd "$source_dir" || exit 99
 	step "real programs: the same output, and next to nothing outside the cache" real_programs
 	step "the Debian package, in a fresh root" debian_package
 	step "gallery: signatures of all builds" gallery builds gallery
 	step "gallery: past bugs of Debian's programs" gallery debian debian_bugs
 	stages_engine "$seed"
-	if stage_build fuzz CC=clang CXX=clang++ --enable-sanitizers CFLAGS="-g -O1 -fsanitize=fuzzer-no-link" &&
+	if [[ fuzz != "${BTREC_STEPS-}"* && ${BTREC_STEPS-} != fuzz* ]]; then
+		say "full: no fuzzing"
+	elif stage_build fuzz CC=clang CXX=clang++ --enable-sanitizers CFLAGS="-g -O1 -fsanitize=fuzzer-no-link" &&
 		run_quietly fuzz.log make -j"$jobs" fuzz-targets; then
 		cd "$source_dir" || exit 99
 		targets=$(sed -n 's/^FUZZ_TARGETS = //p' "$out/fuzz/Makefile")

@@ -2,7 +2,8 @@
 # SPDX-License-Identifier: MIT
 # Loops of several kinds are recorded while signals come into them, or until they are killed, and replayed: each signal comes to its place again.
 # Others are killed at a chosen instruction of the engine's own code.
-# A few of each by `make check`; `./check --full` records a thousand (BTREC_ALARM_RUNS of each case).
+# A few of each by `make check`; `./check --full` records a thousand (BTREC_ALARM_RUNS of each case). With BTREC_KEEP=DIRECTORY what is not replayed
+# exactly is kept there.
 import json
 import random
 
@@ -24,24 +25,19 @@ FOR_EVER = 1 << 40 # signals
 STEPS = 40 # for a signal: to its point, at the end of its handler
 
 
-def replayed_as(result, text, errors=None):
-    again = replayed(result.trace, "-q")
-    equal((again.status, again.err, again.out), (0, result.err if errors is None else errors, result.out), "status, errors and output of the replay, %s" % text)
-    shutil.rmtree(result.trace)
-
-
 def add_alarms(kind, text):
     @case("alarms: %s: each comes to its place again: %s" % (kind, text))
     def run():
         # Stepped, a place among transfers without a conditional takes minutes.
-        program, chance = build("alarmed.c", "-O2"), random.Random(SEED)
+        program, chance, tried = build("alarmed.c", "-O2"), random.Random(SEED), Replays()
         for n in range(RUNS):
-            each = ROW if kind == "chain" else chance.choice([100, chance.randint(101, 1000)]) if n else 100
+            each = ROW if kind == "chain" else chance.randint(101, 1000) if n % 4 == 3 else 100
             result = record([program, kind, str(each), str(max(10, 4000 // each))], ["--replayable", "--quiet"])
             if result.status == 77:
                 raise Skip("no AVX2")
             equal(result.status, 0, "end of the program")
-            replayed_as(result, "run %d, a signal every %d us" % (n, each))
+            tried.exact(result.trace, program, result.out, result.err, "run %d, a signal every %d us" % (n, each))
+        tried.end()
 
 
 @case("alarms: to those far in a straight line few instructions are stepped")
@@ -68,13 +64,14 @@ def never():
 def add_stepped(kind, text):
     @case("stepped: %s: signals that come while a loop is stepped come to their places again: %s" % (kind, text))
     def run():
-        program = build("alarmed.c", "-O2", *STATIC)
+        program, tried = build("alarmed.c", "-O2", *STATIC), Replays()
         for n in range(max(1, RUNS // 10)):
             result = record([program, kind, "1000", "10"], ["--replayable", "--quiet", "--backend", "step"])
             if result.status == 77:
                 raise Skip("no AVX2")
             equal(result.status, 0, "end of the program")
-            replayed_as(result, "run %d" % n)
+            tried.exact(result.trace, program, result.out, result.err, "run %d" % n)
+        tried.end()
 
 
 def child_of(pid):
@@ -85,7 +82,7 @@ def child_of(pid):
 def add_kills(kind, text):
     @case("kills: %s: the end is where it was: %s" % (kind, text))
     def run():
-        program, chance = build("alarmed.c", "-O2"), random.Random(SEED)
+        program, chance, tried = build("alarmed.c", "-O2"), random.Random(SEED), Replays()
         for n in range(max(RUNS, 12) if kind == "results" else RUNS):  # a third of them is killed behind such an instruction
             trace, options = fresh("trace"), ["--history", "off"] if n % 2 else []
             process = start([BTREC, "run", "--replayable", "-q", *options, "-o", trace, program, kind, "100", str(FOR_EVER)])
@@ -96,19 +93,19 @@ def add_kills(kind, text):
             time.sleep(chance.random() * 0.03)  # any moment will do
             os.kill(child_of(child_of(process.pid)), signal.SIGKILL)
             equal(process.wait(60), -signal.SIGKILL, "end")
-            again = replayed(trace, "-q")
-            equal((again.status, again.err, again.out), (0, b"", first), "status, errors and output of the replay, run %d" % n)
-            shutil.rmtree(trace)
+            tried.exact(trace, program, first, b"", "run %d" % n)
+        tried.end()
 
 
 def add_swept(which, options):
     @case("swept: SIGKILL at instructions of the cache's own, one after the other: the end is where it was: " + which)
     def run():
-        program, chance = build("kill_at.S", *BARE), random.Random(SEED)
+        program, chance, tried = build("kill_at.S", *BARE), random.Random(SEED), Replays()
         for at in range(FIRST + chance.randrange(32), LAST, 1 if RUNS > 2 else 31):
             result = record([program], ["--replayable", "--quiet", "--kill-at", str(at), *options])
             equal(result.status, -signal.SIGKILL, "end")
-            replayed_as(result, "SIGKILL behind instruction %d" % at, b"")
+            tried.exact(result.trace, program, result.out, b"", "SIGKILL behind instruction %d" % at)
+        tried.end()
 
 
 for which_, options_ in SWEPT.items():

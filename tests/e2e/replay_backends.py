@@ -1,13 +1,19 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: MIT
 # What the stepper records the engine replays, and the reverse: the same output, the same end, and the same registers and memory at each event.
-# Programs of at most some 5 million instructions. `make check` runs the shortest, `./check --full` all (BTREC_REPLAY_ALL=1).
+# Programs of at most some 5 million instructions. `make check` runs the shortest, `./check --full` all (BTREC_REPLAY_ALL=1). BTREC_SEED (1) is the
+# first seed of the generated programs, BTREC_SEEDS (24) their number.
 import shlex
 
+import engine_compare
 import real_programs
+from engine_seeds import kept, made
 from replays import *
 
 PATIENCE = 900 # seconds that one run may take
+ALL = bool(os.environ.get("BTREC_REPLAY_ALL"))
+FIRST = int(os.environ.get("BTREC_SEED", "1"))
+SEEDS = int(os.environ.get("BTREC_SEEDS", "24"))
 os.environ["LC_ALL"] = "C" # the tables of a locale are hundreds of thousands of instructions
 C_SOURCE = r"""
 #include <signal.h>
@@ -55,34 +61,83 @@ def at_events(trace, backend):
     """The number of each event with its point, registers and memory in one number; and the output."""
     again = execute([BTREC, "replay", "-q", "--no-output", "--checksum", "1", "--backend", backend, trace], cwd="/", timeout=PATIENCE)
     equal((again.status, again.err), (0, b""), "status and errors of a replay by %s" % backend)
-    check(again.out.count(b"\n") > 3, again.out)
     return again.out
 
 
+def both_ways(argv_in, status=None):
+    """argv_in(folder): the command, in a directory with some input, which is its standard input, too. status: how it ends, if that is the same
+    everywhere."""
+    seconds = []
+    for recorder, replayer in ("step", "engine"), ("engine", "step"):
+        folder = fresh_dir("work")
+        text = "".join(real_programs.text().splitlines(True)[:20])
+        with open(os.path.join(folder, "input.txt"), "w") as file:
+            file.write(text)
+        with open(os.path.join(folder, "numbers"), "w") as file:
+            file.write("1\n22\n333\n")
+        argv = argv_in(folder)
+        if not real_programs.there(argv[0]):
+            raise Skip("no " + argv[0])
+        result = record(argv, ["--replayable", "--quiet", "--backend", recorder], cwd=folder, stdin=text.encode(), timeout=PATIENCE)
+        check(status in (None, result.status), "end of the program, recorded by %s: %d (%s)" % (recorder, result.status, result.err[-300:]))
+        shutil.rmtree(folder)
+        again = execute([BTREC, "replay", "--backend", replayer, result.trace], cwd="/", timeout=PATIENCE)
+        seconds.append(again.seconds)
+        try:
+            equal((again.status, again.out, again.program_err), (0, result.out, result.err), "status, output and errors of the replay by %s" % replayer)
+            check(("killed by" if result.status < 0 else "exited with %d" % result.status) in again.own_err, again.own_err)
+            engine, step = at_events(result.trace, "engine"), at_events(result.trace, "step")
+            check(engine and engine == step, "recorded by %s, registers or memory are not the same" % recorder)
+        except Failure:
+            if KEEP:
+                shutil.copytree(result.trace, os.path.join(tempfile.mkdtemp(prefix="backends.", dir=KEEP), "trace"))
+            raise
+        shutil.rmtree(result.trace)
+    print("     2 replays by the other backend are exact; stepped in %.1f s" % seconds[1], flush=True)
+
+
 def add(name, command, status, short):
-    if not short and not os.environ.get("BTREC_REPLAY_ALL"):
+    if not short and not ALL:
         return
 
     @case("by the other backend: " + name)
     def both():
-        folder = fresh_dir("work")
-        with open(os.path.join(folder, "input.txt"), "w") as file:
-            file.write("".join(real_programs.text().splitlines(True)[:20]))
-        with open(os.path.join(folder, "numbers"), "w") as file:
-            file.write("1\n22\n333\n")
-        argv = command(folder) if callable(command) else shlex.split(command) if isinstance(command, str) else command
-        if not real_programs.there(argv[0]):
-            raise Skip("no " + argv[0])
-        for recorder, replayer in ("step", "engine"), ("engine", "step"):
-            result = record(argv, ["--replayable", "--quiet", "--backend", recorder], cwd=folder, timeout=PATIENCE)
-            equal(result.status, status, "end of the program, recorded by %s (%s)" % (recorder, result.err[-300:]))
-            again = execute([BTREC, "replay", "--backend", replayer, result.trace], cwd="/", timeout=PATIENCE)
-            equal((again.status, again.out, again.program_err), (0, result.out, result.err), "status, output and errors of the replay by %s" % replayer)
-            check(("killed by" if status < 0 else "exited with %d" % status) in again.own_err, again.own_err)
-            check(at_events(result.trace, "engine") == at_events(result.trace, "step"), "recorded by %s, registers or memory are not the same" % recorder)
+        both_ways(lambda folder: command(folder) if callable(command) else shlex.split(command) if isinstance(command, str) else command, status)
 
 
 for row in PROGRAMS:
     add(*row)
+
+
+def add_coreutils(command):
+    @case("by the other backend: coreutils: " + command.split()[0])
+    def both():
+        both_ways(lambda folder: shlex.split(command))
+
+
+# Programs without a library, what each is for in engine_compare.py; more of them, made at random.
+def add_bare(name, source, *flags):
+    @case("by the other backend: made: " + name)
+    def both():
+        both_ways(lambda folder: [build(source, *BARE, *flags)])
+
+
+def add_generated(seed):
+    @case("by the other backend: generated: seed %d" % seed)
+    def both():
+        path = made(seed)
+        try:
+            both_ways(lambda folder: [path], 0)
+        except Failure:
+            kept(seed, path)
+            raise
+
+
+for each in COREUTILS if ALL else []:
+    add_coreutils(each)
+for each in engine_compare.BARE_PROGRAMS if ALL else engine_compare.BARE_PROGRAMS[:2]:
+    add_bare(*each)
+for each in range(FIRST, FIRST + (SEEDS if ALL else 0)):
+    add_generated(each)
 
 main(sanitized=2)

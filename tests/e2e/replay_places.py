@@ -4,17 +4,18 @@
 import random
 import struct
 
-from e2e import *
+from replays import *
 from counted_steps import far_in_line
 from engine_points import places
 
-CHANGE_LOG = os.path.join(BUILD, "tests", "tools", "change_log")
+PATIENCE = 900 # seconds that one recording may take
+ALL = ["--history", str(1 << 26)]
 STARTS = ["rax", "rsi", "r8", "r12", "rip"] # of the lines of registers, which are those of btview
 COMPARED = 0x10100 # of eflags all but TF and RF
 
 
-def replay(trace, *options):
-    return execute([BTREC, "replay", *map(str, options), trace], cwd="/")
+def replay(trace, *options, **settings):
+    return execute([BTREC, "replay", *map(str, options), trace], cwd="/", **settings)
 
 
 def found_at(trace, where, *options):
@@ -48,31 +49,57 @@ def kept_registers(thread):
     return without_noise({name: int(value, 16) for name, value in (pair.split(":") for pair in thread["regs"].split(","))})
 
 
-def same_as_stepped(argv, count, seed, backends, more=lambda path: []):
-    """Records argv twice, the same each time; stops the second, stepped, at points of the first, and replays to those."""
-    first = record(argv, ["--quiet", "--no-aslr", "--replayable", "--snap-exit", "always"])
-    chance = random.Random(seed)
-    path = list(places(first.trace))
-    check(len(path) > 1000, "only %d instructions" % len(path))
-    wanted = ["%d+%d@%x" % path[n] for n in sorted(chance.sample(range(len(path)), count))] + more(path)
+def drawn(trace, chance, count):
+    """So many instructions of the first task, drawn from all of them, in order; and how many there are."""
+    found, n = [], 0
+    for n, place in enumerate(places(trace), 1):
+        if len(found) < count:
+            found.append((n, place))
+        elif chance.random() * n < count: # each of the first n is among the drawn with the same chance
+            found[chance.randrange(count)] = n, place
+    return [place for _, place in sorted(found)], n
+
+
+def same_as_stepped(argv, count, seed, backends, more=lambda path: [], least=0.5):
+    """Records argv twice, the same each time; stops the second, stepped, at points of the first, and replays to those. least: the part of the points
+    that has to be reached."""
+    settings = dict(env={**os.environ, "LC_ALL": "C", "PYTHONHASHSEED": "0"}, timeout=PATIENCE)  # a locale's tables are hundreds of thousands of instructions
+    first = record(argv, ["--quiet", "--no-aslr", "--replayable", "--snap-exit", "always", *ALL], **settings)
+    path, length = drawn(first.trace, random.Random(seed), count)
+    check(length > 1000, "only %d instructions" % length)
+    wanted = ["%d+%d@%x" % place for place in path] + more(places(first.trace))
+    shutil.rmtree(first.trace)
     asked = [word for point in wanted for word in ("--snap-at", point)]
-    second = record(argv, ["--quiet", "--no-aslr", "--replayable", "--backend", "step", *asked])
+    second = record(argv, ["--quiet", "--no-aslr", "--replayable", "--backend", "step", *asked], **settings)
     equal(second.status, first.status, "end of the second recording")
     moments = {row["snapshot"]: row["label"].strip('"') for row in records(second.trace, "SNAPSHOT") if row["kind"] == "4"}
     threads = {moments[row["snapshot"]]: row for row in records(second.trace, "THREAD") if row["snapshot"] in moments}
-    check(len(threads) >= len(wanted) // 2, "only %d of %d points were reached" % (len(threads), len(wanted)))
+    check(len(threads) >= len(wanted) * least, "only %d of %d points were reached" % (len(threads), len(wanted)))
+    wrong = []
     for point, thread in threads.items():
         for backend in backends:
-            equal(without_noise(registers_at(second.trace, point, "--backend", backend)), kept_registers(thread), "registers at %s, replayed by %s" % (point, backend))
+            replayed, kept = without_noise(registers_at(second.trace, point, "--backend", backend)), kept_registers(thread)
+            if replayed != kept:
+                wrong.append("registers at %s, replayed by %s: %s" % (point, backend, {name: (replayed.get(name), kept[name]) for name in kept if replayed.get(name) != kept[name]}))
+    print("     %d of %d instructions drawn; the recording was at %d of these points; registers are equal at all but %d, replayed by %s" %
+          (len(wanted), length, len(threads), len(wrong), " and ".join(backends)), flush=True)
+    if wrong and KEEP:
+        kept_as = tempfile.mkdtemp(prefix="points.", dir=KEEP)
+        shutil.copytree(second.trace, os.path.join(kept_as, "trace"))
+    check(not wrong, "\n".join(wrong[:10]))
+
+
+def lines_of_text():
+    path = fresh("text")
+    with open(path, "w") as file:
+        file.write("".join("line %d of %d\n" % (n * 7919 % 1000, n) for n in range(10)))
+    return path
 
 
 def real_program(name, seed, count=40, options=("-1c",), more=lambda path: []):
     if not shutil.which(name):
         raise Skip("no " + name)
-    text = fresh("text")
-    with open(text, "w") as file:
-        file.write("".join("line %d of %d\n" % (n * 7919 % 1000, n) for n in range(10)))
-    same_as_stepped([name, *options, text], count, seed, ["engine"], more)
+    same_as_stepped([name, *options, lines_of_text()], count, seed, ["engine"], more)
 
 
 @case("registers at random points are the stepper's: gzip")
@@ -106,23 +133,31 @@ def made_program():
 
 # In ./check --full: so many points of each of more programs.
 POINTS = int(os.environ.get("BTREC_REPLAY_POINTS", "0"))
-MORE_PROGRAMS = [["cat"], ["sort", "--parallel=1"], ["awk", "{ n[$2 % 3]++ } END { for (w in n) print n[w], w }"], ["sed", "-E", "s/([a-z]+) ([0-9]+)/\\2 \\1/g"], ["md5sum"], ["od", "-x"],
-                 ["bash", "-c", "while read -r a b c; do x[b%7]+=$b; done < $0; echo ${x[*]}"], ["xz", "-T1", "-0c"], ["zstd", "--single-thread", "--no-asyncio", "-qc"], ["ls", "-la"]]
+TEXT = object() # the path of some lines
+MORE_PROGRAMS = {
+    "cat": ["cat", TEXT], "sort": ["sort", "--parallel=1", TEXT], "awk": ["awk", "{ n[$2 % 3]++ } END { for (w in n) print n[w], w }", TEXT],
+    "sed": ["sed", "-E", "s/([a-z]+) ([0-9]+)/\\2 \\1/g", TEXT], "md5sum": ["md5sum", TEXT], "od": ["od", "-x", TEXT],
+    "bash": ["bash", "-c", "while read -r a b c; do x[b%7]+=$b; done < $0; echo ${x[*]}", TEXT], "xz": ["xz", "-T1", "-0c", TEXT],
+    "zstd": ["zstd", "--single-thread", "--no-asyncio", "-qc", TEXT], "ls": ["ls", "-la", TEXT], "gzip": ["gzip", "-1c", TEXT],
+    "sqlite3": ["sqlite3", "-batch", ":memory:", "create table t(a, b); with recursive c(x) as (select 1 union all select x + 1 from c where x < 200) insert into t select x, x * 7919 % 100 from c; "
+                "create index i on t(b); select b, count(*), sum(a) from t group by b order by 2, 1 limit 9;"],
+    "python3": ["/usr/bin/python3", "-S", "-s", "-c", "print(sorted({n * 7919 % 1000: str(n) for n in range(1000)}.items())[:9])"],
+    "pcre2-jit": ["grep", "-nP", "(?:a|e|i)[^aeiou]{2,5}(\\w)|(\\d)\\d\\2", TEXT],
+    "LuaJIT": ["luajit", "-e", "local s, t = 0, {} for i = 1, 20000 do s = s + i % 7 t[i % 50] = s end print(s, #t)"],
+}
 
 
-def add_more(argv, seed):
-    @case("registers at more random points are the stepper's: " + argv[0])
+def add_more(name, argv, seed):
+    @case("registers at more random points are the stepper's: " + name)
     def more_points():
         if not shutil.which(argv[0]):
             raise Skip("no " + argv[0])
-        text = fresh("text")
-        with open(text, "w") as file:
-            file.write("".join("line %d of %d\n" % (n * 7919 % 1000, n) for n in range(10)))
-        same_as_stepped([*argv, text], POINTS, seed, ["engine"])
+        text = lines_of_text()
+        same_as_stepped([text if word is TEXT else word for word in argv], POINTS, seed, ["engine"])
 
 
-for seed, argv in enumerate(MORE_PROGRAMS if POINTS else [], 10):
-    add_more(argv, seed)
+for seed, name in enumerate(MORE_PROGRAMS if POINTS else [], 10):
+    add_more(name, MORE_PROGRAMS[name], seed)
 
 
 def crashed():
@@ -246,10 +281,10 @@ def at_events():
     equal(found_at(result.trace, decimal)["point"], found_at(result.trace, rows[0]["seq"])["point"], "point of event %d in decimal" % decimal)
 
 
-def window(trace, stretch, *options, status=0):
+def window(trace, stretch, *options, status=0, **settings):
     """The trace of a stretch."""
     made = fresh("window")
-    result = replay(trace, "-q", "--no-output", "--window", stretch, "-o", made, *options)
+    result = replay(trace, "-q", "--no-output", "--window", stretch, "-o", made, *options, **settings)
     equal((result.status, result.out), (status, b""), "status and output of --window %s (%s)" % (stretch, result.err.decode(errors="replace")))
     return made
 
@@ -277,6 +312,61 @@ def window_at_crash():
     same_tail(trace, "-2K..crash", 2000)
     for whole in "1M", "-1M..", "18446744073G":
         same_tail(trace, whole, None)
+
+
+# Programs that crash, and what ends them. `make check` has the first of each kind, ./check --full all.
+CRASHES = {"faults.c": "null-write abort fault-in-handler ret-unmapped call-null divide-by-zero illegal breakpoint bus-error stack-overflow handled-then-fatal double-free seccomp-trap "
+                       "no-stack string-fault torn-instruction smashed-return assert privileged misaligned forbidden-page raise-again".split()}
+REAL_CRASHES = {
+    "bash: a function that calls itself": (["bash", "-c", "f() { f; }; f"], signal.SIGSEGV),
+    "perl: an address that is none": (["perl", "-e", "my %n; $n{$_ % 7} += $_ for 1..3000; print unpack('p', pack('J', 8)), %n"], signal.SIGSEGV),
+    "python3: an address that is none": (["/usr/bin/python3", "-c", "import ctypes; print(sum(range(1000)), flush=True); ctypes.string_at(8)"], signal.SIGSEGV),
+}
+SMALL_STACK = 256 * 1024 # bounds recursions
+
+
+def small_stack():
+    resource.setrlimit(resource.RLIMIT_STACK, (SMALL_STACK, SMALL_STACK))
+
+
+def same_window(argv, backends, status=None):
+    """The history that a recording has of its end is the end of the window before it, entry by entry."""
+    result = record(argv, ["--quiet", "--replayable"], setup=small_stack)
+    check(result.status == -status if status else result.status < 0, "the program ends with %d" % result.status)
+    recorded = branches(result.trace)
+    recorded = recorded[max([n for n, row in enumerate(recorded) if row[2] == "gap"], default=-1) + 1:]
+    check(len(recorded) > 50, "only %d branches" % len(recorded))
+    for backend in backends:
+        made = window(result.trace, "%s..crash" % ("@%d" % (recorded[0][1] - 10) if recorded[0][1] > 10 else ""), "--backend", backend, setup=small_stack)
+        found = branches(made)
+        shutil.rmtree(made)
+        for n in range(1, len(recorded) + 1):
+            if n > len(found) or found[-n] != recorded[-n]:
+                raise Failure("entry %d from the end is %s, recorded was %s; replayed by %s" % (n, found[-n] if n <= len(found) else "not there", recorded[-n], backend))
+        print("     all %d entries recorded before the crash are those of the window, which has %d, replayed by %s" % (len(recorded), len(found), backend), flush=True)
+    shutil.rmtree(result.trace)
+
+
+def add_crash(source, name):
+    @case("the window before a crash is what was recorded, entry by entry: %s %s" % (source, name))
+    def run():
+        same_window([build(source, *STATIC, "-pthread"), name], ["engine", "step"])
+
+
+def add_real_crash(name, argv, status):
+    @case("the window before a crash is what was recorded, entry by entry: " + name)
+    def run():
+        if not shutil.which(argv[0]):
+            raise Skip("no " + argv[0])
+        same_window(argv, ["engine"], status)
+
+
+EVERY_CRASH = bool(os.environ.get("BTREC_REPLAY_ALL"))
+for source, names in CRASHES.items():
+    for name in names if EVERY_CRASH else names[:3]:
+        add_crash(source, name)
+for name in list(REAL_CRASHES)[:None if EVERY_CRASH else 1]:
+    add_real_crash(name, *REAL_CRASHES[name])
 
 
 @case("the window of a program with handlers, restarted calls and mappings")
