@@ -114,7 +114,7 @@ def bzip2():
 
 @case("registers at points far in straight lines are the stepper's: md5sum, whose rounds are unrolled")
 def md5sum():
-    real_program("md5sum", 4, 8, [], lambda path: ["%d+%d@%x" % place for place in random.Random(4).sample(far_in_line(path, 100), 12)])
+    real_program("md5sum", 4, 8, [], lambda path: ["%d+%d@%x" % place for place in random.Random(4).sample(far_in_line(list(path), 100), 12)])
 
 
 @case("registers at random points are the stepper's: a made program, with iterations of REP")
