@@ -1060,14 +1060,17 @@ def calls_of_window():
         check(0 < had[1] < len(within) or len(set(had)) > 1, "calls: %s" % had)
 
 
-@case("a call of the vsyscall page that another process answers by its filter's notification: the log has ended, and both go on")
+@case("calls, of the vsyscall page, too, that another process or thread answers by a filter's notification: the log has ended, and both go on")
 def answered_elsewhere():
-    argv = [build("answered_elsewhere.c")]
-    alone = native(argv)
-    if alone.status == 77:
+    program = build("answered_elsewhere.c", "-pthread", *STATIC)
+    if native([program]).status == 77:
         raise Skip("no notifications, or no vsyscall page")
-    result = execute([BTREC, "run", "-q", "--replayable", "-o", fresh("trace"), *argv], timeout=60)
-    equal((result.status, result.out), (alone.status, alone.out), "status and output")
+    for how in ("child", "page"), ("thread", "page"), ("thread", "call"):
+        alone = native([program, *how])
+        equal((alone.status, alone.out), (0, b"1234\n1235\n"), "natively, %s" % (how,))
+        for options in ["--replayable"], [], ["--history", "off"], ["--backend", "step"], ["--parallel"]:
+            result = execute([BTREC, "run", "-q", *options, "-o", fresh("trace"), program, *how], timeout=60)
+            equal((result.status, result.out), (alone.status, alone.out), "status and output, %s %s" % (how, options))
 
 
 @case("a program that is killed in the midst of calls that are made without a stop")
