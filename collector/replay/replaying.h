@@ -66,6 +66,7 @@ struct replaying {
 	size_t destination;      /* index of the next one; destination_count: all were reached */
 	bool passed;             /* the task was never at that one */
 	int unwritten;      /* errno of the first output that could not be repeated; 0: all was */
+	uint64_t unseen;    /* bytes of output that the log does not have */
 	uint64_t shared_at; /* address of memory that others may have written to in the recording;
 			       0: none */
 	struct divergence divergence;

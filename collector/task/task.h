@@ -155,6 +155,8 @@ struct task {
 	/* Its system call. */
 	bool in_syscall;
 	bool syscall_restarts; /* its last one will be entered again by the kernel */
+	bool leaves_turn; /* it has been resumed into a call that no stop tells of, and in which it
+			     may wait for another of its unit: it has no turn until its next stop */
 	bool syscall_cut; /* its last one was made without a stop; the present stop has interrupted
 			     it: it gave EINTR or a short transfer */
 	bool interrupted; /* we interrupted it for a snapshot */
