@@ -452,4 +452,4 @@ tests_simulated_btrec_simulated_SOURCES = tests/simulated/main.c tests/simulated
 tests_simulated_btrec_simulated_LDADD = commands/libcommands.a collector/libcollector.a decoder/libdecoder.a hardware_decoders/libhardware_decoders.a $(FORMAT_LIBS) $(IPT_LIBS) $(FORMAT_SYSTEM_LIBS)
 
 # The engine against the stepper, generated programs, programs that check themselves.
-EXTRA_DIST += tests/e2e/engine_alarms.py tests/e2e/engine_compare.py tests/e2e/engine_events.py tests/e2e/engine_generate.py tests/e2e/engine_points.py tests/e2e/engine_seeds.py
+EXTRA_DIST += tests/e2e/counted_steps.py tests/e2e/engine_alarms.py tests/e2e/engine_compare.py tests/e2e/engine_events.py tests/e2e/engine_generate.py tests/e2e/engine_points.py tests/e2e/engine_seeds.py

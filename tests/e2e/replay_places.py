@@ -5,6 +5,7 @@ import random
 import struct
 
 from e2e import *
+from counted_steps import far_in_line
 from engine_points import places
 
 CHANGE_LOG = os.path.join(BUILD, "tests", "tools", "change_log")
@@ -65,13 +66,13 @@ def same_as_stepped(argv, count, seed, backends, more=lambda path: []):
             equal(without_noise(registers_at(second.trace, point, "--backend", backend)), kept_registers(thread), "registers at %s, replayed by %s" % (point, backend))
 
 
-def real_program(name, seed):
+def real_program(name, seed, count=40, options=("-1c",), more=lambda path: []):
     if not shutil.which(name):
         raise Skip("no " + name)
     text = fresh("text")
     with open(text, "w") as file:
         file.write("".join("line %d of %d\n" % (n * 7919 % 1000, n) for n in range(10)))
-    same_as_stepped([name, "-1c", text], 40, seed, ["engine"])
+    same_as_stepped([name, *options, text], count, seed, ["engine"], more)
 
 
 @case("registers at random points are the stepper's: gzip")
@@ -82,6 +83,11 @@ def gzip():
 @case("registers at random points are the stepper's: bzip2")
 def bzip2():
     real_program("bzip2", 2)
+
+
+@case("registers at points far in straight lines are the stepper's: md5sum, whose rounds are unrolled")
+def md5sum():
+    real_program("md5sum", 4, 8, [], lambda path: ["%d+%d@%x" % place for place in random.Random(4).sample(far_in_line(path, 100), 12)])
 
 
 @case("registers at random points are the stepper's: a made program, with iterations of REP")

@@ -176,7 +176,8 @@ static enum backend_stop on_trap(struct backend *b, struct task *task, struct en
 		return go_on(b, task, s);
 	if (stretch_leave(b, task, es, s))
 		return BACKEND_GONE;
-	if (et->holds || et->stop_wanted || task_function_stop(task))
+	if (et->holds || et->stop_wanted || task_function_stop(task) ||
+	    (et->counting && stop_point_side(task) != STOP_POINT_AHEAD))
 		return tracee_set_regs(task->host_tid, &task->regs) ? BACKEND_GONE
 								    : report_stop(task, info);
 	if (s->kind == EXIT_STOP && et->counting)

@@ -55,7 +55,7 @@ struct context {
 	uint64_t answer;
 	uint32_t answer_ticks, answer_noted;
 	uint64_t stream;
-	uint64_t ticks_left, transfers_left;
+	uint64_t ticks_left, transfers_left, stop_block;
 };
 _Static_assert(sizeof(struct context) == CTX_SIZE, "layout.h");
 _Static_assert(sizeof(struct branch_log_record) == RECORD_BYTES, "layout.h");

@@ -72,7 +72,8 @@ struct fragment {
 			to */
 	uint8_t last_len;            /* of its last instruction */
 	bool counting : 1;           /* before each branch it counts down to the task's stop point
-					(fragment_count_down()), and stops there */
+					(fragment_count_down()), and stops there; and before its
+					first one at a block (fragment_stop_at_block()) */
 	bool head : 1;               /* of a loop, most likely: it needs its safe point */
 	bool x87 : 1;                /* it has x87 instructions */
 	uint16_t rounds, rounds_end; /* between these offsets from start are rounds of a cycle; end

@@ -84,13 +84,15 @@ enum {
 	   are still to be made before the task stops at the next one. */
 	CTX_TICKS_LEFT = 0x160,
 	CTX_TRANSFERS_LEFT = 0x168,
-	CTX_SIZE = 0x170,
+	CTX_STOP_BLOCK = 0x170, /* they stop at this block of code, too, before their first branch:
+				   the lower half of its address; STOP_BLOCK_NONE: at none */
+	CTX_SIZE = 0x178,
 	STOP_BYTES = 5, /* length of the jump to a stop, or of the stop, at the address in CTX_BACK;
 			   behind it the task goes on */
 
 	/* Behind the context: pairs {start, end} of memory. A system call that changes mappings is
 	   made in the cache only if it leaves these alone. */
-	CODE_RANGES_AT = 0x170,
+	CODE_RANGES_AT = 0x178,
 	CODE_RANGES = 64,
 
 	STATUS_AT = 0x600, /* a struct stat, for an fstat of the routines' own (in the first data
@@ -261,6 +263,9 @@ enum {
 	STOP_NEAR = RECORDS_LEAST * RECORD_TICKS,
 	TICKS_AHEAD = STOP_NEAR - 4,
 	TICKS_DEBT = TICKS_AHEAD - 12,
+	STOP_BLOCK = 32, /* bytes of code: near its stop point a task stops at the first instruction
+			    that begins in one of these, which begin at multiples of it */
+	STOP_BLOCK_NONE = 1,
 };
 _Static_assert(TICKS_DEBT <= UINT8_MAX, "struct fragment_demand");
 

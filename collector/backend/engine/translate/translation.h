@@ -22,7 +22,7 @@ enum {
 	TICKS_DEBT_STEP = 16,
 	FRAGMENT_BYTES = 1 << 15, /* more than any fragment's code can be */
 	COLD_MAX = 2 * FRAGMENT_INSNS,
-	STATE_ENTRIES_MAX = 20 * FRAGMENT_INSNS, /* fxsave relative to rip has the most */
+	STATE_ENTRIES_MAX = 24 * FRAGMENT_INSNS, /* fxsave relative to rip has the most */
 	STOP_TESTS = 3,
 	ROUNDS_MOST = 16,                 /* of a cycle in a fragment */
 	SEEN_MOST = 4,                    /* segments looked at in search of a cycle */
@@ -90,7 +90,7 @@ struct translation {
 	struct fragment fragment;
 	int cold_count;
 	uint32_t counted_traps[FRAGMENT_INSNS]; /* of the stops before branches that are counted
-						   down to (fragment.counting) */
+						   down to, and at blocks (fragment.counting) */
 	uint64_t counted_pcs[FRAGMENT_INSNS];
 	int counted;
 	uint32_t loop_trap;
@@ -115,6 +115,7 @@ struct translation {
 	bool shifted;       /* the coming conditional has been counted */
 	int conditionals;   /* so far */
 	uint64_t branch_pc; /* of the branch on the way, or the last instruction */
+	bool behind_branch; /* one has been emitted */
 	struct {
 		int last; /* the step that leads back; 0: no register is lent for a loop
 			     (fragment_loop.c) */
@@ -293,6 +294,10 @@ void fragment_count_indirect(struct translation *t, const struct step *s);
 /* Where fragments count (fragment.counting): stops before the branch s when as many as wanted
  * have been made. Flags are kept. */
 void fragment_count_down(struct translation *t, const struct step *s);
+
+/* Likewise: stops before s, the first instruction of a block of code, where that is the block at
+ * which the task is to stop. Flags are kept. */
+void fragment_stop_at_block(struct translation *t, const struct step *s);
 
 /* ecx is r11's bits from 24 to 31: makes those of the conditionals of it, which are not 0 when so
  * many have been counted that it is to stop. */
