@@ -33,7 +33,9 @@ struct folded {
 	/* The nodes of the open calls of a task. */
 	uint32_t *open;
 	size_t open_count, open_cap;
-	struct { /* names looked up last */
+	/* Names looked up last: a cache, and no lib/hash_table: each address has one place, and the
+	 * newest takes it. */
+	struct {
 		uint64_t addr;
 		uint32_t space, epoch;
 		const char *name;

@@ -35,7 +35,8 @@ enum {
 	TYPE_EXTENDED = 15,
 };
 
-/* An entry as it is printed. Programs loop: most entries are printed again soon. */
+/* An entry as it is printed. Programs loop: most entries are printed again soon. These texts are a
+ * cache, and no lib/hash_table: each entry has one place, and the newest takes it. */
 struct entry_text {
 	struct run_entry entry;
 	uint32_t len; /* 0: none */

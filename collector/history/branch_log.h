@@ -63,10 +63,10 @@ enum branch_log_kind {
 	BRANCH_LOG_DIRECT, /* at a safe point of the code: the first visit of segment->pc since the
 			    * last conditional or record, that place itself included; but directly
 			    * behind another DIRECT, the next visit */
-	BRANCH_LOG_MISS,   /* before the indirect branch that ends the segment, which has a
-			    * prediction: the first visit of that branch since the last conditional
-			    * or record. It leads elsewhere. Without this it leads where the
-			    * prediction says, and writes no record. */
+	BRANCH_LOG_MISS,   /* before the indirect branch that ends a segment with a prediction: the
+			    * first visit of that branch since the last conditional   or record. It
+			    * leads elsewhere. Without this record it leads to its prediction, and
+			    * writes none. */
 	BRANCH_LOG_ROUNDS, /* the DIRECT before it came again, each time without a conditional: the
 			      number of times takes the place of the bits */
 };

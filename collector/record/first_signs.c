@@ -110,7 +110,8 @@ struct first_signs {
 	struct function_finder finder;
 	struct asked_name *names;
 	size_t name_count;
-	/* How the table's symbols begin, by begin_bit(): a bit that is not set belongs to none. */
+	/* How the table's symbols begin, by begin_bit(): a bit that is not set belongs to none. It
+	 * only spares searches, so it is no lib/hash_table. */
 	uint64_t begins[BEGIN_BITS / 64];
 	uint32_t begin[SIGN_COUNT]; /* and each, by begin_of() */
 	struct hash_table files;    /* by inode, as mappings have it */

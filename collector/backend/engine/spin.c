@@ -64,7 +64,8 @@ struct spin_machine {
 	uint64_t ticks;
 	bool waits;                      /* it has read memory that it addresses, or paused */
 	bool over;                       /* this is not for us */
-	struct decoded decoded[DECODED]; /* by the low bits of their addresses */
+	struct decoded decoded[DECODED]; /* a cache: the newest instruction with these low bits of
+					    its address, so no lib/hash_table */
 	/* The instruction on the way. */
 	struct x86_insn insn;
 	const uint8_t *bytes;

@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: MIT */
 /* Facts about a process's descriptors, in a table in the engine's region (layout.h), by which the
  * cache's code decides whether a call on them needs a stop: their calls return at once, may wait,
- * or are made at stops. Descriptors whose numbers have the same lower bits share a row: which of
- * them was used last is known. That code asks the kernel whether a descriptor of which nothing is
- * known is open at all.
+ * or are made at stops. Descriptors whose numbers have the same lower bits share a row: the one
+ * used last is known. (No lib/hash_table: the cache's code reads it.) That code asks the kernel
+ * whether a descriptor of which nothing is known is open at all.
  *
  * An entry says that the descriptor is open, is such a file, and that nobody is about to close it.
  * The tracer enters it while the task that used the descriptor has its unit's turn, or (--parallel)

@@ -17,8 +17,8 @@ struct emitter {
 	uint8_t *bytes;
 	size_t len, room;
 	uint64_t base; /* address at which bytes[0] will run */
-	bool near;     /* the context is at the beginning of the region, and not where gs says: that
-			  takes two bytes and a cycle less */
+	bool near; /* the context is at the beginning of the region, and not at gs: that takes two
+		      bytes and a cycle less */
 	bool overflow;
 };
 

@@ -37,11 +37,11 @@ enum {
 			    order to stop */
 	CTX_FLAGS = 0x50,
 	CTX_ENTRY = 0x58,
-	CTX_COPY = CTX_ENTRY, /* of a system call: the table's entry for the descriptor that it
-				 returns */
-	CTX_RDX = 0x60,       /* the application's before CPUID */
-	CTX_SYSCALLS = 0x68,  /* enum syscall_policy: what is granted to system calls in the cache
-				 (syscall_policy.h) */
+	CTX_COPY = CTX_ENTRY,    /* of a system call: the table's entry for the descriptor that it
+				    returns */
+	CTX_RDX = 0x60,          /* the application's before CPUID */
+	CTX_SYSCALLS = 0x68,     /* enum syscall_policy: the grants to system calls in the cache
+				    (syscall_policy.h) */
 	CTX_SYSCALL_NEXT = 0x70, /* place of the next note: a negative offset from the notes' end */
 	/* Where no history is kept (fragment_ticks.c). */
 	CTX_SLOTS =

@@ -5,7 +5,8 @@
  * cache's code alone enters what its searches find in table 2: the tracer only frees it, and
  * entries that are gone. These, and where nothing is shared all changes, are collected and sent
  * with tables_sync(). Entries go, and tables grow, while the tasks of the only space that uses them
- * are stopped. Part of the code cache, and used through it. */
+ * are stopped. They are not lib/hash_table: the cache's code searches them, and tracees have them
+ * mapped. Part of the code cache, and used through it. */
 #ifndef BT_TABLES_H
 #define BT_TABLES_H
 

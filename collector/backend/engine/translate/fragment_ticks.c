@@ -47,7 +47,7 @@ void fragment_note_origin(struct translation *t)
 
 	if (!t->cache->kind.ticks)
 		return;
-	EMIT_CONTEXT(e, 0, CTX_FROM, 4, 0xc7); /* mov dword [from], where we are */
+	EMIT_CONTEXT(e, 0, CTX_FROM, 4, 0xc7); /* mov dword [from], here */
 	emit_u32(e, here);
 }
 
