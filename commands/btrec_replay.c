@@ -14,6 +14,7 @@
 #include "collector/supervisor/launch.h"
 #include "commands/btrec_commands.h"
 #include "commands/cause.h"
+#include "commands/log_digest.h"
 #include "commands/mode.h"
 #include "commands/replay_checksum.h"
 #include "commands/replay_look.h"
@@ -356,7 +357,45 @@ static int tell_place(const struct question *q, const struct replaying *r, struc
 	return 0;
 }
 
-static int tell_end(const struct question *q, struct replaying *r, struct bt_error *err)
+/* Why the recording of the trace stopped early; false: it did not, or it is not known. */
+static bool find_stopped(const struct trace *t, char *why, size_t room)
+{
+	struct trace_cursor c;
+	struct bt_record rec;
+	struct bt_error err;
+	bool found = false;
+
+	trace_cursor_init(&c, t, &t->files[0]);
+	while (!found && trace_cursor_next(&c, &rec, &err) == 1) {
+		found = rec.kind == BT_RECORD_STOPPED;
+		if (found)
+			snprintf(why, room, "%.*s", (int)rec.u.stopped.text.len,
+				 (const char *)rec.u.stopped.text.at);
+	}
+	trace_cursor_release(&c);
+	return found;
+}
+
+/* The session has failed: adds what would help, or why that is. */
+static int tell_failure(const struct question *q, const struct bt_error *failure,
+			const struct trace *t, struct bt_error *err)
+{
+	struct log_digest log;
+	char why[200];
+
+	*err = *failure;
+	if (failure->code == BT_E_NO_MEMORY && log_digest_read(&log, t) &&
+	    log_digest_memory(&log) > q->memory)
+		bt_fail(err, failure->code, failure->os_errno, "%s: --memory-limit %lluG is enough",
+			failure->text, (unsigned long long)log_digest_memory(&log) >> 30);
+	else if (failure->code == BT_E_TRUNCATED && find_stopped(t, why, sizeof why))
+		bt_fail(err, failure->code, failure->os_errno, "%s: %s: recording stopped: %s",
+			q->path, failure->text, why);
+	return -(int)err->code;
+}
+
+static int tell_end(const struct question *q, struct replaying *r, const struct trace *t,
+		    struct bt_error *err)
 {
 	int rc;
 
@@ -370,10 +409,8 @@ static int tell_end(const struct question *q, struct replaying *r, struct bt_err
 			       "%llu MB (--memory-limit SIZE; half of it is for that)",
 			       q->path, (unsigned long long)r->events,
 			       (unsigned long long)(r->log.most >> 20));
-	if (r->failure.code) {
-		*err = r->failure;
-		return -(int)err->code;
-	}
+	if (r->failure.code)
+		return tell_failure(q, &r->failure, t, err);
 	if (r->divergence.kind) {
 		memcpy(r->divergence.cause, q->cause, sizeof r->divergence.cause);
 		if (r->shared_at && !*r->divergence.cause)
@@ -570,7 +607,7 @@ static int replay_trace(struct replay_run *run, struct question *q, const struct
 	if (!rc && closed)
 		rc = (*err = cause, closed);
 	if (!rc)
-		rc = tell_end(q, &run->session, err);
+		rc = tell_end(q, &run->session, t, err);
 	if (!rc && *q->window_path)
 		keep_symbols(t, q->window_path);
 	replaying_release(&run->session);

@@ -10,6 +10,7 @@ commands_libcommands_a_SOURCES = \
 	commands/from_names.c commands/from_names.h \
 	commands/json_out.c commands/json_out.h \
 	commands/log_digest.c commands/log_digest.h \
+	commands/mapped_ranges.c commands/mapped_ranges.h \
 	commands/missed_stop_points.c commands/missed_stop_points.h \
 	commands/mode.c commands/mode.h \
 	commands/replay_checksum.c commands/replay_checksum.h \

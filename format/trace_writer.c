@@ -553,9 +553,25 @@ void trace_writer_branch_words(struct trace_writer *w, const struct bt_record_br
 	branches_record(w, words->task, BT_RECORD_BRANCH_WORDS, words);
 }
 
+/* Makes the file of a log whose first record comes. Where nothing of the log can be written (a
+ * limit of file sizes, a recorder that is killed) it stays empty, and tells that a log was to be
+ * kept. */
+static void begin_log(const struct trace_writer *w, uint32_t unit)
+{
+	const struct stream_slot *slot = unit < w->logs.count ? &w->logs.slots[unit] : NULL;
+	int fd;
+
+	if (slot && (slot->stream || slot->written))
+		return;
+	fd = stream_open(w, &(struct stream){.kind = BT_FILE_LOG, .number = unit});
+	if (fd >= 0)
+		close(fd);
+}
+
 void trace_writer_log(struct trace_writer *w, uint32_t unit, enum bt_record_kind kind,
 		      const void *body)
 {
+	begin_log(w, unit);
 	numbered_record(w, &w->logs, unit, kind, body);
 }
 

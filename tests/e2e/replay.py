@@ -327,6 +327,19 @@ def empty_log():
     equal(replayed(copy).status, 76, "status of the replay")
 
 
+@case("a limit of file sizes that lets no log be written: btrec info and btrec replay say so")
+def no_room_for_log():
+    why = "its log was cut off before the program began: recording stopped: "
+    limited = lambda: resource.setrlimit(resource.RLIMIT_FSIZE, (4096, 4096))
+    for program, status in ("/bin/true", 0), ("/bin/false", 1):
+        trace = fresh("trace")
+        found = subprocess.run([BTREC, "run", "-q", "--replayable", "-o", trace, program], preexec_fn=limited, stdout=subprocess.PIPE, stderr=subprocess.PIPE)
+        equal(found.returncode, status, "status of the program: %s" % found.stderr)
+        equal(info(trace, "replay"), 'not possible: %s"File too large"' % why, "replay")
+        again = replayed(trace)
+        equal((again.status, b"%sFile too large" % why[4:].encode() in again.err), (76, True), "the replay: %s" % again.err)
+
+
 @case("what cannot be repeated on standard output is said, and one that does not wait has all of it")
 def unwritten():
     result = recorded(["/usr/bin/seq", "100000"])
@@ -552,6 +565,12 @@ def sparse():
         same(result, "--memory-limit", "1T")
 
 
+def machine_memory():
+    """Bytes of memory and swap."""
+    with open("/proc/meminfo") as file:
+        return 1024 * sum(int(line.split()[1]) for line in file if line.startswith(("MemTotal:", "SwapTotal:")))
+
+
 @case("a terabyte that is reserved, and advised of, takes no time, and replays")
 def reserved():
     argv = [build("reserves_much.c", *STATIC)]
@@ -561,6 +580,13 @@ def reserved():
     result = recorded_alone(argv)
     equal(result.out, alone.out, "what it prints")
     same(result, "--memory-limit", "2T")
+    if machine_memory() >= 1 << 40: # then a replay needs no limit of its own
+        return
+    told = re.search(r"btrec replay --memory-limit (\d+G)$", info(result.trace, "addresses")).group(1)
+    refused = replayed(result.trace)
+    equal((refused.status, b"--memory-limit %s is enough" % told.encode() in refused.err), (71, True), "status without, and what is said: %s" % refused.err)
+    same(result, "--memory-limit", told)
+    check(b"addresses" not in execute([BTREC, "info", recorded(["/bin/true"]).trace]).out, "that a small program needs no limit of its own is not seen")
 
 
 @case("changes of mappings that fail with a part done, and advice on pages that cannot be written")
