@@ -21,7 +21,7 @@ struct mapped_ranges {
 	uint64_t now, most; /* bytes in them, and the most that there were */
 };
 
-/* Does what the shape does. False without memory: what was there stays. */
+/* Does what the shape does. False without memory: *m stays as it was, or without a moved range. */
 bool mapped_ranges_change(struct mapped_ranges *m, const struct bt_record_log_shape *shape);
 
 void mapped_ranges_release(struct mapped_ranges *m);

@@ -184,9 +184,9 @@ static void resident_pages(const struct syscall_evaluation *e)
 	add_fixed(e, e->args[2], length / BT_PAGE + (length % BT_PAGE != 0), WHEN_EVER);
 }
 
-/* A message header: what of it is written, and where it points. With message < 0 it is the only
- * one and the result its length; else the result counts messages, and each has its length behind
- * its header. */
+/* A message header: the parts of it that are written, and the memory that it points to. With
+ * message < 0 it is the only one and the result its length; else the result counts messages, and
+ * each has its length behind its header. */
 static void add_message(const struct syscall_evaluation *e, uint64_t at, int message)
 {
 	uint64_t m[7]; /* name, its length; vectors, their number; control, its length; flags */

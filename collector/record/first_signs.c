@@ -37,8 +37,8 @@ struct sign {
 	enum sign_extent extent;
 };
 
-/* The first in the order of a failure's functions that a library exports: what calls it has not yet
- * reported anything. */
+/* The first in the order of a failure's functions that a library exports: its callers have not
+ * reported anything yet. */
 static const struct sign signs[] = {
 	/* No sign, but where the program's own code begins. */
 	{"main", NULL, MATCH_NAME, SIGN_POINT},

@@ -12,7 +12,7 @@
 struct log_outputs {
 	struct log_sink sink;
 	struct output_file files[OUTPUT_FILES];
-	struct buf peeked; /* at the entry of a call that may take it away: what was in the pipe */
+	struct buf peeked; /* bytes of the pipe at the entry of a call that may take them away */
 	uint64_t told;     /* bytes, of the call */
 };
 

@@ -31,7 +31,7 @@ struct supervised {
 				    end (signal(7)) */
 	unsigned ignored_before; /* process->signals_ignored when the call began */
 	bool affinity_syscall;   /* the call asks for an affinity, or sets one */
-	uint64_t waited;         /* ns that it had waited for a processor, when last looked at */
+	uint64_t waited;         /* ns that it had waited for a processor, at the last look */
 };
 
 /* Of a unit: unit->turns. */

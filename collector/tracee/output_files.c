@@ -10,8 +10,8 @@
 
 #include "collector/tracee/tracee.h"
 
-/* null, zero, full and their like (Documentation/admin-guide/devices.txt): what is written to them
- * is gone. */
+/* null, zero, full and their like (Documentation/admin-guide/devices.txt): bytes written to them
+ * are gone. */
 static bool loses_what_it_gets(const struct stat *st)
 {
 	enum { MEMORY_DEVICES = 1 };

@@ -16,11 +16,11 @@ enum { OUTPUT_FILES = 3 }; /* by descriptor; the first is not used */
 
 struct output_file {
 	struct stat st; /* st_mode 0: there is none */
-	int held;       /* our copy of the descriptor, where other opens of the file are no output;
-			   -1: they are, or it cannot be had */
+	int held;       /* our copy of the descriptor, to tell other opens of the file, which are no
+			   output; -1: they are output, or there is no copy */
 };
 
-/* Fills in files, zeroed before: what the thread has as descriptors 1 and 2 now. */
+/* Fills in files, zeroed before: the files of the thread's descriptors 1 and 2. */
 void output_files_open(struct output_file files[OUTPUT_FILES], pid_t tid);
 void output_files_close(struct output_file files[OUTPUT_FILES]);
 

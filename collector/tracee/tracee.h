@@ -261,8 +261,8 @@ int tracee_raise_trap(pid_t tid, const struct bt_regs *regs, uint64_t at);
 FILE *tracee_open_file(pid_t tid, const char *name);
 
 enum { TRACEE_LINE = 512 };
-/* Reads the first line of that file that begins with key: what stands behind the key, or "" and
- * false when there is none. Works on running tasks too. */
+/* Reads the text behind the key in the first line of that file that begins with key; "" and false
+ * when there is none. Works on running tasks too. */
 bool tracee_file_line(pid_t tid, const char *name, const char *key, char rest[TRACEE_LINE]);
 
 /* Where a descriptor stands, and how it was opened (proc(5), /proc/PID/fdinfo): O_* of open(2).

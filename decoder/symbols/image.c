@@ -337,8 +337,8 @@ static bool has_fixed_addresses(Elf *elf)
 	return gelf_getehdr(elf, &eh) && eh.e_type == ET_EXEC;
 }
 
-/* Whether the open file is what was mapped; for IMAGE_FILE_OK im gets where it lies. trusted: what
- * nothing contradicts is. */
+/* Whether the open file is the mapped one; for IMAGE_FILE_OK im gets its extent. trusted: it is
+ * unless something contradicts that. */
 static enum image_file_state examine_file(struct image_module *im, int fd, const struct moment *at,
 					  const struct space_map *map, bool trusted)
 {

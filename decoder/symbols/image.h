@@ -52,7 +52,7 @@ struct image_module {
 	size_t cu_count;
 	struct unit_set units; /* those that were looked at */
 	bool cus_read, missing_noted, split_noted;
-	bool has_debug;          /* debug information was found, when examined was set */
+	bool has_debug;          /* debug information was found, at its examination */
 	struct vouched *vouched; /* the image's */
 	bool elsewhere; /* its file is a vouched one, or a copy in the trace, and not the one at its
 			   path */
@@ -61,7 +61,7 @@ struct image_module {
 	bool refused;   /* the file that the user named has another build-id, or other code */
 	/* For symbols.c. */
 	bool examined, kept_told;
-	uint8_t level;        /* enum symbols_level, when it was examined */
+	uint8_t level;        /* enum symbols_level, at its examination */
 	uint8_t lack;         /* enum missing_what + 1, 0: nothing; the same */
 	uint32_t kept, noted; /* its numbers + 1 there (kept.h), 0: not looked for yet */
 };

@@ -26,9 +26,9 @@ enum {
 /* No trap comes behind
  * - QUIRK(step-mov-ss): a load of ss (Intel SDM volume 3, 6.8.3), and on some processors none in a
  * whole chain of such loads;
- * - QUIRK(step-emulated): what faults and is done by the kernel, which goes on behind it
- * (fixup_umip_exception, fixup_iopl_exception, emulate_vsyscall): nor does a breakpoint there stop
- * it, as a fault sets RF (17.3.1.1). */
+ * - QUIRK(step-emulated): instructions that fault, and that the kernel executes instead, going on
+ * behind them (fixup_umip_exception, fixup_iopl_exception, emulate_vsyscall): a breakpoint there
+ * does not stop it, either, as a fault sets RF (17.3.1.1). */
 enum { NO_TRAP_BEHIND = BT_TRAIT_LOADS_SS | BT_TRAIT_EMULATED };
 
 /* The step over such an instruction executes a second one, too: the first from addr on that is not

@@ -104,7 +104,7 @@ void step_pace_called(struct step_task *st);
 /* Adds b, a branch of 64-bit code or a gap, to the history (task_branch()). */
 void step_history_branch(struct task *task, const struct bt_branch *b, bool tick);
 
-/* Decoders know no other code than that of 64 bits: what is done in 32-bit code is counted. */
+/* The decoders know only 64-bit code: steps in 32-bit code are counted. */
 void step_history_skip(struct task *task, int kind, bool goes_on);
 
 /* One step has been made: task->regs are the registers behind it. trapped: its trap has come. */

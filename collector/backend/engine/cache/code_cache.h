@@ -302,8 +302,8 @@ uint32_t code_cache_add(struct code_cache *c, const struct fragment *fragment);
 
 /* The same of several at once that lead to one another: when there is memory for so many, and so
  * many exits, spans and bytes of places, nothing that is added fails; fragments are appended, then
- * their exits are added; and then each is let in: what waits for it leads there, and it is
- * published. Before that nobody comes to them. */
+ * their exits are added; and then each is let in: exits that wait for it are linked to it, and it
+ * is published. Before that no task comes to them. */
 bool code_cache_reserve(struct code_cache *c, size_t fragments, size_t exits, size_t spans,
 			size_t state_map);
 uint32_t code_cache_append(struct code_cache *c, const struct fragment *fragment);

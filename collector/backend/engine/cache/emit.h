@@ -42,9 +42,9 @@ static inline void emit_u64(struct emitter *e, uint64_t v) { emit_bytes(e, &v, 8
 		emit_bytes((e), emit_list_, sizeof emit_list_); \
 	} while (0)
 
-/* An instruction with an operand in the context: what comes before its other prefixes, its opcode,
- * and from the operand on; reg is the other operand's number, and so many bytes of the instruction
- * follow. */
+/* An instruction with an operand in the context: the bytes before its other prefixes and its
+ * opcode, and those from the operand on; reg is the other operand's number, and so many bytes of
+ * the instruction follow. */
 static inline void emit_context_prefix(struct emitter *e)
 {
 	if (!e->near)

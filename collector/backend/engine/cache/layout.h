@@ -208,7 +208,7 @@ enum {
 	DATA_SIZE = 0x400000,
 
 	CODE_AT = DATA_SIZE,
-	CODE_SIZE = 64 << 20, /* when this much is used, everything is forgotten */
+	CODE_SIZE = 64 << 20, /* once this much is used, everything is forgotten */
 	/* Fragments begin at multiples of these: the cost of a loop depends on where its branches
 	 * lie in a cache line in some processors, and is not to depend on what was translated
 	 * before it. All of them so far apart would cost large programs room in the processor's

@@ -135,8 +135,8 @@ struct logged_tables logged_call_tables(struct emitter *e);
 void logged_call_emit_before(struct code_cache *c, struct emitter *e, const struct logged_tables *t,
 			     struct forward *no);
 
-/* Behind its note, with its result and flags in the context: what it has written goes to the log.
- * rax and rcx are used, and flags. */
+/* Behind its note, with its result and flags in the context: the memory that it has written goes to
+ * the log. rax and rcx are used, and flags. */
 void logged_call_emit_behind(struct code_cache *c, struct emitter *e,
 			     const struct logged_tables *t);
 

@@ -369,7 +369,7 @@ static void emit_before_pair(struct translation *t, int i)
 
 /* Whether a task near its stop point may have to stop before step i, as the first that begins in
  * its block. It runs to a block with nothing but straight-line code between, so from the fragment's
- * beginning, and stops before its first branch. What comes before that beginning is not known. */
+ * beginning, and stops before its first branch. The code before that beginning is not known. */
 static bool begins_block(const struct translation *t, int i)
 {
 	const uint64_t pc = t->steps[i].pc, into = pc % STOP_BLOCK;
