@@ -109,11 +109,12 @@ tests_unit_test_terminal_text_LDADD = $(UNIT_TUI_LIBS)
 tests_unit_test_view_LDADD = $(UNIT_TUI_LIBS)
 tests_unit_test_label_LDADD = $(UNIT_TUI_LIBS)
 
-UNIT_TESTS += tests/unit/test_last_words tests/unit/test_fault tests/unit/test_symbols tests/unit/test_strange_elf tests/unit/test_debug_files tests/unit/test_debug_unit tests/unit/test_callstack tests/unit/test_demangle tests/unit/test_function_name tests/unit/test_name_pattern tests/unit/test_text
+UNIT_TESTS += tests/unit/test_last_words tests/unit/test_fault tests/unit/test_symbols tests/unit/test_strange_elf tests/unit/test_xz_size tests/unit/test_debug_files tests/unit/test_debug_unit tests/unit/test_callstack tests/unit/test_demangle tests/unit/test_function_name tests/unit/test_name_pattern tests/unit/test_text
 tests_unit_test_symbols_LDADD = $(UNIT_DECODER_LIBS) -ldl
 tests_unit_test_symbols_LDFLAGS = $(AM_LDFLAGS) -Wl,--wrap=trace_index_maps
 tests_unit_test_debug_files_LDADD = $(UNIT_DECODER_LIBS) -ldl
 tests_unit_test_strange_elf_LDADD = $(UNIT_DECODER_LIBS)
+tests_unit_test_xz_size_LDADD = $(UNIT_DECODER_LIBS)
 tests_unit_test_debug_unit_LDADD = $(UNIT_DECODER_LIBS)
 tests_unit_test_callstack_LDADD = $(UNIT_DECODER_LIBS)
 tests_unit_test_demangle_LDADD = $(UNIT_DECODER_LIBS)
@@ -212,17 +213,17 @@ endif
 
 # Fuzz targets. replay_X runs target X over a corpus in the tests; `make fuzz-targets` (clang, with
 # CFLAGS=-fsanitize=fuzzer-no-link) makes libfuzzer_X.
-FUZZ_TARGETS = block record branch graph insn x86 trace model report views import export pt ring pack
+FUZZ_TARGETS = block record branch graph insn x86 trace model report views import export pt ring pack elf
 REPLAY = tests/fuzz/replay_main.c tests/fuzz/fuzz.h
 FUZZ_LIBS = $(FORMAT_LIBS) $(FORMAT_SYSTEM_LIBS)
 LIBFUZZER_FLAGS = $(AM_LDFLAGS) -fsanitize=fuzzer
 check_PROGRAMS += tests/fuzz/generate_corpus tests/fuzz/replay_block tests/fuzz/replay_record tests/fuzz/replay_branch tests/fuzz/replay_graph \
 	tests/fuzz/replay_insn tests/fuzz/replay_x86 tests/fuzz/replay_trace tests/fuzz/replay_model tests/fuzz/replay_report \
-	tests/fuzz/replay_views tests/fuzz/replay_import tests/fuzz/replay_export tests/fuzz/replay_pt tests/fuzz/replay_ring tests/fuzz/replay_pack
+	tests/fuzz/replay_views tests/fuzz/replay_import tests/fuzz/replay_export tests/fuzz/replay_pt tests/fuzz/replay_ring tests/fuzz/replay_pack tests/fuzz/replay_elf
 EXTRA_PROGRAMS = tests/fuzz/libfuzzer_block tests/fuzz/libfuzzer_record tests/fuzz/libfuzzer_branch tests/fuzz/libfuzzer_graph \
 	tests/fuzz/libfuzzer_insn tests/fuzz/libfuzzer_x86 tests/fuzz/libfuzzer_trace tests/fuzz/libfuzzer_model \
 	tests/fuzz/libfuzzer_report tests/fuzz/libfuzzer_views \
-	tests/fuzz/libfuzzer_import tests/fuzz/libfuzzer_export tests/fuzz/libfuzzer_pt tests/fuzz/libfuzzer_ring tests/fuzz/libfuzzer_pack
+	tests/fuzz/libfuzzer_import tests/fuzz/libfuzzer_export tests/fuzz/libfuzzer_pt tests/fuzz/libfuzzer_ring tests/fuzz/libfuzzer_pack tests/fuzz/libfuzzer_elf
 CLEANFILES += $(EXTRA_PROGRAMS)
 tests_fuzz_generate_corpus_SOURCES = tests/fuzz/generate_corpus.c tests/fuzz/generate_captures.c tests/fuzz/generate_captures.h \
 	tests/fuzz/generate_pt.c tests/fuzz/generate_pt.h tests/fuzz/trace_bytes.h tests/fuzz/faults.def
@@ -302,6 +303,11 @@ tests_fuzz_replay_ring_LDADD = collector/libcollector.a hardware_decoders/libhar
 tests_fuzz_libfuzzer_ring_SOURCES = tests/fuzz/fuzz_ring.c
 tests_fuzz_libfuzzer_ring_LDADD = collector/libcollector.a hardware_decoders/libhardware_decoders.a $(FUZZ_LIBS)
 tests_fuzz_libfuzzer_ring_LDFLAGS = $(LIBFUZZER_FLAGS)
+tests_fuzz_replay_elf_SOURCES = tests/fuzz/fuzz_elf.c tests/fuzz/trace_bytes.h $(REPLAY)
+tests_fuzz_replay_elf_LDADD = $(DECODER_LIBS) $(DECODER_SYSTEM_LIBS)
+tests_fuzz_libfuzzer_elf_SOURCES = tests/fuzz/fuzz_elf.c
+tests_fuzz_libfuzzer_elf_LDADD = $(DECODER_LIBS) $(DECODER_SYSTEM_LIBS)
+tests_fuzz_libfuzzer_elf_LDFLAGS = $(LIBFUZZER_FLAGS)
 fuzz-targets: $(EXTRA_PROGRAMS) tests/fuzz/generate_corpus
 .PHONY: fuzz-targets
 
@@ -325,6 +331,7 @@ SHELL_TESTS = $(SOURCE_TESTS) \
 	tests/e2e/waits.sh
 TESTS += $(SHELL_TESTS)
 EXTRA_DIST += $(SHELL_TESTS) tests/unit/cmocka_missing.sh
+EXTRA_DIST += tests/fuzz/corpus_elf.sh tests/fuzz/elf_sample.c tests/fuzz/elf_sample.cc tests/fuzz/elf_sample.f90
 EXTRA_DIST += scripts/README.md scripts/debian_package.bash scripts/packages.bash scripts/stages.bash scripts/format.bash scripts/key_manual.bash scripts/pictures.py .clang-format .git-blame-ignore-revs scripts/cppcheck-suppressions examples/stale.c examples/ci.sh examples/ci.yml \
 	debian/README.md debian/changelog debian/control debian/copyright debian/rules debian/source/format
 

@@ -517,6 +517,7 @@ static bool take_copy(void *arg, int fd, const char *path)
 	(void)path;
 	v->fd = fd;
 	v->im->of_trace = examine_file(v->im, fd, v->moment, v->map, false) == IMAGE_FILE_OK;
+	v->im->units.is_strange = v->im->of_trace;
 	return v->im->of_trace;
 }
 
